@@ -207,10 +207,11 @@ typedef struct culv_ring_stats {
 
 CULV_INIT(culv_ring_stats)
 
-/** Makes a ring of `device` on your slots and timelines. Calls no driver.
+/** Makes a ring of `device` on your slots and timelines. From then on CUDA's signals of their
+ * semaphores wait for small writes, which they overtake otherwise (docs/ring.md, "Two CUDA sides").
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE; VALUE: a depth, a burst, a policy, or a timeline
- * that lacks the functions that the settings need; DEVICE_MISMATCH: a semaphore of another device),
- * OUT_OF_MEMORY.
+ * that lacks the functions that the settings need; DEVICE_MISMATCH: a semaphore of another device;
+ * NOT_READY: the device is suspended), DRIVER, ASYNC, OUT_OF_MEMORY.
  * Ownership: the timelines stay yours and must outlive *out. *out is yours, for
  * culv_ring_destroy().
  * Threads: any. */

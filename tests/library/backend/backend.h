@@ -86,6 +86,7 @@ typedef struct backend {
      * writes suite_pattern() with that seed into the buffer, or requires it there, at the latest in
      * ring_check(), which forgets what it knows, and unless it is `right` asks for nothing. */
     unsigned ring_ways;
+    bool signals_arrive;    /* a word is written before CUDA's signals to it */
     bool rings_of_the_twin; /* no other driver imports its timelines */
     bool rings_across;      /* Culvert's device may be another GPU */
     /* culv_ring_release() of the API's side is for a submission of the caller's, and a submission

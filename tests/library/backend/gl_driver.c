@@ -293,6 +293,7 @@ const backend backend_under_test = {
     BACKEND_FUNCTIONS,
     BACKEND_RINGS,
     .ring_ways = 3,
+    .signals_arrive = true,
     .ring_way_of_context = 1 + CULV_GL_WAY_REGISTER - CULV_GL_WAY_MEMORY,
     .ring_thread = ring_thread,
     .ring_waits = ring_waits,

@@ -639,6 +639,36 @@ TEST(streams)
         each(between_streams, (backend_ring){.depth = 4, .settings = &settings}, OF_CONSUMER);
 }
 
+/* culvi_arrive(): a signal that CUDA or OpenGL may wait for does not overtake what its stream has
+ * written inline. Vulkan's and Direct3D's need no word, which would cost each frame time. */
+static void signal_captured(turns *t)
+{
+    const raw_cuda *cu = t->s.cu;
+    culv_semaphore *semaphore =
+        t->own ? t->lines[t->cuda].cuda : culv_ring_semaphore(t->ring, t->cuda);
+    CUgraph graph;
+    CUgraphNode nodes[2];
+    size_t count = 0, room = 2;
+    if (semaphore == NULL || culv_semaphore_sharing(semaphore) != CULV_SHARING_SHARED) return;
+    enter(t);
+    CU_OK(cu->StreamBeginCapture(t->other, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
+    OK(culv_semaphore_signal(semaphore, t->other, 1));
+    CU_OK(cu->StreamEndCapture(t->other, &graph));
+    CU_OK(cu->GraphGetNodes(graph, NULL, &count));
+    REQUIRE_EQ(count, t->own || b->signals_arrive ? 2 : 1);
+    CU_OK(cu->GraphGetNodes(graph, nodes, &room));
+    for (size_t i = 0; i < count; i++) {
+        CUgraphNodeType type;
+        CU_OK(cu->GraphNodeGetType(nodes[i], &type));
+        REQUIRE(type == CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL ||
+                (count == 2 && type == CU_GRAPH_NODE_TYPE_BATCH_MEM_OP));
+    }
+    CU_OK(cu->GraphDestroy(graph));
+    leave(t);
+}
+
+TEST_AS(words_before_signals, each(signal_captured, (backend_ring){.depth = 1}, BOTH))
+
 /* MAILBOX -------------------------------------------------------------------------------------- */
 
 /* The newest frame wins, and is shown again. */

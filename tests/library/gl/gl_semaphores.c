@@ -134,32 +134,6 @@ static bool written(const gl_stage *s, culv_shared_buffer *buffer, CUstream stre
     return memcmp(words, expected, sizeof expected) == 0;
 }
 
-/* culvi_arrive(): a signal does not overtake what its stream has written inline. */
-GL_CASE(signals_behind_a_write, 0)
-{
-    CUcontext before;
-    CUgraph graph;
-    CUgraphNode nodes[4];
-    CUgraphNodeType type;
-    size_t count = 4;
-    culv_shared_semaphore *to_gl = NULL;
-    LIB_OK(culv_gl_semaphore_create(s->attachment, NULL, &to_gl));
-    CU_OK(s->cu->CtxPushCurrent(s->context));
-    CU_OK(s->cu->StreamBeginCapture(s->stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
-    LIB_OK(culv_semaphore_signal(culv_shared_semaphore_cuda(to_gl), s->stream, 1));
-    CU_OK(s->cu->StreamEndCapture(s->stream, &graph));
-    CU_OK(s->cu->GraphGetNodes(graph, nodes, &count));
-    REQUIRE_EQ(count, 2);
-    for (size_t i = 0; i < count; i++) {
-        CU_OK(s->cu->GraphNodeGetType(nodes[i], &type));
-        REQUIRE(type == CU_GRAPH_NODE_TYPE_BATCH_MEM_OP ||
-                type == CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL);
-    }
-    CU_OK(s->cu->GraphDestroy(graph));
-    CU_OK(s->cu->CtxPopCurrent(&before));
-    LIB_OK(culv_shared_semaphore_destroy(&to_gl, NULL));
-}
-
 /* A copy waits with OpenGL's queue; glNamedBufferSubData() of a few bytes does not on NVIDIA's
  * driver, as gl.md says. The value is signaled only after both have been looked at. */
 GL_CASE(writes_behind_a_wait, 0)
