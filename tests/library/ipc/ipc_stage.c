@@ -40,10 +40,21 @@ void ipc_say(ipc_child *other, char word)
     REQUIRE(write(other->tell, &word, 1) == 1);
 }
 
+static void done(int status)
+{
+    if (WIFEXITED(status) && WEXITSTATUS(status) == TEST_SKIPPED) SKIP("the other process skips");
+    if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
+        FAIL("the other process ended with status %#x", (unsigned)status);
+}
+
 static void take(ipc_child *other, char word)
 {
     char got = 0;
-    if (read(other->told, &got, 1) != 1) FAIL("the other process is gone; '%c' was to come", word);
+    if (read(other->told, &got, 1) != 1) {
+        int status = 0;
+        if (waitpid(other->pid, &status, 0) == other->pid) done(status);
+        FAIL("the other process is gone; '%c' was to come", word);
+    }
     if (got != word) FAIL("the other process said '%c', not '%c'", got, word);
 }
 
@@ -67,13 +78,6 @@ static bool ended(ipc_child *child, int *status)
     const pid_t pid = waitpid(child->pid, status, WNOHANG);
     REQUIRE(pid == 0 || pid == child->pid);
     return pid != 0;
-}
-
-static void done(int status)
-{
-    if (WIFEXITED(status) && WEXITSTATUS(status) == TEST_SKIPPED) SKIP("the other process skips");
-    if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
-        FAIL("the other process ended with status %#x", (unsigned)status);
 }
 
 void ipc_join(ipc_child *child)
