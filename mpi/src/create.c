@@ -7,7 +7,7 @@
 #include "mpi_inside.h"
 
 #define DEFAULT_TIMEOUT UINT64_C(30000000000)
-#define DEFAULT_CHUNK   (UINT64_C(1) << 20)
+#define DEFAULT_CHUNK   (UINT64_C(4) << 20)
 #define MAX_CHUNK       (UINT64_C(1) << 30)
 
 static culv_mpi *new_side(culv_device *device, const culv_mpi_desc *desc, int rank, int size)

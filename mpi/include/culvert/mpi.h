@@ -85,7 +85,7 @@ typedef struct culv_mpi_desc {
      * range is a copy of its own with HOST, so a few large ones are best. */
     const culv_mpi_range *ranges;
     size_t num_ranges;   /**< Default: 0, no part. */
-    uint64_t chunk_size; /**< HOST: bytes of a chunk, this rank's. Default: 1 MiB. */
+    uint64_t chunk_size; /**< HOST: bytes of a chunk, this rank's. Default: 4 MiB. */
     /** Nonzero: culv_mpi_release() of this rank returns at once, and the part leaves in its later
      * calls, beside the solver's next step. Then no MPI call of this rank may wait for something
      * that the renderer does after it has the frame: call culv_mpi_progress() before. Default: 0, a
