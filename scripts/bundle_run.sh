@@ -20,8 +20,8 @@ usage: run info [ARGUMENTS]             what this machine can do (culvert-info)
                                         processes may suffer from them
        run suites                       names of the suites
        run ripple [ARGUMENTS]           the sample; run forest [ARGUMENTS]: the one with pointers
-       run bench [ARGUMENTS]            culvert-bench-calls with these arguments, then culvert-bench
-                                        and culvert-bench-kinds, then ripple by turns on its paths at two sizes;
+       run bench [ARGUMENTS]            culvert-bench-calls with these arguments, then culvert-bench,
+                                        then ripple by turns on its paths at two sizes;
                                         --quick and --driver=... count for all
        run python-tests [--driver=soft] [LIBRARY[.CASE]...]
                                         the Python package with PyTorch, CuPy, JAX, Triton and Numba, as far as python3
@@ -432,11 +432,10 @@ run_bench() {
         shift
         case $argument in --quick | --driver=*) set -- "$@" "$argument" ;; esac
     done
-    for program in culvert-bench culvert-bench-kinds; do
-        [ -x "$here/bin/$program" ] || continue
+    if [ -x "$here/bin/culvert-bench" ]; then
         echo
-        "$here/bin/$program" "$@" || return
-    done
+        "$here/bin/culvert-bench" "$@" || return
+    fi
     echo
     run_ripple_bench "$@"
 }
@@ -500,7 +499,6 @@ run_all() {
         [ -z "$python" ] || step python_bench run_python tests bench.py --json "$results/python.json"
         step bench "$here/bin/culvert-bench-calls" --json="$results/bench.json"
         [ ! -x "$here/bin/culvert-bench" ] || step frames "$here/bin/culvert-bench" --json="$results/frames.json"
-        [ ! -x "$here/bin/culvert-bench-kinds" ] || step kinds "$here/bin/culvert-bench-kinds" --json="$results/kinds.json"
         step bench_ripple run_ripple_bench
     fi
     # Last of all, benchmarks included: what draws after a kernel's fault may hang.

@@ -1,4 +1,4 @@
-"""Tables of culvert-bench, culvert-bench-calls, culvert-bench-kinds and ripple, as Markdown, to be pasted into a page of
+"""Tables of culvert-bench, culvert-bench-calls and ripple, as Markdown, to be pasted into a page of
 docs/measured beside the commit that was measured.
 
 RESULTS: the JSON of the programs, text with the RESULT lines of ripple, or a directory or .tar.gz that a bundle's `run all` left.
@@ -74,13 +74,6 @@ def frames(run):
     return out + [f"{checked:,} frames were checked, none was wrong.", ""]
 
 
-def kinds(run):
-    lines = [(size(r["bytes"]), r["scheme"], r["memory_kind"] or "", r["side"], r["pattern"], f"{spread(r['rate'])} {r['unit']}",
-              f"{r['ratio']:.2f}" if r["ratio"] else "", f"at least {r['goal']}: **{r['met']}**" if r["goal"] else "") for r in run["rates"]]
-    return (table(("size", "memory", "kind", "side", "pattern", "rate", "of CUDA's own", "goal"), lines, 5)
-            + [f"{run['words_checked']:,} words were checked, none was wrong.", ""])
-
-
 def ripple(text, path):
     runs = {}
     try:
@@ -97,7 +90,7 @@ def ripple(text, path):
         (*key, f"{statistics.median(of):.2f}") for key, of in runs.items()], 4)]
 
 
-PARTS = {"culvert-bench-calls": calls, "culvert-bench": frames, "culvert-bench-kinds": kinds}
+PARTS = {"culvert-bench-calls": calls, "culvert-bench": frames}
 
 
 def make(arguments):

@@ -305,7 +305,7 @@ TEST(kcmp_tells_files_apart, .mark = TEST_BOTH)
     close(other);
 }
 
-/* Kinds: what each is worth in speed is measured by culvert-bench-kinds ------------------------ */
+/* Kinds: what each is worth in speed is in docs/measured/memory-kinds.md ----------------------- */
 
 #undef TEST_GROUP
 #define TEST_GROUP "kinds."

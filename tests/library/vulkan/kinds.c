@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Which kind of memory buffers get, and that the log tells of the slow kind. What each kind costs
- * is measured by culvert-bench-kinds; here the choice is data. */
+ * is in docs/measured/memory-kinds.md; here the choice is data. */
 #define TEST_GROUP "kinds."
 #include "core/log_scene.h"
 

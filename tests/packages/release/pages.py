@@ -95,7 +95,6 @@ NOT = {
     ("docs/twin-for-ci.md", "culvert-kernels --soft kernels.cu"): PAGE,
     ("docs/twin-for-ci.md", "CULVERT_SOFT_FAIL_AT=cuda:cuMemAlloc"): PAGE,
     ("docs/measured/benchmarks.md", "cmake --preset release"): GPU,
-    ("docs/measured/memory-kinds.md", "culvert-bench-kinds"): GPU,
     ("docs/measured/performance.md", "culvert-bench "): GPU,
     ("docs/measured/python-performance.md", "python3 tests/bindings/python/bench.py"): GPU,
     ("CONTRIBUTING.md", "export CULVERT_SOFT=1"): "test contributing.walkthrough runs it",

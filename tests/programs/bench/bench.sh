@@ -1,5 +1,5 @@
 #!/bin/sh
-# One case of the benchmarks' tests: bench.sh NAME CASE. NAME: calls, frames or kinds. BENCH is its program, BENCH_SOURCE the repository, BENCH_VERSION the version to expect, BENCH_SANITIZE the sanitizers of the build,
+# One case of the benchmarks' tests: bench.sh NAME CASE. NAME: calls or frames. BENCH is its program, BENCH_SOURCE the repository, BENCH_VERSION the version to expect, BENCH_SANITIZE the sanitizers of the build,
 # BENCH_PYTHON an interpreter, BENCH_NCCL where the played NCCL is. No test judges a time or a rate. Exit 77: skipped, with the reason. SPDX-License-Identifier: MIT
 set -eu
 
@@ -162,10 +162,6 @@ frames.options)
     listed="frames overlap latency sizes loads waits backwards streams advise across fields"
     options culvert-bench
     ;;
-kinds.options)
-    wrong="--driver=gpu --device=x --seed=-1 --json= --quick=1 something" right="" listed=
-    options culvert-bench-kinds
-    ;;
 
 calls.full_output)
     [ -c /dev/full ] || skip "there is no /dev/full"
@@ -212,11 +208,6 @@ frames.quick)
     silent
     says "too few frames"
     quick_tables all -- "### waits: 64 KiB" "the ring chooses" "none was wrong"
-    ;;
-kinds.quick)
-    quick "--json=$json"
-    silent
-    quick_tables all -- "culv_vk_buffer_create()" "none was wrong"
     ;;
 
 calls.json)
@@ -335,12 +326,6 @@ frames.driver_failures)
     done
     for call in 3 150 900; do
         for kind in cuda vulkan; do failing $kind:$call --only=frames; done
-    done
-    ;;
-kinds.driver_failures)
-    for call in cuda:cuMemAlloc:1 cuda:cuLaunchKernel:2 cuda:cuEventRecord:1 cuda:cuImportExternalMemory:1 cuda:cuMemCreate:1 \
-        vulkan:vkAllocateMemory:2 vulkan:vkCreateComputePipelines:1 vulkan:vkCreateBuffer:3; do
-        must_end $call
     done
     ;;
 
