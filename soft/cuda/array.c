@@ -300,7 +300,9 @@ cuExternalMemoryGetMappedMipmappedArray(CUmipmappedArray *mipmap, CUexternalMemo
         return soft_end(CUDA_ERROR_INVALID_VALUE);
     if (mipmapDesc->arrayDesc.Flags & CUDA_ARRAY3D_SPARSE)
         return soft_end(CUDA_ERROR_INVALID_VALUE);
-    result = soft_layout_of(&mipmapDesc->arrayDesc, mipmapDesc->numLevels, &layout);
+    result = (soft_external_memory_of_swiftshader(memory)
+                  ? soft_layout_in_swiftshader
+                  : soft_layout_of)(&mipmapDesc->arrayDesc, mipmapDesc->numLevels, &layout);
     if (result != CUDA_SUCCESS) return soft_end(result);
     /* Of several planes NV12 alone is mapped without the flag (measured). */
     if (layout.element.num_planes > 0 && (int)mipmapDesc->arrayDesc.Format != SOFT_NV12 &&

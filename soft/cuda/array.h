@@ -70,6 +70,9 @@ struct soft_layout {
  * one. */
 CUresult soft_layout_of(const CUDA_ARRAY3D_DESCRIPTOR *desc, unsigned num_levels,
                         struct soft_layout *out);
+/* That of an image of SwiftShader's. */
+CUresult soft_layout_in_swiftshader(const CUDA_ARRAY3D_DESCRIPTOR *desc, unsigned num_levels,
+                                    struct soft_layout *out);
 /* Levels down to one texel. */
 unsigned soft_full_chain(const CUDA_ARRAY3D_DESCRIPTOR *desc);
 

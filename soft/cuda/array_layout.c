@@ -4,7 +4,8 @@
  * The layout is that of llvmpipe's images, so that a mipmapped array on imported memory is the
  * VkImage bound there: llvmpipe_texture_layout() of Mesa,
  * src/gallium/drivers/llvmpipe/lp_texture.c. It is the same for both tilings. tests/twin compares
- * it with vkGetImageSubresourceLayout. */
+ * it with vkGetImageSubresourceLayout. SwiftShader's images on imported memory are as they were
+ * seen, which swiftshader.c compares each time. */
 #include "array.h"
 
 /* util_get_cpu_caps()->cacheline: read from the processor on x86, where it is 64 on every 64-bit
@@ -15,6 +16,14 @@
 #    define ROW_ALIGNMENT 8u
 #endif
 #define LEVEL_ALIGNMENT 64u
+
+static const struct tiles {
+    unsigned columns, rows;       /* texels are stored in whole ones of these */
+    uint64_t pitch, slice, level; /* alignments */
+    bool by_layer;                /* a layer has all levels; else a level has all layers */
+    bool flat_rows;               /* images of one dimension have such rows, too */
+} of_llvmpipe = {4, 4, ROW_ALIGNMENT, 1, LEVEL_ALIGNMENT, false, false},
+  of_swiftshader = {2, 2, 1, 16, 1, true, true};
 
 /* cuda.h's table of valid extents, with the twin's limits. */
 static bool extents_valid(const CUDA_ARRAY3D_DESCRIPTOR *desc, const struct soft_element *element)
@@ -74,23 +83,24 @@ static uint64_t up(uint64_t value, uint64_t alignment)
 }
 
 /* The formula; all of it is far from overflowing within the limits above. */
-static void place(struct soft_level *level, const struct soft_element *element, size_t width,
-                  size_t height, bool flat)
+static void place(struct soft_level *level, const struct tiles *tiles,
+                  const struct soft_element *element, size_t width, size_t height, bool flat)
 {
     const bool compressed = element->width > 1;
-    /* Uncompressed images are stored in whole 4x4 tiles. */
-    uint64_t columns = up(width, compressed ? 1 : 4), rows = up(height, compressed || flat ? 1 : 4);
+    uint64_t columns = up(width, compressed ? 1 : tiles->columns),
+             rows = up(height, compressed || (flat && !tiles->flat_rows) ? 1 : tiles->rows);
     columns = up(columns, element->width) / element->width;
     rows = up(rows, element->height) / element->height;
     level->pitch = (size_t)(compressed ? columns * element->bytes
-                                       : up(columns * element->bytes, ROW_ALIGNMENT));
-    level->slice = (uint64_t)level->pitch * rows;
+                                       : up(columns * element->bytes, tiles->pitch));
+    level->slice = up((uint64_t)level->pitch * rows, compressed ? 1 : tiles->slice);
     level->width_bytes = (size_t)up(width, element->width) / element->width * element->bytes;
     level->rows = (size_t)up(height, element->height) / element->height;
 }
 
 /* One after another, each as an image of its own: the twin's own choice. */
-static CUresult place_planes(const CUDA_ARRAY3D_DESCRIPTOR *desc, struct soft_layout *out)
+static CUresult place_planes(const CUDA_ARRAY3D_DESCRIPTOR *desc, const struct tiles *tiles,
+                             struct soft_layout *out)
 {
     for (unsigned i = 0; i < out->element.num_planes; i++) {
         const struct soft_plane plane = soft_plane_of(desc->Format, i);
@@ -104,9 +114,14 @@ static CUresult place_planes(const CUDA_ARRAY3D_DESCRIPTOR *desc, struct soft_la
         level->desc.Format = plane.format;
         level->desc.NumChannels = plane.channels;
         level->slices = desc->Depth == 0 ? 1 : desc->Depth;
-        place(level, &element, level->desc.Width, level->desc.Height, false);
+        place(level, tiles, &element, level->desc.Width, level->desc.Height, false);
         level->offset = out->size;
-        out->size += up(level->slice * level->slices, LEVEL_ALIGNMENT);
+        out->size += up(level->slice * (tiles->by_layer ? 1 : level->slices), tiles->level);
+    }
+    if (tiles->by_layer && desc->Depth > 1) {
+        for (unsigned i = 0; i < out->element.num_planes; i++)
+            out->planes[i].slice = out->size;
+        out->size *= desc->Depth;
     }
     /* Itself it has no elements: nothing can be copied from or to it, as cuArrayGetPlane gives what
      * can. */
@@ -114,8 +129,8 @@ static CUresult place_planes(const CUDA_ARRAY3D_DESCRIPTOR *desc, struct soft_la
     return CUDA_SUCCESS;
 }
 
-CUresult soft_layout_of(const CUDA_ARRAY3D_DESCRIPTOR *desc, unsigned num_levels,
-                        struct soft_layout *out)
+static CUresult lay_out(const CUDA_ARRAY3D_DESCRIPTOR *desc, unsigned num_levels,
+                        const struct tiles *tiles, struct soft_layout *out)
 {
     unsigned known_flags = CUDA_ARRAY3D_LAYERED | CUDA_ARRAY3D_SURFACE_LDST | CUDA_ARRAY3D_CUBEMAP |
                            CUDA_ARRAY3D_TEXTURE_GATHER | CUDA_ARRAY3D_DEPTH_TEXTURE |
@@ -133,7 +148,7 @@ CUresult soft_layout_of(const CUDA_ARRAY3D_DESCRIPTOR *desc, unsigned num_levels
     out->num_levels = num_levels;
     out->size = 0;
     if (out->element.num_planes > 0)
-        return num_levels > 1 ? CUDA_ERROR_INVALID_VALUE : place_planes(desc, out);
+        return num_levels > 1 ? CUDA_ERROR_INVALID_VALUE : place_planes(desc, tiles, out);
     const bool layers = desc->Flags & (CUDA_ARRAY3D_LAYERED | CUDA_ARRAY3D_CUBEMAP);
     for (unsigned i = 0; i < num_levels; i++) {
         struct soft_level *level = &out->levels[i];
@@ -142,10 +157,27 @@ CUresult soft_layout_of(const CUDA_ARRAY3D_DESCRIPTOR *desc, unsigned num_levels
         if (desc->Height != 0) level->desc.Height = halved(desc->Height, i);
         if (desc->Depth != 0 && !layers) level->desc.Depth = halved(desc->Depth, i);
         level->slices = level->desc.Depth == 0 ? 1 : level->desc.Depth;
-        place(level, &out->element, level->desc.Width, desc->Height == 0 ? 1 : level->desc.Height,
-              desc->Height == 0);
+        place(level, tiles, &out->element, level->desc.Width,
+              desc->Height == 0 ? 1 : level->desc.Height, desc->Height == 0);
         level->offset = out->size;
-        out->size += up(level->slice * level->slices, LEVEL_ALIGNMENT);
+        out->size +=
+            up(level->slice * (layers && tiles->by_layer ? 1 : level->slices), tiles->level);
     }
+    if (!layers || !tiles->by_layer) return CUDA_SUCCESS;
+    for (unsigned i = 0; i < num_levels; i++)
+        out->levels[i].slice = out->size;
+    out->size *= desc->Depth;
     return CUDA_SUCCESS;
+}
+
+CUresult soft_layout_of(const CUDA_ARRAY3D_DESCRIPTOR *desc, unsigned num_levels,
+                        struct soft_layout *out)
+{
+    return lay_out(desc, num_levels, &of_llvmpipe, out);
+}
+
+CUresult soft_layout_in_swiftshader(const CUDA_ARRAY3D_DESCRIPTOR *desc, unsigned num_levels,
+                                    struct soft_layout *out)
+{
+    return lay_out(desc, num_levels, &of_swiftshader, out);
 }

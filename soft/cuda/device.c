@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The twin's CUDA driver: initialization, devices and their properties.
  *
- * The devices are lavapipe's that Vulkan lists, with their UUIDs. CULVERT_SOFT_DEVICES=N makes it
+ * The devices are lavapipe's and SwiftShader's that Vulkan lists, with their UUIDs. CULVERT_SOFT_DEVICES=N makes it
  * exactly N: the first N, and where there are fewer, copies of the first one with the last byte of
  * the UUID raised by the ordinal. Such a copy is an invented device: no Vulkan device is its twin,
  * and all Vulkan memory is another device's to it. A list (CULVERT_SOFT_DEVICES=1,0) shows these
@@ -53,6 +53,7 @@ static void add_device(const struct soft_found_device *found, int ordinal, bool 
     device->has_luid = found->has_luid;
     device->node_mask = found->has_luid ? 1 : 0;
     device->invented = invented;
+    device->partner = found->partner;
     soft_context_init(&device->primary, ordinal, true);
 }
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* The twin's CUDA driver: memory that another API exported as an opaque fd.
  *
- * lavapipe and llvmpipe export a memfd that begins with a header; whatever has none is not memory
- * of theirs and is refused. Read with pread only: Mesa's own reads share the file offset with every
- * dup of the fd.
+ * lavapipe and llvmpipe export a memfd that begins with a header, SwiftShader one of a certain
+ * name; whatever has neither is refused. Read with pread only: Mesa's own reads share the file
+ * offset with every dup of the fd.
  * Errors, and what becomes of the fd after each, are those measured on NVIDIA's driver. */
 #include "vmm.h"
 
@@ -35,11 +35,17 @@ struct soft_external_memory {
     uint64_t room;    /* what there is */
     uint64_t size;    /* what the program declared */
     bool dedicated;
+    bool of_swiftshader;
     uint64_t mappings;
 #ifdef _WIN32
     culv_soft_share share; /* instead of the file */
 #endif
 };
+
+bool soft_external_memory_of_swiftshader(const struct soft_external_memory *memory)
+{
+    return memory->of_swiftshader;
+}
 
 #ifndef _WIN32
 static bool recognize(int fd, uint64_t *payload, uint64_t *room)
@@ -204,6 +210,7 @@ CUresult CUDAAPI cuImportExternalMemory(CUexternalMemory *extMem_out,
     int fd = memHandleDesc->handle.fd;
     struct soft_shared_memory own; /* of cuMemCreate */
     bool refused = soft.devices[context->device].invented;
+    const enum soft_partner partner = soft.devices[context->device].partner;
     if (dma_buf) { /* all of a file, as the Vulkan layer has them */
         payload = 0;
         refused = !soft_file_size(fd, &room) || room == 0 || refused;
@@ -211,6 +218,11 @@ CUresult CUDAAPI cuImportExternalMemory(CUexternalMemory *extMem_out,
         payload = own.payload;
         room = own.size;
         refused = own.device != CU_DEVICE_CPU && own.device != context->device;
+    } else if (partner == SOFT_SWIFTSHADER) {
+        payload = 0;
+        refused = !soft_swiftshader_made(fd, "Memory") || !soft_file_size(fd, &room) ||
+                  room <= SOFT_SWIFTSHADER_SPARE || refused;
+        room -= SOFT_SWIFTSHADER_SPARE;
     } else {
         refused = !recognize(fd, &payload, &room) ||
                   (refused &&
@@ -233,6 +245,7 @@ CUresult CUDAAPI cuImportExternalMemory(CUexternalMemory *extMem_out,
     memory->room = room;
     memory->size = memHandleDesc->size;
     memory->dedicated = memHandleDesc->flags & CUDA_EXTERNAL_MEMORY_DEDICATED;
+    memory->of_swiftshader = partner == SOFT_SWIFTSHADER;
     soft_object_add(&memory->object, SOFT_EXTERNAL_MEMORY, context);
     *extMem_out = (CUexternalMemory)(void *)memory;
     return soft_end(CUDA_SUCCESS);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The twin's CUDA driver: external semaphores. They are the timelines and the binary ones that the
- * twin's Vulkan layer exported, and binary ones that a test made (shared/control.h).
+ * twin's Vulkan layer exported, SwiftShader's binary ones, and binary ones that a test made
+ * (shared/control.h).
  *
  * One of another device imports, signals and is heard of, as on two H200 (measured), which nothing
  * promises. */
@@ -46,6 +47,8 @@ static void unref(struct semaphore *semaphore)
     if (--semaphore->refs > 0) return;
 #ifdef _WIN32
     soft_share_close(&semaphore->share);
+#else
+    soft_page_leave(semaphore->page, semaphore->kind);
 #endif
     soft_unmap(semaphore->map, semaphore->map_size);
     free(semaphore);
@@ -205,8 +208,11 @@ static CUresult import_file(const CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC *d, struct
     /* An fd of the other kind is refused as one of no kind is. */
     semaphore->page =
         soft_page_map(d->handle.fd, semaphore->kind, &semaphore->map, &semaphore->map_size);
-    if (semaphore->page == NULL && semaphore->kind == SOFT_PAGE_BINARY) {
-        semaphore->kind = SOFT_PAGE_COUNTED;
+    for (int kind = SOFT_PAGE_COUNTED;
+         semaphore->page == NULL && semaphore->kind != SOFT_PAGE_TIMELINE &&
+         kind <= SOFT_PAGE_SWIFTSHADER;
+         kind++) {
+        semaphore->kind = (enum soft_page_kind)kind;
         semaphore->page =
             soft_page_map(d->handle.fd, semaphore->kind, &semaphore->map, &semaphore->map_size);
     }

@@ -21,10 +21,63 @@ static const struct {
                [SOFT_PAGE_BINARY] = {CULV_SOFT_BINARY_MAGIC, CULV_SOFT_BINARY_SIZE},
                [SOFT_PAGE_COUNTED] = {CULV_SOFT_COUNTED_MAGIC, CULV_SOFT_TIMELINE_SIZE}};
 
+static union soft_page *swiftshader_map(int fd, void **map, size_t *map_size)
+{
+    uint64_t size;
+    struct soft_swiftshader_semaphore now;
+    if (!soft_swiftshader_made(fd, "Semaphore") || !soft_file_size(fd, &size) ||
+        size < sizeof(now) || !soft_read_at(fd, &now, sizeof(now), 0) || now.references < 1)
+        return NULL;
+    union soft_page *page = soft_map_file(fd, 0, (size_t)size, map, map_size);
+    if (page == NULL) return NULL;
+    pthread_mutex_lock(&page->swiftshader.mutex);
+    page->swiftshader.references++;
+    pthread_mutex_unlock(&page->swiftshader.mutex);
+    return page;
+}
+
+static CUresult swiftshader_signal(struct soft_swiftshader_semaphore *s)
+{
+    CULV_SOFT_PAGE_RELEASE();
+    pthread_mutex_lock(&s->mutex);
+    s->signaled = true;
+    pthread_cond_broadcast(&s->changed);
+    pthread_mutex_unlock(&s->mutex);
+    return CUDA_SUCCESS;
+}
+
+/* Sleeps for a while where there is no signal yet. */
+static CUresult swiftshader_try(struct soft_swiftshader_semaphore *s)
+{
+    struct timespec end;
+    clock_gettime(CLOCK_REALTIME, &end);
+    end.tv_nsec += GIVE_UP_INTERVAL_MS * 1000000L;
+    end.tv_sec += end.tv_nsec / 1000000000;
+    end.tv_nsec %= 1000000000;
+    pthread_mutex_lock(&s->mutex);
+    while (!s->signaled && pthread_cond_timedwait(&s->changed, &s->mutex, &end) == 0) {
+    }
+    const bool signaled = s->signaled;
+    s->signaled = false;
+    pthread_mutex_unlock(&s->mutex);
+    if (!signaled) return CUDA_ERROR_NOT_READY;
+    CULV_SOFT_PAGE_ACQUIRE();
+    return CUDA_SUCCESS;
+}
+
+void soft_page_leave(union soft_page *page, enum soft_page_kind kind)
+{
+    if (kind != SOFT_PAGE_SWIFTSHADER) return;
+    pthread_mutex_lock(&page->swiftshader.mutex);
+    page->swiftshader.references--;
+    pthread_mutex_unlock(&page->swiftshader.mutex);
+}
+
 union soft_page *soft_page_map(int fd, enum soft_page_kind kind, void **map, size_t *map_size)
 {
     uint64_t size;
     char magic[8];
+    if (kind == SOFT_PAGE_SWIFTSHADER) return swiftshader_map(fd, map, map_size);
     /* Whoever waits reads the page without a guard, and all who make such pages seal them. */
     if (!soft_file_size(fd, &size) || size < formats[kind].size || !soft_file_stays(fd))
         return NULL;
@@ -62,6 +115,7 @@ static CUresult binary_signal(culv_soft_binary *page, uint32_t by)
 CUresult soft_page_signal(union soft_page *page, enum soft_page_kind kind, uint64_t value)
 {
     if (kind == SOFT_PAGE_BINARY) return binary_signal(&page->binary, CULV_SOFT_BINARY_BY_CUDA);
+    if (kind == SOFT_PAGE_SWIFTSHADER) return swiftshader_signal(&page->swiftshader);
     return timeline_signal(&page->timeline, value);
 }
 
@@ -105,14 +159,16 @@ CUresult soft_page_wait(union soft_page *page, enum soft_page_kind kind, uint64_
                         const struct soft_context *context)
 {
     for (;;) {
-        uint32_t seen;
-        CUresult result = kind == SOFT_PAGE_BINARY ? binary_try(&page->binary, false, &seen)
-                                                   : timeline_try(&page->timeline, value, &seen);
+        uint32_t seen = 0;
+        CUresult result = kind == SOFT_PAGE_SWIFTSHADER ? swiftshader_try(&page->swiftshader)
+                          : kind == SOFT_PAGE_BINARY    ? binary_try(&page->binary, false, &seen)
+                                                     : timeline_try(&page->timeline, value, &seen);
         if (result != CUDA_ERROR_NOT_READY) return result;
         if (context->dying) return CUDA_ERROR_CONTEXT_IS_DESTROYED;
         if (context->error != 0) return CUDA_SUCCESS;
-        soft_futex_wait(kind == SOFT_PAGE_BINARY ? &page->binary.state : &page->timeline.seq, seen,
-                        GIVE_UP_INTERVAL_MS);
+        if (kind != SOFT_PAGE_SWIFTSHADER)
+            soft_futex_wait(kind == SOFT_PAGE_BINARY ? &page->binary.state : &page->timeline.seq,
+                            seen, GIVE_UP_INTERVAL_MS);
     }
 }
 

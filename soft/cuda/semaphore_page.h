@@ -10,18 +10,29 @@
 
 enum soft_page_kind {
     SOFT_PAGE_TIMELINE,
-    SOFT_PAGE_BINARY,  /* played by a test */
-    SOFT_PAGE_COUNTED, /* a binary one of the layer's */
+    SOFT_PAGE_BINARY,      /* played by a test */
+    SOFT_PAGE_COUNTED,     /* a binary one of the layer's */
+    SOFT_PAGE_SWIFTSHADER, /* a binary one that SwiftShader exported */
+};
+
+/* Seen, not promised; swiftshader.c tries it. */
+struct soft_swiftshader_semaphore {
+    pthread_mutex_t mutex;
+    pthread_cond_t changed;
+    int references; /* who is last takes mutex and changed away */
+    bool signaled;
 };
 
 union soft_page {
     culv_soft_timeline timeline;
     culv_soft_binary binary; /* begins as a timeline does: magic, device_uuid */
     culv_soft_counted counted;
+    struct soft_swiftshader_semaphore swiftshader;
 };
 
-/* NULL when the fd is no semaphore of this kind. */
+/* NULL when the fd is no semaphore of this kind. soft_page_leave() before it is unmapped. */
 union soft_page *soft_page_map(int fd, enum soft_page_kind kind, void **map, size_t *map_size);
+void soft_page_leave(union soft_page *page, enum soft_page_kind kind);
 /* Of a counted one: the number of a signal, or wait, that is submitted. 0: of a signal while there
  * is one that nothing was told to wait for, which changes nothing (measured). */
 uint64_t soft_page_number(union soft_page *page, bool waits);

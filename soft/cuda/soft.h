@@ -118,7 +118,11 @@ struct soft_context {
     struct soft_context *peers[SOFT_MAX_PEERS]; /* whose memory this one may use */
 };
 
+/* Whose memory and images a device of the twin's reads. */
+enum soft_partner { SOFT_NO_PARTNER, SOFT_LAVAPIPE, SOFT_SWIFTSHADER };
+
 struct soft_device {
+    enum soft_partner partner;
     char name[256];
     uint8_t uuid[16];
     bool invented;   /* no Vulkan device has this UUID */
@@ -171,6 +175,7 @@ CUresult soft_checkpoint_pass(const char *call);
 
 /* --- device.c, vulkan_devices.c, win32_devices.c */
 struct soft_found_device {
+    enum soft_partner partner;
     char name[256];
     uint8_t uuid[16];
     uint8_t luid[8]; /* Windows', with has_luid */
@@ -361,8 +366,12 @@ struct soft_mapping {
 /* Maps a range of the import and counts it; soft_external_memory_unmapped when it is unmapped. */
 CUresult soft_external_memory_map(struct soft_external_memory *memory, uint64_t offset,
                                   uint64_t size, struct soft_mapping *out);
+bool soft_external_memory_of_swiftshader(const struct soft_external_memory *memory);
 /* Whether Vulkan has an image there that NVIDIA's driver reads wrong: shared/image_label.h. */
 bool soft_external_memory_misread(const struct soft_external_memory *memory, uint64_t offset);
+/* --- swiftshader.c: what a file is that SwiftShader exported */
+#define SOFT_SWIFTSHADER_SPARE 15u /* bytes behind its memory */
+bool soft_swiftshader_made(int fd, const char *what);
 void soft_external_memory_free(void *memory);
 void soft_external_memory_unmapped(struct soft_external_memory *memory);
 void soft_mipmaps_forget_external(struct soft_external_memory *external);

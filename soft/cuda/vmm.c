@@ -26,6 +26,11 @@ CUresult soft_vmm_error(void)
     return (CUresult)current->error;
 }
 
+enum soft_partner soft_partner_at(const CUmemLocation *location)
+{
+    return soft.devices[soft_on_host(location) ? 0 : location->id].partner;
+}
+
 bool soft_on_host(const CUmemLocation *location)
 {
     return location->type != CU_MEM_LOCATION_TYPE_DEVICE;
@@ -198,7 +203,8 @@ uint64_t soft_physical_fds(void)
 }
 
 /* A page before the memory for what it is, and one behind it: llvmpipe's GL wants spare bytes
- * there. The memory that Vulkan finds in another device's file is other memory, behind that: as on
+ * there. SwiftShader reads from the file's first byte: there the page behind says what it is. The
+ * memory that Vulkan finds in another device's file is other memory, behind that: as on
  * NVIDIA's driver the import succeeds and the data is wrong (measured). */
 static CUresult make_pages(struct soft_physical *physical)
 {
@@ -212,7 +218,7 @@ static CUresult make_pages(struct soft_physical *physical)
     const uint64_t one = physical->size + page;
     physical->fd = soft_share_make(prop, (size_t)(page + one + (foreign ? one : 0)));
     physical->prop.win32HandleMetaData = NULL; /* the caller's, read during the call */
-    physical->payload = page;
+    physical->payload = soft_partner_at(&prop->location) == SOFT_SWIFTSHADER ? 0 : page;
     return physical->fd >= 0 ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 

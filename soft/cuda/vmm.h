@@ -67,6 +67,8 @@ bool soft_fabric_write(int fd, void *out);
 int soft_fabric_open(const void *handle);
 /* --- vmm.c */
 bool soft_on_host(const CUmemLocation *location);
+/* Whose Vulkan takes memory of that place; the host's goes to the first device's. */
+enum soft_partner soft_partner_at(const CUmemLocation *location);
 /* Whether an allocation can be made so, and why not. */
 CUresult soft_prop_check(const CUmemAllocationProp *prop);
 struct soft_physical *soft_physical_find(CUmemGenericAllocationHandle handle);

@@ -37,6 +37,20 @@ static const uint8_t *mesa_uuid(void)
     return uuid;
 }
 
+/* Where memory without a header has its label: in the last page. 0: the file has none. */
+static uint64_t label_behind(int fd)
+{
+    uint64_t size;
+    if (!soft_file_size(fd, &size) || size < soft_share_alignment()) return 0;
+    return size - soft_share_alignment() + LABEL_AT;
+}
+
+static bool has_label(int fd, uint64_t at, struct label *label)
+{
+    return soft_read_at(fd, label, sizeof(*label), at) &&
+           memcmp(label->memory.magic, LABEL_MAGIC, sizeof(label->memory.magic)) == 0;
+}
+
 /* Says in the file what it is. */
 static bool write_label(struct soft_physical *physical)
 {
@@ -47,6 +61,11 @@ static bool write_label(struct soft_physical *physical)
                           .prop = physical->prop};
     memcpy(label.memory.magic, LABEL_MAGIC, sizeof(label.memory.magic));
     if (device != NULL) memcpy(label.device_uuid, device->uuid, sizeof(label.device_uuid));
+    if (soft_partner_at(location) == SOFT_SWIFTSHADER) {
+        physical->labelled =
+            soft_write_at(physical->fd, &label, sizeof(label), label_behind(physical->fd));
+        return physical->labelled;
+    }
     struct mesa_header header = {.offset = physical->payload};
     /* See make_pages(). */
     if (device != NULL && device->invented) header.offset += physical->size + physical->payload;
@@ -63,9 +82,8 @@ bool soft_shared_memory_read(int fd, struct soft_shared_memory *out)
 {
     struct label label;
     uint64_t file_size;
-    if (!soft_file_size(fd, &file_size) || file_size < LABEL_AT + sizeof(label) ||
-        !soft_read_at(fd, &label, sizeof(label), LABEL_AT) ||
-        memcmp(label.memory.magic, LABEL_MAGIC, sizeof(label.memory.magic)) != 0 ||
+    if (!soft_file_size(fd, &file_size) ||
+        (!has_label(fd, label_behind(fd), &label) && !has_label(fd, LABEL_AT, &label)) ||
         label.memory.payload > file_size || label.memory.size > file_size - label.memory.payload)
         return false;
     static const uint8_t host[16];

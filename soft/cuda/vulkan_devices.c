@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The twin's CUDA driver: asks Vulkan, opened at run time, for lavapipe's devices. */
-#include "lavapipe.h"
-#include "soft.h"
+/* The twin's CUDA driver: asks Vulkan, opened at run time, for lavapipe's and SwiftShader's
+ * devices. */
+#include "partner.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
@@ -25,8 +25,17 @@ static int read_devices(VkInstance instance, PFN_vkGetInstanceProcAddr get,
     for (uint32_t i = 0; i < total && count < capacity; i++) {
         VkPhysicalDeviceProperties properties;
         VkPhysicalDeviceIDProperties id;
-        if (!soft_is_lavapipe(vkGetPhysicalDeviceProperties2, devices[i], &properties, &id))
-            continue;
+        const enum soft_partner partner =
+            soft_partner_of(vkGetPhysicalDeviceProperties2, devices[i], &properties, &id);
+        const char *differs = partner == SOFT_SWIFTSHADER
+                                  ? soft_swiftshader_differs(instance, get, devices[i])
+                                  : NULL;
+        if (differs != NULL)
+            fprintf(stderr,
+                    "culvert software twin: %s is no device of it: the twin does not know its %s\n",
+                    properties.deviceName, differs);
+        if (partner == SOFT_NO_PARTNER || differs != NULL) continue;
+        found[count].partner = partner;
         snprintf(found[count].name, sizeof(found[count].name), "%s", properties.deviceName);
         memcpy(found[count].uuid, id.deviceUUID, sizeof(found[count].uuid));
         count++;

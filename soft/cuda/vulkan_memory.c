@@ -15,7 +15,7 @@ bool soft_vulkan_memory_header(uint8_t header[32])
 #    include <dlfcn.h>
 #    include <string.h>
 
-#    include "lavapipe.h"
+#    include "partner.h"
 
 #    define GET(name)  PFN_##name name = (PFN_##name)get(instance, #    name)
 #    define GETD(name) PFN_##name name = (PFN_##name)get_of_device(device, #    name)
@@ -62,7 +62,8 @@ static bool open_device(VkInstance instance, PFN_vkGetInstanceProcAddr get, uint
     for (uint32_t i = 0; i < count; i++) {
         VkPhysicalDeviceProperties properties;
         VkPhysicalDeviceIDProperties id;
-        if (!soft_is_lavapipe(vkGetPhysicalDeviceProperties2, devices[i], &properties, &id))
+        if (soft_partner_of(vkGetPhysicalDeviceProperties2, devices[i], &properties, &id) !=
+            SOFT_LAVAPIPE)
             continue;
         const char *const extension = VK_KHR_EXTERNAL_MEMORY_FD_EXTENSION_NAME;
         const float priority = 1.0f;

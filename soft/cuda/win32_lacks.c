@@ -113,6 +113,13 @@ void culvSoftRdmaCounts(culv_soft_rdma_counts *out)
     memset(out, 0, sizeof(*out));
 }
 
+bool soft_swiftshader_made(int fd, const char *what)
+{
+    (void)fd;
+    (void)what;
+    return false;
+}
+
 bool soft_vulkan_memory_header(uint8_t header[32])
 {
     (void)header;

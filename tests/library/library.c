@@ -473,7 +473,9 @@ bool lib_layer_find(lib_layer *out)
     memcpy(&out->lose_devices, &symbols[3], sizeof symbols[3]);
     memcpy(&out->delay, &symbols[4], sizeof symbols[4]);
     memcpy(&out->before, &symbols[5], sizeof symbols[5]);
-    return true;
+    culv_soft_vk_counts counts = {.struct_size = sizeof counts};
+    out->counts(&counts);
+    return counts.instances == 0 || counts.devices > 0; /* it passes SwiftShader's by */
 }
 
 bool lib_disjoint(const lib_world *w, VkFormat format)

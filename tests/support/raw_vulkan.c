@@ -272,7 +272,9 @@ static void open_device(raw_vk *vk, const raw_vk_options *options)
     VkQueueFamilyProperties families[RAW_VK_MAX_QUEUES];
     VkDeviceQueueCreateInfo queues[RAW_VK_MAX_QUEUES];
     static const float priority = 1.0f;
-    vk->queue_count = RAW_VK_MAX_QUEUES;
+    /* SwiftShader fills as many as one asks for, all alike. */
+    vkGetPhysicalDeviceQueueFamilyProperties(vk->physical, &vk->queue_count, NULL);
+    if (vk->queue_count > RAW_VK_MAX_QUEUES) vk->queue_count = RAW_VK_MAX_QUEUES;
     vkGetPhysicalDeviceQueueFamilyProperties(vk->physical, &vk->queue_count, families);
     for (uint32_t i = 0; i < vk->queue_count; i++) {
         vk->queues[i].flags = families[i].queueFlags;
