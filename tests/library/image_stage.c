@@ -12,22 +12,16 @@ void stage_open(stage *s)
     s->module = raw_cuda_load(s->w.cu, "library_kernels");
     lib_leave(&s->w, before);
     s->stream = lib_stream(&s->w);
-    s->to_vulkan = raw_vk_timeline(&s->w.vk, 0, true);
-    s->to_cuda = raw_vk_timeline(&s->w.vk, 0, true);
-    s->signals = lib_import_timeline(&s->w, s->to_vulkan);
-    s->waits = lib_import_timeline(&s->w, s->to_cuda);
+    lib_turns_open(&s->w, &s->turns);
 }
 
 void stage_close(stage *s)
 {
     lib_finish(&s->w, s->stream);
     raw_vk_idle(&s->w.vk);
-    culv_semaphore_destroy(&s->signals, NULL);
-    culv_semaphore_destroy(&s->waits, NULL);
+    lib_turns_close(&s->w, &s->turns);
     LIB_CU_OK(&s->w, s->w.cu->ModuleUnload(s->module));
     lib_stream_destroy(&s->w, s->stream);
-    raw_vk_timeline_destroy(&s->w.vk, s->to_vulkan);
-    raw_vk_timeline_destroy(&s->w.vk, s->to_cuda);
     lib_close(&s->w);
 }
 
@@ -42,22 +36,17 @@ bool stage_copies(const stage *s, uint32_t queue)
 
 void stage_submit(stage *s, VkCommandBuffer commands, uint32_t queue)
 {
-    raw_vk_submit(&s->w.vk, commands,
-                  &(raw_vk_job){.queue = queue,
-                                .wait = s->to_vulkan,
-                                .wait_value = s->vulkan_value,
-                                .signal = s->to_cuda,
-                                .signal_value = ++s->cuda_value});
+    lib_turns_submit(&s->w, &s->turns, commands, queue);
 }
 
 void stage_cuda_begin(stage *s)
 {
-    LIB_OK(culv_semaphore_wait(s->waits, s->stream, s->cuda_value));
+    lib_turns_cuda_begin(&s->turns, s->stream);
 }
 
 void stage_cuda_end(stage *s)
 {
-    LIB_OK(culv_semaphore_signal(s->signals, s->stream, ++s->vulkan_value));
+    lib_turns_cuda_end(&s->turns, s->stream);
 }
 
 /* Images --------------------------------------------------------------------------------------- */

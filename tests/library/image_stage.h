@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the image suites share: a stage with a stream and a timeline each way, shared images of
+/* What the image suites share: a stage with a stream and a semaphore each way, shared images of
  * every origin, patterns, and the barriers that Culvert hands out, recorded in either form. */
 #ifndef CULVERT_TESTS_LIBRARY_IMAGE_STAGE_H_
 #define CULVERT_TESTS_LIBRARY_IMAGE_STAGE_H_
@@ -10,14 +10,12 @@
 
 enum { MAX_LEVELS = 12, FLIP = 0x0f };
 
-/* A device, a stream, a timeline each way. */
+/* A device, a stream, a semaphore each way. */
 typedef struct stage {
     lib_world w;
     CUmodule module;
     CUstream stream;
-    VkSemaphore to_vulkan, to_cuda;
-    culv_semaphore *signals, *waits; /* CUDA's side of the two */
-    uint64_t vulkan_value, cuda_value;
+    lib_turns turns;
 } stage;
 
 void stage_open(stage *s);

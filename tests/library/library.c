@@ -441,6 +441,75 @@ culv_semaphore *lib_import_timeline(const lib_world *w, VkSemaphore timeline)
     return semaphore;
 }
 
+static bool exports_timelines(const raw_vk *vk)
+{
+    const VkSemaphoreTypeCreateInfo type = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO,
+                                            .semaphoreType = VK_SEMAPHORE_TYPE_TIMELINE};
+    const VkPhysicalDeviceExternalSemaphoreInfo info = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_EXTERNAL_SEMAPHORE_INFO,
+        .pNext = &type,
+        .handleType = VK_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD_BIT};
+    VkExternalSemaphoreProperties properties = {
+        .sType = VK_STRUCTURE_TYPE_EXTERNAL_SEMAPHORE_PROPERTIES};
+    vkGetPhysicalDeviceExternalSemaphoreProperties(vk->physical, &info, &properties);
+    return properties.externalSemaphoreFeatures & VK_EXTERNAL_SEMAPHORE_FEATURE_EXPORTABLE_BIT;
+}
+
+static VkSemaphore open_turn(lib_world *w, bool binary, culv_semaphore **cuda)
+{
+    culv_vk_semaphore_desc d = culv_vk_semaphore_desc_init();
+    d.semaphore = binary ? raw_vk_binary(&w->vk, true) : raw_vk_timeline(&w->vk, 0, true);
+    d.type = binary ? CULV_SEMAPHORE_BINARY : CULV_SEMAPHORE_TIMELINE;
+    d.untracked = binary;
+    LIB_OK(culv_vk_semaphore_import(w->attachment, &d, cuda));
+    return d.semaphore;
+}
+
+void lib_turns_open(lib_world *w, lib_turns *out)
+{
+    *out = (lib_turns){.binary = !exports_timelines(&w->vk)};
+    out->to_vulkan = open_turn(w, out->binary, &out->signals);
+    out->to_cuda = open_turn(w, out->binary, &out->waits);
+}
+
+void lib_turns_close(lib_world *w, lib_turns *t)
+{
+    culv_semaphore_destroy(&t->signals, NULL);
+    culv_semaphore_destroy(&t->waits, NULL);
+    raw_vk_semaphore_destroy(&w->vk, t->to_vulkan);
+    raw_vk_semaphore_destroy(&w->vk, t->to_cuda);
+}
+
+void lib_turns_submit(lib_world *w, lib_turns *t, VkCommandBuffer commands, uint32_t queue)
+{
+    raw_vk_job job = {.queue = queue,
+                      .wait = t->to_vulkan,
+                      .wait_value = t->vulkan_value,
+                      .signal = t->to_cuda,
+                      .signal_value = t->cuda_value + 1};
+    if (t->binary) {
+        if (t->vulkan_took == t->vulkan_value) job.wait = VK_NULL_HANDLE;
+        if (t->cuda_took < t->cuda_value) job.signal = VK_NULL_HANDLE; /* the last one is there */
+        t->vulkan_took = t->vulkan_value;
+    }
+    if (job.signal != VK_NULL_HANDLE) t->cuda_value++;
+    raw_vk_submit(&w->vk, commands, &job);
+}
+
+void lib_turns_cuda_begin(lib_turns *t, CUstream stream)
+{
+    if (!t->binary || t->cuda_took < t->cuda_value)
+        LIB_OK(culv_semaphore_wait(t->waits, stream, t->binary ? 0 : t->cuda_value));
+    t->cuda_took = t->cuda_value;
+}
+
+void lib_turns_cuda_end(lib_turns *t, CUstream stream)
+{
+    if (t->binary && t->vulkan_took < t->vulkan_value) return; /* the last one is there */
+    t->vulkan_value++;
+    LIB_OK(culv_semaphore_signal(t->signals, stream, t->binary ? 0 : t->vulkan_value));
+}
+
 uint32_t lib_word(uint32_t i, uint32_t seed)
 {
     return i * 2654435761u + seed;

@@ -140,6 +140,20 @@ bool lib_disjoint(const lib_world *w, VkFormat format);
 culv_memory *lib_import(const lib_world *w, const raw_vk_buffer *buffer);
 culv_memory_desc lib_memory_desc(const lib_world *w, const raw_vk_buffer *buffer, int fd);
 culv_semaphore *lib_import_timeline(const lib_world *w, VkSemaphore timeline);
+/* A semaphore each way: timelines, or binary ones where Vulkan exports no timelines. */
+typedef struct lib_turns {
+    bool binary;
+    VkSemaphore to_vulkan, to_cuda;
+    culv_semaphore *signals, *waits; /* CUDA's side of the two */
+    uint64_t vulkan_value, cuda_value;
+    uint64_t vulkan_took, cuda_took; /* of binary ones, who was waited for */
+} lib_turns;
+void lib_turns_open(lib_world *w, lib_turns *out);
+void lib_turns_close(lib_world *w, lib_turns *t);
+/* Ends and submits what Vulkan does between CUDA's last signal and the next wait; waits for it. */
+void lib_turns_submit(lib_world *w, lib_turns *t, VkCommandBuffer commands, uint32_t queue);
+void lib_turns_cuda_begin(lib_turns *t, CUstream stream);
+void lib_turns_cuda_end(lib_turns *t, CUstream stream);
 /* Word i of the pattern that tests write: its index and a seed mixed. */
 uint32_t lib_word(uint32_t i, uint32_t seed);
 void lib_require_words(const char *file, int line, const uint32_t *words, size_t count,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The sweep's stage: a device in both APIs, a timeline each way, kernels, and memory for texels and
+/* The sweep's stage: a device in both APIs, a semaphore each way, kernels, memory for texels and
  * values. */
 #include "sweep.h"
 
@@ -31,10 +31,7 @@ void sweep_open(sweep *s)
     CU_OK(cu->MemAlloc(&s->device, (size_t)SWEEP_TEXELS * 16));
     lib_leave(&s->w, before);
     s->stream = lib_stream(&s->w);
-    s->to_vulkan = raw_vk_timeline(vk, 0, true);
-    s->to_cuda = raw_vk_timeline(vk, 0, true);
-    s->signals = lib_import_timeline(&s->w, s->to_vulkan);
-    s->waits = lib_import_timeline(&s->w, s->to_cuda);
+    lib_turns_open(&s->w, &s->turns);
     raw_vk_buffer_create(vk, SWEEP_BYTES, RAW_VK_HOST, &s->written);
     raw_vk_buffer_create(vk, SWEEP_BYTES, RAW_VK_HOST, &s->read);
     raw_vk_buffer_create(vk, (VkDeviceSize)SWEEP_TEXELS * 16, RAW_VK_HOST, &s->fetched);
@@ -57,16 +54,13 @@ void sweep_close(sweep *s)
     raw_vk_buffer_destroy(vk, &s->written);
     raw_vk_buffer_destroy(vk, &s->read);
     raw_vk_buffer_destroy(vk, &s->fetched);
-    culv_semaphore_destroy(&s->signals, NULL);
-    culv_semaphore_destroy(&s->waits, NULL);
+    lib_turns_close(&s->w, &s->turns);
     CUcontext before = lib_enter(&s->w);
     CU_OK(cu->MemFree(s->device));
     CU_OK(cu->ModuleUnload(s->surfaces));
     CU_OK(cu->ModuleUnload(s->textures));
     lib_leave(&s->w, before);
     lib_stream_destroy(&s->w, s->stream);
-    raw_vk_timeline_destroy(vk, s->to_vulkan);
-    raw_vk_timeline_destroy(vk, s->to_cuda);
     lib_close_culvert(&s->w);
     raw_vk_close(vk);
     raw_cuda_require_empty(cu);
@@ -74,20 +68,16 @@ void sweep_close(sweep *s)
 
 void sweep_submit(sweep *s, VkCommandBuffer commands)
 {
-    raw_vk_submit(&s->w.vk, commands,
-                  &(raw_vk_job){.wait = s->to_vulkan,
-                                .wait_value = s->vulkan_value,
-                                .signal = s->to_cuda,
-                                .signal_value = ++s->cuda_value});
+    lib_turns_submit(&s->w, &s->turns, commands, 0);
 }
 
 void sweep_cuda_begin(sweep *s)
 {
-    LIB_OK(culv_semaphore_wait(s->waits, s->stream, s->cuda_value));
+    lib_turns_cuda_begin(&s->turns, s->stream);
 }
 
 void sweep_cuda_end(sweep *s)
 {
-    LIB_OK(culv_semaphore_signal(s->signals, s->stream, ++s->vulkan_value));
+    lib_turns_cuda_end(&s->turns, s->stream);
     lib_finish(&s->w, s->stream);
 }

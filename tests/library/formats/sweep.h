@@ -60,9 +60,7 @@ typedef struct sweep {
     CUmodule surfaces, textures;
     CUfunction store, load, sample; /* sweep_... of the two */
     CUstream stream;
-    VkSemaphore to_vulkan, to_cuda;
-    culv_semaphore *signals, *waits;
-    uint64_t vulkan_value, cuda_value;
+    lib_turns turns;
     /* host-visible: SWEEP_BYTES, SWEEP_BYTES, 16 bytes a texel */
     raw_vk_buffer written, read, fetched;
     CUdeviceptr device;              /* 16 bytes a texel */
