@@ -22,8 +22,9 @@ static const struct tiles {
     uint64_t pitch, slice, level; /* alignments */
     bool by_layer;                /* a layer has all levels; else a level has all layers */
     bool flat_rows;               /* images of one dimension have such rows, too */
-} of_llvmpipe = {4, 4, ROW_ALIGNMENT, 1, LEVEL_ALIGNMENT, false, false},
-  of_swiftshader = {2, 2, 1, 16, 1, true, true};
+    unsigned border;              /* texels around each face of a cube */
+} of_llvmpipe = {4, 4, ROW_ALIGNMENT, 1, LEVEL_ALIGNMENT, false, false, 0},
+  of_swiftshader = {2, 2, 1, 16, 1, true, true, 1};
 
 /* cuda.h's table of valid extents, with the twin's limits. */
 static bool extents_valid(const CUDA_ARRAY3D_DESCRIPTOR *desc, const struct soft_element *element)
@@ -86,14 +87,17 @@ static uint64_t up(uint64_t value, uint64_t alignment)
 static void place(struct soft_level *level, const struct tiles *tiles,
                   const struct soft_element *element, size_t width, size_t height, bool flat)
 {
-    const bool compressed = element->width > 1;
-    uint64_t columns = up(width, compressed ? 1 : tiles->columns),
-             rows = up(height, compressed || (flat && !tiles->flat_rows) ? 1 : tiles->rows);
+    const bool compressed = element->width > 1, cube = level->desc.Flags & CUDA_ARRAY3D_CUBEMAP;
+    const unsigned border = cube && !compressed ? tiles->border : 0;
+    uint64_t columns = up(width + 2 * border, compressed ? 1 : tiles->columns),
+             rows = up(height + 2 * border,
+                       compressed || (flat && !tiles->flat_rows) ? 1 : tiles->rows);
     columns = up(columns, element->width) / element->width;
     rows = up(rows, element->height) / element->height;
     level->pitch = (size_t)(compressed ? columns * element->bytes
                                        : up(columns * element->bytes, tiles->pitch));
     level->slice = up((uint64_t)level->pitch * rows, compressed ? 1 : tiles->slice);
+    level->offset = border * (level->pitch + element->bytes);
     level->width_bytes = (size_t)up(width, element->width) / element->width * element->bytes;
     level->rows = (size_t)up(height, element->height) / element->height;
 }
@@ -115,7 +119,7 @@ static CUresult place_planes(const CUDA_ARRAY3D_DESCRIPTOR *desc, const struct t
         level->desc.NumChannels = plane.channels;
         level->slices = desc->Depth == 0 ? 1 : desc->Depth;
         place(level, tiles, &element, level->desc.Width, level->desc.Height, false);
-        level->offset = out->size;
+        level->offset += out->size;
         out->size += up(level->slice * (tiles->by_layer ? 1 : level->slices), tiles->level);
     }
     if (tiles->by_layer && desc->Depth > 1) {
@@ -159,7 +163,7 @@ static CUresult lay_out(const CUDA_ARRAY3D_DESCRIPTOR *desc, unsigned num_levels
         level->slices = level->desc.Depth == 0 ? 1 : level->desc.Depth;
         place(level, tiles, &out->element, level->desc.Width,
               desc->Height == 0 ? 1 : level->desc.Height, desc->Height == 0);
-        level->offset = out->size;
+        level->offset += out->size;
         out->size +=
             up(level->slice * (layers && tiles->by_layer ? 1 : level->slices), tiles->level);
     }

@@ -3,8 +3,8 @@
  *
  * The devices are lavapipe's and SwiftShader's that Vulkan lists, with their UUIDs.
  * CULVERT_SOFT_DEVICES=N makes it exactly N: the first N, and where there are fewer, copies of the
- * first one with the last byte of the UUID raised by the ordinal. Such a copy is an invented device:
- * no Vulkan device is its twin, and all Vulkan memory is another device's to it. A list
+ * first one with the last byte of the UUID raised by the ordinal. Such a copy is an invented
+ * device: no Vulkan device is its twin, and all Vulkan memory is another device's to it. A list
  * (CULVERT_SOFT_DEVICES=1,0) shows these devices in this order, as CUDA_VISIBLE_DEVICES does of
  * GPUs. The posing build (SOFT_POSING) has two invented devices and asks Vulkan nothing. */
 #include "array.h"

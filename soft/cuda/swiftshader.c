@@ -89,6 +89,7 @@ static bool image_is_known(const struct driver *vk, const VkImageCreateInfo *inf
     if (soft_layout_in_swiftshader(desc, info->mipLevels, &layout) != CUDA_SUCCESS ||
         vk->vkCreateImage(vk->device, info, NULL, &image) != VK_SUCCESS)
         return false;
+    const uint64_t border = desc->Flags & CUDA_ARRAY3D_CUBEMAP ? 1 : 0;
     bool known = true;
     for (uint32_t i = 0; i < info->mipLevels; i++)
         for (uint32_t j = 0; j < info->arrayLayers; j++) {
@@ -96,7 +97,9 @@ static bool image_is_known(const struct driver *vk, const VkImageCreateInfo *inf
             const struct soft_level *level = &layout.levels[i];
             VkSubresourceLayout is;
             vk->vkGetImageSubresourceLayout(vk->device, image, &which, &is);
-            known = known && is.offset == level->offset + j * level->slice &&
+            /* It leaves out the border. */
+            known = known &&
+                    is.offset == level->offset - border * (level->pitch + 4) + j * level->slice &&
                     is.rowPitch == level->pitch &&
                     (info->extent.depth == 1 || is.depthPitch == level->slice);
         }
@@ -104,7 +107,7 @@ static bool image_is_known(const struct driver *vk, const VkImageCreateInfo *inf
     return known;
 }
 
-/* Odd sizes, layers, levels, blocks, a depth: SwiftShader answers of both tilings, and has the same
+/* Odd sizes, layers, faces, levels, blocks, a depth: SwiftShader answers of both tilings, and has the same
  * for both. */
 static bool images_are_known(const struct driver *vk)
 {
@@ -116,6 +119,9 @@ static bool images_are_known(const struct driver *vk)
         {VK_FORMAT_R8G8B8A8_UNORM,
          {253, 127, 3, CU_AD_FORMAT_UNSIGNED_INT8, 4, CUDA_ARRAY3D_LAYERED},
          8},
+        {VK_FORMAT_R8G8B8A8_UNORM,
+         {13, 13, 6, CU_AD_FORMAT_UNSIGNED_INT8, 4, CUDA_ARRAY3D_CUBEMAP},
+         4},
         {VK_FORMAT_R8_UNORM, {13, 9, 5, CU_AD_FORMAT_UNSIGNED_INT8, 1, 0}, 4},
         {VK_FORMAT_R32_SFLOAT, {61, 0, 2, CU_AD_FORMAT_FLOAT, 1, CUDA_ARRAY3D_LAYERED}, 3},
         {VK_FORMAT_BC1_RGBA_UNORM_BLOCK,
@@ -125,9 +131,11 @@ static bool images_are_known(const struct driver *vk)
     bool known = true;
     for (size_t i = 0; i < 2 * sizeof(images) / sizeof(images[0]); i++) {
         const CUDA_ARRAY3D_DESCRIPTOR *desc = &images[i / 2].desc;
-        const bool layers = desc->Flags & CUDA_ARRAY3D_LAYERED;
+        const bool cube = desc->Flags & CUDA_ARRAY3D_CUBEMAP;
+        const bool layers = cube || (desc->Flags & CUDA_ARRAY3D_LAYERED);
         const VkImageCreateInfo info = {
             .sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO,
+            .flags = cube ? VK_IMAGE_CREATE_CUBE_COMPATIBLE_BIT : 0,
             .imageType = desc->Height == 0 ? VK_IMAGE_TYPE_1D
                          : layers          ? VK_IMAGE_TYPE_2D
                                            : VK_IMAGE_TYPE_3D,
