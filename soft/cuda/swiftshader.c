@@ -107,8 +107,8 @@ static bool image_is_known(const struct driver *vk, const VkImageCreateInfo *inf
     return known;
 }
 
-/* Odd sizes, layers, faces, levels, blocks, a depth: SwiftShader answers of both tilings, and has the same
- * for both. */
+/* Odd sizes, layers, faces, levels, blocks, a depth: SwiftShader answers of both tilings, and has
+ * the same for both. */
 static bool images_are_known(const struct driver *vk)
 {
     static const struct {
