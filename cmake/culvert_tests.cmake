@@ -70,6 +70,19 @@ function(culvert_add_suite name)
     "${name}\tbin/tests/${program}\t${args_text}\t${env_text}\n")
 endfunction()
 
+# culvert_add_swiftshader(NAME SUITE [ENV VAR=VALUE ...] CASES ...): those cases of SUITE once more, on SwiftShader in
+# place of lavapipe, where it is installed (Debian: chromium-common).
+find_file(CULVERT_SWIFTSHADER vk_swiftshader_icd.json PATHS /usr/lib/chromium NO_DEFAULT_PATH
+  DOC "The manifest of Chromium's Vulkan driver on the CPU")
+function(culvert_add_swiftshader name suite)
+  cmake_parse_arguments(PARSE_ARGV 2 arg "" "" "ENV;CASES")
+  if(CULVERT_SWIFTSHADER AND NOT CULVERT_SANITIZE AND TARGET ${suite})
+    culvert_add_suite(swiftshader-${name} PROGRAM_OF ${suite} LABELS library long
+      ENV VK_DRIVER_FILES=${CULVERT_SWIFTSHADER} ${arg_ENV} ARGS ${arg_CASES})
+  endif()
+endfunction()
+set(CULVERT_ZINK GALLIUM_DRIVER=zink LIBGL_ALWAYS_SOFTWARE=1 MESA_GL_VERSION_OVERRIDE=4.5 MESA_GLSL_VERSION_OVERRIDE=450)
+
 # Writes <build>/share/culvert/tests.list; called once, after the last suite.
 function(culvert_write_test_list)
   get_property(rows GLOBAL PROPERTY CULVERT_TEST_LIST)

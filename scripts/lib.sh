@@ -20,7 +20,7 @@ packages_fuzz="clang=clang libclang-rt-dev"
 packages_clients="mpv=mpv gstreamer1.0-tools=gst-launch-1.0 gstreamer1.0-plugins-base gstreamer1.0-plugins-bad gstreamer1.0-gl"
 # The long tier besides.
 packages_long="clang=clang lld=lld-link llvm=llvm-dlltool wine64 libplacebo-dev doxygen=doxygen tcl=tclsh debootstrap=debootstrap
-    clang-tidy=clang-tidy libvtk9-dev linux-headers-amd64 make=make rustc=rustc bindgen=bindgen mono-mcs=mcs
+    clang-tidy=clang-tidy chromium-common libvtk9-dev linux-headers-amd64 make=make rustc=rustc bindgen=bindgen mono-mcs=mcs
     python3-sdl2 python3-pyglet python3-vispy $packages_clients"
 # scripts/release, for what it makes on this machine; what it makes in bare roots brings its own.
 packages_release="gcc=gcc cmake=cmake ninja-build=ninja libvulkan-dev python3=python3 python3-pycparser binutils=objdump git=git"
