@@ -252,9 +252,10 @@ static culvi_adapter adapter_of(const culv_vk_candidate *c)
         adapter.cause =
             "It is an NVIDIA GPU under a Vulkan driver that is not NVIDIA's, which CUDA cannot share with; "
             "install NVIDIA's or select it with VK_DRIVER_FILES";
-    if (adapter.software && c->driver_id != 0 && c->driver_id != VK_DRIVER_ID_MESA_LLVMPIPE)
+    if (adapter.software && c->driver_id != 0 && c->driver_id != VK_DRIVER_ID_MESA_LLVMPIPE &&
+        c->driver_id != VK_DRIVER_ID_GOOGLE_SWIFTSHADER)
         adapter.cause =
-            " that is not Mesa's lavapipe, with which alone Culvert's software twin shares: select that with VK_DRIVER_FILES";
+            " that is neither Mesa's lavapipe nor SwiftShader, with which alone Culvert's software twin shares: select one with VK_DRIVER_FILES";
     snprintf(adapter.name, sizeof adapter.name, "%s", c->name);
     return adapter;
 }
@@ -290,7 +291,7 @@ static culv_reason missing_feature(const culv_vk_candidate *c, culvi_text *why)
             why, "'%s' does not export %s by an opaque handle; a newer graphics driver may%s",
             c->name, export,
             shares_without_timelines(c)
-                ? ". Memory and binary semaphores can be shared all the same if it is attached; rings and timelines cannot"
+                ? ". Memory and binary semaphores can be shared all the same if it is attached; rings and timelines need `fallback`, with which the CPU waits"
                 : "");
     return extension != NULL ? CULV_REASON_EXTENSION_MISSING
            : export != NULL  ? CULV_REASON_NOT_EXPORTABLE

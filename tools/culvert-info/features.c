@@ -217,10 +217,11 @@ static void explain_no_partner(const struct report *report, struct graphics_devi
             "it draws on the CPU; "
             "its CUDA partner is the software twin, which is not allowed (--soft or CULVERT_SOFT=1 allows it)");
     else if (d->match.type == VK_PHYSICAL_DEVICE_TYPE_CPU && d->match.driver_id != 0 &&
-             d->match.driver_id != VK_DRIVER_ID_MESA_LLVMPIPE)
+             d->match.driver_id != VK_DRIVER_ID_MESA_LLVMPIPE &&
+             d->match.driver_id != VK_DRIVER_ID_GOOGLE_SWIFTSHADER)
         text_set(
             why, size,
-            "it draws on the CPU, but the software twin shares with Mesa's lavapipe alone: select that with VK_DRIVER_FILES");
+            "it draws on the CPU, but the software twin shares with Mesa's lavapipe and SwiftShader alone: select one with VK_DRIVER_FILES");
     else if (d->match.type == VK_PHYSICAL_DEVICE_TYPE_CPU)
         text_set(why, size, "it draws on the CPU, and the software twin does not have it%s%s",
                  twin->why[0] != '\0' ? ": " : "", twin->why);

@@ -158,10 +158,10 @@ static void say_unreachable(struct report *report)
         text_set(cause, sizeof cause, "%s", no_cuda);
         hint_cuda(report);
     } else if (vain != NULL) {
-        text_set(cause, sizeof cause, "%s is in both, but cannot share%s", vain->match.name,
+        text_set(cause, sizeof cause, "%s is in both, %s", vain->match.name,
                  vain->match.binary_opaque_fd_export && !vain->match.timeline_opaque_fd_export
-                     ? " timelines"
-                     : "");
+                     ? "and shares memory and binary semaphores, but no timelines"
+                     : "but cannot share");
         text_set(report->hint, sizeof report->hint, "what the section of that device says");
         const char *how = strstr(vain->match.reason_text, "if that list is empty, ");
         if (vain->reason == CULV_REASON_LAYER_MISSING && how != NULL)
