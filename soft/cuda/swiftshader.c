@@ -216,27 +216,14 @@ const char *soft_swiftshader_differs(VkInstance instance, PFN_vkGetInstanceProcA
                                      VkPhysicalDevice physical)
 {
     struct driver vk;
-#    define GET(name) PFN_##name name = (PFN_##name)get(instance, #    name)
-    GET(vkCreateDevice);
-    GET(vkDestroyDevice);
-    GET(vkGetDeviceProcAddr);
+    PFN_vkGetDeviceProcAddr get_of_device;
     const char *const extensions[] = {VK_KHR_EXTERNAL_MEMORY_FD_EXTENSION_NAME,
                                       VK_KHR_EXTERNAL_SEMAPHORE_FD_EXTENSION_NAME};
-    const float priority = 1.0f;
-    const VkDeviceQueueCreateInfo queue = {.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO,
-                                           .queueCount = 1,
-                                           .pQueuePriorities = &priority};
-    const VkDeviceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO,
-                                     .queueCreateInfoCount = 1,
-                                     .pQueueCreateInfos = &queue,
-                                     .enabledExtensionCount = 2,
-                                     .ppEnabledExtensionNames = extensions};
-    if (vkCreateDevice == NULL || vkDestroyDevice == NULL || vkGetDeviceProcAddr == NULL ||
-        vkCreateDevice(physical, &info, NULL, &vk.device) != VK_SUCCESS)
-        return "device";
+    vk.device = soft_vulkan_device(instance, get, physical, extensions, 2, &get_of_device);
+    if (vk.device == VK_NULL_HANDLE) return "device";
     bool complete = true;
 #    define X(name)                                                                                \
-        vk.name = (PFN_##name)vkGetDeviceProcAddr(vk.device, #name);                               \
+        vk.name = (PFN_##name)get_of_device(vk.device, #name);                                     \
         complete = complete && vk.name != NULL;
     CALLS(X)
 #    undef X
@@ -245,7 +232,7 @@ const char *soft_swiftshader_differs(VkInstance instance, PFN_vkGetInstanceProcA
     const char *differs = !memory_is_known(&vk)    ? "memory"
                           : !images_are_known(&vk) ? "images' layout"
                                                    : NULL;
-    vkDestroyDevice(vk.device, NULL);
+    soft_vulkan_device_close(vk.device, get_of_device);
     return differs;
 }
 

@@ -55,27 +55,70 @@ void soft_vulkan_keep_drivers(void)
     }
 }
 
-int soft_vulkan_devices(struct soft_found_device *found, int capacity)
+VkInstance soft_vulkan_open(PFN_vkGetInstanceProcAddr *out)
 {
     /* Never closed: drivers behind the loader do not all survive being unloaded. */
     void *library = dlopen("libvulkan.so.1", RTLD_NOW | RTLD_LOCAL);
-    if (library == NULL) return 0;
     PFN_vkGetInstanceProcAddr get = NULL;
+    VkInstance instance = VK_NULL_HANDLE;
+    if (library == NULL) return instance;
     void *symbol = dlsym(library, "vkGetInstanceProcAddr");
     memcpy(&get, &symbol, sizeof(get));
-    if (get == NULL) return 0;
-    VkInstance instance = VK_NULL_HANDLE;
+    if (get == NULL) return instance;
     GET(vkCreateInstance);
-    if (vkCreateInstance == NULL) return 0;
-    VkApplicationInfo application = {.sType = VK_STRUCTURE_TYPE_APPLICATION_INFO,
-                                     .pApplicationName = "culvert software twin",
-                                     .apiVersion = VK_API_VERSION_1_1};
-    VkInstanceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO,
-                                 .pApplicationInfo = &application};
-    if (vkCreateInstance(&info, NULL, &instance) != VK_SUCCESS) return 0;
+    const VkApplicationInfo application = {.sType = VK_STRUCTURE_TYPE_APPLICATION_INFO,
+                                           .pApplicationName = "culvert software twin",
+                                           .apiVersion = VK_API_VERSION_1_1};
+    const VkInstanceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO,
+                                       .pApplicationInfo = &application};
+    if (vkCreateInstance == NULL || vkCreateInstance(&info, NULL, &instance) != VK_SUCCESS)
+        return VK_NULL_HANDLE;
     soft_vulkan_keep_drivers();
-    int count = read_devices(instance, get, found, capacity);
+    *out = get;
+    return instance;
+}
+
+void soft_vulkan_close(VkInstance instance, PFN_vkGetInstanceProcAddr get)
+{
     GET(vkDestroyInstance);
     if (vkDestroyInstance != NULL) vkDestroyInstance(instance, NULL);
+}
+
+VkDevice soft_vulkan_device(VkInstance instance, PFN_vkGetInstanceProcAddr get,
+                            VkPhysicalDevice physical, const char *const *extensions,
+                            uint32_t num_extensions, PFN_vkGetDeviceProcAddr *get_of_device)
+{
+    GET(vkCreateDevice);
+    GET(vkGetDeviceProcAddr);
+    const float priority = 1.0f;
+    const VkDeviceQueueCreateInfo queue = {.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO,
+                                           .queueCount = 1,
+                                           .pQueuePriorities = &priority};
+    const VkDeviceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO,
+                                     .queueCreateInfoCount = 1,
+                                     .pQueueCreateInfos = &queue,
+                                     .enabledExtensionCount = num_extensions,
+                                     .ppEnabledExtensionNames = extensions};
+    VkDevice device = VK_NULL_HANDLE;
+    if (vkCreateDevice == NULL || vkGetDeviceProcAddr == NULL ||
+        vkCreateDevice(physical, &info, NULL, &device) != VK_SUCCESS)
+        return VK_NULL_HANDLE;
+    *get_of_device = vkGetDeviceProcAddr;
+    return device;
+}
+
+void soft_vulkan_device_close(VkDevice device, PFN_vkGetDeviceProcAddr get_of_device)
+{
+    PFN_vkDestroyDevice destroy = (PFN_vkDestroyDevice)get_of_device(device, "vkDestroyDevice");
+    if (destroy != NULL) destroy(device, NULL);
+}
+
+int soft_vulkan_devices(struct soft_found_device *found, int capacity)
+{
+    PFN_vkGetInstanceProcAddr get;
+    VkInstance instance = soft_vulkan_open(&get);
+    if (instance == VK_NULL_HANDLE) return 0;
+    const int count = read_devices(instance, get, found, capacity);
+    soft_vulkan_close(instance, get);
     return count;
 }

@@ -12,9 +12,6 @@ bool soft_vulkan_memory_header(uint8_t header[32])
 
 #else
 
-#    include <dlfcn.h>
-#    include <string.h>
-
 #    include "partner.h"
 
 #    define GET(name)  PFN_##name name = (PFN_##name)get(instance, #    name)
@@ -49,12 +46,7 @@ static bool open_device(VkInstance instance, PFN_vkGetInstanceProcAddr get, uint
 {
     GET(vkEnumeratePhysicalDevices);
     GET(vkGetPhysicalDeviceProperties2);
-    GET(vkCreateDevice);
-    GET(vkDestroyDevice);
-    GET(vkGetDeviceProcAddr);
-    if (vkEnumeratePhysicalDevices == NULL || vkGetPhysicalDeviceProperties2 == NULL ||
-        vkCreateDevice == NULL || vkDestroyDevice == NULL || vkGetDeviceProcAddr == NULL)
-        return false;
+    if (vkEnumeratePhysicalDevices == NULL || vkGetPhysicalDeviceProperties2 == NULL) return false;
     VkPhysicalDevice devices[SOFT_MAX_DEVICES];
     uint32_t count = SOFT_MAX_DEVICES;
     const VkResult listed = vkEnumeratePhysicalDevices(instance, &count, devices);
@@ -66,19 +58,12 @@ static bool open_device(VkInstance instance, PFN_vkGetInstanceProcAddr get, uint
             SOFT_LAVAPIPE)
             continue;
         const char *const extension = VK_KHR_EXTERNAL_MEMORY_FD_EXTENSION_NAME;
-        const float priority = 1.0f;
-        const VkDeviceQueueCreateInfo queue = {.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO,
-                                               .queueCount = 1,
-                                               .pQueuePriorities = &priority};
-        const VkDeviceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO,
-                                         .queueCreateInfoCount = 1,
-                                         .pQueueCreateInfos = &queue,
-                                         .enabledExtensionCount = 1,
-                                         .ppEnabledExtensionNames = &extension};
-        VkDevice device = VK_NULL_HANDLE;
-        if (vkCreateDevice(devices[i], &info, NULL, &device) != VK_SUCCESS) continue;
-        const bool found = read_header(device, vkGetDeviceProcAddr, header);
-        vkDestroyDevice(device, NULL);
+        PFN_vkGetDeviceProcAddr get_of_device;
+        const VkDevice device =
+            soft_vulkan_device(instance, get, devices[i], &extension, 1, &get_of_device);
+        if (device == VK_NULL_HANDLE) continue;
+        const bool found = read_header(device, get_of_device, header);
+        soft_vulkan_device_close(device, get_of_device);
         if (found) return true;
     }
     return false;
@@ -86,26 +71,11 @@ static bool open_device(VkInstance instance, PFN_vkGetInstanceProcAddr get, uint
 
 bool soft_vulkan_memory_header(uint8_t header[32])
 {
-    void *library =
-        dlopen("libvulkan.so.1", RTLD_NOW | RTLD_LOCAL); /* never closed, as in vulkan_devices.c */
-    if (library == NULL) return false;
-    PFN_vkGetInstanceProcAddr get = NULL;
-    void *symbol = dlsym(library, "vkGetInstanceProcAddr");
-    memcpy(&get, &symbol, sizeof(get));
-    VkInstance instance = VK_NULL_HANDLE;
-    if (get == NULL) return false;
-    GET(vkCreateInstance);
-    const VkApplicationInfo application = {.sType = VK_STRUCTURE_TYPE_APPLICATION_INFO,
-                                           .pApplicationName = "culvert software twin",
-                                           .apiVersion = VK_API_VERSION_1_1};
-    const VkInstanceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO,
-                                       .pApplicationInfo = &application};
-    if (vkCreateInstance == NULL || vkCreateInstance(&info, NULL, &instance) != VK_SUCCESS)
-        return false;
-    soft_vulkan_keep_drivers();
+    PFN_vkGetInstanceProcAddr get;
+    VkInstance instance = soft_vulkan_open(&get);
+    if (instance == VK_NULL_HANDLE) return false;
     const bool found = open_device(instance, get, header);
-    GET(vkDestroyInstance);
-    if (vkDestroyInstance != NULL) vkDestroyInstance(instance, NULL);
+    soft_vulkan_close(instance, get);
     return found;
 }
 
