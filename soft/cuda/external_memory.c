@@ -206,7 +206,7 @@ CUresult CUDAAPI cuImportExternalMemory(CUexternalMemory *extMem_out,
     if (memHandleDesc->type != CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD && !dma_buf)
         return soft_end(CUDA_ERROR_NOT_SUPPORTED);
 
-    uint64_t payload, room;
+    uint64_t payload, room = 0;
     int fd = memHandleDesc->handle.fd;
     struct soft_shared_memory own; /* of cuMemCreate */
     bool refused = soft.devices[context->device].invented;

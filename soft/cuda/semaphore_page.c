@@ -51,7 +51,7 @@ static CUresult swiftshader_try(struct soft_swiftshader_semaphore *s)
 {
     struct timespec end;
     clock_gettime(CLOCK_REALTIME, &end);
-    end.tv_nsec += GIVE_UP_INTERVAL_MS * 1000000L;
+    end.tv_nsec += (long)GIVE_UP_INTERVAL_MS * 1000000;
     end.tv_sec += end.tv_nsec / 1000000000;
     end.tv_nsec %= 1000000000;
     pthread_mutex_lock(&s->mutex);
