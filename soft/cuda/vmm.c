@@ -218,7 +218,8 @@ static CUresult make_pages(struct soft_physical *physical)
     const uint64_t one = physical->size + page;
     physical->fd = soft_share_make(prop, (size_t)(page + one + (foreign ? one : 0)));
     physical->prop.win32HandleMetaData = NULL; /* the caller's, read during the call */
-    physical->payload = soft_partner_at(&prop->location) == SOFT_SWIFTSHADER ? 0 : page;
+    physical->payload = page;
+    if (soft_partner_at(&prop->location) == SOFT_SWIFTSHADER) physical->payload = foreign ? one : 0;
     return physical->fd >= 0 ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
