@@ -44,7 +44,7 @@ static void first_release(sweep *s, const sweep_image *i)
 {
     VkCommandBuffer commands = raw_vk_begin(&s->w.vk, 0);
     sweep_record_hand_over(commands, i, true, CULV_VK_USE_ANY, true);
-    sweep_submit(s, commands);
+    lib_turns_submit(&s->w, &s->turns, commands, 0);
 }
 
 static void read_and_write(sweep *s, const sweep_image *i, uint32_t seed)
@@ -65,7 +65,7 @@ static void read_and_write(sweep *s, const sweep_image *i, uint32_t seed)
     }
     sweep_record_hand_over(commands, i, true, fetch ? CULV_VK_USE_ANY : CULV_VK_USE_TRANSFER_DST,
                            false);
-    sweep_submit(s, commands);
+    lib_turns_submit(&s->w, &s->turns, commands, 0);
     vkDestroyImageView(s->w.vk.device, view, NULL);
 }
 
@@ -74,7 +74,7 @@ static void read_last(sweep *s, const sweep_image *i)
     VkCommandBuffer commands = raw_vk_begin(&s->w.vk, 0);
     sweep_record_hand_over(commands, i, false, CULV_VK_USE_TRANSFER_SRC, false);
     sweep_record_copy_out(commands, i, s->read.buffer);
-    sweep_submit(s, commands);
+    lib_turns_submit(&s->w, &s->turns, commands, 0);
 }
 
 /* Textures ------------------------------------------------------------------------------------- */
@@ -236,7 +236,7 @@ static void turns(sweep *s, const sweep_image *i, uint32_t seed, answer answers[
     answer *array = &answers[WAY_ARRAY], *surface = &answers[WAY_SURFACE];
     const char *text;
     first_release(s, i);
-    sweep_cuda_begin(s);
+    lib_turns_cuda_begin(&s->turns, s->stream);
     sweep_pattern(i, seed, s->expected);
     if ((text = sweep_array_write(s, i, s->expected)) != NULL) wrong(array, "CUDA to Vulkan", text);
     sweep_cuda_end(s);
@@ -244,7 +244,7 @@ static void turns(sweep *s, const sweep_image *i, uint32_t seed, answer answers[
     read_and_write(s, i, seed + 1);
     compare_bytes(s, i, seed, s->read.mapped, "CUDA to Vulkan", array);
 
-    sweep_cuda_begin(s);
+    lib_turns_cuda_begin(&s->turns, s->stream);
     if ((text = sweep_array_read(s, i, s->found)) != NULL) wrong(array, "Vulkan to CUDA", text);
     lib_finish(&s->w, s->stream);
     compare_bytes(s, i, seed + 1, s->found, "Vulkan to CUDA", array);

@@ -66,16 +66,6 @@ void sweep_close(sweep *s)
     raw_cuda_require_empty(cu);
 }
 
-void sweep_submit(sweep *s, VkCommandBuffer commands)
-{
-    lib_turns_submit(&s->w, &s->turns, commands, 0);
-}
-
-void sweep_cuda_begin(sweep *s)
-{
-    lib_turns_cuda_begin(&s->turns, s->stream);
-}
-
 void sweep_cuda_end(sweep *s)
 {
     lib_turns_cuda_end(&s->turns, s->stream);

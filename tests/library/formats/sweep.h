@@ -100,8 +100,6 @@ typedef struct sweep_image {
 /* stage.c */
 void sweep_open(sweep *s);
 void sweep_close(sweep *s);
-void sweep_submit(sweep *s, VkCommandBuffer commands);
-void sweep_cuda_begin(sweep *s);
 void sweep_cuda_end(sweep *s); /* and waits for CUDA's work */
 
 /* rows.c: formats, families of them, dimensions */
@@ -133,7 +131,7 @@ void sweep_image_where(const sweep_image *i, size_t byte, char *text, size_t siz
 /* pattern.c: bytes for all texels, with the values that are special of the format. */
 void sweep_pattern(const sweep_image *i, uint32_t seed, unsigned char *bytes);
 
-/* vulkan.c: recorded between sweep_submit()s. The image is in TRANSFER_SRC or _DST layout. */
+/* vulkan.c: recorded between lib_turns_submit()s. The image is in TRANSFER_SRC or _DST layout. */
 void sweep_record_hand_over(VkCommandBuffer commands, const sweep_image *i, bool to_cuda,
                             culv_vk_use use, bool discard);
 void sweep_record_between(VkCommandBuffer commands, const sweep_image *i, VkImageLayout from,
@@ -151,7 +149,7 @@ void sweep_close_fetch(sweep *s);
  * after. */
 VkImageView sweep_record_fetch(sweep *s, VkCommandBuffer commands, const sweep_image *i);
 
-/* cuda.c: between sweep_cuda_begin() and _end(). NULL, or what the library or driver said. */
+/* cuda.c: between lib_turns_cuda_begin() and sweep_cuda_end(). NULL, or what the library or driver said. */
 const char *sweep_array_write(sweep *s, const sweep_image *i, const unsigned char *bytes);
 const char *sweep_array_read(sweep *s, const sweep_image *i, unsigned char *bytes);
 const char *sweep_surface_write(sweep *s, const sweep_image *i, const unsigned char *bytes);
