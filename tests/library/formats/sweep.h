@@ -149,7 +149,7 @@ void sweep_close_fetch(sweep *s);
  * after. */
 VkImageView sweep_record_fetch(sweep *s, VkCommandBuffer commands, const sweep_image *i);
 
-/* cuda.c: between lib_turns_cuda_begin() and sweep_cuda_end(). NULL, or what the library or driver said. */
+/* cuda.c: in CUDA's turn. NULL, or what the library or driver said. */
 const char *sweep_array_write(sweep *s, const sweep_image *i, const unsigned char *bytes);
 const char *sweep_array_read(sweep *s, const sweep_image *i, unsigned char *bytes);
 const char *sweep_surface_write(sweep *s, const sweep_image *i, const unsigned char *bytes);
