@@ -2,22 +2,31 @@
 /* The table of formats: complete, sound in itself, against Vulkan's and CUDA's own names and
  * numbers. */
 #define TEST_GROUP "table."
-#include "formats.h"
 #include "format_numbers.h"
+#include "library.h"
 
 #include <ctype.h>
 #include <dlfcn.h>
 
-const format_name format_names[] = {
+typedef struct format_name {
+    culv_format format;
+    VkFormat vulkan;
+    uint32_t number;
+    const char *name;
+} format_name;
+
+/* CULV_FORMATS, with Vulkan's own numbers beside. */
+static const format_name format_names[] = {
 #define NAME(name, number) {CULV_FORMAT_##name, VK_FORMAT_##name, number, #name},
     CULV_FORMATS(NAME)
 #undef NAME
 };
+
 #define COUNT(name, number) +1
-const size_t format_count = 0 CULV_FORMATS(COUNT);
+static const size_t format_count = 0 CULV_FORMATS(COUNT);
 #undef COUNT
 
-culv_format_info format_info(culv_format format)
+static culv_format_info format_info(culv_format format)
 {
     culv_format_info info = culv_format_info_init();
     LIB_OK(culv_format_get_info(format, &info));

@@ -3,13 +3,27 @@
  * refused is at the end. That they order and transfer is shown by barriers_recorded.c
  * and the suites of data. */
 #define TEST_GROUP "barriers."
-#include "barriers.h"
+#include "library.h"
+
+typedef enum form { BARRIER2, OLD_FORM } form;
+#define STAGE(name)  VK_PIPELINE_STAGE_2_##name##_BIT
+#define ACCESS(name) VK_ACCESS_2_##name##_BIT
+#define LAYOUT(name) VK_IMAGE_LAYOUT_##name
+
+/* Both forms and kinds in one. */
+typedef struct fields {
+    VkStructureType type;
+    const void *next;
+    uint64_t src_stage, dst_stage, src_access, dst_access;
+    uint32_t src_family, dst_family;
+} fields;
 
 enum {
     COLOR = VK_IMAGE_ASPECT_COLOR_BIT,
     DEPTH = VK_IMAGE_ASPECT_DEPTH_BIT,
     STENCIL = VK_IMAGE_ASPECT_STENCIL_BIT
 };
+
 enum { EVERY = COLOR | DEPTH | STENCIL };
 
 static const struct {
@@ -57,9 +71,10 @@ static const struct {
     {CULV_VK_USE_ACCELERATION_STRUCTURE_BUILD_INPUT,
      VK_PIPELINE_STAGE_2_ACCELERATION_STRUCTURE_BUILD_BIT_KHR, 0, ACCESS(SHADER_READ), true, 0, 0},
 };
+
 enum { USES = sizeof uses / sizeof uses[0], FAMILY = 3 };
 
-VkBuffer some_buffer(void)
+static VkBuffer some_buffer(void)
 {
     VkBuffer handle;
     uint64_t number = 0x1122334455667700;
@@ -67,7 +82,7 @@ VkBuffer some_buffer(void)
     return handle;
 }
 
-VkImage some_image(void)
+static VkImage some_image(void)
 {
     VkImage handle;
     uint64_t number = 0x1122334455667711;
@@ -83,8 +98,9 @@ VkImage some_image(void)
             (b).srcQueueFamilyIndex, (b).dstQueueFamilyIndex                                       \
     }
 
-culv_result buffer_barrier(const culv_vk_buffer_transfer *t, culv_vk_direction w, form f,
-                           fields *out, VkBuffer *handle, VkDeviceSize *offset, VkDeviceSize *size)
+static culv_result buffer_barrier(const culv_vk_buffer_transfer *t, culv_vk_direction w, form f,
+                                  fields *out, VkBuffer *handle, VkDeviceSize *offset,
+                                  VkDeviceSize *size)
 {
     if (f == BARRIER2) {
         VkBufferMemoryBarrier2 b;
@@ -106,8 +122,9 @@ culv_result buffer_barrier(const culv_vk_buffer_transfer *t, culv_vk_direction w
     return r;
 }
 
-culv_result image_barrier(const culv_vk_image_transfer *t, culv_vk_direction w, form f, fields *out,
-                          VkImage *handle, VkImageLayout layouts[2], VkImageSubresourceRange *range)
+static culv_result image_barrier(const culv_vk_image_transfer *t, culv_vk_direction w, form f,
+                                 fields *out, VkImage *handle, VkImageLayout layouts[2],
+                                 VkImageSubresourceRange *range)
 {
     if (f == BARRIER2) {
         VkImageMemoryBarrier2 b;
@@ -207,6 +224,7 @@ static const struct {
     {VK_FORMAT_G10X6_B10X6R10X6_2PLANE_420_UNORM_3PACK16, COLOR},
     {(VkFormat)2000000000, COLOR}, /* of an extension that nobody knows yet */
 };
+
 enum { FORMATS = sizeof formats / sizeof formats[0] };
 
 TEST(images)

@@ -1,21 +1,32 @@
 /* SPDX-License-Identifier: MIT */
 /* Buffers in host memory: what CUDA, Vulkan and the CPU write there is what the others read. */
 #define TEST_GROUP "host."
-#include "host_stage.h"
+#include "image_stage.h"
 
 #include <culvert/vulkan_check.h>
 #include <inttypes.h>
 #include <malloc.h>
 
+/* Where the pages come from. */
+typedef enum host_origin { HOST_CULVERTS, HOST_CALLERS, HOST_ORIGINS } host_origin;
+
+/* Whole pages of the test's own, from malloc(): as much as `bytes` need. */
+typedef struct host_pages {
+    void *start;
+    size_t size;
+    void *block;
+} host_pages;
+
 enum { WORDS = 4096, BYTES = WORDS * 4 };
 
-void host_require(const lib_world *w)
+/* Skips where the device takes no host memory. */
+static void host_require(const lib_world *w)
 {
     if (culv_vk_host_import_alignment(w->attachment) == 0)
         SKIP("this Vulkan device has no VK_EXT_external_memory_host");
 }
 
-host_pages host_pages_alloc(const lib_world *w, size_t bytes)
+static host_pages host_pages_alloc(const lib_world *w, size_t bytes)
 {
     size_t unit = (size_t)culv_vk_host_import_alignment(w->attachment);
     host_pages p = {.size = (bytes + unit - 1) / unit * unit};
@@ -26,13 +37,13 @@ host_pages host_pages_alloc(const lib_world *w, size_t bytes)
     return p;
 }
 
-void host_pages_free(host_pages *pages)
+static void host_pages_free(host_pages *pages)
 {
     free(pages->block);
     memset(pages, 0, sizeof *pages);
 }
 
-VkBufferCreateInfo host_info(VkDeviceSize size)
+static VkBufferCreateInfo host_info(VkDeviceSize size)
 {
     return (VkBufferCreateInfo){
         .sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
@@ -41,7 +52,8 @@ VkBufferCreateInfo host_info(VkDeviceSize size)
                  VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT};
 }
 
-culv_shared_buffer *host_make(const lib_world *w, VkDeviceSize size, const host_pages *pages)
+/* Of the caller's pages; NULL: of Culvert's. */
+static culv_shared_buffer *host_make(const lib_world *w, VkDeviceSize size, const host_pages *pages)
 {
     culv_shared_buffer *buffer = NULL;
     const VkBufferCreateInfo info = host_info(size);
@@ -58,7 +70,8 @@ culv_shared_buffer *host_make(const lib_world *w, VkDeviceSize size, const host_
     return buffer;
 }
 
-void host_require_unregistered(const lib_world *w, const host_pages *pages)
+/* CUDA knows nothing of these pages: it takes them, and gives them back. */
+static void host_require_unregistered(const lib_world *w, const host_pages *pages)
 {
     const raw_cuda *cu = w->cu;
     LIB_CU_OK(w, cu->MemHostRegister(pages->start, pages->size, 0));
