@@ -290,29 +290,6 @@ LIB_CASE(forms)
     culv_shared_buffer_destroy(&made, NULL);
 }
 
-/* 10,000 exports and deletes hold nothing. */
-LIB_CASE(many)
-{
-    enum { TIMES = 10000, AT_ONCE = 100 };
-    static culv_dl_managed_tensor_versioned *tensors[AT_ONCE];
-    culv_shared_buffer *made = make_buffer(w);
-    const culv_device_counts before = lib_counts(w);
-    for (int i = 0; i < TIMES; i++) {
-        culv_dl_managed_tensor_versioned **t = &tensors[i % AT_ONCE];
-        if (*t != NULL) (*t)->deleter(*t);
-        LIB_OK(culv_buffer_get_dlpack(culv_shared_buffer_cuda(made), NULL, t));
-    }
-    culv_device_counts now = lib_counts(w);
-    REQUIRE_EQ(now.buffers, before.buffers + AT_ONCE);
-    REQUIRE_EQ(now.mappings, before.mappings);
-    for (int i = 0; i < AT_ONCE; i++)
-        tensors[i]->deleter(tensors[i]);
-    now = lib_counts(w);
-    REQUIRE_EQ(now.buffers, before.buffers);
-    REQUIRE_EQ(now.deferred, 0);
-    culv_shared_buffer_destroy(&made, NULL);
-}
-
 /* Texels of a LINEAR image. The layouts are what vkGetImageSubresourceLayout() may say. */
 TEST(images)
 {

@@ -1115,36 +1115,3 @@ REGISTER_CASE(refused_readbacks, RAW_GL_CORE)
     LIB_OK(culv_gl_readback_destroy(&readback));
     erase(s, &t);
 }
-
-/* Turns ---------------------------------------------------------------------------------------- */
-
-REGISTER_CASE(turns, RAW_GL_CORE, .own = true)
-{
-    enum { TURNS = 10000, SETTLED = 1000 };
-    const GLuint buffer = stage_buffer(s, 65536, 1);
-    raw_gl_image image;
-    lib_level settled = {0};
-    REQUIRE(raw_gl_image_make(&s->gl, &raw_gl_kinds[2], raw_gl_format_named("GL_RGBA8"), &image));
-    for (int i = 0; i < TURNS; i++) {
-        culv_registration *r[2] = {NULL, NULL};
-        LIB_OK(culv_gl_register_buffer(s->attached, buffer, NULL, &r[0]));
-        LIB_OK(culv_gl_register_image(s->attached, image.name, image.kind->target, NULL, &r[1]));
-        if (i % 10 == 0) {
-            LIB_OK(culv_registration_map(r, 2, s->stream));
-            LIB_OK(culv_registration_unmap(r, 2, s->stream));
-        }
-        LIB_OK(culv_registration_destroy(&r[1]));
-        LIB_OK(culv_registration_destroy(&r[0]));
-        if (i == SETTLED) settled = lib_level_now();
-    }
-    lib_wait_threads(settled.threads);
-    const lib_level end = lib_level_now();
-    REQUIRE_EQ(end.fds, settled.fds);
-    REQUIRE(end.threads <= settled.threads);
-    /* A leak of the smallest block in 9,000 turns, and of a page in a tenth of them. Sanitizers
-     * keep what was freed, and have mappings of their own. */
-    if (!test_sanitized()) REQUIRE(end.maps <= settled.maps + 16);
-    if (!test_sanitized()) REQUIRE(end.rss <= settled.rss + 1024);
-    raw_gl_image_delete(&s->gl, &image);
-    s->gl.DeleteBuffers(1, &buffer);
-}
