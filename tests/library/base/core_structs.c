@@ -1,11 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /* Descriptors of older and newer programs: struct_size in every one of them. */
 #define TEST_GROUP "structs."
-#include "core_structs.h"
+#include "image_stage.h"
+#include "library.h"
 
 #include <unistd.h>
 
-void described_check(lib_world *w, const described *d)
+/* A call that takes a descriptor of `size` bytes and undoes what it did; oldest: bytes of the
+ * shortest descriptor that still means the same. */
+typedef struct described {
+    const char *name;
+    const void *desc;
+    size_t size, oldest;
+    culv_result (*call)(lib_world *w, const void *desc);
+} described;
+
+/* Takes shorter, longer and wrong struct_sizes; never reads beyond what a descriptor says it
+ * has. */
+static void described_check(lib_world *w, const described *d)
 {
     unsigned char *copy = malloc(1 << 17);
     REQUIRE(copy != NULL);
@@ -249,11 +261,11 @@ TEST(short_transfer_with_an_error)
     size_t size = offsetof(culv_vk_buffer_transfer, access);
     culv_vk_buffer_transfer *t = calloc(1, size);
     culv_vk_buffer_barrier out;
-    VkPipelineStageFlags2 stage = VK_PIPELINE_STAGE_2_COPY_BIT;
+    VkPipelineStageFlags2 copies = VK_PIPELINE_STAGE_2_COPY_BIT;
     REQUIRE(t != NULL);
     memcpy(t, &size, sizeof size);
     memset((char *)t + offsetof(culv_vk_buffer_transfer, buffer), 1, sizeof(VkBuffer));
-    memcpy((char *)t + offsetof(culv_vk_buffer_transfer, stage), &stage, sizeof stage);
+    memcpy((char *)t + offsetof(culv_vk_buffer_transfer, stage), &copies, sizeof copies);
     LIB_INVALID(culv_vk_buffer_get_barrier(t, CULV_VK_RELEASE, &out), VALUE);
     free(t);
 }
@@ -356,4 +368,99 @@ LIB_VULKAN_CASE(candidates)
     REQUIRE_EQ(count, total);
     free(newer);
     free(now);
+}
+
+#undef TEST_GROUP
+#define TEST_GROUP ""
+/* Descriptors of images, of what Culvert makes, and of images' barriers, of older and newer
+ * programs. */
+
+/* What the calls below map. */
+static shared_image subject;
+
+#define UNDONE(type, object, result, undo)                                                         \
+    do {                                                                                           \
+        if ((result) == CULV_OK)                                                                   \
+            undo(&(object), NULL);                                                                 \
+        else                                                                                       \
+            REQUIRE((object) == POISON(type));                                                     \
+        return (result);                                                                           \
+    } while (0)
+
+static culv_result image_map(lib_world *w, const void *desc)
+{
+    culv_image *image = POISON(culv_image);
+    (void)w;
+    culv_result r = culv_image_map(subject.memory, desc, &image);
+    UNDONE(culv_image, image, r, culv_image_unmap);
+}
+
+static culv_result map_vk(lib_world *w, const void *desc)
+{
+    culv_image *image = POISON(culv_image);
+    culv_result r = culv_vk_image_map(w->attachment, subject.memory, desc, &image);
+    UNDONE(culv_image, image, r, culv_image_unmap);
+}
+
+static culv_result make_buffer(lib_world *w, const void *desc)
+{
+    culv_shared_buffer *buffer = POISON(culv_shared_buffer);
+    culv_result r = culv_vk_buffer_create(w->attachment, desc, &buffer);
+    UNDONE(culv_shared_buffer, buffer, r, culv_shared_buffer_destroy);
+}
+
+static culv_result make_image(lib_world *w, const void *desc)
+{
+    culv_shared_image *image = POISON(culv_shared_image);
+    culv_result r = culv_vk_image_create(w->attachment, desc, &image);
+    UNDONE(culv_shared_image, image, r, culv_shared_image_destroy);
+}
+
+static culv_result image_barriers(lib_world *w, const void *desc)
+{
+    culv_vk_image_barrier one;
+    VkImageMemoryBarrier2 two;
+    (void)w;
+    culv_result r = culv_vk_image_get_barrier(desc, CULV_VK_RELEASE, &one);
+    REQUIRE_EQ(culv_vk_image_get_barrier(desc, CULV_VK_ACQUIRE, &one), r);
+    REQUIRE_EQ(culv_vk_image_get_barrier2(desc, CULV_VK_RELEASE, &two), r);
+    REQUIRE_EQ(culv_vk_image_get_barrier2(desc, CULV_VK_ACQUIRE, &two), r);
+    return r;
+}
+
+IMAGE_CASE(image_descriptors, .title = "structs.image_descriptors")
+{
+    shared_image_open(s, CALLERS_DEDICATED, VK_FORMAT_R8G8B8A8_UNORM, 64, 64, 1, 0, &subject);
+    VkExternalMemoryImageCreateInfo external;
+    const VkImageCreateInfo info = image_info(VK_FORMAT_R8G8B8A8_UNORM, 64, 64, 1, 0, &external);
+    const VkImageCreateInfo plain = image_info(VK_FORMAT_R8G8B8A8_UNORM, 64, 64, 1, 0, NULL);
+    const VkBufferCreateInfo buffer_info =
+        raw_vk_buffer_info(4096, VK_BUFFER_USAGE_TRANSFER_DST_BIT);
+    culv_image_desc image = culv_image_desc_init();
+    image.format = CULV_FORMAT_R8G8B8A8_UNORM;
+    image.width = image.height = 64;
+    culv_vk_image_desc vk_image = culv_vk_image_desc_init();
+    vk_image.image = subject.image;
+    vk_image.create_info = &info;
+    culv_vk_buffer_create_desc buffer = culv_vk_buffer_create_desc_init();
+    buffer.create_info = &buffer_info;
+    culv_vk_image_create_desc made = culv_vk_image_create_desc_init();
+    made.create_info = &plain;
+    culv_vk_image_transfer transfer = culv_vk_image_transfer_init();
+    transfer.queue_family = 0;
+    transfer.image = subject.image;
+    const described rows[] = {
+        {"culv_image_desc", &image, sizeof image, offsetof(culv_image_desc, mip_levels), image_map},
+        {"culv_vk_image_desc", &vk_image, sizeof vk_image, offsetof(culv_vk_image_desc, offset),
+         map_vk},
+        {"culv_vk_buffer_create_desc", &buffer, sizeof buffer,
+         offsetof(culv_vk_buffer_create_desc, memory_properties), make_buffer},
+        {"culv_vk_image_create_desc", &made, sizeof made,
+         offsetof(culv_vk_image_create_desc, memory_properties), make_image},
+        {"culv_vk_image_transfer", &transfer, sizeof transfer,
+         offsetof(culv_vk_image_transfer, base_mip_level), image_barriers},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        described_check(&s->w, &rows[i]);
+    shared_image_close(s, &subject);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Timelines: round trips, values, threads. */
+#include "bad_handles.h"
 #include "library.h"
 
 #include <pthread.h>
@@ -171,3 +172,623 @@ LIB_CASE(threads)
 
 /* Two threads signal and wait, each on a stream of its own, while a third makes, imports and gives
  * up others: nobody waits for anybody but at the driver. */
+
+#undef TEST_GROUP
+#define TEST_GROUP "errors."
+/* Semaphores that are imported or made wrongly: each its class and reason, nothing consumed,
+ * nothing left. */
+
+static void refuse(const lib_world *w, const bad_handle *handle)
+{
+    static const culv_semaphore_type types[] = {CULV_SEMAPHORE_TIMELINE, CULV_SEMAPHORE_BINARY};
+    culv_semaphore *semaphore = NULL;
+    for (int i = 0; i < 2; i++) {
+        culv_semaphore_desc d = culv_semaphore_desc_init();
+        d.handle = culv_handle_opaque_fd(handle->fd);
+        d.type = types[i];
+        LIB_REFUSES_AS(semaphore, culv_semaphore_import(w->device, &d, &semaphore), handle->result,
+                       handle->reason);
+    }
+}
+
+LIB_CASE(wrong_fds)
+{
+    bad_handles_try(w, 65536, refuse);
+}
+
+LIB_CASE(wrong_descriptors)
+{
+    VkSemaphore timeline = lib_case_timeline(w, 0);
+    lib_fd fd = lib_fd_watch(raw_vk_timeline_fd(&w->vk, timeline));
+    culv_semaphore_desc right = culv_semaphore_desc_init();
+    right.type = CULV_SEMAPHORE_TIMELINE;
+    right.handle = culv_handle_opaque_fd(fd.fd);
+    memcpy(right.exporter.bytes, w->vk.id.deviceUUID, 16);
+    culv_semaphore *semaphore = NULL;
+    static const int types[] = {CULV_SEMAPHORE_NONE, 3, -1};
+    culv_semaphore_desc d = right;
+    for (int i = 0; i < 3; i++) {
+        d.type = (culv_semaphore_type)types[i];
+        LIB_REFUSES(semaphore, culv_semaphore_import(w->device, &d, &semaphore), INVALID, VALUE);
+    }
+    d = right;
+    d.untracked = 1; /* of binary ones */
+    LIB_REFUSES(semaphore, culv_semaphore_import(w->device, &d, &semaphore), INVALID, VALUE);
+    d = right;
+    d.handle.type = CULV_HANDLE_OPAQUE_WIN32;
+    LIB_REFUSES(semaphore, culv_semaphore_import(w->device, &d, &semaphore), UNSUPPORTED,
+                HANDLE_TYPE);
+    d.handle.type = CULV_HANDLE_NONE;
+    LIB_REFUSES(semaphore, culv_semaphore_import(w->device, &d, &semaphore), INVALID, HANDLE_TYPE);
+    d = right;
+    d.exporter.bytes[0] ^= 0x80;
+    LIB_REFUSES(semaphore, culv_semaphore_import(w->device, &d, &semaphore), INVALID,
+                DEVICE_MISMATCH);
+    LIB_REFUSES(semaphore, culv_semaphore_import(w->device, NULL, &semaphore), INVALID,
+                NULL_ARGUMENT);
+    LIB_INVALID(culv_semaphore_import(w->device, &right, NULL), NULL_ARGUMENT);
+    lib_fd_require_untouched(&fd);
+    /* Right at last: borrowed, then taken. */
+    culv_semaphore *borrowed = NULL, *taken = NULL;
+    LIB_OK(culv_semaphore_import(w->device, &right, &borrowed));
+    lib_fd_require_untouched(&fd);
+    LIB_OK(culv_semaphore_import(w->device, &right, &taken));
+    lib_fd_require_untouched(&fd);
+    lib_fd_done(&fd, true);
+    LIB_OK(culv_semaphore_signal(taken, NULL, 1));
+    LIB_OK(culv_semaphore_wait(borrowed, NULL, 1));
+    lib_finish(w, NULL);
+    REQUIRE_EQ(raw_vk_timeline_value(&w->vk, timeline), 1);
+    culv_semaphore_destroy(&borrowed, NULL);
+    culv_semaphore_destroy(&taken, NULL);
+}
+
+/* Of both ways through Vulkan, what differs by the way. */
+LIB_CASE(vulkan_road)
+{
+    VkSemaphore timeline = lib_case_timeline(w, 0);
+    culv_semaphore *semaphore = NULL;
+    culv_shared_semaphore *made = NULL;
+    culv_vk_semaphore_desc d = culv_vk_semaphore_desc_init();
+    culv_vk_semaphore_create_desc cd = culv_vk_semaphore_create_desc_init();
+    d.type = CULV_SEMAPHORE_TIMELINE;
+    LIB_REFUSES(semaphore, culv_vk_semaphore_import(w->attachment, &d, &semaphore), INVALID,
+                NULL_ARGUMENT);
+    d.semaphore = timeline;
+    static const int types[] = {CULV_SEMAPHORE_NONE, 3, -1};
+    for (int i = 0; i < 3; i++) {
+        d.type = cd.type = (culv_semaphore_type)types[i];
+        LIB_REFUSES(semaphore, culv_vk_semaphore_import(w->attachment, &d, &semaphore), INVALID,
+                    VALUE);
+        if (types[i] != CULV_SEMAPHORE_NONE) /* which is a timeline, for one that is made */
+            LIB_REFUSES(made, culv_vk_semaphore_create(w->attachment, &cd, &made), INVALID, VALUE);
+    }
+    d.type = cd.type = CULV_SEMAPHORE_TIMELINE;
+    d.untracked = cd.untracked = 1;
+    LIB_REFUSES(semaphore, culv_vk_semaphore_import(w->attachment, &d, &semaphore), INVALID, VALUE);
+    LIB_REFUSES(made, culv_vk_semaphore_create(w->attachment, &cd, &made), INVALID, VALUE);
+    d.untracked = 0;
+    d.signal_pending = 1;
+    LIB_REFUSES(semaphore, culv_vk_semaphore_import(w->attachment, &d, &semaphore), INVALID, VALUE);
+    cd = culv_vk_semaphore_create_desc_init();
+    cd.type = CULV_SEMAPHORE_BINARY;
+    cd.initial_value = 1;
+    LIB_REFUSES(made, culv_vk_semaphore_create(w->attachment, &cd, &made), INVALID, VALUE);
+    cd.struct_size = 3;
+    LIB_REFUSES(made, culv_vk_semaphore_create(w->attachment, &cd, &made), INVALID, STRUCT_SIZE);
+}
+
+/* A success is no cause. */
+static void require_no_success(void)
+{
+    if (strstr(culv_last_error_message(), "VK_SUCCESS") != NULL)
+        FAIL("%s", culv_last_error_message());
+}
+
+/* vkGetSemaphoreFdKHR that gives nothing: what was made for it goes again. */
+TEST(export_fails)
+{
+    lib_world w;
+    lib_open(&w);
+    VkSemaphore timeline = raw_vk_timeline(&w.vk, 0, true);
+    static const struct {
+        VkResult vulkan;
+        culv_result result;
+        culv_reason reason;
+    } rows[] = {{VK_SUCCESS, CULV_ERROR_INVALID, CULV_REASON_NOT_EXPORTABLE},
+                {VK_ERROR_TOO_MANY_OBJECTS, CULV_ERROR_DRIVER, CULV_REASON_NOT_EXPORTABLE},
+                {VK_ERROR_OUT_OF_HOST_MEMORY, CULV_ERROR_OUT_OF_MEMORY, CULV_REASON_HOST_MEMORY},
+                {VK_ERROR_DEVICE_LOST, CULV_ERROR_ASYNC, CULV_REASON_DEVICE_LOST}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        culv_vk_device *lying = NULL;
+        culv_semaphore *semaphore = NULL;
+        culv_shared_semaphore *made = NULL;
+        culv_vk_device_desc vd = lib_vk_desc(&w);
+        lib_lying = (lib_lies){.semaphore_fd_fails = true, .semaphore_fd_result = rows[i].vulkan};
+        vd.get_instance_proc_addr = lib_lying_loader;
+        LIB_OK(culv_vk_attach(w.device, &vd, &lying));
+        culv_vk_semaphore_desc d = culv_vk_semaphore_desc_init();
+        d.semaphore = timeline;
+        d.type = CULV_SEMAPHORE_TIMELINE;
+        LIB_REFUSES_AS(semaphore, culv_vk_semaphore_import(lying, &d, &semaphore), rows[i].result,
+                       rows[i].reason);
+        require_no_success();
+        LIB_REFUSES_AS(made, culv_vk_semaphore_create(lying, NULL, &made), rows[i].result,
+                       rows[i].reason);
+        REQUIRE_EQ(lib_counts(&w).created, 0);
+        REQUIRE_EQ(lib_counts(&w).attached_devices, 2);
+        culv_vk_detach(&lying);
+        REQUIRE_EQ(lib_counts(&w).attached_devices, 1);
+    }
+    raw_vk_timeline_destroy(&w.vk, timeline);
+    lib_close(&w); /* which asks the layer, too */
+}
+
+#undef TEST_GROUP
+#define TEST_GROUP "made."
+/* Timelines that Culvert makes: ownership, values, refusals. Binary ones:
+ * binary_vulkan.c. */
+
+static culv_shared_semaphore *make(const lib_world *w, uint64_t initial)
+{
+    culv_vk_semaphore_create_desc d = culv_vk_semaphore_create_desc_init();
+    d.initial_value = initial;
+    d.label = "frame";
+    culv_shared_semaphore *made = NULL;
+    LIB_OK(culv_vk_semaphore_create(w->attachment, &d, &made));
+    return made;
+}
+
+static uint64_t layer_semaphores(void)
+{
+    lib_layer layer;
+    if (!lib_layer_find(&layer)) return 0;
+    culv_soft_vk_counts c = {.struct_size = sizeof c};
+    layer.counts(&c);
+    return c.all_semaphores;
+}
+
+/* The host waits for either side's signal, and moves nothing. */
+LIB_CASE(host_waits)
+{
+    culv_shared_semaphore *binary = NULL;
+    culv_vk_semaphore_create_desc d = culv_vk_semaphore_create_desc_init();
+    culv_shared_semaphore *made = make(w, 3), *gate = make(w, 0);
+    culv_semaphore *cuda = culv_shared_semaphore_cuda(made);
+    VkSemaphore handle = culv_vk_semaphore_handle(made);
+    CUstream stream = lib_case_stream(w);
+    LIB_OK(culv_shared_semaphore_wait_on_host(made, 2, 0));
+    LIB_OK(culv_shared_semaphore_wait_on_host(made, 3, 0));
+    for (int i = 0; i < 2; i++)
+        LIB_ERROR(culv_shared_semaphore_wait_on_host(made, 4, i == 0 ? 0 : 2000000), TIMEOUT,
+                  NOT_READY);
+    LIB_SAYS("has not reached 4 in 2000000 ns; CUDA has signaled or promised 3");
+    LIB_OK(culv_semaphore_signal(cuda, stream, 4));
+    LIB_OK(culv_shared_semaphore_wait_on_host(made, 4, UINT64_MAX));
+    REQUIRE_EQ(raw_vk_timeline_value(&w->vk, handle), 4);
+    raw_vk_timeline_signal(&w->vk, handle, 5);
+    LIB_OK(culv_shared_semaphore_wait_on_host(made, 5, 0));
+    LIB_OK(culv_semaphore_wait(cuda, stream, 5));
+    LIB_OK(culv_semaphore_signal(cuda, stream, 6));
+    lib_finish(w, stream);
+    /* CUDA is to signal it, and stands still. */
+    LIB_OK(culv_semaphore_wait(culv_shared_semaphore_cuda(gate), stream, 1));
+    LIB_OK(culv_semaphore_signal(cuda, stream, 7));
+    for (int i = 0; i < 2; i++)
+        LIB_ERROR(culv_shared_semaphore_wait_on_host(made, 7, i == 0 ? 0 : 2000000), TIMEOUT,
+                  NOT_READY);
+    LIB_SAYS("CUDA has signaled or promised 7");
+    raw_vk_timeline_signal(&w->vk, culv_vk_semaphore_handle(gate), 1);
+    LIB_OK(culv_shared_semaphore_wait_on_host(made, 7, UINT64_MAX));
+    lib_finish(w, stream);
+    culv_shared_semaphore_destroy(&gate, NULL);
+    d.type = CULV_SEMAPHORE_BINARY;
+    if (culv_vk_semaphore_create(w->attachment, &d, &binary) == CULV_OK)
+        LIB_INVALID(culv_shared_semaphore_wait_on_host(binary, 0, 0), VALUE);
+    culv_shared_semaphore_destroy(&binary, NULL);
+    culv_shared_semaphore_destroy(&made, NULL);
+}
+
+/* CUDA's side is no object of the caller's: giving it up is refused, and nothing happens. */
+LIB_CASE(cuda_side_is_not_the_callers)
+{
+    culv_shared_semaphore *made = make(w, 0);
+    culv_semaphore *cuda = culv_shared_semaphore_cuda(made), *kept = cuda;
+    for (int i = 0; i < 2; i++) {
+        LIB_INVALID(culv_semaphore_destroy(&cuda, i == 0 ? NULL : &(CUstream){NULL}), OWNED,
+                    "culv_semaphore_destroy",
+                    "culv_shared_semaphore_destroy() destroys both"); /* what to do */
+        LIB_SAYS("'frame'");
+        REQUIRE(cuda == kept);
+        REQUIRE(culv_shared_semaphore_cuda(made) == kept);
+        REQUIRE_EQ(lib_counts(w).semaphores, 1);
+        REQUIRE_EQ(lib_counts(w).deferred, 0);
+        lib_require_driver_counts(w, 0, 0, 1);
+        LIB_OK(culv_semaphore_signal(cuda, NULL, (uint64_t)i + 1));
+    }
+    REQUIRE(raw_vk_timeline_wait(&w->vk, culv_vk_semaphore_handle(made), 2, TEST_FAR_MS));
+    lib_finish(w, NULL);
+    culv_shared_semaphore_destroy(&made, NULL);
+}
+
+/* With a stream of last use nothing waits: the VkSemaphore goes at once, CUDA's side when the
+ * stream gets there. */
+LIB_CASE(destroyed_while_cuda_uses_it)
+{
+    uint64_t before = layer_semaphores();
+    VkSemaphore gate = lib_case_timeline(w, 0);
+    culv_semaphore *closed = lib_import_timeline(w, gate);
+    CUstream stream = lib_case_stream(w);
+    culv_shared_semaphore *made = make(w, 0);
+    LIB_OK(culv_semaphore_wait(closed, stream, 1));
+    LIB_OK(culv_semaphore_signal(culv_shared_semaphore_cuda(made), stream, 1));
+    culv_shared_semaphore_destroy(&made, &stream);
+    REQUIRE(made == NULL);
+    REQUIRE_EQ(lib_query(w, stream), CUDA_ERROR_NOT_READY); /* it did not wait */
+    culv_device_counts c = lib_counts(w);
+    REQUIRE_EQ(c.created, 0);
+    REQUIRE_EQ(c.semaphores, 2);
+    REQUIRE_EQ(c.deferred, 1);
+    REQUIRE_EQ(c.attached_devices, 1);
+    lib_require_driver_counts(w, 0, 0, 2);
+    if (w->cu->software) REQUIRE_EQ(layer_semaphores(), before + 1); /* the gate */
+    raw_vk_timeline_signal(&w->vk, gate, 1);
+    lib_finish(w, stream);
+    lib_settle(w);
+    REQUIRE_EQ(lib_counts(w).semaphores, 1);
+    culv_semaphore_destroy(&closed, NULL);
+}
+
+/* The device's counts say what is there, of many. */
+LIB_CASE(many)
+{
+    enum { COUNT = 100 };
+    culv_shared_semaphore *made[COUNT];
+    for (int i = 0; i < COUNT; i++) {
+        made[i] = make(w, (uint64_t)i);
+        REQUIRE_EQ(lib_counts(w).created, i + 1);
+    }
+    lib_require_driver_counts(w, 0, 0, COUNT);
+    for (int i = 0; i < COUNT; i++)
+        LIB_OK(culv_semaphore_signal(culv_shared_semaphore_cuda(made[i]), NULL, 1000));
+    lib_finish(w, NULL);
+    for (int i = 0; i < COUNT; i++)
+        REQUIRE_EQ(raw_vk_timeline_value(&w->vk, culv_vk_semaphore_handle(made[i])), 1000);
+    for (int i = 0; i < COUNT; i++)
+        culv_shared_semaphore_destroy(&made[(i * 37) % COUNT], NULL);
+    REQUIRE_EQ(lib_counts(w).created, 0);
+    REQUIRE_EQ(lib_counts(w).semaphores, 0);
+}
+
+/* Such devices may be attached, for binary semaphores and memory. */
+LIB_CASE(device_without_timelines)
+{
+    culv_vk_device *vk = NULL;
+    culv_shared_semaphore *made = NULL;
+    culv_vk_device_desc d = lib_vk_desc(w);
+    d.get_instance_proc_addr = lib_lying_loader;
+    lib_lying = (lib_lies){.no_timelines = true};
+    LIB_OK(culv_vk_attach(w->device, &d, &vk));
+    LIB_REFUSES(made, culv_vk_semaphore_create(vk, NULL, &made), UNSUPPORTED, EXTENSION_MISSING,
+                "timelineSemaphore");
+    culv_vk_detach(&vk);
+    lib_lying = (lib_lies){0};
+}
+
+#undef TEST_GROUP
+#define TEST_GROUP "streams."
+/* Semaphores and streams: the default ones, those of other contexts and devices; alone and in
+ * batches. */
+
+static culv_result signal_batch(culv_semaphore *semaphore, CUstream stream, uint64_t value)
+{
+    const culv_semaphore_point point = {semaphore, value};
+    return culv_semaphore_signal_batch(&point, 1, stream);
+}
+
+static culv_result wait_batch(culv_semaphore *semaphore, CUstream stream, uint64_t value)
+{
+    const culv_semaphore_point point = {semaphore, value};
+    return culv_semaphore_wait_batch(&point, 1, stream);
+}
+
+typedef culv_result (*stream_call)(culv_semaphore *semaphore, CUstream stream, uint64_t value);
+static const stream_call signals[] = {culv_semaphore_signal, signal_batch};
+static const stream_call waits[] = {culv_semaphore_wait, wait_batch};
+
+/* A timeline for each direction: validation takes one that CUDA signals for pending, and warns of
+ * the host's signal. */
+LIB_CASE(default_streams, .title = "streams.default")
+{
+    VkSemaphore out = lib_case_timeline(w, 0), in = lib_case_timeline(w, 0);
+    culv_semaphore *to_vulkan = lib_import_timeline(w, out), *to_cuda = lib_import_timeline(w, in);
+    CUstream streams[] = {NULL, CU_STREAM_LEGACY, CU_STREAM_PER_THREAD};
+    for (uint64_t i = 0; i < 6; i++) {
+        CUstream stream = streams[i % 3];
+        stream_call signal = signals[i / 3], wait = waits[i / 3];
+        LIB_OK(signal(to_vulkan, stream, 2 * i + 1));
+        REQUIRE(raw_vk_timeline_wait(&w->vk, out, 2 * i + 1, TEST_FAR_MS));
+        LIB_OK(wait(to_cuda, stream, i + 1));
+        LIB_OK(signal(to_vulkan, stream, 2 * i + 2));
+        lib_sleep_ms(20);
+        REQUIRE_EQ(raw_vk_timeline_value(&w->vk, out), 2 * i + 1); /* the stream waits */
+        raw_vk_timeline_signal(&w->vk, in, i + 1);
+        REQUIRE(raw_vk_timeline_wait(&w->vk, out, 2 * i + 2, TEST_FAR_MS));
+    }
+    lib_finish(w, NULL);
+    culv_semaphore_destroy(&to_vulkan, &(CUstream){CU_STREAM_PER_THREAD});
+    culv_semaphore_destroy(&to_cuda, &(CUstream){NULL});
+    lib_settle(w);
+}
+
+/* Each call with a stream that is not the semaphore's; a refused signal promises nothing. */
+static void streams_refuse(const lib_world *w, culv_semaphore *semaphore, CUstream stream,
+                           const char *says)
+{
+    const raw_cuda *cu = w->cu;
+    CUcontext current = NULL;
+    uint64_t last = culv_semaphore_last_value(semaphore);
+    for (int twice = 0; twice < 2; twice++) {
+        for (int i = 0; i < 2; i++) {
+            LIB_INVALID(signals[i](semaphore, stream, last + 1), STREAM_DEVICE, says);
+            LIB_INVALID(waits[i](semaphore, stream, last), STREAM_DEVICE, says);
+            LIB_INVALID(
+                culv_stream_wait_stream(w->device, i == 0 ? stream : NULL, i == 0 ? NULL : stream),
+                STREAM_DEVICE, says);
+        }
+    }
+    REQUIRE_EQ(culv_semaphore_last_value(semaphore), last);
+    CU_OK(cu->CtxGetCurrent(&current));
+    REQUIRE(current == NULL);
+}
+
+/* A stream of another context is refused, of the same device (whose driver would refuse it:
+ * measured) or another. */
+TEST(streams_of_other_contexts, .title = "streams.of_other_contexts")
+{
+    raw_cuda_two_devices();
+    lib_world w;
+    lib_open(&w);
+    const raw_cuda *cu = w.cu;
+    VkSemaphore timeline = lib_case_timeline(&w, 0);
+    culv_semaphore *semaphore = lib_import_timeline(&w, timeline);
+    CUcontext context = NULL, popped = NULL;
+    CUstream stream = NULL;
+    REQUIRE(cu->CtxCreate != NULL);
+    CU_OK(cu->CtxCreate(&context, 0, 0));
+    CU_OK(cu->StreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+    CU_OK(cu->CtxPopCurrent(&popped));
+    streams_refuse(&w, semaphore, stream, "context");
+    LIB_OK(culv_semaphore_signal(semaphore, NULL, 1));
+    REQUIRE(raw_vk_timeline_wait(&w.vk, timeline, 1, TEST_FAR_MS));
+    CU_OK(cu->CtxPushCurrent(context));
+    CU_OK(cu->StreamDestroy(stream));
+    CU_OK(cu->CtxDestroy(context));
+    culv_semaphore_destroy(&semaphore, NULL);
+    lib_settle(&w);
+
+    if (cu->device_count > 1) {
+        semaphore = lib_import_timeline(&w, timeline);
+        CU_OK(cu->DevicePrimaryCtxRetain(&context, 1));
+        CU_OK(cu->CtxPushCurrent(context));
+        CU_OK(cu->StreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+        CU_OK(cu->CtxPopCurrent(&popped));
+        streams_refuse(&w, semaphore, stream, "device 1");
+        CU_OK(cu->CtxPushCurrent(context));
+        CU_OK(cu->StreamDestroy(stream));
+        CU_OK(cu->CtxPopCurrent(&popped));
+        CU_OK(cu->DevicePrimaryCtxRelease(1));
+        LIB_OK(culv_semaphore_signal(semaphore, NULL, 2));
+        lib_finish(&w, NULL);
+        culv_semaphore_destroy(&semaphore, NULL);
+        lib_settle(&w);
+    } else {
+        printf("one device only: streams of another were not tried\n");
+    }
+    lib_close(&w);
+}
+
+/* One that was used before and then destroyed: the refusal says so. Others than the twin may crash
+ * on it. */
+LIB_CASE(destroyed)
+{
+    if (!w->cu->software) {
+        lib_close(w);
+        SKIP("no stream that is gone is handed to a real driver");
+    }
+    VkSemaphore timeline = lib_case_timeline(w, 0);
+    culv_semaphore *semaphore = lib_import_timeline(w, timeline);
+    const stream_call rows[] = {signals[0], signals[1], waits[0], waits[1]};
+    for (uint64_t i = 0; i < 4; i++) {
+        CUstream stream = lib_stream(w);
+        LIB_OK(culv_semaphore_signal(semaphore, stream, i + 1));
+        lib_finish(w, stream);
+        lib_stream_destroy(w, stream);
+        for (int twice = 0; twice < 2; twice++) {
+            LIB_ERROR(rows[i](semaphore, stream, i + 2), DRIVER, STREAM_DEVICE,
+                      "was it destroyed?");
+        }
+        REQUIRE_EQ(culv_semaphore_last_value(semaphore), i + 1);
+    }
+    culv_semaphore_destroy(&semaphore, NULL);
+}
+
+/* One stream writes a value, and another one copies it to its place in `seen`, turn for turn. */
+static void turns(lib_world *w, CUstream a, CUstream b, CUdeviceptr value, CUdeviceptr seen,
+                  uint32_t first, uint32_t count)
+{
+    const raw_cuda *cu = w->cu;
+    for (uint32_t i = first; i < first + count; i++) {
+        CU_OK(cu->MemsetD32Async(value, i, 1, a));
+        LIB_OK(culv_stream_wait_stream(w->device, b, a));
+        CU_OK(cu->MemcpyDtoDAsync(seen + i * sizeof(uint32_t), value, sizeof(uint32_t), b));
+        LIB_OK(culv_stream_wait_stream(w->device, a, b));
+    }
+}
+
+enum { AHEAD = 101, TURNS = 3001 };
+
+/* Streams in order: behind a semaphore that has not come, which takes more words than a block has,
+ * and with words that are used again. */
+LIB_CASE(in_order)
+{
+    static uint32_t seen[TURNS];
+    const raw_cuda *cu = w->cu;
+    VkSemaphore timeline = lib_case_timeline(w, 0);
+    culv_semaphore *semaphore = lib_import_timeline(w, timeline);
+    CUcontext before = lib_enter(w);
+    CUstream plain = lib_stream(w), second = lib_stream(w);
+    CUdeviceptr value = 0, list = 0;
+    CU_OK(cu->MemAlloc(&value, 4));
+    CU_OK(cu->MemAlloc(&list, sizeof seen));
+    CUstream pairs[][2] = {{plain, second}, {plain, NULL}, {CU_STREAM_PER_THREAD, plain}};
+    for (uint64_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++) {
+        CUstream a = pairs[i][0], b = pairs[i][1];
+        CU_OK(cu->MemsetD32Async(list, UINT32_MAX, TURNS, a));
+        lib_finish(w, a);
+        LIB_OK(culv_semaphore_wait(semaphore, a, i + 1));
+        turns(w, a, b, value, list, 0, AHEAD);
+        lib_sleep_ms(20);
+        CU_OK(cu->MemcpyDtoHAsync(seen, list, 4, second == b ? CU_STREAM_PER_THREAD : second));
+        lib_finish(w, second == b ? CU_STREAM_PER_THREAD : second);
+        REQUIRE_EQ(seen[0], UINT32_MAX); /* nothing has run */
+        raw_vk_timeline_signal(&w->vk, timeline, i + 1);
+        turns(w, a, b, value, list, AHEAD, TURNS - AHEAD);
+        lib_finish(w, a);
+        CU_OK(cu->MemcpyDtoHAsync(seen, list, sizeof seen, a));
+        lib_finish(w, a);
+        for (uint32_t k = 0; k < TURNS; k++)
+            if (seen[k] != k) FAIL("pair %d: turn %u copied %u", (int)i, k, seen[k]);
+    }
+    LIB_OK(culv_stream_wait_stream(w->device, plain, plain));
+    LIB_INVALID(culv_stream_wait_stream(NULL, plain, second), NULL_ARGUMENT);
+    CU_OK(cu->MemFree(list));
+    CU_OK(cu->MemFree(value));
+    lib_stream_destroy(w, second);
+    lib_stream_destroy(w, plain);
+    lib_leave(w, before);
+    culv_semaphore_destroy(&semaphore, NULL);
+}
+
+/* Green contexts ------------------------------------------------------------------------------- */
+
+typedef struct green {
+    CUresult(CUDAAPI *create)(void **context, void *parts, CUdevice device, unsigned flags);
+    CUresult(CUDAAPI *create_stream)(CUstream *stream, void *context, unsigned flags, int priority);
+    CUresult(CUDAAPI *destroy)(void *context);
+    void *context;
+    CUstream stream;
+} green;
+
+/* A stream on a part of the multiprocessors. False: the driver has none. */
+static bool open_green(const lib_world *w, green *g)
+{
+    unsigned char all[512], part[512], rest[512]; /* CUdevResource has 144 bytes (cuda.h) */
+    unsigned parts = 1;
+    void *description = NULL;
+    CUresult(CUDAAPI * get)(CUdevice device, void *resource, int type);
+    CUresult(CUDAAPI * split)(void *out, unsigned *count, const void *from, void *left,
+                              unsigned flags, unsigned least);
+    CUresult(CUDAAPI * describe)(void **out, void *resources, unsigned count);
+    const struct {
+        const char *name;
+        int version;
+        void *function;
+    } calls[] = {{"cuDeviceGetDevResource", 12040, &get},
+                 {"cuDevSmResourceSplitByCount", 12040, &split},
+                 {"cuDevResourceGenerateDesc", 12040, &describe},
+                 {"cuGreenCtxCreate", 12040, &g->create},
+                 {"cuGreenCtxStreamCreate", 12050, &g->create_stream},
+                 {"cuGreenCtxDestroy", 12040, &g->destroy}};
+    for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++) {
+        void (*found)(void) = culv_device_cuda_proc(w->device, calls[i].name, calls[i].version);
+        if (found == NULL) return false;
+        memcpy(calls[i].function, &found, sizeof found);
+    }
+    const CUdevice device = (CUdevice)lib_caps(w->device).ordinal;
+    CU_OK(get(device, all, 1)); /* CU_DEV_RESOURCE_TYPE_SM */
+    CU_OK(split(part, &parts, all, rest, 0, w->cu->software ? 1 : 16));
+    CU_OK(describe(&description, part, 1));
+    CU_OK(g->create(&g->context, description, device, 1)); /* CU_GREEN_CTX_DEFAULT_STREAM */
+    CU_OK(g->create_stream(&g->stream, g->context, CU_STREAM_NON_BLOCKING, 0));
+    return true;
+}
+
+enum { ROUNDS = 33 };
+
+static void CUDA_CB nap(void *user)
+{
+    (void)user;
+    lib_sleep_ms(10);
+}
+
+/* A green context's stream waits and signals, submitted ahead and in a graph, and ends an
+ * object. */
+LIB_CASE(of_green_contexts)
+{
+    green g = {0};
+    uint32_t seen[ROUNDS + 1];
+    const raw_cuda *cu = w->cu;
+    CUgraph graph = NULL;
+    CUgraphExec exec = NULL;
+    CUDA_GRAPH_INSTANTIATE_PARAMS how = {0};
+    if (!open_green(w, &g)) {
+        lib_close(w);
+        SKIP("the driver has no green contexts");
+    }
+    VkSemaphore out = lib_case_timeline(w, 0), in = lib_case_timeline(w, 0);
+    culv_semaphore *to_vulkan = lib_import_timeline(w, out), *to_cuda = lib_import_timeline(w, in);
+    CUcontext before = lib_enter(w);
+    CUstream plain = lib_stream(w), reader = lib_stream(w);
+    CUdeviceptr value = 0, list = 0;
+    CU_OK(cu->MemAlloc(&value, 4));
+    CU_OK(cu->MemAlloc(&list, sizeof seen));
+    CU_OK(cu->MemsetD32Async(list, UINT32_MAX, ROUNDS + 1, reader));
+    lib_finish(w, reader);
+    CU_OK(cu->StreamBeginCapture(reader, CU_STREAM_CAPTURE_MODE_GLOBAL)); /* somebody else's */
+    for (uint32_t i = 0; i <= ROUNDS; i++) {
+        const bool captured = i == ROUNDS;
+        if (captured) CU_OK(cu->StreamEndCapture(reader, &graph));
+        if (captured) CU_OK(cu->GraphDestroy(graph));
+        if (captured) CU_OK(cu->StreamBeginCapture(g.stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
+        LIB_OK((i % 2 ? wait_batch : culv_semaphore_wait)(to_cuda, g.stream, i + 1));
+        CU_OK(cu->MemsetD32Async(value, i, 1, g.stream));
+        LIB_OK((i % 2 ? signal_batch : culv_semaphore_signal)(to_vulkan, g.stream, 2 * i + 1));
+        if (!captured) LIB_OK(culv_stream_wait_stream(w->device, plain, g.stream));
+        if (i < 4) CU_OK(cu->LaunchHostFunc(plain, nap, NULL));
+        CU_OK(cu->MemcpyDtoDAsync(list + i * sizeof(uint32_t), value, sizeof(uint32_t),
+                                  captured ? g.stream : plain));
+        if (!captured) LIB_OK(culv_stream_wait_stream(w->device, g.stream, plain));
+        LIB_OK(culv_semaphore_signal(to_vulkan, g.stream, 2 * i + 2));
+    }
+    CU_OK(cu->StreamEndCapture(g.stream, &graph));
+    CU_OK(cu->GraphInstantiateWithParams(&exec, graph, &how));
+    lib_sleep_ms(20);
+    REQUIRE_EQ(raw_vk_timeline_value(&w->vk, out), 0);
+    for (uint32_t i = 0; i <= ROUNDS; i++) {
+        if (i == ROUNDS) CU_OK(cu->GraphLaunch(exec, plain));
+        raw_vk_timeline_signal(&w->vk, in, i + 1);
+        REQUIRE(raw_vk_timeline_wait(&w->vk, out, 2 * i + 2, TEST_FAR_MS));
+        /* The signal comes behind the copy. */
+        CU_OK(cu->MemcpyDtoHAsync(&seen[i], list + i * sizeof(uint32_t), 4, reader));
+        lib_finish(w, reader);
+        REQUIRE_EQ(seen[i], i);
+    }
+    lib_finish(w, plain);
+    CU_OK(cu->MemcpyDtoHAsync(seen, list, sizeof seen, plain));
+    lib_finish(w, plain);
+    for (uint32_t i = 0; i <= ROUNDS; i++)
+        REQUIRE_EQ(seen[i], i);
+    LIB_OK(culv_semaphore_destroy(&to_vulkan, &g.stream));
+    LIB_OK(culv_semaphore_destroy(&to_cuda, &g.stream));
+    CU_OK(cu->GraphExecDestroy(exec));
+    CU_OK(cu->GraphDestroy(graph));
+    CU_OK(cu->MemFree(list));
+    CU_OK(cu->MemFree(value));
+    CU_OK(cu->StreamDestroy(g.stream));
+    CU_OK(g.destroy(g.context));
+    lib_stream_destroy(w, reader);
+    lib_stream_destroy(w, plain);
+    lib_leave(w, before);
+    lib_settle(w);
+}

@@ -2,18 +2,31 @@
 /* The table of formats: complete, sound in itself, against Vulkan's and CUDA's own names and
  * numbers. */
 #define TEST_GROUP "table."
-#include "formats.h"
+#include "format_numbers.h"
+#include "library.h"
 
-const format_name format_names[] = {
+#include <ctype.h>
+#include <dlfcn.h>
+
+typedef struct format_name {
+    culv_format format;
+    VkFormat vulkan;
+    uint32_t number;
+    const char *name;
+} format_name;
+
+/* CULV_FORMATS, with Vulkan's own numbers beside. */
+static const format_name format_names[] = {
 #define NAME(name, number) {CULV_FORMAT_##name, VK_FORMAT_##name, number, #name},
     CULV_FORMATS(NAME)
 #undef NAME
 };
+
 #define COUNT(name, number) +1
-const size_t format_count = 0 CULV_FORMATS(COUNT);
+static const size_t format_count = 0 CULV_FORMATS(COUNT);
 #undef COUNT
 
-culv_format_info format_info(culv_format format)
+static culv_format_info format_info(culv_format format)
 {
     culv_format_info info = culv_format_info_init();
     LIB_OK(culv_format_get_info(format, &info));
@@ -284,4 +297,764 @@ TEST(dump)
             printf("PLANE %s %u %s %u %u\n", f.name, plane, format_info(of).name, across, down);
         }
     }
+}
+
+#undef TEST_GROUP
+#define TEST_GROUP "derived."
+/* What follows from a format's name, worked out again for every row of the table. Sources: the
+ * Vulkan specification, "Format Definition" and "Packed Formats". */
+
+static bool has(const char *text, const char *part)
+{
+    return strstr(text, part) != NULL;
+}
+
+static bool begins(const char *text, const char *part)
+{
+    return strncmp(text, part, strlen(part)) == 0;
+}
+
+/* "R10X6G10X6_UNORM_2PACK16": letters RG, 10 bits, 6 of padding, each. */
+typedef struct parts {
+    char letters[8];
+    uint32_t count, total; /* channels; bits with padding */
+    uint32_t bits[8], padding[8];
+    const char *rest; /* "UNORM_2PACK16" */
+} parts;
+
+static parts take_apart(const char *name)
+{
+    parts p = {0};
+    const char *at = name;
+    while (isupper((unsigned char)at[0]) && isdigit((unsigned char)at[1])) {
+        char *end = NULL;
+        uint32_t bits = (uint32_t)strtoul(at + 1, &end, 10);
+        if (*at == 'X') {
+            p.padding[p.count - 1] = bits;
+        } else {
+            p.letters[p.count] = *at;
+            p.bits[p.count++] = bits;
+        }
+        p.total += bits;
+        at = end;
+    }
+    REQUIRE(*at == '_');
+    p.rest = at + 1;
+    return p;
+}
+
+static void expect_integers(const culv_format_info *f, bool is_signed, uint32_t bits,
+                            uint32_t channels)
+{
+    static const CUarray_format of[2][3] = {
+        {CU_AD_FORMAT_UNSIGNED_INT8, CU_AD_FORMAT_UNSIGNED_INT16, CU_AD_FORMAT_UNSIGNED_INT32},
+        {CU_AD_FORMAT_SIGNED_INT8, CU_AD_FORMAT_SIGNED_INT16, CU_AD_FORMAT_SIGNED_INT32}};
+    REQUIRE_EQ(f->cuda_array_format, of[is_signed][bits == 8 ? 0 : bits == 16 ? 1 : 2]);
+    REQUIRE_EQ(f->channels, channels);
+    REQUIRE_EQ(f->bytes_per_block, bits / 8 * channels);
+    REQUIRE_EQ(f->surfaces, 1);
+}
+
+static void expect_hole(const culv_format_info *f, const char *why)
+{
+    REQUIRE_EQ(f->mapped, 0);
+    if (!has(f->reason_text, why))
+        FAIL("%s: '%s' says nothing of '%s'", f->name, f->reason_text, why);
+}
+
+static void expect_one_plane(const culv_format_info *f, uint32_t aspects, uint32_t width,
+                             uint32_t height)
+{
+    REQUIRE_EQ(f->planes, 1);
+    REQUIRE_EQ(f->aspects, aspects);
+    REQUIRE_EQ(f->block_width, width);
+    REQUIRE_EQ(f->block_height, height);
+}
+
+static culv_texel_kind kind_of(const char *rest)
+{
+    static const struct {
+        const char *name;
+        culv_texel_kind kind;
+    } kinds[] = {{"UNORM", CULV_TEXEL_KIND_UNORM},     {"SNORM", CULV_TEXEL_KIND_SNORM},
+                 {"USCALED", CULV_TEXEL_KIND_USCALED}, {"SSCALED", CULV_TEXEL_KIND_SSCALED},
+                 {"UINT", CULV_TEXEL_KIND_UINT},       {"SINT", CULV_TEXEL_KIND_SINT},
+                 {"SFLOAT", CULV_TEXEL_KIND_FLOAT},    {"SRGB", CULV_TEXEL_KIND_SRGB}};
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
+        if (begins(rest, kinds[i].name)) return kinds[i].kind;
+    FAIL("what is %s?", rest);
+}
+
+static void check_blocks(const culv_format_info *f)
+{
+    uint32_t width = 4, height = 4;
+    if (begins(f->name, "ASTC_")) {
+        char *end = NULL;
+        width = (uint32_t)strtoul(f->name + 5, &end, 10);
+        height = (uint32_t)strtoul(end + 1, NULL, 10);
+    }
+    expect_one_plane(f, 1, width, height);
+    bool small = begins(f->name, "BC1_") || begins(f->name, "BC4_") ||
+                 begins(f->name, "ETC2_R8G8B8_") || begins(f->name, "ETC2_R8G8B8A1_") ||
+                 begins(f->name, "EAC_R11_");
+    REQUIRE_EQ(f->bytes_per_block, small ? 8 : 16);
+    REQUIRE_EQ(f->surfaces, 0);
+    REQUIRE_EQ(f->normalized_array_format, 0);
+    if (!begins(f->name, "BC")) {
+        expect_hole(f, begins(f->name, "ASTC") ? "ASTC" : begins(f->name, "EAC") ? "EAC" : "ETC2");
+        return;
+    }
+    REQUIRE_EQ(f->kind, CULV_TEXEL_KIND_BLOCKS);
+    REQUIRE(f->cuda_array_format >= CU_AD_FORMAT_BC1_UNORM &&
+            f->cuda_array_format <= CU_AD_FORMAT_BC7_UNORM);
+    if (!has(f->name, "_SRGB_")) return;
+    /* As the blocks before it, which are not sRGB. */
+    culv_format_info plain = format_info((culv_format)(f->format - 1));
+    REQUIRE_EQ(f->cuda_array_format, plain.cuda_array_format);
+}
+
+static void check_planes(const culv_format_info *f)
+{
+    uint32_t bits = (uint32_t)strtoul(f->name + 1, NULL, 10);
+    uint32_t planes = has(f->name, "_3PLANE_") ? 3 : 2;
+    bool half_width = has(f->name, "PLANE_420") || has(f->name, "PLANE_422");
+    bool half_height = has(f->name, "PLANE_420");
+    REQUIRE_EQ(f->planes, planes);
+    REQUIRE_EQ(f->aspects, 1);
+    REQUIRE_EQ_STR(f->channel_order, planes == 3 ? "G|B|R" : "G|BR");
+    REQUIRE_EQ(f->surfaces, 0);
+    for (uint32_t plane = 0; plane < planes; plane++) {
+        culv_format of = CULV_FORMAT_NONE;
+        uint32_t across = 0, down = 0;
+        LIB_OK(culv_format_get_plane(f->format, plane, &of, &across, &down));
+        REQUIRE_EQ(across, plane > 0 && half_width ? 2 : 1);
+        REQUIRE_EQ(down, plane > 0 && half_height ? 2 : 1);
+        culv_format_info p = format_info(of);
+        REQUIRE_EQ(p.mapped, 1);
+        REQUIRE_EQ(p.channels, planes == 2 && plane == 1 ? 2 : 1);
+        REQUIRE_EQ(p.bytes_per_block, (bits == 8 ? 1 : 2) * p.channels);
+        REQUIRE(begins(p.name, bits == 8    ? "R8"
+                               : bits == 10 ? "R10X6"
+                               : bits == 12 ? "R12X4"
+                                            : "R16"));
+    }
+    REQUIRE_EQ(f->mapped, 1);
+    REQUIRE_EQ(f->kind, CULV_TEXEL_KIND_PLANES);
+    REQUIRE_EQ(f->cuda_version, 0);
+    /* CUDA has names for some of them. */
+    bool named = planes == 2 ? bits != 12 && (bits != 10 || !has(f->name, "_444_"))
+                             : strcmp(f->name, "G8_B8_R8_3PLANE_444_UNORM") == 0;
+    REQUIRE_EQ(f->cuda_array_format != 0, named);
+    REQUIRE_EQ(f->channels, named ? 3 : 0);
+}
+
+static void check_pairs(const culv_format_info *f)
+{
+    parts p = take_apart(f->name);
+    expect_one_plane(f, 1, 2, 1);
+    REQUIRE_EQ(f->bytes_per_block, p.total / 8);
+    REQUIRE_EQ_STR(f->channel_order, p.letters);
+    REQUIRE_EQ(f->surfaces, 0);
+    if (p.letters[0] == 'G' && p.bits[0] != 12)
+        REQUIRE_EQ(f->kind, CULV_TEXEL_KIND_SUBSAMPLED);
+    else
+        REQUIRE_EQ(f->mapped, 0);
+}
+
+static void check_depth(const culv_format_info *f)
+{
+    bool depth = f->name[0] == 'D' || f->name[0] == 'X', stencil = has(f->name, "S8");
+    REQUIRE_EQ(f->dedicated, strcmp(f->name, "D16_UNORM") == 0 || strcmp(f->name, "S8_UINT") == 0);
+    expect_one_plane(f, (depth ? 2u : 0u) | (stencil ? 4u : 0u), 1, 1);
+    if (strcmp(f->name, "D16_UNORM") == 0) {
+        expect_integers(f, false, 16, 1);
+        REQUIRE_EQ(f->normalized_array_format, CU_AD_FORMAT_UNORM_INT16X1);
+    } else if (strcmp(f->name, "S8_UINT") == 0) {
+        expect_integers(f, false, 8, 1);
+        REQUIRE_EQ(f->kind, CULV_TEXEL_KIND_STENCIL);
+    } else if (strcmp(f->name, "D32_SFLOAT") == 0) {
+        REQUIRE_EQ(f->cuda_array_format, CU_AD_FORMAT_FLOAT);
+        REQUIRE_EQ(f->kind, CULV_TEXEL_KIND_DEPTH);
+    } else {
+        expect_hole(f, depth && stencil ? "depth and stencil" : "24 bits");
+    }
+}
+
+/* All channels in one integer, whose lowest bits are the last channel of the name. */
+static void check_packed(const culv_format_info *f, const parts *p)
+{
+    char order[8] = "";
+    for (uint32_t i = 0; i < p->count; i++)
+        order[i] = p->letters[p->count - 1 - i];
+    REQUIRE_EQ_STR(f->channel_order, order);
+    if (begins(f->name,
+               "A8B8G8R8_")) { /* which is four bytes, on processors that begin with the lowest */
+        culv_texel_kind kind = kind_of(p->rest);
+        REQUIRE_EQ(f->kind, kind);
+        expect_integers(f,
+                        kind == CULV_TEXEL_KIND_SNORM || kind == CULV_TEXEL_KIND_SINT ||
+                            kind == CULV_TEXEL_KIND_SSCALED,
+                        8, 4);
+        return;
+    }
+    REQUIRE_EQ(f->kind, CULV_TEXEL_KIND_PACKED);
+    expect_integers(f, false, p->total, 1);
+    REQUIRE((f->normalized_array_format != 0) ==
+            (strcmp(f->name, "A2B10G10R10_UNORM_PACK32") == 0));
+}
+
+static void check_normalized(const culv_format_info *f, const parts *p)
+{
+    static const CUarray_format first[2][2] = {
+        {CU_AD_FORMAT_UNORM_INT8X1, CU_AD_FORMAT_UNORM_INT16X1},
+        {CU_AD_FORMAT_SNORM_INT8X1, CU_AD_FORMAT_SNORM_INT16X1}};
+    if (f->kind != CULV_TEXEL_KIND_UNORM && f->kind != CULV_TEXEL_KIND_SNORM) {
+        REQUIRE_EQ(f->normalized_array_format, 0);
+        return;
+    }
+    uint32_t place = p->count == 4 ? 2 : p->count - 1; /* X1, X2, X4 */
+    REQUIRE_EQ(f->normalized_array_format,
+               (uint32_t)first[f->kind == CULV_TEXEL_KIND_SNORM][p->bits[0] == 16] + place);
+    REQUIRE_EQ(f->normalized_channels, p->count);
+}
+
+static void check_plain(const culv_format_info *f)
+{
+    parts p = take_apart(f->name);
+    uint32_t bits = p.bits[0] + p.padding[0];
+    expect_one_plane(f, 1, 1, 1);
+    REQUIRE_EQ(f->bytes_per_block, p.total / 8);
+    const char *pack = strstr(p.rest, "PACK");
+    if (pack != NULL && pack[-1] == '_' && p.padding[0] == 0) {
+        check_packed(f, &p);
+        if (begins(f->name, "A8")) check_normalized(f, &p);
+        return;
+    }
+    REQUIRE_EQ_STR(f->channel_order, p.letters);
+    if (p.total > 128) {
+        expect_hole(f, "at most 16");
+    } else if (p.count == 3) {
+        expect_hole(f, "never 3");
+    } else if (bits == 64) {
+        REQUIRE_EQ(f->kind, CULV_TEXEL_KIND_SPLIT);
+        expect_integers(f, false, 32, 2 * p.count);
+    } else if (p.padding[0] != 0) {
+        REQUIRE_EQ(f->kind, CULV_TEXEL_KIND_PADDED);
+        expect_integers(f, false, 16, p.count);
+        REQUIRE_EQ(f->normalized_array_format, 0);
+    } else {
+        culv_texel_kind kind = kind_of(p.rest);
+        REQUIRE_EQ(f->kind, kind);
+        if (kind == CULV_TEXEL_KIND_FLOAT) {
+            REQUIRE_EQ(f->cuda_array_format, bits == 16 ? CU_AD_FORMAT_HALF : CU_AD_FORMAT_FLOAT);
+            REQUIRE_EQ(f->channels, p.count);
+        } else {
+            expect_integers(f,
+                            kind == CULV_TEXEL_KIND_SNORM || kind == CULV_TEXEL_KIND_SINT ||
+                                kind == CULV_TEXEL_KIND_SSCALED,
+                            bits, p.count);
+        }
+        check_normalized(f, &p);
+    }
+}
+
+TEST(from_names)
+{
+    for (size_t i = 0; i < format_count; i++) {
+        culv_format_info f = format_info(format_names[i].format);
+        if (has(f.name, "_BLOCK"))
+            check_blocks(&f);
+        else if (has(f.name, "PLANE_"))
+            check_planes(&f);
+        else if (has(f.name, "_422_"))
+            check_pairs(&f);
+        else if (f.name[0] == 'D' || f.name[0] == 'S' || f.name[0] == 'X')
+            check_depth(&f);
+        else
+            check_plain(&f);
+    }
+}
+
+TEST(planes)
+{
+    culv_format of = CULV_FORMAT_NONE;
+    uint32_t across = 9, down = 9;
+    LIB_OK(culv_format_get_plane(CULV_FORMAT_G8_B8R8_2PLANE_420_UNORM, 1, &of, &across, &down));
+    REQUIRE_EQ(of, CULV_FORMAT_R8G8_UNORM);
+    REQUIRE(across == 2 && down == 2);
+    LIB_OK(culv_format_get_plane(CULV_FORMAT_G10X6_B10X6R10X6_2PLANE_422_UNORM_3PACK16, 1, &of,
+                                 &across, &down));
+    REQUIRE_EQ(of, CULV_FORMAT_R10X6G10X6_UNORM_2PACK16);
+    REQUIRE(across == 2 && down == 1);
+    LIB_OK(culv_format_get_plane(CULV_FORMAT_R8G8B8_UNORM, 0, &of, &across, &down)); /* holes too */
+    REQUIRE_EQ(of, CULV_FORMAT_R8G8B8_UNORM);
+    REQUIRE(across == 1 && down == 1);
+    LIB_OK(culv_format_get_plane(CULV_FORMAT_G16_B16_R16_3PLANE_420_UNORM, 2, NULL, NULL, NULL));
+    for (size_t i = 0; i < format_count; i++) {
+        culv_format_info f = format_info(format_names[i].format);
+        of = CULV_FORMAT_FORCE32;
+        LIB_OK(culv_format_get_plane(f.format, 0, &of, NULL, &down));
+        if (f.planes == 1) REQUIRE_EQ(of, f.format);
+        REQUIRE_EQ(down, 1);
+        across = 77;
+        REQUIRE_EQ(culv_format_get_plane(f.format, f.planes, &of, &across, &down),
+                   CULV_ERROR_INVALID);
+        REQUIRE_EQ(culv_format_get_plane(f.format, UINT32_MAX, &of, &across, &down),
+                   CULV_ERROR_INVALID);
+        REQUIRE_EQ(across, 77);
+    }
+    LIB_INVALID(culv_format_get_plane(CULV_FORMAT_G8_B8R8_2PLANE_420_UNORM, 2, &of, NULL, NULL),
+                VALUE, "G8_B8R8_2PLANE_420_UNORM has 2");
+    LIB_ERROR(culv_format_get_plane(CULV_FORMAT_NONE, 0, &of, NULL, NULL), UNSUPPORTED, FORMAT);
+    LIB_ERROR(culv_format_get_plane((culv_format)185, 0, &of, NULL, NULL), UNSUPPORTED, FORMAT);
+}
+
+#undef TEST_GROUP
+#define TEST_GROUP "counterparts."
+/* The other direction: from CUDA's, Direct3D's and OpenGL's formats. */
+
+enum { MOST = 64 };
+
+static bool contains(const culv_format *list, uint32_t count, culv_format format)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (list[i] == format) return true;
+    return false;
+}
+
+/* CUDA's array format of the same blocks that are sRGB comes after the one that is not, which is
+ * mapped. */
+static uint32_t srgb_array_format(const culv_format_info *f)
+{
+    return f->kind == CULV_TEXEL_KIND_BLOCKS && strstr(f->name, "_SRGB_") != NULL
+               ? f->cuda_array_format + 1
+               : 0;
+}
+
+/* Every mapped format is among the candidates of each of its forms, and no other is. */
+TEST(from_cuda)
+{
+    uint32_t total = 0, forms = 0;
+    for (uint32_t array = 0; array < 0x120; array++)
+        for (uint32_t channels = 0; channels < 6; channels++) {
+            culv_format list[MOST];
+            uint32_t count = MOST;
+            LIB_OK(culv_format_from_cuda(array, channels, list, count, &count));
+            REQUIRE(count <= MOST);
+            total += count;
+            for (uint32_t i = 0; i < count; i++) {
+                culv_format_info f = format_info(list[i]);
+                REQUIRE_EQ(f.mapped, 1);
+                bool stored = f.cuda_array_format == array || srgb_array_format(&f) == array;
+                REQUIRE((stored && f.channels == channels) ||
+                        (f.normalized_array_format == array && f.normalized_channels == channels));
+                REQUIRE(!contains(list, i, list[i]));
+            }
+        }
+    for (size_t i = 0; i < format_count; i++) {
+        culv_format_info f = format_info(format_names[i].format);
+        culv_format list[MOST];
+        uint32_t count = MOST;
+        if (!f.mapped || f.cuda_array_format == 0) continue;
+        LIB_OK(culv_format_from_cuda(f.cuda_array_format, f.channels, list, count, &count));
+        REQUIRE(contains(list, count, f.format));
+        forms++;
+        if (srgb_array_format(&f) != 0) {
+            count = MOST;
+            LIB_OK(culv_format_from_cuda(srgb_array_format(&f), f.channels, list, count, &count));
+            REQUIRE(contains(list, count, f.format));
+            forms++;
+        }
+        if (f.normalized_array_format == 0) continue;
+        count = MOST;
+        LIB_OK(culv_format_from_cuda(f.normalized_array_format, f.normalized_channels, list, count,
+                                     &count));
+        REQUIRE(contains(list, count, f.format));
+        forms++;
+    }
+    REQUIRE_EQ(total, forms);
+}
+
+static void require_first(CUarray_format array, uint32_t channels, const culv_format *expected,
+                          uint32_t num)
+{
+    culv_format list[MOST];
+    uint32_t count = MOST;
+    LIB_OK(culv_format_from_cuda((uint32_t)array, channels, list, count, &count));
+    REQUIRE(count >= num);
+    for (uint32_t i = 0; i < num; i++)
+        REQUIRE_EQ(list[i], expected[i]);
+}
+
+/* Best first. */
+TEST(order)
+{
+    static const culv_format rgba8[] = {
+        CULV_FORMAT_R8G8B8A8_UINT,    CULV_FORMAT_A8B8G8R8_UINT_PACK32,
+        CULV_FORMAT_R8G8B8A8_UNORM,   CULV_FORMAT_A8B8G8R8_UNORM_PACK32,
+        CULV_FORMAT_R8G8B8A8_SRGB,    CULV_FORMAT_A8B8G8R8_SRGB_PACK32,
+        CULV_FORMAT_R8G8B8A8_USCALED, CULV_FORMAT_A8B8G8R8_USCALED_PACK32,
+        CULV_FORMAT_B8G8R8A8_UINT};
+    static const culv_format unorm8[] = {
+        CULV_FORMAT_R8G8B8A8_UNORM, CULV_FORMAT_A8B8G8R8_UNORM_PACK32, CULV_FORMAT_B8G8R8A8_UNORM};
+    static const culv_format r32f[] = {CULV_FORMAT_R32_SFLOAT, CULV_FORMAT_D32_SFLOAT};
+    static const culv_format r16f[] = {CULV_FORMAT_R16_SFLOAT};
+    static const culv_format r32ui[] = {CULV_FORMAT_R32_UINT};
+    static const culv_format bc1[] = {
+        CULV_FORMAT_BC1_RGBA_UNORM_BLOCK, CULV_FORMAT_BC1_RGBA_SRGB_BLOCK,
+        CULV_FORMAT_BC1_RGB_UNORM_BLOCK, CULV_FORMAT_BC1_RGB_SRGB_BLOCK};
+    static const culv_format bc1_srgb[] = {CULV_FORMAT_BC1_RGBA_SRGB_BLOCK,
+                                           CULV_FORMAT_BC1_RGB_SRGB_BLOCK};
+    static const culv_format nv12[] = {CULV_FORMAT_G8_B8R8_2PLANE_420_UNORM};
+    static const culv_format r16[] = {CULV_FORMAT_R16_UNORM, CULV_FORMAT_D16_UNORM};
+    require_first(CU_AD_FORMAT_UNSIGNED_INT8, 4, rgba8, sizeof rgba8 / sizeof rgba8[0]);
+    require_first(CU_AD_FORMAT_UNORM_INT8X4, 4, unorm8, 3);
+    require_first(CU_AD_FORMAT_FLOAT, 1, r32f, 2);
+    require_first(CU_AD_FORMAT_HALF, 1, r16f, 1);
+    require_first(CU_AD_FORMAT_UNSIGNED_INT32, 1, r32ui, 1);
+    require_first(CU_AD_FORMAT_BC1_UNORM, 4, bc1, 4);
+    require_first(CU_AD_FORMAT_BC1_UNORM_SRGB, 4, bc1_srgb, 2);
+    require_first(CU_AD_FORMAT_NV12, 3, nv12, 1);
+    require_first(CU_AD_FORMAT_UNORM_INT16X1, 1, r16, 2);
+}
+
+TEST(count_protocol, .title = "counterparts.count")
+{
+    culv_format all[MOST], some[MOST];
+    uint32_t count = 0;
+    LIB_OK(culv_format_from_cuda(CU_AD_FORMAT_UNSIGNED_INT16, 1, NULL, 0, &count));
+    uint32_t num = count;
+    REQUIRE(num > 3 && num < MOST);
+    LIB_OK(culv_format_from_cuda(CU_AD_FORMAT_UNSIGNED_INT16, 1, all, count, &count));
+    REQUIRE_EQ(count, num);
+    for (uint32_t room = 0; room < num + 2; room++) {
+        memset(some, 0x77, sizeof some);
+        count = room;
+        LIB_OK(culv_format_from_cuda(CU_AD_FORMAT_UNSIGNED_INT16, 1, some, count, &count));
+        REQUIRE_EQ(count, num);
+        uint32_t written = room < num ? room : num;
+        REQUIRE_EQ_BYTES(some, all, written * sizeof some[0]);
+        REQUIRE_EQ(some[written], 0x77777777);
+    }
+    count = 5;
+    LIB_OK(culv_format_from_cuda(CU_AD_FORMAT_UNSIGNED_INT8, 3, some, count, &count));
+    REQUIRE_EQ(count, 0);
+    LIB_INVALID(culv_format_from_cuda(CU_AD_FORMAT_FLOAT, 1, NULL, 1, &count), NULL_ARGUMENT);
+}
+
+typedef struct counterpart {
+    culv_format format;
+    uint32_t number;
+    const char *name;
+} counterpart;
+
+static const counterpart dxgi_formats[] = {
+#define ROW(name, api_name, number) {CULV_FORMAT_##name, number, #api_name},
+    DXGI_FORMATS(ROW)};
+
+static const counterpart gl_formats[] = {GL_FORMATS(ROW)
+#undef ROW
+};
+
+/* A list against the table: each pair is there, no other is, and the way back leads to the first of
+ * those that share the number. */
+static void check_list(const counterpart *list, size_t count, culv_format (*back)(uint32_t),
+                       size_t info_at)
+{
+    size_t with = 0;
+    for (size_t i = 0; i < format_count; i++) {
+        culv_format_info f = format_info(format_names[i].format);
+        uint32_t number = 0;
+        memcpy(&number, (const char *)&f + info_at, sizeof number);
+        if (number == 0) continue;
+        with++;
+        size_t n = 0;
+        while (n < count && list[n].format != f.format)
+            n++;
+        if (n == count) FAIL("%s has number %u, which the list lacks", f.name, number);
+        if (list[n].number != number)
+            FAIL("%s is %s, %u, not %u", f.name, list[n].name, list[n].number, number);
+    }
+    REQUIRE_EQ(with, count);
+    for (size_t i = 0; i < count; i++) {
+        size_t first = 0;
+        while (list[first].number != list[i].number)
+            first++;
+        REQUIRE_EQ(back(list[i].number), list[first].format);
+        if (first == i) continue;
+        /* The same bits in memory, or the same blocks. */
+        culv_format_info a = format_info(list[first].format), b = format_info(list[i].format);
+        REQUIRE_EQ(a.bytes_per_block, b.bytes_per_block);
+        REQUIRE_EQ_STR(a.channel_order, b.channel_order);
+        REQUIRE_EQ(a.cuda_array_format, b.cuda_array_format);
+        REQUIRE_EQ(a.block_width, b.block_width);
+        REQUIRE_EQ(a.block_height, b.block_height);
+    }
+}
+
+TEST(dxgi)
+{
+    check_list(dxgi_formats, sizeof dxgi_formats / sizeof dxgi_formats[0], culv_format_from_dxgi,
+               offsetof(culv_format_info, dxgi_format));
+    size_t known = 0;
+    for (uint32_t n = 0; n < 256; n++)
+        if (culv_format_from_dxgi(n) != CULV_FORMAT_NONE) known++;
+    /* A8B8G8R8_*_PACK32 share theirs */
+    REQUIRE_EQ(known, sizeof dxgi_formats / sizeof dxgi_formats[0] - 5);
+    /* Unknown, typeless ones, views of one aspect, A8, R1, R8G8_B8G8, B8G8R8X8, XR_BIAS, AYUV,
+     * Y410, Y416. */
+    static const uint32_t none[] = {0,  1,  5,  9,  15, 19, 21,  22,  23,  27,        33,
+                                    39, 44, 46, 47, 48, 53, 60,  65,  66,  68,        69,
+                                    70, 88, 89, 90, 92, 93, 100, 101, 102, UINT32_MAX};
+    for (size_t i = 0; i < sizeof none / sizeof none[0]; i++)
+        REQUIRE_EQ(culv_format_from_dxgi(none[i]), CULV_FORMAT_NONE);
+}
+
+TEST(gl)
+{
+    check_list(gl_formats, sizeof gl_formats / sizeof gl_formats[0], culv_format_from_gl,
+               offsetof(culv_format_info, gl_internal_format));
+    /* GL_RGB, GL_RGBA, GL_ALPHA8, GL_LUMINANCE8, GL_R3_G3_B2, GL_RGB4, GL_RGB5, GL_RGB10, GL_RGB12,
+     * GL_RGBA2, GL_RGBA4, GL_RGBA12, GL_DEPTH_COMPONENT, GL_DEPTH_COMPONENT32, GL_BGRA. */
+    static const uint32_t none[] = {0,      0x1907, 0x1908, 0x803C, 0x8040,    0x2A10,
+                                    0x804F, 0x8050, 0x8052, 0x8053, 0x8055,    0x8056,
+                                    0x805A, 0x1902, 0x81A7, 0x80E1, UINT32_MAX};
+    for (size_t i = 0; i < sizeof none / sizeof none[0]; i++)
+        REQUIRE_EQ(culv_format_from_gl(none[i]), CULV_FORMAT_NONE);
+}
+
+#undef TEST_GROUP
+#define TEST_GROUP "support."
+/* Whether a driver has an array format: known of the oldest, asked once of each other. */
+
+/* Driver calls that Culvert makes in `call`, where the driver counts them. */
+#define CALLS(w, call) (calls_of(w, 0), (call), calls_of(w, 1))
+
+static uint64_t calls_of(const lib_world *w, int ended)
+{
+    static uint64_t before;
+    culv_soft_counts counts = {.struct_size = sizeof counts};
+    w->cu->SoftCounts(&counts);
+    if (ended) return counts.calls - before;
+    before = counts.calls;
+    return 0;
+}
+
+static uint64_t arrays_of(const lib_world *w)
+{
+    culv_soft_counts counts = {.struct_size = sizeof counts};
+    w->cu->SoftCounts(&counts);
+    return counts.arrays;
+}
+
+static void need_twin(const lib_world *w)
+{
+    if (!w->cu->software) SKIP("only the twin counts calls and makes them fail");
+}
+
+/* What this driver has, both forms of every mapped format. Those that every driver from 525 on has
+ * must be there; of the video formats the answer is printed. */
+LIB_CASE(every_format, .smoke = true)
+{
+    culv_device_caps caps = lib_caps(w->device);
+    unsigned asked = 0, lacking = 0;
+    for (size_t i = 0; i < format_count; i++) {
+        culv_format_info f = format_info(format_names[i].format);
+        for (int form = 0; form < 2; form++) {
+            uint32_t array = form ? f.normalized_array_format : f.cuda_array_format;
+            uint32_t version = form ? f.normalized_cuda_version : f.cuda_version;
+            culv_result result = culv_check_format(w->device, f.format, (culv_texels)form);
+            if (form == 0 && f.planes > 1) { /* whatever it is called in CUDA */
+                REQUIRE_EQ(result, CULV_OK);
+                continue;
+            }
+            if (array == 0) {
+                REQUIRE_EQ(result, CULV_ERROR_UNSUPPORTED);
+                if (strstr(culv_last_error_message(), f.name) == NULL)
+                    FAIL("%s is not named", f.name);
+                if (strstr(culv_last_error_message(), f.reason_text) == NULL)
+                    FAIL("%s: no '%s'", f.name, f.reason_text);
+                continue;
+            }
+            asked++;
+            if (result != CULV_OK && result != CULV_ERROR_UNSUPPORTED)
+                FAIL("%s: %s", f.name, culv_last_error_message());
+            if (result != CULV_OK) {
+                lacking++;
+                MEASURED(f.name, "not an array of this driver: %s", culv_last_error_message());
+            }
+            if (version == 0 && result != CULV_OK) FAIL("%s is missing", f.name);
+            /* The twin makes all arrays of its own age but one, of which an H200 has none
+             * either. */
+            if (w->cu->software && version <= caps.driver_version)
+                REQUIRE_EQ(result, f.format == CULV_FORMAT_G8B8G8R8_422_UNORM
+                                       ? CULV_ERROR_UNSUPPORTED
+                                       : CULV_OK);
+        }
+    }
+    MEASURED("formats.array_formats", "%u forms, %u of them missing", asked, lacking);
+}
+
+LIB_CASE(asked_once)
+{
+    static const struct {
+        culv_format format;
+        culv_texels texels;
+    } newer[] = {{CULV_FORMAT_R8G8B8A8_UNORM, CULV_TEXELS_NORMALIZED},
+                 {CULV_FORMAT_BC7_SRGB_BLOCK, CULV_TEXELS_STORED},
+                 {CULV_FORMAT_G10X6B10X6G10X6R10X6_422_UNORM_4PACK16, CULV_TEXELS_STORED},
+                 {CULV_FORMAT_A2B10G10R10_UNORM_PACK32, CULV_TEXELS_NORMALIZED}};
+    need_twin(w);
+    /* What every driver has is not asked at all. */
+    REQUIRE_EQ(CALLS(w, LIB_OK(culv_check_format(w->device, CULV_FORMAT_R8G8B8A8_UNORM,
+                                                 CULV_TEXELS_STORED))),
+               0);
+    REQUIRE_EQ(
+        CALLS(w, LIB_OK(culv_check_format(w->device, CULV_FORMAT_D32_SFLOAT, CULV_TEXELS_STORED))),
+        0);
+    REQUIRE_EQ(CALLS(w, LIB_OK(culv_check_format(w->device, CULV_FORMAT_G8_B8R8_2PLANE_420_UNORM,
+                                                 CULV_TEXELS_STORED))),
+               0);
+    for (size_t i = 0; i < sizeof newer / sizeof newer[0]; i++) {
+        REQUIRE(CALLS(w, LIB_OK(culv_check_format(w->device, newer[i].format, newer[i].texels))) >
+                0);
+        REQUIRE_EQ(CALLS(w, LIB_OK(culv_check_format(w->device, newer[i].format, newer[i].texels))),
+                   0);
+        REQUIRE_EQ(arrays_of(w), i + 1); /* kept, not destroyed: that may wait */
+    }
+    /* Another format of the same array format. */
+    REQUIRE_EQ(CALLS(w, LIB_OK(culv_check_format(w->device, CULV_FORMAT_B8G8R8A8_UNORM,
+                                                 CULV_TEXELS_NORMALIZED))),
+               0);
+    lib_close_culvert(w);
+    REQUIRE_EQ(arrays_of(w), 0);
+}
+
+/* A question does not wait for work that waits for the one who asks. */
+LIB_CASE(asked_beside_waiting_work)
+{
+    VkSemaphore timeline = lib_case_timeline(w, 0);
+    culv_semaphore *semaphore = lib_import_timeline(w, timeline);
+    CUstream stream = lib_case_stream(w);
+    LIB_OK(culv_semaphore_wait(semaphore, stream, 1));
+    LIB_OK(culv_check_format(w->device, CULV_FORMAT_BC7_UNORM_BLOCK, CULV_TEXELS_STORED));
+    LIB_OK(culv_check_format(w->device, CULV_FORMAT_R16G16_SNORM, CULV_TEXELS_NORMALIZED));
+    REQUIRE_EQ(lib_query(w, stream), CUDA_ERROR_NOT_READY);
+    raw_vk_timeline_signal(&w->vk, timeline, 1);
+    lib_finish(w, stream);
+    culv_semaphore_destroy(&semaphore, NULL);
+}
+
+TEST(older_driver)
+{
+    void (*play_version)(int) = NULL;
+    lib_world w = {0};
+    lib_open_vulkan(&w);
+    need_twin(&w);
+    void *symbol = dlsym(w.cu->library, "culvSoftPlayVersion");
+    REQUIRE(symbol != NULL);
+    memcpy(&play_version, &symbol, sizeof symbol);
+    play_version(12040);
+    lib_open_culvert(&w);
+    LIB_OK(culv_check_format(w.device, CULV_FORMAT_BC1_RGBA_UNORM_BLOCK, CULV_TEXELS_STORED));
+    LIB_OK(culv_check_format(w.device, CULV_FORMAT_G8_B8R8_2PLANE_420_UNORM, CULV_TEXELS_STORED));
+    for (int turn = 0; turn < 2; turn++) { /* asked, then remembered */
+        LIB_OK(culv_check_format(w.device, CULV_FORMAT_G10X6_B10X6R10X6_2PLANE_420_UNORM_3PACK16,
+                                 CULV_TEXELS_STORED)); /* its planes are older */
+        LIB_ERROR(culv_check_format(w.device, CULV_FORMAT_G10X6B10X6G10X6R10X6_422_UNORM_4PACK16,
+                                    CULV_TEXELS_STORED),
+                  UNSUPPORTED, FORMAT, "12.4", "12.5");
+        LIB_ERROR(culv_check_format(w.device, CULV_FORMAT_A2B10G10R10_UNORM_PACK32,
+                                    CULV_TEXELS_NORMALIZED),
+                  UNSUPPORTED, FORMAT, "12.8");
+        LIB_OK(
+            culv_check_format(w.device, CULV_FORMAT_A2B10G10R10_UNORM_PACK32, CULV_TEXELS_STORED));
+        play_version(0); /* the answers are of the device, not asked again */
+    }
+    lib_close_culvert(&w);
+    lib_open_culvert(&w); /* another device, asked anew */
+    LIB_OK(culv_check_format(w.device, CULV_FORMAT_G10X6B10X6G10X6R10X6_422_UNORM_4PACK16,
+                             CULV_TEXELS_STORED));
+    lib_close(&w);
+}
+
+/* The n-th driver call of a question fails: an error, nothing left behind, and the next question is
+ * asked again. Two answers mean that the driver has no such arrays, and are kept. */
+LIB_VULKAN_CASE(failures)
+{
+    static const CUresult codes[] = {CUDA_ERROR_OUT_OF_MEMORY, CUDA_ERROR_UNKNOWN,
+                                     CUDA_ERROR_ILLEGAL_ADDRESS, CUDA_ERROR_INVALID_VALUE,
+                                     CUDA_ERROR_NOT_SUPPORTED};
+    need_twin(w);
+    for (size_t c = 0; c < sizeof codes / sizeof codes[0]; c++) {
+        bool lacks = codes[c] == CUDA_ERROR_INVALID_VALUE || codes[c] == CUDA_ERROR_NOT_SUPPORTED;
+        unsigned refusals = 0;
+        for (uint64_t n = 1;; n++) {
+            REQUIRE(n < 50);
+            lib_open_culvert(w);
+            w->cu->SoftFailAt(n, (int)codes[c]);
+            culv_result result =
+                culv_check_format(w->device, CULV_FORMAT_BC3_UNORM_BLOCK, CULV_TEXELS_STORED);
+            const char *failed = w->cu->SoftFailedCall();
+            bool hit = failed != NULL, create = hit && strncmp(failed, "cuArray3DCreate", 15) == 0;
+            w->cu->SoftFailAt(0, 0);
+            if (result != CULV_OK) refusals++;
+            if (create && lacks) {
+                REQUIRE_EQ(result, CULV_ERROR_UNSUPPORTED);
+                LIB_ERROR(
+                    culv_check_format(w->device, CULV_FORMAT_BC3_UNORM_BLOCK, CULV_TEXELS_STORED),
+                    UNSUPPORTED, FORMAT);
+            } else {
+                if (create)
+                    REQUIRE_EQ(result,
+                               codes[c] == CUDA_ERROR_OUT_OF_MEMORY     ? CULV_ERROR_OUT_OF_MEMORY
+                               : codes[c] == CUDA_ERROR_ILLEGAL_ADDRESS ? CULV_ERROR_ASYNC
+                                                                        : CULV_ERROR_DRIVER);
+                REQUIRE(result != CULV_ERROR_UNSUPPORTED);
+                LIB_OK(
+                    culv_check_format(w->device, CULV_FORMAT_BC3_UNORM_BLOCK, CULV_TEXELS_STORED));
+            }
+            lib_close_culvert(w);
+            REQUIRE_EQ(arrays_of(w), 0);
+            if (!hit) break;
+        }
+        printf("  %s: %u refusals\n", raw_cuda_result_name(codes[c]), refusals);
+        REQUIRE(refusals > 0);
+    }
+}
+
+/* A driver that has a video format for encoding and decoding alone has it. */
+LIB_VULKAN_CASE(video)
+{
+    need_twin(w);
+    for (uint64_t n = 1;; n++) {
+        REQUIRE(n < 50);
+        lib_open_culvert(w);
+        w->cu->SoftFailAt(
+            /* The n-th call; the first that makes an array is meant */
+            n, CUDA_ERROR_INVALID_VALUE);
+        culv_result result = culv_check_format(
+            w->device, CULV_FORMAT_G10X6B10X6G10X6R10X6_422_UNORM_4PACK16, CULV_TEXELS_STORED);
+        const char *failed = w->cu->SoftFailedCall();
+        bool create = failed != NULL && strncmp(failed, "cuArray3DCreate", 15) == 0;
+        w->cu->SoftFailAt(0, 0);
+        lib_close_culvert(w);
+        REQUIRE_EQ(arrays_of(w), 0);
+        if (create) REQUIRE_EQ(result, CULV_OK);
+        if (create) break;
+    }
+}
+
+LIB_CASE(support_bad_arguments, .title = "support.bad_arguments")
+{
+    LIB_INVALID(culv_check_format(w->device, CULV_FORMAT_R8_UNORM, (culv_texels)2), VALUE);
+    LIB_INVALID(culv_check_format(w->device, CULV_FORMAT_R8_UNORM, (culv_texels)-1), VALUE);
+    LIB_ERROR(culv_check_format(w->device, CULV_FORMAT_NONE, CULV_TEXELS_STORED), UNSUPPORTED,
+              FORMAT);
+    LIB_ERROR(culv_check_format(w->device, (culv_format)4711, CULV_TEXELS_STORED), UNSUPPORTED,
+              FORMAT, "4711");
+    LIB_ERROR(culv_check_format(w->device, CULV_FORMAT_R8G8B8_UNORM, CULV_TEXELS_STORED),
+              UNSUPPORTED, FORMAT, "never 3");
+    LIB_ERROR(culv_check_format(w->device, CULV_FORMAT_R8G8B8A8_SRGB, CULV_TEXELS_NORMALIZED),
+              UNSUPPORTED, FORMAT, "CULV_TEXELS_STORED");
 }

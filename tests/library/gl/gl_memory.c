@@ -713,24 +713,3 @@ GL_CASE(images_refused, 0, .title = "gl.images.refused")
     LIB_REFUSES(buffer, culv_gl_buffer_create(s->attachment, &b, &buffer), INVALID, SIZE,
                 "culv_gl_buffer_create_desc.size");
 }
-
-TEST(endure, .title = "gl.endurance", .own = true, .time_limit = 600)
-{
-    gl_stage s;
-    const int turns = atoi(test_option("turns", "300"));
-    lib_level before = {0};
-    gl_stage_open(&s, 0);
-    for (int i = 0; i < turns; i++) {
-        if (i == turns / 10) before = lib_level_now();
-        culv_shared_buffer *buffer = make_buffer(&s, BYTES, 0);
-        if (i % 16 == 0) image_turn(&s, &kinds[0], raw_gl_format_named("GL_RGBA8"), 0);
-        LIB_OK(culv_shared_buffer_destroy(&buffer, NULL));
-    }
-    lib_level after = lib_level_now();
-    REQUIRE_EQ(after.fds, before.fds);
-    /* neighbours merge and split, and a sanitizer has its own; a leak would be hundreds */
-    if (s.cu->software && !test_sanitized()) REQUIRE(after.maps <= before.maps + 16);
-    printf("%d turns: %zu fds, %zu maps, %ld KiB more\n", turns, after.fds, after.maps,
-           after.rss - before.rss);
-    gl_stage_close(&s);
-}

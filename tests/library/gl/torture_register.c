@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Torture of registered objects of OpenGL: each driver call and each allocation fails once. */
+/* Torture of OpenGL's objects: those that are registered, and those that Culvert makes with a
+ * VkDevice of its own. */
 #include "raw_gl_image.h"
 #include "torture.h"
 
@@ -74,3 +75,54 @@ static const torture_path path = {.any_driver = true,
                                   .end = end,
                                   .least = {8, 0, 6}};
 TORTURE_CASES("register", path)
+
+static void made_begin(void)
+{
+    raw_gl_open(&context, torture.w.cu->software, 0, RAW_GL_CORE);
+}
+
+static void made_end(void)
+{
+    raw_gl_close(&context);
+}
+
+static void made_run(void)
+{
+    lib_world *w = &torture.w;
+    culv_gl *gl = NULL;
+    culv_shared_buffer *shared = POISON(culv_shared_buffer);
+    culv_shared_image *picture = POISON(culv_shared_image);
+    culv_shared_semaphore *turn = POISON(culv_shared_semaphore);
+    culv_gl_desc how = culv_gl_desc_init();
+    culv_gl_buffer_create_desc bd = culv_gl_buffer_create_desc_init();
+    culv_gl_image_create_desc id = culv_gl_image_create_desc_init();
+    uint32_t words[1024];
+    how.get_proc_address = raw_gl_get_proc;
+    bd.size = sizeof words;
+    id.internal_format = GL_RGBA8;
+    id.width = id.height = 16;
+    CUstream stream = torture_open();
+    TRY_AGAIN(culv_gl_attach(w->device, &how, &gl), gl == NULL);
+    TRY_AGAIN(culv_gl_buffer_create(gl, &bd, &shared), shared == POISON(culv_shared_buffer));
+    TRY_AGAIN(culv_gl_image_create(gl, &id, &picture), picture == POISON(culv_shared_image));
+    TRY_AGAIN(culv_gl_semaphore_create(gl, NULL, &turn), turn == POISON(culv_shared_semaphore));
+    LIB_CU_OK(w, w->cu->MemsetD32Async(culv_buffer_pointer(culv_shared_buffer_cuda(shared)), 7,
+                                       1024, stream));
+    lib_finish(w, stream);
+    raw_gl_read_buffer(&context, culv_gl_buffer_name(shared), words, sizeof words);
+    for (int i = 0; i < 1024; i++)
+        REQUIRE_EQ(words[i], 7);
+    DO(culv_shared_semaphore_destroy(&turn, NULL));
+    DO(culv_shared_image_destroy(&picture, NULL));
+    DO(culv_shared_buffer_destroy(&shared, NULL));
+    DO(culv_gl_detach(&gl));
+    torture_close(stream);
+}
+
+static const torture_path made = {.any_driver = true,
+                                  .unvalidated = true,
+                                  .begin = made_begin,
+                                  .run = made_run,
+                                  .end = made_end,
+                                  .least = {8, 6, 6}};
+TORTURE_CASES("gl_made", made)

@@ -2,8 +2,11 @@
 /* Fallbacks: buffers, the same program on every path; what is refused; how they go. */
 #include "fallback_scene.h"
 
+#include <pthread.h>
 #include <stdatomic.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
 enum { WORDS = 20001, BYTES = WORDS * 4 };
 
@@ -356,12 +359,12 @@ TEST(stencil_usage)
 }
 
 /* Given up while the GPU is still at it, in any order; the stream is held by a gate. */
-static atomic_bool gate;
+static atomic_bool opened;
 
 static void CUDA_CB hold(void *user)
 {
     (void)user;
-    while (!atomic_load(&gate))
+    while (!atomic_load(&opened))
         nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL);
 }
 
@@ -372,7 +375,7 @@ static void given_up_early(scene_kind kind)
     scene_open(&s, kind);
     LIB_OK(scene_buffer(&s, BYTES, CULV_FALLBACK_ANY, &one));
     LIB_OK(scene_buffer(&s, BYTES, CULV_FALLBACK_ANY, &two));
-    atomic_store(&gate, kind == SCENE_MAPPED); /* detaching waits for Vulkan's memory */
+    atomic_store(&opened, kind == SCENE_MAPPED); /* detaching waits for Vulkan's memory */
     LIB_CU_OK(&s.w, s.w.cu->LaunchHostFunc(s.stream, hold, NULL));
     LIB_OK(culv_buffer_upload(culv_shared_buffer_cuda(one), s.stream));
     LIB_OK(culv_buffer_download(culv_shared_buffer_cuda(two), s.stream));
@@ -381,7 +384,7 @@ static void given_up_early(scene_kind kind)
     REQUIRE(one == NULL && two == NULL);
     if (kind != SCENE_MAPPED) REQUIRE_EQ(lib_counts(&s.w).deferred, 2);
     culv_vk_detach(&s.w.attachment); /* objects made with it keep it */
-    atomic_store(&gate, true);
+    atomic_store(&opened, true);
     scene_close(&s);
 }
 
@@ -412,3 +415,684 @@ TEST_AS(device_first_mapped, device_first(SCENE_MAPPED), .title = "device_first.
 TEST_AS(device_first_peer, device_first(SCENE_PEER), .title = "device_first.peer")
 TEST_AS(device_first_direct, device_first(SCENE_DIRECT), .title = "device_first.direct")
 TEST_AS(device_first_placed, device_first(SCENE_PLACED), .title = "device_first.placed")
+
+/* Fallbacks: what leads on to the next path, forms of texels, streams that are gone. */
+
+static void need_twin(scene *s)
+{
+    if (s->w.cu->SoftFailAt != NULL) return;
+    scene_close(s);
+    SKIP("only the twin fails on demand");
+}
+
+/* Whatever the driver refuses of the other GPU, HOST is next; and PEER alone says what it was. */
+TEST(peer_refused)
+{
+    static scene s;
+    unsigned hits = 0, fell = 0;
+    scene_open_bare(&s, SCENE_PEER);
+    need_twin(&s);
+    culv_vk_detach(&s.w.attachment);
+    for (uint64_t n = 1; n == hits + 1; n++) {
+        culv_shared_buffer *buffer = NULL;
+        culv_vk_device_desc d = lib_vk_desc(&s.w);
+        d.get_instance_proc_addr = lib_lying_loader;
+        d.fallback = CULV_FALLBACK_ANY;
+        for (int alone = 0; alone < 2; alone++) {
+            LIB_OK(culv_vk_attach(s.w.device, &d, &s.w.attachment));
+            s.w.cu->SoftFailAt(n, CUDA_ERROR_UNKNOWN);
+            culv_result result =
+                scene_buffer(&s, 4096, alone ? CULV_FALLBACK_PEER : CULV_FALLBACK_ANY, &buffer);
+            if (!alone) hits += s.w.cu->SoftFailedCall() != NULL;
+            s.w.cu->SoftFailAt(0, 0);
+            if (!alone) LIB_OK(result);
+            if (!alone)
+                fell += culv_buffer_sharing(culv_shared_buffer_cuda(buffer)) == CULV_SHARING_HOST;
+            if (result == CULV_OK) culv_shared_buffer_destroy(&buffer, NULL);
+            lib_settle(&s.w);
+            culv_vk_detach(&s.w.attachment);
+        }
+    }
+    REQUIRE(hits > 20);
+    REQUIRE(fell > 5);
+    scene_close(&s);
+}
+
+static culv_result make(const scene *s, VkFormat format, culv_texels texels,
+                        culv_shared_image **out)
+{
+    const VkImageCreateInfo info = raw_vk_image_info(
+        format, 32, 16, VK_IMAGE_USAGE_TRANSFER_SRC_BIT | VK_IMAGE_USAGE_TRANSFER_DST_BIT);
+    culv_vk_image_create_desc d = culv_vk_image_create_desc_init();
+    d.create_info = &info;
+    d.fallback = CULV_FALLBACK_ANY;
+    d.texels = texels;
+    d.label = "kind";
+    return culv_vk_image_create(s->w.attachment, &d, out);
+}
+
+/* As memory of bytes they would not be what was asked for. */
+TEST(normalized)
+{
+    static scene s;
+    culv_shared_image *image = NULL;
+    scene_open_bare(&s, SCENE_PAGES);
+    LIB_REFUSES(image, make(&s, VK_FORMAT_R8G8B8A8_SRGB, CULV_TEXELS_NORMALIZED, &image),
+                UNSUPPORTED, FORMAT, "CULV_TEXELS_STORED");
+    LIB_REFUSES(image, make(&s, VK_FORMAT_D24_UNORM_S8_UINT, CULV_TEXELS_NORMALIZED, &image),
+                UNSUPPORTED, FORMAT);
+    LIB_OK(make(&s, VK_FORMAT_R8G8B8A8_UNORM, CULV_TEXELS_NORMALIZED, &image));
+    CUarray array = NULL;
+    LIB_OK(culv_image_get_array(culv_shared_image_cuda(image), 0, &array));
+    culv_shared_image_destroy(&image, NULL);
+    scene_close(&s);
+}
+
+/* The handle may be another context's stream by now: the error says so, not what the driver made of
+ * it. */
+static void stream_gone(scene_kind kind)
+{
+    static scene s;
+    if (kind != SCENE_PEER) lib_with_option("--validation=off");
+    scene_open(&s, kind);
+    if (!s.w.cu->software) {
+        scene_close(&s);
+        SKIP("a destroyed stream's handle is undefined on NVIDIA's driver");
+    }
+    CUstream gone = lib_stream(&s.w);
+    culv_semaphore *semaphore = culv_shared_semaphore_cuda(s.to_vulkan);
+    LIB_OK(culv_semaphore_signal(semaphore, gone, 1));
+    lib_finish(&s.w, gone);
+    lib_stream_destroy(&s.w, gone);
+    LIB_ERROR(culv_semaphore_signal(semaphore, gone, 2), DRIVER, STREAM_DEVICE,
+              "was it destroyed?");
+    LIB_ERROR(culv_semaphore_wait(culv_shared_semaphore_cuda(s.to_cuda), gone, 1), DRIVER,
+              STREAM_DEVICE);
+    LIB_OK(culv_semaphore_signal(semaphore, s.stream, 2));
+    scene_close(&s);
+}
+
+TEST_AS(stream_gone_host, stream_gone(SCENE_PAGES), .title = "stream_gone.host", .own = true)
+TEST_AS(stream_gone_peer, stream_gone(SCENE_PEER), .title = "stream_gone.peer", .own = true)
+
+/* Fallbacks: semaphores and frames, on every path. */
+
+/* Frames, queued without waiting for any: two buffers by turns, each frame's number counted up by
+ * CUDA and copied out by Vulkan. */
+enum { FRAMES = 24, SLOTS = 2 };
+
+static void frames(scene_kind kind)
+{
+    static scene s;
+    culv_shared_buffer *slots[SLOTS];
+    raw_vk_buffer host;
+    if (kind == SCENE_PAGES || kind == SCENE_MAPPED)
+        lib_with_option("--validation=off"); /* scene_signal() */
+    scene_open(&s, kind);
+    raw_vk_buffer_create(&s.w.vk, FRAMES * 4096, RAW_VK_HOST, &host);
+    memset(host.mapped, 0, FRAMES * 4096);
+    for (int i = 0; i < SLOTS; i++)
+        LIB_OK(scene_buffer(&s, 4096, CULV_FALLBACK_ANY, &slots[i]));
+    for (uint32_t frame = 0; frame < FRAMES; frame++) {
+        culv_shared_buffer *slot = slots[frame % SLOTS];
+        culv_buffer *cuda = culv_shared_buffer_cuda(slot);
+        if (frame >= SLOTS)
+            LIB_OK(culv_semaphore_wait(culv_shared_semaphore_cuda(s.to_cuda), s.stream,
+                                       frame - SLOTS + 1));
+        LIB_CU_OK(&s.w, s.w.cu->MemsetD32Async(culv_buffer_pointer(cuda), 0x1000 + frame, 1024,
+                                               s.stream));
+        LIB_OK(culv_buffer_upload(cuda, s.stream));
+        scene_signal(&s);
+        VkCommandBuffer commands = raw_vk_begin(&s.w.vk, 0);
+        const VkBufferCopy copy = {.dstOffset = (VkDeviceSize)frame * 4096, .size = 4096};
+        scene_buffer_barrier(&s, commands, slot, true);
+        LIB_OK(culv_vk_buffer_record_upload(slot, commands));
+        vkCmdCopyBuffer(commands, culv_vk_buffer_handle(slot), host.buffer, 1, &copy);
+        scene_buffer_barrier(&s, commands, slot, false);
+        scene_submit(&s, commands);
+    }
+    lib_finish(&s.w, s.stream);
+    raw_vk_idle(&s.w.vk);
+    for (uint32_t i = 0; i < FRAMES * 1024; i++)
+        REQUIRE_EQ(((const uint32_t *)host.mapped)[i], 0x1000 + i / 1024);
+    for (int i = 0; i < SLOTS; i++)
+        culv_shared_buffer_destroy(&slots[i], NULL);
+    raw_vk_buffer_destroy(&s.w.vk, &host);
+    scene_close(&s);
+}
+
+TEST_AS(frames_shared, frames(SCENE_SHARED), .title = "frames.shared", .own = true)
+TEST_AS(frames_pages, frames(SCENE_PAGES), .title = "frames.pages", .own = true)
+TEST_AS(frames_mapped, frames(SCENE_MAPPED), .title = "frames.mapped", .own = true)
+TEST_AS(frames_peer, frames(SCENE_PEER), .title = "frames.peer", .own = true)
+TEST_AS(frames_direct, frames(SCENE_DIRECT), .title = "frames.direct", .own = true)
+TEST_AS(frames_placed, frames(SCENE_PLACED), .title = "frames.placed", .own = true)
+
+/* The higher value is asked for first; the streams go on in the order of the values. */
+static void out_of_order(scene *s)
+{
+    culv_semaphore *waits = culv_shared_semaphore_cuda(s->to_cuda);
+    CUstream other = lib_stream(&s->w);
+    LIB_OK(culv_semaphore_wait(waits, other, 20));
+    LIB_OK(culv_semaphore_wait(waits, s->stream, 10));
+    REQUIRE_EQ(lib_query(&s->w, s->stream), CUDA_ERROR_NOT_READY);
+    raw_vk_timeline_signal(&s->w.vk, culv_vk_semaphore_handle(s->to_cuda), 10);
+    lib_finish(&s->w, s->stream);
+    REQUIRE_EQ(lib_query(&s->w, other), CUDA_ERROR_NOT_READY);
+    raw_vk_timeline_signal(&s->w.vk, culv_vk_semaphore_handle(s->to_cuda), 20);
+    lib_finish(&s->w, other);
+    lib_stream_destroy(&s->w, other);
+}
+
+/* A batch of what is relayed, values that step back, and waits out of order. */
+static void semaphores(scene_kind kind)
+{
+    static scene s;
+    culv_shared_semaphore *second = NULL;
+    if (kind != SCENE_PEER) lib_with_option("--validation=off");
+    scene_open(&s, kind);
+    LIB_OK(scene_semaphore(&s, CULV_FALLBACK_ANY, &second));
+    culv_semaphore *one = culv_shared_semaphore_cuda(s.to_vulkan),
+                   *two = culv_shared_semaphore_cuda(second);
+    const culv_semaphore_point points[] = {{one, 5}, {two, 7}};
+    LIB_OK(culv_semaphore_signal_batch(points, 2, s.stream));
+    LIB_OK(culv_semaphore_wait_batch(points, 2, s.stream));
+    lib_finish(&s.w, s.stream);
+    REQUIRE(raw_vk_timeline_wait(&s.w.vk, culv_vk_semaphore_handle(s.to_vulkan), 5, TEST_FAR_MS));
+    REQUIRE(raw_vk_timeline_wait(&s.w.vk, culv_vk_semaphore_handle(second), 7, TEST_FAR_MS));
+    REQUIRE_EQ(raw_vk_timeline_value(&s.w.vk, culv_vk_semaphore_handle(second)), 7);
+    LIB_INVALID(culv_semaphore_signal(one, s.stream, 5), TIMELINE_BACKWARDS);
+    REQUIRE_EQ(culv_semaphore_last_value(one), 5);
+    /* NVIDIA's driver may have one thread for all host functions: docs/fallback.md,
+     * "Semaphores". */
+    if (kind == SCENE_PEER || s.w.cu->software) out_of_order(&s);
+    culv_shared_semaphore_destroy(&second, &s.stream);
+    scene_close(&s);
+}
+
+TEST_AS(semaphores_host, semaphores(SCENE_PAGES), .title = "semaphores.host", .own = true)
+TEST_AS(semaphores_peer, semaphores(SCENE_PEER), .title = "semaphores.peer", .own = true)
+enum { PAIR = 2 };
+
+/* Vulkan's counters are what Culvert says was signaled last. */
+static void require_signaled(scene *s, culv_shared_semaphore *const pair[PAIR], uint64_t first,
+                             uint64_t second)
+{
+    const uint64_t expected[PAIR] = {first, second};
+    lib_finish(&s->w, s->stream);
+    for (int i = 0; i < PAIR; i++) {
+        REQUIRE_EQ(culv_semaphore_last_value(culv_shared_semaphore_cuda(pair[i])), expected[i]);
+        /* By another GPU's stream. */
+        REQUIRE(raw_vk_timeline_wait(&s->w.vk, culv_vk_semaphore_handle(pair[i]), expected[i],
+                                     TEST_FAR_MS));
+        lib_sleep_ms(1);
+        REQUIRE_EQ(raw_vk_timeline_value(&s->w.vk, culv_vk_semaphore_handle(pair[i])), expected[i]);
+    }
+}
+
+/* A captured stream takes no point that is relayed, and so none of the batch. */
+static void refused_in_capture(scene *s, const culv_semaphore_point *points, uint32_t count)
+{
+    const raw_cuda *cu = s->w.cu;
+    CUgraph graph = NULL;
+    size_t nodes = 0;
+    CUcontext before = lib_enter(&s->w);
+    CU_OK(cu->StreamBeginCapture(s->stream, CU_STREAM_CAPTURE_MODE_RELAXED));
+    LIB_ERROR(culv_semaphore_signal_batch(points, count, s->stream), UNSUPPORTED, CAPTURE);
+    LIB_ERROR(culv_semaphore_wait_batch(points, count, s->stream), UNSUPPORTED, CAPTURE);
+    CU_OK(cu->StreamEndCapture(s->stream, &graph));
+    CU_OK(cu->GraphGetNodes(graph, NULL, &nodes));
+    REQUIRE_EQ(nodes, 0);
+    CU_OK(cu->GraphDestroy(graph));
+    lib_leave(&s->w, before);
+}
+
+static bool submits(const char *call)
+{
+    static const char *const names[] = {"cuLaunchHostFunc", "cuEventRecord", "cuStreamWaitEvent",
+                                        "cuSignalExternal", "cuWaitExternal"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (strncmp(call, names[i], strlen(names[i])) == 0) return true;
+    return false;
+}
+
+/* Each driver call of a batch fails once, up to the first that signals or waits: none was signaled
+ * or waited for then. */
+static void refused_by_driver(scene *s, culv_shared_semaphore *const pair[PAIR], bool signal)
+{
+    const raw_cuda *cu = s->w.cu;
+    const uint64_t ahead = signal ? 1 : 1000000; /* values that nobody has signaled yet */
+    const culv_semaphore_point points[] = {{culv_shared_semaphore_cuda(pair[0]), ahead},
+                                           {culv_shared_semaphore_cuda(pair[1]), ahead}};
+    unsigned refused = 0;
+    for (uint64_t n = 1;; n++) {
+        cu->SoftFailAt(n, CUDA_ERROR_UNKNOWN);
+        const culv_result r = signal ? culv_semaphore_signal_batch(points, PAIR, s->stream)
+                                     : culv_semaphore_wait_batch(points, PAIR, s->stream);
+        const char *call = cu->SoftFailedCall();
+        cu->SoftFailAt(0, 0);
+        if (call == NULL || submits(call) || r == CULV_OK) break;
+        refused++;
+        REQUIRE_EQ(lib_query(&s->w, s->stream), CUDA_SUCCESS); /* no wait holds it up */
+        require_signaled(s, pair, 0, 0);
+    }
+    REQUIRE(refused >= 3); /* two are asked whether the stream is captured, and something is made */
+    for (int i = 0; !signal && i < PAIR; i++) {
+        culv_semaphore *semaphore = culv_shared_semaphore_cuda(pair[i]);
+        raw_vk_timeline_signal(&s->w.vk, culv_vk_semaphore_handle(pair[i]), ahead);
+        culv_semaphore_mark_value(semaphore, ahead);
+    }
+    lib_finish(&s->w, s->stream);
+}
+
+/* A batch that is refused has done nothing, whatever its first points are. */
+static void batches(scene_kind kind)
+{
+    static scene s;
+    culv_shared_semaphore *pair[PAIR] = {NULL};
+    if (kind != SCENE_PEER) lib_with_option("--validation=off");
+    scene_open(&s, kind);
+    for (int i = 0; i < PAIR; i++)
+        LIB_OK(scene_semaphore(&s, CULV_FALLBACK_ANY, &pair[i]));
+    culv_semaphore *one = culv_shared_semaphore_cuda(pair[0]),
+                   *two = culv_shared_semaphore_cuda(pair[1]);
+    LIB_OK(culv_semaphore_signal(two, s.stream, 9));
+    static const uint64_t wrong[] = {9, 1, 0};
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        const culv_semaphore_point points[] = {{one, 5}, {two, wrong[i]}};
+        LIB_INVALID(culv_semaphore_signal_batch(points, PAIR, s.stream), TIMELINE_BACKWARDS);
+        require_signaled(&s, pair, 0, 9);
+    }
+    const culv_semaphore_point twice[] = {{one, 5}, {one, 6}};
+    LIB_INVALID(culv_semaphore_signal_batch(twice, PAIR, s.stream), VALUE);
+    /* One that is shared before one that is not. */
+    VkSemaphore timeline = VK_NULL_HANDLE;
+    culv_semaphore *shared = NULL;
+    if (kind != SCENE_PEER) {
+        timeline = raw_vk_timeline(&s.w.vk, 0, true);
+        culv_semaphore_desc d = culv_semaphore_desc_init();
+        d.type = CULV_SEMAPHORE_TIMELINE;
+        d.handle = culv_handle_opaque_fd(raw_vk_timeline_fd(&s.w.vk, timeline));
+        LIB_TAKE(culv_semaphore_import(s.w.device, &d, &shared), &d.handle);
+    }
+    const culv_semaphore_point mixed[] = {{shared != NULL ? shared : two, 11}, {one, 5}};
+    refused_in_capture(&s, mixed, PAIR);
+    require_signaled(&s, pair, 0, 9);
+    LIB_OK(culv_semaphore_signal_batch(mixed, PAIR, s.stream));
+    require_signaled(&s, pair, 5, shared != NULL ? 9 : 11);
+    if (shared != NULL) REQUIRE_EQ(raw_vk_timeline_value(&s.w.vk, timeline), 11);
+    for (int signal = 0; s.w.cu->SoftFailAt != NULL && signal < 2; signal++) {
+        /* Ones that no call has prepared anything for. */
+        for (int i = 0; i < PAIR; i++) {
+            culv_shared_semaphore_destroy(&pair[i], &s.stream);
+            LIB_OK(scene_semaphore(&s, CULV_FALLBACK_ANY, &pair[i]));
+        }
+        lib_finish(&s.w, s.stream);
+        refused_by_driver(&s, pair, signal);
+    }
+    culv_semaphore_destroy(&shared, &s.stream);
+    for (int i = 0; i < PAIR; i++)
+        culv_shared_semaphore_destroy(&pair[i], &s.stream);
+    lib_finish(&s.w, s.stream);
+    lib_settle(&s.w);
+    if (timeline != VK_NULL_HANDLE) raw_vk_timeline_destroy(&s.w.vk, timeline);
+    scene_close(&s);
+}
+
+TEST_AS(batches_host, batches(SCENE_PAGES), .title = "batches.host", .own = true)
+TEST_AS(batches_peer, batches(SCENE_PEER), .title = "batches.peer", .own = true)
+
+/* A host function has nobody to tell that Vulkan refused: the next call does. */
+TEST(host_function_fails, .own = true)
+{
+    static scene s;
+    lib_layer layer;
+    lib_with_option("--validation=off");
+    scene_open(&s, SCENE_PAGES);
+    if (!lib_layer_find(&layer)) {
+        scene_close(&s);
+        SKIP("only the twin's layer fails on demand");
+    }
+    culv_semaphore *semaphore = culv_shared_semaphore_cuda(s.to_vulkan);
+    layer.fail_at(1, VK_ERROR_DEVICE_LOST);
+    LIB_OK(culv_semaphore_signal(semaphore, s.stream, 1));
+    lib_finish(&s.w, s.stream);
+    layer.fail_at(0, 0);
+    LIB_ERROR(culv_semaphore_signal(semaphore, s.stream, 2), ASYNC, EARLIER_FAILURE,
+              "vkSignalSemaphore");
+    LIB_ERROR(culv_semaphore_wait(semaphore, s.stream, 2), ASYNC, EARLIER_FAILURE);
+    scene_close(&s);
+}
+
+#undef TEST_GROUP
+#define TEST_GROUP "waits."
+/* Fallbacks: what waits for the GPU and what does not, and what goes before the VkDevice may. */
+
+enum { WAITS_BYTES = 65536 };
+
+/* Holds streams up. Nobody is to wait for it as long as it is closed; who does is found out after a
+ * while. */
+static struct {
+    atomic_bool open, late;
+    bool spins; /* whoever waits in the driver does */
+} gate;
+
+static void CUDA_CB waits_hold(void *user)
+{
+    (void)user;
+    for (unsigned i = 0; !atomic_load(&gate.open); i++) {
+        if (i == TEST_FAR_MS) atomic_store(&gate.late, true);
+        if (i == TEST_FAR_MS) return;
+        lib_sleep_ms(1);
+    }
+}
+
+static void close_gate(void)
+{
+    atomic_store(&gate.open, false);
+    atomic_store(&gate.late, false);
+}
+
+static void open_gate(void)
+{
+    REQUIRE(!atomic_load(&gate.late));
+    atomic_store(&gate.open, true);
+}
+
+static void hold_stream(const scene *s, CUstream stream)
+{
+    gate.spins = !s->w.cu->software;
+    LIB_CU_OK(&s->w, s->w.cu->LaunchHostFunc(stream, waits_hold, NULL));
+}
+
+/* Once the case waits: it sleeps in a call of the driver's. NVIDIA's driver spins there. */
+static void *open_later(void *user)
+{
+    if (gate.spins)
+        lib_sleep_ms(200);
+    else
+        (void)test_asleep(0, *(const int *)user, 20);
+    atomic_store(&gate.open, true);
+    return NULL;
+}
+
+static pthread_t start_opener(void)
+{
+    static int waiter;
+    pthread_t thread;
+    waiter = (int)syscall(SYS_gettid);
+    REQUIRE(pthread_create(&thread, NULL, open_later, &waiter) == 0);
+    return thread;
+}
+
+static void require_opened(pthread_t opener)
+{
+    bool open = atomic_load(&gate.open);
+    REQUIRE(pthread_join(opener, NULL) == 0);
+    REQUIRE(open); /* what was called before has waited for it */
+}
+
+/* Both GPUs are busy, and what the copies between them are verified with waits for neither. */
+TEST(verified_beside_work, .smoke = true)
+{
+    static scene s;
+    culv_shared_buffer *buffer = NULL;
+    CUcontext far = NULL, popped = NULL;
+    CUstream there = NULL;
+    scene_open_bare(&s, SCENE_PEER);
+    const raw_cuda *cu = s.w.cu;
+    if (!cu->software) {
+        scene_close(&s);
+        SKIP("what other calls of a real driver wait for is not known");
+    }
+    s.stream = lib_stream(&s.w);
+    CU_OK(cu->DevicePrimaryCtxRetain(&far, 0));
+    CU_OK(cu->CtxPushCurrent(far));
+    CU_OK(cu->StreamCreate(&there, CU_STREAM_NON_BLOCKING));
+    close_gate();
+    CU_OK(cu->LaunchHostFunc(there, waits_hold, NULL));
+    CU_OK(cu->CtxPopCurrent(&popped));
+    hold_stream(&s, s.stream);
+    LIB_OK(scene_buffer(&s, WAITS_BYTES, CULV_FALLBACK_PEER, &buffer));
+    open_gate();
+    culv_shared_buffer_destroy(&buffer, NULL);
+    CU_OK(cu->CtxPushCurrent(far));
+    CU_OK(cu->StreamSynchronize(there));
+    CU_OK(cu->StreamDestroy(there));
+    CU_OK(cu->CtxPopCurrent(&popped));
+    CU_OK(cu->DevicePrimaryCtxRelease(0));
+    scene_close(&s);
+}
+
+/* Nor where they are wrong. */
+TEST(wrong_copies_beside_work)
+{
+    static scene s;
+    culv_shared_buffer *buffer = NULL;
+    scene_open_bare(&s, SCENE_PEER);
+    const raw_cuda *cu = s.w.cu;
+    if (cu->SoftSpoilPeers == NULL) {
+        scene_close(&s);
+        SKIP("only the twin's copies go wrong on demand");
+    }
+    s.stream = lib_stream(&s.w);
+    close_gate();
+    hold_stream(&s, s.stream);
+    cu->SoftSpoilPeers(1);
+    LIB_REFUSES(buffer, scene_buffer(&s, WAITS_BYTES, CULV_FALLBACK_PEER, &buffer), UNSUPPORTED,
+                PEER);
+    cu->SoftSpoilPeers(0);
+    open_gate();
+    scene_close(&s);
+}
+
+static culv_shared_image *make_image(const scene *s, VkFormat format)
+{
+    culv_shared_image *image = NULL;
+    const VkImageCreateInfo info = raw_vk_image_info(
+        format, 32, 16, VK_IMAGE_USAGE_TRANSFER_SRC_BIT | VK_IMAGE_USAGE_TRANSFER_DST_BIT);
+    culv_vk_image_create_desc d = culv_vk_image_create_desc_init();
+    d.create_info = &info;
+    d.fallback = CULV_FALLBACK_ANY;
+    LIB_OK(culv_vk_image_create(s->w.attachment, &d, &image));
+    return image;
+}
+
+/* Everything given up while its own stream and another one of the context are held up. */
+static void after_waits_for_nothing(scene_kind kind)
+{
+    static scene s;
+    culv_shared_buffer *buffer = NULL;
+    culv_shared_semaphore *semaphore = NULL;
+    if (kind != SCENE_PEER)
+        lib_with_option("--validation=off"); /* fallback_scene.c, scene_signal() */
+    scene_open(&s, kind);
+    CUstream other = lib_stream(&s.w);
+    LIB_OK(scene_buffer(&s, WAITS_BYTES, CULV_FALLBACK_ANY, &buffer));
+    LIB_OK(scene_semaphore(&s, CULV_FALLBACK_ANY, &semaphore));
+    culv_shared_image *arrays = make_image(&s, VK_FORMAT_R8G8B8A8_UNORM);
+    culv_shared_image *linear = make_image(&s, VK_FORMAT_D32_SFLOAT_S8_UINT);
+    /* Before the gate: copies of memory that the driver has not pinned hold up the caller. */
+    LIB_OK(culv_buffer_upload(culv_shared_buffer_cuda(buffer), s.stream));
+    LIB_OK(culv_image_upload(culv_shared_image_cuda(arrays), s.stream));
+    LIB_OK(culv_image_download(culv_shared_image_cuda(linear), s.stream));
+    close_gate();
+    hold_stream(&s, s.stream);
+    hold_stream(&s, other);
+    LIB_OK(culv_semaphore_signal(culv_shared_semaphore_cuda(semaphore), s.stream, 1));
+    culv_shared_buffer_destroy(&buffer, &s.stream);
+    culv_shared_image_destroy(&arrays, &s.stream);
+    culv_shared_image_destroy(&linear, &s.stream);
+    culv_shared_semaphore_destroy(&semaphore, &s.stream);
+    REQUIRE(buffer == NULL && arrays == NULL && linear == NULL && semaphore == NULL);
+    REQUIRE_EQ(lib_counts(&s.w).deferred, 4);
+    open_gate();
+    lib_finish(&s.w, other);
+    lib_stream_destroy(&s.w, other);
+    scene_close(&s);
+}
+
+TEST_AS(after_pages, after_waits_for_nothing(SCENE_PAGES), .title = "waits.after.pages",
+        .own = true)
+
+TEST_AS(after_mapped, after_waits_for_nothing(SCENE_MAPPED), .title = "waits.after.mapped",
+        .own = true)
+
+TEST_AS(after_peer, after_waits_for_nothing(SCENE_PEER), .title = "waits.after.peer", .own = true)
+
+/* A semaphore stays as long as a host function is to come, whatever the stream of last use has
+ * done. */
+TEST(host_function_in_another_stream, .own = true)
+{
+    static scene s;
+    culv_shared_semaphore *semaphore = NULL;
+    lib_with_option("--validation=off");
+    scene_open(&s, SCENE_PAGES);
+    CUstream idle = lib_case_stream(&s.w);
+    LIB_OK(scene_semaphore(&s, CULV_FALLBACK_ANY, &semaphore));
+    close_gate();
+    hold_stream(&s, s.stream);
+    LIB_OK(culv_semaphore_signal(culv_shared_semaphore_cuda(semaphore), s.stream, 1));
+    culv_shared_semaphore_destroy(&semaphore, &idle);
+    lib_finish(&s.w, idle);
+    for (int i = 0; i < 3; i++)
+        REQUIRE_EQ(culv_device_collect(s.w.device), 1);
+    open_gate();
+    lib_finish(&s.w, s.stream);
+    lib_settle(&s.w);
+    scene_close(&s);
+}
+
+static culv_soft_vk_counts layer_counts(void)
+{
+    lib_layer layer;
+    culv_soft_vk_counts c = {.struct_size = sizeof c};
+    if (lib_layer_find(&layer)) layer.counts(&c);
+    return c;
+}
+
+static void require_the_same(const culv_soft_vk_counts *before)
+{
+    culv_soft_vk_counts now = layer_counts();
+    REQUIRE_EQ(now.buffers, before->buffers);
+    REQUIRE_EQ(now.images, before->images);
+    REQUIRE_EQ(now.memories, before->memories);
+    REQUIRE_EQ(now.all_semaphores, before->all_semaphores);
+}
+
+/* As scene_open_bare() does, once more. */
+static void attach(scene *s)
+{
+    culv_vk_device_desc d = lib_vk_desc(&s->w);
+    d.get_instance_proc_addr = lib_lying_loader;
+    d.fallback = CULV_FALLBACK_ANY;
+    LIB_OK(culv_vk_attach(s->w.device, &d, &s->w.attachment));
+}
+
+/* The VkDevice may go once nothing of an attachment is left, the attachment itself included: what
+ * was deferred is waited for then. */
+static void last_one_waits(bool detached_first)
+{
+    static scene s;
+    culv_shared_buffer *buffer = NULL;
+    culv_shared_semaphore *semaphore = NULL;
+    lib_with_option("--validation=off");
+    scene_open_bare(&s, SCENE_MAPPED);
+    s.stream = lib_stream(&s.w);
+    culv_soft_vk_counts before = layer_counts();
+    LIB_OK(scene_buffer(&s, WAITS_BYTES, CULV_FALLBACK_ANY, &buffer));
+    LIB_OK(scene_semaphore(&s, CULV_FALLBACK_ANY, &semaphore));
+    culv_shared_image *image = make_image(&s, VK_FORMAT_R8G8B8A8_UNORM);
+    LIB_OK(culv_buffer_download(culv_shared_buffer_cuda(buffer), s.stream));
+    LIB_OK(culv_image_upload(culv_shared_image_cuda(image), s.stream));
+    close_gate();
+    hold_stream(&s, s.stream);
+    LIB_OK(culv_semaphore_signal(culv_shared_semaphore_cuda(semaphore), s.stream, 1));
+    if (detached_first) culv_vk_detach(&s.w.attachment);
+    culv_shared_buffer_destroy(&buffer, &s.stream);
+    culv_shared_semaphore_destroy(&semaphore, &s.stream);
+    REQUIRE(!atomic_load(&gate.late));
+    pthread_t opener = start_opener();
+    culv_shared_image_destroy(&image, &s.stream);
+    culv_vk_detach(&s.w.attachment);
+    require_opened(opener);
+    require_the_same(&before);
+    REQUIRE_EQ(lib_counts(&s.w).deferred, 0);
+    scene_close(&s);
+}
+
+TEST_AS(detach_waits, last_one_waits(false), .title = "waits.detach", .own = true)
+TEST_AS(last_object_waits, last_one_waits(true), .title = "waits.last_object", .own = true)
+
+/* CUDA refuses once to let go of what is Vulkan's: that goes with the attachment at the latest. */
+TEST(refused_once)
+{
+    static scene s;
+    scene_open_bare(&s, SCENE_MAPPED);
+    need_twin(&s);
+    culv_vk_detach(&s.w.attachment);
+    culv_soft_vk_counts before = layer_counts();
+    unsigned hits = 0;
+    for (uint64_t n = 1; n == hits + 1; n++) {
+        culv_shared_buffer *buffer = NULL;
+        attach(&s);
+        LIB_OK(scene_buffer(&s, WAITS_BYTES, CULV_FALLBACK_ANY, &buffer));
+        culv_shared_image *image = make_image(&s, VK_FORMAT_R8G8B8A8_UNORM);
+        s.w.cu->SoftFailAt(n, CUDA_ERROR_UNKNOWN);
+        culv_shared_buffer_destroy(&buffer, NULL);
+        culv_shared_image_destroy(&image, NULL);
+        hits += s.w.cu->SoftFailedCall() != NULL;
+        s.w.cu->SoftFailAt(0, 0);
+        culv_vk_detach(&s.w.attachment);
+        require_the_same(&before);
+        REQUIRE_EQ(lib_counts(&s.w).allocations, 0);
+    }
+    REQUIRE(hits > 8);
+    scene_close(&s);
+}
+
+/* A call that is refused while it waits for a host function. Returns the name of that call, NULL:
+ * there were less. */
+static const char *destroyed_at(scene *s, uint64_t n, int code)
+{
+    culv_shared_semaphore *semaphore = NULL;
+    LIB_OK(scene_semaphore(s, CULV_FALLBACK_ANY, &semaphore));
+    close_gate();
+    hold_stream(s, s->stream);
+    LIB_OK(culv_semaphore_signal(culv_shared_semaphore_cuda(semaphore), s->stream, 1));
+    pthread_t opener = start_opener();
+    s->w.cu->SoftFailAt(n, code);
+    culv_shared_semaphore_destroy(&semaphore, NULL);
+    const char *call = s->w.cu->SoftFailedCall();
+    s->w.cu->SoftFailAt(0, 0);
+    require_opened(opener);
+    lib_finish(&s->w, s->stream);
+    lib_settle(&s->w);
+    return call;
+}
+
+static bool begins(const char *text, const char *with)
+{
+    return strncmp(text, with, strlen(with)) == 0;
+}
+
+/* The host function uses the semaphore: it must be over, whatever the driver says meanwhile. */
+TEST(refused_to_wait, .own = true)
+{
+    static scene s;
+    unsigned asked = 0, hits = 0;
+    lib_with_option("--validation=off");
+    scene_open(&s, SCENE_PAGES);
+    need_twin(&s);
+    for (uint64_t n = 1; n == hits + 1; n++) {
+        const char *call = destroyed_at(&s, n, CUDA_ERROR_UNKNOWN);
+        hits += call != NULL;
+        if (call == NULL || (!begins(call, "cuEventQuery") && !begins(call, "cuEventSynchronize")))
+            continue;
+        /* Nor is an answer that would stay with the context believed at once. */
+        (void)destroyed_at(&s, n, CUDA_ERROR_ILLEGAL_ADDRESS);
+        asked++;
+    }
+    REQUIRE(asked >= 2);
+    scene_close(&s);
+}

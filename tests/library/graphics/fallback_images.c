@@ -528,7 +528,7 @@ TEST(recorded)
 }
 
 /* Wrong on any path. */
-TEST(refused)
+TEST(images_refused, .title = "images.refused")
 {
     /* No CUDA array has them; Vulkan has one of the last two (Required Format Support). */
     static const VkFormat linear[] = {VK_FORMAT_R32G32B32_SFLOAT, VK_FORMAT_D32_SFLOAT_S8_UINT,

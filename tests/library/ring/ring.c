@@ -207,3 +207,655 @@ RING_CASE(bare, 2)
         REQUIRE_EQ(f.wait_value, i + 1);
     }
 }
+
+#undef TEST_GROUP
+#define TEST_GROUP "newest."
+/* culv_ring, MAILBOX: who gets which slot. */
+
+static void open_newest(ring_stage *s, uint32_t depth)
+{
+    culv_ring_settings settings = culv_ring_settings_init();
+    settings.policy = CULV_RING_MAILBOX;
+    settings.burst = 4; /* of FIFO: bursts are 1 here */
+    if (depth < 4) settings.burst = depth;
+    stage_open(s, depth);
+    stage_make(s, &settings);
+    REQUIRE_EQ(stage_stats(s).burst, 1);
+}
+
+#define RING_NEWEST_CASE(name, ...)                                                                \
+    TEST_ON_(ring_stage, s, open_newest(s, TEST_FIRST(__VA_ARGS__)), stage_close(s), name,         \
+             TEST_REST(__VA_ARGS__))
+
+/* A release whose GPU work is not done yet. */
+static uint64_t submit(ring_stage *s, culv_ring_side side, culv_ring_frame *f)
+{
+    LIB_OK(culv_ring_release(s->ring, side, f));
+    REQUIRE(f->signal_value != 0);
+    return f->signal_value;
+}
+
+/* The first frame is taken before it is done: the GPU waits for it. */
+RING_NEWEST_CASE(first_frame, 4)
+{
+    culv_ring_frame a = stage_acquire(s, P);
+    (void)submit(s, P, &a);
+    culv_ring_frame b = stage_acquire(s, P);
+    (void)submit(s, P, &b);
+    culv_ring_frame f = stage_acquire(s, C);
+    REQUIRE_FRAME(f, 0, 0, 1, 1, 1); /* the one that is done first */
+}
+
+/* The newest frame that is done stays for the consumer: the producer waits for its own work rather
+ * than to write over it. */
+RING_NEWEST_CASE(own_work, 3)
+{
+    (void)stage_turn(s, P);
+    (void)stage_turn(s, C);                  /* slot 0 is the consumer's */
+    (void)stage_turn(s, P);                  /* slot 1 is done */
+    culv_ring_frame p = stage_acquire(s, P); /* slot 2 is being written */
+    REQUIRE_EQ(p.slot, 2);
+    uint64_t value = submit(s, P, &p);
+    culv_ring_frame f;
+    LIB_ERROR(culv_ring_acquire(s->ring, P, 0, &f), TIMEOUT, RING_LATE);
+    REQUIRE_EQ_STR(
+        culv_last_error_message(),
+        "the producer is late: 'ready' has not reached 3 within 0 ms; it is at 2 of 3; "
+        "the producer released with 3, but that signal has not run yet; was it submitted?");
+    fake_signal(&s->line[P], value);
+    p = stage_acquire(s, P);
+    REQUIRE_EQ(p.slot, 1);
+    REQUIRE_EQ(stage_turn(s, C).number, 2);
+}
+
+/* A consumer whose GPU is slow: its slots are not waited for while there are others. */
+RING_NEWEST_CASE(slow_reader, 4)
+{
+    (void)stage_turn(s, P);
+    culv_ring_frame f = stage_acquire(s, C);
+    uint64_t first = submit(s, C, &f);
+    (void)stage_turn(s, P);
+    f = stage_acquire(s, C); /* slot 0 comes free, but is still read */
+    REQUIRE_EQ(f.slot, 1);
+    (void)submit(s, C, &f);
+    for (int i = 0; i < 20; i++) {
+        culv_ring_frame p = stage_turn(s, P);
+        REQUIRE(p.slot == 2 || p.slot == 3);
+        REQUIRE_EQ(p.wait_value, 0);
+    }
+    fake_signal(&s->line[C], first);
+    REQUIRE_FRAME(stage_turn(s, P), 0, 22, first, 1, 1);
+}
+
+/* Too small for what the consumer has in flight: the GPU waits, not the host. */
+RING_NEWEST_CASE(too_small, 3)
+{
+    culv_ring_frame f;
+    (void)stage_turn(s, P);
+    for (int i = 0; i < 2; i++) {
+        f = stage_acquire(s, C);
+        (void)submit(s, C, &f);
+        (void)stage_turn(s, P);
+    }
+    f = stage_acquire(s, C);
+    (void)submit(s, C, &f); /* slots 0 and 1 are free, and read until 1 and 2 */
+    culv_ring_frame p = stage_turn(s, P);
+    REQUIRE_FRAME(p, 0, 3, 1, 1, 1);
+}
+
+/* Counters are read where they tell something, and no more. */
+RING_NEWEST_CASE(reads, 4)
+{
+    (void)stage_turn(s, P);
+    (void)stage_turn(s, C);
+    REQUIRE_EQ(s->line[P].reads, 1);
+    for (int i = 0; i < 10; i++)
+        (void)stage_turn(s, C); /* nothing new was released */
+    REQUIRE_EQ(s->line[P].reads, 1);
+    REQUIRE_EQ(s->line[P].waits + s->line[C].waits, 0);
+}
+
+#undef TEST_GROUP
+#define TEST_GROUP "errors."
+/* culv_ring: what is refused, and with which words. */
+
+RING_CASE(create_refuses, 4, .title = "errors.create")
+{
+    culv_ring *out;
+#define REFUSES(...)                                                                               \
+    LIB_REFUSES(out, culv_ring_create(s->device, &s->desc, &out), INVALID, __VA_ARGS__)
+    LIB_REFUSES(out, culv_ring_create(NULL, &s->desc, &out), INVALID, NULL_ARGUMENT);
+    culv_ring_desc good = s->desc;
+    s->desc.struct_size = 0;
+    REFUSES(STRUCT_SIZE);
+    s->desc = good;
+    s->desc.max_depth = 0;
+    REFUSES(VALUE);
+    s->desc.max_depth = CULV_RING_MAX_DEPTH + 1;
+    s->desc.label = "frames";
+    REFUSES(VALUE);
+    REQUIRE_EQ_STR(culv_last_error_message(),
+                   "'frames': culv_ring_desc.max_depth is 65; a ring has 1 to 64 slots");
+    s->desc = good;
+    culv_ring_settings t = culv_ring_settings_init();
+    s->desc.settings = &t;
+    t.struct_size = 3;
+    REFUSES(STRUCT_SIZE);
+    t = culv_ring_settings_init();
+    t.policy = (culv_ring_policy)7;
+    REFUSES(VALUE, "culv_ring_settings.policy is 7");
+    t = culv_ring_settings_init();
+    t.depth = 5;
+    REFUSES(VALUE, "culv_ring_settings.depth is 5; the ring was made with 4 slots");
+    t.depth = 2;
+    t.burst = 3;
+    REFUSES(
+        VALUE,
+        "culv_ring_settings.burst is 3; a burst has at most as many frames as there are slots, 2");
+    t.burst = 1;
+    t.policy = CULV_RING_MAILBOX;
+    REFUSES(VALUE, "culv_ring_settings.depth is 2; MAILBOX needs 3");
+    t.depth = 3;
+    s->desc.ready.value = NULL;
+    REFUSES(VALUE, "the policy MAILBOX needs culv_ring_desc.ready.value, which is NULL");
+    t.policy = CULV_RING_FIFO;
+    t.check_counters = 1;
+    REFUSES(VALUE, "check_counters needs culv_ring_desc.ready.value, which is NULL");
+    t.check_counters = 0;
+    t.max_latency = 1000;
+    REFUSES(VALUE);
+    s->desc = good;
+    s->desc.settings = &t;
+    s->desc.done.wait = NULL;
+    REFUSES(VALUE, "max_latency needs culv_ring_desc.done.wait, which is NULL");
+    t.max_latency = 0;
+    t.max_frames_in_flight = 1;
+    REFUSES(VALUE, "a lead needs culv_ring_desc.done.wait, which is NULL");
+}
+
+RING_CASE(configure_refuses, 4, .title = "errors.configure")
+{
+    s->desc.done.wait = NULL;
+    stage_make(s, NULL);
+    culv_ring_settings t = culv_ring_settings_init();
+    t.max_frames_in_flight = 2;
+    LIB_INVALID(culv_ring_configure(s->ring, &t), VALUE);
+    t.max_frames_in_flight = 0;
+    t.depth = 9;
+    LIB_INVALID(culv_ring_configure(s->ring, &t), VALUE);
+    REQUIRE_EQ(stage_stats(s).depth, 4); /* as it was */
+}
+
+TEST(misuse)
+{
+    ring_stage s;
+    stage_open(&s, 2);
+    s.desc.label = "frames";
+    stage_make(&s, NULL);
+    culv_ring_frame f = {.slot = 1, .number = 77}, before;
+    uint64_t value = 55;
+    culv_ring_stats stats = culv_ring_stats_init();
+    stats.struct_size = 1;
+    LIB_INVALID(culv_ring_get_stats(s.ring, &stats), STRUCT_SIZE);
+    LIB_INVALID(culv_ring_acquire(s.ring, (culv_ring_side)2, 0, &f), VALUE);
+    REQUIRE_EQ_STR(culv_last_error_message(),
+                   "'frames': culv_ring_acquire: side is 2; "
+                   "it is CULV_RING_PRODUCER (0) or CULV_RING_CONSUMER (1)");
+    LIB_INVALID(culv_ring_acquire_on(s.ring, P, NULL, 0, &f), NULL_ARGUMENT,
+                "'frames': culv_ring_acquire_on: 'done' has no CUDA half");
+    LIB_INVALID(culv_ring_release_on(s.ring, P, NULL, &f), NULL_ARGUMENT);
+    LIB_INVALID(culv_ring_flush_on(s.ring, C, NULL), NULL_ARGUMENT);
+
+    /* Release without acquire; acquire twice; another frame. */
+    LIB_INVALID(culv_ring_release(s.ring, P, &f), RING_ORDER);
+    REQUIRE_EQ_STR(culv_last_error_message(),
+                   "'frames': culv_ring_release: this side holds no frame; acquire one first");
+    REQUIRE_EQ(f.number, 77);
+    LIB_INVALID(culv_ring_cancel(s.ring, C, &f), RING_ORDER);
+    (void)stage_turn(&s, P);
+    f = stage_acquire(&s, P);
+    before = f;
+    LIB_INVALID(culv_ring_acquire(s.ring, P, 0, &f), RING_ORDER);
+    REQUIRE_EQ_STR(
+        culv_last_error_message(),
+        "'frames': culv_ring_acquire: this side holds frame 1 (slot 1); release or cancel it first "
+        "(in Vulkan culv_vk_ring_submit() releases it)");
+    REQUIRE_EQ_BYTES(&f, &before, sizeof f);
+    LIB_INVALID(culv_ring_flush(s.ring, P, &value), RING_ORDER);
+    REQUIRE_EQ(value, 55);
+    culv_ring_frame other = f;
+    other.slot = 0;
+    LIB_INVALID(culv_ring_release(s.ring, P, &other), RING_ORDER);
+    REQUIRE_EQ_STR(
+        culv_last_error_message(),
+        "'frames': culv_ring_release: frame 1 in slot 0 is not the one that this side holds, 1 in slot 1");
+    LIB_INVALID(culv_ring_release(s.ring, C, &f), RING_ORDER);
+    LIB_ERROR(culv_ring_drain(s.ring, 0, 0), BUSY, RING_ORDER);
+    REQUIRE_EQ_STR(culv_last_error_message(),
+                   "'frames': culv_ring_drain: sides still have frames; the producer: it holds "
+                   "frame 1 in slot 1. Release or cancel what is held, or force the ring");
+    stage_release(&s, P, &f);
+    LIB_INVALID(culv_ring_release(s.ring, P, &f), RING_ORDER); /* twice */
+    REQUIRE_EQ(stage_turn(&s, C).number, 0);
+    REQUIRE_EQ(stage_turn(&s, C).number, 1);
+    stage_close(&s);
+    culv_ring_destroy(&s.ring, NULL);
+    culv_ring_destroy(NULL, NULL);
+}
+
+/* The other side's host is late. */
+RING_CASE(late_hosts, 4)
+{
+    s->desc.label = "frames";
+    s->desc.ready.name = "cuda";
+    s->desc.done.name = "vulkan";
+    culv_ring_settings t = culv_ring_settings_init();
+    t.burst = 2;
+    stage_make(s, &t);
+    culv_ring_frame f;
+    double start = test_now_us();
+    LIB_ERROR(culv_ring_acquire(s->ring, C, 20 * MS, &f), TIMEOUT, RING_EMPTY);
+    REQUIRE(test_now_us() - start >= 20000);
+    REQUIRE_EQ_STR(culv_last_error_message(),
+                   "'frames': the producer is late: within 20 ms it handed no frame over; "
+                   "it has to signal 'cuda' with 1 and it holds no frame; nobody has signaled yet");
+    (void)stage_turn(s, P);
+    LIB_ERROR(culv_ring_acquire(s->ring, C, 0, &f), TIMEOUT, RING_EMPTY);
+    REQUIRE_EQ_STR(
+        culv_last_error_message(),
+        "'frames': the producer is late: within 0 ms it handed no frame over; "
+        "it has to signal 'cuda' with 1 and it has released 1 of a burst of 2 (culv_ring_flush() hands them over); "
+        "nobody has signaled yet");
+    for (int i = 0; i < 3; i++)
+        (void)stage_turn(s, P);
+    (void)stage_turn(s, C);
+    f = stage_acquire(s, C);
+    culv_ring_frame p;
+    LIB_ERROR(culv_ring_acquire(s->ring, P, 1500, &p), TIMEOUT, RING_FULL);
+    REQUIRE_EQ_STR(
+        culv_last_error_message(),
+        "'frames': the consumer is late: within 1500 ns it gave no slot back (0 of 4 free, a burst takes 2); "
+        "it has to signal 'vulkan' with 1 and it holds frame 1 in slot 1; "
+        "the last to signal was the producer: 'cuda' with 2");
+    stage_release(s, C, &f);
+    REQUIRE_EQ(stage_stats(s).producer_waits, 1);
+    REQUIRE_EQ(stage_stats(s).consumer_waits, 1); /* one of them with a time to wait */
+}
+
+/* A value that nobody of the ring signaled. */
+RING_CASE(counters_checked, 2, .title = "errors.counters")
+{
+    culv_ring_settings t = culv_ring_settings_init();
+    t.check_counters = 1;
+    stage_make(s, &t);
+    culv_ring_frame f;
+    uint64_t reads = s->line[C].reads;
+    (void)stage_turn(s, P);
+    (void)stage_turn(s, C);
+    REQUIRE_EQ(s->line[C].reads, reads + 1);
+    REQUIRE_EQ(s->line[P].reads, 1);
+    f = stage_acquire(s, P);
+    fake_signal(&s->line[P], 2); /* submitted before its release: it is foreseeable */
+    LIB_ERROR(culv_ring_acquire(s->ring, C, 0, &f), TIMEOUT, RING_EMPTY);
+    LIB_OK(culv_ring_cancel(s->ring, P, &f));
+    LIB_ERROR(culv_ring_acquire(s->ring, C, 0, &f), ASYNC, TIMELINE_CHANGED);
+    REQUIRE_EQ_STR(
+        culv_last_error_message(),
+        "'ready' is at 2, but 1 is the last value that the ring handed out: somebody else signaled it");
+    fake_set(&s->line[C], 0);
+    (void)culv_ring_acquire(s->ring, P, 0, &f);
+    fake_set(&s->line[C], 1);
+    t.check_counters = 0;
+    LIB_OK(culv_ring_configure(s->ring, &t));
+    stage_close(s);
+
+    stage_open(s, 2);
+    t.check_counters = 1;
+    stage_make(s, &t);
+    for (int i = 0; i < 3; i++) {
+        (void)stage_turn(s, P);
+        (void)stage_turn(s, C);
+    }
+    fake_set(&s->line[C], 1);
+    LIB_ERROR(culv_ring_acquire(s->ring, P, 0, &f), ASYNC, TIMELINE_CHANGED);
+    REQUIRE_EQ_STR(culv_last_error_message(),
+                   "'done' is at 1 and was at 2 before: somebody set it back");
+    fake_set(&s->line[C], 3);
+    (void)stage_turn(s, P); /* the error stops nothing */
+}
+
+#undef TEST_GROUP
+#define TEST_GROUP "stop."
+/* culv_ring: late work, draining, forcing, lost devices. */
+
+static void release_only(ring_stage *s, culv_ring_side side, culv_ring_frame *f)
+{
+    LIB_OK(culv_ring_release(s->ring, side, f));
+}
+
+/* A whole turn of which nothing reaches the GPU. */
+static void promise(ring_stage *s, culv_ring_side side)
+{
+    culv_ring_frame f = stage_acquire(s, side);
+    release_only(s, side, &f);
+}
+
+RING_CASE(drained, 4)
+{
+    stage_make(s, NULL);
+    LIB_OK(culv_ring_drain(s->ring, 0, 0));
+    (void)stage_turn(s, P);
+    (void)stage_turn(s, P);
+    (void)stage_turn(s, C);
+    LIB_OK(culv_ring_drain(s->ring, 0, 0));
+    REQUIRE_EQ(s->line[P].signals + s->line[C].signals, 0);
+    /* What is ready stays so, also with force where none was needed. */
+    LIB_OK(culv_ring_drain(s->ring, CULV_RING_FOREVER, 1));
+    REQUIRE_FRAME(stage_turn(s, C), 1, 1, 2, 1, 1);
+    promise(s, P);
+    LIB_ERROR(culv_ring_drain(s->ring, 2 * MS, 0), TIMEOUT, RING_LATE);
+    REQUIRE_EQ_STR(
+        culv_last_error_message(),
+        "the producer is late: 'ready' has not reached 3 within 2 ms; it is at 2 of 3; "
+        "the producer released with 3, but that signal has not run yet; was it submitted?");
+    fake_signal(&s->line[P], 3);
+    LIB_OK(culv_ring_drain(s->ring, 0, 0));
+}
+
+/* Who is late: the side whose own work does not end, not the one that waits for it. */
+TEST(who_is_late)
+{
+    for (int reads = 0; reads < 2;
+         reads++) { /* with counters, and without: then they are found by waiting */
+        ring_stage s;
+        stage_open(&s, 2);
+        s.desc.label = "frames";
+        if (reads == 0) s.desc.ready.value = s.desc.done.value = NULL;
+        stage_make(&s, NULL);
+        (void)stage_turn(&s, P);
+        (void)stage_turn(&s, C);
+        promise(&s, P); /* never submitted: ready 2 */
+        promise(&s, C); /* done 2 after it */
+        promise(&s, P);
+        LIB_ERROR(culv_ring_drain(s.ring, MS, 0), TIMEOUT, RING_LATE);
+        REQUIRE_EQ_STR(
+            culv_last_error_message(),
+            "'frames': the producer is late: 'ready' has not reached 3 within 1 ms; "
+            "it is at 1 of 3; the producer released with 3, but that signal has not run yet; was it submitted?");
+        stage_close(&s);
+
+        stage_open(&s, 1);
+        s.desc.label = "frames";
+        if (reads == 0) s.desc.ready.value = s.desc.done.value = NULL;
+        stage_make(&s, NULL);
+        (void)stage_turn(&s, P);
+        promise(&s, C); /* never submitted: done 1 */
+        promise(&s, P); /* ready 2 after done 1 */
+        promise(&s, C);
+        LIB_ERROR(culv_ring_drain(s.ring, MS, 0), TIMEOUT, RING_LATE);
+        REQUIRE_EQ_STR(
+            culv_last_error_message(),
+            "'frames': the consumer is late: 'ready' has not reached 2 within 1 ms; "
+            "it is at 1 of 2, since the producer's work waits for 'done' to reach 1, which is at 0 of 2; "
+            "the consumer released with 2, but that signal has not run yet; was it submitted?");
+        /* The other order of the same: an acquire that waits for `done`. */
+        culv_ring_settings t = culv_ring_settings_init();
+        t.max_frames_in_flight = 1;
+        LIB_OK(culv_ring_configure(s.ring, &t));
+        culv_ring_frame f;
+        LIB_ERROR(culv_ring_acquire(s.ring, P, MS, &f), TIMEOUT, RING_LATE);
+        REQUIRE_EQ_STR(
+            culv_last_error_message(),
+            "'frames': the consumer is late: 'done' has not reached 1 within 1 ms; "
+            "it is at 0 of 2; the consumer released with 2, but that signal has not run yet; was it submitted?");
+        REQUIRE_EQ(stage_stats(&s).producer_waits, 1);
+        stage_close(&s);
+    }
+}
+
+/* A consumer that vanished after it promised: its timeline is forced, and the ring goes on. */
+RING_CASE(forced_consumer, 2)
+{
+    fake_queue gpu;
+    stage_make(s, NULL);
+    queue_start(&gpu); /* the producer's */
+    for (int i = 0; i < 4; i++) {
+        culv_ring_frame f = stage_acquire(s, P);
+        release_only(s, P, &f);
+        queue_push(&gpu, &(fake_job){.wait = &s->line[C],
+                                     .wait_value = f.wait_value,
+                                     .signal = &s->line[P],
+                                     .signal_value = f.signal_value});
+        promise(s, C);
+    }
+    fake_wait(&s->line[P], 2); /* what waits for nothing is done */
+    LIB_ERROR(culv_ring_drain(s->ring, 5 * MS, 0), TIMEOUT, RING_LATE, "the consumer is late");
+    culv_ring_frame held = stage_acquire(s, P);
+    LIB_ERROR(culv_ring_drain(s->ring, 0, 0), BUSY, RING_ORDER);
+    LIB_OK(culv_ring_drain(s->ring, 100 * MS, 1));
+    REQUIRE_EQ(s->line[C].signals, 1);
+    REQUIRE_EQ(s->line[P].signals, 0); /* it went on by itself */
+    REQUIRE_EQ(fake_counter(&s->line[C]), 4);
+    REQUIRE_EQ(fake_counter(&s->line[P]), 4);
+    queue_end(&gpu);
+    LIB_INVALID(culv_ring_release(s->ring, P, &held), RING_ORDER);
+    /* From empty slots on: nothing to wait for, values and numbers go on. */
+    REQUIRE_FRAME(stage_turn(s, P), 0, 4, 0, 1, 1);
+    REQUIRE_FRAME(stage_turn(s, P), 1, 5, 0, 1, 1);
+    REQUIRE_FRAME(stage_turn(s, C), 0, 4, 5, 1, 1);
+    REQUIRE_FRAME(stage_turn(s, C), 1, 5, 6, 1, 1);
+    REQUIRE_EQ(fake_counter(&s->line[C]), 6);
+    LIB_OK(culv_ring_drain(s->ring, 0, 0));
+}
+
+/* Each frame was consumed or is counted as skipped: those that are ready, those of the producer's
+ * open burst, those that the consumer took and did not release. */
+TEST(forced_frames_are_counted)
+{
+    enum { BURST = 3, DEPTH = 6 };
+    for (uint32_t produced = 1; produced <= DEPTH; produced++)
+        for (uint32_t consumed = 0; consumed <= produced / BURST * BURST; consumed++)
+            for (int holds = 0; holds < 2; holds++) {
+                ring_stage s;
+                if (holds && consumed == produced / BURST * BURST)
+                    continue; /* there is none to hold */
+                stage_open(&s, DEPTH);
+                culv_ring_settings t = culv_ring_settings_init();
+                t.burst = BURST;
+                stage_make(&s, &t);
+                for (uint32_t i = 0; i < produced; i++)
+                    promise(&s, P);
+                for (uint32_t i = 0; i < consumed; i++)
+                    promise(&s, C);
+                if (holds) (void)stage_acquire(&s, C);
+                LIB_OK(culv_ring_drain(s.ring, 0, 1));
+                const culv_ring_stats stats = stage_stats(&s);
+                REQUIRE_EQ(stats.produced, produced);
+                REQUIRE_EQ(stats.consumed, consumed);
+                REQUIRE_EQ(stats.skipped, produced - consumed);
+                for (uint32_t i = 0; i < BURST; i++)
+                    (void)stage_turn(&s, P);
+                REQUIRE_EQ(stage_turn(&s, C).number, produced);
+                stage_close(&s);
+            }
+}
+
+/* Slots that a smaller depth has put aside stay there. */
+RING_CASE(forced_with_less_depth, 5)
+{
+    culv_ring_frame f;
+    culv_ring_settings t = culv_ring_settings_init();
+    t.depth = 2;
+    stage_make(s, &t);
+    promise(s, P);
+    promise(s, C);
+    (void)stage_acquire(s, P);
+    LIB_OK(culv_ring_drain(s->ring, 0, 1));
+    REQUIRE_EQ(stage_turn(s, P).slot, 0);
+    REQUIRE_EQ(stage_turn(s, P).slot, 1);
+    LIB_ERROR(culv_ring_acquire(s->ring, P, 0, &f), TIMEOUT, RING_FULL, "0 of 2 free");
+    t.depth = 5;
+    LIB_OK(culv_ring_configure(s->ring, &t));
+    for (uint32_t slot = 2; slot < 5; slot++)
+        REQUIRE_EQ(stage_turn(s, P).slot, slot);
+    LIB_ERROR(culv_ring_acquire(s->ring, P, 0, &f), TIMEOUT, RING_FULL);
+}
+
+/* Where the host cannot signal, that is said; MAILBOX is forced like the other. */
+RING_CASE(no_force, 4)
+{
+    s->desc.ready.signal = NULL;
+    culv_ring_settings t = culv_ring_settings_init();
+    t.policy = CULV_RING_MAILBOX;
+    stage_make(s, &t);
+    promise(s, P);
+    LIB_ERROR(culv_ring_drain(s->ring, MS, 1), UNSUPPORTED, NO_FORCE);
+    REQUIRE_EQ_STR(
+        culv_last_error_message(),
+        "the producer is late: 'ready' is at 0 of 1, and the host cannot signal it (culv_ring_timeline.signal is NULL)");
+    fake_signal(&s->line[P], 1);
+    promise(s, C);
+    promise(s, C);
+    LIB_OK(culv_ring_drain(s->ring, MS, 1));
+    REQUIRE_EQ(s->line[C].signals, 1);
+    REQUIRE_EQ(fake_counter(&s->line[C]), 2);
+    culv_ring_frame f;
+    LIB_ERROR(culv_ring_acquire(s->ring, C, 0, &f), TIMEOUT, RING_EMPTY); /* kept no more */
+    REQUIRE_FRAME(stage_turn(s, P), 0, 1, 0, 1, 1);
+    stage_close(s);
+
+    stage_open(s, 2);
+    s->desc.done.wait = NULL;
+    stage_make(s, NULL);
+    LIB_INVALID(culv_ring_drain(s->ring, 0, 0), VALUE);
+}
+
+RING_CASE(device_lost, 2)
+{
+    s->desc.label = "frames";
+    culv_ring_settings t = culv_ring_settings_init();
+    t.max_frames_in_flight = 1;
+    stage_make(s, &t);
+    (void)stage_turn(s, P);
+    promise(s, C);
+    (void)stage_turn(s, P);
+    promise(s, C);
+    culv_ring_frame f;
+    uint64_t value;
+    fake_lose(&s->line[C]);
+    LIB_ERROR(culv_ring_acquire(s->ring, P, 0, &f), ASYNC, DEVICE_LOST);
+    for (int side = 0; side < 2; side++) {
+        LIB_ERROR(culv_ring_acquire(s->ring, (culv_ring_side)side, 0, &f), ASYNC, RING_STOPPED);
+        REQUIRE_EQ_STR(culv_last_error_message(),
+                       "'frames': the ring is stopped: at 'done', the device is lost; "
+                       "what is left is culv_ring_drain() and culv_ring_destroy()");
+        LIB_ERROR(culv_ring_release(s->ring, (culv_ring_side)side, &f), ASYNC, RING_STOPPED);
+        LIB_ERROR(culv_ring_flush(s->ring, (culv_ring_side)side, &value), ASYNC, RING_STOPPED);
+    }
+    /* Who waits for the lost side is let go, and the ring stays stopped. */
+    LIB_ERROR(culv_ring_drain(s->ring, 0, 0), ASYNC, DEVICE_LOST);
+    REQUIRE_EQ(s->line[C].signals, 0);
+    LIB_OK(culv_ring_drain(s->ring, 0, 1));
+    REQUIRE_EQ(s->line[C].signals, 1);
+    REQUIRE_EQ(fake_counter(&s->line[C]), 2);
+    REQUIRE_EQ(s->line[P].signals, 0);
+    LIB_ERROR(culv_ring_acquire(s->ring, P, 0, &f), ASYNC, RING_STOPPED);
+    (void)stage_stats(s);
+}
+
+/* A drain finds it; a reader of MAILBOX; a check of counters. */
+TEST(lost_elsewhere)
+{
+    for (int way = 0; way < 3; way++) {
+        ring_stage s;
+        stage_open(&s, 3);
+        culv_ring_settings t = culv_ring_settings_init();
+        if (way == 1) t.policy = CULV_RING_MAILBOX;
+        if (way == 2) t.check_counters = 1;
+        stage_make(&s, &t);
+        culv_ring_frame f;
+        promise(&s, P);
+        if (way == 1) promise(&s, C);
+        if (way == 1) promise(&s, P);
+        fake_lose(&s.line[P]);
+        if (way == 0)
+            LIB_OK(culv_ring_drain(s.ring, CULV_RING_FOREVER, 1));
+        else
+            LIB_ERROR(culv_ring_acquire(s.ring, C, CULV_RING_FOREVER, &f), ASYNC, DEVICE_LOST);
+        LIB_ERROR(culv_ring_acquire(s.ring, P, 0, &f), ASYNC, RING_STOPPED);
+        stage_close(&s);
+    }
+}
+
+/* A side whose submission failed holds its frame again and releases it with the same value, also
+ * when the other side has its slot by now; within a burst nothing was handed over. */
+RING_CASE(submission_failed, 2)
+{
+    culv_ring_frame f, other, got;
+    uint64_t value;
+    stage_make(s, NULL);
+    for (int side = 0; side < 2; side++) {
+        const culv_ring_side me = (culv_ring_side)side;
+        f = stage_acquire(s, me);
+        LIB_INVALID(culv_ring_submit_failed(s->ring, me, &f), RING_ORDER); /* it was not released */
+        LIB_OK(culv_ring_release(s->ring, me, &f));
+        const uint64_t signal = f.signal_value;
+        const culv_ring_stats before = stage_stats(s);
+        LIB_OK(culv_ring_submit_failed(s->ring, me, &f));
+        LIB_INVALID(culv_ring_submit_failed(s->ring, me, &f), RING_ORDER); /* once */
+        LIB_INVALID(culv_ring_acquire(s->ring, me, 0, &got), RING_ORDER,
+                    "whose submission failed; release it once more");
+        LIB_INVALID(culv_ring_cancel(s->ring, me, &f), RING_ORDER);
+        LIB_INVALID(culv_ring_flush(s->ring, me, &value), RING_ORDER);
+        LIB_ERROR(culv_ring_drain(s->ring, 0, 0), BUSY, RING_ORDER);
+        other = f;
+        other.number++;
+        LIB_INVALID(culv_ring_release(s->ring, me, &other), RING_ORDER);
+        if (me == P) { /* the consumer has it by now, and says who it waits for */
+            got = stage_acquire(s, C);
+            REQUIRE_EQ(got.wait_value, signal);
+            LIB_OK(culv_ring_cancel(s->ring, C, &got));
+        }
+        f.signal_value = 0;
+        LIB_OK(culv_ring_release(s->ring, me, &f));
+        REQUIRE_EQ(f.signal_value, signal);
+        const culv_ring_stats after = stage_stats(s);
+        REQUIRE_EQ(after.produced, before.produced);
+        REQUIRE_EQ(after.consumed, before.consumed);
+        fake_signal(&s->line[side], signal);
+    }
+    LIB_OK(culv_ring_drain(s->ring, 0, 0));
+    REQUIRE_FRAME(stage_turn(s, P), 1, 1, 0, 1, 1);
+    /* Not the last one; another side's; nobody's. */
+    LIB_INVALID(culv_ring_submit_failed(s->ring, P, &f), RING_ORDER,
+                "is not the last one that this side released");
+    /* Who waits for such a side is told; a forced drain ends it. */
+    f = stage_acquire(s, C);
+    LIB_OK(culv_ring_release(s->ring, C, &f));
+    LIB_OK(culv_ring_submit_failed(s->ring, C, &f));
+    LIB_OK(culv_ring_drain(s->ring, MS, 1));
+    REQUIRE_EQ(fake_counter(&s->line[C]), 2);
+    REQUIRE_EQ(stage_turn(s, P).number, 2);
+    stage_close(s);
+
+    stage_open(s, 4);
+    culv_ring_settings t = culv_ring_settings_init();
+    t.burst = 2;
+    stage_make(s, &t);
+    for (int side = 0; side < 2; side++) {
+        const culv_ring_side me = (culv_ring_side)side;
+        f = stage_acquire(s, me);
+        LIB_OK(culv_ring_release(s->ring, me, &f));
+        REQUIRE_EQ(f.signal_value, 0);
+        LIB_OK(culv_ring_submit_failed(s->ring, me, &f));
+        REQUIRE_EQ(side == 0 ? stage_stats(s).produced : stage_stats(s).consumed, 0);
+        LIB_INVALID(culv_ring_acquire(s->ring, me, 0, &got), RING_ORDER);
+        LIB_OK(culv_ring_cancel(s->ring, me, &f)); /* the burst begins anew */
+        REQUIRE_FRAME(stage_turn(s, me), 0, 0, side, 1, 0);
+        f = stage_acquire(s, me);
+        LIB_OK(culv_ring_release(s->ring, me, &f));
+        LIB_OK(culv_ring_submit_failed(s->ring, me, &f)); /* the last of it */
+        stage_release(s, me, &f);
+        REQUIRE_EQ(f.signal_value, 1);
+    }
+}

@@ -310,3 +310,536 @@ VMM_CASE(many)
         culv_vmm_allocation_destroy(&allocations[i]);
     LIB_OK(culv_vmm_range_destroy(&range));
 }
+
+#undef TEST_GROUP
+#define TEST_GROUP "access."
+/* Virtual memory management: who may do what, on one device and on two. */
+
+static culv_vmm_access_flags access_of(culv_vmm_range *range, uint64_t block, culv_device *device)
+{
+    culv_vmm_access a = {.device = device, .flags = (culv_vmm_access_flags)2};
+    LIB_OK(culv_vmm_get_access(range, block * VMM_BLOCK + 5, &a));
+    return a.flags;
+}
+
+VMM_CASE(changed)
+{
+    culv_vmm_range *range = vmm_range(s, 4);
+    culv_vmm_allocation *one = vmm_allocation(s, 1, 0), *two = vmm_allocation(s, 2, 0);
+    const culv_vmm_access none = {.flags = CULV_VMM_ACCESS_NONE},
+                          reads = {.flags = CULV_VMM_ACCESS_READ};
+    LIB_OK(culv_vmm_map(range, 0, one, NULL, 0));
+    LIB_OK(culv_vmm_map(range, VMM_BLOCK, two, &none, 1));
+    REQUIRE_EQ(access_of(range, 0, NULL), CULV_VMM_ACCESS_READ_WRITE);
+    REQUIRE_EQ(access_of(range, 2, s->w.device), CULV_VMM_ACCESS_NONE);
+    vmm_write(s->w.device, s->w.cu, vmm_address(range, 0), WORDS, 1);
+    REQUIRE(vmm_try_read(s, vmm_address(range, 1)) != CUDA_SUCCESS); /* and the context lives: */
+    LIB_OK(culv_vmm_set_access(range, 0, 4 * VMM_BLOCK, &reads, 1));
+    for (uint64_t i = 0; i < 3; i++)
+        REQUIRE_EQ(access_of(range, i, NULL), CULV_VMM_ACCESS_READ);
+    vmm_require_words(s->w.device, s->w.cu, vmm_address(range, 0), WORDS, 1);
+    REQUIRE_EQ(vmm_try_read(s, vmm_address(range, 1)), CUDA_SUCCESS);
+    LIB_OK(culv_vmm_set_access(range, VMM_BLOCK, 2 * VMM_BLOCK, NULL, 0));
+    REQUIRE_EQ(access_of(range, 0, NULL), CULV_VMM_ACCESS_READ);
+    REQUIRE_EQ(access_of(range, 1, NULL), CULV_VMM_ACCESS_READ_WRITE);
+    vmm_write(s->w.device, s->w.cu, vmm_address(range, 1), WORDS, 2);
+    vmm_require_words(s->w.device, s->w.cu, vmm_address(range, 1), WORDS, 2);
+    /* A mapping that comes anew has its own access, not the last one's. */
+    LIB_OK(culv_vmm_unmap(range, 0, VMM_BLOCK, NULL));
+    LIB_OK(culv_vmm_map(range, 0, one, NULL, 0));
+    REQUIRE_EQ(access_of(range, 0, NULL), CULV_VMM_ACCESS_READ_WRITE);
+    LIB_OK(culv_vmm_unmap(range, 0, 4 * VMM_BLOCK, NULL));
+    LIB_OK(culv_vmm_range_destroy(&range));
+    culv_vmm_allocation_destroy(&one);
+    culv_vmm_allocation_destroy(&two);
+}
+
+/* What a copy to memory that is only to be read does is the driver's affair; that it does not write
+ * is not. */
+TEST(read_only, .faults = true)
+{
+    vmm_stage s;
+    vmm_stage_open(&s);
+    culv_vmm_range *range = vmm_range(&s, 2);
+    culv_vmm_allocation *one = vmm_allocation(&s, 1, 0);
+    const culv_vmm_access reads = {.flags = CULV_VMM_ACCESS_READ};
+    LIB_OK(culv_vmm_map(range, 0, one, NULL, 0));
+    LIB_OK(culv_vmm_map(range, VMM_BLOCK, one, &reads, 1));
+    vmm_write(s.w.device, s.w.cu, vmm_address(range, 0), WORDS, 1);
+    vmm_require_words(s.w.device, s.w.cu, vmm_address(range, 1), WORDS, 1);
+    CUresult r = vmm_try_write(&s, vmm_address(range, 1));
+    MEASURED("library.vmm_copy_to_read_only", "%s", raw_cuda_result_name(r));
+    REQUIRE(r != CUDA_SUCCESS);
+    test_pass(); /* the context may be broken now */
+}
+
+static bool reach(const vmm_stage *s)
+{
+    int there = 0, back = 0;
+    CU_OK(s->w.cu->DeviceCanAccessPeer(&there, 0, 1));
+    CU_OK(s->w.cu->DeviceCanAccessPeer(&back, 1, 0));
+    return there && back;
+}
+
+/* So is one of what another GPU was granted after the mapping was made. */
+VMM_TWO_CASE(taken_back_of_peers)
+{
+    if (s->w.cu->SoftFailAt == NULL) SKIP("only the twin fails on demand");
+    culv_vmm_range *range = vmm_range(s, 2);
+    culv_vmm_allocation *one = vmm_allocation(s, 1, 0);
+    const culv_vmm_access all[] = {{.flags = CULV_VMM_ACCESS_READ_WRITE},
+                                   {.device = s->other, .flags = CULV_VMM_ACCESS_READ_WRITE}},
+                          less = {.device = s->other, .flags = CULV_VMM_ACCESS_NONE};
+    for (uint64_t i = 0; i < 2; i++)
+        LIB_OK(culv_vmm_map(range, i * VMM_BLOCK, one, NULL, 0));
+    LIB_OK(culv_vmm_set_access(range, 0, 2 * VMM_BLOCK, &all[1], 1));
+    unsigned refused = 0;
+    for (uint64_t n = 1; n < 30; n++) {
+        s->w.cu->SoftFailAt(n, CUDA_ERROR_OUT_OF_MEMORY);
+        culv_result r = culv_vmm_set_access(range, 0, 2 * VMM_BLOCK, &less, 1);
+        const char *call = s->w.cu->SoftFailedCall();
+        s->w.cu->SoftFailAt(0, 0);
+        for (uint64_t i = 0; i < 2; i++)
+            REQUIRE_EQ(access_of(range, i, s->other),
+                       r == CULV_OK ? CULV_VMM_ACCESS_NONE : CULV_VMM_ACCESS_READ_WRITE);
+        if (call == NULL) break;
+        refused += r != CULV_OK;
+        LIB_OK(culv_vmm_set_access(range, 0, 2 * VMM_BLOCK, all, 2));
+    }
+    REQUIRE(refused >= 2);
+    LIB_OK(culv_vmm_unmap(range, 0, 2 * VMM_BLOCK, NULL));
+    LIB_OK(culv_vmm_range_destroy(&range));
+    culv_vmm_allocation_destroy(&one);
+}
+
+/* The other GPU writes, this one reads; and one that was told nothing has nothing. */
+VMM_TWO_CASE(peers)
+{
+    if (!reach(s)) SKIP("the GPUs are no peers");
+    const raw_cuda *cu = s->w.cu;
+    culv_vmm_range *range = vmm_range(s, 2);
+    culv_vmm_allocation *one = vmm_allocation(s, 1, 0);
+    const culv_vmm_access both[] = {{.flags = CULV_VMM_ACCESS_READ_WRITE},
+                                    {.device = s->other, .flags = CULV_VMM_ACCESS_READ_WRITE}};
+    LIB_OK(culv_vmm_map(range, 0, one, NULL, 0));
+    REQUIRE_EQ(access_of(range, 0, s->other), CULV_VMM_ACCESS_NONE);
+    LIB_OK(culv_vmm_map(range, VMM_BLOCK, one, both, 2));
+    REQUIRE_EQ(access_of(range, 1, s->other), CULV_VMM_ACCESS_READ_WRITE);
+    vmm_write(s->other, cu, vmm_address(range, 1), WORDS, 3);
+    vmm_require_words(s->w.device, cu, vmm_address(range, 1), WORDS, 3);
+    vmm_require_words(s->w.device, cu, vmm_address(range, 0), WORDS, 3);
+    /* Granting adds; what is to go is named. */
+    const culv_vmm_access gone = {.device = s->other, .flags = CULV_VMM_ACCESS_NONE};
+    LIB_OK(culv_vmm_set_access(range, VMM_BLOCK, VMM_BLOCK, both, 1));
+    REQUIRE_EQ(access_of(range, 1, s->other), CULV_VMM_ACCESS_READ_WRITE);
+    LIB_OK(culv_vmm_set_access(range, VMM_BLOCK, VMM_BLOCK, &gone, 1));
+    REQUIRE_EQ(access_of(range, 1, s->other), CULV_VMM_ACCESS_NONE);
+    REQUIRE_EQ(access_of(range, 1, NULL), CULV_VMM_ACCESS_READ_WRITE);
+    LIB_OK(culv_vmm_set_access(range, 0, 2 * VMM_BLOCK, both, 2));
+    REQUIRE_EQ(access_of(range, 0, s->other), CULV_VMM_ACCESS_READ_WRITE);
+    LIB_OK(culv_vmm_unmap(range, 0, 2 * VMM_BLOCK, NULL));
+    LIB_OK(culv_vmm_range_destroy(&range));
+    culv_vmm_allocation_destroy(&one);
+}
+
+/* One array of addresses, every other piece of it on the other GPU. */
+VMM_TWO_CASE(striped)
+{
+    if (!reach(s)) SKIP("the GPUs are no peers");
+    const raw_cuda *cu = s->w.cu;
+    enum { PIECES = 4 };
+    culv_vmm_range *range = vmm_range(s, PIECES);
+    culv_vmm_allocation *pieces[PIECES];
+    const culv_vmm_access both[] = {{.device = s->w.device, .flags = CULV_VMM_ACCESS_READ_WRITE},
+                                    {.device = s->other, .flags = CULV_VMM_ACCESS_READ_WRITE}};
+    for (uint64_t i = 0; i < PIECES; i++) {
+        pieces[i] = vmm_allocation_on(i % 2 == 0 ? s->w.device : s->other, 1, 0, "stripe");
+        LIB_OK(culv_vmm_map(range, i * VMM_BLOCK, pieces[i], both, 2));
+    }
+    culv_device_counts c = lib_counts(&s->w);
+    REQUIRE(c.vmm_allocations == 2 && c.vmm_mappings == PIECES);
+    vmm_write(s->w.device, cu, vmm_address(range, 0), PIECES * VMM_BLOCK / 4, 7);
+    vmm_require_words(s->other, cu, vmm_address(range, 0), PIECES * VMM_BLOCK / 4, 7);
+    const culv_vmm_access reads = {.device = s->other, .flags = CULV_VMM_ACCESS_READ};
+    LIB_OK(culv_vmm_set_access(range, 0, PIECES * VMM_BLOCK, &reads, 1));
+    for (uint64_t i = 0; i < PIECES; i++) {
+        REQUIRE_EQ(access_of(range, i, s->other), CULV_VMM_ACCESS_READ);
+        REQUIRE_EQ(access_of(range, i, s->w.device), CULV_VMM_ACCESS_READ_WRITE);
+    }
+    /* The other GPU's pieces outlive its device's handle. */
+    culv_vmm_allocation_destroy(&pieces[1]);
+    culv_vmm_allocation_destroy(&pieces[3]);
+    culv_device_close(&s->other);
+    vmm_require_words(s->w.device, cu, vmm_address(range, 0), PIECES * VMM_BLOCK / 4, 7);
+    LIB_OK(culv_vmm_unmap(range, 0, PIECES * VMM_BLOCK, NULL));
+    LIB_OK(culv_vmm_range_destroy(&range));
+    culv_vmm_allocation_destroy(&pieces[0]);
+    culv_vmm_allocation_destroy(&pieces[2]);
+    if (cu->software) s->fds = test_open_fds(); /* the other one's are gone */
+}
+
+VMM_TWO_CASE(no_peers)
+{
+    if (s->w.cu->SoftBarPeers != NULL)
+        s->w.cu->SoftBarPeers(1);
+    else if (reach(s))
+        SKIP("the GPUs are peers");
+    culv_vmm_range *range = vmm_range(s, 1);
+    culv_vmm_allocation *one = vmm_allocation(s, 1, 0),
+                        *theirs = vmm_allocation_on(s->other, 1, 0, NULL);
+    const culv_vmm_access other = {.device = s->other, .flags = CULV_VMM_ACCESS_READ};
+    LIB_INVALID(culv_vmm_map(range, 0, one, &other, 1), PEER, "cuDeviceCanAccessPeer");
+    LIB_INVALID(culv_vmm_map(range, 0, theirs, NULL, 0), PEER);
+    LIB_OK(culv_vmm_map(range, 0, one, NULL, 0));
+    LIB_INVALID(culv_vmm_set_access(range, 0, VMM_BLOCK, &other, 1), PEER);
+    LIB_OK(culv_vmm_unmap(range, 0, VMM_BLOCK, NULL));
+    LIB_OK(culv_vmm_range_destroy(&range));
+    culv_vmm_allocation_destroy(&one);
+    culv_vmm_allocation_destroy(&theirs);
+    if (s->w.cu->SoftBarPeers != NULL) s->w.cu->SoftBarPeers(0);
+}
+
+/* Who reaches memory is asked of each owner: both were peers when this was mapped. */
+VMM_TWO_CASE(two_owners)
+{
+    if (s->w.cu->SoftBarPeers == NULL) SKIP("only the twin plays GPUs that are no peers any more");
+    culv_vmm_range *range = vmm_range(s, 3);
+    culv_vmm_allocation *one = vmm_allocation(s, 1, 0),
+                        *theirs = vmm_allocation_on(s->other, 1, 0, NULL);
+    const culv_vmm_access reads = {.flags = CULV_VMM_ACCESS_READ},
+                          other = {.device = s->other, .flags = CULV_VMM_ACCESS_READ};
+    LIB_OK(culv_vmm_map(range, 0, one, NULL, 0));
+    LIB_OK(culv_vmm_map(range, VMM_BLOCK, theirs, NULL, 0));
+    LIB_OK(culv_vmm_map(range, 2 * VMM_BLOCK, one, NULL, 0));
+    s->w.cu->SoftBarPeers(1);
+    static const struct {
+        uint64_t first, count;
+        bool own, others; /* may be granted to the first GPU, and to the other one */
+    } rows[] = {{0, 1, true, false},  {1, 1, false, true},  {2, 1, true, false},
+                {0, 2, false, false}, {1, 2, false, false}, {0, 3, false, false}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        for (int of_other = 0; of_other < 2; of_other++) {
+            const bool may = of_other ? rows[i].others : rows[i].own;
+            lib_forget_error();
+            const culv_result result =
+                culv_vmm_set_access(range, rows[i].first * VMM_BLOCK, rows[i].count * VMM_BLOCK,
+                                    of_other ? &other : &reads, 1);
+            if (may) {
+                LIB_OK(result);
+            } else {
+                lib_require_error(__FILE__, __LINE__, "culv_vmm_set_access", result,
+                                  CULV_ERROR_INVALID, CULV_REASON_PEER, "cuDeviceCanAccessPeer",
+                                  (const char *)NULL);
+            }
+        }
+    s->w.cu->SoftBarPeers(0);
+    LIB_OK(culv_vmm_unmap(range, 0, 3 * VMM_BLOCK, NULL));
+    LIB_OK(culv_vmm_range_destroy(&range));
+    culv_vmm_allocation_destroy(&one);
+    culv_vmm_allocation_destroy(&theirs);
+}
+
+/* A handle of the other GPU's memory is that GPU's. */
+VMM_TWO_CASE(retained_elsewhere)
+{
+    if (!reach(s)) SKIP("the GPUs are no peers");
+    culv_vmm_range *range = vmm_range(s, 1);
+    culv_vmm_allocation *theirs = vmm_allocation_on(s->other, 1, 0, NULL), *again = NULL;
+    LIB_OK(culv_vmm_map(range, 0, theirs, NULL, 0));
+    LIB_REFUSES(again, culv_vmm_allocation_retain_at(s->w.device, vmm_address(range, 0), &again),
+                INVALID, DEVICE_MISMATCH);
+    LIB_OK(culv_vmm_allocation_retain_at(s->other, vmm_address(range, 0), &again));
+    culv_device_caps caps = lib_caps(s->other);
+    culv_vmm_allocation_info info = lib_allocation(again);
+    REQUIRE_EQ_BYTES(&info.device, &caps.uuid, sizeof caps.uuid);
+    culv_vmm_allocation_destroy(&again);
+    LIB_OK(culv_vmm_unmap(range, 0, VMM_BLOCK, NULL));
+    LIB_OK(culv_vmm_range_destroy(&range));
+    culv_vmm_allocation_destroy(&theirs);
+}
+
+#undef TEST_GROUP
+#define TEST_GROUP "refused."
+/* Virtual memory management: what is refused, and that it changes nothing. */
+
+typedef struct bad_allocation {
+    uint64_t size;
+    int kind;
+    int32_t numa_node;
+    uint32_t handle_types, usage;
+    const void *object_attributes;
+    culv_result result;
+    culv_reason reason;
+} bad_allocation;
+
+VMM_CASE(allocations)
+{
+    const uint32_t fd = 1u << CULV_HANDLE_OPAQUE_FD, nt = 1u << CULV_HANDLE_OPAQUE_WIN32,
+                   dma_buf = 1u << CULV_HANDLE_DMA_BUF_FD;
+    const culv_result invalid = CULV_ERROR_INVALID, unsupported = CULV_ERROR_UNSUPPORTED;
+    const bad_allocation rows[] = {
+        {0, 0, 0, 0, 0, NULL, invalid, CULV_REASON_SIZE},
+        {UINT64_MAX, 0, 0, 0, 0, NULL, invalid, CULV_REASON_SIZE},
+        {1, 3, 0, 0, 0, NULL, invalid, CULV_REASON_VALUE},
+        {1, -1, 0, 0, 0, NULL, invalid, CULV_REASON_VALUE},
+        {1, CULV_VMM_LOCATION_HOST_NUMA, -1, 0, 0, NULL, invalid, CULV_REASON_VALUE},
+        {1, CULV_VMM_LOCATION_DEVICE, 1, 0, 0, NULL, invalid, CULV_REASON_VALUE},
+        {1, 0, 0, dma_buf, 0, NULL, invalid, CULV_REASON_HANDLE_TYPE},
+        {1, 0, 0, 1u << 20, 0, NULL, invalid, CULV_REASON_HANDLE_TYPE},
+        {1, 0, 0, 1, 0, NULL, invalid, CULV_REASON_HANDLE_TYPE},
+        {1, 0, 0, nt, 0, NULL, unsupported, CULV_REASON_HANDLE_TYPE}, /* another system's */
+        {1, CULV_VMM_LOCATION_HOST, 0, fd, 0, NULL, invalid, CULV_REASON_HANDLE_TYPE},
+        {1, 0, 0, fd, 0, s, invalid, CULV_REASON_VALUE},
+        {1, 0, 0, 0, 16, NULL, invalid, CULV_REASON_VALUE},
+        {1, CULV_VMM_LOCATION_HOST_NUMA, 0, 0, CULV_VMM_USAGE_RDMA, NULL, unsupported,
+         CULV_REASON_USAGE},
+    };
+    culv_vmm_allocation *allocation = NULL;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        culv_vmm_allocation_desc d = culv_vmm_allocation_desc_init();
+        d.size = rows[i].size;
+        d.kind = (culv_vmm_location_kind)rows[i].kind;
+        d.numa_node = rows[i].numa_node;
+        d.handle_types = rows[i].handle_types;
+        d.usage = rows[i].usage;
+        d.object_attributes = rows[i].object_attributes;
+        d.label = "wrong";
+        LIB_REFUSES_AS(allocation, culv_vmm_allocation_create(s->w.device, &d, &allocation),
+                       rows[i].result, rows[i].reason);
+        uint64_t granularity = 99;
+        if (rows[i].reason != CULV_REASON_SIZE) {
+            LIB_FAILS(culv_vmm_get_granularity(s->w.device, &d, &granularity), rows[i].result,
+                      rows[i].reason);
+            REQUIRE_EQ(granularity, 99);
+        }
+    }
+    culv_vmm_allocation_desc d = culv_vmm_allocation_desc_init();
+    d.size = 1;
+    const culv_result null = CULV_ERROR_INVALID;
+    LIB_FAILS(culv_vmm_allocation_retain_at(s->w.device, 0, &allocation), null,
+              CULV_REASON_NULL_ARGUMENT);
+    d.struct_size = 3;
+    LIB_FAILS(culv_vmm_allocation_create(s->w.device, &d, &allocation), null,
+              CULV_REASON_STRUCT_SIZE);
+    d.struct_size = sizeof d;
+    LIB_OK(culv_vmm_allocation_create(s->w.device, &d, &allocation));
+    culv_vmm_allocation_info info = culv_vmm_allocation_info_init();
+    info.struct_size = 1;
+    LIB_FAILS(culv_vmm_allocation_get_info(allocation, &info), null, CULV_REASON_STRUCT_SIZE);
+    vmm_require_counts(s, 1, 0, 0);
+    culv_vmm_allocation_destroy(&allocation);
+}
+
+/* More than there is: the driver's own answer, as one of memory. */
+VMM_CASE(too_much)
+{
+    culv_vmm_allocation_desc d = culv_vmm_allocation_desc_init();
+    culv_vmm_allocation *allocation = NULL;
+    d.size = UINT64_C(1) << 50;
+    d.label = "too large";
+    LIB_REFUSES(allocation, culv_vmm_allocation_create(s->w.device, &d, &allocation), OUT_OF_MEMORY,
+                DEVICE_MEMORY, "too large");
+}
+
+/* What the device has not. */
+VMM_CASE(without)
+{
+    if (s->w.cu->SoftPlayAttribute == NULL) SKIP("only the twin plays other devices");
+    culv_vmm_allocation *allocation = NULL;
+    culv_vmm_range *range = NULL;
+    culv_vmm_allocation_desc d = culv_vmm_allocation_desc_init();
+    d.size = 1;
+    d.kind = CULV_VMM_LOCATION_HOST_NUMA;
+    s->w.cu->SoftPlayAttribute(141, 0);
+    LIB_REFUSES(allocation, culv_vmm_allocation_create(s->w.device, &d, &allocation), UNSUPPORTED,
+                LOCATION);
+    d.kind = CULV_VMM_LOCATION_HOST;
+    s->w.cu->SoftPlayAttribute(145, 0);
+    LIB_REFUSES(allocation, culv_vmm_allocation_create(s->w.device, &d, &allocation), UNSUPPORTED,
+                LOCATION);
+    s->w.cu->SoftPlayAttribute(0, 0);
+    d.kind = CULV_VMM_LOCATION_HOST_NUMA;
+    d.numa_node = 77;
+    LIB_REFUSES(allocation, culv_vmm_allocation_create(s->w.device, &d, &allocation), DRIVER,
+                LOCATION, "NUMA node");
+
+    /* A device opened now has none of it. */
+    s->w.cu->SoftPlayAttribute(CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, 0);
+    culv_device *device = NULL;
+    culv_device_desc dd = culv_device_desc_init();
+    dd.driver = CULV_DRIVER_SOFT;
+    LIB_OK(culv_device_open_by_ordinal(0, &dd, &device));
+    culv_vmm_range_desc r = culv_vmm_range_desc_init();
+    culv_vmm_import_desc i = culv_vmm_import_desc_init();
+    uint64_t granularity = 0;
+    d = culv_vmm_allocation_desc_init();
+    r.size = d.size = i.size = 1;
+    LIB_REFUSES(allocation, culv_vmm_allocation_create(device, &d, &allocation), UNSUPPORTED, VMM);
+    LIB_ERROR(culv_vmm_get_granularity(device, &d, &granularity), UNSUPPORTED, VMM);
+    LIB_REFUSES(range, culv_vmm_range_create(device, &r, &range), UNSUPPORTED, VMM);
+    LIB_REFUSES(allocation, culv_vmm_allocation_retain_at(device, 4096, &allocation), UNSUPPORTED,
+                VMM);
+    LIB_REFUSES(allocation, culv_vmm_import(device, &i, &allocation), UNSUPPORTED, VMM);
+    culv_device_close(&device);
+    s->w.cu->SoftPlayAttribute(CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, 1);
+    s->w.cu->SoftPlayAttribute(CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED, 0);
+    LIB_OK(culv_device_open_by_ordinal(0, &dd, &device));
+    d.handle_types = 1u << CULV_HANDLE_OPAQUE_FD;
+    culv_device_caps caps = lib_caps(device);
+    if (!caps.vmm_posix_fd)
+        LIB_REFUSES(allocation, culv_vmm_allocation_create(device, &d, &allocation), UNSUPPORTED,
+                    HANDLE_TYPE);
+    culv_device_close(&device);
+    s->w.cu->SoftPlayAttribute(0, 0);
+}
+
+VMM_CASE(ranges)
+{
+    culv_vmm_range *range = NULL;
+    const struct {
+        uint64_t size, alignment;
+        CUdeviceptr at;
+        uint32_t exactly;
+        culv_reason reason;
+    } rows[] = {
+        {0, 0, 0, 0, CULV_REASON_SIZE},  {UINT64_MAX, 0, 0, 0, CULV_REASON_SIZE},
+        {1, 3, 0, 0, CULV_REASON_VALUE}, {1, 0, VMM_BLOCK + 4096, 0, CULV_REASON_VALUE},
+        {1, 0, 0, 1, CULV_REASON_VALUE}, {1, 4 * VMM_BLOCK, 2 * VMM_BLOCK, 1, CULV_REASON_VALUE},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        culv_vmm_range_desc d = culv_vmm_range_desc_init();
+        d.size = rows[i].size;
+        d.alignment = rows[i].alignment;
+        d.address = rows[i].at;
+        d.fixed_address = rows[i].exactly;
+        LIB_REFUSES_AS(range, culv_vmm_range_create(s->w.device, &d, &range), CULV_ERROR_INVALID,
+                       rows[i].reason);
+    }
+    culv_vmm_range_desc d = culv_vmm_range_desc_init();
+    d.size = 1;
+    d.struct_size = 0;
+    LIB_INVALID(culv_vmm_range_create(s->w.device, &d, &range), STRUCT_SIZE);
+    REQUIRE_EQ(culv_vmm_range_pointer(NULL), 0);
+    REQUIRE_EQ(culv_vmm_range_size(NULL), 0);
+}
+
+VMM_CASE(maps)
+{
+    culv_vmm_range *range = vmm_range(s, 4);
+    culv_vmm_allocation *one = vmm_allocation(s, 1, 0), *two = vmm_allocation(s, 2, 0);
+    const culv_vmm_access twice[] = {{.flags = CULV_VMM_ACCESS_READ},
+                                     {.device = s->w.device, .flags = CULV_VMM_ACCESS_READ}};
+    const culv_vmm_access host = {.kind = CULV_VMM_LOCATION_HOST,
+                                  .flags = CULV_VMM_ACCESS_READ_WRITE};
+    const culv_vmm_access strange[] = {
+        {.flags = (culv_vmm_access_flags)2},
+        {.kind = (culv_vmm_location_kind)3, .flags = CULV_VMM_ACCESS_READ},
+        {.kind = CULV_VMM_LOCATION_HOST, .device = s->w.device, .flags = CULV_VMM_ACCESS_READ},
+        {.numa_node = 1, .flags = CULV_VMM_ACCESS_READ},
+    };
+    size_t count = 0;
+    LIB_INVALID(culv_vmm_map(range, 0, one, NULL, 1), NULL_ARGUMENT);
+    LIB_INVALID(culv_vmm_map(range, 4096, one, NULL, 0), VALUE);
+    /* Which the driver takes (measured). */
+    LIB_INVALID(culv_vmm_map(range, 3 * VMM_BLOCK, two, NULL, 0), RANGE);
+    LIB_INVALID(culv_vmm_map(range, 4 * VMM_BLOCK, one, NULL, 0), RANGE);
+    LIB_INVALID(culv_vmm_map(range, UINT64_MAX / VMM_BLOCK * VMM_BLOCK, one, NULL, 0), RANGE);
+    LIB_INVALID(culv_vmm_map(range, 0, one, twice, 2), VALUE);
+    LIB_INVALID(culv_vmm_map(range, 0, one, &host, 1), PEER);
+    for (size_t i = 0; i < sizeof strange / sizeof strange[0]; i++)
+        LIB_INVALID(culv_vmm_map(range, 0, one, &strange[i], 1), VALUE);
+    REQUIRE_EQ(vmm_count_mappings(range), 0);
+    REQUIRE_EQ(lib_allocation(one).mappings, 0);
+    vmm_require_counts(s, 2, 1, 0);
+
+    LIB_OK(culv_vmm_map(range, VMM_BLOCK, two, NULL, 0));
+    LIB_ERROR(culv_vmm_map(range, VMM_BLOCK, one, NULL, 0), BUSY, MAPPED,
+              "4194304 bytes at offset 2097152 ('cells')");
+    LIB_ERROR(culv_vmm_map(range, 2 * VMM_BLOCK, one, NULL, 0), BUSY, MAPPED);
+    LIB_ERROR(culv_vmm_map(range, 0, two, NULL, 0), BUSY, MAPPED);
+    LIB_ERROR(culv_vmm_range_destroy(&range), BUSY, MAPPED,
+              "4194304 bytes at offset 2097152 ('cells')");
+    REQUIRE(range != NULL);
+
+    LIB_INVALID(culv_vmm_unmap(range, 0, 0, NULL), RANGE);
+    LIB_INVALID(culv_vmm_unmap(range, 0, 5 * VMM_BLOCK, NULL), RANGE);
+    LIB_INVALID(culv_vmm_unmap(range, UINT64_MAX, 2, NULL), RANGE);
+    LIB_INVALID(culv_vmm_unmap(range, 0, VMM_BLOCK, NULL), NOT_MAPPED);
+    LIB_INVALID(culv_vmm_unmap(range, 0, 2 * VMM_BLOCK, NULL), NOT_MAPPED,
+                "the one of 4194304 bytes at offset 2097152 ('cells')");
+    LIB_INVALID(culv_vmm_unmap(range, 2 * VMM_BLOCK, 2 * VMM_BLOCK, NULL), NOT_MAPPED);
+    LIB_INVALID(culv_vmm_unmap(range, VMM_BLOCK, 1, NULL), NOT_MAPPED);
+    LIB_INVALID(culv_vmm_unmap(range, 0, 2 * VMM_BLOCK, &(CUstream){NULL}), NOT_MAPPED);
+    LIB_INVALID(culv_vmm_unmap(range, 0, 5 * VMM_BLOCK, &(CUstream){NULL}), RANGE);
+
+    culv_vmm_access a = {.flags = CULV_VMM_ACCESS_READ};
+    LIB_INVALID(culv_vmm_set_access(range, 0, 1, NULL, 1), NULL_ARGUMENT);
+    LIB_INVALID(culv_vmm_set_access(range, 0, 5 * VMM_BLOCK, &a, 1), RANGE);
+    LIB_INVALID(culv_vmm_set_access(range, 0, 2 * VMM_BLOCK, &a, 1), NOT_MAPPED);
+    LIB_INVALID(culv_vmm_set_access(range, 0, VMM_BLOCK, &a, 1), NOT_MAPPED);
+    LIB_INVALID(culv_vmm_set_access(range, 0, 4 * VMM_BLOCK, twice, 2), VALUE);
+    LIB_INVALID(culv_vmm_set_access(range, 0, 4 * VMM_BLOCK, &host, 1), PEER,
+                "CUDA_ERROR_NOT_SUPPORTED");
+    LIB_INVALID(culv_vmm_set_access(range, 0, 4 * VMM_BLOCK, &a, SIZE_MAX / 2), VALUE);
+    LIB_INVALID(culv_vmm_get_access(range, 0, &a), NOT_MAPPED);
+    LIB_INVALID(culv_vmm_get_access(range, 4 * VMM_BLOCK, &a), RANGE);
+    a.kind = (culv_vmm_location_kind)9;
+    LIB_INVALID(culv_vmm_get_access(range, VMM_BLOCK, &a), VALUE);
+    LIB_INVALID(culv_vmm_get_mappings(range, NULL, 1, &count), NULL_ARGUMENT);
+    vmm_require_counts(s, 2, 1, 1);
+    /* It is all still there. */
+    vmm_write(s->w.device, s->w.cu, vmm_address(range, 1), 100, 4);
+    vmm_require_words(s->w.device, s->w.cu, vmm_address(range, 1), 100, 4);
+    LIB_OK(culv_vmm_unmap(range, VMM_BLOCK, 2 * VMM_BLOCK, NULL));
+    culv_vmm_allocation_destroy(&one);
+    culv_vmm_allocation_destroy(&two);
+    LIB_OK(culv_vmm_range_destroy(&range));
+}
+
+/* More than the message holds. */
+VMM_CASE(long_list)
+{
+    enum { MANY = 30 };
+    culv_vmm_range *range = vmm_range(s, MANY);
+    culv_vmm_allocation *allocation = vmm_allocation_on(
+        s->w.device, 1, 0, "an allocation with a name of the greatest length there is...");
+    for (uint64_t i = 0; i < MANY; i++)
+        LIB_OK(culv_vmm_map(range, i * VMM_BLOCK, allocation, NULL, 0));
+    LIB_ERROR(culv_vmm_range_destroy(&range), BUSY, MAPPED, "and 22 more");
+    LIB_OK(culv_vmm_unmap(range, 0, MANY * VMM_BLOCK, NULL));
+    LIB_OK(culv_vmm_range_destroy(&range));
+    culv_vmm_allocation_destroy(&allocation);
+}
+
+/* Of two drivers in one process nothing mixes. */
+TEST(of_another_driver, .own = true)
+{
+    lib_with_libcuda_of("lib/pose");
+    lib_with_environment("CULVERT_SOFT", "1");
+    char path[TEST_PATH_MAX];
+    REQUIRE(setenv("CULVERT_SOFT_PATH", test_path(path, "lib"), 1) == 0);
+    culv_device *nvidia = NULL, *soft = NULL;
+    culv_device_desc d = culv_device_desc_init();
+    if (culv_device_open_by_ordinal(0, NULL, &nvidia) != CULV_OK || lib_caps(nvidia).is_software)
+        SKIP("no posing driver");
+    d.driver = CULV_DRIVER_SOFT;
+    if (culv_device_open_by_ordinal(0, &d, &soft) != CULV_OK) SKIP("%s", culv_last_error_message());
+    culv_vmm_range_desc r = culv_vmm_range_desc_init();
+    culv_vmm_range *range = NULL;
+    r.size = VMM_BLOCK;
+    LIB_OK(culv_vmm_range_create(nvidia, &r, &range));
+    culv_vmm_allocation *theirs = vmm_allocation_on(soft, 1, 0, NULL),
+                        *ours = vmm_allocation_on(nvidia, 1, 0, NULL);
+    LIB_INVALID(culv_vmm_map(range, 0, theirs, NULL, 0), DEVICE_MISMATCH);
+    culv_vmm_access a = {.device = soft, .flags = CULV_VMM_ACCESS_READ};
+    LIB_INVALID(culv_vmm_map(range, 0, ours, &a, 1), DEVICE_MISMATCH);
+    LIB_OK(culv_vmm_map(range, 0, ours, NULL, 0));
+    LIB_INVALID(culv_vmm_set_access(range, 0, VMM_BLOCK, &a, 1), DEVICE_MISMATCH);
+    LIB_INVALID(culv_vmm_get_access(range, 0, &a), DEVICE_MISMATCH);
+    LIB_OK(culv_vmm_unmap(range, 0, VMM_BLOCK, NULL));
+    culv_vmm_allocation_destroy(&theirs);
+    culv_vmm_allocation_destroy(&ours);
+    LIB_OK(culv_vmm_range_destroy(&range));
+    culv_device_close(&soft);
+    culv_device_close(&nvidia);
+}

@@ -3,6 +3,7 @@
 #define TEST_GROUP "share."
 #include "vmm_stage.h"
 
+#include <culvert/fabric.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -322,4 +323,303 @@ VMM_CASE(host_numa)
         culv_vmm_allocation_destroy(&in);
         culv_vmm_allocation_destroy(&made);
     }
+}
+
+#undef TEST_GROUP
+#define TEST_GROUP "fabric."
+/* Fabric handles, which the twin plays: with an IMEX channel, and with an attribute that lies. */
+
+enum {
+    FABRIC_WORDS = 1000,
+    FABRIC_FD_BIT = 1 << CULV_HANDLE_OPAQUE_FD,
+    FABRIC_BIT = 1 << CULV_HANDLE_FABRIC
+};
+
+void vmm_open_fabric(vmm_stage *s, int attribute, int channel)
+{
+    const raw_cuda *cu = lib_driver();
+    if (!cu->software) SKIP("IMEX channels are played on the twin");
+    cu->SoftPlayAttribute(CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_FABRIC_SUPPORTED, attribute);
+    cu->SoftPlayFabric(channel);
+    vmm_stage_open(s);
+}
+
+static culv_vmm_allocation_desc wanted(culv_fabric fabric, uint32_t handle_types)
+{
+    culv_vmm_allocation_desc d = culv_vmm_allocation_desc_init();
+    d.size = 2 * VMM_BLOCK;
+    d.fabric = fabric;
+    d.handle_types = handle_types;
+    d.label = "woven";
+    return d;
+}
+
+static culv_vmm_import_desc come_in(const culv_handle *handle, uint64_t size)
+{
+    culv_vmm_import_desc d = culv_vmm_import_desc_init();
+    d.handle = culv_handle_fabric(handle->value.fabric);
+    d.size = size;
+    d.label = "came in";
+    return d;
+}
+
+/* Out and in again: the same memory, which the import keeps. */
+VMM_FABRIC_CASE(1, 1, both_ways)
+{
+    const raw_cuda *cu = s->w.cu;
+    culv_vmm_allocation *made = NULL, *imported = NULL;
+    culv_handle handle = {0}, fd = {0};
+    culv_vmm_range *range = vmm_range(s, 4);
+    const culv_vmm_allocation_desc d = wanted(CULV_FABRIC_REQUIRED, FABRIC_FD_BIT);
+    LIB_OK(culv_check_fabric(s->w.device));
+    LIB_OK(culv_vmm_allocation_create(s->w.device, &d, &made));
+    REQUIRE_EQ(lib_allocation(made).handle_types, FABRIC_FD_BIT | FABRIC_BIT);
+    LIB_OK(culv_vmm_map(range, 0, made, NULL, 0));
+    vmm_write(s->w.device, cu, vmm_address(range, 0), FABRIC_WORDS, 1);
+    LIB_OK(culv_vmm_export_dup(made, CULV_HANDLE_FABRIC, &handle));
+    REQUIRE_EQ(handle.type, CULV_HANDLE_FABRIC);
+    LIB_OK(culv_vmm_export_dup(made, CULV_HANDLE_OPAQUE_FD, &fd));
+    culv_handle_close(&fd);
+    culv_vmm_import_desc in = come_in(&handle, 2 * VMM_BLOCK);
+    in.exporter = lib_allocation(made).device;
+    LIB_OK(culv_vmm_import(s->w.device, &in, &imported));
+    REQUIRE(lib_allocation(imported).imported && lib_allocation(imported).handle_types == 0);
+    REQUIRE_EQ(lib_allocation(imported).mappings, 0);
+    vmm_require_counts(s, 2, 1, 1);
+    LIB_OK(culv_vmm_map(range, 2 * VMM_BLOCK, imported, NULL, 0));
+    vmm_require_words(s->w.device, cu, vmm_address(range, 2), FABRIC_WORDS, 1);
+    vmm_write(s->w.device, cu, vmm_address(range, 2), FABRIC_WORDS, 2);
+    vmm_require_words(s->w.device, cu, vmm_address(range, 0), FABRIC_WORDS, 2);
+    LIB_OK(culv_vmm_unmap(range, 0, 4 * VMM_BLOCK, NULL));
+    culv_vmm_allocation_destroy(&made);
+    culv_vmm_allocation_destroy(&imported);
+    LIB_OK(culv_vmm_range_destroy(&range));
+}
+
+/* As on an H200 without an IMEX channel: the attribute is 1, and nothing works. */
+VMM_FABRIC_CASE(1, 0, lying)
+{
+    culv_vmm_allocation *made = NULL;
+    culv_handle handle = {0};
+    REQUIRE(lib_caps(s->w.device).vmm_fabric);
+    LIB_ERROR(culv_check_fabric(s->w.device), UNSUPPORTED, HANDLE_TYPE, "IMEX channel");
+    culv_vmm_allocation_desc d = wanted(CULV_FABRIC_REQUIRED, FABRIC_FD_BIT);
+    LIB_REFUSES(made, culv_vmm_allocation_create(s->w.device, &d, &made), UNSUPPORTED, HANDLE_TYPE);
+    d.fabric = CULV_FABRIC_TRY; /* falls back to file descriptors */
+    LIB_OK(culv_vmm_allocation_create(s->w.device, &d, &made));
+    REQUIRE_EQ(lib_allocation(made).handle_types, FABRIC_FD_BIT);
+    LIB_INVALID(culv_vmm_export_dup(made, CULV_HANDLE_FABRIC, &handle), NOT_EXPORTABLE,
+                "culv_check_fabric()");
+    culv_vmm_allocation_destroy(&made);
+    lib_driver()->SoftPlayFabric(1); /* a channel comes */
+    LIB_OK(culv_check_fabric(s->w.device));
+    LIB_OK(culv_vmm_allocation_create(s->w.device, &d, &made));
+    REQUIRE_EQ(lib_allocation(made).handle_types, FABRIC_FD_BIT | FABRIC_BIT);
+    culv_vmm_allocation_destroy(&made);
+}
+
+VMM_FABRIC_CASE(0, 1, none)
+{
+    LIB_ERROR(culv_check_fabric(s->w.device), UNSUPPORTED, HANDLE_TYPE, "vmm_fabric is 0");
+}
+
+VMM_FABRIC_CASE(1, 1, fabric_refused, .title = "fabric.refused")
+{
+    culv_device *device = s->w.device;
+    culv_vmm_allocation *made = NULL, *out = NULL, *plain = vmm_allocation(s, 1, FABRIC_FD_BIT);
+    culv_handle handle = {0}, spoiled;
+    culv_vmm_allocation_desc d = wanted(CULV_FABRIC_REQUIRED, 0);
+    LIB_OK(culv_vmm_allocation_create(device, &d, &made));
+    LIB_OK(culv_vmm_export_dup(made, CULV_HANDLE_FABRIC, &handle));
+    culv_vmm_import_desc in = come_in(&handle, 2 * VMM_BLOCK);
+#define NO(call, ...) LIB_REFUSES(out, call, INVALID, __VA_ARGS__)
+    d.fabric = (culv_fabric)3;
+    NO(culv_vmm_allocation_create(device, &d, &out), VALUE);
+    in.size = 0;
+    NO(culv_vmm_import(device, &in, &out), SIZE);
+    in.size = 2 * VMM_BLOCK + 4096; /* no multiple of the granularity */
+    NO(culv_vmm_import(device, &in, &out), SIZE);
+    in.size = VMM_BLOCK; /* less than there is */
+    NO(culv_vmm_import(device, &in, &out), SIZE);
+    in.size = 4 * VMM_BLOCK; /* more than there is */
+    NO(culv_vmm_import(device, &in, &out), SIZE);
+    in = come_in(&handle, 2 * VMM_BLOCK);
+    memset(in.exporter.bytes, 7, sizeof in.exporter.bytes);
+    NO(culv_vmm_import(device, &in, &out), DEVICE_MISMATCH);
+#undef NO
+    memset(&spoiled, 0x5a, sizeof spoiled);
+    in = come_in(&spoiled, 2 * VMM_BLOCK);
+    LIB_REFUSES(out, culv_vmm_import(device, &in, &out), DRIVER, HANDLE_REFUSED);
+    spoiled = handle;
+    LIB_INVALID(culv_vmm_export_dup(plain, CULV_HANDLE_FABRIC, &handle), NOT_EXPORTABLE);
+    REQUIRE_EQ_BYTES(&handle, &spoiled, sizeof handle);
+    culv_vmm_allocation_desc bits = culv_vmm_allocation_desc_init();
+    bits.size = 1;
+    bits.handle_types = FABRIC_BIT;
+    LIB_REFUSES(out, culv_vmm_allocation_create(device, &bits, &out), UNSUPPORTED, HANDLE_TYPE,
+                "culv_vmm_allocation_desc.fabric");
+    vmm_require_counts(s, 2, 0, 0);
+    culv_vmm_allocation_destroy(&made);
+    culv_vmm_allocation_destroy(&plain);
+}
+
+/* Fabric handles of memory pools, which the twin plays: with an IMEX channel, with an attribute
+ * that lies, and with a channel that goes. */
+
+enum {
+    POOLS_WORDS = 77773,
+    BYTES = POOLS_WORDS * 4,
+    POOLS_FD_BIT = 1 << CULV_HANDLE_OPAQUE_FD,
+    POOLS_FABRIC_BIT = 1 << CULV_HANDLE_FABRIC
+};
+
+static culv_mem_pool_desc pools_wanted(culv_fabric fabric, uint32_t handle_types)
+{
+    culv_mem_pool_desc d = culv_mem_pool_desc_init();
+    d.fabric = fabric;
+    d.handle_types = handle_types;
+    d.label = "woven pool";
+    return d;
+}
+
+static uint64_t pools(void)
+{
+    culv_soft_counts counts = {.struct_size = sizeof counts};
+    lib_driver()->SoftCounts(&counts);
+    return counts.memory_pools;
+}
+
+/* Out and in again: the same memory, whatever else the pool is exported as. */
+TEST(pools_both_ways)
+{
+    static const uint32_t others[] = {0, POOLS_FD_BIT};
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+        vmm_stage s;
+        vmm_open_fabric(&s, 1, 1);
+        const uint64_t before = pools();
+        culv_mem_pool *made = NULL, *imported = NULL;
+        culv_mem_pool_pointer sent;
+        culv_handle fd = {.type = CULV_HANDLE_NONE};
+        culv_mem_pool_import_desc in = culv_mem_pool_import_desc_init();
+        CUdeviceptr at = 0, there = 0;
+        CUstream stream = lib_stream(&s.w);
+        const culv_mem_pool_desc d = pools_wanted(CULV_FABRIC_REQUIRED, others[i]);
+        LIB_OK(culv_mem_pool_create(s.w.device, &d, &made));
+        REQUIRE_EQ(lib_pool(made).handle_types, others[i] | POOLS_FABRIC_BIT);
+        at = lib_pool_alloc(&s.w, made, BYTES, stream);
+        lib_finish(&s.w, stream);
+        vmm_write(s.w.device, s.w.cu, at, POOLS_WORDS, 1);
+        LIB_INVALID(culv_mem_pool_export_pointer(made, at, &sent),
+                    NOT_READY); /* to try was no export */
+        const size_t fds = test_open_fds();
+        LIB_OK(culv_mem_pool_export_dup(made, CULV_HANDLE_FABRIC, &in.handle));
+        LIB_OK(culv_mem_pool_export_pointer(made, at, &sent));
+        REQUIRE_EQ(test_open_fds(), fds);
+        if (others[i] == 0)
+            LIB_INVALID(culv_mem_pool_export_dup(made, CULV_HANDLE_OPAQUE_FD, &fd), NOT_EXPORTABLE);
+        else
+            LIB_OK(culv_mem_pool_export_dup(made, CULV_HANDLE_OPAQUE_FD, &fd));
+        culv_handle_close(&fd);
+        LIB_OK(culv_mem_pool_import(s.w.device, &in, &imported));
+        REQUIRE_EQ(lib_pool(imported).handle_types, 0);
+        LIB_INVALID(culv_mem_pool_export_dup(imported, CULV_HANDLE_FABRIC, &in.handle),
+                    NOT_EXPORTABLE, "its owner exports it");
+        LIB_OK(culv_mem_pool_import_pointer(imported, &sent, &there));
+        vmm_require_words(s.w.device, s.w.cu, there, POOLS_WORDS, 1);
+        vmm_write(s.w.device, s.w.cu, there, POOLS_WORDS, 2);
+        vmm_require_words(s.w.device, s.w.cu, at, POOLS_WORDS, 2);
+        lib_pool_free(&s.w, there, stream);
+        lib_pool_free(&s.w, at, stream);
+        lib_finish(&s.w, stream);
+        culv_mem_pool_destroy(&imported);
+        culv_mem_pool_destroy(&made);
+        lib_stream_destroy(&s.w, stream);
+        REQUIRE_EQ(pools(), before);
+        vmm_stage_close(&s);
+    }
+}
+
+/* What a pool gets where fabric handles do not work: `then` is played after the device has found
+ * that they do. */
+TEST(pools_not_here)
+{
+    static const struct {
+        int attribute, channel, then;
+        int types; /* MEMPOOL_SUPPORTED_HANDLE_TYPES; -1: as the device has them */
+        const char *says;
+    } rows[] = {
+        {1, 0, 0, -1, "cuMem"}, /* as an H200 without an IMEX channel */
+        {0, 1, 1, -1, "vmm_fabric is 0"},
+        {1, 1, 0, -1, "cuMemPoolExportToShareableHandle"}, /* the pool is made all the same */
+        {1, 1, 1, POOLS_FD_BIT, "MEMPOOL_SUPPORTED_HANDLE_TYPES"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        vmm_stage s;
+        vmm_open_fabric(&s, rows[i].attribute, rows[i].channel);
+        const raw_cuda *cu = s.w.cu;
+        const uint64_t before = pools();
+        culv_mem_pool *made = NULL;
+        culv_handle fd = {.type = CULV_HANDLE_NONE};
+        culv_mem_pool_desc d = pools_wanted(CULV_FABRIC_REQUIRED, POOLS_FD_BIT);
+        if (rows[i].channel && rows[i].attribute) LIB_OK(culv_check_fabric(s.w.device));
+        cu->SoftPlayFabric(rows[i].then);
+        if (rows[i].types >= 0)
+            cu->SoftPlayAttribute(CU_DEVICE_ATTRIBUTE_MEMPOOL_SUPPORTED_HANDLE_TYPES,
+                                  CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
+        LIB_REFUSES(made, culv_mem_pool_create(s.w.device, &d, &made), UNSUPPORTED, HANDLE_TYPE,
+                    rows[i].says);
+        REQUIRE_EQ(pools(), before);
+        d.fabric = CULV_FABRIC_TRY; /* falls back to file descriptors */
+        d.release_threshold = 1 << 20;
+        LIB_OK(culv_mem_pool_create(s.w.device, &d, &made));
+        REQUIRE_EQ(lib_pool(made).handle_types, POOLS_FD_BIT);
+        REQUIRE_EQ(pools(), before + 1);
+        LIB_INVALID(culv_mem_pool_export_dup(made, CULV_HANDLE_FABRIC, &fd), NOT_EXPORTABLE,
+                    "culv_mem_pool_desc.fabric");
+        LIB_OK(culv_mem_pool_export_dup(made, CULV_HANDLE_OPAQUE_FD, &fd));
+        culv_handle_close(&fd);
+        culv_mem_pool_destroy(&made);
+        REQUIRE_EQ(pools(), before);
+        cu->SoftPlayAttribute(0, 0);
+        vmm_stage_close(&s);
+    }
+}
+
+VMM_FABRIC_CASE(1, 1, pools_refused)
+{
+    culv_device *device = s->w.device;
+    culv_mem_pool *made = NULL, *out = NULL;
+    culv_vmm_allocation *memory = NULL;
+    culv_handle handle, of_memory;
+    culv_mem_pool_desc d = pools_wanted(CULV_FABRIC_REQUIRED, 0);
+    culv_mem_pool_import_desc in = culv_mem_pool_import_desc_init();
+    LIB_OK(culv_mem_pool_create(device, &d, &made));
+    LIB_OK(culv_mem_pool_export_dup(made, CULV_HANDLE_FABRIC, &handle));
+    culv_vmm_allocation_desc m = culv_vmm_allocation_desc_init();
+    m.size = VMM_BLOCK;
+    m.fabric = CULV_FABRIC_REQUIRED;
+    LIB_OK(culv_vmm_allocation_create(device, &m, &memory));
+    LIB_OK(culv_vmm_export_dup(memory, CULV_HANDLE_FABRIC, &of_memory));
+    memset(&in.handle, 0x5a, sizeof in.handle);
+    in.handle.type = CULV_HANDLE_FABRIC;
+#define NO(call, ...) LIB_REFUSES(out, call, __VA_ARGS__)
+    d.fabric = (culv_fabric)3;
+    NO(culv_mem_pool_create(device, &d, &out), INVALID, VALUE);
+    d = pools_wanted(CULV_FABRIC_NO, POOLS_FABRIC_BIT); /* asked for by `fabric` alone */
+    NO(culv_mem_pool_create(device, &d, &out), UNSUPPORTED, HANDLE_TYPE);
+    NO(culv_mem_pool_import(device, &in, &out), DRIVER, HANDLE_REFUSED);
+    in.handle = of_memory;
+    NO(culv_mem_pool_import(device, &in, &out), DRIVER, HANDLE_REFUSED);
+    in.handle = handle;
+    lib_driver()->SoftPlayFabric(0);
+    NO(culv_mem_pool_import(device, &in, &out), DRIVER, HANDLE_REFUSED, "IMEX channel");
+    lib_driver()->SoftPlayFabric(1);
+#undef NO
+    culv_vmm_allocation *other = NULL; /* a pool's bytes are no allocation */
+    culv_vmm_import_desc i = culv_vmm_import_desc_init();
+    i.handle = handle;
+    i.size = VMM_BLOCK;
+    LIB_REFUSES(other, culv_vmm_import(device, &i, &other), DRIVER, HANDLE_REFUSED);
+    culv_vmm_allocation_destroy(&memory);
+    culv_mem_pool_destroy(&made);
 }

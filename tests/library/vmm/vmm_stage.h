@@ -15,7 +15,7 @@ typedef struct vmm_stage {
 
 /* Skips where the device has no virtual memory management. */
 void vmm_stage_open(vmm_stage *s);
-/* vmm_fabric.c: the twin plays the attribute and the IMEX channel; skips on hardware. */
+/* Fabric handles: the twin plays the attribute and the IMEX channel; skips on hardware. */
 void vmm_open_fabric(vmm_stage *s, int attribute, int channel);
 /* With a second device of the same driver; skips where there is none. */
 void vmm_stage_open_two(vmm_stage *s);

@@ -1,0 +1,710 @@
+/* SPDX-License-Identifier: MIT */
+/* Buffers in host memory: what CUDA, Vulkan and the CPU write there is what the others read. */
+#define TEST_GROUP "host."
+#include "image_stage.h"
+
+#include <culvert/vulkan_check.h>
+#include <inttypes.h>
+#include <malloc.h>
+
+/* Where the pages come from. */
+typedef enum host_origin { HOST_CULVERTS, HOST_CALLERS, HOST_ORIGINS } host_origin;
+
+/* Whole pages of the test's own, from malloc(): as much as `bytes` need. */
+typedef struct host_pages {
+    void *start;
+    size_t size;
+    void *block;
+} host_pages;
+
+enum { WORDS = 4096, BYTES = WORDS * 4 };
+
+/* Skips where the device takes no host memory. */
+static void host_require(const lib_world *w)
+{
+    if (culv_vk_host_import_alignment(w->attachment) == 0)
+        SKIP("this Vulkan device has no VK_EXT_external_memory_host");
+}
+
+static host_pages host_pages_alloc(const lib_world *w, size_t bytes)
+{
+    size_t unit = (size_t)culv_vk_host_import_alignment(w->attachment);
+    host_pages p = {.size = (bytes + unit - 1) / unit * unit};
+    p.block = malloc(p.size + unit);
+    REQUIRE(p.block != NULL);
+    p.start = (char *)p.block + (unit - (uintptr_t)p.block % unit) % unit;
+    memset(p.start, 0x3c, p.size);
+    return p;
+}
+
+static void host_pages_free(host_pages *pages)
+{
+    free(pages->block);
+    memset(pages, 0, sizeof *pages);
+}
+
+static VkBufferCreateInfo host_info(VkDeviceSize size)
+{
+    return (VkBufferCreateInfo){
+        .sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
+        .size = size,
+        .usage = VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT |
+                 VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT};
+}
+
+/* Of the caller's pages; NULL: of Culvert's. */
+static culv_shared_buffer *host_make(const lib_world *w, VkDeviceSize size, const host_pages *pages)
+{
+    culv_shared_buffer *buffer = NULL;
+    const VkBufferCreateInfo info = host_info(size);
+    culv_vk_buffer_create_desc d = culv_vk_buffer_create_desc_init();
+    d.create_info = &info;
+    d.label = "host memory";
+    d.host_memory = VK_TRUE;
+    if (pages != NULL) {
+        d.host_pointer = pages->start;
+        d.host_size = pages->size;
+    }
+    LIB_OK(culv_vk_buffer_create(w->attachment, &d, &buffer));
+    REQUIRE(pages == NULL || culv_vk_buffer_host_pointer(buffer) == pages->start);
+    return buffer;
+}
+
+/* CUDA knows nothing of these pages: it takes them, and gives them back. */
+static void host_require_unregistered(const lib_world *w, const host_pages *pages)
+{
+    const raw_cuda *cu = w->cu;
+    LIB_CU_OK(w, cu->MemHostRegister(pages->start, pages->size, 0));
+    LIB_CU_OK(w, cu->MemHostUnregister(pages->start));
+}
+
+/* Data ----------------------------------------------------------------------------------------- */
+
+/* What Vulkan does in its turn: takes the buffer, copies its end out, fills all of it, and gives it
+ * back. */
+static void vulkan_turn(stage *s, culv_shared_buffer *b, VkDeviceSize size, uint32_t word,
+                        const raw_vk_buffer *out)
+{
+    VkCommandBuffer commands = raw_vk_begin(&s->w.vk, 0);
+    culv_vk_buffer_transfer t = culv_vk_buffer_transfer_init();
+    culv_vk_buffer_barrier acquire, release;
+    VkDeviceSize bytes = size < out->size ? size : out->size;
+    t.buffer = culv_vk_buffer_handle(b);
+    t.queue_family = 0;
+    t.use = CULV_VK_USE_TRANSFER_SRC;
+    LIB_OK(culv_vk_buffer_get_barrier(&t, CULV_VK_ACQUIRE, &acquire));
+    t.use = CULV_VK_USE_TRANSFER_DST;
+    LIB_OK(culv_vk_buffer_get_barrier(&t, CULV_VK_RELEASE, &release));
+    vkCmdPipelineBarrier(commands, acquire.src_stage, acquire.dst_stage, 0, 0, NULL, 1,
+                         &acquire.barrier, 0, NULL);
+    const VkBufferCopy region = {.srcOffset = size - bytes, .size = bytes};
+    vkCmdCopyBuffer(commands, t.buffer, out->buffer, 1, &region);
+    const VkMemoryBarrier between = {.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER,
+                                     .srcAccessMask = VK_ACCESS_TRANSFER_READ_BIT,
+                                     .dstAccessMask = VK_ACCESS_TRANSFER_WRITE_BIT};
+    vkCmdPipelineBarrier(commands, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_PIPELINE_STAGE_TRANSFER_BIT,
+                         0, 1, &between, 0, NULL, 0, NULL);
+    vkCmdFillBuffer(commands, t.buffer, 0, VK_WHOLE_SIZE, word);
+    /* What the queue wrote, the CPU reads (docs/vulkan-memory.md, "Host memory"). */
+    const VkMemoryBarrier host = {.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER,
+                                  .srcAccessMask = VK_ACCESS_TRANSFER_WRITE_BIT,
+                                  .dstAccessMask = VK_ACCESS_HOST_READ_BIT};
+    vkCmdPipelineBarrier(commands, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_PIPELINE_STAGE_HOST_BIT, 0, 1,
+                         &host, 0, NULL, 0, NULL);
+    vkCmdPipelineBarrier(commands, release.src_stage, release.dst_stage, 0, 0, NULL, 1,
+                         &release.barrier, 0, NULL);
+    stage_submit(s, commands, 0);
+}
+
+static void launch(stage *s, const char *kernel, CUdeviceptr data, uint32_t count, uint32_t operand)
+{
+    const raw_cuda *cu = s->w.cu;
+    CUcontext before = lib_enter(&s->w);
+    void *params[] = {&data, &count, &operand};
+    CU_OK(cu->LaunchKernel(raw_cuda_function(cu, s->module, kernel), (count + 255) / 256, 1, 1, 256,
+                           1, 1, 0, s->stream, params, NULL));
+    lib_leave(&s->w, before);
+}
+
+/* CPU, kernels, Vulkan, CPU, kernels again: each reads what the one before it wrote, in the same
+ * bytes. */
+static void round_trip(stage *s, host_origin origin, VkDeviceSize size)
+{
+    host_pages pages = {.start = NULL};
+    raw_vk_buffer out;
+    uint32_t count = (uint32_t)(size / 4);
+    if (origin == HOST_CALLERS) pages = host_pages_alloc(&s->w, (size_t)size);
+    raw_vk_buffer_create(&s->w.vk, BYTES, RAW_VK_HOST, &out);
+    culv_shared_buffer *b = host_make(&s->w, size, origin == HOST_CALLERS ? &pages : NULL);
+    uint32_t *words = culv_vk_buffer_host_pointer(b);
+    CUdeviceptr p = culv_buffer_pointer(culv_shared_buffer_cuda(b));
+    VkDeviceSize allocation = 0;
+    REQUIRE(words != NULL && p != 0 && culv_vk_buffer_memory(b, &allocation) != VK_NULL_HANDLE);
+    REQUIRE(allocation >= size);
+    REQUIRE_EQ(allocation % culv_vk_host_import_alignment(s->w.attachment), 0);
+    REQUIRE_EQ((uintptr_t)words % culv_vk_host_import_alignment(s->w.attachment), 0);
+    REQUIRE_EQ(culv_buffer_size(culv_shared_buffer_cuda(b)), size);
+    culv_device_counts c = lib_counts(&s->w);
+    REQUIRE_EQ(c.created, 1);
+    REQUIRE_EQ(c.buffers, 1);
+    REQUIRE_EQ(c.mappings, 1);
+    REQUIRE_EQ(c.memories, 0); /* nothing is imported from a handle */
+    for (uint32_t i = 0; i < count; i++) {
+        REQUIRE_EQ(words[i], origin == HOST_CALLERS ? 0x3c3c3c3c : 0);
+        words[i] = lib_word(i, 5);
+    }
+    for (uint32_t turn = 1; turn <= 3; turn++) {
+        stage_cuda_begin(s);
+        launch(s, "library_add", p, count, turn);
+        stage_cuda_end(s);
+        vulkan_turn(s, b, size, 0xabcd0000u + turn, &out);
+        const uint32_t *copied = out.mapped;
+        uint32_t copies = count < WORDS ? count : WORDS;
+        for (uint32_t i = 0; i < copies; i++)
+            REQUIRE_EQ(copied[i], lib_word(count - copies + i, 5) + turn);
+        for (uint32_t i = 0; i < count; i++)
+            REQUIRE_EQ(words[i], 0xabcd0000u + turn);
+        stage_cuda_begin(s);
+        launch(s, "library_add", p, count, 1);
+        stage_cuda_end(s);
+        lib_finish(&s->w, s->stream);
+        for (uint32_t i = 0; i < count; i++) {
+            REQUIRE_EQ(words[i], 0xabcd0001u + turn);
+            words[i] = lib_word(i, 5);
+        }
+    }
+    culv_shared_buffer_destroy(&b, NULL);
+    REQUIRE(b == NULL);
+    REQUIRE_EQ(lib_counts(&s->w).created, 0);
+    REQUIRE_EQ(lib_counts(&s->w).mappings, 0);
+    if (origin == HOST_CALLERS) {
+        words = pages.start; /* the caller's, as they were left */
+        for (uint32_t i = 0; i < count; i++)
+            REQUIRE_EQ(words[i], lib_word(i, 5));
+        host_require_unregistered(&s->w, &pages);
+        host_pages_free(&pages);
+    }
+    raw_vk_buffer_destroy(&s->w.vk, &out);
+}
+
+IMAGE_CASE(both_ways, .smoke = true)
+{
+    static const VkDeviceSize sizes[] = {4, 100, 4096, BYTES, 1 << 20, (1 << 20) + 4};
+    host_require(&s->w);
+    MEASURED("library.host_import_alignment", "%" PRIu64,
+             (uint64_t)culv_vk_host_import_alignment(s->w.attachment));
+    for (size_t k = 0; k < sizeof sizes / sizeof sizes[0]; k++)
+        for (int origin = 0; origin < HOST_ORIGINS; origin++)
+            round_trip(s, (host_origin)origin, sizes[k]);
+}
+
+/* One buffer in the middle of a larger block: the rest of it is nobody's but the caller's. */
+IMAGE_CASE(in_the_middle, .title = "host.in_the_middle_of_a_block")
+{
+    enum { PAGES = 7, FIRST = 2, SHARED = 3 };
+    host_require(&s->w);
+    size_t unit = (size_t)culv_vk_host_import_alignment(s->w.attachment);
+    host_pages all = host_pages_alloc(&s->w, PAGES * unit);
+    char *start = all.start;
+    const host_pages some = {.start = start + FIRST * unit, .size = SHARED * unit};
+    culv_shared_buffer *b = host_make(&s->w, SHARED * unit, &some);
+    stage_cuda_begin(s);
+    launch(s, "library_write", culv_buffer_pointer(culv_shared_buffer_cuda(b)),
+           (uint32_t)(SHARED * unit / 4), 9);
+    stage_cuda_end(s);
+    lib_finish(&s->w, s->stream);
+    for (size_t i = 0; i < PAGES * unit; i++)
+        if (i < FIRST * unit || i >= (FIRST + SHARED) * unit) REQUIRE_EQ(start[i], 0x3c);
+    REQUIRE_WORDS((const uint32_t *)some.start, SHARED * unit / 4, 9);
+    /* The neighbours may be used in the same way meanwhile, each whole page once. */
+    const host_pages next = {.start = start + (FIRST + SHARED) * unit, .size = unit};
+    culv_shared_buffer *neighbour = host_make(&s->w, 64, &next);
+    culv_shared_buffer_destroy(&b, NULL);
+    culv_shared_buffer_destroy(&neighbour, NULL);
+    host_require_unregistered(&s->w, &all);
+    host_pages_free(&all);
+    /* Work that was begun on the timelines goes on, so Vulkan has its turn. */
+    VkCommandBuffer commands = raw_vk_begin(&s->w.vk, 0);
+    stage_submit(s, commands, 0);
+}
+
+/* A descriptor, a device address, a chain: as of any VkBuffer; and the memory type is the
+ * processor's. */
+LIB_CASE(is_a_plain_buffer)
+{
+    host_require(w);
+    culv_shared_buffer *b = host_make(w, BYTES, NULL);
+    const VkBufferDeviceAddressInfo address = {
+        .sType = VK_STRUCTURE_TYPE_BUFFER_DEVICE_ADDRESS_INFO, .buffer = culv_vk_buffer_handle(b)};
+    REQUIRE(vkGetBufferDeviceAddress(w->vk.device, &address) != 0);
+    REQUIRE_EQ(culv_buffer_sharing(culv_shared_buffer_cuda(b)), CULV_SHARING_SHARED);
+    culv_buffer *cuda = culv_shared_buffer_cuda(b);
+    culv_buffer_unmap(&cuda, NULL);
+    REQUIRE(cuda == culv_shared_buffer_cuda(b)); /* refused: it is the buffer's */
+    culv_device_caps caps = lib_caps(w->device);
+    uintptr_t host = (uintptr_t)culv_vk_buffer_host_pointer(b);
+    MEASURED("library.host_pointer", "integrated %u, register %u, same address %u: %s",
+             (unsigned)caps.integrated, (unsigned)caps.host_register_supported,
+             (unsigned)caps.can_use_host_pointer_for_registered_mem,
+             culv_buffer_pointer(cuda) == host ? "the same" : "another");
+    if (caps.can_use_host_pointer_for_registered_mem) REQUIRE_EQ(culv_buffer_pointer(cuda), host);
+    culv_shared_buffer_destroy(&b, NULL);
+
+    /* An exportable one has no such address. */
+    const VkBufferCreateInfo info = host_info(BYTES);
+    culv_vk_buffer_create_desc d = culv_vk_buffer_create_desc_init();
+    d.create_info = &info;
+    LIB_OK(culv_vk_buffer_create(w->attachment, &d, &b));
+    REQUIRE(culv_vk_buffer_host_pointer(b) == NULL);
+    culv_shared_buffer_destroy(&b, NULL);
+    REQUIRE(culv_vk_buffer_host_pointer(NULL) == NULL);
+    REQUIRE_EQ(culv_vk_host_import_alignment(NULL), 0);
+}
+
+/* The CPU's memory is every GPU's: no match of UUIDs is needed. */
+TEST(on_another_gpu)
+{
+    lib_world w = {.cu = NULL};
+    CUuuid uuid;
+    static uint32_t words[WORDS];
+    raw_cuda_two_devices();
+    w.cu = lib_driver();
+    const raw_cuda *cu = w.cu;
+    if (cu->device_count < 2) SKIP("one CUDA device only");
+    CU_OK(cu->DeviceGetUuid(&uuid, 0));
+    raw_vk_open(&w.vk, &(raw_vk_options){.uuid = (const uint8_t *)uuid.bytes,
+                                         .software = cu->software,
+                                         .host_memory = true});
+    w.fds = test_open_fds();
+    culv_device_desc dd = culv_device_desc_init();
+    dd.driver = cu->software ? CULV_DRIVER_SOFT : CULV_DRIVER_NVIDIA;
+    LIB_OK(culv_device_open_by_ordinal(1, &dd, &w.device));
+    culv_vk_device_desc d = lib_vk_desc(&w);
+    d.fallback = CULV_FALLBACK_ANY;
+    LIB_OK(culv_vk_attach(w.device, &d, &w.attachment));
+    w.context = culv_device_context(w.device);
+    host_require(&w);
+    culv_shared_buffer *b = host_make(&w, BYTES, NULL);
+    const raw_vk_buffer raw = {
+        .buffer = culv_vk_buffer_handle(b), .size = BYTES, .flags = RAW_VK_EXPORT};
+    CUcontext before = lib_enter(&w);
+    for (uint32_t i = 0; i < WORDS; i++)
+        words[i] = lib_word(i, 11);
+    CU_OK(raw_cuda_upload(cu, culv_buffer_pointer(culv_shared_buffer_cuda(b)), words, BYTES));
+    memset(words, 0, sizeof words);
+    raw_vk_read(&w.vk, &raw, 0, words, BYTES);
+    REQUIRE_WORDS(words, WORDS, 11);
+    raw_vk_fill(&w.vk, &raw, 0, BYTES, 0x77aa55cc, NULL);
+    CU_OK(cu->MemcpyDtoH(words, culv_buffer_pointer(culv_shared_buffer_cuda(b)), BYTES));
+    for (uint32_t i = 0; i < WORDS; i++)
+        REQUIRE_EQ(words[i], 0x77aa55cc);
+    lib_leave(&w, before);
+    culv_shared_buffer_destroy(&b, NULL);
+    lib_close(&w);
+}
+
+/* Buffers in host memory: every way to give them up, and what they leave. */
+
+/* A stream that waits for the gate, then writes the buffer and copies it. */
+static void held_back(stage *s, culv_shared_buffer *b, culv_semaphore *gate, CUdeviceptr copy)
+{
+    const raw_cuda *cu = s->w.cu;
+    CUdeviceptr p = culv_buffer_pointer(culv_shared_buffer_cuda(b));
+    LIB_OK(culv_semaphore_wait(gate, s->stream, 1));
+    LIB_CU_OK(&s->w, cu->MemsetD32Async(p, 0xfeedbeef, WORDS, s->stream));
+    LIB_CU_OK(&s->w, cu->MemcpyDtoDAsync(copy, p, BYTES, s->stream));
+}
+
+/* Given up while the stream is held back: nothing waits for it, or it would hang, and pages and
+ * registration stay until it is done. */
+TEST(destroyed_with_work_pending)
+{
+    for (int origin = 0; origin < HOST_ORIGINS; origin++) {
+        stage s;
+        stage_open(&s);
+        lib_world *w = &s.w;
+        host_require(w);
+        const raw_cuda *cu = w->cu;
+        host_pages pages = {.start = NULL};
+        CUdeviceptr copy = 0;
+        static uint32_t words[WORDS];
+        if (origin == HOST_CALLERS) pages = host_pages_alloc(w, BYTES);
+        LIB_CU_OK(w, cu->MemAlloc(&copy, BYTES));
+        culv_shared_buffer *b = host_make(w, BYTES, origin == HOST_CALLERS ? &pages : NULL);
+        VkSemaphore gate = raw_vk_timeline(&w->vk, 0, true);
+        culv_semaphore *wait = lib_import_timeline(w, gate);
+        held_back(&s, b, wait, copy);
+        culv_shared_buffer_destroy(&b, &s.stream);
+        REQUIRE(b == NULL);
+        culv_device_counts c = lib_counts(w);
+        REQUIRE_EQ(c.created, 0);
+        REQUIRE_EQ(c.buffers, 0);
+        REQUIRE_EQ(c.mappings, 1); /* still registered */
+        REQUIRE_EQ(c.deferred, 1);
+        raw_vk_timeline_signal(&w->vk, gate, 1);
+        lib_finish(w, s.stream);
+        REQUIRE_EQ(culv_device_collect(w->device), 0);
+        c = lib_counts(w);
+        REQUIRE_EQ(c.mappings, 0);
+        LIB_CU_OK(w, cu->MemcpyDtoH(words, copy, BYTES));
+        LIB_CU_OK(w, cu->MemFree(copy));
+        for (uint32_t i = 0; i < WORDS; i++)
+            REQUIRE_EQ(words[i], 0xfeedbeef);
+        if (origin == HOST_CALLERS) {
+            REQUIRE_EQ(((const uint32_t *)pages.start)[WORDS - 1], 0xfeedbeef);
+            host_require_unregistered(w, &pages);
+            host_pages_free(&pages);
+        }
+        culv_semaphore_destroy(&wait, NULL);
+        raw_vk_timeline_destroy(&w->vk, gate);
+        stage_close(&s);
+    }
+}
+
+/* A loader whose vkFreeMemory looks whether CUDA has let go by then, and the pages are still
+ * there. */
+static struct {
+    const lib_world *w;
+    const host_pages *pages; /* the caller's; NULL: Culvert's */
+    const volatile uint32_t *words;
+    unsigned freed;
+} watched;
+
+static VKAPI_ATTR void VKAPI_CALL watching_free(VkDevice device, VkDeviceMemory memory,
+                                                const VkAllocationCallbacks *callbacks)
+{
+    if (watched.words != NULL) {
+        REQUIRE_EQ(watched.words[0], 0x12345678);
+        REQUIRE_EQ(watched.words[WORDS * 64 - 1], 0x9abcdef0);
+        REQUIRE_EQ(lib_counts(watched.w).mappings, 0);
+        if (watched.pages != NULL) host_require_unregistered(watched.w, watched.pages);
+        watched.freed++;
+    }
+    vkFreeMemory(device, memory, callbacks);
+}
+
+static VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL watching_device_proc(VkDevice device,
+                                                                     const char *name)
+{
+    return strcmp(name, "vkFreeMemory") == 0 ? (PFN_vkVoidFunction)watching_free
+                                             : vkGetDeviceProcAddr(device, name);
+}
+
+static VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL watching_loader(VkInstance instance,
+                                                                const char *name)
+{
+    return strcmp(name, "vkGetDeviceProcAddr") == 0 ? (PFN_vkVoidFunction)watching_device_proc
+                                                    : vkGetInstanceProcAddr(instance, name);
+}
+
+/* CUDA's registration, Vulkan's memory, the pages: 1 MiB of them, which free() gives back to the
+ * system. */
+TEST(order_of_the_end)
+{
+    enum { LARGE = BYTES * 64 };
+    lib_world w;
+    (void)mallopt(M_MMAP_THRESHOLD, BYTES); /* or free() might keep them */
+    lib_open(&w);
+    host_require(&w);
+    culv_vk_device *plain = w.attachment;
+    culv_vk_device_desc d = lib_vk_desc(&w);
+    d.get_instance_proc_addr = watching_loader;
+    LIB_OK(culv_vk_attach(w.device, &d, &w.attachment));
+    for (int origin = 0; origin < HOST_ORIGINS; origin++) {
+        host_pages pages = {.start = NULL};
+        if (origin == HOST_CALLERS) pages = host_pages_alloc(&w, LARGE);
+        culv_shared_buffer *b = host_make(&w, LARGE, origin == HOST_CALLERS ? &pages : NULL);
+        uint32_t *words = culv_vk_buffer_host_pointer(b);
+        words[0] = 0x12345678;
+        words[LARGE / 4 - 1] = 0x9abcdef0;
+        watched.w = &w;
+        watched.pages = origin == HOST_CALLERS ? &pages : NULL;
+        watched.words = words;
+        watched.freed = 0;
+        culv_shared_buffer_destroy(&b, NULL);
+        watched.words = NULL;
+        REQUIRE_EQ(watched.freed, 1);
+        host_pages_free(&pages);
+    }
+    culv_vk_detach(&w.attachment);
+    w.attachment = plain;
+    lib_close(&w);
+}
+
+#undef TEST_GROUP
+#define TEST_GROUP "host.refused."
+/* Buffers in host memory: what is refused, what the gate says before, and what a caller can
+ * enable. */
+
+enum { REFUSALS_BYTES = 16384 };
+
+static culv_vk_buffer_create_desc host_desc(const VkBufferCreateInfo *info)
+{
+    culv_vk_buffer_create_desc d = culv_vk_buffer_create_desc_init();
+    d.create_info = info;
+    d.host_memory = VK_TRUE;
+    d.label = "refused";
+    return d;
+}
+
+static void nothing_is_left(const lib_world *w)
+{
+    culv_device_counts c = lib_counts(w);
+    REQUIRE_EQ(c.created, 0);
+    REQUIRE_EQ(c.buffers, 0);
+    REQUIRE_EQ(c.mappings, 0);
+    REQUIRE_EQ(c.deferred, 0);
+}
+
+static void refuses(lib_world *w, const culv_vk_buffer_create_desc *d, culv_result class,
+                    culv_reason reason, const char *says)
+{
+    culv_shared_buffer *b;
+    LIB_REFUSES_AS(b, culv_vk_buffer_create(w->attachment, d, &b), class, reason, says);
+    nothing_is_left(w);
+}
+
+/* The alignment, which the message names. */
+LIB_CASE(misaligned_memory)
+{
+    host_require(w);
+    VkDeviceSize unit = culv_vk_host_import_alignment(w->attachment);
+    VkPhysicalDeviceExternalMemoryHostPropertiesEXT host = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_EXTERNAL_MEMORY_HOST_PROPERTIES_EXT};
+    VkPhysicalDeviceProperties2 all = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2,
+                                       .pNext = &host};
+    vkGetPhysicalDeviceProperties2(w->vk.physical, &all);
+    REQUIRE_EQ(unit % host.minImportedHostPointerAlignment, 0);
+    REQUIRE(unit >= 4096 && (unit & (unit - 1)) == 0);
+    char number[32];
+    snprintf(number, sizeof number, " %" PRIu64 ", as", (uint64_t)unit);
+    host_pages pages = host_pages_alloc(w, 4 * (size_t)unit);
+    VkBufferCreateInfo info = host_info(unit);
+    culv_vk_buffer_create_desc d = host_desc(&info);
+    static const size_t off[] = {1, 4, 64, 2048};
+    for (size_t i = 0; i < sizeof off / sizeof off[0]; i++) {
+        d.host_pointer = (char *)pages.start + off[i];
+        refuses(w, &d, CULV_ERROR_INVALID, CULV_REASON_RANGE, number);
+        LIB_SAYS("host_pointer");
+        d.host_pointer = pages.start;
+        d.host_size = unit + off[i];
+        refuses(w, &d, CULV_ERROR_INVALID, CULV_REASON_SIZE, number);
+        LIB_SAYS("host_size");
+        d.host_size = 0;
+        info.size = unit - off[i]; /* which is the size of the memory, too */
+        refuses(w, &d, CULV_ERROR_INVALID, CULV_REASON_SIZE, number);
+        info.size = unit;
+    }
+    /* A buffer that needs more than there is, and memory that cannot be. */
+    info.size = 2 * unit;
+    d.host_size = unit;
+    refuses(w, &d, CULV_ERROR_INVALID, CULV_REASON_SIZE, "host_size");
+    d.host_size = UINT64_MAX - unit + 1;
+    refuses(w, &d, CULV_ERROR_INVALID, CULV_REASON_RANGE, "address space");
+    host_require_unregistered(w, &pages);
+    host_pages_free(&pages);
+}
+
+LIB_CASE(fields_that_contradict)
+{
+    host_require(w);
+    host_pages pages = host_pages_alloc(w, REFUSALS_BYTES);
+    VkBufferCreateInfo info = host_info(REFUSALS_BYTES);
+    culv_vk_buffer_create_desc d = host_desc(&info);
+    d.fallback = CULV_FALLBACK_HOST;
+    refuses(w, &d, CULV_ERROR_INVALID, CULV_REASON_VALUE, "fallback");
+    d.fallback = 0;
+    d.host_size = REFUSALS_BYTES;
+    refuses(w, &d, CULV_ERROR_INVALID, CULV_REASON_VALUE, "host_pointer");
+    d.host_memory = VK_FALSE;
+    refuses(w, &d, CULV_ERROR_INVALID, CULV_REASON_VALUE, "host_memory is not set");
+    d.host_size = 0;
+    d.host_pointer = pages.start;
+    refuses(w, &d, CULV_ERROR_INVALID, CULV_REASON_VALUE, "host_memory is not set");
+    d.host_memory = VK_TRUE;
+    /* What the gate refuses of any buffer. */
+    info.size = 0;
+    refuses(w, &d, CULV_ERROR_INVALID, CULV_REASON_SIZE, "size is 0");
+    info.size = REFUSALS_BYTES;
+    info.flags = VK_BUFFER_CREATE_SPARSE_BINDING_BIT;
+    refuses(w, &d, CULV_ERROR_INVALID, CULV_REASON_USAGE, "SPARSE");
+    info.flags = 0;
+    const VkExternalMemoryBufferCreateInfo external = {
+        .sType = VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO,
+        .handleTypes = VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_ALLOCATION_BIT_EXT};
+    info.pNext = &external;
+    refuses(w, &d, CULV_ERROR_INVALID, CULV_REASON_VALUE, "VkExternalMemoryBufferCreateInfo");
+    info.pNext = NULL;
+    d.memory_properties = VK_MEMORY_PROPERTY_LAZILY_ALLOCATED_BIT;
+    refuses(w, &d, CULV_ERROR_INVALID, CULV_REASON_MEMORY_TYPE, "memory_properties");
+    d.memory_properties = VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT;
+    culv_shared_buffer *b = NULL;
+    LIB_OK(culv_vk_buffer_create(w->attachment, &d, &b));
+    culv_shared_buffer_destroy(&b, NULL);
+    host_require_unregistered(w, &pages);
+    host_pages_free(&pages);
+}
+
+/* CUDA pins a page once. */
+LIB_CASE(memory_that_cuda_has)
+{
+    host_require(w);
+    const raw_cuda *cu = w->cu;
+    host_pages pages = host_pages_alloc(w, REFUSALS_BYTES);
+    const VkBufferCreateInfo info = host_info(REFUSALS_BYTES);
+    culv_vk_buffer_create_desc d = host_desc(&info);
+    d.host_pointer = pages.start;
+    LIB_CU_OK(w, cu->MemHostRegister(pages.start, pages.size, 0));
+    refuses(w, &d, CULV_ERROR_DRIVER, CULV_REASON_DRIVER_REFUSED, "cuMemHostRegister");
+    LIB_SAYS("unregister");
+    CUcontext before = lib_enter(w);
+    CU_OK(cu->MemHostUnregister(pages.start)); /* left as it was */
+    lib_leave(w, before);
+    culv_shared_buffer *one = host_make(w, REFUSALS_BYTES, &pages), *two;
+    LIB_REFUSES(two, culv_vk_buffer_create(w->attachment, &d, &two), DRIVER, DRIVER_REFUSED,
+                "another buffer");
+    REQUIRE_EQ(lib_counts(w).mappings, 1);
+    culv_shared_buffer_destroy(&one, NULL);
+    host_require_unregistered(w, &pages);
+    host_pages_free(&pages);
+}
+
+/* Of a VkDevice that was created without the extension. */
+TEST(extension_not_enabled)
+{
+    lib_world w = {.cu = lib_driver()};
+    CUuuid uuid;
+    REQUIRE_EQ(w.cu->DeviceGetUuid(&uuid, 0), CUDA_SUCCESS);
+    raw_vk_open(&w.vk,
+                &(raw_vk_options){.uuid = (const uint8_t *)uuid.bytes, .software = w.cu->software});
+    w.fds = test_open_fds();
+    lib_open_culvert(&w);
+    if (!w.cu->software) w.fds = test_open_fds();
+    VkDeviceSize unit = culv_vk_host_import_alignment(w.attachment);
+    if (unit != 0) {
+        REQUIRE(!w.cu->software);
+        MEASURED("library.host_extension_not_enabled",
+                 "the driver hands its function out all the same");
+        lib_close(&w);
+        return;
+    }
+    const VkBufferCreateInfo info = host_info(REFUSALS_BYTES);
+    culv_vk_buffer_create_desc d = host_desc(&info);
+    refuses(&w, &d, CULV_ERROR_UNSUPPORTED, CULV_REASON_EXTENSION_MISSING,
+            VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME);
+    LIB_SAYS("culv_vk_optional_device_extensions()");
+    culv_vk_check_desc ask = culv_vk_check_desc_init();
+    culv_vk_sharing_info sharing = culv_vk_sharing_info_init();
+    ask.host_memory = VK_TRUE;
+    LIB_ERROR(culv_vk_check_buffer(w.attachment, &info, &ask, &sharing), UNSUPPORTED,
+              EXTENSION_MISSING);
+    lib_close(&w);
+}
+
+/* What a driver could say against it. */
+LIB_CASE(driver_that_will_not, .title = "host.refused.by_the_driver")
+{
+    host_require(w);
+    const VkBufferCreateInfo info = host_info(REFUSALS_BYTES);
+    culv_vk_buffer_create_desc d = host_desc(&info);
+    culv_vk_device *honest = w->attachment;
+    static const struct {
+        lib_lies lies;
+        culv_reason reason;
+        const char *says;
+    } rows[] = {{{.exports_nothing = true}, CULV_REASON_USAGE, "fewer usages"},
+                {{.requires_dedicated = true}, CULV_REASON_DEDICATED, "dedicated"},
+                {{.dedicated_only = true}, CULV_REASON_DEDICATED, "dedicated"},
+                {{.missing = "vkGetMemoryHostPointerPropertiesEXT"},
+                 CULV_REASON_EXTENSION_MISSING,
+                 "without"}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        culv_vk_device_desc vd = lib_vk_desc(w);
+        lib_lying = rows[i].lies;
+        vd.get_instance_proc_addr = lib_lying_loader;
+        LIB_OK(culv_vk_attach(w->device, &vd, &w->attachment));
+        refuses(w, &d, CULV_ERROR_UNSUPPORTED, rows[i].reason, rows[i].says);
+        culv_vk_detach(&w->attachment);
+    }
+    lib_lying = (lib_lies){.missing = NULL};
+    w->attachment = honest;
+}
+
+/* The gate's answer beforehand. */
+LIB_CASE(asked_before, .title = "host.asked_before")
+{
+    host_require(w);
+    VkBufferCreateInfo info = host_info(REFUSALS_BYTES);
+    culv_vk_check_desc ask = culv_vk_check_desc_init();
+    culv_vk_sharing_info s = culv_vk_sharing_info_init();
+    ask.host_memory = VK_TRUE;
+    for (int turn = 0; turn < 2; turn++) { /* once more from what is kept */
+        LIB_OK(culv_vk_check_buffer(w->attachment, &info, &ask, &s));
+        REQUIRE_EQ(s.access, CULV_VK_ACCESS_POINTER);
+        REQUIRE_EQ(s.handle_types, 0);
+        REQUIRE_EQ(s.handle_type, CULV_HANDLE_NONE);
+        REQUIRE_EQ(s.dedicated_required, 0);
+        REQUIRE_EQ(s.memory_type_index, UINT32_MAX);
+        REQUIRE(s.requirements_known && s.requirements.size >= REFUSALS_BYTES);
+    }
+    const VkExternalMemoryBufferCreateInfo external = {
+        .sType = VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO,
+        .handleTypes = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT};
+    info.pNext = &external;
+    LIB_INVALID(culv_vk_check_buffer(w->attachment, &info, &ask, &s), NOT_EXPORTABLE,
+                "HOST_ALLOCATION");
+    info.pNext = NULL;
+    ask.handle_type = CULV_HANDLE_OPAQUE_FD;
+    LIB_INVALID(culv_vk_check_buffer(w->attachment, &info, &ask, &s), VALUE);
+    ask.handle_type = CULV_HANDLE_NONE;
+    ask.memory_properties = VK_MEMORY_PROPERTY_LAZILY_ALLOCATED_BIT;
+    LIB_INVALID(culv_vk_check_buffer(w->attachment, &info, &ask, &s), MEMORY_TYPE);
+    ask.memory_properties = 0;
+    const VkImageCreateInfo image = image_info(VK_FORMAT_R8G8B8A8_UNORM, 8, 8, 1, 0, NULL);
+    LIB_INVALID(culv_vk_check_image(w->attachment, &image, &ask, &s), VALUE, "for buffers");
+}
+
+static bool lists(uint32_t api_version, const char *name)
+{
+    const char *names[8];
+    uint32_t count = culv_vk_optional_device_extensions(api_version, 8, names);
+    REQUIRE(count <= 8);
+    for (uint32_t i = 0; i < count; i++)
+        if (strcmp(names[i], name) == 0) return true;
+    return false;
+}
+
+TEST(what_can_be_enabled, .title = "host.what_can_be_enabled")
+{
+    static const uint32_t versions[] = {VK_API_VERSION_1_1, VK_API_VERSION_1_2, VK_API_VERSION_1_3};
+    lib_world w;
+    for (size_t i = 0; i < 3; i++) {
+        const char *names[8] = {NULL}, *required[8];
+        uint32_t count = culv_vk_optional_device_extensions(versions[i], 0, NULL);
+        REQUIRE_EQ(culv_vk_optional_device_extensions(versions[i], 1, names), count);
+        REQUIRE(names[0] != NULL && names[1] == NULL);
+        REQUIRE(lists(versions[i], VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME));
+        REQUIRE(lists(versions[i], VK_EXT_EXTERNAL_MEMORY_DMA_BUF_EXTENSION_NAME));
+        REQUIRE_EQ(lists(versions[i], VK_KHR_MAINTENANCE_4_EXTENSION_NAME),
+                   versions[i] < VK_API_VERSION_1_3);
+        REQUIRE_EQ(lists(versions[i], VK_KHR_SYNCHRONIZATION_2_EXTENSION_NAME),
+                   versions[i] < VK_API_VERSION_1_3);
+        /* Nothing twice. */
+        uint32_t needed = culv_vk_device_extensions(versions[i], 8, required);
+        for (uint32_t k = 0; k < needed; k++)
+            REQUIRE(!lists(versions[i], required[k]));
+    }
+    lib_open(&w);
+    uint32_t count = 8;
+    static culv_vk_candidate all[8];
+    for (uint32_t i = 0; i < count; i++)
+        all[i] = culv_vk_candidate_init();
+    LIB_OK(culv_vk_rank_physical_devices(vkGetInstanceProcAddr, w.vk.instance, NULL, all, count,
+                                         &count));
+    for (uint32_t i = 0; i < count; i++)
+        if (all[i].physical_device == w.vk.physical)
+            REQUIRE_EQ(all[i].buffer_host_import,
+                       raw_vk_has_device_extension(w.vk.physical,
+                                                   VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME));
+    lib_close(&w);
+}
