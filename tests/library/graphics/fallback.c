@@ -54,9 +54,9 @@ static void vulkan_copies(scene *s, culv_shared_buffer *buffer, const raw_vk_buf
     VkCommandBuffer commands = raw_vk_begin(&s->w.vk, 0);
     VkBuffer own = culv_vk_buffer_handle(buffer);
     scene_buffer_barrier(s, commands, buffer, true);
-    LIB_OK(culv_vk_buffer_record_upload(buffer, commands));
+    LIB_OK(culv_vk_buffer_record_copy(buffer, CULV_COPY_UPLOAD, commands));
     vkCmdCopyBuffer(commands, out ? own : host->buffer, out ? host->buffer : own, 1, &all);
-    LIB_OK(culv_vk_buffer_record_download(buffer, commands));
+    LIB_OK(culv_vk_buffer_record_copy(buffer, CULV_COPY_DOWNLOAD, commands));
     scene_buffer_barrier(s, commands, buffer, false);
     scene_submit(s, commands);
 }
@@ -84,12 +84,12 @@ static void buffer_of(scene *s, size_t size)
     REQUIRE_EQ(c.peers, s->kind == SCENE_PEER);
     for (uint32_t turn = 1; turn <= 3; turn++) {
         write_cuda(s, buffer, size, turn);
-        LIB_OK(culv_buffer_upload(cuda, s->stream));
+        LIB_OK(culv_buffer_copy(cuda, CULV_COPY_UPLOAD, s->stream));
         scene_signal(s);
         memset(host.mapped, 0, size);
         vulkan_copies(s, buffer, &host, size, true);
         scene_wait(s);
-        LIB_OK(culv_buffer_download(cuda, s->stream));
+        LIB_OK(culv_buffer_copy(cuda, CULV_COPY_DOWNLOAD, s->stream));
         require_cuda(s, buffer, size, turn);
         raw_vk_idle(&s->w.vk);
         require_bytes(host.mapped, size, turn);
@@ -98,7 +98,7 @@ static void buffer_of(scene *s, size_t size)
         scene_signal(s);
         vulkan_copies(s, buffer, &host, size, false);
         scene_wait(s);
-        LIB_OK(culv_buffer_download(cuda, s->stream));
+        LIB_OK(culv_buffer_copy(cuda, CULV_COPY_DOWNLOAD, s->stream));
         require_cuda(s, buffer, size, turn + 100);
     }
     raw_vk_idle(&s->w.vk);
@@ -143,10 +143,14 @@ TEST(shared_costs_nothing)
     culv_soft_counts before = {.struct_size = sizeof before}, after = before;
     VkCommandBuffer commands = raw_vk_begin(&s.w.vk, 0);
     if (s.w.cu->SoftCounts != NULL) s.w.cu->SoftCounts(&before);
-    LIB_OK(culv_buffer_upload(culv_shared_buffer_cuda(buffer), s.stream));
-    LIB_OK(culv_buffer_download(culv_shared_buffer_cuda(buffer), s.stream));
-    LIB_OK(culv_vk_buffer_record_upload(buffer, commands));
-    LIB_OK(culv_vk_buffer_record_download(buffer, commands));
+    LIB_OK(culv_buffer_copy(culv_shared_buffer_cuda(buffer), CULV_COPY_UPLOAD, s.stream));
+    LIB_OK(culv_buffer_copy(culv_shared_buffer_cuda(buffer), CULV_COPY_DOWNLOAD, s.stream));
+    LIB_OK(culv_vk_buffer_record_copy(buffer, CULV_COPY_UPLOAD, commands));
+    LIB_OK(culv_vk_buffer_record_copy(buffer, CULV_COPY_DOWNLOAD, commands));
+    const culv_copy neither = (culv_copy)2;
+    LIB_INVALID(culv_buffer_copy(culv_shared_buffer_cuda(buffer), neither, s.stream), VALUE,
+                "culv_buffer_copy: copy is 2");
+    LIB_INVALID(culv_vk_buffer_record_copy(buffer, neither, commands), VALUE);
     if (s.w.cu->SoftCounts != NULL) s.w.cu->SoftCounts(&after);
     REQUIRE_EQ(before.calls, after.calls);
     raw_vk_submit(&s.w.vk, commands, NULL);
@@ -374,8 +378,8 @@ static void given_up_early(scene_kind kind)
     LIB_OK(scene_buffer(&s, BYTES, CULV_FALLBACK_ANY, &two));
     atomic_store(&gate, kind == SCENE_MAPPED); /* detaching waits for Vulkan's memory */
     LIB_CU_OK(&s.w, s.w.cu->LaunchHostFunc(s.stream, hold, NULL));
-    LIB_OK(culv_buffer_upload(culv_shared_buffer_cuda(one), s.stream));
-    LIB_OK(culv_buffer_download(culv_shared_buffer_cuda(two), s.stream));
+    LIB_OK(culv_buffer_copy(culv_shared_buffer_cuda(one), CULV_COPY_UPLOAD, s.stream));
+    LIB_OK(culv_buffer_copy(culv_shared_buffer_cuda(two), CULV_COPY_DOWNLOAD, s.stream));
     culv_shared_buffer_destroy(&one, &s.stream);
     culv_shared_buffer_destroy(&two, &s.stream);
     REQUIRE(one == NULL && two == NULL);

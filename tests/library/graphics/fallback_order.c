@@ -26,12 +26,12 @@ static void frames(scene_kind kind)
                                        frame - SLOTS + 1));
         LIB_CU_OK(&s.w, s.w.cu->MemsetD32Async(culv_buffer_pointer(cuda), 0x1000 + frame, 1024,
                                                s.stream));
-        LIB_OK(culv_buffer_upload(cuda, s.stream));
+        LIB_OK(culv_buffer_copy(cuda, CULV_COPY_UPLOAD, s.stream));
         scene_signal(&s);
         VkCommandBuffer commands = raw_vk_begin(&s.w.vk, 0);
         const VkBufferCopy copy = {.dstOffset = (VkDeviceSize)frame * 4096, .size = 4096};
         scene_buffer_barrier(&s, commands, slot, true);
-        LIB_OK(culv_vk_buffer_record_upload(slot, commands));
+        LIB_OK(culv_vk_buffer_record_copy(slot, CULV_COPY_UPLOAD, commands));
         vkCmdCopyBuffer(commands, culv_vk_buffer_handle(slot), host.buffer, 1, &copy);
         scene_buffer_barrier(&s, commands, slot, false);
         scene_submit(&s, commands);

@@ -152,9 +152,9 @@ static void after_waits_for_nothing(scene_kind kind)
     culv_shared_image *arrays = make_image(&s, VK_FORMAT_R8G8B8A8_UNORM);
     culv_shared_image *linear = make_image(&s, VK_FORMAT_D32_SFLOAT_S8_UINT);
     /* Before the gate: copies of memory that the driver has not pinned hold up the caller. */
-    LIB_OK(culv_buffer_upload(culv_shared_buffer_cuda(buffer), s.stream));
-    LIB_OK(culv_image_upload(culv_shared_image_cuda(arrays), s.stream));
-    LIB_OK(culv_image_download(culv_shared_image_cuda(linear), s.stream));
+    LIB_OK(culv_buffer_copy(culv_shared_buffer_cuda(buffer), CULV_COPY_UPLOAD, s.stream));
+    LIB_OK(culv_image_copy(culv_shared_image_cuda(arrays), CULV_COPY_UPLOAD, s.stream));
+    LIB_OK(culv_image_copy(culv_shared_image_cuda(linear), CULV_COPY_DOWNLOAD, s.stream));
     close_gate();
     hold_stream(&s, s.stream);
     hold_stream(&s, other);
@@ -240,8 +240,8 @@ static void last_one_waits(bool detached_first)
     LIB_OK(scene_buffer(&s, BYTES, CULV_FALLBACK_ANY, &buffer));
     LIB_OK(scene_semaphore(&s, CULV_FALLBACK_ANY, &semaphore));
     culv_shared_image *image = make_image(&s, VK_FORMAT_R8G8B8A8_UNORM);
-    LIB_OK(culv_buffer_download(culv_shared_buffer_cuda(buffer), s.stream));
-    LIB_OK(culv_image_upload(culv_shared_image_cuda(image), s.stream));
+    LIB_OK(culv_buffer_copy(culv_shared_buffer_cuda(buffer), CULV_COPY_DOWNLOAD, s.stream));
+    LIB_OK(culv_image_copy(culv_shared_image_cuda(image), CULV_COPY_UPLOAD, s.stream));
     close_gate();
     hold_stream(&s, s.stream);
     LIB_OK(culv_semaphore_signal(culv_shared_semaphore_cuda(semaphore), s.stream, 1));

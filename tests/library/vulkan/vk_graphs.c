@@ -298,7 +298,7 @@ TEST(images)
     raw_vk_buffer_create(vk, 4 * WIDTH * HEIGHT, RAW_VK_HOST, &copy);
     culv_shared_image *image = vk_kernels_image(&g->s, WIDTH, HEIGHT);
     const VkImageView view = vk_kernels_view(&g->s, culv_vk_image_handle(image));
-    LIB_OK(culv_vk_get_surface_handle(g->s.w.attachment, view, &surface));
+    LIB_OK(culv_vk_get_view_handle(g->s.w.attachment, view, VK_NULL_HANDLE, &surface));
     culv_kernel_call call = culv_kernel_call_init(vk_kernels_get(&g->s, "queue_paint"));
     const culv_kernel_call_arg args[] = {CULV_CALL_ARG(none), CULV_CALL_ARG(width),
                                          CULV_CALL_ARG(height)};

@@ -76,7 +76,7 @@ VK_KERNELS_CASE(attachments)
     LIB_OK(culv_vk_attach(s->w.device, &d, &plain));
     LIB_REFUSES(none, culv_vk_kernels_create(plain, s->kernels, &none), INVALID, EXTENSION_MISSING,
                 "was attached without culv_vk_device_desc.kernels");
-    LIB_INVALID(culv_vk_get_surface_handle(plain, (VkImageView)(uintptr_t)16, &handle),
+    LIB_INVALID(culv_vk_get_view_handle(plain, (VkImageView)(uintptr_t)16, VK_NULL_HANDLE, &handle),
                 EXTENSION_MISSING);
     REQUIRE_EQ(handle, 5);
     culv_vk_detach(&plain);
