@@ -402,9 +402,9 @@ CULV_EXPORT culv_result culv_ring_drain(culv_ring *ring, uint64_t timeout, culv_
  * Threads: any, also while other threads are in calls of the ring. */
 CULV_EXPORT culv_result culv_ring_stop(culv_ring *ring);
 
-/** Returns CUDA's half of a side's timeline, for graphs (culv_graph_add_signal(),
- * culv_graph_exec_set_wait()) with the values of culv_ring_acquire() and culv_ring_release(). NULL
- * if the timeline lacks a CUDA half, or for NULL.
+/** Returns CUDA's half of a side's timeline, for graphs (culv_graph_add_node(),
+ * culv_graph_exec_set_node()) with the values of culv_ring_acquire() and culv_ring_release().
+ * NULL if the timeline lacks a CUDA half, or for NULL.
  * Ownership: that of culv_ring_timeline::semaphore. Threads: any. */
 CULV_EXPORT culv_semaphore *culv_ring_semaphore(const culv_ring *ring, culv_ring_side side);
 

@@ -45,10 +45,10 @@ static void run_info(fuzz_reader *r)
     else if (fuzz_box_whole(info)) {
         check_info(info, format);
         /* There and back: a format of the same bits. */
-        culv_format back = culv_format_from_dxgi(info->dxgi_format);
+        culv_format back = culv_format_from(CULV_NATIVE_D3D, info->dxgi_format);
         FUZZ_REQUIRE((back != CULV_FORMAT_NONE) == (info->dxgi_format != 0), "%s: DXGI %u",
                      info->name, info->dxgi_format);
-        back = culv_format_from_gl(info->gl_internal_format);
+        back = culv_format_from(CULV_NATIVE_GL, info->gl_internal_format);
         FUZZ_REQUIRE((back != CULV_FORMAT_NONE) == (info->gl_internal_format != 0), "%s: GL %#x",
                      info->name, info->gl_internal_format);
         culv_format all[256];
@@ -113,12 +113,12 @@ static void run_from(fuzz_reader *r)
     }
     fuzz_chain_free(&chain);
     culv_format_info info = culv_format_info_init();
-    culv_format format = culv_format_from_dxgi(number);
+    culv_format format = culv_format_from(CULV_NATIVE_D3D, number);
     FUZZ_REQUIRE(format == CULV_FORMAT_NONE ||
                      (culv_format_get_info(format, &info) == CULV_OK && info.dxgi_format == number),
                  "DXGI %u is format %d", number, (int)format);
     number = fuzz_value32(r, 0x8000u + fuzz_u8(r));
-    format = culv_format_from_gl(number);
+    format = culv_format_from(CULV_NATIVE_GL, number);
     FUZZ_REQUIRE(format == CULV_FORMAT_NONE || (culv_format_get_info(format, &info) == CULV_OK &&
                                                 info.gl_internal_format == number),
                  "GL %#x is format %d", number, (int)format);

@@ -42,8 +42,8 @@ TEST(kinds)
     begin(g);
     VkSemaphore timeline = raw_vk_timeline(&g->s.w.vk, 0, true);
     culv_semaphore *semaphore = lib_import_timeline(&g->s.w, timeline);
-    LIB_OK(
-        culv_graph_add_signal(g->graph, NULL, 0, &(culv_semaphore_point){semaphore, 1}, 1, &node));
+    LIB_OK(culv_graph_add_node(g->graph, NULL, 0, CULV_GRAPH_SIGNAL,
+                               &(culv_semaphore_point){semaphore, 1}, 1, &node));
     refused(g, CULV_ERROR_UNSUPPORTED, CULV_REASON_GRAPH, "a signal of an external semaphore");
     CU_OK(cu->GraphDestroy(g->graph));
     g->graph = NULL;
