@@ -28,9 +28,9 @@
  * culv_cuda_unknown.
  *
  * Stream 0. In the functions of culv_device_cuda_api(), a stream of NULL is the legacy default
- * stream, and a copy without a stream goes to it. culv_device_cuda_api_per_thread() has functions
- * for which it is the calling thread's own default stream. CULV_CUDA() takes the latter if
- * CUDA_API_PER_THREAD_DEFAULT_STREAM is defined, as cuda.h does.
+ * stream, and a copy without a stream goes to it. With `per_thread` it is the calling thread's own
+ * default stream. CULV_CUDA() takes the latter if CUDA_API_PER_THREAD_DEFAULT_STREAM is defined, as
+ * cuda.h does.
  * Source: cuda.h, cuGetProcAddress; cudaTypedefs.h. */
 #ifndef CULV_CUDA_API_H_
 #define CULV_CUDA_API_H_
@@ -513,17 +513,14 @@ typedef struct culv_cuda_api {
 
 CULV_EXTERN_C_BEGIN
 
-/** Returns the driver's functions, with the legacy default stream as stream 0. The first call asks
- * the driver for each of them; later calls only return the table. NULL for NULL.
+/** Returns the driver's functions, with the legacy default stream as stream 0; with `per_thread`
+ * nonzero, the calling thread's own, as cuda.h has them for a program that defines
+ * CUDA_API_PER_THREAD_DEFAULT_STREAM. CULV_CUDA() chooses as the file does. The first call asks the
+ * driver for each of them; later calls only return the table. NULL for NULL.
  * Ownership: Culvert's, valid until the device and all objects made from it are gone.
- * Threads: any. */
-CULV_EXPORT const culv_cuda_api *culv_device_cuda_api(culv_device *device);
-
-/** Returns the same functions, with the calling thread's own default stream as stream 0. cuda.h
- * gives these to a program that defines CUDA_API_PER_THREAD_DEFAULT_STREAM. NULL for NULL.
- * Ownership: Culvert's, valid until the device and all objects made from it are gone. Threads: any.
+ * Threads: any.
  * Source: cuda.h, CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM. */
-CULV_EXPORT const culv_cuda_api *culv_device_cuda_api_per_thread(culv_device *device);
+CULV_EXPORT const culv_cuda_api *culv_device_cuda_api(culv_device *device, culv_bool per_thread);
 
 /** Tells why a member of culv_cuda_api is NULL. CULV_CUDA_CHECK() calls it. `name` is the
  * function's name in cuda.h, for instance "cuMemAlloc". `cuda_version` is your CUDA_VERSION: it
@@ -539,9 +536,9 @@ CULV_EXTERN_C_END
 /* The functions of the device's driver, with stream 0 as this file is compiled. */
 #undef CULV_CUDA /* culvert.h's */
 #if defined(CUDA_API_PER_THREAD_DEFAULT_STREAM)
-#    define CULV_CUDA(device) culv_device_cuda_api_per_thread(device)
+#    define CULV_CUDA(device) culv_device_cuda_api(device, 1)
 #else
-#    define CULV_CUDA(device) culv_device_cuda_api(device)
+#    define CULV_CUDA(device) culv_device_cuda_api(device, 0)
 #endif
 
 /* CULV_OK when the driver has the function; the error says why it does not.

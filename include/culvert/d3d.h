@@ -159,15 +159,6 @@ CULV_EXPORT culv_result culv_d3d_memory_import_shared(culv_d3d_device *d3d,
                                                       const culv_d3d_memory_desc *desc,
                                                       culv_memory **out);
 
-/** Gets the size in bytes of a committed resource's memory
- * (ID3D12Device::GetResourceAllocationInfo, SizeInBytes), which CUDA needs for imports by a handle
- * or a name. A buffer's Width is less.
- * Errors: INVALID (NULL_ARGUMENT; VALUE: the attachment is Direct3D 11's), UNSUPPORTED (NOT_BUILT).
- * Threads: any. */
-CULV_EXPORT culv_result culv_d3d12_get_allocation_size(const culv_d3d_device *d3d,
-                                                       struct ID3D12Resource *resource,
-                                                       uint64_t *out);
-
 /** Your texture in imported memory. Culvert reads the other properties from the resource. */
 typedef struct culv_d3d_image_desc {
     size_t struct_size;        /**< Set by culv_d3d_image_desc_init(). */
@@ -330,9 +321,6 @@ CULV_EXPORT culv_result culv_d3d_shadow_create(culv_d3d_device *d3d,
  * Source: ID3D12GraphicsCommandList::CopyResource, ID3D11DeviceContext::CopySubresourceRegion. */
 CULV_EXPORT culv_result culv_d3d_shadow_record(culv_d3d_shadow *shadow, struct IUnknown *commands,
                                                uint32_t state, culv_bool from_twin);
-
-/** Returns the number of recorded copies. 0 for NULL. Threads: any. */
-CULV_EXPORT uint64_t culv_d3d_shadow_copies(const culv_d3d_shadow *shadow);
 
 /** Returns the shared texture. NULL for NULL.
  * Ownership: the shadow's, which destroys it; culv_shared_image_destroy() refuses it (OWNED).

@@ -10,10 +10,9 @@
  *   HOST   Only the graphics API uses the resource. Pinned host memory lies in between, with one
  *          copy on either side of it.
  *
- * Write the program once for all three: call culv_buffer_upload() or culv_image_upload() after
- * CUDA's last write, and culv_buffer_download() or culv_image_download() before CUDA's first read,
- * and record the copies of culvert/vulkan_fallback.h into its command buffers. If memory is shared
- * (SHARED, DIRECT), all of these calls do nothing. */
+ * Write the program once for all three: call culv_buffer_copy() or culv_image_copy() after CUDA's
+ * last write and before CUDA's first read, and record the copies of culvert/vulkan_fallback.h into
+ * its command buffers. If memory is shared (SHARED, DIRECT), all of these calls do nothing. */
 #ifndef CULV_FALLBACK_H_
 #define CULV_FALLBACK_H_
 
@@ -61,23 +60,26 @@ CULV_EXPORT culv_sharing culv_image_sharing(const culv_image *image);
  * Threads: any. */
 CULV_EXPORT culv_sharing culv_semaphore_sharing(const culv_semaphore *semaphore);
 
-/** Sends the buffer's contents from CUDA to the graphics API: a copy of the whole buffer, in the
- * stream. Call it after CUDA's last write and before the signal that the graphics API waits for.
- * SHARED: does nothing. HOST: culv_vk_buffer_record_upload() records the graphics API's half of the
- * copy.
- * Errors: INVALID (STREAM_DEVICE ...), DRIVER, ASYNC. Threads: any, one at a time for a buffer. */
-CULV_EXPORT culv_result culv_buffer_upload(culv_buffer *buffer, CUstream stream);
+/** The direction of a fallback's copy. */
+typedef enum culv_copy {
+    /** From CUDA to the graphics API. CUDA's half comes after CUDA's last write and before the
+     * signal that the graphics API waits for; the graphics API's half after that wait. */
+    CULV_COPY_UPLOAD = 0,
+    /** From the graphics API to CUDA. The graphics API's half comes after its last use and before
+     * the signal that CUDA waits for; CUDA's half after that wait and before CUDA's first read. */
+    CULV_COPY_DOWNLOAD = 1,
+    CULV_COPY_FORCE32 = 0x7fffffff
+} culv_copy;
 
-/** Fetches what the graphics API wrote into the buffer: a copy of the whole buffer, in the stream.
- * Call it after the wait for the graphics API's signal and before CUDA's first read. SHARED: does
- * nothing. HOST: culv_vk_buffer_record_download() records the graphics API's half, which comes
- * first.
- * Errors: INVALID (STREAM_DEVICE ...), DRIVER, ASYNC. Threads: any, one at a time for a buffer. */
-CULV_EXPORT culv_result culv_buffer_download(culv_buffer *buffer, CUstream stream);
+/** Does CUDA's half of a copy of the whole buffer, in the stream. SHARED: does nothing. HOST:
+ * culv_vk_buffer_record_copy() or culv_gl_buffer_copy() does the graphics API's half.
+ * Errors: INVALID (NULL_ARGUMENT; VALUE: no such direction; STREAM_DEVICE ...), DRIVER, ASYNC.
+ * Threads: any, one at a time for a buffer. */
+CULV_EXPORT culv_result culv_buffer_copy(culv_buffer *buffer, culv_copy copy, CUstream stream);
 
-/** Does what culv_buffer_upload() does for an image: all levels, layers and planes.
- * Errors: INVALID (STREAM_DEVICE ...), DRIVER, ASYNC. Threads: any, one at a time for an image. */
-CULV_EXPORT culv_result culv_image_upload(culv_image *image, CUstream stream);
+/** Does what culv_buffer_copy() does for an image: all levels, layers and planes.
+ * Errors: as culv_buffer_copy(). Threads: any, one at a time for an image. */
+CULV_EXPORT culv_result culv_image_copy(culv_image *image, culv_copy copy, CUstream stream);
 
 /** Texels in linear memory, for one level or one plane of an image. */
 typedef struct culv_image_field {
@@ -96,7 +98,7 @@ CULV_INIT(culv_image_field)
  * the graphics API reads it, whatever the sharing is: into the shared array, into the image on the
  * other GPU (PEER), or into the host memory that the copies of culvert/vulkan_fallback.h take it
  * from (HOST). With PEER and HOST the device's own arrays keep what they have, so do not call
- * culv_image_upload() for the same frame.
+ * culv_image_copy() for the same frame.
  *
  * CUDA's copies into arrays are faster than vkCmdCopyBufferToImage in Vulkan's queue, and the
  * kernel of culv_image_prepare_write() is faster than both.
@@ -120,10 +122,6 @@ CULV_EXPORT culv_result culv_image_write(culv_image *image, const culv_image_fie
  * Errors: INVALID (NULL_ARGUMENT, NOT_MAPPED), DRIVER, ASYNC, OUT_OF_MEMORY. Threads: any.
  * Source: PTX ISA, sust; cuda.h, cuModuleLoadData. */
 CULV_EXPORT culv_result culv_image_prepare_write(culv_image *image);
-
-/** Does what culv_buffer_download() does for an image: all levels, layers and planes.
- * Errors: INVALID (STREAM_DEVICE ...), DRIVER, ASYNC. Threads: any, one at a time for an image. */
-CULV_EXPORT culv_result culv_image_download(culv_image *image, CUstream stream);
 
 /** Fills *out with the place of an image's texels in device memory, for a format that no CUDA array
  * has (R32G32B32_SFLOAT, D24_UNORM_S8_UINT ...). Only HOST has such images. Their rows have no

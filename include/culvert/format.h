@@ -152,22 +152,17 @@ CULV_EXPORT culv_result culv_format_get_plane(culv_format format, uint32_t plane
 CULV_EXPORT culv_result culv_format_from_cuda(uint32_t cuda_array_format, uint32_t channels,
                                               culv_format *out, uint32_t capacity, uint32_t *count);
 
-/** Returns the format that a DXGI_FORMAT is, mapped or not. Returns CULV_FORMAT_NONE for those that
- * Vulkan lacks: typeless formats (ask for the view's format), formats of one aspect of two
- * (R24_UNORM_X8_TYPELESS ...), R1, A8, B8G8R8X8, XR_BIAS, R8G8_B8G8, G8R8_G8B8, and all video
- * formats except NV12, P010, P016, P208, YUY2, Y210 and Y216.
+/** Returns the format that a number of another API is, mapped or not. `api` is CULV_NATIVE_D3D for
+ * a DXGI_FORMAT, or CULV_NATIVE_GL for a sized internal format. Returns CULV_FORMAT_NONE for other
+ * APIs and for formats that Vulkan lacks. DXGI: typeless formats (ask for the view's format),
+ * formats of one aspect of two (R24_UNORM_X8_TYPELESS ...), R1, A8, B8G8R8X8, XR_BIAS, R8G8_B8G8,
+ * G8R8_G8B8, and all video formats except NV12, P010, P016, P208, YUY2, Y210 and Y216. OpenGL:
+ * unsized formats, alpha, luminance and intensity, R3_G3_B2, RGB4, RGB5, RGB10, RGB12, RGBA2,
+ * RGBA12, DEPTH_COMPONENT32, STENCIL_INDEX1, 4 and 16; and RGBA4, which NVIDIA's driver keeps as 8
+ * bits a channel and Mesa as A4R4G4B4. RGB5_A1 is A1R5G5B5.
  * Threads: any.
- * Source: dxgiformat.h. */
-CULV_EXPORT culv_format culv_format_from_dxgi(uint32_t dxgi_format);
-
-/** Returns the format that a sized internal format of OpenGL is, mapped or not. Returns
- * CULV_FORMAT_NONE for unsized formats and for those that Vulkan lacks: alpha, luminance and
- * intensity, R3_G3_B2, RGB4, RGB5, RGB10, RGB12, RGBA2, RGBA12, DEPTH_COMPONENT32, STENCIL_INDEX1,
- * 4 and 16; and for RGBA4, which NVIDIA's driver keeps as 8 bits a channel and Mesa as A4R4G4B4.
- * RGB5_A1 is A1R5G5B5.
- * Threads: any.
- * Source: OpenGL 4.6, "Sized Internal Formats". */
-CULV_EXPORT culv_format culv_format_from_gl(uint32_t internal_format);
+ * Source: dxgiformat.h; OpenGL 4.6, "Sized Internal Formats". */
+CULV_EXPORT culv_format culv_format_from(culv_native_api api, uint32_t number);
 
 /** Tells whether this device's driver has the CUDA array format that a format is mapped as. Returns
  * CULV_OK, or UNSUPPORTED with the reason. Culvert knows which formats every driver has. For the

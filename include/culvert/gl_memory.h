@@ -41,7 +41,7 @@ typedef struct culv_gl_image_create_desc {
     /** GL_TEXTURE_1D, _2D, _3D, _1D_ARRAY, _2D_ARRAY, _CUBE_MAP or _CUBE_MAP_ARRAY. Default:
      * GL_TEXTURE_2D. Others cannot be shared; the error names a replacement. */
     uint32_t target;
-    /** Required: a sized internal format, as GL_RGBA8 (culv_format_from_gl() has the list). */
+    /** Required: a sized internal format, as GL_RGBA8 (culv_format_from() has the list). */
     uint32_t internal_format;
     uint32_t width;        /**< Required: texels. */
     uint32_t height;       /**< Texels. Default: 1. */
@@ -76,16 +76,13 @@ CULV_EXPORT culv_result culv_gl_buffer_create(culv_gl *gl, const culv_gl_buffer_
  * Ownership: Culvert's. Threads: any. */
 CULV_EXPORT uint32_t culv_gl_buffer_name(const culv_shared_buffer *buffer);
 
-/** Copies what culv_buffer_upload() sent into the GL buffer (HOST path, culvert/fallback.h). On all
- * other paths it does nothing. First call culv_gl_semaphore_wait() for CUDA's upload. The call
- * waits until the context has finished its commands (glFinish).
- * Errors: INVALID (NULL_ARGUMENT, CONTEXT), DRIVER. Threads: the context's. */
-CULV_EXPORT culv_result culv_gl_buffer_upload(culv_shared_buffer *buffer);
-
-/** Copies the GL buffer to the place that culv_buffer_download() reads from (HOST path), after
- * OpenGL's earlier work is done, for which it waits. On all other paths it does nothing.
- * Errors: INVALID (NULL_ARGUMENT, CONTEXT), DRIVER. Threads: the context's. */
-CULV_EXPORT culv_result culv_gl_buffer_download(culv_shared_buffer *buffer);
+/** Does OpenGL's half of a copy on the HOST path (culvert/fallback.h). On others it does nothing.
+ * For an upload first call culv_gl_semaphore_wait() for CUDA's half; the call waits until the
+ * context has finished its commands (glFinish). A download waits until OpenGL's earlier work is
+ * done.
+ * Errors: INVALID (NULL_ARGUMENT, CONTEXT; VALUE: no such direction), DRIVER.
+ * Threads: the context's. */
+CULV_EXPORT culv_result culv_gl_buffer_copy(culv_shared_buffer *buffer, culv_copy copy);
 
 /** Makes a GL texture with exportable memory, imports the memory into CUDA and maps it: all or
  * nothing. If sharing is impossible and `fallback` is set, CUDA has separate arrays (or linear
@@ -105,16 +102,9 @@ CULV_EXPORT culv_result culv_gl_image_create(culv_gl *gl, const culv_gl_image_cr
  * Ownership: Culvert's. Threads: any. */
 CULV_EXPORT uint32_t culv_gl_image_name(const culv_shared_image *image);
 
-/** Returns the texture's target, a GLenum. 0 for NULL. Threads: any. */
-CULV_EXPORT uint32_t culv_gl_image_target(const culv_shared_image *image);
-
-/** Does what culv_gl_buffer_upload() does, for all levels and layers of a texture.
- * Errors: INVALID (NULL_ARGUMENT, CONTEXT), DRIVER. Threads: the context's. */
-CULV_EXPORT culv_result culv_gl_image_upload(culv_shared_image *image);
-
-/** Does what culv_gl_buffer_download() does, for all levels and layers of a texture.
- * Errors: INVALID (NULL_ARGUMENT, CONTEXT), DRIVER. Threads: the context's. */
-CULV_EXPORT culv_result culv_gl_image_download(culv_shared_image *image);
+/** Does what culv_gl_buffer_copy() does, for all levels and layers of a texture.
+ * Errors: as culv_gl_buffer_copy(). Threads: the context's. */
+CULV_EXPORT culv_result culv_gl_image_copy(culv_shared_image *image, culv_copy copy);
 
 /** Memory behind a handle that OpenGL is to use. */
 typedef struct culv_gl_memory_desc {
@@ -178,23 +168,11 @@ CULV_EXPORT culv_result culv_gl_memory_bind_texture(culv_gl_memory *memory, uint
                                                     const culv_gl_image_create_desc *desc,
                                                     culv_bool linear, uint64_t offset);
 
-/** Returns the name of the GL memory object. 0 for NULL.
- * Ownership: Culvert's. Threads: any. */
-CULV_EXPORT uint32_t culv_gl_memory_name(const culv_gl_memory *memory);
-
 /** Deletes the GL memory object. Delete the buffers and textures in it first: old versions of Mesa
  * crash otherwise.
  * Errors: INVALID (CONTEXT: nothing is done).
  * Threads: the context's, ordered with other calls on this object. */
 CULV_EXPORT culv_result culv_gl_memory_destroy(culv_gl_memory **memory);
-
-/** Tests with data whether the driver honours offsets into memory objects
- * (culv_gl_memory_bind_buffer()). The first call of an attachment makes two small buffers; the
- * answer is kept.
- * Errors: INVALID (NULL_ARGUMENT, CONTEXT), UNSUPPORTED (EXTENSION_MISSING, NOT_EXPORTABLE),
- * DRIVER, OUT_OF_MEMORY.
- * Threads: the context's. */
-CULV_EXPORT culv_result culv_gl_get_offsets_honored(culv_gl *gl, culv_bool *out);
 
 CULV_EXTERN_C_END
 

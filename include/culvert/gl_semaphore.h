@@ -103,11 +103,6 @@ CULV_EXPORT culv_result culv_gl_semaphore_signal(culv_shared_semaphore *semaphor
 CULV_EXPORT culv_result culv_gl_semaphore_wait(culv_shared_semaphore *semaphore, uint64_t value,
                                                uint64_t timeout, const culv_gl_uses *uses);
 
-/** Returns the name of the GL semaphore, for your own calls. 0 for NULL, and if OpenGL has no such
- * semaphores.
- * Ownership: Culvert's. Threads: any. */
-CULV_EXPORT uint32_t culv_gl_semaphore_name(const culv_shared_semaphore *semaphore);
-
 /** Tells whether OpenGL's signals and waits happen on the CPU inside Culvert's calls. 0 for NULL.
  * Threads: any. */
 CULV_EXPORT culv_bool culv_gl_semaphore_waits_on_host(const culv_shared_semaphore *semaphore);

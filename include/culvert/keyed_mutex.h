@@ -63,11 +63,6 @@ CULV_EXPORT culv_result culv_keyed_mutex_acquire(culv_keyed_mutex *mutex, CUstre
 CULV_EXPORT culv_result culv_keyed_mutex_release(culv_keyed_mutex *mutex, CUstream stream,
                                                  uint64_t key);
 
-/** Tells whether CUDA holds the mutex: it was acquired, and no release was submitted since. 0 for
- * NULL.
- * Threads: any. */
-CULV_EXPORT culv_bool culv_keyed_mutex_is_held(const culv_keyed_mutex *mutex);
-
 /** Destroys CUDA's import. It does not release the mutex: release it first, or the other side waits
  * in vain. last_use is as in culv_semaphore_destroy(): for NULL CUDA's work should be done, and a
  * stream DEFERS the release.

@@ -171,10 +171,6 @@ CULV_EXPORT void culv_last_error(culv_error *out);
  * Threads: any; each thread has its own last error. */
 CULV_EXPORT const char *culv_last_error_message(void);
 
-/** Returns the reason of the calling thread's last error. NONE when there was none.
- * Threads: any; each thread has its own last error. */
-CULV_EXPORT culv_reason culv_last_error_reason(void);
-
 /** Makes *error the calling thread's last error. It is for layers on top of Culvert, such as
  * culvert/cudart.h, whose callers want to report all errors in one way. Culvert does not log the
  * error.
@@ -192,11 +188,6 @@ CULV_EXPORT const char *culv_result_name(culv_result result);
  * Errors: none; "unknown" for other values.
  * Ownership: a static string, never NULL. Threads: any. */
 CULV_EXPORT const char *culv_reason_name(culv_reason reason);
-
-/** Returns what a reason means, in one sentence without values.
- * Errors: none; "unknown" for other values.
- * Ownership: a static string, never NULL. Threads: any. */
-CULV_EXPORT const char *culv_reason_text(culv_reason reason);
 
 CULV_EXTERN_C_END
 

@@ -281,7 +281,7 @@ CULV_EXPORT culv_shared_image *culv_ring_shared_image(const culv_ring *ring, uin
  * frame; RING_SIDE: another thread is in a call of this side), TIMEOUT (RING_FULL, RING_EMPTY,
  * RING_LATE: the message names the timeline, the value, the side that signaled last and the side
  * that is late), ASYNC (RING_STOPPED, DEVICE_LOST, TIMELINE_CHANGED). On OpenGL's side also those
- * of culv_gl_semaphore_wait() and culv_gl_buffer_upload().
+ * of culv_gl_semaphore_wait() and culv_gl_buffer_copy().
  * Ownership: the slot is yours until culv_ring_release() or culv_ring_cancel().
  * Threads: one at a time for each side; on OpenGL's side the context's. */
 CULV_EXPORT culv_result culv_ring_acquire(culv_ring *ring, culv_ring_side side, uint64_t timeout,
@@ -298,7 +298,7 @@ CULV_EXPORT culv_result culv_ring_acquire(culv_ring *ring, culv_ring_side side, 
  * producer's data are read back first, which waits for OpenGL.
  * Errors: INVALID (NULL_ARGUMENT; RING_ORDER: this side did not acquire that frame, or the API
  * keeps frames of its burst (culv_vk_ring_submit()); RING_SIDE), ASYNC (RING_STOPPED). On OpenGL's
- * side also those of culv_gl_semaphore_signal() and culv_gl_buffer_download().
+ * side also those of culv_gl_semaphore_signal() and culv_gl_buffer_copy().
  * Ownership: the slot belongs to the other side. Threads: as culv_ring_acquire(). */
 CULV_EXPORT culv_result culv_ring_release(culv_ring *ring, culv_ring_side side,
                                           culv_ring_frame *frame);
@@ -345,8 +345,7 @@ CULV_EXPORT culv_result culv_ring_flush(culv_ring *ring, culv_ring_side side,
  *             it unmaps them. Their thread needs a context of the attachment, and so does
  *             culv_ring_drain()'s. They have culv_registration_map()'s errors too.
  *   STAGED    a consumer's acquire brings the data to CUDA's memory, and a producer's release
- *             brings them to the host. They have the errors of culv_buffer_download() and
- *             culv_buffer_upload() too.
+ *             brings them to the host. They have the errors of culv_buffer_copy() too.
  *
  * Errors: as culv_ring_acquire() and culv_semaphore_wait(); INVALID (NULL_ARGUMENT: the timelines
  * lack a CUDA half; RING_SIDE: the side is the one of the ring's API).
@@ -403,9 +402,9 @@ CULV_EXPORT culv_result culv_ring_drain(culv_ring *ring, uint64_t timeout, culv_
  * Threads: any, also while other threads are in calls of the ring. */
 CULV_EXPORT culv_result culv_ring_stop(culv_ring *ring);
 
-/** Returns CUDA's half of a side's timeline, for graphs (culv_graph_add_signal(),
- * culv_graph_exec_set_wait()) with the values of culv_ring_acquire() and culv_ring_release(). NULL
- * if the timeline lacks a CUDA half, or for NULL.
+/** Returns CUDA's half of a side's timeline, for graphs (culv_graph_add_node(),
+ * culv_graph_exec_set_node()) with the values of culv_ring_acquire() and culv_ring_release().
+ * NULL if the timeline lacks a CUDA half, or for NULL.
  * Ownership: that of culv_ring_timeline::semaphore. Threads: any. */
 CULV_EXPORT culv_semaphore *culv_ring_semaphore(const culv_ring *ring, culv_ring_side side);
 

@@ -65,9 +65,6 @@ CULV_INIT(culv_semaphore_desc)
 CULV_EXPORT culv_result culv_semaphore_import(culv_device *device, const culv_semaphore_desc *desc,
                                               culv_semaphore **out);
 
-/** Returns the semaphore's type. CULV_SEMAPHORE_NONE for NULL. Threads: any. */
-CULV_EXPORT culv_semaphore_type culv_semaphore_get_type(const culv_semaphore *semaphore);
-
 /** Destroys the semaphore.
  *
  * If last_use is NULL, its signals and waits should be done. The driver WAITS for all CUDA work of

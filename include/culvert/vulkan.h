@@ -3,8 +3,7 @@
  * volk.h), include it first.
  *
  * In your own Vulkan program, do this:
- *   1. Call vkCreateInstance with culv_vk_instance_extensions()
- *      and culv_vk_instance_layers().                                       vulkan_device.h
+ *   1. Call vkCreateInstance with culv_vk_instance_layers().               vulkan_device.h
  *      culv_vk_merge_instance_layers() adds them to your own.               vulkan_setup.h
  *   2. Simple: culv_vk_choose_physical_device() picks a device that CUDA can
  *      reach, and opens it. Your own choice: culv_vk_rank_physical_devices(),

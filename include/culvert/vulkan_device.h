@@ -99,13 +99,6 @@ typedef struct culv_vk_candidate {
 
 CULV_INIT(culv_vk_candidate)
 
-/** Lists the instance extensions that Culvert needs for an instance of this apiVersion. Writes up
- * to `capacity` names and returns the number of names. (Vulkan 1.1 has these extensions in core, so
- * the list is empty today.)
- * Ownership: static strings. Threads: any. */
-CULV_EXPORT uint32_t culv_vk_instance_extensions(uint32_t api_version, uint32_t capacity,
-                                                 const char **out_names);
-
 /** Lists the instance layers that Culvert needs. Put them AFTER validation layers. The list has the
  * software twin's layer when the twin is allowed (culvert/soft.h) and the Vulkan loader finds the
  * layer; otherwise it is empty. The layer changes nothing for devices that are not the twin's.

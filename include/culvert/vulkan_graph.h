@@ -9,7 +9,8 @@
  *   cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
  *   solve(stream);                                     your solver, unchanged
  *   cuStreamEndCapture(stream, &graph);
- *   const culv_vk_graph_memory memory[] = {culv_vk_space_graph_memory(space)};
+ *   const culv_vk_graph_memory memory[] = {
+ *       {info.address, info.size, info.address, info.buffer, 0, 0}};   a culv_vk_space's
  *   culv_vk_kernels *kernels[] = {queue_kernels};      of culv_vk_kernels_create()
  *   culv_vk_graph_desc desc = culv_vk_graph_desc_init();
  *   desc.kernels = kernels;
@@ -47,16 +48,13 @@ typedef struct culv_vk_graph_memory {
     VkBufferUsageFlags usage; /**< Usage of `buffer`. 0: not known, and not checked. */
 } culv_vk_graph_memory;
 
-/** Returns the memory of a whole space. All zero for NULL. Threads: any. */
-CULV_EXPORT culv_vk_graph_memory culv_vk_space_graph_memory(const culv_vk_space *space);
-
 /** Returns the memory of one of Culvert's buffers. If culv_vk_buffer_address() is 0, so is the
  * address, and culv_vk_record_graph() refuses it. All zero for NULL.
  * Threads: any. */
 CULV_EXPORT culv_vk_graph_memory culv_vk_buffer_graph_memory(const culv_shared_buffer *buffer);
 
 /** Another value for an argument of the graph's kernels: a handle of an image view
- * (culv_vk_get_surface_handle()), or a value that changes from frame to frame. */
+ * (culv_vk_get_view_handle()), or a value that changes from frame to frame. */
 typedef struct culv_vk_graph_param {
     CUgraphNode node;   /**< The launch with the argument. NULL: each launch of `kernel`. */
     const char *kernel; /**< Name of the kernel, if `node` is NULL. */

@@ -139,25 +139,18 @@ CULV_EXPORT culv_result culv_vk_get_buffer_address(const culv_vk_device *vk, VkB
 CULV_EXPORT culv_result culv_vk_vector_view_get_address(const culv_vector_view *view,
                                                         VkDeviceAddress *out);
 
-/** Gets the surface object of an image view, which a kernel in a command buffer takes as a
- * cudaSurfaceObject_t. The image must have the usage STORAGE and the layout GENERAL. Kernels on
- * CUDA's streams need another object: culv_image_get_surface().
+/** Gets the surface or texture object of an image view, which a kernel in a command buffer takes as
+ * a cudaSurfaceObject_t or cudaTextureObject_t. If `sampler` is VK_NULL_HANDLE, it is a surface:
+ * the image must have the usage STORAGE and the layout GENERAL. Otherwise it is a texture: the
+ * image must have the usage SAMPLED, and the layout GENERAL or SHADER_READ_ONLY_OPTIMAL;
+ * coordinates are normalized, unless the sampler says unnormalizedCoordinates. Kernels on CUDA's
+ * streams need other objects: culv_image_get_surface(), culv_image_get_texture().
  * Errors: INVALID (NULL_ARGUMENT; EXTENSION_MISSING); UNSUPPORTED (EXTENSION_MISSING); DRIVER (the
  * driver gave no handle).
- * Ownership: the view's; the number is valid while the view exists. Threads: any.
- * Source: vulkan_core.h, vkGetImageViewHandleNVX. */
-CULV_EXPORT culv_result culv_vk_get_surface_handle(const culv_vk_device *vk, VkImageView view,
-                                                   uint64_t *out);
-
-/** Gets the texture object of an image view with a sampler, which a kernel in a command buffer
- * takes as a cudaTextureObject_t. The image must have the usage SAMPLED, and the layout GENERAL or
- * SHADER_READ_ONLY_OPTIMAL. Coordinates are normalized, unless the sampler says
- * unnormalizedCoordinates. Kernels on CUDA's streams need another object: culv_image_get_texture().
- * Errors: as culv_vk_get_surface_handle().
  * Ownership: the view's and the sampler's; the number is valid while both exist. Threads: any.
  * Source: vulkan_core.h, vkGetImageViewHandleNVX. */
-CULV_EXPORT culv_result culv_vk_get_texture_handle(const culv_vk_device *vk, VkImageView view,
-                                                   VkSampler sampler, uint64_t *out);
+CULV_EXPORT culv_result culv_vk_get_view_handle(const culv_vk_device *vk, VkImageView view,
+                                                VkSampler sampler, uint64_t *out);
 
 /* Barriers ------------------------------------------------------------------------------------- */
 
@@ -170,18 +163,6 @@ CULV_EXPORT culv_result culv_vk_get_texture_handle(const culv_vk_device *vk, VkI
  * Errors: INVALID (NULL_ARGUMENT).
  * Ownership: *out is yours. Threads: any. */
 CULV_EXPORT culv_result culv_vk_kernel_get_barrier2(VkMemoryBarrier2 *out);
-
-/** A barrier between kernels in the form of vkCmdPipelineBarrier. */
-typedef struct culv_vk_memory_barrier {
-    VkPipelineStageFlags src_stage;
-    VkPipelineStageFlags dst_stage;
-    VkMemoryBarrier barrier;
-} culv_vk_memory_barrier;
-
-/** Does what culv_vk_kernel_get_barrier2() does, in the form of Vulkan 1.0.
- * Errors: INVALID (NULL_ARGUMENT).
- * Ownership: *out is yours. Threads: any. */
-CULV_EXPORT culv_result culv_vk_kernel_get_barrier(culv_vk_memory_barrier *out);
 
 CULV_EXTERN_C_END
 

@@ -61,17 +61,10 @@ CULV_EXPORT culv_result culv_vk_find_queue_family(PFN_vkGetInstanceProcAddr get_
                                                   VkPhysicalDevice physical_device,
                                                   culv_vk_queue_use use, uint32_t *out);
 
-/** Merges your instance extensions with culv_vk_instance_extensions().
- * Errors: INVALID (NULL_ARGUMENT, also for a name that is NULL; VALUE: out_names is too small).
- * Ownership: the array is yours; no name changes hands. Threads: any. */
-CULV_EXPORT culv_result culv_vk_merge_instance_extensions(uint32_t api_version, uint32_t num_names,
-                                                          const char *const *names, uint32_t *count,
-                                                          const char **out_names);
-
 /** Merges your instance layers with culv_vk_instance_layers(), which come last because they must
  * follow validation layers. get_instance_proc_addr is the loader's.
- * Errors: as culv_vk_merge_instance_extensions().
- * Ownership: as there. Threads: any. */
+ * Errors: INVALID (NULL_ARGUMENT, also for a name that is NULL; VALUE: out_names is too small).
+ * Ownership: the array is yours; no name changes hands. Threads: any. */
 CULV_EXPORT culv_result
 culv_vk_merge_instance_layers(PFN_vkGetInstanceProcAddr get_instance_proc_addr, uint32_t num_names,
                               const char *const *names, uint32_t *count, const char **out_names);
@@ -83,7 +76,7 @@ culv_vk_merge_instance_layers(PFN_vkGetInstanceProcAddr get_instance_proc_addr, 
  * physical_device, api_version and kernels. The lower one of api_version and the device's version
  * counts. The call does not check whether the device has your own extensions. A program for devices
  * that cannot share (culvert/fallback.h) uses the lists themselves.
- * Errors: as culv_vk_merge_instance_extensions(); INVALID (STRUCT_SIZE; VULKAN_VERSION: the
+ * Errors: as culv_vk_merge_instance_layers(); INVALID (STRUCT_SIZE; VULKAN_VERSION: the
  * instance has Vulkan 1.0); UNSUPPORTED (EXTENSION_MISSING: the device lacks one that Culvert
  * needs; LAYER_MISSING: it is software Vulkan without the twin's layer; VULKAN_VERSION: a device of
  * Vulkan 1.0); DRIVER, OUT_OF_MEMORY.

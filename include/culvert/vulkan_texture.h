@@ -51,11 +51,6 @@ CULV_EXPORT culv_result culv_vk_texture_desc_from_sampler(const VkSamplerCreateI
                                                           culv_texture_desc *out,
                                                           uint32_t *differences);
 
-/** Returns what one difference means, in one sentence.
- * Errors: none; "unknown" for other values.
- * Ownership: a static string, never NULL. Threads: any. */
-CULV_EXPORT const char *culv_vk_sampler_difference_text(culv_vk_sampler_difference difference);
-
 CULV_EXTERN_C_END
 
 #endif

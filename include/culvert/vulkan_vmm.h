@@ -83,17 +83,6 @@ CULV_EXPORT culv_result culv_vk_buffer_bind_vmm(culv_vk_device *vk, VkBuffer buf
                                                 culv_vmm_allocation *allocation,
                                                 VkDeviceSize offset, VkDeviceMemory *out);
 
-/** Returns the kind of memory that culv_vk_buffer_bind_vmm() gives this buffer at this offset,
- * whether it is bound yet or not. CULV_MEMORY_KIND_COMPRESSIBLE if the allocation is compressible;
- * CULV_MEMORY_KIND_FAST if the buffer needs all of the allocation; CULV_MEMORY_KIND_PLAIN if it
- * lies at an offset or needs less. A buffer that you made for sparse binding is always
- * CULV_MEMORY_KIND_PLAIN: do not ask for it. CULV_MEMORY_KIND_UNKNOWN if an argument is NULL.
- * Threads: any, ordered with the destruction of the buffer and the allocation.
- * Source: measured, docs/measured/memory-kinds.md. */
-CULV_EXPORT culv_memory_kind culv_vk_vmm_memory_kind(culv_vk_device *vk, VkBuffer buffer,
-                                                     culv_vmm_allocation *allocation,
-                                                     VkDeviceSize offset);
-
 /** Imports a VMM allocation into Vulkan and binds your image to it. The image has OPTIMAL tiling.
  * Culvert checks create_info against what CUDA could map.
  *
@@ -163,13 +152,6 @@ CULV_EXPORT culv_result culv_vk_vector_view_create(culv_vk_device *vk, culv_vect
 CULV_EXPORT culv_result culv_vk_vector_view_get_buffers(const culv_vector_view *view,
                                                         culv_vk_vector_view_buffer *parts,
                                                         size_t capacity, size_t *count);
-
-/** Returns the kind of memory that all of the view's buffers lie in: CULV_MEMORY_KIND_FAST, or
- * CULV_MEMORY_KIND_COMPRESSIBLE if the vector's memory is compressible. CULV_MEMORY_KIND_PLAIN for
- * one sparse buffer, and if Vulkan wants more for a chunk's buffer than the chunk has.
- * CULV_MEMORY_KIND_UNKNOWN for NULL, another API's view, and a view that has no buffer yet.
- * Threads: one at a time. */
-CULV_EXPORT culv_memory_kind culv_vk_vector_view_memory_kind(const culv_vector_view *view);
 
 CULV_EXTERN_C_END
 

@@ -19,7 +19,7 @@ static culv_mpi *new_side(culv_device *device, const culv_mpi_desc *desc, int ra
     m->size = size;
     m->renderer = desc->renderer;
     m->device = device;
-    m->cu = culv_device_cuda_api(device);
+    m->cu = culv_device_cuda_api(device, 0);
     m->context = culv_device_context(device);
     m->desc = *desc;
     snprintf(m->label, sizeof m->label, "%s", desc->label ? desc->label : "culvert-mpi");

@@ -86,8 +86,6 @@ static bool create_instance(vulkan_setup *v, const vulkan_wishes *wishes)
     /* What Culvert needs comes after validation. */
     num_layers +=
         culv_vk_instance_layers(vkGetInstanceProcAddr, MAX_NAMES - num_layers, layers + num_layers);
-    num_extensions += culv_vk_instance_extensions(API_VERSION, MAX_NAMES - num_extensions,
-                                                  extensions + num_extensions);
 
     const VkValidationFeatureEnableEXT enabled[] = {
         VK_VALIDATION_FEATURE_ENABLE_SYNCHRONIZATION_VALIDATION_EXT};

@@ -46,8 +46,9 @@ static bool make_buffer(exchange *e, queued *q, uint32_t i)
     both->cells_address = culv_vk_buffer_address(q->cells[i]);
     both->memory = culv_vk_buffer_graph_memory(q->cells[i]);
     both->tint = q->tint[i].image;
-    return culv_ok(culv_vk_get_surface_handle(e->attached, q->tint[i].view, &both->tint_handle),
-                   "culv_vk_get_surface_handle");
+    return culv_ok(
+        culv_vk_get_view_handle(e->attached, q->tint[i].view, VK_NULL_HANDLE, &both->tint_handle),
+        "culv_vk_get_view_handle");
 }
 
 static bool create(exchange *e)

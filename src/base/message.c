@@ -58,7 +58,7 @@ const char *culv_reason_name(culv_reason reason)
     return (unsigned)reason < CULV_REASON_COUNT_ ? reasons[reason].name : "unknown";
 }
 
-const char *culv_reason_text(culv_reason reason)
+const char *culvi_reason_text(culv_reason reason)
 {
     return (unsigned)reason < CULV_REASON_COUNT_ ? reasons[reason].text : "unknown";
 }
@@ -87,11 +87,6 @@ culv_result culv_last_error_set(const culv_error *error)
 const char *culv_last_error_message(void)
 {
     return culvi_thread_state()->error.message;
-}
-
-culv_reason culv_last_error_reason(void)
-{
-    return culvi_thread_state()->error.reason;
 }
 
 void culvi_label_set(char label[64], const char *text)
@@ -179,7 +174,7 @@ static culv_result record(const culvi_voice *voice, const char *object, culv_res
     if (voice != NULL && voice->label[0] != '\0') culvi_text_add(&text, "[%s] ", voice->label);
     if (object != NULL && object[0] != '\0') culvi_text_add(&text, "'%s': ", object);
     int n = vsnprintf(text.data + text.length, text.size - text.length, format, args);
-    if (n < 0) culvi_text_add(&text, "%s", culv_reason_text(reason));
+    if (n < 0) culvi_text_add(&text, "%s", culvi_reason_text(reason));
     culvi_text_make_plain(e->message);
     culv_log_level level = culvi_thread_state()->attempts > 0 ? CULV_LOG_INFO : CULV_LOG_ERROR;
     if (culvi_log_wants(voice, level)) voice->log.fn(voice->log.user, level, e->message);

@@ -24,6 +24,8 @@ typedef struct culvi_voice {
     char label[64];
 } culvi_voice;
 
+/* What a reason means, in one sentence without values. */
+const char *culvi_reason_text(culv_reason reason);
 void culvi_label_set(char label[64], const char *text);
 /* Sends a silent log to stderr when CULVERT_LOG asks for it. */
 void culvi_voice_init(culvi_voice *voice, const culv_log *log, const char *label);

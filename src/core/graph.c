@@ -7,19 +7,8 @@
 
 #include <inttypes.h>
 
-typedef enum direction { SIGNAL, WAIT } direction;
-
-typedef struct call_names {
-    const char *add, *set, *driver_add, *driver_set;
-} call_names;
-static const call_names names[] = {
-    [SIGNAL] = {"culv_graph_add_signal", "culv_graph_exec_set_signal",
-                "cuGraphAddExternalSemaphoresSignalNode",
-                "cuGraphExecExternalSemaphoresSignalNodeSetParams"},
-    [WAIT] = {"culv_graph_add_wait", "culv_graph_exec_set_wait",
-              "cuGraphAddExternalSemaphoresWaitNode",
-              "cuGraphExecExternalSemaphoresWaitNodeSetParams"},
-};
+#define ADD "culv_graph_add_node"
+#define SET "culv_graph_exec_set_node"
 
 /* What a node is told of its semaphores. The driver copies it. */
 typedef struct node_params {
@@ -31,7 +20,8 @@ typedef struct node_params {
 } node_params;
 
 /* What a stream takes and a graph does not. */
-static culv_result check_point(const culv_semaphore_point *point, direction way, const char *call)
+static culv_result check_point(const culv_semaphore_point *point, culv_graph_use use,
+                               const char *call)
 {
     const culv_semaphore *semaphore = point->semaphore;
     if (semaphore->type != CULV_SEMAPHORE_TIMELINE)
@@ -46,13 +36,17 @@ static culv_result check_point(const culv_semaphore_point *point, direction way,
             CULV_REASON_CAPTURE,
             "%s: the semaphore is not shared with CUDA but relayed (culvert/fallback.h), and a graph has no node for that",
             call);
-    return way == WAIT ? CULV_OK : culvi_semaphore_check_rise(semaphore, point->value);
+    return use == CULV_GRAPH_WAIT ? CULV_OK : culvi_semaphore_check_rise(semaphore, point->value);
 }
 
-static culv_result fill(const culv_semaphore_point *points, uint32_t count, direction way,
+static culv_result fill(const culv_semaphore_point *points, uint32_t count, culv_graph_use use,
                         const char *call, node_params *out)
 {
     bool relayed;
+    if (use != CULV_GRAPH_SIGNAL && use != CULV_GRAPH_WAIT)
+        return culvi_fail(NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+                          "%s: use is %d; it must be CULV_GRAPH_SIGNAL or CULV_GRAPH_WAIT", call,
+                          (int)use);
     culv_result result = culvi_semaphore_check_batch(points, count, call, &relayed);
     if (result != CULV_OK) return result;
     if (count == 0)
@@ -61,10 +55,10 @@ static culv_result fill(const culv_semaphore_point *points, uint32_t count, dire
                           CULV_SEMAPHORE_BATCH_MAX);
     memset(&out->values, 0, sizeof out->values);
     for (uint32_t i = 0; i < count; i++) {
-        result = check_point(&points[i], way, call);
+        result = check_point(&points[i], use, call);
         if (result != CULV_OK) return result;
         out->externals[i] = points[i].semaphore->external;
-        if (way == SIGNAL)
+        if (use == CULV_GRAPH_SIGNAL)
             out->values.signals[i].params.fence.value = points[i].value;
         else
             out->values.waits[i].params.fence.value = points[i].value;
@@ -135,22 +129,23 @@ static culv_result check_body(const culv_device *device, const char *label, CUgr
         call);
 }
 
-static culv_result add(CUgraph graph, const CUgraphNode *dependencies, size_t num_dependencies,
-                       const culv_semaphore_point *points, uint32_t count, CUgraphNode *out,
-                       direction way)
+culv_result culv_graph_add_node(CUgraph graph, const CUgraphNode *dependencies,
+                                size_t num_dependencies, culv_graph_use use,
+                                const culv_semaphore_point *points, uint32_t count,
+                                CUgraphNode *out)
 {
     node_params params;
     culvi_scope scope;
     CUgraphNode node = NULL;
-    CULVI_REQUIRE_IN(NULL, names[way].add, graph);
-    CULVI_REQUIRE_IN(NULL, names[way].add, out);
-    if (num_dependencies != 0) CULVI_REQUIRE_IN(NULL, names[way].add, dependencies);
-    culv_result result = fill(points, count, way, names[way].add, &params);
+    CULVI_REQUIRE_IN(NULL, ADD, graph);
+    CULVI_REQUIRE_IN(NULL, ADD, out);
+    if (num_dependencies != 0) CULVI_REQUIRE_IN(NULL, ADD, dependencies);
+    culv_result result = fill(points, count, use, ADD, &params);
     if (result != CULV_OK) return result;
     culv_device *device = points[0].semaphore->device;
     result = culvi_enter(device, &scope, points[0].semaphore->label);
     if (result != CULV_OK) return result;
-    result = check_body(device, points[0].semaphore->label, graph, names[way].add);
+    result = check_body(device, points[0].semaphore->label, graph, ADD);
     if (result != CULV_OK) {
         culvi_leave(device, &scope);
         return result;
@@ -158,19 +153,22 @@ static culv_result add(CUgraph graph, const CUgraphNode *dependencies, size_t nu
     const CUDA_EXT_SEM_SIGNAL_NODE_PARAMS signals = {params.externals, params.values.signals,
                                                      count};
     const CUDA_EXT_SEM_WAIT_NODE_PARAMS waits = {params.externals, params.values.waits, count};
-    CUresult r = way == SIGNAL ? CULVI_CU(device, cuGraphAddExternalSemaphoresSignalNode,
-                                          (&node, graph, dependencies, num_dependencies, &signals))
-                               : CULVI_CU(device, cuGraphAddExternalSemaphoresWaitNode,
-                                          (&node, graph, dependencies, num_dependencies, &waits));
+    CUresult r = use == CULV_GRAPH_SIGNAL
+                     ? CULVI_CU(device, cuGraphAddExternalSemaphoresSignalNode,
+                                (&node, graph, dependencies, num_dependencies, &signals))
+                     : CULVI_CU(device, cuGraphAddExternalSemaphoresWaitNode,
+                                (&node, graph, dependencies, num_dependencies, &waits));
     if (r != CUDA_SUCCESS)
-        result = culvi_fail_cuda(device, points[0].semaphore->label, r, names[way].driver_add,
+        result = culvi_fail_cuda(device, points[0].semaphore->label, r,
+                                 use == CULV_GRAPH_SIGNAL ? "cuGraphAddExternalSemaphoresSignalNode"
+                                                          : "cuGraphAddExternalSemaphoresWaitNode",
                                  CULV_REASON_DRIVER_REFUSED,
                                  "the graph could not be given a node of %" PRIu32
                                  " semaphores after %zu nodes",
                                  count, num_dependencies);
     culvi_leave(device, &scope);
     if (result != CULV_OK) return result;
-    if (way == SIGNAL) promise(points, count);
+    if (use == CULV_GRAPH_SIGNAL) promise(points, count);
     *out = node;
     return CULV_OK;
 }
@@ -191,14 +189,14 @@ static culv_result fail_set(const culv_device *device, const char *label, CUresu
         count);
 }
 
-static culv_result set(CUgraphExec exec, CUgraphNode node, const culv_semaphore_point *points,
-                       uint32_t count, direction way)
+culv_result culv_graph_exec_set_node(CUgraphExec exec, CUgraphNode node, culv_graph_use use,
+                                     const culv_semaphore_point *points, uint32_t count)
 {
     node_params params;
     culvi_scope scope;
-    CULVI_REQUIRE_IN(NULL, names[way].set, exec);
-    CULVI_REQUIRE_IN(NULL, names[way].set, node);
-    culv_result result = fill(points, count, way, names[way].set, &params);
+    CULVI_REQUIRE_IN(NULL, SET, exec);
+    CULVI_REQUIRE_IN(NULL, SET, node);
+    culv_result result = fill(points, count, use, SET, &params);
     if (result != CULV_OK) return result;
     culv_device *device = points[0].semaphore->device;
     result = culvi_enter(device, &scope, points[0].semaphore->label);
@@ -206,41 +204,19 @@ static culv_result set(CUgraphExec exec, CUgraphNode node, const culv_semaphore_
     const CUDA_EXT_SEM_SIGNAL_NODE_PARAMS signals = {params.externals, params.values.signals,
                                                      count};
     const CUDA_EXT_SEM_WAIT_NODE_PARAMS waits = {params.externals, params.values.waits, count};
-    CUresult r = way == SIGNAL ? CULVI_CU(device, cuGraphExecExternalSemaphoresSignalNodeSetParams,
-                                          (exec, node, &signals))
-                               : CULVI_CU(device, cuGraphExecExternalSemaphoresWaitNodeSetParams,
-                                          (exec, node, &waits));
+    CUresult r = use == CULV_GRAPH_SIGNAL
+                     ? CULVI_CU(device, cuGraphExecExternalSemaphoresSignalNodeSetParams,
+                                (exec, node, &signals))
+                     : CULVI_CU(device, cuGraphExecExternalSemaphoresWaitNodeSetParams,
+                                (exec, node, &waits));
     if (r != CUDA_SUCCESS)
-        result = fail_set(device, points[0].semaphore->label, r, count, names[way].driver_set);
+        result =
+            fail_set(device, points[0].semaphore->label, r, count,
+                     use == CULV_GRAPH_SIGNAL ? "cuGraphExecExternalSemaphoresSignalNodeSetParams"
+                                              : "cuGraphExecExternalSemaphoresWaitNodeSetParams");
     culvi_leave(device, &scope);
-    if (result == CULV_OK && way == SIGNAL) promise(points, count);
+    if (result == CULV_OK && use == CULV_GRAPH_SIGNAL) promise(points, count);
     return result;
-}
-
-culv_result culv_graph_add_signal(CUgraph graph, const CUgraphNode *dependencies,
-                                  size_t num_dependencies, const culv_semaphore_point *points,
-                                  uint32_t count, CUgraphNode *out)
-{
-    return add(graph, dependencies, num_dependencies, points, count, out, SIGNAL);
-}
-
-culv_result culv_graph_add_wait(CUgraph graph, const CUgraphNode *dependencies,
-                                size_t num_dependencies, const culv_semaphore_point *points,
-                                uint32_t count, CUgraphNode *out)
-{
-    return add(graph, dependencies, num_dependencies, points, count, out, WAIT);
-}
-
-culv_result culv_graph_exec_set_signal(CUgraphExec exec, CUgraphNode node,
-                                       const culv_semaphore_point *points, uint32_t count)
-{
-    return set(exec, node, points, count, SIGNAL);
-}
-
-culv_result culv_graph_exec_set_wait(CUgraphExec exec, CUgraphNode node,
-                                     const culv_semaphore_point *points, uint32_t count)
-{
-    return set(exec, node, points, count, WAIT);
 }
 
 /* One that there is no room for is counted alone. */
@@ -273,12 +249,12 @@ culv_result culv_graph_get_semaphore_nodes(culv_device *device, CUgraph graph,
             goto free_nodes;
         }
         if (type == CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL)
-            put(nodes[i], signal_nodes, *num_signals, &found[SIGNAL]);
+            put(nodes[i], signal_nodes, *num_signals, &found[CULV_GRAPH_SIGNAL]);
         if (type == CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT)
-            put(nodes[i], wait_nodes, *num_waits, &found[WAIT]);
+            put(nodes[i], wait_nodes, *num_waits, &found[CULV_GRAPH_WAIT]);
     }
-    *num_signals = found[SIGNAL];
-    *num_waits = found[WAIT];
+    *num_signals = found[CULV_GRAPH_SIGNAL];
+    *num_waits = found[CULV_GRAPH_WAIT];
 
 free_nodes:
     culvi_free(nodes);

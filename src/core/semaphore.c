@@ -162,11 +162,6 @@ culv_result culv_semaphore_import(culv_device *device, const culv_semaphore_desc
                : result;
 }
 
-culv_semaphore_type culv_semaphore_get_type(const culv_semaphore *semaphore)
-{
-    return semaphore != NULL ? semaphore->type : CULV_SEMAPHORE_NONE;
-}
-
 static bool release_semaphore(culv_device *device, culvi_deferred *self, bool last_try)
 {
     culv_semaphore *semaphore = CULVI_CONTAINER(self, culv_semaphore, deferred);

@@ -238,42 +238,36 @@ static culv_result run(copy *c, const culv_buffer *buffer, const culv_image *ima
         c->push ? "push towards the graphics API" : "pull from the graphics API");
 }
 
-static culv_result copy_buffer(culv_buffer *buffer, CUstream stream, bool push, const char *call)
+culv_result culvi_check_copy(culv_copy way, const char *call)
 {
-    CULVI_REQUIRE_IN(NULL, call, buffer);
-    if (buffer->staging == NULL) return CULV_OK;
-    copy c = {
-        .device = buffer->memory->device, .label = buffer->label, .stream = stream, .push = push};
+    if (way == CULV_COPY_UPLOAD || way == CULV_COPY_DOWNLOAD) return CULV_OK;
+    return culvi_fail(NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+                      "%s: copy is %d; it must be CULV_COPY_UPLOAD or CULV_COPY_DOWNLOAD", call,
+                      (int)way);
+}
+
+culv_result culv_buffer_copy(culv_buffer *buffer, culv_copy way, CUstream stream)
+{
+    CULVI_REQUIRE(NULL, buffer);
+    culv_result result = culvi_check_copy(way, __func__);
+    if (result != CULV_OK || buffer->staging == NULL) return result;
+    copy c = {.device = buffer->memory->device,
+              .label = buffer->label,
+              .stream = stream,
+              .push = way == CULV_COPY_UPLOAD};
     return run(&c, buffer, NULL);
 }
 
-culv_result culv_buffer_upload(culv_buffer *buffer, CUstream stream)
+culv_result culv_image_copy(culv_image *image, culv_copy way, CUstream stream)
 {
-    return copy_buffer(buffer, stream, true, __func__);
-}
-
-culv_result culv_buffer_download(culv_buffer *buffer, CUstream stream)
-{
-    return copy_buffer(buffer, stream, false, __func__);
-}
-
-static culv_result copy_whole_image(culv_image *image, CUstream stream, bool push, const char *call)
-{
-    CULVI_REQUIRE_IN(NULL, call, image);
-    if (image->staging == NULL) return CULV_OK;
-    copy c = {
-        .device = image->memory->device, .label = image->label, .stream = stream, .push = push};
+    CULVI_REQUIRE(NULL, image);
+    culv_result result = culvi_check_copy(way, __func__);
+    if (result != CULV_OK || image->staging == NULL) return result;
+    copy c = {.device = image->memory->device,
+              .label = image->label,
+              .stream = stream,
+              .push = way == CULV_COPY_UPLOAD};
     return run(&c, NULL, image);
-}
-
-culv_result culv_image_upload(culv_image *image, CUstream stream)
-{
-    return copy_whole_image(image, stream, true, __func__);
-}
-
-culv_result culv_image_download(culv_image *image, CUstream stream)
-{
-    return copy_whole_image(image, stream, false, __func__);
 }
 
 /* A linear field ------------------------------------------------------------------------------- */

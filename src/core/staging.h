@@ -68,6 +68,8 @@ culvi_staging *culvi_staging_new(culv_device *device, culv_sharing path, const c
 uint32_t culvi_image_planes(const culv_image *image);
 /* One level or plane of an image, without its place in a block. */
 void culvi_part_describe(const culv_image *image, uint32_t level, uint32_t plane, culvi_part *out);
+/* Refuses what is no direction, for `call`. */
+culv_result culvi_check_copy(culv_copy copy, const char *call);
 /* Registers staging->host with CUDA. If CUDA does not take it, copies take a detour, and the log
  * says so. */
 culv_result culvi_staging_register(culv_device *device, culvi_staging *staging, const char *label);

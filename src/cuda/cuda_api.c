@@ -68,14 +68,9 @@ static const culv_cuda_api *get_table(culv_device *device, bool per_thread)
     return &table->api;
 }
 
-const culv_cuda_api *culv_device_cuda_api(culv_device *device)
+const culv_cuda_api *culv_device_cuda_api(culv_device *device, culv_bool per_thread)
 {
-    return device != NULL ? get_table(device, false) : NULL;
-}
-
-const culv_cuda_api *culv_device_cuda_api_per_thread(culv_device *device)
-{
-    return device != NULL ? get_table(device, true) : NULL;
+    return device != NULL ? get_table(device, per_thread != 0) : NULL;
 }
 
 /* Whether `name` is the entry's, also as cuda.h's macros make it: cuMemAlloc_v2,

@@ -350,16 +350,11 @@ culv_result culv_format_from_cuda(uint32_t cuda_array_format, uint32_t channels,
 }
 
 /* Returns the first of several formats with the same number: their memory is the same. */
-culv_format culv_format_from_dxgi(uint32_t dxgi_format)
+culv_format culv_format_from(culv_native_api api, uint32_t number)
 {
-    for (size_t i = 0; i < NUM_ROWS; i++)
-        if (dxgi_format != 0 && rows[i].dxgi == dxgi_format) return rows[i].format;
-    return CULV_FORMAT_NONE;
-}
-
-culv_format culv_format_from_gl(uint32_t internal_format)
-{
-    for (size_t i = 0; i < NUM_ROWS; i++)
-        if (internal_format != 0 && rows[i].gl == internal_format) return rows[i].format;
+    for (size_t i = 0; i < NUM_ROWS && number != 0; i++)
+        if ((api == CULV_NATIVE_D3D && rows[i].dxgi == number) ||
+            (api == CULV_NATIVE_GL && rows[i].gl == number))
+            return rows[i].format;
     return CULV_FORMAT_NONE;
 }

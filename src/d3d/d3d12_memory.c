@@ -24,18 +24,6 @@ culv_result culvi_d3d12_ask_memory(const culv_d3d_device *d3d, const culv_d3d_me
     return CULV_OK;
 }
 
-culv_result culv_d3d12_get_allocation_size(const culv_d3d_device *d3d, ID3D12Resource *resource,
-                                           uint64_t *out)
-{
-    CULVI_REQUIRE(NULL, d3d);
-    CULVI_REQUIRE2(culvi_d3d_voice(d3d), resource, out);
-    culv_result result = culvi_d3d_check_api(d3d, &culvi_d3d12, __func__);
-    if (result != CULV_OK) return result;
-    const D3D12_RESOURCE_DESC what = culvi_d3d12_resource_desc(resource);
-    *out = culvi_d3d12_allocation_size(culvi_d3d12_device(d3d), &what);
-    return CULV_OK;
-}
-
 culvi_d3d_texture culvi_d3d12_texture_of(const D3D12_RESOURCE_DESC *desc)
 {
     return (culvi_d3d_texture){.sides = desc->Dimension == D3D12_RESOURCE_DIMENSION_TEXTURE1D   ? 1

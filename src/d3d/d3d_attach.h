@@ -22,7 +22,6 @@ struct culv_d3d_shadow {
     void *resource;       /* a reference */
     culv_shared_image *image;
     UINT layers, levels; /* Direct3D 11: of the texture */
-    _Atomic uint64_t copies;
     char label[64];
 };
 

@@ -44,7 +44,6 @@ culv_result culv_d3d_shadow_create(culv_d3d_device *d3d, const culv_d3d_shadow_d
         return result;
     }
     culvi_pair_set_owner(&shadow->image->pair, "culv_d3d_shadow_destroy");
-    atomic_init(&shadow->copies, 0);
     culvi_label_set(shadow->label, d.label);
     culvi_graphics_ref(&d3d->base);
     IUnknown_AddRef((IUnknown *)resource);
@@ -67,13 +66,7 @@ culv_result culv_d3d_shadow_record(culv_d3d_shadow *shadow, IUnknown *commands, 
     culv_result result = culvi_d3d_as(d3d, shadow->label, commands, &d3d->of->commands_iid,
                                       d3d->of->commands_name, &as);
     if (result == CULV_OK) result = d3d->of->record(shadow, as, state, from_twin != 0);
-    if (result == CULV_OK) atomic_fetch_add(&shadow->copies, 1);
     return result;
-}
-
-uint64_t culv_d3d_shadow_copies(const culv_d3d_shadow *shadow)
-{
-    return shadow != NULL ? atomic_load(&shadow->copies) : 0;
 }
 
 const culv_shared_image *culv_d3d_shadow_image(const culv_d3d_shadow *shadow)

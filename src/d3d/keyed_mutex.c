@@ -159,11 +159,6 @@ culv_result culv_keyed_mutex_release(culv_keyed_mutex *mutex, CUstream stream, u
     return result;
 }
 
-culv_bool culv_keyed_mutex_is_held(const culv_keyed_mutex *mutex)
-{
-    return mutex != NULL && atomic_load(&mutex->held);
-}
-
 /* The end -------------------------------------------------------------------------------------- */
 
 static bool release_mutex(culv_device *device, culvi_deferred *self, bool last_try)

@@ -79,9 +79,3 @@ uint32_t culv_gl_image_name(const culv_shared_image *image)
     const culvi_native *half = culvi_image_half(image, &culvi_gl_api);
     return half != NULL ? culvi_gl_object_of(half)->name : 0;
 }
-
-uint32_t culv_gl_image_target(const culv_shared_image *image)
-{
-    const culvi_native *half = culvi_image_half(image, &culvi_gl_api);
-    return half != NULL ? culvi_gl_object_of(half)->target : 0;
-}

@@ -150,11 +150,6 @@ culv_result culv_gl_memory_from_vmm(culv_gl *gl, culv_vmm_allocation *allocation
     return result;
 }
 
-uint32_t culv_gl_memory_name(const culv_gl_memory *memory)
-{
-    return memory != NULL ? memory->name : 0;
-}
-
 culv_result culv_gl_memory_destroy(culv_gl_memory **memory)
 {
     if (memory == NULL || *memory == NULL) return CULV_OK;

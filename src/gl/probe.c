@@ -108,17 +108,3 @@ culv_result culvi_gl_check_offset(culv_gl *gl, const char *label, uint64_t offse
         "(glBindBufferRange)",
         gl->base.name, offset);
 }
-
-culv_result culv_gl_get_offsets_honored(culv_gl *gl, culv_bool *out)
-{
-    culvi_gl_offsets known = CULVI_GL_OFFSETS_UNKNOWN;
-    CULVI_REQUIRE(NULL, gl);
-    CULVI_REQUIRE(culvi_gl_voice(gl), out);
-    culv_result result = culvi_gl_enter(gl, gl->base.label, __func__);
-    if (result == CULV_OK)
-        result = culvi_gl_need(gl, gl->base.label, CULVI_GL_MEMORY_OBJECT,
-                               CULVI_GL_MEMORY_OBJECT_HANDLE, "there is nothing to ask");
-    if (result == CULV_OK) result = find_out(gl, gl->base.label, &known);
-    if (result == CULV_OK) *out = known == CULVI_GL_OFFSETS_HONOURED;
-    return result;
-}

@@ -18,15 +18,14 @@ static culv_shared_semaphore *semaphore_of(const culvi_gl_ring *ring, culv_ring_
 /* CUDA's half of a copy of all objects of a slot. Nothing is done to those that are shared. */
 static culv_result copy_by_cuda(const culvi_gl_ring *ring, uint32_t slot, bool up, CUstream stream)
 {
+    const culv_copy copy = up ? CULV_COPY_UPLOAD : CULV_COPY_DOWNLOAD;
     culv_result result = CULV_OK;
     for (uint32_t i = 0; ring->copies && i < ring->base.num_resources && result == CULV_OK; i++) {
         const culvi_pair *pair = ring->base.resources[i].objects[slot];
         if (pair->image != NULL)
-            result = up ? culv_image_upload(pair->image, stream)
-                        : culv_image_download(pair->image, stream);
+            result = culv_image_copy(pair->image, copy, stream);
         else
-            result = up ? culv_buffer_upload(pair->buffer, stream)
-                        : culv_buffer_download(pair->buffer, stream);
+            result = culv_buffer_copy(pair->buffer, copy, stream);
     }
     return result;
 }

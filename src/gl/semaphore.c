@@ -212,7 +212,7 @@ culv_result culv_gl_semaphore_create(culv_gl *gl, const culv_gl_semaphore_create
     return result;
 }
 
-uint32_t culv_gl_semaphore_name(const culv_shared_semaphore *semaphore)
+static uint32_t name_of(const culv_shared_semaphore *semaphore)
 {
     const uint64_t half = culvi_semaphore_half(semaphore, &culvi_gl_api);
     return half != 0 ? sync_of(half)->name : 0;
@@ -265,8 +265,7 @@ static culv_result read_uses(const culv_shared_semaphore *s, const culv_gl_uses 
 
 static culv_result check_value(const culv_shared_semaphore *s, uint64_t value, const char *call)
 {
-    if (culv_semaphore_get_type(s->pair.cuda) == CULV_SEMAPHORE_TIMELINE || value == 0)
-        return CULV_OK;
+    if (s->pair.cuda->type == CULV_SEMAPHORE_TIMELINE || value == 0) return CULV_OK;
     return culvi_fail(&s->pair.graphics->device->voice, s->pair.cuda->label, CULV_ERROR_INVALID,
                       CULV_REASON_VALUE, "%s(): the value is %" PRIu64 "; a binary semaphore has 0",
                       call, value);
@@ -301,7 +300,7 @@ static culv_result check_rise(const culv_shared_semaphore *s, uint64_t value)
 static culv_result set_value(const culv_shared_semaphore *s, uint32_t name, uint64_t value)
 {
     const culv_gl *gl = culvi_gl_of(s->pair.graphics);
-    if (culv_semaphore_get_type(s->pair.cuda) != CULV_SEMAPHORE_TIMELINE) return CULV_OK;
+    if (s->pair.cuda->type != CULV_SEMAPHORE_TIMELINE) return CULV_OK;
     gl->table.glSemaphoreParameterui64vEXT(name, CULVI_GL_TIMELINE_SEMAPHORE_VALUE_NV, &value);
     return culvi_gl_check_error(gl, s->pair.cuda->label, "glSemaphoreParameterui64vEXT",
                                 CULV_REASON_DRIVER_REFUSED,
@@ -355,12 +354,12 @@ culv_result culv_gl_semaphore_signal(culv_shared_semaphore *semaphore, uint64_t 
     culv_gl_uses u;
     CULVI_REQUIRE(NULL, semaphore);
     culv_semaphore *cuda = semaphore->pair.cuda;
-    const bool timeline = culv_semaphore_get_type(cuda) == CULV_SEMAPHORE_TIMELINE;
+    const bool timeline = cuda->type == CULV_SEMAPHORE_TIMELINE;
     culv_result result = begin(semaphore, value, uses, &u, __func__);
     if (result == CULV_OK)
         result = timeline ? check_rise(semaphore, value) : culv_semaphore_mark_signaled(cuda);
     if (result != CULV_OK) return result;
-    const uint32_t name = culv_gl_semaphore_name(semaphore);
+    const uint32_t name = name_of(semaphore);
     result =
         name != 0 ? signal_on_gpu(semaphore, name, value, &u) : signal_on_cpu(semaphore, value);
     if (result == CULV_OK && timeline) {
@@ -405,11 +404,11 @@ culv_result culv_gl_semaphore_wait(culv_shared_semaphore *semaphore, uint64_t va
     culv_gl_uses u;
     CULVI_REQUIRE(NULL, semaphore);
     culv_semaphore *cuda = semaphore->pair.cuda;
-    const bool timeline = culv_semaphore_get_type(cuda) == CULV_SEMAPHORE_TIMELINE;
+    const bool timeline = cuda->type == CULV_SEMAPHORE_TIMELINE;
     culv_result result = begin(semaphore, value, uses, &u, __func__);
     if (result == CULV_OK && !timeline) result = culv_semaphore_mark_waited(cuda);
     if (result != CULV_OK) return result;
-    const uint32_t name = culv_gl_semaphore_name(semaphore);
+    const uint32_t name = name_of(semaphore);
     result = name != 0 ? wait_on_gpu(semaphore, name, value, &u)
                        : wait_on_cpu(semaphore, value, timeout);
     if (result != CULV_OK && !timeline) (void)culv_semaphore_mark_signaled(cuda); /* as before */

@@ -173,26 +173,18 @@ culv_result culvi_gl_copy(const culvi_pair *pair, bool up, bool finish, const ch
     return is_image ? copy_image(pair, up) : copy_buffer(pair, up);
 }
 
-culv_result culv_gl_buffer_upload(culv_shared_buffer *buffer)
+culv_result culv_gl_buffer_copy(culv_shared_buffer *buffer, culv_copy copy)
 {
     CULVI_REQUIRE(NULL, buffer);
-    return culvi_gl_copy(&buffer->pair, true, true, __func__);
+    culv_result result = culvi_check_copy(copy, __func__);
+    const bool up = copy == CULV_COPY_UPLOAD;
+    return result == CULV_OK ? culvi_gl_copy(&buffer->pair, up, up, __func__) : result;
 }
 
-culv_result culv_gl_buffer_download(culv_shared_buffer *buffer)
-{
-    CULVI_REQUIRE(NULL, buffer);
-    return culvi_gl_copy(&buffer->pair, false, false, __func__);
-}
-
-culv_result culv_gl_image_upload(culv_shared_image *image)
+culv_result culv_gl_image_copy(culv_shared_image *image, culv_copy copy)
 {
     CULVI_REQUIRE(NULL, image);
-    return culvi_gl_copy(&image->pair, true, true, __func__);
-}
-
-culv_result culv_gl_image_download(culv_shared_image *image)
-{
-    CULVI_REQUIRE(NULL, image);
-    return culvi_gl_copy(&image->pair, false, false, __func__);
+    culv_result result = culvi_check_copy(copy, __func__);
+    const bool up = copy == CULV_COPY_UPLOAD;
+    return result == CULV_OK ? culvi_gl_copy(&image->pair, up, up, __func__) : result;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Native semaphores in CUDA: the caller's own, and those that Culvert makes. */
+#include "core/semaphore.h"
 #include "base/alloc.h"
 #include "core/relay.h"
 #include "graphics/lost.h"
@@ -187,7 +188,7 @@ static bool read_counter(void *context, uint64_t *out)
 
 void culvi_semaphore_pair_reads(culvi_semaphore_pair *pair)
 {
-    if (culv_semaphore_get_type(pair->cuda) == CULV_SEMAPHORE_TIMELINE)
+    if (pair->cuda->type == CULV_SEMAPHORE_TIMELINE)
         culvi_wait_note_set_counter(pair->graphics->device, &pair->cuda->waits, read_counter, pair);
 }
 

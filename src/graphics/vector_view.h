@@ -14,7 +14,6 @@ typedef struct culvi_view_part {
     uint64_t offset, size;
     uint64_t object; /* native: its own buffer, if there is one */
     uint64_t memory; /* native */
-    culv_memory_kind kind;
 } culvi_view_part;
 
 /* What an API does for its views. */

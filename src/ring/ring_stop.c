@@ -54,7 +54,7 @@ culv_result culvi_ring_note_failure(culv_ring *ring, culv_result result, const c
     if (result != CULV_ERROR_ASYNC || ring->stopped[0] != '\0') return result;
     culv_error error = culv_error_init();
     culv_last_error(&error);
-    culvi_ring_end(ring, "at '%s', %s", what, culv_reason_text(error.reason));
+    culvi_ring_end(ring, "at '%s', %s", what, culvi_reason_text(error.reason));
     return result;
 }
 

@@ -68,7 +68,6 @@ static culv_result fill(const culv_vk_adopted *view, uint32_t type_bits, part *p
 {
     culv_vk_device *vk = view->vk;
     culv_vmm_allocation *allocation = p->chunk->allocation;
-    culv_memory_kind kind;
     culv_result result = culvi_vk_vmm_check(vk, view->label, allocation);
     if (result != CULV_OK) return result;
     if (p->sparse) {
@@ -81,7 +80,7 @@ static culv_result fill(const culv_vk_adopted *view, uint32_t type_bits, part *p
     result = create_buffer(view, p->chunk->size, 0, &p->buffer);
     if (result != CULV_OK) return result;
     result = culvi_vk_vmm_bind_buffer(vk, view->label, p->buffer, allocation, 0,
-                                      allocate_flags(view->usage), &p->memory, &kind);
+                                      allocate_flags(view->usage), &p->memory);
     if (result != CULV_OK)
         CULVI_VK_DO(vk, vkDestroyBuffer, (vk->vk_device, p->buffer, vk->callbacks));
     return result;

@@ -406,16 +406,3 @@ culv_result culv_vk_kernel_get_barrier2(VkMemoryBarrier2 *out)
                               .dstAccessMask = KERNEL_READS | KERNEL_WRITES};
     return CULV_OK;
 }
-
-culv_result culv_vk_kernel_get_barrier(culv_vk_memory_barrier *out)
-{
-    VkMemoryBarrier2 b;
-    culv_result result = culv_vk_kernel_get_barrier2(out != NULL ? &b : NULL);
-    if (result != CULV_OK) return result;
-    *out = (culv_vk_memory_barrier){.src_stage = (VkPipelineStageFlags)b.srcStageMask,
-                                    .dst_stage = (VkPipelineStageFlags)b.dstStageMask,
-                                    .barrier = {.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER,
-                                                .srcAccessMask = (VkAccessFlags)b.srcAccessMask,
-                                                .dstAccessMask = (VkAccessFlags)b.dstAccessMask}};
-    return CULV_OK;
-}

@@ -136,15 +136,6 @@ static uint32_t list(const char *const *names, uint32_t count, uint32_t capacity
     return count;
 }
 
-uint32_t culv_vk_instance_extensions(uint32_t api_version, uint32_t capacity,
-                                     const char **out_names)
-{
-    /* Vulkan 1.0, which Culvert does not take, would need the capabilities extensions; 1.1 has them
-     * in core. */
-    (void)api_version;
-    return list(NULL, 0, capacity, out_names);
-}
-
 uint32_t culv_vk_device_extensions(uint32_t api_version, uint32_t capacity, const char **out_names)
 {
     const char *const names[] = {culvi_vk_memory_extension, culvi_vk_semaphore_extension,

@@ -49,17 +49,6 @@ typedef struct recording {
     command *commands; /* work.count */
 } recording;
 
-culv_vk_graph_memory culv_vk_space_graph_memory(const culv_vk_space *space)
-{
-    culv_vk_graph_memory memory = {0, 0, 0, VK_NULL_HANDLE, 0, 0};
-    if (space == NULL) return memory;
-    memory.pointer = memory.address = culv_vk_space_pointer(space);
-    memory.size = culv_vmm_range_size(space->base.range);
-    memory.buffer = space->buffer;
-    memory.usage = space->usage;
-    return memory;
-}
-
 culv_vk_graph_memory culv_vk_buffer_graph_memory(const culv_shared_buffer *buffer)
 {
     culv_vk_graph_memory memory = {0, 0, 0, VK_NULL_HANDLE, 0, 0};
@@ -508,11 +497,15 @@ static void record_one(const recording *r, const command *c, VkCommandBuffer to)
 
 static void record(const recording *r, VkCommandBuffer to)
 {
-    culv_vk_memory_barrier b;
-    (void)culv_vk_kernel_get_barrier(&b); /* fails for NULL alone */
+    VkMemoryBarrier2 b;
+    (void)culv_vk_kernel_get_barrier2(&b); /* fails for NULL alone */
+    const VkMemoryBarrier old = {.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER,
+                                 .srcAccessMask = (VkAccessFlags)b.srcAccessMask,
+                                 .dstAccessMask = (VkAccessFlags)b.dstAccessMask};
     for (size_t i = 0; i < r->work.count; i++) {
         if (i > 0 && r->commands[i].level != r->commands[i - 1].level)
-            r->vk->table.vkCmdPipelineBarrier(to, b.src_stage, b.dst_stage, 0, 1, &b.barrier, 0,
+            r->vk->table.vkCmdPipelineBarrier(to, (VkPipelineStageFlags)b.srcStageMask,
+                                              (VkPipelineStageFlags)b.dstStageMask, 0, 1, &old, 0,
                                               NULL, 0, NULL);
         record_one(r, &r->commands[i], to);
     }

@@ -47,10 +47,13 @@ culv_result culv_vk_get_buffer_address(const culv_vk_device *vk, VkBuffer buffer
 /* The 32-bit call's numbers are the 64-bit handles of kernels (measured). The 64-bit call is not
  * used: a validation layer that does not know it hands its own numbers of image views on to the
  * driver. */
-static culv_result get_handle(const culv_vk_device *vk, VkImageView view, VkSampler sampler,
-                              uint64_t *out)
+culv_result culv_vk_get_view_handle(const culv_vk_device *vk, VkImageView view, VkSampler sampler,
+                                    uint64_t *out)
 {
+    CULVI_REQUIRE(NULL, vk);
     const culvi_voice *voice = &vk->base.device->voice;
+    CULVI_REQUIRE(voice, out);
+    if (view == VK_NULL_HANDLE) return culvi_fail_null(voice, __func__, "view");
     const VkImageViewHandleInfoNVX info = {
         .sType = VK_STRUCTURE_TYPE_IMAGE_VIEW_HANDLE_INFO_NVX,
         .imageView = view,
@@ -68,23 +71,4 @@ static culv_result get_handle(const culv_vk_device *vk, VkImageView view, VkSamp
             sampler != VK_NULL_HANDLE ? "SAMPLED" : "STORAGE");
     *out = handle;
     return CULV_OK;
-}
-
-culv_result culv_vk_get_surface_handle(const culv_vk_device *vk, VkImageView view, uint64_t *out)
-{
-    CULVI_REQUIRE(NULL, vk);
-    CULVI_REQUIRE(&vk->base.device->voice, out);
-    if (view == VK_NULL_HANDLE) return culvi_fail_null(&vk->base.device->voice, __func__, "view");
-    return get_handle(vk, view, VK_NULL_HANDLE, out);
-}
-
-culv_result culv_vk_get_texture_handle(const culv_vk_device *vk, VkImageView view,
-                                       VkSampler sampler, uint64_t *out)
-{
-    CULVI_REQUIRE(NULL, vk);
-    CULVI_REQUIRE(&vk->base.device->voice, out);
-    if (view == VK_NULL_HANDLE || sampler == VK_NULL_HANDLE)
-        return culvi_fail_null(&vk->base.device->voice, __func__,
-                               view == VK_NULL_HANDLE ? "view" : "sampler");
-    return get_handle(vk, view, sampler, out);
 }

@@ -58,7 +58,7 @@ static culv_result record_buffer(const culvi_vk_ring *ring, VkCommandBuffer comm
     table->vkCmdPipelineBarrier(commands, acquire.src_stage, acquire.dst_stage, 0, 0, NULL, 1,
                                 &acquire.barrier, 0, NULL);
     if (ring->base.side == CULV_RING_CONSUMER)
-        result = culv_vk_buffer_record_upload(from, commands);
+        result = culv_vk_buffer_record_copy(from, CULV_COPY_UPLOAD, commands);
     if (result != CULV_OK) return result;
     table->vkCmdCopyBuffer(commands, t.buffer, to, 1, &region);
     table->vkCmdPipelineBarrier(commands, release.src_stage, release.dst_stage, 0, 0, NULL, 1,
@@ -105,7 +105,8 @@ static culv_result record_image(const culvi_vk_ring *ring, VkCommandBuffer comma
     table->vkCmdPipelineBarrier(commands, acquire.src_stage, acquire.dst_stage, 0, 0, NULL, 0, NULL,
                                 1, &acquire.barrier);
     if (ring->base.side == CULV_RING_CONSUMER)
-        result = culv_vk_image_record_upload(from, commands, VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL);
+        result = culv_vk_image_record_copy(from, CULV_COPY_UPLOAD, commands,
+                                           VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL);
     if (result != CULV_OK) return result;
     table->vkCmdCopyImageToBuffer(commands, t.image, VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL, to, 1,
                                   &region);

@@ -162,14 +162,3 @@ culv_result culv_vk_texture_desc_from_sampler(const VkSamplerCreateInfo *sampler
     if (differences != NULL) *differences = found;
     return CULV_OK;
 }
-
-const char *culv_vk_sampler_difference_text(culv_vk_sampler_difference difference)
-{
-    switch ((int)difference) {
-#define TEXT(name, bit, text)                                                                      \
-    case CULV_VK_SAMPLER_##name: return text;
-        CULV_VK_SAMPLER_DIFFERENCES(TEXT)
-#undef TEXT
-    default: return "unknown";
-    }
-}

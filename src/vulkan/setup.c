@@ -102,15 +102,6 @@ static culv_result merge(const char *call, uint32_t num_names, const char *const
     return CULV_OK;
 }
 
-culv_result culv_vk_merge_instance_extensions(uint32_t api_version, uint32_t num_names,
-                                              const char *const *names, uint32_t *count,
-                                              const char **out_names)
-{
-    const char *added[MAX_ADDED];
-    uint32_t num_added = culv_vk_instance_extensions(api_version, MAX_ADDED, added);
-    return merge(__func__, num_names, names, num_added, added, count, out_names);
-}
-
 culv_result culv_vk_merge_instance_layers(PFN_vkGetInstanceProcAddr get_instance_proc_addr,
                                           uint32_t num_names, const char *const *names,
                                           uint32_t *count, const char **out_names)

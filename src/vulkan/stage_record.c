@@ -15,8 +15,10 @@ static const VkAccessFlags after_access =
 static const VkAccessFlags copying = VK_ACCESS_TRANSFER_READ_BIT | VK_ACCESS_TRANSFER_WRITE_BIT;
 
 static culv_result check_call(const culvi_pair *pair, const char *call, const char *what,
-                              VkCommandBuffer commands)
+                              culv_copy copy, VkCommandBuffer commands)
 {
+    culv_result result = culvi_check_copy(copy, call);
+    if (result != CULV_OK) return result;
     if (pair != NULL && commands != NULL)
         return culvi_check_made_by(pair->graphics, &culvi_vk_api, culvi_pair_label(pair), call);
     return culvi_fail_null(pair != NULL ? &pair->graphics->device->voice : NULL, call,
@@ -36,10 +38,12 @@ static void barrier(const culv_vk_device *vk, VkCommandBuffer commands, bool ent
                                    0, NULL, image != NULL, image);
 }
 
-static culv_result record_buffer(const culv_shared_buffer *b, VkCommandBuffer commands, bool push,
-                                 const char *call)
+culv_result culv_vk_buffer_record_copy(const culv_shared_buffer *b, culv_copy copy,
+                                       VkCommandBuffer commands)
 {
-    culv_result result = check_call(b != NULL ? &b->pair : NULL, call, "buffer", commands);
+    const bool push = copy == CULV_COPY_UPLOAD;
+    culv_result result =
+        check_call(b != NULL ? &b->pair : NULL, __func__, "buffer", copy, commands);
     if (result != CULV_OK || culv_buffer_sharing(b->pair.buffer) != CULV_SHARING_HOST)
         return result;
     const culv_vk_device *vk = culvi_vk_of(b->pair.graphics);
@@ -50,17 +54,6 @@ static culv_result record_buffer(const culv_shared_buffer *b, VkCommandBuffer co
     vk->table.vkCmdCopyBuffer(commands, push ? stage : own, push ? own : stage, 1, &region);
     barrier(vk, commands, false, NULL);
     return CULV_OK;
-}
-
-culv_result culv_vk_buffer_record_upload(const culv_shared_buffer *buffer, VkCommandBuffer commands)
-{
-    return record_buffer(buffer, commands, true, "culv_vk_buffer_record_upload");
-}
-
-culv_result culv_vk_buffer_record_download(const culv_shared_buffer *buffer,
-                                           VkCommandBuffer commands)
-{
-    return record_buffer(buffer, commands, false, "culv_vk_buffer_record_download");
 }
 
 static VkBufferImageCopy region_of(const culvi_part *part)
@@ -90,10 +83,11 @@ static void copy_parts(const culv_shared_image *i, VkCommandBuffer commands, boo
     }
 }
 
-static culv_result record_image(const culv_shared_image *i, VkCommandBuffer commands,
-                                VkImageLayout layout, bool push, const char *call)
+culv_result culv_vk_image_record_copy(const culv_shared_image *i, culv_copy copy,
+                                      VkCommandBuffer commands, VkImageLayout layout)
 {
-    culv_result result = check_call(i != NULL ? &i->pair : NULL, call, "image", commands);
+    const bool push = copy == CULV_COPY_UPLOAD;
+    culv_result result = check_call(i != NULL ? &i->pair : NULL, __func__, "image", copy, commands);
     if (result != CULV_OK) return result;
     const culv_vk_device *vk = culvi_vk_of(i->pair.graphics);
     if (layout == VK_IMAGE_LAYOUT_UNDEFINED || layout == VK_IMAGE_LAYOUT_PREINITIALIZED)
@@ -101,7 +95,7 @@ static culv_result record_image(const culv_shared_image *i, VkCommandBuffer comm
             &vk->base.device->voice, i->pair.image->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
             "%s: layout is %d, and an image cannot be left in that layout; pass the layout that "
             "it is used in",
-            call, (int)layout);
+            __func__, (int)layout);
     if (culv_image_sharing(i->pair.image) != CULV_SHARING_HOST) return CULV_OK;
     VkImageLayout copied =
         push ? VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL : VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL;
@@ -125,16 +119,4 @@ static culv_result record_image(const culv_shared_image *i, VkCommandBuffer comm
     change.newLayout = layout;
     barrier(vk, commands, false, &change);
     return CULV_OK;
-}
-
-culv_result culv_vk_image_record_upload(const culv_shared_image *image, VkCommandBuffer commands,
-                                        VkImageLayout layout)
-{
-    return record_image(image, commands, layout, true, "culv_vk_image_record_upload");
-}
-
-culv_result culv_vk_image_record_download(const culv_shared_image *image, VkCommandBuffer commands,
-                                          VkImageLayout layout)
-{
-    return record_image(image, commands, layout, false, "culv_vk_image_record_download");
 }

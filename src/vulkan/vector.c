@@ -75,14 +75,14 @@ static culv_result create_buffer(const vk_view *view, VkDeviceSize size, VkBuffe
 }
 
 static culv_result make_buffer(const vk_view *view, const culv_vector_chunk *chunk, VkBuffer *out,
-                               VkDeviceMemory *memory, culv_memory_kind *kind)
+                               VkDeviceMemory *memory)
 {
     culv_vk_device *vk = view->vk;
     VkBuffer buffer = VK_NULL_HANDLE;
     culv_result result = create_buffer(view, chunk->size, &buffer);
     if (result == CULV_OK)
         result = culvi_vk_vmm_bind_buffer(vk, view->base.label, buffer, chunk->allocation, 0,
-                                          allocate_flags(view), memory, kind);
+                                          allocate_flags(view), memory);
     if (result == CULV_OK)
         *out = buffer;
     else
@@ -122,18 +122,11 @@ static culv_result make(culv_vector_view *base, const culv_vector_chunk *chunk,
     const vk_view *view = (const vk_view *)base;
     VkBuffer buffer = VK_NULL_HANDLE;
     VkDeviceMemory memory = VK_NULL_HANDLE;
-    /* What is bound to a sparse buffer is as slow for Vulkan as memory that is not dedicated
-     * (measured: docs/measured/memory-kinds.md). */
-    culv_memory_kind kind = chunk->allocation->usage & CULV_VMM_USAGE_COMPRESSIBLE
-                                ? CULV_MEMORY_KIND_COMPRESSIBLE
-                            : view->queue != NULL ? CULV_MEMORY_KIND_PLAIN
-                                                  : CULV_MEMORY_KIND_FAST;
     culv_result result = culvi_vk_vmm_check(view->vk, base->label, chunk->allocation);
     if (result == CULV_OK)
         result = view->queue != NULL ? make_memory(view, chunk, &memory)
-                                     : make_buffer(view, chunk, &buffer, &memory, &kind);
+                                     : make_buffer(view, chunk, &buffer, &memory);
     if (result != CULV_OK) return result;
-    part->kind = kind;
     part->object = (uint64_t)buffer;
     part->memory = (uint64_t)memory;
     return CULV_OK;
@@ -369,14 +362,4 @@ culv_result culv_vk_vector_view_get_buffers(const culv_vector_view *view,
                                                 .chunk = view->parts[i].chunk};
     *count = mine->queue != NULL ? 1 : view->num_parts;
     return CULV_OK;
-}
-
-culv_memory_kind culv_vk_vector_view_memory_kind(const culv_vector_view *view)
-{
-    culv_memory_kind kind = CULV_MEMORY_KIND_UNKNOWN;
-    if (view == NULL || view->graphics->api != &culvi_vk_api) return kind;
-    /* All chunks have the same usage, so they differ in nothing but whether one is plain. */
-    for (size_t i = 0; i < view->num_parts; i++)
-        if (kind != CULV_MEMORY_KIND_PLAIN) kind = view->parts[i].kind;
-    return kind;
 }

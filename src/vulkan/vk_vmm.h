@@ -14,11 +14,10 @@ culv_result culvi_vk_vmm_check(const culv_vk_device *vk, const char *label,
  * exporter come from the allocation. */
 culv_result culvi_vk_vmm_import(culv_vk_device *vk, culv_vmm_allocation *allocation,
                                 const culv_vk_memory_from_handle_desc *desc, VkDeviceMemory *out);
-/* culv_vk_buffer_bind_vmm() without its first checks. *kind is of the buffer's memory. */
+/* culv_vk_buffer_bind_vmm() without its first checks. */
 culv_result culvi_vk_vmm_bind_buffer(culv_vk_device *vk, const char *label, VkBuffer buffer,
                                      culv_vmm_allocation *allocation, VkDeviceSize offset,
-                                     VkMemoryAllocateFlags flags, VkDeviceMemory *out,
-                                     culv_memory_kind *kind);
+                                     VkMemoryAllocateFlags flags, VkDeviceMemory *out);
 
 /* vector.c: whether the device has such sparse buffers and takes imports for them; and binding,
  * with a wait on the host. */

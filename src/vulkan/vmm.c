@@ -173,18 +173,11 @@ static bool fills(const culv_vmm_allocation *a, const culvi_vk_needs *needs, VkD
     return offset == 0 && needs->memory.size == a->size;
 }
 
-static culv_memory_kind kind_of(const culv_vmm_allocation *a, const culvi_vk_needs *needs,
-                                VkDeviceSize offset)
-{
-    if (a->usage & CULV_VMM_USAGE_COMPRESSIBLE) return CULV_MEMORY_KIND_COMPRESSIBLE;
-    return fills(a, needs, offset) ? CULV_MEMORY_KIND_FAST : CULV_MEMORY_KIND_PLAIN;
-}
-
 /* Compressible memory was asked for. */
 static void warn_of_plain(const culv_vk_device *vk, const char *label, const culv_vmm_allocation *a,
                           const culvi_vk_needs *needs, VkDeviceSize offset)
 {
-    if (kind_of(a, needs, offset) != CULV_MEMORY_KIND_PLAIN ||
+    if ((a->usage & CULV_VMM_USAGE_COMPRESSIBLE) || fills(a, needs, offset) ||
         !culvi_memory_kind_is_slow(CULV_MEMORY_KIND_PLAIN, needs->memory.size))
         return;
     culvi_log(
@@ -197,20 +190,9 @@ static void warn_of_plain(const culv_vk_device *vk, const char *label, const cul
         label != NULL ? label : "", needs->memory.size, offset, a->size);
 }
 
-culv_memory_kind culv_vk_vmm_memory_kind(culv_vk_device *vk, VkBuffer buffer,
-                                         culv_vmm_allocation *allocation, VkDeviceSize offset)
-{
-    culvi_vk_needs needs;
-    if (vk == NULL || buffer == VK_NULL_HANDLE || allocation == NULL)
-        return CULV_MEMORY_KIND_UNKNOWN;
-    culvi_vk_buffer_needs(vk, buffer, &needs);
-    return kind_of(allocation, &needs, offset);
-}
-
 culv_result culvi_vk_vmm_bind_buffer(culv_vk_device *vk, const char *label, VkBuffer buffer,
                                      culv_vmm_allocation *a, VkDeviceSize offset,
-                                     VkMemoryAllocateFlags flags, VkDeviceMemory *out,
-                                     culv_memory_kind *kind)
+                                     VkMemoryAllocateFlags flags, VkDeviceMemory *out)
 {
     VkDeviceMemory memory = VK_NULL_HANDLE;
     culvi_vk_needs needs;
@@ -233,7 +215,6 @@ culv_result culvi_vk_vmm_bind_buffer(culv_vk_device *vk, const char *label, VkBu
             "the buffer could not be bound to the VMM allocation at offset %" PRIu64, offset);
     }
     warn_of_plain(vk, label, a, &needs, offset);
-    *kind = kind_of(a, &needs, offset);
     *out = memory;
     return CULV_OK;
 }
@@ -248,9 +229,7 @@ culv_result culv_vk_buffer_bind_vmm(culv_vk_device *vk, VkBuffer buffer,
     CULVI_REQUIRE2(voice, allocation, out);
     culv_result result = culvi_vk_vmm_check(vk, allocation->label, allocation);
     if (result != CULV_OK) return result;
-    culv_memory_kind kind;
-    return culvi_vk_vmm_bind_buffer(vk, allocation->label, buffer, allocation, offset, 0, out,
-                                    &kind);
+    return culvi_vk_vmm_bind_buffer(vk, allocation->label, buffer, allocation, offset, 0, out);
 }
 
 static culv_result check_image(culv_vk_device *vk, const char *label, VkImage image,

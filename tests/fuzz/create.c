@@ -111,10 +111,10 @@ static void copy_image(fuzz_reader *r, culv_shared_image *made)
     culv_subresource_layout *out = fuzz_box_out(r, sizeof *out);
     VkImageLayout layout = (VkImageLayout)fuzz_enum(r, 9);
     begin_commands();
-    (void)FUZZ_CALL(culv_image_upload(cuda, fuzz.stream));
-    (void)FUZZ_CALL(culv_vk_image_record_upload(made, fuzz.commands, layout));
-    (void)FUZZ_CALL(culv_vk_image_record_download(made, fuzz.commands, layout));
-    (void)FUZZ_CALL(culv_image_download(cuda, fuzz.stream));
+    (void)FUZZ_CALL(culv_image_copy(cuda, CULV_COPY_UPLOAD, fuzz.stream));
+    (void)FUZZ_CALL(culv_vk_image_record_copy(made, CULV_COPY_UPLOAD, fuzz.commands, layout));
+    (void)FUZZ_CALL(culv_vk_image_record_copy(made, CULV_COPY_DOWNLOAD, fuzz.commands, layout));
+    (void)FUZZ_CALL(culv_image_copy(cuda, CULV_COPY_DOWNLOAD, fuzz.stream));
     FUZZ_REQUIRE(vkEndCommandBuffer(fuzz.commands) == VK_SUCCESS, "vkEndCommandBuffer");
     if (FUZZ_CALL(culv_image_get_linear_layout(cuda, fuzz_value32(r, 0), fuzz_value32(r, 0),
                                                out)) != CULV_OK)
@@ -131,10 +131,10 @@ static void copy_buffer(culv_shared_buffer *made)
 {
     culv_buffer *cuda = culv_shared_buffer_cuda(made);
     begin_commands();
-    (void)FUZZ_CALL(culv_buffer_upload(cuda, fuzz.stream));
-    (void)FUZZ_CALL(culv_vk_buffer_record_upload(made, fuzz.commands));
-    (void)FUZZ_CALL(culv_vk_buffer_record_download(made, fuzz.commands));
-    (void)FUZZ_CALL(culv_buffer_download(cuda, fuzz.stream));
+    (void)FUZZ_CALL(culv_buffer_copy(cuda, CULV_COPY_UPLOAD, fuzz.stream));
+    (void)FUZZ_CALL(culv_vk_buffer_record_copy(made, CULV_COPY_UPLOAD, fuzz.commands));
+    (void)FUZZ_CALL(culv_vk_buffer_record_copy(made, CULV_COPY_DOWNLOAD, fuzz.commands));
+    (void)FUZZ_CALL(culv_buffer_copy(cuda, CULV_COPY_DOWNLOAD, fuzz.stream));
     FUZZ_REQUIRE(vkEndCommandBuffer(fuzz.commands) == VK_SUCCESS, "vkEndCommandBuffer");
 }
 

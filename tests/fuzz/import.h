@@ -14,6 +14,7 @@ typedef struct import_state {
     culv_image *images[SLOTS];
     culv_semaphore *semaphores[SLOTS];
     culv_shared_semaphore *made[SLOTS];
+    bool binary[SLOTS]; /* or perhaps, of those made */
     /* The semaphore is signaled and waited for no more: that could hang, or kill the context */
     bool silent[SLOTS];
     VkSemaphore timeline; /* made when the input first asks for it */

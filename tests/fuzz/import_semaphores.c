@@ -83,8 +83,6 @@ void import_semaphore(fuzz_reader *r, import_state *s)
     import_fd_kept(fd, was_open);
     if (result == CULV_OK && goes) culv_handle_close(&d.handle);
     if (result == CULV_OK) {
-        FUZZ_REQUIRE(!fuzz_box_whole(desc) || culv_semaphore_get_type(out) == d.type,
-                     "another type");
         /* Of binary ones the other side is only told of, so they say nothing but what is refused.
          * What is no semaphore NVIDIA's driver takes for one (memory: measured); then nobody knows
          * what a signal does. */
@@ -93,7 +91,7 @@ void import_semaphore(fuzz_reader *r, import_state *s)
         if (foreign)
             (void)fuzz_note("fuzz.foreign_semaphore",
                             "a file descriptor that is none was imported");
-        keep(s, slot, out, foreign || culv_semaphore_get_type(out) == CULV_SEMAPHORE_BINARY);
+        keep(s, slot, out, foreign || !fuzz_box_whole(desc) || d.type == CULV_SEMAPHORE_BINARY);
     } else
         FUZZ_REQUIRE(out == FUZZ_POISON(culv_semaphore), "written after an error");
     fuzz_unbox(desc);
@@ -121,6 +119,8 @@ static void create(fuzz_reader *r, import_state *s, uint32_t slot)
         FUZZ_REQUIRE(cuda != NULL, "its CUDA half went alone");
         culv_shared_semaphore_destroy(&s->made[slot], NULL);
         s->made[slot] = out;
+        s->binary[slot] =
+            desc != NULL && !(fuzz_box_whole(desc) && d.type == CULV_SEMAPHORE_TIMELINE);
     } else
         FUZZ_REQUIRE(out == FUZZ_POISON(culv_shared_semaphore), "written after an error");
     if (desc != NULL) fuzz_unbox(desc);
@@ -161,7 +161,7 @@ static void batch(fuzz_reader *r, import_state *s)
     uint32_t count = 0;
     for (uint32_t i = 0; i < SLOTS; i++) {
         culv_semaphore *semaphore = culv_shared_semaphore_cuda(s->made[i]);
-        if (culv_semaphore_get_type(semaphore) == CULV_SEMAPHORE_BINARY) continue;
+        if (semaphore != NULL && s->binary[i]) continue;
         points[count].semaphore = semaphore; /* or NULL */
         points[count++].value = fuzz_value(r, culv_semaphore_last_value(semaphore) + 1);
         if (fuzz_rarely(r, 16)) points[count - 1] = points[0]; /* twice */
@@ -177,9 +177,7 @@ void import_use_semaphore(fuzz_reader *r, import_state *s)
 {
     uint32_t slot = fuzz_pick(r, SLOTS);
     culv_semaphore *semaphore = s->semaphores[slot];
-    if (fuzz_flag(r) && s->made[slot] != NULL &&
-        culv_semaphore_get_type(culv_shared_semaphore_cuda(s->made[slot])) ==
-            CULV_SEMAPHORE_TIMELINE)
+    if (fuzz_flag(r) && s->made[slot] != NULL && !s->binary[slot])
         semaphore = culv_shared_semaphore_cuda(s->made[slot]);
     else if (s->silent[slot])
         semaphore = NULL;

@@ -316,7 +316,7 @@ static void one_answer(void)
 
 static void get_table(int who)
 {
-    const culv_cuda_api *api = culv_device_cuda_api(s.w.device);
+    const culv_cuda_api *api = culv_device_cuda_api(s.w.device, 0);
     REQUIRE(api != NULL && api->cuMemAlloc != NULL && api->cuGraphAddKernelNode != NULL);
     s.got[who] = (uint64_t)(uintptr_t)api;
 }

@@ -177,7 +177,9 @@ static void write_to_the_end(stage *s, culv_reason reason)
 {
     while (write_part(s, FAR) == CULV_OK) {
     }
-    if (culv_last_error_reason() != reason) FAIL("%s", culv_last_error_message());
+    culv_error e = culv_error_init();
+    culv_last_error(&e);
+    if (e.reason != reason) FAIL("%s", e.message);
 }
 
 /* Vulkan reads the frame that is held. */

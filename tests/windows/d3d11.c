@@ -235,7 +235,7 @@ D3D_CASE(typeless)
     map.resource = (IUnknown *)resource;
     OK(culv_d3d_image_map(s->d3d, memory, &map, &image));
     OK(culv_image_get_desc(image, &seen));
-    REQUIRE(seen.format == culv_format_from_dxgi(DXGI_FORMAT_R32G32B32A32_FLOAT));
+    REQUIRE(seen.format == culv_format_from(CULV_NATIVE_D3D, DXGI_FORMAT_R32G32B32A32_FLOAT));
     REQUIRE(seen.color_attachment);
     OK(culv_image_get_array(image, 0, &array));
     scene_pattern(put, 16 * 8 * 16, 5);
@@ -304,20 +304,17 @@ TEST(mutexes)
         culv_keyed_mutex *cuda = NULL;
         DWORD code = 99;
         OK(culv_d3d11_keyed_mutex_import(s.d3d, scene11_of_buffer(mine), "key", &cuda));
-        REQUIRE(!culv_keyed_mutex_is_held(cuda));
 
         /* Direct3D holds it: CUDA's time is up, and it holds nothing. */
         REQUIRE(IDXGIKeyedMutex_AcquireSync(mutex, 0, 0) == S_OK);
         REFUSES(culv_keyed_mutex_acquire(cuda, s.stream, 0, 0), TIMEOUT, NOT_READY);
         REFUSES(culv_keyed_mutex_acquire(cuda, s.stream, 0, 50), TIMEOUT, NOT_READY);
-        REQUIRE(!culv_keyed_mutex_is_held(cuda));
         scene_synchronize(&s); /* no error stays in the stream */
 
         /* It is released with another key. */
         REQUIRE(IDXGIKeyedMutex_ReleaseSync(mutex, 5) == S_OK);
         REFUSES(culv_keyed_mutex_acquire(cuda, s.stream, 4, 20), TIMEOUT, NOT_READY);
         OK(culv_keyed_mutex_acquire(cuda, s.stream, 5, 0));
-        REQUIRE(culv_keyed_mutex_is_held(cuda));
         REFUSES(culv_keyed_mutex_acquire(cuda, s.stream, 5, CULV_KEYED_MUTEX_INFINITE), INVALID,
                 NOT_READY);
 
@@ -467,10 +464,7 @@ static void refuse_other(scene11 *s, culv_memory *memory, IUnknown *resource)
     OK(culv_d3d_shadow_create(s->d3d, &shadow_desc, &shadow));
     REFUSES(culv_d3d_shadow_record(shadow, (IUnknown *)s->context, 1, 0), INVALID, VALUE);
     REFUSES(culv_d3d_shadow_record(shadow, (IUnknown *)plain, 0, 0), INVALID, HANDLE_KIND);
-    REQUIRE(culv_d3d_shadow_copies(shadow) == 0);
     culv_d3d_shadow_destroy(&shadow);
-    REFUSES(culv_d3d12_get_allocation_size(s->d3d, (struct ID3D12Resource *)resource, &size),
-            INVALID, VALUE);
     ring_desc.max_depth = 2;
     REFUSES(culv_d3d12_ring_create(s->d3d, &ring_desc, &ring), INVALID, VALUE);
     REQUIRE_SAYS("Direct3D 12");
@@ -493,7 +487,7 @@ static culv_result more_torture(native *s)
         result = culv_d3d11_keyed_mutex_import(
             s->d3d, (ID3D11Resource *)culv_d3d_image_resource(image), NULL, &mutex);
     if (result == CULV_OK) result = culv_keyed_mutex_acquire(mutex, s->stream, 0, 0);
-    const bool held = culv_keyed_mutex_is_held(mutex);
+    const bool held = result == CULV_OK;
     if (result == CULV_OK) {
         result = culv_keyed_mutex_release(mutex, s->stream, 0);
         /* Once more if that one failed: the mutex is still CUDA's, and must come back. */
@@ -603,7 +597,6 @@ D3D_CASE(shadow)
     HR_OK(D3D11CreateDevice(NULL, D3D_DRIVER_TYPE_HARDWARE, NULL, 0, NULL, 0, D3D11_SDK_VERSION,
                             &other, NULL, &its));
     REFUSES(culv_d3d_shadow_record(twin, (IUnknown *)its, 0, 0), INVALID, DEVICE_MISMATCH);
-    REQUIRE(culv_d3d_shadow_copies(twin) == 0);
     of_other.device = other;
     make.resource = engine_texture(&of_other, &e);
     REFUSES(culv_d3d_shadow_create(s->d3d, &make, &none), INVALID, DEVICE_MISMATCH);

@@ -217,7 +217,7 @@ TEST_ON(native, s, scene12_open_device(s), scene12_close(s), footprints)
     unsigned compared = 0;
     for (uint32_t number = 1; number < 133; number++) {
         culv_format_info info = culv_format_info_init();
-        const culv_format format = culv_format_from_dxgi(number);
+        const culv_format format = culv_format_from(CULV_NATIVE_D3D, number);
         if (format == CULV_FORMAT_NONE || culv_format_get_info(format, &info) != CULV_OK) continue;
         REQUIRE(info.dxgi_format == number);
         if (info.planes != 1 || info.bytes_per_block == 0) continue;

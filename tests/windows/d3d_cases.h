@@ -416,7 +416,6 @@ D3D_CASE(shadows)
         make.cube = e->cube;
         make.label = e->name;
         OK(culv_d3d_shadow_create(s->d3d, &make, &twin));
-        REQUIRE(culv_d3d_shadow_copies(twin) == 0);
         const culv_shared_image *image = culv_d3d_shadow_image(twin);
         OK(culv_image_get_array(culv_shared_image_cuda(image), 0, &array));
         scene_pattern(put, all, (unsigned)i + 1);
@@ -429,7 +428,6 @@ D3D_CASE(shadows)
         record(s, twin, true);
         use_texture(s, texture, e, got, false);
         REQUIRE(memcmp(put, got, all) == 0);
-        REQUIRE(culv_d3d_shadow_copies(twin) == 2);
         REFUSES(culv_d3d_shadow_record(twin, NULL, 0, 0), INVALID, NULL_ARGUMENT);
         culv_shared_image *owned = (culv_shared_image *)(uintptr_t)image;
         culv_shared_image_destroy(&owned, NULL);

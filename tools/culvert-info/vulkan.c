@@ -68,9 +68,8 @@ static void create_instance(struct vulkan_info *vulkan)
     }
     const char *extensions[16];
     const char *layers[16];
-    uint32_t num_extensions = culv_vk_instance_extensions(vulkan->version, 15, extensions);
+    uint32_t num_extensions = 0;
     uint32_t num_layers = culv_vk_instance_layers(vulkan->get_proc, 16, layers);
-    if (num_extensions > 15) num_extensions = 15;
     if (num_layers > 16) num_layers = 16;
     VkDebugUtilsMessengerCreateInfoEXT messenger = {
         .sType = VK_STRUCTURE_TYPE_DEBUG_UTILS_MESSENGER_CREATE_INFO_EXT,

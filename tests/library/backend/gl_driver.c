@@ -159,13 +159,13 @@ static culv_result buffer_create(void *attachment, uint64_t size, uint32_t fallb
 static void buffer_write(void *buffer, const void *data, size_t size)
 {
     raw_gl_write_buffer(&gl, culv_gl_buffer_name(buffer), data, size);
-    LIB_OK(culv_gl_buffer_download(buffer));
+    LIB_OK(culv_gl_buffer_copy(buffer, CULV_COPY_DOWNLOAD));
     gl.Finish();
 }
 
 static void buffer_read(void *buffer, void *data, size_t size)
 {
-    LIB_OK(culv_gl_buffer_upload(buffer));
+    LIB_OK(culv_gl_buffer_copy(buffer, CULV_COPY_UPLOAD));
     raw_gl_read_buffer(&gl, culv_gl_buffer_name(buffer), data, size);
 }
 

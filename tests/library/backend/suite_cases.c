@@ -132,14 +132,14 @@ static void both_ways(const scene *s, void *buffer)
     for (uint32_t turn = 0; turn < 3; turn++) {
         suite_pattern(words, WORDS, turn);
         s->b->buffer_write(buffer, words, BYTES);
-        OK(culv_buffer_download(cuda, s->stream));
+        OK(culv_buffer_copy(cuda, CULV_COPY_DOWNLOAD, s->stream));
         suite_finish(s);
         memset(words, 0, sizeof words);
         suite_download(s, words, culv_buffer_pointer(cuda), BYTES);
         REQUIRE_PATTERN(words, WORDS, turn);
         suite_pattern(words, WORDS, ~turn);
         suite_upload(s, culv_buffer_pointer(cuda), words, BYTES);
-        OK(culv_buffer_upload(cuda, s->stream));
+        OK(culv_buffer_copy(cuda, CULV_COPY_UPLOAD, s->stream));
         suite_finish(s);
         memset(words, 0, sizeof words);
         s->b->buffer_read(buffer, words, BYTES);
@@ -300,7 +300,7 @@ TEST(fallback_host, .title = "fallback.host")
     REQUIRE_EQ(culv_image_sharing(s.b->image_cuda(image)), CULV_SHARING_HOST);
     both_ways(&s, buffer);
     image_turn(&s, image);
-    OK(culv_image_upload(s.b->image_cuda(image), s.stream));
+    OK(culv_image_copy(s.b->image_cuda(image), CULV_COPY_UPLOAD, s.stream));
     suite_finish(&s);
     s.b->image_destroy(&image, true, s.stream);
     s.b->buffer_destroy(&buffer, true, s.stream);

@@ -343,9 +343,9 @@ static void give_cuda(turns *t, culv_ring_frame *f)
     if (t->cuda == CULV_RING_PRODUCER) {
         suite_pattern(words, WORDS, seed_of(f->number));
         CU_OK(cu->MemcpyHtoDAsync(pointer, words, (size_t)WORDS * 4, t->s.stream));
-        OK(culv_buffer_upload(buffer, t->s.stream));
+        OK(culv_buffer_copy(buffer, CULV_COPY_UPLOAD, t->s.stream));
     } else {
-        OK(culv_buffer_download(buffer, t->s.stream));
+        OK(culv_buffer_copy(buffer, CULV_COPY_DOWNLOAD, t->s.stream));
         CU_OK(cu->MemcpyDtoHAsync(words, pointer, (size_t)WORDS * 4, t->s.stream));
         t->read[f->number % MOST] = true;
     }

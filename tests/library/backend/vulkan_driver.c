@@ -116,7 +116,7 @@ static void buffer_write(void *buffer, const void *data, size_t size)
     raw_vk_buffer raw = raw_of(buffer);
     raw_vk_write(&world.vk, &raw, 0, data, size);
     VkCommandBuffer commands = raw_vk_begin(&world.vk, 0);
-    LIB_OK(culv_vk_buffer_record_download(buffer, commands));
+    LIB_OK(culv_vk_buffer_record_copy(buffer, CULV_COPY_DOWNLOAD, commands));
     raw_vk_submit(&world.vk, commands, NULL);
 }
 
@@ -124,7 +124,7 @@ static void buffer_read(void *buffer, void *data, size_t size)
 {
     raw_vk_buffer raw = raw_of(buffer);
     VkCommandBuffer commands = raw_vk_begin(&world.vk, 0);
-    LIB_OK(culv_vk_buffer_record_upload(buffer, commands));
+    LIB_OK(culv_vk_buffer_record_copy(buffer, CULV_COPY_UPLOAD, commands));
     raw_vk_submit(&world.vk, commands, NULL);
     raw_vk_read(&world.vk, &raw, 0, data, size);
 }
@@ -248,7 +248,7 @@ static void ring_record(culv_ring *ring, const culv_ring_frame *frame, uint32_t 
         vkCmdPipelineBarrier2(commands, culv_vk_ring_barriers(ring, frame->slot, CULV_VK_ACQUIRE));
         suite_pattern(words, BACKEND_RING_WORDS, seed);
         vkCmdUpdateBuffer(commands, culv_vk_buffer_handle(buffer), 0, sizeof words, words);
-        LIB_OK(culv_vk_buffer_record_download(buffer, commands));
+        LIB_OK(culv_vk_buffer_record_copy(buffer, CULV_COPY_DOWNLOAD, commands));
         vkCmdPipelineBarrier2(commands, culv_vk_ring_barriers(ring, frame->slot, CULV_VK_RELEASE));
     } else {
         LIB_OK(culv_vk_ring_record_copy(ring, commands, frame->slot, 0, drawn.host.buffer,

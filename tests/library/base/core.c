@@ -77,25 +77,25 @@ TEST(reason_names, .title = "names.reasons")
                                         "EARLIER_FAILURE",
                                         "DEVICE_LOST",
                                         "OS"};
+#define TEXT(name, text) text,
+    static const char *const texts[] = {CULV_REASONS(TEXT)};
+#undef TEXT
     const int known = (int)(sizeof names / sizeof names[0]);
     REQUIRE(CULV_REASON_COUNT_ >= known);
     for (int i = 0; i < known; i++)
         REQUIRE_EQ_STR(culv_reason_name((culv_reason)i), names[i]);
     for (int i = 0; i < CULV_REASON_COUNT_; i++) {
         REQUIRE(strlen(culv_reason_name((culv_reason)i)) >= 2);
-        REQUIRE(strlen(culv_reason_text((culv_reason)i)) >= 8);
+        REQUIRE(strlen(texts[i]) >= 8);
         for (int j = 0; j < i; j++) {
             REQUIRE(strcmp(culv_reason_name((culv_reason)i), culv_reason_name((culv_reason)j)) !=
                     0);
-            REQUIRE(strcmp(culv_reason_text((culv_reason)i), culv_reason_text((culv_reason)j)) !=
-                    0);
+            REQUIRE(strcmp(texts[i], texts[j]) != 0);
         }
     }
     static const int others[] = {-1, CULV_REASON_COUNT_, 1000, 0x7fffffff};
-    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
         REQUIRE_EQ_STR(culv_reason_name((culv_reason)others[i]), "unknown");
-        REQUIRE_EQ_STR(culv_reason_text((culv_reason)others[i]), "unknown");
-    }
 }
 
 /* The last error ------------------------------------------------------------------------------- */
@@ -211,7 +211,6 @@ TEST(nulls, .title = "nulls.arguments")
     NULLS(culv_semaphore_wait_batch(&point, 1, NULL));
     culv_semaphore_mark_value(NULL, 1);
     REQUIRE_EQ(culv_semaphore_last_value(NULL), 0);
-    REQUIRE_EQ(culv_semaphore_get_type(NULL), CULV_SEMAPHORE_NONE);
     REQUIRE(culv_vk_semaphore_handle(NULL) == VK_NULL_HANDLE &&
             culv_shared_semaphore_cuda(NULL) == NULL);
 
@@ -229,7 +228,6 @@ TEST(nulls, .title = "nulls.arguments")
     NULLS(culv_vk_buffer_get_barrier2(&transfer, CULV_VK_RELEASE,
                                       &b2)); /* its buffer is VK_NULL_HANDLE */
 
-    REQUIRE_EQ(culv_vk_instance_extensions(VK_API_VERSION_1_3, 8, NULL), 0);
     REQUIRE_EQ(culv_vk_device_extensions(VK_API_VERSION_1_3, 8, NULL), 2);
     REQUIRE_EQ(culv_vk_instance_layers(NULL, 0, NULL), 0);
 }
@@ -249,5 +247,4 @@ TEST(extension_lists, .title = "vulkan.extension_lists")
     REQUIRE_EQ_STR(names[2], VK_KHR_TIMELINE_SEMAPHORE_EXTENSION_NAME);
     REQUIRE_EQ_STR(names[3], "poison");
     REQUIRE_EQ(culv_vk_device_extensions(VK_API_VERSION_1_2, 4, names), 2);
-    REQUIRE_EQ(culv_vk_instance_extensions(VK_API_VERSION_1_1, 4, names), 0);
 }

@@ -400,12 +400,13 @@ static culv_result signal_by(way how, uint64_t value)
     }
     CUcontext before = lib_enter(&f.w);
     CU_OK(cu->GraphCreate(&graph, 0));
-    result = culv_graph_add_signal(graph, NULL, 0, how == NODE ? points : others, 1, &node);
+    result = culv_graph_add_node(graph, NULL, 0, CULV_GRAPH_SIGNAL, how == NODE ? points : others,
+                                 1, &node);
     if (how == NODE_UPDATE) {
         CUDA_GRAPH_INSTANTIATE_PARAMS params = {0};
         LIB_OK(result);
         CU_OK(cu->GraphInstantiateWithParams(&exec, graph, &params));
-        result = culv_graph_exec_set_signal(exec, node, points, 1);
+        result = culv_graph_exec_set_node(exec, node, CULV_GRAPH_SIGNAL, points, 1);
         CU_OK(cu->GraphExecDestroy(exec));
     }
     CU_OK(cu->GraphDestroy(graph));

@@ -4,6 +4,8 @@
 #include "raw_binary.h"
 #include "vulkan_ring_stage.h"
 
+#define POINT(...) (&(culv_semaphore_point){__VA_ARGS__})
+
 typedef struct scene {
     lib_world w;
     CUstream stream;
@@ -74,17 +76,17 @@ SCENE_CASE(launches, .smoke = true)
 {
     const raw_cuda *cu = s->w.cu;
     CUgraphNode wait = NULL, signal = NULL;
-    LIB_OK(culv_graph_add_wait(s->graph, NULL, 0, &(culv_semaphore_point){s->in, 1}, 1, &wait));
+    LIB_OK(culv_graph_add_node(s->graph, NULL, 0, CULV_GRAPH_WAIT, POINT(s->in, 1), 1, &wait));
     LIB_OK(
-        culv_graph_add_signal(s->graph, &wait, 1, &(culv_semaphore_point){s->out, 1}, 1, &signal));
+        culv_graph_add_node(s->graph, &wait, 1, CULV_GRAPH_SIGNAL, POINT(s->out, 1), 1, &signal));
     REQUIRE(wait != NULL && signal != NULL && wait != signal);
     REQUIRE_EQ(culv_semaphore_last_value(s->out), 1); /* promised */
     REQUIRE_EQ(culv_semaphore_last_value(s->in), 0);
     CUgraphExec exec = instantiate(cu, s->graph);
     CU_OK(cu->GraphLaunch(exec, s->stream));
     for (uint64_t n = 2; n <= 6; n++) {
-        LIB_OK(culv_graph_exec_set_wait(exec, wait, &(culv_semaphore_point){s->in, n}, 1));
-        LIB_OK(culv_graph_exec_set_signal(exec, signal, &(culv_semaphore_point){s->out, n}, 1));
+        LIB_OK(culv_graph_exec_set_node(exec, wait, CULV_GRAPH_WAIT, POINT(s->in, n), 1));
+        LIB_OK(culv_graph_exec_set_node(exec, signal, CULV_GRAPH_SIGNAL, POINT(s->out, n), 1));
         CU_OK(cu->GraphLaunch(exec, s->stream));
         REQUIRE_EQ(culv_semaphore_last_value(s->out), n);
     }
@@ -94,7 +96,7 @@ SCENE_CASE(launches, .smoke = true)
         require_at(s, n);
     }
     /* A second launch of the same value would leave the timeline where it is; Culvert knows. */
-    LIB_INVALID(culv_graph_exec_set_signal(exec, signal, &(culv_semaphore_point){s->out, 6}, 1),
+    LIB_INVALID(culv_graph_exec_set_node(exec, signal, CULV_GRAPH_SIGNAL, POINT(s->out, 6), 1),
                 TIMELINE_BACKWARDS);
     LIB_INVALID(culv_semaphore_signal(s->out, s->stream, 6), TIMELINE_BACKWARDS);
     LIB_OK(culv_semaphore_signal(s->out, s->stream, 7)); /* and streams go on from there */
@@ -116,8 +118,8 @@ SCENE_CASE(several_semaphores)
     CUgraphNode wait = NULL, signal = NULL;
     culv_semaphore_point waits[] = {{s->in, 1}, {s->more, 0}},
                          signals[] = {{s->out, 1}, {s->more, 10}};
-    LIB_OK(culv_graph_add_wait(s->graph, NULL, 0, waits, 2, &wait));
-    LIB_OK(culv_graph_add_signal(s->graph, &wait, 1, signals, 2, &signal));
+    LIB_OK(culv_graph_add_node(s->graph, NULL, 0, CULV_GRAPH_WAIT, waits, 2, &wait));
+    LIB_OK(culv_graph_add_node(s->graph, &wait, 1, CULV_GRAPH_SIGNAL, signals, 2, &signal));
     CUgraphExec exec = instantiate(cu, s->graph);
     for (uint64_t n = 1; n <= 3; n++) {
         if (n > 1) {
@@ -125,8 +127,8 @@ SCENE_CASE(several_semaphores)
             waits[1].value = 10 * (n - 1);
             signals[0].value = n;
             signals[1].value = 10 * n;
-            LIB_OK(culv_graph_exec_set_wait(exec, wait, waits, 2));
-            LIB_OK(culv_graph_exec_set_signal(exec, signal, signals, 2));
+            LIB_OK(culv_graph_exec_set_node(exec, wait, CULV_GRAPH_WAIT, waits, 2));
+            LIB_OK(culv_graph_exec_set_node(exec, signal, CULV_GRAPH_SIGNAL, signals, 2));
         }
         CU_OK(cu->GraphLaunch(exec, s->stream));
         raw_vk_timeline_signal(&s->w.vk, s->in_vk, n);
@@ -135,7 +137,8 @@ SCENE_CASE(several_semaphores)
     }
     /* All or nothing: the first point's value would do. */
     signals[0].value = 100;
-    LIB_INVALID(culv_graph_exec_set_signal(exec, signal, signals, 2), TIMELINE_BACKWARDS, "30");
+    LIB_INVALID(culv_graph_exec_set_node(exec, signal, CULV_GRAPH_SIGNAL, signals, 2),
+                TIMELINE_BACKWARDS, "30");
     REQUIRE_EQ(culv_semaphore_last_value(s->out), 3);
     lib_finish(&s->w, s->stream);
     CU_OK(cu->GraphExecDestroy(exec));
@@ -167,10 +170,10 @@ SCENE_CASE(captured)
     require_at(s, 2);
     for (uint64_t n = 2; n <= 4; n++) {
         const culv_semaphore_point next[] = {{s->out, 2 * n}, {s->more, n}};
-        LIB_OK(culv_graph_exec_set_wait(exec, waits[0], &(culv_semaphore_point){s->in, n}, 1));
-        LIB_OK(culv_graph_exec_set_signal(exec, signals[0],
-                                          &(culv_semaphore_point){s->out, 2 * n - 1}, 1));
-        LIB_OK(culv_graph_exec_set_signal(exec, signals[1], next, 2));
+        LIB_OK(culv_graph_exec_set_node(exec, waits[0], CULV_GRAPH_WAIT, POINT(s->in, n), 1));
+        LIB_OK(culv_graph_exec_set_node(exec, signals[0], CULV_GRAPH_SIGNAL,
+                                        POINT(s->out, 2 * n - 1), 1));
+        LIB_OK(culv_graph_exec_set_node(exec, signals[1], CULV_GRAPH_SIGNAL, next, 2));
         CU_OK(cu->GraphLaunch(exec, s->stream));
         raw_vk_timeline_signal(&s->w.vk, s->in_vk, n);
         require_at(s, 2 * n);
@@ -192,11 +195,11 @@ SCENE_CASE(found)
     REQUIRE_EQ(num_waits, 0);
     CUgraphNode signals[3], waits[2], other = NULL;
     for (uint64_t i = 0; i < 3; i++)
-        LIB_OK(culv_graph_add_signal(s->graph, NULL, 0, &(culv_semaphore_point){s->out, i + 1}, 1,
-                                     &signals[i]));
+        LIB_OK(culv_graph_add_node(s->graph, NULL, 0, CULV_GRAPH_SIGNAL, POINT(s->out, i + 1), 1,
+                                   &signals[i]));
     CU_OK(cu->GraphAddEmptyNode(&other, s->graph, signals, 3));
     for (uint64_t i = 0; i < 2; i++)
-        LIB_OK(culv_graph_add_wait(s->graph, &other, 1, &(culv_semaphore_point){s->in, i}, 1,
+        LIB_OK(culv_graph_add_node(s->graph, &other, 1, CULV_GRAPH_WAIT, POINT(s->in, i), 1,
                                    &waits[i]));
     for (size_t room = 0; room < 5; room++) {
         CUgraphNode got[5] = {NULL}, all[5] = {NULL};
@@ -237,19 +240,22 @@ SCENE_CASE(refused)
                          twice[] = {{s->out, 1}, {s->out, 2}};
     for (int i = 0; i <= CULV_SEMAPHORE_BATCH_MAX; i++)
         many[i] = one;
-    NO_NODE(culv_graph_add_signal(s->graph, NULL, 1, &one, 1, &node), NULL_ARGUMENT);
-    NO_NODE(culv_graph_add_signal(s->graph, NULL, 0, &(culv_semaphore_point){NULL, 1}, 1, &node),
+    NO_NODE(culv_graph_add_node(s->graph, NULL, 1, CULV_GRAPH_SIGNAL, &one, 1, &node),
             NULL_ARGUMENT);
-    NO_NODE(culv_graph_add_signal(s->graph, NULL, 0, &one, 0, &node), VALUE);
-    NO_NODE(culv_graph_add_signal(s->graph, NULL, 0, many, CULV_SEMAPHORE_BATCH_MAX + 1, &node),
+    NO_NODE(culv_graph_add_node(s->graph, NULL, 0, CULV_GRAPH_SIGNAL, POINT(NULL, 1), 1, &node),
+            NULL_ARGUMENT);
+    NO_NODE(culv_graph_add_node(s->graph, NULL, 0, CULV_GRAPH_SIGNAL, &one, 0, &node), VALUE);
+    NO_NODE(culv_graph_add_node(s->graph, NULL, 0, (culv_graph_use)2, &one, 1, &node), VALUE);
+    NO_NODE(culv_graph_add_node(s->graph, NULL, 0, CULV_GRAPH_SIGNAL, many,
+                                CULV_SEMAPHORE_BATCH_MAX + 1, &node),
             VALUE);
-    NO_NODE(culv_graph_add_signal(s->graph, NULL, 0, twice, 2, &node), VALUE);
-    NO_NODE(culv_graph_add_wait(s->graph, NULL, 0, twice, 2, &node), VALUE);
-    NO_NODE(culv_graph_add_wait(s->graph, NULL, 0, &one, 0, &node), VALUE);
+    NO_NODE(culv_graph_add_node(s->graph, NULL, 0, CULV_GRAPH_SIGNAL, twice, 2, &node), VALUE);
+    NO_NODE(culv_graph_add_node(s->graph, NULL, 0, CULV_GRAPH_WAIT, twice, 2, &node), VALUE);
+    NO_NODE(culv_graph_add_node(s->graph, NULL, 0, CULV_GRAPH_WAIT, &one, 0, &node), VALUE);
     LIB_OK(culv_semaphore_signal(s->more, s->stream, 9));
     for (uint64_t value = 0; value <= 9; value += 9)
-        NO_NODE(culv_graph_add_signal(s->graph, NULL, 0, &(culv_semaphore_point){s->more, value}, 1,
-                                      &node),
+        NO_NODE(culv_graph_add_node(s->graph, NULL, 0, CULV_GRAPH_SIGNAL, POINT(s->more, value), 1,
+                                    &node),
                 TIMELINE_BACKWARDS);
     size_t nodes = 77;
     CU_OK(cu->GraphGetNodes(s->graph, NULL, &nodes));
@@ -257,15 +263,17 @@ SCENE_CASE(refused)
     REQUIRE_EQ(culv_semaphore_last_value(s->out), 0);
 
     CUgraphNode signal = NULL, wait = NULL;
-    LIB_OK(culv_graph_add_signal(s->graph, NULL, 0, &one, 1, &signal));
-    LIB_OK(culv_graph_add_wait(s->graph, NULL, 0, &(culv_semaphore_point){s->in, 0}, 1, &wait));
+    LIB_OK(culv_graph_add_node(s->graph, NULL, 0, CULV_GRAPH_SIGNAL, &one, 1, &signal));
+    LIB_OK(culv_graph_add_node(s->graph, NULL, 0, CULV_GRAPH_WAIT, POINT(s->in, 0), 1, &wait));
     CUgraphExec exec = instantiate(cu, s->graph);
     one.value = 6;
     const culv_semaphore_point two[] = {{s->out, 6}, {s->more, 10}};
-    LIB_INVALID(culv_graph_exec_set_signal(exec, signal, &one, 0), VALUE);
-    misused(s, "signal of a wait node", culv_graph_exec_set_signal(exec, wait, &one, 1));
-    misused(s, "another count", culv_graph_exec_set_signal(exec, signal, two, 2));
-    misused(s, "wait of a signal node", culv_graph_exec_set_wait(exec, signal, &one, 1));
+    LIB_INVALID(culv_graph_exec_set_node(exec, signal, CULV_GRAPH_SIGNAL, &one, 0), VALUE);
+    misused(s, "signal of a wait node",
+            culv_graph_exec_set_node(exec, wait, CULV_GRAPH_SIGNAL, &one, 1));
+    misused(s, "another count", culv_graph_exec_set_node(exec, signal, CULV_GRAPH_SIGNAL, two, 2));
+    misused(s, "wait of a signal node",
+            culv_graph_exec_set_node(exec, signal, CULV_GRAPH_WAIT, &one, 1));
     /* No value of those was noted */
     if (cu->software) REQUIRE_EQ(culv_semaphore_last_value(s->out), 5);
     CU_OK(cu->GraphExecDestroy(exec));
@@ -285,7 +293,8 @@ SCENE_CASE(refused_kinds)
     LIB_OK(culv_vk_attach(other, &vd, &attached));
     LIB_OK(culv_vk_semaphore_create(attached, NULL, &theirs));
     const culv_semaphore_point mixed[] = {{s->out, 1}, {culv_shared_semaphore_cuda(theirs), 1}};
-    NO_NODE(culv_graph_add_signal(s->graph, NULL, 0, mixed, 2, &node), DEVICE_MISMATCH);
+    NO_NODE(culv_graph_add_node(s->graph, NULL, 0, CULV_GRAPH_SIGNAL, mixed, 2, &node),
+            DEVICE_MISMATCH);
     culv_shared_semaphore_destroy(&theirs, NULL);
     culv_vk_detach(&attached);
 
@@ -297,9 +306,8 @@ SCENE_CASE(refused_kinds)
     LIB_OK(culv_vk_semaphore_create(attached, &d, &relayed));
     REQUIRE_EQ(culv_semaphore_sharing(culv_shared_semaphore_cuda(relayed)), CULV_SHARING_HOST);
     LIB_REFUSES(node,
-                culv_graph_add_signal(
-                    s->graph, NULL, 0,
-                    &(culv_semaphore_point){culv_shared_semaphore_cuda(relayed), 1}, 1, &node),
+                culv_graph_add_node(s->graph, NULL, 0, CULV_GRAPH_SIGNAL,
+                                    POINT(culv_shared_semaphore_cuda(relayed), 1), 1, &node),
                 UNSUPPORTED, CAPTURE);
     culv_shared_semaphore_destroy(&relayed, NULL);
     culv_vk_detach(&attached);
@@ -312,9 +320,9 @@ SCENE_CASE(refused_kinds)
     bd.type = CULV_SEMAPHORE_BINARY;
     bd.handle = culv_handle_opaque_fd(raw_binary_fd(&s->w.vk, &partner));
     LIB_TAKE(culv_semaphore_import(s->w.device, &bd, &binary), &bd.handle);
-    NO_NODE(culv_graph_add_signal(s->graph, NULL, 0, &(culv_semaphore_point){binary, 0}, 1, &node),
+    NO_NODE(culv_graph_add_node(s->graph, NULL, 0, CULV_GRAPH_SIGNAL, POINT(binary, 0), 1, &node),
             VALUE, "binary");
-    NO_NODE(culv_graph_add_wait(s->graph, NULL, 0, &(culv_semaphore_point){binary, 0}, 1, &node),
+    NO_NODE(culv_graph_add_node(s->graph, NULL, 0, CULV_GRAPH_WAIT, POINT(binary, 0), 1, &node),
             VALUE);
     culv_semaphore_destroy(&binary, NULL);
     raw_binary_destroy(&s->w.vk, &partner);
@@ -331,10 +339,11 @@ SCENE_CASE(bodies)
     CUgraph body = raw_cuda_conditional(cu, culv_device_context(s->w.device), s->graph, &condition);
     const culv_semaphore_point out = {s->out, 1}, in = {s->in, 1};
     for (size_t filled = 0; filled <= 1; filled++) {
-        LIB_REFUSES(node, culv_graph_add_signal(body, NULL, 0, &out, 1, &node), UNSUPPORTED,
-                    CAPTURE, "culv_graph_add_signal: the graph is the body of a conditional node");
-        LIB_REFUSES(node, culv_graph_add_wait(body, NULL, 0, &in, 1, &node), UNSUPPORTED, CAPTURE,
-                    "culv_graph_add_wait");
+        LIB_REFUSES(node, culv_graph_add_node(body, NULL, 0, CULV_GRAPH_SIGNAL, &out, 1, &node),
+                    UNSUPPORTED, CAPTURE,
+                    "culv_graph_add_node: the graph is the body of a conditional node");
+        LIB_REFUSES(node, culv_graph_add_node(body, NULL, 0, CULV_GRAPH_WAIT, &in, 1, &node),
+                    UNSUPPORTED, CAPTURE, "culv_graph_add_node");
         CU_OK(cu->GraphGetNodes(body, NULL, &nodes));
         REQUIRE_EQ(nodes, filled);
         REQUIRE_EQ(culv_semaphore_last_value(s->out), 0);
@@ -343,7 +352,7 @@ SCENE_CASE(bodies)
         }
     }
     CU_OK(cu->GraphDestroyNode(host));
-    LIB_OK(culv_graph_add_signal(s->graph, &condition, 1, &out, 1, &node));
+    LIB_OK(culv_graph_add_node(s->graph, &condition, 1, CULV_GRAPH_SIGNAL, &out, 1, &node));
     CUgraphExec exec = instantiate(cu, s->graph);
     CU_OK(cu->GraphLaunch(exec, s->stream));
     require_at(s, 1);
@@ -384,14 +393,15 @@ static void produce(ring_stage *s, produced *g)
                                             .kernelParams = arguments};
     if (g->exec == NULL) {
         CU_OK(cu->GraphCreate(&g->graph, 0));
-        LIB_OK(culv_graph_add_wait(g->graph, NULL, 0, &wait, 1, &g->wait));
+        LIB_OK(culv_graph_add_node(g->graph, NULL, 0, CULV_GRAPH_WAIT, &wait, 1, &g->wait));
         CU_OK(cu->GraphAddKernelNode(&g->kernel, g->graph, &g->wait, 1, &kernel));
-        LIB_OK(culv_graph_add_signal(g->graph, &g->kernel, 1, &signal, 1, &g->signal));
+        LIB_OK(culv_graph_add_node(g->graph, &g->kernel, 1, CULV_GRAPH_SIGNAL, &signal, 1,
+                                   &g->signal));
         g->exec = instantiate(cu, g->graph);
     } else {
-        LIB_OK(culv_graph_exec_set_wait(g->exec, g->wait, &wait, 1));
+        LIB_OK(culv_graph_exec_set_node(g->exec, g->wait, CULV_GRAPH_WAIT, &wait, 1));
         CU_OK(cu->GraphExecKernelNodeSetParams(g->exec, g->kernel, &kernel));
-        LIB_OK(culv_graph_exec_set_signal(g->exec, g->signal, &signal, 1));
+        LIB_OK(culv_graph_exec_set_node(g->exec, g->signal, CULV_GRAPH_SIGNAL, &signal, 1));
     }
     CU_OK(cu->GraphLaunch(g->exec, s->stream));
     ring_released(&s->cuda, &frame);
@@ -421,10 +431,10 @@ static void consume(ring_stage *s, produced *all)
         REQUIRE(signals == 1 && waits == 1);
         g->exec = instantiate(cu, g->graph);
     } else {
-        LIB_OK(culv_graph_exec_set_wait(g->exec, g->wait,
-                                        &(culv_semaphore_point){ready, frame.wait_value}, 1));
-        LIB_OK(culv_graph_exec_set_signal(g->exec, g->signal,
-                                          &(culv_semaphore_point){done, frame.signal_value}, 1));
+        LIB_OK(culv_graph_exec_set_node(g->exec, g->wait, CULV_GRAPH_WAIT,
+                                        POINT(ready, frame.wait_value), 1));
+        LIB_OK(culv_graph_exec_set_node(g->exec, g->signal, CULV_GRAPH_SIGNAL,
+                                        POINT(done, frame.signal_value), 1));
     }
     CU_OK(cu->GraphLaunch(g->exec, s->stream));
     ring_released(&s->cuda, &frame);

@@ -308,7 +308,6 @@ TEST(sampler_differs, .title = "samplers.differ")
         __VA_ARGS__;                                                                               \
         LIB_OK(culv_vk_texture_desc_from_sampler(&info, &d, &differences));                        \
         REQUIRE_EQ(differences, CULV_VK_SAMPLER_##bit);                                            \
-        REQUIRE(culv_vk_sampler_difference_text(CULV_VK_SAMPLER_##bit)[0] != 'u');                 \
     } while (0)
     DIFFERS(MAG_FILTER, info.magFilter = VK_FILTER_NEAREST);
     DIFFERS(CUBIC_FILTER, info.magFilter = info.minFilter = VK_FILTER_CUBIC_EXT);
@@ -331,7 +330,6 @@ TEST(sampler_differs, .title = "samplers.differ")
     DIFFERS(FLAGS, info.pNext = &unknown);
     DIFFERS(FLAGS, info.flags = 0x40000000);
 #undef DIFFERS
-    REQUIRE_EQ_STR(culv_vk_sampler_difference_text((culv_vk_sampler_difference)3), "unknown");
 }
 
 TEST(sampler_refused, .title = "samplers.refused")

@@ -45,10 +45,10 @@ static function ask(const raw_cuda *cu, size_t i, cuuint64_t flags)
 /* Each member is what the driver answers for its name and version. */
 LIB_CASE(every_entry, .smoke = true)
 {
-    const culv_cuda_api *api = culv_device_cuda_api(w->device);
-    const culv_cuda_api *per_thread = culv_device_cuda_api_per_thread(w->device);
+    const culv_cuda_api *api = culv_device_cuda_api(w->device, 0);
+    const culv_cuda_api *per_thread = culv_device_cuda_api(w->device, 1);
     REQUIRE(api != NULL && per_thread != NULL && api != per_thread);
-    REQUIRE(culv_device_cuda_api(w->device) == api);
+    REQUIRE(culv_device_cuda_api(w->device, 0) == api);
     REQUIRE(CULV_CUDA(w->device) == api);
     REQUIRE_EQ(api->struct_size, sizeof *api);
     REQUIRE_EQ(per_thread->struct_size, sizeof *per_thread);
@@ -114,7 +114,7 @@ LIB_CASE(bytes_come_back)
 
 LIB_CASE(misused)
 {
-    REQUIRE(culv_device_cuda_api(NULL) == NULL && culv_device_cuda_api_per_thread(NULL) == NULL);
+    REQUIRE(culv_device_cuda_api(NULL, 0) == NULL && culv_device_cuda_api(NULL, 1) == NULL);
     const char *const strangers[] = {"",
                                      "cu",
                                      "cuMemAllo",

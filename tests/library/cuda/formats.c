@@ -758,8 +758,7 @@ static const counterpart gl_formats[] = {GL_FORMATS(ROW)
 
 /* A list against the table: each pair is there, no other is, and the way back leads to the first of
  * those that share the number. */
-static void check_list(const counterpart *list, size_t count, culv_format (*back)(uint32_t),
-                       size_t info_at)
+static void check_list(const counterpart *list, size_t count, culv_native_api api, size_t info_at)
 {
     size_t with = 0;
     for (size_t i = 0; i < format_count; i++) {
@@ -780,7 +779,7 @@ static void check_list(const counterpart *list, size_t count, culv_format (*back
         size_t first = 0;
         while (list[first].number != list[i].number)
             first++;
-        REQUIRE_EQ(back(list[i].number), list[first].format);
+        REQUIRE_EQ(culv_format_from(api, list[i].number), list[first].format);
         if (first == i) continue;
         /* The same bits in memory, or the same blocks. */
         culv_format_info a = format_info(list[first].format), b = format_info(list[i].format);
@@ -794,11 +793,11 @@ static void check_list(const counterpart *list, size_t count, culv_format (*back
 
 TEST(dxgi)
 {
-    check_list(dxgi_formats, sizeof dxgi_formats / sizeof dxgi_formats[0], culv_format_from_dxgi,
+    check_list(dxgi_formats, sizeof dxgi_formats / sizeof dxgi_formats[0], CULV_NATIVE_D3D,
                offsetof(culv_format_info, dxgi_format));
     size_t known = 0;
     for (uint32_t n = 0; n < 256; n++)
-        if (culv_format_from_dxgi(n) != CULV_FORMAT_NONE) known++;
+        if (culv_format_from(CULV_NATIVE_D3D, n) != CULV_FORMAT_NONE) known++;
     /* A8B8G8R8_*_PACK32 share theirs */
     REQUIRE_EQ(known, sizeof dxgi_formats / sizeof dxgi_formats[0] - 5);
     /* Unknown, typeless ones, views of one aspect, A8, R1, R8G8_B8G8, B8G8R8X8, XR_BIAS, AYUV,
@@ -807,12 +806,12 @@ TEST(dxgi)
                                     39, 44, 46, 47, 48, 53, 60,  65,  66,  68,        69,
                                     70, 88, 89, 90, 92, 93, 100, 101, 102, UINT32_MAX};
     for (size_t i = 0; i < sizeof none / sizeof none[0]; i++)
-        REQUIRE_EQ(culv_format_from_dxgi(none[i]), CULV_FORMAT_NONE);
+        REQUIRE_EQ(culv_format_from(CULV_NATIVE_D3D, none[i]), CULV_FORMAT_NONE);
 }
 
 TEST(gl)
 {
-    check_list(gl_formats, sizeof gl_formats / sizeof gl_formats[0], culv_format_from_gl,
+    check_list(gl_formats, sizeof gl_formats / sizeof gl_formats[0], CULV_NATIVE_GL,
                offsetof(culv_format_info, gl_internal_format));
     /* GL_RGB, GL_RGBA, GL_ALPHA8, GL_LUMINANCE8, GL_R3_G3_B2, GL_RGB4, GL_RGB5, GL_RGB10, GL_RGB12,
      * GL_RGBA2, GL_RGBA4, GL_RGBA12, GL_DEPTH_COMPONENT, GL_DEPTH_COMPONENT32, GL_BGRA. */
@@ -820,7 +819,8 @@ TEST(gl)
                                     0x804F, 0x8050, 0x8052, 0x8053, 0x8055,    0x8056,
                                     0x805A, 0x1902, 0x81A7, 0x80E1, UINT32_MAX};
     for (size_t i = 0; i < sizeof none / sizeof none[0]; i++)
-        REQUIRE_EQ(culv_format_from_gl(none[i]), CULV_FORMAT_NONE);
+        REQUIRE_EQ(culv_format_from(CULV_NATIVE_GL, none[i]), CULV_FORMAT_NONE);
+    REQUIRE_EQ(culv_format_from(CULV_NATIVE_VULKAN, CULV_FORMAT_R8G8B8A8_UNORM), CULV_FORMAT_NONE);
 }
 
 #undef TEST_GROUP

@@ -45,8 +45,8 @@ GL_CASE(buffers, 0, .smoke = true)
     REQUIRE_EQ(culv_buffer_size(culv_shared_buffer_cuda(buffer)), BYTES);
     for (uint32_t seed = 0; seed < 4; seed++)
         both_ways(s, culv_gl_buffer_name(buffer), culv_shared_buffer_pointer(buffer), seed);
-    LIB_OK(culv_gl_buffer_upload(buffer)); /* nothing to copy */
-    LIB_OK(culv_gl_buffer_download(buffer));
+    LIB_OK(culv_gl_buffer_copy(buffer, CULV_COPY_UPLOAD)); /* nothing to copy */
+    LIB_OK(culv_gl_buffer_copy(buffer, CULV_COPY_DOWNLOAD));
     LIB_OK(culv_shared_buffer_destroy(&buffer, NULL));
     REQUIRE(buffer == NULL);
     LIB_OK(culv_shared_buffer_destroy(&buffer, NULL));
@@ -126,30 +126,6 @@ GL_CASE(buffers_refused, 0, .title = "gl.buffers.refused")
     LIB_REFUSES(buffer, culv_gl_buffer_create(s->attachment, &d, &buffer), INVALID, STRUCT_SIZE);
 }
 
-/* The driver that ignores offsets is found out by data, and asked once. */
-GL_CASE(offsets, 0)
-{
-    culv_bool honoured = 7;
-    LIB_OK(culv_gl_get_offsets_honored(s->attachment, &honoured));
-    printf("offsets are %s\n", honoured ? "honoured" : "ignored");
-    REQUIRE_EQ(honoured, !s->cu->software);
-    uint64_t calls = lying_gl_fail_at(0);
-    LIB_OK(culv_gl_get_offsets_honored(s->attachment, &honoured));
-    REQUIRE_EQ(lying_gl_fail_at(0), calls);
-}
-
-/* Any driver that loses them is noticed, NVIDIA's too. */
-TEST(offsets_lost, .title = "gl.offsets.lost")
-{
-    gl_stage s;
-    culv_bool honoured = 7;
-    lying_gl.loses_offsets = true;
-    gl_stage_open(&s, 0);
-    LIB_OK(culv_gl_get_offsets_honored(s.attachment, &honoured));
-    REQUIRE_EQ(honoured, 0);
-    gl_stage_close(&s);
-}
-
 static culv_vmm_allocation *allocate(const gl_stage *s, uint64_t size)
 {
     culv_vmm_allocation_desc d = culv_vmm_allocation_desc_init();
@@ -160,13 +136,49 @@ static culv_vmm_allocation *allocate(const gl_stage *s, uint64_t size)
     return allocation;
 }
 
+/* Whether the driver gives a buffer what is at an offset. */
+static bool offsets_honoured(const gl_stage *s)
+{
+    culv_gl_memory *memory = NULL;
+    GLuint name = 0;
+    culv_vmm_allocation *allocation = allocate(s, UINT64_C(2) << 20);
+    LIB_OK(culv_gl_memory_from_vmm(s->attachment, allocation, "chunk", &memory));
+    GL_OK(&s->gl, s->gl.CreateBuffers(1, &name));
+    const culv_result result = culv_gl_memory_bind_buffer(memory, name, 65536, BYTES);
+    if (result != CULV_OK) REQUIRE_EQ(result, CULV_ERROR_UNSUPPORTED);
+    GL_OK(&s->gl, s->gl.DeleteBuffers(1, &name));
+    LIB_OK(culv_gl_memory_destroy(&memory));
+    culv_vmm_allocation_destroy(&allocation);
+    return result == CULV_OK;
+}
+
+/* The driver that ignores offsets is found out by data, and asked once. */
+GL_CASE(offsets, 0)
+{
+    uint64_t calls[3] = {lying_gl_fail_at(0)};
+    for (int i = 1; i < 3; i++) {
+        REQUIRE_EQ(offsets_honoured(s), !s->cu->software);
+        calls[i] = lying_gl_fail_at(0);
+    }
+    REQUIRE(calls[1] - calls[0] > calls[2] - calls[1]);
+}
+
+/* Any driver that loses them is noticed, NVIDIA's too. */
+TEST(offsets_lost, .title = "gl.offsets.lost")
+{
+    gl_stage s;
+    lying_gl.loses_offsets = true;
+    gl_stage_open(&s, 0);
+    REQUIRE(!offsets_honoured(&s));
+    gl_stage_close(&s);
+}
+
 /* CUDA's memory in OpenGL, at an offset where the driver honours that. */
 GL_CASE(cuda_memory, 0)
 {
     culv_gl_memory *memory = NULL;
     culv_vmm_range *range = NULL;
-    culv_bool honoured = 0;
-    LIB_OK(culv_gl_get_offsets_honored(s->attachment, &honoured));
+    const bool honoured = offsets_honoured(s);
     culv_vmm_allocation *allocation = allocate(s, UINT64_C(2) << 20);
     culv_vmm_range_desc r = culv_vmm_range_desc_init();
     r.size = UINT64_C(2) << 20;
@@ -222,7 +234,6 @@ GL_CASE(memory_refused, 0, .title = "gl.memory.refused")
     lib_fd_require_untouched(&watched);
     LIB_OK(culv_gl_memory_import(s->attachment, &d, &memory));
     lib_fd_require_untouched(&watched);
-    REQUIRE(culv_gl_memory_name(memory) != 0);
     LIB_OK(culv_gl_memory_destroy(&memory));
     lib_fd_done(&watched, true);
     culv_vmm_allocation_destroy(&allocation);
@@ -240,7 +251,6 @@ static void not_vulkans(const culv_vector_view *view)
     REQUIRE_EQ(count, 77);
     LIB_INVALID(culv_vk_vector_view_get_address(view, &address), VALUE);
     REQUIRE_EQ(address, 77);
-    REQUIRE_EQ(culv_vk_vector_view_memory_kind(view), CULV_MEMORY_KIND_UNKNOWN);
 }
 
 GL_CASE(vectors, 0)
@@ -306,11 +316,15 @@ GL_CASE(not_vulkans_objects, 0, .title = "gl.not_vulkans")
     size = 77;
     REQUIRE(culv_vk_image_memory(image, &size) == VK_NULL_HANDLE && size == 0);
     REQUIRE(culv_vk_semaphore_handle(semaphore) == VK_NULL_HANDLE);
-    LIB_INVALID(culv_vk_buffer_record_upload(buffer, commands), VALUE,
+    LIB_INVALID(culv_vk_buffer_record_copy(buffer, CULV_COPY_UPLOAD, commands), VALUE,
                 "takes what was made for Vulkan, and this was made for OpenGL");
-    LIB_INVALID(culv_vk_buffer_record_download(buffer, commands), VALUE);
-    LIB_INVALID(culv_vk_image_record_upload(image, commands, VK_IMAGE_LAYOUT_GENERAL), VALUE);
-    LIB_INVALID(culv_vk_image_record_download(image, commands, VK_IMAGE_LAYOUT_GENERAL), VALUE);
+    LIB_INVALID(culv_vk_buffer_record_copy(buffer, CULV_COPY_DOWNLOAD, commands), VALUE);
+    LIB_INVALID(
+        culv_vk_image_record_copy(image, CULV_COPY_UPLOAD, commands, VK_IMAGE_LAYOUT_GENERAL),
+        VALUE);
+    LIB_INVALID(
+        culv_vk_image_record_copy(image, CULV_COPY_DOWNLOAD, commands, VK_IMAGE_LAYOUT_GENERAL),
+        VALUE);
     both_ways(s, culv_gl_buffer_name(buffer), culv_shared_buffer_pointer(buffer), 5);
     LIB_OK(culv_shared_semaphore_destroy(&semaphore, NULL));
     LIB_OK(culv_shared_image_destroy(&image, NULL));
@@ -376,9 +390,9 @@ static void level_turn(gl_stage *s, const raw_gl_image *raw, culv_shared_image *
     CU_OK(s->cu->CtxPushCurrent(s->context));
     CU_OK(raw_cuda_write_box(s->cu, array, texels, row, (size_t)height, (size_t)depth));
     CU_OK(s->cu->CtxPopCurrent(&before));
-    LIB_OK(culv_image_upload(cuda, s->stream));
+    LIB_OK(culv_image_copy(cuda, CULV_COPY_UPLOAD, s->stream));
     gl_stage_finish(s);
-    LIB_OK(culv_gl_image_upload(image));
+    LIB_OK(culv_gl_image_copy(image, CULV_COPY_UPLOAD));
     memset(found, 0, size);
     raw_gl_image_read(&s->gl, raw, (int)level, found);
     if (memcmp(texels, found, size) != 0)
@@ -386,9 +400,9 @@ static void level_turn(gl_stage *s, const raw_gl_image *raw, culv_shared_image *
              (unsigned)level);
     raw_gl_fill(raw->format, texels, size, seed + 1);
     write_level(s, raw, (int)level, texels);
-    LIB_OK(culv_gl_image_download(image));
+    LIB_OK(culv_gl_image_copy(image, CULV_COPY_DOWNLOAD));
     s->gl.Finish();
-    LIB_OK(culv_image_download(cuda, s->stream));
+    LIB_OK(culv_image_copy(cuda, CULV_COPY_DOWNLOAD, s->stream));
     gl_stage_finish(s);
     memset(found, 0, size);
     CU_OK(s->cu->CtxPushCurrent(s->context));
@@ -415,7 +429,6 @@ static void image_turn(gl_stage *s, const raw_gl_kind *kind, const raw_gl_format
     d.label = kind->name;
     d.fallback = fallback;
     LIB_OK(culv_gl_image_create(s->attachment, &d, &image));
-    REQUIRE_EQ(culv_gl_image_target(image), kind->target);
     REQUIRE_EQ(culv_image_sharing(culv_shared_image_cuda(image)),
                fallback != 0 ? CULV_SHARING_HOST : CULV_SHARING_SHARED);
     const raw_gl_image raw = {kind, format, culv_gl_image_name(image)};
@@ -460,9 +473,9 @@ static void packed_turn(gl_stage *s, uint32_t number, uint32_t fallback)
     CU_OK(s->cu->CtxPushCurrent(s->context));
     CU_OK(raw_cuda_write_box(s->cu, array, texels, 4 * f.bytes_per_block, 4, 1));
     CU_OK(s->cu->CtxPopCurrent(&before));
-    LIB_OK(culv_image_upload(cuda, s->stream));
+    LIB_OK(culv_image_copy(cuda, CULV_COPY_UPLOAD, s->stream));
     gl_stage_finish(s);
-    LIB_OK(culv_gl_image_upload(image));
+    LIB_OK(culv_gl_image_copy(image, CULV_COPY_UPLOAD));
     s->gl.GetTextureImage(culv_gl_image_name(image), 0, GL_RGBA, GL_UNSIGNED_BYTE, 64, found);
     REQUIRE_EQ(s->gl.GetError(), 0);
     for (size_t i = 0; i < 64; i++) {
@@ -517,9 +530,9 @@ static void blocks_turn(gl_stage *s, GLenum format, size_t block_bytes)
     CU_OK(s->cu->CtxPushCurrent(s->context));
     CU_OK(raw_cuda_write_box(s->cu, array, texels, row, ROWS, 1));
     CU_OK(s->cu->CtxPopCurrent(&before));
-    LIB_OK(culv_image_upload(cuda, s->stream));
+    LIB_OK(culv_image_copy(cuda, CULV_COPY_UPLOAD, s->stream));
     gl_stage_finish(s);
-    LIB_OK(culv_gl_image_upload(image));
+    LIB_OK(culv_gl_image_copy(image, CULV_COPY_UPLOAD));
     memset(found, 0, size);
     read(culv_gl_image_name(image), 0, (GLsizei)size, found);
     REQUIRE_EQ(s->gl.GetError(), 0);
@@ -529,9 +542,9 @@ static void blocks_turn(gl_stage *s, GLenum format, size_t block_bytes)
         texels[i] = (uint8_t)(i * 13 + i / 241 + format);
     write(culv_gl_image_name(image), 0, 0, 0, SIDE, SIDE, format, (GLsizei)size, texels);
     REQUIRE_EQ(s->gl.GetError(), 0);
-    LIB_OK(culv_gl_image_download(image));
+    LIB_OK(culv_gl_image_copy(image, CULV_COPY_DOWNLOAD));
     s->gl.Finish();
-    LIB_OK(culv_image_download(cuda, s->stream));
+    LIB_OK(culv_image_copy(cuda, CULV_COPY_DOWNLOAD, s->stream));
     gl_stage_finish(s);
     memset(found, 0, size);
     CU_OK(s->cu->CtxPushCurrent(s->context));
@@ -576,8 +589,7 @@ GL_CASE(bound_textures, 0)
     CUcontext before;
     culv_gl_memory *memory = NULL;
     culv_vmm_range *range = NULL;
-    culv_bool honoured = 0;
-    LIB_OK(culv_gl_get_offsets_honored(s->attachment, &honoured));
+    const bool honoured = offsets_honoured(s);
     culv_vmm_allocation *allocation = allocate(s, MIB2);
     culv_vmm_range_desc r = culv_vmm_range_desc_init();
     r.size = MIB2;

@@ -57,9 +57,9 @@ static void vulkan_copies(scene *s, culv_shared_buffer *buffer, const raw_vk_buf
     VkCommandBuffer commands = raw_vk_begin(&s->w.vk, 0);
     VkBuffer own = culv_vk_buffer_handle(buffer);
     scene_buffer_barrier(s, commands, buffer, true);
-    LIB_OK(culv_vk_buffer_record_upload(buffer, commands));
+    LIB_OK(culv_vk_buffer_record_copy(buffer, CULV_COPY_UPLOAD, commands));
     vkCmdCopyBuffer(commands, out ? own : host->buffer, out ? host->buffer : own, 1, &all);
-    LIB_OK(culv_vk_buffer_record_download(buffer, commands));
+    LIB_OK(culv_vk_buffer_record_copy(buffer, CULV_COPY_DOWNLOAD, commands));
     scene_buffer_barrier(s, commands, buffer, false);
     scene_submit(s, commands);
 }
@@ -87,12 +87,12 @@ static void buffer_of(scene *s, size_t size)
     REQUIRE_EQ(c.peers, s->kind == SCENE_PEER);
     for (uint32_t turn = 1; turn <= 3; turn++) {
         write_cuda(s, buffer, size, turn);
-        LIB_OK(culv_buffer_upload(cuda, s->stream));
+        LIB_OK(culv_buffer_copy(cuda, CULV_COPY_UPLOAD, s->stream));
         scene_signal(s);
         memset(host.mapped, 0, size);
         vulkan_copies(s, buffer, &host, size, true);
         scene_wait(s);
-        LIB_OK(culv_buffer_download(cuda, s->stream));
+        LIB_OK(culv_buffer_copy(cuda, CULV_COPY_DOWNLOAD, s->stream));
         require_cuda(s, buffer, size, turn);
         raw_vk_idle(&s->w.vk);
         require_bytes(host.mapped, size, turn);
@@ -101,7 +101,7 @@ static void buffer_of(scene *s, size_t size)
         scene_signal(s);
         vulkan_copies(s, buffer, &host, size, false);
         scene_wait(s);
-        LIB_OK(culv_buffer_download(cuda, s->stream));
+        LIB_OK(culv_buffer_copy(cuda, CULV_COPY_DOWNLOAD, s->stream));
         require_cuda(s, buffer, size, turn + 100);
     }
     raw_vk_idle(&s->w.vk);
@@ -146,10 +146,14 @@ TEST(shared_costs_nothing)
     culv_soft_counts before = {.struct_size = sizeof before}, after = before;
     VkCommandBuffer commands = raw_vk_begin(&s.w.vk, 0);
     if (s.w.cu->SoftCounts != NULL) s.w.cu->SoftCounts(&before);
-    LIB_OK(culv_buffer_upload(culv_shared_buffer_cuda(buffer), s.stream));
-    LIB_OK(culv_buffer_download(culv_shared_buffer_cuda(buffer), s.stream));
-    LIB_OK(culv_vk_buffer_record_upload(buffer, commands));
-    LIB_OK(culv_vk_buffer_record_download(buffer, commands));
+    LIB_OK(culv_buffer_copy(culv_shared_buffer_cuda(buffer), CULV_COPY_UPLOAD, s.stream));
+    LIB_OK(culv_buffer_copy(culv_shared_buffer_cuda(buffer), CULV_COPY_DOWNLOAD, s.stream));
+    LIB_OK(culv_vk_buffer_record_copy(buffer, CULV_COPY_UPLOAD, commands));
+    LIB_OK(culv_vk_buffer_record_copy(buffer, CULV_COPY_DOWNLOAD, commands));
+    const culv_copy neither = (culv_copy)2;
+    LIB_INVALID(culv_buffer_copy(culv_shared_buffer_cuda(buffer), neither, s.stream), VALUE,
+                "culv_buffer_copy: copy is 2");
+    LIB_INVALID(culv_vk_buffer_record_copy(buffer, neither, commands), VALUE);
     if (s.w.cu->SoftCounts != NULL) s.w.cu->SoftCounts(&after);
     REQUIRE_EQ(before.calls, after.calls);
     raw_vk_submit(&s.w.vk, commands, NULL);
@@ -377,8 +381,8 @@ static void given_up_early(scene_kind kind)
     LIB_OK(scene_buffer(&s, BYTES, CULV_FALLBACK_ANY, &two));
     atomic_store(&opened, kind == SCENE_MAPPED); /* detaching waits for Vulkan's memory */
     LIB_CU_OK(&s.w, s.w.cu->LaunchHostFunc(s.stream, hold, NULL));
-    LIB_OK(culv_buffer_upload(culv_shared_buffer_cuda(one), s.stream));
-    LIB_OK(culv_buffer_download(culv_shared_buffer_cuda(two), s.stream));
+    LIB_OK(culv_buffer_copy(culv_shared_buffer_cuda(one), CULV_COPY_UPLOAD, s.stream));
+    LIB_OK(culv_buffer_copy(culv_shared_buffer_cuda(two), CULV_COPY_DOWNLOAD, s.stream));
     culv_shared_buffer_destroy(&one, &s.stream);
     culv_shared_buffer_destroy(&two, &s.stream);
     REQUIRE(one == NULL && two == NULL);
@@ -541,12 +545,12 @@ static void frames(scene_kind kind)
                                        frame - SLOTS + 1));
         LIB_CU_OK(&s.w, s.w.cu->MemsetD32Async(culv_buffer_pointer(cuda), 0x1000 + frame, 1024,
                                                s.stream));
-        LIB_OK(culv_buffer_upload(cuda, s.stream));
+        LIB_OK(culv_buffer_copy(cuda, CULV_COPY_UPLOAD, s.stream));
         scene_signal(&s);
         VkCommandBuffer commands = raw_vk_begin(&s.w.vk, 0);
         const VkBufferCopy copy = {.dstOffset = (VkDeviceSize)frame * 4096, .size = 4096};
         scene_buffer_barrier(&s, commands, slot, true);
-        LIB_OK(culv_vk_buffer_record_upload(slot, commands));
+        LIB_OK(culv_vk_buffer_record_copy(slot, CULV_COPY_UPLOAD, commands));
         vkCmdCopyBuffer(commands, culv_vk_buffer_handle(slot), host.buffer, 1, &copy);
         scene_buffer_barrier(&s, commands, slot, false);
         scene_submit(&s, commands);
@@ -913,9 +917,9 @@ static void after_waits_for_nothing(scene_kind kind)
     culv_shared_image *arrays = make_image(&s, VK_FORMAT_R8G8B8A8_UNORM);
     culv_shared_image *linear = make_image(&s, VK_FORMAT_D32_SFLOAT_S8_UINT);
     /* Before the gate: copies of memory that the driver has not pinned hold up the caller. */
-    LIB_OK(culv_buffer_upload(culv_shared_buffer_cuda(buffer), s.stream));
-    LIB_OK(culv_image_upload(culv_shared_image_cuda(arrays), s.stream));
-    LIB_OK(culv_image_download(culv_shared_image_cuda(linear), s.stream));
+    LIB_OK(culv_buffer_copy(culv_shared_buffer_cuda(buffer), CULV_COPY_UPLOAD, s.stream));
+    LIB_OK(culv_image_copy(culv_shared_image_cuda(arrays), CULV_COPY_UPLOAD, s.stream));
+    LIB_OK(culv_image_copy(culv_shared_image_cuda(linear), CULV_COPY_DOWNLOAD, s.stream));
     close_gate();
     hold_stream(&s, s.stream);
     hold_stream(&s, other);
@@ -1003,8 +1007,8 @@ static void last_one_waits(bool detached_first)
     LIB_OK(scene_buffer(&s, WAITS_BYTES, CULV_FALLBACK_ANY, &buffer));
     LIB_OK(scene_semaphore(&s, CULV_FALLBACK_ANY, &semaphore));
     culv_shared_image *image = make_image(&s, VK_FORMAT_R8G8B8A8_UNORM);
-    LIB_OK(culv_buffer_download(culv_shared_buffer_cuda(buffer), s.stream));
-    LIB_OK(culv_image_upload(culv_shared_image_cuda(image), s.stream));
+    LIB_OK(culv_buffer_copy(culv_shared_buffer_cuda(buffer), CULV_COPY_DOWNLOAD, s.stream));
+    LIB_OK(culv_image_copy(culv_shared_image_cuda(image), CULV_COPY_UPLOAD, s.stream));
     close_gate();
     hold_stream(&s, s.stream);
     LIB_OK(culv_semaphore_signal(culv_shared_semaphore_cuda(semaphore), s.stream, 1));

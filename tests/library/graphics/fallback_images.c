@@ -314,7 +314,7 @@ static void vulkan_copies(scene *s, const row *r, const culv_shared_image *image
     VkImageLayout layout =
         out ? VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL : VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL;
     image_barrier(commands, r, image, use, true, false);
-    if (out) LIB_OK(culv_vk_image_record_upload(image, commands, layout));
+    if (out) LIB_OK(culv_vk_image_record_copy(image, CULV_COPY_UPLOAD, commands, layout));
     for (uint32_t i = 0; i < num_pieces; i++) {
         const piece *p = &pieces[i];
         const VkBufferImageCopy region = {.bufferOffset = p->at,
@@ -327,7 +327,7 @@ static void vulkan_copies(scene *s, const row *r, const culv_shared_image *image
             vkCmdCopyBufferToImage(commands, host->buffer, culv_vk_image_handle(image), layout, 1,
                                    &region);
     }
-    if (!out) LIB_OK(culv_vk_image_record_download(image, commands, layout));
+    if (!out) LIB_OK(culv_vk_image_record_copy(image, CULV_COPY_DOWNLOAD, commands, layout));
     image_barrier(commands, r, image, use, false, false);
     scene_submit(s, commands);
 }
@@ -409,7 +409,12 @@ static void run_row(scene *s, const row *r)
     else
         LIB_INVALID(culv_image_get_linear_layout(cuda, 0, 0, &l), USAGE);
     VkCommandBuffer commands = raw_vk_begin(&s->w.vk, 0);
-    LIB_INVALID(culv_vk_image_record_upload(image, commands, VK_IMAGE_LAYOUT_UNDEFINED), VALUE);
+    LIB_INVALID(
+        culv_vk_image_record_copy(image, CULV_COPY_UPLOAD, commands, VK_IMAGE_LAYOUT_UNDEFINED),
+        VALUE);
+    LIB_INVALID(culv_vk_image_record_copy(image, (culv_copy)2, commands, VK_IMAGE_LAYOUT_GENERAL),
+                VALUE);
+    LIB_INVALID(culv_image_copy(cuda, (culv_copy)2, s->stream), VALUE, "culv_image_copy: copy is");
     image_barrier(commands, r, image, CULV_VK_USE_ANY, false, true);
     raw_vk_submit(&s->w.vk, commands, NULL);
     refuse_fields(cuda, r);
@@ -419,7 +424,7 @@ static void run_row(scene *s, const row *r)
             write_fields(s, r, cuda, turn, texels);
         else
             write_cuda(s, r, cuda, turn, texels);
-        if (turn < 3) LIB_OK(culv_image_upload(cuda, s->stream));
+        if (turn < 3) LIB_OK(culv_image_copy(cuda, CULV_COPY_UPLOAD, s->stream));
         scene_signal(s);
         memset(host.mapped, 0, all_bytes);
         vulkan_copies(s, r, image, &host, true);
@@ -434,7 +439,7 @@ static void run_row(scene *s, const row *r)
         scene_signal(s);
         vulkan_copies(s, r, image, &host, false);
         scene_wait(s);
-        LIB_OK(culv_image_download(cuda, s->stream));
+        LIB_OK(culv_image_copy(cuda, CULV_COPY_DOWNLOAD, s->stream));
         require_cuda(s, r, cuda, turn + 50, texels);
     }
     raw_vk_idle(&s->w.vk);
@@ -507,14 +512,14 @@ TEST(recorded)
         image_barrier(commands, r, image, CULV_VK_USE_ANY, false, true);
         for (size_t k = 0; k < sizeof layouts / sizeof layouts[0]; k++) {
             lib_saw = (lib_seen){.barriers = 0};
-            LIB_OK(culv_vk_image_record_upload(image, commands, layouts[k]));
+            LIB_OK(culv_vk_image_record_copy(image, CULV_COPY_UPLOAD, commands, layouts[k]));
             require_layouts(VK_IMAGE_LAYOUT_UNDEFINED, VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL,
                             layouts[k]);
             require_host(VK_ACCESS_TRANSFER_WRITE_BIT);
             REQUIRE_EQ(lib_saw.copies, num_pieces);
             REQUIRE_EQ(lib_saw.offset_bits % 4, 0);
             lib_saw = (lib_seen){.barriers = 0};
-            LIB_OK(culv_vk_image_record_download(image, commands, layouts[k]));
+            LIB_OK(culv_vk_image_record_copy(image, CULV_COPY_DOWNLOAD, commands, layouts[k]));
             require_layouts(layouts[k], VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL, layouts[k]);
             require_host(VK_ACCESS_TRANSFER_READ_BIT);
             REQUIRE_EQ(lib_saw.copies, num_pieces);

@@ -125,7 +125,7 @@ static void check_row(const lib_world *w, const row *r)
     REQUIRE(whole == NULL);
     CUstream stream = lib_stream(w);
     fill(staging->host, staging->size, 7);
-    LIB_OK(culv_image_download(image, stream));
+    LIB_OK(culv_image_copy(image, CULV_COPY_DOWNLOAD, stream));
     lib_finish(w, stream);
     for (uint32_t i = 0; i < r->planes; i++) {
         const plane *p = &r->plane[i];
@@ -141,7 +141,7 @@ static void check_row(const lib_world *w, const row *r)
         CU_OK(raw_cuda_write_box(cu, array, texels, row_bytes, p->height, 1));
         lib_leave(w, before);
     }
-    LIB_OK(culv_image_upload(image, stream));
+    LIB_OK(culv_image_copy(image, CULV_COPY_UPLOAD, stream));
     lib_finish(w, stream);
     for (uint32_t i = 0; i < r->planes; i++) {
         size_t size = (size_t)r->plane[i].width * r->plane[i].bytes * r->plane[i].height;

@@ -77,9 +77,9 @@ static void buffer_run(culv_shared_buffer *buffer, CUstream stream)
     culv_buffer *cuda = culv_shared_buffer_cuda(buffer);
     static uint32_t words[WORDS];
     LIB_CU_OK(w, cu->MemsetD32Async(culv_buffer_pointer(cuda), 7, WORDS, stream));
-    TRY_AGAIN(culv_buffer_upload(cuda, stream), true);
+    TRY_AGAIN(culv_buffer_copy(cuda, CULV_COPY_UPLOAD, stream), true);
     LIB_CU_OK(w, cu->MemsetD32Async(culv_buffer_pointer(cuda), 8, WORDS, stream));
-    TRY_AGAIN(culv_buffer_download(cuda, stream), true);
+    TRY_AGAIN(culv_buffer_copy(cuda, CULV_COPY_DOWNLOAD, stream), true);
     lib_finish(w, stream);
     LIB_CU_OK(w, cu->MemcpyDtoH(words, culv_buffer_pointer(cuda), sizeof words));
     for (size_t i = 0; i < WORDS; i++)
@@ -126,8 +126,8 @@ static void memory_run(void)
     TRY_AGAIN(culv_image_prepare_write(culv_shared_image_cuda(arrays)), true);
     TRY_AGAIN(culv_image_write(culv_shared_image_cuda(arrays), &f, stream), true);
     TRY_AGAIN(culv_image_write(culv_shared_image_cuda(linear), &f, stream), true);
-    TRY_AGAIN(culv_image_upload(culv_shared_image_cuda(arrays), stream), true);
-    TRY_AGAIN(culv_image_download(culv_shared_image_cuda(linear), stream), true);
+    TRY_AGAIN(culv_image_copy(culv_shared_image_cuda(arrays), CULV_COPY_UPLOAD, stream), true);
+    TRY_AGAIN(culv_image_copy(culv_shared_image_cuda(linear), CULV_COPY_DOWNLOAD, stream), true);
     DO(culv_shared_buffer_destroy(&one, &stream));
     DO(culv_shared_image_destroy(&linear, &stream));
     lib_finish(w, stream);

@@ -276,16 +276,15 @@ TEST(vmm_bound)
 {
     static const struct {
         uint64_t allocation, offset, buffer;
-        culv_memory_kind kind;
-        bool warns;
-    } rows[] = {{2 * MIB2, 0, 2 * MIB2, CULV_MEMORY_KIND_FAST, false},
-                {2 * MIB2, 0, MIB2, CULV_MEMORY_KIND_PLAIN, false},
-                {2 * MIB2, MIB2, MIB2, CULV_MEMORY_KIND_PLAIN, false},
-                {GIB, 0, GIB, CULV_MEMORY_KIND_FAST, false},
-                {GIB + MIB2, 0, GIB, CULV_MEMORY_KIND_PLAIN, true},
-                {GIB + MIB2, MIB2, GIB, CULV_MEMORY_KIND_PLAIN, true},
+        bool dedicated, warns;
+    } rows[] = {{2 * MIB2, 0, 2 * MIB2, true, false},
+                {2 * MIB2, 0, MIB2, false, false},
+                {2 * MIB2, MIB2, MIB2, false, false},
+                {GIB, 0, GIB, true, false},
+                {GIB + MIB2, 0, GIB, false, true},
+                {GIB + MIB2, MIB2, GIB, false, true},
                 /* Of the allocation's size alone nothing follows. */
-                {GIB + MIB2, GIB, MIB2, CULV_MEMORY_KIND_PLAIN, false}};
+                {GIB + MIB2, GIB, MIB2, false, false}};
     log_scene s;
     open_vmm(&s, CULV_LOG_WARNING);
     culv_vk_device *vk = s.w.attachment;
@@ -294,11 +293,9 @@ TEST(vmm_bound)
         VkBuffer buffer = vulkans(&s, rows[i].buffer);
         VkDeviceMemory memory = VK_NULL_HANDLE;
         const uint64_t offset = rows[i].offset;
-        REQUIRE_EQ(culv_vk_vmm_memory_kind(vk, buffer, allocation, offset), rows[i].kind);
         LIB_OK(culv_vk_buffer_bind_vmm(vk, buffer, allocation, offset, &memory));
-        REQUIRE_EQ(culv_vk_vmm_memory_kind(vk, buffer, allocation, offset), rows[i].kind);
         const seen now = look(&s.w);
-        if (now.counted) REQUIRE_EQ(now.vulkan, rows[i].kind == CULV_MEMORY_KIND_FAST);
+        if (now.counted) REQUIRE_EQ(now.vulkan, rows[i].dedicated);
         REQUIRE_EQ(warnings(&s), rows[i].warns);
         if (rows[i].warns) REQUIRE(strstr(s.lines[0].text, "VMM allocation 'cells'") != NULL);
         log_forget(&s);
@@ -306,14 +303,6 @@ TEST(vmm_bound)
         vkFreeMemory(s.w.vk.device, memory, NULL);
         culv_vmm_allocation_destroy(&allocation);
     }
-    culv_vmm_allocation *allocation = allocate(&s, MIB2);
-    VkBuffer buffer = vulkans(&s, MIB2);
-    REQUIRE_EQ(culv_vk_vmm_memory_kind(NULL, buffer, allocation, 0), CULV_MEMORY_KIND_UNKNOWN);
-    REQUIRE_EQ(culv_vk_vmm_memory_kind(vk, VK_NULL_HANDLE, allocation, 0),
-               CULV_MEMORY_KIND_UNKNOWN);
-    REQUIRE_EQ(culv_vk_vmm_memory_kind(vk, buffer, NULL, 0), CULV_MEMORY_KIND_UNKNOWN);
-    vkDestroyBuffer(s.w.vk.device, buffer, NULL);
-    culv_vmm_allocation_destroy(&allocation);
     log_close(&s);
 }
 
@@ -378,7 +367,6 @@ TEST(vector)
     LIB_OK(culv_vk_vector_view_create(s.w.attachment, vector, &vd, &view));
     for (int grown = 0; grown < 2; grown++) {
         size_t parts = 0;
-        REQUIRE_EQ(culv_vk_vector_view_memory_kind(view), CULV_MEMORY_KIND_FAST);
         LIB_OK(culv_vk_vector_view_get_buffers(view, NULL, 0, &parts));
         REQUIRE(parts > 0);
         const seen now = look(&s.w);
@@ -393,7 +381,6 @@ TEST(vector)
         LIB_OK(culv_vector_view_update(view));
     }
     REQUIRE_EQ(s.count, 0);
-    REQUIRE_EQ(culv_vk_vector_view_memory_kind(NULL), CULV_MEMORY_KIND_UNKNOWN);
     culv_vector_view_destroy(&view);
     culv_vector_destroy(&vector, NULL);
     log_close(&s);
@@ -422,8 +409,6 @@ TEST(vmm_compressible, .own = true)
         SKIP("compressible memory was not granted");
     }
     VkBuffer buffer = vulkans(&s, GIB);
-    REQUIRE_EQ(culv_vk_vmm_memory_kind(s.w.attachment, buffer, allocation, 0),
-               CULV_MEMORY_KIND_COMPRESSIBLE);
     LIB_OK(culv_vk_buffer_bind_vmm(s.w.attachment, buffer, allocation, 0, &memory));
     REQUIRE_EQ(warnings(&s), 0);
     vkDestroyBuffer(s.w.vk.device, buffer, NULL);

@@ -85,57 +85,45 @@ static void require_names(const char *const *have, uint32_t count, const char *c
 }
 
 /* Yours first, each once, then Culvert's; an array that is too small changes nothing. */
-TEST(instance_names)
+LIB_CASE(instance_layers)
 {
     static const char *const mine[] = {"VK_MINE_b", "VK_MINE_a", "VK_MINE_b"};
-    static const char *const merged[] = {"VK_MINE_b", "VK_MINE_a", NULL};
-    static const char *const none[] = {NULL};
-    const char *out[ROOM] = {"untouched"}, *same[3] = {mine[0], mine[1], mine[2]};
+    const PFN_vkGetInstanceProcAddr get = vkGetInstanceProcAddr;
+    const char *out[ROOM] = {"untouched"}, *same[ROOM] = {mine[0], mine[1], mine[2]};
+    const char *added[ROOM] = {NULL}, *merged[ROOM] = {mine[0], mine[1]};
+    const uint32_t more = culv_vk_instance_layers(get, ROOM, added);
     uint32_t count = 77;
-    LIB_OK(culv_vk_merge_instance_extensions(VK_API_VERSION_1_3, 0, NULL, &count, NULL));
-    REQUIRE_EQ(count, 0);
-    LIB_OK(culv_vk_merge_instance_extensions(VK_API_VERSION_1_3, 0, NULL, &count, out));
-    require_names(out, count, none);
-    LIB_OK(culv_vk_merge_instance_extensions(VK_API_VERSION_1_3, 3, mine, &count, NULL));
-    REQUIRE_EQ(count, 2);
+    REQUIRE_EQ(more, w->cu->software ? 1 : more);
+    for (uint32_t i = 0; i < more; i++)
+        merged[2 + i] = added[i];
+    LIB_OK(culv_vk_merge_instance_layers(get, 0, NULL, &count, NULL));
+    REQUIRE_EQ(count, more);
+    LIB_OK(culv_vk_merge_instance_layers(get, 3, mine, &count, NULL));
+    REQUIRE_EQ(count, 2 + more);
     count = 1;
-    LIB_INVALID(culv_vk_merge_instance_extensions(VK_API_VERSION_1_3, 3, mine, &count, out), VALUE,
-                "room for 1 names, and there are 2");
+    LIB_INVALID(culv_vk_merge_instance_layers(get, 3, mine, &count, out), VALUE,
+                "room for 1 names, and there are");
     REQUIRE_EQ(count, 1);
     REQUIRE_EQ_STR(out[0], "untouched");
     count = ROOM;
-    LIB_OK(culv_vk_merge_instance_extensions(VK_API_VERSION_1_3, 3, mine, &count, out));
+    LIB_OK(culv_vk_merge_instance_layers(get, 0, NULL, &count, out));
+    require_names(out, count, added);
+    count = ROOM;
+    LIB_OK(culv_vk_merge_instance_layers(get, 3, mine, &count, out));
     require_names(out, count, merged);
-    count = 3; /* in place */
-    LIB_OK(culv_vk_merge_instance_extensions(VK_API_VERSION_1_3, 3, same, &count, same));
-    require_names(same, count, merged);
-
+    for (int i = 0; i < 2; i++) { /* in place; what is there already is not added again */
+        const uint32_t before = i == 0 ? 3 : count;
+        count = ROOM;
+        LIB_OK(culv_vk_merge_instance_layers(get, before, same, &count, same));
+        require_names(same, count, merged);
+    }
     same[1] = NULL;
     count = ROOM;
-    LIB_INVALID(culv_vk_merge_instance_extensions(VK_API_VERSION_1_3, 3, same, &count, out),
-                NULL_ARGUMENT, "names[1] is NULL");
-    LIB_INVALID(culv_vk_merge_instance_extensions(VK_API_VERSION_1_3, 1, NULL, &count, out),
-                NULL_ARGUMENT);
-    require_names(out, 2, merged);
+    LIB_INVALID(culv_vk_merge_instance_layers(get, 2, same, &count, out), NULL_ARGUMENT,
+                "names[1] is NULL");
+    LIB_INVALID(culv_vk_merge_instance_layers(get, 1, NULL, &count, out), NULL_ARGUMENT);
+    require_names(out, 2 + more, merged);
     REQUIRE_EQ(count, ROOM);
-}
-
-LIB_CASE(instance_layers)
-{
-    static const char validation[] = "VK_LAYER_KHRONOS_validation";
-    const char *culverts[ROOM], *names[ROOM] = {validation, validation};
-    uint32_t added = culv_vk_instance_layers(vkGetInstanceProcAddr, ROOM, culverts);
-    uint32_t count = ROOM;
-    REQUIRE_EQ(added, w->cu->software ? 1 : added);
-    LIB_OK(culv_vk_merge_instance_layers(vkGetInstanceProcAddr, 2, names, &count, names));
-    REQUIRE_EQ(count, 1 + added);
-    REQUIRE_EQ_STR(names[0], validation);
-    if (added > 0) REQUIRE_EQ_STR(names[1], culverts[0]);
-    /* What is there already is not added again. */
-    const uint32_t before = count;
-    count = ROOM;
-    LIB_OK(culv_vk_merge_instance_layers(vkGetInstanceProcAddr, before, names, &count, names));
-    REQUIRE_EQ(count, before);
 }
 
 static culv_vk_device_desc desc_of(PFN_vkGetInstanceProcAddr get, VkInstance instance,

@@ -157,7 +157,11 @@ void vk_kernels_hand_over(VkCommandBuffer commands, VkBuffer buffer, culv_vk_dir
 
 void vk_kernels_between(VkCommandBuffer commands)
 {
-    culv_vk_memory_barrier b;
-    LIB_OK(culv_vk_kernel_get_barrier(&b));
-    vkCmdPipelineBarrier(commands, b.src_stage, b.dst_stage, 0, 1, &b.barrier, 0, NULL, 0, NULL);
+    VkMemoryBarrier2 b;
+    LIB_OK(culv_vk_kernel_get_barrier2(&b));
+    const VkMemoryBarrier old = {.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER,
+                                 .srcAccessMask = (VkAccessFlags)b.srcAccessMask,
+                                 .dstAccessMask = (VkAccessFlags)b.dstAccessMask};
+    vkCmdPipelineBarrier(commands, (VkPipelineStageFlags)b.srcStageMask,
+                         (VkPipelineStageFlags)b.dstStageMask, 0, 1, &old, 0, NULL, 0, NULL);
 }

@@ -275,7 +275,8 @@ static void produce(ring_stage *s, const culv_ring_frame *frame)
     CUdeviceptr pointer = culv_buffer_pointer(culv_ring_buffer(s->ring, frame->slot, 0));
     void *words[] = {&pointer, &count, &seed};
     CU_OK(cu->LaunchKernel(s->write, RING_WORDS / 256, 1, 1, 256, 1, 1, 0, s->stream, words, NULL));
-    LIB_OK(culv_buffer_upload(culv_ring_buffer(s->ring, frame->slot, 0), s->stream));
+    LIB_OK(
+        culv_buffer_copy(culv_ring_buffer(s->ring, frame->slot, 0), CULV_COPY_UPLOAD, s->stream));
     if (!s->o.image) return;
     CUsurfObject surface = 0;
     LIB_OK(culv_image_get_surface(culv_ring_image(s->ring, frame->slot, 1), 0, &surface));
@@ -283,7 +284,7 @@ static void produce(ring_stage *s, const culv_ring_frame *frame)
     void *texels[] = {&surface, &side, &side, &seed};
     CU_OK(cu->LaunchKernel(s->paint, RING_SIDE / 16, RING_SIDE / 16, 1, 16, 16, 1, 0, s->stream,
                            texels, NULL));
-    LIB_OK(culv_image_upload(culv_ring_image(s->ring, frame->slot, 1), s->stream));
+    LIB_OK(culv_image_copy(culv_ring_image(s->ring, frame->slot, 1), CULV_COPY_UPLOAD, s->stream));
 }
 
 static void consume(ring_stage *s, const culv_ring_frame *frame)
@@ -291,10 +292,12 @@ static void consume(ring_stage *s, const culv_ring_frame *frame)
     const raw_cuda *cu = s->w.cu;
     unsigned char *page = ring_copy(s, &s->cuda, frame->slot);
     CUdeviceptr pointer = culv_buffer_pointer(culv_ring_buffer(s->ring, frame->slot, 0));
-    LIB_OK(culv_buffer_download(culv_ring_buffer(s->ring, frame->slot, 0), s->stream));
+    LIB_OK(
+        culv_buffer_copy(culv_ring_buffer(s->ring, frame->slot, 0), CULV_COPY_DOWNLOAD, s->stream));
     CU_OK(cu->MemcpyDtoHAsync(page, pointer, RING_BYTES, s->stream));
     if (!s->o.image) return;
-    LIB_OK(culv_image_download(culv_ring_image(s->ring, frame->slot, 1), s->stream));
+    LIB_OK(
+        culv_image_copy(culv_ring_image(s->ring, frame->slot, 1), CULV_COPY_DOWNLOAD, s->stream));
     CUarray array = NULL;
     LIB_OK(culv_image_get_array(culv_ring_image(s->ring, frame->slot, 1), 0, &array));
     const CUDA_MEMCPY2D c = {.srcMemoryType = CU_MEMORYTYPE_ARRAY,
@@ -344,10 +347,12 @@ static void record_producer(ring_stage *s, VkCommandBuffer commands, const culv_
         vkCmdCopyBufferToImage(commands, s->host.buffer,
                                culv_vk_image_handle(culv_ring_shared_image(s->ring, slot, 1)),
                                VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL, 1, &region);
-        LIB_OK(culv_vk_image_record_download(culv_ring_shared_image(s->ring, slot, 1), commands,
-                                             VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL));
+        LIB_OK(culv_vk_image_record_copy(culv_ring_shared_image(s->ring, slot, 1),
+                                         CULV_COPY_DOWNLOAD, commands,
+                                         VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL));
     }
-    LIB_OK(culv_vk_buffer_record_download(culv_ring_shared_buffer(s->ring, slot, 0), commands));
+    LIB_OK(culv_vk_buffer_record_copy(culv_ring_shared_buffer(s->ring, slot, 0), CULV_COPY_DOWNLOAD,
+                                      commands));
     vkCmdPipelineBarrier2(commands, culv_vk_ring_barriers(s->ring, slot, CULV_VK_RELEASE));
 }
 

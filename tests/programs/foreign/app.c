@@ -75,10 +75,9 @@ static void make_instance(app *a, const char *wanted)
         .pUserData = a};
     a->validation = validation_layer();
     const char *layers[MAX_NAMES], *extensions[MAX_NAMES];
-    uint32_t num_layers = 0, num_extensions;
+    uint32_t num_layers = 0, num_extensions = 0;
 
     a->api_version = application.apiVersion;
-    num_extensions = culv_vk_instance_extensions(a->api_version, MAX_NAMES - 2, extensions);
     if (wanted && has_instance_extension(wanted)) extensions[num_extensions++] = wanted;
     if (a->validation != 0) {
         layers[num_layers++] = "VK_LAYER_KHRONOS_validation";
