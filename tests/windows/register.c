@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Registered resources of Direct3D 11, 10 and 9: data both ways, many in one call, and what a map
- * gives out and takes back. */
+/* Registered resources of Direct3D 11, 10 and 9: data both ways. What maps and lists do is the
+ * same for OpenGL's: tests/library/gl/register.c has many in one call, and states. */
 #include "scene_register.h"
 
 enum { BYTES = REGISTER_BYTES, MOST = 65536 };
@@ -141,15 +141,6 @@ static void copy9(const scene_register *r, void *object, unsigned index, const p
 static void (*const copy[VERSIONS])(const scene_register *r, void *object, unsigned index,
                                     const part *p, void *data, bool out) = {copy11, copy10, copy9};
 
-/* CUDA's, in the array of a layer and a level of a mapped texture. */
-static void cuda(const scene_register *r, const culv_registration *registration, uint32_t layer,
-                 uint32_t level, const part *p, void *data, bool to_array)
-{
-    CUarray array = NULL;
-    OK(culv_registration_get_array(registration, layer, level, &array));
-    scene_cuda_copy(r, array, data, p->row, p->rows, p->slices, to_array);
-}
-
 /* Buffers -------------------------------------------------------------------------------------- */
 
 static void turn_buffer(const scene_register *r, version v, UINT usage, culv_access access,
@@ -211,20 +202,14 @@ static void turn_buffers(const scene_register *r, version only)
         if (rows[i].v == only) turn_buffer(r, rows[i].v, rows[i].usage, rows[i].access, i);
 }
 
-REGISTER_CASE(buffers)
-{
-    turn_buffers(r, V11);
-}
-
-REGISTER_CASE(buffers10)
-{
-    turn_buffers(r, V10);
-}
-
-REGISTER_CASE(buffers9)
-{
-    turn_buffers(r, V9);
-}
+#define BUFFERS(name, version)                                                                     \
+    REGISTER_CASE(name)                                                                            \
+    {                                                                                              \
+        turn_buffers(r, version);                                                                  \
+    }
+BUFFERS(buffers, V11)
+BUFFERS(buffers10, V10)
+BUFFERS(buffers9, V9)
 
 /* Textures ------------------------------------------------------------------------------------- */
 
@@ -321,36 +306,49 @@ static culv_registration *register_texture(const scene_register *r, const kind *
     return registration;
 }
 
+/* Writes each sub-resource, or looks for what was written: CUDA in what is registered, or
+ * Direct3D. */
+typedef struct turning {
+    const scene_register *r;
+    version v;
+    const kind *k;
+    unsigned format, texel;
+    void *texture;
+    const culv_registration *registration;
+} turning;
+
+static void turn(const turning *t, bool by_cuda, unsigned seed, bool write)
+{
+    const bool has_x = t->format == (t->v == V9 ? D3DFMT_X8R8G8B8 : DXGI_FORMAT_B8G8R8X8_UNORM);
+    for (unsigned i = 0; i < t->k->levels * t->k->layers; i++) {
+        const part p = part_of(t->k, i, t->texel);
+        CUarray array = NULL;
+        fill(size_of(&p), has_x, seed, i);
+        if (by_cuda) {
+            OK(culv_registration_get_array(t->registration, i / t->k->levels, i % t->k->levels,
+                                           &array));
+            scene_cuda_copy(t->r, array, write ? mine : theirs, p.row, p.rows, p.slices, write);
+        } else {
+            copy[t->v](t->r, t->texture, i, &p, write ? mine : theirs, !write);
+        }
+        if (!write && memcmp(mine, theirs, size_of(&p)) != 0)
+            FAIL("%s, format %u: sub-resource %u", t->k->name, t->format, i);
+    }
+}
+
 static void both_ways(const scene_register *r, version v, const kind *k, unsigned format,
                       unsigned texel)
 {
     void *texture = texture_of(r, v, k, format);
     culv_registration *registration = register_texture(r, k, texture);
-    const bool has_x = format == (v == V9 ? D3DFMT_X8R8G8B8 : DXGI_FORMAT_B8G8R8X8_UNORM);
-    const unsigned count = k->levels * k->layers;
-    for (unsigned turn = 0; turn < 2; turn++) {
-        for (unsigned i = 0; i < count; i++) {
-            const part p = part_of(k, i, texel);
-            fill(size_of(&p), has_x, turn, i);
-            copy[v](r, texture, i, &p, mine, false);
-        }
+    const turning t = {r, v, k, format, texel, texture, registration};
+    for (unsigned i = 0; i < 2; i++) {
+        turn(&t, false, i, true);
         OK(culv_registration_map(&registration, 1, r->stream));
-        for (unsigned i = 0; i < count; i++) {
-            const part p = part_of(k, i, texel);
-            fill(size_of(&p), has_x, turn, i);
-            cuda(r, registration, i / k->levels, i % k->levels, &p, theirs, false);
-            if (memcmp(mine, theirs, size_of(&p)) != 0)
-                FAIL("%s, format %u: sub-resource %u", k->name, format, i);
-            fill(size_of(&p), has_x, turn + 7, i);
-            cuda(r, registration, i / k->levels, i % k->levels, &p, mine, true);
-        }
+        turn(&t, true, i, false);
+        turn(&t, true, i + 7, true);
         OK(culv_registration_unmap(&registration, 1, r->stream));
-        for (unsigned i = 0; i < count; i++) {
-            const part p = part_of(k, i, texel);
-            fill(size_of(&p), has_x, turn + 7, i);
-            copy[v](r, texture, i, &p, theirs, true);
-            REQUIRE(!memcmp(mine, theirs, size_of(&p)));
-        }
+        turn(&t, false, i + 7, false);
     }
     OK(culv_registration_destroy(&registration));
     REQUIRE(IUnknown_Release((IUnknown *)texture) == 0);
@@ -445,86 +443,9 @@ REGISTER_CASE(formats)
                 SUCCEEDED(ID3D11Device_CheckFormatSupport(r->device, (DXGI_FORMAT)f, &support)) &&
                 (support & D3D11_FORMAT_SUPPORT_TEXTURE2D);
             if (has) both_ways(r, V11, &k, f, rows[i].texel);
-            if (has)
-                count++;
-            else
-                without++;
+            count += has;
+            without += !has;
         }
     printf("  %u formats both ways, %u that the device lacks\n", count, without);
     REQUIRE(count >= 30);
-}
-
-/* Turns ---------------------------------------------------------------------------------------- */
-
-REGISTER_CASE(many)
-{
-    enum { COUNT = 70 }; /* more than a call has without an allocation */
-    const part whole = {BYTES, 1, 1}, texels = {64, 16, 1};
-    const kind k = {"2D", 2, 16, 16, 1, 1, 1, 0, CULV_IMAGE_2D};
-    void *resources[COUNT];
-    culv_registration *list[COUNT];
-    for (unsigned i = 0; i < COUNT; i++) {
-        memset(mine, (int)i, BYTES);
-        resources[i] = i % 2 ? texture_of(r, V11, &k, DXGI_FORMAT_R8G8B8A8_UINT)
-                             : register_buffer(r, V11, D3D11_USAGE_DEFAULT, mine);
-        if (i % 2) copy11(r, resources[i], 0, &texels, mine, false);
-        list[i] = register_as(r, resources[i], CULV_ACCESS_READ_WRITE);
-    }
-    OK(culv_registration_map(list, COUNT, r->stream));
-    for (unsigned i = 0; i < COUNT; i++) {
-        const size_t size = i % 2 ? 1024 : BYTES;
-        if (i % 2)
-            cuda(r, list[i], 0, 0, &texels, theirs, false);
-        else
-            scene_cuda_read(r, culv_registration_pointer(list[i]), theirs, BYTES);
-        memset(mine, (int)i, size);
-        REQUIRE(!memcmp(mine, theirs, size));
-        memset(mine, (int)i + 100, size);
-        if (i % 2)
-            cuda(r, list[i], 0, 0, &texels, mine, true);
-        else
-            scene_cuda_write(r, culv_registration_pointer(list[i]), mine, BYTES);
-    }
-    OK(culv_registration_unmap(list, COUNT, r->stream));
-    for (unsigned i = 0; i < COUNT; i++) {
-        const size_t size = i % 2 ? 1024 : BYTES;
-        copy11(r, resources[i], 0, i % 2 ? &texels : &whole, theirs, true);
-        memset(mine, (int)i + 100, size);
-        REQUIRE(!memcmp(mine, theirs, size));
-        OK(culv_registration_destroy(&list[i]));
-        REQUIRE(IUnknown_Release((IUnknown *)resources[i]) == 0);
-    }
-    OK(culv_registration_map(NULL, 0, r->stream));
-}
-
-/* What a map gave out is of no use after the unmap, and says so. */
-REGISTER_CASE(kept)
-{
-    const kind k = {"2D", 2, 16, 16, 1, 1, 2, 0, CULV_IMAGE_2D};
-    CUsurfObject surface = 0;
-    CUtexObject sampler = 0;
-    CUarray array = NULL;
-    culv_texture_desc desc = culv_texture_desc_init();
-    void *texture = texture_of(r, V11, &k, DXGI_FORMAT_R32_FLOAT);
-    culv_registration *registration = register_as(r, texture, CULV_ACCESS_READ_WRITE);
-    culv_image *image = culv_registration_image(registration);
-    for (unsigned turn = 0; turn < 3; turn++) {
-        REFUSES(culv_image_get_array(image, 0, &array), INVALID, NOT_MAPPED);
-        REFUSES(culv_image_get_surface(image, 0, &surface), INVALID, NOT_MAPPED);
-        REFUSES(culv_registration_get_array(registration, 0, 0, &array), INVALID, NOT_MAPPED);
-        OK(culv_registration_map(&registration, 1, r->stream));
-        OK(culv_image_get_array(image, 1, &array));
-        OK(culv_image_get_surface(image, 1, &surface));
-        OK(culv_image_get_texture(image, &desc, &sampler));
-        REFUSES(culv_registration_get_array(registration, 0, 2, &array), INVALID, LEVEL);
-        REFUSES(culv_registration_get_array(registration, 1, 0, &array), INVALID, LEVEL);
-        culv_image_unmap(&image, NULL);
-        REQUIRE(image != NULL && scene_reason_is(CULV_REASON_OWNED));
-        if (turn == 2) break; /* unregistered while it is mapped */
-        OK(culv_registration_unmap(&registration, 1, r->stream));
-    }
-    OK(culv_registration_destroy(&registration));
-    OK(culv_registration_destroy(&registration));
-    OK(culv_registration_destroy(NULL));
-    REQUIRE(IUnknown_Release((IUnknown *)texture) == 0);
 }
