@@ -10,17 +10,12 @@ static const wchar_t cells[] = L"Local\\culvert ipc cells";
 static culv_buffer *offer_cells(const ipc_scene *s, culv_ipc_server *server)
 {
     culv_ipc_info info = culv_ipc_info_named("cells");
-    culv_memory_desc d = culv_memory_desc_init();
-    culv_memory *memory = NULL;
-    culv_buffer *buffer = NULL;
     info.kind = CULV_IPC_BUFFER;
-    info.allocation_size = d.size = ROOM;
-    d.handle = culv_handle_opaque_win32(ipc_share(cells, OPAQUE_MEMORY, false, ROOM));
-    if (server != NULL) OK(culv_ipc_offer(server, &info, culv_ipc_from_handle(&d.handle)));
-    OK(culv_memory_import(s->device, &d, &memory));
-    culv_handle_close(&d.handle);
-    OK(culv_buffer_map(memory, NULL, &buffer));
-    culv_memory_destroy(&memory);
+    info.allocation_size = ROOM;
+    culv_handle handle = culv_handle_opaque_win32(ipc_share(cells, OPAQUE_MEMORY, false, ROOM));
+    OK(culv_ipc_offer(server, &info, culv_ipc_from_handle(&handle)));
+    culv_buffer *buffer = ipc_map(s, &handle, ROOM);
+    culv_handle_close(&handle);
     return buffer;
 }
 
@@ -35,17 +30,13 @@ static culv_buffer *receive_cells(culv_ipc_client *client)
 
 /* Clients that die ----------------------------------------------------------------------------- */
 
-ROLE(die_connected)
+/* It is connected, then it has the object, unless it is dead. */
+ROLE(die)
 {
-    (void)ipc_client(NULL, name);
-    ipc_say(name, 'h');
-    Sleep(INFINITE);
-}
-
-ROLE(die_with_object)
-{
-    (void)ipc_receive(ipc_client(NULL, name), "cells");
-    ipc_say(name, 'h');
+    culv_ipc_client *client = ipc_client(NULL, name);
+    ipc_say(name, 'c');
+    (void)ipc_receive(client, "cells");
+    ipc_say(name, 'o');
     Sleep(INFINITE);
 }
 
@@ -54,7 +45,7 @@ ROLE(die_with_memory)
     ipc_scene s;
     ipc_open(&s);
     (void)receive_cells(ipc_client(&s, name));
-    ipc_say(name, 'h');
+    ipc_say(name, 'm');
     Sleep(INFINITE);
 }
 
@@ -77,15 +68,14 @@ ROLE(read_cells)
 
 IPC_CASE(deaths)
 {
-    static const char *const roles[] = {"die_connected", "die_with_object"};
     ipc_child child;
     char name[CULV_IPC_NAME_SIZE];
     culv_ipc_server *server = ipc_server(s, ipc_name(name, "deaths"));
     culv_buffer *buffer = offer_cells(s, server);
     ipc_write(s, culv_buffer_pointer(buffer), WORDS, 1);
     for (int i = 0; i < 7; i++) { /* one with CUDA, whose start takes Wine seconds */
-        ipc_start(&child, i == 6 ? "die_with_memory" : roles[i % 2], name);
-        ipc_hear(name, 'h', server);
+        ipc_start(&child, i == 6 ? "die_with_memory" : "die", name);
+        ipc_hear(name, i == 6 ? 'm' : "co"[i % 2], server);
         REQUIRE(culv_ipc_server_clients(server) == 1);
         ipc_kill(&child);
         while (culv_ipc_server_clients(server) > 0)
@@ -207,14 +197,8 @@ ROLE(tell)
     note *n = open_note(name, &section);
     ipc_open(&s);
     const HANDLE shared = ipc_share(cells, OPAQUE_MEMORY, false, ROOM);
-    culv_memory_desc d = culv_memory_desc_init();
-    culv_memory *memory = NULL;
-    culv_buffer *buffer = NULL;
-    d.handle = culv_handle_opaque_win32(shared);
-    d.size = ROOM;
-    OK(culv_memory_import(s.device, &d, &memory));
-    OK(culv_buffer_map(memory, NULL, &buffer));
-    culv_memory_destroy(&memory);
+    const culv_handle handle = culv_handle_opaque_win32(shared);
+    culv_buffer *buffer = ipc_map(&s, &handle, ROOM);
     ipc_write(&s, culv_buffer_pointer(buffer), WORDS, 1);
     n->number = (uint64_t)(uintptr_t)shared;
     n->pid = (int32_t)GetCurrentProcessId();
@@ -239,30 +223,30 @@ IPC_CASE(numbers)
     ipc_hear(name, 't', NULL);
     culv_ipc_fetch_desc d = culv_ipc_fetch_desc_init();
     d.pid = n->pid;
-    d.number = n->number;
-    d.started = n->started;
-    REFUSES(culv_ipc_fetch_dup(&d, &handle), INVALID, HANDLE_TYPE);
-    d.type = CULV_HANDLE_OPAQUE_WIN32_KMT;
-    REFUSES(culv_ipc_fetch_dup(&d, &handle), INVALID, HANDLE_TYPE);
-    d.type = CULV_HANDLE_OPAQUE_WIN32;
-    d.number = 0x7770;
-    REFUSES(culv_ipc_fetch_dup(&d, &handle), INVALID, HANDLE_BAD);
-    d.number = n->number;
-    d.started++;
-    REFUSES(culv_ipc_fetch_dup(&d, &handle), ASYNC, IPC_GONE);
-    d.started = n->started;
+    const struct {
+        culv_handle_type type;
+        uint64_t number, later;
+        culv_result result;
+        culv_reason reason;
+    } rows[] = {
+        {CULV_HANDLE_NONE, n->number, 0, CULV_ERROR_INVALID, CULV_REASON_HANDLE_TYPE},
+        {CULV_HANDLE_OPAQUE_WIN32_KMT, n->number, 0, CULV_ERROR_INVALID, CULV_REASON_HANDLE_TYPE},
+        {CULV_HANDLE_OPAQUE_WIN32, 0x7770, 0, CULV_ERROR_INVALID, CULV_REASON_HANDLE_BAD},
+        {CULV_HANDLE_OPAQUE_WIN32, n->number, 1, CULV_ERROR_ASYNC, CULV_REASON_IPC_GONE},
+        {CULV_HANDLE_OPAQUE_WIN32, n->number, 0, CULV_OK, CULV_REASON_NONE},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        d.type = rows[i].type;
+        d.number = rows[i].number;
+        d.started = n->started + rows[i].later;
+        if (rows[i].result != CULV_OK)
+            REFUSES_AS(culv_ipc_fetch_dup(&d, &handle), rows[i].result, rows[i].reason);
+    }
     OK(culv_ipc_process_get_start(n->pid, &started));
     REQUIRE(started == n->started);
     OK(culv_ipc_fetch_dup(&d, &handle));
-    culv_memory_desc md = culv_memory_desc_init();
-    culv_memory *memory = NULL;
-    culv_buffer *buffer = NULL;
-    md.handle = handle;
-    md.size = ROOM;
-    OK(culv_memory_import(s->device, &md, &memory));
-    culv_handle_close(&md.handle);
-    OK(culv_buffer_map(memory, NULL, &buffer));
-    culv_memory_destroy(&memory);
+    culv_buffer *buffer = ipc_map(s, &handle, ROOM);
+    culv_handle_close(&handle);
     ipc_require(s, culv_buffer_pointer(buffer), WORDS, 1);
     ipc_write(s, culv_buffer_pointer(buffer), WORDS, 2);
     ipc_say(name, 'w');
