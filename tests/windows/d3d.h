@@ -13,13 +13,14 @@
 /* Both have these functions, as NATIVE(open) and so on:
  * - open_device(): a device alone; open(): with Culvert attached;
  * - close() requires that nothing is left: of Culvert's, of the twin's, of what is shared, and no
- *   reference of the device;
+ *   reference of the device; close_culvert() is its first half;
  * - memory(): a buffer, shared by an NT handle, or not at all;
  * - put(), get(): Direct3D writes and reads a buffer from its begin, and it is CUDA's turn, or was;
  * - fence(), signal(), wait(), reach(): a fence, by the queue; the host waits for it. */
 #define D3D_SCENE(version, fence_type)                                                             \
     void scene##version##_open_device(scene##version *s);                                          \
     void scene##version##_open(scene##version *s);                                                 \
+    void scene##version##_close_culvert(scene##version *s);                                        \
     void scene##version##_close(scene##version *s);                                                \
     void *scene##version##_memory(scene##version *s, uint64_t size, bool shared);                  \
     void scene##version##_put(scene##version *s, void *buffer, const void *data, size_t size);     \

@@ -106,43 +106,6 @@ VMM_CASE(heaps)
     ID3D12Heap_Release(again);
 }
 
-/* A fence of both sides orders the work: Direct3D's copy waits for CUDA's. */
-VMM_CASE(ordered)
-{
-    culv_vmm_allocation *allocation = allocate(s, ODD, nt);
-    culv_vmm_range *range = map(s, allocation);
-    ID3D12Heap *heap = NULL;
-    culv_shared_semaphore *semaphore = NULL;
-    OK(culv_d3d12_heap_from_vmm(s->d3d, allocation, &heap));
-    OK(culv_d3d_semaphore_create(s->d3d, NULL, &semaphore));
-    ID3D12Resource *buffer = place(s, heap, 0, ODD);
-    ID3D12Resource *stage = scene12_buffer(s, D3D12_HEAP_TYPE_READBACK, D3D12_HEAP_FLAG_NONE, ODD);
-    HR_OK(ID3D12CommandQueue_Wait(s->queue, (ID3D12Fence *)culv_d3d_semaphore_fence(semaphore), 1));
-    scene12_begin(s);
-    ID3D12GraphicsCommandList_CopyBufferRegion(s->list, stage, 0, buffer, 0, ODD);
-    HR_OK(ID3D12GraphicsCommandList_Close(s->list));
-    ID3D12CommandList *lists[] = {(ID3D12CommandList *)s->list};
-    ID3D12CommandQueue_ExecuteCommandLists(s->queue, 1, lists);
-    HR_OK(
-        ID3D12CommandQueue_Signal(s->queue, (ID3D12Fence *)culv_d3d_semaphore_fence(semaphore), 2));
-    scene_pattern(put, ODD, 9);
-    CU_OK(s->cu->cuMemcpyHtoDAsync(culv_vmm_range_pointer(range), put, ODD, s->stream));
-    OK(culv_semaphore_signal(culv_shared_semaphore_cuda(semaphore), s->stream, 1));
-    OK(culv_semaphore_wait(culv_shared_semaphore_cuda(semaphore), s->stream, 2));
-    CU_OK(s->cu->cuMemsetD8Async(culv_vmm_range_pointer(range), 0, ODD, s->stream));
-    scene_synchronize(s);
-    void *mapped = NULL;
-    HR_OK(ID3D12Resource_Map(stage, 0, NULL, &mapped));
-    REQUIRE(memcmp(mapped, put, ODD) == 0);
-    ID3D12Resource_Unmap(stage, 0, NULL);
-    culv_shared_semaphore_destroy(&semaphore, NULL);
-    ID3D12Resource_Release(stage);
-    ID3D12Resource_Release(buffer);
-    ID3D12Heap_Release(heap);
-    culv_vmm_allocation_destroy(&allocation);
-    unmap(&range);
-}
-
 VMM_CASE(vectors)
 {
     culv_vector_desc desc = culv_vector_desc_init();

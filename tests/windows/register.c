@@ -16,14 +16,12 @@ static size_t size_of(const part *p)
     return p->row * p->rows * p->slices;
 }
 
-static void copy_rows(const part *p, void *data, void *there, size_t pitch, size_t slice, bool out)
+static void copy_rows(const part *p, void *data, void *there, size_t pitch, bool out)
 {
-    for (size_t z = 0; z < p->slices; z++)
-        for (size_t y = 0; y < p->rows; y++) {
-            char *a = (char *)data + (z * p->rows + y) * p->row;
-            char *b = (char *)there + z * slice + y * pitch;
-            memcpy(out ? a : b, out ? b : a, p->row);
-        }
+    for (size_t y = 0; y < p->rows; y++) {
+        char *a = (char *)data + y * p->row, *b = (char *)there + y * pitch;
+        memcpy(out ? a : b, out ? b : a, p->row);
+    }
 }
 
 /* Direct3D's work: it writes or reads a sub-resource ------------------------------------------- */
@@ -31,37 +29,11 @@ static void copy_rows(const part *p, void *data, void *there, size_t pitch, size
 static void copy11(const scene_register *r, void *object, unsigned index, const part *p, void *data,
                    bool out)
 {
-    D3D11_RESOURCE_DIMENSION dimension;
-    D3D11_MAPPED_SUBRESOURCE map;
-    void *made = NULL;
-    if (!out) {
+    if (out)
+        scene_read11(r->device, r->context, object, index, data, p->row, p->rows, p->slices);
+    else
         ID3D11DeviceContext_UpdateSubresource(r->context, object, index, NULL, data, (UINT)p->row,
                                               (UINT)(p->row * p->rows));
-        return;
-    }
-    ID3D11Resource_GetType((ID3D11Resource *)object, &dimension);
-#define STAGE(version, kind, desc_type, device)                                                    \
-    do {                                                                                           \
-        desc_type desc;                                                                            \
-        version##kind##_GetDesc((version##kind *)object, &desc);                                   \
-        desc.Usage = 3; /* STAGING, in both versions */                                            \
-        desc.BindFlags = desc.MiscFlags = 0;                                                       \
-        desc.CPUAccessFlags = D3D11_CPU_ACCESS_READ;                                               \
-        HR_OK(version##Device_Create##kind(device, &desc, NULL, (version##kind **)&made));         \
-    } while (0)
-    if (dimension == D3D11_RESOURCE_DIMENSION_BUFFER)
-        STAGE(ID3D11, Buffer, D3D11_BUFFER_DESC, r->device);
-    else if (dimension == D3D11_RESOURCE_DIMENSION_TEXTURE1D)
-        STAGE(ID3D11, Texture1D, D3D11_TEXTURE1D_DESC, r->device);
-    else if (dimension == D3D11_RESOURCE_DIMENSION_TEXTURE2D)
-        STAGE(ID3D11, Texture2D, D3D11_TEXTURE2D_DESC, r->device);
-    else
-        STAGE(ID3D11, Texture3D, D3D11_TEXTURE3D_DESC, r->device);
-    ID3D11DeviceContext_CopyResource(r->context, made, object);
-    HR_OK(ID3D11DeviceContext_Map(r->context, made, index, D3D11_MAP_READ, 0, &map));
-    copy_rows(p, data, map.pData, map.RowPitch, map.DepthPitch, true);
-    ID3D11DeviceContext_Unmap(r->context, made, index);
-    IUnknown_Release((IUnknown *)made);
 }
 
 /* Buffers and 2D textures. */
@@ -77,15 +49,24 @@ static void copy10(const scene_register *r, void *object, unsigned index, const 
     }
     ID3D10Resource_GetType((ID3D10Resource *)object, &dimension);
     const bool buffer = dimension == D3D10_RESOURCE_DIMENSION_BUFFER;
+#define STAGE(kind, desc_type)                                                                     \
+    do {                                                                                           \
+        desc_type desc;                                                                            \
+        ID3D10##kind##_GetDesc((ID3D10##kind *)object, &desc);                                     \
+        desc.Usage = D3D10_USAGE_STAGING;                                                          \
+        desc.BindFlags = desc.MiscFlags = 0;                                                       \
+        desc.CPUAccessFlags = D3D10_CPU_ACCESS_READ;                                               \
+        HR_OK(ID3D10Device_Create##kind(r->d10, &desc, NULL, (ID3D10##kind **)&made));             \
+    } while (0)
     if (buffer)
-        STAGE(ID3D10, Buffer, D3D10_BUFFER_DESC, r->d10);
+        STAGE(Buffer, D3D10_BUFFER_DESC);
     else
-        STAGE(ID3D10, Texture2D, D3D10_TEXTURE2D_DESC, r->d10);
+        STAGE(Texture2D, D3D10_TEXTURE2D_DESC);
 #undef STAGE
     ID3D10Device_CopyResource(r->d10, made, object);
     HR_OK(buffer ? ID3D10Buffer_Map((ID3D10Buffer *)made, D3D10_MAP_READ, 0, &map.pData)
                  : ID3D10Texture2D_Map((ID3D10Texture2D *)made, index, D3D10_MAP_READ, 0, &map));
-    copy_rows(p, data, map.pData, map.RowPitch, 0, true);
+    copy_rows(p, data, map.pData, map.RowPitch, true);
     if (buffer)
         ID3D10Buffer_Unmap((ID3D10Buffer *)made);
     else
@@ -98,7 +79,7 @@ static void copy_buffer9(void *buffer, bool vertices, const part *p, void *data,
     void *there = NULL;
     HR_OK(vertices ? IDirect3DVertexBuffer9_Lock((IDirect3DVertexBuffer9 *)buffer, 0, 0, &there, 0)
                    : IDirect3DIndexBuffer9_Lock((IDirect3DIndexBuffer9 *)buffer, 0, 0, &there, 0));
-    copy_rows(p, data, there, 0, 0, out);
+    copy_rows(p, data, there, 0, out);
     HR_OK(vertices ? IDirect3DVertexBuffer9_Unlock((IDirect3DVertexBuffer9 *)buffer)
                    : IDirect3DIndexBuffer9_Unlock((IDirect3DIndexBuffer9 *)buffer));
 }
@@ -131,7 +112,7 @@ static void copy9(const scene_register *r, void *object, unsigned index, const p
                                                          D3DPOOL_SYSTEMMEM, &stage, NULL));
     if (out) HR_OK(IDirect3DDevice9Ex_GetRenderTargetData(r->d9, surface, stage));
     HR_OK(IDirect3DSurface9_LockRect(stage, &lock, NULL, 0));
-    copy_rows(p, data, lock.pBits, (size_t)lock.Pitch, 0, out);
+    copy_rows(p, data, lock.pBits, (size_t)lock.Pitch, out);
     HR_OK(IDirect3DSurface9_UnlockRect(stage));
     if (!out) HR_OK(IDirect3DDevice9Ex_UpdateSurface(r->d9, stage, NULL, surface, NULL));
     IDirect3DSurface9_Release(stage);

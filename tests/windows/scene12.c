@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A Direct3D 12 device with a queue, and the twin's CUDA. */
+#define D3D 12
 #include "d3d.h"
 
 /* Before there is a device: Vulkan of the host's, beside this program. */
@@ -33,26 +34,9 @@ void scene12_open_device(scene12 *s)
     s->references = scene_references(s->device);
 }
 
-void scene12_open(scene12 *s)
-{
-    scene12_open_device(s);
-    culv_d3d_device_desc desc = culv_d3d_device_desc_init();
-    OK(culv_device_open_for_d3d((IUnknown *)s->device, NULL, &s->culvert));
-    desc.device = (IUnknown *)s->device;
-    OK(culv_d3d_attach(s->culvert, &desc, &s->d3d));
-    s->cu = CULV_CUDA(s->culvert);
-    s->stream = scene_stream(s->culvert);
-}
-
 void scene12_close(scene12 *s)
 {
-    if (s->culvert != NULL) {
-        scene_close_stream(s->culvert, s->stream);
-        culv_d3d_detach(&s->d3d);
-        REQUIRE(s->d3d == NULL);
-        scene_close_device(&s->culvert);
-    }
-    REQUIRE(overlay_references() == 0);
+    scene12_close_culvert(s);
     overlay12_clear();
     /* A thread of Direct3D's has a fence a little longer than the signal takes. */
     for (int i = 0; i < SCENE_FAR_MS && scene_references(s->device) > s->references; i++)
@@ -293,11 +277,4 @@ HRESULT scene12_wait(scene12 *s, ID3D12Fence *fence, uint64_t value)
     return ID3D12CommandQueue_Wait(s->queue, fence, value);
 }
 
-bool scene12_reach(ID3D12Fence *fence, uint64_t value, DWORD timeout_ms)
-{
-    const HANDLE event = CreateEventW(NULL, FALSE, FALSE, NULL);
-    HR_OK(ID3D12Fence_SetEventOnCompletion(fence, value, event));
-    const bool reached = WaitForSingleObject(event, timeout_ms) == WAIT_OBJECT_0;
-    CloseHandle(event);
-    return reached;
-}
+#include "scene_both.h"
