@@ -61,7 +61,7 @@ static void both_ways(scene12 *s, CUdeviceptr pointer, ID3D12Resource *buffer, u
     scene12_read(s, buffer, offset, got, ODD);
     REQUIRE(memcmp(put, got, ODD) == 0);
     scene_pattern(put, ODD, seed + 1);
-    scene12_write(s, buffer, offset, put, ODD);
+    REQUIRE(scene12_write(s, buffer, offset, put, ODD));
     memset(got, 0, ODD);
     scene_cuda_read(s, pointer + offset, got, ODD);
     REQUIRE(memcmp(put, got, ODD) == 0);

@@ -81,12 +81,13 @@ static ID3D12Resource *make_committed(scene12 *s, D3D12_HEAP_TYPE type, D3D12_HE
     ID3D12Resource *made = NULL;
     memset(&heap, 0, sizeof heap);
     heap.Type = type;
-    HR_OK(ID3D12Device_CreateCommittedResource(
+    const HRESULT hr = ID3D12Device_CreateCommittedResource(
         s->device, &heap, flags, desc,
         type == D3D12_HEAP_TYPE_UPLOAD     ? D3D12_RESOURCE_STATE_GENERIC_READ
         : type == D3D12_HEAP_TYPE_READBACK ? D3D12_RESOURCE_STATE_COPY_DEST
                                            : D3D12_RESOURCE_STATE_COMMON,
-        NULL, &IID_ID3D12Resource, (void **)&made));
+        NULL, &IID_ID3D12Resource, (void **)&made);
+    if (hr != DXGI_REMOVED) HR_OK(hr);
     return made;
 }
 
@@ -122,13 +123,16 @@ void scene12_begin(scene12 *s)
     HR_OK(ID3D12GraphicsCommandList_Reset(s->list, s->allocator, NULL));
 }
 
-void scene12_run(scene12 *s)
+bool scene12_run(scene12 *s)
 {
     HR_OK(ID3D12GraphicsCommandList_Close(s->list));
     ID3D12CommandList *lists[] = {(ID3D12CommandList *)s->list};
     ID3D12CommandQueue_ExecuteCommandLists(s->queue, 1, lists);
-    HR_OK(ID3D12CommandQueue_Signal(s->queue, s->done, ++s->value));
+    const HRESULT hr = ID3D12CommandQueue_Signal(s->queue, s->done, ++s->value);
+    if (hr == DXGI_REMOVED) return false;
+    HR_OK(hr);
     REQUIRE(scene12_reach(s->done, s->value, SCENE_FAR_MS));
+    return ID3D12Fence_GetCompletedValue(s->done) != UINT64_MAX;
 }
 
 static void host_copy(ID3D12Resource *buffer, void *to, const void *from, size_t size)
@@ -139,15 +143,17 @@ static void host_copy(ID3D12Resource *buffer, void *to, const void *from, size_t
     ID3D12Resource_Unmap(buffer, 0, NULL);
 }
 
-void scene12_write(scene12 *s, ID3D12Resource *buffer, uint64_t offset, const void *data,
+bool scene12_write(scene12 *s, ID3D12Resource *buffer, uint64_t offset, const void *data,
                    size_t size)
 {
     ID3D12Resource *stage = scene12_buffer(s, D3D12_HEAP_TYPE_UPLOAD, D3D12_HEAP_FLAG_NONE, size);
+    if (stage == NULL) return false;
     host_copy(stage, NULL, data, size);
     scene12_begin(s);
     ID3D12GraphicsCommandList_CopyBufferRegion(s->list, buffer, offset, stage, 0, size);
-    scene12_run(s);
+    const bool done = scene12_run(s);
     ID3D12Resource_Release(stage);
+    return done;
 }
 
 void scene12_read(scene12 *s, ID3D12Resource *buffer, uint64_t offset, void *data, size_t size)
@@ -155,7 +161,7 @@ void scene12_read(scene12 *s, ID3D12Resource *buffer, uint64_t offset, void *dat
     ID3D12Resource *stage = scene12_buffer(s, D3D12_HEAP_TYPE_READBACK, D3D12_HEAP_FLAG_NONE, size);
     scene12_begin(s);
     ID3D12GraphicsCommandList_CopyBufferRegion(s->list, stage, 0, buffer, offset, size);
-    scene12_run(s);
+    REQUIRE(scene12_run(s));
     host_copy(stage, data, NULL, size);
     ID3D12Resource_Release(stage);
 }
@@ -202,7 +208,7 @@ static void copy_texture(scene12 *s, ID3D12Resource *texture, unsigned subresour
     barrier.Transition.StateBefore = barrier.Transition.StateAfter;
     barrier.Transition.StateAfter = D3D12_RESOURCE_STATE_COMMON;
     ID3D12GraphicsCommandList_ResourceBarrier(s->list, 1, &barrier);
-    scene12_run(s);
+    REQUIRE(scene12_run(s));
     for (size_t i = 0; out != NULL && i < lines; i++)
         memcpy((unsigned char *)out + i * row, mapped + i * place.Footprint.RowPitch, (size_t)row);
     ID3D12Resource_Unmap(stage, 0, NULL);
@@ -250,7 +256,7 @@ void *scene12_memory(scene12 *s, uint64_t size, bool shared)
 
 void scene12_put(scene12 *s, void *buffer, const void *data, size_t size)
 {
-    scene12_write(s, buffer, 0, data, size);
+    REQUIRE(scene12_write(s, buffer, 0, data, size));
 }
 
 void scene12_get(scene12 *s, void *buffer, void *data, size_t size)

@@ -1,13 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /* What scene11.c and scene12.c have in common. Each includes it, with its D3D. */
 
-void NATIVE(open)(native *s)
+culv_d3d_device *NATIVE(attach)(const native *s, culv_device *culvert)
 {
     culv_d3d_device_desc desc = culv_d3d_device_desc_init();
+    culv_d3d_device *out = NULL;
+    desc.device = (IUnknown *)s->device;
+    OK(culv_d3d_attach(culvert, &desc, &out));
+    return out;
+}
+
+void NATIVE(open)(native *s)
+{
     NATIVE(open_device)(s);
     OK(culv_device_open_for_d3d((IUnknown *)s->device, NULL, &s->culvert));
-    desc.device = (IUnknown *)s->device;
-    OK(culv_d3d_attach(s->culvert, &desc, &s->d3d));
+    s->d3d = NATIVE(attach)(s, s->culvert);
     s->cu = CULV_CUDA(s->culvert);
     s->stream = scene_stream(s->culvert);
 }
