@@ -262,15 +262,7 @@ static VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL loader(VkInstance instance, cons
     return find(name);
 }
 
-void fake_vulkan_pose(const uint8_t uuid[VK_UUID_SIZE],
-                      void (*on_import)(const VkImportMemoryWin32HandleInfoKHR *import,
-                                        VkDeviceSize size))
-{
-    memcpy(vulkan.uuid, uuid, sizeof vulkan.uuid);
-    vulkan.on_import = on_import;
-}
-
-culv_vk_device_desc fake_vulkan_desc(void)
+static culv_vk_device_desc fake_vulkan_desc(void)
 {
     static int instance, physical, device;
     culv_vk_device_desc d = culv_vk_device_desc_init();
@@ -282,24 +274,24 @@ culv_vk_device_desc fake_vulkan_desc(void)
     return d;
 }
 
-/* The cases ------------------------------------------------------------------------------------ */
-
-typedef struct attached {
-    culv_device *device;
-    culv_vk_device *vk;
-} attached;
-
-static void attach(attached *a)
+void fake_vulkan_attach(attached *a, culv_device *device,
+                        void (*on_import)(const VkImportMemoryWin32HandleInfoKHR *import,
+                                          VkDeviceSize size))
 {
     culv_device_caps caps = culv_device_caps_init();
     const culv_vk_device_desc d = fake_vulkan_desc();
-    a->device = handles_device();
-    a->vk = NULL;
-    OK(culv_device_get_caps(a->device, &caps));
-    fake_vulkan_pose(caps.uuid.bytes, NULL);
-    OK(culv_vk_attach(a->device, &d, &a->vk));
+    *a = (attached){device, NULL};
+    OK(culv_device_get_caps(device, &caps));
+    memcpy(vulkan.uuid, caps.uuid.bytes, sizeof vulkan.uuid);
+    vulkan.on_import = on_import;
+    OK(culv_vk_attach(device, &d, &a->vk));
 }
-#define VK_CASE(...) TEST_ON(attached, a, attach(a), culv_vk_detach(&a->vk), __VA_ARGS__)
+
+/* The cases ------------------------------------------------------------------------------------ */
+
+#define VK_CASE(...)                                                                               \
+    TEST_ON(attached, a, fake_vulkan_attach(a, handles_device(), NULL), culv_vk_detach(&a->vk),    \
+            __VA_ARGS__)
 
 /* Memory is 0, a semaphore 1. */
 static const char *const export_calls[] = {"vkGetMemoryWin32HandleKHR",
