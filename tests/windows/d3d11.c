@@ -11,52 +11,14 @@
 
 enum { SIDE = 48, IMAGE = SIDE * SIDE * 4 };
 
-/* Whose turn it is, in each of the four rows. */
-typedef struct turns {
-    const scene11 *s;
-    IDXGIKeyedMutex *mutex;
-    culv_keyed_mutex *cuda;
-} turns;
-
-static turns turns_of(const scene11 *s, ID3D11Resource *resource, const scene11_row *row)
+/* Direct3D's turn, in each of the four rows. Keys: 0 is Direct3D's turn, 1 is CUDA's. */
+static void d3d_turn(const scene11 *s, IDXGIKeyedMutex *mutex, bool begins)
 {
-    turns t = {s, NULL, NULL};
-    if (!row->mutex) return t;
-    t.mutex = scene11_mutex(resource);
-    OK(culv_d3d11_keyed_mutex_import(s->d3d, resource, "turns", &t.cuda));
-    return t;
-}
-
-/* Keys: 0 is Direct3D's turn, 1 is CUDA's. */
-static void d3d_begins(const turns *t)
-{
-    if (t->mutex != NULL) REQUIRE(IDXGIKeyedMutex_AcquireSync(t->mutex, 0, SCENE_FAR_MS) == S_OK);
-    if (t->mutex == NULL) overlay11_turn(t->s->device);
-}
-
-static void d3d_ends(const turns *t)
-{
-    if (t->mutex != NULL) REQUIRE(IDXGIKeyedMutex_ReleaseSync(t->mutex, 1) == S_OK);
-    if (t->mutex == NULL) overlay11_turn(t->s->device);
-}
-
-static void cuda_begins(const turns *t)
-{
-    if (t->cuda != NULL)
-        OK(culv_keyed_mutex_acquire(t->cuda, t->s->stream, 1, CULV_KEYED_MUTEX_INFINITE));
-}
-
-static void cuda_ends(const turns *t)
-{
-    if (t->cuda != NULL) OK(culv_keyed_mutex_release(t->cuda, t->s->stream, 0));
-    scene_synchronize(t->s);
-}
-
-static void turns_end(turns *t)
-{
-    if (t->mutex != NULL) IDXGIKeyedMutex_Release(t->mutex);
-    culv_keyed_mutex_destroy(&t->cuda, NULL);
-    REQUIRE(t->cuda == NULL);
+    if (mutex == NULL)
+        overlay11_turn(s->device);
+    else
+        REQUIRE((begins ? IDXGIKeyedMutex_AcquireSync(mutex, 0, SCENE_FAR_MS)
+                        : IDXGIKeyedMutex_ReleaseSync(mutex, 1)) == S_OK);
 }
 
 /* What both sides have: a buffer, or all layers of a texture of SIDE texels of four bytes. */
@@ -93,25 +55,30 @@ static void both_ways(const scene11 *s, const shared *x, const scene11_row *row,
                       void (*draw)(const scene11 *s, ID3D11Resource *resource, void *expected))
 {
     const size_t size = x->layer * x->layers;
-    turns t = turns_of(s, x->resource, row);
-    d3d_begins(&t);
+    IDXGIKeyedMutex *mutex = row->mutex ? scene11_mutex(x->resource) : NULL;
+    culv_keyed_mutex *cuda = NULL;
+    if (mutex != NULL) OK(culv_d3d11_keyed_mutex_import(s->d3d, x->resource, "turns", &cuda));
+    d3d_turn(s, mutex, true);
     scene_pattern(put, size, seed);
     if (draw != NULL)
         draw(s, x->resource, put);
     else
         d3d_copy(s, x, put, true);
-    d3d_ends(&t);
-    cuda_begins(&t);
+    d3d_turn(s, mutex, false);
+    if (cuda != NULL) OK(culv_keyed_mutex_acquire(cuda, s->stream, 1, CULV_KEYED_MUTEX_INFINITE));
     turn_cuda(s, x, got, false);
     REQUIRE(memcmp(put, got, size) == 0);
     scene_pattern(put, size, seed + 100);
     turn_cuda(s, x, put, true);
-    cuda_ends(&t);
-    d3d_begins(&t);
+    if (cuda != NULL) OK(culv_keyed_mutex_release(cuda, s->stream, 0));
+    scene_synchronize(s);
+    d3d_turn(s, mutex, true);
     d3d_copy(s, x, got, false);
     REQUIRE(memcmp(put, got, size) == 0);
-    d3d_ends(&t);
-    turns_end(&t);
+    d3d_turn(s, mutex, false);
+    if (mutex != NULL) IDXGIKeyedMutex_Release(mutex);
+    culv_keyed_mutex_destroy(&cuda, NULL);
+    REQUIRE(cuda == NULL);
 }
 
 /* A buffer, a texture, an array, a cube and an array of cubes, of each row. */
@@ -413,8 +380,7 @@ D3D_CASE(handles)
         scene11_write(s, resource, 0, put, 0);
         REQUIRE(IDXGIKeyedMutex_ReleaseSync(mutex, 1) == S_OK);
         OK(culv_keyed_mutex_acquire(cuda, s->stream, 1, 0));
-        scene_cuda_read(s, culv_buffer_pointer(buffer), got, 4096);
-        REQUIRE(memcmp(put, got, 4096) == 0);
+        scene_cuda_has(s, culv_buffer_pointer(buffer), put, 4096);
         OK(culv_keyed_mutex_release(cuda, s->stream, 0));
         scene_synchronize(s);
         culv_keyed_mutex_destroy(&cuda, NULL);
