@@ -427,8 +427,8 @@ REGISTER_CASE(devices)
 
 /* Each call fails once ------------------------------------------------------------------------- */
 
-/* A turn with a buffer and a texture; whatever fails, nothing is left. Views are OpenGL's torture's:
- * tests/library/gl/torture_register.c. */
+/* A turn with a buffer and a texture; whatever fails, nothing is left. Views fail with OpenGL's
+ * (tests/library/gl/torture_register.c). */
 typedef struct tortured {
     const scene_register *r;
     IUnknown *resources[2];
