@@ -308,10 +308,8 @@ D3D_CASE(rules)
     }
     for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
         const D3D12_RESOURCE_DESC desc = scene12_buffer_desc(4096);
-        D3D12_HEAP_PROPERTIES heap;
+        D3D12_HEAP_PROPERTIES heap = {.Type = types[i]};
         ID3D12Resource *none = NULL;
-        memset(&heap, 0, sizeof heap);
-        heap.Type = types[i];
         REQUIRE(FAILED(ID3D12Device_CreateCommittedResource(
             s->device, &heap, D3D12_HEAP_FLAG_SHARED, &desc,
             i == 0 ? D3D12_RESOURCE_STATE_GENERIC_READ : D3D12_RESOURCE_STATE_COPY_DEST, NULL,

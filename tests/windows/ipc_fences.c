@@ -151,29 +151,6 @@ static void producer_close(producer *p)
     ipc_close(&p->scene);
 }
 
-static void produce(producer *p, uint32_t number, bool signals)
-{
-    const ipc_scene *s = &p->scene;
-    queue *q = &p->maker.queue;
-    culv_ring_frame f;
-    if (!p->maker.row->producers) { /* CUDA produces, with the consumer's timelines */
-        OK(culv_ring_acquire_on(p->ring, CULV_RING_PRODUCER, s->stream, SCENE_FAR, &f));
-        REQUIRE(f.number == number);
-        ipc_write(s, culv_buffer_pointer(p->slots[f.slot]), SLOT_WORDS, number);
-        OK(culv_ring_release_on(p->ring, CULV_RING_PRODUCER, s->stream, &f));
-        return;
-    }
-    if (number == 0)
-        REFUSES(culv_ring_acquire_on(p->ring, CULV_RING_PRODUCER, s->stream, 0, &f), INVALID,
-                RING_SIDE);
-    OK(culv_ring_acquire(p->ring, CULV_RING_PRODUCER, SCENE_FAR, &f));
-    REQUIRE(f.number == number && f.wait_value == 0);
-    ipc_write(s, culv_buffer_pointer(p->slots[f.slot]), SLOT_WORDS, number);
-    OK(culv_ring_release(p->ring, CULV_RING_PRODUCER, &f));
-    REQUIRE(f.signal_value == number + 1);
-    if (signals) OK(culv_semaphore_signal(q->ready, s->stream, f.signal_value));
-}
-
 /* The slot that comes next, without its data, by who produces: CUDA's stream, or the queue. */
 static culv_result next_frame(const producer *p, uint64_t timeout, culv_ring_frame *f)
 {
@@ -187,6 +164,23 @@ static culv_result let_go(const producer *p, culv_ring_frame *f)
     return p->maker.row->producers
                ? culv_ring_release(p->ring, CULV_RING_PRODUCER, f)
                : culv_ring_release_on(p->ring, CULV_RING_PRODUCER, p->scene.stream, f);
+}
+
+static void produce(producer *p, uint32_t number)
+{
+    const bool by_cuda = !p->maker.row->producers; /* with the consumer's timelines */
+    const ipc_scene *s = &p->scene;
+    culv_ring_frame f;
+    if (!by_cuda && number == 0)
+        REFUSES(culv_ring_acquire_on(p->ring, CULV_RING_PRODUCER, s->stream, 0, &f), INVALID,
+                RING_SIDE);
+    OK(next_frame(p, SCENE_FAR, &f));
+    REQUIRE(f.number == number && (by_cuda || f.wait_value == 0));
+    ipc_write(s, culv_buffer_pointer(p->slots[f.slot]), SLOT_WORDS, number);
+    OK(let_go(p, &f));
+    if (by_cuda) return;
+    REQUIRE(f.signal_value == number + 1);
+    OK(culv_semaphore_signal(p->maker.queue.ready, s->stream, f.signal_value));
 }
 
 /* The consumer's side -------------------------------------------------------------------------- */
@@ -295,7 +289,7 @@ TEST(both_live, .title = "fences")
         ipc_start(&child, "read_frames", name);
         ipc_hear(name, 'j', p.server);
         for (uint32_t i = 0; i < FRAMES; i++)
-            produce(&p, i, true);
+            produce(&p, i);
         ipc_join(&child, p.server);
         while (culv_ipc_ring_consumers(p.ring) > 0)
             OK(culv_ipc_server_poll(p.server, SCENE_FAR, NULL));

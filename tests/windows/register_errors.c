@@ -232,7 +232,7 @@ REGISTER_CASE(refused_devices9)
     IDirect3DDevice9Ex *software = NULL;
     IDirect3DVertexBuffer9 *buffer = NULL;
     culv_device *other = NULL;
-    D3DPRESENT_PARAMETERS present;
+    D3DPRESENT_PARAMETERS present = {.Windowed = TRUE};
     software = register_device9(r, D3DCREATE_SOFTWARE_VERTEXPROCESSING);
     HR_OK(IDirect3DDevice9Ex_CreateVertexBuffer(software, 1024, 0, 0, D3DPOOL_DEFAULT, &buffer,
                                                 NULL));
@@ -240,8 +240,6 @@ REGISTER_CASE(refused_devices9)
     REQUIRE_SAYS("D3DCREATE_HARDWARE_VERTEXPROCESSING");
     IDirect3DVertexBuffer9_Release(buffer);
     REQUIRE(IDirect3DDevice9Ex_Release(software) == 0);
-    memset(&present, 0, sizeof present);
-    present.Windowed = TRUE;
     present.SwapEffect = D3DSWAPEFFECT_DISCARD;
     present.hDeviceWindow = r->window;
     HR_OK(IDirect3D9_CreateDevice(d3d, 0, D3DDEVTYPE_HAL, r->window,
@@ -347,7 +345,6 @@ REGISTER_CASE(devices)
     IDXGIAdapter *adapter = NULL;
     D3DADAPTER_IDENTIFIER9 id;
     IDirect3D9 *d3d = NULL;
-    IDirect3DDevice9 *d9 = (IDirect3DDevice9 *)(void *)r->d9;
     HR_OK(ID3D11Device_QueryInterface(r->device, &IID_IDXGIDevice, (void **)&dxgi));
     HR_OK(IDXGIDevice_GetAdapter(dxgi, &adapter));
     IDXGIDevice_Release(dxgi);
@@ -388,10 +385,10 @@ REGISTER_CASE(devices)
     REFUSES(culv_d3d_get_devices(each[0], CULV_D3D_DEVICES_ALL, 1, NULL, &count), INVALID,
             NULL_ARGUMENT);
 
-    OK(culv_device_open_for_d3d((IUnknown *)r->d10, NULL, &other));
-    culv_device_close(&other);
-    OK(culv_device_open_for_d3d((IUnknown *)d9, NULL, &other));
-    culv_device_close(&other);
+    for (int i = 1; i < 3; i++) {
+        OK(culv_device_open_for_d3d(each[i], NULL, &other));
+        culv_device_close(&other);
+    }
 
     /* CUDA has another adapter. */
     OK(culv_device_get_caps(r->culvert, &caps));
@@ -405,13 +402,12 @@ REGISTER_CASE(devices)
         REFUSES(culv_d3d_get_devices(each[i], CULV_D3D_DEVICES_ALL, 0, NULL, &count), NO_DEVICE,
                 DEVICE_UNKNOWN);
         REQUIRE_SAYS(asked[i]);
+        REFUSES(culv_device_open_for_d3d(each[i], NULL, &other), NO_DEVICE, DEVICE_UNKNOWN);
     }
     REFUSES(culv_d3d_get_devices((IUnknown *)adapter, CULV_D3D_DEVICES_ALL, 2, found, &count),
             NO_DEVICE, DEVICE_UNKNOWN);
     REQUIRE_SAYS("cuD3D11GetDevice");
     REFUSES(culv_d3d9_get_device(id.DeviceName, &found[0]), NO_DEVICE, DEVICE_UNKNOWN);
-    REFUSES(culv_device_open_for_d3d((IUnknown *)r->d10, NULL, &other), NO_DEVICE, DEVICE_UNKNOWN);
-    REFUSES(culv_device_open_for_d3d((IUnknown *)d9, NULL, &other), NO_DEVICE, DEVICE_UNKNOWN);
     OK(culv_device_open_by_ordinal(0, NULL, &other));
     culv_registration *made = NULL;
     ID3D11Buffer *buffer = buffer_of(r, D3D11_USAGE_DEFAULT);

@@ -37,10 +37,8 @@ void scene11_close(scene11 *s)
 
 ID3D11Buffer *scene11_buffer(const scene11 *s, UINT size, UINT misc)
 {
-    D3D11_BUFFER_DESC desc;
+    D3D11_BUFFER_DESC desc = {.ByteWidth = size};
     ID3D11Buffer *made = NULL;
-    memset(&desc, 0, sizeof desc);
-    desc.ByteWidth = size;
     desc.BindFlags = D3D11_BIND_SHADER_RESOURCE;
     desc.MiscFlags = misc;
     HR_OK(ID3D11Device_CreateBuffer(s->device, &desc, NULL, &made));
@@ -50,9 +48,7 @@ ID3D11Buffer *scene11_buffer(const scene11 *s, UINT size, UINT misc)
 D3D11_TEXTURE2D_DESC scene11_texture_desc(DXGI_FORMAT format, UINT width, UINT height, UINT layers,
                                           UINT levels, UINT misc)
 {
-    D3D11_TEXTURE2D_DESC desc;
-    memset(&desc, 0, sizeof desc);
-    desc.Width = width;
+    D3D11_TEXTURE2D_DESC desc = {.Width = width};
     desc.Height = height;
     desc.MipLevels = levels;
     desc.ArraySize = layers;

@@ -16,9 +16,8 @@ static void load_host(void)
 
 void scene12_open_device(scene12 *s)
 {
-    D3D12_COMMAND_QUEUE_DESC queue;
+    const D3D12_COMMAND_QUEUE_DESC queue = {.Flags = D3D12_COMMAND_QUEUE_FLAG_NONE};
     memset(s, 0, sizeof *s);
-    memset(&queue, 0, sizeof queue);
     scene_find_controls();
     load_host();
     HR_OK(D3D12CreateDevice(NULL, D3D_FEATURE_LEVEL_11_0, &IID_ID3D12Device, (void **)&s->device));
@@ -53,9 +52,7 @@ void scene12_close(scene12 *s)
 
 D3D12_RESOURCE_DESC scene12_buffer_desc(uint64_t size)
 {
-    D3D12_RESOURCE_DESC desc;
-    memset(&desc, 0, sizeof desc);
-    desc.Dimension = D3D12_RESOURCE_DIMENSION_BUFFER;
+    D3D12_RESOURCE_DESC desc = {.Dimension = D3D12_RESOURCE_DIMENSION_BUFFER};
     desc.Width = size;
     desc.Height = 1;
     desc.DepthOrArraySize = 1;
@@ -77,10 +74,8 @@ D3D12_RESOURCE_DESC scene12_desc_of(ID3D12Resource *resource)
 static ID3D12Resource *make_committed(scene12 *s, D3D12_HEAP_TYPE type, D3D12_HEAP_FLAGS flags,
                                       const D3D12_RESOURCE_DESC *desc)
 {
-    D3D12_HEAP_PROPERTIES heap;
+    D3D12_HEAP_PROPERTIES heap = {.Type = type};
     ID3D12Resource *made = NULL;
-    memset(&heap, 0, sizeof heap);
-    heap.Type = type;
     const HRESULT hr = ID3D12Device_CreateCommittedResource(
         s->device, &heap, flags, desc,
         type == D3D12_HEAP_TYPE_UPLOAD     ? D3D12_RESOURCE_STATE_GENERIC_READ
@@ -194,9 +189,7 @@ static void copy_texture(scene12 *s, ID3D12Resource *texture, unsigned subresour
         memcpy(mapped + i * place.Footprint.RowPitch, (const unsigned char *)in + i * row,
                (size_t)row);
     scene12_begin(s);
-    D3D12_RESOURCE_BARRIER barrier;
-    memset(&barrier, 0, sizeof barrier);
-    barrier.Type = D3D12_RESOURCE_BARRIER_TYPE_TRANSITION;
+    D3D12_RESOURCE_BARRIER barrier = {.Type = D3D12_RESOURCE_BARRIER_TYPE_TRANSITION};
     barrier.Transition.pResource = texture;
     barrier.Transition.Subresource = D3D12_RESOURCE_BARRIER_ALL_SUBRESOURCES;
     barrier.Transition.StateBefore = D3D12_RESOURCE_STATE_COMMON;
@@ -228,10 +221,8 @@ void scene12_write_texture(scene12 *s, ID3D12Resource *texture, unsigned subreso
 
 ID3D12Heap *scene12_heap(scene12 *s, D3D12_HEAP_FLAGS flags, uint64_t size)
 {
-    D3D12_HEAP_DESC desc;
+    D3D12_HEAP_DESC desc = {.SizeInBytes = size};
     ID3D12Heap *heap = NULL;
-    memset(&desc, 0, sizeof desc);
-    desc.SizeInBytes = size;
     desc.Properties.Type = D3D12_HEAP_TYPE_DEFAULT;
     desc.Flags = flags;
     HR_OK(ID3D12Device_CreateHeap(s->device, &desc, &IID_ID3D12Heap, (void **)&heap));
