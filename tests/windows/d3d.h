@@ -11,15 +11,17 @@
 #include <culvert/d3d.h>
 
 /* Both have these functions, as NATIVE(open) and so on:
- * - open_device(): a device alone; open(): with Culvert attached;
+ * - open_device(): a device alone; open(): with Culvert attached; attach(): with another one;
  * - close() requires that nothing is left: of Culvert's, of the twin's, of what is shared, and no
- *   reference of the device;
+ *   reference of the device; close_culvert() is its first half;
  * - memory(): a buffer, shared by an NT handle, or not at all;
  * - put(), get(): Direct3D writes and reads a buffer from its begin, and it is CUDA's turn, or was;
  * - fence(), signal(), wait(), reach(): a fence, by the queue; the host waits for it. */
 #define D3D_SCENE(version, fence_type)                                                             \
     void scene##version##_open_device(scene##version *s);                                          \
     void scene##version##_open(scene##version *s);                                                 \
+    culv_d3d_device *scene##version##_attach(const scene##version *s, culv_device *culvert);       \
+    void scene##version##_close_culvert(scene##version *s);                                        \
     void scene##version##_close(scene##version *s);                                                \
     void *scene##version##_memory(scene##version *s, uint64_t size, bool shared);                  \
     void scene##version##_put(scene##version *s, void *buffer, const void *data, size_t size);     \
@@ -96,12 +98,12 @@ ID3D12Resource *scene12_texture(scene12 *s, D3D12_HEAP_FLAGS flags,
 ID3D12Heap *scene12_heap(scene12 *s, D3D12_HEAP_FLAGS flags, uint64_t size);
 ID3D12Resource *scene12_place(const scene12 *s, ID3D12Heap *heap, uint64_t offset,
                               const D3D12_RESOURCE_DESC *desc);
-/* The list is open; it runs, and is waited for. */
+/* The list is open; it runs, and is waited for. False: the device is removed. */
 void scene12_begin(scene12 *s);
-void scene12_run(scene12 *s);
+bool scene12_run(scene12 *s);
 /* Direct3D writes and reads a buffer, by its queue; or a subresource of a texture, with rows of so
  * many bytes and no gaps. */
-void scene12_write(scene12 *s, ID3D12Resource *buffer, uint64_t offset, const void *data,
+bool scene12_write(scene12 *s, ID3D12Resource *buffer, uint64_t offset, const void *data,
                    size_t size);
 void scene12_read(scene12 *s, ID3D12Resource *buffer, uint64_t offset, void *data, size_t size);
 void scene12_read_texture(scene12 *s, ID3D12Resource *texture, unsigned subresource, void *data);

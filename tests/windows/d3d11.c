@@ -11,52 +11,14 @@
 
 enum { SIDE = 48, IMAGE = SIDE * SIDE * 4 };
 
-/* Whose turn it is, in each of the four rows. */
-typedef struct turns {
-    const scene11 *s;
-    IDXGIKeyedMutex *mutex;
-    culv_keyed_mutex *cuda;
-} turns;
-
-static turns turns_of(const scene11 *s, ID3D11Resource *resource, const scene11_row *row)
+/* Direct3D's turn, in each of the four rows. Keys: 0 is Direct3D's turn, 1 is CUDA's. */
+static void d3d_turn(const scene11 *s, IDXGIKeyedMutex *mutex, bool begins)
 {
-    turns t = {s, NULL, NULL};
-    if (!row->mutex) return t;
-    t.mutex = scene11_mutex(resource);
-    OK(culv_d3d11_keyed_mutex_import(s->d3d, resource, "turns", &t.cuda));
-    return t;
-}
-
-/* Keys: 0 is Direct3D's turn, 1 is CUDA's. */
-static void d3d_begins(const turns *t)
-{
-    if (t->mutex != NULL) REQUIRE(IDXGIKeyedMutex_AcquireSync(t->mutex, 0, SCENE_FAR_MS) == S_OK);
-    if (t->mutex == NULL) overlay11_turn(t->s->device);
-}
-
-static void d3d_ends(const turns *t)
-{
-    if (t->mutex != NULL) REQUIRE(IDXGIKeyedMutex_ReleaseSync(t->mutex, 1) == S_OK);
-    if (t->mutex == NULL) overlay11_turn(t->s->device);
-}
-
-static void cuda_begins(const turns *t)
-{
-    if (t->cuda != NULL)
-        OK(culv_keyed_mutex_acquire(t->cuda, t->s->stream, 1, CULV_KEYED_MUTEX_INFINITE));
-}
-
-static void cuda_ends(const turns *t)
-{
-    if (t->cuda != NULL) OK(culv_keyed_mutex_release(t->cuda, t->s->stream, 0));
-    scene_synchronize(t->s);
-}
-
-static void turns_end(turns *t)
-{
-    if (t->mutex != NULL) IDXGIKeyedMutex_Release(t->mutex);
-    culv_keyed_mutex_destroy(&t->cuda, NULL);
-    REQUIRE(t->cuda == NULL);
+    if (mutex == NULL)
+        overlay11_turn(s->device);
+    else
+        REQUIRE((begins ? IDXGIKeyedMutex_AcquireSync(mutex, 0, SCENE_FAR_MS)
+                        : IDXGIKeyedMutex_ReleaseSync(mutex, 1)) == S_OK);
 }
 
 /* What both sides have: a buffer, or all layers of a texture of SIDE texels of four bytes. */
@@ -93,25 +55,30 @@ static void both_ways(const scene11 *s, const shared *x, const scene11_row *row,
                       void (*draw)(const scene11 *s, ID3D11Resource *resource, void *expected))
 {
     const size_t size = x->layer * x->layers;
-    turns t = turns_of(s, x->resource, row);
-    d3d_begins(&t);
+    IDXGIKeyedMutex *mutex = row->mutex ? scene11_mutex(x->resource) : NULL;
+    culv_keyed_mutex *cuda = NULL;
+    if (mutex != NULL) OK(culv_d3d11_keyed_mutex_import(s->d3d, x->resource, "turns", &cuda));
+    d3d_turn(s, mutex, true);
     scene_pattern(put, size, seed);
     if (draw != NULL)
         draw(s, x->resource, put);
     else
         d3d_copy(s, x, put, true);
-    d3d_ends(&t);
-    cuda_begins(&t);
+    d3d_turn(s, mutex, false);
+    if (cuda != NULL) OK(culv_keyed_mutex_acquire(cuda, s->stream, 1, CULV_KEYED_MUTEX_INFINITE));
     turn_cuda(s, x, got, false);
     REQUIRE(memcmp(put, got, size) == 0);
     scene_pattern(put, size, seed + 100);
     turn_cuda(s, x, put, true);
-    cuda_ends(&t);
-    d3d_begins(&t);
+    if (cuda != NULL) OK(culv_keyed_mutex_release(cuda, s->stream, 0));
+    scene_synchronize(s);
+    d3d_turn(s, mutex, true);
     d3d_copy(s, x, got, false);
     REQUIRE(memcmp(put, got, size) == 0);
-    d3d_ends(&t);
-    turns_end(&t);
+    d3d_turn(s, mutex, false);
+    if (mutex != NULL) IDXGIKeyedMutex_Release(mutex);
+    culv_keyed_mutex_destroy(&cuda, NULL);
+    REQUIRE(cuda == NULL);
 }
 
 /* A buffer, a texture, an array, a cube and an array of cubes, of each row. */
@@ -251,12 +218,10 @@ D3D_CASE(typeless)
 /* A turn with one buffer leaves alone what the other side does meanwhile with another one. */
 D3D_CASE(turns_apart)
 {
-    culv_d3d_buffer_create_desc desc = culv_d3d_buffer_create_desc_init();
     culv_shared_buffer *buffers[2];
     ID3D11Resource *objects[2];
-    desc.size = BYTES;
     for (int i = 0; i < 2; i++) {
-        OK(culv_d3d_buffer_create(s->d3d, &desc, &buffers[i]));
+        buffers[i] = make_buffer(s, BYTES);
         objects[i] = (ID3D11Resource *)culv_d3d_buffer_resource(buffers[i]);
     }
     ID3D11Fence *fence = scene11_fence(s, 0, false);
@@ -294,56 +259,53 @@ static DWORD WINAPI release_later(void *argument)
     return IDXGIKeyedMutex_ReleaseSync(l->mutex, l->key) == S_OK ? 0 : 1;
 }
 
-TEST(mutexes)
+D3D_CASE(mutexes)
 {
     for (unsigned i = 0; i < SCENE11_ROWS; i += 2) { /* NT, KMT */
-        scene11 s;
-        scene11_open(&s);
-        ID3D11Buffer *mine = scene11_buffer(&s, 4096, scene11_rows[i].misc);
+        ID3D11Buffer *mine = scene11_buffer(s, 4096, scene11_rows[i].misc);
         IDXGIKeyedMutex *mutex = scene11_mutex(scene11_of_buffer(mine));
         culv_keyed_mutex *cuda = NULL;
         DWORD code = 99;
-        OK(culv_d3d11_keyed_mutex_import(s.d3d, scene11_of_buffer(mine), "key", &cuda));
+        OK(culv_d3d11_keyed_mutex_import(s->d3d, scene11_of_buffer(mine), "key", &cuda));
 
         /* Direct3D holds it: CUDA's time is up, and it holds nothing. */
         REQUIRE(IDXGIKeyedMutex_AcquireSync(mutex, 0, 0) == S_OK);
-        REFUSES(culv_keyed_mutex_acquire(cuda, s.stream, 0, 0), TIMEOUT, NOT_READY);
-        REFUSES(culv_keyed_mutex_acquire(cuda, s.stream, 0, 50), TIMEOUT, NOT_READY);
-        scene_synchronize(&s); /* no error stays in the stream */
+        REFUSES(culv_keyed_mutex_acquire(cuda, s->stream, 0, 0), TIMEOUT, NOT_READY);
+        REFUSES(culv_keyed_mutex_acquire(cuda, s->stream, 0, 50), TIMEOUT, NOT_READY);
+        scene_synchronize(s); /* no error stays in the stream */
 
         /* It is released with another key. */
         REQUIRE(IDXGIKeyedMutex_ReleaseSync(mutex, 5) == S_OK);
-        REFUSES(culv_keyed_mutex_acquire(cuda, s.stream, 4, 20), TIMEOUT, NOT_READY);
-        OK(culv_keyed_mutex_acquire(cuda, s.stream, 5, 0));
-        REFUSES(culv_keyed_mutex_acquire(cuda, s.stream, 5, CULV_KEYED_MUTEX_INFINITE), INVALID,
+        REFUSES(culv_keyed_mutex_acquire(cuda, s->stream, 4, 20), TIMEOUT, NOT_READY);
+        OK(culv_keyed_mutex_acquire(cuda, s->stream, 5, 0));
+        REFUSES(culv_keyed_mutex_acquire(cuda, s->stream, 5, CULV_KEYED_MUTEX_INFINITE), INVALID,
                 NOT_READY);
 
         /* CUDA holds it: WAIT_TIMEOUT passes SUCCEEDED() and is no success. */
         const HRESULT hr = IDXGIKeyedMutex_AcquireSync(mutex, 5, 20);
         REQUIRE(SUCCEEDED(hr) && hr != S_OK && hr == (HRESULT)WAIT_TIMEOUT);
-        OK(culv_keyed_mutex_release(cuda, s.stream, 7));
-        REFUSES(culv_keyed_mutex_release(cuda, s.stream, 7), INVALID, NOT_READY);
+        OK(culv_keyed_mutex_release(cuda, s->stream, 7));
+        REFUSES(culv_keyed_mutex_release(cuda, s->stream, 7), INVALID, NOT_READY);
         REQUIRE(IDXGIKeyedMutex_AcquireSync(mutex, 7, INFINITE) == S_OK);
 
         /* No limit: the other thread releases it. */
         later l = {mutex, UINT64_MAX};
         const HANDLE thread = CreateThread(NULL, 0, release_later, &l, 0, NULL);
         REQUIRE(thread != NULL);
-        OK(culv_keyed_mutex_acquire(cuda, s.stream, UINT64_MAX, CULV_KEYED_MUTEX_INFINITE));
+        OK(culv_keyed_mutex_acquire(cuda, s->stream, UINT64_MAX, CULV_KEYED_MUTEX_INFINITE));
         REQUIRE(WaitForSingleObject(thread, SCENE_FAR_MS) == WAIT_OBJECT_0);
         REQUIRE(GetExitCodeThread(thread, &code) && code == 0);
         CloseHandle(thread);
-        OK(culv_keyed_mutex_release(cuda, s.stream, 0));
-        scene_synchronize(&s);
-        culv_keyed_mutex_destroy(&cuda, &s.stream);
-        scene_synchronize(&s);
-        (void)culv_device_collect(s.culvert);
+        OK(culv_keyed_mutex_release(cuda, s->stream, 0));
+        scene_synchronize(s);
+        culv_keyed_mutex_destroy(&cuda, &s->stream);
+        scene_synchronize(s);
+        (void)culv_device_collect(s->culvert);
         REQUIRE(cuda == NULL);
         culv_keyed_mutex_destroy(&cuda, NULL);
         culv_keyed_mutex_destroy(NULL, NULL);
         IDXGIKeyedMutex_Release(mutex);
         REQUIRE(ID3D11Buffer_Release(mine) == 0);
-        scene11_close(&s);
     }
 }
 
@@ -360,15 +322,12 @@ D3D_CASE(mutex_destroyed)
 {
     unsigned warnings = 0;
     culv_device_desc device_desc = culv_device_desc_init();
-    culv_d3d_device_desc desc = culv_d3d_device_desc_init();
     culv_device *device = NULL;
-    culv_d3d_device *d3d11 = NULL;
     device_desc.log.fn = count_warning;
     device_desc.log.user = &warnings;
     device_desc.log.level = CULV_LOG_WARNING;
     OK(culv_device_open_for_d3d((IUnknown *)s->device, &device_desc, &device));
-    desc.device = (IUnknown *)s->device;
-    OK(culv_d3d_attach(device, &desc, &d3d11));
+    culv_d3d_device *d3d11 = scene11_attach(s, device);
     ID3D11Buffer *mine = scene11_buffer(s, 4096, scene11_rows[0].misc);
     for (unsigned held = 0; held < 2; held++) {
         culv_keyed_mutex *mutex = NULL;
@@ -383,14 +342,12 @@ D3D_CASE(mutex_destroyed)
 }
 
 /* By an NT handle, taken or borrowed, by a name, and by a KMT handle. */
-TEST(handles)
+D3D_CASE(handles)
 {
     static const wchar_t name[] = L"Local\\culvert d3d11 buffer";
     enum { PLAIN, NAMED, KMT, FORMS };
     for (int form = 0; form < FORMS; form++) {
-        scene11 s;
-        scene11_open(&s);
-        ID3D11Buffer *mine = scene11_buffer(&s, 4096, scene11_rows[form == KMT ? 2 : 0].misc);
+        ID3D11Buffer *mine = scene11_buffer(s, 4096, scene11_rows[form == KMT ? 2 : 0].misc);
         ID3D11Resource *resource = scene11_of_buffer(mine);
         IDXGIKeyedMutex *mutex = scene11_mutex(resource);
         culv_memory_desc desc = culv_memory_desc_init();
@@ -400,7 +357,7 @@ TEST(handles)
         culv_buffer *buffer = NULL;
         culv_keyed_mutex *cuda = NULL;
         culv_handle handle;
-        OK(culv_d3d_export_dup(s.d3d, (IUnknown *)mine, form == KMT ? NULL : name, &handle));
+        OK(culv_d3d_export_dup(s->d3d, (IUnknown *)mine, form == KMT ? NULL : name, &handle));
         REQUIRE(handle.type ==
                 (form == KMT ? CULV_HANDLE_D3D11_RESOURCE_KMT : CULV_HANDLE_D3D11_RESOURCE));
         desc.handle = handle;
@@ -409,27 +366,25 @@ TEST(handles)
         mutex_desc.handle = desc.handle;
         mutex_desc.handle.type =
             form == KMT ? CULV_HANDLE_D3D11_KEYED_MUTEX_KMT : CULV_HANDLE_D3D11_KEYED_MUTEX;
-        OK(culv_keyed_mutex_import(s.culvert, &mutex_desc, &cuda));
-        OK(culv_memory_import(s.culvert, &desc, &memory));
+        OK(culv_keyed_mutex_import(s->culvert, &mutex_desc, &cuda));
+        OK(culv_memory_import(s->culvert, &desc, &memory));
         REQUIRE(form == KMT || scene_name_lives(name));
         culv_handle_close(&handle);
         REQUIRE(!scene_name_lives(name)); /* nobody has kept the handle */
         OK(culv_buffer_map(memory, &map, &buffer));
         REQUIRE(IDXGIKeyedMutex_AcquireSync(mutex, 0, 0) == S_OK);
         scene_pattern(put, 4096, (unsigned)form);
-        scene11_write(&s, resource, 0, put, 0);
+        scene11_write(s, resource, 0, put, 0);
         REQUIRE(IDXGIKeyedMutex_ReleaseSync(mutex, 1) == S_OK);
-        OK(culv_keyed_mutex_acquire(cuda, s.stream, 1, 0));
-        scene_cuda_read(&s, culv_buffer_pointer(buffer), got, 4096);
-        REQUIRE(memcmp(put, got, 4096) == 0);
-        OK(culv_keyed_mutex_release(cuda, s.stream, 0));
-        scene_synchronize(&s);
+        OK(culv_keyed_mutex_acquire(cuda, s->stream, 1, 0));
+        scene_cuda_has(s, culv_buffer_pointer(buffer), put, 4096);
+        OK(culv_keyed_mutex_release(cuda, s->stream, 0));
+        scene_synchronize(s);
         culv_keyed_mutex_destroy(&cuda, NULL);
         culv_buffer_unmap(&buffer, NULL);
         culv_memory_destroy(&memory);
         IDXGIKeyedMutex_Release(mutex);
         REQUIRE(ID3D11Buffer_Release(mine) == 0);
-        scene11_close(&s);
     }
 }
 

@@ -51,20 +51,24 @@ static ID3D12Resource *place(const scene12 *s, ID3D12Heap *heap, uint64_t offset
     return scene12_place(s, heap, offset, &desc);
 }
 
+/* Direct3D reads what `put` has. */
+static void d3d_has(scene12 *s, ID3D12Resource *buffer, uint64_t offset)
+{
+    memset(got, 0, ODD);
+    scene12_read(s, buffer, offset, got, ODD);
+    REQUIRE(memcmp(put, got, ODD) == 0);
+}
+
 /* CUDA writes and Direct3D reads, and the other way. */
 static void both_ways(scene12 *s, CUdeviceptr pointer, ID3D12Resource *buffer, uint64_t offset,
                       unsigned seed)
 {
     scene_pattern(put, ODD, seed);
     scene_cuda_write(s, pointer + offset, put, ODD);
-    memset(got, 0, ODD);
-    scene12_read(s, buffer, offset, got, ODD);
-    REQUIRE(memcmp(put, got, ODD) == 0);
+    d3d_has(s, buffer, offset);
     scene_pattern(put, ODD, seed + 1);
-    scene12_write(s, buffer, offset, put, ODD);
-    memset(got, 0, ODD);
-    scene_cuda_read(s, pointer + offset, got, ODD);
-    REQUIRE(memcmp(put, got, ODD) == 0);
+    REQUIRE(scene12_write(s, buffer, offset, put, ODD));
+    scene_cuda_has(s, pointer + offset, put, ODD);
 }
 
 static void close_scene(scene12 *s)
@@ -90,57 +94,17 @@ VMM_CASE(heaps)
     const CUdeviceptr pointer = culv_vmm_range_pointer(range);
     both_ways(s, pointer, first, 0, 1);
     both_ways(s, pointer + 2 * AT, second, 12345, 3);
-    scene12_read(s, alias, 12345, got, ODD);
-    REQUIRE(memcmp(put, got, ODD) == 0);
+    d3d_has(s, alias, 12345);
     scene_pattern(put, ODD, 2); /* what the first case left there */
-    scene12_read(s, first, 0, got, ODD);
-    REQUIRE(memcmp(put, got, ODD) == 0);
+    d3d_has(s, first, 0);
     unmap(&range); /* Direct3D has it still */
-    scene12_read(s, first, 0, got, ODD);
-    REQUIRE(memcmp(put, got, ODD) == 0);
+    d3d_has(s, first, 0);
     REQUIRE(overlay_opened() == 2);
     ID3D12Resource_Release(first);
     ID3D12Resource_Release(second);
     ID3D12Resource_Release(alias);
     ID3D12Heap_Release(heap);
     ID3D12Heap_Release(again);
-}
-
-/* A fence of both sides orders the work: Direct3D's copy waits for CUDA's. */
-VMM_CASE(ordered)
-{
-    culv_vmm_allocation *allocation = allocate(s, ODD, nt);
-    culv_vmm_range *range = map(s, allocation);
-    ID3D12Heap *heap = NULL;
-    culv_shared_semaphore *semaphore = NULL;
-    OK(culv_d3d12_heap_from_vmm(s->d3d, allocation, &heap));
-    OK(culv_d3d_semaphore_create(s->d3d, NULL, &semaphore));
-    ID3D12Resource *buffer = place(s, heap, 0, ODD);
-    ID3D12Resource *stage = scene12_buffer(s, D3D12_HEAP_TYPE_READBACK, D3D12_HEAP_FLAG_NONE, ODD);
-    HR_OK(ID3D12CommandQueue_Wait(s->queue, (ID3D12Fence *)culv_d3d_semaphore_fence(semaphore), 1));
-    scene12_begin(s);
-    ID3D12GraphicsCommandList_CopyBufferRegion(s->list, stage, 0, buffer, 0, ODD);
-    HR_OK(ID3D12GraphicsCommandList_Close(s->list));
-    ID3D12CommandList *lists[] = {(ID3D12CommandList *)s->list};
-    ID3D12CommandQueue_ExecuteCommandLists(s->queue, 1, lists);
-    HR_OK(
-        ID3D12CommandQueue_Signal(s->queue, (ID3D12Fence *)culv_d3d_semaphore_fence(semaphore), 2));
-    scene_pattern(put, ODD, 9);
-    CU_OK(s->cu->cuMemcpyHtoDAsync(culv_vmm_range_pointer(range), put, ODD, s->stream));
-    OK(culv_semaphore_signal(culv_shared_semaphore_cuda(semaphore), s->stream, 1));
-    OK(culv_semaphore_wait(culv_shared_semaphore_cuda(semaphore), s->stream, 2));
-    CU_OK(s->cu->cuMemsetD8Async(culv_vmm_range_pointer(range), 0, ODD, s->stream));
-    scene_synchronize(s);
-    void *mapped = NULL;
-    HR_OK(ID3D12Resource_Map(stage, 0, NULL, &mapped));
-    REQUIRE(memcmp(mapped, put, ODD) == 0);
-    ID3D12Resource_Unmap(stage, 0, NULL);
-    culv_shared_semaphore_destroy(&semaphore, NULL);
-    ID3D12Resource_Release(stage);
-    ID3D12Resource_Release(buffer);
-    ID3D12Heap_Release(heap);
-    culv_vmm_allocation_destroy(&allocation);
-    unmap(&range);
 }
 
 VMM_CASE(vectors)
@@ -171,8 +135,7 @@ VMM_CASE(vectors)
                   parts[i].size - ODD, 30 + 2 * (unsigned)i);
     /* The first chunk's end is where it was, at whatever address. */
     scene_pattern(put, ODD, 31);
-    scene_cuda_read(s, culv_vector_pointer(vector) + parts[0].size - ODD, got, ODD);
-    REQUIRE(memcmp(put, got, ODD) == 0);
+    scene_cuda_has(s, culv_vector_pointer(vector) + parts[0].size - ODD, put, ODD);
     REQUIRE(overlay_opened() == count);
     OK(culv_vector_shrink(vector, ODD, s->stream));
     scene_synchronize(s);
@@ -182,34 +145,26 @@ VMM_CASE(vectors)
     REQUIRE(count == 1);
     culv_vector_destroy(&vector, NULL);
     REFUSES(culv_vector_view_update(view), INVALID, VALUE);
-    scene12_read(s, first, parts[0].size - ODD, got, ODD); /* the view holds the memory */
-    REQUIRE(memcmp(put, got, ODD) == 0);
+    d3d_has(s, first, parts[0].size - ODD); /* the view holds the memory */
     culv_vector_view_destroy(&view);
     REQUIRE(view == NULL);
 }
 
 /* Handles ------------------------------------------------------------------------------------- */
 
-static culv_vmm_allocation *import(const scene12 *s, culv_handle handle, uint64_t size)
-{
-    culv_vmm_import_desc desc = culv_vmm_import_desc_init();
-    culv_vmm_allocation *made = NULL;
-    desc.handle = handle;
-    desc.size = size;
-    OK(culv_vmm_import(s->culvert, &desc, &made));
-    return made;
-}
-
 /* The same bytes at two addresses, the second by an imported handle. */
 static void import_works(scene12 *s, const culv_handle *handle, CUdeviceptr pointer, uint64_t size)
 {
-    culv_vmm_allocation *imported = import(s, *handle, size);
-    culv_vmm_range *range = map(s, imported);
+    culv_vmm_import_desc desc = culv_vmm_import_desc_init();
+    culv_vmm_allocation *imported = NULL;
     culv_handle out;
+    desc.handle = *handle;
+    desc.size = size;
+    OK(culv_vmm_import(s->culvert, &desc, &imported));
+    culv_vmm_range *range = map(s, imported);
     scene_pattern(put, ODD, 50);
     scene_cuda_write(s, pointer, put, ODD);
-    scene_cuda_read(s, culv_vmm_range_pointer(range), got, ODD);
-    REQUIRE(memcmp(put, got, ODD) == 0);
+    scene_cuda_has(s, culv_vmm_range_pointer(range), put, ODD);
     REFUSES(culv_vmm_export_dup(imported, CULV_HANDLE_OPAQUE_WIN32, &out), INVALID, NOT_EXPORTABLE);
     culv_vmm_allocation_destroy(&imported);
     unmap(&range);
@@ -244,8 +199,7 @@ VMM_CASE(handles)
         OK(culv_buffer_map(memory, &whole, &buffer));
         scene_pattern(put, ODD, 60 + (unsigned)i);
         scene_cuda_write(s, culv_buffer_pointer(buffer), put, ODD);
-        scene_cuda_read(s, culv_vmm_range_pointer(range) + 4096, got, ODD);
-        REQUIRE(memcmp(put, got, ODD) == 0);
+        scene_cuda_has(s, culv_vmm_range_pointer(range) + 4096, put, ODD);
         culv_buffer_unmap(&buffer, NULL);
         culv_memory_destroy(&memory);
     }
@@ -262,8 +216,7 @@ VMM_CASE(handles)
     culv_handle_close(&desc.handle);
     REQUIRE(!GetHandleInformation(by_nt.value.win32, &flags)); /* it was taken */
     range = map(s, allocation);
-    scene_cuda_read(s, culv_vmm_range_pointer(range) + 4096, got, ODD);
-    REQUIRE(memcmp(put, got, ODD) == 0);
+    scene_cuda_has(s, culv_vmm_range_pointer(range) + 4096, put, ODD);
     culv_vmm_allocation_destroy(&allocation);
     unmap(&range);
     culv_handle_close(&by_kmt);

@@ -561,7 +561,6 @@ TEST(removed)
     memset(&p, 0, sizeof p);
     NATIVE(open)(&p.s);
     for (unsigned n = 1;; n++) {
-        culv_d3d_device_desc attach = culv_d3d_device_desc_init();
         scene_pattern(put, FRAMES * FRAME, n);
         overlay_remove_at(n);
         const bool done = program_works(&p, put);
@@ -593,8 +592,7 @@ TEST(removed)
         p.s.culvert = old.culvert;
         p.s.cu = old.cu;
         p.s.stream = old.stream;
-        attach.device = (IUnknown *)p.s.device;
-        OK(culv_d3d_attach(p.s.culvert, &attach, &p.s.d3d));
+        p.s.d3d = NATIVE(attach)(&p.s, p.s.culvert);
     }
     printf("  removed %u times; %u calls are counted\n", times, all);
     REQUIRE(times >= 10 && times == all);

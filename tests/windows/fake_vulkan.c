@@ -220,28 +220,9 @@ static VKAPI_ATTR VkResult VKAPI_CALL allocate(VkDevice device, const VkMemoryAl
 #        name, (PFN_vkVoidFunction)(function)                                                      \
     }
 
-static VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL device_proc(VkDevice device, const char *name)
-{
-    static const struct {
-        const char *name;
-        PFN_vkVoidFunction function;
-    } rows[] = {ROW(vkGetMemoryWin32HandleKHR, get_memory),
-                ROW(vkGetSemaphoreWin32HandleKHR, get_semaphore),
-                ROW(vkGetSemaphoreCounterValue, counter),
-                ROW(vkCreateSemaphore, create_semaphore),
-                ROW(vkCreateBuffer, create_buffer),
-                ROW(vkGetBufferMemoryRequirements2, buffer_needs),
-                ROW(vkAllocateMemory, allocate),
-                ROW(vkGetDeviceBufferMemoryRequirements, NULL),
-                ROW(vkGetDeviceImageMemoryRequirements, NULL)};
-    (void)device;
-    if (vulkan.missing != NULL && strcmp(name, vulkan.missing) == 0) return NULL;
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
-        if (strcmp(rows[i].name, name) == 0) return rows[i].function;
-    return (PFN_vkVoidFunction)nothing;
-}
+static VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL device_proc(VkDevice device, const char *name);
 
-static VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL loader(VkInstance instance, const char *name)
+static PFN_vkVoidFunction find(const char *name)
 {
     static const struct {
         const char *name;
@@ -254,22 +235,34 @@ static VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL loader(VkInstance instance, cons
                 ROW(vkEnumerateDeviceExtensionProperties, extensions),
                 ROW(vkGetPhysicalDeviceExternalBufferProperties, external_buffer),
                 ROW(vkGetPhysicalDeviceExternalSemaphoreProperties, external_semaphore),
-                ROW(vkGetDeviceProcAddr, device_proc)};
-    (void)instance;
+                ROW(vkGetDeviceProcAddr, device_proc),
+                ROW(vkGetMemoryWin32HandleKHR, get_memory),
+                ROW(vkGetSemaphoreWin32HandleKHR, get_semaphore),
+                ROW(vkGetSemaphoreCounterValue, counter),
+                ROW(vkCreateSemaphore, create_semaphore),
+                ROW(vkCreateBuffer, create_buffer),
+                ROW(vkGetBufferMemoryRequirements2, buffer_needs),
+                ROW(vkAllocateMemory, allocate),
+                ROW(vkGetDeviceBufferMemoryRequirements, NULL),
+                ROW(vkGetDeviceImageMemoryRequirements, NULL)};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         if (strcmp(rows[i].name, name) == 0) return rows[i].function;
     return (PFN_vkVoidFunction)nothing;
 }
 
-void fake_vulkan_pose(const uint8_t uuid[VK_UUID_SIZE],
-                      void (*on_import)(const VkImportMemoryWin32HandleInfoKHR *import,
-                                        VkDeviceSize size))
+static VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL device_proc(VkDevice device, const char *name)
 {
-    memcpy(vulkan.uuid, uuid, sizeof vulkan.uuid);
-    vulkan.on_import = on_import;
+    (void)device;
+    return vulkan.missing != NULL && strcmp(name, vulkan.missing) == 0 ? NULL : find(name);
 }
 
-culv_vk_device_desc fake_vulkan_desc(void)
+static VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL loader(VkInstance instance, const char *name)
+{
+    (void)instance;
+    return find(name);
+}
+
+static culv_vk_device_desc fake_vulkan_desc(void)
 {
     static int instance, physical, device;
     culv_vk_device_desc d = culv_vk_device_desc_init();
@@ -281,24 +274,34 @@ culv_vk_device_desc fake_vulkan_desc(void)
     return d;
 }
 
-/* The cases ------------------------------------------------------------------------------------ */
-
-typedef struct attached {
-    culv_device *device;
-    culv_vk_device *vk;
-} attached;
-
-static void attach(attached *a)
+void fake_vulkan_attach(attached *a, culv_device *device,
+                        void (*on_import)(const VkImportMemoryWin32HandleInfoKHR *import,
+                                          VkDeviceSize size))
 {
     culv_device_caps caps = culv_device_caps_init();
     const culv_vk_device_desc d = fake_vulkan_desc();
-    a->device = handles_device();
-    a->vk = NULL;
-    OK(culv_device_get_caps(a->device, &caps));
-    fake_vulkan_pose(caps.uuid.bytes, NULL);
-    OK(culv_vk_attach(a->device, &d, &a->vk));
+    *a = (attached){device, NULL};
+    OK(culv_device_get_caps(device, &caps));
+    memcpy(vulkan.uuid, caps.uuid.bytes, sizeof vulkan.uuid);
+    vulkan.on_import = on_import;
+    OK(culv_vk_attach(device, &d, &a->vk));
 }
-#define VK_CASE(...) TEST_ON(attached, a, attach(a), culv_vk_detach(&a->vk), __VA_ARGS__)
+
+/* The cases ------------------------------------------------------------------------------------ */
+
+#define VK_CASE(...)                                                                               \
+    TEST_ON(attached, a, fake_vulkan_attach(a, handles_device(), NULL), culv_vk_detach(&a->vk),    \
+            __VA_ARGS__)
+
+/* Memory is 0, a semaphore 1. */
+static const char *const export_calls[] = {"vkGetMemoryWin32HandleKHR",
+                                           "vkGetSemaphoreWin32HandleKHR"};
+
+static culv_result export_dup(culv_vk_device *vk, int what, culv_handle_type type, culv_handle *out)
+{
+    return what == 0 ? culv_vk_memory_export_dup(vk, (VkDeviceMemory)(uintptr_t)0x71, type, out)
+                     : culv_vk_semaphore_export_dup(vk, (VkSemaphore)(uintptr_t)0x51, type, out);
+}
 
 VK_CASE(attaching)
 {
@@ -310,11 +313,11 @@ VK_CASE(attaching)
     REQUIRE(strcmp(names[1], "VK_KHR_external_semaphore_win32") == 0);
     REQUIRE(culv_vk_device_extensions(VK_API_VERSION_1_1, 4, names) == 3);
     culv_vk_detach(&a->vk);
-    vulkan.missing = "vkGetMemoryWin32HandleKHR";
-    REFUSES(culv_vk_attach(a->device, &d, &out), INVALID, EXTENSION_MISSING);
-    REQUIRE_SAYS(names[0]);
-    vulkan.missing = "vkGetSemaphoreWin32HandleKHR";
-    REFUSES(culv_vk_attach(a->device, &d, &out), INVALID, EXTENSION_MISSING);
+    for (int i = 0; i < 2; i++) {
+        vulkan.missing = export_calls[i];
+        REFUSES(culv_vk_attach(a->device, &d, &out), INVALID, EXTENSION_MISSING);
+        REQUIRE_SAYS(names[i]);
+    }
     vulkan.missing = NULL;
     REQUIRE(out == NULL);
 }
@@ -323,21 +326,15 @@ VK_CASE(attaching)
 VK_CASE(not_enabled)
 {
     culv_vk_detach(&a->vk);
-    static const char *const missing[] = {"vkGetMemoryWin32HandleKHR",
-                                          "vkGetSemaphoreWin32HandleKHR"};
-    const culv_handle_type nt = CULV_HANDLE_OPAQUE_WIN32;
     for (int i = 0; i < 2; i++) {
         culv_vk_device *vk = NULL;
         culv_handle out;
-        VkDeviceMemory memory = (VkDeviceMemory)(uintptr_t)0x71;
-        VkSemaphore semaphore = (VkSemaphore)(uintptr_t)0x51;
+        VkDeviceMemory memory = VK_NULL_HANDLE;
         culv_vk_device_desc d = fake_vulkan_desc();
-        vulkan.missing = missing[i];
+        vulkan.missing = export_calls[i];
         d.fallback = CULV_FALLBACK_ANY;
         OK(culv_vk_attach(a->device, &d, &vk));
-        REFUSES(i == 0 ? culv_vk_memory_export_dup(vk, memory, nt, &out)
-                       : culv_vk_semaphore_export_dup(vk, semaphore, nt, &out),
-                UNSUPPORTED, EXTENSION_MISSING);
+        REFUSES(export_dup(vk, i, CULV_HANDLE_OPAQUE_WIN32, &out), UNSUPPORTED, EXTENSION_MISSING);
         vulkan.missing = NULL;
         culv_vk_memory_from_handle_desc fd = culv_vk_memory_from_handle_desc_init();
         HANDLE section = section_make(exported_name);
@@ -353,32 +350,21 @@ VK_CASE(not_enabled)
 
 VK_CASE(exports)
 {
-    culv_vk_device *vk = a->vk;
-    VkDeviceMemory memory = (VkDeviceMemory)(uintptr_t)0x71;
-    VkSemaphore semaphore = (VkSemaphore)(uintptr_t)0x51;
-    for (int i = 0; i < 2; i++) { /* memory, semaphore */
+    for (int i = 0; i < 2; i++) {
         culv_handle nt, kmt, out;
-        OK(i == 0 ? culv_vk_memory_export_dup(vk, memory, CULV_HANDLE_OPAQUE_WIN32, &nt)
-                  : culv_vk_semaphore_export_dup(vk, semaphore, CULV_HANDLE_OPAQUE_WIN32, &nt));
+        OK(export_dup(a->vk, i, CULV_HANDLE_OPAQUE_WIN32, &nt));
         REQUIRE(nt.type == CULV_HANDLE_OPAQUE_WIN32 && nt.name == NULL &&
                 scene_handle_is_open(nt.value.win32));
-        OK(i == 0
-               ? culv_vk_memory_export_dup(vk, memory, CULV_HANDLE_OPAQUE_WIN32_KMT, &kmt)
-               : culv_vk_semaphore_export_dup(vk, semaphore, CULV_HANDLE_OPAQUE_WIN32_KMT, &kmt));
+        OK(export_dup(a->vk, i, CULV_HANDLE_OPAQUE_WIN32_KMT, &kmt));
         REQUIRE(kmt.type == CULV_HANDLE_OPAQUE_WIN32_KMT &&
                 kmt.value.win32 == (void *)(uintptr_t)kmt_number);
         culv_handle_close(&kmt);
         culv_handle_close(&nt);
         REQUIRE(!scene_name_lives(exported_name));
         vulkan.no_handle = true;
-        REFUSES(i == 0
-                    ? culv_vk_memory_export_dup(vk, memory, CULV_HANDLE_OPAQUE_WIN32, &out)
-                    : culv_vk_semaphore_export_dup(vk, semaphore, CULV_HANDLE_OPAQUE_WIN32, &out),
-                INVALID, NOT_EXPORTABLE);
+        REFUSES(export_dup(a->vk, i, CULV_HANDLE_OPAQUE_WIN32, &out), INVALID, NOT_EXPORTABLE);
         vulkan.no_handle = false;
-        REFUSES(i == 0 ? culv_vk_memory_export_dup(vk, memory, CULV_HANDLE_OPAQUE_FD, &out)
-                       : culv_vk_semaphore_export_dup(vk, semaphore, CULV_HANDLE_OPAQUE_FD, &out),
-                UNSUPPORTED, HANDLE_TYPE);
+        REFUSES(export_dup(a->vk, i, CULV_HANDLE_OPAQUE_FD, &out), UNSUPPORTED, HANDLE_TYPE);
     }
 }
 

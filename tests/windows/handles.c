@@ -208,34 +208,35 @@ TEST(duplicates)
 
 TEST(wrong_handles)
 {
-    culv_handle out, h = culv_handle_opaque_win32(NULL);
-    REFUSES(culv_handle_dup(&h, &out), INVALID, NULL_ARGUMENT);
-    h = culv_handle_opaque_win32_kmt(NULL);
-    REFUSES(culv_handle_dup(&h, &out), INVALID, NULL_ARGUMENT);
-    h = culv_handle_opaque_win32_named(L"");
-    REFUSES(culv_handle_dup(&h, &out), INVALID, VALUE);
-    void *section = section_make(NULL);
-    h = culv_handle_opaque_win32(section);
-    h.name = object_name;
-    REFUSES(culv_handle_dup(&h, &out), INVALID, VALUE);
-    h = culv_handle_opaque_win32_kmt(section);
-    h.name = object_name;
-    REFUSES(culv_handle_dup(&h, &out), INVALID, VALUE);
-    CloseHandle(section);
-    h = culv_handle_opaque_win32(section);
-    REFUSES(culv_handle_dup(&h, &out), INVALID, HANDLE_BAD);
-    h = culv_handle_opaque_win32(INVALID_HANDLE_VALUE);
-    REFUSES(culv_handle_dup(&h, &out), INVALID, HANDLE_BAD);
-    HANDLE ends[2];
-    REQUIRE(CreatePipe(&ends[0], &ends[1], NULL, 0));
-    h = culv_handle_opaque_win32(ends[0]);
-    REFUSES(culv_handle_dup(&h, &out), INVALID, HANDLE_KIND);
-    CloseHandle(ends[0]);
-    CloseHandle(ends[1]);
-    h = culv_handle_opaque_fd(1);
-    REFUSES(culv_handle_dup(&h, &out), UNSUPPORTED, HANDLE_TYPE);
-    h = culv_handle_dma_buf_fd(1);
-    REFUSES(culv_handle_dup(&h, &out), UNSUPPORTED, HANDLE_TYPE);
+    HANDLE pipe, other_end;
+    HANDLE section = section_make(NULL), closed = section_make(NULL);
+    REQUIRE(CreatePipe(&pipe, &other_end, NULL, 0));
+    CloseHandle(closed);
+    const struct {
+        culv_handle_type type;
+        HANDLE handle;
+        const wchar_t *name;
+        culv_result result;
+        culv_reason reason;
+    } rows[] = {
+        {CULV_HANDLE_OPAQUE_WIN32, NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT},
+        {CULV_HANDLE_OPAQUE_WIN32_KMT, NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT},
+        {CULV_HANDLE_OPAQUE_WIN32, NULL, L"", CULV_ERROR_INVALID, CULV_REASON_VALUE},
+        {CULV_HANDLE_OPAQUE_WIN32, section, object_name, CULV_ERROR_INVALID, CULV_REASON_VALUE},
+        {CULV_HANDLE_OPAQUE_WIN32_KMT, section, object_name, CULV_ERROR_INVALID, CULV_REASON_VALUE},
+        {CULV_HANDLE_OPAQUE_WIN32, closed, NULL, CULV_ERROR_INVALID, CULV_REASON_HANDLE_BAD},
+        {CULV_HANDLE_OPAQUE_WIN32, INVALID_HANDLE_VALUE, NULL, CULV_ERROR_INVALID,
+         CULV_REASON_HANDLE_BAD},
+        {CULV_HANDLE_OPAQUE_WIN32, pipe, NULL, CULV_ERROR_INVALID, CULV_REASON_HANDLE_KIND},
+        {CULV_HANDLE_OPAQUE_FD, pipe, NULL, CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE},
+        {CULV_HANDLE_DMA_BUF_FD, pipe, NULL, CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        culv_handle out, h = culv_handle_win32(rows[i].type, rows[i].handle);
+        h.name = rows[i].name;
+        REFUSES_AS(culv_handle_dup(&h, &out), rows[i].result, rows[i].reason);
+    }
+    REQUIRE(CloseHandle(section) && CloseHandle(pipe) && CloseHandle(other_end));
 }
 
 /* Imports one object by each of its forms. What the driver saw was a duplicate; who has what after

@@ -23,12 +23,14 @@ void *section_make(const wchar_t *name);
 /* A device whose imports are of such sections, and whose memory maps nothing. */
 culv_device *handles_device(void);
 
-/* The Vulkan of fake_vulkan.c. */
-culv_vk_device_desc fake_vulkan_desc(void);
-/* From here on it is the GPU of that UUID. `on_import` looks at what vkAllocateMemory imports,
- * before the handle is closed. */
-void fake_vulkan_pose(const uint8_t uuid[VK_UUID_SIZE],
-                      void (*on_import)(const VkImportMemoryWin32HandleInfoKHR *import,
-                                        VkDeviceSize size));
+/* A device attached to the Vulkan of fake_vulkan.c, which says to be its GPU. `on_import` looks at
+ * what vkAllocateMemory imports, before the handle is closed; NULL: nobody does. */
+typedef struct attached {
+    culv_device *device;
+    culv_vk_device *vk;
+} attached;
+void fake_vulkan_attach(attached *a, culv_device *device,
+                        void (*on_import)(const VkImportMemoryWin32HandleInfoKHR *import,
+                                          VkDeviceSize size));
 
 #endif

@@ -15,52 +15,42 @@ enum {
     ROOM = 262144
 };
 
-static const wchar_t *const names[] = {L"Local\\culvert ipc heap", L"Local\\culvert ipc resource",
-                                       L"Local\\culvert ipc fence", L"Local\\culvert ipc opaque",
-                                       L"Local\\culvert ipc timeline"};
-enum { SHARES = sizeof names / sizeof names[0] };
-
-static culv_handle share(size_t i)
-{
-    static const struct {
-        culv_handle_type type;
-        uint32_t share;
-        uint64_t size;
-    } rows[SHARES] = {{CULV_HANDLE_D3D12_HEAP, HEAP, ROOM},
-                      {CULV_HANDLE_D3D12_RESOURCE, RESOURCE, ROOM},
-                      {CULV_HANDLE_D3D12_FENCE, FENCE, 0},
-                      {CULV_HANDLE_OPAQUE_WIN32, OPAQUE_MEMORY, ROOM},
-                      {CULV_HANDLE_OPAQUE_WIN32, OPAQUE_TIMELINE, 0}};
-    const bool dedicated = rows[i].share == RESOURCE;
-    return culv_handle_win32(rows[i].type,
-                             ipc_share(names[i], rows[i].share, dedicated, rows[i].size));
-}
+static const struct {
+    const char *word;    /* the object's name */
+    const wchar_t *name; /* the section's */
+    culv_handle_type type;
+    uint32_t share;
+    culv_ipc_kind kind;
+} rows[] = {
+    {"vertices", L"Local\\culvert ipc heap", CULV_HANDLE_D3D12_HEAP, HEAP, CULV_IPC_BUFFER},
+    {"picture", L"Local\\culvert ipc resource", CULV_HANDLE_D3D12_RESOURCE, RESOURCE,
+     CULV_IPC_IMAGE},
+    {"steps", L"Local\\culvert ipc fence", CULV_HANDLE_D3D12_FENCE, FENCE, CULV_IPC_SEMAPHORE},
+    {"cells", L"Local\\culvert ipc opaque", CULV_HANDLE_OPAQUE_WIN32, OPAQUE_MEMORY,
+     CULV_IPC_BUFFER},
+    {"frames", L"Local\\culvert ipc timeline", CULV_HANDLE_OPAQUE_WIN32, OPAQUE_TIMELINE,
+     CULV_IPC_SEMAPHORE},
+};
+enum { SHARES = sizeof rows / sizeof rows[0], CELLS = 3 };
 
 /* What the server says of its things. */
 static culv_ipc_info describe(size_t i)
 {
-    static const char *const words[SHARES] = {"vertices", "picture", "steps", "cells", "frames"};
-    culv_ipc_info info = culv_ipc_info_named(words[i]);
-    if (i == 2 || i == 4) {
-        info.kind = CULV_IPC_SEMAPHORE;
+    culv_ipc_info info = culv_ipc_info_named(rows[i].word);
+    info.kind = rows[i].kind;
+    if (info.kind == CULV_IPC_SEMAPHORE) {
         info.semaphore_type = CULV_SEMAPHORE_TIMELINE;
         return info;
     }
-    info.kind = i == 1 ? CULV_IPC_IMAGE : CULV_IPC_BUFFER;
     info.allocation_size = ROOM;
-    info.dedicated = i == 1;
-    if (i == 1) {
+    info.dedicated = info.kind == CULV_IPC_IMAGE;
+    if (info.dedicated) {
         info.format = CULV_FORMAT_R8G8B8A8_UNORM;
         info.width = WIDTH;
         info.height = HEIGHT;
-        info.color = CULV_IPC_COLOR_SRGB;
-        info.alpha = CULV_IPC_ALPHA_PREMULTIPLIED;
     } else {
         info.offset = 256;
         info.size = WORDS * 4;
-        info.element_format = CULV_FORMAT_R32_UINT;
-        info.element_size = 4;
-        info.element_count = WORDS;
         strcpy(info.text, "words");
     }
     return info;
@@ -114,21 +104,16 @@ ROLE(use)
         o = ipc_receive(client, told.name);
         OK(culv_ipc_object_get_info(o, &info));
         REQUIRE(info.kind == told.kind && info.allocation_size == told.allocation_size);
-        REQUIRE(info.offset == told.offset && info.size == told.size &&
-                info.dedicated == told.dedicated && strcmp(info.text, told.text) == 0);
-        REQUIRE(info.element_format == told.element_format &&
-                info.element_size == told.element_size && info.element_count == told.element_count);
-        REQUIRE(info.format == told.format && info.width == told.width &&
-                info.height == told.height && info.color == told.color &&
-                info.alpha == told.alpha && info.semaphore_type == told.semaphore_type);
+        REQUIRE(strcmp(info.text, told.text) == 0); /* the rest: library-ipc.fields */
         OK(culv_ipc_object_get_handle(o, &handle));
         REQUIRE(handle.type == info.handle_type);
         DWORD flags = HANDLE_FLAG_INHERIT;
         REQUIRE(GetHandleInformation(handle.value.win32, &flags));
         REQUIRE((flags & HANDLE_FLAG_INHERIT) == 0);
-        if (i == 0 || i == 3) OK(culv_ipc_import_buffer(o, &t.buffer[i == 3]));
-        if (i == 1) OK(culv_ipc_import_image(o, &t.image));
-        if (i == 2 || i == 4) OK(culv_ipc_import_semaphore(o, &t.semaphore[i == 4]));
+        if (told.kind == CULV_IPC_BUFFER) OK(culv_ipc_import_buffer(o, &t.buffer[i / CELLS]));
+        if (told.kind == CULV_IPC_IMAGE) OK(culv_ipc_import_image(o, &t.image));
+        if (told.kind == CULV_IPC_SEMAPHORE)
+            OK(culv_ipc_import_semaphore(o, &t.semaphore[i / CELLS]));
         culv_ipc_object_destroy(&o);
         REQUIRE(!GetHandleInformation(handle.value.win32, &flags));
     }
@@ -156,7 +141,7 @@ static void import_own(const ipc_scene *s, things *t, const culv_handle *handle,
     if (info.kind == CULV_IPC_SEMAPHORE) {
         sd.handle = *handle;
         sd.type = CULV_SEMAPHORE_TIMELINE;
-        OK(culv_semaphore_import(s->device, &sd, &t->semaphore[i == 4]));
+        OK(culv_semaphore_import(s->device, &sd, &t->semaphore[i / CELLS]));
         return;
     }
     md.handle = *handle;
@@ -167,7 +152,7 @@ static void import_own(const ipc_scene *s, things *t, const culv_handle *handle,
         culv_buffer_desc d = culv_buffer_desc_init();
         d.offset = info.offset;
         d.size = info.size;
-        OK(culv_buffer_map(memory, &d, &t->buffer[i == 3]));
+        OK(culv_buffer_map(memory, &d, &t->buffer[i / CELLS]));
     } else {
         culv_image_desc d = culv_image_desc_init();
         d.format = info.format;
@@ -187,7 +172,9 @@ IPC_CASE(both_ways)
     culv_ipc_server *server = ipc_server(s, ipc_name(name, "both"));
     for (size_t i = 0; i < SHARES; i++) {
         const culv_ipc_info info = describe(i);
-        culv_handle handle = share(i);
+        culv_handle handle =
+            culv_handle_win32(rows[i].type, ipc_share(rows[i].name, rows[i].share, info.dedicated,
+                                                      info.allocation_size));
         import_own(s, &t, &handle, i);
         OK(culv_ipc_offer(server, &info, culv_ipc_from_handle(&handle)));
         REFUSES(culv_ipc_offer(server, &info, culv_ipc_from_handle(&handle)), BUSY, IPC_NAME);
@@ -210,7 +197,7 @@ IPC_CASE(both_ways)
     culv_ipc_server_destroy(&server);
     release(&t);
     for (size_t i = 0; i < SHARES; i++)
-        REQUIRE(!scene_name_lives(names[i]));
+        REQUIRE(!scene_name_lives(rows[i].name));
 }
 
 /* What is no handle that another process could get. */
@@ -218,7 +205,7 @@ IPC_CASE(offers)
 {
     char name[CULV_IPC_NAME_SIZE];
     culv_ipc_server *server = ipc_server(s, ipc_name(name, "offers")), *other = NULL;
-    culv_ipc_info info = describe(3);
+    culv_ipc_info info = describe(CELLS);
     culv_handle handle = culv_handle_opaque_win32_kmt((void *)(uintptr_t)0x40000006u);
     REFUSES(culv_ipc_offer(server, &info, culv_ipc_from_handle(&handle)), INVALID, HANDLE_TYPE);
     handle = culv_handle_opaque_win32_named(L"Local\\some name");
@@ -302,7 +289,7 @@ static void run_ring(bool dies)
     char name[CULV_IPC_NAME_SIZE];
     ipc_open(&s);
     culv_ipc_server *server = ipc_server(&s, ipc_name(name, dies ? "ring-dies" : "ring"));
-    culv_ring *ring = ipc_ring(&s, server, NULL, names[3], slots);
+    culv_ring *ring = ipc_ring(&s, server, NULL, rows[CELLS].name, slots);
     ipc_start(&child, dies ? "hold" : "watch", name);
     ipc_hear(name, 'j', server);
     for (uint32_t i = 0; i < FRAMES; i++) {
@@ -322,7 +309,7 @@ static void run_ring(bool dies)
     REFUSES(culv_ring_acquire_on(ring, CULV_RING_PRODUCER, s.stream, 0, &f), ASYNC, RING_STOPPED);
     culv_ring_destroy(&ring, NULL);
     ipc_leave_ring(slots);
-    REQUIRE(!scene_name_lives(names[3]));
+    REQUIRE(!scene_name_lives(rows[CELLS].name));
     ipc_close(&s);
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Peers that lie, through pipes of their own: to a server, and to a client. */
+/* Peers that lie, through pipes of their own: to a server, and to a client. What is the same for
+ * sockets (rubbish, versions, turns) is library-ipc-attacks'. */
 #include "ipc_scene.h"
 
 #include "ipc/ipc_wire.h"
@@ -116,8 +117,7 @@ typedef struct attack {
     const char *name;
     culvi_ipc_type type;
     size_t size; /* of the frame, whatever it should be */
-    bool greets, is_answer, joins, waits;
-    uint8_t fills, adds; /* each byte; to the version */
+    bool greets, joins, waits;
     culv_handle_type handle_type;
     uint64_t number; /* of its two handles */
     unsigned times;
@@ -137,15 +137,11 @@ enum { BYTES = CULVI_IPC_BYTES, JOIN_BYTES = BYTES + 2 * 8 };
     }
 
 static const attack attacks[] = {
-    {"rubbish", CULVI_IPC_HELLO, BYTES, .waits = true, .fills = 0xa5, .times = 1},
     OF_SIZE("too short", BYTES - 1),
     OF_SIZE("no bytes", 0),
     OF_SIZE("too long", 4096),
     OF_SIZE("an odd tail", BYTES + 3),
     OF_SIZE("a handle that was not announced", BYTES + 8),
-    {"another version", CULVI_IPC_HELLO, BYTES, .waits = true, .adds = 1, .times = 1},
-    {"no greeting", CULVI_IPC_LIST, BYTES, .waits = true, .times = 1},
-    {"an answer", CULVI_IPC_HELLO, BYTES, .waits = true, .is_answer = true, .times = 1},
     JOINS("handles that it does not have", .number = 0xdeadbee0u),
     /* Real handles, of nothing that could be meant: its own process, twice. */
     JOINS("handles of something else", .number = UINT64_MAX, .answers = CULV_REASON_IPC_NAME),
@@ -161,7 +157,6 @@ static void make_attack(const attack *x, HANDLE pipe)
     unsigned char bytes[4096] = {0};
     const uint64_t numbers[2] = {x->number, x->number};
     culvi_ipc_message m = message(x->type), reply;
-    m.answer = x->is_answer;
     if (x->joins) {
         strcpy(m.name, "frames");
         m.join.timelines = 1;
@@ -170,8 +165,6 @@ static void make_attack(const attack *x, HANDLE pipe)
     }
     if (x->greets) greet(pipe);
     culvi_ipc_encode(&m, bytes);
-    bytes[4] = (unsigned char)(bytes[4] + x->adds);
-    if (x->fills != 0) memset(bytes, x->fills, BYTES);
     if (x->joins) memcpy(bytes + BYTES, numbers, sizeof numbers);
     unsigned sent = 0;
     while (sent < x->times && put(pipe, bytes, x->size))
@@ -240,7 +233,7 @@ TEST(full)
 
 /* A client that is attacked -------------------------------------------------------------------- */
 
-typedef enum lie_kind { RUBBISH, VERSION, TOO_LONG, NOTHING, CELLS } lie_kind;
+typedef enum lie_kind { TOO_LONG, NOTHING, CELLS } lie_kind;
 typedef struct lie {
     const char *name;
     lie_kind kind;
@@ -253,8 +246,6 @@ typedef struct lie {
 } lie;
 
 static const lie lies[] = {
-    {"rubbish", RUBBISH, false, false, CULV_REASON_IPC_PROTOCOL, 0, 0, 0},
-    {"another version", VERSION, false, false, CULV_REASON_IPC_PROTOCOL, 0, 0, 0},
     {"too long", TOO_LONG, true, false, CULV_REASON_IPC_PROTOCOL, 0, 0, 0},
     /* A server that ends while it is greeted leaves its name to the next one, which never comes. */
     {"no answer", NOTHING, false, false, CULV_REASON_IPC_NAME, 0, 0, 0},
@@ -285,15 +276,10 @@ static void tell(HANDLE pipe, const culvi_ipc_message *q, const lie *l)
         m.info.handle_type = l->handle_type;
         m.fds = 1;
     }
-    if (l->kind == CELLS || l->kind == VERSION) culvi_ipc_encode(&m, bytes);
-    if (l->kind == VERSION) bytes[4]++;
-    if (l->kind == RUBBISH) memset(bytes, 0x5a, BYTES);
+    if (l->kind == CELLS) culvi_ipc_encode(&m, bytes);
     if (l->kind == CELLS) memcpy(bytes + BYTES, &l->number, sizeof l->number);
     if (l->kind != NOTHING)
-        (void)put(pipe, bytes,
-                  l->kind == TOO_LONG ? sizeof bytes
-                  : l->kind == CELLS  ? BYTES + sizeof l->number
-                                      : BYTES);
+        (void)put(pipe, bytes, l->kind == TOO_LONG ? sizeof bytes : BYTES + sizeof l->number);
 }
 
 typedef struct impostor {

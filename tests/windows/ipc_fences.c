@@ -151,29 +151,6 @@ static void producer_close(producer *p)
     ipc_close(&p->scene);
 }
 
-static void produce(producer *p, uint32_t number, bool signals)
-{
-    const ipc_scene *s = &p->scene;
-    queue *q = &p->maker.queue;
-    culv_ring_frame f;
-    if (!p->maker.row->producers) { /* CUDA produces, with the consumer's timelines */
-        OK(culv_ring_acquire_on(p->ring, CULV_RING_PRODUCER, s->stream, SCENE_FAR, &f));
-        REQUIRE(f.number == number);
-        ipc_write(s, culv_buffer_pointer(p->slots[f.slot]), SLOT_WORDS, number);
-        OK(culv_ring_release_on(p->ring, CULV_RING_PRODUCER, s->stream, &f));
-        return;
-    }
-    if (number == 0)
-        REFUSES(culv_ring_acquire_on(p->ring, CULV_RING_PRODUCER, s->stream, 0, &f), INVALID,
-                RING_SIDE);
-    OK(culv_ring_acquire(p->ring, CULV_RING_PRODUCER, SCENE_FAR, &f));
-    REQUIRE(f.number == number && f.wait_value == 0);
-    ipc_write(s, culv_buffer_pointer(p->slots[f.slot]), SLOT_WORDS, number);
-    OK(culv_ring_release(p->ring, CULV_RING_PRODUCER, &f));
-    REQUIRE(f.signal_value == number + 1);
-    if (signals) OK(culv_semaphore_signal(q->ready, s->stream, f.signal_value));
-}
-
 /* The slot that comes next, without its data, by who produces: CUDA's stream, or the queue. */
 static culv_result next_frame(const producer *p, uint64_t timeout, culv_ring_frame *f)
 {
@@ -187,6 +164,23 @@ static culv_result let_go(const producer *p, culv_ring_frame *f)
     return p->maker.row->producers
                ? culv_ring_release(p->ring, CULV_RING_PRODUCER, f)
                : culv_ring_release_on(p->ring, CULV_RING_PRODUCER, p->scene.stream, f);
+}
+
+static void produce(producer *p, uint32_t number)
+{
+    const bool by_cuda = !p->maker.row->producers; /* with the consumer's timelines */
+    const ipc_scene *s = &p->scene;
+    culv_ring_frame f;
+    if (!by_cuda && number == 0)
+        REFUSES(culv_ring_acquire_on(p->ring, CULV_RING_PRODUCER, s->stream, 0, &f), INVALID,
+                RING_SIDE);
+    OK(next_frame(p, SCENE_FAR, &f));
+    REQUIRE(f.number == number && (by_cuda || f.wait_value == 0));
+    ipc_write(s, culv_buffer_pointer(p->slots[f.slot]), SLOT_WORDS, number);
+    OK(let_go(p, &f));
+    if (by_cuda) return;
+    REQUIRE(f.signal_value == number + 1);
+    OK(culv_semaphore_signal(p->maker.queue.ready, s->stream, f.signal_value));
 }
 
 /* The consumer's side -------------------------------------------------------------------------- */
@@ -295,7 +289,7 @@ TEST(both_live, .title = "fences")
         ipc_start(&child, "read_frames", name);
         ipc_hear(name, 'j', p.server);
         for (uint32_t i = 0; i < FRAMES; i++)
-            produce(&p, i, true);
+            produce(&p, i);
         ipc_join(&child, p.server);
         while (culv_ipc_ring_consumers(p.ring) > 0)
             OK(culv_ipc_server_poll(p.server, SCENE_FAR, NULL));
@@ -351,142 +345,103 @@ TEST(writer_dies, .title = "fences_writer_dies")
     }
 }
 
-/* What is no pair of timelines: on the consumer's side, which refuses it by itself, and on the
- * producer's, which tells the consumer. */
-enum { ODD_PAIRS = 9 };
+/* What is no pair of timelines: the producer's, of which the consumer is told, or the consumer's
+ * own, which it refuses by itself. */
+static const struct {
+    culv_handle_type ready, done;
+    bool named, of_consumers;
+    culv_reason reason; /* 0: the type */
+} odd[] = {
+    {CULV_HANDLE_D3D12_FENCE, CULV_HANDLE_OPAQUE_WIN32, false, true, 0},
+    {CULV_HANDLE_D3D12_FENCE, CULV_HANDLE_D3D11_FENCE, false, false, 0},
+    {CULV_HANDLE_OPAQUE_WIN32, CULV_HANDLE_NONE, false, false, 0},
+    {CULV_HANDLE_NONE, CULV_HANDLE_NONE, false, false, 0},
+    {CULV_HANDLE_D3D12_HEAP, CULV_HANDLE_D3D12_HEAP, false, true, 0},
+    {CULV_HANDLE_D3D11_KEYED_MUTEX, CULV_HANDLE_D3D11_KEYED_MUTEX, false, false, 0},
+    {CULV_HANDLE_OPAQUE_WIN32_KMT, CULV_HANDLE_OPAQUE_WIN32_KMT, false, false, 0},
+    {CULV_HANDLE_OPAQUE_WIN32, CULV_HANDLE_OPAQUE_WIN32, true, false, 0},
+    {CULV_HANDLE_OPAQUE_FD, CULV_HANDLE_OPAQUE_FD, false, false, 0},
+    /* A fence that says to be another thing: the producer's driver refuses it. */
+    {CULV_HANDLE_OPAQUE_WIN32, CULV_HANDLE_OPAQUE_WIN32, false, true, CULV_REASON_HANDLE_REFUSED},
+    {CULV_HANDLE_D3D11_FENCE, CULV_HANDLE_D3D11_FENCE, false, true, CULV_REASON_HANDLE_REFUSED},
+};
+enum { ODD = sizeof odd / sizeof odd[0], ODD_OF_PRODUCERS = 9 };
 
-ROLE(join_with)
+static culv_handle odd_handle(culv_handle_type type, bool named)
+{
+    static HANDLE fence;
+    if (fence == NULL) fence = ipc_share(NULL, FENCES + 4, false, 0);
+    return named                           ? culv_handle_opaque_win32_named(L"Local\\some name")
+           : type == CULV_HANDLE_OPAQUE_FD ? culv_handle_opaque_fd(0)
+           : type == CULV_HANDLE_NONE      ? (culv_handle){.type = CULV_HANDLE_NONE}
+                                           : culv_handle_win32(type, fence);
+}
+
+ROLE(join_oddly)
 {
     ipc_scene s;
     culv_ring *side = NULL;
+    culv_ipc_timelines t = culv_ipc_timelines_init();
     culv_ipc_consumer_desc d = culv_ipc_consumer_desc_init();
+    const bool own = strrchr(name, '.')[1] == '1';
     ipc_open(&s);
     culv_ipc_client *client = ipc_client(&s, name);
     d.ring = "frames";
-    for (int i = 0; i < ODD_PAIRS; i++) {
-        REFUSES(culv_ipc_ring_join(client, &d, SCENE_FAR, &side), INVALID, HANDLE_TYPE);
+    if (own) d.timelines = &t;
+    for (int i = 0; i < (own ? ODD : ODD_OF_PRODUCERS); i++) {
+        if (own && !odd[i].of_consumers) continue;
+        t.ready = odd_handle(odd[i].ready, odd[i].named);
+        t.done = odd_handle(odd[i].done, false);
+        REFUSES_AS(culv_ipc_ring_join(client, &d, SCENE_FAR, &side),
+                   odd[i].reason != 0 ? CULV_ERROR_DRIVER : CULV_ERROR_INVALID,
+                   odd[i].reason != 0 ? odd[i].reason : CULV_REASON_HANDLE_TYPE);
         REQUIRE(side == NULL);
     }
     culv_ipc_client_destroy(&client);
     ipc_close(&s);
 }
 
-typedef struct odd {
-    const culv_handle (*pairs)[2];
-    unsigned made, dropped;
-} odd;
+typedef struct odd_maker {
+    int made, dropped;
+} odd_maker;
 
 static culv_result make_odd(void *context, uint32_t consumer, culv_ipc_timelines *out)
 {
-    odd *o = context;
+    odd_maker *m = context;
     (void)consumer;
-    REQUIRE(o->made < ODD_PAIRS);
-    out->ready = o->pairs[o->made][0];
-    out->done = o->pairs[o->made++][1];
+    REQUIRE(m->made < ODD_OF_PRODUCERS);
+    out->ready = odd_handle(odd[m->made].ready, odd[m->made].named);
+    out->done = odd_handle(odd[m->made++].done, false);
     return CULV_OK;
 }
 
 static void drop_odd(void *context, uint32_t consumer)
 {
-    odd *o = context;
     (void)consumer;
-    o->dropped++;
+    ((odd_maker *)context)->dropped++;
 }
 
-TEST(refused, .title = "fences_refused")
+IPC_CASE(refused, .title = "fences_refused")
 {
-    const HANDLE fence = ipc_share(NULL, FENCES + 4, false, 0),
-                 vulkan = ipc_share(NULL, FENCES + 10, false, 0);
-    const culv_handle d3d12 = culv_handle_win32(CULV_HANDLE_D3D12_FENCE, fence),
-                      d3d11 = culv_handle_win32(CULV_HANDLE_D3D11_FENCE, fence),
-                      opaque = culv_handle_opaque_win32(vulkan);
-    const culv_handle pairs[ODD_PAIRS][2] = {
-        {d3d12, opaque},
-        {d3d12, d3d11},
-        {opaque, {.type = CULV_HANDLE_NONE}},
-        {{.type = CULV_HANDLE_NONE}, {.type = CULV_HANDLE_NONE}},
-        {culv_handle_win32(CULV_HANDLE_D3D12_HEAP, fence),
-         culv_handle_win32(CULV_HANDLE_D3D12_HEAP, fence)},
-        {culv_handle_win32(CULV_HANDLE_D3D11_KEYED_MUTEX, fence),
-         culv_handle_win32(CULV_HANDLE_D3D11_KEYED_MUTEX, fence)},
-        {culv_handle_opaque_win32_kmt((void *)(uintptr_t)0x40000006u),
-         culv_handle_opaque_win32_kmt((void *)(uintptr_t)0x40000006u)},
-        {culv_handle_opaque_win32_named(L"Local\\some name"), opaque},
-        {culv_handle_opaque_fd(0), culv_handle_opaque_fd(0)},
-    };
-    ipc_scene s;
-    ipc_child child;
-    culv_buffer *slots[SCENE_SLOTS];
-    char name[CULV_IPC_NAME_SIZE];
-    odd o = {pairs, 0, 0};
-    culv_ipc_ring_desc d = culv_ipc_ring_desc_init();
-    d.make = make_odd;
-    d.drop = drop_odd;
-    d.context = &o;
-    ipc_open(&s);
-    culv_ipc_server *server = ipc_server(&s, ipc_name(name, "odd"));
-    culv_ring *ring = ipc_ring(&s, server, &d, NULL, slots);
-    ipc_start(&child, "join_with", name);
-    ipc_join(&child, server);
-    REQUIRE(o.made == ODD_PAIRS && o.dropped == ODD_PAIRS && culv_ipc_ring_consumers(ring) == 0);
-    culv_ring_destroy(&ring, NULL);
-    culv_ipc_server_destroy(&server);
-    ipc_leave_ring(slots);
-    ipc_close(&s);
-    CloseHandle(fence);
-    CloseHandle(vulkan);
-}
-
-/* The consumer's own. */
-ROLE(refused_at_once)
-{
-    ipc_scene s;
-    culv_ring *side = NULL;
-    const HANDLE fence = ipc_share(NULL, FENCES + 4, false, 0);
-    culv_ipc_timelines t = culv_ipc_timelines_init();
-    culv_ipc_consumer_desc d = culv_ipc_consumer_desc_init();
-    ipc_open(&s);
-    culv_ipc_client *client = ipc_client(&s, name);
-    d.ring = "frames";
-    d.timelines = &t;
-    const struct {
-        culv_handle_type ready, done;
-        culv_result result;
-        culv_reason reason;
-    } pairs[] = {
-        {CULV_HANDLE_D3D12_FENCE, CULV_HANDLE_OPAQUE_WIN32, CULV_ERROR_INVALID,
-         CULV_REASON_HANDLE_TYPE},
-        {CULV_HANDLE_D3D12_HEAP, CULV_HANDLE_D3D12_HEAP, CULV_ERROR_INVALID,
-         CULV_REASON_HANDLE_TYPE},
-        /* A fence that says to be another thing: the producer's driver refuses it. */
-        {CULV_HANDLE_OPAQUE_WIN32, CULV_HANDLE_OPAQUE_WIN32, CULV_ERROR_DRIVER,
-         CULV_REASON_HANDLE_REFUSED},
-        {CULV_HANDLE_D3D11_FENCE, CULV_HANDLE_D3D11_FENCE, CULV_ERROR_DRIVER,
-         CULV_REASON_HANDLE_REFUSED},
-    };
-    for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++) {
-        t.ready = culv_handle_win32(pairs[i].ready, fence);
-        t.done = culv_handle_win32(pairs[i].done, fence);
-        REFUSES_AS(culv_ipc_ring_join(client, &d, SCENE_FAR, &side), pairs[i].result,
-                   pairs[i].reason);
-        REQUIRE(side == NULL);
+    for (size_t own = 0; own < 2; own++) {
+        ipc_child child;
+        culv_buffer *slots[SCENE_SLOTS];
+        char name[CULV_IPC_NAME_SIZE];
+        odd_maker m = {0, 0};
+        culv_ipc_ring_desc d = culv_ipc_ring_desc_init();
+        if (!own) {
+            d.make = make_odd;
+            d.drop = drop_odd;
+            d.context = &m;
+        }
+        culv_ipc_server *server = ipc_server(s, name_of(name, "odd", own));
+        culv_ring *ring = ipc_ring(s, server, &d, NULL, slots);
+        ipc_start(&child, "join_oddly", name);
+        ipc_join(&child, server);
+        REQUIRE(m.made == (own ? 0 : ODD_OF_PRODUCERS) && m.dropped == m.made);
+        REQUIRE(culv_ipc_ring_consumers(ring) == 0);
+        culv_ring_destroy(&ring, NULL);
+        culv_ipc_server_destroy(&server);
+        ipc_leave_ring(slots);
     }
-    CloseHandle(fence);
-    culv_ipc_client_destroy(&client);
-    ipc_close(&s);
-}
-
-IPC_CASE(refused_of_consumers, .title = "fences_of_consumers_refused")
-{
-    ipc_child child;
-    culv_buffer *slots[SCENE_SLOTS];
-    char name[CULV_IPC_NAME_SIZE];
-    culv_ipc_server *server = ipc_server(s, ipc_name(name, "odd-consumers"));
-    culv_ring *ring = ipc_ring(s, server, NULL, NULL, slots);
-    ipc_start(&child, "refused_at_once", name);
-    ipc_join(&child, server);
-    REQUIRE(culv_ipc_ring_consumers(ring) == 0);
-    culv_ring_destroy(&ring, NULL);
-    culv_ipc_server_destroy(&server);
-    ipc_leave_ring(slots);
 }

@@ -107,6 +107,19 @@ culv_ipc_object *ipc_receive(culv_ipc_client *client, const char *name)
     return object;
 }
 
+culv_buffer *ipc_map(const ipc_scene *s, const culv_handle *handle, uint64_t size)
+{
+    culv_memory_desc d = culv_memory_desc_init();
+    culv_memory *memory = NULL;
+    culv_buffer *buffer = NULL;
+    d.handle = *handle;
+    d.size = size;
+    OK(culv_memory_import(s->device, &d, &memory));
+    OK(culv_buffer_map(memory, NULL, &buffer));
+    culv_memory_destroy(&memory);
+    return buffer;
+}
+
 culv_ring *ipc_ring(const ipc_scene *s, culv_ipc_server *server, const culv_ipc_ring_desc *desc,
                     const wchar_t *section, culv_buffer *slots[SCENE_SLOTS])
 {
@@ -118,18 +131,13 @@ culv_ring *ipc_ring(const ipc_scene *s, culv_ipc_server *server, const culv_ipc_
     OK(culv_ipc_ring_create(server, &d, &ring));
     for (uint32_t i = 0; i < SCENE_SLOTS; i++) {
         culv_ipc_info info = culv_ipc_info_init();
-        culv_memory_desc md = culv_memory_desc_init();
-        culv_memory *memory = NULL;
         info.kind = CULV_IPC_BUFFER;
-        info.allocation_size = md.size = ROOM;
-        md.handle = culv_handle_opaque_win32(
+        info.allocation_size = ROOM;
+        culv_handle handle = culv_handle_opaque_win32(
             ipc_share(i == 0 ? section : NULL, OPAQUE_MEMORY, false, ROOM));
-        OK(culv_ipc_ring_offer(ring, i, 0, &info, culv_ipc_from_handle(&md.handle)));
-        OK(culv_memory_import(s->device, &md, &memory));
-        culv_handle_close(&md.handle);
-        slots[i] = NULL;
-        OK(culv_buffer_map(memory, NULL, &slots[i]));
-        culv_memory_destroy(&memory);
+        OK(culv_ipc_ring_offer(ring, i, 0, &info, culv_ipc_from_handle(&handle)));
+        slots[i] = ipc_map(s, &handle, ROOM);
+        culv_handle_close(&handle);
     }
     return ring;
 }

@@ -35,6 +35,9 @@ culv_ipc_server *ipc_server(const ipc_scene *s, const char *name);
 culv_ipc_client *ipc_client(const ipc_scene *s, const char *name);
 culv_ipc_object *ipc_receive(culv_ipc_client *client, const char *name);
 
+/* CUDA's view of memory behind an opaque handle; whose handle it is stays as it was. */
+culv_buffer *ipc_map(const ipc_scene *s, const culv_handle *handle, uint64_t size);
+
 /* A ring 'frames' of buffers. `desc` has its callbacks, or is NULL; `section` is the first buffer's
  * name. */
 enum { SCENE_SLOTS = 3 };

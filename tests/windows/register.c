@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Registered resources of Direct3D 11, 10 and 9: data both ways, many in one call, and what a map
- * gives out and takes back. */
+/* Registered resources of Direct3D 11, 10 and 9: data both ways. What maps and lists do is the
+ * same for OpenGL's: tests/library/gl/register.c has many in one call, and states. */
 #include "scene_register.h"
 
 enum { BYTES = REGISTER_BYTES, MOST = 65536 };
@@ -16,14 +16,12 @@ static size_t size_of(const part *p)
     return p->row * p->rows * p->slices;
 }
 
-static void copy_rows(const part *p, void *data, void *there, size_t pitch, size_t slice, bool out)
+static void copy_rows(const part *p, void *data, void *there, size_t pitch, bool out)
 {
-    for (size_t z = 0; z < p->slices; z++)
-        for (size_t y = 0; y < p->rows; y++) {
-            char *a = (char *)data + (z * p->rows + y) * p->row;
-            char *b = (char *)there + z * slice + y * pitch;
-            memcpy(out ? a : b, out ? b : a, p->row);
-        }
+    for (size_t y = 0; y < p->rows; y++) {
+        char *a = (char *)data + y * p->row, *b = (char *)there + y * pitch;
+        memcpy(out ? a : b, out ? b : a, p->row);
+    }
 }
 
 /* Direct3D's work: it writes or reads a sub-resource ------------------------------------------- */
@@ -31,37 +29,11 @@ static void copy_rows(const part *p, void *data, void *there, size_t pitch, size
 static void copy11(const scene_register *r, void *object, unsigned index, const part *p, void *data,
                    bool out)
 {
-    D3D11_RESOURCE_DIMENSION dimension;
-    D3D11_MAPPED_SUBRESOURCE map;
-    void *made = NULL;
-    if (!out) {
+    if (out)
+        scene_read11(r->device, r->context, object, index, data, p->row, p->rows, p->slices);
+    else
         ID3D11DeviceContext_UpdateSubresource(r->context, object, index, NULL, data, (UINT)p->row,
                                               (UINT)(p->row * p->rows));
-        return;
-    }
-    ID3D11Resource_GetType((ID3D11Resource *)object, &dimension);
-#define STAGE(version, kind, desc_type, device)                                                    \
-    do {                                                                                           \
-        desc_type desc;                                                                            \
-        version##kind##_GetDesc((version##kind *)object, &desc);                                   \
-        desc.Usage = 3; /* STAGING, in both versions */                                            \
-        desc.BindFlags = desc.MiscFlags = 0;                                                       \
-        desc.CPUAccessFlags = D3D11_CPU_ACCESS_READ;                                               \
-        HR_OK(version##Device_Create##kind(device, &desc, NULL, (version##kind **)&made));         \
-    } while (0)
-    if (dimension == D3D11_RESOURCE_DIMENSION_BUFFER)
-        STAGE(ID3D11, Buffer, D3D11_BUFFER_DESC, r->device);
-    else if (dimension == D3D11_RESOURCE_DIMENSION_TEXTURE1D)
-        STAGE(ID3D11, Texture1D, D3D11_TEXTURE1D_DESC, r->device);
-    else if (dimension == D3D11_RESOURCE_DIMENSION_TEXTURE2D)
-        STAGE(ID3D11, Texture2D, D3D11_TEXTURE2D_DESC, r->device);
-    else
-        STAGE(ID3D11, Texture3D, D3D11_TEXTURE3D_DESC, r->device);
-    ID3D11DeviceContext_CopyResource(r->context, made, object);
-    HR_OK(ID3D11DeviceContext_Map(r->context, made, index, D3D11_MAP_READ, 0, &map));
-    copy_rows(p, data, map.pData, map.RowPitch, map.DepthPitch, true);
-    ID3D11DeviceContext_Unmap(r->context, made, index);
-    IUnknown_Release((IUnknown *)made);
 }
 
 /* Buffers and 2D textures. */
@@ -77,15 +49,24 @@ static void copy10(const scene_register *r, void *object, unsigned index, const 
     }
     ID3D10Resource_GetType((ID3D10Resource *)object, &dimension);
     const bool buffer = dimension == D3D10_RESOURCE_DIMENSION_BUFFER;
+#define STAGE(kind, desc_type)                                                                     \
+    do {                                                                                           \
+        desc_type desc;                                                                            \
+        ID3D10##kind##_GetDesc((ID3D10##kind *)object, &desc);                                     \
+        desc.Usage = D3D10_USAGE_STAGING;                                                          \
+        desc.BindFlags = desc.MiscFlags = 0;                                                       \
+        desc.CPUAccessFlags = D3D10_CPU_ACCESS_READ;                                               \
+        HR_OK(ID3D10Device_Create##kind(r->d10, &desc, NULL, (ID3D10##kind **)&made));             \
+    } while (0)
     if (buffer)
-        STAGE(ID3D10, Buffer, D3D10_BUFFER_DESC, r->d10);
+        STAGE(Buffer, D3D10_BUFFER_DESC);
     else
-        STAGE(ID3D10, Texture2D, D3D10_TEXTURE2D_DESC, r->d10);
+        STAGE(Texture2D, D3D10_TEXTURE2D_DESC);
 #undef STAGE
     ID3D10Device_CopyResource(r->d10, made, object);
     HR_OK(buffer ? ID3D10Buffer_Map((ID3D10Buffer *)made, D3D10_MAP_READ, 0, &map.pData)
                  : ID3D10Texture2D_Map((ID3D10Texture2D *)made, index, D3D10_MAP_READ, 0, &map));
-    copy_rows(p, data, map.pData, map.RowPitch, 0, true);
+    copy_rows(p, data, map.pData, map.RowPitch, true);
     if (buffer)
         ID3D10Buffer_Unmap((ID3D10Buffer *)made);
     else
@@ -98,7 +79,7 @@ static void copy_buffer9(void *buffer, bool vertices, const part *p, void *data,
     void *there = NULL;
     HR_OK(vertices ? IDirect3DVertexBuffer9_Lock((IDirect3DVertexBuffer9 *)buffer, 0, 0, &there, 0)
                    : IDirect3DIndexBuffer9_Lock((IDirect3DIndexBuffer9 *)buffer, 0, 0, &there, 0));
-    copy_rows(p, data, there, 0, 0, out);
+    copy_rows(p, data, there, 0, out);
     HR_OK(vertices ? IDirect3DVertexBuffer9_Unlock((IDirect3DVertexBuffer9 *)buffer)
                    : IDirect3DIndexBuffer9_Unlock((IDirect3DIndexBuffer9 *)buffer));
 }
@@ -131,7 +112,7 @@ static void copy9(const scene_register *r, void *object, unsigned index, const p
                                                          D3DPOOL_SYSTEMMEM, &stage, NULL));
     if (out) HR_OK(IDirect3DDevice9Ex_GetRenderTargetData(r->d9, surface, stage));
     HR_OK(IDirect3DSurface9_LockRect(stage, &lock, NULL, 0));
-    copy_rows(p, data, lock.pBits, (size_t)lock.Pitch, 0, out);
+    copy_rows(p, data, lock.pBits, (size_t)lock.Pitch, out);
     HR_OK(IDirect3DSurface9_UnlockRect(stage));
     if (!out) HR_OK(IDirect3DDevice9Ex_UpdateSurface(r->d9, stage, NULL, surface, NULL));
     IDirect3DSurface9_Release(stage);
@@ -140,15 +121,6 @@ static void copy9(const scene_register *r, void *object, unsigned index, const p
 
 static void (*const copy[VERSIONS])(const scene_register *r, void *object, unsigned index,
                                     const part *p, void *data, bool out) = {copy11, copy10, copy9};
-
-/* CUDA's, in the array of a layer and a level of a mapped texture. */
-static void cuda(const scene_register *r, const culv_registration *registration, uint32_t layer,
-                 uint32_t level, const part *p, void *data, bool to_array)
-{
-    CUarray array = NULL;
-    OK(culv_registration_get_array(registration, layer, level, &array));
-    scene_cuda_copy(r, array, data, p->row, p->rows, p->slices, to_array);
-}
 
 /* Buffers -------------------------------------------------------------------------------------- */
 
@@ -211,20 +183,14 @@ static void turn_buffers(const scene_register *r, version only)
         if (rows[i].v == only) turn_buffer(r, rows[i].v, rows[i].usage, rows[i].access, i);
 }
 
-REGISTER_CASE(buffers)
-{
-    turn_buffers(r, V11);
-}
-
-REGISTER_CASE(buffers10)
-{
-    turn_buffers(r, V10);
-}
-
-REGISTER_CASE(buffers9)
-{
-    turn_buffers(r, V9);
-}
+#define BUFFERS(name, version)                                                                     \
+    REGISTER_CASE(name)                                                                            \
+    {                                                                                              \
+        turn_buffers(r, version);                                                                  \
+    }
+BUFFERS(buffers, V11)
+BUFFERS(buffers10, V10)
+BUFFERS(buffers9, V9)
 
 /* Textures ------------------------------------------------------------------------------------- */
 
@@ -321,36 +287,49 @@ static culv_registration *register_texture(const scene_register *r, const kind *
     return registration;
 }
 
+/* Writes each sub-resource, or looks for what was written: CUDA in what is registered, or
+ * Direct3D. */
+typedef struct turning {
+    const scene_register *r;
+    version v;
+    const kind *k;
+    unsigned format, texel;
+    void *texture;
+    const culv_registration *registration;
+} turning;
+
+static void turn(const turning *t, bool by_cuda, unsigned seed, bool write)
+{
+    const bool has_x = t->format == (t->v == V9 ? D3DFMT_X8R8G8B8 : DXGI_FORMAT_B8G8R8X8_UNORM);
+    for (unsigned i = 0; i < t->k->levels * t->k->layers; i++) {
+        const part p = part_of(t->k, i, t->texel);
+        CUarray array = NULL;
+        fill(size_of(&p), has_x, seed, i);
+        if (by_cuda) {
+            OK(culv_registration_get_array(t->registration, i / t->k->levels, i % t->k->levels,
+                                           &array));
+            scene_cuda_copy(t->r, array, write ? mine : theirs, p.row, p.rows, p.slices, write);
+        } else {
+            copy[t->v](t->r, t->texture, i, &p, write ? mine : theirs, !write);
+        }
+        if (!write && memcmp(mine, theirs, size_of(&p)) != 0)
+            FAIL("%s, format %u: sub-resource %u", t->k->name, t->format, i);
+    }
+}
+
 static void both_ways(const scene_register *r, version v, const kind *k, unsigned format,
                       unsigned texel)
 {
     void *texture = texture_of(r, v, k, format);
     culv_registration *registration = register_texture(r, k, texture);
-    const bool has_x = format == (v == V9 ? D3DFMT_X8R8G8B8 : DXGI_FORMAT_B8G8R8X8_UNORM);
-    const unsigned count = k->levels * k->layers;
-    for (unsigned turn = 0; turn < 2; turn++) {
-        for (unsigned i = 0; i < count; i++) {
-            const part p = part_of(k, i, texel);
-            fill(size_of(&p), has_x, turn, i);
-            copy[v](r, texture, i, &p, mine, false);
-        }
+    const turning t = {r, v, k, format, texel, texture, registration};
+    for (unsigned i = 0; i < 2; i++) {
+        turn(&t, false, i, true);
         OK(culv_registration_map(&registration, 1, r->stream));
-        for (unsigned i = 0; i < count; i++) {
-            const part p = part_of(k, i, texel);
-            fill(size_of(&p), has_x, turn, i);
-            cuda(r, registration, i / k->levels, i % k->levels, &p, theirs, false);
-            if (memcmp(mine, theirs, size_of(&p)) != 0)
-                FAIL("%s, format %u: sub-resource %u", k->name, format, i);
-            fill(size_of(&p), has_x, turn + 7, i);
-            cuda(r, registration, i / k->levels, i % k->levels, &p, mine, true);
-        }
+        turn(&t, true, i, false);
+        turn(&t, true, i + 7, true);
         OK(culv_registration_unmap(&registration, 1, r->stream));
-        for (unsigned i = 0; i < count; i++) {
-            const part p = part_of(k, i, texel);
-            fill(size_of(&p), has_x, turn + 7, i);
-            copy[v](r, texture, i, &p, theirs, true);
-            REQUIRE(!memcmp(mine, theirs, size_of(&p)));
-        }
+        turn(&t, false, i + 7, false);
     }
     OK(culv_registration_destroy(&registration));
     REQUIRE(IUnknown_Release((IUnknown *)texture) == 0);
@@ -445,86 +424,9 @@ REGISTER_CASE(formats)
                 SUCCEEDED(ID3D11Device_CheckFormatSupport(r->device, (DXGI_FORMAT)f, &support)) &&
                 (support & D3D11_FORMAT_SUPPORT_TEXTURE2D);
             if (has) both_ways(r, V11, &k, f, rows[i].texel);
-            if (has)
-                count++;
-            else
-                without++;
+            count += has;
+            without += !has;
         }
     printf("  %u formats both ways, %u that the device lacks\n", count, without);
     REQUIRE(count >= 30);
-}
-
-/* Turns ---------------------------------------------------------------------------------------- */
-
-REGISTER_CASE(many)
-{
-    enum { COUNT = 70 }; /* more than a call has without an allocation */
-    const part whole = {BYTES, 1, 1}, texels = {64, 16, 1};
-    const kind k = {"2D", 2, 16, 16, 1, 1, 1, 0, CULV_IMAGE_2D};
-    void *resources[COUNT];
-    culv_registration *list[COUNT];
-    for (unsigned i = 0; i < COUNT; i++) {
-        memset(mine, (int)i, BYTES);
-        resources[i] = i % 2 ? texture_of(r, V11, &k, DXGI_FORMAT_R8G8B8A8_UINT)
-                             : register_buffer(r, V11, D3D11_USAGE_DEFAULT, mine);
-        if (i % 2) copy11(r, resources[i], 0, &texels, mine, false);
-        list[i] = register_as(r, resources[i], CULV_ACCESS_READ_WRITE);
-    }
-    OK(culv_registration_map(list, COUNT, r->stream));
-    for (unsigned i = 0; i < COUNT; i++) {
-        const size_t size = i % 2 ? 1024 : BYTES;
-        if (i % 2)
-            cuda(r, list[i], 0, 0, &texels, theirs, false);
-        else
-            scene_cuda_read(r, culv_registration_pointer(list[i]), theirs, BYTES);
-        memset(mine, (int)i, size);
-        REQUIRE(!memcmp(mine, theirs, size));
-        memset(mine, (int)i + 100, size);
-        if (i % 2)
-            cuda(r, list[i], 0, 0, &texels, mine, true);
-        else
-            scene_cuda_write(r, culv_registration_pointer(list[i]), mine, BYTES);
-    }
-    OK(culv_registration_unmap(list, COUNT, r->stream));
-    for (unsigned i = 0; i < COUNT; i++) {
-        const size_t size = i % 2 ? 1024 : BYTES;
-        copy11(r, resources[i], 0, i % 2 ? &texels : &whole, theirs, true);
-        memset(mine, (int)i + 100, size);
-        REQUIRE(!memcmp(mine, theirs, size));
-        OK(culv_registration_destroy(&list[i]));
-        REQUIRE(IUnknown_Release((IUnknown *)resources[i]) == 0);
-    }
-    OK(culv_registration_map(NULL, 0, r->stream));
-}
-
-/* What a map gave out is of no use after the unmap, and says so. */
-REGISTER_CASE(kept)
-{
-    const kind k = {"2D", 2, 16, 16, 1, 1, 2, 0, CULV_IMAGE_2D};
-    CUsurfObject surface = 0;
-    CUtexObject sampler = 0;
-    CUarray array = NULL;
-    culv_texture_desc desc = culv_texture_desc_init();
-    void *texture = texture_of(r, V11, &k, DXGI_FORMAT_R32_FLOAT);
-    culv_registration *registration = register_as(r, texture, CULV_ACCESS_READ_WRITE);
-    culv_image *image = culv_registration_image(registration);
-    for (unsigned turn = 0; turn < 3; turn++) {
-        REFUSES(culv_image_get_array(image, 0, &array), INVALID, NOT_MAPPED);
-        REFUSES(culv_image_get_surface(image, 0, &surface), INVALID, NOT_MAPPED);
-        REFUSES(culv_registration_get_array(registration, 0, 0, &array), INVALID, NOT_MAPPED);
-        OK(culv_registration_map(&registration, 1, r->stream));
-        OK(culv_image_get_array(image, 1, &array));
-        OK(culv_image_get_surface(image, 1, &surface));
-        OK(culv_image_get_texture(image, &desc, &sampler));
-        REFUSES(culv_registration_get_array(registration, 0, 2, &array), INVALID, LEVEL);
-        REFUSES(culv_registration_get_array(registration, 1, 0, &array), INVALID, LEVEL);
-        culv_image_unmap(&image, NULL);
-        REQUIRE(image != NULL && scene_reason_is(CULV_REASON_OWNED));
-        if (turn == 2) break; /* unregistered while it is mapped */
-        OK(culv_registration_unmap(&registration, 1, r->stream));
-    }
-    OK(culv_registration_destroy(&registration));
-    OK(culv_registration_destroy(&registration));
-    OK(culv_registration_destroy(NULL));
-    REQUIRE(IUnknown_Release((IUnknown *)texture) == 0);
 }

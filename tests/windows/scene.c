@@ -140,6 +140,41 @@ void cuda_copy(const culv_cuda_api *cu, CUstream stream, CUarray array, void *da
     CU_OK(cu->cuStreamSynchronize(stream));
 }
 
+void scene_read11(ID3D11Device *device, ID3D11DeviceContext *context, void *resource,
+                  unsigned index, void *data, size_t row, size_t rows, size_t slices)
+{
+    D3D11_RESOURCE_DIMENSION dimension;
+    D3D11_MAPPED_SUBRESOURCE map;
+    void *made = NULL;
+    ID3D11Resource_GetType((ID3D11Resource *)resource, &dimension);
+#define STAGE(kind, desc_type)                                                                     \
+    do {                                                                                           \
+        desc_type desc;                                                                            \
+        ID3D11##kind##_GetDesc((ID3D11##kind *)resource, &desc);                                   \
+        desc.Usage = D3D11_USAGE_STAGING;                                                          \
+        desc.BindFlags = desc.MiscFlags = 0;                                                       \
+        desc.CPUAccessFlags = D3D11_CPU_ACCESS_READ;                                               \
+        HR_OK(ID3D11Device_Create##kind(device, &desc, NULL, (ID3D11##kind **)&made));             \
+    } while (0)
+    if (dimension == D3D11_RESOURCE_DIMENSION_BUFFER)
+        STAGE(Buffer, D3D11_BUFFER_DESC);
+    else if (dimension == D3D11_RESOURCE_DIMENSION_TEXTURE1D)
+        STAGE(Texture1D, D3D11_TEXTURE1D_DESC);
+    else if (dimension == D3D11_RESOURCE_DIMENSION_TEXTURE2D)
+        STAGE(Texture2D, D3D11_TEXTURE2D_DESC);
+    else
+        STAGE(Texture3D, D3D11_TEXTURE3D_DESC);
+#undef STAGE
+    ID3D11DeviceContext_CopyResource(context, made, resource);
+    HR_OK(ID3D11DeviceContext_Map(context, made, index, D3D11_MAP_READ, 0, &map));
+    for (size_t z = 0; z < slices; z++)
+        for (size_t y = 0; y < rows; y++)
+            memcpy((char *)data + (z * rows + y) * row,
+                   (const char *)map.pData + z * map.DepthPitch + y * map.RowPitch, row);
+    ID3D11DeviceContext_Unmap(context, made, index);
+    IUnknown_Release((IUnknown *)made);
+}
+
 void scene_torture(const scene_tortured *t)
 {
     unsigned failed = 0, n;

@@ -65,6 +65,12 @@ void cuda_has(const culv_cuda_api *cu, CUstream stream, CUdeviceptr from, const 
 void cuda_copy(const culv_cuda_api *cu, CUstream stream, CUarray array, void *data, size_t row,
                size_t height, size_t layers, bool to_array);
 
+/* Direct3D 11 reads a sub-resource, rows without gaps. */
+struct ID3D11Device;
+struct ID3D11DeviceContext;
+void scene_read11(struct ID3D11Device *device, struct ID3D11DeviceContext *context, void *resource,
+                  unsigned index, void *data, size_t row, size_t rows, size_t slices);
+
 /* Work of which each call fails once, the driver's and Direct3D's: the result says so, and nothing
  * is left. */
 typedef struct scene_tortured {

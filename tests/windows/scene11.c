@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A Direct3D 11 device with its context, and the twin's CUDA. */
+#define D3D 11
 #include "d3d.h"
 
 const scene11_row scene11_rows[SCENE11_ROWS] = {
@@ -23,26 +24,9 @@ void scene11_open_device(scene11 *s)
                                              (void **)&s->context4));
 }
 
-void scene11_open(scene11 *s)
-{
-    culv_d3d_device_desc desc = culv_d3d_device_desc_init();
-    scene11_open_device(s);
-    OK(culv_device_open_for_d3d((IUnknown *)s->device, NULL, &s->culvert));
-    desc.device = (IUnknown *)s->device;
-    OK(culv_d3d_attach(s->culvert, &desc, &s->d3d));
-    s->cu = CULV_CUDA(s->culvert);
-    s->stream = scene_stream(s->culvert);
-}
-
 void scene11_close(scene11 *s)
 {
-    if (s->culvert != NULL) {
-        scene_close_stream(s->culvert, s->stream);
-        culv_d3d_detach(&s->d3d);
-        REQUIRE(s->d3d == NULL);
-        scene_close_device(&s->culvert);
-    }
-    REQUIRE(overlay11_references() == 0);
+    scene11_close_culvert(s);
     overlay11_clear();
     ID3D11DeviceContext4_Release(s->context4);
     ID3D11DeviceContext_Release(s->context);
@@ -53,10 +37,8 @@ void scene11_close(scene11 *s)
 
 ID3D11Buffer *scene11_buffer(const scene11 *s, UINT size, UINT misc)
 {
-    D3D11_BUFFER_DESC desc;
+    D3D11_BUFFER_DESC desc = {.ByteWidth = size};
     ID3D11Buffer *made = NULL;
-    memset(&desc, 0, sizeof desc);
-    desc.ByteWidth = size;
     desc.BindFlags = D3D11_BIND_SHADER_RESOURCE;
     desc.MiscFlags = misc;
     HR_OK(ID3D11Device_CreateBuffer(s->device, &desc, NULL, &made));
@@ -66,9 +48,7 @@ ID3D11Buffer *scene11_buffer(const scene11 *s, UINT size, UINT misc)
 D3D11_TEXTURE2D_DESC scene11_texture_desc(DXGI_FORMAT format, UINT width, UINT height, UINT layers,
                                           UINT levels, UINT misc)
 {
-    D3D11_TEXTURE2D_DESC desc;
-    memset(&desc, 0, sizeof desc);
-    desc.Width = width;
+    D3D11_TEXTURE2D_DESC desc = {.Width = width};
     desc.Height = height;
     desc.MipLevels = levels;
     desc.ArraySize = layers;
@@ -104,38 +84,17 @@ void scene11_write(const scene11 *s, ID3D11Resource *resource, UINT layer, const
 void scene11_read(const scene11 *s, ID3D11Resource *resource, UINT layer, void *data)
 {
     D3D11_RESOURCE_DIMENSION dimension;
-    D3D11_MAPPED_SUBRESOURCE map;
-    ID3D11Resource *stage = NULL;
-    size_t row, rows = 1;
+    D3D11_BUFFER_DESC buffer = {.ByteWidth = 0};
+    D3D11_TEXTURE2D_DESC texture = {.Height = 1};
     ID3D11Resource_GetType(resource, &dimension);
-    if (dimension == D3D11_RESOURCE_DIMENSION_BUFFER) {
-        D3D11_BUFFER_DESC desc;
-        ID3D11Buffer *buffer = NULL;
-        ID3D11Buffer_GetDesc((ID3D11Buffer *)(void *)resource, &desc);
-        row = desc.ByteWidth;
-        desc.Usage = D3D11_USAGE_STAGING;
-        desc.BindFlags = desc.MiscFlags = 0;
-        desc.CPUAccessFlags = D3D11_CPU_ACCESS_READ;
-        HR_OK(ID3D11Device_CreateBuffer(s->device, &desc, NULL, &buffer));
-        stage = scene11_of_buffer(buffer);
-    } else {
-        D3D11_TEXTURE2D_DESC desc;
-        ID3D11Texture2D *texture = NULL;
-        ID3D11Texture2D_GetDesc((ID3D11Texture2D *)(void *)resource, &desc);
-        row = (size_t)desc.Width * (desc.Format == DXGI_FORMAT_R32G32B32A32_TYPELESS ? 16 : 4);
-        rows = desc.Height;
-        desc.Usage = D3D11_USAGE_STAGING;
-        desc.BindFlags = desc.MiscFlags = 0;
-        desc.CPUAccessFlags = D3D11_CPU_ACCESS_READ;
-        HR_OK(ID3D11Device_CreateTexture2D(s->device, &desc, NULL, &texture));
-        stage = scene11_of_texture(texture);
-    }
-    ID3D11DeviceContext_CopyResource(s->context, stage, resource);
-    HR_OK(ID3D11DeviceContext_Map(s->context, stage, layer, D3D11_MAP_READ, 0, &map));
-    for (size_t y = 0; y < rows; y++)
-        memcpy((char *)data + y * row, (const char *)map.pData + y * map.RowPitch, row);
-    ID3D11DeviceContext_Unmap(s->context, stage, layer);
-    ID3D11Resource_Release(stage);
+    const bool is_buffer = dimension == D3D11_RESOURCE_DIMENSION_BUFFER;
+    if (is_buffer)
+        ID3D11Buffer_GetDesc((ID3D11Buffer *)(void *)resource, &buffer);
+    else
+        ID3D11Texture2D_GetDesc((ID3D11Texture2D *)(void *)resource, &texture);
+    const size_t texel = texture.Format == DXGI_FORMAT_R32G32B32A32_TYPELESS ? 16 : 4;
+    scene_read11(s->device, s->context, resource, layer, data,
+                 is_buffer ? buffer.ByteWidth : texture.Width * texel, texture.Height, 1);
 }
 
 ID3D11Fence *scene11_fence(const scene11 *s, uint64_t value, bool shared)
@@ -185,11 +144,4 @@ HRESULT scene11_wait(scene11 *s, ID3D11Fence *fence, uint64_t value)
     return ID3D11DeviceContext4_Wait(s->context4, fence, value);
 }
 
-bool scene11_reach(ID3D11Fence *fence, uint64_t value, DWORD timeout_ms)
-{
-    const HANDLE event = CreateEventW(NULL, FALSE, FALSE, NULL);
-    HR_OK(ID3D11Fence_SetEventOnCompletion(fence, value, event));
-    const bool reached = WaitForSingleObject(event, timeout_ms) == WAIT_OBJECT_0;
-    CloseHandle(event);
-    return reached;
-}
+#include "scene_both.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A Direct3D 12 device with a queue, and the twin's CUDA. */
+#define D3D 12
 #include "d3d.h"
 
 /* Before there is a device: Vulkan of the host's, beside this program. */
@@ -15,9 +16,8 @@ static void load_host(void)
 
 void scene12_open_device(scene12 *s)
 {
-    D3D12_COMMAND_QUEUE_DESC queue;
+    const D3D12_COMMAND_QUEUE_DESC queue = {.Flags = D3D12_COMMAND_QUEUE_FLAG_NONE};
     memset(s, 0, sizeof *s);
-    memset(&queue, 0, sizeof queue);
     scene_find_controls();
     load_host();
     HR_OK(D3D12CreateDevice(NULL, D3D_FEATURE_LEVEL_11_0, &IID_ID3D12Device, (void **)&s->device));
@@ -33,26 +33,9 @@ void scene12_open_device(scene12 *s)
     s->references = scene_references(s->device);
 }
 
-void scene12_open(scene12 *s)
-{
-    scene12_open_device(s);
-    culv_d3d_device_desc desc = culv_d3d_device_desc_init();
-    OK(culv_device_open_for_d3d((IUnknown *)s->device, NULL, &s->culvert));
-    desc.device = (IUnknown *)s->device;
-    OK(culv_d3d_attach(s->culvert, &desc, &s->d3d));
-    s->cu = CULV_CUDA(s->culvert);
-    s->stream = scene_stream(s->culvert);
-}
-
 void scene12_close(scene12 *s)
 {
-    if (s->culvert != NULL) {
-        scene_close_stream(s->culvert, s->stream);
-        culv_d3d_detach(&s->d3d);
-        REQUIRE(s->d3d == NULL);
-        scene_close_device(&s->culvert);
-    }
-    REQUIRE(overlay_references() == 0);
+    scene12_close_culvert(s);
     overlay12_clear();
     /* A thread of Direct3D's has a fence a little longer than the signal takes. */
     for (int i = 0; i < SCENE_FAR_MS && scene_references(s->device) > s->references; i++)
@@ -69,9 +52,7 @@ void scene12_close(scene12 *s)
 
 D3D12_RESOURCE_DESC scene12_buffer_desc(uint64_t size)
 {
-    D3D12_RESOURCE_DESC desc;
-    memset(&desc, 0, sizeof desc);
-    desc.Dimension = D3D12_RESOURCE_DIMENSION_BUFFER;
+    D3D12_RESOURCE_DESC desc = {.Dimension = D3D12_RESOURCE_DIMENSION_BUFFER};
     desc.Width = size;
     desc.Height = 1;
     desc.DepthOrArraySize = 1;
@@ -93,16 +74,15 @@ D3D12_RESOURCE_DESC scene12_desc_of(ID3D12Resource *resource)
 static ID3D12Resource *make_committed(scene12 *s, D3D12_HEAP_TYPE type, D3D12_HEAP_FLAGS flags,
                                       const D3D12_RESOURCE_DESC *desc)
 {
-    D3D12_HEAP_PROPERTIES heap;
+    D3D12_HEAP_PROPERTIES heap = {.Type = type};
     ID3D12Resource *made = NULL;
-    memset(&heap, 0, sizeof heap);
-    heap.Type = type;
-    HR_OK(ID3D12Device_CreateCommittedResource(
+    const HRESULT hr = ID3D12Device_CreateCommittedResource(
         s->device, &heap, flags, desc,
         type == D3D12_HEAP_TYPE_UPLOAD     ? D3D12_RESOURCE_STATE_GENERIC_READ
         : type == D3D12_HEAP_TYPE_READBACK ? D3D12_RESOURCE_STATE_COPY_DEST
                                            : D3D12_RESOURCE_STATE_COMMON,
-        NULL, &IID_ID3D12Resource, (void **)&made));
+        NULL, &IID_ID3D12Resource, (void **)&made);
+    if (hr != DXGI_REMOVED) HR_OK(hr);
     return made;
 }
 
@@ -138,13 +118,16 @@ void scene12_begin(scene12 *s)
     HR_OK(ID3D12GraphicsCommandList_Reset(s->list, s->allocator, NULL));
 }
 
-void scene12_run(scene12 *s)
+bool scene12_run(scene12 *s)
 {
     HR_OK(ID3D12GraphicsCommandList_Close(s->list));
     ID3D12CommandList *lists[] = {(ID3D12CommandList *)s->list};
     ID3D12CommandQueue_ExecuteCommandLists(s->queue, 1, lists);
-    HR_OK(ID3D12CommandQueue_Signal(s->queue, s->done, ++s->value));
+    const HRESULT hr = ID3D12CommandQueue_Signal(s->queue, s->done, ++s->value);
+    if (hr == DXGI_REMOVED) return false;
+    HR_OK(hr);
     REQUIRE(scene12_reach(s->done, s->value, SCENE_FAR_MS));
+    return ID3D12Fence_GetCompletedValue(s->done) != UINT64_MAX;
 }
 
 static void host_copy(ID3D12Resource *buffer, void *to, const void *from, size_t size)
@@ -155,15 +138,17 @@ static void host_copy(ID3D12Resource *buffer, void *to, const void *from, size_t
     ID3D12Resource_Unmap(buffer, 0, NULL);
 }
 
-void scene12_write(scene12 *s, ID3D12Resource *buffer, uint64_t offset, const void *data,
+bool scene12_write(scene12 *s, ID3D12Resource *buffer, uint64_t offset, const void *data,
                    size_t size)
 {
     ID3D12Resource *stage = scene12_buffer(s, D3D12_HEAP_TYPE_UPLOAD, D3D12_HEAP_FLAG_NONE, size);
+    if (stage == NULL) return false;
     host_copy(stage, NULL, data, size);
     scene12_begin(s);
     ID3D12GraphicsCommandList_CopyBufferRegion(s->list, buffer, offset, stage, 0, size);
-    scene12_run(s);
+    const bool done = scene12_run(s);
     ID3D12Resource_Release(stage);
+    return done;
 }
 
 void scene12_read(scene12 *s, ID3D12Resource *buffer, uint64_t offset, void *data, size_t size)
@@ -171,7 +156,7 @@ void scene12_read(scene12 *s, ID3D12Resource *buffer, uint64_t offset, void *dat
     ID3D12Resource *stage = scene12_buffer(s, D3D12_HEAP_TYPE_READBACK, D3D12_HEAP_FLAG_NONE, size);
     scene12_begin(s);
     ID3D12GraphicsCommandList_CopyBufferRegion(s->list, stage, 0, buffer, offset, size);
-    scene12_run(s);
+    REQUIRE(scene12_run(s));
     host_copy(stage, data, NULL, size);
     ID3D12Resource_Release(stage);
 }
@@ -204,9 +189,7 @@ static void copy_texture(scene12 *s, ID3D12Resource *texture, unsigned subresour
         memcpy(mapped + i * place.Footprint.RowPitch, (const unsigned char *)in + i * row,
                (size_t)row);
     scene12_begin(s);
-    D3D12_RESOURCE_BARRIER barrier;
-    memset(&barrier, 0, sizeof barrier);
-    barrier.Type = D3D12_RESOURCE_BARRIER_TYPE_TRANSITION;
+    D3D12_RESOURCE_BARRIER barrier = {.Type = D3D12_RESOURCE_BARRIER_TYPE_TRANSITION};
     barrier.Transition.pResource = texture;
     barrier.Transition.Subresource = D3D12_RESOURCE_BARRIER_ALL_SUBRESOURCES;
     barrier.Transition.StateBefore = D3D12_RESOURCE_STATE_COMMON;
@@ -218,7 +201,7 @@ static void copy_texture(scene12 *s, ID3D12Resource *texture, unsigned subresour
     barrier.Transition.StateBefore = barrier.Transition.StateAfter;
     barrier.Transition.StateAfter = D3D12_RESOURCE_STATE_COMMON;
     ID3D12GraphicsCommandList_ResourceBarrier(s->list, 1, &barrier);
-    scene12_run(s);
+    REQUIRE(scene12_run(s));
     for (size_t i = 0; out != NULL && i < lines; i++)
         memcpy((unsigned char *)out + i * row, mapped + i * place.Footprint.RowPitch, (size_t)row);
     ID3D12Resource_Unmap(stage, 0, NULL);
@@ -238,10 +221,8 @@ void scene12_write_texture(scene12 *s, ID3D12Resource *texture, unsigned subreso
 
 ID3D12Heap *scene12_heap(scene12 *s, D3D12_HEAP_FLAGS flags, uint64_t size)
 {
-    D3D12_HEAP_DESC desc;
+    D3D12_HEAP_DESC desc = {.SizeInBytes = size};
     ID3D12Heap *heap = NULL;
-    memset(&desc, 0, sizeof desc);
-    desc.SizeInBytes = size;
     desc.Properties.Type = D3D12_HEAP_TYPE_DEFAULT;
     desc.Flags = flags;
     HR_OK(ID3D12Device_CreateHeap(s->device, &desc, &IID_ID3D12Heap, (void **)&heap));
@@ -266,7 +247,7 @@ void *scene12_memory(scene12 *s, uint64_t size, bool shared)
 
 void scene12_put(scene12 *s, void *buffer, const void *data, size_t size)
 {
-    scene12_write(s, buffer, 0, data, size);
+    REQUIRE(scene12_write(s, buffer, 0, data, size));
 }
 
 void scene12_get(scene12 *s, void *buffer, void *data, size_t size)
@@ -293,11 +274,4 @@ HRESULT scene12_wait(scene12 *s, ID3D12Fence *fence, uint64_t value)
     return ID3D12CommandQueue_Wait(s->queue, fence, value);
 }
 
-bool scene12_reach(ID3D12Fence *fence, uint64_t value, DWORD timeout_ms)
-{
-    const HANDLE event = CreateEventW(NULL, FALSE, FALSE, NULL);
-    HR_OK(ID3D12Fence_SetEventOnCompletion(fence, value, event));
-    const bool reached = WaitForSingleObject(event, timeout_ms) == WAIT_OBJECT_0;
-    CloseHandle(event);
-    return reached;
-}
+#include "scene_both.h"

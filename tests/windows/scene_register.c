@@ -50,9 +50,7 @@ IDirect3DDevice9Ex *register_device9(const scene_register *r, DWORD behavior)
 {
     IDirect3D9Ex *d3d = NULL;
     IDirect3DDevice9Ex *device = NULL;
-    D3DPRESENT_PARAMETERS present;
-    memset(&present, 0, sizeof present);
-    present.Windowed = TRUE;
+    D3DPRESENT_PARAMETERS present = {.Windowed = TRUE};
     present.SwapEffect = D3DSWAPEFFECT_DISCARD;
     present.hDeviceWindow = r->window;
     present.BackBufferWidth = present.BackBufferHeight = 64;

@@ -96,21 +96,12 @@ static void fill(culv_device *device, culv_vmm_allocation *allocation, unsigned 
 }
 
 /* A device whose imports are the twin's own. */
-typedef struct attached {
-    culv_device *device;
-    culv_vk_device *vk;
-} attached;
-
 static void attach(attached *a)
 {
-    culv_device_caps caps = culv_device_caps_init();
-    const culv_vk_device_desc desc = fake_vulkan_desc();
-    memset(a, 0, sizeof *a);
+    culv_device *device = NULL;
     memset(&seen, 0, sizeof seen);
-    OK(culv_device_open_by_ordinal(0, NULL, &a->device));
-    OK(culv_device_get_caps(a->device, &caps));
-    fake_vulkan_pose(caps.uuid.bytes, look);
-    OK(culv_vk_attach(a->device, &desc, &a->vk));
+    OK(culv_device_open_by_ordinal(0, NULL, &device));
+    fake_vulkan_attach(a, device, look);
 }
 
 static void detach(attached *a)
