@@ -224,12 +224,14 @@ class _Bound(Single):
         self.stages = 0
         self.bindings: Dict[str, Tuple[int, int]] = {}  # (number, kind)
         self.written: Set[str] = set()  # by the shaders
+        self.floats: Dict[str, Set[int]] = {}  # bits of a buffer's floats
         self.constants: Dict[str, Constant] = {}
         self.constants_size = 0
         for stage, module in modules.items():
             self.stages |= STAGES[stage]
             for b in module.bindings:
                 self.bindings[b.name] = (b.number, b.kind)
+                self.floats.setdefault(b.name, set()).update(b.floats)
                 if b.writes:
                     self.written.add(b.name)
             self.constants.update(module.constants)
@@ -324,13 +326,17 @@ class _Bound(Single):
         return buffers, images, packed(self.constants, (self.constants_size + 3) // 4 * 4, constants)
 
     def _look(self, value: Any, name: str) -> None:
-        """A shader takes the elements one behind the other, in the machine's byte order."""
+        """A shader takes the elements one behind the other, in the machine's byte order, and floats as it declares them."""
         if isinstance(value, AdoptedBuffer):
             seen = value.layout_of.seen if value.layout_of is not None else None
         else:
             seen = None if isinstance(value, (Part, TensorSource)) else look(value)
         if seen is not None:
             seen.require(contiguous=True, writable=name in self.written)
+            floats = self.floats[name]
+            if seen.typestr[1] == "f" and floats and seen.size * 8 not in floats:
+                raise TypeError(f"the tensor {seen.shape} has floats of {seen.size * 8} bits, and the shader's buffer has floats of "
+                                f"{' and '.join(map(str, sorted(floats)))}: pass a tensor of float{min(floats)}")
 
     def bind(self, commands: int, point: int, buffers: Dict[int, Part], images: "Dict[int, Target]",
              constants: bytes) -> int:

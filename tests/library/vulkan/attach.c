@@ -262,10 +262,11 @@ LIB_CASE(old_vulkan)
     uint32_t count = rank(lib_lying_loader, w->vk.instance, NULL, list);
     REQUIRE_EQ(find(list, count, w->vk.physical)->reason, CULV_REASON_VULKAN_VERSION);
 
-    /* Functions of 1.1 that the loader does not know for this instance. */
+    /* Functions of 1.1, and one of 1.3, that the loader does not know for this instance. */
     static const char *const functions[] = {
         "vkGetPhysicalDeviceProperties2", "vkEnumeratePhysicalDeviceGroups",
-        "vkGetPhysicalDeviceExternalBufferProperties", "vkGetBufferMemoryRequirements2"};
+        "vkGetPhysicalDeviceExternalBufferProperties", "vkGetBufferMemoryRequirements2",
+        "vkGetDeviceBufferMemoryRequirements"};
     for (size_t i = 0; i < sizeof functions / sizeof functions[0]; i++) {
         lib_lying = (lib_lies){.missing = functions[i]};
         LIB_REFUSES(vk, culv_vk_attach(w->device, &d, &vk), INVALID, VULKAN_VERSION, functions[i]);
