@@ -21,7 +21,7 @@ from ctypes import c_void_p
 from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Sequence, Set, Tuple, TypeVar, Union, cast
 
 from . import _declarations as d
-from ._lib import Error, Single, looks, not_negative, process, stream_handle, told
+from ._lib import Closing, Error, Single, looks, not_negative, process, stream_handle, told
 from ._objects import AdoptedBuffer, VulkanDevice, VulkanImage
 from ._spirv import STAGES, Constant, Module, compiled, packed
 from ._tensor import COPY, HOSTS, Tensor, TensorSource, is_hosts, look, tensor_range
@@ -202,9 +202,6 @@ class _Queue(Single):
                                     dict.fromkeys(p.buffer for p in parts)], images)
 
 
-_Self = TypeVar("_Self", bound="Union[_Bound, Target]")
-
-
 def _is_unknown(error: Exception, tensor: Any) -> bool:
     """Memory that the driver did not make: the host's."""
     return getattr(error, "reason", "") == "NOT_MAPPED" and is_hosts(tensor)
@@ -216,7 +213,7 @@ def _whole(name: str, number: Any, most: int = 2**32 - 1) -> int:
     return not_negative(most, **{name: operator.index(number)})
 
 
-class _Bound(Single):
+class _Bound(Closing):
     """A pipeline's layout, and the descriptors and push constants of a call."""
 
     def __init__(self, gpu: Context, modules: Dict[str, Module]):
@@ -382,12 +379,6 @@ class _Bound(Single):
         for kind, made in all_of_it:
             home.drop(kind, made)
 
-    def __enter__(self: _Self) -> _Self:
-        return self
-
-    def __exit__(self, *_: Any) -> None:
-        self.close()
-
 
 class Compute(_Bound):
     """A compute shader: `blur(groups=(8, 8), source=a, result=b, radius=3.0)`."""
@@ -460,7 +451,7 @@ class Pipeline(_Bound):
             pMultisampleState=at(samples), pColorBlendState=at(blending), pDynamicState=at(dynamic), layout=self.layout), None, call="vkCreateGraphicsPipelines")
 
 
-class Target(Single):
+class Target(Closing):
     """A picture to draw to: RGBA, 8 bits each, `height` rows from top to bottom."""
 
     def __init__(self, gpu: Context, width: int, height: int):
@@ -584,12 +575,6 @@ class Target(Single):
         self.gpu._open_home().drop("ImageView", view)
         self.image.close()
         self._pixels.close()
-
-    def __enter__(self: _Self) -> _Self:
-        return self
-
-    def __exit__(self, *_: Any) -> None:
-        self.close()
 
 
 def check_png(path: Path) -> None:
