@@ -22,6 +22,11 @@ static culv_result load_device(culv_vk_device *vk, const culvi_voice *voice, uin
 #include "vulkan/vk_procs.h"
 #undef CULV_VK_INSTANCE
 #undef CULV_VK_DEVICE
+    if (api_version >= VK_API_VERSION_1_3 && vk->table.vkGetDeviceBufferMemoryRequirements == NULL)
+        return culvi_fail(
+            voice, vk->base.label, CULV_ERROR_INVALID, CULV_REASON_VULKAN_VERSION,
+            "culv_vk_device_desc.api_version is 1.3, and the VkDevice lacks vkGetDeviceBufferMemoryRequirements: "
+            "functions of Vulkan 1.3 are NULL if the VkInstance is older; create it with VkApplicationInfo::apiVersion 1.3");
     /* Some drivers hand core functions out that the instance's version does not have. */
     if (api_version < VK_API_VERSION_1_3) {
         vk->table.vkGetDeviceBufferMemoryRequirements =
@@ -103,10 +108,7 @@ static culv_result check_extensions(culv_vk_device *vk, const culvi_voice *voice
 static culv_result check_identity(culv_vk_device *vk, const culvi_voice *voice,
                                   const culv_vk_device_desc *d, const culv_vk_candidate *c)
 {
-    const char *label = vk->base.label;
-    culv_result result = culvi_vk_check_device_version(voice, label, vk->base.name, c->api_version);
-    if (result == CULV_OK) result = culvi_vk_check_instance_version(voice, label, d->api_version);
-    if (result == CULV_OK) result = culvi_vk_check_nobody(voice, label, c);
+    culv_result result = culvi_vk_check_versions(voice, vk->base.label, c, d->api_version);
     if (result == CULV_OK)
         result = culvi_graphics_identify(&vk->base, d->fallback, d->allow_other_gpu != 0);
     if (result != CULV_OK) return result;

@@ -89,15 +89,6 @@ void culvi_vk_identify(const culvi_vk_instance *vk, VkPhysicalDevice device, cul
     snprintf(out->driver_info, sizeof out->driver_info, "%s", driver.driverInfo);
 }
 
-culv_result culvi_vk_check_device_version(const culvi_voice *voice, const char *label,
-                                          const char *name, uint32_t api_version)
-{
-    if (api_version >= VK_API_VERSION_1_1) return CULV_OK;
-    return culvi_fail(voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_VULKAN_VERSION,
-                      "'%s' has Vulkan 1.0; Culvert needs 1.1, which reports a device's UUID",
-                      name);
-}
-
 /* A loader serves vkGetPhysicalDeviceProperties2 of an instance of Vulkan 1.0 by itself and fills
  * in no UUID, whatever the driver has. No device has a UUID of zeros. */
 static bool is_nobody(const culv_vk_candidate *c)
@@ -110,22 +101,21 @@ static bool is_nobody(const culv_vk_candidate *c)
     "VkApplicationInfo::apiVersion 1.1 or later (a NULL pApplicationInfo means 1.0; in Qt "        \
     "QVulkanInstance::setApiVersion())"
 
-culv_result culvi_vk_check_nobody(const culvi_voice *voice, const char *label,
-                                  const culv_vk_candidate *c)
+culv_result culvi_vk_check_versions(const culvi_voice *voice, const char *label,
+                                    const culv_vk_candidate *c, uint32_t said)
 {
+    if (c->api_version < VK_API_VERSION_1_1)
+        return culvi_fail(voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_VULKAN_VERSION,
+                          "'%s' has Vulkan 1.0; Culvert needs 1.1, which reports a device's UUID",
+                          c->name);
+    if (said != 0 && said < VK_API_VERSION_1_1)
+        return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_VULKAN_VERSION,
+                          "culv_vk_device_desc.api_version is %u.%u; "
+                          "create the VkInstance with VkApplicationInfo::apiVersion 1.1 or later",
+                          VK_API_VERSION_MAJOR(said), VK_API_VERSION_MINOR(said));
     if (!is_nobody(c)) return CULV_OK;
     return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_VULKAN_VERSION, INSTANCE_OF_1_0,
                       c->name);
-}
-
-culv_result culvi_vk_check_instance_version(const culvi_voice *voice, const char *label,
-                                            uint32_t api_version)
-{
-    if (api_version == 0 || api_version >= VK_API_VERSION_1_1) return CULV_OK;
-    return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_VULKAN_VERSION,
-                      "culv_vk_device_desc.api_version is %u.%u; "
-                      "create the VkInstance with VkApplicationInfo::apiVersion 1.1 or later",
-                      VK_API_VERSION_MAJOR(api_version), VK_API_VERSION_MINOR(api_version));
 }
 
 culv_result culvi_vk_list_extensions(const culvi_voice *voice, const culvi_vk_instance *vk,
@@ -465,8 +455,7 @@ culv_result culv_device_open_for_vk(PFN_vkGetInstanceProcAddr get_instance_proc_
     result = culvi_vk_instance_load(&voice, get_instance_proc_addr, instance, &vk);
     if (result != CULV_OK) return result;
     culvi_vk_identify(&vk, physical_device, &chosen);
-    result = culvi_vk_check_device_version(&voice, NULL, chosen.name, chosen.api_version);
-    if (result == CULV_OK) result = culvi_vk_check_nobody(&voice, NULL, &chosen);
+    result = culvi_vk_check_versions(&voice, NULL, &chosen, 0);
     if (result != CULV_OK) return result;
     culvi_adapter adapter = adapter_of(&chosen);
     return culvi_match_open(&culvi_vk_api, &vk, &adapter, &d, out);

@@ -38,19 +38,14 @@ static culv_result ask(const char *call, const culv_vk_device_desc *desc, asked 
                           "culv_vk_device_desc.%s is NULL", missing);
     result = culvi_vk_instance_load(NULL, d.get_instance_proc_addr, d.instance, &out->vk);
     if (result != CULV_OK) return result;
-    result = culvi_vk_check_instance_version(NULL, d.label, d.api_version);
-    if (result != CULV_OK) return result;
     const VkPhysicalDevice device = out->device = d.physical_device;
     const uint32_t api_version = d.api_version;
     out->kernels = d.kernels != 0;
     out->created = d.device;
     out->vk.vkGetPhysicalDeviceProperties(device, &out->properties);
-    result = culvi_vk_check_device_version(NULL, NULL, out->properties.deviceName,
-                                           out->properties.apiVersion);
-    if (result != CULV_OK) return result;
     culv_vk_candidate who = culv_vk_candidate_init();
     culvi_vk_identify(&out->vk, device, &who);
-    result = culvi_vk_check_nobody(NULL, d.label, &who);
+    result = culvi_vk_check_versions(NULL, d.label, &who, api_version);
     if (result != CULV_OK) return result;
     out->version = api_version != 0 ? api_version : VK_API_VERSION_1_1;
     if (out->version > out->properties.apiVersion) out->version = out->properties.apiVersion;

@@ -81,15 +81,10 @@ culv_result culvi_fail_vk(const culvi_voice *voice, const char *object, VkResult
 culv_result culvi_vk_list_extensions(const culvi_voice *voice, const culvi_vk_instance *vk,
                                      VkPhysicalDevice device, const char *name, uint32_t *count,
                                      VkExtensionProperties **out);
-/* Refuse a device of Vulkan 1.0, and an instance that was created for less than 1.1. 0: the caller
- * did not say. */
-culv_result culvi_vk_check_device_version(const culvi_voice *voice, const char *label,
-                                          const char *name, uint32_t api_version);
-culv_result culvi_vk_check_instance_version(const culvi_voice *voice, const char *label,
-                                            uint32_t api_version);
-/* The same of an instance of 1.0 of which the caller did not say so: its devices have no UUID. */
-culv_result culvi_vk_check_nobody(const culvi_voice *voice, const char *label,
-                                  const culv_vk_candidate *c);
+/* Refuses a device of Vulkan 1.0, and an instance of less than 1.1: `said` (0: not), or told
+ * by devices without a UUID. */
+culv_result culvi_vk_check_versions(const culvi_voice *voice, const char *label,
+                                    const culv_vk_candidate *c, uint32_t said);
 /* All devices of an instance, examined and ranked. */
 culv_result culvi_vk_candidates(const culvi_voice *voice, PFN_vkGetInstanceProcAddr get_proc,
                                 VkInstance instance, culv_driver driver, uint32_t *count,

@@ -146,9 +146,10 @@ static void open_instance(raw_vk *vk, const raw_vk_options *options)
                                               .enabledValidationFeatureCount = 1,
                                               .pEnabledValidationFeatures = enables};
     const char *extensions[] = {VK_EXT_DEBUG_UTILS_EXTENSION_NAME};
-    const VkApplicationInfo application = {.sType = VK_STRUCTURE_TYPE_APPLICATION_INFO,
-                                           .pApplicationName = "culvert tests",
-                                           .apiVersion = VK_API_VERSION_1_3};
+    const VkApplicationInfo application = {
+        .sType = VK_STRUCTURE_TYPE_APPLICATION_INFO,
+        .pApplicationName = "culvert tests",
+        .apiVersion = options->api_version != 0 ? options->api_version : VK_API_VERSION_1_3};
     const VkInstanceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO,
                                        .pNext = vk->validation ? &features : NULL,
                                        .pApplicationInfo = &application,

@@ -34,6 +34,7 @@ typedef struct raw_vk_options {
     const uint8_t *uuid; /* 16 bytes: the deviceUUID to open; NULL = the first device */
     /* The twin is the CUDA driver: add its layer, VK_LAYER_CULVERT_soft */
     bool software;
+    uint32_t api_version;      /* of an instance; 0 = 1.3 */
     bool without_memory_fd;    /* do not enable VK_KHR_external_memory_fd */
     bool without_semaphore_fd; /* do not enable VK_KHR_external_semaphore_fd */
     bool host_memory;          /* enable VK_EXT_external_memory_host where the device has it */

@@ -530,7 +530,20 @@ class Single:
         raise TypeError(f"a {type(self).__name__} is one object of this process: it is neither copied nor pickled")
 
 
-_Self = TypeVar("_Self", bound="Owned")
+_Self = TypeVar("_Self", bound="Closing")
+
+
+class Closing(Single):
+    """What a with statement closes."""
+
+    def close(self) -> None:
+        raise NotImplementedError
+
+    def __enter__(self: _Self) -> _Self:
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.close()
 
 
 # Of the lists of children, and of who closes an object first. Who holds it waits for nothing.
@@ -644,7 +657,7 @@ def bury() -> None:
             gone.remove(last)
 
 
-class Owned(Single):
+class Owned(Closing):
     """Something of Culvert's that is given back by close(), at the end of a `with` block, or with its parent.
 
     C writes into `_as_parameter_`, when it makes the object and when it destroys it. So an exception that comes at any moment,
@@ -733,12 +746,6 @@ class Owned(Single):
 
     def _left_over(self) -> List[Left]:
         return [(self._destroy, self._as_parameter_, 0)]
-
-    def __enter__(self: _Self) -> _Self:
-        return self
-
-    def __exit__(self, *_: Any) -> None:
-        self.close()
 
     def _give_up(self) -> None:
         """The object goes, and is destroyed later."""

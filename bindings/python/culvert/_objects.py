@@ -14,7 +14,7 @@ from typing import (TYPE_CHECKING, Any, Callable, Dict, Iterator, List, Literal,
 
 from . import _declarations as d
 from ._kernels import Kernel as Kernel, Kernels as Kernels, QueueKernels as QueueKernels, kernel as kernel
-from ._lib import (OUT, Gate, InvalidError, LateError, Left, Making, Once, Owned, Pointer, Single, _homes, _lasts, _make, api, at_once, bury, drop, last_of, describe, driver_of, handle, library, looks, making, not_negative, process,
+from ._lib import (OUT, Closing, Gate, InvalidError, LateError, Left, Making, Once, Owned, Pointer, Single, _homes, _lasts, _make, api, at_once, bury, drop, last_of, describe, driver_of, handle, library, looks, making, not_negative, process,
                    stream_handle, told)
 from ._struct import Structure
 from ._tensor import _LEGACY, Seen, Source, Tensor as Tensor, TensorSource, look, tensor_range as tensor_range
@@ -112,7 +112,7 @@ def _end_stream(gate: Gate, has_context: Callable[[], bool], destroy: Callable[[
         raise RuntimeError(f"cuStreamDestroy: CUDA error {answers[0]}")
 
 
-class Stream(Single):
+class Stream(Closing):
     """A CUDA stream of a device's context. It goes with close(), with its device, or when nobody has it any more."""
 
     def __init__(self, device: "Device", flags: int = 1):
@@ -163,12 +163,6 @@ class Stream(Single):
             if self._as_parameter_:
                 self._gate.shut_by = 0
         drop(self._key)
-
-    def __enter__(self) -> "Stream":
-        return self
-
-    def __exit__(self, *_: Any) -> None:
-        self.close()
 
     def __del__(self) -> None:
         if getattr(self, "_key", 0) and not process.forked and not sys.is_finalizing():

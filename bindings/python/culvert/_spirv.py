@@ -8,7 +8,7 @@ import struct
 import subprocess
 import tempfile
 import zlib
-from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple, Union
+from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Set, Tuple, Union
 
 from . import _declarations as d
 from ._shaders import SPIRV
@@ -51,6 +51,7 @@ class Binding(NamedTuple):
     number: int
     kind: int  # VkDescriptorType
     writes: bool
+    floats: Set[int]  # bits of the floats in it
 
 
 class Constant(NamedTuple):
@@ -131,7 +132,13 @@ class Module:
         else:
             raise ValueError(f"{self._names.get(variable)} is of a kind that culvert.draw does not bind")
         number = self._decorations[variable, 33][0]
-        self.bindings += [Binding(name, number, found, writes) for name in dict.fromkeys(n for n in names if n)]
+        floats = self._floats(kind)
+        self.bindings += [Binding(name, number, found, writes, floats) for name in dict.fromkeys(n for n in names if n)]
+
+    def _floats(self, of: int) -> Set[int]:
+        op, more = self._types.get(of, (0, ()))
+        inner = more if op == 30 else more[:1] if op in (23, 24, 28, 29) else ()  # structs; vectors, matrices, arrays
+        return {more[0]} if op == 22 else {bits for t in inner for bits in self._floats(t)}
 
     def _push_constants(self, kind: int) -> None:
         for m, of in enumerate(self._types[kind][1]):

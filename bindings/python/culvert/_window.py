@@ -3,10 +3,10 @@
 import ctypes
 import sys
 from ctypes import POINTER, byref, c_char_p, c_double, c_int, c_uint32, c_void_p
-from typing import Any, Iterator, List, Optional, Tuple, Type, TypeVar, Union
+from typing import Any, Iterator, List, Optional, Tuple, Type, Union
 
 from . import _declarations as d
-from ._lib import Single, told
+from ._lib import Closing, told
 from .vulkan import Context
 
 Event = Tuple[Any, ...]  # ("close",), ("drag", dx, dy), ("scroll", steps), ("pointer", x, y), ("key", text)
@@ -158,10 +158,7 @@ def _made(title: str, width: int, height: int) -> Union[_Glfw, _Sdl]:
     raise NoWindow("; ".join(problems))
 
 
-_Self = TypeVar("_Self", bound="Window")
-
-
-class Window(Single):
+class Window(Closing):
     """A window of fixed size. window.gpu is a context that presents to it."""
 
     def __init__(self, title: str, width: int, height: int, **options: Any):
@@ -245,12 +242,6 @@ class Window(Single):
         if not self.closed:
             self.closed = True
             self.own.close()
-
-    def __enter__(self: _Self) -> _Self:
-        return self
-
-    def __exit__(self, *_: Any) -> None:
-        self.close()
 
     def __repr__(self) -> str:
         return told(self, self.closed, [f"{self.width} x {self.height}", f"by {type(self.own).__name__[1:].upper()}"])

@@ -21,7 +21,7 @@ from ctypes import c_void_p
 from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Sequence, Set, Tuple, TypeVar, Union, cast
 
 from . import _declarations as d
-from ._lib import Error, Single, looks, not_negative, process, stream_handle, told
+from ._lib import Closing, Error, Single, looks, not_negative, process, stream_handle, told
 from ._objects import AdoptedBuffer, VulkanDevice, VulkanImage
 from ._spirv import STAGES, Constant, Module, compiled, packed
 from ._tensor import COPY, HOSTS, Tensor, TensorSource, is_hosts, look, tensor_range
@@ -202,9 +202,6 @@ class _Queue(Single):
                                     dict.fromkeys(p.buffer for p in parts)], images)
 
 
-_Self = TypeVar("_Self", bound="Union[_Bound, Target]")
-
-
 def _is_unknown(error: Exception, tensor: Any) -> bool:
     """Memory that the driver did not make: the host's."""
     return getattr(error, "reason", "") == "NOT_MAPPED" and is_hosts(tensor)
@@ -216,7 +213,7 @@ def _whole(name: str, number: Any, most: int = 2**32 - 1) -> int:
     return not_negative(most, **{name: operator.index(number)})
 
 
-class _Bound(Single):
+class _Bound(Closing):
     """A pipeline's layout, and the descriptors and push constants of a call."""
 
     def __init__(self, gpu: Context, modules: Dict[str, Module]):
@@ -224,12 +221,14 @@ class _Bound(Single):
         self.stages = 0
         self.bindings: Dict[str, Tuple[int, int]] = {}  # (number, kind)
         self.written: Set[str] = set()  # by the shaders
+        self.floats: Dict[str, Set[int]] = {}  # bits of a buffer's floats
         self.constants: Dict[str, Constant] = {}
         self.constants_size = 0
         for stage, module in modules.items():
             self.stages |= STAGES[stage]
             for b in module.bindings:
                 self.bindings[b.name] = (b.number, b.kind)
+                self.floats.setdefault(b.name, set()).update(b.floats)
                 if b.writes:
                     self.written.add(b.name)
             self.constants.update(module.constants)
@@ -324,13 +323,17 @@ class _Bound(Single):
         return buffers, images, packed(self.constants, (self.constants_size + 3) // 4 * 4, constants)
 
     def _look(self, value: Any, name: str) -> None:
-        """A shader takes the elements one behind the other, in the machine's byte order."""
+        """A shader takes the elements one behind the other, in the machine's byte order, and floats as it declares them."""
         if isinstance(value, AdoptedBuffer):
             seen = value.layout_of.seen if value.layout_of is not None else None
         else:
             seen = None if isinstance(value, (Part, TensorSource)) else look(value)
         if seen is not None:
             seen.require(contiguous=True, writable=name in self.written)
+            floats = self.floats[name]
+            if seen.typestr[1] == "f" and floats and seen.size * 8 not in floats:
+                raise TypeError(f"the tensor {seen.shape} has floats of {seen.size * 8} bits, and the shader's buffer has floats of "
+                                f"{' and '.join(map(str, sorted(floats)))}: pass a tensor of float{min(floats)}")
 
     def bind(self, commands: int, point: int, buffers: Dict[int, Part], images: "Dict[int, Target]",
              constants: bytes) -> int:
@@ -375,12 +378,6 @@ class _Bound(Single):
         self.pipeline = self.layout = self.sets = 0
         for kind, made in all_of_it:
             home.drop(kind, made)
-
-    def __enter__(self: _Self) -> _Self:
-        return self
-
-    def __exit__(self, *_: Any) -> None:
-        self.close()
 
 
 class Compute(_Bound):
@@ -454,7 +451,7 @@ class Pipeline(_Bound):
             pMultisampleState=at(samples), pColorBlendState=at(blending), pDynamicState=at(dynamic), layout=self.layout), None, call="vkCreateGraphicsPipelines")
 
 
-class Target(Single):
+class Target(Closing):
     """A picture to draw to: RGBA, 8 bits each, `height` rows from top to bottom."""
 
     def __init__(self, gpu: Context, width: int, height: int):
@@ -578,12 +575,6 @@ class Target(Single):
         self.gpu._open_home().drop("ImageView", view)
         self.image.close()
         self._pixels.close()
-
-    def __enter__(self: _Self) -> _Self:
-        return self
-
-    def __exit__(self, *_: Any) -> None:
-        self.close()
 
 
 def check_png(path: Path) -> None:

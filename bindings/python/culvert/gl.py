@@ -23,7 +23,7 @@ from typing import (TYPE_CHECKING, Any, Callable, Dict, Iterator, List, NamedTup
                     Union)
 
 from . import _declarations as d
-from ._lib import (Error, InvalidError, Left, Making, NoDeviceError, Once, Owned, Single, UnsupportedError, Pointer, _make, _own_error, api, describe, destroy, driver_of, handle, making, process,
+from ._lib import (Closing, Error, InvalidError, Left, Making, NoDeviceError, Once, Owned, Single, UnsupportedError, Pointer, _make, _own_error, api, describe, destroy, driver_of, handle, making, process,
                    stream_handle, told)
 from ._objects import NO_SLOT, Device, Ring, VulkanDevice, _host_follows, _wait_for_stream
 from ._struct import Structure
@@ -677,7 +677,7 @@ class _Shared(Single):
         api.culv_vmm_adopted_destroy(byref(self.adopted))
 
 
-class SharedTensor(Single):
+class SharedTensor(Closing):
     """A tensor's own memory as GL buffers, without a copy: one buffer for each chunk of memory in which it lies, and for most
     tensors that is one. The tensor stays its library's; `with shared.cuda():` orders what both sides do."""
 
@@ -789,12 +789,6 @@ class SharedTensor(Single):
             settle_cuda("SharedTensor.close")
             self._ends.end()
             self._ends = None
-
-    def __enter__(self) -> "SharedTensor":
-        return self
-
-    def __exit__(self, *_: Any) -> None:
-        self.close()
 
     def __del__(self) -> None:
         ends = getattr(self, "_ends", None)

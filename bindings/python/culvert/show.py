@@ -9,7 +9,7 @@ import threading
 import time
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple, TypeVar, cast
 
-from ._lib import Error, Single, stream_handle, told
+from ._lib import Closing, Error, stream_handle, told
 from ._objects import VulkanBuffer
 from ._tensor import HOSTS, Seen, look
 from ._window import NoWindow, Window
@@ -253,7 +253,7 @@ def _alone(method: _Method) -> _Method:
     return cast(_Method, locked)
 
 
-class View(Single):
+class View(Closing):
     """What culvert.show() made. Drag moves (or turns points of three dimensions), the wheel zooms, + and - step through a
     volume, r starts again; the title tells what is under the pointer."""
 
@@ -602,12 +602,6 @@ class View(Single):
             self._window.close()
         elif self._own is not None:
             self._own.close()
-
-    def __enter__(self) -> "View":
-        return self
-
-    def __exit__(self, *_: Any) -> None:
-        self.close()
 
 
 def show(tensor: TensorLike, *, title: str = "culvert", range: Optional[Sequence[float]] = None, colormap: str = "viridis",

@@ -505,8 +505,8 @@ class Image:
 
 COPY = """#version 450
 layout(local_size_x = 1) in;
-layout(binding = 0, std430) readonly buffer A { uint a[]; };
-layout(binding = 1, std430) writeonly buffer B { uint b[]; };
+layout(binding = 0, std430) readonly buffer A { float a[]; };
+layout(binding = 1, std430) writeonly buffer B { float b[]; };
 void main() { b[0] = a[0]; }
 """
 POINT = """#version 450
@@ -535,6 +535,7 @@ VIEWS = {
     "whole": (lambda a: a, "read written adopt show gl"), "steps": (lambda a: a[::2, ::2], "adopt show"),
     "columns": (lambda a: a[:, 4:8], "adopt show"), "turned": (lambda a: a.T, "adopt show"), "backwards": (lambda a: a[::-1], "show"),
     "swapped": (lambda a: a.view(">f4"), "show"), "read-only": (read_only, "read adopt show gl"), "image": (Image, "show gl"),
+    "doubles": (lambda a: a.view("f8"), "adopt gl"),
     "odd": (lambda a: a.reshape(-1).view("u1")[1:-3].view("f4").reshape(31, -1), "read written adopt show gl"),
     "no elements": (lambda a: a[:0], "")}
 
