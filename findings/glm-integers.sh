@@ -26,7 +26,6 @@ CC
 g++ -O1 "$work/glm.cc" -o "$work/glm" 2>"$work/log" || unknown "g++ does not compile the program"
 cat >"$work/shader.py" <<'PY'
 import struct
-
 import moderngl
 
 context = moderngl.create_context(standalone=True, backend="egl")
