@@ -83,31 +83,36 @@ void *culvi_x_module_open(const char *name, char *why, size_t why_size);
 bool culvi_x_module_find(void *module, const char *name, void *out);
 void culvi_x_module_close(void *module);
 
-typedef struct culvi_x_mutex {
+/* Initializing says false where memory is out. */
 #ifdef _WIN32
-    SRWLOCK m;
+typedef SRWLOCK culvi_x_mutex;
+typedef CONDITION_VARIABLE culvi_x_condition;
+#    define culvi_x_mutex_init(mutex)             (InitializeSRWLock(mutex), true)
+#    define culvi_x_mutex_destroy(mutex)          ((void)(mutex))
+#    define culvi_x_mutex_lock(mutex)             AcquireSRWLockExclusive(mutex)
+#    define culvi_x_mutex_unlock(mutex)           ReleaseSRWLockExclusive(mutex)
+#    define culvi_x_condition_init(condition)     (InitializeConditionVariable(condition), true)
+#    define culvi_x_condition_destroy(condition)  ((void)(condition))
+#    define culvi_x_condition_wake_all(condition) WakeAllConditionVariable(condition)
 #else
-    pthread_mutex_t m;
+typedef pthread_mutex_t culvi_x_mutex;
+typedef pthread_cond_t culvi_x_condition;
+#    define culvi_x_mutex_init(mutex)             (pthread_mutex_init(mutex, NULL) == 0)
+#    define culvi_x_mutex_destroy(mutex)          pthread_mutex_destroy(mutex)
+#    define culvi_x_mutex_lock(mutex)             (culvi_x_at_lock(true), pthread_mutex_lock(mutex))
+#    define culvi_x_mutex_unlock(mutex)           (pthread_mutex_unlock(mutex), culvi_x_at_lock(false))
+#    define culvi_x_condition_init(condition)     (pthread_cond_init(condition, NULL) == 0)
+#    define culvi_x_condition_destroy(condition)  pthread_cond_destroy(condition)
+#    define culvi_x_condition_wake_all(condition) pthread_cond_broadcast(condition)
+/* Culvert's tests let another thread run between locks here too. */
+#    ifdef CULVI_TEST_HOOKS
+void culvi_x_at_lock(bool before);
+#    else
+#        define culvi_x_at_lock(before) ((void)(before))
+#    endif
 #endif
-} culvi_x_mutex;
-typedef struct culvi_x_condition {
-#ifdef _WIN32
-    CONDITION_VARIABLE c;
-#else
-    pthread_cond_t c;
-#endif
-} culvi_x_condition;
-
-/* False: out of memory. */
-bool culvi_x_mutex_init(culvi_x_mutex *mutex);
-void culvi_x_mutex_destroy(culvi_x_mutex *mutex);
-void culvi_x_mutex_lock(culvi_x_mutex *mutex);
-void culvi_x_mutex_unlock(culvi_x_mutex *mutex);
-bool culvi_x_condition_init(culvi_x_condition *condition);
-void culvi_x_condition_destroy(culvi_x_condition *condition);
 /* The thread is not cancelled (pthread_cancel) meanwhile. */
 void culvi_x_condition_wait(culvi_x_condition *condition, culvi_x_mutex *mutex);
-void culvi_x_condition_wake_all(culvi_x_condition *condition);
 /* Differs from thread to thread. */
 const void *culvi_x_thread(void);
 /* After the first call succeeded, culvi_x_generation() in a child of fork() is another one than in

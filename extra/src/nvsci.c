@@ -107,7 +107,7 @@ static void release(culv_nvsci_buffer *b)
     }
     if (b->duplicate != NULL) b->free_duplicate(b->duplicate);
     if (b->library != NULL) culvi_x_module_close(b->library);
-    culv_addon_object_destroy(&b->object);
+    culv_addon_object_destroy(&b->object, NULL);
     culvi_x_free(b);
 }
 
@@ -313,7 +313,7 @@ void culv_nvsci_sync_destroy(culv_nvsci_sync **sync)
         CULVI_X_RELEASE(CULV_CUDA(mine->device)->cuDestroyExternalSemaphore(mine->semaphore));
         culv_device_leave(mine->device, scope);
     }
-    culv_addon_object_destroy(&mine->object);
+    culv_addon_object_destroy(&mine->object, NULL);
     culvi_x_free(mine);
 }
 

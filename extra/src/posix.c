@@ -32,64 +32,22 @@ void culvi_x_module_close(void *module)
 
 /* Threads -------------------------------------------------------------------------------------- */
 
-#ifdef CULVI_TEST_HOOKS /* Culvert's tests let another thread run between locks here too */
+#ifdef CULVI_TEST_HOOKS
 extern void (*_Atomic culvi_lock_hook)(bool before);
 
-static void at_lock(bool before)
+void culvi_x_at_lock(bool before)
 {
     void (*hook)(bool before) = atomic_load(&culvi_lock_hook);
     if (hook != NULL) hook(before);
 }
-#else
-static void at_lock(bool before)
-{
-    (void)before;
-}
 #endif
-
-bool culvi_x_mutex_init(culvi_x_mutex *mutex)
-{
-    return pthread_mutex_init(&mutex->m, NULL) == 0;
-}
-
-void culvi_x_mutex_destroy(culvi_x_mutex *mutex)
-{
-    pthread_mutex_destroy(&mutex->m);
-}
-
-void culvi_x_mutex_lock(culvi_x_mutex *mutex)
-{
-    at_lock(true);
-    pthread_mutex_lock(&mutex->m);
-}
-
-void culvi_x_mutex_unlock(culvi_x_mutex *mutex)
-{
-    pthread_mutex_unlock(&mutex->m);
-    at_lock(false);
-}
-
-bool culvi_x_condition_init(culvi_x_condition *condition)
-{
-    return pthread_cond_init(&condition->c, NULL) == 0;
-}
-
-void culvi_x_condition_destroy(culvi_x_condition *condition)
-{
-    pthread_cond_destroy(&condition->c);
-}
 
 void culvi_x_condition_wait(culvi_x_condition *condition, culvi_x_mutex *mutex)
 {
     int before = PTHREAD_CANCEL_ENABLE;
     (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
-    pthread_cond_wait(&condition->c, &mutex->m);
+    pthread_cond_wait(condition, mutex);
     (void)pthread_setcancelstate(before, NULL);
-}
-
-void culvi_x_condition_wake_all(culvi_x_condition *condition)
-{
-    pthread_cond_broadcast(&condition->c);
 }
 
 const void *culvi_x_thread(void)

@@ -14,7 +14,7 @@ static void cache_unref(culv_rdma_cache *cache)
     culvi_x_free(cache->heap);
     culvi_x_condition_destroy(&cache->pinned);
     culvi_x_mutex_destroy(&cache->lock);
-    culv_addon_object_destroy(&cache->object);
+    culv_addon_object_destroy(&cache->object, NULL);
     culvi_x_free(cache);
 }
 

@@ -28,46 +28,9 @@ void culvi_x_module_close(void *module)
 
 /* Threads -------------------------------------------------------------------------------------- */
 
-bool culvi_x_mutex_init(culvi_x_mutex *mutex)
-{
-    InitializeSRWLock(&mutex->m);
-    return true;
-}
-
-void culvi_x_mutex_destroy(culvi_x_mutex *mutex)
-{
-    (void)mutex;
-}
-
-void culvi_x_mutex_lock(culvi_x_mutex *mutex)
-{
-    AcquireSRWLockExclusive(&mutex->m);
-}
-
-void culvi_x_mutex_unlock(culvi_x_mutex *mutex)
-{
-    ReleaseSRWLockExclusive(&mutex->m);
-}
-
-bool culvi_x_condition_init(culvi_x_condition *condition)
-{
-    InitializeConditionVariable(&condition->c);
-    return true;
-}
-
-void culvi_x_condition_destroy(culvi_x_condition *condition)
-{
-    (void)condition;
-}
-
 void culvi_x_condition_wait(culvi_x_condition *condition, culvi_x_mutex *mutex)
 {
-    (void)SleepConditionVariableSRW(&condition->c, &mutex->m, INFINITE, 0);
-}
-
-void culvi_x_condition_wake_all(culvi_x_condition *condition)
-{
-    WakeAllConditionVariable(&condition->c);
+    (void)SleepConditionVariableSRW(condition, mutex, INFINITE, 0);
 }
 
 const void *culvi_x_thread(void)

@@ -9,6 +9,7 @@
 #endif
 
 #include "device.h"
+#include "vmm.h"
 
 CULV_EXTERN_C_BEGIN
 
@@ -43,13 +44,20 @@ typedef struct culv_addon_object culv_addon_object;
 /** An object of another library. */
 typedef struct culv_addon_object_desc {
     size_t struct_size; /**< Set by culv_addon_object_desc_init(). */
-    const char *kind;   /**< Required: the kind, such as "sparse array". Copied (up to 63 bytes). */
+    const char *kind;   /**< Required: the kind, such as "sparse array". Not copied: a literal. */
     const char *label;  /**< Copied (up to 63 bytes). Default: none. */
     uint64_t size;      /**< Bytes of memory, for the log. Default: not told. */
     /** The reason why a checkpoint would break the object, behind its kind: "was exported; destroy
      * it before". culv_device_suspend() is refused with it. Not copied: it must outlive the object.
      * Default: the device can be suspended. */
     const char *not_suspended;
+    /** Gives what the object has back to the driver: returns the CUresult, and sets *call to the
+     * name of the driver's function. It runs in the device's context, once more if the driver
+     * refused, and not if the context is lost. It makes no call of Culvert's but CULV_CUDA(), which
+     * was called on the device before. Default: nothing is given back. */
+    int32_t (*release)(void *user, const char **call);
+    void (*free)(void *user); /**< Called last of all, after `release`. Default: not called. */
+    void *user;               /**< For both. */
 } culv_addon_object_desc;
 
 CULV_INIT(culv_addon_object_desc)
@@ -61,9 +69,37 @@ CULV_EXPORT culv_result culv_addon_object_create(culv_device *device,
                                                  const culv_addon_object_desc *desc,
                                                  culv_addon_object **out);
 
-/** Tells the device that the object is gone.
+/** Tells the device that the object is gone, and releases it. If last_use is not NULL, the call
+ * DEFERS the release behind the work of *last_use: see culv_buffer_unmap().
  * Threads: any, after the last call for the object. */
-CULV_EXPORT void culv_addon_object_destroy(culv_addon_object **object);
+CULV_EXPORT void culv_addon_object_destroy(culv_addon_object **object, const CUstream *last_use);
+
+/** Refuses a stream that is not of the device's context. If `uncaptured` is not NULL, it also
+ * refuses one that is being captured; `uncaptured` says why: "graphs have no node that maps tiles".
+ * Asks the driver each time. Call it between culv_device_enter() and culv_device_leave(). `object`
+ * may be NULL and is the label of what is at fault.
+ * Errors: INVALID (NULL_ARGUMENT, STREAM_DEVICE, CAPTURE), UNSUPPORTED (STREAM_DEVICE: the stream
+ * is one of a green context), DRIVER, ASYNC.
+ * Threads: any. */
+CULV_EXPORT culv_result culv_device_check_stream(culv_device *device, const char *object,
+                                                 CUstream stream, const char *uncaptured);
+
+/** Makes an allocation of a handle of the driver's, info->native_handle. It has the `requested`,
+ * `size`, `granularity` and `handle_types` of *info and is on the device. The label may be NULL and
+ * is copied (up to 63 bytes).
+ * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE), OUT_OF_MEMORY.
+ * Ownership: on success *out has the handle. *out is yours, for culv_vmm_allocation_destroy().
+ * Threads: any. */
+CULV_EXPORT culv_result culv_vmm_allocation_wrap(culv_device *device,
+                                                 const culv_vmm_allocation_info *info,
+                                                 const char *label, culv_vmm_allocation **out);
+
+/** Gives an allocation that was wrapped or imported to a multicast object
+ * (CULV_VMM_USAGE_MULTICAST). Graphics APIs refuse it, and culv_vmm_map() while missing_devices is
+ * not 0. culv_vmm_allocation_destroy() refuses it and names destroy_call, until that is NULL.
+ * Ownership: destroy_call is not copied. Threads: any, ordered with other changes. */
+CULV_EXPORT void culv_vmm_allocation_own(culv_vmm_allocation *allocation, const char *destroy_call,
+                                         uint32_t missing_devices);
 
 CULV_EXTERN_C_END
 

@@ -50,7 +50,6 @@
 #include "ring.h"
 #include "semaphore.h"
 #include "soft.h"
-#include "sparse.h"
 #include "texture.h"
 #include "torch.h"
 #include "vector.h"

@@ -75,10 +75,13 @@ typedef enum culv_vmm_usage {
      * Culvert refuses images in such memory. Do not import its handle as culv_memory. */
     CULV_VMM_USAGE_COMPRESSIBLE = 1,
     CULV_VMM_USAGE_RDMA = 2, /**< Third-party devices can reach it (GPUDirect RDMA). */
-    /** Backs sparse arrays (culvert/sparse.h) and nothing else. It cannot be mapped. */
+    /** Backs sparse arrays (culvert/extra/sparse.h) and nothing else. It cannot be mapped. */
     CULV_VMM_USAGE_TILE_POOL = 4,
     /** Input or output of the hardware's decompression engine. */
     CULV_VMM_USAGE_HW_DECOMPRESS = 8,
+    /** A multicast object (culvert/extra/multicast.h), which is no memory itself. It is only read
+     * from culv_vmm_allocation_info. */
+    CULV_VMM_USAGE_MULTICAST = 16,
     CULV_VMM_USAGE_FORCE32 = 0x7fffffff
 } culv_vmm_usage;
 

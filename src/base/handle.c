@@ -4,7 +4,7 @@
 
 static const culvi_handle_row rows[CULVI_HANDLE_END] = {
 #define CULVI_HANDLE(name_, words_, kind_, system_, closer_, state_, dedicated_, memory_, binary_, \
-                     timeline_, mutex_, vmm_, multicast_, vk_memory_, vk_semaphore_, gl_)          \
+                     timeline_, mutex_, vmm_, vk_memory_, vk_semaphore_, gl_)                      \
     [CULV_HANDLE_##name_] = {.name = #name_,                                                       \
                              .words = words_,                                                      \
                              .kind = CULVI_KIND_##kind_,                                           \
@@ -17,7 +17,6 @@ static const culvi_handle_row rows[CULVI_HANDLE_END] = {
                                         [CULVI_USE_TIMELINE] = (timeline_),                        \
                                         [CULVI_USE_MUTEX] = (mutex_),                              \
                                         [CULVI_USE_VMM] = (vmm_),                                  \
-                                        [CULVI_USE_MULTICAST] = (multicast_),                      \
                                         [CULVI_USE_VK_MEMORY] = (vk_memory_),                      \
                                         [CULVI_USE_VK_SEMAPHORE] = (vk_semaphore_),                \
                                         [CULVI_USE_GL] = (gl_)}},
@@ -110,7 +109,6 @@ culv_result culvi_handle_use_check(const culvi_voice *voice, const char *label, 
         [CULVI_USE_TIMELINE] = "timelines",
         [CULVI_USE_MUTEX] = "keyed mutexes",
         [CULVI_USE_VMM] = "VMM allocations and memory pools",
-        [CULVI_USE_MULTICAST] = "multicast objects",
         [CULVI_USE_VK_MEMORY] = "Vulkan's memory",
         [CULVI_USE_VK_SEMAPHORE] = "Vulkan's semaphores",
         [CULVI_USE_GL] = "GL's memory and semaphores",

@@ -39,7 +39,6 @@ typedef enum culvi_handle_use {
     CULVI_USE_TIMELINE,
     CULVI_USE_MUTEX,
     CULVI_USE_VMM,
-    CULVI_USE_MULTICAST,
     CULVI_USE_VK_MEMORY,
     CULVI_USE_VK_SEMAPHORE,
     CULVI_USE_GL,
@@ -69,7 +68,7 @@ static inline uint32_t culvi_handle_number(culv_handle_type type, culvi_handle_u
 enum {
     CULVI_HANDLE_END = 1
 #define CULVI_HANDLE(name, words, kind, system, closer, state, dedicated, memory, binary,          \
-                     timeline, mutex, vmm, multicast, vk_memory, vk_semaphore, gl)                 \
+                     timeline, mutex, vmm, vk_memory, vk_semaphore, gl)                            \
     +1
 #include "base/handle_rows.h"
 #undef CULVI_HANDLE
@@ -78,7 +77,7 @@ enum {
 enum {
     CULVI_HANDLE_TYPES = 0
 #define CULVI_HANDLE(name, words, kind, system, closer, state, dedicated, memory, binary,          \
-                     timeline, mutex, vmm, multicast, vk_memory, vk_semaphore, gl)                 \
+                     timeline, mutex, vmm, vk_memory, vk_semaphore, gl)                            \
     | ((int)CULVI_SYSTEM_##system == (int)CULVI_SYSTEM &&                                          \
                (int)CULVI_STATE_##state == (int)CULVI_STATE_BUILT                                  \
            ? 1 << CULV_HANDLE_##name                                                               \

@@ -3,7 +3,7 @@
  * added here is refused by name until code serves it, and is never taken for another one.
  *
  *   CULVI_HANDLE(name, words, kind, system, closer, state, dedicated,
- *                memory, binary, timeline, mutex, vmm, multicast, vk_memory, vk_semaphore, gl)
+ *                memory, binary, timeline, mutex, vmm, vk_memory, vk_semaphore, gl)
  *
  * name       of the public enum: CULV_HANDLE_<name>
  * words      what it is, for messages
@@ -19,8 +19,7 @@
  * memory                   CUexternalMemoryHandleType
  * binary, timeline, mutex  CUexternalSemaphoreHandleType of a binary semaphore, of a timeline or
  *                          fence, of a keyed mutex
- * vmm, multicast           CUmemAllocationHandleType of allocations and pools, and of multicast
- *                          objects
+ * vmm                      CUmemAllocationHandleType of allocations and pools
  * vk_memory, vk_semaphore  VkExternalMemoryHandleTypeFlagBits,
  *                          VkExternalSemaphoreHandleTypeFlagBits
  * gl                       GL_HANDLE_TYPE_..._EXT (GL_EXT_memory_object_fd,
@@ -30,29 +29,29 @@
  * several times; no guard. */
 // clang-format off
 CULVI_HANDLE(OPAQUE_FD, "a file descriptor", FD, POSIX, DRIVER, BUILT, EITHER,
-             1, 1, 9, 0, 1, 1, 0x1, 0x1, 0x9586)
+             1, 1, 9, 0, 1, 0x1, 0x1, 0x9586)
 CULVI_HANDLE(OPAQUE_WIN32, "an NT handle", NT, WINDOWS, OWNER, BUILT, EITHER,
-             2, 2, 10, 0, 2, 2, 0x2, 0x2, 0x9587)
+             2, 2, 10, 0, 2, 0x2, 0x2, 0x9587)
 CULVI_HANDLE(OPAQUE_WIN32_KMT, "a KMT handle", KMT, WINDOWS, NOBODY, BUILT, EITHER,
-             3, 3, 0, 0, 4, 0, 0x4, 0x4, 0x9588)
+             3, 3, 0, 0, 4, 0x4, 0x4, 0x9588)
 CULVI_HANDLE(DMA_BUF_FD, "a dma-buf", FD, POSIX, DRIVER, BUILT, NEVER,
-             9, 0, 0, 0, 0, 0, 0x200, 0, 0)
+             9, 0, 0, 0, 0, 0x200, 0, 0)
 CULVI_HANDLE(D3D12_HEAP, "an NT handle of an ID3D12Heap", NT, WINDOWS, OWNER, BUILT, NEVER,
-             4, 0, 0, 0, 0, 0, 0x20, 0, 0x9589)
+             4, 0, 0, 0, 0, 0x20, 0, 0x9589)
 CULVI_HANDLE(D3D12_RESOURCE, "an NT handle of an ID3D12Resource", NT, WINDOWS, OWNER, BUILT, ALWAYS,
-             5, 0, 0, 0, 0, 0, 0x40, 0, 0x958a)
+             5, 0, 0, 0, 0, 0x40, 0, 0x958a)
 CULVI_HANDLE(D3D11_RESOURCE, "an NT handle of an ID3D11Resource", NT, WINDOWS, OWNER, BUILT, ALWAYS,
-             6, 0, 0, 0, 0, 0, 0x8, 0, 0x958b)
+             6, 0, 0, 0, 0, 0x8, 0, 0x958b)
 CULVI_HANDLE(D3D11_RESOURCE_KMT, "a KMT handle of an ID3D11Resource", KMT, WINDOWS, NOBODY, BUILT, ALWAYS,
-             7, 0, 0, 0, 0, 0, 0x10, 0, 0x958c)
+             7, 0, 0, 0, 0, 0x10, 0, 0x958c)
 CULVI_HANDLE(D3D12_FENCE, "an NT handle of an ID3D12Fence", NT, WINDOWS, OWNER, BUILT, EITHER,
-             0, 0, 4, 0, 0, 0, 0, 0x8, 0x9594)
+             0, 0, 4, 0, 0, 0, 0x8, 0x9594)
 CULVI_HANDLE(D3D11_FENCE, "an NT handle of an ID3D11Fence", NT, WINDOWS, OWNER, BUILT, EITHER,
-             0, 0, 5, 0, 0, 0, 0, 0x8, 0)
+             0, 0, 5, 0, 0, 0, 0x8, 0)
 CULVI_HANDLE(D3D11_KEYED_MUTEX, "an NT handle of an IDXGIKeyedMutex", NT, WINDOWS, OWNER, BUILT, EITHER,
-             0, 0, 0, 7, 0, 0, 0, 0, 0)
+             0, 0, 0, 7, 0, 0, 0, 0)
 CULVI_HANDLE(D3D11_KEYED_MUTEX_KMT, "a KMT handle of an IDXGIKeyedMutex", KMT, WINDOWS, NOBODY, BUILT, EITHER,
-             0, 0, 0, 8, 0, 0, 0, 0, 0)
+             0, 0, 0, 8, 0, 0, 0, 0)
 CULVI_HANDLE(FABRIC, "a fabric handle", BYTES, POSIX, NOBODY, APART, EITHER,
-             0, 0, 0, 0, 8, 8, 0, 0, 0)
+             0, 0, 0, 0, 8, 0, 0, 0)
 // clang-format on

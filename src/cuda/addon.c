@@ -5,12 +5,15 @@
 #include "base/alloc.h"
 #include "base/desc.h"
 #include "cuda/context.h"
+#include "cuda/retire.h"
+#include "cuda/stream.h"
 
 struct culv_addon_object {
     culv_device *device;
-    uint64_t size;
-    char kind[64], label[64];
+    culv_addon_object_desc desc;
+    char label[64];
     culvi_tie tie;
+    culvi_deferred deferred;
 };
 
 /* A culvi_scope in a number. */
@@ -73,30 +76,75 @@ culv_result culv_addon_object_create(culv_device *device, const culv_addon_objec
     culv_addon_object *o = culvi_alloc(sizeof *o);
     if (o == NULL) return culvi_fail_host_memory(&device->voice, d.label);
     o->device = device;
-    o->size = d.size;
-    culvi_label_set(o->kind, d.kind);
+    o->desc = d;
     culvi_label_set(o->label, d.label);
     culvi_device_ref(device);
     if (d.not_suspended != NULL) {
         culvi_mutex_lock(&device->lock);
-        culvi_tie_add(device, &o->tie, o->kind, o->label, d.not_suspended);
+        culvi_tie_add(device, &o->tie, o->desc.kind, o->label, d.not_suspended);
         culvi_mutex_unlock(&device->lock);
     }
-    culvi_log_object(&device->voice, "made", o->kind, o->label, o->size);
+    culvi_made(device, &o->deferred, o->desc.kind, o->label, d.size);
     *out = o;
     return CULV_OK;
 }
 
-void culv_addon_object_destroy(culv_addon_object **object)
+static void destroy(culv_addon_object *o)
+{
+    if (o->desc.free != NULL) o->desc.free(o->desc.user);
+    culvi_free(o);
+}
+
+static bool release(culv_device *device, culvi_deferred *self, bool last_try)
+{
+    culv_addon_object *o = CULVI_CONTAINER(self, culv_addon_object, deferred);
+    const char *call = NULL;
+    const CUresult r = device->lost ? CUDA_ERROR_CONTEXT_IS_DESTROYED
+                                    : (CUresult)o->desc.release(o->desc.user, &call);
+    if (!culvi_release_done(device, call, r, last_try)) return false;
+    destroy(o);
+    return true;
+}
+
+void culv_addon_object_destroy(culv_addon_object **object, const CUstream *last_use)
 {
     if (object == NULL || *object == NULL) return;
     culv_addon_object *mine = *object;
     culv_device *device = mine->device;
+    const bool at_driver = mine->desc.release != NULL;
     *object = NULL;
     culvi_mutex_lock(&device->lock);
     culvi_tie_remove(&mine->tie);
+    mine->deferred.release = release;
+    if (at_driver) culvi_release_or_defer(device, &mine->deferred, last_use);
     culvi_mutex_unlock(&device->lock);
-    culvi_log_object(&device->voice, "destroyed", mine->kind, mine->label, mine->size);
-    culvi_free(mine);
+    if (!at_driver) {
+        culvi_log_object(&device->voice, "destroyed", mine->desc.kind, mine->label,
+                         mine->desc.size);
+        destroy(mine);
+    }
     culvi_device_unref(device);
+}
+
+culv_result culv_device_check_stream(culv_device *device, const char *object, CUstream stream,
+                                     const char *uncaptured)
+{
+    culvi_capture capture;
+    char name[40];
+    CULVI_REQUIRE(NULL, device);
+    culv_result result = culvi_recheck_stream(device, object, stream);
+    if (result != CULV_OK || uncaptured == NULL) return result;
+    CUresult r = culvi_stream_capture(device, stream, &capture);
+    if (r != CUDA_SUCCESS)
+        return culvi_fail_cuda(
+            device, object, r, "cuStreamIsCapturing", CULV_REASON_DRIVER_REFUSED,
+            "the driver could not be asked whether the stream is being captured");
+    if (capture == CULVI_NOT_CAPTURED) return CULV_OK;
+    culvi_stream_name(stream, name);
+    return culvi_fail(&device->voice, object, CULV_ERROR_INVALID, CULV_REASON_CAPTURE,
+                      "%s %s, and %s; call this before, with a stream that is not being captured",
+                      name,
+                      capture == CULVI_CAPTURED ? "is being captured"
+                                                : "waits for a stream that is being captured",
+                      uncaptured);
 }

@@ -4,9 +4,9 @@
 
 enum {
 #define CULVI_HANDLE(name, words, kind, system, closer, state, dedicated, memory, binary,          \
-                     timeline, mutex, vmm, multicast, vk_memory, vk_semaphore, gl)                 \
+                     timeline, mutex, vmm, vk_memory, vk_semaphore, gl)                            \
     MEMORY_##name = (memory), BINARY_##name = (binary), TIMELINE_##name = (timeline),              \
-    MUTEX_##name = (mutex), VMM_##name = (vmm), MULTICAST_##name = (multicast),
+    MUTEX_##name = (mutex), VMM_##name = (vmm),
 #include "base/handle_rows.h"
 #undef CULVI_HANDLE
 };
@@ -37,18 +37,15 @@ VMM(OPAQUE_FD, POSIX_FILE_DESCRIPTOR);
 VMM(OPAQUE_WIN32, WIN32);
 VMM(OPAQUE_WIN32_KMT, WIN32_KMT);
 VMM(FABRIC, FABRIC);
-SAME(MULTICAST_OPAQUE_FD, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
-SAME(MULTICAST_OPAQUE_WIN32, CU_MEM_HANDLE_TYPE_WIN32);
-SAME(MULTICAST_FABRIC, CU_MEM_HANDLE_TYPE_FABRIC);
 
 /* A sum over the rows: a number that no line above names would change it. */
 enum {
     SUM = 0
 #define CULVI_HANDLE(name, words, kind, system, closer, state, dedicated, memory, binary,          \
-                     timeline, mutex, vmm, multicast, vk_memory, vk_semaphore, gl)                 \
-    +(memory)*1000 + (binary) + (timeline) + (mutex) + (vmm) + (multicast)
+                     timeline, mutex, vmm, vk_memory, vk_semaphore, gl)                            \
+    +(memory)*1000 + (binary) + (timeline) + (mutex) + (vmm)
 #include "base/handle_rows.h"
 #undef CULVI_HANDLE
 };
-_Static_assert(SUM == 37000 + 6 + 28 + 15 + 15 + 11,
+_Static_assert(SUM == 37000 + 6 + 28 + 15 + 15,
                "every number of handle_rows.h is held against cuda.h");

@@ -156,6 +156,7 @@ culv_result culvi_enter_any_stream(culv_device *device, const char *object, CUst
 culv_result culvi_recheck_stream(culv_device *device, const char *object, CUstream stream)
 {
     bool pushed, green = false;
+    if (is_default(stream)) return CULV_OK;
     atomic_uintptr_t *slots = &device->streams[first_slot(stream)];
     for (int i = 0; i < CULVI_STREAM_WAYS; i++) {
         uintptr_t key = (uintptr_t)stream;

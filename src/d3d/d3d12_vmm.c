@@ -23,10 +23,10 @@ static culv_result check(const culv_d3d_device *d3d, const char *label,
     const culvi_voice *voice = culvi_d3d_voice(d3d);
     culv_result result = culvi_check_exporter(d3d->base.device, label, &a->uuid, "VMM allocation");
     if (result != CULV_OK) return result;
-    if (a->usage & CULV_VMM_USAGE_TILE_POOL || a->multicast)
+    if (a->usage & (CULV_VMM_USAGE_TILE_POOL | CULV_VMM_USAGE_MULTICAST))
         return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
                           "the VMM allocation is a %s; open an ordinary allocation",
-                          a->multicast
+                          a->usage & CULV_VMM_USAGE_MULTICAST
                               ? "multicast object's, which no graphics API knows"
                               : "tile pool, which backs CUDA's sparse arrays and nothing else");
     if (a->imported)

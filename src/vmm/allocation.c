@@ -7,6 +7,7 @@
 #include "base/handle.h"
 #include "cuda/context.h"
 #include "cuda/retire.h"
+#include "culvert/addon.h"
 #include "vmm/fabric.h"
 #include "vmm/property.h"
 
@@ -204,9 +205,8 @@ static bool release_allocation(culv_device *device, culvi_deferred *self, bool l
     if (!culvi_release_done(device, "cuMemRelease", r, last_try)) return false;
     culvi_tie_remove(&allocation->tie);
     device->counts.vmm_allocations--;
-    culvi_log_object(&device->voice, "destroyed",
-                     allocation->multicast ? "multicast object" : "VMM allocation",
-                     allocation->label, allocation->size);
+    culvi_log_object(&device->voice, "destroyed", "VMM allocation", allocation->label,
+                     allocation->size);
     culvi_vmm_allocation_unref(allocation);
     return true;
 }
@@ -238,6 +238,36 @@ culv_result culv_vmm_allocation_destroy(culv_vmm_allocation **allocation)
         return CULV_ERROR_INVALID;
     culvi_vmm_allocation_give_up(allocation);
     return CULV_OK;
+}
+
+culv_result culv_vmm_allocation_wrap(culv_device *device, const culv_vmm_allocation_info *info,
+                                     const char *label, culv_vmm_allocation **out)
+{
+    culv_vmm_allocation_info i;
+    CULVI_REQUIRE(NULL, device);
+    CULVI_REQUIRE2(&device->voice, info, out);
+    culv_result result =
+        culvi_desc_read(&device->voice, &i, sizeof i, info, "culv_vmm_allocation_info");
+    if (result != CULV_OK) return result;
+    culv_vmm_allocation *allocation = culvi_vmm_allocation_new(device, label);
+    if (allocation == NULL) return CULV_ERROR_OUT_OF_MEMORY;
+    allocation->handle = i.native_handle;
+    allocation->requested = i.requested;
+    allocation->size = i.size;
+    allocation->granularity = i.granularity;
+    allocation->handle_types = i.handle_types;
+    culvi_vmm_allocation_made(allocation);
+    *out = allocation;
+    return CULV_OK;
+}
+
+void culv_vmm_allocation_own(culv_vmm_allocation *allocation, const char *destroy_call,
+                             uint32_t missing_devices)
+{
+    if (allocation == NULL) return;
+    allocation->usage |= CULV_VMM_USAGE_MULTICAST;
+    allocation->owner_destroy_call = destroy_call;
+    atomic_store(&allocation->missing, missing_devices);
 }
 
 culv_result culv_vmm_allocation_get_info(const culv_vmm_allocation *allocation,

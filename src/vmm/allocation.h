@@ -39,7 +39,6 @@ struct culv_vmm_allocation {
     uint32_t usage;        /* bits of culv_vmm_usage, as granted */
     bool imported;
     culv_handle kept; /* what it was imported by, to export it again; or type NONE */
-    bool multicast;   /* a multicast object, which is not memory itself */
     /* Names what destroys the vector or adopted range whose chunk it is; NULL: it is the caller's
      * own */
     const char *owner_destroy_call;

@@ -20,7 +20,7 @@ static culv_result check_exportable(const culv_vk_device *vk, const char *label,
             voice, label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
             "the VMM allocation is a tile pool, which backs sparse arrays and nothing else; "
             "allocate without CULV_VMM_USAGE_TILE_POOL");
-    if (a->multicast)
+    if (a->usage & CULV_VMM_USAGE_MULTICAST)
         return culvi_fail(
             voice, label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
             "the VMM allocation is a multicast object's, which no graphics API knows; "

@@ -5,8 +5,6 @@
 #include "library.h"
 #include "raw_binary.h"
 
-#include "culvert/multicast.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <unistd.h>
@@ -21,16 +19,7 @@ enum {
 };
 
 /* The columns that a call goes by. */
-typedef enum column {
-    MEMORY,
-    BINARY,
-    TIMELINE,
-    VMM,
-    MULTICAST,
-    VK_MEMORY,
-    VK_SEMAPHORE,
-    COLUMNS
-} column;
+typedef enum column { MEMORY, BINARY, TIMELINE, VMM, VK_MEMORY, VK_SEMAPHORE, COLUMNS } column;
 
 static const struct row {
     culv_handle_type type;
@@ -39,13 +28,13 @@ static const struct row {
     bool serves[COLUMNS];
 } rows[] = {
 #define CULVI_HANDLE(name, words, kind, system, closer, state, dedicated, memory, binary,          \
-                     timeline, mutex, vmm, multicast, vk_memory, vk_semaphore, gl)                 \
+                     timeline, mutex, vmm, vk_memory, vk_semaphore, gl)                            \
     {CULV_HANDLE_##name,                                                                           \
      #name,                                                                                        \
      system,                                                                                       \
      state,                                                                                        \
-     {(memory) != 0, (binary) != 0, (timeline) != 0, (vmm) != 0, (multicast) != 0,                 \
-      (vk_memory) != 0, (vk_semaphore) != 0}},
+     {(memory) != 0, (binary) != 0, (timeline) != 0, (vmm) != 0, (vk_memory) != 0,                 \
+      (vk_semaphore) != 0}},
 #include "base/handle_rows.h"
 
 #undef CULVI_HANDLE
@@ -131,19 +120,6 @@ static culv_result pool(const stage *s, culv_handle handle)
     else
         culv_mem_pool_destroy(&out);
     if (result == CULV_OK) culv_handle_close(&handle);
-    return result;
-}
-
-static culv_result multicast(const stage *s, culv_handle handle)
-{
-    culv_multicast *out = POISON(culv_multicast);
-    culv_multicast_import_desc d = culv_multicast_import_desc_init();
-    d.handle = handle;
-    d.opt_in = 1;
-    d.num_devices = 2;
-    d.size = 2u << 20;
-    culv_result result = culv_multicast_import(s->w.device, &d, &out);
-    REQUIRE(result != CULV_OK && out == POISON(culv_multicast));
     return result;
 }
 
@@ -243,19 +219,6 @@ static culv_result make_pool(const stage *s, culv_handle handle)
     return result;
 }
 
-static culv_result make_multicast(const stage *s, culv_handle handle)
-{
-    culv_multicast *out = NULL;
-    culv_multicast_desc d = culv_multicast_desc_init();
-    d.opt_in = 1;
-    d.num_devices = 2;
-    d.size = 2u << 20;
-    d.handle_types = UINT32_C(1) << handle.type;
-    culv_result result = culv_multicast_create(s->w.device, &d, &out);
-    REQUIRE(result != CULV_OK && out == NULL); /* the twin that runs here has one device */
-    return result;
-}
-
 static const struct entry {
     const char *name;
     call *run;
@@ -266,7 +229,6 @@ static const struct entry {
     {"culv_semaphore_import (binary)", binary, BINARY},
     {"culv_vmm_import", vmm, VMM},
     {"culv_mem_pool_import", pool, VMM},
-    {"culv_multicast_import", multicast, MULTICAST},
     {"culv_vk_memory_from_handle", from_handle, VK_MEMORY},
     {"culv_vk_check_buffer", plan, VK_MEMORY},
     {"culv_vk_memory_export_dup", export_memory, VK_MEMORY},
@@ -275,7 +237,6 @@ static const struct entry {
     {"culv_mem_pool_export_dup", export_pool, VMM},
     {"culv_vmm_allocation_create", allocate, VMM},
     {"culv_mem_pool_create", make_pool, VMM},
-    {"culv_multicast_create", make_multicast, MULTICAST},
 };
 
 static void open_stage(stage *s)
@@ -326,7 +287,6 @@ static int right_fd(stage *s, const struct entry *c)
     case BINARY: return s->has_binary ? raw_binary_fd(&s->w.vk, &s->binary) : -1;
     case TIMELINE:
     case VK_SEMAPHORE: return raw_vk_timeline_fd(&s->w.vk, s->timeline);
-    case MULTICAST: return -1; /* none is made here */
     default: return raw_vk_buffer_fd(&s->w.vk, &s->buffer);
     }
 }
@@ -379,7 +339,6 @@ TEST(each_pair)
             const struct row *r = &rows[k];
             const bool served = r->serves[c->by], here = r->here && r->built;
             /* Making one on hardware may disturb other programs of the host: never in a test. */
-            if (c->run == make_multicast && served && here && !s.w.cu->software) continue;
             /* From Mesa 25 on lavapipe takes any file for a dma-buf, and hands out as one what was
              * made for another export, which the specification forbids to ask for. */
             const bool lax =
@@ -410,7 +369,7 @@ TEST(each_pair)
             else if (r->type == CULV_HANDLE_DMA_BUF_FD)
                 require_dma_buf(c, result);
             else
-                REQUIRE(result != CULV_OK); /* /dev/null, or a device without multicast */
+                REQUIRE(result != CULV_OK); /* /dev/null */
             lib_fd_require_untouched(&watched);
             REQUIRE_EQ(test_open_fds(), fds);
             lib_fd_done(&watched, true);

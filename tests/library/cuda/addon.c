@@ -120,7 +120,7 @@ TEST(objects)
                 "the cart has a wheel in another process");
     culv_device_close(&handle); /* lives on */
     l.count = 0;
-    culv_addon_object_destroy(&object);
+    culv_addon_object_destroy(&object, NULL);
     REQUIRE(object == NULL && l.count == 1);
     REQUIRE_EQ_STR(l.text[0], "[ours] destroyed cart 'red one', 5 bytes");
     culv_result suspended = culv_device_suspend(device, NULL);
@@ -133,9 +133,71 @@ TEST(objects)
         LIB_OK(culv_device_resume(device, NULL));
     }
     l.count = 0;
-    culv_addon_object_destroy(&plain); /* and the device with it */
-    culv_addon_object_destroy(&plain);
+    culv_addon_object_destroy(&plain, NULL); /* and the device with it */
+    culv_addon_object_destroy(&plain, NULL);
     REQUIRE(l.count >= 2 && strstr(l.text[l.count - 1], "closed device ") != NULL);
+}
+
+typedef struct cart {
+    bool refuses;
+    unsigned parked, freed;
+} cart;
+
+static int32_t give_back(void *user, const char **call)
+{
+    *call = "cuCartPark";
+    ((cart *)user)->parked++;
+    return ((cart *)user)->refuses ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_SUCCESS;
+}
+
+static void forget(void *user)
+{
+    ((cart *)user)->freed++;
+}
+
+/* What has something at the driver is released behind its last use, and again where that was
+ * refused. */
+TEST(released, .own = true)
+{
+    lib_world w = {.cu = lib_driver()};
+    lines l = {.count = 0};
+    cart c = {.refuses = true};
+    CUgraph graph = NULL;
+    w.device = open_device(&l);
+    w.context = culv_device_context(w.device);
+    culv_addon_object *object = NULL;
+    culv_addon_object_desc d = culv_addon_object_desc_init();
+    d.kind = "cart";
+    d.release = give_back;
+    d.free = forget;
+    d.user = &c;
+    CUstream stream = lib_stream(&w);
+    CUcontext before = lib_enter(&w);
+    LIB_OK(culv_addon_object_create(w.device, &d, &object));
+    culv_addon_object_destroy(&object, &stream);
+    REQUIRE(object == NULL && c.parked == 0 && c.freed == 0);
+    lib_finish(&w, stream);
+    culv_device_collect(w.device);
+    REQUIRE(c.parked == 1 && c.freed == 0);
+    c.refuses = false;
+    culv_device_collect(w.device);
+    REQUIRE(c.parked == 2 && c.freed == 1);
+    /* At once without a last use. */
+    LIB_OK(culv_addon_object_create(w.device, &d, &object));
+    culv_addon_object_destroy(&object, NULL);
+    REQUIRE(c.parked == 3 && c.freed == 2);
+    /* Streams. */
+    LIB_OK(culv_device_check_stream(w.device, NULL, stream, "carts do not fly"));
+    LIB_OK(culv_device_check_stream(w.device, NULL, NULL, "carts do not fly"));
+    CU_OK(w.cu->StreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
+    LIB_OK(culv_device_check_stream(w.device, NULL, stream, NULL));
+    LIB_FAILS(culv_device_check_stream(w.device, "red one", stream, "carts do not fly"),
+              CULV_ERROR_INVALID, CULV_REASON_CAPTURE, "'red one'", "carts do not fly");
+    CU_OK(w.cu->StreamEndCapture(stream, &graph));
+    CU_OK(w.cu->GraphDestroy(graph));
+    lib_leave(&w, before);
+    lib_stream_destroy(&w, stream);
+    culv_device_close(&w.device);
 }
 
 /* A lost context is not entered, and what gives something back says nothing of it. */

@@ -13,14 +13,11 @@
  *
  * Such an object sets up the machine's NVSwitches. On a shared machine that may disturb other
  * programs. Culvert makes or imports one only if its descriptor has `opt_in` set. */
-#ifndef CULV_MULTICAST_H_
-#define CULV_MULTICAST_H_
+#ifndef CULV_EXTRA_MULTICAST_H_
+#define CULV_EXTRA_MULTICAST_H_
 
-#ifndef CULV_EXPERIMENTAL
-#    error "multicast.h is experimental (docs/stability.md): define CULV_EXPERIMENTAL first"
-#endif
-
-#include "vmm.h"
+#include "extra.h"
+#include <culvert/vmm.h>
 
 CULV_EXTERN_C_BEGIN
 
@@ -63,7 +60,7 @@ CULV_INIT(culv_multicast_import_desc)
  * and the driver has the calls.
  * Errors: INVALID (NULL_ARGUMENT), UNSUPPORTED (VMM: the device has no multicast; DRIVER_TOO_OLD).
  * Threads: any. */
-CULV_EXPORT culv_result culv_check_multicast(const culv_device *device);
+CULV_EXTRA culv_result culv_check_multicast(culv_device *device);
 
 /** Gets the granularities in bytes of an object like desc: the minimum, and the one that the driver
  * recommends for speed. The call ignores the size and opt_in of desc. Either output may be NULL.
@@ -72,9 +69,9 @@ CULV_EXPORT culv_result culv_check_multicast(const culv_device *device);
  * has no multicast; HANDLE_TYPE; DRIVER_TOO_OLD), DRIVER, ASYNC.
  * Threads: any.
  * Source: cuda.h, cuMulticastGetGranularity. */
-CULV_EXPORT culv_result culv_multicast_get_granularity(culv_device *device,
-                                                       const culv_multicast_desc *desc,
-                                                       uint64_t *minimum, uint64_t *recommended);
+CULV_EXTRA culv_result culv_multicast_get_granularity(culv_device *device,
+                                                      const culv_multicast_desc *desc,
+                                                      uint64_t *minimum, uint64_t *recommended);
 
 /** Makes a multicast object that has no device yet. The driver of `device` makes it. Add `device`
  * like the others.
@@ -84,21 +81,21 @@ CULV_EXPORT culv_result culv_multicast_get_granularity(culv_device *device,
  * DRIVER_REFUSED), ASYNC, OUT_OF_MEMORY.
  * Ownership: *out is yours, for culv_multicast_destroy(). Threads: any.
  * Source: cuda.h, cuMulticastCreate. */
-CULV_EXPORT culv_result culv_multicast_create(culv_device *device, const culv_multicast_desc *desc,
-                                              culv_multicast **out);
+CULV_EXTRA culv_result culv_multicast_create(culv_device *device, const culv_multicast_desc *desc,
+                                             culv_multicast **out);
 
 /** Imports another process's multicast object and BORROWS its handle.
  * Errors: as culv_multicast_create(); INVALID (HANDLE_BAD, HANDLE_KIND), DRIVER (HANDLE_REFUSED).
  * Ownership: the handle stays yours; *out is yours, for culv_multicast_destroy(). Threads: any.
  * Source: cuda.h, cuMemImportFromShareableHandle. */
-CULV_EXPORT culv_result culv_multicast_import(culv_device *device,
-                                              const culv_multicast_import_desc *desc,
-                                              culv_multicast **out);
+CULV_EXTRA culv_result culv_multicast_import(culv_device *device,
+                                             const culv_multicast_import_desc *desc,
+                                             culv_multicast **out);
 
 /** Destroys the object. Unmap the object first, because its allocation is destroyed with it. The
  * call unbinds all memory that is bound to the object. It does not wait for the GPU.
  * Threads: any, ordered with other calls on this object. */
-CULV_EXPORT void culv_multicast_destroy(culv_multicast **multicast);
+CULV_EXTRA void culv_multicast_destroy(culv_multicast **multicast);
 
 /** Returns the object as an allocation, for culv_vmm_map() and culv_vmm_export_dup(), and for
  * culv_vmm_allocation_get_info(): `size` is what each device can bind, `missing_devices` how many
@@ -107,7 +104,7 @@ CULV_EXPORT void culv_multicast_destroy(culv_multicast **multicast);
  * culv_vmm_allocation_destroy() refuses it (OWNED).
  * Errors: none; NULL for NULL.
  * Ownership: the object's. Threads: any. */
-CULV_EXPORT culv_vmm_allocation *culv_multicast_allocation(const culv_multicast *multicast);
+CULV_EXTRA culv_vmm_allocation *culv_multicast_allocation(const culv_multicast *multicast);
 
 /** Adds a device to the team. It stays in the team as long as the object lives.
  * Errors: INVALID (NULL_ARGUMENT; VALUE: the device is already in the team, or the team is full;
@@ -115,13 +112,12 @@ CULV_EXPORT culv_vmm_allocation *culv_multicast_allocation(const culv_multicast 
  * DRIVER (NOT_READY, DRIVER_REFUSED), ASYNC, OUT_OF_MEMORY.
  * Threads: any.
  * Source: cuda.h, cuMulticastAddDevice. */
-CULV_EXPORT culv_result culv_multicast_add_device(culv_multicast *multicast, culv_device *device);
+CULV_EXTRA culv_result culv_multicast_add_device(culv_multicast *multicast, culv_device *device);
 
 /** Tells Culvert that other processes have added `count` more devices. Culvert cannot see that. If
  * they have not, the next call into the driver waits for them.
  * Errors: INVALID (NULL_ARGUMENT; VALUE: fewer devices are missing). Threads: any. */
-CULV_EXPORT culv_result culv_multicast_mark_devices_added(culv_multicast *multicast,
-                                                          uint32_t count);
+CULV_EXTRA culv_result culv_multicast_mark_devices_added(culv_multicast *multicast, uint32_t count);
 
 /** Binds `size` bytes from `memory_offset` of an allocation at `offset` of the object, for the
  * device that holds the memory. All three are multiples of the minimum granularity. Unbind the
@@ -134,9 +130,9 @@ CULV_EXPORT culv_result culv_multicast_mark_devices_added(culv_multicast *multic
  * illegal state), ASYNC, OUT_OF_MEMORY.
  * Threads: any.
  * Source: cuda.h, cuMulticastBindMem. */
-CULV_EXPORT culv_result culv_multicast_bind(culv_multicast *multicast, uint64_t offset,
-                                            culv_vmm_allocation *memory, uint64_t memory_offset,
-                                            uint64_t size);
+CULV_EXTRA culv_result culv_multicast_bind(culv_multicast *multicast, uint64_t offset,
+                                           culv_vmm_allocation *memory, uint64_t memory_offset,
+                                           uint64_t size);
 
 /** Does what culv_multicast_bind() does for `size` bytes at an address of memory on `device`. The
  * address is one where memory of cuMemCreate is mapped, or one that cuMemAllocAsync returned.
@@ -144,9 +140,9 @@ CULV_EXPORT culv_result culv_multicast_bind(culv_multicast *multicast, uint64_t 
  * decides about every other kind of memory.
  * Threads: any.
  * Source: cuda.h, cuMulticastBindAddr. */
-CULV_EXPORT culv_result culv_multicast_bind_address(culv_multicast *multicast, uint64_t offset,
-                                                    culv_device *device, CUdeviceptr address,
-                                                    uint64_t size);
+CULV_EXTRA culv_result culv_multicast_bind_address(culv_multicast *multicast, uint64_t offset,
+                                                   culv_device *device, CUdeviceptr address,
+                                                   uint64_t size);
 
 /** Unbinds what a device has bound at `offset`. `size` is the size with which it was bound; CUDA
  * leaves any other size undefined. The call does not wait for the GPU.
@@ -154,8 +150,8 @@ CULV_EXPORT culv_result culv_multicast_bind_address(culv_multicast *multicast, u
  * DRIVER, ASYNC.
  * Threads: any.
  * Source: cuda.h, cuMulticastUnbind. */
-CULV_EXPORT culv_result culv_multicast_unbind(culv_multicast *multicast, uint64_t offset,
-                                              culv_device *device, uint64_t size);
+CULV_EXTRA culv_result culv_multicast_unbind(culv_multicast *multicast, uint64_t offset,
+                                             culv_device *device, uint64_t size);
 
 CULV_EXTERN_C_END
 

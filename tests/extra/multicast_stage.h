@@ -5,7 +5,7 @@
 
 #include "sparse_stage.h"
 
-#include "culvert/multicast.h"
+#include "culvert/extra/multicast.h"
 
 #define MULTICAST_CHUNK ((uint64_t)2 << 20)
 

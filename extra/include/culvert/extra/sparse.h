@@ -12,11 +12,12 @@
  * Culvert checks each region against the array and the pool before the driver sees it, because
  * cuMemMapArrayAsync answers CUDA_ERROR_INVALID_VALUE for every mistake. Culvert does not record
  * which tile is mapped where. */
-#ifndef CULV_SPARSE_H_
-#define CULV_SPARSE_H_
+#ifndef CULV_EXTRA_SPARSE_H_
+#define CULV_EXTRA_SPARSE_H_
 
-#include "image.h"
-#include "vmm.h"
+#include "extra.h"
+#include <culvert/image.h>
+#include <culvert/vmm.h>
 
 CULV_EXTERN_C_BEGIN
 
@@ -118,9 +119,9 @@ typedef struct culv_sparse_bind {
  * OUT_OF_MEMORY.
  * Ownership: *out is yours, for culv_sparse_array_destroy(). Threads: any.
  * Source: cuda.h, cuArray3DCreate, cuMipmappedArrayCreate, CUDA_ARRAY3D_SPARSE. */
-CULV_EXPORT culv_result culv_sparse_array_create(culv_device *device,
-                                                 const culv_sparse_array_desc *desc,
-                                                 culv_sparse_array **out);
+CULV_EXTRA culv_result culv_sparse_array_create(culv_device *device,
+                                                const culv_sparse_array_desc *desc,
+                                                culv_sparse_array **out);
 
 /** Destroys the array and unmaps its tiles. If last_use is NULL, the work that uses the array
  * should be done: the driver may wait for the context's work. Otherwise the call DEFERS the release
@@ -128,30 +129,30 @@ CULV_EXPORT culv_result culv_sparse_array_create(culv_device *device,
  * Threads: any, ordered with other calls on this object.
  * Source: measured, docs/measured/nvidia-measured.md: cuMipmappedArrayDestroy waits for the
  * context. */
-CULV_EXPORT void culv_sparse_array_destroy(culv_sparse_array **array, const CUstream *last_use);
+CULV_EXTRA void culv_sparse_array_destroy(culv_sparse_array **array, const CUstream *last_use);
 
 /** Fills *out with the shape of the array's tiles and of its mip tail, and with its handles.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE).
  * Ownership: a copy, yours. Threads: any.
  * Source: cuda.h, cuArrayGetSparseProperties, cuMipmappedArrayGetSparseProperties. */
-CULV_EXPORT culv_result culv_sparse_array_get_info(const culv_sparse_array *array,
-                                                   culv_sparse_array_info *out);
+CULV_EXTRA culv_result culv_sparse_array_get_info(const culv_sparse_array *array,
+                                                  culv_sparse_array_info *out);
 
 /** Gets the CUDA array of a level with all its layers (or slices), for copies. Level 0 of a CUarray
  * is the CUarray itself. Copy only to and from mapped tiles.
  * Errors: INVALID (NULL_ARGUMENT, LEVEL), DRIVER, ASYNC, OUT_OF_MEMORY.
  * Ownership: Culvert's, valid until the array is destroyed; never destroy it. Threads: any.
  * Source: cuda.h, cuMipmappedArrayGetLevel. */
-CULV_EXPORT culv_result culv_sparse_array_get_level(const culv_sparse_array *array, uint32_t level,
-                                                    CUarray *out);
+CULV_EXTRA culv_result culv_sparse_array_get_level(const culv_sparse_array *array, uint32_t level,
+                                                   CUarray *out);
 
 /** Gets the bytes of pool that a region takes. Tiles at the level's edges count as whole tiles.
  * Errors: INVALID (NULL_ARGUMENT; LEVEL: the level does not exist, or lies in the mip tail; RANGE:
  * layer, offsets or extents).
  * Threads: any. */
-CULV_EXPORT culv_result culv_sparse_array_get_region_size(const culv_sparse_array *array,
-                                                          const culv_sparse_region *region,
-                                                          uint64_t *out);
+CULV_EXTRA culv_result culv_sparse_array_get_region_size(const culv_sparse_array *array,
+                                                         const culv_sparse_region *region,
+                                                         uint64_t *out);
 
 /** Submits mappings and unmappings of one or several arrays of one device, as work in `stream`:
  * work that is submitted to the stream later may use the tiles. A tile that is already mapped is
@@ -167,8 +168,8 @@ CULV_EXPORT culv_result culv_sparse_array_get_region_size(const culv_sparse_arra
  * OUT_OF_MEMORY.
  * Threads: any.
  * Source: cuda.h, cuMemMapArrayAsync. */
-CULV_EXPORT culv_result culv_sparse_bind_batch(const culv_sparse_bind *binds, uint32_t count,
-                                               CUstream stream);
+CULV_EXTRA culv_result culv_sparse_bind_batch(const culv_sparse_bind *binds, uint32_t count,
+                                              CUstream stream);
 
 CULV_EXTERN_C_END
 

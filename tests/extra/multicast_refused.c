@@ -38,12 +38,12 @@ MULTICAST_CASE(objects)
               HANDLE_TYPE);
     REQUIRE_EQ(least, 77);
     d = multicast_describe(MULTICAST_CHUNK);
-    culvi_cuda *cuda = s->devices[0]->cuda;
-    const culvi_cuda kept = *cuda;
-    cuda->cuMulticastUnbind = NULL;
+    culv_cuda_api *cuda = &s->devices[0]->tables[0].api;
+    const culv_cuda_api kept = *cuda;
+    cuda->cuMulticastCreate = NULL;
     refuse(s, &d, CULV_ERROR_UNSUPPORTED, CULV_REASON_DRIVER_TOO_OLD);
     LIB_ERROR(culv_check_multicast(s->devices[0]), UNSUPPORTED, DRIVER_TOO_OLD);
-    cuda->cuMulticastUnbind = kept.cuMulticastUnbind;
+    cuda->cuMulticastCreate = kept.cuMulticastCreate;
     s->devices[0]->caps.multicast = 0;
     refuse(s, &d, CULV_ERROR_UNSUPPORTED, CULV_REASON_VMM);
     s->devices[0]->caps.multicast = 1;

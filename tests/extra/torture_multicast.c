@@ -2,7 +2,7 @@
 /* Torture of multicast objects: made, their devices, bound, mapped, imported, given up. */
 #include "torture.h"
 
-#include "culvert/multicast.h"
+#include "culvert/extra/multicast.h"
 
 #define CHUNK ((uint64_t)2 << 20)
 

@@ -114,7 +114,7 @@ MULTICAST_CASE(shared)
     culv_result r =
         culv_vmm_export_dup(culv_multicast_allocation(ours), CULV_HANDLE_OPAQUE_FD, &handle);
     REQUIRE_EQ(r, CULV_ERROR_DRIVER);
-    LIB_OK(culv_vmm_export_dup(s->shared[0], CULV_HANDLE_OPAQUE_FD, &handle));
+    LIB_OK(culv_vmm_export_dup(s->shared[1], CULV_HANDLE_OPAQUE_FD, &handle));
     culv_multicast_import_desc id = culv_multicast_import_desc_init();
     id.handle = handle;
     id.num_devices = 2;

@@ -6,6 +6,8 @@
 
 #include "library.h"
 
+#include "culvert/extra/sparse.h"
+
 enum { SPARSE_TILE = CULV_SPARSE_TILE_BYTES };
 
 typedef struct sparse_stage {

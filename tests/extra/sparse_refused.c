@@ -84,8 +84,8 @@ SPARSE_CASE(arrays)
     refuse(s, &d, CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT);
     /* A driver of another age, or a device of another kind. */
     d = describe(512, 512, 0);
-    culvi_cuda *cuda = s->w.device->cuda;
-    const culvi_cuda kept = *cuda;
+    culv_cuda_api *cuda = &s->w.device->tables[0].api;
+    const culv_cuda_api kept = *cuda;
     cuda->cuMemMapArrayAsync = NULL;
     refuse(s, &d, CULV_ERROR_UNSUPPORTED, CULV_REASON_DRIVER_TOO_OLD);
     cuda->cuMemMapArrayAsync = kept.cuMemMapArrayAsync;
@@ -217,11 +217,11 @@ TEST(pools_and_tails)
     bind.pool_offset = 4096;
     refuse_bind(&b, &bind, CULV_REASON_VALUE, "pool_offset is 4096");
     bind.pool_offset = 32 * tile;
-    refuse_bind(&b, &bind, CULV_REASON_RANGE, "but the pool 'tiles' has 2097152");
+    refuse_bind(&b, &bind, CULV_REASON_RANGE, "but the pool has 2097152");
     bind.pool_offset = 21 * tile;
-    refuse_bind(&b, &bind, CULV_REASON_RANGE, "but the pool 'tiles' has 2097152");
+    refuse_bind(&b, &bind, CULV_REASON_RANGE, "but the pool has 2097152");
     bind.pool_offset = UINT64_MAX / tile * tile;
-    refuse_bind(&b, &bind, CULV_REASON_RANGE, "but the pool 'tiles' has 2097152");
+    refuse_bind(&b, &bind, CULV_REASON_RANGE, "but the pool has 2097152");
     bind = b.bind;
     bind.pool = NULL;
     bind.pool_offset = tile;

@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: MIT */
+/* culv_sparse_array: made, asked, given up. */
+#include "sparse.h"
+
+/* These are as wide as any CUDA array is; the driver checks the device's own limits. They keep sums
+ * within 64 bits. */
+enum { MAX_SIDE = 131072, MAX_DEPTH = 16384, MAX_LAYERS = 2048 };
+
+uint32_t culvi_sparse_side(const culv_sparse_array *array, uint32_t level, int axis)
+{
+    const culv_sparse_array_desc *d = &array->desc;
+    const uint32_t size = (axis == 0 ? d->width : axis == 1 ? d->height : d->depth) >> level;
+    return size > 0 ? size : 1;
+}
+
+static culv_result check_extent(culv_device *device, const culv_sparse_array_desc *d)
+{
+    const char *rule = NULL;
+    uint32_t most = 1;
+    while ((d->width | d->height | d->depth) >> most != 0)
+        most++;
+    if (d->type != CULV_IMAGE_2D && d->type != CULV_IMAGE_3D)
+        return culvi_x_fail(
+            device, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+            "culv_sparse_array_desc.type is %u; CUDA has only 2D (0) sparse arrays, with or "
+            "without layers, and 3D (2) ones (cuda.h, cuMemMapArrayAsync)",
+            (unsigned)d->type);
+    if (d->width == 0 || d->height == 0 || d->depth == 0)
+        rule = "no side may be 0";
+    else if (d->width > MAX_SIDE || d->height > MAX_SIDE || d->depth > MAX_DEPTH ||
+             d->array_layers > MAX_LAYERS)
+        rule = "no CUDA array has more than 131,072 texels a side, 16,384 slices or 2,048 layers";
+    else if (d->type != CULV_IMAGE_3D && d->depth != 1)
+        rule = "only a 3D array has a depth";
+    else if (d->type == CULV_IMAGE_3D && d->array_layers != 1)
+        rule = "a 3D array has one layer";
+    else if (d->texture_gather && (d->type != CULV_IMAGE_2D || d->array_layers != 1))
+        rule = "gather is for 2D arrays of one layer (cuda.h, CUDA_ARRAY3D_TEXTURE_GATHER)";
+    if (rule != NULL)
+        return culvi_x_fail(device, d->label, CULV_ERROR_INVALID, CULV_REASON_EXTENT,
+                            "the sparse array has width %" PRIu32 ", height %" PRIu32
+                            ", depth %" PRIu32 " and %" PRIu32 " array_layers, but %s",
+                            d->width, d->height, d->depth, d->array_layers, rule);
+    if (d->mip_levels > most)
+        return culvi_x_fail(device, d->label, CULV_ERROR_INVALID, CULV_REASON_EXTENT,
+                            "mip_levels is %" PRIu32 ", but %" PRIu32 " x %" PRIu32 " x %" PRIu32
+                            " texels have at most %" PRIu32 " levels",
+                            d->mip_levels, d->width, d->height, d->depth, most);
+    return CULV_OK;
+}
+
+static culv_result check_format(culv_device *device, const culv_sparse_array_desc *d,
+                                culv_format_info *format)
+{
+    culv_result result = culv_format_get_info(d->format, format);
+    if (result == CULV_OK && format->mapped)
+        result = culv_check_format(device, d->format, d->texels);
+    if (result != CULV_OK) return result;
+    if (!format->mapped)
+        return culvi_x_fail(device, d->label, CULV_ERROR_UNSUPPORTED, format->reason,
+                            "culv_sparse_array_desc.format is %s: %s", format->name,
+                            format->reason_text);
+    if (format->kind != CULV_TEXEL_KIND_PLANES && format->kind != CULV_TEXEL_KIND_SUBSAMPLED)
+        return CULV_OK;
+    return culvi_x_fail(device, d->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT,
+                        "culv_sparse_array_desc.format is %s, a Y'CbCr format, and those have no "
+                        "sparse arrays; make one for each plane's format "
+                        "(culv_format_get_plane())",
+                        format->name);
+}
+
+static culv_result check_device(culv_device *device, const char *label)
+{
+    const culv_device_caps caps = culvi_x_caps(device);
+    if (caps.cig_context)
+        return culvi_x_fail(device, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_CIG,
+                            "a CUDA-in-graphics (CIG) context has no sparse arrays; use an array "
+                            "without memory of VMM, or a device with another context");
+    if (!caps.sparse_arrays)
+        return culvi_x_fail(
+            device, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_VMM,
+            "'%s' has no sparse arrays (CU_DEVICE_ATTRIBUTE_SPARSE_CUDA_ARRAY_SUPPORTED is 0)",
+            caps.name);
+    if (caps.ordinal >= 32)
+        return culvi_x_fail(
+            device, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_VMM,
+            "'%s' is CUDA device %d; cuMemMapArrayAsync names devices by the 32 bits of a mask",
+            caps.name, (int)caps.ordinal);
+    return CULV_CUDA_CHECK(device, cuMemMapArrayAsync);
+}
+
+static CUDA_ARRAY3D_DESCRIPTOR describe(const culv_sparse_array *array,
+                                        const culv_format_info *format)
+{
+    const culv_sparse_array_desc *d = &array->desc;
+    const bool normalized = d->texels == CULV_TEXELS_NORMALIZED, layered = d->array_layers > 1;
+    CUDA_ARRAY3D_DESCRIPTOR out;
+    memset(&out, 0, sizeof out);
+    out.Width = d->width;
+    out.Height = d->height;
+    out.Depth = layered ? d->array_layers : d->type == CULV_IMAGE_3D ? d->depth : 0;
+    out.Format =
+        (CUarray_format)(normalized ? format->normalized_array_format : format->cuda_array_format);
+    out.NumChannels = normalized ? format->normalized_channels : format->channels;
+    out.Flags = CUDA_ARRAY3D_SPARSE | (layered ? (unsigned)CUDA_ARRAY3D_LAYERED : 0u) |
+                (d->surfaces ? (unsigned)CUDA_ARRAY3D_SURFACE_LDST : 0u) |
+                (d->texture_gather ? (unsigned)CUDA_ARRAY3D_TEXTURE_GATHER : 0u);
+    return out;
+}
+
+/* Gives the array back to the driver. */
+static int32_t release(void *user, const char **call)
+{
+    culv_sparse_array *a = user;
+    *call = a->mipmap != NULL ? "cuMipmappedArrayDestroy" : "cuArrayDestroy";
+    return a->mipmap != NULL ? (int32_t)CULV_CUDA(a->device)->cuMipmappedArrayDestroy(a->mipmap)
+                             : (int32_t)CULV_CUDA(a->device)->cuArrayDestroy(a->array);
+}
+
+static culv_result refuse(const culv_sparse_array *array, const culv_format_info *format,
+                          CUresult r, const char *call)
+{
+    culv_device *device = array->device;
+    const culv_sparse_array_desc *d = &array->desc;
+    if (r == CUDA_ERROR_INVALID_VALUE && d->surfaces)
+        return culvi_x_fail_native(
+            device, array->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE, r, call,
+            "%s of '%s' cannot make a sparse array of %s with culv_sparse_array_desc.surfaces: "
+            "NVIDIA's driver refuses CUDA_ARRAY3D_SPARSE with CUDA_ARRAY3D_SURFACE_LDST (measured "
+            "on an H200); leave it 0, and fill the array by copies",
+            call, culvi_x_caps(device).name, format->name);
+    return culvi_x_fail_cuda(
+        device, array->label, r, call, CULV_REASON_FORMAT,
+        "a sparse array of %" PRIu32 " x %" PRIu32 " x %" PRIu32 " texels %s, %" PRIu32
+        " layers and %" PRIu32 " levels could not be made; "
+        "the device's limits may be lower, or it has no sparse arrays of this format",
+        d->width, d->height, d->depth, format->name, d->array_layers, d->mip_levels);
+}
+
+/* Runs in the device's context. */
+static culv_result make(culv_sparse_array *array, const culv_format_info *format,
+                        CUDA_ARRAY_SPARSE_PROPERTIES *properties)
+{
+    culv_device *device = array->device;
+    const CUDA_ARRAY3D_DESCRIPTOR desc = describe(array, format);
+    const bool levels = array->desc.mip_levels > 0;
+    const char *call = levels ? "cuMipmappedArrayCreate" : "cuArray3DCreate";
+    CUresult r = levels ? CULV_CUDA(device)->cuMipmappedArrayCreate(&array->mipmap, &desc,
+                                                                    array->desc.mip_levels)
+                        : CULV_CUDA(device)->cuArray3DCreate(&array->array, &desc);
+    if (r != CUDA_SUCCESS) {
+        array->mipmap = NULL;
+        array->array = NULL;
+        return refuse(array, format, r, call);
+    }
+    memset(properties, 0, sizeof *properties);
+    call = levels ? "cuMipmappedArrayGetSparseProperties" : "cuArrayGetSparseProperties";
+    r = levels ? CULV_CUDA(device)->cuMipmappedArrayGetSparseProperties(properties, array->mipmap)
+               : CULV_CUDA(device)->cuArrayGetSparseProperties(properties, array->array);
+    if (r == CUDA_SUCCESS) return CULV_OK;
+    return culvi_x_fail_cuda(device, array->label, r, call, CULV_REASON_DRIVER_REFUSED,
+                             "the shape of the sparse array's tiles could not be queried");
+}
+
+static uint64_t up(uint64_t value, uint64_t of)
+{
+    return (value + of - 1) / of;
+}
+
+/* Fills array->info. False: what the driver tells makes no sense. */
+static bool note_shape(culv_sparse_array *array, const CUDA_ARRAY_SPARSE_PROPERTIES *p)
+{
+    culv_sparse_array_info *info = &array->info;
+    const uint32_t levels = array->desc.mip_levels > 0 ? array->desc.mip_levels : 1;
+    const uint32_t tile[3] = {p->tileExtent.width, p->tileExtent.height, p->tileExtent.depth};
+    if (tile[0] == 0 || tile[1] == 0 || tile[2] == 0 ||
+        p->miptailSize % CULV_SPARSE_TILE_BYTES != 0)
+        return false;
+    *info = culv_sparse_array_info_init();
+    info->tile_width = tile[0];
+    info->tile_height = tile[1];
+    info->tile_depth = tile[2];
+    info->tile_bytes = CULV_SPARSE_TILE_BYTES;
+    info->array_layers = array->desc.array_layers;
+    info->mip_levels = levels;
+    /* cuda.h: the first level is valid only with a tail. One may begin behind the levels that there
+     * are. */
+    info->mip_tail_first_level =
+        p->miptailSize != 0 && p->miptailFirstLevel < levels ? p->miptailFirstLevel : levels;
+    info->mip_tail_size = info->mip_tail_first_level < levels ? p->miptailSize : 0;
+    info->mip_tail_single =
+        info->mip_tail_size != 0 && (p->flags & CU_ARRAY_SPARSE_PROPERTIES_SINGLE_MIPTAIL);
+    /* cuda.h: not of layers, it is one in any case. */
+    if (info->mip_tail_size != 0 && info->array_layers == 1) info->mip_tail_single = 1;
+    info->full_size = info->mip_tail_size * (info->mip_tail_single ? 1 : info->array_layers);
+    for (uint32_t level = 0; level < info->mip_tail_first_level; level++) {
+        uint64_t tiles = info->array_layers;
+        for (int axis = 0; axis < 3; axis++)
+            tiles *= up(culvi_sparse_side(array, level, axis), tile[axis]);
+        info->full_size += tiles * CULV_SPARSE_TILE_BYTES;
+    }
+    return true;
+}
+
+/* Runs in the device's context. */
+static culv_result finish(culv_sparse_array *array, const culv_format_info *format)
+{
+    culv_device *device = array->device;
+    CUDA_ARRAY_SPARSE_PROPERTIES properties;
+    culv_result result = make(array, format, &properties);
+    if (result == CULV_OK && !note_shape(array, &properties))
+        result = culvi_x_fail(
+            device, array->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_VMM,
+            "the driver of '%s' reports tiles of %u x %u x %u texels and a mip tail of %llu "
+            "bytes, which Culvert does not understand: tiles have 65,536 bytes",
+            culvi_x_caps(device).name, properties.tileExtent.width, properties.tileExtent.height,
+            properties.tileExtent.depth, properties.miptailSize);
+    if (result != CULV_OK) return result;
+    culv_addon_object_desc d = culv_addon_object_desc_init();
+    d.kind = "sparse array";
+    d.label = array->label;
+    d.size = array->info.full_size;
+    d.release = release;
+    d.free = culvi_x_free;
+    d.user = array;
+    return culv_addon_object_create(device, &d, &array->object);
+}
+
+culv_result culv_sparse_array_create(culv_device *device, const culv_sparse_array_desc *desc,
+                                     culv_sparse_array **out)
+{
+    culv_sparse_array_desc d;
+    uint64_t scope;
+    CULVI_X_REQUIRE(NULL, device);
+    CULVI_X_REQUIRE2(device, desc, out);
+    culv_result result = culvi_x_desc_read(device, &d, sizeof d, desc, "culv_sparse_array_desc");
+    if (result != CULV_OK) return result;
+    if (d.type != CULV_IMAGE_3D && d.depth == 0) d.depth = 1;
+    if (d.array_layers == 0) d.array_layers = 1;
+    culv_format_info format = culv_format_info_init();
+    result = check_device(device, d.label);
+    if (result == CULV_OK) result = check_extent(device, &d);
+    if (result == CULV_OK) result = check_format(device, &d, &format);
+    if (result != CULV_OK) return result;
+    culv_sparse_array *array = culvi_x_alloc(sizeof *array);
+    if (array == NULL) return culvi_x_fail_host_memory(device, d.label);
+    array->device = device;
+    array->desc = d;
+    array->desc.label = NULL;
+    culvi_x_label_set(array->label, d.label);
+    result = culv_device_enter(device, 0, &scope);
+    if (result != CULV_OK) {
+        culvi_x_free(array);
+        return result;
+    }
+    result = finish(array, &format);
+    if (result != CULV_OK) {
+        const char *call;
+        if (array->array != NULL || array->mipmap != NULL) CULVI_X_RELEASE(release(array, &call));
+        culvi_x_free(array);
+    }
+    culv_device_leave(device, scope);
+    if (result == CULV_OK) *out = array;
+    return result;
+}
+
+void culv_sparse_array_destroy(culv_sparse_array **array, const CUstream *last_use)
+{
+    if (array == NULL || *array == NULL) return;
+    culv_addon_object *object = (*array)->object;
+    *array = NULL;
+    culv_addon_object_destroy(&object, last_use);
+}
+
+culv_result culv_sparse_array_get_info(const culv_sparse_array *array, culv_sparse_array_info *out)
+{
+    CULVI_X_REQUIRE(NULL, array);
+    CULVI_X_REQUIRE(array->device, out);
+    culv_result result = culvi_x_struct_check(array->device, out, "culv_sparse_array_info");
+    if (result != CULV_OK) return result;
+    culv_sparse_array_info info = array->info;
+    info.array = array->array;
+    info.mipmapped_array = array->mipmap;
+    culvi_x_struct_write(out, &info, sizeof info);
+    return CULV_OK;
+}
+
+culv_result culv_sparse_array_get_level(const culv_sparse_array *array, uint32_t level,
+                                        CUarray *out)
+{
+    uint64_t scope;
+    CULVI_X_REQUIRE(NULL, array);
+    CULVI_X_REQUIRE(array->device, out);
+    if (level >= array->info.mip_levels)
+        return culvi_x_fail(array->device, array->label, CULV_ERROR_INVALID, CULV_REASON_LEVEL,
+                            "culv_sparse_array_get_level: level is %" PRIu32
+                            ", but the array has %" PRIu32 " levels",
+                            level, array->info.mip_levels);
+    culv_result result = culv_device_enter(array->device, 0, &scope);
+    if (result != CULV_OK) return result;
+    CUresult r = CUDA_SUCCESS;
+    CUarray found = array->array;
+    if (array->mipmap != NULL)
+        r = CULV_CUDA(array->device)->cuMipmappedArrayGetLevel(&found, array->mipmap, level);
+    culv_device_leave(array->device, scope);
+    if (r != CUDA_SUCCESS)
+        return culvi_x_fail_cuda(
+            array->device, array->label, r, "cuMipmappedArrayGetLevel", CULV_REASON_DRIVER_REFUSED,
+            "level %" PRIu32 " of the sparse array could not be retrieved", level);
+    *out = found;
+    return CULV_OK;
+}

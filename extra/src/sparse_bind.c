@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: MIT */
+/* Mapping tiles and mip tails of sparse arrays. */
+#include "sparse.h"
+
+#include <stdio.h>
+
+enum { FEW = 8 }; /* binds whose list is on the stack */
+
+/* Tells messages where a region came from: the call, and "binds[3]." or "". */
+typedef struct place {
+    const char *call;
+    char at[24];
+} place;
+
+static culv_result check_level(const culv_sparse_array *array, const culv_sparse_region *region,
+                               const place *p)
+{
+    culv_device *device = array->device;
+    const culv_sparse_array_info *info = &array->info;
+    if (region->level >= info->mip_levels)
+        return culvi_x_fail(device, array->label, CULV_ERROR_INVALID, CULV_REASON_LEVEL,
+                            "%s: %sregion.level is %" PRIu32 ", but the array has %" PRIu32
+                            " levels",
+                            p->call, p->at, region->level, info->mip_levels);
+    if (region->level >= info->mip_tail_first_level)
+        return culvi_x_fail(
+            device, array->label, CULV_ERROR_INVALID, CULV_REASON_LEVEL,
+            "%s: %sregion.level is %" PRIu32 ", which is smaller than a tile and lies in the mip "
+            "tail (from level %" PRIu32 " on, %" PRIu64 " bytes); map that with a "
+            "culv_sparse_bind whose part is CULV_SPARSE_MIP_TAIL",
+            p->call, p->at, region->level, info->mip_tail_first_level, info->mip_tail_size);
+    if (region->layer >= info->array_layers)
+        return culvi_x_fail(device, array->label, CULV_ERROR_INVALID, CULV_REASON_RANGE,
+                            "%s: %sregion.layer is %" PRIu32 ", but the array has %" PRIu32
+                            " layers",
+                            p->call, p->at, region->layer, info->array_layers);
+    return CULV_OK;
+}
+
+/* Checks a region and makes its extents explicit; *bytes is what its tiles take of a pool. */
+static culv_result check_region(const culv_sparse_array *array, culv_sparse_region *region,
+                                const place *p, uint64_t *bytes)
+{
+    static const char *const offset_names[] = {"x", "y", "z"};
+    static const char *const extent_names[] = {"width", "height", "depth"};
+    culv_device *device = array->device;
+    const uint32_t tile[3] = {array->info.tile_width, array->info.tile_height,
+                              array->info.tile_depth};
+    const uint32_t offset[3] = {region->x, region->y, region->z};
+    uint32_t *extent[3] = {&region->width, &region->height, &region->depth};
+    culv_result result = check_level(array, region, p);
+    if (result != CULV_OK) return result;
+    *bytes = CULV_SPARSE_TILE_BYTES;
+    for (int i = 0; i < 3; i++) {
+        const uint32_t side = culvi_sparse_side(array, region->level, i);
+        if (offset[i] >= side)
+            return culvi_x_fail(device, array->label, CULV_ERROR_INVALID, CULV_REASON_RANGE,
+                                "%s: %sregion.%s is %" PRIu32 ", but level %" PRIu32
+                                " ends at %" PRIu32,
+                                p->call, p->at, offset_names[i], offset[i], region->level, side);
+        if (offset[i] % tile[i] != 0)
+            return culvi_x_fail(device, array->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+                                "%s: %sregion.%s is %" PRIu32 ", which is not a multiple of the "
+                                "tile's %" PRIu32 " texels",
+                                p->call, p->at, offset_names[i], offset[i], tile[i]);
+        if (*extent[i] == 0) *extent[i] = side - offset[i];
+        if (*extent[i] > side - offset[i])
+            return culvi_x_fail(
+                device, array->label, CULV_ERROR_INVALID, CULV_REASON_RANGE,
+                "%s: %sregion.%s is %" PRIu32 " from %" PRIu32 " on, but level %" PRIu32
+                " ends at %" PRIu32 "; for a tile at the edge pass only the "
+                "part within the level (0: to the edge)",
+                p->call, p->at, extent_names[i], *extent[i], offset[i], region->level, side);
+        if (*extent[i] % tile[i] != 0 && offset[i] + *extent[i] != side)
+            return culvi_x_fail(
+                device, array->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+                "%s: %sregion.%s is %" PRIu32 ", which is not a multiple of the tile's %" PRIu32
+                " texels, and it does not end where level %" PRIu32 " does, at %" PRIu32,
+                p->call, p->at, extent_names[i], *extent[i], tile[i], region->level, side);
+        *bytes *= (*extent[i] + tile[i] - 1) / tile[i];
+    }
+    return CULV_OK;
+}
+
+/* Checks which part of a tail is meant and makes its size explicit. */
+static culv_result check_tail(culv_sparse_bind *bind, const place *p)
+{
+    const culv_sparse_array *array = bind->array;
+    culv_device *device = array->device;
+    const culv_sparse_array_info *info = &array->info;
+    const uint32_t layers = info->mip_tail_single ? 1 : info->array_layers;
+    if (info->mip_tail_size == 0)
+        return culvi_x_fail(device, array->label, CULV_ERROR_INVALID, CULV_REASON_LEVEL,
+                            "%s: %sarray has no mip tail: each of its %" PRIu32
+                            " levels has whole tiles",
+                            p->call, p->at, info->mip_levels);
+    if (bind->region.layer >= layers)
+        return culvi_x_fail(
+            device, array->label, CULV_ERROR_INVALID, CULV_REASON_RANGE,
+            "%s: %slayer is %" PRIu32 ", but %s", p->call, p->at, bind->region.layer,
+            info->mip_tail_single ? "the array has one mip tail for all layers, layer 0's"
+                                  : "the array has no such layer");
+    if (bind->tail_offset % CULV_SPARSE_TILE_BYTES != 0 ||
+        bind->tail_size % CULV_SPARSE_TILE_BYTES != 0)
+        return culvi_x_fail(device, array->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+                            "%s: %stail_offset is %" PRIu64 " and tail_size %" PRIu64 "; both must "
+                            "be multiples of %d bytes",
+                            p->call, p->at, bind->tail_offset, bind->tail_size,
+                            CULV_SPARSE_TILE_BYTES);
+    if (bind->tail_offset >= info->mip_tail_size ||
+        bind->tail_size > info->mip_tail_size - bind->tail_offset)
+        return culvi_x_fail(device, array->label, CULV_ERROR_INVALID, CULV_REASON_RANGE,
+                            "%s: %stail_size is %" PRIu64 " from tail_offset %" PRIu64
+                            " on, but the mip tail has %" PRIu64 " bytes",
+                            p->call, p->at, bind->tail_size, bind->tail_offset,
+                            info->mip_tail_size);
+    if (bind->tail_size == 0) bind->tail_size = info->mip_tail_size - bind->tail_offset;
+    return CULV_OK;
+}
+
+/* *handle is the driver's, 0 for an unmapping. */
+static culv_result check_pool(const culv_sparse_bind *bind, uint64_t bytes, const place *p,
+                              uint64_t *handle)
+{
+    const culv_sparse_array *array = bind->array;
+    culv_device *device = array->device;
+    culv_vmm_allocation_info pool = culv_vmm_allocation_info_init();
+    *handle = 0;
+    if (bind->pool == NULL) {
+        if (bind->pool_offset == 0) return CULV_OK;
+        return culvi_x_fail(device, array->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+                            "%s: %spool_offset is %" PRIu64 ", but pool is NULL, which unmaps",
+                            p->call, p->at, bind->pool_offset);
+    }
+    culv_result result = culv_vmm_allocation_get_info(bind->pool, &pool);
+    if (result != CULV_OK) return result;
+    if ((pool.usage & CULV_VMM_USAGE_TILE_POOL) == 0)
+        return culvi_x_fail(
+            device, array->label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
+            "%s: %spool is not a tile pool; allocate it with CULV_VMM_USAGE_TILE_POOL in "
+            "culv_vmm_allocation_desc.usage",
+            p->call, p->at);
+    const culv_device_caps caps = culvi_x_caps(device);
+    if (memcmp(&pool.device, &caps.uuid, sizeof pool.device) != 0)
+        return culvi_x_fail(
+            device, array->label, CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,
+            "%s: %spool lies on another GPU than the array, which is on device %d '%s'; tiles "
+            "need memory of their array's device",
+            p->call, p->at, (int)caps.ordinal, caps.name);
+    if (bind->pool_offset % CULV_SPARSE_TILE_BYTES != 0)
+        return culvi_x_fail(device, array->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+                            "%s: %spool_offset is %" PRIu64 ", which is not a multiple of the "
+                            "tile's %d bytes",
+                            p->call, p->at, bind->pool_offset, CULV_SPARSE_TILE_BYTES);
+    if (bind->pool_offset > pool.size || bytes > pool.size - bind->pool_offset)
+        return culvi_x_fail(device, array->label, CULV_ERROR_INVALID, CULV_REASON_RANGE,
+                            "%s: %spool_offset is %" PRIu64 ", and %" PRIu64
+                            " bytes are needed from there on, but the pool has %" PRIu64,
+                            p->call, p->at, bind->pool_offset, bytes, pool.size);
+    *handle = pool.native_handle;
+    return CULV_OK;
+}
+
+/* Checks a bind, makes its defaults explicit and says it in CUDA's terms. */
+static culv_result translate(culv_sparse_bind *bind, culv_device *device, const place *p,
+                             CUarrayMapInfo *out)
+{
+    const culv_sparse_array *array = bind->array;
+    const bool tail = bind->part == CULV_SPARSE_MIP_TAIL;
+    uint64_t bytes = 0, handle = 0;
+    if (array == NULL)
+        return culvi_x_fail(device, NULL, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
+                            "%s: %sarray is NULL", p->call, p->at);
+    if (array->device != device)
+        return culvi_x_fail(
+            device, array->label, CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,
+            "%s: %sarray is of another culv_device ('%s', CUDA device %d) than the first one's ('%s', CUDA device %d); "
+            "make one call for each",
+            p->call, p->at, culvi_x_caps(array->device).name,
+            (int)culvi_x_caps(array->device).ordinal, culvi_x_caps(device).name,
+            (int)culvi_x_caps(device).ordinal);
+    if ((uint32_t)bind->part > CULV_SPARSE_MIP_TAIL)
+        return culvi_x_fail(device, array->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+                            "%s: %spart is %u, which is not a culv_sparse_part", p->call, p->at,
+                            (unsigned)bind->part);
+    if (!tail && (bind->tail_offset != 0 || bind->tail_size != 0))
+        return culvi_x_fail(device, array->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+                            "%s: %stail_offset is %" PRIu64 " and tail_size %" PRIu64
+                            ", but part is TILES; leave them 0",
+                            p->call, p->at, bind->tail_offset, bind->tail_size);
+    culv_result result = tail ? check_tail(bind, p) : check_region(array, &bind->region, p, &bytes);
+    if (tail) bytes = bind->tail_size;
+    if (result == CULV_OK) result = check_pool(bind, bytes, p, &handle);
+    if (result != CULV_OK) return result;
+    const culv_sparse_region *region = &bind->region;
+    memset(out, 0, sizeof *out);
+    if (array->mipmap != NULL) {
+        out->resourceType = CU_RESOURCE_TYPE_MIPMAPPED_ARRAY;
+        out->resource.mipmap = array->mipmap;
+    } else {
+        out->resourceType = CU_RESOURCE_TYPE_ARRAY;
+        out->resource.array = array->array;
+    }
+    if (tail) {
+        out->subresourceType = CU_ARRAY_SPARSE_SUBRESOURCE_TYPE_MIPTAIL;
+        out->subresource.miptail.layer = region->layer;
+        out->subresource.miptail.offset = bind->tail_offset;
+        out->subresource.miptail.size = bind->tail_size;
+    } else {
+        out->subresourceType = CU_ARRAY_SPARSE_SUBRESOURCE_TYPE_SPARSE_LEVEL;
+        out->subresource.sparseLevel.level = region->level;
+        out->subresource.sparseLevel.layer = region->layer;
+        out->subresource.sparseLevel.offsetX = region->x;
+        out->subresource.sparseLevel.offsetY = region->y;
+        out->subresource.sparseLevel.offsetZ = region->z;
+        out->subresource.sparseLevel.extentWidth = region->width;
+        out->subresource.sparseLevel.extentHeight = region->height;
+        out->subresource.sparseLevel.extentDepth = region->depth;
+    }
+    out->memOperationType =
+        bind->pool != NULL ? CU_MEM_OPERATION_TYPE_MAP : CU_MEM_OPERATION_TYPE_UNMAP;
+    out->memHandleType = CU_MEM_HANDLE_TYPE_GENERIC;
+    out->memHandle.memHandle = handle;
+    out->offset = bind->pool_offset;
+    out->deviceBitMask = 1u << culvi_x_caps(device).ordinal;
+    return CULV_OK;
+}
+
+/* Entries from the first on that go in one call: tiles together, each tail alone. An H200 leaves a
+ * tail unmapped, without a word, that follows tiles in a list (measured, docs/vmm-more.md). */
+static uint32_t together(const CUarrayMapInfo *list, uint32_t count)
+{
+    uint32_t n = 0;
+    while (n < count && list[n].subresourceType != CU_ARRAY_SPARSE_SUBRESOURCE_TYPE_MIPTAIL)
+        n++;
+    return n > 0 ? n : 1;
+}
+
+static culv_result submit(const culv_sparse_array *array, CUarrayMapInfo *list, uint32_t count,
+                          CUstream stream)
+{
+    culv_device *device = array->device;
+    uint64_t scope;
+    CUresult r = CUDA_SUCCESS;
+    uint32_t done = 0;
+    culv_result result = culv_device_enter(device, 0, &scope);
+    if (result != CULV_OK) return result;
+    /* A capture has no node for it, and the driver's refusal would invalidate the capture. */
+    result = culv_device_check_stream(device, array->label, stream,
+                                      "CUDA's graphs have no node that maps tiles");
+    while (result == CULV_OK && r == CUDA_SUCCESS && done < count) {
+        uint32_t n = together(list + done, count - done);
+        r = CULV_CUDA(device)->cuMemMapArrayAsync(list + done, n, stream);
+        if (r == CUDA_SUCCESS) done += n;
+    }
+    culv_device_leave(device, scope);
+    if (result != CULV_OK || r == CUDA_SUCCESS) return result;
+    return culvi_x_fail_cuda(
+        device, array->label, r, "cuMemMapArrayAsync", CULV_REASON_DRIVER_REFUSED,
+        "%" PRIu32 " of %" PRIu32
+        " regions could not be mapped or unmapped, those after the first %" PRIu32,
+        count - done, count, done);
+}
+
+culv_result culv_sparse_bind_batch(const culv_sparse_bind *binds, uint32_t count, CUstream stream)
+{
+    static const char call[] = "culv_sparse_bind_batch";
+    CUarrayMapInfo few[FEW], *list = few;
+    if (count == 0) return CULV_OK;
+    if (binds == NULL)
+        return culvi_x_fail(NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
+                            "%s: binds is NULL", call);
+    culv_device *device = binds[0].array != NULL ? binds[0].array->device : NULL;
+    culv_result result = CULV_OK;
+    if (count > FEW) {
+        list = culvi_x_alloc(count * sizeof *list);
+        if (list == NULL) return culvi_x_fail_host_memory(device, NULL);
+    }
+    for (uint32_t i = 0; result == CULV_OK && i < count; i++) {
+        culv_sparse_bind bind = binds[i];
+        place p = {.call = call};
+        snprintf(p.at, sizeof p.at, "binds[%" PRIu32 "].", i);
+        result = translate(&bind, device, &p, &list[i]);
+    }
+    if (result == CULV_OK) result = submit(binds[0].array, list, count, stream);
+    if (list != few) culvi_x_free(list);
+    return result;
+}
+
+culv_result culv_sparse_array_get_region_size(const culv_sparse_array *array,
+                                              const culv_sparse_region *region, uint64_t *out)
+{
+    uint64_t bytes;
+    const place p = {.call = "culv_sparse_array_get_region_size"};
+    CULVI_X_REQUIRE(NULL, array);
+    CULVI_X_REQUIRE2(array->device, region, out);
+    culv_sparse_region copy = *region;
+    culv_result result = check_region(array, &copy, &p, &bytes);
+    if (result == CULV_OK) *out = bytes;
+    return result;
+}
