@@ -22,10 +22,11 @@ static culv_result load_device(culv_vk_device *vk, const culvi_voice *voice, uin
 #include "vulkan/vk_procs.h"
 #undef CULV_VK_INSTANCE
 #undef CULV_VK_DEVICE
-    if (api_version >= VK_API_VERSION_1_3 && vk->table.vkGetDeviceBufferMemoryRequirements == NULL)
+    if (api_version >= VK_API_VERSION_1_3 &&
+        vk->instance.vkGetDeviceProcAddr(vk->vk_device, "vkCmdPipelineBarrier2") == NULL)
         return culvi_fail(
             voice, vk->base.label, CULV_ERROR_INVALID, CULV_REASON_VULKAN_VERSION,
-            "culv_vk_device_desc.api_version is 1.3, and the VkDevice lacks vkGetDeviceBufferMemoryRequirements: "
+            "culv_vk_device_desc.api_version is 1.3, and the VkDevice lacks vkCmdPipelineBarrier2: "
             "functions of Vulkan 1.3 are NULL if the VkInstance is older; create it with VkApplicationInfo::apiVersion 1.3");
     /* Some drivers hand core functions out that the instance's version does not have. */
     if (api_version < VK_API_VERSION_1_3) {

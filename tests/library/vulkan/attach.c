@@ -266,7 +266,7 @@ LIB_CASE(old_vulkan)
     static const char *const functions[] = {
         "vkGetPhysicalDeviceProperties2", "vkEnumeratePhysicalDeviceGroups",
         "vkGetPhysicalDeviceExternalBufferProperties", "vkGetBufferMemoryRequirements2",
-        "vkGetDeviceBufferMemoryRequirements"};
+        "vkCmdPipelineBarrier2"};
     for (size_t i = 0; i < sizeof functions / sizeof functions[0]; i++) {
         lib_lying = (lib_lies){.missing = functions[i]};
         LIB_REFUSES(vk, culv_vk_attach(w->device, &d, &vk), INVALID, VULKAN_VERSION, functions[i]);
