@@ -3,11 +3,8 @@
  * semaphores without a layer. What they are inside was seen and is promised by nobody, so cuInit
  * tries each thing that the twin builds on, and takes no device where one differs. */
 #include "array.h"
+#include "partner.h"
 #include "semaphore_page.h"
-
-#ifndef SOFT_POSING
-#    include "partner.h"
-#endif
 
 #include <stdio.h>
 #include <string.h>
@@ -22,32 +19,30 @@ bool soft_swiftshader_made(int fd, const char *what)
     return length > (ssize_t)strlen(name) && memcmp(target, name, strlen(name)) == 0;
 }
 
-#ifndef SOFT_POSING
+#define FAR_NS 10000000000u /* none of it takes as long, on a busy machine either */
 
-#    define FAR_NS 10000000000u /* none of it takes as long, on a busy machine either */
-
-#    define CALLS(X)                                                                               \
-        X(vkGetDeviceQueue)                                                                        \
-        X(vkQueueSubmit)                                                                           \
-        X(vkCreateFence)                                                                           \
-        X(vkDestroyFence)                                                                          \
-        X(vkWaitForFences)                                                                         \
-        X(vkResetFences)                                                                           \
-        X(vkCreateSemaphore)                                                                       \
-        X(vkDestroySemaphore)                                                                      \
-        X(vkGetSemaphoreFdKHR)                                                                     \
-        X(vkAllocateMemory)                                                                        \
-        X(vkFreeMemory)                                                                            \
-        X(vkMapMemory)                                                                             \
-        X(vkGetMemoryFdKHR)                                                                        \
-        X(vkCreateImage)                                                                           \
-        X(vkDestroyImage)                                                                          \
-        X(vkGetImageSubresourceLayout)
+#define CALLS(X)                                                                                   \
+    X(vkGetDeviceQueue)                                                                            \
+    X(vkQueueSubmit)                                                                               \
+    X(vkCreateFence)                                                                               \
+    X(vkDestroyFence)                                                                              \
+    X(vkWaitForFences)                                                                             \
+    X(vkResetFences)                                                                               \
+    X(vkCreateSemaphore)                                                                           \
+    X(vkDestroySemaphore)                                                                          \
+    X(vkGetSemaphoreFdKHR)                                                                         \
+    X(vkAllocateMemory)                                                                            \
+    X(vkFreeMemory)                                                                                \
+    X(vkMapMemory)                                                                                 \
+    X(vkGetMemoryFdKHR)                                                                            \
+    X(vkCreateImage)                                                                               \
+    X(vkDestroyImage)                                                                              \
+    X(vkGetImageSubresourceLayout)
 struct driver {
     VkDevice device;
-#    define X(name) PFN_##name name;
+#define X(name) PFN_##name name;
     CALLS(X)
-#    undef X
+#undef X
 };
 
 /* Of an odd size: what Vulkan wrote at both ends is in the file, and the other way round. */
@@ -222,11 +217,11 @@ const char *soft_swiftshader_differs(VkInstance instance, PFN_vkGetInstanceProcA
     vk.device = soft_vulkan_device(instance, get, physical, extensions, 2, &get_of_device);
     if (vk.device == VK_NULL_HANDLE) return "device";
     bool complete = true;
-#    define X(name)                                                                                \
-        vk.name = (PFN_##name)get_of_device(vk.device, #name);                                     \
-        complete = complete && vk.name != NULL;
+#define X(name)                                                                                    \
+    vk.name = (PFN_##name)get_of_device(vk.device, #name);                                         \
+    complete = complete && vk.name != NULL;
     CALLS(X)
-#    undef X
+#undef X
     if (!complete) return "list of functions";
     if (!semaphores_are_known(&vk)) return "binary semaphore";
     const char *differs = !memory_is_known(&vk)    ? "memory"
@@ -235,5 +230,3 @@ const char *soft_swiftshader_differs(VkInstance instance, PFN_vkGetInstanceProcA
     soft_vulkan_device_close(vk.device, get_of_device);
     return differs;
 }
-
-#endif

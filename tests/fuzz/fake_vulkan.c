@@ -182,6 +182,7 @@ static const row rows[] = {
     ROW(vkCmdCopyImageToBuffer, never),
     ROW(vkCmdFillBuffer, never),
     ROW(vkCmdPipelineBarrier, never),
+    ROW(vkCmdPipelineBarrier2, never),
     ROW(vkCreateBuffer, fake_create_buffer),
     ROW(vkCreateCommandPool, never),
     ROW(vkCreateFence, never),
