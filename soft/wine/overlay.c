@@ -130,8 +130,15 @@ static HRESULT STDMETHODCALLTYPE host_signal(ID3D12Fence *fence, UINT64 value)
 static HRESULT STDMETHODCALLTYPE queue_signal(ID3D12CommandQueue *queue, ID3D12Fence *fence,
                                               UINT64 value)
 {
-    return child_gone(queue, "ID3D12CommandQueue::Signal") ? DXGI_REMOVED
-                                                           : real_queue.Signal(queue, fence, value);
+    if (!child_gone(queue, "ID3D12CommandQueue::Signal"))
+        return real_queue.Signal(queue, fence, value);
+    /* A removed device runs nothing more. Wine's may, in memory that its program now releases. */
+    const HANDLE event = CreateEventW(NULL, FALSE, FALSE, NULL);
+    if (event != NULL && SUCCEEDED(real_queue.Signal(queue, fence, value)) &&
+        SUCCEEDED(real_fence.SetEventOnCompletion(fence, value, event)))
+        (void)WaitForSingleObject(event, 200); /* no longer: it may wait for CUDA */
+    if (event != NULL) CloseHandle(event);
+    return DXGI_REMOVED;
 }
 
 static HRESULT STDMETHODCALLTYPE queue_wait(ID3D12CommandQueue *queue, ID3D12Fence *fence,
