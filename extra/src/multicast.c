@@ -246,7 +246,6 @@ culv_result culv_multicast_import(culv_device *device, const culv_multicast_impo
     CULVI_X_REQUIRE2(device, desc, out);
     culv_result result =
         culvi_x_desc_read(device, &d, sizeof d, desc, "culv_multicast_import_desc");
-    if (result != CULV_OK) return result;
     if (result == CULV_OK) result = check_import(device, &d);
     if (result != CULV_OK) return result;
     culv_multicast *m = new_object(device, d.label, d.num_devices);
