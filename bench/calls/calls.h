@@ -6,7 +6,6 @@
 #define CULVERT_BENCH_CALLS_H_
 
 #include "measure.h"
-#include "report.h"
 
 /* The goals that are judged: Culvert over raw. */
 #define GOAL_SIGNAL_WAIT 1.02

@@ -3,10 +3,8 @@
  * docs/measured/benchmarks.md has what is measured and how, and numbers. */
 #include "calls.h"
 
-#include "arguments.h"
-#include "exits.h"
-#include "report.h"
-#include "text.h"
+#include "measure.h"
+#include "program.h"
 
 #include <stdlib.h>
 #include <string.h>

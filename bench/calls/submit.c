@@ -2,6 +2,7 @@
 /* Vulkan's half of a frame: recording a command buffer between Culvert's barriers or hand-written
  * ones, and submitting it with a timeline to wait for and one to signal; and a whole frame's calls
  * on the CPU. */
+#include "allocations.h"
 #include "calls.h"
 
 #include <string.h>
@@ -115,7 +116,7 @@ static void drain(submit_state *s)
     VK_OK(vkResetCommandPool(r->vk.device, s->pool, 0));
 }
 
-static void turn(void *state, bench_side side, double ns[])
+static void submit_turn(void *state, bench_side side, double ns[])
 {
     submit_state *s = state;
     for (unsigned i = 0; i < FRAMES; i++)
@@ -180,8 +181,9 @@ void measure_submit(bench *b)
     open_state(&s);
     check(&s, BENCH_CULVERT);
     check(&s, BENCH_RAW);
-    bench_begin(b, &series,
-                (bench_setup){.turn = turn, .state = &s, .num_phases = PHASES, .calls = FRAMES});
+    bench_begin(
+        b, &series,
+        (bench_setup){.turn = submit_turn, .state = &s, .num_phases = PHASES, .calls = FRAMES});
     bench_row(b, &series,
               (bench_row_desc){.name = "record + submit", .phases = 1u << RECORD | 1u << SUBMIT});
     bench_row(b, &series, (bench_row_desc){.name = "record", .phases = 1u << RECORD});
@@ -191,4 +193,289 @@ void measure_submit(bench *b)
     check(&s, BENCH_CULVERT);
     check(&s, BENCH_RAW);
     close_state(&s);
+}
+
+/* Timeline semaphores: signal, wait, both as a frame does them, and importing. The GPU's queue is
+ * drained after each turn, outside of its times, so that what is timed is the call and not the room
+ * in the queue. */
+
+enum { CALLS = 32 };
+
+typedef struct timeline_state {
+    bench *b;
+    rig_timeline timeline;
+    bool control; /* the raw calls on both sides, each with an import of its own */
+    uint64_t reached;
+} timeline_state;
+
+static CUexternalSemaphore raw_of(const timeline_state *s, bench_side side)
+{
+    return s->timeline.raw[s->control && side == BENCH_CULVERT];
+}
+
+static bool is_culvert(const timeline_state *s, bench_side side)
+{
+    return side == BENCH_CULVERT && !s->control;
+}
+
+static void drain_timeline(timeline_state *s)
+{
+    RIG_CU(s->b->rig.cu->StreamSynchronize(s->b->rig.stream));
+    s->reached = s->timeline.value;
+}
+
+static void signal_turn(void *state, bench_side side, double ns[])
+{
+    timeline_state *s = state;
+    const raw_cuda *cu = s->b->rig.cu;
+    CUstream stream = s->b->rig.stream;
+    uint64_t value = s->timeline.value;
+    double begun;
+    if (is_culvert(s, side)) {
+        culv_semaphore *semaphore = s->timeline.culvert;
+        begun = bench_now();
+        for (int i = 0; i < CALLS; i++)
+            CULV_OK_OR_EXIT(culv_semaphore_signal(semaphore, stream, ++value));
+    } else {
+        CUexternalSemaphore semaphore = raw_of(s, side);
+        begun = bench_now();
+        for (int i = 0; i < CALLS; i++)
+            RIG_CU(raw_signal(cu, semaphore, ++value, stream));
+    }
+    ns[0] = bench_now() - begun;
+    s->timeline.value = value;
+    drain_timeline(s);
+}
+
+/* For a value that was reached long ago: the call's cost, not the waiting. */
+static void wait_turn(void *state, bench_side side, double ns[])
+{
+    timeline_state *s = state;
+    const raw_cuda *cu = s->b->rig.cu;
+    CUstream stream = s->b->rig.stream;
+    uint64_t value = s->reached;
+    double begun;
+    if (is_culvert(s, side)) {
+        culv_semaphore *semaphore = s->timeline.culvert;
+        begun = bench_now();
+        for (int i = 0; i < CALLS; i++)
+            CULV_OK_OR_EXIT(culv_semaphore_wait(semaphore, stream, value));
+    } else {
+        CUexternalSemaphore semaphore = raw_of(s, side);
+        begun = bench_now();
+        for (int i = 0; i < CALLS; i++)
+            RIG_CU(raw_wait(cu, semaphore, value, stream));
+    }
+    ns[0] = bench_now() - begun;
+    drain_timeline(s);
+}
+
+/* As frames do: wait for what was signaled before, signal the next. */
+static void frame_turn(void *state, bench_side side, double ns[])
+{
+    timeline_state *s = state;
+    const raw_cuda *cu = s->b->rig.cu;
+    CUstream stream = s->b->rig.stream;
+    uint64_t value = s->timeline.value;
+    double begun;
+    if (is_culvert(s, side)) {
+        culv_semaphore *semaphore = s->timeline.culvert;
+        begun = bench_now();
+        for (int i = 0; i < CALLS; i++) {
+            CULV_OK_OR_EXIT(culv_semaphore_wait(semaphore, stream, value));
+            CULV_OK_OR_EXIT(culv_semaphore_signal(semaphore, stream, ++value));
+        }
+    } else {
+        CUexternalSemaphore semaphore = raw_of(s, side);
+        begun = bench_now();
+        for (int i = 0; i < CALLS; i++) {
+            RIG_CU(raw_wait(cu, semaphore, value, stream));
+            RIG_CU(raw_signal(cu, semaphore, ++value, stream));
+        }
+    }
+    ns[0] = bench_now() - begun;
+    s->timeline.value = value;
+    drain_timeline(s);
+}
+
+/* A wait holds the stream until Vulkan's host signals; a signal arrives at Vulkan. */
+static void check_timeline(timeline_state *s, bench_side side)
+{
+    rig *r = &s->b->rig;
+    uint64_t awaited = s->timeline.value + 1, signaled = s->timeline.value + 2;
+    s->timeline.value = signaled;
+    if (is_culvert(s, side)) {
+        CULV_OK_OR_EXIT(culv_semaphore_wait(s->timeline.culvert, r->stream, awaited));
+        CULV_OK_OR_EXIT(culv_semaphore_signal(s->timeline.culvert, r->stream, signaled));
+    } else {
+        RIG_CU(raw_wait(r->cu, raw_of(s, side), awaited, r->stream));
+        RIG_CU(raw_signal(r->cu, raw_of(s, side), signaled, r->stream));
+    }
+    raw_cuda_require(__FILE__, __LINE__, "a stream that waits", r->cu->StreamQuery(r->stream),
+                     CUDA_ERROR_NOT_READY);
+    raw_vk_timeline_signal(&r->vk, s->timeline.vk, awaited);
+    REQUIRE(raw_vk_timeline_wait(&r->vk, s->timeline.vk, signaled, 10000));
+    drain_timeline(s);
+    bench_checked(s->b);
+}
+
+static void compare(timeline_state *s, const char *name, bench_turn turn, double goal)
+{
+    bench_series series;
+    bench_begin(s->b, &series,
+                (bench_setup){.kind = s->control ? BENCH_CONTROL : BENCH_PAIR,
+                              .turn = turn,
+                              .state = s,
+                              .num_phases = 1,
+                              .calls = CALLS});
+    bench_row(s->b, &series, (bench_row_desc){.name = name, .phases = 1, .goal = goal});
+    bench_end(&series);
+}
+
+void measure_timeline(bench *b)
+{
+    for (int control = 0; control < 2; control++) {
+        timeline_state s = {.b = b, .control = control != 0};
+        rig_timeline_open(&b->rig, &s.timeline);
+        bench_variant(b, "%s", control ? "control" : "");
+        check_timeline(&s, BENCH_CULVERT);
+        check_timeline(&s, BENCH_RAW);
+        compare(&s, "signal + wait", frame_turn, control ? 0.0 : GOAL_SIGNAL_WAIT);
+        if (!control) {
+            compare(&s, "signal", signal_turn, 0.0);
+            compare(&s, "wait", wait_turn, 0.0);
+        }
+        REQUIRE_EQ(raw_vk_timeline_value(&b->rig.vk, s.timeline.vk), s.timeline.value);
+        check_timeline(&s, BENCH_CULVERT);
+        check_timeline(&s, BENCH_RAW);
+        rig_timeline_close(&b->rig, &s.timeline);
+    }
+}
+
+/* Whether Culvert allocates in the frame path: all calls of its that a frame makes, with every
+ * allocation of the process counted. */
+
+enum { FRAME_BYTES = 4096, SIDE = 64, FRAME_QUEUE = 0 };
+
+typedef struct frames_state {
+    bench *b;
+    raw_vk_buffer vk;
+    culv_memory *import;
+    culv_buffer *buffer;
+    culv_shared_image *image;    /* made by Culvert, as is the timeline below */
+    culv_shared_semaphore *made; /* signaled in one batch with cuda_done */
+    rig_timeline cuda_done, vulkan_done;
+} frames_state;
+
+/* All barriers there are, in both forms. */
+static void barriers(const frames_state *s)
+{
+    culv_vk_buffer_transfer buffer = culv_vk_buffer_transfer_init();
+    culv_vk_image_transfer image = culv_vk_image_transfer_init();
+    VkBufferMemoryBarrier2 buffer_barrier2;
+    VkImageMemoryBarrier2 image_barrier2;
+    culv_vk_buffer_barrier buffer_barrier;
+    culv_vk_image_barrier image_barrier;
+    buffer.buffer = s->vk.buffer;
+    image.image = culv_vk_image_handle(s->image);
+    image.use = CULV_VK_USE_SAMPLED;
+    buffer.queue_family = image.queue_family = FRAME_QUEUE;
+    CULV_OK_OR_EXIT(culv_vk_buffer_get_barrier2(&buffer, CULV_VK_ACQUIRE, &buffer_barrier2));
+    CULV_OK_OR_EXIT(culv_vk_buffer_get_barrier2(&buffer, CULV_VK_RELEASE, &buffer_barrier2));
+    CULV_OK_OR_EXIT(culv_vk_buffer_get_barrier(&buffer, CULV_VK_ACQUIRE, &buffer_barrier));
+    CULV_OK_OR_EXIT(culv_vk_buffer_get_barrier(&buffer, CULV_VK_RELEASE, &buffer_barrier));
+    CULV_OK_OR_EXIT(culv_vk_image_get_barrier2(&image, CULV_VK_ACQUIRE, &image_barrier2));
+    CULV_OK_OR_EXIT(culv_vk_image_get_barrier2(&image, CULV_VK_RELEASE, &image_barrier2));
+    CULV_OK_OR_EXIT(culv_vk_image_get_barrier(&image, CULV_VK_ACQUIRE, &image_barrier));
+    CULV_OK_OR_EXIT(culv_vk_image_get_barrier(&image, CULV_VK_RELEASE, &image_barrier));
+}
+
+static void one_frame(frames_state *s)
+{
+    const rig *r = &s->b->rig;
+    uint64_t done = s->vulkan_done.value, next = ++s->cuda_done.value;
+    const culv_semaphore_point waits[] = {{s->vulkan_done.culvert, done}};
+    const culv_semaphore_point signals[] = {{s->cuda_done.culvert, next},
+                                            {culv_shared_semaphore_cuda(s->made), next}};
+    CUsurfObject surface = 0;
+    CULV_OK_OR_EXIT(culv_semaphore_wait(s->vulkan_done.culvert, r->stream, done));
+    CULV_OK_OR_EXIT(culv_semaphore_wait_batch(waits, 1, r->stream));
+    CULV_OK_OR_EXIT(culv_image_get_surface(culv_shared_image_cuda(s->image), 0, &surface));
+    RIG_CU(r->cu->MemsetD32Async(culv_buffer_pointer(s->buffer), (uint32_t)next,
+                                 (size_t)(culv_buffer_size(s->buffer) / 4), r->stream));
+    CULV_OK_OR_EXIT(culv_semaphore_signal_batch(signals, 2, r->stream));
+    s->cuda_done.value = ++next;
+    CULV_OK_OR_EXIT(culv_semaphore_signal(s->cuda_done.culvert, r->stream, next));
+    barriers(s);
+    VK_OK(submit(r->vk.queues[FRAME_QUEUE].queue, VK_NULL_HANDLE, s->cuda_done.vk, next,
+                 s->vulkan_done.vk, ++s->vulkan_done.value));
+    culv_semaphore_mark_value(s->vulkan_done.culvert, s->vulkan_done.value);
+    REQUIRE_EQ(culv_semaphore_last_value(s->cuda_done.culvert), next);
+}
+
+static void open_frames(frames_state *s)
+{
+    rig *r = &s->b->rig;
+    raw_vk_buffer_create(&r->vk, FRAME_BYTES, RAW_VK_EXPORT, &s->vk);
+    culv_vk_memory_desc memory = culv_vk_memory_desc_init();
+    memory.memory = s->vk.memory;
+    memory.allocation_size = s->vk.allocation_size;
+    CULV_OK_OR_EXIT(culv_vk_memory_import(r->attached, &memory, &s->import));
+    const VkImageCreateInfo info = {.sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO,
+                                    .imageType = VK_IMAGE_TYPE_2D,
+                                    .format = VK_FORMAT_R8G8B8A8_UNORM,
+                                    .extent = {SIDE, SIDE, 1},
+                                    .mipLevels = 1,
+                                    .arrayLayers = 1,
+                                    .samples = VK_SAMPLE_COUNT_1_BIT,
+                                    .tiling = VK_IMAGE_TILING_OPTIMAL,
+                                    .usage =
+                                        VK_IMAGE_USAGE_SAMPLED_BIT | VK_IMAGE_USAGE_STORAGE_BIT};
+    culv_vk_image_create_desc image = culv_vk_image_create_desc_init();
+    image.create_info = &info;
+    CULV_OK_OR_EXIT(culv_vk_image_create(r->attached, &image, &s->image));
+    CULV_OK_OR_EXIT(culv_vk_semaphore_create(r->attached, NULL, &s->made));
+    rig_timeline_open(r, &s->cuda_done);
+    rig_timeline_open(r, &s->vulkan_done);
+}
+
+static void close_frames(frames_state *s)
+{
+    rig *r = &s->b->rig;
+    REQUIRE(raw_vk_timeline_wait(&r->vk, s->vulkan_done.vk, s->vulkan_done.value, 10000));
+    RIG_CU(r->cu->StreamSynchronize(r->stream));
+    culv_buffer_unmap(&s->buffer, NULL);
+    culv_memory_destroy(&s->import);
+    culv_shared_image_destroy(&s->image, NULL);
+    culv_shared_semaphore_destroy(&s->made, NULL);
+    rig_timeline_close(r, &s->vulkan_done);
+    rig_timeline_close(r, &s->cuda_done);
+    raw_vk_buffer_destroy(&r->vk, &s->vk);
+}
+
+report_frames count_frames(bench *b, uint64_t frames)
+{
+    frames_state s = {.b = b};
+    report_frames counted = {.counted = allocations_can_be_counted(), .frames = frames};
+    open_frames(&s);
+
+    /* Mapping allocates, by Culvert's own hand: the counter sees what it is to see. */
+    allocations_begin();
+    CULV_OK_OR_EXIT(culv_buffer_map(s.import, NULL, &s.buffer));
+    counted.control = allocations_end().culvert;
+    if (counted.counted && counted.control == 0)
+        FAIL(
+            "culv_buffer_map() allocates, but no allocation of Culvert's was seen: the counter is blind");
+
+    allocations_begin();
+    for (uint64_t i = 0; i < frames; i++) {
+        one_frame(&s);
+        /* Not too far ahead of the GPU; the raw driver's call. */
+        if (i % 16 == 15) RIG_CU(b->rig.cu->StreamSynchronize(b->rig.stream));
+    }
+    allocation_counts counts = allocations_end();
+    counted.culvert = counts.culvert;
+    counted.others = counts.others;
+    close_frames(&s);
+    return counted;
 }

@@ -5,11 +5,9 @@
 #ifndef CULVERT_BENCH_FRAMES_H_
 #define CULVERT_BENCH_FRAMES_H_
 
-#include "device.h"
 #include "measure.h"
-#include "queue_solver.h"
-#include "reader.h"
 #include "renderer.h"
+#include "rig.h"
 #include "solver.h"
 
 #include <culvert/ring.h>
@@ -218,5 +216,38 @@ void run_tell(const run *r, uint32_t n);
 void run_begins(run *r, uint32_t first);
 /* All is submitted; what comes yet is waiting. */
 void run_issued(run *r);
+
+/* What rings have in common, in whichever direction frames go. */
+
+/* run::own of a culv_ring. */
+typedef struct ring_run {
+    culv_ring *ring;
+    CUstream second; /* the kernel's; NULL: it is on the ring's */
+    CUevent events[2];
+} ring_run;
+
+void ring_finish(run *r);
+
+/* NCCL between two GPUs of this process: libnccl.so.2, opened at run time, if there is one. */
+
+typedef struct nccl {
+    void *library;
+    void *communicators[2];
+    int (*init)(void **out, int count, const int *devices);
+    int (*destroy)(void *communicator);
+    int (*begin)(void);
+    int (*end)(void);
+    int (*send)(const void *from, size_t count, int type, int peer, void *communicator,
+                CUstream stream);
+    int (*receive)(void *to, size_t count, int type, int peer, void *communicator, CUstream stream);
+    const char *(*text)(int result);
+} nccl;
+
+/* False, and `why`: there is none. The context that is current stays so. */
+bool nccl_open(nccl *n, const raw_cuda *cu, int sender, int receiver, char why[96]);
+void nccl_close(nccl *n);
+/* Words from the sender's memory to the receiver's, each in its own stream. */
+void nccl_carry(const nccl *n, CUdeviceptr from, CUstream sender, CUdeviceptr to, CUstream receiver,
+                size_t words);
 
 #endif

@@ -1,11 +1,27 @@
 /* SPDX-License-Identifier: MIT */
-/* The renderer: a full-screen triangle whose fragments take as long as they are told and check the
- * frame that they read (load.glsl). Each frame of a run has a command buffer of its own, with its
- * number, its slot, and two timestamps. */
+/* The Vulkan device of culvert-bench: what rig_open() opens, with dynamic rendering, stores in
+ * fragment shaders, host memory, and, where there are, calibrated timestamps. */
 #ifndef CULVERT_BENCH_FRAMES_RENDERER_H_
 #define CULVERT_BENCH_FRAMES_RENDERER_H_
 
 #include "rig.h"
+
+typedef struct device_options {
+    /* Set by device_open(). */
+    bool calibrated; /* VK_EXT_calibrated_timestamps is enabled */
+} device_options;
+
+/* A rig_open_vulkan; `state` is a device_options. */
+void device_open(void *state, raw_vk *vk, const raw_vk_options *options);
+
+/* Bits of a timestamp on this family; 0: none. */
+uint32_t device_timestamp_bits(const raw_vk *vk, uint32_t family);
+/* The first family with all of `wanted` and none of `unwanted`; UINT32_MAX: none. */
+uint32_t device_family(const raw_vk *vk, VkQueueFlags wanted, VkQueueFlags unwanted);
+
+/* The renderer: a full-screen triangle whose fragments take as long as they are told and check the
+ * frame that they read (load.glsl). Each frame of a run has a command buffer of its own, with its
+ * number, its slot, and two timestamps. */
 
 enum { RENDERER_SLOTS = CULV_RING_MAX_DEPTH };
 
@@ -96,5 +112,14 @@ void renderer_first(renderer *r, VkCommandBuffer commands);
 
 /* The iterations after which a frame takes this long when one follows the other. */
 uint32_t renderer_calibrate(renderer *r, VkBuffer frame, double us);
+
+/* What the two halves of the renderer share. */
+
+#define RENDERER_STAGES (VK_SHADER_STAGE_FRAGMENT_BIT | VK_SHADER_STAGE_COMPUTE_BIT)
+
+/* load.glsl's push constants. */
+typedef struct renderer_constants {
+    uint32_t number, words, iterations, pixels;
+} renderer_constants;
 
 #endif

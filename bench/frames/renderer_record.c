@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The renderer's frames: command buffers, what they saw, when they ran. See renderer.h. */
-#include "calibrate.h"
 #include "measure.h"
-#include "renderer_internal.h"
+#include "renderer.h"
+#include "solver.h"
 
 enum { BATCH = 16 }; /* command buffers of a submission, when the renderer is timed alone */
 

@@ -59,8 +59,18 @@ void across_run(frames_bench *b, const options *o);
 /* fields.c */
 void fields_run(frames_bench *b, const options *o);
 
-/* advise.c */
+/* sections.c: --advise */
 void advise_ways(plan *p);
 void advise_print(FILE *out, const options *o, const results *all, size_t from);
+
+/* The command line of culvert-bench. */
+
+#define PROGRAM "culvert-bench"
+
+/* Prints and leaves where that is asked for, or on wrong usage. */
+options options_parse(int argc, char **argv);
+/* The defaults, some of which the twin has others of. */
+void options_complete(options *o, bool software);
+bool options_wants(const options *o, const section *s);
 
 #endif

@@ -6,6 +6,8 @@
 
 #include "rig.h"
 
+#include <stdint.h>
+
 enum { SOLVER_THREADS = 256, SOLVER_PARAMS = 6 };
 
 typedef enum solver_kernel { SOLVER_SOLVE, SOLVER_WALK, SOLVER_KERNELS } solver_kernel;
@@ -97,5 +99,85 @@ solver_time solver_time_of(const solver *s, uint32_t frame);
 
 /* CUDA's global timer, and between which two times of the host's monotonic clock it was read. */
 uint64_t solver_clock(const solver *s, double *after, double *before);
+
+/* The solver's kernels in Vulkan's queues: by Culvert, and by the raw calls of
+ * VK_NVX_binary_import. */
+
+typedef struct queue_solver {
+    bool there; /* false: the device has no kernels in command buffers */
+    rig *rig;
+    const solver *solver;
+    culv_kernels *loaded;
+    culv_kernel *kernels_of[SOLVER_KERNELS];
+    culv_vk_kernels *kernels;
+    VkCuModuleNVX raw_module;
+    VkCuFunctionNVX raw_kernels[SOLVER_KERNELS];
+    PFN_vkCmdCuLaunchKernelNVX raw_launch;
+    /* As solver::log, for CUDA and for Vulkan. */
+    culv_shared_buffer *log;
+    VkDeviceAddress log_address;
+    /* The queue for kernels beside graphics; that of graphics where there is no other. */
+    uint32_t family;
+    VkCommandPool pool;
+    VkCommandBuffer *commands; /* solver::num_times */
+} queue_solver;
+
+void queue_solver_open(queue_solver *q, rig *r, const solver *s);
+void queue_solver_close(queue_solver *q);
+
+/* job->frame and job->log are Vulkan's addresses. */
+void queue_solver_record(const queue_solver *q, VkCommandBuffer commands, uint32_t family,
+                         const solver_job *job);
+void queue_solver_record_raw(const queue_solver *q, VkCommandBuffer commands,
+                             const solver_job *job);
+/* Where the kernels of this frame log their times; SOLVER_NO_LOG: 0. */
+VkDeviceAddress queue_solver_log_of(const queue_solver *q, uint32_t frame);
+/* CUDA's pointer. After queue_solver_release_log() it has what the kernels wrote. */
+CUdeviceptr queue_solver_log(const queue_solver *q);
+/* CUDA may read what kernels of this family wrote into the buffer, from the return on. */
+void queue_solver_release(const queue_solver *q, const culv_shared_buffer *buffer, uint32_t family);
+void queue_solver_release_log(const queue_solver *q, uint32_t family);
+
+/* The solver as a consumer: a kernel that works as long as the solver does and checks every word of
+ * a frame of Vulkan's (frames_read of bench_frames.cu). On a stream, or in a command buffer. */
+
+typedef struct reader_verdict {
+    uint32_t frames, wrong; /* that were checked; words that were another frame's */
+} reader_verdict;
+
+typedef struct reader {
+    rig *rig;
+    const solver *solver;
+    const queue_solver *queue;
+    CUfunction kernel;
+    CUdeviceptr verdict;
+    culv_kernel *queue_kernel;         /* NULL: the device has no kernels in command buffers */
+    culv_shared_buffer *queue_verdict; /* of those: Vulkan's, until reader_judge_queue() */
+} reader;
+
+void reader_open(reader *r, rig *gpu, const solver *s, const queue_solver *q);
+void reader_close(reader *r);
+
+/* number 0: nothing is checked. */
+void reader_launch(const reader *r, CUstream stream, solver_job job);
+/* job->frame and job->log are Vulkan's addresses. */
+void reader_record(const reader *r, VkCommandBuffer commands, uint32_t family,
+                   const solver_job *job);
+/* Once before the first kernel of a run: no frame has been checked. */
+void reader_record_begin(const reader *r, VkCommandBuffer commands);
+
+/* Since the last call; the stream is idle. */
+reader_verdict reader_judge(reader *r);
+/* Since reader_record_begin(); the queue, of this family, is idle. */
+reader_verdict reader_judge_queue(reader *r, uint32_t family);
+
+/* How many iterations of a load take how long, by timing long runs. */
+
+/* Runs the load `times` times in a row and returns the microseconds that all took. */
+typedef double calibrate_run(void *state, uint32_t iterations, uint32_t times);
+
+/* The iterations with which one takes `us` microseconds in the middle of a row; 0 where even none
+ * takes longer. */
+uint32_t calibrate(calibrate_run *run, void *state, double us);
 
 #endif

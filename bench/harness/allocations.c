@@ -2,8 +2,8 @@
 /* The program's malloc. See allocations.h. */
 #include "allocations.h"
 
-#include "exits.h"
 #include "harness.h"
+#include "program.h"
 
 #include <dlfcn.h>
 #include <errno.h>

@@ -4,7 +4,7 @@
 #ifndef CULVERT_BENCH_RIG_H_
 #define CULVERT_BENCH_RIG_H_
 
-#include "exits.h"
+#include "program.h"
 #include "raw_cuda.h"
 #include "raw_vulkan.h"
 

@@ -4,8 +4,8 @@
 
 #include <stdio.h>
 
+#include "console.h"
 #include "files.h"
-#include "report.h"
 
 bool interop_enter_device(culv_device *device, const culv_cuda_api **cu, CUcontext *callers_context)
 {

@@ -4,7 +4,7 @@
 #ifndef CULVERT_SAMPLES_CUDA_SIDE_H_
 #define CULVERT_SAMPLES_CUDA_SIDE_H_
 
-#include "report.h"
+#include "console.h"
 
 /* Makes the device's context current on this thread. */
 bool interop_enter_device(culv_device *device, const culv_cuda_api **cu,

@@ -1,7 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* See gl_setup.h. */
 #include "gl_setup.h"
+#include "console.h"
+#include "files.h"
 
+#include <EGL/egl.h>
+#include <EGL/eglext.h>
+#include <culvert/soft.h>
+#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -97,4 +103,358 @@ bool gl_read_rgba(GLuint framebuffer, uint32_t width, uint32_t height, uint8_t *
     glBindFramebuffer(GL_READ_FRAMEBUFFER, framebuffer);
     glReadPixels(0, 0, (GLsizei)width, (GLsizei)height, GL_RGBA, GL_UNSIGNED_BYTE, pixels);
     return gl_ok("glReadPixels");
+}
+
+/* OpenGL's functions. */
+
+#define GL_API_DEFINE_(type, name) type gl##name;
+GL_API_LIST(GL_API_DEFINE_)
+#undef GL_API_DEFINE_
+
+bool gl_api_load(gl_get_proc_address get)
+{
+    void *function;
+#define GL_API_LOAD_(type, name)                                                                   \
+    function = get("gl" #name);                                                                    \
+    if (!function) {                                                                               \
+        report("this OpenGL has no %s; 4.5 has", "gl" #name);                                      \
+        return false;                                                                              \
+    }                                                                                              \
+    memcpy(&gl##name, &function, sizeof function);
+    GL_API_LIST(GL_API_LOAD_)
+#undef GL_API_LOAD_
+    return true;
+}
+
+/* Samples: OpenGL contexts without a screen, by EGL, which is loaded when one is wanted. */
+
+#define MAX_DEVICES 32
+
+/* (type, name without "egl") */
+#define EGL_LIST(X)                                                                                \
+    X(PFNEGLGETERRORPROC, GetError)                                                                \
+    X(PFNEGLQUERYSTRINGPROC, QueryString)                                                          \
+    X(PFNEGLGETPLATFORMDISPLAYPROC, GetPlatformDisplay)                                            \
+    X(PFNEGLINITIALIZEPROC, Initialize)                                                            \
+    X(PFNEGLTERMINATEPROC, Terminate)                                                              \
+    X(PFNEGLBINDAPIPROC, BindAPI)                                                                  \
+    X(PFNEGLCHOOSECONFIGPROC, ChooseConfig)                                                        \
+    X(PFNEGLCREATECONTEXTPROC, CreateContext)                                                      \
+    X(PFNEGLDESTROYCONTEXTPROC, DestroyContext)                                                    \
+    X(PFNEGLMAKECURRENTPROC, MakeCurrent)
+
+/* EGL is one for the whole process, as its functions are. */
+static struct {
+#define EGL_MEMBER_(type, name) type name;
+    EGL_LIST(EGL_MEMBER_)
+#undef EGL_MEMBER_
+    PFNEGLGETPROCADDRESSPROC GetProcAddress;
+    PFNEGLQUERYDEVICESEXTPROC QueryDevices;           /* NULL: no such extension */
+    PFNEGLQUERYDEVICESTRINGEXTPROC QueryDeviceString; /* NULL: no such extension */
+} egl;
+
+struct gl_headless {
+    void *library;
+    EGLDisplay display;
+    EGLContext context;
+};
+
+static void *get_proc_address(const char *name)
+{
+    void (*function)(void) = egl.GetProcAddress(name);
+    void *pointer;
+    memcpy(&pointer, &function, sizeof pointer);
+    return pointer;
+}
+
+static bool has(const char *list, const char *extension)
+{
+    size_t length = strlen(extension);
+    for (const char *at = list; at && (at = strstr(at, extension)); at += length) {
+        if ((at == list || at[-1] == ' ') && (at[length] == ' ' || at[length] == '\0')) return true;
+    }
+    return false;
+}
+
+static bool load(gl_headless *h)
+{
+    h->library = dlopen("libEGL.so.1", RTLD_NOW | RTLD_LOCAL);
+    if (!h->library) {
+        report("a picture without a screen needs EGL (Debian: libegl1): %s", dlerror());
+        return false;
+    }
+    void *symbol = dlsym(h->library, "eglGetProcAddress");
+    if (!symbol) {
+        report("libEGL.so.1 has no eglGetProcAddress");
+        return false;
+    }
+    memcpy(&egl.GetProcAddress, &symbol, sizeof symbol);
+    void *function;
+#define EGL_LOAD_(type, name)                                                                      \
+    function = get_proc_address("egl" #name);                                                      \
+    if (!function) {                                                                               \
+        report("libEGL.so.1 has no %s; EGL 1.5 has", "egl" #name);                                 \
+        return false;                                                                              \
+    }                                                                                              \
+    memcpy(&egl.name, &function, sizeof function);
+    EGL_LIST(EGL_LOAD_)
+#undef EGL_LOAD_
+    function = get_proc_address("eglQueryDevicesEXT");
+    memcpy(&egl.QueryDevices, &function, sizeof function);
+    function = get_proc_address("eglQueryDeviceStringEXT");
+    memcpy(&egl.QueryDeviceString, &function, sizeof function);
+    return true;
+}
+
+/* The GPUs that CUDA has, too. */
+static EGLint list_devices(EGLDeviceEXT devices[MAX_DEVICES])
+{
+    EGLDeviceEXT all[MAX_DEVICES];
+    EGLint count = 0, kept = 0;
+    if (!has(egl.QueryString(EGL_NO_DISPLAY, EGL_EXTENSIONS), "EGL_EXT_platform_device") ||
+        !egl.QueryDevices || !egl.QueryDeviceString || !egl.QueryDevices(MAX_DEVICES, all, &count))
+        return 0;
+    for (EGLint i = 0; i < count; i++) {
+        if (has(egl.QueryDeviceString(all[i], EGL_EXTENSIONS), "EGL_NV_device_cuda"))
+            devices[kept++] = all[i];
+    }
+    return kept;
+}
+
+static void close_context(gl_headless *h)
+{
+    if (h->display == EGL_NO_DISPLAY) return;
+    (void)egl.MakeCurrent(h->display, EGL_NO_SURFACE, EGL_NO_SURFACE, EGL_NO_CONTEXT);
+    if (h->context != EGL_NO_CONTEXT) (void)egl.DestroyContext(h->display, h->context);
+    (void)egl.Terminate(h->display);
+    h->context = EGL_NO_CONTEXT;
+    h->display = EGL_NO_DISPLAY;
+}
+
+static bool egl_failed(const char *what, char why_not[512])
+{
+    snprintf(why_not, 512, "%s: EGL error 0x%04x", what, (unsigned)egl.GetError());
+    return false;
+}
+
+static bool open_context(gl_headless *h, EGLenum platform, void *native, bool debug,
+                         char why_not[512])
+{
+    h->display = egl.GetPlatformDisplay(platform, native, NULL);
+    if (h->display == EGL_NO_DISPLAY) return egl_failed("eglGetPlatformDisplay", why_not);
+    if (!egl.Initialize(h->display, NULL, NULL)) {
+        h->display = EGL_NO_DISPLAY;
+        return egl_failed("eglInitialize", why_not);
+    }
+    /* Nothing is drawn to a surface: the renderer has framebuffers of its own. */
+    const EGLint wanted[] = {EGL_RENDERABLE_TYPE, EGL_OPENGL_BIT, EGL_SURFACE_TYPE, 0, EGL_NONE};
+    const EGLint version[] = {EGL_CONTEXT_MAJOR_VERSION,
+                              4,
+                              EGL_CONTEXT_MINOR_VERSION,
+                              5,
+                              EGL_CONTEXT_OPENGL_PROFILE_MASK,
+                              EGL_CONTEXT_OPENGL_CORE_PROFILE_BIT,
+                              EGL_CONTEXT_OPENGL_DEBUG,
+                              debug ? EGL_TRUE : EGL_FALSE,
+                              EGL_NONE};
+    EGLConfig config = EGL_NO_CONFIG_KHR;
+    EGLint count = 0;
+    if (!egl.BindAPI(EGL_OPENGL_API)) return egl_failed("eglBindAPI", why_not);
+    if (!egl.ChooseConfig(h->display, wanted, &config, 1, &count) || count == 0)
+        return egl_failed("eglChooseConfig", why_not);
+    h->context = egl.CreateContext(h->display, config, EGL_NO_CONTEXT, version);
+    if (h->context == EGL_NO_CONTEXT) return egl_failed("eglCreateContext for OpenGL 4.5", why_not);
+    if (!egl.MakeCurrent(h->display, EGL_NO_SURFACE, EGL_NO_SURFACE, h->context))
+        return egl_failed("eglMakeCurrent without a surface", why_not);
+    return true;
+}
+
+bool gl_setup_headless(gl_setup *g, const gl_wishes *wishes, gl_accept accept, void *user)
+{
+    EGLDeviceEXT devices[MAX_DEVICES];
+    char why_not[512] = "EGL lists no GPU that CUDA has (EGL_NV_device_cuda)";
+    memset(g, 0, sizeof *g);
+    g->headless = calloc(1, sizeof *g->headless);
+    if (!g->headless || !load(g->headless)) return false;
+    gl_headless *h = g->headless;
+    h->display = EGL_NO_DISPLAY;
+    EGLint count = strcmp(wishes->choice, "soft") == 0 ? 0 : list_devices(devices);
+    for (EGLint i = 0; i < count; i++) {
+        if (open_context(h, EGL_PLATFORM_DEVICE_EXT, devices[i], wishes->debug, why_not) &&
+            gl_setup_current(g, get_proc_address, wishes->debug) && accept(user, g, why_not))
+            return true;
+        close_context(h);
+    }
+    if (strcmp(wishes->choice, "nvidia") != 0 &&
+        has(egl.QueryString(EGL_NO_DISPLAY, EGL_EXTENSIONS), "EGL_MESA_platform_surfaceless")) {
+        if (open_context(h, EGL_PLATFORM_SURFACELESS_MESA, EGL_DEFAULT_DISPLAY, wishes->debug,
+                         why_not) &&
+            gl_setup_current(g, get_proc_address, wishes->debug) && accept(user, g, why_not))
+            return true;
+        close_context(h);
+    }
+    report("no OpenGL context without a screen: %s", why_not);
+    return false;
+}
+
+void gl_setup_destroy(gl_setup *g)
+{
+    if (g->headless) {
+        close_context(g->headless);
+        /* EGL's vendors keep threads and exit handlers: its library stays. */
+        free(g->headless);
+    }
+    memset(g, 0, sizeof *g);
+}
+
+/* Samples: programs of shaders in files. */
+
+/* #include within #include */
+#define DEEPEST 4
+
+typedef struct source {
+    char *text; /* for free() */
+    size_t length;
+} source;
+
+static bool append(source *s, const char *text, size_t length)
+{
+    char *longer = realloc(s->text, s->length + length + 1);
+    if (!longer) {
+        report("out of memory for a shader");
+        return false;
+    }
+    memcpy(longer + s->length, text, length);
+    s->text = longer;
+    s->length += length;
+    s->text[s->length] = '\0';
+    return true;
+}
+
+/* Adds a file, with what it includes in the places of the lines that say so. Those that ask for the
+ * extension, which the compiler for Vulkan has, are left out. */
+static bool append_file(source *s, const char *name, int depth)
+{
+    char path[FILES_PATH_MAX], other[128];
+    void *data = NULL;
+    size_t size = 0;
+    if (!files_share_path(path, name) || !files_read(path, &data, &size)) return false;
+    bool fine = depth < DEEPEST;
+    if (!fine) report("%s: includes too deep", name);
+    const char *line = data, *end = line + size;
+    while (fine && line < end) {
+        const char *stop = memchr(line, '\n', (size_t)(end - line));
+        size_t length = stop ? (size_t)(stop - line) + 1 : (size_t)(end - line);
+        if (length < sizeof other + 16 && strncmp(line, "#include \"", 10) == 0) {
+            snprintf(other, sizeof other, "%.*s", (int)strcspn(line + 10, "\"\n"), line + 10);
+            fine = append_file(s, other, depth + 1);
+        } else if (strncmp(line, "#extension GL_GOOGLE_include", 28) != 0) {
+            fine = append(s, line, length);
+        }
+        line += length;
+    }
+    free(data);
+    return fine;
+}
+
+static GLuint compile(GLenum stage, const char *name)
+{
+    source s = {0};
+    if (!append_file(&s, name, 0)) {
+        free(s.text);
+        return 0;
+    }
+    GLuint shader = glCreateShader(stage);
+    GLint compiled = GL_FALSE, length = (GLint)s.length;
+    const GLchar *text = s.text;
+    glShaderSource(shader, 1, &text, &length);
+    glCompileShader(shader);
+    free(s.text);
+    glGetShaderiv(shader, GL_COMPILE_STATUS, &compiled);
+    if (compiled) return shader;
+    char log[1024] = "";
+    glGetShaderInfoLog(shader, sizeof log, NULL, log);
+    report("%s: %s", name, log);
+    glDeleteShader(shader);
+    return 0;
+}
+
+GLuint gl_program(const char *vertex, const char *fragment)
+{
+    GLuint stages[2] = {compile(GL_VERTEX_SHADER, vertex), compile(GL_FRAGMENT_SHADER, fragment)};
+    GLuint program = 0;
+    if (stages[0] && stages[1]) {
+        GLint linked = GL_FALSE;
+        program = glCreateProgram();
+        glAttachShader(program, stages[0]);
+        glAttachShader(program, stages[1]);
+        glLinkProgram(program);
+        glGetProgramiv(program, GL_LINK_STATUS, &linked);
+        if (!linked) {
+            char log[1024] = "";
+            glGetProgramInfoLog(program, sizeof log, NULL, log);
+            report("%s with %s: %s", vertex, fragment, log);
+            glDeleteProgram(program);
+            program = 0;
+        }
+    }
+    for (int i = 0; i < 2; i++)
+        if (stages[i]) glDeleteShader(stages[i]);
+    return program;
+}
+
+/* A context with its CUDA device. */
+
+/* Samples take the software twin unless they are told not to. */
+static bool allow_twin(const char *choice)
+{
+    if (strcmp(choice, "nvidia") == 0) return true;
+    culv_result result = culv_soft_enable();
+    return result == CULV_OK || strcmp(choice, "soft") != 0 || culv_ok(result, "culv_soft_enable");
+}
+
+typedef struct opening {
+    gl_interop *interop;
+    const char *choice;
+} opening;
+
+/* Is there a CUDA device that is this context's? By UUID, which both sides tell. */
+static bool open_device(void *user, const gl_setup *gl, char why_not[512])
+{
+    const opening *o = user;
+    gl_interop *i = o->interop;
+    culv_gl_desc desc = culv_gl_desc_init();
+    culv_device_desc device = culv_device_desc_init();
+    desc.get_proc_address = gl->get_proc_address;
+    device.driver = strcmp(o->choice, "nvidia") == 0 ? CULV_DRIVER_NVIDIA
+                    : strcmp(o->choice, "soft") == 0 ? CULV_DRIVER_SOFT
+                                                     : CULV_DRIVER_AUTO;
+    if (culv_device_open_for_gl(&desc, &device, &i->device) == CULV_OK) return true;
+    snprintf(why_not, 512, "%s: %s", gl->renderer, culv_last_error_message());
+    return false;
+}
+
+static bool attach(gl_interop *i)
+{
+    culv_gl_desc desc = culv_gl_desc_init();
+    desc.get_proc_address = i->gl.get_proc_address;
+    i->report = culv_gl_report_init();
+    return interop_enter_device(i->device, &i->cu, &i->callers_context) &&
+           culv_ok(culv_gl_check_context(&desc, i->device, &i->report), "culv_gl_check_context") &&
+           culv_ok(culv_gl_attach(i->device, &desc, &i->attached), "culv_gl_attach");
+}
+
+bool gl_interop_open(gl_interop *i, const gl_wishes *wishes)
+{
+    opening o = {i, wishes->choice};
+    memset(i, 0, sizeof *i);
+    return allow_twin(wishes->choice) && gl_setup_headless(&i->gl, wishes, open_device, &o) &&
+           attach(i);
+}
+
+void gl_interop_close(gl_interop *i)
+{
+    culv_gl_detach(&i->attached);
+    interop_close_device(&i->device, i->cu, i->callers_context);
+    gl_setup_destroy(&i->gl);
 }

@@ -1,13 +1,85 @@
 /* SPDX-License-Identifier: MIT */
-/* Samples: an OpenGL 4.5 context without a screen, by EGL, and what every GL program needs. */
+/* Samples: OpenGL's functions, as volk has Vulkan's: pointers of the functions' own names, which
+ * gl_api_load() fills in. Nothing of GL is linked. */
 #ifndef CULVERT_SAMPLES_GL_SETUP_H_
 #define CULVERT_SAMPLES_GL_SETUP_H_
 
+#include "console.h"
+#include "cuda_side.h"
+
+#include <GL/glcorearb.h>
+#include <culvert/gl.h>
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "gl_api.h"
-#include "report.h"
+/* (type, name without "gl"); all are of OpenGL 4.5. */
+#define GL_API_LIST(X)                                                                             \
+    X(PFNGLATTACHSHADERPROC, AttachShader)                                                         \
+    X(PFNGLBINDBUFFERBASEPROC, BindBufferBase)                                                     \
+    X(PFNGLBINDBUFFERPROC, BindBuffer)                                                             \
+    X(PFNGLBINDFRAMEBUFFERPROC, BindFramebuffer)                                                   \
+    X(PFNGLBINDTEXTUREUNITPROC, BindTextureUnit)                                                   \
+    X(PFNGLBINDVERTEXARRAYPROC, BindVertexArray)                                                   \
+    X(PFNGLBLITNAMEDFRAMEBUFFERPROC, BlitNamedFramebuffer)                                         \
+    X(PFNGLCHECKNAMEDFRAMEBUFFERSTATUSPROC, CheckNamedFramebufferStatus)                           \
+    X(PFNGLCLEARNAMEDFRAMEBUFFERFVPROC, ClearNamedFramebufferfv)                                   \
+    X(PFNGLCLIPCONTROLPROC, ClipControl)                                                           \
+    X(PFNGLCOMPILESHADERPROC, CompileShader)                                                       \
+    X(PFNGLCREATEBUFFERSPROC, CreateBuffers)                                                       \
+    X(PFNGLCREATEFRAMEBUFFERSPROC, CreateFramebuffers)                                             \
+    X(PFNGLCREATEPROGRAMPROC, CreateProgram)                                                       \
+    X(PFNGLCREATEQUERIESPROC, CreateQueries)                                                       \
+    X(PFNGLCREATERENDERBUFFERSPROC, CreateRenderbuffers)                                           \
+    X(PFNGLCREATESHADERPROC, CreateShader)                                                         \
+    X(PFNGLCREATETEXTURESPROC, CreateTextures)                                                     \
+    X(PFNGLCREATEVERTEXARRAYSPROC, CreateVertexArrays)                                             \
+    X(PFNGLDEBUGMESSAGECALLBACKPROC, DebugMessageCallback)                                         \
+    X(PFNGLDELETEBUFFERSPROC, DeleteBuffers)                                                       \
+    X(PFNGLDELETEFRAMEBUFFERSPROC, DeleteFramebuffers)                                             \
+    X(PFNGLDELETEPROGRAMPROC, DeleteProgram)                                                       \
+    X(PFNGLDELETEQUERIESPROC, DeleteQueries)                                                       \
+    X(PFNGLDELETERENDERBUFFERSPROC, DeleteRenderbuffers)                                           \
+    X(PFNGLDELETESHADERPROC, DeleteShader)                                                         \
+    X(PFNGLDELETETEXTURESPROC, DeleteTextures)                                                     \
+    X(PFNGLDELETEVERTEXARRAYSPROC, DeleteVertexArrays)                                             \
+    X(PFNGLDEPTHFUNCPROC, DepthFunc)                                                               \
+    X(PFNGLDRAWARRAYSPROC, DrawArrays)                                                             \
+    X(PFNGLDRAWELEMENTSPROC, DrawElements)                                                         \
+    X(PFNGLENABLEPROC, Enable)                                                                     \
+    X(PFNGLFINISHPROC, Finish)                                                                     \
+    X(PFNGLGETERRORPROC, GetError)                                                                 \
+    X(PFNGLGETINTEGERVPROC, GetIntegerv)                                                           \
+    X(PFNGLGETPROGRAMINFOLOGPROC, GetProgramInfoLog)                                               \
+    X(PFNGLGETPROGRAMIVPROC, GetProgramiv)                                                         \
+    X(PFNGLGETQUERYOBJECTUI64VPROC, GetQueryObjectui64v)                                           \
+    X(PFNGLGETSHADERINFOLOGPROC, GetShaderInfoLog)                                                 \
+    X(PFNGLGETSHADERIVPROC, GetShaderiv)                                                           \
+    X(PFNGLGETSTRINGPROC, GetString)                                                               \
+    X(PFNGLLINKPROGRAMPROC, LinkProgram)                                                           \
+    X(PFNGLNAMEDBUFFERSTORAGEPROC, NamedBufferStorage)                                             \
+    X(PFNGLNAMEDBUFFERSUBDATAPROC, NamedBufferSubData)                                             \
+    X(PFNGLNAMEDFRAMEBUFFERRENDERBUFFERPROC, NamedFramebufferRenderbuffer)                         \
+    X(PFNGLNAMEDFRAMEBUFFERTEXTUREPROC, NamedFramebufferTexture)                                   \
+    X(PFNGLNAMEDRENDERBUFFERSTORAGEMULTISAMPLEPROC, NamedRenderbufferStorageMultisample)           \
+    X(PFNGLQUERYCOUNTERPROC, QueryCounter)                                                         \
+    X(PFNGLREADPIXELSPROC, ReadPixels)                                                             \
+    X(PFNGLSHADERSOURCEPROC, ShaderSource)                                                         \
+    X(PFNGLTEXTUREPARAMETERIPROC, TextureParameteri)                                               \
+    X(PFNGLTEXTURESTORAGE2DPROC, TextureStorage2D)                                                 \
+    X(PFNGLUSEPROGRAMPROC, UseProgram)                                                             \
+    X(PFNGLVIEWPORTPROC, Viewport)
+
+#define GL_API_DECLARE_(type, name) extern type gl##name;
+GL_API_LIST(GL_API_DECLARE_)
+#undef GL_API_DECLARE_
+
+/* A function of GL by its name, for the context that is current. */
+typedef void *(*gl_get_proc_address)(const char *name);
+
+/* False, with a message, when one is missing. */
+bool gl_api_load(gl_get_proc_address get);
+
+/* Samples: an OpenGL 4.5 context without a screen, by EGL, and what every GL program needs. */
 
 /* What is wanted of a context. */
 typedef struct gl_wishes {
@@ -53,5 +125,23 @@ GLuint gl_framebuffer(GLuint texture);
 /* Reads what a framebuffer has as RGBA rows, in the order of memory; waits for the drawing. False,
  * with a message, on failure. */
 bool gl_read_rgba(GLuint framebuffer, uint32_t width, uint32_t height, uint8_t *pixels);
+
+/* Samples: an OpenGL context with the CUDA device that draws it, and Culvert between them. Each
+ * function is false, with a message, on failure. */
+
+typedef struct gl_interop {
+    gl_setup gl;
+    culv_device *device;
+    const culv_cuda_api *cu;
+    CUcontext callers_context;
+    culv_gl *attached;
+    culv_gl_report report; /* what works here */
+} gl_interop;
+
+/* A context without a screen on the first GPU that CUDA has, or on the CPU with the software twin;
+ * CUDA's context is current on this thread, too. Close it either way. */
+bool gl_interop_open(gl_interop *i, const gl_wishes *wishes);
+/* Comes after everything that was made with it. */
+void gl_interop_close(gl_interop *i);
 
 #endif

@@ -4,13 +4,13 @@
 #ifndef CULVERT_SAMPLES_VULKAN_SETUP_H_
 #define CULVERT_SAMPLES_VULKAN_SETUP_H_
 
-#include <stdbool.h>
-#include <stdint.h>
-
-#include <volk.h>
+#include "cuda_side.h"
 
 #include <culvert/culvert.h>
 #include <culvert/vulkan.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <volk.h>
 
 typedef struct vulkan_setup {
     VkInstance instance;
@@ -117,5 +117,36 @@ VkSemaphoreSubmitInfo vulkan_submit_point(VkSemaphore semaphore, uint64_t value,
 /* One command buffer. `wait` and `signal` may be NULL. */
 bool vulkan_submit(VkQueue queue, VkCommandBuffer commands, const VkSemaphoreSubmitInfo *wait,
                    const VkSemaphoreSubmitInfo *signal, VkFence fence);
+
+/* Samples: the CUDA side of a Vulkan device, by Culvert. Each function is false, with a message, on
+ * failure. */
+
+/* Opens the CUDA device that is the Vulkan device, and makes its context current on this thread. */
+bool interop_open_device(const vulkan_setup *v, culv_device **device, const culv_cuda_api **cu,
+                         CUcontext *callers_context);
+
+/* Attaches the Vulkan device to it: what Culvert makes of the result, both have. */
+bool interop_attach(const vulkan_setup *v, culv_device *device, culv_vk_device **out);
+/* The same where the CUDA device may be another GPU. */
+bool interop_attach_any(const vulkan_setup *v, culv_device *device, culv_vk_device **out);
+
+/* A timeline semaphore of both sides, at 0. */
+bool interop_timeline(culv_vk_device *attached, const char *label, culv_shared_semaphore **out);
+
+/* Samples: pipelines from SPIR-V files in share/culvert; those of graphics are for dynamic
+ * rendering. */
+
+/* One color attachment; viewport and scissor are dynamic; vertices are pulled by their index. */
+typedef struct pipeline_desc {
+    const char *vertex, *fragment; /* names of files in share/culvert */
+    VkPipelineLayout layout;
+    VkFormat color_format, depth_format; /* no depth: VK_FORMAT_UNDEFINED */
+    VkSampleCountFlagBits samples;
+} pipeline_desc;
+
+/* False, with a message, on failure. */
+bool pipeline_create(const vulkan_setup *v, const pipeline_desc *desc, VkPipeline *out);
+bool pipeline_create_compute(const vulkan_setup *v, const char *shader, VkPipelineLayout layout,
+                             VkPipeline *out);
 
 #endif

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../common/report.h"
+#include "../common/console.h"
 
 /* More than the hierarchy can be deep: keys of 64 bits. */
 enum { MOST_DEPTH = 65 };

@@ -14,13 +14,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../common/arguments.h"
+#include "../common/console.h"
 #include "../common/files.h"
-#include "../common/interop.h"
-#include "../common/png_file.h"
-#include "../common/progress.h"
-#include "../common/report.h"
-#include "../common/vulkan_pipeline.h"
+#include "../common/vulkan_setup.h"
 #include "tree.h"
 
 #define BLOCK 256u

@@ -14,9 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../common/arguments.h"
-#include "../common/progress.h"
-#include "../common/report.h"
+#include "../common/console.h"
 #include "observer.h"
 
 static const char help[] =

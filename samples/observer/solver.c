@@ -6,8 +6,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "../common/console.h"
 #include "../common/cuda_side.h"
-#include "../common/progress.h"
 #include "observer.h"
 #include "particle.h"
 

@@ -8,11 +8,9 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include "../common/console.h"
 #include "../common/files.h"
-#include "../common/interop.h"
-#include "../common/png_file.h"
-#include "../common/progress.h"
-#include "../common/vulkan_pipeline.h"
+#include "../common/vulkan_setup.h"
 #include "observer.h"
 #include "particle.h"
 

@@ -4,8 +4,8 @@
 
 #include <string.h>
 
-#include "../common/interop.h"
-#include "../common/report.h"
+#include "../common/console.h"
+#include "../common/vulkan_setup.h"
 
 bool exchange_attach(const exchange *e, culv_vk_device **out)
 {

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* ripple by OpenGL: the whole of --api=gl. */
+#include "gl_run.h"
+#include "program.h"
+
+#include "../common/console.h"
+#include "../common/files.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "../common/png_file.h"
-#include "../common/progress.h"
-#include "gl_exchange.h"
-#include "gl_renderer.h"
-#include "program.h"
 
 typedef struct gl_state {
     program *program; /* its options, scene, exchange, solver and totals */
@@ -127,4 +127,330 @@ bool gl_run(program *p)
         printf("validation: no messages\n");
     }
     return fine;
+}
+
+/* The exchange. */
+
+static bool shared_acquire(exchange *e, CUstream stream, uint64_t frame)
+{
+    const gl_exchange *g = e->own;
+    return frame == 0 ||
+           culv_ok(culv_semaphore_wait(culv_shared_semaphore_cuda(g->drawn), stream, frame),
+                   "culv_semaphore_wait");
+}
+
+static bool shared_release(exchange *e, CUstream stream, uint64_t frame)
+{
+    const gl_exchange *g = e->own;
+    return culv_ok(culv_semaphore_signal(culv_shared_semaphore_cuda(g->ready), stream, frame + 1),
+                   "culv_semaphore_signal");
+}
+
+/* A frame that takes longer than this to come is an error. */
+#define LIMIT_NS UINT64_C(60000000000)
+
+static bool ring_acquire(exchange *e, CUstream stream, uint64_t frame)
+{
+    gl_exchange *g = e->own;
+    (void)frame; /* the ring counts them */
+    if (!culv_ok(culv_ring_acquire_on(g->ring, CULV_RING_PRODUCER, stream, LIMIT_NS, &g->filling),
+                 "culv_ring_acquire_on"))
+        return false;
+    exchange_buffer *to = &e->buffers[g->filling.slot];
+    e->filling = g->filling.slot;
+    e->burst_open = !g->filling.burst_ends;
+    /* Registered objects have others in each frame. */
+    to->cuda_cells = culv_ring_pointer(g->ring, e->filling, 0);
+    return culv_ok(
+        culv_image_get_surface(culv_ring_image(g->ring, e->filling, 1), 0, &to->cuda_tint),
+        "culv_image_get_surface");
+}
+
+static bool ring_release(exchange *e, CUstream stream, uint64_t frame)
+{
+    gl_exchange *g = e->own;
+    (void)frame;
+    return culv_ok(culv_ring_release_on(g->ring, CULV_RING_PRODUCER, stream, &g->filling),
+                   "culv_ring_release_on");
+}
+
+static bool ring_end_burst(exchange *e, CUstream stream)
+{
+    const gl_exchange *g = e->own;
+    return culv_ok(culv_ring_flush_on(g->ring, CULV_RING_PRODUCER, stream), "culv_ring_flush_on");
+}
+
+static void ring_flow(const exchange *e, exchange_flow *out)
+{
+    const gl_exchange *g = e->own;
+    culv_ring_stats stats = culv_ring_stats_init();
+    if (!culv_ok(culv_ring_get_stats(g->ring, &stats), "culv_ring_get_stats")) return;
+    out->buffers = stats.depth;
+    out->burst = stats.burst;
+}
+
+static const exchange_path path_gl_ring = {.name = "ring",
+                                           .cuda_acquire = ring_acquire,
+                                           .cuda_release = ring_release,
+                                           .cuda_end_burst = ring_end_burst,
+                                           .flow = ring_flow};
+static const exchange_path path_gl_shared = {
+    .name = "shared", .cuda_acquire = shared_acquire, .cuda_release = shared_release};
+
+static bool create_shared(gl_exchange *g, exchange *e)
+{
+    culv_gl *gl = g->interop->attached;
+    culv_gl_buffer_create_desc cells = culv_gl_buffer_create_desc_init();
+    culv_gl_image_create_desc tint = culv_gl_image_create_desc_init();
+    culv_gl_semaphore_create_desc semaphore = culv_gl_semaphore_create_desc_init();
+    cells.size = e->cells_size;
+    cells.label = "cells";
+    tint.internal_format = GL_RGBA8;
+    tint.width = e->grid.width;
+    tint.height = e->grid.height;
+    tint.label = "tint";
+    if (!culv_ok(culv_gl_buffer_create(gl, &cells, &g->buffer), "culv_gl_buffer_create") ||
+        !culv_ok(culv_gl_image_create(gl, &tint, &g->image), "culv_gl_image_create") ||
+        !culv_ok(
+            culv_image_get_surface(culv_shared_image_cuda(g->image), 0, &e->buffers[0].cuda_tint),
+            "culv_image_get_surface"))
+        return false;
+    semaphore.label = "ready";
+    if (!culv_ok(culv_gl_semaphore_create(gl, &semaphore, &g->ready), "culv_gl_semaphore_create"))
+        return false;
+    semaphore.label = "drawn";
+    if (!culv_ok(culv_gl_semaphore_create(gl, &semaphore, &g->drawn), "culv_gl_semaphore_create"))
+        return false;
+    e->buffers[0].cuda_cells = culv_shared_buffer_pointer(g->buffer);
+    g->cells = culv_gl_buffer_name(g->buffer);
+    g->tint = culv_gl_image_name(g->image);
+    g->uses = culv_gl_uses_init();
+    g->uses.num_buffers = 1;
+    g->uses.buffers = &g->cells;
+    g->uses.num_textures = 1;
+    g->uses.textures = &g->tint;
+    return true;
+}
+
+/* Every slot has a GL buffer that is a CUdeviceptr as well, and a texture that is a CUDA surface as
+ * well. */
+static bool create_ring(gl_exchange *g, exchange *e)
+{
+    culv_gl_buffer_create_desc cells = culv_gl_buffer_create_desc_init();
+    culv_gl_image_create_desc tint = culv_gl_image_create_desc_init();
+    culv_ring_settings settings = culv_ring_settings_init();
+    culv_gl_ring_desc desc = culv_gl_ring_desc_init();
+    const culv_gl_ring_resource resources[] = {{.buffer = &cells}, {.image = &tint}};
+    cells.size = e->cells_size;
+    cells.label = "cells";
+    tint.internal_format = GL_RGBA8;
+    tint.width = e->grid.width;
+    tint.height = e->grid.height;
+    tint.label = "tint";
+    settings.burst = e->flow.burst;
+    settings.max_latency = e->flow.max_latency_ns;
+    desc.max_depth = e->num_buffers;
+    desc.settings = &settings;
+    desc.resources = resources;
+    desc.num_resources = 2;
+    desc.side = CULV_RING_CONSUMER; /* OpenGL reads */
+    desc.label = "ripple";
+    return culv_ok(culv_gl_ring_create(g->interop->attached, &desc, &g->ring),
+                   "culv_gl_ring_create");
+}
+
+/* The shaders' sampler. */
+static bool set_sampler(GLuint texture)
+{
+    glTextureParameteri(texture, GL_TEXTURE_MIN_FILTER, GL_LINEAR);
+    glTextureParameteri(texture, GL_TEXTURE_MAG_FILTER, GL_LINEAR);
+    glTextureParameteri(texture, GL_TEXTURE_WRAP_S, GL_CLAMP_TO_EDGE);
+    glTextureParameteri(texture, GL_TEXTURE_WRAP_T, GL_CLAMP_TO_EDGE);
+    return gl_ok("glTextureParameteri");
+}
+
+bool gl_exchange_create(gl_exchange *g, exchange *e, gl_interop *interop, unsigned path,
+                        const exchange_flow *flow, uint32_t width, uint32_t height)
+{
+    const bool ring = path == OPTIONS_RING;
+    memset(g, 0, sizeof *g);
+    memset(e, 0, sizeof *e);
+    g->interop = interop;
+    e->path = ring ? &path_gl_ring : &path_gl_shared;
+    e->device = interop->device;
+    e->cu = interop->cu;
+    e->grid = (VkExtent2D){width, height};
+    e->cells_size = (VkDeviceSize)width * height * 4u * sizeof(float);
+    e->flow = ring ? *flow : (exchange_flow){.buffers = 1, .burst = 1};
+    e->num_buffers = e->flow.buffers;
+    e->own = g;
+    if (ring) {
+        bool fine = create_ring(g, e);
+        for (uint32_t slot = 0; fine && slot < e->num_buffers; slot++)
+            fine = set_sampler(culv_gl_ring_name(g->ring, slot, 1));
+        return fine;
+    }
+    return create_shared(g, e) && set_sampler(g->tint);
+}
+
+void gl_exchange_destroy(gl_exchange *g, exchange *e)
+{
+    if (!e->cu) return;
+    glFinish();
+    (void)culv_ring_destroy(&g->ring, NULL);
+    (void)culv_shared_semaphore_destroy(&g->drawn, NULL);
+    (void)culv_shared_semaphore_destroy(&g->ready, NULL);
+    (void)culv_shared_image_destroy(&g->image, NULL);
+    (void)culv_shared_buffer_destroy(&g->buffer, NULL);
+    memset(g, 0, sizeof *g);
+    memset(e, 0, sizeof *e);
+}
+
+bool gl_exchange_begin(gl_exchange *g, uint64_t frame)
+{
+    if (g->ring) {
+        if (!culv_ok(culv_ring_acquire(g->ring, CULV_RING_CONSUMER, LIMIT_NS, &g->drawing),
+                     "culv_ring_acquire"))
+            return false;
+        g->cells = culv_gl_ring_name(g->ring, g->drawing.slot, 0);
+        g->tint = culv_gl_ring_name(g->ring, g->drawing.slot, 1);
+        return true;
+    }
+    return culv_ok(culv_gl_semaphore_wait(g->ready, frame + 1, CULV_GL_FOREVER, &g->uses),
+                   "culv_gl_semaphore_wait");
+}
+
+bool gl_exchange_end(gl_exchange *g, uint64_t frame)
+{
+    if (g->ring)
+        return culv_ok(culv_ring_release(g->ring, CULV_RING_CONSUMER, &g->drawing),
+                       "culv_ring_release");
+    return culv_ok(culv_gl_semaphore_signal(g->drawn, frame + 1, &g->uses),
+                   "culv_gl_semaphore_signal");
+}
+
+/* The renderer. */
+
+#define SAMPLES 4
+
+static bool create_meshes(gl_renderer *r)
+{
+    meshes made;
+    if (!mesh_make(&made, r->scene, r->width)) return false;
+    r->water = made.water;
+    r->stones = made.stones;
+    glCreateBuffers(1, &r->indices);
+    glNamedBufferStorage(r->indices, (GLsizeiptr)made.size, made.indices, 0);
+    free(made.indices);
+    glCreateBuffers(1, &r->view);
+    glNamedBufferStorage(r->view, sizeof(view_constants), NULL, GL_DYNAMIC_STORAGE_BIT);
+    return gl_ok("glNamedBufferStorage");
+}
+
+static bool create_targets(gl_renderer *r)
+{
+    GLsizei width = (GLsizei)r->width, height = (GLsizei)r->height;
+    glCreateRenderbuffers(1, &r->color);
+    glNamedRenderbufferStorageMultisample(r->color, SAMPLES, GL_SRGB8_ALPHA8, width, height);
+    glCreateRenderbuffers(1, &r->depth);
+    glNamedRenderbufferStorageMultisample(r->depth, SAMPLES, GL_DEPTH_COMPONENT32F, width, height);
+    glCreateFramebuffers(1, &r->target);
+    glNamedFramebufferRenderbuffer(r->target, GL_COLOR_ATTACHMENT0, GL_RENDERBUFFER, r->color);
+    glNamedFramebufferRenderbuffer(r->target, GL_DEPTH_ATTACHMENT, GL_RENDERBUFFER, r->depth);
+    GLenum status = glCheckNamedFramebufferStatus(r->target, GL_DRAW_FRAMEBUFFER);
+    if (!gl_ok("glNamedRenderbufferStorageMultisample")) return false;
+    if (status != GL_FRAMEBUFFER_COMPLETE) {
+        report("a framebuffer is not complete: 0x%04x", status);
+        return false;
+    }
+    r->picture = gl_texture(GL_SRGB8_ALPHA8, r->width, r->height, 1, GL_NEAREST);
+    r->picture_target = r->picture ? gl_framebuffer(r->picture) : 0;
+    return r->picture_target != 0;
+}
+
+bool gl_renderer_create(gl_renderer *r, const scene *basin, uint32_t width, uint32_t height)
+{
+    memset(r, 0, sizeof *r);
+    r->scene = basin;
+    r->width = width;
+    r->height = height;
+    r->rim_program = gl_program("ripple_rim.vert", "ripple_rim.frag");
+    r->stone_program = r->rim_program ? gl_program("ripple_stone.vert", "ripple_stone.frag") : 0;
+    r->water_program = r->stone_program ? gl_program("ripple_water.vert", "ripple_water.frag") : 0;
+    if (!r->water_program || !create_meshes(r) || !create_targets(r)) return false;
+    glCreateVertexArrays(1, &r->vertices);
+    glCreateQueries(GL_TIMESTAMP, 2, r->queries);
+    /* Vulkan's clip space: the depth is from 0 to 1, and y is down in memory. */
+    glClipControl(GL_LOWER_LEFT, GL_ZERO_TO_ONE);
+    glEnable(GL_DEPTH_TEST);
+    glDepthFunc(GL_LESS);
+    glEnable(GL_FRAMEBUFFER_SRGB);
+    return gl_ok("glClipControl");
+}
+
+void gl_renderer_destroy(gl_renderer *r)
+{
+    if (!r->scene) return;
+    const GLuint programs[] = {r->rim_program, r->stone_program, r->water_program};
+    const GLuint buffers[] = {r->indices, r->view}, framebuffers[] = {r->target, r->picture_target};
+    const GLuint renderbuffers[] = {r->color, r->depth};
+    if (r->queries[0]) glDeleteQueries(2, r->queries);
+    if (r->vertices) glDeleteVertexArrays(1, &r->vertices);
+    glDeleteFramebuffers(2, framebuffers); /* 0 is no framebuffer, and ignored */
+    glDeleteRenderbuffers(2, renderbuffers);
+    glDeleteTextures(1, &r->picture);
+    glDeleteBuffers(2, buffers);
+    for (int i = 0; i < 3; i++)
+        if (programs[i]) glDeleteProgram(programs[i]);
+    memset(r, 0, sizeof *r);
+}
+
+static void draw_mesh(const gl_renderer *r, const mesh *m, view_constants *constants)
+{
+    constants->grid[2] = (int32_t)m->width;
+    constants->grid[3] = (int32_t)m->stride;
+    glNamedBufferSubData(r->view, 0, sizeof *constants, constants);
+    glDrawElements(GL_TRIANGLES, (GLsizei)m->num_indices, GL_UNSIGNED_INT,
+                   (const void *)(uintptr_t)(m->first_index * sizeof(uint32_t)));
+}
+
+bool gl_renderer_draw(gl_renderer *r, const gl_exchange *from, uint64_t moment)
+{
+    const float background[4] = {0.02f, 0.03f, 0.04f, 1.0f}, far = 1.0f;
+    view_constants constants;
+    camera_look(r->scene, (VkExtent2D){r->width, r->height}, moment, &constants);
+    glQueryCounter(r->queries[0], GL_TIMESTAMP);
+    glBindFramebuffer(GL_DRAW_FRAMEBUFFER, r->target);
+    glViewport(0, 0, (GLsizei)r->width, (GLsizei)r->height);
+    glClearNamedFramebufferfv(r->target, GL_COLOR, 0, background);
+    glClearNamedFramebufferfv(r->target, GL_DEPTH, 0, &far);
+    glBindVertexArray(r->vertices);
+    glBindBuffer(GL_ELEMENT_ARRAY_BUFFER, r->indices);
+    glBindBufferBase(GL_SHADER_STORAGE_BUFFER, 0, from->cells);
+    glBindBufferBase(GL_UNIFORM_BUFFER, 0, r->view);
+    glBindTextureUnit(1, from->tint);
+
+    glNamedBufferSubData(r->view, 0, sizeof constants, &constants);
+    glUseProgram(r->rim_program);
+    glDrawArrays(GL_TRIANGLES, 0, PIPELINES_RIM_VERTICES);
+    glUseProgram(r->stone_program);
+    draw_mesh(r, &r->stones, &constants);
+    glUseProgram(r->water_program);
+    draw_mesh(r, &r->water, &constants);
+
+    glBindTextureUnit(1, 0);
+    glBindBufferBase(GL_SHADER_STORAGE_BUFFER, 0, 0);
+    GLint width = (GLint)r->width, height = (GLint)r->height;
+    glBlitNamedFramebuffer(r->target, r->picture_target, 0, 0, width, height, 0, 0, width, height,
+                           GL_COLOR_BUFFER_BIT, GL_NEAREST);
+    glQueryCounter(r->queries[1], GL_TIMESTAMP);
+    return gl_ok("drawing");
+}
+
+double gl_renderer_milliseconds(const gl_renderer *r)
+{
+    GLuint64 begin = 0, end = 0;
+    glGetQueryObjectui64v(r->queries[0], GL_QUERY_RESULT, &begin);
+    glGetQueryObjectui64v(r->queries[1], GL_QUERY_RESULT, &end);
+    return 1e-6 * (double)(end - begin);
 }

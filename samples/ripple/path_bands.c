@@ -9,8 +9,8 @@
  * cells, and Vulkan copies them to the image. */
 #include <stdlib.h>
 
-#include "../common/interop.h"
-#include "../common/report.h"
+#include "../common/console.h"
+#include "../common/vulkan_setup.h"
 #include "exchange.h"
 
 #define FRAME_STAGES (EXCHANGE_READING_STAGES | VK_PIPELINE_STAGE_2_COPY_BIT)

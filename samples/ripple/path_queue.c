@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../common/report.h"
+#include "../common/console.h"
 #include "exchange.h"
 
 enum { MOST_BUFFERS = 2 };

@@ -2,12 +2,11 @@
 /* ripple's renderer. */
 #include "renderer.h"
 
+#include "../common/console.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "../common/report.h"
-#include "camera.h"
 
 static bool create_descriptors(renderer *r)
 {
@@ -240,4 +239,260 @@ bool renderer_reclaim(renderer *r, uint64_t frame, renderer_result *result)
                                              2u * (uint32_t)(slot->frame % r->frames_in_flight));
     result->pixels = slot->has_picture ? slot->picture.mapped : NULL;
     return true;
+}
+
+/* ripple's render targets. */
+
+static const vulkan_use drawing = {VK_PIPELINE_STAGE_2_COLOR_ATTACHMENT_OUTPUT_BIT,
+                                   VK_ACCESS_2_COLOR_ATTACHMENT_WRITE_BIT |
+                                       VK_ACCESS_2_COLOR_ATTACHMENT_READ_BIT,
+                                   VK_IMAGE_LAYOUT_COLOR_ATTACHMENT_OPTIMAL};
+
+bool targets_create(targets *t, const vulkan_setup *v, const pipelines *p, VkExtent2D extent)
+{
+    memset(t, 0, sizeof *t);
+    t->extent = extent;
+    bool multisampled = p->samples != VK_SAMPLE_COUNT_1_BIT;
+    VkImageUsageFlags color = VK_IMAGE_USAGE_COLOR_ATTACHMENT_BIT;
+    VkImageUsageFlags final = color | VK_IMAGE_USAGE_TRANSFER_SRC_BIT;
+    if (!vulkan_image_create(v, PIPELINES_COLOR_FORMAT, extent, p->samples,
+                             multisampled ? color : final, VK_IMAGE_ASPECT_COLOR_BIT, &t->color) ||
+        !vulkan_image_create(v, p->depth_format, extent, p->samples,
+                             VK_IMAGE_USAGE_DEPTH_STENCIL_ATTACHMENT_BIT, VK_IMAGE_ASPECT_DEPTH_BIT,
+                             &t->depth))
+        return false;
+    return !multisampled ||
+           vulkan_image_create(v, PIPELINES_COLOR_FORMAT, extent, VK_SAMPLE_COUNT_1_BIT, final,
+                               VK_IMAGE_ASPECT_COLOR_BIT, &t->resolved);
+}
+
+void targets_destroy(targets *t, const vulkan_setup *v)
+{
+    vulkan_image_destroy(v, &t->color);
+    vulkan_image_destroy(v, &t->resolved);
+    vulkan_image_destroy(v, &t->depth);
+}
+
+VkImage targets_final(const targets *t)
+{
+    return t->resolved.image ? t->resolved.image : t->color.image;
+}
+
+/* The targets are shared by all frames: a frame's writes come after the previous frame's reads and
+ * writes. */
+static void prepare(const targets *t, VkCommandBuffer commands)
+{
+    vulkan_use before = {drawing.stage | VK_PIPELINE_STAGE_2_COPY_BIT, drawing.access,
+                         VK_IMAGE_LAYOUT_UNDEFINED};
+    vulkan_image_barrier(commands, t->color.image, VK_IMAGE_ASPECT_COLOR_BIT, before, drawing);
+    if (t->resolved.image)
+        vulkan_image_barrier(commands, t->resolved.image, VK_IMAGE_ASPECT_COLOR_BIT, before,
+                             drawing);
+    vulkan_use tests = {VK_PIPELINE_STAGE_2_EARLY_FRAGMENT_TESTS_BIT |
+                            VK_PIPELINE_STAGE_2_LATE_FRAGMENT_TESTS_BIT,
+                        VK_ACCESS_2_DEPTH_STENCIL_ATTACHMENT_WRITE_BIT |
+                            VK_ACCESS_2_DEPTH_STENCIL_ATTACHMENT_READ_BIT,
+                        VK_IMAGE_LAYOUT_UNDEFINED};
+    vulkan_use depth = tests;
+    depth.layout = VK_IMAGE_LAYOUT_DEPTH_ATTACHMENT_OPTIMAL;
+    vulkan_image_barrier(commands, t->depth.image, VK_IMAGE_ASPECT_DEPTH_BIT, tests, depth);
+}
+
+void targets_begin(const targets *t, VkCommandBuffer commands)
+{
+    prepare(t, commands);
+    bool multisampled = t->resolved.view != VK_NULL_HANDLE;
+    VkRenderingAttachmentInfo color = {
+        .sType = VK_STRUCTURE_TYPE_RENDERING_ATTACHMENT_INFO,
+        .imageView = t->color.view,
+        .imageLayout = VK_IMAGE_LAYOUT_COLOR_ATTACHMENT_OPTIMAL,
+        .resolveMode = multisampled ? VK_RESOLVE_MODE_AVERAGE_BIT : VK_RESOLVE_MODE_NONE,
+        .resolveImageView = t->resolved.view,
+        .resolveImageLayout = VK_IMAGE_LAYOUT_COLOR_ATTACHMENT_OPTIMAL,
+        .loadOp = VK_ATTACHMENT_LOAD_OP_CLEAR,
+        .storeOp = multisampled ? VK_ATTACHMENT_STORE_OP_DONT_CARE : VK_ATTACHMENT_STORE_OP_STORE,
+        .clearValue = {.color = {.float32 = {0.02f, 0.03f, 0.04f, 1.0f}}}};
+    VkRenderingAttachmentInfo depth = {.sType = VK_STRUCTURE_TYPE_RENDERING_ATTACHMENT_INFO,
+                                       .imageView = t->depth.view,
+                                       .imageLayout = VK_IMAGE_LAYOUT_DEPTH_ATTACHMENT_OPTIMAL,
+                                       .loadOp = VK_ATTACHMENT_LOAD_OP_CLEAR,
+                                       .storeOp = VK_ATTACHMENT_STORE_OP_DONT_CARE,
+                                       .clearValue = {.depthStencil = {1.0f, 0}}};
+    VkRenderingInfo rendering = {.sType = VK_STRUCTURE_TYPE_RENDERING_INFO,
+                                 .renderArea = {{0, 0}, t->extent},
+                                 .layerCount = 1,
+                                 .colorAttachmentCount = 1,
+                                 .pColorAttachments = &color,
+                                 .pDepthAttachment = &depth};
+    vkCmdBeginRendering(commands, &rendering);
+}
+
+void targets_end(VkCommandBuffer commands)
+{
+    vkCmdEndRendering(commands);
+}
+
+void targets_finish(const targets *t, VkCommandBuffer commands)
+{
+    vulkan_use copying = {VK_PIPELINE_STAGE_2_COPY_BIT, VK_ACCESS_2_TRANSFER_READ_BIT,
+                          VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL};
+    vulkan_image_barrier(commands, targets_final(t), VK_IMAGE_ASPECT_COLOR_BIT, drawing, copying);
+}
+
+/* ripple's graphics pipelines. */
+
+static bool create_layout(pipelines *p, const vulkan_setup *v)
+{
+    const VkShaderStageFlags stages = VK_SHADER_STAGE_VERTEX_BIT | VK_SHADER_STAGE_FRAGMENT_BIT;
+    VkSamplerCreateInfo sampler = {.sType = VK_STRUCTURE_TYPE_SAMPLER_CREATE_INFO,
+                                   .magFilter = VK_FILTER_LINEAR,
+                                   .minFilter = VK_FILTER_LINEAR,
+                                   .addressModeU = VK_SAMPLER_ADDRESS_MODE_CLAMP_TO_EDGE,
+                                   .addressModeV = VK_SAMPLER_ADDRESS_MODE_CLAMP_TO_EDGE,
+                                   .addressModeW = VK_SAMPLER_ADDRESS_MODE_CLAMP_TO_EDGE};
+    if (!vk_ok(vkCreateSampler(v->device, &sampler, NULL, &p->sampler), "vkCreateSampler"))
+        return false;
+    VkDescriptorSetLayoutBinding bindings[] = {
+        {.binding = 0,
+         .descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
+         .descriptorCount = 1,
+         .stageFlags = stages},
+        {.binding = 1,
+         .descriptorType = VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER,
+         .descriptorCount = 1,
+         .stageFlags = VK_SHADER_STAGE_FRAGMENT_BIT,
+         .pImmutableSamplers = &p->sampler}};
+    VkDescriptorSetLayoutCreateInfo set = {.sType =
+                                               VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO,
+                                           .bindingCount = 2,
+                                           .pBindings = bindings};
+    if (!vk_ok(vkCreateDescriptorSetLayout(v->device, &set, NULL, &p->set_layout),
+               "vkCreateDescriptorSetLayout"))
+        return false;
+    VkPushConstantRange constants = {stages, 0, sizeof(view_constants)};
+    VkPipelineLayoutCreateInfo layout = {.sType = VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO,
+                                         .setLayoutCount = 1,
+                                         .pSetLayouts = &p->set_layout,
+                                         .pushConstantRangeCount = 1,
+                                         .pPushConstantRanges = &constants};
+    return vk_ok(vkCreatePipelineLayout(v->device, &layout, NULL, &p->layout),
+                 "vkCreatePipelineLayout");
+}
+
+static bool create_pipeline(const pipelines *p, const vulkan_setup *v, const char *vertex,
+                            const char *fragment, VkPipeline *out)
+{
+    pipeline_desc desc = {.vertex = vertex,
+                          .fragment = fragment,
+                          .layout = p->layout,
+                          .color_format = PIPELINES_COLOR_FORMAT,
+                          .depth_format = p->depth_format,
+                          .samples = p->samples};
+    return pipeline_create(v, &desc, out);
+}
+
+bool pipelines_create(pipelines *p, const vulkan_setup *v)
+{
+    memset(p, 0, sizeof *p);
+    const VkPhysicalDeviceLimits *limits = &v->properties.limits;
+    VkSampleCountFlags counts =
+        limits->framebufferColorSampleCounts & limits->framebufferDepthSampleCounts;
+    p->samples = counts & VK_SAMPLE_COUNT_4_BIT ? VK_SAMPLE_COUNT_4_BIT : VK_SAMPLE_COUNT_1_BIT;
+    /* One of the two is always there (Vulkan specification, "Required Format Support"). */
+    VkFormatProperties format;
+    vkGetPhysicalDeviceFormatProperties(v->physical_device, VK_FORMAT_D32_SFLOAT, &format);
+    p->depth_format = format.optimalTilingFeatures & VK_FORMAT_FEATURE_DEPTH_STENCIL_ATTACHMENT_BIT
+                          ? VK_FORMAT_D32_SFLOAT
+                          : VK_FORMAT_X8_D24_UNORM_PACK32;
+    return create_layout(p, v) &&
+           create_pipeline(p, v, "ripple_water.vert.spv", "ripple_water.frag.spv", &p->water) &&
+           create_pipeline(p, v, "ripple_stone.vert.spv", "ripple_stone.frag.spv", &p->stone) &&
+           create_pipeline(p, v, "ripple_rim.vert.spv", "ripple_rim.frag.spv", &p->rim);
+}
+
+void pipelines_destroy(pipelines *p, const vulkan_setup *v)
+{
+    vkDestroyPipeline(v->device, p->water, NULL);
+    vkDestroyPipeline(v->device, p->stone, NULL);
+    vkDestroyPipeline(v->device, p->rim, NULL);
+    vkDestroyPipelineLayout(v->device, p->layout, NULL);
+    vkDestroyDescriptorSetLayout(v->device, p->set_layout, NULL);
+    vkDestroySampler(v->device, p->sampler, NULL);
+    memset(p, 0, sizeof *p);
+}
+
+/* ripple's camera. */
+
+typedef struct vec3 {
+    float x, y, z;
+} vec3;
+
+static vec3 minus(vec3 a, vec3 b)
+{
+    return (vec3){a.x - b.x, a.y - b.y, a.z - b.z};
+}
+
+static float dot(vec3 a, vec3 b)
+{
+    return a.x * b.x + a.y * b.y + a.z * b.z;
+}
+
+static vec3 cross(vec3 a, vec3 b)
+{
+    return (vec3){a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x};
+}
+
+static vec3 normalize(vec3 a)
+{
+    float length = sqrtf(dot(a, a));
+    return (vec3){a.x / length, a.y / length, a.z / length};
+}
+
+/* Column-major: Vulkan's clip space (y down, depth 0 to 1) from a look-at view. */
+static void look_at_projection(float m[16], vec3 eye, vec3 target, float half_fov_tangent,
+                               float aspect)
+{
+    const float near = 0.1f, far = 40.0f;
+    vec3 forward = normalize(minus(target, eye));
+    vec3 right = normalize(cross(forward, (vec3){0, 1, 0}));
+    vec3 up = cross(right, forward);
+    float sx = 1.0f / (half_fov_tangent * aspect), sy = -1.0f / half_fov_tangent;
+    float a = far / (far - near), b = -near * far / (far - near);
+    float rows[4][4] = {{sx * right.x, sx * right.y, sx * right.z, -sx * dot(right, eye)},
+                        {sy * up.x, sy * up.y, sy * up.z, -sy * dot(up, eye)},
+                        {a * forward.x, a * forward.y, a * forward.z, -a * dot(forward, eye) + b},
+                        {forward.x, forward.y, forward.z, -dot(forward, eye)}};
+    for (int column = 0; column < 4; column++) {
+        for (int row = 0; row < 4; row++)
+            m[4 * column + row] = rows[row][column];
+    }
+}
+
+void camera_look(const scene *basin, VkExtent2D extent, uint64_t moment, view_constants *out)
+{
+    memset(out, 0, sizeof *out);
+    float seconds = (float)moment / 30.0f;
+    float aspect = (float)extent.width / (float)extent.height;
+    /* Far enough that a basin of any proportion fills the picture. */
+    float reach =
+        fmaxf(basin->half_x / (1.556f * fminf(aspect / 1.7778f, 1.0f)), basin->half_z / 1.037f);
+    float angle = 0.16f - 0.10f * sinf(0.11f * seconds);
+    const float elevation = 0.544f;
+    float distance = 2.78f * reach;
+    vec3 target = {0.03f, -0.10f, 0.075f * basin->half_z};
+    vec3 eye = {distance * cosf(elevation) * sinf(angle), distance * sinf(elevation),
+                distance * cosf(elevation) * cosf(angle)};
+    look_at_projection(out->view_projection, eye, target, 0.318f, aspect);
+    out->eye[0] = eye.x;
+    out->eye[1] = eye.y;
+    out->eye[2] = eye.z;
+    out->eye[3] = seconds;
+    out->half_extent[0] = basin->half_x;
+    out->half_extent[1] = basin->half_z;
+    out->half_extent[2] = basin->cell;
+    out->half_extent[3] = aspect;
+    out->grid[0] = (int32_t)basin->width;
+    out->grid[1] = (int32_t)basin->height;
+    out->picture[0] = (float)extent.width;
+    out->picture[1] = (float)extent.height;
 }

@@ -1,14 +1,68 @@
 /* SPDX-License-Identifier: MIT */
-/* ripple's renderer: draws the water from the buffers that the exchange brings. */
+/* ripple's graphics pipelines. */
 #ifndef RIPPLE_RENDERER_H_
 #define RIPPLE_RENDERER_H_
 
-#include "camera.h"
+#include "../common/vulkan_setup.h"
 #include "exchange.h"
-#include "mesh.h"
-#include "pipelines.h"
 #include "scene.h"
-#include "targets.h"
+
+#include <vulkan/vulkan_core.h>
+
+/* shaders/ripple/rim.vert: four sides of seven strips of two triangles. */
+#define PIPELINES_COLOR_FORMAT VK_FORMAT_R8G8B8A8_SRGB
+#define PIPELINES_RIM_VERTICES (4u * 7u * 6u)
+
+/* The push constants of shaders/ripple/scene.glsl; 128 bytes are what every device has. */
+typedef struct view_constants {
+    float view_projection[16];
+    float eye[4];         /* w: seconds */
+    float half_extent[4]; /* x, z of the basin; a cell's side; the picture's aspect */
+    /* Cells in x and z; vertices in a row of the mesh; cells from vertex to vertex */
+    int32_t grid[4];
+    float picture[4]; /* width and height in pixels */
+} view_constants;
+
+typedef struct pipelines {
+    VkSampleCountFlagBits samples;
+    VkFormat depth_format;
+    VkSampler sampler;
+    VkDescriptorSetLayout set_layout; /* exchange_buffer: 0 cells, 1 tint */
+    VkPipelineLayout layout;
+    VkPipeline water, stone, rim;
+} pipelines;
+
+/* False, with a message, on failure; destroy it either way. */
+bool pipelines_create(pipelines *p, const vulkan_setup *v);
+void pipelines_destroy(pipelines *p, const vulkan_setup *v);
+
+/* ripple's render targets: multisampled color and depth, and the final image. */
+
+typedef struct targets {
+    VkExtent2D extent;
+    vulkan_image color, resolved, depth; /* resolved: only with multisampling */
+} targets;
+
+/* False, with a message, on failure; destroy it either way. */
+bool targets_create(targets *t, const vulkan_setup *v, const pipelines *p, VkExtent2D extent);
+void targets_destroy(targets *t, const vulkan_setup *v);
+
+/* Between these, drawing goes to the targets. After it the final image is a color attachment. */
+void targets_begin(const targets *t, VkCommandBuffer commands);
+void targets_end(VkCommandBuffer commands);
+
+/* What is shown. */
+VkImage targets_final(const targets *t);
+/* From drawing to copying from it (TRANSFER_SRC_OPTIMAL). */
+void targets_finish(const targets *t, VkCommandBuffer commands);
+
+/* ripple's camera. */
+
+/* Fills the push constants for a moment of the simulation, in frames. The camera drifts slowly
+ * around the basin. */
+void camera_look(const scene *basin, VkExtent2D extent, uint64_t moment, view_constants *out);
+
+/* ripple's renderer: draws the water from the buffers that the exchange brings. */
 
 /* At least; as many as the exchange has buffers, if they are more. */
 #define FRAMES_IN_FLIGHT     3u

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* See solver_queue.h. */
-#include "solver_queue.h"
+/* See solver.h. */
+#include "solver.h"
 
 #include <string.h>
 
-#include "../common/report.h"
+#include "../common/console.h"
 
 bool solver_queue_create(solver_queue *q, exchange *e, culv_kernels *loaded)
 {

@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../common/interop.h"
-#include "../common/report.h"
+#include "../common/console.h"
+#include "../common/vulkan_setup.h"
 #include "../ripple/program.h"
 #include "path_mpi.h"
 

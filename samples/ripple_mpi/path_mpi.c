@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "../common/interop.h"
-#include "../common/report.h"
+#include "../common/console.h"
+#include "../common/vulkan_setup.h"
 
 #define WAIT_NS UINT64_C(60000000000)
 

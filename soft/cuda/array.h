@@ -21,7 +21,7 @@
 #define SOFT_YUY2                0xa5
 #define SOFT_Y410                0xa9
 
-/* --- array_format.c, array_layout.c */
+/* --- array_layout.c */
 
 /* What an element is: a texel, or a block of a compressed format. */
 struct soft_element {
@@ -117,7 +117,7 @@ void soft_sparse_free(struct soft_sparse *sparse); /* NULL: does nothing */
 /* After a write to that level: what was written where nothing is mapped is lost. */
 void soft_sparse_settle(struct soft_sparse *sparse, unsigned level);
 
-/* --- slot.c */
+/* --- texture.c: slots */
 struct soft_slots {
     enum soft_kind kind;
     size_t shared_size, slot_size; /* slot_size: of a struct that begins with a soft_slot */
@@ -139,5 +139,42 @@ void *soft_slot_find(const struct soft_slots *slots, uint64_t handle);
 void soft_slot_close(struct soft_slot *slot);
 /* The array or mipmapped array goes: its surfaces and textures stay, and reach nothing. */
 void soft_slots_forget(const void *array);
+
+/* What copies of memory and of arrays share. */
+
+struct soft_extent {
+    size_t width; /* bytes */
+    size_t height, depth;
+};
+
+enum soft_side_kind { SOFT_SIDE_DEVICE, SOFT_SIDE_HOST, SOFT_SIDE_ANY };
+
+/* One side of a copy. */
+struct soft_side {
+    uintptr_t start; /* its first byte */
+    size_t pitch;    /* bytes from row to row */
+    size_t slice;    /* bytes from slice to slice */
+    bool on_device;  /* copies between two of these are not waited for */
+    bool pageable;   /* host memory that the driver does not know */
+    enum soft_side_kind kind;
+    struct { /* where it is an array's */
+        CUarray array;
+        size_t x, y, z;
+    } in;
+    struct soft_sparse *sparse; /* of a sparse array: what is not mapped there stays zero */
+    unsigned sparse_level;
+};
+
+/* Whether `size` bytes at `start` may be what the kind says; fills in what kind of memory it is. */
+bool soft_side_of_memory(enum soft_side_kind kind, uintptr_t start, size_t size,
+                         struct soft_side *out);
+/* As before, and whether a live context's device is where the memory is. */
+bool soft_side_in_context(enum soft_side_kind kind, uintptr_t start, size_t size, CUcontext context,
+                          struct soft_side *out);
+CUresult soft_copy_make(const struct soft_side *to, const struct soft_side *from,
+                        struct soft_extent extent, struct soft_op **out);
+/* Submits the copy to the stream, and waits where the driver does. */
+CUresult soft_copy(struct soft_stream *stream, bool synchronous, const struct soft_side *to,
+                   const struct soft_side *from, struct soft_extent extent);
 
 #endif

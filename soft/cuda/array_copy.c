@@ -5,7 +5,6 @@
  * format counts in blocks. A pitch of 0, which cuda.h leaves open, is taken for a single row
  * only. */
 #include "array.h"
-#include "copy.h"
 #include "graph.h"
 #include "graphics.h"
 

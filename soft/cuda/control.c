@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The twin's CUDA driver: the way into every call, and the private controls of shared/control.h. */
 #include "../shared/delay.h"
-#include "../shared/fail_at.h"
-#include "mem_pool.h"
 #include "module.h"
+#include "vmm.h"
 
 #include <stdio.h>
 #include <stdlib.h>

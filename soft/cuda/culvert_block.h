@@ -1,10 +1,122 @@
 // SPDX-License-Identifier: MIT
-// What the threads of a block do together on the software twin: shared memory, barriers, shuffles,
-// votes. Part of culvert_kernel.h.
+// threadIdx and the others on the software twin. Part of culvert_kernel.h.
 #ifndef CULVERT_BLOCK_H_
 #define CULVERT_BLOCK_H_
 
-#include "culvert_index.h"
+#include "../shared/module_abi.h"
+
+// Signed, where CUDA's are unsigned: addresses computed from them may then be taken not to wrap,
+// without which gcc vectorizes nothing. A grid of more than 2^31 threads in a direction is beyond
+// the twin.
+struct culv_soft_int3 {
+    int x, y, z;
+
+    operator uint3() const
+    {
+        return {(unsigned)x, (unsigned)y, (unsigned)z};
+    }
+    operator dim3() const
+    {
+        return {(unsigned)x, (unsigned)y, (unsigned)z};
+    }
+};
+
+// Mode is how the kernel around it is compiled: see below.
+template <typename Mode> struct culv_soft_index {
+    culv_soft_int3 thread, block, block_dim, grid_dim;
+};
+
+namespace culv_soft {
+
+template <unsigned X, unsigned Y, unsigned Z> struct clusters { // of so many blocks; 0: none
+    static constexpr unsigned size[3] = {X, Y, Z};
+};
+
+} // namespace culv_soft
+
+// What a kernel gets: its type says which clusters it has.
+template <typename Mode, typename Clusters> struct culv_soft_kernel_index : culv_soft_index<Mode> {
+};
+
+namespace culv_soft {
+namespace {
+
+template <typename Kernel> struct loops { // the threads of a block one after another, in a loop
+};
+struct stacks { // each thread has a stack, and may wait for others
+};
+struct elsewhere { // a __device__ function: whatever the kernel around it does
+};
+
+const culv_soft_services *services; // the driver sets it when it opens the module
+
+// Whether anything in a kernel, or in a function of the file, needs stacks. `seen` is made, and
+// sets the flag when the module is opened, if code that names it is: that of the kernel as a loop.
+template <typename Mode> struct meets {
+    static unsigned char flag;
+    struct setter {
+        setter()
+        {
+            flag = 1;
+        }
+    };
+    static setter seen;
+};
+template <typename Mode> unsigned char meets<Mode>::flag = 0;
+template <typename Mode> typename meets<Mode>::setter meets<Mode>::seen;
+
+template <typename Mode> struct is_loop : std::false_type {
+};
+template <typename Kernel> struct is_loop<loops<Kernel>> : std::true_type {
+};
+
+// Says at compile time that stacks are needed here.
+template <typename Mode> inline __attribute__((always_inline)) void need_stacks()
+{
+    if constexpr (!std::is_same_v<Mode, stacks>) (void)&meets<Mode>::seen;
+    if constexpr (is_loop<Mode>::value) __builtin_trap(); // the flag is set: it never runs
+}
+
+template <typename Mode>
+inline __attribute__((always_inline)) culv_soft_index<Mode> index_of(const culv_soft_place *p)
+{
+    return {{p->thread[0], p->thread[1], p->thread[2]},
+            {p->block[0], p->block[1], p->block[2]},
+            {p->block_dim[0], p->block_dim[1], p->block_dim[2]},
+            {p->grid_dim[0], p->grid_dim[1], p->grid_dim[2]}};
+}
+
+template <typename Mode>
+inline __attribute__((always_inline)) decltype(auto) at(const culv_soft_index<Mode> &index)
+{
+    if constexpr (std::is_same_v<Mode, elsewhere>) {
+        need_stacks<Mode>();
+        return index_of<Mode>(services->place());
+    } else {
+        return (index);
+    }
+}
+
+} // namespace
+} // namespace culv_soft
+
+// What __device__ functions see; a kernel's parameter hides it.
+[[maybe_unused]] static constexpr culv_soft_index<culv_soft::elsewhere> culv_idx = {};
+
+#define threadIdx (culv_soft::at(culv_idx).thread)
+#define blockIdx  (culv_soft::at(culv_idx).block)
+#define blockDim  (culv_soft::at(culv_idx).block_dim)
+#define gridDim   (culv_soft::at(culv_idx).grid_dim)
+#define warpSize  32
+
+#define CULV_KERNEL CULV_CLUSTER_KERNEL(0, 0, 0)
+#define CULV_CLUSTER_KERNEL(x, y, z)                                                               \
+    template <typename culv_mode, typename culv_clusters = culv_soft::clusters<x, y, z>>           \
+    static inline __attribute__((always_inline))
+#define CULV_GRID [[maybe_unused]] const culv_soft_kernel_index<culv_mode, culv_clusters> &culv_idx,
+
+// What the threads of a block do together on the software twin: shared memory, barriers, shuffles,
+// votes. Part of culvert_kernel.h.
 
 // A block runs on one thread of the host. The name is what a compiler says of `extern __shared__`.
 #undef __shared__
@@ -193,5 +305,71 @@ static inline void __threadfence_system()
 {
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
 }
+
+// Clusters of blocks on the software twin. Part of culvert_kernel.h.
+
+#define CULV_HAS_CLUSTERS 1
+
+// The host compiler takes no such attribute. Its name is what the compiler says of one.
+#undef __cluster_dims__
+#define __cluster_dims__(...) write_CULV_CLUSTER_KERNEL_in_place_of_CULV_KERNEL_and_cluster_dims
+
+namespace culv_soft {
+namespace {
+
+struct cluster_place { // without clusters a block is one of its own
+    dim3 dim, block, index, grid;
+    bool specified;
+};
+
+template <typename Mode> inline cluster_place cluster_at(const culv_soft_index<Mode> &)
+{
+    need_stacks<Mode>();
+    const culv_soft_place *p = services->place();
+    unsigned d[3], b[3], i[3], g[3];
+    for (int k = 0; k < 3; k++) {
+        d[k] = p->cluster_dim[0] == 0 ? 1u : (unsigned)p->cluster_dim[k];
+        b[k] = (unsigned)p->block[k] % d[k];
+        i[k] = (unsigned)p->block[k] / d[k];
+        g[k] = (unsigned)p->grid_dim[k] / d[k];
+    }
+    return {{d[0], d[1], d[2]},
+            {b[0], b[1], b[2]},
+            {i[0], i[1], i[2]},
+            {g[0], g[1], g[2]},
+            p->cluster_dim[0] != 0};
+}
+
+inline unsigned rank_of(const cluster_place &c)
+{
+    return (c.block.z * c.dim.y + c.block.y) * c.dim.x + c.block.x;
+}
+
+// An address in the block's dynamic shared memory, in that of another block of the cluster.
+template <typename Mode>
+inline void *map_shared(const culv_soft_index<Mode> &, const void *address, unsigned rank)
+{
+    need_stacks<Mode>();
+    const char *mine = static_cast<const char *>(services->shared());
+    return static_cast<char *>(services->shared_of(rank)) +
+           (static_cast<const char *>(address) - mine);
+}
+
+} // namespace
+} // namespace culv_soft
+
+#define __clusterDimIsSpecified()                ((unsigned)culv_soft::cluster_at(culv_idx).specified)
+#define __clusterDim()                           (culv_soft::cluster_at(culv_idx).dim)
+#define __clusterRelativeBlockIdx()              (culv_soft::cluster_at(culv_idx).block)
+#define __clusterIdx()                           (culv_soft::cluster_at(culv_idx).index)
+#define __clusterGridDimInClusters()             (culv_soft::cluster_at(culv_idx).grid)
+#define __clusterRelativeBlockRank()             (culv_soft::rank_of(culv_soft::cluster_at(culv_idx)))
+#define __clusterSizeInBlocks()                  (__clusterDim().x * __clusterDim().y * __clusterDim().z)
+#define __cluster_map_shared_rank(address, rank) culv_soft::map_shared(culv_idx, (address), (rank))
+
+// The wait is where threads meet: to arrive waits for nobody, on a GPU either.
+#define __cluster_barrier_arrive()         ((void)0)
+#define __cluster_barrier_arrive_relaxed() ((void)0)
+#define __cluster_barrier_wait()           ((void)culv_soft::meet_block(culv_idx, CULV_SOFT_SYNC_CLUSTER, 0))
 
 #endif

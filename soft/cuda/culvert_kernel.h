@@ -85,11 +85,11 @@
 #        define __align__(n) __attribute__((aligned(n)))
 #    endif
 
-#    include "culvert_index.h"
+#    include "culvert_block.h"
 
 #    include "culvert_block.h"
 
-#    include "culvert_cluster.h"
+#    include "culvert_block.h"
 
 // The functions of CUDA's headers that a host compiler has under other names, or not at all.
 template <typename T> static inline T __ldg(const T *p)
@@ -133,7 +133,6 @@ static inline unsigned max(unsigned a, unsigned b)
 }
 
 #    include "culvert_atomic.h"
-#    include "culvert_surface.h"
 #    include "culvert_texture.h"
 
 // From a kernel to its row in the module's table.

@@ -3,7 +3,7 @@
  * it, and the time when it did. Waits take the record as it is at the call, so recording again does
  * not move them. */
 #include "graph.h"
-#include "ipc.h"
+#include "semaphore_page.h"
 
 #include <stdlib.h>
 

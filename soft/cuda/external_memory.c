@@ -7,8 +7,7 @@
  * Errors, and what becomes of the fd after each, are those measured on NVIDIA's driver. */
 #include "vmm.h"
 
-#include "../shared/image_label.h"
-#include "../shared/memory_label.h"
+#include "../shared/labels.h"
 
 #include <stdlib.h>
 #include <string.h>

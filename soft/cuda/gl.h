@@ -79,7 +79,7 @@ struct soft_gl_group {
 CUresult soft_gl_mark(const struct soft_gl *gl, struct soft_gl_group *group);
 bool soft_gl_in_group(const struct soft_gl *gl, const struct soft_gl_group *group);
 
-/* --- gl_format.c */
+/* --- gl_register.c: formats */
 struct soft_gl_format {
     unsigned internal;
     CUarray_format format;
@@ -90,7 +90,7 @@ struct soft_gl_format {
 /* NULL: CUDA registers no image of it (cudaGL.h). */
 const struct soft_gl_format *soft_gl_format(unsigned internal);
 
-/* --- gl_copy.c: between GL's storage and the twin's */
+/* --- gl_register.c: copies between GL's storage and the twin's */
 struct soft_gl_image {
     GLuint_ name;
     GLenum_ target;

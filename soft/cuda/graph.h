@@ -19,7 +19,7 @@ struct soft_node {
     size_t mark; /* for whoever sorts, under the lock */
 };
 
-struct soft_users; /* user_object.c: references to user objects */
+struct soft_users; /* graph.c: references to user objects */
 
 struct soft_graph {
     struct soft_object object;
@@ -97,12 +97,12 @@ CUevent soft_event_of_node(const struct soft_op *work);
 bool soft_copy_is_row(const CUDA_MEMCPY3D *params);
 void soft_batch_params(const struct soft_op *work, CUDA_BATCH_MEM_OP_NODE_PARAMS *out);
 
-/* --- occupancy.c */
+/* --- launch.c */
 /* On all multiprocessors of the device. */
 int soft_blocks_at_once(const struct soft_function *function, CUdevice device, int block_size,
                         size_t dynamic_shared);
 
-/* --- user_object.c */
+/* --- graph.c */
 /* NULL is a list of none to all of them. */
 CUresult soft_users_copy(const struct soft_users *from, struct soft_users **to);
 struct soft_users *soft_users_share(struct soft_users *users);
@@ -137,5 +137,27 @@ CUresult soft_capture_allows_legacy(const struct soft_stream *stream);
 CUresult soft_capture_allows_context(const struct soft_context *context);
 /* The stream goes: its capture is broken, and ends if it began there. */
 void soft_capture_forget(struct soft_stream *stream);
+
+/* A stream capture. */
+
+struct soft_capture {
+    struct soft_capture *next;
+    unsigned refs;            /* the list's, until it ends, and one for each place in it */
+    struct soft_graph *graph; /* NULL: it has ended */
+    struct soft_stream *origin;
+    CUstreamCaptureMode mode;
+    uint64_t thread;
+    uint64_t id;
+    bool broken;
+    size_t num_streams;
+    struct soft_stream **streams; /* those in it, each with a reference */
+};
+extern struct soft_capture *soft_captures; /* those under way */
+
+/* The next one, from this one on, in which a stream of the context takes part; a blocking stream,
+ * if asked. */
+struct soft_capture *soft_capture_in_context(struct soft_capture *capture,
+                                             const struct soft_context *context,
+                                             bool blocking_only);
 
 #endif

@@ -2,7 +2,7 @@
 /* The twin's CUDA driver: registered resources of graphics APIs, mapped and unmapped. */
 #include "graphics.h"
 
-#include "capture.h"
+#include "graph.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
  * A handle is plain bytes that name a file of the process that exported it, which is opened through
  * /proc. Memory moves to such a file at its first export. NVIDIA's driver shares the block that it
  * cut the memory from; the twin shares its pages. */
-#include "ipc.h"
+#include "semaphore_page.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -6,6 +6,10 @@
 
 #include "soft.h"
 
+#include "../shared/module_abi.h"
+
+#include <stdbool.h>
+
 struct soft_library;
 struct soft_module {
     struct soft_object object;
@@ -28,12 +32,27 @@ CUresult soft_module_variable(struct soft_module *module, const char *name, CUde
                               size_t *bytes);
 bool soft_cache_config_valid(CUfunc_cache config);
 
-/* --- module_load.c */
+/* --- module.c: images */
 /* Opens what a program gives as code; a .soft.so, or the error that says what it is instead, in the
  * program's log too where it gives one. `size`: of a copy that the caller needs; may be NULL. */
 CUresult soft_code_open(const void *code, unsigned num_options, const CUjit_option *options,
                         void **values, struct soft_image *out, size_t *size);
 CUresult soft_code_open_file(const char *name, unsigned num_options, const CUjit_option *options,
                              void **values, struct soft_image *out);
+
+/* The shared memory that a module's kernels declare. */
+
+/* Whether a symbol is that of a __shared__ variable in this kernel, of the form whose threads have
+ * stacks: to the host's compiler it is a thread's own one in a function, and its name begins with
+ * the function's ("_ZZL6reduceIN...6stacksE...E4tile", Itanium C++ ABI, 5.1.6). */
+bool soft_shared_is_of(const char *symbol, const char *kernel);
+/* Adds to bytes[i] the sizes of what the table's i-th kernel declares __shared__ in its own body.
+ * Nothing where the file has no symbols any more. */
+void soft_module_shared(const char *path, const culv_soft_module_table *table, unsigned *bytes);
+/* The variables that the file's symbols name; one block for free(), NULL without any. */
+struct soft_variables *soft_module_variables(const char *path);
+/* Where it lies behind the library's base. */
+bool soft_variables_find(const struct soft_variables *variables, const char *name,
+                         uintptr_t *offset, size_t *size);
 
 #endif

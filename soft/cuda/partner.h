@@ -27,7 +27,7 @@ static inline enum soft_partner soft_partner_of(PFN_vkGetPhysicalDevicePropertie
                                                                 : SOFT_NO_PARTNER;
 }
 
-/* vulkan_devices.c. VK_NULL_HANDLE: there is no Vulkan. */
+/* partner.c. VK_NULL_HANDLE: there is no Vulkan. */
 VkInstance soft_vulkan_open(PFN_vkGetInstanceProcAddr *get);
 void soft_vulkan_close(VkInstance instance, PFN_vkGetInstanceProcAddr get);
 /* One with a queue of the first family; VK_NULL_HANDLE: none. */
@@ -36,7 +36,7 @@ VkDevice soft_vulkan_device(VkInstance instance, PFN_vkGetInstanceProcAddr get,
                             uint32_t num_extensions, PFN_vkGetDeviceProcAddr *get_of_device);
 void soft_vulkan_device_close(VkDevice device, PFN_vkGetDeviceProcAddr get_of_device);
 
-/* swiftshader.c: what of SwiftShader is not as the twin knows it; NULL: nothing. */
+/* What of SwiftShader is not as the twin knows it; NULL: nothing. */
 const char *soft_swiftshader_differs(VkInstance instance, PFN_vkGetInstanceProcAddr get,
                                      VkPhysicalDevice physical);
 

@@ -5,8 +5,7 @@
  * All devices' memory is the processor's. A kernel that is handed an address of another device's
  * memory, which its own does not reach, faults as on NVIDIA's driver, even if it does not use the
  * address. An address that it finds in memory is not looked at. */
-#include "copy.h"
-#include "mem_pool.h"
+#include "array.h"
 #include "vmm.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The twin's CUDA driver: the pages behind external semaphores (shared/timeline_page.h,
- * shared/binary_page.h), and the controls by which tests play the other side of a binary one. */
+/* The twin's CUDA driver: the pages behind external semaphores (shared/pages.h), and
+ * the controls by which tests play the other side of a binary one. */
 #include "semaphore_page.h"
 
 #include <errno.h>

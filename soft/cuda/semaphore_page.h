@@ -4,9 +4,9 @@
 #define SOFT_SEMAPHORE_PAGE_H_
 
 #include "soft.h"
+#include "vmm.h"
 
-#include "../shared/binary_page.h"
-#include "../shared/timeline_page.h"
+#include "../shared/pages.h"
 
 enum soft_page_kind {
     SOFT_PAGE_TIMELINE,
@@ -15,7 +15,7 @@ enum soft_page_kind {
     SOFT_PAGE_SWIFTSHADER, /* a binary one that SwiftShader exported */
 };
 
-/* Seen, not promised; swiftshader.c tries it. */
+/* Seen, not promised; partner.c tries it. */
 struct soft_swiftshader_semaphore {
     pthread_mutex_t mutex;
     pthread_cond_t changed;
@@ -45,5 +45,21 @@ CUresult soft_page_signal(union soft_page *page, enum soft_page_kind kind, uint6
  * was signaled by CUDA itself. */
 CUresult soft_page_wait(union soft_page *page, enum soft_page_kind kind, uint64_t value,
                         const struct soft_context *context);
+
+/* Memory and events that other processes open by handles of plain bytes. */
+
+/* An event that other processes record and wait for, too. Its counts lie in a page that they
+ * share: a wait is for the last record that was submitted anywhere before it. */
+struct soft_ipc_event *soft_ipc_event_new(void);
+CUresult soft_ipc_event_open(const CUipcEventHandle *handle, struct soft_ipc_event **out);
+void soft_ipc_event_ref(struct soft_ipc_event *event);
+void soft_ipc_event_unref(struct soft_ipc_event *event);
+void soft_ipc_event_describe(const struct soft_ipc_event *event, CUipcEventHandle *out);
+uint64_t soft_ipc_event_recorded(const struct soft_ipc_event *event);
+bool soft_ipc_event_reached(const struct soft_ipc_event *event, uint64_t value);
+/* Unlocked: until it is reached, or a little while. */
+void soft_ipc_event_sleep(const struct soft_ipc_event *event, uint64_t value);
+CUresult soft_ipc_event_record(struct soft_ipc_event *event, struct soft_stream *stream);
+CUresult soft_ipc_event_wait(struct soft_ipc_event *event, struct soft_stream *stream);
 
 #endif

@@ -23,7 +23,7 @@ CUresult CUDAAPI cuProfilerStart(void);
 CUresult CUDAAPI cuProfilerStop(void);
 
 #include "../shared/control.h"
-#include "../shared/shown.h"
+#include "../shared/layer_calls.h"
 #pragma GCC visibility pop
 
 #include "../shared/module_abi.h"
@@ -169,11 +169,11 @@ bool soft_is_child(void); /* it is one */
 CUresult soft_begin_stream(const char *call, CUstream stream, struct soft_context **context);
 void soft_forbid_calls(bool forbid); /* on this thread, while a host function runs */
 
-/* --- checkpoint.c */
+/* --- context_kinds.c: checkpoints */
 /* Whether a call may be made now: it waits while the process is locked. With the lock. */
 CUresult soft_checkpoint_pass(const char *call);
 
-/* --- device.c, vulkan_devices.c, win32_devices.c */
+/* --- device.c, partner.c, win32.c */
 struct soft_found_device {
     enum soft_partner partner;
     char name[256];
@@ -254,7 +254,7 @@ CUresult soft_op_add_point(void *op, struct soft_stream *stream, uint64_t seq);
 /* Submits, then waits until the work is done. */
 CUresult soft_submit_and_wait(struct soft_stream *stream, void *op);
 
-/* Whether the thread is in a call of whose streams 0 is its own default stream (per_thread.h). */
+/* Whether the thread is in a call of whose streams 0 is its own default stream (procs.h). */
 extern _Thread_local bool soft_null_is_per_thread;
 /* A default stream is `context`'s, which may be NULL for the others. */
 CUresult soft_stream_get(struct soft_context *context, CUstream handle,
@@ -326,7 +326,7 @@ struct soft_range {
     /* Counted there while it lives; NULL after its destruction */
     struct soft_external_memory *external;
     struct soft_virtual *virtual; /* SOFT_RANGE_VIRTUAL: vmm.h */
-    struct soft_pooled *pooled;   /* SOFT_RANGE_POOLED: mem_pool.h */
+    struct soft_pooled *pooled;   /* SOFT_RANGE_POOLED: vmm.h */
     struct soft_ipc *ipc;         /* ipc.c: it is shared with other processes; else NULL */
 };
 /* Takes nothing on failure. */
@@ -349,12 +349,12 @@ uint64_t soft_range_bytes(int device);
 /* --- ipc.c */
 void soft_ipc_free(struct soft_ipc *ipc);
 
-/* --- rdma.c */
+/* --- vmm_posix.c: RDMA */
 /* Of the memory there, whose allocations act synchronously from then on, as by SYNC_MEMOPS. */
 CUresult soft_p2p_tokens(struct soft_range *range, CUDA_POINTER_ATTRIBUTE_P2P_TOKENS *out);
 void soft_count_sync_memops(bool of_context);
 
-/* --- external_memory.c, external_semaphore.c, module.c, array.c, surface.c */
+/* --- external_memory.c, external_semaphore.c, module.c, array.c, texture.c */
 struct soft_mapping {
     void *start;
     void *map; /* what soft_unmap takes */
@@ -367,9 +367,9 @@ struct soft_mapping {
 CUresult soft_external_memory_map(struct soft_external_memory *memory, uint64_t offset,
                                   uint64_t size, struct soft_mapping *out);
 bool soft_external_memory_of_swiftshader(const struct soft_external_memory *memory);
-/* Whether Vulkan has an image there that NVIDIA's driver reads wrong: shared/image_label.h. */
+/* Whether Vulkan has an image there that NVIDIA's driver reads wrong: shared/labels.h. */
 bool soft_external_memory_misread(const struct soft_external_memory *memory, uint64_t offset);
-/* --- swiftshader.c: what a file is that SwiftShader exported */
+/* --- partner.c: what a file is that SwiftShader exported */
 #define SOFT_SWIFTSHADER_SPARE 15u /* bytes behind its memory */
 bool soft_swiftshader_made(int fd, const char *what);
 void soft_external_memory_free(void *memory);
@@ -393,7 +393,7 @@ struct soft_image {
     void *library;
     const culv_soft_module_table *table;
     unsigned *shared;                 /* bytes that each kernel declares */
-    struct soft_variables *variables; /* module_shared.c; NULL: the file does not tell them */
+    struct soft_variables *variables; /* module_posix.c; NULL: the file does not tell them */
 };
 /* A variable of the module's source, by C++'s name, which is nvcc's too. */
 bool soft_image_variable(const struct soft_image *image, const char *name, uintptr_t *start,
@@ -427,7 +427,7 @@ CUresult soft_function_in(const void *handle, struct soft_context *context,
 /* --- launch.c */
 bool soft_dimensions_valid(culv_soft_dim3 grid, culv_soft_dim3 block);
 
-/* --- pool.c: runs a kernel's blocks on all processors */
+/* --- block.c: runs a kernel's blocks on all processors */
 struct soft_grid {
     const culv_soft_kernel *kernel;
     bool meets;
@@ -439,7 +439,7 @@ struct soft_grid {
 };
 CUresult soft_pool_run(const struct soft_grid *grid);
 
-/* --- fault.c */
+/* --- block_posix.c, block_win32.c */
 /* Runs work(arg); a fault in it ends it and is the result. The first call installs the handler. */
 CUresult soft_guarded(void (*work)(void *), void *arg);
 /* Counts it for culvSoftFaults(). */
@@ -496,10 +496,10 @@ void soft_futex_wake(_Atomic uint32_t *word);
 /* Whether a stream capture forbids the call, which breaks the captures that do. */
 bool soft_capture_forbids(const char *call);
 
-/* --- errors.c */
+/* --- procs.c */
 bool soft_error_by_name(const char *name, CUresult *error);
 
-/* --- cig.c */
+/* --- context_kinds.c */
 /* Checks what a CIG context is made of, and takes a reference where there is an object. */
 CUresult soft_cig_take(const CUctxCigParam *param, CUdevice device, unsigned flags, void **held);
 void soft_cig_drop(void *held);

@@ -4,7 +4,7 @@
  * again. */
 #include "graph.h"
 
-#include "../shared/timeline_page.h"
+#include "../shared/pages.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -15,7 +15,7 @@
 #define SOFT_ATTRIBUTE_HOST_NUMA_VMM 141 /* HOST_NUMA_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED */
 #define SOFT_ATTRIBUTE_HOST_VMM      145 /* HOST_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED */
 
-struct soft_team; /* vmm_multicast.c */
+struct soft_team; /* vmm.c */
 
 /* What a CUmemGenericAllocationHandle names. It is in the registry as long as its handle is
  * referred to, and lives on as long as it is mapped or bound somewhere. */
@@ -58,7 +58,7 @@ CUresult soft_vmm_error(void);
 /* What a device that has fabric handles says without an IMEX channel (measured on an H200), and
  * what the others do. */
 CUresult soft_fabric_refusal(void);
-/* --- vmm_fabric.c */
+/* --- vmm_posix.c */
 /* Whether this user has an IMEX channel. */
 bool soft_fabric_channel(void);
 /* The 64 bytes that stand for memory, or for a pool, in a file. */
@@ -99,7 +99,7 @@ CUresult soft_virtual_refresh(const struct soft_range *range);
 /* Maps a part of a mapping again with its access, in one step where it is a file's. */
 void soft_virtual_show(const struct soft_range *range, uintptr_t start, size_t size);
 
-/* --- vmm_shown.c: what Vulkan shows. */
+/* --- vmm_address.c: what Vulkan shows. */
 bool soft_shown_covers(uintptr_t start, size_t size); /* it has reserved all of that */
 void soft_shown_again(uintptr_t start, size_t size);  /* after CUDA mapped there */
 bool soft_shown_blank_others(uintptr_t start, size_t size);
@@ -117,11 +117,11 @@ bool soft_shared_memory_read(int fd, struct soft_shared_memory *out);
 /* --- external_memory.c: the same of memory that Vulkan allocated */
 bool soft_vulkan_file_read(int fd, struct soft_shared_memory *out);
 
-/* --- vulkan_memory.c */
+/* --- partner.c */
 /* The first 32 bytes of memory that Vulkan exports. */
 bool soft_vulkan_memory_header(uint8_t header[32]);
 
-/* --- vmm_multicast.c */
+/* --- vmm.c */
 void soft_team_free(struct soft_physical *physical);
 /* Waits until all devices were added, where it is a multicast object; false when it is gone
  * meanwhile. */
@@ -129,7 +129,7 @@ bool soft_team_wait(struct soft_physical *physical);
 /* Maps what it stands for, inaccessible; reserved addresses where nothing is bound. */
 CUresult soft_team_place(const struct soft_physical *physical, void *at);
 
-/* --- vmm_posix.c, vmm_win32.c; files: posix.c, win32_section.c */
+/* --- vmm_posix.c, vmm_win32.c; files: posix.c, win32.c */
 /* Addresses without memory. hint 0: anywhere; it is tried, not promised. */
 void *soft_reserve(size_t size, size_t alignment, uintptr_t hint);
 void *soft_reserve_at(uintptr_t start, size_t size); /* there, or NULL */
@@ -155,5 +155,61 @@ int soft_share_make(const CUmemAllocationProp *prop, size_t size);
 CUresult soft_share_export(struct soft_physical *physical, unsigned type, void *out);
 CUresult soft_share_import(void *handle, unsigned type, int *fd, struct soft_shared_memory *memory);
 void soft_share_forget(struct soft_physical *physical); /* what exports keep */
+
+/* Memory pools. */
+
+struct soft_pooled { /* one allocation */
+    struct soft_pool *pool;
+    struct soft_pooled *next; /* in soft_pool.extents */
+    unsigned owners;          /* the range, and operations that are still to run */
+    void *map;
+    size_t map_size;
+    void *start;
+    size_t size;     /* whole pages */
+    uint64_t offset; /* in the pool's file */
+};
+
+struct soft_pool {
+    struct soft_object object; /* in the registry unless it was destroyed */
+    CUmemPoolProps props;
+    int device;
+    bool is_default, imported, destroyed;
+    bool exported;               /* its pointers may be */
+    bool export_failed;          /* for lack of a file descriptor */
+    int fd;                      /* of a pool that may be exported, or was imported; -1 */
+    uint64_t id;                 /* in the file: which pool a pointer is of */
+    uint64_t file_size;          /* its first page is a label */
+    struct soft_pooled *extents; /* by offset */
+    size_t allocations;
+    uint64_t used, used_high;
+    uint64_t release_threshold;
+    int reuse[3];
+    uint8_t access[SOFT_MAX_DEVICES + 1];
+};
+
+/* --- mem_pool.c */
+struct soft_pool *soft_pool_find(CUmemoryPool handle);
+struct soft_pool *soft_pool_new(const CUmemPoolProps *props); /* NULL: no memory */
+/* The file becomes the pool's. */
+void soft_pool_own_file(struct soft_pool *pool, int fd, uint64_t size);
+void soft_pool_settle(struct soft_pool *pool); /* one that was destroyed and is empty goes */
+/* The pool that cuMemAllocAsync takes from; NULL: no memory. */
+struct soft_pool *soft_pool_of_device(CUdevice device);
+uint64_t soft_pool_count(void); /* but for the devices' own */
+uint64_t soft_pool_fds(void);
+
+/* --- mem_pool.c */
+/* `size` bytes of the pool, in the table of ranges, inaccessible unless `open`. `offset`: which
+ * bytes of the file they are, in an imported pool; NULL: any. */
+CUresult soft_pooled_new(struct soft_pool *pool, size_t size, const uint64_t *offset, bool open,
+                         struct soft_range **out);
+/* Takes the range out of the table, and the memory with it once no operation needs it. */
+void soft_pooled_free(struct soft_range *range);
+
+/* Work that graphs of the twin have no nodes for breaks the capture, where there is one. */
+CUresult soft_capture_refuse(struct soft_stream *stream);
+
+/* --- vmm_share.c */
+bool soft_pool_label(const struct soft_pool *pool); /* says in its file what it is */
 
 #endif

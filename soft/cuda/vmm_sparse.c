@@ -6,7 +6,7 @@
  * and leaves zeros: a tile shows what the pool held, and the pool what the tile held when it went.
  * Meanwhile they are two. What is written where nothing is mapped is zeros again after the copy. */
 #include "array.h"
-#include "mem_pool.h"
+#include "vmm.h"
 
 #include <stdlib.h>
 #include <string.h>

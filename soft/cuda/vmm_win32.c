@@ -7,7 +7,7 @@
  * does unless it asks for that very address. Windows learns of them when something is mapped. */
 #include "vmm.h"
 
-#include "../shared/vmm_kmt.h"
+#include "../shared/labels.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 /* The twin's CUDA driver: what it does not have on Windows: OpenGL, dma-bufs, and the twin's Vulkan
  * layer. */
 #include "gl.h"
-#include "ipc.h"
+#include "semaphore_page.h"
 #include "vmm.h"
 
 #include <errno.h>

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* Images that CUDA misreads, as measured on an H200: LINEAR ones, and of the depth formats all but
  * D32_SFLOAT where the memory is not dedicated to them. Where one is bound, the memory is labeled
- * (shared/image_label.h). */
+ * (shared/labels.h). */
+#include "labels.h"
+#include "soft_vk.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include "image_label.h"
-#include "memory_label.h"
-#include "soft_vk.h"
 
 enum { RIGHT, WRONG, WRONG_UNLESS_DEDICATED };
 
@@ -196,4 +195,120 @@ VkResult soft_vk_BindImageMemory2(soft_vk_device *device, VkDevice handle, uint3
     VkResult result = device->next.BindImageMemory2(handle, count, infos);
     if (result == VK_SUCCESS) all_bound(device, count, infos);
     return result;
+}
+
+/* What NVIDIA's driver says of dedicated memory, and what programs make of it. Measured on an H200:
+ * a buffer that may be exported prefers a dedicated allocation, and random access to buffers of
+ * GiBs in other memory is six times as slow. lavapipe has but one kind; the layer says the same as
+ * that driver, and counts which kind was chosen. */
+
+/* A buffer that may be shared, or memory that is dedicated. */
+typedef struct dedicated_record {
+    struct dedicated_record *link;
+    VkDevice device;
+    uint64_t handle;
+    bool memory;
+} dedicated_record;
+
+static pthread_mutex_t dedicated_lock = PTHREAD_MUTEX_INITIALIZER;
+static dedicated_record *dedicated_buckets[256];
+
+static dedicated_record **dedicated_place(VkDevice device, uint64_t handle, bool memory)
+{
+    dedicated_record **link = &dedicated_buckets[(handle >> 4 ^ handle >> 12) % 256];
+    while (*link &&
+           ((*link)->device != device || (*link)->handle != handle || (*link)->memory != memory))
+        link = &(*link)->link;
+    return link;
+}
+
+/* False: no memory for it, and then it is as if it were not so. */
+static bool dedicated_add(VkDevice device, uint64_t handle, bool memory)
+{
+    dedicated_record *made = calloc(1, sizeof(*made));
+    if (!made) return false;
+    *made = (dedicated_record){.device = device, .handle = handle, .memory = memory};
+    pthread_mutex_lock(&dedicated_lock);
+    dedicated_record **link = dedicated_place(device, handle, memory);
+    bool is_new = *link == NULL;
+    if (is_new) *link = made;
+    pthread_mutex_unlock(&dedicated_lock);
+    if (!is_new) free(made);
+    return is_new;
+}
+
+static bool dedicated_drop(VkDevice device, uint64_t handle, bool memory)
+{
+    pthread_mutex_lock(&dedicated_lock);
+    dedicated_record **link = dedicated_place(device, handle, memory), *found = *link;
+    if (found) *link = found->link;
+    pthread_mutex_unlock(&dedicated_lock);
+    free(found);
+    return found != NULL;
+}
+
+static bool dedicated_has(VkDevice device, uint64_t handle, bool memory)
+{
+    pthread_mutex_lock(&dedicated_lock);
+    const bool found = *dedicated_place(device, handle, memory) != NULL;
+    pthread_mutex_unlock(&dedicated_lock);
+    return found;
+}
+
+static bool is_shared(const VkBufferCreateInfo *info)
+{
+    const VkExternalMemoryBufferCreateInfo *shared =
+        soft_vk_in_chain(info->pNext, VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO);
+    return shared && (shared->handleTypes & VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT);
+}
+
+void soft_vk_buffer_made(const soft_vk_device *device, const VkBufferCreateInfo *info,
+                         VkBuffer buffer)
+{
+    if (is_shared(info)) (void)dedicated_add(device->handle, (uint64_t)(uintptr_t)buffer, false);
+}
+
+void soft_vk_buffer_gone(const soft_vk_device *device, VkBuffer buffer)
+{
+    (void)dedicated_drop(device->handle, (uint64_t)(uintptr_t)buffer, false);
+}
+
+void soft_vk_dedicated_made(const soft_vk_device *device, const VkMemoryAllocateInfo *info,
+                            VkDeviceMemory memory)
+{
+    const VkMemoryDedicatedAllocateInfo *dedicated =
+        soft_vk_in_chain(info->pNext, VK_STRUCTURE_TYPE_MEMORY_DEDICATED_ALLOCATE_INFO);
+    if (!dedicated || (dedicated->buffer == VK_NULL_HANDLE && dedicated->image == VK_NULL_HANDLE))
+        return;
+    if (dedicated_add(device->handle, (uint64_t)(uintptr_t)memory, true))
+        atomic_fetch_add(&soft_vk_dedicated, 1);
+}
+
+void soft_vk_dedicated_gone(const soft_vk_device *device, VkDeviceMemory memory)
+{
+    if (dedicated_drop(device->handle, (uint64_t)(uintptr_t)memory, true))
+        atomic_fetch_sub(&soft_vk_dedicated, 1);
+}
+
+static void prefer(VkMemoryRequirements2 *out)
+{
+    for (VkBaseOutStructure *s = out->pNext; s; s = s->pNext)
+        if (s->sType == VK_STRUCTURE_TYPE_MEMORY_DEDICATED_REQUIREMENTS)
+            ((VkMemoryDedicatedRequirements *)(void *)s)->prefersDedicatedAllocation = VK_TRUE;
+}
+
+void soft_vk_prefer_dedicated(const soft_vk_device *device, VkBuffer buffer,
+                              VkMemoryRequirements2 *out)
+{
+    if (device->soft && dedicated_has(device->handle, (uint64_t)(uintptr_t)buffer, false))
+        prefer(out);
+}
+
+void VKAPI_CALL soft_vk_planned_requirements(VkDevice handle,
+                                             const VkDeviceBufferMemoryRequirements *info,
+                                             VkMemoryRequirements2 *out)
+{
+    const soft_vk_device *device = soft_vk_device_find(handle);
+    device->next.GetDeviceBufferMemoryRequirements(handle, info, out);
+    if (device->soft && is_shared(info->pCreateInfo)) prefer(out);
 }

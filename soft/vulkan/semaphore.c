@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Exportable timelines, and binary semaphores that are exported or imported: the driver's timeline
- * stands for such a one, and signals and waits of it get numbers (shared/binary_page.h). Swapchains
+ * stands for such a one, and signals and waits of it get numbers (shared/pages.h). Swapchains
  * know nothing of that: where one signals it or waits for it, it is another semaphore.
  *
  * Per semaphore with a page two threads bridge it to the driver's semaphore:

@@ -10,11 +10,11 @@
 #include <vulkan/vk_layer.h>
 #include <vulkan/vulkan.h>
 
-#include "binary_page.h"
 #include "calls.h"
 #include "control.h"
 #include "external_queue.h"
-#include "queue_kernel.h"
+#include "layer_calls.h"
+#include "pages.h"
 
 #define SOFT_VK_LAYER_NAME  "VK_LAYER_CULVERT_soft"
 #define SOFT_VK_EXPORT      __attribute__((visibility("default")))
@@ -95,7 +95,7 @@ typedef struct soft_vk_page {
     _Atomic uint32_t references;
 } soft_vk_page;
 
-/* control.c */
+/* entry.c */
 extern _Atomic uint64_t soft_vk_instances, soft_vk_devices, soft_vk_semaphores, soft_vk_memories,
     soft_vk_fds, soft_vk_threads, soft_vk_all_semaphores, soft_vk_buffers, soft_vk_images,
     soft_vk_dedicated, soft_vk_modules, soft_vk_functions;
@@ -105,7 +105,7 @@ bool soft_vk_must_fail(const char *name, VkResult *error);
 /* Whether soft_vk_must_fail() is ever asked about the call of that name. */
 bool soft_vk_can_fail(const char *name);
 
-/* instance.c */
+/* device.c */
 soft_vk_instance *soft_vk_instance_find(const void *handle);
 /* True for lavapipe; uuid may be NULL. */
 bool soft_vk_is_lavapipe(const soft_vk_instance *instance, VkPhysicalDevice handle, uint8_t *uuid);
@@ -145,11 +145,11 @@ static inline const void *soft_vk_in_chain(const void *next, VkStructureType typ
     return item;
 }
 
-/* handles.c: what the driver's memory objects are allocated with, so that a freed one's handle is
+/* entry.c: what the driver's memory objects are allocated with, so that a freed one's handle is
  * the next one's; the caller's own callbacks, if there are any. */
 const VkAllocationCallbacks *soft_vk_recycles(const VkAllocationCallbacks *theirs);
 
-/* dedicated.c: which memory is dedicated, and that buffers prefer it. */
+/* image.c: which memory is dedicated, and that buffers prefer it. */
 void soft_vk_buffer_made(const soft_vk_device *device, const VkBufferCreateInfo *info,
                          VkBuffer buffer);
 void soft_vk_buffer_gone(const soft_vk_device *device, VkBuffer buffer);
@@ -207,7 +207,7 @@ void soft_vk_memory_made(const soft_vk_device *device, const VkMemoryAllocateInf
                          VkDeviceMemory memory);
 void soft_vk_memory_gone(const soft_vk_device *device, VkDeviceMemory memory);
 
-/* page.c: errors are VkResults, outputs are written only on success. */
+/* submit.c: errors are VkResults, outputs are written only on success. */
 VkResult soft_vk_page_make(const uint8_t *uuid, uint64_t value, bool counted, soft_vk_page **out);
 /* Maps the page behind the caller's fd, which stays the caller's; `keep` holds a description of the
  * layer's own. */
@@ -348,7 +348,7 @@ VkResult soft_vk_CreateDevice(soft_vk_instance *instance, VkPhysicalDevice handl
                               const VkDeviceCreateInfo *info,
                               const VkAllocationCallbacks *callbacks, VkDevice *out);
 
-/* --- external_queue.c */
+/* --- submit.c */
 /* Of a lavapipe device. */
 void soft_vk_external_queue_limits(VkPhysicalDeviceProperties2 *out);
 void VKAPI_CALL soft_vk_destroy_external_queue(VkDevice handle, VkExternalComputeQueueNV queue,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Sparse buffers, played, also at an address of the application's choice
  * (VkBufferOpaqueCaptureAddressCreateInfo). lavapipe's device addresses are the CPU's, and it takes
- * any range of them as memory: the twin's CUDA driver reserves addresses (shared/shown.h), the
- * driver gets a plain buffer on all of them, and a bind maps the memory's file there.
+ * any range of them as memory: the twin's CUDA driver reserves addresses (shared/layer_calls.h),
+ * the driver gets a plain buffer on all of them, and a bind maps the memory's file there.
  *
  * Of memory it takes what was imported from cuMemExportToShareableHandle(). It plays where the
  * driver has sparse buffers of its own, too (Mesa from 25 on): in those, a chunk that CUDA had
@@ -13,9 +13,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "shown.h"
+#include "labels.h"
+#include "layer_calls.h"
 #include "soft_vk.h"
-#include "vmm_label.h"
 
 /* What a GPU of NVIDIA's has. lavapipe's buffers have less than 4 GiB. */
 #define BLOCK       ((VkDeviceSize)65536)

@@ -5,9 +5,9 @@
 #include "overlay.h"
 
 #include "host_vulkan.h"
+#include "labels.h"
 #include "part.h"
 #include "removed.h"
-#include "vmm_label.h"
 #include "win32_share.h"
 
 #include <stdlib.h>

@@ -10,7 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "binary_page.h"
+#include "pages.h"
 
 #define FAR_MS 20000u
 

@@ -6,7 +6,7 @@
 #include "raw_cuda.h"
 
 #include "control.h"
-#include "timeline_page.h"
+#include "pages.h"
 
 /* A local function pointer NAME: cuNAME, looked up as version V. */
 #define PROC(driver, name, v)                                                                      \

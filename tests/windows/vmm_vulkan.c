@@ -5,8 +5,7 @@
 #define TEST_GROUP "vmm_"
 #include "handles.h"
 /* after windows.h */
-#include "vmm_kmt.h"
-#include "vmm_label.h"
+#include "labels.h"
 
 #include <culvert/vulkan_vmm.h>
 #include <wchar.h>

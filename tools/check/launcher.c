@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* culvert-check: runs a program with the two observers, and prints what they found. */
 #include "tree.h"
-#include "utf8.h"
 
 #include <ctype.h>
 #include <dirent.h>

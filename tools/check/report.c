@@ -2,9 +2,7 @@
 /* culvert-check in the program: its lock, its tables, call sites, and what is written of findings.
  * Each finding is written when it is found, so that a program that crashes leaves a report. */
 #include "shim.h"
-#include "trace.h"
 #include "tree.h"
-#include "utf8.h"
 
 #include <dlfcn.h>
 #include <errno.h>

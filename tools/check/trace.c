@@ -6,8 +6,6 @@
  *
  * The file is mapped in windows: what was written is there if the program crashes, and no
  * descriptor stays open. Each line is an event; the launcher makes one JSON text of them. */
-#include "trace.h"
-
 #include "shim.h"
 
 #include <fcntl.h>

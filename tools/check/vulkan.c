@@ -284,3 +284,175 @@ vkNegotiateLoaderLayerInterfaceVersion(VkNegotiateLayerInterface *negotiation)
     memcpy(&negotiate, &found, sizeof negotiate);
     return negotiate(negotiation);
 }
+
+/* culvert-check as a Vulkan layer: CUDA's kernels in command buffers (VK_NVX_binary_import). What
+ * they touch is known by their parameters: addresses of buffers. */
+
+typedef struct addressed {
+    struct addressed *next;
+    const check_vk_device *device;
+    uint64_t buffer, begin, end;
+} addressed;
+static addressed *all; /* under the model's lock */
+
+VkDeviceAddress VKAPI_CALL check_vkGetBufferDeviceAddress(VkDevice handle,
+                                                          const VkBufferDeviceAddressInfo *info)
+{
+    const check_vk_device *d = check_vk_find(handle);
+    const VkDeviceAddress begin = d->next.GetBufferDeviceAddress(handle, info);
+    check_model *m = begin != 0 && check_inside == 0 ? check_open() : NULL;
+    if (m == NULL) return begin;
+    const check_resource *r = check_get(CHECK_OF_VK_BUFFER, CHECK_KEY(info->buffer));
+    const uint64_t end = begin + (r != NULL && r->size > 0 ? r->size : 1);
+    for (addressed **link = &all; *link != NULL;) { /* what had the address is gone */
+        addressed *at = *link;
+        if (at->device == d && at->begin < end && begin < at->end) {
+            *link = at->next;
+            free(at);
+        } else
+            link = &at->next;
+    }
+    addressed *made = r != NULL ? calloc(1, sizeof *made) : NULL;
+    if (made != NULL) {
+        *made = (addressed){all, d, CHECK_KEY(info->buffer), begin, end};
+        all = made;
+    }
+    check_close();
+    return begin;
+}
+
+static void look_at(const check_vk_device *d, VkCommandBuffer commands, uint64_t word)
+{
+    for (const addressed *at = all; at != NULL; at = at->next) {
+        if (at->device != d || word < at->begin || word >= at->end) continue;
+        /* The byte pointed at is used, at least. */
+        check_vk_use_buffer(commands, at->buffer, word - at->begin, 1, "vkCmdCuLaunchKernelNVX");
+        return;
+    }
+}
+
+void VKAPI_CALL check_vkCmdCuLaunchKernelNVX(VkCommandBuffer commands,
+                                             const VkCuLaunchInfoNVX *info)
+{
+    const check_vk_device *d = check_vk_find(commands);
+    check_model *m = check_inside == 0 ? check_open() : NULL;
+    const unsigned char *block = NULL;
+    size_t size = 0;
+    if (m != NULL) check_vk_runs_code(commands);
+    /* CU_LAUNCH_PARAM_BUFFER_POINTER is 1, ..._SIZE is 2. */
+    for (const void *const *at = info->pExtras; m != NULL && at != NULL && *at != NULL; at += 2) {
+        if ((uintptr_t)*at == 1) block = at[1];
+        if ((uintptr_t)*at == 2) memcpy(&size, at[1], sizeof size);
+    }
+    uint64_t word;
+    for (size_t i = 0; m != NULL && block != NULL && i + sizeof word <= size; i += sizeof word) {
+        memcpy(&word, block + i, sizeof word);
+        look_at(d, commands, word);
+    }
+    /* How large each parameter is, nobody says. One that is an address is aligned as one, and eight
+     * bytes that are aligned can be read. */
+    for (size_t i = 0; m != NULL && block == NULL && info->pParams != NULL && i < info->paramCount;
+         i++) {
+        if (info->pParams[i] == NULL || (uintptr_t)info->pParams[i] % sizeof word != 0) continue;
+        memcpy(&word, info->pParams[i], sizeof word);
+        look_at(d, commands, word);
+    }
+    if (m != NULL) check_close();
+    d->next.CmdCuLaunchKernelNVX(commands, info);
+}
+
+/* culvert-check as a Vulkan layer: which layouts barriers and render passes give to images. */
+
+/* The layouts of a render pass's attachments, before and after it. */
+typedef struct pass {
+    unsigned count;
+    struct {
+        VkImageLayout from, to;
+    } attachments[];
+} pass;
+
+static void pass_made(VkRenderPass handle, pass *made)
+{
+    check_model *m = made != NULL && check_inside == 0 ? check_open() : NULL;
+    if (m == NULL) {
+        free(made);
+        return;
+    }
+    free(check_put(CHECK_OF_VK_PASS, CHECK_KEY(handle), made));
+    check_close();
+}
+
+#define PASS(name, type)                                                                           \
+    VkResult VKAPI_CALL check_vk##name(VkDevice handle, const type *info,                          \
+                                       const VkAllocationCallbacks *callbacks, VkRenderPass *out)  \
+    {                                                                                              \
+        const VkResult result = check_vk_find(handle)->next.name(handle, info, callbacks, out);    \
+        pass *made =                                                                               \
+            result == VK_SUCCESS                                                                   \
+                ? calloc(1, sizeof *made + info->attachmentCount * sizeof *made->attachments)      \
+                : NULL;                                                                            \
+        for (uint32_t i = 0; made != NULL && i < info->attachmentCount; i++) {                     \
+            made->attachments[i].from = info->pAttachments[i].initialLayout;                       \
+            made->attachments[i].to = info->pAttachments[i].finalLayout;                           \
+            made->count++;                                                                         \
+        }                                                                                          \
+        if (made != NULL) pass_made(*out, made);                                                   \
+        return result;                                                                             \
+    }
+PASS(CreateRenderPass, VkRenderPassCreateInfo)
+PASS(CreateRenderPass2, VkRenderPassCreateInfo2)
+
+void VKAPI_CALL check_vkDestroyRenderPass(VkDevice handle, VkRenderPass gone,
+                                          const VkAllocationCallbacks *callbacks)
+{
+    check_model *m = gone != VK_NULL_HANDLE && check_inside == 0 ? check_open() : NULL;
+    if (m != NULL) {
+        free(check_put(CHECK_OF_VK_PASS, CHECK_KEY(gone), NULL));
+        check_close();
+    }
+    check_vk_find(handle)->next.DestroyRenderPass(handle, gone, callbacks);
+}
+
+bool check_vk_is_whole(const check_resource *r, const VkImageSubresourceRange *part)
+{
+    return part->baseMipLevel == 0 && part->baseArrayLayer == 0 &&
+           (part->levelCount == VK_REMAINING_MIP_LEVELS || part->levelCount == r->levels) &&
+           (part->layerCount == VK_REMAINING_ARRAY_LAYERS || part->layerCount == r->layers);
+}
+
+static void add_change(check_commands *c, const check_resource *r, VkImageLayout from,
+                       VkImageLayout to, bool whole, bool acquires, const char *how)
+{
+    if (c == NULL || r == NULL || r->payload == NULL || (from == to && !acquires)) return;
+    const check_access a = {.payload = r->payload,
+                            .begin = r->offset,
+                            .end = r->offset + r->size,
+                            .kind = CHECK_LAYOUT,
+                            .how = how,
+                            .image = r->image,
+                            .layout = (uint32_t)to,
+                            .from = (uint32_t)from,
+                            .whole = whole,
+                            .acquires = acquires};
+    check_vk_add(c, &a);
+}
+
+void check_vk_change(check_commands *c, VkImage image, VkImageLayout from, VkImageLayout to,
+                     const VkImageSubresourceRange *part, uint32_t owner, const char *how)
+{
+    const check_resource *r = check_get(CHECK_OF_VK_IMAGE, CHECK_KEY(image));
+    if (r != NULL)
+        add_change(c, r, from, to, check_vk_is_whole(r, part),
+                   owner == VK_QUEUE_FAMILY_EXTERNAL || owner == VK_QUEUE_FAMILY_FOREIGN_EXT, how);
+}
+
+void check_vk_pass_changes(check_commands *c, VkRenderPass handle, unsigned attachment,
+                           uint64_t view, const char *how)
+{
+    const pass *p = check_get(CHECK_OF_VK_PASS, CHECK_KEY(handle));
+    const check_resource *r =
+        check_get(CHECK_OF_VK_IMAGE, CHECK_KEY(check_get(CHECK_OF_VK_VIEW, view)));
+    if (p == NULL || attachment >= p->count) return;
+    add_change(c, r, p->attachments[attachment].from, p->attachments[attachment].to,
+               check_get(CHECK_OF_VK_PART, view) == NULL, false, how);
+}

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* culvert-check as a Vulkan layer: what command buffers do to shared memory, and submissions. */
-#include "vulkan_record.h"
+#include "vulkan.h"
 
-#include "trace.h"
+#include "shim.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* culvert-check as a Vulkan layer: memory, resources, semaphores, fences and their descriptors. */
-#include "vulkan_record.h"
+#include "vulkan.h"
 
-#include "trace.h"
+#include "shim.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,13 +4,14 @@
 #ifndef CULVERT_INFO_H_
 #define CULVERT_INFO_H_
 
-#include <vulkan/vulkan_core.h>
-
 #include "culvert/culvert.h"
+
 #include "culvert/vulkan.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
+#include <vulkan/vulkan_core.h>
 
 enum { MAX_LOADER_MESSAGES = 8, TEXT_SIZE = 1024, PCI_VENDOR_NVIDIA = 0x10de };
 
@@ -155,7 +156,7 @@ void text_add(char *out, size_t size, const char *format, ...) INFO_PRINTF(3, 4)
 /* Memory or the end: a report with a hole in it would be a lie. */
 void *must_alloc(size_t count, size_t size);
 
-/* variables.c */
+/* verdict.c */
 void variables_read(struct report *report);
 
 /* posix_system.c, win32_system.c */
@@ -179,21 +180,21 @@ uint64_t clock_now(void); /* in nanoseconds, since whenever */
 /* -1: it is no terminal; 0: its width is not known. */
 int terminal_columns(FILE *out, bool *colour);
 
-/* posix_pci.c, win32_system.c */
+/* posix_system.c, win32_system.c */
 void iommu_read(struct system_info *out);
 void pci_read(const char *bus_id, struct pci_info *out);
 
-/* posix_opengl.c, win32_system.c; before the process has threads. */
+/* posix_system.c, win32_system.c; before the process has threads. */
 void opengl_read(struct opengl_info *out);
 /* The index of the graphics device that has the OpenGL device's UUID; -1: none. */
 int opengl_graphics(const struct report *report, const struct opengl_device *device);
 
-/* vulkan.c */
+/* drivers.c */
 void vulkan_open(struct vulkan_info *out);
 void vulkan_devices(struct report *report);
 void vulkan_close(struct vulkan_info *vulkan);
 
-/* cuda.c: the drivers first, then, once the graphics devices are known, the devices. */
+/* drivers.c: the drivers first, then, once the graphics devices are known, the devices. */
 void cuda_drivers(struct report *report);
 void cuda_devices(struct report *report);
 
@@ -218,5 +219,37 @@ void uuid_text(const culv_uuid *uuid, char out[37]);
 void luid_text(const culv_luid *luid, char out[17]);
 void vulkan_version_text(uint32_t version, char out[32]);
 void cuda_version_text(int version, char out[32]);
+
+/* culvert-info: laying text out for people: wrapped lines, columns, and colours where a terminal
+ * shows them. */
+
+enum style { STYLE_PLAIN, STYLE_BOLD, STYLE_GOOD, STYLE_BAD, STYLE_DIM };
+
+struct page {
+    FILE *out;
+    size_t width;
+    bool terminal;
+    bool colour;
+};
+
+struct page page_open(FILE *out);
+/* The first line: one line for `head -1` and logs, wrapped on a terminal alone. */
+void page_verdict(const struct page *page, enum style style, const char *text);
+/* An empty line and a bold one. */
+void page_heading(const struct page *page, const char *text);
+/* Text from column `indent` on, wrapped there; the cursor is at `column` already. Ends the line. */
+void page_wrap(const struct page *page, size_t column, size_t indent, enum style style,
+               const char *text);
+/* "  label           text", wrapped. */
+void page_row(const struct page *page, const char *label, const char *text);
+/* "    label                            yes  remark", the remark wrapped. */
+void page_answer(const struct page *page, const char *label, const char *answer, enum style style,
+                 const char *remark);
+
+/* culvert-info --shared. */
+
+/* Servers with sockets in `directory`; NULL: abstract ones. False, with a message, when they cannot
+ * be looked for. */
+bool print_shared(const char *directory, bool as_json, FILE *out);
 
 #endif

@@ -2,7 +2,6 @@
 /* culvert-info: says what this machine can share between CUDA and Vulkan, and why not.
  * docs/culvert-info.md has the options, the exit codes and the JSON. */
 #include "info.h"
-#include "shared.h"
 
 #include <stdarg.h>
 #include <stdlib.h>

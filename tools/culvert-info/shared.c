@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* culvert-info --shared: which servers of Culvert run here, and what they offer. It opens neither
  * CUDA nor Vulkan. */
-#include "shared.h"
-
 #include "info.h"
+
 #include "json.h"
-#include "text.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 /* The null API's own side: memory and timelines, as a driver would have them. */
 #include "null.h"
 
-#include "timeline_page.h"
+#include "pages.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -5,7 +5,6 @@
 #include "failures.h"
 #include "files.h"
 #include "harness.h"
-#include "png_file.h"
 #include "run.h"
 
 enum { WIDTH = 96, HEIGHT = 54, MAX_ARGUMENTS = 28 };

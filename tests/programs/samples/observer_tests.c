@@ -5,8 +5,8 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include "files.h"
 #include "harness.h"
-#include "png_file.h"
 #include "run.h"
 
 enum { WIDTH = 160, HEIGHT = 120 };

@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "png_file.h"
-#include "report.h"
+#include "console.h"
+#include "files.h"
 
 #define OUTLIER 16
 

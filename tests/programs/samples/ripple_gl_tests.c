@@ -3,7 +3,6 @@
 
 #include "files.h"
 #include "harness.h"
-#include "png_file.h"
 #include "samples_tests.h"
 #include "screen.h"
 

@@ -5,7 +5,6 @@
 
 #include "files.h"
 #include "harness.h"
-#include "png_file.h"
 #include "samples_tests.h"
 
 #define WIDTH  160u

@@ -10,7 +10,7 @@
 #include <volk.h>
 
 #include "control.h"
-#include "timeline_page.h"
+#include "pages.h"
 
 #define LAYER_NAME "VK_LAYER_CULVERT_soft"
 #define SECOND     UINT64_C(1000000000)

@@ -27,7 +27,7 @@
 #endif
 #ifdef TSAN
 #    include <sanitizer/tsan_interface.h>
-#    define PAGE_ACQUIRE() __tsan_acquire((void *)&environ) /* the key of the layer's page.c */
+#    define PAGE_ACQUIRE() __tsan_acquire((void *)&environ) /* the key of the layer's submit.c */
 #    define PAGE_RELEASE() __tsan_release((void *)&environ)
 #else
 #    define PAGE_ACQUIRE() ((void)0)

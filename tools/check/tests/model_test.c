@@ -24,7 +24,6 @@
 #include "harness.h"
 #include "model.h"
 #include "tree.h"
-#include "utf8.h"
 
 #include <errno.h>
 #include <signal.h>
