@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* A Vulkan that no machine has: what it answers is the input's, and what it is asked to make
- * (buffers, images, memory, semaphores) is held against that, as the specification says and a driver
- * need not. Fast, too. Then the gate, and what stands behind it, on such machines. */
+/* A Vulkan that no machine has: what it answers is the input's, and what it is asked to make is
+ * held against that, as the specification says and a driver need not. Fast, too. Then the gate, and
+ * what stands behind it, on such machines. */
 #include "fuzz.h"
 
 #include <fcntl.h>
