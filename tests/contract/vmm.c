@@ -399,3 +399,613 @@ PAIR_CASE(stale_handles, .title = "vmm_errors.stale_handles", .mark = TEST_TWIN_
     answer_refused("cuMemGetAllocationPropertiesFromHandle",
                    p->cu->MemGetAllocationPropertiesFromHandle(&prop, handle));
 }
+
+/* Contract rows: access to mapped memory, of kernels and copies, by device and by the host. */
+#undef TEST_GROUP
+#define TEST_GROUP "vmm_access."
+
+#define NONE       CU_MEM_ACCESS_FLAGS_PROT_NONE
+#define READ_WRITE CU_MEM_ACCESS_FLAGS_PROT_READWRITE
+
+static unsigned long long access_at(const pair *p, CUdeviceptr pointer)
+{
+    const CUmemAccessDesc device = device_access(p->device, NONE);
+    unsigned long long flags = 99;
+    CU_OK(p->cu->MemGetAccess(&flags, &device.location, pointer));
+    return flags;
+}
+
+/* Every mapping starts without access, one more at the same address too; and access can be taken
+ * back. What is refused: bad.vmm_mapping. */
+PAIR_CASE(starts_without, .mark = TEST_BOTH, .own = true)
+{
+    vmm_block b = pair_vmm(p, 2 * VMM_SIZE, 0);
+    unsigned long long access[3] = {access_at(p, b.pointer + b.size - 1)};
+    CU_OK(p->cu->MemUnmap(b.pointer, b.size));
+    CU_OK(p->cu->MemMap(b.pointer, b.size, 0, b.handle, 0));
+    access[1] = access_at(p, b.pointer);
+    CU_OK(vmm_allow(p, b.pointer, b.size));
+    access[2] = access_at(p, b.pointer);
+    const CUmemAccessDesc nobody = device_access(p->device, NONE);
+    answer_ok("cuMemSetAccess to none", p->cu->MemSetAccess(b.pointer, b.size, &nobody, 1));
+    REQUIRE_EQ(access_at(p, b.pointer), NONE);
+    ANSWER("access when it is given, mapped anew, given again", "0x%llx, 0x%llx, 0x%llx", access[0],
+           access[1], access[2]);
+    REQUIRE(access[0] == READ_WRITE && access[1] == NONE && access[2] == READ_WRITE);
+}
+
+/* What can still be done when a kernel has faulted: all that gives memory back. */
+PAIR_CASE(kernel_without_access, .mark = TEST_BOTH, .faults = true)
+{
+    const CUmemAllocationProp prop = device_prop(p->device, 0);
+    CUmemGenericAllocationHandle handle = vmm_create(p, VMM_SIZE, 0), more = 0;
+    CUdeviceptr base = vmm_reserve(p, VMM_SIZE), range = 0;
+    CU_OK(p->cu->MemMap(base, VMM_SIZE, 0, handle, 0));
+    answer_call("a kernel that writes there", words_run(p, "pattern_write", base, 4096, 1));
+    CU_IS(p->cu->CtxSynchronize(), CUDA_ERROR_ILLEGAL_ADDRESS);
+    answer_call("after a fault, cuMemAddressReserve",
+                p->cu->MemAddressReserve(&range, VMM_SIZE, 0, 0, 0));
+    CU_OK(p->cu->MemCreate(&more, VMM_SIZE, &prop, 0));
+    if (range != 0) {
+        const CUresult result = p->cu->MemMap(range, VMM_SIZE, 0, more, 0);
+        answer_call("after a fault, cuMemMap", result);
+        if (result == CUDA_SUCCESS)
+            answer_call("after a fault, cuMemSetAccess", vmm_allow(p, range, VMM_SIZE));
+    }
+    CU_OK(p->cu->MemUnmap(base, VMM_SIZE));
+    CU_OK(p->cu->MemRelease(handle));
+    CU_OK(p->cu->MemAddressFree(base, VMM_SIZE));
+    test_pass();
+}
+
+PAIR_CASE(kernel_where_nothing_is_mapped, .mark = TEST_BOTH, .faults = true)
+{
+    vmm_block b;
+    vmm_open(p, VMM_SIZE, 0, &b);
+    CU_OK(words_run(p, "pattern_write", b.pointer, VMM_SIZE, 1));
+    CU_OK(p->cu->MemUnmap(b.pointer, VMM_SIZE));
+    answer_call("a kernel that writes there", words_run(p, "pattern_write", b.pointer, 4096, 1));
+    test_pass();
+}
+
+/* Copies are checked before they run. */
+PAIR_CASE(copy_without_access, .mark = TEST_BOTH, .faults = true)
+{
+    const raw_cuda *cu = p->cu;
+    uint32_t words[4] = {0};
+    const CUdeviceptr base = vmm_reserve(p, 2 * VMM_SIZE);
+    CUmemGenericAllocationHandle handle = vmm_create(p, VMM_SIZE, 0);
+    answer_call("cuMemcpyDtoH where nothing is mapped", cu->MemcpyDtoH(words, base, sizeof words));
+    CU_OK(cu->CtxSynchronize());
+    CU_OK(cu->MemMap(base, VMM_SIZE, 0, handle, 0));
+    answer_call("cuMemcpyDtoH without access", cu->MemcpyDtoH(words, base, sizeof words));
+    CU_OK(cu->CtxSynchronize());
+    answer_call("cuMemcpyHtoD without access", cu->MemcpyHtoD(base, words, sizeof words));
+    answer_call("cuMemcpyDtoHAsync without access",
+                cu->MemcpyDtoHAsync(words, base, sizeof words, p->stream));
+    if (cu->CtxSynchronize() != CUDA_SUCCESS) test_pass();
+    CU_OK(vmm_allow(p, base, VMM_SIZE));
+    answer_call("cuMemcpyDtoH over the end of a mapping",
+                cu->MemcpyDtoH(words, base + VMM_SIZE - 8, sizeof words));
+    if (cu->CtxSynchronize() != CUDA_SUCCESS) test_pass();
+    CU_OK(cu->MemcpyDtoH(words, base, sizeof words));
+    CU_OK(cu->MemUnmap(base, VMM_SIZE));
+    CU_OK(cu->MemMap(base, VMM_SIZE, 0, handle, 0));
+    answer_call("cuMemsetD32Async without access", cu->MemsetD32Async(base, 1, 16, p->stream));
+    answer_ok("then the stream", cu->StreamSynchronize(p->stream));
+    test_pass();
+}
+
+PAIR_CASE(read_only, .mark = TEST_BOTH,
+          .reason = "whether a device's memory can be read-only is reported", .faults = true)
+{
+    vmm_block b = pair_vmm(p, VMM_SIZE, 0);
+    const CUmemAccessDesc desc = device_access(p->device, CU_MEM_ACCESS_FLAGS_PROT_READ);
+    CU_OK(words_run(p, "pattern_write", b.pointer, VMM_SIZE, 8));
+    const CUresult result = p->cu->MemSetAccess(b.pointer, VMM_SIZE, &desc, 1);
+    answer_call("cuMemSetAccess to read only", result);
+    if (result != CUDA_SUCCESS) return;
+    REQUIRE_EQ(access_at(p, b.pointer), CU_MEM_ACCESS_FLAGS_PROT_READ);
+    answer_words(p, "a copy from there", b.pointer, VMM_SIZE, 8, 0);
+    answer_call("a kernel that writes there", words_run(p, "pattern_write", b.pointer, 4096, 1));
+    test_pass();
+}
+
+/* R27. The host reads and writes it where it is mapped, as the device does. */
+PAIR_CASE(host_memory, .mark = TEST_BOTH, .own = true)
+{
+    int supported = 0, node = 0, fd = -1;
+    size_t minimum = 0, recommended = 0;
+    CUmemGenericAllocationHandle handle = 0, again = 0;
+    /* HOST_NUMA_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, by number: cuda.h has it from 12.9 on. */
+    CUresult result = p->cu->DeviceGetAttribute(&supported, (CUdevice_attribute)141, p->device);
+    answer_with("supported", result, "%d", supported);
+    if (result != CUDA_SUCCESS || !supported) SKIP("no VMM memory of the host's in this driver");
+    CU_OK(p->cu->DeviceGetAttribute(&node, CU_DEVICE_ATTRIBUTE_HOST_NUMA_ID, p->device));
+    CUmemAllocationProp prop = device_prop(p->device, POSIX_FD);
+    prop.location.type = CU_MEM_LOCATION_TYPE_HOST_NUMA;
+    prop.location.id = node < 0 ? 0 : node;
+    CU_OK(p->cu->MemGetAllocationGranularity(&minimum, &prop, CU_MEM_ALLOC_GRANULARITY_MINIMUM));
+    CU_OK(p->cu->MemGetAllocationGranularity(&recommended, &prop,
+                                             CU_MEM_ALLOC_GRANULARITY_RECOMMENDED));
+    ANSWER("granularity", "minimum %zu, recommended %zu", minimum, recommended);
+    const size_t size = (VMM_SIZE + minimum - 1) / minimum * minimum, count = VMM_SIZE / 4;
+    CU_OK(p->cu->MemCreate(&handle, size, &prop, 0));
+    const CUdeviceptr base = pair_range(p, size);
+    CU_OK(p->cu->MemMap(base, size, 0, handle, 0));
+    const CUmemAccessDesc both[] = {
+        device_access(p->device, READ_WRITE),
+        access_of(CU_MEM_LOCATION_TYPE_HOST_NUMA, prop.location.id, READ_WRITE)};
+    CU_OK(p->cu->MemSetAccess(base, size, both, 2));
+    CU_OK(words_run(p, "pattern_write", base, VMM_SIZE, 90));
+    uint32_t *words = (uint32_t *)(uintptr_t)base;
+    const size_t wrong = words_wrong(words, pattern_words(VMM_SIZE, 90), count);
+    ANSWER("the host reads a kernel's words", "%zu of %zu words wrong", wrong, count);
+    REQUIRE_EQ(wrong, 0);
+    for (size_t i = 0; i < count; i++)
+        words[i] += 7;
+    answer_words(p, "the device reads the host's words", base, VMM_SIZE, 90, 7);
+    result = p->cu->MemExportToShareableHandle(&fd, handle, POSIX_FD, 0);
+    answer_call("cuMemExportToShareableHandle", result);
+    if (result == CUDA_SUCCESS) {
+        CU_OK(vmm_import(p, fd, &again));
+        CU_OK(p->cu->MemRelease(again));
+        REQUIRE(fd >= 0);
+    }
+    CU_OK(p->cu->MemUnmap(base, size));
+    CU_OK(p->cu->MemRelease(handle));
+}
+
+/* An address is answered as so many bytes from `base` on; 0: no address. */
+static void attribute(const pair *p, CUdeviceptr pointer, const char *where,
+                      CUpointer_attribute which, const char *name, CUdeviceptr base)
+{
+    uint64_t value = 0;
+    const CUresult result = p->cu->PointerGetAttribute(&value, which, pointer);
+    answer_with(answer_key("%s, %s", where, name), result, "%s0x%llx",
+                base != 0 ? "the reservation + " : "", (unsigned long long)(value - base));
+}
+#define ATTRIBUTE(at, where, name, base)                                                           \
+    attribute(p, at, where, CU_POINTER_ATTRIBUTE_##name, #name, base)
+
+/* Two pointers to one allocation. */
+static void same_id(const pair *p, CUdeviceptr a, CUdeviceptr b, CUpointer_attribute which,
+                    const char *name)
+{
+    uint64_t first = 0, second = 0;
+    const CUresult result = p->cu->PointerGetAttribute(&first, which, a),
+                   again = p->cu->PointerGetAttribute(&second, which, b);
+    answer_with(answer_key("mapped twice, %s", name), result, "%s, %s", raw_cuda_result_name(again),
+                first == second ? "the same" : "not the same");
+}
+
+PAIR_CASE(pointer_attributes, .mark = TEST_BOTH, .reason = "of NVIDIA's driver reported",
+          .own = true)
+{
+    const CUdeviceptr base = pair_range(p, 8 * VMM_SIZE), at = base + 2 * VMM_SIZE, in = at + 100;
+    CUmemGenericAllocationHandle handle = pair_handle(p, VMM_SIZE, POSIX_FD);
+    ATTRIBUTE(base, "reserved", MAPPED, 0);
+    ATTRIBUTE(base, "reserved", RANGE_SIZE, 0);
+    ATTRIBUTE(base, "reserved", MEMORY_TYPE, 0);
+    pair_map(p, at, VMM_SIZE, handle);
+    ATTRIBUTE(in, "mapped", MEMORY_TYPE, 0);
+    ATTRIBUTE(in, "mapped", DEVICE_ORDINAL, 0);
+    ATTRIBUTE(in, "mapped", MAPPED, 0);
+    ATTRIBUTE(in, "mapped", IS_MANAGED, 0);
+    ATTRIBUTE(in, "mapped", IS_LEGACY_CUDA_IPC_CAPABLE, 0);
+    ATTRIBUTE(in, "mapped", RANGE_START_ADDR, base);
+    ATTRIBUTE(in, "mapped", RANGE_SIZE, 0);
+    ATTRIBUTE(in, "mapped", MAPPING_BASE_ADDR, base);
+    ATTRIBUTE(in, "mapped", MAPPING_SIZE, 0);
+    ATTRIBUTE(in, "mapped", ALLOWED_HANDLE_TYPES, 0);
+    ATTRIBUTE(in, "mapped", ACCESS_FLAGS, 0);
+    ATTRIBUTE(in, "mapped", CONTEXT, 0);
+    CU_OK(p->cu->MemMap(base, VMM_SIZE, 0, handle, 0));
+    same_id(p, in, base, CU_POINTER_ATTRIBUTE_BUFFER_ID, "BUFFER_ID");
+    same_id(p, in, base, CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID, "MEMORY_BLOCK_ID");
+    ATTRIBUTE(base, "without access", ACCESS_FLAGS, 0);
+    CU_OK(p->cu->MemUnmap(base, VMM_SIZE));
+}
+
+/* Contract rows: images in VMM allocations, which Vulkan and CUDA (by cuImportExternalMemory)
+ * map. */
+#undef TEST_GROUP
+#define TEST_GROUP "vmm_images."
+
+#define VULKANS "of NVIDIA's driver reported, but for Vulkan's memory"
+
+/* An image and an array in one allocation. */
+typedef struct image_in_vmm {
+    CUmemGenericAllocationHandle handle; /* 0: the memory is Vulkan's */
+    size_t size;
+    raw_vk_image vk;
+    CUexternalMemory memory;
+    CUmipmappedArray mipmap;
+} image_in_vmm;
+
+typedef struct image_variant {
+    const char *what;
+    uint32_t width, height, levels;
+    VkImageUsageFlags usage; /* besides transfers */
+    bool vulkans;            /* memory that Vulkan made, for comparison */
+    bool dedicated;          /* to Vulkan, and to CUDA */
+    bool compressible;       /* asked for at cuMemCreate */
+    bool color_attachment;   /* CUDA's flag */
+    /* The last memory type that Vulkan takes, else the first device-local one */
+    bool last_type;
+} image_variant;
+
+static void image_open(pair *p, const image_variant *v, image_in_vmm *out)
+{
+    const image_format *format = &image_formats[IMAGE_RGBA8];
+    raw_vk_image_desc desc =
+        image_desc(format, v->width, v->height, v->levels, v->dedicated ? RAW_VK_DEDICATED : 0);
+    desc.usage = v->usage;
+    memset(out, 0, sizeof *out);
+    raw_vk_image_create(&p->vk, &desc, &out->vk);
+    out->size = out->vk.allocation_size;
+    if (!v->vulkans) {
+        raw_vk_image as = out->vk;
+        raw_vk_image_destroy(&p->vk, &out->vk);
+        const uint32_t types = raw_vk_image_needs(&p->vk, &desc).memoryTypeBits;
+        for (uint32_t i = 0; v->last_type && i < p->vk.memory.memoryTypeCount; i++)
+            if (types >> i & 1u) as.memory_type = i;
+        CUmemAllocationProp prop = device_prop(p->device, POSIX_FD);
+        if (v->compressible) prop.allocFlags.compressionType = CU_MEM_ALLOCATION_COMP_GENERIC;
+        out->size = (out->size + VMM_SIZE - 1) / VMM_SIZE * VMM_SIZE;
+        CU_OK(p->cu->MemCreate(&out->handle, out->size, &prop, 0));
+        /* A dedicated allocation is as large as its image. */
+        if (!v->dedicated) as.allocation_size = out->size;
+        raw_vk_image_import(&p->vk, vmm_export(p, out->handle), &as, &out->vk);
+        raw_vk_image_first_layout(&p->vk, &out->vk, NULL);
+    }
+    const int fd = v->vulkans ? raw_vk_image_fd(&p->vk, &out->vk) : vmm_export(p, out->handle);
+    CU_OK(raw_cuda_import_memory(p->cu, fd, out->size, v->dedicated, &out->memory));
+    CUDA_ARRAY3D_DESCRIPTOR array = image_cuda_desc(format, &out->vk);
+    if (v->color_attachment) array.Flags |= CUDA_ARRAY3D_COLOR_ATTACHMENT;
+    CU_OK(raw_cuda_map_image(p->cu, out->memory, out->vk.offset, &array, v->levels, &out->mipmap));
+}
+
+static void image_close(pair *p, image_in_vmm *image)
+{
+    CU_OK(p->cu->MipmappedArrayDestroy(image->mipmap));
+    CU_OK(p->cu->DestroyExternalMemory(image->memory));
+    raw_vk_image_destroy(&p->vk, &image->vk);
+    if (image->handle != 0) CU_OK(p->cu->MemRelease(image->handle));
+}
+
+/* An OPTIMAL image in it. What CUDA writes, Vulkan reads; the other way NVIDIA's driver gave other
+ * bytes (measured: 118865 wrong of 128524), see every_direction. */
+PAIR_CASE(written_by_cuda, .mark = TEST_BOTH,
+          .reason = "what CUDA writes; what Vulkan writes is required of the twin")
+{
+    const image_format *format = &image_formats[IMAGE_RGBA8];
+    const image_variant variant = {.width = 253, .height = 127, .levels = 5};
+    image_in_vmm image;
+    image_open(p, &variant, &image);
+    CUmodule module = raw_cuda_module(p->cu, "image_kernels");
+    for (uint32_t level = 0; level < 5; level += 4) {
+        const VkExtent3D extent = raw_vk_image_extent(&image.vk, level);
+        const size_t row = extent.width * format->texel, size = row * extent.height;
+        unsigned char *found = test_memory(size),
+                      *expected = image_pattern(format, extent, 50 + level);
+        const CUarray array = image_level(p, image.mipmap, level);
+        CUsurfObject surface = 0;
+        unsigned seed = 60 + level;
+        CU_OK(raw_cuda_write_array(p->cu, array, expected, row, extent.height));
+        CU_OK(p->cu->CtxSynchronize());
+        raw_vk_image_read(&p->vk, &image.vk, level, found);
+        const size_t copied = bytes_wrong(found, expected, size);
+        expected = image_pattern(format, extent, seed);
+        CU_OK(raw_cuda_surface(p->cu, array, &surface));
+        image_launch(p, module, "write", format, surface, extent, &seed);
+        CU_OK(p->cu->SurfObjectDestroy(surface));
+        raw_vk_image_read(&p->vk, &image.vk, level, found);
+        const size_t by_kernel = bytes_wrong(found, expected, size);
+        ANSWER(answer_key("level %u, read by Vulkan", level),
+               "wrong bytes of %zu: copied %zu, by a kernel %zu", size, copied, by_kernel);
+        REQUIRE(copied == 0 && by_kernel == 0);
+    }
+    for (uint32_t level = 0; level < 5 && p->cu->software; level += 4)
+        REQUIRE_EQ(
+            same_image_wrong(p, module, format, &image.vk, image.mipmap, level, 50 + level / 4), 0);
+    image_close(p, &image);
+}
+
+static void image_pass(pair *p, uint32_t queue, const raw_vk_image *vk, raw_vk_buffer *staging,
+                       void *texels, bool to_image)
+{
+    const size_t size = raw_vk_image_bytes(vk, 0);
+    const raw_vk_job job = {.queue = queue};
+    if (to_image) {
+        memcpy(staging->mapped, texels, size);
+        raw_vk_image_from_buffer(&p->vk, vk, 0, staging, 0, &job);
+    } else {
+        raw_vk_image_to_buffer(&p->vk, vk, 0, staging, 0, &job);
+        memcpy(texels, staging->mapped, size);
+    }
+}
+
+/* Level 0 in every direction: wrong bytes of each. */
+static void image_directions(pair *p, const image_variant *v)
+{
+    const image_format *format = &image_formats[IMAGE_RGBA8];
+    image_in_vmm image;
+    raw_vk_buffer staging;
+    image_open(p, v, &image);
+    const VkExtent3D extent = raw_vk_image_extent(&image.vk, 0);
+    const size_t row = extent.width * format->texel, size = row * extent.height;
+    unsigned char *found = test_memory(size), *texels = image_pattern(format, extent, 1);
+    const CUarray array = image_level(p, image.mipmap, 0);
+    raw_vk_buffer_create(&p->vk, size, RAW_VK_HOST, &staging);
+    CU_OK(raw_cuda_write_array(p->cu, array, texels, row, extent.height));
+    CU_OK(p->cu->CtxSynchronize());
+    image_pass(p, 0, &image.vk, &staging, found, false);
+    const size_t to_vulkan = bytes_wrong(found, texels, size);
+    /* What lies in the memory when CUDA has written the texels, and when Vulkan has. */
+    CUdeviceptr raw = 0;
+    unsigned char *cudas = test_memory(image.size), *vulkans = test_memory(image.size);
+    if (image.handle != 0) {
+        raw = vmm_reserve(p, image.size);
+        vmm_map(p, raw, image.size, image.handle);
+        cuda_read(p, raw, cudas, image.size);
+    }
+    unsigned char *zeros = test_memory(size);
+    image_pass(p, 0, &image.vk, &staging, zeros, true);
+    image_pass(p, 0, &image.vk, &staging, texels, true);
+    CU_OK(raw_cuda_read_array(p->cu, array, found, row, extent.height));
+    const size_t to_cuda = bytes_wrong(found, texels, size);
+    if (raw != 0) cuda_read(p, raw, vulkans, image.size);
+    const size_t other_bytes = bytes_wrong(vulkans, cudas, image.size);
+    image_pass(p, 0, &image.vk, &staging, found, false);
+    const size_t vulkans_own = bytes_wrong(found, texels, size);
+    ANSWER(v->what,
+           "wrong bytes of %zu: CUDA to Vulkan %zu, Vulkan to CUDA %zu, Vulkan to Vulkan %zu; in "
+           "the memory %zu differ",
+           size, to_vulkan, to_cuda, vulkans_own, other_bytes);
+    /* On the other queues, however many there are, and by a clear. */
+    size_t other_queues = 0;
+    for (uint32_t q = 1; q < p->vk.queue_count; q++) {
+        if ((p->vk.queues[q].flags & (VK_QUEUE_COMPUTE_BIT | VK_QUEUE_TRANSFER_BIT)) == 0) continue;
+        image_pass(p, q, &image.vk, &staging, zeros, true);
+        image_pass(p, q, &image.vk, &staging, texels, true);
+        CU_OK(raw_cuda_read_array(p->cu, array, found, row, extent.height));
+        other_queues += bytes_wrong(found, texels, size) != to_cuda;
+    }
+    ANSWER(answer_key("%s: by other queue families", v->what), "%s",
+           other_queues == 0 ? "as many" : "not as many");
+    raw_vk_image_clear(&p->vk, &image.vk, 0, format->color, NULL);
+    for (size_t i = 0; i < size; i++)
+        zeros[i] = format->cleared[i % format->texel];
+    CU_OK(raw_cuda_read_array(p->cu, array, found, row, extent.height));
+    const size_t cleared = bytes_wrong(found, zeros, size);
+    ANSWER(answer_key("%s: Vulkan's clear to CUDA", v->what), "%zu bytes wrong", cleared);
+    if (p->cu->software || v->vulkans)
+        REQUIRE(to_vulkan == 0 && vulkans_own == 0 && to_cuda == 0 && cleared == 0);
+    if (raw != 0) vmm_unmap(p, raw, image.size);
+    raw_vk_buffer_destroy(&p->vk, &staging);
+    image_close(p, &image);
+}
+
+#define ODD_SIZE .width = 253, .height = 127, .levels = 5
+#define LARGE    .width = 1024, .height = 1024, .levels = 1
+
+PAIR_CASE(every_direction, .mark = TEST_BOTH, .reason = VULKANS)
+{
+    static const image_variant variants[] = {
+        {.what = "Vulkan's memory", ODD_SIZE, .vulkans = true},
+        {.what = "VMM", ODD_SIZE},
+        {.what = "VMM, one level", .width = 253, .height = 127, .levels = 1},
+        {.what = "VMM, 256 x 128, one level", .width = 256, .height = 128, .levels = 1},
+        {.what = "VMM, 1024 x 1024, one level", LARGE},
+        TEST_ROW(.what = "VMM, color attachment to both", ODD_SIZE, .color_attachment = true,
+                 .usage = VK_IMAGE_USAGE_COLOR_ATTACHMENT_BIT),
+        {.what = "VMM, storage image", ODD_SIZE, .usage = VK_IMAGE_USAGE_STORAGE_BIT},
+        {.what = "VMM, the last memory type", ODD_SIZE, .last_type = true}};
+    for (size_t i = 0; i < COUNT_OF(variants); i++)
+        image_directions(p, &variants[i]);
+}
+
+/* 1024 x 1024 fills its 4 MiB: an allocation of granules is as large as the image then. */
+PAIR_CASE(dedicated, .mark = TEST_BOTH, .reason = VULKANS)
+{
+    static const image_variant variants[] = {
+        {.what = "Vulkan's memory, dedicated", ODD_SIZE, .vulkans = true, .dedicated = true},
+        {.what = "VMM, dedicated, 1024 x 1024, one level", LARGE, .dedicated = true},
+        {.what = "VMM, dedicated", ODD_SIZE, .dedicated = true}};
+    for (size_t i = 0; i < COUNT_OF(variants); i++)
+        image_directions(p, &variants[i]);
+}
+
+PAIR_CASE(compressible, .mark = TEST_BOTH, .reason = "of NVIDIA's driver reported")
+{
+    static const image_variant variants[] = {
+        {.what = "VMM", ODD_SIZE, .compressible = true},
+        TEST_ROW(.what = "VMM, dedicated, 1024 x 1024, one level", LARGE, .dedicated = true,
+                 .compressible = true)};
+    int multicast = 0;
+    CU_OK(
+        p->cu->DeviceGetAttribute(&multicast, CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED, p->device));
+    if (multicast && !p->cu->software)
+        SKIP("behind NVSwitches driver 580.159.04 crashes in cuImportExternalMemory");
+    for (size_t i = 0; i < COUNT_OF(variants); i++)
+        image_directions(p, &variants[i]);
+}
+
+/* Contract rows: one address. A sparse buffer of Vulkan's at an address that CUDA has reserved, and
+ * memory of cuMemCreate in both. */
+#undef TEST_GROUP
+#define TEST_GROUP "one_address."
+
+#define SIZE (32 * VMM_SIZE)
+
+typedef struct stage {
+    pair p;
+    VkQueue queue;
+    CUdeviceptr base;
+    VkBuffer buffer;
+    uint32_t type;
+} stage;
+
+static VkResult make_buffer(stage *a, CUdeviceptr address, bool resident, VkBuffer *out)
+{
+    const VkExternalMemoryBufferCreateInfo external = {
+        .sType = VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO,
+        .handleTypes = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT};
+    const VkBufferOpaqueCaptureAddressCreateInfo where =
+        TEST_ROW(.sType = VK_STRUCTURE_TYPE_BUFFER_OPAQUE_CAPTURE_ADDRESS_CREATE_INFO,
+                 .pNext = &external, .opaqueCaptureAddress = address);
+    VkBufferCreateInfo info = raw_vk_buffer_info(
+        SIZE, VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
+                  VK_BUFFER_USAGE_TRANSFER_DST_BIT | VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT);
+    info.pNext = &where;
+    info.flags = VK_BUFFER_CREATE_SPARSE_BINDING_BIT |
+                 VK_BUFFER_CREATE_DEVICE_ADDRESS_CAPTURE_REPLAY_BIT |
+                 (resident ? VK_BUFFER_CREATE_SPARSE_RESIDENCY_BIT : 0);
+    return vkCreateBuffer(a->p.vk.device, &info, NULL, out);
+}
+
+static CUdeviceptr address_of(const stage *a, VkBuffer buffer)
+{
+    const VkBufferDeviceAddressInfo which = {.sType = VK_STRUCTURE_TYPE_BUFFER_DEVICE_ADDRESS_INFO,
+                                             .buffer = buffer};
+    return vkGetBufferDeviceAddress(a->p.vk.device, &which);
+}
+
+/* The pair with what it needs; addresses that both sides give. */
+static void open_place(stage *a, bool resident)
+{
+    static const CUdeviceptr tried[] = {0x400000000, 0x1000000000, 0x10000000000, 0};
+    memset(a, 0, sizeof *a);
+    pair *p = &a->p;
+    pair_open(p);
+    raw_vk_close(&p->vk);
+    raw_vk_open(&p->vk, &(raw_vk_options){.uuid = (const uint8_t *)p->uuid.bytes,
+                                          .software = p->cu->software,
+                                          .one_address = true});
+    VkPhysicalDeviceBufferDeviceAddressFeatures address = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_BUFFER_DEVICE_ADDRESS_FEATURES};
+    VkPhysicalDeviceFeatures2 has = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2,
+                                     .pNext = &address};
+    vkGetPhysicalDeviceFeatures2(p->vk.physical, &has);
+    if (!has.features.sparseBinding || !has.features.sparseResidencyBuffer ||
+        !address.bufferDeviceAddressCaptureReplay)
+        SKIP("%s has no sparse buffers at chosen addresses", p->vk.properties.deviceName);
+    for (uint32_t i = 0; i < p->vk.queue_count && a->queue == NULL; i++)
+        if (p->vk.queues[i].flags & VK_QUEUE_SPARSE_BINDING_BIT) a->queue = p->vk.queues[i].queue;
+    REQUIRE(a->queue != NULL);
+    for (unsigned i = 0; i < 4 && a->buffer == VK_NULL_HANDLE; i++) {
+        CU_OK(p->cu->MemAddressReserve(&a->base, SIZE, 0, tried[i], 0));
+        VkResult r = VK_ERROR_INVALID_OPAQUE_CAPTURE_ADDRESS;
+        if (tried[i] == 0 || a->base == tried[i]) r = make_buffer(a, a->base, resident, &a->buffer);
+        if (r == VK_SUCCESS) break;
+        REQUIRE_EQ(r, VK_ERROR_INVALID_OPAQUE_CAPTURE_ADDRESS);
+        CU_OK(p->cu->MemAddressFree(a->base, SIZE));
+    }
+    ANSWER("a sparse buffer at CUDA's address", "%s",
+           a->buffer == VK_NULL_HANDLE           ? "refused"
+           : address_of(a, a->buffer) == a->base ? "there"
+                                                 : "elsewhere");
+    REQUIRE(a->buffer != VK_NULL_HANDLE && address_of(a, a->buffer) == a->base);
+    VkMemoryRequirements needs;
+    vkGetBufferMemoryRequirements(p->vk.device, a->buffer, &needs);
+    ANSWER("blocks", "%llu bytes", (unsigned long long)needs.alignment);
+    REQUIRE(VMM_SIZE % needs.alignment == 0);
+    while (
+        !(needs.memoryTypeBits >> a->type & 1) ||
+        !(p->vk.memory.memoryTypes[a->type].propertyFlags & VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT)) {
+        a->type++;
+        REQUIRE(a->type < p->vk.memory.memoryTypeCount);
+    }
+}
+
+static void close_place(stage *a)
+{
+    vkDestroyBuffer(a->p.vk.device, a->buffer, NULL);
+    CU_OK(a->p.cu->MemAddressFree(a->base, SIZE));
+    pair_close(&a->p);
+}
+
+static void bind(const stage *a, VkDeviceSize offset, VkDeviceMemory memory)
+{
+    const VkFenceCreateInfo fence_info = {.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
+    const VkSparseMemoryBind part = {.resourceOffset = offset, .size = VMM_SIZE, .memory = memory};
+    const VkSparseBufferMemoryBindInfo of = {.buffer = a->buffer, .bindCount = 1, .pBinds = &part};
+    const VkBindSparseInfo info = {
+        .sType = VK_STRUCTURE_TYPE_BIND_SPARSE_INFO, .bufferBindCount = 1, .pBufferBinds = &of};
+    VkFence fence;
+    VK_OK(vkCreateFence(a->p.vk.device, &fence_info, NULL, &fence));
+    VK_OK(vkQueueBindSparse(a->queue, 1, &info, fence));
+    VK_OK(vkWaitForFences(a->p.vk.device, 1, &fence, VK_TRUE, UINT64_MAX));
+    vkDestroyFence(a->p.vk.device, fence, NULL);
+}
+
+/* A plain import: no dedicated info. */
+static VkDeviceMemory import(const stage *a, CUmemGenericAllocationHandle handle)
+{
+    const VkMemoryAllocateFlagsInfo flags = {.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_FLAGS_INFO,
+                                             .flags = VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT};
+    VkDeviceMemory memory = VK_NULL_HANDLE;
+    VK_OK(vk_import(&a->p, vmm_export(&a->p, handle), VMM_SIZE, a->type, &flags, &memory));
+    return memory;
+}
+
+/* Data both ways at both ends, and what one side keeps when the other one lets go. */
+static void both_ways(stage *a)
+{
+    pair *p = &a->p;
+    const raw_vk_buffer raw = {.buffer = a->buffer, .size = SIZE};
+    for (int end = 0; end < 2; end++) {
+        const VkDeviceSize offset = end ? SIZE - VMM_SIZE : 0;
+        CUmemGenericAllocationHandle handle = vmm_create(p, VMM_SIZE, POSIX_FD);
+        vmm_map(p, a->base + offset, VMM_SIZE, handle);
+        VkDeviceMemory memory = import(a, handle);
+        bind(a, offset, memory);
+        answer_same_memory(p, end ? "the last chunk" : "the first chunk", &raw, offset,
+                           a->base + offset, VMM_SIZE, 50 + (uint32_t)end);
+        raw_vk_fill(&p->vk, &raw, offset, VMM_SIZE, 0x31415926u, NULL);
+        CU_OK(p->cu->MemUnmap(a->base + offset, VMM_SIZE));
+        const char *chunk = end ? "last" : "first";
+        uint32_t word = 0;
+        raw_vk_read(&p->vk, &raw, offset + VMM_SIZE - 4, &word, 4);
+        answer_word(answer_key("Vulkan's last word when CUDA has unmapped the %s chunk", chunk),
+                    word, 0x31415926u);
+        vmm_map(p, a->base + offset, VMM_SIZE, handle);
+        bind(a, offset, VK_NULL_HANDLE);
+        vkFreeMemory(p->vk.device, memory, NULL);
+        answer_word(answer_key("CUDA's first word when Vulkan has unbound the %s chunk", chunk),
+                    cuda_word(p, a->base + offset), 0x31415926u);
+        CU_OK(p->cu->MemUnmap(a->base + offset, VMM_SIZE));
+        CU_OK(p->cu->MemRelease(handle));
+    }
+}
+
+#define PLACE_CASE(name, resident)                                                                 \
+    TEST_ON(stage, a, open_place(a, resident), close_place(a), name, .mark = TEST_BOTH)
+PLACE_CASE(sparse_binding, false)
+{
+    both_ways(a);
+}
+
+PLACE_CASE(sparse_residency, true)
+{
+    both_ways(a);
+}
+
+/* The same address once more, in the same VkDevice. */
+PLACE_CASE(taken, true)
+{
+    VkBuffer second = VK_NULL_HANDLE;
+    const VkResult r = make_buffer(a, a->base, true, &second);
+    ANSWER("a second buffer there", "VkResult %d", (int)r);
+    if (r == VK_SUCCESS) vkDestroyBuffer(a->p.vk.device, second, NULL);
+}
+
+/* Vulkan's buffer first, CUDA's addresses second. */
+PLACE_CASE(vulkan_first, true)
+{
+    CUdeviceptr again = 0;
+    CU_OK(a->p.cu->MemAddressFree(a->base, SIZE));
+    CU_OK(a->p.cu->MemAddressReserve(&again, SIZE, 0, a->base, 0));
+    answer_so("CUDA's addresses after Vulkan's", again == a->base, "the same", "others");
+}

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Entry points by version, devices, contexts, and the posing build. */
 #define TEST_GROUP "identity."
+#include "raw_cuda_image.h"
 #include "twin.h"
 
 #include <dlfcn.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 static CUresult find(const raw_cuda *cu, const char *name, int version, void **address, int *status)
@@ -193,4 +195,435 @@ TEST(layer_path, .own = true)
         REQUIRE_EQ_STR(getenv("VK_LAYER_PATH"), expected);
         REQUIRE_EQ_STR(getenv("VK_ADD_LAYER_PATH"), "/before");
     }
+}
+
+/* Calls that host code of long standing makes, and the library does not: sets of rows, copies of
+ * one-dimensional arrays, callbacks, and what is a preference only. */
+#undef TEST_GROUP
+#define TEST_GROUP "older."
+
+enum { WIDTH = 13, HEIGHT = 7, PITCH = 64 };
+
+TWIN_CASE(sets_of_rows, CU_STREAM_NON_BLOCKING)
+{
+    PROC(t->cu, MemsetD2D8, 3020);
+    PROC(t->cu, MemsetD2D16, 3020);
+    PROC(t->cu, MemsetD2D32, 3020);
+    PROC(t->cu, MemsetD2D8Async, 3020);
+    PROC(t->cu, MemsetD2D16Async, 3020);
+    PROC(t->cu, MemsetD2D32Async, 3020);
+    unsigned char back[PITCH * HEIGHT];
+    CUdeviceptr memory = raw_cuda_memory(t->cu, sizeof back);
+    for (unsigned way = 0; way < 6; way++) {
+        const unsigned element = 1u << way % 3;
+        CU_OK(MemsetD2D8(memory, PITCH, 0xee, PITCH, HEIGHT));
+        CU_OK(t->cu->CtxSynchronize());
+        switch (way) {
+        case 0: CU_OK(MemsetD2D8(memory, PITCH, 0x42, WIDTH, HEIGHT)); break;
+        case 1: CU_OK(MemsetD2D16(memory, PITCH, 0x4242, WIDTH, HEIGHT)); break;
+        case 2: CU_OK(MemsetD2D32(memory, PITCH, 0x42424242, WIDTH, HEIGHT)); break;
+        case 3: CU_OK(MemsetD2D8Async(memory, PITCH, 0x42, WIDTH, HEIGHT, t->stream)); break;
+        case 4: CU_OK(MemsetD2D16Async(memory, PITCH, 0x4242, WIDTH, HEIGHT, t->stream)); break;
+        default:
+            CU_OK(MemsetD2D32Async(memory, PITCH, 0x42424242, WIDTH, HEIGHT, t->stream));
+            break;
+        }
+        CU_OK(t->cu->CtxSynchronize());
+        CU_OK(t->cu->MemcpyDtoH(back, memory, sizeof back));
+        for (unsigned i = 0; i < sizeof back; i++)
+            REQUIRE_EQ(back[i], i % PITCH < WIDTH * element ? 0x42 : 0xee);
+    }
+    CU_OK(MemsetD2D8(memory, PITCH, 1, 0, HEIGHT));
+    CU_OK(MemsetD2D8(memory, PITCH, 1, WIDTH, 0));
+    CU_IS(MemsetD2D8(memory, PITCH, 1, PITCH + 1, 2), CUDA_ERROR_INVALID_VALUE);
+    CU_IS(MemsetD2D8(memory, PITCH, 1, WIDTH, HEIGHT + 1), CUDA_ERROR_INVALID_VALUE);
+    CU_IS(MemsetD2D32(memory, PITCH + 2, 1, WIDTH, 2), CUDA_ERROR_INVALID_VALUE);
+}
+
+TWIN_CASE(copies_of_rows, CU_STREAM_NON_BLOCKING)
+{
+    PROC(t->cu, MemcpyHtoA, 3020);
+    PROC(t->cu, MemcpyHtoAAsync, 3020);
+    PROC(t->cu, MemcpyAtoH, 3020);
+    PROC(t->cu, MemcpyAtoHAsync, 3020);
+    PROC(t->cu, MemcpyDtoA, 3020);
+    PROC(t->cu, MemcpyAtoD, 3020);
+    PROC(t->cu, MemcpyAtoA, 3020);
+    enum { SIZE = 101 };
+    unsigned char bytes[SIZE], back[SIZE];
+    CUarray b;
+    CUDA_ARRAY3D_DESCRIPTOR desc = raw_cuda_array_desc(CU_AD_FORMAT_UNSIGNED_INT8, 1, SIZE, 0);
+    for (unsigned i = 0; i < SIZE; i++)
+        bytes[i] = (unsigned char)(7 * i + 3);
+    desc.Flags = 0;
+    CUarray a = raw_cuda_array(t->cu, &desc);
+    CU_OK(t->cu->Array3DCreate(&b, &desc));
+    CUdeviceptr memory = raw_cuda_memory(t->cu, SIZE);
+
+    CU_OK(MemcpyHtoA(a, 0, bytes, SIZE));
+    CU_OK(MemcpyAtoA(b, 1, a, 0, SIZE - 1)); /* one further */
+    CU_OK(MemcpyAtoD(memory, b, 1, SIZE - 1));
+    CU_OK(t->cu->CtxSynchronize());
+    CU_OK(t->cu->MemcpyDtoH(back, memory, SIZE - 1));
+    REQUIRE(memcmp(back, bytes, SIZE - 1) == 0);
+    CU_OK(MemcpyDtoA(a, 5, memory, 20)); /* the first 20, five further */
+    memset(back, 0, sizeof back);
+    CU_OK(MemcpyAtoH(back, a, 0, SIZE));
+    REQUIRE(memcmp(back, bytes, 5) == 0 && memcmp(back + 5, bytes, 20) == 0 &&
+            memcmp(back + 25, bytes + 25, SIZE - 25) == 0);
+    /* In the order of a stream; host memory that is not pinned is read at once, and is waited for
+     * when it is written. */
+    twin_gate *gate = twin_gate_new();
+    CU_OK(t->cu->LaunchHostFunc(t->stream, twin_gate_wait, gate));
+    CU_OK(MemcpyHtoAAsync(a, 50, bytes, 51, t->stream));
+    memset(back, 0, sizeof back);
+    twin_gate_open(gate);
+    CU_OK(MemcpyAtoHAsync(back, a, 50, 51, t->stream));
+    CU_OK(t->cu->StreamSynchronize(t->stream));
+    REQUIRE(memcmp(back, bytes, 51) == 0);
+    twin_gate_free(gate);
+
+    CU_IS(MemcpyHtoA(a, 1, bytes, SIZE), CUDA_ERROR_INVALID_VALUE);
+    CU_IS(MemcpyAtoH(back, a, SIZE, 1), CUDA_ERROR_INVALID_VALUE);
+    CU_IS(MemcpyAtoD(memory + 1, a, 0, SIZE), CUDA_ERROR_INVALID_VALUE);
+    CU_IS(MemcpyHtoA(NULL, 0, bytes, 1), CUDA_ERROR_INVALID_VALUE);
+    CU_IS(MemcpyAtoH(NULL, a, 0, 1), CUDA_ERROR_INVALID_VALUE);
+    CU_OK(MemcpyAtoH(back, a, 0, 0));
+    CU_OK(t->cu->ArrayDestroy(b));
+    CU_IS(MemcpyAtoH(back, b, 0, 1), CUDA_ERROR_INVALID_HANDLE);
+}
+
+struct heard {
+    const raw_cuda *cu;
+    CUstream stream;
+    CUresult status, inside;
+    int count;
+};
+
+static void CUDA_CB hear(CUstream stream, CUresult status, void *arg)
+{
+    struct heard *h = arg;
+    h->stream = stream;
+    h->status = status;
+    h->inside = h->cu->CtxSynchronize();
+    h->count++;
+}
+
+TWIN_CASE(callbacks, CU_STREAM_NON_BLOCKING)
+{
+    PROC(t->cu, StreamAddCallback, 5000);
+    struct heard h = {.cu = t->cu, .status = CUDA_ERROR_UNKNOWN};
+    twin_gate *gate = twin_gate_new();
+    CU_OK(t->cu->LaunchHostFunc(t->stream, twin_gate_wait, gate));
+    CU_OK(StreamAddCallback(t->stream, hear, &h, 0));
+    REQUIRE_EQ(h.count, 0);
+    twin_gate_open(gate);
+    CU_OK(t->cu->StreamSynchronize(t->stream));
+    REQUIRE_EQ(h.count, 1);
+    REQUIRE(h.stream == t->stream && h.status == CUDA_SUCCESS);
+    REQUIRE_EQ(h.inside, CUDA_ERROR_NOT_PERMITTED);
+    CU_OK(StreamAddCallback(NULL, hear, &h, 0)); /* the default one */
+    CU_OK(t->cu->CtxSynchronize());
+    REQUIRE(h.count == 2 && h.stream == NULL);
+    CU_IS(StreamAddCallback(t->stream, NULL, &h, 0), CUDA_ERROR_INVALID_VALUE);
+    CU_IS(StreamAddCallback(t->stream, hear, &h, 1), CUDA_ERROR_INVALID_VALUE);
+    REQUIRE_EQ(h.count, 2);
+    twin_gate_free(gate);
+}
+
+TWIN_CASE(preferences, 0)
+{
+    PROC(t->cu, DeviceGetAttribute, 2000);
+    PROC(t->cu, DeviceComputeCapability, 2000);
+    PROC(t->cu, CtxGetCacheConfig, 3020);
+    PROC(t->cu, CtxSetCacheConfig, 3020);
+    PROC(t->cu, FuncSetCacheConfig, 3000);
+    PROC(t->cu, ModuleLoadDataEx, 2010);
+    CUresult(CUDAAPI * profiler)(void);
+    int major = 0, minor = 0, asked = 0;
+    CUfunc_cache config = CU_FUNC_CACHE_PREFER_L1;
+    CUmodule module = NULL;
+    CUjit_option option = CU_JIT_MAX_REGISTERS;
+    void *value = NULL;
+    CU_OK(DeviceComputeCapability(&major, &minor, 0));
+    CU_OK(DeviceGetAttribute(&asked, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, 0));
+    REQUIRE_EQ(major, asked);
+    CU_OK(DeviceGetAttribute(&asked, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, 0));
+    REQUIRE_EQ(minor, asked);
+    CU_IS(DeviceComputeCapability(&major, &minor, 99), CUDA_ERROR_INVALID_DEVICE);
+    CU_IS(DeviceComputeCapability(&major, NULL, 0), CUDA_ERROR_INVALID_VALUE);
+    CU_OK(CtxSetCacheConfig(CU_FUNC_CACHE_PREFER_SHARED));
+    CU_OK(CtxGetCacheConfig(&config));
+    REQUIRE_EQ(config, CU_FUNC_CACHE_PREFER_NONE);
+    CU_IS(CtxSetCacheConfig((CUfunc_cache)4), CUDA_ERROR_INVALID_VALUE);
+    CU_IS(CtxGetCacheConfig(NULL), CUDA_ERROR_INVALID_VALUE);
+    CU_IS(FuncSetCacheConfig(NULL, CU_FUNC_CACHE_PREFER_L1), CUDA_ERROR_INVALID_HANDLE);
+    CU_IS(ModuleLoadDataEx(&module, "no module", 1, &option, &value), CUDA_ERROR_INVALID_IMAGE);
+    CU_IS(ModuleLoadDataEx(&module, "no module", 1, NULL, &value), CUDA_ERROR_INVALID_VALUE);
+    for (int i = 0; i < 2; i++) {
+        twin_proc(t->cu, i == 0 ? "cuProfilerStart" : "cuProfilerStop", 4000, &profiler);
+        CU_OK(profiler());
+    }
+}
+
+/* Two devices: peers, copies between their contexts, events across them; host memory; dma-bufs. */
+#undef TEST_GROUP
+#define TEST_GROUP "peers."
+
+#define SIZE 65536u
+
+typedef struct two {
+    const raw_cuda *cu;
+    CUcontext context[2];
+    CUstream stream[2];
+    CUdeviceptr memory[2];
+} two;
+
+static two two_begin(void)
+{
+    two w = {0};
+    REQUIRE_EQ(setenv("CULVERT_SOFT_DEVICES", "2", 1), 0);
+    w.cu = raw_cuda_open();
+    if (!w.cu->software) SKIP("not the software twin");
+    REQUIRE_EQ(w.cu->device_count, 2);
+    for (int i = 0; i < 2; i++) {
+        w.context[i] = raw_cuda_context(w.cu, i);
+        CU_OK(w.cu->StreamCreate(&w.stream[i], CU_STREAM_NON_BLOCKING));
+        CU_OK(w.cu->MemAlloc(&w.memory[i], SIZE));
+    }
+    CU_OK(w.cu->CtxSetCurrent(w.context[0]));
+    return w;
+}
+
+static void two_finish(two *w)
+{
+    for (int i = 0; i < 2; i++) {
+        CU_OK(w->cu->CtxSetCurrent(w->context[i]));
+        CU_OK(w->cu->MemFree(w->memory[i]));
+        CU_OK(w->cu->StreamDestroy(w->stream[i]));
+        CU_OK(w->cu->CtxSetCurrent(NULL));
+        CU_OK(w->cu->DevicePrimaryCtxRelease(i));
+    }
+    raw_cuda_require_empty(w->cu);
+}
+
+#define TWO_CASE(...) TEST_ON(two, w, *w = two_begin(), two_finish(w), __VA_ARGS__)
+
+TWO_CASE(access_between, .title = "peers.access", .own = true)
+{
+    const raw_cuda *cu = w->cu;
+    int value = -1;
+    CU_OK(cu->DeviceCanAccessPeer(&value, 0, 1));
+    REQUIRE_EQ(value, 1);
+    CU_IS(cu->DeviceCanAccessPeer(&value, 0, 2), CUDA_ERROR_INVALID_DEVICE);
+    CU_OK(cu->DeviceGetP2PAttribute(&value, CU_DEVICE_P2P_ATTRIBUTE_CUDA_ARRAY_ACCESS_SUPPORTED, 0,
+                                    1));
+    REQUIRE_EQ(value, 1);
+    CU_OK(cu->DeviceGetP2PAttribute(&value, CU_DEVICE_P2P_ATTRIBUTE_PERFORMANCE_RANK, 0, 1));
+    CU_IS(cu->DeviceGetP2PAttribute(&value, (CUdevice_P2PAttribute)6, 0, 1),
+          CUDA_ERROR_INVALID_VALUE);
+
+    CU_IS(cu->CtxDisablePeerAccess(w->context[1]), CUDA_ERROR_PEER_ACCESS_NOT_ENABLED);
+    CU_OK(cu->CtxEnablePeerAccess(w->context[1], 0));
+    CU_IS(cu->CtxEnablePeerAccess(w->context[1], 0), CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED);
+    REQUIRE_EQ(twin_counts(cu).peers, 1);
+    CU_OK(cu->CtxDisablePeerAccess(w->context[1]));
+    REQUIRE_EQ(twin_counts(cu).peers, 0);
+
+    /* Eight of them; a context of the same device is none. */
+    CUcontext made[9];
+    for (int i = 0; i < 9; i++) {
+        CU_OK(cu->CtxCreate(&made[i], 0, 1));
+        CU_OK(cu->CtxSetCurrent(w->context[0]));
+        CU_IS(cu->CtxEnablePeerAccess(made[i], 0),
+              i < 8 ? CUDA_SUCCESS : CUDA_ERROR_TOO_MANY_PEERS);
+    }
+    REQUIRE_EQ(twin_counts(cu).peers, 8);
+    CU_OK(cu->CtxSetCurrent(made[0]));
+    CU_IS(cu->CtxEnablePeerAccess(made[1], 0), CUDA_ERROR_PEER_ACCESS_UNSUPPORTED);
+    CU_OK(cu->CtxSetCurrent(w->context[0]));
+    for (int i = 0; i < 9; i++)
+        CU_OK(cu->CtxDestroy(made[i])); /* which are then nobody's peers */
+    REQUIRE_EQ(twin_counts(cu).peers, 0);
+
+    cu->SoftBarPeers(1);
+    CU_OK(cu->DeviceCanAccessPeer(&value, 0, 1));
+    REQUIRE_EQ(value, 0);
+    CU_OK(cu->DeviceGetP2PAttribute(&value, CU_DEVICE_P2P_ATTRIBUTE_ACCESS_SUPPORTED, 0, 1));
+    REQUIRE_EQ(value, 0);
+    CU_IS(cu->CtxEnablePeerAccess(w->context[1], 0), CUDA_ERROR_PEER_ACCESS_UNSUPPORTED);
+    cu->SoftBarPeers(0);
+}
+
+TWO_CASE(copies, .own = true)
+{
+    const raw_cuda *cu = w->cu;
+    static unsigned char found[SIZE];
+    /* The synchronous form waits for work of both contexts, streams that are not blocking too. */
+    twin_gate *gate = twin_gate_new();
+    CU_OK(cu->LaunchHostFunc(w->stream[0], twin_gate_wait, gate));
+    CU_OK(cu->MemsetD32Async(w->memory[0], 0x01010101u, SIZE / 4, w->stream[0]));
+    twin_gate_open(gate);
+    CU_OK(cu->CtxSetCurrent(w->context[1]));
+    CU_OK(cu->MemcpyPeer(w->memory[1], w->context[1], w->memory[0], w->context[0], SIZE));
+    CU_OK(cu->MemcpyDtoH(found, w->memory[1], SIZE));
+    for (size_t i = 0; i < SIZE; i++)
+        REQUIRE_EQ(found[i], 1);
+    CU_OK(cu->CtxSetCurrent(w->context[0]));
+    CU_OK(cu->StreamSynchronize(w->stream[0]));
+    twin_gate_free(gate);
+
+    /* What is no device's. */
+    CU_IS(cu->MemcpyPeer(w->memory[1], NULL, w->memory[0], w->context[0], SIZE),
+          CUDA_ERROR_INVALID_CONTEXT);
+    CU_IS(cu->MemcpyPeer(w->memory[1], w->context[1], w->memory[0], (CUcontext)(void *)found, SIZE),
+          CUDA_ERROR_INVALID_CONTEXT);
+    CU_IS(cu->MemcpyPeer((CUdeviceptr)(uintptr_t)found, w->context[1], w->memory[0], w->context[0],
+                         SIZE),
+          CUDA_ERROR_INVALID_VALUE);
+    CU_IS(cu->MemcpyPeerAsync(w->memory[1], w->context[1], w->memory[0], w->context[0], SIZE,
+                              (CUstream)(void *)found),
+          CUDA_ERROR_INVALID_HANDLE);
+    CU_OK(cu->MemcpyPeer(w->memory[1], w->context[1], w->memory[0], w->context[0], 0));
+}
+
+/* Arrays of two devices, and boxes between an array here and memory there. */
+TWO_CASE(boxes, .own = true)
+{
+    enum { W = 20, H = 9, D = 3, BYTES = W * 4 * H * D };
+    const raw_cuda *cu = w->cu;
+    CUDA_ARRAY3D_DESCRIPTOR desc = raw_cuda_array_desc(CU_AD_FORMAT_UNSIGNED_INT8, 4, W, H);
+    CUarray array[2];
+    unsigned char bytes[BYTES], found[BYTES];
+    desc.Depth = D;
+    for (size_t i = 0; i < BYTES; i++)
+        bytes[i] = (unsigned char)(i * 31);
+    for (int i = 0; i < 2; i++) {
+        CU_OK(cu->CtxSetCurrent(w->context[i]));
+        CU_OK(cu->Array3DCreate(&array[i], &desc));
+    }
+    CU_OK(raw_cuda_write_box(cu, array[0], bytes, W * 4, H, D));
+    CUDA_MEMCPY3D_PEER c = {.srcMemoryType = CU_MEMORYTYPE_ARRAY,
+                            .srcArray = array[0],
+                            .dstMemoryType = CU_MEMORYTYPE_ARRAY,
+                            .dstArray = array[1],
+                            .WidthInBytes = W * 4,
+                            .Height = H,
+                            .Depth = D};
+    CU_OK(cu->Memcpy3DPeer(&c));
+    CU_OK(raw_cuda_read_box(cu, array[1], found, W * 4, H, D));
+    REQUIRE_EQ_BYTES(found, bytes, BYTES);
+    c.dstMemoryType = CU_MEMORYTYPE_DEVICE;
+    c.dstDevice = w->memory[1];
+    c.dstContext = w->context[1];
+    c.dstPitch = W * 4;
+    c.dstHeight = H;
+    CU_OK(cu->Memcpy3DPeerAsync(&c, w->stream[1]));
+    CU_OK(cu->StreamSynchronize(w->stream[1]));
+    CU_OK(cu->MemcpyDtoH(found, w->memory[1], BYTES));
+    REQUIRE_EQ_BYTES(found, bytes, BYTES);
+    c.dstContext = w->context[0];
+    CU_IS(cu->Memcpy3DPeer(&c), CUDA_ERROR_INVALID_VALUE);
+    c.dstContext = NULL;
+    CU_IS(cu->Memcpy3DPeer(&c), CUDA_ERROR_INVALID_CONTEXT);
+    c.dstMemoryType = CU_MEMORYTYPE_HOST; /* whose context nobody asks for */
+    c.dstHost = found;
+    memset(found, 0, BYTES);
+    CU_OK(cu->Memcpy3DPeer(&c));
+    REQUIRE_EQ_BYTES(found, bytes, BYTES);
+    c.srcZ = 1;
+    CU_IS(cu->Memcpy3DPeerAsync(&c, w->stream[1]), CUDA_ERROR_INVALID_VALUE);
+    CU_IS(cu->Memcpy3DPeer(NULL), CUDA_ERROR_INVALID_VALUE);
+    for (int i = 0; i < 2; i++) {
+        CU_OK(cu->CtxSetCurrent(w->context[i]));
+        CU_OK(cu->ArrayDestroy(array[i]));
+    }
+}
+
+/* A stream of one device waits for an event of the other. */
+TWO_CASE(events, .own = true)
+{
+    const raw_cuda *cu = w->cu;
+    CUevent event;
+    uint32_t word = 0;
+    twin_gate *gate = twin_gate_new();
+    CU_OK(cu->EventCreate(&event, CU_EVENT_DISABLE_TIMING));
+    CU_OK(cu->LaunchHostFunc(w->stream[0], twin_gate_wait, gate));
+    CU_OK(cu->MemsetD32Async(w->memory[0], 0x5a5a5a5au, SIZE / 4, w->stream[0]));
+    CU_OK(cu->EventRecord(event, w->stream[0]));
+    CU_IS(cu->EventRecord(event, w->stream[1]), CUDA_ERROR_INVALID_HANDLE);
+    CU_OK(cu->CtxSetCurrent(w->context[1]));
+    CU_OK(cu->StreamWaitEvent(w->stream[1], event, 0));
+    CU_OK(cu->MemcpyPeerAsync(w->memory[1], w->context[1], w->memory[0], w->context[0], SIZE,
+                              w->stream[1]));
+    usleep(20000);
+    CU_IS(cu->StreamQuery(w->stream[1]), CUDA_ERROR_NOT_READY);
+    twin_gate_open(gate);
+    CU_OK(cu->StreamSynchronize(w->stream[1]));
+    CU_OK(cu->MemcpyDtoH(&word, w->memory[1] + SIZE - 4, 4));
+    REQUIRE_EQ(word, 0x5a5a5a5au);
+    CU_OK(cu->EventDestroy(event));
+    twin_gate_free(gate);
+}
+
+TWIN_CASE(host_memory, CU_STREAM_NON_BLOCKING)
+{
+    const raw_cuda *cu = t->cu;
+    PROC(cu, MemHostGetFlags, 2030);
+    void *pinned;
+    unsigned flags = 0;
+    CUdeviceptr pointer;
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    CU_OK(cu->MemHostAlloc(&pinned, 4096, CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP));
+    CU_OK(MemHostGetFlags(&flags, (char *)pinned + 100));
+    REQUIRE_EQ(flags, CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP);
+    CU_OK(cu->MemHostGetDevicePointer(&pointer, (char *)pinned + 8, 0));
+    REQUIRE_EQ(pointer, (uintptr_t)pinned + 8);
+    CU_OK(cu->MemsetD32Async(pointer, 7, 4, t->stream));
+    CU_OK(cu->StreamSynchronize(t->stream));
+    REQUIRE_EQ(((uint32_t *)pinned)[2], 7);
+    CU_OK(cu->MemFreeHost(pinned));
+    CU_IS(MemHostGetFlags(&flags, pinned), CUDA_ERROR_INVALID_VALUE);
+
+    unsigned char *pages =
+        mmap(NULL, 4 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    REQUIRE(pages != MAP_FAILED);
+    CU_OK(cu->MemHostRegister(pages, 2 * page, CU_MEMHOSTREGISTER_DEVICEMAP));
+    CU_OK(cu->MemHostGetDevicePointer(&pointer, pages + page, 0));
+    REQUIRE_EQ(pointer, (uintptr_t)pages + page);
+    CU_OK(MemHostGetFlags(&flags, pages));
+    REQUIRE_EQ(flags, CU_MEMHOSTALLOC_DEVICEMAP);
+    CU_IS(cu->MemHostUnregister(pages + 2 * page), CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED);
+    CU_OK(cu->MemHostUnregister(pages));
+    CU_IS(cu->MemHostRegister(pages, page, CU_MEMHOSTREGISTER_IOMEMORY), CUDA_ERROR_NOT_SUPPORTED);
+    REQUIRE_EQ(munmap(pages, 4 * page), 0);
+}
+
+TWIN_CASE(dma_bufs, 0)
+{
+    const raw_cuda *cu = t->cu;
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    unsigned char *payload;
+    CUexternalMemory memory = NULL;
+    CUdeviceptr pointer;
+    int fd = -1;
+    CU_OK(cu->MemAlloc(&pointer, 4 * page));
+    const CUmemRangeHandleType type = CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD;
+    CU_IS(cu->MemGetHandleForAddressRange(&fd, pointer, 4 * page, type, 2),
+          CUDA_ERROR_INVALID_VALUE);
+    CU_IS(cu->MemGetHandleForAddressRange(&fd, pointer + 4, page, type, 0),
+          CUDA_ERROR_INVALID_VALUE);
+    CU_IS(cu->MemGetHandleForAddressRange(&fd, pointer, 5 * page, type, 0),
+          CUDA_ERROR_INVALID_VALUE);
+    REQUIRE_EQ(fd, -1);
+    CU_OK(cu->MemFree(pointer));
+
+    CUDA_EXTERNAL_MEMORY_HANDLE_DESC desc;
+    memset(&desc, 0, sizeof desc);
+    desc.type = (CUexternalMemoryHandleType)(CU_EXTERNAL_MEMORY_HANDLE_TYPE_NVSCIBUF + 2);
+    desc.handle.fd = twin_memory_fd(65536, &payload);
+    desc.size = 65536;
+    CU_IS(cu->ImportExternalMemory(&memory, &desc), CUDA_ERROR_INVALID_VALUE);
+    REQUIRE(memory == NULL && twin_fd_open(desc.handle.fd));
+    close(desc.handle.fd);
 }

@@ -1,9 +1,309 @@
 /* SPDX-License-Identifier: MIT */
-/* Texture objects: what they read, against a reference. */
+/* Texture objects: what they read, against a reference; formats, what is refused, what faults. */
 #define TEST_GROUP "textures."
-#include "textures.h"
+#include "raw_cuda_image.h"
+#include "twin.h"
 
 #include <math.h>
+#include <string.h>
+
+/* As in texture_kernels.cu. */
+typedef struct place {
+    float x, y, z;
+    int layer;
+    float level;
+} place;
+#define NO_LEVEL (-1000.0f)
+
+typedef struct reference_image {
+    int directions; /* 1 to 3 that are filtered; 2 of a cube's face */
+    bool cube;
+    int width, height, slices; /* slices: depth, layers, or faces of all layers */
+    const float (*texels)[4];
+} reference_image;
+
+typedef struct texture_room {
+    twin t;
+    CUmodule module;
+} texture_room;
+
+#define ROOM_CASE(...)                                                                             \
+    TEST_ON(texture_room, room, *room = texture_room_open(), texture_room_close(room), __VA_ARGS__)
+
+#define TOO_CLOSE 0.002
+
+/* The index that stands for this one, -1 for the border's: one step at a time. */
+static int address(CUaddress_mode mode, int index, int extent)
+{
+    switch (mode) {
+    case CU_TR_ADDRESS_MODE_WRAP:
+        while (index < 0)
+            index += extent;
+        while (index >= extent)
+            index -= extent;
+        return index;
+    case CU_TR_ADDRESS_MODE_MIRROR:
+        while (index < 0 || index >= extent)
+            index = index < 0 ? -1 - index : 2 * extent - 1 - index;
+        return index;
+    case CU_TR_ADDRESS_MODE_BORDER: return index < 0 || index >= extent ? -1 : index;
+    default: return index < 0 ? 0 : index >= extent ? extent - 1 : index;
+    }
+}
+
+static void read_texel(const reference_image *image, const CUDA_TEXTURE_DESC *desc,
+                       const int index[3], int slice, double out[4])
+{
+    const int extent[3] = {image->width, image->height, image->slices};
+    int at[3] = {0, 0, slice};
+    for (int d = 0; d < image->directions; d++)
+        at[d] = address(desc->addressMode[d], index[d], extent[d]);
+    for (int c = 0; c < 4; c++)
+        out[c] =
+            at[0] < 0 || at[1] < 0 || at[2] < 0
+                ? (double)desc->borderColor[c]
+                : (double)image->texels[((size_t)at[2] * (size_t)image->height + (size_t)at[1]) *
+                                            (size_t)image->width +
+                                        (size_t)at[0]][c];
+}
+
+static bool read_box(const reference_image *image, const CUDA_TEXTURE_DESC *desc,
+                     const double where[3], int slice, double out[4])
+{
+    const int extent[3] = {image->width, image->height, image->slices};
+    const bool linear = desc->filterMode == CU_TR_FILTER_MODE_LINEAR;
+    const bool normalized = image->cube || (desc->flags & CU_TRSF_NORMALIZED_COORDINATES);
+    double part[3];
+    int first[3] = {0, 0, 0};
+    for (int d = 0; d < image->directions; d++) {
+        double at = normalized ? where[d] * extent[d] : where[d];
+        if (linear) at -= 0.5;
+        first[d] = (int)floor(at);
+        part[d] = at - floor(at);
+        if (!linear && (part[d] < TOO_CLOSE || part[d] > 1 - TOO_CLOSE)) return false;
+    }
+    if (!linear) {
+        read_texel(image, desc, first, slice, out);
+        return true;
+    }
+    memset(out, 0, 4 * sizeof out[0]);
+    for (int corner = 0; corner < 1 << image->directions; corner++) {
+        double weight = 1, texel[4];
+        int index[3] = {first[0], first[1], first[2]};
+        for (int d = 0; d < image->directions; d++) {
+            weight *= corner >> d & 1 ? part[d] : 1 - part[d];
+            index[d] += corner >> d & 1;
+        }
+        read_texel(image, desc, index, slice, texel);
+        for (int c = 0; c < 4; c++)
+            out[c] += weight * texel[c];
+    }
+    return true;
+}
+
+/* The guide's table of faces: the major axis, then s and t as (axis, sign). */
+static const struct {
+    int major, sign, s, s_sign, t, t_sign;
+} faces[6] = {{0, 1, 2, -1, 1, -1}, {0, -1, 2, 1, 1, -1}, {1, 1, 0, 1, 2, 1},
+              {1, -1, 0, 1, 2, -1}, {2, 1, 0, 1, 1, -1},  {2, -1, 0, -1, 1, -1}};
+
+static void point_on_face(int face, double s, double t, double out[3])
+{
+    out[faces[face].major] = faces[face].sign;
+    out[faces[face].s] = s * faces[face].s_sign;
+    out[faces[face].t] = t * faces[face].t_sign;
+}
+
+/* Beyond a face's border: the texel of another face that is nearest in space. */
+static void read_beside(const reference_image *image, int face, int x, int y, int first_slice,
+                        double out[4])
+{
+    const int n = image->width;
+    double want[3], best = 1e9;
+    int best_face = 0, best_x = 0, best_y = 0;
+    point_on_face(face, (2 * x + 1.0) / n - 1, (2 * y + 1.0) / n - 1, want);
+    for (int f = 0; f < 6; f++)
+        for (int j = 0; j < n && f != face; j++)
+            for (int i = 0; i < n; i++) {
+                double found[3], distance = 0;
+                point_on_face(f, (2 * i + 1.0) / n - 1, (2 * j + 1.0) / n - 1, found);
+                for (int d = 0; d < 3; d++)
+                    distance += (found[d] - want[d]) * (found[d] - want[d]);
+                if (distance >= best) continue;
+                best = distance;
+                best_face = f;
+                best_x = i;
+                best_y = j;
+            }
+    const float *texel =
+        image->texels[((size_t)(first_slice + best_face) * (size_t)n + (size_t)best_y) * (size_t)n +
+                      (size_t)best_x];
+    for (int c = 0; c < 4; c++)
+        out[c] = (double)texel[c];
+}
+
+static bool read_seamless(const reference_image *image, int face, double s, double t,
+                          int first_slice, double out[4])
+{
+    const int n = image->width;
+    const double x = (s + 1) / 2 * n - 0.5, y = (t + 1) / 2 * n - 0.5;
+    const int left = (int)floor(x), top = (int)floor(y);
+    double texels[4][4], others[4] = {0}, weights[4];
+    int corner = -1;
+    for (int i = 0; i < 4; i++) {
+        const int tx = left + i % 2, ty = top + i / 2;
+        const bool off_x = tx < 0 || tx >= n, off_y = ty < 0 || ty >= n;
+        weights[i] = (i % 2 ? x - left : 1 - (x - left)) * (i / 2 ? y - top : 1 - (y - top));
+        if (off_x && off_y) {
+            corner = i;
+            continue;
+        }
+        if (off_x || off_y)
+            read_beside(image, face, tx, ty, first_slice, texels[i]);
+        else
+            for (int c = 0; c < 4; c++)
+                texels[i][c] =
+                    (double)image->texels[((size_t)(first_slice + face) * (size_t)n + (size_t)ty) *
+                                              (size_t)n +
+                                          (size_t)tx][c];
+        for (int c = 0; c < 4; c++)
+            others[c] += texels[i][c];
+    }
+    for (int c = 0; c < 4; c++) {
+        if (corner >= 0) texels[corner][c] = others[c] / 3;
+        out[c] = 0;
+        for (int i = 0; i < 4; i++)
+            out[c] += weights[i] * texels[i][c];
+    }
+    return true;
+}
+
+static bool read_cube(const reference_image *image, const CUDA_TEXTURE_DESC *desc, const place *p,
+                      double out[4])
+{
+    const double direction[3] = {(double)p->x, (double)p->y, (double)p->z};
+    int major = 0;
+    for (int d = 1; d < 3; d++)
+        if (fabs(direction[d]) > fabs(direction[major])) major = d;
+    for (int d = 0; d < 3; d++) /* which face, can only be told away from the edges */
+        if (d != major && fabs(direction[major]) - fabs(direction[d]) < TOO_CLOSE) return false;
+    const int face = 2 * major + (direction[major] < 0);
+    const double length = fabs(direction[major]);
+    const double s = direction[faces[face].s] * faces[face].s_sign / length,
+                 t = direction[faces[face].t] * faces[face].t_sign / length;
+    if (desc->flags & CU_TRSF_SEAMLESS_CUBEMAP && desc->filterMode == CU_TR_FILTER_MODE_LINEAR)
+        return read_seamless(image, face, s, t, 6 * p->layer, out);
+    CUDA_TEXTURE_DESC on_face = *desc;
+    if (desc->flags & CU_TRSF_SEAMLESS_CUBEMAP)
+        on_face.addressMode[0] = on_face.addressMode[1] = CU_TR_ADDRESS_MODE_CLAMP;
+    return read_box(image, &on_face, (const double[3]){(s + 1) / 2, (t + 1) / 2, 0},
+                    6 * p->layer + face, out);
+}
+
+/* One level. False where the place is too close to the border of two texels to tell which one is
+ * read. */
+static bool reference_read(const reference_image *image, const CUDA_TEXTURE_DESC *desc,
+                           const place *p, double out[4])
+{
+    if (image->cube) return read_cube(image, desc, p, out);
+    return read_box(image, desc, (const double[3]){(double)p->x, (double)p->y, (double)p->z},
+                    p->layer, out);
+}
+
+static texture_room texture_room_open(void)
+{
+    texture_room room = {.t = twin_begin(CU_STREAM_NON_BLOCKING)};
+    room.module = raw_cuda_module(room.t.cu, "texture_kernels");
+    return room;
+}
+
+static void texture_room_close(texture_room *room)
+{
+    twin_finish(&room->t);
+}
+
+/* Runs a kernel of texture_kernels.cu over the places; `out` has count * bytes. What the stream
+ * then says. */
+static CUresult texture_run(texture_room *room, const char *kernel, CUtexObject texture,
+                            const place *places, int count, void *out, size_t bytes)
+{
+    const raw_cuda *cu = room->t.cu;
+    CUdeviceptr in, found;
+    const unsigned blocks = ((unsigned)count + 63) / 64;
+    CU_OK(cu->MemAlloc(&in, (size_t)count * sizeof *places));
+    CU_OK(cu->MemAlloc(&found, (size_t)count * bytes));
+    CU_OK(raw_cuda_upload(cu, in, places, (size_t)count * sizeof *places));
+    void *params[] = {&texture, &in, &found, &count};
+    CU_OK(cu->LaunchKernel(raw_cuda_function(cu, room->module, kernel), blocks, 1, 1, 64, 1, 1, 0,
+                           room->t.stream, params, NULL));
+    CUresult result = cu->StreamSynchronize(room->t.stream);
+    if (result != CUDA_SUCCESS) return result;
+    CU_OK(cu->MemcpyDtoH(out, found, (size_t)count * bytes));
+    CU_OK(cu->MemFree(in));
+    CU_OK(cu->MemFree(found));
+    return CUDA_SUCCESS;
+}
+
+static uint32_t next(uint32_t *state)
+{
+    *state = *state * 1664525u + 1013904223u;
+    return *state >> 8;
+}
+
+/* Floats in [-1, 1] by a seed, and places around an extent of `size` (1: normalized). */
+static void texture_noise(float *out, size_t count, unsigned seed)
+{
+    uint32_t state = seed;
+    for (size_t i = 0; i < count; i++)
+        out[i] = (float)next(&state) / 8388608.0f - 1.0f;
+}
+
+static void texture_places(place *out, int count, const float size[3], int layers, float level,
+                           unsigned seed)
+{
+    uint32_t state = seed;
+    for (int i = 0; i < count; i++) {
+        float unit[3]; /* from -1.5 to 2.5: a good part of it outside */
+        for (int d = 0; d < 3; d++)
+            unit[d] = (float)next(&state) / 16777216.0f * 4.0f - 1.5f;
+        out[i] = (place){.x = unit[0] * size[0],
+                         .y = unit[1] * size[1],
+                         .z = unit[2] * size[2],
+                         .layer = (int)(next(&state) % (unsigned)layers),
+                         .level = level};
+    }
+}
+
+/* Requires what the reference says, within `tolerance`; returns how many places could be told. */
+static int texture_compare(const reference_image *image, const CUDA_TEXTURE_DESC *desc,
+                           const place *places, int count, const float (*found)[4],
+                           double tolerance)
+{
+    int told = 0;
+    for (int i = 0; i < count; i++) {
+        double expected[4];
+        if (!reference_read(image, desc, &places[i], expected)) continue;
+        told++;
+        for (int c = 0; c < 4; c++)
+            if (!(fabs((double)found[i][c] - expected[c]) <= tolerance))
+                FAIL("place %d (%g, %g, %g, layer %d), channel %d: %g, not %g", i,
+                     (double)places[i].x, (double)places[i].y, (double)places[i].z, places[i].layer,
+                     c, (double)found[i][c], expected[c]);
+    }
+    return told;
+}
+
+/* Clamped, of floats. */
+static CUDA_TEXTURE_DESC texture_desc(CUaddress_mode mode, CUfilter_mode filter, unsigned flags)
+{
+    CUDA_TEXTURE_DESC desc;
+    memset(&desc, 0, sizeof desc);
+    for (int i = 0; i < 3; i++)
+        desc.addressMode[i] = mode;
+    desc.filterMode = filter;
+    desc.flags = flags;
+    return desc;
+}
 
 #define COUNT 512
 
@@ -284,4 +584,275 @@ ROOM_CASE(memory)
     for (int y = 0; y < H; y++)
         REQUIRE_EQ_BYTES(found[y * W], texels[y * (PITCH / 16)], W * 16);
     CU_OK(cu->TexObjectDestroy(texture));
+}
+
+/* One texel of a 1x1 image. */
+static CUresult read_one(texture_room *room, CUarray_format format, unsigned channels,
+                         const void *texel, size_t bytes, unsigned flags, const char *kernel,
+                         void *out, size_t out_bytes)
+{
+    const raw_cuda *cu = room->t.cu;
+    CUDA_ARRAY3D_DESCRIPTOR desc = raw_cuda_array_desc(format, channels, 1, 1);
+    const CUDA_TEXTURE_DESC sampling =
+        texture_desc(CU_TR_ADDRESS_MODE_CLAMP, CU_TR_FILTER_MODE_POINT, flags);
+    const place where = {0.5f, 0.5f, 0, 0, NO_LEVEL};
+    CUarray array;
+    CUtexObject texture;
+    desc.Flags = 0;
+    CU_OK(cu->Array3DCreate(&array, &desc));
+    CU_OK(raw_cuda_write_array(cu, array, texel, bytes, 1));
+    CUresult result = raw_cuda_texture(cu, array, &sampling, &texture);
+    if (result == CUDA_SUCCESS) {
+        result = texture_run(room, kernel, texture, &where, 1, out, out_bytes);
+        if (result != CUDA_SUCCESS) return result; /* nothing can be given back in order any more */
+        CU_OK(cu->TexObjectDestroy(texture));
+    }
+    CU_OK(cu->ArrayDestroy(array));
+    return result;
+}
+
+static void require_floats(texture_room *room, CUarray_format format, unsigned channels,
+                           const void *texel, size_t bytes, unsigned flags, const double *expected)
+{
+    float found[4];
+    const char *kernel = channels == 4 ? "read_2d" : "read_2d_float";
+    CU_OK(read_one(room, format, channels, texel, bytes, flags, kernel, found,
+                   channels == 4 ? 16 : 4));
+    for (unsigned c = 0; c < (channels == 4 ? 4u : 1u); c++)
+        if (fabs((double)found[c] - expected[c]) > 1e-6)
+            FAIL("format 0x%x, channel %u: %g, not %g", (unsigned)format, c, (double)found[c],
+                 expected[c]);
+}
+
+/* Beside textures.texels of the contract suite. */
+ROOM_CASE(floats)
+{
+    static const uint8_t bytes[4] = {0, 255, 51, 128};
+    static const int16_t shorts[4] = {-32768, -32767, 32767, 16384};
+    static const uint16_t halves[4] = {0x3c00, 0xc001, 0x0001, 0x7bff};
+    static const uint16_t infinity = 0xfc00;
+    static const float singles[4] = {1.5f, -2.25f, 1e30f, 0.0f};
+    static const double of_shorts[4] = {-1, -1, 1, 16384 / 32767.0}, of_byte = 0.2;
+    const double of_halves[4] = {1, -2.001953125, ldexp(1, -24), 65504},
+                 of_srgb[4] = {0, 1, pow((0.2 + 0.055) / 1.055, 2.4), 128 / 255.0};
+    float found;
+    require_floats(room, CU_AD_FORMAT_UNSIGNED_INT8, 1, bytes + 2, 1, 0, &of_byte);
+    require_floats(room, CU_AD_FORMAT_SIGNED_INT16, 4, shorts, 8, 0, of_shorts);
+    require_floats(room, CU_AD_FORMAT_HALF, 4, halves, 8, CU_TRSF_READ_AS_INTEGER, of_halves);
+    require_floats(room, CU_AD_FORMAT_UNORM_INT8X4, 4, bytes, 4, CU_TRSF_SRGB, of_srgb);
+    CU_OK(read_one(room, CU_AD_FORMAT_HALF, 1, &infinity, 2, 0, "read_2d_float", &found, 4));
+    REQUIRE(found == -INFINITY);
+    float single[4];
+    CU_OK(read_one(room, CU_AD_FORMAT_FLOAT, 4, singles, 16, 0, "read_2d", single, 16));
+    REQUIRE_EQ_BYTES(single, singles, sizeof single);
+}
+
+ROOM_CASE(integers)
+{
+    static const uint8_t bytes[4] = {0, 255, 51, 128};
+    static const int8_t signs[4] = {-128, -1, 127, 0};
+    static const int16_t shorts[2] = {-32768, 1000};
+    static const uint16_t words[2] = {65535, 1000};
+    static const int32_t ints[4] = {INT32_MIN, -1, INT32_MAX, 5};
+    uint8_t found_bytes[4];
+    uint32_t found_words[4];
+    int32_t found_ints[4];
+    uint16_t found_short[2];
+    CU_OK(read_one(room, CU_AD_FORMAT_UNSIGNED_INT8, 4, bytes, 4, CU_TRSF_READ_AS_INTEGER,
+                   "read_2d_uchar4", found_bytes, 4));
+    REQUIRE_EQ_BYTES(found_bytes, bytes, 4);
+    CU_OK(read_one(room, CU_AD_FORMAT_UNSIGNED_INT8, 4, bytes, 4, CU_TRSF_READ_AS_INTEGER,
+                   "read_2d_uint4", found_words, 16));
+    CU_OK(read_one(room, CU_AD_FORMAT_SIGNED_INT8, 4, signs, 4, CU_TRSF_READ_AS_INTEGER,
+                   "read_2d_int4", found_ints, 16));
+    for (int c = 0; c < 4; c++)
+        REQUIRE(found_words[c] == bytes[c] && found_ints[c] == signs[c]);
+    CU_OK(read_one(room, CU_AD_FORMAT_SIGNED_INT16, 2, shorts, 4, CU_TRSF_READ_AS_INTEGER,
+                   "read_2d_short2", found_short, 4));
+    REQUIRE_EQ_BYTES(found_short, shorts, 4);
+    CU_OK(read_one(room, CU_AD_FORMAT_UNSIGNED_INT16, 2, words, 4, CU_TRSF_READ_AS_INTEGER,
+                   "read_2d_ushort2", found_short, 4));
+    REQUIRE_EQ_BYTES(found_short, words, 4);
+    /* 32 bits are never promoted. */
+    CU_OK(
+        read_one(room, CU_AD_FORMAT_SIGNED_INT32, 4, ints, 16, 0, "read_2d_int4", found_ints, 16));
+    REQUIRE_EQ_BYTES(found_ints, ints, 16);
+}
+
+/* Another format of the same size, and some of the layers. */
+ROOM_CASE(views)
+{
+    enum { W = 3, H = 2, LAYERS = 5 };
+    uint8_t texels[LAYERS][H][W][4];
+    place places[LAYERS];
+    const raw_cuda *cu = room->t.cu;
+    PROC(cu, TexObjectGetResourceViewDesc, 5000);
+    PROC(cu, TexObjectGetResourceDesc, 5000);
+    PROC(cu, TexObjectGetTextureDesc, 5000);
+    CUDA_ARRAY3D_DESCRIPTOR desc = raw_cuda_array_desc(CU_AD_FORMAT_UNSIGNED_INT32, 1, W, H);
+    CUDA_TEXTURE_DESC sampling = texture_desc(CU_TR_ADDRESS_MODE_CLAMP, CU_TR_FILTER_MODE_POINT,
+                                              CU_TRSF_READ_AS_INTEGER),
+                      found_sampling;
+    CUDA_RESOURCE_DESC resource, found_resource;
+    CUDA_RESOURCE_VIEW_DESC view, found_view;
+    CUarray array;
+    CUtexObject texture;
+    for (size_t i = 0; i < sizeof texels; i++)
+        (&texels[0][0][0][0])[i] = (uint8_t)(i * 37);
+    desc.Depth = LAYERS;
+    desc.Flags = CUDA_ARRAY3D_LAYERED;
+    CU_OK(cu->Array3DCreate(&array, &desc));
+    CU_OK(raw_cuda_write_box(cu, array, texels, W * 4, H, LAYERS));
+    memset(&resource, 0, sizeof resource);
+    resource.res.array.hArray = array;
+    memset(&view, 0, sizeof view);
+    view.format = CU_RES_VIEW_FORMAT_UINT_4X8;
+    view.width = W;
+    view.height = H;
+    view.depth = LAYERS;
+    view.firstLayer = 1;
+    view.lastLayer = 3;
+    const CUDA_RESOURCE_VIEW_DESC good = view;
+    CU_OK(cu->TexObjectCreate(&texture, &resource, &sampling, &view));
+    CU_OK(TexObjectGetResourceViewDesc(&found_view, texture));
+    CU_OK(TexObjectGetResourceDesc(&found_resource, texture));
+    memset(&found_sampling, 0, sizeof found_sampling); /* the border colour is not told */
+    CU_OK(TexObjectGetTextureDesc(&found_sampling, texture));
+    REQUIRE_EQ_BYTES(&found_view, &view, sizeof view);
+    REQUIRE_EQ_BYTES(&found_resource, &resource, sizeof resource);
+    REQUIRE_EQ_BYTES(&found_sampling, &sampling, sizeof sampling);
+    CU_OK(cu->TexObjectDestroy(texture));
+    CU_IS(cu->TexObjectDestroy(texture), CUDA_ERROR_INVALID_VALUE);
+    CU_IS(TexObjectGetResourceDesc(&found_resource, texture), CUDA_ERROR_INVALID_VALUE);
+    CU_IS(TexObjectGetTextureDesc(&found_sampling, texture), CUDA_ERROR_INVALID_VALUE);
+
+    view.format = (CUresourceViewFormat)99;
+    CU_IS(cu->TexObjectCreate(&texture, &resource, &sampling, &view), CUDA_ERROR_INVALID_VALUE);
+    view = good;
+    view.reserved[15] = 1;
+    CU_IS(cu->TexObjectCreate(&texture, &resource, &sampling, &view), CUDA_ERROR_INVALID_VALUE);
+    CU_OK(cu->ArrayDestroy(array));
+
+    /* What is read through it, from an array of four bytes a texel seen as one of halves. */
+    desc = raw_cuda_array_desc(CU_AD_FORMAT_UNSIGNED_INT8, 4, 1, 1);
+    CU_OK(cu->Array3DCreate(&array, &desc));
+    CU_OK(raw_cuda_write_array(cu, array, (const uint8_t[4]){0x00, 0x3c, 0x00, 0xc0}, 4, 1));
+    resource.res.array.hArray = array;
+    memset(&view, 0, sizeof view);
+    view.format = CU_RES_VIEW_FORMAT_FLOAT_2X16;
+    view.width = view.height = 1;
+    float value = 0;
+    places[0] = (place){0.5f, 0.5f, 0, 0, NO_LEVEL};
+    CU_OK(cu->TexObjectCreate(&texture, &resource, &sampling, &view));
+    CU_OK(texture_run(room, "read_2d_float", texture, places, 1, &value, 4));
+    REQUIRE(value == 1.0f);
+    CU_OK(cu->TexObjectDestroy(texture));
+    CU_OK(cu->ArrayDestroy(array));
+
+    /* Layers of a view are counted from its first one. */
+    desc = raw_cuda_array_desc(CU_AD_FORMAT_FLOAT, 4, 1, 1);
+    desc.Depth = LAYERS;
+    desc.Flags = CUDA_ARRAY3D_LAYERED;
+    float colors[LAYERS][4], read[LAYERS][4];
+    texture_noise(&colors[0][0], LAYERS * 4, 77);
+    CU_OK(cu->Array3DCreate(&array, &desc));
+    CU_OK(raw_cuda_write_box(cu, array, colors, 16, 1, LAYERS));
+    resource.res.array.hArray = array;
+    view = good;
+    view.format = CU_RES_VIEW_FORMAT_FLOAT_4X32;
+    view.width = view.height = 1;
+    CU_OK(cu->TexObjectCreate(&texture, &resource, &sampling, &view));
+    for (int i = 0; i < LAYERS; i++)
+        places[i] = (place){0.5f, 0.5f, 0, i, NO_LEVEL};
+    CU_OK(texture_run(room, "read_2d_layered", texture, places, LAYERS, read, sizeof read[0]));
+    REQUIRE_EQ_BYTES(read, colors + 1, 3 * sizeof read[0]);
+    REQUIRE_EQ_BYTES(read + 4, colors + 3, sizeof read[0]);
+    CU_OK(cu->TexObjectDestroy(texture));
+    CU_OK(cu->ArrayDestroy(array));
+}
+
+#define INTEGER CU_TRSF_READ_AS_INTEGER
+#define CLAMP   CU_TR_ADDRESS_MODE_CLAMP
+#define POINT   CU_TR_FILTER_MODE_POINT
+#define U8      CU_AD_FORMAT_UNSIGNED_INT8
+#define INVALID CUDA_ERROR_INVALID_VALUE
+
+/* Beside textures.settings, placed.srgb_blocks and bad.textures of the contract suite. */
+TWIN_CASE(settings, 0)
+{
+    static const struct {
+        CUarray_format format;
+        unsigned channels, array_flags, flags;
+        CUfilter_mode mip;
+        CUresult result;
+    } rows[] = {
+        {U8, 4, 0, 0, (CUfilter_mode)2, INVALID},
+        {U8, 4, CUDA_ARRAY3D_CUBEMAP, CU_TRSF_SEAMLESS_CUBEMAP, POINT, CUDA_SUCCESS},
+        {CU_AD_FORMAT_NV12, 3, 0x100, 0, POINT, CUDA_ERROR_NOT_SUPPORTED},
+        {(CUarray_format)0xa7, 2, 0x100, 0, POINT, CUDA_ERROR_NOT_SUPPORTED}, /* Y216 */
+    };
+    CUtexObject texture;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        CUDA_ARRAY3D_DESCRIPTOR desc = raw_cuda_array_desc(rows[i].format, rows[i].channels, 8, 8);
+        CUDA_TEXTURE_DESC sampling = texture_desc(CLAMP, POINT, rows[i].flags);
+        sampling.mipmapFilterMode = rows[i].mip;
+        desc.Flags = rows[i].array_flags;
+        if (rows[i].array_flags & CUDA_ARRAY3D_CUBEMAP) desc.Depth = 6;
+        CUarray array = raw_cuda_array(t->cu, &desc);
+        CU_IS(raw_cuda_texture(t->cu, array, &sampling, &texture), rows[i].result);
+        if (rows[i].result != CUDA_SUCCESS) continue;
+        sampling.reserved[11] = 1;
+        CU_IS(raw_cuda_texture(t->cu, array, &sampling, &texture), INVALID);
+        sampling.reserved[11] = 0;
+        sampling.minMipmapLevelClamp = NAN;
+        CU_IS(raw_cuda_texture(t->cu, array, &sampling, &texture), INVALID);
+        REQUIRE_EQ(twin_counts(t->cu).textures, 1);
+        CU_OK(t->cu->TexObjectDestroy(texture));
+    }
+    CUDA_RESOURCE_DESC resource = {.resType = (CUresourcetype)4};
+    const CUDA_TEXTURE_DESC sampling = texture_desc(CLAMP, POINT, 0);
+    CU_IS(t->cu->TexObjectCreate(NULL, &resource, &sampling, NULL), INVALID);
+    CU_IS(t->cu->TexObjectCreate(&texture, &resource, &sampling, NULL), INVALID);
+}
+
+/* What is undefined on the device ends the context here. */
+static void require_fault(const char *kernel, CUarray_format format, unsigned channels,
+                          unsigned array_flags, unsigned flags, int destroyed)
+{
+    texture_room room = texture_room_open();
+    const raw_cuda *cu = room.t.cu;
+    CUDA_ARRAY3D_DESCRIPTOR desc = raw_cuda_array_desc(format, channels, 8, 8);
+    const CUDA_TEXTURE_DESC sampling = texture_desc(CLAMP, POINT, flags);
+    const place where = {0.5f, 0.5f, 0, 0, NO_LEVEL};
+    float found[4];
+    CUarray array;
+    CUtexObject texture;
+    desc.Flags = array_flags;
+    if (array_flags) desc.Depth = 6;
+    CU_OK(cu->Array3DCreate(&array, &desc));
+    CU_OK(raw_cuda_texture(cu, array, &sampling, &texture));
+    if (destroyed == 1) CU_OK(cu->TexObjectDestroy(texture));
+    if (destroyed == 2) CU_OK(cu->ArrayDestroy(array));
+    CU_IS(texture_run(&room, kernel, destroyed == 3 ? 0 : texture, &where, 1, found, sizeof found),
+          CUDA_ERROR_ILLEGAL_ADDRESS);
+    if (destroyed != 1) CU_IS(cu->TexObjectDestroy(texture), CUDA_ERROR_ILLEGAL_ADDRESS);
+    CU_OK(cu->DevicePrimaryCtxRelease(0));
+    CU_OK(cu->DevicePrimaryCtxReset(0));
+    CU_OK(cu->CtxSetCurrent(NULL));
+    raw_cuda_require_empty(cu);
+}
+
+TEST(faults, .faults = true)
+{
+    for (int destroyed = 1; destroyed <= 3; destroyed++)
+        require_fault("read_2d_float", U8, 4, 0, 0, destroyed);
+    require_fault("read_1d", U8, 4, 0, 0, 0); /* another kind of array */
+    require_fault("read_2d", U8, 4, CUDA_ARRAY3D_LAYERED, 0, 0);
+    require_fault("read_2d_layered", U8, 4, CUDA_ARRAY3D_CUBEMAP, 0, 0);
+    require_fault("read_3d", U8, 4, CUDA_ARRAY3D_LAYERED, 0, 0);
+    require_fault("read_2d", U8, 1, 0, 0, 0);        /* more channels than there are */
+    require_fault("read_2d_uchar4", U8, 4, 0, 0, 0); /* floats */
+    require_fault("read_2d", U8, 4, 0, INTEGER, 0);
+    require_fault("read_2d_int4", U8, 4, 0, INTEGER, 0); /* the other sign */
+    require_fault("read_2d_uchar4", CU_AD_FORMAT_UNSIGNED_INT16, 4, 0, INTEGER, 0); /* narrower */
 }

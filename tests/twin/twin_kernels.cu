@@ -41,4 +41,32 @@ CULV_KERNEL void twin_sum_constants(CULV_GRID float factor)
                            twin_constants[3] + twin_fixed);
 }
 
-CULV_KERNELS(twin_scale, twin_where, twin_count, twin_poke, twin_sum_constants)
+// A surface's rectangle of texels from (left, top) on, in a boundary mode.
+struct rectangle {
+    int left, top, width, height;
+    cudaSurfaceBoundaryMode mode;
+    int shift; // bytes, which breaks the alignment
+};
+
+CULV_KERNEL void write_uchar4(CULV_GRID cudaSurfaceObject_t surface, const uchar4 *texels,
+                              rectangle r)
+{
+    int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
+    if (x >= r.width || y >= r.height) return;
+    surf2Dwrite(texels[y * r.width + x], surface, (r.left + x) * (int)sizeof(uchar4) + r.shift,
+                r.top + y, r.mode);
+}
+
+CULV_KERNEL void read_uchar4(CULV_GRID cudaSurfaceObject_t surface, uchar4 *texels, rectangle r)
+{
+    int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
+    if (x >= r.width || y >= r.height) return;
+    const int at = (r.left + x) * (int)sizeof(uchar4) + r.shift;
+    if (y % 2 == 0)
+        texels[y * r.width + x] = surf2Dread<uchar4>(surface, at, r.top + y, r.mode);
+    else
+        surf2Dread(&texels[y * r.width + x], surface, at, r.top + y, r.mode);
+}
+
+CULV_KERNELS(twin_scale, twin_where, twin_count, twin_poke, twin_sum_constants, write_uchar4,
+             read_uchar4)

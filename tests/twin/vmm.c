@@ -6,6 +6,8 @@
 
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdatomic.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #define GRANULE ((size_t)TWIN_GRANULE)
@@ -226,4 +228,382 @@ TWIN_CASE(threads, CU_STREAM_NON_BLOCKING)
     for (size_t i = 0; i < 4; i++)
         REQUIRE_EQ(pthread_join(thread[i], NULL), 0);
     REQUIRE_EQ(twin_counts(t->cu).virtual_mappings, 0);
+}
+
+/* Copies, pointers, and memory imported from files that look like lavapipe's. */
+#undef TEST_GROUP
+#define TEST_GROUP "memory."
+
+enum { SIZE = 20000 };
+
+TWIN_CASE(imported, CU_STREAM_NON_BLOCKING)
+{
+    PROC(t->cu, PointerGetAttribute, 4000);
+    unsigned char *payload, back[SIZE];
+    CUexternalMemory memory;
+    CUdeviceptr whole, part;
+    unsigned long long id = 0;
+    int fd = twin_memory_fd(SIZE, &payload);
+    CU_OK(raw_cuda_import_memory(t->cu, fd, SIZE, false, &memory));
+    REQUIRE_EQ(twin_counts(t->cu).fds, 1);
+    REQUIRE(!twin_fd_open(fd));
+    CU_OK(raw_cuda_map_buffer(t->cu, memory, 0, SIZE, &whole));
+    CU_OK(raw_cuda_map_buffer(t->cu, memory, 5000, 100, &part));
+    unsigned long long other = 0;
+    CU_OK(PointerGetAttribute(&id, CU_POINTER_ATTRIBUTE_BUFFER_ID, whole));
+    CU_OK(PointerGetAttribute(&other, CU_POINTER_ATTRIBUTE_BUFFER_ID, part));
+    REQUIRE(id != 0 && other != 0 && id != other);
+    for (int i = 0; i < SIZE; i++)
+        payload[i] = (unsigned char)i;
+    CU_OK(t->cu->MemcpyDtoH(back, whole, SIZE));
+    REQUIRE_EQ_BYTES(back, payload, SIZE);
+    CU_OK(t->cu->MemcpyDtoH(back, part, 100));
+    REQUIRE_EQ_BYTES(back, payload + 5000, 100);
+    CU_IS(raw_cuda_map_buffer(t->cu, memory, 1, SIZE, &part), CUDA_ERROR_INVALID_VALUE);
+    CU_IS(raw_cuda_map_buffer(t->cu, memory, UINT64_MAX, 2, &part), CUDA_ERROR_INVALID_VALUE);
+    REQUIRE_EQ(twin_counts(t->cu).external_mappings, 2);
+    /* Mappings outlive the import. */
+    CU_OK(t->cu->DestroyExternalMemory(memory));
+    CU_IS(t->cu->DestroyExternalMemory(memory), CUDA_ERROR_INVALID_HANDLE);
+    CU_OK(t->cu->MemsetD32Async(whole, 0x01010101, SIZE / 4, t->stream));
+    CU_OK(t->cu->MemFree(whole));
+    REQUIRE_EQ(payload[0], 1);
+    CU_OK(t->cu->MemFree(part));
+}
+
+/* Another process cuts the file of an import off: the copy fails as one of memory that is not
+ * there, and the process lives. No kernel was loaded before. */
+TEST(cut_off, .faults = true)
+{
+    twin t = twin_begin(CU_STREAM_NON_BLOCKING);
+    unsigned char *payload;
+    uint32_t word = 0;
+    CUexternalMemory memory;
+    CUdeviceptr pointer;
+    const int fd = twin_memory_fd(SIZE, &payload), theirs = dup(fd);
+    CU_OK(raw_cuda_import_memory(t.cu, fd, SIZE, false, &memory));
+    CU_OK(raw_cuda_map_buffer(t.cu, memory, 0, SIZE, &pointer));
+    REQUIRE_EQ(ftruncate(theirs, 4096), 0);
+    CU_IS(t.cu->MemcpyDtoH(&word, pointer + SIZE - 4, sizeof word), CUDA_ERROR_ILLEGAL_ADDRESS);
+    CU_IS(t.cu->MemsetD32Async(pointer, 1, 1, t.stream), CUDA_ERROR_ILLEGAL_ADDRESS);
+    close(theirs);
+}
+
+/* The page of a timeline that could be cut off is none. */
+TWIN_CASE(cut_off_timeline, CU_STREAM_NON_BLOCKING)
+{
+    culv_soft_timeline *page;
+    CUexternalSemaphore semaphore;
+    unsigned char bytes[CULV_SOFT_TIMELINE_SIZE];
+    const int sealed = twin_timeline_fd(t->cu, &page),
+              plain = memfd_create("timeline", MFD_CLOEXEC);
+    memcpy(bytes, page, sizeof bytes);
+    REQUIRE(plain >= 0 && write(plain, bytes, sizeof bytes) == (ssize_t)sizeof bytes);
+    CU_IS(raw_cuda_import_timeline(t->cu, plain, &semaphore), CUDA_ERROR_UNKNOWN);
+    CU_OK(raw_cuda_import_timeline(t->cu, sealed, &semaphore));
+    CU_OK(t->cu->DestroyExternalSemaphore(semaphore));
+}
+
+/* Memory pools: allocations in stream order, and pools of other processes. */
+#undef TEST_GROUP
+#define TEST_GROUP "pools."
+
+#define POOLED 100000u
+
+typedef struct pools {
+    twin t;
+    PFN_cuMemAllocAsync_v11020 alloc;
+    PFN_cuMemAllocFromPoolAsync_v11020 alloc_from;
+    PFN_cuMemFreeAsync_v11020 free;
+    PFN_cuMemPoolCreate_v11020 create;
+    PFN_cuMemPoolDestroy_v11020 destroy;
+    PFN_cuMemPoolGetAttribute_v11020 get;
+    PFN_cuMemPoolSetAttribute_v11020 set;
+    PFN_cuMemPoolExportToShareableHandle_v11020 export_pool;
+    PFN_cuMemPoolImportFromShareableHandle_v11020 import_pool;
+    PFN_cuMemPoolExportPointer_v11020 export_pointer;
+    PFN_cuMemPoolImportPointer_v11020 import_pointer;
+} pools;
+
+static pools pools_begin(void)
+{
+    pools p = {.t = twin_begin(CU_STREAM_NON_BLOCKING)};
+    const raw_cuda *cu = p.t.cu;
+    twin_proc(cu, "cuMemAllocAsync", 11020, &p.alloc);
+    twin_proc(cu, "cuMemAllocFromPoolAsync", 11020, &p.alloc_from);
+    twin_proc(cu, "cuMemFreeAsync", 11020, &p.free);
+    twin_proc(cu, "cuMemPoolCreate", 11020, &p.create);
+    twin_proc(cu, "cuMemPoolDestroy", 11020, &p.destroy);
+    twin_proc(cu, "cuMemPoolGetAttribute", 11020, &p.get);
+    twin_proc(cu, "cuMemPoolSetAttribute", 11020, &p.set);
+    twin_proc(cu, "cuMemPoolExportToShareableHandle", 11020, &p.export_pool);
+    twin_proc(cu, "cuMemPoolImportFromShareableHandle", 11020, &p.import_pool);
+    twin_proc(cu, "cuMemPoolExportPointer", 11020, &p.export_pointer);
+    twin_proc(cu, "cuMemPoolImportPointer", 11020, &p.import_pointer);
+    return p;
+}
+
+#define POOLS_CASE(...) TEST_ON(pools, p, *p = pools_begin(), twin_finish(&p->t), __VA_ARGS__)
+
+static CUmemoryPool make(const pools *p, CUmemAllocationHandleType types, size_t max)
+{
+    CUmemPoolProps props;
+    CUmemoryPool pool = NULL;
+    memset(&props, 0, sizeof props);
+    props.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
+    props.handleTypes = types;
+    props.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+    props.maxSize = max;
+    CU_OK(p->create(&pool, &props));
+    return pool;
+}
+
+POOLS_CASE(attributes)
+{
+    const raw_cuda *cu = p->t.cu;
+    CUmemoryPool pool = make(p, CU_MEM_HANDLE_TYPE_NONE, 1u << 20), found = NULL;
+    CUdeviceptr a = 0, b = 0;
+    uint64_t bytes = 0, zero = 0;
+    int on = 0;
+    CU_OK(p->get(pool, CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES, &on));
+    REQUIRE_EQ(on, 1);
+    CU_OK(p->alloc_from(&a, POOLED, pool, p->t.stream));
+    CU_IS(p->alloc_from(&b, 1u << 20, pool, p->t.stream), CUDA_ERROR_OUT_OF_MEMORY);
+    CU_OK(p->get(pool, CU_MEMPOOL_ATTR_USED_MEM_CURRENT, &bytes));
+    REQUIRE(bytes >= POOLED && bytes < POOLED + 4096);
+    CU_OK(cu->PointerGetAttribute(&found, CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE, a));
+    REQUIRE(found == pool);
+    CU_OK(p->free(a, p->t.stream));
+    CU_OK(cu->StreamSynchronize(p->t.stream));
+    CU_OK(p->get(pool, CU_MEMPOOL_ATTR_USED_MEM_HIGH, &bytes));
+    REQUIRE(bytes >= POOLED);
+    CU_OK(p->set(pool, CU_MEMPOOL_ATTR_USED_MEM_HIGH, &zero));
+    CU_OK(p->get(pool, CU_MEMPOOL_ATTR_USED_MEM_HIGH, &bytes));
+    REQUIRE_EQ(bytes, 0);
+    bytes = UINT64_MAX;
+    CU_OK(p->set(pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &bytes));
+    /* Destroyed, it lives on with its memory. */
+    CU_OK(p->alloc_from(&a, POOLED, pool, p->t.stream));
+    CU_OK(p->destroy(pool));
+    CU_IS(p->destroy(pool), CUDA_ERROR_INVALID_VALUE);
+    CU_OK(cu->MemsetD32Async(a, 1, 16, p->t.stream));
+    CU_OK(p->free(a, p->t.stream));
+    /* The device's pool. */
+    PFN_cuDeviceGetDefaultMemPool_v11020 default_pool;
+    PFN_cuDeviceGetMemPool_v11020 get_pool;
+    PFN_cuDeviceSetMemPool_v11020 set_pool;
+    twin_proc(cu, "cuDeviceGetDefaultMemPool", 11020, &default_pool);
+    twin_proc(cu, "cuDeviceGetMemPool", 11020, &get_pool);
+    twin_proc(cu, "cuDeviceSetMemPool", 11020, &set_pool);
+    CUmemoryPool its_own = NULL;
+    CU_OK(default_pool(&its_own, 0));
+    pool = make(p, CU_MEM_HANDLE_TYPE_NONE, 0);
+    CU_OK(set_pool(0, pool));
+    CU_OK(get_pool(&found, 0));
+    REQUIRE(found == pool);
+    CU_OK(p->destroy(pool));
+    CU_OK(get_pool(&found, 0));
+    REQUIRE(found == its_own);
+}
+
+/* Memory's data means something with an exported pool alone, and spoiled data means nothing. */
+POOLS_CASE(exported_pointers)
+{
+    CUmemoryPool pool = make(p, POSIX, 0), closed = make(p, CU_MEM_HANDLE_TYPE_NONE, 0), again;
+    CUmemPoolPtrExportData data;
+    CUdeviceptr a = 0, c = 0, there;
+    int fd = -1;
+    REQUIRE_EQ(twin_counts(p->t.cu).memory_pools, 2);
+    CU_OK(p->alloc_from(&a, POOLED, pool, p->t.stream));
+    CU_OK(p->alloc_from(&c, POOLED, closed, p->t.stream));
+    CU_IS(p->export_pointer(&data, c), CUDA_ERROR_INVALID_VALUE);
+    CU_OK(p->export_pool(&fd, pool, POSIX, 0));
+    CU_OK(p->export_pointer(&data, a));
+    CU_OK(p->import_pool(&again, (void *)(intptr_t)fd, POSIX, 0));
+    data.reserved[0] ^= 1;
+    CU_IS(p->import_pointer(&there, again, &data), CUDA_ERROR_INVALID_VALUE);
+    CU_OK(p->destroy(again));
+    close(fd);
+    CU_OK(p->free(c, p->t.stream));
+    CU_OK(p->free(a, p->t.stream));
+    CU_OK(p->destroy(closed));
+    CU_OK(p->destroy(pool));
+    CU_OK(p->t.cu->StreamSynchronize(p->t.stream));
+}
+
+/* Multicast objects of devices that are played to have them. */
+#undef TEST_GROUP
+#define TEST_GROUP "multicast."
+
+typedef struct team {
+    twin t;
+    PFN_cuMulticastCreate_v12010 create;
+    PFN_cuMulticastAddDevice_v12010 add;
+    PFN_cuMulticastBindMem_v12010 bind;
+    PFN_cuMulticastBindAddr_v12010 bind_address;
+    PFN_cuMulticastUnbind_v12010 unbind;
+    PFN_cuMulticastGetGranularity_v12010 granularity;
+    CUmemGenericAllocationHandle memory[2];
+} team;
+
+static team team_begin(void)
+{
+    REQUIRE_EQ(setenv("CULVERT_SOFT_DEVICES", "3", 1), 0);
+    team m = {.t = twin_begin(CU_STREAM_NON_BLOCKING)};
+    twin_proc(m.t.cu, "cuMulticastCreate", 12010, &m.create);
+    twin_proc(m.t.cu, "cuMulticastAddDevice", 12010, &m.add);
+    twin_proc(m.t.cu, "cuMulticastBindMem", 12010, &m.bind);
+    twin_proc(m.t.cu, "cuMulticastBindAddr", 12010, &m.bind_address);
+    twin_proc(m.t.cu, "cuMulticastUnbind", 12010, &m.unbind);
+    twin_proc(m.t.cu, "cuMulticastGetGranularity", 12010, &m.granularity);
+    m.t.cu->SoftPlayAttribute(CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED, 1);
+    for (int i = 0; i < 2; i++)
+        m.memory[i] = twin_memory(m.t.cu, i, 2 * GRANULE, CU_MEM_HANDLE_TYPE_NONE);
+    return m;
+}
+
+static void team_finish(team *m)
+{
+    for (int i = 0; i < 2; i++)
+        CU_OK(m->t.cu->MemRelease(m->memory[i]));
+    twin_finish(&m->t);
+}
+
+#define TEAM_CASE(...) TEST_ON(team, m, *m = team_begin(), team_finish(m), __VA_ARGS__)
+
+static CUmulticastObjectProp of_two(void)
+{
+    CUmulticastObjectProp prop;
+    memset(&prop, 0, sizeof prop);
+    prop.numDevices = 2;
+    prop.size = 4 * GRANULE;
+    return prop;
+}
+
+TEAM_CASE(refused_without, .own = true)
+{
+    CUmulticastObjectProp prop = of_two();
+    CUmemGenericAllocationHandle object = 0;
+    size_t size = 0;
+    m->t.cu->SoftPlayAttribute(0, 0);
+    CU_IS(m->granularity(&size, &prop, CU_MULTICAST_GRANULARITY_MINIMUM), CUDA_ERROR_NOT_SUPPORTED);
+    CU_IS(m->create(&object, &prop), CUDA_ERROR_NOT_SUPPORTED);
+    m->t.cu->SoftPlayAttribute(CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED, 1);
+    CU_OK(m->granularity(&size, &prop, CU_MULTICAST_GRANULARITY_MINIMUM));
+    REQUIRE_EQ(size, GRANULE);
+    CU_OK(m->granularity(&size, &prop, CU_MULTICAST_GRANULARITY_RECOMMENDED));
+    REQUIRE(size > GRANULE && size % GRANULE == 0);
+    prop.size = GRANULE + 1;
+    CU_IS(m->create(&object, &prop), CUDA_ERROR_INVALID_VALUE);
+    prop = of_two();
+    prop.numDevices = 4;
+    CU_IS(m->create(&object, &prop), CUDA_ERROR_INVALID_VALUE);
+    prop.numDevices = 0;
+    CU_IS(m->create(&object, &prop), CUDA_ERROR_INVALID_VALUE);
+}
+
+TEAM_CASE(bound, .own = true)
+{
+    const raw_cuda *cu = m->t.cu;
+    const CUmulticastObjectProp prop = of_two();
+    CUmemGenericAllocationHandle object = 0,
+                                 third = twin_memory(cu, 2, 2 * GRANULE, CU_MEM_HANDLE_TYPE_NONE);
+    CUmemAllocationProp found;
+    CUdeviceptr plain = 0, multi = 0;
+    uint32_t word = 0;
+    CU_OK(m->create(&object, &prop));
+    CU_IS(cu->MemGetAllocationPropertiesFromHandle(&found, object), CUDA_ERROR_INVALID_VALUE);
+    CU_OK(m->add(object, 0));
+    CU_IS(m->add(object, 0), CUDA_ERROR_INVALID_VALUE);
+    CU_IS(m->add(object, 9), CUDA_ERROR_INVALID_DEVICE);
+    CU_OK(m->add(object, 1));
+    CU_IS(m->add(object, 2), CUDA_ERROR_INVALID_VALUE);
+    CU_IS(m->bind(object, 0, third, 0, GRANULE, 0), CUDA_ERROR_INVALID_DEVICE);
+    CU_IS(m->bind(object, 100, m->memory[0], 0, GRANULE, 0), CUDA_ERROR_INVALID_VALUE);
+    CU_IS(m->bind(object, 3 * GRANULE, m->memory[0], 0, 2 * GRANULE, 0), CUDA_ERROR_INVALID_VALUE);
+    CU_IS(m->bind(object, 0, m->memory[0], GRANULE, 2 * GRANULE, 0), CUDA_ERROR_INVALID_VALUE);
+    CU_IS(m->bind(m->memory[0], 0, m->memory[0], 0, GRANULE, 0), CUDA_ERROR_INVALID_VALUE);
+    CU_OK(m->bind(object, 0, m->memory[0], 0, 2 * GRANULE, 0));
+    CU_IS(m->bind(object, GRANULE, m->memory[0], 0, GRANULE, 0), CUDA_ERROR_INVALID_VALUE);
+    CU_OK(m->bind(object, GRANULE, m->memory[1], 0, GRANULE, 0));
+    /* By address, the second half of the first memory. */
+    CU_OK(cu->MemAddressReserve(&plain, 2 * GRANULE, 0, 0, 0));
+    CU_OK(cu->MemMap(plain, 2 * GRANULE, 0, m->memory[0], 0));
+    CU_OK(twin_allow(cu, 0, plain, 2 * GRANULE));
+    CU_OK(m->bind_address(object, 3 * GRANULE, plain + GRANULE, GRANULE, 0));
+    /* Mapped, it is the first device's memory. */
+    CU_OK(cu->MemAddressReserve(&multi, prop.size, 0, 0, 0));
+    CU_OK(cu->MemMap(multi, prop.size, 0, object, 0));
+    CU_OK(twin_allow(cu, 0, multi, prop.size));
+    CU_OK(cu->MemsetD32Async(multi + GRANULE, 0x33333333u, 16, m->t.stream));
+    CU_OK(cu->StreamSynchronize(m->t.stream));
+    CU_OK(cu->MemcpyDtoH(&word, plain + GRANULE, 4));
+    REQUIRE_EQ(word, 0x33333333u);
+    CU_OK(cu->MemcpyDtoH(&word, multi + 3 * GRANULE, 4));
+    REQUIRE_EQ(word, 0x33333333u);
+    CU_IS(m->unbind(object, 0, 0, GRANULE), CUDA_ERROR_INVALID_VALUE);
+    CU_IS(m->unbind(object, 2, 0, 2 * GRANULE), CUDA_ERROR_INVALID_VALUE);
+    CU_OK(m->unbind(object, 0, 0, 2 * GRANULE));
+    CU_OK(m->unbind(object, 1, GRANULE, GRANULE));
+    CU_OK(cu->MemcpyDtoH(&word, multi + 3 * GRANULE, 4)); /* the other binding is there yet */
+    REQUIRE_EQ(word, 0x33333333u);
+    CU_OK(cu->MemUnmap(multi, prop.size));
+    CU_OK(cu->MemUnmap(plain, 2 * GRANULE));
+    CU_OK(cu->MemAddressFree(multi, prop.size));
+    CU_OK(cu->MemAddressFree(plain, 2 * GRANULE));
+    CU_OK(cu->MemRelease(third));
+    CU_OK(cu->MemRelease(object)); /* with a binding, which goes with it */
+}
+
+/* Only exportable memory goes into an exportable object. */
+TEAM_CASE(exportable, .own = true)
+{
+    CUmulticastObjectProp prop = of_two();
+    CUmemGenericAllocationHandle object = 0;
+    prop.numDevices = 1;
+    prop.handleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
+    CUmemGenericAllocationHandle shareable =
+        twin_memory(m->t.cu, 0, 2 * GRANULE, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
+    CU_OK(m->create(&object, &prop));
+    CU_OK(m->add(object, 0));
+    CU_IS(m->bind(object, 0, m->memory[0], 0, GRANULE, 0), CUDA_ERROR_INVALID_VALUE);
+    CU_OK(m->bind(object, 0, shareable, 0, GRANULE, 0));
+    int fd = -1;
+    CU_IS(m->t.cu->MemExportToShareableHandle(&fd, object, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
+                                              0),
+          CUDA_ERROR_NOT_SUPPORTED);
+    CU_OK(m->t.cu->MemRelease(shareable));
+    CU_OK(m->t.cu->MemRelease(object));
+}
+
+typedef struct waiting {
+    team *m;
+    CUmemGenericAllocationHandle object;
+    _Atomic bool done;
+} waiting;
+
+static void *bind_early(void *arg)
+{
+    waiting *w = arg;
+    CU_OK(w->m->bind(w->object, 0, w->m->memory[0], 0, GRANULE, 0));
+    w->done = true;
+    return NULL;
+}
+
+/* Binding waits for the last device (cuda.h), without holding up other calls. */
+TEAM_CASE(waits_for_the_team, .own = true)
+{
+    const CUmulticastObjectProp prop = of_two();
+    waiting w = {.m = m};
+    pthread_t thread;
+    CU_OK(m->create(&w.object, &prop));
+    CU_OK(m->add(w.object, 0));
+    REQUIRE_EQ(pthread_create(&thread, NULL, bind_early, &w), 0);
+    usleep(50000);
+    REQUIRE(!w.done);
+    CU_OK(m->add(w.object, 1));
+    REQUIRE_EQ(pthread_join(thread, NULL), 0);
+    REQUIRE(w.done);
+    CU_OK(m->unbind(w.object, 0, 0, GRANULE));
+    CU_OK(m->t.cu->MemRelease(w.object));
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* kernels.exe: the suite of tests/twin/kernels, whose kernels are DLLs here, and how the twin opens
  * those. */
+#include "blocks.c"
+#undef TEST_GROUP
 #define TEST_GROUP "images."
-#include "stage.h"
 
 #include <windows.h>
 

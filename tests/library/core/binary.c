@@ -313,7 +313,7 @@ PAIR_CASE(stream_waits, .title = "stream_waits", .smoke = true)
 /* A thousand turns. Vulkan writes word r and signals; CUDA waits, logs it, writes an answer and
  * signals; Vulkan waits and logs that with its next word. One semaphore for each direction, and one
  * queue: a wait that is submitted to another one ahead of time takes a signal meant for an earlier
- * wait (measured, tests/contract/binaries.c). */
+ * wait (measured, tests/contract/timelines.c). */
 LIB_CASE(alternations, .title = "alternations")
 {
     enum { ROUNDS = 1000, BATCH = 100 };

@@ -5,7 +5,6 @@
 #include "foreign.h"
 #include "wire.h"
 
-#include <dlfcn.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,18 +20,7 @@ typedef struct peer {
     int socket;
 } peer;
 
-/* The library that has a function of the driver in use. */
-static const char *driver_library(app *a)
-{
-    Dl_info where;
-    void *address;
-
-    memcpy(&address, &a->cu->cuMemAlloc, sizeof address);
-    REQUIRE(dladdr(address, &where) != 0);
-    return where.dli_fname;
-}
-
-static void start(app *a, bool raw, peer *p)
+static void start(app *a, peer *p)
 {
     char program[TEST_PATH_MAX], device[33], number[16];
     int sockets[2];
@@ -42,18 +30,12 @@ static void start(app *a, bool raw, peer *p)
     REQUIRE(theirs >= 0);
     close(sockets[1]);
     snprintf(number, sizeof number, "%d", theirs);
-    if (raw)
-        snprintf(device, sizeof device, "%d", (int)a->caps.ordinal);
-    else
-        for (size_t i = 0; i < 16; i++)
-            snprintf(device + 2 * i, 3, "%02x", a->caps.uuid.bytes[i]);
+    for (size_t i = 0; i < 16; i++)
+        snprintf(device + 2 * i, 3, "%02x", a->caps.uuid.bytes[i]);
 
     char *const arguments[] = {
         (char *)(uintptr_t)test_path(program, "bin/tests/foreign-peer"),
-        (char *)(uintptr_t)(raw ? "raw" : "culvert"),
-        (char *)(uintptr_t)(raw                   ? driver_library(a)
-                            : a->caps.is_software ? "soft"
-                                                  : "nvidia"),
+        (char *)(uintptr_t)(a->caps.is_software ? "soft" : "nvidia"),
         device,
         number,
         NULL,
@@ -241,14 +223,14 @@ static void send_vulkan(app *a, peer *p, uint64_t bytes)
     vkFreeMemory(a->device, memory, NULL);
 }
 
-static void talk(bool raw)
+TEST(with_culvert, .own = true)
 {
     const uint64_t table[] = {1, 4097, 819200, (2u << 20) + 1};
     app a;
     peer p;
 
     app_open(&a);
-    start(&a, raw, &p);
+    start(&a, &p);
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
         if (a.caps.vmm_posix_fd) {
             send_vmm(&a, &p, table[i]);
@@ -259,6 +241,3 @@ static void talk(bool raw)
     stop(&p);
     app_close(&a);
 }
-
-TEST_AS(raw_driver, talk(true), .own = true)
-TEST_AS(with_culvert, talk(false), .own = true)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Setting up Vulkan for a case, and the other side of an fd. */
+/* layer-test CASE [--validation]: one case of the layer's tests. This sets up Vulkan for it, and is
+ * the other side of an fd. */
 #include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
@@ -472,4 +473,27 @@ void check_all_gone(void)
     CHECK_IS(counts.images, 0);
     CHECK_IS(counts.fds, 0);
     CHECK_IS(counts.threads, 0);
+}
+
+static const struct {
+    const char *name;
+    void (*run)(void);
+} cases[] = {
+#define CASE(name, validation) {#name, case_##name},
+    LAYER_CASES(CASE)
+#undef CASE
+};
+
+int main(int argc, char **argv)
+{
+    test_validation = argc == 3 && strcmp(argv[2], "--validation") == 0;
+    for (size_t i = 0; argc >= 2 && i < sizeof(cases) / sizeof(*cases); i++) {
+        if (strcmp(cases[i].name, argv[1]) != 0) continue;
+        cases[i].run();
+        check_all_gone();
+        CHECK_IS(test_messages, 0);
+        return 0;
+    }
+    fprintf(stderr, "usage: layer-test CASE [--validation]\n");
+    return 2;
 }

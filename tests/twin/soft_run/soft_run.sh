@@ -71,9 +71,13 @@ assert e.NvEncodeAPIGetMaxSupportedVersion(ctypes.byref(n)) == 0 and n.value >= 
 assert e.NvEncodeAPICreateInstance(None) == 1' || fail "libnvcuvid.so.1 or libnvidia-encode.so.1"
     ;;
 runtime)
-    status=0
-    "$SOFT_RUN" "$PROGRAMS/soft-run-runtime" >"$out" 2>&1 || status=$?
-    [ $status -eq 3 ] || { cat "$out" >&2; fail "exit status $status"; }
+    # What it asks of a driver first (CUDA 13.0): cuGetProcAddress for itself, and then for NVIDIA's own tables.
+    "$SOFT_RUN" python3 -c 'import ctypes
+ask, found = ctypes.CDLL("libcuda.so.1").cuGetProcAddress_v2, ctypes.c_void_p()
+for name, version in (b"cuGetProcAddress", 12000), (b"cuGetExportTable", 3000):
+    assert ask(name, ctypes.byref(found), version, ctypes.c_ulonglong(0), ctypes.byref(ctypes.c_int())) == 0
+    ask = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_char_p, *[ctypes.c_void_p, ctypes.c_int, ctypes.c_ulonglong, ctypes.c_void_p])(found.value or 0)
+assert not found' >"$out" 2>&1 || { cat "$out" >&2; fail "the driver has NVIDIA's tables"; }
     says "culvert-soft-run: the program uses the CUDA runtime API"
     [ "$(grep -c . "$out")" -eq 1 ] || fail "it says it more than once"
     ;;
