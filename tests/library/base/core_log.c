@@ -24,12 +24,11 @@ static void hear(void *user, culv_log_level level, const char *message)
 /* Opens a device, makes one error, closes it. */
 static void session(const culv_device_desc *desc)
 {
-    culv_device *device = NULL;
+    OWN(culv_device) *device = NULL;
     culv_memory *memory = NULL;
     culv_memory_desc d = culv_memory_desc_init();
     LIB_OK(culv_device_open_by_ordinal(0, desc, &device));
     REQUIRE_EQ(culv_memory_import(device, &d, &memory), CULV_ERROR_INVALID);
-    culv_device_close(&device);
 }
 
 static culv_device_desc logging(heard *h, culv_log_level level)

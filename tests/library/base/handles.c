@@ -200,8 +200,8 @@ LIB_CASE(memory_is_exported, .title = "export.memory")
     }
     REQUIRE_EQ(test_open_fds(), fds + TIMES);
     for (int i = 0; i < TIMES; i++) {
-        culv_memory *memory = NULL;
-        culv_buffer *buffer = NULL;
+        OWN(culv_memory) *memory = NULL;
+        OWN(culv_buffer) *buffer = NULL;
         culv_memory_desc d = lib_memory_desc(w, &vk, handles[i].value.fd);
         lib_fd fd = lib_fd_watch(handles[i].value.fd);
         LIB_OK(culv_memory_import(w->device, &d, &memory));
@@ -214,8 +214,6 @@ LIB_CASE(memory_is_exported, .title = "export.memory")
         CU_OK(cu->MemcpyDtoH(back, culv_buffer_pointer(buffer) + vk.offset, sizeof back));
         lib_leave(w, before);
         REQUIRE_WORDS(back, WORDS, 77);
-        culv_buffer_unmap(&buffer, NULL);
-        culv_memory_destroy(&memory);
     }
     if (cu->software) REQUIRE_EQ(test_open_fds(), fds);
 }
@@ -228,7 +226,7 @@ LIB_CASE(semaphore_is_exported, .title = "export.semaphore")
     LIB_OK(culv_vk_semaphore_export_dup(w->attachment, timeline, CULV_HANDLE_OPAQUE_FD, &one));
     LIB_OK(culv_vk_semaphore_export_dup(w->attachment, timeline, CULV_HANDLE_OPAQUE_FD, &two));
     REQUIRE(one.value.fd != two.value.fd && open_and_private(&one) && open_and_private(&two));
-    culv_semaphore *semaphore = NULL;
+    OWN(culv_semaphore) *semaphore = NULL;
     culv_semaphore_desc d = culv_semaphore_desc_init();
     d.type = CULV_SEMAPHORE_TIMELINE;
     d.value = 4;
@@ -238,7 +236,6 @@ LIB_CASE(semaphore_is_exported, .title = "export.semaphore")
     LIB_OK(culv_semaphore_signal(semaphore, stream, 5));
     REQUIRE(raw_vk_timeline_wait(&w->vk, timeline, 5, TEST_FAR_MS));
     lib_finish(w, stream);
-    culv_semaphore_destroy(&semaphore, NULL);
     culv_handle_close(&one);
 }
 

@@ -220,10 +220,9 @@ PAIR_CASE(values_are_for_timelines)
 
     /* And the other way round. */
     VkSemaphore timeline = lib_case_timeline(&p->w, 0);
-    culv_semaphore *other = lib_import_timeline(&p->w, timeline);
+    OWN(culv_semaphore) *other = lib_import_timeline(&p->w, timeline);
     LIB_INVALID(culv_semaphore_mark_signaled(other), VALUE, "culv_semaphore_mark_value");
     LIB_INVALID(culv_semaphore_mark_waited(other), VALUE);
-    culv_semaphore_destroy(&other, NULL);
     lib_settle(&p->w);
 }
 

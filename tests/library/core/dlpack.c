@@ -195,7 +195,7 @@ static const tensor_row tensor_rows[] = {
 
 LIB_CASE(shapes)
 {
-    culv_shared_buffer *made = make_buffer(w);
+    OWN(culv_shared_buffer) *made = make_buffer(w);
     culv_buffer *buffer = culv_shared_buffer_cuda(made);
     for (size_t i = 0; i < sizeof tensor_rows / sizeof tensor_rows[0]; i++) {
         const tensor_row *r = &tensor_rows[i];
@@ -247,12 +247,11 @@ LIB_CASE(shapes)
     empty->dl_tensor.ndim = 99;
     LIB_INVALID(culv_dlpack_get_range(&empty->dl_tensor, &pointer, &size), VALUE);
     empty->deleter(empty);
-    culv_shared_buffer_destroy(&made, NULL);
 }
 
 LIB_CASE(forms)
 {
-    culv_shared_buffer *made = make_buffer(w);
+    OWN(culv_shared_buffer) *made = make_buffer(w);
     culv_dl_managed_tensor_versioned *tensor = NULL, *none = NULL;
     culv_dl_managed_tensor *old = NULL;
     culv_dlpack_desc d = culv_dlpack_desc_init();
@@ -287,7 +286,6 @@ LIB_CASE(forms)
     LIB_FAILS(culv_buffer_get_dlpack(culv_shared_buffer_cuda(made), &d, &none), null,
               CULV_REASON_VALUE);
     REQUIRE(none == NULL);
-    culv_shared_buffer_destroy(&made, NULL);
 }
 
 /* Texels of a LINEAR image. The layouts are what vkGetImageSubresourceLayout() may say. */
@@ -361,7 +359,7 @@ static culv_vector *make(const vmm_stage *s, uint64_t blocks)
 /* What a tensor covers stays; the rest of the vector lives on. */
 VMM_CASE(pins)
 {
-    culv_vector *v = make(s, 2);
+    OWN(culv_vector) *v = make(s, 2);
     CUstream stream = lib_stream(&s->w);
     culv_dl_managed_tensor_versioned *tensor = NULL, *second = NULL;
     LIB_OK(culv_vector_get_dlpack(v, NULL, &tensor));
@@ -380,7 +378,6 @@ VMM_CASE(pins)
     second->deleter(second);
     LIB_OK(culv_vector_shrink(v, VMM_BLOCK, stream));
     lib_finish(&s->w, stream);
-    culv_vector_destroy(&v, NULL);
     lib_stream_destroy(&s->w, stream);
 }
 
@@ -411,12 +408,12 @@ TEST(outlives)
 /* An old address is a tensor's until that is given up. */
 VMM_CASE(moves)
 {
-    culv_vector *v = NULL;
+    OWN(culv_vector) *v = NULL;
     culv_vector_desc d = culv_vector_desc_init();
     d.size = d.reserve = VMM_BLOCK;
     LIB_OK(culv_vector_create(s->w.device, &d, &v));
     /* What lies behind it is taken, so that it moves. */
-    culv_vmm_range *wall = NULL;
+    OWN(culv_vmm_range) *wall = NULL;
     culv_vmm_range_desc r = culv_vmm_range_desc_init();
     r.size = VMM_BLOCK;
     r.address = culv_vector_pointer(v) + VMM_BLOCK;
@@ -436,8 +433,6 @@ VMM_CASE(moves)
     tensor->deleter(tensor);
     LIB_OK(culv_vector_retire(v, 0, stream));
     lib_finish(&s->w, stream);
-    culv_vector_destroy(&v, NULL);
-    LIB_OK(culv_vmm_range_destroy(&wall));
     lib_stream_destroy(&s->w, stream);
 }
 
@@ -447,7 +442,7 @@ VMM_CASE(handed_over)
 {
     static uint32_t words[VECTOR_WORDS];
     const raw_cuda *cu = s->w.cu;
-    culv_vector *v = make(s, 2);
+    OWN(culv_vector) *v = make(s, 2);
     const CUdeviceptr from = culv_vector_pointer(v), to = from + VMM_BLOCK;
     CUstream consumer = lib_stream(&s->w);
     vmm_write(s->w.device, cu, from, VECTOR_WORDS, 1);
@@ -482,7 +477,6 @@ VMM_CASE(handed_over)
     LIB_OK(culv_dlpack_hand_over(s->w.device, NULL, CULV_DLPACK_STREAM_LEGACY));
     LIB_OK(culv_dlpack_hand_over(s->w.device, consumer, CULV_DLPACK_STREAM_PER_THREAD));
     lib_stream_destroy(&s->w, consumer);
-    culv_vector_destroy(&v, NULL);
 }
 
 static void CUDA_CB nap(void *user)

@@ -86,14 +86,12 @@ LIB_CASE(on_this_driver)
         /* What was imported has none: the driver says so. */
         raw_vk_buffer vk;
         raw_vk_buffer_create(&w->vk, BYTES, RAW_VK_EXPORT, &vk);
-        culv_memory *imported = lib_import(w, &vk);
-        culv_buffer *buffer = NULL;
+        OWN(culv_memory) *imported = lib_import(w, &vk);
+        OWN(culv_buffer) *buffer = NULL;
         LIB_OK(culv_buffer_map(imported, NULL, &buffer));
         refuse("an imported buffer", w->device, culv_buffer_pointer(buffer), BYTES, 0,
                CULV_ERROR_DRIVER, CULV_REASON_NOT_EXPORTABLE);
         LIB_SAYS("imported from a graphics API");
-        culv_buffer_unmap(&buffer, NULL);
-        culv_memory_destroy(&imported);
         raw_vk_buffer_destroy(&w->vk, &vk);
     }
     LIB_CU_OK(w, cu->MemFree(p));

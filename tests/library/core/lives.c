@@ -108,12 +108,11 @@ static void replace_native(void)
     raw_vk_buffer_destroy(&t.s.w.vk, &t.raw);
     raw_vk_buffer_create(&t.s.w.vk, SIZE, RAW_VK_EXPORT, &t.raw);
     if (t.s.w.cu->software) REQUIRE(t.raw.memory == before); /* the twin's layer sees to that */
-    culv_buffer *fresh = import(&t.raw);
+    OWN(culv_buffer) *fresh = import(&t.raw);
     CU_OK(t.s.w.cu->MemsetD32Async(culv_buffer_pointer(fresh), OTHERS, WORDS, NULL));
     CU_OK(t.s.w.cu->CtxSynchronize());
     raw_vk_read(&t.s.w.vk, &t.raw, 0, words, SIZE);
     REQUIRE_EQ(words[0], OTHERS);
-    LIB_OK(culv_buffer_unmap(&fresh, NULL));
 }
 
 /* o: its owner, d: the attachment, c: the device, n: the native memory, h and g: those who hold. */

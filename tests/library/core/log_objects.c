@@ -8,12 +8,12 @@
 
 static void make_and_destroy(log_scene *s)
 {
-    culv_shared_buffer *buffer = log_make_buffer(s, "particles", 40000);
-    culv_shared_semaphore *semaphore = log_make_timeline(s, "frames", 7);
+    OWN(culv_shared_buffer) *buffer = log_make_buffer(s, "particles", 40000);
+    OWN(culv_shared_semaphore) *semaphore = log_make_timeline(s, "frames", 7);
     culv_vector_desc d = culv_vector_desc_init();
-    culv_vector *vector = NULL;
+    OWN(culv_vector) *vector = NULL;
     culv_memory *memory = NULL;
-    culv_buffer *mapped = NULL;
+    OWN(culv_buffer) *mapped = NULL;
     culv_kernels *kernels = NULL;
     char share[TEST_PATH_MAX];
     d.size = 4096;
@@ -31,10 +31,6 @@ static void make_and_destroy(log_scene *s)
                              &kernels));
     culv_kernels_unload(&kernels);
     culv_memory_destroy(&memory); /* lives on in the buffer */
-    culv_buffer_unmap(&mapped, NULL);
-    culv_vector_destroy(&vector, NULL);
-    culv_shared_semaphore_destroy(&semaphore, NULL);
-    culv_shared_buffer_destroy(&buffer, NULL);
     raw_vk_buffer_destroy(&s->w.vk, &raw);
     lib_settle(&s->w);
 }
@@ -229,7 +225,7 @@ LOG_CASE(buffer_waits, CULV_LOG_WARNING, .title = "waits.buffer")
     char stream[64];
     culv_shared_buffer *buffer = log_make_buffer(s, "late", 65536);
     culv_shared_semaphore *gate = log_make_timeline(s, "gate", 3);
-    culv_shared_semaphore *other = log_make_timeline(s, "reached", 9);
+    OWN(culv_shared_semaphore) *other = log_make_timeline(s, "reached", 9);
     CUstream work = lib_case_stream(&s->w);
     LIB_OK(culv_semaphore_wait(culv_shared_semaphore_cuda(other), work, 9));
     LIB_OK(culv_semaphore_wait(culv_shared_semaphore_cuda(gate), work, 5));
@@ -247,7 +243,6 @@ LOG_CASE(buffer_waits, CULV_LOG_WARNING, .title = "waits.buffer")
                       NULL);
     lib_finish(&s->w, work);
     culv_shared_semaphore_destroy(&gate, NULL);
-    culv_shared_semaphore_destroy(&other, NULL);
 }
 
 /* The plain destroy of the semaphore itself, an import of the caller's, whose counter Culvert does

@@ -135,7 +135,7 @@ TEST(plain_memory)
     scene_open(&s);
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         culv_image_desc d = describe(&rows[i]), told = culv_image_desc_init();
-        culv_image *image = NULL;
+        OWN(culv_image) *image = NULL;
         LIB_OK(culv_image_map(s.memory, &d, &image));
         REQUIRE_EQ(lib_counts(&s.w).mappings, 1);
         LIB_OK(culv_image_get_desc(image, &told));
@@ -149,7 +149,6 @@ TEST(plain_memory)
         d.no_surfaces = 1;
         LIB_OK(culv_image_map(s.memory, &d, &image));
         LIB_INVALID(culv_image_get_plane_surface(image, 0, &surface), USAGE);
-        culv_image_unmap(&image, NULL);
     }
     scene_close(&s);
 }
@@ -227,7 +226,7 @@ static void check_made(const lib_world *w, const row *r)
     VkDeviceSize size = 0;
     culv_vk_sharing_info sharing = culv_vk_sharing_info_init();
     culv_image_desc told = culv_image_desc_init();
-    culv_shared_image *made = NULL;
+    OWN(culv_shared_image) *made = NULL;
     culv_vk_image_create_desc d = culv_vk_image_create_desc_init();
     d.create_info = &info;
     LIB_OK(culv_vk_check_image(w->attachment, &info, NULL, &sharing));
@@ -239,7 +238,6 @@ static void check_made(const lib_world *w, const row *r)
             0);
     REQUIRE(told.plane_offsets[1] > 0);
     check_planes(w, culv_shared_image_cuda(made), r);
-    culv_shared_image_destroy(&made, NULL);
 }
 
 /* The caller's image, each plane told right, and then all that can be told wrong. */
@@ -259,7 +257,7 @@ static void check_callers(const lib_world *w, const row *r)
                                   .min_offset = 5000,
                                   .flags = RAW_VK_EXPORT | RAW_VK_UNTOUCHED};
     raw_vk_image callers;
-    culv_memory *memory = NULL;
+    OWN(culv_memory) *memory = NULL;
     culv_image *image = NULL;
     raw_vk_image_create(vk, &rd, &callers);
     culv_vk_memory_desc md = culv_vk_memory_desc_init();
@@ -313,7 +311,6 @@ static void check_callers(const lib_world *w, const row *r)
     LIB_OK(culv_vk_memory_import(w->attachment, &md, &memory));
     d = right;
     REFUSED(INVALID, DEDICATED, "DISJOINT");
-    culv_memory_destroy(&memory);
     raw_vk_image_destroy(vk, &callers);
 }
 

@@ -35,7 +35,7 @@ static culv_device *open_device(lines *l)
 TEST(context)
 {
     lines l = {.count = 0};
-    culv_device *device = open_device(&l);
+    OWN(culv_device) *device = open_device(&l);
     LIB_CUDA(device, PFN_cuCtxGetCurrent_v4000, cuCtxGetCurrent, 4000);
     LIB_CUDA(device, PFN_cuThreadExchangeStreamCaptureMode_v10010,
              cuThreadExchangeStreamCaptureMode, 10010);
@@ -57,13 +57,12 @@ TEST(context)
     CU_OK(cuThreadExchangeStreamCaptureMode(&mode)); /* as the caller had set it */
     REQUIRE_EQ(mode, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
     culv_device_leave(NULL, 0);
-    culv_device_close(&device);
 }
 
 TEST(errors)
 {
     lines l = {.count = 0};
-    culv_device *device = open_device(&l);
+    OWN(culv_device) *device = open_device(&l);
     culv_error e = culv_error_init();
     snprintf(e.message, sizeof e.message, "it has %d wheels", 5);
     LIB_INVALID(culv_device_fail(device, "cart", &e), VALUE);
@@ -96,7 +95,6 @@ TEST(errors)
         culv_last_error(&told);
         REQUIRE(told.native_api == CULV_NATIVE_CUDA && told.native_code == (int64_t)rows[i].code);
     }
-    culv_device_close(&device);
 }
 
 TEST(objects)
@@ -204,7 +202,7 @@ TEST(released, .own = true)
 TEST(lost, .own = true)
 {
     lines l = {.count = 0};
-    culv_device *device = open_device(&l);
+    OWN(culv_device) *device = open_device(&l);
     LIB_CUDA(device, PFN_cuDevicePrimaryCtxReset_v11000, cuDevicePrimaryCtxReset, 11000);
     uint64_t scope = 77;
     CU_OK(cuDevicePrimaryCtxReset(0));
@@ -213,5 +211,4 @@ TEST(lost, .own = true)
     REQUIRE(culv_device_enter(device, 1, &scope) != CULV_OK && l.count == 0);
     LIB_ERROR(culv_device_enter(device, 0, &scope), ASYNC, DEVICE_LOST);
     REQUIRE_EQ(scope, 77);
-    culv_device_close(&device);
 }

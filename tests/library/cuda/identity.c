@@ -48,7 +48,7 @@ TEST(posing_driver, .own = true)
  * is asked. */
 TEST(exporter_is_another_device, .own = true)
 {
-    culv_device *device = NULL, *other = NULL;
+    OWN(culv_device) *device = NULL, *other = NULL;
     culv_memory *memory = NULL;
     culv_semaphore *semaphore = NULL;
     pose();
@@ -74,8 +74,6 @@ TEST(exporter_is_another_device, .own = true)
     lib_fd_require_untouched(&fd);
     lib_fd_done(&fd, false);
     fclose(file);
-    culv_device_close(&other);
-    culv_device_close(&device);
 }
 
 TEST(attach_to_another_device, .own = true)
@@ -107,7 +105,7 @@ TEST(two_drivers, .own = true)
     lib_with_environment("CULVERT_SOFT", "1");
     char path[TEST_PATH_MAX];
     REQUIRE(setenv("CULVERT_SOFT_PATH", test_path(path, "lib"), 1) == 0);
-    culv_device *nvidia = NULL, *soft = NULL;
+    OWN(culv_device) *nvidia = NULL, *soft = NULL;
     culv_device_desc d = culv_device_desc_init();
     LIB_OK(culv_device_open_by_ordinal(0, NULL, &nvidia)); /* ordinals are NVIDIA's */
     REQUIRE(!lib_caps(nvidia).is_software);
@@ -125,13 +123,12 @@ TEST(two_drivers, .own = true)
     LIB_REFUSES(soft, culv_device_open_by_uuid(&posing, &d, &soft), NO_DEVICE, DEVICE_UNKNOWN);
     LIB_REFUSES(soft, culv_device_open_by_ordinal(2, NULL, &soft), NO_DEVICE,
                 DEVICE_UNKNOWN); /* not the twin's in NVIDIA's place */
-    culv_device_close(&nvidia);
 }
 
 TEST(context_of_another_device, .own = true)
 {
     pose();
-    culv_device *device = NULL, *other = NULL;
+    OWN(culv_device) *device = NULL, *other = NULL;
     LIB_OK(culv_device_open_by_ordinal(1, NULL, &other));
     culv_device_desc d = culv_device_desc_init();
     d.context = culv_device_context(other);
@@ -139,8 +136,6 @@ TEST(context_of_another_device, .own = true)
                 "culv_device_desc.context");
     LIB_OK(culv_device_open_by_ordinal(1, &d, &device));
     REQUIRE(culv_device_context(device) == d.context);
-    culv_device_close(&device);
-    culv_device_close(&other);
 }
 
 /* Messages have a device's whole name: two GPUs of one kind may differ in its last letters. */

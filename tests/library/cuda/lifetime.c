@@ -170,7 +170,7 @@ LIB_CASE(nobody_collects)
     culv_device_desc d = culv_device_desc_init();
     d.driver = caps.is_software ? CULV_DRIVER_SOFT : CULV_DRIVER_NVIDIA;
     d.log = (culv_log){.fn = count_warnings, .user = &warnings};
-    culv_device *device = NULL;
+    OWN(culv_device) *device = NULL;
     culv_memory *memory = NULL;
     LIB_OK(culv_device_open_by_uuid(&caps.uuid, &d, &device));
     culv_memory_desc m = lib_memory_desc(w, &vk, raw_vk_buffer_fd(&w->vk, &vk));
@@ -185,7 +185,6 @@ LIB_CASE(nobody_collects)
     culv_memory_destroy(&memory);
     lib_finish(w, stream);
     REQUIRE_EQ(culv_device_collect(device), 0);
-    culv_device_close(&device);
     lib_stream_destroy(w, stream);
     raw_vk_buffer_destroy(&w->vk, &vk);
 }
@@ -358,7 +357,7 @@ LIB_CASE(per_thread_streams)
     pthread_t thread;
     raw_vk_buffer_create(&w->vk, 65536, RAW_VK_EXPORT, &vk);
     VkSemaphore gate = raw_vk_timeline(&w->vk, 0, true);
-    culv_memory *memory = lib_import(w, &vk);
+    OWN(culv_memory) *memory = lib_import(w, &vk);
     giver g = {.w = w, .semaphore = lib_import_timeline(w, gate)};
     LIB_OK(culv_buffer_map(memory, NULL, &g.buffer));
     LIB_OK(culv_buffer_map(memory, NULL, &mine));
@@ -373,7 +372,6 @@ LIB_CASE(per_thread_streams)
     raw_vk_timeline_signal(&w->vk, gate, 1);
     lib_settle(w);
     culv_semaphore_destroy(&g.semaphore, NULL);
-    culv_memory_destroy(&memory);
     raw_vk_timeline_destroy(&w->vk, gate);
     raw_vk_buffer_destroy(&w->vk, &vk);
 }

@@ -29,7 +29,7 @@ GL_CASE(no_context, 0, .title = "gl.context.none", .smoke = true)
     culv_gl *gl = NULL;
     culv_gl_report report = culv_gl_report_init();
     culv_gl_desc d = gl_stage_desc(0);
-    culv_shared_buffer *buffer = make_buffer(s->attachment, CULV_OK);
+    OWN(culv_shared_buffer) *buffer = make_buffer(s->attachment, CULV_OK);
     raw_gl_current(&s->gl, NULL);
     uint64_t calls = lying_gl_calls();
     REQUIRE(!culv_gl_is_current(s->attachment) && !culv_gl_is_current(NULL));
@@ -44,12 +44,11 @@ GL_CASE(no_context, 0, .title = "gl.context.none", .smoke = true)
     REQUIRE(report.way == CULV_GL_WAY_NONE && report.platform == CULV_GL_PLATFORM_NONE);
     REQUIRE_EQ(lying_gl_calls(), calls); /* nothing was done */
     raw_gl_current(&s->gl, s->gl.context);
-    LIB_OK(culv_shared_buffer_destroy(&buffer, NULL));
 }
 
 GL_CASE(other_context, 0, .title = "gl.context.other")
 {
-    culv_shared_buffer *buffer = make_buffer(s->attachment, CULV_OK);
+    OWN(culv_shared_buffer) *buffer = make_buffer(s->attachment, CULV_OK);
     void *other = raw_gl_another(&s->gl, false);
     raw_gl_current(&s->gl, other);
     make_buffer(s->attachment, CULV_ERROR_INVALID);
@@ -64,7 +63,6 @@ GL_CASE(other_context, 0, .title = "gl.context.other")
     LIB_INVALID(culv_gl_add_context(s->attachment), CONTEXT);
     raw_gl_current(&s->gl, s->gl.context);
     raw_gl_destroy(&s->gl, other);
-    LIB_OK(culv_shared_buffer_destroy(&buffer, NULL));
 }
 
 typedef struct visitor {
@@ -180,9 +178,8 @@ GL_CASE(gone_context, 0, .title = "gl.context.gone")
 GL_CASE(left_error, 0)
 {
     s->gl.BindTexture(GL_ARRAY_BUFFER, 0); /* no target */
-    culv_shared_buffer *buffer = make_buffer(s->attachment, CULV_OK);
+    OWN(culv_shared_buffer) *buffer = make_buffer(s->attachment, CULV_OK);
     REQUIRE(s->gl.GetError() == 0);
-    LIB_OK(culv_shared_buffer_destroy(&buffer, NULL));
 }
 
 static const char *missing;
@@ -636,10 +633,10 @@ static void CUDA_CB held(void *lock)
 GL_CASE(timed, 0)
 {
     CUcontext before;
-    culv_shared_semaphore *to_gl = NULL;
+    OWN(culv_shared_semaphore) *to_gl = NULL;
     pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
     LIB_OK(culv_gl_semaphore_create(s->attachment, NULL, &to_gl));
-    culv_shared_buffer *buffer = semaphores_make_buffer(s);
+    OWN(culv_shared_buffer) *buffer = semaphores_make_buffer(s);
     const uint32_t name = culv_gl_buffer_name(buffer);
     culv_gl_uses uses = culv_gl_uses_init();
     uses.num_buffers = 1;
@@ -667,8 +664,6 @@ GL_CASE(timed, 0)
         raw_gl_read_buffer(&s->gl, name, words, BYTES);
         REQUIRE_PATTERN(words, WORDS, frame);
     }
-    LIB_OK(culv_shared_buffer_destroy(&buffer, NULL));
-    LIB_OK(culv_shared_semaphore_destroy(&to_gl, NULL));
 }
 
 /* How much of `buffer` holds `frame`, as CUDA sees it while OpenGL still waits. */
@@ -691,15 +686,15 @@ GL_CASE(writes_behind_a_wait, 0)
 {
     CUcontext before;
     CUstream beside = NULL;
-    culv_shared_semaphore *to_gl = NULL;
+    OWN(culv_shared_semaphore) *to_gl = NULL;
     pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
     LIB_OK(culv_gl_semaphore_create(s->attachment, NULL, &to_gl));
     if (culv_gl_semaphore_waits_on_host(to_gl)) {
         LIB_OK(culv_shared_semaphore_destroy(&to_gl, NULL));
         SKIP("OpenGL waits on the CPU here");
     }
-    culv_shared_buffer *copied = semaphores_make_buffer(s), *poked = semaphores_make_buffer(s),
-                       *own = semaphores_make_buffer(s);
+    OWN(culv_shared_buffer) *copied = semaphores_make_buffer(s), *poked = semaphores_make_buffer(s),
+                            *own = semaphores_make_buffer(s);
     const uint32_t names[3] = {culv_gl_buffer_name(copied), culv_gl_buffer_name(poked),
                                culv_gl_buffer_name(own)};
     gl_stage_pattern(words, WORDS, 2);
@@ -734,10 +729,6 @@ GL_CASE(writes_behind_a_wait, 0)
     CU_OK(s->cu->CtxPushCurrent(s->context));
     CU_OK(s->cu->StreamDestroy(beside));
     CU_OK(s->cu->CtxPopCurrent(&before));
-    LIB_OK(culv_shared_buffer_destroy(&copied, NULL));
-    LIB_OK(culv_shared_buffer_destroy(&poked, NULL));
-    LIB_OK(culv_shared_buffer_destroy(&own, NULL));
-    LIB_OK(culv_shared_semaphore_destroy(&to_gl, NULL));
 }
 
 /* What CUDA has signaled, seen by OpenGL or not, or was told to signal. The one exception: CUDA
@@ -778,7 +769,7 @@ TEST(backwards)
 
 GL_CASE(refused, 0)
 {
-    culv_shared_semaphore *semaphore = NULL;
+    OWN(culv_shared_semaphore) *semaphore = NULL;
     culv_gl_semaphore_create_desc d = culv_gl_semaphore_create_desc_init();
     culv_gl_uses uses = culv_gl_uses_init();
     d.initial_value = 5;
@@ -806,5 +797,4 @@ GL_CASE(refused, 0)
     LIB_INVALID(culv_shared_semaphore_destroy(&semaphore, NULL), CONTEXT);
     raw_gl_current(&s->gl, s->gl.context);
     s->gl.Finish();
-    LIB_OK(culv_shared_semaphore_destroy(&semaphore, NULL));
 }

@@ -41,7 +41,7 @@ static void both_ways(gl_stage *s, uint32_t name, CUdeviceptr pointer, uint32_t 
 
 GL_CASE(buffers, 0, .smoke = true)
 {
-    culv_shared_buffer *buffer = make_buffer(s, BYTES, 0);
+    OWN(culv_shared_buffer) *buffer = make_buffer(s, BYTES, 0);
     REQUIRE_EQ(culv_buffer_size(culv_shared_buffer_cuda(buffer)), BYTES);
     for (uint32_t seed = 0; seed < 4; seed++)
         both_ways(s, culv_gl_buffer_name(buffer), culv_shared_buffer_pointer(buffer), seed);
@@ -49,13 +49,12 @@ GL_CASE(buffers, 0, .smoke = true)
     LIB_OK(culv_gl_buffer_copy(buffer, CULV_COPY_DOWNLOAD));
     LIB_OK(culv_shared_buffer_destroy(&buffer, NULL));
     REQUIRE(buffer == NULL);
-    LIB_OK(culv_shared_buffer_destroy(&buffer, NULL));
 }
 
 /* The old way and the new one meet: what has storage of a memory object can be registered, too. */
 GL_CASE(buffers_registered, 0)
 {
-    culv_shared_buffer *buffer = make_buffer(s, BYTES, 0);
+    OWN(culv_shared_buffer) *buffer = make_buffer(s, BYTES, 0);
     culv_registration *r = NULL;
     const uint32_t name = culv_gl_buffer_name(buffer);
     LIB_OK(culv_gl_register_buffer(s->attachment, name, NULL, &r));
@@ -75,7 +74,6 @@ GL_CASE(buffers_registered, 0)
         both_ways(s, name, culv_shared_buffer_pointer(buffer), seed);
     }
     LIB_OK(culv_registration_destroy(&r));
-    LIB_OK(culv_shared_buffer_destroy(&buffer, NULL));
 }
 
 /* The context's GPU is another one than the device, which works on its buffers in place; and what
@@ -104,13 +102,12 @@ TEST(across, .own = true)
                 "culv_gl_desc.allow_other_gpu");
     if (lib_caps(s.device).vmm) {
         culv_vmm_allocation_desc a = culv_vmm_allocation_desc_init();
-        culv_vmm_allocation *allocation = NULL;
+        OWN(culv_vmm_allocation) *allocation = NULL;
         a.size = UINT64_C(2) << 20;
         a.handle_types = UINT32_C(1) << CULV_HANDLE_OPAQUE_FD;
         LIB_OK(culv_vmm_allocation_create(s.device, &a, &allocation));
         LIB_REFUSES(memory, culv_gl_memory_from_vmm(s.attachment, allocation, NULL, &memory),
                     INVALID, DEVICE_MISMATCH);
-        culv_vmm_allocation_destroy(&allocation);
     }
     gl_stage_close(&s);
 }
@@ -177,9 +174,9 @@ TEST(offsets_lost, .title = "gl.offsets.lost")
 GL_CASE(cuda_memory, 0)
 {
     culv_gl_memory *memory = NULL;
-    culv_vmm_range *range = NULL;
+    OWN(culv_vmm_range) *range = NULL;
     const bool honoured = offsets_honoured(s);
-    culv_vmm_allocation *allocation = allocate(s, UINT64_C(2) << 20);
+    OWN(culv_vmm_allocation) *allocation = allocate(s, UINT64_C(2) << 20);
     culv_vmm_range_desc r = culv_vmm_range_desc_init();
     r.size = UINT64_C(2) << 20;
     LIB_OK(culv_vmm_range_create(s->device, &r, &range));
@@ -209,8 +206,6 @@ GL_CASE(cuda_memory, 0)
     s->gl.DeleteBuffers(2, name);
     LIB_OK(culv_gl_memory_destroy(&memory));
     LIB_OK(culv_vmm_unmap(range, 0, UINT64_C(2) << 20, NULL));
-    culv_vmm_range_destroy(&range);
-    culv_vmm_allocation_destroy(&allocation);
 }
 
 GL_CASE(memory_refused, 0, .title = "gl.memory.refused")
@@ -218,7 +213,7 @@ GL_CASE(memory_refused, 0, .title = "gl.memory.refused")
     culv_gl_memory *memory = NULL;
     culv_gl_memory_desc d = culv_gl_memory_desc_init();
     culv_handle handle;
-    culv_vmm_allocation *allocation = allocate(s, UINT64_C(2) << 20);
+    OWN(culv_vmm_allocation) *allocation = allocate(s, UINT64_C(2) << 20);
     LIB_OK(culv_vmm_export_dup(allocation, CULV_HANDLE_OPAQUE_FD, &handle));
     lib_fd watched = lib_fd_watch(handle.value.fd);
     d.handle = handle;
@@ -236,7 +231,6 @@ GL_CASE(memory_refused, 0, .title = "gl.memory.refused")
     lib_fd_require_untouched(&watched);
     LIB_OK(culv_gl_memory_destroy(&memory));
     lib_fd_done(&watched, true);
-    culv_vmm_allocation_destroy(&allocation);
 }
 
 /* The compiler takes OpenGL's view for Vulkan's. */
@@ -257,8 +251,8 @@ GL_CASE(vectors, 0)
 {
     enum { STEP = 2 << 20 };
     culv_vector_desc d = culv_vector_desc_init();
-    culv_vector *vector = NULL;
-    culv_vector_view *view = NULL;
+    OWN(culv_vector) *vector = NULL;
+    OWN(culv_vector_view) *view = NULL;
     culv_gl_vector_view_buffer parts[8];
     size_t count = 0;
     LIB_OK(culv_vector_create(s->device, &d, &vector));
@@ -288,8 +282,6 @@ GL_CASE(vectors, 0)
     REQUIRE_EQ(count, 1);
     REQUIRE_EQ(culv_vector_view_generation(view), culv_vector_generation(vector));
     not_vulkans(view);
-    culv_vector_destroy(&vector, NULL);
-    LIB_OK(culv_vector_view_destroy(&view));
 }
 
 /* The types are one family's, so the compiler takes OpenGL's objects for Vulkan's. */
@@ -297,11 +289,11 @@ GL_CASE(not_vulkans_objects, 0, .title = "gl.not_vulkans")
 {
     culv_gl_image_create_desc id = culv_gl_image_create_desc_init();
     culv_gl_semaphore_create_desc sd = culv_gl_semaphore_create_desc_init();
-    culv_shared_image *image = NULL;
-    culv_shared_semaphore *semaphore = NULL;
+    OWN(culv_shared_image) *image = NULL;
+    OWN(culv_shared_semaphore) *semaphore = NULL;
     VkDeviceSize size = 77;
     VkCommandBuffer commands = (VkCommandBuffer)(uintptr_t)&size; /* nobody may look into it */
-    culv_shared_buffer *buffer = make_buffer(s, BYTES, 0);
+    OWN(culv_shared_buffer) *buffer = make_buffer(s, BYTES, 0);
     id.target = GL_TEXTURE_2D;
     id.internal_format = GL_RGBA8;
     id.width = 37;
@@ -326,9 +318,6 @@ GL_CASE(not_vulkans_objects, 0, .title = "gl.not_vulkans")
         culv_vk_image_record_copy(image, CULV_COPY_DOWNLOAD, commands, VK_IMAGE_LAYOUT_GENERAL),
         VALUE);
     both_ways(s, culv_gl_buffer_name(buffer), culv_shared_buffer_pointer(buffer), 5);
-    LIB_OK(culv_shared_semaphore_destroy(&semaphore, NULL));
-    LIB_OK(culv_shared_image_destroy(&image, NULL));
-    LIB_OK(culv_shared_buffer_destroy(&buffer, NULL));
 }
 
 /* Textures ------------------------------------------------------------------------------------- */
@@ -418,7 +407,7 @@ static void image_turn(gl_stage *s, const raw_gl_kind *kind, const raw_gl_format
                        uint32_t fallback)
 {
     culv_gl_image_create_desc d = culv_gl_image_create_desc_init();
-    culv_shared_image *image = NULL;
+    OWN(culv_shared_image) *image = NULL;
     d.target = kind->target;
     d.internal_format = format->internal;
     d.width = (uint32_t)kind->width;
@@ -434,7 +423,6 @@ static void image_turn(gl_stage *s, const raw_gl_kind *kind, const raw_gl_format
     const raw_gl_image raw = {kind, format, culv_gl_image_name(image)};
     for (uint32_t level = 0; level < (uint32_t)kind->levels; level++)
         level_turn(s, &raw, image, level, 3 * level + format->internal);
-    LIB_OK(culv_shared_image_destroy(&image, NULL));
 }
 
 /* A texel of a packed format, as A1R5G5B5_UNORM_PACK16, with all of one channel. */
@@ -455,7 +443,7 @@ static void packed_turn(gl_stage *s, uint32_t number, uint32_t fallback)
 {
     culv_gl_image_create_desc d = culv_gl_image_create_desc_init();
     culv_format_info f = culv_format_info_init();
-    culv_shared_image *image = NULL;
+    OWN(culv_shared_image) *image = NULL;
     CUarray array = NULL;
     CUcontext before;
     LIB_OK(culv_format_get_info((culv_format)number, &f));
@@ -485,7 +473,6 @@ static void packed_turn(gl_stage *s, uint32_t number, uint32_t fallback)
             FAIL("%s as %#x: of %c OpenGL reads %02x%02x%02x%02x", f.name, f.gl_internal_format,
                  "RGBA"[i / 16], at[0], at[1], at[2], at[3]);
     }
-    LIB_OK(culv_shared_image_destroy(&image, NULL));
 }
 
 static void packed_turns(gl_stage *s, uint32_t fallback)
@@ -515,7 +502,7 @@ static void blocks_turn(gl_stage *s, GLenum format, size_t block_bytes)
     memcpy(&read, &address, sizeof read);
     REQUIRE(write != NULL && read != NULL);
     culv_gl_image_create_desc d = culv_gl_image_create_desc_init();
-    culv_shared_image *image = NULL;
+    OWN(culv_shared_image) *image = NULL;
     CUarray array = NULL;
     CUcontext before;
     const size_t row = ROWS * block_bytes, size = ROWS * row;
@@ -552,7 +539,6 @@ static void blocks_turn(gl_stage *s, GLenum format, size_t block_bytes)
     CU_OK(s->cu->CtxPopCurrent(&before));
     if (memcmp(texels, found, size) != 0)
         FAIL("format %#x: CUDA reads other blocks", (unsigned)format);
-    LIB_OK(culv_shared_image_destroy(&image, NULL));
 }
 
 GL_CASE(images_of_blocks, 0, .title = "gl.images.blocks")
@@ -588,9 +574,9 @@ GL_CASE(bound_textures, 0)
     static uint32_t seen[MIB2 / 4];
     CUcontext before;
     culv_gl_memory *memory = NULL;
-    culv_vmm_range *range = NULL;
+    OWN(culv_vmm_range) *range = NULL;
     const bool honoured = offsets_honoured(s);
-    culv_vmm_allocation *allocation = allocate(s, MIB2);
+    OWN(culv_vmm_allocation) *allocation = allocate(s, MIB2);
     culv_vmm_range_desc r = culv_vmm_range_desc_init();
     r.size = MIB2;
     LIB_OK(culv_vmm_range_create(s->device, &r, &range));
@@ -650,8 +636,6 @@ GL_CASE(bound_textures, 0)
     s->gl.DeleteTextures(1, &name);
     LIB_OK(culv_gl_memory_destroy(&memory));
     LIB_OK(culv_vmm_unmap(range, 0, MIB2, NULL));
-    culv_vmm_range_destroy(&range);
-    culv_vmm_allocation_destroy(&allocation);
 }
 
 /* The words are those of who asked for a GL object. */

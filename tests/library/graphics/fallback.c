@@ -68,7 +68,7 @@ static void vulkan_copies(scene *s, culv_shared_buffer *buffer, const raw_vk_buf
  * alone. */
 static void buffer_of(scene *s, size_t size)
 {
-    culv_shared_buffer *buffer = NULL;
+    OWN(culv_shared_buffer) *buffer = NULL;
     raw_vk_buffer host;
     raw_vk_buffer_create(&s->w.vk, size, RAW_VK_HOST, &host);
     LIB_OK(scene_buffer(s, size, CULV_FALLBACK_ANY, &buffer));
@@ -105,7 +105,6 @@ static void buffer_of(scene *s, size_t size)
         require_cuda(s, buffer, size, turn + 100);
     }
     raw_vk_idle(&s->w.vk);
-    culv_shared_buffer_destroy(&buffer, NULL);
     lib_settle(&s->w);
     raw_vk_buffer_destroy(&s->w.vk, &host);
 }

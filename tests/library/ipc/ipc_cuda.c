@@ -247,7 +247,7 @@ static void refuse_for(const cause *first, size_t count)
             continue;
         }
         if (c != &own) ipc_say(&children[i], 's');
-        culv_ipc_client *client = ipc_client(s.w.device, names[i]);
+        OWN(culv_ipc_client) *client = ipc_client(s.w.device, names[i]);
         culv_ipc_object *cells = ipc_receive(client, "cells");
         culv_ipc_object *given = ipc_receive(client, "given");
         if (c != &own) ipc_say(&children[i], 'f');
@@ -258,7 +258,6 @@ static void refuse_for(const cause *first, size_t count)
             ipc_say(&children[i], 'e');
             ipc_join(&children[i]);
         }
-        culv_ipc_client_destroy(&client);
     }
     atomic_store(&answered, true);
     REQUIRE_EQ(pthread_join(thread, NULL), 0);

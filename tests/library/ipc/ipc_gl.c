@@ -32,7 +32,7 @@ static void viewer_receive(viewer *v)
 {
     GL_OK(&v->s.gl, v->s.gl.CreateBuffers(SLOTS, v->slots));
     for (uint32_t i = 0; i < SLOTS; i++) {
-        culv_ipc_object *object = NULL;
+        OWN(culv_ipc_object) *object = NULL;
         culv_gl_memory_desc m = culv_gl_memory_desc_init();
         LIB_OK(culv_ipc_ring_receive(v->side, i, 0, IPC_FAR, &object));
         LIB_OK(culv_ipc_object_get_handle(object, &m.handle));
@@ -41,7 +41,6 @@ static void viewer_receive(viewer *v)
         m.label = "slot";
         LIB_OK(culv_gl_memory_import(v->s.attachment, &m, &v->memory[i]));
         LIB_OK(culv_gl_memory_bind_buffer(v->memory[i], v->slots[i], 0, BYTES));
-        culv_ipc_object_destroy(&object);
     }
 }
 
@@ -118,13 +117,11 @@ static void read_in_cuda(ipc_child *parent, const char *name)
     LIB_OK(culv_ipc_ring_join(client, &d, IPC_FAR, &side));
     culv_vmm_range *range = vmm_range(&s, SLOTS);
     for (uint32_t i = 0; i < SLOTS; i++) {
-        culv_ipc_object *object = NULL;
-        culv_vmm_allocation *memory = NULL;
+        OWN(culv_ipc_object) *object = NULL;
+        OWN(culv_vmm_allocation) *memory = NULL;
         LIB_OK(culv_ipc_ring_receive(side, i, 0, IPC_FAR, &object));
         LIB_OK(culv_ipc_import_vmm(object, &memory));
         LIB_OK(culv_vmm_map(range, i * VMM_BLOCK, memory, NULL, 0));
-        culv_vmm_allocation_destroy(&memory);
-        culv_ipc_object_destroy(&object);
     }
     ipc_say(parent, 'j');
     for (uint32_t i = 0; i < FRAMES; i++) {

@@ -278,7 +278,7 @@ TEST(server_dies, .own = true)
         culv_ipc_object *object = NULL;
         culv_vmm_allocation *memory = NULL;
         ipc_say(&child[i], 'g'); /* the same name as the one that was killed */
-        culv_ipc_client *client = ipc_client(s.w.device, name);
+        OWN(culv_ipc_client) *client = ipc_client(s.w.device, name);
         REQUIRE_EQ(culv_ipc_client_server_pid(client), child[i].pid);
         REQUIRE(culv_ipc_client_connected(client));
         LIB_OK(culv_ipc_client_receive(client, "cells", IPC_FAR, &object));
@@ -297,7 +297,6 @@ TEST(server_dies, .own = true)
         LIB_OK(culv_vmm_range_destroy(&range));
         culv_vmm_allocation_destroy(&memory);
         culv_ipc_object_destroy(&object);
-        culv_ipc_client_destroy(&client);
     }
     culv_ipc_client_desc d = culv_ipc_client_desc_init();
     culv_ipc_client *none = POISON(culv_ipc_client);
@@ -368,13 +367,13 @@ VMM_CASE(directories, .own = true)
 /* Each refused description names its field, what it is and what it may be. */
 VMM_CASE(descriptions)
 {
-    culv_ipc_server *server = NULL;
+    OWN(culv_ipc_server) *server = NULL;
     culv_ipc_server_desc d = culv_ipc_server_desc_init();
     char name[CULV_IPC_NAME_SIZE];
     snprintf(name, sizeof name, "descriptions-%d", (int)getpid());
     d.name = name;
     LIB_OK(culv_ipc_server_create(s->w.device, &d, &server));
-    culv_vmm_allocation *memory = vmm_allocation(s, 1, 1 << CULV_HANDLE_OPAQUE_FD);
+    OWN(culv_vmm_allocation) *memory = vmm_allocation(s, 1, 1 << CULV_HANDLE_OPAQUE_FD);
     culv_handle handle;
     LIB_OK(culv_vmm_export_dup(memory, CULV_HANDLE_OPAQUE_FD, &handle));
     static const struct {
@@ -412,7 +411,7 @@ VMM_CASE(descriptions)
     culv_handle_close(&handle);
     /* What a ring offers cannot be withdrawn, and the message does not ask for it. */
     culv_ipc_ring_desc r = culv_ipc_ring_desc_init();
-    culv_ring *ring = NULL;
+    OWN(culv_ring) *ring = NULL;
     r.name = "field";
     r.num_slots = 1;
     LIB_OK(culv_ipc_ring_create(server, &r, &ring));
@@ -420,7 +419,4 @@ VMM_CASE(descriptions)
     LIB_OK(culv_ipc_ring_offer(ring, 0, 0, &part, culv_ipc_from_vmm(memory)));
     LIB_ERROR(culv_ipc_ring_offer(ring, 0, 0, &part, culv_ipc_from_vmm(memory)), BUSY, IPC_NAME,
               "culv_ring_destroy() withdraws it");
-    culv_ring_destroy(&ring, NULL);
-    culv_ipc_server_destroy(&server);
-    culv_vmm_allocation_destroy(&memory);
 }

@@ -126,13 +126,11 @@ static void consumer_open_on(consumer *c, const char *name, culv_ring_policy pol
             culv_ring_semaphore(c->side, CULV_RING_PRODUCER) == NULL);
     c->range = vmm_range(&c->s, ring_slots);
     for (uint32_t i = 0; i < ring_slots; i++) {
-        culv_ipc_object *object = NULL;
-        culv_vmm_allocation *memory = NULL;
+        OWN(culv_ipc_object) *object = NULL;
+        OWN(culv_vmm_allocation) *memory = NULL;
         LIB_OK(culv_ipc_ring_receive(c->side, i, 0, IPC_FAR, &object));
         LIB_OK(culv_ipc_import_vmm(object, &memory));
         LIB_OK(culv_vmm_map(c->range, i * VMM_BLOCK, memory, NULL, 0));
-        culv_vmm_allocation_destroy(&memory);
-        culv_ipc_object_destroy(&object);
     }
 }
 

@@ -28,11 +28,10 @@ static void consumer_open(consumer *c, const char *name)
     d.ring = "frames";
     LIB_OK(culv_ipc_ring_join(c->client, &d, IPC_FAR, &c->side));
     for (uint32_t i = 0; i < SLOTS; i++) {
-        culv_ipc_object *object = NULL;
+        OWN(culv_ipc_object) *object = NULL;
         LIB_OK(culv_ipc_ring_receive(c->side, i, 0, IPC_FAR, &object));
         REQUIRE_EQ(ipc_info_of(object).kind, CULV_IPC_BUFFER);
         LIB_OK(culv_ipc_import_buffer(object, &c->slots[i]));
-        culv_ipc_object_destroy(&object);
     }
 }
 
@@ -94,7 +93,7 @@ static void read_in_vulkan(ipc_child *parent, const char *name)
     raw_vk_buffer_create(&w.vk, WORDS * 4, RAW_VK_HOST, &host);
     raw_vk_buffer_create(&w.vk, WORDS * 4, RAW_VK_EXPORT, &like);
     for (uint32_t i = 0; i < SLOTS; i++) {
-        culv_ipc_object *object = NULL;
+        OWN(culv_ipc_object) *object = NULL;
         culv_handle handle;
         LIB_OK(culv_ipc_ring_receive(side, i, 0, IPC_FAR, &object));
         const culv_ipc_info info = ipc_info_of(object);
@@ -102,7 +101,6 @@ static void read_in_vulkan(ipc_child *parent, const char *name)
         LIB_OK(culv_ipc_object_get_handle(object, &handle));
         LIB_OK(culv_handle_dup(&handle, &handle));
         raw_vk_buffer_import(&w.vk, handle.value.fd, &like, &slots[i]);
-        culv_ipc_object_destroy(&object);
     }
     ipc_say(parent, 'j');
     for (uint32_t i = 0; i < FRAMES; i++) {

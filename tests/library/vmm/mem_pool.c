@@ -117,7 +117,7 @@ SPARSE_CASE(other_process, .own = true)
     CUdeviceptr memory = 0;
     char text[64];
     int ends[2];
-    culv_mem_pool *pool = make_pool(s, 1u << CULV_HANDLE_OPAQUE_FD);
+    OWN(culv_mem_pool) *pool = make_pool(s, 1u << CULV_HANDLE_OPAQUE_FD);
     memory = lib_pool_alloc(&s->w, pool, BYTES, s->stream);
     write_words(s, memory, 0x27182818u);
     /* The pool goes first. */
@@ -140,7 +140,6 @@ SPARSE_CASE(other_process, .own = true)
     culv_handle_close(&handle);
     lib_pool_free(&s->w, memory, s->stream);
     lib_finish(&s->w, s->stream);
-    culv_mem_pool_destroy(&pool);
 }
 
 static void count_warnings(void *user, culv_log_level level, const char *text)
@@ -155,7 +154,7 @@ SPARSE_CASE(no_fds_left, .own = true)
 {
     struct rlimit before;
     culv_handle handle = {0};
-    culv_device *device = NULL;
+    OWN(culv_device) *device = NULL;
     culv_device_desc dd = culv_device_desc_init();
     int warnings = 0;
     dd.log = (culv_log){.fn = count_warnings, .user = &warnings, .level = CULV_LOG_WARNING};
@@ -215,7 +214,6 @@ SPARSE_CASE(no_fds_left, .own = true)
         memcpy(&cuMemPoolDestroy, &address, sizeof address);
         CU_OK(cuMemPoolDestroy(native)); /* it was left there: the twin only played the failure */
     }
-    culv_device_close(&device);
 }
 
 /* A pool's handle is none of an allocation. */
@@ -276,7 +274,7 @@ SPARSE_CASE(pointers_vmm)
 {
     const uint32_t fd_bit = 1u << CULV_HANDLE_OPAQUE_FD, dma_bit = 1u << CULV_HANDLE_DMA_BUF_FD;
     enum { CHUNK = 2 << 20 };
-    culv_vmm_range *range = NULL;
+    OWN(culv_vmm_range) *range = NULL;
     culv_vmm_allocation *imported = NULL;
     culv_handle handle;
     culv_vmm_range_desc rd = culv_vmm_range_desc_init();
@@ -323,7 +321,6 @@ SPARSE_CASE(pointers_vmm)
     culv_vmm_allocation_destroy(&open);
     culv_vmm_allocation_destroy(&closed);
     culv_vmm_allocation_destroy(&imported);
-    LIB_OK(culv_vmm_range_destroy(&range));
 }
 
 TEST(pointers)

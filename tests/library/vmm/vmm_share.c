@@ -34,8 +34,8 @@ static int export_fd(culv_vmm_allocation *allocation)
 VMM_CASE(in_one_process, .smoke = true)
 {
     const raw_cuda *cu = s->w.cu;
-    culv_vmm_range *range = vmm_range(s, 6);
-    culv_vmm_allocation *made = vmm_allocation(s, 2, FD_BIT), *taken = NULL, *borrowed = NULL;
+    OWN(culv_vmm_range) *range = vmm_range(s, 6);
+    OWN(culv_vmm_allocation) *made = vmm_allocation(s, 2, FD_BIT), *taken = NULL, *borrowed = NULL;
     REQUIRE_EQ(lib_allocation(made).handle_types, FD_BIT);
     LIB_OK(culv_vmm_map(range, 0, made, NULL, 0));
     vmm_write(s->w.device, cu, vmm_address(range, 0), WORDS, 1);
@@ -65,16 +65,13 @@ VMM_CASE(in_one_process, .smoke = true)
                 "imported");
     REQUIRE_EQ(handle.type, CULV_HANDLE_NONE);
     LIB_OK(culv_vmm_unmap(range, 0, 6 * VMM_BLOCK, NULL));
-    culv_vmm_allocation_destroy(&taken);
-    culv_vmm_allocation_destroy(&borrowed);
-    LIB_OK(culv_vmm_range_destroy(&range));
 }
 
 /* The handle alone keeps the memory. */
 VMM_CASE(kept_by_the_handle)
 {
-    culv_vmm_range *range = vmm_range(s, 1);
-    culv_vmm_allocation *one = vmm_allocation(s, 1, FD_BIT);
+    OWN(culv_vmm_range) *range = vmm_range(s, 1);
+    OWN(culv_vmm_allocation) *one = vmm_allocation(s, 1, FD_BIT);
     LIB_OK(culv_vmm_map(range, 0, one, NULL, 0));
     vmm_write(s->w.device, s->w.cu, vmm_address(range, 0), WORDS, 4);
     const int fd = export_fd(one);
@@ -86,15 +83,13 @@ VMM_CASE(kept_by_the_handle)
     LIB_OK(culv_vmm_map(range, 0, one, NULL, 0));
     vmm_require_words(s->w.device, s->w.cu, vmm_address(range, 0), WORDS, 4);
     LIB_OK(culv_vmm_unmap(range, 0, VMM_BLOCK, NULL));
-    culv_vmm_allocation_destroy(&one);
-    LIB_OK(culv_vmm_range_destroy(&range));
 }
 
 VMM_CASE(refused)
 {
     const culv_result invalid = CULV_ERROR_INVALID;
-    culv_vmm_allocation *plain = vmm_allocation(s, 1, 0), *made = vmm_allocation(s, 2, FD_BIT),
-                        *in = NULL;
+    OWN(culv_vmm_allocation) *plain = vmm_allocation(s, 1, 0), *made = vmm_allocation(s, 2, FD_BIT),
+                             *in = NULL;
     culv_handle handle = {0};
     LIB_INVALID(culv_vmm_export_dup(plain, CULV_HANDLE_OPAQUE_FD, &handle), NOT_EXPORTABLE,
                 "handle_types");
@@ -135,7 +130,7 @@ VMM_CASE(refused)
     /* A size that is not the allocation's: told where the driver sees it, when it is mapped. */
     d = import_desc(fd.fd, VMM_BLOCK);
     LIB_OK(culv_vmm_import(s->w.device, &d, &in));
-    culv_vmm_range *range = vmm_range(s, 2);
+    OWN(culv_vmm_range) *range = vmm_range(s, 2);
     culv_result r = culv_vmm_map(range, 0, in, NULL, 0);
     culv_error e = culv_error_init();
     culv_last_error(&e);
@@ -144,11 +139,7 @@ VMM_CASE(refused)
     LIB_SAYS("culv_vmm_import_desc.size");
     MEASURED("library.vmm_import_too_small", "%s", raw_cuda_result_name((CUresult)e.native_code));
     REQUIRE_EQ(vmm_count_mappings(range), 0);
-    culv_vmm_allocation_destroy(&in);
-    LIB_OK(culv_vmm_range_destroy(&range));
     lib_fd_done(&fd, true);
-    culv_vmm_allocation_destroy(&plain);
-    culv_vmm_allocation_destroy(&made);
 }
 
 /* Files that no driver made: the error says what it should have been, and the file stays open. */
@@ -240,8 +231,8 @@ TEST(other_process_child)
 
 VMM_CASE(other_process, .own = true)
 {
-    culv_vmm_range *range = vmm_range(s, 2);
-    culv_vmm_allocation *made = vmm_allocation(s, 2, FD_BIT);
+    OWN(culv_vmm_range) *range = vmm_range(s, 2);
+    OWN(culv_vmm_allocation) *made = vmm_allocation(s, 2, FD_BIT);
     LIB_OK(culv_vmm_map(range, 0, made, NULL, 0));
     vmm_write(s->w.device, s->w.cu, vmm_address(range, 0), WORDS, 11);
     const int fd = export_fd(made);
@@ -255,8 +246,6 @@ VMM_CASE(other_process, .own = true)
     close(fd);
     vmm_require_words(s->w.device, s->w.cu, vmm_address(range, 0), WORDS, 12);
     LIB_OK(culv_vmm_unmap(range, 0, 2 * VMM_BLOCK, NULL));
-    culv_vmm_allocation_destroy(&made);
-    LIB_OK(culv_vmm_range_destroy(&range));
 }
 
 /* Memory of one GPU imported for the other: CUDA may, with access granted. */
@@ -265,8 +254,8 @@ VMM_TWO_CASE(other_gpu)
     int reaches = 0;
     CU_OK(s->w.cu->DeviceCanAccessPeer(&reaches, 0, 1));
     if (!reaches) SKIP("the GPUs are no peers");
-    culv_vmm_range *range = vmm_range(s, 1);
-    culv_vmm_allocation *theirs = vmm_allocation_on(s->other, 1, FD_BIT, "theirs"), *in = NULL;
+    OWN(culv_vmm_range) *range = vmm_range(s, 1);
+    OWN(culv_vmm_allocation) *theirs = vmm_allocation_on(s->other, 1, FD_BIT, "theirs"), *in = NULL;
     lib_fd fd = lib_fd_watch(export_fd(theirs));
     culv_vmm_import_desc d = import_desc(fd.fd, VMM_BLOCK);
     /* Whose memory it is must be said. */
@@ -291,8 +280,6 @@ VMM_TWO_CASE(other_gpu)
     }
     lib_fd_require_untouched(&fd);
     lib_fd_done(&fd, true);
-    culv_vmm_allocation_destroy(&theirs);
-    LIB_OK(culv_vmm_range_destroy(&range));
 }
 
 /* Host memory of a NUMA node is exported too, where the driver says so (cuda.h, cuMemCreate). */
@@ -367,9 +354,9 @@ static culv_vmm_import_desc come_in(const culv_handle *handle, uint64_t size)
 VMM_FABRIC_CASE(1, 1, both_ways)
 {
     const raw_cuda *cu = s->w.cu;
-    culv_vmm_allocation *made = NULL, *imported = NULL;
+    OWN(culv_vmm_allocation) *made = NULL, *imported = NULL;
     culv_handle handle = {0}, fd = {0};
-    culv_vmm_range *range = vmm_range(s, 4);
+    OWN(culv_vmm_range) *range = vmm_range(s, 4);
     const culv_vmm_allocation_desc d = wanted(CULV_FABRIC_REQUIRED, FABRIC_FD_BIT);
     LIB_OK(culv_check_fabric(s->w.device));
     LIB_OK(culv_vmm_allocation_create(s->w.device, &d, &made));
@@ -391,15 +378,12 @@ VMM_FABRIC_CASE(1, 1, both_ways)
     vmm_write(s->w.device, cu, vmm_address(range, 2), FABRIC_WORDS, 2);
     vmm_require_words(s->w.device, cu, vmm_address(range, 0), FABRIC_WORDS, 2);
     LIB_OK(culv_vmm_unmap(range, 0, 4 * VMM_BLOCK, NULL));
-    culv_vmm_allocation_destroy(&made);
-    culv_vmm_allocation_destroy(&imported);
-    LIB_OK(culv_vmm_range_destroy(&range));
 }
 
 /* As on an H200 without an IMEX channel: the attribute is 1, and nothing works. */
 VMM_FABRIC_CASE(1, 0, lying)
 {
-    culv_vmm_allocation *made = NULL;
+    OWN(culv_vmm_allocation) *made = NULL;
     culv_handle handle = {0};
     REQUIRE(lib_caps(s->w.device).vmm_fabric);
     LIB_ERROR(culv_check_fabric(s->w.device), UNSUPPORTED, HANDLE_TYPE, "IMEX channel");
@@ -415,7 +399,6 @@ VMM_FABRIC_CASE(1, 0, lying)
     LIB_OK(culv_check_fabric(s->w.device));
     LIB_OK(culv_vmm_allocation_create(s->w.device, &d, &made));
     REQUIRE_EQ(lib_allocation(made).handle_types, FABRIC_FD_BIT | FABRIC_BIT);
-    culv_vmm_allocation_destroy(&made);
 }
 
 VMM_FABRIC_CASE(0, 1, none)
@@ -426,7 +409,8 @@ VMM_FABRIC_CASE(0, 1, none)
 VMM_FABRIC_CASE(1, 1, fabric_refused, .title = "fabric.refused")
 {
     culv_device *device = s->w.device;
-    culv_vmm_allocation *made = NULL, *out = NULL, *plain = vmm_allocation(s, 1, FABRIC_FD_BIT);
+    OWN(culv_vmm_allocation) *made = NULL, *out = NULL,
+                             *plain = vmm_allocation(s, 1, FABRIC_FD_BIT);
     culv_handle handle = {0}, spoiled;
     culv_vmm_allocation_desc d = wanted(CULV_FABRIC_REQUIRED, 0);
     LIB_OK(culv_vmm_allocation_create(device, &d, &made));
@@ -459,8 +443,6 @@ VMM_FABRIC_CASE(1, 1, fabric_refused, .title = "fabric.refused")
     LIB_REFUSES(out, culv_vmm_allocation_create(device, &bits, &out), UNSUPPORTED, HANDLE_TYPE,
                 "culv_vmm_allocation_desc.fabric");
     vmm_require_counts(s, 2, 0, 0);
-    culv_vmm_allocation_destroy(&made);
-    culv_vmm_allocation_destroy(&plain);
 }
 
 /* Fabric handles of memory pools, which the twin plays: with an IMEX channel, with an attribute
@@ -588,7 +570,7 @@ TEST(pools_not_here)
 VMM_FABRIC_CASE(1, 1, pools_refused)
 {
     culv_device *device = s->w.device;
-    culv_mem_pool *made = NULL, *out = NULL;
+    OWN(culv_mem_pool) *made = NULL, *out = NULL;
     culv_vmm_allocation *memory = NULL;
     culv_handle handle, of_memory;
     culv_mem_pool_desc d = pools_wanted(CULV_FABRIC_REQUIRED, 0);
@@ -621,5 +603,4 @@ VMM_FABRIC_CASE(1, 1, pools_refused)
     i.size = VMM_BLOCK;
     LIB_REFUSES(other, culv_vmm_import(device, &i, &other), DRIVER, HANDLE_REFUSED);
     culv_vmm_allocation_destroy(&memory);
-    culv_mem_pool_destroy(&made);
 }

@@ -55,7 +55,7 @@ LIB_CASE(one_import)
     culv_memory_destroy(&first);
     for (int i = 1; i < RESOURCES; i++)
         culv_buffer_unmap(&buffers[i], NULL);
-    culv_memory *again = acquire(w->attachment, &block);
+    OWN(culv_memory) *again = acquire(w->attachment, &block);
     REQUIRE(again == kept);
     culv_memory_destroy(&again);
     culv_buffer_unmap(&buffers[0], NULL);
@@ -64,7 +64,6 @@ LIB_CASE(one_import)
     /* Then it is a new one. */
     again = acquire(w->attachment, &block);
     REQUIRE_EQ(lib_counts(w).memories, 1);
-    culv_memory_destroy(&again);
 }
 
 /* What was given up and waits for the GPU is not found: its VkDeviceMemory may be another by
@@ -73,7 +72,7 @@ LIB_CASE(deferred_is_not_found)
 {
     raw_vk_buffer block = lib_case_buffer(w, BYTES, RAW_VK_EXPORT);
     VkSemaphore timeline = lib_case_timeline(w, 0);
-    culv_semaphore *semaphore = lib_import_timeline(w, timeline);
+    OWN(culv_semaphore) *semaphore = lib_import_timeline(w, timeline);
     CUstream stream = lib_case_stream(w);
     LIB_OK(culv_semaphore_wait(semaphore, stream, 1)); /* the stream stands still */
     culv_memory *memory = acquire(w->attachment, &block);
@@ -88,7 +87,6 @@ LIB_CASE(deferred_is_not_found)
     lib_finish(w, stream);
     lib_settle(w);
     REQUIRE_EQ(lib_counts(w).memories, 0);
-    culv_semaphore_destroy(&semaphore, NULL);
 }
 
 /* Imports of culv_vk_memory_import(), and those of another attachment, are apart. */
@@ -119,7 +117,7 @@ LIB_CASE(refused)
 {
     culv_memory *memory = NULL;
     raw_vk_buffer block = lib_case_buffer(w, BYTES, RAW_VK_EXPORT);
-    culv_memory *first = acquire(w->attachment, &block);
+    OWN(culv_memory) *first = acquire(w->attachment, &block);
     culv_vk_memory_desc d = desc_of(&block);
     d.allocation_size -= 1;
     LIB_REFUSES(memory, culv_vk_memory_import_shared(w->attachment, &d, &memory), INVALID, SIZE,
@@ -149,7 +147,6 @@ LIB_CASE(refused)
     LIB_REFUSES(memory, culv_vk_memory_import_shared(w->attachment, &d, &memory), INVALID,
                 NULL_ARGUMENT);
     REQUIRE_EQ(lib_counts(w).memories, 1);
-    culv_memory_destroy(&first);
 }
 
 static VkImageCreateInfo image_info(const raw_vk_image *image,

@@ -70,7 +70,7 @@ LIB_VULKAN_CASE(ranking, .title = "rank.order_and_reasons")
 LIB_VULKAN_CASE(ranking_of_two, .title = "rank.two_devices")
 {
     static culv_vk_candidate list[MAX_CANDIDATES];
-    culv_device *device = NULL;
+    OWN(culv_device) *device = NULL;
     uint32_t alone = rank(vkGetInstanceProcAddr, w->vk.instance, NULL, list);
     lib_lying = (lib_lies){.stranger_like = w->vk.physical};
     uint32_t count = rank(lib_lying_loader, w->vk.instance, NULL, list);
@@ -86,7 +86,6 @@ LIB_VULKAN_CASE(ranking_of_two, .title = "rank.two_devices")
         NO_DEVICE, DEVICE_UNKNOWN, "with a CUDA match"); /* the other one */
     LIB_OK(culv_device_open_for_vk(lib_lying_loader, w->vk.instance, list[0].physical_device, NULL,
                                    &device));
-    culv_device_close(&device);
 }
 
 /* The lists name what makes attaching work: no more than these was enabled. */

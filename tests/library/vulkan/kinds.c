@@ -95,14 +95,13 @@ LOG_CASE(made, CULV_LOG_WARNING, .smoke = true)
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         const VkBufferCreateInfo info = buffer_info(rows[i].size);
         culv_vk_buffer_create_desc d = culv_vk_buffer_create_desc_init();
-        culv_shared_buffer *buffer = NULL;
+        OWN(culv_shared_buffer) *buffer = NULL;
         d.create_info = &info;
         d.memory_kind = rows[i].asked;
         LIB_OK(culv_vk_buffer_create(s->w.attachment, &d, &buffer));
         REQUIRE_EQ(culv_buffer_memory_kind(culv_shared_buffer_cuda(buffer)), rows[i].is);
         require_dedicated(&s->w, rows[i].is == CULV_MEMORY_KIND_FAST);
         both_ways(&s->w, buffer);
-        culv_shared_buffer_destroy(&buffer, NULL);
     }
     REQUIRE_EQ(s->count, 0); /* what was asked for is no news */
     REQUIRE_EQ(culv_buffer_memory_kind(NULL), CULV_MEMORY_KIND_UNKNOWN);
@@ -153,8 +152,8 @@ LOG_CASE(imported, CULV_LOG_WARNING)
             raw_vk_buffer_create(&s->w.vk, rows[i].size,
                                  RAW_VK_EXPORT | (rows[i].dedicated ? RAW_VK_DEDICATED : 0), &raw);
             culv_vk_memory_desc d = culv_vk_memory_desc_init();
-            culv_memory *memory = NULL, *again = NULL;
-            culv_buffer *buffer = NULL;
+            OWN(culv_memory) *memory = NULL, *again = NULL;
+            OWN(culv_buffer) *buffer = NULL;
             culv_buffer_desc part = culv_buffer_desc_init();
             d.memory = raw.memory;
             d.allocation_size = raw.allocation_size;
@@ -182,9 +181,6 @@ LOG_CASE(imported, CULV_LOG_WARNING)
                 REQUIRE(strstr(s->lines[0].text, "VkMemoryDedicatedAllocateInfo") != NULL);
             }
             log_forget(s);
-            culv_buffer_unmap(&buffer, NULL);
-            culv_memory_destroy(&again);
-            culv_memory_destroy(&memory);
             raw_vk_buffer_destroy(&s->w.vk, &raw);
         }
     }
@@ -196,8 +192,8 @@ LIB_CASE(by_handle)
 {
     for (int dedicated = 0; dedicated < 2; dedicated++) {
         raw_vk_buffer raw;
-        culv_memory *memory = NULL;
-        culv_buffer *buffer = NULL;
+        OWN(culv_memory) *memory = NULL;
+        OWN(culv_buffer) *buffer = NULL;
         raw_vk_buffer_create(&w->vk, BYTES, RAW_VK_EXPORT | (dedicated ? RAW_VK_DEDICATED : 0),
                              &raw);
         culv_memory_desc d = lib_memory_desc(w, &raw, raw_vk_buffer_fd(&w->vk, &raw));
@@ -206,8 +202,6 @@ LIB_CASE(by_handle)
         LIB_OK(culv_buffer_map(memory, NULL, &buffer));
         REQUIRE_EQ(culv_buffer_memory_kind(buffer),
                    dedicated ? CULV_MEMORY_KIND_FAST : CULV_MEMORY_KIND_UNKNOWN);
-        culv_buffer_unmap(&buffer, NULL);
-        culv_memory_destroy(&memory);
         raw_vk_buffer_destroy(&w->vk, &raw);
     }
 }
@@ -289,7 +283,7 @@ TEST(vmm_bound)
     open_vmm(&s, CULV_LOG_WARNING);
     culv_vk_device *vk = s.w.attachment;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        culv_vmm_allocation *allocation = allocate(&s, rows[i].allocation);
+        OWN(culv_vmm_allocation) *allocation = allocate(&s, rows[i].allocation);
         VkBuffer buffer = vulkans(&s, rows[i].buffer);
         VkDeviceMemory memory = VK_NULL_HANDLE;
         const uint64_t offset = rows[i].offset;
@@ -301,7 +295,6 @@ TEST(vmm_bound)
         log_forget(&s);
         vkDestroyBuffer(s.w.vk.device, buffer, NULL);
         vkFreeMemory(s.w.vk.device, memory, NULL);
-        culv_vmm_allocation_destroy(&allocation);
     }
     log_close(&s);
 }
@@ -321,7 +314,7 @@ TEST(vmm_memory)
     open_vmm(&s, CULV_LOG_INFO);
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         for (int handle = 0; handle < 2; handle++) {
-            culv_vmm_allocation *allocation = allocate(&s, rows[i].allocation);
+            OWN(culv_vmm_allocation) *allocation = allocate(&s, rows[i].allocation);
             culv_vk_memory_from_handle_desc d = culv_vk_memory_from_handle_desc_init();
             VkDeviceMemory memory = VK_NULL_HANDLE;
             if (rows[i].buffer != 0) d.buffer = vulkans(&s, rows[i].buffer);
@@ -345,7 +338,6 @@ TEST(vmm_memory)
             log_forget(&s);
             vkDestroyBuffer(s.w.vk.device, d.buffer, NULL);
             vkFreeMemory(s.w.vk.device, memory, NULL);
-            culv_vmm_allocation_destroy(&allocation);
         }
     }
     log_close(&s);

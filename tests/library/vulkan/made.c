@@ -50,9 +50,9 @@ static raw_vk_buffer as_raw(const culv_shared_buffer *buffer)
 /* The types are one family's, so the compiler takes Vulkan's objects for OpenGL's. */
 LIB_CASE(not_opengls)
 {
-    culv_shared_semaphore *semaphore = NULL;
-    culv_shared_buffer *buffer = make_buffer(w, BYTES + 1);
-    culv_shared_image *image = make_image(w);
+    OWN(culv_shared_semaphore) *semaphore = NULL;
+    OWN(culv_shared_buffer) *buffer = make_buffer(w, BYTES + 1);
+    OWN(culv_shared_image) *image = make_image(w);
     LIB_OK(culv_vk_semaphore_create(w->attachment, NULL, &semaphore));
     REQUIRE_EQ(culv_gl_buffer_name(buffer), 0);
     REQUIRE_EQ(culv_gl_image_name(image), 0);
@@ -68,9 +68,6 @@ LIB_CASE(not_opengls)
     CUstream stream = lib_case_stream(w); /* nothing was signaled */
     LIB_OK(culv_semaphore_signal(culv_shared_semaphore_cuda(semaphore), stream, 1));
     lib_finish(w, stream);
-    culv_shared_semaphore_destroy(&semaphore, NULL);
-    culv_shared_image_destroy(&image, NULL);
-    culv_shared_buffer_destroy(&buffer, NULL);
 }
 
 /* From a buffer that CUDA fills into one that only Vulkan has. A wide copy of the third row takes
@@ -84,7 +81,7 @@ LIB_CASE(copied_by_a_shader)
                 {4, 8, 3 << 20}, {8, 8, 1020},        {0, 0, 0}};
     VkBufferCreateInfo info = buffer_info(MOST);
     culv_vk_buffer_create_desc d = culv_vk_buffer_create_desc_init();
-    culv_shared_buffer *made = NULL;
+    OWN(culv_shared_buffer) *made = NULL;
     uint32_t *words = malloc(MOST);
     REQUIRE(words != NULL);
     info.usage |= VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT;
@@ -127,7 +124,6 @@ LIB_CASE(copied_by_a_shader)
     LIB_INVALID(culv_vk_record_copy(w->attachment, commands, to + 4, to, 8), RANGE);
     LIB_INVALID(culv_vk_record_copy(w->attachment, commands, from, UINT64_MAX - 7, 16), RANGE);
     raw_vk_submit(&w->vk, commands, NULL);
-    culv_shared_buffer_destroy(&made, NULL);
     free(words);
 }
 
@@ -181,7 +177,7 @@ LIB_CASE(buffer_in_host_visible_memory)
         VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_CACHED_BIT};
     const raw_cuda *cu = w->cu;
     for (size_t k = 0; k < sizeof wanted / sizeof wanted[0]; k++) {
-        culv_shared_buffer *made = NULL;
+        OWN(culv_shared_buffer) *made = NULL;
         VkBufferCreateInfo info = buffer_info(BYTES);
         culv_vk_buffer_create_desc d = culv_vk_buffer_create_desc_init();
         d.create_info = &info;
@@ -225,7 +221,6 @@ LIB_CASE(buffer_in_host_visible_memory)
         VK_OK(vkInvalidateMappedMemoryRanges(w->vk.device, 1, &range));
         REQUIRE_WORDS(words, 64, 4);
         vkUnmapMemory(w->vk.device, memory);
-        culv_shared_buffer_destroy(&made, NULL);
     }
 }
 
@@ -262,18 +257,17 @@ LIB_CASE(buffer_is_like_the_callers)
     REQUIRE(vkGetBufferDeviceAddress(w->vk.device, &address) != 0);
     culv_shared_buffer_destroy(&made, NULL);
 
-    culv_shared_image *image = make_image(w);
+    OWN(culv_shared_image) *image = make_image(w);
     VkDeviceSize size = 0;
     VkMemoryRequirements needs;
     vkGetImageMemoryRequirements(w->vk.device, culv_vk_image_handle(image), &needs);
     REQUIRE(culv_vk_image_memory(image, &size) != VK_NULL_HANDLE);
     REQUIRE(size >= needs.size);
-    culv_shared_image_destroy(&image, NULL);
 }
 
 LIB_CASE(image_without_surfaces)
 {
-    culv_shared_image *image = NULL;
+    OWN(culv_shared_image) *image = NULL;
     CUsurfObject surface = 77;
     CUarray array = NULL;
     const VkImageCreateInfo info = image_info(VK_FORMAT_R32_SFLOAT, 8, 8, 1, 0, NULL);
@@ -286,7 +280,6 @@ LIB_CASE(image_without_surfaces)
                 "without surfaces");
     REQUIRE_EQ(surface, 77);
     LIB_OK(culv_image_get_array(culv_shared_image_cuda(image), 0, &array));
-    culv_shared_image_destroy(&image, NULL);
 }
 
 /* Giving up ------------------------------------------------------------------------------------ */

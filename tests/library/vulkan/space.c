@@ -9,6 +9,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+LIB_ENDS(culv_vk_space, culv_vk_space_destroy(object))
+LIB_ENDS(culv_vk_space_buffer, culv_vk_space_buffer_destroy(object))
+
 #define SPACE_CHUNK (2 * VMM_MIB)
 
 typedef struct space_stage {
@@ -337,7 +340,7 @@ SPACE_CASE(sizes, .smoke = true)
 /* Two spaces at a time have two addresses, and pointers lead from one to the other. */
 SPACE_CASE(two)
 {
-    culv_vk_space *a = space_make(t, 64 * VMM_MIB), *b = space_make(t, 64 * VMM_MIB);
+    OWN(culv_vk_space) *a = space_make(t, 64 * VMM_MIB), *b = space_make(t, 64 * VMM_MIB);
     const CUdeviceptr at = culv_vk_space_pointer(a), bt = culv_vk_space_pointer(b);
     REQUIRE(at + space_info(a).size <= bt || bt + space_info(b).size <= at);
     LIB_OK(culv_vk_space_commit(a, 0, SPACE_CHUNK, NULL));
@@ -348,7 +351,6 @@ SPACE_CASE(two)
     space_require_list(t, SPACE_VULKAN, at, at + VMM_MIB, 5000, 3);
     culv_vk_space_destroy(&a);
     space_require_same(t, b, 2 * SPACE_CHUNK, SPACE_CHUNK, 4);
-    culv_vk_space_destroy(&b);
 }
 
 /* An address of one's own, candidates, and what is told when none is free. */
@@ -384,7 +386,7 @@ SPACE_CASE(addresses)
 /* Memory that goes and comes at a place is new memory on both sides. */
 SPACE_CASE(in_and_out)
 {
-    culv_vk_space *space = space_make(t, 64 * VMM_MIB);
+    OWN(culv_vk_space) *space = space_make(t, 64 * VMM_MIB);
     for (uint32_t turn = 0; turn < 4; turn++) {
         const uint64_t size = (1 + turn % 2) * SPACE_CHUNK;
         LIB_OK(culv_vk_space_commit(space, 4 * SPACE_CHUNK, size, NULL));
@@ -396,13 +398,12 @@ SPACE_CASE(in_and_out)
         REQUIRE_EQ(space_info(space).committed, 0);
         REQUIRE_EQ(space_info(space).decommitting, 0);
     }
-    culv_vk_space_destroy(&space);
 }
 
 /* An allocation of the caller's goes in as a whole, at two places too, and stays the caller's. */
 SPACE_CASE(own_allocation)
 {
-    culv_vk_space *space = space_make(t, 64 * VMM_MIB);
+    OWN(culv_vk_space) *space = space_make(t, 64 * VMM_MIB);
     culv_vmm_allocation *mine = vmm_stage_allocate(&t->s, SPACE_CHUNK);
     LIB_OK(culv_vk_space_commit_allocation(space, 0, mine, NULL));
     LIB_OK(culv_vk_space_commit_allocation(space, 6 * SPACE_CHUNK, mine, NULL));
@@ -413,7 +414,6 @@ SPACE_CASE(own_allocation)
     REQUIRE_WORDS(words, 1024, 5);
     culv_vmm_allocation_destroy(&mine);
     space_require_same(t, space, 0, SPACE_CHUNK, 6);
-    culv_vk_space_destroy(&space);
 }
 
 #undef TEST_GROUP
@@ -483,7 +483,7 @@ SPACE_CASE(placed)
 /* A VkBuffer of its own on memory of several chunks, some of which were there. */
 SPACE_CASE(own_handle)
 {
-    culv_vk_space *space = space_make(t, 64 * VMM_MIB);
+    OWN(culv_vk_space) *space = space_make(t, 64 * VMM_MIB);
     const CUdeviceptr base = culv_vk_space_pointer(space);
     LIB_OK(culv_vk_space_commit(space, 2 * SPACE_CHUNK, SPACE_CHUNK, NULL));
     vmm_stage_kernel(&t->s, "library_write", base + 2 * SPACE_CHUNK, 4096, 9);
@@ -515,7 +515,6 @@ SPACE_CASE(own_handle)
     free(all);
     culv_vk_space_buffer_destroy(&buffer);
     LIB_OK(culv_vk_space_decommit(space, 0, 64 * VMM_MIB, t->s.stream, 1));
-    culv_vk_space_destroy(&space);
 }
 
 #undef TEST_GROUP
@@ -670,7 +669,7 @@ enum { ORDER_NODES = 3000 };
 SPACE_CASE(commit_beside_cuda)
 {
     space_gate gate;
-    culv_vk_space *space = space_make(t, 64 * VMM_MIB);
+    OWN(culv_vk_space) *space = space_make(t, 64 * VMM_MIB);
     const CUdeviceptr base = culv_vk_space_pointer(space), found = base + VMM_MIB;
     LIB_OK(culv_vk_space_commit(space, 0, SPACE_CHUNK, NULL));
     space_link(t, SPACE_VULKAN, base, base + VMM_MIB / 2, ORDER_NODES, 1);
@@ -684,7 +683,6 @@ SPACE_CASE(commit_beside_cuda)
     space_gate_open(t, &gate);
     space_require_found(t, found, ORDER_NODES, 1);
     space_gate_end(t, &gate);
-    culv_vk_space_destroy(&space);
 }
 
 /* Vulkan's queue is held, the very one that binds. A commit that gives a value does not wait, CUDA
@@ -692,7 +690,7 @@ SPACE_CASE(commit_beside_cuda)
 SPACE_CASE(commit_behind_vulkan)
 {
     raw_vk *vk = &t->s.w.vk;
-    culv_vk_space *space = space_make(t, 64 * VMM_MIB);
+    OWN(culv_vk_space) *space = space_make(t, 64 * VMM_MIB);
     const CUdeviceptr base = culv_vk_space_pointer(space), found = base + VMM_MIB;
     uint64_t ready[2] = {0, 0};
     LIB_OK(culv_vk_space_commit(space, 0, SPACE_CHUNK, NULL));
@@ -717,7 +715,6 @@ SPACE_CASE(commit_behind_vulkan)
     space_require_found(t, found, ORDER_NODES, 1);
     space_require_found(t, there + VMM_MIB, ORDER_NODES, 2);
     raw_vk_timeline_destroy(vk, hold);
-    culv_vk_space_destroy(&space);
 }
 
 /* The same with vectors, which grow without a wait where the space says so. */
@@ -725,8 +722,8 @@ SPACE_CASE(vectors_behind_vulkan)
 {
     raw_vk *vk = &t->s.w.vk;
     culv_vk_space_desc d = space_desc(t, 64 * VMM_MIB);
-    culv_vk_space *space = NULL;
-    culv_vector *vector = NULL;
+    OWN(culv_vk_space) *space = NULL;
+    OWN(culv_vector) *vector = NULL;
     d.vectors_do_not_wait = 1;
     LIB_OK(culv_vk_space_create(t->s.w.attachment, &d, &space));
     REQUIRE_EQ(space_info(space).ready_value, 0);
@@ -756,8 +753,6 @@ SPACE_CASE(vectors_behind_vulkan)
     raw_vk_idle(vk);
     space_require_found(t, there + VMM_MIB, ORDER_NODES, 4);
     raw_vk_timeline_destroy(vk, hold);
-    culv_vector_destroy(&vector, NULL);
-    culv_vk_space_destroy(&space);
 }
 
 /* A deferred decommit takes nothing away from work that is held, on either side, and the memory is
@@ -766,7 +761,7 @@ SPACE_CASE(decommit_after_both)
 {
     space_gate gate;
     raw_vk *vk = &t->s.w.vk;
-    culv_vk_space *space = space_make(t, 64 * VMM_MIB);
+    OWN(culv_vk_space) *space = space_make(t, 64 * VMM_MIB);
     const CUdeviceptr base = culv_vk_space_pointer(space), part = base + 4 * SPACE_CHUNK;
     LIB_OK(culv_vk_space_commit(space, 0, SPACE_CHUNK, NULL));
     LIB_OK(culv_vk_space_commit(space, 4 * SPACE_CHUNK, SPACE_CHUNK, NULL));
@@ -809,7 +804,6 @@ SPACE_CASE(decommit_after_both)
     culv_semaphore_destroy(&seen, NULL);
     raw_vk_timeline_destroy(vk, drawn);
     space_gate_end(t, &gate);
-    culv_vk_space_destroy(&space);
 }
 
 /* A space that is given up goes with its last part; what is deferred goes with its stream. */
@@ -886,12 +880,11 @@ static void decommit(beside *b)
 
 static void take_place(beside *b)
 {
-    culv_vk_space_buffer *buffer = NULL;
+    OWN(culv_vk_space_buffer) *buffer = NULL;
     culv_vk_space_buffer_desc d = culv_vk_space_buffer_desc_init();
     d.size = SPACE_CHUNK;
     d.offset = DEFERRED * SPACE_CHUNK;
     LIB_OK(culv_vk_space_buffer_create(b->space, &d, &buffer));
-    culv_vk_space_buffer_destroy(&buffer);
 }
 
 static void *run_held(void *user)
@@ -916,7 +909,7 @@ static void call_without_queue(beside *b)
 static void call_with_queue(beside *b, bool queue_is_held)
 {
     culv_vector_desc d = culv_vector_desc_init();
-    culv_vector *vector = NULL;
+    OWN(culv_vector) *vector = NULL;
     uint64_t ready = 0;
     LIB_OK(culv_vk_space_collect(b->space));
     LIB_OK(culv_vk_space_commit(b->space, (OTHERS + 1) * SPACE_CHUNK, SPACE_CHUNK, &ready));
@@ -929,7 +922,6 @@ static void call_with_queue(beside *b, bool queue_is_held)
     d.space = space_info(b->space).base;
     LIB_OK(culv_vector_create(b->t->s.w.device, &d, &vector));
     LIB_OK(culv_vector_shrink(vector, 0, b->t->s.stream));
-    culv_vector_destroy(&vector, NULL);
 }
 
 typedef enum obstacle { CALLBACK, STREAM, QUEUE } obstacle;
@@ -1098,7 +1090,7 @@ SPACE_CASE(descriptors)
 
 SPACE_CASE(places)
 {
-    culv_vk_space *space = space_make(t, 64 * VMM_MIB);
+    OWN(culv_vk_space) *space = space_make(t, 64 * VMM_MIB);
     const CUstream s = t->s.stream;
     uint64_t ready = 77;
     LIB_ERROR(culv_vk_space_commit(NULL, 0, SPACE_CHUNK, NULL), INVALID, NULL_ARGUMENT);
@@ -1128,12 +1120,11 @@ SPACE_CASE(places)
               NULL_ARGUMENT);
     culv_vmm_allocation_destroy(&kept);
     REQUIRE_EQ(space_info(space).chunks, 1);
-    culv_vk_space_destroy(&space);
 }
 
 SPACE_CASE(buffers)
 {
-    culv_vk_space *space = space_make(t, 64 * VMM_MIB);
+    OWN(culv_vk_space) *space = space_make(t, 64 * VMM_MIB);
     culv_vk_space_buffer *buffer = NULL, *first = NULL;
 #define WRONG(change, ...)                                                                         \
     do {                                                                                           \
@@ -1169,7 +1160,6 @@ SPACE_CASE(buffers)
     culv_vk_space_buffer_destroy(NULL);
     REQUIRE(culv_vk_space_buffer_pointer(NULL) == 0 &&
             culv_vk_space_buffer_handle(NULL, NULL) == VK_NULL_HANDLE);
-    culv_vk_space_destroy(&space);
 }
 
 /* A Vulkan that is too old for it, as far as Culvert was told. */
@@ -1253,7 +1243,7 @@ static culv_vector_desc vector_desc(culv_vk_space *space, uint64_t size, uint64_
 SPACE_CASE(grows)
 {
     space_gate gate;
-    culv_vk_space *space = space_make(t, 256 * VMM_MIB);
+    OWN(culv_vk_space) *space = space_make(t, 256 * VMM_MIB);
     const CUdeviceptr base = culv_vk_space_pointer(space);
     LIB_OK(culv_vk_space_commit(space, 0, SPACE_CHUNK, NULL));
     const culv_vector_desc d = vector_desc(space, SPACE_CHUNK, 64 * VMM_MIB);
@@ -1291,13 +1281,12 @@ SPACE_CASE(grows)
     space_require_same(t, space, bt - base, SPACE_CHUNK, 6);
     culv_vector_destroy(&a, NULL);
     space_gate_end(t, &gate);
-    culv_vk_space_destroy(&space);
 }
 
 /* By default a vector leaves room for others, and has room to grow. */
 SPACE_CASE(reserves)
 {
-    culv_vk_space *space = space_make(t, 64 * VMM_MIB);
+    OWN(culv_vk_space) *space = space_make(t, 64 * VMM_MIB);
     const culv_vector_desc d = vector_desc(space, 4097, 0);
     culv_vector *vectors[4] = {NULL};
     for (uint32_t i = 0; i < 4; i++) {
@@ -1309,7 +1298,6 @@ SPACE_CASE(reserves)
     }
     for (uint32_t i = 0; i < 4; i++)
         culv_vector_destroy(&vectors[i], NULL);
-    culv_vk_space_destroy(&space);
 }
 
 /* A shrink takes memory from both sides, after the stream; a grow in its place gets new memory. */
@@ -1370,7 +1358,7 @@ SPACE_CASE(ahead)
     LIB_OK(culv_vk_space_create(t->s.w.attachment, &sd, &space));
     culv_vector_desc d = vector_desc(space, SPACE_CHUNK, 128 * VMM_MIB);
     d.commit_ahead = 8 * SPACE_CHUNK;
-    culv_vector *vector = NULL;
+    OWN(culv_vector) *vector = NULL;
     LIB_OK(culv_vector_create(t->s.w.device, &d, &vector));
     culv_vk_space_destroy(&space); /* the vector keeps it */
     const CUdeviceptr at = culv_vector_pointer(vector);
@@ -1388,21 +1376,19 @@ SPACE_CASE(ahead)
     /* Nobody uses the queue any more but this thread. */
     space_link(t, SPACE_VULKAN, at, at + 31 * SPACE_CHUNK, 2000, 4);
     space_require_list(t, SPACE_CUDA, at, at + VMM_MIB, 2000, 4);
-    culv_vector_destroy(&vector, NULL);
 }
 
 /* The space goes before its vectors, and the other way round. */
 SPACE_CASE(orders)
 {
     for (unsigned order = 0; order < 4; order++) {
-        culv_vk_space *space = space_make(t, 64 * VMM_MIB);
+        OWN(culv_vk_space) *space = space_make(t, 64 * VMM_MIB);
         const culv_vector_desc d = vector_desc(space, SPACE_CHUNK, 8 * VMM_MIB);
         culv_vector *vector = NULL;
         LIB_OK(culv_vector_create(t->s.w.device, &d, &vector));
         if (order % 2 == 0) culv_vk_space_destroy(&space);
         culv_vector_destroy(&vector, order >= 2 ? &t->s.stream : NULL);
         if (space != NULL) LIB_OK(culv_vk_space_collect(space));
-        culv_vk_space_destroy(&space);
         lib_settle(&t->s.w);
     }
 }

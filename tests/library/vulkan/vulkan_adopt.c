@@ -266,7 +266,7 @@ VMM_CASE(neighbours)
     unmap_chunk(s, &t, CHUNKS - 1);
     lib_leave(&s->w, before);
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        culv_vmm_adopted *adopted = NULL;
+        OWN(culv_vmm_adopted) *adopted = NULL;
         const CUdeviceptr at = t.base + (rows[i].end ? (CHUNKS - 1) * CHUNK : CHUNK) +
                                (CUdeviceptr)(int64_t)rows[i].offset;
         if (!rows[i].taken) {
@@ -275,7 +275,6 @@ VMM_CASE(neighbours)
             continue;
         }
         LIB_OK(culv_vmm_adopt(s->w.device, at, rows[i].size, &adopted));
-        culv_vmm_adopted_destroy(&adopted);
     }
     REQUIRE_EQ(lib_counts(&s->w).vmm_allocations, 0);
     free_theirs(s, &t);

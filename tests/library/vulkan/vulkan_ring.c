@@ -618,7 +618,7 @@ static void copy_offsets(ring_stage *s)
                 {VK_FORMAT_R16G16B16A16_SFLOAT, 8}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         described d;
-        culv_ring *ring = NULL;
+        OWN(culv_ring) *ring = NULL;
         describe(s, &d);
         d.image.format = rows[i].format;
         LIB_OK(culv_vk_ring_create(s->w.attachment, s->w.vk.queues[0].queue, &d.ring, &ring));
@@ -634,7 +634,6 @@ static void copy_offsets(ring_stage *s)
                     INVALID, RANGE);
         }
         raw_vk_submit(&s->w.vk, commands, NULL);
-        culv_ring_destroy(&ring, NULL);
     }
 }
 

@@ -82,7 +82,7 @@ VMM_CASE(grows)
 {
     const culv_vector_desc d = vector_desc(2 * VMM_MIB);
     const culv_vk_vector_view_desc vd = view_desc();
-    culv_vector *vector = NULL;
+    OWN(culv_vector) *vector = NULL;
     culv_vector_view *view = NULL;
     culv_vk_vector_view_buffer before[MOST], parts[MOST];
     LIB_OK(culv_vector_create(s->w.device, &d, &vector));
@@ -120,7 +120,6 @@ VMM_CASE(grows)
     REQUIRE_EQ(lib_counts(&s->w).created, 0);
     culv_vector_view_destroy(&view);
     culv_vector_view_destroy(NULL);
-    culv_vector_destroy(&vector, NULL);
 }
 
 /* Chunks that are gone lose their buffers; those that come in their place get new ones. */
@@ -128,8 +127,8 @@ VMM_CASE(shrinks)
 {
     const culv_vector_desc d = vector_desc(8 * VMM_MIB);
     const culv_vk_vector_view_desc vd = view_desc();
-    culv_vector *vector = NULL;
-    culv_vector_view *view = NULL;
+    OWN(culv_vector) *vector = NULL;
+    OWN(culv_vector_view) *view = NULL;
     culv_vk_vector_view_buffer before[MOST], parts[MOST];
     LIB_OK(culv_vector_create(s->w.device, &d, &vector));
     LIB_OK(culv_vk_vector_view_create(s->w.attachment, vector, &vd, &view));
@@ -156,8 +155,6 @@ VMM_CASE(shrinks)
     lib_finish(&s->w, s->stream);
     LIB_OK(culv_vector_view_update(view));
     REQUIRE_EQ(require_shows(view, vector, parts), 0);
-    culv_vector_view_destroy(&view);
-    culv_vector_destroy(&vector, NULL);
 }
 
 /* Another address, the same chunks: nothing is imported anew. */
@@ -165,9 +162,9 @@ VMM_CASE(moves)
 {
     culv_vector_desc d = vector_desc(4 * VMM_MIB);
     const culv_vk_vector_view_desc vd = view_desc();
-    culv_vector *vector = NULL;
-    culv_vector_view *view = NULL;
-    culv_vmm_range *wall = NULL;
+    OWN(culv_vector) *vector = NULL;
+    OWN(culv_vector_view) *view = NULL;
+    OWN(culv_vmm_range) *wall = NULL;
     culv_vk_vector_view_buffer before[MOST], parts[MOST];
     d.reserve = 4 * VMM_MIB;
     LIB_OK(culv_vector_create(s->w.device, &d, &vector));
@@ -203,9 +200,6 @@ VMM_CASE(moves)
     lib_finish(&s->w, s->stream);
     LIB_OK(culv_vector_view_update(view));
     require_data(s, view, vector, 80);
-    culv_vector_view_destroy(&view);
-    culv_vector_destroy(&vector, NULL);
-    LIB_OK(culv_vmm_range_destroy(&wall));
 }
 
 /* A thread commits chunks while they are imported. */
@@ -213,8 +207,8 @@ VMM_CASE(ahead)
 {
     culv_vector_desc d = vector_desc(2 * VMM_MIB);
     const culv_vk_vector_view_desc vd = view_desc();
-    culv_vector *vector = NULL;
-    culv_vector_view *view = NULL;
+    OWN(culv_vector) *vector = NULL;
+    OWN(culv_vector_view) *view = NULL;
     culv_vk_vector_view_buffer parts[MOST];
     d.commit_ahead = 4 * VMM_MIB;
     LIB_OK(culv_vector_create(s->w.device, &d, &vector));
@@ -235,8 +229,6 @@ VMM_CASE(ahead)
                    0);
     }
     free(words);
-    culv_vector_view_destroy(&view);
-    culv_vector_destroy(&vector, NULL);
 }
 
 /* Empty at first, with a device address, and without a handle on the attachment. */
@@ -244,8 +236,8 @@ VMM_CASE(begins_empty)
 {
     const culv_vector_desc d = vector_desc(0);
     culv_vk_vector_view_desc vd = view_desc();
-    culv_vector *vector = NULL;
-    culv_vector_view *view = NULL;
+    OWN(culv_vector) *vector = NULL;
+    OWN(culv_vector_view) *view = NULL;
     culv_vk_vector_view_buffer parts[MOST];
     vd.usage |= VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT;
     LIB_OK(culv_vector_create(s->w.device, &d, &vector));
@@ -263,8 +255,6 @@ VMM_CASE(begins_empty)
     LIB_OK(culv_vector_grow(vector, 6 * VMM_MIB));
     LIB_OK(culv_vector_view_update(view));
     REQUIRE_EQ(require_shows(view, vector, parts), 3);
-    culv_vector_view_destroy(&view);
-    culv_vector_destroy(&vector, NULL);
 }
 
 /* Vulkan's half may outlive CUDA's. */
@@ -304,8 +294,8 @@ VMM_CASE(wrong_calls)
     const culv_vector_desc d = vector_desc(2 * VMM_MIB);
     const culv_vk_vector_view_desc right = view_desc();
     culv_vk_vector_view_desc vd = right;
-    culv_vector *vector = NULL;
-    culv_vector_view *view = NULL;
+    OWN(culv_vector) *vector = NULL;
+    OWN(culv_vector_view) *view = NULL;
     size_t count = 77;
     LIB_OK(culv_vector_create(s->w.device, &d, &vector));
     const vmm_stage_objects before = vmm_stage_count();
@@ -329,8 +319,6 @@ VMM_CASE(wrong_calls)
     LIB_OK(culv_vk_vector_view_create(vk, vector, &right, &view));
     LIB_INVALID(culv_vk_vector_view_get_buffers(view, NULL, 1, &count), NULL_ARGUMENT);
     LIB_INVALID(culv_vk_vector_view_get_buffers(view, NULL, 0, NULL), NULL_ARGUMENT);
-    culv_vector_view_destroy(&view);
-    culv_vector_destroy(&vector, NULL);
 }
 
 /* Vectors that cannot go to Vulkan are refused while they are still empty. */
@@ -340,14 +328,13 @@ VMM_CASE(not_exportable)
     culv_vector_view *view = NULL;
     for (int i = 0; i < 2; i++) {
         culv_vector_desc d = vector_desc((uint64_t)i * 2 * VMM_MIB);
-        culv_vector *vector = NULL;
+        OWN(culv_vector) *vector = NULL;
         d.handle_types = 0;
         LIB_OK(culv_vector_create(s->w.device, &d, &vector));
         const vmm_stage_objects before = vmm_stage_count();
         LIB_REFUSES(view, culv_vk_vector_view_create(s->w.attachment, vector, &vd, &view), INVALID,
                     NOT_EXPORTABLE, "handle_types");
         REQUIRE(vmm_stage_same(&before));
-        culv_vector_destroy(&vector, NULL);
     }
 }
 
@@ -374,7 +361,7 @@ VMM_CASE(other_drivers)
 {
     const culv_vector_desc d = vector_desc(2 * VMM_MIB);
     const culv_vk_vector_view_desc vd = view_desc();
-    culv_vector *vector = NULL;
+    OWN(culv_vector) *vector = NULL;
     culv_vector_view *view = NULL;
     culv_vk_device *lying = NULL;
     culv_vk_device_desc desc = lib_vk_desc(&s->w);
@@ -394,7 +381,6 @@ VMM_CASE(other_drivers)
     require_data(s, view, vector, 99);
     culv_vector_view_destroy(&view);
     culv_vk_detach(&lying);
-    culv_vector_destroy(&vector, NULL);
 }
 
 #undef TEST_GROUP
@@ -702,8 +688,8 @@ VMM_PLAYED_CASE(binds, .title = "vk_vector.sparse_binds")
 {
     const culv_vector_desc d = sparse_vector_desc(2 * CHUNK);
     const culv_vk_vector_view_desc vd = sparse_view_desc(s->w.vk.queues[0].queue);
-    culv_vector *vector = NULL;
-    culv_vector_view *view = NULL;
+    OWN(culv_vector) *vector = NULL;
+    OWN(culv_vector_view) *view = NULL;
     LIB_OK(culv_vector_create(s->w.device, &d, &vector));
     LIB_OK(culv_vk_vector_view_create(s->w.attachment, vector, &vd, &view));
     require_bound(s, view, vector, 1);
@@ -735,8 +721,6 @@ VMM_PLAYED_CASE(binds, .title = "vk_vector.sparse_binds")
     lib_finish(&s->w, s->stream);
     LIB_OK(culv_vector_view_update(view));
     require_bound(s, view, vector, 5);
-    culv_vector_view_destroy(&view);
-    culv_vector_destroy(&vector, NULL);
 }
 
 VMM_PLAYED_CASE(refused, .title = "vk_vector.sparse_refused")
@@ -744,8 +728,8 @@ VMM_PLAYED_CASE(refused, .title = "vk_vector.sparse_refused")
     const culv_vector_desc d = sparse_vector_desc(3 * CHUNK);
     const culv_vk_vector_view_desc right = sparse_view_desc(s->w.vk.queues[0].queue);
     culv_vk_vector_view_desc vd = right;
-    culv_vector *vector = NULL;
-    culv_vector_view *view = NULL;
+    OWN(culv_vector) *vector = NULL;
+    OWN(culv_vector_view) *view = NULL;
     LIB_OK(culv_vector_create(s->w.device, &d, &vector));
     const vmm_stage_objects before = vmm_stage_count();
     vd.sparse_size = 3 * CHUNK - 1;
@@ -782,8 +766,6 @@ VMM_PLAYED_CASE(refused, .title = "vk_vector.sparse_refused")
     lib_finish(&s->w, s->stream);
     LIB_OK(culv_vector_view_update(view));
     require_bound(s, view, vector, 8);
-    culv_vector_view_destroy(&view);
-    culv_vector_destroy(&vector, NULL);
 }
 
 /* A vector that has grown and lost chunks; the view still shows what it was. */
@@ -849,8 +831,8 @@ VMM_PLAYED_CASE(all_or_nothing, .title = "vk_vector.sparse_all_or_nothing")
 
 VMM_PLAYED_CASE(wait_fails, .title = "vk_vector.sparse_wait_fails")
 {
-    culv_vector *vector = NULL;
-    culv_vector_view *view = NULL;
+    OWN(culv_vector) *vector = NULL;
+    OWN(culv_vector_view) *view = NULL;
     played.failure = VK_ERROR_UNKNOWN;
     prepare(s, &vector, &view);
     const vmm_stage_objects before = vmm_stage_count();
@@ -858,6 +840,4 @@ VMM_PLAYED_CASE(wait_fails, .title = "vk_vector.sparse_wait_fails")
     played.failing_waits = 2;
     LIB_ERROR(culv_vector_view_update(view), DRIVER, DRIVER_REFUSED, "vkWaitForFences");
     require_unchanged(s, vector, view, &before, generation);
-    culv_vector_view_destroy(&view);
-    culv_vector_destroy(&vector, NULL);
 }

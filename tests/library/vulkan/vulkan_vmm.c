@@ -422,9 +422,8 @@ static void in_every_type(vmm_stage *s, culv_vmm_allocation *allocation)
 
 VMM_CASE(each_type)
 {
-    culv_vmm_allocation *allocation = vmm_stage_allocate(s, 2 * VMM_MIB);
+    OWN(culv_vmm_allocation) *allocation = vmm_stage_allocate(s, 2 * VMM_MIB);
     in_every_type(s, allocation);
-    culv_vmm_allocation_destroy(&allocation);
 }
 
 TEST(compressible_buffer, .title = "vk_vmm.compressible")
@@ -973,7 +972,7 @@ VMM_CASE(wrong_calls)
 {
     culv_vk_device *vk = s->w.attachment;
     const uint64_t size = 2 * VMM_MIB;
-    culv_vmm_allocation *allocation = vmm_stage_allocate(s, size);
+    OWN(culv_vmm_allocation) *allocation = vmm_stage_allocate(s, size);
     VkBuffer buffer = vmm_stage_buffer(s, 65536, 0), big = vmm_stage_buffer(s, size + 4, 0);
     VkImage image; /* only told of */
     memcpy(&image, &buffer, sizeof image);
@@ -1038,7 +1037,6 @@ VMM_CASE(wrong_calls)
     LIB_OK(culv_vk_buffer_bind_vmm(vk, buffer, allocation, 0, &out));
     vmm_stage_drop(s, &buffer, &out);
     vkDestroyBuffer(s->w.vk.device, big, NULL);
-    culv_vmm_allocation_destroy(&allocation);
 }
 
 /* Descriptors of programs that are older than some fields, just as long as they say. */
@@ -1057,8 +1055,8 @@ VMM_CASE(older_descriptors)
     size = offsetof(culv_vk_vector_view_desc, sparse_queue);
     const culv_vector_desc d = {.struct_size = sizeof d,
                                 .handle_types = 1u << CULV_HANDLE_OPAQUE_FD};
-    culv_vector *vector = NULL;
-    culv_vector_view *view = NULL;
+    OWN(culv_vector) *vector = NULL;
+    OWN(culv_vector_view) *view = NULL;
     culv_vk_vector_view_desc *shown = calloc(1, size);
     REQUIRE(shown != NULL);
     memcpy(shown, &size, sizeof size);
@@ -1066,8 +1064,6 @@ VMM_CASE(older_descriptors)
     memcpy((char *)shown + offsetof(culv_vk_vector_view_desc, usage), &usage, sizeof usage);
     LIB_OK(culv_vector_create(s->w.device, &d, &vector));
     LIB_OK(culv_vk_vector_view_create(s->w.attachment, vector, shown, &view));
-    culv_vector_view_destroy(&view);
-    culv_vector_destroy(&vector, NULL);
     free(shown);
 }
 
@@ -1124,12 +1120,11 @@ VMM_CASE(not_exportable)
 VMM_CASE(tile_pool)
 {
     culv_vmm_allocation_desc d = vmm_stage_desc(2 * VMM_MIB);
-    culv_vmm_allocation *allocation = NULL;
+    OWN(culv_vmm_allocation) *allocation = NULL;
     d.usage = CULV_VMM_USAGE_TILE_POOL;
     d.handle_types = 0;
     LIB_OK(culv_vmm_allocation_create(s->w.device, &d, &allocation));
     vmm_refused(s, allocation, CULV_ERROR_INVALID, CULV_REASON_USAGE, "tile pool");
-    culv_vmm_allocation_destroy(&allocation);
 }
 
 /* A VkDevice that is another GPU: refused whether the culv_device is the allocation's or the
