@@ -54,10 +54,16 @@ void lib_forget_error(void);
 #define LIB_SAYS(text) lib_require_says(__FILE__, __LINE__, (text))
 void lib_require_says(const char *file, int line, const char *text);
 
+/* Declares what a call makes, which must succeed:
+ *   NEW(culv_vector, vector, culv_vector_create, device, &desc); */
+#define NEW(type, name, create, ...)                                                               \
+    type *name = NULL;                                                                             \
+    LIB_OK(create(__VA_ARGS__, &(name)))
+
 /* A local that goes with its block, if it is still there by then, the last one first:
  *   OWN(culv_vector) *vector = NULL; */
 #define OWN(type) __attribute__((cleanup(lib_end_##type))) type
-#define LIB_ENDS(type, end)                                                                       \
+#define LIB_ENDS(type, end)                                                                        \
     static inline void lib_end_##type(type **object)                                               \
     {                                                                                              \
         end;                                                                                       \

@@ -331,8 +331,7 @@ LIB_CASE(alternations, .title = "alternations")
     raw_vk_buffer_create(&w->vk, 4096, RAW_VK_EXPORT, &shared);
     raw_vk_buffer_create(&w->vk, (ROUNDS + 1) * 4, RAW_VK_HOST, &log);
     culv_memory *memory = lib_import(w, &shared);
-    culv_buffer *buffer = NULL;
-    LIB_OK(culv_buffer_map(memory, NULL, &buffer));
+    NEW(culv_buffer, buffer, culv_buffer_map, memory, NULL);
     CUstream stream = lib_stream(w);
     CUdeviceptr p = culv_buffer_pointer(buffer) + shared.offset, words = 0;
     static uint32_t heard[ROUNDS];

@@ -52,13 +52,12 @@ static culv_buffer *import(const raw_vk_buffer *raw)
     culv_vk_memory_desc d = culv_vk_memory_desc_init();
     culv_buffer_desc b = culv_buffer_desc_init();
     culv_memory *memory = NULL;
-    culv_buffer *buffer = NULL;
     d.memory = raw->memory;
     d.allocation_size = raw->allocation_size;
     b.offset = raw->offset;
     b.size = SIZE;
     LIB_OK(culv_vk_memory_import_shared(t.s.w.attachment, &d, &memory));
-    LIB_OK(culv_buffer_map(memory, &b, &buffer));
+    NEW(culv_buffer, buffer, culv_buffer_map, memory, &b);
     culv_memory_destroy(&memory);
     return buffer;
 }

@@ -40,10 +40,9 @@ static void cuda_write(const lib_world *w, CUdeviceptr to, const void *from, siz
 static culv_buffer *map(culv_memory *memory, uint64_t offset, uint64_t size)
 {
     culv_buffer_desc d = culv_buffer_desc_init();
-    culv_buffer *buffer = NULL;
     d.offset = offset;
     d.size = size;
-    LIB_OK(culv_buffer_map(memory, &d, &buffer));
+    NEW(culv_buffer, buffer, culv_buffer_map, memory, &d);
     REQUIRE(culv_buffer_pointer(buffer) != 0);
     return buffer;
 }
@@ -163,8 +162,7 @@ LIB_CASE(ranges_share_one_mapping, .title = "ranges.share_one_mapping")
     REQUIRE_EQ(lib_counts(w).mappings, 0); /* none before the first buffer is asked for */
     enum { RANGES = 9 };
     culv_buffer *buffers[RANGES];
-    culv_buffer *whole = NULL;
-    LIB_OK(culv_buffer_map(memory, NULL, &whole));
+    NEW(culv_buffer, whole, culv_buffer_map, memory, NULL);
     REQUIRE_EQ(culv_buffer_size(whole), vk.allocation_size);
     for (uint32_t i = 0; i < RANGES; i++) {
         buffers[i] = map(memory, vk.offset + i * 1024, i % 2 == 0 ? 1024 : 0);
@@ -204,10 +202,9 @@ LIB_CASE(kept)
 {
     static uint32_t back[WORDS];
     raw_vk_buffer vk = lib_case_buffer(w, BYTES, RAW_VK_EXPORT);
-    OWN(culv_memory) *memory = NULL;
     lib_fd fd = lib_fd_watch(raw_vk_buffer_fd(&w->vk, &vk));
     culv_memory_desc d = lib_memory_desc(w, &vk, fd.fd);
-    LIB_OK(culv_memory_import(w->device, &d, &memory));
+    NEW(OWN(culv_memory), memory, culv_memory_import, w->device, &d);
     lib_fd_require_untouched(&fd);
     lib_fd_done(&fd, true);
     OWN(culv_buffer) *buffer = map(memory, 0, BYTES);
@@ -549,11 +546,10 @@ LIB_CASE(vulkan_contradicts)
     culv_memory_destroy(&memory);
 
     /* A buffer that Vulkan wants dedicated, said not to be. */
-    culv_vk_device *lying = NULL;
     culv_vk_device_desc vd = lib_vk_desc(w);
     lib_lying = (lib_lies){.requires_dedicated = true};
     vd.get_instance_proc_addr = lib_lying_loader;
-    LIB_OK(culv_vk_attach(w->device, &vd, &lying));
+    NEW(culv_vk_device, lying, culv_vk_attach, w->device, &vd);
     LIB_REFUSES(memory, culv_vk_memory_import(lying, &right, &memory), INVALID, DEDICATED);
     culv_vk_memory_desc d = culv_vk_memory_desc_init();
     d.memory = dedicated.memory;
@@ -589,13 +585,12 @@ LIB_CASE(export_fails)
         {VK_ERROR_OUT_OF_DEVICE_MEMORY, CULV_ERROR_OUT_OF_MEMORY, CULV_REASON_DEVICE_MEMORY},
         {VK_ERROR_DEVICE_LOST, CULV_ERROR_ASYNC, CULV_REASON_DEVICE_LOST}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        culv_vk_device *lying = NULL;
         culv_memory *memory = NULL;
         culv_error e = culv_error_init();
         culv_vk_device_desc vd = lib_vk_desc(w);
         lib_lying = (lib_lies){.memory_fd_fails = true, .memory_fd_result = rows[i].vulkan};
         vd.get_instance_proc_addr = lib_lying_loader;
-        LIB_OK(culv_vk_attach(w->device, &vd, &lying));
+        NEW(culv_vk_device, lying, culv_vk_attach, w->device, &vd);
         culv_vk_memory_desc d = culv_vk_memory_desc_init();
         d.memory = vk.memory;
         d.allocation_size = vk.allocation_size;

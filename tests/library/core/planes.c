@@ -135,8 +135,7 @@ TEST(plain_memory)
     scene_open(&s);
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         culv_image_desc d = describe(&rows[i]), told = culv_image_desc_init();
-        OWN(culv_image) *image = NULL;
-        LIB_OK(culv_image_map(s.memory, &d, &image));
+        NEW(OWN(culv_image), image, culv_image_map, s.memory, &d);
         REQUIRE_EQ(lib_counts(&s.w).mappings, 1);
         LIB_OK(culv_image_get_desc(image, &told));
         REQUIRE(memcmp(told.plane_offsets, rows[i].offsets, sizeof told.plane_offsets) == 0);
@@ -226,11 +225,10 @@ static void check_made(const lib_world *w, const row *r)
     VkDeviceSize size = 0;
     culv_vk_sharing_info sharing = culv_vk_sharing_info_init();
     culv_image_desc told = culv_image_desc_init();
-    OWN(culv_shared_image) *made = NULL;
     culv_vk_image_create_desc d = culv_vk_image_create_desc_init();
     d.create_info = &info;
     LIB_OK(culv_vk_check_image(w->attachment, &info, NULL, &sharing));
-    LIB_OK(culv_vk_image_create(w->attachment, &d, &made));
+    NEW(OWN(culv_shared_image), made, culv_vk_image_create, w->attachment, &d);
     REQUIRE(culv_vk_image_memory(made, &size) != VK_NULL_HANDLE);
     LIB_OK(culv_image_get_desc(culv_shared_image_cuda(made), &told));
     REQUIRE_EQ(size, sharing.requirements.size);
@@ -342,10 +340,9 @@ TEST(dedicated_only)
         SKIP("this Vulkan has no DISJOINT images");
     }
     culv_vk_device_desc vd = lib_vk_desc(&w);
-    culv_vk_device *vk = NULL;
     vd.get_instance_proc_addr = lib_lying_loader;
     lib_lying.dedicated_only = true;
-    LIB_OK(culv_vk_attach(w.device, &vd, &vk));
+    NEW(culv_vk_device, vk, culv_vk_attach, w.device, &vd);
     LIB_ERROR(culv_vk_check_image(vk, &info, NULL, &sharing), UNSUPPORTED, NOT_EXPORTABLE,
               "an image for each plane");
     culv_vk_detach(&vk);

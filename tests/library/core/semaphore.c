@@ -17,8 +17,7 @@ LIB_CASE(round_trips, .smoke = true)
     raw_vk_buffer_create(&w->vk, ROUNDS * 4, RAW_VK_HOST, &log);
     VkSemaphore a = lib_case_timeline(w, 0), b = lib_case_timeline(w, 0);
     OWN(culv_memory) *memory = lib_import(w, &shared);
-    OWN(culv_buffer) *buffer = NULL;
-    LIB_OK(culv_buffer_map(memory, NULL, &buffer));
+    NEW(OWN(culv_buffer), buffer, culv_buffer_map, memory, NULL);
     OWN(culv_semaphore) *to_vulkan = lib_import_timeline(w, a),
                         *to_cuda = lib_import_timeline(w, b);
     CUstream stream = lib_case_stream(w);
@@ -225,10 +224,9 @@ LIB_CASE(wrong_descriptors)
     LIB_INVALID(culv_semaphore_import(w->device, &right, NULL), NULL_ARGUMENT);
     lib_fd_require_untouched(&fd);
     /* Right at last: borrowed, then taken. */
-    OWN(culv_semaphore) *borrowed = NULL, *taken = NULL;
-    LIB_OK(culv_semaphore_import(w->device, &right, &borrowed));
+    NEW(OWN(culv_semaphore), borrowed, culv_semaphore_import, w->device, &right);
     lib_fd_require_untouched(&fd);
-    LIB_OK(culv_semaphore_import(w->device, &right, &taken));
+    NEW(OWN(culv_semaphore), taken, culv_semaphore_import, w->device, &right);
     lib_fd_require_untouched(&fd);
     lib_fd_done(&fd, true);
     LIB_OK(culv_semaphore_signal(taken, NULL, 1));
@@ -294,13 +292,12 @@ TEST(export_fails)
                 {VK_ERROR_OUT_OF_HOST_MEMORY, CULV_ERROR_OUT_OF_MEMORY, CULV_REASON_HOST_MEMORY},
                 {VK_ERROR_DEVICE_LOST, CULV_ERROR_ASYNC, CULV_REASON_DEVICE_LOST}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        culv_vk_device *lying = NULL;
         culv_semaphore *semaphore = NULL;
         culv_shared_semaphore *made = NULL;
         culv_vk_device_desc vd = lib_vk_desc(&w);
         lib_lying = (lib_lies){.semaphore_fd_fails = true, .semaphore_fd_result = rows[i].vulkan};
         vd.get_instance_proc_addr = lib_lying_loader;
-        LIB_OK(culv_vk_attach(w.device, &vd, &lying));
+        NEW(culv_vk_device, lying, culv_vk_attach, w.device, &vd);
         culv_vk_semaphore_desc d = culv_vk_semaphore_desc_init();
         d.semaphore = timeline;
         d.type = CULV_SEMAPHORE_TIMELINE;
@@ -328,8 +325,7 @@ static culv_shared_semaphore *make(const lib_world *w, uint64_t initial)
     culv_vk_semaphore_create_desc d = culv_vk_semaphore_create_desc_init();
     d.initial_value = initial;
     d.label = "frame";
-    culv_shared_semaphore *made = NULL;
-    LIB_OK(culv_vk_semaphore_create(w->attachment, &d, &made));
+    NEW(culv_shared_semaphore, made, culv_vk_semaphore_create, w->attachment, &d);
     return made;
 }
 
@@ -454,12 +450,11 @@ LIB_CASE(many)
 /* Such devices may be attached, for binary semaphores and memory. */
 LIB_CASE(device_without_timelines)
 {
-    culv_vk_device *vk = NULL;
     culv_shared_semaphore *made = NULL;
     culv_vk_device_desc d = lib_vk_desc(w);
     d.get_instance_proc_addr = lib_lying_loader;
     lib_lying = (lib_lies){.no_timelines = true};
-    LIB_OK(culv_vk_attach(w->device, &d, &vk));
+    NEW(culv_vk_device, vk, culv_vk_attach, w->device, &d);
     LIB_REFUSES(made, culv_vk_semaphore_create(vk, NULL, &made), UNSUPPORTED, EXTENSION_MISSING,
                 "timelineSemaphore");
     culv_vk_detach(&vk);

@@ -22,12 +22,11 @@ static void note(void *user, culv_log_level level, const char *message)
 
 static culv_device *open_device(lines *l)
 {
-    culv_device *device = NULL;
     culv_device_desc d = culv_device_desc_init();
     d.log = (culv_log){note, l, CULV_LOG_INFO};
     d.label = "ours";
     lib_driver();
-    LIB_OK(culv_device_open_by_ordinal(0, &d, &device));
+    NEW(culv_device, device, culv_device_open_by_ordinal, 0, &d);
     l->count = 0;
     return device;
 }
@@ -101,13 +100,13 @@ TEST(objects)
 {
     lines l = {.count = 0};
     culv_device *device = open_device(&l), *handle = device;
-    culv_addon_object *object = NULL, *plain = NULL;
+    culv_addon_object *object = NULL;
     culv_addon_object_desc d = culv_addon_object_desc_init();
     LIB_REFUSES(object, culv_addon_object_create(device, &d, &object), INVALID, NULL_ARGUMENT);
     d.kind = "cart";
     d.label = "red one";
     l.count = 0;
-    LIB_OK(culv_addon_object_create(device, &d, &plain));
+    NEW(culv_addon_object, plain, culv_addon_object_create, device, &d);
     d.size = 5;
     d.not_suspended = "has a wheel in another process";
     LIB_OK(culv_addon_object_create(device, &d, &object));
@@ -163,7 +162,6 @@ TEST(released, .own = true)
     CUgraph graph = NULL;
     w.device = open_device(&l);
     w.context = culv_device_context(w.device);
-    culv_addon_object *object = NULL;
     culv_addon_object_desc d = culv_addon_object_desc_init();
     d.kind = "cart";
     d.release = give_back;
@@ -171,7 +169,7 @@ TEST(released, .own = true)
     d.user = &c;
     CUstream stream = lib_stream(&w);
     CUcontext before = lib_enter(&w);
-    LIB_OK(culv_addon_object_create(w.device, &d, &object));
+    NEW(culv_addon_object, object, culv_addon_object_create, w.device, &d);
     culv_addon_object_destroy(&object, &stream);
     REQUIRE(object == NULL && c.parked == 0 && c.freed == 0);
     lib_finish(&w, stream);

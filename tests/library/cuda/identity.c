@@ -28,10 +28,9 @@ static void pose(void)
 /* The posing driver passes for NVIDIA's: Culvert has only its file's name to go by. */
 TEST(posing_driver, .own = true)
 {
-    culv_device *first = NULL, *second = NULL;
     pose();
-    LIB_OK(culv_device_open_by_ordinal(0, NULL, &first));
-    LIB_OK(culv_device_open_by_ordinal(1, NULL, &second));
+    NEW(culv_device, first, culv_device_open_by_ordinal, 0, NULL);
+    NEW(culv_device, second, culv_device_open_by_ordinal, 1, NULL);
     culv_device_caps one = lib_caps(first), two = lib_caps(second);
     REQUIRE_EQ(one.is_software, 0);
     REQUIRE(strstr(one.name, "posing") != NULL);
@@ -48,12 +47,11 @@ TEST(posing_driver, .own = true)
  * is asked. */
 TEST(exporter_is_another_device, .own = true)
 {
-    OWN(culv_device) *device = NULL, *other = NULL;
     culv_memory *memory = NULL;
     culv_semaphore *semaphore = NULL;
     pose();
-    LIB_OK(culv_device_open_by_ordinal(0, NULL, &device));
-    LIB_OK(culv_device_open_by_ordinal(1, NULL, &other));
+    NEW(OWN(culv_device), device, culv_device_open_by_ordinal, 0, NULL);
+    NEW(OWN(culv_device), other, culv_device_open_by_ordinal, 1, NULL);
     FILE *file = tmpfile();
     REQUIRE(file != NULL && ftruncate(fileno(file), 65536) == 0);
     lib_fd fd = lib_fd_watch(fileno(file));
@@ -79,11 +77,10 @@ TEST(exporter_is_another_device, .own = true)
 TEST(attach_to_another_device, .own = true)
 {
     lib_world w = {0};
-    culv_device *device = NULL;
     culv_vk_device *vk = NULL;
     pose();
     raw_vk_open(&w.vk, &(raw_vk_options){.without_semaphore_fd = true, .without_memory_fd = true});
-    LIB_OK(culv_device_open_by_ordinal(1, NULL, &device));
+    NEW(culv_device, device, culv_device_open_by_ordinal, 1, NULL);
     culv_vk_device_desc d = lib_vk_desc(&w);
     LIB_REFUSES(vk, culv_vk_attach(device, &d, &vk), INVALID, DEVICE_MISMATCH,
                 w.vk.properties.deviceName, lib_caps(device).name, "culv_device_open_for_vk()");
@@ -128,8 +125,8 @@ TEST(two_drivers, .own = true)
 TEST(context_of_another_device, .own = true)
 {
     pose();
-    OWN(culv_device) *device = NULL, *other = NULL;
-    LIB_OK(culv_device_open_by_ordinal(1, NULL, &other));
+    OWN(culv_device) *device = NULL;
+    NEW(OWN(culv_device), other, culv_device_open_by_ordinal, 1, NULL);
     culv_device_desc d = culv_device_desc_init();
     d.context = culv_device_context(other);
     LIB_REFUSES(device, culv_device_open_by_ordinal(0, &d, &device), INVALID, CONTEXT_DEVICE,

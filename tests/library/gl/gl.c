@@ -146,9 +146,8 @@ GL_CASE(many_contexts, 0, .title = "gl.context.many")
 /* The program destroyed its context, with Culvert's objects in it. */
 GL_CASE(gone_context, 0, .title = "gl.context.gone")
 {
-    culv_shared_semaphore *semaphore = NULL;
     culv_shared_buffer *buffer = make_buffer(s->attachment, CULV_OK);
-    LIB_OK(culv_gl_semaphore_create(s->attachment, NULL, &semaphore));
+    NEW(culv_shared_semaphore, semaphore, culv_gl_semaphore_create, s->attachment, NULL);
     raw_gl_current(&s->gl, NULL);
     raw_gl_destroy(&s->gl, s->gl.context);
     /* Whether the next one gets the same handle or not. */
@@ -209,8 +208,7 @@ GL_CASE(attach_refused, 0)
 /* Culvert finds the functions by itself. */
 GL_CASE(own_loader, 0)
 {
-    culv_gl *gl = NULL;
-    LIB_OK(culv_gl_attach(s->device, NULL, &gl));
+    NEW(culv_gl, gl, culv_gl_attach, s->device, NULL);
     culv_shared_buffer *buffer = make_buffer(gl, CULV_OK);
     LIB_OK(culv_shared_buffer_destroy(&buffer, NULL));
     culv_gl_detach(&gl);
@@ -424,13 +422,12 @@ TEST(agrees)
     for (size_t i = 0; i < sizeof profiles / sizeof profiles[0]; i++) {
         raw_gl gl;
         culv_gl *attachment = NULL;
-        culv_device *device = NULL;
         culv_gl_report report = culv_gl_report_init();
         const raw_cuda *cu = lib_driver();
         culv_device_desc d = culv_device_desc_init();
         d.driver = cu->software ? CULV_DRIVER_SOFT : CULV_DRIVER_NVIDIA;
         raw_gl_open(&gl, cu->software, 0, profiles[i]);
-        LIB_OK(culv_device_open_by_ordinal(0, &d, &device));
+        NEW(culv_device, device, culv_device_open_by_ordinal, 0, &d);
         LIB_OK(culv_gl_check_context(NULL, device, &report));
         const culv_result result = culv_gl_attach(device, NULL, &attachment);
         printf("%s: %s; %s", report.version, culv_result_name(result), report.text);
@@ -561,9 +558,8 @@ static uint32_t words[WORDS];
 static culv_shared_buffer *semaphores_make_buffer(const gl_stage *s)
 {
     culv_gl_buffer_create_desc d = culv_gl_buffer_create_desc_init();
-    culv_shared_buffer *buffer = NULL;
     d.size = BYTES;
-    LIB_OK(culv_gl_buffer_create(s->attachment, &d, &buffer));
+    NEW(culv_shared_buffer, buffer, culv_gl_buffer_create, s->attachment, &d);
     return buffer;
 }
 
@@ -573,7 +569,7 @@ static void turns(culv_semaphore_type type)
 {
     gl_stage s;
     CUcontext before;
-    culv_shared_semaphore *to_gl = NULL, *to_cuda = NULL;
+    culv_shared_semaphore *to_gl = NULL;
     culv_gl_semaphore_create_desc d = culv_gl_semaphore_create_desc_init();
     gl_stage_open(&s, 0);
     d.type = type;
@@ -585,7 +581,7 @@ static void turns(culv_semaphore_type type)
         SKIP("no GL_EXT_semaphore here");
     }
     LIB_OK(result);
-    LIB_OK(culv_gl_semaphore_create(s.attachment, &d, &to_cuda));
+    NEW(culv_shared_semaphore, to_cuda, culv_gl_semaphore_create, s.attachment, &d);
     printf("OpenGL waits on the %s\n", culv_gl_semaphore_waits_on_host(to_gl) ? "CPU" : "GPU");
     REQUIRE_EQ(culv_gl_semaphore_waits_on_host(to_gl), s.cu->software);
     culv_shared_buffer *a = semaphores_make_buffer(&s), *b = semaphores_make_buffer(&s);
@@ -633,9 +629,8 @@ static void CUDA_CB held(void *lock)
 GL_CASE(timed, 0)
 {
     CUcontext before;
-    OWN(culv_shared_semaphore) *to_gl = NULL;
     pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
-    LIB_OK(culv_gl_semaphore_create(s->attachment, NULL, &to_gl));
+    NEW(OWN(culv_shared_semaphore), to_gl, culv_gl_semaphore_create, s->attachment, NULL);
     OWN(culv_shared_buffer) *buffer = semaphores_make_buffer(s);
     const uint32_t name = culv_gl_buffer_name(buffer);
     culv_gl_uses uses = culv_gl_uses_init();
@@ -686,9 +681,8 @@ GL_CASE(writes_behind_a_wait, 0)
 {
     CUcontext before;
     CUstream beside = NULL;
-    OWN(culv_shared_semaphore) *to_gl = NULL;
     pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
-    LIB_OK(culv_gl_semaphore_create(s->attachment, NULL, &to_gl));
+    NEW(OWN(culv_shared_semaphore), to_gl, culv_gl_semaphore_create, s->attachment, NULL);
     if (culv_gl_semaphore_waits_on_host(to_gl)) {
         LIB_OK(culv_shared_semaphore_destroy(&to_gl, NULL));
         SKIP("OpenGL waits on the CPU here");
@@ -738,10 +732,9 @@ TEST(backwards)
     enum { SIGNALED, PENDING, ANSWERS };
     for (int how = SIGNALED; how <= ANSWERS; how++) {
         gl_stage s;
-        culv_shared_semaphore *semaphore = NULL, *gate = NULL;
         gl_stage_open(&s, 0);
-        LIB_OK(culv_gl_semaphore_create(s.attachment, NULL, &semaphore));
-        LIB_OK(culv_gl_semaphore_create(s.attachment, NULL, &gate));
+        NEW(culv_shared_semaphore, semaphore, culv_gl_semaphore_create, s.attachment, NULL);
+        NEW(culv_shared_semaphore, gate, culv_gl_semaphore_create, s.attachment, NULL);
         culv_semaphore *cuda = culv_shared_semaphore_cuda(semaphore);
         if (how == PENDING)
             LIB_OK(culv_semaphore_wait(culv_shared_semaphore_cuda(gate), s.stream, 1));
@@ -769,11 +762,10 @@ TEST(backwards)
 
 GL_CASE(refused, 0)
 {
-    OWN(culv_shared_semaphore) *semaphore = NULL;
     culv_gl_semaphore_create_desc d = culv_gl_semaphore_create_desc_init();
     culv_gl_uses uses = culv_gl_uses_init();
     d.initial_value = 5;
-    LIB_OK(culv_gl_semaphore_create(s->attachment, &d, &semaphore));
+    NEW(OWN(culv_shared_semaphore), semaphore, culv_gl_semaphore_create, s->attachment, &d);
     LIB_INVALID(culv_gl_semaphore_signal(semaphore, 5, NULL), TIMELINE_BACKWARDS);
     LIB_OK(culv_gl_semaphore_signal(semaphore, 6, NULL));
     LIB_INVALID(culv_gl_semaphore_signal(semaphore, 6, NULL), TIMELINE_BACKWARDS);

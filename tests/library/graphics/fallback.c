@@ -891,13 +891,12 @@ TEST(wrong_copies_beside_work)
 
 static culv_shared_image *make_image(const scene *s, VkFormat format)
 {
-    culv_shared_image *image = NULL;
     const VkImageCreateInfo info = raw_vk_image_info(
         format, 32, 16, VK_IMAGE_USAGE_TRANSFER_SRC_BIT | VK_IMAGE_USAGE_TRANSFER_DST_BIT);
     culv_vk_image_create_desc d = culv_vk_image_create_desc_init();
     d.create_info = &info;
     d.fallback = CULV_FALLBACK_ANY;
-    LIB_OK(culv_vk_image_create(s->w.attachment, &d, &image));
+    NEW(culv_shared_image, image, culv_vk_image_create, s->w.attachment, &d);
     return image;
 }
 

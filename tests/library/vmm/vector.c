@@ -150,8 +150,7 @@ static void vector_let_go(vector_stage *s)
 
 static culv_vector *vector_make(const vector_stage *s, const culv_vector_desc *d)
 {
-    culv_vector *v = NULL;
-    LIB_OK(culv_vector_create(s->w.device, d, &v));
+    NEW(culv_vector, v, culv_vector_create, s->w.device, d);
     return v;
 }
 
@@ -431,7 +430,6 @@ VECTOR_CASE(exports)
     culv_vector_desc d = culv_vector_desc_init();
     culv_vector_chunk chunks[CHUNKS];
     culv_vmm_allocation *in[CHUNKS] = {NULL};
-    OWN(culv_vmm_range) *range = NULL;
     size_t count = 0;
     uint64_t generation = 0;
     d.handle_types = 1 << CULV_HANDLE_OPAQUE_FD;
@@ -443,7 +441,7 @@ VECTOR_CASE(exports)
     REQUIRE_EQ(generation, 1 + CHUNKS);
     culv_vmm_range_desc rd = culv_vmm_range_desc_init();
     rd.size = CHUNKS * s->chunk;
-    LIB_OK(culv_vmm_range_create(s->w.device, &rd, &range));
+    NEW(OWN(culv_vmm_range), range, culv_vmm_range_create, s->w.device, &rd);
     for (size_t i = 0; i < CHUNKS; i++) {
         culv_vmm_import_desc id = culv_vmm_import_desc_init();
         LIB_OK(culv_vmm_export_dup(chunks[i].allocation, CULV_HANDLE_OPAQUE_FD, &id.handle));
@@ -468,13 +466,12 @@ TEST(two_devices)
     vector_stage s;
     raw_cuda_two_devices();
     const raw_cuda *cu = lib_driver();
-    culv_device *other = NULL;
     int reach = 0;
     if (cu->device_count < 2) SKIP("one CUDA device only");
     vector_stage_open(&s);
     culv_device_desc dd = culv_device_desc_init();
     dd.driver = cu->software ? CULV_DRIVER_SOFT : CULV_DRIVER_NVIDIA;
-    LIB_OK(culv_device_open_by_ordinal(1, &dd, &other));
+    NEW(culv_device, other, culv_device_open_by_ordinal, 1, &dd);
     CU_OK(cu->DeviceCanAccessPeer(&reach, 1, 0));
     if (!reach) SKIP("the second device does not reach the first one's memory");
     culv_vmm_access access[2];
@@ -516,10 +513,8 @@ VECTOR_CASE(outlives_its_device)
 {
     culv_device_desc dd = culv_device_desc_init();
     dd.driver = s->w.cu->software ? CULV_DRIVER_SOFT : CULV_DRIVER_NVIDIA;
-    culv_device *second = NULL;
-    OWN(culv_vector) *v = NULL;
-    LIB_OK(culv_device_open_by_ordinal(0, &dd, &second));
-    LIB_OK(culv_vector_create(second, NULL, &v));
+    NEW(culv_device, second, culv_device_open_by_ordinal, 0, &dd);
+    NEW(OWN(culv_vector), v, culv_vector_create, second, NULL);
     LIB_OK(culv_vector_grow(v, s->chunk));
     culv_device_close(&second);
     LIB_OK(culv_vector_grow(v, 2 * s->chunk));
@@ -735,12 +730,11 @@ VECTOR_CASE(undone_in_vain)
     static const char *const script[] = {"cuMemMap 2", "cuMemUnmap 1", NULL};
     saboteur it;
     OWN(culv_device) *device = NULL;
-    OWN(culv_vector) *v = NULL;
     open_sabotaged(&it, s, &device);
     culv_vector_desc d = culv_vector_desc_init();
     d.size = s->chunk;
     d.max_chunk = s->chunk;
-    LIB_OK(culv_vector_create(device, &d, &v));
+    NEW(OWN(culv_vector), v, culv_vector_create, device, &d);
     it.script = script;
     LIB_ERROR(culv_vector_grow(v, 3 * s->chunk), DRIVER, DRIVER_REFUSED);
     REQUIRE(*it.script == NULL);
@@ -1180,7 +1174,6 @@ static uint64_t driver_objects(const raw_cuda *cu)
 TEST(two_refusals_are_told, .own = true)
 {
     vector_stage s;
-    culv_device *device = NULL;
     vector_stage_open(&s);
     refusals r = {.cu = s.w.cu};
     if (r.cu->SoftBefore == NULL) SKIP("only the twin lets a test act between its calls");
@@ -1189,14 +1182,13 @@ TEST(two_refusals_are_told, .own = true)
     dd.log.fn = count_kept;
     dd.log.user = &r;
     dd.log.level = CULV_LOG_WARNING;
-    LIB_OK(culv_device_open_by_ordinal(0, &dd, &device));
+    NEW(culv_device, device, culv_device_open_by_ordinal, 0, &dd);
     const uint64_t first = driver_objects(r.cu);
     uint64_t before = first;
     size_t told = 0;
     r.two = true;
     for (uint64_t n = 0; r.two; n++) { /* 0: no call fails */
-        culv_vector *v = NULL;
-        LIB_OK(culv_vector_create(device, NULL, &v));
+        NEW(culv_vector, v, culv_vector_create, device, NULL);
         LIB_OK(culv_vector_grow(v, s.chunk));
         LIB_OK(culv_vector_grow(v, 2 * s.chunk));
         lib_finish(&s.w, s.stream);
@@ -1235,16 +1227,14 @@ TEST(two_refusals_are_told, .own = true)
 VECTOR_CASE(goes_with_its_device)
 {
     CUgraph graph = NULL;
-    culv_device *second = NULL;
-    culv_vector *v = NULL;
     culv_device_counts counts = culv_device_counts_init();
     const raw_cuda *cu = s->w.cu;
     if (cu->StreamBeginCapture == NULL || cu->StreamEndCapture == NULL || cu->GraphDestroy == NULL)
         SKIP("this driver captures no streams");
     culv_device_desc dd = culv_device_desc_init();
     dd.driver = cu->software ? CULV_DRIVER_SOFT : CULV_DRIVER_NVIDIA;
-    LIB_OK(culv_device_open_by_ordinal(0, &dd, &second));
-    LIB_OK(culv_vector_create(second, NULL, &v));
+    NEW(culv_device, second, culv_device_open_by_ordinal, 0, &dd);
+    NEW(culv_vector, v, culv_vector_create, second, NULL);
     LIB_OK(culv_vector_grow(v, s->chunk));
     LIB_OK(culv_vector_grow(v, 2 * s->chunk));
     const CUdeviceptr base = culv_vector_pointer(v);

@@ -19,9 +19,8 @@ VMM_CASE(sizes)
     const uint64_t rows[][2] = {{1, 1}, {least - 1, 1}, {least, 1}, {least + 1, 2}, {3 * least, 3}};
     d.recommended_granularity = 0;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        OWN(culv_vmm_allocation) *allocation = NULL;
         d.size = rows[i][0];
-        LIB_OK(culv_vmm_allocation_create(s->w.device, &d, &allocation));
+        NEW(OWN(culv_vmm_allocation), allocation, culv_vmm_allocation_create, s->w.device, &d);
         culv_vmm_allocation_info info = lib_allocation(allocation);
         REQUIRE_EQ(info.requested, rows[i][0]);
         REQUIRE_EQ(info.size, rows[i][1] * least);
@@ -152,10 +151,9 @@ VMM_CASE(retained)
 
 VMM_CASE(places)
 {
-    culv_vmm_range *range = NULL, *next = NULL;
     culv_vmm_range_desc d = culv_vmm_range_desc_init();
     d.size = 1;
-    LIB_OK(culv_vmm_range_create(s->w.device, &d, &range));
+    NEW(culv_vmm_range, range, culv_vmm_range_create, s->w.device, &d);
     REQUIRE_EQ(culv_vmm_range_size(range), VMM_BLOCK);
     LIB_OK(culv_vmm_range_destroy(&range));
     d.size = 3 * VMM_BLOCK;
@@ -165,7 +163,7 @@ VMM_CASE(places)
     d.alignment = 0;
     /* A taken address: a hint gets another, exactly gets nothing. */
     d.address = culv_vmm_range_pointer(range);
-    LIB_OK(culv_vmm_range_create(s->w.device, &d, &next));
+    NEW(culv_vmm_range, next, culv_vmm_range_create, s->w.device, &d);
     REQUIRE(culv_vmm_range_pointer(next) != d.address);
     LIB_OK(culv_vmm_range_destroy(&next));
     d.fixed_address = 1;
@@ -192,10 +190,9 @@ VMM_CASE(places)
 VMM_CASE(usages)
 {
     culv_vmm_allocation_desc d = culv_vmm_allocation_desc_init();
-    culv_vmm_allocation *allocation = NULL;
     d.size = 1;
     d.usage = CULV_VMM_USAGE_COMPRESSIBLE;
-    LIB_OK(culv_vmm_allocation_create(s->w.device, &d, &allocation));
+    NEW(culv_vmm_allocation, allocation, culv_vmm_allocation_create, s->w.device, &d);
     MEASURED("library.vmm_compressible", "%s",
              lib_allocation(allocation).usage ? "granted" : "not granted");
     culv_vmm_allocation_destroy(&allocation);
@@ -642,10 +639,9 @@ VMM_CASE(without)
 
     /* A device opened now has none of it. */
     s->w.cu->SoftPlayAttribute(CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, 0);
-    culv_device *device = NULL;
     culv_device_desc dd = culv_device_desc_init();
     dd.driver = CULV_DRIVER_SOFT;
-    LIB_OK(culv_device_open_by_ordinal(0, &dd, &device));
+    NEW(culv_device, device, culv_device_open_by_ordinal, 0, &dd);
     culv_vmm_range_desc r = culv_vmm_range_desc_init();
     culv_vmm_import_desc i = culv_vmm_import_desc_init();
     uint64_t granularity = 0;
@@ -797,9 +793,8 @@ TEST(of_another_driver, .own = true)
     d.driver = CULV_DRIVER_SOFT;
     if (culv_device_open_by_ordinal(0, &d, &soft) != CULV_OK) SKIP("%s", culv_last_error_message());
     culv_vmm_range_desc r = culv_vmm_range_desc_init();
-    OWN(culv_vmm_range) *range = NULL;
     r.size = VMM_BLOCK;
-    LIB_OK(culv_vmm_range_create(nvidia, &r, &range));
+    NEW(OWN(culv_vmm_range), range, culv_vmm_range_create, nvidia, &r);
     OWN(culv_vmm_allocation) *theirs = vmm_allocation_on(soft, 1, 0, NULL),
                              *ours = vmm_allocation_on(nvidia, 1, 0, NULL);
     LIB_INVALID(culv_vmm_map(range, 0, theirs, NULL, 0), DEVICE_MISMATCH);

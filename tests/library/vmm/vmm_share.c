@@ -35,17 +35,17 @@ VMM_CASE(in_one_process, .smoke = true)
 {
     const raw_cuda *cu = s->w.cu;
     OWN(culv_vmm_range) *range = vmm_range(s, 6);
-    OWN(culv_vmm_allocation) *made = vmm_allocation(s, 2, FD_BIT), *taken = NULL, *borrowed = NULL;
+    OWN(culv_vmm_allocation) *made = vmm_allocation(s, 2, FD_BIT);
     REQUIRE_EQ(lib_allocation(made).handle_types, FD_BIT);
     LIB_OK(culv_vmm_map(range, 0, made, NULL, 0));
     vmm_write(s->w.device, cu, vmm_address(range, 0), WORDS, 1);
     const int fd = export_fd(made);
     lib_fd watched = lib_fd_watch(fd);
     culv_vmm_import_desc d = import_desc(fd, 2 * VMM_BLOCK);
-    LIB_OK(culv_vmm_import(s->w.device, &d, &borrowed));
+    NEW(OWN(culv_vmm_allocation), borrowed, culv_vmm_import, s->w.device, &d);
     lib_fd_require_untouched(&watched);
     d.exporter = lib_allocation(made).device;
-    LIB_OK(culv_vmm_import(s->w.device, &d, &taken));
+    NEW(OWN(culv_vmm_allocation), taken, culv_vmm_import, s->w.device, &d);
     lib_fd_require_untouched(&watched);
     lib_fd_done(&watched, true);
     culv_vmm_allocation_info info = lib_allocation(taken);
@@ -354,12 +354,11 @@ static culv_vmm_import_desc come_in(const culv_handle *handle, uint64_t size)
 VMM_FABRIC_CASE(1, 1, both_ways)
 {
     const raw_cuda *cu = s->w.cu;
-    OWN(culv_vmm_allocation) *made = NULL, *imported = NULL;
     culv_handle handle = {0}, fd = {0};
     OWN(culv_vmm_range) *range = vmm_range(s, 4);
     const culv_vmm_allocation_desc d = wanted(CULV_FABRIC_REQUIRED, FABRIC_FD_BIT);
     LIB_OK(culv_check_fabric(s->w.device));
-    LIB_OK(culv_vmm_allocation_create(s->w.device, &d, &made));
+    NEW(OWN(culv_vmm_allocation), made, culv_vmm_allocation_create, s->w.device, &d);
     REQUIRE_EQ(lib_allocation(made).handle_types, FABRIC_FD_BIT | FABRIC_BIT);
     LIB_OK(culv_vmm_map(range, 0, made, NULL, 0));
     vmm_write(s->w.device, cu, vmm_address(range, 0), FABRIC_WORDS, 1);
@@ -369,7 +368,7 @@ VMM_FABRIC_CASE(1, 1, both_ways)
     culv_handle_close(&fd);
     culv_vmm_import_desc in = come_in(&handle, 2 * VMM_BLOCK);
     in.exporter = lib_allocation(made).device;
-    LIB_OK(culv_vmm_import(s->w.device, &in, &imported));
+    NEW(OWN(culv_vmm_allocation), imported, culv_vmm_import, s->w.device, &in);
     REQUIRE(lib_allocation(imported).imported && lib_allocation(imported).handle_types == 0);
     REQUIRE_EQ(lib_allocation(imported).mappings, 0);
     vmm_require_counts(s, 2, 1, 1);
@@ -479,14 +478,13 @@ TEST(pools_both_ways)
         vmm_stage s;
         vmm_open_fabric(&s, 1, 1);
         const uint64_t before = pools();
-        culv_mem_pool *made = NULL, *imported = NULL;
         culv_mem_pool_pointer sent;
         culv_handle fd = {.type = CULV_HANDLE_NONE};
         culv_mem_pool_import_desc in = culv_mem_pool_import_desc_init();
         CUdeviceptr at = 0, there = 0;
         CUstream stream = lib_stream(&s.w);
         const culv_mem_pool_desc d = pools_wanted(CULV_FABRIC_REQUIRED, others[i]);
-        LIB_OK(culv_mem_pool_create(s.w.device, &d, &made));
+        NEW(culv_mem_pool, made, culv_mem_pool_create, s.w.device, &d);
         REQUIRE_EQ(lib_pool(made).handle_types, others[i] | POOLS_FABRIC_BIT);
         at = lib_pool_alloc(&s.w, made, BYTES, stream);
         lib_finish(&s.w, stream);
@@ -502,7 +500,7 @@ TEST(pools_both_ways)
         else
             LIB_OK(culv_mem_pool_export_dup(made, CULV_HANDLE_OPAQUE_FD, &fd));
         culv_handle_close(&fd);
-        LIB_OK(culv_mem_pool_import(s.w.device, &in, &imported));
+        NEW(culv_mem_pool, imported, culv_mem_pool_import, s.w.device, &in);
         REQUIRE_EQ(lib_pool(imported).handle_types, 0);
         LIB_INVALID(culv_mem_pool_export_dup(imported, CULV_HANDLE_FABRIC, &in.handle),
                     NOT_EXPORTABLE, "its owner exports it");
@@ -570,17 +568,16 @@ TEST(pools_not_here)
 VMM_FABRIC_CASE(1, 1, pools_refused)
 {
     culv_device *device = s->w.device;
-    OWN(culv_mem_pool) *made = NULL, *out = NULL;
-    culv_vmm_allocation *memory = NULL;
+    OWN(culv_mem_pool) *out = NULL;
     culv_handle handle, of_memory;
     culv_mem_pool_desc d = pools_wanted(CULV_FABRIC_REQUIRED, 0);
     culv_mem_pool_import_desc in = culv_mem_pool_import_desc_init();
-    LIB_OK(culv_mem_pool_create(device, &d, &made));
+    NEW(OWN(culv_mem_pool), made, culv_mem_pool_create, device, &d);
     LIB_OK(culv_mem_pool_export_dup(made, CULV_HANDLE_FABRIC, &handle));
     culv_vmm_allocation_desc m = culv_vmm_allocation_desc_init();
     m.size = VMM_BLOCK;
     m.fabric = CULV_FABRIC_REQUIRED;
-    LIB_OK(culv_vmm_allocation_create(device, &m, &memory));
+    NEW(culv_vmm_allocation, memory, culv_vmm_allocation_create, device, &m);
     LIB_OK(culv_vmm_export_dup(memory, CULV_HANDLE_FABRIC, &of_memory));
     memset(&in.handle, 0x5a, sizeof in.handle);
     in.handle.type = CULV_HANDLE_FABRIC;

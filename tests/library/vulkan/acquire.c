@@ -17,18 +17,16 @@ static culv_vk_memory_desc desc_of(const raw_vk_buffer *buffer)
 static culv_memory *acquire(culv_vk_device *vk, const raw_vk_buffer *buffer)
 {
     culv_vk_memory_desc d = desc_of(buffer);
-    culv_memory *memory = NULL;
-    LIB_OK(culv_vk_memory_import_shared(vk, &d, &memory));
+    NEW(culv_memory, memory, culv_vk_memory_import_shared, vk, &d);
     return memory;
 }
 
 static culv_buffer *map(culv_memory *memory, uint64_t offset, uint64_t size)
 {
     culv_buffer_desc d = culv_buffer_desc_init();
-    culv_buffer *buffer = NULL;
     d.offset = offset;
     d.size = size;
-    LIB_OK(culv_buffer_map(memory, &d, &buffer));
+    NEW(culv_buffer, buffer, culv_buffer_map, memory, &d);
     return buffer;
 }
 
@@ -92,10 +90,9 @@ LIB_CASE(deferred_is_not_found)
 /* Imports of culv_vk_memory_import(), and those of another attachment, are apart. */
 LIB_CASE(apart)
 {
-    culv_vk_device *other = NULL;
     raw_vk_buffer block = lib_case_buffer(w, BYTES, RAW_VK_EXPORT);
     culv_vk_device_desc vd = lib_vk_desc(w);
-    LIB_OK(culv_vk_attach(w->device, &vd, &other));
+    NEW(culv_vk_device, other, culv_vk_attach, w->device, &vd);
     culv_memory *plain = lib_import(w, &block);
     culv_memory *a = acquire(w->attachment, &block);
     culv_memory *b = acquire(other, &block);
@@ -215,17 +212,15 @@ static void try_format(lib_world *w, const raw_vk_buffer *block, VkFormat format
     raw_vk_image_destroy(&w->vk, &image);
     culv_vk_sharing_info sharing = culv_vk_sharing_info_init();
     culv_vk_image_create_desc cd = culv_vk_image_create_desc_init();
-    culv_shared_image *made = NULL;
-    culv_vk_device *watched = NULL;
     culv_vk_device_desc vd = lib_vk_desc(w);
     lib_lying = (lib_lies){.missing = NULL}; /* which says nothing but the truth */
     vd.get_instance_proc_addr = lib_lying_loader;
-    LIB_OK(culv_vk_attach(w->device, &vd, &watched));
+    NEW(culv_vk_device, watched, culv_vk_attach, w->device, &vd);
     LIB_OK(culv_vk_check_image(watched, &planned, NULL, &sharing));
     if (alone) REQUIRE_EQ(sharing.dedicated_required, 1);
     cd.create_info = &planned;
     lib_saw_dedicated = false;
-    LIB_OK(culv_vk_image_create(watched, &cd, &made));
+    NEW(culv_shared_image, made, culv_vk_image_create, watched, &cd);
     REQUIRE(lib_saw_dedicated || !sharing.dedicated_required);
     culv_shared_image_destroy(&made, NULL);
     culv_vk_detach(&watched);

@@ -98,8 +98,7 @@ LIB_CASE(attaching_with_the_lists, .title = "attach.with_the_lists")
     culv_device_counts counts = lib_counts(w);
     REQUIRE_EQ(counts.attached_devices, 1);
     culv_vk_device_desc d = lib_vk_desc(w);
-    culv_vk_device *second = NULL;
-    LIB_OK(culv_vk_attach(w->device, &d, &second));
+    NEW(culv_vk_device, second, culv_vk_attach, w->device, &d);
     REQUIRE_EQ(lib_counts(w).attached_devices, 2);
     culv_vk_detach(&second);
     REQUIRE(second == NULL);

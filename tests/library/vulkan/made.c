@@ -18,22 +18,20 @@ static VkBufferCreateInfo buffer_info(VkDeviceSize size)
 
 static culv_shared_buffer *make_buffer(const lib_world *w, VkDeviceSize size)
 {
-    culv_shared_buffer *buffer = NULL;
     const VkBufferCreateInfo info = buffer_info(size);
     culv_vk_buffer_create_desc d = culv_vk_buffer_create_desc_init();
     d.create_info = &info;
     d.label = "made here";
-    LIB_OK(culv_vk_buffer_create(w->attachment, &d, &buffer));
+    NEW(culv_shared_buffer, buffer, culv_vk_buffer_create, w->attachment, &d);
     return buffer;
 }
 
 static culv_shared_image *make_image(const lib_world *w)
 {
-    culv_shared_image *image = NULL;
     const VkImageCreateInfo info = image_info(VK_FORMAT_R8G8B8A8_UNORM, 61, 33, 3, 0, NULL);
     culv_vk_image_create_desc d = culv_vk_image_create_desc_init();
     d.create_info = &info;
-    LIB_OK(culv_vk_image_create(w->attachment, &d, &image));
+    NEW(culv_shared_image, image, culv_vk_image_create, w->attachment, &d);
     return image;
 }
 
@@ -50,10 +48,9 @@ static raw_vk_buffer as_raw(const culv_shared_buffer *buffer)
 /* The types are one family's, so the compiler takes Vulkan's objects for OpenGL's. */
 LIB_CASE(not_opengls)
 {
-    OWN(culv_shared_semaphore) *semaphore = NULL;
     OWN(culv_shared_buffer) *buffer = make_buffer(w, BYTES + 1);
     OWN(culv_shared_image) *image = make_image(w);
-    LIB_OK(culv_vk_semaphore_create(w->attachment, NULL, &semaphore));
+    NEW(OWN(culv_shared_semaphore), semaphore, culv_vk_semaphore_create, w->attachment, NULL);
     REQUIRE_EQ(culv_gl_buffer_name(buffer), 0);
     REQUIRE_EQ(culv_gl_image_name(image), 0);
     LIB_INVALID(culv_gl_buffer_copy(buffer, (culv_copy)2), VALUE, "culv_gl_buffer_copy: copy is 2");
@@ -81,12 +78,11 @@ LIB_CASE(copied_by_a_shader)
                 {4, 8, 3 << 20}, {8, 8, 1020},        {0, 0, 0}};
     VkBufferCreateInfo info = buffer_info(MOST);
     culv_vk_buffer_create_desc d = culv_vk_buffer_create_desc_init();
-    OWN(culv_shared_buffer) *made = NULL;
     uint32_t *words = malloc(MOST);
     REQUIRE(words != NULL);
     info.usage |= VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT;
     d.create_info = &info;
-    LIB_OK(culv_vk_buffer_create(w->attachment, &d, &made));
+    NEW(OWN(culv_shared_buffer), made, culv_vk_buffer_create, w->attachment, &d);
     raw_vk_buffer mine = lib_case_buffer(w, MOST, RAW_VK_ADDRESS);
     const VkDeviceAddress from = culv_vk_buffer_address(made),
                           to = raw_vk_buffer_address(&w->vk, &mine);
@@ -144,11 +140,10 @@ TEST(dedicated_as_vulkan_wants, .title = "dedicated_as_vulkan_wants")
     lib_world w;
     lib_open(&w);
     for (int row = 0; row < 3; row++) {
-        culv_vk_device *vk = NULL;
         culv_vk_device_desc vd = lib_vk_desc(&w);
         lib_lying = (lib_lies){.requires_dedicated = row == 1, .prefers_dedicated = row == 2};
         vd.get_instance_proc_addr = lib_lying_loader;
-        LIB_OK(culv_vk_attach(w.device, &vd, &vk));
+        NEW(culv_vk_device, vk, culv_vk_attach, w.device, &vd);
         lib_world other = w;
         other.attachment = vk;
         lib_saw_dedicated = false;
@@ -240,9 +235,8 @@ LIB_CASE(buffer_is_like_the_callers)
     }
     const VkBufferCreateInfo before = info;
     culv_vk_buffer_create_desc d = culv_vk_buffer_create_desc_init();
-    culv_shared_buffer *made = NULL;
     d.create_info = &info;
-    LIB_OK(culv_vk_buffer_create(w->attachment, &d, &made));
+    NEW(culv_shared_buffer, made, culv_vk_buffer_create, w->attachment, &d);
     REQUIRE_EQ_BYTES(&info, &before, sizeof info); /* read, not written */
     const VkBufferViewCreateInfo view_info = {.sType = VK_STRUCTURE_TYPE_BUFFER_VIEW_CREATE_INFO,
                                               .buffer = culv_vk_buffer_handle(made),
@@ -267,7 +261,6 @@ LIB_CASE(buffer_is_like_the_callers)
 
 LIB_CASE(image_without_surfaces)
 {
-    OWN(culv_shared_image) *image = NULL;
     CUsurfObject surface = 77;
     CUarray array = NULL;
     const VkImageCreateInfo info = image_info(VK_FORMAT_R32_SFLOAT, 8, 8, 1, 0, NULL);
@@ -275,7 +268,7 @@ LIB_CASE(image_without_surfaces)
     d.create_info = &info;
     d.no_surfaces = VK_TRUE;
     d.label = "without surfaces";
-    LIB_OK(culv_vk_image_create(w->attachment, &d, &image));
+    NEW(OWN(culv_shared_image), image, culv_vk_image_create, w->attachment, &d);
     LIB_INVALID(culv_image_get_surface(culv_shared_image_cuda(image), 0, &surface), USAGE,
                 "without surfaces");
     REQUIRE_EQ(surface, 77);

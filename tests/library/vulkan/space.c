@@ -165,8 +165,7 @@ static culv_vk_space_desc space_desc(const space_stage *t, uint64_t size)
 static culv_vk_space *space_make(const space_stage *t, uint64_t size)
 {
     const culv_vk_space_desc d = space_desc(t, size);
-    culv_vk_space *space = NULL;
-    LIB_OK(culv_vk_space_create(t->s.w.attachment, &d, &space));
+    NEW(culv_vk_space, space, culv_vk_space_create, t->s.w.attachment, &d);
     return space;
 }
 
@@ -424,12 +423,11 @@ static culv_vk_space_buffer *take(culv_vk_space *space, uint64_t offset, uint64_
                                   VkBufferUsageFlags usage, bool own)
 {
     culv_vk_space_buffer_desc d = culv_vk_space_buffer_desc_init();
-    culv_vk_space_buffer *buffer = NULL;
     d.offset = offset;
     d.size = size;
     d.usage = usage;
     d.own_handle = own;
-    LIB_OK(culv_vk_space_buffer_create(space, &d, &buffer));
+    NEW(culv_vk_space_buffer, buffer, culv_vk_space_buffer_create, space, &d);
     return buffer;
 }
 
@@ -438,8 +436,7 @@ SPACE_CASE(placed)
 {
     culv_vk_space_desc d = space_desc(t, 64 * VMM_MIB);
     d.buffer_usage = VK_BUFFER_USAGE_VERTEX_BUFFER_BIT | VK_BUFFER_USAGE_UNIFORM_BUFFER_BIT;
-    culv_vk_space *space = NULL;
-    LIB_OK(culv_vk_space_create(t->s.w.attachment, &d, &space));
+    NEW(culv_vk_space, space, culv_vk_space_create, t->s.w.attachment, &d);
     const CUdeviceptr base = culv_vk_space_pointer(space);
     static const VkBufferUsageFlags usages[] = {VK_BUFFER_USAGE_STORAGE_BUFFER_BIT,
                                                 VK_BUFFER_USAGE_VERTEX_BUFFER_BIT,
@@ -577,10 +574,9 @@ TEST(two_vulkan_devices, .own = true)
 
 static culv_device *open_second(const raw_cuda *cu)
 {
-    culv_device *device = NULL;
     culv_device_desc d = culv_device_desc_init();
     d.driver = cu->software ? CULV_DRIVER_SOFT : CULV_DRIVER_NVIDIA;
-    LIB_OK(culv_device_open_by_ordinal(1, &d, &device));
+    NEW(culv_device, device, culv_device_open_by_ordinal, 1, &d);
     return device;
 }
 
@@ -722,10 +718,8 @@ SPACE_CASE(vectors_behind_vulkan)
 {
     raw_vk *vk = &t->s.w.vk;
     culv_vk_space_desc d = space_desc(t, 64 * VMM_MIB);
-    OWN(culv_vk_space) *space = NULL;
-    OWN(culv_vector) *vector = NULL;
     d.vectors_do_not_wait = 1;
-    LIB_OK(culv_vk_space_create(t->s.w.attachment, &d, &space));
+    NEW(OWN(culv_vk_space), space, culv_vk_space_create, t->s.w.attachment, &d);
     REQUIRE_EQ(space_info(space).ready_value, 0);
     culv_vector_desc vd = culv_vector_desc_init();
     vd.size = SPACE_CHUNK;
@@ -736,7 +730,7 @@ SPACE_CASE(vectors_behind_vulkan)
     VkSemaphore hold = raw_vk_timeline(vk, 0, false);
     VkCommandBuffer commands = raw_vk_begin(vk, 0);
     raw_vk_submit(vk, commands, &(raw_vk_job){.wait = hold, .wait_value = 1, .pending = true});
-    LIB_OK(culv_vector_create(t->s.w.device, &vd, &vector));
+    NEW(OWN(culv_vector), vector, culv_vector_create, t->s.w.device, &vd);
     const uint64_t first = space_info(space).ready_value;
     LIB_OK(culv_vector_grow(vector, 4 * SPACE_CHUNK));
     const uint64_t ready = space_info(space).ready_value;
@@ -813,9 +807,8 @@ SPACE_CASE(destroyed_early)
     culv_vk_space *space = space_make(t, 64 * VMM_MIB);
     const CUdeviceptr base = culv_vk_space_pointer(space);
     culv_vk_space_buffer_desc d = culv_vk_space_buffer_desc_init();
-    culv_vk_space_buffer *buffer = NULL;
     d.size = VMM_MIB;
-    LIB_OK(culv_vk_space_buffer_create(space, &d, &buffer));
+    NEW(culv_vk_space_buffer, buffer, culv_vk_space_buffer_create, space, &d);
     REQUIRE_EQ(culv_vk_space_buffer_pointer(buffer), base);
     LIB_OK(culv_vk_space_commit(space, 4 * SPACE_CHUNK, SPACE_CHUNK, NULL));
     space_link(t, SPACE_VULKAN, base + 4 * SPACE_CHUNK, base + 5 * SPACE_CHUNK - VMM_MIB,
@@ -880,11 +873,10 @@ static void decommit(beside *b)
 
 static void take_place(beside *b)
 {
-    OWN(culv_vk_space_buffer) *buffer = NULL;
     culv_vk_space_buffer_desc d = culv_vk_space_buffer_desc_init();
     d.size = SPACE_CHUNK;
     d.offset = DEFERRED * SPACE_CHUNK;
-    LIB_OK(culv_vk_space_buffer_create(b->space, &d, &buffer));
+    NEW(OWN(culv_vk_space_buffer), buffer, culv_vk_space_buffer_create, b->space, &d);
 }
 
 static void *run_held(void *user)
@@ -1111,9 +1103,8 @@ SPACE_CASE(places)
     LIB_ERROR(culv_vk_space_decommit(space, 0, SPACE_CHUNK, s, 1), INVALID, NOT_MAPPED);
     REQUIRE_EQ(ready, 77);
     culv_vmm_allocation_desc ad = culv_vmm_allocation_desc_init();
-    culv_vmm_allocation *kept = NULL;
     ad.size = SPACE_CHUNK;
-    LIB_OK(culv_vmm_allocation_create(t->s.w.device, &ad, &kept));
+    NEW(culv_vmm_allocation, kept, culv_vmm_allocation_create, t->s.w.device, &ad);
     LIB_ERROR(culv_vk_space_commit_allocation(space, 8 * SPACE_CHUNK, kept, NULL), INVALID,
               NOT_EXPORTABLE);
     LIB_ERROR(culv_vk_space_commit_allocation(space, 8 * SPACE_CHUNK, NULL, NULL), INVALID,
@@ -1125,7 +1116,7 @@ SPACE_CASE(places)
 SPACE_CASE(buffers)
 {
     OWN(culv_vk_space) *space = space_make(t, 64 * VMM_MIB);
-    culv_vk_space_buffer *buffer = NULL, *first = NULL;
+    culv_vk_space_buffer *buffer = NULL;
 #define WRONG(change, ...)                                                                         \
     do {                                                                                           \
         culv_vk_space_buffer_desc d = culv_vk_space_buffer_desc_init();                            \
@@ -1147,7 +1138,7 @@ SPACE_CASE(buffers)
     culv_vk_space_buffer_desc most = culv_vk_space_buffer_desc_init();
     most.size = 63 * VMM_MIB;
     most.offset = 0;
-    LIB_OK(culv_vk_space_buffer_create(space, &most, &first));
+    NEW(culv_vk_space_buffer, first, culv_vk_space_buffer_create, space, &most);
     WRONG(d.offset = 4096, BUSY, MAPPED, "a buffer has");
     WRONG(d.size = 2 * VMM_MIB, OUT_OF_MEMORY, ADDRESS, "no free place");
     culv_vector_desc vd = culv_vector_desc_init();
@@ -1166,9 +1157,8 @@ SPACE_CASE(buffers)
 SPACE_CASE(versions)
 {
     culv_vk_device_desc vd = lib_vk_desc(&t->s.w);
-    culv_vk_device *old = NULL;
     vd.api_version = VK_API_VERSION_1_1;
-    LIB_OK(culv_vk_attach(t->s.w.device, &vd, &old));
+    NEW(culv_vk_device, old, culv_vk_attach, t->s.w.device, &vd);
     LIB_ERROR(culv_vk_check_space(old, NULL, NULL), UNSUPPORTED, VULKAN_VERSION,
               "needs Vulkan 1.2");
     culv_vk_detach(&old);
@@ -1247,9 +1237,8 @@ SPACE_CASE(grows)
     const CUdeviceptr base = culv_vk_space_pointer(space);
     LIB_OK(culv_vk_space_commit(space, 0, SPACE_CHUNK, NULL));
     const culv_vector_desc d = vector_desc(space, SPACE_CHUNK, 64 * VMM_MIB);
-    culv_vector *a = NULL, *b = NULL;
-    LIB_OK(culv_vector_create(t->s.w.device, &d, &a));
-    LIB_OK(culv_vector_create(t->s.w.device, &d, &b));
+    NEW(culv_vector, a, culv_vector_create, t->s.w.device, &d);
+    NEW(culv_vector, b, culv_vector_create, t->s.w.device, &d);
     const CUdeviceptr at = culv_vector_pointer(a), bt = culv_vector_pointer(b);
     REQUIRE_EQ(at, base + SPACE_CHUNK); /* behind the memory that is there */
     REQUIRE_EQ(bt, at + 64 * VMM_MIB);
@@ -1306,8 +1295,7 @@ SPACE_CASE(shrinks)
     space_gate gate;
     culv_vk_space *space = space_make(t, 64 * VMM_MIB);
     const culv_vector_desc d = vector_desc(space, 8 * SPACE_CHUNK, 0);
-    culv_vector *vector = NULL;
-    LIB_OK(culv_vector_create(t->s.w.device, &d, &vector));
+    NEW(culv_vector, vector, culv_vector_create, t->s.w.device, &d);
     const CUdeviceptr at = culv_vector_pointer(vector);
     space_link(t, SPACE_VULKAN, at, at + 7 * SPACE_CHUNK, 2000, 3);
     space_gate_begin(t, &gate);
@@ -1354,12 +1342,10 @@ SPACE_CASE(ahead)
     sd.lock_queue = lock_queue;
     sd.unlock_queue = unlock_queue;
     sd.queue_context = &lock;
-    culv_vk_space *space = NULL;
-    LIB_OK(culv_vk_space_create(t->s.w.attachment, &sd, &space));
+    NEW(culv_vk_space, space, culv_vk_space_create, t->s.w.attachment, &sd);
     culv_vector_desc d = vector_desc(space, SPACE_CHUNK, 128 * VMM_MIB);
     d.commit_ahead = 8 * SPACE_CHUNK;
-    OWN(culv_vector) *vector = NULL;
-    LIB_OK(culv_vector_create(t->s.w.device, &d, &vector));
+    NEW(OWN(culv_vector), vector, culv_vector_create, t->s.w.device, &d);
     culv_vk_space_destroy(&space); /* the vector keeps it */
     const CUdeviceptr at = culv_vector_pointer(vector);
     for (uint64_t size = 1; size <= 32; size++) {
@@ -1384,8 +1370,7 @@ SPACE_CASE(orders)
     for (unsigned order = 0; order < 4; order++) {
         OWN(culv_vk_space) *space = space_make(t, 64 * VMM_MIB);
         const culv_vector_desc d = vector_desc(space, SPACE_CHUNK, 8 * VMM_MIB);
-        culv_vector *vector = NULL;
-        LIB_OK(culv_vector_create(t->s.w.device, &d, &vector));
+        NEW(culv_vector, vector, culv_vector_create, t->s.w.device, &d);
         if (order % 2 == 0) culv_vk_space_destroy(&space);
         culv_vector_destroy(&vector, order >= 2 ? &t->s.stream : NULL);
         if (space != NULL) LIB_OK(culv_vk_space_collect(space));

@@ -348,10 +348,9 @@ VK_KERNELS_CASE(addresses)
         const VkBufferCreateInfo info =
             raw_vk_buffer_info(sizeof found, VK_BUFFER_USAGE_STORAGE_BUFFER_BIT);
         culv_vk_buffer_create_desc d = culv_vk_buffer_create_desc_init();
-        OWN(culv_shared_buffer) *host = NULL;
         d.create_info = &info;
         d.host_memory = 1;
-        LIB_OK(culv_vk_buffer_create(s->w.attachment, &d, &host));
+        NEW(OWN(culv_shared_buffer), host, culv_vk_buffer_create, s->w.attachment, &d);
         REQUIRE(culv_vk_buffer_address(host) != 0);
     }
     REQUIRE_EQ(culv_vk_buffer_address(NULL), 0);
@@ -362,14 +361,12 @@ VK_KERNELS_CASE(vectors)
     enum { SIZE = 4 << 20 };
     culv_vector_desc d = culv_vector_desc_init();
     culv_vk_vector_view_desc vd = culv_vk_vector_view_desc_init();
-    OWN(culv_vector) *vector = NULL;
-    OWN(culv_vector_view) *view = NULL;
     VkDeviceAddress address = 1;
     d.size = SIZE;
     d.handle_types = 1u << CULV_HANDLE_OPAQUE_FD;
     vd.usage = VK_BUFFER_USAGE_TRANSFER_SRC_BIT;
-    LIB_OK(culv_vector_create(s->w.device, &d, &vector));
-    LIB_OK(culv_vk_vector_view_create(s->w.attachment, vector, &vd, &view));
+    NEW(OWN(culv_vector), vector, culv_vector_create, s->w.device, &d);
+    NEW(OWN(culv_vector_view), view, culv_vk_vector_view_create, s->w.attachment, vector, &vd);
     size_t parts = 0;
     LIB_OK(culv_vk_vector_view_get_buffers(view, NULL, 0, &parts));
     if (parts == 1) {
@@ -529,11 +526,10 @@ TEST(checks)
 VK_KERNELS_CASE(attachments)
 {
     culv_vk_device_desc d = lib_vk_desc(&s->w);
-    culv_vk_device *plain = NULL;
     culv_vk_kernels *none = NULL;
     uint64_t handle = 5;
     d.kernels = 0;
-    LIB_OK(culv_vk_attach(s->w.device, &d, &plain));
+    NEW(culv_vk_device, plain, culv_vk_attach, s->w.device, &d);
     LIB_REFUSES(none, culv_vk_kernels_create(plain, s->kernels, &none), INVALID, EXTENSION_MISSING,
                 "was attached without culv_vk_device_desc.kernels");
     LIB_INVALID(culv_vk_get_view_handle(plain, (VkImageView)(uintptr_t)16, VK_NULL_HANDLE, &handle),
@@ -544,10 +540,9 @@ VK_KERNELS_CASE(attachments)
     /* Its buffers have no addresses. */
     const VkBufferCreateInfo info = raw_vk_buffer_info(4096, VK_BUFFER_USAGE_STORAGE_BUFFER_BIT);
     culv_vk_buffer_create_desc b = culv_vk_buffer_create_desc_init();
-    culv_shared_buffer *buffer = NULL;
     b.create_info = &info;
     LIB_OK(culv_vk_attach(s->w.device, &d, &plain));
-    LIB_OK(culv_vk_buffer_create(plain, &b, &buffer));
+    NEW(culv_shared_buffer, buffer, culv_vk_buffer_create, plain, &b);
     REQUIRE_EQ(culv_vk_buffer_address(buffer), 0);
     culv_shared_buffer_destroy(&buffer, NULL);
     culv_vk_detach(&plain);
@@ -642,10 +637,8 @@ VK_KERNELS_CASE(launches)
     LIB_INVALID(culv_vk_kernel_call_record(s->queue, NULL, commands, 0), NULL_ARGUMENT);
 
     /* A kernel of other kernels. */
-    culv_kernels *theirs = NULL;
-    culv_kernel *other = NULL;
-    LIB_OK(culv_kernels_load(s->w.device, s->share, "queue_kernels", &theirs));
-    LIB_OK(culv_kernels_get(theirs, "queue_add", &other));
+    NEW(culv_kernels, theirs, culv_kernels_load, s->w.device, s->share, "queue_kernels");
+    NEW(culv_kernel, other, culv_kernels_get, theirs, "queue_add");
     call.kernel = other;
     LIB_INVALID(culv_vk_kernel_call_record(s->queue, &call, commands, 0), KERNEL,
                 "is of another culv_kernels");
@@ -744,12 +737,10 @@ VK_KERNELS_CASE(data)
     if (!soft) {
         static const char valid[] = ".version 6.3\n.target sm_75\n.address_size 64\n"
                                     ".visible .entry nothing() { ret; }\n";
-        culv_kernels *made = NULL;
-        culv_vk_kernels *queue = NULL;
-        culv_kernel *kernel = NULL;
-        LIB_OK(culv_kernels_load_data(s->w.device, valid, sizeof valid - 1, "ptx", &made));
-        LIB_OK(culv_vk_kernels_create(s->w.attachment, made, &queue));
-        LIB_OK(culv_kernels_get(made, "nothing", &kernel));
+        NEW(culv_kernels, made, culv_kernels_load_data, s->w.device, valid, sizeof valid - 1,
+            "ptx");
+        NEW(culv_vk_kernels, queue, culv_vk_kernels_create, s->w.attachment, made);
+        NEW(culv_kernel, kernel, culv_kernels_get, made, "nothing");
         LIB_OK(culv_vk_kernels_prepare(queue, kernel));
         culv_vk_kernels_destroy(&queue);
         culv_kernels_unload(&made);
