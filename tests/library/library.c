@@ -164,8 +164,7 @@ void lib_open(lib_world *w)
         raw_vk_buffer warm;
         raw_vk_buffer_create(&w->vk, 65536, RAW_VK_EXPORT, &warm);
         culv_memory *memory = lib_import(w, &warm);
-        culv_buffer *buffer = NULL;
-        LIB_OK(culv_buffer_map(memory, NULL, &buffer));
+        NEW(culv_buffer, buffer, culv_buffer_map, memory, NULL);
         culv_buffer_unmap(&buffer, NULL);
         culv_memory_destroy(&memory);
         raw_vk_buffer_destroy(&w->vk, &warm);
@@ -416,8 +415,7 @@ culv_memory *lib_import(const lib_world *w, const raw_vk_buffer *buffer)
     d.dedicated = (buffer->flags & RAW_VK_DEDICATED) != 0;
     d.buffer = buffer->buffer;
     d.buffer_offset = buffer->offset;
-    culv_memory *memory = NULL;
-    LIB_OK(culv_vk_memory_import(w->attachment, &d, &memory));
+    NEW(culv_memory, memory, culv_vk_memory_import, w->attachment, &d);
     return memory;
 }
 
@@ -436,8 +434,7 @@ culv_semaphore *lib_import_timeline(const lib_world *w, VkSemaphore timeline)
     culv_vk_semaphore_desc d = culv_vk_semaphore_desc_init();
     d.semaphore = timeline;
     d.type = CULV_SEMAPHORE_TIMELINE;
-    culv_semaphore *semaphore = NULL;
-    LIB_OK(culv_vk_semaphore_import(w->attachment, &d, &semaphore));
+    NEW(culv_semaphore, semaphore, culv_vk_semaphore_import, w->attachment, &d);
     return semaphore;
 }
 

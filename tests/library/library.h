@@ -54,6 +54,39 @@ void lib_forget_error(void);
 #define LIB_SAYS(text) lib_require_says(__FILE__, __LINE__, (text))
 void lib_require_says(const char *file, int line, const char *text);
 
+/* Declares what a call makes, which must succeed:
+ *   NEW(culv_vector, vector, culv_vector_create, device, &desc); */
+#define NEW(type, name, create, ...)                                                               \
+    type *name = NULL;                                                                             \
+    LIB_OK(create(__VA_ARGS__, &(name)))
+
+/* A local that goes with its block, if it is still there by then, the last one first:
+ *   OWN(culv_vector) *vector = NULL; */
+#define OWN(type) __attribute__((cleanup(lib_end_##type))) type
+#define LIB_ENDS(type, end)                                                                        \
+    static inline void lib_end_##type(type **object)                                               \
+    {                                                                                              \
+        end;                                                                                       \
+    }
+LIB_ENDS(culv_buffer, LIB_OK(culv_buffer_unmap(object, NULL)))
+LIB_ENDS(culv_device, culv_device_close(object))
+LIB_ENDS(culv_image, LIB_OK(culv_image_unmap(object, NULL)))
+LIB_ENDS(culv_ipc_client, culv_ipc_client_destroy(object))
+LIB_ENDS(culv_ipc_object, culv_ipc_object_destroy(object))
+LIB_ENDS(culv_ipc_server, culv_ipc_server_destroy(object))
+LIB_ENDS(culv_mem_pool, culv_mem_pool_destroy(object))
+LIB_ENDS(culv_memory, culv_memory_destroy(object))
+LIB_ENDS(culv_ring, LIB_OK(culv_ring_destroy(object, NULL)))
+LIB_ENDS(culv_semaphore, LIB_OK(culv_semaphore_destroy(object, NULL)))
+LIB_ENDS(culv_shared_buffer, LIB_OK(culv_shared_buffer_destroy(object, NULL)))
+LIB_ENDS(culv_shared_image, LIB_OK(culv_shared_image_destroy(object, NULL)))
+LIB_ENDS(culv_shared_semaphore, LIB_OK(culv_shared_semaphore_destroy(object, NULL)))
+LIB_ENDS(culv_vector, culv_vector_destroy(object, NULL))
+LIB_ENDS(culv_vector_view, LIB_OK(culv_vector_view_destroy(object)))
+LIB_ENDS(culv_vmm_adopted, culv_vmm_adopted_destroy(object))
+LIB_ENDS(culv_vmm_allocation, LIB_OK(culv_vmm_allocation_destroy(object)))
+LIB_ENDS(culv_vmm_range, LIB_OK(culv_vmm_range_destroy(object)))
+
 /* The driver under test, with Culvert allowed to use the same one. */
 const raw_cuda *lib_driver(void);
 

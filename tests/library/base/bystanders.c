@@ -74,12 +74,10 @@ static void *right_in_first(void *user)
 {
     scene *s = user;
     while (!atomic_load(&s->stop)) {
-        culv_memory *memory = NULL;
-        culv_buffer *mapped = NULL;
         culv_memory_desc d = describe(s, s->right);
         uint32_t word = 0;
-        LIB_OK(culv_memory_import(s->w.device, &d, &memory));
-        LIB_OK(culv_buffer_map(memory, NULL, &mapped));
+        NEW(culv_memory, memory, culv_memory_import, s->w.device, &d);
+        NEW(culv_buffer, mapped, culv_buffer_map, memory, NULL);
         LIB_CU_OK(&s->w,
                   s->w.cu->MemcpyDtoH(&word, culv_buffer_pointer(mapped) + s->buffer.offset + 252,
                                       sizeof word));

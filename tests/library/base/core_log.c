@@ -24,12 +24,10 @@ static void hear(void *user, culv_log_level level, const char *message)
 /* Opens a device, makes one error, closes it. */
 static void session(const culv_device_desc *desc)
 {
-    culv_device *device = NULL;
     culv_memory *memory = NULL;
     culv_memory_desc d = culv_memory_desc_init();
-    LIB_OK(culv_device_open_by_ordinal(0, desc, &device));
+    NEW(OWN(culv_device), device, culv_device_open_by_ordinal, 0, desc);
     REQUIRE_EQ(culv_memory_import(device, &d, &memory), CULV_ERROR_INVALID);
-    culv_device_close(&device);
 }
 
 static culv_device_desc logging(heard *h, culv_log_level level)
@@ -88,12 +86,11 @@ TEST(failed_open_is_heard)
 TEST(labels_forge_no_lines)
 {
     heard h;
-    culv_device *device = NULL;
     culv_memory *memory = NULL;
     (void)lib_driver();
     culv_device_desc d = logging(&h, CULV_LOG_DEBUG);
     d.label = "gpu\nculvert error: forged\r\t\033[2J\177";
-    LIB_OK(culv_device_open_by_ordinal(0, &d, &device));
+    NEW(culv_device, device, culv_device_open_by_ordinal, 0, &d);
     culv_memory_desc m = culv_memory_desc_init();
     m.label = "gr\303\266\303\237e\n[gpu] second";
     REQUIRE_EQ(culv_memory_import(device, &m, &memory), CULV_ERROR_INVALID);

@@ -281,9 +281,8 @@ TEST(outputs)
         culv_device_counts counts;
         unsigned char beyond[32];
     } numbers;
-    culv_device *device = NULL;
     (void)lib_driver();
-    LIB_OK(culv_device_open_by_ordinal(0, NULL, &device));
+    NEW(OWN(culv_device), device, culv_device_open_by_ordinal, 0, NULL);
 
     memset(&out, 0x77, sizeof out);
     out.caps.struct_size = offsetof(culv_device_caps, uuid);
@@ -315,7 +314,6 @@ TEST(outputs)
         numbers.counts.struct_size = wrong[i];
         LIB_INVALID(culv_device_get_counts(device, &numbers.counts), STRUCT_SIZE);
     }
-    culv_device_close(&device);
 }
 
 /* The array of culv_vk_rank_physical_devices() has the caller's stride. */

@@ -200,22 +200,18 @@ LIB_CASE(memory_is_exported, .title = "export.memory")
     }
     REQUIRE_EQ(test_open_fds(), fds + TIMES);
     for (int i = 0; i < TIMES; i++) {
-        culv_memory *memory = NULL;
-        culv_buffer *buffer = NULL;
         culv_memory_desc d = lib_memory_desc(w, &vk, handles[i].value.fd);
         lib_fd fd = lib_fd_watch(handles[i].value.fd);
-        LIB_OK(culv_memory_import(w->device, &d, &memory));
+        NEW(OWN(culv_memory), memory, culv_memory_import, w->device, &d);
         lib_fd_require_untouched(&fd);
         lib_fd_done(&fd, false);
         culv_handle_close(&handles[i]);
-        LIB_OK(culv_buffer_map(memory, NULL, &buffer));
+        NEW(OWN(culv_buffer), buffer, culv_buffer_map, memory, NULL);
         CUcontext before = lib_enter(w);
         memset(back, 0, sizeof back);
         CU_OK(cu->MemcpyDtoH(back, culv_buffer_pointer(buffer) + vk.offset, sizeof back));
         lib_leave(w, before);
         REQUIRE_WORDS(back, WORDS, 77);
-        culv_buffer_unmap(&buffer, NULL);
-        culv_memory_destroy(&memory);
     }
     if (cu->software) REQUIRE_EQ(test_open_fds(), fds);
 }
@@ -228,17 +224,15 @@ LIB_CASE(semaphore_is_exported, .title = "export.semaphore")
     LIB_OK(culv_vk_semaphore_export_dup(w->attachment, timeline, CULV_HANDLE_OPAQUE_FD, &one));
     LIB_OK(culv_vk_semaphore_export_dup(w->attachment, timeline, CULV_HANDLE_OPAQUE_FD, &two));
     REQUIRE(one.value.fd != two.value.fd && open_and_private(&one) && open_and_private(&two));
-    culv_semaphore *semaphore = NULL;
     culv_semaphore_desc d = culv_semaphore_desc_init();
     d.type = CULV_SEMAPHORE_TIMELINE;
     d.value = 4;
     d.handle = two;
-    LIB_OK(culv_semaphore_import(w->device, &d, &semaphore));
+    NEW(OWN(culv_semaphore), semaphore, culv_semaphore_import, w->device, &d);
     culv_handle_close(&two);
     LIB_OK(culv_semaphore_signal(semaphore, stream, 5));
     REQUIRE(raw_vk_timeline_wait(&w->vk, timeline, 5, TEST_FAR_MS));
     lib_finish(w, stream);
-    culv_semaphore_destroy(&semaphore, NULL);
     culv_handle_close(&one);
 }
 
@@ -307,7 +301,6 @@ LIB_CASE(export_fails, .title = "export.fails")
                 {VK_ERROR_OUT_OF_HOST_MEMORY, CULV_ERROR_OUT_OF_MEMORY, CULV_REASON_HOST_MEMORY},
                 {VK_ERROR_DEVICE_LOST, CULV_ERROR_ASYNC, CULV_REASON_DEVICE_LOST}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        culv_vk_device *lying = NULL;
         culv_handle out;
         culv_vk_device_desc vd = lib_vk_desc(w);
         lib_lying = (lib_lies){.memory_fd_fails = true,
@@ -315,7 +308,7 @@ LIB_CASE(export_fails, .title = "export.fails")
                                .semaphore_fd_fails = true,
                                .semaphore_fd_result = rows[i].vulkan};
         vd.get_instance_proc_addr = lib_lying_loader;
-        LIB_OK(culv_vk_attach(w->device, &vd, &lying));
+        NEW(culv_vk_device, lying, culv_vk_attach, w->device, &vd);
         REFUSES_HANDLE_AS(
             out, culv_vk_memory_export_dup(lying, buffer.memory, CULV_HANDLE_OPAQUE_FD, &out),
             rows[i].result, rows[i].reason);
@@ -336,13 +329,12 @@ LIB_CASE(not_enabled, .title = "export.not_enabled")
     VkSemaphore timeline = lib_case_timeline(w, 0);
     static const char *const missing[] = {"vkGetMemoryFdKHR", "vkGetSemaphoreFdKHR"};
     for (int semaphores = 0; semaphores < 2; semaphores++) {
-        culv_vk_device *poor = NULL;
         culv_handle out;
         culv_vk_device_desc vd = lib_vk_desc(w);
         lib_lying = (lib_lies){.missing = missing[semaphores]};
         vd.get_instance_proc_addr = lib_lying_loader;
         vd.fallback = CULV_FALLBACK_ANY;
-        LIB_OK(culv_vk_attach(w->device, &vd, &poor));
+        NEW(culv_vk_device, poor, culv_vk_attach, w->device, &vd);
         if (semaphores) {
             REFUSES_HANDLE(
                 out, culv_vk_semaphore_export_dup(poor, timeline, CULV_HANDLE_OPAQUE_FD, &out),

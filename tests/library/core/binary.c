@@ -220,10 +220,9 @@ PAIR_CASE(values_are_for_timelines)
 
     /* And the other way round. */
     VkSemaphore timeline = lib_case_timeline(&p->w, 0);
-    culv_semaphore *other = lib_import_timeline(&p->w, timeline);
+    OWN(culv_semaphore) *other = lib_import_timeline(&p->w, timeline);
     LIB_INVALID(culv_semaphore_mark_signaled(other), VALUE, "culv_semaphore_mark_value");
     LIB_INVALID(culv_semaphore_mark_waited(other), VALUE);
-    culv_semaphore_destroy(&other, NULL);
     lib_settle(&p->w);
 }
 
@@ -332,8 +331,7 @@ LIB_CASE(alternations, .title = "alternations")
     raw_vk_buffer_create(&w->vk, 4096, RAW_VK_EXPORT, &shared);
     raw_vk_buffer_create(&w->vk, (ROUNDS + 1) * 4, RAW_VK_HOST, &log);
     culv_memory *memory = lib_import(w, &shared);
-    culv_buffer *buffer = NULL;
-    LIB_OK(culv_buffer_map(memory, NULL, &buffer));
+    NEW(culv_buffer, buffer, culv_buffer_map, memory, NULL);
     CUstream stream = lib_stream(w);
     CUdeviceptr p = culv_buffer_pointer(buffer) + shared.offset, words = 0;
     static uint32_t heard[ROUNDS];

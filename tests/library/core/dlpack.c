@@ -41,13 +41,12 @@ enum { WORDS = 4096, BYTES = WORDS * 4 };
 
 static culv_shared_buffer *make_buffer(const lib_world *w)
 {
-    culv_shared_buffer *buffer = NULL;
     const VkBufferCreateInfo info = raw_vk_buffer_info(BYTES, VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
                                                                   VK_BUFFER_USAGE_TRANSFER_DST_BIT);
     culv_vk_buffer_create_desc d = culv_vk_buffer_create_desc_init();
     d.create_info = &info;
     d.label = "positions";
-    LIB_OK(culv_vk_buffer_create(w->attachment, &d, &buffer));
+    NEW(culv_shared_buffer, buffer, culv_vk_buffer_create, w->attachment, &d);
     return buffer;
 }
 
@@ -85,13 +84,13 @@ LIB_CASE(buffer_both_ways, .smoke = true)
     static uint32_t words[WORDS];
     culv_shared_buffer *made = make_buffer(w);
     const raw_vk_buffer raw = as_raw(made);
-    culv_dl_managed_tensor_versioned *tensor = NULL;
     const int64_t shape[] = {WORDS / 4, 4};
     culv_dlpack_desc d = culv_dlpack_desc_init();
     d.type = (culv_dl_type){.code = CULV_DL_FLOAT, .bits = 32, .lanes = 1};
     d.ndim = 2;
     d.shape = shape;
-    LIB_OK(culv_buffer_get_dlpack(culv_shared_buffer_cuda(made), &d, &tensor));
+    NEW(culv_dl_managed_tensor_versioned, tensor, culv_buffer_get_dlpack,
+        culv_shared_buffer_cuda(made), &d);
     REQUIRE_EQ(tensor->version.major, CULV_DLPACK_VERSION_MAJOR);
     REQUIRE_EQ(tensor->flags, 0);
     REQUIRE_EQ(tensor->dl_tensor.device.device_type,
@@ -195,7 +194,7 @@ static const tensor_row tensor_rows[] = {
 
 LIB_CASE(shapes)
 {
-    culv_shared_buffer *made = make_buffer(w);
+    OWN(culv_shared_buffer) *made = make_buffer(w);
     culv_buffer *buffer = culv_shared_buffer_cuda(made);
     for (size_t i = 0; i < sizeof tensor_rows / sizeof tensor_rows[0]; i++) {
         const tensor_row *r = &tensor_rows[i];
@@ -234,12 +233,11 @@ LIB_CASE(shapes)
         REQUIRE_EQ(lib_counts(w).buffers, 1);
     }
     /* Without elements there is a tensor, but no range. */
-    culv_dl_managed_tensor_versioned *empty = NULL;
     const int64_t none[] = {3, 0};
     culv_dlpack_desc d = culv_dlpack_desc_init();
     d.ndim = 2;
     d.shape = none;
-    LIB_OK(culv_buffer_get_dlpack(buffer, &d, &empty));
+    NEW(culv_dl_managed_tensor_versioned, empty, culv_buffer_get_dlpack, buffer, &d);
     CUdeviceptr pointer = 5;
     uint64_t size = 5;
     LIB_INVALID(culv_dlpack_get_range(&empty->dl_tensor, &pointer, &size), SIZE);
@@ -247,17 +245,17 @@ LIB_CASE(shapes)
     empty->dl_tensor.ndim = 99;
     LIB_INVALID(culv_dlpack_get_range(&empty->dl_tensor, &pointer, &size), VALUE);
     empty->deleter(empty);
-    culv_shared_buffer_destroy(&made, NULL);
 }
 
 LIB_CASE(forms)
 {
-    culv_shared_buffer *made = make_buffer(w);
-    culv_dl_managed_tensor_versioned *tensor = NULL, *none = NULL;
+    OWN(culv_shared_buffer) *made = make_buffer(w);
+    culv_dl_managed_tensor_versioned *none = NULL;
     culv_dl_managed_tensor *old = NULL;
     culv_dlpack_desc d = culv_dlpack_desc_init();
     d.read_only = 1;
-    LIB_OK(culv_buffer_get_dlpack(culv_shared_buffer_cuda(made), &d, &tensor));
+    NEW(culv_dl_managed_tensor_versioned, tensor, culv_buffer_get_dlpack,
+        culv_shared_buffer_cuda(made), &d);
     REQUIRE_EQ(tensor->flags, CULV_DL_READ_ONLY);
     culv_dl_managed_tensor_versioned *const same = tensor;
     LIB_REFUSES(old, culv_dlpack_to_unversioned(&tensor, &old), INVALID, USAGE);
@@ -287,7 +285,6 @@ LIB_CASE(forms)
     LIB_FAILS(culv_buffer_get_dlpack(culv_shared_buffer_cuda(made), &d, &none), null,
               CULV_REASON_VALUE);
     REQUIRE(none == NULL);
-    culv_shared_buffer_destroy(&made, NULL);
 }
 
 /* Texels of a LINEAR image. The layouts are what vkGetImageSubresourceLayout() may say. */
@@ -330,8 +327,8 @@ TEST(outlives_a_reset, .own = true)
     lib_world w;
     lib_open(&w);
     culv_shared_buffer *made = make_buffer(&w);
-    culv_dl_managed_tensor_versioned *tensor = NULL;
-    LIB_OK(culv_buffer_get_dlpack(culv_shared_buffer_cuda(made), NULL, &tensor));
+    NEW(culv_dl_managed_tensor_versioned, tensor, culv_buffer_get_dlpack,
+        culv_shared_buffer_cuda(made), NULL);
     culv_shared_buffer_destroy(&made, NULL);
     culv_vk_detach(&w.attachment);
     culv_device_close(&w.device);
@@ -348,23 +345,21 @@ enum { VECTOR_WORDS = 1024 };
 
 static culv_vector *make(const vmm_stage *s, uint64_t blocks)
 {
-    culv_vector *v = NULL;
     culv_vector_desc d = culv_vector_desc_init();
     d.size = blocks * VMM_BLOCK;
     d.max_chunk = VMM_BLOCK;
     d.reserve = 64 * VMM_BLOCK;
     d.label = "points";
-    LIB_OK(culv_vector_create(s->w.device, &d, &v));
+    NEW(culv_vector, v, culv_vector_create, s->w.device, &d);
     return v;
 }
 
 /* What a tensor covers stays; the rest of the vector lives on. */
 VMM_CASE(pins)
 {
-    culv_vector *v = make(s, 2);
+    OWN(culv_vector) *v = make(s, 2);
     CUstream stream = lib_stream(&s->w);
-    culv_dl_managed_tensor_versioned *tensor = NULL, *second = NULL;
-    LIB_OK(culv_vector_get_dlpack(v, NULL, &tensor));
+    NEW(culv_dl_managed_tensor_versioned, tensor, culv_vector_get_dlpack, v, NULL);
     REQUIRE_EQ(tensor->dl_tensor.shape[0], 2 * VMM_BLOCK);
     REQUIRE_EQ(address(tensor), culv_vector_pointer(v));
     LIB_OK(culv_vector_grow(v, 4 * VMM_BLOCK));
@@ -374,13 +369,12 @@ VMM_CASE(pins)
     LIB_ERROR(culv_vector_shrink(v, VMM_BLOCK, stream), BUSY, OWNED);
     REQUIRE_EQ(culv_vector_size(v), 2 * VMM_BLOCK);
     vmm_require_words(s->w.device, s->w.cu, address(tensor) + VMM_BLOCK, VECTOR_WORDS, 4);
-    LIB_OK(culv_vector_get_dlpack(v, NULL, &second));
+    NEW(culv_dl_managed_tensor_versioned, second, culv_vector_get_dlpack, v, NULL);
     tensor->deleter(tensor);
     LIB_ERROR(culv_vector_shrink(v, VMM_BLOCK, stream), BUSY, OWNED);
     second->deleter(second);
     LIB_OK(culv_vector_shrink(v, VMM_BLOCK, stream));
     lib_finish(&s->w, stream);
-    culv_vector_destroy(&v, NULL);
     lib_stream_destroy(&s->w, stream);
 }
 
@@ -392,9 +386,8 @@ TEST(outlives)
         vmm_stage_open(&s);
         culv_vector *v = make(&s, 3);
         CUstream stream = lib_stream(&s.w);
-        culv_dl_managed_tensor_versioned *tensor = NULL, *second = NULL;
-        LIB_OK(culv_vector_get_dlpack(v, NULL, &tensor));
-        LIB_OK(culv_vector_get_dlpack(v, NULL, &second));
+        NEW(culv_dl_managed_tensor_versioned, tensor, culv_vector_get_dlpack, v, NULL);
+        NEW(culv_dl_managed_tensor_versioned, second, culv_vector_get_dlpack, v, NULL);
         vmm_write(s.w.device, s.w.cu, address(tensor), VECTOR_WORDS, 6);
         culv_vector_destroy(&v, after != 0 ? &stream : NULL);
         REQUIRE(v == NULL);
@@ -411,19 +404,16 @@ TEST(outlives)
 /* An old address is a tensor's until that is given up. */
 VMM_CASE(moves)
 {
-    culv_vector *v = NULL;
     culv_vector_desc d = culv_vector_desc_init();
     d.size = d.reserve = VMM_BLOCK;
-    LIB_OK(culv_vector_create(s->w.device, &d, &v));
+    NEW(OWN(culv_vector), v, culv_vector_create, s->w.device, &d);
     /* What lies behind it is taken, so that it moves. */
-    culv_vmm_range *wall = NULL;
     culv_vmm_range_desc r = culv_vmm_range_desc_init();
     r.size = VMM_BLOCK;
     r.address = culv_vector_pointer(v) + VMM_BLOCK;
-    LIB_OK(culv_vmm_range_create(s->w.device, &r, &wall));
+    NEW(OWN(culv_vmm_range), wall, culv_vmm_range_create, s->w.device, &r);
     CUstream stream = lib_stream(&s->w);
-    culv_dl_managed_tensor_versioned *tensor = NULL;
-    LIB_OK(culv_vector_get_dlpack(v, NULL, &tensor));
+    NEW(culv_dl_managed_tensor_versioned, tensor, culv_vector_get_dlpack, v, NULL);
     const CUdeviceptr before = address(tensor);
     LIB_OK(culv_vector_grow(v, 2 * VMM_BLOCK));
     if (culv_vector_pointer(v) != before) {
@@ -436,8 +426,6 @@ VMM_CASE(moves)
     tensor->deleter(tensor);
     LIB_OK(culv_vector_retire(v, 0, stream));
     lib_finish(&s->w, stream);
-    culv_vector_destroy(&v, NULL);
-    LIB_OK(culv_vmm_range_destroy(&wall));
     lib_stream_destroy(&s->w, stream);
 }
 
@@ -447,7 +435,7 @@ VMM_CASE(handed_over)
 {
     static uint32_t words[VECTOR_WORDS];
     const raw_cuda *cu = s->w.cu;
-    culv_vector *v = make(s, 2);
+    OWN(culv_vector) *v = make(s, 2);
     const CUdeviceptr from = culv_vector_pointer(v), to = from + VMM_BLOCK;
     CUstream consumer = lib_stream(&s->w);
     vmm_write(s->w.device, cu, from, VECTOR_WORDS, 1);
@@ -482,7 +470,6 @@ VMM_CASE(handed_over)
     LIB_OK(culv_dlpack_hand_over(s->w.device, NULL, CULV_DLPACK_STREAM_LEGACY));
     LIB_OK(culv_dlpack_hand_over(s->w.device, consumer, CULV_DLPACK_STREAM_PER_THREAD));
     lib_stream_destroy(&s->w, consumer);
-    culv_vector_destroy(&v, NULL);
 }
 
 static void CUDA_CB nap(void *user)
@@ -499,12 +486,11 @@ VMM_CASE(last_one_waits)
     CUcontext before = lib_enter(&s->w);
     CUstream work = lib_stream(&s->w), captured = lib_stream(&s->w);
     for (int mode = -1; mode <= CU_STREAM_CAPTURE_MODE_RELAXED; mode++) {
-        culv_dl_managed_tensor_versioned *tensor = NULL;
         atomic_int done = 0;
         pthread_t thread;
         CUgraph graph = NULL;
         culv_vector *v = make(s, 2);
-        LIB_OK(culv_vector_get_dlpack(v, NULL, &tensor));
+        NEW(culv_dl_managed_tensor_versioned, tensor, culv_vector_get_dlpack, v, NULL);
         CU_OK(cu->LaunchHostFunc(work, nap, &done));
         CU_OK(cu->MemsetD32Async(address(tensor), 7, VECTOR_WORDS, work));
         culv_vector_destroy(&v, NULL);

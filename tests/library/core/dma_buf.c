@@ -86,14 +86,11 @@ LIB_CASE(on_this_driver)
         /* What was imported has none: the driver says so. */
         raw_vk_buffer vk;
         raw_vk_buffer_create(&w->vk, BYTES, RAW_VK_EXPORT, &vk);
-        culv_memory *imported = lib_import(w, &vk);
-        culv_buffer *buffer = NULL;
-        LIB_OK(culv_buffer_map(imported, NULL, &buffer));
+        OWN(culv_memory) *imported = lib_import(w, &vk);
+        NEW(OWN(culv_buffer), buffer, culv_buffer_map, imported, NULL);
         refuse("an imported buffer", w->device, culv_buffer_pointer(buffer), BYTES, 0,
                CULV_ERROR_DRIVER, CULV_REASON_NOT_EXPORTABLE);
         LIB_SAYS("imported from a graphics API");
-        culv_buffer_unmap(&buffer, NULL);
-        culv_memory_destroy(&imported);
         raw_vk_buffer_destroy(&w->vk, &vk);
     }
     LIB_CU_OK(w, cu->MemFree(p));
@@ -212,7 +209,6 @@ STAGE_CASE(played_import, .own = true)
     raw_vk_fill(&vk, &buffer, 0, 65536, 0x0a0b0c0d, NULL);
     size_t fds = test_open_fds();
     culv_memory *memory = NULL;
-    culv_buffer *mapped = NULL;
     culv_image *image = NULL;
     culv_memory_desc d = culv_memory_desc_init();
     d.handle = culv_handle_dma_buf_fd(raw_vk_buffer_fd(&vk, &buffer));
@@ -224,7 +220,7 @@ STAGE_CASE(played_import, .own = true)
     REQUIRE_EQ(s->plays->imports, 1);
     lib_fd_require_gone(&fd);
     lib_fd_done(&fd, false);
-    LIB_OK(culv_buffer_map(memory, NULL, &mapped));
+    NEW(culv_buffer, mapped, culv_buffer_map, memory, NULL);
     uint32_t word = 0;
     read_back(s, culv_buffer_pointer(mapped) + buffer.offset, &word, sizeof word);
     REQUIRE_EQ(word, 0x0a0b0c0d);
@@ -282,12 +278,11 @@ STAGE_CASE(played_pitched, .own = true)
                                       .height = HEIGHT,
                                       .flags = RAW_VK_EXPORT | RAW_VK_LINEAR | RAW_VK_DEDICATED};
     if (!raw_vk_image_supported(&vk, &wanted)) SKIP("no such LINEAR image can be exported here");
-    culv_vk_device *attachment = NULL;
     lib_world w = {.vk = vk, .device = s->device};
     culv_vk_device_desc vd = lib_vk_desc(&w);
     lib_lying = (lib_lies){.plays_dma_bufs = true, .dma_buf_types = 1};
     vd.get_instance_proc_addr = lib_lying_loader;
-    LIB_OK(culv_vk_attach(s->device, &vd, &attachment));
+    NEW(culv_vk_device, attachment, culv_vk_attach, s->device, &vd);
 
     const VkExternalMemoryImageCreateInfo external = {
         .sType = VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMAGE_CREATE_INFO,

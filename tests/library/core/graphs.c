@@ -284,14 +284,11 @@ SCENE_CASE(refused)
 SCENE_CASE(refused_kinds)
 {
     CUgraphNode node = NULL;
-    culv_device *other = NULL;
-    culv_vk_device *attached = NULL;
-    culv_shared_semaphore *theirs = NULL, *relayed = NULL;
     culv_vk_device_desc vd = lib_vk_desc(&s->w);
-    LIB_OK(culv_device_open_for_vk(vkGetInstanceProcAddr, s->w.vk.instance, s->w.vk.physical, NULL,
-                                   &other));
-    LIB_OK(culv_vk_attach(other, &vd, &attached));
-    LIB_OK(culv_vk_semaphore_create(attached, NULL, &theirs));
+    NEW(culv_device, other, culv_device_open_for_vk, vkGetInstanceProcAddr, s->w.vk.instance,
+        s->w.vk.physical, NULL);
+    NEW(culv_vk_device, attached, culv_vk_attach, other, &vd);
+    NEW(culv_shared_semaphore, theirs, culv_vk_semaphore_create, attached, NULL);
     const culv_semaphore_point mixed[] = {{s->out, 1}, {culv_shared_semaphore_cuda(theirs), 1}};
     NO_NODE(culv_graph_add_node(s->graph, NULL, 0, CULV_GRAPH_SIGNAL, mixed, 2, &node),
             DEVICE_MISMATCH);
@@ -303,7 +300,7 @@ SCENE_CASE(refused_kinds)
     LIB_OK(culv_vk_attach(s->w.device, &vd, &attached));
     culv_vk_semaphore_create_desc d = culv_vk_semaphore_create_desc_init();
     d.fallback = CULV_FALLBACK_HOST;
-    LIB_OK(culv_vk_semaphore_create(attached, &d, &relayed));
+    NEW(culv_shared_semaphore, relayed, culv_vk_semaphore_create, attached, &d);
     REQUIRE_EQ(culv_semaphore_sharing(culv_shared_semaphore_cuda(relayed)), CULV_SHARING_HOST);
     LIB_REFUSES(node,
                 culv_graph_add_node(s->graph, NULL, 0, CULV_GRAPH_SIGNAL,

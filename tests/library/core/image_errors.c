@@ -227,11 +227,10 @@ IMAGE_CASE(bindings)
                 EXTENT);
 
     /* The same GPU, but another culv_device. */
-    culv_device *device = NULL;
     culv_vk_device *vk = NULL;
     culv_vk_device_desc vd = lib_vk_desc(&s->w);
-    LIB_OK(culv_device_open_for_vk(vkGetInstanceProcAddr, s->w.vk.instance, s->w.vk.physical, NULL,
-                                   &device));
+    NEW(culv_device, device, culv_device_open_for_vk, vkGetInstanceProcAddr, s->w.vk.instance,
+        s->w.vk.physical, NULL);
     LIB_OK(culv_vk_attach(device, &vd, &vk));
     d.create_info = &info;
     LIB_REFUSES(mapped, culv_vk_image_map(vk, at.memory, &d, &mapped), INVALID, DEVICE_MISMATCH);
@@ -288,11 +287,10 @@ IMAGE_CASE(vulkan_says_no)
                    {CULV_ERROR_OUT_OF_MEMORY, CULV_REASON_HOST_MEMORY},
                    {CULV_ERROR_DRIVER, CULV_REASON_DRIVER_REFUSED}};
     for (int n = 0; n < 6; n++) {
-        culv_vk_device *lying = NULL;
         culv_vk_device_desc vd = lib_vk_desc(&s->w);
         lib_lying = lies[n];
         vd.get_instance_proc_addr = lib_lying_loader;
-        LIB_OK(culv_vk_attach(s->w.device, &vd, &lying));
+        NEW(culv_vk_device, lying, culv_vk_attach, s->w.device, &vd);
         LIB_REFUSES_AS(mapped, culv_vk_image_map(lying, at.memory, &d, &mapped), answers[n].result,
                        answers[n].reason);
         if (n < 2) { /* Culvert allocates as Vulkan wants it */

@@ -59,8 +59,7 @@ static void take(const stage *s, CUdeviceptr memory, void *to, size_t size)
 
 static culv_kernel *get(const stage *s, const char *name)
 {
-    culv_kernel *kernel = NULL;
-    LIB_OK(culv_kernels_get(s->kernels, name, &kernel));
+    NEW(culv_kernel, kernel, culv_kernels_get, s->kernels, name);
     return kernel;
 }
 
@@ -327,8 +326,7 @@ TEST(device_first)
     culv_vk_detach(&s.w.attachment);
     lib_stream_destroy(&s.w, s.stream);
     culv_device_close(&s.w.device);
-    culv_kernel *sum = NULL;
-    LIB_OK(culv_kernels_get(kernels, "block_sum", &sum));
+    NEW(culv_kernel, sum, culv_kernels_get, kernels, "block_sum");
     culv_kernels_unload(&kernels);
     lib_close(&s.w);
 }
@@ -437,12 +435,11 @@ STAGE_CASE(programs)
     REQUIRE(size < sizeof image);
     if (file != NULL) fclose(file);
     if (size > 0 && !s->w.cu->software) {
-        culv_kernels *kernels = NULL;
         culv_kernel *kernel = NULL;
         p = make_program(image, size, image, size);
         require_no_program(s, &p, p.size, "has a kernel 'none'");
         write_program(&p, p.size, path);
-        LIB_OK(culv_kernels_load_program(s->w.device, path, "block_leave", &kernels));
+        NEW(culv_kernels, kernels, culv_kernels_load_program, s->w.device, path, "block_leave");
         REQUIRE_EQ(unlink(path), 0);
         LIB_OK(culv_kernels_get(kernels, "block_leave", &kernel));
         REQUIRE(culv_kernel_native_handle(kernel) != NULL);

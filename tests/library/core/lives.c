@@ -52,13 +52,12 @@ static culv_buffer *import(const raw_vk_buffer *raw)
     culv_vk_memory_desc d = culv_vk_memory_desc_init();
     culv_buffer_desc b = culv_buffer_desc_init();
     culv_memory *memory = NULL;
-    culv_buffer *buffer = NULL;
     d.memory = raw->memory;
     d.allocation_size = raw->allocation_size;
     b.offset = raw->offset;
     b.size = SIZE;
     LIB_OK(culv_vk_memory_import_shared(t.s.w.attachment, &d, &memory));
-    LIB_OK(culv_buffer_map(memory, &b, &buffer));
+    NEW(culv_buffer, buffer, culv_buffer_map, memory, &b);
     culv_memory_destroy(&memory);
     return buffer;
 }
@@ -108,12 +107,11 @@ static void replace_native(void)
     raw_vk_buffer_destroy(&t.s.w.vk, &t.raw);
     raw_vk_buffer_create(&t.s.w.vk, SIZE, RAW_VK_EXPORT, &t.raw);
     if (t.s.w.cu->software) REQUIRE(t.raw.memory == before); /* the twin's layer sees to that */
-    culv_buffer *fresh = import(&t.raw);
+    OWN(culv_buffer) *fresh = import(&t.raw);
     CU_OK(t.s.w.cu->MemsetD32Async(culv_buffer_pointer(fresh), OTHERS, WORDS, NULL));
     CU_OK(t.s.w.cu->CtxSynchronize());
     raw_vk_read(&t.s.w.vk, &t.raw, 0, words, SIZE);
     REQUIRE_EQ(words[0], OTHERS);
-    LIB_OK(culv_buffer_unmap(&fresh, NULL));
 }
 
 /* o: its owner, d: the attachment, c: the device, n: the native memory, h and g: those who hold. */

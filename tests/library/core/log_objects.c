@@ -8,17 +8,14 @@
 
 static void make_and_destroy(log_scene *s)
 {
-    culv_shared_buffer *buffer = log_make_buffer(s, "particles", 40000);
-    culv_shared_semaphore *semaphore = log_make_timeline(s, "frames", 7);
+    OWN(culv_shared_buffer) *buffer = log_make_buffer(s, "particles", 40000);
+    OWN(culv_shared_semaphore) *semaphore = log_make_timeline(s, "frames", 7);
     culv_vector_desc d = culv_vector_desc_init();
-    culv_vector *vector = NULL;
     culv_memory *memory = NULL;
-    culv_buffer *mapped = NULL;
-    culv_kernels *kernels = NULL;
     char share[TEST_PATH_MAX];
     d.size = 4096;
     d.label = "growing";
-    LIB_OK(culv_vector_create(s->w.device, &d, &vector));
+    NEW(OWN(culv_vector), vector, culv_vector_create, s->w.device, &d);
     raw_vk_buffer raw;
     raw_vk_buffer_create(&s->w.vk, 65536, RAW_VK_EXPORT, &raw);
     memory = lib_import(&s->w, &raw);
@@ -26,15 +23,11 @@ static void make_and_destroy(log_scene *s)
     b.offset = 256;
     b.size = 1000;
     b.label = "a part";
-    LIB_OK(culv_buffer_map(memory, &b, &mapped));
-    LIB_OK(culv_kernels_load(s->w.device, test_path(share, "share/culvert"), "library_kernels",
-                             &kernels));
+    NEW(OWN(culv_buffer), mapped, culv_buffer_map, memory, &b);
+    NEW(culv_kernels, kernels, culv_kernels_load, s->w.device, test_path(share, "share/culvert"),
+        "library_kernels");
     culv_kernels_unload(&kernels);
     culv_memory_destroy(&memory); /* lives on in the buffer */
-    culv_buffer_unmap(&mapped, NULL);
-    culv_vector_destroy(&vector, NULL);
-    culv_shared_semaphore_destroy(&semaphore, NULL);
-    culv_shared_buffer_destroy(&buffer, NULL);
     raw_vk_buffer_destroy(&s->w.vk, &raw);
     lib_settle(&s->w);
 }
@@ -82,7 +75,6 @@ LOG_CASE(objects, CULV_LOG_INFO, .smoke = true)
 /* Driver calls are in the order in which they were made, with what they were given and answered. */
 LOG_CASE(calls, CULV_LOG_DEBUG)
 {
-    culv_buffer *buffer = NULL;
     char pointer[64], given[64], mapped[64];
     REQUIRE(log_find(s, 0, CULV_LOG_DEBUG, "cuInit(0) = CUDA_SUCCESS", NULL) < s->count);
     REQUIRE(log_find(s, 0, CULV_LOG_DEBUG, "cuDevicePrimaryCtxRetain(-> 0x", ") = CUDA_SUCCESS") <
@@ -90,7 +82,7 @@ LOG_CASE(calls, CULV_LOG_DEBUG)
     raw_vk_buffer raw = lib_case_buffer(&s->w, 65536, RAW_VK_EXPORT);
     log_forget(s);
     culv_memory *memory = lib_import(&s->w, &raw);
-    LIB_OK(culv_buffer_map(memory, NULL, &buffer));
+    NEW(culv_buffer, buffer, culv_buffer_map, memory, NULL);
     snprintf(pointer, sizeof pointer, "cuMemFree(%#llx) = CUDA_SUCCESS",
              (unsigned long long)culv_buffer_pointer(buffer));
     snprintf(given, sizeof given, "size %llu", (unsigned long long)culv_memory_size(memory));
@@ -229,7 +221,7 @@ LOG_CASE(buffer_waits, CULV_LOG_WARNING, .title = "waits.buffer")
     char stream[64];
     culv_shared_buffer *buffer = log_make_buffer(s, "late", 65536);
     culv_shared_semaphore *gate = log_make_timeline(s, "gate", 3);
-    culv_shared_semaphore *other = log_make_timeline(s, "reached", 9);
+    OWN(culv_shared_semaphore) *other = log_make_timeline(s, "reached", 9);
     CUstream work = lib_case_stream(&s->w);
     LIB_OK(culv_semaphore_wait(culv_shared_semaphore_cuda(other), work, 9));
     LIB_OK(culv_semaphore_wait(culv_shared_semaphore_cuda(gate), work, 5));
@@ -247,7 +239,6 @@ LOG_CASE(buffer_waits, CULV_LOG_WARNING, .title = "waits.buffer")
                       NULL);
     lib_finish(&s->w, work);
     culv_shared_semaphore_destroy(&gate, NULL);
-    culv_shared_semaphore_destroy(&other, NULL);
 }
 
 /* The plain destroy of the semaphore itself, an import of the caller's, whose counter Culvert does
@@ -285,9 +276,8 @@ LOG_CASE(closing_waits, CULV_LOG_WARNING, .title = "waits.closing", .own = true)
     raw_vk_buffer_create(&s->w.vk, 65536, RAW_VK_EXPORT, &raw);
     culv_memory *memory = lib_import(&s->w, &raw);
     culv_buffer_desc d = culv_buffer_desc_init();
-    culv_buffer *buffer = NULL;
     d.label = "deferred";
-    LIB_OK(culv_buffer_map(memory, &d, &buffer));
+    NEW(culv_buffer, buffer, culv_buffer_map, memory, &d);
     CUstream work = lib_stream(&s->w);
     LIB_OK(culv_semaphore_wait(semaphore, work, 1));
     culv_buffer_unmap(&buffer, &work);

@@ -100,19 +100,17 @@ culv_shared_buffer *log_make_buffer(log_scene *s, const char *label, VkDeviceSiz
 {
     const VkBufferCreateInfo info = raw_vk_buffer_info(size, VK_BUFFER_USAGE_TRANSFER_SRC_BIT);
     culv_vk_buffer_create_desc d = culv_vk_buffer_create_desc_init();
-    culv_shared_buffer *out = NULL;
     d.create_info = &info;
     d.label = label;
-    LIB_OK(culv_vk_buffer_create(s->w.attachment, &d, &out));
+    NEW(culv_shared_buffer, out, culv_vk_buffer_create, s->w.attachment, &d);
     return out;
 }
 
 culv_shared_semaphore *log_make_timeline(log_scene *s, const char *label, uint64_t value)
 {
     culv_vk_semaphore_create_desc d = culv_vk_semaphore_create_desc_init();
-    culv_shared_semaphore *out = NULL;
     d.initial_value = value;
     d.label = label;
-    LIB_OK(culv_vk_semaphore_create(s->w.attachment, &d, &out));
+    NEW(culv_shared_semaphore, out, culv_vk_semaphore_create, s->w.attachment, &d);
     return out;
 }

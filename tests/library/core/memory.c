@@ -40,10 +40,9 @@ static void cuda_write(const lib_world *w, CUdeviceptr to, const void *from, siz
 static culv_buffer *map(culv_memory *memory, uint64_t offset, uint64_t size)
 {
     culv_buffer_desc d = culv_buffer_desc_init();
-    culv_buffer *buffer = NULL;
     d.offset = offset;
     d.size = size;
-    LIB_OK(culv_buffer_map(memory, &d, &buffer));
+    NEW(culv_buffer, buffer, culv_buffer_map, memory, &d);
     REQUIRE(culv_buffer_pointer(buffer) != 0);
     return buffer;
 }
@@ -120,7 +119,7 @@ LIB_CASE(told_dedicated, .title = "data.told_dedicated")
     for (int dedicated = 0; dedicated < 2; dedicated++) {
         culv_soft_counts c = {.struct_size = sizeof c};
         raw_vk_buffer vk;
-        culv_memory *memory = NULL;
+        OWN(culv_memory) *memory = NULL;
         raw_vk_buffer_create(&w->vk, BYTES, RAW_VK_EXPORT | (dedicated ? RAW_VK_DEDICATED : 0),
                              &vk);
         culv_memory_desc d = lib_memory_desc(w, &vk, raw_vk_buffer_fd(&w->vk, &vk));
@@ -129,7 +128,6 @@ LIB_CASE(told_dedicated, .title = "data.told_dedicated")
         w->cu->SoftCounts(&c);
         REQUIRE_EQ(c.external_memories, 1);
         REQUIRE_EQ(c.dedicated_memories, dedicated);
-        culv_memory_destroy(&memory);
         raw_vk_buffer_destroy(&w->vk, &vk);
         lib_settle(w);
     }
@@ -145,14 +143,12 @@ LIB_CASE(data_outlives_vulkans_memory, .title = "data.outlives_vulkans_memory")
     static uint32_t back[WORDS];
     raw_vk_buffer vk;
     raw_vk_buffer_create(&w->vk, BYTES, RAW_VK_EXPORT, &vk);
-    culv_memory *memory = lib_import(w, &vk);
-    culv_buffer *buffer = map(memory, 0, BYTES);
+    OWN(culv_memory) *memory = lib_import(w, &vk);
+    OWN(culv_buffer) *buffer = map(memory, 0, BYTES);
     launch(w, "library_write", culv_buffer_pointer(buffer), 3);
     raw_vk_buffer_destroy(&w->vk, &vk);
     cuda_read(w, culv_buffer_pointer(buffer), back, BYTES);
     REQUIRE_WORDS(back, WORDS, 3);
-    culv_buffer_unmap(&buffer, NULL);
-    culv_memory_destroy(&memory);
 }
 
 /* Two VkBuffers in one VkDeviceMemory, and more ranges besides: one import, one mapping at the
@@ -162,12 +158,11 @@ LIB_CASE(ranges_share_one_mapping, .title = "ranges.share_one_mapping")
     static uint32_t back[WORDS];
     raw_vk_buffer vk;
     raw_vk_buffer_create_at(&w->vk, BYTES, 1 << 20, RAW_VK_EXPORT, &vk);
-    culv_memory *memory = lib_import(w, &vk);
+    OWN(culv_memory) *memory = lib_import(w, &vk);
     REQUIRE_EQ(lib_counts(w).mappings, 0); /* none before the first buffer is asked for */
     enum { RANGES = 9 };
     culv_buffer *buffers[RANGES];
-    culv_buffer *whole = NULL;
-    LIB_OK(culv_buffer_map(memory, NULL, &whole));
+    NEW(culv_buffer, whole, culv_buffer_map, memory, NULL);
     REQUIRE_EQ(culv_buffer_size(whole), vk.allocation_size);
     for (uint32_t i = 0; i < RANGES; i++) {
         buffers[i] = map(memory, vk.offset + i * 1024, i % 2 == 0 ? 1024 : 0);
@@ -199,7 +194,6 @@ LIB_CASE(ranges_share_one_mapping, .title = "ranges.share_one_mapping")
     c = lib_counts(w);
     REQUIRE_EQ(c.mappings, 0);
     REQUIRE_EQ(c.memories, 1);
-    culv_memory_destroy(&memory);
     raw_vk_buffer_destroy(&w->vk, &vk);
 }
 
@@ -208,18 +202,15 @@ LIB_CASE(kept)
 {
     static uint32_t back[WORDS];
     raw_vk_buffer vk = lib_case_buffer(w, BYTES, RAW_VK_EXPORT);
-    culv_memory *memory = NULL;
     lib_fd fd = lib_fd_watch(raw_vk_buffer_fd(&w->vk, &vk));
     culv_memory_desc d = lib_memory_desc(w, &vk, fd.fd);
-    LIB_OK(culv_memory_import(w->device, &d, &memory));
+    NEW(OWN(culv_memory), memory, culv_memory_import, w->device, &d);
     lib_fd_require_untouched(&fd);
     lib_fd_done(&fd, true);
-    culv_buffer *buffer = map(memory, 0, BYTES);
+    OWN(culv_buffer) *buffer = map(memory, 0, BYTES);
     launch(w, "library_write", culv_buffer_pointer(buffer), 77);
     raw_vk_read(&w->vk, &vk, 0, back, BYTES);
     REQUIRE_WORDS(back, WORDS, 77);
-    culv_buffer_unmap(&buffer, NULL);
-    culv_memory_destroy(&memory);
     lib_settle(w);
 }
 
@@ -381,14 +372,13 @@ LIB_CASE(wrong_fds)
 /* A descriptor that was closed is gone: using it again says so. */
 LIB_CASE(fd_is_used_twice)
 {
-    culv_memory *memory = NULL, *again = NULL;
+    OWN(culv_memory) *memory = NULL, *again = NULL;
     raw_vk_buffer vk = lib_case_buffer(w, 65536, RAW_VK_EXPORT);
     culv_memory_desc d = lib_memory_desc(w, &vk, raw_vk_buffer_fd(&w->vk, &vk));
     const culv_memory_desc used = d;
     LIB_TAKE(culv_memory_import(w->device, &d, &memory), &d.handle);
     if (fcntl(used.handle.value.fd, F_GETFD) < 0) /* else the driver has the number by now */
         LIB_REFUSES(again, culv_memory_import(w->device, &used, &again), INVALID, HANDLE_BAD);
-    culv_memory_destroy(&memory);
 }
 
 LIB_CASE(wrong_descriptors)
@@ -467,7 +457,7 @@ LIB_CASE(size_is_too_big)
 LIB_CASE(ranges)
 {
     raw_vk_buffer vk = lib_case_buffer(w, 65536, RAW_VK_EXPORT);
-    culv_memory *memory = lib_import(w, &vk);
+    OWN(culv_memory) *memory = lib_import(w, &vk);
     uint64_t end = vk.allocation_size;
     const struct {
         uint64_t offset, size;
@@ -484,7 +474,7 @@ LIB_CASE(ranges)
                {end / 2, UINT64_MAX - end / 2 + 1},
                {4096, UINT64_MAX - 4095},
                {UINT64_MAX, UINT64_MAX}};
-    culv_buffer *buffer = NULL;
+    OWN(culv_buffer) *buffer = NULL;
     culv_buffer_desc d = culv_buffer_desc_init();
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         d.offset = bad[i].offset;
@@ -497,8 +487,6 @@ LIB_CASE(ranges)
     d.offset = end - 1; /* the last byte is in */
     d.size = 1;
     LIB_OK(culv_buffer_map(memory, &d, &buffer));
-    culv_buffer_unmap(&buffer, NULL);
-    culv_memory_destroy(&memory);
 }
 
 /* The Vulkan road: what Vulkan says of the buffer is held against what the caller says. */
@@ -558,11 +546,10 @@ LIB_CASE(vulkan_contradicts)
     culv_memory_destroy(&memory);
 
     /* A buffer that Vulkan wants dedicated, said not to be. */
-    culv_vk_device *lying = NULL;
     culv_vk_device_desc vd = lib_vk_desc(w);
     lib_lying = (lib_lies){.requires_dedicated = true};
     vd.get_instance_proc_addr = lib_lying_loader;
-    LIB_OK(culv_vk_attach(w->device, &vd, &lying));
+    NEW(culv_vk_device, lying, culv_vk_attach, w->device, &vd);
     LIB_REFUSES(memory, culv_vk_memory_import(lying, &right, &memory), INVALID, DEDICATED);
     culv_vk_memory_desc d = culv_vk_memory_desc_init();
     d.memory = dedicated.memory;
@@ -598,13 +585,12 @@ LIB_CASE(export_fails)
         {VK_ERROR_OUT_OF_DEVICE_MEMORY, CULV_ERROR_OUT_OF_MEMORY, CULV_REASON_DEVICE_MEMORY},
         {VK_ERROR_DEVICE_LOST, CULV_ERROR_ASYNC, CULV_REASON_DEVICE_LOST}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        culv_vk_device *lying = NULL;
         culv_memory *memory = NULL;
         culv_error e = culv_error_init();
         culv_vk_device_desc vd = lib_vk_desc(w);
         lib_lying = (lib_lies){.memory_fd_fails = true, .memory_fd_result = rows[i].vulkan};
         vd.get_instance_proc_addr = lib_lying_loader;
-        LIB_OK(culv_vk_attach(w->device, &vd, &lying));
+        NEW(culv_vk_device, lying, culv_vk_attach, w->device, &vd);
         culv_vk_memory_desc d = culv_vk_memory_desc_init();
         d.memory = vk.memory;
         d.allocation_size = vk.allocation_size;

@@ -135,8 +135,7 @@ TEST(plain_memory)
     scene_open(&s);
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         culv_image_desc d = describe(&rows[i]), told = culv_image_desc_init();
-        culv_image *image = NULL;
-        LIB_OK(culv_image_map(s.memory, &d, &image));
+        NEW(OWN(culv_image), image, culv_image_map, s.memory, &d);
         REQUIRE_EQ(lib_counts(&s.w).mappings, 1);
         LIB_OK(culv_image_get_desc(image, &told));
         REQUIRE(memcmp(told.plane_offsets, rows[i].offsets, sizeof told.plane_offsets) == 0);
@@ -149,7 +148,6 @@ TEST(plain_memory)
         d.no_surfaces = 1;
         LIB_OK(culv_image_map(s.memory, &d, &image));
         LIB_INVALID(culv_image_get_plane_surface(image, 0, &surface), USAGE);
-        culv_image_unmap(&image, NULL);
     }
     scene_close(&s);
 }
@@ -227,11 +225,10 @@ static void check_made(const lib_world *w, const row *r)
     VkDeviceSize size = 0;
     culv_vk_sharing_info sharing = culv_vk_sharing_info_init();
     culv_image_desc told = culv_image_desc_init();
-    culv_shared_image *made = NULL;
     culv_vk_image_create_desc d = culv_vk_image_create_desc_init();
     d.create_info = &info;
     LIB_OK(culv_vk_check_image(w->attachment, &info, NULL, &sharing));
-    LIB_OK(culv_vk_image_create(w->attachment, &d, &made));
+    NEW(OWN(culv_shared_image), made, culv_vk_image_create, w->attachment, &d);
     REQUIRE(culv_vk_image_memory(made, &size) != VK_NULL_HANDLE);
     LIB_OK(culv_image_get_desc(culv_shared_image_cuda(made), &told));
     REQUIRE_EQ(size, sharing.requirements.size);
@@ -239,7 +236,6 @@ static void check_made(const lib_world *w, const row *r)
             0);
     REQUIRE(told.plane_offsets[1] > 0);
     check_planes(w, culv_shared_image_cuda(made), r);
-    culv_shared_image_destroy(&made, NULL);
 }
 
 /* The caller's image, each plane told right, and then all that can be told wrong. */
@@ -259,7 +255,7 @@ static void check_callers(const lib_world *w, const row *r)
                                   .min_offset = 5000,
                                   .flags = RAW_VK_EXPORT | RAW_VK_UNTOUCHED};
     raw_vk_image callers;
-    culv_memory *memory = NULL;
+    OWN(culv_memory) *memory = NULL;
     culv_image *image = NULL;
     raw_vk_image_create(vk, &rd, &callers);
     culv_vk_memory_desc md = culv_vk_memory_desc_init();
@@ -313,7 +309,6 @@ static void check_callers(const lib_world *w, const row *r)
     LIB_OK(culv_vk_memory_import(w->attachment, &md, &memory));
     d = right;
     REFUSED(INVALID, DEDICATED, "DISJOINT");
-    culv_memory_destroy(&memory);
     raw_vk_image_destroy(vk, &callers);
 }
 
@@ -345,10 +340,9 @@ TEST(dedicated_only)
         SKIP("this Vulkan has no DISJOINT images");
     }
     culv_vk_device_desc vd = lib_vk_desc(&w);
-    culv_vk_device *vk = NULL;
     vd.get_instance_proc_addr = lib_lying_loader;
     lib_lying.dedicated_only = true;
-    LIB_OK(culv_vk_attach(w.device, &vd, &vk));
+    NEW(culv_vk_device, vk, culv_vk_attach, w.device, &vd);
     LIB_ERROR(culv_vk_check_image(vk, &info, NULL, &sharing), UNSUPPORTED, NOT_EXPORTABLE,
               "an image for each plane");
     culv_vk_detach(&vk);

@@ -16,10 +16,10 @@ LIB_CASE(round_trips, .smoke = true)
     raw_vk_buffer_create(&w->vk, 4096, RAW_VK_EXPORT, &shared);
     raw_vk_buffer_create(&w->vk, ROUNDS * 4, RAW_VK_HOST, &log);
     VkSemaphore a = lib_case_timeline(w, 0), b = lib_case_timeline(w, 0);
-    culv_memory *memory = lib_import(w, &shared);
-    culv_buffer *buffer = NULL;
-    LIB_OK(culv_buffer_map(memory, NULL, &buffer));
-    culv_semaphore *to_vulkan = lib_import_timeline(w, a), *to_cuda = lib_import_timeline(w, b);
+    OWN(culv_memory) *memory = lib_import(w, &shared);
+    NEW(OWN(culv_buffer), buffer, culv_buffer_map, memory, NULL);
+    OWN(culv_semaphore) *to_vulkan = lib_import_timeline(w, a),
+                        *to_cuda = lib_import_timeline(w, b);
     CUstream stream = lib_case_stream(w);
     CUdeviceptr p = culv_buffer_pointer(buffer) + shared.offset, answers = 0;
     static uint32_t answered[ROUNDS];
@@ -60,10 +60,6 @@ LIB_CASE(round_trips, .smoke = true)
         REQUIRE_EQ(answered[r - 1], r ^ 0xffff0000u);
     }
     REQUIRE_EQ(raw_vk_timeline_value(&w->vk, a), ROUNDS);
-    culv_semaphore_destroy(&to_vulkan, NULL);
-    culv_semaphore_destroy(&to_cuda, NULL);
-    culv_buffer_unmap(&buffer, NULL);
-    culv_memory_destroy(&memory);
     lib_settle(w);
     raw_vk_buffer_destroy(&w->vk, &log);
     raw_vk_buffer_destroy(&w->vk, &shared);
@@ -77,7 +73,7 @@ LIB_CASE(round_trips, .smoke = true)
 LIB_CASE(values_go_up, .title = "values.go_up")
 {
     VkSemaphore timeline = lib_case_timeline(w, 7);
-    culv_semaphore *semaphore = lib_import_timeline(w, timeline);
+    OWN(culv_semaphore) *semaphore = lib_import_timeline(w, timeline);
     CUstream stream = lib_case_stream(w);
     REQUIRE_EQ(culv_semaphore_last_value(semaphore), 7); /* the counter, as it was found */
     BACKWARDS(0);
@@ -113,7 +109,6 @@ LIB_CASE(values_go_up, .title = "values.go_up")
     BACKWARDS(UINT64_C(31));
     lib_finish(w, stream);
     REQUIRE_EQ(raw_vk_timeline_value(&w->vk, timeline), 31);
-    culv_semaphore_destroy(&semaphore, NULL);
     lib_settle(w);
 }
 
@@ -229,18 +224,15 @@ LIB_CASE(wrong_descriptors)
     LIB_INVALID(culv_semaphore_import(w->device, &right, NULL), NULL_ARGUMENT);
     lib_fd_require_untouched(&fd);
     /* Right at last: borrowed, then taken. */
-    culv_semaphore *borrowed = NULL, *taken = NULL;
-    LIB_OK(culv_semaphore_import(w->device, &right, &borrowed));
+    NEW(OWN(culv_semaphore), borrowed, culv_semaphore_import, w->device, &right);
     lib_fd_require_untouched(&fd);
-    LIB_OK(culv_semaphore_import(w->device, &right, &taken));
+    NEW(OWN(culv_semaphore), taken, culv_semaphore_import, w->device, &right);
     lib_fd_require_untouched(&fd);
     lib_fd_done(&fd, true);
     LIB_OK(culv_semaphore_signal(taken, NULL, 1));
     LIB_OK(culv_semaphore_wait(borrowed, NULL, 1));
     lib_finish(w, NULL);
     REQUIRE_EQ(raw_vk_timeline_value(&w->vk, timeline), 1);
-    culv_semaphore_destroy(&borrowed, NULL);
-    culv_semaphore_destroy(&taken, NULL);
 }
 
 /* Of both ways through Vulkan, what differs by the way. */
@@ -300,13 +292,12 @@ TEST(export_fails)
                 {VK_ERROR_OUT_OF_HOST_MEMORY, CULV_ERROR_OUT_OF_MEMORY, CULV_REASON_HOST_MEMORY},
                 {VK_ERROR_DEVICE_LOST, CULV_ERROR_ASYNC, CULV_REASON_DEVICE_LOST}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        culv_vk_device *lying = NULL;
         culv_semaphore *semaphore = NULL;
         culv_shared_semaphore *made = NULL;
         culv_vk_device_desc vd = lib_vk_desc(&w);
         lib_lying = (lib_lies){.semaphore_fd_fails = true, .semaphore_fd_result = rows[i].vulkan};
         vd.get_instance_proc_addr = lib_lying_loader;
-        LIB_OK(culv_vk_attach(w.device, &vd, &lying));
+        NEW(culv_vk_device, lying, culv_vk_attach, w.device, &vd);
         culv_vk_semaphore_desc d = culv_vk_semaphore_desc_init();
         d.semaphore = timeline;
         d.type = CULV_SEMAPHORE_TIMELINE;
@@ -334,8 +325,7 @@ static culv_shared_semaphore *make(const lib_world *w, uint64_t initial)
     culv_vk_semaphore_create_desc d = culv_vk_semaphore_create_desc_init();
     d.initial_value = initial;
     d.label = "frame";
-    culv_shared_semaphore *made = NULL;
-    LIB_OK(culv_vk_semaphore_create(w->attachment, &d, &made));
+    NEW(culv_shared_semaphore, made, culv_vk_semaphore_create, w->attachment, &d);
     return made;
 }
 
@@ -353,7 +343,7 @@ LIB_CASE(host_waits)
 {
     culv_shared_semaphore *binary = NULL;
     culv_vk_semaphore_create_desc d = culv_vk_semaphore_create_desc_init();
-    culv_shared_semaphore *made = make(w, 3), *gate = make(w, 0);
+    OWN(culv_shared_semaphore) *made = make(w, 3), *gate = make(w, 0);
     culv_semaphore *cuda = culv_shared_semaphore_cuda(made);
     VkSemaphore handle = culv_vk_semaphore_handle(made);
     CUstream stream = lib_case_stream(w);
@@ -386,13 +376,12 @@ LIB_CASE(host_waits)
     if (culv_vk_semaphore_create(w->attachment, &d, &binary) == CULV_OK)
         LIB_INVALID(culv_shared_semaphore_wait_on_host(binary, 0, 0), VALUE);
     culv_shared_semaphore_destroy(&binary, NULL);
-    culv_shared_semaphore_destroy(&made, NULL);
 }
 
 /* CUDA's side is no object of the caller's: giving it up is refused, and nothing happens. */
 LIB_CASE(cuda_side_is_not_the_callers)
 {
-    culv_shared_semaphore *made = make(w, 0);
+    OWN(culv_shared_semaphore) *made = make(w, 0);
     culv_semaphore *cuda = culv_shared_semaphore_cuda(made), *kept = cuda;
     for (int i = 0; i < 2; i++) {
         LIB_INVALID(culv_semaphore_destroy(&cuda, i == 0 ? NULL : &(CUstream){NULL}), OWNED,
@@ -408,7 +397,6 @@ LIB_CASE(cuda_side_is_not_the_callers)
     }
     REQUIRE(raw_vk_timeline_wait(&w->vk, culv_vk_semaphore_handle(made), 2, TEST_FAR_MS));
     lib_finish(w, NULL);
-    culv_shared_semaphore_destroy(&made, NULL);
 }
 
 /* With a stream of last use nothing waits: the VkSemaphore goes at once, CUDA's side when the
@@ -417,7 +405,7 @@ LIB_CASE(destroyed_while_cuda_uses_it)
 {
     uint64_t before = layer_semaphores();
     VkSemaphore gate = lib_case_timeline(w, 0);
-    culv_semaphore *closed = lib_import_timeline(w, gate);
+    OWN(culv_semaphore) *closed = lib_import_timeline(w, gate);
     CUstream stream = lib_case_stream(w);
     culv_shared_semaphore *made = make(w, 0);
     LIB_OK(culv_semaphore_wait(closed, stream, 1));
@@ -436,7 +424,6 @@ LIB_CASE(destroyed_while_cuda_uses_it)
     lib_finish(w, stream);
     lib_settle(w);
     REQUIRE_EQ(lib_counts(w).semaphores, 1);
-    culv_semaphore_destroy(&closed, NULL);
 }
 
 /* The device's counts say what is there, of many. */
@@ -463,12 +450,11 @@ LIB_CASE(many)
 /* Such devices may be attached, for binary semaphores and memory. */
 LIB_CASE(device_without_timelines)
 {
-    culv_vk_device *vk = NULL;
     culv_shared_semaphore *made = NULL;
     culv_vk_device_desc d = lib_vk_desc(w);
     d.get_instance_proc_addr = lib_lying_loader;
     lib_lying = (lib_lies){.no_timelines = true};
-    LIB_OK(culv_vk_attach(w->device, &d, &vk));
+    NEW(culv_vk_device, vk, culv_vk_attach, w->device, &d);
     LIB_REFUSES(made, culv_vk_semaphore_create(vk, NULL, &made), UNSUPPORTED, EXTENSION_MISSING,
                 "timelineSemaphore");
     culv_vk_detach(&vk);
@@ -597,7 +583,7 @@ LIB_CASE(destroyed)
         SKIP("no stream that is gone is handed to a real driver");
     }
     VkSemaphore timeline = lib_case_timeline(w, 0);
-    culv_semaphore *semaphore = lib_import_timeline(w, timeline);
+    OWN(culv_semaphore) *semaphore = lib_import_timeline(w, timeline);
     const stream_call rows[] = {signals[0], signals[1], waits[0], waits[1]};
     for (uint64_t i = 0; i < 4; i++) {
         CUstream stream = lib_stream(w);
@@ -610,7 +596,6 @@ LIB_CASE(destroyed)
         }
         REQUIRE_EQ(culv_semaphore_last_value(semaphore), i + 1);
     }
-    culv_semaphore_destroy(&semaphore, NULL);
 }
 
 /* One stream writes a value, and another one copies it to its place in `seen`, turn for turn. */
@@ -635,7 +620,7 @@ LIB_CASE(in_order)
     static uint32_t seen[TURNS];
     const raw_cuda *cu = w->cu;
     VkSemaphore timeline = lib_case_timeline(w, 0);
-    culv_semaphore *semaphore = lib_import_timeline(w, timeline);
+    OWN(culv_semaphore) *semaphore = lib_import_timeline(w, timeline);
     CUcontext before = lib_enter(w);
     CUstream plain = lib_stream(w), second = lib_stream(w);
     CUdeviceptr value = 0, list = 0;
@@ -667,7 +652,6 @@ LIB_CASE(in_order)
     lib_stream_destroy(w, second);
     lib_stream_destroy(w, plain);
     lib_leave(w, before);
-    culv_semaphore_destroy(&semaphore, NULL);
 }
 
 /* Green contexts ------------------------------------------------------------------------------- */

@@ -452,11 +452,10 @@ TEST(ranges)
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         const kind *k = &rows[i].kind;
         const VkImageCreateInfo info = kind_info(k, VK_FORMAT_R8G8B8A8_UNORM);
-        culv_shared_image *image = make(&info, CULV_TEXELS_STORED);
+        OWN(culv_shared_image) *image = make(&info, CULV_TEXELS_STORED);
         if (image == NULL) continue;
         fill(culv_shared_image_cuda(image), k, NULL, 4, 1);
         wrong += wrong_ranges(culv_shared_image_cuda(image), k, rows[i].name);
-        culv_shared_image_destroy(&image, NULL);
     }
     REQUIRE_EQ(wrong, 0);
     close_room();
@@ -522,7 +521,7 @@ TEST(formats, .title = "textures.formats_of_ranges")
     open_room();
     for (size_t i = 0; i < sizeof list / sizeof list[0]; i++) {
         const VkImageCreateInfo info = kind_info(&some_layers, list[i]);
-        culv_shared_image *image = make(&info, CULV_TEXELS_STORED);
+        OWN(culv_shared_image) *image = make(&info, CULV_TEXELS_STORED);
         if (image == NULL) continue;
         culv_format_info f = culv_format_info_init();
         LIB_OK(culv_format_get_info((culv_format)list[i], &f));
@@ -552,7 +551,6 @@ TEST(formats, .title = "textures.formats_of_ranges")
                                         room.found[t][c]);
             }
         }
-        culv_shared_image_destroy(&image, NULL);
     }
     close_room();
 }
@@ -847,12 +845,11 @@ TEST(routes)
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         const kind *k = &rows[i].kind;
         const VkImageCreateInfo info = kind_info(k, VK_FORMAT_R8G8B8A8_UNORM);
-        culv_shared_image *image = make(&info, CULV_TEXELS_STORED);
+        OWN(culv_shared_image) *image = make(&info, CULV_TEXELS_STORED);
         if (image == NULL) continue;
         fill(culv_shared_image_cuda(image), k, NULL, 4, 1);
         try_ranges(culv_shared_image_cuda(image), k, rows[i].name, 1);
         if (k->layers > 6) try_ranges(culv_shared_image_cuda(image), k, rows[i].name, 6);
-        culv_shared_image_destroy(&image, NULL);
     }
     close_room();
 }
@@ -1029,7 +1026,7 @@ static void try_rows(const kind *k, VkFormat format, const row *list, size_t cou
     enum { MOST = 64 };
     CUtexObject seen[MOST];
     const VkImageCreateInfo info = kind_info(k, format);
-    culv_shared_image *image = make(&info, CULV_TEXELS_STORED);
+    OWN(culv_shared_image) *image = make(&info, CULV_TEXELS_STORED);
     if (image == NULL) return;
     REQUIRE(count <= MOST);
     for (int again = 0; again < 2; again++)
@@ -1044,7 +1041,6 @@ static void try_rows(const kind *k, VkFormat format, const row *list, size_t cou
                 if (seen[j] == texture) FAIL("%s: the texture of '%s'", list[i].what, list[j].what);
             seen[i] = texture;
         }
-    culv_shared_image_destroy(&image, NULL);
 }
 
 TEST(told, .title = "textures.settings_told")

@@ -491,11 +491,10 @@ static void binary_run(void)
 {
     lib_world *w = &torture.w;
     CUstream stream = torture_open();
-    culv_vk_device *vk = NULL;
     culv_vk_device_desc vd = lib_vk_desc(w);
     lib_lying = (lib_lies){.plays_binaries = true, .binary_fd = other.peer};
     vd.get_instance_proc_addr = lib_lying_loader;
-    LIB_OK(culv_vk_attach(w->device, &vd, &vk));
+    NEW(culv_vk_device, vk, culv_vk_attach, w->device, &vd);
     culv_semaphore *taken = semaphore_poison(), *borrowed = semaphore_poison();
     culv_shared_semaphore *made = made_poison();
 

@@ -22,12 +22,11 @@ static void note(void *user, culv_log_level level, const char *message)
 
 static culv_device *open_device(lines *l)
 {
-    culv_device *device = NULL;
     culv_device_desc d = culv_device_desc_init();
     d.log = (culv_log){note, l, CULV_LOG_INFO};
     d.label = "ours";
     lib_driver();
-    LIB_OK(culv_device_open_by_ordinal(0, &d, &device));
+    NEW(culv_device, device, culv_device_open_by_ordinal, 0, &d);
     l->count = 0;
     return device;
 }
@@ -35,7 +34,7 @@ static culv_device *open_device(lines *l)
 TEST(context)
 {
     lines l = {.count = 0};
-    culv_device *device = open_device(&l);
+    OWN(culv_device) *device = open_device(&l);
     LIB_CUDA(device, PFN_cuCtxGetCurrent_v4000, cuCtxGetCurrent, 4000);
     LIB_CUDA(device, PFN_cuThreadExchangeStreamCaptureMode_v10010,
              cuThreadExchangeStreamCaptureMode, 10010);
@@ -57,13 +56,12 @@ TEST(context)
     CU_OK(cuThreadExchangeStreamCaptureMode(&mode)); /* as the caller had set it */
     REQUIRE_EQ(mode, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
     culv_device_leave(NULL, 0);
-    culv_device_close(&device);
 }
 
 TEST(errors)
 {
     lines l = {.count = 0};
-    culv_device *device = open_device(&l);
+    OWN(culv_device) *device = open_device(&l);
     culv_error e = culv_error_init();
     snprintf(e.message, sizeof e.message, "it has %d wheels", 5);
     LIB_INVALID(culv_device_fail(device, "cart", &e), VALUE);
@@ -96,20 +94,19 @@ TEST(errors)
         culv_last_error(&told);
         REQUIRE(told.native_api == CULV_NATIVE_CUDA && told.native_code == (int64_t)rows[i].code);
     }
-    culv_device_close(&device);
 }
 
 TEST(objects)
 {
     lines l = {.count = 0};
     culv_device *device = open_device(&l), *handle = device;
-    culv_addon_object *object = NULL, *plain = NULL;
+    culv_addon_object *object = NULL;
     culv_addon_object_desc d = culv_addon_object_desc_init();
     LIB_REFUSES(object, culv_addon_object_create(device, &d, &object), INVALID, NULL_ARGUMENT);
     d.kind = "cart";
     d.label = "red one";
     l.count = 0;
-    LIB_OK(culv_addon_object_create(device, &d, &plain));
+    NEW(culv_addon_object, plain, culv_addon_object_create, device, &d);
     d.size = 5;
     d.not_suspended = "has a wheel in another process";
     LIB_OK(culv_addon_object_create(device, &d, &object));
@@ -165,7 +162,6 @@ TEST(released, .own = true)
     CUgraph graph = NULL;
     w.device = open_device(&l);
     w.context = culv_device_context(w.device);
-    culv_addon_object *object = NULL;
     culv_addon_object_desc d = culv_addon_object_desc_init();
     d.kind = "cart";
     d.release = give_back;
@@ -173,7 +169,7 @@ TEST(released, .own = true)
     d.user = &c;
     CUstream stream = lib_stream(&w);
     CUcontext before = lib_enter(&w);
-    LIB_OK(culv_addon_object_create(w.device, &d, &object));
+    NEW(culv_addon_object, object, culv_addon_object_create, w.device, &d);
     culv_addon_object_destroy(&object, &stream);
     REQUIRE(object == NULL && c.parked == 0 && c.freed == 0);
     lib_finish(&w, stream);
@@ -204,7 +200,7 @@ TEST(released, .own = true)
 TEST(lost, .own = true)
 {
     lines l = {.count = 0};
-    culv_device *device = open_device(&l);
+    OWN(culv_device) *device = open_device(&l);
     LIB_CUDA(device, PFN_cuDevicePrimaryCtxReset_v11000, cuDevicePrimaryCtxReset, 11000);
     uint64_t scope = 77;
     CU_OK(cuDevicePrimaryCtxReset(0));
@@ -213,5 +209,4 @@ TEST(lost, .own = true)
     REQUIRE(culv_device_enter(device, 1, &scope) != CULV_OK && l.count == 0);
     LIB_ERROR(culv_device_enter(device, 0, &scope), ASYNC, DEVICE_LOST);
     REQUIRE_EQ(scope, 77);
-    culv_device_close(&device);
 }

@@ -22,8 +22,7 @@ LIB_CASE(ways_to_open, .title = "open.three_ways", .smoke = true)
     REQUIRE_EQ_BYTES(one.uuid.bytes, w->vk.id.deviceUUID, VK_UUID_SIZE);
     REQUIRE_EQ(one.is_software, cu->software);
 
-    culv_device *device = NULL;
-    LIB_OK(culv_device_open_by_uuid(&one.uuid, NULL, &device));
+    NEW(culv_device, device, culv_device_open_by_uuid, &one.uuid, NULL);
     culv_device_caps two = lib_caps(device);
     REQUIRE_EQ_BYTES(&two, &one, sizeof one);
     REQUIRE(culv_device_context(device) ==
@@ -119,9 +118,8 @@ TEST(caps_one_by_one, .title = "caps.are_the_drivers_one_by_one", .own = true)
     const raw_cuda *cu = lib_driver();
     if (cu->SoftPlayAttribute == NULL) SKIP("only the twin plays other devices");
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        culv_device *device = NULL;
         culv_device_caps before, after;
-        LIB_OK(culv_device_open_by_ordinal(0, NULL, &device));
+        NEW(culv_device, device, culv_device_open_by_ordinal, 0, NULL);
         before = lib_caps(device);
         culv_device_close(&device);
         cu->SoftPlayAttribute(rows[i].attribute, 77);
@@ -269,10 +267,9 @@ LIB_CASE(callers_context, .title = "context.callers", .smoke = true)
     const raw_cuda *cu = w->cu;
     CUcontext context = create_context(cu, lib_caps(w->device).ordinal), now = NULL;
     culv_device_desc d = culv_device_desc_init();
-    culv_device *device = NULL;
     d.context = context;
-    LIB_OK(culv_device_open_for_vk(vkGetInstanceProcAddr, w->vk.instance, w->vk.physical, &d,
-                                   &device));
+    NEW(culv_device, device, culv_device_open_for_vk, vkGetInstanceProcAddr, w->vk.instance,
+        w->vk.physical, &d);
     REQUIRE(culv_device_context(device) == context);
     REQUIRE(culv_device_context(device) != culv_device_context(w->device));
     CU_OK(cu->CtxGetCurrent(&now));

@@ -934,7 +934,7 @@ LIB_CASE(asked_once)
 LIB_CASE(asked_beside_waiting_work)
 {
     VkSemaphore timeline = lib_case_timeline(w, 0);
-    culv_semaphore *semaphore = lib_import_timeline(w, timeline);
+    OWN(culv_semaphore) *semaphore = lib_import_timeline(w, timeline);
     CUstream stream = lib_case_stream(w);
     LIB_OK(culv_semaphore_wait(semaphore, stream, 1));
     LIB_OK(culv_check_format(w->device, CULV_FORMAT_BC7_UNORM_BLOCK, CULV_TEXELS_STORED));
@@ -942,7 +942,6 @@ LIB_CASE(asked_beside_waiting_work)
     REQUIRE_EQ(lib_query(w, stream), CUDA_ERROR_NOT_READY);
     raw_vk_timeline_signal(&w->vk, timeline, 1);
     lib_finish(w, stream);
-    culv_semaphore_destroy(&semaphore, NULL);
 }
 
 TEST(older_driver)

@@ -28,10 +28,9 @@ static void pose(void)
 /* The posing driver passes for NVIDIA's: Culvert has only its file's name to go by. */
 TEST(posing_driver, .own = true)
 {
-    culv_device *first = NULL, *second = NULL;
     pose();
-    LIB_OK(culv_device_open_by_ordinal(0, NULL, &first));
-    LIB_OK(culv_device_open_by_ordinal(1, NULL, &second));
+    NEW(culv_device, first, culv_device_open_by_ordinal, 0, NULL);
+    NEW(culv_device, second, culv_device_open_by_ordinal, 1, NULL);
     culv_device_caps one = lib_caps(first), two = lib_caps(second);
     REQUIRE_EQ(one.is_software, 0);
     REQUIRE(strstr(one.name, "posing") != NULL);
@@ -48,12 +47,11 @@ TEST(posing_driver, .own = true)
  * is asked. */
 TEST(exporter_is_another_device, .own = true)
 {
-    culv_device *device = NULL, *other = NULL;
     culv_memory *memory = NULL;
     culv_semaphore *semaphore = NULL;
     pose();
-    LIB_OK(culv_device_open_by_ordinal(0, NULL, &device));
-    LIB_OK(culv_device_open_by_ordinal(1, NULL, &other));
+    NEW(OWN(culv_device), device, culv_device_open_by_ordinal, 0, NULL);
+    NEW(OWN(culv_device), other, culv_device_open_by_ordinal, 1, NULL);
     FILE *file = tmpfile();
     REQUIRE(file != NULL && ftruncate(fileno(file), 65536) == 0);
     lib_fd fd = lib_fd_watch(fileno(file));
@@ -74,18 +72,15 @@ TEST(exporter_is_another_device, .own = true)
     lib_fd_require_untouched(&fd);
     lib_fd_done(&fd, false);
     fclose(file);
-    culv_device_close(&other);
-    culv_device_close(&device);
 }
 
 TEST(attach_to_another_device, .own = true)
 {
     lib_world w = {0};
-    culv_device *device = NULL;
     culv_vk_device *vk = NULL;
     pose();
     raw_vk_open(&w.vk, &(raw_vk_options){.without_semaphore_fd = true, .without_memory_fd = true});
-    LIB_OK(culv_device_open_by_ordinal(1, NULL, &device));
+    NEW(culv_device, device, culv_device_open_by_ordinal, 1, NULL);
     culv_vk_device_desc d = lib_vk_desc(&w);
     LIB_REFUSES(vk, culv_vk_attach(device, &d, &vk), INVALID, DEVICE_MISMATCH,
                 w.vk.properties.deviceName, lib_caps(device).name, "culv_device_open_for_vk()");
@@ -107,7 +102,7 @@ TEST(two_drivers, .own = true)
     lib_with_environment("CULVERT_SOFT", "1");
     char path[TEST_PATH_MAX];
     REQUIRE(setenv("CULVERT_SOFT_PATH", test_path(path, "lib"), 1) == 0);
-    culv_device *nvidia = NULL, *soft = NULL;
+    OWN(culv_device) *nvidia = NULL, *soft = NULL;
     culv_device_desc d = culv_device_desc_init();
     LIB_OK(culv_device_open_by_ordinal(0, NULL, &nvidia)); /* ordinals are NVIDIA's */
     REQUIRE(!lib_caps(nvidia).is_software);
@@ -125,22 +120,19 @@ TEST(two_drivers, .own = true)
     LIB_REFUSES(soft, culv_device_open_by_uuid(&posing, &d, &soft), NO_DEVICE, DEVICE_UNKNOWN);
     LIB_REFUSES(soft, culv_device_open_by_ordinal(2, NULL, &soft), NO_DEVICE,
                 DEVICE_UNKNOWN); /* not the twin's in NVIDIA's place */
-    culv_device_close(&nvidia);
 }
 
 TEST(context_of_another_device, .own = true)
 {
     pose();
-    culv_device *device = NULL, *other = NULL;
-    LIB_OK(culv_device_open_by_ordinal(1, NULL, &other));
+    OWN(culv_device) *device = NULL;
+    NEW(OWN(culv_device), other, culv_device_open_by_ordinal, 1, NULL);
     culv_device_desc d = culv_device_desc_init();
     d.context = culv_device_context(other);
     LIB_REFUSES(device, culv_device_open_by_ordinal(0, &d, &device), INVALID, CONTEXT_DEVICE,
                 "culv_device_desc.context");
     LIB_OK(culv_device_open_by_ordinal(1, &d, &device));
     REQUIRE(culv_device_context(device) == d.context);
-    culv_device_close(&device);
-    culv_device_close(&other);
 }
 
 /* Messages have a device's whole name: two GPUs of one kind may differ in its last letters. */

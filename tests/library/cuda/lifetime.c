@@ -11,8 +11,7 @@ LIB_CASE(mapping_goes_before_import)
 {
     raw_vk_buffer vk = lib_case_buffer(w, 65536, RAW_VK_EXPORT);
     culv_memory *memory = lib_import(w, &vk);
-    culv_buffer *buffer = NULL;
-    LIB_OK(culv_buffer_map(memory, NULL, &buffer));
+    NEW(culv_buffer, buffer, culv_buffer_map, memory, NULL);
     culv_memory_destroy(&memory);
     REQUIRE_EQ(lib_counts(w).memories, 1); /* the buffer holds it */
     lib_require_driver_counts(w, 1, 1, 0);
@@ -35,10 +34,9 @@ LIB_CASE(capture_is_left_alone, .title = "capture.is_left_alone")
     CUcontext before = lib_enter(w);
     CU_OK(cu->StreamBeginCapture(captured, CU_STREAM_CAPTURE_MODE_GLOBAL));
     culv_memory *memory = lib_import(w, &vk);
-    culv_buffer *one = NULL, *two = NULL, *three = NULL;
-    LIB_OK(culv_buffer_map(memory, NULL, &one));
-    LIB_OK(culv_buffer_map(memory, NULL, &two));
-    LIB_OK(culv_buffer_map(memory, NULL, &three));
+    NEW(culv_buffer, one, culv_buffer_map, memory, NULL);
+    NEW(culv_buffer, two, culv_buffer_map, memory, NULL);
+    NEW(culv_buffer, three, culv_buffer_map, memory, NULL);
     culv_semaphore *semaphore = lib_import_timeline(w, timeline);
     LIB_OK(culv_semaphore_signal(semaphore, other, 1));
     culv_buffer_unmap(&one, &other);
@@ -170,22 +168,19 @@ LIB_CASE(nobody_collects)
     culv_device_desc d = culv_device_desc_init();
     d.driver = caps.is_software ? CULV_DRIVER_SOFT : CULV_DRIVER_NVIDIA;
     d.log = (culv_log){.fn = count_warnings, .user = &warnings};
-    culv_device *device = NULL;
     culv_memory *memory = NULL;
-    LIB_OK(culv_device_open_by_uuid(&caps.uuid, &d, &device));
+    NEW(OWN(culv_device), device, culv_device_open_by_uuid, &caps.uuid, &d);
     culv_memory_desc m = lib_memory_desc(w, &vk, raw_vk_buffer_fd(&w->vk, &vk));
     LIB_TAKE(culv_memory_import(device, &m, &memory), &m.handle);
     CUstream stream = lib_stream(w);
     for (int i = 1; i <= 2048; i++) {
-        culv_buffer *buffer = NULL;
-        LIB_OK(culv_buffer_map(memory, NULL, &buffer));
+        NEW(culv_buffer, buffer, culv_buffer_map, memory, NULL);
         culv_buffer_unmap(&buffer, &stream);
         REQUIRE_EQ(warnings, i / 1024);
     }
     culv_memory_destroy(&memory);
     lib_finish(w, stream);
     REQUIRE_EQ(culv_device_collect(device), 0);
-    culv_device_close(&device);
     lib_stream_destroy(w, stream);
     raw_vk_buffer_destroy(&w->vk, &vk);
 }
@@ -196,9 +191,8 @@ TEST(plain_unmap_waits, .title = "plain.unmap_waits")
     lib_world w;
     busy b;
     opener o;
-    culv_buffer *second = NULL;
     busy_begin(&w, &b);
-    LIB_OK(culv_buffer_map(b.memory, NULL, &second));
+    NEW(culv_buffer, second, culv_buffer_map, b.memory, NULL);
     culv_buffer_unmap(&second, NULL); /* not the last range: nothing to release */
     opener_start(&o, &w, &b, 300);
     culv_buffer_unmap(&b.buffer, NULL);
@@ -239,8 +233,7 @@ TEST(idle_stream_does_not_wait)
     raw_vk_buffer other;
     raw_vk_buffer_create(&w.vk, 65536, RAW_VK_EXPORT, &other);
     culv_memory *memory = lib_import(&w, &other);
-    culv_buffer *buffer = NULL;
-    LIB_OK(culv_buffer_map(memory, NULL, &buffer));
+    NEW(culv_buffer, buffer, culv_buffer_map, memory, NULL);
     CUstream idle = lib_stream(&w);
     culv_buffer_unmap(&buffer, &idle);
     culv_memory_destroy(&memory);
@@ -354,14 +347,13 @@ static void *give_up(void *user)
 LIB_CASE(per_thread_streams)
 {
     raw_vk_buffer vk;
-    culv_buffer *mine = NULL;
     pthread_t thread;
     raw_vk_buffer_create(&w->vk, 65536, RAW_VK_EXPORT, &vk);
     VkSemaphore gate = raw_vk_timeline(&w->vk, 0, true);
-    culv_memory *memory = lib_import(w, &vk);
+    OWN(culv_memory) *memory = lib_import(w, &vk);
     giver g = {.w = w, .semaphore = lib_import_timeline(w, gate)};
     LIB_OK(culv_buffer_map(memory, NULL, &g.buffer));
-    LIB_OK(culv_buffer_map(memory, NULL, &mine));
+    NEW(culv_buffer, mine, culv_buffer_map, memory, NULL);
     REQUIRE_EQ(pthread_create(&thread, NULL, give_up, &g), 0);
     REQUIRE_EQ(pthread_join(thread, NULL), 0);
     culv_buffer_unmap(&mine, &(CUstream){CU_STREAM_PER_THREAD});
@@ -373,7 +365,6 @@ LIB_CASE(per_thread_streams)
     raw_vk_timeline_signal(&w->vk, gate, 1);
     lib_settle(w);
     culv_semaphore_destroy(&g.semaphore, NULL);
-    culv_memory_destroy(&memory);
     raw_vk_timeline_destroy(&w->vk, gate);
     raw_vk_buffer_destroy(&w->vk, &vk);
 }

@@ -26,8 +26,7 @@ static const raw_cuda *twin(const char *devices)
 
 static culv_device *open_ordinal(int32_t ordinal)
 {
-    culv_device *device = NULL;
-    LIB_OK(culv_device_open_by_ordinal(ordinal, NULL, &device));
+    NEW(culv_device, device, culv_device_open_by_ordinal, ordinal, NULL);
     return device;
 }
 
@@ -164,7 +163,6 @@ TEST(vulkan)
     } rows[] = {{0, 1, true},  {1, 1, true},  {2, 2, true},
                 {2, 1, false}, {1, 2, false}, {3, 3, false}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        culv_device *device = NULL;
         culv_vk_device *vk = NULL;
         w.cu->SoftPlayLuid(ordinal, rows[i].cuda != 0 ? one.bytes : NULL, rows[i].cuda);
         lib_lying = (lib_lies){.luid = one.bytes, .node_mask = rows[i].vulkan};
@@ -174,7 +172,7 @@ TEST(vulkan)
         REQUIRE(list[0].luid_valid == 1 && list[0].node_mask == rows[i].vulkan);
         REQUIRE_EQ_BYTES(list[0].luid.bytes, one.bytes, 8);
         REQUIRE_EQ(list[0].reachable, rows[i].match);
-        LIB_OK(culv_device_open_by_ordinal(ordinal, NULL, &device));
+        NEW(OWN(culv_device), device, culv_device_open_by_ordinal, ordinal, NULL);
         culv_vk_device_desc d = lib_vk_desc(&w);
         d.get_instance_proc_addr = lib_lying_loader;
         if (rows[i].match) {
@@ -186,13 +184,12 @@ TEST(vulkan)
             REQUIRE(strstr(list[0].reason_text, "LUID f403000000000080 node mask") != NULL);
             LIB_REFUSES(vk, culv_vk_attach(device, &d, &vk), INVALID, DEVICE_GROUP, "node mask");
         }
-        culv_device_close(&device);
     }
     /* Adapters that differ are UUIDs' matter: a driver in TCC mode leaves what it likes there. */
-    culv_device *device = NULL;
     w.cu->SoftPlayLuid(ordinal, two.bytes, 1);
     lib_lying = (lib_lies){.luid = one.bytes, .node_mask = 1};
-    LIB_OK(culv_device_open_for_vk(lib_lying_loader, w.vk.instance, w.vk.physical, NULL, &device));
+    NEW(culv_device, device, culv_device_open_for_vk, lib_lying_loader, w.vk.instance,
+        w.vk.physical, NULL);
     culv_device_close(&device);
     lib_lying = (lib_lies){.luid = one.bytes, .node_mask = 1, .uuid_xor = 0x40}; /* nobody's */
     LIB_REFUSES(

@@ -29,7 +29,7 @@ GL_CASE(no_context, 0, .title = "gl.context.none", .smoke = true)
     culv_gl *gl = NULL;
     culv_gl_report report = culv_gl_report_init();
     culv_gl_desc d = gl_stage_desc(0);
-    culv_shared_buffer *buffer = make_buffer(s->attachment, CULV_OK);
+    OWN(culv_shared_buffer) *buffer = make_buffer(s->attachment, CULV_OK);
     raw_gl_current(&s->gl, NULL);
     uint64_t calls = lying_gl_calls();
     REQUIRE(!culv_gl_is_current(s->attachment) && !culv_gl_is_current(NULL));
@@ -44,12 +44,11 @@ GL_CASE(no_context, 0, .title = "gl.context.none", .smoke = true)
     REQUIRE(report.way == CULV_GL_WAY_NONE && report.platform == CULV_GL_PLATFORM_NONE);
     REQUIRE_EQ(lying_gl_calls(), calls); /* nothing was done */
     raw_gl_current(&s->gl, s->gl.context);
-    LIB_OK(culv_shared_buffer_destroy(&buffer, NULL));
 }
 
 GL_CASE(other_context, 0, .title = "gl.context.other")
 {
-    culv_shared_buffer *buffer = make_buffer(s->attachment, CULV_OK);
+    OWN(culv_shared_buffer) *buffer = make_buffer(s->attachment, CULV_OK);
     void *other = raw_gl_another(&s->gl, false);
     raw_gl_current(&s->gl, other);
     make_buffer(s->attachment, CULV_ERROR_INVALID);
@@ -64,7 +63,6 @@ GL_CASE(other_context, 0, .title = "gl.context.other")
     LIB_INVALID(culv_gl_add_context(s->attachment), CONTEXT);
     raw_gl_current(&s->gl, s->gl.context);
     raw_gl_destroy(&s->gl, other);
-    LIB_OK(culv_shared_buffer_destroy(&buffer, NULL));
 }
 
 typedef struct visitor {
@@ -148,9 +146,8 @@ GL_CASE(many_contexts, 0, .title = "gl.context.many")
 /* The program destroyed its context, with Culvert's objects in it. */
 GL_CASE(gone_context, 0, .title = "gl.context.gone")
 {
-    culv_shared_semaphore *semaphore = NULL;
     culv_shared_buffer *buffer = make_buffer(s->attachment, CULV_OK);
-    LIB_OK(culv_gl_semaphore_create(s->attachment, NULL, &semaphore));
+    NEW(culv_shared_semaphore, semaphore, culv_gl_semaphore_create, s->attachment, NULL);
     raw_gl_current(&s->gl, NULL);
     raw_gl_destroy(&s->gl, s->gl.context);
     /* Whether the next one gets the same handle or not. */
@@ -180,9 +177,8 @@ GL_CASE(gone_context, 0, .title = "gl.context.gone")
 GL_CASE(left_error, 0)
 {
     s->gl.BindTexture(GL_ARRAY_BUFFER, 0); /* no target */
-    culv_shared_buffer *buffer = make_buffer(s->attachment, CULV_OK);
+    OWN(culv_shared_buffer) *buffer = make_buffer(s->attachment, CULV_OK);
     REQUIRE(s->gl.GetError() == 0);
-    LIB_OK(culv_shared_buffer_destroy(&buffer, NULL));
 }
 
 static const char *missing;
@@ -212,8 +208,7 @@ GL_CASE(attach_refused, 0)
 /* Culvert finds the functions by itself. */
 GL_CASE(own_loader, 0)
 {
-    culv_gl *gl = NULL;
-    LIB_OK(culv_gl_attach(s->device, NULL, &gl));
+    NEW(culv_gl, gl, culv_gl_attach, s->device, NULL);
     culv_shared_buffer *buffer = make_buffer(gl, CULV_OK);
     LIB_OK(culv_shared_buffer_destroy(&buffer, NULL));
     culv_gl_detach(&gl);
@@ -427,13 +422,12 @@ TEST(agrees)
     for (size_t i = 0; i < sizeof profiles / sizeof profiles[0]; i++) {
         raw_gl gl;
         culv_gl *attachment = NULL;
-        culv_device *device = NULL;
         culv_gl_report report = culv_gl_report_init();
         const raw_cuda *cu = lib_driver();
         culv_device_desc d = culv_device_desc_init();
         d.driver = cu->software ? CULV_DRIVER_SOFT : CULV_DRIVER_NVIDIA;
         raw_gl_open(&gl, cu->software, 0, profiles[i]);
-        LIB_OK(culv_device_open_by_ordinal(0, &d, &device));
+        NEW(culv_device, device, culv_device_open_by_ordinal, 0, &d);
         LIB_OK(culv_gl_check_context(NULL, device, &report));
         const culv_result result = culv_gl_attach(device, NULL, &attachment);
         printf("%s: %s; %s", report.version, culv_result_name(result), report.text);
@@ -564,9 +558,8 @@ static uint32_t words[WORDS];
 static culv_shared_buffer *semaphores_make_buffer(const gl_stage *s)
 {
     culv_gl_buffer_create_desc d = culv_gl_buffer_create_desc_init();
-    culv_shared_buffer *buffer = NULL;
     d.size = BYTES;
-    LIB_OK(culv_gl_buffer_create(s->attachment, &d, &buffer));
+    NEW(culv_shared_buffer, buffer, culv_gl_buffer_create, s->attachment, &d);
     return buffer;
 }
 
@@ -576,7 +569,7 @@ static void turns(culv_semaphore_type type)
 {
     gl_stage s;
     CUcontext before;
-    culv_shared_semaphore *to_gl = NULL, *to_cuda = NULL;
+    culv_shared_semaphore *to_gl = NULL;
     culv_gl_semaphore_create_desc d = culv_gl_semaphore_create_desc_init();
     gl_stage_open(&s, 0);
     d.type = type;
@@ -588,7 +581,7 @@ static void turns(culv_semaphore_type type)
         SKIP("no GL_EXT_semaphore here");
     }
     LIB_OK(result);
-    LIB_OK(culv_gl_semaphore_create(s.attachment, &d, &to_cuda));
+    NEW(culv_shared_semaphore, to_cuda, culv_gl_semaphore_create, s.attachment, &d);
     printf("OpenGL waits on the %s\n", culv_gl_semaphore_waits_on_host(to_gl) ? "CPU" : "GPU");
     REQUIRE_EQ(culv_gl_semaphore_waits_on_host(to_gl), s.cu->software);
     culv_shared_buffer *a = semaphores_make_buffer(&s), *b = semaphores_make_buffer(&s);
@@ -636,10 +629,9 @@ static void CUDA_CB held(void *lock)
 GL_CASE(timed, 0)
 {
     CUcontext before;
-    culv_shared_semaphore *to_gl = NULL;
     pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
-    LIB_OK(culv_gl_semaphore_create(s->attachment, NULL, &to_gl));
-    culv_shared_buffer *buffer = semaphores_make_buffer(s);
+    NEW(OWN(culv_shared_semaphore), to_gl, culv_gl_semaphore_create, s->attachment, NULL);
+    OWN(culv_shared_buffer) *buffer = semaphores_make_buffer(s);
     const uint32_t name = culv_gl_buffer_name(buffer);
     culv_gl_uses uses = culv_gl_uses_init();
     uses.num_buffers = 1;
@@ -667,8 +659,6 @@ GL_CASE(timed, 0)
         raw_gl_read_buffer(&s->gl, name, words, BYTES);
         REQUIRE_PATTERN(words, WORDS, frame);
     }
-    LIB_OK(culv_shared_buffer_destroy(&buffer, NULL));
-    LIB_OK(culv_shared_semaphore_destroy(&to_gl, NULL));
 }
 
 /* How much of `buffer` holds `frame`, as CUDA sees it while OpenGL still waits. */
@@ -691,15 +681,14 @@ GL_CASE(writes_behind_a_wait, 0)
 {
     CUcontext before;
     CUstream beside = NULL;
-    culv_shared_semaphore *to_gl = NULL;
     pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
-    LIB_OK(culv_gl_semaphore_create(s->attachment, NULL, &to_gl));
+    NEW(OWN(culv_shared_semaphore), to_gl, culv_gl_semaphore_create, s->attachment, NULL);
     if (culv_gl_semaphore_waits_on_host(to_gl)) {
         LIB_OK(culv_shared_semaphore_destroy(&to_gl, NULL));
         SKIP("OpenGL waits on the CPU here");
     }
-    culv_shared_buffer *copied = semaphores_make_buffer(s), *poked = semaphores_make_buffer(s),
-                       *own = semaphores_make_buffer(s);
+    OWN(culv_shared_buffer) *copied = semaphores_make_buffer(s), *poked = semaphores_make_buffer(s),
+                            *own = semaphores_make_buffer(s);
     const uint32_t names[3] = {culv_gl_buffer_name(copied), culv_gl_buffer_name(poked),
                                culv_gl_buffer_name(own)};
     gl_stage_pattern(words, WORDS, 2);
@@ -734,10 +723,6 @@ GL_CASE(writes_behind_a_wait, 0)
     CU_OK(s->cu->CtxPushCurrent(s->context));
     CU_OK(s->cu->StreamDestroy(beside));
     CU_OK(s->cu->CtxPopCurrent(&before));
-    LIB_OK(culv_shared_buffer_destroy(&copied, NULL));
-    LIB_OK(culv_shared_buffer_destroy(&poked, NULL));
-    LIB_OK(culv_shared_buffer_destroy(&own, NULL));
-    LIB_OK(culv_shared_semaphore_destroy(&to_gl, NULL));
 }
 
 /* What CUDA has signaled, seen by OpenGL or not, or was told to signal. The one exception: CUDA
@@ -747,10 +732,9 @@ TEST(backwards)
     enum { SIGNALED, PENDING, ANSWERS };
     for (int how = SIGNALED; how <= ANSWERS; how++) {
         gl_stage s;
-        culv_shared_semaphore *semaphore = NULL, *gate = NULL;
         gl_stage_open(&s, 0);
-        LIB_OK(culv_gl_semaphore_create(s.attachment, NULL, &semaphore));
-        LIB_OK(culv_gl_semaphore_create(s.attachment, NULL, &gate));
+        NEW(culv_shared_semaphore, semaphore, culv_gl_semaphore_create, s.attachment, NULL);
+        NEW(culv_shared_semaphore, gate, culv_gl_semaphore_create, s.attachment, NULL);
         culv_semaphore *cuda = culv_shared_semaphore_cuda(semaphore);
         if (how == PENDING)
             LIB_OK(culv_semaphore_wait(culv_shared_semaphore_cuda(gate), s.stream, 1));
@@ -778,11 +762,10 @@ TEST(backwards)
 
 GL_CASE(refused, 0)
 {
-    culv_shared_semaphore *semaphore = NULL;
     culv_gl_semaphore_create_desc d = culv_gl_semaphore_create_desc_init();
     culv_gl_uses uses = culv_gl_uses_init();
     d.initial_value = 5;
-    LIB_OK(culv_gl_semaphore_create(s->attachment, &d, &semaphore));
+    NEW(OWN(culv_shared_semaphore), semaphore, culv_gl_semaphore_create, s->attachment, &d);
     LIB_INVALID(culv_gl_semaphore_signal(semaphore, 5, NULL), TIMELINE_BACKWARDS);
     LIB_OK(culv_gl_semaphore_signal(semaphore, 6, NULL));
     LIB_INVALID(culv_gl_semaphore_signal(semaphore, 6, NULL), TIMELINE_BACKWARDS);
@@ -806,5 +789,4 @@ GL_CASE(refused, 0)
     LIB_INVALID(culv_shared_semaphore_destroy(&semaphore, NULL), CONTEXT);
     raw_gl_current(&s->gl, s->gl.context);
     s->gl.Finish();
-    LIB_OK(culv_shared_semaphore_destroy(&semaphore, NULL));
 }

@@ -41,7 +41,7 @@ static void both_ways(gl_stage *s, uint32_t name, CUdeviceptr pointer, uint32_t 
 
 GL_CASE(buffers, 0, .smoke = true)
 {
-    culv_shared_buffer *buffer = make_buffer(s, BYTES, 0);
+    OWN(culv_shared_buffer) *buffer = make_buffer(s, BYTES, 0);
     REQUIRE_EQ(culv_buffer_size(culv_shared_buffer_cuda(buffer)), BYTES);
     for (uint32_t seed = 0; seed < 4; seed++)
         both_ways(s, culv_gl_buffer_name(buffer), culv_shared_buffer_pointer(buffer), seed);
@@ -49,16 +49,14 @@ GL_CASE(buffers, 0, .smoke = true)
     LIB_OK(culv_gl_buffer_copy(buffer, CULV_COPY_DOWNLOAD));
     LIB_OK(culv_shared_buffer_destroy(&buffer, NULL));
     REQUIRE(buffer == NULL);
-    LIB_OK(culv_shared_buffer_destroy(&buffer, NULL));
 }
 
 /* The old way and the new one meet: what has storage of a memory object can be registered, too. */
 GL_CASE(buffers_registered, 0)
 {
-    culv_shared_buffer *buffer = make_buffer(s, BYTES, 0);
-    culv_registration *r = NULL;
+    OWN(culv_shared_buffer) *buffer = make_buffer(s, BYTES, 0);
     const uint32_t name = culv_gl_buffer_name(buffer);
-    LIB_OK(culv_gl_register_buffer(s->attachment, name, NULL, &r));
+    NEW(culv_registration, r, culv_gl_register_buffer, s->attachment, name, NULL);
     for (uint32_t seed = 10; seed < 14; seed++) {
         gl_stage_pattern(words, WORDS, seed);
         gl_stage_upload(s, culv_shared_buffer_pointer(buffer), words, BYTES);
@@ -75,7 +73,6 @@ GL_CASE(buffers_registered, 0)
         both_ways(s, name, culv_shared_buffer_pointer(buffer), seed);
     }
     LIB_OK(culv_registration_destroy(&r));
-    LIB_OK(culv_shared_buffer_destroy(&buffer, NULL));
 }
 
 /* The context's GPU is another one than the device, which works on its buffers in place; and what
@@ -104,13 +101,11 @@ TEST(across, .own = true)
                 "culv_gl_desc.allow_other_gpu");
     if (lib_caps(s.device).vmm) {
         culv_vmm_allocation_desc a = culv_vmm_allocation_desc_init();
-        culv_vmm_allocation *allocation = NULL;
         a.size = UINT64_C(2) << 20;
         a.handle_types = UINT32_C(1) << CULV_HANDLE_OPAQUE_FD;
-        LIB_OK(culv_vmm_allocation_create(s.device, &a, &allocation));
+        NEW(OWN(culv_vmm_allocation), allocation, culv_vmm_allocation_create, s.device, &a);
         LIB_REFUSES(memory, culv_gl_memory_from_vmm(s.attachment, allocation, NULL, &memory),
                     INVALID, DEVICE_MISMATCH);
-        culv_vmm_allocation_destroy(&allocation);
     }
     gl_stage_close(&s);
 }
@@ -129,20 +124,18 @@ GL_CASE(buffers_refused, 0, .title = "gl.buffers.refused")
 static culv_vmm_allocation *allocate(const gl_stage *s, uint64_t size)
 {
     culv_vmm_allocation_desc d = culv_vmm_allocation_desc_init();
-    culv_vmm_allocation *allocation = NULL;
     d.size = size;
     d.handle_types = UINT32_C(1) << CULV_HANDLE_OPAQUE_FD;
-    LIB_OK(culv_vmm_allocation_create(s->device, &d, &allocation));
+    NEW(culv_vmm_allocation, allocation, culv_vmm_allocation_create, s->device, &d);
     return allocation;
 }
 
 /* Whether the driver gives a buffer what is at an offset. */
 static bool offsets_honoured(const gl_stage *s)
 {
-    culv_gl_memory *memory = NULL;
     GLuint name = 0;
     culv_vmm_allocation *allocation = allocate(s, UINT64_C(2) << 20);
-    LIB_OK(culv_gl_memory_from_vmm(s->attachment, allocation, "chunk", &memory));
+    NEW(culv_gl_memory, memory, culv_gl_memory_from_vmm, s->attachment, allocation, "chunk");
     GL_OK(&s->gl, s->gl.CreateBuffers(1, &name));
     const culv_result result = culv_gl_memory_bind_buffer(memory, name, 65536, BYTES);
     if (result != CULV_OK) REQUIRE_EQ(result, CULV_ERROR_UNSUPPORTED);
@@ -176,15 +169,13 @@ TEST(offsets_lost, .title = "gl.offsets.lost")
 /* CUDA's memory in OpenGL, at an offset where the driver honours that. */
 GL_CASE(cuda_memory, 0)
 {
-    culv_gl_memory *memory = NULL;
-    culv_vmm_range *range = NULL;
     const bool honoured = offsets_honoured(s);
-    culv_vmm_allocation *allocation = allocate(s, UINT64_C(2) << 20);
+    OWN(culv_vmm_allocation) *allocation = allocate(s, UINT64_C(2) << 20);
     culv_vmm_range_desc r = culv_vmm_range_desc_init();
     r.size = UINT64_C(2) << 20;
-    LIB_OK(culv_vmm_range_create(s->device, &r, &range));
+    NEW(OWN(culv_vmm_range), range, culv_vmm_range_create, s->device, &r);
     LIB_OK(culv_vmm_map(range, 0, allocation, NULL, 0));
-    LIB_OK(culv_gl_memory_from_vmm(s->attachment, allocation, "chunk", &memory));
+    NEW(culv_gl_memory, memory, culv_gl_memory_from_vmm, s->attachment, allocation, "chunk");
     GLuint name[2];
     GL_OK(&s->gl, s->gl.CreateBuffers(2, name));
     LIB_OK(culv_gl_memory_bind_buffer(memory, name[0], 0, BYTES));
@@ -209,8 +200,6 @@ GL_CASE(cuda_memory, 0)
     s->gl.DeleteBuffers(2, name);
     LIB_OK(culv_gl_memory_destroy(&memory));
     LIB_OK(culv_vmm_unmap(range, 0, UINT64_C(2) << 20, NULL));
-    culv_vmm_range_destroy(&range);
-    culv_vmm_allocation_destroy(&allocation);
 }
 
 GL_CASE(memory_refused, 0, .title = "gl.memory.refused")
@@ -218,7 +207,7 @@ GL_CASE(memory_refused, 0, .title = "gl.memory.refused")
     culv_gl_memory *memory = NULL;
     culv_gl_memory_desc d = culv_gl_memory_desc_init();
     culv_handle handle;
-    culv_vmm_allocation *allocation = allocate(s, UINT64_C(2) << 20);
+    OWN(culv_vmm_allocation) *allocation = allocate(s, UINT64_C(2) << 20);
     LIB_OK(culv_vmm_export_dup(allocation, CULV_HANDLE_OPAQUE_FD, &handle));
     lib_fd watched = lib_fd_watch(handle.value.fd);
     d.handle = handle;
@@ -236,7 +225,6 @@ GL_CASE(memory_refused, 0, .title = "gl.memory.refused")
     lib_fd_require_untouched(&watched);
     LIB_OK(culv_gl_memory_destroy(&memory));
     lib_fd_done(&watched, true);
-    culv_vmm_allocation_destroy(&allocation);
 }
 
 /* The compiler takes OpenGL's view for Vulkan's. */
@@ -257,11 +245,10 @@ GL_CASE(vectors, 0)
 {
     enum { STEP = 2 << 20 };
     culv_vector_desc d = culv_vector_desc_init();
-    culv_vector *vector = NULL;
-    culv_vector_view *view = NULL;
+    OWN(culv_vector_view) *view = NULL;
     culv_gl_vector_view_buffer parts[8];
     size_t count = 0;
-    LIB_OK(culv_vector_create(s->device, &d, &vector));
+    NEW(OWN(culv_vector), vector, culv_vector_create, s->device, &d);
     LIB_REFUSES(view, culv_gl_vector_view_create(s->attachment, vector, NULL, &view), INVALID,
                 NOT_EXPORTABLE);
     culv_vector_destroy(&vector, NULL);
@@ -288,8 +275,6 @@ GL_CASE(vectors, 0)
     REQUIRE_EQ(count, 1);
     REQUIRE_EQ(culv_vector_view_generation(view), culv_vector_generation(vector));
     not_vulkans(view);
-    culv_vector_destroy(&vector, NULL);
-    LIB_OK(culv_vector_view_destroy(&view));
 }
 
 /* The types are one family's, so the compiler takes OpenGL's objects for Vulkan's. */
@@ -297,17 +282,15 @@ GL_CASE(not_vulkans_objects, 0, .title = "gl.not_vulkans")
 {
     culv_gl_image_create_desc id = culv_gl_image_create_desc_init();
     culv_gl_semaphore_create_desc sd = culv_gl_semaphore_create_desc_init();
-    culv_shared_image *image = NULL;
-    culv_shared_semaphore *semaphore = NULL;
     VkDeviceSize size = 77;
     VkCommandBuffer commands = (VkCommandBuffer)(uintptr_t)&size; /* nobody may look into it */
-    culv_shared_buffer *buffer = make_buffer(s, BYTES, 0);
+    OWN(culv_shared_buffer) *buffer = make_buffer(s, BYTES, 0);
     id.target = GL_TEXTURE_2D;
     id.internal_format = GL_RGBA8;
     id.width = 37;
     id.height = 21;
-    LIB_OK(culv_gl_image_create(s->attachment, &id, &image));
-    LIB_OK(culv_gl_semaphore_create(s->attachment, &sd, &semaphore));
+    NEW(OWN(culv_shared_image), image, culv_gl_image_create, s->attachment, &id);
+    NEW(OWN(culv_shared_semaphore), semaphore, culv_gl_semaphore_create, s->attachment, &sd);
     REQUIRE(culv_vk_buffer_handle(buffer) == VK_NULL_HANDLE);
     REQUIRE(culv_vk_buffer_memory(buffer, &size) == VK_NULL_HANDLE && size == 0);
     REQUIRE(culv_vk_buffer_host_pointer(buffer) == NULL);
@@ -326,9 +309,6 @@ GL_CASE(not_vulkans_objects, 0, .title = "gl.not_vulkans")
         culv_vk_image_record_copy(image, CULV_COPY_DOWNLOAD, commands, VK_IMAGE_LAYOUT_GENERAL),
         VALUE);
     both_ways(s, culv_gl_buffer_name(buffer), culv_shared_buffer_pointer(buffer), 5);
-    LIB_OK(culv_shared_semaphore_destroy(&semaphore, NULL));
-    LIB_OK(culv_shared_image_destroy(&image, NULL));
-    LIB_OK(culv_shared_buffer_destroy(&buffer, NULL));
 }
 
 /* Textures ------------------------------------------------------------------------------------- */
@@ -418,7 +398,6 @@ static void image_turn(gl_stage *s, const raw_gl_kind *kind, const raw_gl_format
                        uint32_t fallback)
 {
     culv_gl_image_create_desc d = culv_gl_image_create_desc_init();
-    culv_shared_image *image = NULL;
     d.target = kind->target;
     d.internal_format = format->internal;
     d.width = (uint32_t)kind->width;
@@ -428,13 +407,12 @@ static void image_turn(gl_stage *s, const raw_gl_kind *kind, const raw_gl_format
     d.mip_levels = (uint32_t)kind->levels;
     d.label = kind->name;
     d.fallback = fallback;
-    LIB_OK(culv_gl_image_create(s->attachment, &d, &image));
+    NEW(OWN(culv_shared_image), image, culv_gl_image_create, s->attachment, &d);
     REQUIRE_EQ(culv_image_sharing(culv_shared_image_cuda(image)),
                fallback != 0 ? CULV_SHARING_HOST : CULV_SHARING_SHARED);
     const raw_gl_image raw = {kind, format, culv_gl_image_name(image)};
     for (uint32_t level = 0; level < (uint32_t)kind->levels; level++)
         level_turn(s, &raw, image, level, 3 * level + format->internal);
-    LIB_OK(culv_shared_image_destroy(&image, NULL));
 }
 
 /* A texel of a packed format, as A1R5G5B5_UNORM_PACK16, with all of one channel. */
@@ -455,7 +433,6 @@ static void packed_turn(gl_stage *s, uint32_t number, uint32_t fallback)
 {
     culv_gl_image_create_desc d = culv_gl_image_create_desc_init();
     culv_format_info f = culv_format_info_init();
-    culv_shared_image *image = NULL;
     CUarray array = NULL;
     CUcontext before;
     LIB_OK(culv_format_get_info((culv_format)number, &f));
@@ -463,7 +440,7 @@ static void packed_turn(gl_stage *s, uint32_t number, uint32_t fallback)
     d.internal_format = f.gl_internal_format;
     d.width = d.height = 4;
     d.fallback = fallback;
-    LIB_OK(culv_gl_image_create(s->attachment, &d, &image));
+    NEW(OWN(culv_shared_image), image, culv_gl_image_create, s->attachment, &d);
     culv_image *cuda = culv_shared_image_cuda(image);
     LIB_OK(culv_image_get_array(cuda, 0, &array));
     for (uint32_t i = 0; i < 16; i++) {
@@ -485,7 +462,6 @@ static void packed_turn(gl_stage *s, uint32_t number, uint32_t fallback)
             FAIL("%s as %#x: of %c OpenGL reads %02x%02x%02x%02x", f.name, f.gl_internal_format,
                  "RGBA"[i / 16], at[0], at[1], at[2], at[3]);
     }
-    LIB_OK(culv_shared_image_destroy(&image, NULL));
 }
 
 static void packed_turns(gl_stage *s, uint32_t fallback)
@@ -515,14 +491,13 @@ static void blocks_turn(gl_stage *s, GLenum format, size_t block_bytes)
     memcpy(&read, &address, sizeof read);
     REQUIRE(write != NULL && read != NULL);
     culv_gl_image_create_desc d = culv_gl_image_create_desc_init();
-    culv_shared_image *image = NULL;
     CUarray array = NULL;
     CUcontext before;
     const size_t row = ROWS * block_bytes, size = ROWS * row;
     d.target = GL_TEXTURE_2D;
     d.internal_format = format;
     d.width = d.height = SIDE;
-    LIB_OK(culv_gl_image_create(s->attachment, &d, &image));
+    NEW(OWN(culv_shared_image), image, culv_gl_image_create, s->attachment, &d);
     culv_image *cuda = culv_shared_image_cuda(image);
     LIB_OK(culv_image_get_array(cuda, 0, &array));
     for (size_t i = 0; i < size; i++)
@@ -552,7 +527,6 @@ static void blocks_turn(gl_stage *s, GLenum format, size_t block_bytes)
     CU_OK(s->cu->CtxPopCurrent(&before));
     if (memcmp(texels, found, size) != 0)
         FAIL("format %#x: CUDA reads other blocks", (unsigned)format);
-    LIB_OK(culv_shared_image_destroy(&image, NULL));
 }
 
 GL_CASE(images_of_blocks, 0, .title = "gl.images.blocks")
@@ -587,15 +561,13 @@ GL_CASE(bound_textures, 0)
     static const raw_gl_kind kind = {"GL_TEXTURE_2D", GL_TEXTURE_2D, WIDTH, HEIGHT, 1, 1, false};
     static uint32_t seen[MIB2 / 4];
     CUcontext before;
-    culv_gl_memory *memory = NULL;
-    culv_vmm_range *range = NULL;
     const bool honoured = offsets_honoured(s);
-    culv_vmm_allocation *allocation = allocate(s, MIB2);
+    OWN(culv_vmm_allocation) *allocation = allocate(s, MIB2);
     culv_vmm_range_desc r = culv_vmm_range_desc_init();
     r.size = MIB2;
-    LIB_OK(culv_vmm_range_create(s->device, &r, &range));
+    NEW(OWN(culv_vmm_range), range, culv_vmm_range_create, s->device, &r);
     LIB_OK(culv_vmm_map(range, 0, allocation, NULL, 0));
-    LIB_OK(culv_gl_memory_from_vmm(s->attachment, allocation, "chunk", &memory));
+    NEW(culv_gl_memory, memory, culv_gl_memory_from_vmm, s->attachment, allocation, "chunk");
     culv_gl_image_create_desc d = culv_gl_image_create_desc_init();
     d.internal_format = GL_R32UI;
     d.width = WIDTH;
@@ -650,8 +622,6 @@ GL_CASE(bound_textures, 0)
     s->gl.DeleteTextures(1, &name);
     LIB_OK(culv_gl_memory_destroy(&memory));
     LIB_OK(culv_vmm_unmap(range, 0, MIB2, NULL));
-    culv_vmm_range_destroy(&range);
-    culv_vmm_allocation_destroy(&allocation);
 }
 
 /* The words are those of who asked for a GL object. */

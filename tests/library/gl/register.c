@@ -53,11 +53,10 @@ static void stage_close(stage *s)
 
 static culv_registration *stage_register(const stage *s, GLuint buffer, culv_access access)
 {
-    culv_registration *r = NULL;
     culv_gl_register_desc d = culv_gl_register_desc_init();
     d.access = access;
     d.label = "vertices";
-    LIB_OK(culv_gl_register_buffer(s->attached, buffer, &d, &r));
+    NEW(culv_registration, r, culv_gl_register_buffer, s->attached, buffer, &d);
     return r;
 }
 
@@ -220,7 +219,6 @@ static void require_texels(const raw_gl_image *image, int level, const char *way
 static void image_both_ways(const stage *s, const raw_gl_kind *kind, const raw_gl_format *format)
 {
     raw_gl_image image;
-    culv_registration *r = NULL;
     uint8_t *texels[8], *found;
     REQUIRE(raw_gl_image_make(&s->gl, kind, format, &image));
     found = malloc(raw_gl_level_bytes(&image, 0));
@@ -229,7 +227,7 @@ static void image_both_ways(const stage *s, const raw_gl_kind *kind, const raw_g
         raw_gl_fill(format, texels[i], raw_gl_level_bytes(&image, i), 30u + (unsigned)i);
         raw_gl_image_write(&s->gl, &image, i, texels[i]);
     }
-    LIB_OK(culv_gl_register_image(s->attached, image.name, kind->target, NULL, &r));
+    NEW(culv_registration, r, culv_gl_register_image, s->attached, image.name, kind->target, NULL);
     culv_image *cuda = culv_registration_image(r);
     culv_image_desc desc = culv_image_desc_init();
     LIB_OK(culv_image_get_desc(cuda, &desc));
@@ -316,9 +314,8 @@ REGISTER_CASE(views, RAW_GL_CORE, .smoke = true)
     CUstream captured = lib_stream(&s->w);
     CUgraph graph = NULL;
     raw_gl_image image;
-    culv_registration *r = NULL;
     REQUIRE(raw_gl_image_make(&s->gl, &raw_gl_kinds[0], raw_gl_format_named("GL_RGBA8"), &image));
-    LIB_OK(culv_gl_register_image(s->attached, image.name, GL_TEXTURE_2D, NULL, &r));
+    NEW(culv_registration, r, culv_gl_register_image, s->attached, image.name, GL_TEXTURE_2D, NULL);
     culv_image *cuda = culv_registration_image(r);
     culv_texture_desc t = culv_texture_desc_init();
     CUsurfObject surface = 0;
@@ -491,10 +488,9 @@ REGISTER_CASE(mixed_lists, RAW_GL_CORE)
     enum { COUNT = 3 };
     GLuint names[COUNT];
     culv_registration *r[COUNT] = {NULL}, *apart[2];
-    culv_gl *second = NULL;
     culv_gl_desc d = culv_gl_desc_init();
     d.get_proc_address = raw_gl_get_proc;
-    LIB_OK(culv_gl_attach(s->w.device, &d, &second));
+    NEW(culv_gl, second, culv_gl_attach, s->w.device, &d);
     for (int i = 0; i < COUNT; i++) {
         names[i] = stage_buffer(s, 4096, 1);
         LIB_OK(culv_gl_register_buffer(i == 2 ? second : s->attached, names[i], NULL, &r[i]));
@@ -639,8 +635,7 @@ REGISTER_CASE(unchecked, RAW_GL_CORE, .own = true)
     const GLuint buffer = stage_buffer(s, 4096, 1);
     culv_gl_register_desc d = culv_gl_register_desc_init();
     d.unchecked = 1;
-    culv_registration *r = NULL;
-    LIB_OK(culv_gl_register_buffer(s->attached, buffer, &d, &r));
+    NEW(culv_registration, r, culv_gl_register_buffer, s->attached, buffer, &d);
     s->gl.DeleteBuffers(1, &buffer);
     LIB_ERROR(culv_registration_map(&r, 1, s->stream), DRIVER, DRIVER_REFUSED,
               "deleted or resized");
@@ -777,11 +772,10 @@ REGISTER_CASE(contexts, RAW_GL_CORE)
     void *stranger = raw_gl_another(&s->gl, false), *shared = raw_gl_another(&s->gl, true);
     culv_registration *r = stage_register(s, buffer, CULV_ACCESS_READ_WRITE), *kept = r, *out;
     /* The stranger has an attachment of its own: the two markers may have one name. */
-    culv_gl *strangers = NULL;
     culv_gl_desc d = culv_gl_desc_init();
     d.get_proc_address = raw_gl_get_proc;
     raw_gl_current(&s->gl, stranger);
-    LIB_OK(culv_gl_attach(s->w.device, &d, &strangers));
+    NEW(culv_gl, strangers, culv_gl_attach, s->w.device, &d);
     void *const wrong[] = {NULL, stranger, shared};
     for (int i = 0; i < 3; i++) {
         raw_gl_current(&s->gl, wrong[i]);
@@ -820,12 +814,11 @@ TEST(lost_contexts, .own = true)
     stage s;
     stage_open(&s, RAW_GL_CORE);
     culv_registration *r[2], *out;
-    culv_gl_readback *readback = NULL;
     culv_gl_readback_desc d = culv_gl_readback_desc_init();
     d.width = d.height = 16;
     r[0] = stage_register(&s, stage_buffer(&s, 4096, 1), CULV_ACCESS_READ_WRITE);
     r[1] = stage_register(&s, stage_buffer(&s, 4096, 1), CULV_ACCESS_READ_WRITE);
-    LIB_OK(culv_gl_readback_create(s.attached, &d, &readback));
+    NEW(culv_gl_readback, readback, culv_gl_readback_create, s.attached, &d);
     LIB_OK(culv_registration_map(&r[1], 1, s.stream));
     raw_gl_current(&s.gl, NULL);
     raw_gl_destroy(&s.gl, s.gl.context);
@@ -1051,13 +1044,12 @@ REGISTER_CASE(readbacks, RAW_GL_CORE)
                                                                 CULV_GL_READBACK_RGBA8};
                 const bool packed = kinds[format] == CULV_GL_READBACK_DEPTH24_STENCIL8;
                 target t;
-                culv_gl_readback *readback = NULL;
                 culv_gl_readback_desc d = culv_gl_readback_desc_init();
                 d.width = WIDTH;
                 d.height = HEIGHT;
                 d.format = kinds[format];
                 d.flip = (culv_bool)flip;
-                LIB_OK(culv_gl_readback_create(s->attached, &d, &readback));
+                NEW(culv_gl_readback, readback, culv_gl_readback_create, s->attached, &d);
                 draw(s, samples, packed ? GL_DEPTH24_STENCIL8 : GL_DEPTH_COMPONENT32F, &t);
                 LIB_OK(culv_gl_readback_read(readback, t.framebuffer, 0, 0));
                 refuse_in_conditional(s, readback, t.framebuffer,

@@ -68,7 +68,7 @@ static void vulkan_copies(scene *s, culv_shared_buffer *buffer, const raw_vk_buf
  * alone. */
 static void buffer_of(scene *s, size_t size)
 {
-    culv_shared_buffer *buffer = NULL;
+    OWN(culv_shared_buffer) *buffer = NULL;
     raw_vk_buffer host;
     raw_vk_buffer_create(&s->w.vk, size, RAW_VK_HOST, &host);
     LIB_OK(scene_buffer(s, size, CULV_FALLBACK_ANY, &buffer));
@@ -105,7 +105,6 @@ static void buffer_of(scene *s, size_t size)
         require_cuda(s, buffer, size, turn + 100);
     }
     raw_vk_idle(&s->w.vk);
-    culv_shared_buffer_destroy(&buffer, NULL);
     lib_settle(&s->w);
     raw_vk_buffer_destroy(&s->w.vk, &host);
 }
@@ -892,13 +891,12 @@ TEST(wrong_copies_beside_work)
 
 static culv_shared_image *make_image(const scene *s, VkFormat format)
 {
-    culv_shared_image *image = NULL;
     const VkImageCreateInfo info = raw_vk_image_info(
         format, 32, 16, VK_IMAGE_USAGE_TRANSFER_SRC_BIT | VK_IMAGE_USAGE_TRANSFER_DST_BIT);
     culv_vk_image_create_desc d = culv_vk_image_create_desc_init();
     d.create_info = &info;
     d.fallback = CULV_FALLBACK_ANY;
-    LIB_OK(culv_vk_image_create(s->w.attachment, &d, &image));
+    NEW(culv_shared_image, image, culv_vk_image_create, s->w.attachment, &d);
     return image;
 }
 

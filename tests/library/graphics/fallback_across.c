@@ -46,8 +46,7 @@ TEST(own_memory)
     scene_open_bare(&s, SCENE_DIRECT);
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         raw_vk_buffer own;
-        culv_memory *memory = NULL, *again = NULL;
-        culv_buffer *whole = NULL, *part = NULL;
+        culv_memory *memory = NULL;
         raw_vk_buffer_create(&s.w.vk, rows[i].size, RAW_VK_EXPORT | rows[i].flags, &own);
         culv_vk_memory_desc d = culv_vk_memory_desc_init();
         d.memory = own.memory;
@@ -55,7 +54,7 @@ TEST(own_memory)
         d.dedicated = rows[i].flags != 0;
         d.buffer = own.buffer;
         LIB_OK(culv_vk_memory_import_shared(s.w.attachment, &d, &memory));
-        LIB_OK(culv_vk_memory_import_shared(s.w.attachment, &d, &again));
+        NEW(culv_memory, again, culv_vk_memory_import_shared, s.w.attachment, &d);
         REQUIRE(memory == again);
         culv_memory_destroy(&again);
         culv_image *image = NULL;
@@ -65,10 +64,10 @@ TEST(own_memory)
         LIB_REFUSES(image, culv_image_map(memory, &i2d, &image), UNSUPPORTED, DEVICE_MISMATCH);
         culv_buffer_desc b = culv_buffer_desc_init();
         b.size = rows[i].size;
-        LIB_OK(culv_buffer_map(memory, &b, &whole));
+        NEW(culv_buffer, whole, culv_buffer_map, memory, &b);
         b.offset = 65536;
         b.size = 4097;
-        LIB_OK(culv_buffer_map(memory, &b, &part));
+        NEW(culv_buffer, part, culv_buffer_map, memory, &b);
         REQUIRE_EQ(culv_buffer_sharing(whole), CULV_SHARING_DIRECT);
         REQUIRE_EQ(culv_buffer_memory_kind(whole),
                    rows[i].flags != 0 ? CULV_MEMORY_KIND_FAST : CULV_MEMORY_KIND_COMPRESSIBLE);
@@ -94,7 +93,6 @@ TEST(refused)
     culv_memory *memory = NULL;
     culv_shared_image *made = NULL;
     VkDeviceMemory vulkans = VK_NULL_HANDLE;
-    culv_vmm_allocation *allocation = NULL;
     scene_open_bare(&s, SCENE_DIRECT);
     culv_vk_device *vk = s.w.attachment;
     raw_vk_buffer own = lib_case_buffer(&s.w, 65536, RAW_VK_EXPORT);
@@ -134,7 +132,7 @@ TEST(refused)
     culv_vmm_allocation_desc v = culv_vmm_allocation_desc_init();
     v.size = UNIT;
     v.handle_types = UINT32_C(1) << CULV_HANDLE_OPAQUE_FD;
-    LIB_OK(culv_vmm_allocation_create(s.w.device, &v, &allocation));
+    NEW(culv_vmm_allocation, allocation, culv_vmm_allocation_create, s.w.device, &v);
     culv_vk_memory_from_handle_desc h = culv_vk_memory_from_handle_desc_init();
     LIB_OK(culv_vmm_export_dup(allocation, CULV_HANDLE_OPAQUE_FD, &h.handle));
     h.size = UNIT;
@@ -186,14 +184,13 @@ TEST(out_of_reach)
 TEST(own_gpu)
 {
     static scene s;
-    culv_vk_device *vk = NULL;
     culv_shared_buffer *buffer = NULL;
     scene_open_bare(&s, SCENE_SHARED);
     culv_vk_device_desc d = lib_vk_desc(&s.w);
     d.allow_other_gpu = 1;
     culv_soft_counts before = {.struct_size = sizeof before}, after = before;
     if (s.w.cu->SoftCounts != NULL) s.w.cu->SoftCounts(&before);
-    LIB_OK(culv_vk_attach(s.w.device, &d, &vk));
+    NEW(culv_vk_device, vk, culv_vk_attach, s.w.device, &d);
     if (s.w.cu->SoftCounts != NULL) s.w.cu->SoftCounts(&after);
     REQUIRE_EQ(before.calls, after.calls);
     culv_vk_device *first = s.w.attachment;
@@ -213,28 +210,25 @@ TEST(cudas_memory)
     scene_open_bare(&s, SCENE_DIRECT);
     if (!lib_caps(s.w.device).vmm) SKIP("the device has no virtual memory management");
     culv_vk_device *vk = s.w.attachment;
-    culv_vmm_allocation *allocation = NULL;
-    culv_vector *vector = NULL;
     culv_vector_view *view = NULL;
-    culv_vmm_adopted *adopted = NULL;
     culv_vk_adopted *buffers = NULL;
     culv_vk_space *space = NULL;
     VkDeviceMemory memory = VK_NULL_HANDLE;
     culv_vmm_allocation_desc a = culv_vmm_allocation_desc_init();
     a.size = UNIT;
     a.handle_types = UINT32_C(1) << CULV_HANDLE_OPAQUE_FD;
-    LIB_OK(culv_vmm_allocation_create(s.w.device, &a, &allocation));
+    NEW(culv_vmm_allocation, allocation, culv_vmm_allocation_create, s.w.device, &a);
     LIB_ERROR(culv_vk_memory_from_vmm(vk, allocation, NULL, &memory), UNSUPPORTED, DEVICE_MISMATCH,
               "own the memory");
     culv_vector_desc v = culv_vector_desc_init();
     v.size = UNIT;
     v.handle_types = a.handle_types;
-    LIB_OK(culv_vector_create(s.w.device, &v, &vector));
+    NEW(culv_vector, vector, culv_vector_create, s.w.device, &v);
     culv_vk_vector_view_desc d = culv_vk_vector_view_desc_init();
     d.usage = VK_BUFFER_USAGE_TRANSFER_SRC_BIT;
     LIB_REFUSES(view, culv_vk_vector_view_create(vk, vector, &d, &view), UNSUPPORTED,
                 DEVICE_MISMATCH, "own the memory");
-    LIB_OK(culv_vmm_adopt(s.w.device, culv_vector_pointer(vector), 4096, &adopted));
+    NEW(culv_vmm_adopted, adopted, culv_vmm_adopt, s.w.device, culv_vector_pointer(vector), 4096);
     culv_vk_adopted_desc ad = culv_vk_adopted_desc_init();
     ad.usage = d.usage;
     LIB_REFUSES(buffers, culv_vk_adopted_create(vk, adopted, &ad, &buffers), UNSUPPORTED,
@@ -266,18 +260,16 @@ TEST(vector_of_the_owner)
     LIB_OK(culv_vk_attach(owner.device, &vd, &owner.attachment));
     const culv_vmm_access both[] = {{.flags = CULV_VMM_ACCESS_READ_WRITE},
                                     {.device = s.w.device, .flags = CULV_VMM_ACCESS_READ_WRITE}};
-    culv_vector *vector = NULL;
-    culv_vector_view *view = NULL;
     culv_vector_desc v = culv_vector_desc_init();
     v.size = UNIT;
     v.handle_types = UINT32_C(1) << CULV_HANDLE_OPAQUE_FD;
     v.max_chunk = UNIT;
     v.access = both;
     v.access_count = 2;
-    LIB_OK(culv_vector_create(owner.device, &v, &vector));
+    NEW(culv_vector, vector, culv_vector_create, owner.device, &v);
     culv_vk_vector_view_desc d = culv_vk_vector_view_desc_init();
     d.usage = VK_BUFFER_USAGE_TRANSFER_SRC_BIT;
-    LIB_OK(culv_vk_vector_view_create(owner.attachment, vector, &d, &view));
+    NEW(culv_vector_view, view, culv_vk_vector_view_create, owner.attachment, vector, &d);
     LIB_OK(culv_vector_grow(vector, 4 * WORDS));
     LIB_OK(culv_vector_view_update(view));
     uint32_t *words = malloc(4 * WORDS);
@@ -417,9 +409,8 @@ TEST(solvers, .own = true)
     for (uint32_t i = 0; i < count; i++)
         solver_open(&s, (int)i, &all[i]);
     solver *last = &all[count - 1];
-    culv_shared_semaphore *gate = NULL;
     const culv_vk_semaphore_create_desc gd = culv_vk_semaphore_create_desc_init();
-    LIB_OK(culv_vk_semaphore_create(last->w.attachment, &gd, &gate));
+    NEW(culv_shared_semaphore, gate, culv_vk_semaphore_create, last->w.attachment, &gd);
     raw_vk_buffer host = lib_case_buffer(&s.w, count * 4 * PART, RAW_VK_HOST);
     VK_OK(vkCreateFence(s.w.vk.device, &fences, NULL, &fence));
     for (uint32_t f = 1; f <= FRAMES; f++) {
@@ -496,9 +487,8 @@ TEST(solver_faults, .faults = true)
     for (int i = 0; i < 2; i++)
         solver_open(&s, i, &all[i]);
     solver *own = &all[0], *gone = &all[1];
-    culv_shared_semaphore *gate = NULL;
     const culv_vk_semaphore_create_desc gd = culv_vk_semaphore_create_desc_init();
-    LIB_OK(culv_vk_semaphore_create(gone->w.attachment, &gd, &gate));
+    NEW(culv_shared_semaphore, gate, culv_vk_semaphore_create, gone->w.attachment, &gd);
     raw_vk_buffer_create(&s.w.vk, 2 * 4 * PART, RAW_VK_HOST, &host);
     VK_OK(vkCreateFence(s.w.vk.device, &fences, NULL, &fence));
 

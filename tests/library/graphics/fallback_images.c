@@ -505,7 +505,7 @@ TEST(recorded)
     scene_open(&s, SCENE_PAGES);
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         const row *r = &rows[i];
-        culv_shared_image *image = NULL;
+        OWN(culv_shared_image) *image = NULL;
         cut(r);
         if (!make(&s, r, &image)) continue;
         VkCommandBuffer commands = raw_vk_begin(&s.w.vk, 0);
@@ -527,7 +527,6 @@ TEST(recorded)
         }
         raw_vk_submit(&s.w.vk, commands, NULL);
         raw_vk_idle(&s.w.vk);
-        culv_shared_image_destroy(&image, NULL);
     }
     scene_close(&s);
 }

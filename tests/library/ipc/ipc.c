@@ -24,13 +24,11 @@ static void view_fields(ipc_child *parent, const char *name)
     vmm_stage_open(&s);
     culv_ipc_client *client = ipc_client(s.w.device, name);
     culv_ipc_object *object = ipc_receive(client, "steps");
-    culv_semaphore *steps = NULL;
     CUstream stream = lib_stream(&s.w);
-    LIB_OK(culv_ipc_import_semaphore(object, &steps));
+    NEW(culv_semaphore, steps, culv_ipc_import_semaphore, object);
     culv_ipc_object_destroy(&object);
     for (size_t i = 0; i < SIZES; i++) {
         char field[] = {'f', (char)('0' + i), 0};
-        culv_vmm_allocation *memory = NULL;
         object = ipc_receive(client, field);
         const culv_ipc_info info = ipc_info_of(object);
         REQUIRE_EQ(info.kind, CULV_IPC_VMM);
@@ -38,7 +36,7 @@ static void view_fields(ipc_child *parent, const char *name)
         REQUIRE_EQ(info.element_count, sizes[i]);
         REQUIRE_EQ(info.allocation_size, blocks_of(sizes[i]) * VMM_BLOCK);
         REQUIRE_EQ_STR(info.text, "cells");
-        LIB_OK(culv_ipc_import_vmm(object, &memory));
+        NEW(culv_vmm_allocation, memory, culv_ipc_import_vmm, object);
         culv_vmm_range *range = vmm_range(&s, blocks_of(sizes[i]));
         LIB_OK(culv_vmm_map(range, 0, memory, NULL, 0));
         LIB_OK(culv_semaphore_wait(steps, stream, 2 * i + 1));
@@ -64,14 +62,13 @@ TEST(fields, .own = true, .smoke = true)
     char name[CULV_IPC_NAME_SIZE];
     culv_vmm_allocation *memory[SIZES];
     culv_vmm_range *range[SIZES];
-    culv_shared_semaphore *made = NULL;
     culv_handle handle;
     ipc_fork(&viewer, view_fields, ipc_name(name, "fields"));
     lib_open(&w);
     vmm_stage s = {.w = w};
     CUstream stream = lib_stream(&w);
     culv_ipc_server *server = ipc_server(w.device, name);
-    LIB_OK(culv_vk_semaphore_create(w.attachment, NULL, &made));
+    NEW(culv_shared_semaphore, made, culv_vk_semaphore_create, w.attachment, NULL);
     LIB_OK(culv_vk_semaphore_export_dup(w.attachment, culv_vk_semaphore_handle(made),
                                         CULV_HANDLE_OPAQUE_FD, &handle));
     culv_ipc_info info = culv_ipc_info_named("steps");
@@ -132,9 +129,8 @@ static void offer_buffer(culv_ipc_server *server, const char *name, culv_vmm_all
 static void buffer_is_elsewhere(culv_ipc_client *client, const char *name, const char *says)
 {
     culv_buffer *buffer = NULL;
-    culv_ipc_object *object = ipc_receive(client, name);
+    OWN(culv_ipc_object) *object = ipc_receive(client, name);
     LIB_REFUSES(buffer, culv_ipc_import_buffer(object, &buffer), INVALID, DEVICE_MISMATCH, says);
-    culv_ipc_object_destroy(&object);
 }
 
 static const culv_uuid nobodys = {{1, 2, 3}};
@@ -148,21 +144,17 @@ static void view_from_second(ipc_child *parent, const char *name)
     culv_ipc_client *client = ipc_client(s.w.device, name);
     CUstream stream = lib_stream(&s.w);
     for (size_t i = 0; i < SIZES; i++) {
-        culv_vmm_allocation *memory = NULL;
-        culv_ipc_object *object = ipc_receive(client, (const char[]){'f', (char)('0' + i), 0});
+        OWN(culv_ipc_object) *object = ipc_receive(client, (const char[]){'f', (char)('0' + i), 0});
         const culv_device_caps here = lib_caps(s.w.device);
         const culv_ipc_info info = ipc_info_of(object);
         REQUIRE(memcmp(&info.device, &here.uuid, sizeof here.uuid) != 0);
-        LIB_OK(culv_ipc_import_vmm(object, &memory));
-        culv_vmm_range *range = vmm_range(&s, blocks_of(sizes[i]));
+        NEW(OWN(culv_vmm_allocation), memory, culv_ipc_import_vmm, object);
+        OWN(culv_vmm_range) *range = vmm_range(&s, blocks_of(sizes[i]));
         LIB_OK(culv_vmm_map(range, 0, memory, NULL, 0));
         ipc_require(&s.w, stream, vmm_address(range, 0), sizes[i], (uint32_t)i);
         ipc_write(&s.w, stream, vmm_address(range, 0), sizes[i], (uint32_t)i + 100);
         lib_finish(&s.w, stream);
         LIB_OK(culv_vmm_unmap(range, 0, culv_vmm_range_size(range), NULL));
-        LIB_OK(culv_vmm_range_destroy(&range));
-        culv_vmm_allocation_destroy(&memory);
-        culv_ipc_object_destroy(&object);
     }
     buffer_is_elsewhere(client, "of-the-server", ", CUDA device 0 here; this device is '");
     buffer_is_elsewhere(client, "of-the-server", "culv_device_open_by_uuid()");

@@ -1412,7 +1412,6 @@ TEST(round_trip, .title = "messages")
 static void refuse_frame(ipc_child *parent, const char *name)
 {
     vmm_stage s;
-    culv_ring *side = NULL;
     culv_ring_frame f;
     culv_ipc_consumer_desc d = culv_ipc_consumer_desc_init();
     CUgraph graph = NULL;
@@ -1421,7 +1420,7 @@ static void refuse_frame(ipc_child *parent, const char *name)
     culv_ipc_client *client = ipc_client(s.w.device, name);
     d.ring = "frames";
     d.policy = CULV_RING_MAILBOX;
-    LIB_OK(culv_ipc_ring_join(client, &d, IPC_FAR, &side));
+    NEW(culv_ring, side, culv_ipc_ring_join, client, &d, IPC_FAR);
     ipc_say(parent, 'j');
     ipc_hear(parent, 'g');
     CUcontext before = lib_enter(&s.w);
@@ -1480,14 +1479,13 @@ static culv_ring_policy page_policy;
 static void see_no_frame(ipc_child *parent, const char *name)
 {
     vmm_stage s;
-    culv_ring *side = NULL;
     culv_ring_frame f;
     culv_ipc_consumer_desc d = culv_ipc_consumer_desc_init();
     vmm_stage_open(&s);
     culv_ipc_client *client = ipc_client(s.w.device, name);
     d.ring = "frames";
     d.policy = page_policy;
-    LIB_OK(culv_ipc_ring_join(client, &d, IPC_FAR, &side));
+    NEW(culv_ring, side, culv_ipc_ring_join, client, &d, IPC_FAR);
     ipc_say(parent, 'j');
     ipc_hear(parent, 'g');
     CUstream stream = lib_stream(&s.w);

@@ -27,7 +27,7 @@ static void release(const lib_world *w, CUdeviceptr at)
 static void use_memory(ipc_child *parent, const char *name)
 {
     vmm_stage s;
-    culv_buffer *memory = NULL, *again = NULL;
+    culv_buffer *memory = NULL;
     culv_vmm_allocation *other = NULL;
     vmm_stage_open(&s);
     CUstream stream = lib_stream(&s.w);
@@ -40,7 +40,7 @@ static void use_memory(ipc_child *parent, const char *name)
     LIB_ERROR(culv_ipc_object_get_handle(object, &handle), INVALID, HANDLE_TYPE);
     LIB_ERROR(culv_ipc_import_vmm(object, &other), INVALID, VALUE, "memory of cuMemAlloc");
     LIB_OK(culv_ipc_import_buffer(object, &memory));
-    LIB_OK(culv_ipc_import_buffer(object, &again));
+    NEW(culv_buffer, again, culv_ipc_import_buffer, object);
     REQUIRE_EQ(culv_buffer_size(memory), info.allocation_size);
     REQUIRE_EQ(culv_buffer_pointer(memory), culv_buffer_pointer(again));
     LIB_OK(culv_buffer_unmap(&again, NULL));
@@ -247,7 +247,7 @@ static void refuse_for(const cause *first, size_t count)
             continue;
         }
         if (c != &own) ipc_say(&children[i], 's');
-        culv_ipc_client *client = ipc_client(s.w.device, names[i]);
+        OWN(culv_ipc_client) *client = ipc_client(s.w.device, names[i]);
         culv_ipc_object *cells = ipc_receive(client, "cells");
         culv_ipc_object *given = ipc_receive(client, "given");
         if (c != &own) ipc_say(&children[i], 'f');
@@ -258,7 +258,6 @@ static void refuse_for(const cause *first, size_t count)
             ipc_say(&children[i], 'e');
             ipc_join(&children[i]);
         }
-        culv_ipc_client_destroy(&client);
     }
     atomic_store(&answered, true);
     REQUIRE_EQ(pthread_join(thread, NULL), 0);
@@ -301,13 +300,12 @@ static void check(const lib_world *w, CUstream stream, CUdeviceptr at, uint32_t 
 static void use_events(ipc_child *parent, const char *name)
 {
     vmm_stage s;
-    culv_buffer *memory = NULL;
     CUevent given = NULL, back = NULL;
     vmm_stage_open(&s);
     CUstream stream = lib_stream(&s.w);
     culv_ipc_client *client = ipc_client(s.w.device, name);
     culv_ipc_object *object = ipc_receive(client, "cells");
-    LIB_OK(culv_ipc_import_buffer(object, &memory));
+    NEW(culv_buffer, memory, culv_ipc_import_buffer, object);
     culv_ipc_object_destroy(&object);
     object = ipc_receive(client, "given");
     REQUIRE_EQ(ipc_info_of(object).kind, CULV_IPC_EVENT);
@@ -423,7 +421,6 @@ static void share_pool(const char *word, bool fabric)
     enum { FEW = 77777 };
     ipc_child child;
     vmm_stage s;
-    culv_mem_pool *pool = NULL;
     culv_vmm_adopted *adopted = NULL;
     CUdeviceptr at = 0;
     char name[CULV_IPC_NAME_SIZE];
@@ -434,7 +431,7 @@ static void share_pool(const char *word, bool fabric)
     culv_mem_pool_desc d = culv_mem_pool_desc_init();
     d.handle_types = fabric ? 0 : 1u << CULV_HANDLE_OPAQUE_FD;
     d.fabric = fabric ? CULV_FABRIC_REQUIRED : CULV_FABRIC_NO;
-    LIB_OK(culv_mem_pool_create(s.w.device, &d, &pool));
+    NEW(culv_mem_pool, pool, culv_mem_pool_create, s.w.device, &d);
     at = lib_pool_alloc(&s.w, pool, 4 * FEW, stream);
     ipc_write(&s.w, stream, at, FEW, 1);
     LIB_REFUSES(adopted, culv_vmm_adopt(s.w.device, at, FEW, &adopted), INVALID, NOT_EXPORTABLE,

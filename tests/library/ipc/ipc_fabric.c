@@ -20,7 +20,6 @@ static void view(ipc_child *parent, const char *name)
     culv_ipc_client *client = ipc_client(s.w.device, name);
     culv_ipc_object *object = ipc_receive(client, "woven");
     const culv_ipc_info info = ipc_info_of(object);
-    culv_vmm_allocation *memory = NULL;
     culv_buffer *buffer = NULL;
     culv_handle handle;
     CUstream stream = lib_stream(&s.w);
@@ -31,7 +30,7 @@ static void view(ipc_child *parent, const char *name)
     LIB_OK(culv_ipc_object_get_handle(object, &handle));
     REQUIRE_EQ(handle.type, CULV_HANDLE_FABRIC);
     LIB_ERROR(culv_ipc_import_buffer(object, &buffer), INVALID, VALUE);
-    LIB_OK(culv_ipc_import_vmm(object, &memory));
+    NEW(culv_vmm_allocation, memory, culv_ipc_import_vmm, object);
     culv_vmm_range *range = vmm_range(&s, 1);
     LIB_OK(culv_vmm_map(range, 0, memory, NULL, 0));
     ipc_require(&s.w, stream, vmm_address(range, 0), WORDS, 3);
@@ -56,12 +55,12 @@ TEST(woven, .title = "fabric", .own = true)
     open_played(&s);
     culv_ipc_server *server = ipc_server(s.w.device, name);
     culv_vmm_allocation_desc d = culv_vmm_allocation_desc_init();
-    culv_vmm_allocation *memory = NULL, *plain = vmm_allocation(&s, 1, 0);
+    culv_vmm_allocation *plain = vmm_allocation(&s, 1, 0);
     culv_ipc_info info = culv_ipc_info_named("woven");
     CUstream stream = lib_stream(&s.w);
     d.size = WORDS * 4;
     d.fabric = CULV_FABRIC_REQUIRED;
-    LIB_OK(culv_vmm_allocation_create(s.w.device, &d, &memory));
+    NEW(culv_vmm_allocation, memory, culv_vmm_allocation_create, s.w.device, &d);
     culv_vmm_range *range = vmm_range(&s, 1);
     LIB_OK(culv_vmm_map(range, 0, memory, NULL, 0));
     ipc_write(&s.w, stream, vmm_address(range, 0), WORDS, 3);

@@ -32,16 +32,14 @@ static void viewer_receive(viewer *v)
 {
     GL_OK(&v->s.gl, v->s.gl.CreateBuffers(SLOTS, v->slots));
     for (uint32_t i = 0; i < SLOTS; i++) {
-        culv_ipc_object *object = NULL;
         culv_gl_memory_desc m = culv_gl_memory_desc_init();
-        LIB_OK(culv_ipc_ring_receive(v->side, i, 0, IPC_FAR, &object));
+        NEW(OWN(culv_ipc_object), object, culv_ipc_ring_receive, v->side, i, 0, IPC_FAR);
         LIB_OK(culv_ipc_object_get_handle(object, &m.handle));
         m.size = ipc_info_of(object).allocation_size;
         m.exporter = ipc_info_of(object).device;
         m.label = "slot";
         LIB_OK(culv_gl_memory_import(v->s.attachment, &m, &v->memory[i]));
         LIB_OK(culv_gl_memory_bind_buffer(v->memory[i], v->slots[i], 0, BYTES));
-        culv_ipc_object_destroy(&object);
     }
 }
 
@@ -109,22 +107,17 @@ TEST(to_gl, .own = true, .smoke = true)
 static void read_in_cuda(ipc_child *parent, const char *name)
 {
     vmm_stage s;
-    culv_ring *side = NULL;
     culv_ipc_consumer_desc d = culv_ipc_consumer_desc_init();
     vmm_stage_open(&s);
     CUstream stream = lib_stream(&s.w);
     culv_ipc_client *client = ipc_client(s.w.device, name);
     d.ring = "frames";
-    LIB_OK(culv_ipc_ring_join(client, &d, IPC_FAR, &side));
+    NEW(culv_ring, side, culv_ipc_ring_join, client, &d, IPC_FAR);
     culv_vmm_range *range = vmm_range(&s, SLOTS);
     for (uint32_t i = 0; i < SLOTS; i++) {
-        culv_ipc_object *object = NULL;
-        culv_vmm_allocation *memory = NULL;
-        LIB_OK(culv_ipc_ring_receive(side, i, 0, IPC_FAR, &object));
-        LIB_OK(culv_ipc_import_vmm(object, &memory));
+        NEW(OWN(culv_ipc_object), object, culv_ipc_ring_receive, side, i, 0, IPC_FAR);
+        NEW(OWN(culv_vmm_allocation), memory, culv_ipc_import_vmm, object);
         LIB_OK(culv_vmm_map(range, i * VMM_BLOCK, memory, NULL, 0));
-        culv_vmm_allocation_destroy(&memory);
-        culv_ipc_object_destroy(&object);
     }
     ipc_say(parent, 'j');
     for (uint32_t i = 0; i < FRAMES; i++) {
@@ -320,13 +313,12 @@ TEST(solver_dies, .own = true)
     ipc_child solver[ENDINGS];
     char name[CULV_IPC_NAME_SIZE];
     viewer v = {.client = NULL};
-    culv_shared_semaphore *written = NULL;
     uint64_t turn = 0;
     (void)ipc_name(name, "outlived");
     for (int how = 0; how < ENDINGS; how++)
         ipc_fork(&solver[how], roles[how], name);
     gl_stage_open(&v.s, 0);
-    LIB_OK(culv_gl_semaphore_create(v.s.attachment, NULL, &written));
+    NEW(culv_shared_semaphore, written, culv_gl_semaphore_create, v.s.attachment, NULL);
     for (int how = 0; how < ENDINGS; how++) {
         culv_ipc_object *object = NULL;
         ipc_say(&solver[how], 'g');

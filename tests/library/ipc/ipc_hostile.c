@@ -83,9 +83,8 @@ static void open_hostile(hostile *h)
     h->memory = vmm_allocation_on(h->device, 1, 1 << CULV_HANDLE_OPAQUE_FD, "cells");
     ipc_offer_vmm(h->server, "cells", h->memory);
     culv_vmm_range_desc rd = culv_vmm_range_desc_init();
-    culv_vmm_range *range = NULL;
     rd.size = VMM_BLOCK;
-    LIB_OK(culv_vmm_range_create(h->device, &rd, &range));
+    NEW(culv_vmm_range, range, culv_vmm_range_create, h->device, &rd);
     LIB_OK(culv_vmm_map(range, 0, h->memory, NULL, 0));
     vmm_write(h->device, h->s.w.cu, culv_vmm_range_pointer(range), WORDS, SEED);
     LIB_OK(culv_vmm_unmap(range, 0, VMM_BLOCK, NULL));
@@ -139,9 +138,6 @@ static void be_honest(hostile *h)
 {
     pthread_t thread;
     culv_ipc_info info = culv_ipc_info_init();
-    culv_vmm_allocation *memory = NULL;
-    culv_vector *vector = NULL;
-    culv_ring *side = NULL;
     uint32_t count = 0;
     atomic_store(&h->over, false);
     REQUIRE_EQ(pthread_create(&thread, NULL, serve, h), 0);
@@ -149,7 +145,7 @@ static void be_honest(hostile *h)
     LIB_OK(culv_ipc_client_get_offer(client, 0, IPC_FAR, &info, &count));
     REQUIRE_EQ(count, 3);
     culv_ipc_object *object = ipc_receive(client, "cells");
-    LIB_OK(culv_ipc_import_vmm(object, &memory));
+    NEW(culv_vmm_allocation, memory, culv_ipc_import_vmm, object);
     culv_ipc_object_destroy(&object);
     culv_vmm_range *range = vmm_range(&h->s, 1);
     LIB_OK(culv_vmm_map(range, 0, memory, NULL, 0));
@@ -160,12 +156,12 @@ static void be_honest(hostile *h)
     culv_ipc_vector_desc v = culv_ipc_vector_desc_init();
     v.name = "particles";
     v.reserve = 21 * VMM_BLOCK;
-    LIB_OK(culv_ipc_vector_open(client, &v, IPC_FAR, &vector));
+    NEW(culv_vector, vector, culv_ipc_vector_open, client, &v, IPC_FAR);
     REQUIRE_EQ(culv_vector_size(vector), 20 * VMM_BLOCK);
     culv_vector_destroy(&vector, NULL);
     culv_ipc_consumer_desc c = culv_ipc_consumer_desc_init();
     c.ring = "frames";
-    LIB_OK(culv_ipc_ring_join(client, &c, IPC_FAR, &side));
+    NEW(culv_ring, side, culv_ipc_ring_join, client, &c, IPC_FAR);
     culv_ring_destroy(&side, NULL);
     culv_ipc_client_destroy(&client);
     atomic_store(&h->over, true);
@@ -776,7 +772,6 @@ TEST(endless_head, .own = true)
 {
     static hostile h;
     pthread_t thread;
-    culv_ring *side = NULL;
     culv_ring_frame f;
     size_t count = 0;
     culv_ipc_consumer_desc d = culv_ipc_consumer_desc_init();
@@ -786,7 +781,7 @@ TEST(endless_head, .own = true)
     culv_ipc_client *client = ipc_client(h.s.w.device, h.name);
     d.ring = "frames";
     d.policy = CULV_RING_MAILBOX;
-    LIB_OK(culv_ipc_ring_join(client, &d, IPC_FAR, &side));
+    NEW(culv_ring, side, culv_ipc_ring_join, client, &d, IPC_FAR);
     atomic_store(&h.over, true);
     REQUIRE_EQ(pthread_join(thread, NULL), 0);
     LIB_OK(culv_ipc_ring_get_consumers(h.ring, NULL, 0, &count)); /* it counts from now on */
@@ -905,14 +900,14 @@ TEST(full_server, .own = true)
     enum { TURNS = 50 };
     static hostile h;
     pthread_t thread;
-    culv_ipc_client *client = NULL, *quiet = NULL;
+    culv_ipc_client *client = NULL;
     culv_ipc_client_desc d = culv_ipc_client_desc_init();
     culv_ipc_info info = culv_ipc_info_init();
     culv_result result;
     open_hostile(&h);
     d.name = h.name;
     REQUIRE_EQ(pthread_create(&thread, NULL, serve, &h), 0);
-    LIB_OK(culv_ipc_client_connect(NULL, &d, IPC_FAR, &quiet));
+    NEW(culv_ipc_client, quiet, culv_ipc_client_connect, NULL, &d, IPC_FAR);
     atomic_store(&h.over, true);
     REQUIRE_EQ(pthread_join(thread, NULL), 0);
     atomic_store(&h.over, false);
@@ -1097,13 +1092,12 @@ TEST(one_user, .title = "in_flight.one_user", .own = true)
     if (geteuid() != 0) SKIP("only root can be several users");
     REQUIRE_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
     open_hostile(&h);
-    culv_ipc_server *server = NULL;
     culv_ipc_server_desc d = culv_ipc_server_desc_init();
     d.name = ipc_name(name, "users");
     d.users = users;
     d.num_users = 2;
     d.max_clients = 16;
-    LIB_OK(culv_ipc_server_create(h.device, &d, &server));
+    NEW(culv_ipc_server, server, culv_ipc_server_create, h.device, &d);
     ipc_offer_vmm(server, "cells", h.memory);
     const culv_ipc_info info = culv_ipc_info_named("particles");
     LIB_OK(culv_ipc_offer(server, &info, culv_ipc_from_vector(h.vector)));
@@ -1163,13 +1157,12 @@ TEST(places_of_users, .own = true)
     const uint32_t users[] = {BAD, GOOD, GOOD};
     if (geteuid() != 0) SKIP("only root can be several users");
     open_hostile(&h);
-    culv_ipc_server *server = NULL;
     culv_ipc_server_desc d = culv_ipc_server_desc_init();
     d.name = ipc_name(name, "places");
     d.users = users;
     d.num_users = 3;
     d.max_clients = PLACES;
-    LIB_OK(culv_ipc_server_create(h.device, &d, &server));
+    NEW(culv_ipc_server, server, culv_ipc_server_create, h.device, &d);
     for (int silent = 0; silent < 2; silent++) {
         for (int i = 0; i < PLACES; i++) {
             ask(keep(&h, connect_as(name, BAD)), CULVI_IPC_HELLO, "");
@@ -1463,7 +1456,7 @@ TEST(out_of_sight, .own = true)
     char name[CULV_IPC_NAME_SIZE];
     vmm_stage s;
     place p;
-    culv_ipc_server *server = NULL, *other = NULL;
+    culv_ipc_server *other = NULL;
     culv_ipc_client *client = NULL;
     culv_ipc_server_desc d = culv_ipc_server_desc_init();
     culv_ipc_client_desc c = culv_ipc_client_desc_init();
@@ -1471,7 +1464,7 @@ TEST(out_of_sight, .own = true)
         SKIP("this system does not let this user mount");
     vmm_stage_open(&s);
     c.name = d.name = ipc_name(name, "sight");
-    LIB_OK(culv_ipc_server_create(s.w.device, &d, &server));
+    NEW(culv_ipc_server, server, culv_ipc_server_create, s.w.device, &d);
     if (unshare(CLONE_NEWNET) != 0) SKIP("this system gives no network namespace");
 #define UNSEEN(text)                                                                               \
     LIB_REFUSES(client, culv_ipc_client_connect(NULL, &c, 0, &client), TIMEOUT, IPC_NAME, text)

@@ -13,10 +13,6 @@ enum { STEPS = 16, MOST = 400, SLOTS = 3, WORDS = 1025, FD_BIT = 1 << CULV_HANDL
 static void live(ipc_child *parent, const char *name)
 {
     vmm_stage s;
-    culv_ipc_object *object = NULL;
-    culv_vector *vector = NULL;
-    culv_ring *side = NULL;
-    culv_vmm_allocation *memory = NULL;
     culv_ring_frame f;
     char step = 'a';
 #define STEP() ipc_say(parent, step++)
@@ -29,19 +25,19 @@ static void live(ipc_child *parent, const char *name)
     culv_ipc_info info = culv_ipc_info_init();
     LIB_OK(culv_ipc_client_get_offer(client, 0, IPC_FAR, &info, NULL));
     STEP();
-    LIB_OK(culv_ipc_client_receive(client, "cells", IPC_FAR, &object));
+    NEW(culv_ipc_object, object, culv_ipc_client_receive, client, "cells", IPC_FAR);
     STEP();
-    LIB_OK(culv_ipc_import_vmm(object, &memory));
+    NEW(culv_vmm_allocation, memory, culv_ipc_import_vmm, object);
     STEP();
     culv_ipc_vector_desc v = culv_ipc_vector_desc_init();
     v.name = "particles";
-    LIB_OK(culv_ipc_vector_open(client, &v, IPC_FAR, &vector));
+    NEW(culv_vector, vector, culv_ipc_vector_open, client, &v, IPC_FAR);
     STEP();
     LIB_OK(culv_ipc_vector_update(vector, stream, IPC_FAR));
     STEP();
     culv_ipc_consumer_desc c = culv_ipc_consumer_desc_init();
     c.ring = "frames";
-    LIB_OK(culv_ipc_ring_join(client, &c, IPC_FAR, &side));
+    NEW(culv_ring, side, culv_ipc_ring_join, client, &c, IPC_FAR);
     STEP();
     for (int i = 0; i < 2; i++) {
         LIB_OK(culv_ring_acquire_on(side, CULV_RING_CONSUMER, stream, IPC_FAR, &f));
@@ -76,8 +72,6 @@ TEST(kills, .own = true, .time_limit = 900)
     const int count = atoi(test_option("kills", "16"));
     char name[CULV_IPC_NAME_SIZE];
     vmm_stage s;
-    culv_vector *vector = NULL;
-    culv_ring *ring = NULL;
     lib_level settled = {0};
     REQUIRE(count >= STEPS && count <= MOST);
     ipc_name(name, "kills");
@@ -92,13 +86,13 @@ TEST(kills, .own = true, .time_limit = 900)
     v.handle_types = FD_BIT;
     v.size = 3 * VMM_BLOCK;
     v.max_chunk = VMM_BLOCK;
-    LIB_OK(culv_vector_create(s.w.device, &v, &vector));
+    NEW(culv_vector, vector, culv_vector_create, s.w.device, &v);
     culv_ipc_info info = culv_ipc_info_named("particles");
     LIB_OK(culv_ipc_offer(server, &info, culv_ipc_from_vector(vector)));
     culv_ipc_ring_desc r = culv_ipc_ring_desc_init();
     r.name = "frames";
     r.num_slots = SLOTS;
-    LIB_OK(culv_ipc_ring_create(server, &r, &ring));
+    NEW(culv_ring, ring, culv_ipc_ring_create, server, &r);
     for (int i = 0; i < count; i++) {
         const int last = i % STEPS;
         const double until = test_now_us() + TEST_FAR_MS * 1000.0;
@@ -141,22 +135,20 @@ enum { GROUP = 8, CROWD = 200 };
 static void visit(ipc_child *parent, const char *name)
 {
     vmm_stage s;
-    culv_ring *side = NULL;
-    culv_vmm_allocation *memory = NULL;
     culv_ring_frame f;
     ipc_hear(parent, 'g');
     vmm_stage_open(&s);
     CUstream stream = lib_stream(&s.w);
     culv_ipc_client *client = ipc_client(s.w.device, name);
     culv_ipc_object *object = ipc_receive(client, "cells");
-    LIB_OK(culv_ipc_import_vmm(object, &memory));
+    NEW(culv_vmm_allocation, memory, culv_ipc_import_vmm, object);
     culv_vmm_range *range = vmm_range(&s, 1);
     LIB_OK(culv_vmm_map(range, 0, memory, NULL, 0));
     ipc_require(&s.w, stream, vmm_address(range, 0), WORDS, 9);
     culv_ipc_consumer_desc c = culv_ipc_consumer_desc_init();
     c.ring = "frames";
     c.policy = getpid() % 2 != 0 ? CULV_RING_FIFO : CULV_RING_MAILBOX;
-    LIB_OK(culv_ipc_ring_join(client, &c, IPC_FAR, &side));
+    NEW(culv_ring, side, culv_ipc_ring_join, client, &c, IPC_FAR);
     for (int i = 0; i < 3; i++) {
         LIB_OK(culv_ring_acquire_on(side, CULV_RING_CONSUMER, stream, IPC_FAR, &f));
         LIB_OK(culv_ring_release_on(side, CULV_RING_CONSUMER, stream, &f));
@@ -206,7 +198,6 @@ TEST(crowd, .own = true, .time_limit = 900)
     const int groups = atoi(test_option("crowd", "16")) / GROUP;
     char name[CULV_IPC_NAME_SIZE];
     vmm_stage s;
-    culv_ring *ring = NULL;
     lib_level settled = {0};
     REQUIRE(groups >= 2 && groups <= CROWD / GROUP);
     ipc_name(name, "crowd");
@@ -223,7 +214,7 @@ TEST(crowd, .own = true, .time_limit = 900)
     culv_ipc_ring_desc r = culv_ipc_ring_desc_init();
     r.name = "frames";
     r.num_slots = SLOTS + GROUP;
-    LIB_OK(culv_ipc_ring_create(server, &r, &ring));
+    NEW(culv_ring, ring, culv_ipc_ring_create, server, &r);
     for (int i = 0; i < groups; i++) {
         visits_of(&child[i * GROUP], server, ring, stream);
         lib_finish(&s.w, stream); /* it hangs where a dead one's timeline was not moved on */
@@ -275,13 +266,12 @@ TEST(server_dies, .own = true)
     vmm_stage_open(&s);
     CUstream stream = lib_stream(&s.w);
     for (int i = 0; i < SERVERS; i++) {
-        culv_ipc_object *object = NULL;
         culv_vmm_allocation *memory = NULL;
         ipc_say(&child[i], 'g'); /* the same name as the one that was killed */
-        culv_ipc_client *client = ipc_client(s.w.device, name);
+        OWN(culv_ipc_client) *client = ipc_client(s.w.device, name);
         REQUIRE_EQ(culv_ipc_client_server_pid(client), child[i].pid);
         REQUIRE(culv_ipc_client_connected(client));
-        LIB_OK(culv_ipc_client_receive(client, "cells", IPC_FAR, &object));
+        NEW(culv_ipc_object, object, culv_ipc_client_receive, client, "cells", IPC_FAR);
         if (i == 1) ipc_kill(&child[i]);
         LIB_OK(culv_ipc_import_vmm(object, &memory)); /* what was received stays */
         if (i != 1) ipc_kill(&child[i]);
@@ -297,7 +287,6 @@ TEST(server_dies, .own = true)
         LIB_OK(culv_vmm_range_destroy(&range));
         culv_vmm_allocation_destroy(&memory);
         culv_ipc_object_destroy(&object);
-        culv_ipc_client_destroy(&client);
     }
     culv_ipc_client_desc d = culv_ipc_client_desc_init();
     culv_ipc_client *none = POISON(culv_ipc_client);
@@ -368,13 +357,12 @@ VMM_CASE(directories, .own = true)
 /* Each refused description names its field, what it is and what it may be. */
 VMM_CASE(descriptions)
 {
-    culv_ipc_server *server = NULL;
     culv_ipc_server_desc d = culv_ipc_server_desc_init();
     char name[CULV_IPC_NAME_SIZE];
     snprintf(name, sizeof name, "descriptions-%d", (int)getpid());
     d.name = name;
-    LIB_OK(culv_ipc_server_create(s->w.device, &d, &server));
-    culv_vmm_allocation *memory = vmm_allocation(s, 1, 1 << CULV_HANDLE_OPAQUE_FD);
+    NEW(OWN(culv_ipc_server), server, culv_ipc_server_create, s->w.device, &d);
+    OWN(culv_vmm_allocation) *memory = vmm_allocation(s, 1, 1 << CULV_HANDLE_OPAQUE_FD);
     culv_handle handle;
     LIB_OK(culv_vmm_export_dup(memory, CULV_HANDLE_OPAQUE_FD, &handle));
     static const struct {
@@ -412,15 +400,11 @@ VMM_CASE(descriptions)
     culv_handle_close(&handle);
     /* What a ring offers cannot be withdrawn, and the message does not ask for it. */
     culv_ipc_ring_desc r = culv_ipc_ring_desc_init();
-    culv_ring *ring = NULL;
     r.name = "field";
     r.num_slots = 1;
-    LIB_OK(culv_ipc_ring_create(server, &r, &ring));
+    NEW(OWN(culv_ring), ring, culv_ipc_ring_create, server, &r);
     const culv_ipc_info part = culv_ipc_info_init();
     LIB_OK(culv_ipc_ring_offer(ring, 0, 0, &part, culv_ipc_from_vmm(memory)));
     LIB_ERROR(culv_ipc_ring_offer(ring, 0, 0, &part, culv_ipc_from_vmm(memory)), BUSY, IPC_NAME,
               "culv_ring_destroy() withdraws it");
-    culv_ring_destroy(&ring, NULL);
-    culv_ipc_server_destroy(&server);
-    culv_vmm_allocation_destroy(&memory);
 }

@@ -25,7 +25,6 @@ static void use_natives(ipc_child *parent, const char *name)
 {
     static uint32_t texels[TEXELS];
     vmm_stage s;
-    culv_buffer *buffer = NULL;
     culv_image *image = NULL;
     CUarray array = NULL;
     vmm_stage_open(&s);
@@ -39,7 +38,7 @@ static void use_natives(ipc_child *parent, const char *name)
     culv_ipc_object *object = ipc_receive(client, "vertices");
     info = ipc_info_of(object);
     REQUIRE(info.kind == CULV_IPC_BUFFER && info.size == WORDS * 4 && info.offset != 0);
-    LIB_OK(culv_ipc_import_buffer(object, &buffer));
+    NEW(culv_buffer, buffer, culv_ipc_import_buffer, object);
     LIB_ERROR(culv_ipc_import_image(object, &image), INVALID, VALUE);
     culv_ipc_object_destroy(&object);
     ipc_require(&s.w, stream, culv_buffer_pointer(buffer), WORDS, 1);
@@ -132,10 +131,9 @@ enum { TURNS = 5 };
 
 static culv_semaphore *receive_binary(culv_ipc_client *client, const char *name)
 {
-    culv_semaphore *out = NULL;
     culv_ipc_object *object = ipc_receive(client, name);
     REQUIRE_EQ(ipc_info_of(object).semaphore_type, CULV_SEMAPHORE_BINARY);
-    LIB_OK(culv_ipc_import_semaphore(object, &out));
+    NEW(culv_semaphore, out, culv_ipc_import_semaphore, object);
     culv_ipc_object_destroy(&object);
     return out;
 }
@@ -143,12 +141,11 @@ static culv_semaphore *receive_binary(culv_ipc_client *client, const char *name)
 static void use_binaries(ipc_child *parent, const char *name)
 {
     vmm_stage s;
-    culv_buffer *buffer = NULL;
     vmm_stage_open(&s);
     culv_ipc_client *client = ipc_client(s.w.device, name);
     CUstream stream = lib_stream(&s.w);
     culv_ipc_object *object = ipc_receive(client, "cells");
-    LIB_OK(culv_ipc_import_buffer(object, &buffer));
+    NEW(culv_buffer, buffer, culv_ipc_import_buffer, object);
     culv_ipc_object_destroy(&object);
     culv_semaphore *there = receive_binary(client, "there"), *back = receive_binary(client, "back");
     for (uint32_t i = 0; i < TURNS; i++) {
@@ -256,11 +253,10 @@ static void require_pages(const lib_world *w, CUdeviceptr at, uint64_t bytes, ui
 /* A tensor keeps memory and address where they are. */
 static void refuse_pinned(culv_vector *vector, CUstream stream)
 {
-    culv_dl_managed_tensor_versioned *tensor = NULL;
     culv_dlpack_desc d = culv_dlpack_desc_init();
     const uint64_t size = culv_vector_size(vector), generation = culv_vector_generation(vector);
     const CUdeviceptr at = culv_vector_pointer(vector);
-    LIB_OK(culv_vector_get_dlpack(vector, &d, &tensor));
+    NEW(culv_dl_managed_tensor_versioned, tensor, culv_vector_get_dlpack, vector, &d);
     LIB_ERROR(culv_ipc_vector_update(vector, stream, IPC_FAR), BUSY, OWNED,
               "culv_ipc_vector_update: a tensor");
     REQUIRE(culv_vector_size(vector) == size && culv_vector_pointer(vector) == at);
@@ -271,7 +267,6 @@ static void refuse_pinned(culv_vector *vector, CUstream stream)
 static void follow(ipc_child *parent, const char *name)
 {
     vmm_stage s;
-    culv_vector *vector = NULL;
     vmm_stage_open(&s);
     CUstream stream = lib_stream(&s.w);
     culv_ipc_client *client = ipc_client(s.w.device, name);
@@ -280,7 +275,7 @@ static void follow(ipc_child *parent, const char *name)
     d.reserve = 64 << 20; /* it has to move */
     d.keep_handles = 1;
     ipc_hear(parent, '0');
-    LIB_OK(culv_ipc_vector_open(client, &d, IPC_FAR, &vector));
+    NEW(culv_vector, vector, culv_ipc_vector_open, client, &d, IPC_FAR);
     for (uint32_t i = 0; i < STEPS; i++) {
         if (i > 0) {
             ipc_hear(parent, (char)('0' + i));
@@ -323,7 +318,6 @@ TEST(vectors, .own = true)
 {
     ipc_child child;
     vmm_stage s;
-    culv_vector *vector = NULL;
     char name[CULV_IPC_NAME_SIZE];
     ipc_fork(&child, follow, ipc_name(name, "vectors"));
     vmm_stage_open(&s);
@@ -332,7 +326,7 @@ TEST(vectors, .own = true)
     culv_vector_desc d = culv_vector_desc_init();
     d.handle_types = FD_BIT;
     d.max_chunk = VMM_BLOCK; /* 48 chunks: several answers */
-    LIB_OK(culv_vector_create(s.w.device, &d, &vector));
+    NEW(culv_vector, vector, culv_vector_create, s.w.device, &d);
     culv_ipc_info info = culv_ipc_info_named("particles");
     LIB_OK(culv_ipc_offer(server, &info, culv_ipc_from_vector(vector)));
     LIB_INVALID(culv_ipc_vector_update(vector, stream, IPC_FAR), USAGE);
@@ -360,9 +354,8 @@ enum { SLOTS = 3, FRAMES = 40 };
 /* Vulkan's buffer in memory that another process's CUDA made. */
 static raw_vk_buffer import_slot(lib_world *w, culv_ring *side, uint32_t slot)
 {
-    culv_ipc_object *object = NULL;
     raw_vk_buffer b = {.size = WORDS * 4, .flags = RAW_VK_EXPORT};
-    LIB_OK(culv_ipc_ring_receive(side, slot, 0, IPC_FAR, &object));
+    NEW(culv_ipc_object, object, culv_ipc_ring_receive, side, slot, 0, IPC_FAR);
     const VkExternalMemoryBufferCreateInfo external = {
         .sType = VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO,
         .handleTypes = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT};
@@ -463,7 +456,6 @@ static void show(ipc_child *parent, const char *name)
 static void die_before_submitting(ipc_child *parent, const char *name)
 {
     lib_world w;
-    culv_ring *side = NULL;
     culv_ring_stats stats = culv_ring_stats_init();
     lib_open(&w);
     culv_ipc_client *client = ipc_client(NULL, name);
@@ -478,7 +470,7 @@ static void die_before_submitting(ipc_child *parent, const char *name)
     culv_ipc_consumer_desc d = culv_ipc_consumer_desc_init();
     d.ring = "frames";
     d.timelines = &own;
-    LIB_OK(culv_ipc_ring_join(client, &d, IPC_FAR, &side));
+    NEW(culv_ring, side, culv_ipc_ring_join, client, &d, IPC_FAR);
     ipc_say(parent, 'j');
     for (uint64_t i = 0; i < SLOTS; i++) {
         culv_ring_frame f;
@@ -503,7 +495,6 @@ static void die_before_submitting(ipc_child *parent, const char *name)
 static void leave_before_submitting(ipc_child *parent, const char *name)
 {
     lib_world w;
-    culv_ring *side = NULL;
     culv_ring_frame f;
     lib_open(&w);
     culv_ipc_client *client = ipc_client(w.device, name);
@@ -515,7 +506,7 @@ static void leave_before_submitting(ipc_child *parent, const char *name)
     d.ring = "frames";
     d.policy = CULV_RING_MAILBOX;
     d.timelines = &own;
-    LIB_OK(culv_ipc_ring_join(client, &d, IPC_FAR, &side));
+    NEW(culv_ring, side, culv_ipc_ring_join, client, &d, IPC_FAR);
     culv_handle_close(&own.ready);
     culv_handle_close(&own.done);
     ipc_say(parent, 'j');

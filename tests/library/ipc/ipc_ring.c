@@ -126,13 +126,9 @@ static void consumer_open_on(consumer *c, const char *name, culv_ring_policy pol
             culv_ring_semaphore(c->side, CULV_RING_PRODUCER) == NULL);
     c->range = vmm_range(&c->s, ring_slots);
     for (uint32_t i = 0; i < ring_slots; i++) {
-        culv_ipc_object *object = NULL;
-        culv_vmm_allocation *memory = NULL;
-        LIB_OK(culv_ipc_ring_receive(c->side, i, 0, IPC_FAR, &object));
-        LIB_OK(culv_ipc_import_vmm(object, &memory));
+        NEW(OWN(culv_ipc_object), object, culv_ipc_ring_receive, c->side, i, 0, IPC_FAR);
+        NEW(OWN(culv_vmm_allocation), memory, culv_ipc_import_vmm, object);
         LIB_OK(culv_vmm_map(c->range, i * VMM_BLOCK, memory, NULL, 0));
-        culv_vmm_allocation_destroy(&memory);
-        culv_ipc_object_destroy(&object);
     }
 }
 
@@ -525,13 +521,12 @@ TEST(stream_gone, .own = true)
 static void outlive(ipc_child *parent, const char *name)
 {
     vmm_stage s;
-    culv_ring *side = NULL;
     culv_ring_frame f;
     vmm_stage_open(&s);
     culv_ipc_client *client = ipc_client(s.w.device, name);
     culv_ipc_consumer_desc d = culv_ipc_consumer_desc_init();
     d.ring = "frames";
-    LIB_OK(culv_ipc_ring_join(client, &d, IPC_FAR, &side));
+    NEW(culv_ring, side, culv_ipc_ring_join, client, &d, IPC_FAR);
     ipc_say(parent, 'j');
     CUstream stream = lib_stream(&s.w);
     LIB_ERROR(culv_ring_acquire_on(side, CULV_RING_CONSUMER, stream, IPC_FAR, &f), ASYNC,

@@ -163,26 +163,23 @@ void ipc_play_fabric(void)
 
 culv_ipc_server *ipc_server(culv_device *device, const char *name)
 {
-    culv_ipc_server *server = NULL;
     culv_ipc_server_desc d = culv_ipc_server_desc_init();
     d.name = name;
-    LIB_OK(culv_ipc_server_create(device, &d, &server));
+    NEW(culv_ipc_server, server, culv_ipc_server_create, device, &d);
     return server;
 }
 
 culv_ipc_client *ipc_client(culv_device *device, const char *name)
 {
-    culv_ipc_client *client = NULL;
     culv_ipc_client_desc d = culv_ipc_client_desc_init();
     d.name = name;
-    LIB_OK(culv_ipc_client_connect(device, &d, IPC_FAR, &client));
+    NEW(culv_ipc_client, client, culv_ipc_client_connect, device, &d, IPC_FAR);
     return client;
 }
 
 culv_ipc_object *ipc_receive(culv_ipc_client *client, const char *name)
 {
-    culv_ipc_object *object = NULL;
-    LIB_OK(culv_ipc_client_receive(client, name, IPC_FAR, &object));
+    NEW(culv_ipc_object, object, culv_ipc_client_receive, client, name, IPC_FAR);
     return object;
 }
 

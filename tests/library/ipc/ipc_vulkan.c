@@ -28,11 +28,9 @@ static void consumer_open(consumer *c, const char *name)
     d.ring = "frames";
     LIB_OK(culv_ipc_ring_join(c->client, &d, IPC_FAR, &c->side));
     for (uint32_t i = 0; i < SLOTS; i++) {
-        culv_ipc_object *object = NULL;
-        LIB_OK(culv_ipc_ring_receive(c->side, i, 0, IPC_FAR, &object));
+        NEW(OWN(culv_ipc_object), object, culv_ipc_ring_receive, c->side, i, 0, IPC_FAR);
         REQUIRE_EQ(ipc_info_of(object).kind, CULV_IPC_BUFFER);
         LIB_OK(culv_ipc_import_buffer(object, &c->slots[i]));
-        culv_ipc_object_destroy(&object);
     }
 }
 
@@ -78,13 +76,12 @@ static void read_in_vulkan(ipc_child *parent, const char *name)
 {
     lib_world w;
     raw_vk_buffer slots[SLOTS], host, like;
-    culv_ring *side = NULL;
     culv_ipc_timelines t = culv_ipc_timelines_init(), bad = {.struct_size = 0};
     culv_ipc_consumer_desc d = culv_ipc_consumer_desc_init();
     lib_open(&w);
     culv_ipc_client *client = ipc_client(w.device, name);
     d.ring = "frames";
-    LIB_OK(culv_ipc_ring_join(client, &d, IPC_FAR, &side));
+    NEW(culv_ring, side, culv_ipc_ring_join, client, &d, IPC_FAR);
     LIB_ERROR(culv_ipc_ring_get_timelines(side, &bad), INVALID, STRUCT_SIZE);
     LIB_OK(culv_ipc_ring_get_timelines(side, &t));
     REQUIRE(t.ready.type == CULV_HANDLE_OPAQUE_FD && t.done.type == CULV_HANDLE_OPAQUE_FD);
@@ -94,15 +91,13 @@ static void read_in_vulkan(ipc_child *parent, const char *name)
     raw_vk_buffer_create(&w.vk, WORDS * 4, RAW_VK_HOST, &host);
     raw_vk_buffer_create(&w.vk, WORDS * 4, RAW_VK_EXPORT, &like);
     for (uint32_t i = 0; i < SLOTS; i++) {
-        culv_ipc_object *object = NULL;
         culv_handle handle;
-        LIB_OK(culv_ipc_ring_receive(side, i, 0, IPC_FAR, &object));
+        NEW(OWN(culv_ipc_object), object, culv_ipc_ring_receive, side, i, 0, IPC_FAR);
         const culv_ipc_info info = ipc_info_of(object);
         REQUIRE(info.allocation_size == like.allocation_size && info.offset == like.offset);
         LIB_OK(culv_ipc_object_get_handle(object, &handle));
         LIB_OK(culv_handle_dup(&handle, &handle));
         raw_vk_buffer_import(&w.vk, handle.value.fd, &like, &slots[i]);
-        culv_ipc_object_destroy(&object);
     }
     ipc_say(parent, 'j');
     for (uint32_t i = 0; i < FRAMES; i++) {
@@ -215,7 +210,6 @@ static void run(ipc_role role, const char *word, bool dies)
     ipc_child child;
     lib_world w;
     raw_vk_buffer slots[SLOTS], host;
-    culv_ring *ring = NULL;
     lines l = {.w = &w};
     char name[CULV_IPC_NAME_SIZE];
     ipc_fork(&child, role, ipc_name(name, word));
@@ -228,7 +222,7 @@ static void run(ipc_role role, const char *word, bool dies)
     d.make = make;
     d.drop = drop;
     d.context = &l;
-    LIB_OK(culv_ipc_ring_create(server, &d, &ring));
+    NEW(culv_ring, ring, culv_ipc_ring_create, server, &d);
     raw_vk_buffer_create(&w.vk, WORDS * 4, RAW_VK_HOST, &host);
     for (uint32_t i = 0; i < SLOTS; i++) {
         raw_vk_buffer_create(&w.vk, WORDS * 4, RAW_VK_EXPORT, &slots[i]);

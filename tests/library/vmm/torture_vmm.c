@@ -167,8 +167,6 @@ static void run_with(lib_world *w, CUstream stream)
 /* What culv_vector does with ranges. */
 static void run_inner(lib_world *w, CUstream stream)
 {
-    culv_vmm_allocation *one = NULL;
-    culv_vmm_range *range = NULL;
     culv_vmm_range_desc r = culv_vmm_range_desc_init();
     culv_vmm_allocation_desc d = culv_vmm_allocation_desc_init();
     CUmemAccessDesc access[2];
@@ -176,8 +174,8 @@ static void run_inner(lib_world *w, CUstream stream)
                                     {.device = other, .flags = CULV_VMM_ACCESS_READ}};
     r.size = 4 * BLOCK;
     d.size = BLOCK;
-    LIB_OK(culv_vmm_range_create(w->device, &r, &range));
-    LIB_OK(culv_vmm_allocation_create(w->device, &d, &one));
+    NEW(culv_vmm_range, range, culv_vmm_range_create, w->device, &r);
+    NEW(culv_vmm_allocation, one, culv_vmm_allocation_create, w->device, &d);
     TRY_AGAIN(culvi_vmm_access_resolve(w->device, both, 2, access), true);
     for (uint64_t i = 0; i < 4; i++)
         TRY_AGAIN(culvi_vmm_map_resolved(range, i * BLOCK, one, access, 2), has_mappings(range, i));

@@ -150,8 +150,7 @@ static void vector_let_go(vector_stage *s)
 
 static culv_vector *vector_make(const vector_stage *s, const culv_vector_desc *d)
 {
-    culv_vector *v = NULL;
-    LIB_OK(culv_vector_create(s->w.device, d, &v));
+    NEW(culv_vector, v, culv_vector_create, s->w.device, d);
     return v;
 }
 
@@ -250,7 +249,7 @@ VECTOR_CASE(doubles)
 {
     culv_vector_desc d = culv_vector_desc_init();
     d.label = "doubling";
-    culv_vector *v = vector_make(s, &d);
+    OWN(culv_vector) *v = vector_make(s, &d);
     const CUdeviceptr base = culv_vector_pointer(v);
     REQUIRE(base != 0 && base % s->chunk == 0);
     REQUIRE_EQ(culv_vector_size(v), 0);
@@ -282,13 +281,12 @@ VECTOR_CASE(doubles)
                0);
     culv_vector_destroy(&v, NULL);
     REQUIRE(v == NULL);
-    culv_vector_destroy(&v, NULL);
 }
 
 /* What a grow makes the driver do, when addresses are there: as much as raw code. */
 VECTOR_CASE(calls)
 {
-    culv_vector *v = vector_make(s, NULL);
+    OWN(culv_vector) *v = vector_make(s, NULL);
     LIB_OK(culv_vector_grow(v, s->chunk));
     if (s->w.cu->SoftCounts != NULL) {
         culv_soft_counts before = {.struct_size = sizeof before},
@@ -307,7 +305,6 @@ VECTOR_CASE(calls)
         s->w.cu->SoftCounts(&after);
         REQUIRE_EQ(after.calls, before.calls);
     }
-    culv_vector_destroy(&v, NULL);
 }
 
 /* Sizes begin anywhere; a size to begin with is there; memory of a vector that grows while a kernel
@@ -317,7 +314,7 @@ VECTOR_CASE(begins)
     culv_vector_desc d = culv_vector_desc_init();
     d.size = 3 * s->chunk + 12;
     d.reserve = 8 * s->chunk - 1;
-    culv_vector *v = vector_make(s, &d);
+    OWN(culv_vector) *v = vector_make(s, &d);
     const CUdeviceptr base = culv_vector_pointer(v);
     REQUIRE_EQ(culv_vector_size(v), d.size);
     REQUIRE_EQ(culv_vector_committed(v), 4 * s->chunk);
@@ -338,7 +335,6 @@ VECTOR_CASE(begins)
     d.size = 128 * MIB;
     v = vector_make(s, &d);
     REQUIRE_EQ(vector_stats(v).reserved, 16 * d.size);
-    culv_vector_destroy(&v, NULL);
 }
 
 static void require_chunk(const culv_vector *v, size_t index, uint64_t size)
@@ -357,7 +353,7 @@ VECTOR_CASE(policies)
     culv_vector_desc d = culv_vector_desc_init();
     d.reserve = 64 * c;
     d.min_chunk = 4 * c - 1;
-    culv_vector *v = vector_make(s, &d);
+    OWN(culv_vector) *v = vector_make(s, &d);
     LIB_OK(culv_vector_grow(v, 1));
     require_chunk(v, 0, 4 * c);
     LIB_OK(culv_vector_grow(v, 10 * c));
@@ -411,7 +407,6 @@ VECTOR_CASE(policies)
     LIB_OK(culv_vector_grow(v, 5 * c));
     LIB_OK(culv_vector_grow(v, 6 * c));
     REQUIRE_EQ(culv_vector_committed(v), 8 * c);
-    culv_vector_destroy(&v, NULL);
 }
 
 /* Addresses for 64 GiB, memory for what is used. */
@@ -420,13 +415,12 @@ VECTOR_CASE(reserves_much)
     culv_vector_desc d = culv_vector_desc_init();
     d.reserve = 64 * GIB;
     d.size = s->chunk;
-    culv_vector *v = vector_make(s, &d);
+    OWN(culv_vector) *v = vector_make(s, &d);
     REQUIRE_EQ(vector_stats(v).reserved, 64 * GIB);
     LIB_OK(culv_vector_reserve(v, 64 * GIB));
     REQUIRE_EQ(vector_stats(v).committed, s->chunk);
     vector_write(s, culv_vector_pointer(v), 0, s->chunk, 3);
     vector_require(s, culv_vector_pointer(v), s->chunk, 3, 0);
-    culv_vector_destroy(&v, NULL);
 }
 
 /* Each chunk goes out and comes in again, as another process would have it. */
@@ -436,7 +430,6 @@ VECTOR_CASE(exports)
     culv_vector_desc d = culv_vector_desc_init();
     culv_vector_chunk chunks[CHUNKS];
     culv_vmm_allocation *in[CHUNKS] = {NULL};
-    culv_vmm_range *range = NULL;
     size_t count = 0;
     uint64_t generation = 0;
     d.handle_types = 1 << CULV_HANDLE_OPAQUE_FD;
@@ -448,7 +441,7 @@ VECTOR_CASE(exports)
     REQUIRE_EQ(generation, 1 + CHUNKS);
     culv_vmm_range_desc rd = culv_vmm_range_desc_init();
     rd.size = CHUNKS * s->chunk;
-    LIB_OK(culv_vmm_range_create(s->w.device, &rd, &range));
+    NEW(OWN(culv_vmm_range), range, culv_vmm_range_create, s->w.device, &rd);
     for (size_t i = 0; i < CHUNKS; i++) {
         culv_vmm_import_desc id = culv_vmm_import_desc_init();
         LIB_OK(culv_vmm_export_dup(chunks[i].allocation, CULV_HANDLE_OPAQUE_FD, &id.handle));
@@ -465,7 +458,6 @@ VECTOR_CASE(exports)
     LIB_OK(culv_vmm_unmap(range, 0, rd.size, NULL));
     for (size_t i = 0; i < CHUNKS; i++)
         culv_vmm_allocation_destroy(&in[i]);
-    LIB_OK(culv_vmm_range_destroy(&range));
 }
 
 /* A second device writes, and the vector's own sees it; of a chunk that came by growing too. */
@@ -474,13 +466,12 @@ TEST(two_devices)
     vector_stage s;
     raw_cuda_two_devices();
     const raw_cuda *cu = lib_driver();
-    culv_device *other = NULL;
     int reach = 0;
     if (cu->device_count < 2) SKIP("one CUDA device only");
     vector_stage_open(&s);
     culv_device_desc dd = culv_device_desc_init();
     dd.driver = cu->software ? CULV_DRIVER_SOFT : CULV_DRIVER_NVIDIA;
-    LIB_OK(culv_device_open_by_ordinal(1, &dd, &other));
+    NEW(culv_device, other, culv_device_open_by_ordinal, 1, &dd);
     CU_OK(cu->DeviceCanAccessPeer(&reach, 1, 0));
     if (!reach) SKIP("the second device does not reach the first one's memory");
     culv_vmm_access access[2];
@@ -522,16 +513,13 @@ VECTOR_CASE(outlives_its_device)
 {
     culv_device_desc dd = culv_device_desc_init();
     dd.driver = s->w.cu->software ? CULV_DRIVER_SOFT : CULV_DRIVER_NVIDIA;
-    culv_device *second = NULL;
-    culv_vector *v = NULL;
-    LIB_OK(culv_device_open_by_ordinal(0, &dd, &second));
-    LIB_OK(culv_vector_create(second, NULL, &v));
+    NEW(culv_device, second, culv_device_open_by_ordinal, 0, &dd);
+    NEW(OWN(culv_vector), v, culv_vector_create, second, NULL);
     LIB_OK(culv_vector_grow(v, s->chunk));
     culv_device_close(&second);
     LIB_OK(culv_vector_grow(v, 2 * s->chunk));
     vector_write(s, culv_vector_pointer(v), 0, 2 * s->chunk, 4);
     vector_require(s, culv_vector_pointer(v), 2 * s->chunk, 4, 0);
-    culv_vector_destroy(&v, NULL);
 }
 
 #undef TEST_GROUP
@@ -540,7 +528,7 @@ VECTOR_CASE(outlives_its_device)
 
 VECTOR_CASE(nulls)
 {
-    culv_vector *v = NULL;
+    OWN(culv_vector) *v = NULL;
     culv_vector_stats stats = culv_vector_stats_init();
     size_t count = 0;
     REQUIRE_EQ(culv_vector_pointer(NULL), 0);
@@ -552,7 +540,6 @@ VECTOR_CASE(nulls)
     stats.struct_size = 0;
     LIB_INVALID(culv_vector_get_stats(v, &stats), STRUCT_SIZE);
     LIB_INVALID(culv_vector_retire(v, 4096, NULL), VALUE);
-    culv_vector_destroy(&v, NULL);
 }
 
 static void refuse(const vector_stage *s, const culv_vector_desc *d, culv_result result,
@@ -742,13 +729,12 @@ VECTOR_CASE(undone_in_vain)
 {
     static const char *const script[] = {"cuMemMap 2", "cuMemUnmap 1", NULL};
     saboteur it;
-    culv_device *device = NULL;
-    culv_vector *v = NULL;
+    OWN(culv_device) *device = NULL;
     open_sabotaged(&it, s, &device);
     culv_vector_desc d = culv_vector_desc_init();
     d.size = s->chunk;
     d.max_chunk = s->chunk;
-    LIB_OK(culv_vector_create(device, &d, &v));
+    NEW(OWN(culv_vector), v, culv_vector_create, device, &d);
     it.script = script;
     LIB_ERROR(culv_vector_grow(v, 3 * s->chunk), DRIVER, DRIVER_REFUSED);
     REQUIRE(*it.script == NULL);
@@ -757,8 +743,6 @@ VECTOR_CASE(undone_in_vain)
     LIB_OK(culv_vector_grow(v, 3 * s->chunk));
     vector_write(s, culv_vector_pointer(v), 0, 3 * s->chunk, 5);
     vector_require(s, culv_vector_pointer(v), 3 * s->chunk, 5, 0);
-    culv_vector_destroy(&v, NULL);
-    culv_device_close(&device);
 }
 
 #undef TEST_GROUP
@@ -864,7 +848,7 @@ VECTOR_CASE(moves_without_a_copy, .smoke = true)
 {
     moves m;
     vector_objects had = {0}, has = {0};
-    culv_vector *v = make_small(s, 3 * s->chunk, &m, false);
+    OWN(culv_vector) *v = make_small(s, 3 * s->chunk, &m, false);
     const CUdeviceptr old = culv_vector_pointer(v);
     vector_wall(s, v);
     const bool counts = vector_objects_of(s, &had);
@@ -915,7 +899,6 @@ VECTOR_CASE(moves_without_a_copy, .smoke = true)
     LIB_INVALID(culv_vector_retire(v, old, s->stream), VALUE);
     LIB_OK(culv_vector_retire(v, 0, s->stream)); /* all there are: none */
     vector_require(s, now, 6 * s->chunk, 21, 0);
-    culv_vector_destroy(&v, NULL);
 }
 
 /* Several times, with nobody to tell; old addresses go together, or with the vector. */
@@ -964,7 +947,7 @@ VECTOR_CASE(moves_often)
 VECTOR_CASE(fixed)
 {
     moves m;
-    culv_vector *v = make_small(s, 2 * s->chunk, &m, true);
+    OWN(culv_vector) *v = make_small(s, 2 * s->chunk, &m, true);
     const CUdeviceptr base = culv_vector_pointer(v);
     vector_wall(s, v);
     const uint64_t generation = culv_vector_generation(v);
@@ -978,7 +961,6 @@ VECTOR_CASE(fixed)
     REQUIRE_EQ(culv_vector_pointer(v), base);
     vector_require(s, base, 2 * s->chunk, 11, 0);
     REQUIRE_EQ(m.count, 0);
-    culv_vector_destroy(&v, NULL);
 }
 
 /* More than there is memory for, at another address: nothing has happened. */
@@ -986,7 +968,7 @@ VECTOR_CASE(too_much_memory)
 {
     moves m;
     vector_objects had = {0}, has = {0};
-    culv_vector *v = make_small(s, 2 * s->chunk, &m, false);
+    OWN(culv_vector) *v = make_small(s, 2 * s->chunk, &m, false);
     const CUdeviceptr base = culv_vector_pointer(v);
     vector_wall(s, v);
     const bool counts = vector_objects_of(s, &had);
@@ -1007,7 +989,6 @@ VECTOR_CASE(too_much_memory)
     REQUIRE_EQ(vector_check(v), 2);
     LIB_OK(culv_vector_grow(v, 6 * s->chunk));
     vector_require(s, culv_vector_pointer(v), 2 * s->chunk, 11, 0);
-    culv_vector_destroy(&v, NULL);
 }
 /* culv_vector: giving memory back while streams still use it. */
 
@@ -1032,7 +1013,7 @@ static culv_vector *make(vector_stage *s, uint64_t chunks)
 /* The chunks go when the stream has got there; a chunk that is used in part stays. */
 VECTOR_CASE(shrinks)
 {
-    culv_vector *v = make(s, 6);
+    OWN(culv_vector) *v = make(s, 6);
     const CUdeviceptr base = culv_vector_pointer(v);
     vector_hold(s);
     LIB_OK(culv_vector_shrink(v, 2 * s->chunk + 1, s->stream));
@@ -1065,7 +1046,6 @@ VECTOR_CASE(shrinks)
     lib_finish(&s->w, s->stream);
     LIB_OK(culv_vector_grow(v, s->chunk));
     vector_write(s, base, 0, s->chunk, 1);
-    culv_vector_destroy(&v, NULL);
 }
 
 /* What was committed beyond the size, as a policy wants it, goes by a shrink to that size. */
@@ -1075,7 +1055,7 @@ VECTOR_CASE(shrinks_to_fit)
     d.growth_percent = 100;
     d.max_chunk = s->chunk;
     d.min_chunk = s->chunk;
-    culv_vector *v = vector_make(s, &d);
+    OWN(culv_vector) *v = vector_make(s, &d);
     LIB_OK(culv_vector_grow(v, 4 * s->chunk));
     REQUIRE_EQ(vector_check(v), 4);
     LIB_OK(culv_vector_shrink(v, s->chunk - 8, s->stream));
@@ -1091,7 +1071,6 @@ VECTOR_CASE(shrinks_to_fit)
     LIB_OK(culv_vector_grow(v, 3 * s->chunk));
     LIB_OK(culv_vector_shrink(v, 3 * s->chunk, s->stream)); /* the last chunk is in use */
     REQUIRE_EQ(culv_vector_committed(v), 4 * s->chunk);
-    culv_vector_destroy(&v, NULL);
 }
 
 /* A stream in capture tells nothing: refused, and nothing has changed. */
@@ -1101,7 +1080,7 @@ VECTOR_CASE(refuses_captures)
     const raw_cuda *cu = s->w.cu;
     if (cu->StreamBeginCapture == NULL || cu->StreamEndCapture == NULL || cu->GraphDestroy == NULL)
         SKIP("this driver captures no streams");
-    culv_vector *v = make(s, 3);
+    OWN(culv_vector) *v = make(s, 3);
     LIB_CU_OK(&s->w, cu->StreamBeginCapture(s->stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
     const culv_vector_stats had = vector_stats(v);
     LIB_INVALID(culv_vector_shrink(v, s->chunk, s->stream), CAPTURE);
@@ -1112,7 +1091,6 @@ VECTOR_CASE(refuses_captures)
     LIB_CU_OK(&s->w, cu->StreamEndCapture(s->stream, &graph));
     LIB_CU_OK(&s->w, cu->GraphDestroy(graph));
     vector_require(s, culv_vector_pointer(v), 3 * s->chunk, 31, 0);
-    culv_vector_destroy(&v, NULL);
 }
 
 /* Vectors that go at once, and when their stream is done. */
@@ -1196,7 +1174,6 @@ static uint64_t driver_objects(const raw_cuda *cu)
 TEST(two_refusals_are_told, .own = true)
 {
     vector_stage s;
-    culv_device *device = NULL;
     vector_stage_open(&s);
     refusals r = {.cu = s.w.cu};
     if (r.cu->SoftBefore == NULL) SKIP("only the twin lets a test act between its calls");
@@ -1205,14 +1182,13 @@ TEST(two_refusals_are_told, .own = true)
     dd.log.fn = count_kept;
     dd.log.user = &r;
     dd.log.level = CULV_LOG_WARNING;
-    LIB_OK(culv_device_open_by_ordinal(0, &dd, &device));
+    NEW(culv_device, device, culv_device_open_by_ordinal, 0, &dd);
     const uint64_t first = driver_objects(r.cu);
     uint64_t before = first;
     size_t told = 0;
     r.two = true;
     for (uint64_t n = 0; r.two; n++) { /* 0: no call fails */
-        culv_vector *v = NULL;
-        LIB_OK(culv_vector_create(device, NULL, &v));
+        NEW(culv_vector, v, culv_vector_create, device, NULL);
         LIB_OK(culv_vector_grow(v, s.chunk));
         LIB_OK(culv_vector_grow(v, 2 * s.chunk));
         lib_finish(&s.w, s.stream);
@@ -1251,16 +1227,14 @@ TEST(two_refusals_are_told, .own = true)
 VECTOR_CASE(goes_with_its_device)
 {
     CUgraph graph = NULL;
-    culv_device *second = NULL;
-    culv_vector *v = NULL;
     culv_device_counts counts = culv_device_counts_init();
     const raw_cuda *cu = s->w.cu;
     if (cu->StreamBeginCapture == NULL || cu->StreamEndCapture == NULL || cu->GraphDestroy == NULL)
         SKIP("this driver captures no streams");
     culv_device_desc dd = culv_device_desc_init();
     dd.driver = cu->software ? CULV_DRIVER_SOFT : CULV_DRIVER_NVIDIA;
-    LIB_OK(culv_device_open_by_ordinal(0, &dd, &second));
-    LIB_OK(culv_vector_create(second, NULL, &v));
+    NEW(culv_device, second, culv_device_open_by_ordinal, 0, &dd);
+    NEW(culv_vector, v, culv_vector_create, second, NULL);
     LIB_OK(culv_vector_grow(v, s->chunk));
     LIB_OK(culv_vector_grow(v, 2 * s->chunk));
     const CUdeviceptr base = culv_vector_pointer(v);
@@ -1370,7 +1344,7 @@ VECTOR_CASE(is_quick)
     culv_vector_desc d = culv_vector_desc_init();
     d.reserve = 4096 * s->chunk;
     d.commit_ahead = 64 * s->chunk; /* few of the grows wake the thread */
-    culv_vector *v = vector_make(s, &d);
+    OWN(culv_vector) *v = vector_make(s, &d);
     wait_committed(v, d.commit_ahead);
     for (int i = 0; i < GROWS; i++) { /* 125 granularities in all */
         const uint64_t size = (uint64_t)(i + 1) * (s->chunk / 16);
@@ -1385,7 +1359,6 @@ VECTOR_CASE(is_quick)
              "median %.3f, 99th percentile %.3f, most %.1f, %d misses of %d", us[GROWS / 2],
              us[GROWS * 99 / 100], us[GROWS - 1], (int)stats.ahead_misses, GROWS);
     if (!s->w.cu->software) REQUIRE(us[GROWS * 99 / 100] < 5);
-    culv_vector_destroy(&v, NULL);
 }
 
 /* Its failures are nobody's: a grow commits itself. */
@@ -1397,7 +1370,7 @@ VECTOR_CASE(survives_failures)
     culv_vector_desc d = culv_vector_desc_init();
     d.reserve = 256 * c;
     d.commit_ahead = 4 * c;
-    culv_vector *v = vector_make(s, &d);
+    OWN(culv_vector) *v = vector_make(s, &d);
     uint64_t size = 0;
     for (unsigned n = 1; n <= 8; n++) { /* each of its calls in a commit */
         wait_committed(v, size + d.commit_ahead);
@@ -1415,7 +1388,6 @@ VECTOR_CASE(survives_failures)
     }
     vector_write(s, culv_vector_pointer(v), 0, size, 6);
     vector_require(s, culv_vector_pointer(v), size, 6, 0);
-    culv_vector_destroy(&v, NULL);
 }
 
 /* Six chunks of addresses, which the thread has committed as far as it can; four are in use. */
@@ -1441,7 +1413,7 @@ static culv_vector *before_a_wall(vector_stage *s)
 VECTOR_CASE(stops_at_the_wall)
 {
     const uint64_t c = s->chunk;
-    culv_vector *v = before_a_wall(s);
+    OWN(culv_vector) *v = before_a_wall(s);
     const CUdeviceptr base = culv_vector_pointer(v);
     wait_quiet();
     REQUIRE_EQ(culv_vector_pointer(v), base);
@@ -1460,14 +1432,13 @@ VECTOR_CASE(stops_at_the_wall)
     }
     wait_quiet();
     (void)vector_check(v);
-    culv_vector_destroy(&v, NULL);
 }
 
 /* A shrink makes room before the wall, and the thread fills it again. */
 VECTOR_CASE(refills_after_a_shrink)
 {
     const uint64_t c = s->chunk;
-    culv_vector *v = before_a_wall(s);
+    OWN(culv_vector) *v = before_a_wall(s);
     const CUdeviceptr base = culv_vector_pointer(v);
     wait_quiet(); /* the thread has found that nothing is left */
     if (culv_vector_committed(v) == 6 * c) {
@@ -1481,7 +1452,6 @@ VECTOR_CASE(refills_after_a_shrink)
         vector_write(s, base, 0, 6 * c, 4);
         vector_require(s, base, 6 * c, 4, 0);
     }
-    culv_vector_destroy(&v, NULL);
 }
 
 /* After a shrink, while its memory waits for a stream, the thread waits for nobody. */
@@ -1492,7 +1462,7 @@ VECTOR_CASE(never_waits)
     d.reserve = 64 * c;
     d.commit_ahead = 2 * c;
     d.max_chunk = 2 * c;
-    culv_vector *v = vector_make(s, &d);
+    OWN(culv_vector) *v = vector_make(s, &d);
     LIB_OK(culv_vector_grow(v, 8 * c));
     wait_committed(v, 10 * c);
     wait_quiet();
@@ -1511,7 +1481,6 @@ VECTOR_CASE(never_waits)
     wait_committed(v, 6 * c);
     vector_write(s, culv_vector_pointer(v), 0, 6 * c, 2);
     vector_require(s, culv_vector_pointer(v), 6 * c, 2, 0);
-    culv_vector_destroy(&v, NULL);
 }
 /* Readers -------------------------------------------------------------------------------------- */
 
@@ -1599,7 +1568,7 @@ VECTOR_CASE(destroyed_in_a_child)
 {
     culv_vector_desc d = culv_vector_desc_init();
     d.commit_ahead = 4 * s->chunk;
-    culv_vector *v = vector_make(s, &d);
+    OWN(culv_vector) *v = vector_make(s, &d);
     wait_committed(v, 4 * s->chunk);
     for (int after = 0; after < 2; after++) {
         int status = 0;
@@ -1619,5 +1588,4 @@ VECTOR_CASE(destroyed_in_a_child)
     }
     vector_write(s, culv_vector_pointer(v), 0, 8 * s->chunk, 5);
     vector_require(s, culv_vector_pointer(v), 8 * s->chunk, 5, 0);
-    culv_vector_destroy(&v, NULL);
 }

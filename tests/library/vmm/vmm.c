@@ -19,9 +19,8 @@ VMM_CASE(sizes)
     const uint64_t rows[][2] = {{1, 1}, {least - 1, 1}, {least, 1}, {least + 1, 2}, {3 * least, 3}};
     d.recommended_granularity = 0;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        culv_vmm_allocation *allocation = NULL;
         d.size = rows[i][0];
-        LIB_OK(culv_vmm_allocation_create(s->w.device, &d, &allocation));
+        NEW(OWN(culv_vmm_allocation), allocation, culv_vmm_allocation_create, s->w.device, &d);
         culv_vmm_allocation_info info = lib_allocation(allocation);
         REQUIRE_EQ(info.requested, rows[i][0]);
         REQUIRE_EQ(info.size, rows[i][1] * least);
@@ -35,7 +34,6 @@ VMM_CASE(sizes)
         vmm_require_counts(s, 1, 0, 0);
         culv_vmm_allocation_destroy(&allocation);
         REQUIRE(allocation == NULL);
-        culv_vmm_allocation_destroy(&allocation);
     }
     culv_vmm_allocation_destroy(NULL);
 }
@@ -48,7 +46,7 @@ VMM_CASE(mapped, .smoke = true)
     culv_vmm_range *range = vmm_range(s, 8);
     REQUIRE_EQ(culv_vmm_range_size(range), 8 * VMM_BLOCK);
     REQUIRE(culv_vmm_range_pointer(range) % VMM_BLOCK == 0);
-    culv_vmm_allocation *one = vmm_allocation(s, 1, 0), *two = vmm_allocation(s, 2, 0);
+    OWN(culv_vmm_allocation) *one = vmm_allocation(s, 1, 0), *two = vmm_allocation(s, 2, 0);
     LIB_OK(culv_vmm_map(range, VMM_BLOCK, two, NULL, 0));
     LIB_OK(culv_vmm_map(range, 0, one, NULL, 0));
     vmm_require_counts(s, 2, 1, 2);
@@ -80,15 +78,13 @@ VMM_CASE(mapped, .smoke = true)
     REQUIRE(range == NULL);
     LIB_OK(culv_vmm_range_destroy(&range));
     LIB_OK(culv_vmm_range_destroy(NULL));
-    culv_vmm_allocation_destroy(&one);
-    culv_vmm_allocation_destroy(&two);
 }
 
 /* One allocation at two places: what is written at one is at the other, for the next copy. */
 VMM_CASE(aliases)
 {
     const raw_cuda *cu = s->w.cu;
-    culv_vmm_range *here = vmm_range(s, 2), *there = vmm_range(s, 2);
+    OWN(culv_vmm_range) *here = vmm_range(s, 2), *there = vmm_range(s, 2);
     culv_vmm_allocation *allocation = vmm_allocation(s, 1, 0);
     LIB_OK(culv_vmm_map(here, 0, allocation, NULL, 0));
     LIB_OK(culv_vmm_map(here, VMM_BLOCK, allocation, NULL, 0));
@@ -110,8 +106,6 @@ VMM_CASE(aliases)
     REQUIRE(count == 1 && m.allocation == NULL && m.size == VMM_BLOCK);
     vmm_require_counts(s, 0, 2, 1);
     LIB_OK(culv_vmm_unmap(there, 0, 2 * VMM_BLOCK, NULL));
-    LIB_OK(culv_vmm_range_destroy(&here));
-    LIB_OK(culv_vmm_range_destroy(&there));
 }
 
 /* A handle of the memory that is mapped at an address, whoever mapped it. */
@@ -157,10 +151,9 @@ VMM_CASE(retained)
 
 VMM_CASE(places)
 {
-    culv_vmm_range *range = NULL, *next = NULL;
     culv_vmm_range_desc d = culv_vmm_range_desc_init();
     d.size = 1;
-    LIB_OK(culv_vmm_range_create(s->w.device, &d, &range));
+    NEW(culv_vmm_range, range, culv_vmm_range_create, s->w.device, &d);
     REQUIRE_EQ(culv_vmm_range_size(range), VMM_BLOCK);
     LIB_OK(culv_vmm_range_destroy(&range));
     d.size = 3 * VMM_BLOCK;
@@ -170,7 +163,7 @@ VMM_CASE(places)
     d.alignment = 0;
     /* A taken address: a hint gets another, exactly gets nothing. */
     d.address = culv_vmm_range_pointer(range);
-    LIB_OK(culv_vmm_range_create(s->w.device, &d, &next));
+    NEW(culv_vmm_range, next, culv_vmm_range_create, s->w.device, &d);
     REQUIRE(culv_vmm_range_pointer(next) != d.address);
     LIB_OK(culv_vmm_range_destroy(&next));
     d.fixed_address = 1;
@@ -197,10 +190,9 @@ VMM_CASE(places)
 VMM_CASE(usages)
 {
     culv_vmm_allocation_desc d = culv_vmm_allocation_desc_init();
-    culv_vmm_allocation *allocation = NULL;
     d.size = 1;
     d.usage = CULV_VMM_USAGE_COMPRESSIBLE;
-    LIB_OK(culv_vmm_allocation_create(s->w.device, &d, &allocation));
+    NEW(culv_vmm_allocation, allocation, culv_vmm_allocation_create, s->w.device, &d);
     MEASURED("library.vmm_compressible", "%s",
              lib_allocation(allocation).usage ? "granted" : "not granted");
     culv_vmm_allocation_destroy(&allocation);
@@ -224,12 +216,11 @@ VMM_CASE(usages)
     culv_device_caps caps = lib_caps(s->w.device);
     d.usage = CULV_VMM_USAGE_TILE_POOL;
     if (caps.sparse_arrays) {
-        culv_vmm_range *range = vmm_range(s, 1);
+        OWN(culv_vmm_range) *range = vmm_range(s, 1);
         LIB_OK(culv_vmm_allocation_create(s->w.device, &d, &allocation));
         REQUIRE_EQ(lib_allocation(allocation).usage, CULV_VMM_USAGE_TILE_POOL);
         LIB_INVALID(culv_vmm_map(range, 0, allocation, NULL, 0), USAGE);
         culv_vmm_allocation_destroy(&allocation);
-        LIB_OK(culv_vmm_range_destroy(&range));
     }
 }
 
@@ -239,7 +230,7 @@ VMM_CASE(host_memory)
     const culv_vmm_location_kind kinds[] = {CULV_VMM_LOCATION_HOST_NUMA, CULV_VMM_LOCATION_HOST};
     for (size_t i = 0; i < 2; i++) {
         culv_vmm_allocation_desc d = culv_vmm_allocation_desc_init();
-        culv_vmm_allocation *allocation = NULL;
+        OWN(culv_vmm_allocation) *allocation = NULL;
         d.size = 1;
         d.kind = kinds[i];
         culv_result r = culv_vmm_allocation_create(s->w.device, &d, &allocation);
@@ -253,7 +244,7 @@ VMM_CASE(host_memory)
         REQUIRE_EQ(info.kind, kinds[i]);
         REQUIRE(info.size >= 1 && info.size % info.granularity == 0);
         REQUIRE_EQ_BYTES(&info.device, &(culv_uuid){{0}}, sizeof info.device);
-        culv_vmm_range *range = vmm_range(s, (info.size + VMM_BLOCK - 1) / VMM_BLOCK);
+        OWN(culv_vmm_range) *range = vmm_range(s, (info.size + VMM_BLOCK - 1) / VMM_BLOCK);
         const culv_vmm_access both[] = {{.flags = CULV_VMM_ACCESS_READ_WRITE},
                                         {.kind = kinds[i], .flags = CULV_VMM_ACCESS_READ_WRITE}};
         r = culv_vmm_map(range, 0, allocation, both, 2);
@@ -267,21 +258,18 @@ VMM_CASE(host_memory)
             REQUIRE_WORDS(words, WORDS, 9);
         }
         LIB_OK(culv_vmm_unmap(range, 0, culv_vmm_range_size(range), NULL));
-        LIB_OK(culv_vmm_range_destroy(&range));
-        culv_vmm_allocation_destroy(&allocation);
     }
 }
 
 /* Objects outlive the device's handle. */
 VMM_CASE(outlived)
 {
-    culv_vmm_range *range = vmm_range(s, 1);
+    OWN(culv_vmm_range) *range = vmm_range(s, 1);
     culv_vmm_allocation *allocation = vmm_allocation(s, 1, 0);
     culv_device_close(&s->w.device);
     LIB_OK(culv_vmm_map(range, 0, allocation, NULL, 0));
     culv_vmm_allocation_destroy(&allocation);
     LIB_OK(culv_vmm_unmap(range, 0, VMM_BLOCK, NULL));
-    LIB_OK(culv_vmm_range_destroy(&range));
 }
 
 /* Many mappings, of which some go and come. */
@@ -289,7 +277,7 @@ VMM_CASE(many)
 {
     enum { MANY = 40 };
     culv_vmm_allocation *allocations[MANY];
-    culv_vmm_range *range = vmm_range(s, MANY);
+    OWN(culv_vmm_range) *range = vmm_range(s, MANY);
     for (size_t i = 0; i < MANY; i++) {
         const size_t place = i * 17 % MANY; /* in no order */
         allocations[place] = vmm_allocation(s, 1, 0);
@@ -308,7 +296,6 @@ VMM_CASE(many)
     LIB_OK(culv_vmm_unmap(range, 0, MANY * VMM_BLOCK, NULL));
     for (size_t i = 0; i < MANY; i++)
         culv_vmm_allocation_destroy(&allocations[i]);
-    LIB_OK(culv_vmm_range_destroy(&range));
 }
 
 #undef TEST_GROUP
@@ -324,8 +311,8 @@ static culv_vmm_access_flags access_of(culv_vmm_range *range, uint64_t block, cu
 
 VMM_CASE(changed)
 {
-    culv_vmm_range *range = vmm_range(s, 4);
-    culv_vmm_allocation *one = vmm_allocation(s, 1, 0), *two = vmm_allocation(s, 2, 0);
+    OWN(culv_vmm_range) *range = vmm_range(s, 4);
+    OWN(culv_vmm_allocation) *one = vmm_allocation(s, 1, 0), *two = vmm_allocation(s, 2, 0);
     const culv_vmm_access none = {.flags = CULV_VMM_ACCESS_NONE},
                           reads = {.flags = CULV_VMM_ACCESS_READ};
     LIB_OK(culv_vmm_map(range, 0, one, NULL, 0));
@@ -349,9 +336,6 @@ VMM_CASE(changed)
     LIB_OK(culv_vmm_map(range, 0, one, NULL, 0));
     REQUIRE_EQ(access_of(range, 0, NULL), CULV_VMM_ACCESS_READ_WRITE);
     LIB_OK(culv_vmm_unmap(range, 0, 4 * VMM_BLOCK, NULL));
-    LIB_OK(culv_vmm_range_destroy(&range));
-    culv_vmm_allocation_destroy(&one);
-    culv_vmm_allocation_destroy(&two);
 }
 
 /* What a copy to memory that is only to be read does is the driver's affair; that it does not write
@@ -385,8 +369,8 @@ static bool reach(const vmm_stage *s)
 VMM_TWO_CASE(taken_back_of_peers)
 {
     if (s->w.cu->SoftFailAt == NULL) SKIP("only the twin fails on demand");
-    culv_vmm_range *range = vmm_range(s, 2);
-    culv_vmm_allocation *one = vmm_allocation(s, 1, 0);
+    OWN(culv_vmm_range) *range = vmm_range(s, 2);
+    OWN(culv_vmm_allocation) *one = vmm_allocation(s, 1, 0);
     const culv_vmm_access all[] = {{.flags = CULV_VMM_ACCESS_READ_WRITE},
                                    {.device = s->other, .flags = CULV_VMM_ACCESS_READ_WRITE}},
                           less = {.device = s->other, .flags = CULV_VMM_ACCESS_NONE};
@@ -408,8 +392,6 @@ VMM_TWO_CASE(taken_back_of_peers)
     }
     REQUIRE(refused >= 2);
     LIB_OK(culv_vmm_unmap(range, 0, 2 * VMM_BLOCK, NULL));
-    LIB_OK(culv_vmm_range_destroy(&range));
-    culv_vmm_allocation_destroy(&one);
 }
 
 /* The other GPU writes, this one reads; and one that was told nothing has nothing. */
@@ -417,8 +399,8 @@ VMM_TWO_CASE(peers)
 {
     if (!reach(s)) SKIP("the GPUs are no peers");
     const raw_cuda *cu = s->w.cu;
-    culv_vmm_range *range = vmm_range(s, 2);
-    culv_vmm_allocation *one = vmm_allocation(s, 1, 0);
+    OWN(culv_vmm_range) *range = vmm_range(s, 2);
+    OWN(culv_vmm_allocation) *one = vmm_allocation(s, 1, 0);
     const culv_vmm_access both[] = {{.flags = CULV_VMM_ACCESS_READ_WRITE},
                                     {.device = s->other, .flags = CULV_VMM_ACCESS_READ_WRITE}};
     LIB_OK(culv_vmm_map(range, 0, one, NULL, 0));
@@ -438,8 +420,6 @@ VMM_TWO_CASE(peers)
     LIB_OK(culv_vmm_set_access(range, 0, 2 * VMM_BLOCK, both, 2));
     REQUIRE_EQ(access_of(range, 0, s->other), CULV_VMM_ACCESS_READ_WRITE);
     LIB_OK(culv_vmm_unmap(range, 0, 2 * VMM_BLOCK, NULL));
-    LIB_OK(culv_vmm_range_destroy(&range));
-    culv_vmm_allocation_destroy(&one);
 }
 
 /* One array of addresses, every other piece of it on the other GPU. */
@@ -503,9 +483,9 @@ VMM_TWO_CASE(no_peers)
 VMM_TWO_CASE(two_owners)
 {
     if (s->w.cu->SoftBarPeers == NULL) SKIP("only the twin plays GPUs that are no peers any more");
-    culv_vmm_range *range = vmm_range(s, 3);
-    culv_vmm_allocation *one = vmm_allocation(s, 1, 0),
-                        *theirs = vmm_allocation_on(s->other, 1, 0, NULL);
+    OWN(culv_vmm_range) *range = vmm_range(s, 3);
+    OWN(culv_vmm_allocation) *one = vmm_allocation(s, 1, 0),
+                             *theirs = vmm_allocation_on(s->other, 1, 0, NULL);
     const culv_vmm_access reads = {.flags = CULV_VMM_ACCESS_READ},
                           other = {.device = s->other, .flags = CULV_VMM_ACCESS_READ};
     LIB_OK(culv_vmm_map(range, 0, one, NULL, 0));
@@ -534,17 +514,14 @@ VMM_TWO_CASE(two_owners)
         }
     s->w.cu->SoftBarPeers(0);
     LIB_OK(culv_vmm_unmap(range, 0, 3 * VMM_BLOCK, NULL));
-    LIB_OK(culv_vmm_range_destroy(&range));
-    culv_vmm_allocation_destroy(&one);
-    culv_vmm_allocation_destroy(&theirs);
 }
 
 /* A handle of the other GPU's memory is that GPU's. */
 VMM_TWO_CASE(retained_elsewhere)
 {
     if (!reach(s)) SKIP("the GPUs are no peers");
-    culv_vmm_range *range = vmm_range(s, 1);
-    culv_vmm_allocation *theirs = vmm_allocation_on(s->other, 1, 0, NULL), *again = NULL;
+    OWN(culv_vmm_range) *range = vmm_range(s, 1);
+    OWN(culv_vmm_allocation) *theirs = vmm_allocation_on(s->other, 1, 0, NULL), *again = NULL;
     LIB_OK(culv_vmm_map(range, 0, theirs, NULL, 0));
     LIB_REFUSES(again, culv_vmm_allocation_retain_at(s->w.device, vmm_address(range, 0), &again),
                 INVALID, DEVICE_MISMATCH);
@@ -554,8 +531,6 @@ VMM_TWO_CASE(retained_elsewhere)
     REQUIRE_EQ_BYTES(&info.device, &caps.uuid, sizeof caps.uuid);
     culv_vmm_allocation_destroy(&again);
     LIB_OK(culv_vmm_unmap(range, 0, VMM_BLOCK, NULL));
-    LIB_OK(culv_vmm_range_destroy(&range));
-    culv_vmm_allocation_destroy(&theirs);
 }
 
 #undef TEST_GROUP
@@ -594,7 +569,7 @@ VMM_CASE(allocations)
         {1, CULV_VMM_LOCATION_HOST_NUMA, 0, 0, CULV_VMM_USAGE_RDMA, NULL, unsupported,
          CULV_REASON_USAGE},
     };
-    culv_vmm_allocation *allocation = NULL;
+    OWN(culv_vmm_allocation) *allocation = NULL;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         culv_vmm_allocation_desc d = culv_vmm_allocation_desc_init();
         d.size = rows[i].size;
@@ -627,7 +602,6 @@ VMM_CASE(allocations)
     info.struct_size = 1;
     LIB_FAILS(culv_vmm_allocation_get_info(allocation, &info), null, CULV_REASON_STRUCT_SIZE);
     vmm_require_counts(s, 1, 0, 0);
-    culv_vmm_allocation_destroy(&allocation);
 }
 
 /* More than there is: the driver's own answer, as one of memory. */
@@ -665,10 +639,9 @@ VMM_CASE(without)
 
     /* A device opened now has none of it. */
     s->w.cu->SoftPlayAttribute(CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, 0);
-    culv_device *device = NULL;
     culv_device_desc dd = culv_device_desc_init();
     dd.driver = CULV_DRIVER_SOFT;
-    LIB_OK(culv_device_open_by_ordinal(0, &dd, &device));
+    NEW(culv_device, device, culv_device_open_by_ordinal, 0, &dd);
     culv_vmm_range_desc r = culv_vmm_range_desc_init();
     culv_vmm_import_desc i = culv_vmm_import_desc_init();
     uint64_t granularity = 0;
@@ -725,8 +698,8 @@ VMM_CASE(ranges)
 
 VMM_CASE(maps)
 {
-    culv_vmm_range *range = vmm_range(s, 4);
-    culv_vmm_allocation *one = vmm_allocation(s, 1, 0), *two = vmm_allocation(s, 2, 0);
+    OWN(culv_vmm_range) *range = vmm_range(s, 4);
+    OWN(culv_vmm_allocation) *one = vmm_allocation(s, 1, 0), *two = vmm_allocation(s, 2, 0);
     const culv_vmm_access twice[] = {{.flags = CULV_VMM_ACCESS_READ},
                                      {.device = s->w.device, .flags = CULV_VMM_ACCESS_READ}};
     const culv_vmm_access host = {.kind = CULV_VMM_LOCATION_HOST,
@@ -791,24 +764,19 @@ VMM_CASE(maps)
     vmm_write(s->w.device, s->w.cu, vmm_address(range, 1), 100, 4);
     vmm_require_words(s->w.device, s->w.cu, vmm_address(range, 1), 100, 4);
     LIB_OK(culv_vmm_unmap(range, VMM_BLOCK, 2 * VMM_BLOCK, NULL));
-    culv_vmm_allocation_destroy(&one);
-    culv_vmm_allocation_destroy(&two);
-    LIB_OK(culv_vmm_range_destroy(&range));
 }
 
 /* More than the message holds. */
 VMM_CASE(long_list)
 {
     enum { MANY = 30 };
-    culv_vmm_range *range = vmm_range(s, MANY);
-    culv_vmm_allocation *allocation = vmm_allocation_on(
+    OWN(culv_vmm_range) *range = vmm_range(s, MANY);
+    OWN(culv_vmm_allocation) *allocation = vmm_allocation_on(
         s->w.device, 1, 0, "an allocation with a name of the greatest length there is...");
     for (uint64_t i = 0; i < MANY; i++)
         LIB_OK(culv_vmm_map(range, i * VMM_BLOCK, allocation, NULL, 0));
     LIB_ERROR(culv_vmm_range_destroy(&range), BUSY, MAPPED, "and 22 more");
     LIB_OK(culv_vmm_unmap(range, 0, MANY * VMM_BLOCK, NULL));
-    LIB_OK(culv_vmm_range_destroy(&range));
-    culv_vmm_allocation_destroy(&allocation);
 }
 
 /* Of two drivers in one process nothing mixes. */
@@ -818,18 +786,17 @@ TEST(of_another_driver, .own = true)
     lib_with_environment("CULVERT_SOFT", "1");
     char path[TEST_PATH_MAX];
     REQUIRE(setenv("CULVERT_SOFT_PATH", test_path(path, "lib"), 1) == 0);
-    culv_device *nvidia = NULL, *soft = NULL;
+    OWN(culv_device) *nvidia = NULL, *soft = NULL;
     culv_device_desc d = culv_device_desc_init();
     if (culv_device_open_by_ordinal(0, NULL, &nvidia) != CULV_OK || lib_caps(nvidia).is_software)
         SKIP("no posing driver");
     d.driver = CULV_DRIVER_SOFT;
     if (culv_device_open_by_ordinal(0, &d, &soft) != CULV_OK) SKIP("%s", culv_last_error_message());
     culv_vmm_range_desc r = culv_vmm_range_desc_init();
-    culv_vmm_range *range = NULL;
     r.size = VMM_BLOCK;
-    LIB_OK(culv_vmm_range_create(nvidia, &r, &range));
-    culv_vmm_allocation *theirs = vmm_allocation_on(soft, 1, 0, NULL),
-                        *ours = vmm_allocation_on(nvidia, 1, 0, NULL);
+    NEW(OWN(culv_vmm_range), range, culv_vmm_range_create, nvidia, &r);
+    OWN(culv_vmm_allocation) *theirs = vmm_allocation_on(soft, 1, 0, NULL),
+                             *ours = vmm_allocation_on(nvidia, 1, 0, NULL);
     LIB_INVALID(culv_vmm_map(range, 0, theirs, NULL, 0), DEVICE_MISMATCH);
     culv_vmm_access a = {.device = soft, .flags = CULV_VMM_ACCESS_READ};
     LIB_INVALID(culv_vmm_map(range, 0, ours, &a, 1), DEVICE_MISMATCH);
@@ -837,9 +804,4 @@ TEST(of_another_driver, .own = true)
     LIB_INVALID(culv_vmm_set_access(range, 0, VMM_BLOCK, &a, 1), DEVICE_MISMATCH);
     LIB_INVALID(culv_vmm_get_access(range, 0, &a), DEVICE_MISMATCH);
     LIB_OK(culv_vmm_unmap(range, 0, VMM_BLOCK, NULL));
-    culv_vmm_allocation_destroy(&theirs);
-    culv_vmm_allocation_destroy(&ours);
-    LIB_OK(culv_vmm_range_destroy(&range));
-    culv_device_close(&soft);
-    culv_device_close(&nvidia);
 }

@@ -135,8 +135,8 @@ static void CUDA_CB wait_for_gate(void *user)
 /* Of one stream's unmappings the first has passed and goes; more come behind those that stay. */
 VMM_CASE(behind_what_has_passed)
 {
-    culv_vmm_range *range = vmm_range(s, 5);
-    culv_vmm_allocation *one = vmm_allocation(s, 1, 0);
+    OWN(culv_vmm_range) *range = vmm_range(s, 5);
+    OWN(culv_vmm_allocation) *one = vmm_allocation(s, 1, 0);
     CUstream stream = lib_stream(&s->w);
     atomic_store(&gate_open, 0);
     for (uint64_t i = 0; i < 5; i++)
@@ -155,16 +155,14 @@ VMM_CASE(behind_what_has_passed)
     lib_finish(&s->w, stream);
     REQUIRE_EQ(culv_device_collect(s->w.device), 0);
     REQUIRE_EQ(vmm_count_mappings(range), 0);
-    LIB_OK(culv_vmm_range_destroy(&range));
-    culv_vmm_allocation_destroy(&one);
     lib_stream_destroy(&s->w, stream);
 }
 
 /* The default streams are streams too. */
 VMM_CASE(default_streams)
 {
-    culv_vmm_range *range = vmm_range(s, 3);
-    culv_vmm_allocation *one = vmm_allocation(s, 1, 0);
+    OWN(culv_vmm_range) *range = vmm_range(s, 3);
+    OWN(culv_vmm_allocation) *one = vmm_allocation(s, 1, 0);
     const CUstream streams[] = {NULL, CU_STREAM_LEGACY, CU_STREAM_PER_THREAD};
     for (uint64_t i = 0; i < 3; i++) {
         LIB_OK(culv_vmm_map(range, i * VMM_BLOCK, one, NULL, 0));
@@ -172,15 +170,13 @@ VMM_CASE(default_streams)
     }
     lib_settle(&s->w);
     REQUIRE_EQ(vmm_count_mappings(range), 0);
-    LIB_OK(culv_vmm_range_destroy(&range));
-    culv_vmm_allocation_destroy(&one);
 }
 
 VMM_TWO_CASE(refused_streams)
 {
     const raw_cuda *cu = s->w.cu;
-    culv_vmm_range *range = vmm_range(s, 1);
-    culv_vmm_allocation *one = vmm_allocation(s, 1, 0);
+    OWN(culv_vmm_range) *range = vmm_range(s, 1);
+    OWN(culv_vmm_allocation) *one = vmm_allocation(s, 1, 0);
     LIB_OK(culv_vmm_map(range, 0, one, NULL, 0));
     lib_world other = s->w;
     other.device = s->other;
@@ -203,8 +199,6 @@ VMM_TWO_CASE(refused_streams)
     REQUIRE_EQ(lib_counts(&s->w).deferred, 0);
     vmm_write(s->w.device, cu, vmm_address(range, 0), WORDS, 1);
     LIB_OK(culv_vmm_unmap(range, 0, VMM_BLOCK, NULL));
-    LIB_OK(culv_vmm_range_destroy(&range));
-    culv_vmm_allocation_destroy(&one);
     lib_stream_destroy(&s->w, stream);
 }
 
@@ -214,8 +208,8 @@ VMM_CASE(legacy_during_a_capture)
     const raw_cuda *cu = s->w.cu;
     CUstream blocking = NULL;
     CUgraph graph = NULL;
-    culv_vmm_range *range = vmm_range(s, 1);
-    culv_vmm_allocation *one = vmm_allocation(s, 1, 0);
+    OWN(culv_vmm_range) *range = vmm_range(s, 1);
+    OWN(culv_vmm_allocation) *one = vmm_allocation(s, 1, 0);
     LIB_OK(culv_vmm_map(range, 0, one, NULL, 0));
     LIB_CU_OK(&s->w, cu->StreamCreate(&blocking, CU_STREAM_DEFAULT));
     LIB_CU_OK(&s->w, cu->StreamBeginCapture(blocking, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
@@ -228,8 +222,6 @@ VMM_CASE(legacy_during_a_capture)
     lib_leave(&s->w, before);
     LIB_OK(culv_vmm_unmap(range, 0, VMM_BLOCK, &(CUstream){NULL}));
     lib_settle(&s->w);
-    LIB_OK(culv_vmm_range_destroy(&range));
-    culv_vmm_allocation_destroy(&one);
 }
 
 /* After a kernel's fault all that is there can be given up. */

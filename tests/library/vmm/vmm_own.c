@@ -27,8 +27,8 @@ static void *settle(void *user)
 VMM_CASE(settled)
 {
     vmm_gate first, second;
-    culv_vmm_range *range = vmm_range(s, 4);
-    culv_vmm_allocation *one = vmm_allocation(s, 1, 0);
+    OWN(culv_vmm_range) *range = vmm_range(s, 4);
+    OWN(culv_vmm_allocation) *one = vmm_allocation(s, 1, 0);
     for (uint64_t i = 0; i < 3; i++)
         LIB_OK(culv_vmm_map(range, i * VMM_BLOCK, one, NULL, 0));
     LIB_OK(culvi_vmm_wait_and_collect(range, 0, 4 * VMM_BLOCK)); /* nothing to wait for */
@@ -56,15 +56,13 @@ VMM_CASE(settled)
     vmm_gate_end(s, &second);
     LIB_OK(culv_vmm_unmap(range, 0, 4 * VMM_BLOCK, NULL));
     LIB_OK(culvi_vmm_wait_and_collect(range, 0, 4 * VMM_BLOCK));
-    LIB_OK(culv_vmm_range_destroy(&range));
-    culv_vmm_allocation_destroy(&one);
 }
 
 VMM_CASE(unmapped_quietly)
 {
     vmm_gate gate;
-    culv_vmm_allocation *one = vmm_allocation(s, 1, 0);
-    culv_vmm_range *range = vmm_range(s, 4);
+    OWN(culv_vmm_allocation) *one = vmm_allocation(s, 1, 0);
+    OWN(culv_vmm_range) *range = vmm_range(s, 4);
     for (uint64_t i = 0; i < 4; i++)
         LIB_OK(culv_vmm_map(range, i * VMM_BLOCK, one, NULL, 0));
     vmm_gate_begin(s, &gate);
@@ -90,8 +88,6 @@ VMM_CASE(unmapped_quietly)
         }
     }
     culvi_vmm_unmap_or_defer(range, 0, culv_vmm_range_size(range));
-    LIB_OK(culv_vmm_range_destroy(&range));
-    culv_vmm_allocation_destroy(&one);
 }
 
 /* The plain path makes the driver calls that it needs, and no more. */
@@ -136,7 +132,7 @@ static void *work(void *user)
 {
     const worker *me = user;
     for (int i = 0; i < TURNS; i++) {
-        culv_vmm_allocation *one = vmm_allocation(me->s, 1, 0);
+        OWN(culv_vmm_allocation) *one = vmm_allocation(me->s, 1, 0);
         LIB_OK(culv_vmm_map(me->range, me->place * VMM_BLOCK, one, NULL, 0));
         if (i % 2 == 0) culv_vmm_allocation_destroy(&one);
         LIB_OK(culv_vmm_set_access(me->range, me->place * VMM_BLOCK, VMM_BLOCK, NULL, 0));
@@ -147,7 +143,6 @@ static void *work(void *user)
         } else {
             LIB_OK(culv_vmm_unmap(me->range, me->place * VMM_BLOCK, VMM_BLOCK, NULL));
         }
-        culv_vmm_allocation_destroy(&one);
     }
     return NULL;
 }
@@ -155,12 +150,11 @@ static void *work(void *user)
 VMM_CASE(threads)
 {
     worker workers[THREADS];
-    culv_vmm_range *range = vmm_range(s, THREADS);
+    OWN(culv_vmm_range) *range = vmm_range(s, THREADS);
     for (uint64_t i = 0; i < THREADS; i++) {
         workers[i] = (worker){.s = s, .range = range, .place = i};
         REQUIRE_EQ(pthread_create(&workers[i].thread, NULL, work, &workers[i]), 0);
     }
     for (size_t i = 0; i < THREADS; i++)
         REQUIRE_EQ(pthread_join(workers[i].thread, NULL), 0);
-    LIB_OK(culv_vmm_range_destroy(&range));
 }

@@ -34,18 +34,18 @@ static int export_fd(culv_vmm_allocation *allocation)
 VMM_CASE(in_one_process, .smoke = true)
 {
     const raw_cuda *cu = s->w.cu;
-    culv_vmm_range *range = vmm_range(s, 6);
-    culv_vmm_allocation *made = vmm_allocation(s, 2, FD_BIT), *taken = NULL, *borrowed = NULL;
+    OWN(culv_vmm_range) *range = vmm_range(s, 6);
+    OWN(culv_vmm_allocation) *made = vmm_allocation(s, 2, FD_BIT);
     REQUIRE_EQ(lib_allocation(made).handle_types, FD_BIT);
     LIB_OK(culv_vmm_map(range, 0, made, NULL, 0));
     vmm_write(s->w.device, cu, vmm_address(range, 0), WORDS, 1);
     const int fd = export_fd(made);
     lib_fd watched = lib_fd_watch(fd);
     culv_vmm_import_desc d = import_desc(fd, 2 * VMM_BLOCK);
-    LIB_OK(culv_vmm_import(s->w.device, &d, &borrowed));
+    NEW(OWN(culv_vmm_allocation), borrowed, culv_vmm_import, s->w.device, &d);
     lib_fd_require_untouched(&watched);
     d.exporter = lib_allocation(made).device;
-    LIB_OK(culv_vmm_import(s->w.device, &d, &taken));
+    NEW(OWN(culv_vmm_allocation), taken, culv_vmm_import, s->w.device, &d);
     lib_fd_require_untouched(&watched);
     lib_fd_done(&watched, true);
     culv_vmm_allocation_info info = lib_allocation(taken);
@@ -65,16 +65,13 @@ VMM_CASE(in_one_process, .smoke = true)
                 "imported");
     REQUIRE_EQ(handle.type, CULV_HANDLE_NONE);
     LIB_OK(culv_vmm_unmap(range, 0, 6 * VMM_BLOCK, NULL));
-    culv_vmm_allocation_destroy(&taken);
-    culv_vmm_allocation_destroy(&borrowed);
-    LIB_OK(culv_vmm_range_destroy(&range));
 }
 
 /* The handle alone keeps the memory. */
 VMM_CASE(kept_by_the_handle)
 {
-    culv_vmm_range *range = vmm_range(s, 1);
-    culv_vmm_allocation *one = vmm_allocation(s, 1, FD_BIT);
+    OWN(culv_vmm_range) *range = vmm_range(s, 1);
+    OWN(culv_vmm_allocation) *one = vmm_allocation(s, 1, FD_BIT);
     LIB_OK(culv_vmm_map(range, 0, one, NULL, 0));
     vmm_write(s->w.device, s->w.cu, vmm_address(range, 0), WORDS, 4);
     const int fd = export_fd(one);
@@ -86,15 +83,13 @@ VMM_CASE(kept_by_the_handle)
     LIB_OK(culv_vmm_map(range, 0, one, NULL, 0));
     vmm_require_words(s->w.device, s->w.cu, vmm_address(range, 0), WORDS, 4);
     LIB_OK(culv_vmm_unmap(range, 0, VMM_BLOCK, NULL));
-    culv_vmm_allocation_destroy(&one);
-    LIB_OK(culv_vmm_range_destroy(&range));
 }
 
 VMM_CASE(refused)
 {
     const culv_result invalid = CULV_ERROR_INVALID;
-    culv_vmm_allocation *plain = vmm_allocation(s, 1, 0), *made = vmm_allocation(s, 2, FD_BIT),
-                        *in = NULL;
+    OWN(culv_vmm_allocation) *plain = vmm_allocation(s, 1, 0), *made = vmm_allocation(s, 2, FD_BIT),
+                             *in = NULL;
     culv_handle handle = {0};
     LIB_INVALID(culv_vmm_export_dup(plain, CULV_HANDLE_OPAQUE_FD, &handle), NOT_EXPORTABLE,
                 "handle_types");
@@ -135,7 +130,7 @@ VMM_CASE(refused)
     /* A size that is not the allocation's: told where the driver sees it, when it is mapped. */
     d = import_desc(fd.fd, VMM_BLOCK);
     LIB_OK(culv_vmm_import(s->w.device, &d, &in));
-    culv_vmm_range *range = vmm_range(s, 2);
+    OWN(culv_vmm_range) *range = vmm_range(s, 2);
     culv_result r = culv_vmm_map(range, 0, in, NULL, 0);
     culv_error e = culv_error_init();
     culv_last_error(&e);
@@ -144,11 +139,7 @@ VMM_CASE(refused)
     LIB_SAYS("culv_vmm_import_desc.size");
     MEASURED("library.vmm_import_too_small", "%s", raw_cuda_result_name((CUresult)e.native_code));
     REQUIRE_EQ(vmm_count_mappings(range), 0);
-    culv_vmm_allocation_destroy(&in);
-    LIB_OK(culv_vmm_range_destroy(&range));
     lib_fd_done(&fd, true);
-    culv_vmm_allocation_destroy(&plain);
-    culv_vmm_allocation_destroy(&made);
 }
 
 /* Files that no driver made: the error says what it should have been, and the file stays open. */
@@ -240,8 +231,8 @@ TEST(other_process_child)
 
 VMM_CASE(other_process, .own = true)
 {
-    culv_vmm_range *range = vmm_range(s, 2);
-    culv_vmm_allocation *made = vmm_allocation(s, 2, FD_BIT);
+    OWN(culv_vmm_range) *range = vmm_range(s, 2);
+    OWN(culv_vmm_allocation) *made = vmm_allocation(s, 2, FD_BIT);
     LIB_OK(culv_vmm_map(range, 0, made, NULL, 0));
     vmm_write(s->w.device, s->w.cu, vmm_address(range, 0), WORDS, 11);
     const int fd = export_fd(made);
@@ -255,8 +246,6 @@ VMM_CASE(other_process, .own = true)
     close(fd);
     vmm_require_words(s->w.device, s->w.cu, vmm_address(range, 0), WORDS, 12);
     LIB_OK(culv_vmm_unmap(range, 0, 2 * VMM_BLOCK, NULL));
-    culv_vmm_allocation_destroy(&made);
-    LIB_OK(culv_vmm_range_destroy(&range));
 }
 
 /* Memory of one GPU imported for the other: CUDA may, with access granted. */
@@ -265,8 +254,8 @@ VMM_TWO_CASE(other_gpu)
     int reaches = 0;
     CU_OK(s->w.cu->DeviceCanAccessPeer(&reaches, 0, 1));
     if (!reaches) SKIP("the GPUs are no peers");
-    culv_vmm_range *range = vmm_range(s, 1);
-    culv_vmm_allocation *theirs = vmm_allocation_on(s->other, 1, FD_BIT, "theirs"), *in = NULL;
+    OWN(culv_vmm_range) *range = vmm_range(s, 1);
+    OWN(culv_vmm_allocation) *theirs = vmm_allocation_on(s->other, 1, FD_BIT, "theirs"), *in = NULL;
     lib_fd fd = lib_fd_watch(export_fd(theirs));
     culv_vmm_import_desc d = import_desc(fd.fd, VMM_BLOCK);
     /* Whose memory it is must be said. */
@@ -291,8 +280,6 @@ VMM_TWO_CASE(other_gpu)
     }
     lib_fd_require_untouched(&fd);
     lib_fd_done(&fd, true);
-    culv_vmm_allocation_destroy(&theirs);
-    LIB_OK(culv_vmm_range_destroy(&range));
 }
 
 /* Host memory of a NUMA node is exported too, where the driver says so (cuda.h, cuMemCreate). */
@@ -367,12 +354,11 @@ static culv_vmm_import_desc come_in(const culv_handle *handle, uint64_t size)
 VMM_FABRIC_CASE(1, 1, both_ways)
 {
     const raw_cuda *cu = s->w.cu;
-    culv_vmm_allocation *made = NULL, *imported = NULL;
     culv_handle handle = {0}, fd = {0};
-    culv_vmm_range *range = vmm_range(s, 4);
+    OWN(culv_vmm_range) *range = vmm_range(s, 4);
     const culv_vmm_allocation_desc d = wanted(CULV_FABRIC_REQUIRED, FABRIC_FD_BIT);
     LIB_OK(culv_check_fabric(s->w.device));
-    LIB_OK(culv_vmm_allocation_create(s->w.device, &d, &made));
+    NEW(OWN(culv_vmm_allocation), made, culv_vmm_allocation_create, s->w.device, &d);
     REQUIRE_EQ(lib_allocation(made).handle_types, FABRIC_FD_BIT | FABRIC_BIT);
     LIB_OK(culv_vmm_map(range, 0, made, NULL, 0));
     vmm_write(s->w.device, cu, vmm_address(range, 0), FABRIC_WORDS, 1);
@@ -382,7 +368,7 @@ VMM_FABRIC_CASE(1, 1, both_ways)
     culv_handle_close(&fd);
     culv_vmm_import_desc in = come_in(&handle, 2 * VMM_BLOCK);
     in.exporter = lib_allocation(made).device;
-    LIB_OK(culv_vmm_import(s->w.device, &in, &imported));
+    NEW(OWN(culv_vmm_allocation), imported, culv_vmm_import, s->w.device, &in);
     REQUIRE(lib_allocation(imported).imported && lib_allocation(imported).handle_types == 0);
     REQUIRE_EQ(lib_allocation(imported).mappings, 0);
     vmm_require_counts(s, 2, 1, 1);
@@ -391,15 +377,12 @@ VMM_FABRIC_CASE(1, 1, both_ways)
     vmm_write(s->w.device, cu, vmm_address(range, 2), FABRIC_WORDS, 2);
     vmm_require_words(s->w.device, cu, vmm_address(range, 0), FABRIC_WORDS, 2);
     LIB_OK(culv_vmm_unmap(range, 0, 4 * VMM_BLOCK, NULL));
-    culv_vmm_allocation_destroy(&made);
-    culv_vmm_allocation_destroy(&imported);
-    LIB_OK(culv_vmm_range_destroy(&range));
 }
 
 /* As on an H200 without an IMEX channel: the attribute is 1, and nothing works. */
 VMM_FABRIC_CASE(1, 0, lying)
 {
-    culv_vmm_allocation *made = NULL;
+    OWN(culv_vmm_allocation) *made = NULL;
     culv_handle handle = {0};
     REQUIRE(lib_caps(s->w.device).vmm_fabric);
     LIB_ERROR(culv_check_fabric(s->w.device), UNSUPPORTED, HANDLE_TYPE, "IMEX channel");
@@ -415,7 +398,6 @@ VMM_FABRIC_CASE(1, 0, lying)
     LIB_OK(culv_check_fabric(s->w.device));
     LIB_OK(culv_vmm_allocation_create(s->w.device, &d, &made));
     REQUIRE_EQ(lib_allocation(made).handle_types, FABRIC_FD_BIT | FABRIC_BIT);
-    culv_vmm_allocation_destroy(&made);
 }
 
 VMM_FABRIC_CASE(0, 1, none)
@@ -426,7 +408,8 @@ VMM_FABRIC_CASE(0, 1, none)
 VMM_FABRIC_CASE(1, 1, fabric_refused, .title = "fabric.refused")
 {
     culv_device *device = s->w.device;
-    culv_vmm_allocation *made = NULL, *out = NULL, *plain = vmm_allocation(s, 1, FABRIC_FD_BIT);
+    OWN(culv_vmm_allocation) *made = NULL, *out = NULL,
+                             *plain = vmm_allocation(s, 1, FABRIC_FD_BIT);
     culv_handle handle = {0}, spoiled;
     culv_vmm_allocation_desc d = wanted(CULV_FABRIC_REQUIRED, 0);
     LIB_OK(culv_vmm_allocation_create(device, &d, &made));
@@ -459,8 +442,6 @@ VMM_FABRIC_CASE(1, 1, fabric_refused, .title = "fabric.refused")
     LIB_REFUSES(out, culv_vmm_allocation_create(device, &bits, &out), UNSUPPORTED, HANDLE_TYPE,
                 "culv_vmm_allocation_desc.fabric");
     vmm_require_counts(s, 2, 0, 0);
-    culv_vmm_allocation_destroy(&made);
-    culv_vmm_allocation_destroy(&plain);
 }
 
 /* Fabric handles of memory pools, which the twin plays: with an IMEX channel, with an attribute
@@ -497,14 +478,13 @@ TEST(pools_both_ways)
         vmm_stage s;
         vmm_open_fabric(&s, 1, 1);
         const uint64_t before = pools();
-        culv_mem_pool *made = NULL, *imported = NULL;
         culv_mem_pool_pointer sent;
         culv_handle fd = {.type = CULV_HANDLE_NONE};
         culv_mem_pool_import_desc in = culv_mem_pool_import_desc_init();
         CUdeviceptr at = 0, there = 0;
         CUstream stream = lib_stream(&s.w);
         const culv_mem_pool_desc d = pools_wanted(CULV_FABRIC_REQUIRED, others[i]);
-        LIB_OK(culv_mem_pool_create(s.w.device, &d, &made));
+        NEW(culv_mem_pool, made, culv_mem_pool_create, s.w.device, &d);
         REQUIRE_EQ(lib_pool(made).handle_types, others[i] | POOLS_FABRIC_BIT);
         at = lib_pool_alloc(&s.w, made, BYTES, stream);
         lib_finish(&s.w, stream);
@@ -520,7 +500,7 @@ TEST(pools_both_ways)
         else
             LIB_OK(culv_mem_pool_export_dup(made, CULV_HANDLE_OPAQUE_FD, &fd));
         culv_handle_close(&fd);
-        LIB_OK(culv_mem_pool_import(s.w.device, &in, &imported));
+        NEW(culv_mem_pool, imported, culv_mem_pool_import, s.w.device, &in);
         REQUIRE_EQ(lib_pool(imported).handle_types, 0);
         LIB_INVALID(culv_mem_pool_export_dup(imported, CULV_HANDLE_FABRIC, &in.handle),
                     NOT_EXPORTABLE, "its owner exports it");
@@ -588,17 +568,16 @@ TEST(pools_not_here)
 VMM_FABRIC_CASE(1, 1, pools_refused)
 {
     culv_device *device = s->w.device;
-    culv_mem_pool *made = NULL, *out = NULL;
-    culv_vmm_allocation *memory = NULL;
+    OWN(culv_mem_pool) *out = NULL;
     culv_handle handle, of_memory;
     culv_mem_pool_desc d = pools_wanted(CULV_FABRIC_REQUIRED, 0);
     culv_mem_pool_import_desc in = culv_mem_pool_import_desc_init();
-    LIB_OK(culv_mem_pool_create(device, &d, &made));
+    NEW(OWN(culv_mem_pool), made, culv_mem_pool_create, device, &d);
     LIB_OK(culv_mem_pool_export_dup(made, CULV_HANDLE_FABRIC, &handle));
     culv_vmm_allocation_desc m = culv_vmm_allocation_desc_init();
     m.size = VMM_BLOCK;
     m.fabric = CULV_FABRIC_REQUIRED;
-    LIB_OK(culv_vmm_allocation_create(device, &m, &memory));
+    NEW(culv_vmm_allocation, memory, culv_vmm_allocation_create, device, &m);
     LIB_OK(culv_vmm_export_dup(memory, CULV_HANDLE_FABRIC, &of_memory));
     memset(&in.handle, 0x5a, sizeof in.handle);
     in.handle.type = CULV_HANDLE_FABRIC;
@@ -621,5 +600,4 @@ VMM_FABRIC_CASE(1, 1, pools_refused)
     i.size = VMM_BLOCK;
     LIB_REFUSES(other, culv_vmm_import(device, &i, &other), DRIVER, HANDLE_REFUSED);
     culv_vmm_allocation_destroy(&memory);
-    culv_mem_pool_destroy(&made);
 }

@@ -6,10 +6,9 @@
 
 static culv_device *open_device(const raw_cuda *cu, int32_t ordinal)
 {
-    culv_device *device = NULL;
     culv_device_desc d = culv_device_desc_init();
     d.driver = cu->software ? CULV_DRIVER_SOFT : CULV_DRIVER_NVIDIA;
-    LIB_OK(culv_device_open_by_ordinal(ordinal, &d, &device));
+    NEW(culv_device, device, culv_device_open_by_ordinal, ordinal, &d);
     return device;
 }
 
@@ -80,12 +79,11 @@ void vmm_stage_close(vmm_stage *s)
 culv_vmm_allocation *vmm_allocation_on(culv_device *device, uint64_t blocks, uint32_t handle_types,
                                        const char *label)
 {
-    culv_vmm_allocation *allocation = NULL;
     culv_vmm_allocation_desc d = culv_vmm_allocation_desc_init();
     d.size = blocks * VMM_BLOCK;
     d.handle_types = handle_types;
     d.label = label;
-    LIB_OK(culv_vmm_allocation_create(device, &d, &allocation));
+    NEW(culv_vmm_allocation, allocation, culv_vmm_allocation_create, device, &d);
     return allocation;
 }
 
@@ -96,11 +94,10 @@ culv_vmm_allocation *vmm_allocation(const vmm_stage *s, uint64_t blocks, uint32_
 
 culv_vmm_range *vmm_range(const vmm_stage *s, uint64_t blocks)
 {
-    culv_vmm_range *range = NULL;
     culv_vmm_range_desc d = culv_vmm_range_desc_init();
     d.size = blocks * VMM_BLOCK;
     d.label = "room";
-    LIB_OK(culv_vmm_range_create(s->w.device, &d, &range));
+    NEW(culv_vmm_range, range, culv_vmm_range_create, s->w.device, &d);
     return range;
 }
 

@@ -17,18 +17,16 @@ static culv_vk_memory_desc desc_of(const raw_vk_buffer *buffer)
 static culv_memory *acquire(culv_vk_device *vk, const raw_vk_buffer *buffer)
 {
     culv_vk_memory_desc d = desc_of(buffer);
-    culv_memory *memory = NULL;
-    LIB_OK(culv_vk_memory_import_shared(vk, &d, &memory));
+    NEW(culv_memory, memory, culv_vk_memory_import_shared, vk, &d);
     return memory;
 }
 
 static culv_buffer *map(culv_memory *memory, uint64_t offset, uint64_t size)
 {
     culv_buffer_desc d = culv_buffer_desc_init();
-    culv_buffer *buffer = NULL;
     d.offset = offset;
     d.size = size;
-    LIB_OK(culv_buffer_map(memory, &d, &buffer));
+    NEW(culv_buffer, buffer, culv_buffer_map, memory, &d);
     return buffer;
 }
 
@@ -55,7 +53,7 @@ LIB_CASE(one_import)
     culv_memory_destroy(&first);
     for (int i = 1; i < RESOURCES; i++)
         culv_buffer_unmap(&buffers[i], NULL);
-    culv_memory *again = acquire(w->attachment, &block);
+    OWN(culv_memory) *again = acquire(w->attachment, &block);
     REQUIRE(again == kept);
     culv_memory_destroy(&again);
     culv_buffer_unmap(&buffers[0], NULL);
@@ -64,7 +62,6 @@ LIB_CASE(one_import)
     /* Then it is a new one. */
     again = acquire(w->attachment, &block);
     REQUIRE_EQ(lib_counts(w).memories, 1);
-    culv_memory_destroy(&again);
 }
 
 /* What was given up and waits for the GPU is not found: its VkDeviceMemory may be another by
@@ -73,7 +70,7 @@ LIB_CASE(deferred_is_not_found)
 {
     raw_vk_buffer block = lib_case_buffer(w, BYTES, RAW_VK_EXPORT);
     VkSemaphore timeline = lib_case_timeline(w, 0);
-    culv_semaphore *semaphore = lib_import_timeline(w, timeline);
+    OWN(culv_semaphore) *semaphore = lib_import_timeline(w, timeline);
     CUstream stream = lib_case_stream(w);
     LIB_OK(culv_semaphore_wait(semaphore, stream, 1)); /* the stream stands still */
     culv_memory *memory = acquire(w->attachment, &block);
@@ -88,16 +85,14 @@ LIB_CASE(deferred_is_not_found)
     lib_finish(w, stream);
     lib_settle(w);
     REQUIRE_EQ(lib_counts(w).memories, 0);
-    culv_semaphore_destroy(&semaphore, NULL);
 }
 
 /* Imports of culv_vk_memory_import(), and those of another attachment, are apart. */
 LIB_CASE(apart)
 {
-    culv_vk_device *other = NULL;
     raw_vk_buffer block = lib_case_buffer(w, BYTES, RAW_VK_EXPORT);
     culv_vk_device_desc vd = lib_vk_desc(w);
-    LIB_OK(culv_vk_attach(w->device, &vd, &other));
+    NEW(culv_vk_device, other, culv_vk_attach, w->device, &vd);
     culv_memory *plain = lib_import(w, &block);
     culv_memory *a = acquire(w->attachment, &block);
     culv_memory *b = acquire(other, &block);
@@ -119,7 +114,7 @@ LIB_CASE(refused)
 {
     culv_memory *memory = NULL;
     raw_vk_buffer block = lib_case_buffer(w, BYTES, RAW_VK_EXPORT);
-    culv_memory *first = acquire(w->attachment, &block);
+    OWN(culv_memory) *first = acquire(w->attachment, &block);
     culv_vk_memory_desc d = desc_of(&block);
     d.allocation_size -= 1;
     LIB_REFUSES(memory, culv_vk_memory_import_shared(w->attachment, &d, &memory), INVALID, SIZE,
@@ -149,7 +144,6 @@ LIB_CASE(refused)
     LIB_REFUSES(memory, culv_vk_memory_import_shared(w->attachment, &d, &memory), INVALID,
                 NULL_ARGUMENT);
     REQUIRE_EQ(lib_counts(w).memories, 1);
-    culv_memory_destroy(&first);
 }
 
 static VkImageCreateInfo image_info(const raw_vk_image *image,
@@ -218,17 +212,15 @@ static void try_format(lib_world *w, const raw_vk_buffer *block, VkFormat format
     raw_vk_image_destroy(&w->vk, &image);
     culv_vk_sharing_info sharing = culv_vk_sharing_info_init();
     culv_vk_image_create_desc cd = culv_vk_image_create_desc_init();
-    culv_shared_image *made = NULL;
-    culv_vk_device *watched = NULL;
     culv_vk_device_desc vd = lib_vk_desc(w);
     lib_lying = (lib_lies){.missing = NULL}; /* which says nothing but the truth */
     vd.get_instance_proc_addr = lib_lying_loader;
-    LIB_OK(culv_vk_attach(w->device, &vd, &watched));
+    NEW(culv_vk_device, watched, culv_vk_attach, w->device, &vd);
     LIB_OK(culv_vk_check_image(watched, &planned, NULL, &sharing));
     if (alone) REQUIRE_EQ(sharing.dedicated_required, 1);
     cd.create_info = &planned;
     lib_saw_dedicated = false;
-    LIB_OK(culv_vk_image_create(watched, &cd, &made));
+    NEW(culv_shared_image, made, culv_vk_image_create, watched, &cd);
     REQUIRE(lib_saw_dedicated || !sharing.dedicated_required);
     culv_shared_image_destroy(&made, NULL);
     culv_vk_detach(&watched);

@@ -70,7 +70,7 @@ LIB_VULKAN_CASE(ranking, .title = "rank.order_and_reasons")
 LIB_VULKAN_CASE(ranking_of_two, .title = "rank.two_devices")
 {
     static culv_vk_candidate list[MAX_CANDIDATES];
-    culv_device *device = NULL;
+    OWN(culv_device) *device = NULL;
     uint32_t alone = rank(vkGetInstanceProcAddr, w->vk.instance, NULL, list);
     lib_lying = (lib_lies){.stranger_like = w->vk.physical};
     uint32_t count = rank(lib_lying_loader, w->vk.instance, NULL, list);
@@ -86,7 +86,6 @@ LIB_VULKAN_CASE(ranking_of_two, .title = "rank.two_devices")
         NO_DEVICE, DEVICE_UNKNOWN, "with a CUDA match"); /* the other one */
     LIB_OK(culv_device_open_for_vk(lib_lying_loader, w->vk.instance, list[0].physical_device, NULL,
                                    &device));
-    culv_device_close(&device);
 }
 
 /* The lists name what makes attaching work: no more than these was enabled. */
@@ -99,8 +98,7 @@ LIB_CASE(attaching_with_the_lists, .title = "attach.with_the_lists")
     culv_device_counts counts = lib_counts(w);
     REQUIRE_EQ(counts.attached_devices, 1);
     culv_vk_device_desc d = lib_vk_desc(w);
-    culv_vk_device *second = NULL;
-    LIB_OK(culv_vk_attach(w->device, &d, &second));
+    NEW(culv_vk_device, second, culv_vk_attach, w->device, &d);
     REQUIRE_EQ(lib_counts(w).attached_devices, 2);
     culv_vk_detach(&second);
     REQUIRE(second == NULL);

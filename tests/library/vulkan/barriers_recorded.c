@@ -1045,10 +1045,9 @@ static void buffers_of(VkSharingMode sharing)
                                      .queueFamilyIndexCount = concurrent ? s.w.vk.queue_count : 0,
                                      .pQueueFamilyIndices = concurrent ? families : NULL};
     culv_vk_buffer_create_desc d = culv_vk_buffer_create_desc_init();
-    culv_shared_buffer *made = NULL;
     d.create_info = &info;
     probe_open(&p, &s.w.vk);
-    LIB_OK(culv_vk_buffer_create(s.w.attachment, &d, &made));
+    NEW(culv_shared_buffer, made, culv_vk_buffer_create, s.w.attachment, &d);
     const CUdeviceptr pointer = culv_buffer_pointer(culv_shared_buffer_cuda(made));
     culv_vk_buffer_transfer t = culv_vk_buffer_transfer_init();
     t.buffer = culv_vk_buffer_handle(made);

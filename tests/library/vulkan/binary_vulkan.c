@@ -54,8 +54,7 @@ ROAD_CASE(imported)
     culv_vk_semaphore_desc d = culv_vk_semaphore_desc_init();
     d.semaphore = r->other.vk;
     d.type = CULV_SEMAPHORE_BINARY;
-    culv_semaphore *semaphore = NULL;
-    LIB_OK(culv_vk_semaphore_import(r->vk, &d, &semaphore));
+    NEW(culv_semaphore, semaphore, culv_vk_semaphore_import, r->vk, &d);
     LIB_INVALID(culv_semaphore_wait(semaphore, r->stream, 0), WAIT_BEFORE_SIGNAL);
     alternate(r, semaphore, &r->other);
     culv_semaphore_destroy(&semaphore, NULL);
@@ -121,10 +120,10 @@ ROAD_CASE(lost, .own = true)
     culv_vk_semaphore_desc d = culv_vk_semaphore_desc_init();
     d.semaphore = r->other.vk;
     d.type = CULV_SEMAPHORE_BINARY;
-    culv_semaphore *tracked = NULL, *untracked = NULL;
+    culv_semaphore *untracked = NULL;
     culv_shared_semaphore *made = NULL;
 
-    LIB_OK(culv_vk_semaphore_import(r->vk, &d, &tracked));
+    NEW(culv_semaphore, tracked, culv_vk_semaphore_import, r->vk, &d);
     for (int i = 0; i < 3; i++) { /* a second call signals what was added */
         LIB_OK(culv_semaphore_mark_signaled(tracked));
         LIB_OK(culv_semaphore_wait(tracked, r->stream, 0));
@@ -197,7 +196,6 @@ TEST(timelines_not_exportable)
     refuse_export(CULV_SEMAPHORE_TIMELINE, (lib_lies){.exports_no_timelines = true},
                   "use a binary one");
     road r;
-    culv_shared_buffer *buffer = NULL;
     culv_semaphore *semaphore = NULL;
     const VkBufferCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
                                      .size = 4096,
@@ -220,7 +218,7 @@ TEST(timelines_not_exportable)
     REQUIRE(strstr(list[i].reason_text, "Memory and binary semaphores can be shared") != NULL);
     LIB_OK(culv_vk_attach(r.w.device, &open, &r.vk));
     b.create_info = &info;
-    LIB_OK(culv_vk_buffer_create(r.vk, &b, &buffer));
+    NEW(culv_shared_buffer, buffer, culv_vk_buffer_create, r.vk, &b);
     d.semaphore = r.other.vk;
     d.type = CULV_SEMAPHORE_BINARY;
     LIB_OK(culv_vk_semaphore_import(r.vk, &d, &semaphore));

@@ -165,12 +165,11 @@ TEST(shared_with_making, .own = true)
     culv_vk_device *vk = check_attach(&w, VK_API_VERSION_1_3);
     const VkImageCreateInfo info = check_image_info(VK_FORMAT_R32_SFLOAT, 64, 64);
     culv_vk_sharing_info s = culv_vk_sharing_info_init();
-    culv_shared_image *made = NULL;
     culv_vk_image_create_desc d = culv_vk_image_create_desc_init();
     d.create_info = &info;
     LIB_OK(culv_vk_check_image(vk, &info, NULL, &s));
     zero_counts();
-    LIB_OK(culv_vk_image_create(vk, &d, &made));
+    NEW(culv_shared_image, made, culv_vk_image_create, vk, &d);
     REQUIRE_EQ(check_spy.sharing + check_spy.needs, 0);
     culv_shared_image_destroy(&made, NULL);
     culv_vk_detach(&vk);
@@ -862,13 +861,12 @@ TEST(another_linear)
 TEST(not_told)
 {
     subject s;
-    culv_image *mapped = NULL;
     check_spy = (check_spying){.without_core = true, .without_khr = true};
     subject_open(&s, LEVELS, 0, VK_API_VERSION_1_2);
     VkImageCreateInfo other = s.info;
     other.mipLevels = 1;
     s.desc.create_info = &other;
-    LIB_OK(culv_vk_image_map(s.vk, s.memory, &s.desc, &mapped));
+    NEW(culv_image, mapped, culv_vk_image_map, s.vk, s.memory, &s.desc);
     REQUIRE_EQ(lib_image(mapped).mip_levels, 1);
     culv_image_unmap(&mapped, NULL);
     REQUIRE_EQ(check_spy.needs, 0);

@@ -508,14 +508,13 @@ LIB_CASE(slices_fall_back)
                                                  info.tiling, info.usage, info.flags,
                                                  &most) != VK_SUCCESS)
         SKIP("this Vulkan has no such images");
-    culv_shared_image *made = NULL;
+    OWN(culv_shared_image) *made = NULL;
     culv_vk_image_create_desc d = culv_vk_image_create_desc_init();
     d.create_info = &info;
     LIB_REFUSES(made, culv_vk_image_create(w->attachment, &d, &made), UNSUPPORTED, USAGE);
     d.fallback = CULV_FALLBACK_HOST;
     LIB_OK(culv_vk_image_create(w->attachment, &d, &made));
     REQUIRE_EQ(culv_image_sharing(culv_shared_image_cuda(made)), CULV_SHARING_HOST);
-    culv_shared_image_destroy(&made, NULL);
 }
 
 /* A driver that has such images until one is made: it is refused as what the device has not, with

@@ -165,11 +165,10 @@ VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL check_loader(VkInstance instance, const
 
 culv_vk_device *check_attach(const lib_world *w, uint32_t api_version)
 {
-    culv_vk_device *vk = NULL;
     culv_vk_device_desc d = lib_vk_desc(w);
     d.get_instance_proc_addr = check_loader;
     d.api_version = api_version;
-    LIB_OK(culv_vk_attach(w->device, &d, &vk));
+    NEW(culv_vk_device, vk, culv_vk_attach, w->device, &d);
     return vk;
 }
 

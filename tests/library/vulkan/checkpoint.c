@@ -54,19 +54,17 @@ static void ten_times(culv_ring_side side)
     raw_vk_buffer own;
     culv_vk_buffer_create_desc bd = culv_vk_buffer_create_desc_init();
     culv_buffer_desc hd = culv_buffer_desc_init();
-    culv_shared_buffer *big = NULL;
-    culv_buffer *whole = NULL, *half = NULL;
     ring_options o = ring_options_init(side, 3);
     o.image = true;
     bd.create_info = &info;
     hd.offset = BIG / 2;
     ring_world_open(&s);
     ring_open(&s, &o);
-    LIB_OK(culv_vk_buffer_create(s.w.attachment, &bd, &big));
+    NEW(culv_shared_buffer, big, culv_vk_buffer_create, s.w.attachment, &bd);
     raw_vk_buffer_create(&s.w.vk, BIG, RAW_VK_EXPORT, &own);
     culv_memory *memory = lib_import(&s.w, &own);
-    LIB_OK(culv_buffer_map(memory, NULL, &whole));
-    LIB_OK(culv_buffer_map(memory, &hd, &half));
+    NEW(culv_buffer, whole, culv_buffer_map, memory, NULL);
+    NEW(culv_buffer, half, culv_buffer_map, memory, &hd);
     for (uint32_t round = 0; round < 10; round++) {
         const CUdeviceptr big_at = culv_shared_buffer_pointer(big), at = culv_buffer_pointer(whole);
         ring_run(&s, 5);
@@ -136,8 +134,7 @@ LIB_CASE(refused)
     LIB_OK(culv_device_resume(w->device, NULL));
 
     CUstream stream = lib_case_stream(w);
-    culv_shared_semaphore *timeline = NULL;
-    LIB_OK(culv_vk_semaphore_create(w->attachment, NULL, &timeline));
+    NEW(culv_shared_semaphore, timeline, culv_vk_semaphore_create, w->attachment, NULL);
     culv_semaphore *semaphore = culv_shared_semaphore_cuda(timeline);
     LIB_OK(culv_semaphore_wait(semaphore, stream, 7));
     refuses(w, CULV_REASON_NOT_READY, "waits for value 7");
@@ -146,9 +143,9 @@ LIB_CASE(refused)
 
     const VkBufferCreateInfo info = raw_vk_buffer_info(65536, VK_BUFFER_USAGE_TRANSFER_DST_BIT);
     culv_vk_buffer_create_desc bd = culv_vk_buffer_create_desc_init();
-    culv_shared_buffer *buffer = NULL, *other;
+    culv_shared_buffer *other;
     bd.create_info = &info;
-    LIB_OK(culv_vk_buffer_create(w->attachment, &bd, &buffer));
+    NEW(culv_shared_buffer, buffer, culv_vk_buffer_create, w->attachment, &bd);
     LIB_OK(culv_device_suspend(w->device, NULL));
     LIB_INVALID(culv_semaphore_signal(semaphore, stream, 8), NOT_READY, "culv_device_resume()");
     LIB_REFUSES(other, culv_vk_buffer_create(w->attachment, &bd, &other), INVALID, NOT_READY);
@@ -156,8 +153,8 @@ LIB_CASE(refused)
     LIB_OK(culv_semaphore_signal(semaphore, stream, 8));
 
     /* A tensor that somebody holds, and CUDA's own memory once others may have it. */
-    culv_dl_managed_tensor_versioned *tensor = NULL;
-    LIB_OK(culv_buffer_get_dlpack(culv_shared_buffer_cuda(buffer), NULL, &tensor));
+    NEW(culv_dl_managed_tensor_versioned, tensor, culv_buffer_get_dlpack,
+        culv_shared_buffer_cuda(buffer), NULL);
     refuses(w, CULV_REASON_MAPPED, "tensor");
     tensor->deleter(tensor);
     culv_vmm_allocation *chunk = NULL;

@@ -220,12 +220,11 @@ LIB_CASE(played_dma_bufs)
 {
     if (!w->cu->software) SKIP("played on lavapipe only, whose one memory type is known");
     raw_vk_buffer like = lib_case_buffer(w, BYTES, RAW_VK_EXPORT);
-    culv_vk_device *lying = NULL;
     culv_vk_device_desc vd = lib_vk_desc(w);
     const VkMemoryPropertyFlags local = VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT;
     lib_lying = (lib_lies){.plays_dma_bufs = true, .dma_buf_types = 1, .second_type = local};
     vd.get_instance_proc_addr = lib_lying_loader;
-    LIB_OK(culv_vk_attach(w->device, &vd, &lying));
+    NEW(culv_vk_device, lying, culv_vk_attach, w->device, &vd);
     culv_handle handle;
     export(w, &like, &handle);
     handle.type = CULV_HANDLE_DMA_BUF_FD;
@@ -305,12 +304,11 @@ LIB_CASE(not_enabled)
     raw_vk_buffer like = lib_case_buffer(w, BYTES, RAW_VK_EXPORT);
     culv_handle handle;
     export(w, &like, &handle);
-    culv_vk_device *poor = NULL;
     culv_vk_device_desc vd = lib_vk_desc(w);
     lib_lying = (lib_lies){.missing = "vkGetMemoryFdKHR"};
     vd.get_instance_proc_addr = lib_lying_loader;
     vd.fallback = CULV_FALLBACK_ANY;
-    LIB_OK(culv_vk_attach(w->device, &vd, &poor));
+    NEW(culv_vk_device, poor, culv_vk_attach, w->device, &vd);
     lib_fd fd = lib_fd_watch(handle.value.fd);
     size_t fds = test_open_fds();
     for (int i = 0; i < 4; i++) { /* as both types, with the exporter and without */

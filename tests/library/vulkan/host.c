@@ -55,7 +55,6 @@ static VkBufferCreateInfo host_info(VkDeviceSize size)
 /* Of the caller's pages; NULL: of Culvert's. */
 static culv_shared_buffer *host_make(const lib_world *w, VkDeviceSize size, const host_pages *pages)
 {
-    culv_shared_buffer *buffer = NULL;
     const VkBufferCreateInfo info = host_info(size);
     culv_vk_buffer_create_desc d = culv_vk_buffer_create_desc_init();
     d.create_info = &info;
@@ -65,7 +64,7 @@ static culv_shared_buffer *host_make(const lib_world *w, VkDeviceSize size, cons
         d.host_pointer = pages->start;
         d.host_size = pages->size;
     }
-    LIB_OK(culv_vk_buffer_create(w->attachment, &d, &buffer));
+    NEW(culv_shared_buffer, buffer, culv_vk_buffer_create, w->attachment, &d);
     REQUIRE(pages == NULL || culv_vk_buffer_host_pointer(buffer) == pages->start);
     return buffer;
 }
@@ -538,8 +537,7 @@ LIB_CASE(fields_that_contradict)
     d.memory_properties = VK_MEMORY_PROPERTY_LAZILY_ALLOCATED_BIT;
     refuses(w, &d, CULV_ERROR_INVALID, CULV_REASON_MEMORY_TYPE, "memory_properties");
     d.memory_properties = VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT;
-    culv_shared_buffer *b = NULL;
-    LIB_OK(culv_vk_buffer_create(w->attachment, &d, &b));
+    NEW(culv_shared_buffer, b, culv_vk_buffer_create, w->attachment, &d);
     culv_shared_buffer_destroy(&b, NULL);
     host_require_unregistered(w, &pages);
     host_pages_free(&pages);

@@ -95,14 +95,12 @@ LOG_CASE(made, CULV_LOG_WARNING, .smoke = true)
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         const VkBufferCreateInfo info = buffer_info(rows[i].size);
         culv_vk_buffer_create_desc d = culv_vk_buffer_create_desc_init();
-        culv_shared_buffer *buffer = NULL;
         d.create_info = &info;
         d.memory_kind = rows[i].asked;
-        LIB_OK(culv_vk_buffer_create(s->w.attachment, &d, &buffer));
+        NEW(OWN(culv_shared_buffer), buffer, culv_vk_buffer_create, s->w.attachment, &d);
         REQUIRE_EQ(culv_buffer_memory_kind(culv_shared_buffer_cuda(buffer)), rows[i].is);
         require_dedicated(&s->w, rows[i].is == CULV_MEMORY_KIND_FAST);
         both_ways(&s->w, buffer);
-        culv_shared_buffer_destroy(&buffer, NULL);
     }
     REQUIRE_EQ(s->count, 0); /* what was asked for is no news */
     REQUIRE_EQ(culv_buffer_memory_kind(NULL), CULV_MEMORY_KIND_UNKNOWN);
@@ -153,8 +151,7 @@ LOG_CASE(imported, CULV_LOG_WARNING)
             raw_vk_buffer_create(&s->w.vk, rows[i].size,
                                  RAW_VK_EXPORT | (rows[i].dedicated ? RAW_VK_DEDICATED : 0), &raw);
             culv_vk_memory_desc d = culv_vk_memory_desc_init();
-            culv_memory *memory = NULL, *again = NULL;
-            culv_buffer *buffer = NULL;
+            OWN(culv_memory) *memory = NULL, *again = NULL;
             culv_buffer_desc part = culv_buffer_desc_init();
             d.memory = raw.memory;
             d.allocation_size = raw.allocation_size;
@@ -170,7 +167,7 @@ LOG_CASE(imported, CULV_LOG_WARNING)
                 LIB_OK(culv_vk_memory_import(s->w.attachment, &d, &memory));
             }
             part.size = BYTES;
-            LIB_OK(culv_buffer_map(memory, &part, &buffer));
+            NEW(OWN(culv_buffer), buffer, culv_buffer_map, memory, &part);
             REQUIRE_EQ(culv_buffer_memory_kind(buffer),
                        rows[i].dedicated ? CULV_MEMORY_KIND_FAST : CULV_MEMORY_KIND_COMPRESSIBLE);
             REQUIRE_EQ(warnings(s), rows[i].warns); /* once */
@@ -182,9 +179,6 @@ LOG_CASE(imported, CULV_LOG_WARNING)
                 REQUIRE(strstr(s->lines[0].text, "VkMemoryDedicatedAllocateInfo") != NULL);
             }
             log_forget(s);
-            culv_buffer_unmap(&buffer, NULL);
-            culv_memory_destroy(&again);
-            culv_memory_destroy(&memory);
             raw_vk_buffer_destroy(&s->w.vk, &raw);
         }
     }
@@ -196,18 +190,15 @@ LIB_CASE(by_handle)
 {
     for (int dedicated = 0; dedicated < 2; dedicated++) {
         raw_vk_buffer raw;
-        culv_memory *memory = NULL;
-        culv_buffer *buffer = NULL;
+        OWN(culv_memory) *memory = NULL;
         raw_vk_buffer_create(&w->vk, BYTES, RAW_VK_EXPORT | (dedicated ? RAW_VK_DEDICATED : 0),
                              &raw);
         culv_memory_desc d = lib_memory_desc(w, &raw, raw_vk_buffer_fd(&w->vk, &raw));
         d.dedicated = dedicated != 0;
         LIB_TAKE(culv_memory_import(w->device, &d, &memory), &d.handle);
-        LIB_OK(culv_buffer_map(memory, NULL, &buffer));
+        NEW(OWN(culv_buffer), buffer, culv_buffer_map, memory, NULL);
         REQUIRE_EQ(culv_buffer_memory_kind(buffer),
                    dedicated ? CULV_MEMORY_KIND_FAST : CULV_MEMORY_KIND_UNKNOWN);
-        culv_buffer_unmap(&buffer, NULL);
-        culv_memory_destroy(&memory);
         raw_vk_buffer_destroy(&w->vk, &raw);
     }
 }
@@ -257,11 +248,10 @@ static VkBuffer vulkans(log_scene *s, VkDeviceSize size)
 static culv_vmm_allocation *allocate(log_scene *s, uint64_t size)
 {
     culv_vmm_allocation_desc d = culv_vmm_allocation_desc_init();
-    culv_vmm_allocation *allocation = NULL;
     d.size = size;
     d.handle_types = 1u << CULV_HANDLE_OPAQUE_FD;
     d.label = "cells";
-    LIB_OK(culv_vmm_allocation_create(s->w.device, &d, &allocation));
+    NEW(culv_vmm_allocation, allocation, culv_vmm_allocation_create, s->w.device, &d);
     return allocation;
 }
 
@@ -289,7 +279,7 @@ TEST(vmm_bound)
     open_vmm(&s, CULV_LOG_WARNING);
     culv_vk_device *vk = s.w.attachment;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        culv_vmm_allocation *allocation = allocate(&s, rows[i].allocation);
+        OWN(culv_vmm_allocation) *allocation = allocate(&s, rows[i].allocation);
         VkBuffer buffer = vulkans(&s, rows[i].buffer);
         VkDeviceMemory memory = VK_NULL_HANDLE;
         const uint64_t offset = rows[i].offset;
@@ -301,7 +291,6 @@ TEST(vmm_bound)
         log_forget(&s);
         vkDestroyBuffer(s.w.vk.device, buffer, NULL);
         vkFreeMemory(s.w.vk.device, memory, NULL);
-        culv_vmm_allocation_destroy(&allocation);
     }
     log_close(&s);
 }
@@ -321,7 +310,7 @@ TEST(vmm_memory)
     open_vmm(&s, CULV_LOG_INFO);
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         for (int handle = 0; handle < 2; handle++) {
-            culv_vmm_allocation *allocation = allocate(&s, rows[i].allocation);
+            OWN(culv_vmm_allocation) *allocation = allocate(&s, rows[i].allocation);
             culv_vk_memory_from_handle_desc d = culv_vk_memory_from_handle_desc_init();
             VkDeviceMemory memory = VK_NULL_HANDLE;
             if (rows[i].buffer != 0) d.buffer = vulkans(&s, rows[i].buffer);
@@ -345,7 +334,6 @@ TEST(vmm_memory)
             log_forget(&s);
             vkDestroyBuffer(s.w.vk.device, d.buffer, NULL);
             vkFreeMemory(s.w.vk.device, memory, NULL);
-            culv_vmm_allocation_destroy(&allocation);
         }
     }
     log_close(&s);
@@ -358,13 +346,11 @@ TEST(vector)
     open_vmm(&s, CULV_LOG_WARNING);
     culv_vector_desc d = culv_vector_desc_init();
     culv_vk_vector_view_desc vd = culv_vk_vector_view_desc_init();
-    culv_vector *vector = NULL;
-    culv_vector_view *view = NULL;
     d.size = GIB;
     d.handle_types = 1u << CULV_HANDLE_OPAQUE_FD;
     vd.usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT;
-    LIB_OK(culv_vector_create(s.w.device, &d, &vector));
-    LIB_OK(culv_vk_vector_view_create(s.w.attachment, vector, &vd, &view));
+    NEW(culv_vector, vector, culv_vector_create, s.w.device, &d);
+    NEW(culv_vector_view, view, culv_vk_vector_view_create, s.w.attachment, vector, &vd);
     for (int grown = 0; grown < 2; grown++) {
         size_t parts = 0;
         LIB_OK(culv_vk_vector_view_get_buffers(view, NULL, 0, &parts));

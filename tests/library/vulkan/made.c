@@ -18,22 +18,20 @@ static VkBufferCreateInfo buffer_info(VkDeviceSize size)
 
 static culv_shared_buffer *make_buffer(const lib_world *w, VkDeviceSize size)
 {
-    culv_shared_buffer *buffer = NULL;
     const VkBufferCreateInfo info = buffer_info(size);
     culv_vk_buffer_create_desc d = culv_vk_buffer_create_desc_init();
     d.create_info = &info;
     d.label = "made here";
-    LIB_OK(culv_vk_buffer_create(w->attachment, &d, &buffer));
+    NEW(culv_shared_buffer, buffer, culv_vk_buffer_create, w->attachment, &d);
     return buffer;
 }
 
 static culv_shared_image *make_image(const lib_world *w)
 {
-    culv_shared_image *image = NULL;
     const VkImageCreateInfo info = image_info(VK_FORMAT_R8G8B8A8_UNORM, 61, 33, 3, 0, NULL);
     culv_vk_image_create_desc d = culv_vk_image_create_desc_init();
     d.create_info = &info;
-    LIB_OK(culv_vk_image_create(w->attachment, &d, &image));
+    NEW(culv_shared_image, image, culv_vk_image_create, w->attachment, &d);
     return image;
 }
 
@@ -50,10 +48,9 @@ static raw_vk_buffer as_raw(const culv_shared_buffer *buffer)
 /* The types are one family's, so the compiler takes Vulkan's objects for OpenGL's. */
 LIB_CASE(not_opengls)
 {
-    culv_shared_semaphore *semaphore = NULL;
-    culv_shared_buffer *buffer = make_buffer(w, BYTES + 1);
-    culv_shared_image *image = make_image(w);
-    LIB_OK(culv_vk_semaphore_create(w->attachment, NULL, &semaphore));
+    OWN(culv_shared_buffer) *buffer = make_buffer(w, BYTES + 1);
+    OWN(culv_shared_image) *image = make_image(w);
+    NEW(OWN(culv_shared_semaphore), semaphore, culv_vk_semaphore_create, w->attachment, NULL);
     REQUIRE_EQ(culv_gl_buffer_name(buffer), 0);
     REQUIRE_EQ(culv_gl_image_name(image), 0);
     LIB_INVALID(culv_gl_buffer_copy(buffer, (culv_copy)2), VALUE, "culv_gl_buffer_copy: copy is 2");
@@ -68,9 +65,6 @@ LIB_CASE(not_opengls)
     CUstream stream = lib_case_stream(w); /* nothing was signaled */
     LIB_OK(culv_semaphore_signal(culv_shared_semaphore_cuda(semaphore), stream, 1));
     lib_finish(w, stream);
-    culv_shared_semaphore_destroy(&semaphore, NULL);
-    culv_shared_image_destroy(&image, NULL);
-    culv_shared_buffer_destroy(&buffer, NULL);
 }
 
 /* From a buffer that CUDA fills into one that only Vulkan has. A wide copy of the third row takes
@@ -84,12 +78,11 @@ LIB_CASE(copied_by_a_shader)
                 {4, 8, 3 << 20}, {8, 8, 1020},        {0, 0, 0}};
     VkBufferCreateInfo info = buffer_info(MOST);
     culv_vk_buffer_create_desc d = culv_vk_buffer_create_desc_init();
-    culv_shared_buffer *made = NULL;
     uint32_t *words = malloc(MOST);
     REQUIRE(words != NULL);
     info.usage |= VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT;
     d.create_info = &info;
-    LIB_OK(culv_vk_buffer_create(w->attachment, &d, &made));
+    NEW(OWN(culv_shared_buffer), made, culv_vk_buffer_create, w->attachment, &d);
     raw_vk_buffer mine = lib_case_buffer(w, MOST, RAW_VK_ADDRESS);
     const VkDeviceAddress from = culv_vk_buffer_address(made),
                           to = raw_vk_buffer_address(&w->vk, &mine);
@@ -127,7 +120,6 @@ LIB_CASE(copied_by_a_shader)
     LIB_INVALID(culv_vk_record_copy(w->attachment, commands, to + 4, to, 8), RANGE);
     LIB_INVALID(culv_vk_record_copy(w->attachment, commands, from, UINT64_MAX - 7, 16), RANGE);
     raw_vk_submit(&w->vk, commands, NULL);
-    culv_shared_buffer_destroy(&made, NULL);
     free(words);
 }
 
@@ -148,11 +140,10 @@ TEST(dedicated_as_vulkan_wants, .title = "dedicated_as_vulkan_wants")
     lib_world w;
     lib_open(&w);
     for (int row = 0; row < 3; row++) {
-        culv_vk_device *vk = NULL;
         culv_vk_device_desc vd = lib_vk_desc(&w);
         lib_lying = (lib_lies){.requires_dedicated = row == 1, .prefers_dedicated = row == 2};
         vd.get_instance_proc_addr = lib_lying_loader;
-        LIB_OK(culv_vk_attach(w.device, &vd, &vk));
+        NEW(culv_vk_device, vk, culv_vk_attach, w.device, &vd);
         lib_world other = w;
         other.attachment = vk;
         lib_saw_dedicated = false;
@@ -181,7 +172,7 @@ LIB_CASE(buffer_in_host_visible_memory)
         VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_CACHED_BIT};
     const raw_cuda *cu = w->cu;
     for (size_t k = 0; k < sizeof wanted / sizeof wanted[0]; k++) {
-        culv_shared_buffer *made = NULL;
+        OWN(culv_shared_buffer) *made = NULL;
         VkBufferCreateInfo info = buffer_info(BYTES);
         culv_vk_buffer_create_desc d = culv_vk_buffer_create_desc_init();
         d.create_info = &info;
@@ -225,7 +216,6 @@ LIB_CASE(buffer_in_host_visible_memory)
         VK_OK(vkInvalidateMappedMemoryRanges(w->vk.device, 1, &range));
         REQUIRE_WORDS(words, 64, 4);
         vkUnmapMemory(w->vk.device, memory);
-        culv_shared_buffer_destroy(&made, NULL);
     }
 }
 
@@ -245,9 +235,8 @@ LIB_CASE(buffer_is_like_the_callers)
     }
     const VkBufferCreateInfo before = info;
     culv_vk_buffer_create_desc d = culv_vk_buffer_create_desc_init();
-    culv_shared_buffer *made = NULL;
     d.create_info = &info;
-    LIB_OK(culv_vk_buffer_create(w->attachment, &d, &made));
+    NEW(culv_shared_buffer, made, culv_vk_buffer_create, w->attachment, &d);
     REQUIRE_EQ_BYTES(&info, &before, sizeof info); /* read, not written */
     const VkBufferViewCreateInfo view_info = {.sType = VK_STRUCTURE_TYPE_BUFFER_VIEW_CREATE_INFO,
                                               .buffer = culv_vk_buffer_handle(made),
@@ -262,18 +251,16 @@ LIB_CASE(buffer_is_like_the_callers)
     REQUIRE(vkGetBufferDeviceAddress(w->vk.device, &address) != 0);
     culv_shared_buffer_destroy(&made, NULL);
 
-    culv_shared_image *image = make_image(w);
+    OWN(culv_shared_image) *image = make_image(w);
     VkDeviceSize size = 0;
     VkMemoryRequirements needs;
     vkGetImageMemoryRequirements(w->vk.device, culv_vk_image_handle(image), &needs);
     REQUIRE(culv_vk_image_memory(image, &size) != VK_NULL_HANDLE);
     REQUIRE(size >= needs.size);
-    culv_shared_image_destroy(&image, NULL);
 }
 
 LIB_CASE(image_without_surfaces)
 {
-    culv_shared_image *image = NULL;
     CUsurfObject surface = 77;
     CUarray array = NULL;
     const VkImageCreateInfo info = image_info(VK_FORMAT_R32_SFLOAT, 8, 8, 1, 0, NULL);
@@ -281,12 +268,11 @@ LIB_CASE(image_without_surfaces)
     d.create_info = &info;
     d.no_surfaces = VK_TRUE;
     d.label = "without surfaces";
-    LIB_OK(culv_vk_image_create(w->attachment, &d, &image));
+    NEW(OWN(culv_shared_image), image, culv_vk_image_create, w->attachment, &d);
     LIB_INVALID(culv_image_get_surface(culv_shared_image_cuda(image), 0, &surface), USAGE,
                 "without surfaces");
     REQUIRE_EQ(surface, 77);
     LIB_OK(culv_image_get_array(culv_shared_image_cuda(image), 0, &array));
-    culv_shared_image_destroy(&image, NULL);
 }
 
 /* Giving up ------------------------------------------------------------------------------------ */

@@ -69,7 +69,7 @@ static void copy(const lib_world *w, const culv_buffer *buffer, const culv_subre
 static void exchange(lib_world *w, const linear *l, uint32_t level, uint32_t bytes)
 {
     culv_vk_image_desc d = desc_of(l);
-    culv_buffer *buffer = NULL;
+    OWN(culv_buffer) *buffer = NULL;
     culv_subresource_layout p = culv_subresource_layout_init();
     LIB_OK(culv_vk_image_map_pitched(w->attachment, l->memory, &d, level, 0, &buffer, &p));
     VkSubresourceLayout layout = raw_vk_image_layout(&w->vk, &l->image, level, 0);
@@ -95,7 +95,6 @@ static void exchange(lib_world *w, const linear *l, uint32_t level, uint32_t byt
     REQUIRE_EQ_BYTES(back, texels, size);
     free(texels);
     free(back);
-    culv_buffer_unmap(&buffer, NULL);
 }
 
 static void both_ways(const raw_vk_image_desc *wanted, uint32_t bytes)

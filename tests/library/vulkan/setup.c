@@ -343,8 +343,6 @@ LIB_VULKAN_CASE(a_device_made_by_them)
     uint32_t count = ROOM, family = 0;
     const void *chain = NULL;
     culv_vk_device *vk = NULL;
-    culv_shared_buffer *buffer = NULL;
-    culv_shared_semaphore *timeline = NULL;
     culv_vk_device_desc d =
         desc_of(vkGetInstanceProcAddr, w->vk.instance, NULL, VK_API_VERSION_1_3);
     LIB_OK(culv_vk_choose_physical_device(vkGetInstanceProcAddr, d.instance, NULL,
@@ -368,9 +366,9 @@ LIB_VULKAN_CASE(a_device_made_by_them)
     const VkBufferCreateInfo of = raw_vk_buffer_info(4097, VK_BUFFER_USAGE_TRANSFER_SRC_BIT);
     culv_vk_buffer_create_desc b = culv_vk_buffer_create_desc_init();
     b.create_info = &of;
-    LIB_OK(culv_vk_buffer_create(vk, &b, &buffer));
+    NEW(culv_shared_buffer, buffer, culv_vk_buffer_create, vk, &b);
     REQUIRE(culv_shared_buffer_pointer(buffer) != 0);
-    LIB_OK(culv_vk_semaphore_create(vk, NULL, &timeline));
+    NEW(culv_shared_semaphore, timeline, culv_vk_semaphore_create, vk, NULL);
     culv_shared_semaphore_destroy(&timeline, NULL);
     culv_shared_buffer_destroy(&buffer, NULL);
     culv_vk_detach(&vk);

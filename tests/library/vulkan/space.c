@@ -9,6 +9,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+LIB_ENDS(culv_vk_space, culv_vk_space_destroy(object))
+LIB_ENDS(culv_vk_space_buffer, culv_vk_space_buffer_destroy(object))
+
 #define SPACE_CHUNK (2 * VMM_MIB)
 
 typedef struct space_stage {
@@ -162,8 +165,7 @@ static culv_vk_space_desc space_desc(const space_stage *t, uint64_t size)
 static culv_vk_space *space_make(const space_stage *t, uint64_t size)
 {
     const culv_vk_space_desc d = space_desc(t, size);
-    culv_vk_space *space = NULL;
-    LIB_OK(culv_vk_space_create(t->s.w.attachment, &d, &space));
+    NEW(culv_vk_space, space, culv_vk_space_create, t->s.w.attachment, &d);
     return space;
 }
 
@@ -337,7 +339,7 @@ SPACE_CASE(sizes, .smoke = true)
 /* Two spaces at a time have two addresses, and pointers lead from one to the other. */
 SPACE_CASE(two)
 {
-    culv_vk_space *a = space_make(t, 64 * VMM_MIB), *b = space_make(t, 64 * VMM_MIB);
+    OWN(culv_vk_space) *a = space_make(t, 64 * VMM_MIB), *b = space_make(t, 64 * VMM_MIB);
     const CUdeviceptr at = culv_vk_space_pointer(a), bt = culv_vk_space_pointer(b);
     REQUIRE(at + space_info(a).size <= bt || bt + space_info(b).size <= at);
     LIB_OK(culv_vk_space_commit(a, 0, SPACE_CHUNK, NULL));
@@ -348,7 +350,6 @@ SPACE_CASE(two)
     space_require_list(t, SPACE_VULKAN, at, at + VMM_MIB, 5000, 3);
     culv_vk_space_destroy(&a);
     space_require_same(t, b, 2 * SPACE_CHUNK, SPACE_CHUNK, 4);
-    culv_vk_space_destroy(&b);
 }
 
 /* An address of one's own, candidates, and what is told when none is free. */
@@ -384,7 +385,7 @@ SPACE_CASE(addresses)
 /* Memory that goes and comes at a place is new memory on both sides. */
 SPACE_CASE(in_and_out)
 {
-    culv_vk_space *space = space_make(t, 64 * VMM_MIB);
+    OWN(culv_vk_space) *space = space_make(t, 64 * VMM_MIB);
     for (uint32_t turn = 0; turn < 4; turn++) {
         const uint64_t size = (1 + turn % 2) * SPACE_CHUNK;
         LIB_OK(culv_vk_space_commit(space, 4 * SPACE_CHUNK, size, NULL));
@@ -396,13 +397,12 @@ SPACE_CASE(in_and_out)
         REQUIRE_EQ(space_info(space).committed, 0);
         REQUIRE_EQ(space_info(space).decommitting, 0);
     }
-    culv_vk_space_destroy(&space);
 }
 
 /* An allocation of the caller's goes in as a whole, at two places too, and stays the caller's. */
 SPACE_CASE(own_allocation)
 {
-    culv_vk_space *space = space_make(t, 64 * VMM_MIB);
+    OWN(culv_vk_space) *space = space_make(t, 64 * VMM_MIB);
     culv_vmm_allocation *mine = vmm_stage_allocate(&t->s, SPACE_CHUNK);
     LIB_OK(culv_vk_space_commit_allocation(space, 0, mine, NULL));
     LIB_OK(culv_vk_space_commit_allocation(space, 6 * SPACE_CHUNK, mine, NULL));
@@ -413,7 +413,6 @@ SPACE_CASE(own_allocation)
     REQUIRE_WORDS(words, 1024, 5);
     culv_vmm_allocation_destroy(&mine);
     space_require_same(t, space, 0, SPACE_CHUNK, 6);
-    culv_vk_space_destroy(&space);
 }
 
 #undef TEST_GROUP
@@ -424,12 +423,11 @@ static culv_vk_space_buffer *take(culv_vk_space *space, uint64_t offset, uint64_
                                   VkBufferUsageFlags usage, bool own)
 {
     culv_vk_space_buffer_desc d = culv_vk_space_buffer_desc_init();
-    culv_vk_space_buffer *buffer = NULL;
     d.offset = offset;
     d.size = size;
     d.usage = usage;
     d.own_handle = own;
-    LIB_OK(culv_vk_space_buffer_create(space, &d, &buffer));
+    NEW(culv_vk_space_buffer, buffer, culv_vk_space_buffer_create, space, &d);
     return buffer;
 }
 
@@ -438,8 +436,7 @@ SPACE_CASE(placed)
 {
     culv_vk_space_desc d = space_desc(t, 64 * VMM_MIB);
     d.buffer_usage = VK_BUFFER_USAGE_VERTEX_BUFFER_BIT | VK_BUFFER_USAGE_UNIFORM_BUFFER_BIT;
-    culv_vk_space *space = NULL;
-    LIB_OK(culv_vk_space_create(t->s.w.attachment, &d, &space));
+    NEW(culv_vk_space, space, culv_vk_space_create, t->s.w.attachment, &d);
     const CUdeviceptr base = culv_vk_space_pointer(space);
     static const VkBufferUsageFlags usages[] = {VK_BUFFER_USAGE_STORAGE_BUFFER_BIT,
                                                 VK_BUFFER_USAGE_VERTEX_BUFFER_BIT,
@@ -483,7 +480,7 @@ SPACE_CASE(placed)
 /* A VkBuffer of its own on memory of several chunks, some of which were there. */
 SPACE_CASE(own_handle)
 {
-    culv_vk_space *space = space_make(t, 64 * VMM_MIB);
+    OWN(culv_vk_space) *space = space_make(t, 64 * VMM_MIB);
     const CUdeviceptr base = culv_vk_space_pointer(space);
     LIB_OK(culv_vk_space_commit(space, 2 * SPACE_CHUNK, SPACE_CHUNK, NULL));
     vmm_stage_kernel(&t->s, "library_write", base + 2 * SPACE_CHUNK, 4096, 9);
@@ -515,7 +512,6 @@ SPACE_CASE(own_handle)
     free(all);
     culv_vk_space_buffer_destroy(&buffer);
     LIB_OK(culv_vk_space_decommit(space, 0, 64 * VMM_MIB, t->s.stream, 1));
-    culv_vk_space_destroy(&space);
 }
 
 #undef TEST_GROUP
@@ -578,10 +574,9 @@ TEST(two_vulkan_devices, .own = true)
 
 static culv_device *open_second(const raw_cuda *cu)
 {
-    culv_device *device = NULL;
     culv_device_desc d = culv_device_desc_init();
     d.driver = cu->software ? CULV_DRIVER_SOFT : CULV_DRIVER_NVIDIA;
-    LIB_OK(culv_device_open_by_ordinal(1, &d, &device));
+    NEW(culv_device, device, culv_device_open_by_ordinal, 1, &d);
     return device;
 }
 
@@ -670,7 +665,7 @@ enum { ORDER_NODES = 3000 };
 SPACE_CASE(commit_beside_cuda)
 {
     space_gate gate;
-    culv_vk_space *space = space_make(t, 64 * VMM_MIB);
+    OWN(culv_vk_space) *space = space_make(t, 64 * VMM_MIB);
     const CUdeviceptr base = culv_vk_space_pointer(space), found = base + VMM_MIB;
     LIB_OK(culv_vk_space_commit(space, 0, SPACE_CHUNK, NULL));
     space_link(t, SPACE_VULKAN, base, base + VMM_MIB / 2, ORDER_NODES, 1);
@@ -684,7 +679,6 @@ SPACE_CASE(commit_beside_cuda)
     space_gate_open(t, &gate);
     space_require_found(t, found, ORDER_NODES, 1);
     space_gate_end(t, &gate);
-    culv_vk_space_destroy(&space);
 }
 
 /* Vulkan's queue is held, the very one that binds. A commit that gives a value does not wait, CUDA
@@ -692,7 +686,7 @@ SPACE_CASE(commit_beside_cuda)
 SPACE_CASE(commit_behind_vulkan)
 {
     raw_vk *vk = &t->s.w.vk;
-    culv_vk_space *space = space_make(t, 64 * VMM_MIB);
+    OWN(culv_vk_space) *space = space_make(t, 64 * VMM_MIB);
     const CUdeviceptr base = culv_vk_space_pointer(space), found = base + VMM_MIB;
     uint64_t ready[2] = {0, 0};
     LIB_OK(culv_vk_space_commit(space, 0, SPACE_CHUNK, NULL));
@@ -717,7 +711,6 @@ SPACE_CASE(commit_behind_vulkan)
     space_require_found(t, found, ORDER_NODES, 1);
     space_require_found(t, there + VMM_MIB, ORDER_NODES, 2);
     raw_vk_timeline_destroy(vk, hold);
-    culv_vk_space_destroy(&space);
 }
 
 /* The same with vectors, which grow without a wait where the space says so. */
@@ -725,10 +718,8 @@ SPACE_CASE(vectors_behind_vulkan)
 {
     raw_vk *vk = &t->s.w.vk;
     culv_vk_space_desc d = space_desc(t, 64 * VMM_MIB);
-    culv_vk_space *space = NULL;
-    culv_vector *vector = NULL;
     d.vectors_do_not_wait = 1;
-    LIB_OK(culv_vk_space_create(t->s.w.attachment, &d, &space));
+    NEW(OWN(culv_vk_space), space, culv_vk_space_create, t->s.w.attachment, &d);
     REQUIRE_EQ(space_info(space).ready_value, 0);
     culv_vector_desc vd = culv_vector_desc_init();
     vd.size = SPACE_CHUNK;
@@ -739,7 +730,7 @@ SPACE_CASE(vectors_behind_vulkan)
     VkSemaphore hold = raw_vk_timeline(vk, 0, false);
     VkCommandBuffer commands = raw_vk_begin(vk, 0);
     raw_vk_submit(vk, commands, &(raw_vk_job){.wait = hold, .wait_value = 1, .pending = true});
-    LIB_OK(culv_vector_create(t->s.w.device, &vd, &vector));
+    NEW(OWN(culv_vector), vector, culv_vector_create, t->s.w.device, &vd);
     const uint64_t first = space_info(space).ready_value;
     LIB_OK(culv_vector_grow(vector, 4 * SPACE_CHUNK));
     const uint64_t ready = space_info(space).ready_value;
@@ -756,8 +747,6 @@ SPACE_CASE(vectors_behind_vulkan)
     raw_vk_idle(vk);
     space_require_found(t, there + VMM_MIB, ORDER_NODES, 4);
     raw_vk_timeline_destroy(vk, hold);
-    culv_vector_destroy(&vector, NULL);
-    culv_vk_space_destroy(&space);
 }
 
 /* A deferred decommit takes nothing away from work that is held, on either side, and the memory is
@@ -766,7 +755,7 @@ SPACE_CASE(decommit_after_both)
 {
     space_gate gate;
     raw_vk *vk = &t->s.w.vk;
-    culv_vk_space *space = space_make(t, 64 * VMM_MIB);
+    OWN(culv_vk_space) *space = space_make(t, 64 * VMM_MIB);
     const CUdeviceptr base = culv_vk_space_pointer(space), part = base + 4 * SPACE_CHUNK;
     LIB_OK(culv_vk_space_commit(space, 0, SPACE_CHUNK, NULL));
     LIB_OK(culv_vk_space_commit(space, 4 * SPACE_CHUNK, SPACE_CHUNK, NULL));
@@ -809,7 +798,6 @@ SPACE_CASE(decommit_after_both)
     culv_semaphore_destroy(&seen, NULL);
     raw_vk_timeline_destroy(vk, drawn);
     space_gate_end(t, &gate);
-    culv_vk_space_destroy(&space);
 }
 
 /* A space that is given up goes with its last part; what is deferred goes with its stream. */
@@ -819,9 +807,8 @@ SPACE_CASE(destroyed_early)
     culv_vk_space *space = space_make(t, 64 * VMM_MIB);
     const CUdeviceptr base = culv_vk_space_pointer(space);
     culv_vk_space_buffer_desc d = culv_vk_space_buffer_desc_init();
-    culv_vk_space_buffer *buffer = NULL;
     d.size = VMM_MIB;
-    LIB_OK(culv_vk_space_buffer_create(space, &d, &buffer));
+    NEW(culv_vk_space_buffer, buffer, culv_vk_space_buffer_create, space, &d);
     REQUIRE_EQ(culv_vk_space_buffer_pointer(buffer), base);
     LIB_OK(culv_vk_space_commit(space, 4 * SPACE_CHUNK, SPACE_CHUNK, NULL));
     space_link(t, SPACE_VULKAN, base + 4 * SPACE_CHUNK, base + 5 * SPACE_CHUNK - VMM_MIB,
@@ -886,12 +873,10 @@ static void decommit(beside *b)
 
 static void take_place(beside *b)
 {
-    culv_vk_space_buffer *buffer = NULL;
     culv_vk_space_buffer_desc d = culv_vk_space_buffer_desc_init();
     d.size = SPACE_CHUNK;
     d.offset = DEFERRED * SPACE_CHUNK;
-    LIB_OK(culv_vk_space_buffer_create(b->space, &d, &buffer));
-    culv_vk_space_buffer_destroy(&buffer);
+    NEW(OWN(culv_vk_space_buffer), buffer, culv_vk_space_buffer_create, b->space, &d);
 }
 
 static void *run_held(void *user)
@@ -916,7 +901,7 @@ static void call_without_queue(beside *b)
 static void call_with_queue(beside *b, bool queue_is_held)
 {
     culv_vector_desc d = culv_vector_desc_init();
-    culv_vector *vector = NULL;
+    OWN(culv_vector) *vector = NULL;
     uint64_t ready = 0;
     LIB_OK(culv_vk_space_collect(b->space));
     LIB_OK(culv_vk_space_commit(b->space, (OTHERS + 1) * SPACE_CHUNK, SPACE_CHUNK, &ready));
@@ -929,7 +914,6 @@ static void call_with_queue(beside *b, bool queue_is_held)
     d.space = space_info(b->space).base;
     LIB_OK(culv_vector_create(b->t->s.w.device, &d, &vector));
     LIB_OK(culv_vector_shrink(vector, 0, b->t->s.stream));
-    culv_vector_destroy(&vector, NULL);
 }
 
 typedef enum obstacle { CALLBACK, STREAM, QUEUE } obstacle;
@@ -1098,7 +1082,7 @@ SPACE_CASE(descriptors)
 
 SPACE_CASE(places)
 {
-    culv_vk_space *space = space_make(t, 64 * VMM_MIB);
+    OWN(culv_vk_space) *space = space_make(t, 64 * VMM_MIB);
     const CUstream s = t->s.stream;
     uint64_t ready = 77;
     LIB_ERROR(culv_vk_space_commit(NULL, 0, SPACE_CHUNK, NULL), INVALID, NULL_ARGUMENT);
@@ -1119,22 +1103,20 @@ SPACE_CASE(places)
     LIB_ERROR(culv_vk_space_decommit(space, 0, SPACE_CHUNK, s, 1), INVALID, NOT_MAPPED);
     REQUIRE_EQ(ready, 77);
     culv_vmm_allocation_desc ad = culv_vmm_allocation_desc_init();
-    culv_vmm_allocation *kept = NULL;
     ad.size = SPACE_CHUNK;
-    LIB_OK(culv_vmm_allocation_create(t->s.w.device, &ad, &kept));
+    NEW(culv_vmm_allocation, kept, culv_vmm_allocation_create, t->s.w.device, &ad);
     LIB_ERROR(culv_vk_space_commit_allocation(space, 8 * SPACE_CHUNK, kept, NULL), INVALID,
               NOT_EXPORTABLE);
     LIB_ERROR(culv_vk_space_commit_allocation(space, 8 * SPACE_CHUNK, NULL, NULL), INVALID,
               NULL_ARGUMENT);
     culv_vmm_allocation_destroy(&kept);
     REQUIRE_EQ(space_info(space).chunks, 1);
-    culv_vk_space_destroy(&space);
 }
 
 SPACE_CASE(buffers)
 {
-    culv_vk_space *space = space_make(t, 64 * VMM_MIB);
-    culv_vk_space_buffer *buffer = NULL, *first = NULL;
+    OWN(culv_vk_space) *space = space_make(t, 64 * VMM_MIB);
+    culv_vk_space_buffer *buffer = NULL;
 #define WRONG(change, ...)                                                                         \
     do {                                                                                           \
         culv_vk_space_buffer_desc d = culv_vk_space_buffer_desc_init();                            \
@@ -1156,7 +1138,7 @@ SPACE_CASE(buffers)
     culv_vk_space_buffer_desc most = culv_vk_space_buffer_desc_init();
     most.size = 63 * VMM_MIB;
     most.offset = 0;
-    LIB_OK(culv_vk_space_buffer_create(space, &most, &first));
+    NEW(culv_vk_space_buffer, first, culv_vk_space_buffer_create, space, &most);
     WRONG(d.offset = 4096, BUSY, MAPPED, "a buffer has");
     WRONG(d.size = 2 * VMM_MIB, OUT_OF_MEMORY, ADDRESS, "no free place");
     culv_vector_desc vd = culv_vector_desc_init();
@@ -1169,16 +1151,14 @@ SPACE_CASE(buffers)
     culv_vk_space_buffer_destroy(NULL);
     REQUIRE(culv_vk_space_buffer_pointer(NULL) == 0 &&
             culv_vk_space_buffer_handle(NULL, NULL) == VK_NULL_HANDLE);
-    culv_vk_space_destroy(&space);
 }
 
 /* A Vulkan that is too old for it, as far as Culvert was told. */
 SPACE_CASE(versions)
 {
     culv_vk_device_desc vd = lib_vk_desc(&t->s.w);
-    culv_vk_device *old = NULL;
     vd.api_version = VK_API_VERSION_1_1;
-    LIB_OK(culv_vk_attach(t->s.w.device, &vd, &old));
+    NEW(culv_vk_device, old, culv_vk_attach, t->s.w.device, &vd);
     LIB_ERROR(culv_vk_check_space(old, NULL, NULL), UNSUPPORTED, VULKAN_VERSION,
               "needs Vulkan 1.2");
     culv_vk_detach(&old);
@@ -1253,13 +1233,12 @@ static culv_vector_desc vector_desc(culv_vk_space *space, uint64_t size, uint64_
 SPACE_CASE(grows)
 {
     space_gate gate;
-    culv_vk_space *space = space_make(t, 256 * VMM_MIB);
+    OWN(culv_vk_space) *space = space_make(t, 256 * VMM_MIB);
     const CUdeviceptr base = culv_vk_space_pointer(space);
     LIB_OK(culv_vk_space_commit(space, 0, SPACE_CHUNK, NULL));
     const culv_vector_desc d = vector_desc(space, SPACE_CHUNK, 64 * VMM_MIB);
-    culv_vector *a = NULL, *b = NULL;
-    LIB_OK(culv_vector_create(t->s.w.device, &d, &a));
-    LIB_OK(culv_vector_create(t->s.w.device, &d, &b));
+    NEW(culv_vector, a, culv_vector_create, t->s.w.device, &d);
+    NEW(culv_vector, b, culv_vector_create, t->s.w.device, &d);
     const CUdeviceptr at = culv_vector_pointer(a), bt = culv_vector_pointer(b);
     REQUIRE_EQ(at, base + SPACE_CHUNK); /* behind the memory that is there */
     REQUIRE_EQ(bt, at + 64 * VMM_MIB);
@@ -1291,13 +1270,12 @@ SPACE_CASE(grows)
     space_require_same(t, space, bt - base, SPACE_CHUNK, 6);
     culv_vector_destroy(&a, NULL);
     space_gate_end(t, &gate);
-    culv_vk_space_destroy(&space);
 }
 
 /* By default a vector leaves room for others, and has room to grow. */
 SPACE_CASE(reserves)
 {
-    culv_vk_space *space = space_make(t, 64 * VMM_MIB);
+    OWN(culv_vk_space) *space = space_make(t, 64 * VMM_MIB);
     const culv_vector_desc d = vector_desc(space, 4097, 0);
     culv_vector *vectors[4] = {NULL};
     for (uint32_t i = 0; i < 4; i++) {
@@ -1309,7 +1287,6 @@ SPACE_CASE(reserves)
     }
     for (uint32_t i = 0; i < 4; i++)
         culv_vector_destroy(&vectors[i], NULL);
-    culv_vk_space_destroy(&space);
 }
 
 /* A shrink takes memory from both sides, after the stream; a grow in its place gets new memory. */
@@ -1318,8 +1295,7 @@ SPACE_CASE(shrinks)
     space_gate gate;
     culv_vk_space *space = space_make(t, 64 * VMM_MIB);
     const culv_vector_desc d = vector_desc(space, 8 * SPACE_CHUNK, 0);
-    culv_vector *vector = NULL;
-    LIB_OK(culv_vector_create(t->s.w.device, &d, &vector));
+    NEW(culv_vector, vector, culv_vector_create, t->s.w.device, &d);
     const CUdeviceptr at = culv_vector_pointer(vector);
     space_link(t, SPACE_VULKAN, at, at + 7 * SPACE_CHUNK, 2000, 3);
     space_gate_begin(t, &gate);
@@ -1366,12 +1342,10 @@ SPACE_CASE(ahead)
     sd.lock_queue = lock_queue;
     sd.unlock_queue = unlock_queue;
     sd.queue_context = &lock;
-    culv_vk_space *space = NULL;
-    LIB_OK(culv_vk_space_create(t->s.w.attachment, &sd, &space));
+    NEW(culv_vk_space, space, culv_vk_space_create, t->s.w.attachment, &sd);
     culv_vector_desc d = vector_desc(space, SPACE_CHUNK, 128 * VMM_MIB);
     d.commit_ahead = 8 * SPACE_CHUNK;
-    culv_vector *vector = NULL;
-    LIB_OK(culv_vector_create(t->s.w.device, &d, &vector));
+    NEW(OWN(culv_vector), vector, culv_vector_create, t->s.w.device, &d);
     culv_vk_space_destroy(&space); /* the vector keeps it */
     const CUdeviceptr at = culv_vector_pointer(vector);
     for (uint64_t size = 1; size <= 32; size++) {
@@ -1388,21 +1362,18 @@ SPACE_CASE(ahead)
     /* Nobody uses the queue any more but this thread. */
     space_link(t, SPACE_VULKAN, at, at + 31 * SPACE_CHUNK, 2000, 4);
     space_require_list(t, SPACE_CUDA, at, at + VMM_MIB, 2000, 4);
-    culv_vector_destroy(&vector, NULL);
 }
 
 /* The space goes before its vectors, and the other way round. */
 SPACE_CASE(orders)
 {
     for (unsigned order = 0; order < 4; order++) {
-        culv_vk_space *space = space_make(t, 64 * VMM_MIB);
+        OWN(culv_vk_space) *space = space_make(t, 64 * VMM_MIB);
         const culv_vector_desc d = vector_desc(space, SPACE_CHUNK, 8 * VMM_MIB);
-        culv_vector *vector = NULL;
-        LIB_OK(culv_vector_create(t->s.w.device, &d, &vector));
+        NEW(culv_vector, vector, culv_vector_create, t->s.w.device, &d);
         if (order % 2 == 0) culv_vk_space_destroy(&space);
         culv_vector_destroy(&vector, order >= 2 ? &t->s.stream : NULL);
         if (space != NULL) LIB_OK(culv_vk_space_collect(space));
-        culv_vk_space_destroy(&space);
         lib_settle(&t->s.w);
     }
 }

@@ -153,10 +153,9 @@ static culv_shared_buffer *make_buffer(bool host)
     const VkBufferCreateInfo info =
         raw_vk_buffer_info(host ? 65536 : CHECKPOINT_BYTES, VK_BUFFER_USAGE_TRANSFER_DST_BIT);
     culv_vk_buffer_create_desc d = culv_vk_buffer_create_desc_init();
-    culv_shared_buffer *buffer = NULL;
     d.create_info = &info;
     d.host_memory = host;
-    LIB_OK(culv_vk_buffer_create(torture.w.attachment, &d, &buffer));
+    NEW(culv_shared_buffer, buffer, culv_vk_buffer_create, torture.w.attachment, &d);
     return buffer;
 }
 
@@ -171,9 +170,8 @@ static culv_shared_image *make_image(void)
                                     .samples = VK_SAMPLE_COUNT_1_BIT,
                                     .usage = VK_IMAGE_USAGE_TRANSFER_DST_BIT};
     culv_vk_image_create_desc d = culv_vk_image_create_desc_init();
-    culv_shared_image *image = NULL;
     d.create_info = &info;
-    LIB_OK(culv_vk_image_create(torture.w.attachment, &d, &image));
+    NEW(culv_shared_image, image, culv_vk_image_create, torture.w.attachment, &d);
     return image;
 }
 
@@ -189,9 +187,8 @@ static void checkpoint_run(void)
     culv_shared_image *image = make_image();
     culv_semaphore *semaphore = lib_import_timeline(w, timeline);
     culv_memory *memory = lib_import(w, &ours);
-    culv_buffer *range = NULL;
     culv_suspend_desc sd = culv_suspend_desc_init();
-    LIB_OK(culv_buffer_map(memory, NULL, &range));
+    NEW(culv_buffer, range, culv_buffer_map, memory, NULL);
     LIB_OK(culv_image_get_surface(culv_shared_image_cuda(image), 0, &surface));
     LIB_CU_OK(w, w->cu->MemsetD32Async(culv_buffer_pointer(range), 0x1234abcd, CHECKPOINT_BYTES / 4,
                                        stream));
@@ -253,7 +250,6 @@ static void space_run(void)
     culv_vk_space *space = POISON(culv_vk_space);
     culv_vk_space_buffer *part = POISON(culv_vk_space_buffer), *own = POISON(culv_vk_space_buffer);
     culv_vector *vector = POISON(culv_vector);
-    culv_vmm_allocation *allocation = NULL;
     uint64_t ready = 7;
     CUstream stream = torture_open();
     culv_vk_space_desc d = culv_vk_space_desc_init();
@@ -267,7 +263,7 @@ static void space_run(void)
     culv_vmm_allocation_desc ad = culv_vmm_allocation_desc_init();
     ad.size = CHUNK;
     ad.handle_types = 1u << CULV_HANDLE_OPAQUE_FD;
-    LIB_OK(culv_vmm_allocation_create(w->device, &ad, &allocation));
+    NEW(culv_vmm_allocation, allocation, culv_vmm_allocation_create, w->device, &ad);
     TRY_AGAIN(culv_vk_space_commit_allocation(space, 8 * CHUNK, allocation, NULL),
               space_info(space).committed == 3 * CHUNK);
     culv_vmm_allocation_destroy(&allocation);
@@ -346,18 +342,16 @@ static void adopt(lib_world *w, culv_vector *vector)
 static void tensors_run(void)
 {
     lib_world *w = &torture.w;
-    culv_vector *vector = NULL;
-    culv_shared_buffer *buffer = NULL;
     culv_dl_managed_tensor_versioned *of_buffer = NONE, *of_vector = NONE;
     CUstream stream = torture_open();
     culv_vector_desc d = culv_vector_desc_init();
     d.size = 3 * CHUNK;
     d.max_chunk = CHUNK;
     d.handle_types = 1u << CULV_HANDLE_OPAQUE_FD;
-    LIB_OK(culv_vector_create(w->device, &d, &vector));
+    NEW(culv_vector, vector, culv_vector_create, w->device, &d);
     culv_vk_buffer_create_desc bd = culv_vk_buffer_create_desc_init();
     bd.create_info = &buffer_info;
-    LIB_OK(culv_vk_buffer_create(w->attachment, &bd, &buffer));
+    NEW(culv_shared_buffer, buffer, culv_vk_buffer_create, w->attachment, &bd);
     TRY_AGAIN(culv_buffer_get_dlpack(culv_shared_buffer_cuda(buffer), NULL, &of_buffer),
               of_buffer == NONE);
     TRY_AGAIN(culv_vector_get_dlpack(vector, NULL, &of_vector), of_vector == NONE);
@@ -498,15 +492,12 @@ static CUgraph make_graph(CUdeviceptr words, culv_kernel *add, culv_kernel *mix)
 static void run_graph(void)
 {
     lib_world *w = &torture.w;
-    culv_kernels *kernels = NULL;
-    culv_vk_kernels *queue = NULL;
-    culv_kernel *add = NULL, *mix = NULL;
     uint32_t zero[1024] = {0}, words[1024];
     CUstream stream = torture_open();
-    LIB_OK(culv_kernels_load(w->device, files.share, "queue_kernels", &kernels));
-    LIB_OK(culv_vk_kernels_create(w->attachment, kernels, &queue));
-    LIB_OK(culv_kernels_get(kernels, "queue_add", &add));
-    LIB_OK(culv_kernels_get(kernels, "queue_mix", &mix));
+    NEW(culv_kernels, kernels, culv_kernels_load, w->device, files.share, "queue_kernels");
+    NEW(culv_vk_kernels, queue, culv_vk_kernels_create, w->attachment, kernels);
+    NEW(culv_kernel, add, culv_kernels_get, kernels, "queue_add");
+    NEW(culv_kernel, mix, culv_kernels_get, kernels, "queue_mix");
     culv_vk_graph_memory memory = {.size = sizeof words, .buffer = field.buffer};
     CUcontext before = lib_enter(w);
     CU_OK(w->cu->MemAlloc(&memory.pointer, sizeof words)); /* for its address alone */
@@ -643,14 +634,12 @@ static bool as_before(const culv_vector_view *view, const shown *before)
 static void vulkan_vmm_run(void)
 {
     lib_world *w = &torture.w;
-    culv_vmm_allocation *allocation = NULL;
-    culv_vector *vector = NULL;
     culv_vector_view *view = POISON(culv_vector_view);
     CUstream stream = torture_open();
     culv_vmm_allocation_desc ad = culv_vmm_allocation_desc_init();
     ad.size = CHUNK;
     ad.handle_types = 1u << CULV_HANDLE_OPAQUE_FD;
-    LIB_OK(culv_vmm_allocation_create(w->device, &ad, &allocation));
+    NEW(culv_vmm_allocation, allocation, culv_vmm_allocation_create, w->device, &ad);
     bindings(allocation);
     vulkans_memory();
     culv_vmm_allocation_destroy(&allocation);
@@ -659,7 +648,7 @@ static void vulkan_vmm_run(void)
     d.size = 2 * CHUNK;
     d.max_chunk = CHUNK;
     d.handle_types = ad.handle_types;
-    LIB_OK(culv_vector_create(w->device, &d, &vector));
+    NEW(culv_vector, vector, culv_vector_create, w->device, &d);
     culv_vk_vector_view_desc vd = culv_vk_vector_view_desc_init();
     vd.usage = VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT;
     TRY_AGAIN(culv_vk_vector_view_create(w->attachment, vector, &vd, &view),

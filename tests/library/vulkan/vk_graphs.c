@@ -330,12 +330,11 @@ TEST(barriers)
     vk_graph_scene *g = vk_graph_open(false);
     const raw_cuda *cu = g->s.w.cu;
     culv_vk_device_desc d = lib_vk_desc(&g->s.w);
-    culv_vk_device *heard = NULL;
     culv_vk_kernels *kernels = NULL;
     CUgraphNode n[8];
     memset(&lib_lying, 0, sizeof lib_lying);
     d.get_instance_proc_addr = lib_lying_loader;
-    LIB_OK(culv_vk_attach(g->s.w.device, &d, &heard));
+    NEW(culv_vk_device, heard, culv_vk_attach, g->s.w.device, &d);
     LIB_OK(culv_vk_kernels_create(heard, g->s.kernels, &kernels));
     culv_vk_graph_desc desc = g->desc;
     desc.kernels = &kernels;
@@ -967,7 +966,7 @@ TEST(neighbours)
 TEST(descriptors)
 {
     vk_graph_scene *g = vk_graph_open(false);
-    culv_vk_device *vk = g->s.w.attachment, *plain = NULL, *other = NULL;
+    culv_vk_device *vk = g->s.w.attachment;
     culv_vk_kernels *const none = NULL;
     begin(g);
     VkCommandBuffer commands = raw_vk_begin(&g->s.w.vk, 0);
@@ -1002,9 +1001,9 @@ TEST(descriptors)
 
     /* Another attachment, and one without kernels. */
     culv_vk_device_desc d = lib_vk_desc(&g->s.w);
-    LIB_OK(culv_vk_attach(g->s.w.device, &d, &other));
+    NEW(culv_vk_device, other, culv_vk_attach, g->s.w.device, &d);
     d.kernels = 0;
-    LIB_OK(culv_vk_attach(g->s.w.device, &d, &plain));
+    NEW(culv_vk_device, plain, culv_vk_attach, g->s.w.device, &d);
     g->s.w.attachment = other;
     refused(g, CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH, "another attachment");
     g->s.w.attachment = plain;

@@ -75,7 +75,7 @@ static void solve(const solver *v)
 
 VK_KERNELS_CASE(two_ways, .smoke = true)
 {
-    culv_shared_buffer *field = vk_kernels_buffer(s, sizeof words);
+    OWN(culv_shared_buffer) *field = vk_kernels_buffer(s, sizeof words);
     for (int as_block = 0; as_block < 2; as_block++) {
         solver v = {.s = s,
                     .pointer = culv_shared_buffer_pointer(field),
@@ -104,13 +104,12 @@ VK_KERNELS_CASE(two_ways, .smoke = true)
             REQUIRE_EQ(others[i], word);
         }
     }
-    culv_shared_buffer_destroy(&field, NULL);
 }
 
 /* Whatever a culv_kernels was loaded from, both ways give the same. */
 static void require_same(vk_kernels_stage *s)
 {
-    culv_shared_buffer *field = vk_kernels_buffer(s, sizeof words);
+    OWN(culv_shared_buffer) *field = vk_kernels_buffer(s, sizeof words);
     solver v = {.s = s,
                 .pointer = culv_shared_buffer_pointer(field),
                 .address = culv_vk_buffer_address(field),
@@ -131,7 +130,6 @@ static void require_same(vk_kernels_stage *s)
     vk_kernels_read(s, field, others, sizeof others);
     REQUIRE(words[0] != 0);
     REQUIRE_EQ(memcmp(words, others, sizeof words), 0);
-    culv_shared_buffer_destroy(&field, NULL);
 }
 
 /* Kernels from memory; the bytes may go at once. */
@@ -221,7 +219,7 @@ TEST(made_by_two)
 /* What a VkDevice has of kernels keeps them: the program may unload them first, and record on. */
 VK_KERNELS_CASE(unloaded_first)
 {
-    culv_shared_buffer *field = vk_kernels_buffer(s, sizeof words);
+    OWN(culv_shared_buffer) *field = vk_kernels_buffer(s, sizeof words);
     const unsigned count = WORDS, addend = 7;
     const CUdeviceptr pointer = culv_shared_buffer_pointer(field);
     const VkDeviceAddress address = culv_vk_buffer_address(field);
@@ -244,7 +242,6 @@ VK_KERNELS_CASE(unloaded_first)
     vk_kernels_read(s, field, others, sizeof others);
     for (uint32_t i = 0; i < WORDS; i++)
         REQUIRE_EQ(others[i], words[i] + addend);
-    culv_shared_buffer_destroy(&field, NULL);
 }
 
 /* An image of Culvert's: painted through its view's surface, read through its texture, and read by
@@ -260,8 +257,8 @@ VK_KERNELS_CASE(images)
                                                   VK_SAMPLER_ADDRESS_MODE_CLAMP_TO_EDGE};
     VkSampler sampler = VK_NULL_HANDLE;
     VK_OK(vkCreateSampler(vk->device, &sampler_info, NULL, &sampler));
-    culv_shared_image *image = vk_kernels_image(s, WIDTH, HEIGHT);
-    culv_shared_buffer *out = vk_kernels_buffer(s, sizeof samples);
+    OWN(culv_shared_image) *image = vk_kernels_image(s, WIDTH, HEIGHT);
+    OWN(culv_shared_buffer) *out = vk_kernels_buffer(s, sizeof samples);
     raw_vk_buffer copy;
     raw_vk_buffer_create(vk, sizeof samples, RAW_VK_HOST, &copy);
     const VkImageView view = vk_kernels_view(s, culv_vk_image_handle(image));
@@ -317,8 +314,6 @@ VK_KERNELS_CASE(images)
     vkDestroyImageView(vk->device, view, NULL);
     vkDestroySampler(vk->device, sampler, NULL);
     raw_vk_buffer_destroy(vk, &copy);
-    culv_shared_buffer_destroy(&out, NULL);
-    culv_shared_image_destroy(&image, NULL);
 }
 
 /* Addresses of buffers of all kinds; a kernel finds each. */
@@ -353,12 +348,10 @@ VK_KERNELS_CASE(addresses)
         const VkBufferCreateInfo info =
             raw_vk_buffer_info(sizeof found, VK_BUFFER_USAGE_STORAGE_BUFFER_BIT);
         culv_vk_buffer_create_desc d = culv_vk_buffer_create_desc_init();
-        culv_shared_buffer *host = NULL;
         d.create_info = &info;
         d.host_memory = 1;
-        LIB_OK(culv_vk_buffer_create(s->w.attachment, &d, &host));
+        NEW(OWN(culv_shared_buffer), host, culv_vk_buffer_create, s->w.attachment, &d);
         REQUIRE(culv_vk_buffer_address(host) != 0);
-        culv_shared_buffer_destroy(&host, NULL);
     }
     REQUIRE_EQ(culv_vk_buffer_address(NULL), 0);
 }
@@ -368,14 +361,12 @@ VK_KERNELS_CASE(vectors)
     enum { SIZE = 4 << 20 };
     culv_vector_desc d = culv_vector_desc_init();
     culv_vk_vector_view_desc vd = culv_vk_vector_view_desc_init();
-    culv_vector *vector = NULL;
-    culv_vector_view *view = NULL;
     VkDeviceAddress address = 1;
     d.size = SIZE;
     d.handle_types = 1u << CULV_HANDLE_OPAQUE_FD;
     vd.usage = VK_BUFFER_USAGE_TRANSFER_SRC_BIT;
-    LIB_OK(culv_vector_create(s->w.device, &d, &vector));
-    LIB_OK(culv_vk_vector_view_create(s->w.attachment, vector, &vd, &view));
+    NEW(OWN(culv_vector), vector, culv_vector_create, s->w.device, &d);
+    NEW(OWN(culv_vector_view), view, culv_vk_vector_view_create, s->w.attachment, vector, &vd);
     size_t parts = 0;
     LIB_OK(culv_vk_vector_view_get_buffers(view, NULL, 0, &parts));
     if (parts == 1) {
@@ -409,8 +400,6 @@ VK_KERNELS_CASE(vectors)
         LIB_ERROR(culv_vk_vector_view_get_address(view, &address), UNSUPPORTED, ADDRESS,
                   "a sparse view has one");
     }
-    culv_vector_view_destroy(&view);
-    culv_vector_destroy(&vector, NULL);
 }
 
 /* The barriers of every use, held against those between Vulkan and CUDA. */
@@ -537,11 +526,10 @@ TEST(checks)
 VK_KERNELS_CASE(attachments)
 {
     culv_vk_device_desc d = lib_vk_desc(&s->w);
-    culv_vk_device *plain = NULL;
     culv_vk_kernels *none = NULL;
     uint64_t handle = 5;
     d.kernels = 0;
-    LIB_OK(culv_vk_attach(s->w.device, &d, &plain));
+    NEW(culv_vk_device, plain, culv_vk_attach, s->w.device, &d);
     LIB_REFUSES(none, culv_vk_kernels_create(plain, s->kernels, &none), INVALID, EXTENSION_MISSING,
                 "was attached without culv_vk_device_desc.kernels");
     LIB_INVALID(culv_vk_get_view_handle(plain, (VkImageView)(uintptr_t)16, VK_NULL_HANDLE, &handle),
@@ -552,10 +540,9 @@ VK_KERNELS_CASE(attachments)
     /* Its buffers have no addresses. */
     const VkBufferCreateInfo info = raw_vk_buffer_info(4096, VK_BUFFER_USAGE_STORAGE_BUFFER_BIT);
     culv_vk_buffer_create_desc b = culv_vk_buffer_create_desc_init();
-    culv_shared_buffer *buffer = NULL;
     b.create_info = &info;
     LIB_OK(culv_vk_attach(s->w.device, &d, &plain));
-    LIB_OK(culv_vk_buffer_create(plain, &b, &buffer));
+    NEW(culv_shared_buffer, buffer, culv_vk_buffer_create, plain, &b);
     REQUIRE_EQ(culv_vk_buffer_address(buffer), 0);
     culv_shared_buffer_destroy(&buffer, NULL);
     culv_vk_detach(&plain);
@@ -650,10 +637,8 @@ VK_KERNELS_CASE(launches)
     LIB_INVALID(culv_vk_kernel_call_record(s->queue, NULL, commands, 0), NULL_ARGUMENT);
 
     /* A kernel of other kernels. */
-    culv_kernels *theirs = NULL;
-    culv_kernel *other = NULL;
-    LIB_OK(culv_kernels_load(s->w.device, s->share, "queue_kernels", &theirs));
-    LIB_OK(culv_kernels_get(theirs, "queue_add", &other));
+    NEW(culv_kernels, theirs, culv_kernels_load, s->w.device, s->share, "queue_kernels");
+    NEW(culv_kernel, other, culv_kernels_get, theirs, "queue_add");
     call.kernel = other;
     LIB_INVALID(culv_vk_kernel_call_record(s->queue, &call, commands, 0), KERNEL,
                 "is of another culv_kernels");
@@ -672,7 +657,7 @@ VK_KERNELS_CASE(clusters)
 {
     culv_kernel *kernel = vk_kernels_clusters(s);
     uint32_t found[5];
-    culv_shared_buffer *field = vk_kernels_buffer(s, sizeof found);
+    OWN(culv_shared_buffer) *field = vk_kernels_buffer(s, sizeof found);
     memset(found, 0xee, sizeof found);
     vk_kernels_write(s, field, found, sizeof found);
     const CUdeviceptr pointer = culv_shared_buffer_pointer(field);
@@ -698,7 +683,6 @@ VK_KERNELS_CASE(clusters)
     vk_kernels_read(s, field, found, sizeof found);
     for (int i = 0; i < 5; i++)
         REQUIRE_EQ(found[i], i < 4 ? 102u : 0xeeeeeeeeu);
-    culv_shared_buffer_destroy(&field, NULL);
 }
 
 /* What code an image has is read from its own headers, made here as nvcc 13.0 makes them. */
@@ -753,12 +737,10 @@ VK_KERNELS_CASE(data)
     if (!soft) {
         static const char valid[] = ".version 6.3\n.target sm_75\n.address_size 64\n"
                                     ".visible .entry nothing() { ret; }\n";
-        culv_kernels *made = NULL;
-        culv_vk_kernels *queue = NULL;
-        culv_kernel *kernel = NULL;
-        LIB_OK(culv_kernels_load_data(s->w.device, valid, sizeof valid - 1, "ptx", &made));
-        LIB_OK(culv_vk_kernels_create(s->w.attachment, made, &queue));
-        LIB_OK(culv_kernels_get(made, "nothing", &kernel));
+        NEW(culv_kernels, made, culv_kernels_load_data, s->w.device, valid, sizeof valid - 1,
+            "ptx");
+        NEW(culv_vk_kernels, queue, culv_vk_kernels_create, s->w.attachment, made);
+        NEW(culv_kernel, kernel, culv_kernels_get, made, "nothing");
         LIB_OK(culv_vk_kernels_prepare(queue, kernel));
         culv_vk_kernels_destroy(&queue);
         culv_kernels_unload(&made);

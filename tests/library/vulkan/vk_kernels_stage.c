@@ -53,8 +53,7 @@ void vk_kernels_close(vk_kernels_stage *s)
 
 culv_kernel *vk_kernels_get(const vk_kernels_stage *s, const char *name)
 {
-    culv_kernel *kernel = NULL;
-    LIB_OK(culv_kernels_get(s->kernels, name, &kernel));
+    NEW(culv_kernel, kernel, culv_kernels_get, s->kernels, name);
     return kernel;
 }
 
@@ -97,9 +96,8 @@ culv_shared_buffer *vk_kernels_buffer(const vk_kernels_stage *s, VkDeviceSize si
     const VkBufferCreateInfo info = raw_vk_buffer_info(size, VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
                                                                  VK_BUFFER_USAGE_TRANSFER_DST_BIT);
     culv_vk_buffer_create_desc d = culv_vk_buffer_create_desc_init();
-    culv_shared_buffer *made = NULL;
     d.create_info = &info;
-    LIB_OK(culv_vk_buffer_create(s->w.attachment, &d, &made));
+    NEW(culv_shared_buffer, made, culv_vk_buffer_create, s->w.attachment, &d);
     REQUIRE(culv_vk_buffer_address(made) != 0);
     return made;
 }
@@ -110,9 +108,8 @@ culv_shared_image *vk_kernels_image(const vk_kernels_stage *s, uint32_t width, u
         VK_FORMAT_R8G8B8A8_UNORM, width, height,
         VK_IMAGE_USAGE_STORAGE_BIT | VK_IMAGE_USAGE_SAMPLED_BIT | VK_IMAGE_USAGE_TRANSFER_SRC_BIT);
     culv_vk_image_create_desc d = culv_vk_image_create_desc_init();
-    culv_shared_image *made = NULL;
     d.create_info = &info;
-    LIB_OK(culv_vk_image_create(s->w.attachment, &d, &made));
+    NEW(culv_shared_image, made, culv_vk_image_create, s->w.attachment, &d);
     return made;
 }
 

@@ -58,13 +58,12 @@ static void free_theirs(const vmm_stage *s, theirs *t)
 
 static culv_vk_adopted *view_of(const vmm_stage *s, culv_vmm_adopted *adopted, VkQueue queue)
 {
-    culv_vk_adopted *view = NULL;
     culv_vk_adopted_desc d = culv_vk_adopted_desc_init();
     d.usage = VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT |
               VK_BUFFER_USAGE_STORAGE_BUFFER_BIT;
     d.sparse_queue = queue;
     d.label = "tensor";
-    LIB_OK(culv_vk_adopted_create(s->w.attachment, adopted, &d, &view));
+    NEW(culv_vk_adopted, view, culv_vk_adopted_create, s->w.attachment, adopted, &d);
     return view;
 }
 
@@ -124,11 +123,10 @@ VMM_CASE(both_ways, .smoke = true)
     theirs t;
     make_theirs(s, &t);
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        culv_vmm_adopted *adopted = NULL;
         culv_vmm_adopted_chunk chunks[CHUNKS];
         size_t count = 0;
         const CUdeviceptr at = t.base + rows[i].offset;
-        LIB_OK(culv_vmm_adopt(s->w.device, at, rows[i].size, &adopted));
+        NEW(culv_vmm_adopted, adopted, culv_vmm_adopt, s->w.device, at, rows[i].size);
         REQUIRE_EQ(culv_vmm_adopted_offset(adopted), rows[i].offset % CHUNK);
         REQUIRE_EQ(culv_vmm_adopted_size(adopted), rows[i].size);
         LIB_OK(culv_vmm_adopted_get_chunks(adopted, chunks, CHUNKS, &count));
@@ -166,12 +164,11 @@ VMM_CASE(shared_chunks)
 {
     theirs t;
     make_theirs(s, &t);
-    culv_vmm_adopted *a = NULL, *b = NULL;
     culv_vmm_adopted_chunk of_a[2], of_b[1];
     culv_vk_adopted_buffer in_a[2], in_b[1];
     size_t count = 0;
-    LIB_OK(culv_vmm_adopt(s->w.device, t.base + 4096, CHUNK, &a));
-    LIB_OK(culv_vmm_adopt(s->w.device, t.base + 8192, 4000, &b));
+    NEW(culv_vmm_adopted, a, culv_vmm_adopt, s->w.device, t.base + 4096, CHUNK);
+    NEW(culv_vmm_adopted, b, culv_vmm_adopt, s->w.device, t.base + 8192, 4000);
     LIB_OK(culv_vmm_adopted_get_chunks(a, of_a, 2, &count));
     LIB_OK(culv_vmm_adopted_get_chunks(b, of_b, 1, &count));
     REQUIRE_EQ(of_a[0].id, of_b[0].id);
@@ -189,11 +186,10 @@ VMM_CASE(shared_chunks)
     REQUIRE_EQ(in_b[0].offset, 8192);
     REQUIRE_EQ(in_b[0].size, 4000);
     /* Another usage is another buffer of the same memory. */
-    culv_vk_adopted *other = NULL;
     culv_vk_adopted_buffer in_other[1];
     culv_vk_adopted_desc d = culv_vk_adopted_desc_init();
     d.usage = VK_BUFFER_USAGE_TRANSFER_SRC_BIT;
-    LIB_OK(culv_vk_adopted_create(s->w.attachment, b, &d, &other));
+    NEW(culv_vk_adopted, other, culv_vk_adopted_create, s->w.attachment, b, &d);
     LIB_OK(culv_vk_adopted_get_buffers(other, in_other, 1, &count));
     REQUIRE(in_other[0].buffer != in_b[0].buffer);
     culv_vk_adopted_destroy(&other);
@@ -215,8 +211,8 @@ VMM_CASE(stale)
 {
     theirs t;
     make_theirs(s, &t);
-    culv_vmm_adopted *adopted = NULL, *anew = NULL;
-    LIB_OK(culv_vmm_adopt(s->w.device, t.base, 2 * CHUNK, &adopted));
+    culv_vmm_adopted *anew = NULL;
+    NEW(culv_vmm_adopted, adopted, culv_vmm_adopt, s->w.device, t.base, 2 * CHUNK);
     LIB_OK(culv_vmm_check_adopted(adopted));
     CUcontext before = lib_enter(&s->w);
     unmap_chunk(s, &t, 1);
@@ -266,7 +262,7 @@ VMM_CASE(neighbours)
     unmap_chunk(s, &t, CHUNKS - 1);
     lib_leave(&s->w, before);
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        culv_vmm_adopted *adopted = NULL;
+        OWN(culv_vmm_adopted) *adopted = NULL;
         const CUdeviceptr at = t.base + (rows[i].end ? (CHUNKS - 1) * CHUNK : CHUNK) +
                                (CUdeviceptr)(int64_t)rows[i].offset;
         if (!rows[i].taken) {
@@ -275,7 +271,6 @@ VMM_CASE(neighbours)
             continue;
         }
         LIB_OK(culv_vmm_adopt(s->w.device, at, rows[i].size, &adopted));
-        culv_vmm_adopted_destroy(&adopted);
     }
     REQUIRE_EQ(lib_counts(&s->w).vmm_allocations, 0);
     free_theirs(s, &t);
@@ -331,7 +326,6 @@ TEST(sparse)
     theirs t;
     vmm_stage_open_sparse(&s, NULL);
     make_theirs(&s, &t);
-    culv_vmm_adopted *adopted = NULL;
     size_t count = 0;
     VkPhysicalDeviceFeatures features;
     vkGetPhysicalDeviceFeatures(s.w.vk.physical, &features);
@@ -342,7 +336,7 @@ TEST(sparse)
     const bool has = !s.w.cu->software && family < s.w.vk.queue_count && features.sparseBinding &&
                      features.sparseResidencyBuffer;
     VkQueue queue = s.w.vk.queues[has ? family : 0].queue;
-    LIB_OK(culv_vmm_adopt(s.w.device, t.base + CHUNK / 2, 2 * CHUNK, &adopted));
+    NEW(culv_vmm_adopted, adopted, culv_vmm_adopt, s.w.device, t.base + CHUNK / 2, 2 * CHUNK);
     culv_vk_adopted *view = view_of(&s, adopted, queue);
     LIB_OK(culv_vk_adopted_get_buffers(view, NULL, 0, &count));
     REQUIRE_EQ(count, has ? 1 : 3);

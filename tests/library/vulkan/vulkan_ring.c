@@ -110,8 +110,7 @@ RINGS_CASE(no_resources)
     REQUIRE_EQ(d.side, CULV_RING_CONSUMER);
     d.max_depth = 2;
     d.wait_stage = VK_PIPELINE_STAGE_2_TRANSFER_BIT;
-    culv_ring *ring = NULL;
-    LIB_OK(culv_vk_ring_create(s->w.attachment, s->w.vk.queues[0].queue, &d, &ring));
+    NEW(culv_ring, ring, culv_vk_ring_create, s->w.attachment, s->w.vk.queues[0].queue, &d);
     culv_ring_frame frame;
     culv_ring_frame f;
     LIB_OK(culv_ring_acquire_on(ring, CULV_RING_PRODUCER, s->stream, 0, &frame));
@@ -511,10 +510,9 @@ RINGS_CASE(strangers)
 {
     described d;
     culv_ring *ring = NULL;
-    culv_vk_device *other = NULL;
     VkQueue queue = s->w.vk.queues[0].queue;
     culv_vk_device_desc vd = lib_vk_desc(&s->w);
-    LIB_OK(culv_vk_attach(s->w.device, &vd, &other));
+    NEW(culv_vk_device, other, culv_vk_attach, s->w.device, &vd);
     describe(s, &d);
     d.options.handed_in = true;
     d.ring =
@@ -591,8 +589,7 @@ TEST(calls)
     LIB_INVALID(culv_vk_ring_submit(s.ring, s.queue, commands, VK_NULL_HANDLE, &frame), RING_ORDER);
     /* A ring of nobody's. */
     const culv_ring_desc plain = {.struct_size = sizeof plain, .max_depth = 1};
-    culv_ring *other = NULL;
-    LIB_OK(culv_ring_create(s.w.device, &plain, &other));
+    NEW(culv_ring, other, culv_ring_create, s.w.device, &plain);
     LIB_INVALID(culv_vk_ring_submit(other, s.queue, commands, VK_NULL_HANDLE, &frame), VALUE,
                 "culv_vk_ring_submit: the ring is not one of culv_vk_ring_create()");
     LIB_INVALID(culv_vk_ring_record_copy(other, commands, 0, 0, s.host.buffer, 0, 4), VALUE);
@@ -618,7 +615,7 @@ static void copy_offsets(ring_stage *s)
                 {VK_FORMAT_R16G16B16A16_SFLOAT, 8}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         described d;
-        culv_ring *ring = NULL;
+        OWN(culv_ring) *ring = NULL;
         describe(s, &d);
         d.image.format = rows[i].format;
         LIB_OK(culv_vk_ring_create(s->w.attachment, s->w.vk.queues[0].queue, &d.ring, &ring));
@@ -634,7 +631,6 @@ static void copy_offsets(ring_stage *s)
                     INVALID, RANGE);
         }
         raw_vk_submit(&s->w.vk, commands, NULL);
-        culv_ring_destroy(&ring, NULL);
     }
 }
 
@@ -830,7 +826,6 @@ TEST(cuda_faults, .faults = true)
     ring_stage s;
     open_ring(&s, CULV_RING_CONSUMER, 4, 1);
     const raw_cuda *cu = s.w.cu;
-    culv_shared_semaphore *gate = NULL;
     culv_ring_frame frame;
     raw_vk_buffer buffer;
     CUdeviceptr nowhere = 0x1000;
@@ -838,7 +833,7 @@ TEST(cuda_faults, .faults = true)
     void *params[] = {&nowhere, &value};
     ring_run(&s, 4);
     ring_settle(&s);
-    LIB_OK(culv_vk_semaphore_create(s.w.attachment, NULL, &gate));
+    NEW(culv_shared_semaphore, gate, culv_vk_semaphore_create, s.w.attachment, NULL);
     LIB_OK(culv_ring_acquire_on(s.ring, CULV_RING_PRODUCER, s.stream, RING_LIMIT, &frame));
     LIB_OK(culv_semaphore_wait(culv_shared_semaphore_cuda(gate), s.stream, 1));
     CUcontext before = lib_enter(&s.w);

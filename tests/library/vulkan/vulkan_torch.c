@@ -18,14 +18,13 @@ TEST(allocates, .own = true, .smoke = true)
     void *a = culv_torch_malloc(20 << 20, 0, s.stream), *b = culv_torch_malloc(4000, 0, s.stream);
     REQUIRE(a != NULL && b != NULL && a != b);
     REQUIRE((uintptr_t)a % 512 == 0 && (uintptr_t)b % 512 == 0);
-    culv_vmm_adopted *adopted = NULL;
-    culv_vk_adopted *view = NULL;
     culv_vk_adopted_buffer part;
     size_t count = 0;
     culv_vk_adopted_desc d = culv_vk_adopted_desc_init();
     d.usage = VK_BUFFER_USAGE_TRANSFER_SRC_BIT;
-    LIB_OK(culv_vmm_adopt(s.w.device, (CUdeviceptr)(uintptr_t)a + 512, 4096, &adopted));
-    LIB_OK(culv_vk_adopted_create(s.w.attachment, adopted, &d, &view));
+    NEW(culv_vmm_adopted, adopted, culv_vmm_adopt, s.w.device, (CUdeviceptr)(uintptr_t)a + 512,
+        4096);
+    NEW(culv_vk_adopted, view, culv_vk_adopted_create, s.w.attachment, adopted, &d);
     LIB_OK(culv_vk_adopted_get_buffers(view, &part, 1, &count));
     REQUIRE(count == 1 && part.offset == 512 && part.size == 4096);
     vmm_stage_fill(words, sizeof words, 0, 4);

@@ -82,11 +82,9 @@ VMM_CASE(grows)
 {
     const culv_vector_desc d = vector_desc(2 * VMM_MIB);
     const culv_vk_vector_view_desc vd = view_desc();
-    culv_vector *vector = NULL;
-    culv_vector_view *view = NULL;
     culv_vk_vector_view_buffer before[MOST], parts[MOST];
-    LIB_OK(culv_vector_create(s->w.device, &d, &vector));
-    LIB_OK(culv_vk_vector_view_create(s->w.attachment, vector, &vd, &view));
+    NEW(OWN(culv_vector), vector, culv_vector_create, s->w.device, &d);
+    NEW(culv_vector_view, view, culv_vk_vector_view_create, s->w.attachment, vector, &vd);
     REQUIRE_EQ(require_shows(view, vector, before), 1);
     require_data(s, view, vector, 10);
     LIB_OK(culv_vector_view_update(view)); /* nothing to do */
@@ -120,7 +118,6 @@ VMM_CASE(grows)
     REQUIRE_EQ(lib_counts(&s->w).created, 0);
     culv_vector_view_destroy(&view);
     culv_vector_view_destroy(NULL);
-    culv_vector_destroy(&vector, NULL);
 }
 
 /* Chunks that are gone lose their buffers; those that come in their place get new ones. */
@@ -128,11 +125,9 @@ VMM_CASE(shrinks)
 {
     const culv_vector_desc d = vector_desc(8 * VMM_MIB);
     const culv_vk_vector_view_desc vd = view_desc();
-    culv_vector *vector = NULL;
-    culv_vector_view *view = NULL;
     culv_vk_vector_view_buffer before[MOST], parts[MOST];
-    LIB_OK(culv_vector_create(s->w.device, &d, &vector));
-    LIB_OK(culv_vk_vector_view_create(s->w.attachment, vector, &vd, &view));
+    NEW(OWN(culv_vector), vector, culv_vector_create, s->w.device, &d);
+    NEW(OWN(culv_vector_view), view, culv_vk_vector_view_create, s->w.attachment, vector, &vd);
     REQUIRE_EQ(require_shows(view, vector, before), 4);
     const vmm_stage_objects four = vmm_stage_count();
     LIB_OK(culv_vector_shrink(vector, 3 * VMM_MIB, s->stream));
@@ -156,8 +151,6 @@ VMM_CASE(shrinks)
     lib_finish(&s->w, s->stream);
     LIB_OK(culv_vector_view_update(view));
     REQUIRE_EQ(require_shows(view, vector, parts), 0);
-    culv_vector_view_destroy(&view);
-    culv_vector_destroy(&vector, NULL);
 }
 
 /* Another address, the same chunks: nothing is imported anew. */
@@ -165,13 +158,11 @@ VMM_CASE(moves)
 {
     culv_vector_desc d = vector_desc(4 * VMM_MIB);
     const culv_vk_vector_view_desc vd = view_desc();
-    culv_vector *vector = NULL;
-    culv_vector_view *view = NULL;
-    culv_vmm_range *wall = NULL;
+    OWN(culv_vmm_range) *wall = NULL;
     culv_vk_vector_view_buffer before[MOST], parts[MOST];
     d.reserve = 4 * VMM_MIB;
-    LIB_OK(culv_vector_create(s->w.device, &d, &vector));
-    LIB_OK(culv_vk_vector_view_create(s->w.attachment, vector, &vd, &view));
+    NEW(OWN(culv_vector), vector, culv_vector_create, s->w.device, &d);
+    NEW(OWN(culv_vector_view), view, culv_vk_vector_view_create, s->w.attachment, vector, &vd);
     REQUIRE_EQ(require_shows(view, vector, before), 2);
     culv_vector_stats stats = culv_vector_stats_init();
     LIB_OK(culv_vector_get_stats(vector, &stats));
@@ -203,9 +194,6 @@ VMM_CASE(moves)
     lib_finish(&s->w, s->stream);
     LIB_OK(culv_vector_view_update(view));
     require_data(s, view, vector, 80);
-    culv_vector_view_destroy(&view);
-    culv_vector_destroy(&vector, NULL);
-    LIB_OK(culv_vmm_range_destroy(&wall));
 }
 
 /* A thread commits chunks while they are imported. */
@@ -213,12 +201,10 @@ VMM_CASE(ahead)
 {
     culv_vector_desc d = vector_desc(2 * VMM_MIB);
     const culv_vk_vector_view_desc vd = view_desc();
-    culv_vector *vector = NULL;
-    culv_vector_view *view = NULL;
     culv_vk_vector_view_buffer parts[MOST];
     d.commit_ahead = 4 * VMM_MIB;
-    LIB_OK(culv_vector_create(s->w.device, &d, &vector));
-    LIB_OK(culv_vk_vector_view_create(s->w.attachment, vector, &vd, &view));
+    NEW(OWN(culv_vector), vector, culv_vector_create, s->w.device, &d);
+    NEW(OWN(culv_vector_view), view, culv_vk_vector_view_create, s->w.attachment, vector, &vd);
     uint32_t *words = malloc(2 * VMM_MIB);
     REQUIRE(words != NULL);
     for (uint64_t size = 4 * VMM_MIB; size <= 12 * VMM_MIB; size += 2 * VMM_MIB) {
@@ -235,8 +221,6 @@ VMM_CASE(ahead)
                    0);
     }
     free(words);
-    culv_vector_view_destroy(&view);
-    culv_vector_destroy(&vector, NULL);
 }
 
 /* Empty at first, with a device address, and without a handle on the attachment. */
@@ -244,12 +228,10 @@ VMM_CASE(begins_empty)
 {
     const culv_vector_desc d = vector_desc(0);
     culv_vk_vector_view_desc vd = view_desc();
-    culv_vector *vector = NULL;
-    culv_vector_view *view = NULL;
     culv_vk_vector_view_buffer parts[MOST];
     vd.usage |= VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT;
-    LIB_OK(culv_vector_create(s->w.device, &d, &vector));
-    LIB_OK(culv_vk_vector_view_create(s->w.attachment, vector, &vd, &view));
+    NEW(OWN(culv_vector), vector, culv_vector_create, s->w.device, &d);
+    NEW(OWN(culv_vector_view), view, culv_vk_vector_view_create, s->w.attachment, vector, &vd);
     REQUIRE_EQ(require_shows(view, vector, parts), 0);
     LIB_OK(culv_vector_grow(vector, 4 * VMM_MIB));
     LIB_OK(culv_vector_view_update(view));
@@ -263,8 +245,6 @@ VMM_CASE(begins_empty)
     LIB_OK(culv_vector_grow(vector, 6 * VMM_MIB));
     LIB_OK(culv_vector_view_update(view));
     REQUIRE_EQ(require_shows(view, vector, parts), 3);
-    culv_vector_view_destroy(&view);
-    culv_vector_destroy(&vector, NULL);
 }
 
 /* Vulkan's half may outlive CUDA's. */
@@ -274,11 +254,9 @@ static void outlives_by(bool after)
     vmm_stage_open(&s);
     const culv_vector_desc d = vector_desc(4 * VMM_MIB);
     const culv_vk_vector_view_desc vd = view_desc();
-    culv_vector *vector = NULL;
-    culv_vector_view *view = NULL;
     culv_vk_vector_view_buffer parts[MOST];
-    LIB_OK(culv_vector_create(s.w.device, &d, &vector));
-    LIB_OK(culv_vk_vector_view_create(s.w.attachment, vector, &vd, &view));
+    NEW(culv_vector, vector, culv_vector_create, s.w.device, &d);
+    NEW(culv_vector_view, view, culv_vk_vector_view_create, s.w.attachment, vector, &vd);
     vmm_stage_kernel(&s, "library_write", culv_vector_pointer(vector), 4 * VMM_MIB, 95);
     culv_vector_destroy(&vector, after ? &s.stream : NULL);
     for (int i = 0; i < 2; i++) {
@@ -304,10 +282,9 @@ VMM_CASE(wrong_calls)
     const culv_vector_desc d = vector_desc(2 * VMM_MIB);
     const culv_vk_vector_view_desc right = view_desc();
     culv_vk_vector_view_desc vd = right;
-    culv_vector *vector = NULL;
-    culv_vector_view *view = NULL;
+    OWN(culv_vector_view) *view = NULL;
     size_t count = 77;
-    LIB_OK(culv_vector_create(s->w.device, &d, &vector));
+    NEW(OWN(culv_vector), vector, culv_vector_create, s->w.device, &d);
     const vmm_stage_objects before = vmm_stage_count();
 #define WRONG(call, ...) LIB_REFUSES(view, call, INVALID, __VA_ARGS__)
     WRONG(culv_vk_vector_view_create(NULL, vector, &vd, &view), NULL_ARGUMENT);
@@ -329,8 +306,6 @@ VMM_CASE(wrong_calls)
     LIB_OK(culv_vk_vector_view_create(vk, vector, &right, &view));
     LIB_INVALID(culv_vk_vector_view_get_buffers(view, NULL, 1, &count), NULL_ARGUMENT);
     LIB_INVALID(culv_vk_vector_view_get_buffers(view, NULL, 0, NULL), NULL_ARGUMENT);
-    culv_vector_view_destroy(&view);
-    culv_vector_destroy(&vector, NULL);
 }
 
 /* Vectors that cannot go to Vulkan are refused while they are still empty. */
@@ -340,14 +315,12 @@ VMM_CASE(not_exportable)
     culv_vector_view *view = NULL;
     for (int i = 0; i < 2; i++) {
         culv_vector_desc d = vector_desc((uint64_t)i * 2 * VMM_MIB);
-        culv_vector *vector = NULL;
         d.handle_types = 0;
-        LIB_OK(culv_vector_create(s->w.device, &d, &vector));
+        NEW(OWN(culv_vector), vector, culv_vector_create, s->w.device, &d);
         const vmm_stage_objects before = vmm_stage_count();
         LIB_REFUSES(view, culv_vk_vector_view_create(s->w.attachment, vector, &vd, &view), INVALID,
                     NOT_EXPORTABLE, "handle_types");
         REQUIRE(vmm_stage_same(&before));
-        culv_vector_destroy(&vector, NULL);
     }
 }
 
@@ -358,11 +331,9 @@ TEST(compressible)
     vmm_stage_open(&s);
     const culv_vk_vector_view_desc vd = view_desc();
     culv_vector_desc d = vector_desc(4 * VMM_MIB);
-    culv_vector *vector = NULL;
-    culv_vector_view *view = NULL;
     d.usage = CULV_VMM_USAGE_COMPRESSIBLE;
-    LIB_OK(culv_vector_create(s.w.device, &d, &vector));
-    LIB_OK(culv_vk_vector_view_create(s.w.attachment, vector, &vd, &view));
+    NEW(culv_vector, vector, culv_vector_create, s.w.device, &d);
+    NEW(culv_vector_view, view, culv_vk_vector_view_create, s.w.attachment, vector, &vd);
     require_data(&s, view, vector, 96);
     culv_vector_view_destroy(&view);
     culv_vector_destroy(&vector, NULL);
@@ -374,14 +345,12 @@ VMM_CASE(other_drivers)
 {
     const culv_vector_desc d = vector_desc(2 * VMM_MIB);
     const culv_vk_vector_view_desc vd = view_desc();
-    culv_vector *vector = NULL;
     culv_vector_view *view = NULL;
-    culv_vk_device *lying = NULL;
     culv_vk_device_desc desc = lib_vk_desc(&s->w);
     desc.get_instance_proc_addr = lib_lying_loader;
-    LIB_OK(culv_vector_create(s->w.device, &d, &vector));
+    NEW(OWN(culv_vector), vector, culv_vector_create, s->w.device, &d);
     lib_lying = (lib_lies){0};
-    LIB_OK(culv_vk_attach(s->w.device, &desc, &lying));
+    NEW(culv_vk_device, lying, culv_vk_attach, s->w.device, &desc);
     lib_lying.exports_nothing = true;
     LIB_REFUSES(view, culv_vk_vector_view_create(lying, vector, &vd, &view), UNSUPPORTED,
                 NOT_EXPORTABLE);
@@ -394,7 +363,6 @@ VMM_CASE(other_drivers)
     require_data(s, view, vector, 99);
     culv_vector_view_destroy(&view);
     culv_vk_detach(&lying);
-    culv_vector_destroy(&vector, NULL);
 }
 
 #undef TEST_GROUP
@@ -446,9 +414,8 @@ TEST(not_there, .title = "vk_vector.sparse_not_there")
     if (has && !s.w.cu->software) SKIP("%s has sparse buffers", s.w.vk.properties.deviceName);
     const culv_vector_desc d = sparse_vector_desc(CHUNK);
     const culv_vk_vector_view_desc vd = sparse_view_desc(s.w.vk.queues[0].queue);
-    culv_vector *vector = NULL;
     culv_vector_view *view = NULL;
-    LIB_OK(culv_vector_create(s.w.device, &d, &vector));
+    NEW(culv_vector, vector, culv_vector_create, s.w.device, &d);
     LIB_REFUSES(view, culv_vk_vector_view_create(s.w.attachment, vector, &vd, &view), UNSUPPORTED,
                 USAGE, "leave sparse_queue out",
                 has ? "do not show memory that was imported" : "has no sparse buffers",
@@ -489,10 +456,8 @@ TEST(on_hardware, .title = "vk_vector.sparse_on_hardware")
     if (family == s.w.vk.queue_count) SKIP("no queue binds");
     const culv_vector_desc d = sparse_vector_desc(CHUNK);
     const culv_vk_vector_view_desc vd = sparse_view_desc(s.w.vk.queues[family].queue);
-    culv_vector *vector = NULL;
-    culv_vector_view *view = NULL;
-    LIB_OK(culv_vector_create(s.w.device, &d, &vector));
-    LIB_OK(culv_vk_vector_view_create(s.w.attachment, vector, &vd, &view));
+    NEW(culv_vector, vector, culv_vector_create, s.w.device, &d);
+    NEW(culv_vector_view, view, culv_vk_vector_view_create, s.w.attachment, vector, &vd);
     const VkBuffer buffer = the_part(view).buffer;
     sparse_require_data(&s, view, vector, 10);
     LIB_OK(culv_vector_grow(vector, 4 * CHUNK));
@@ -702,10 +667,8 @@ VMM_PLAYED_CASE(binds, .title = "vk_vector.sparse_binds")
 {
     const culv_vector_desc d = sparse_vector_desc(2 * CHUNK);
     const culv_vk_vector_view_desc vd = sparse_view_desc(s->w.vk.queues[0].queue);
-    culv_vector *vector = NULL;
-    culv_vector_view *view = NULL;
-    LIB_OK(culv_vector_create(s->w.device, &d, &vector));
-    LIB_OK(culv_vk_vector_view_create(s->w.attachment, vector, &vd, &view));
+    NEW(OWN(culv_vector), vector, culv_vector_create, s->w.device, &d);
+    NEW(OWN(culv_vector_view), view, culv_vk_vector_view_create, s->w.attachment, vector, &vd);
     require_bound(s, view, vector, 1);
     REQUIRE(played.binds == 1 && played.ranges == 2);
     LIB_OK(culv_vector_view_update(view));
@@ -735,8 +698,6 @@ VMM_PLAYED_CASE(binds, .title = "vk_vector.sparse_binds")
     lib_finish(&s->w, s->stream);
     LIB_OK(culv_vector_view_update(view));
     require_bound(s, view, vector, 5);
-    culv_vector_view_destroy(&view);
-    culv_vector_destroy(&vector, NULL);
 }
 
 VMM_PLAYED_CASE(refused, .title = "vk_vector.sparse_refused")
@@ -744,9 +705,8 @@ VMM_PLAYED_CASE(refused, .title = "vk_vector.sparse_refused")
     const culv_vector_desc d = sparse_vector_desc(3 * CHUNK);
     const culv_vk_vector_view_desc right = sparse_view_desc(s->w.vk.queues[0].queue);
     culv_vk_vector_view_desc vd = right;
-    culv_vector *vector = NULL;
-    culv_vector_view *view = NULL;
-    LIB_OK(culv_vector_create(s->w.device, &d, &vector));
+    OWN(culv_vector_view) *view = NULL;
+    NEW(OWN(culv_vector), vector, culv_vector_create, s->w.device, &d);
     const vmm_stage_objects before = vmm_stage_count();
     vd.sparse_size = 3 * CHUNK - 1;
     LIB_REFUSES(view, culv_vk_vector_view_create(s->w.attachment, vector, &vd, &view), INVALID,
@@ -782,8 +742,6 @@ VMM_PLAYED_CASE(refused, .title = "vk_vector.sparse_refused")
     lib_finish(&s->w, s->stream);
     LIB_OK(culv_vector_view_update(view));
     require_bound(s, view, vector, 8);
-    culv_vector_view_destroy(&view);
-    culv_vector_destroy(&vector, NULL);
 }
 
 /* A vector that has grown and lost chunks; the view still shows what it was. */
@@ -849,8 +807,8 @@ VMM_PLAYED_CASE(all_or_nothing, .title = "vk_vector.sparse_all_or_nothing")
 
 VMM_PLAYED_CASE(wait_fails, .title = "vk_vector.sparse_wait_fails")
 {
-    culv_vector *vector = NULL;
-    culv_vector_view *view = NULL;
+    OWN(culv_vector) *vector = NULL;
+    OWN(culv_vector_view) *view = NULL;
     played.failure = VK_ERROR_UNKNOWN;
     prepare(s, &vector, &view);
     const vmm_stage_objects before = vmm_stage_count();
@@ -858,6 +816,4 @@ VMM_PLAYED_CASE(wait_fails, .title = "vk_vector.sparse_wait_fails")
     played.failing_waits = 2;
     LIB_ERROR(culv_vector_view_update(view), DRIVER, DRIVER_REFUSED, "vkWaitForFences");
     require_unchanged(s, vector, view, &before, generation);
-    culv_vector_view_destroy(&view);
-    culv_vector_destroy(&vector, NULL);
 }

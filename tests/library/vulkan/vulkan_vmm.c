@@ -49,13 +49,12 @@ VMM_CASE(vulkans_memory_beside_cudas)
     enum { ROWS = sizeof rows / sizeof rows[0] };
     raw_vk_buffer buffers[ROWS];
     culv_vmm_range_desc rd = culv_vmm_range_desc_init();
-    culv_vmm_range *range = NULL;
     culv_vmm_allocation *own = vmm_stage_allocate(s, 2 * VMM_MIB), *theirs = NULL;
     uint64_t offset = 2 * VMM_MIB;
     uint32_t *words = malloc((size_t)(4 * VMM_MIB));
     REQUIRE(words != NULL);
     rd.size = 12 * VMM_MIB;
-    LIB_OK(culv_vmm_range_create(s->w.device, &rd, &range));
+    NEW(culv_vmm_range, range, culv_vmm_range_create, s->w.device, &rd);
     LIB_OK(culv_vmm_map(range, 0, own, NULL, 0));
     culv_vmm_allocation_destroy(&own);
     for (int i = 0; i < ROWS; i++) {
@@ -194,11 +193,10 @@ static void require_bytes(vmm_stage *s, VkBuffer buffer, CUdeviceptr at, uint64_
 /* An attachment by which it is seen what is imported as dedicated. */
 static culv_vk_device *attach_seeing(const vmm_stage *s)
 {
-    culv_vk_device *seeing = NULL;
     culv_vk_device_desc d = lib_vk_desc(&s->w);
     lib_lying = (lib_lies){0};
     d.get_instance_proc_addr = lib_lying_loader;
-    LIB_OK(culv_vk_attach(s->w.device, &d, &seeing));
+    NEW(culv_vk_device, seeing, culv_vk_attach, s->w.device, &d);
     return seeing;
 }
 
@@ -422,9 +420,8 @@ static void in_every_type(vmm_stage *s, culv_vmm_allocation *allocation)
 
 VMM_CASE(each_type)
 {
-    culv_vmm_allocation *allocation = vmm_stage_allocate(s, 2 * VMM_MIB);
+    OWN(culv_vmm_allocation) *allocation = vmm_stage_allocate(s, 2 * VMM_MIB);
     in_every_type(s, allocation);
-    culv_vmm_allocation_destroy(&allocation);
 }
 
 TEST(compressible_buffer, .title = "vk_vmm.compressible")
@@ -434,9 +431,8 @@ TEST(compressible_buffer, .title = "vk_vmm.compressible")
     vmm_stage_open(&s);
     culv_vmm_allocation_desc d = vmm_stage_desc(2 * VMM_MIB);
     culv_vmm_allocation_info info = culv_vmm_allocation_info_init();
-    culv_vmm_allocation *allocation = NULL;
     d.usage = CULV_VMM_USAGE_COMPRESSIBLE;
-    LIB_OK(culv_vmm_allocation_create(s.w.device, &d, &allocation));
+    NEW(culv_vmm_allocation, allocation, culv_vmm_allocation_create, s.w.device, &d);
     LIB_OK(culv_vmm_allocation_get_info(allocation, &info));
     if (!(info.usage & CULV_VMM_USAGE_COMPRESSIBLE)) SKIP("compressible memory was not granted");
     in_every_type(&s, allocation);
@@ -497,9 +493,8 @@ static VkImage create_image(const stage *s, const VkImageCreateInfo *info)
 static culv_vmm_allocation *allocate(const stage *s, uint64_t size, bool compressible)
 {
     culv_vmm_allocation_desc d = vmm_stage_desc(size);
-    culv_vmm_allocation *allocation = NULL;
     if (compressible) d.usage = CULV_VMM_USAGE_COMPRESSIBLE;
-    LIB_OK(culv_vmm_allocation_create(s->w.device, &d, &allocation));
+    NEW(culv_vmm_allocation, allocation, culv_vmm_allocation_create, s->w.device, &d);
     return allocation;
 }
 
@@ -926,11 +921,10 @@ TEST(dedication)
     vmm_stage_play(CU_DEVICE_ATTRIBUTE_GENERIC_COMPRESSION_SUPPORTED);
     stage_open(&s);
     VkDevice device = s.w.vk.device;
-    culv_vk_device *seeing = NULL;
     culv_vk_device_desc vd = lib_vk_desc(&s.w);
     lib_lying = (lib_lies){0};
     vd.get_instance_proc_addr = lib_lying_loader;
-    LIB_OK(culv_vk_attach(s.w.device, &vd, &seeing));
+    NEW(culv_vk_device, seeing, culv_vk_attach, s.w.device, &vd);
     VkExternalMemoryImageCreateInfo external;
     const VkImageCreateInfo info = image_info(VK_FORMAT_R8G8B8A8_UNORM, 64, 64, 1, 0, &external);
     const VkExternalMemoryBufferCreateInfo external_buffer = {
@@ -973,7 +967,7 @@ VMM_CASE(wrong_calls)
 {
     culv_vk_device *vk = s->w.attachment;
     const uint64_t size = 2 * VMM_MIB;
-    culv_vmm_allocation *allocation = vmm_stage_allocate(s, size);
+    OWN(culv_vmm_allocation) *allocation = vmm_stage_allocate(s, size);
     VkBuffer buffer = vmm_stage_buffer(s, 65536, 0), big = vmm_stage_buffer(s, size + 4, 0);
     VkImage image; /* only told of */
     memcpy(&image, &buffer, sizeof image);
@@ -1038,7 +1032,6 @@ VMM_CASE(wrong_calls)
     LIB_OK(culv_vk_buffer_bind_vmm(vk, buffer, allocation, 0, &out));
     vmm_stage_drop(s, &buffer, &out);
     vkDestroyBuffer(s->w.vk.device, big, NULL);
-    culv_vmm_allocation_destroy(&allocation);
 }
 
 /* Descriptors of programs that are older than some fields, just as long as they say. */
@@ -1057,17 +1050,13 @@ VMM_CASE(older_descriptors)
     size = offsetof(culv_vk_vector_view_desc, sparse_queue);
     const culv_vector_desc d = {.struct_size = sizeof d,
                                 .handle_types = 1u << CULV_HANDLE_OPAQUE_FD};
-    culv_vector *vector = NULL;
-    culv_vector_view *view = NULL;
     culv_vk_vector_view_desc *shown = calloc(1, size);
     REQUIRE(shown != NULL);
     memcpy(shown, &size, sizeof size);
     const VkBufferUsageFlags usage = VK_BUFFER_USAGE_VERTEX_BUFFER_BIT;
     memcpy((char *)shown + offsetof(culv_vk_vector_view_desc, usage), &usage, sizeof usage);
-    LIB_OK(culv_vector_create(s->w.device, &d, &vector));
-    LIB_OK(culv_vk_vector_view_create(s->w.attachment, vector, shown, &view));
-    culv_vector_view_destroy(&view);
-    culv_vector_destroy(&vector, NULL);
+    NEW(OWN(culv_vector), vector, culv_vector_create, s->w.device, &d);
+    NEW(OWN(culv_vector_view), view, culv_vk_vector_view_create, s->w.attachment, vector, shown);
     free(shown);
 }
 
@@ -1089,9 +1078,8 @@ static void vmm_refused(vmm_stage *s, culv_vmm_allocation *allocation, culv_resu
 VMM_CASE(not_exportable)
 {
     culv_vmm_allocation_desc d = vmm_stage_desc(2 * VMM_MIB);
-    culv_vmm_allocation *allocation = NULL, *imported = NULL;
     d.handle_types = 0;
-    LIB_OK(culv_vmm_allocation_create(s->w.device, &d, &allocation));
+    NEW(culv_vmm_allocation, allocation, culv_vmm_allocation_create, s->w.device, &d);
     vmm_refused(s, allocation, CULV_ERROR_INVALID, CULV_REASON_NOT_EXPORTABLE, "handle_types");
     culv_vmm_allocation_destroy(&allocation);
     /* An import cannot be handed on; its exporter's handle can, which is the way that the message
@@ -1100,7 +1088,7 @@ VMM_CASE(not_exportable)
     culv_vmm_import_desc id = culv_vmm_import_desc_init();
     LIB_OK(culv_vmm_export_dup(allocation, CULV_HANDLE_OPAQUE_FD, &id.handle));
     id.size = 2 * VMM_MIB;
-    LIB_OK(culv_vmm_import(s->w.device, &id, &imported));
+    NEW(culv_vmm_allocation, imported, culv_vmm_import, s->w.device, &id);
     vmm_refused(s, imported, CULV_ERROR_INVALID, CULV_REASON_NOT_EXPORTABLE,
                 "culv_vk_memory_from_handle()");
     culv_vk_memory_from_handle_desc hd = culv_vk_memory_from_handle_desc_init();
@@ -1124,12 +1112,10 @@ VMM_CASE(not_exportable)
 VMM_CASE(tile_pool)
 {
     culv_vmm_allocation_desc d = vmm_stage_desc(2 * VMM_MIB);
-    culv_vmm_allocation *allocation = NULL;
     d.usage = CULV_VMM_USAGE_TILE_POOL;
     d.handle_types = 0;
-    LIB_OK(culv_vmm_allocation_create(s->w.device, &d, &allocation));
+    NEW(OWN(culv_vmm_allocation), allocation, culv_vmm_allocation_create, s->w.device, &d);
     vmm_refused(s, allocation, CULV_ERROR_INVALID, CULV_REASON_USAGE, "tile pool");
-    culv_vmm_allocation_destroy(&allocation);
 }
 
 /* A VkDevice that is another GPU: refused whether the culv_device is the allocation's or the
@@ -1143,16 +1129,14 @@ TEST(another_gpu)
     lib_world *w = &s.w;
     culv_device_caps caps = lib_caps(w->device);
     if (!caps.vmm) SKIP("'%s' has no virtual memory management", caps.name);
-    culv_device *same = NULL;
     culv_vk_device *vk = NULL;
-    culv_vmm_allocation *there = NULL, *here = NULL;
-    LIB_OK(culv_device_open_for_vk(vkGetInstanceProcAddr, w->vk.instance, w->vk.physical, NULL,
-                                   &same));
+    NEW(culv_device, same, culv_device_open_for_vk, vkGetInstanceProcAddr, w->vk.instance,
+        w->vk.physical, NULL);
     const culv_vk_device_desc vd = lib_vk_desc(w);
     LIB_OK(culv_vk_attach(same, &vd, &vk));
     const culv_vmm_allocation_desc d = vmm_stage_desc(2 * VMM_MIB);
-    LIB_OK(culv_vmm_allocation_create(w->device, &d, &there));
-    LIB_OK(culv_vmm_allocation_create(same, &d, &here));
+    NEW(culv_vmm_allocation, there, culv_vmm_allocation_create, w->device, &d);
+    NEW(culv_vmm_allocation, here, culv_vmm_allocation_create, same, &d);
     VkDeviceMemory out;
     VMM_REFUSES(out, culv_vk_memory_from_vmm(vk, there, NULL, &out), INVALID, DEVICE_MISMATCH,
                 w->vk.properties.deviceName);
@@ -1208,11 +1192,10 @@ TEST(another_gpu)
  * another one. */
 VMM_CASE(dedicated)
 {
-    culv_vk_device *lying = NULL;
     culv_vk_device_desc vd = lib_vk_desc(&s->w);
     lib_lying = (lib_lies){.requires_dedicated = true};
     vd.get_instance_proc_addr = lib_lying_loader;
-    LIB_OK(culv_vk_attach(s->w.device, &vd, &lying));
+    NEW(culv_vk_device, lying, culv_vk_attach, s->w.device, &vd);
     culv_vmm_allocation *allocation = vmm_stage_allocate(s, 4 * VMM_MIB);
     culv_vmm_range *range = NULL;
     CUdeviceptr at = vmm_stage_map(s, allocation, &range);
@@ -1246,12 +1229,11 @@ VMM_CASE(dedicated)
 /* A VkDevice without the extension by which handles come in. */
 VMM_CASE(not_enabled)
 {
-    culv_vk_device *poor = NULL;
     culv_vk_device_desc vd = lib_vk_desc(&s->w);
     lib_lying = (lib_lies){.missing = "vkGetMemoryFdKHR"};
     vd.get_instance_proc_addr = lib_lying_loader;
     vd.fallback = CULV_FALLBACK_ANY;
-    LIB_OK(culv_vk_attach(s->w.device, &vd, &poor));
+    NEW(culv_vk_device, poor, culv_vk_attach, s->w.device, &vd);
     culv_vmm_allocation *allocation = vmm_stage_allocate(s, 2 * VMM_MIB);
     VkDeviceMemory out;
     VMM_REFUSES(out, culv_vk_memory_from_vmm(poor, allocation, NULL, &out), UNSUPPORTED,

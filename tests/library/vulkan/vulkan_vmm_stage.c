@@ -67,8 +67,7 @@ culv_vmm_allocation_desc vmm_stage_desc(uint64_t size)
 culv_vmm_allocation *vmm_stage_allocate(const vmm_stage *s, uint64_t size)
 {
     const culv_vmm_allocation_desc d = vmm_stage_desc(size);
-    culv_vmm_allocation *allocation = NULL;
-    LIB_OK(culv_vmm_allocation_create(s->w.device, &d, &allocation));
+    NEW(culv_vmm_allocation, allocation, culv_vmm_allocation_create, s->w.device, &d);
     return allocation;
 }
 
