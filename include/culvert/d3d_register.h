@@ -111,14 +111,6 @@ typedef enum culv_d3d_device_list {
 CULV_EXPORT culv_result culv_d3d_get_devices(struct IUnknown *object, culv_d3d_device_list list,
                                              uint32_t capacity, int32_t *ordinals, uint32_t *count);
 
-/** Gets the CUDA device of an adapter by its name: D3DADAPTER_IDENTIFIER9::DeviceName, or a name of
- * EnumDisplayDevices(), such as "\\.\DISPLAY1". *ordinal is for culv_device_open_by_ordinal().
- * Errors: INVALID (NULL_ARGUMENT), NO_DEVICE (DEVICE_UNKNOWN: the adapter is not a CUDA device),
- * UNSUPPORTED (DRIVER_TOO_OLD, NOT_BUILT), DRIVER.
- * Threads: any.
- * Source: CUDA driver API reference, cuD3D9GetDevice. */
-CULV_EXPORT culv_result culv_d3d9_get_device(const char *adapter_name, int32_t *ordinal);
-
 CULV_EXTERN_C_END
 
 #endif
