@@ -5,12 +5,6 @@
  * The two calls order both sides: no fence and no keyed mutex is needed. The resource must have no
  * sharing flag.
  *
- *   culv_d3d_register(culvert, (IUnknown *)resource, NULL, &vertices);   once
- *   culv_registration_map(&vertices, 1, stream);                   each frame
- *   kernel<<<..., stream>>>(culv_registration_pointer(vertices), ...);
- *   culv_registration_unmap(&vertices, 1, stream);
- *   ID3D11DeviceContext_Draw(...);
- *
  * Map all that a frame needs in one call. In a new program with Direct3D 11 or 12, prefer to share
  * memory (culvert/d3d.h), which is not mapped each frame.
  *

@@ -116,8 +116,8 @@ CULV_INIT(culv_gl_readback_desc)
  * READ_ONLY. cuGraphicsGLRegisterImage takes no depth and no multisampled image, but
  * cuGraphicsGLRegisterBuffer takes any buffer.
  * Errors: as culv_gl_register_buffer(), and INVALID (EXTENT, VALUE).
- * Ownership: *out is yours, for culv_registration_destroy(), which also deletes the buffer; it keeps
- * the attachment alive.
+ * Ownership: *out is yours, for culv_registration_destroy(), which also deletes the buffer. It
+ * keeps the attachment alive.
  * Threads: the context's. */
 CULV_EXPORT culv_result culv_gl_readback_create(culv_gl *gl, const culv_gl_readback_desc *desc,
                                                 culv_registration **out);
@@ -127,8 +127,8 @@ CULV_EXPORT culv_result culv_gl_readback_create(culv_gl *gl, const culv_gl_readb
  * default one. Then map the readback: CUDA gets rows of pixels without padding.
  * Errors: INVALID (NULL_ARGUMENT; CONTEXT; MAPPED; VALUE: the registration is no readback; EXTENT:
  * some pixels are outside the framebuffer; not checked for the default one, whose size OpenGL does
- * not tell), DRIVER (OpenGL refused: the framebuffer lacks such an attachment, or it is multisampled
- * in another format than internal_format).
+ * not tell), DRIVER (OpenGL refused: the framebuffer lacks such an attachment, or it is
+ * multisampled in another format than internal_format).
  * Threads: the context's, ordered with other calls on this object. */
 CULV_EXPORT culv_result culv_gl_readback_read(culv_registration *readback, uint32_t framebuffer,
                                               int32_t x, int32_t y);

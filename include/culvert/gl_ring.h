@@ -97,11 +97,11 @@ typedef struct culv_gl_ring_info {
      * another GPU's (culv_buffer_sharing()). Only with MEMORY can culv_ring_drain() force
      * (NO_FORCE). */
     culv_gl_way way;
-    /** 1: OpenGL's two calls wait on the CPU for CUDA's work or for OpenGL's own: with MEMORY without
-     * GL_EXT_semaphore or GL_NV_timeline_semaphore or across two GPUs, and with STAGED. */
+    /** 1: OpenGL's two calls wait on the CPU for CUDA's work or for OpenGL's own: with MEMORY
+     * without GL_EXT_semaphore or GL_NV_timeline_semaphore or across two GPUs, and with STAGED. */
     culv_bool waits_on_host;
-    /** Why the earlier ways were refused: a line for each, which ends with '\n'. "" if the first one
-     * works. The ring owns the text; it is valid until the ring is destroyed. */
+    /** Why the earlier ways were refused: a line for each, which ends with '\n'. "" if the first
+     * one works. The ring owns the text; it is valid until the ring is destroyed. */
     const char *refusals;
 } culv_gl_ring_info;
 

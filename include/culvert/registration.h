@@ -4,10 +4,6 @@
  * own calls that register (culvert/gl_register.h, culvert/d3d_register.h). The calls of this header
  * serve all APIs.
  *
- *   culv_registration_map(&vertices, 1, stream);                   each frame
- *   kernel<<<..., stream>>>(culv_registration_pointer(vertices), ...);
- *   culv_registration_unmap(&vertices, 1, stream);
- *
  * "The API's thread" in these comments is, for OpenGL, a thread on which a context of the
  * attachment is current; for Direct3D, the thread that calls Direct3D. */
 #ifndef CULV_REGISTRATION_H_

@@ -273,10 +273,10 @@ CULV_EXPORT culv_shared_image *culv_ring_shared_image(const culv_ring *ring, uin
  *
  * On the side of Vulkan or Direct3D 12, the call also waits as SIGNAL_FIRST says;
  * culv_vk_ring_submit() and culv_d3d12_ring_submit() make the queue wait. In OpenGL, later commands
- * of this context wait for CUDA's work; if that wait is on the CPU (culv_gl_ring_info::waits_on_host),
- * `timeout` covers it too (RING_LATE). If OpenGL's way is STAGED, a consumer's data are copied into
- * the GL objects. On CUDA's side use culv_ring_acquire_on(): OpenGL's ways REGISTER and STAGED
- * refuse this call there (RING_SIDE).
+ * of this context wait for CUDA's work; if that wait is on the CPU
+ * (culv_gl_ring_info::waits_on_host), `timeout` covers it too (RING_LATE). If OpenGL's way is
+ * STAGED, a consumer's data are copied into the GL objects. On CUDA's side use
+ * culv_ring_acquire_on(): OpenGL's ways REGISTER and STAGED refuse this call there (RING_SIDE).
  * Errors: INVALID (NULL_ARGUMENT; VALUE: there is no such side; RING_ORDER: this side holds a
  * frame; RING_SIDE: another thread is in a call of this side), TIMEOUT (RING_FULL, RING_EMPTY,
  * RING_LATE: the message names the timeline, the value, the side that signaled last and the side

@@ -33,8 +33,8 @@ extern const culvi_d3d_version culvi_d3d9_version, culvi_d3d10_version, culvi_d3
 
 extern const GUID culvi_iid_dxgi_adapter;
 
-/* d3d_devices.c. Reads the adapter of a device of Direct3D 10 or 11. *software, which may be NULL: it is one of
- * Microsoft's rasterizers. */
+/* d3d_devices.c. Reads the adapter of a device of Direct3D 10 or 11. *software, which may be NULL:
+ * it is one of Microsoft's rasterizers. */
 culv_result culvi_d3d_read_adapter(const culvi_d3d_version *version, const culvi_voice *voice,
                                    const char *label, void *device, culv_luid *luid,
                                    bool *software);

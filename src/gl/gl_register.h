@@ -21,7 +21,7 @@ typedef struct culvi_gl_object_info {
 /* What a culv_registration of OpenGL's lies in. */
 typedef struct culvi_gl_registration {
     culvi_gl_object_info object;
-    bool asks_object;       /* whether it is still there, in each map */
+    bool asks_object;                   /* whether it is still there, in each map */
     struct culvi_gl_readback *readback; /* it is the buffer of; or NULL */
     culv_registration base; /* begins with what a map reads, and so this struct ends with it */
 } culvi_gl_registration;

@@ -192,8 +192,7 @@ static culv_result bind_buffer(culv_gl_memory *m, uint32_t buffer, uint64_t offs
     const culvi_gl_table *t = &gl->table;
     if (size == 0 || size > PTRDIFF_MAX)
         return fail_bind(m, CULV_REASON_SIZE, buffer, "has no size, or one of half a space");
-    if (offset > m->size || size > m->size - offset)
-        return fail_range(m, offset, size, "a buffer");
+    if (offset > m->size || size > m->size - offset) return fail_range(m, offset, size, "a buffer");
     if (!t->glIsBuffer(buffer))
         return fail_bind(m, CULV_REASON_VALUE, buffer,
                          "is no buffer; make one by glCreateBuffers()");

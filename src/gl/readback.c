@@ -294,9 +294,9 @@ culv_result culv_gl_readback_read(culv_registration *readback, uint32_t framebuf
         return culvi_fail(culvi_gl_voice(gl), r->label, CULV_ERROR_INVALID, CULV_REASON_MAPPED,
                           "culv_gl_readback_read(): CUDA has the buffer now; unmap it first");
     gl->table.glGetNamedFramebufferParameteriv(framebuffer, CULVI_GL_SAMPLES, &samples);
-    result = culvi_gl_check_error(gl, r->label, "glGetNamedFramebufferParameteriv",
-                                  CULV_REASON_VALUE,
-                                  "%" PRIu32 " is no framebuffer of this context", framebuffer);
+    result =
+        culvi_gl_check_error(gl, r->label, "glGetNamedFramebufferParameteriv", CULV_REASON_VALUE,
+                             "%" PRIu32 " is no framebuffer of this context", framebuffer);
     if (result == CULV_OK) result = check_extent(r, framebuffer, x, y);
     /* A resolve cannot turn the image upside down at the same time. */
     if (result == CULV_OK && samples > 0) result = blit(r, 0, false, &framebuffer, &x, &y);

@@ -271,9 +271,8 @@ static culv_result fill(culvi_gl_ring *ring, const plan *p)
                 culvi_graphics_ring_make_timelines(&ring->base, p->fallback & CULV_FALLBACK_PEER);
         if (result != CULV_OK) return result;
         for (int side = 0; side < 2; side++)
-            ring->base.signal_first |=
-                culvi_gl_semaphore_waits_on_host(
-                    (culv_shared_semaphore *)ring->base.timelines[side].pair);
+            ring->base.signal_first |= culvi_gl_semaphore_waits_on_host(
+                (culv_shared_semaphore *)ring->base.timelines[side].pair);
         return culvi_graphics_ring_make_core(&ring->base, settings);
     }
     ring->base.signal_first = ring->way == CULV_GL_WAY_STAGED;

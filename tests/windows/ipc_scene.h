@@ -43,8 +43,8 @@ culv_buffer *ipc_map(const ipc_scene *s, const culv_handle *handle, uint64_t siz
 enum { SCENE_SLOTS = 3 };
 culv_ring *ipc_ring(const ipc_scene *s, culv_ipc_server *server, const culv_ipc_ring_desc *desc,
                     const wchar_t *section, culv_buffer *slots[SCENE_SLOTS]);
-culv_ring *ipc_join_ring(culv_ipc_client *client, const culv_ipc_timelines *timelines, culv_ipc_timelines *made,
-                         culv_buffer *slots[SCENE_SLOTS]);
+culv_ring *ipc_join_ring(culv_ipc_client *client, const culv_ipc_timelines *timelines,
+                         culv_ipc_timelines *made, culv_buffer *slots[SCENE_SLOTS]);
 void ipc_leave_ring(culv_buffer *slots[SCENE_SLOTS]);
 
 /* The other process: this program again, in another role, which knows the server's `name`:

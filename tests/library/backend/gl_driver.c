@@ -222,9 +222,8 @@ static culv_result ring_create(void *attachment, const backend_ring *d, culv_rin
     LIB_OK(culv_gl_ring_get_info(ring, &info));
     REQUIRE_EQ(info.way, desc.way);
     REQUIRE_EQ_STR(info.refusals, "");
-    REQUIRE_EQ(info.waits_on_host,
-               desc.way == CULV_GL_WAY_STAGED ||
-                   (desc.way == CULV_GL_WAY_MEMORY && world.cu->software));
+    REQUIRE_EQ(info.waits_on_host, desc.way == CULV_GL_WAY_STAGED ||
+                                       (desc.way == CULV_GL_WAY_MEMORY && world.cu->software));
     ring_side = d->side;
     *out = ring;
     return CULV_OK;

@@ -626,8 +626,7 @@ GL_CASE(bound_textures, 0)
             found_there += seen[i] == other;
         }
         REQUIRE(found_there >= TEXELS);
-        LIB_INVALID(culv_gl_memory_bind(memory, name, offset, 0, &d),
-                    VALUE); /* it has storage */
+        LIB_INVALID(culv_gl_memory_bind(memory, name, offset, 0, &d), VALUE); /* it has storage */
         s->gl.DeleteTextures(1, &name);
     }
     GLuint name = 0;
@@ -637,13 +636,11 @@ GL_CASE(bound_textures, 0)
     s->gl.BindTexture(GL_TEXTURE_2D, mutable_one);
     s->gl.TexImage2D(GL_TEXTURE_2D, 0, GL_R32UI, 7, 3, 0, GL_RED_INTEGER, GL_UNSIGNED_INT, NULL);
     GL_OK(&s->gl, s->gl.BindTexture(GL_TEXTURE_2D, 0));
-    LIB_INVALID(culv_gl_memory_bind(memory, mutable_one, 0, 0, &d), VALUE,
-                "has storage already");
+    LIB_INVALID(culv_gl_memory_bind(memory, mutable_one, 0, 0, &d), VALUE, "has storage already");
     s->gl.DeleteTextures(1, &mutable_one);
     LIB_INVALID(culv_gl_memory_bind(memory, 4711, 0, 0, &d), VALUE);
     LIB_INVALID(culv_gl_memory_bind(memory, name, MIB2, 0, &d), RANGE);
-    if (!honoured)
-        LIB_ERROR(culv_gl_memory_bind(memory, name, 65536, 0, &d), UNSUPPORTED, RANGE);
+    if (!honoured) LIB_ERROR(culv_gl_memory_bind(memory, name, 65536, 0, &d), UNSUPPORTED, RANGE);
     d.width = d.height = 4096;
     LIB_INVALID(culv_gl_memory_bind(memory, name, 0, 0, &d), RANGE);
     LIB_INVALID(culv_gl_memory_bind(memory, name, 0, 4, &d), SIZE, "is a texture");

@@ -1022,8 +1022,8 @@ static void refuse_in_conditional(const stage *s, culv_registration *readback, G
 }
 
 /* A resize handler gives the framebuffer smaller storage, and forgets the readback. */
-static void refuse_smaller(const stage *s, culv_registration *readback, const target *t, int samples,
-                           bool packed)
+static void refuse_smaller(const stage *s, culv_registration *readback, const target *t,
+                           int samples, bool packed)
 {
     for (int smaller = 1; smaller >= 0; smaller--) {
         s->gl.NamedRenderbufferStorageMultisample(t->color, samples, GL_RGBA8, WIDTH - smaller,
