@@ -133,6 +133,10 @@ typedef struct culv_d3d_memory_desc {
     /** Direct3D 11: bytes of the memory, for CUDA. Default: a buffer's ByteWidth; a texture's
      * texels without gaps. Direct3D 11 does not report the size of a texture, Direct3D 12 does. */
     uint64_t size;
+    /** Nonzero: imports of the same object are one, and each *out is a reference to it. The object
+     * must live until you have destroyed the import and its mappings: another object may have its
+     * address afterwards. Tensors (culv_buffer_get_dlpack()) do not count. Default: 0. */
+    culv_bool shared;
     const char *label; /**< Copied (up to 63 bytes). Default: none. */
 } culv_d3d_memory_desc;
 
@@ -148,16 +152,6 @@ CULV_INIT(culv_d3d_memory_desc)
  * _D3D11_RESOURCE_KMT; ID3D12Device::GetResourceAllocationInfo. */
 CULV_EXPORT culv_result culv_d3d_memory_import(culv_d3d_device *d3d,
                                                const culv_d3d_memory_desc *desc, culv_memory **out);
-
-/** Does what culv_d3d_memory_import() does, but counts references to one import of the same object.
- * Errors: as culv_d3d_memory_import().
- * Ownership: each *out is yours, for culv_memory_destroy(). The object must live until you have
- * destroyed the import and its mappings: another object may have its address afterwards. Tensors
- * (culv_buffer_get_dlpack()) do not count.
- * Threads: any. */
-CULV_EXPORT culv_result culv_d3d_memory_import_shared(culv_d3d_device *d3d,
-                                                      const culv_d3d_memory_desc *desc,
-                                                      culv_memory **out);
 
 /** Your texture in imported memory. Culvert reads the other properties from the resource. */
 typedef struct culv_d3d_image_desc {

@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Culvert: a ring of frames between CUDA and Direct3D 12: textures and buffers in each slot, a
  * fence for each side, and submissions to a queue. culvert/ring.h describes the order of the calls,
- * and has all that are not Direct3D's alone.
- *
- *   culv_ring_acquire(ring, CULV_RING_CONSUMER, timeout, &frame);
- *   (record what uses the slot's textures, in the state COMMON before and after)
- *   culv_d3d12_ring_submit(ring, queue, list, &frame);       Wait, ExecuteCommandLists, Signal */
+ * and has all that are not Direct3D's alone; docs/direct3d.md has a program. */
 #ifndef CULV_D3D12_RING_H_
 #define CULV_D3D12_RING_H_
 

@@ -2,10 +2,6 @@
 /* Culvert: uses CUDA's memory in Direct3D 12. It opens VMM allocations as heaps, and shows a
  * culv_vector as buffers.
  *
- *   desc.handle_types = 1u << CULV_HANDLE_OPAQUE_WIN32;
- *   culv_vmm_allocation_create(device, &desc, &allocation);
- *   culv_d3d12_heap_from_vmm(d3d, allocation, &heap);      place resources in it
- *
  * CUDA exports the allocation as an NT handle (CU_MEM_HANDLE_TYPE_WIN32). Direct3D opens that by
  * ID3D12Device::OpenSharedHandle. Culvert closes the handle again. It has not run on a driver yet:
  * it ran under Wine on the software twin, with an OpenSharedHandle that the tests provide. If a

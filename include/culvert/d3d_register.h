@@ -5,12 +5,6 @@
  * The two calls order both sides: no fence and no keyed mutex is needed. The resource must have no
  * sharing flag.
  *
- *   culv_d3d_register(culvert, (IUnknown *)resource, NULL, &vertices);   once
- *   culv_registration_map(&vertices, 1, stream);                   each frame
- *   kernel<<<..., stream>>>(culv_registration_pointer(vertices), ...);
- *   culv_registration_unmap(&vertices, 1, stream);
- *   ID3D11DeviceContext_Draw(...);
- *
  * Map all that a frame needs in one call. In a new program with Direct3D 11 or 12, prefer to share
  * memory (culvert/d3d.h), which is not mapped each frame.
  *
@@ -110,14 +104,6 @@ typedef enum culv_d3d_device_list {
  * cuD3D11GetDevice. */
 CULV_EXPORT culv_result culv_d3d_get_devices(struct IUnknown *object, culv_d3d_device_list list,
                                              uint32_t capacity, int32_t *ordinals, uint32_t *count);
-
-/** Gets the CUDA device of an adapter by its name: D3DADAPTER_IDENTIFIER9::DeviceName, or a name of
- * EnumDisplayDevices(), such as "\\.\DISPLAY1". *ordinal is for culv_device_open_by_ordinal().
- * Errors: INVALID (NULL_ARGUMENT), NO_DEVICE (DEVICE_UNKNOWN: the adapter is not a CUDA device),
- * UNSUPPORTED (DRIVER_TOO_OLD, NOT_BUILT), DRIVER.
- * Threads: any.
- * Source: CUDA driver API reference, cuD3D9GetDevice. */
-CULV_EXPORT culv_result culv_d3d9_get_device(const char *adapter_name, int32_t *ordinal);
 
 CULV_EXTERN_C_END
 

@@ -5,18 +5,9 @@
  *
  * They need an IMEX channel of this user. The driver's attribute (culv_device_caps::vmm_fabric) is
  * 1 even without one, so culv_check_fabric() tries: it makes an allocation and exports it.
- *
- *   culv_vmm_allocation_desc d = culv_vmm_allocation_desc_init();
- *   d.size = size;
- *   d.fabric = CULV_FABRIC_TRY;                    a fabric handle if there is one,
- *   d.handle_types = 1 << CULV_HANDLE_OPAQUE_FD;   and a file descriptor in any case
- *   culv_vmm_allocation_create(device, &d, &allocation);
- *   culv_vmm_export_dup(allocation, CULV_HANDLE_FABRIC, &handle);
- *   send handle.value.fabric; the other process calls
- *   culv_vmm_import_desc d = culv_vmm_import_desc_init();
- *   d.handle = culv_handle_fabric(bytes);
- *   d.size = info.size;                     culv_vmm_allocation_info::size of the exporter
- *   culv_vmm_import(device, &d, &allocation);
+ * culv_vmm_allocation_desc::fabric asks for one, and culv_vmm_export_dup() gives it. The other
+ * process passes culv_handle_fabric(handle.value.fabric) and the exporter's
+ * culv_vmm_allocation_info::size to culv_vmm_import(). docs/ipc.md has a program.
  *
  * The bytes do not contain the size, so an import maps all of it once and refuses another size
  * (SIZE). The exporter must live until the other side has imported. A pool likewise:

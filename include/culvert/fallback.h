@@ -72,7 +72,7 @@ typedef enum culv_copy {
 } culv_copy;
 
 /** Does CUDA's half of a copy of the whole buffer, in the stream. SHARED: does nothing. HOST:
- * culv_vk_buffer_record_copy() or culv_gl_buffer_copy() does the graphics API's half.
+ * culv_vk_buffer_record_copy() or culv_gl_copy() does the graphics API's half.
  * Errors: INVALID (NULL_ARGUMENT; VALUE: no such direction; STREAM_DEVICE ...), DRIVER, ASYNC.
  * Threads: any, one at a time for a buffer. */
 CULV_EXPORT culv_result culv_buffer_copy(culv_buffer *buffer, culv_copy copy, CUstream stream);

@@ -79,7 +79,7 @@ CULV_EXPORT culv_result culv_gl_add_context(culv_gl *gl);
 
 /** Removes the context that is current on this thread from the attachment. Call it before you
  * destroy one of several contexts, even the attached one. Objects of the attachment belong to all
- * of its contexts and live on. A culv_gl_readback does not, because its framebuffers belong to the
+ * of its contexts and live on. A readback does not, because its framebuffers belong to the
  * context that made them: destroy it first.
  * Errors: INVALID (NULL_ARGUMENT; CONTEXT: none of the attachment's is current; VALUE: it is the
  * last one, for which there are culv_gl_detach() and culv_gl_lose_contexts()).

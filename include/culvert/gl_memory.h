@@ -52,6 +52,8 @@ typedef struct culv_gl_image_create_desc {
     culv_bool no_surfaces; /**< As culv_image_desc::no_surfaces. */
     const char *label;     /**< Copied (up to 63 bytes). Default: none. */
     uint32_t fallback;     /**< As culv_gl_buffer_create_desc::fallback. */
+    /** culv_gl_memory_bind() alone: 1 for GL_LINEAR_TILING_EXT in place of GL_OPTIMAL_TILING_EXT. */
+    culv_bool linear;
 } culv_gl_image_create_desc;
 
 CULV_INIT(culv_gl_image_create_desc)
@@ -76,14 +78,6 @@ CULV_EXPORT culv_result culv_gl_buffer_create(culv_gl *gl, const culv_gl_buffer_
  * Ownership: Culvert's. Threads: any. */
 CULV_EXPORT uint32_t culv_gl_buffer_name(const culv_shared_buffer *buffer);
 
-/** Does OpenGL's half of a copy on the HOST path (culvert/fallback.h). On others it does nothing.
- * For an upload first call culv_gl_semaphore_wait() for CUDA's half; the call waits until the
- * context has finished its commands (glFinish). A download waits until OpenGL's earlier work is
- * done.
- * Errors: INVALID (NULL_ARGUMENT, CONTEXT; VALUE: no such direction), DRIVER.
- * Threads: the context's. */
-CULV_EXPORT culv_result culv_gl_buffer_copy(culv_shared_buffer *buffer, culv_copy copy);
-
 /** Makes a GL texture with exportable memory, imports the memory into CUDA and maps it: all or
  * nothing. If sharing is impossible and `fallback` is set, CUDA has separate arrays (or linear
  * memory), with copies in between (culv_image_sharing()). The texture's contents are undefined.
@@ -102,9 +96,14 @@ CULV_EXPORT culv_result culv_gl_image_create(culv_gl *gl, const culv_gl_image_cr
  * Ownership: Culvert's. Threads: any. */
 CULV_EXPORT uint32_t culv_gl_image_name(const culv_shared_image *image);
 
-/** Does what culv_gl_buffer_copy() does, for all levels and layers of a texture.
- * Errors: as culv_gl_buffer_copy(). Threads: the context's. */
-CULV_EXPORT culv_result culv_gl_image_copy(culv_shared_image *image, culv_copy copy);
+/** Does OpenGL's half of a copy on the HOST path (culvert/fallback.h), of a whole buffer or of all
+ * levels and layers of a texture; the other argument is NULL. On other paths it does nothing. For an
+ * upload first call culv_gl_semaphore_wait() for CUDA's half; the call waits until the context has
+ * finished its commands (glFinish). A download waits until OpenGL's earlier work is done.
+ * Errors: INVALID (NULL_ARGUMENT, CONTEXT; VALUE: no such direction, or both are given), DRIVER.
+ * Threads: the context's. */
+CULV_EXPORT culv_result culv_gl_copy(culv_shared_buffer *buffer, culv_shared_image *image,
+                                     culv_copy copy);
 
 /** Memory behind a handle that OpenGL is to use. */
 typedef struct culv_gl_memory_desc {
@@ -144,29 +143,26 @@ CULV_EXPORT culv_result culv_gl_memory_import(culv_gl *gl, const culv_gl_memory_
 CULV_EXPORT culv_result culv_gl_memory_from_vmm(culv_gl *gl, culv_vmm_allocation *allocation,
                                                 const char *label, culv_gl_memory **out);
 
-/** Gives your GL buffer (glCreateBuffers, without storage yet) `size` bytes of the memory from
- * `offset` on, by glNamedBufferStorageMemEXT(). The buffer becomes immutable.
+/** Gives your GL buffer or texture, which has no storage yet, its storage in the memory from
+ * `offset` on.
+ *
+ * `texture` is NULL for a buffer (glCreateBuffers), which gets `size` bytes by
+ * glNamedBufferStorageMemEXT() and becomes immutable. Otherwise `name` is a texture's
+ * (glCreateTextures), and `size` is 0: the storage comes by glTextureStorageMem..EXT(). `texture`
+ * must fit the VkImage on the same memory, if there is one. Its texels, no_surfaces, label and
+ * fallback are not read.
  *
  * Mesa's software renderer silently ignores the offset: such a buffer would show the memory's
  * beginning. Culvert tests that with data once for each attachment, and refuses offsets other than
  * 0 there. That renderer also needs 48 bytes behind a buffer: allocate 64 more than you use.
- * Errors: INVALID (NULL_ARGUMENT, CONTEXT, SIZE, RANGE; VALUE: it is no buffer's name, or already
- * has storage), UNSUPPORTED (RANGE: the driver ignores offsets), DRIVER, OUT_OF_MEMORY.
- * Ownership: the buffer is yours. Delete it before the memory. Threads: the context's. */
-CULV_EXPORT culv_result culv_gl_memory_bind_buffer(culv_gl_memory *memory, uint32_t buffer,
-                                                   uint64_t offset, uint64_t size);
-
-/** Gives your GL texture (glCreateTextures, without storage yet) its storage in the memory from
- * `offset` on, by glTextureStorageMem..EXT(). `desc` describes the texture, and must fit the
- * VkImage on the same memory, if there is one. Its texels, no_surfaces, label and fallback are not
- * read. If `linear` is set, the tiling is GL_LINEAR_TILING_EXT instead of GL_OPTIMAL_TILING_EXT.
- * Errors: INVALID (NULL_ARGUMENT, CONTEXT, EXTENT; RANGE: the memory is too small for the texels;
- * VALUE: it is no texture's name, or already has storage), UNSUPPORTED (RANGE: the driver ignores
- * offsets; TILING: it has no linear tiling; FORMAT; USAGE: the target), DRIVER, OUT_OF_MEMORY.
- * Ownership: the texture is yours. Delete it before the memory. Threads: the context's. */
-CULV_EXPORT culv_result culv_gl_memory_bind_texture(culv_gl_memory *memory, uint32_t texture,
-                                                    const culv_gl_image_create_desc *desc,
-                                                    culv_bool linear, uint64_t offset);
+ * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE, CONTEXT, SIZE, EXTENT; RANGE: the memory is too
+ * small; VALUE: there is no such object, or it has storage already), UNSUPPORTED (RANGE: the driver
+ * ignores offsets; TILING: it has no linear tiling; FORMAT; USAGE: the target), DRIVER,
+ * OUT_OF_MEMORY.
+ * Ownership: the object is yours. Delete it before the memory. Threads: the context's. */
+CULV_EXPORT culv_result culv_gl_memory_bind(culv_gl_memory *memory, uint32_t name, uint64_t offset,
+                                            uint64_t size,
+                                            const culv_gl_image_create_desc *texture);
 
 /** Deletes the GL memory object. Delete the buffers and textures in it first: old versions of Mesa
  * crash otherwise.

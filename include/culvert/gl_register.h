@@ -23,7 +23,7 @@
  *
  * CUDA registers 2D, RECTANGLE, CUBE_MAP, 3D and 2D_ARRAY textures and renderbuffers, with one, two
  * or four channels of 8, 16 or 32 bits. Other images are refused, and the message says what to do
- * instead; for depth and multisampled images use culv_gl_readback. */
+ * instead; for depth and multisampled images use culv_gl_readback_create(). */
 #ifndef CULV_GL_REGISTER_H_
 #define CULV_GL_REGISTER_H_
 
@@ -86,10 +86,7 @@ CULV_EXPORT culv_result culv_gl_register_image(culv_gl *gl, uint32_t name, uint3
 
 /* Depth and multisampled images ---------------------------------------------------------------- */
 
-/** Opaque: a registered pixel buffer object, into which framebuffers are read. */
-typedef struct culv_gl_readback culv_gl_readback;
-
-/** The format of a culv_gl_readback. */
+/** The format of a readback. */
 typedef enum culv_gl_readback_format {
     CULV_GL_READBACK_DEPTH32F = 0, /**< Depth, as floats from 0 to 1. */
     /** Depth in the upper 24 bits of a word, stencil in the lower 8. */
@@ -115,33 +112,26 @@ typedef struct culv_gl_readback_desc {
 
 CULV_INIT(culv_gl_readback_desc)
 
-/** Makes a pixel buffer object and registers it, READ_ONLY. cuGraphicsGLRegisterImage takes no
- * depth and no multisampled image, but cuGraphicsGLRegisterBuffer takes any buffer.
+/** Makes a readback: a pixel buffer object of Culvert's into which framebuffers are read, registered
+ * READ_ONLY. cuGraphicsGLRegisterImage takes no depth and no multisampled image, but
+ * cuGraphicsGLRegisterBuffer takes any buffer.
  * Errors: as culv_gl_register_buffer(), and INVALID (EXTENT, VALUE).
- * Ownership: *out is yours, for culv_gl_readback_destroy(); it keeps the attachment alive.
+ * Ownership: *out is yours, for culv_registration_destroy(), which also deletes the buffer. It
+ * keeps the attachment alive.
  * Threads: the context's. */
 CULV_EXPORT culv_result culv_gl_readback_create(culv_gl *gl, const culv_gl_readback_desc *desc,
-                                                culv_gl_readback **out);
+                                                culv_registration **out);
 
 /** Reads width x height pixels at (x, y) of your framebuffer into the buffer, on the GPU. The
  * buffer must not be mapped. A multisampled framebuffer is resolved first. `framebuffer` 0 is the
- * default one. Then map culv_gl_readback_registration(): CUDA gets rows of pixels without padding.
- * Errors: INVALID (NULL_ARGUMENT; CONTEXT; MAPPED; EXTENT: some pixels are outside the framebuffer;
- * not checked for the default one, whose size OpenGL does not tell), DRIVER (OpenGL refused: the
- * framebuffer lacks
- * such an attachment, or it is multisampled in another format than internal_format).
+ * default one. Then map the readback: CUDA gets rows of pixels without padding.
+ * Errors: INVALID (NULL_ARGUMENT; CONTEXT; MAPPED; VALUE: the registration is no readback; EXTENT:
+ * some pixels are outside the framebuffer; not checked for the default one, whose size OpenGL does
+ * not tell), DRIVER (OpenGL refused: the framebuffer lacks such an attachment, or it is
+ * multisampled in another format than internal_format).
  * Threads: the context's, ordered with other calls on this object. */
-CULV_EXPORT culv_result culv_gl_readback_read(culv_gl_readback *readback, uint32_t framebuffer,
+CULV_EXPORT culv_result culv_gl_readback_read(culv_registration *readback, uint32_t framebuffer,
                                               int32_t x, int32_t y);
-
-/** Returns the buffer, for culv_registration_map(). NULL for NULL.
- * Ownership: the readback's; culv_registration_destroy() refuses it. Threads: any. */
-CULV_EXPORT culv_registration *culv_gl_readback_registration(const culv_gl_readback *readback);
-
-/** Destroys the readback.
- * Errors: as culv_registration_destroy().
- * Threads: the context's, ordered with other calls on this object. */
-CULV_EXPORT culv_result culv_gl_readback_destroy(culv_gl_readback **readback);
 
 CULV_EXTERN_C_END
 

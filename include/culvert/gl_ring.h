@@ -15,7 +15,7 @@
  * The calls are the same in each way:
  *
  *   MEMORY    memory objects and semaphores. If OpenGL lacks the semaphores, its two calls wait
- *             on the CPU (culv_gl_ring_waits_on_host()).
+ *             on the CPU (culv_gl_ring_info::waits_on_host).
  *   REGISTER  registered objects. CUDA's two calls map and unmap them, once for a whole burst, so
  *             their thread needs a context of the attachment (culv_gl_add_context()).
  *   STAGED    copies through host memory, made inside these calls, on the CPU's time. */
@@ -90,22 +90,27 @@ CULV_INLINE culv_gl_ring_desc culv_gl_ring_desc_init(void)
 CULV_EXPORT culv_result culv_gl_ring_create(culv_gl *gl, const culv_gl_ring_desc *desc,
                                             culv_ring **out);
 
-/** Returns the way that the ring took: MEMORY, REGISTER or STAGED. With CULV_FALLBACK_PEER, MEMORY
- * may be another GPU's (culv_buffer_sharing()). Only with MEMORY can culv_ring_drain() force
- * (NO_FORCE). NONE for NULL, and for a ring that is not OpenGL's.
- * Threads: any. */
-CULV_EXPORT culv_gl_way culv_gl_ring_way(const culv_ring *ring);
+/** How a ring works. */
+typedef struct culv_gl_ring_info {
+    size_t struct_size; /**< Set by culv_gl_ring_info_init(). */
+    /** The way that it took: MEMORY, REGISTER or STAGED. With CULV_FALLBACK_PEER, MEMORY may be
+     * another GPU's (culv_buffer_sharing()). Only with MEMORY can culv_ring_drain() force
+     * (NO_FORCE). */
+    culv_gl_way way;
+    /** 1: OpenGL's two calls wait on the CPU for CUDA's work or for OpenGL's own: with MEMORY
+     * without GL_EXT_semaphore or GL_NV_timeline_semaphore or across two GPUs, and with STAGED. */
+    culv_bool waits_on_host;
+    /** Why the earlier ways were refused: a line for each, which ends with '\n'. "" if the first
+     * one works. The ring owns the text; it is valid until the ring is destroyed. */
+    const char *refusals;
+} culv_gl_ring_info;
 
-/** Tells whether OpenGL's two calls wait on the CPU for CUDA's work or for OpenGL's own: with
- * MEMORY without GL_EXT_semaphore or GL_NV_timeline_semaphore or across two GPUs, and with STAGED.
- * 0 for NULL, and for a ring that is not OpenGL's.
- * Threads: any. */
-CULV_EXPORT culv_bool culv_gl_ring_waits_on_host(const culv_ring *ring);
+CULV_INIT(culv_gl_ring_info)
 
-/** Tells why the earlier ways were refused: a line for each, which ends with '\n'. "" if the first
- * one works, for NULL, and for a ring that is not OpenGL's.
- * Ownership: the ring owns the text; it is valid until the ring is destroyed. Threads: any. */
-CULV_EXPORT const char *culv_gl_ring_refusals(const culv_ring *ring);
+/** Fills *out with how the ring works.
+ * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE; VALUE: it is not OpenGL's).
+ * Ownership: see the fields. Threads: any. */
+CULV_EXPORT culv_result culv_gl_ring_get_info(const culv_ring *ring, culv_gl_ring_info *out);
 
 /** Returns OpenGL's name of a slot's buffer, texture or renderbuffer. 0 if the slot or the resource
  * does not exist.

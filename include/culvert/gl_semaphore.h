@@ -13,8 +13,8 @@
  * the host goes on. Otherwise, as with Mesa's llvmpipe, the same calls wait on the CPU: a signal
  * finishes OpenGL's work and then signals the timeline from the host, and a wait blocks the calling
  * thread until the timeline has the value, or the time is up. So they do if CUDA's GPU is another
- * one (allow_other_gpu), for whose signals NVIDIA's OpenGL 580 did not wait.
- * culv_gl_semaphore_waits_on_host() tells which it is.
+ * one (allow_other_gpu), for whose signals NVIDIA's OpenGL 580 did not wait. culv_gl_report tells
+ * which extensions there are.
  *
  * Use one semaphore for each direction. If both sides signal one timeline, each signal must exceed
  * those of both sides. */
@@ -102,10 +102,6 @@ CULV_EXPORT culv_result culv_gl_semaphore_signal(culv_shared_semaphore *semaphor
  * Threads: the context's, ordered with other calls on this object by OpenGL's side. */
 CULV_EXPORT culv_result culv_gl_semaphore_wait(culv_shared_semaphore *semaphore, uint64_t value,
                                                uint64_t timeout, const culv_gl_uses *uses);
-
-/** Tells whether OpenGL's signals and waits happen on the CPU inside Culvert's calls. 0 for NULL.
- * Threads: any. */
-CULV_EXPORT culv_bool culv_gl_semaphore_waits_on_host(const culv_shared_semaphore *semaphore);
 
 CULV_EXTERN_C_END
 

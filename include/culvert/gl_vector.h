@@ -21,7 +21,7 @@ typedef struct culv_gl_vector_view_buffer {
 /** Makes OpenGL's view of a vector and imports the chunks that it has. The chunks must be
  * exportable as OPAQUE_FD (on Windows OPAQUE_WIN32). A vector with `min_chunk` or `growth_percent`
  * has few large chunks; draw and dispatch once for each.
- * Errors: as culv_gl_memory_from_vmm() and culv_gl_memory_bind_buffer().
+ * Errors: as culv_gl_memory_from_vmm() and culv_gl_memory_bind().
  * Ownership: *out is yours, for culv_vector_view_destroy(), before or after the vector is
  * destroyed.
  * Threads: the context's, but not during a call that changes the vector. */

@@ -2,14 +2,8 @@
 /* Culvert: gets handles of another process by their numbers in that process.
  *
  * Use this if the other program cannot send handles, but can tell their numbers (in a pipe, in a
- * file, on its command line). Servers and clients (culvert/ipc.h) do not need it.
- *
- *   the other program                             yours
- *   printf("%d %d\n", getpid(), fd);              d.pid = pid;
- *                                                 d.number = fd;
- *                                                 d.type = CULV_HANDLE_OPAQUE_FD;
- *                                                 culv_ipc_fetch_dup(&d, &handle);
- *                                                 ... import `handle`, culv_handle_close() it ...
+ * file, on its command line). Servers and clients (culvert/ipc.h) do not need it. docs/ipc.md has a
+ * program.
  *
  * Your process needs the rights of a debugger. On Linux (pidfd_getfd(2), from 5.6 on) that is
  * PTRACE_MODE_ATTACH_REALCREDS: both processes have the same user and group ids and the other one

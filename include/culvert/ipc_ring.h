@@ -143,7 +143,7 @@ CULV_INIT(culv_ipc_ring_desc)
  * server lives. CUDA's objects are released by a later culv_device_collect(), or with the device.
  *
  * These calls have the errors of culvert/ring.h. For RING_FULL the message names the late consumer,
- * and where it is late, as culv_ipc_ring_get_consumers() does; it is logged once in ten seconds for
+ * and where it is late, as culv_ipc_ring_consumers() does; it is logged once in ten seconds for
  * each. RING_SIDE: the call is without a stream and the ring has no `make`, or the reverse.
  * RING_STOPPED: the server was destroyed.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE, VALUE), BUSY (IPC_NAME), DRIVER (OS), OUT_OF_MEMORY.
@@ -159,16 +159,12 @@ CULV_EXPORT culv_result culv_ipc_ring_create(culv_ipc_server *server,
 CULV_EXPORT culv_result culv_ipc_ring_offer(culv_ring *ring, uint32_t slot, uint32_t part,
                                             const culv_ipc_info *info, culv_ipc_source source);
 
-/** Returns the number of consumers. A consumer counts when it has read the answer to its join. 0
- * for NULL and for a consumer's side.
- * Threads: one at a time. */
-CULV_EXPORT uint32_t culv_ipc_ring_consumers(const culv_ring *ring);
-
-/** Lists the consumers: which is late, where and for how long.
- * Errors: INVALID (NULL_ARGUMENT), ASYNC (RING_STOPPED: the server was destroyed).
+/** Returns the number of consumers, and tells of the first `capacity` of them which is late, where
+ * and for how long (`out` may be NULL with 0). A consumer counts when it has read the answer to its
+ * join. 0 for NULL, for a consumer's side, and if the server was destroyed.
  * Ownership: the copies are yours. Threads: one at a time. */
-CULV_EXPORT culv_result culv_ipc_ring_get_consumers(culv_ring *ring, culv_ipc_consumer_info *out,
-                                                    size_t capacity, size_t *count);
+CULV_EXPORT uint32_t culv_ipc_ring_consumers(culv_ring *ring, culv_ipc_consumer_info *out,
+                                             uint32_t capacity);
 
 /** Drops a consumer: closes its connection and frees its slots. The consumer gets IPC_DROPPED.
  * Errors: INVALID (NULL_ARGUMENT; RANGE: there is no such consumer), ASYNC (RING_STOPPED: the
@@ -186,6 +182,12 @@ typedef struct culv_ipc_consumer_desc {
     culv_ring_policy policy;
     /** Timelines of your graphics API. NULL: counters, or those that the producer makes. */
     const culv_ipc_timelines *timelines;
+    /** Gets the timelines that the producer made for this consumer (culv_ipc_ring_desc::make), for
+     * a graphics API that waits for `ready` and signals `done` in its own queue. The ring closes
+     * the handles: if a driver takes one, pass a duplicate (culv_handle_dup()). `signal` stays NULL:
+     * CUDA signals `ready` if the producer dies. The types stay NONE if the timelines are counters
+     * or yours. Default: NULL; the calls with a stream do not need them. */
+    culv_ipc_timelines *made;
 } culv_ipc_consumer_desc;
 
 CULV_INIT(culv_ipc_consumer_desc)
@@ -217,17 +219,6 @@ CULV_INIT(culv_ipc_consumer_desc)
 CULV_EXPORT culv_result culv_ipc_ring_join(culv_ipc_client *client,
                                            const culv_ipc_consumer_desc *desc, uint64_t timeout,
                                            culv_ring **out);
-
-/** Gets the timelines that the producer made for this consumer (culv_ipc_ring_desc::make), for a
- * graphics API that waits for `ready` and signals `done` in its own queue. out->signal stays NULL:
- * CUDA signals `ready` if the producer dies. A consumer that uses the calls with a stream does not
- * need this.
- * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE; VALUE: it is not a consumer's side, or the timelines
- * are counters or were given to culv_ipc_ring_join()).
- * Ownership: the handles are the consumer's, which closes them. If a driver takes a handle, pass a
- * duplicate (culv_handle_dup()).
- * Threads: one at a time. */
-CULV_EXPORT culv_result culv_ipc_ring_get_timelines(const culv_ring *ring, culv_ipc_timelines *out);
 
 /** Receives a part of a slot.
  * Errors: as culv_ipc_client_receive(); INVALID (VALUE: it is not a consumer's side; RANGE: there

@@ -4,10 +4,6 @@
  * own calls that register (culvert/gl_register.h, culvert/d3d_register.h). The calls of this header
  * serve all APIs.
  *
- *   culv_registration_map(&vertices, 1, stream);                   each frame
- *   kernel<<<..., stream>>>(culv_registration_pointer(vertices), ...);
- *   culv_registration_unmap(&vertices, 1, stream);
- *
  * "The API's thread" in these comments is, for OpenGL, a thread on which a context of the
  * attachment is current; for Direct3D, the thread that calls Direct3D. */
 #ifndef CULV_REGISTRATION_H_
@@ -35,7 +31,7 @@ typedef enum culv_access {
 /** Ends a registration. A mapped object is unmapped first, in the stream in which it was mapped.
  * CUDA's work with its surfaces and textures should be done; otherwise the call waits for it. After
  * culv_gl_lose_contexts() the driver's part is left to the CUDA context.
- * Errors: INVALID (OWNED: it is a part of a culv_gl_readback or of a ring; CONTEXT: it is OpenGL's,
+ * Errors: INVALID (OWNED: it is a part of a ring; CONTEXT: it is OpenGL's,
  * and no context of its attachment is current on this thread). Nothing is done then. DRIVER (the
  * driver refused: try again).
  * Ownership: the object stays yours. CUDA's COM reference of a Direct3D object is released.
@@ -96,14 +92,6 @@ CULV_EXPORT CUdeviceptr culv_registration_pointer(const culv_registration *regis
  * Source: cuda.h, cuGraphicsSubResourceGetMappedArray. */
 CULV_EXPORT culv_result culv_registration_get_array(const culv_registration *registration,
                                                     uint32_t layer, uint32_t level, CUarray *out);
-
-/** Sets the access that CUDA has to the object from the next map on. An object of OpenGL also keeps
- * the access with which it was registered.
- * Errors: INVALID (NULL_ARGUMENT, VALUE; MAPPED: it is mapped now), DRIVER, ASYNC.
- * Threads: any, ordered with other calls on this object.
- * Source: cuda.h, cuGraphicsResourceSetMapFlags. */
-CULV_EXPORT culv_result culv_registration_set_access(culv_registration *registration,
-                                                     culv_access access);
 
 CULV_EXTERN_C_END
 

@@ -273,15 +273,15 @@ CULV_EXPORT culv_shared_image *culv_ring_shared_image(const culv_ring *ring, uin
  *
  * On the side of Vulkan or Direct3D 12, the call also waits as SIGNAL_FIRST says;
  * culv_vk_ring_submit() and culv_d3d12_ring_submit() make the queue wait. In OpenGL, later commands
- * of this context wait for CUDA's work; if that wait is on the CPU (culv_gl_ring_waits_on_host()),
- * `timeout` covers it too (RING_LATE). If OpenGL's way is STAGED, a consumer's data are copied into
- * the GL objects. On CUDA's side use culv_ring_acquire_on(): OpenGL's ways REGISTER and STAGED
- * refuse this call there (RING_SIDE).
+ * of this context wait for CUDA's work; if that wait is on the CPU
+ * (culv_gl_ring_info::waits_on_host), `timeout` covers it too (RING_LATE). If OpenGL's way is
+ * STAGED, a consumer's data are copied into the GL objects. On CUDA's side use
+ * culv_ring_acquire_on(): OpenGL's ways REGISTER and STAGED refuse this call there (RING_SIDE).
  * Errors: INVALID (NULL_ARGUMENT; VALUE: there is no such side; RING_ORDER: this side holds a
  * frame; RING_SIDE: another thread is in a call of this side), TIMEOUT (RING_FULL, RING_EMPTY,
  * RING_LATE: the message names the timeline, the value, the side that signaled last and the side
  * that is late), ASYNC (RING_STOPPED, DEVICE_LOST, TIMELINE_CHANGED). On OpenGL's side also those
- * of culv_gl_semaphore_wait() and culv_gl_buffer_copy().
+ * of culv_gl_semaphore_wait() and culv_gl_copy().
  * Ownership: the slot is yours until culv_ring_release() or culv_ring_cancel().
  * Threads: one at a time for each side; on OpenGL's side the context's. */
 CULV_EXPORT culv_result culv_ring_acquire(culv_ring *ring, culv_ring_side side, uint64_t timeout,
@@ -298,7 +298,7 @@ CULV_EXPORT culv_result culv_ring_acquire(culv_ring *ring, culv_ring_side side, 
  * producer's data are read back first, which waits for OpenGL.
  * Errors: INVALID (NULL_ARGUMENT; RING_ORDER: this side did not acquire that frame, or the API
  * keeps frames of its burst (culv_vk_ring_submit()); RING_SIDE), ASYNC (RING_STOPPED). On OpenGL's
- * side also those of culv_gl_semaphore_signal() and culv_gl_buffer_copy().
+ * side also those of culv_gl_semaphore_signal() and culv_gl_copy().
  * Ownership: the slot belongs to the other side. Threads: as culv_ring_acquire(). */
 CULV_EXPORT culv_result culv_ring_release(culv_ring *ring, culv_ring_side side,
                                           culv_ring_frame *frame);
@@ -338,7 +338,7 @@ CULV_EXPORT culv_result culv_ring_flush(culv_ring *ring, culv_ring_side side,
                                         uint64_t *signal_value);
 
 /** Does what culv_ring_acquire() does, for a CUDA side, and makes `stream` wait. With OpenGL's
- * ring, what this call and its kin do depends on the way (culv_gl_ring_way()):
+ * ring, what this call and its kin do depends on the way (culv_gl_ring_info::way):
  *
  *   MEMORY    the stream waits for OpenGL's use of the slot, and signals.
  *   REGISTER  acquire maps the objects of a whole burst, and the release or the cancel that ends

@@ -102,11 +102,11 @@ static int solve(void)
 {
     open_device();
     offer_ring();
-    while (culv_ipc_ring_consumers(ring) == 0) /* other programs would solve on */
+    while (culv_ipc_ring_consumers(ring, NULL, 0) == 0) /* other programs would solve on */
         OK(culv_ipc_server_poll(server, timeout, NULL));
-    for (uint32_t i = 0; i < FRAMES && culv_ipc_ring_consumers(ring) > 0; i++)
+    for (uint32_t i = 0; i < FRAMES && culv_ipc_ring_consumers(ring, NULL, 0) > 0; i++)
         solve_frame(i);
-    while (culv_ipc_ring_consumers(ring) > 0)
+    while (culv_ipc_ring_consumers(ring, NULL, 0) > 0)
         OK(culv_ipc_server_poll(server, timeout, NULL));
     OK(CULV_CUDA(device)->cuStreamSynchronize(stream));
     culv_ring_destroy(&ring, NULL);

@@ -129,8 +129,8 @@ static bool make_step(solver *s, const options *o, uint32_t *last)
         return false;
     *last = frame.slot;
     s->steps++;
-    if (culv_ipc_ring_consumers(s->ring) > s->most_viewers)
-        s->most_viewers = culv_ipc_ring_consumers(s->ring);
+    if (culv_ipc_ring_consumers(s->ring, NULL, 0) > s->most_viewers)
+        s->most_viewers = culv_ipc_ring_consumers(s->ring, NULL, 0);
     /* A queue of a few steps is enough. */
     return s->steps % 4 != 0 || wait_for_stream(s, o);
 }

@@ -213,3 +213,18 @@ culv_result culvi_fail_native(const culvi_voice *voice, const char *object, culv
     va_end(args);
     return result;
 }
+
+culv_result culvi_vk_cause(int code, culv_result result, culv_reason *reason)
+{
+    enum {
+        OUT_OF_HOST_MEMORY = -1,
+        OUT_OF_DEVICE_MEMORY = -2,
+        DEVICE_LOST = -4
+    }; /* vulkan_core.h */
+    if (code != OUT_OF_HOST_MEMORY && code != OUT_OF_DEVICE_MEMORY && code != DEVICE_LOST)
+        return result;
+    *reason = code == OUT_OF_HOST_MEMORY     ? CULV_REASON_HOST_MEMORY
+              : code == OUT_OF_DEVICE_MEMORY ? CULV_REASON_DEVICE_MEMORY
+                                             : CULV_REASON_DEVICE_LOST;
+    return code == DEVICE_LOST ? CULV_ERROR_ASYNC : CULV_ERROR_OUT_OF_MEMORY;
+}

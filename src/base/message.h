@@ -45,6 +45,9 @@ culv_result culvi_fail(const culvi_voice *voice, const char *object, culv_result
 culv_result culvi_fail_native(const culvi_voice *voice, const char *object, culv_result result,
                               culv_reason reason, culv_native_api api, int64_t code,
                               const char *call, const char *format, ...) CULVI_PRINTF(8, 9);
+/* The class of a VkResult that names its cause by itself, and in *reason that cause; otherwise
+ * `result`. */
+culv_result culvi_vk_cause(int code, culv_result result, culv_reason *reason);
 
 /* "culv_x_y: name is NULL" */
 culv_result culvi_fail_null(const culvi_voice *voice, const char *call, const char *name);

@@ -579,19 +579,10 @@ culv_result culvi_check_access(const culvi_voice *voice, const char *label, cons
                       "%s is %d, which is no culv_access", what, (int)access);
 }
 
-culv_result culv_registration_set_access(culv_registration *registration, culv_access access)
+culv_result culvi_registration_set_access(culv_registration *r, culv_access access)
 {
-    culv_registration *r = registration;
     culvi_scope scope;
-    CULVI_REQUIRE(NULL, registration);
-    culv_result result = culvi_check_access(voice_of(r), label_of(r),
-                                            "culv_registration_set_access(): access", access);
-    if (result != CULV_OK) return result;
-    if (r->mapped)
-        return culvi_fail(voice_of(r), label_of(r), CULV_ERROR_INVALID, CULV_REASON_MAPPED,
-                          "the %s is mapped; its access can be changed between an unmap and a map",
-                          r->image != NULL ? "image" : "buffer");
-    result = culvi_enter(r->device, &scope, label_of(r));
+    culv_result result = culvi_enter(r->device, &scope, label_of(r));
     if (result != CULV_OK) return result;
     /* CUgraphicsMapResourceFlags has the same numbers. */
     CUresult code =

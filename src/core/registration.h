@@ -42,7 +42,7 @@ struct culv_registration {
     culv_memory memory; /* what its buffer or image lies in: no import, and never released */
     /* Passed when CUDA's last use of what was made on the image is over; NULL: not needed yet */
     CUevent last_use;
-    const char *owner_destroy_call; /* of the ring or readback that has it; or NULL */
+    const char *owner_destroy_call; /* of the ring that has it; or NULL */
 };
 
 /* Makes the driver's registration; in the device's context. */
@@ -73,5 +73,7 @@ void culvi_registration_own(culv_registration *r, const char *destroy_call);
 /* Refuses a number that is no culv_access; `what` has it. */
 culv_result culvi_check_access(const culvi_voice *voice, const char *label, const char *what,
                                culv_access access);
+/* For the maps to come, where a registration itself takes no such flags. */
+culv_result culvi_registration_set_access(culv_registration *r, culv_access access);
 
 #endif

@@ -73,23 +73,16 @@ static CUresult get_devices(const culvi_cuda *cuda, void *device, unsigned list,
     return cuda->cuD3D11GetDevices(count, devices, capacity, device, (int)list);
 }
 
-static CUresult get_device(const culvi_cuda *cuda, const void *adapter, CUdevice *out)
-{
-    return cuda->cuD3D11GetDevice(out, (void *)(uintptr_t)adapter);
-}
-
 const culvi_d3d_version culvi_d3d11_version = {
     .name = "Direct3D 11",
     .device = "ID3D11Device",
     .removed = "ID3D11Device::GetDeviceRemovedReason",
     .cuda_register = "cuGraphicsD3D11RegisterResource",
     .cuda_get_devices = "cuD3D11GetDevices",
-    .cuda_get_device = "cuD3D11GetDevice",
     .device_iid = {0xdb6f6ddb, 0xac77, 0x4e88, {0x82, 0x53, 0x81, 0x9d, 0xf9, 0xbb, 0xf1, 0x40}},
     .resource_iid = {0xdc8e63f3, 0xd12b, 0x4952, {0xb4, 0x7b, 0x5e, 0x45, 0x02, 0x6a, 0x86, 0x2d}},
     .read_luid = read_luid,
     .has = has,
     .make = make,
     .look = look,
-    .get_devices = get_devices,
-    .get_device = get_device};
+    .get_devices = get_devices};

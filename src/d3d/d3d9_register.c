@@ -193,8 +193,7 @@ static culv_result look(const culvi_voice *voice, const char *label, void *resou
 
 static bool has(const culvi_cuda *cuda)
 {
-    return cuda->cuGraphicsD3D9RegisterResource != NULL && cuda->cuD3D9GetDevices != NULL &&
-           cuda->cuD3D9GetDevice != NULL;
+    return cuda->cuGraphicsD3D9RegisterResource != NULL && cuda->cuD3D9GetDevices != NULL;
 }
 
 static CUresult make(const culv_device *device, const void *what, unsigned flags,
@@ -210,30 +209,16 @@ static CUresult get_devices(const culvi_cuda *cuda, void *device, unsigned list,
     return cuda->cuD3D9GetDevices(count, devices, capacity, device, (int)list);
 }
 
-static CUresult get_device(const culvi_cuda *cuda, const void *adapter, CUdevice *out)
-{
-    return cuda->cuD3D9GetDevice(out, adapter);
-}
-
 const culvi_d3d_version culvi_d3d9_version = {
     .name = "Direct3D 9",
     .device = "IDirect3DDevice9Ex",
     .removed = "IDirect3DDevice9Ex::CheckDeviceState",
     .cuda_register = "cuGraphicsD3D9RegisterResource",
     .cuda_get_devices = "cuD3D9GetDevices",
-    .cuda_get_device = "cuD3D9GetDevice",
     .device_iid = {0xd0223b96, 0xbf7a, 0x43fd, {0x92, 0xbd, 0xa4, 0x3b, 0x0d, 0x82, 0xb9, 0xeb}},
     .resource_iid = {0x05eec05d, 0x8f7d, 0x4362, {0xb9, 0x99, 0xd1, 0xba, 0xf3, 0x57, 0xc7, 0x04}},
     .read_luid = open_luid,
     .has = has,
     .make = make,
     .look = look,
-    .get_devices = get_devices,
-    .get_device = get_device};
-
-/* Public --------------------------------------------------------------------------------------- */
-
-culv_result culv_d3d9_get_device(const char *adapter_name, int32_t *ordinal)
-{
-    return culvi_d3d_get_device(&culvi_d3d9_version, __func__, adapter_name, ordinal);
-}
+    .get_devices = get_devices};

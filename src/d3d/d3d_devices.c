@@ -106,22 +106,20 @@ static culv_result get_devices(const culvi_d3d_version *version, const char *cal
     return result;
 }
 
-culv_result culvi_d3d_get_device(const culvi_d3d_version *version, const char *call,
-                                 const void *adapter, int32_t *ordinal)
+static culv_result get_device(const char *call, const void *adapter, int32_t *ordinal)
 {
+    static const char function[] = "cuD3D11GetDevice";
     culvi_probe probe;
     const culvi_cuda *cuda = NULL;
     CUdevice found = 0;
-    CULVI_REQUIRE_IN(NULL, call, adapter);
-    CULVI_REQUIRE_IN(NULL, call, ordinal);
-    culv_result result = open_driver(version, call, version->cuda_get_device, &probe, &cuda);
+    culv_result result = open_driver(&culvi_d3d11_version, call, function, &probe, &cuda);
     if (result != CULV_OK) return result;
-    const CUresult code = version->get_device(cuda, adapter, &found);
+    const CUresult code = cuda->cuD3D11GetDevice(&found, (void *)(uintptr_t)adapter);
     if (code == CUDA_SUCCESS)
         *ordinal = found;
     else
-        result = fail_query(cuda, call, version->cuda_get_device,
-                            "the device of the adapter could not be told", code);
+        result =
+            fail_query(cuda, call, function, "the device of the adapter could not be told", code);
     culvi_probe_close(&probe);
     return result;
 }
@@ -149,7 +147,7 @@ culv_result culv_d3d_get_devices(IUnknown *object, culv_d3d_device_list list, ui
                           __func__);
     if (found < 3)
         return get_devices(versions[found], __func__, as, list, capacity, ordinals, count);
-    culv_result result = culvi_d3d_get_device(&culvi_d3d11_version, __func__, as, &one);
+    culv_result result = get_device(__func__, as, &one);
     if (result != CULV_OK) return result;
     if (capacity > 0) ordinals[0] = one;
     *count = 1;

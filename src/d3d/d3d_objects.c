@@ -26,15 +26,15 @@ static culv_result check_fields(const culv_d3d_device *d3d, const char *label, c
 
 /* The caller's memory -------------------------------------------------------------------------- */
 
-static culv_result read_memory_desc(culv_d3d_device *d3d, const culv_d3d_memory_desc *desc,
-                                    const void *out, const char *call, culvi_memory_ask *ask)
+culv_result culv_d3d_memory_import(culv_d3d_device *d3d, const culv_d3d_memory_desc *desc,
+                                   culv_memory **out)
 {
     static const char name[] = "culv_d3d_memory_desc";
+    culvi_memory_ask ask = {.callers_buffers = false};
     culv_d3d_memory_desc d;
-    CULVI_REQUIRE_IN(NULL, call, d3d);
+    CULVI_REQUIRE(NULL, d3d);
     const culvi_voice *voice = culvi_d3d_voice(d3d);
-    CULVI_REQUIRE_IN(voice, call, desc);
-    CULVI_REQUIRE_IN(voice, call, out);
+    CULVI_REQUIRE2(voice, desc, out);
     culv_result result = culvi_desc_read(voice, &d, sizeof d, desc, name);
     if (result != CULV_OK) return result;
     if (d.object == NULL)
@@ -43,24 +43,11 @@ static culv_result read_memory_desc(culv_d3d_device *d3d, const culv_d3d_memory_
     const field fields[] = {{d.size != 0, &culvi_d3d11, "size"}};
     result = check_fields(d3d, d.label, name, fields, 1);
     if (result != CULV_OK) return result;
-    ask->label = d.label;
-    return d3d->of->ask_memory(d3d, &d, ask);
-}
-
-culv_result culv_d3d_memory_import(culv_d3d_device *d3d, const culv_d3d_memory_desc *desc,
-                                   culv_memory **out)
-{
-    culvi_memory_ask ask = {.callers_buffers = false};
-    culv_result result = read_memory_desc(d3d, desc, out, __func__, &ask);
-    return result == CULV_OK ? culvi_graphics_import(&d3d->base, &ask, out) : result;
-}
-
-culv_result culv_d3d_memory_import_shared(culv_d3d_device *d3d, const culv_d3d_memory_desc *desc,
-                                          culv_memory **out)
-{
-    culvi_memory_ask ask = {.callers_buffers = false};
-    culv_result result = read_memory_desc(d3d, desc, out, __func__, &ask);
-    return result == CULV_OK ? culvi_graphics_acquire(&d3d->base, &ask, out) : result;
+    ask.label = d.label;
+    result = d3d->of->ask_memory(d3d, &d, &ask);
+    if (result != CULV_OK) return result;
+    return d.shared ? culvi_graphics_acquire(&d3d->base, &ask, out)
+                    : culvi_graphics_import(&d3d->base, &ask, out);
 }
 
 culv_result culv_d3d_image_map(culv_d3d_device *d3d, culv_memory *memory,

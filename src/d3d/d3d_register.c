@@ -116,7 +116,8 @@ static culv_result make(const culvi_d3d_version *version, culv_device *device, v
         culvi_free(made);
         return result;
     }
-    if (d->access != CULV_ACCESS_READ_WRITE) result = culv_registration_set_access(made, d->access);
+    if (d->access != CULV_ACCESS_READ_WRITE)
+        result = culvi_registration_set_access(made, d->access);
     if (result != CULV_OK) {
         /* Refused, it is tried once more, for nobody else knows of it. */
         culvi_attempt_begin();

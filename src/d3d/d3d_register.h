@@ -14,8 +14,8 @@ typedef struct culvi_d3d_version {
     const char *name;    /* "Direct3D 11" */
     const char *device;  /* "ID3D11Device" */
     const char *removed; /* "ID3D11Device::GetDeviceRemovedReason" */
-    /* The driver's, which `has` looks for. Direct3D 10 leaves its adapters to Direct3D 11. */
-    const char *cuda_register, *cuda_get_devices, *cuda_get_device;
+    /* The driver's, which `has` looks for. */
+    const char *cuda_register, *cuda_get_devices;
     GUID device_iid, resource_iid;
     /* The adapter of a device. */
     culv_result (*read_luid)(const culvi_voice *voice, const char *label, void *device,
@@ -27,18 +27,14 @@ typedef struct culvi_d3d_version {
                         culvi_d3d_candidate *out, culv_luid *luid, bool *software);
     CUresult (*get_devices)(const culvi_cuda *cuda, void *device, unsigned list, unsigned capacity,
                             CUdevice *devices, unsigned *count);
-    CUresult (*get_device)(const culvi_cuda *cuda, const void *adapter, CUdevice *out);
 } culvi_d3d_version;
 
 extern const culvi_d3d_version culvi_d3d9_version, culvi_d3d10_version, culvi_d3d11_version;
 
 extern const GUID culvi_iid_dxgi_adapter;
 
-/* d3d_devices.c: `call` is the public one, for messages. */
-culv_result culvi_d3d_get_device(const culvi_d3d_version *version, const char *call,
-                                 const void *adapter, int32_t *ordinal);
-/* Reads the adapter of a device of Direct3D 10 or 11. *software, which may be NULL: it is one of
- * Microsoft's rasterizers. */
+/* d3d_devices.c. Reads the adapter of a device of Direct3D 10 or 11. *software, which may be NULL:
+ * it is one of Microsoft's rasterizers. */
 culv_result culvi_d3d_read_adapter(const culvi_d3d_version *version, const culvi_voice *voice,
                                    const char *label, void *device, culv_luid *luid,
                                    bool *software);

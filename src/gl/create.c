@@ -70,6 +70,9 @@ culv_result culv_gl_image_create(culv_gl *gl, const culv_gl_image_create_desc *d
     const culvi_voice *voice = culvi_gl_voice(gl);
     CULVI_REQUIRE2(voice, desc, out);
     culv_result result = culvi_desc_read(voice, &d, sizeof d, desc, "culv_gl_image_create_desc");
+    if (result == CULV_OK && d.linear)
+        result = culvi_fail(voice, d.label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+                            "culv_gl_image_create_desc.linear is for culv_gl_memory_bind() alone");
     if (result == CULV_OK) result = culvi_gl_enter(gl, d.label, __func__);
     return result == CULV_OK ? culvi_gl_make_image(gl, &d, false, out) : result;
 }

@@ -40,18 +40,10 @@ enum { API_VERSION = VK_API_VERSION_1_3 };
 
 static culv_result fail_vk(const culv_gl *gl, const char *label, VkResult r, const char *call)
 {
-    const bool host = r == VK_ERROR_OUT_OF_HOST_MEMORY;
-    const bool full = host || r == VK_ERROR_OUT_OF_DEVICE_MEMORY, lost = r == VK_ERROR_DEVICE_LOST;
+    culv_reason reason = CULV_REASON_DRIVER_REFUSED;
+    const culv_result result = culvi_vk_cause(r, CULV_ERROR_DRIVER, &reason);
     return culvi_fail_native(
-        culvi_gl_voice(gl), label,
-        full   ? CULV_ERROR_OUT_OF_MEMORY
-        : lost ? CULV_ERROR_ASYNC
-               : CULV_ERROR_DRIVER,
-        host   ? CULV_REASON_HOST_MEMORY
-        : full ? CULV_REASON_DEVICE_MEMORY
-        : lost ? CULV_REASON_DEVICE_LOST
-               : CULV_REASON_DRIVER_REFUSED,
-        CULV_NATIVE_VULKAN, r, call,
+        culvi_gl_voice(gl), label, result, reason, CULV_NATIVE_VULKAN, r, call,
         "Culvert's own VkDevice, which exports memory for OpenGL, could not be "
         "made: %s answered %d",
         call, (int)r);

@@ -123,6 +123,8 @@ culv_result culvi_gl_export_semaphore(const culvi_graphics *graphics, const char
 culv_result culvi_gl_make_semaphore(culvi_graphics *graphics, const culvi_semaphore_plan *plan,
                                     bool exportable, uint64_t *out);
 void culvi_gl_unmake_semaphore(culvi_graphics *graphics, uint64_t semaphore);
+/* Whether OpenGL's signals and waits are the CPU's. */
+bool culvi_gl_semaphore_waits_on_host(const culv_shared_semaphore *semaphore);
 culv_result culvi_gl_check_timelines(const culvi_graphics *graphics, const char *label,
                                      culvi_host_use use);
 int culvi_gl_timeline_value(const culvi_graphics *graphics, uint64_t semaphore, uint64_t *out);

@@ -21,7 +21,8 @@ typedef struct culvi_gl_object_info {
 /* What a culv_registration of OpenGL's lies in. */
 typedef struct culvi_gl_registration {
     culvi_gl_object_info object;
-    bool asks_object;       /* whether it is still there, in each map */
+    bool asks_object;                   /* whether it is still there, in each map */
+    struct culvi_gl_readback *readback; /* it is the buffer of; or NULL */
     culv_registration base; /* begins with what a map reads, and so this struct ends with it */
 } culvi_gl_registration;
 
@@ -43,7 +44,11 @@ culv_result culvi_gl_describe_image(const culv_gl *gl, const char *label,
 culv_result culvi_gl_check_turn(culv_registration *const *list, uint32_t count, bool asks, bool map,
                                 const char *call);
 
-/* register.c */
+/* readback.c: deletes its objects, unless they are lost, and frees it. */
+void culvi_gl_readback_end(struct culvi_gl_readback *readback);
+
+/* register.c: NULL if it is none, or another API's. */
+struct culvi_gl_readback *culvi_gl_readback_of(const culv_registration *r);
 culv_result culvi_gl_unregister(culv_registration **registration, const char *call);
 
 #endif

@@ -178,77 +178,80 @@ static culv_result fail_range(const culv_gl_memory *m, uint64_t offset, uint64_t
                       what, size, offset, m->size);
 }
 
-culv_result culv_gl_memory_bind_buffer(culv_gl_memory *memory, uint32_t buffer, uint64_t offset,
-                                       uint64_t size)
+static culv_result fail_bind(const culv_gl_memory *m, culv_reason reason, uint32_t name,
+                             const char *why)
+{
+    return culvi_fail(culvi_gl_voice(m->gl), m->label, CULV_ERROR_INVALID, reason,
+                      "culv_gl_memory_bind(): %u %s", (unsigned)name, why);
+}
+
+static culv_result bind_buffer(culv_gl_memory *m, uint32_t buffer, uint64_t offset, uint64_t size)
 {
     int64_t has = 0;
-    CULVI_REQUIRE(NULL, memory);
-    culv_gl *gl = memory->gl;
-    const culvi_voice *voice = culvi_gl_voice(gl);
+    culv_gl *gl = m->gl;
     const culvi_gl_table *t = &gl->table;
-    culv_result result = culvi_gl_enter(gl, memory->label, __func__);
-    if (result != CULV_OK) return result;
     if (size == 0 || size > PTRDIFF_MAX)
-        return culvi_fail(voice, memory->label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
-                          "culv_gl_memory_bind_buffer(): the size is %" PRIu64, size);
-    if (offset > memory->size || size > memory->size - offset)
-        return fail_range(memory, offset, size, "a buffer");
+        return fail_bind(m, CULV_REASON_SIZE, buffer, "has no size, or one of half a space");
+    if (offset > m->size || size > m->size - offset) return fail_range(m, offset, size, "a buffer");
     if (!t->glIsBuffer(buffer))
-        return culvi_fail(voice, memory->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "culv_gl_memory_bind_buffer(): %u is no buffer; make one by "
-                          "glCreateBuffers()",
-                          (unsigned)buffer);
+        return fail_bind(m, CULV_REASON_VALUE, buffer,
+                         "is no buffer; make one by glCreateBuffers()");
     /* OpenGL takes one whose storage is mutable (glNamedBufferData), and loses what was in it. */
     t->glGetNamedBufferParameteri64v(buffer, CULVI_GL_BUFFER_SIZE, &has);
     if (t->glGetError() != CULVI_GL_NO_ERROR || has != 0)
-        return culvi_fail(voice, memory->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "culv_gl_memory_bind_buffer(): buffer %u has storage already; make a new "
-                          "one by glCreateBuffers()",
-                          (unsigned)buffer);
-    result = culvi_gl_check_offset(gl, memory->label, offset);
+        return fail_bind(m, CULV_REASON_VALUE, buffer,
+                         "has storage already; make a new buffer by glCreateBuffers()");
+    culv_result result = culvi_gl_check_offset(gl, m->label, offset);
     if (result != CULV_OK) return result;
-    t->glNamedBufferStorageMemEXT(buffer, (ptrdiff_t)size, memory->name, offset);
+    t->glNamedBufferStorageMemEXT(buffer, (ptrdiff_t)size, m->name, offset);
     return culvi_gl_check_error(
-        gl, memory->label, "glNamedBufferStorageMemEXT", CULV_REASON_DRIVER_REFUSED,
+        gl, m->label, "glNamedBufferStorageMemEXT", CULV_REASON_DRIVER_REFUSED,
         "buffer %u could not have %" PRIu64 " bytes of the memory", (unsigned)buffer, size);
 }
 
-culv_result culv_gl_memory_bind_texture(culv_gl_memory *memory, uint32_t texture,
-                                        const culv_gl_image_create_desc *desc, culv_bool linear,
-                                        uint64_t offset)
+static culv_result bind_texture(culv_gl_memory *m, uint32_t texture, uint64_t offset,
+                                const culv_gl_image_create_desc *d)
 {
-    culv_gl_image_create_desc d;
     culvi_gl_shape shape;
     int32_t immutable = 0, width = 0;
-    CULVI_REQUIRE(NULL, memory);
-    culv_gl *gl = memory->gl;
-    const culvi_voice *voice = culvi_gl_voice(gl);
+    culv_gl *gl = m->gl;
     const culvi_gl_table *t = &gl->table;
-    CULVI_REQUIRE(voice, desc);
-    culv_result result = culvi_desc_read(voice, &d, sizeof d, desc, "culv_gl_image_create_desc");
-    if (result == CULV_OK) result = culvi_gl_enter(gl, memory->label, __func__);
-    d.label = memory->label;
-    if (result == CULV_OK) result = culvi_gl_read_shape(gl, &d, &shape);
+    culv_result result = culvi_gl_read_shape(gl, d, &shape);
     if (result != CULV_OK) return result;
     /* Mesa 22 takes a texture that is larger than its memory (measured). */
-    if (offset > memory->size || shape.size > memory->size - offset)
-        return fail_range(memory, offset, shape.size, "a texture");
+    if (offset > m->size || shape.size > m->size - offset)
+        return fail_range(m, offset, shape.size, "a texture");
     if (!t->glIsTexture(texture))
-        return culvi_fail(voice, memory->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "culv_gl_memory_bind_texture(): %u is no texture; make one by "
-                          "glCreateTextures()",
-                          (unsigned)texture);
+        return fail_bind(m, CULV_REASON_VALUE, texture,
+                         "is no texture; make one by glCreateTextures()");
     t->glGetTextureParameteriv(texture, CULVI_GL_TEXTURE_IMMUTABLE_FORMAT, &immutable);
     if (!immutable) /* as above: glTexImage2D's is mutable */
         t->glGetTextureLevelParameteriv(texture, 0, CULVI_GL_TEXTURE_WIDTH, &width);
     if (t->glGetError() != CULVI_GL_NO_ERROR || immutable || width != 0)
-        return culvi_fail(voice, memory->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "culv_gl_memory_bind_texture(): texture %u has storage already; make a "
-                          "new one by glCreateTextures()",
-                          (unsigned)texture);
-    result = culvi_gl_check_offset(gl, memory->label, offset);
+        return fail_bind(m, CULV_REASON_VALUE, texture,
+                         "has storage already; make a new texture by glCreateTextures()");
+    result = culvi_gl_check_offset(gl, m->label, offset);
     if (result != CULV_OK) return result;
     return culvi_gl_texture_storage(
-        gl, &shape, texture, linear ? CULVI_GL_LINEAR_TILING_EXT : CULVI_GL_OPTIMAL_TILING_EXT,
-        memory->name, offset);
+        gl, &shape, texture, d->linear ? CULVI_GL_LINEAR_TILING_EXT : CULVI_GL_OPTIMAL_TILING_EXT,
+        m->name, offset);
+}
+
+culv_result culv_gl_memory_bind(culv_gl_memory *memory, uint32_t name, uint64_t offset,
+                                uint64_t size, const culv_gl_image_create_desc *texture)
+{
+    culv_gl_image_create_desc d = culv_gl_image_create_desc_init();
+    culv_result result = CULV_OK;
+    CULVI_REQUIRE(NULL, memory);
+    if (texture != NULL)
+        result = culvi_desc_read(culvi_gl_voice(memory->gl), &d, sizeof d, texture,
+                                 "culv_gl_image_create_desc");
+    if (result == CULV_OK) result = culvi_gl_enter(memory->gl, memory->label, __func__);
+    if (result != CULV_OK) return result;
+    if (texture == NULL) return bind_buffer(memory, name, offset, size);
+    d.label = memory->label;
+    if (size != 0)
+        return fail_bind(memory, CULV_REASON_SIZE, name,
+                         "is a texture, whose size its description says; pass 0");
+    return bind_texture(memory, name, offset, &d);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* culv_gl_readback: framebuffers of depth or of several samples, read into a registered pixel
+/* Readbacks: framebuffers of depth or of several samples, read into a registered pixel
  * buffer object. Such images themselves CUDA does not register. */
 #include "gl/gl_register.h"
 
@@ -12,9 +12,8 @@ enum { SCRATCH = 2 }; /* resolved; upside down */
 enum { MOST = 32768 };
 enum { DEPTH = 0x100 }; /* GL_DEPTH_BUFFER_BIT */
 
-struct culv_gl_readback {
+typedef struct culvi_gl_readback {
     culv_gl *gl;
-    culv_registration *registration;
     uint32_t buffer;
     uint32_t unturned; /* a buffer of depth that is not upside down yet; 0: not needed yet */
     uint32_t framebuffers[SCRATCH], renderbuffers[SCRATCH]; /* 0: not needed yet */
@@ -23,7 +22,7 @@ struct culv_gl_readback {
     int format; /* the row below */
     bool flip;
     char label[64];
-};
+} culvi_gl_readback;
 
 static const struct {
     uint32_t internal_format, attachment, mask, pixels, type, bytes;
@@ -41,7 +40,7 @@ static const uint32_t pack_names[] = {CULVI_GL_PACK_SWAP_BYTES,  CULVI_GL_PACK_L
                                       CULVI_GL_PACK_SKIP_IMAGES, CULVI_GL_PACK_IMAGE_HEIGHT};
 enum { NUM_PACK = sizeof pack_names / sizeof pack_names[0] };
 
-static void delete_objects(culv_gl_readback *r)
+static void delete_objects(culvi_gl_readback *r)
 {
     const culvi_gl_table *t = &r->gl->table;
     for (int i = 0; i < SCRATCH; i++) {
@@ -67,7 +66,7 @@ static culv_result check_desc(const culvi_voice *voice, const culv_gl_readback_d
 }
 
 culv_result culv_gl_readback_create(culv_gl *gl, const culv_gl_readback_desc *desc,
-                                    culv_gl_readback **out)
+                                    culv_registration **out)
 {
     culv_gl_readback_desc d;
     culv_gl_register_desc how = culv_gl_register_desc_init();
@@ -78,7 +77,7 @@ culv_result culv_gl_readback_create(culv_gl *gl, const culv_gl_readback_desc *de
     if (result == CULV_OK) result = check_desc(voice, &d);
     if (result == CULV_OK) result = culvi_gl_enter(gl, d.label, "culv_gl_readback_create");
     if (result != CULV_OK) return result;
-    culv_gl_readback *r = culvi_alloc(sizeof *r);
+    culvi_gl_readback *r = culvi_alloc(sizeof *r);
     if (r == NULL) return culvi_fail_host_memory(voice, d.label);
     r->gl = gl;
     r->width = (int32_t)d.width;
@@ -96,11 +95,9 @@ culv_result culv_gl_readback_create(culv_gl *gl, const culv_gl_readback_desc *de
     if (result != CULV_OK) goto delete_buffer;
     how.access = CULV_ACCESS_READ_ONLY;
     how.label = r->label;
-    result = culv_gl_register_buffer(gl, r->buffer, &how, &r->registration);
+    result = culv_gl_register_buffer(gl, r->buffer, &how, out);
     if (result != CULV_OK) goto delete_buffer;
-    culvi_registration_own(r->registration, "culv_gl_readback_destroy");
-    culvi_graphics_ref(&gl->base);
-    *out = r;
+    culvi_gl_registration_of(*out)->readback = r;
     return CULV_OK;
 
 delete_buffer:
@@ -110,7 +107,7 @@ delete_buffer:
 }
 
 /* A framebuffer of one sample, made when it is first needed. */
-static culv_result need_scratch(culv_gl_readback *r, int i)
+static culv_result need_scratch(culvi_gl_readback *r, int i)
 {
     const culvi_gl_table *t = &r->gl->table;
     if (r->framebuffers[i] != 0) return CULV_OK;
@@ -135,7 +132,7 @@ static culv_result need_scratch(culv_gl_readback *r, int i)
 
 /* Pixels outside of a framebuffer are undefined, without an error. OpenGL does not tell how large
  * the default framebuffer is. */
-static culv_result check_extent(const culv_gl_readback *r, uint32_t framebuffer, int32_t x,
+static culv_result check_extent(const culvi_gl_readback *r, uint32_t framebuffer, int32_t x,
                                 int32_t y)
 {
     enum { READ_BUFFER = 0x0c02, OBJECT_TYPE = 0x8cd0, OBJECT_NAME, TEXTURE_LEVEL };
@@ -176,7 +173,7 @@ static culv_result check_extent(const culv_gl_readback *r, uint32_t framebuffer,
 
 /* OpenGL leaves a blit out, without an error, in a conditional render whose query counted nothing.
  * It tells of a conditional render only by refusing a second one. */
-static culv_result check_conditional(const culv_gl_readback *r)
+static culv_result check_conditional(const culvi_gl_readback *r)
 {
     enum { SAMPLES_PASSED = 0x8914, QUERY_WAIT = 0x8e13 };
     const culvi_gl_table *t = &r->gl->table;
@@ -197,7 +194,7 @@ static culv_result check_conditional(const culv_gl_readback *r)
 }
 
 /* Blits into the i-th scratch framebuffer; *from and the place in it are those of the copy then. */
-static culv_result blit(culv_gl_readback *r, int i, bool flip, uint32_t *from, int32_t *x,
+static culv_result blit(culvi_gl_readback *r, int i, bool flip, uint32_t *from, int32_t *x,
                         int32_t *y)
 {
     const culvi_gl_table *t = &r->gl->table;
@@ -219,7 +216,7 @@ static culv_result blit(culv_gl_readback *r, int i, bool flip, uint32_t *from, i
         r->internal_format);
 }
 
-static culv_result read_pixels(const culv_gl_readback *r, uint32_t from, int32_t x, int32_t y,
+static culv_result read_pixels(const culvi_gl_readback *r, uint32_t from, int32_t x, int32_t y,
                                uint32_t to)
 {
     const culvi_gl_table *t = &r->gl->table;
@@ -244,14 +241,14 @@ static culv_result read_pixels(const culv_gl_readback *r, uint32_t from, int32_t
     return result;
 }
 
-static bool has_depth(const culv_gl_readback *r)
+static bool has_depth(const culvi_gl_readback *r)
 {
     return (formats[r->format].mask & DEPTH) != 0;
 }
 
 /* A readback that turned depth by a blit did not come back with NVIDIA's 580, so the rows are
  * copied one by one. */
-static culv_result read_turned(culv_gl_readback *r, uint32_t from, int32_t x, int32_t y)
+static culv_result read_turned(culvi_gl_readback *r, uint32_t from, int32_t x, int32_t y)
 {
     const culvi_gl_table *t = &r->gl->table;
     const ptrdiff_t row = (ptrdiff_t)r->width * (ptrdiff_t)formats[r->format].bytes;
@@ -279,46 +276,37 @@ static culv_result read_turned(culv_gl_readback *r, uint32_t from, int32_t x, in
                : result;
 }
 
-culv_result culv_gl_readback_read(culv_gl_readback *readback, uint32_t framebuffer, int32_t x,
+culv_result culv_gl_readback_read(culv_registration *readback, uint32_t framebuffer, int32_t x,
                                   int32_t y)
 {
     CULVI_REQUIRE(NULL, readback);
-    culv_gl *gl = readback->gl;
     int32_t samples = 0;
-    culv_result result = culvi_gl_enter(gl, readback->label, "culv_gl_readback_read");
+    culvi_gl_readback *r = culvi_gl_readback_of(readback);
+    if (r == NULL)
+        return culvi_fail(&readback->device->voice, readback->memory.label, CULV_ERROR_INVALID,
+                          CULV_REASON_VALUE,
+                          "culv_gl_readback_read(): it is no readback; culv_gl_readback_create() "
+                          "makes one");
+    culv_gl *gl = r->gl;
+    culv_result result = culvi_gl_enter(gl, r->label, "culv_gl_readback_read");
     if (result != CULV_OK) return result;
-    if (readback->registration->mapped)
-        return culvi_fail(culvi_gl_voice(gl), readback->label, CULV_ERROR_INVALID,
-                          CULV_REASON_MAPPED,
+    if (readback->mapped)
+        return culvi_fail(culvi_gl_voice(gl), r->label, CULV_ERROR_INVALID, CULV_REASON_MAPPED,
                           "culv_gl_readback_read(): CUDA has the buffer now; unmap it first");
     gl->table.glGetNamedFramebufferParameteriv(framebuffer, CULVI_GL_SAMPLES, &samples);
-    result = culvi_gl_check_error(gl, readback->label, "glGetNamedFramebufferParameteriv",
-                                  CULV_REASON_VALUE,
-                                  "%" PRIu32 " is no framebuffer of this context", framebuffer);
-    if (result == CULV_OK) result = check_extent(readback, framebuffer, x, y);
+    result =
+        culvi_gl_check_error(gl, r->label, "glGetNamedFramebufferParameteriv", CULV_REASON_VALUE,
+                             "%" PRIu32 " is no framebuffer of this context", framebuffer);
+    if (result == CULV_OK) result = check_extent(r, framebuffer, x, y);
     /* A resolve cannot turn the image upside down at the same time. */
-    if (result == CULV_OK && samples > 0) result = blit(readback, 0, false, &framebuffer, &x, &y);
-    if (result == CULV_OK && readback->flip && has_depth(readback))
-        return read_turned(readback, framebuffer, x, y);
-    if (result == CULV_OK && readback->flip) result = blit(readback, 1, true, &framebuffer, &x, &y);
-    return result == CULV_OK ? read_pixels(readback, framebuffer, x, y, readback->buffer) : result;
+    if (result == CULV_OK && samples > 0) result = blit(r, 0, false, &framebuffer, &x, &y);
+    if (result == CULV_OK && r->flip && has_depth(r)) return read_turned(r, framebuffer, x, y);
+    if (result == CULV_OK && r->flip) result = blit(r, 1, true, &framebuffer, &x, &y);
+    return result == CULV_OK ? read_pixels(r, framebuffer, x, y, r->buffer) : result;
 }
 
-culv_registration *culv_gl_readback_registration(const culv_gl_readback *readback)
+void culvi_gl_readback_end(culvi_gl_readback *readback)
 {
-    return readback != NULL ? readback->registration : NULL;
-}
-
-culv_result culv_gl_readback_destroy(culv_gl_readback **readback)
-{
-    if (readback == NULL || *readback == NULL) return CULV_OK;
-    culv_gl_readback *mine = *readback;
-    culv_gl *gl = mine->gl;
-    culv_result result = culvi_gl_unregister(&mine->registration, "culv_gl_readback_destroy");
-    if (result != CULV_OK) return result;
-    if (!atomic_load(&gl->lost)) delete_objects(mine);
-    *readback = NULL;
-    culvi_free(mine);
-    culvi_graphics_unref(&gl->base);
-    return CULV_OK;
+    if (!atomic_load(&readback->gl->lost)) delete_objects(readback);
+    culvi_free(readback);
 }

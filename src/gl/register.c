@@ -49,13 +49,22 @@ static culv_result destroy(culv_registration *r, const char *call)
     culv_result result = culvi_gl_enter_to_destroy(gl, r->memory.label, call);
     if (result == CULV_OK) result = culvi_registration_release(r, lost);
     if (result != CULV_OK) return result;
-    culvi_free(culvi_gl_registration_of(r));
+    culvi_gl_registration *mine = culvi_gl_registration_of(r);
+    if (mine->readback != NULL) culvi_gl_readback_end(mine->readback);
+    culvi_free(mine);
     culvi_graphics_unref(&gl->base);
     return CULV_OK;
 }
 
 static const culvi_registrar registrar = {
     .words = &culvi_gl_words, .explain = explain, .check = culvi_gl_check_turn, .destroy = destroy};
+
+struct culvi_gl_readback *culvi_gl_readback_of(const culv_registration *r)
+{
+    return r->registrar == &registrar
+               ? CULVI_CONTAINER(r, const culvi_gl_registration, base)->readback
+               : NULL;
+}
 
 /* The descriptor, the context and the driver, before the object is looked at. */
 static culv_result begin(culv_gl *gl, const culv_gl_register_desc *desc, culv_gl_register_desc *d,

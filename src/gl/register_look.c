@@ -68,10 +68,10 @@ static const struct {
     {CULVI_GL_TEXTURE_BUFFER, "GL_TEXTURE_BUFFER",
      "register the buffer behind it (culv_gl_register_buffer())"},
     {CULVI_GL_TEXTURE_2D_MULTISAMPLE, "GL_TEXTURE_2D_MULTISAMPLE",
-     "resolve and read it by a culv_gl_readback (culv_gl_readback_create()), or resolve it into a "
+     "resolve and read it by culv_gl_readback_create(), or resolve it into a "
      "texture of one sample (glBlitNamedFramebuffer) and register that"},
     {CULVI_GL_TEXTURE_2D_MULTISAMPLE_ARRAY, "GL_TEXTURE_2D_MULTISAMPLE_ARRAY",
-     "resolve and read its layers by a culv_gl_readback (culv_gl_readback_create())"},
+     "resolve and read its layers by culv_gl_readback_create()"},
 };
 enum { NUM_TARGETS = sizeof targets / sizeof targets[0] };
 
@@ -195,7 +195,7 @@ culv_result culvi_gl_look_at_image(const culv_gl *gl, const char *label, uint32_
     if (result != CULV_OK) return result;
     if (out->samples > 0)
         return refuse(gl, label, "multisampled renderbuffer",
-                      "resolve and read it by a culv_gl_readback (culv_gl_readback_create()), or "
+                      "resolve and read it by culv_gl_readback_create(), or "
                       "resolve it into one of one sample (glBlitNamedFramebuffer) and register "
                       "that");
     if (out->width <= 0 || out->height <= 0)
@@ -265,7 +265,7 @@ static const char *way_round(uint32_t internal, culv_format format)
     }
     if ((internal >= 0x81a5 && internal <= 0x81a7) || internal == 0x8cac || internal == 0x88f0 ||
         internal == 0x8cad || internal == 0x1902 || internal == 0x84f9 || internal == 0x8d48)
-        return "read depth and stencil by a culv_gl_readback (culv_gl_readback_create()), or make "
+        return "read depth and stencil by culv_gl_readback_create(), or make "
                "the texture by culv_gl_image_create()";
     const culvi_format *row = culvi_format_find((uint32_t)format);
     if (row != NULL && row->block_width > 1)

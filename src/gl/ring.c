@@ -271,9 +271,8 @@ static culv_result fill(culvi_gl_ring *ring, const plan *p)
                 culvi_graphics_ring_make_timelines(&ring->base, p->fallback & CULV_FALLBACK_PEER);
         if (result != CULV_OK) return result;
         for (int side = 0; side < 2; side++)
-            ring->base.signal_first |=
-                culv_gl_semaphore_waits_on_host(
-                    (culv_shared_semaphore *)ring->base.timelines[side].pair) != 0;
+            ring->base.signal_first |= culvi_gl_semaphore_waits_on_host(
+                (culv_shared_semaphore *)ring->base.timelines[side].pair);
         return culvi_graphics_ring_make_core(&ring->base, settings);
     }
     ring->base.signal_first = ring->way == CULV_GL_WAY_STAGED;
@@ -495,22 +494,21 @@ static const culvi_gl_ring *ring_of(const culv_ring *ring)
     return culvi_ring_of_api(ring, &ring_api.ring, NULL);
 }
 
-culv_gl_way culv_gl_ring_way(const culv_ring *ring)
+culv_result culv_gl_ring_get_info(const culv_ring *ring, culv_gl_ring_info *out)
 {
-    const culvi_gl_ring *mine = ring_of(ring);
-    return mine != NULL ? mine->way : CULV_GL_WAY_NONE;
-}
-
-culv_bool culv_gl_ring_waits_on_host(const culv_ring *ring)
-{
-    const culvi_gl_ring *mine = ring_of(ring);
-    return mine != NULL && mine->base.signal_first;
-}
-
-const char *culv_gl_ring_refusals(const culv_ring *ring)
-{
-    const culvi_gl_ring *mine = ring_of(ring);
-    return mine != NULL ? mine->refusals : "";
+    culv_gl_ring_info info = culv_gl_ring_info_init();
+    CULVI_REQUIRE(NULL, ring);
+    const culvi_gl_ring *mine = culvi_ring_of_api(ring, &ring_api.ring, __func__);
+    if (mine == NULL) return CULV_ERROR_INVALID;
+    const culvi_voice *voice = culvi_gl_voice(mine->gl);
+    CULVI_REQUIRE(voice, out);
+    culv_result result = culvi_struct_check(voice, out, "culv_gl_ring_info");
+    if (result != CULV_OK) return result;
+    info.way = mine->way;
+    info.waits_on_host = mine->base.signal_first;
+    info.refusals = mine->refusals;
+    culvi_struct_write(out, &info, sizeof info);
+    return CULV_OK;
 }
 
 static bool has(const culvi_gl_ring *ring, uint32_t slot, uint32_t resource)

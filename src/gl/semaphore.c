@@ -218,7 +218,7 @@ static uint32_t name_of(const culv_shared_semaphore *semaphore)
     return half != 0 ? sync_of(half)->name : 0;
 }
 
-culv_bool culv_gl_semaphore_waits_on_host(const culv_shared_semaphore *semaphore)
+bool culvi_gl_semaphore_waits_on_host(const culv_shared_semaphore *semaphore)
 {
     const uint64_t half = culvi_semaphore_half(semaphore, &culvi_gl_api);
     return half != 0 && sync_of(half)->name == 0;

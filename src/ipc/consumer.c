@@ -241,13 +241,15 @@ culv_result culv_ipc_ring_join(culv_ipc_client *client, const culv_ipc_consumer_
                                uint64_t timeout, culv_ring **out)
 {
     culv_ipc_consumer_desc d;
-    culv_ipc_timelines own;
+    culv_ipc_timelines own, made = culv_ipc_timelines_init();
     culvi_ipc_message question, reply;
     culvi_ipc_native fds[CULVI_IPC_FDS], mine[2] = {CULVI_IPC_NO_NATIVE, CULVI_IPC_NO_NATIVE};
     CULVI_REQUIRE(NULL, client);
     const culvi_voice *voice = culvi_ipc_voice(client->device);
     CULVI_REQUIRE2(voice, desc, out);
     culv_result result = culvi_desc_read(voice, &d, sizeof d, desc, "culv_ipc_consumer_desc");
+    if (result == CULV_OK && d.made != NULL)
+        result = culvi_struct_check(voice, d.made, "culv_ipc_timelines");
     if (result != CULV_OK) return result;
     CULVI_REQUIRE(voice, desc->ring);
     if (d.policy != CULV_RING_FIFO && d.policy != CULV_RING_MAILBOX)
@@ -305,28 +307,10 @@ culv_result culv_ipc_ring_join(culv_ipc_client *client, const culv_ipc_consumer_
     c->listed = true;
     atomic_store(&my_page(c)->state, (uint32_t)CULVI_IPC_LIVES);
     wake(c);
+    made.ready = c->made[0];
+    made.done = c->made[1];
+    if (d.made != NULL) culvi_struct_write(d.made, &made, sizeof made);
     *out = c->core;
-    return CULV_OK;
-}
-
-culv_result culv_ipc_ring_get_timelines(const culv_ring *ring, culv_ipc_timelines *out)
-{
-    culv_ipc_timelines t = culv_ipc_timelines_init();
-    const culvi_ipc_consumer *consumer = consumer_of(ring, __func__);
-    if (consumer == NULL) return CULV_ERROR_INVALID;
-    const culvi_voice *voice = culvi_ipc_voice(consumer->device);
-    CULVI_REQUIRE(voice, out);
-    culv_result result = culvi_struct_check(voice, out, "culv_ipc_timelines");
-    if (result != CULV_OK) return result;
-    if (consumer->made[1].type == CULV_HANDLE_NONE)
-        return culvi_fail(voice, consumer->name, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "culv_ipc_ring_get_timelines: the ring's timelines are %s",
-                          consumer->ready.word != NULL
-                              ? "counters; use the calls with a stream"
-                              : "those that this side gave to culv_ipc_ring_join()");
-    t.ready = consumer->made[0];
-    t.done = consumer->made[1];
-    culvi_struct_write(out, &t, sizeof t);
     return CULV_OK;
 }
 

@@ -283,17 +283,6 @@ void culvi_ipc_ring_leave(culv_ipc_server *server, uint32_t link, uint64_t seque
         }
 }
 
-uint32_t culv_ipc_ring_consumers(const culv_ring *core)
-{
-    uint32_t count = 0;
-    const culvi_ipc_ring *ring = culvi_ring_of_api(core, &culvi_ipc_ring_api, NULL);
-    for (uint32_t i = 0; ring != NULL && i < ring->max_consumers; i++) {
-        const culvi_ipc_side *s = &ring->sides[i];
-        count += s->used && atomic_load(&culvi_ipc_page_of(s)->state) == CULVI_IPC_LIVES;
-    }
-    return count;
-}
-
 culv_result culv_ipc_ring_drop(culv_ring *core, uint32_t consumer)
 {
     const culvi_ipc_ring *ring = culvi_ipc_ring_of(core, __func__);

@@ -209,16 +209,11 @@ static uint64_t look_again(const culvi_ipc_ring *ring, const lags why, uint64_t 
     return at;
 }
 
-culv_result culv_ipc_ring_get_consumers(culv_ring *core, culv_ipc_consumer_info *out,
-                                        size_t capacity, size_t *count)
+uint32_t culv_ipc_ring_consumers(culv_ring *core, culv_ipc_consumer_info *out, uint32_t capacity)
 {
-    size_t found = 0;
-    culvi_ipc_ring *ring = culvi_ipc_ring_of(core, __func__);
-    if (ring == NULL) return CULV_ERROR_INVALID;
-    CULVI_REQUIRE(culvi_ipc_ring_voice(ring), count);
-    if (capacity > 0) CULVI_REQUIRE(culvi_ipc_ring_voice(ring), out);
-    culv_result result = culvi_ipc_ring_check_runs(ring, __func__);
-    if (result != CULV_OK) return result;
+    uint32_t found = 0;
+    culvi_ipc_ring *ring = culvi_ring_of_api(core, &culvi_ipc_ring_api, NULL);
+    if (ring == NULL || ring->stopped) return 0;
     const uint64_t now = culvi_now();
     culvi_ipc_ring_look(ring);
     watch(ring, now);
@@ -249,8 +244,7 @@ culv_result culv_ipc_ring_get_consumers(culv_ring *core, culv_ipc_consumer_info 
         info.behind = ring->head - oldest;
         out[found - 1] = info;
     }
-    *count = found;
-    return CULV_OK;
+    return found;
 }
 
 /* Frames --------------------------------------------------------------------------------------- */
@@ -468,7 +462,7 @@ static culv_result drain(void *context, uint64_t timeout, const char *call)
             return culvi_fail(culvi_ipc_ring_voice(ring), ring->name, CULV_ERROR_TIMEOUT,
                               CULV_REASON_RING_LATE,
                               "%s: a GPU is not done with a frame that was released; "
-                              "culv_ipc_ring_get_consumers() says whose",
+                              "culv_ipc_ring_consumers() says whose",
                               call);
         result = culv_ipc_server_poll(ring->server, culvi_ipc_soon(&began, until) - now, NULL);
     }

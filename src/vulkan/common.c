@@ -110,17 +110,9 @@ culv_result culvi_fail_vk(const culvi_voice *voice, const char *object, VkResult
     bool unasked = code == VK_SUCCESS || (reason == CULV_REASON_NOT_EXPORTABLE &&
                                           code == VK_ERROR_INVALID_EXTERNAL_HANDLE);
     culv_result result = unasked ? CULV_ERROR_INVALID : CULV_ERROR_DRIVER;
-    if (code == VK_ERROR_OUT_OF_HOST_MEMORY || code == VK_ERROR_OUT_OF_DEVICE_MEMORY) {
-        result = CULV_ERROR_OUT_OF_MEMORY;
-        reason = code == VK_ERROR_OUT_OF_HOST_MEMORY ? CULV_REASON_HOST_MEMORY
-                                                     : CULV_REASON_DEVICE_MEMORY;
-    } else if (code == VK_ERROR_FORMAT_NOT_SUPPORTED ||
-               code == VK_ERROR_IMAGE_USAGE_NOT_SUPPORTED_KHR) {
+    if (code == VK_ERROR_FORMAT_NOT_SUPPORTED || code == VK_ERROR_IMAGE_USAGE_NOT_SUPPORTED_KHR)
         result = CULV_ERROR_UNSUPPORTED; /* what only the call itself told */
-    } else if (code == VK_ERROR_DEVICE_LOST) {
-        result = CULV_ERROR_ASYNC;
-        reason = CULV_REASON_DEVICE_LOST;
-    }
+    result = culvi_vk_cause(code, result, &reason);
     if (code == VK_SUCCESS)
         return culvi_fail_native(voice, object, result, reason, CULV_NATIVE_VULKAN, code, call,
                                  "%s: %s succeeded but gave no handle", what, call);

@@ -202,6 +202,6 @@ void fuzz_target_run(fuzz_reader *r)
     close(file);
     serve();
     FUZZ_REQUIRE(culv_ipc_server_clients(server) == 0, "a client is left");
-    FUZZ_REQUIRE(culv_ipc_ring_consumers(ring) == 0, "a consumer is left");
+    FUZZ_REQUIRE(culv_ipc_ring_consumers(ring, NULL, 0) == 0, "a consumer is left");
     (void)culv_device_collect(owner);
 }

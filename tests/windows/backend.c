@@ -80,8 +80,8 @@ static culv_result memory_import(void *attachment, const void *memory, uint64_t 
     culv_d3d_memory_desc desc = culv_d3d_memory_desc_init();
     (void)size;
     desc.object = (IUnknown *)(uintptr_t)memory;
-    return shared ? culv_d3d_memory_import_shared(attachment, &desc, out)
-                  : culv_d3d_memory_import(attachment, &desc, out);
+    desc.shared = shared;
+    return culv_d3d_memory_import(attachment, &desc, out);
 }
 
 static void *timeline_create(uint64_t value)

@@ -102,9 +102,10 @@ D3D_CASE(textures)
                              : scene11_of_texture(scene11_texture(s, DXGI_FORMAT_R8G8B8A8_UNORM,
                                                                   SIDE, SIDE, x.layers, misc));
             desc.object = map.resource = (IUnknown *)x.resource;
+            desc.shared = 1;
             map.cube = kinds[k].cube;
-            OK(culv_d3d_memory_import_shared(s->d3d, &desc, &memory));
-            OK(culv_d3d_memory_import_shared(s->d3d, &desc, &again));
+            OK(culv_d3d_memory_import(s->d3d, &desc, &memory));
+            OK(culv_d3d_memory_import(s->d3d, &desc, &again));
             REQUIRE(memory == again);
             culv_memory_destroy(&again);
             if (kinds[k].layers == 0) {

@@ -46,8 +46,9 @@ D3D_CASE(heaps)
     ID3D12Resource *placed[2];
     culv_buffer *buffers[2] = {NULL, NULL};
     desc.object = (IUnknown *)heap;
-    OK(culv_d3d_memory_import_shared(s->d3d, &desc, &memory));
-    OK(culv_d3d_memory_import_shared(s->d3d, &desc, &again));
+    desc.shared = 1;
+    OK(culv_d3d_memory_import(s->d3d, &desc, &memory));
+    OK(culv_d3d_memory_import(s->d3d, &desc, &again));
     REQUIRE(again == memory && culv_memory_size(memory) == HEAP);
     culv_memory_destroy(&again);
     for (unsigned i = 0; i < 2; i++) {

@@ -246,7 +246,7 @@ ROLE(watch)
     culv_ring_frame f;
     ipc_open(&s);
     culv_ipc_client *client = ipc_client(&s, name);
-    culv_ring *side = ipc_join_ring(client, NULL, slots);
+    culv_ring *side = ipc_join_ring(client, NULL, NULL, slots);
     ipc_say(name, 'j');
     for (uint32_t i = 0; i < FRAMES; i++) {
         OK(culv_ring_acquire_on(side, CULV_RING_CONSUMER, s.stream, SCENE_FAR, &f));
@@ -273,7 +273,7 @@ ROLE(hold)
     culv_ring_frame f;
     ipc_open(&s);
     culv_ipc_client *client = ipc_client(&s, name);
-    culv_ring *side = ipc_join_ring(client, NULL, slots);
+    culv_ring *side = ipc_join_ring(client, NULL, NULL, slots);
     ipc_say(name, 'j');
     OK(culv_ring_acquire_on(side, CULV_RING_CONSUMER, s.stream, SCENE_FAR, &f));
     ipc_say(name, 'h');
@@ -299,7 +299,7 @@ static void run_ring(bool dies)
         if (!dies || i > 0) continue;
         ipc_hear(name, 'h', server);
         ipc_kill(&child);
-        while (culv_ipc_ring_consumers(ring) > 0)
+        while (culv_ipc_ring_consumers(ring, NULL, 0) > 0)
             OK(culv_ipc_server_poll(server, SCENE_FAR, NULL));
     }
     if (!dies) ipc_hear(name, 'r', server);

@@ -202,14 +202,13 @@ static void reader_open(reader *r, const char *name)
     r->client = ipc_client(&r->scene, name);
     queue_open(&r->queue, &r->scene, r->row);
     const culv_ipc_timelines t = lend(&r->queue, r->row);
-    r->side = ipc_join_ring(r->client, r->row->producers ? NULL : &t, r->slots);
     culv_ipc_timelines made = culv_ipc_timelines_init();
+    r->side = ipc_join_ring(r->client, r->row->producers ? NULL : &t, &made, r->slots);
     if (!r->row->producers) {
-        REFUSES(culv_ipc_ring_get_timelines(r->side, &made), INVALID, VALUE);
+        REQUIRE(made.ready.type == CULV_HANDLE_NONE);
         return;
     }
     /* What the producer made, for a queue of this process's. */
-    OK(culv_ipc_ring_get_timelines(r->side, &made));
     REQUIRE(made.ready.type == r->row->type && made.done.type == r->row->type);
     culv_semaphore_destroy(&r->queue.ready, NULL);
     culv_semaphore_destroy(&r->queue.done, NULL);
@@ -291,7 +290,7 @@ TEST(both_live, .title = "fences")
         for (uint32_t i = 0; i < FRAMES; i++)
             produce(&p, i);
         ipc_join(&child, p.server);
-        while (culv_ipc_ring_consumers(p.ring) > 0)
+        while (culv_ipc_ring_consumers(p.ring, NULL, 0) > 0)
             OK(culv_ipc_server_poll(p.server, SCENE_FAR, NULL));
         CU_OK(p.scene.cu->cuStreamSynchronize(p.scene.stream));
         producer_close(&p);
@@ -310,7 +309,7 @@ ROLE(write_and_hang)
     producer p;
     culv_ring_frame f;
     producer_open(&p, name);
-    while (culv_ipc_ring_consumers(p.ring) == 0)
+    while (culv_ipc_ring_consumers(p.ring, NULL, 0) == 0)
         OK(culv_ipc_server_poll(p.server, SCENE_FAR, NULL));
     ipc_hear(name, 's', p.server); /* it has its slots */
     if (!p.maker.row->producers) CU_OK(p.scene.cu->cuLaunchHostFunc(p.scene.stream, hang, NULL));
@@ -439,7 +438,7 @@ IPC_CASE(refused, .title = "fences_refused")
         ipc_start(&child, "join_oddly", name);
         ipc_join(&child, server);
         REQUIRE(m.made == (own ? 0 : ODD_OF_PRODUCERS) && m.dropped == m.made);
-        REQUIRE(culv_ipc_ring_consumers(ring) == 0);
+        REQUIRE(culv_ipc_ring_consumers(ring, NULL, 0) == 0);
         culv_ring_destroy(&ring, NULL);
         culv_ipc_server_destroy(&server);
         ipc_leave_ring(slots);

@@ -143,12 +143,13 @@ culv_ring *ipc_ring(const ipc_scene *s, culv_ipc_server *server, const culv_ipc_
 }
 
 culv_ring *ipc_join_ring(culv_ipc_client *client, const culv_ipc_timelines *timelines,
-                         culv_buffer *slots[SCENE_SLOTS])
+                         culv_ipc_timelines *made, culv_buffer *slots[SCENE_SLOTS])
 {
     culv_ring *side = NULL;
     culv_ipc_consumer_desc d = culv_ipc_consumer_desc_init();
     d.ring = "frames";
     d.timelines = timelines;
+    d.made = made;
     OK(culv_ipc_ring_join(client, &d, SCENE_FAR, &side));
     for (uint32_t i = 0; i < SCENE_SLOTS; i++) {
         culv_ipc_object *o = NULL;

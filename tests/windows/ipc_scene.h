@@ -44,7 +44,7 @@ enum { SCENE_SLOTS = 3 };
 culv_ring *ipc_ring(const ipc_scene *s, culv_ipc_server *server, const culv_ipc_ring_desc *desc,
                     const wchar_t *section, culv_buffer *slots[SCENE_SLOTS]);
 culv_ring *ipc_join_ring(culv_ipc_client *client, const culv_ipc_timelines *timelines,
-                         culv_buffer *slots[SCENE_SLOTS]);
+                         culv_ipc_timelines *made, culv_buffer *slots[SCENE_SLOTS]);
 void ipc_leave_ring(culv_buffer *slots[SCENE_SLOTS]);
 
 /* The other process: this program again, in another role, which knows the server's `name`:

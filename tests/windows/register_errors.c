@@ -343,14 +343,9 @@ REGISTER_CASE(devices)
     culv_device *other = NULL;
     IDXGIDevice *dxgi = NULL;
     IDXGIAdapter *adapter = NULL;
-    D3DADAPTER_IDENTIFIER9 id;
-    IDirect3D9 *d3d = NULL;
     HR_OK(ID3D11Device_QueryInterface(r->device, &IID_IDXGIDevice, (void **)&dxgi));
     HR_OK(IDXGIDevice_GetAdapter(dxgi, &adapter));
     IDXGIDevice_Release(dxgi);
-    HR_OK(IDirect3DDevice9Ex_GetDirect3D(r->d9, &d3d));
-    HR_OK(IDirect3D9_GetAdapterIdentifier(d3d, 0, 0, &id));
-    IDirect3D9_Release(d3d);
 
     IUnknown *const each[] = {register_device(r, V11), register_device(r, V10),
                               register_device(r, V9)};
@@ -366,15 +361,11 @@ REGISTER_CASE(devices)
             }
         }
     }
-    int32_t found[2] = {-1, -1};
+    int32_t found[2] = {-1};
     uint32_t count = 77;
     OK(culv_d3d_get_devices((IUnknown *)adapter, CULV_D3D_DEVICES_ALL, 1, found, &count));
     REQUIRE(count == 1 && found[0] == 0);
     count = 77;
-    OK(culv_d3d9_get_device(id.DeviceName, &found[1]));
-    REQUIRE(found[0] == 0 && found[1] == 0);
-    REFUSES(culv_d3d9_get_device("\\\\.\\DISPLAY99", &found[1]), NO_DEVICE, DEVICE_UNKNOWN);
-    REFUSES(culv_d3d9_get_device(NULL, &found[1]), INVALID, NULL_ARGUMENT);
     REFUSES(culv_d3d_get_devices(each[0], (culv_d3d_device_list)4, 0, NULL, &count), INVALID,
             VALUE);
     REFUSES(culv_d3d_get_devices((IUnknown *)r->context, CULV_D3D_DEVICES_ALL, 0, NULL, &count),
@@ -407,7 +398,6 @@ REGISTER_CASE(devices)
     REFUSES(culv_d3d_get_devices((IUnknown *)adapter, CULV_D3D_DEVICES_ALL, 2, found, &count),
             NO_DEVICE, DEVICE_UNKNOWN);
     REQUIRE_SAYS("cuD3D11GetDevice");
-    REFUSES(culv_d3d9_get_device(id.DeviceName, &found[0]), NO_DEVICE, DEVICE_UNKNOWN);
     OK(culv_device_open_by_ordinal(0, NULL, &other));
     culv_registration *made = NULL;
     ID3D11Buffer *buffer = buffer_of(r, D3D11_USAGE_DEFAULT);

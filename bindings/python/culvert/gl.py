@@ -462,17 +462,22 @@ class GLRing(_InContext):
     @property
     def way(self) -> str:
         """"memory", "register" or "staged"."""
-        return api.culv_gl_way_name(api.culv_gl_ring_way(self._need())).decode().lower()
+        return api.culv_gl_way_name(self._info().way).decode().lower()
 
     @property
     def refusals(self) -> str:
         """Why the ways before were refused, a line for each."""
-        return api.culv_gl_ring_refusals(self._need()).decode(errors="replace")
+        return self._info().refusals.decode(errors="replace")
 
     @property
     def waits_on_host(self) -> bool:
         """Whether OpenGL's turns wait on the CPU."""
-        return bool(api.culv_gl_ring_waits_on_host(self._need()))
+        return bool(self._info().waits_on_host)
+
+    def _info(self) -> d.culv_gl_ring_info:
+        info = d.culv_gl_ring_info()
+        api.culv_gl_ring_get_info(self._need(), info)
+        return info
 
     def _cuda_buffer(self, slot: int, resource: int) -> Pointer:
         return self._behind(api.culv_ring_buffer(self._need(), slot, resource))
@@ -717,7 +722,7 @@ class SharedTensor(Closing):
             create(1, byref(name))
             ends.names.append(name.value)
             # From the chunk's beginning: not every driver honours another offset.
-            api.culv_gl_memory_bind_buffer(ends.memories[-1], name.value, 0, end)
+            api.culv_gl_memory_bind(ends.memories[-1], name.value, 0, end, None)
             parts.append(Part(name.value, offset, end - offset, begin - pointer))
         return parts
 

@@ -159,13 +159,13 @@ static culv_result buffer_create(void *attachment, uint64_t size, uint32_t fallb
 static void buffer_write(void *buffer, const void *data, size_t size)
 {
     raw_gl_write_buffer(&gl, culv_gl_buffer_name(buffer), data, size);
-    LIB_OK(culv_gl_buffer_copy(buffer, CULV_COPY_DOWNLOAD));
+    LIB_OK(culv_gl_copy(buffer, NULL, CULV_COPY_DOWNLOAD));
     gl.Finish();
 }
 
 static void buffer_read(void *buffer, void *data, size_t size)
 {
-    LIB_OK(culv_gl_buffer_copy(buffer, CULV_COPY_UPLOAD));
+    LIB_OK(culv_gl_copy(buffer, NULL, CULV_COPY_UPLOAD));
     raw_gl_read_buffer(&gl, culv_gl_buffer_name(buffer), data, size);
 }
 
@@ -218,11 +218,12 @@ static culv_result ring_create(void *attachment, const backend_ring *d, culv_rin
     desc.label = "frames";
     culv_result result = culv_gl_ring_create(attachment, &desc, &ring);
     if (result != CULV_OK) return result;
-    REQUIRE_EQ(culv_gl_ring_way(ring), desc.way);
-    REQUIRE_EQ_STR(culv_gl_ring_refusals(ring), "");
-    REQUIRE_EQ(culv_gl_ring_waits_on_host(ring),
-               desc.way == CULV_GL_WAY_STAGED ||
-                   (desc.way == CULV_GL_WAY_MEMORY && world.cu->software));
+    culv_gl_ring_info info = culv_gl_ring_info_init();
+    LIB_OK(culv_gl_ring_get_info(ring, &info));
+    REQUIRE_EQ(info.way, desc.way);
+    REQUIRE_EQ_STR(info.refusals, "");
+    REQUIRE_EQ(info.waits_on_host, desc.way == CULV_GL_WAY_STAGED ||
+                                       (desc.way == CULV_GL_WAY_MEMORY && world.cu->software));
     ring_side = d->side;
     *out = ring;
     return CULV_OK;
@@ -244,7 +245,9 @@ static culv_result ring_release(culv_ring *ring, culv_ring_frame *frame, uint32_
 
 static bool ring_waits(const culv_ring *ring)
 {
-    return culv_gl_ring_waits_on_host(ring) != 0;
+    culv_gl_ring_info info = culv_gl_ring_info_init();
+    LIB_OK(culv_gl_ring_get_info(ring, &info));
+    return info.waits_on_host != 0;
 }
 
 static void ring_thread(void *attachment, bool begins)

@@ -123,6 +123,5 @@ TEST(elsewhere)
 #define HERE(call) LIB_ERROR(call, UNSUPPORTED, NOT_BUILT)
     HERE(culv_d3d_register(NULL, NULL, NULL, &r));
     HERE(culv_d3d_get_devices(NULL, CULV_D3D_DEVICES_ALL, 1, &ordinal, &count));
-    HERE(culv_d3d9_get_device(NULL, &ordinal));
 #undef HERE
 }

@@ -45,8 +45,8 @@ GL_CASE(buffers, 0, .smoke = true)
     REQUIRE_EQ(culv_buffer_size(culv_shared_buffer_cuda(buffer)), BYTES);
     for (uint32_t seed = 0; seed < 4; seed++)
         both_ways(s, culv_gl_buffer_name(buffer), culv_shared_buffer_pointer(buffer), seed);
-    LIB_OK(culv_gl_buffer_copy(buffer, CULV_COPY_UPLOAD)); /* nothing to copy */
-    LIB_OK(culv_gl_buffer_copy(buffer, CULV_COPY_DOWNLOAD));
+    LIB_OK(culv_gl_copy(buffer, NULL, CULV_COPY_UPLOAD)); /* nothing to copy */
+    LIB_OK(culv_gl_copy(buffer, NULL, CULV_COPY_DOWNLOAD));
     LIB_OK(culv_shared_buffer_destroy(&buffer, NULL));
     REQUIRE(buffer == NULL);
 }
@@ -137,7 +137,7 @@ static bool offsets_honoured(const gl_stage *s)
     culv_vmm_allocation *allocation = allocate(s, UINT64_C(2) << 20);
     NEW(culv_gl_memory, memory, culv_gl_memory_from_vmm, s->attachment, allocation, "chunk");
     GL_OK(&s->gl, s->gl.CreateBuffers(1, &name));
-    const culv_result result = culv_gl_memory_bind_buffer(memory, name, 65536, BYTES);
+    const culv_result result = culv_gl_memory_bind(memory, name, 65536, BYTES, NULL);
     if (result != CULV_OK) REQUIRE_EQ(result, CULV_ERROR_UNSUPPORTED);
     GL_OK(&s->gl, s->gl.DeleteBuffers(1, &name));
     LIB_OK(culv_gl_memory_destroy(&memory));
@@ -178,23 +178,23 @@ GL_CASE(cuda_memory, 0)
     NEW(culv_gl_memory, memory, culv_gl_memory_from_vmm, s->attachment, allocation, "chunk");
     GLuint name[2];
     GL_OK(&s->gl, s->gl.CreateBuffers(2, name));
-    LIB_OK(culv_gl_memory_bind_buffer(memory, name[0], 0, BYTES));
+    LIB_OK(culv_gl_memory_bind(memory, name[0], 0, BYTES, NULL));
     both_ways(s, name[0], culv_vmm_range_pointer(range), 5);
-    LIB_INVALID(culv_gl_memory_bind_buffer(memory, name[0], 0, BYTES), VALUE); /* it has storage */
+    LIB_INVALID(culv_gl_memory_bind(memory, name[0], 0, BYTES, NULL), VALUE); /* it has storage */
     GLuint mutable_one = 0;
     GL_OK(&s->gl, s->gl.CreateBuffers(1, &mutable_one));
     GL_OK(&s->gl, s->gl.NamedBufferData(mutable_one, 4099, NULL, GL_DYNAMIC_DRAW));
-    LIB_INVALID(culv_gl_memory_bind_buffer(memory, mutable_one, 0, BYTES), VALUE,
+    LIB_INVALID(culv_gl_memory_bind(memory, mutable_one, 0, BYTES, NULL), VALUE,
                 "has storage already");
     s->gl.DeleteBuffers(1, &mutable_one);
-    LIB_INVALID(culv_gl_memory_bind_buffer(memory, 4711, 0, BYTES), VALUE);
-    LIB_INVALID(culv_gl_memory_bind_buffer(memory, name[1], UINT64_C(2) << 20, 4), RANGE);
-    LIB_INVALID(culv_gl_memory_bind_buffer(memory, name[1], 0, 0), SIZE);
+    LIB_INVALID(culv_gl_memory_bind(memory, 4711, 0, BYTES, NULL), VALUE);
+    LIB_INVALID(culv_gl_memory_bind(memory, name[1], UINT64_C(2) << 20, 4, NULL), RANGE);
+    LIB_INVALID(culv_gl_memory_bind(memory, name[1], 0, 0, NULL), SIZE);
     if (honoured) {
-        LIB_OK(culv_gl_memory_bind_buffer(memory, name[1], 65536, BYTES));
+        LIB_OK(culv_gl_memory_bind(memory, name[1], 65536, BYTES, NULL));
         both_ways(s, name[1], culv_vmm_range_pointer(range) + 65536, 6);
     } else {
-        LIB_ERROR(culv_gl_memory_bind_buffer(memory, name[1], 65536, BYTES), UNSUPPORTED, RANGE,
+        LIB_ERROR(culv_gl_memory_bind(memory, name[1], 65536, BYTES, NULL), UNSUPPORTED, RANGE,
                   "ignores offsets");
     }
     s->gl.DeleteBuffers(2, name);
@@ -372,7 +372,7 @@ static void level_turn(gl_stage *s, const raw_gl_image *raw, culv_shared_image *
     CU_OK(s->cu->CtxPopCurrent(&before));
     LIB_OK(culv_image_copy(cuda, CULV_COPY_UPLOAD, s->stream));
     gl_stage_finish(s);
-    LIB_OK(culv_gl_image_copy(image, CULV_COPY_UPLOAD));
+    LIB_OK(culv_gl_copy(NULL, image, CULV_COPY_UPLOAD));
     memset(found, 0, size);
     raw_gl_image_read(&s->gl, raw, (int)level, found);
     if (memcmp(texels, found, size) != 0)
@@ -380,7 +380,7 @@ static void level_turn(gl_stage *s, const raw_gl_image *raw, culv_shared_image *
              (unsigned)level);
     raw_gl_fill(raw->format, texels, size, seed + 1);
     write_level(s, raw, (int)level, texels);
-    LIB_OK(culv_gl_image_copy(image, CULV_COPY_DOWNLOAD));
+    LIB_OK(culv_gl_copy(NULL, image, CULV_COPY_DOWNLOAD));
     s->gl.Finish();
     LIB_OK(culv_image_copy(cuda, CULV_COPY_DOWNLOAD, s->stream));
     gl_stage_finish(s);
@@ -452,7 +452,7 @@ static void packed_turn(gl_stage *s, uint32_t number, uint32_t fallback)
     CU_OK(s->cu->CtxPopCurrent(&before));
     LIB_OK(culv_image_copy(cuda, CULV_COPY_UPLOAD, s->stream));
     gl_stage_finish(s);
-    LIB_OK(culv_gl_image_copy(image, CULV_COPY_UPLOAD));
+    LIB_OK(culv_gl_copy(NULL, image, CULV_COPY_UPLOAD));
     s->gl.GetTextureImage(culv_gl_image_name(image), 0, GL_RGBA, GL_UNSIGNED_BYTE, 64, found);
     REQUIRE_EQ(s->gl.GetError(), 0);
     for (size_t i = 0; i < 64; i++) {
@@ -507,7 +507,7 @@ static void blocks_turn(gl_stage *s, GLenum format, size_t block_bytes)
     CU_OK(s->cu->CtxPopCurrent(&before));
     LIB_OK(culv_image_copy(cuda, CULV_COPY_UPLOAD, s->stream));
     gl_stage_finish(s);
-    LIB_OK(culv_gl_image_copy(image, CULV_COPY_UPLOAD));
+    LIB_OK(culv_gl_copy(NULL, image, CULV_COPY_UPLOAD));
     memset(found, 0, size);
     read(culv_gl_image_name(image), 0, (GLsizei)size, found);
     REQUIRE_EQ(s->gl.GetError(), 0);
@@ -517,7 +517,7 @@ static void blocks_turn(gl_stage *s, GLenum format, size_t block_bytes)
         texels[i] = (uint8_t)(i * 13 + i / 241 + format);
     write(culv_gl_image_name(image), 0, 0, 0, SIDE, SIDE, format, (GLsizei)size, texels);
     REQUIRE_EQ(s->gl.GetError(), 0);
-    LIB_OK(culv_gl_image_copy(image, CULV_COPY_DOWNLOAD));
+    LIB_OK(culv_gl_copy(NULL, image, CULV_COPY_DOWNLOAD));
     s->gl.Finish();
     LIB_OK(culv_image_copy(cuda, CULV_COPY_DOWNLOAD, s->stream));
     gl_stage_finish(s);
@@ -576,7 +576,7 @@ GL_CASE(bound_textures, 0)
         const uint64_t offset = round * (MIB2 / 2);
         GLuint name = 0;
         GL_OK(&s->gl, s->gl.CreateTextures(GL_TEXTURE_2D, 1, &name));
-        LIB_OK(culv_gl_memory_bind_texture(memory, name, &d, 0, offset));
+        LIB_OK(culv_gl_memory_bind(memory, name, offset, 0, &d));
         CU_OK(s->cu->CtxPushCurrent(s->context));
         CU_OK(s->cu->MemsetD32Async(culv_vmm_range_pointer(range), VALUE + round, MIB2 / 4,
                                     s->stream));
@@ -598,8 +598,7 @@ GL_CASE(bound_textures, 0)
             found_there += seen[i] == other;
         }
         REQUIRE(found_there >= TEXELS);
-        LIB_INVALID(culv_gl_memory_bind_texture(memory, name, &d, 0, offset),
-                    VALUE); /* it has storage */
+        LIB_INVALID(culv_gl_memory_bind(memory, name, offset, 0, &d), VALUE); /* it has storage */
         s->gl.DeleteTextures(1, &name);
     }
     GLuint name = 0;
@@ -609,16 +608,14 @@ GL_CASE(bound_textures, 0)
     s->gl.BindTexture(GL_TEXTURE_2D, mutable_one);
     s->gl.TexImage2D(GL_TEXTURE_2D, 0, GL_R32UI, 7, 3, 0, GL_RED_INTEGER, GL_UNSIGNED_INT, NULL);
     GL_OK(&s->gl, s->gl.BindTexture(GL_TEXTURE_2D, 0));
-    LIB_INVALID(culv_gl_memory_bind_texture(memory, mutable_one, &d, 0, 0), VALUE,
-                "has storage already");
+    LIB_INVALID(culv_gl_memory_bind(memory, mutable_one, 0, 0, &d), VALUE, "has storage already");
     s->gl.DeleteTextures(1, &mutable_one);
-    LIB_INVALID(culv_gl_memory_bind_texture(memory, 4711, &d, 0, 0), VALUE);
-    LIB_INVALID(culv_gl_memory_bind_texture(memory, name, &d, 0, MIB2), RANGE);
-    if (!honoured)
-        LIB_ERROR(culv_gl_memory_bind_texture(memory, name, &d, 0, 65536), UNSUPPORTED, RANGE);
+    LIB_INVALID(culv_gl_memory_bind(memory, 4711, 0, 0, &d), VALUE);
+    LIB_INVALID(culv_gl_memory_bind(memory, name, MIB2, 0, &d), RANGE);
+    if (!honoured) LIB_ERROR(culv_gl_memory_bind(memory, name, 65536, 0, &d), UNSUPPORTED, RANGE);
     d.width = d.height = 4096;
-    LIB_INVALID(culv_gl_memory_bind_texture(memory, name, &d, 0, 0), RANGE);
-    LIB_INVALID(culv_gl_memory_bind_texture(memory, name, NULL, 0, 0), NULL_ARGUMENT);
+    LIB_INVALID(culv_gl_memory_bind(memory, name, 0, 0, &d), RANGE);
+    LIB_INVALID(culv_gl_memory_bind(memory, name, 0, 4, &d), SIZE, "is a texture");
     s->gl.DeleteTextures(1, &name);
     LIB_OK(culv_gl_memory_destroy(&memory));
     LIB_OK(culv_vmm_unmap(range, 0, MIB2, NULL));

@@ -28,6 +28,13 @@ typedef struct turns {
     uint32_t seen;
 } turns;
 
+static culv_gl_ring_info info_of(const culv_ring *ring)
+{
+    culv_gl_ring_info info = culv_gl_ring_info_init();
+    LIB_OK(culv_gl_ring_get_info(ring, &info));
+    return info;
+}
+
 /* Of a frame: a float that no driver rounds. */
 static uint32_t value_of(uint64_t number)
 {
@@ -324,10 +331,10 @@ TEST(refused_ways, .smoke = true)
             }
             LIB_OK(try_ring(&t, CULV_GL_WAY_NONE, (culv_ring_side)side, 3, r->image,
                             CULV_FALLBACK_HOST));
-            REQUIRE_EQ(culv_gl_ring_way(t.ring), r->way);
+            REQUIRE_EQ(info_of(t.ring).way, r->way);
             for (int k = 0; k < 2; k++)
-                if (strstr(culv_gl_ring_refusals(t.ring), r->says[k]) == NULL)
-                    FAIL("'%s' is not in: %s", r->says[k], culv_gl_ring_refusals(t.ring));
+                if (strstr(info_of(t.ring).refusals, r->says[k]) == NULL)
+                    FAIL("'%s' is not in: %s", r->says[k], info_of(t.ring).refusals);
             begin_turns(&t);
             flow(&t, 11, 3);
             end_turns(&t);
@@ -344,8 +351,8 @@ TEST(without_semaphores)
         lying_gl.hides[0] = "GL_EXT_semaphore";
         gl_stage_open(&t.s, 0);
         LIB_OK(try_ring(&t, CULV_GL_WAY_NONE, (culv_ring_side)side, 3, &plain, 0));
-        REQUIRE_EQ(culv_gl_ring_way(t.ring), CULV_GL_WAY_MEMORY);
-        REQUIRE(culv_gl_ring_waits_on_host(t.ring));
+        REQUIRE_EQ(info_of(t.ring).way, CULV_GL_WAY_MEMORY);
+        REQUIRE(info_of(t.ring).waits_on_host);
         begin_turns(&t);
         flow(&t, 14, 3);
         end_turns(&t);
@@ -364,8 +371,8 @@ TEST(without_vulkan, .own = true)
         setenv("VK_ICD_FILENAMES", "/nowhere.json", 1);
         const texels *image = i == 0 ? &plain : &flat;
         LIB_OK(try_ring(&t, CULV_GL_WAY_NONE, CULV_RING_CONSUMER, 3, image, fallbacks[i]));
-        REQUIRE_EQ(culv_gl_ring_way(t.ring), i == 0 ? CULV_GL_WAY_REGISTER : CULV_GL_WAY_STAGED);
-        printf("%s", culv_gl_ring_refusals(t.ring));
+        REQUIRE_EQ(info_of(t.ring).way, i == 0 ? CULV_GL_WAY_REGISTER : CULV_GL_WAY_STAGED);
+        printf("%s", info_of(t.ring).refusals);
         begin_turns(&t);
         flow(&t, 8, 3);
         end_turns(&t);
@@ -417,7 +424,7 @@ TEST(own_objects)
     refuse_twice(&t, &d, "resources[1] has for slot 1 what resources[1] has for slot 0");
     images[1] = image;
     LIB_OK(culv_gl_ring_create(t.s.attachment, &d, &t.ring));
-    REQUIRE_EQ(culv_gl_ring_way(t.ring), CULV_GL_WAY_MEMORY);
+    REQUIRE_EQ(info_of(t.ring).way, CULV_GL_WAY_MEMORY);
     REQUIRE_EQ(culv_gl_ring_name(t.ring, 1, 0), culv_gl_buffer_name(buffers[1]));
     begin_turns(&t);
     flow(&t, 5, DEPTH);
@@ -439,7 +446,7 @@ TEST(own_objects)
     refuse_twice(&t, &d, "resources[0] has for slot 1 what resources[0] has for slot 0");
     registrations[0][1] = registration;
     LIB_OK(culv_gl_ring_create(t.s.attachment, &d, &t.ring));
-    REQUIRE_EQ(culv_gl_ring_way(t.ring), CULV_GL_WAY_REGISTER);
+    REQUIRE_EQ(info_of(t.ring).way, CULV_GL_WAY_REGISTER);
     REQUIRE_EQ(culv_gl_ring_name(t.ring, 1, 0), names[1]);
     REQUIRE_EQ(culv_gl_ring_name(t.ring, 0, 1), textures[0]);
     begin_turns(&t);
@@ -471,6 +478,7 @@ TEST(wrong_calls)
     culv_ring_frame f;
     const culv_gl_buffer_create_desc b = buffer_desc(0);
     const culv_gl_ring_resource resources[17] = {{.buffer = &b}};
+    culv_gl_ring_info info = culv_gl_ring_info_init();
     gl_stage_open(&t.s, 0);
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         culv_gl_ring_desc d = culv_gl_ring_desc_init();
@@ -484,7 +492,7 @@ TEST(wrong_calls)
     LIB_OK(try_ring(&t, CULV_GL_WAY_REGISTER, CULV_RING_CONSUMER, 2, &plain, 0));
     REQUIRE_EQ(culv_gl_ring_name(t.ring, 2, 0), 0);
     REQUIRE_EQ(culv_gl_ring_name(t.ring, 0, 2), 0);
-    REQUIRE(culv_gl_ring_way(NULL) == CULV_GL_WAY_NONE);
+    LIB_INVALID(culv_gl_ring_get_info(NULL, &info), NULL_ARGUMENT);
     /* A part of the ring cannot be given up without the ring. */
     culv_image *image = culv_ring_image(t.ring, 1, 1), *const picture = image;
     REQUIRE(image != NULL);

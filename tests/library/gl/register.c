@@ -173,8 +173,6 @@ REGISTER_CASE(buffers, RAW_GL_CORE, .smoke = true)
     lib_leave(&s->w, before);
     LIB_OK(culv_registration_unmap(&r, 1, s->stream));
     stage_require_words(s, buffer, SIZE, 9);
-    LIB_OK(culv_registration_set_access(r, CULV_ACCESS_READ_WRITE));
-    LIB_INVALID(culv_registration_set_access(r, (culv_access)3), VALUE);
     LIB_OK(culv_registration_destroy(&r));
     free(words);
     s->gl.DeleteBuffers(1, &buffer);
@@ -372,13 +370,13 @@ REGISTER_CASE(refused_images, RAW_GL_CORE, .smoke = true)
         {GL_TEXTURE_2D, GL_RGB10_A2, 1, CULV_REASON_FORMAT, "GL_R32UI"},
         {GL_TEXTURE_2D, GL_R11F_G11F_B10F, 1, CULV_REASON_FORMAT, "culv_gl_image_create()"},
         {GL_TEXTURE_2D, GL_COMPRESSED_RGBA_BPTC_UNORM, 1, CULV_REASON_FORMAT, "copy blocks"},
-        {GL_TEXTURE_2D, GL_DEPTH_COMPONENT24, 1, CULV_REASON_FORMAT, "culv_gl_readback"},
-        {GL_TEXTURE_2D, GL_DEPTH_COMPONENT32F, 1, CULV_REASON_FORMAT, "culv_gl_readback"},
-        {GL_TEXTURE_2D, GL_DEPTH24_STENCIL8, 1, CULV_REASON_FORMAT, "culv_gl_readback"},
+        {GL_TEXTURE_2D, GL_DEPTH_COMPONENT24, 1, CULV_REASON_FORMAT, "culv_gl_readback_create"},
+        {GL_TEXTURE_2D, GL_DEPTH_COMPONENT32F, 1, CULV_REASON_FORMAT, "culv_gl_readback_create"},
+        {GL_TEXTURE_2D, GL_DEPTH24_STENCIL8, 1, CULV_REASON_FORMAT, "culv_gl_readback_create"},
         {GL_TEXTURE_1D, GL_RGBA8, 0, CULV_REASON_USAGE, "GL_TEXTURE_2D of one row"},
         {GL_TEXTURE_1D_ARRAY, GL_RGBA8, 1, CULV_REASON_USAGE, "a row for each layer"},
         {GL_TEXTURE_CUBE_MAP_ARRAY, GL_RGBA8, 12, CULV_REASON_USAGE, "GL_TEXTURE_2D_ARRAY"},
-        {GL_TEXTURE_2D_MULTISAMPLE, GL_RGBA8, 1, CULV_REASON_USAGE, "culv_gl_readback"},
+        {GL_TEXTURE_2D_MULTISAMPLE, GL_RGBA8, 1, CULV_REASON_USAGE, "culv_gl_readback_create"},
     };
     culv_registration *r;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
@@ -403,7 +401,7 @@ REGISTER_CASE(refused_images, RAW_GL_CORE, .smoke = true)
                    "has no storage yet; give it some first (glNamedRenderbufferStorage)");
     s->gl.NamedRenderbufferStorageMultisample(name, 4, GL_RGBA8, 16, 16);
     LIB_REFUSES_AS(r, culv_gl_register_image(s->attached, name, GL_RENDERBUFFER, NULL, &r),
-                   UNSUPPORTED, CULV_REASON_USAGE, "culv_gl_readback");
+                   UNSUPPORTED, CULV_REASON_USAGE, "culv_gl_readback_create");
     LIB_REFUSES_AS(r, culv_gl_register_image(s->attached, name, GL_TEXTURE_2D, NULL, &r), INVALID,
                    CULV_REASON_VALUE);
     s->gl.DeleteRenderbuffers(1, &name);
@@ -458,7 +456,7 @@ REGISTER_CASE(states, RAW_GL_CORE)
     LIB_INVALID(culv_registration_map(r, 2, s->stream), VALUE, "twice");
     LIB_OK(culv_registration_map(r, 1, s->stream));
     LIB_INVALID(culv_registration_map(r, 1, s->stream), MAPPED);
-    LIB_INVALID(culv_registration_set_access(r[0], CULV_ACCESS_READ_ONLY), MAPPED);
+    LIB_INVALID(culv_gl_readback_read(r[0], 0, 0, 0), VALUE, "no readback");
     LIB_INVALID(culv_registration_get_array(r[0], 0, 0, &array), USAGE);
     r[1] = NULL;
     LIB_INVALID(culv_registration_unmap(r, 2, s->stream), NULL_ARGUMENT);
@@ -818,7 +816,7 @@ TEST(lost_contexts, .own = true)
     d.width = d.height = 16;
     r[0] = stage_register(&s, stage_buffer(&s, 4096, 1), CULV_ACCESS_READ_WRITE);
     r[1] = stage_register(&s, stage_buffer(&s, 4096, 1), CULV_ACCESS_READ_WRITE);
-    NEW(culv_gl_readback, readback, culv_gl_readback_create, s.attached, &d);
+    NEW(culv_registration, readback, culv_gl_readback_create, s.attached, &d);
     LIB_OK(culv_registration_map(&r[1], 1, s.stream));
     raw_gl_current(&s.gl, NULL);
     raw_gl_destroy(&s.gl, s.gl.context);
@@ -830,7 +828,7 @@ TEST(lost_contexts, .own = true)
                    CULV_REASON_CONTEXT);
     LIB_OK(culv_registration_destroy(&r[0]));
     LIB_OK(culv_registration_destroy(&r[1]));
-    LIB_OK(culv_gl_readback_destroy(&readback));
+    LIB_OK(culv_registration_destroy(&readback));
     lib_finish(&s.w, s.stream);
     lib_stream_destroy(&s.w, s.stream);
     REQUIRE_EQ(lib_counts(&s.w).registrations, 0);
@@ -968,16 +966,15 @@ static void erase(const stage *s, target *t)
 }
 
 /* Word `row` of each row must be `lower` in OpenGL's lower half. */
-static void require_halves(const stage *s, culv_gl_readback *readback, bool flip, uint32_t lower,
+static void require_halves(const stage *s, culv_registration *readback, bool flip, uint32_t lower,
                            uint32_t upper, uint32_t tolerance)
 {
     static uint32_t words[WIDTH * HEIGHT];
-    culv_registration *r = culv_gl_readback_registration(readback);
-    LIB_OK(culv_registration_map(&r, 1, s->stream));
-    LIB_CU_OK(&s->w, s->w.cu->MemcpyDtoHAsync(words, culv_registration_pointer(r), sizeof words,
-                                              s->stream));
+    LIB_OK(culv_registration_map(&readback, 1, s->stream));
+    LIB_CU_OK(&s->w, s->w.cu->MemcpyDtoHAsync(words, culv_registration_pointer(readback),
+                                              sizeof words, s->stream));
     lib_finish(&s->w, s->stream);
-    LIB_OK(culv_registration_unmap(&r, 1, s->stream));
+    LIB_OK(culv_registration_unmap(&readback, 1, s->stream));
     for (uint32_t y = 0; y < HEIGHT; y++)
         for (uint32_t x = 0; x < WIDTH; x++) {
             const uint32_t expected = (y < HEIGHT / 2) != flip ? lower : upper;
@@ -994,7 +991,7 @@ static uint32_t float_bits(float value)
     return bits;
 }
 
-static void refuse_in_conditional(const stage *s, culv_gl_readback *readback, GLuint framebuffer,
+static void refuse_in_conditional(const stage *s, culv_registration *readback, GLuint framebuffer,
                                   bool blits)
 {
     PFNGLCREATEQUERIESPROC create;
@@ -1018,8 +1015,8 @@ static void refuse_in_conditional(const stage *s, culv_gl_readback *readback, GL
 }
 
 /* A resize handler gives the framebuffer smaller storage, and forgets the readback. */
-static void refuse_smaller(const stage *s, culv_gl_readback *readback, const target *t, int samples,
-                           bool packed)
+static void refuse_smaller(const stage *s, culv_registration *readback, const target *t,
+                           int samples, bool packed)
 {
     for (int smaller = 1; smaller >= 0; smaller--) {
         s->gl.NamedRenderbufferStorageMultisample(t->color, samples, GL_RGBA8, WIDTH - smaller,
@@ -1049,7 +1046,7 @@ REGISTER_CASE(readbacks, RAW_GL_CORE)
                 d.height = HEIGHT;
                 d.format = kinds[format];
                 d.flip = (culv_bool)flip;
-                NEW(culv_gl_readback, readback, culv_gl_readback_create, s->attached, &d);
+                NEW(culv_registration, readback, culv_gl_readback_create, s->attached, &d);
                 draw(s, samples, packed ? GL_DEPTH24_STENCIL8 : GL_DEPTH_COMPONENT32F, &t);
                 LIB_OK(culv_gl_readback_read(readback, t.framebuffer, 0, 0));
                 refuse_in_conditional(s, readback, t.framebuffer,
@@ -1066,13 +1063,10 @@ REGISTER_CASE(readbacks, RAW_GL_CORE)
                                                       (int[]){0, 0, -1, 1}[side]),
                                 EXTENT);
                 refuse_smaller(s, readback, &t, samples, packed);
-                culv_registration *r = culv_gl_readback_registration(readback), *kept = r;
-                LIB_INVALID(culv_registration_destroy(&r), OWNED);
-                REQUIRE(r == kept);
-                LIB_OK(culv_registration_map(&r, 1, s->stream));
+                LIB_OK(culv_registration_map(&readback, 1, s->stream));
                 LIB_INVALID(culv_gl_readback_read(readback, t.framebuffer, 0, 0), MAPPED);
-                LIB_OK(culv_registration_unmap(&r, 1, s->stream));
-                LIB_OK(culv_gl_readback_destroy(&readback));
+                LIB_OK(culv_registration_unmap(&readback, 1, s->stream));
+                LIB_OK(culv_registration_destroy(&readback));
                 REQUIRE(readback == NULL);
                 erase(s, &t);
             }
@@ -1082,7 +1076,7 @@ REGISTER_CASE(readbacks, RAW_GL_CORE)
 REGISTER_CASE(refused_readbacks, RAW_GL_CORE)
 {
     target t;
-    culv_gl_readback *readback = NULL;
+    culv_registration *readback = NULL;
     culv_gl_readback_desc d = culv_gl_readback_desc_init();
     LIB_REFUSES_AS(readback, culv_gl_readback_create(s->attached, &d, &readback), INVALID,
                    CULV_REASON_EXTENT);
@@ -1097,13 +1091,13 @@ REGISTER_CASE(refused_readbacks, RAW_GL_CORE)
     LIB_OK(culv_gl_readback_create(s->attached, &d, &readback));
     LIB_ERROR(culv_gl_readback_read(readback, t.framebuffer, 0, 0), DRIVER, FORMAT,
               "internal_format");
-    LIB_OK(culv_gl_readback_destroy(&readback));
+    LIB_OK(culv_registration_destroy(&readback));
     d.internal_format = GL_DEPTH_COMPONENT24;
     LIB_OK(culv_gl_readback_create(s->attached, &d, &readback));
     LIB_OK(culv_gl_readback_read(readback, t.framebuffer, 0, 0));
     require_halves(s, readback, false, float_bits(0.25f), float_bits(0.75f), 16);
     LIB_ERROR(culv_gl_readback_read(readback, 4242, 0, 0), DRIVER, VALUE);
-    LIB_OK(culv_gl_readback_destroy(&readback));
-    LIB_OK(culv_gl_readback_destroy(&readback));
+    LIB_OK(culv_registration_destroy(&readback));
+    LIB_OK(culv_registration_destroy(&readback));
     erase(s, &t);
 }

@@ -52,7 +52,7 @@ static void require_alive(target *t)
 {
     honest(t);
     REQUIRE_EQ(culv_ipc_server_clients(t->server), 0);
-    REQUIRE_EQ(culv_ipc_ring_consumers(t->ring), 0);
+    REQUIRE_EQ(culv_ipc_ring_consumers(t->ring, NULL, 0), 0);
 }
 
 static int greeted(target *t)
@@ -396,9 +396,9 @@ static void leave_others(target *t)
     const int fd = greeted(t), other = greeted(t);
     int fds[2];
     culvi_ipc_consumer_page *page = raw_join(t, fd, CULV_RING_FIFO, fds);
-    REQUIRE_EQ(culv_ipc_ring_consumers(t->ring), 0); /* it may have been given up */
+    REQUIRE_EQ(culv_ipc_ring_consumers(t->ring, NULL, 0), 0); /* it may have been given up */
     atomic_store(&page->state, (uint32_t)CULVI_IPC_LIVES);
-    REQUIRE_EQ(culv_ipc_ring_consumers(t->ring), 1);
+    REQUIRE_EQ(culv_ipc_ring_consumers(t->ring, NULL, 0), 1);
     culvi_ipc_message m = raw_message(CULVI_IPC_LEAVE);
     const uint64_t sequences[] = {1, 0, 2, UINT64_MAX, UINT64_C(1) << 32 | 1};
     for (size_t i = 0; i < sizeof sequences / sizeof sequences[0]; i++) {
@@ -406,12 +406,12 @@ static void leave_others(target *t)
         REQUIRE(raw_send_message(other, &m, NULL));
         if (i > 0) REQUIRE(raw_send_message(fd, &m, NULL));
         ipc_serve(t->server);
-        REQUIRE_EQ(culv_ipc_ring_consumers(t->ring), 1);
+        REQUIRE_EQ(culv_ipc_ring_consumers(t->ring, NULL, 0), 1);
     }
     m.number = 1;
     REQUIRE(raw_send_message(fd, &m, NULL));
     ipc_serve(t->server);
-    REQUIRE_EQ(culv_ipc_ring_consumers(t->ring), 0);
+    REQUIRE_EQ(culv_ipc_ring_consumers(t->ring, NULL, 0), 0);
     raw_leave(page, fds);
     close(fd);
     close(other);
@@ -459,7 +459,7 @@ static void never_done(target *t)
             if (result != CULV_OK) {
                 REQUIRE_EQ(policy, CULV_RING_FIFO);
                 LIB_SAYS("the GPU of the consumer 0");
-                LIB_OK(culv_ipc_ring_get_consumers(t->ring, &info, 1, &count));
+                count = culv_ipc_ring_consumers(t->ring, &info, 1);
                 REQUIRE(count == 1 && info.number == 0 && info.lag == CULV_IPC_LAG_GPU);
                 REQUIRE(info.pid == getpid() && info.policy == policy);
                 LIB_OK(culv_ipc_ring_drop(t->ring, info.number));
@@ -477,7 +477,7 @@ static void never_done(target *t)
         raw_leave(page, fds);
         close(fd);
         ipc_serve(t->server);
-        REQUIRE_EQ(culv_ipc_ring_consumers(t->ring), 0);
+        REQUIRE_EQ(culv_ipc_ring_consumers(t->ring, NULL, 0), 0);
     }
     lib_settle(&t->s.w);
     lib_stream_destroy(&t->s.w, stream);
@@ -496,7 +496,7 @@ static void wild_page(target *t)
     REQUIRE(ftruncate(fds[0], 0) != 0 && ftruncate(fds[1], 0) != 0 && ftruncate(fds[1], 8192) != 0);
     memset((void *)page, 0xff, CULVI_IPC_PAGE);
     LIB_OK(culv_ring_acquire_on(t->ring, CULV_RING_PRODUCER, stream, 0, &f));
-    REQUIRE_EQ(culv_ipc_ring_consumers(t->ring), 0);
+    REQUIRE_EQ(culv_ipc_ring_consumers(t->ring, NULL, 0), 0);
     LIB_OK(culv_ring_release_on(t->ring, CULV_RING_PRODUCER, stream, &f));
     lib_finish(&t->s.w, stream);
     REQUIRE(raw_closed(fd));

@@ -39,7 +39,7 @@ static void viewer_receive(viewer *v)
         m.exporter = ipc_info_of(object).device;
         m.label = "slot";
         LIB_OK(culv_gl_memory_import(v->s.attachment, &m, &v->memory[i]));
-        LIB_OK(culv_gl_memory_bind_buffer(v->memory[i], v->slots[i], 0, BYTES));
+        LIB_OK(culv_gl_memory_bind(v->memory[i], v->slots[i], 0, BYTES, NULL));
     }
 }
 
@@ -154,7 +154,7 @@ TEST(from_gl, .own = true)
     GL_OK(&s.gl, s.gl.CreateBuffers(SLOTS, buffers));
     for (uint32_t i = 0; i < SLOTS; i++) {
         LIB_OK(culv_gl_memory_from_vmm(s.attachment, slots.memory[i], "slot", &memory[i]));
-        LIB_OK(culv_gl_memory_bind_buffer(memory[i], buffers[i], 0, BYTES));
+        LIB_OK(culv_gl_memory_bind(memory[i], buffers[i], 0, BYTES, NULL));
     }
     ipc_hear_serving(&child, 'j', slots.server);
     for (uint32_t n = 0; n < FRAMES; n++) {

@@ -333,7 +333,7 @@ static void consumers_that_do_nothing(hostile *h)
         REQUIRE(raw_send_message(fd, &m, NULL));
         ipc_serve(h->server);
     }
-    REQUIRE_EQ(culv_ipc_ring_consumers(h->ring), 0); /* they never lived */
+    REQUIRE_EQ(culv_ipc_ring_consumers(h->ring, NULL, 0), 0); /* they never lived */
 }
 /* A consumer's page, as its process has it. */
 static culvi_ipc_consumer_page *join_raw(hostile *h, int fd, uint32_t sequence)
@@ -749,7 +749,7 @@ TEST(lies_about_lag, .own = true)
     atomic_store(&page->next, UINT64_C(1) << 62);
     atomic_store(&page->ready, 0);
     LIB_ERROR(culv_ring_acquire_on(core, CULV_RING_PRODUCER, stream, 0, &f), TIMEOUT, RING_FULL);
-    LIB_OK(culv_ipc_ring_get_consumers(h.ring, &info, 1, &count));
+    count = culv_ipc_ring_consumers(h.ring, &info, 1);
     REQUIRE(count == 1 && info.lag == CULV_IPC_LAG_GPU);
     REQUIRE_EQ(munmap(page, CULVI_IPC_PAGE), 0);
     close(fd);
@@ -784,7 +784,7 @@ TEST(endless_head, .own = true)
     NEW(culv_ring, side, culv_ipc_ring_join, client, &d, IPC_FAR);
     atomic_store(&h.over, true);
     REQUIRE_EQ(pthread_join(thread, NULL), 0);
-    LIB_OK(culv_ipc_ring_get_consumers(h.ring, NULL, 0, &count)); /* it counts from now on */
+    count = culv_ipc_ring_consumers(h.ring, NULL, 0); /* it counts from now on */
     REQUIRE_EQ(count, 1);
     rising = culvi_ipc_ring_page_of(culvi_ipc_ring_of(h.ring, "endless_head"));
     atomic_store(&rising->producer_waits, 1u);

@@ -60,7 +60,7 @@ static void turn(culv_ipc_server *server, culv_ring *ring, CUstream stream)
 {
     culv_ring_frame f;
     LIB_OK(culv_ipc_server_poll(server, UINT64_C(1000000), NULL));
-    if (culv_ipc_ring_consumers(ring) == 0) return;
+    if (culv_ipc_ring_consumers(ring, NULL, 0) == 0) return;
     if (culv_ring_acquire_on(ring, CULV_RING_PRODUCER, stream, 0, &f) != CULV_OK)
         return; /* it is full */
     LIB_OK(culv_ring_release_on(ring, CULV_RING_PRODUCER, stream, &f));
@@ -107,7 +107,7 @@ TEST(kills, .own = true, .time_limit = 900)
         /* Some die at once, some a little way into what comes behind. */
         if (i / STEPS % 2 != 0) turn(server, ring, stream);
         ipc_kill(&child[i]);
-        while (culv_ipc_server_clients(server) > 0 || culv_ipc_ring_consumers(ring) > 0)
+        while (culv_ipc_server_clients(server) > 0 || culv_ipc_ring_consumers(ring, NULL, 0) > 0)
             LIB_OK(culv_ipc_server_poll(server, UINT64_C(1000000), NULL));
         ipc_serve(server);        /* one that was killed as it connected counts as no client */
         lib_finish(&s.w, stream); /* it hangs where a dead one's timeline was not moved on */
@@ -188,7 +188,7 @@ static void visits_of(ipc_child child[GROUP], culv_ipc_server *server, culv_ring
     }
     for (int i = 0; i < GROUP; i += 2)
         ipc_join_serving(&child[i], server);
-    while (culv_ipc_server_clients(server) > 0 || culv_ipc_ring_consumers(ring) > 0)
+    while (culv_ipc_server_clients(server) > 0 || culv_ipc_ring_consumers(ring, NULL, 0) > 0)
         LIB_OK(culv_ipc_server_poll(server, UINT64_C(1000000), NULL));
 }
 

@@ -419,9 +419,10 @@ static void show(ipc_child *parent, const char *name)
               "culv_ipc_timelines.reached is NULL");
     own.reached = reached;
     own.context = &at;
-    LIB_OK(culv_ipc_ring_join(client, &d, IPC_FAR, &side));
     culv_ipc_timelines none = culv_ipc_timelines_init(); /* they are its own */
-    LIB_ERROR(culv_ipc_ring_get_timelines(side, &none), INVALID, VALUE);
+    d.made = &none;
+    LIB_OK(culv_ipc_ring_join(client, &d, IPC_FAR, &side));
+    REQUIRE(none.ready.type == CULV_HANDLE_NONE && none.done.type == CULV_HANDLE_NONE);
     culv_handle_close(&own.ready);
     culv_handle_close(&own.done);
     for (uint32_t i = 0; i < SLOTS; i++)
@@ -572,7 +573,7 @@ static void run_ring(ipc_role role, const char *word, bool dies)
         LIB_ERROR(culv_ring_acquire_on(slots.ring, CULV_RING_PRODUCER, stream, 1000, &f), TIMEOUT,
                   RING_FULL, "the GPU of the consumer 0");
         ipc_kill(&child);
-        while (culv_ipc_ring_consumers(slots.ring) > 0)
+        while (culv_ipc_ring_consumers(slots.ring, NULL, 0) > 0)
             LIB_OK(culv_ipc_server_poll(slots.server, UINT64_C(1000000), NULL));
     } else {
         ipc_join_serving(&child, slots.server);

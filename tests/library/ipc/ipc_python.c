@@ -148,12 +148,12 @@ static void frames(const char *scenario, uint32_t size)
     stage_open(&t, name, size, true);
     ipc_say(&child, 'g');
     ipc_hear_serving(&child, 'j', t.server); /* it has joined */
-    REQUIRE_EQ(culv_ipc_ring_consumers(t.ring), 1);
+    REQUIRE_EQ(culv_ipc_ring_consumers(t.ring, NULL, 0), 1);
     for (uint32_t i = 0; i < FRAMES; i++)
         produce(&t);
     ipc_hear_serving(&child, 'l', t.server); /* it has left */
     ipc_serve(t.server);
-    REQUIRE_EQ(culv_ipc_ring_consumers(t.ring), 0);
+    REQUIRE_EQ(culv_ipc_ring_consumers(t.ring, NULL, 0), 0);
     REQUIRE_EQ(culv_ipc_server_clients(t.server), 1);
     ipc_say(&child, 'e');
     ipc_join_serving(&child, t.server);
@@ -213,7 +213,7 @@ TEST(dropped, .own = true)
     LIB_OK(culv_ipc_ring_drop(t.ring, 0));
     ipc_say(&child, 'd');
     ipc_join_serving(&child, t.server);
-    REQUIRE_EQ(culv_ipc_ring_consumers(t.ring), 0);
+    REQUIRE_EQ(culv_ipc_ring_consumers(t.ring, NULL, 0), 0);
     stage_close(&t);
     ipc_forget(&child);
 }
@@ -230,7 +230,7 @@ TEST(hostile, .own = true)
     ipc_join_serving(&child, t.server);
     ipc_serve(t.server);
     REQUIRE_EQ(culv_ipc_server_clients(t.server), 0);
-    REQUIRE_EQ(culv_ipc_ring_consumers(t.ring), 0);
+    REQUIRE_EQ(culv_ipc_ring_consumers(t.ring, NULL, 0), 0);
     produce(&t);
     stage_close(&t);
     ipc_forget(&child);
@@ -241,7 +241,7 @@ static void producing(ipc_child *parent, const char *name)
     stage t;
     stage_open(&t, name, 4097, true);
     ipc_say(parent, 'g');
-    while (culv_ipc_ring_consumers(t.ring) == 0)
+    while (culv_ipc_ring_consumers(t.ring, NULL, 0) == 0)
         LIB_OK(culv_ipc_server_poll(t.server, UINT64_C(2000000), NULL));
     produce(&t);
     for (;;) /* until it is killed */

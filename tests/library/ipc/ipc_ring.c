@@ -76,10 +76,10 @@ static void producer_close(producer *p, bool vulkan)
 static void wait_for_consumers(producer *p, uint32_t count)
 {
     const double until = test_now_us() + TEST_FAR_MS * 1000.0;
-    while (culv_ipc_ring_consumers(p->slots.ring) != count) {
+    while (culv_ipc_ring_consumers(p->slots.ring, NULL, 0) != count) {
         LIB_OK(culv_ipc_server_poll(p->slots.server, UINT64_C(2000000), NULL));
         if (test_now_us() > until)
-            FAIL("%u consumers, not %u", culv_ipc_ring_consumers(p->slots.ring), count);
+            FAIL("%u consumers, not %u", culv_ipc_ring_consumers(p->slots.ring, NULL, 0), count);
     }
 }
 
@@ -116,9 +116,10 @@ static void consumer_open_on(consumer *c, const char *name, culv_ring_policy pol
     culv_ipc_consumer_desc d = culv_ipc_consumer_desc_init();
     d.ring = "frames";
     d.policy = policy;
-    LIB_OK(culv_ipc_ring_join(c->client, &d, IPC_FAR, &c->side));
     culv_ipc_timelines none = culv_ipc_timelines_init(); /* they are counters */
-    LIB_ERROR(culv_ipc_ring_get_timelines(c->side, &none), INVALID, VALUE);
+    d.made = &none;
+    LIB_OK(culv_ipc_ring_join(c->client, &d, IPC_FAR, &c->side));
+    REQUIRE(none.ready.type == CULV_HANDLE_NONE && none.done.type == CULV_HANDLE_NONE);
     culv_ring_stats stats = culv_ring_stats_init();
     LIB_OK(culv_ring_get_stats(c->side, &stats));
     REQUIRE_EQ(stats.depth, ring_slots);
@@ -363,7 +364,7 @@ static void end_in_order(ipc_child *parent, const char *name)
     if (drops_first) {
         culv_ipc_consumer_info info;
         size_t count = 0;
-        LIB_OK(culv_ipc_ring_get_consumers(p.slots.ring, &info, 1, &count));
+        count = culv_ipc_ring_consumers(p.slots.ring, &info, 1);
         REQUIRE_EQ(count, 1);
         LIB_OK(culv_ipc_ring_drop(p.slots.ring, info.number));
     }
@@ -560,7 +561,7 @@ TEST(server_first, .own = true)
     culv_ipc_server_destroy(&slots.server);
     ipc_join(&child);
     const culv_ipc_info info = culv_ipc_info_init();
-    REQUIRE_EQ(culv_ipc_ring_consumers(slots.ring), 0);
+    REQUIRE_EQ(culv_ipc_ring_consumers(slots.ring, NULL, 0), 0);
     LIB_ERROR(culv_ring_release_on(slots.ring, CULV_RING_PRODUCER, stream, &f), ASYNC, RING_STOPPED,
               "the ring's server was destroyed; culv_ring_destroy() the ring");
     LIB_ERROR(culv_ring_acquire_on(slots.ring, CULV_RING_PRODUCER, stream, IPC_FAR, &f), ASYNC,
@@ -668,13 +669,13 @@ TEST(given_up, .own = true)
     ipc_hear(&child, '2');
     ipc_say(&child, '2');
     ipc_hear_serving(&child, 'j', p.slots.server);
-    REQUIRE_EQ(culv_ipc_ring_consumers(p.slots.ring), 1);
+    REQUIRE_EQ(culv_ipc_ring_consumers(p.slots.ring, NULL, 0), 1);
     for (int i = 0; i < 3 * SLOTS; i++)
         produce(&p, words);
     ipc_hear_serving(&child, 'd', p.slots.server);
     ipc_say(&child, '3');
     ipc_hear(&child, 'l');
-    REQUIRE_EQ(culv_ipc_ring_consumers(p.slots.ring), 0); /* before its message is read */
+    REQUIRE_EQ(culv_ipc_ring_consumers(p.slots.ring, NULL, 0), 0); /* before its message is read */
     for (int i = 0; i < 2 * SLOTS; i++)
         produce(&p, words);
     ipc_say(&child, '4');
@@ -798,7 +799,7 @@ static void require_told(const producer *p, uint64_t frames)
 {
     culv_ipc_consumer_info info[4];
     size_t count = 0;
-    LIB_OK(culv_ipc_ring_get_consumers(p->slots.ring, info, 4, &count));
+    count = culv_ipc_ring_consumers(p->slots.ring, info, 4);
     for (size_t i = 0; i < count; i++)
         REQUIRE(info[i].behind <= frames && info[i].lag <= CULV_IPC_LAG_PRODUCER);
 }
@@ -810,7 +811,7 @@ static bool drop_third(producer *p, const ipc_child *third)
     culv_ipc_consumer_info info[4];
     size_t count = 0;
     lib_finish(&p->w, p->stream);
-    LIB_OK(culv_ipc_ring_get_consumers(p->slots.ring, info, 4, &count));
+    count = culv_ipc_ring_consumers(p->slots.ring, info, 4);
     REQUIRE_EQ(count, 3);
     for (size_t i = 0; i < count; i++) {
         if (info[i].pid != third->pid || info[i].late == 0) continue;
@@ -929,7 +930,7 @@ TEST(late_limit, .own = true)
     open_late(&p, &child, "late-limit", 1);
     for (int i = 0; i < 2 * SLOTS; i++)
         produce(&p, words);
-    REQUIRE_EQ(culv_ipc_ring_consumers(p.slots.ring), 0);
+    REQUIRE_EQ(culv_ipc_ring_consumers(p.slots.ring, NULL, 0), 0);
     ipc_say(&child, 'e');
     ipc_hear(&child, 'd');
     ipc_join_serving(&child, p.slots.server);

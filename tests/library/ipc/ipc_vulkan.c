@@ -81,9 +81,11 @@ static void read_in_vulkan(ipc_child *parent, const char *name)
     lib_open(&w);
     culv_ipc_client *client = ipc_client(w.device, name);
     d.ring = "frames";
-    NEW(culv_ring, side, culv_ipc_ring_join, client, &d, IPC_FAR);
-    LIB_ERROR(culv_ipc_ring_get_timelines(side, &bad), INVALID, STRUCT_SIZE);
-    LIB_OK(culv_ipc_ring_get_timelines(side, &t));
+    culv_ring *side = NULL;
+    d.made = &bad;
+    LIB_ERROR(culv_ipc_ring_join(client, &d, IPC_FAR, &side), INVALID, STRUCT_SIZE);
+    d.made = &t;
+    LIB_OK(culv_ipc_ring_join(client, &d, IPC_FAR, &side));
     REQUIRE(t.ready.type == CULV_HANDLE_OPAQUE_FD && t.done.type == CULV_HANDLE_OPAQUE_FD);
     REQUIRE(t.signal == NULL && t.context == NULL);
     const VkSemaphore ready = import_timeline(&w.vk, &t.ready),
@@ -250,7 +252,7 @@ static void run(ipc_role role, const char *word, bool dies)
     }
     const double until = test_now_us() + TEST_FAR_MS * 1000.0;
     /* A consumer that has left no longer counts at once; a poll gives its timelines back. */
-    while (culv_ipc_ring_consumers(ring) > 0 || l.dropped == 0) {
+    while (culv_ipc_ring_consumers(ring, NULL, 0) > 0 || l.dropped == 0) {
         LIB_OK(culv_ipc_server_poll(server, UINT64_C(1000000), NULL));
         if (test_now_us() > until) FAIL("the consumer is still there");
     }

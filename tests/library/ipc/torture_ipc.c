@@ -118,7 +118,7 @@ static void ask(culv_ring *ring, culv_vector *vector, const char *name, CUstream
     serve_off();
     /* A join that failed after the server's answer has left a consumer, who has left by now. */
     ipc_serve(server);
-    REQUIRE_EQ(culv_ipc_ring_consumers(ring), 2); /* and the watcher */
+    REQUIRE_EQ(culv_ipc_ring_consumers(ring, NULL, 0), 2); /* and the watcher */
     frames(ring, consumer, stream);
     DO(culv_ring_destroy(&consumer, NULL));
     DO(ipc_serve(server));

@@ -53,13 +53,14 @@ LIB_CASE(not_opengls)
     NEW(OWN(culv_shared_semaphore), semaphore, culv_vk_semaphore_create, w->attachment, NULL);
     REQUIRE_EQ(culv_gl_buffer_name(buffer), 0);
     REQUIRE_EQ(culv_gl_image_name(image), 0);
-    LIB_INVALID(culv_gl_buffer_copy(buffer, (culv_copy)2), VALUE, "culv_gl_buffer_copy: copy is 2");
-    LIB_INVALID(culv_gl_image_copy(image, (culv_copy)2), VALUE, "culv_gl_image_copy: copy is 2");
-    LIB_INVALID(culv_gl_buffer_copy(buffer, CULV_COPY_UPLOAD), VALUE,
+    LIB_INVALID(culv_gl_copy(buffer, NULL, (culv_copy)2), VALUE, "culv_gl_copy: copy is 2");
+    LIB_INVALID(culv_gl_copy(buffer, image, CULV_COPY_UPLOAD), VALUE, "a call for each");
+    LIB_INVALID(culv_gl_copy(NULL, NULL, CULV_COPY_UPLOAD), NULL_ARGUMENT);
+    LIB_INVALID(culv_gl_copy(buffer, NULL, CULV_COPY_UPLOAD), VALUE,
                 "takes what was made for OpenGL, and this was made for Vulkan");
-    LIB_INVALID(culv_gl_buffer_copy(buffer, CULV_COPY_DOWNLOAD), VALUE);
-    LIB_INVALID(culv_gl_image_copy(image, CULV_COPY_UPLOAD), VALUE);
-    LIB_INVALID(culv_gl_image_copy(image, CULV_COPY_DOWNLOAD), VALUE);
+    LIB_INVALID(culv_gl_copy(buffer, NULL, CULV_COPY_DOWNLOAD), VALUE);
+    LIB_INVALID(culv_gl_copy(NULL, image, CULV_COPY_UPLOAD), VALUE);
+    LIB_INVALID(culv_gl_copy(NULL, image, CULV_COPY_DOWNLOAD), VALUE);
     LIB_INVALID(culv_gl_semaphore_signal(semaphore, 1, NULL), VALUE);
     LIB_INVALID(culv_gl_semaphore_wait(semaphore, 1, 0, NULL), VALUE);
     CUstream stream = lib_case_stream(w); /* nothing was signaled */
