@@ -50,7 +50,7 @@ static void frame(frames_state *s)
     CUsurfObject surface = 0;
     CULV_OK_OR_EXIT(culv_semaphore_wait(s->vulkan_done.culvert, r->stream, done));
     CULV_OK_OR_EXIT(culv_semaphore_wait_batch(waits, 1, r->stream));
-    CULV_OK_OR_EXIT(culv_image_get_surface(culv_shared_image_cuda(s->image), 0, &surface));
+    CULV_OK_OR_EXIT(culv_image_get_surface(culv_shared_image_cuda(s->image), 0, 0, &surface));
     RIG_CU(r->cu->MemsetD32Async(culv_buffer_pointer(s->buffer), (uint32_t)next,
                                  (size_t)(culv_buffer_size(s->buffer) / 4), r->stream));
     CULV_OK_OR_EXIT(culv_semaphore_signal_batch(signals, 2, r->stream));

@@ -54,7 +54,7 @@ static void culvert_open(image_state *s, double at[])
     at[MAP] = bench_now();
     CULV_OK_OR_EXIT(culvert_map(s));
     at[SURFACE] = bench_now();
-    CULV_OK_OR_EXIT(culv_image_get_surface(s->image, 0, &s->surface));
+    CULV_OK_OR_EXIT(culv_image_get_surface(s->image, 0, 0, &s->surface));
     at[UNMAP] = bench_now();
 }
 

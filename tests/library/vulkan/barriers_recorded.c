@@ -1183,7 +1183,7 @@ static void cuda_copy(stage *s, const subject *x, const void *from, void *to)
     const size_t row = (size_t)x->width * x->texel;
     const bool in = from != NULL;
     CUarray array = NULL;
-    LIB_OK(culv_image_get_array(x->cuda, x->kind->level, &array));
+    LIB_OK(culv_image_get_array(x->cuda, x->kind->level, 0, &array));
     CUDA_MEMCPY3D c = {.srcMemoryType = in ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_ARRAY,
                        .srcHost = from,
                        .srcPitch = in ? row : 0,

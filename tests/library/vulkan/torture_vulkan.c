@@ -192,7 +192,7 @@ static void checkpoint_run(void)
     culv_buffer *range = NULL;
     culv_suspend_desc sd = culv_suspend_desc_init();
     LIB_OK(culv_buffer_map(memory, NULL, &range));
-    LIB_OK(culv_image_get_surface(culv_shared_image_cuda(image), 0, &surface));
+    LIB_OK(culv_image_get_surface(culv_shared_image_cuda(image), 0, 0, &surface));
     LIB_CU_OK(w, w->cu->MemsetD32Async(culv_buffer_pointer(range), 0x1234abcd, CHECKPOINT_BYTES / 4,
                                        stream));
     LIB_OK(culv_semaphore_signal(semaphore, stream, ++value));
@@ -206,7 +206,7 @@ static void checkpoint_run(void)
     DO(culv_shared_buffer_destroy(&gone, NULL));
     TRY_AGAIN(culv_device_resume(device, NULL), true);
     w->device = device;
-    TRY_AGAIN(culv_image_get_surface(culv_shared_image_cuda(image), 1, &surface), true);
+    TRY_AGAIN(culv_image_get_surface(culv_shared_image_cuda(image), 1, 0, &surface), true);
     TRY_AGAIN(culv_semaphore_signal(semaphore, stream, value + 1), true);
     value++;
     lib_finish(w, stream);

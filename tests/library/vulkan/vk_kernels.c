@@ -171,7 +171,7 @@ VK_KERNELS_CASE(file_changed, .own = true)
         culv_kernels_unload(&s->kernels);
         REQUIRE_EQ(chdir(directory), 0);
         write_bytes("mine", bytes, size);
-        LIB_OK(culv_kernels_load_file(s->w.device, "mine", &s->kernels));
+        LIB_OK(culv_kernels_load_file(s->w.device, "mine", NULL, &s->kernels));
         if (change == REPLACED || change == OVERWRITTEN)
             write_bytes(change == REPLACED ? "new" : "mine", text, sizeof text);
         if (change == REPLACED) REQUIRE_EQ(rename("new", "mine"), 0);
