@@ -17,27 +17,21 @@ typedef struct frames_state {
     rig_timeline cuda_done, vulkan_done;
 } frames_state;
 
-/* All barriers there are, in both forms. */
+/* All barriers there are. */
 static void barriers(const frames_state *s)
 {
     culv_vk_buffer_transfer buffer = culv_vk_buffer_transfer_init();
     culv_vk_image_transfer image = culv_vk_image_transfer_init();
     VkBufferMemoryBarrier2 buffer_barrier2;
     VkImageMemoryBarrier2 image_barrier2;
-    culv_vk_buffer_barrier buffer_barrier;
-    culv_vk_image_barrier image_barrier;
     buffer.buffer = s->vk.buffer;
     image.image = culv_vk_image_handle(s->image);
     image.use = CULV_VK_USE_SAMPLED;
     buffer.queue_family = image.queue_family = QUEUE;
     CULV_OK_OR_EXIT(culv_vk_buffer_get_barrier2(&buffer, CULV_VK_ACQUIRE, &buffer_barrier2));
     CULV_OK_OR_EXIT(culv_vk_buffer_get_barrier2(&buffer, CULV_VK_RELEASE, &buffer_barrier2));
-    CULV_OK_OR_EXIT(culv_vk_buffer_get_barrier(&buffer, CULV_VK_ACQUIRE, &buffer_barrier));
-    CULV_OK_OR_EXIT(culv_vk_buffer_get_barrier(&buffer, CULV_VK_RELEASE, &buffer_barrier));
     CULV_OK_OR_EXIT(culv_vk_image_get_barrier2(&image, CULV_VK_ACQUIRE, &image_barrier2));
     CULV_OK_OR_EXIT(culv_vk_image_get_barrier2(&image, CULV_VK_RELEASE, &image_barrier2));
-    CULV_OK_OR_EXIT(culv_vk_image_get_barrier(&image, CULV_VK_ACQUIRE, &image_barrier));
-    CULV_OK_OR_EXIT(culv_vk_image_get_barrier(&image, CULV_VK_RELEASE, &image_barrier));
 }
 
 static void frame(frames_state *s)

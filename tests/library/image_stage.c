@@ -283,8 +283,7 @@ void record_barrier(VkCommandBuffer commands, const culv_vk_image_transfer *t, h
 {
     if (old_form) {
         culv_vk_image_barrier b;
-        LIB_OK(
-            culv_vk_image_get_barrier(t, way == TO_CUDA ? CULV_VK_RELEASE : CULV_VK_ACQUIRE, &b));
+        LIB_OK(lib_image_barrier(t, way == TO_CUDA ? CULV_VK_RELEASE : CULV_VK_ACQUIRE, &b));
         vkCmdPipelineBarrier(commands, b.src_stage, b.dst_stage, 0, 0, NULL, 0, NULL, 1,
                              &b.barrier);
         return;

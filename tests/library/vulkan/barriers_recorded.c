@@ -997,8 +997,7 @@ static void record_buffer(VkCommandBuffer commands, const culv_vk_buffer_transfe
 {
     if (old_form) {
         culv_vk_buffer_barrier b;
-        LIB_OK(
-            culv_vk_buffer_get_barrier(t, way == TO_CUDA ? CULV_VK_RELEASE : CULV_VK_ACQUIRE, &b));
+        LIB_OK(lib_buffer_barrier(t, way == TO_CUDA ? CULV_VK_RELEASE : CULV_VK_ACQUIRE, &b));
         vkCmdPipelineBarrier(commands, b.src_stage, b.dst_stage, 0, 0, NULL, 1, &b.barrier, 0,
                              NULL);
         return;
