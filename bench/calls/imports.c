@@ -194,7 +194,7 @@ static void image_culvert_open(image_state *s, double at[])
     at[IMAGE_MAP] = bench_now();
     CULV_OK_OR_EXIT(culvert_map(s));
     at[IMAGE_SURFACE] = bench_now();
-    CULV_OK_OR_EXIT(culv_image_get_surface(s->image, 0, &s->surface));
+    CULV_OK_OR_EXIT(culv_image_get_surface(s->image, 0, 0, &s->surface));
     at[IMAGE_UNMAP] = bench_now();
 }
 

@@ -367,27 +367,21 @@ typedef struct frames_state {
     rig_timeline cuda_done, vulkan_done;
 } frames_state;
 
-/* All barriers there are, in both forms. */
+/* All barriers there are. */
 static void barriers(const frames_state *s)
 {
     culv_vk_buffer_transfer buffer = culv_vk_buffer_transfer_init();
     culv_vk_image_transfer image = culv_vk_image_transfer_init();
     VkBufferMemoryBarrier2 buffer_barrier2;
     VkImageMemoryBarrier2 image_barrier2;
-    culv_vk_buffer_barrier buffer_barrier;
-    culv_vk_image_barrier image_barrier;
     buffer.buffer = s->vk.buffer;
     image.image = culv_vk_image_handle(s->image);
     image.use = CULV_VK_USE_SAMPLED;
     buffer.queue_family = image.queue_family = FRAME_QUEUE;
     CULV_OK_OR_EXIT(culv_vk_buffer_get_barrier2(&buffer, CULV_VK_ACQUIRE, &buffer_barrier2));
     CULV_OK_OR_EXIT(culv_vk_buffer_get_barrier2(&buffer, CULV_VK_RELEASE, &buffer_barrier2));
-    CULV_OK_OR_EXIT(culv_vk_buffer_get_barrier(&buffer, CULV_VK_ACQUIRE, &buffer_barrier));
-    CULV_OK_OR_EXIT(culv_vk_buffer_get_barrier(&buffer, CULV_VK_RELEASE, &buffer_barrier));
     CULV_OK_OR_EXIT(culv_vk_image_get_barrier2(&image, CULV_VK_ACQUIRE, &image_barrier2));
     CULV_OK_OR_EXIT(culv_vk_image_get_barrier2(&image, CULV_VK_RELEASE, &image_barrier2));
-    CULV_OK_OR_EXIT(culv_vk_image_get_barrier(&image, CULV_VK_ACQUIRE, &image_barrier));
-    CULV_OK_OR_EXIT(culv_vk_image_get_barrier(&image, CULV_VK_RELEASE, &image_barrier));
 }
 
 static void one_frame(frames_state *s)
@@ -400,7 +394,7 @@ static void one_frame(frames_state *s)
     CUsurfObject surface = 0;
     CULV_OK_OR_EXIT(culv_semaphore_wait(s->vulkan_done.culvert, r->stream, done));
     CULV_OK_OR_EXIT(culv_semaphore_wait_batch(waits, 1, r->stream));
-    CULV_OK_OR_EXIT(culv_image_get_surface(culv_shared_image_cuda(s->image), 0, &surface));
+    CULV_OK_OR_EXIT(culv_image_get_surface(culv_shared_image_cuda(s->image), 0, 0, &surface));
     RIG_CU(r->cu->MemsetD32Async(culv_buffer_pointer(s->buffer), (uint32_t)next,
                                  (size_t)(culv_buffer_size(s->buffer) / 4), r->stream));
     CULV_OK_OR_EXIT(culv_semaphore_signal_batch(signals, 2, r->stream));

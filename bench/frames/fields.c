@@ -98,7 +98,7 @@ static void measure(frames_bench *b, VkFormat format, const char *name, uint32_t
     desc.create_info = &info;
     CULV_OK_OR_EXIT(culv_vk_image_create(base->rig.attached, &desc, &shared));
     s.image = culv_shared_image_cuda(shared);
-    CULV_OK_OR_EXIT(culv_image_get_array(s.image, 0, &s.array));
+    CULV_OK_OR_EXIT(culv_image_get_array(s.image, 0, 0, &s.array));
     CULV_OK_OR_EXIT(culv_image_prepare_write(s.image));
     RIG_CU(base->rig.cu->MemAlloc(&s.from, s.row_bytes * side));
     bench_variant(base, "%s, %u x %u, beside cuMemcpy2DAsync", name, (unsigned)side,

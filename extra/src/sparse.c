@@ -65,7 +65,7 @@ static culv_result check_format(culv_device *device, const culv_sparse_array_des
     return culvi_x_fail(device, d->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT,
                         "culv_sparse_array_desc.format is %s, a Y'CbCr format, and those have no "
                         "sparse arrays; make one for each plane's format "
-                        "(culv_format_get_plane())",
+                        "(culv_format_info.plane_formats)",
                         format->name);
 }
 

@@ -231,24 +231,16 @@ CULV_INLINE void *culv_cudart_buffer_pointer(const culv_buffer *buffer)
     return (void *)(uintptr_t)culv_buffer_pointer(buffer);
 }
 
-/** Returns culv_image_mipmapped_array() as a cudaMipmappedArray_t. NULL for NULL. Never pass it to
- * cudaFreeMipmappedArray().
- * Ownership: Culvert owns it; it is valid until the image is unmapped. Threads: any. */
-CULV_INLINE cudaMipmappedArray_t culv_cudart_image_mipmapped_array(const culv_image *image)
-{
-    return (cudaMipmappedArray_t)culv_image_mipmapped_array(image);
-}
-
 /** Gets culv_image_get_array() as a cudaArray_t, for example for cudaMemcpy2DToArrayAsync(). Never
  * pass it to cudaFreeArray().
  * Errors: as culv_image_get_array().
  * Ownership: Culvert owns it; it is valid until the image is unmapped. Threads: any.
  * Source: cuda_runtime_api.h, "Interactions between CUarray and cudaArray_t". */
 CULV_INLINE culv_result culv_cudart_image_get_array(culv_image *image, uint32_t level,
-                                                    cudaArray_t *out)
+                                                    uint32_t plane, cudaArray_t *out)
 {
     CUarray array = NULL;
-    culv_result result = culv_image_get_array(image, level, out != NULL ? &array : NULL);
+    culv_result result = culv_image_get_array(image, level, plane, out != NULL ? &array : NULL);
     if (result == CULV_OK) *out = (cudaArray_t)array;
     return result;
 }
@@ -259,10 +251,10 @@ CULV_INLINE culv_result culv_cudart_image_get_array(culv_image *image, uint32_t 
  * Ownership: Culvert owns it; it is valid until the image is unmapped. Threads: any.
  * Source: cuda_runtime_api.h, "Interactions between CUsurfObject and cudaSurfaceObject_t". */
 CULV_INLINE culv_result culv_cudart_image_get_surface(culv_image *image, uint32_t level,
-                                                      cudaSurfaceObject_t *out)
+                                                      uint32_t plane, cudaSurfaceObject_t *out)
 {
     CUsurfObject surface = 0;
-    culv_result result = culv_image_get_surface(image, level, out != NULL ? &surface : NULL);
+    culv_result result = culv_image_get_surface(image, level, plane, out != NULL ? &surface : NULL);
     if (result == CULV_OK) *out = (cudaSurfaceObject_t)surface;
     return result;
 }

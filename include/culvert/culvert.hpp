@@ -376,15 +376,15 @@ class shared_image : public handle<culv_shared_image, culv_shared_image_destroy>
     {
         return culv_shared_image_cuda(get());
     }
-    made<CUarray> array(uint32_t level = 0) const
+    made<CUarray> array(uint32_t level = 0, uint32_t plane = 0) const
     {
         CUarray a = nullptr;
-        return detail::finish(culv_image_get_array(cuda(), level, &a), std::move(a));
+        return detail::finish(culv_image_get_array(cuda(), level, plane, &a), std::move(a));
     }
-    made<CUsurfObject> surface(uint32_t level = 0) const
+    made<CUsurfObject> surface(uint32_t level = 0, uint32_t plane = 0) const
     {
         CUsurfObject s = 0;
-        return detail::finish(culv_image_get_surface(cuda(), level, &s), std::move(s));
+        return detail::finish(culv_image_get_surface(cuda(), level, plane, &s), std::move(s));
     }
 };
 

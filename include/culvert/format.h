@@ -65,7 +65,7 @@ typedef enum culv_texel_kind {
     CULV_TEXEL_KIND_DEPTH = 12,   /**< Depth: a 16-bit UNORM integer, or a float. */
     CULV_TEXEL_KIND_STENCIL = 13, /**< Stencil: an unsigned byte. */
     CULV_TEXEL_KIND_BLOCKS = 14,  /**< Compressed blocks. Textures decode them. */
-    /** Several planes. culv_format_get_plane() describes each of them. */
+    /** Several planes: culv_format_info::plane_formats. */
     CULV_TEXEL_KIND_PLANES = 15,
     /** 4:2:2 in one plane. Each pair of texels has two lumas and two chromas. */
     CULV_TEXEL_KIND_SUBSAMPLED = 16,
@@ -85,11 +85,13 @@ typedef struct culv_format_info {
     char reason_text[256];
     uint32_t vk_format;   /**< The VkFormat. It is the same number. */
     uint32_t dxgi_format; /**< The DXGI_FORMAT with the same meaning and channel order. */
-    /** OpenGL's sized internal format with the same meaning, a GLenum. */
+    /** OpenGL's sized internal format with the same meaning, a GLenum. RGB5_A1 is A1R5G5B5. RGBA4
+     * is none: NVIDIA's driver keeps it as 8 bits a channel, and Mesa as A4R4G4B4.
+     * Source: OpenGL 4.6, "Sized Internal Formats". */
     uint32_t gl_internal_format;
     /** STORED: the CUarray_format of CUDA_ARRAY3D_DESCRIPTOR, or 0 when CUDA cannot map the format.
      * For a format of several planes: the CUDA format of the same layout, or 0. CUDA maps its
-     * planes one by one, each in the format that culv_format_get_plane() returns. */
+     * planes one by one, each in its format of plane_formats. */
     uint32_t cuda_array_format;
     uint32_t channels; /**< STORED: the NumChannels that goes with it. */
     /** NORMALIZED: the CUarray_format, or 0 when the format lacks this form. */
@@ -119,6 +121,13 @@ typedef struct culv_format_info {
     /** 1: CUDA maps such an image only in a dedicated allocation (VkMemoryDedicatedAllocateInfo).
      * In other memory CUDA would read wrong bytes without an error (measured on an H200). */
     culv_bool dedicated;
+    /** The formats of the planes; plane_formats[0] is the format itself if it has one plane. NV12
+     * (G8_B8R8_2PLANE_420_UNORM): R8_UNORM and R8G8_UNORM. Beyond them CULV_FORMAT_NONE.
+     * Source: Vulkan, "Compatible Formats of Planes of Multi-Planar Formats". */
+    culv_format plane_formats[3];
+    /** The divisor of the width of the planes behind the first. */
+    uint32_t plane_width_divisor;
+    uint32_t plane_height_divisor; /**< The divisor of their height. */
 } culv_format_info;
 
 CULV_INIT(culv_format_info)
@@ -128,41 +137,6 @@ CULV_INIT(culv_format_info)
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE), UNSUPPORTED (FORMAT: not a format of Vulkan 1.3).
  * Ownership: the copy is yours. Threads: any. */
 CULV_EXPORT culv_result culv_format_get_info(culv_format format, culv_format_info *out);
-
-/** Gets the format of one plane of a format, and the divisors of its width and height. Plane 1 of
- * NV12 (G8_B8R8_2PLANE_420_UNORM) is R8G8_UNORM, at half the width and half the height. Plane 0 of
- * a format with one plane is the format itself. Each output may be NULL.
- * Errors: INVALID (VALUE: the format lacks that plane), UNSUPPORTED (FORMAT: not a format of Vulkan
- * 1.3).
- * Threads: any.
- * Source: Vulkan specification, "Compatible Formats of Planes of Multi-Planar Formats". */
-CULV_EXPORT culv_result culv_format_get_plane(culv_format format, uint32_t plane, culv_format *out,
-                                              uint32_t *width_divisor, uint32_t *height_divisor);
-
-/** Lists the formats that CUDA maps as this CUarray_format with so many channels, in the STORED or
- * the NORMALIZED form. The best come first: formats whose channels are in the order red, green,
- * blue, alpha, then formats with as many channels as the array, then by culv_texel_kind, then by
- * number. CUDA's sRGB block formats (BC1_UNORM_SRGB ...) lead to the sRGB formats, although Culvert
- * maps those without them.
- *
- * Writes up to `capacity` of them into out (NULL when capacity is 0), and sets *count to the number
- * of formats. It is not an error when there is no such format.
- * Errors: INVALID (NULL_ARGUMENT).
- * Ownership: the copies are yours. Threads: any. */
-CULV_EXPORT culv_result culv_format_from_cuda(uint32_t cuda_array_format, uint32_t channels,
-                                              culv_format *out, uint32_t capacity, uint32_t *count);
-
-/** Returns the format that a number of another API is, mapped or not. `api` is CULV_NATIVE_D3D for
- * a DXGI_FORMAT, or CULV_NATIVE_GL for a sized internal format. Returns CULV_FORMAT_NONE for other
- * APIs and for formats that Vulkan lacks. DXGI: typeless formats (ask for the view's format),
- * formats of one aspect of two (R24_UNORM_X8_TYPELESS ...), R1, A8, B8G8R8X8, XR_BIAS, R8G8_B8G8,
- * G8R8_G8B8, and all video formats except NV12, P010, P016, P208, YUY2, Y210 and Y216. OpenGL:
- * unsized formats, alpha, luminance and intensity, R3_G3_B2, RGB4, RGB5, RGB10, RGB12, RGBA2,
- * RGBA12, DEPTH_COMPONENT32, STENCIL_INDEX1, 4 and 16; and RGBA4, which NVIDIA's driver keeps as 8
- * bits a channel and Mesa as A4R4G4B4. RGB5_A1 is A1R5G5B5.
- * Threads: any.
- * Source: dxgiformat.h; OpenGL 4.6, "Sized Internal Formats". */
-CULV_EXPORT culv_format culv_format_from(culv_native_api api, uint32_t number);
 
 /** Tells whether this device's driver has the CUDA array format that a format is mapped as. Returns
  * CULV_OK, or UNSUPPORTED with the reason. Culvert knows which formats every driver has. For the

@@ -41,7 +41,7 @@ typedef struct culv_gl_image_create_desc {
     /** GL_TEXTURE_1D, _2D, _3D, _1D_ARRAY, _2D_ARRAY, _CUBE_MAP or _CUBE_MAP_ARRAY. Default:
      * GL_TEXTURE_2D. Others cannot be shared; the error names a replacement. */
     uint32_t target;
-    /** Required: a sized internal format, as GL_RGBA8 (culv_format_from() has the list). */
+    /** Required: a sized internal format, as GL_RGBA8 (culv_format_info::gl_internal_format). */
     uint32_t internal_format;
     uint32_t width;        /**< Required: texels. */
     uint32_t height;       /**< Texels. Default: 1. */

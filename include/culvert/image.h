@@ -9,7 +9,7 @@
  *
  * Culvert maps all kinds of image: 1D, 2D, 3D, cubes and arrays of them, with their mip levels, in
  * every format that culvert/format.h maps. An image of several planes (NV12 ...) has one array for
- * each plane: culv_image_get_plane_array(). Textures: culvert/texture.h. */
+ * each plane. Textures: culvert/texture.h. */
 #ifndef CULV_IMAGE_H_
 #define CULV_IMAGE_H_
 
@@ -108,47 +108,26 @@ CULV_EXPORT culv_result culv_image_map(culv_memory *memory, const culv_image_des
  * Threads: any, ordered with other calls on this object. */
 CULV_EXPORT culv_result culv_image_unmap(culv_image **image, const CUstream *last_use);
 
-/** Returns the mipmapped array. Never destroy it. NULL for NULL, for an image of several planes,
- * whose planes have no array in common (the last error says so), for 4:2:2 pairs, and for images
- * that are not shared and have no arrays (culvert/fallback.h). If the image has several layers and
- * levels, the array may have more levels than the image: NVIDIA's driver spaces the layers for a
- * whole chain.
- * Ownership: Culvert's, valid until the image is unmapped. Threads: any. */
-CULV_EXPORT CUmipmappedArray culv_image_mipmapped_array(const culv_image *image);
-
 /** Gets the CUDA array of a mip level with all its layers (or slices), for copies (cuMemcpy2D,
- * cuMemcpy3D: dstZ is the layer). Culvert asks the driver once and keeps the answer.
- * Errors: INVALID (LEVEL), UNSUPPORTED (FORMAT: the image has several planes, each with its own
- * array: culv_image_get_plane_array(); or no CUDA array has the format: culvert/fallback.h),
- * DRIVER, ASYNC, OUT_OF_MEMORY.
+ * cuMemcpy3D: dstZ is the layer). Culvert asks the driver once and keeps the answer. An image of
+ * several planes (NV12: 0 is luma, 1 is chroma at half the size) has one level, and an array for
+ * each plane, in the format that culv_format_info::plane_formats names. Otherwise `plane` is 0.
+ * Errors: INVALID (LEVEL: no such level or plane), UNSUPPORTED (FORMAT: no CUDA array has the
+ * format: culvert/fallback.h), DRIVER, ASYNC, OUT_OF_MEMORY.
  * Ownership: Culvert's, valid until the image is unmapped; never destroy it. Threads: any.
  * Source: cuda.h, cuMipmappedArrayGetLevel. */
-CULV_EXPORT culv_result culv_image_get_array(culv_image *image, uint32_t level, CUarray *out);
+CULV_EXPORT culv_result culv_image_get_array(culv_image *image, uint32_t level, uint32_t plane,
+                                             CUarray *out);
 
-/** Gets the surface object of a mip level with all its layers. Kernels read and write it:
- * surf2Dwrite(), surf2DLayeredwrite(), surfCubemapwrite() ... The first call makes it, and Culvert
- * keeps it.
+/** Gets the surface object of a mip level (or plane) with all its layers. Kernels read and write
+ * it: surf2Dwrite(), surf2DLayeredwrite(), surfCubemapwrite() ... The first call makes it, and
+ * Culvert keeps it.
  * Errors: INVALID (LEVEL; USAGE: the image was mapped with no_surfaces, or its format has none),
  * DRIVER, ASYNC, OUT_OF_MEMORY.
  * Ownership: Culvert's, valid until the image is unmapped; never destroy it. Threads: any.
  * Source: cuda.h, cuSurfObjectCreate. */
-CULV_EXPORT culv_result culv_image_get_surface(culv_image *image, uint32_t level,
+CULV_EXPORT culv_result culv_image_get_surface(culv_image *image, uint32_t level, uint32_t plane,
                                                CUsurfObject *out);
-
-/** Gets the CUDA array of one plane of an image of several planes (NV12: 0 is luma, 1 is chroma at
- * half the size), in the format that culv_format_get_plane() names. For other images plane 0 is
- * culv_image_get_array() of level 0.
- * Errors: INVALID (LEVEL: no such plane), DRIVER, ASYNC, OUT_OF_MEMORY.
- * Ownership: Culvert's, valid until the image is unmapped; never destroy it. Threads: any. */
-CULV_EXPORT culv_result culv_image_get_plane_array(culv_image *image, uint32_t plane, CUarray *out);
-
-/** Gets the surface object of one plane: see culv_image_get_plane_array(). The first call makes it,
- * and Culvert keeps it.
- * Errors: INVALID (LEVEL: no such plane; USAGE: mapped with no_surfaces), DRIVER, ASYNC,
- * OUT_OF_MEMORY.
- * Ownership: Culvert's, valid until the image is unmapped; never destroy it. Threads: any. */
-CULV_EXPORT culv_result culv_image_get_plane_surface(culv_image *image, uint32_t plane,
-                                                     CUsurfObject *out);
 
 /** Gets the extent of a mip level in texels: max(1, size >> level); a 1D image's height and a 2D
  * image's depth are 1. Outputs may be NULL.

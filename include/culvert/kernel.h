@@ -20,8 +20,7 @@
 
 CULV_EXTERN_C_BEGIN
 
-/* CUDA's own handles, repeated here as in base.h. */
-typedef struct CUmod_st *CUmodule;
+/* CUDA's own handle, repeated here as in base.h. */
 typedef struct CUfunc_st *CUfunction;
 
 /** Opaque: a loaded file of kernels. You order the load and the unload of one object. Other calls
@@ -43,10 +42,17 @@ CULV_EXPORT culv_result culv_kernels_load(culv_device *device, const char *direc
 
 /** Loads the file of this path, as culv_kernels_load() does. NVIDIA's driver takes a fatbin, a
  * cubin, or PTX as text. The twin takes only a .soft.so.
- * Errors: as culv_kernels_load().
+ *
+ * If `kernel` is not NULL, the file is a program or a shared library (ELF) that nvcc built ("/proc/self/exe"
+ * on Linux: the program itself), and the call loads the kernels of the .cu file that has this one.
+ * culv_vk_record_graph() finds a captured <<<>>> in them. In C++ the name is the mangled
+ * one, which cuFuncGetName returns. It is a second copy, with its own __constant__ variables and
+ * other globals. Each fatbinary of the file is loaded until one has the kernel.
+ * Errors: as culv_kernels_load(); INVALID (MODULE: the file has no section .nv_fatbin, or this is
+ * the twin, which runs no fatbinary; KERNEL: the file has no such kernel).
  * Ownership: *out is yours, for culv_kernels_unload(). Threads: any. */
 CULV_EXPORT culv_result culv_kernels_load_file(culv_device *device, const char *path,
-                                               culv_kernels **out);
+                                               const char *kernel, culv_kernels **out);
 
 /** Loads kernels from memory: the output of NVRTC, Triton, CuPy or Numba, or a file that you read
  * yourself. NVIDIA's driver takes a fatbin, a cubin, or PTX as text, with or without its final 0.
@@ -58,25 +64,10 @@ CULV_EXPORT culv_result culv_kernels_load_file(culv_device *device, const char *
 CULV_EXPORT culv_result culv_kernels_load_data(culv_device *device, const void *data, size_t size,
                                                const char *label, culv_kernels **out);
 
-/** Loads the kernels of one .cu file out of a program or shared library that nvcc built. `kernel`
- * names one of them. culv_vk_record_graph() finds a captured <<<>>> in them. `path` is an ELF file;
- * on Linux "/proc/self/exe" is the program itself. In C++ the name is the mangled one, which
- * cuFuncGetName returns. It is a second copy, with its own __constant__ variables and other
- * globals. Each fatbinary of the file is loaded until one has the kernel.
- * Errors: as culv_kernels_load_data(); INVALID (MODULE: the file cannot be read, or has no section
- * .nv_fatbin; KERNEL: it has no such kernel). The twin runs no fatbinary: INVALID (MODULE).
- * Ownership: *out is yours, for culv_kernels_unload(). Threads: any. */
-CULV_EXPORT culv_result culv_kernels_load_program(culv_device *device, const char *path,
-                                                  const char *kernel, culv_kernels **out);
-
 /** Unloads the file. Its culv_kernel objects are destroyed, unless a culv_vk_kernels keeps them.
  * The driver waits for work of the context.
  * Threads: any. */
 CULV_EXPORT void culv_kernels_unload(culv_kernels **kernels);
-
-/** Returns the driver's handle, for cuModuleGetGlobal and other calls of the driver. NULL for NULL.
- * Ownership: the culv_kernels owns it. Do not unload it. Threads: any. */
-CULV_EXPORT CUmodule culv_kernels_native_handle(const culv_kernels *kernels);
 
 /** Finds a kernel by its name, and loads its code to the device (CUDA 12.4): a first launch that
  * loads it behind a wait can hold up other streams. A second call returns the same object.

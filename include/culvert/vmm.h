@@ -123,7 +123,7 @@ CULV_INIT(culv_vmm_allocation_desc)
 /** The properties of an allocation, as the driver granted it. */
 typedef struct culv_vmm_allocation_info {
     size_t struct_size; /**< Set by culv_vmm_allocation_info_init(). */
-    uint64_t requested; /**< Bytes that were asked for. For imported and retained memory: `size`. */
+    uint64_t requested; /**< Bytes that were asked for. For imported and adopted memory: `size`. */
     uint64_t size;      /**< Bytes that the allocation has. */
     uint64_t granularity;
     culv_vmm_location_kind kind;
@@ -178,17 +178,6 @@ typedef struct culv_vmm_range_desc {
 
 CULV_INIT(culv_vmm_range_desc)
 
-/** An allocation that is mapped in a range. */
-typedef struct culv_vmm_mapping {
-    uint64_t offset; /**< Offset into the range in bytes. */
-    uint64_t size;   /**< Size of the allocation in bytes. */
-    /** The allocation that culv_vmm_map() got, borrowed from its owner. NULL: it was destroyed. Its
-     * memory exists as long as it is mapped. */
-    culv_vmm_allocation *allocation;
-    /** Nonzero: culv_vmm_unmap() has deferred it, and it is not released yet. */
-    culv_bool unmapping;
-} culv_vmm_mapping;
-
 /** Gets the granularity in bytes of allocations like desc. Sizes are rounded up to it. desc->size
  * is ignored.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE, VALUE, HANDLE_TYPE), UNSUPPORTED (VMM: the device
@@ -223,15 +212,6 @@ CULV_EXPORT culv_result culv_vmm_allocation_destroy(culv_vmm_allocation **alloca
  * Source: cuda.h, cuMemGetAllocationPropertiesFromHandle. */
 CULV_EXPORT culv_result culv_vmm_allocation_get_info(const culv_vmm_allocation *allocation,
                                                      culv_vmm_allocation_info *out);
-
-/** Makes a new object for the allocation that is mapped at an address, even if other code mapped it
- * with cuMemMap. The object has its own driver handle.
- * Errors: INVALID (NULL_ARGUMENT; NOT_MAPPED: no allocation of cuMemCreate is mapped there;
- * DEVICE_MISMATCH), UNSUPPORTED (VMM), DRIVER, ASYNC, OUT_OF_MEMORY.
- * Ownership: *out is yours, for culv_vmm_allocation_destroy(). Threads: any.
- * Source: cuda.h, cuMemRetainAllocationHandle: each retain needs one release. */
-CULV_EXPORT culv_result culv_vmm_allocation_retain_at(culv_device *device, CUdeviceptr address,
-                                                      culv_vmm_allocation **out);
 
 /** Exports an allocation as a handle of one of the types that it was made for. Another process
  * imports it with culv_vmm_import(). Vulkan imports it with culv_vk_memory_from_vmm() or
@@ -287,7 +267,8 @@ CULV_EXPORT uint64_t culv_vmm_range_size(const culv_vmm_range *range);
 /** Maps all of an allocation at `offset` bytes of a range and grants access. `access` has `count`
  * entries; NULL and 0 let the range's device read and write. If the driver refuses access, nothing
  * stays mapped. An allocation of another GPU needs an entry for each device that uses it. One range
- * may hold allocations of several GPUs (a striped range).
+ * may hold allocations of several GPUs (a striped range). To change the access later, call
+ * cuMemSetAccess.
  * Errors: INVALID (NULL_ARGUMENT; VALUE: offset is not a multiple of the granularity, or a flag is
  * wrong; RANGE: the mapping leaves the range; USAGE: a tile pool; DEVICE_MISMATCH: a device of
  * another driver; PEER: a device that does not reach the memory, or the host for device memory,
@@ -320,30 +301,6 @@ CULV_EXPORT culv_result culv_vmm_map(culv_vmm_range *range, uint64_t offset,
  * Source: cuda.h, cuMemUnmap; measured, docs/measured/nvidia-measured.md: it waits for nothing. */
 CULV_EXPORT culv_result culv_vmm_unmap(culv_vmm_range *range, uint64_t offset, uint64_t size,
                                        const CUstream *last_use);
-
-/** Changes the access to the mappings in `size` bytes from `offset` on. Only whole mappings can be
- * named. CUDA adds to the access that was granted before: to take access away from a device, give
- * it an entry with CULV_VMM_ACCESS_NONE.
- * Errors: as culv_vmm_map() and culv_vmm_unmap(). After an error of the driver, access is as it was
- * before.
- * Threads: any.
- * Source: cuda.h, cuMemSetAccess. */
-CULV_EXPORT culv_result culv_vmm_set_access(culv_vmm_range *range, uint64_t offset, uint64_t size,
-                                            const culv_vmm_access *access, size_t count);
-
-/** Gets the access that *access names has at `offset`, and sets access->flags.
- * Errors: INVALID (NULL_ARGUMENT, RANGE, VALUE, NOT_MAPPED, DEVICE_MISMATCH), DRIVER, ASYNC.
- * Threads: any.
- * Source: cuda.h, cuMemGetAccess. */
-CULV_EXPORT culv_result culv_vmm_get_access(culv_vmm_range *range, uint64_t offset,
-                                            culv_vmm_access *access);
-
-/** Lists the mappings of a range by offset. `mappings` and *count are as in every call that lists
- * (culvert.h).
- * Errors: INVALID (NULL_ARGUMENT).
- * Ownership: the copies are yours; the allocations in them are borrowed. Threads: any. */
-CULV_EXPORT culv_result culv_vmm_get_mappings(culv_vmm_range *range, culv_vmm_mapping *mappings,
-                                              size_t capacity, size_t *count);
 
 CULV_EXTERN_C_END
 

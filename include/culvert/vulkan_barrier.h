@@ -163,14 +163,6 @@ CULV_EXPORT culv_result culv_vk_buffer_get_barrier2(const culv_vk_buffer_transfe
                                                     culv_vk_direction direction,
                                                     VkBufferMemoryBarrier2 *out);
 
-/** Does what culv_vk_buffer_get_barrier2() does, in the form of Vulkan 1.0.
- * Errors: as culv_vk_buffer_get_barrier2(); VALUE also for a stage or access that only
- * synchronization2 has.
- * Ownership: *out is yours. Threads: any. */
-CULV_EXPORT culv_result culv_vk_buffer_get_barrier(const culv_vk_buffer_transfer *transfer,
-                                                   culv_vk_direction direction,
-                                                   culv_vk_buffer_barrier *out);
-
 /** Fills *out with the queue-family ownership transfer and the layout transition of an image
  * between a Vulkan queue and CUDA. Release: record it after Vulkan's last use, in a submission that
  * signals the semaphore that CUDA waits for. Acquire: record it before Vulkan's first use, in a
@@ -185,13 +177,44 @@ CULV_EXPORT culv_result culv_vk_image_get_barrier2(const culv_vk_image_transfer 
                                                    culv_vk_direction direction,
                                                    VkImageMemoryBarrier2 *out);
 
-/** Does what culv_vk_image_get_barrier2() does, in the form of Vulkan 1.0.
- * Errors: as culv_vk_image_get_barrier2(); VALUE also for a stage, access or layout that only
- * synchronization2 has.
- * Ownership: *out is yours. Threads: any. */
-CULV_EXPORT culv_result culv_vk_image_get_barrier(const culv_vk_image_transfer *transfer,
-                                                  culv_vk_direction direction,
-                                                  culv_vk_image_barrier *out);
+/** Returns a barrier in the form of Vulkan 1.0, in which stages and accesses have the same bits. If
+ * you set `stage`, `access` or `layout` of the transfer, set what Vulkan 1.0 has.
+ * Threads: any. */
+CULV_INLINE culv_vk_buffer_barrier culv_vk_old_buffer_barrier(const VkBufferMemoryBarrier2 *barrier)
+{
+    culv_vk_buffer_barrier b;
+    memset(&b, 0, sizeof b);
+    b.src_stage = (VkPipelineStageFlags)barrier->srcStageMask;
+    b.dst_stage = (VkPipelineStageFlags)barrier->dstStageMask;
+    b.barrier.sType = VK_STRUCTURE_TYPE_BUFFER_MEMORY_BARRIER;
+    b.barrier.srcAccessMask = (VkAccessFlags)barrier->srcAccessMask;
+    b.barrier.dstAccessMask = (VkAccessFlags)barrier->dstAccessMask;
+    b.barrier.srcQueueFamilyIndex = barrier->srcQueueFamilyIndex;
+    b.barrier.dstQueueFamilyIndex = barrier->dstQueueFamilyIndex;
+    b.barrier.buffer = barrier->buffer;
+    b.barrier.offset = barrier->offset;
+    b.barrier.size = barrier->size;
+    return b;
+}
+
+/** Does what culv_vk_old_buffer_barrier() does, for an image. Threads: any. */
+CULV_INLINE culv_vk_image_barrier culv_vk_old_image_barrier(const VkImageMemoryBarrier2 *barrier)
+{
+    culv_vk_image_barrier b;
+    memset(&b, 0, sizeof b);
+    b.src_stage = (VkPipelineStageFlags)barrier->srcStageMask;
+    b.dst_stage = (VkPipelineStageFlags)barrier->dstStageMask;
+    b.barrier.sType = VK_STRUCTURE_TYPE_IMAGE_MEMORY_BARRIER;
+    b.barrier.srcAccessMask = (VkAccessFlags)barrier->srcAccessMask;
+    b.barrier.dstAccessMask = (VkAccessFlags)barrier->dstAccessMask;
+    b.barrier.oldLayout = barrier->oldLayout;
+    b.barrier.newLayout = barrier->newLayout;
+    b.barrier.srcQueueFamilyIndex = barrier->srcQueueFamilyIndex;
+    b.barrier.dstQueueFamilyIndex = barrier->dstQueueFamilyIndex;
+    b.barrier.image = barrier->image;
+    b.barrier.subresourceRange = barrier->subresourceRange;
+    return b;
+}
 
 CULV_EXTERN_C_END
 

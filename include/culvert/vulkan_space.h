@@ -5,7 +5,7 @@
  * queues as they are.
  *
  *   culv_vk_space_create(vk, &desc, &space);
- *   culv_vk_space_commit(space, 0, bytes, NULL);
+ *   culv_vk_space_commit(space, 0, bytes, NULL, NULL);
  *   kernel<<<...>>>(culv_vk_space_pointer(space));      a shader's buffer_reference has this value
  *
  * How it works: CUDA reserves the range at a chosen address (cuMemAddressReserve), and Vulkan makes
@@ -16,7 +16,7 @@
  * Requirements: Vulkan 1.2, a queue with VK_QUEUE_SPARSE_BINDING_BIT, and the features
  * sparseBinding, sparseResidencyBuffer, bufferDeviceAddress and bufferDeviceAddressCaptureReplay
  * (culv_vk_merge_device_features() enables them if culv_vk_device_features::one_address is set).
- * culv_vk_check_space() says what is missing. If the two sides cannot have one address, the call
+ * culv_vk_space_create() says what is missing. If the two sides cannot have one address, the call
  * fails; use a plain culv_vector with a view (culvert/vulkan_vmm.h), which has two.
  *
  * Order. CUDA's mapping is immediate; vkQueueBindSparse is a queue operation.
@@ -87,14 +87,14 @@ typedef struct culv_vk_space_desc {
 
 CULV_INIT(culv_vk_space_desc)
 
-/** The state of a space, or the limits of one that does not exist yet. */
+/** The state of a space. */
 typedef struct culv_vk_space_info {
     size_t struct_size;   /**< Set by culv_vk_space_info_init(). */
     uint64_t granularity; /**< Offsets and sizes of commits are multiples of it, in bytes. */
     /** Maximum bytes of a space of this device, by Vulkan's sparseAddressSpaceSize and
      * maxBufferSize. */
     uint64_t max_size;
-    /** Address of the first byte, in CUDA and in Vulkan. 0: there is no space yet. */
+    /** Address of the first byte, in CUDA and in Vulkan. */
     CUdeviceptr address;
     uint64_t size;      /**< Bytes of addresses. */
     uint64_t committed; /**< Bytes of memory in it. */
@@ -105,7 +105,7 @@ typedef struct culv_vk_space_info {
     uint32_t refused_by_cuda;   /**< Number of addresses that CUDA did not give. */
     uint32_t refused_by_vulkan; /**< Number of addresses that Vulkan did not give. */
     /** The culv_space for culv_vector_desc::space, so that a vector lives in this space. The
-     * space's; the vector keeps the space alive. NULL: there is no space yet. */
+     * space's; the vector keeps the space alive. */
     culv_space *base;
     /** The VkBuffer that has all of the space, for descriptors and copies: byte n of the space is
      * byte n of the buffer. Culvert's: never destroy it. */
@@ -121,30 +121,21 @@ typedef struct culv_vk_space_info {
 
 CULV_INIT(culv_vk_space_info)
 
-/** Checks whether the device can have such a space, as far as Culvert can tell without making it.
- * If desc is NULL, only the device is checked. out may be NULL. Only culv_vk_space_create() shows
- * whether an address is free. Culvert sees what the device can do, but not which features you
- * enabled.
- * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE; VALUE: a field of desc; SIZE: more than max_size),
- * UNSUPPORTED (VMM: CUDA's device has no virtual memory management; USAGE: Vulkan's lacks a
- * feature, which the message names, or imports no memory for sparse buffers; EXTENSION_MISSING:
- * memory cannot be imported; VULKAN_VERSION: the device or the instance has less than Vulkan 1.2),
- * DRIVER, ASYNC.
- * Ownership: the copy is yours. Threads: any.
- * Source: VkPhysicalDeviceSparseProperties, VkPhysicalDeviceBufferDeviceAddressFeatures. */
-CULV_EXPORT culv_result culv_vk_check_space(culv_vk_device *vk, const culv_vk_space_desc *desc,
-                                            culv_vk_space_info *out);
-
 /** Reserves addresses in CUDA and in Vulkan, at the same place. Commits nothing.
  *
  * It tries one address after another until both sides have it. The log lists them.
- * Errors: as culv_vk_check_space(); UNSUPPORTED (USAGE: Vulkan used none of the chosen addresses,
- * so the VkDevice was created without the features), OUT_OF_MEMORY (ADDRESS: no address was free in
- * both; the message says what each side answered), DRIVER, ASYNC.
+ * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE; VALUE: a field of desc; SIZE: more than the device
+ * has), UNSUPPORTED (VMM: CUDA's device has no virtual memory management; USAGE: Vulkan's lacks a
+ * feature, which the message names, or imports no memory for sparse buffers, or used none of the
+ * chosen addresses, so the VkDevice was created without the features; EXTENSION_MISSING: memory
+ * cannot be imported; VULKAN_VERSION: the device or the instance has less than Vulkan 1.2),
+ * OUT_OF_MEMORY (ADDRESS: no address was free in both; the message says what each side answered),
+ * DRIVER, ASYNC.
  * Ownership: *out is yours, for culv_vk_space_destroy(). It keeps the attachment alive, and your
  * VkDevice must outlive it.
  * Threads: any.
- * Source: cuda.h, cuMemAddressReserve; VkBufferOpaqueCaptureAddressCreateInfo; measured,
+ * Source: cuda.h, cuMemAddressReserve; VkBufferOpaqueCaptureAddressCreateInfo,
+ * VkPhysicalDeviceSparseProperties, VkPhysicalDeviceBufferDeviceAddressFeatures; measured,
  * docs/space.md: an H200 gives both the same address from 64 MiB to 256 GiB. */
 CULV_EXPORT culv_result culv_vk_space_create(culv_vk_device *vk, const culv_vk_space_desc *desc,
                                              culv_vk_space **out);
@@ -165,7 +156,8 @@ CULV_EXPORT CUdeviceptr culv_vk_space_pointer(const culv_vk_space *space);
 CULV_EXPORT culv_result culv_vk_space_get_info(culv_vk_space *space, culv_vk_space_info *out);
 
 /** Puts new memory into `size` bytes from `offset` on, in CUDA and in Vulkan: one chunk. Its
- * contents are undefined.
+ * contents are undefined. If `allocation` is not NULL, its memory is taken instead, as a whole, and
+ * `size` is not read. It must be exportable by this system's opaque handle and lie on the same GPU.
  *
  * If `ready` is NULL, the call waits until Vulkan has bound the memory. Otherwise it does not wait,
  * and *ready is the value of culv_vk_space_info::timeline that Vulkan's work with the memory must
@@ -177,40 +169,28 @@ CULV_EXPORT culv_result culv_vk_space_get_info(culv_vk_space *space, culv_vk_spa
  *
  * If a deferred decommit is pending there, the call waits for it on the host.
  * Errors: INVALID (NULL_ARGUMENT; VALUE: not multiples of the granularity; RANGE: they leave the
- * space), BUSY (MAPPED: memory is there already, or a vector has these addresses), OUT_OF_MEMORY,
- * DRIVER, ASYNC. After an error nothing has changed, on either side.
- * Ownership: the space owns the memory. Threads: any, ordered with other uses of the queue.
+ * space; NOT_EXPORTABLE, USAGE, DEVICE_MISMATCH: of `allocation`), BUSY (MAPPED: memory is there
+ * already, or a vector has these addresses), OUT_OF_MEMORY, DRIVER, ASYNC. After an error nothing has changed, on either side.
+ * Ownership: the space owns the memory; an allocation stays yours, and the space keeps its memory
+ * alive.
+ * Threads: any, ordered with other uses of the queue.
  * Source: cuda.h, cuMemMap; vkQueueBindSparse. */
 CULV_EXPORT culv_result culv_vk_space_commit(culv_vk_space *space, uint64_t offset, uint64_t size,
-                                             uint64_t *ready);
-
-/** Does what culv_vk_space_commit() does, with your own allocation, as a whole. It must be
- * exportable by this system's opaque handle, and lie on the same GPU.
- * Errors: as culv_vk_space_commit(); INVALID (NOT_EXPORTABLE, USAGE, DEVICE_MISMATCH).
- * Ownership: the allocation stays yours; the space keeps its memory alive.
- * Threads: any, ordered with other uses of the queue. */
-CULV_EXPORT culv_result culv_vk_space_commit_allocation(culv_vk_space *space, uint64_t offset,
-                                                        culv_vmm_allocation *allocation,
-                                                        uint64_t *ready);
+                                             culv_vmm_allocation *allocation, uint64_t *ready);
 
 /** Removes the memory from `size` bytes from `offset` on, on both sides, in whole chunks, after the
  * work that has been submitted to `last_use` so far. If `wait` is nonzero, the call waits on the
  * host for that work, then until Vulkan has unbound the memory. Otherwise it DEFERS and never
- * waits: the memory is freed in a later call for this space, such as culv_vk_space_collect().
+ * waits: the memory is freed in a later call for this space. A call with a `size` of 0 removes
+ * nothing, but frees what was deferred, of shrinks and destroys too, if its streams got there.
  * Errors: INVALID (NULL_ARGUMENT, RANGE; NOT_MAPPED: an end lies within a chunk, or nothing is
  * there; CAPTURE, STREAM_DEVICE), BUSY (MAPPED: a culv_vk_space_buffer or a vector lies there),
  * DRIVER, ASYNC. After an error nothing has changed. If a driver refuses the last step, the memory
  * is freed in a later call.
- * Threads: any, and if it waits, ordered with other uses of the queue.
+ * Threads: any, and if it waits or `size` is 0, ordered with other uses of the queue.
  * Source: cuda.h, cuMemUnmap; vkQueueBindSparse. */
 CULV_EXPORT culv_result culv_vk_space_decommit(culv_vk_space *space, uint64_t offset, uint64_t size,
                                                CUstream last_use, culv_bool wait);
-
-/** Frees the memory of deferred decommits, shrinks and destroys whose streams have got there. Does
- * not wait for streams.
- * Errors: INVALID (NULL_ARGUMENT), OUT_OF_MEMORY, DRIVER, ASYNC; a later call tries again.
- * Threads: any, ordered with other uses of the queue. */
-CULV_EXPORT culv_result culv_vk_space_collect(culv_vk_space *space);
 
 /** culv_vk_space_buffer_desc::offset: the first aligned place that no buffer and no vector has.
  * Your own commits do not count. */
@@ -229,10 +209,11 @@ typedef struct culv_vk_space_buffer_desc {
      * VkBuffer must have these usages (culv_vk_space_desc::buffer_usage). */
     VkBufferUsageFlags usage;
     uint64_t alignment; /**< A power of two, in bytes, if you need more than `usage` gives. */
-    /** Nonzero: a separate VkBuffer, for uses that take no offset. It is a sparse buffer on the
-     * same memory without a device address, and its offset and size are multiples of Vulkan's
-     * sparse block (64 KiB on an H200). 0: the space's VkBuffer, at an offset. */
-    culv_bool own_handle;
+    /** Gets a separate VkBuffer, for uses that take no offset. It is a sparse buffer on the same
+     * memory without a device address, and its offset and size are multiples of Vulkan's sparse
+     * block (64 KiB on an H200). Culvert's: never destroy it. NULL: use culv_vk_space_info::buffer,
+     * at the part's address less that of the space. */
+    VkBuffer *own_handle;
     const char *label; /**< Copied (up to 63 bytes). Default: the space's. */
 } culv_vk_space_buffer_desc;
 
@@ -267,12 +248,6 @@ CULV_EXPORT void culv_vk_space_buffer_destroy(culv_vk_space_buffer **buffer);
 /** Returns the address of its first byte, for CUDA and for Vulkan. 0 for NULL.
  * Ownership: Culvert's. Threads: any. */
 CULV_EXPORT CUdeviceptr culv_vk_space_buffer_pointer(const culv_vk_space_buffer *buffer);
-
-/** Returns the VkBuffer, and sets *offset (which may be NULL) to the part's offset in it: 0 for a
- * separate VkBuffer. VK_NULL_HANDLE for NULL.
- * Ownership: Culvert's: never destroy it. Threads: any. */
-CULV_EXPORT VkBuffer culv_vk_space_buffer_handle(const culv_vk_space_buffer *buffer,
-                                                 VkDeviceSize *offset);
 
 CULV_EXTERN_C_END
 

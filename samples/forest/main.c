@@ -145,7 +145,7 @@ static bool make_memory(program *p)
     culv_vk_space_info info = culv_vk_space_info_init();
     if (!culv_ok(culv_vk_space_create(p->attached, &desc, &p->space), "culv_vk_space_create") ||
         !culv_ok(culv_vk_space_get_info(p->space, &info), "culv_vk_space_get_info") ||
-        !culv_ok(culv_vk_space_commit(p->space, 0, info.size, NULL), "culv_vk_space_commit"))
+        !culv_ok(culv_vk_space_commit(p->space, 0, info.size, NULL, NULL), "culv_vk_space_commit"))
         return false;
     for (int i = 0; i < 3; i++) {
         culv_vk_space_buffer_desc part = culv_vk_space_buffer_desc_init();

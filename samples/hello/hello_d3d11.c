@@ -74,7 +74,7 @@ static void copy(culv_device *device, CUstream stream, const shared *s, UINT32 *
                  UINT height, int to_texture)
 {
     CUarray array;
-    OK(culv_image_get_array(culv_shared_image_cuda(s->image), 0, &array));
+    OK(culv_image_get_array(culv_shared_image_cuda(s->image), 0, 0, &array));
     CUDA_MEMCPY2D c = {.srcMemoryType = CU_MEMORYTYPE_HOST,
                        .srcHost = host,
                        .srcPitch = 4 * (size_t)width,

@@ -162,7 +162,7 @@ static bool ring_acquire(exchange *e, CUstream stream, uint64_t frame)
     /* Registered objects have others in each frame. */
     to->cuda_cells = culv_ring_pointer(g->ring, e->filling, 0);
     return culv_ok(
-        culv_image_get_surface(culv_ring_image(g->ring, e->filling, 1), 0, &to->cuda_tint),
+        culv_image_get_surface(culv_ring_image(g->ring, e->filling, 1), 0, 0, &to->cuda_tint),
         "culv_image_get_surface");
 }
 
@@ -211,9 +211,9 @@ static bool create_shared(gl_exchange *g, exchange *e)
     tint.label = "tint";
     if (!culv_ok(culv_gl_buffer_create(gl, &cells, &g->buffer), "culv_gl_buffer_create") ||
         !culv_ok(culv_gl_image_create(gl, &tint, &g->image), "culv_gl_image_create") ||
-        !culv_ok(
-            culv_image_get_surface(culv_shared_image_cuda(g->image), 0, &e->buffers[0].cuda_tint),
-            "culv_image_get_surface"))
+        !culv_ok(culv_image_get_surface(culv_shared_image_cuda(g->image), 0, 0,
+                                        &e->buffers[0].cuda_tint),
+                 "culv_image_get_surface"))
         return false;
     semaphore.label = "ready";
     if (!culv_ok(culv_gl_semaphore_create(gl, &semaphore, &g->ready), "culv_gl_semaphore_create"))

@@ -75,7 +75,7 @@ static bool create(exchange *e)
         both->cells = culv_vk_buffer_handle(culv_ring_shared_buffer(r->ring, slot, 0));
         both->cuda_cells = culv_ring_pointer(r->ring, slot, 0);
         both->tint = culv_vk_image_handle(tint);
-        if (!culv_ok(culv_image_get_surface(culv_shared_image_cuda(tint), 0, &both->cuda_tint),
+        if (!culv_ok(culv_image_get_surface(culv_shared_image_cuda(tint), 0, 0, &both->cuda_tint),
                      "culv_image_get_surface"))
             return false;
     }

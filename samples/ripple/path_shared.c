@@ -54,7 +54,7 @@ static bool share_tint(exchange *e, shared *s, uint32_t i)
         return false;
     e->buffers[i].tint = culv_vk_image_handle(s->tint[i]);
     return culv_ok(
-        culv_image_get_surface(culv_shared_image_cuda(s->tint[i]), 0, &e->buffers[i].cuda_tint),
+        culv_image_get_surface(culv_shared_image_cuda(s->tint[i]), 0, 0, &e->buffers[i].cuda_tint),
         "culv_image_get_surface");
 }
 

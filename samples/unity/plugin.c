@@ -86,7 +86,7 @@ static culv_result take_texture(ID3D11Resource *texture)
     if (found.Format == DXGI_FORMAT_B8G8R8A8_TYPELESS) desc.format = DXGI_FORMAT_B8G8R8A8_UNORM;
     culv_result e = culv_d3d_shadow_create(my.d3d11, &desc, &my.shadow);
     if (e == CULV_OK)
-        e = culv_image_get_surface(culv_shared_image_cuda(culv_d3d_shadow_image(my.shadow)), 0,
+        e = culv_image_get_surface(culv_shared_image_cuda(culv_d3d_shadow_image(my.shadow)), 0, 0,
                                    &my.surface);
     my.width = (int)found.Width;
     my.height = (int)found.Height;

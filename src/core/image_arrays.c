@@ -18,11 +18,7 @@ CUDA_ARRAY3D_DESCRIPTOR culvi_image_describe(const culv_image *image, uint32_t p
     bool layered = d->array_layers > (d->type == CULV_IMAGE_CUBE ? 6u : 1u);
     uint32_t across = 1, down = 1;
     CUDA_ARRAY3D_DESCRIPTOR a = {0};
-    if (row->planes > 1) {
-        culv_format format = CULV_FORMAT_NONE;
-        (void)culv_format_get_plane(row->format, plane, &format, &across, &down);
-        row = culvi_format_find((uint32_t)format);
-    }
+    if (row->planes > 1) row = culvi_format_plane(row, plane, &across, &down);
     a.Width = d->width / across;
     a.Height = d->type == CULV_IMAGE_1D ? 0 : d->height / down;
     if (d->type == CULV_IMAGE_3D) a.Depth = d->depth;

@@ -21,10 +21,8 @@ static uint64_t least_plane_size(const culvi_format *row, uint32_t plane, uint32
                                  uint32_t height, uint32_t depth, uint32_t layers, uint32_t levels)
 {
     uint64_t sum = 0;
-    culv_format format = row->format;
-    uint32_t across = 1, down = 1;
-    if (culv_format_get_plane(row->format, plane, &format, &across, &down) != CULV_OK) return 0;
-    const culvi_format *p = culvi_format_find((uint32_t)format);
+    uint32_t across, down;
+    const culvi_format *p = culvi_format_plane(row, plane, &across, &down);
     for (uint32_t level = 0; level < levels; level++) {
         uint64_t columns = culvi_level_size(width / across, level);
         uint64_t rows = culvi_level_size(height / down, level);

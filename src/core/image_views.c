@@ -74,78 +74,41 @@ static culv_result surface_of(culv_image *image, uint32_t slot, CUsurfObject *ou
     return result;
 }
 
-static uint32_t planes_of(const culv_image *image)
-{
-    return image != NULL ? image->row->planes : 0;
-}
-
 static culv_result no_surfaces(const culv_image *image, bool by_format)
 {
     return culvi_fail(
         &image->memory->device->voice, image->label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
         by_format
             ? "kernels have no surfaces of the format %s; "
-              "use its planes (culv_image_get_plane_surface()), copies of whole blocks or textures"
+              "use copies of whole blocks or textures"
             : "the image (%s) was mapped with no_surfaces (without CUDA_ARRAY3D_SURFACE_LDST), so it has no surfaces",
         image->row->name);
 }
 
-/* Several planes have no array in common. */
-static culv_result check_whole(const culv_image *image, const char *call)
+static culv_result check(const culv_image *image, uint32_t level, uint32_t plane, const void *out,
+                         const char *call)
 {
-    if (image->row->planes == 1) return CULV_OK;
-    return culvi_fail(
-        &image->memory->device->voice, image->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT,
-        "%s: an image of format %s has an array for each plane (culv_image_get_plane_array()) and "
-        "none for the whole image",
-        call, image->row->name);
+    culv_result result =
+        culvi_image_check_call(image, level, culvi_image_levels(image), "level", out, call);
+    if (result == CULV_OK)
+        result = culvi_image_check_call(image, plane, image->row->planes, "plane", out, call);
+    return result == CULV_OK ? culvi_image_check_arrays(image) : result;
 }
 
-CUmipmappedArray culv_image_mipmapped_array(const culv_image *image)
+culv_result culv_image_get_array(culv_image *image, uint32_t level, uint32_t plane, CUarray *out)
 {
-    if (image == NULL || check_whole(image, "culv_image_mipmapped_array") != CULV_OK ||
-        (atomic_load_explicit(&image->away, memory_order_relaxed) &&
-         culvi_image_check_arrays(image) != CULV_OK))
-        return NULL;
-    return image->arrays[0];
+    culv_result result = check(image, level, plane, out, "culv_image_get_array");
+    return result == CULV_OK ? array_of(image, culvi_image_slot(image, level, plane), out) : result;
 }
 
-culv_result culv_image_get_array(culv_image *image, uint32_t level, CUarray *out)
+culv_result culv_image_get_surface(culv_image *image, uint32_t level, uint32_t plane,
+                                   CUsurfObject *out)
 {
-    culv_result result = culvi_image_check_call(image, level, culvi_image_levels(image), "level",
-                                                out, "culv_image_get_array");
-    if (result == CULV_OK) result = culvi_image_check_arrays(image);
-    if (result == CULV_OK) result = check_whole(image, "culv_image_get_array");
-    return result == CULV_OK ? array_of(image, level, out) : result;
-}
-
-culv_result culv_image_get_surface(culv_image *image, uint32_t level, CUsurfObject *out)
-{
-    culv_result result = culvi_image_check_call(image, level, culvi_image_levels(image), "level",
-                                                out, "culv_image_get_surface");
-    if (result == CULV_OK) result = culvi_image_check_arrays(image);
+    culv_result result = check(image, level, plane, out, "culv_image_get_surface");
     if (result != CULV_OK) return result;
-    if (!image->surfaces || !image->row->surfaces) return no_surfaces(image, !image->row->surfaces);
-    return surface_of(image, level, out);
-}
-
-culv_result culv_image_get_plane_array(culv_image *image, uint32_t plane, CUarray *out)
-{
-    culv_result result = culvi_image_check_call(image, plane, planes_of(image), "plane", out,
-                                                "culv_image_get_plane_array");
-    if (result == CULV_OK) result = culvi_image_check_arrays(image);
-    return result == CULV_OK ? array_of(image, culvi_image_slot(image, 0, plane), out) : result;
-}
-
-culv_result culv_image_get_plane_surface(culv_image *image, uint32_t plane, CUsurfObject *out)
-{
-    culv_result result = culvi_image_check_call(image, plane, planes_of(image), "plane", out,
-                                                "culv_image_get_plane_surface");
-    if (result == CULV_OK) result = culvi_image_check_arrays(image);
-    if (result != CULV_OK) return result;
-    if (!image->surfaces)
+    if (!image->surfaces || (image->row->planes == 1 && !image->row->surfaces))
         return no_surfaces(image, image->row->planes == 1 && !image->row->surfaces);
-    return surface_of(image, culvi_image_slot(image, 0, plane), out);
+    return surface_of(image, culvi_image_slot(image, level, plane), out);
 }
 
 bool culvi_image_release_views(culv_device *device, culv_image *image, bool last_try)

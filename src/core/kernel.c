@@ -90,11 +90,13 @@ static culv_result load_file(culv_device *device, const char *path, culv_kernels
     return result;
 }
 
-culv_result culv_kernels_load_file(culv_device *device, const char *path, culv_kernels **out)
+culv_result culv_kernels_load_file(culv_device *device, const char *path, const char *kernel,
+                                   culv_kernels **out)
 {
     CULVI_REQUIRE(NULL, device);
     CULVI_REQUIRE2(&device->voice, path, out);
-    return load_file(device, path, out);
+    return kernel == NULL ? load_file(device, path, out)
+                          : culvi_kernels_load_program(device, path, kernel, out);
 }
 
 culv_result culv_kernels_load_data(culv_device *device, const void *data, size_t size,
@@ -168,11 +170,6 @@ void culvi_kernels_unref(culv_kernels *kernels)
     culvi_release_or_defer(device, &kernels->deferred, NULL);
     culvi_mutex_unlock(&device->lock);
     culvi_device_unref(device);
-}
-
-CUmodule culv_kernels_native_handle(const culv_kernels *kernels)
-{
-    return kernels != NULL ? kernels->module : NULL;
 }
 
 CUfunction culv_kernel_native_handle(const culv_kernel *kernel)

@@ -60,6 +60,10 @@ culvi_kernel_file culvi_kernel_file_kind(const char *path);
 
 culvi_kernel_file culvi_kernel_data_kind(const void *data, size_t size);
 
+/* Of the fatbinaries in a program that nvcc built, the one that has `kernel`. */
+culv_result culvi_kernels_load_program(culv_device *device, const char *path, const char *kernel,
+                                       culv_kernels **out);
+
 /* Refuses a file, or data of that name, that the device's driver cannot load. */
 culv_result culvi_kernel_file_check(const culv_device *device, const char *path, const char *label);
 culv_result culvi_kernel_kind_check(const culv_device *device, culvi_kernel_file kind,

@@ -109,13 +109,11 @@ static culv_result try_images(culv_device *device, const unsigned char *section,
         count, path, kernel);
 }
 
-culv_result culv_kernels_load_program(culv_device *device, const char *path, const char *kernel,
-                                      culv_kernels **out)
+culv_result culvi_kernels_load_program(culv_device *device, const char *path, const char *kernel,
+                                       culv_kernels **out)
 {
     unsigned char *file;
     size_t all = 0, size = 0;
-    CULVI_REQUIRE(NULL, device);
-    CULVI_REQUIRE3(&device->voice, path, kernel, out);
     errno = 0;
     if (culvi_kernel_file_kind(path) == CULVI_FILE_MISSING)
         return culvi_fail_native(&device->voice, path, CULV_ERROR_INVALID, CULV_REASON_MODULE,

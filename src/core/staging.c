@@ -365,8 +365,7 @@ culv_result culv_image_write(culv_image *image, const culv_image_field *field, C
     result = check_field(image, &f, &part);
     const culvi_staging *staging = image->staging;
     if (result == CULV_OK && staging == NULL)
-        result = image->row->planes > 1 ? culv_image_get_plane_array(image, f.plane, &array)
-                                        : culv_image_get_array(image, f.level, &array);
+        result = culv_image_get_array(image, f.level, f.plane, &array);
     if (result != CULV_OK) return result;
     copy c = {.device = image->memory->device, .label = image->label, .stream = stream};
     result = culvi_enter_any_stream(c.device, c.label, stream, NULL, &pushed);

@@ -46,9 +46,7 @@ static void fill_in(const culvi_format *row, const culv_image_desc *d, culvi_par
     if (has_depth_and_stencil(row)) {
         fill_in_aspect(row, part);
     } else if (row->planes > 1) {
-        culv_format format = CULV_FORMAT_NONE;
-        (void)culv_format_get_plane(row->format, part->plane, &format, &across, &down);
-        const culvi_format *plane = culvi_format_find((uint32_t)format);
+        const culvi_format *plane = culvi_format_plane(row, part->plane, &across, &down);
         part->aspect = (uint32_t)ASPECT_PLANE_0 << part->plane;
         part->width = d->width / across;
         part->height = d->height / down;
@@ -148,10 +146,7 @@ culv_result culvi_image_set_staging(culv_image *image, culvi_staging *staging)
         CUarray array = NULL;
         for (int side = 0; result == CULV_OK && side < 2; side++) {
             culv_image *one = side == 0 ? image : staging->peer_image;
-            if (one != NULL)
-                result = image->row->planes > 1
-                             ? culv_image_get_plane_array(one, part->plane, &array)
-                             : culv_image_get_array(one, part->level, &array);
+            if (one != NULL) result = culv_image_get_array(one, part->level, part->plane, &array);
         }
     }
     if (result == CULV_OK) image->staging = staging;

@@ -18,12 +18,8 @@ static culv_result refuse(const culv_image *image, culv_result result, culv_reas
 /* The format that is sampled: the plane's, of formats of several. */
 static const culvi_format *sampled_row(const culv_image *image, uint32_t plane)
 {
-    culv_format format = CULV_FORMAT_NONE;
-    uint32_t across = 1, down = 1;
-    if (image->row->planes == 1 ||
-        culv_format_get_plane(image->desc.format, plane, &format, &across, &down) != CULV_OK)
-        return image->row;
-    return culvi_format_find((uint32_t)format);
+    uint32_t across, down;
+    return culvi_format_plane(image->row, plane, &across, &down);
 }
 
 /* What a read of the array gives before any flag. */

@@ -178,7 +178,7 @@ enum {
      NORMALIZED(NONE, 0),                                                                          \
      NO_SURFACES,                                                                                  \
      .srgb_format = (CUarray_format)ARRAY_##srgb},
-/* The array format is for culv_format_from_cuda() and the tables: the planes are mapped each in a
+/* The array format is for the tables: the planes are mapped each in a
  * format of its own. Three channels, as cuda.h says of those of 4:4:4 and the runtime's channel
  * descriptor of NV12. */
 #define PLANES(name, array, planes, bits, sampling, order, dxgi)                                   \
@@ -232,6 +232,26 @@ const culvi_format *culvi_format_find(uint32_t number)
     return low < NUM_ROWS && (uint32_t)rows[low].format == number ? &rows[low] : NULL;
 }
 
+/* Vulkan specification, "Compatible Formats of Planes of Multi-Planar Formats". */
+static culv_format plane_format(const culvi_format *row, uint32_t plane)
+{
+    bool pair = row->planes == 2 && plane == 1;
+    switch (row->plane_bits) {
+    case 8: return pair ? CULV_FORMAT_R8G8_UNORM : CULV_FORMAT_R8_UNORM;
+    case 10: return pair ? CULV_FORMAT_R10X6G10X6_UNORM_2PACK16 : CULV_FORMAT_R10X6_UNORM_PACK16;
+    case 12: return pair ? CULV_FORMAT_R12X4G12X4_UNORM_2PACK16 : CULV_FORMAT_R12X4_UNORM_PACK16;
+    default: return pair ? CULV_FORMAT_R16G16_UNORM : CULV_FORMAT_R16_UNORM;
+    }
+}
+
+const culvi_format *culvi_format_plane(const culvi_format *row, uint32_t plane, uint32_t *across,
+                                       uint32_t *down)
+{
+    *across = plane > 0 ? row->chroma_across : 1;
+    *down = plane > 0 ? row->chroma_down : 1;
+    return row->planes == 1 ? row : culvi_format_find((uint32_t)plane_format(row, plane));
+}
+
 static culv_result refuse_number(const char *call, culv_format format)
 {
     return culvi_fail(
@@ -272,20 +292,12 @@ culv_result culv_format_get_info(culv_format format, culv_format_info *out)
     info.cuda_version = row->planes > 1 ? 0 : culvi_array_format_version(row->cuda_format);
     info.normalized_cuda_version = culvi_array_format_version(row->normalized_format);
     info.dedicated = row->dedicated;
+    for (uint32_t plane = 0; plane < row->planes; plane++)
+        info.plane_formats[plane] =
+            culvi_format_plane(row, plane, &info.plane_width_divisor, &info.plane_height_divisor)
+                ->format;
     culvi_struct_write(out, &info, sizeof info);
     return CULV_OK;
-}
-
-/* Vulkan specification, "Compatible Formats of Planes of Multi-Planar Formats". */
-static culv_format plane_format(const culvi_format *row, uint32_t plane)
-{
-    bool pair = row->planes == 2 && plane == 1;
-    switch (row->plane_bits) {
-    case 8: return pair ? CULV_FORMAT_R8G8_UNORM : CULV_FORMAT_R8_UNORM;
-    case 10: return pair ? CULV_FORMAT_R10X6G10X6_UNORM_2PACK16 : CULV_FORMAT_R10X6_UNORM_PACK16;
-    case 12: return pair ? CULV_FORMAT_R12X4G12X4_UNORM_2PACK16 : CULV_FORMAT_R12X4_UNORM_PACK16;
-    default: return pair ? CULV_FORMAT_R16G16_UNORM : CULV_FORMAT_R16_UNORM;
-    }
 }
 
 bool culvi_format_whole_chroma(const culvi_format *row, uint32_t width, uint32_t height,
@@ -294,63 +306,12 @@ bool culvi_format_whole_chroma(const culvi_format *row, uint32_t width, uint32_t
     *across = row->block_height == 1 ? row->block_width
                                      : 1; /* 4:2:2 pairs; compressed blocks may be cut off */
     *down = 1;
-    if (row->planes > 1) (void)culv_format_get_plane(row->format, 1, NULL, across, down);
+    if (row->planes > 1) (void)culvi_format_plane(row, 1, across, down);
     return width % *across == 0 && height % *down == 0;
 }
 
-culv_result culv_format_get_plane(culv_format format, uint32_t plane, culv_format *out,
-                                  uint32_t *width_divisor, uint32_t *height_divisor)
-{
-    const culvi_format *row = culvi_format_find((uint32_t)format);
-    if (row == NULL) return refuse_number("culv_format_get_plane", format);
-    if (plane >= row->planes)
-        return culvi_fail(NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "culv_format_get_plane: plane is %u, but %s has %u", (unsigned)plane,
-                          row->name, (unsigned)row->planes);
-    bool chroma = plane > 0;
-    if (out != NULL) *out = row->planes == 1 ? row->format : plane_format(row, plane);
-    if (width_divisor != NULL) *width_divisor = chroma ? row->chroma_across : 1;
-    if (height_divisor != NULL) *height_divisor = chroma ? row->chroma_down : 1;
-    return CULV_OK;
-}
-
-/* The lower, the better a format stands for an array format: see culv_format_from_cuda() in
- * format.h. */
-static uint32_t rank(const culvi_format *row)
-{
-    bool rgba = strncmp("RGBA", row->channel_order, strlen(row->channel_order)) == 0;
-    bool all = row->channels == strlen(row->channel_order);
-    return (rgba ? 0u : 200u) + (all ? 0u : 100u) + (uint32_t)row->kind;
-}
-
-culv_result culv_format_from_cuda(uint32_t cuda_array_format, uint32_t channels, culv_format *out,
-                                  uint32_t capacity, uint32_t *count)
-{
-    const culvi_format *found[NUM_ROWS];
-    uint32_t num = 0;
-    CULVI_REQUIRE(NULL, count);
-    if (out == NULL && capacity != 0) return culvi_fail_null(NULL, __func__, "out");
-    for (size_t i = 0; i < NUM_ROWS; i++) {
-        const culvi_format *row = &rows[i];
-        bool stored = (uint32_t)row->cuda_format == cuda_array_format && row->channels == channels;
-        bool normalized = (uint32_t)row->normalized_format == cuda_array_format &&
-                          row->normalized_channels == channels;
-        bool srgb = (uint32_t)row->srgb_format == cuda_array_format && row->channels == channels;
-        if (!row->mapped || cuda_array_format == ARRAY_NONE || (!stored && !normalized && !srgb))
-            continue;
-        uint32_t place = num++;
-        for (; place > 0 && rank(found[place - 1]) > rank(row); place--)
-            found[place] = found[place - 1];
-        found[place] = row;
-    }
-    for (uint32_t i = 0; i < num && i < capacity; i++)
-        out[i] = found[i]->format;
-    *count = num;
-    return CULV_OK;
-}
-
 /* Returns the first of several formats with the same number: their memory is the same. */
-culv_format culv_format_from(culv_native_api api, uint32_t number)
+culv_format culvi_format_from(culv_native_api api, uint32_t number)
 {
     for (size_t i = 0; i < NUM_ROWS && number != 0; i++)
         if ((api == CULV_NATIVE_D3D && rows[i].dxgi == number) ||

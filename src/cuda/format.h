@@ -37,6 +37,15 @@ typedef struct culvi_format {
 
 /* NULL: not a number of Vulkan 1.3. */
 const culvi_format *culvi_format_find(uint32_t number);
+
+/* The format of one plane, and how often its texels go into the image's. Another format has one
+ * plane, itself. */
+const culvi_format *culvi_format_plane(const culvi_format *row, uint32_t plane, uint32_t *across,
+                                       uint32_t *down);
+
+/* The format of a DXGI_FORMAT (CULV_NATIVE_D3D) or of OpenGL's sized internal format
+ * (CULV_NATIVE_GL). CULV_FORMAT_NONE: Vulkan lacks it, or it is of another API. */
+culv_format culvi_format_from(culv_native_api api, uint32_t number);
 /* Whether chroma has whole texels in an image of this size, that is, width and height are multiples
  * of *across and *down. */
 bool culvi_format_whole_chroma(const culvi_format *row, uint32_t width, uint32_t height,

@@ -26,7 +26,7 @@ static uint64_t texels_size(const culvi_d3d_texture *t)
     uint64_t sum = 0;
     const culvi_format *row = NULL;
     for (uint32_t number = t->format; row == NULL && number <= t->format + 2; number++) {
-        const culv_format format = culv_format_from(CULV_NATIVE_D3D, number);
+        const culv_format format = culvi_format_from(CULV_NATIVE_D3D, number);
         if (format != CULV_FORMAT_NONE) row = culvi_format_find((uint32_t)format);
     }
     if (row == NULL || row->block_bytes == 0) return 0;

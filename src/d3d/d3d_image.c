@@ -69,7 +69,7 @@ static void list(culvi_text *text, const struct family *family)
     const char *before = "";
     for (uint32_t i = 0; i <= UINT8_MAX; i++) {
         const culv_format format =
-            has(family, i) ? culv_format_from(CULV_NATIVE_D3D, i) : CULV_FORMAT_NONE;
+            has(family, i) ? culvi_format_from(CULV_NATIVE_D3D, i) : CULV_FORMAT_NONE;
         const culvi_format *row =
             format != CULV_FORMAT_NONE ? culvi_format_find((uint32_t)format) : NULL;
         if (row == NULL || !row->mapped) continue;
@@ -102,7 +102,7 @@ static culv_result choose_format(const culvi_voice *voice, const char *label, co
                           "%" PRIu32 "; only a TYPELESS one is seen as another",
                           desc, named, own);
     const uint32_t format = family != NULL ? named : own;
-    *out = culv_format_from(CULV_NATIVE_D3D, format);
+    *out = culvi_format_from(CULV_NATIVE_D3D, format);
     if (*out != CULV_FORMAT_NONE) return CULV_OK;
     return culvi_fail(voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT,
                       "no CUDA array has DXGI_FORMAT %" PRIu32

@@ -279,7 +279,7 @@ culv_result culvi_gl_describe_image(const culv_gl *gl, const char *label,
                                     const culvi_gl_object_info *object, culv_image_desc *out)
 {
     const uint32_t internal = plain_format((uint32_t)object->internal_format);
-    const culv_format format = culv_format_from(CULV_NATIVE_GL, internal);
+    const culv_format format = culvi_format_from(CULV_NATIVE_GL, internal);
     const culvi_format *row = culvi_format_find((uint32_t)format);
     if (!registers(internal) || row == NULL || !row->mapped)
         return culvi_fail(culvi_gl_voice(gl), label, CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT,

@@ -103,7 +103,7 @@ culv_result culvi_gl_read_shape(const culv_gl *gl, const culv_gl_image_create_de
         return culvi_fail(culvi_gl_voice(gl), d->label, CULV_ERROR_INVALID, CULV_REASON_FORMAT,
                           "culv_gl_image_create_desc.internal_format is 0; say a sized format, as "
                           "GL_RGBA8");
-    s.row = culvi_format_find((uint32_t)culv_format_from(CULV_NATIVE_GL, d->internal_format));
+    s.row = culvi_format_find((uint32_t)culvi_format_from(CULV_NATIVE_GL, d->internal_format));
     if (s.row == NULL)
         return culvi_fail(culvi_gl_voice(gl), d->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT,
                           "culv_gl_image_create_desc.internal_format is %#" PRIx32 "%s",

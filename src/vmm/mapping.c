@@ -9,18 +9,10 @@
 #include <inttypes.h>
 
 static culvi_vmm_mapping *new_mapping(culv_vmm_range *range, uint64_t offset,
-                                      culv_vmm_allocation *allocation,
-                                      const CUmemAccessDesc *access, size_t count)
+                                      culv_vmm_allocation *allocation)
 {
     culvi_vmm_mapping *m = culvi_alloc(sizeof *m);
     if (m == NULL) return NULL;
-    m->access = count <= 1 ? &m->first : culvi_alloc(count * sizeof *access);
-    if (m->access == NULL) {
-        culvi_free(m);
-        return NULL;
-    }
-    memcpy(m->access, access, count * sizeof *access);
-    m->num_access = count;
     m->range = range;
     m->offset = offset;
     m->size = allocation->size;
@@ -34,7 +26,6 @@ void culvi_vmm_mapping_free(culvi_vmm_mapping *m)
 {
     atomic_fetch_sub(&m->allocation->mappings, 1);
     culvi_vmm_allocation_unref(m->allocation);
-    if (m->access != &m->first) culvi_free(m->access);
     culvi_free(m);
 }
 
@@ -88,7 +79,8 @@ static culv_result check_free(culv_vmm_range *range, uint64_t offset, uint64_t s
 
 /* Runs in the device's context. On failure nothing is mapped, or, where the driver does not even
  * take back what it just gave, *left is set. */
-static culv_result map_now(const culvi_vmm_mapping *m, bool *left)
+static culv_result map_now(const culvi_vmm_mapping *m, const CUmemAccessDesc *access, size_t count,
+                           bool *left)
 {
     culv_device *device = m->range->device;
     const CUdeviceptr address = m->range->base + m->offset;
@@ -104,7 +96,7 @@ static culv_result map_now(const culvi_vmm_mapping *m, bool *left)
                   "its exporter has (culv_vmm_allocation_info::size there), which CUDA does not "
                   "report"
                 : "");
-    r = CULVI_CU(device, cuMemSetAccess, (address, (size_t)m->size, m->access, m->num_access));
+    r = CULVI_CU(device, cuMemSetAccess, (address, (size_t)m->size, access, count));
     if (r == CUDA_SUCCESS) return CULV_OK;
     culv_result result = culvi_fail_cuda(
         device, m->range->label, r, "cuMemSetAccess",
@@ -127,13 +119,13 @@ culv_result culvi_vmm_map_resolved(culv_vmm_range *range, uint64_t offset,
     bool left = false;
     culv_result result = check_map(range, offset, allocation);
     if (result != CULV_OK) return result;
-    culvi_vmm_mapping *m = new_mapping(range, offset, allocation, access, count);
+    culvi_vmm_mapping *m = new_mapping(range, offset, allocation);
     if (m == NULL) return culvi_fail_host_memory(&device->voice, range->label);
     culvi_mutex_lock(&device->lock);
     result = check_free(range, offset, m->size);
     if (result == CULV_OK) result = culvi_enter(device, &scope, range->label);
     if (result == CULV_OK) {
-        result = map_now(m, &left);
+        result = map_now(m, access, count, &left);
         culvi_leave(device, &scope);
         if (result == CULV_OK || left) {
             culvi_tree_add(&range->mappings, &m->node, offset, 0);

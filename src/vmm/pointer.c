@@ -121,7 +121,7 @@ static const char *why(const culv_pointer_info *info)
                "handle_types, or with the graphics API.";
     case CULV_POINTER_VMM:
         return handles
-                   ? "culv_vmm_allocation_retain_at() and culv_vmm_export_dup() export the whole allocation, for Vulkan on the same GPU and for other processes."
+                   ? "culv_vmm_adopt() finds the allocation, and culv_vmm_export_dup() exports all of it, for Vulkan on the same GPU and for other processes."
                    : "This allocation was made without handle types, or was imported (CUDA does "
                      "not say which). If it was imported, its exporter can share the handle that "
                      "it has; otherwise allocate it again with "

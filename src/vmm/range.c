@@ -273,24 +273,3 @@ uint64_t culv_vmm_range_size(const culv_vmm_range *range)
 {
     return range != NULL ? range->size : 0;
 }
-
-culv_result culv_vmm_get_mappings(culv_vmm_range *range, culv_vmm_mapping *mappings,
-                                  size_t capacity, size_t *count)
-{
-    CULVI_REQUIRE(NULL, range);
-    CULVI_REQUIRE(&range->device->voice, count);
-    if (capacity > 0) CULVI_REQUIRE(&range->device->voice, mappings);
-    culvi_mutex_lock(&range->device->lock);
-    culvi_vmm_collect(range);
-    const culvi_vmm_mapping *m = culvi_vmm_find(range, 0);
-    for (size_t i = 0; m != NULL && i < capacity; i++, m = culvi_vmm_next(m))
-        mappings[i] = (culv_vmm_mapping){
-            .offset = m->offset,
-            .size = m->size,
-            .allocation = atomic_load(&m->allocation->given_up) ? NULL : m->allocation,
-            .unmapping = m->unmapping,
-        };
-    *count = range->num_mappings;
-    culvi_mutex_unlock(&range->device->lock);
-    return CULV_OK;
-}

@@ -18,10 +18,7 @@ typedef struct culvi_vmm_mapping {
     culv_vmm_allocation *allocation; /* a reference */
     uint64_t offset;
     uint64_t size;
-    bool unmapping;          /* given up; waits for a stream or for the driver */
-    size_t num_access;       /* what was granted, one entry for each location */
-    CUmemAccessDesc *access; /* `first`, or an allocation of its own */
-    CUmemAccessDesc first;
+    bool unmapping; /* given up; waits for a stream or for the driver */
 } culvi_vmm_mapping;
 
 struct culv_vmm_range {

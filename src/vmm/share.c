@@ -411,7 +411,7 @@ static culv_result refuse_address(const culv_device *device, CUdeviceptr address
         return culvi_fail_native(
             &device->voice, NULL, CULV_ERROR_INVALID, CULV_REASON_NOT_MAPPED, CULV_NATIVE_CUDA,
             code, "cuMemRetainAllocationHandle",
-            "culv_vmm_allocation_retain_at: no allocation of cuMemCreate is mapped at %#" PRIx64
+            "culv_vmm_adopt: no allocation of cuMemCreate is mapped at %#" PRIx64
             "%s (CUDA_ERROR_INVALID_VALUE)",
             (uint64_t)address,
             there.pool != NULL      ? ", it is memory of a pool"
@@ -446,7 +446,7 @@ static culv_result retain(culv_vmm_allocation *allocation, CUdeviceptr address)
     else if (prop.location.type == CU_MEM_LOCATION_TYPE_DEVICE &&
              prop.location.id != device->ordinal)
         result = culvi_fail(&device->voice, NULL, CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,
-                            "culv_vmm_allocation_retain_at: the allocation at %#" PRIx64
+                            "culv_vmm_adopt: the allocation at %#" PRIx64
                             " lies on CUDA device %d; this device is %d '%s'",
                             (uint64_t)address, prop.location.id, (int)device->ordinal,
                             device->caps.name);
@@ -459,20 +459,12 @@ static culv_result retain(culv_vmm_allocation *allocation, CUdeviceptr address)
     return CULV_OK;
 }
 
-culv_result culv_vmm_allocation_retain_at(culv_device *device, CUdeviceptr address,
-                                          culv_vmm_allocation **out)
+culv_result culvi_vmm_retain_at(culv_device *device, CUdeviceptr address, culv_vmm_allocation **out)
 {
     culvi_scope scope;
-    CULVI_REQUIRE(NULL, device);
-    CULVI_REQUIRE(&device->voice, out);
-    if (address == 0)
-        return culvi_fail(&device->voice, NULL, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
-                          "%s: address is 0", __func__);
-    culv_result result = culvi_vmm_check_device(device, "culv_vmm_allocation_retain_at");
-    if (result != CULV_OK) return result;
     culv_vmm_allocation *allocation = culvi_vmm_allocation_new(device, NULL);
     if (allocation == NULL) return CULV_ERROR_OUT_OF_MEMORY;
-    result = culvi_enter(device, &scope, NULL);
+    culv_result result = culvi_enter(device, &scope, NULL);
     if (result == CULV_OK) {
         result = retain(allocation, address);
         culvi_leave(device, &scope);

@@ -18,6 +18,10 @@ culv_result culvi_vmm_find_exporter(culv_device *device, const char *label,
 culv_result culvi_vmm_import_exported(culv_device *device, const culv_vmm_import_desc *d,
                                       culv_vmm_allocation **out);
 
+/* Makes an object of the allocation that is mapped at an address, with its own driver handle. */
+culv_result culvi_vmm_retain_at(culv_device *device, CUdeviceptr address,
+                                culv_vmm_allocation **out);
+
 /* What is mapped at an address of CUDA's. */
 typedef enum culvi_at {
     CULVI_AT_NOTHING,

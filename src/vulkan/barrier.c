@@ -165,29 +165,11 @@ static culv_result plan(const request *r, culv_vk_direction direction, scopes *o
     return CULV_OK;
 }
 
-/* The fields of VkBufferMemoryBarrier2 and VkImageMemoryBarrier2, and those of the old structs. */
+/* The fields of VkBufferMemoryBarrier2 and VkImageMemoryBarrier2. */
 #define SCOPES_OF(s)                                                                               \
     .srcStageMask = (s).src_stage, .srcAccessMask = (s).src_access, .dstStageMask = (s).dst_stage, \
     .dstAccessMask = (s).dst_access, .srcQueueFamilyIndex = (s).src_family,                        \
     .dstQueueFamilyIndex = (s).dst_family
-#define OLD_SCOPES_OF(b)                                                                           \
-    .srcAccessMask = (VkAccessFlags)(b).srcAccessMask,                                             \
-    .dstAccessMask = (VkAccessFlags)(b).dstAccessMask,                                             \
-    .srcQueueFamilyIndex = (b).srcQueueFamilyIndex, .dstQueueFamilyIndex = (b).dstQueueFamilyIndex
-
-/* VkPipelineStageFlagBits and VkAccessFlagBits end there; their bits mean the same in the new form,
- * which has more of its own, also among the low 32. */
-#define OLD_STAGES   (2ull * VK_PIPELINE_STAGE_ACCELERATION_STRUCTURE_BUILD_BIT_KHR - 1)
-#define OLD_ACCESSES (2ull * VK_ACCESS_TRANSFORM_FEEDBACK_COUNTER_WRITE_BIT_EXT - 1)
-
-static culv_result check_old(bool image, VkPipelineStageFlags2 stages, VkAccessFlags2 accesses)
-{
-    if ((stages & ~OLD_STAGES) == 0 && (accesses & ~OLD_ACCESSES) == 0) return CULV_OK;
-    return REFUSE_VALUE(
-        "%s has a stage (%#" PRIx64 ") or access (%#" PRIx64
-        ") that only synchronization2 knows; use the barrier2 form, or one of Vulkan 1.0's flags",
-        name_of(image), (uint64_t)stages, (uint64_t)accesses);
-}
 
 /* Buffers -------------------------------------------------------------------------------------- */
 
@@ -213,25 +195,6 @@ culv_result culv_vk_buffer_get_barrier2(const culv_vk_buffer_transfer *transfer,
                                     .buffer = t.buffer,
                                     .offset = t.offset,
                                     .size = t.size != 0 ? t.size : VK_WHOLE_SIZE};
-    return CULV_OK;
-}
-
-culv_result culv_vk_buffer_get_barrier(const culv_vk_buffer_transfer *transfer,
-                                       culv_vk_direction direction, culv_vk_buffer_barrier *out)
-{
-    VkBufferMemoryBarrier2 b;
-    culv_result result = culv_vk_buffer_get_barrier2(transfer, direction, out != NULL ? &b : NULL);
-    if (result == CULV_OK)
-        result =
-            check_old(false, b.srcStageMask | b.dstStageMask, b.srcAccessMask | b.dstAccessMask);
-    if (result != CULV_OK) return result;
-    *out = (culv_vk_buffer_barrier){.src_stage = (VkPipelineStageFlags)b.srcStageMask,
-                                    .dst_stage = (VkPipelineStageFlags)b.dstStageMask,
-                                    .barrier = {.sType = VK_STRUCTURE_TYPE_BUFFER_MEMORY_BARRIER,
-                                                OLD_SCOPES_OF(b),
-                                                .buffer = b.buffer,
-                                                .offset = b.offset,
-                                                .size = b.size}};
     return CULV_OK;
 }
 
@@ -360,37 +323,6 @@ culv_result culv_vk_image_get_barrier2(const culv_vk_image_transfer *transfer,
         .newLayout = direction == CULV_VK_RELEASE ? VK_IMAGE_LAYOUT_GENERAL : layout,
         .image = t.image,
         .subresourceRange = range};
-    return CULV_OK;
-}
-
-/* Two layouts came with the new form. */
-static bool is_new_layout(VkImageLayout layout)
-{
-    return layout == VK_IMAGE_LAYOUT_READ_ONLY_OPTIMAL ||
-           layout == VK_IMAGE_LAYOUT_ATTACHMENT_OPTIMAL;
-}
-
-culv_result culv_vk_image_get_barrier(const culv_vk_image_transfer *transfer,
-                                      culv_vk_direction direction, culv_vk_image_barrier *out)
-{
-    VkImageMemoryBarrier2 b;
-    culv_result result = culv_vk_image_get_barrier2(transfer, direction, out != NULL ? &b : NULL);
-    if (result == CULV_OK)
-        result =
-            check_old(true, b.srcStageMask | b.dstStageMask, b.srcAccessMask | b.dstAccessMask);
-    if (result != CULV_OK) return result;
-    if (is_new_layout(b.oldLayout) || is_new_layout(b.newLayout))
-        return REFUSE_VALUE(
-            "culv_vk_image_transfer.layout is one that came with synchronization2; "
-            "use the barrier2 form, or a layout of Vulkan 1.0 (SHADER_READ_ONLY_OPTIMAL, COLOR_ATTACHMENT_OPTIMAL, DEPTH_STENCIL_ATTACHMENT_OPTIMAL ...)");
-    *out = (culv_vk_image_barrier){.src_stage = (VkPipelineStageFlags)b.srcStageMask,
-                                   .dst_stage = (VkPipelineStageFlags)b.dstStageMask,
-                                   .barrier = {.sType = VK_STRUCTURE_TYPE_IMAGE_MEMORY_BARRIER,
-                                               OLD_SCOPES_OF(b),
-                                               .oldLayout = b.oldLayout,
-                                               .newLayout = b.newLayout,
-                                               .image = b.image,
-                                               .subresourceRange = b.subresourceRange}};
     return CULV_OK;
 }
 

@@ -279,7 +279,7 @@ static culv_result check_disjoint(const culv_vk_device *vk, const char *label,
         "the planes of such an image (%s) lie, and CUDA's own arrays of several planes read the "
         "second one wrong (measured). Create it with VK_IMAGE_CREATE_DISJOINT_BIT, bind each "
         "plane with VkBindImagePlaneMemoryInfo and pass plane_offsets, or take an image for each "
-        "plane in the formats that culv_format_get_plane() names",
+        "plane in the formats that culv_format_info.plane_formats names",
         info->flags, verdict->format->name);
 }
 

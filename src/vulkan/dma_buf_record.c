@@ -48,7 +48,7 @@ static culv_result shared(const culv_vk_dma_buf_bridge *b, VkCommandBuffer comma
     t.use = u.use = use;
     if (b->buffer != NULL) {
         u.buffer = culv_vk_buffer_handle(b->buffer);
-        culv_result result = culv_vk_buffer_get_barrier(&u, direction, &buffer);
+        culv_result result = culvi_vk_buffer_barrier(&u, direction, &buffer);
         if (result == CULV_OK)
             b->vk->table.vkCmdPipelineBarrier(commands, buffer.src_stage, buffer.dst_stage, 0, 0,
                                               NULL, 1, &buffer.barrier, 0, NULL);
@@ -57,7 +57,7 @@ static culv_result shared(const culv_vk_dma_buf_bridge *b, VkCommandBuffer comma
     t.image = culv_vk_image_handle(b->target);
     t.format = b->info.format;
     t.discard = discard;
-    culv_result result = culv_vk_image_get_barrier(&t, direction, &image);
+    culv_result result = culvi_vk_image_barrier(&t, direction, &image);
     if (result == CULV_OK)
         b->vk->table.vkCmdPipelineBarrier(commands, image.src_stage, image.dst_stage, 0, 0, NULL, 0,
                                           NULL, 1, &image.barrier);

@@ -135,17 +135,13 @@ static culv_result describe(const culv_vk_device *vk, const culv_vk_image_desc *
 {
     const VkImageCreateInfo *info = d->create_info;
     const culvi_format *row = culvi_format_find((uint32_t)info->format);
-    culv_format format = CULV_FORMAT_NONE;
-    uint32_t across = 1, down = 1;
+    uint32_t across, down;
     if (row == NULL || level >= info->mipLevels || plane >= row->planes)
         return culvi_fail(&vk->base.device->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_LEVEL,
                           "culv_vk_image_map_pitched: level %" PRIu32 " and plane %" PRIu32
                           " of an image that has %" PRIu32 " and %u",
                           level, plane, info->mipLevels, row != NULL ? (unsigned)row->planes : 0u);
-    culv_result result =
-        culv_format_get_plane((culv_format)info->format, plane, &format, &across, &down);
-    if (result != CULV_OK) return result;
-    const culvi_format *of_plane = culvi_format_find((uint32_t)format);
+    const culvi_format *of_plane = culvi_format_plane(row, plane, &across, &down);
     VkImageSubresource subresource = {
         .aspectMask = row->planes > 1 ? (VkImageAspectFlags)VK_IMAGE_ASPECT_PLANE_0_BIT << plane
                                       : row->aspects,

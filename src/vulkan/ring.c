@@ -133,7 +133,7 @@ static culv_result record_hand_over(culvi_vk_ring *ring, VkCommandBuffer command
             t.format = (VkFormat)image->pair.image->desc.format;
             t.queue_family = culvi_vk_native_family(&image->pair.native, ring->queue_family);
             t.discard = VK_TRUE;
-            culv_result result = culv_vk_image_get_barrier(&t, CULV_VK_RELEASE, &b);
+            culv_result result = culvi_vk_image_barrier(&t, CULV_VK_RELEASE, &b);
             if (result != CULV_OK) return result;
             table->vkCmdPipelineBarrier(commands, b.src_stage, b.dst_stage, 0, 0, NULL, 0, NULL, 1,
                                         &b.barrier);

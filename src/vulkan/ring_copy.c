@@ -51,8 +51,8 @@ static culv_result record_buffer(const culvi_vk_ring *ring, VkCommandBuffer comm
     t.buffer = culv_vk_buffer_handle(from);
     t.queue_family = culvi_vk_native_family(&from->pair.native, ring->queue_family);
     t.use = CULV_VK_USE_TRANSFER_SRC;
-    result = culv_vk_buffer_get_barrier(&t, CULV_VK_ACQUIRE, &acquire);
-    if (result == CULV_OK) result = culv_vk_buffer_get_barrier(&t, CULV_VK_RELEASE, &release);
+    result = culvi_vk_buffer_barrier(&t, CULV_VK_ACQUIRE, &acquire);
+    if (result == CULV_OK) result = culvi_vk_buffer_barrier(&t, CULV_VK_RELEASE, &release);
     if (result != CULV_OK) return result;
     const VkBufferCopy region = {.dstOffset = offset, .size = bytes};
     table->vkCmdPipelineBarrier(commands, acquire.src_stage, acquire.dst_stage, 0, 0, NULL, 1,
@@ -96,8 +96,8 @@ static culv_result record_image(const culvi_vk_ring *ring, VkCommandBuffer comma
     t.format = (VkFormat)row->format;
     t.queue_family = culvi_vk_native_family(&from->pair.native, ring->queue_family);
     t.use = CULV_VK_USE_TRANSFER_SRC;
-    result = culv_vk_image_get_barrier(&t, CULV_VK_ACQUIRE, &acquire);
-    if (result == CULV_OK) result = culv_vk_image_get_barrier(&t, CULV_VK_RELEASE, &release);
+    result = culvi_vk_image_barrier(&t, CULV_VK_ACQUIRE, &acquire);
+    if (result == CULV_OK) result = culvi_vk_image_barrier(&t, CULV_VK_RELEASE, &release);
     if (result != CULV_OK) return result;
     const VkBufferImageCopy region = {.bufferOffset = offset,
                                       .imageSubresource = {row->aspects, 0, 0, d->array_layers},

@@ -165,26 +165,6 @@ static culv_result check_desc(const culv_vk_device *vk, const culv_vk_space_desc
     return CULV_OK;
 }
 
-culv_result culv_vk_check_space(culv_vk_device *vk, const culv_vk_space_desc *desc,
-                                culv_vk_space_info *out)
-{
-    culv_vk_space_desc d = culv_vk_space_desc_init();
-    culv_vk_space_info info = culv_vk_space_info_init();
-    CULVI_REQUIRE(NULL, vk);
-    const culvi_voice *voice = &vk->base.device->voice;
-    culv_result result =
-        desc != NULL ? culvi_desc_read(voice, &d, sizeof d, desc, "culv_vk_space_desc") : CULV_OK;
-    if (result == CULV_OK && out != NULL)
-        result = culvi_struct_check(voice, out, "culv_vk_space_info");
-    if (result == CULV_OK) result = check_device(vk, d.label, __func__, &info);
-    if (result == CULV_OK && desc != NULL) result = check_desc(vk, &d, &info);
-    if (result != CULV_OK) return result;
-    if (desc != NULL)
-        info.size = (d.size + info.granularity - 1) / info.granularity * info.granularity;
-    if (out != NULL) culvi_struct_write(out, &info, sizeof info);
-    return CULV_OK;
-}
-
 /* The search for an address -------------------------------------------------------------------- */
 
 enum { PLACES = 3, STEPS = 8 };

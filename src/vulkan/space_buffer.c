@@ -35,7 +35,7 @@ static uint64_t alignment_of(const culv_vk_space *s, const culv_vk_space_buffer_
     if (d->usage &
         (VK_BUFFER_USAGE_STORAGE_TEXEL_BUFFER_BIT | VK_BUFFER_USAGE_UNIFORM_TEXEL_BUFFER_BIT))
         a = larger(a, p.limits.minTexelBufferOffsetAlignment);
-    return d->own_handle != 0 ? larger(a, s->alignment) : a;
+    return d->own_handle != NULL ? larger(a, s->alignment) : a;
 }
 
 static culv_result check_desc(const culv_vk_space *s, const culv_vk_space_buffer_desc *d,
@@ -48,16 +48,16 @@ static culv_result check_desc(const culv_vk_space *s, const culv_vk_space_buffer
                           "culv_vk_space_buffer_desc.alignment is %" PRIu64
                           "; give a power of two up to the granularity of %" PRIu64 " bytes",
                           d->alignment, s->granularity);
-    if (d->usage == 0 && d->own_handle != 0)
+    if (d->usage == 0 && d->own_handle != NULL)
         return culvi_fail(voice, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                           "culv_vk_space_buffer_desc.usage is 0, and a VkBuffer of its own needs a "
                           "usage");
-    if (d->own_handle != 0 && (d->usage & VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT))
+    if (d->own_handle != NULL && (d->usage & VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT))
         return culvi_fail(voice, d->label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
                           "culv_vk_space_buffer_desc.usage has SHADER_DEVICE_ADDRESS: a VkBuffer "
                           "of its own would have a second address; take "
                           "culv_vk_space_buffer_pointer(), or leave own_handle out");
-    if (d->own_handle == 0 && (d->usage & ~s->usage) != 0)
+    if (d->own_handle == NULL && (d->usage & ~s->usage) != 0)
         return culvi_fail(voice, d->label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
                           "culv_vk_space_buffer_desc.usage has %#" PRIx32 ", which the space's "
                           "VkBuffer lacks; add it to culv_vk_space_desc.buffer_usage, or set "
@@ -192,7 +192,7 @@ culv_result culv_vk_space_buffer_create(culv_vk_space *space, const culv_vk_spac
     const uint64_t alignment = alignment_of(space, &d);
     /* A VkBuffer of its own is bound in whole blocks. */
     uint64_t size = d.size, offset = d.offset;
-    if (d.own_handle != 0 && size <= UINT64_MAX - space->alignment)
+    if (d.own_handle != NULL && size <= UINT64_MAX - space->alignment)
         size = (size + space->alignment - 1) / space->alignment * space->alignment;
     result = check_desc(space, &d, alignment, size);
     if (result != CULV_OK) return result;
@@ -202,7 +202,7 @@ culv_result culv_vk_space_buffer_create(culv_vk_space *space, const culv_vk_spac
     result = culvi_vk_space_take(space, d.label, size, alignment, &offset);
     const bool taken = result == CULV_OK;
     if (result == CULV_OK) result = fill_gaps(space, offset, size, &f);
-    if (result == CULV_OK && d.own_handle != 0)
+    if (result == CULV_OK && d.own_handle != NULL)
         result = make_own(space, &d, offset, size, &buffer->own);
     if (result != CULV_OK) undo(space, &f);
     if (result != CULV_OK && taken) culvi_vk_space_untake(space, offset);
@@ -215,6 +215,7 @@ culv_result culv_vk_space_buffer_create(culv_vk_space *space, const culv_vk_spac
     buffer->space = space;
     buffer->offset = offset;
     buffer->size = d.size;
+    if (d.own_handle != NULL) *d.own_handle = buffer->own;
     culvi_log_object(voice, "made", "part of a space", d.label, d.size);
     *out = buffer;
     return CULV_OK;
@@ -238,12 +239,4 @@ void culv_vk_space_buffer_destroy(culv_vk_space_buffer **buffer)
 CUdeviceptr culv_vk_space_buffer_pointer(const culv_vk_space_buffer *buffer)
 {
     return buffer != NULL ? culv_vk_space_pointer(buffer->space) + buffer->offset : 0;
-}
-
-VkBuffer culv_vk_space_buffer_handle(const culv_vk_space_buffer *buffer, VkDeviceSize *offset)
-{
-    if (offset != NULL)
-        *offset = buffer != NULL && buffer->own == VK_NULL_HANDLE ? buffer->offset : 0;
-    if (buffer == NULL) return VK_NULL_HANDLE;
-    return buffer->own != VK_NULL_HANDLE ? buffer->own : buffer->space->buffer;
 }

@@ -380,29 +380,19 @@ static culv_result check_place(const culv_vk_space *s, uint64_t offset, uint64_t
 }
 
 culv_result culv_vk_space_commit(culv_vk_space *space, uint64_t offset, uint64_t size,
-                                 uint64_t *ready)
+                                 culv_vmm_allocation *allocation, uint64_t *ready)
 {
     CULVI_REQUIRE(NULL, space);
+    if (allocation != NULL) size = allocation->size;
     culv_result result = check_place(space, offset, size, __func__);
+    if (result == CULV_OK && allocation != NULL)
+        result = culvi_vk_vmm_check(space->vk, space->label, allocation);
     if (result != CULV_OK) return result;
     culvi_mutex_lock(&space->turn);
     result = culvi_vk_space_check_claims(space, offset, size, true, __func__);
-    if (result == CULV_OK) result = culvi_vk_space_fill(space, offset, size, ready);
-    culvi_mutex_unlock(&space->turn);
-    return result;
-}
-
-culv_result culv_vk_space_commit_allocation(culv_vk_space *space, uint64_t offset,
-                                            culv_vmm_allocation *allocation, uint64_t *ready)
-{
-    CULVI_REQUIRE(NULL, space);
-    CULVI_REQUIRE(&space->base.device->voice, allocation);
-    culv_result result = check_place(space, offset, allocation->size, __func__);
-    if (result == CULV_OK) result = culvi_vk_vmm_check(space->vk, space->label, allocation);
-    if (result != CULV_OK) return result;
-    culvi_mutex_lock(&space->turn);
-    result = culvi_vk_space_check_claims(space, offset, allocation->size, true, __func__);
-    if (result == CULV_OK) result = put(space, offset, allocation, ready, __func__);
+    if (result == CULV_OK)
+        result = allocation != NULL ? put(space, offset, allocation, ready, __func__)
+                                    : culvi_vk_space_fill(space, offset, size, ready);
     culvi_mutex_unlock(&space->turn);
     return result;
 }
@@ -427,22 +417,14 @@ culv_result culv_vk_space_decommit(culv_vk_space *space, uint64_t offset, uint64
                                    CUstream last_use, culv_bool wait)
 {
     CULVI_REQUIRE(NULL, space);
-    culv_result result = give_up(space, offset, size, last_use, __func__);
-    if (result == CULV_OK && !wait) return CULV_OK;
-    if (result == CULV_OK) result = culvi_vmm_wait_and_collect(space->base.range, offset, size);
+    culv_result result = size > 0 ? give_up(space, offset, size, last_use, __func__) : CULV_OK;
+    if (result == CULV_OK && size > 0 && !wait) return CULV_OK;
+    if (result == CULV_OK && size > 0)
+        result = culvi_vmm_wait_and_collect(space->base.range, offset, size);
     if (result != CULV_OK) return result;
     culvi_mutex_lock(&space->turn);
-    result = collect(space, true);
-    culvi_mutex_unlock(&space->turn);
-    return result;
-}
-
-culv_result culv_vk_space_collect(culv_vk_space *space)
-{
-    CULVI_REQUIRE(NULL, space);
-    culvi_mutex_lock(&space->turn);
-    culv_result result = collect(space, false);
-    culvi_vk_space_free_unbound(space, false);
+    result = collect(space, size > 0);
+    if (size == 0) culvi_vk_space_free_unbound(space, false);
     culvi_mutex_unlock(&space->turn);
     return result;
 }

@@ -183,9 +183,9 @@ static void image(fuzz_reader *r)
         CUarray array = NULL;
         CUsurfObject surface = 0;
         uint32_t level = fuzz_value32(r, 0);
-        if (FUZZ_CALL(culv_image_get_array(cuda, level, &array)) == CULV_OK)
+        if (FUZZ_CALL(culv_image_get_array(cuda, level, 0, &array)) == CULV_OK)
             FUZZ_REQUIRE(array != NULL && level < info.mipLevels, "level %u", level);
-        if (FUZZ_CALL(culv_image_get_surface(cuda, level, &surface)) == CULV_OK)
+        if (FUZZ_CALL(culv_image_get_surface(cuda, level, 0, &surface)) == CULV_OK)
             FUZZ_REQUIRE(surface != 0 && !ask.no_surfaces, "surface of level %u", level);
         culv_shared_image_destroy(&made, NULL);
     } else

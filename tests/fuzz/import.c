@@ -683,10 +683,10 @@ static void view(fuzz_reader *r, import_state *s)
     uint8_t what = fuzz_u8(r) % 7u;
     fuzz_arm(r);
     switch (what) {
-    case 0: result = FUZZ_CALL(culv_image_get_array(image, index, &array)); break;
-    case 1: result = FUZZ_CALL(culv_image_get_surface(image, index, &surface)); break;
-    case 2: result = FUZZ_CALL(culv_image_get_plane_array(image, index, &array)); break;
-    case 3: result = FUZZ_CALL(culv_image_get_plane_surface(image, index, &surface)); break;
+    case 0: result = FUZZ_CALL(culv_image_get_array(image, index, 0, &array)); break;
+    case 1: result = FUZZ_CALL(culv_image_get_surface(image, index, 0, &surface)); break;
+    case 2: result = FUZZ_CALL(culv_image_get_array(image, 0, index, &array)); break;
+    case 3: result = FUZZ_CALL(culv_image_get_surface(image, 0, index, &surface)); break;
     case 4: {
         uint32_t w = 99, h = 99, d = 99;
         result = FUZZ_CALL(culv_image_get_extent(image, index, &w, &h, fuzz_flag(r) ? &d : NULL));
@@ -714,7 +714,7 @@ static void view(fuzz_reader *r, import_state *s)
                      "no array");
     if (what == 0 && result == CULV_OK)
         FUZZ_REQUIRE(index < description(image).mip_levels &&
-                         culv_image_get_array(image, index, &again) == CULV_OK && again == array,
+                         culv_image_get_array(image, index, 0, &again) == CULV_OK && again == array,
                      "level %u", index);
     if (what == 1 || what == 3)
         FUZZ_REQUIRE((surface == 0x5a5a) == (result != CULV_OK) && surface != 0, "no surface");

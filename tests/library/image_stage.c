@@ -227,7 +227,7 @@ static void launch(stage *s, const shared_image *i, uint32_t level, const char *
     VkExtent3D e = shared_image_extent(i, level);
     int width = (int)e.width, height = (int)e.height;
     void *params[] = {&surface, &width, &height, &argument};
-    LIB_OK(culv_image_get_surface(i->cuda, level, &surface));
+    LIB_OK(culv_image_get_surface(i->cuda, level, 0, &surface));
     snprintf(name, sizeof name, "library_%s_%s", kernel, i->format.kernel_type);
     CUcontext before = lib_enter(&s->w);
     CUfunction function = raw_cuda_function(cu, s->module, name);
@@ -252,7 +252,7 @@ static void copy(stage *s, const shared_image *i, uint32_t level, const unsigned
     VkExtent3D e = shared_image_extent(i, level);
     size_t row = (size_t)e.width * i->format.bytes_per_block;
     CUarray array = NULL;
-    LIB_OK(culv_image_get_array(i->cuda, level, &array));
+    LIB_OK(culv_image_get_array(i->cuda, level, 0, &array));
     CUDA_MEMCPY2D c = {.srcMemoryType = from != NULL ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_ARRAY,
                        .srcHost = from,
                        .srcArray = from != NULL ? NULL : array,
@@ -283,8 +283,7 @@ void record_barrier(VkCommandBuffer commands, const culv_vk_image_transfer *t, h
 {
     if (old_form) {
         culv_vk_image_barrier b;
-        LIB_OK(
-            culv_vk_image_get_barrier(t, way == TO_CUDA ? CULV_VK_RELEASE : CULV_VK_ACQUIRE, &b));
+        LIB_OK(lib_image_barrier(t, way == TO_CUDA ? CULV_VK_RELEASE : CULV_VK_ACQUIRE, &b));
         vkCmdPipelineBarrier(commands, b.src_stage, b.dst_stage, 0, 0, NULL, 0, NULL, 1,
                              &b.barrier);
         return;

@@ -275,14 +275,14 @@ static void drop_image(void)
 static void get_array(int who)
 {
     CUarray array = NULL;
-    LIB_OK(culv_image_get_array(culv_shared_image_cuda(s.image), 1, &array));
+    LIB_OK(culv_image_get_array(culv_shared_image_cuda(s.image), 1, 0, &array));
     s.got[who] = (uint64_t)(uintptr_t)array;
 }
 
 static void get_surface(int who)
 {
     CUsurfObject surface = 0;
-    LIB_OK(culv_image_get_surface(culv_shared_image_cuda(s.image), 2, &surface));
+    LIB_OK(culv_image_get_surface(culv_shared_image_cuda(s.image), 2, 0, &surface));
     s.got[who] = surface;
 }
 

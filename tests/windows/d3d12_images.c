@@ -33,7 +33,7 @@ static void copy_level(scene12 *s, culv_image *image, const kind *k, unsigned le
 {
     CUarray array = NULL;
     const bool solid = k->dimension == D3D12_RESOURCE_DIMENSION_TEXTURE3D;
-    OK(culv_image_get_array(image, level, &array));
+    OK(culv_image_get_array(image, level, 0, &array));
     scene_cuda_copy(s, array, data, (size_t)level_of(k->width, level) * bytes_per_texel,
                     level_of(k->height, level), solid ? level_of(k->depth, level) : k->depth,
                     write);

@@ -418,7 +418,7 @@ D3D_CASE(shadows)
         make.label = e->name;
         OK(culv_d3d_shadow_create(s->d3d, &make, &twin));
         const culv_shared_image *image = culv_d3d_shadow_image(twin);
-        OK(culv_image_get_array(culv_shared_image_cuda(image), 0, &array));
+        OK(culv_image_get_array(culv_shared_image_cuda(image), 0, 0, &array));
         scene_pattern(put, all, (unsigned)i + 1);
         use_texture(s, texture, e, put, true);
         record(s, twin, false);

@@ -60,7 +60,7 @@ static void copy_image(const ipc_scene *s, culv_image *image, uint32_t seed, boo
 {
     static uint32_t texels[TEXELS];
     CUarray array = NULL;
-    OK(culv_image_get_array(image, 0, &array));
+    OK(culv_image_get_array(image, 0, 0, &array));
     for (size_t i = 0; i < TEXELS; i++)
         texels[i] = write ? ipc_word(i, seed) : 0;
     scene_cuda_copy(s, array, texels, WIDTH * 4, HEIGHT, 1, write);

@@ -300,7 +300,7 @@ class Device(Owned):
         elif directory is not None:
             pointer = making("culv_kernels_load", self._need(), directory, source)
         else:
-            pointer = making("culv_kernels_load_file", self._need(), source)
+            pointer = making("culv_kernels_load_file", self._need(), source, None)
         return Kernels(self, pointer, source)
 
     def _told(self) -> Iterator[str]:
@@ -730,14 +730,14 @@ class Arrays:
                 yield f"{count} {what}"
         yield f"on {self._device.name!r}"
 
-    def array(self, level: int = 0) -> int:
-        """The CUarray of a level."""
-        return _make("culv_image_get_array", self._cuda(), level)
+    def array(self, level: int = 0, plane: int = 0) -> int:
+        """The CUarray of a level, or of a plane of NV12 and its kin."""
+        return _make("culv_image_get_array", self._cuda(), level, plane)
 
-    def surface(self, level: int = 0) -> int:
-        """The surface object of a level, for kernels."""
+    def surface(self, level: int = 0, plane: int = 0) -> int:
+        """The surface object of a level or plane, for kernels."""
         out = c_uint64()
-        api.culv_image_get_surface(self._cuda(), level, byref(out))
+        api.culv_image_get_surface(self._cuda(), level, plane, byref(out))
         return out.value
 
     def prepare_write(self) -> None:

@@ -326,12 +326,12 @@ class Turn(Single):
 
     def array(self, level: int = 0, resource: int = 0) -> int:
         """The CUarray of a level of a texture."""
-        return _make("culv_image_get_array", self._image(resource), level)
+        return _make("culv_image_get_array", self._image(resource), level, 0)
 
     def surface(self, level: int = 0, resource: int = 0) -> int:
         """The surface object of a level of a texture, for kernels."""
         out = c_uint64()
-        api.culv_image_get_surface(self._image(resource), level, byref(out))
+        api.culv_image_get_surface(self._image(resource), level, 0, byref(out))
         return out.value
 
     def write(self, tensor: Union[TensorLike, TensorSource], resource: int = 0) -> None:

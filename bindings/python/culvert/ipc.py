@@ -123,8 +123,8 @@ class Server(Owned):
                 info.semaphore_type = d.culv_semaphore_type.CULV_SEMAPHORE_TIMELINE
                 api.culv_vk_semaphore_export_dup(vk, api.culv_vk_semaphore_handle(pointer), _OPAQUE, byref(exported))
             else:
-                memory_of = api.culv_vk_image_memory if isinstance(owner, VulkanImage) else api.culv_vk_buffer_memory
-                memory = memory_of(pointer, byref(bytes_))
+                memory = (api.culv_vk_image_memory(pointer, byref(bytes_)) if isinstance(owner, VulkanImage)
+                          else api.culv_vk_buffer_memory(pointer, byref(bytes_)))
                 info.allocation_size = bytes_.value
                 if isinstance(owner, VulkanImage):
                     of = describe(d.culv_image_desc)

@@ -619,7 +619,7 @@ def look_for_an_address(lib):
                   f"by Vulkan {info.refused_by_vulkan}, at {info.address:#x}")
             assert info.attempts >= 1 and info.address == api.culv_vk_space_pointer(made)
             for offset in (0, size - chunk):
-                api.culv_vk_space_commit(made, offset, chunk, None)
+                api.culv_vk_space_commit(made, offset, chunk, None, None)
                 commands = gpu.commands()
                 gpu.functions.vkBeginCommandBuffer(commands, vk.VkCommandBufferBeginInfo())
                 gpu.functions.vkCmdFillBuffer(commands, info.buffer, offset, chunk, 0x01020304 + offset // chunk)

@@ -168,7 +168,7 @@ static void image_turn(const scene *s, const void *image)
     CUarray array = NULL;
     CUcontext before;
     uint32_t texels[HEIGHT][WIDTH];
-    OK(culv_image_get_array(s->b->image_cuda(image), 0, &array));
+    OK(culv_image_get_array(s->b->image_cuda(image), 0, 0, &array));
     suite_pattern(&texels[0][0], (size_t)WIDTH * HEIGHT, 7);
     CUDA_MEMCPY2D copy = {.srcMemoryType = CU_MEMORYTYPE_HOST,
                           .srcHost = texels,

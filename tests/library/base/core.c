@@ -216,14 +216,11 @@ TEST(nulls, .title = "nulls.arguments")
 
     culv_vk_buffer_transfer transfer = culv_vk_buffer_transfer_init();
     VkBufferMemoryBarrier2 b2;
-    culv_vk_buffer_barrier b;
     transfer.queue_family = 0;
     for (int i = 0; i < 2; i++) {
         const culv_vk_direction way = i == 0 ? CULV_VK_RELEASE : CULV_VK_ACQUIRE;
         NULLS(culv_vk_buffer_get_barrier2(NULL, way, &b2));
-        NULLS(culv_vk_buffer_get_barrier(NULL, way, &b));
         NULLS(culv_vk_buffer_get_barrier2(&transfer, way, NULL));
-        NULLS(culv_vk_buffer_get_barrier(&transfer, way, NULL));
     }
     NULLS(culv_vk_buffer_get_barrier2(&transfer, CULV_VK_RELEASE,
                                       &b2)); /* its buffer is VK_NULL_HANDLE */

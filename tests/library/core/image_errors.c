@@ -460,16 +460,10 @@ IMAGE_CASE(told)
     uint32_t depth = 9;
     LIB_OK(culv_image_get_extent(i.cuda, 2, NULL, NULL, &depth));
     REQUIRE_EQ(depth, 1);
-    CUarray level = NULL, plane = NULL;
-    LIB_OK(culv_image_get_array(i.cuda, 0, &level));
-    LIB_OK(culv_image_get_plane_array(i.cuda, 0, &plane));
-    REQUIRE(level == plane); /* the one plane */
-    CUsurfObject a = 0, b = 0;
-    LIB_OK(culv_image_get_surface(i.cuda, 0, &a));
-    LIB_OK(culv_image_get_plane_surface(i.cuda, 0, &b));
-    REQUIRE(a == b);
-    LIB_INVALID(culv_image_get_plane_array(i.cuda, 1, &plane), LEVEL);
-    LIB_INVALID(culv_image_get_plane_surface(i.cuda, 1, &b), LEVEL);
+    CUarray plane = NULL;
+    CUsurfObject surface = 0;
+    LIB_INVALID(culv_image_get_array(i.cuda, 0, 1, &plane), LEVEL);
+    LIB_INVALID(culv_image_get_surface(i.cuda, 0, 1, &surface), LEVEL);
     d.struct_size = 0;
     LIB_INVALID(culv_image_get_desc(i.cuda, &d), STRUCT_SIZE);
     shared_image_close(s, &i);
@@ -484,8 +478,8 @@ IMAGE_CASE(levels)
     CUsurfObject surface = 99;
     uint32_t width = 98, height = 97;
     for (size_t n = 0; n < sizeof wrong / sizeof wrong[0]; n++) {
-        LIB_INVALID(culv_image_get_array(i.cuda, wrong[n], &array), LEVEL);
-        LIB_INVALID(culv_image_get_surface(i.cuda, wrong[n], &surface), LEVEL);
+        LIB_INVALID(culv_image_get_array(i.cuda, wrong[n], 0, &array), LEVEL);
+        LIB_INVALID(culv_image_get_surface(i.cuda, wrong[n], 0, &surface), LEVEL);
         LIB_INVALID(culv_image_get_extent(i.cuda, wrong[n], &width, &height, NULL), LEVEL);
     }
     REQUIRE(array == POISON(struct CUarray_st) && surface == 99 && width == 98 && height == 97);

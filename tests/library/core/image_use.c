@@ -244,7 +244,7 @@ static void draw(stage *s, const shared_image *i, bool old_form)
     if (cu->software) { /* which tells the flags that an array was mapped with */
         CUDA_ARRAY3D_DESCRIPTOR told;
         CUarray array = NULL;
-        LIB_OK(culv_image_get_array(i->cuda, 0, &array));
+        LIB_OK(culv_image_get_array(i->cuda, 0, 0, &array));
         LIB_CU_OK(&s->w, cu->Array3DGetDescriptor(&told, array));
         REQUIRE_EQ(told.Flags, CUDA_ARRAY3D_SURFACE_LDST | CUDA_ARRAY3D_COLOR_ATTACHMENT);
     }

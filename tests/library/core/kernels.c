@@ -72,8 +72,6 @@ STAGE_CASE(launched, .smoke = true)
     REQUIRE(get(s, "block_leave") == leave);
     REQUIRE(culv_kernel_native_handle(leave) != NULL);
     REQUIRE(culv_kernel_native_handle(NULL) == NULL);
-    REQUIRE(culv_kernels_native_handle(s->kernels) != NULL);
-    REQUIRE(culv_kernels_native_handle(NULL) == NULL);
 
     culv_launch_desc d = culv_launch_1d(COUNT, BLOCK, s->stream);
     REQUIRE_EQ(d.grid[0], 11);
@@ -275,7 +273,8 @@ TEST(wrong_files)
     const bool soft = s.w.cu->software;
     REQUIRE(mkdtemp(directory) != NULL);
 #define REFUSED(text)                                                                              \
-    LIB_REFUSES(none, culv_kernels_load_file(device, path, &none), INVALID, MODULE, text, path)
+    LIB_REFUSES(none, culv_kernels_load_file(device, path, NULL, &none), INVALID, MODULE, text,    \
+                path)
 
     snprintf(path, sizeof path, "%s/file", directory);
     REFUSED("cannot be read");
@@ -292,7 +291,7 @@ TEST(wrong_files)
         /* A shared object of somebody's. */
         char library[TEST_PATH_MAX];
         test_path(library, "lib/libculvert-soft.so.0");
-        LIB_REFUSES(none, culv_kernels_load_file(device, library, &none), INVALID, MODULE,
+        LIB_REFUSES(none, culv_kernels_load_file(device, library, NULL, &none), INVALID, MODULE,
                     "without a list of kernels", "CULV_KERNELS(");
     }
     static char object[64] = {127, 69, 76, 70, 2, 1, 1, [16] = 3, [18] = 62};
@@ -308,7 +307,7 @@ TEST(wrong_files)
     LIB_REFUSES(none, culv_kernels_load(device, directory, "yours", &none), INVALID, MODULE,
                 "yours.");
     LIB_REFUSES(none, culv_kernels_load(device, directory, "", &none), INVALID, VALUE);
-    LIB_REFUSES(none, culv_kernels_load_file(device, directory, &none), INVALID, MODULE);
+    LIB_REFUSES(none, culv_kernels_load_file(device, directory, NULL, &none), INVALID, MODULE);
     REQUIRE_EQ(unlink(path), 0);
     REQUIRE_EQ(unlink(other), 0);
     REQUIRE_EQ(rmdir(directory), 0);
@@ -390,7 +389,7 @@ static void require_no_program(const stage *s, const program *p, size_t size, co
     culv_kernels *none = NULL;
     char path[TEST_PATH_MAX];
     write_program(p, size, path);
-    LIB_REFUSES_AS(none, culv_kernels_load_program(s->w.device, path, "none", &none),
+    LIB_REFUSES_AS(none, culv_kernels_load_file(s->w.device, path, "none", &none),
                    CULV_ERROR_INVALID, says != NULL ? CULV_REASON_KERNEL : CULV_REASON_MODULE,
                    says != NULL ? says : "");
     REQUIRE_EQ(unlink(path), 0);
@@ -406,8 +405,8 @@ STAGE_CASE(programs)
         require_no_program(s, &p, size, NULL);
     if (s->w.cu->software) { /* which is not given what NVIDIA's driver might crash on */
         write_program(&p, p.size, path);
-        LIB_REFUSES(none, culv_kernels_load_program(s->w.device, path, "none", &none), INVALID,
-                    MODULE, "which runs a .soft.so alone");
+        LIB_REFUSES(none, culv_kernels_load_file(s->w.device, path, "none", &none), INVALID, MODULE,
+                    "which runs a .soft.so alone");
         REQUIRE_EQ(unlink(path), 0);
     }
     /* Sizes and offsets that lie. */
@@ -422,7 +421,7 @@ STAGE_CASE(programs)
     put(&p, 40, UINT64_MAX - 63, 8);
     require_no_program(s, &p, p.size, NULL);
     free(p.bytes);
-    LIB_REFUSES(none, culv_kernels_load_program(s->w.device, "/nowhere/at/all", "none", &none),
+    LIB_REFUSES(none, culv_kernels_load_file(s->w.device, "/nowhere/at/all", "none", &none),
                 INVALID, MODULE, "cannot be read");
 
     /* The kernels of NVIDIA's file. */
@@ -439,7 +438,7 @@ STAGE_CASE(programs)
         p = make_program(image, size, image, size);
         require_no_program(s, &p, p.size, "has a kernel 'none'");
         write_program(&p, p.size, path);
-        NEW(culv_kernels, kernels, culv_kernels_load_program, s->w.device, path, "block_leave");
+        NEW(culv_kernels, kernels, culv_kernels_load_file, s->w.device, path, "block_leave");
         REQUIRE_EQ(unlink(path), 0);
         LIB_OK(culv_kernels_get(kernels, "block_leave", &kernel));
         REQUIRE(culv_kernel_native_handle(kernel) != NULL);

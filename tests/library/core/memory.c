@@ -239,7 +239,7 @@ static void record(VkCommandBuffer commands, const culv_vk_buffer_transfer *t, b
 {
     if (old_form) {
         culv_vk_buffer_barrier b;
-        LIB_OK(culv_vk_buffer_get_barrier(t, acquire ? CULV_VK_ACQUIRE : CULV_VK_RELEASE, &b));
+        LIB_OK(lib_buffer_barrier(t, acquire ? CULV_VK_ACQUIRE : CULV_VK_RELEASE, &b));
         vkCmdPipelineBarrier(commands, b.src_stage, b.dst_stage, 0, 0, NULL, 1, &b.barrier, 0,
                              NULL);
         return;

@@ -88,25 +88,20 @@ static void check_planes(const lib_world *w, culv_image *image, const row *r)
 {
     static unsigned char texels[WIDTH * HEIGHT * 4], expected[WIDTH * HEIGHT * 4];
     const raw_cuda *cu = w->cu;
-    CUarray array = NULL, again = NULL, whole = NULL;
+    CUarray array = NULL, again = NULL;
     CUsurfObject surface = 0;
     CUtexObject texture = 0;
-    LIB_ERROR(culv_image_get_array(image, 0, &whole), UNSUPPORTED, FORMAT,
-              "culv_image_get_plane_array()");
-    REQUIRE(culv_image_mipmapped_array(image) == NULL);
-    LIB_SAYS("culv_image_get_plane_array()");
-    LIB_INVALID(culv_image_get_surface(image, 0, &surface), USAGE,
-                "culv_image_get_plane_surface()");
-    LIB_INVALID(culv_image_get_plane_array(image, r->planes, &array), LEVEL);
-    LIB_INVALID(culv_image_get_plane_surface(image, r->planes, &surface), LEVEL);
-    REQUIRE(whole == NULL && array == NULL && surface == 0);
+    LIB_INVALID(culv_image_get_array(image, 0, r->planes, &array), LEVEL);
+    LIB_INVALID(culv_image_get_surface(image, 0, r->planes, &surface), LEVEL);
+    LIB_INVALID(culv_image_get_array(image, 1, 0, &array), LEVEL);
+    REQUIRE(array == NULL && surface == 0);
     for (uint32_t pass = 0; pass < 2; pass++) /* all are written before one is read */
         for (uint32_t i = 0; i < r->planes; i++) {
             const plane *p = &r->plane[i];
             const size_t row_bytes = (size_t)p->width * p->bytes, size = row_bytes * p->height;
             CUDA_ARRAY3D_DESCRIPTOR d;
-            LIB_OK(culv_image_get_plane_array(image, i, &array));
-            LIB_OK(culv_image_get_plane_array(image, i, &again));
+            LIB_OK(culv_image_get_array(image, 0, i, &array));
+            LIB_OK(culv_image_get_array(image, 0, i, &again));
             REQUIRE(array == again);
             fill(expected, size, 40 + i);
             CUcontext before = lib_enter(w);
@@ -123,7 +118,7 @@ static void check_planes(const lib_world *w, culv_image *image, const row *r)
     for (uint32_t i = 0; i < r->planes; i++) {
         culv_texture_desc t = culv_texture_desc_init();
         t.plane = i;
-        LIB_OK(culv_image_get_plane_surface(image, i, &surface));
+        LIB_OK(culv_image_get_surface(image, 0, i, &surface));
         LIB_OK(culv_image_get_texture(image, &t, &texture));
         REQUIRE(surface != 0 && texture != 0);
     }
@@ -147,7 +142,7 @@ TEST(plain_memory)
         CUsurfObject surface = 0;
         d.no_surfaces = 1;
         LIB_OK(culv_image_map(s.memory, &d, &image));
-        LIB_INVALID(culv_image_get_plane_surface(image, 0, &surface), USAGE);
+        LIB_INVALID(culv_image_get_surface(image, 0, 0, &surface), USAGE);
     }
     scene_close(&s);
 }

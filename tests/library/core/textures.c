@@ -101,7 +101,7 @@ static void fill(culv_image *image, const kind *k, const unsigned char *block, s
             const size_t layer = k->type == VK_IMAGE_TYPE_3D ? 0 : i / (w * h * bytes);
             texels[i] = block != NULL ? block[i % bytes] : (unsigned char)(16 * level + layer + 1);
         }
-        LIB_OK(culv_image_get_array(image, level, &array));
+        LIB_OK(culv_image_get_array(image, level, 0, &array));
         CU_OK(raw_cuda_write_box(room.s.w.cu, array, texels, w * bytes, h, n));
         free(texels);
     }
@@ -692,8 +692,20 @@ static bool applies(const kind *k, const range *r, int route)
     case OWN: return r->levels == 1 && whole;
     case OWN_VIEWED: return r->levels == 1;
     case LOD: return k->levels > 1 && r->levels == 1 && whole;
-    default: return true;
+    default: return k->levels > 1; /* of one level CUDA tells that level's own array */
     }
+}
+
+/* The mipmapped array, of which Culvert's own texture of all levels is. */
+static CUmipmappedArray whole_array(culv_image *image)
+{
+    culv_texture_desc d = culv_texture_desc_init();
+    CUtexObject texture = 0;
+    CUDA_RESOURCE_DESC resource;
+    LIB_OK(culv_image_get_texture(image, &d, &texture));
+    CU_OK(room.s.w.cu->TexObjectGetResourceDesc(&resource, texture));
+    REQUIRE_EQ(resource.resType, CU_RESOURCE_TYPE_MIPMAPPED_ARRAY);
+    return resource.res.mipmap.hMipmappedArray;
 }
 
 static CUresult open_route(culv_image *image, const kind *k, const range *r, int route,
@@ -716,12 +728,12 @@ static CUresult open_route(culv_image *image, const kind *k, const range *r, int
         how.addressMode[i] = CU_TR_ADDRESS_MODE_CLAMP;
     if (whole) {
         resource.resType = CU_RESOURCE_TYPE_MIPMAPPED_ARRAY;
-        resource.res.mipmap.hMipmappedArray = culv_image_mipmapped_array(image);
+        resource.res.mipmap.hMipmappedArray = whole_array(image);
         view.firstMipmapLevel = r->level;
         view.lastMipmapLevel = r->level + r->levels - 1;
     } else {
         resource.resType = CU_RESOURCE_TYPE_ARRAY;
-        LIB_OK(culv_image_get_array(image, r->level, &resource.res.array.hArray));
+        LIB_OK(culv_image_get_array(image, r->level, 0, &resource.res.array.hArray));
     }
     view.format = CU_RES_VIEW_FORMAT_UINT_4X8;
     view.width = side(k->extent.width, shrink);
@@ -1081,7 +1093,7 @@ static void fill_floats(culv_image *image)
         const uint32_t w = side(WIDTH, level), h = side(HEIGHT, level);
         for (uint32_t i = 0; i < w * h; i++)
             texels[i] = (float)(100 * level + 10 * (i / w) + i % w);
-        LIB_OK(culv_image_get_array(image, level, &array));
+        LIB_OK(culv_image_get_array(image, level, 0, &array));
         CU_OK(raw_cuda_write_box(room.s.w.cu, array, texels, w * sizeof texels[0], h, 1));
     }
     lib_leave(&room.s.w, before);

@@ -150,9 +150,10 @@ static void ask_for_levels(culv_image *image, bool surface_first)
     for (uint32_t level = 0; level < LEVELS; level++) {
         CUarray array = NULL;
         CUsurfObject surface = 0;
-        if (surface_first) TRY_AGAIN(culv_image_get_surface(image, level, &surface), surface == 0);
-        TRY_AGAIN(culv_image_get_array(image, level, &array), array == NULL);
-        TRY_AGAIN(culv_image_get_surface(image, level, &surface), surface == 0);
+        if (surface_first)
+            TRY_AGAIN(culv_image_get_surface(image, level, 0, &surface), surface == 0);
+        TRY_AGAIN(culv_image_get_array(image, level, 0, &array), array == NULL);
+        TRY_AGAIN(culv_image_get_surface(image, level, 0, &surface), surface == 0);
         REQUIRE(array != NULL && surface != 0);
     }
 }
@@ -281,8 +282,8 @@ static void ask_for_planes(culv_image *image)
     for (uint32_t plane = 0; plane < 2; plane++) {
         CUarray array = NULL;
         CUsurfObject surface = 0;
-        TRY_AGAIN(culv_image_get_plane_array(image, plane, &array), array == NULL);
-        TRY_AGAIN(culv_image_get_plane_surface(image, plane, &surface), surface == 0);
+        TRY_AGAIN(culv_image_get_array(image, 0, plane, &array), array == NULL);
+        TRY_AGAIN(culv_image_get_surface(image, 0, plane, &surface), surface == 0);
         REQUIRE(array != NULL && surface != 0);
     }
 }

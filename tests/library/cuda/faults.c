@@ -77,7 +77,7 @@ static void scene_open(scene *s)
     LIB_OK(make_buffer(s, &s->made_buffer));
     LIB_OK(make_image(s, &s->made_image));
     CUsurfObject surface = 0;
-    LIB_OK(culv_image_get_surface(culv_shared_image_cuda(s->made_image), 0, &surface));
+    LIB_OK(culv_image_get_surface(culv_shared_image_cuda(s->made_image), 0, 0, &surface));
     s->stream = lib_stream(w);
     LIB_OK(culv_semaphore_signal(s->semaphore, s->stream, 1));
     REQUIRE(raw_vk_timeline_wait(&w->vk, s->timeline, 1, TEST_FAR_MS));
@@ -200,7 +200,7 @@ TEST(sticky_fault, .faults = true)
     LIB_OK(culv_buffer_map(s.memory, NULL, &buffer)); /* a range of the mapping that is there */
     REQUIRE_EQ(culv_buffer_pointer(buffer), culv_buffer_pointer(s.buffer));
     CUsurfObject surface = 0;
-    LIB_OK(culv_image_get_surface(culv_shared_image_cuda(s.made_image), 0, &surface));
+    LIB_OK(culv_image_get_surface(culv_shared_image_cuda(s.made_image), 0, 0, &surface));
     REQUIRE(surface != 0);
 
     s.heard = (heard){0};
@@ -250,7 +250,7 @@ TEST(primary_context_is_reset, .title = "reset.primary_context", .faults = true,
     culv_shared_image *made_image = NULL;
     LIB_REFUSES(made_image, make_image(&s, &made_image), ASYNC, DEVICE_LOST);
     CUarray array = NULL; /* of a level that was not asked for before */
-    LIB_ERROR(culv_image_get_array(culv_shared_image_cuda(s.made_image), 1, &array), ASYNC,
+    LIB_ERROR(culv_image_get_array(culv_shared_image_cuda(s.made_image), 1, 0, &array), ASYNC,
               DEVICE_LOST);
     REQUIRE(array == NULL);
 
@@ -328,7 +328,7 @@ static void first_call(scene *s, way which)
     case MAKE_BUFFER: LIB_REFUSES_AS(made_buffer, make_buffer(s, &made_buffer), lost, why); break;
     case MAKE_IMAGE: LIB_REFUSES_AS(made_image, make_image(s, &made_image), lost, why); break;
     default:
-        LIB_FAILS(culv_image_get_array(culv_shared_image_cuda(s->made_image), 1, &array), lost,
+        LIB_FAILS(culv_image_get_array(culv_shared_image_cuda(s->made_image), 1, 0, &array), lost,
                   why);
         REQUIRE(array == NULL);
         break;
@@ -363,9 +363,9 @@ static void nothing_from_before(bool retained_again)
         /* Those that ask no driver know by then. */
         CUsurfObject surface = 0;
         CUarray array = NULL;
-        LIB_ERROR(culv_image_get_surface(culv_shared_image_cuda(s.made_image), 0, &surface), ASYNC,
-                  DEVICE_LOST);
-        LIB_ERROR(culv_image_get_array(culv_shared_image_cuda(s.made_image), 0, &array), ASYNC,
+        LIB_ERROR(culv_image_get_surface(culv_shared_image_cuda(s.made_image), 0, 0, &surface),
+                  ASYNC, DEVICE_LOST);
+        LIB_ERROR(culv_image_get_array(culv_shared_image_cuda(s.made_image), 0, 0, &array), ASYNC,
                   DEVICE_LOST);
         LIB_ERROR(culv_image_get_texture(culv_shared_image_cuda(s.made_image), NULL, &texture),
                   ASYNC, DEVICE_LOST);

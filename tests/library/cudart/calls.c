@@ -21,7 +21,6 @@ const cudart_calls JOIN(cudart_, CALLS_LANGUAGE, CALLS_STREAM_0) = {
     culv_cudart_device_open,
     culv_cudart_device_make_current,
     culv_cudart_buffer_pointer,
-    culv_cudart_image_mipmapped_array,
     culv_cudart_image_get_array,
     culv_cudart_image_get_surface,
     culv_cudart_semaphore_signal,

@@ -19,9 +19,9 @@ typedef struct cudart_calls {
     culv_result (*device_open)(const culv_device_desc *desc, culv_device **out);
     culv_result (*device_make_current)(const culv_device *device);
     void *(*buffer_pointer)(const culv_buffer *buffer);
-    cudaMipmappedArray_t (*image_mipmapped_array)(const culv_image *image);
-    culv_result (*image_array)(culv_image *image, uint32_t level, cudaArray_t *out);
-    culv_result (*image_surface)(culv_image *image, uint32_t level, cudaSurfaceObject_t *out);
+    culv_result (*image_array)(culv_image *image, uint32_t level, uint32_t plane, cudaArray_t *out);
+    culv_result (*image_surface)(culv_image *image, uint32_t level, uint32_t plane,
+                                 cudaSurfaceObject_t *out);
     culv_result (*semaphore_signal)(culv_semaphore *semaphore, cudaStream_t stream, uint64_t value);
     culv_result (*semaphore_wait)(culv_semaphore *semaphore, cudaStream_t stream, uint64_t value);
     culv_result (*semaphore_signal_batch)(const culv_semaphore_point *points, uint32_t count,

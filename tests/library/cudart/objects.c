@@ -48,30 +48,28 @@ TEST(same_handles)
         REQUIRE(calls->buffer_pointer(mapped) != NULL);
         REQUIRE((CUdeviceptr)(uintptr_t)calls->buffer_pointer(mapped) ==
                 culv_buffer_pointer(mapped));
-        REQUIRE(calls->image_mipmapped_array(array) != NULL);
-        REQUIRE((void *)calls->image_mipmapped_array(array) ==
-                (void *)culv_image_mipmapped_array(array));
         for (uint32_t level = 0; level < LEVELS; level++) {
             CUarray level_array = NULL;
             CUsurfObject level_surface = 0;
             cudaArray_t runtime_array = NULL;
             cudaSurfaceObject_t runtime_surface = 0;
-            OK(culv_image_get_array(array, level, &level_array));
-            OK(culv_image_get_surface(array, level, &level_surface));
-            OK(calls->image_array(array, level, &runtime_array));
-            OK(calls->image_surface(array, level, &runtime_surface));
+            OK(culv_image_get_array(array, level, 0, &level_array));
+            OK(culv_image_get_surface(array, level, 0, &level_surface));
+            OK(calls->image_array(array, level, 0, &runtime_array));
+            OK(calls->image_surface(array, level, 0, &runtime_surface));
             REQUIRE((void *)runtime_array == (void *)level_array);
             REQUIRE(runtime_surface == level_surface && runtime_surface != 0);
         }
         cudaArray_t no_array = POISON(struct cudaArray);
         cudaSurfaceObject_t no_surface = 0x5a5a;
-        REFUSED(calls->image_array(array, LEVELS, &no_array), CULV_ERROR_INVALID,
+        REFUSED(calls->image_array(array, LEVELS, 0, &no_array), CULV_ERROR_INVALID,
                 CULV_REASON_LEVEL);
-        REFUSED(calls->image_surface(array, LEVELS, &no_surface), CULV_ERROR_INVALID,
+        REFUSED(calls->image_surface(array, LEVELS, 0, &no_surface), CULV_ERROR_INVALID,
                 CULV_REASON_LEVEL);
         REQUIRE(no_array == POISON(struct cudaArray) && no_surface == 0x5a5a);
-        REFUSED(calls->image_array(array, 0, NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-        REFUSED(calls->image_surface(array, 0, NULL), CULV_ERROR_INVALID,
+        REFUSED(calls->image_array(array, 0, 0, NULL), CULV_ERROR_INVALID,
+                CULV_REASON_NULL_ARGUMENT);
+        REFUSED(calls->image_surface(array, 0, 0, NULL), CULV_ERROR_INVALID,
                 CULV_REASON_NULL_ARGUMENT);
     }
     culv_shared_image_destroy(&image, NULL);

@@ -77,9 +77,9 @@ TEST(nothing, .title = "null")
         REFUSED(calls->device_open_by_ordinal(0, NULL, NULL), CULV_ERROR_INVALID,
                 CULV_REASON_NULL_ARGUMENT);
         REQUIRE(calls->buffer_pointer(NULL) == NULL);
-        REQUIRE(calls->image_mipmapped_array(NULL) == NULL);
-        REFUSED(calls->image_array(NULL, 0, &array), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-        REFUSED(calls->image_surface(NULL, 0, &surface), CULV_ERROR_INVALID,
+        REFUSED(calls->image_array(NULL, 0, 0, &array), CULV_ERROR_INVALID,
+                CULV_REASON_NULL_ARGUMENT);
+        REFUSED(calls->image_surface(NULL, 0, 0, &surface), CULV_ERROR_INVALID,
                 CULV_REASON_NULL_ARGUMENT);
         REQUIRE(array == POISON(struct cudaArray) && surface == 0x5a5a);
         REFUSED(calls->semaphore_signal(NULL, 0, 1), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);

@@ -37,9 +37,9 @@ TEST(formats)
         culv_image_desc d = culv_image_desc_init();
         if (registers) {
             LIB_OK(check(&c, &d));
-            REQUIRE_EQ(d.format, culv_format_from(CULV_NATIVE_D3D, format == 65   ? 61
-                                                                   : format == 88 ? 87
-                                                                                  : format));
+            REQUIRE_EQ(d.format, culvi_format_from(CULV_NATIVE_D3D, format == 65   ? 61
+                                                                    : format == 88 ? 87
+                                                                                   : format));
             REQUIRE(d.width == 64 && d.height == 32 && d.mip_levels == 3 && d.array_layers == 1);
             continue;
         }

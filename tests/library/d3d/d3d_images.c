@@ -69,7 +69,7 @@ TEST(kinds)
         REQUIRE_EQ(d.array_layers, k->layers);
         REQUIRE_EQ(d.mip_levels, k->out_levels);
         REQUIRE_EQ(d.offset, 4096);
-        REQUIRE_EQ(d.format, culv_format_from(CULV_NATIVE_D3D, RGBA8_UNORM));
+        REQUIRE_EQ(d.format, culvi_format_from(CULV_NATIVE_D3D, RGBA8_UNORM));
         REQUIRE_EQ(d.color_attachment != 0, texture.render_target);
     }
 }
@@ -137,7 +137,7 @@ TEST(typeless)
         culvi_d3d_view view = {.desc = "desc", .format = f->legal};
         culv_image_desc d = culv_image_desc_init();
         LIB_OK(culvi_d3d_describe_image(NULL, &t, &view, &d));
-        REQUIRE_EQ(d.format, culv_format_from(CULV_NATIVE_D3D, f->legal));
+        REQUIRE_EQ(d.format, culvi_format_from(CULV_NATIVE_D3D, f->legal));
         refuses(&t, false, 0, CULV_ERROR_INVALID, CULV_REASON_FORMAT, f->name);
         refuses(&t, false, 0, CULV_ERROR_INVALID, CULV_REASON_FORMAT, f->says);
         refuses(&t, false, f->other, CULV_ERROR_INVALID, CULV_REASON_FORMAT, f->says);

@@ -47,8 +47,7 @@ static const char *copy_level(sweep *s, const sweep_image *i, uint32_t plane, ui
     const raw_cuda *cu = s->w.cu;
     uint32_t width, height, slices;
     CUarray array = NULL;
-    culv_result result = i->plane_count > 1 ? culv_image_get_plane_array(i->cuda, plane, &array)
-                                            : culv_image_get_array(i->cuda, level, &array);
+    culv_result result = culv_image_get_array(i->cuda, level, plane, &array);
     if (result != CULV_OK) return library_said("culv_image_get_array");
     sweep_image_blocks(i, plane, level, &width, &height, &slices);
     size_t row = (size_t)width * i->planes[plane].format.bytes_per_block,
@@ -141,8 +140,7 @@ static const char *surface_level(sweep *s, const sweep_image *i, uint32_t plane,
     const CUfunction *kernel = context;
     uint32_t width, height, slices;
     CUsurfObject surface = 0;
-    culv_result result = i->plane_count > 1 ? culv_image_get_plane_surface(i->cuda, plane, &surface)
-                                            : culv_image_get_surface(i->cuda, level, &surface);
+    culv_result result = culv_image_get_surface(i->cuda, level, plane, &surface);
     if (result != CULV_OK) return library_said("culv_image_get_surface");
     sweep_image_blocks(i, plane, level, &width, &height, &slices);
     int dimension = i->what.dimension, type = type_of(&i->planes[plane].format);

@@ -88,11 +88,10 @@ static void plan_planes(sweep_image *i, const culv_format_info *format)
     i->plane_count = format->planes;
     REQUIRE(format->planes >= 1 && format->planes <= MAX_PLANES);
     for (uint32_t plane = 0; plane < format->planes; plane++) {
-        culv_format its = CULV_FORMAT_NONE;
-        LIB_OK(culv_format_get_plane(format->format, plane, &its, &i->planes[plane].across,
-                                     &i->planes[plane].down));
+        i->planes[plane].across = plane > 0 ? format->plane_width_divisor : 1;
+        i->planes[plane].down = plane > 0 ? format->plane_height_divisor : 1;
         i->planes[plane].format = culv_format_info_init();
-        LIB_OK(culv_format_get_info(its, &i->planes[plane].format));
+        LIB_OK(culv_format_get_info(format->plane_formats[plane], &i->planes[plane].format));
         i->planes[plane].aspect = format->planes > 1
                                       ? (VkImageAspectFlags)VK_IMAGE_ASPECT_PLANE_0_BIT << plane
                                       : format->aspects;

@@ -365,7 +365,7 @@ static void level_turn(gl_stage *s, const raw_gl_image *raw, culv_shared_image *
     const size_t row = (size_t)width * raw->format->bytes;
     culv_image *cuda = culv_shared_image_cuda(image);
     REQUIRE(size <= sizeof texels);
-    LIB_OK(culv_image_get_array(cuda, level, &array));
+    LIB_OK(culv_image_get_array(cuda, level, 0, &array));
     raw_gl_fill(raw->format, texels, size, seed);
     CU_OK(s->cu->CtxPushCurrent(s->context));
     CU_OK(raw_cuda_write_box(s->cu, array, texels, row, (size_t)height, (size_t)depth));
@@ -442,7 +442,7 @@ static void packed_turn(gl_stage *s, uint32_t number, uint32_t fallback)
     d.fallback = fallback;
     NEW(OWN(culv_shared_image), image, culv_gl_image_create, s->attachment, &d);
     culv_image *cuda = culv_shared_image_cuda(image);
-    LIB_OK(culv_image_get_array(cuda, 0, &array));
+    LIB_OK(culv_image_get_array(cuda, 0, 0, &array));
     for (uint32_t i = 0; i < 16; i++) {
         const uint32_t word = only(f.name, "RGBA"[i / 4]);
         memcpy(texels + i * f.bytes_per_block, &word, f.bytes_per_block);
@@ -499,7 +499,7 @@ static void blocks_turn(gl_stage *s, GLenum format, size_t block_bytes)
     d.width = d.height = SIDE;
     NEW(OWN(culv_shared_image), image, culv_gl_image_create, s->attachment, &d);
     culv_image *cuda = culv_shared_image_cuda(image);
-    LIB_OK(culv_image_get_array(cuda, 0, &array));
+    LIB_OK(culv_image_get_array(cuda, 0, 0, &array));
     for (size_t i = 0; i < size; i++)
         texels[i] = (uint8_t)(i * 7 + i / 251 + format);
     CU_OK(s->cu->CtxPushCurrent(s->context));

@@ -146,7 +146,7 @@ static void use_by_cuda(const turns *t, uint32_t slot, uint64_t number)
     REQUIRE(culv_ring_buffer(t->ring, slot, 0) != NULL);
     REQUIRE(culv_ring_image(t->ring, slot, 0) == NULL);
     if (t->image->words != 3) {
-        LIB_OK(culv_image_get_array(image, 0, &array));
+        LIB_OK(culv_image_get_array(image, 0, 0, &array));
         if (writes) {
             copy.dstMemoryType = CU_MEMORYTYPE_ARRAY;
             copy.dstArray = array;

@@ -48,7 +48,7 @@ static void run(void)
                                                            !culv_registration_is_mapped(r[1]) &&
                                                            culv_registration_pointer(r[0]) == 0);
         REQUIRE(culv_registration_pointer(r[0]) != 0);
-        TRY_AGAIN(culv_image_get_surface(culv_registration_image(r[1]), 0, &surface), true);
+        TRY_AGAIN(culv_image_get_surface(culv_registration_image(r[1]), 0, 0, &surface), true);
         TRY_AGAIN(culv_registration_get_array(r[1], 0, 1, &array), true);
         LIB_CU_OK(w, w->cu->MemsetD32Async(culv_registration_pointer(r[0]), 7, 1024, stream));
         TRY_AGAIN(culv_registration_unmap(r, 2, stream),

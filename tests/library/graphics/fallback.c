@@ -486,7 +486,7 @@ TEST(normalized)
                 UNSUPPORTED, FORMAT);
     LIB_OK(make(&s, VK_FORMAT_R8G8B8A8_UNORM, CULV_TEXELS_NORMALIZED, &image));
     CUarray array = NULL;
-    LIB_OK(culv_image_get_array(culv_shared_image_cuda(image), 0, &array));
+    LIB_OK(culv_image_get_array(culv_shared_image_cuda(image), 0, 0, &array));
     culv_shared_image_destroy(&image, NULL);
     scene_close(&s);
 }

@@ -196,10 +196,7 @@ static void cuda_copies(const scene *s, const row *r, culv_image *image, const p
             CU_OK(cu->MemcpyDtoH(texels, l.pointer, p->size));
     } else {
         CUarray array = NULL;
-        if (planes_of(r) > 1)
-            LIB_OK(culv_image_get_plane_array(image, p->plane, &array));
-        else
-            LIB_OK(culv_image_get_array(image, p->level, &array));
+        LIB_OK(culv_image_get_array(image, p->level, p->plane, &array));
         if (in)
             CU_OK(raw_cuda_write_box(cu, array, texels, row_bytes, p->rows, p->slices));
         else
@@ -383,13 +380,11 @@ static void refuse_arrays(culv_image *image)
     CUsurfObject surface = 0;
     CUtexObject texture = 0;
     culv_texture_desc d = culv_texture_desc_init();
-    LIB_ERROR(culv_image_get_array(image, 0, &array), UNSUPPORTED, FORMAT,
+    LIB_ERROR(culv_image_get_array(image, 0, 0, &array), UNSUPPORTED, FORMAT,
               "culv_image_get_linear_layout()");
-    LIB_ERROR(culv_image_get_plane_array(image, 0, &array), UNSUPPORTED, FORMAT);
-    LIB_ERROR(culv_image_get_surface(image, 0, &surface), UNSUPPORTED, FORMAT);
+    LIB_ERROR(culv_image_get_surface(image, 0, 0, &surface), UNSUPPORTED, FORMAT);
     LIB_ERROR(culv_image_get_texture(image, &d, &texture), UNSUPPORTED, FORMAT);
-    REQUIRE(array == NULL && surface == 0 && texture == 0 &&
-            culv_image_mipmapped_array(image) == NULL);
+    REQUIRE(array == NULL && surface == 0 && texture == 0);
 }
 
 static void run_row(scene *s, const row *r)

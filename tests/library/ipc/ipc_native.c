@@ -49,7 +49,7 @@ static void use_natives(ipc_child *parent, const char *name)
     REQUIRE(info.color == CULV_IPC_COLOR_SRGB && info.alpha == CULV_IPC_ALPHA_PREMULTIPLIED);
     LIB_OK(culv_ipc_import_image(object, &image));
     culv_ipc_object_destroy(&object);
-    LIB_OK(culv_image_get_array(image, 0, &array));
+    LIB_OK(culv_image_get_array(image, 0, 0, &array));
     copy_level(&s.w, array, texels, false);
     REQUIRE_WORDS(texels, TEXELS, 3);
     for (uint32_t i = 0; i < TEXELS; i++)

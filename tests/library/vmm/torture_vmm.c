@@ -6,6 +6,7 @@
 #include "vmm/access.h"
 #include "vmm/mapping.h"
 
+#include <culvert/adopt.h>
 #include <culvert/torch.h>
 
 #include <culvert/fabric.h>
@@ -23,27 +24,16 @@ static void begin(void)
 /* How often the places of a range are mapped, as Culvert tells and as the driver does. */
 static bool has_mappings(culv_vmm_range *range, size_t expected)
 {
-    size_t count = 0;
     culv_soft_counts c = {.struct_size = sizeof c};
     torture.w.cu->SoftCounts(&c);
-    LIB_OK(culv_vmm_get_mappings(range, NULL, 0, &count));
-    return count == expected && c.virtual_mappings == expected;
+    return range->num_mappings == expected && c.virtual_mappings == expected;
 }
 
 /* Those included that were released meanwhile, since their stream had got there. */
 static bool has_mappings_left(culv_vmm_range *range, size_t least, size_t most)
 {
-    size_t count = 0;
-    LIB_OK(culv_vmm_get_mappings(range, NULL, 0, &count));
+    const size_t count = range->num_mappings;
     return count >= least && count <= most && has_mappings(range, count);
-}
-
-static bool has_access(culv_vmm_range *range, uint64_t offset, culv_device *device,
-                       culv_vmm_access_flags flags)
-{
-    culv_vmm_access a = {.device = device};
-    LIB_OK(culv_vmm_get_access(range, offset, &a));
-    return a.flags == flags;
 }
 
 static bool fd_is(const culv_handle *handle, int number)
@@ -64,8 +54,8 @@ static void use(culv_vmm_range *range, CUstream stream)
 static void run_with(lib_world *w, CUstream stream)
 {
     culv_vmm_allocation *one = POISON(culv_vmm_allocation), *two = POISON(culv_vmm_allocation),
-                        *in = POISON(culv_vmm_allocation), *again = POISON(culv_vmm_allocation),
-                        *far = POISON(culv_vmm_allocation);
+                        *in = POISON(culv_vmm_allocation), *far = POISON(culv_vmm_allocation);
+    culv_vmm_adopted *again = POISON(culv_vmm_adopted);
     culv_vmm_range *range = POISON(culv_vmm_range), *exact = POISON(culv_vmm_range);
     culv_vmm_range_desc r = culv_vmm_range_desc_init();
     r.size = 6 * BLOCK;
@@ -97,15 +87,6 @@ static void run_with(lib_world *w, CUstream stream)
     TRY_AGAIN(culv_vmm_map(range, BLOCK, two, both, 2), has_mappings(range, 1));
     TRY_AGAIN(culv_vmm_map(range, 2 * BLOCK, one, NULL, 0), has_mappings(range, 2));
     TRY_AGAIN(culv_vmm_map(range, 3 * BLOCK, far, both, 1), has_mappings(range, 3));
-    TRY_AGAIN(culv_vmm_set_access(range, 0, 6 * BLOCK, both, 2),
-              has_access(range, 0, other, CULV_VMM_ACCESS_NONE) &&
-                  has_access(range, BLOCK, other, CULV_VMM_ACCESS_READ) &&
-                  has_access(range, 2 * BLOCK, other, CULV_VMM_ACCESS_NONE) &&
-                  has_access(range, 0, NULL, CULV_VMM_ACCESS_READ_WRITE));
-    REQUIRE(has_access(range, 0, other, CULV_VMM_ACCESS_READ) &&
-            has_access(range, 3 * BLOCK, other, CULV_VMM_ACCESS_READ));
-    culv_vmm_access asked = {.device = other, .flags = (culv_vmm_access_flags)5};
-    TRY_AGAIN(culv_vmm_get_access(range, 0, &asked), (int)asked.flags == 5);
 
     culv_handle handle = culv_handle_opaque_fd(-7);
     TRY_AGAIN(culv_vmm_export_dup(one, CULV_HANDLE_OPAQUE_FD, &handle), fd_is(&handle, -7));
@@ -124,12 +105,11 @@ static void run_with(lib_world *w, CUstream stream)
     TRY_AGAIN(culv_vmm_import(other, &i, &in), in == POISON(culv_vmm_allocation));
     lib_fd_require_untouched(&fd);
     lib_fd_done(&fd, true);
-    TRY_AGAIN(
-        culv_vmm_allocation_retain_at(w->device, culv_vmm_range_pointer(range) + BLOCK, &again),
-        again == POISON(culv_vmm_allocation));
+    TRY_AGAIN(culv_vmm_adopt(w->device, culv_vmm_range_pointer(range) + BLOCK, 1, &again),
+              again == POISON(culv_vmm_adopted));
     TRY_AGAIN(culv_vmm_map(range, 4 * BLOCK, in, NULL, 0), has_mappings(range, 4));
     DO(culv_vmm_allocation_destroy(&in));
-    DO(culv_vmm_allocation_destroy(&again));
+    DO(culv_vmm_adopted_destroy(&again));
     DO(culv_vmm_allocation_destroy(&one)); /* while it is mapped */
 
     use(range, stream);
@@ -146,8 +126,7 @@ static void run_with(lib_world *w, CUstream stream)
     if (result != CULV_OK) {
         torture_failed("culv_vmm_unmap", result, hit, false);
         lib_settle(w);
-        size_t left = 0;
-        LIB_OK(culv_vmm_get_mappings(range, NULL, 0, &left));
+        const size_t left = range->num_mappings;
         REQUIRE(left > 0 && has_mappings(range, left));
         LIB_OK(culv_vmm_unmap(range, 2 * BLOCK, 4 * BLOCK, NULL));
     }

@@ -3,6 +3,8 @@
 #define TEST_GROUP "vmm."
 #include "vmm_stage.h"
 
+#include <culvert/adopt.h>
+
 enum { WORDS = 1000 };
 
 /* Sizes are rounded up, and both are told. */
@@ -54,15 +56,6 @@ VMM_CASE(mapped, .smoke = true)
     const size_t all = 3 * VMM_BLOCK / sizeof(uint32_t);
     vmm_write(s->w.device, cu, vmm_address(range, 0), all, 5);
     vmm_require_words(s->w.device, cu, vmm_address(range, 0), all, 5);
-    culv_vmm_mapping m[4];
-    size_t count = 0;
-    LIB_OK(culv_vmm_get_mappings(range, m, 4, &count));
-    REQUIRE_EQ(count, 2);
-    REQUIRE(m[0].offset == 0 && m[0].size == VMM_BLOCK && m[0].allocation == one &&
-            !m[0].unmapping);
-    REQUIRE(m[1].offset == VMM_BLOCK && m[1].size == 2 * VMM_BLOCK && m[1].allocation == two);
-    LIB_OK(culv_vmm_get_mappings(range, m, 1, &count));
-    REQUIRE_EQ(count, 2);
     /* The two by another order at another place. */
     LIB_OK(culv_vmm_unmap(range, 0, culv_vmm_range_size(range), NULL));
     REQUIRE_EQ(vmm_count_mappings(range), 0);
@@ -100,53 +93,37 @@ VMM_CASE(aliases)
     /* The memory outlives its handle where it is mapped. */
     culv_vmm_allocation_destroy(&allocation);
     vmm_require_words(s->w.device, cu, vmm_address(there, 1), WORDS, 2);
-    culv_vmm_mapping m;
-    size_t count = 0;
-    LIB_OK(culv_vmm_get_mappings(there, &m, 1, &count));
-    REQUIRE(count == 1 && m.allocation == NULL && m.size == VMM_BLOCK);
+    REQUIRE_EQ(vmm_count_mappings(there), 1);
     vmm_require_counts(s, 0, 2, 1);
     LIB_OK(culv_vmm_unmap(there, 0, 2 * VMM_BLOCK, NULL));
 }
 
-/* A handle of the memory that is mapped at an address, whoever mapped it. */
+/* The memory that is mapped at an address, whoever mapped it. */
 VMM_CASE(retained)
 {
     const raw_cuda *cu = s->w.cu;
     culv_vmm_range *range = vmm_range(s, 4);
-    culv_vmm_allocation *allocation = vmm_allocation(s, 2, 1u << CULV_HANDLE_OPAQUE_FD),
-                        *again = NULL;
+    culv_vmm_allocation *allocation = vmm_allocation(s, 2, 1u << CULV_HANDLE_OPAQUE_FD);
+    culv_vmm_adopted *adopted = NULL;
+    culv_vmm_adopted_chunk chunk;
+    size_t count = 0;
     LIB_OK(culv_vmm_map(range, VMM_BLOCK, allocation, NULL, 0));
     vmm_write(s->w.device, cu, vmm_address(range, 1), WORDS, 3);
     culv_vmm_allocation_destroy(&allocation);
-    LIB_OK(culv_vmm_allocation_retain_at(s->w.device, vmm_address(range, 2) + 12, &again));
-    culv_vmm_allocation_info info = lib_allocation(again);
+    LIB_OK(culv_vmm_adopt(s->w.device, vmm_address(range, 2) + 12, 1, &adopted));
+    LIB_OK(culv_vmm_adopted_get_chunks(adopted, &chunk, 1, &count));
+    culv_vmm_allocation_info info = lib_allocation(chunk.allocation);
     REQUIRE_EQ(info.size, 2 * VMM_BLOCK);
     REQUIRE_EQ(info.requested, 2 * VMM_BLOCK);
     REQUIRE_EQ(info.granularity, VMM_BLOCK);
     REQUIRE_EQ(info.handle_types, 1u << CULV_HANDLE_OPAQUE_FD);
     vmm_require_counts(s, 1, 1, 1);
     LIB_OK(culv_vmm_unmap(range, 0, 4 * VMM_BLOCK, NULL));
-    LIB_OK(culv_vmm_map(range, 0, again, NULL, 0)); /* the memory was kept by it */
+    LIB_OK(culv_vmm_map(range, 0, chunk.allocation, NULL, 0)); /* the memory was kept by it */
     vmm_require_words(s->w.device, cu, vmm_address(range, 0), WORDS, 3);
-    culv_handle handle = {0};
-    LIB_OK(culv_vmm_export_dup(again, CULV_HANDLE_OPAQUE_FD, &handle));
-    culv_handle_close(&handle);
-    culv_vmm_allocation_destroy(&again);
+    culv_vmm_adopted_destroy(&adopted);
     LIB_OK(culv_vmm_unmap(range, 0, VMM_BLOCK * 4, NULL));
     LIB_OK(culv_vmm_range_destroy(&range));
-
-    /* What has none. */
-    CUdeviceptr plain = 0;
-    range = vmm_range(s, 1);
-    LIB_REFUSES(again, culv_vmm_allocation_retain_at(s->w.device, vmm_address(range, 0), &again),
-                INVALID, NOT_MAPPED);
-    LIB_OK(culv_vmm_range_destroy(&range));
-    LIB_CU_OK(&s->w, cu->MemAlloc(&plain, 65536));
-    LIB_REFUSES(again, culv_vmm_allocation_retain_at(s->w.device, plain, &again), INVALID,
-                NOT_MAPPED, "other memory of CUDA's");
-    LIB_CU_OK(&s->w, cu->MemFree(plain));
-    LIB_REFUSES(again, culv_vmm_allocation_retain_at(s->w.device, 0x1000, &again), INVALID,
-                NOT_MAPPED);
 }
 
 VMM_CASE(places)
@@ -285,12 +262,9 @@ VMM_CASE(many)
     }
     for (size_t i = 1; i < MANY; i += 2)
         LIB_OK(culv_vmm_unmap(range, i * VMM_BLOCK, VMM_BLOCK, NULL));
-    static culv_vmm_mapping m[MANY];
-    size_t count = 0;
-    LIB_OK(culv_vmm_get_mappings(range, m, MANY, &count));
-    REQUIRE_EQ(count, MANY / 2);
-    for (size_t i = 0; i < count; i++)
-        REQUIRE(m[i].offset == 2 * i * VMM_BLOCK && m[i].allocation == allocations[2 * i]);
+    REQUIRE_EQ(vmm_count_mappings(range), MANY / 2);
+    for (size_t i = 0; i < MANY; i++)
+        REQUIRE_EQ(lib_allocation(allocations[i]).mappings, i % 2 == 0);
     LIB_OK(culv_vmm_unmap(range, 3 * VMM_BLOCK, 6 * VMM_BLOCK, NULL)); /* 4, 6, 8 */
     REQUIRE_EQ(vmm_count_mappings(range), MANY / 2 - 3);
     LIB_OK(culv_vmm_unmap(range, 0, MANY * VMM_BLOCK, NULL));
@@ -302,39 +276,24 @@ VMM_CASE(many)
 #define TEST_GROUP "access."
 /* Virtual memory management: who may do what, on one device and on two. */
 
-static culv_vmm_access_flags access_of(culv_vmm_range *range, uint64_t block, culv_device *device)
-{
-    culv_vmm_access a = {.device = device, .flags = (culv_vmm_access_flags)2};
-    LIB_OK(culv_vmm_get_access(range, block * VMM_BLOCK + 5, &a));
-    return a.flags;
-}
-
-VMM_CASE(changed)
+VMM_CASE(of_each_mapping)
 {
     OWN(culv_vmm_range) *range = vmm_range(s, 4);
     OWN(culv_vmm_allocation) *one = vmm_allocation(s, 1, 0), *two = vmm_allocation(s, 2, 0);
     const culv_vmm_access none = {.flags = CULV_VMM_ACCESS_NONE},
                           reads = {.flags = CULV_VMM_ACCESS_READ};
-    LIB_OK(culv_vmm_map(range, 0, one, NULL, 0));
+    LIB_OK(culv_vmm_map(range, 0, one, &reads, 1));
     LIB_OK(culv_vmm_map(range, VMM_BLOCK, two, &none, 1));
-    REQUIRE_EQ(access_of(range, 0, NULL), CULV_VMM_ACCESS_READ_WRITE);
-    REQUIRE_EQ(access_of(range, 2, s->w.device), CULV_VMM_ACCESS_NONE);
-    vmm_write(s->w.device, s->w.cu, vmm_address(range, 0), WORDS, 1);
+    REQUIRE_EQ(vmm_access_of(s->w.cu, range, 5, s->w.device), CULV_VMM_ACCESS_READ);
+    REQUIRE_EQ(vmm_access_of(s->w.cu, range, 2 * VMM_BLOCK, s->w.device), CULV_VMM_ACCESS_NONE);
+    REQUIRE_EQ(vmm_try_read(s, vmm_address(range, 0)), CUDA_SUCCESS);
     REQUIRE(vmm_try_read(s, vmm_address(range, 1)) != CUDA_SUCCESS); /* and the context lives: */
-    LIB_OK(culv_vmm_set_access(range, 0, 4 * VMM_BLOCK, &reads, 1));
-    for (uint64_t i = 0; i < 3; i++)
-        REQUIRE_EQ(access_of(range, i, NULL), CULV_VMM_ACCESS_READ);
-    vmm_require_words(s->w.device, s->w.cu, vmm_address(range, 0), WORDS, 1);
-    REQUIRE_EQ(vmm_try_read(s, vmm_address(range, 1)), CUDA_SUCCESS);
-    LIB_OK(culv_vmm_set_access(range, VMM_BLOCK, 2 * VMM_BLOCK, NULL, 0));
-    REQUIRE_EQ(access_of(range, 0, NULL), CULV_VMM_ACCESS_READ);
-    REQUIRE_EQ(access_of(range, 1, NULL), CULV_VMM_ACCESS_READ_WRITE);
-    vmm_write(s->w.device, s->w.cu, vmm_address(range, 1), WORDS, 2);
-    vmm_require_words(s->w.device, s->w.cu, vmm_address(range, 1), WORDS, 2);
     /* A mapping that comes anew has its own access, not the last one's. */
-    LIB_OK(culv_vmm_unmap(range, 0, VMM_BLOCK, NULL));
+    LIB_OK(culv_vmm_unmap(range, 0, 4 * VMM_BLOCK, NULL));
     LIB_OK(culv_vmm_map(range, 0, one, NULL, 0));
-    REQUIRE_EQ(access_of(range, 0, NULL), CULV_VMM_ACCESS_READ_WRITE);
+    REQUIRE_EQ(vmm_access_of(s->w.cu, range, 0, s->w.device), CULV_VMM_ACCESS_READ_WRITE);
+    vmm_write(s->w.device, s->w.cu, vmm_address(range, 0), WORDS, 2);
+    vmm_require_words(s->w.device, s->w.cu, vmm_address(range, 0), WORDS, 2);
     LIB_OK(culv_vmm_unmap(range, 0, 4 * VMM_BLOCK, NULL));
 }
 
@@ -365,35 +324,6 @@ static bool reach(const vmm_stage *s)
     return there && back;
 }
 
-/* So is one of what another GPU was granted after the mapping was made. */
-VMM_TWO_CASE(taken_back_of_peers)
-{
-    if (s->w.cu->SoftFailAt == NULL) SKIP("only the twin fails on demand");
-    OWN(culv_vmm_range) *range = vmm_range(s, 2);
-    OWN(culv_vmm_allocation) *one = vmm_allocation(s, 1, 0);
-    const culv_vmm_access all[] = {{.flags = CULV_VMM_ACCESS_READ_WRITE},
-                                   {.device = s->other, .flags = CULV_VMM_ACCESS_READ_WRITE}},
-                          less = {.device = s->other, .flags = CULV_VMM_ACCESS_NONE};
-    for (uint64_t i = 0; i < 2; i++)
-        LIB_OK(culv_vmm_map(range, i * VMM_BLOCK, one, NULL, 0));
-    LIB_OK(culv_vmm_set_access(range, 0, 2 * VMM_BLOCK, &all[1], 1));
-    unsigned refused = 0;
-    for (uint64_t n = 1; n < 30; n++) {
-        s->w.cu->SoftFailAt(n, CUDA_ERROR_OUT_OF_MEMORY);
-        culv_result r = culv_vmm_set_access(range, 0, 2 * VMM_BLOCK, &less, 1);
-        const char *call = s->w.cu->SoftFailedCall();
-        s->w.cu->SoftFailAt(0, 0);
-        for (uint64_t i = 0; i < 2; i++)
-            REQUIRE_EQ(access_of(range, i, s->other),
-                       r == CULV_OK ? CULV_VMM_ACCESS_NONE : CULV_VMM_ACCESS_READ_WRITE);
-        if (call == NULL) break;
-        refused += r != CULV_OK;
-        LIB_OK(culv_vmm_set_access(range, 0, 2 * VMM_BLOCK, all, 2));
-    }
-    REQUIRE(refused >= 2);
-    LIB_OK(culv_vmm_unmap(range, 0, 2 * VMM_BLOCK, NULL));
-}
-
 /* The other GPU writes, this one reads; and one that was told nothing has nothing. */
 VMM_TWO_CASE(peers)
 {
@@ -404,21 +334,12 @@ VMM_TWO_CASE(peers)
     const culv_vmm_access both[] = {{.flags = CULV_VMM_ACCESS_READ_WRITE},
                                     {.device = s->other, .flags = CULV_VMM_ACCESS_READ_WRITE}};
     LIB_OK(culv_vmm_map(range, 0, one, NULL, 0));
-    REQUIRE_EQ(access_of(range, 0, s->other), CULV_VMM_ACCESS_NONE);
+    REQUIRE_EQ(vmm_access_of(cu, range, 0, s->other), CULV_VMM_ACCESS_NONE);
     LIB_OK(culv_vmm_map(range, VMM_BLOCK, one, both, 2));
-    REQUIRE_EQ(access_of(range, 1, s->other), CULV_VMM_ACCESS_READ_WRITE);
+    REQUIRE_EQ(vmm_access_of(cu, range, VMM_BLOCK, s->other), CULV_VMM_ACCESS_READ_WRITE);
     vmm_write(s->other, cu, vmm_address(range, 1), WORDS, 3);
     vmm_require_words(s->w.device, cu, vmm_address(range, 1), WORDS, 3);
     vmm_require_words(s->w.device, cu, vmm_address(range, 0), WORDS, 3);
-    /* Granting adds; what is to go is named. */
-    const culv_vmm_access gone = {.device = s->other, .flags = CULV_VMM_ACCESS_NONE};
-    LIB_OK(culv_vmm_set_access(range, VMM_BLOCK, VMM_BLOCK, both, 1));
-    REQUIRE_EQ(access_of(range, 1, s->other), CULV_VMM_ACCESS_READ_WRITE);
-    LIB_OK(culv_vmm_set_access(range, VMM_BLOCK, VMM_BLOCK, &gone, 1));
-    REQUIRE_EQ(access_of(range, 1, s->other), CULV_VMM_ACCESS_NONE);
-    REQUIRE_EQ(access_of(range, 1, NULL), CULV_VMM_ACCESS_READ_WRITE);
-    LIB_OK(culv_vmm_set_access(range, 0, 2 * VMM_BLOCK, both, 2));
-    REQUIRE_EQ(access_of(range, 0, s->other), CULV_VMM_ACCESS_READ_WRITE);
     LIB_OK(culv_vmm_unmap(range, 0, 2 * VMM_BLOCK, NULL));
 }
 
@@ -440,12 +361,6 @@ VMM_TWO_CASE(striped)
     REQUIRE(c.vmm_allocations == 2 && c.vmm_mappings == PIECES);
     vmm_write(s->w.device, cu, vmm_address(range, 0), PIECES * VMM_BLOCK / 4, 7);
     vmm_require_words(s->other, cu, vmm_address(range, 0), PIECES * VMM_BLOCK / 4, 7);
-    const culv_vmm_access reads = {.device = s->other, .flags = CULV_VMM_ACCESS_READ};
-    LIB_OK(culv_vmm_set_access(range, 0, PIECES * VMM_BLOCK, &reads, 1));
-    for (uint64_t i = 0; i < PIECES; i++) {
-        REQUIRE_EQ(access_of(range, i, s->other), CULV_VMM_ACCESS_READ);
-        REQUIRE_EQ(access_of(range, i, s->w.device), CULV_VMM_ACCESS_READ_WRITE);
-    }
     /* The other GPU's pieces outlive its device's handle. */
     culv_vmm_allocation_destroy(&pieces[1]);
     culv_vmm_allocation_destroy(&pieces[3]);
@@ -470,66 +385,31 @@ VMM_TWO_CASE(no_peers)
     const culv_vmm_access other = {.device = s->other, .flags = CULV_VMM_ACCESS_READ};
     LIB_INVALID(culv_vmm_map(range, 0, one, &other, 1), PEER, "cuDeviceCanAccessPeer");
     LIB_INVALID(culv_vmm_map(range, 0, theirs, NULL, 0), PEER);
-    LIB_OK(culv_vmm_map(range, 0, one, NULL, 0));
-    LIB_INVALID(culv_vmm_set_access(range, 0, VMM_BLOCK, &other, 1), PEER);
-    LIB_OK(culv_vmm_unmap(range, 0, VMM_BLOCK, NULL));
     LIB_OK(culv_vmm_range_destroy(&range));
     culv_vmm_allocation_destroy(&one);
     culv_vmm_allocation_destroy(&theirs);
     if (s->w.cu->SoftBarPeers != NULL) s->w.cu->SoftBarPeers(0);
 }
 
-/* Who reaches memory is asked of each owner: both were peers when this was mapped. */
-VMM_TWO_CASE(two_owners)
-{
-    if (s->w.cu->SoftBarPeers == NULL) SKIP("only the twin plays GPUs that are no peers any more");
-    OWN(culv_vmm_range) *range = vmm_range(s, 3);
-    OWN(culv_vmm_allocation) *one = vmm_allocation(s, 1, 0),
-                             *theirs = vmm_allocation_on(s->other, 1, 0, NULL);
-    const culv_vmm_access reads = {.flags = CULV_VMM_ACCESS_READ},
-                          other = {.device = s->other, .flags = CULV_VMM_ACCESS_READ};
-    LIB_OK(culv_vmm_map(range, 0, one, NULL, 0));
-    LIB_OK(culv_vmm_map(range, VMM_BLOCK, theirs, NULL, 0));
-    LIB_OK(culv_vmm_map(range, 2 * VMM_BLOCK, one, NULL, 0));
-    s->w.cu->SoftBarPeers(1);
-    static const struct {
-        uint64_t first, count;
-        bool own, others; /* may be granted to the first GPU, and to the other one */
-    } rows[] = {{0, 1, true, false},  {1, 1, false, true},  {2, 1, true, false},
-                {0, 2, false, false}, {1, 2, false, false}, {0, 3, false, false}};
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
-        for (int of_other = 0; of_other < 2; of_other++) {
-            const bool may = of_other ? rows[i].others : rows[i].own;
-            lib_forget_error();
-            const culv_result result =
-                culv_vmm_set_access(range, rows[i].first * VMM_BLOCK, rows[i].count * VMM_BLOCK,
-                                    of_other ? &other : &reads, 1);
-            if (may) {
-                LIB_OK(result);
-            } else {
-                lib_require_error(__FILE__, __LINE__, "culv_vmm_set_access", result,
-                                  CULV_ERROR_INVALID, CULV_REASON_PEER, "cuDeviceCanAccessPeer",
-                                  (const char *)NULL);
-            }
-        }
-    s->w.cu->SoftBarPeers(0);
-    LIB_OK(culv_vmm_unmap(range, 0, 3 * VMM_BLOCK, NULL));
-}
-
-/* A handle of the other GPU's memory is that GPU's. */
+/* The other GPU's memory is that GPU's. */
 VMM_TWO_CASE(retained_elsewhere)
 {
     if (!reach(s)) SKIP("the GPUs are no peers");
     OWN(culv_vmm_range) *range = vmm_range(s, 1);
-    OWN(culv_vmm_allocation) *theirs = vmm_allocation_on(s->other, 1, 0, NULL), *again = NULL;
+    OWN(culv_vmm_allocation) *theirs =
+        vmm_allocation_on(s->other, 1, 1u << CULV_HANDLE_OPAQUE_FD, NULL);
+    culv_vmm_adopted *adopted = NULL;
+    culv_vmm_adopted_chunk chunk;
+    size_t count = 0;
     LIB_OK(culv_vmm_map(range, 0, theirs, NULL, 0));
-    LIB_REFUSES(again, culv_vmm_allocation_retain_at(s->w.device, vmm_address(range, 0), &again),
-                INVALID, DEVICE_MISMATCH);
-    LIB_OK(culv_vmm_allocation_retain_at(s->other, vmm_address(range, 0), &again));
+    LIB_REFUSES(adopted, culv_vmm_adopt(s->w.device, vmm_address(range, 0), 1, &adopted), INVALID,
+                DEVICE_MISMATCH);
+    LIB_OK(culv_vmm_adopt(s->other, vmm_address(range, 0), 1, &adopted));
+    LIB_OK(culv_vmm_adopted_get_chunks(adopted, &chunk, 1, &count));
     culv_device_caps caps = lib_caps(s->other);
-    culv_vmm_allocation_info info = lib_allocation(again);
+    culv_vmm_allocation_info info = lib_allocation(chunk.allocation);
     REQUIRE_EQ_BYTES(&info.device, &caps.uuid, sizeof caps.uuid);
-    culv_vmm_allocation_destroy(&again);
+    culv_vmm_adopted_destroy(&adopted);
     LIB_OK(culv_vmm_unmap(range, 0, VMM_BLOCK, NULL));
 }
 
@@ -591,8 +471,6 @@ VMM_CASE(allocations)
     culv_vmm_allocation_desc d = culv_vmm_allocation_desc_init();
     d.size = 1;
     const culv_result null = CULV_ERROR_INVALID;
-    LIB_FAILS(culv_vmm_allocation_retain_at(s->w.device, 0, &allocation), null,
-              CULV_REASON_NULL_ARGUMENT);
     d.struct_size = 3;
     LIB_FAILS(culv_vmm_allocation_create(s->w.device, &d, &allocation), null,
               CULV_REASON_STRUCT_SIZE);
@@ -650,8 +528,6 @@ VMM_CASE(without)
     LIB_REFUSES(allocation, culv_vmm_allocation_create(device, &d, &allocation), UNSUPPORTED, VMM);
     LIB_ERROR(culv_vmm_get_granularity(device, &d, &granularity), UNSUPPORTED, VMM);
     LIB_REFUSES(range, culv_vmm_range_create(device, &r, &range), UNSUPPORTED, VMM);
-    LIB_REFUSES(allocation, culv_vmm_allocation_retain_at(device, 4096, &allocation), UNSUPPORTED,
-                VMM);
     LIB_REFUSES(allocation, culv_vmm_import(device, &i, &allocation), UNSUPPORTED, VMM);
     culv_device_close(&device);
     s->w.cu->SoftPlayAttribute(CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, 1);
@@ -710,7 +586,6 @@ VMM_CASE(maps)
         {.kind = CULV_VMM_LOCATION_HOST, .device = s->w.device, .flags = CULV_VMM_ACCESS_READ},
         {.numa_node = 1, .flags = CULV_VMM_ACCESS_READ},
     };
-    size_t count = 0;
     LIB_INVALID(culv_vmm_map(range, 0, one, NULL, 1), NULL_ARGUMENT);
     LIB_INVALID(culv_vmm_map(range, 4096, one, NULL, 0), VALUE);
     /* Which the driver takes (measured). */
@@ -744,21 +619,6 @@ VMM_CASE(maps)
     LIB_INVALID(culv_vmm_unmap(range, VMM_BLOCK, 1, NULL), NOT_MAPPED);
     LIB_INVALID(culv_vmm_unmap(range, 0, 2 * VMM_BLOCK, &(CUstream){NULL}), NOT_MAPPED);
     LIB_INVALID(culv_vmm_unmap(range, 0, 5 * VMM_BLOCK, &(CUstream){NULL}), RANGE);
-
-    culv_vmm_access a = {.flags = CULV_VMM_ACCESS_READ};
-    LIB_INVALID(culv_vmm_set_access(range, 0, 1, NULL, 1), NULL_ARGUMENT);
-    LIB_INVALID(culv_vmm_set_access(range, 0, 5 * VMM_BLOCK, &a, 1), RANGE);
-    LIB_INVALID(culv_vmm_set_access(range, 0, 2 * VMM_BLOCK, &a, 1), NOT_MAPPED);
-    LIB_INVALID(culv_vmm_set_access(range, 0, VMM_BLOCK, &a, 1), NOT_MAPPED);
-    LIB_INVALID(culv_vmm_set_access(range, 0, 4 * VMM_BLOCK, twice, 2), VALUE);
-    LIB_INVALID(culv_vmm_set_access(range, 0, 4 * VMM_BLOCK, &host, 1), PEER,
-                "CUDA_ERROR_NOT_SUPPORTED");
-    LIB_INVALID(culv_vmm_set_access(range, 0, 4 * VMM_BLOCK, &a, SIZE_MAX / 2), VALUE);
-    LIB_INVALID(culv_vmm_get_access(range, 0, &a), NOT_MAPPED);
-    LIB_INVALID(culv_vmm_get_access(range, 4 * VMM_BLOCK, &a), RANGE);
-    a.kind = (culv_vmm_location_kind)9;
-    LIB_INVALID(culv_vmm_get_access(range, VMM_BLOCK, &a), VALUE);
-    LIB_INVALID(culv_vmm_get_mappings(range, NULL, 1, &count), NULL_ARGUMENT);
     vmm_require_counts(s, 2, 1, 1);
     /* It is all still there. */
     vmm_write(s->w.device, s->w.cu, vmm_address(range, 1), 100, 4);
@@ -800,8 +660,4 @@ TEST(of_another_driver, .own = true)
     LIB_INVALID(culv_vmm_map(range, 0, theirs, NULL, 0), DEVICE_MISMATCH);
     culv_vmm_access a = {.device = soft, .flags = CULV_VMM_ACCESS_READ};
     LIB_INVALID(culv_vmm_map(range, 0, ours, &a, 1), DEVICE_MISMATCH);
-    LIB_OK(culv_vmm_map(range, 0, ours, NULL, 0));
-    LIB_INVALID(culv_vmm_set_access(range, 0, VMM_BLOCK, &a, 1), DEVICE_MISMATCH);
-    LIB_INVALID(culv_vmm_get_access(range, 0, &a), DEVICE_MISMATCH);
-    LIB_OK(culv_vmm_unmap(range, 0, VMM_BLOCK, NULL));
 }

@@ -23,12 +23,6 @@ VMM_CASE(after_a_stream)
               s->w.cu->MemsetD32Async(vmm_address(range, 1), 3, 2 * VMM_BLOCK / 4, gate.stream));
     LIB_OK(culv_vmm_unmap(range, 0, 3 * VMM_BLOCK, &gate.stream));
     culv_vmm_allocation_destroy(&two);
-    culv_vmm_mapping m[3];
-    size_t count = 0;
-    LIB_OK(culv_vmm_get_mappings(range, m, 3, &count));
-    REQUIRE_EQ(count, 3);
-    REQUIRE(m[0].unmapping && m[1].unmapping && !m[2].unmapping);
-    REQUIRE(m[0].allocation == one && m[1].allocation == NULL);
     vmm_require_counts(s, 1, 1, 3);
     culv_device_counts c = lib_counts(&s->w);
     REQUIRE_EQ(c.deferred, 1); /* one event for all of it */
@@ -36,13 +30,8 @@ VMM_CASE(after_a_stream)
     LIB_ERROR(culv_vmm_map(range, 0, one, NULL, 0), BUSY, MAPPED, "waits for a stream");
     LIB_INVALID(culv_vmm_unmap(range, 0, VMM_BLOCK, NULL), NOT_MAPPED, "waits for a stream");
     LIB_INVALID(culv_vmm_unmap(range, 0, VMM_BLOCK, &gate.stream), NOT_MAPPED);
-    LIB_INVALID(culv_vmm_set_access(range, 0, VMM_BLOCK, NULL, 0), NOT_MAPPED);
-    culv_vmm_access a = {.flags = CULV_VMM_ACCESS_READ};
-    LIB_INVALID(culv_vmm_get_access(range, 0, &a), NOT_MAPPED);
     LIB_ERROR(culv_vmm_range_destroy(&range), BUSY, MAPPED, "(unmapped: it waits for a stream)");
-    /* What is there still takes changes, over the whole range. */
-    LIB_OK(culv_vmm_set_access(range, 0, 4 * VMM_BLOCK, NULL, 0));
-    LIB_OK(culv_vmm_unmap(range, 0, 4 * VMM_BLOCK, NULL));
+    LIB_OK(culv_vmm_unmap(range, 0, 4 * VMM_BLOCK, NULL)); /* what is there still */
     REQUIRE_EQ(vmm_count_mappings(range), 2);
     REQUIRE_EQ(culv_device_collect(s->w.device), 1);
     vmm_gate_open(s, &gate);

@@ -2,6 +2,8 @@
 /* The stage of virtual memory management. */
 #include "vmm_stage.h"
 
+#include "vmm/range.h"
+
 #include <stdatomic.h>
 
 static culv_device *open_device(const raw_cuda *cu, int32_t ordinal)
@@ -103,9 +105,19 @@ culv_vmm_range *vmm_range(const vmm_stage *s, uint64_t blocks)
 
 size_t vmm_count_mappings(culv_vmm_range *range)
 {
-    size_t count = SIZE_MAX;
-    LIB_OK(culv_vmm_get_mappings(range, NULL, 0, &count));
-    return count;
+    culv_device_counts counts = culv_device_counts_init();
+    LIB_OK(culv_device_get_counts(range->device, &counts)); /* which collects */
+    return range->num_mappings;
+}
+
+culv_vmm_access_flags vmm_access_of(const raw_cuda *cu, culv_vmm_range *range, uint64_t offset,
+                                    const culv_device *device)
+{
+    unsigned long long flags = 99;
+    const CUmemLocation place = {.type = CU_MEM_LOCATION_TYPE_DEVICE,
+                                 .id = lib_caps(device).ordinal};
+    CU_OK(cu->MemGetAccess(&flags, &place, culv_vmm_range_pointer(range) + offset));
+    return (culv_vmm_access_flags)flags;
 }
 
 CUdeviceptr vmm_address(const culv_vmm_range *range, uint64_t block)

@@ -37,6 +37,9 @@ culv_vmm_allocation *vmm_allocation_on(culv_device *device, uint64_t blocks, uin
                                        const char *label);
 culv_vmm_range *vmm_range(const vmm_stage *s, uint64_t blocks);
 size_t vmm_count_mappings(culv_vmm_range *range);
+/* What the driver says that a device may do at an offset. */
+culv_vmm_access_flags vmm_access_of(const raw_cuda *cu, culv_vmm_range *range, uint64_t offset,
+                                    const culv_device *device);
 CUdeviceptr vmm_address(const culv_vmm_range *range, uint64_t block);
 
 /* The words of lib_word(), by a copy that has ended. `device` does the copy. */

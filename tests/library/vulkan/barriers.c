@@ -113,7 +113,7 @@ static culv_result buffer_barrier(const culv_vk_buffer_transfer *t, culv_vk_dire
         return r;
     }
     culv_vk_buffer_barrier b;
-    culv_result r = culv_vk_buffer_get_barrier(t, w, &b);
+    culv_result r = lib_buffer_barrier(t, w, &b);
     if (r != CULV_OK) return r;
     *out = FIELDS(b.barrier, b.src_stage, b.dst_stage);
     *handle = b.barrier.buffer;
@@ -138,7 +138,7 @@ static culv_result image_barrier(const culv_vk_image_transfer *t, culv_vk_direct
         return r;
     }
     culv_vk_image_barrier b;
-    culv_result r = culv_vk_image_get_barrier(t, w, &b);
+    culv_result r = lib_image_barrier(t, w, &b);
     if (r != CULV_OK) return r;
     *out = FIELDS(b.barrier, b.src_stage, b.dst_stage);
     *handle = b.barrier.image;
@@ -345,24 +345,23 @@ TEST(layouts)
     static const struct {
         VkImageLayout layout;
         VkImageAspectFlags aspects;
-        bool old_form;
     } rows[] = {
-        {LAYOUT(GENERAL), EVERY, true},
-        {LAYOUT(COLOR_ATTACHMENT_OPTIMAL), COLOR, true},
-        {LAYOUT(DEPTH_STENCIL_ATTACHMENT_OPTIMAL), DEPTH | STENCIL, true},
-        {LAYOUT(DEPTH_STENCIL_READ_ONLY_OPTIMAL), DEPTH | STENCIL, true},
-        {LAYOUT(SHADER_READ_ONLY_OPTIMAL), EVERY, true},
-        {LAYOUT(TRANSFER_SRC_OPTIMAL), EVERY, true},
-        {LAYOUT(TRANSFER_DST_OPTIMAL), EVERY, true},
-        {LAYOUT(DEPTH_READ_ONLY_STENCIL_ATTACHMENT_OPTIMAL), DEPTH | STENCIL, true},
-        {LAYOUT(DEPTH_ATTACHMENT_STENCIL_READ_ONLY_OPTIMAL), DEPTH | STENCIL, true},
-        {LAYOUT(DEPTH_ATTACHMENT_OPTIMAL), DEPTH, true},
-        {LAYOUT(DEPTH_READ_ONLY_OPTIMAL), DEPTH, true},
-        {LAYOUT(STENCIL_ATTACHMENT_OPTIMAL), STENCIL, true},
-        {LAYOUT(STENCIL_READ_ONLY_OPTIMAL), STENCIL, true},
-        {LAYOUT(READ_ONLY_OPTIMAL), EVERY, false},
-        {LAYOUT(ATTACHMENT_OPTIMAL), EVERY, false},
-        {LAYOUT(PRESENT_SRC_KHR), EVERY, true},
+        {LAYOUT(GENERAL), EVERY},
+        {LAYOUT(COLOR_ATTACHMENT_OPTIMAL), COLOR},
+        {LAYOUT(DEPTH_STENCIL_ATTACHMENT_OPTIMAL), DEPTH | STENCIL},
+        {LAYOUT(DEPTH_STENCIL_READ_ONLY_OPTIMAL), DEPTH | STENCIL},
+        {LAYOUT(SHADER_READ_ONLY_OPTIMAL), EVERY},
+        {LAYOUT(TRANSFER_SRC_OPTIMAL), EVERY},
+        {LAYOUT(TRANSFER_DST_OPTIMAL), EVERY},
+        {LAYOUT(DEPTH_READ_ONLY_STENCIL_ATTACHMENT_OPTIMAL), DEPTH | STENCIL},
+        {LAYOUT(DEPTH_ATTACHMENT_STENCIL_READ_ONLY_OPTIMAL), DEPTH | STENCIL},
+        {LAYOUT(DEPTH_ATTACHMENT_OPTIMAL), DEPTH},
+        {LAYOUT(DEPTH_READ_ONLY_OPTIMAL), DEPTH},
+        {LAYOUT(STENCIL_ATTACHMENT_OPTIMAL), STENCIL},
+        {LAYOUT(STENCIL_READ_ONLY_OPTIMAL), STENCIL},
+        {LAYOUT(READ_ONLY_OPTIMAL), EVERY},
+        {LAYOUT(ATTACHMENT_OPTIMAL), EVERY},
+        {LAYOUT(PRESENT_SRC_KHR), EVERY},
     };
     enum { ROWS = sizeof rows / sizeof rows[0] };
     fields b;
@@ -378,7 +377,7 @@ TEST(layouts)
         t.image = some_image();
         t.format = formats[k].format;
         t.layout = rows[i].layout;
-        if ((formats[k].aspects & ~rows[i].aspects) != 0 || (f == OLD_FORM && !rows[i].old_form)) {
+        if ((formats[k].aspects & ~rows[i].aspects) != 0) {
             LIB_INVALID(image_barrier(&t, w, f, &b, &handle, found, &range), VALUE,
                         "culv_vk_image_transfer.layout is ");
             continue;
@@ -404,58 +403,12 @@ TEST(layouts)
 
 /* What Culvert's barriers refuse. */
 
-/* What only synchronization2 has is refused by the old form, and *out left alone; the new form
- * takes it. The last stages have numbers that VkPipelineStageFlagBits might have had. */
+/* All that Vulkan 1.0's form has is the same there. */
 TEST(old_form)
 {
-    static const VkPipelineStageFlags2 stages[] = {STAGE(COPY),
-                                                   STAGE(RESOLVE),
-                                                   STAGE(BLIT),
-                                                   STAGE(CLEAR),
-                                                   STAGE(INDEX_INPUT),
-                                                   STAGE(VERTEX_ATTRIBUTE_INPUT),
-                                                   STAGE(PRE_RASTERIZATION_SHADERS),
-                                                   STAGE(COPY) | STAGE(VERTEX_INPUT),
-                                                   VK_PIPELINE_STAGE_2_VIDEO_DECODE_BIT_KHR,
-                                                   VK_PIPELINE_STAGE_2_OPTICAL_FLOW_BIT_NV,
-                                                   VK_PIPELINE_STAGE_2_MICROMAP_BUILD_BIT_EXT,
-                                                   UINT64_C(1) << 31};
-    static const VkAccessFlags2 accesses[] = {
-        ACCESS(SHADER_SAMPLED_READ), ACCESS(SHADER_STORAGE_READ), ACCESS(SHADER_STORAGE_WRITE),
-        ACCESS(SHADER_STORAGE_WRITE) | ACCESS(SHADER_READ), UINT64_C(1) << 28};
-    enum {
-        STAGES = sizeof stages / sizeof stages[0],
-        ALL = STAGES + sizeof accesses / sizeof accesses[0]
-    };
     culv_vk_buffer_transfer bt = culv_vk_buffer_transfer_init();
-    culv_vk_image_transfer it = culv_vk_image_transfer_init();
     bt.queue_family = 0;
-    it.queue_family = 0;
     bt.buffer = some_buffer();
-    it.image = some_image();
-    for (int i = 0; i < ALL; i++) {
-        union {
-            culv_vk_buffer_barrier buffer;
-            culv_vk_image_barrier image;
-            unsigned char bytes[sizeof(culv_vk_image_barrier)];
-        } out;
-        VkBufferMemoryBarrier2 buffer2;
-        VkImageMemoryBarrier2 image2;
-        memset(&out, 0x66, sizeof out);
-        bt.stage = it.stage = i < STAGES ? stages[i] : 0;
-        bt.access = it.access = i < STAGES ? 0 : accesses[i - STAGES];
-        LIB_INVALID(culv_vk_buffer_get_barrier(&bt, CULV_VK_RELEASE, &out.buffer), VALUE);
-        LIB_INVALID(culv_vk_buffer_get_barrier(&bt, CULV_VK_ACQUIRE, &out.buffer), VALUE);
-        LIB_INVALID(culv_vk_image_get_barrier(&it, CULV_VK_RELEASE, &out.image), VALUE);
-        LIB_INVALID(culv_vk_image_get_barrier(&it, CULV_VK_ACQUIRE, &out.image), VALUE);
-        for (size_t k = 0; k < sizeof out; k++)
-            REQUIRE_EQ(out.bytes[k], 0x66);
-        LIB_OK(culv_vk_buffer_get_barrier2(&bt, CULV_VK_RELEASE, &buffer2));
-        LIB_OK(culv_vk_buffer_get_barrier2(&bt, CULV_VK_ACQUIRE, &buffer2));
-        LIB_OK(culv_vk_image_get_barrier2(&it, CULV_VK_RELEASE, &image2));
-        LIB_OK(culv_vk_image_get_barrier2(&it, CULV_VK_ACQUIRE, &image2));
-    }
-    /* All that the old form has passes. */
     static const VkPipelineStageFlags last_stage =
         VK_PIPELINE_STAGE_ACCELERATION_STRUCTURE_BUILD_BIT_KHR;
     static const VkAccessFlags last_access = VK_ACCESS_TRANSFORM_FEEDBACK_COUNTER_WRITE_BIT_EXT;
@@ -464,7 +417,7 @@ TEST(old_form)
         if (bit & (ACCESS(HOST_READ) | ACCESS(HOST_WRITE))) continue;
         bt.stage = bit <= last_stage && bit != STAGE(HOST) ? bit : 0;
         bt.access = bit;
-        LIB_OK(culv_vk_buffer_get_barrier(&bt, CULV_VK_RELEASE, &out));
+        LIB_OK(lib_buffer_barrier(&bt, CULV_VK_RELEASE, &out));
         REQUIRE_EQ(out.src_stage, bt.stage != 0 ? bit : STAGE(ALL_COMMANDS));
         REQUIRE_EQ(out.barrier.srcAccessMask, bit);
     }
@@ -493,24 +446,20 @@ static void refuse_image(const culv_vk_image_transfer *t, culv_reason reason)
                   CULV_ERROR_INVALID, reason);
 }
 
-/* A direction that is none of the two, in all four calls, which leave *out alone. */
+/* A direction that is none of the two, in both calls, which leave *out alone. */
 static void refuse_direction(const culv_vk_buffer_transfer *bt, const culv_vk_image_transfer *it)
 {
     static const int wrong[] = {CULV_VK_RELEASE + 1, -1, INT32_MIN, CULV_VK_DIRECTION_FORCE32};
     union {
         VkBufferMemoryBarrier2 buffer2;
         VkImageMemoryBarrier2 image2;
-        culv_vk_buffer_barrier buffer;
-        culv_vk_image_barrier image;
-        unsigned char bytes[sizeof(culv_vk_image_barrier) + sizeof(VkImageMemoryBarrier2)];
+        unsigned char bytes[sizeof(VkImageMemoryBarrier2)];
     } out;
     memset(&out, 0x66, sizeof out);
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         const culv_vk_direction d = (culv_vk_direction)wrong[i];
         LIB_INVALID(culv_vk_buffer_get_barrier2(bt, d, &out.buffer2), VALUE, "culv_vk_direction");
         LIB_INVALID(culv_vk_image_get_barrier2(it, d, &out.image2), VALUE);
-        LIB_INVALID(culv_vk_buffer_get_barrier(bt, d, &out.buffer), VALUE);
-        LIB_INVALID(culv_vk_image_get_barrier(it, d, &out.image), VALUE, "culv_vk_direction");
     }
     for (size_t k = 0; k < sizeof out; k++)
         REQUIRE_EQ(out.bytes[k], 0x66);
@@ -557,12 +506,8 @@ TEST(refused)
     it.image = some_image();
     LIB_INVALID(culv_vk_buffer_get_barrier2(&bt, CULV_VK_RELEASE, NULL), NULL_ARGUMENT);
     LIB_INVALID(culv_vk_buffer_get_barrier2(&bt, CULV_VK_ACQUIRE, NULL), NULL_ARGUMENT);
-    LIB_INVALID(culv_vk_buffer_get_barrier(&bt, CULV_VK_RELEASE, NULL), NULL_ARGUMENT);
-    LIB_INVALID(culv_vk_buffer_get_barrier(&bt, CULV_VK_ACQUIRE, NULL), NULL_ARGUMENT);
     LIB_INVALID(culv_vk_image_get_barrier2(&it, CULV_VK_RELEASE, NULL), NULL_ARGUMENT);
     LIB_INVALID(culv_vk_image_get_barrier2(&it, CULV_VK_ACQUIRE, NULL), NULL_ARGUMENT);
-    LIB_INVALID(culv_vk_image_get_barrier(&it, CULV_VK_RELEASE, NULL), NULL_ARGUMENT);
-    LIB_INVALID(culv_vk_image_get_barrier(&it, CULV_VK_ACQUIRE, NULL), NULL_ARGUMENT);
     /* A family that was forgotten is not taken for family 0. */
     REQUIRE_EQ(bt.queue_family, CULV_VK_QUEUE_FAMILY_UNSET);
     REQUIRE_EQ(it.queue_family, CULV_VK_QUEUE_FAMILY_UNSET);

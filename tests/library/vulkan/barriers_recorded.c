@@ -997,8 +997,7 @@ static void record_buffer(VkCommandBuffer commands, const culv_vk_buffer_transfe
 {
     if (old_form) {
         culv_vk_buffer_barrier b;
-        LIB_OK(
-            culv_vk_buffer_get_barrier(t, way == TO_CUDA ? CULV_VK_RELEASE : CULV_VK_ACQUIRE, &b));
+        LIB_OK(lib_buffer_barrier(t, way == TO_CUDA ? CULV_VK_RELEASE : CULV_VK_ACQUIRE, &b));
         vkCmdPipelineBarrier(commands, b.src_stage, b.dst_stage, 0, 0, NULL, 1, &b.barrier, 0,
                              NULL);
         return;
@@ -1182,7 +1181,7 @@ static void cuda_copy(stage *s, const subject *x, const void *from, void *to)
     const size_t row = (size_t)x->width * x->texel;
     const bool in = from != NULL;
     CUarray array = NULL;
-    LIB_OK(culv_image_get_array(x->cuda, x->kind->level, &array));
+    LIB_OK(culv_image_get_array(x->cuda, x->kind->level, 0, &array));
     CUDA_MEMCPY3D c = {.srcMemoryType = in ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_ARRAY,
                        .srcHost = from,
                        .srcPitch = in ? row : 0,

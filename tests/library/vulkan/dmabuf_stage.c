@@ -94,7 +94,7 @@ static void move(dmabuf_stage *s, culv_vk_dma_buf_bridge *bridge, const dmabuf_r
     CUDA_MEMCPY2D copy = {.WidthInBytes = row, .Height = rows->height};
     CUarray array = NULL;
     if (info.pointer == 0)
-        LIB_OK(culv_image_get_array(culv_shared_image_cuda(info.image), 0, &array));
+        LIB_OK(culv_image_get_array(culv_shared_image_cuda(info.image), 0, 0, &array));
     const CUmemorytype type = array != NULL ? CU_MEMORYTYPE_ARRAY : CU_MEMORYTYPE_DEVICE;
     if (to_host) {
         copy.srcMemoryType = type;

@@ -91,9 +91,9 @@ static void vulkan_turn(stage *s, culv_shared_buffer *b, VkDeviceSize size, uint
     t.buffer = culv_vk_buffer_handle(b);
     t.queue_family = 0;
     t.use = CULV_VK_USE_TRANSFER_SRC;
-    LIB_OK(culv_vk_buffer_get_barrier(&t, CULV_VK_ACQUIRE, &acquire));
+    LIB_OK(lib_buffer_barrier(&t, CULV_VK_ACQUIRE, &acquire));
     t.use = CULV_VK_USE_TRANSFER_DST;
-    LIB_OK(culv_vk_buffer_get_barrier(&t, CULV_VK_RELEASE, &release));
+    LIB_OK(lib_buffer_barrier(&t, CULV_VK_RELEASE, &release));
     vkCmdPipelineBarrier(commands, acquire.src_stage, acquire.dst_stage, 0, 0, NULL, 1,
                          &acquire.barrier, 0, NULL);
     const VkBufferCopy region = {.srcOffset = size - bytes, .size = bytes};

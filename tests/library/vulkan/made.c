@@ -270,10 +270,10 @@ LIB_CASE(image_without_surfaces)
     d.no_surfaces = VK_TRUE;
     d.label = "without surfaces";
     NEW(OWN(culv_shared_image), image, culv_vk_image_create, w->attachment, &d);
-    LIB_INVALID(culv_image_get_surface(culv_shared_image_cuda(image), 0, &surface), USAGE,
+    LIB_INVALID(culv_image_get_surface(culv_shared_image_cuda(image), 0, 0, &surface), USAGE,
                 "without surfaces");
     REQUIRE_EQ(surface, 77);
-    LIB_OK(culv_image_get_array(culv_shared_image_cuda(image), 0, &array));
+    LIB_OK(culv_image_get_array(culv_shared_image_cuda(image), 0, 0, &array));
 }
 
 /* Giving up ------------------------------------------------------------------------------------ */

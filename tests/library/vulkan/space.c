@@ -74,6 +74,8 @@ static VkPipeline make_pipeline(const space_stage *t, const char *name)
     return pipeline;
 }
 
+static culv_vk_space_desc space_desc(const space_stage *t, uint64_t size);
+
 /* Skips a GPU that cannot have one address; the twin can. */
 static void space_open(space_stage *t)
 {
@@ -82,10 +84,13 @@ static void space_open(space_stage *t)
     lib_open_vulkan_for_one_address(w);
     lib_open_culvert(w);
     vmm_stage_begin(&t->s);
-    if (culv_vk_check_space(w->attachment, NULL, NULL) != CULV_OK) {
+    culv_vk_space_desc d = space_desc(t, SPACE_CHUNK);
+    culv_vk_space *space = NULL;
+    if (culv_vk_space_create(w->attachment, &d, &space) != CULV_OK) {
         if (w->cu->software) FAIL("%s", culv_last_error_message());
         SKIP("%s", culv_last_error_message());
     }
+    culv_vk_space_destroy(&space);
     space_begin(t);
 }
 
@@ -303,8 +308,8 @@ static void both_ends(space_stage *t, uint64_t size, uint32_t seed)
     const VkBufferDeviceAddressInfo which = {.sType = VK_STRUCTURE_TYPE_BUFFER_DEVICE_ADDRESS_INFO,
                                              .buffer = space_info(space).buffer};
     REQUIRE_EQ(vkGetBufferDeviceAddress(t->s.w.vk.device, &which), base);
-    LIB_OK(culv_vk_space_commit(space, 0, SPACE_CHUNK, NULL));
-    if (last > 0) LIB_OK(culv_vk_space_commit(space, last, SPACE_CHUNK, NULL));
+    LIB_OK(culv_vk_space_commit(space, 0, SPACE_CHUNK, NULL, NULL));
+    if (last > 0) LIB_OK(culv_vk_space_commit(space, last, SPACE_CHUNK, NULL, NULL));
     space_require_same(t, space, 0, SPACE_CHUNK, seed);
     space_require_same(t, space, last, SPACE_CHUNK, seed + 1);
     const CUdeviceptr here = base, there = base + size - VMM_MIB, found = base + VMM_MIB / 2;
@@ -328,8 +333,9 @@ static void both_ends(space_stage *t, uint64_t size, uint32_t seed)
 SPACE_CASE(sizes, .smoke = true)
 {
     static const uint64_t many[] = {2, 4, 6, 64, 256, 1024, 1026, 16 << 10, 64 << 10, 256 << 10};
-    culv_vk_space_info info = culv_vk_space_info_init();
-    LIB_OK(culv_vk_check_space(t->s.w.attachment, NULL, &info));
+    culv_vk_space *least = space_make(t, SPACE_CHUNK);
+    const culv_vk_space_info info = space_info(least);
+    culv_vk_space_destroy(&least);
     REQUIRE_EQ(info.granularity, SPACE_CHUNK);
     REQUIRE(info.max_size >= UINT64_C(1) << 30);
     for (unsigned i = 0; i < sizeof many / sizeof many[0]; i++)
@@ -342,8 +348,8 @@ SPACE_CASE(two)
     OWN(culv_vk_space) *a = space_make(t, 64 * VMM_MIB), *b = space_make(t, 64 * VMM_MIB);
     const CUdeviceptr at = culv_vk_space_pointer(a), bt = culv_vk_space_pointer(b);
     REQUIRE(at + space_info(a).size <= bt || bt + space_info(b).size <= at);
-    LIB_OK(culv_vk_space_commit(a, 0, SPACE_CHUNK, NULL));
-    LIB_OK(culv_vk_space_commit(b, 2 * SPACE_CHUNK, SPACE_CHUNK, NULL));
+    LIB_OK(culv_vk_space_commit(a, 0, SPACE_CHUNK, NULL, NULL));
+    LIB_OK(culv_vk_space_commit(b, 2 * SPACE_CHUNK, SPACE_CHUNK, NULL, NULL));
     space_require_same(t, a, 0, SPACE_CHUNK, 1);
     space_require_same(t, b, 2 * SPACE_CHUNK, SPACE_CHUNK, 2);
     space_link(t, SPACE_CUDA, at, bt + 2 * SPACE_CHUNK, 5000, 3);
@@ -388,8 +394,8 @@ SPACE_CASE(in_and_out)
     OWN(culv_vk_space) *space = space_make(t, 64 * VMM_MIB);
     for (uint32_t turn = 0; turn < 4; turn++) {
         const uint64_t size = (1 + turn % 2) * SPACE_CHUNK;
-        LIB_OK(culv_vk_space_commit(space, 4 * SPACE_CHUNK, size, NULL));
-        LIB_OK(culv_vk_space_commit(space, 8 * SPACE_CHUNK, SPACE_CHUNK, NULL));
+        LIB_OK(culv_vk_space_commit(space, 4 * SPACE_CHUNK, size, NULL, NULL));
+        LIB_OK(culv_vk_space_commit(space, 8 * SPACE_CHUNK, SPACE_CHUNK, NULL, NULL));
         space_require_same(t, space, 4 * SPACE_CHUNK, size, 10 * turn);
         space_require_same(t, space, 8 * SPACE_CHUNK, SPACE_CHUNK, 10 * turn + 1);
         REQUIRE_EQ(space_info(space).committed, size + SPACE_CHUNK);
@@ -404,8 +410,8 @@ SPACE_CASE(own_allocation)
 {
     OWN(culv_vk_space) *space = space_make(t, 64 * VMM_MIB);
     culv_vmm_allocation *mine = vmm_stage_allocate(&t->s, SPACE_CHUNK);
-    LIB_OK(culv_vk_space_commit_allocation(space, 0, mine, NULL));
-    LIB_OK(culv_vk_space_commit_allocation(space, 6 * SPACE_CHUNK, mine, NULL));
+    LIB_OK(culv_vk_space_commit(space, 0, 0, mine, NULL));
+    LIB_OK(culv_vk_space_commit(space, 6 * SPACE_CHUNK, 0, mine, NULL));
     vmm_stage_kernel(&t->s, "library_write", culv_vk_space_pointer(space), 4096, 5);
     uint32_t words[1024];
     const raw_vk_buffer buffer = space_raw(space);
@@ -420,7 +426,7 @@ SPACE_CASE(own_allocation)
 /* One address: parts of a space as buffers. */
 
 static culv_vk_space_buffer *take(culv_vk_space *space, uint64_t offset, uint64_t size,
-                                  VkBufferUsageFlags usage, bool own)
+                                  VkBufferUsageFlags usage, VkBuffer *own)
 {
     culv_vk_space_buffer_desc d = culv_vk_space_buffer_desc_init();
     d.offset = offset;
@@ -443,12 +449,9 @@ SPACE_CASE(placed)
                                                 VK_BUFFER_USAGE_UNIFORM_BUFFER_BIT, 0};
     culv_vk_space_buffer *buffers[4];
     for (unsigned i = 0; i < 4; i++) {
-        VkDeviceSize offset = 1;
-        buffers[i] = take(space, CULV_VK_SPACE_ANYWHERE, 1000000 + i, usages[i], false);
+        buffers[i] = take(space, CULV_VK_SPACE_ANYWHERE, 1000000 + i, usages[i], NULL);
         const CUdeviceptr at = culv_vk_space_buffer_pointer(buffers[i]);
         REQUIRE_EQ(at % 256, 0);
-        REQUIRE(culv_vk_space_buffer_handle(buffers[i], &offset) == space_info(space).buffer);
-        REQUIRE_EQ(base + offset, at);
         if (i > 0) REQUIRE(at >= culv_vk_space_buffer_pointer(buffers[i - 1]) + 1000000 + i - 1);
         vmm_stage_kernel(&t->s, "library_write", at, 1000000, i);
     }
@@ -466,7 +469,7 @@ SPACE_CASE(placed)
     const CUdeviceptr second = culv_vk_space_buffer_pointer(buffers[1]);
     culv_vk_space_buffer_destroy(&buffers[1]);
     REQUIRE(buffers[1] == NULL);
-    buffers[1] = take(space, CULV_VK_SPACE_ANYWHERE, 900000, 0, false);
+    buffers[1] = take(space, CULV_VK_SPACE_ANYWHERE, 900000, 0, NULL);
     REQUIRE_EQ(culv_vk_space_buffer_pointer(buffers[1]), second);
     REQUIRE_EQ(space_info(space).committed, 2 * SPACE_CHUNK);
     /* What a buffer has is not taken away. */
@@ -482,18 +485,16 @@ SPACE_CASE(own_handle)
 {
     OWN(culv_vk_space) *space = space_make(t, 64 * VMM_MIB);
     const CUdeviceptr base = culv_vk_space_pointer(space);
-    LIB_OK(culv_vk_space_commit(space, 2 * SPACE_CHUNK, SPACE_CHUNK, NULL));
+    LIB_OK(culv_vk_space_commit(space, 2 * SPACE_CHUNK, SPACE_CHUNK, NULL, NULL));
     vmm_stage_kernel(&t->s, "library_write", base + 2 * SPACE_CHUNK, 4096, 9);
     const uint64_t at = SPACE_CHUNK + VMM_MIB, size = 3 * SPACE_CHUNK + 4;
+    VkBuffer handle = VK_NULL_HANDLE;
     culv_vk_space_buffer *buffer =
         take(space, at, size,
              VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT |
                  VK_BUFFER_USAGE_STORAGE_BUFFER_BIT,
-             true);
-    VkDeviceSize offset = 1;
-    const raw_vk_buffer own = {.buffer = culv_vk_space_buffer_handle(buffer, &offset),
-                               .size = size};
-    REQUIRE_EQ(offset, 0);
+             &handle);
+    const raw_vk_buffer own = {.buffer = handle, .size = size};
     REQUIRE(own.buffer != space_info(space).buffer);
     REQUIRE_EQ(culv_vk_space_buffer_pointer(buffer), base + at);
     REQUIRE_EQ(space_info(space).chunks, 3);
@@ -530,7 +531,7 @@ static void require_both(space_stage *a, culv_vk_space *x, space_stage *b, culv_
     const CUdeviceptr at = culv_vk_space_pointer(x), bt = culv_vk_space_pointer(y);
     REQUIRE(at + space_info(x).size <= bt || bt + space_info(y).size <= at);
     for (uint32_t i = 0; i < 2; i++)
-        LIB_OK(culv_vk_space_commit(spaces[i], 0, SPACE_CHUNK, NULL));
+        LIB_OK(culv_vk_space_commit(spaces[i], 0, SPACE_CHUNK, NULL, NULL));
     for (int side = SPACE_CUDA; side <= SPACE_VULKAN; side++) {
         for (uint32_t i = 0; i < 2; i++) {
             const CUdeviceptr base = culv_vk_space_pointer(spaces[i]);
@@ -607,8 +608,8 @@ TEST(peer, .own = true)
     second.s.w.context = culv_device_context(other);
     vmm_stage_begin(&second.s);
     const CUdeviceptr base = culv_vk_space_pointer(space), found = base + VMM_MIB / 2;
-    LIB_OK(culv_vk_space_commit(space, 0, SPACE_CHUNK, NULL));
-    LIB_OK(culv_vk_space_commit(space, 6 * SPACE_CHUNK, SPACE_CHUNK, NULL));
+    LIB_OK(culv_vk_space_commit(space, 0, SPACE_CHUNK, NULL, NULL));
+    LIB_OK(culv_vk_space_commit(space, 6 * SPACE_CHUNK, SPACE_CHUNK, NULL, NULL));
     const CUdeviceptr there = base + 6 * SPACE_CHUNK;
     space_link(&t, SPACE_CUDA, base, there, NODES, 1);
     space_require_list(&second, SPACE_CUDA, base, found, NODES, 1);
@@ -667,14 +668,14 @@ SPACE_CASE(commit_beside_cuda)
     space_gate gate;
     OWN(culv_vk_space) *space = space_make(t, 64 * VMM_MIB);
     const CUdeviceptr base = culv_vk_space_pointer(space), found = base + VMM_MIB;
-    LIB_OK(culv_vk_space_commit(space, 0, SPACE_CHUNK, NULL));
+    LIB_OK(culv_vk_space_commit(space, 0, SPACE_CHUNK, NULL, NULL));
     space_link(t, SPACE_VULKAN, base, base + VMM_MIB / 2, ORDER_NODES, 1);
     space_gate_begin(t, &gate);
     space_launch_chase(t, gate.stream, base, found);
-    LIB_OK(culv_vk_space_commit(space, 4 * SPACE_CHUNK, SPACE_CHUNK, NULL));
+    LIB_OK(culv_vk_space_commit(space, 4 * SPACE_CHUNK, SPACE_CHUNK, NULL, NULL));
     space_require_same(t, space, 4 * SPACE_CHUNK, SPACE_CHUNK, 2);
     LIB_OK(culv_vk_space_decommit(space, 4 * SPACE_CHUNK, SPACE_CHUNK, t->s.stream, 1));
-    LIB_OK(culv_vk_space_commit(space, 4 * SPACE_CHUNK, SPACE_CHUNK, NULL));
+    LIB_OK(culv_vk_space_commit(space, 4 * SPACE_CHUNK, SPACE_CHUNK, NULL, NULL));
     REQUIRE_EQ(lib_query(&t->s.w, gate.stream), CUDA_ERROR_NOT_READY);
     space_gate_open(t, &gate);
     space_require_found(t, found, ORDER_NODES, 1);
@@ -689,14 +690,14 @@ SPACE_CASE(commit_behind_vulkan)
     OWN(culv_vk_space) *space = space_make(t, 64 * VMM_MIB);
     const CUdeviceptr base = culv_vk_space_pointer(space), found = base + VMM_MIB;
     uint64_t ready[2] = {0, 0};
-    LIB_OK(culv_vk_space_commit(space, 0, SPACE_CHUNK, NULL));
+    LIB_OK(culv_vk_space_commit(space, 0, SPACE_CHUNK, NULL, NULL));
     space_link(t, SPACE_CUDA, base, base + VMM_MIB / 2, ORDER_NODES, 1);
     VkSemaphore hold = raw_vk_timeline(vk, 0, false);
     VkCommandBuffer commands = raw_vk_begin(vk, 0);
     space_record_chase(t, commands, base, found);
     raw_vk_submit(vk, commands, &(raw_vk_job){.wait = hold, .wait_value = 1, .pending = true});
-    LIB_OK(culv_vk_space_commit(space, 4 * SPACE_CHUNK, SPACE_CHUNK, &ready[0]));
-    LIB_OK(culv_vk_space_commit(space, 8 * SPACE_CHUNK, SPACE_CHUNK, &ready[1]));
+    LIB_OK(culv_vk_space_commit(space, 4 * SPACE_CHUNK, SPACE_CHUNK, NULL, &ready[0]));
+    LIB_OK(culv_vk_space_commit(space, 8 * SPACE_CHUNK, SPACE_CHUNK, NULL, &ready[1]));
     REQUIRE(ready[0] > 0 && ready[1] > ready[0]);
     const CUdeviceptr here = base + 4 * SPACE_CHUNK, there = base + 8 * SPACE_CHUNK;
     space_link(t, SPACE_CUDA, here, there, ORDER_NODES, 2);
@@ -757,8 +758,8 @@ SPACE_CASE(decommit_after_both)
     raw_vk *vk = &t->s.w.vk;
     OWN(culv_vk_space) *space = space_make(t, 64 * VMM_MIB);
     const CUdeviceptr base = culv_vk_space_pointer(space), part = base + 4 * SPACE_CHUNK;
-    LIB_OK(culv_vk_space_commit(space, 0, SPACE_CHUNK, NULL));
-    LIB_OK(culv_vk_space_commit(space, 4 * SPACE_CHUNK, SPACE_CHUNK, NULL));
+    LIB_OK(culv_vk_space_commit(space, 0, SPACE_CHUNK, NULL, NULL));
+    LIB_OK(culv_vk_space_commit(space, 4 * SPACE_CHUNK, SPACE_CHUNK, NULL, NULL));
     space_link(t, SPACE_CUDA, part, part + VMM_MIB, ORDER_NODES, 3);
     space_gate_begin(t, &gate);
     space_launch_chase(t, gate.stream, part, base);
@@ -775,12 +776,12 @@ SPACE_CASE(decommit_after_both)
                                 .pending = true});
     LIB_OK(culv_semaphore_wait(seen, gate.stream, 1));
     LIB_OK(culv_vk_space_decommit(space, 4 * SPACE_CHUNK, SPACE_CHUNK, gate.stream, 0));
-    LIB_OK(culv_vk_space_collect(space));
+    LIB_OK(culv_vk_space_decommit(space, 0, 0, NULL, 0));
     REQUIRE_EQ(space_info(space).decommitting, 1);
     REQUIRE_EQ(space_info(space).committed, SPACE_CHUNK);
     /* Elsewhere life goes on, by the value: the queue is held. */
     uint64_t ready = 0;
-    LIB_OK(culv_vk_space_commit(space, 8 * SPACE_CHUNK, SPACE_CHUNK, &ready));
+    LIB_OK(culv_vk_space_commit(space, 8 * SPACE_CHUNK, SPACE_CHUNK, NULL, &ready));
     space_link(t, SPACE_CUDA, base + 8 * SPACE_CHUNK, base + 9 * SPACE_CHUNK - VMM_MIB, ORDER_NODES,
                4);
     raw_vk_timeline_signal(vk, gate.timeline, 1);
@@ -788,12 +789,12 @@ SPACE_CASE(decommit_after_both)
     raw_vk_idle(vk);
     space_require_found(t, base, ORDER_NODES, 3);
     space_require_found(t, base + 64, ORDER_NODES, 3);
-    LIB_OK(culv_vk_space_collect(space));
+    LIB_OK(culv_vk_space_decommit(space, 0, 0, NULL, 0));
     /* What waits for Vulkan's unbinding goes with the next call. */
     REQUIRE(raw_vk_timeline_wait(vk, space_info(space).timeline, ready + 1, TEST_FAR_MS));
-    LIB_OK(culv_vk_space_collect(space));
+    LIB_OK(culv_vk_space_decommit(space, 0, 0, NULL, 0));
     REQUIRE_EQ(space_info(space).decommitting, 0);
-    LIB_OK(culv_vk_space_commit(space, 4 * SPACE_CHUNK, SPACE_CHUNK, NULL));
+    LIB_OK(culv_vk_space_commit(space, 4 * SPACE_CHUNK, SPACE_CHUNK, NULL, NULL));
     space_require_same(t, space, 4 * SPACE_CHUNK, SPACE_CHUNK, 5);
     culv_semaphore_destroy(&seen, NULL);
     raw_vk_timeline_destroy(vk, drawn);
@@ -810,7 +811,7 @@ SPACE_CASE(destroyed_early)
     d.size = VMM_MIB;
     NEW(culv_vk_space_buffer, buffer, culv_vk_space_buffer_create, space, &d);
     REQUIRE_EQ(culv_vk_space_buffer_pointer(buffer), base);
-    LIB_OK(culv_vk_space_commit(space, 4 * SPACE_CHUNK, SPACE_CHUNK, NULL));
+    LIB_OK(culv_vk_space_commit(space, 4 * SPACE_CHUNK, SPACE_CHUNK, NULL, NULL));
     space_link(t, SPACE_VULKAN, base + 4 * SPACE_CHUNK, base + 5 * SPACE_CHUNK - VMM_MIB,
                ORDER_NODES, 6);
     space_gate_begin(t, &gate);
@@ -863,7 +864,7 @@ static void grow_vector(beside *b)
 
 static void commit_and_wait(beside *b)
 {
-    LIB_OK(culv_vk_space_commit(b->space, MINE * SPACE_CHUNK, SPACE_CHUNK, NULL));
+    LIB_OK(culv_vk_space_commit(b->space, MINE * SPACE_CHUNK, SPACE_CHUNK, NULL, NULL));
 }
 
 static void decommit(beside *b)
@@ -903,8 +904,8 @@ static void call_with_queue(beside *b, bool queue_is_held)
     culv_vector_desc d = culv_vector_desc_init();
     OWN(culv_vector) *vector = NULL;
     uint64_t ready = 0;
-    LIB_OK(culv_vk_space_collect(b->space));
-    LIB_OK(culv_vk_space_commit(b->space, (OTHERS + 1) * SPACE_CHUNK, SPACE_CHUNK, &ready));
+    LIB_OK(culv_vk_space_decommit(b->space, 0, 0, NULL, 0));
+    LIB_OK(culv_vk_space_commit(b->space, (OTHERS + 1) * SPACE_CHUNK, SPACE_CHUNK, NULL, &ready));
     REQUIRE_EQ(space_info(b->space).ready_value, ready);
     LIB_OK(culv_vk_space_decommit(b->space, (OTHERS + 1) * SPACE_CHUNK, SPACE_CHUNK, b->t->s.stream,
                                   0));
@@ -934,10 +935,10 @@ static void beside_call(space_stage *t, void (*held)(beside *), obstacle what)
     v.max_chunk = SPACE_CHUNK;
     v.space = space_info(b.space).base;
     LIB_OK(culv_vector_create(t->s.w.device, &v, &b.vector));
-    LIB_OK(culv_vk_space_commit(b.space, OTHERS * SPACE_CHUNK, SPACE_CHUNK, NULL));
-    LIB_OK(culv_vk_space_commit(b.space, DEFERRED * SPACE_CHUNK, SPACE_CHUNK, NULL));
+    LIB_OK(culv_vk_space_commit(b.space, OTHERS * SPACE_CHUNK, SPACE_CHUNK, NULL, NULL));
+    LIB_OK(culv_vk_space_commit(b.space, DEFERRED * SPACE_CHUNK, SPACE_CHUNK, NULL, NULL));
     if (held == decommit)
-        LIB_OK(culv_vk_space_commit(b.space, MINE * SPACE_CHUNK, SPACE_CHUNK, NULL));
+        LIB_OK(culv_vk_space_commit(b.space, MINE * SPACE_CHUNK, SPACE_CHUNK, NULL, NULL));
     space_gate_begin(t, &b.gate);
     LIB_OK(culv_vk_space_decommit(b.space, DEFERRED * SPACE_CHUNK, SPACE_CHUNK, b.gate.stream, 0));
     b.hold = raw_vk_timeline(vk, 0, false);
@@ -1013,7 +1014,7 @@ SPACE_CASE(last_tensor_without_vulkan)
         d.unlock_queue = give_queue;
         d.queue_context = &b;
         LIB_OK(culv_vk_space_create(t->s.w.attachment, &d, &b.space));
-        LIB_OK(culv_vk_space_commit(b.space, MINE * SPACE_CHUNK, SPACE_CHUNK, NULL));
+        LIB_OK(culv_vk_space_commit(b.space, MINE * SPACE_CHUNK, SPACE_CHUNK, NULL, NULL));
         v.size = 2 * SPACE_CHUNK;
         v.reserve = 4 * SPACE_CHUNK;
         v.space = space_info(b.space).base;
@@ -1036,9 +1037,9 @@ SPACE_CASE(last_tensor_without_vulkan)
         REQUIRE(memcmp(&before, &after, sizeof before) == 0);
         REQUIRE_EQ(b.others_uses, 0);
         if (!space_first) {
-            LIB_OK(culv_vk_space_commit(b.space, 0, 4 * SPACE_CHUNK, NULL));
+            LIB_OK(culv_vk_space_commit(b.space, 0, 4 * SPACE_CHUNK, NULL, NULL));
             space_require_same(t, b.space, 0, 4 * SPACE_CHUNK, i);
-            LIB_OK(culv_vk_space_collect(b.space));
+            LIB_OK(culv_vk_space_decommit(b.space, 0, 0, NULL, 0));
             REQUIRE_EQ(space_info(b.space).decommitting, 0);
         }
         culv_vk_space_destroy(&b.space);
@@ -1056,7 +1057,6 @@ SPACE_CASE(last_tensor_without_vulkan)
     do {                                                                                           \
         culv_vk_space_desc d = space_desc(t, 64 * VMM_MIB);                                        \
         change;                                                                                    \
-        LIB_ERROR(culv_vk_check_space(t->s.w.attachment, &d, NULL), __VA_ARGS__);                  \
         LIB_REFUSES(space, culv_vk_space_create(t->s.w.attachment, &d, &space), __VA_ARGS__);      \
     } while (0)
 
@@ -1085,30 +1085,28 @@ SPACE_CASE(places)
     OWN(culv_vk_space) *space = space_make(t, 64 * VMM_MIB);
     const CUstream s = t->s.stream;
     uint64_t ready = 77;
-    LIB_ERROR(culv_vk_space_commit(NULL, 0, SPACE_CHUNK, NULL), INVALID, NULL_ARGUMENT);
-    LIB_ERROR(culv_vk_space_commit(space, 4096, SPACE_CHUNK, &ready), INVALID, VALUE);
-    LIB_ERROR(culv_vk_space_commit(space, 0, 4096, &ready), INVALID, VALUE);
-    LIB_ERROR(culv_vk_space_commit(space, 0, 0, &ready), INVALID, RANGE);
-    LIB_ERROR(culv_vk_space_commit(space, 64 * VMM_MIB, SPACE_CHUNK, &ready), INVALID, RANGE);
-    LIB_ERROR(culv_vk_space_commit(space, 62 * VMM_MIB, 2 * SPACE_CHUNK, &ready), INVALID, RANGE);
-    LIB_ERROR(culv_vk_space_commit(space, UINT64_MAX - SPACE_CHUNK + 1, SPACE_CHUNK, &ready),
+    LIB_ERROR(culv_vk_space_commit(NULL, 0, SPACE_CHUNK, NULL, NULL), INVALID, NULL_ARGUMENT);
+    LIB_ERROR(culv_vk_space_commit(space, 4096, SPACE_CHUNK, NULL, &ready), INVALID, VALUE);
+    LIB_ERROR(culv_vk_space_commit(space, 0, 4096, NULL, &ready), INVALID, VALUE);
+    LIB_ERROR(culv_vk_space_commit(space, 0, 0, NULL, &ready), INVALID, RANGE);
+    LIB_ERROR(culv_vk_space_commit(space, 64 * VMM_MIB, SPACE_CHUNK, NULL, &ready), INVALID, RANGE);
+    LIB_ERROR(culv_vk_space_commit(space, 62 * VMM_MIB, 2 * SPACE_CHUNK, NULL, &ready), INVALID,
+              RANGE);
+    LIB_ERROR(culv_vk_space_commit(space, UINT64_MAX - SPACE_CHUNK + 1, SPACE_CHUNK, NULL, &ready),
               INVALID, RANGE);
     LIB_ERROR(culv_vk_space_decommit(space, 0, SPACE_CHUNK, s, 1), INVALID, NOT_MAPPED,
               "culv_vk_space_decommit: nothing is mapped");
     LIB_ERROR(culv_vk_space_decommit(space, 0, SPACE_CHUNK, s, 0), INVALID, NOT_MAPPED,
               "culv_vk_space_decommit: nothing is mapped");
-    LIB_OK(culv_vk_space_commit(space, 0, 2 * SPACE_CHUNK, NULL));
-    LIB_ERROR(culv_vk_space_commit(space, SPACE_CHUNK, SPACE_CHUNK, &ready), BUSY, MAPPED,
+    LIB_OK(culv_vk_space_commit(space, 0, 2 * SPACE_CHUNK, NULL, NULL));
+    LIB_ERROR(culv_vk_space_commit(space, SPACE_CHUNK, SPACE_CHUNK, NULL, &ready), BUSY, MAPPED,
               "are committed at offset 0");
     LIB_ERROR(culv_vk_space_decommit(space, 0, SPACE_CHUNK, s, 1), INVALID, NOT_MAPPED);
     REQUIRE_EQ(ready, 77);
     culv_vmm_allocation_desc ad = culv_vmm_allocation_desc_init();
     ad.size = SPACE_CHUNK;
     NEW(culv_vmm_allocation, kept, culv_vmm_allocation_create, t->s.w.device, &ad);
-    LIB_ERROR(culv_vk_space_commit_allocation(space, 8 * SPACE_CHUNK, kept, NULL), INVALID,
-              NOT_EXPORTABLE);
-    LIB_ERROR(culv_vk_space_commit_allocation(space, 8 * SPACE_CHUNK, NULL, NULL), INVALID,
-              NULL_ARGUMENT);
+    LIB_ERROR(culv_vk_space_commit(space, 8 * SPACE_CHUNK, 0, kept, NULL), INVALID, NOT_EXPORTABLE);
     culv_vmm_allocation_destroy(&kept);
     REQUIRE_EQ(space_info(space).chunks, 1);
 }
@@ -1116,6 +1114,7 @@ SPACE_CASE(places)
 SPACE_CASE(buffers)
 {
     OWN(culv_vk_space) *space = space_make(t, 64 * VMM_MIB);
+    VkBuffer handle = VK_NULL_HANDLE;
     culv_vk_space_buffer *buffer = NULL;
 #define WRONG(change, ...)                                                                         \
     do {                                                                                           \
@@ -1132,9 +1131,9 @@ SPACE_CASE(buffers)
     WRONG(d.alignment = 3, INVALID, VALUE, "power of two");
     WRONG(d.alignment = 64 * VMM_MIB, INVALID, VALUE, "granularity");
     WRONG(d.usage = VK_BUFFER_USAGE_VERTEX_BUFFER_BIT, INVALID, USAGE, "buffer_usage");
-    WRONG(d.own_handle = 1, INVALID, VALUE, "usage is 0");
-    WRONG((d.own_handle = 1, d.usage = VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT), INVALID, USAGE,
-          "a second address");
+    WRONG(d.own_handle = &handle, INVALID, VALUE, "usage is 0");
+    WRONG((d.own_handle = &handle, d.usage = VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT), INVALID,
+          USAGE, "a second address");
     culv_vk_space_buffer_desc most = culv_vk_space_buffer_desc_init();
     most.size = 63 * VMM_MIB;
     most.offset = 0;
@@ -1149,8 +1148,7 @@ SPACE_CASE(buffers)
     culv_vk_space_buffer_destroy(&first);
     culv_vk_space_buffer_destroy(&first);
     culv_vk_space_buffer_destroy(NULL);
-    REQUIRE(culv_vk_space_buffer_pointer(NULL) == 0 &&
-            culv_vk_space_buffer_handle(NULL, NULL) == VK_NULL_HANDLE);
+    REQUIRE(culv_vk_space_buffer_pointer(NULL) == 0 && handle == VK_NULL_HANDLE);
 }
 
 /* A Vulkan that is too old for it, as far as Culvert was told. */
@@ -1159,8 +1157,10 @@ SPACE_CASE(versions)
     culv_vk_device_desc vd = lib_vk_desc(&t->s.w);
     vd.api_version = VK_API_VERSION_1_1;
     NEW(culv_vk_device, old, culv_vk_attach, t->s.w.device, &vd);
-    LIB_ERROR(culv_vk_check_space(old, NULL, NULL), UNSUPPORTED, VULKAN_VERSION,
-              "needs Vulkan 1.2");
+    culv_vk_space_desc d = space_desc(t, SPACE_CHUNK);
+    culv_vk_space *space = NULL;
+    LIB_REFUSES(space, culv_vk_space_create(old, &d, &space), UNSUPPORTED, VULKAN_VERSION,
+                "needs Vulkan 1.2");
     culv_vk_detach(&old);
 }
 
@@ -1235,7 +1235,7 @@ SPACE_CASE(grows)
     space_gate gate;
     OWN(culv_vk_space) *space = space_make(t, 256 * VMM_MIB);
     const CUdeviceptr base = culv_vk_space_pointer(space);
-    LIB_OK(culv_vk_space_commit(space, 0, SPACE_CHUNK, NULL));
+    LIB_OK(culv_vk_space_commit(space, 0, SPACE_CHUNK, NULL, NULL));
     const culv_vector_desc d = vector_desc(space, SPACE_CHUNK, 64 * VMM_MIB);
     NEW(culv_vector, a, culv_vector_create, t->s.w.device, &d);
     NEW(culv_vector, b, culv_vector_create, t->s.w.device, &d);
@@ -1262,11 +1262,11 @@ SPACE_CASE(grows)
     /* The addresses are used up. */
     LIB_ERROR(culv_vector_grow(a, 64 * VMM_MIB + 1), OUT_OF_MEMORY, ADDRESS,
               "reserve more at first");
-    LIB_ERROR(culv_vk_space_commit(space, at - base, SPACE_CHUNK, NULL), BUSY, MAPPED,
+    LIB_ERROR(culv_vk_space_commit(space, at - base, SPACE_CHUNK, NULL, NULL), BUSY, MAPPED,
               "a vector has");
     LIB_ERROR(culv_vk_space_decommit(space, at - base, SPACE_CHUNK, t->s.stream, 1), BUSY, MAPPED);
     culv_vector_destroy(&b, NULL);
-    LIB_OK(culv_vk_space_commit(space, bt - base, SPACE_CHUNK, NULL));
+    LIB_OK(culv_vk_space_commit(space, bt - base, SPACE_CHUNK, NULL, NULL));
     space_require_same(t, space, bt - base, SPACE_CHUNK, 6);
     culv_vector_destroy(&a, NULL);
     space_gate_end(t, &gate);
@@ -1301,7 +1301,7 @@ SPACE_CASE(shrinks)
     space_gate_begin(t, &gate);
     space_launch_chase(t, gate.stream, at, at + VMM_MIB);
     LIB_OK(culv_vector_shrink(vector, SPACE_CHUNK, gate.stream));
-    LIB_OK(culv_vk_space_collect(space));
+    LIB_OK(culv_vk_space_decommit(space, 0, 0, NULL, 0));
     REQUIRE_EQ(space_info(space).decommitting, 7);
     space_gate_open(t, &gate);
     space_require_found(t, at + VMM_MIB, 2000, 3);
@@ -1373,7 +1373,7 @@ SPACE_CASE(orders)
         NEW(culv_vector, vector, culv_vector_create, t->s.w.device, &d);
         if (order % 2 == 0) culv_vk_space_destroy(&space);
         culv_vector_destroy(&vector, order >= 2 ? &t->s.stream : NULL);
-        if (space != NULL) LIB_OK(culv_vk_space_collect(space));
+        if (space != NULL) LIB_OK(culv_vk_space_decommit(space, 0, 0, NULL, 0));
         lib_settle(&t->s.w);
     }
 }

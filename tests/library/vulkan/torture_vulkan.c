@@ -189,7 +189,7 @@ static void checkpoint_run(void)
     culv_memory *memory = lib_import(w, &ours);
     culv_suspend_desc sd = culv_suspend_desc_init();
     NEW(culv_buffer, range, culv_buffer_map, memory, NULL);
-    LIB_OK(culv_image_get_surface(culv_shared_image_cuda(image), 0, &surface));
+    LIB_OK(culv_image_get_surface(culv_shared_image_cuda(image), 0, 0, &surface));
     LIB_CU_OK(w, w->cu->MemsetD32Async(culv_buffer_pointer(range), 0x1234abcd, CHECKPOINT_BYTES / 4,
                                        stream));
     LIB_OK(culv_semaphore_signal(semaphore, stream, ++value));
@@ -203,7 +203,7 @@ static void checkpoint_run(void)
     DO(culv_shared_buffer_destroy(&gone, NULL));
     TRY_AGAIN(culv_device_resume(device, NULL), true);
     w->device = device;
-    TRY_AGAIN(culv_image_get_surface(culv_shared_image_cuda(image), 1, &surface), true);
+    TRY_AGAIN(culv_image_get_surface(culv_shared_image_cuda(image), 1, 0, &surface), true);
     TRY_AGAIN(culv_semaphore_signal(semaphore, stream, value + 1), true);
     value++;
     lib_finish(w, stream);
@@ -250,21 +250,21 @@ static void space_run(void)
     culv_vk_space *space = POISON(culv_vk_space);
     culv_vk_space_buffer *part = POISON(culv_vk_space_buffer), *own = POISON(culv_vk_space_buffer);
     culv_vector *vector = POISON(culv_vector);
+    VkBuffer handle;
     uint64_t ready = 7;
     CUstream stream = torture_open();
     culv_vk_space_desc d = culv_vk_space_desc_init();
     d.size = 64 * CHUNK;
     d.queue = w->vk.queues[0].queue;
-    TRY_AGAIN(culv_vk_check_space(w->attachment, &d, NULL), true);
     TRY_AGAIN(culv_vk_space_create(w->attachment, &d, &space), space == POISON(culv_vk_space));
-    TRY_AGAIN(culv_vk_space_commit(space, 0, CHUNK, NULL), space_info(space).committed == 0);
-    TRY_AGAIN(culv_vk_space_commit(space, 4 * CHUNK, 2 * CHUNK, &ready),
+    TRY_AGAIN(culv_vk_space_commit(space, 0, CHUNK, NULL, NULL), space_info(space).committed == 0);
+    TRY_AGAIN(culv_vk_space_commit(space, 4 * CHUNK, 2 * CHUNK, NULL, &ready),
               space_info(space).committed == CHUNK && ready == 7);
     culv_vmm_allocation_desc ad = culv_vmm_allocation_desc_init();
     ad.size = CHUNK;
     ad.handle_types = 1u << CULV_HANDLE_OPAQUE_FD;
     NEW(culv_vmm_allocation, allocation, culv_vmm_allocation_create, w->device, &ad);
-    TRY_AGAIN(culv_vk_space_commit_allocation(space, 8 * CHUNK, allocation, NULL),
+    TRY_AGAIN(culv_vk_space_commit(space, 8 * CHUNK, 0, allocation, NULL),
               space_info(space).committed == 3 * CHUNK);
     culv_vmm_allocation_destroy(&allocation);
     culv_vk_space_buffer_desc bd = culv_vk_space_buffer_desc_init();
@@ -273,7 +273,7 @@ static void space_run(void)
     TRY_AGAIN(culv_vk_space_buffer_create(space, &bd, &part),
               part == POISON(culv_vk_space_buffer) && space_info(space).committed == 4 * CHUNK);
     bd.offset = 7 * CHUNK;
-    bd.own_handle = 1;
+    bd.own_handle = &handle;
     bd.usage = VK_BUFFER_USAGE_TRANSFER_DST_BIT;
     TRY_AGAIN(culv_vk_space_buffer_create(space, &bd, &own),
               own == POISON(culv_vk_space_buffer) && space_info(space).committed == 5 * CHUNK);
@@ -292,7 +292,7 @@ static void space_run(void)
     DO(culv_vk_space_buffer_destroy(&own));
     TRY_AGAIN(culv_vk_space_decommit(space, 0, CHUNK, stream, 0), true);
     lib_finish(w, stream);
-    TRY_AGAIN(culv_vk_space_collect(space), true);
+    TRY_AGAIN(culv_vk_space_decommit(space, 0, 0, NULL, 0), true);
     DO(culv_vk_space_destroy(&space));
     lib_settle(w);
     torture_close(stream);

@@ -169,7 +169,7 @@ VK_KERNELS_CASE(file_changed, .own = true)
         culv_kernels_unload(&s->kernels);
         REQUIRE_EQ(chdir(directory), 0);
         write_bytes("mine", bytes, size);
-        LIB_OK(culv_kernels_load_file(s->w.device, "mine", &s->kernels));
+        LIB_OK(culv_kernels_load_file(s->w.device, "mine", NULL, &s->kernels));
         if (change == REPLACED || change == OVERWRITTEN)
             write_bytes(change == REPLACED ? "new" : "mine", text, sizeof text);
         if (change == REPLACED) REQUIRE_EQ(rename("new", "mine"), 0);
@@ -285,7 +285,7 @@ VK_KERNELS_CASE(images)
     t.image = culv_vk_image_handle(image);
     t.queue_family = CULV_VK_QUEUE_FAMILY_KERNEL;
     t.discard = 1;
-    LIB_OK(culv_vk_image_get_barrier(&t, CULV_VK_RELEASE, &b));
+    LIB_OK(lib_image_barrier(&t, CULV_VK_RELEASE, &b));
     vkCmdPipelineBarrier(commands, b.src_stage, b.dst_stage, 0, 0, NULL, 0, NULL, 1, &b.barrier);
     LIB_OK(culv_vk_kernel_call_record(s->queue, &call, commands, 0));
     vk_kernels_between(commands);
@@ -297,7 +297,7 @@ VK_KERNELS_CASE(images)
     vk_kernels_hand_over(commands, culv_vk_buffer_handle(out), CULV_VK_RELEASE);
     t.discard = 0;
     t.use = CULV_VK_USE_TRANSFER_SRC;
-    LIB_OK(culv_vk_image_get_barrier(&t, CULV_VK_ACQUIRE, &b));
+    LIB_OK(lib_image_barrier(&t, CULV_VK_ACQUIRE, &b));
     vkCmdPipelineBarrier(commands, b.src_stage, b.dst_stage, 0, 0, NULL, 0, NULL, 1, &b.barrier);
     const VkBufferImageCopy region = {.imageSubresource = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 0, 1},
                                       .imageExtent = {WIDTH, HEIGHT, 1}};
@@ -450,8 +450,8 @@ TEST(barriers)
             REQUIRE(r == CULV_OK || ir == CULV_OK);
             culv_vk_buffer_barrier old;
             culv_vk_image_barrier old_image;
-            REQUIRE_EQ(culv_vk_buffer_get_barrier(&t, direction, &old), r);
-            REQUIRE_EQ(culv_vk_image_get_barrier(&it, direction, &old_image), ir);
+            REQUIRE_EQ(lib_buffer_barrier(&t, direction, &old), r);
+            REQUIRE_EQ(lib_image_barrier(&it, direction, &old_image), ir);
             if (r == CULV_OK) REQUIRE_EQ(old.barrier.srcAccessMask, b.srcAccessMask);
             if (ir == CULV_OK) REQUIRE_EQ(old_image.barrier.dstAccessMask, ib.dstAccessMask);
         }

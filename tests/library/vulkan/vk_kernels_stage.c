@@ -148,7 +148,7 @@ void vk_kernels_hand_over(VkCommandBuffer commands, VkBuffer buffer, culv_vk_dir
     culv_vk_buffer_barrier b;
     t.buffer = buffer;
     t.queue_family = 0;
-    LIB_OK(culv_vk_buffer_get_barrier(&t, direction, &b));
+    LIB_OK(lib_buffer_barrier(&t, direction, &b));
     vkCmdPipelineBarrier(commands, b.src_stage, b.dst_stage, 0, 0, NULL, 1, &b.barrier, 0, NULL);
 }
 

@@ -279,7 +279,7 @@ static void produce(ring_stage *s, const culv_ring_frame *frame)
         culv_buffer_copy(culv_ring_buffer(s->ring, frame->slot, 0), CULV_COPY_UPLOAD, s->stream));
     if (!s->o.image) return;
     CUsurfObject surface = 0;
-    LIB_OK(culv_image_get_surface(culv_ring_image(s->ring, frame->slot, 1), 0, &surface));
+    LIB_OK(culv_image_get_surface(culv_ring_image(s->ring, frame->slot, 1), 0, 0, &surface));
     int side = RING_SIDE;
     void *texels[] = {&surface, &side, &side, &seed};
     CU_OK(cu->LaunchKernel(s->paint, RING_SIDE / 16, RING_SIDE / 16, 1, 16, 16, 1, 0, s->stream,
@@ -299,7 +299,7 @@ static void consume(ring_stage *s, const culv_ring_frame *frame)
     LIB_OK(
         culv_image_copy(culv_ring_image(s->ring, frame->slot, 1), CULV_COPY_DOWNLOAD, s->stream));
     CUarray array = NULL;
-    LIB_OK(culv_image_get_array(culv_ring_image(s->ring, frame->slot, 1), 0, &array));
+    LIB_OK(culv_image_get_array(culv_ring_image(s->ring, frame->slot, 1), 0, 0, &array));
     const CUDA_MEMCPY2D c = {.srcMemoryType = CU_MEMORYTYPE_ARRAY,
                              .srcArray = array,
                              .dstMemoryType = CU_MEMORYTYPE_HOST,

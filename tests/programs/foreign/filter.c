@@ -215,7 +215,7 @@ static void filter(app *a, const source *s, culv_image *target)
     stored.unnormalized_coordinates = 1;
     CULV(culv_image_get_texture(s->shared, &stored, &texture));
     for (unsigned i = 0; i < LEVELS; i++)
-        CULV(culv_image_get_surface(target, i, &surfaces[i]));
+        CULV(culv_image_get_surface(target, i, 0, &surfaces[i]));
     launch_image(a, "foreign_blur", texture, surfaces[0], APP_WIDTH, APP_HEIGHT);
     for (unsigned i = 1; i < LEVELS; i++)
         launch_image(a, "foreign_halve", surfaces[i - 1], surfaces[i], APP_WIDTH >> i,

@@ -259,7 +259,7 @@ APP_CASE(pictures)
     TOLD("no usage", culv_vk_image_create(a->vk, &d, &image), INVALID, USAGE, "usage");
     info.usage = VK_IMAGE_USAGE_SAMPLED_BIT;
     CULV(culv_vk_image_create(a->vk, &d, &image));
-    TOLD("no such level", culv_image_get_surface(culv_shared_image_cuda(image), 1, &surface),
+    TOLD("no such level", culv_image_get_surface(culv_shared_image_cuda(image), 1, 0, &surface),
          INVALID, LEVEL, "level");
     t.unnormalized_coordinates = 1;
     t.address[0] = CULV_TEXTURE_ADDRESS_WRAP;

@@ -182,7 +182,7 @@ static void use_surface(app *a, const char *kernel, culv_image *image, CUdevicep
     int width = (int)APP_WIDTH, height = (int)APP_HEIGHT;
     CUsurfObject surface;
 
-    CULV(culv_image_get_surface(image, 0, &surface));
+    CULV(culv_image_get_surface(image, 0, 0, &surface));
     if (to != 0) {
         void *arguments[] = {&surface, &to, &width, &height};
 

@@ -78,7 +78,7 @@ void share(vtkOpenGLRenderWindow *window, vtkOpenGLTexture *texture, const char 
         const std::vector<unsigned char> bytes = field(frame);
         CUDA_MEMCPY2D copy = {};
         window->MakeCurrent();
-        check(culv_image_get_array(way.begin(stream, frame), 0, &copy.dstArray));
+        check(culv_image_get_array(way.begin(stream, frame), 0, 0, &copy.dstArray));
         copy.srcMemoryType = CU_MEMORYTYPE_HOST;
         copy.srcHost = bytes.data();
         copy.dstMemoryType = CU_MEMORYTYPE_ARRAY;

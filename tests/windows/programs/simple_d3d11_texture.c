@@ -26,7 +26,7 @@ static culv_result begin(culv_registration *const r[], CUstream stream, CUsurfOb
 {
     culv_result e = culv_registration_map(r, ALL, stream);
     for (int i = 0; i < ALL && e == CULV_OK; i++)
-        e = culv_image_get_surface(culv_registration_image(r[i]), 0, &out[i]);
+        e = culv_image_get_surface(culv_registration_image(r[i]), 0, 0, &out[i]);
     return e;
 }
 

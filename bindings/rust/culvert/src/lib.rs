@@ -322,7 +322,7 @@ impl Image {
     /// CUDA's half: the array of a level.
     pub fn array(&self, level: u32) -> Result<sys::CUarray> {
         let mut array = null_mut();
-        check(unsafe { sys::culv_image_get_array(sys::culv_shared_image_cuda(self.0), level, &mut array) })?;
+        check(unsafe { sys::culv_image_get_array(sys::culv_shared_image_cuda(self.0), level, 0, &mut array) })?;
         Ok(array)
     }
 }
