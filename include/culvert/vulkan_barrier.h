@@ -177,6 +177,7 @@ CULV_EXPORT culv_result culv_vk_image_get_barrier2(const culv_vk_image_transfer 
                                                    culv_vk_direction direction,
                                                    VkImageMemoryBarrier2 *out);
 
+#ifdef VK_VERSION_1_3
 /** Returns a barrier in the form of Vulkan 1.0, in which stages and accesses have the same bits. If
  * you set `stage`, `access` or `layout` of the transfer, set what Vulkan 1.0 has.
  * Threads: any. */
@@ -215,6 +216,7 @@ CULV_INLINE culv_vk_image_barrier culv_vk_old_image_barrier(const VkImageMemoryB
     b.barrier.subresourceRange = barrier->subresourceRange;
     return b;
 }
+#endif
 
 CULV_EXTERN_C_END
 
