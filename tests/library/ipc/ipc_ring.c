@@ -603,6 +603,8 @@ TEST(server_first, .own = true)
     REQUIRE(!culv_ipc_ring_connected(second));
     LIB_OK(culv_ring_destroy(&second, NULL));
     ipc_slots_close(&slots, &s.w);
+    LIB_OK(culv_device_suspend(s.w.device, NULL)); /* nothing of a ring is in its way */
+    LIB_OK(culv_device_resume(s.w.device, NULL));
     lib_stream_destroy(&s.w, stream);
     vmm_stage_close(&s); /* it counts files and objects */
     ipc_forget(&child);

@@ -803,6 +803,7 @@ SPACE_CASE(decommit_after_both)
     bd.size = SPACE_CHUNK;
     LIB_OK(culv_vk_space_commit(space, bd.offset, SPACE_CHUNK, NULL));
     LIB_OK(culv_vk_space_decommit(space, 4 * SPACE_CHUNK, 2 * SPACE_CHUNK, gate.stream, 0));
+    lib_finish(&t->s.w, gate.stream);
     LIB_OK(culv_vk_space_buffer_create(space, &bd, &buffer));
     LIB_OK(culv_vk_space_collect(space));
     space_require_same(t, space, bd.offset, SPACE_CHUNK, 6);
