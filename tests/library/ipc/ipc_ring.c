@@ -365,6 +365,7 @@ static void end_in_order(ipc_child *parent, const char *name)
         vmm_gate gate;
         culv_ring_frame f;
         const vmm_stage s = {.w = p.w};
+        lib_finish(&p.w, p.stream);
         vmm_gate_begin(&s, &gate);
         LIB_OK(culv_ring_acquire_on(p.slots.ring, CULV_RING_PRODUCER, gate.stream, IPC_FAR, &f));
         LIB_OK(culv_ring_release_on(p.slots.ring, CULV_RING_PRODUCER, gate.stream, &f));
