@@ -343,7 +343,7 @@ TEST(fallback_semaphore, .title = "fallback.semaphore")
 }
 
 /* Culvert's device is another GPU: the native device's own one is shared with, and copied to. */
-TEST(fallback_peer, .title = "fallback.peer", .own = true)
+TEST(fallback_peer, .title = "fallback.peer", .own = true, .time_limit = 60)
 {
     scene s;
     void *buffer = NULL, *image = NULL, *semaphore = NULL;
