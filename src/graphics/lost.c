@@ -10,12 +10,6 @@
 /* A destroy waits so long for native work that its caller says is over. */
 static const uint64_t GRACE_NS = 1000000000;
 
-static void unblock(const culvi_graphics *graphics, bool again)
-{
-    culvi_semaphores_unblock(graphics->device, graphics->id, again);
-    if (graphics->there != NULL) unblock(graphics->there, again);
-}
-
 void culvi_graphics_lose(culvi_graphics *graphics)
 {
     culv_device *device = graphics->device;
@@ -32,13 +26,14 @@ void culvi_graphics_lose(culvi_graphics *graphics)
         culvi_mutex_unlock(&ring->core->lock);
     }
     culvi_mutex_unlock(&device->rings_lock);
-    unblock(graphics, true);
+    culvi_semaphores_unblock(device, graphics->id, true);
     (void)culv_last_error_set(&error);
 }
 
 void culvi_graphics_let_go(culvi_graphics *graphics)
 {
-    if (atomic_load(&graphics->lost)) unblock(graphics, false);
+    if (atomic_load(&graphics->lost))
+        culvi_semaphores_unblock(graphics->device, graphics->id, false);
 }
 
 void culvi_graphics_add_ring(culvi_graphics_ring *ring)

@@ -146,6 +146,7 @@ static culv_result make_by_peer(void *object, void *plans)
         return result;
     }
     pair->native = far.native;
+    pair->cuda->exporter = graphics->id; /* CUDA's waits are for it, not for the far one */
     pair->cuda->owner_destroy_call = "culv_shared_semaphore_destroy";
     return CULV_OK;
 }

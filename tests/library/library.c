@@ -389,6 +389,45 @@ CUstream lib_stream(const lib_world *w)
     return stream;
 }
 
+bool lib_green_open(const lib_world *w, lib_green *g)
+{
+    unsigned char all[512], part[512], rest[512]; /* CUdevResource has 144 bytes (cuda.h) */
+    unsigned parts = 1;
+    void *description = NULL;
+    CUresult(CUDAAPI * get)(CUdevice device, void *resource, int type);
+    CUresult(CUDAAPI * split)(void *out, unsigned *count, const void *from, void *left,
+                              unsigned flags, unsigned least);
+    CUresult(CUDAAPI * describe)(void **out, void *resources, unsigned count);
+    const struct {
+        const char *name;
+        int version;
+        void *function;
+    } calls[] = {{"cuDeviceGetDevResource", 12040, &get},
+                 {"cuDevSmResourceSplitByCount", 12040, &split},
+                 {"cuDevResourceGenerateDesc", 12040, &describe},
+                 {"cuGreenCtxCreate", 12040, &g->create},
+                 {"cuGreenCtxStreamCreate", 12050, &g->create_stream},
+                 {"cuGreenCtxDestroy", 12040, &g->destroy}};
+    for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++) {
+        void (*found)(void) = culv_device_cuda_proc(w->device, calls[i].name, calls[i].version);
+        if (found == NULL) return false;
+        memcpy(calls[i].function, &found, sizeof found);
+    }
+    const CUdevice device = (CUdevice)lib_caps(w->device).ordinal;
+    CU_OK(get(device, all, 1)); /* CU_DEV_RESOURCE_TYPE_SM */
+    CU_OK(split(part, &parts, all, rest, 0, w->cu->software ? 1 : 16));
+    CU_OK(describe(&description, part, 1));
+    CU_OK(g->create(&g->context, description, device, 1)); /* CU_GREEN_CTX_DEFAULT_STREAM */
+    CU_OK(g->create_stream(&g->stream, g->context, CU_STREAM_NON_BLOCKING, 0));
+    return true;
+}
+
+void lib_green_close(const lib_world *w, const lib_green *g)
+{
+    LIB_CU_OK(w, w->cu->StreamDestroy(g->stream));
+    LIB_CU_OK(w, g->destroy(g->context));
+}
+
 void lib_stream_destroy(const lib_world *w, CUstream stream)
 {
     LIB_CU_OK(w, w->cu->StreamDestroy(stream));

@@ -152,6 +152,16 @@ CUstream lib_case_stream(const lib_world *w);
 /* A CUDA stream of the device's context; the current context is left as it was. */
 CUstream lib_stream(const lib_world *w);
 void lib_stream_destroy(const lib_world *w, CUstream stream);
+/* A green context: a stream on a part of the multiprocessors. False: the driver has none. */
+typedef struct lib_green {
+    CUresult(CUDAAPI *create)(void **context, void *parts, CUdevice device, unsigned flags);
+    CUresult(CUDAAPI *create_stream)(CUstream *stream, void *context, unsigned flags, int priority);
+    CUresult(CUDAAPI *destroy)(void *context);
+    void *context;
+    CUstream stream;
+} lib_green;
+bool lib_green_open(const lib_world *w, lib_green *g);
+void lib_green_close(const lib_world *w, const lib_green *g);
 /* Waits for all of a stream's work; asks whether it is done. */
 void lib_finish(const lib_world *w, CUstream stream);
 CUresult lib_query(const lib_world *w, CUstream stream);

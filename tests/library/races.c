@@ -474,6 +474,47 @@ static void grown(void)
 
 static const gaps_path grows = {.begin = make_vector, .act = grow, .judge = grown, .least = {3, 3}};
 
+/* A view is brought up to date while its vector grows ------------------------------------------ */
+
+static culv_vector_view *view;
+
+static void make_view(void)
+{
+    culv_vector_desc d = culv_vector_desc_init();
+    culv_vk_vector_view_desc v = culv_vk_vector_view_desc_init();
+    d.max_chunk = CHUNK;
+    d.handle_types = 1u << CULV_HANDLE_OPAQUE_FD;
+    v.usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT;
+    LIB_OK(culv_vector_create(s.w.device, &d, &s.vector));
+    LIB_OK(culv_vk_vector_view_create(s.w.attachment, s.vector, &v, &view));
+    LIB_OK(culv_vector_grow(s.vector, 1));
+}
+
+static void update(int who)
+{
+    LIB_OK(who == GAPS_FIRST ? culv_vector_view_update(view)
+                             : culv_vector_grow(s.vector, 9 * CHUNK));
+}
+
+static void updated(void)
+{
+    culv_vk_vector_view_buffer parts[9];
+    size_t count = 0;
+    LIB_OK(culv_vector_view_update(view));
+    LIB_OK(culv_vk_vector_view_get_buffers(view, parts, 9, &count));
+    REQUIRE(count == 9 && parts[8].offset == 8 * CHUNK);
+    LIB_OK(culv_vector_view_destroy(&view));
+    culv_vector_destroy(&s.vector, NULL);
+}
+
+static const gaps_path views = {.open = open_world,
+                                .begin = make_view,
+                                .act = update,
+                                .judge = updated,
+                                .close = close_world,
+                                .least = {2, 0},
+                                .brief = true};
+
 /* culv_torch_malloc() beside culv_torch_free(), and for the first time of a device ------------- */
 
 static void make_block(void)
@@ -569,5 +610,6 @@ CASE(answers_of_vulkan)
 CASE(tensors)
 CASE(tensors_after)
 CASE(grows)
+CASE(views)
 CASE(blocks)
 CASE(allocator)

@@ -639,6 +639,36 @@ TEST(streams)
         each(between_streams, (backend_ring){.depth = 4, .settings = &settings}, OF_CONSUMER);
 }
 
+static void CUDA_CB nap(void *user)
+{
+    (void)user;
+    rest(20);
+}
+
+/* The frames of a burst in two streams: whatever is mapped is unmapped behind its own. */
+static void two_in_a_burst(turns *t)
+{
+    const CUstream streams[] = {t->s.stream, t->other};
+    if (!is_way_of_context(t)) return;
+    for (int i = 0; i < 2; i++) {
+        t->s.stream = streams[i];
+        enter(t);
+        if (i == 1) CU_OK(t->s.cu->LaunchHostFunc(t->other, nap, NULL));
+        leave(t);
+        (void)turn(t, t->cuda);
+    }
+    t->s.stream = streams[0];
+    for (int i = 0; i < 2; i++)
+        (void)turn(t, t->api);
+}
+
+TEST(streams_of_a_burst)
+{
+    culv_ring_settings settings = culv_ring_settings_init();
+    settings.burst = 2;
+    each(two_in_a_burst, (backend_ring){.depth = 4, .settings = &settings}, OF_CONSUMER);
+}
+
 /* culvi_arrive(): a signal that CUDA or OpenGL may wait for does not overtake what its stream has
  * written inline. Vulkan's and Direct3D's need no word, which would cost each frame time. */
 static void signal_captured(turns *t)

@@ -510,7 +510,14 @@ VMM_CASE(last_one_waits)
 
 /* Hand-overs while a stream is captured: the capture is whole afterwards, and what it would have
  * ended is refused by name. */
-typedef enum end { HOST, LEGACY, FREE, FREE_TOO, CAPTURED } end;
+typedef enum end {
+    HOST,
+    LEGACY,
+    FREE,
+    FREE_TOO,
+    CAPTURED,
+    CAPTURED_TOO /* by another capture */
+} end;
 
 static int64_t number_of(end e, const CUstream *streams)
 {
@@ -551,7 +558,7 @@ VMM_CASE(handed_over_beside_captures)
         {LEGACY, FREE, {false, true}},      {FREE, LEGACY, {false, true}},
         {CAPTURED, HOST, {false, false}},   {CAPTURED, FREE, {false, false}},
         {CAPTURED, LEGACY, {false, false}}, {FREE, CAPTURED, {false, false}},
-        {LEGACY, CAPTURED, {false, false}},
+        {LEGACY, CAPTURED, {false, false}}, {CAPTURED, CAPTURED_TOO, {false, false}},
     };
     const raw_cuda *cu = s->w.cu;
     CUcontext before = lib_enter(&s->w);
@@ -559,14 +566,16 @@ VMM_CASE(handed_over_beside_captures)
         const unsigned row = i / 24, mode = i / 8 % 3, plain = i / 4 % 2, other_thread = i / 2 % 2,
                        kind = i % 2;
         if (plain && rows[row].consumer == HOST) continue;
-        CUstream streams[CAPTURED + 1] = {NULL};
-        CUgraph graph = NULL;
+        CUstream streams[CAPTURED_TOO + 1] = {NULL};
+        CUgraph graph = NULL, second = NULL;
         pthread_t thread;
         streams[FREE] = lib_stream(&s->w);
         streams[FREE_TOO] = lib_stream(&s->w);
         CU_OK(cu->StreamCreate(&streams[CAPTURED],
                                kind == 0 ? CU_STREAM_DEFAULT : CU_STREAM_NON_BLOCKING));
-        CU_OK(cu->StreamBeginCapture(streams[CAPTURED], (CUstreamCaptureMode)mode));
+        streams[CAPTURED_TOO] = lib_stream(&s->w);
+        for (int k = CAPTURED; k <= CAPTURED_TOO; k++)
+            CU_OK(cu->StreamBeginCapture(streams[k], (CUstreamCaptureMode)mode));
         hand_over h = {.device = s->w.device,
                        .producer = streams[rows[row].producer],
                        .consumer = number_of(rows[row].consumer, streams),
@@ -577,13 +586,15 @@ VMM_CASE(handed_over_beside_captures)
         } else {
             run_hand_over(&h);
         }
+        CU_OK(cu->StreamEndCapture(streams[CAPTURED_TOO], &second));
         const CUresult ended = cu->StreamEndCapture(streams[CAPTURED], &graph);
         if (ended != CUDA_SUCCESS ||
             h.reason != (rows[row].ok[kind] ? CULV_REASON_NONE : CULV_REASON_CAPTURE))
             FAIL("row %u, mode %u, plain %u, thread %u, kind %u: reason %d, the capture's end %d",
                  row, mode, plain, other_thread, kind, (int)h.reason, (int)ended);
         CU_OK(cu->GraphDestroy(graph));
-        for (int k = FREE; k <= CAPTURED; k++)
+        CU_OK(cu->GraphDestroy(second));
+        for (int k = FREE; k <= CAPTURED_TOO; k++)
             CU_OK(cu->StreamDestroy(streams[k]));
     }
     lib_leave(&s->w, before);

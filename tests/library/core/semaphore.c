@@ -656,48 +656,6 @@ LIB_CASE(in_order)
 
 /* Green contexts ------------------------------------------------------------------------------- */
 
-typedef struct green {
-    CUresult(CUDAAPI *create)(void **context, void *parts, CUdevice device, unsigned flags);
-    CUresult(CUDAAPI *create_stream)(CUstream *stream, void *context, unsigned flags, int priority);
-    CUresult(CUDAAPI *destroy)(void *context);
-    void *context;
-    CUstream stream;
-} green;
-
-/* A stream on a part of the multiprocessors. False: the driver has none. */
-static bool open_green(const lib_world *w, green *g)
-{
-    unsigned char all[512], part[512], rest[512]; /* CUdevResource has 144 bytes (cuda.h) */
-    unsigned parts = 1;
-    void *description = NULL;
-    CUresult(CUDAAPI * get)(CUdevice device, void *resource, int type);
-    CUresult(CUDAAPI * split)(void *out, unsigned *count, const void *from, void *left,
-                              unsigned flags, unsigned least);
-    CUresult(CUDAAPI * describe)(void **out, void *resources, unsigned count);
-    const struct {
-        const char *name;
-        int version;
-        void *function;
-    } calls[] = {{"cuDeviceGetDevResource", 12040, &get},
-                 {"cuDevSmResourceSplitByCount", 12040, &split},
-                 {"cuDevResourceGenerateDesc", 12040, &describe},
-                 {"cuGreenCtxCreate", 12040, &g->create},
-                 {"cuGreenCtxStreamCreate", 12050, &g->create_stream},
-                 {"cuGreenCtxDestroy", 12040, &g->destroy}};
-    for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++) {
-        void (*found)(void) = culv_device_cuda_proc(w->device, calls[i].name, calls[i].version);
-        if (found == NULL) return false;
-        memcpy(calls[i].function, &found, sizeof found);
-    }
-    const CUdevice device = (CUdevice)lib_caps(w->device).ordinal;
-    CU_OK(get(device, all, 1)); /* CU_DEV_RESOURCE_TYPE_SM */
-    CU_OK(split(part, &parts, all, rest, 0, w->cu->software ? 1 : 16));
-    CU_OK(describe(&description, part, 1));
-    CU_OK(g->create(&g->context, description, device, 1)); /* CU_GREEN_CTX_DEFAULT_STREAM */
-    CU_OK(g->create_stream(&g->stream, g->context, CU_STREAM_NON_BLOCKING, 0));
-    return true;
-}
-
 enum { ROUNDS = 33 };
 
 static void CUDA_CB nap(void *user)
@@ -710,18 +668,20 @@ static void CUDA_CB nap(void *user)
  * object. */
 LIB_CASE(of_green_contexts)
 {
-    green g = {0};
+    lib_green g = {0};
     uint32_t seen[ROUNDS + 1];
     const raw_cuda *cu = w->cu;
     CUgraph graph = NULL;
     CUgraphExec exec = NULL;
     CUDA_GRAPH_INSTANTIATE_PARAMS how = {0};
-    if (!open_green(w, &g)) {
+    if (!lib_green_open(w, &g)) {
         lib_close(w);
         SKIP("the driver has no green contexts");
     }
-    VkSemaphore out = lib_case_timeline(w, 0), in = lib_case_timeline(w, 0);
-    culv_semaphore *to_vulkan = lib_import_timeline(w, out), *to_cuda = lib_import_timeline(w, in);
+    VkSemaphore out = lib_case_timeline(w, 0), in = lib_case_timeline(w, 0),
+                two = lib_case_timeline(w, 0);
+    culv_semaphore *to_vulkan = lib_import_timeline(w, out), *to_cuda = lib_import_timeline(w, in),
+                   *second = lib_import_timeline(w, two);
     CUcontext before = lib_enter(w);
     CUstream plain = lib_stream(w), reader = lib_stream(w);
     CUdeviceptr value = 0, list = 0;
@@ -737,7 +697,8 @@ LIB_CASE(of_green_contexts)
         if (captured) CU_OK(cu->StreamBeginCapture(g.stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
         LIB_OK((i % 2 ? wait_batch : culv_semaphore_wait)(to_cuda, g.stream, i + 1));
         CU_OK(cu->MemsetD32Async(value, i, 1, g.stream));
-        LIB_OK((i % 2 ? signal_batch : culv_semaphore_signal)(to_vulkan, g.stream, 2 * i + 1));
+        const culv_semaphore_point points[] = {{to_vulkan, 2 * i + 1}, {second, i + 1}};
+        LIB_OK(culv_semaphore_signal_batch(points, 1 + i % 2, g.stream));
         if (!captured) LIB_OK(culv_stream_wait_stream(w->device, plain, g.stream));
         if (i < 4) CU_OK(cu->LaunchHostFunc(plain, nap, NULL));
         CU_OK(cu->MemcpyDtoDAsync(list + i * sizeof(uint32_t), value, sizeof(uint32_t),
@@ -759,18 +720,19 @@ LIB_CASE(of_green_contexts)
         REQUIRE_EQ(seen[i], i);
     }
     lib_finish(w, plain);
+    REQUIRE_EQ(raw_vk_timeline_value(&w->vk, two), ROUNDS + 1);
     CU_OK(cu->MemcpyDtoHAsync(seen, list, sizeof seen, plain));
     lib_finish(w, plain);
     for (uint32_t i = 0; i <= ROUNDS; i++)
         REQUIRE_EQ(seen[i], i);
     LIB_OK(culv_semaphore_destroy(&to_vulkan, &g.stream));
     LIB_OK(culv_semaphore_destroy(&to_cuda, &g.stream));
+    LIB_OK(culv_semaphore_destroy(&second, &g.stream));
     CU_OK(cu->GraphExecDestroy(exec));
     CU_OK(cu->GraphDestroy(graph));
     CU_OK(cu->MemFree(list));
     CU_OK(cu->MemFree(value));
-    CU_OK(cu->StreamDestroy(g.stream));
-    CU_OK(g.destroy(g.context));
+    lib_green_close(w, &g);
     lib_stream_destroy(w, reader);
     lib_stream_destroy(w, plain);
     lib_leave(w, before);

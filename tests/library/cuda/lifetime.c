@@ -29,25 +29,29 @@ LIB_CASE(capture_is_left_alone, .title = "capture.is_left_alone")
         SKIP("this driver does not capture streams");
     raw_vk_buffer vk = lib_case_buffer(w, 65536, RAW_VK_EXPORT);
     VkSemaphore timeline = lib_case_timeline(w, 0);
-    CUstream captured = lib_case_stream(w), other = lib_case_stream(w);
+    CUstream captured = NULL, other = lib_case_stream(w), legacy = CU_STREAM_LEGACY;
     CUgraph graph = NULL;
     CUcontext before = lib_enter(w);
+    CU_OK(cu->StreamCreate(&captured, CU_STREAM_DEFAULT)); /* the legacy one waits for it */
     CU_OK(cu->StreamBeginCapture(captured, CU_STREAM_CAPTURE_MODE_GLOBAL));
     culv_memory *memory = lib_import(w, &vk);
     NEW(culv_buffer, one, culv_buffer_map, memory, NULL);
     NEW(culv_buffer, two, culv_buffer_map, memory, NULL);
     NEW(culv_buffer, three, culv_buffer_map, memory, NULL);
+    NEW(culv_buffer, four, culv_buffer_map, memory, NULL);
     culv_semaphore *semaphore = lib_import_timeline(w, timeline);
     LIB_OK(culv_semaphore_signal(semaphore, other, 1));
     culv_buffer_unmap(&one, &other);
     culv_buffer_unmap(&two, &captured); /* its event must not become part of the graph */
     culv_buffer_unmap(&three, NULL);
+    culv_buffer_unmap(&four, &legacy);
     culv_semaphore_destroy(&semaphore, &other);
     culv_memory_destroy(&memory);
     (void)lib_counts(w);
     CU_OK(cu->StreamEndCapture(captured, &graph));
     REQUIRE(graph != NULL);
     CU_OK(cu->GraphDestroy(graph));
+    CU_OK(cu->StreamDestroy(captured));
     lib_leave(w, before);
     lib_settle(w);
 }

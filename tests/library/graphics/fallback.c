@@ -109,6 +109,24 @@ static void buffer_of(scene *s, size_t size)
     raw_vk_buffer_destroy(&s->w.vk, &host);
 }
 
+/* Copies go into a green context's stream, too. */
+static void copy_green(scene *s)
+{
+    lib_green g = {0};
+    culv_shared_buffer *buffer = NULL;
+    if (s->path == CULV_SHARING_DIRECT || !lib_green_open(&s->w, &g)) return;
+    LIB_OK(scene_buffer(s, BYTES, CULV_FALLBACK_ANY, &buffer));
+    for (uint32_t way = CULV_COPY_UPLOAD; way <= CULV_COPY_DOWNLOAD; way++) {
+        write_cuda(s, buffer, BYTES, 7 + way);
+        LIB_OK(culv_buffer_copy(culv_shared_buffer_cuda(buffer), (culv_copy)way, g.stream));
+        lib_finish(&s->w, g.stream);
+    }
+    require_cuda(s, buffer, BYTES, s->path == CULV_SHARING_SHARED ? 8 : 7);
+    culv_shared_buffer_destroy(&buffer, NULL);
+    lib_settle(&s->w);
+    lib_green_close(&s->w, &g);
+}
+
 static void buffers(scene_kind kind)
 {
     static const size_t sizes[] = {BYTES, 1, 3, 4097, BYTES - 1};
@@ -116,6 +134,7 @@ static void buffers(scene_kind kind)
     scene_open(&s, kind);
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
         buffer_of(&s, sizes[i]);
+    copy_green(&s);
     scene_close(&s);
 }
 

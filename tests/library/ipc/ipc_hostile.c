@@ -713,6 +713,10 @@ TEST(comes_and_goes, .own = true)
     for (uint32_t i = 1; i <= 600; i++) {
         culvi_ipc_consumer_page *page = join_raw(&h, fd, i);
         REQUIRE(atomic_load(&page->state) == CULVI_IPC_JOINS && atomic_load(&page->first) == 0);
+        /* Its work is on its way: the page is nobody else's. */
+        if (i == 300) atomic_store(&page->last[1], 1);
+        if (i == 300) atomic_store(&page->ready, 99);
+        if (i == 301) REQUIRE_EQ(atomic_load(&page->ready), 0);
         atomic_store(&page->state, (uint32_t)CULVI_IPC_LIVES);
         leave.number = i;
         REQUIRE(raw_send_message(fd, &leave, NULL));

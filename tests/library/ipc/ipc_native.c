@@ -267,6 +267,7 @@ static void refuse_pinned(culv_vector *vector, CUstream stream)
 static void follow(ipc_child *parent, const char *name)
 {
     vmm_stage s;
+    vmm_gate gate;
     vmm_stage_open(&s);
     CUstream stream = lib_stream(&s.w);
     culv_ipc_client *client = ipc_client(s.w.device, name);
@@ -280,7 +281,10 @@ static void follow(ipc_child *parent, const char *name)
         if (i > 0) {
             ipc_hear(parent, (char)('0' + i));
             if (i == 3 || i == 4) refuse_pinned(vector, stream); /* it moves, and it shrinks */
-            LIB_OK(culv_ipc_vector_update(vector, stream, IPC_FAR));
+            if (i == 4) vmm_gate_begin(&s, &gate); /* it shrinks beside work, and grows */
+            LIB_OK(culv_ipc_vector_update(vector, i == 4 ? gate.stream : stream, IPC_FAR));
+            if (i == 5) vmm_gate_open(&s, &gate);
+            if (i == 5) vmm_gate_end(&s, &gate);
         }
         REQUIRE_EQ(culv_vector_size(vector), steps[i]);
         require_pages(&s.w, culv_vector_pointer(vector), steps[i], i);

@@ -350,7 +350,7 @@ TEST(deaths, .own = true)
     }
 }
 
-static bool drops_first;
+static enum { ALL, DROPPED, UNWRITTEN } left; /* and the last one not yet written */
 
 /* The solver ends in order, and its process too, before anybody has read its last frames. */
 static void end_in_order(ipc_child *parent, const char *name)
@@ -359,9 +359,24 @@ static void end_in_order(ipc_child *parent, const char *name)
     producer_open(&p, name, false);
     ipc_hear_serving(parent, 'j', p.slots.server);
     wait_for_consumers(&p, 1);
-    for (uint32_t i = 0; i < ring_slots; i++)
+    for (uint32_t i = left == UNWRITTEN; i < ring_slots; i++)
         produce(&p, words);
-    if (drops_first) {
+    if (left == UNWRITTEN) {
+        vmm_gate gate;
+        culv_ring_frame f;
+        const vmm_stage s = {.w = p.w};
+        lib_finish(&p.w, p.stream);
+        vmm_gate_begin(&s, &gate);
+        LIB_OK(culv_ring_acquire_on(p.slots.ring, CULV_RING_PRODUCER, gate.stream, IPC_FAR, &f));
+        LIB_OK(culv_ring_release_on(p.slots.ring, CULV_RING_PRODUCER, gate.stream, &f));
+        culv_ring_destroy(&p.slots.ring, NULL);
+        culv_ipc_server_destroy(&p.slots.server);
+        ipc_say(parent, 'e');
+        ipc_hear(parent, 'o');
+        vmm_gate_open(&s, &gate);
+        vmm_gate_end(&s, &gate);
+    }
+    if (left == DROPPED) {
         culv_ipc_consumer_info info;
         size_t count = 0;
         count = culv_ipc_ring_consumers(p.slots.ring, &info, 1);
@@ -396,16 +411,18 @@ static void read_what_is_left(culv_ring_policy policy, const char *word)
     ipc_fork(&child, end_in_order, ipc_name(name, word));
     consumer_open(&c, name, policy);
     ipc_say(&child, 'j');
-    ipc_join(&child);
+    left == UNWRITTEN ? ipc_hear(&child, 'e') : ipc_join(&child);
     REQUIRE(!culv_ipc_ring_connected(c.side));
     uint64_t next = policy == CULV_RING_FIFO ? 0 : ring_slots - 1;
-    for (; next + 1 < ring_slots && !drops_first; next++)
+    for (; next + 1 < ring_slots && left != DROPPED; next++)
         REQUIRE_EQ(consume(&c), next);
-    if (!drops_first) drain_the_last(&c, next);
+    if (left == ALL) drain_the_last(&c, next);
     for (int i = 0; i < 2; i++)
         LIB_FAILS(culv_ring_acquire_on(c.side, CULV_RING_CONSUMER, c.stream, IPC_FAR, &f),
                   CULV_ERROR_ASYNC,
-                  drops_first ? CULV_REASON_IPC_DROPPED : CULV_REASON_RING_STOPPED);
+                  left == DROPPED ? CULV_REASON_IPC_DROPPED : CULV_REASON_RING_STOPPED);
+    if (left == UNWRITTEN) ipc_say(&child, 'o');
+    if (left == UNWRITTEN) ipc_join(&child);
     consumer_close(&c);
 }
 
@@ -416,8 +433,14 @@ TEST_AS(newest_is_left, read_what_is_left(CULV_RING_MAILBOX, "left1"), .title = 
 /* Who was dropped before has no claim on them. */
 TEST(nothing_is_left, .title = "ring.left.dropped", .own = true)
 {
-    drops_first = true;
+    left = DROPPED;
     read_what_is_left(CULV_RING_FIFO, "left2");
+}
+
+TEST(unwritten_is_not_left, .title = "ring.left.unwritten", .own = true)
+{
+    left = UNWRITTEN;
+    read_what_is_left(CULV_RING_FIFO, "left3");
 }
 
 /* The producer dies: before its GPU has signaled what the consumer's stream waits for. */
@@ -554,7 +577,14 @@ TEST(server_first, .own = true)
     culv_ipc_ring_desc d = culv_ipc_ring_desc_init();
     d.name = "second";
     d.num_slots = 1;
-    LIB_OK(culv_ipc_ring_create(slots.server, &d, &second));
+    culv_ipc_info part = culv_ipc_info_init();
+    part.element_size = 4;
+    part.element_count = 4;
+    for (int again = 0; again < 2; again++) { /* the memory of its slots goes with a ring */
+        culv_ring_destroy(&second, NULL);
+        LIB_OK(culv_ipc_ring_create(slots.server, &d, &second));
+        LIB_OK(culv_ipc_ring_offer(second, 0, 0, &part, culv_ipc_from_vmm(slots.memory[again])));
+    }
     ipc_hear_serving(&child, 'j', slots.server);
     /* it goes while a frame is held */
     LIB_OK(culv_ring_acquire_on(slots.ring, CULV_RING_PRODUCER, stream, 0, &f));
@@ -574,6 +604,8 @@ TEST(server_first, .own = true)
     REQUIRE(!culv_ipc_ring_connected(second));
     LIB_OK(culv_ring_destroy(&second, NULL));
     ipc_slots_close(&slots, &s.w);
+    LIB_OK(culv_device_suspend(s.w.device, NULL)); /* nothing of a ring is in its way */
+    LIB_OK(culv_device_resume(s.w.device, NULL));
     lib_stream_destroy(&s.w, stream);
     vmm_stage_close(&s); /* it counts files and objects */
     ipc_forget(&child);

@@ -5,6 +5,8 @@
 #include "raw_checkpoint.h"
 #include "vulkan_ring_stage.h"
 
+#include <stdatomic.h>
+
 enum { BIG = 4 << 20, BIG_WORDS = BIG / 4 };
 
 TEST(agent)
@@ -112,6 +114,14 @@ static void refuses(const lib_world *w, culv_reason reason, const char *says)
     REQUIRE(memcmp(&before, &now, sizeof now) == 0);
 }
 
+static atomic_int open_gate;
+static void CUDA_CB wait_for_gate(void *user)
+{
+    (void)user;
+    while (!atomic_load(&open_gate))
+        lib_sleep_ms(1);
+}
+
 LIB_CASE(refused)
 {
     culv_suspend_desc live = culv_suspend_desc_init();
@@ -184,10 +194,15 @@ LIB_CASE(refused)
 
     memory = lib_import(w, &own);
     LIB_OK(culv_device_suspend(w->device, &live));
-    LIB_OK(culv_shared_buffer_destroy(&buffer, NULL));
-    LIB_OK(culv_shared_semaphore_destroy(&timeline, NULL));
+    /* Behind work of the stream's: what is given up is not made again. */
+    LIB_CU_OK(w, w->cu->LaunchHostFunc(stream, wait_for_gate, NULL));
+    LIB_OK(culv_shared_buffer_destroy(&buffer, &stream));
+    LIB_OK(culv_shared_semaphore_destroy(&timeline, &stream));
     culv_vk_detach(&w->attachment);
     LIB_INVALID(culv_device_resume(w->device, NULL), NOT_EXPORTABLE);
     culv_memory_destroy(&memory);
     LIB_OK(culv_device_resume(w->device, NULL));
+    atomic_store(&open_gate, 1);
+    lib_finish(w, stream);
+    lib_settle(w);
 }

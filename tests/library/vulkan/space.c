@@ -796,6 +796,18 @@ SPACE_CASE(decommit_after_both)
     REQUIRE_EQ(space_info(space).decommitting, 0);
     LIB_OK(culv_vk_space_commit(space, 4 * SPACE_CHUNK, SPACE_CHUNK, NULL, NULL));
     space_require_same(t, space, 4 * SPACE_CHUNK, SPACE_CHUNK, 5);
+    /* A buffer at the place of the second of two chunks that go has memory of its own. */
+    culv_vk_space_buffer *buffer = NULL;
+    culv_vk_space_buffer_desc bd = culv_vk_space_buffer_desc_init();
+    bd.offset = 5 * SPACE_CHUNK;
+    bd.size = SPACE_CHUNK;
+    LIB_OK(culv_vk_space_commit(space, bd.offset, SPACE_CHUNK, NULL, NULL));
+    LIB_OK(culv_vk_space_decommit(space, 4 * SPACE_CHUNK, 2 * SPACE_CHUNK, gate.stream, 0));
+    lib_finish(&t->s.w, gate.stream);
+    LIB_OK(culv_vk_space_buffer_create(space, &bd, &buffer));
+    LIB_OK(culv_vk_space_decommit(space, 0, 0, NULL, 0));
+    space_require_same(t, space, bd.offset, SPACE_CHUNK, 6);
+    culv_vk_space_buffer_destroy(&buffer);
     culv_semaphore_destroy(&seen, NULL);
     raw_vk_timeline_destroy(vk, drawn);
     space_gate_end(t, &gate);

@@ -776,14 +776,26 @@ RINGS_CASE(missing)
     VkQueue queue = s->w.vk.queues[0].queue;
     culv_vk_device_desc vd = lib_vk_desc(&s->w);
     vd.get_instance_proc_addr = lib_lying_loader;
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 5; i++) {
         culv_vk_device *vk = NULL;
         culv_ring *ring = NULL;
-        lib_lying = (lib_lies){.missing = i < 3 ? timeline[i] : "vkQueueSubmit2"};
+        lib_lying = (lib_lies){.missing = i < 3    ? timeline[i]
+                                          : i == 3 ? "vkQueueSubmit2"
+                                                   : NULL,
+                               .exports_no_semaphores = i == 4};
         if (culv_vk_attach(s->w.device, &vd, &vk) != CULV_OK) continue; /* it needs that itself */
         describe(s, &d);
-        d.ring.num_resources = 1;
-        if (i < 3) {
+        d.ring.num_resources = i < 4 ? 1 : 2;
+        if (i == 4) { /* what one resource may, the timelines may */
+            d.resources[0] = d.resources[1];
+            culv_vk_image_create_desc copied = d.image_desc;
+            copied.fallback = CULV_FALLBACK_HOST;
+            d.resources[0].image = &copied;
+            LIB_OK(culv_vk_ring_create(vk, queue, &d.ring, &ring));
+            REQUIRE_EQ(culv_semaphore_sharing(culv_ring_semaphore(ring, CULV_RING_CONSUMER)),
+                       CULV_SHARING_HOST);
+            culv_ring_destroy(&ring, NULL);
+        } else if (i < 3) {
             LIB_REFUSES(ring, culv_vk_ring_create(vk, queue, &d.ring, &ring), UNSUPPORTED,
                         EXTENSION_MISSING);
         } else {

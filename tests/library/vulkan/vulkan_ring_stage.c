@@ -183,6 +183,9 @@ void ring_close(ring_stage *s)
     raw_vk_idle(&s->w.vk);
     culv_ring_destroy(&s->ring, NULL);
     REQUIRE(s->ring == NULL);
+    if (s->o.own) /* it is no more the ring's */
+        LIB_INVALID(culv_buffer_unmap(&s->own_buffers[0].cuda, NULL), OWNED,
+                    "culv_shared_buffer_destroy");
     vkDestroyCommandPool(s->w.vk.device, s->pool, NULL);
     for (uint32_t i = 0; s->o.handed_in && i < s->o.depth; i++) {
         culv_shared_buffer_destroy(&s->buffers[i], NULL);

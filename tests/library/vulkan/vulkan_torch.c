@@ -185,8 +185,13 @@ TEST(beside_a_capture, .own = true)
     void *a = culv_torch_malloc(4096, 0, NULL), *b = culv_torch_malloc(4096, 0, NULL);
     REQUIRE(a != NULL && b != NULL);
     const uint64_t had = reserved(&s);
+    pthread_t thread; /* the legacy one is at work on it */
+    CU_OK(cu->LaunchHostFunc(NULL, wait_for_gate, NULL));
+    CU_OK(cu->MemsetD32Async((CUdeviceptr)(uintptr_t)a, 7, 1024, NULL));
     CU_OK(cu->StreamBeginCapture(blocking, CU_STREAM_CAPTURE_MODE_GLOBAL));
+    REQUIRE(pthread_create(&thread, NULL, open_later, NULL) == 0);
     culv_torch_free(a, 4096, 0, NULL);
+    REQUIRE(pthread_join(thread, NULL) == 0);
     CU_OK(cu->StreamEndCapture(blocking, &graph));
     CU_OK(cu->GraphDestroy(graph));
     require_freed(&s, had - (cu->software ? 1 : 0));
