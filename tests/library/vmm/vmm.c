@@ -105,13 +105,13 @@ VMM_CASE(retained)
     culv_vmm_range *range = vmm_range(s, 4);
     culv_vmm_allocation *allocation = vmm_allocation(s, 2, 1u << CULV_HANDLE_OPAQUE_FD);
     culv_vmm_adopted *adopted = NULL;
-    culv_vmm_adopted_chunk chunk;
+    culv_part chunk;
     size_t count = 0;
     LIB_OK(culv_vmm_map(range, VMM_BLOCK, allocation, NULL, 0));
     vmm_write(s->w.device, cu, vmm_address(range, 1), WORDS, 3);
     culv_vmm_allocation_destroy(&allocation);
     LIB_OK(culv_vmm_adopt(s->w.device, vmm_address(range, 2) + 12, 1, &adopted));
-    LIB_OK(culv_vmm_adopted_get_chunks(adopted, &chunk, 1, &count));
+    LIB_OK(culv_vmm_adopted_get_parts(adopted, &chunk, 1, &count));
     culv_vmm_allocation_info info = lib_allocation(chunk.allocation);
     REQUIRE_EQ(info.size, 2 * VMM_BLOCK);
     REQUIRE_EQ(info.requested, 2 * VMM_BLOCK);
@@ -399,13 +399,13 @@ VMM_TWO_CASE(retained_elsewhere)
     OWN(culv_vmm_allocation) *theirs =
         vmm_allocation_on(s->other, 1, 1u << CULV_HANDLE_OPAQUE_FD, NULL);
     culv_vmm_adopted *adopted = NULL;
-    culv_vmm_adopted_chunk chunk;
+    culv_part chunk;
     size_t count = 0;
     LIB_OK(culv_vmm_map(range, 0, theirs, NULL, 0));
     LIB_REFUSES(adopted, culv_vmm_adopt(s->w.device, vmm_address(range, 0), 1, &adopted), INVALID,
                 DEVICE_MISMATCH);
     LIB_OK(culv_vmm_adopt(s->other, vmm_address(range, 0), 1, &adopted));
-    LIB_OK(culv_vmm_adopted_get_chunks(adopted, &chunk, 1, &count));
+    LIB_OK(culv_vmm_adopted_get_parts(adopted, &chunk, 1, &count));
     culv_device_caps caps = lib_caps(s->other);
     culv_vmm_allocation_info info = lib_allocation(chunk.allocation);
     REQUIRE_EQ_BYTES(&info.device, &caps.uuid, sizeof caps.uuid);
