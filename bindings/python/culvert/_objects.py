@@ -750,15 +750,12 @@ class Arrays:
         source = Source(tensor, number)
         if source.on_host and not device.is_software:
             raise ValueError("the tensor is in host memory: pass a copy on the GPU")
-        width, height, depth = c_uint32(), c_uint32(), c_uint32()
-        image = self._cuda()
-        api.culv_image_get_extent(image, level, byref(width), byref(height), byref(depth))
-        info = describe(d.culv_format_info)
-        api.culv_format_get_info(self.format, info)
-        blocks = -(-width.value // info.block_width) * -(-height.value // info.block_height) * depth.value * self.layers
-        if source.size != blocks * info.bytes_per_block:
-            raise ValueError(f"the tensor is {source.shape} of {source.dtype}, {source.size} bytes; level {level} has {width.value} x "
-                             f"{height.value} x {depth.value} texels in {self.layers} layers, {blocks * info.bytes_per_block} bytes")
+        image, of = self._cuda(), describe(d.culv_subresource_layout)
+        api.culv_image_get_layout(image, level, 0, of)
+        bytes_ = -(-of.width // of.block_width) * -(-of.height // of.block_height) * of.depth * of.array_layers * of.bytes_per_block
+        if source.size != bytes_:
+            raise ValueError(f"the tensor is {source.shape} of {source.dtype}, {source.size} bytes; level {level} has {of.width} x "
+                             f"{of.height} x {of.depth} texels in {of.array_layers} layers, {bytes_} bytes")
         if source.stream is not None and source.stream != (number or _LEGACY):
             api.culv_dlpack_hand_over(device._need(), source.stream, number or _LEGACY)
         field = describe(d.culv_image_field)
