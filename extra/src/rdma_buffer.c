@@ -45,8 +45,8 @@ static culv_result export_part(const culv_vk_rdma_buffer *b, culv_vk_rdma_part *
 static culv_result list(culv_vk_rdma_buffer *b)
 {
     size_t count = 0;
-    culv_vk_vector_view_buffer *buffers = NULL;
-    culv_result result = culv_vk_vector_view_get_buffers(b->view, NULL, 0, &count);
+    culv_part *buffers = NULL;
+    culv_result result = culv_vector_view_get_parts(b->view, NULL, 0, &count);
     if (result != CULV_OK || count == b->count) return result;
     culv_vk_rdma_part *parts = culvi_x_alloc(count * sizeof *parts);
     buffers = culvi_x_alloc(count * sizeof *buffers);
@@ -54,14 +54,14 @@ static culv_result list(culv_vk_rdma_buffer *b)
         result = culvi_x_fail_host_memory(b->device, b->label);
         goto free_both;
     }
-    result = culv_vk_vector_view_get_buffers(b->view, buffers, count, &count);
+    result = culv_vector_view_get_parts(b->view, buffers, count, &count);
     for (size_t i = 0; i < b->count && result == CULV_OK; i++)
         parts[i] = b->parts[i];
     for (size_t i = b->count; i < count && result == CULV_OK; i++) {
-        parts[i].id = buffers[i].chunk;
+        parts[i].id = buffers[i].id;
         parts[i].offset = buffers[i].offset;
         parts[i].size = buffers[i].size;
-        parts[i].buffer = buffers[i].buffer;
+        parts[i].buffer = (VkBuffer)buffers[i].buffer;
         parts[i].pointer = culv_vector_pointer(b->vector) + (CUdeviceptr)buffers[i].offset;
         result = export_part(b, &parts[i]);
         if (result != CULV_OK) close_parts(parts, b->count, i);

@@ -24,17 +24,6 @@ CULV_EXTERN_C_BEGIN
  * not the addresses: their owner may unmap them at any time. */
 typedef struct culv_vmm_adopted culv_vmm_adopted;
 
-/** One chunk behind an adopted range. */
-typedef struct culv_vmm_adopted_chunk {
-    /** Number of the chunk. Two adopted ranges of one device that share a chunk have the same
-     * number for it, and other memory never gets it. */
-    uint64_t id;
-    CUdeviceptr address; /**< Address of its first byte. */
-    uint64_t size;       /**< Bytes of the whole chunk. */
-    /** The adopted range's own reference: culv_vmm_allocation_destroy() refuses it. */
-    culv_vmm_allocation *allocation;
-} culv_vmm_adopted_chunk;
-
 /** Finds the chunks behind `size` bytes at `pointer`. As long as one range in a chunk is adopted,
  * other ranges find the chunk at once. Adopt a range once and keep it: adoption costs a few
  * microseconds a chunk, and Vulkan's import of a chunk costs a hundred.
@@ -64,19 +53,16 @@ CULV_EXPORT void culv_vmm_adopted_destroy(culv_vmm_adopted **adopted);
  * holds its own handle, so no other memory can have the same one. */
 CULV_EXPORT culv_result culv_vmm_check_adopted(const culv_vmm_adopted *adopted);
 
-/** Returns the number of bytes from the first chunk's beginning to the range's. 0 for NULL.
- * Threads: any. */
-CULV_EXPORT uint64_t culv_vmm_adopted_offset(const culv_vmm_adopted *adopted);
-
 /** Returns the size of the range in bytes. 0 for NULL. Threads: any. */
 CULV_EXPORT uint64_t culv_vmm_adopted_size(const culv_vmm_adopted *adopted);
 
-/** Lists the chunks by address. `chunks` and *count are as in every call that lists (culvert.h).
+/** Lists the parts of the range that lie in one chunk each. A chunk begins at the part's address
+ * less its inner_offset. `parts` and *count are as in every call that lists (culvert.h).
  * Errors: INVALID (NULL_ARGUMENT).
  * Ownership: the range has the allocations. Threads: any. */
-CULV_EXPORT culv_result culv_vmm_adopted_get_chunks(const culv_vmm_adopted *adopted,
-                                                    culv_vmm_adopted_chunk *chunks, size_t capacity,
-                                                    size_t *count);
+CULV_EXPORT culv_result culv_vmm_adopted_get_parts(const culv_vmm_adopted *adopted,
+                                                   culv_part *parts, size_t capacity,
+                                                   size_t *count);
 
 CULV_EXTERN_C_END
 

@@ -43,15 +43,6 @@ CULV_EXPORT culv_result culv_d3d12_heap_from_vmm(culv_d3d_device *d3d,
                                                  culv_vmm_allocation *allocation,
                                                  struct ID3D12Heap **out);
 
-/** A buffer on a chunk of a vector. */
-typedef struct culv_d3d12_vector_view_buffer {
-    /** The resource, at first in the state COMMON. Culvert owns the reference. */
-    struct ID3D12Resource *resource;
-    uint64_t offset; /**< Offset of the buffer in the vector in bytes. */
-    uint64_t size;   /**< Size in bytes: the chunk's. */
-    uint64_t chunk;  /**< culv_vector_chunk::id. */
-} culv_d3d12_vector_view_buffer;
-
 /** Direct3D's view of a vector. */
 typedef struct culv_d3d12_vector_view_desc {
     size_t struct_size;      /**< Set by culv_d3d12_vector_view_desc_init(). */
@@ -71,14 +62,6 @@ CULV_INIT(culv_d3d12_vector_view_desc)
 CULV_EXPORT culv_result culv_d3d12_vector_view_create(culv_d3d_device *d3d, culv_vector *vector,
                                                       const culv_d3d12_vector_view_desc *desc,
                                                       culv_vector_view **out);
-
-/** Lists the buffers by offset. `parts` and *count are as in every call that lists (culvert.h).
- * Errors: INVALID (NULL_ARGUMENT; VALUE: the view is another API's).
- * Ownership: the buffers are Culvert's, valid until an update drops them.
- * Threads: one at a time. */
-CULV_EXPORT culv_result culv_d3d12_vector_view_get_buffers(const culv_vector_view *view,
-                                                           culv_d3d12_vector_view_buffer *parts,
-                                                           size_t capacity, size_t *count);
 
 CULV_EXTERN_C_END
 

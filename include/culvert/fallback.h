@@ -123,17 +123,6 @@ CULV_EXPORT culv_result culv_image_write(culv_image *image, const culv_image_fie
  * Source: PTX ISA, sust; cuda.h, cuModuleLoadData. */
 CULV_EXPORT culv_result culv_image_prepare_write(culv_image *image);
 
-/** Fills *out with the place of an image's texels in device memory, for a format that no CUDA array
- * has (R32G32B32_SFLOAT, D24_UNORM_S8_UINT ...). Only HOST has such images. Their rows have no
- * padding, and level follows level. Culvert refuses arrays, surfaces and textures of them
- * (UNSUPPORTED, FORMAT). Depth and stencil are planes 0 and 1, as in vkCmdCopyImageToBuffer (D24 as
- * 32-bit words).
- * Errors: INVALID (LEVEL; USAGE: the image has arrays).
- * Ownership: the memory is Culvert's, valid until the image is destroyed. Threads: any.
- * Source: Vulkan specification, "Buffer and Image Addressing". */
-CULV_EXPORT culv_result culv_image_get_linear_layout(const culv_image *image, uint32_t level,
-                                                     uint32_t plane, culv_subresource_layout *out);
-
 CULV_EXTERN_C_END
 
 #endif

@@ -67,7 +67,7 @@ CULV_INIT(culv_image_desc)
 /** The place of the texels of one level and one plane of an image in linear memory. The first byte
  * of block (x, y, z) of layer l is at pointer + y * row_pitch + x * bytes_per_block + z *
  * depth_pitch + l * layer_pitch. x and y count blocks; a block is one texel in most formats.
- * culv_image_get_linear_layout() and culv_vk_image_map_pitched() fill it. */
+ * culv_image_get_layout() and culv_vk_image_map_pitched() fill it. */
 typedef struct culv_subresource_layout {
     size_t struct_size;   /**< Set by culv_subresource_layout_init(). */
     CUdeviceptr pointer;  /**< The first byte, in CUDA's address space. */
@@ -129,11 +129,17 @@ CULV_EXPORT culv_result culv_image_get_array(culv_image *image, uint32_t level, 
 CULV_EXPORT culv_result culv_image_get_surface(culv_image *image, uint32_t level, uint32_t plane,
                                                CUsurfObject *out);
 
-/** Gets the extent of a mip level in texels: max(1, size >> level); a 1D image's height and a 2D
- * image's depth are 1. Outputs may be NULL.
- * Errors: INVALID (LEVEL). Threads: any. */
-CULV_EXPORT culv_result culv_image_get_extent(const culv_image *image, uint32_t level,
-                                              uint32_t *width, uint32_t *height, uint32_t *depth);
+/** Fills *out with the extent and the blocks of one level and plane. For a format that no CUDA
+ * array has (R32G32B32_SFLOAT, D24_UNORM_S8_UINT ...), also with the place of its texels in device
+ * memory; otherwise `pointer`, `size` and the pitches are 0. Only HOST (culvert/fallback.h) has
+ * such images. Their rows have no padding, and level follows level. Culvert refuses arrays, surfaces and
+ * textures of them (UNSUPPORTED, FORMAT). Depth and stencil are planes 0 and 1, as in
+ * vkCmdCopyImageToBuffer (D24 as 32-bit words).
+ * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE, LEVEL).
+ * Ownership: the memory is Culvert's, valid until the image is destroyed. Threads: any.
+ * Source: Vulkan specification, "Buffer and Image Addressing". */
+CULV_EXPORT culv_result culv_image_get_layout(const culv_image *image, uint32_t level,
+                                              uint32_t plane, culv_subresource_layout *out);
 
 /** Fills *out with the description of the mapped image. No field is left at a default, and label is
  * NULL.

@@ -43,11 +43,11 @@ CULV_EXPORT culv_result culv_kernels_load(culv_device *device, const char *direc
 /** Loads the file of this path, as culv_kernels_load() does. NVIDIA's driver takes a fatbin, a
  * cubin, or PTX as text. The twin takes only a .soft.so.
  *
- * If `kernel` is not NULL, the file is a program or a shared library (ELF) that nvcc built ("/proc/self/exe"
- * on Linux: the program itself), and the call loads the kernels of the .cu file that has this one.
- * culv_vk_record_graph() finds a captured <<<>>> in them. In C++ the name is the mangled
- * one, which cuFuncGetName returns. It is a second copy, with its own __constant__ variables and
- * other globals. Each fatbinary of the file is loaded until one has the kernel.
+ * If `kernel` is not NULL, the file is a program or a shared library (ELF) that nvcc built (on
+ * Linux "/proc/self/exe" for the program itself). The call loads the kernels of the .cu file that
+ * has this one. culv_vk_record_graph() finds a captured <<<>>> in them. In C++ the name is the
+ * mangled one, which cuFuncGetName returns. It is a second copy, with its own __constant__
+ * variables and other globals. Each fatbinary of the file is loaded until one has the kernel.
  * Errors: as culv_kernels_load(); INVALID (MODULE: the file has no section .nv_fatbin, or this is
  * the twin, which runs no fatbinary; KERNEL: the file has no such kernel).
  * Ownership: *out is yours, for culv_kernels_unload(). Threads: any. */

@@ -85,18 +85,6 @@ typedef struct culv_vector_desc {
 /** culv_vector_desc_init(): an empty vector in the device's memory. */
 CULV_INIT(culv_vector_desc)
 
-/** One chunk of a vector. */
-typedef struct culv_vector_chunk {
-    /** Number of the chunk. It counts all chunks that the vector ever had, from 1 on, so a chunk
-     * and its replacement have different numbers. */
-    uint64_t id;
-    uint64_t offset; /**< Offset into the vector in bytes. */
-    uint64_t size;   /**< Size in bytes. All of it is committed. */
-    /** The vector's own allocation, which culv_vmm_allocation_destroy() refuses. Valid until a
-     * shrink removes the chunk. */
-    culv_vmm_allocation *allocation;
-} culv_vector_chunk;
-
 /** The state and the history of a vector. */
 typedef struct culv_vector_stats {
     size_t struct_size; /**< Set by culv_vector_stats_init(). */
@@ -189,13 +177,14 @@ CULV_EXPORT uint64_t culv_vector_committed(const culv_vector *vector);
  * Threads: any. */
 CULV_EXPORT uint64_t culv_vector_generation(const culv_vector *vector);
 
-/** Lists the chunks by offset. `chunks` and *count are as in every call that lists (culvert.h).
+/** Lists the chunks by offset. `parts` and *count are as in every call that lists (culvert.h).
  * Sets *generation (which may be NULL) to the generation of this list.
  * Errors: INVALID (NULL_ARGUMENT).
- * Ownership: the copies are yours; the vector owns the allocations in them. Threads: any. */
-CULV_EXPORT culv_result culv_vector_get_chunks(const culv_vector *vector, culv_vector_chunk *chunks,
-                                               size_t capacity, size_t *count,
-                                               uint64_t *generation);
+ * Ownership: the copies are yours; the vector owns the allocations in them, which are valid until a
+ * shrink removes the chunk.
+ * Threads: any. */
+CULV_EXPORT culv_result culv_vector_get_parts(const culv_vector *vector, culv_part *parts,
+                                              size_t capacity, size_t *count, uint64_t *generation);
 
 /** Fills *out with the state and the history of the vector.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE).

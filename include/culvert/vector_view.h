@@ -1,18 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* Culvert: a graphics API's view of a culv_vector, with native buffers on its chunks. Each API has
- * its own calls that make a view (culv_vk_vector_view_create(), culv_gl_vector_view_create(),
- * culv_d3d12_vector_view_create()) and that list its buffers (culv_vk_vector_view_get_buffers()
- * ...). The calls of this header serve all APIs.
+ * its own call that makes a view (culv_vk_vector_view_create(), culv_gl_vector_view_create(),
+ * culv_d3d12_vector_view_create()). The calls of this header serve all APIs.
  *
  *   culv_vk_vector_view_create(vk, vector, &desc, &view);
  *   ...
  *   culv_vector_grow(vector, more);
  *   culv_vector_view_update(view);
- *   culv_vk_vector_view_get_buffers(view, parts, 64, &count);
+ *   culv_vector_view_get_parts(view, parts, 64, &count);    (VkBuffer)parts[i].buffer
  *   ...
- *   culv_vector_view_destroy(&view);
- *
- * A call of one API refuses a view of another API. */
+ *   culv_vector_view_destroy(&view); */
 #ifndef CULV_VECTOR_VIEW_H_
 #define CULV_VECTOR_VIEW_H_
 
@@ -45,6 +42,14 @@ CULV_EXPORT culv_result culv_vector_view_destroy(culv_vector_view **view);
  * Threads: one at a time, and not during a call that changes the vector; for OpenGL's, the
  * context's; with a sparse queue, ordered with other uses of that queue. */
 CULV_EXPORT culv_result culv_vector_view_update(culv_vector_view *view);
+
+/** Lists the buffers by offset: one for each chunk, or one sparse buffer, of the bytes that are
+ * bound. `parts` and *count are as in every call that lists (culvert.h).
+ * Errors: INVALID (NULL_ARGUMENT).
+ * Ownership: Culvert owns the buffers, which are valid until an update drops them.
+ * Threads: one at a time. */
+CULV_EXPORT culv_result culv_vector_view_get_parts(const culv_vector_view *view, culv_part *parts,
+                                                   size_t capacity, size_t *count);
 
 /** Returns the generation of the vector that the view shows. 0 for NULL. Threads: any. */
 CULV_EXPORT uint64_t culv_vector_view_generation(const culv_vector_view *view);

@@ -178,6 +178,27 @@ typedef struct culv_vmm_range_desc {
 
 CULV_INIT(culv_vmm_range_desc)
 
+/** A part of a vector, of its view in a graphics API, or of an adopted range: what lies in one
+ * allocation, or in one buffer of the API. Parts are listed by offset, without gaps. */
+typedef struct culv_part {
+    /** Number of the chunk. A vector counts all chunks that it ever had, from 1 on, so a chunk and
+     * its replacement have different numbers. Adopted ranges of one device that share a chunk have
+     * the same number for it, and other memory never gets it. 0: a sparse buffer, of all chunks. */
+    uint64_t id;
+    uint64_t offset; /**< Where it begins in the vector or in the range, in bytes. */
+    uint64_t size;   /**< Size in bytes. All of it is committed. */
+    /** Where it begins in `allocation` and in `buffer`, in bytes. 0 for a vector. If Vulkan forbids
+     * it as a descriptor's offset (minStorageBufferOffsetAlignment), bind the buffer from a lower
+     * offset, and let the shader add the rest. */
+    uint64_t inner_offset;
+    /** The memory, which the vector or the range owns: culv_vmm_allocation_destroy() refuses it.
+     * NULL in lists of a graphics API's view. */
+    culv_vmm_allocation *allocation;
+    /** In lists of a graphics API's view, the VkBuffer, OpenGL's name, or the ID3D12Resource (at
+     * first in the state COMMON) as a number: cast it. Culvert owns it. Otherwise 0. */
+    uint64_t buffer;
+} culv_part;
+
 /** Gets the granularity in bytes of allocations like desc. Sizes are rounded up to it. desc->size
  * is ignored.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE, VALUE, HANDLE_TYPE), UNSUPPORTED (VMM: the device

@@ -26,17 +26,6 @@ typedef struct culv_vk_adopted_desc {
 
 CULV_INIT(culv_vk_adopted_desc)
 
-/** A part of an adopted range in a VkBuffer. */
-typedef struct culv_vk_adopted_buffer {
-    VkBuffer buffer;
-    /** Offset of the part in the buffer, in bytes. If Vulkan's limits forbid it as a descriptor's
-     * offset (minStorageBufferOffsetAlignment), bind the buffer from a lower offset, and let the
-     * shader add the rest. */
-    VkDeviceSize offset;
-    VkDeviceSize size;         /**< Bytes of the part. */
-    VkDeviceSize range_offset; /**< Offset of the part in the adopted range, in bytes. */
-} culv_vk_adopted_buffer;
-
 /** Makes Vulkan's view of an adopted range. Each chunk's buffer is made and imported once for each
  * usage, and all views in this VkDevice share it: two tensors in one chunk have the same VkBuffer.
  * Errors: as culv_vk_buffer_bind_vmm(); INVALID (VALUE: no usage); UNSUPPORTED (NOT_EXPORTABLE: the
@@ -56,9 +45,8 @@ CULV_EXPORT void culv_vk_adopted_destroy(culv_vk_adopted **view);
  * for a sparse buffer and for a range in one chunk.
  * Errors: INVALID (NULL_ARGUMENT).
  * Ownership: Culvert owns the buffers. Threads: any. */
-CULV_EXPORT culv_result culv_vk_adopted_get_buffers(const culv_vk_adopted *view,
-                                                    culv_vk_adopted_buffer *parts, size_t capacity,
-                                                    size_t *count);
+CULV_EXPORT culv_result culv_vk_adopted_get_parts(const culv_vk_adopted *view, culv_part *parts,
+                                                  size_t capacity, size_t *count);
 
 CULV_EXTERN_C_END
 

@@ -135,7 +135,7 @@ CULV_EXPORT culv_result culv_vk_get_buffer_address(const culv_vk_device *vk, VkB
  * API's); UNSUPPORTED (ADDRESS: the view has several buffers, or none yet; EXTENSION_MISSING);
  * OUT_OF_MEMORY.
  * Ownership: the view's. A view that culv_vector_view_update() changed may have another address.
- * Threads: as culv_vk_vector_view_get_buffers(). */
+ * Threads: as culv_vector_view_get_parts(). */
 CULV_EXPORT culv_result culv_vk_vector_view_get_address(const culv_vector_view *view,
                                                         VkDeviceAddress *out);
 

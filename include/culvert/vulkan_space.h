@@ -170,7 +170,8 @@ CULV_EXPORT culv_result culv_vk_space_get_info(culv_vk_space *space, culv_vk_spa
  * If a deferred decommit is pending there, the call waits for it on the host.
  * Errors: INVALID (NULL_ARGUMENT; VALUE: not multiples of the granularity; RANGE: they leave the
  * space; NOT_EXPORTABLE, USAGE, DEVICE_MISMATCH: of `allocation`), BUSY (MAPPED: memory is there
- * already, or a vector has these addresses), OUT_OF_MEMORY, DRIVER, ASYNC. After an error nothing has changed, on either side.
+ * already, or a vector has these addresses), OUT_OF_MEMORY, DRIVER, ASYNC. After an error nothing
+ * has changed, on either side.
  * Ownership: the space owns the memory; an allocation stays yours, and the space keeps its memory
  * alive.
  * Threads: any, ordered with other uses of the queue.

@@ -122,14 +122,6 @@ typedef struct culv_vk_vector_view_desc {
 
 CULV_INIT(culv_vk_vector_view_desc)
 
-/** A Vulkan buffer on a part of a vector. */
-typedef struct culv_vk_vector_view_buffer {
-    VkBuffer buffer;
-    VkDeviceSize offset; /**< Offset of the buffer in the vector in bytes. */
-    VkDeviceSize size; /**< Size in bytes. For a sparse buffer: what is bound, from offset 0 on. */
-    uint64_t chunk;    /**< culv_vector_chunk::id. 0 for a sparse buffer. */
-} culv_vk_vector_view_buffer;
-
 /** Makes Vulkan's view of a vector and imports the chunks that it has. The chunks must be
  * exportable as OPAQUE_FD (on Windows OPAQUE_WIN32). Without a sparse queue each chunk has a
  * buffer: draw and dispatch once for each. A vector with `min_chunk` or `growth_percent` has few
@@ -144,14 +136,6 @@ typedef struct culv_vk_vector_view_buffer {
 CULV_EXPORT culv_result culv_vk_vector_view_create(culv_vk_device *vk, culv_vector *vector,
                                                    const culv_vk_vector_view_desc *desc,
                                                    culv_vector_view **out);
-
-/** Lists the buffers by offset. `parts` and *count are as in every call that lists (culvert.h).
- * Errors: INVALID (NULL_ARGUMENT; VALUE: the view is another API's).
- * Ownership: Culvert owns the buffers, which are valid until an update drops them.
- * Threads: one at a time. */
-CULV_EXPORT culv_result culv_vk_vector_view_get_buffers(const culv_vector_view *view,
-                                                        culv_vk_vector_view_buffer *parts,
-                                                        size_t capacity, size_t *count);
 
 CULV_EXTERN_C_END
 

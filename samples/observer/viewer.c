@@ -24,7 +24,7 @@ typedef struct constants {
 
 /* A chunk of a vector, as Vulkan has it. */
 typedef struct chunk {
-    culv_vk_vector_view_buffer part;
+    culv_part part;
     VkDescriptorSet set;
 } chunk;
 
@@ -142,7 +142,7 @@ static bool describe_chunk(viewer *v, chunk *c)
                                        .pSetLayouts = &v->set_layout};
     if (!vk_ok(vkAllocateDescriptorSets(device, &set, &c->set), "vkAllocateDescriptorSets"))
         return false;
-    VkDescriptorBufferInfo buffers[2] = {{c->part.buffer, 0, VK_WHOLE_SIZE},
+    VkDescriptorBufferInfo buffers[2] = {{(VkBuffer)c->part.buffer, 0, VK_WHOLE_SIZE},
                                          {v->picture.buffer, 0, VK_WHOLE_SIZE}};
     VkWriteDescriptorSet writes[2];
     for (uint32_t i = 0; i < 2; i++)
@@ -177,7 +177,7 @@ static bool open_slot(viewer *v, const options *o, uint32_t index)
 static bool update_slot(viewer *v, const options *o, uint32_t index)
 {
     slot *s = &v->slots[index];
-    culv_vk_vector_view_buffer parts[MOST_CHUNKS];
+    culv_part parts[MOST_CHUNKS];
     size_t count = 0;
     if (s->vector == NULL) {
         if (!open_slot(v, o, index)) return false;
@@ -186,8 +186,8 @@ static bool update_slot(viewer *v, const options *o, uint32_t index)
                !culv_ok(culv_vector_view_update(s->view), "culv_vector_view_update")) {
         return false;
     }
-    if (!culv_ok(culv_vk_vector_view_get_buffers(s->view, parts, MOST_CHUNKS, &count),
-                 "culv_vk_vector_view_get_buffers"))
+    if (!culv_ok(culv_vector_view_get_parts(s->view, parts, MOST_CHUNKS, &count),
+                 "culv_vector_view_get_parts"))
         return false;
     if (count > MOST_CHUNKS) {
         report("more than %d chunks", (int)MOST_CHUNKS);
@@ -247,12 +247,12 @@ static bool record(viewer *v, const options *o, const slot *s, uint64_t number)
     for (uint32_t i = 0; i < s->count && left > 0; i++) {
         const uint64_t room = s->chunks[i].part.size / sizeof(particle);
         values.count = (uint32_t)(left < room ? left : room);
-        pass(v, s->chunks[i].part.buffer, false);
+        pass(v, (VkBuffer)s->chunks[i].part.buffer, false);
         vkCmdBindDescriptorSets(c, VK_PIPELINE_BIND_POINT_COMPUTE, v->layout, 0, 1,
                                 &s->chunks[i].set, 0, NULL);
         vkCmdPushConstants(c, v->layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, sizeof values, &values);
         vkCmdDispatch(c, (values.count + BLOCK - 1) / BLOCK, 1, 1);
-        pass(v, s->chunks[i].part.buffer, true);
+        pass(v, (VkBuffer)s->chunks[i].part.buffer, true);
         values.first += values.count;
         left -= values.count;
     }

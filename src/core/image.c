@@ -140,18 +140,6 @@ culv_result culvi_image_check_call(const culv_image *image, uint32_t index, uint
                       what, index, count);
 }
 
-culv_result culv_image_get_extent(const culv_image *image, uint32_t level, uint32_t *width,
-                                  uint32_t *height, uint32_t *depth)
-{
-    culv_result result = culvi_image_check_call(image, level, culvi_image_levels(image), "level",
-                                                image, "culv_image_get_extent");
-    if (result != CULV_OK) return result;
-    if (width != NULL) *width = culvi_level_size(image->desc.width, level);
-    if (height != NULL) *height = culvi_level_size(image->desc.height, level);
-    if (depth != NULL) *depth = culvi_level_size(image->desc.depth, level);
-    return CULV_OK;
-}
-
 culv_result culv_image_get_desc(const culv_image *image, culv_image_desc *out)
 {
     culv_result result = culvi_image_check_call(image, 0, 1, "level", out, "culv_image_get_desc");

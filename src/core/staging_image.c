@@ -203,42 +203,39 @@ culv_result culvi_image_check_arrays(const culv_image *image)
     return culvi_fail(&image->memory->device->voice, image->label, CULV_ERROR_UNSUPPORTED,
                       CULV_REASON_FORMAT,
                       "no CUDA array has the format %s, so the image (HOST sharing) has no array; "
-                      "its texels are in linear memory: call culv_image_get_linear_layout()",
+                      "its texels are in linear memory: call culv_image_get_layout()",
                       image->row->name);
 }
 
-culv_result culv_image_get_linear_layout(const culv_image *image, uint32_t level, uint32_t plane,
-                                         culv_subresource_layout *out)
+culv_result culv_image_get_layout(const culv_image *image, uint32_t level, uint32_t plane,
+                                  culv_subresource_layout *out)
 {
+    culvi_part part;
     culv_result result = culvi_image_check_call(image, level, culvi_image_levels(image), "level",
-                                                out, "culv_image_get_linear_layout");
+                                                out, "culv_image_get_layout");
     if (result != CULV_OK) return result;
-    const culvi_voice *voice = &image->memory->device->voice;
-    result = culvi_struct_check(voice, out, "culv_subresource_layout");
+    const uint32_t planes = culvi_image_planes(image);
+    result = culvi_image_check_call(image, plane, planes, "plane", out, "culv_image_get_layout");
+    if (result == CULV_OK)
+        result = culvi_struct_check(&image->memory->device->voice, out, "culv_subresource_layout");
     if (result != CULV_OK) return result;
-    if (image->staging == NULL || !image->staging->linear)
-        return culvi_fail(
-            voice, image->label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
-            "culv_image_get_linear_layout: the image has arrays (culv_image_get_array()), and no linear memory");
-    uint32_t planes = image->staging->num_parts / image->desc.mip_levels;
-    result =
-        culvi_image_check_call(image, plane, planes, "plane", out, "culv_image_get_linear_layout");
-    if (result != CULV_OK) return result;
-    const culvi_part *part = &image->staging->parts[level * planes + plane];
+    culvi_part_describe(image, level, plane, &part);
     culv_subresource_layout l = culv_subresource_layout_init();
-    l.pointer = image->memory->base + part->offset;
-    l.size = culvi_part_size(part);
-    l.row_pitch = part->row_bytes;
-    const uint64_t slice = part->row_bytes * part->rows;
-    l.depth_pitch = image->desc.type == CULV_IMAGE_3D ? slice : 0;
-    l.layer_pitch = part->layers > 1 ? slice : 0;
-    l.width = part->width;
-    l.height = part->height;
-    l.depth = part->depth;
-    l.array_layers = part->layers;
-    l.bytes_per_block = part->block_bytes;
-    l.block_width = part->block_width;
-    l.block_height = part->block_height;
+    if (image->staging != NULL && image->staging->linear) {
+        const uint64_t slice = part.row_bytes * part.rows;
+        l.pointer = image->memory->base + image->staging->parts[level * planes + plane].offset;
+        l.size = culvi_part_size(&part);
+        l.row_pitch = part.row_bytes;
+        l.depth_pitch = image->desc.type == CULV_IMAGE_3D ? slice : 0;
+        l.layer_pitch = part.layers > 1 ? slice : 0;
+    }
+    l.width = part.width;
+    l.height = part.height;
+    l.depth = part.depth;
+    l.array_layers = part.layers;
+    l.bytes_per_block = part.block_bytes;
+    l.block_width = part.block_width;
+    l.block_height = part.block_height;
     culvi_struct_write(out, &l, sizeof l);
     return CULV_OK;
 }

@@ -108,8 +108,7 @@ static void drop(culv_vector_view *view, const culvi_view_part *part)
     ID3D12Heap_Release((ID3D12Heap *)culvi_d3d_object(part->memory));
 }
 
-static culv_result make(culv_vector_view *view, const culv_vector_chunk *chunk,
-                        culvi_view_part *part)
+static culv_result make(culv_vector_view *view, const culv_part *chunk, culvi_view_part *part)
 {
     const culv_d3d_device *d3d = device_of(view);
     ID3D12Heap *heap = NULL;
@@ -161,21 +160,4 @@ culv_result culv_d3d12_vector_view_create(culv_d3d_device *d3d, culv_vector *vec
     view->flags = (D3D12_RESOURCE_FLAGS)d.resource_flags;
     culvi_vector_view_init(&view->base, &view_api, &d3d->base, vector, d.label);
     return culvi_vector_view_made(&view->base, CULV_OK, out);
-}
-
-culv_result culv_d3d12_vector_view_get_buffers(const culv_vector_view *view,
-                                               culv_d3d12_vector_view_buffer *parts,
-                                               size_t capacity, size_t *count)
-{
-    culv_result result =
-        culvi_vector_view_check_list(view, culvi_d3d12.graphics, parts, capacity, count, __func__);
-    if (result != CULV_OK) return result;
-    for (size_t i = 0; i < view->num_parts && i < capacity; i++)
-        parts[i] =
-            (culv_d3d12_vector_view_buffer){.resource = culvi_d3d_object(view->parts[i].object),
-                                            .offset = view->parts[i].offset,
-                                            .size = view->parts[i].size,
-                                            .chunk = view->parts[i].chunk};
-    *count = view->num_parts;
-    return CULV_OK;
 }

@@ -22,8 +22,7 @@ static void drop(culv_vector_view *view, const culvi_view_part *part)
     gl->table.glDeleteMemoryObjectsEXT(1, &memory);
 }
 
-static culv_result make(culv_vector_view *view, const culv_vector_chunk *chunk,
-                        culvi_view_part *part)
+static culv_result make(culv_vector_view *view, const culv_part *chunk, culvi_view_part *part)
 {
     const culv_gl *gl = gl_of(view);
     culv_handle handle;
@@ -70,20 +69,4 @@ culv_result culv_gl_vector_view_create(culv_gl *gl, culv_vector *vector, const c
     if (view == NULL) return culvi_fail_host_memory(voice, label);
     culvi_vector_view_init(view, &view_api, &gl->base, vector, label);
     return culvi_vector_view_made(view, CULV_OK, out);
-}
-
-culv_result culv_gl_vector_view_get_buffers(const culv_vector_view *view,
-                                            culv_gl_vector_view_buffer *parts, size_t capacity,
-                                            size_t *count)
-{
-    culv_result result =
-        culvi_vector_view_check_list(view, &culvi_gl_api, parts, capacity, count, __func__);
-    if (result != CULV_OK) return result;
-    for (size_t i = 0; i < view->num_parts && i < capacity; i++)
-        parts[i] = (culv_gl_vector_view_buffer){.buffer = (uint32_t)view->parts[i].object,
-                                                .offset = view->parts[i].offset,
-                                                .size = view->parts[i].size,
-                                                .chunk = view->parts[i].chunk};
-    *count = view->num_parts;
-    return CULV_OK;
 }

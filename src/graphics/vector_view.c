@@ -73,19 +73,19 @@ void culvi_vector_view_clear(culv_vector_view *view)
 
 /* Updates -------------------------------------------------------------------------------------- */
 
-static culv_result list_chunks(const culv_vector_view *view, culv_vector_chunk **out, size_t *count,
+static culv_result list_chunks(const culv_vector_view *view, culv_part **out, size_t *count,
                                uint64_t *generation)
 {
     size_t there = 0, capacity = 0;
-    culv_result result = culv_vector_get_chunks(view->vector, NULL, 0, &there, generation);
-    culv_vector_chunk *list = NULL;
+    culv_result result = culv_vector_get_parts(view->vector, NULL, 0, &there, generation);
+    culv_part *list = NULL;
     while (result == CULV_OK && (list == NULL || there > capacity)) {
         culvi_free(list);
         capacity = there; /* of which a thread that commits ahead may meanwhile make more */
         list = culvi_alloc((capacity + 1) * sizeof *list);
         if (list == NULL)
             return culvi_fail_host_memory(&view->graphics->device->voice, view->label);
-        result = culv_vector_get_chunks(view->vector, list, capacity, &there, generation);
+        result = culv_vector_get_parts(view->vector, list, capacity, &there, generation);
     }
     if (result != CULV_OK) {
         culvi_free(list);
@@ -96,8 +96,7 @@ static culv_result list_chunks(const culv_vector_view *view, culv_vector_chunk *
     return CULV_OK;
 }
 
-static culv_result make_part(culv_vector_view *view, const culv_vector_chunk *chunk,
-                             culvi_view_part *part)
+static culv_result make_part(culv_vector_view *view, const culv_part *chunk, culvi_view_part *part)
 {
     const culvi_view_part *old = find(view->parts, view->num_parts, chunk->id, chunk->offset);
     if (old != NULL) {
@@ -110,7 +109,7 @@ static culv_result make_part(culv_vector_view *view, const culv_vector_chunk *ch
 
 culv_result culvi_vector_view_update(culv_vector_view *view)
 {
-    culv_vector_chunk *chunks = NULL;
+    culv_part *chunks = NULL;
     culvi_view_part *parts = NULL;
     size_t count = 0, made = 0;
     uint64_t generation = 0;
@@ -245,14 +244,21 @@ static void warn_if_stale(const culv_vector_view *view, const char *call)
               call, view->label[0] != '\0' ? " " : "", view->label, shown, size);
 }
 
-culv_result culvi_vector_view_check_list(const culv_vector_view *view,
-                                         const culvi_graphics_api *api, const void *parts,
-                                         size_t capacity, const size_t *count, const char *call)
+culv_result culv_vector_view_get_parts(const culv_vector_view *view, culv_part *parts,
+                                       size_t capacity, size_t *count)
 {
-    CULVI_REQUIRE_IN(NULL, call, view);
-    CULVI_REQUIRE_IN(&view->graphics->device->voice, call, count);
-    if (capacity != 0) CULVI_REQUIRE_IN(&view->graphics->device->voice, call, parts);
-    culv_result result = culvi_check_made_by(view->graphics, api, view->label, call);
-    if (result == CULV_OK) warn_if_stale(view, call);
-    return result;
+    CULVI_REQUIRE(NULL, view);
+    CULVI_REQUIRE(&view->graphics->device->voice, count);
+    if (capacity != 0) CULVI_REQUIRE(&view->graphics->device->voice, parts);
+    warn_if_stale(view, __func__);
+    if (view->whole != 0 && capacity > 0)
+        parts[0] = (culv_part){.buffer = view->whole,
+                               .size = culvi_vector_view_end(view->parts, view->num_parts)};
+    for (size_t i = 0; view->whole == 0 && i < view->num_parts && i < capacity; i++)
+        parts[i] = (culv_part){.id = view->parts[i].chunk,
+                               .offset = view->parts[i].offset,
+                               .size = view->parts[i].size,
+                               .buffer = view->parts[i].object};
+    *count = view->whole != 0 ? 1 : view->num_parts;
+    return CULV_OK;
 }

@@ -10,7 +10,7 @@
 
 /* What was made of a chunk. */
 typedef struct culvi_view_part {
-    uint64_t chunk; /* culv_vector_chunk::id */
+    uint64_t chunk; /* culv_part::id */
     uint64_t offset, size;
     uint64_t object; /* native: its own buffer, if there is one */
     uint64_t memory; /* native */
@@ -22,8 +22,7 @@ typedef struct culvi_vector_view_api {
     culv_result (*may_update)(const culv_vector_view *view, const char *call);
     /* Makes the native part of a chunk. Fills in `object` and `memory`; leaves nothing behind on
      * failure. */
-    culv_result (*make)(culv_vector_view *view, const culv_vector_chunk *chunk,
-                        culvi_view_part *part);
+    culv_result (*make)(culv_vector_view *view, const culv_part *chunk, culvi_view_part *part);
     void (*drop)(culv_vector_view *view, const culvi_view_part *part);
     /* Shows `parts` in place of what is shown. Parts in both lists stay where they are. An error
      * leaves everything unchanged. May be NULL. */
@@ -40,6 +39,7 @@ struct culv_vector_view {
     culv_vector *vector;      /* a reference */
     culvi_view_part *parts;   /* sorted by offset; chunks are contiguous from offset 0 on */
     size_t num_parts;
+    uint64_t whole;              /* native: one buffer that shows all parts; 0: each has its own */
     _Atomic uint64_t generation; /* of the vector, when `parts` was made */
     _Atomic uint64_t stale;      /* of the vector, when a list was last warned of */
     char label[64];
@@ -61,11 +61,6 @@ culv_result culvi_vector_view_made(culv_vector_view *view, culv_result result,
 culv_result culvi_vector_view_update(culv_vector_view *view);
 /* Drops all parts and the reference on the vector. */
 void culvi_vector_view_clear(culv_vector_view *view);
-
-/* Checks the arguments of an API's `call` that lists a view's native buffers. */
-culv_result culvi_vector_view_check_list(const culv_vector_view *view,
-                                         const culvi_graphics_api *api, const void *parts,
-                                         size_t capacity, const size_t *count, const char *call);
 
 /* Whether a part is one of those that are shown now. */
 bool culvi_vector_view_has(const culv_vector_view *view, const culvi_view_part *part);

@@ -147,9 +147,9 @@ static culv_result from_vector(culv_ipc_server *server, const char *call,
                                const culv_ipc_source *source, culvi_ipc_offer *offer)
 {
     culv_vector *vector = (culv_vector *)source->object;
-    culv_vector_chunk first;
+    culv_part first;
     size_t count = 0;
-    culv_result result = culv_vector_get_chunks(vector, &first, 1, &count, NULL);
+    culv_result result = culv_vector_get_parts(vector, &first, 1, &count, NULL);
     if (result != CULV_OK) return result;
     if (count > 0) { /* else the first answer says that its chunks cannot be exported */
         culv_vmm_allocation_info what = culv_vmm_allocation_info_init();

@@ -317,8 +317,8 @@ static void give_chunks(culv_ipc_server *server, culvi_ipc_link *link,
     reply.type = CULVI_IPC_CHUNKS;
     const uint32_t share = culvi_ipc_share(server);
     culvi_attempt_begin(); /* a client can ask for what fails as often as it likes */
-    culv_result result = culv_vector_get_chunks(offer->vector, NULL, 0, &total, &generation);
-    culv_vector_chunk *chunks = culvi_alloc((total + 1) * sizeof *chunks);
+    culv_result result = culv_vector_get_parts(offer->vector, NULL, 0, &total, &generation);
+    culv_part *chunks = culvi_alloc((total + 1) * sizeof *chunks);
     if (chunks == NULL) {
         culvi_fail_host_memory(&server->device->voice, server->label);
         (void)culvi_attempt_end(&server->device->voice, CULV_OK);
@@ -329,7 +329,7 @@ static void give_chunks(culv_ipc_server *server, culvi_ipc_link *link,
     reply.size = culv_vector_size(offer->vector);
     have = total;
     if (result == CULV_OK)
-        result = culv_vector_get_chunks(offer->vector, chunks, have, &total, &generation);
+        result = culv_vector_get_parts(offer->vector, chunks, have, &total, &generation);
     if (total < have) have = total;
     reply.total = have;
     reply.generation = generation;

@@ -25,7 +25,7 @@ typedef struct change {
     const source *from;
     const char *call;
     struct entry {
-        culv_vector_chunk chunk;
+        culv_part chunk;
         bool seen; /* the server still has it */
     } * entries;
     size_t count, capacity, had;
@@ -187,7 +187,7 @@ static culv_result map(const change *c, culvi_vector_space *space, size_t from)
     const culv_vector *v = c->v;
     const uint64_t before = space->mapped;
     for (size_t i = from; i < c->count; i++) {
-        const culv_vector_chunk *chunk = &c->entries[i].chunk;
+        const culv_part *chunk = &c->entries[i].chunk;
         if (!c->entries[i].seen) continue;
         culv_result result = culvi_vmm_map_resolved(space->top->range, chunk->offset,
                                                     chunk->allocation, v->access, v->access_count);
@@ -232,8 +232,7 @@ static void give_up(culvi_vector_space *space, CUstream last_use, const char *ca
 /* The update ----------------------------------------------------------------------------------- */
 
 /* From here on nothing fails. */
-static void publish(const change *c, culvi_vector_space *fresh, culv_vector_chunk *chunks,
-                    uint64_t end)
+static void publish(const change *c, culvi_vector_space *fresh, culv_part *chunks, uint64_t end)
 {
     culv_vector *v = c->v;
     culvi_mutex_lock(&v->lock);
@@ -274,7 +273,7 @@ static culv_result apply(change *c, CUstream last_use)
     const uint64_t goes_from = kept < c->had ? c->entries[kept].chunk.offset : UINT64_MAX;
     if (kept < c->had && culvi_vector_is_pinned(v, 0, goes_from))
         return culvi_vector_fail_pinned(v, c->call);
-    culv_vector_chunk *chunks = culvi_alloc((c->count + 1) * sizeof *chunks);
+    culv_part *chunks = culvi_alloc((c->count + 1) * sizeof *chunks);
     if (chunks == NULL) return culvi_fail_host_memory(&v->device->voice, v->label);
     /* New ones at the place of old ones, whose mappings wait for the stream. */
     bool moves = old == NULL || end > old->reserved || (grows && kept < c->had);

@@ -277,29 +277,27 @@ culv_result culv_vmm_check_adopted(const culv_vmm_adopted *adopted)
     return result;
 }
 
-uint64_t culv_vmm_adopted_offset(const culv_vmm_adopted *adopted)
-{
-    return adopted != NULL ? adopted->offset : 0;
-}
-
 uint64_t culv_vmm_adopted_size(const culv_vmm_adopted *adopted)
 {
     return adopted != NULL ? adopted->size : 0;
 }
 
-culv_result culv_vmm_adopted_get_chunks(const culv_vmm_adopted *adopted,
-                                        culv_vmm_adopted_chunk *chunks, size_t capacity,
-                                        size_t *count)
+culv_result culv_vmm_adopted_get_parts(const culv_vmm_adopted *adopted, culv_part *parts,
+                                       size_t capacity, size_t *count)
 {
     CULVI_REQUIRE(NULL, adopted);
     CULVI_REQUIRE(&adopted->device->voice, count);
-    if (capacity > 0) CULVI_REQUIRE(&adopted->device->voice, chunks);
-    for (size_t i = 0; i < adopted->count && i < capacity; i++) {
+    if (capacity > 0) CULVI_REQUIRE(&adopted->device->voice, parts);
+    uint64_t done = 0;
+    for (size_t i = 0; i < adopted->count && i < capacity; done += parts[i++].size) {
         const culvi_adopted_chunk *chunk = adopted->chunks[i];
-        chunks[i] = (culv_vmm_adopted_chunk){.id = chunk->id,
-                                             .address = chunk->base,
-                                             .size = chunk->size,
-                                             .allocation = chunk->allocation};
+        const uint64_t inner = i == 0 ? adopted->offset : 0, there = chunk->size - inner;
+        const uint64_t rest = adopted->size - done;
+        parts[i] = (culv_part){.id = chunk->id,
+                               .offset = done,
+                               .size = there < rest ? there : rest,
+                               .inner_offset = inner,
+                               .allocation = chunk->allocation};
     }
     *count = adopted->count;
     return CULV_OK;

@@ -278,16 +278,16 @@ uint64_t culv_vector_generation(const culv_vector *vector)
     return vector != NULL ? atomic_load(&vector->generation) : 0;
 }
 
-culv_result culv_vector_get_chunks(const culv_vector *vector, culv_vector_chunk *chunks,
-                                   size_t capacity, size_t *count, uint64_t *generation)
+culv_result culv_vector_get_parts(const culv_vector *vector, culv_part *parts, size_t capacity,
+                                  size_t *count, uint64_t *generation)
 {
     CULVI_REQUIRE(NULL, vector);
     CULVI_REQUIRE(&vector->device->voice, count);
-    if (capacity > 0) CULVI_REQUIRE(&vector->device->voice, chunks);
+    if (capacity > 0) CULVI_REQUIRE(&vector->device->voice, parts);
     culv_vector *v = (culv_vector *)vector; /* its lock */
     culvi_mutex_lock(&v->lock);
     for (size_t i = 0; i < v->num_chunks && i < capacity; i++)
-        chunks[i] = v->chunks[i];
+        parts[i] = v->chunks[i];
     *count = v->num_chunks;
     if (generation != NULL) *generation = atomic_load(&v->generation);
     culvi_mutex_unlock(&v->lock);

@@ -77,7 +77,7 @@ struct culv_vector {
     bool busy;
     culvi_vector_space *space;
     culvi_vector_space *retiring;
-    culv_vector_chunk *chunks;
+    culv_part *chunks;
     size_t num_chunks, capacity;
     culvi_vector_pin *pins;  /* what keeps memory and addresses where they are */
     bool orphan;             /* destroyed, and the last pin frees all of it */

@@ -103,7 +103,7 @@ static culv_result make_entries(culv_vector *v, size_t more)
     if (more > most - v->num_chunks) return culvi_fail_host_memory(&v->device->voice, v->label);
     size_t capacity = v->capacity <= most / 2 ? 2 * v->capacity : most;
     if (capacity < v->num_chunks + more) capacity = v->num_chunks + more;
-    culv_vector_chunk *chunks = culvi_alloc(capacity * sizeof *chunks), *old = v->chunks;
+    culv_part *chunks = culvi_alloc(capacity * sizeof *chunks), *old = v->chunks;
     if (chunks == NULL) return culvi_fail_host_memory(&v->device->voice, v->label);
     if (v->num_chunks > 0) memcpy(chunks, old, v->num_chunks * sizeof *chunks);
     culvi_mutex_lock(&v->lock);
@@ -126,7 +126,7 @@ static culv_result allocate(change *c, uint64_t bytes)
     culv_result result = make_entries(v, more);
     d.label = v->label;
     for (uint64_t at = from; at < end && result == CULV_OK; at += d.size) {
-        culv_vector_chunk *chunk = &v->chunks[c->count];
+        culv_part *chunk = &v->chunks[c->count];
         d.size = piece(c, at, end - at);
         result = culv_vmm_allocation_create(v->device, &d, &chunk->allocation);
         if (result != CULV_OK) break;
@@ -155,7 +155,7 @@ static culv_result commit(change *c, const culvi_vector_plan *plan)
 
 /* 3. Mappings ---------------------------------------------------------------------------------- */
 
-static culv_result map_chunk(change *c, const culv_vector_chunk *chunk)
+static culv_result map_chunk(change *c, const culv_part *chunk)
 {
     const culvi_vector_segment *segment = culvi_vector_segment_at(c->top, chunk->offset);
     const uint64_t place = segment->start + chunk->offset - segment->offset;
@@ -168,7 +168,7 @@ static culv_result map_chunk(change *c, const culv_vector_chunk *chunk)
 }
 
 /* Where a shrink's memory was, the stream that it named may still use the addresses. */
-static culv_result wait_for_shrunk(const change *c, const culv_vector_chunk *chunk)
+static culv_result wait_for_shrunk(const change *c, const culv_part *chunk)
 {
     culv_vector *v = c->v;
     if (c->fresh != NULL || !culvi_vector_is_unmapping(v, chunk->offset, chunk->size))
@@ -252,7 +252,7 @@ static void undo(change *c)
         culvi_vector_space_free(c->fresh, true);
     } else {
         for (size_t i = c->mapped; i-- > v->num_chunks;) {
-            const culv_vector_chunk *chunk = &v->chunks[i];
+            const culv_part *chunk = &v->chunks[i];
             const culvi_vector_segment *segment = culvi_vector_segment_at(c->top, chunk->offset);
             culvi_vector_segment_unmap(segment, chunk->offset - segment->offset, chunk->size);
         }

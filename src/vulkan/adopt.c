@@ -263,31 +263,28 @@ void culv_vk_adopted_destroy(culv_vk_adopted **view)
     culvi_graphics_unref(&vk->base);
 }
 
-culv_result culv_vk_adopted_get_buffers(const culv_vk_adopted *view, culv_vk_adopted_buffer *parts,
-                                        size_t capacity, size_t *count)
+culv_result culv_vk_adopted_get_parts(const culv_vk_adopted *view, culv_part *parts,
+                                      size_t capacity, size_t *count)
 {
     CULVI_REQUIRE(NULL, view);
     const culvi_voice *voice = &view->vk->base.device->voice;
     CULVI_REQUIRE(voice, count);
     if (capacity > 0) CULVI_REQUIRE(voice, parts);
-    if (view->sparse != VK_NULL_HANDLE) {
-        if (capacity > 0)
-            parts[0] = (culv_vk_adopted_buffer){
-                .buffer = view->sparse, .offset = view->offset, .size = view->size};
-        *count = 1;
-        return CULV_OK;
-    }
+    const bool sparse = view->sparse != VK_NULL_HANDLE;
+    if (sparse && capacity > 0)
+        parts[0] = (culv_part){
+            .buffer = (uint64_t)view->sparse, .inner_offset = view->offset, .size = view->size};
     uint64_t done = 0;
-    for (size_t i = 0; i < view->count && i < capacity; i++) {
-        const uint64_t offset = i == 0 ? view->offset : 0;
-        const uint64_t there = view->parts[i]->chunk->size - offset;
+    for (size_t i = 0; !sparse && i < view->count && i < capacity; done += parts[i++].size) {
+        const culvi_adopted_chunk *chunk = view->parts[i]->chunk;
+        const uint64_t inner = i == 0 ? view->offset : 0, there = chunk->size - inner;
         const uint64_t rest = view->size - done;
-        parts[i] = (culv_vk_adopted_buffer){.buffer = view->parts[i]->buffer,
-                                            .offset = offset,
-                                            .size = there < rest ? there : rest,
-                                            .range_offset = done};
-        done += parts[i].size;
+        parts[i] = (culv_part){.id = chunk->id,
+                               .offset = done,
+                               .size = there < rest ? there : rest,
+                               .inner_offset = inner,
+                               .buffer = (uint64_t)view->parts[i]->buffer};
     }
-    *count = view->count;
+    *count = sparse ? 1 : view->count;
     return CULV_OK;
 }

@@ -74,7 +74,7 @@ static culv_result create_buffer(const vk_view *view, VkDeviceSize size, VkBuffe
     return CULV_OK;
 }
 
-static culv_result make_buffer(const vk_view *view, const culv_vector_chunk *chunk, VkBuffer *out,
+static culv_result make_buffer(const vk_view *view, const culv_part *chunk, VkBuffer *out,
                                VkDeviceMemory *memory)
 {
     culv_vk_device *vk = view->vk;
@@ -91,8 +91,7 @@ static culv_result make_buffer(const vk_view *view, const culv_vector_chunk *chu
 }
 
 /* The memory that is to be bound to the sparse buffer. */
-static culv_result make_memory(const vk_view *view, const culv_vector_chunk *chunk,
-                               VkDeviceMemory *out)
+static culv_result make_memory(const vk_view *view, const culv_part *chunk, VkDeviceMemory *out)
 {
     const culvi_voice *voice = &view->vk->base.device->voice;
     if (chunk->offset > view->sparse_size || chunk->size > view->sparse_size - chunk->offset)
@@ -116,8 +115,7 @@ static culv_result make_memory(const vk_view *view, const culv_vector_chunk *chu
     return culvi_vk_vmm_import(view->vk, chunk->allocation, &d, out);
 }
 
-static culv_result make(culv_vector_view *base, const culv_vector_chunk *chunk,
-                        culvi_view_part *part)
+static culv_result make(culv_vector_view *base, const culv_part *chunk, culvi_view_part *part)
 {
     const vk_view *view = (const vk_view *)base;
     VkBuffer buffer = VK_NULL_HANDLE;
@@ -276,6 +274,7 @@ static culv_result create_sparse(vk_view *view)
     culvi_vk_needs needs;
     culv_result result = create_buffer(view, view->sparse_size, &view->sparse);
     if (result != CULV_OK) return result;
+    view->base.whole = (uint64_t)view->sparse;
     culvi_vk_buffer_needs(view->vk, view->sparse, &needs);
     view->alignment = needs.memory.alignment != 0 ? needs.memory.alignment : 1;
     view->type_bits = needs.memory.memoryTypeBits;
@@ -341,25 +340,5 @@ culv_result culv_vk_vector_view_get_address(const culv_vector_view *view, VkDevi
     const VkDeviceAddress address = culvi_vk_buffer_address(mine->vk, buffer);
     if (address == 0) return culvi_vk_refuse_addresses(mine->vk);
     *out = address;
-    return CULV_OK;
-}
-
-culv_result culv_vk_vector_view_get_buffers(const culv_vector_view *view,
-                                            culv_vk_vector_view_buffer *parts, size_t capacity,
-                                            size_t *count)
-{
-    culv_result result =
-        culvi_vector_view_check_list(view, &culvi_vk_api, parts, capacity, count, __func__);
-    if (result != CULV_OK) return result;
-    const vk_view *mine = (const vk_view *)view;
-    if (mine->queue != NULL && capacity > 0)
-        parts[0] = (culv_vk_vector_view_buffer){
-            .buffer = mine->sparse, .size = culvi_vector_view_end(view->parts, view->num_parts)};
-    for (size_t i = 0; mine->queue == NULL && i < view->num_parts && i < capacity; i++)
-        parts[i] = (culv_vk_vector_view_buffer){.buffer = (VkBuffer)view->parts[i].object,
-                                                .offset = view->parts[i].offset,
-                                                .size = view->parts[i].size,
-                                                .chunk = view->parts[i].chunk};
-    *count = mine->queue != NULL ? 1 : view->num_parts;
     return CULV_OK;
 }

@@ -165,8 +165,10 @@ void shared_image_close(stage *s, shared_image *i)
 
 VkExtent3D shared_image_extent(const shared_image *i, uint32_t level)
 {
-    VkExtent3D e = {0, 0, 1};
-    LIB_OK(culv_image_get_extent(i->cuda, level, &e.width, &e.height, NULL));
+    culv_subresource_layout l = culv_subresource_layout_init();
+    LIB_OK(culv_image_get_layout(i->cuda, level, 0, &l));
+    REQUIRE(l.depth == 1 && l.pointer == 0 && l.row_pitch == 0);
+    const VkExtent3D e = {l.width, l.height, 1};
     REQUIRE_EQ(e.width, i->width >> level != 0 ? i->width >> level : 1);
     REQUIRE_EQ(e.height, i->height >> level != 0 ? i->height >> level : 1);
     return e;

@@ -589,3 +589,21 @@ bool lib_disjoint(const lib_world *w, VkFormat format)
     vkGetPhysicalDeviceFormatProperties(w->vk.physical, format, &p);
     return (p.optimalTilingFeatures & VK_FORMAT_FEATURE_DISJOINT_BIT) != 0;
 }
+
+culv_result lib_buffer_barrier(const culv_vk_buffer_transfer *transfer, culv_vk_direction direction,
+                               culv_vk_buffer_barrier *out)
+{
+    VkBufferMemoryBarrier2 b;
+    culv_result result = culv_vk_buffer_get_barrier2(transfer, direction, &b);
+    if (result == CULV_OK) *out = culv_vk_old_buffer_barrier(&b);
+    return result;
+}
+
+culv_result lib_image_barrier(const culv_vk_image_transfer *transfer, culv_vk_direction direction,
+                              culv_vk_image_barrier *out)
+{
+    VkImageMemoryBarrier2 b;
+    culv_result result = culv_vk_image_get_barrier2(transfer, direction, &b);
+    if (result == CULV_OK) *out = culv_vk_old_image_barrier(&b);
+    return result;
+}

@@ -331,24 +331,10 @@ extern lib_seen lib_saw;
 VkPhysicalDevice lib_stranger(void);
 VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL lib_lying_loader(VkInstance instance, const char *name);
 
-/* A barrier in the form of Vulkan 1.0. */
-static inline culv_result lib_buffer_barrier(const culv_vk_buffer_transfer *transfer,
-                                             culv_vk_direction direction,
-                                             culv_vk_buffer_barrier *out)
-{
-    VkBufferMemoryBarrier2 b;
-    culv_result result = culv_vk_buffer_get_barrier2(transfer, direction, &b);
-    if (result == CULV_OK) *out = culv_vk_old_buffer_barrier(&b);
-    return result;
-}
-
-static inline culv_result lib_image_barrier(const culv_vk_image_transfer *transfer,
-                                            culv_vk_direction direction, culv_vk_image_barrier *out)
-{
-    VkImageMemoryBarrier2 b;
-    culv_result result = culv_vk_image_get_barrier2(transfer, direction, &b);
-    if (result == CULV_OK) *out = culv_vk_old_image_barrier(&b);
-    return result;
-}
+/* Barriers in the form of Vulkan 1.0. */
+culv_result lib_buffer_barrier(const culv_vk_buffer_transfer *transfer, culv_vk_direction direction,
+                               culv_vk_buffer_barrier *out);
+culv_result lib_image_barrier(const culv_vk_image_transfer *transfer, culv_vk_direction direction,
+                              culv_vk_image_barrier *out);
 
 #endif

@@ -155,11 +155,11 @@ static void map_memory(void)
 
 static void adopt(int who)
 {
-    culv_vmm_adopted_chunk chunk;
+    culv_part chunk;
     size_t count = 0;
     LIB_OK(
         culv_vmm_adopt(s.w.device, culv_vmm_range_pointer(s.range) + 512, 4096, &s.adopted[who]));
-    LIB_OK(culv_vmm_adopted_get_chunks(s.adopted[who], &chunk, 1, &count));
+    LIB_OK(culv_vmm_adopted_get_parts(s.adopted[who], &chunk, 1, &count));
     s.got[who] = chunk.id;
 }
 
@@ -189,13 +189,13 @@ static void make_adopted(void)
 
 static void view_adopted(int who)
 {
-    culv_vk_adopted_buffer part = {0};
+    culv_part part = {0};
     size_t count = 0;
     culv_vk_adopted_desc d = culv_vk_adopted_desc_init();
     d.usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT;
     LIB_OK(culv_vk_adopted_create(s.w.attachment, s.adopted[GAPS_FIRST], &d, &s.views[who]));
-    LIB_OK(culv_vk_adopted_get_buffers(s.views[who], &part, 1, &count));
-    s.got[who] = (uint64_t)(uintptr_t)part.buffer;
+    LIB_OK(culv_vk_adopted_get_parts(s.views[who], &part, 1, &count));
+    s.got[who] = part.buffer;
 }
 
 static void drop_views(void)
@@ -459,10 +459,10 @@ static void grow(int who)
 
 static void grown(void)
 {
-    culv_vector_chunk chunks[8];
+    culv_part chunks[8];
     size_t count = 0;
     uint64_t end = 0;
-    LIB_OK(culv_vector_get_chunks(s.vector, chunks, 8, &count, NULL));
+    LIB_OK(culv_vector_get_parts(s.vector, chunks, 8, &count, NULL));
     for (size_t i = 0; i < count; end += chunks[i++].size)
         REQUIRE_EQ(chunks[i].offset, end);
     REQUIRE_EQ(culv_vector_size(s.vector), 5 * CHUNK);

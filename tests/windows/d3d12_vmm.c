@@ -112,27 +112,28 @@ VMM_CASE(vectors)
     culv_vector_desc desc = culv_vector_desc_init();
     culv_vector *vector = NULL;
     culv_vector_view *view = NULL;
-    culv_d3d12_vector_view_buffer parts[4];
+    culv_part parts[4];
     size_t count = 0;
     desc.handle_types = nt;
     desc.label = "grid";
     OK(culv_vector_create(s->culvert, &desc, &vector));
     OK(culv_vector_grow(vector, ODD));
     OK(culv_d3d12_vector_view_create(s->d3d, vector, NULL, &view));
-    OK(culv_d3d12_vector_view_get_buffers(view, parts, 4, &count));
+    OK(culv_vector_view_get_parts(view, parts, 4, &count));
     REQUIRE(count == 1 && parts[0].offset == 0 && parts[0].size == culv_vector_committed(vector));
-    ID3D12Resource *first = parts[0].resource;
+    ID3D12Resource *first = (ID3D12Resource *)(uintptr_t)parts[0].buffer;
     both_ways(s, culv_vector_pointer(vector), first, 1001, 20);
     const uint64_t before = culv_vector_view_generation(view);
     OK(culv_vector_grow(vector, 5 * MIB));
     OK(culv_vector_view_update(view));
-    OK(culv_d3d12_vector_view_get_buffers(view, parts, 4, &count));
-    REQUIRE(count >= 2 && parts[0].resource == first);
+    OK(culv_vector_view_get_parts(view, parts, 4, &count));
+    REQUIRE(count >= 2 && (ID3D12Resource *)(uintptr_t)parts[0].buffer == first);
     REQUIRE(culv_vector_view_generation(view) != before &&
             culv_vector_view_generation(view) == culv_vector_generation(vector));
     for (size_t i = 0; i < count; i++)
-        both_ways(s, culv_vector_pointer(vector) + parts[i].offset, parts[i].resource,
-                  parts[i].size - ODD, 30 + 2 * (unsigned)i);
+        both_ways(s, culv_vector_pointer(vector) + parts[i].offset,
+                  (ID3D12Resource *)(uintptr_t)parts[i].buffer, parts[i].size - ODD,
+                  30 + 2 * (unsigned)i);
     /* The first chunk's end is where it was, at whatever address. */
     scene_pattern(put, ODD, 31);
     scene_cuda_has(s, culv_vector_pointer(vector) + parts[0].size - ODD, put, ODD);
@@ -141,7 +142,7 @@ VMM_CASE(vectors)
     scene_synchronize(s);
     (void)culv_device_collect(s->culvert);
     OK(culv_vector_view_update(view));
-    OK(culv_d3d12_vector_view_get_buffers(view, NULL, 0, &count));
+    OK(culv_vector_view_get_parts(view, NULL, 0, &count));
     REQUIRE(count == 1);
     culv_vector_destroy(&vector, NULL);
     REFUSES(culv_vector_view_update(view), INVALID, VALUE);
@@ -341,7 +342,7 @@ static culv_result work(void *user)
     culv_handle handle = {.type = CULV_HANDLE_NONE};
     culv_vmm_allocation *imported = NULL;
     culv_vmm_import_desc in = culv_vmm_import_desc_init();
-    culv_vector_chunk chunk;
+    culv_part chunk;
     size_t count = 0;
     desc.handle_types = nt | kmt;
     culv_result result = culv_vector_create(s->culvert, &desc, &vector);
@@ -349,7 +350,7 @@ static culv_result work(void *user)
     if (result == CULV_OK) result = culv_d3d12_vector_view_create(s->d3d, vector, NULL, &view);
     if (result == CULV_OK) result = culv_vector_grow(vector, 3 * MIB);
     if (result == CULV_OK) result = culv_vector_view_update(view);
-    if (result == CULV_OK) result = culv_vector_get_chunks(vector, &chunk, 1, &count, NULL);
+    if (result == CULV_OK) result = culv_vector_get_parts(vector, &chunk, 1, &count, NULL);
     for (int i = 0; i < 2 && result == CULV_OK; i++) {
         result = culv_vmm_export_dup(
             chunk.allocation, i == 0 ? CULV_HANDLE_OPAQUE_WIN32 : CULV_HANDLE_OPAQUE_WIN32_KMT,

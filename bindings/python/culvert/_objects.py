@@ -750,15 +750,12 @@ class Arrays:
         source = Source(tensor, number)
         if source.on_host and not device.is_software:
             raise ValueError("the tensor is in host memory: pass a copy on the GPU")
-        width, height, depth = c_uint32(), c_uint32(), c_uint32()
-        image = self._cuda()
-        api.culv_image_get_extent(image, level, byref(width), byref(height), byref(depth))
-        info = describe(d.culv_format_info)
-        api.culv_format_get_info(self.format, info)
-        blocks = -(-width.value // info.block_width) * -(-height.value // info.block_height) * depth.value * self.layers
-        if source.size != blocks * info.bytes_per_block:
-            raise ValueError(f"the tensor is {source.shape} of {source.dtype}, {source.size} bytes; level {level} has {width.value} x "
-                             f"{height.value} x {depth.value} texels in {self.layers} layers, {blocks * info.bytes_per_block} bytes")
+        image, of = self._cuda(), describe(d.culv_subresource_layout)
+        api.culv_image_get_layout(image, level, 0, of)
+        bytes_ = -(-of.width // of.block_width) * -(-of.height // of.block_height) * of.depth * of.array_layers * of.bytes_per_block
+        if source.size != bytes_:
+            raise ValueError(f"the tensor is {source.shape} of {source.dtype}, {source.size} bytes; level {level} has {of.width} x "
+                             f"{of.height} x {of.depth} texels in {of.array_layers} layers, {bytes_} bytes")
         if source.stream is not None and source.stream != (number or _LEGACY):
             api.culv_dlpack_hand_over(device._need(), source.stream, number or _LEGACY)
         field = describe(d.culv_image_field)
@@ -1210,12 +1207,12 @@ class VectorView(Owned):
         """Imports what the vector has got since."""
         api.culv_vector_view_update(self._need())
 
-    def buffers(self) -> List[d.culv_vk_vector_view_buffer]:
+    def buffers(self) -> List[d.culv_part]:
         """VkBuffers with their offsets in the vector."""
         count = ctypes.c_size_t()
-        api.culv_vk_vector_view_get_buffers(self._need(), None, 0, byref(count))
-        parts = (d.culv_vk_vector_view_buffer * max(count.value, 1))()
-        api.culv_vk_vector_view_get_buffers(self._need(), parts, count.value, byref(count))
+        api.culv_vector_view_get_parts(self._need(), None, 0, byref(count))
+        parts = (d.culv_part * max(count.value, 1))()
+        api.culv_vector_view_get_parts(self._need(), parts, count.value, byref(count))
         return list(parts)[:count.value]
 
 
@@ -1269,15 +1266,15 @@ class AdoptedBuffer(Owned):
             return False
         return True
 
-    def buffers(self) -> List[d.culv_vk_adopted_buffer]:
+    def buffers(self) -> List[d.culv_part]:
         """VkBuffers with the offset of the tensor's part in each: one for each chunk, or one sparse buffer."""
         count = ctypes.c_size_t()
-        api.culv_vk_adopted_get_buffers(self._need(), None, 0, byref(count))
-        parts = (d.culv_vk_adopted_buffer * max(count.value, 1))()
-        api.culv_vk_adopted_get_buffers(self._need(), parts, count.value, byref(count))
+        api.culv_vk_adopted_get_parts(self._need(), None, 0, byref(count))
+        parts = (d.culv_part * max(count.value, 1))()
+        api.culv_vk_adopted_get_parts(self._need(), parts, count.value, byref(count))
         return list(parts)[:count.value]
 
-    def _one(self) -> d.culv_vk_adopted_buffer:
+    def _one(self) -> d.culv_part:
         parts = self.buffers()
         if len(parts) != 1:
             raise ValueError(f"the tensor lies in {len(parts)} buffers; use buffers(), or give a sparse queue")
@@ -1286,12 +1283,12 @@ class AdoptedBuffer(Owned):
     @property
     def handle(self) -> int:
         """The VkBuffer, where there is one."""
-        return self._one().buffer or 0
+        return self._one().buffer
 
     @property
     def offset(self) -> int:
         """Where the tensor begins in it, in bytes."""
-        return self._one().offset
+        return self._one().inner_offset
 
     @property
     def size(self) -> int:
@@ -1303,7 +1300,7 @@ class AdoptedBuffer(Owned):
         SHADER_DEVICE_ADDRESS, as it has by itself where the VulkanDevice was made with kernels=True."""
         part, out = self._one(), c_uint64()
         api.culv_vk_get_buffer_address(self._parent and self._parent._need(), part.buffer, byref(out))
-        return out.value + part.offset
+        return out.value + part.inner_offset
 
 
 def buffer(tensor: Union[TensorLike, int, c_void_p], vk: Optional[VulkanDevice] = None, *, size: Optional[int] = None,

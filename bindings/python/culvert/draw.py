@@ -128,7 +128,7 @@ class _Queue(Single):
         if len(parts) != 1:
             raise ValueError(f"the tensor lies in {len(parts)} chunks of memory, and the device has no sparse buffer for all of "
                              "them: larger chunks, or a buffer or vector of Culvert's, are in one piece")
-        return Part(parts[0].buffer or 0, parts[0].offset, adopted.size)
+        return Part(parts[0].buffer, parts[0].inner_offset, adopted.size)
 
     def _has(self, source: Any) -> bool:
         """Whether a VkBuffer is of this context's VkDevice. Another device's would be read wherever it happens to lie."""

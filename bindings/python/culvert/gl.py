@@ -697,7 +697,7 @@ class SharedTensor(Closing):
         pointer, size = look(tensor).require().span
         try:
             ends.adopted = c_void_p(_make("culv_vmm_adopt", gl.device._need(), pointer, size))
-            self.parts = self._bind(ends, pointer, size)
+            self.parts = self._bind(ends)
             for _ in range(2):  # OpenGL's signals, and CUDA's
                 ends.semaphores.append(c_void_p(_make("culv_gl_semaphore_create", gl._need(), None)))
         except BaseException:
@@ -707,23 +707,21 @@ class SharedTensor(Closing):
         self.size = size
         gl._children.add(self)
 
-    def _bind(self, ends: _Shared, pointer: int, size: int) -> List[Part]:
+    def _bind(self, ends: _Shared) -> List[Part]:
         count = c_size_t()
-        api.culv_vmm_adopted_get_chunks(ends.adopted, None, 0, byref(count))
-        chunks = (d.culv_vmm_adopted_chunk * count.value)()
-        api.culv_vmm_adopted_get_chunks(ends.adopted, chunks, count.value, byref(count))
+        api.culv_vmm_adopted_get_parts(ends.adopted, None, 0, byref(count))
+        listed = (d.culv_part * count.value)()
+        api.culv_vmm_adopted_get_parts(ends.adopted, listed, count.value, byref(count))
         create = function("glCreateBuffers", None, c_int, c_void_p)
         parts: List[Part] = []
-        for chunk in chunks:
-            begin = max(pointer, chunk.address)
-            offset, end = begin - chunk.address, min(pointer + size, chunk.address + chunk.size) - chunk.address
-            ends.memories.append(c_void_p(_make("culv_gl_memory_from_vmm", self.gl._need(), chunk.allocation, None)))
+        for part in listed:
+            ends.memories.append(c_void_p(_make("culv_gl_memory_from_vmm", self.gl._need(), part.allocation, None)))
             name = ctypes.c_uint()
             create(1, byref(name))
             ends.names.append(name.value)
             # From the chunk's beginning: not every driver honours another offset.
-            api.culv_gl_memory_bind(ends.memories[-1], name.value, 0, end, None)
-            parts.append(Part(name.value, offset, end - offset, begin - pointer))
+            api.culv_gl_memory_bind(ends.memories[-1], name.value, 0, part.inner_offset + part.size, None)
+            parts.append(Part(name.value, part.inner_offset, part.size, part.offset))
         return parts
 
     def _need(self) -> _Shared:

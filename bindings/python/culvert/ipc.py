@@ -149,15 +149,15 @@ class Server(Owned):
         pointer, info.size = seen.span
         if seen.contiguous:
             info.element_size, info.element_count = seen.size, info.size // seen.size
-        adopted, count, chunks = c_void_p(), ctypes.c_size_t(), (d.culv_vmm_adopted_chunk * 1)()
+        adopted, count, chunks = c_void_p(), ctypes.c_size_t(), (d.culv_part * 1)()
         try:
             api.culv_vmm_adopt(self._device._need(), pointer, info.size, byref(adopted))
-            api.culv_vmm_adopted_get_chunks(adopted, None, 0, byref(count))
+            api.culv_vmm_adopted_get_parts(adopted, None, 0, byref(count))
             if count.value != 1:
                 raise ValueError(f"the tensor lies in {count.value} allocations, and an offer has one: offer parts of it that lie in one "
                                  "each, or put it into a buffer of Vulkan's (vk.buffer())")
-            api.culv_vmm_adopted_get_chunks(adopted, chunks, 1, byref(count))
-            info.offset = api.culv_vmm_adopted_offset(adopted)
+            api.culv_vmm_adopted_get_parts(adopted, chunks, 1, byref(count))
+            info.offset = chunks[0].inner_offset
             api.culv_ipc_offer(self._need(), info, d.culv_ipc_source(d.culv_ipc_kind.CULV_IPC_VMM, chunks[0].allocation))
         finally:
             api.culv_vmm_adopted_destroy(byref(adopted))

@@ -191,7 +191,7 @@ def test_a_tensor_of_many_chunks(gpu, monkeypatch, sparse):
 
         def adopt(pointer, size, sparse_queue=None):
             asked.append((pointer, size, sparse_queue))
-            one = culvert.declarations.culv_vk_adopted_buffer(buffer=whole.handle, offset=1 << 19, size=size)
+            one = culvert.declarations.culv_part(buffer=whole.handle, inner_offset=1 << 19, size=size)
             return type("Adopted", (), {"buffers": lambda _: [one], "size": size, "is_current": True, "close": lambda _: None})()
 
         monkeypatch.setattr(gpu.vk, "adopt", adopt)

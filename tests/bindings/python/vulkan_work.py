@@ -20,7 +20,7 @@ def copy_out(gpu, parts, size):
         def record(c):
             for p in parts:
                 gpu.functions.vkCmdCopyBuffer(c, p.buffer, target.handle, 1,
-                                              vk.VkBufferCopy(p.offset, p.range_offset, p.size))
+                                              vk.VkBufferCopy(p.inner_offset, p.offset, p.size))
         _run(gpu, [target.handle] + [p.buffer for p in parts], record)
         return read(gpu, target)
 
@@ -29,7 +29,7 @@ def copy_in(gpu, source, parts):
     """Writes parts of adopted memory by a copy."""
     def record(c):
         for p in parts:
-            gpu.functions.vkCmdCopyBuffer(c, source.handle, p.buffer, 1, vk.VkBufferCopy(p.range_offset, p.offset, p.size))
+            gpu.functions.vkCmdCopyBuffer(c, source.handle, p.buffer, 1, vk.VkBufferCopy(p.offset, p.inner_offset, p.size))
     _run(gpu, [source.handle] + [p.buffer for p in parts], record)
 
 

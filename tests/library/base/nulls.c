@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { PAGE = 65536, NEEDED = 460, REFUSED = 10 };
+enum { PAGE = 65536, NEEDED = 430, REFUSED = 10 };
 
 static void *null_page;
 static struct {

@@ -181,7 +181,6 @@ IMAGE_CASE(arrays_and_surfaces_are_kept, .title = "levels.arrays_and_surfaces_ar
         REQUIRE_EQ(d.Format, i.format.cuda_array_format);
         REQUIRE_EQ(d.NumChannels, i.format.channels);
     }
-    LIB_OK(culv_image_get_extent(i.cuda, 2, NULL, NULL, NULL));
     CUcontext current = NULL; /* none of these calls left a context current */
     CU_OK(cu->CtxGetCurrent(&current));
     REQUIRE(current == NULL);

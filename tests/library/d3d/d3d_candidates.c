@@ -2,6 +2,7 @@
 /* What CUDA registers of Direct3D 9, 10 and 11, told from plain numbers, which every system builds;
  * and the calls that only Windows has. */
 #define TEST_GROUP "register."
+#include "cuda/format.h"
 #include "d3d/d3d_candidate.h"
 
 #include "library.h"

@@ -2,6 +2,7 @@
 /* How CUDA maps a texture of Direct3D, told from plain numbers, which every system builds; and the
  * calls that only Windows has. */
 #define TEST_GROUP "d3d."
+#include "cuda/format.h"
 #include "d3d/d3d_image.h"
 
 #include "library.h"

@@ -156,7 +156,7 @@ static void use_by_cuda(const turns *t, uint32_t slot, uint64_t number)
         }
     } else { /* no array has three channels */
         culv_subresource_layout layout = culv_subresource_layout_init();
-        LIB_OK(culv_image_get_linear_layout(image, 0, 0, &layout));
+        LIB_OK(culv_image_get_layout(image, 0, 0, &layout));
         REQUIRE_EQ(layout.row_pitch, row);
         if (writes)
             copy.dstDevice = layout.pointer;

@@ -278,15 +278,15 @@ TEST(vector_of_the_owner)
         words[i] = lib_word(i, 5);
     LIB_CU_OK(&s.w,
               s.w.cu->MemcpyHtoDAsync(culv_vector_pointer(vector), words, 4 * WORDS, s.stream));
-    culv_vk_vector_view_buffer parts[8];
+    culv_part parts[8];
     size_t count = 0;
     raw_vk_buffer host;
-    LIB_OK(culv_vk_vector_view_get_buffers(view, parts, 8, &count));
+    LIB_OK(culv_vector_view_get_parts(view, parts, 8, &count));
     raw_vk_buffer_create(&s.w.vk, 4 * WORDS, RAW_VK_HOST, &host);
     VkCommandBuffer commands = raw_vk_begin(&s.w.vk, 0);
     for (size_t i = 0; i < count; i++) {
         const VkBufferCopy part = {.dstOffset = parts[i].offset, .size = parts[i].size};
-        vkCmdCopyBuffer(commands, parts[i].buffer, host.buffer, 1, &part);
+        vkCmdCopyBuffer(commands, (VkBuffer)parts[i].buffer, host.buffer, 1, &part);
     }
     scene_signal(&s);
     scene_submit(&s, commands);

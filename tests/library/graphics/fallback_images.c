@@ -179,7 +179,7 @@ static void cuda_copies(const scene *s, const row *r, culv_image *image, const p
     size_t row_bytes = (size_t)p->blocks * p->block_bytes;
     if (r->linear) {
         culv_subresource_layout l = culv_subresource_layout_init();
-        LIB_OK(culv_image_get_linear_layout(image, p->level, p->plane, &l));
+        LIB_OK(culv_image_get_layout(image, p->level, p->plane, &l));
         REQUIRE_EQ(l.size, p->size);
         REQUIRE_EQ(l.row_pitch, row_bytes);
         const uint64_t slice = (uint64_t)row_bytes * p->rows;
@@ -381,7 +381,7 @@ static void refuse_arrays(culv_image *image)
     CUtexObject texture = 0;
     culv_texture_desc d = culv_texture_desc_init();
     LIB_ERROR(culv_image_get_array(image, 0, 0, &array), UNSUPPORTED, FORMAT,
-              "culv_image_get_linear_layout()");
+              "culv_image_get_layout()");
     LIB_ERROR(culv_image_get_surface(image, 0, 0, &surface), UNSUPPORTED, FORMAT);
     LIB_ERROR(culv_image_get_texture(image, &d, &texture), UNSUPPORTED, FORMAT);
     REQUIRE(array == NULL && surface == 0 && texture == 0);
@@ -402,7 +402,8 @@ static void run_row(scene *s, const row *r)
     if (r->linear)
         refuse_arrays(cuda);
     else
-        LIB_INVALID(culv_image_get_linear_layout(cuda, 0, 0, &l), USAGE);
+        LIB_OK(culv_image_get_layout(cuda, 0, 0, &l));
+    REQUIRE_EQ(l.pointer, 0);
     VkCommandBuffer commands = raw_vk_begin(&s->w.vk, 0);
     LIB_INVALID(
         culv_vk_image_record_copy(image, CULV_COPY_UPLOAD, commands, VK_IMAGE_LAYOUT_UNDEFINED),

@@ -292,8 +292,8 @@ static void follow(ipc_child *parent, const char *name)
         size_t count = 0;
         uint64_t generation = 0;
         culv_handle handle = {0};
-        culv_vector_chunk chunk;
-        LIB_OK(culv_vector_get_chunks(vector, &chunk, 1, &count, &generation));
+        culv_part chunk;
+        LIB_OK(culv_vector_get_parts(vector, &chunk, 1, &count, &generation));
         REQUIRE(count > 0 && chunk.offset == 0 && chunk.id != 0);
         LIB_OK(culv_vmm_export_dup(chunk.allocation, CULV_HANDLE_OPAQUE_FD, &handle));
         REQUIRE_EQ(handle.type, CULV_HANDLE_OPAQUE_FD);

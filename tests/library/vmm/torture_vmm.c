@@ -298,7 +298,7 @@ typedef struct seen {
     CUdeviceptr base;
     uint64_t generation, moved; /* no padding: it is compared as bytes */
     size_t count;
-    culv_vector_chunk chunks[16];
+    culv_part chunks[16];
 } seen;
 
 static seen look(const culv_vector *v)
@@ -308,7 +308,7 @@ static seen look(const culv_vector *v)
     s.stats = culv_vector_stats_init();
     LIB_OK(culv_vector_get_stats(v, &s.stats));
     s.base = culv_vector_pointer(v);
-    LIB_OK(culv_vector_get_chunks(v, s.chunks, 16, &s.count, &s.generation));
+    LIB_OK(culv_vector_get_parts(v, s.chunks, 16, &s.count, &s.generation));
     REQUIRE(s.count <= 16);
     s.moved = moved;
     return s;

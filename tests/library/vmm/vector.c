@@ -179,14 +179,14 @@ static size_t check_once(const culv_vector *v, bool *changed)
 {
     size_t count = 0, again = 0;
     uint64_t end = 0, id = 0, generation = 0, before = 0, after = 0;
-    LIB_OK(culv_vector_get_chunks(v, NULL, 0, &count, &before));
-    culv_vector_chunk *chunks = calloc(count + 1, sizeof *chunks);
+    LIB_OK(culv_vector_get_parts(v, NULL, 0, &count, &before));
+    culv_part *chunks = calloc(count + 1, sizeof *chunks);
     REQUIRE(chunks != NULL);
-    LIB_OK(culv_vector_get_chunks(v, chunks, count, &again, &generation));
+    LIB_OK(culv_vector_get_parts(v, chunks, count, &again, &generation));
     const uint64_t committed = culv_vector_committed(v), size = culv_vector_size(v);
     const culv_vector_stats stats = vector_stats(v);
     size_t at_last = 0;
-    LIB_OK(culv_vector_get_chunks(v, NULL, 0, &at_last, &after));
+    LIB_OK(culv_vector_get_parts(v, NULL, 0, &at_last, &after));
     *changed = after != before;
     if (!*changed) {
         REQUIRE_EQ(again, count);
@@ -339,9 +339,9 @@ VECTOR_CASE(begins)
 
 static void require_chunk(const culv_vector *v, size_t index, uint64_t size)
 {
-    culv_vector_chunk chunks[16];
+    culv_part chunks[16];
     size_t count = 0;
-    LIB_OK(culv_vector_get_chunks(v, chunks, 16, &count, NULL));
+    LIB_OK(culv_vector_get_parts(v, chunks, 16, &count, NULL));
     REQUIRE(index < count && count <= 16);
     REQUIRE_EQ(chunks[index].size, size);
 }
@@ -428,7 +428,7 @@ VECTOR_CASE(exports)
 {
     enum { CHUNKS = 3 };
     culv_vector_desc d = culv_vector_desc_init();
-    culv_vector_chunk chunks[CHUNKS];
+    culv_part chunks[CHUNKS];
     culv_vmm_allocation *in[CHUNKS] = {NULL};
     size_t count = 0;
     uint64_t generation = 0;
@@ -436,7 +436,7 @@ VECTOR_CASE(exports)
     culv_vector *v = vector_make(s, &d);
     for (uint64_t i = 1; i <= CHUNKS; i++)
         LIB_OK(culv_vector_grow(v, i * s->chunk));
-    LIB_OK(culv_vector_get_chunks(v, chunks, CHUNKS, &count, &generation));
+    LIB_OK(culv_vector_get_parts(v, chunks, CHUNKS, &count, &generation));
     REQUIRE_EQ(count, CHUNKS);
     REQUIRE_EQ(generation, 1 + CHUNKS);
     culv_vmm_range_desc rd = culv_vmm_range_desc_init();
@@ -536,7 +536,7 @@ VECTOR_CASE(nulls)
     REQUIRE_EQ(culv_vector_committed(NULL), 0);
     REQUIRE_EQ(culv_vector_generation(NULL), 0);
     v = vector_make(s, NULL);
-    LIB_INVALID(culv_vector_get_chunks(v, NULL, 1, &count, NULL), NULL_ARGUMENT);
+    LIB_INVALID(culv_vector_get_parts(v, NULL, 1, &count, NULL), NULL_ARGUMENT);
     stats.struct_size = 0;
     LIB_INVALID(culv_vector_get_stats(v, &stats), STRUCT_SIZE);
     LIB_INVALID(culv_vector_retire(v, 4096, NULL), VALUE);
@@ -666,11 +666,11 @@ VECTOR_CASE(chunks)
     const raw_cuda *cu = s->w.cu;
     CUcontext before = lib_enter(&s->w);
     culv_vector *v = vector_make(s, NULL);
-    culv_vector_chunk chunk[2];
+    culv_part chunk[2];
     size_t count = 0;
     LIB_OK(culv_vector_grow(v, s->chunk));
     LIB_OK(culv_vector_grow(v, s->chunk + 4));
-    LIB_OK(culv_vector_get_chunks(v, chunk, 2, &count, NULL));
+    LIB_OK(culv_vector_get_parts(v, chunk, 2, &count, NULL));
     REQUIRE_EQ(count, 2);
     for (int i = 0; i < 2; i++) {
         LIB_INVALID(culv_vmm_allocation_destroy(&chunk[i].allocation), OWNED);
@@ -1504,14 +1504,14 @@ static void *read_on(void *user)
     culv_vector *v = me->vector;
     uint64_t seen = 0;
     while (!atomic_load(me->stop) || me->turns == 0) {
-        culv_vector_chunk chunks[CAPACITY];
+        culv_part chunks[CAPACITY];
         size_t count = 0;
         uint64_t generation = 0, end = 0;
         const uint64_t had = culv_vector_size(v); /* before the address and what is behind it */
         const CUdeviceptr base = culv_vector_pointer(v);
         REQUIRE(base != 0 && base % me->chunk == 0);
         REQUIRE(culv_vector_committed(v) >= had);
-        LIB_OK(culv_vector_get_chunks(v, chunks, CAPACITY, &count, &generation));
+        LIB_OK(culv_vector_get_parts(v, chunks, CAPACITY, &count, &generation));
         REQUIRE(generation >= seen && culv_vector_generation(v) >= generation);
         REQUIRE(count <= CAPACITY);
         for (size_t i = 0; i < count; i++) {

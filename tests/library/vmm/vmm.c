@@ -58,7 +58,7 @@ VMM_CASE(mapped, .smoke = true)
     vmm_require_words(s->w.device, cu, vmm_address(range, 0), all, 5);
     /* The two by another order at another place. */
     LIB_OK(culv_vmm_unmap(range, 0, culv_vmm_range_size(range), NULL));
-    REQUIRE_EQ(vmm_count_mappings(range), 0);
+    REQUIRE_EQ(vmm_count_mappings(s), 0);
     vmm_require_counts(s, 2, 1, 0);
     LIB_OK(culv_vmm_map(range, 4 * VMM_BLOCK, two, NULL, 0));
     LIB_OK(culv_vmm_map(range, 6 * VMM_BLOCK, one, NULL, 0));
@@ -93,7 +93,7 @@ VMM_CASE(aliases)
     /* The memory outlives its handle where it is mapped. */
     culv_vmm_allocation_destroy(&allocation);
     vmm_require_words(s->w.device, cu, vmm_address(there, 1), WORDS, 2);
-    REQUIRE_EQ(vmm_count_mappings(there), 1);
+    REQUIRE_EQ(vmm_count_mappings(s), 1);
     vmm_require_counts(s, 0, 2, 1);
     LIB_OK(culv_vmm_unmap(there, 0, 2 * VMM_BLOCK, NULL));
 }
@@ -105,13 +105,13 @@ VMM_CASE(retained)
     culv_vmm_range *range = vmm_range(s, 4);
     culv_vmm_allocation *allocation = vmm_allocation(s, 2, 1u << CULV_HANDLE_OPAQUE_FD);
     culv_vmm_adopted *adopted = NULL;
-    culv_vmm_adopted_chunk chunk;
+    culv_part chunk;
     size_t count = 0;
     LIB_OK(culv_vmm_map(range, VMM_BLOCK, allocation, NULL, 0));
     vmm_write(s->w.device, cu, vmm_address(range, 1), WORDS, 3);
     culv_vmm_allocation_destroy(&allocation);
     LIB_OK(culv_vmm_adopt(s->w.device, vmm_address(range, 2) + 12, 1, &adopted));
-    LIB_OK(culv_vmm_adopted_get_chunks(adopted, &chunk, 1, &count));
+    LIB_OK(culv_vmm_adopted_get_parts(adopted, &chunk, 1, &count));
     culv_vmm_allocation_info info = lib_allocation(chunk.allocation);
     REQUIRE_EQ(info.size, 2 * VMM_BLOCK);
     REQUIRE_EQ(info.requested, 2 * VMM_BLOCK);
@@ -262,11 +262,11 @@ VMM_CASE(many)
     }
     for (size_t i = 1; i < MANY; i += 2)
         LIB_OK(culv_vmm_unmap(range, i * VMM_BLOCK, VMM_BLOCK, NULL));
-    REQUIRE_EQ(vmm_count_mappings(range), MANY / 2);
+    REQUIRE_EQ(vmm_count_mappings(s), MANY / 2);
     for (size_t i = 0; i < MANY; i++)
         REQUIRE_EQ(lib_allocation(allocations[i]).mappings, i % 2 == 0);
     LIB_OK(culv_vmm_unmap(range, 3 * VMM_BLOCK, 6 * VMM_BLOCK, NULL)); /* 4, 6, 8 */
-    REQUIRE_EQ(vmm_count_mappings(range), MANY / 2 - 3);
+    REQUIRE_EQ(vmm_count_mappings(s), MANY / 2 - 3);
     LIB_OK(culv_vmm_unmap(range, 0, MANY * VMM_BLOCK, NULL));
     for (size_t i = 0; i < MANY; i++)
         culv_vmm_allocation_destroy(&allocations[i]);
@@ -399,13 +399,13 @@ VMM_TWO_CASE(retained_elsewhere)
     OWN(culv_vmm_allocation) *theirs =
         vmm_allocation_on(s->other, 1, 1u << CULV_HANDLE_OPAQUE_FD, NULL);
     culv_vmm_adopted *adopted = NULL;
-    culv_vmm_adopted_chunk chunk;
+    culv_part chunk;
     size_t count = 0;
     LIB_OK(culv_vmm_map(range, 0, theirs, NULL, 0));
     LIB_REFUSES(adopted, culv_vmm_adopt(s->w.device, vmm_address(range, 0), 1, &adopted), INVALID,
                 DEVICE_MISMATCH);
     LIB_OK(culv_vmm_adopt(s->other, vmm_address(range, 0), 1, &adopted));
-    LIB_OK(culv_vmm_adopted_get_chunks(adopted, &chunk, 1, &count));
+    LIB_OK(culv_vmm_adopted_get_parts(adopted, &chunk, 1, &count));
     culv_device_caps caps = lib_caps(s->other);
     culv_vmm_allocation_info info = lib_allocation(chunk.allocation);
     REQUIRE_EQ_BYTES(&info.device, &caps.uuid, sizeof caps.uuid);
@@ -596,7 +596,7 @@ VMM_CASE(maps)
     LIB_INVALID(culv_vmm_map(range, 0, one, &host, 1), PEER);
     for (size_t i = 0; i < sizeof strange / sizeof strange[0]; i++)
         LIB_INVALID(culv_vmm_map(range, 0, one, &strange[i], 1), VALUE);
-    REQUIRE_EQ(vmm_count_mappings(range), 0);
+    REQUIRE_EQ(vmm_count_mappings(s), 0);
     REQUIRE_EQ(lib_allocation(one).mappings, 0);
     vmm_require_counts(s, 2, 1, 0);
 

@@ -43,13 +43,13 @@ VMM_CASE(settled)
     REQUIRE_EQ(pthread_create(&it.thread, NULL, settle, &it), 0);
     lib_sleep_ms(50);
     /* The lock is free. */
-    REQUIRE_EQ(vmm_count_mappings(range), 3);
+    REQUIRE_EQ(vmm_count_mappings(s), 3);
     LIB_OK(culv_vmm_map(range, 3 * VMM_BLOCK, one, NULL, 0));
     REQUIRE(!atomic_load(&it.done));
     vmm_gate_open(s, &second);
     REQUIRE_EQ(pthread_join(it.thread, NULL), 0);
     REQUIRE(atomic_load(&it.done));
-    REQUIRE_EQ(vmm_count_mappings(range), 3); /* the first one waits on */
+    REQUIRE_EQ(vmm_count_mappings(s), 3); /* the first one waits on */
     LIB_OK(culv_vmm_map(range, VMM_BLOCK, one, NULL, 0));
     LIB_INVALID(culvi_vmm_wait_and_collect(range, 0, 5 * VMM_BLOCK), RANGE);
     vmm_gate_end(s, &first);
@@ -68,7 +68,7 @@ VMM_CASE(unmapped_quietly)
     vmm_gate_begin(s, &gate);
     LIB_OK(culv_vmm_unmap(range, VMM_BLOCK, VMM_BLOCK, &gate.stream));
     culvi_vmm_unmap_or_defer(range, 0, culv_vmm_range_size(range));
-    REQUIRE_EQ(vmm_count_mappings(range), 1);
+    REQUIRE_EQ(vmm_count_mappings(s), 1);
     vmm_gate_end(s, &gate);
     /* What the driver refuses now is tried again. */
     LIB_OK(culv_vmm_map(range, 0, one, NULL, 0));
@@ -79,7 +79,7 @@ VMM_CASE(unmapped_quietly)
             const bool hit = s->w.cu->SoftFailedCall() != NULL;
             s->w.cu->SoftFailAt(0, 0);
             lib_settle(&s->w);
-            REQUIRE_EQ(vmm_count_mappings(range), 0);
+            REQUIRE_EQ(vmm_count_mappings(s), 0);
             LIB_OK(culv_vmm_map(range, 0, one, NULL, 0));
             if (!hit) break;
         }
@@ -132,7 +132,7 @@ static void *work(void *user)
         OWN(culv_vmm_allocation) *one = vmm_allocation(me->s, 1, 0);
         LIB_OK(culv_vmm_map(me->range, me->place * VMM_BLOCK, one, NULL, 0));
         if (i % 2 == 0) culv_vmm_allocation_destroy(&one);
-        (void)vmm_count_mappings(me->range);
+        (void)vmm_count_mappings(me->s);
         if (i % 3 == 0) {
             LIB_OK(culv_vmm_unmap(me->range, me->place * VMM_BLOCK, VMM_BLOCK, &(CUstream){NULL}));
             LIB_OK(culvi_vmm_wait_and_collect(me->range, me->place * VMM_BLOCK, VMM_BLOCK));

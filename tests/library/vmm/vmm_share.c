@@ -138,7 +138,7 @@ VMM_CASE(refused)
     REQUIRE_EQ(e.reason, CULV_REASON_SIZE);
     LIB_SAYS("culv_vmm_import_desc.size");
     MEASURED("library.vmm_import_too_small", "%s", raw_cuda_result_name((CUresult)e.native_code));
-    REQUIRE_EQ(vmm_count_mappings(range), 0);
+    REQUIRE_EQ(vmm_count_mappings(s), 0);
     lib_fd_done(&fd, true);
 }
 

@@ -2,8 +2,6 @@
 /* The stage of virtual memory management. */
 #include "vmm_stage.h"
 
-#include "vmm/range.h"
-
 #include <stdatomic.h>
 
 static culv_device *open_device(const raw_cuda *cu, int32_t ordinal)
@@ -103,11 +101,9 @@ culv_vmm_range *vmm_range(const vmm_stage *s, uint64_t blocks)
     return range;
 }
 
-size_t vmm_count_mappings(culv_vmm_range *range)
+uint64_t vmm_count_mappings(const vmm_stage *s)
 {
-    culv_device_counts counts = culv_device_counts_init();
-    LIB_OK(culv_device_get_counts(range->device, &counts)); /* which collects */
-    return range->num_mappings;
+    return lib_counts(&s->w).vmm_mappings; /* which collects */
 }
 
 culv_vmm_access_flags vmm_access_of(const raw_cuda *cu, culv_vmm_range *range, uint64_t offset,

@@ -1167,7 +1167,9 @@ static bool open_subject(stage *s, const data_kind *kind, subject *x)
                                          .usage = usage};
     culv_format_info format = culv_format_info_init();
     LIB_OK(culv_format_get_info((culv_format)kind->format, &format));
-    LIB_OK(culv_image_get_extent(x->cuda, kind->level, &x->width, &x->height, &x->depth));
+    culv_subresource_layout l = culv_subresource_layout_init();
+    LIB_OK(culv_image_get_layout(x->cuda, kind->level, 0, &l));
+    x->width = l.width, x->height = l.height, x->depth = l.depth;
     x->texel = format.bytes_per_block;
     x->layer_bytes = (size_t)x->width * x->height * x->depth * x->texel;
     x->bytes = x->layer_bytes * kind->layers;

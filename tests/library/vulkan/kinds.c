@@ -353,14 +353,14 @@ TEST(vector)
     NEW(culv_vector_view, view, culv_vk_vector_view_create, s.w.attachment, vector, &vd);
     for (int grown = 0; grown < 2; grown++) {
         size_t parts = 0;
-        LIB_OK(culv_vk_vector_view_get_buffers(view, NULL, 0, &parts));
+        LIB_OK(culv_vector_view_get_parts(view, NULL, 0, &parts));
         REQUIRE(parts > 0);
         const seen now = look(&s.w);
         if (now.counted) REQUIRE_EQ(now.vulkan, parts);
         if (grown) break;
         LIB_OK(culv_vector_grow(vector, GIB + MIB2));
         for (int twice = 0; twice < 2; twice++) /* a forgotten update is told once */
-            LIB_OK(culv_vk_vector_view_get_buffers(view, NULL, 0, &parts));
+            LIB_OK(culv_vector_view_get_parts(view, NULL, 0, &parts));
         REQUIRE_EQ(s.count, 1);
         REQUIRE(strstr(s.lines[0].text, "call culv_vector_view_update()") != NULL);
         log_forget(&s);

@@ -329,10 +329,10 @@ static void adopt(lib_world *w, culv_vector *vector)
               view == POISON(culv_vk_adopted));
     TRY_AGAIN(culv_vk_adopted_create(w->attachment, adopted, &d, &second),
               second == POISON(culv_vk_adopted));
-    culv_vk_adopted_buffer a[3], b[3];
+    culv_part a[3], b[3];
     size_t count = 0;
-    LIB_OK(culv_vk_adopted_get_buffers(view, a, 3, &count));
-    LIB_OK(culv_vk_adopted_get_buffers(second, b, 3, &count));
+    LIB_OK(culv_vk_adopted_get_parts(view, a, 3, &count));
+    LIB_OK(culv_vk_adopted_get_parts(second, b, 3, &count));
     REQUIRE(count == 3 && memcmp(a, b, sizeof a) == 0);
     DO(culv_vk_adopted_destroy(&second));
     DO(culv_vmm_adopted_destroy(&adopted));
@@ -611,7 +611,7 @@ static void vulkans_memory(void)
 }
 
 typedef struct shown {
-    culv_vk_vector_view_buffer parts[8];
+    culv_part parts[8];
     size_t count;
     uint64_t generation;
 } shown;
@@ -620,7 +620,7 @@ static shown look(const culv_vector_view *view)
 {
     shown now;
     memset(&now, 0, sizeof now);
-    LIB_OK(culv_vk_vector_view_get_buffers(view, now.parts, 8, &now.count));
+    LIB_OK(culv_vector_view_get_parts(view, now.parts, 8, &now.count));
     now.generation = culv_vector_view_generation(view);
     return now;
 }
@@ -664,7 +664,7 @@ static void vulkan_vmm_run(void)
     TRY_AGAIN(culv_vector_view_update(view), as_before(view, &before));
     const shown now = look(view);
     REQUIRE(now.count == 2 && now.parts[0].buffer == before.parts[0].buffer &&
-            now.parts[1].chunk != before.parts[1].chunk);
+            now.parts[1].id != before.parts[1].id);
     DO(culv_vector_view_destroy(&view));
     REQUIRE(view == NULL);
     culv_vector_destroy(&vector, NULL);

@@ -368,7 +368,7 @@ VK_KERNELS_CASE(vectors)
     NEW(OWN(culv_vector), vector, culv_vector_create, s->w.device, &d);
     NEW(OWN(culv_vector_view), view, culv_vk_vector_view_create, s->w.attachment, vector, &vd);
     size_t parts = 0;
-    LIB_OK(culv_vk_vector_view_get_buffers(view, NULL, 0, &parts));
+    LIB_OK(culv_vector_view_get_parts(view, NULL, 0, &parts));
     if (parts == 1) {
         LIB_OK(culv_vk_vector_view_get_address(view, &address));
         CUdeviceptr pointer = culv_vector_pointer(vector);
@@ -395,7 +395,7 @@ VK_KERNELS_CASE(vectors)
     }
     LIB_OK(culv_vector_grow(vector, 64 << 20));
     LIB_OK(culv_vector_view_update(view));
-    LIB_OK(culv_vk_vector_view_get_buffers(view, NULL, 0, &parts));
+    LIB_OK(culv_vector_view_get_parts(view, NULL, 0, &parts));
     if (parts > 1) {
         LIB_ERROR(culv_vk_vector_view_get_address(view, &address), UNSUPPORTED, ADDRESS,
                   "a sparse view has one");

@@ -71,17 +71,17 @@ static culv_vk_adopted *view_of(const vmm_stage *s, culv_vmm_adopted *adopted, V
 static void require_in_vulkan(vmm_stage *s, const culv_vk_adopted *view, uint64_t size,
                               uint32_t seed)
 {
-    culv_vk_adopted_buffer parts[CHUNKS];
+    culv_part parts[CHUNKS];
     size_t count = 0;
     uint64_t done = 0;
-    LIB_OK(culv_vk_adopted_get_buffers(view, parts, CHUNKS, &count));
+    LIB_OK(culv_vk_adopted_get_parts(view, parts, CHUNKS, &count));
     for (size_t i = 0; i < count; i++) {
-        REQUIRE_EQ(parts[i].range_offset, done);
+        REQUIRE_EQ(parts[i].offset, done);
         uint32_t *words = calloc(1, parts[i].size);
         REQUIRE(words != NULL);
-        const raw_vk_buffer raw = {.buffer = parts[i].buffer,
-                                   .size = parts[i].offset + parts[i].size};
-        raw_vk_read(&s->w.vk, &raw, parts[i].offset, words, parts[i].size);
+        const raw_vk_buffer raw = {.buffer = (VkBuffer)parts[i].buffer,
+                                   .size = parts[i].inner_offset + parts[i].size};
+        raw_vk_read(&s->w.vk, &raw, parts[i].inner_offset, words, parts[i].size);
         REQUIRE_EQ(vmm_stage_wrong(words, parts[i].size, (uint32_t)(done / 4), seed), 0);
         free(words);
         done += parts[i].size;
@@ -91,16 +91,16 @@ static void require_in_vulkan(vmm_stage *s, const culv_vk_adopted *view, uint64_
 
 static void write_by_vulkan(vmm_stage *s, const culv_vk_adopted *view, uint32_t seed)
 {
-    culv_vk_adopted_buffer parts[CHUNKS];
+    culv_part parts[CHUNKS];
     size_t count = 0;
-    LIB_OK(culv_vk_adopted_get_buffers(view, parts, CHUNKS, &count));
+    LIB_OK(culv_vk_adopted_get_parts(view, parts, CHUNKS, &count));
     for (size_t i = 0; i < count; i++) {
         uint32_t *words = calloc(1, parts[i].size);
         REQUIRE(words != NULL);
-        vmm_stage_fill(words, parts[i].size, (uint32_t)(parts[i].range_offset / 4), seed);
-        const raw_vk_buffer raw = {.buffer = parts[i].buffer,
-                                   .size = parts[i].offset + parts[i].size};
-        raw_vk_write(&s->w.vk, &raw, parts[i].offset, words, parts[i].size);
+        vmm_stage_fill(words, parts[i].size, (uint32_t)(parts[i].offset / 4), seed);
+        const raw_vk_buffer raw = {.buffer = (VkBuffer)parts[i].buffer,
+                                   .size = parts[i].inner_offset + parts[i].size};
+        raw_vk_write(&s->w.vk, &raw, parts[i].inner_offset, words, parts[i].size);
         free(words);
     }
 }
@@ -123,21 +123,23 @@ VMM_CASE(both_ways, .smoke = true)
     theirs t;
     make_theirs(s, &t);
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        culv_vmm_adopted_chunk chunks[CHUNKS];
+        culv_part chunks[CHUNKS];
         size_t count = 0;
+        uint64_t done = 0;
         const CUdeviceptr at = t.base + rows[i].offset;
         NEW(culv_vmm_adopted, adopted, culv_vmm_adopt, s->w.device, at, rows[i].size);
-        REQUIRE_EQ(culv_vmm_adopted_offset(adopted), rows[i].offset % CHUNK);
         REQUIRE_EQ(culv_vmm_adopted_size(adopted), rows[i].size);
-        LIB_OK(culv_vmm_adopted_get_chunks(adopted, chunks, CHUNKS, &count));
+        LIB_OK(culv_vmm_adopted_get_parts(adopted, chunks, CHUNKS, &count));
         REQUIRE_EQ(count, rows[i].chunks);
         for (size_t k = 0; k < count; k++) {
-            REQUIRE_EQ(chunks[k].address, t.base + (rows[i].offset / CHUNK + k) * CHUNK);
-            REQUIRE_EQ(chunks[k].size, CHUNK);
+            REQUIRE_EQ(chunks[k].inner_offset, k == 0 ? rows[i].offset % CHUNK : 0);
+            REQUIRE_EQ(chunks[k].offset, done);
+            REQUIRE_EQ(lib_allocation(chunks[k].allocation).size, CHUNK);
+            done += chunks[k].size;
         }
         LIB_OK(culv_vmm_check_adopted(adopted));
         culv_vk_adopted *view = view_of(s, adopted, VK_NULL_HANDLE);
-        LIB_OK(culv_vk_adopted_get_buffers(view, NULL, 0, &count));
+        LIB_OK(culv_vk_adopted_get_parts(view, NULL, 0, &count));
         REQUIRE_EQ(count, rows[i].chunks);
         uint32_t *words = malloc(rows[i].size);
         REQUIRE(words != NULL);
@@ -164,13 +166,13 @@ VMM_CASE(shared_chunks)
 {
     theirs t;
     make_theirs(s, &t);
-    culv_vmm_adopted_chunk of_a[2], of_b[1];
-    culv_vk_adopted_buffer in_a[2], in_b[1];
+    culv_part of_a[2], of_b[1];
+    culv_part in_a[2], in_b[1];
     size_t count = 0;
     NEW(culv_vmm_adopted, a, culv_vmm_adopt, s->w.device, t.base + 4096, CHUNK);
     NEW(culv_vmm_adopted, b, culv_vmm_adopt, s->w.device, t.base + 8192, 4000);
-    LIB_OK(culv_vmm_adopted_get_chunks(a, of_a, 2, &count));
-    LIB_OK(culv_vmm_adopted_get_chunks(b, of_b, 1, &count));
+    LIB_OK(culv_vmm_adopted_get_parts(a, of_a, 2, &count));
+    LIB_OK(culv_vmm_adopted_get_parts(b, of_b, 1, &count));
     REQUIRE_EQ(of_a[0].id, of_b[0].id);
     REQUIRE(of_a[0].id != of_a[1].id && of_a[0].allocation == of_b[0].allocation);
     REQUIRE_EQ(lib_counts(&s->w).vmm_allocations, 2);
@@ -180,17 +182,17 @@ VMM_CASE(shared_chunks)
     LIB_SAYS("culv_vmm_adopted_destroy() destroys both");
     culv_vk_adopted *view_a = view_of(s, a, VK_NULL_HANDLE);
     culv_vk_adopted *view_b = view_of(s, b, VK_NULL_HANDLE);
-    LIB_OK(culv_vk_adopted_get_buffers(view_a, in_a, 2, &count));
-    LIB_OK(culv_vk_adopted_get_buffers(view_b, in_b, 1, &count));
+    LIB_OK(culv_vk_adopted_get_parts(view_a, in_a, 2, &count));
+    LIB_OK(culv_vk_adopted_get_parts(view_b, in_b, 1, &count));
     REQUIRE(in_a[0].buffer == in_b[0].buffer && in_a[0].buffer != in_a[1].buffer);
-    REQUIRE_EQ(in_b[0].offset, 8192);
+    REQUIRE_EQ(in_b[0].inner_offset, 8192);
     REQUIRE_EQ(in_b[0].size, 4000);
     /* Another usage is another buffer of the same memory. */
-    culv_vk_adopted_buffer in_other[1];
+    culv_part in_other[1];
     culv_vk_adopted_desc d = culv_vk_adopted_desc_init();
     d.usage = VK_BUFFER_USAGE_TRANSFER_SRC_BIT;
     NEW(culv_vk_adopted, other, culv_vk_adopted_create, s->w.attachment, b, &d);
-    LIB_OK(culv_vk_adopted_get_buffers(other, in_other, 1, &count));
+    LIB_OK(culv_vk_adopted_get_parts(other, in_other, 1, &count));
     REQUIRE(in_other[0].buffer != in_b[0].buffer);
     culv_vk_adopted_destroy(&other);
     culv_vk_adopted_destroy(&view_a);
@@ -225,10 +227,10 @@ VMM_CASE(stale)
     LIB_INVALID(culv_vmm_check_adopted(adopted), NOT_MAPPED, "replaced");
     LIB_OK(culv_vmm_adopt(s->w.device, t.base, 2 * CHUNK, &anew));
     LIB_OK(culv_vmm_check_adopted(anew));
-    culv_vmm_adopted_chunk old[2], now[2];
+    culv_part old[2], now[2];
     size_t count = 0;
-    LIB_OK(culv_vmm_adopted_get_chunks(adopted, old, 2, &count));
-    LIB_OK(culv_vmm_adopted_get_chunks(anew, now, 2, &count));
+    LIB_OK(culv_vmm_adopted_get_parts(adopted, old, 2, &count));
+    LIB_OK(culv_vmm_adopted_get_parts(anew, now, 2, &count));
     REQUIRE(old[0].id == now[0].id && old[1].id != now[1].id);
     culv_vk_adopted *view = view_of(s, anew, VK_NULL_HANDLE);
     uint32_t *words = malloc(2 * CHUNK);
@@ -301,7 +303,7 @@ VMM_CASE(refused)
                    CULV_REASON_SIZE);
     LIB_REFUSES_AS(adopted, culv_vmm_adopt(device, 0, 1, &adopted), invalid,
                    CULV_REASON_NULL_ARGUMENT);
-    REQUIRE(culv_vmm_adopted_offset(NULL) == 0 && culv_vmm_adopted_size(NULL) == 0);
+    REQUIRE(culv_vmm_adopted_size(NULL) == 0);
     LIB_OK(culv_vmm_adopt(device, t.base, CHUNK, &adopted));
     culv_vk_adopted *view = NULL;
     culv_vk_adopted_desc d = culv_vk_adopted_desc_init();
@@ -338,7 +340,7 @@ TEST(sparse)
     VkQueue queue = s.w.vk.queues[has ? family : 0].queue;
     NEW(culv_vmm_adopted, adopted, culv_vmm_adopt, s.w.device, t.base + CHUNK / 2, 2 * CHUNK);
     culv_vk_adopted *view = view_of(&s, adopted, queue);
-    LIB_OK(culv_vk_adopted_get_buffers(view, NULL, 0, &count));
+    LIB_OK(culv_vk_adopted_get_parts(view, NULL, 0, &count));
     REQUIRE_EQ(count, has ? 1 : 3);
     uint32_t *words = malloc(2 * CHUNK);
     REQUIRE(words != NULL);

@@ -18,24 +18,25 @@ TEST(allocates, .own = true, .smoke = true)
     void *a = culv_torch_malloc(20 << 20, 0, s.stream), *b = culv_torch_malloc(4000, 0, s.stream);
     REQUIRE(a != NULL && b != NULL && a != b);
     REQUIRE((uintptr_t)a % 512 == 0 && (uintptr_t)b % 512 == 0);
-    culv_vk_adopted_buffer part;
+    culv_part part;
     size_t count = 0;
     culv_vk_adopted_desc d = culv_vk_adopted_desc_init();
     d.usage = VK_BUFFER_USAGE_TRANSFER_SRC_BIT;
     NEW(culv_vmm_adopted, adopted, culv_vmm_adopt, s.w.device, (CUdeviceptr)(uintptr_t)a + 512,
         4096);
     NEW(culv_vk_adopted, view, culv_vk_adopted_create, s.w.attachment, adopted, &d);
-    LIB_OK(culv_vk_adopted_get_buffers(view, &part, 1, &count));
-    REQUIRE(count == 1 && part.offset == 512 && part.size == 4096);
+    LIB_OK(culv_vk_adopted_get_parts(view, &part, 1, &count));
+    REQUIRE(count == 1 && part.inner_offset == 512 && part.size == 4096);
     vmm_stage_fill(words, sizeof words, 0, 4);
     LIB_CU_OK(&s.w, raw_cuda_upload(s.w.cu, (CUdeviceptr)(uintptr_t)a + 512, words, sizeof words));
     memset(words, 0, sizeof words);
-    const raw_vk_buffer raw = {.buffer = part.buffer, .size = part.offset + part.size};
-    raw_vk_read(&s.w.vk, &raw, part.offset, words, sizeof words);
+    const raw_vk_buffer raw = {.buffer = (VkBuffer)part.buffer,
+                               .size = part.inner_offset + part.size};
+    raw_vk_read(&s.w.vk, &raw, part.inner_offset, words, sizeof words);
     REQUIRE_EQ(vmm_stage_wrong(words, sizeof words, 0, 4), 0);
     culv_torch_free(a, 20 << 20, 0, s.stream);
     culv_torch_free(b, 4000, 0, NULL);
-    raw_vk_read(&s.w.vk, &raw, part.offset, words, sizeof words); /* what is imported stays */
+    raw_vk_read(&s.w.vk, &raw, part.inner_offset, words, sizeof words); /* what is imported stays */
     REQUIRE_EQ(vmm_stage_wrong(words, sizeof words, 0, 4), 0);
     LIB_INVALID(culv_vmm_check_adopted(adopted), NOT_MAPPED);
     culv_vk_adopted_destroy(&view);

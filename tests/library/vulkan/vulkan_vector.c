@@ -23,28 +23,28 @@ static culv_vk_vector_view_desc view_desc(void)
     return d;
 }
 
-static size_t parts_of(const culv_vector_view *view, culv_vk_vector_view_buffer parts[MOST])
+static size_t parts_of(const culv_vector_view *view, culv_part parts[MOST])
 {
     size_t count = 0;
     memset(parts, 0, MOST * sizeof parts[0]);
-    LIB_OK(culv_vk_vector_view_get_buffers(view, parts, MOST, &count));
+    LIB_OK(culv_vector_view_get_parts(view, parts, MOST, &count));
     REQUIRE(count <= MOST);
     return count;
 }
 
 /* The parts are the vector's chunks, one after another. */
 static size_t require_shows(const culv_vector_view *view, const culv_vector *vector,
-                            culv_vk_vector_view_buffer parts[MOST])
+                            culv_part parts[MOST])
 {
-    culv_vector_chunk chunks[MOST];
+    culv_part chunks[MOST];
     size_t count = 0, there = parts_of(view, parts);
     uint64_t generation = 0;
-    LIB_OK(culv_vector_get_chunks(vector, chunks, MOST, &count, &generation));
+    LIB_OK(culv_vector_get_parts(vector, chunks, MOST, &count, &generation));
     REQUIRE_EQ(there, count);
     REQUIRE_EQ(culv_vector_view_generation(view), generation);
     for (size_t i = 0; i < count; i++) {
-        REQUIRE(parts[i].buffer != VK_NULL_HANDLE);
-        REQUIRE_EQ(parts[i].chunk, chunks[i].id);
+        REQUIRE(parts[i].buffer != 0);
+        REQUIRE_EQ(parts[i].id, chunks[i].id);
         REQUIRE_EQ(parts[i].offset, chunks[i].offset);
         REQUIRE_EQ(parts[i].size, chunks[i].size);
     }
@@ -55,7 +55,7 @@ static size_t require_shows(const culv_vector_view *view, const culv_vector *vec
 static void require_data(vmm_stage *s, const culv_vector_view *view, const culv_vector *vector,
                          uint32_t seed)
 {
-    culv_vk_vector_view_buffer parts[MOST];
+    culv_part parts[MOST];
     size_t count = require_shows(view, vector, parts);
     const uint64_t size = culv_vector_committed(vector);
     const CUdeviceptr at = culv_vector_pointer(vector);
@@ -63,18 +63,19 @@ static void require_data(vmm_stage *s, const culv_vector_view *view, const culv_
     REQUIRE(words != NULL);
     vmm_stage_kernel(s, "library_write", at, size, seed);
     for (size_t i = 0; i < count; i++) {
-        vmm_stage_vulkan_read(s, parts[i].buffer, parts[i].size, words);
+        vmm_stage_vulkan_read(s, (VkBuffer)parts[i].buffer, parts[i].size, words);
         REQUIRE_EQ(vmm_stage_wrong(words, parts[i].size, (uint32_t)(parts[i].offset / 4), seed), 0);
         vmm_stage_fill(words, parts[i].size, (uint32_t)(parts[i].offset / 4), seed + 1);
-        vmm_stage_vulkan_write(s, parts[i].buffer, parts[i].size, words);
+        vmm_stage_vulkan_write(s, (VkBuffer)parts[i].buffer, parts[i].size, words);
     }
     vmm_stage_kernel(s, "library_add", at, size, 1);
     vmm_stage_cuda_read(s, at, size, words);
     REQUIRE_EQ(vmm_stage_wrong(words, size, 0, seed + 2), 0);
     free(words);
     if (count > 0) {
-        const culv_vk_vector_view_buffer *last = &parts[count - 1];
-        vmm_stage_require_same(s, last->buffer, at + (CUdeviceptr)last->offset, last->size, seed);
+        const culv_part *last = &parts[count - 1];
+        vmm_stage_require_same(s, (VkBuffer)last->buffer, at + (CUdeviceptr)last->offset,
+                               last->size, seed);
     }
 }
 
@@ -82,7 +83,7 @@ VMM_CASE(grows)
 {
     const culv_vector_desc d = vector_desc(2 * VMM_MIB);
     const culv_vk_vector_view_desc vd = view_desc();
-    culv_vk_vector_view_buffer before[MOST], parts[MOST];
+    culv_part before[MOST], parts[MOST];
     NEW(OWN(culv_vector), vector, culv_vector_create, s->w.device, &d);
     NEW(culv_vector_view, view, culv_vk_vector_view_create, s->w.attachment, vector, &vd);
     REQUIRE_EQ(require_shows(view, vector, before), 1);
@@ -98,20 +99,19 @@ VMM_CASE(grows)
     LIB_OK(culv_vector_view_update(view));
     MEASURED("library.vk_vector_update", "two chunks of 2 MiB: %.0f us", test_now_us() - start);
     REQUIRE_EQ(require_shows(view, vector, parts), 3);
-    REQUIRE(parts[0].buffer == before[0].buffer && parts[0].chunk == before[0].chunk);
+    REQUIRE(parts[0].buffer == before[0].buffer && parts[0].id == before[0].id);
     uint32_t *words = malloc(2 * VMM_MIB); /* what was written before the import is there */
     REQUIRE(words != NULL);
-    vmm_stage_vulkan_read(s, parts[2].buffer, parts[2].size, words);
+    vmm_stage_vulkan_read(s, (VkBuffer)parts[2].buffer, parts[2].size, words);
     REQUIRE_EQ(vmm_stage_wrong(words, parts[2].size, (uint32_t)(parts[2].offset / 4), 20), 0);
     free(words);
     require_data(s, view, vector, 30);
     /* A list that is too short gets what fits. */
     size_t count = 0;
     memset(before, 0, sizeof before);
-    LIB_OK(culv_vk_vector_view_get_buffers(view, before, 2, &count));
-    REQUIRE(count == 3 && before[1].buffer == parts[1].buffer &&
-            before[2].buffer == VK_NULL_HANDLE);
-    LIB_OK(culv_vk_vector_view_get_buffers(view, NULL, 0, &count));
+    LIB_OK(culv_vector_view_get_parts(view, before, 2, &count));
+    REQUIRE(count == 3 && before[1].buffer == parts[1].buffer && before[2].buffer == 0);
+    LIB_OK(culv_vector_view_get_parts(view, NULL, 0, &count));
     REQUIRE_EQ(count, 3);
     culv_vector_view_destroy(&view);
     REQUIRE(view == NULL);
@@ -125,7 +125,7 @@ VMM_CASE(shrinks)
 {
     const culv_vector_desc d = vector_desc(8 * VMM_MIB);
     const culv_vk_vector_view_desc vd = view_desc();
-    culv_vk_vector_view_buffer before[MOST], parts[MOST];
+    culv_part before[MOST], parts[MOST];
     NEW(OWN(culv_vector), vector, culv_vector_create, s->w.device, &d);
     NEW(OWN(culv_vector_view), view, culv_vk_vector_view_create, s->w.attachment, vector, &vd);
     REQUIRE_EQ(require_shows(view, vector, before), 4);
@@ -145,7 +145,7 @@ VMM_CASE(shrinks)
     LIB_OK(culv_vector_grow(vector, 6 * VMM_MIB));
     LIB_OK(culv_vector_view_update(view));
     REQUIRE_EQ(require_shows(view, vector, before), 3);
-    REQUIRE(before[0].chunk != parts[0].chunk && before[1].chunk != parts[1].chunk);
+    REQUIRE(before[0].id != parts[0].id && before[1].id != parts[1].id);
     require_data(s, view, vector, 50);
     LIB_OK(culv_vector_shrink(vector, 0, s->stream));
     lib_finish(&s->w, s->stream);
@@ -159,7 +159,7 @@ VMM_CASE(moves)
     culv_vector_desc d = vector_desc(4 * VMM_MIB);
     const culv_vk_vector_view_desc vd = view_desc();
     OWN(culv_vmm_range) *wall = NULL;
-    culv_vk_vector_view_buffer before[MOST], parts[MOST];
+    culv_part before[MOST], parts[MOST];
     d.reserve = 4 * VMM_MIB;
     NEW(OWN(culv_vector), vector, culv_vector_create, s->w.device, &d);
     NEW(OWN(culv_vector_view), view, culv_vk_vector_view_create, s->w.attachment, vector, &vd);
@@ -184,7 +184,7 @@ VMM_CASE(moves)
     REQUIRE(parts[0].buffer == before[0].buffer && parts[1].buffer == before[1].buffer);
     uint32_t *words = malloc(2 * VMM_MIB);
     REQUIRE(words != NULL);
-    vmm_stage_vulkan_read(s, parts[1].buffer, parts[1].size, words);
+    vmm_stage_vulkan_read(s, (VkBuffer)parts[1].buffer, parts[1].size, words);
     REQUIRE_EQ(vmm_stage_wrong(words, parts[1].size, (uint32_t)(parts[1].offset / 4), 60), 0);
     free(words);
     LIB_OK(culv_vector_grow(vector, 8 * VMM_MIB));
@@ -201,7 +201,7 @@ VMM_CASE(ahead)
 {
     culv_vector_desc d = vector_desc(2 * VMM_MIB);
     const culv_vk_vector_view_desc vd = view_desc();
-    culv_vk_vector_view_buffer parts[MOST];
+    culv_part parts[MOST];
     d.commit_ahead = 4 * VMM_MIB;
     NEW(OWN(culv_vector), vector, culv_vector_create, s->w.device, &d);
     NEW(OWN(culv_vector_view), view, culv_vk_vector_view_create, s->w.attachment, vector, &vd);
@@ -215,7 +215,7 @@ VMM_CASE(ahead)
         vmm_stage_kernel(s, "library_write", culv_vector_pointer(vector), size,
                          (uint32_t)(size / VMM_MIB));
         const size_t last = (size_t)(size / (2 * VMM_MIB)) - 1;
-        vmm_stage_vulkan_read(s, parts[last].buffer, parts[last].size, words);
+        vmm_stage_vulkan_read(s, (VkBuffer)parts[last].buffer, parts[last].size, words);
         REQUIRE_EQ(vmm_stage_wrong(words, parts[last].size, (uint32_t)(parts[last].offset / 4),
                                    (uint32_t)(size / VMM_MIB)),
                    0);
@@ -228,7 +228,7 @@ VMM_CASE(begins_empty)
 {
     const culv_vector_desc d = vector_desc(0);
     culv_vk_vector_view_desc vd = view_desc();
-    culv_vk_vector_view_buffer parts[MOST];
+    culv_part parts[MOST];
     vd.usage |= VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT;
     NEW(OWN(culv_vector), vector, culv_vector_create, s->w.device, &d);
     NEW(OWN(culv_vector_view), view, culv_vk_vector_view_create, s->w.attachment, vector, &vd);
@@ -240,7 +240,7 @@ VMM_CASE(begins_empty)
     REQUIRE(vkGetBufferDeviceAddress(
                 s->w.vk.device,
                 &(VkBufferDeviceAddressInfo){.sType = VK_STRUCTURE_TYPE_BUFFER_DEVICE_ADDRESS_INFO,
-                                             .buffer = parts[1].buffer}) != 0);
+                                             .buffer = (VkBuffer)parts[1].buffer}) != 0);
     culv_vk_detach(&s->w.attachment);
     LIB_OK(culv_vector_grow(vector, 6 * VMM_MIB));
     LIB_OK(culv_vector_view_update(view));
@@ -254,7 +254,7 @@ static void outlives_by(bool after)
     vmm_stage_open(&s);
     const culv_vector_desc d = vector_desc(4 * VMM_MIB);
     const culv_vk_vector_view_desc vd = view_desc();
-    culv_vk_vector_view_buffer parts[MOST];
+    culv_part parts[MOST];
     NEW(culv_vector, vector, culv_vector_create, s.w.device, &d);
     NEW(culv_vector_view, view, culv_vk_vector_view_create, s.w.attachment, vector, &vd);
     vmm_stage_kernel(&s, "library_write", culv_vector_pointer(vector), 4 * VMM_MIB, 95);
@@ -266,7 +266,7 @@ static void outlives_by(bool after)
     }
     uint32_t *words = malloc(2 * VMM_MIB);
     REQUIRE(words != NULL);
-    vmm_stage_vulkan_read(&s, parts[1].buffer, parts[1].size, words);
+    vmm_stage_vulkan_read(&s, (VkBuffer)parts[1].buffer, parts[1].size, words);
     REQUIRE_EQ(vmm_stage_wrong(words, parts[1].size, (uint32_t)(parts[1].offset / 4), 95), 0);
     free(words);
     culv_vector_view_destroy(&view);
@@ -304,8 +304,8 @@ VMM_CASE(wrong_calls)
     REQUIRE_EQ(culv_vector_view_generation(NULL), 0);
     REQUIRE(vmm_stage_same(&before));
     LIB_OK(culv_vk_vector_view_create(vk, vector, &right, &view));
-    LIB_INVALID(culv_vk_vector_view_get_buffers(view, NULL, 1, &count), NULL_ARGUMENT);
-    LIB_INVALID(culv_vk_vector_view_get_buffers(view, NULL, 0, NULL), NULL_ARGUMENT);
+    LIB_INVALID(culv_vector_view_get_parts(view, NULL, 1, &count), NULL_ARGUMENT);
+    LIB_INVALID(culv_vector_view_get_parts(view, NULL, 0, NULL), NULL_ARGUMENT);
 }
 
 /* Vectors that cannot go to Vulkan are refused while they are still empty. */
@@ -392,13 +392,13 @@ static culv_vk_vector_view_desc sparse_view_desc(VkQueue queue)
     return d;
 }
 
-static culv_vk_vector_view_buffer the_part(const culv_vector_view *view)
+static culv_part the_part(const culv_vector_view *view)
 {
-    culv_vk_vector_view_buffer part;
+    culv_part part;
     size_t count = 0;
-    LIB_OK(culv_vk_vector_view_get_buffers(view, &part, 1, &count));
+    LIB_OK(culv_vector_view_get_parts(view, &part, 1, &count));
     REQUIRE_EQ(count, 1);
-    REQUIRE(part.buffer != VK_NULL_HANDLE && part.offset == 0 && part.chunk == 0);
+    REQUIRE(part.buffer != 0 && part.offset == 0 && part.id == 0);
     return part;
 }
 
@@ -429,9 +429,9 @@ TEST(not_there, .title = "vk_vector.sparse_not_there")
 static void sparse_require_data(vmm_stage *s, const culv_vector_view *view,
                                 const culv_vector *vector, uint32_t seed)
 {
-    const culv_vk_vector_view_buffer part = the_part(view);
+    const culv_part part = the_part(view);
     REQUIRE_EQ(part.size, culv_vector_committed(vector));
-    vmm_stage_require_same(s, part.buffer, culv_vector_pointer(vector), part.size, seed);
+    vmm_stage_require_same(s, (VkBuffer)part.buffer, culv_vector_pointer(vector), part.size, seed);
 }
 
 static void update(culv_vector_view *view, const char *what)
@@ -458,7 +458,7 @@ TEST(on_hardware, .title = "vk_vector.sparse_on_hardware")
     const culv_vk_vector_view_desc vd = sparse_view_desc(s.w.vk.queues[family].queue);
     NEW(culv_vector, vector, culv_vector_create, s.w.device, &d);
     NEW(culv_vector_view, view, culv_vk_vector_view_create, s.w.attachment, vector, &vd);
-    const VkBuffer buffer = the_part(view).buffer;
+    const uint64_t buffer = the_part(view).buffer;
     sparse_require_data(&s, view, vector, 10);
     LIB_OK(culv_vector_grow(vector, 4 * CHUNK));
     update(view, "three chunks of 2 MiB more");
@@ -641,8 +641,8 @@ static void require_bound(vmm_stage *s, const culv_vector_view *view, const culv
     const uint64_t size = culv_vector_committed(vector);
     uint32_t *words = malloc(CHUNK);
     REQUIRE(words != NULL);
-    const culv_vk_vector_view_buffer part = the_part(view);
-    REQUIRE(part.buffer == played.sparse);
+    const culv_part part = the_part(view);
+    REQUIRE((VkBuffer)part.buffer == played.sparse);
     REQUIRE_EQ(part.size, size);
     REQUIRE_EQ(culv_vector_view_generation(view), culv_vector_generation(vector));
     if (size > 0) vmm_stage_kernel(s, "library_write", culv_vector_pointer(vector), size, seed);

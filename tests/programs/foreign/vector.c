@@ -11,12 +11,12 @@
 static VkCommandBuffer record_all(app *a, const culv_vector_view *view, uint64_t size,
                                   const app_host *host)
 {
-    culv_vk_vector_view_buffer parts[MAX_PARTS];
+    culv_part parts[MAX_PARTS];
     VkCommandBuffer commands = app_begin(a);
     uint64_t end = 0;
     size_t count;
 
-    CULV(culv_vk_vector_view_get_buffers(view, parts, MAX_PARTS, &count));
+    CULV(culv_vector_view_get_parts(view, parts, MAX_PARTS, &count));
     REQUIRE(count <= MAX_PARTS);
     for (size_t i = 0; i < count; i++) {
         const uint64_t left = size > parts[i].offset ? size - parts[i].offset : 0;
@@ -25,10 +25,10 @@ static VkCommandBuffer record_all(app *a, const culv_vector_view *view, uint64_t
         REQUIRE_EQ(parts[i].offset, end);
         end += parts[i].size;
         if (bytes == 0) continue;
-        app_transfer_buffer(a, commands, parts[i].buffer, CULV_VK_ACQUIRE,
+        app_transfer_buffer(a, commands, (VkBuffer)parts[i].buffer, CULV_VK_ACQUIRE,
                             CULV_VK_USE_TRANSFER_SRC);
-        app_record_read(commands, parts[i].buffer, 0, host, parts[i].offset, bytes);
-        app_transfer_buffer(a, commands, parts[i].buffer, CULV_VK_RELEASE,
+        app_record_read(commands, (VkBuffer)parts[i].buffer, 0, host, parts[i].offset, bytes);
+        app_transfer_buffer(a, commands, (VkBuffer)parts[i].buffer, CULV_VK_RELEASE,
                             CULV_VK_USE_TRANSFER_SRC);
     }
     REQUIRE(end >= size);
