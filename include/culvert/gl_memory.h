@@ -52,7 +52,7 @@ typedef struct culv_gl_image_create_desc {
     culv_bool no_surfaces; /**< As culv_image_desc::no_surfaces. */
     const char *label;     /**< Copied (up to 63 bytes). Default: none. */
     uint32_t fallback;     /**< As culv_gl_buffer_create_desc::fallback. */
-    /** culv_gl_memory_bind() alone: 1 for GL_LINEAR_TILING_EXT in place of GL_OPTIMAL_TILING_EXT. */
+    /** culv_gl_memory_bind() only: 1 for GL_LINEAR_TILING_EXT, not GL_OPTIMAL_TILING_EXT. */
     culv_bool linear;
 } culv_gl_image_create_desc;
 
@@ -97,9 +97,9 @@ CULV_EXPORT culv_result culv_gl_image_create(culv_gl *gl, const culv_gl_image_cr
 CULV_EXPORT uint32_t culv_gl_image_name(const culv_shared_image *image);
 
 /** Does OpenGL's half of a copy on the HOST path (culvert/fallback.h), of a whole buffer or of all
- * levels and layers of a texture; the other argument is NULL. On other paths it does nothing. For an
- * upload first call culv_gl_semaphore_wait() for CUDA's half; the call waits until the context has
- * finished its commands (glFinish). A download waits until OpenGL's earlier work is done.
+ * levels and layers of a texture; the other argument is NULL. On other paths it does nothing. For
+ * an upload first call culv_gl_semaphore_wait() for CUDA's half; the call waits until the context
+ * has finished its commands (glFinish). A download waits until OpenGL's earlier work is done.
  * Errors: INVALID (NULL_ARGUMENT, CONTEXT; VALUE: no such direction, or both are given), DRIVER.
  * Threads: the context's. */
 CULV_EXPORT culv_result culv_gl_copy(culv_shared_buffer *buffer, culv_shared_image *image,

@@ -112,8 +112,8 @@ typedef struct culv_gl_readback_desc {
 
 CULV_INIT(culv_gl_readback_desc)
 
-/** Makes a readback: a pixel buffer object of Culvert's into which framebuffers are read, registered
- * READ_ONLY. cuGraphicsGLRegisterImage takes no depth and no multisampled image, but
+/** Makes a readback: a pixel buffer object of Culvert's into which framebuffers are read, and which
+ * is registered READ_ONLY. cuGraphicsGLRegisterImage takes no depth and no multisampled image, but
  * cuGraphicsGLRegisterBuffer takes any buffer.
  * Errors: as culv_gl_register_buffer(), and INVALID (EXTENT, VALUE).
  * Ownership: *out is yours, for culv_registration_destroy(), which also deletes the buffer. It

@@ -2,8 +2,7 @@
 /* Culvert: gets handles of another process by their numbers in that process.
  *
  * Use this if the other program cannot send handles, but can tell their numbers (in a pipe, in a
- * file, on its command line). Servers and clients (culvert/ipc.h) do not need it. docs/ipc.md has a
- * program.
+ * file, on its command line), as in docs/ipc.md. Servers and clients (culvert/ipc.h) need none.
  *
  * Your process needs the rights of a debugger. On Linux (pidfd_getfd(2), from 5.6 on) that is
  * PTRACE_MODE_ATTACH_REALCREDS: both processes have the same user and group ids and the other one

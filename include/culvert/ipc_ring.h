@@ -184,9 +184,9 @@ typedef struct culv_ipc_consumer_desc {
     const culv_ipc_timelines *timelines;
     /** Gets the timelines that the producer made for this consumer (culv_ipc_ring_desc::make), for
      * a graphics API that waits for `ready` and signals `done` in its own queue. The ring closes
-     * the handles: if a driver takes one, pass a duplicate (culv_handle_dup()). `signal` stays NULL:
-     * CUDA signals `ready` if the producer dies. The types stay NONE if the timelines are counters
-     * or yours. Default: NULL; the calls with a stream do not need them. */
+     * the handles: if a driver takes one, pass a duplicate (culv_handle_dup()). `signal` stays
+     * NULL: CUDA signals `ready` if the producer dies. The types stay NONE if the timelines are
+     * counters or yours. Default: NULL; the calls with a stream do not need them. */
     culv_ipc_timelines *made;
 } culv_ipc_consumer_desc;
 
