@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Imported memory: data both ways, offsets, several buffers on one mapping, barriers. */
 #define TEST_GROUP "handle."
-#include "bad_handles.h"
 #include "library.h"
 
 #include <errno.h>

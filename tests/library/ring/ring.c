@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* culv_ring, one thread: the order of slots, values, how far the GPU is behind. ring_model.c has
+/* culv_ring, one thread: the order of slots, values, how far the GPU is behind. ring_threads.c has
  * what random calls do. */
 #include "fake_ring.h"
 
