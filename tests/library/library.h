@@ -45,6 +45,16 @@
         (out) = NULL;                                                                              \
     } while (0)
 
+/* A row of a table of refusals: `refusal` with what is right but for `change`.
+ *   SPOILT(d, d.size = 0, LIB_INVALID(culv_x_create(device, &d, &x), SIZE)) */
+#define SPOILT(right, change, refusal)                                                             \
+    do {                                                                                           \
+        const __typeof__(right) kept_ = (right);                                                   \
+        change;                                                                                    \
+        refusal;                                                                                   \
+        (right) = kept_;                                                                           \
+    } while (0)
+
 void lib_require_ok(const char *file, int line, const char *text, culv_result result);
 /* Then words, and NULL. */
 __attribute__((sentinel)) void lib_require_error(const char *file, int line, const char *text,

@@ -10,8 +10,8 @@
 #include "graphics/graphics_ring.h"
 #include "graphics/lost.h"
 #include "graphics/match.h"
-#include "suite.h"
 #include "pages.h"
+#include "suite.h"
 
 #include <errno.h>
 #include <fcntl.h>

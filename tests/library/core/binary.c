@@ -329,9 +329,8 @@ LIB_CASE(alternations, .title = "alternations")
     LIB_TAKE(culv_semaphore_import(w->device, &d, &to_cuda), &d.handle);
     d.handle = culv_handle_opaque_fd(raw_binary_fd(&w->vk, &answered));
     LIB_TAKE(culv_semaphore_import(w->device, &d, &to_vulkan), &d.handle);
-    raw_vk_buffer shared, log;
-    raw_vk_buffer_create(&w->vk, 4096, RAW_VK_EXPORT, &shared);
-    raw_vk_buffer_create(&w->vk, (ROUNDS + 1) * 4, RAW_VK_HOST, &log);
+    raw_vk_buffer shared = lib_case_buffer(w, 4096, RAW_VK_EXPORT);
+    raw_vk_buffer log = lib_case_buffer(w, (ROUNDS + 1) * 4, RAW_VK_HOST);
     culv_memory *memory = lib_import(w, &shared);
     NEW(culv_buffer, buffer, culv_buffer_map, memory, NULL);
     CUstream stream = lib_stream(w);
@@ -377,8 +376,6 @@ LIB_CASE(alternations, .title = "alternations")
     lib_stream_destroy(w, stream);
     raw_binary_destroy(&w->vk, &asked);
     raw_binary_destroy(&w->vk, &answered);
-    raw_vk_buffer_destroy(&w->vk, &log);
-    raw_vk_buffer_destroy(&w->vk, &shared);
 }
 
 #undef TEST_GROUP

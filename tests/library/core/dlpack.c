@@ -361,7 +361,7 @@ static culv_vector *make(const vmm_stage *s, uint64_t blocks)
 VMM_CASE(pins)
 {
     OWN(culv_vector) *v = make(s, 2);
-    CUstream stream = lib_stream(&s->w);
+    CUstream stream = lib_case_stream(&s->w);
     NEW(culv_dl_managed_tensor_versioned, tensor, culv_vector_get_dlpack, v, NULL);
     REQUIRE_EQ(tensor->dl_tensor.shape[0], 2 * VMM_BLOCK);
     REQUIRE_EQ(address(tensor), culv_vector_pointer(v));
@@ -378,7 +378,6 @@ VMM_CASE(pins)
     second->deleter(second);
     LIB_OK(culv_vector_shrink(v, VMM_BLOCK, stream));
     lib_finish(&s->w, stream);
-    lib_stream_destroy(&s->w, stream);
 }
 
 /* The vector's memory is there until its last tensor goes, whichever destroy took it. */
@@ -415,7 +414,7 @@ VMM_CASE(moves)
     r.size = VMM_BLOCK;
     r.address = culv_vector_pointer(v) + VMM_BLOCK;
     NEW(OWN(culv_vmm_range), wall, culv_vmm_range_create, s->w.device, &r);
-    CUstream stream = lib_stream(&s->w);
+    CUstream stream = lib_case_stream(&s->w);
     NEW(culv_dl_managed_tensor_versioned, tensor, culv_vector_get_dlpack, v, NULL);
     const CUdeviceptr before = address(tensor);
     LIB_OK(culv_vector_grow(v, 2 * VMM_BLOCK));
@@ -429,7 +428,6 @@ VMM_CASE(moves)
     tensor->deleter(tensor);
     LIB_OK(culv_vector_retire(v, 0, stream));
     lib_finish(&s->w, stream);
-    lib_stream_destroy(&s->w, stream);
 }
 
 /* A consumer's stream waits for what the producer's has: without the hand-over it would copy the
@@ -440,7 +438,7 @@ VMM_CASE(handed_over)
     const raw_cuda *cu = s->w.cu;
     OWN(culv_vector) *v = make(s, 2);
     const CUdeviceptr from = culv_vector_pointer(v), to = from + VMM_BLOCK;
-    CUstream consumer = lib_stream(&s->w);
+    CUstream consumer = lib_case_stream(&s->w);
     vmm_write(s->w.device, cu, from, VECTOR_WORDS, 1);
     for (int turn = 0; turn < 2; turn++) {
         vmm_gate gate;
@@ -472,7 +470,6 @@ VMM_CASE(handed_over)
     LIB_INVALID(culv_dlpack_hand_over(s->w.device, consumer, -3), VALUE);
     LIB_OK(culv_dlpack_hand_over(s->w.device, NULL, CULV_DLPACK_STREAM_LEGACY));
     LIB_OK(culv_dlpack_hand_over(s->w.device, consumer, CULV_DLPACK_STREAM_PER_THREAD));
-    lib_stream_destroy(&s->w, consumer);
 }
 
 static void CUDA_CB nap(void *user)

@@ -271,28 +271,26 @@ IMAGE_CASE(vulkan_says_no)
     c.create_info = &plain;
     culv_vk_buffer_create_desc b = culv_vk_buffer_create_desc_init();
     b.create_info = &buffer_info;
-    const lib_lies lies[] = {{.requires_dedicated = true},
-                             {.dedicated_only = true},
-                             {.exports_nothing = true},
-                             {.image_format_result = VK_ERROR_FORMAT_NOT_SUPPORTED},
-                             {.image_format_result = VK_ERROR_OUT_OF_HOST_MEMORY},
-                             {.image_format_result = VK_ERROR_UNKNOWN}};
     const struct {
+        lib_lies lies;
         culv_result result;
         culv_reason reason;
-    } answers[] = {{CULV_ERROR_INVALID, CULV_REASON_DEDICATED},
-                   {CULV_ERROR_INVALID, CULV_REASON_DEDICATED},
-                   {CULV_ERROR_UNSUPPORTED, CULV_REASON_NOT_EXPORTABLE},
-                   {CULV_ERROR_UNSUPPORTED, CULV_REASON_NOT_EXPORTABLE},
-                   {CULV_ERROR_OUT_OF_MEMORY, CULV_REASON_HOST_MEMORY},
-                   {CULV_ERROR_DRIVER, CULV_REASON_DRIVER_REFUSED}};
+    } rows[] = {{{.requires_dedicated = true}, CULV_ERROR_INVALID, CULV_REASON_DEDICATED},
+                {{.dedicated_only = true}, CULV_ERROR_INVALID, CULV_REASON_DEDICATED},
+                {{.exports_nothing = true}, CULV_ERROR_UNSUPPORTED, CULV_REASON_NOT_EXPORTABLE},
+                TEST_ROW({.image_format_result = VK_ERROR_FORMAT_NOT_SUPPORTED},
+                         CULV_ERROR_UNSUPPORTED, CULV_REASON_NOT_EXPORTABLE),
+                TEST_ROW({.image_format_result = VK_ERROR_OUT_OF_HOST_MEMORY},
+                         CULV_ERROR_OUT_OF_MEMORY, CULV_REASON_HOST_MEMORY),
+                TEST_ROW({.image_format_result = VK_ERROR_UNKNOWN}, CULV_ERROR_DRIVER,
+                         CULV_REASON_DRIVER_REFUSED)};
     for (int n = 0; n < 6; n++) {
         culv_vk_device_desc vd = lib_vk_desc(&s->w);
-        lib_lying = lies[n];
+        lib_lying = rows[n].lies;
         vd.get_instance_proc_addr = lib_lying_loader;
         NEW(culv_vk_device, lying, culv_vk_attach, s->w.device, &vd);
-        LIB_REFUSES_AS(mapped, culv_vk_image_map(lying, at.memory, &d, &mapped), answers[n].result,
-                       answers[n].reason);
+        LIB_REFUSES_AS(mapped, culv_vk_image_map(lying, at.memory, &d, &mapped), rows[n].result,
+                       rows[n].reason);
         if (n < 2) { /* Culvert allocates as Vulkan wants it */
             lib_saw_dedicated = lib_saw_chain = false;
             LIB_OK(culv_vk_image_create(lying, &c, &made));
@@ -303,12 +301,12 @@ IMAGE_CASE(vulkan_says_no)
             culv_shared_image_destroy(&made, NULL);
             culv_shared_buffer_destroy(&buffer, NULL);
         } else {
-            LIB_REFUSES_AS(made, culv_vk_image_create(lying, &c, &made), answers[n].result,
-                           answers[n].reason);
+            LIB_REFUSES_AS(made, culv_vk_image_create(lying, &c, &made), rows[n].result,
+                           rows[n].reason);
         }
         if (n == 2)
-            LIB_REFUSES_AS(buffer, culv_vk_buffer_create(lying, &b, &buffer), answers[n].result,
-                           answers[n].reason);
+            LIB_REFUSES_AS(buffer, culv_vk_buffer_create(lying, &b, &buffer), rows[n].result,
+                           rows[n].reason);
         culv_vk_detach(&lying);
     }
     shared_image_close(s, &at);

@@ -575,7 +575,7 @@ TEST(released, .own = true)
     d.release = give_back;
     d.free = forget;
     d.user = &c;
-    CUstream stream = lib_stream(&w);
+    CUstream stream = lib_case_stream(&w);
     CUcontext before = lib_enter(&w);
     NEW(culv_addon_object, object, culv_addon_object_create, w.device, &d);
     culv_addon_object_destroy(&object, &stream);
@@ -600,7 +600,6 @@ TEST(released, .own = true)
     CU_OK(w.cu->StreamEndCapture(stream, &graph));
     CU_OK(w.cu->GraphDestroy(graph));
     lib_leave(&w, before);
-    lib_stream_destroy(&w, stream);
     culv_device_close(&w.device);
 }
 

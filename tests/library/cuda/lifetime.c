@@ -165,9 +165,8 @@ static void count_warnings(void *user, culv_log_level level, const char *message
 /* The _after calls alone never release anything: what piles up is told of. */
 LIB_CASE(nobody_collects)
 {
-    raw_vk_buffer vk;
     int warnings = 0;
-    raw_vk_buffer_create(&w->vk, 65536, RAW_VK_EXPORT, &vk);
+    raw_vk_buffer vk = lib_case_buffer(w, 65536, RAW_VK_EXPORT);
     culv_device_caps caps = lib_caps(w->device);
     culv_device_desc d = culv_device_desc_init();
     d.driver = caps.is_software ? CULV_DRIVER_SOFT : CULV_DRIVER_NVIDIA;
@@ -176,7 +175,7 @@ LIB_CASE(nobody_collects)
     NEW(OWN(culv_device), device, culv_device_open_by_uuid, &caps.uuid, &d);
     culv_memory_desc m = lib_memory_desc(w, &vk, raw_vk_buffer_fd(&w->vk, &vk));
     LIB_TAKE(culv_memory_import(device, &m, &memory), &m.handle);
-    CUstream stream = lib_stream(w);
+    CUstream stream = lib_case_stream(w);
     for (int i = 1; i <= 2048; i++) {
         NEW(culv_buffer, buffer, culv_buffer_map, memory, NULL);
         culv_buffer_unmap(&buffer, &stream);
@@ -185,8 +184,6 @@ LIB_CASE(nobody_collects)
     culv_memory_destroy(&memory);
     lib_finish(w, stream);
     REQUIRE_EQ(culv_device_collect(device), 0);
-    lib_stream_destroy(w, stream);
-    raw_vk_buffer_destroy(&w->vk, &vk);
 }
 
 /* Without one, the driver waits: the call returns when the work is done, not before. */
@@ -350,10 +347,9 @@ static void *give_up(void *user)
  * another's. */
 LIB_CASE(per_thread_streams)
 {
-    raw_vk_buffer vk;
     pthread_t thread;
-    raw_vk_buffer_create(&w->vk, 65536, RAW_VK_EXPORT, &vk);
-    VkSemaphore gate = raw_vk_timeline(&w->vk, 0, true);
+    raw_vk_buffer vk = lib_case_buffer(w, 65536, RAW_VK_EXPORT);
+    VkSemaphore gate = lib_case_timeline(w, 0);
     OWN(culv_memory) *memory = lib_import(w, &vk);
     giver g = {.w = w, .semaphore = lib_import_timeline(w, gate)};
     LIB_OK(culv_buffer_map(memory, NULL, &g.buffer));
@@ -369,8 +365,6 @@ LIB_CASE(per_thread_streams)
     raw_vk_timeline_signal(&w->vk, gate, 1);
     lib_settle(w);
     culv_semaphore_destroy(&g.semaphore, NULL);
-    raw_vk_timeline_destroy(&w->vk, gate);
-    raw_vk_buffer_destroy(&w->vk, &vk);
 }
 
 #undef TEST_GROUP
@@ -859,8 +853,7 @@ LIB_CASE(callers_context_is_destroyed_first, .title = "reset.callers_context_des
     CUcontext context = NULL;
     CU_OK(cu->CtxCreate(&context, 0, 0));
     CU_OK(cu->CtxSetCurrent(NULL));
-    raw_vk_buffer vk;
-    raw_vk_buffer_create(&w->vk, 65536, RAW_VK_EXPORT, &vk);
+    raw_vk_buffer vk = lib_case_buffer(w, 65536, RAW_VK_EXPORT);
     culv_device_desc dd = culv_device_desc_init();
     culv_memory *memory = NULL;
     heard h = {0};
@@ -884,7 +877,6 @@ LIB_CASE(callers_context_is_destroyed_first, .title = "reset.callers_context_des
     REQUIRE_EQ(c.late_destroys, 2);
     culv_device_close(&device);
     REQUIRE_EQ(h.errors + h.warnings, 0);
-    raw_vk_buffer_destroy(&w->vk, &vk);
 }
 
 /* A child that called no exec: each call says so, whatever it is about. */

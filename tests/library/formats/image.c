@@ -517,7 +517,7 @@ bool sweep_can_fetch(const sweep_image *i)
     return (i->info.usage & VK_IMAGE_USAGE_SAMPLED_BIT) != 0;
 }
 
-int sweep_fetched_number(const culv_format_info *format)
+static int sweep_fetched_number(const culv_format_info *format)
 {
     if (sweep_name_has(format, "_UINT")) return SWEEP_UINT;
     if (sweep_name_has(format, "_SINT")) return SWEEP_SINT;

@@ -281,9 +281,8 @@ TEST(vector_of_the_owner)
               s.w.cu->MemcpyHtoDAsync(culv_vector_pointer(vector), words, 4 * WORDS, s.stream));
     culv_vk_vector_view_buffer parts[8];
     size_t count = 0;
-    raw_vk_buffer host;
     LIB_OK(culv_vk_vector_view_get_buffers(view, parts, 8, &count));
-    raw_vk_buffer_create(&s.w.vk, 4 * WORDS, RAW_VK_HOST, &host);
+    raw_vk_buffer host = lib_case_buffer(&s.w, 4 * WORDS, RAW_VK_HOST);
     VkCommandBuffer commands = raw_vk_begin(&s.w.vk, 0);
     for (size_t i = 0; i < count; i++) {
         const VkBufferCopy part = {.dstOffset = parts[i].offset, .size = parts[i].size};
@@ -295,7 +294,6 @@ TEST(vector_of_the_owner)
     REQUIRE(count >= 2);
     REQUIRE_WORDS(host.mapped, WORDS, 5);
     free(words);
-    raw_vk_buffer_destroy(&s.w.vk, &host);
     LIB_OK(culv_vector_view_destroy(&view));
     culv_vector_destroy(&vector, NULL);
     lib_settle(&owner);
@@ -1097,21 +1095,15 @@ TEST(images_refused, .title = "images.refused")
     }
     good.usage = VK_IMAGE_USAGE_TRANSFER_DST_BIT; /* the other one is added */
     info = good;
-    info.samples = VK_SAMPLE_COUNT_4_BIT;
-    LIB_REFUSES(image, culv_vk_image_create(s.w.attachment, &d, &image), INVALID, USAGE);
-    info = good;
-    info.tiling = VK_IMAGE_TILING_LINEAR;
-    LIB_REFUSES(image, culv_vk_image_create(s.w.attachment, &d, &image), INVALID, TILING);
-    info = good;
-    info.mipLevels = 6;
-    LIB_REFUSES(image, culv_vk_image_create(s.w.attachment, &d, &image), INVALID, EXTENT);
-    info = good;
-    info.pNext = &external;
-    LIB_REFUSES(image, culv_vk_image_create(s.w.attachment, &d, &image), INVALID, VALUE);
-    info = good;
-    d.fallback = 0;
-    LIB_REFUSES(image, culv_vk_image_create(s.w.attachment, &d, &image), UNSUPPORTED, FORMAT);
-    d.fallback = 5;
-    LIB_REFUSES(image, culv_vk_image_create(s.w.attachment, &d, &image), INVALID, VALUE);
+#define ROW(what, change, class, why)                                                              \
+    SPOILT(what, change,                                                                           \
+           LIB_REFUSES(image, culv_vk_image_create(s.w.attachment, &d, &image), class, why))
+    ROW(info, info.samples = VK_SAMPLE_COUNT_4_BIT, INVALID, USAGE);
+    ROW(info, info.tiling = VK_IMAGE_TILING_LINEAR, INVALID, TILING);
+    ROW(info, info.mipLevels = 6, INVALID, EXTENT);
+    ROW(info, info.pNext = &external, INVALID, VALUE);
+    ROW(d, d.fallback = 0, UNSUPPORTED, FORMAT);
+    ROW(d, d.fallback = 5, INVALID, VALUE);
+#undef ROW
     scene_close(&s);
 }

@@ -36,7 +36,7 @@ static void view_fields(ipc_child *parent, const char *name)
     vmm_stage_open(&s);
     culv_ipc_client *client = ipc_client(s.w.device, name);
     culv_ipc_object *object = ipc_receive(client, "steps");
-    CUstream stream = lib_stream(&s.w);
+    CUstream stream = lib_case_stream(&s.w);
     NEW(culv_semaphore, steps, culv_ipc_import_semaphore, object);
     culv_ipc_object_destroy(&object);
     for (size_t i = 0; i < SIZES; i++) {
@@ -63,7 +63,6 @@ static void view_fields(ipc_child *parent, const char *name)
     }
     culv_semaphore_destroy(&steps, NULL);
     culv_ipc_client_destroy(&client);
-    lib_stream_destroy(&s.w, stream);
     vmm_stage_close(&s);
 }
 
@@ -78,7 +77,7 @@ TEST(fields, .own = true, .smoke = true)
     ipc_fork(&viewer, view_fields, ipc_name(name, "fields"));
     lib_open(&w);
     vmm_stage s = {.w = w};
-    CUstream stream = lib_stream(&w);
+    CUstream stream = lib_case_stream(&w);
     culv_ipc_server *server = ipc_server(w.device, name);
     NEW(culv_shared_semaphore, made, culv_vk_semaphore_create, w.attachment, NULL);
     LIB_OK(culv_vk_semaphore_export_dup(w.attachment, culv_vk_semaphore_handle(made),
@@ -117,7 +116,6 @@ TEST(fields, .own = true, .smoke = true)
         culv_vmm_allocation_destroy(&memory[i]);
     }
     culv_shared_semaphore_destroy(&made, NULL);
-    lib_stream_destroy(&w, stream);
     lib_close(&w);
 }
 
@@ -154,7 +152,7 @@ static void view_from_second(ipc_child *parent, const char *name)
     ipc_hear(parent, 'g');
     vmm_stage_open_second(&s);
     culv_ipc_client *client = ipc_client(s.w.device, name);
-    CUstream stream = lib_stream(&s.w);
+    CUstream stream = lib_case_stream(&s.w);
     for (size_t i = 0; i < SIZES; i++) {
         OWN(culv_ipc_object) *object = ipc_receive(client, (const char[]){'f', (char)('0' + i), 0});
         const culv_device_caps here = lib_caps(s.w.device);
@@ -178,7 +176,6 @@ static void view_from_second(ipc_child *parent, const char *name)
     culv_ipc_object_destroy(&object);
     ipc_say(parent, 'd');
     culv_ipc_client_destroy(&client);
-    lib_stream_destroy(&s.w, stream);
     vmm_stage_close(&s);
 }
 
@@ -197,7 +194,7 @@ TEST(two_gpus, .own = true)
         vmm_stage_close(&s);
         SKIP("one CUDA device only");
     }
-    CUstream stream = lib_stream(&s.w);
+    CUstream stream = lib_case_stream(&s.w);
     culv_ipc_server *server = ipc_server(s.w.device, name);
     for (size_t i = 0; i < SIZES; i++) {
         memory[i] = vmm_allocation(&s, blocks_of(sizes[i]), FD_BIT);
@@ -224,7 +221,6 @@ TEST(two_gpus, .own = true)
         LIB_OK(culv_vmm_range_destroy(&range[i]));
         culv_vmm_allocation_destroy(&memory[i]);
     }
-    lib_stream_destroy(&s.w, stream);
     vmm_stage_close(&s);
 }
 
@@ -248,7 +244,7 @@ static void view(ipc_child *parent, const char *name)
     const culv_ipc_info info = ipc_info_of(object);
     culv_buffer *buffer = NULL;
     culv_handle handle;
-    CUstream stream = lib_stream(&s.w);
+    CUstream stream = lib_case_stream(&s.w);
     REQUIRE_EQ(info.kind, CULV_IPC_VMM_FABRIC);
     REQUIRE_EQ(info.handle_type, CULV_HANDLE_NONE);
     REQUIRE_EQ(info.allocation_size, VMM_BLOCK);
@@ -267,7 +263,6 @@ static void view(ipc_child *parent, const char *name)
     culv_vmm_allocation_destroy(&memory);
     culv_ipc_object_destroy(&object);
     culv_ipc_client_destroy(&client);
-    lib_stream_destroy(&s.w, stream);
     vmm_stage_close(&s);
 }
 
@@ -367,7 +362,7 @@ static void have_memory(ipc_child *parent, const char *name)
     vmm_stage s;
     (void)name;
     vmm_stage_open(&s);
-    CUstream stream = lib_stream(&s.w);
+    CUstream stream = lib_case_stream(&s.w);
     culv_vmm_allocation *memory = vmm_allocation(&s, 1, FD_BIT);
     culv_vmm_range *range = vmm_range(&s, 1);
     LIB_OK(culv_vmm_map(range, 0, memory, NULL, 0));
@@ -382,7 +377,6 @@ static void have_memory(ipc_child *parent, const char *name)
     LIB_OK(culv_vmm_unmap(range, 0, VMM_BLOCK, NULL));
     LIB_OK(culv_vmm_range_destroy(&range));
     culv_vmm_allocation_destroy(&memory);
-    lib_stream_destroy(&s.w, stream);
     vmm_stage_close(&s);
 }
 
@@ -459,41 +453,26 @@ TEST(refusals, .own = true)
     d.struct_size = 3;
     LIB_ERROR(culv_ipc_fetch_dup(&d, &handle), INVALID, STRUCT_SIZE);
     d = good;
-    d.type = CULV_HANDLE_NONE;
-    refused_fetch(d, CULV_ERROR_INVALID, CULV_REASON_HANDLE_TYPE, "culv_ipc_fetch_desc.type");
-    d.type = CULV_HANDLE_OPAQUE_WIN32;
-    refused_fetch(d, CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE, "only Windows has");
-    d = good;
-    d.pid = 0;
-    refused_fetch(d, CULV_ERROR_INVALID, CULV_REASON_VALUE, "culv_ipc_fetch_desc.pid");
-    d = good;
-    d.number = UINT64_C(1) << 40;
-    refused_fetch(d, CULV_ERROR_INVALID, CULV_REASON_HANDLE_BAD, "culv_ipc_fetch_desc.number");
-    d.number = good.number + 2;
-    refused_fetch(d, CULV_ERROR_INVALID, CULV_REASON_HANDLE_BAD, "has no file descriptor 502");
-    d.number = good.number + 1;
-    refused_fetch(d, CULV_ERROR_INVALID, CULV_REASON_HANDLE_KIND, "a pipe");
-    d = good;
-    d.size = BYTES + 1;
-    refused_fetch(d, CULV_ERROR_INVALID, CULV_REASON_SIZE, "8192");
+    const uint32_t others[] = {(uint32_t)geteuid() + 1, (uint32_t)geteuid() + 2};
+#define ROW(change, class, why, says)                                                              \
+    SPOILT(d, change, refused_fetch(d, CULV_ERROR_##class, CULV_REASON_##why, says))
+    ROW(d.type = CULV_HANDLE_NONE, INVALID, HANDLE_TYPE, "culv_ipc_fetch_desc.type");
+    ROW(d.type = CULV_HANDLE_OPAQUE_WIN32, UNSUPPORTED, HANDLE_TYPE, "only Windows has");
+    ROW(d.pid = 0, INVALID, VALUE, "culv_ipc_fetch_desc.pid");
+    ROW(d.number = UINT64_C(1) << 40, INVALID, HANDLE_BAD, "culv_ipc_fetch_desc.number");
+    ROW(d.number += 2, INVALID, HANDLE_BAD, "has no file descriptor 502");
+    ROW(d.number += 1, INVALID, HANDLE_KIND, "a pipe");
+    ROW(d.size = BYTES + 1, INVALID, SIZE, "8192");
+    ROW(d.started++, ASYNC, IPC_GONE, "another one than was meant"); /* its number, in use again */
+    ROW((d.users = others, d.num_users = 2), UNSUPPORTED, IPC_REFUSED, "users does not name");
+    ROW(d.users = others, INVALID, VALUE, "num_users");
+#undef ROW
     d.size = BYTES;
     LIB_OK(culv_ipc_fetch_dup(&d, &handle));
     REQUIRE_EQ(fcntl(handle.value.fd, F_GETFD), FD_CLOEXEC);
     culv_handle_close(&handle);
-    /* The number of a process that has ended, in use again. */
     LIB_OK(culv_ipc_process_get_start(good.pid, &start));
     REQUIRE_EQ(start, good.started);
-    d = good;
-    d.started++;
-    refused_fetch(d, CULV_ERROR_ASYNC, CULV_REASON_IPC_GONE, "another one than was meant");
-    /* Users. */
-    const uint32_t others[] = {(uint32_t)geteuid() + 1, (uint32_t)geteuid() + 2};
-    d = good;
-    d.users = others;
-    d.num_users = 2;
-    refused_fetch(d, CULV_ERROR_UNSUPPORTED, CULV_REASON_IPC_REFUSED, "users does not name");
-    d.num_users = 0;
-    refused_fetch(d, CULV_ERROR_INVALID, CULV_REASON_VALUE, "num_users");
     /* Dead, and gone. */
     REQUIRE_EQ(kill(child.pid, SIGKILL), 0);
     siginfo_t info;

@@ -28,7 +28,7 @@ static void use_natives(ipc_child *parent, const char *name)
     CUarray array = NULL;
     vmm_stage_open(&s);
     culv_ipc_client *client = ipc_client(s.w.device, name);
-    CUstream stream = lib_stream(&s.w);
+    CUstream stream = lib_case_stream(&s.w);
     culv_ipc_info info = culv_ipc_info_init();
     uint32_t count = 0;
     LIB_OK(culv_ipc_client_get_offer(client, 1, IPC_FAR, &info, &count));
@@ -58,7 +58,6 @@ static void use_natives(ipc_child *parent, const char *name)
     culv_image_unmap(&image, NULL);
     culv_buffer_unmap(&buffer, NULL);
     culv_ipc_client_destroy(&client);
-    lib_stream_destroy(&s.w, stream);
     vmm_stage_close(&s);
 }
 
@@ -142,7 +141,7 @@ static void use_binaries(ipc_child *parent, const char *name)
     vmm_stage s;
     vmm_stage_open(&s);
     culv_ipc_client *client = ipc_client(s.w.device, name);
-    CUstream stream = lib_stream(&s.w);
+    CUstream stream = lib_case_stream(&s.w);
     culv_ipc_object *object = ipc_receive(client, "cells");
     NEW(culv_buffer, buffer, culv_ipc_import_buffer, object);
     culv_ipc_object_destroy(&object);
@@ -163,7 +162,6 @@ static void use_binaries(ipc_child *parent, const char *name)
     culv_semaphore_destroy(&back, NULL);
     culv_buffer_unmap(&buffer, NULL);
     culv_ipc_client_destroy(&client);
-    lib_stream_destroy(&s.w, stream);
     vmm_stage_close(&s);
 }
 
@@ -182,13 +180,12 @@ TEST(binaries, .own = true)
 {
     ipc_child child;
     lib_world w;
-    raw_vk_buffer buffer, host;
     char name[CULV_IPC_NAME_SIZE];
     ipc_fork(&child, use_binaries, ipc_name(name, "binaries"));
     lib_open(&w);
     culv_ipc_server *server = ipc_server(w.device, name);
-    raw_vk_buffer_create(&w.vk, WORDS * 4, RAW_VK_EXPORT, &buffer);
-    raw_vk_buffer_create(&w.vk, WORDS * 4, RAW_VK_HOST, &host);
+    raw_vk_buffer buffer = lib_case_buffer(&w, WORDS * 4, RAW_VK_EXPORT);
+    raw_vk_buffer host = lib_case_buffer(&w, WORDS * 4, RAW_VK_HOST);
     culv_handle handle = culv_handle_opaque_fd(raw_vk_buffer_fd(&w.vk, &buffer));
     culv_ipc_info info = culv_ipc_info_named("cells");
     info.kind = CULV_IPC_BUFFER;
@@ -216,8 +213,6 @@ TEST(binaries, .own = true)
     culv_ipc_server_destroy(&server);
     raw_binary_destroy(&w.vk, &there);
     raw_binary_destroy(&w.vk, &back);
-    raw_vk_buffer_destroy(&w.vk, &host);
-    raw_vk_buffer_destroy(&w.vk, &buffer);
     lib_close(&w);
 }
 
@@ -267,7 +262,7 @@ static void follow(ipc_child *parent, const char *name)
 {
     vmm_stage s;
     vmm_stage_open(&s);
-    CUstream stream = lib_stream(&s.w);
+    CUstream stream = lib_case_stream(&s.w);
     culv_ipc_client *client = ipc_client(s.w.device, name);
     culv_ipc_vector_desc d = culv_ipc_vector_desc_init();
     d.name = "particles";
@@ -309,7 +304,6 @@ static void follow(ipc_child *parent, const char *name)
     LIB_ERROR(culv_ipc_vector_update(vector, stream, IPC_FAR), ASYNC, IPC_GONE);
     require_pages(&s.w, culv_vector_pointer(vector), steps[STEPS - 1], 100 + STEPS - 1);
     culv_vector_destroy(&vector, &stream);
-    lib_stream_destroy(&s.w, stream);
     vmm_stage_close(&s);
 }
 
@@ -320,7 +314,7 @@ TEST(vectors, .own = true)
     char name[CULV_IPC_NAME_SIZE];
     ipc_fork(&child, follow, ipc_name(name, "vectors"));
     vmm_stage_open(&s);
-    CUstream stream = lib_stream(&s.w);
+    CUstream stream = lib_case_stream(&s.w);
     culv_ipc_server *server = ipc_server(s.w.device, name);
     culv_vector_desc d = culv_vector_desc_init();
     d.handle_types = FD_BIT;
@@ -342,7 +336,6 @@ TEST(vectors, .own = true)
     ipc_join_serving(&child, server);
     culv_ipc_server_destroy(&server);
     culv_vector_destroy(&vector, NULL);
-    lib_stream_destroy(&s.w, stream);
     vmm_stage_close(&s);
 }
 
@@ -403,7 +396,7 @@ static void show(ipc_child *parent, const char *name)
     culv_ring *side = NULL;
     lib_open(&w);
     culv_ipc_client *client = ipc_client(NULL, name); /* CUDA has no part in it */
-    VkSemaphore ready = raw_vk_timeline(&w.vk, 0, true), done = raw_vk_timeline(&w.vk, 0, true);
+    VkSemaphore ready = lib_case_timeline(&w, 0), done = lib_case_timeline(&w, 0);
     culv_ipc_timelines own = culv_ipc_timelines_init();
     own.ready = culv_handle_opaque_fd(raw_vk_timeline_fd(&w.vk, ready));
     own.done = culv_handle_opaque_fd(raw_vk_timeline_fd(&w.vk, done));
@@ -447,8 +440,6 @@ static void show(ipc_child *parent, const char *name)
         vkFreeMemory(w.vk.device, slots[i].memory, NULL);
     }
     raw_vk_buffer_destroy(&w.vk, &host);
-    raw_vk_timeline_destroy(&w.vk, ready);
-    raw_vk_timeline_destroy(&w.vk, done);
     lib_close(&w);
 }
 
@@ -498,7 +489,7 @@ static void leave_before_submitting(ipc_child *parent, const char *name)
     culv_ring_frame f;
     lib_open(&w);
     culv_ipc_client *client = ipc_client(w.device, name);
-    VkSemaphore ready = raw_vk_timeline(&w.vk, 0, true), done = raw_vk_timeline(&w.vk, 0, true);
+    VkSemaphore ready = lib_case_timeline(&w, 0), done = lib_case_timeline(&w, 0);
     culv_ipc_timelines own = culv_ipc_timelines_init();
     own.ready = culv_handle_opaque_fd(raw_vk_timeline_fd(&w.vk, ready));
     own.done = culv_handle_opaque_fd(raw_vk_timeline_fd(&w.vk, done));
@@ -521,8 +512,6 @@ static void leave_before_submitting(ipc_child *parent, const char *name)
     uint64_t value = 0;
     VK_OK(vkGetSemaphoreCounterValue(w.vk.device, done, &value));
     REQUIRE_EQ(value, 1); /* moved on */
-    raw_vk_timeline_destroy(&w.vk, ready);
-    raw_vk_timeline_destroy(&w.vk, done);
     lib_close(&w);
 }
 
@@ -535,7 +524,7 @@ TEST(vulkan_leaves, .title = "ring.vulkan_leaves", .own = true)
     char name[CULV_IPC_NAME_SIZE];
     ipc_fork(&child, leave_before_submitting, ipc_name(name, "vulkan-leaves"));
     vmm_stage_open(&s);
-    CUstream stream = lib_stream(&s.w);
+    CUstream stream = lib_case_stream(&s.w);
     ipc_slots_open(&slots, &s, name, SLOTS, WORDS);
     ipc_hear_serving(&child, 'j', slots.server);
     ipc_slots_produce(&slots, &s.w, stream, words[0], FRAMES);
@@ -546,7 +535,6 @@ TEST(vulkan_leaves, .title = "ring.vulkan_leaves", .own = true)
     ipc_join_serving(&child, slots.server);
     lib_finish(&s.w, stream);
     ipc_slots_close(&slots, &s.w);
-    lib_stream_destroy(&s.w, stream);
     vmm_stage_close(&s);
 }
 
@@ -560,7 +548,7 @@ static void run_ring(ipc_role role, const char *word, bool dies)
     char name[CULV_IPC_NAME_SIZE];
     ipc_fork(&child, role, ipc_name(name, word));
     vmm_stage_open(&s);
-    CUstream stream = lib_stream(&s.w);
+    CUstream stream = lib_case_stream(&s.w);
     ipc_slots_open(&slots, &s, name, SLOTS, WORDS);
     ipc_hear_serving(&child, 'j', slots.server);
     for (uint32_t n = 0; n < frames; n++)
@@ -580,7 +568,6 @@ static void run_ring(ipc_role role, const char *word, bool dies)
     if (dies) ipc_slots_produce(&slots, &s.w, stream, words[0], FRAMES);
     lib_finish(&s.w, stream);
     ipc_slots_close(&slots, &s.w);
-    lib_stream_destroy(&s.w, stream);
     vmm_stage_close(&s);
 }
 

@@ -88,7 +88,6 @@ VMM_CASE(kept_by_the_handle)
 
 VMM_CASE(refused)
 {
-    const culv_result invalid = CULV_ERROR_INVALID;
     OWN(culv_vmm_allocation) *plain = vmm_allocation(s, 1, 0), *made = vmm_allocation(s, 2, FD_BIT),
                              *in = NULL;
     culv_handle handle = {0};
@@ -102,29 +101,18 @@ VMM_CASE(refused)
 
     lib_fd fd = lib_fd_watch(export_fd(made));
     culv_vmm_import_desc d = import_desc(fd.fd, 2 * VMM_BLOCK);
-    d.struct_size = 1;
-    LIB_REFUSES_AS(in, culv_vmm_import(s->w.device, &d, &in), invalid, CULV_REASON_STRUCT_SIZE);
-    d = import_desc(fd.fd, 0);
-    LIB_REFUSES_AS(in, culv_vmm_import(s->w.device, &d, &in), invalid, CULV_REASON_SIZE);
-    d.size = VMM_BLOCK + 1;
-    LIB_REFUSES_AS(in, culv_vmm_import(s->w.device, &d, &in), invalid, CULV_REASON_SIZE);
-    d.size = 2 * VMM_BLOCK;
-    d.exporter.bytes[3] = 77;
-    LIB_REFUSES_AS(in, culv_vmm_import(s->w.device, &d, &in), invalid, CULV_REASON_DEVICE_MISMATCH,
-                   "no CUDA device");
-    d = import_desc(fd.fd, 2 * VMM_BLOCK);
-    const culv_handle_type types[] = {CULV_HANDLE_NONE, CULV_HANDLE_DMA_BUF_FD,
-                                      CULV_HANDLE_OPAQUE_WIN32};
-    for (size_t i = 0; i < 3; i++) {
-        d.handle.type = types[i];
-        LIB_REFUSES_AS(in, culv_vmm_import(s->w.device, &d, &in),
-                       i == 2 ? CULV_ERROR_UNSUPPORTED : invalid, CULV_REASON_HANDLE_TYPE);
-    }
-    d = import_desc(-1, VMM_BLOCK);
-    LIB_REFUSES_AS(in, culv_vmm_import(s->w.device, &d, &in), invalid, CULV_REASON_HANDLE_BAD);
-    d = import_desc(fd.fd, VMM_BLOCK);
-    d.handle.name = L"name";
-    LIB_REFUSES_AS(in, culv_vmm_import(s->w.device, &d, &in), invalid, CULV_REASON_VALUE);
+#define ROW(change, class, ...)                                                                    \
+    SPOILT(d, d.change, LIB_REFUSES(in, culv_vmm_import(s->w.device, &d, &in), class, __VA_ARGS__))
+    ROW(struct_size = 1, INVALID, STRUCT_SIZE);
+    ROW(size = 0, INVALID, SIZE);
+    ROW(size = VMM_BLOCK + 1, INVALID, SIZE);
+    ROW(exporter.bytes[3] = 77, INVALID, DEVICE_MISMATCH, "no CUDA device");
+    ROW(handle.type = CULV_HANDLE_NONE, INVALID, HANDLE_TYPE);
+    ROW(handle.type = CULV_HANDLE_DMA_BUF_FD, INVALID, HANDLE_TYPE);
+    ROW(handle.type = CULV_HANDLE_OPAQUE_WIN32, UNSUPPORTED, HANDLE_TYPE);
+    ROW(handle.value.fd = -1, INVALID, HANDLE_BAD);
+    ROW(handle.name = L"name", INVALID, VALUE);
+#undef ROW
     lib_fd_require_untouched(&fd);
     vmm_require_counts(s, 2, 0, 0);
 
@@ -726,7 +714,7 @@ VMM_CASE(behind_what_has_passed)
 {
     OWN(culv_vmm_range) *range = vmm_range(s, 5);
     OWN(culv_vmm_allocation) *one = vmm_allocation(s, 1, 0);
-    CUstream stream = lib_stream(&s->w);
+    CUstream stream = lib_case_stream(&s->w);
     atomic_store(&gate_open, 0);
     for (uint64_t i = 0; i < 5; i++)
         LIB_OK(culv_vmm_map(range, i * VMM_BLOCK, one, NULL, 0));
@@ -744,7 +732,6 @@ VMM_CASE(behind_what_has_passed)
     lib_finish(&s->w, stream);
     REQUIRE_EQ(culv_device_collect(s->w.device), 0);
     REQUIRE_EQ(vmm_count_mappings(s), 0);
-    lib_stream_destroy(&s->w, stream);
 }
 
 /* The default streams are streams too. */
@@ -773,7 +760,7 @@ VMM_TWO_CASE(refused_streams)
     CUstream theirs = lib_stream(&other);
     LIB_INVALID(culv_vmm_unmap(range, 0, VMM_BLOCK, &theirs), STREAM_DEVICE);
     lib_stream_destroy(&other, theirs);
-    CUstream stream = lib_stream(&s->w);
+    CUstream stream = lib_case_stream(&s->w);
     CUgraph graph = NULL;
     LIB_CU_OK(&s->w, cu->StreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_RELAXED));
     LIB_INVALID(culv_vmm_unmap(range, 0, VMM_BLOCK, &stream), CAPTURE);
@@ -788,7 +775,6 @@ VMM_TWO_CASE(refused_streams)
     REQUIRE_EQ(lib_counts(&s->w).deferred, 0);
     vmm_write(s->w.device, cu, vmm_address(range, 0), WORDS, 1);
     LIB_OK(culv_vmm_unmap(range, 0, VMM_BLOCK, NULL));
-    lib_stream_destroy(&s->w, stream);
 }
 
 /* The legacy stream waits for every blocking stream, one that is being captured included. */

@@ -1278,10 +1278,9 @@ IMAGE_CASE(data)
 {
     probe p;
     subject x;
-    raw_vk_buffer host;
     unsigned count = 0;
     probe_open(&p, &s->w.vk);
-    raw_vk_buffer_create(&s->w.vk, MAX_BYTES, RAW_VK_HOST, &host);
+    raw_vk_buffer host = lib_case_buffer(&s->w, MAX_BYTES, RAW_VK_HOST);
     for (int k = 0; k < DATA_KINDS; k++) {
         if (!open_subject(s, &data_kinds[k], &x)) continue;
         culv_vk_image_transfer t = culv_vk_image_transfer_init();
@@ -1299,6 +1298,5 @@ IMAGE_CASE(data)
         count++;
     }
     REQUIRE(count >= 9); /* those of color, at least */
-    raw_vk_buffer_destroy(&s->w.vk, &host);
     probe_close(&p);
 }

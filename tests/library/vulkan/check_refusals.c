@@ -261,11 +261,10 @@ LIB_CASE(descriptors)
     VkImageCreateInfo image = check_image_info(VK_FORMAT_R8G8B8A8_UNORM, 64, 64);
     VkBufferCreateInfo buffer = check_buffer_info(4096);
     culv_vk_check_desc d = culv_vk_check_desc_init();
-    d.struct_size = 0;
-    LIB_INVALID(culv_vk_check_buffer(vk, &buffer, &d, &s), STRUCT_SIZE);
-    d = culv_vk_check_desc_init();
-    s.struct_size = 0;
-    LIB_INVALID(culv_vk_check_buffer(vk, &buffer, &d, &s), STRUCT_SIZE);
+    SPOILT(d, d.struct_size = 0,
+           LIB_INVALID(culv_vk_check_buffer(vk, &buffer, &d, &s), STRUCT_SIZE));
+    SPOILT(s, s.struct_size = 0,
+           LIB_INVALID(culv_vk_check_buffer(vk, &buffer, &d, &s), STRUCT_SIZE));
     s.struct_size =
         sizeof s.struct_size + sizeof s.access + sizeof s.handle_types; /* an older version's */
     LIB_OK(culv_vk_check_buffer(vk, &buffer, &d, &s));

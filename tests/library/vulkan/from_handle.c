@@ -66,8 +66,8 @@ static void same_pages(bool dedicated)
     static uint32_t words[WORDS], back[WORDS];
     lib_world w;
     lib_open(&w);
-    raw_vk_buffer first;
-    raw_vk_buffer_create(&w.vk, BYTES, RAW_VK_EXPORT | (dedicated ? RAW_VK_DEDICATED : 0), &first);
+    raw_vk_buffer first =
+        lib_case_buffer(&w, BYTES, RAW_VK_EXPORT | (dedicated ? RAW_VK_DEDICATED : 0));
     raw_vk_buffer second = {.size = BYTES, .flags = RAW_VK_IMPORT};
     second.buffer = make_buffer(&w, VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT);
     size_t fds = test_open_fds();
@@ -93,7 +93,6 @@ static void same_pages(bool dedicated)
     vkDestroyBuffer(w.vk.device, second.buffer, NULL);
     vkFreeMemory(w.vk.device, second.memory, NULL);
     if (w.cu->software) REQUIRE_EQ(test_open_fds(), fds);
-    raw_vk_buffer_destroy(&w.vk, &first);
     lib_close(&w);
 }
 
@@ -112,60 +111,34 @@ LIB_CASE(wrong_descriptors)
     size_t fds = test_open_fds();
     VkDeviceMemory out;
     culv_vk_device *vk = w->attachment;
-    const culv_vk_memory_from_handle_desc right = describe(w, &like, handle);
-    culv_vk_memory_from_handle_desc d = right;
-    d.struct_size = 0;
-    REFUSES(out, culv_vk_memory_from_handle(vk, &d, &out), INVALID, STRUCT_SIZE);
-    d = right;
-    d.size = 0;
-    REFUSES(out, culv_vk_memory_from_handle(vk, &d, &out), INVALID, SIZE);
-    d = right;
-    d.exporter.bytes[3] ^= 1;
-    REFUSES(out, culv_vk_memory_from_handle(vk, &d, &out), INVALID, DEVICE_MISMATCH, "'twice'");
-    d = right;
+    culv_vk_memory_from_handle_desc d = describe(w, &like, handle);
+#define ROW(change, class, ...)                                                                    \
+    SPOILT(d, change, REFUSES(out, culv_vk_memory_from_handle(vk, &d, &out), class, __VA_ARGS__))
+    ROW(d.struct_size = 0, INVALID, STRUCT_SIZE);
+    ROW(d.size = 0, INVALID, SIZE);
+    ROW(d.exporter.bytes[3] ^= 1, INVALID, DEVICE_MISMATCH, "'twice'");
+    ROW((d.buffer = buffer, d.image = image), INVALID, VALUE);
+    ROW(d.buffer = buffer, INVALID, VALUE, "memory_type_bits");
+    ROW((d.buffer = buffer, d.memory_type_bits = 0, d.size = BYTES - 1), INVALID, SIZE);
+    ROW(d.dedicated = VK_TRUE, INVALID, VALUE, "dedicated");
+    ROW(d.memory_type_bits = 1u << 31, INVALID, MEMORY_TYPE);
+    ROW(d.handle.type = CULV_HANDLE_OPAQUE_WIN32, UNSUPPORTED, HANDLE_TYPE);
+    ROW(d.handle.type = CULV_HANDLE_NONE, INVALID, HANDLE_TYPE);
+    ROW(d.handle = culv_handle_opaque_fd(-1), INVALID, HANDLE_BAD);
+    if (!w->vk.dma_buf)
+        ROW(d.handle.type = CULV_HANDLE_DMA_BUF_FD, UNSUPPORTED, EXTENSION_MISSING,
+            "so it neither exports nor imports a dma-buf");
+    raw_vk_buffer bigger = lib_case_buffer(w, (VkDeviceSize)BYTES * 2, RAW_VK_EXPORT);
+    export(w, &bigger, &d.handle); /* more than it needs, as CUDA's allocations are */
     d.buffer = buffer;
-    d.image = image;
-    REFUSES(out, culv_vk_memory_from_handle(vk, &d, &out), INVALID, VALUE);
-    d.image = VK_NULL_HANDLE;
-    REFUSES(out, culv_vk_memory_from_handle(vk, &d, &out), INVALID, VALUE, "memory_type_bits");
     d.memory_type_bits = 0;
-    d.size = BYTES - 1;
-    REFUSES(out, culv_vk_memory_from_handle(vk, &d, &out), INVALID, SIZE);
-    d = right;
-    d.dedicated = VK_TRUE;
-    REFUSES(out, culv_vk_memory_from_handle(vk, &d, &out), INVALID, VALUE, "dedicated");
-    d.buffer = buffer; /* more than it needs, as CUDA's allocations are */
-    d.memory_type_bits = 0;
-    raw_vk_buffer bigger;
-    raw_vk_buffer_create(&w->vk, (VkDeviceSize)BYTES * 2, RAW_VK_EXPORT, &bigger);
-    culv_handle big;
-    export(w, &bigger, &big);
-    d.handle = big;
     d.size = bigger.allocation_size;
-    REFUSES(out, culv_vk_memory_from_handle(vk, &d, &out), INVALID, DEDICATED, "exactly the size",
-            "leave dedicated 0");
-    d.dedicated = VK_FALSE;
+    ROW(d.dedicated = VK_TRUE, INVALID, DEDICATED, "exactly the size", "leave dedicated 0");
+#undef ROW
     VkDeviceMemory memory;
     LIB_OK(culv_vk_memory_from_handle(vk, &d, &memory));
     vkFreeMemory(w->vk.device, memory, NULL);
-    culv_handle_close(&big);
-    raw_vk_buffer_destroy(&w->vk, &bigger);
-    d = right;
-    d.memory_type_bits = 1u << 31;
-    REFUSES(out, culv_vk_memory_from_handle(vk, &d, &out), INVALID, MEMORY_TYPE);
-    d = right;
-    d.handle.type = CULV_HANDLE_OPAQUE_WIN32;
-    REFUSES(out, culv_vk_memory_from_handle(vk, &d, &out), UNSUPPORTED, HANDLE_TYPE);
-    d.handle.type = CULV_HANDLE_NONE;
-    REFUSES(out, culv_vk_memory_from_handle(vk, &d, &out), INVALID, HANDLE_TYPE);
-    d.handle = culv_handle_opaque_fd(-1);
-    REFUSES(out, culv_vk_memory_from_handle(vk, &d, &out), INVALID, HANDLE_BAD);
-    d = right;
-    d.handle.type = CULV_HANDLE_DMA_BUF_FD;
-    if (!w->vk.dma_buf) {
-        REFUSES(out, culv_vk_memory_from_handle(vk, &d, &out), UNSUPPORTED, EXTENSION_MISSING,
-                "so it neither exports nor imports a dma-buf");
-    }
+    culv_handle_close(&d.handle);
     lib_fd_require_untouched(&fd);
     REQUIRE_EQ(test_open_fds(), fds);
     lib_fd_done(&fd, true);
