@@ -280,27 +280,10 @@ typedef struct fetcher {
     VkSampler sampler;
     VkDescriptorSetLayout set_layout;
     VkPipelineLayout layout;
-    VkShaderModule shader;
     VkPipeline pipeline;
     VkDescriptorPool pool;
     VkDescriptorSet set;
 } fetcher;
-
-static VkShaderModule load_shader(VkDevice device)
-{
-    char path[TEST_PATH_MAX];
-    static uint32_t code[4096];
-    FILE *file = fopen(test_path(path, "share/culvert/library_fetch.comp.spv"), "rb");
-    REQUIRE(file != NULL);
-    size_t size = fread(code, 1, sizeof code, file);
-    fclose(file);
-    REQUIRE(size > 0 && size < sizeof code && size % 4 == 0);
-    const VkShaderModuleCreateInfo info = {
-        .sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO, .codeSize = size, .pCode = code};
-    VkShaderModule shader = VK_NULL_HANDLE;
-    VK_OK(vkCreateShaderModule(device, &info, NULL, &shader));
-    return shader;
-}
 
 static void fetcher_open(VkDevice device, fetcher *f)
 {
@@ -323,15 +306,7 @@ static void fetcher_open(VkDevice device, fetcher *f)
                                                .pushConstantRangeCount = 1,
                                                .pPushConstantRanges = &push};
     VK_OK(vkCreatePipelineLayout(device, &layout, NULL, &f->layout));
-    f->shader = load_shader(device);
-    const VkComputePipelineCreateInfo pipeline = {
-        .sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO,
-        .stage = {.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO,
-                  .stage = VK_SHADER_STAGE_COMPUTE_BIT,
-                  .module = f->shader,
-                  .pName = "main"},
-        .layout = f->layout};
-    VK_OK(vkCreateComputePipelines(device, VK_NULL_HANDLE, 1, &pipeline, NULL, &f->pipeline));
+    f->pipeline = lib_compute_pipeline(device, "library_fetch.comp", f->layout);
     const VkDescriptorPoolSize sizes[] = {{VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER, 1},
                                           {VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 1}};
     const VkDescriptorPoolCreateInfo pool = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO,
@@ -351,7 +326,6 @@ static void fetcher_close(VkDevice device, fetcher *f)
 {
     vkDestroyDescriptorPool(device, f->pool, NULL);
     vkDestroyPipeline(device, f->pipeline, NULL);
-    vkDestroyShaderModule(device, f->shader, NULL);
     vkDestroyPipelineLayout(device, f->layout, NULL);
     vkDestroyDescriptorSetLayout(device, f->set_layout, NULL);
     vkDestroySampler(device, f->sampler, NULL);

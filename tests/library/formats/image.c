@@ -571,30 +571,11 @@ static VkPipeline pipeline(sweep *s, int form, int number)
 {
     static const char *const forms[] = {"1d", "2d", "3d"}, *const numbers[] = {"float", "sint",
                                                                                "uint"};
-    static uint32_t code[4096];
-    char name[96], path[TEST_PATH_MAX];
+    char name[96];
     VkPipeline *kept = &s->fetches[form][number];
-    if (*kept != VK_NULL_HANDLE) return *kept;
-    snprintf(name, sizeof name, "share/culvert/formats_fetch_%s_%s.spv", forms[form],
-             numbers[number]);
-    FILE *file = fopen(test_path(path, name), "rb");
-    if (file == NULL) FAIL("%s is not there", path);
-    size_t size = fread(code, 1, sizeof code, file);
-    fclose(file);
-    REQUIRE(size > 0 && size < sizeof code && size % 4 == 0);
-    const VkShaderModuleCreateInfo shader = {
-        .sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO, .codeSize = size, .pCode = code};
-    VkShaderModule module = VK_NULL_HANDLE;
-    VK_OK(vkCreateShaderModule(s->w.vk.device, &shader, NULL, &module));
-    const VkComputePipelineCreateInfo info = {
-        .sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO,
-        .stage = {.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO,
-                  .stage = VK_SHADER_STAGE_COMPUTE_BIT,
-                  .module = module,
-                  .pName = "main"},
-        .layout = s->pipeline_layout};
-    VK_OK(vkCreateComputePipelines(s->w.vk.device, VK_NULL_HANDLE, 1, &info, NULL, kept));
-    vkDestroyShaderModule(s->w.vk.device, module, NULL);
+    snprintf(name, sizeof name, "formats_fetch_%s_%s", forms[form], numbers[number]);
+    if (*kept == VK_NULL_HANDLE)
+        *kept = lib_compute_pipeline(s->w.vk.device, name, s->pipeline_layout);
     return *kept;
 }
 
