@@ -251,6 +251,39 @@ static void end_stream(const void *of, void *thing)
     lib_stream_destroy(of, *(CUstream *)thing);
 }
 
+VkShaderModule lib_shader(VkDevice device, const char *name)
+{
+    char relative[128], path[TEST_PATH_MAX];
+    static uint32_t code[4096];
+    snprintf(relative, sizeof relative, "share/culvert/%s.spv", name);
+    FILE *file = fopen(test_path(path, relative), "rb");
+    if (file == NULL) FAIL("%s is not there", path);
+    size_t size = fread(code, 1, sizeof code, file);
+    fclose(file);
+    REQUIRE(size > 0 && size < sizeof code && size % 4 == 0);
+    const VkShaderModuleCreateInfo info = {
+        .sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO, .codeSize = size, .pCode = code};
+    VkShaderModule shader = VK_NULL_HANDLE;
+    VK_OK(vkCreateShaderModule(device, &info, NULL, &shader));
+    return shader;
+}
+
+VkPipeline lib_compute_pipeline(VkDevice device, const char *name, VkPipelineLayout layout)
+{
+    const VkShaderModule shader = lib_shader(device, name);
+    const VkComputePipelineCreateInfo info = {
+        .sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO,
+        .stage = {.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO,
+                  .stage = VK_SHADER_STAGE_COMPUTE_BIT,
+                  .module = shader,
+                  .pName = "main"},
+        .layout = layout};
+    VkPipeline pipeline = VK_NULL_HANDLE;
+    VK_OK(vkCreateComputePipelines(device, VK_NULL_HANDLE, 1, &info, NULL, &pipeline));
+    vkDestroyShaderModule(device, shader, NULL);
+    return pipeline;
+}
+
 CUstream lib_case_stream(const lib_world *w)
 {
     const CUstream stream = lib_stream(w);

@@ -11,6 +11,8 @@
 
 #include <culvert/culvert.h>
 #include <culvert/vulkan.h>
+#include <semaphore.h>
+#include <stdatomic.h>
 
 /* An out pointer that no call returns: still there after an error, or the call wrote where it must
  * not. */
@@ -41,6 +43,16 @@
         fails;                                                                                     \
         REQUIRE((out) == (__typeof__(out))(uintptr_t)0x5a5a5a50u);                                 \
         (out) = NULL;                                                                              \
+    } while (0)
+
+/* A row of a table of refusals: `refusal` with what is right but for `change`.
+ *   SPOILT(d, d.size = 0, LIB_INVALID(culv_x_create(device, &d, &x), SIZE)) */
+#define SPOILT(right, change, refusal)                                                             \
+    do {                                                                                           \
+        const __typeof__(right) kept_ = (right);                                                   \
+        change;                                                                                    \
+        refusal;                                                                                   \
+        (right) = kept_;                                                                           \
     } while (0)
 
 void lib_require_ok(const char *file, int line, const char *text, culv_result result);
@@ -149,6 +161,9 @@ void lib_pool_free(const lib_world *w, CUdeviceptr at, CUstream stream);
 raw_vk_buffer lib_case_buffer(lib_world *w, VkDeviceSize size, uint32_t flags);
 VkSemaphore lib_case_timeline(lib_world *w, uint64_t value);
 CUstream lib_case_stream(const lib_world *w);
+/* A shader of the build tree: "library_fetch.comp"; and a pipeline of one. */
+VkShaderModule lib_shader(VkDevice device, const char *name);
+VkPipeline lib_compute_pipeline(VkDevice device, const char *name, VkPipelineLayout layout);
 /* A CUDA stream of the device's context; the current context is left as it was. */
 CUstream lib_stream(const lib_world *w);
 void lib_stream_destroy(const lib_world *w, CUstream stream);
@@ -219,6 +234,40 @@ void lib_fd_require_untouched(const lib_fd *watched);
 /* The number is closed, or another file's by now. */
 void lib_fd_require_gone(const lib_fd *watched);
 void lib_fd_done(lib_fd *watched, bool close_fd);
+
+/* Two threads in one call, in an order that is always the same: the log holds the first one. */
+
+typedef struct lib_race {
+    const char *at; /* the first thread stops where its log says this for the first time */
+    sem_t arrived, go;
+    atomic_uint count; /* lines that say it, of all threads */
+    void *user;
+    void (*second)(void *user);
+    void (*first)(void *user);
+    atomic_int second_thread;
+} lib_race;
+
+/* Opens a world whose device logs to the race. */
+void lib_race_open(lib_race *r, lib_world *w);
+/* Runs first(user) on a thread. When that one is at `at`, runs second(user): to its end, or, with
+ * `waits`, until it sleeps. Then lets the first one go on, and waits for both. */
+void lib_race_run(lib_race *r, const char *at, void (*first)(void *user),
+                  void (*second)(void *user), void *user, bool waits);
+
+/* File descriptors that nobody exported. */
+
+typedef struct bad_handle {
+    const char *name;
+    int fd;
+    /* What an import answers; the driver's own refusal where reason is HANDLE_REFUSED */
+    culv_result result;
+    culv_reason reason;
+} bad_handle;
+
+/* Gives each to `refuse`, which imports it and holds the error against the
+ * handle's, and requires that it is left as it was. `size` is that of the files. */
+void bad_handles_try(const lib_world *w, size_t size,
+                     void (*refuse)(const lib_world *w, const bad_handle *handle));
 
 /* Processes ------------------------------------------------------------------------------------ */
 

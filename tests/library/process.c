@@ -3,7 +3,12 @@
 #include "library.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -146,4 +151,143 @@ lib_level lib_level_now(void)
 void lib_sleep_ms(long ms)
 {
     nanosleep(&(struct timespec){.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000}, NULL);
+}
+
+static _Thread_local bool held;
+
+static void wait_for(sem_t *semaphore)
+{
+    while (sem_wait(semaphore) != 0)
+        REQUIRE_EQ(errno, EINTR);
+}
+
+static void hold(void *user, culv_log_level level, const char *message)
+{
+    lib_race *r = user;
+    (void)level;
+    if (r->at == NULL || strstr(message, r->at) == NULL) return;
+    atomic_fetch_add(&r->count, 1);
+    if (!held) return;
+    held = false;
+    sem_post(&r->arrived);
+    wait_for(&r->go);
+}
+
+void lib_race_open(lib_race *r, lib_world *w)
+{
+    memset(r, 0, sizeof *r);
+    lib_open_vulkan(w);
+    culv_device_desc d = culv_device_desc_init();
+    d.log = (culv_log){hold, r, CULV_LOG_DEBUG};
+    LIB_OK(culv_device_open_for_vk(vkGetInstanceProcAddr, w->vk.instance, w->vk.physical, &d,
+                                   &w->device));
+    culv_vk_device_desc v = lib_vk_desc(w);
+    LIB_OK(culv_vk_attach(w->device, &v, &w->attachment));
+    w->context = culv_device_context(w->device);
+}
+
+static void *run_first(void *argument)
+{
+    lib_race *r = argument;
+    held = true;
+    r->first(r->user);
+    REQUIRE(!held); /* or nobody ever came to the line */
+    return NULL;
+}
+
+static void *run_second(void *argument)
+{
+    lib_race *r = argument;
+    atomic_store(&r->second_thread, (int)gettid());
+    r->second(r->user);
+    return NULL;
+}
+
+void lib_race_run(lib_race *r, const char *at, void (*first)(void *user),
+                  void (*second)(void *user), void *user, bool waits)
+{
+    pthread_t one, other;
+    REQUIRE_EQ(sem_init(&r->arrived, 0, 0), 0);
+    REQUIRE_EQ(sem_init(&r->go, 0, 0), 0);
+    atomic_store(&r->count, 0);
+    atomic_store(&r->second_thread, 0);
+    r->user = user;
+    r->first = first;
+    r->second = second;
+    r->at = at;
+    REQUIRE_EQ(pthread_create(&one, NULL, run_first, r), 0);
+    wait_for(&r->arrived);
+    REQUIRE_EQ(pthread_create(&other, NULL, run_second, r), 0);
+    if (waits) {
+        while (atomic_load(&r->second_thread) == 0)
+            usleep(100);
+        REQUIRE(test_asleep(0, atomic_load(&r->second_thread), 20));
+    } else {
+        REQUIRE_EQ(pthread_join(other, NULL), 0);
+    }
+    sem_post(&r->go);
+    if (waits) REQUIRE_EQ(pthread_join(other, NULL), 0);
+    REQUIRE_EQ(pthread_join(one, NULL), 0);
+    r->at = NULL;
+    sem_destroy(&r->go);
+    sem_destroy(&r->arrived);
+}
+
+/* File descriptors that nobody exported. */
+
+enum { BAD_HANDLES = 9, NOT_OPEN = 2 }; /* the first ones are not open */
+
+static void open_all(bad_handle out[BAD_HANDLES], size_t size)
+{
+    int ends[2], sockets[2];
+    REQUIRE(pipe2(ends, O_CLOEXEC) == 0);
+    REQUIRE(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) == 0);
+    close(ends[1]);
+    close(sockets[1]);
+    int garbage = memfd_create("garbage", MFD_CLOEXEC), zero = memfd_create("zero", MFD_CLOEXEC);
+    REQUIRE(garbage >= 0 && zero >= 0 && ftruncate(zero, (off_t)size) == 0);
+    char page[4096];
+    memset(page, 0xa7, sizeof page);
+    for (size_t done = 0; done < size; done += sizeof page)
+        REQUIRE_EQ(write(garbage, page, sizeof page), sizeof page);
+    int closed = dup(garbage);
+    REQUIRE(closed >= 0 && close(closed) == 0);
+    const bad_handle all[BAD_HANDLES] = {
+        {"fd -1", -1, CULV_ERROR_INVALID, CULV_REASON_HANDLE_BAD},
+        {"a closed fd", 1000000, CULV_ERROR_INVALID, CULV_REASON_HANDLE_BAD},
+        {"a pipe", ends[0], CULV_ERROR_INVALID, CULV_REASON_HANDLE_KIND},
+        {"a socket", sockets[0], CULV_ERROR_INVALID, CULV_REASON_HANDLE_KIND},
+        {"a directory", open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC), CULV_ERROR_INVALID,
+         CULV_REASON_HANDLE_KIND},
+        {"/dev/null", open("/dev/null", O_RDWR | O_CLOEXEC), CULV_ERROR_DRIVER,
+         CULV_REASON_HANDLE_REFUSED},
+        {"a memfd of garbage", garbage, CULV_ERROR_DRIVER, CULV_REASON_HANDLE_REFUSED},
+        {"a memfd of zeros", zero, CULV_ERROR_DRIVER, CULV_REASON_HANDLE_REFUSED},
+        {"an eventfd", eventfd(0, EFD_CLOEXEC), CULV_ERROR_DRIVER, CULV_REASON_HANDLE_REFUSED},
+    };
+    memcpy(out, all, sizeof all);
+    for (int i = NOT_OPEN; i < BAD_HANDLES; i++)
+        REQUIRE(out[i].fd >= 0);
+}
+
+void bad_handles_try(const lib_world *w, size_t size,
+                     void (*refuse)(const lib_world *w, const bad_handle *handle))
+{
+    bad_handle handles[BAD_HANDLES];
+    open_all(handles, size);
+    culv_device_caps caps = lib_caps(w->device);
+    size_t fds = test_open_fds();
+    for (int i = 0; i < BAD_HANDLES; i++) {
+        lib_fd fd = {0};
+        printf("%s\n", handles[i].name);
+        if (i >= NOT_OPEN) fd = lib_fd_watch(handles[i].fd);
+        refuse(w, &handles[i]);
+        if (handles[i].result == CULV_ERROR_DRIVER) LIB_SAYS(caps.name); /* whose driver it was */
+        if (i < NOT_OPEN) continue;
+        lib_fd_require_untouched(&fd);
+        lib_fd_done(&fd, false);
+    }
+    REQUIRE_EQ(test_open_fds(), fds);
+    for (int i = NOT_OPEN; i < BAD_HANDLES; i++)
+        REQUIRE(close(handles[i].fd) == 0);
 }

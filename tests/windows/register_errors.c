@@ -414,7 +414,7 @@ REGISTER_CASE(devices)
 /* Each call fails once ------------------------------------------------------------------------- */
 
 /* A turn with a buffer and a texture; whatever fails, nothing is left. Views fail with OpenGL's
- * (tests/library/gl/torture_register.c). */
+ * (tests/library/graphics/torture_fallback.c). */
 typedef struct tortured {
     const scene_register *r;
     IUnknown *resources[2];

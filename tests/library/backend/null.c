@@ -2,16 +2,25 @@
 /* The null back-end: everything that an API has to add, with as few native calls as there can
  * be. */
 #include "null.h"
-
 #include "base/alloc.h"
 #include "base/desc.h"
 #include "base/handle.h"
 #include "core/image_check.h"
 #include "cuda/context.h"
+#include "graphics/graphics_ring.h"
 #include "graphics/lost.h"
 #include "graphics/match.h"
+#include "pages.h"
+#include "suite.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
 
 struct null_device {
     culvi_graphics base;
@@ -19,7 +28,7 @@ struct null_device {
     uint32_t fallback;
 };
 
-static const culvi_words words = {
+static const culvi_words null_words = {
     .api = CULV_NATIVE_OS,
     .name = "null",
     .physical_device = "null device",
@@ -235,7 +244,7 @@ static int timeline_signal(const culvi_graphics *graphics, uint64_t semaphore, u
 
 /* What every table of the null API has. */
 #define ALWAYS                                                                                     \
-    .words = &words, .list = list, .free = free_device, .check_exports = check_exports,            \
+    .words = &null_words, .list = list, .free = free_device, .check_exports = check_exports,       \
     .export_memory = export_memory, .export_semaphore = export_semaphore, .plan = plan_native,     \
     .make = make, .unmake = unmake, .make_semaphore = make_semaphore,                              \
     .unmake_semaphore = unmake_semaphore, .check_timelines = check_timelines,                      \
@@ -370,4 +379,293 @@ culv_result null_semaphore_create(null_device *device, uint64_t value, uint32_t 
 null_timeline *null_semaphore_timeline(const culv_shared_semaphore *semaphore)
 {
     return (null_timeline *)(uintptr_t)semaphore->pair.native;
+}
+
+/* The null API's own side: memory and timelines, as a driver would have them. */
+
+static CUmemAllocationProp properties(const null_native *native)
+{
+    return (CUmemAllocationProp){.type = CU_MEM_ALLOCATION_TYPE_PINNED,
+                                 .requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
+                                 .location = {CU_MEM_LOCATION_TYPE_DEVICE, native->ordinal}};
+}
+
+void null_native_open(null_native *native)
+{
+    const raw_cuda *cu = native->cu;
+    CUmemAllocationProp p = properties(native);
+    CU_OK(cu->DeviceGetUuid(&native->uuid, native->ordinal));
+    CU_OK(cu->DevicePrimaryCtxRetain(&native->context, native->ordinal));
+    CU_OK(cu->MemGetAllocationGranularity(&native->granularity, &p,
+                                          CU_MEM_ALLOC_GRANULARITY_MINIMUM));
+}
+
+void null_native_close(null_native *native)
+{
+    const raw_cuda *cu = native->cu;
+    CU_OK(cu->DevicePrimaryCtxRelease(native->ordinal));
+}
+
+/* Any thread may call the null API. */
+static void enter(const null_native *native)
+{
+    const raw_cuda *cu = native->cu;
+    CU_OK(cu->CtxPushCurrent(native->context));
+}
+
+static void leave(const null_native *native)
+{
+    const raw_cuda *cu = native->cu;
+    CUcontext mine;
+    CU_OK(cu->CtxPopCurrent(&mine));
+}
+
+CUresult null_memory_create(const null_native *native, uint64_t size, null_memory *out,
+                            const char **call)
+{
+    const raw_cuda *cu = native->cu;
+    CUmemAllocationProp p = properties(native);
+    CUmemAccessDesc access = {.location = p.location, .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+    null_memory made = {.size = (size / native->granularity + (size % native->granularity != 0)) *
+                                native->granularity};
+    *call = "cuMemCreate";
+    CUresult r = cu->MemCreate(&made.handle, made.size, &p, 0);
+    if (r != CUDA_SUCCESS) return r;
+    *call = "cuMemAddressReserve";
+    r = cu->MemAddressReserve(&made.address, made.size, 0, 0, 0);
+    if (r != CUDA_SUCCESS) goto release;
+    *call = "cuMemMap";
+    r = cu->MemMap(made.address, made.size, 0, made.handle, 0);
+    if (r != CUDA_SUCCESS) goto free_address;
+    *call = "cuMemSetAccess";
+    r = cu->MemSetAccess(made.address, made.size, &access, 1);
+    if (r == CUDA_SUCCESS) {
+        *out = made;
+        return r;
+    }
+    CU_OK(cu->MemUnmap(made.address, made.size));
+free_address:
+    CU_OK(cu->MemAddressFree(made.address, made.size));
+release:
+    CU_OK(cu->MemRelease(made.handle));
+    return r;
+}
+
+/* A release that a test makes fail is tried again. */
+#define RELEASE(call)                                                                              \
+    do {                                                                                           \
+        if ((call) != CUDA_SUCCESS) CU_OK(call);                                                   \
+    } while (0)
+
+void null_memory_destroy(const null_native *native, null_memory *memory)
+{
+    const raw_cuda *cu = native->cu;
+    if (memory->size == 0) return;
+    RELEASE(cu->MemUnmap(memory->address, memory->size));
+    RELEASE(cu->MemAddressFree(memory->address, memory->size));
+    RELEASE(cu->MemRelease(memory->handle));
+    *memory = (null_memory){.size = 0};
+}
+
+void null_memory_write(const null_native *native, const null_memory *memory, const void *data,
+                       size_t size)
+{
+    enter(native);
+    CU_OK(raw_cuda_upload(native->cu, memory->address, data, size));
+    leave(native);
+}
+
+void null_memory_read(const null_native *native, const null_memory *memory, void *data, size_t size)
+{
+    const raw_cuda *cu = native->cu;
+    enter(native);
+    CU_OK(cu->MemcpyDtoH(data, memory->address, size));
+    leave(native);
+}
+
+/* Timelines ------------------------------------------------------------------------------------ */
+
+struct null_timeline {
+    culv_soft_timeline *page;
+    int fd;
+};
+
+int null_timeline_create(const null_native *native, uint64_t value, null_timeline **out)
+{
+    null_timeline *timeline = calloc(1, sizeof *timeline);
+    if (timeline == NULL) return ENOMEM;
+    timeline->fd = memfd_create("null timeline", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    if (timeline->fd < 0) goto free_timeline;
+    if (ftruncate(timeline->fd, CULV_SOFT_TIMELINE_SIZE) != 0 ||
+        fcntl(timeline->fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0)
+        goto close_fd;
+    void *page =
+        mmap(NULL, CULV_SOFT_TIMELINE_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, timeline->fd, 0);
+    if (page == MAP_FAILED) goto close_fd;
+    timeline->page = page;
+    memcpy(timeline->page->magic, CULV_SOFT_TIMELINE_MAGIC, sizeof timeline->page->magic);
+    memcpy(timeline->page->device_uuid, native->uuid.bytes, sizeof timeline->page->device_uuid);
+    atomic_store(&timeline->page->value, value);
+    *out = timeline;
+    return 0;
+
+close_fd:
+    close(timeline->fd);
+free_timeline:
+    free(timeline);
+    return errno != 0 ? errno : ENOMEM;
+}
+
+void null_timeline_destroy(null_timeline *timeline)
+{
+    munmap(timeline->page, CULV_SOFT_TIMELINE_SIZE);
+    close(timeline->fd);
+    free(timeline);
+}
+
+int null_timeline_fd(const null_timeline *timeline)
+{
+    char path[32];
+    (void)snprintf(path, sizeof path, "/proc/self/fd/%d", timeline->fd);
+    return open(path, O_RDWR | O_CLOEXEC);
+}
+
+int null_timeline_value(const null_timeline *timeline, uint64_t *out)
+{
+    *out = atomic_load(&timeline->page->value);
+    CULV_SOFT_PAGE_ACQUIRE();
+    return 0;
+}
+
+int null_timeline_signal(null_timeline *timeline, uint64_t value)
+{
+    culv_soft_timeline *page = timeline->page;
+    if (atomic_load(&page->value) >= value) return EINVAL;
+    CULV_SOFT_PAGE_RELEASE();
+    atomic_store(&page->value, value);
+    atomic_fetch_add(&page->seq, 1);
+    (void)syscall(SYS_futex, (void *)&page->seq, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+    return 0;
+}
+
+int null_timeline_wait(null_timeline *timeline, uint64_t value, uint64_t timeout_ns)
+{
+    culv_soft_timeline *page = timeline->page;
+    const struct timespec slice = {.tv_nsec = 10000000};
+    for (uint64_t waited = 0;; waited += 10000000) {
+        uint32_t seq = atomic_load(&page->seq);
+        uint64_t now = 0;
+        (void)null_timeline_value(timeline, &now);
+        if (now >= value) return 0;
+        if (waited >= timeout_ns) return ETIMEDOUT;
+        (void)syscall(SYS_futex, (void *)&page->seq, FUTEX_WAIT, seq, &slice, NULL, 0);
+    }
+}
+
+/* Rings between CUDA and the null API, for suite_rings.c. */
+
+/* A "command list": a frame that the null side writes or reads. */
+typedef struct job {
+    uint32_t slot, seed;
+} job;
+
+typedef struct null_ring {
+    culvi_graphics_ring base;
+    uint32_t fallback;
+    job jobs[2 * CULV_RING_MAX_DEPTH];
+} null_ring;
+
+static culv_result make_object(culvi_graphics_ring *base, const void *description, uint32_t slot,
+                               culvi_pair **out)
+{
+    culv_shared_buffer *buffer = NULL;
+    (void)slot;
+    culv_result result =
+        null_buffer_create((null_device *)base->graphics, *(const uint64_t *)description,
+                           ((null_ring *)base)->fallback, &buffer);
+    if (result == CULV_OK) *out = (culvi_pair *)buffer;
+    return result;
+}
+
+static null_timeline *timeline_of(const culvi_graphics_ring *base, culv_ring_side side)
+{
+    return (null_timeline *)(uintptr_t)base->timelines[side].pair->native;
+}
+
+/* The null API's queue does all of it at once. */
+static culv_result submit(culvi_graphics_ring *base, const culvi_graphics_work *work,
+                          uint32_t count, uint64_t wait, uint64_t signal)
+{
+    null_ring *ring = (null_ring *)base;
+    REQUIRE(work->queue == ring);
+    if (wait != 0)
+        REQUIRE_EQ(null_timeline_wait(timeline_of(base, culvi_graphics_ring_cuda_side(base)), wait,
+                                      TEST_FAR_MS * UINT64_C(1000000)),
+                   0);
+    for (uint32_t i = 0; i < count; i++) {
+        const job *j = base->pending[i];
+        const culv_shared_buffer *buffer =
+            (const culv_shared_buffer *)base->resources[0].objects[j->slot];
+        uint32_t words[BACKEND_RING_WORDS];
+        suite_pattern(words, BACKEND_RING_WORDS, j->seed);
+        if (base->side == CULV_RING_PRODUCER) {
+            null_buffer_write(buffer, words, sizeof words);
+            continue;
+        }
+        null_buffer_read(buffer, words, sizeof words);
+        REQUIRE_PATTERN(words, BACKEND_RING_WORDS, j->seed);
+    }
+    if (signal != 0) REQUIRE_EQ(null_timeline_signal(timeline_of(base, base->side), signal), 0);
+    return CULV_OK;
+}
+
+static culv_result destroy(void *ring, const CUstream *last_use, const char *call)
+{
+    (void)call;
+    culvi_graphics_ring_unmake(&((null_ring *)ring)->base, last_use);
+    free(ring);
+    return CULV_OK;
+}
+
+static const culvi_graphics_ring_api rings = {.desc = "null_ring_desc",
+                                              .attachment = "null_device",
+                                              .ring = {.create_call = "null_ring_create",
+                                                       .submit_call = "null_ring_submit",
+                                                       .acquire = culvi_graphics_ring_acquire,
+                                                       .release = culvi_graphics_ring_release,
+                                                       .flush = culvi_graphics_ring_flush,
+                                                       .objects = culvi_graphics_ring_objects,
+                                                       .destroy = destroy},
+                                              .make_object = make_object,
+                                              .submit = submit};
+
+culv_result null_ring_create(void *attachment, const backend_ring *d, culv_ring **out)
+{
+    static const uint64_t size = BACKEND_RING_BYTES;
+    null_ring *ring = calloc(1, sizeof *ring);
+    REQUIRE(ring != NULL);
+    ring->fallback = d->fallback;
+    culv_result result = culvi_graphics_ring_check(&rings, attachment, "frames", d->depth, d->side,
+                                                   d->resources != 0 ? d->resources : 1);
+    culvi_graphics_ring_init(&ring->base, &rings, attachment, d->depth, d->side, "frames");
+    if (result == CULV_OK) result = culvi_graphics_ring_set_waits(&ring->base, d->waits);
+    if (result == CULV_OK) result = culvi_graphics_ring_make_timelines(&ring->base, d->fallback);
+    if (result == CULV_OK)
+        result = culvi_graphics_ring_make_resource(&ring->base, &size, false, true);
+    if (result == CULV_OK) result = culvi_graphics_ring_make_core(&ring->base, d->settings);
+    if (result != CULV_OK) {
+        (void)destroy(ring, NULL, NULL);
+        return result;
+    }
+    *out = ring->base.core;
+    return CULV_OK;
+}
+
+culv_result null_ring_release(culv_ring *core, culv_ring_frame *frame, uint32_t seed)
+{
+    null_ring *ring = culvi_ring_of_api(core, &rings.ring, __func__);
+    job *mine = &ring->jobs[frame->number % (2 * CULV_RING_MAX_DEPTH)];
+    *mine = (job){frame->slot, seed};
+    const culvi_graphics_work work = {.queue = ring, .commands = mine};
+    return culvi_graphics_ring_submit(&ring->base, &work, frame, "null_ring_submit");
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The library's core, without a device: names, versions, the last error, NULLs, the log. */
+#include "image_stage.h"
 #include "library.h"
 
 #include <pthread.h>
@@ -244,4 +245,654 @@ TEST(extension_lists, .title = "vulkan.extension_lists")
     REQUIRE_EQ_STR(names[2], VK_KHR_TIMELINE_SEMAPHORE_EXTENSION_NAME);
     REQUIRE_EQ_STR(names[3], "poison");
     REQUIRE_EQ(culv_vk_device_extensions(VK_API_VERSION_1_2, 4, names), 2);
+}
+
+#undef TEST_GROUP
+#define TEST_GROUP "log."
+/* The log callback, its levels and CULVERT_LOG. */
+
+typedef struct heard {
+    unsigned lines[5]; /* by level */
+    char last[5][2048];
+    bool closed;
+} heard;
+
+static void hear(void *user, culv_log_level level, const char *message)
+{
+    heard *h = user;
+    REQUIRE(level >= CULV_LOG_ERROR && level <= CULV_LOG_DEBUG);
+    REQUIRE(message != NULL && strchr(message, '\n') == NULL);
+    REQUIRE(!h->closed);
+    h->lines[level]++;
+    snprintf(h->last[level], sizeof h->last[level], "%s", message);
+}
+
+/* Opens a device, makes one error, closes it. */
+static void session(const culv_device_desc *desc)
+{
+    culv_memory *memory = NULL;
+    culv_memory_desc d = culv_memory_desc_init();
+    NEW(OWN(culv_device), device, culv_device_open_by_ordinal, 0, desc);
+    REQUIRE_EQ(culv_memory_import(device, &d, &memory), CULV_ERROR_INVALID);
+}
+
+static culv_device_desc logging(heard *h, culv_log_level level)
+{
+    culv_device_desc d = culv_device_desc_init();
+    memset(h, 0, sizeof *h);
+    d.log = (culv_log){hear, h, level};
+    d.label = "first light";
+    return d;
+}
+
+TEST(levels, .own = true)
+{
+    heard h;
+    (void)lib_driver();
+    unsetenv("CULVERT_LOG");
+    culv_device_desc d = logging(&h, CULV_LOG_ERROR);
+    session(&d);
+    REQUIRE_EQ(h.lines[CULV_LOG_ERROR], 1);
+    REQUIRE_EQ_STR(h.last[CULV_LOG_ERROR], culv_last_error_message());
+    REQUIRE(strncmp(h.last[CULV_LOG_ERROR], "[first light] ", 14) == 0);
+    REQUIRE_EQ(h.lines[CULV_LOG_WARNING] + h.lines[CULV_LOG_INFO] + h.lines[CULV_LOG_DEBUG], 0);
+
+    d = logging(&h, CULV_LOG_NONE); /* the default: warnings and errors */
+    session(&d);
+    REQUIRE_EQ(h.lines[CULV_LOG_ERROR], 1);
+    REQUIRE_EQ(h.lines[CULV_LOG_INFO] + h.lines[CULV_LOG_DEBUG], 0);
+
+    d = logging(&h, CULV_LOG_INFO);
+    session(&d);
+    REQUIRE_EQ(h.lines[CULV_LOG_ERROR], 1);
+    REQUIRE(h.lines[CULV_LOG_INFO] >= 2); /* opened, closed */
+    REQUIRE(strstr(h.last[CULV_LOG_INFO], "closed") != NULL);
+    REQUIRE_EQ(h.lines[CULV_LOG_DEBUG], 0);
+
+    d = logging(&h, CULV_LOG_DEBUG);
+    session(&d);
+    REQUIRE(h.lines[CULV_LOG_DEBUG] >= 5);
+    REQUIRE(strncmp(strstr(h.last[CULV_LOG_DEBUG], "cu"), "cu", 2) == 0);
+}
+
+/* An open that fails has no device, but its descriptor's log hears it. */
+TEST(failed_open_is_heard)
+{
+    heard h;
+    culv_device *device = NULL;
+    (void)lib_driver();
+    culv_device_desc d = logging(&h, CULV_LOG_ERROR);
+    LIB_ERROR(culv_device_open_by_ordinal(12345, &d, &device), NO_DEVICE, DEVICE_UNKNOWN);
+    REQUIRE_EQ(h.lines[CULV_LOG_ERROR], 1);
+    REQUIRE_EQ_STR(h.last[CULV_LOG_ERROR], culv_last_error_message());
+}
+
+/* What a label has in it makes no second line, in the log or in the error, whether the object was
+ * made or not. Letters beyond ASCII stay. */
+TEST(labels_forge_no_lines)
+{
+    heard h;
+    culv_memory *memory = NULL;
+    (void)lib_driver();
+    culv_device_desc d = logging(&h, CULV_LOG_DEBUG);
+    d.label = "gpu\nculvert error: forged\r\t\033[2J\177";
+    NEW(culv_device, device, culv_device_open_by_ordinal, 0, &d);
+    culv_memory_desc m = culv_memory_desc_init();
+    m.label = "gr\303\266\303\237e\n[gpu] second";
+    REQUIRE_EQ(culv_memory_import(device, &m, &memory), CULV_ERROR_INVALID);
+    REQUIRE(strstr(h.last[CULV_LOG_ERROR], "[gpu?culvert error: forged???[2J?] '") ==
+            h.last[CULV_LOG_ERROR]);
+    REQUIRE(strstr(h.last[CULV_LOG_ERROR], "'gr\303\266\303\237e?[gpu] second': ") != NULL);
+    REQUIRE_EQ_STR(h.last[CULV_LOG_ERROR], culv_last_error_message());
+    culv_device_close(&device);
+    REQUIRE(strstr(h.last[CULV_LOG_INFO], "[gpu?culvert error") == h.last[CULV_LOG_INFO]);
+}
+
+/* Nor is a letter cut: of those of UTF-8 the last one that fits whole stays. What is no UTF-8 is
+ * cut anywhere, and no terminal gets it. */
+TEST(letters_are_not_cut)
+{
+    static const struct {
+        const char *letter;
+        size_t before, kept; /* bytes of ASCII, then how many of the label stay */
+    } rows[] = {
+        {"\303\266", 61, 63},         {"\303\266", 62, 62},
+        {"\342\202\254", 60, 63},     {"\342\202\254", 61, 61},
+        {"\342\202\254", 62, 62},     {"\360\237\230\200", 59, 63},
+        {"\360\237\230\200", 60, 60}, {"\360\237\230\200", 61, 61},
+        {"\360\237\230\200", 62, 62}, {"\200\200\200\200\200\200\200\200", 58, 63},
+    };
+    (void)lib_driver();
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        heard h;
+        char label[100];
+        culv_device_desc d = logging(&h, CULV_LOG_ERROR);
+        memset(label, 'x', sizeof label);
+        snprintf(label + rows[i].before, sizeof label - rows[i].before, "%szzzz", rows[i].letter);
+        d.label = label;
+        session(&d);
+        label[rows[i].kept] = '\0';
+        if ((unsigned char)label[rows[i].before] == 0200)
+            memset(label + rows[i].before, '?', rows[i].kept - rows[i].before);
+        REQUIRE(strncmp(h.last[CULV_LOG_ERROR] + 1, label, rows[i].kept) == 0);
+        REQUIRE(strncmp(h.last[CULV_LOG_ERROR] + 1 + rows[i].kept, "] ", 2) == 0);
+    }
+}
+
+/* A label that is too long is cut, not overrun. */
+TEST(long_labels_are_cut)
+{
+    heard h;
+    char label[300];
+    (void)lib_driver();
+    memset(label, 'x', sizeof label - 1);
+    label[sizeof label - 1] = '\0';
+    culv_device_desc d = logging(&h, CULV_LOG_ERROR);
+    d.label = label;
+    session(&d);
+    label[63] = '\0';
+    REQUIRE(strncmp(h.last[CULV_LOG_ERROR] + 1, label, 63) == 0);
+    REQUIRE_EQ(h.last[CULV_LOG_ERROR][64], ']');
+}
+
+static size_t stderr_of_session(const culv_device_desc *desc, char *out, size_t size)
+{
+    int ends[2];
+    int before = dup(STDERR_FILENO);
+    REQUIRE(before >= 0 && pipe(ends) == 0);
+    fflush(stderr);
+    REQUIRE(dup2(ends[1], STDERR_FILENO) == STDERR_FILENO);
+    session(desc);
+    fflush(stderr);
+    REQUIRE(dup2(before, STDERR_FILENO) == STDERR_FILENO);
+    close(before);
+    close(ends[1]);
+    size_t length = 0;
+    for (ssize_t n = 1; n > 0 && length < size - 1; length += (size_t)n) {
+        n = read(ends[0], out + length, size - 1 - length);
+        REQUIRE(n >= 0);
+    }
+    out[length] = '\0';
+    close(ends[0]);
+    return length;
+}
+
+TEST(environment, .own = true)
+{
+    static char text[65536]; /* a pipe holds as much */
+    heard h;
+    (void)lib_driver();
+    unsetenv("CULVERT_LOG");
+    REQUIRE_EQ(stderr_of_session(NULL, text, sizeof text), 0); /* nothing is printed unless asked */
+    setenv("CULVERT_LOG", "", 1);
+    REQUIRE_EQ(stderr_of_session(NULL, text, sizeof text), 0);
+
+    setenv("CULVERT_LOG", "error", 1);
+    REQUIRE(stderr_of_session(NULL, text, sizeof text) > 0);
+    REQUIRE(strstr(text, "culvert error: ") != NULL && strstr(text, "culvert info: ") == NULL);
+    setenv("CULVERT_LOG", "info", 1);
+    (void)stderr_of_session(NULL, text, sizeof text);
+    REQUIRE(strstr(text, "culvert info: ") != NULL && strstr(text, "culvert debug: ") == NULL);
+    setenv("CULVERT_LOG", "debug", 1);
+    (void)stderr_of_session(NULL, text, sizeof text);
+    REQUIRE(strstr(text, "culvert debug: ") != NULL);
+
+    culv_device_desc d = logging(&h, CULV_LOG_ERROR); /* a callback comes first */
+    REQUIRE_EQ(stderr_of_session(&d, text, sizeof text), 0);
+    REQUIRE_EQ(h.lines[CULV_LOG_ERROR], 1);
+}
+
+#undef TEST_GROUP
+#define TEST_GROUP "structs."
+/* Descriptors of older and newer programs: struct_size in every one of them. */
+
+/* A call that takes a descriptor of `size` bytes and undoes what it did; oldest: bytes of the
+ * shortest descriptor that still means the same. */
+typedef struct described {
+    const char *name;
+    const void *desc;
+    size_t size, oldest;
+    culv_result (*call)(lib_world *w, const void *desc);
+} described;
+
+/* Takes shorter, longer and wrong struct_sizes; never reads beyond what a descriptor says it
+ * has. */
+static void described_check(lib_world *w, const described *d)
+{
+    unsigned char *copy = malloc(1 << 17);
+    REQUIRE(copy != NULL);
+    /* The last two before the ends would cut a pointer in two. */
+    static const size_t wrong[] = {
+        0,     1,      4,       sizeof(size_t), 2 * sizeof(size_t) + 4, 6 * sizeof(size_t) + 1,
+        65537, 100001, SIZE_MAX};
+    printf("%s\n", d->name);
+    memset(copy, 0, 1 << 17);
+    memcpy(copy, d->desc, d->size);
+    LIB_OK(d->call(w, copy));
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        memcpy(copy, &wrong[i], sizeof(size_t));
+        LIB_INVALID(d->call(w, copy), STRUCT_SIZE, d->name);
+    }
+    free(copy);
+    /* Just as long as it says, so that a sanitizer sees a read beyond. */
+    size_t oldest = (d->oldest + sizeof(size_t) - 1) / sizeof(size_t) *
+                    sizeof(size_t); /* as its padding had it */
+    for (size_t size = oldest; size <= d->size + 24; size += size < d->size ? d->size - size : 8) {
+        copy = calloc(1, size);
+        REQUIRE(copy != NULL);
+        memcpy(copy, d->desc, size < d->size ? size : d->size);
+        memcpy(copy, &size, sizeof size);
+        LIB_OK(d->call(w, copy));
+        for (size_t at = d->size; at < size; at++) {
+            copy[at] = 1; /* a newer program uses what this library does not know */
+            LIB_ERROR(d->call(w, copy), UNSUPPORTED, STRUCT_SIZE, d->name);
+            copy[at] = 0;
+        }
+        free(copy);
+    }
+}
+
+static culv_result open_device(lib_world *w, const void *desc)
+{
+    culv_device *device = POISON(culv_device);
+    culv_result r = culv_device_open_for_vk(vkGetInstanceProcAddr, w->vk.instance, w->vk.physical,
+                                            desc, &device);
+    if (r == CULV_OK)
+        culv_device_close(&device);
+    else
+        REQUIRE(device == POISON(culv_device));
+    return r;
+}
+
+static culv_result open_ordinal(lib_world *w, const void *desc)
+{
+    culv_device *device = POISON(culv_device);
+    (void)w;
+    culv_result r = culv_device_open_by_ordinal(0, desc, &device);
+    if (r == CULV_OK)
+        culv_device_close(&device);
+    else
+        REQUIRE(device == POISON(culv_device));
+    return r;
+}
+
+static culv_result rank(lib_world *w, const void *desc)
+{
+    uint32_t count = 77;
+    culv_result r =
+        culv_vk_rank_physical_devices(vkGetInstanceProcAddr, w->vk.instance, desc, NULL, 0, &count);
+    REQUIRE((count == 77) == (r != CULV_OK));
+    return r;
+}
+
+static culv_result attach(lib_world *w, const void *desc)
+{
+    culv_vk_device *vk = POISON(culv_vk_device);
+    culv_result r = culv_vk_attach(w->device, desc, &vk);
+    if (r == CULV_OK)
+        culv_vk_detach(&vk);
+    else
+        REQUIRE(vk == POISON(culv_vk_device));
+    return r;
+}
+
+static culv_result import_memory(lib_world *w, const void *desc)
+{
+    culv_memory *memory = POISON(culv_memory);
+    culv_result r = culv_memory_import(w->device, desc, &memory);
+    if (r == CULV_OK)
+        culv_memory_destroy(&memory);
+    else
+        REQUIRE(memory == POISON(culv_memory));
+    return r;
+}
+
+static culv_result import_vk_memory(lib_world *w, const void *desc)
+{
+    culv_memory *memory = POISON(culv_memory);
+    culv_result r = culv_vk_memory_import(w->attachment, desc, &memory);
+    if (r == CULV_OK)
+        culv_memory_destroy(&memory);
+    else
+        REQUIRE(memory == POISON(culv_memory));
+    return r;
+}
+
+static culv_memory *shared_memory;
+
+static culv_result map(lib_world *w, const void *desc)
+{
+    culv_buffer *buffer = POISON(culv_buffer);
+    (void)w;
+    culv_result r = culv_buffer_map(shared_memory, desc, &buffer);
+    if (r == CULV_OK)
+        culv_buffer_unmap(&buffer, NULL);
+    else
+        REQUIRE(buffer == POISON(culv_buffer));
+    return r;
+}
+
+static culv_result import_semaphore(lib_world *w, const void *desc)
+{
+    culv_semaphore *semaphore = POISON(culv_semaphore);
+    culv_result r = culv_semaphore_import(w->device, desc, &semaphore);
+    if (r == CULV_OK)
+        culv_semaphore_destroy(&semaphore, NULL);
+    else
+        REQUIRE(semaphore == POISON(culv_semaphore));
+    return r;
+}
+
+static culv_result import_vk_semaphore(lib_world *w, const void *desc)
+{
+    culv_semaphore *semaphore = POISON(culv_semaphore);
+    culv_result r = culv_vk_semaphore_import(w->attachment, desc, &semaphore);
+    if (r == CULV_OK)
+        culv_semaphore_destroy(&semaphore, NULL);
+    else
+        REQUIRE(semaphore == POISON(culv_semaphore));
+    return r;
+}
+
+static culv_result make_vk_semaphore(lib_world *w, const void *desc)
+{
+    culv_shared_semaphore *semaphore = POISON(culv_shared_semaphore);
+    culv_result r = culv_vk_semaphore_create(w->attachment, desc, &semaphore);
+    if (r == CULV_OK)
+        culv_shared_semaphore_destroy(&semaphore, NULL);
+    else
+        REQUIRE(semaphore == POISON(culv_shared_semaphore));
+    return r;
+}
+
+static culv_result barriers(lib_world *w, const void *desc)
+{
+    VkBufferMemoryBarrier2 two;
+    (void)w;
+    culv_result r = culv_vk_buffer_get_barrier2(desc, CULV_VK_RELEASE, &two);
+    REQUIRE_EQ(culv_vk_buffer_get_barrier2(desc, CULV_VK_ACQUIRE, &two), r);
+    return r;
+}
+
+static culv_result make_ring(lib_world *w, const void *desc)
+{
+    culv_ring *ring = POISON(culv_ring);
+    culv_result r = culv_ring_create(w->device, desc, &ring);
+    if (r == CULV_OK)
+        culv_ring_destroy(&ring, NULL);
+    else
+        REQUIRE(ring == POISON(culv_ring));
+    return r;
+}
+
+static culv_result set_ring(lib_world *w, const void *settings)
+{
+    culv_ring_desc d = culv_ring_desc_init();
+    d.max_depth = 4;
+    d.settings = settings;
+    return make_ring(w, &d);
+}
+
+LIB_CASE(descriptors, .smoke = true)
+{
+    raw_vk_buffer buffer = lib_case_buffer(w, 65536, RAW_VK_EXPORT);
+    VkSemaphore timeline = lib_case_timeline(w, 3);
+    int fd = raw_vk_buffer_fd(&w->vk, &buffer);
+    int timeline_fd = raw_vk_timeline_fd(&w->vk, timeline);
+    shared_memory = lib_import(w, &buffer);
+
+    culv_device_desc device = culv_device_desc_init();
+    culv_vk_device_desc vk = lib_vk_desc(w);
+    culv_memory_desc memory = lib_memory_desc(w, &buffer, fd);
+    culv_buffer_desc range = culv_buffer_desc_init();
+    culv_semaphore_desc semaphore = culv_semaphore_desc_init();
+    semaphore.handle = culv_handle_opaque_fd(timeline_fd);
+    semaphore.type = CULV_SEMAPHORE_TIMELINE;
+    culv_vk_memory_desc vk_memory = culv_vk_memory_desc_init();
+    vk_memory.memory = buffer.memory;
+    vk_memory.allocation_size = buffer.allocation_size;
+    culv_vk_semaphore_desc vk_semaphore = culv_vk_semaphore_desc_init();
+    vk_semaphore.semaphore = timeline;
+    vk_semaphore.type = CULV_SEMAPHORE_TIMELINE;
+    culv_vk_semaphore_create_desc made = culv_vk_semaphore_create_desc_init();
+    made.type = CULV_SEMAPHORE_TIMELINE;
+    culv_vk_buffer_transfer transfer = culv_vk_buffer_transfer_init();
+    transfer.queue_family = 0;
+    transfer.buffer = buffer.buffer;
+    culv_ring_desc ring = culv_ring_desc_init();
+    ring.max_depth = 2;
+    culv_ring_settings settings = culv_ring_settings_init();
+
+    const described rows[] = {
+        {"culv_device_desc", &device, sizeof device, 16, open_device},
+        {"culv_device_desc", &device, sizeof device, 16, open_ordinal},
+        {"culv_device_desc", &device, sizeof device, 16, rank},
+        {"culv_vk_device_desc", &vk, sizeof vk, offsetof(culv_vk_device_desc, api_version), attach},
+        {"culv_memory_desc", &memory, sizeof memory, offsetof(culv_memory_desc, dedicated),
+         import_memory},
+        {"culv_buffer_desc", &range, sizeof range, 16, map},
+        {"culv_semaphore_desc", &semaphore, sizeof semaphore, offsetof(culv_semaphore_desc, value),
+         import_semaphore},
+        {"culv_vk_memory_desc", &vk_memory, sizeof vk_memory,
+         offsetof(culv_vk_memory_desc, dedicated), import_vk_memory},
+        {"culv_vk_semaphore_desc", &vk_semaphore, sizeof vk_semaphore,
+         offsetof(culv_vk_semaphore_desc, untracked), import_vk_semaphore},
+        {"culv_vk_semaphore_create_desc", &made, sizeof made,
+         offsetof(culv_vk_semaphore_create_desc, initial_value), make_vk_semaphore},
+        {"culv_vk_buffer_transfer", &transfer, sizeof transfer,
+         offsetof(culv_vk_buffer_transfer, stage), barriers},
+        {"culv_ring_desc", &ring, sizeof ring, offsetof(culv_ring_desc, ready), make_ring},
+        {"culv_ring_settings", &settings, sizeof settings, 16, set_ring},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        described_check(w, &rows[i]);
+
+    culv_memory_destroy(&shared_memory);
+    close(fd);
+    close(timeline_fd);
+}
+
+/* An error in an old, short descriptor is reported without looking beyond it. */
+TEST(short_transfer_with_an_error)
+{
+    size_t size = offsetof(culv_vk_buffer_transfer, access);
+    culv_vk_buffer_transfer *t = calloc(1, size);
+    VkBufferMemoryBarrier2 out;
+    VkPipelineStageFlags2 hosts = VK_PIPELINE_STAGE_2_HOST_BIT;
+    REQUIRE(t != NULL);
+    memcpy(t, &size, sizeof size);
+    memset((char *)t + offsetof(culv_vk_buffer_transfer, buffer), 1, sizeof(VkBuffer));
+    memcpy((char *)t + offsetof(culv_vk_buffer_transfer, stage), &hosts, sizeof hosts);
+    LIB_INVALID(culv_vk_buffer_get_barrier2(t, CULV_VK_RELEASE, &out), VALUE);
+    free(t);
+}
+
+/* Structs that Culvert fills. */
+TEST(outputs)
+{
+    struct {
+        culv_device_caps caps;
+        unsigned char beyond[32];
+    } out;
+    struct {
+        culv_device_counts counts;
+        unsigned char beyond[32];
+    } numbers;
+    (void)lib_driver();
+    NEW(OWN(culv_device), device, culv_device_open_by_ordinal, 0, NULL);
+
+    memset(&out, 0x77, sizeof out);
+    out.caps.struct_size = offsetof(culv_device_caps, uuid);
+    LIB_OK(culv_device_get_caps(device, &out.caps));
+    REQUIRE(out.caps.name[0] != 0x77);
+    for (size_t i = offsetof(culv_device_caps, uuid); i < sizeof out; i++)
+        REQUIRE_EQ(((unsigned char *)&out)[i], 0x77);
+    memset(&out, 0x77, sizeof out);
+    out.caps.struct_size = sizeof out.caps + 16;
+    LIB_OK(culv_device_get_caps(device, &out.caps));
+    REQUIRE_EQ(out.caps.struct_size, sizeof out.caps + 16);
+    for (size_t i = 0; i < sizeof out.beyond; i++)
+        REQUIRE_EQ(out.beyond[i], i < 16 ? 0 : 0x77);
+
+    memset(&numbers, 0x77, sizeof numbers);
+    numbers.counts.struct_size = offsetof(culv_device_counts, mappings);
+    LIB_OK(culv_device_get_counts(device, &numbers.counts));
+    REQUIRE_EQ(numbers.counts.memories, 0);
+    for (size_t i = offsetof(culv_device_counts, mappings); i < sizeof numbers; i++)
+        REQUIRE_EQ(((unsigned char *)&numbers)[i], 0x77);
+
+    /* A struct that was not initialized is refused, not half filled or overrun. */
+    static const size_t wrong[] = {0, sizeof(size_t), 65537, SIZE_MAX};
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        memset(&out, 0x77, sizeof out);
+        out.caps.struct_size = wrong[i];
+        LIB_INVALID(culv_device_get_caps(device, &out.caps), STRUCT_SIZE);
+        memset(&numbers, 0x77, sizeof numbers);
+        numbers.counts.struct_size = wrong[i];
+        LIB_INVALID(culv_device_get_counts(device, &numbers.counts), STRUCT_SIZE);
+    }
+}
+
+/* The array of culv_vk_rank_physical_devices() has the caller's stride. */
+LIB_VULKAN_CASE(candidates)
+{
+    uint32_t count = 0;
+    LIB_OK(culv_vk_rank_physical_devices(vkGetInstanceProcAddr, w->vk.instance, NULL, NULL, 0,
+                                         &count));
+    REQUIRE(count >= 1 && count < 64);
+    uint32_t total = count;
+    culv_vk_candidate *now = calloc(count, sizeof *now);
+    size_t stride = sizeof(culv_vk_candidate) + 64;
+    char *newer = malloc((total + 1) * stride);
+    REQUIRE(now != NULL && newer != NULL);
+    for (uint32_t i = 0; i < total; i++)
+        now[i] = culv_vk_candidate_init();
+    LIB_OK(culv_vk_rank_physical_devices(vkGetInstanceProcAddr, w->vk.instance, NULL, now, count,
+                                         &count));
+    REQUIRE_EQ(count, total);
+    memset(newer, 0x77, (total + 1) * stride);
+    for (uint32_t i = 0; i < total; i++)
+        memcpy(newer + i * stride, &stride, sizeof stride);
+    LIB_OK(culv_vk_rank_physical_devices(vkGetInstanceProcAddr, w->vk.instance, NULL,
+                                         (culv_vk_candidate *)(void *)newer, count, &count));
+    for (uint32_t i = 0; i < total; i++) {
+        REQUIRE_EQ_BYTES(newer + i * stride + sizeof(size_t), (char *)&now[i] + sizeof(size_t),
+                         sizeof(culv_vk_candidate) - sizeof(size_t));
+        for (size_t k = sizeof(culv_vk_candidate); k < stride; k++)
+            REQUIRE_EQ(newer[i * stride + k], 0);
+    }
+    REQUIRE_EQ(newer[total * stride], 0x77); /* no more elements than there are */
+
+    count = 0; /* room for none */
+    memset(newer, 0x77, stride);
+    memcpy(newer, &stride, sizeof stride);
+    LIB_OK(culv_vk_rank_physical_devices(vkGetInstanceProcAddr, w->vk.instance, NULL,
+                                         (culv_vk_candidate *)(void *)newer, count, &count));
+    REQUIRE_EQ(count, total);
+    REQUIRE_EQ(newer[sizeof(size_t)], 0x77);
+
+    count = total;
+    static const size_t wrong[] = {0, sizeof(size_t), sizeof(culv_vk_candidate) + 4, 65537,
+                                   SIZE_MAX};
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        now[0].struct_size = wrong[i];
+        LIB_INVALID(culv_vk_rank_physical_devices(vkGetInstanceProcAddr, w->vk.instance, NULL, now,
+                                                  count, &count),
+                    STRUCT_SIZE, "culv_vk_candidate");
+    }
+    REQUIRE_EQ(count, total);
+    free(newer);
+    free(now);
+}
+
+#undef TEST_GROUP
+#define TEST_GROUP ""
+/* Descriptors of images, of what Culvert makes, and of images' barriers, of older and newer
+ * programs. */
+
+/* What the calls below map. */
+static shared_image subject;
+
+#define UNDONE(type, object, result, undo)                                                         \
+    do {                                                                                           \
+        if ((result) == CULV_OK)                                                                   \
+            undo(&(object), NULL);                                                                 \
+        else                                                                                       \
+            REQUIRE((object) == POISON(type));                                                     \
+        return (result);                                                                           \
+    } while (0)
+
+static culv_result image_map(lib_world *w, const void *desc)
+{
+    culv_image *image = POISON(culv_image);
+    (void)w;
+    culv_result r = culv_image_map(subject.memory, desc, &image);
+    UNDONE(culv_image, image, r, culv_image_unmap);
+}
+
+static culv_result map_vk(lib_world *w, const void *desc)
+{
+    culv_image *image = POISON(culv_image);
+    culv_result r = culv_vk_image_map(w->attachment, subject.memory, desc, &image);
+    UNDONE(culv_image, image, r, culv_image_unmap);
+}
+
+static culv_result make_buffer(lib_world *w, const void *desc)
+{
+    culv_shared_buffer *buffer = POISON(culv_shared_buffer);
+    culv_result r = culv_vk_buffer_create(w->attachment, desc, &buffer);
+    UNDONE(culv_shared_buffer, buffer, r, culv_shared_buffer_destroy);
+}
+
+static culv_result make_image(lib_world *w, const void *desc)
+{
+    culv_shared_image *image = POISON(culv_shared_image);
+    culv_result r = culv_vk_image_create(w->attachment, desc, &image);
+    UNDONE(culv_shared_image, image, r, culv_shared_image_destroy);
+}
+
+static culv_result image_barriers(lib_world *w, const void *desc)
+{
+    VkImageMemoryBarrier2 two;
+    (void)w;
+    culv_result r = culv_vk_image_get_barrier2(desc, CULV_VK_RELEASE, &two);
+    REQUIRE_EQ(culv_vk_image_get_barrier2(desc, CULV_VK_ACQUIRE, &two), r);
+    return r;
+}
+
+IMAGE_CASE(image_descriptors, .title = "structs.image_descriptors")
+{
+    shared_image_open(s, CALLERS_DEDICATED, VK_FORMAT_R8G8B8A8_UNORM, 64, 64, 1, 0, &subject);
+    VkExternalMemoryImageCreateInfo external;
+    const VkImageCreateInfo info = image_info(VK_FORMAT_R8G8B8A8_UNORM, 64, 64, 1, 0, &external);
+    const VkImageCreateInfo plain = image_info(VK_FORMAT_R8G8B8A8_UNORM, 64, 64, 1, 0, NULL);
+    const VkBufferCreateInfo buffer_info =
+        raw_vk_buffer_info(4096, VK_BUFFER_USAGE_TRANSFER_DST_BIT);
+    culv_image_desc image = culv_image_desc_init();
+    image.format = CULV_FORMAT_R8G8B8A8_UNORM;
+    image.width = image.height = 64;
+    culv_vk_image_desc vk_image = culv_vk_image_desc_init();
+    vk_image.image = subject.image;
+    vk_image.create_info = &info;
+    culv_vk_buffer_create_desc buffer = culv_vk_buffer_create_desc_init();
+    buffer.create_info = &buffer_info;
+    culv_vk_image_create_desc made = culv_vk_image_create_desc_init();
+    made.create_info = &plain;
+    culv_vk_image_transfer transfer = culv_vk_image_transfer_init();
+    transfer.queue_family = 0;
+    transfer.image = subject.image;
+    const described rows[] = {
+        {"culv_image_desc", &image, sizeof image, offsetof(culv_image_desc, mip_levels), image_map},
+        {"culv_vk_image_desc", &vk_image, sizeof vk_image, offsetof(culv_vk_image_desc, offset),
+         map_vk},
+        {"culv_vk_buffer_create_desc", &buffer, sizeof buffer,
+         offsetof(culv_vk_buffer_create_desc, memory_properties), make_buffer},
+        {"culv_vk_image_create_desc", &made, sizeof made,
+         offsetof(culv_vk_image_create_desc, memory_properties), make_image},
+        {"culv_vk_image_transfer", &transfer, sizeof transfer,
+         offsetof(culv_vk_image_transfer, base_mip_level), image_barriers},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        described_check(&s->w, &rows[i]);
+    shared_image_close(s, &subject);
 }

@@ -3,6 +3,7 @@
 #define TEST_GROUP "data."
 #include "image_stage.h"
 
+#include <math.h>
 #include <pthread.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -254,3 +255,295 @@ IMAGE_CASE(from_a_file_descriptor)
     REQUIRE_EQ(lib_counts(&s->w).memories, 0);
     raw_vk_image_destroy(vk, &theirs);
 }
+
+#undef TEST_GROUP
+#define TEST_GROUP "use."
+/* Shared images used as Vulkan programs use theirs: sampled by a shader, drawn into. */
+
+static VkImageView view_of(const stage *s, const shared_image *i, uint32_t levels)
+{
+    const VkImageViewCreateInfo info = {
+        .sType = VK_STRUCTURE_TYPE_IMAGE_VIEW_CREATE_INFO,
+        .image = i->image,
+        .viewType = VK_IMAGE_VIEW_TYPE_2D,
+        .format = (VkFormat)i->format.format,
+        .subresourceRange = {VK_IMAGE_ASPECT_COLOR_BIT, 0, levels, 0, 1}};
+    VkImageView view = VK_NULL_HANDLE;
+    VK_OK(vkCreateImageView(s->w.vk.device, &info, NULL, &view));
+    return view;
+}
+
+/* Sampled -------------------------------------------------------------------------------------- */
+
+typedef struct fetcher {
+    VkSampler sampler;
+    VkDescriptorSetLayout set_layout;
+    VkPipelineLayout layout;
+    VkPipeline pipeline;
+    VkDescriptorPool pool;
+    VkDescriptorSet set;
+} fetcher;
+
+static void fetcher_open(VkDevice device, fetcher *f)
+{
+    const VkSamplerCreateInfo sampler = {.sType = VK_STRUCTURE_TYPE_SAMPLER_CREATE_INFO,
+                                         .maxLod = VK_LOD_CLAMP_NONE};
+    VK_OK(vkCreateSampler(device, &sampler, NULL, &f->sampler));
+    const VkDescriptorSetLayoutBinding bindings[] = {
+        {0, VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER, 1, VK_SHADER_STAGE_COMPUTE_BIT, NULL},
+        {1, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 1, VK_SHADER_STAGE_COMPUTE_BIT, NULL}};
+    const VkDescriptorSetLayoutCreateInfo set = {
+        .sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO,
+        .bindingCount = 2,
+        .pBindings = bindings};
+    VK_OK(vkCreateDescriptorSetLayout(device, &set, NULL, &f->set_layout));
+    const VkPushConstantRange push = {VK_SHADER_STAGE_COMPUTE_BIT, 0, 12};
+    const VkPipelineLayoutCreateInfo layout = {.sType =
+                                                   VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO,
+                                               .setLayoutCount = 1,
+                                               .pSetLayouts = &f->set_layout,
+                                               .pushConstantRangeCount = 1,
+                                               .pPushConstantRanges = &push};
+    VK_OK(vkCreatePipelineLayout(device, &layout, NULL, &f->layout));
+    f->pipeline = lib_compute_pipeline(device, "library_fetch.comp", f->layout);
+    const VkDescriptorPoolSize sizes[] = {{VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER, 1},
+                                          {VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 1}};
+    const VkDescriptorPoolCreateInfo pool = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO,
+                                             .maxSets = 1,
+                                             .poolSizeCount = 2,
+                                             .pPoolSizes = sizes};
+    VK_OK(vkCreateDescriptorPool(device, &pool, NULL, &f->pool));
+    const VkDescriptorSetAllocateInfo allocate = {
+        .sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO,
+        .descriptorPool = f->pool,
+        .descriptorSetCount = 1,
+        .pSetLayouts = &f->set_layout};
+    VK_OK(vkAllocateDescriptorSets(device, &allocate, &f->set));
+}
+
+static void fetcher_close(VkDevice device, fetcher *f)
+{
+    vkDestroyDescriptorPool(device, f->pool, NULL);
+    vkDestroyPipeline(device, f->pipeline, NULL);
+    vkDestroyPipelineLayout(device, f->layout, NULL);
+    vkDestroyDescriptorSetLayout(device, f->set_layout, NULL);
+    vkDestroySampler(device, f->sampler, NULL);
+}
+
+static void bind(VkDevice device, const fetcher *f, VkImageView view, VkBuffer buffer)
+{
+    const VkDescriptorImageInfo image = {f->sampler, view,
+                                         VK_IMAGE_LAYOUT_SHADER_READ_ONLY_OPTIMAL};
+    const VkDescriptorBufferInfo texels = {buffer, 0, VK_WHOLE_SIZE};
+    const VkWriteDescriptorSet writes[] = {
+        {.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET,
+         .dstSet = f->set,
+         .dstBinding = 0,
+         .descriptorCount = 1,
+         .descriptorType = VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER,
+         .pImageInfo = &image},
+        {.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET,
+         .dstSet = f->set,
+         .dstBinding = 1,
+         .descriptorCount = 1,
+         .descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
+         .pBufferInfo = &texels},
+    };
+    vkUpdateDescriptorSets(device, 2, writes, 0, NULL);
+}
+
+/* What a shader makes of a texel's bytes. */
+static void decode(const culv_format_info *format, const unsigned char *texel, float out[4])
+{
+    for (uint32_t c = 0; c < 4; c++) {
+        uint32_t at = format->format == CULV_FORMAT_B8G8R8A8_UNORM && c < 3 ? 2 - c : c;
+        if (c >= format->channels) {
+            out[c] = c == 3 ? 1.0f : 0.0f;
+        } else if (format->cuda_array_format == CU_AD_FORMAT_UNSIGNED_INT8) {
+            out[c] = (float)texel[at] / 255.0f;
+        } else if (format->cuda_array_format == CU_AD_FORMAT_HALF) { /* normal numbers only */
+            int bits = texel[2 * at] | texel[2 * at + 1] << 8;
+            out[c] = ldexpf((float)(1024 + (bits & 0x3ff)), (bits >> 10 & 0x1f) - 25);
+        } else {
+            memcpy(&out[c], texel + 4 * (size_t)at, 4);
+        }
+    }
+}
+
+static void fetch(stage *s, const shared_image *i, bool old_form)
+{
+    enum { LEVEL = 1 };
+    raw_vk *vk = &s->w.vk;
+    raw_vk_buffer seen;
+    fetcher f;
+    VkExtent3D e = shared_image_extent(i, LEVEL);
+    unsigned char *texels = malloc(i->size);
+    REQUIRE(texels != NULL);
+    raw_vk_buffer_create(vk, (VkDeviceSize)e.width * e.height * 16, RAW_VK_HOST, &seen);
+    fetcher_open(vk->device, &f);
+    VkImageView view = view_of(s, i, i->levels);
+    bind(vk->device, &f, view, seen.buffer);
+
+    image_first_release(s, i, 0, old_form);
+    stage_cuda_begin(s);
+    for (uint32_t level = 0; level < i->levels; level++)
+        cuda_paint(s, i, level, 12);
+    stage_cuda_end(s);
+    culv_vk_image_transfer t = image_transfer(i, 0, CULV_VK_USE_SAMPLED);
+    VkCommandBuffer commands = raw_vk_begin(vk, 0);
+    record_barrier(commands, &t, TO_VULKAN, old_form);
+    const int32_t push[] = {(int32_t)e.width, (int32_t)e.height, LEVEL};
+    vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, f.pipeline);
+    vkCmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_COMPUTE, f.layout, 0, 1, &f.set, 0,
+                            NULL);
+    vkCmdPushConstants(commands, f.layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, sizeof push, push);
+    vkCmdDispatch(commands, (e.width + 7) / 8, (e.height + 7) / 8, 1);
+    record_barrier(commands, &t, TO_CUDA, old_form);
+    raw_vk_to_host(commands, VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT, VK_ACCESS_2_SHADER_WRITE_BIT);
+    stage_submit(s, commands, 0);
+
+    image_fill(i, 12, 0, texels);
+    const float *found = seen.mapped;
+    for (uint32_t k = 0; k < e.width * e.height; k++) {
+        float expected[4];
+        decode(&i->format, texels + i->at[LEVEL] + (size_t)k * i->format.bytes_per_block, expected);
+        for (uint32_t c = 0; c < 4; c++)
+            if (fabsf(found[4 * k + c] - expected[c]) > 1e-6f * fabsf(expected[c]))
+                FAIL("%s: channel %u of texel %u is %g, not %g", i->format.name, c, k,
+                     (double)found[4 * k + c], (double)expected[c]);
+    }
+    stage_cuda_begin(s); /* and CUDA finds it as it was */
+    for (uint32_t level = 0; level < i->levels; level++)
+        cuda_copy_out(s, i, level, texels);
+    lib_finish(&s->w, s->stream);
+    REQUIRE_IMAGE(i, 12, 0, texels);
+    free(texels);
+    vkDestroyImageView(vk->device, view, NULL);
+    fetcher_close(vk->device, &f);
+    raw_vk_buffer_destroy(vk, &seen);
+}
+
+/* Drawn into ----------------------------------------------------------------------------------- */
+
+static VkRenderPass render_pass(VkDevice device, VkFormat format)
+{
+    const VkAttachmentDescription attachment = {
+        .format = format,
+        .samples = VK_SAMPLE_COUNT_1_BIT,
+        .loadOp = VK_ATTACHMENT_LOAD_OP_LOAD,
+        .storeOp = VK_ATTACHMENT_STORE_OP_STORE,
+        .stencilLoadOp = VK_ATTACHMENT_LOAD_OP_DONT_CARE,
+        .stencilStoreOp = VK_ATTACHMENT_STORE_OP_DONT_CARE,
+        .initialLayout = VK_IMAGE_LAYOUT_COLOR_ATTACHMENT_OPTIMAL,
+        .finalLayout = VK_IMAGE_LAYOUT_COLOR_ATTACHMENT_OPTIMAL};
+    const VkAttachmentReference reference = {0, VK_IMAGE_LAYOUT_COLOR_ATTACHMENT_OPTIMAL};
+    const VkSubpassDescription subpass = {.pipelineBindPoint = VK_PIPELINE_BIND_POINT_GRAPHICS,
+                                          .colorAttachmentCount = 1,
+                                          .pColorAttachments = &reference};
+    const VkRenderPassCreateInfo info = {.sType = VK_STRUCTURE_TYPE_RENDER_PASS_CREATE_INFO,
+                                         .attachmentCount = 1,
+                                         .pAttachments = &attachment,
+                                         .subpassCount = 1,
+                                         .pSubpasses = &subpass};
+    VkRenderPass pass = VK_NULL_HANDLE;
+    VK_OK(vkCreateRenderPass(device, &info, NULL, &pass));
+    return pass;
+}
+
+/* CUDA fills the image, a render pass clears its right part, CUDA reads both. */
+static void draw(stage *s, const shared_image *i, bool old_form)
+{
+    const raw_cuda *cu = s->w.cu;
+    raw_vk *vk = &s->w.vk;
+    const uint32_t cut = 20;
+    unsigned char *texels = malloc(i->size), *expected = malloc(i->size);
+    REQUIRE(texels != NULL && expected != NULL);
+    VkRenderPass pass = render_pass(vk->device, (VkFormat)i->format.format);
+    VkImageView view = view_of(s, i, 1);
+    const VkFramebufferCreateInfo info = {.sType = VK_STRUCTURE_TYPE_FRAMEBUFFER_CREATE_INFO,
+                                          .renderPass = pass,
+                                          .attachmentCount = 1,
+                                          .pAttachments = &view,
+                                          .width = i->width,
+                                          .height = i->height,
+                                          .layers = 1};
+    VkFramebuffer framebuffer = VK_NULL_HANDLE;
+    VK_OK(vkCreateFramebuffer(vk->device, &info, NULL, &framebuffer));
+
+    if (cu->software) { /* which tells the flags that an array was mapped with */
+        CUDA_ARRAY3D_DESCRIPTOR told;
+        CUarray array = NULL;
+        LIB_OK(culv_image_get_array(i->cuda, 0, 0, &array));
+        LIB_CU_OK(&s->w, cu->Array3DGetDescriptor(&told, array));
+        REQUIRE_EQ(told.Flags, CUDA_ARRAY3D_SURFACE_LDST | CUDA_ARRAY3D_COLOR_ATTACHMENT);
+    }
+    image_first_release(s, i, 0, old_form);
+    stage_cuda_begin(s);
+    cuda_paint(s, i, 0, 55);
+    stage_cuda_end(s);
+    culv_vk_image_transfer t = image_transfer(i, 0, CULV_VK_USE_COLOR_ATTACHMENT);
+    VkCommandBuffer commands = raw_vk_begin(vk, 0);
+    record_barrier(commands, &t, TO_VULKAN, old_form);
+    const VkRect2D all = {{0, 0}, {i->width, i->height}};
+    const VkRenderPassBeginInfo begin = {.sType = VK_STRUCTURE_TYPE_RENDER_PASS_BEGIN_INFO,
+                                         .renderPass = pass,
+                                         .framebuffer = framebuffer,
+                                         .renderArea = all};
+    const VkClearAttachment clear = {VK_IMAGE_ASPECT_COLOR_BIT, 0, {{{1.0f, 0.0f, 0.0f, 1.0f}}}};
+    const VkClearRect rect = {{{(int32_t)cut, 0}, {i->width - cut, i->height}}, 0, 1};
+    vkCmdBeginRenderPass(commands, &begin, VK_SUBPASS_CONTENTS_INLINE);
+    vkCmdClearAttachments(commands, 1, &clear, 1, &rect);
+    vkCmdEndRenderPass(commands);
+    record_barrier(commands, &t, TO_CUDA, old_form);
+    stage_submit(s, commands, 0);
+    stage_cuda_begin(s);
+    cuda_copy_out(s, i, 0, texels);
+    stage_cuda_end(s);
+    lib_finish(&s->w, s->stream);
+
+    image_fill(i, 55, 0, expected);
+    for (uint32_t k = 0; k < i->width * i->height; k++) {
+        unsigned char *texel = expected + (size_t)k * i->format.bytes_per_block;
+        float color[4];
+        if (k % i->width < cut) continue;
+        decode(&i->format, texels + (size_t)k * i->format.bytes_per_block, color);
+        if (i->format.cuda_array_format == CU_AD_FORMAT_HALF) { /* decode() knows no zero */
+            const uint16_t halves[] = {0x3c00, 0, 0, 0x3c00};
+            memcpy(texel, halves, sizeof halves);
+            continue;
+        }
+        REQUIRE(color[0] == 1.0f && color[1] == 0.0f && color[2] == 0.0f && color[3] == 1.0f);
+        memcpy(texel, texels + (size_t)k * i->format.bytes_per_block, i->format.bytes_per_block);
+    }
+    REQUIRE_EQ_BYTES(texels, expected, (size_t)i->width * i->height * i->format.bytes_per_block);
+    vkDestroyFramebuffer(vk->device, framebuffer, NULL);
+    vkDestroyImageView(vk->device, view, NULL);
+    vkDestroyRenderPass(vk->device, pass, NULL);
+    free(texels);
+    free(expected);
+}
+
+static void each(void (*use)(stage *, const shared_image *, bool), VkImageUsageFlags usage,
+                 uint32_t levels)
+{
+    stage s;
+    stage_open(&s);
+    if ((s.w.vk.queues[0].flags & VK_QUEUE_GRAPHICS_BIT) == 0 ||
+        (s.w.vk.queues[0].flags & VK_QUEUE_COMPUTE_BIT) == 0)
+        SKIP("queue family 0 does not draw and compute");
+    static const VkFormat formats[] = {
+        VK_FORMAT_R8G8B8A8_UNORM, VK_FORMAT_B8G8R8A8_UNORM, VK_FORMAT_R16G16B16A16_SFLOAT,
+        VK_FORMAT_R32_SFLOAT, VK_FORMAT_R32G32B32A32_SFLOAT}; /* those that decode() knows */
+    for (size_t f = 0; f < sizeof formats / sizeof formats[0]; f++)
+        for (int origin = 0; origin < IMAGE_ORIGINS; origin++) {
+            if (!image_origin_possible(&s, (image_origin)origin)) continue;
+            shared_image i;
+            shared_image_open(&s, (image_origin)origin, formats[f], 93, 45, levels, usage, &i);
+            use(&s, &i, origin % 2 != 0);
+            shared_image_close(&s, &i);
+        }
+    stage_close(&s);
+}
+
+TEST_AS(sampled, each(fetch, VK_IMAGE_USAGE_SAMPLED_BIT, 3))
+TEST_AS(drawn_into, each(draw, VK_IMAGE_USAGE_COLOR_ATTACHMENT_BIT, 1))

@@ -2,7 +2,7 @@
 /* culvert/kernel.h: files of kernels, kernels by name, launches; and what is said of a wrong
  * one. */
 #define TEST_GROUP "kernels."
-#include "race.h"
+#include "library.h"
 
 #include <unistd.h>
 

@@ -270,10 +270,9 @@ LOG_CASE(closing_waits, CULV_LOG_WARNING, .title = "waits.closing", .own = true)
 {
     opener o;
     char stream[64];
-    VkSemaphore gate = raw_vk_timeline(&s->w.vk, 0, true);
+    VkSemaphore gate = lib_case_timeline(&s->w, 0);
     culv_semaphore *semaphore = lib_import_timeline(&s->w, gate);
-    raw_vk_buffer raw;
-    raw_vk_buffer_create(&s->w.vk, 65536, RAW_VK_EXPORT, &raw);
+    raw_vk_buffer raw = lib_case_buffer(&s->w, 65536, RAW_VK_EXPORT);
     culv_memory *memory = lib_import(&s->w, &raw);
     culv_buffer_desc d = culv_buffer_desc_init();
     d.label = "deferred";
@@ -292,8 +291,6 @@ LOG_CASE(closing_waits, CULV_LOG_WARNING, .title = "waits.closing", .own = true)
     snprintf(stream, sizeof stream, "It waits until stream %p has got to its last use",
              (void *)work);
     (void)log_line_of(s, CULV_LOG_WARNING, "buffer 'deferred' (65536 bytes): its release", stream);
-    raw_vk_timeline_destroy(&s->w.vk, gate);
-    raw_vk_buffer_destroy(&s->w.vk, &raw);
 }
 
 /* A second call waits while the thread that tells sleeps long, since it has told of the first one

@@ -185,57 +185,40 @@ IMAGE_CASE(refused)
     shared_image i, integers;
     shared_image_open(s, CULVERTS, VK_FORMAT_R8G8B8A8_UNORM, 64, 64, 4, 0, &i);
     shared_image_open(s, CULVERTS, VK_FORMAT_R32_UINT, 64, 64, 2, 0, &integers);
-#define WITH(field, value, why, says)                                                              \
-    do {                                                                                           \
-        culv_texture_desc d = culv_texture_desc_init();                                            \
-        d.field = value;                                                                           \
-        refuse(i.cuda, &d, CULV_REASON_##why, says);                                               \
-    } while (0)
-    WITH(base_level, 4, LEVEL, "levels");
-    WITH(base_level, UINT32_MAX, LEVEL, "levels");
-    WITH(level_count, 5, LEVEL, "levels");
-    WITH(level_count, UINT32_MAX, LEVEL, "levels");
-    WITH(base_layer, 1, LEVEL, "layers");
-    WITH(layer_count, 2, LEVEL, "layers");
-    WITH(plane, 1, LEVEL, "plane");
-    WITH(address[1], (culv_texture_address)4, VALUE, "address");
-    WITH(filter, (culv_texture_filter)2, VALUE, "filter");
-    WITH(mip_filter, (culv_texture_filter)-1, VALUE, "filter");
-    WITH(read, (culv_texture_read)2, VALUE, "read");
-    WITH(max_anisotropy, 17, VALUE, "max_anisotropy");
-    WITH(unnormalized_coordinates, 1, VALUE, "unnormalized_coordinates"); /* four levels */
-#undef WITH
     culv_texture_desc d = culv_texture_desc_init();
-    d.clamp_lod = 1;
-    d.min_lod = 2;
-    d.max_lod = 1;
-    refuse(i.cuda, &d, CULV_REASON_VALUE, "min_lod");
-    d.min_lod = -1;
-    refuse(i.cuda, &d, CULV_REASON_VALUE, "min_lod");
-    d.min_lod = NAN;
-    refuse(i.cuda, &d, CULV_REASON_VALUE, "min_lod");
-    d = culv_texture_desc_init();
-    d.level_count = 1;
-    d.unnormalized_coordinates = 1;
-    d.address[1] = CULV_TEXTURE_ADDRESS_MIRROR;
-    refuse(i.cuda, &d, CULV_REASON_VALUE, "unnormalized_coordinates");
-    d.address[1] = CULV_TEXTURE_ADDRESS_BORDER;
-    refuse(i.cuda, &d, CULV_REASON_VALUE, "unnormalized_coordinates");
-    d = culv_texture_desc_init();
-    d.mip_bias = NAN;
-    refuse(i.cuda, &d, CULV_REASON_VALUE, "mip_bias");
-    d = culv_texture_desc_init();
-    d.address[0] = CULV_TEXTURE_ADDRESS_BORDER;
-    d.border_color[3] = 1;
-    refuse(integers.cuda, &d, CULV_REASON_VALUE, "border_color");
-    d = culv_texture_desc_init();
+#define OF(image, change, why, says)                                                               \
+    SPOILT(d, change, refuse((image).cuda, &d, CULV_REASON_##why, says))
+#define ROW(change, why, says) OF(i, d.change, why, says)
+    ROW(base_level = 4, LEVEL, "levels");
+    ROW(base_level = UINT32_MAX, LEVEL, "levels");
+    ROW(level_count = 5, LEVEL, "levels");
+    ROW(level_count = UINT32_MAX, LEVEL, "levels");
+    ROW(base_layer = 1, LEVEL, "layers");
+    ROW(layer_count = 2, LEVEL, "layers");
+    ROW(plane = 1, LEVEL, "plane");
+    ROW(address[1] = (culv_texture_address)4, VALUE, "address");
+    ROW(filter = (culv_texture_filter)2, VALUE, "filter");
+    ROW(mip_filter = (culv_texture_filter)-1, VALUE, "filter");
+    ROW(read = (culv_texture_read)2, VALUE, "read");
+    ROW(max_anisotropy = 17, VALUE, "max_anisotropy");
+    ROW(unnormalized_coordinates = 1, VALUE, "unnormalized_coordinates"); /* four levels */
+    ROW(mip_bias = NAN, VALUE, "mip_bias");
+    ROW(struct_size = 0, STRUCT_SIZE, "culv_texture_desc");
+    static const float least[] = {2, -1, NAN};
+    for (size_t n = 0; n < 3; n++)
+        OF(i, (d.clamp_lod = 1, d.min_lod = least[n], d.max_lod = 1), VALUE, "min_lod");
+    static const culv_texture_address far[] = {CULV_TEXTURE_ADDRESS_MIRROR,
+                                               CULV_TEXTURE_ADDRESS_BORDER};
+    for (size_t n = 0; n < 2; n++)
+        OF(i, (d.level_count = 1, d.unnormalized_coordinates = 1, d.address[1] = far[n]), VALUE,
+           "unnormalized_coordinates");
+    OF(integers, (d.address[0] = CULV_TEXTURE_ADDRESS_BORDER, d.border_color[3] = 1), VALUE,
+       "border_color");
     d.filter = CULV_TEXTURE_FILTER_LINEAR;
-    d.read = CULV_TEXTURE_READ_STORED;
-    refuse(i.cuda, &d, CULV_REASON_VALUE, "integers");
-    d.read = CULV_TEXTURE_READ_AS_GRAPHICS;
-    refuse(integers.cuda, &d, CULV_REASON_VALUE, "integers");
-    d.struct_size = 0;
-    refuse(i.cuda, &d, CULV_REASON_STRUCT_SIZE, "culv_texture_desc");
+    OF(i, d.read = CULV_TEXTURE_READ_STORED, VALUE, "integers");
+    OF(integers, d.read = CULV_TEXTURE_READ_AS_GRAPHICS, VALUE, "integers");
+#undef ROW
+#undef OF
     shared_image_close(s, &integers);
     shared_image_close(s, &i);
 }

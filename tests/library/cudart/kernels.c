@@ -5,6 +5,9 @@
 #include "raw_vulkan_image.h"
 #include "world.h"
 
+#include <pthread.h>
+#include <time.h>
+
 enum { WORDS = 1 << 16, SOON_MS = TEST_FAR_MS, LONG_ENOUGH_MS = 100 };
 
 static uint32_t word(uint32_t i, uint32_t seed)
@@ -294,4 +297,365 @@ RUNTIME_CASE(arrays)
     }
     timeline_destroy(w, &t);
     culv_shared_image_destroy(&image.made, NULL);
+}
+
+#undef TEST_GROUP
+#define TEST_GROUP "objects."
+/* Buffers and images in the runtime's types. */
+
+enum { BYTES = 1 << 16, WIDTH = 64, HEIGHT = 32, LEVELS = 3 };
+
+static culv_shared_buffer *make_buffer(world *w)
+{
+    const VkBufferCreateInfo info = raw_vk_buffer_info(BYTES, VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
+                                                                  VK_BUFFER_USAGE_TRANSFER_DST_BIT);
+    culv_vk_buffer_create_desc d = culv_vk_buffer_create_desc_init();
+    culv_shared_buffer *buffer = NULL;
+    d.create_info = &info;
+    OK(culv_vk_buffer_create(w->attachment, &d, &buffer));
+    return buffer;
+}
+
+static culv_shared_image *make_image(world *w)
+{
+    const VkImageCreateInfo info = {.sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO,
+                                    .imageType = VK_IMAGE_TYPE_2D,
+                                    .format = VK_FORMAT_R8G8B8A8_UNORM,
+                                    .extent = {WIDTH, HEIGHT, 1},
+                                    .mipLevels = LEVELS,
+                                    .arrayLayers = 1,
+                                    .samples = VK_SAMPLE_COUNT_1_BIT,
+                                    .usage = VK_IMAGE_USAGE_TRANSFER_SRC_BIT |
+                                             VK_IMAGE_USAGE_TRANSFER_DST_BIT};
+    culv_vk_image_create_desc d = culv_vk_image_create_desc_init();
+    culv_shared_image *image = NULL;
+    d.create_info = &info;
+    OK(culv_vk_image_create(w->attachment, &d, &image));
+    return image;
+}
+
+TEST(same_handles)
+{
+    world w;
+    world_open(&w);
+    culv_shared_buffer *buffer = make_buffer(&w);
+    culv_shared_image *image = make_image(&w);
+    culv_buffer *mapped = culv_shared_buffer_cuda(buffer);
+    culv_image *array = culv_shared_image_cuda(image);
+    for (int i = 0; i < CALLS_COUNT; i++) {
+        const cudart_calls *calls = all_calls[i];
+        REQUIRE(calls->buffer_pointer(mapped) != NULL);
+        REQUIRE((CUdeviceptr)(uintptr_t)calls->buffer_pointer(mapped) ==
+                culv_buffer_pointer(mapped));
+        for (uint32_t level = 0; level < LEVELS; level++) {
+            CUarray level_array = NULL;
+            CUsurfObject level_surface = 0;
+            cudaArray_t runtime_array = NULL;
+            cudaSurfaceObject_t runtime_surface = 0;
+            OK(culv_image_get_array(array, level, 0, &level_array));
+            OK(culv_image_get_surface(array, level, 0, &level_surface));
+            OK(calls->image_array(array, level, 0, &runtime_array));
+            OK(calls->image_surface(array, level, 0, &runtime_surface));
+            REQUIRE((void *)runtime_array == (void *)level_array);
+            REQUIRE(runtime_surface == level_surface && runtime_surface != 0);
+        }
+        cudaArray_t no_array = POISON(struct cudaArray);
+        cudaSurfaceObject_t no_surface = 0x5a5a;
+        REFUSED(calls->image_array(array, LEVELS, 0, &no_array), CULV_ERROR_INVALID,
+                CULV_REASON_LEVEL);
+        REFUSED(calls->image_surface(array, LEVELS, 0, &no_surface), CULV_ERROR_INVALID,
+                CULV_REASON_LEVEL);
+        REQUIRE(no_array == POISON(struct cudaArray) && no_surface == 0x5a5a);
+        REFUSED(calls->image_array(array, 0, 0, NULL), CULV_ERROR_INVALID,
+                CULV_REASON_NULL_ARGUMENT);
+        REFUSED(calls->image_surface(array, 0, 0, NULL), CULV_ERROR_INVALID,
+                CULV_REASON_NULL_ARGUMENT);
+    }
+    culv_shared_image_destroy(&image, NULL);
+    culv_shared_buffer_destroy(&buffer, &(CUstream){culv_cudart_stream(0)});
+    world_close(&w);
+}
+
+/* Mappings of the caller's own, given up after work on stream 0: they last until it is done. */
+TEST(unmap_after)
+{
+    world w;
+    world_open(&w);
+    const raw_cuda *cu = w.cu;
+    for (int i = 0; i < CALLS_COUNT; i++) {
+        const cudart_calls *calls = all_calls[i];
+        uint32_t value = 0x01020304u + (uint32_t)i;
+        uint32_t words[BYTES / 4];
+        raw_vk_buffer vk;
+        raw_vk_image vk_image;
+        raw_vk_buffer_create(&w.vk, BYTES, RAW_VK_EXPORT, &vk);
+        raw_vk_image_create(&w.vk,
+                            &(raw_vk_image_desc){.format = VK_FORMAT_R8G8B8A8_UNORM,
+                                                 .width = WIDTH,
+                                                 .height = HEIGHT,
+                                                 .levels = LEVELS,
+                                                 .flags = RAW_VK_EXPORT | RAW_VK_DEDICATED},
+                            &vk_image);
+        culv_vk_memory_desc d = culv_vk_memory_desc_init();
+        culv_memory *memory = NULL, *image_memory = NULL;
+        culv_buffer *buffer = NULL;
+        culv_image *image = NULL;
+        d.memory = vk.memory;
+        d.allocation_size = vk.allocation_size;
+        d.buffer = vk.buffer;
+        OK(culv_vk_memory_import(w.attachment, &d, &memory));
+        d = culv_vk_memory_desc_init();
+        d.memory = vk_image.memory;
+        d.allocation_size = vk_image.allocation_size;
+        d.image = vk_image.image;
+        d.dedicated = VK_TRUE;
+        OK(culv_vk_memory_import(w.attachment, &d, &image_memory));
+        culv_buffer_desc bd = culv_buffer_desc_init();
+        bd.size = BYTES;
+        OK(culv_buffer_map(memory, &bd, &buffer));
+        culv_image_desc id = culv_image_desc_init();
+        id.format = CULV_FORMAT_R8G8B8A8_UNORM;
+        id.width = WIDTH;
+        id.height = HEIGHT;
+        id.mip_levels = LEVELS;
+        OK(culv_image_map(image_memory, &id, &image));
+
+        timeline gate = timeline_make(&w);
+        CUdeviceptr pointer = (CUdeviceptr)(uintptr_t)calls->buffer_pointer(buffer);
+        OK(calls->semaphore_wait(gate.culv, 0, 1));
+        CU_OK(cu->MemsetD32Async(pointer, value, BYTES / 4, calls->stream(0)));
+        const CUstream last_use = calls->stream(0);
+        OK(culv_buffer_unmap(&buffer, &last_use));
+        OK(culv_image_unmap(&image, &last_use));
+        REQUIRE(buffer == NULL && image == NULL);
+        culv_memory_destroy(&memory);
+        culv_memory_destroy(&image_memory);
+        REQUIRE_EQ(world_counts(&w).mappings, 2);
+        raw_vk_timeline_signal(&w.vk, gate.vk, 1);
+        world_settle(&w);
+        REQUIRE_EQ(world_counts(&w).mappings + world_counts(&w).memories, 0);
+        raw_vk_read(&w.vk, &vk, 0, words, sizeof words);
+        for (size_t k = 0; k < BYTES / 4; k++)
+            REQUIRE_EQ(words[k], value);
+        timeline_destroy(&w, &gate);
+        raw_vk_image_destroy(&w.vk, &vk_image);
+        raw_vk_buffer_destroy(&w.vk, &vk);
+    }
+    world_close(&w);
+}
+
+#undef TEST_GROUP
+#define TEST_GROUP "stream_0."
+/* Which stream 0 is, for each row of calls.h: shown by what it waits for and what waits for it,
+ * with gates that the host opens. Code of both kinds lives in one process here, as libraries of one
+ * program may.
+ *
+ * Source: driver_types.h and the CUDA guide 3.2.8.5: the legacy stream waits for all blocking
+ * streams, and they for it; a thread's own default stream waits for the legacy stream alone. */
+
+/* A row with timelines of its own; `gate` holds work back until it is opened. */
+typedef struct scene {
+    world *w;
+    const cudart_calls *calls;
+    CUstream blocking, apart; /* `apart` is independent of all others */
+    timeline gate, done, also, witness;
+} scene;
+
+static void open_timelines(scene *s)
+{
+    s->gate = timeline_make(s->w);
+    s->done = timeline_make(s->w);
+    s->also = timeline_make(s->w);
+    s->witness = timeline_make(s->w);
+}
+
+static void open_gate(scene *s)
+{
+    raw_vk_timeline_signal(&s->w->vk, s->gate.vk, 1);
+    culv_semaphore_mark_value(s->gate.culv, 1);
+}
+
+static void close_timelines(scene *s)
+{
+    const raw_cuda *cu = s->w->cu;
+    CU_OK(cu->CtxSynchronize());
+    timeline_destroy(s->w, &s->gate);
+    timeline_destroy(s->w, &s->done);
+    timeline_destroy(s->w, &s->also);
+    timeline_destroy(s->w, &s->witness);
+}
+
+/* `done` was signaled where the gate holds it back in legacy code, and does not in per-thread
+ * code. */
+static void require_held_back_in_legacy_code(scene *s, const char *what)
+{
+    world *w = s->w;
+    if (s->calls->per_thread) {
+        if (!timeline_reaches(w, &s->done, 1, SOON_MS))
+            FAIL("%s: %s waits for the gate", s->calls->name, what);
+        REQUIRE_EQ(raw_vk_timeline_value(&w->vk, s->gate.vk), 0);
+        open_gate(s);
+        return;
+    }
+    /* What was submitted later to a stream of its own is through, so the device has had its
+     * chance. */
+    OK(culv_semaphore_signal(s->witness.culv, s->apart, 1));
+    REQUIRE(timeline_reaches(w, &s->witness, 1, SOON_MS));
+    if (timeline_reaches(w, &s->done, 1, LONG_ENOUGH_MS))
+        FAIL("%s: %s did not wait for the gate", s->calls->name, what);
+    open_gate(s);
+    if (!timeline_reaches(w, &s->done, 1, SOON_MS)) FAIL("%s: %s hangs", s->calls->name, what);
+}
+
+static void for_each_row(void (*test)(scene *s))
+{
+    world w;
+    world_open(&w);
+    scene s = {.w = &w, .blocking = stream_make(&w, true), .apart = stream_make(&w, false)};
+    for (int i = 0; i < CALLS_COUNT; i++) {
+        s.calls = all_calls[i];
+        open_timelines(&s);
+        test(&s);
+        close_timelines(&s);
+    }
+    stream_destroy(&w, s.blocking);
+    stream_destroy(&w, s.apart);
+    world_close(&w);
+}
+
+static void signal_one(scene *s)
+{
+    OK(culv_semaphore_wait(s->gate.culv, s->blocking, 1));
+    OK(s->calls->semaphore_signal(s->done.culv, 0, 1));
+    require_held_back_in_legacy_code(s, "a signal on stream 0");
+}
+
+static void wait_for_one(scene *s)
+{
+    OK(s->calls->semaphore_wait(s->gate.culv, 0, 1));
+    OK(culv_semaphore_signal(s->done.culv, s->blocking, 1));
+    require_held_back_in_legacy_code(s, "a blocking stream behind stream 0's wait");
+}
+
+static void signal_batch(scene *s)
+{
+    const culv_semaphore_point points[] = {{s->also.culv, 1}, {s->done.culv, 1}};
+    OK(culv_semaphore_wait(s->gate.culv, s->blocking, 1));
+    OK(s->calls->semaphore_signal_batch(points, 2, 0));
+    require_held_back_in_legacy_code(s, "a batch of signals on stream 0");
+    REQUIRE(timeline_reaches(s->w, &s->also, 1, SOON_MS));
+}
+
+static void wait_for_batch(scene *s)
+{
+    const culv_semaphore_point points[] = {{s->also.culv, 1}, {s->gate.culv, 1}};
+    raw_vk_timeline_signal(&s->w->vk, s->also.vk, 1);
+    OK(s->calls->semaphore_wait_batch(points, 2, 0));
+    OK(culv_semaphore_signal(s->done.culv, s->blocking, 1));
+    require_held_back_in_legacy_code(s, "a blocking stream behind stream 0's batch of waits");
+}
+
+/* Both ways of one row meet in the same stream: what is behind a wait on stream 0 stays behind
+ * it. */
+static void wait_then_signal(scene *s)
+{
+    world *w = s->w;
+    OK(s->calls->semaphore_wait(s->gate.culv, 0, 1));
+    OK(s->calls->semaphore_signal(s->done.culv, 0, 1));
+    OK(culv_semaphore_signal(s->witness.culv, s->apart, 1));
+    REQUIRE(timeline_reaches(w, &s->witness, 1, SOON_MS));
+    REQUIRE(!timeline_reaches(w, &s->done, 1, LONG_ENOUGH_MS));
+    open_gate(s);
+    REQUIRE(timeline_reaches(w, &s->done, 1, SOON_MS));
+}
+
+static void *signal_from_another_thread(void *data)
+{
+    scene *s = data;
+    OK(s->calls->semaphore_signal(s->done.culv, 0, 1));
+    return NULL;
+}
+
+/* One thread's stream 0 waits; another thread's is another stream, or the same. */
+static void two_threads(scene *s)
+{
+    pthread_t thread;
+    OK(s->calls->semaphore_wait(s->gate.culv, 0, 1));
+    REQUIRE_EQ(pthread_create(&thread, NULL, signal_from_another_thread, s), 0);
+    REQUIRE_EQ(pthread_join(thread, NULL), 0);
+    require_held_back_in_legacy_code(s, "another thread's stream 0");
+}
+
+/* A stream that is not 0 is passed on as it is. */
+static void other_streams(scene *s)
+{
+    world *w = s->w;
+    const culv_semaphore_point point = {s->also.culv, 1};
+    OK(s->calls->semaphore_wait(s->gate.culv, s->blocking, 1));
+    OK(s->calls->semaphore_signal(s->done.culv, s->apart, 1));
+    OK(s->calls->semaphore_signal_batch(&point, 1, s->blocking));
+    REQUIRE(timeline_reaches(w, &s->done, 1, SOON_MS));
+    REQUIRE_EQ(raw_vk_timeline_value(&w->vk, s->also.vk), 0);
+    open_gate(s);
+    REQUIRE(timeline_reaches(w, &s->also, 1, SOON_MS));
+}
+
+static void *open_gate_later(void *data)
+{
+    scene *s = data;
+    nanosleep(&(struct timespec){.tv_nsec = 300000000}, NULL);
+    raw_vk_timeline_signal(&s->w->vk, s->gate.vk, 1);
+    return NULL;
+}
+
+/* The last use on stream 0 is not over while the gate holds it back; in per-thread code the gate
+ * does not. */
+static void last_use(scene *s)
+{
+    world *w = s->w;
+    const raw_cuda *cu = w->cu;
+    pthread_t opener;
+    timeline mine = timeline_make(w);
+    OK(culv_semaphore_wait(s->gate.culv, s->blocking, 1));
+    /* The release that is due may wait at the driver for the gate: somebody has to open it. */
+    if (s->calls->per_thread) REQUIRE_EQ(pthread_create(&opener, NULL, open_gate_later, s), 0);
+    OK(culv_semaphore_destroy(&mine.culv, &(CUstream){s->calls->stream(0)}));
+    REQUIRE(mine.culv == NULL);
+    if (s->calls->per_thread) {
+        CU_OK(cu->StreamSynchronize(CU_STREAM_PER_THREAD));
+        REQUIRE_EQ(world_counts(w).deferred, 0);
+        REQUIRE_EQ(pthread_join(opener, NULL), 0);
+    } else {
+        REQUIRE_EQ(world_counts(w).deferred, 1);
+        open_gate(s);
+        world_settle(w);
+    }
+    raw_vk_timeline_destroy(&w->vk, mine.vk);
+}
+
+TEST_AS(rows_signal_one, for_each_row(signal_one), .title = "stream_0.signal")
+TEST_AS(rows_wait_for_one, for_each_row(wait_for_one), .title = "stream_0.wait")
+TEST_AS(rows_signal_batch, for_each_row(signal_batch), .title = "stream_0.signal_batch",
+        .smoke = true)
+TEST_AS(rows_wait_for_batch, for_each_row(wait_for_batch), .title = "stream_0.wait_batch")
+TEST_AS(rows_wait_then_signal, for_each_row(wait_then_signal), .title = "stream_0.wait_then_signal")
+TEST_AS(rows_two_threads, for_each_row(two_threads), .title = "stream_0.two_threads")
+TEST_AS(rows_other_streams, for_each_row(other_streams), .title = "streams.others")
+TEST_AS(rows_last_use, for_each_row(last_use), .title = "stream_0.last_use")
+
+/* The handles, as a table. */
+TEST(handles)
+{
+    CUstream some = (CUstream)(uintptr_t)0x1230;
+    for (int i = 0; i < CALLS_COUNT; i++) {
+        const cudart_calls *calls = all_calls[i];
+        CUstream expected = calls->per_thread ? CU_STREAM_PER_THREAD : CU_STREAM_LEGACY;
+        REQUIRE_EQ(calls->per_thread, i % 2);
+        if (calls->stream_0() != expected || calls->stream(0) != expected)
+            FAIL("%s: stream 0 is %p and %p", calls->name, (void *)calls->stream_0(),
+                 (void *)calls->stream(0));
+        REQUIRE(calls->stream(some) == some);
+        REQUIRE(calls->stream(cudaStreamLegacy) == CU_STREAM_LEGACY);
+        REQUIRE(calls->stream(cudaStreamPerThread) == CU_STREAM_PER_THREAD);
+    }
 }

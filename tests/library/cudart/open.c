@@ -4,6 +4,7 @@
 #include "world.h"
 
 #include <dlfcn.h>
+#include <pthread.h>
 
 TEST(results, .title = "results")
 {
@@ -220,4 +221,310 @@ TEST(last_error_set, .title = "last_error_set")
     REQUIRE(got.native_code == -5000000000);
     REQUIRE_EQ(strlen(got.native_call), sizeof got.native_call - 1);
     REQUIRE_EQ(strlen(culv_last_error_message()), sizeof got.message - 1);
+}
+
+#undef TEST_GROUP
+#define TEST_GROUP "life."
+/* The context that Culvert and the runtime share, and what becomes of it. */
+
+static CUcontext current_context(const raw_cuda *cu)
+{
+    CUcontext context = NULL;
+    CU_OK(cu->CtxGetCurrent(&context));
+    return context;
+}
+
+/* Each device of the runtime opens as itself, in the context that the runtime uses for it. */
+TEST(same_device, .own = true)
+{
+    world w;
+    world_open_runtime(&w); /* skips where there is no runtime */
+    const raw_cuda *cu = w.cu;
+    int count = 0;
+    RT(cudaGetDeviceCount(&count));
+    REQUIRE_EQ(count, cu->device_count);
+    for (int ordinal = 0; ordinal < count; ordinal++) {
+        struct cudaDeviceProp properties;
+        culv_device_caps caps = culv_device_caps_init();
+        culv_device *device = NULL, *by_ordinal = NULL;
+        int current = -1;
+        RT(cudaSetDevice(ordinal));
+        RT(cudaFree(NULL));
+        CUcontext of_runtime = current_context(cu);
+        RT(cudaGetDeviceProperties(&properties, ordinal));
+        OK(culv_cudart_device_open(NULL, &device));
+        OK(culv_device_get_caps(device, &caps));
+        REQUIRE_EQ(caps.ordinal, ordinal);
+        REQUIRE_EQ(caps.is_software, 0);
+        REQUIRE_EQ_BYTES(caps.uuid.bytes, properties.uuid.bytes, sizeof caps.uuid.bytes);
+        REQUIRE(culv_device_context(device) == of_runtime);
+        REQUIRE(current_context(cu) == of_runtime); /* the call left it as it was */
+        OK(culv_cudart_device_open_by_ordinal(ordinal, NULL, &by_ordinal));
+        REQUIRE(culv_device_context(by_ordinal) == of_runtime);
+        culv_device_close(&by_ordinal);
+        culv_device_close(&device);
+        RT(cudaGetDevice(&current));
+        REQUIRE_EQ(current, ordinal);
+    }
+    culv_device *none = POISON(culv_device);
+    REFUSED(culv_cudart_device_open_by_ordinal(count, NULL, &none), CULV_ERROR_NO_DEVICE,
+            CULV_REASON_DEVICE_UNKNOWN);
+    REFUSED(culv_cudart_device_open_by_ordinal(-1, NULL, &none), CULV_ERROR_NO_DEVICE,
+            CULV_REASON_DEVICE_UNKNOWN);
+    REQUIRE(none == POISON(culv_device));
+    world_close(&w);
+}
+
+/* A thread on which nothing of CUDA is current, as threads begin. */
+static void *make_current_here(void *data)
+{
+    world *w = data;
+    const raw_cuda *cu = w->cu;
+    int current = -1;
+    void *memory = NULL;
+    CUcontext of_pointer = NULL;
+    REQUIRE(current_context(cu) == NULL);
+    OK(culv_cudart_device_make_current(w->device));
+    RT(cudaGetDevice(&current));
+    culv_device_caps caps = culv_device_caps_init();
+    OK(culv_device_get_caps(w->device, &caps));
+    REQUIRE_EQ(current, caps.ordinal);
+    RT(cudaMalloc(&memory, 4096));
+    REQUIRE(current_context(cu) == culv_device_context(w->device));
+    CU_OK(cu->PointerGetAttribute(&of_pointer, CU_POINTER_ATTRIBUTE_CONTEXT,
+                                  (CUdeviceptr)(uintptr_t)memory));
+    REQUIRE(of_pointer == culv_device_context(w->device));
+    RT(cudaFree(memory));
+    return NULL;
+}
+
+RUNTIME_CASE(make_current, .own = true)
+{
+    pthread_t thread;
+    REQUIRE_EQ(pthread_create(&thread, NULL, make_current_here, w), 0);
+    REQUIRE_EQ(pthread_join(thread, NULL), 0);
+}
+
+/* A context of the caller's: the runtime follows, its streams are of that context, and Culvert
+ * takes them. */
+RUNTIME_CASE(borrowed_context, .own = true)
+{
+    const raw_cuda *cu = w->cu;
+    CUcontext context = NULL;
+    REQUIRE(cu->CtxCreate != NULL);
+    CU_OK(cu->CtxCreate(&context, 0, 0));
+    CU_OK(cu->CtxSetCurrent(NULL));
+    culv_device_desc d = culv_device_desc_init();
+    culv_device *device = NULL;
+    d.context = context;
+    OK(culv_cudart_device_open_by_ordinal(0, &d, &device));
+    REQUIRE(culv_device_context(device) == context);
+    OK(culv_cudart_device_make_current(device));
+    REQUIRE(current_context(cu) == context);
+
+    VkSemaphore vk = raw_vk_timeline(&w->vk, 0, true);
+    culv_semaphore_desc sd = culv_semaphore_desc_init();
+    culv_semaphore *semaphore = NULL;
+    cudaStream_t stream = NULL;
+    sd.type = CULV_SEMAPHORE_TIMELINE;
+    sd.handle = culv_handle_opaque_fd(raw_vk_timeline_fd(&w->vk, vk));
+    OK(culv_semaphore_import(device, &sd, &semaphore));
+    culv_handle_close(&sd.handle);
+    RT(cudaStreamCreate(&stream));
+    REQUIRE(current_context(cu) == context);
+    OK(culv_cudart_semaphore_signal(semaphore, stream, 1));
+    REQUIRE(raw_vk_timeline_wait(&w->vk, vk, 1, TEST_FAR_MS));
+    RT(cudaStreamDestroy(stream));
+    culv_semaphore_destroy(&semaphore, NULL);
+
+    /* A stream of the primary context is none of its own. */
+    timeline t = timeline_make(w);
+    OK(culv_cudart_device_make_current(w->device));
+    RT(cudaStreamCreate(&stream));
+    OK(culv_cudart_semaphore_signal(t.culv, stream, 1));
+    sd.handle = culv_handle_opaque_fd(raw_vk_timeline_fd(&w->vk, vk));
+    sd.value = 1;
+    OK(culv_semaphore_import(device, &sd, &semaphore));
+    culv_handle_close(&sd.handle);
+    REFUSED(culv_cudart_semaphore_signal(semaphore, stream, 2), CULV_ERROR_INVALID,
+            CULV_REASON_STREAM_DEVICE);
+    RT(cudaStreamSynchronize(stream));
+    RT(cudaStreamDestroy(stream));
+    timeline_destroy(w, &t);
+    culv_semaphore_destroy(&semaphore, NULL);
+    raw_vk_timeline_destroy(&w->vk, vk);
+    culv_device_close(&device);
+    CU_OK(cu->CtxDestroy(context));
+}
+
+/* Streams of another GPU are refused by name. */
+RUNTIME_CASE(another_gpu, .own = true)
+{
+    int count = 0;
+    RT(cudaGetDeviceCount(&count));
+    if (count < 2) SKIP("one CUDA device only");
+    cudaStream_t stream = NULL;
+    timeline t = timeline_make(w);
+    RT(cudaSetDevice(1));
+    RT(cudaStreamCreate(&stream));
+    REFUSED(culv_cudart_semaphore_signal(t.culv, stream, 1), CULV_ERROR_INVALID,
+            CULV_REASON_STREAM_DEVICE);
+    REFUSED(culv_cudart_semaphore_wait(t.culv, stream, 1), CULV_ERROR_INVALID,
+            CULV_REASON_STREAM_DEVICE);
+    OK(culv_cudart_semaphore_signal(t.culv, 0, 1)); /* stream 0 of the semaphore's own device */
+    REQUIRE(timeline_reaches(w, &t, 1, TEST_FAR_MS));
+    int current = -1;
+    RT(cudaGetDevice(&current));
+    REQUIRE_EQ(current, 1);
+    RT(cudaStreamDestroy(stream));
+    OK(culv_cudart_device_make_current(w->device));
+    timeline_destroy(w, &t);
+}
+
+/* cudaGetLastError() is the program's own: Culvert's signals, waits and refusals do not touch
+ * it. */
+RUNTIME_CASE(runtime_last_error, .own = true)
+{
+    timeline t = timeline_make(w);
+    REQUIRE_EQ(cudaSetDevice(9999), cudaErrorInvalidDevice);
+    REQUIRE_EQ(cudaPeekAtLastError(), cudaErrorInvalidDevice);
+    OK(culv_cudart_semaphore_signal(t.culv, 0, 1));
+    OK(culv_cudart_semaphore_wait(t.culv, 0, 1));
+    REQUIRE_EQ(cudaPeekAtLastError(), cudaErrorInvalidDevice);
+    REQUIRE_EQ(cudaGetLastError(), cudaErrorInvalidDevice);
+    REFUSED(culv_cudart_semaphore_signal(t.culv, 0, 1), CULV_ERROR_INVALID,
+            CULV_REASON_TIMELINE_BACKWARDS);
+    REQUIRE_EQ(cudaGetLastError(), cudaSuccess);
+    timeline_destroy(w, &t);
+}
+
+/* The culv_device is closed, and the runtime goes on in the primary context. */
+TEST(close_before_runtime, .own = true)
+{
+    world w;
+    void *memory = NULL;
+    uint32_t words[64];
+    world_open_runtime(&w);
+    const raw_cuda *cu = w.cu;
+    RT(cudaMalloc(&memory, sizeof words));
+    RT(all_launches[0]->fill(memory, 64, 5, 0));
+    RT(cudaDeviceSynchronize());
+    culv_vk_detach(&w.attachment);
+    culv_device_close(&w.device);
+    RT(all_launches[0]->mix(memory, 64, 6, 0));
+    RT(cudaMemcpy(words, memory, sizeof words, cudaMemcpyDeviceToHost));
+    for (uint32_t i = 0; i < 64; i++)
+        REQUIRE_EQ(words[i], (i * 2654435761u + 5u) * 3u + 6u);
+    RT(cudaFree(memory));
+    CU_OK(cu->CtxSetCurrent(NULL));
+    raw_vk_close(&w.vk);
+}
+
+static unsigned heard;
+
+static void hear(void *user, culv_log_level level, const char *message)
+{
+    (void)user;
+    heard++;
+    printf("  log %d: %s\n", (int)level, message);
+}
+
+/* What a program has when somebody resets the device, on a culv_device whose log is heard. */
+typedef struct victim {
+    culv_device *device;
+    culv_vk_device *attachment;
+    raw_vk_buffer vk;
+    culv_memory *memory;
+    culv_buffer *buffer, *second;
+    culv_shared_semaphore *semaphore;
+} victim;
+
+static victim victim_make(world *w)
+{
+    victim v;
+    memset(&v, 0, sizeof v);
+    culv_device_desc dd = culv_device_desc_init();
+    dd.log.fn = hear;
+    OK(culv_cudart_device_open(&dd, &v.device));
+    culv_vk_device_desc vd = world_vk_desc(w);
+    OK(culv_vk_attach(v.device, &vd, &v.attachment));
+    raw_vk_buffer_create(&w->vk, 65536, RAW_VK_EXPORT, &v.vk);
+    culv_vk_memory_desc md = culv_vk_memory_desc_init();
+    md.memory = v.vk.memory;
+    md.allocation_size = v.vk.allocation_size;
+    OK(culv_vk_memory_import(v.attachment, &md, &v.memory));
+    OK(culv_buffer_map(v.memory, NULL, &v.buffer));
+    OK(culv_buffer_map(v.memory, NULL, &v.second));
+    OK(culv_vk_semaphore_create(v.attachment, NULL, &v.semaphore));
+    cudaStream_t stream = NULL;
+    RT(cudaStreamCreate(&stream));
+    OK(culv_cudart_semaphore_signal(culv_shared_semaphore_cuda(v.semaphore), stream, 1));
+    RT(cudaStreamSynchronize(stream));
+    return v;
+}
+
+/* R3: after a reset all can still be destroyed, in silence. */
+static void victim_destroy(world *w, victim *v)
+{
+    culv_device_counts counts = culv_device_counts_init();
+    heard = 0;
+    culv_buffer_unmap(&v->buffer, &(CUstream){culv_cudart_stream(0)});
+    culv_buffer_unmap(&v->second, NULL);
+    culv_memory_destroy(&v->memory);
+    culv_shared_semaphore_destroy(&v->semaphore, &(CUstream){culv_cudart_stream(0)});
+    culv_vk_detach(&v->attachment);
+    OK(culv_device_get_counts(v->device, &counts));
+    REQUIRE_EQ(counts.memories + counts.mappings + counts.buffers + counts.semaphores +
+                   counts.deferred,
+               0);
+    REQUIRE(counts.late_destroys >= 3); /* mapping, import, semaphore */
+    culv_device_close(&v->device);
+    REQUIRE_EQ(heard, 0);
+    raw_vk_buffer_destroy(&w->vk, &v->vk);
+}
+
+/* The runtime starts anew, and so does a culv_device that is opened then. */
+static void start_anew(world *w)
+{
+    void *memory = NULL;
+    RT(cudaMalloc(&memory, 4096));
+    RT(cudaFree(memory));
+    OK(culv_cudart_device_open(NULL, &w->device));
+    timeline t = {raw_vk_timeline(&w->vk, 0, true), NULL};
+    culv_semaphore_desc d = culv_semaphore_desc_init();
+    d.type = CULV_SEMAPHORE_TIMELINE;
+    d.handle = culv_handle_opaque_fd(raw_vk_timeline_fd(&w->vk, t.vk));
+    OK(culv_semaphore_import(w->device, &d, &t.culv));
+    culv_handle_close(&d.handle);
+    OK(culv_cudart_semaphore_signal(t.culv, 0, 1));
+    REQUIRE(timeline_reaches(w, &t, 1, TEST_FAR_MS));
+    timeline_destroy(w, &t);
+}
+
+RUNTIME_CASE(device_reset, .own = true)
+{
+    victim v = victim_make(w);
+    culv_vk_detach(&w->attachment);
+    culv_device_close(&w->device);
+    RT(cudaDeviceReset());
+    victim_destroy(w, &v);
+    start_anew(w);
+}
+
+/* The primary context is there again by the time that the old objects go, and it is another one. */
+RUNTIME_CASE(device_reset_and_used_again, .own = true)
+{
+    void *memory = NULL;
+    victim v = victim_make(w);
+    culv_vk_detach(&w->attachment);
+    culv_device_close(&w->device);
+    RT(cudaDeviceReset());
+    RT(cudaMalloc(&memory, 4096));
+    RT(all_launches[0]->fill(memory, 1024, 1, 0));
+    RT(cudaDeviceSynchronize());
+    victim_destroy(w, &v);
+    RT(all_launches[0]->mix(memory, 1024, 1, 0));
+    RT(cudaDeviceSynchronize());
+    RT(cudaFree(memory));
+    start_anew(w);
 }

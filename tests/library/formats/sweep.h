@@ -98,19 +98,12 @@ typedef struct sweep_image {
 } sweep_image;
 
 /* stage.c */
-void sweep_open(sweep *s);
-void sweep_close(sweep *s);
 void sweep_cuda_end(sweep *s); /* and waits for CUDA's work */
 
 /* rows.c: formats, families of them, dimensions */
 extern const char *const sweep_dimension_names[SWEEP_NUM_DIMENSIONS];
 extern const char *const sweep_way_names[NUM_WAYS];
-/* The next row of the table after `number`, which is 0 at first; false: there is none. */
-bool sweep_next_row(uint32_t *number, culv_format_info *out);
-/* The family's name, as main.c has it; NULL of a kind that no family has. */
-const char *sweep_family_of(const culv_format_info *format);
 /* One of the few that are swept in every dimension where the sweep is reduced. */
-bool sweep_representative(const culv_format_info *format);
 bool sweep_name_has(const culv_format_info *format, const char *text);
 
 /* image.c */
@@ -142,7 +135,6 @@ void sweep_record_copy_in(VkCommandBuffer commands, const sweep_image *i, VkBuff
 /* fetch.c: what Vulkan's shaders read, which ties the reference of decode.c to Vulkan; of blocks it
  * is the reference. */
 bool sweep_can_fetch(const sweep_image *i);
-int sweep_fetched_number(const culv_format_info *format);
 void sweep_open_fetch(sweep *s);
 void sweep_close_fetch(sweep *s);
 /* Into s->fetched, every level; the image is in GENERAL layout. Returns the view, to be destroyed
@@ -165,19 +157,11 @@ typedef struct reading {
 } reading;
 /* What the values of a plane are; channels 0: not defined. */
 reading sweep_reading(const culv_format_info *format, culv_texels texels, culv_texture_read read);
-void sweep_decode(const culv_format_info *format, culv_texels texels, culv_texture_read read,
-                  const unsigned char *block, uint32_t values[4]);
-/* Whether a value is the one that is wanted: to the bit, but for what hardware may round. */
-bool sweep_value_right(const culv_format_info *format, culv_texels texels, culv_texture_read read,
-                       uint32_t channel, uint32_t found, uint32_t wanted);
 
 /* cell.c: one image, all ways. */
-void sweep_cell(sweep *s, const cell *what, answer answers[NUM_WAYS]);
 
 /* report.c */
-void sweep_report(const cell *what, way by, const answer *a);
 void sweep_report_machine(sweep *s);
-void sweep_report_row(const culv_format_info *format);
 void answer_set(answer *a, outcome what, const char *format, ...) TEST_PRINTF(3, 4);
 
 #endif

@@ -547,11 +547,10 @@ static void frames(scene_kind kind)
 {
     static scene s;
     culv_shared_buffer *slots[SLOTS];
-    raw_vk_buffer host;
     if (kind == SCENE_PAGES || kind == SCENE_MAPPED)
         lib_with_option("--validation=off"); /* scene_signal() */
     scene_open(&s, kind);
-    raw_vk_buffer_create(&s.w.vk, FRAMES * 4096, RAW_VK_HOST, &host);
+    raw_vk_buffer host = lib_case_buffer(&s.w, FRAMES * 4096, RAW_VK_HOST);
     memset(host.mapped, 0, FRAMES * 4096);
     for (int i = 0; i < SLOTS; i++)
         LIB_OK(scene_buffer(&s, 4096, CULV_FALLBACK_ANY, &slots[i]));
@@ -579,7 +578,6 @@ static void frames(scene_kind kind)
         REQUIRE_EQ(((const uint32_t *)host.mapped)[i], 0x1000 + i / 1024);
     for (int i = 0; i < SLOTS; i++)
         culv_shared_buffer_destroy(&slots[i], NULL);
-    raw_vk_buffer_destroy(&s.w.vk, &host);
     scene_close(&s);
 }
 
@@ -928,7 +926,7 @@ static void after_waits_for_nothing(scene_kind kind)
     if (kind != SCENE_PEER)
         lib_with_option("--validation=off"); /* fallback_scene.c, scene_signal() */
     scene_open(&s, kind);
-    CUstream other = lib_stream(&s.w);
+    CUstream other = lib_case_stream(&s.w);
     LIB_OK(scene_buffer(&s, WAITS_BYTES, CULV_FALLBACK_ANY, &buffer));
     LIB_OK(scene_semaphore(&s, CULV_FALLBACK_ANY, &semaphore));
     culv_shared_image *arrays = make_image(&s, VK_FORMAT_R8G8B8A8_UNORM);
@@ -949,7 +947,6 @@ static void after_waits_for_nothing(scene_kind kind)
     REQUIRE_EQ(lib_counts(&s.w).deferred, 4);
     open_gate();
     lib_finish(&s.w, other);
-    lib_stream_destroy(&s.w, other);
     scene_close(&s);
 }
 

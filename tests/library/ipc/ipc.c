@@ -2,7 +2,19 @@
 /* Memory and timelines between two processes, with the data read back in both. */
 #include "ipc_stage.h"
 
+#include <culvert/fabric.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 enum { FD_BIT = 1 << CULV_HANDLE_OPAQUE_FD };
@@ -24,7 +36,7 @@ static void view_fields(ipc_child *parent, const char *name)
     vmm_stage_open(&s);
     culv_ipc_client *client = ipc_client(s.w.device, name);
     culv_ipc_object *object = ipc_receive(client, "steps");
-    CUstream stream = lib_stream(&s.w);
+    CUstream stream = lib_case_stream(&s.w);
     NEW(culv_semaphore, steps, culv_ipc_import_semaphore, object);
     culv_ipc_object_destroy(&object);
     for (size_t i = 0; i < SIZES; i++) {
@@ -51,7 +63,6 @@ static void view_fields(ipc_child *parent, const char *name)
     }
     culv_semaphore_destroy(&steps, NULL);
     culv_ipc_client_destroy(&client);
-    lib_stream_destroy(&s.w, stream);
     vmm_stage_close(&s);
 }
 
@@ -66,7 +77,7 @@ TEST(fields, .own = true, .smoke = true)
     ipc_fork(&viewer, view_fields, ipc_name(name, "fields"));
     lib_open(&w);
     vmm_stage s = {.w = w};
-    CUstream stream = lib_stream(&w);
+    CUstream stream = lib_case_stream(&w);
     culv_ipc_server *server = ipc_server(w.device, name);
     NEW(culv_shared_semaphore, made, culv_vk_semaphore_create, w.attachment, NULL);
     LIB_OK(culv_vk_semaphore_export_dup(w.attachment, culv_vk_semaphore_handle(made),
@@ -105,7 +116,6 @@ TEST(fields, .own = true, .smoke = true)
         culv_vmm_allocation_destroy(&memory[i]);
     }
     culv_shared_semaphore_destroy(&made, NULL);
-    lib_stream_destroy(&w, stream);
     lib_close(&w);
 }
 
@@ -142,7 +152,7 @@ static void view_from_second(ipc_child *parent, const char *name)
     ipc_hear(parent, 'g');
     vmm_stage_open_second(&s);
     culv_ipc_client *client = ipc_client(s.w.device, name);
-    CUstream stream = lib_stream(&s.w);
+    CUstream stream = lib_case_stream(&s.w);
     for (size_t i = 0; i < SIZES; i++) {
         OWN(culv_ipc_object) *object = ipc_receive(client, (const char[]){'f', (char)('0' + i), 0});
         const culv_device_caps here = lib_caps(s.w.device);
@@ -166,7 +176,6 @@ static void view_from_second(ipc_child *parent, const char *name)
     culv_ipc_object_destroy(&object);
     ipc_say(parent, 'd');
     culv_ipc_client_destroy(&client);
-    lib_stream_destroy(&s.w, stream);
     vmm_stage_close(&s);
 }
 
@@ -185,7 +194,7 @@ TEST(two_gpus, .own = true)
         vmm_stage_close(&s);
         SKIP("one CUDA device only");
     }
-    CUstream stream = lib_stream(&s.w);
+    CUstream stream = lib_case_stream(&s.w);
     culv_ipc_server *server = ipc_server(s.w.device, name);
     for (size_t i = 0; i < SIZES; i++) {
         memory[i] = vmm_allocation(&s, blocks_of(sizes[i]), FD_BIT);
@@ -212,6 +221,394 @@ TEST(two_gpus, .own = true)
         LIB_OK(culv_vmm_range_destroy(&range[i]));
         culv_vmm_allocation_destroy(&memory[i]);
     }
+    vmm_stage_close(&s);
+}
+
+/* VMM memory between processes by its fabric handle: bytes, and no file descriptor. */
+
+enum { WORDS = 500003 };
+
+static void open_played(vmm_stage *s)
+{
+    ipc_play_fabric();
+    vmm_stage_open(s);
+}
+
+static void view(ipc_child *parent, const char *name)
+{
+    vmm_stage s;
+    (void)parent;
+    open_played(&s);
+    culv_ipc_client *client = ipc_client(s.w.device, name);
+    culv_ipc_object *object = ipc_receive(client, "woven");
+    const culv_ipc_info info = ipc_info_of(object);
+    culv_buffer *buffer = NULL;
+    culv_handle handle;
+    CUstream stream = lib_case_stream(&s.w);
+    REQUIRE_EQ(info.kind, CULV_IPC_VMM_FABRIC);
+    REQUIRE_EQ(info.handle_type, CULV_HANDLE_NONE);
+    REQUIRE_EQ(info.allocation_size, VMM_BLOCK);
+    REQUIRE_EQ(info.element_count, WORDS);
+    LIB_OK(culv_ipc_object_get_handle(object, &handle));
+    REQUIRE_EQ(handle.type, CULV_HANDLE_FABRIC);
+    LIB_ERROR(culv_ipc_import_buffer(object, &buffer), INVALID, VALUE);
+    NEW(culv_vmm_allocation, memory, culv_ipc_import_vmm, object);
+    culv_vmm_range *range = vmm_range(&s, 1);
+    LIB_OK(culv_vmm_map(range, 0, memory, NULL, 0));
+    ipc_require(&s.w, stream, vmm_address(range, 0), WORDS, 3);
+    ipc_write(&s.w, stream, vmm_address(range, 0), WORDS, 4);
+    lib_finish(&s.w, stream);
+    LIB_OK(culv_vmm_unmap(range, 0, culv_vmm_range_size(range), NULL));
+    LIB_OK(culv_vmm_range_destroy(&range));
+    culv_vmm_allocation_destroy(&memory);
+    culv_ipc_object_destroy(&object);
+    culv_ipc_client_destroy(&client);
+    vmm_stage_close(&s);
+}
+
+TEST(woven, .title = "fabric", .own = true)
+{
+    char name[CULV_IPC_NAME_SIZE];
+    vmm_stage s;
+    ipc_child child;
+    ipc_name(name, "fabric");
+    ipc_fork(&child, view, name);
+    open_played(&s);
+    culv_ipc_server *server = ipc_server(s.w.device, name);
+    culv_vmm_allocation_desc d = culv_vmm_allocation_desc_init();
+    culv_vmm_allocation *plain = vmm_allocation(&s, 1, 0);
+    culv_ipc_info info = culv_ipc_info_named("woven");
+    CUstream stream = lib_stream(&s.w);
+    d.size = WORDS * 4;
+    d.fabric = CULV_FABRIC_REQUIRED;
+    NEW(culv_vmm_allocation, memory, culv_vmm_allocation_create, s.w.device, &d);
+    culv_vmm_range *range = vmm_range(&s, 1);
+    LIB_OK(culv_vmm_map(range, 0, memory, NULL, 0));
+    ipc_write(&s.w, stream, vmm_address(range, 0), WORDS, 3);
+    lib_finish(&s.w, stream);
+    info.element_size = 4;
+    info.element_count = WORDS;
+    LIB_ERROR(culv_ipc_offer(server, &info, culv_ipc_from_vmm_fabric(plain)), INVALID,
+              NOT_EXPORTABLE);
+    const size_t fds = test_open_fds();
+    LIB_OK(culv_ipc_offer(server, &info, culv_ipc_from_vmm_fabric(memory)));
+    REQUIRE_EQ(test_open_fds(), fds);
+    LIB_ERROR(culv_ipc_offer(server, &info, culv_ipc_from_vmm_fabric(memory)), BUSY, IPC_NAME);
+    ipc_join_serving(&child, server);
+    ipc_require(&s.w, stream, vmm_address(range, 0), WORDS, 4);
+    lib_finish(&s.w, stream);
+    culv_ipc_server_destroy(&server);
+    LIB_OK(culv_vmm_unmap(range, 0, culv_vmm_range_size(range), NULL));
+    LIB_OK(culv_vmm_range_destroy(&range));
+    culv_vmm_allocation_destroy(&memory);
+    culv_vmm_allocation_destroy(&plain);
     lib_stream_destroy(&s.w, stream);
     vmm_stage_close(&s);
+    ipc_forget(&child);
+}
+
+#undef TEST_GROUP
+#define TEST_GROUP "fetch."
+/* File descriptors by the numbers that another process has for them, and what is refused. */
+
+enum { FETCH_WORDS = 12347, NOBODY = 65534 };
+
+/* What a program tells that cannot send a descriptor. */
+typedef struct note {
+    int fd;
+    int32_t pid;
+    uint64_t started;
+} note;
+
+static void tell(const ipc_child *other, int fd)
+{
+    note n = {.fd = fd, .pid = (int32_t)getpid()};
+    LIB_OK(culv_ipc_process_get_start(0, &n.started));
+    REQUIRE(write(other->tell, &n, sizeof n) == (ssize_t)sizeof n);
+}
+
+static culv_ipc_fetch_desc told(const ipc_child *other)
+{
+    note n;
+    culv_ipc_fetch_desc d = culv_ipc_fetch_desc_init();
+    REQUIRE(read(other->told, &n, sizeof n) == (ssize_t)sizeof n);
+    d.pid = n.pid;
+    d.number = (uint64_t)n.fd;
+    d.started = n.started;
+    d.type = CULV_HANDLE_OPAQUE_FD;
+    return d;
+}
+
+/* A container may forbid the call to everybody. */
+static void must_be_allowed(ipc_child *child, const culv_ipc_fetch_desc *d)
+{
+    culv_handle handle;
+    culv_error e = culv_error_init();
+    if (culv_ipc_fetch_dup(d, &handle) == CULV_OK) {
+        culv_handle_close(&handle);
+        return;
+    }
+    culv_last_error(&e);
+    REQUIRE_EQ(e.result, CULV_ERROR_UNSUPPORTED);
+    ipc_kill(child);
+    SKIP("%s", e.message);
+}
+
+/* Memory of another process -------------------------------------------------------------------- */
+
+static void have_memory(ipc_child *parent, const char *name)
+{
+    culv_handle handle;
+    vmm_stage s;
+    (void)name;
+    vmm_stage_open(&s);
+    CUstream stream = lib_case_stream(&s.w);
+    culv_vmm_allocation *memory = vmm_allocation(&s, 1, FD_BIT);
+    culv_vmm_range *range = vmm_range(&s, 1);
+    LIB_OK(culv_vmm_map(range, 0, memory, NULL, 0));
+    ipc_write(&s.w, stream, vmm_address(range, 0), FETCH_WORDS, 1);
+    LIB_OK(culv_vmm_export_dup(memory, CULV_HANDLE_OPAQUE_FD, &handle));
+    tell(parent, handle.value.fd);
+    ipc_hear(parent, 'f');
+    culv_handle_close(&handle);
+    ipc_say(parent, 'c');
+    ipc_hear(parent, 'w');
+    ipc_require(&s.w, stream, vmm_address(range, 0), FETCH_WORDS, 2);
+    LIB_OK(culv_vmm_unmap(range, 0, VMM_BLOCK, NULL));
+    LIB_OK(culv_vmm_range_destroy(&range));
+    culv_vmm_allocation_destroy(&memory);
+    vmm_stage_close(&s);
+}
+
+TEST(memory, .own = true)
+{
+    ipc_child child;
+    vmm_stage s;
+    culv_handle handle = {.type = CULV_HANDLE_NONE};
+    culv_vmm_allocation *theirs = NULL;
+    ipc_fork(&child, have_memory, "");
+    vmm_stage_open(&s);
+    CUstream stream = lib_stream(&s.w);
+    culv_ipc_fetch_desc d = told(&child);
+    d.size = VMM_BLOCK;
+    must_be_allowed(&child, &d);
+    LIB_OK(culv_ipc_fetch_dup(&d, &handle));
+    REQUIRE(handle.type == CULV_HANDLE_OPAQUE_FD && handle.value.fd >= 0);
+    ipc_say(&child, 'f');
+    ipc_hear(&child, 'c'); /* the other one has closed its own */
+    culv_vmm_import_desc import = culv_vmm_import_desc_init();
+    import.handle = handle;
+    import.size = VMM_BLOCK;
+    LIB_TAKE(culv_vmm_import(s.w.device, &import, &theirs), &import.handle);
+    culv_vmm_range *range = vmm_range(&s, 1);
+    LIB_OK(culv_vmm_map(range, 0, theirs, NULL, 0));
+    ipc_require(&s.w, stream, vmm_address(range, 0), FETCH_WORDS, 1);
+    ipc_write(&s.w, stream, vmm_address(range, 0), FETCH_WORDS, 2);
+    ipc_say(&child, 'w');
+    ipc_join(&child);
+    LIB_OK(culv_vmm_unmap(range, 0, VMM_BLOCK, NULL));
+    LIB_OK(culv_vmm_range_destroy(&range));
+    culv_vmm_allocation_destroy(&theirs);
+    lib_stream_destroy(&s.w, stream);
+    vmm_stage_close(&s); /* it counts files */
+    ipc_forget(&child);
+}
+
+/* Refusals ------------------------------------------------------------------------------------- */
+
+enum { BYTES = 8192 };
+
+/* A file of that many bytes, a pipe at the next number, and nothing behind it. */
+static void have_file(ipc_child *parent, const char *user)
+{
+    const int file = memfd_create("fetch", MFD_CLOEXEC), at = 500;
+    int pipe_fds[2];
+    REQUIRE(file >= 0 && ftruncate(file, BYTES) == 0 && pipe2(pipe_fds, O_CLOEXEC) == 0);
+    REQUIRE(dup3(file, at, O_CLOEXEC) == at && dup3(pipe_fds[0], at + 1, O_CLOEXEC) == at + 1);
+    if (strcmp(user, "nobody") == 0)
+        REQUIRE(setgroups(0, NULL) == 0 && setresgid(NOBODY, NOBODY, NOBODY) == 0 &&
+                setresuid(NOBODY, NOBODY, NOBODY) == 0);
+    tell(parent, at);
+    ipc_hear(parent, 'e');
+}
+
+static void refused_fetch(culv_ipc_fetch_desc d, culv_result result, culv_reason reason,
+                          const char *says)
+{
+    culv_handle out = culv_handle_opaque_fd(77);
+    const size_t files = test_open_fds();
+    LIB_FAILS(culv_ipc_fetch_dup(&d, &out), result, reason, says);
+    REQUIRE_EQ(out.value.fd, 77);
+    REQUIRE_EQ(test_open_fds(), files);
+}
+
+TEST(refusals, .own = true)
+{
+    ipc_child child;
+    culv_handle handle;
+    uint64_t start = 0;
+    ipc_fork(&child, have_file, "");
+    culv_ipc_fetch_desc good = told(&child), d = good;
+    must_be_allowed(&child, &good);
+    d.struct_size = 3;
+    LIB_ERROR(culv_ipc_fetch_dup(&d, &handle), INVALID, STRUCT_SIZE);
+    d = good;
+    const uint32_t others[] = {(uint32_t)geteuid() + 1, (uint32_t)geteuid() + 2};
+#define ROW(change, class, why, says)                                                              \
+    SPOILT(d, change, refused_fetch(d, CULV_ERROR_##class, CULV_REASON_##why, says))
+    ROW(d.type = CULV_HANDLE_NONE, INVALID, HANDLE_TYPE, "culv_ipc_fetch_desc.type");
+    ROW(d.type = CULV_HANDLE_OPAQUE_WIN32, UNSUPPORTED, HANDLE_TYPE, "only Windows has");
+    ROW(d.pid = 0, INVALID, VALUE, "culv_ipc_fetch_desc.pid");
+    ROW(d.number = UINT64_C(1) << 40, INVALID, HANDLE_BAD, "culv_ipc_fetch_desc.number");
+    ROW(d.number += 2, INVALID, HANDLE_BAD, "has no file descriptor 502");
+    ROW(d.number += 1, INVALID, HANDLE_KIND, "a pipe");
+    ROW(d.size = BYTES + 1, INVALID, SIZE, "8192");
+    ROW(d.started++, ASYNC, IPC_GONE, "another one than was meant"); /* its number, in use again */
+    ROW((d.users = others, d.num_users = 2), UNSUPPORTED, IPC_REFUSED, "users does not name");
+    ROW(d.users = others, INVALID, VALUE, "num_users");
+#undef ROW
+    d.size = BYTES;
+    LIB_OK(culv_ipc_fetch_dup(&d, &handle));
+    REQUIRE_EQ(fcntl(handle.value.fd, F_GETFD), FD_CLOEXEC);
+    culv_handle_close(&handle);
+    LIB_OK(culv_ipc_process_get_start(good.pid, &start));
+    REQUIRE_EQ(start, good.started);
+    /* Dead, and gone. */
+    REQUIRE_EQ(kill(child.pid, SIGKILL), 0);
+    siginfo_t info;
+    REQUIRE_EQ(waitid(P_PID, (id_t)child.pid, &info, WEXITED | WNOWAIT), 0);
+    refused_fetch(good, CULV_ERROR_ASYNC, CULV_REASON_IPC_GONE, "has ended");
+    REQUIRE_EQ(waitpid(child.pid, NULL, 0), child.pid);
+    refused_fetch(good, CULV_ERROR_ASYNC, CULV_REASON_IPC_GONE, "does not exist, or has ended");
+    LIB_ERROR(culv_ipc_process_get_start(good.pid, &start), ASYNC, IPC_GONE);
+    ipc_forget(&child);
+}
+
+/* Namespaces ----------------------------------------------------------------------------------- */
+
+enum { NEW_TIME = 0x80 }; /* CLONE_NEWTIME, which older headers lack */
+
+static void have_file_at_another_time(ipc_child *parent, const char *name)
+{
+    ipc_contain(NEW_TIME, 100000);
+    have_file(parent, name);
+}
+
+/* The number of a process is told into a PID namespace, where it is nobody's. */
+static void ask_outside(ipc_child *parent, const char *name)
+{
+    (void)name;
+    const culv_ipc_fetch_desc d = told(parent);
+    ipc_contain(CLONE_NEWPID, 0);
+    refused_fetch(d, CULV_ERROR_ASYNC, CULV_REASON_IPC_GONE, "PID namespace");
+}
+
+TEST(time_namespace, .own = true)
+{
+    ipc_child child;
+    ipc_need_namespaces(NEW_TIME);
+    ipc_fork(&child, have_file_at_another_time, "");
+    const culv_ipc_fetch_desc d = told(&child);
+    refused_fetch(d, CULV_ERROR_INVALID, CULV_REASON_VALUE, "another time namespace");
+    ipc_say(&child, 'e');
+    ipc_join(&child);
+    ipc_forget(&child);
+}
+
+TEST(pid_namespace, .own = true)
+{
+    ipc_child child;
+    ipc_need_namespaces(CLONE_NEWPID);
+    ipc_fork(&child, ask_outside, "");
+    tell(&child, 0);
+    ipc_join(&child);
+    ipc_forget(&child);
+}
+
+/* Other users ---------------------------------------------------------------------------------- */
+
+/* It asks for a file of its parent's, whom the kernel does not let it touch. */
+static void ask_root(ipc_child *parent, const char *name)
+{
+    const uint32_t root = 0;
+    (void)name;
+    culv_ipc_fetch_desc d = told(parent);
+    REQUIRE(setgroups(0, NULL) == 0 && setresgid(NOBODY, NOBODY, NOBODY) == 0 &&
+            setresuid(NOBODY, NOBODY, NOBODY) == 0);
+    refused_fetch(d, CULV_ERROR_UNSUPPORTED, CULV_REASON_IPC_REFUSED, "users does not name");
+    d.users = &root;
+    d.num_users = 1;
+    refused_fetch(d, CULV_ERROR_UNSUPPORTED, CULV_REASON_IPC_REFUSED,
+                  "PTRACE_MODE_ATTACH_REALCREDS");
+    ipc_say(parent, 'r');
+}
+
+TEST(users, .own = true)
+{
+    ipc_child child;
+    culv_handle handle;
+    const uint32_t nobody = NOBODY;
+    if (geteuid() != 0) SKIP("only root can be another user");
+    ipc_fork(&child, have_file, "nobody");
+    culv_ipc_fetch_desc d = told(&child);
+    refused_fetch(d, CULV_ERROR_UNSUPPORTED, CULV_REASON_IPC_REFUSED, "of user 65534");
+    d.users = &nobody;
+    d.num_users = 1;
+    must_be_allowed(&child, &d);
+    LIB_OK(culv_ipc_fetch_dup(&d, &handle));
+    culv_handle_close(&handle);
+    ipc_say(&child, 'e');
+    ipc_join(&child);
+    ipc_forget(&child);
+
+    const int file = memfd_create("fetch", MFD_CLOEXEC);
+    REQUIRE(file >= 0);
+    ipc_fork(&child, ask_root, "");
+    tell(&child, file);
+    ipc_hear(&child, 'r');
+    ipc_join(&child);
+    ipc_forget(&child);
+    close(file);
+}
+
+/* Kernels that lack it, and filters that forbid it --------------------------------------------- */
+
+static void forbid(long call, uint32_t error)
+{
+    struct sock_filter lines[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)call, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | error),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    const struct sock_fprog program = {sizeof lines / sizeof lines[0], lines};
+    REQUIRE_EQ(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
+    if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0)
+        SKIP("this kernel takes no seccomp filters");
+}
+
+TEST(forbidden, .own = true)
+{
+    ipc_child child;
+    ipc_fork(&child, have_file, "");
+    const culv_ipc_fetch_desc d = told(&child);
+    forbid(SYS_pidfd_getfd, EPERM);
+    refused_fetch(d, CULV_ERROR_UNSUPPORTED, CULV_REASON_IPC_REFUSED, "seccomp");
+    ipc_say(&child, 'e');
+    ipc_join(&child);
+    ipc_forget(&child);
+}
+
+TEST(old_kernels, .own = true)
+{
+    ipc_child child;
+    ipc_fork(&child, have_file, "");
+    const culv_ipc_fetch_desc d = told(&child);
+    forbid(SYS_pidfd_getfd, ENOSYS);
+    refused_fetch(d, CULV_ERROR_UNSUPPORTED, CULV_REASON_OS, "Linux 5.6");
+    forbid(SYS_pidfd_open, ENOSYS);
+    refused_fetch(d, CULV_ERROR_UNSUPPORTED, CULV_REASON_OS, "Linux 5.3");
+    ipc_say(&child, 'e');
+    ipc_join(&child);
+    ipc_forget(&child);
 }

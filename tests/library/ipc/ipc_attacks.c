@@ -79,6 +79,13 @@ static void bytes_close(target *t, const void *bytes, size_t size, const int *fd
     close(fd);
 }
 
+static void message_closes(target *t, const culvi_ipc_message *m, const int *fds, size_t count)
+{
+    unsigned char bytes[CULVI_IPC_BYTES];
+    culvi_ipc_encode(m, bytes);
+    bytes_close(t, bytes, sizeof bytes, fds, count);
+}
+
 /* A good message with one spoilt byte. */
 static void spoilt(target *t, size_t at, unsigned char value)
 {
@@ -104,11 +111,44 @@ static void refused(target *t, const culvi_ipc_message *m, const int *fds, culv_
     close(fd);
 }
 
-static void rubbish(target *t)
+/* Each closes the connection. */
+static void spoilt_bytes(target *t)
 {
-    unsigned char bytes[CULVI_IPC_BYTES];
-    for (uint32_t i = 0; i < sizeof bytes; i++)
+    static const struct {
+        size_t at;
+        unsigned char value;
+    } rows[] = {
+        {0, 0},                     /* magic */
+        {4, CULVI_IPC_VERSION + 1}, /* version */
+        {8, 0},
+        {8, CULVI_IPC_TYPES},
+        {11, 0x80}, /* type */
+        {20, 1},
+        {20, 2}, /* direction */
+        {16, 1},
+        {19, 0xff}, /* descriptors that are missing */
+        {CULVI_IPC_BYTES - 1, 1},
+        {24 + CULV_IPC_NAME_SIZE, 1}, /* hidden bytes */
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        spoilt(t, rows[i].at, rows[i].value);
+}
+/* Bytes that are no message: rubbish, none, a byte with descriptors (a packet without bytes carries
+ * none), one too few, one too many, far too many. */
+static void no_messages(target *t)
+{
+    static unsigned char bytes[100000];
+    const culvi_ipc_message m = raw_message(CULVI_IPC_LIST);
+    for (uint32_t i = 0; i < CULVI_IPC_BYTES; i++)
         bytes[i] = (unsigned char)lib_word(i, 7);
+    bytes_close(t, bytes, CULVI_IPC_BYTES, NULL, 0);
+    bytes_close(t, "", 0, NULL, 0);
+    bytes_close(t, "x", 1, t->pipe, 2);
+    memset(bytes, 0, CULVI_IPC_BYTES);
+    bytes[0] = 0x43;
+    bytes_close(t, bytes, CULVI_IPC_BYTES - 1, NULL, 0);
+    culvi_ipc_encode(&m, bytes);
+    bytes_close(t, bytes, CULVI_IPC_BYTES + 1, NULL, 0);
     bytes_close(t, bytes, sizeof bytes, NULL, 0);
 }
 static void rubbish_first(target *t)
@@ -119,83 +159,18 @@ static void rubbish_first(target *t)
     REQUIRE(raw_closed(fd));
     close(fd);
 }
-static void nothing(target *t)
-{
-    bytes_close(t, "", 0, NULL, 0);
-}
-static void nothing_with_fds(target *t)
-{
-    /* A packet without bytes carries no descriptors, but one of a byte does. */
-    bytes_close(t, "x", 1, t->pipe, 2);
-}
-static void one_short(target *t)
-{
-    const unsigned char bytes[CULVI_IPC_BYTES - 1] = {0x43};
-    bytes_close(t, bytes, sizeof bytes, NULL, 0);
-}
-static void one_long(target *t)
-{
-    unsigned char bytes[CULVI_IPC_BYTES + 1] = {0};
-    culvi_ipc_message m = raw_message(CULVI_IPC_LIST);
-    culvi_ipc_encode(&m, bytes);
-    bytes_close(t, bytes, sizeof bytes, NULL, 0);
-}
-static void far_too_long(target *t)
-{
-    static unsigned char bytes[100000];
-    culvi_ipc_message m = raw_message(CULVI_IPC_LIST);
-    culvi_ipc_encode(&m, bytes);
-    bytes_close(t, bytes, sizeof bytes, NULL, 0);
-}
-static void wrong_magic(target *t)
-{
-    spoilt(t, 0, 0);
-}
-static void wrong_version(target *t)
-{
-    spoilt(t, 4, CULVI_IPC_VERSION + 1);
-}
-static void wrong_type(target *t)
-{
-    spoilt(t, 8, 0);
-    spoilt(t, 8, CULVI_IPC_TYPES);
-    spoilt(t, 11, 0x80);
-}
-static void wrong_direction(target *t)
-{
-    spoilt(t, 20, 1);
-    spoilt(t, 20, 2);
-}
-static void missing_fds(target *t)
-{
-    spoilt(t, 16, 1);
-    spoilt(t, 19, 0xff);
-}
+/* Descriptors that were not asked for, whether they are announced or not, and too many of them. */
 static void unasked_fds(target *t)
 {
-    unsigned char bytes[CULVI_IPC_BYTES];
-    const culvi_ipc_message m = raw_message(CULVI_IPC_LIST);
-    culvi_ipc_encode(&m, bytes);
-    bytes_close(t, bytes, sizeof bytes, t->pipe, 2);
-}
-static void announced_fds(target *t)
-{
-    unsigned char bytes[CULVI_IPC_BYTES];
     culvi_ipc_message m = raw_message(CULVI_IPC_LIST);
-    m.fds = 2;
-    culvi_ipc_encode(&m, bytes);
-    bytes_close(t, bytes, sizeof bytes, t->pipe, 2);
-}
-static void too_many_fds(target *t)
-{
-    unsigned char bytes[CULVI_IPC_BYTES];
     int fds[253];
-    const culvi_ipc_message m = raw_message(CULVI_IPC_LIST);
-    culvi_ipc_encode(&m, bytes);
     for (size_t i = 0; i < 253; i++)
         fds[i] = t->pipe[i % 2];
-    bytes_close(t, bytes, sizeof bytes, fds, 253);
-    bytes_close(t, bytes, sizeof bytes, fds, CULVI_IPC_FDS + 1);
+    message_closes(t, &m, fds, 2);
+    message_closes(t, &m, fds, 253);
+    message_closes(t, &m, fds, CULVI_IPC_FDS + 1);
+    m.fds = 2;
+    message_closes(t, &m, fds, 2);
 }
 static void no_greeting(target *t)
 {
@@ -206,49 +181,38 @@ static void no_greeting(target *t)
     REQUIRE(raw_closed(fd));
     close(fd);
 }
-static void endless_name(target *t)
-{
-    unsigned char bytes[CULVI_IPC_BYTES];
-    culvi_ipc_message m = raw_message(CULVI_IPC_RECEIVE);
-    memset(m.name, 'a', sizeof m.name);
-    culvi_ipc_encode(&m, bytes);
-    bytes_close(t, bytes, sizeof bytes, NULL, 0);
-}
 static void wrong_names(target *t)
 {
     static const char *const names[] = {"", ".", "../cells", "a/b", "%n%n%n", "\x80", "a b"};
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        unsigned char bytes[CULVI_IPC_BYTES];
-        culvi_ipc_message m = raw_message(CULVI_IPC_RECEIVE);
-        strcpy(m.name, names[i]);
-        culvi_ipc_encode(&m, bytes);
-        bytes_close(t, bytes, sizeof bytes, NULL, 0);
-    }
-}
-static void hidden_bytes(target *t)
-{
-    spoilt(t, CULVI_IPC_BYTES - 1, 1);
-    spoilt(t, 24 + CULV_IPC_NAME_SIZE, 1);
-}
-static void unknown_name(target *t)
-{
     culvi_ipc_message m = raw_message(CULVI_IPC_RECEIVE);
-    strcpy(m.name, "cellars");
-    refused(t, &m, NULL, CULV_REASON_IPC_NAME);
-    m.type = CULVI_IPC_CHUNKS;
-    refused(t, &m, NULL, CULV_REASON_IPC_NAME);
-    m.type = CULVI_IPC_JOIN;
-    refused(t, &m, NULL, CULV_REASON_IPC_NAME);
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        strcpy(m.name, names[i]);
+        message_closes(t, &m, NULL, 0);
+    }
+    memset(m.name, 'a', sizeof m.name); /* without an end */
+    message_closes(t, &m, NULL, 0);
 }
-static void wrong_kind(target *t)
+/* Names that nobody offers, and those of another kind. */
+static void wrong_offers(target *t)
 {
-    culvi_ipc_message m = raw_message(CULVI_IPC_CHUNKS);
-    strcpy(m.name, "cells");
-    m.number = UINT64_MAX;
-    refused(t, &m, NULL, CULV_REASON_VALUE);
-    m.type = CULVI_IPC_JOIN;
-    m.number = 0;
-    refused(t, &m, NULL, CULV_REASON_VALUE);
+    static const struct {
+        culvi_ipc_type type;
+        const char *name;
+        uint64_t number;
+        culv_reason reason;
+    } rows[] = {
+        {CULVI_IPC_RECEIVE, "cellars", 0, CULV_REASON_IPC_NAME},
+        {CULVI_IPC_CHUNKS, "cellars", 0, CULV_REASON_IPC_NAME},
+        {CULVI_IPC_JOIN, "cellars", 0, CULV_REASON_IPC_NAME},
+        {CULVI_IPC_CHUNKS, "cells", UINT64_MAX, CULV_REASON_VALUE},
+        {CULVI_IPC_JOIN, "cells", 0, CULV_REASON_VALUE},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        culvi_ipc_message m = raw_message(rows[i].type);
+        strcpy(m.name, rows[i].name);
+        m.number = rows[i].number;
+        refused(t, &m, NULL, rows[i].reason);
+    }
 }
 static void far_number(target *t)
 {
@@ -260,14 +224,7 @@ static void far_number(target *t)
     REQUIRE_EQ(raw_answer(fd).total, 2);
     close(fd);
 }
-static void join_with_pipes(target *t)
-{
-    culvi_ipc_message m = raw_message(CULVI_IPC_JOIN);
-    strcpy(m.name, "frames");
-    m.join.timelines = 1;
-    m.fds = 2;
-    refused(t, &m, t->pipe, CULV_REASON_HANDLE_KIND);
-}
+/* What are no timelines. */
 static void join_with_rubbish(target *t)
 {
     culvi_ipc_message m = raw_message(CULVI_IPC_JOIN);
@@ -277,6 +234,7 @@ static void join_with_rubbish(target *t)
     strcpy(m.name, "frames");
     m.join.timelines = 1;
     m.fds = 2;
+    refused(t, &m, t->pipe, CULV_REASON_HANDLE_KIND);
     refused(t, &m, both, CULV_REASON_HANDLE_REFUSED);
     close(file);
 }
@@ -297,27 +255,21 @@ static void join_wrongly(target *t)
         bytes_close(t, bytes, sizeof bytes, NULL, 0);
     }
     m.join.timelines = 3;
-    culvi_ipc_encode(&m, bytes);
-    bytes_close(t, bytes, sizeof bytes, NULL, 0);
+    message_closes(t, &m, NULL, 0);
     /* Types that no timeline has here; and one where no handles come. */
-    static const uint32_t types[] = {CULV_HANDLE_OPAQUE_WIN32,
-                                     CULV_HANDLE_D3D12_FENCE,
-                                     CULV_HANDLE_DMA_BUF_FD,
-                                     CULV_HANDLE_FABRIC,
-                                     UINT32_MAX,
-                                     CULV_HANDLE_OPAQUE_FD};
+    static const uint32_t types[] =
+        TEST_ROW(CULV_HANDLE_OPAQUE_WIN32, CULV_HANDLE_D3D12_FENCE, CULV_HANDLE_DMA_BUF_FD,
+                 CULV_HANDLE_FABRIC, UINT32_MAX, CULV_HANDLE_OPAQUE_FD);
     for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
         m.join.timelines = types[i] != CULV_HANDLE_OPAQUE_FD;
         m.join.handle_type = types[i];
         m.fds = 2 * m.join.timelines;
-        culvi_ipc_encode(&m, bytes);
-        bytes_close(t, bytes, sizeof bytes, t->pipe, m.fds);
+        message_closes(t, &m, t->pipe, m.fds);
     }
     m.join.handle_type = m.fds = 0;
     m.join.timelines = 0;
     m.join.policy = 2;
-    culvi_ipc_encode(&m, bytes);
-    bytes_close(t, bytes, sizeof bytes, NULL, 0);
+    message_closes(t, &m, NULL, 0);
 }
 /* Whose GPU a client says that it has: only its own timelines are looked at with it. */
 enum { MOST_DRIVER = 1000000 };
@@ -358,11 +310,9 @@ static void other_gpu(target *t)
 /* A version that no driver has is no greeting. */
 static void other_driver(target *t)
 {
-    unsigned char bytes[CULVI_IPC_BYTES];
     culvi_ipc_message hello = raw_message(CULVI_IPC_HELLO);
     hello.driver = MOST_DRIVER + 1;
-    culvi_ipc_encode(&hello, bytes);
-    bytes_close(t, bytes, sizeof bytes, NULL, 0);
+    message_closes(t, &hello, NULL, 0);
 }
 /* A consumer of one's own making: its page, and in `ring` the descriptors of the producer's and of
  * its own. It gives no sign of life yet. */
@@ -638,48 +588,14 @@ typedef struct server_attack {
 #        name, name                                                                                \
     }
 static const server_attack server_attacks[] = {
-    /* Messages. */
-    ATTACK(rubbish),
-    ATTACK(rubbish_first),
-    ATTACK(nothing),
-    ATTACK(nothing_with_fds),
-    ATTACK(one_short),
-    ATTACK(one_long),
-    ATTACK(far_too_long),
-    ATTACK(wrong_magic),
-    ATTACK(wrong_version),
-    ATTACK(wrong_type),
-    ATTACK(wrong_direction),
-    ATTACK(missing_fds),
-    ATTACK(unasked_fds),
-    ATTACK(announced_fds),
-    ATTACK(too_many_fds),
-    ATTACK(no_greeting),
-    ATTACK(endless_name),
-    ATTACK(wrong_names),
-    ATTACK(hidden_bytes),
-    ATTACK(unknown_name),
-    ATTACK(wrong_kind),
-    ATTACK(far_number),
-    /* Rings. */
-    ATTACK(join_with_pipes),
-    ATTACK(join_with_rubbish),
-    ATTACK(join_wrongly),
-    ATTACK(other_gpu),
-    ATTACK(other_driver),
-    ATTACK(leave_others),
-    ATTACK(join_too_often),
-    ATTACK(never_done),
-    ATTACK(wild_page),
-    /* Connections. */
-    ATTACK(replay),
-    ATTACK(deaf),
-    ATTACK(silent),
-    ATTACK(crowd),
-    ATTACK(crowd_and_gone),
-    ATTACK(half_closed),
-    ATTACK(gone_at_once),
-    ATTACK(stream_socket),
+    ATTACK(spoilt_bytes), ATTACK(no_messages),    ATTACK(rubbish_first),
+    ATTACK(unasked_fds),  ATTACK(no_greeting),    ATTACK(wrong_names),
+    ATTACK(wrong_offers), ATTACK(far_number),     ATTACK(join_with_rubbish),
+    ATTACK(join_wrongly), ATTACK(other_gpu),      ATTACK(other_driver),
+    ATTACK(leave_others), ATTACK(join_too_often), ATTACK(never_done),
+    ATTACK(wild_page),    ATTACK(replay),         ATTACK(deaf),
+    ATTACK(silent),       ATTACK(crowd),          ATTACK(crowd_and_gone),
+    ATTACK(half_closed),  ATTACK(gone_at_once),   ATTACK(stream_socket),
 };
 
 TEST(attack_server, .title = "attacks.server", .own = true, .smoke = true, .time_limit = 60)
@@ -760,55 +676,78 @@ static culvi_ipc_message cells(const impostor *me, const culvi_ipc_message *ques
     return m;
 }
 
-#define ANSWER(name) static void name(impostor *me, int fd, const culvi_ipc_message *q)
+#define ANSWER(name) static void answer_##name(impostor *me, int fd, const culvi_ipc_message *q)
 #define SEND(m, fds) ((void)raw_send_message(fd, &(m), (fds)))
-ANSWER(answer_rubbish)
+/* Answers of which all but `change` is right: of the memory, with its file, and of an error. */
+#define CELLS_ANSWER(name, change)                                                                 \
+    ANSWER(name)                                                                                   \
+    {                                                                                              \
+        culvi_ipc_message m = cells(me, q);                                                        \
+        change;                                                                                    \
+        SEND(m, &me->file);                                                                        \
+    }
+#define ERROR_ANSWER(name, change)                                                                 \
+    ANSWER(name)                                                                                   \
+    {                                                                                              \
+        culvi_ipc_message m = raw_message(CULVI_IPC_ERROR);                                        \
+        (void)me;                                                                                  \
+        m.answer = true;                                                                           \
+        m.sequence = q->sequence;                                                                  \
+        change;                                                                                    \
+        SEND(m, NULL);                                                                             \
+    }
+/* With a descriptor of this kind in the memory's place. */
+#define FD_ANSWER(name, strange)                                                                   \
+    ANSWER(name)                                                                                   \
+    {                                                                                              \
+        send_fd(me, fd, q, strange);                                                               \
+    }
+CELLS_ANSWER(without_fd, m.fds = 0)
+CELLS_ANSWER(other_name, strcpy(m.info.name, "cellar"))
+CELLS_ANSWER(the_future, m.sequence += 5)
+CELLS_ANSWER(wide, (m.info.offset = VMM_BLOCK, m.info.size = UINT64_MAX - VMM_BLOCK + 2))
+CELLS_ANSWER(many_elements,
+             (m.info.element_size = 1 << 16, m.info.element_count = UINT64_C(1) << 50))
+CELLS_ANSWER(unknown_kind, m.info.kind = (culv_ipc_kind)77)
+CELLS_ANSWER(many_parts, m.info.parts = UINT32_MAX)
+CELLS_ANSWER(elements_of_nothing, m.info.element_count = 5)
+/* A terminal would obey it: CSI, as one byte and as a character. */
+CELLS_ANSWER(control, strcpy(m.info.text, "red \x9b"
+                                          "31m"))
+CELLS_ANSWER(control_character, strcpy(m.info.text, "red \xc2\x9b"
+                                                    "31m"))
+CELLS_ANSWER(small_file, m.info.allocation_size = m.info.size = 64 * VMM_BLOCK)
+CELLS_ANSWER(rubbish_file, (void)0)
+CELLS_ANSWER(other_device, memset(&m.info.device, 0x77, sizeof m.info.device))
+ERROR_ANSWER(other_type, m.type = CULVI_IPC_LIST)
+ERROR_ANSWER(no_error, (void)0)
+ERROR_ANSWER(error, (m.result = CULV_ERROR_INVALID, m.reason = CULV_REASON_IPC_NAME,
+                     strcpy(m.text, "%s%n"))) /* text, not a format */
+ERROR_ANSWER(endless_text, (m.result = CULV_ERROR_INVALID, memset(m.text, 'a', sizeof m.text)))
+ERROR_ANSWER(control_in_error, (m.result = CULV_ERROR_INVALID, m.reason = CULV_REASON_IPC_NAME,
+                                strcpy(m.text, "\x9b"
+                                               "31m\xc2\x9b\x1b[2J\nb\xc3\xa9")))
+ANSWER(rubbish)
 {
     (void)me;
     (void)q;
     (void)raw_send(fd, "rubbish", 7, NULL, 0);
 }
-ANSWER(answer_bye)
+ANSWER(bye)
 {
     (void)me;
     (void)q;
     (void)shutdown(fd, SHUT_RDWR);
 }
-ANSWER(answer_without_fd)
-{
-    culvi_ipc_message m = cells(me, q);
-    m.fds = 0;
-    SEND(m, NULL);
-}
-ANSWER(answer_two_fds)
+ANSWER(two_fds)
 {
     culvi_ipc_message m = cells(me, q);
     const int two[] = {me->file, me->file};
     m.fds = 2;
     SEND(m, two);
 }
-ANSWER(answer_other_name)
-{
-    culvi_ipc_message m = cells(me, q);
-    strcpy(m.info.name, "cellar");
-    SEND(m, &me->file);
-}
-ANSWER(answer_other_type)
-{
-    culvi_ipc_message m = raw_message(CULVI_IPC_LIST);
-    m.answer = true;
-    m.sequence = q->sequence;
-    SEND(m, NULL);
-    (void)me;
-}
-ANSWER(answer_the_future)
-{
-    culvi_ipc_message m = cells(me, q);
-    m.sequence += 5;
-    SEND(m, &me->file);
-}
 /* Late answers of earlier questions, with descriptors, and a wake: they are passed over. */
-ANSWER(answer_the_past)
+ANSWER(the_past)
 {
     culvi_ipc_message m = cells(me, q);
     m.sequence--;
@@ -820,65 +759,6 @@ ANSWER(answer_the_past)
     m.sequence++;
     SEND(m, &me->file);
 }
-ANSWER(answer_error)
-{
-    culvi_ipc_message m = raw_message(CULVI_IPC_ERROR);
-    m.answer = true;
-    m.sequence = q->sequence;
-    m.result = CULV_ERROR_INVALID;
-    m.reason = CULV_REASON_IPC_NAME;
-    strcpy(m.text, "%s%n"); /* text, not a format */
-    SEND(m, NULL);
-    (void)me;
-}
-ANSWER(answer_no_error)
-{
-    culvi_ipc_message m = raw_message(CULVI_IPC_ERROR);
-    m.answer = true;
-    m.sequence = q->sequence;
-    SEND(m, NULL);
-    (void)me;
-}
-ANSWER(answer_endless_text)
-{
-    culvi_ipc_message m = raw_message(CULVI_IPC_ERROR);
-    m.answer = true;
-    m.sequence = q->sequence;
-    m.result = CULV_ERROR_INVALID;
-    memset(m.text, 'a', sizeof m.text);
-    SEND(m, NULL);
-    (void)me;
-}
-ANSWER(answer_wide)
-{
-    culvi_ipc_message m = cells(me, q);
-    m.info.offset = VMM_BLOCK;
-    m.info.size = UINT64_MAX - VMM_BLOCK + 2; /* together 1 */
-    SEND(m, &me->file);
-}
-ANSWER(answer_many_elements)
-{
-    culvi_ipc_message m = cells(me, q);
-    m.info.element_size = 1 << 16;
-    m.info.element_count = UINT64_C(1) << 50;
-    SEND(m, &me->file);
-}
-ANSWER(answer_unknown_kind)
-{
-    culvi_ipc_message m = cells(me, q);
-    m.info.kind = (culv_ipc_kind)77;
-    SEND(m, &me->file);
-}
-ANSWER(answer_pipe)
-{
-    int both[2];
-    culvi_ipc_message m = cells(me, q);
-    if (pipe2(both, O_CLOEXEC) != 0) return;
-    SEND(m, both);
-    close(both[0]);
-    close(both[1]);
-}
-/* With a descriptor of this kind in the memory's place. */
 static void send_fd(impostor *me, int fd, const culvi_ipc_message *q, int strange)
 {
     culvi_ipc_message m = cells(me, q);
@@ -886,46 +766,34 @@ static void send_fd(impostor *me, int fd, const culvi_ipc_message *q, int strang
     SEND(m, &strange);
     close(strange);
 }
-ANSWER(answer_place)
+static int end_of_pipe(void)
 {
-    send_fd(me, fd, q, open("/etc/passwd", O_PATH | O_CLOEXEC));
-}
-ANSWER(answer_file)
-{
-    send_fd(me, fd, q, open("/etc/passwd", O_RDONLY | O_CLOEXEC));
-}
-ANSWER(answer_directory)
-{
-    send_fd(me, fd, q, open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-}
-ANSWER(answer_socket)
-{
-    send_fd(me, fd, q, socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-}
-ANSWER(answer_terminal)
-{
-    send_fd(me, fd, q, open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC));
+    int both[2];
+    if (pipe2(both, O_CLOEXEC) != 0) return -1;
+    close(both[1]);
+    return both[0];
 }
 /* Its close() waits, and it is the client's alone. */
-ANSWER(answer_linger)
+static int take_linger(impostor *me, bool nested)
 {
-    send_fd(me, fd, q, me->linger.fd);
+    const int mine = me->linger.fd, outer = nested ? raw_linger_wrap(&me->linger) : mine;
+    if (nested) close(mine);
     me->linger.fd = -1;
+    return outer;
 }
-ANSWER(answer_nested_linger)
-{
-    const int outer = raw_linger_wrap(&me->linger);
-    close(me->linger.fd);
-    me->linger.fd = -1;
-    send_fd(me, fd, q, outer);
-}
+FD_ANSWER(pipe_end, end_of_pipe())
+FD_ANSWER(place, open("/etc/passwd", O_PATH | O_CLOEXEC))
+FD_ANSWER(file, open("/etc/passwd", O_RDONLY | O_CLOEXEC))
+FD_ANSWER(directory, open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC))
+FD_ANSWER(inet, socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0))
+FD_ANSWER(terminal, open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC))
+FD_ANSWER(linger, take_linger(me, false))
+FD_ANSWER(nested_linger, take_linger(me, true))
 /* The same, of earlier questions and more of them than a message has. */
-ANSWER(answer_past_linger)
+ANSWER(past_linger)
 {
-    const int outer = raw_linger_wrap(&me->linger);
+    const int outer = take_linger(me, true);
     culvi_ipc_message m = cells(me, q);
-    close(me->linger.fd);
-    me->linger.fd = -1;
     m.sequence--;
     SEND(m, &outer);
     m.sequence++;
@@ -937,99 +805,44 @@ ANSWER(answer_past_linger)
     (void)raw_send(fd, bytes, sizeof bytes, many, CULVI_IPC_FDS + 1);
     close(outer);
 }
-ANSWER(answer_many_parts)
-{
-    culvi_ipc_message m = cells(me, q);
-    m.info.parts = UINT32_MAX;
-    SEND(m, &me->file);
-}
-ANSWER(answer_elements_of_nothing)
-{
-    culvi_ipc_message m = cells(me, q);
-    m.info.element_count = 5;
-    SEND(m, &me->file);
-}
-/* A terminal would obey it: CSI, as one byte and as a character. */
-ANSWER(answer_control)
-{
-    culvi_ipc_message m = cells(me, q);
-    strcpy(m.info.text, "red \x9b"
-                        "31m");
-    SEND(m, &me->file);
-}
-ANSWER(answer_control_character)
-{
-    culvi_ipc_message m = cells(me, q);
-    strcpy(m.info.text, "red \xc2\x9b"
-                        "31m");
-    SEND(m, &me->file);
-}
-ANSWER(answer_control_in_error)
-{
-    culvi_ipc_message m = raw_message(CULVI_IPC_ERROR);
-    m.answer = true;
-    m.sequence = q->sequence;
-    m.result = CULV_ERROR_INVALID;
-    m.reason = CULV_REASON_IPC_NAME;
-    strcpy(m.text, "\x9b"
-                   "31m\xc2\x9b\x1b[2J\nb\xc3\xa9");
-    SEND(m, NULL);
-    (void)me;
-}
-ANSWER(answer_small_file)
-{
-    culvi_ipc_message m = cells(me, q);
-    m.info.allocation_size = m.info.size = 64 * VMM_BLOCK;
-    SEND(m, &me->file);
-}
-ANSWER(answer_rubbish_file)
-{
-    culvi_ipc_message m = cells(me, q);
-    SEND(m, &me->file);
-}
-ANSWER(answer_other_device)
-{
-    culvi_ipc_message m = cells(me, q);
-    memset(&m.info.device, 0x77, sizeof m.info.device);
-    SEND(m, &me->file);
-}
 
+#define BREAKS(name)                                                                               \
+    TEST_ROW(#name, answer_##name, CULV_ERROR_ASYNC, CULV_REASON_IPC_PROTOCOL, 0, 0)
+#define TELLS(name) TEST_ROW(#name, answer_##name, CULV_ERROR_INVALID, CULV_REASON_IPC_NAME, 0, 0)
+#define IMPORTS(name, class, why)                                                                  \
+    TEST_ROW(#name, answer_##name, CULV_OK, 0, CULV_ERROR_##class, CULV_REASON_##why)
 static const client_attack client_attacks[] = {
-    {"rubbish", answer_rubbish, CULV_ERROR_ASYNC, CULV_REASON_IPC_PROTOCOL, 0, 0},
-    {"bye", answer_bye, CULV_ERROR_ASYNC, CULV_REASON_IPC_GONE, 0, 0},
-    {"without_fd", answer_without_fd, CULV_ERROR_ASYNC, CULV_REASON_IPC_PROTOCOL, 0, 0},
-    {"two_fds", answer_two_fds, CULV_ERROR_ASYNC, CULV_REASON_IPC_PROTOCOL, 0, 0},
-    {"other_name", answer_other_name, CULV_ERROR_ASYNC, CULV_REASON_IPC_PROTOCOL, 0, 0},
-    {"other_type", answer_other_type, CULV_ERROR_ASYNC, CULV_REASON_IPC_PROTOCOL, 0, 0},
-    {"the_future", answer_the_future, CULV_ERROR_ASYNC, CULV_REASON_IPC_PROTOCOL, 0, 0},
-    {"error", answer_error, CULV_ERROR_INVALID, CULV_REASON_IPC_NAME, 0, 0},
-    {"no_error", answer_no_error, CULV_ERROR_ASYNC, CULV_REASON_IPC_PROTOCOL, 0, 0},
-    {"endless_text", answer_endless_text, CULV_ERROR_ASYNC, CULV_REASON_IPC_PROTOCOL, 0, 0},
-    {"wide", answer_wide, CULV_ERROR_ASYNC, CULV_REASON_IPC_PROTOCOL, 0, 0},
-    {"many_elements", answer_many_elements, CULV_ERROR_ASYNC, CULV_REASON_IPC_PROTOCOL, 0, 0},
-    {"unknown_kind", answer_unknown_kind, CULV_ERROR_ASYNC, CULV_REASON_IPC_PROTOCOL, 0, 0},
-    {"the_past", answer_the_past, CULV_OK, 0, CULV_ERROR_DRIVER, CULV_REASON_HANDLE_REFUSED},
-    {"pipe", answer_pipe, CULV_ERROR_ASYNC, CULV_REASON_IPC_PROTOCOL, 0, 0},
-    {"place", answer_place, CULV_ERROR_ASYNC, CULV_REASON_IPC_PROTOCOL, 0, 0},
-    {"file", answer_file, CULV_ERROR_ASYNC, CULV_REASON_IPC_PROTOCOL, 0, 0},
-    {"directory", answer_directory, CULV_ERROR_ASYNC, CULV_REASON_IPC_PROTOCOL, 0, 0},
-    {"socket", answer_socket, CULV_ERROR_ASYNC, CULV_REASON_IPC_PROTOCOL, 0, 0},
-    {"terminal", answer_terminal, CULV_ERROR_ASYNC, CULV_REASON_IPC_PROTOCOL, 0, 0},
-    {"linger", answer_linger, CULV_ERROR_ASYNC, CULV_REASON_IPC_PROTOCOL, 0, 0},
-    {"nested_linger", answer_nested_linger, CULV_ERROR_ASYNC, CULV_REASON_IPC_PROTOCOL, 0, 0},
-    {"past_linger", answer_past_linger, CULV_ERROR_ASYNC, CULV_REASON_IPC_PROTOCOL, 0, 0},
-    {"many_parts", answer_many_parts, CULV_ERROR_ASYNC, CULV_REASON_IPC_PROTOCOL, 0, 0},
-    {"elements_of_nothing", answer_elements_of_nothing, CULV_ERROR_ASYNC, CULV_REASON_IPC_PROTOCOL,
-     0, 0},
-    {"control", answer_control, CULV_ERROR_ASYNC, CULV_REASON_IPC_PROTOCOL, 0, 0},
-    {"control_character", answer_control_character, CULV_ERROR_ASYNC, CULV_REASON_IPC_PROTOCOL, 0,
-     0},
-    {"control_in_error", answer_control_in_error, CULV_ERROR_INVALID, CULV_REASON_IPC_NAME, 0, 0},
-    {"small_file", answer_small_file, CULV_OK, 0, CULV_ERROR_INVALID, CULV_REASON_SIZE},
-    {"rubbish_file", answer_rubbish_file, CULV_OK, 0, CULV_ERROR_DRIVER,
-     CULV_REASON_HANDLE_REFUSED},
-    {"other_device", answer_other_device, CULV_OK, 0, CULV_ERROR_INVALID,
-     CULV_REASON_DEVICE_MISMATCH},
+    BREAKS(rubbish),
+    BREAKS(without_fd),
+    BREAKS(two_fds),
+    BREAKS(other_name),
+    BREAKS(other_type),
+    BREAKS(the_future),
+    BREAKS(no_error),
+    BREAKS(endless_text),
+    BREAKS(wide),
+    BREAKS(many_elements),
+    BREAKS(unknown_kind),
+    BREAKS(pipe_end),
+    BREAKS(place),
+    BREAKS(file),
+    BREAKS(directory),
+    BREAKS(inet),
+    BREAKS(terminal),
+    BREAKS(linger),
+    BREAKS(nested_linger),
+    BREAKS(past_linger),
+    BREAKS(many_parts),
+    BREAKS(elements_of_nothing),
+    BREAKS(control),
+    BREAKS(control_character),
+    TEST_ROW("bye", answer_bye, CULV_ERROR_ASYNC, CULV_REASON_IPC_GONE, 0, 0),
+    TELLS(error),
+    TELLS(control_in_error),
+    IMPORTS(the_past, DRIVER, HANDLE_REFUSED),
+    IMPORTS(small_file, INVALID, SIZE),
+    IMPORTS(rubbish_file, DRIVER, HANDLE_REFUSED),
+    IMPORTS(other_device, INVALID, DEVICE_MISMATCH),
 };
 
 static bool next_question(int fd, culvi_ipc_message *out)
@@ -1416,7 +1229,7 @@ static void refuse_frame(ipc_child *parent, const char *name)
     culv_ipc_consumer_desc d = culv_ipc_consumer_desc_init();
     CUgraph graph = NULL;
     vmm_stage_open(&s);
-    CUstream stream = lib_stream(&s.w);
+    CUstream stream = lib_case_stream(&s.w);
     culv_ipc_client *client = ipc_client(s.w.device, name);
     d.ring = "frames";
     d.policy = CULV_RING_MAILBOX;
@@ -1434,7 +1247,6 @@ static void refuse_frame(ipc_child *parent, const char *name)
     ipc_hear(parent, 'e');
     culv_ring_destroy(&side, NULL);
     culv_ipc_client_destroy(&client);
-    lib_stream_destroy(&s.w, stream);
     vmm_stage_close(&s);
 }
 
@@ -1453,7 +1265,7 @@ TEST(refused_wakes, .title = "refused_wakes", .own = true)
     char name[CULV_IPC_NAME_SIZE];
     ipc_fork(&child, refuse_frame, ipc_name(name, "refused"));
     vmm_stage_open(&s);
-    CUstream stream = lib_stream(&s.w);
+    CUstream stream = lib_case_stream(&s.w);
     ipc_slots_open(&slots, &s, name, 3, 1);
     ipc_hear_serving(&child, 'j', slots.server);
     ipc_serve(slots.server);
@@ -1468,7 +1280,6 @@ TEST(refused_wakes, .title = "refused_wakes", .own = true)
     ipc_join_serving(&child, slots.server);
     lib_finish(&s.w, stream);
     ipc_slots_close(&slots, &s.w);
-    lib_stream_destroy(&s.w, stream);
     vmm_stage_close(&s);
 }
 
@@ -1488,7 +1299,7 @@ static void see_no_frame(ipc_child *parent, const char *name)
     NEW(culv_ring, side, culv_ipc_ring_join, client, &d, IPC_FAR);
     ipc_say(parent, 'j');
     ipc_hear(parent, 'g');
-    CUstream stream = lib_stream(&s.w);
+    CUstream stream = lib_case_stream(&s.w);
     culv_ring *core = side;
     for (uint64_t i = page_policy == CULV_RING_MAILBOX ? 1 : 0; i < 2; i++) {
         LIB_OK(culv_ring_acquire_on(core, CULV_RING_CONSUMER, stream, IPC_FAR, &f));
@@ -1507,7 +1318,6 @@ static void see_no_frame(ipc_child *parent, const char *name)
         ipc_say(parent, 'r');
     }
     ipc_hear(parent, 'e');
-    lib_stream_destroy(&s.w, stream);
     culv_ring_destroy(&side, NULL);
     culv_ipc_client_destroy(&client);
     vmm_stage_close(&s);
@@ -1524,7 +1334,7 @@ static void head_lies(culv_ring_policy policy, const char *word)
     page_policy = policy;
     ipc_fork(&child, see_no_frame, ipc_name(name, word));
     vmm_stage_open(&s);
-    CUstream stream = lib_stream(&s.w);
+    CUstream stream = lib_case_stream(&s.w);
     ipc_slots_open(&slots, &s, name, 3, 1);
     ipc_hear_serving(&child, 'j', slots.server);
     for (int i = 0; i < 2; i++)
@@ -1540,7 +1350,6 @@ static void head_lies(culv_ring_policy policy, const char *word)
     atomic_store(&page_of(slots.ring)->head, 2);
     ipc_say(&child, 'e');
     ipc_join_serving(&child, slots.server);
-    lib_stream_destroy(&s.w, stream);
     ipc_slots_close(&slots, &s.w);
     vmm_stage_close(&s);
 }

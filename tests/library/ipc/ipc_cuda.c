@@ -30,7 +30,7 @@ static void use_memory(ipc_child *parent, const char *name)
     culv_buffer *memory = NULL;
     culv_vmm_allocation *other = NULL;
     vmm_stage_open(&s);
-    CUstream stream = lib_stream(&s.w);
+    CUstream stream = lib_case_stream(&s.w);
     culv_ipc_client *client = ipc_client(s.w.device, name);
     culv_ipc_object *object = ipc_receive(client, "cells");
     const culv_ipc_info info = ipc_info_of(object);
@@ -55,7 +55,6 @@ static void use_memory(ipc_child *parent, const char *name)
     LIB_OK(culv_buffer_unmap(&memory, NULL));
     LIB_OK(culv_buffer_unmap(&memory, NULL));
     culv_ipc_client_destroy(&client);
-    lib_stream_destroy(&s.w, stream);
     vmm_stage_close(&s);
 }
 
@@ -102,7 +101,7 @@ TEST(memory, .own = true)
     char name[CULV_IPC_NAME_SIZE];
     ipc_fork(&child, use_memory, ipc_name(name, "cuda"));
     vmm_stage_open(&s);
-    CUstream stream = lib_stream(&s.w);
+    CUstream stream = lib_case_stream(&s.w);
     const CUdeviceptr at = allocate(&s.w, 3 * (size_t)BLOCK);
     ipc_write(&s.w, stream, at, WORDS, 1);
     culv_ipc_server *server = ipc_server(s.w.device, name);
@@ -118,7 +117,6 @@ TEST(memory, .own = true)
     ipc_join_serving(&child, server);
     culv_ipc_server_destroy(&server);
     release(&s.w, at);
-    lib_stream_destroy(&s.w, stream);
     vmm_stage_close(&s);
 }
 
@@ -302,7 +300,7 @@ static void use_events(ipc_child *parent, const char *name)
     vmm_stage s;
     CUevent given = NULL, back = NULL;
     vmm_stage_open(&s);
-    CUstream stream = lib_stream(&s.w);
+    CUstream stream = lib_case_stream(&s.w);
     culv_ipc_client *client = ipc_client(s.w.device, name);
     culv_ipc_object *object = ipc_receive(client, "cells");
     NEW(culv_buffer, memory, culv_ipc_import_buffer, object);
@@ -330,7 +328,6 @@ static void use_events(ipc_child *parent, const char *name)
     lib_leave(&s.w, before);
     LIB_OK(culv_buffer_unmap(&memory, NULL));
     culv_ipc_client_destroy(&client);
-    lib_stream_destroy(&s.w, stream);
     vmm_stage_close(&s);
 }
 
@@ -342,7 +339,7 @@ TEST(events, .own = true)
     CUevent plain = NULL;
     ipc_fork(&child, use_events, ipc_name(name, "events"));
     vmm_stage_open(&s);
-    CUstream stream = lib_stream(&s.w);
+    CUstream stream = lib_case_stream(&s.w);
     const CUdeviceptr at = allocate(&s.w, 3 * (size_t)BLOCK);
     const CUevent given = new_event(&s.w), back = new_event(&s.w);
     culv_ipc_server *server = ipc_server(s.w.device, name);
@@ -374,7 +371,6 @@ TEST(events, .own = true)
     CU_OK(s.w.cu->EventDestroy(back));
     lib_leave(&s.w, before);
     release(&s.w, at);
-    lib_stream_destroy(&s.w, stream);
     vmm_stage_close(&s);
 }
 
@@ -386,7 +382,7 @@ static void use_pool(ipc_child *parent, const char *name)
     CUdeviceptr at = 0;
     if (strstr(name, "fabric") != NULL) ipc_play_fabric();
     vmm_stage_open(&s);
-    CUstream stream = lib_stream(&s.w);
+    CUstream stream = lib_case_stream(&s.w);
     culv_ipc_client *client = ipc_client(s.w.device, name);
     culv_ipc_object *object = ipc_receive(client, "pool");
     const bool fabric = ipc_info_of(object).kind == CULV_IPC_POOL_FABRIC;
@@ -411,7 +407,6 @@ static void use_pool(ipc_child *parent, const char *name)
     ipc_say(parent, 'w');
     culv_mem_pool_destroy(&pool);
     culv_ipc_client_destroy(&client);
-    lib_stream_destroy(&s.w, stream);
     vmm_stage_close(&s);
 }
 
@@ -427,7 +422,7 @@ static void share_pool(const char *word, bool fabric)
     ipc_fork(&child, use_pool, ipc_name(name, word));
     if (fabric) ipc_play_fabric();
     vmm_stage_open(&s);
-    CUstream stream = lib_stream(&s.w);
+    CUstream stream = lib_case_stream(&s.w);
     culv_mem_pool_desc d = culv_mem_pool_desc_init();
     d.handle_types = fabric ? 0 : 1u << CULV_HANDLE_OPAQUE_FD;
     d.fabric = fabric ? CULV_FABRIC_REQUIRED : CULV_FABRIC_NO;
@@ -466,7 +461,6 @@ static void share_pool(const char *word, bool fabric)
     lib_pool_free(&s.w, at, stream);
     lib_finish(&s.w, stream);
     culv_mem_pool_destroy(&pool);
-    lib_stream_destroy(&s.w, stream);
     vmm_stage_close(&s);
 }
 
@@ -556,7 +550,7 @@ static void be_raw(ipc_child *parent, const char *name)
     (void)name;
     vmm_stage s;
     vmm_stage_open(&s); /* for its table of the driver's functions, a context and a stream */
-    CUstream stream = lib_stream(&s.w);
+    CUstream stream = lib_case_stream(&s.w);
     const raw_cuda *cu = s.w.cu;
     CUcontext before = lib_enter(&s.w);
     CUmemAllocationProp prop;
@@ -595,7 +589,6 @@ static void be_raw(ipc_child *parent, const char *name)
     CU_OK(cu->MemAddressFree(at, 2 * (size_t)SIZE));
     lib_leave(&s.w, before);
     ipc_say(parent, 'd');
-    lib_stream_destroy(&s.w, stream);
     vmm_stage_close(&s);
 }
 

@@ -89,7 +89,7 @@ TEST(to_gl, .own = true, .smoke = true)
     ipc_slots slots;
     ipc_fork(&child, view, ipc_name(name, "gl"));
     vmm_stage_open(&s);
-    CUstream stream = lib_stream(&s.w);
+    CUstream stream = lib_case_stream(&s.w);
     ipc_slots_open(&slots, &s, name, SLOTS, WORDS);
     ipc_hear_serving(&child, 'j', slots.server);
     for (uint32_t n = 0; n < FRAMES; n++)
@@ -98,7 +98,6 @@ TEST(to_gl, .own = true, .smoke = true)
     ipc_join_serving(&child, slots.server);
     lib_finish(&s.w, stream);
     ipc_slots_close(&slots, &s.w);
-    lib_stream_destroy(&s.w, stream);
     vmm_stage_close(&s);
 }
 
@@ -109,7 +108,7 @@ static void read_in_cuda(ipc_child *parent, const char *name)
     vmm_stage s;
     culv_ipc_consumer_desc d = culv_ipc_consumer_desc_init();
     vmm_stage_open(&s);
-    CUstream stream = lib_stream(&s.w);
+    CUstream stream = lib_case_stream(&s.w);
     culv_ipc_client *client = ipc_client(s.w.device, name);
     d.ring = "frames";
     NEW(culv_ring, side, culv_ipc_ring_join, client, &d, IPC_FAR);
@@ -134,7 +133,6 @@ static void read_in_cuda(ipc_child *parent, const char *name)
     lib_settle(&s.w);
     LIB_OK(culv_vmm_unmap(range, 0, culv_vmm_range_size(range), NULL));
     LIB_OK(culv_vmm_range_destroy(&range));
-    lib_stream_destroy(&s.w, stream);
     vmm_stage_close(&s);
 }
 
@@ -206,7 +204,7 @@ static void solve(ipc_child *parent, const char *name, ending how)
     ipc_slots slots;
     ipc_hear(parent, 'g');
     vmm_stage_open(&s);
-    CUstream stream = lib_stream(&s.w);
+    CUstream stream = lib_case_stream(&s.w);
     ipc_slots_open(&slots, &s, name, SLOTS, WORDS);
     ipc_say(parent, 's');
     ipc_hear_serving(parent, 'j', slots.server);
@@ -228,7 +226,6 @@ static void solve(ipc_child *parent, const char *name, ending how)
     if (how != NEVER) (void)raise(SIGKILL);
     lib_finish(&s.w, stream);
     ipc_slots_close(&slots, &s.w);
-    lib_stream_destroy(&s.w, stream);
     vmm_stage_close(&s);
 }
 

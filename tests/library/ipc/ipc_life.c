@@ -78,7 +78,7 @@ TEST(kills, .own = true, .time_limit = 900)
     for (int i = 0; i < count; i++)
         ipc_fork(&child[i], live, name);
     vmm_stage_open(&s);
-    CUstream stream = lib_stream(&s.w);
+    CUstream stream = lib_case_stream(&s.w);
     culv_ipc_server *server = ipc_server(s.w.device, name);
     culv_vmm_allocation *memory = vmm_allocation(&s, 1, FD_BIT);
     ipc_offer_vmm(server, "cells", memory);
@@ -124,7 +124,6 @@ TEST(kills, .own = true, .time_limit = 900)
     culv_vector_destroy(&vector, NULL);
     culv_vmm_allocation_destroy(&memory);
     lib_settle(&s.w);
-    lib_stream_destroy(&s.w, stream);
     vmm_stage_close(&s);
 }
 
@@ -138,7 +137,7 @@ static void visit(ipc_child *parent, const char *name)
     culv_ring_frame f;
     ipc_hear(parent, 'g');
     vmm_stage_open(&s);
-    CUstream stream = lib_stream(&s.w);
+    CUstream stream = lib_case_stream(&s.w);
     culv_ipc_client *client = ipc_client(s.w.device, name);
     culv_ipc_object *object = ipc_receive(client, "cells");
     NEW(culv_vmm_allocation, memory, culv_ipc_import_vmm, object);
@@ -163,7 +162,6 @@ static void visit(ipc_child *parent, const char *name)
     LIB_OK(culv_vmm_range_destroy(&range));
     culv_vmm_allocation_destroy(&memory);
     lib_settle(&s.w);
-    lib_stream_destroy(&s.w, stream);
     vmm_stage_close(&s);
 }
 
@@ -204,7 +202,7 @@ TEST(crowd, .own = true, .time_limit = 900)
     for (int i = 0; i < groups * GROUP; i++)
         ipc_fork(&child[i], visit, name);
     vmm_stage_open(&s);
-    CUstream stream = lib_stream(&s.w);
+    CUstream stream = lib_case_stream(&s.w);
     culv_ipc_server *server = ipc_server(s.w.device, name);
     culv_vmm_allocation *memory = vmm_allocation(&s, 1, FD_BIT);
     culv_vmm_range *range = vmm_range(&s, 1);
@@ -238,7 +236,6 @@ TEST(crowd, .own = true, .time_limit = 900)
     LIB_OK(culv_vmm_unmap(range, 0, culv_vmm_range_size(range), NULL));
     LIB_OK(culv_vmm_range_destroy(&range));
     culv_vmm_allocation_destroy(&memory);
-    lib_stream_destroy(&s.w, stream);
     vmm_stage_close(&s);
 }
 
@@ -264,7 +261,7 @@ TEST(server_dies, .own = true)
     for (int i = 0; i < SERVERS; i++)
         ipc_fork(&child[i], serve_till_killed, name);
     vmm_stage_open(&s);
-    CUstream stream = lib_stream(&s.w);
+    CUstream stream = lib_case_stream(&s.w);
     for (int i = 0; i < SERVERS; i++) {
         culv_vmm_allocation *memory = NULL;
         ipc_say(&child[i], 'g'); /* the same name as the one that was killed */
@@ -292,7 +289,6 @@ TEST(server_dies, .own = true)
     culv_ipc_client *none = POISON(culv_ipc_client);
     d.name = name;
     LIB_ERROR(culv_ipc_client_connect(s.w.device, &d, 1000000, &none), TIMEOUT, IPC_NAME);
-    lib_stream_destroy(&s.w, stream);
     vmm_stage_close(&s);
 }
 

@@ -2,7 +2,6 @@
 /* Vulkan's buffers and images in another process's CUDA, vectors that grow and shrink meanwhile,
  * and a ring whose consumer is Vulkan. */
 #include "ipc_stage.h"
-
 #include "raw_binary.h"
 #include "raw_cuda_image.h"
 #include "raw_vulkan_image.h"
@@ -29,7 +28,7 @@ static void use_natives(ipc_child *parent, const char *name)
     CUarray array = NULL;
     vmm_stage_open(&s);
     culv_ipc_client *client = ipc_client(s.w.device, name);
-    CUstream stream = lib_stream(&s.w);
+    CUstream stream = lib_case_stream(&s.w);
     culv_ipc_info info = culv_ipc_info_init();
     uint32_t count = 0;
     LIB_OK(culv_ipc_client_get_offer(client, 1, IPC_FAR, &info, &count));
@@ -59,7 +58,6 @@ static void use_natives(ipc_child *parent, const char *name)
     culv_image_unmap(&image, NULL);
     culv_buffer_unmap(&buffer, NULL);
     culv_ipc_client_destroy(&client);
-    lib_stream_destroy(&s.w, stream);
     vmm_stage_close(&s);
 }
 
@@ -143,7 +141,7 @@ static void use_binaries(ipc_child *parent, const char *name)
     vmm_stage s;
     vmm_stage_open(&s);
     culv_ipc_client *client = ipc_client(s.w.device, name);
-    CUstream stream = lib_stream(&s.w);
+    CUstream stream = lib_case_stream(&s.w);
     culv_ipc_object *object = ipc_receive(client, "cells");
     NEW(culv_buffer, buffer, culv_ipc_import_buffer, object);
     culv_ipc_object_destroy(&object);
@@ -164,7 +162,6 @@ static void use_binaries(ipc_child *parent, const char *name)
     culv_semaphore_destroy(&back, NULL);
     culv_buffer_unmap(&buffer, NULL);
     culv_ipc_client_destroy(&client);
-    lib_stream_destroy(&s.w, stream);
     vmm_stage_close(&s);
 }
 
@@ -183,13 +180,12 @@ TEST(binaries, .own = true)
 {
     ipc_child child;
     lib_world w;
-    raw_vk_buffer buffer, host;
     char name[CULV_IPC_NAME_SIZE];
     ipc_fork(&child, use_binaries, ipc_name(name, "binaries"));
     lib_open(&w);
     culv_ipc_server *server = ipc_server(w.device, name);
-    raw_vk_buffer_create(&w.vk, WORDS * 4, RAW_VK_EXPORT, &buffer);
-    raw_vk_buffer_create(&w.vk, WORDS * 4, RAW_VK_HOST, &host);
+    raw_vk_buffer buffer = lib_case_buffer(&w, WORDS * 4, RAW_VK_EXPORT);
+    raw_vk_buffer host = lib_case_buffer(&w, WORDS * 4, RAW_VK_HOST);
     culv_handle handle = culv_handle_opaque_fd(raw_vk_buffer_fd(&w.vk, &buffer));
     culv_ipc_info info = culv_ipc_info_named("cells");
     info.kind = CULV_IPC_BUFFER;
@@ -217,8 +213,6 @@ TEST(binaries, .own = true)
     culv_ipc_server_destroy(&server);
     raw_binary_destroy(&w.vk, &there);
     raw_binary_destroy(&w.vk, &back);
-    raw_vk_buffer_destroy(&w.vk, &host);
-    raw_vk_buffer_destroy(&w.vk, &buffer);
     lib_close(&w);
 }
 
@@ -269,7 +263,7 @@ static void follow(ipc_child *parent, const char *name)
     vmm_stage s;
     vmm_gate gate;
     vmm_stage_open(&s);
-    CUstream stream = lib_stream(&s.w);
+    CUstream stream = lib_case_stream(&s.w);
     culv_ipc_client *client = ipc_client(s.w.device, name);
     culv_ipc_vector_desc d = culv_ipc_vector_desc_init();
     d.name = "particles";
@@ -314,7 +308,6 @@ static void follow(ipc_child *parent, const char *name)
     LIB_ERROR(culv_ipc_vector_update(vector, stream, IPC_FAR), ASYNC, IPC_GONE);
     require_pages(&s.w, culv_vector_pointer(vector), steps[STEPS - 1], 100 + STEPS - 1);
     culv_vector_destroy(&vector, &stream);
-    lib_stream_destroy(&s.w, stream);
     vmm_stage_close(&s);
 }
 
@@ -325,7 +318,7 @@ TEST(vectors, .own = true)
     char name[CULV_IPC_NAME_SIZE];
     ipc_fork(&child, follow, ipc_name(name, "vectors"));
     vmm_stage_open(&s);
-    CUstream stream = lib_stream(&s.w);
+    CUstream stream = lib_case_stream(&s.w);
     culv_ipc_server *server = ipc_server(s.w.device, name);
     culv_vector_desc d = culv_vector_desc_init();
     d.handle_types = FD_BIT;
@@ -347,7 +340,6 @@ TEST(vectors, .own = true)
     ipc_join_serving(&child, server);
     culv_ipc_server_destroy(&server);
     culv_vector_destroy(&vector, NULL);
-    lib_stream_destroy(&s.w, stream);
     vmm_stage_close(&s);
 }
 
@@ -408,7 +400,7 @@ static void show(ipc_child *parent, const char *name)
     culv_ring *side = NULL;
     lib_open(&w);
     culv_ipc_client *client = ipc_client(NULL, name); /* CUDA has no part in it */
-    VkSemaphore ready = raw_vk_timeline(&w.vk, 0, true), done = raw_vk_timeline(&w.vk, 0, true);
+    VkSemaphore ready = lib_case_timeline(&w, 0), done = lib_case_timeline(&w, 0);
     culv_ipc_timelines own = culv_ipc_timelines_init();
     own.ready = culv_handle_opaque_fd(raw_vk_timeline_fd(&w.vk, ready));
     own.done = culv_handle_opaque_fd(raw_vk_timeline_fd(&w.vk, done));
@@ -452,8 +444,6 @@ static void show(ipc_child *parent, const char *name)
         vkFreeMemory(w.vk.device, slots[i].memory, NULL);
     }
     raw_vk_buffer_destroy(&w.vk, &host);
-    raw_vk_timeline_destroy(&w.vk, ready);
-    raw_vk_timeline_destroy(&w.vk, done);
     lib_close(&w);
 }
 
@@ -503,7 +493,7 @@ static void leave_before_submitting(ipc_child *parent, const char *name)
     culv_ring_frame f;
     lib_open(&w);
     culv_ipc_client *client = ipc_client(w.device, name);
-    VkSemaphore ready = raw_vk_timeline(&w.vk, 0, true), done = raw_vk_timeline(&w.vk, 0, true);
+    VkSemaphore ready = lib_case_timeline(&w, 0), done = lib_case_timeline(&w, 0);
     culv_ipc_timelines own = culv_ipc_timelines_init();
     own.ready = culv_handle_opaque_fd(raw_vk_timeline_fd(&w.vk, ready));
     own.done = culv_handle_opaque_fd(raw_vk_timeline_fd(&w.vk, done));
@@ -526,8 +516,6 @@ static void leave_before_submitting(ipc_child *parent, const char *name)
     uint64_t value = 0;
     VK_OK(vkGetSemaphoreCounterValue(w.vk.device, done, &value));
     REQUIRE_EQ(value, 1); /* moved on */
-    raw_vk_timeline_destroy(&w.vk, ready);
-    raw_vk_timeline_destroy(&w.vk, done);
     lib_close(&w);
 }
 
@@ -540,7 +528,7 @@ TEST(vulkan_leaves, .title = "ring.vulkan_leaves", .own = true)
     char name[CULV_IPC_NAME_SIZE];
     ipc_fork(&child, leave_before_submitting, ipc_name(name, "vulkan-leaves"));
     vmm_stage_open(&s);
-    CUstream stream = lib_stream(&s.w);
+    CUstream stream = lib_case_stream(&s.w);
     ipc_slots_open(&slots, &s, name, SLOTS, WORDS);
     ipc_hear_serving(&child, 'j', slots.server);
     ipc_slots_produce(&slots, &s.w, stream, words[0], FRAMES);
@@ -551,7 +539,6 @@ TEST(vulkan_leaves, .title = "ring.vulkan_leaves", .own = true)
     ipc_join_serving(&child, slots.server);
     lib_finish(&s.w, stream);
     ipc_slots_close(&slots, &s.w);
-    lib_stream_destroy(&s.w, stream);
     vmm_stage_close(&s);
 }
 
@@ -565,7 +552,7 @@ static void run_ring(ipc_role role, const char *word, bool dies)
     char name[CULV_IPC_NAME_SIZE];
     ipc_fork(&child, role, ipc_name(name, word));
     vmm_stage_open(&s);
-    CUstream stream = lib_stream(&s.w);
+    CUstream stream = lib_case_stream(&s.w);
     ipc_slots_open(&slots, &s, name, SLOTS, WORDS);
     ipc_hear_serving(&child, 'j', slots.server);
     for (uint32_t n = 0; n < frames; n++)
@@ -585,10 +572,281 @@ static void run_ring(ipc_role role, const char *word, bool dies)
     if (dies) ipc_slots_produce(&slots, &s.w, stream, words[0], FRAMES);
     lib_finish(&s.w, stream);
     ipc_slots_close(&slots, &s.w);
-    lib_stream_destroy(&s.w, stream);
     vmm_stage_close(&s);
 }
 
 TEST_AS(to_vulkan, run_ring(show, "vulkan", false), .title = "ring.to_vulkan", .own = true)
 TEST_AS(vulkan_dies, run_ring(die_before_submitting, "vulkan-dies", true),
         .title = "ring.vulkan_dies", .own = true)
+
+#undef TEST_GROUP
+#define TEST_GROUP "ring."
+/* A ring whose producer is Vulkan: it makes two timelines for each consumer. The consumers are
+ * CUDA or Vulkan, in other processes; one of them dies. */
+
+enum { MOST = 4 };
+
+/* A consumer ----------------------------------------------------------------------------------- */
+
+typedef struct consumer {
+    vmm_stage s;
+    culv_ipc_client *client;
+    culv_ring *side;
+    CUstream stream;
+    culv_buffer *slots[SLOTS];
+} consumer;
+
+static void consumer_open(consumer *c, const char *name)
+{
+    memset(c, 0, sizeof *c);
+    vmm_stage_open(&c->s);
+    c->stream = lib_stream(&c->s.w);
+    c->client = ipc_client(c->s.w.device, name);
+    culv_ipc_consumer_desc d = culv_ipc_consumer_desc_init();
+    d.ring = "frames";
+    LIB_OK(culv_ipc_ring_join(c->client, &d, IPC_FAR, &c->side));
+    for (uint32_t i = 0; i < SLOTS; i++) {
+        NEW(OWN(culv_ipc_object), object, culv_ipc_ring_receive, c->side, i, 0, IPC_FAR);
+        REQUIRE_EQ(ipc_info_of(object).kind, CULV_IPC_BUFFER);
+        LIB_OK(culv_ipc_import_buffer(object, &c->slots[i]));
+    }
+}
+
+static void consume(consumer *c, uint64_t number)
+{
+    static uint32_t words[WORDS];
+    culv_ring_frame f;
+    LIB_OK(culv_ring_acquire_on(c->side, CULV_RING_CONSUMER, c->stream, IPC_FAR, &f));
+    REQUIRE_EQ(f.number, number);
+    LIB_CU_OK(&c->s.w, c->s.w.cu->MemcpyDtoHAsync(words, culv_buffer_pointer(c->slots[f.slot]),
+                                                  sizeof words, c->stream));
+    LIB_OK(culv_ring_release_on(c->side, CULV_RING_CONSUMER, c->stream, &f));
+    lib_finish(&c->s.w, c->stream);
+    REQUIRE_WORDS(words, WORDS, (uint32_t)number);
+}
+
+static void read_every(ipc_child *parent, const char *name)
+{
+    consumer c;
+    consumer_open(&c, name);
+    ipc_say(parent, 'j');
+    for (uint64_t i = 0; i < FRAMES; i++)
+        consume(&c, i);
+    ipc_say(parent, 'd');
+    culv_ring_destroy(&c.side, NULL);
+    culv_ipc_client_destroy(&c.client);
+    for (uint32_t i = 0; i < SLOTS; i++)
+        culv_buffer_unmap(&c.slots[i], NULL);
+    lib_settle(&c.s.w);
+    lib_stream_destroy(&c.s.w, c.stream);
+    vmm_stage_close(&c.s);
+}
+
+static VkSemaphore import_timeline(raw_vk *vk, const culv_handle *handle)
+{
+    culv_handle mine;
+    LIB_OK(culv_handle_dup(handle, &mine));
+    return raw_vk_timeline_import(vk, mine.value.fd);
+}
+
+/* Vulkan on this side, too: the producer's timelines in a queue of this process's. */
+static void read_in_vulkan(ipc_child *parent, const char *name)
+{
+    lib_world w;
+    raw_vk_buffer slots[SLOTS], host, like;
+    culv_ipc_timelines t = culv_ipc_timelines_init(), bad = {.struct_size = 0};
+    culv_ipc_consumer_desc d = culv_ipc_consumer_desc_init();
+    lib_open(&w);
+    culv_ipc_client *client = ipc_client(w.device, name);
+    d.ring = "frames";
+    culv_ring *side = NULL;
+    d.made = &bad;
+    LIB_ERROR(culv_ipc_ring_join(client, &d, IPC_FAR, &side), INVALID, STRUCT_SIZE);
+    d.made = &t;
+    LIB_OK(culv_ipc_ring_join(client, &d, IPC_FAR, &side));
+    REQUIRE(t.ready.type == CULV_HANDLE_OPAQUE_FD && t.done.type == CULV_HANDLE_OPAQUE_FD);
+    REQUIRE(t.signal == NULL && t.context == NULL);
+    const VkSemaphore ready = import_timeline(&w.vk, &t.ready),
+                      done = import_timeline(&w.vk, &t.done);
+    raw_vk_buffer_create(&w.vk, WORDS * 4, RAW_VK_HOST, &host);
+    raw_vk_buffer_create(&w.vk, WORDS * 4, RAW_VK_EXPORT, &like);
+    for (uint32_t i = 0; i < SLOTS; i++) {
+        culv_handle handle;
+        NEW(OWN(culv_ipc_object), object, culv_ipc_ring_receive, side, i, 0, IPC_FAR);
+        const culv_ipc_info info = ipc_info_of(object);
+        REQUIRE(info.allocation_size == like.allocation_size && info.offset == like.offset);
+        LIB_OK(culv_ipc_object_get_handle(object, &handle));
+        LIB_OK(culv_handle_dup(&handle, &handle));
+        raw_vk_buffer_import(&w.vk, handle.value.fd, &like, &slots[i]);
+    }
+    ipc_say(parent, 'j');
+    for (uint32_t i = 0; i < FRAMES; i++) {
+        culv_ring_frame f;
+        raw_vk_job job;
+        memset(&job, 0, sizeof job);
+        LIB_OK(culv_ring_acquire(side, CULV_RING_CONSUMER, IPC_FAR, &f));
+        REQUIRE_EQ(f.number, i);
+        job.wait = ready;
+        job.wait_value = f.wait_value;
+        LIB_OK(culv_ring_release(side, CULV_RING_CONSUMER, &f));
+        job.signal = done;
+        job.signal_value = f.signal_value;
+        raw_vk_copy(&w.vk, &slots[f.slot], 0, &host, 0, WORDS * 4, &job);
+        raw_vk_idle(&w.vk);
+        REQUIRE_WORDS((const uint32_t *)host.mapped, WORDS, i);
+    }
+    ipc_say(parent, 'd');
+    culv_ring_destroy(&side, NULL);
+    culv_ipc_client_destroy(&client);
+    for (uint32_t i = 0; i < SLOTS; i++)
+        raw_vk_buffer_destroy(&w.vk, &slots[i]);
+    raw_vk_buffer_destroy(&w.vk, &like);
+    raw_vk_buffer_destroy(&w.vk, &host);
+    raw_vk_timeline_destroy(&w.vk, ready);
+    raw_vk_timeline_destroy(&w.vk, done);
+    lib_settle(&w);
+    lib_close(&w);
+}
+
+/* It ends with a frame in its hands, and the producer's queue must not wait for it. */
+static void die(ipc_child *parent, const char *name)
+{
+    consumer c;
+    culv_ring_frame f;
+    consumer_open(&c, name);
+    ipc_say(parent, 'j');
+    for (uint64_t i = 0; i < 2; i++)
+        consume(&c, i);
+    LIB_OK(culv_ring_acquire_on(c.side, CULV_RING_CONSUMER, c.stream, IPC_FAR, &f));
+    ipc_say(parent, 'h');
+    pause();
+}
+
+/* The producer --------------------------------------------------------------------------------- */
+
+typedef struct lines {
+    lib_world *w;
+    VkSemaphore ready[MOST], done[MOST];
+    culv_handle handles[2 * MOST];
+    uint32_t made, dropped;
+} lines;
+
+static culv_result make(void *context, uint32_t number, culv_ipc_timelines *out)
+{
+    lines *l = context;
+    REQUIRE(number < MOST);
+    l->ready[number] = raw_vk_timeline(&l->w->vk, 0, true);
+    l->done[number] = raw_vk_timeline(&l->w->vk, 0, true);
+    culv_handle *h = &l->handles[2 * number];
+    h[0] = culv_handle_opaque_fd(raw_vk_timeline_fd(&l->w->vk, l->ready[number]));
+    h[1] = culv_handle_opaque_fd(raw_vk_timeline_fd(&l->w->vk, l->done[number]));
+    out->ready = h[0];
+    out->done = h[1];
+    l->made++;
+    return CULV_OK;
+}
+
+static void drop(void *context, uint32_t number)
+{
+    lines *l = context;
+    culv_handle_close(&l->handles[2 * number]);
+    culv_handle_close(&l->handles[2 * number + 1]);
+    raw_vk_idle(&l->w->vk);
+    raw_vk_timeline_destroy(&l->w->vk, l->ready[number]);
+    raw_vk_timeline_destroy(&l->w->vk, l->done[number]);
+    l->ready[number] = l->done[number] = VK_NULL_HANDLE;
+    l->dropped++;
+}
+
+static void produce(lib_world *w, culv_ring *ring, const lines *l, const raw_vk_buffer *host,
+                    const raw_vk_buffer slots[SLOTS])
+{
+    culv_ring_frame f;
+    raw_vk_job job;
+    memset(&job, 0, sizeof job);
+    LIB_OK(culv_ring_acquire(ring, CULV_RING_PRODUCER, IPC_FAR, &f));
+    REQUIRE_EQ(f.wait_value, 0);
+    if (f.number == 0) {
+        LIB_ERROR(culv_ring_release_on(ring, CULV_RING_PRODUCER, NULL, &f), INVALID, RING_SIDE,
+                  "culv_ipc_ring_desc.make");
+        LIB_OK(culv_ring_cancel(ring, CULV_RING_PRODUCER, &f)); /* it never was */
+        LIB_OK(culv_ring_acquire(ring, CULV_RING_PRODUCER, IPC_FAR, &f));
+    }
+    for (uint32_t i = 0; i < WORDS; i++)
+        ((uint32_t *)host->mapped)[i] = lib_word(i, (uint32_t)f.number);
+    const uint32_t slot = f.slot;
+    LIB_OK(culv_ring_release(ring, CULV_RING_PRODUCER, &f));
+    REQUIRE_EQ(f.signal_value, f.number + 1);
+    for (int i = 0; i < MOST; i++) {
+        if (l->ready[i] == VK_NULL_HANDLE) continue;
+        job.signal = l->ready[i];
+        job.signal_value = f.signal_value;
+    }
+    raw_vk_copy(&w->vk, host, 0, &slots[slot], 0, WORDS * 4, &job);
+}
+
+static void run(ipc_role role, const char *word, bool dies)
+{
+    ipc_child child;
+    lib_world w;
+    raw_vk_buffer slots[SLOTS], host;
+    lines l = {.w = &w};
+    char name[CULV_IPC_NAME_SIZE];
+    ipc_fork(&child, role, ipc_name(name, word));
+    lib_open(&w);
+    culv_ipc_server *server = ipc_server(w.device, name);
+    culv_ipc_ring_desc d = culv_ipc_ring_desc_init();
+    d.name = "frames";
+    d.num_slots = SLOTS;
+    d.max_consumers = MOST;
+    d.make = make;
+    d.drop = drop;
+    d.context = &l;
+    NEW(culv_ring, ring, culv_ipc_ring_create, server, &d);
+    raw_vk_buffer_create(&w.vk, WORDS * 4, RAW_VK_HOST, &host);
+    for (uint32_t i = 0; i < SLOTS; i++) {
+        raw_vk_buffer_create(&w.vk, WORDS * 4, RAW_VK_EXPORT, &slots[i]);
+        culv_handle handle = culv_handle_opaque_fd(raw_vk_buffer_fd(&w.vk, &slots[i]));
+        culv_ipc_info info = culv_ipc_info_init();
+        info.kind = CULV_IPC_BUFFER;
+        info.allocation_size = slots[i].allocation_size;
+        info.offset = slots[i].offset;
+        info.size = slots[i].size;
+        LIB_OK(culv_ipc_ring_offer(ring, i, 0, &info, culv_ipc_from_handle(&handle)));
+        culv_handle_close(&handle);
+    }
+    ipc_hear_serving(&child, 'j', server);
+    REQUIRE_EQ(l.made, 1);
+    if (dies) {
+        for (int i = 0; i < SLOTS; i++)
+            produce(&w, ring, &l, &host, slots);
+        ipc_hear_serving(&child, 'h', server);
+        ipc_kill(&child);
+    } else {
+        for (int i = 0; i < FRAMES; i++)
+            produce(&w, ring, &l, &host, slots);
+        ipc_hear_serving(&child, 'd', server);
+        ipc_join_serving(&child, server);
+    }
+    const double until = test_now_us() + TEST_FAR_MS * 1000.0;
+    /* A consumer that has left no longer counts at once; a poll gives its timelines back. */
+    while (culv_ipc_ring_consumers(ring, NULL, 0) > 0 || l.dropped == 0) {
+        LIB_OK(culv_ipc_server_poll(server, UINT64_C(1000000), NULL));
+        if (test_now_us() > until) FAIL("the consumer is still there");
+    }
+    REQUIRE_EQ(l.dropped, 1);
+    for (int i = 0; i < 2 * SLOTS; i++) /* nobody looks, and nothing is waited for */
+        produce(&w, ring, &l, &host, slots);
+    culv_ring_destroy(&ring, NULL);
+    culv_ipc_server_destroy(&server);
+    lib_settle(&w);
+    for (uint32_t i = 0; i < SLOTS; i++)
+        raw_vk_buffer_destroy(&w.vk, &slots[i]);
+    raw_vk_buffer_destroy(&w.vk, &host);
+    lib_close(&w);
+}
+
+TEST_AS(from_vulkan, run(read_every, "from-vulkan", false), .own = true)
+
+TEST_AS(vulkan_to_vulkan, run(read_in_vulkan, "vulkan-to-vulkan", false), .own = true)
+TEST_AS(from_vulkan_dies, run(die, "from-vulkan-dies", true), .own = true)

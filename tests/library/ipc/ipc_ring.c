@@ -552,11 +552,10 @@ static void outlive(ipc_child *parent, const char *name)
     d.ring = "frames";
     NEW(culv_ring, side, culv_ipc_ring_join, client, &d, IPC_FAR);
     ipc_say(parent, 'j');
-    CUstream stream = lib_stream(&s.w);
+    CUstream stream = lib_case_stream(&s.w);
     LIB_ERROR(culv_ring_acquire_on(side, CULV_RING_CONSUMER, stream, IPC_FAR, &f), ASYNC,
               RING_STOPPED);
     LIB_OK(culv_ring_destroy(&side, NULL));
-    lib_stream_destroy(&s.w, stream);
     culv_ipc_client_destroy(&client);
     vmm_stage_close(&s);
 }
@@ -640,7 +639,7 @@ static void give_up(ipc_child *parent, const char *name)
     int fds[FEW];
     size_t count = 1;
     vmm_stage_open(&s);
-    CUstream stream = lib_stream(&s.w);
+    CUstream stream = lib_case_stream(&s.w);
     culv_ipc_client *client = ipc_client(s.w.device, name);
     ipc_say(parent, 'c');
     ipc_hear(parent, '1'); /* it does not answer now */
@@ -685,7 +684,6 @@ static void give_up(ipc_child *parent, const char *name)
     ipc_say(parent, 'l');
     ipc_hear(parent, '4');
     culv_ipc_client_destroy(&client);
-    lib_stream_destroy(&s.w, stream);
     vmm_stage_close(&s);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* culv_ring, one thread: the order of slots, values, how far the GPU is behind. ring_model.c has
+/* culv_ring, one thread: the order of slots, values, how far the GPU is behind. ring_threads.c has
  * what random calls do. */
 #include "fake_ring.h"
 
@@ -327,52 +327,39 @@ RING_CASE(create_refuses, 4, .title = "errors.create")
 #define REFUSES(...)                                                                               \
     LIB_REFUSES(out, culv_ring_create(s->device, &s->desc, &out), INVALID, __VA_ARGS__)
     LIB_REFUSES(out, culv_ring_create(NULL, &s->desc, &out), INVALID, NULL_ARGUMENT);
-    culv_ring_desc good = s->desc;
-    s->desc.struct_size = 0;
-    REFUSES(STRUCT_SIZE);
-    s->desc = good;
-    s->desc.max_depth = 0;
-    REFUSES(VALUE);
-    s->desc.max_depth = CULV_RING_MAX_DEPTH + 1;
+#define ROW(change, ...) SPOILT(s->desc, s->desc.change, REFUSES(__VA_ARGS__))
+    ROW(struct_size = 0, STRUCT_SIZE);
+    ROW(max_depth = 0, VALUE);
     s->desc.label = "frames";
-    REFUSES(VALUE);
-    REQUIRE_EQ_STR(culv_last_error_message(),
-                   "'frames': culv_ring_desc.max_depth is 65; a ring has 1 to 64 slots");
-    s->desc = good;
+    SPOILT(s->desc, s->desc.max_depth = CULV_RING_MAX_DEPTH + 1, {
+        REFUSES(VALUE);
+        REQUIRE_EQ_STR(culv_last_error_message(),
+                       "'frames': culv_ring_desc.max_depth is 65; a ring has 1 to 64 slots");
+    });
+    s->desc.label = NULL;
+#undef ROW
     culv_ring_settings t = culv_ring_settings_init();
     s->desc.settings = &t;
-    t.struct_size = 3;
-    REFUSES(STRUCT_SIZE);
-    t = culv_ring_settings_init();
-    t.policy = (culv_ring_policy)7;
-    REFUSES(VALUE, "culv_ring_settings.policy is 7");
-    t = culv_ring_settings_init();
-    t.depth = 5;
-    REFUSES(VALUE, "culv_ring_settings.depth is 5; the ring was made with 4 slots");
-    t.depth = 2;
-    t.burst = 3;
-    REFUSES(
-        VALUE,
-        "culv_ring_settings.burst is 3; a burst has at most as many frames as there are slots, 2");
-    t.burst = 1;
-    t.policy = CULV_RING_MAILBOX;
-    REFUSES(VALUE, "culv_ring_settings.depth is 2; MAILBOX needs 3");
-    t.depth = 3;
+#define ROW(change, ...) SPOILT(t, change, REFUSES(__VA_ARGS__))
+    ROW(t.struct_size = 3, STRUCT_SIZE);
+    ROW(t.policy = (culv_ring_policy)7, VALUE, "culv_ring_settings.policy is 7");
+    ROW(t.depth = 5, VALUE, "culv_ring_settings.depth is 5; the ring was made with 4 slots");
+    ROW((t.depth = 2, t.burst = 3), VALUE, "culv_ring_settings.burst is 3; a burst has at most",
+        "as many frames as there are slots, 2");
+    ROW((t.depth = 2, t.policy = CULV_RING_MAILBOX), VALUE,
+        "culv_ring_settings.depth is 2; MAILBOX needs 3");
+    const culv_ring_desc good = s->desc;
     s->desc.ready.value = NULL;
-    REFUSES(VALUE, "the policy MAILBOX needs culv_ring_desc.ready.value, which is NULL");
-    t.policy = CULV_RING_FIFO;
-    t.check_counters = 1;
-    REFUSES(VALUE, "check_counters needs culv_ring_desc.ready.value, which is NULL");
-    t.check_counters = 0;
-    t.max_latency = 1000;
-    REFUSES(VALUE);
+    ROW(t.policy = CULV_RING_MAILBOX, VALUE,
+        "the policy MAILBOX needs culv_ring_desc.ready.value, which is NULL");
+    ROW(t.check_counters = 1, VALUE,
+        "check_counters needs culv_ring_desc.ready.value, which is NULL");
+    ROW(t.max_latency = 1000, VALUE);
     s->desc = good;
-    s->desc.settings = &t;
     s->desc.done.wait = NULL;
-    REFUSES(VALUE, "max_latency needs culv_ring_desc.done.wait, which is NULL");
-    t.max_latency = 0;
-    t.max_frames_in_flight = 1;
-    REFUSES(VALUE, "a lead needs culv_ring_desc.done.wait, which is NULL");
+    ROW(t.max_latency = 1000, VALUE, "max_latency needs culv_ring_desc.done.wait, which is NULL");
+    ROW(t.max_frames_in_flight = 1, VALUE, "a lead needs culv_ring_desc.done.wait, which is NULL");
+#undef ROW
 }
 
 RING_CASE(configure_refuses, 4, .title = "errors.configure")

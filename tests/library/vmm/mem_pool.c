@@ -45,14 +45,16 @@ SPARSE_CASE(life)
     CUgraph graph = NULL;
     const raw_cuda *cu = s->w.cu;
     culv_mem_pool_desc d = culv_mem_pool_desc_init();
+    culv_mem_pool *pool = NULL;
     d.release_threshold = 32 << 20;
     d.max_size = 64 << 20;
-    NEW(culv_mem_pool, pool, culv_mem_pool_create, s->w.device, &d);
+    LIB_OK(culv_mem_pool_create(s->w.device, &d, &pool));
     REQUIRE(lib_pool(pool).native_handle != NULL && lib_pool(pool).handle_types == 0);
     CUcontext before = lib_enter(&s->w);
     CU_OK(cu->StreamCreate(&captured, CU_STREAM_NON_BLOCKING));
     CU_OK(cu->StreamBeginCapture(captured, CU_STREAM_CAPTURE_MODE_GLOBAL));
-    NEW(culv_mem_pool, second, culv_mem_pool_create, s->w.device, NULL);
+    culv_mem_pool *second = NULL;
+    LIB_OK(culv_mem_pool_create(s->w.device, NULL, &second));
     culv_mem_pool_destroy(&second);
     CU_OK(cu->StreamEndCapture(captured, &graph));
     CU_OK(cu->GraphDestroy(graph));
@@ -77,6 +79,7 @@ TEST(other_process_child)
     if (text == NULL) SKIP("only as a child");
     sparse_stage s;
     culv_mem_pool_import_desc d = culv_mem_pool_import_desc_init();
+    culv_mem_pool *pool = NULL;
     culv_mem_pool_pointer sent;
     CUdeviceptr memory = 0;
     int fd = -1, from = -1;
@@ -85,7 +88,7 @@ TEST(other_process_child)
     sparse_stage_open(&s);
     d.handle = culv_handle_opaque_fd(fd);
     lib_fd watched = lib_fd_watch(fd);
-    NEW(culv_mem_pool, pool, culv_mem_pool_import, s.w.device, &d);
+    LIB_OK(culv_mem_pool_import(s.w.device, &d, &pool));
     lib_fd_require_untouched(&watched);
     lib_fd_done(&watched, true);
     LIB_OK(culv_mem_pool_import_pointer(pool, &sent, &memory));
@@ -114,7 +117,7 @@ SPARSE_CASE(other_process, .own = true)
     CUdeviceptr memory = 0;
     char text[64];
     int ends[2];
-    OWN(culv_mem_pool) *pool = make_pool(s, 1u << CULV_HANDLE_OPAQUE_FD);
+    culv_mem_pool *pool = make_pool(s, 1u << CULV_HANDLE_OPAQUE_FD);
     memory = lib_pool_alloc(&s->w, pool, BYTES, s->stream);
     write_words(s, memory, 0x27182818u);
     /* The pool goes first. */
@@ -137,6 +140,7 @@ SPARSE_CASE(other_process, .own = true)
     culv_handle_close(&handle);
     lib_pool_free(&s->w, memory, s->stream);
     lib_finish(&s->w, s->stream);
+    culv_mem_pool_destroy(&pool);
 }
 
 static void count_warnings(void *user, culv_log_level level, const char *text)
@@ -151,16 +155,17 @@ SPARSE_CASE(no_fds_left, .own = true)
 {
     struct rlimit before;
     culv_handle handle = {0};
+    culv_device *device = NULL;
     culv_device_desc dd = culv_device_desc_init();
     int warnings = 0;
     dd.log = (culv_log){.fn = count_warnings, .user = &warnings, .level = CULV_LOG_WARNING};
-    NEW(OWN(culv_device), device, culv_device_open_by_ordinal, 0, &dd);
-    culv_mem_pool *none = POISON(culv_mem_pool);
+    LIB_OK(culv_device_open_by_ordinal(0, &dd, &device));
+    culv_mem_pool *pool = NULL, *other = NULL, *none = POISON(culv_mem_pool);
     culv_mem_pool_desc d = culv_mem_pool_desc_init();
     d.handle_types = 1u << CULV_HANDLE_OPAQUE_FD;
     d.label = "shared";
-    NEW(culv_mem_pool, pool, culv_mem_pool_create, device, &d);
-    NEW(culv_mem_pool, other, culv_mem_pool_create, device, &d);
+    LIB_OK(culv_mem_pool_create(device, &d, &pool));
+    LIB_OK(culv_mem_pool_create(device, &d, &other));
     REQUIRE(getrlimit(RLIMIT_NOFILE, &before) == 0);
     const struct rlimit nothing = {.rlim_cur = 3, .rlim_max = before.rlim_max};
     REQUIRE(setrlimit(RLIMIT_NOFILE, &nothing) == 0);
@@ -210,6 +215,7 @@ SPARSE_CASE(no_fds_left, .own = true)
         memcpy(&cuMemPoolDestroy, &address, sizeof address);
         CU_OK(cuMemPoolDestroy(native)); /* it was left there: the twin only played the failure */
     }
+    culv_device_close(&device);
 }
 
 /* A pool's handle is none of an allocation. */
@@ -258,9 +264,10 @@ static culv_pointer_info told(const sparse_stage *s, const char *what, CUdevicep
 static culv_vmm_allocation *allocate(const sparse_stage *s, uint32_t handle_types)
 {
     culv_vmm_allocation_desc d = culv_vmm_allocation_desc_init();
+    culv_vmm_allocation *allocation = NULL;
     d.size = 2 << 20;
     d.handle_types = handle_types;
-    NEW(culv_vmm_allocation, allocation, culv_vmm_allocation_create, s->w.device, &d);
+    LIB_OK(culv_vmm_allocation_create(s->w.device, &d, &allocation));
     return allocation;
 }
 
@@ -269,11 +276,12 @@ SPARSE_CASE(pointers_vmm)
 {
     const uint32_t fd_bit = 1u << CULV_HANDLE_OPAQUE_FD, dma_bit = 1u << CULV_HANDLE_DMA_BUF_FD;
     enum { CHUNK = 2 << 20 };
+    culv_vmm_range *range = NULL;
     culv_vmm_allocation *imported = NULL;
     culv_handle handle;
     culv_vmm_range_desc rd = culv_vmm_range_desc_init();
     rd.size = 5 * CHUNK;
-    NEW(OWN(culv_vmm_range), range, culv_vmm_range_create, s->w.device, &rd);
+    LIB_OK(culv_vmm_range_create(s->w.device, &rd, &range));
     culv_vmm_allocation *open = allocate(s, fd_bit), *closed = allocate(s, 0);
     culv_vmm_import_desc id = culv_vmm_import_desc_init();
     LIB_OK(culv_vmm_export_dup(open, CULV_HANDLE_OPAQUE_FD, &handle));
@@ -315,6 +323,7 @@ SPARSE_CASE(pointers_vmm)
     culv_vmm_allocation_destroy(&open);
     culv_vmm_allocation_destroy(&closed);
     culv_vmm_allocation_destroy(&imported);
+    LIB_OK(culv_vmm_range_destroy(&range));
 }
 
 TEST(pointers)
@@ -358,7 +367,8 @@ TEST(pointers)
     raw_vk_buffer vk;
     raw_vk_buffer_create(&w.vk, BYTES, RAW_VK_EXPORT, &vk);
     culv_memory *memory = lib_import(&w, &vk);
-    NEW(culv_buffer, buffer, culv_buffer_map, memory, NULL);
+    culv_buffer *buffer = NULL;
+    LIB_OK(culv_buffer_map(memory, NULL, &buffer));
     info = told(&s, "Vulkan's, imported", culv_buffer_pointer(buffer));
     REQUIRE(info.kind == CULV_POINTER_EXTERNAL);
     REQUIRE(info.handle_types == 0 && info.graphics == 0);

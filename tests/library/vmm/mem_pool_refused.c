@@ -54,14 +54,15 @@ SPARSE_CASE(pools)
 TEST(allocations)
 {
     sparse_stage s;
+    culv_mem_pool *pool = NULL, *open = NULL;
     CUdeviceptr memory = 0, of_open = 0, none = 77;
     culv_mem_pool_pointer sent;
     culv_handle handle, poison;
     sparse_stage_open(&s);
     culv_mem_pool_desc d = culv_mem_pool_desc_init();
-    NEW(culv_mem_pool, pool, culv_mem_pool_create, s.w.device, &d);
+    LIB_OK(culv_mem_pool_create(s.w.device, &d, &pool));
     d.handle_types = 1u << CULV_HANDLE_OPAQUE_FD;
-    NEW(culv_mem_pool, open, culv_mem_pool_create, s.w.device, &d);
+    LIB_OK(culv_mem_pool_create(s.w.device, &d, &open));
     memory = lib_pool_alloc(&s.w, pool, BYTES, s.stream);
     of_open = lib_pool_alloc(&s.w, open, BYTES, s.stream);
     memset(&poison, 0x5a, sizeof poison);

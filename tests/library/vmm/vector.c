@@ -542,95 +542,71 @@ VECTOR_CASE(nulls)
     LIB_INVALID(culv_vector_retire(v, 4096, NULL), VALUE);
 }
 
-static void refuse(const vector_stage *s, const culv_vector_desc *d, culv_result result,
-                   culv_reason reason, const char *says)
-{
-    culv_vector *v;
-    LIB_REFUSES_AS(v, culv_vector_create(s->w.device, d, &v), result, reason, says);
-}
+#define REFUSED(change, class, ...)                                                                \
+    SPOILT(d, d.change,                                                                            \
+           LIB_REFUSES(none, culv_vector_create(s->w.device, &d, &none), class, __VA_ARGS__))
 
 VECTOR_CASE(descriptors)
 {
+    culv_vector *none;
     culv_vector_desc d = culv_vector_desc_init();
-    d.struct_size = 0;
-    refuse(s, &d, CULV_ERROR_INVALID, CULV_REASON_STRUCT_SIZE, "culv_vector_desc");
+    const culv_vmm_access odd = {.flags = (culv_vmm_access_flags)77};
     struct {
         culv_vector_desc d;
         size_t later;
     } newer = {culv_vector_desc_init(), 1};
     newer.d.struct_size = sizeof newer;
-    refuse(s, &newer.d, CULV_ERROR_UNSUPPORTED, CULV_REASON_STRUCT_SIZE, "culv_vector_desc");
+    LIB_REFUSES(none, culv_vector_create(s->w.device, &newer.d, &none), UNSUPPORTED, STRUCT_SIZE,
+                "culv_vector_desc");
+    REFUSED(struct_size = 0, INVALID, STRUCT_SIZE, "culv_vector_desc");
+    REFUSED(max_chunk = s->chunk - 1, INVALID, VALUE, "max_chunk");
+    REFUSED(min_chunk = UINT64_MAX, INVALID, VALUE, "min_chunk");
+    REFUSED(usage = CULV_VMM_USAGE_TILE_POOL, INVALID, VALUE, "tile pools");
+    REFUSED(usage = 1u << 30, INVALID, VALUE);
+    REFUSED(access_count = 1, INVALID, NULL_ARGUMENT, "access");
+    d.access = &odd;
+    REFUSED(access_count = 1, INVALID, VALUE);
+    d.max_chunk = 3 * s->chunk;
+    REFUSED(min_chunk = 4 * s->chunk, INVALID, VALUE, "min_chunk");
     d = culv_vector_desc_init();
     d.struct_size =
         offsetof(culv_vector_desc, reserve); /* an older one: what lies behind is not read */
     d.size = s->chunk;
     memset((char *)&d + d.struct_size, 0x77, sizeof d - d.struct_size);
-    culv_vector *v = vector_make(s, &d);
+    OWN(culv_vector) *v = vector_make(s, &d);
     culv_vector_stats stats = culv_vector_stats_init();
     stats.struct_size = offsetof(culv_vector_stats, peak);
     stats.peak = 77;
     LIB_OK(culv_vector_get_stats(v, &stats));
     REQUIRE_EQ(stats.committed, s->chunk);
     REQUIRE_EQ(stats.peak, 77);
-    culv_vector_destroy(&v, NULL);
-    d = culv_vector_desc_init();
-    d.min_chunk = 4 * s->chunk;
-    d.max_chunk = 3 * s->chunk;
-    refuse(s, &d, CULV_ERROR_INVALID, CULV_REASON_VALUE, "min_chunk");
-    d = culv_vector_desc_init();
-    d.max_chunk = s->chunk - 1;
-    refuse(s, &d, CULV_ERROR_INVALID, CULV_REASON_VALUE, "max_chunk");
-    d.max_chunk = 0;
-    d.min_chunk = UINT64_MAX;
-    refuse(s, &d, CULV_ERROR_INVALID, CULV_REASON_VALUE, "min_chunk");
-    d = culv_vector_desc_init();
-    d.usage = CULV_VMM_USAGE_TILE_POOL;
-    refuse(s, &d, CULV_ERROR_INVALID, CULV_REASON_VALUE, "tile pools");
-    d.usage = 1u << 30;
-    LIB_INVALID(culv_vector_create(s->w.device, &d, &(culv_vector *){NULL}), VALUE);
-    d = culv_vector_desc_init();
-    d.access_count = 1;
-    refuse(s, &d, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT, "access");
-    const culv_vmm_access odd = {.flags = (culv_vmm_access_flags)77};
-    d.access = &odd;
-    LIB_INVALID(culv_vector_create(s->w.device, &d, &(culv_vector *){NULL}), VALUE);
 }
 
 /* Sizes at the end of what 64 bits hold. */
 VECTOR_CASE(huge)
 {
     static const uint64_t sizes[] = {UINT64_MAX, UINT64_MAX - 1, UINT64_MAX - 4096};
-    culv_vector *v = vector_make(s, NULL);
+    culv_vector_desc d = culv_vector_desc_init();
+    culv_vector *none;
+    OWN(culv_vector) *v = vector_make(s, NULL);
     LIB_OK(culv_vector_grow(v, s->chunk));
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
-        culv_vector_desc d = culv_vector_desc_init();
-        d.size = sizes[i];
-        refuse(s, &d, CULV_ERROR_INVALID, CULV_REASON_SIZE, "size");
-        d.size = 0;
-        d.reserve = sizes[i];
-        refuse(s, &d, CULV_ERROR_INVALID, CULV_REASON_SIZE, "reserve");
+        REFUSED(size = sizes[i], INVALID, SIZE, "size");
+        REFUSED(reserve = sizes[i], INVALID, SIZE, "reserve");
         LIB_INVALID(culv_vector_grow(v, sizes[i]), SIZE);
         LIB_INVALID(culv_vector_reserve(v, sizes[i]), SIZE);
     }
-    culv_vector_desc d = culv_vector_desc_init();
-    d.reserve = UINT64_C(1) << 60;
-    refuse(s, &d, CULV_ERROR_OUT_OF_MEMORY, CULV_REASON_ADDRESS, "addresses");
-    d.reserve = 0;
-    d.size = 512 * GIB;
-    LIB_ERROR(culv_vector_create(s->w.device, &d, &(culv_vector *){NULL}), OUT_OF_MEMORY,
-              DEVICE_MEMORY);
+    REFUSED(reserve = UINT64_C(1) << 60, OUT_OF_MEMORY, ADDRESS, "addresses");
+    REFUSED(size = 512 * GIB, OUT_OF_MEMORY, DEVICE_MEMORY);
     REQUIRE_EQ(culv_vector_size(v), s->chunk);
     REQUIRE_EQ(vector_check(v), 1);
     /* Ahead of everything: all that there is. */
-    d = culv_vector_desc_init();
     d.commit_ahead = UINT64_MAX;
     d.reserve = 4 * s->chunk;
     d.no_move = 1;
-    culv_vector *full = vector_make(s, &d);
+    OWN(culv_vector) *full = vector_make(s, &d);
     vector_wall(s, full);
     LIB_OK(culv_vector_shrink(full, 0, s->stream)); /* beyond what is kept ahead there is nothing */
-    culv_vector_destroy(&full, NULL);
-    culv_vector_destroy(&v, NULL);
 }
 
 /* A stream of nobody's. */

@@ -65,6 +65,7 @@ void vmm_require_counts(const vmm_stage *s, uint64_t allocations, uint64_t range
 
 void vmm_stage_close(vmm_stage *s)
 {
+    test_settle();
     if (s->w.device != NULL) {
         lib_settle(&s->w);
         vmm_require_counts(s, 0, 0, 0);

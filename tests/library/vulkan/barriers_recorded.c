@@ -268,39 +268,6 @@ static void probe_draw_image(probe *p, VkCommandBuffer commands, const raw_vk_im
 
 /* Shaders and pipelines ------------------------------------------------------------------------ */
 
-static VkShaderModule probe_shader(VkDevice device, const char *name)
-{
-    char relative[128], path[TEST_PATH_MAX];
-    uint32_t code[2048];
-    snprintf(relative, sizeof relative, "share/culvert/library_%s.spv", name);
-    FILE *file = fopen(test_path(path, relative), "rb");
-    REQUIRE(file != NULL);
-    size_t size = fread(code, 1, sizeof code, file);
-    fclose(file);
-    REQUIRE(size > 0 && size < sizeof code && size % 4 == 0);
-    const VkShaderModuleCreateInfo info = {
-        .sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO, .codeSize = size, .pCode = code};
-    VkShaderModule shader = VK_NULL_HANDLE;
-    VK_OK(vkCreateShaderModule(device, &info, NULL, &shader));
-    return shader;
-}
-
-static VkPipeline compute_pipeline(VkDevice device, const char *name, VkPipelineLayout layout)
-{
-    const VkShaderModule shader = probe_shader(device, name);
-    const VkComputePipelineCreateInfo info = {
-        .sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO,
-        .stage = {.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO,
-                  .stage = VK_SHADER_STAGE_COMPUTE_BIT,
-                  .module = shader,
-                  .pName = "main"},
-        .layout = layout};
-    VkPipeline pipeline = VK_NULL_HANDLE;
-    VK_OK(vkCreateComputePipelines(device, VK_NULL_HANDLE, 1, &info, NULL, &pipeline));
-    vkDestroyShaderModule(device, shader, NULL);
-    return pipeline;
-}
-
 static void make_set(probe *p, uint32_t count, const VkDescriptorType types[],
                      VkShaderStageFlags stages, VkDescriptorSetLayout *set_layout,
                      VkPipelineLayout *layout, VkDescriptorSet *set)
@@ -451,13 +418,15 @@ static void probe_open(probe *p, raw_vk *vk)
     open_images(p);
     raw_vk_buffer_create(vk, PROBE_COPY_BYTES, RAW_VK_HOST, &p->copies);
     memset(p->copies.mapped, 0, PROBE_COPY_BYTES);
-    static const char *const names[] = {"barrier_1d.comp", "barrier_2d.comp", "barrier_3d.comp"};
+    static const char *const names[] = {"library_barrier_1d.comp", "library_barrier_2d.comp",
+                                        "library_barrier_3d.comp"};
     for (uint32_t d = 0; d < PROBE_DIMENSIONS; d++)
-        p->image_pipelines[d] = compute_pipeline(vk->device, names[d], p->image_layout);
-    p->buffer_pipeline = compute_pipeline(vk->device, "barrier_buffers.comp", p->buffer_layout);
-    p->vertex = probe_shader(vk->device, "barrier.vert");
-    p->sampled = probe_shader(vk->device, "barrier_sampled.frag");
-    p->input = probe_shader(vk->device, "barrier_input.frag");
+        p->image_pipelines[d] = lib_compute_pipeline(vk->device, names[d], p->image_layout);
+    p->buffer_pipeline =
+        lib_compute_pipeline(vk->device, "library_barrier_buffers.comp", p->buffer_layout);
+    p->vertex = lib_shader(vk->device, "library_barrier.vert");
+    p->sampled = lib_shader(vk->device, "library_barrier_sampled.frag");
+    p->input = lib_shader(vk->device, "library_barrier_input.frag");
 }
 
 static void probe_close(probe *p)
@@ -1280,10 +1249,9 @@ IMAGE_CASE(data)
 {
     probe p;
     subject x;
-    raw_vk_buffer host;
     unsigned count = 0;
     probe_open(&p, &s->w.vk);
-    raw_vk_buffer_create(&s->w.vk, MAX_BYTES, RAW_VK_HOST, &host);
+    raw_vk_buffer host = lib_case_buffer(&s->w, MAX_BYTES, RAW_VK_HOST);
     for (int k = 0; k < DATA_KINDS; k++) {
         if (!open_subject(s, &data_kinds[k], &x)) continue;
         culv_vk_image_transfer t = culv_vk_image_transfer_init();
@@ -1301,6 +1269,5 @@ IMAGE_CASE(data)
         count++;
     }
     REQUIRE(count >= 9); /* those of color, at least */
-    raw_vk_buffer_destroy(&s->w.vk, &host);
     probe_close(&p);
 }

@@ -3,6 +3,7 @@
  * same. */
 #define TEST_GROUP "refusals."
 #include "check_stage.h"
+#include "raw_vulkan_image.h"
 
 #include <culvert/vulkan_fallback.h>
 
@@ -260,11 +261,10 @@ LIB_CASE(descriptors)
     VkImageCreateInfo image = check_image_info(VK_FORMAT_R8G8B8A8_UNORM, 64, 64);
     VkBufferCreateInfo buffer = check_buffer_info(4096);
     culv_vk_check_desc d = culv_vk_check_desc_init();
-    d.struct_size = 0;
-    LIB_INVALID(culv_vk_check_buffer(vk, &buffer, &d, &s), STRUCT_SIZE);
-    d = culv_vk_check_desc_init();
-    s.struct_size = 0;
-    LIB_INVALID(culv_vk_check_buffer(vk, &buffer, &d, &s), STRUCT_SIZE);
+    SPOILT(d, d.struct_size = 0,
+           LIB_INVALID(culv_vk_check_buffer(vk, &buffer, &d, &s), STRUCT_SIZE));
+    SPOILT(s, s.struct_size = 0,
+           LIB_INVALID(culv_vk_check_buffer(vk, &buffer, &d, &s), STRUCT_SIZE));
     s.struct_size =
         sizeof s.struct_size + sizeof s.access + sizeof s.handle_types; /* an older version's */
     LIB_OK(culv_vk_check_buffer(vk, &buffer, &d, &s));
@@ -539,4 +539,877 @@ LIB_CASE(only_the_driver_knew)
                     "NOT_SUPPORTED");
     }
     culv_vk_detach(&vk);
+}
+
+#undef TEST_GROUP
+#define TEST_GROUP "answers."
+/* The gate and the drivers: what it asks, what it keeps, and answers that no machine at hand
+ * gives. */
+
+static uint64_t cuda_calls(const lib_world *w)
+{
+    culv_soft_counts c = {.struct_size = sizeof c};
+    if (!w->cu->software) return 0;
+    w->cu->SoftCounts(&c);
+    return c.calls;
+}
+
+static void zero_counts(void)
+{
+    check_spy.sharing = check_spy.needs = check_spy.others = 0;
+}
+
+/* Asked twice: the second time no driver is. */
+LIB_CASE(asked_once)
+{
+    check_spy = (check_spying){0};
+    culv_vk_device *vk = check_attach(w, VK_API_VERSION_1_3);
+    VkImageCreateInfo image = check_image_info(VK_FORMAT_R8G8B8A8_UNORM, 64, 64);
+    VkBufferCreateInfo buffer = check_buffer_info(4096);
+    culv_vk_sharing_info first = culv_vk_sharing_info_init(), again = culv_vk_sharing_info_init();
+    REQUIRE(check_spy.others > 0 && check_spy.needs == 0);
+    zero_counts();
+    LIB_OK(culv_vk_check_image(vk, &image, NULL, &first));
+    REQUIRE(check_spy.sharing >= 1 && check_spy.needs == 1 && check_spy.saw_external);
+    zero_counts();
+    uint64_t calls = cuda_calls(w);
+    for (int n = 0; n < 100; n++)
+        LIB_OK(culv_vk_check_image(vk, &image, NULL, &again));
+    REQUIRE_EQ(check_spy.sharing + check_spy.needs + check_spy.others, 0);
+    REQUIRE_EQ(cuda_calls(w), calls);
+    check_require_equal(&first, &again);
+
+    LIB_OK(culv_vk_check_buffer(vk, &buffer, NULL, &first));
+    REQUIRE(check_spy.sharing >= 1 && check_spy.needs == 1 && check_spy.saw_external);
+    zero_counts();
+    LIB_OK(culv_vk_check_buffer(vk, &buffer, NULL, &again));
+    REQUIRE_EQ(check_spy.sharing + check_spy.needs + check_spy.others, 0);
+    check_require_equal(&first, &again);
+
+    /* Each input that an answer depends on is part of the question. */
+    buffer.size = 4097;
+    LIB_OK(culv_vk_check_buffer(vk, &buffer, NULL, &again));
+    REQUIRE(check_spy.sharing == 0 && check_spy.needs == 1);
+    buffer.usage |= VK_BUFFER_USAGE_STORAGE_BUFFER_BIT;
+    LIB_OK(culv_vk_check_buffer(vk, &buffer, NULL, &again));
+    REQUIRE(check_spy.sharing >= 1 && check_spy.needs == 2);
+    zero_counts();
+    image.extent.width = 65;
+    LIB_OK(culv_vk_check_image(vk, &image, NULL, &again));
+    REQUIRE(check_spy.sharing == 0 && check_spy.needs == 1);
+    image.mipLevels = 2;
+    LIB_OK(culv_vk_check_image(vk, &image, NULL, &again));
+    image.arrayLayers = 2;
+    LIB_OK(culv_vk_check_image(vk, &image, NULL, &again));
+    REQUIRE(check_spy.sharing == 0 && check_spy.needs == 3);
+    image.flags = VK_IMAGE_CREATE_MUTABLE_FORMAT_BIT;
+    LIB_OK(culv_vk_check_image(vk, &image, NULL, &again));
+    image.format = VK_FORMAT_R8G8B8A8_UINT;
+    LIB_OK(culv_vk_check_image(vk, &image, NULL, &again));
+    image.usage &= ~(VkImageUsageFlags)VK_IMAGE_USAGE_SAMPLED_BIT;
+    LIB_OK(culv_vk_check_image(vk, &image, NULL, &again));
+    REQUIRE(check_spy.sharing >= 3 && check_spy.needs == 6);
+
+    /* Refusals are kept as well. */
+    image.usage |= VK_IMAGE_USAGE_DEPTH_STENCIL_ATTACHMENT_BIT;
+    LIB_ERROR(culv_vk_check_image(vk, &image, NULL, &again), UNSUPPORTED, NOT_EXPORTABLE);
+    zero_counts();
+    LIB_ERROR(culv_vk_check_image(vk, &image, NULL, &again), UNSUPPORTED, NOT_EXPORTABLE,
+              "without DEPTH_STENCIL_ATTACHMENT");
+    REQUIRE_EQ(check_spy.sharing, 0);
+    culv_vk_detach(&vk);
+}
+
+/* The plan is asked about anew, and is known then. */
+static void require_new(culv_vk_device *vk, const VkImageCreateInfo *image, const char *what)
+{
+    culv_vk_sharing_info s = culv_vk_sharing_info_init();
+    zero_counts();
+    (void)culv_vk_check_image(vk, image, NULL, &s);
+    if (check_spy.sharing + check_spy.needs == 0) FAIL("%s: nobody was asked", what);
+    zero_counts();
+    (void)culv_vk_check_image(vk, image, NULL, &s);
+    if (check_spy.sharing + check_spy.needs != 0) FAIL("%s: asked once more", what);
+}
+
+/* Whatever differs from a plan that is known, one by one. Of the families only needs can depend. */
+LIB_CASE(each_input)
+{
+    static const uint32_t families[] = {0, 1, 2};
+    static const VkFormat formats[] = {VK_FORMAT_R8G8B8A8_UNORM, VK_FORMAT_R8G8B8A8_SRGB};
+    check_spy = (check_spying){.families = 4};
+    culv_vk_device *vk = check_attach(w, VK_API_VERSION_1_3);
+    const VkImageCreateInfo plain = check_image_info(VK_FORMAT_R8G8B8A8_UNORM, 64, 1);
+    VkImageFormatListCreateInfo list = {.sType = VK_STRUCTURE_TYPE_IMAGE_FORMAT_LIST_CREATE_INFO,
+                                        .viewFormatCount = 1,
+                                        .pViewFormats = formats};
+    VkImageCreateInfo image = plain;
+    require_new(vk, &image, "nothing");
+    image.imageType = VK_IMAGE_TYPE_1D;
+    require_new(vk, &image, "the type");
+    image = plain;
+    image.tiling = VK_IMAGE_TILING_LINEAR;
+    require_new(vk, &image, "the tiling");
+    image = plain;
+    image.usage |= VK_IMAGE_USAGE_STORAGE_BIT;
+    require_new(vk, &image, "the usage");
+    image = plain;
+    image.flags = VK_IMAGE_CREATE_MUTABLE_FORMAT_BIT;
+    require_new(vk, &image, "the flags");
+    image.pNext = &list;
+    require_new(vk, &image, "a list of formats");
+    list.pViewFormats = &formats[1];
+    require_new(vk, &image, "the format in it");
+    image = plain;
+    image.format = VK_FORMAT_R32_SFLOAT;
+    require_new(vk, &image, "the format");
+    image = plain;
+    image.extent.height = 2;
+    require_new(vk, &image, "the height");
+    image.mipLevels = 2;
+    require_new(vk, &image, "the levels");
+    image = plain;
+    image.arrayLayers = 2;
+    require_new(vk, &image, "the layers");
+    image.arrayLayers = 3;
+    require_new(vk, &image, "one layer more");
+    image = plain;
+    image.sharingMode = VK_SHARING_MODE_CONCURRENT;
+    image.queueFamilyIndexCount = 2;
+    image.pQueueFamilyIndices = families;
+    require_new(vk, &image, "the sharing mode");
+    image.pQueueFamilyIndices = families + 1;
+    require_new(vk, &image, "the families");
+    image.pQueueFamilyIndices = families;
+    image.queueFamilyIndexCount = 3;
+    require_new(vk, &image, "a family more");
+
+    VkImageStencilUsageCreateInfo stencil = {.sType =
+                                                 VK_STRUCTURE_TYPE_IMAGE_STENCIL_USAGE_CREATE_INFO,
+                                             .stencilUsage = VK_IMAGE_USAGE_TRANSFER_DST_BIT};
+    image = check_image_info(VK_FORMAT_D32_SFLOAT, 64, 64);
+    require_new(vk, &image, "depth");
+    image.pNext = &stencil;
+    require_new(vk, &image, "a stencil usage");
+    stencil.stencilUsage = VK_IMAGE_USAGE_TRANSFER_SRC_BIT;
+    require_new(vk, &image, "another stencil usage");
+    culv_vk_detach(&vk);
+}
+
+/* Making an image of a kind that was asked for asks the gate nothing anew. */
+TEST(shared_with_making, .own = true)
+{
+    lib_with_option("--validation=off"); /* the layer asks for itself */
+    lib_world w;
+    lib_open(&w);
+    check_spy = (check_spying){0};
+    culv_vk_device *vk = check_attach(&w, VK_API_VERSION_1_3);
+    const VkImageCreateInfo info = check_image_info(VK_FORMAT_R32_SFLOAT, 64, 64);
+    culv_vk_sharing_info s = culv_vk_sharing_info_init();
+    culv_vk_image_create_desc d = culv_vk_image_create_desc_init();
+    d.create_info = &info;
+    LIB_OK(culv_vk_check_image(vk, &info, NULL, &s));
+    zero_counts();
+    NEW(culv_shared_image, made, culv_vk_image_create, vk, &d);
+    REQUIRE_EQ(check_spy.sharing + check_spy.needs, 0);
+    culv_shared_image_destroy(&made, NULL);
+    culv_vk_detach(&vk);
+    lib_close(&w);
+}
+
+/* More questions than are kept: answers stay right, and the newest are kept. */
+LIB_CASE(more_than_fit)
+{
+    check_spy = (check_spying){0};
+    culv_vk_device *vk = check_attach(w, VK_API_VERSION_1_3);
+    culv_vk_sharing_info s = culv_vk_sharing_info_init();
+    for (uint32_t n = 0; n < 300; n++) {
+        const VkBufferCreateInfo info = check_buffer_info(4096 + 64 * (n % 150));
+        LIB_OK(culv_vk_check_buffer(vk, &info, NULL, &s));
+        REQUIRE(s.requirements.size >= info.size && s.requirements.size < info.size + 65536);
+    }
+    zero_counts();
+    for (uint32_t n = 149; n >= 120; n--) {
+        const VkBufferCreateInfo info = check_buffer_info(4096 + 64 * n);
+        LIB_OK(culv_vk_check_buffer(vk, &info, NULL, &s));
+    }
+    REQUIRE_EQ(check_spy.needs, 0);
+    culv_vk_detach(&vk);
+}
+
+/* What the caller's chain brings is handed on, and is part of the question or keeps the answer from
+ * being kept. */
+LIB_CASE(chains)
+{
+    check_spy = (check_spying){0};
+    culv_vk_device *vk = check_attach(w, VK_API_VERSION_1_3);
+    culv_vk_sharing_info s = culv_vk_sharing_info_init();
+    VkFormat views[8] = {VK_FORMAT_R8G8B8A8_UNORM, VK_FORMAT_R8G8B8A8_SRGB,
+                         VK_FORMAT_R8G8B8A8_UINT,  VK_FORMAT_R8G8B8A8_SINT,
+                         VK_FORMAT_R8G8B8A8_SNORM, VK_FORMAT_R32_UINT,
+                         VK_FORMAT_R32_SINT,       VK_FORMAT_R32_SFLOAT};
+    VkImageFormatListCreateInfo list = {.sType = VK_STRUCTURE_TYPE_IMAGE_FORMAT_LIST_CREATE_INFO,
+                                        .viewFormatCount = 2,
+                                        .pViewFormats = views};
+    VkImageCreateInfo info = check_image_info(VK_FORMAT_R8G8B8A8_UNORM, 64, 64);
+    info.flags = VK_IMAGE_CREATE_MUTABLE_FORMAT_BIT;
+    LIB_OK(culv_vk_check_image(vk, &info, NULL, &s));
+    REQUIRE(!check_spy.saw_list && !check_spy.saw_stencil && !check_spy.saw_video);
+    info.pNext = &list;
+    zero_counts();
+    LIB_OK(culv_vk_check_image(vk, &info, NULL, &s));
+    REQUIRE(check_spy.sharing >= 1 && check_spy.needs == 1 && check_spy.saw_list);
+    list.viewFormatCount = 1;
+    LIB_OK(culv_vk_check_image(vk, &info, NULL, &s));
+    REQUIRE_EQ(check_spy.needs, 2);
+    list.viewFormatCount = 2;
+    zero_counts();
+    LIB_OK(culv_vk_check_image(vk, &info, NULL, &s));
+    REQUIRE_EQ(check_spy.sharing + check_spy.needs, 0);
+    views[1] = VK_FORMAT_B8G8R8A8_UNORM;
+    LIB_OK(culv_vk_check_image(vk, &info, NULL, &s));
+    REQUIRE(check_spy.sharing >= 1 && check_spy.needs == 1);
+    views[1] = VK_FORMAT_R8G8B8A8_SRGB;
+    list.viewFormatCount = 8; /* more than a question has room for */
+    for (unsigned n = 1; n <= 2; n++) {
+        zero_counts();
+        LIB_OK(culv_vk_check_image(vk, &info, NULL, &s));
+        REQUIRE(check_spy.sharing >= 1 && check_spy.needs == 1);
+    }
+    /* Each struct once. */
+    VkImageFormatListCreateInfo second = list;
+    second.pNext = &list;
+    info.pNext = &second;
+    zero_counts();
+    LIB_INVALID(culv_vk_check_image(vk, &info, NULL, &s), VALUE, "sType-unique");
+    REQUIRE_EQ(check_spy.sharing + check_spy.needs, 0);
+
+    VkImageStencilUsageCreateInfo stencil = {.sType =
+                                                 VK_STRUCTURE_TYPE_IMAGE_STENCIL_USAGE_CREATE_INFO,
+                                             .stencilUsage = VK_IMAGE_USAGE_TRANSFER_DST_BIT};
+    info = check_image_info(VK_FORMAT_D32_SFLOAT, 64, 64);
+    info.pNext = &stencil;
+    culv_result r = culv_vk_check_image(vk, &info, NULL, &s);
+    REQUIRE(check_spy.saw_stencil);
+    if (r == CULV_OK) {
+        zero_counts();
+        LIB_OK(culv_vk_check_image(vk, &info, NULL, &s));
+        REQUIRE_EQ(check_spy.sharing + check_spy.needs, 0);
+    }
+
+    /* A struct of buffers that the gate has no words for. */
+    const VkBufferOpaqueCaptureAddressCreateInfo address = {
+        .sType = VK_STRUCTURE_TYPE_BUFFER_OPAQUE_CAPTURE_ADDRESS_CREATE_INFO};
+    VkBufferCreateInfo buffer = check_buffer_info(4096);
+    buffer.pNext = &address;
+    LIB_OK(culv_vk_check_buffer(vk, &buffer, NULL, &s));
+    zero_counts();
+    LIB_OK(culv_vk_check_buffer(vk, &buffer, NULL, &s));
+    REQUIRE(check_spy.sharing == 0 && check_spy.needs == 1);
+    const VkExternalMemoryBufferCreateInfo inner = {
+        .sType = VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO,
+        .handleTypes = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT};
+    VkExternalMemoryBufferCreateInfo outer = inner;
+    outer.pNext = &inner;
+    buffer.pNext = &outer;
+    LIB_INVALID(culv_vk_check_buffer(vk, &buffer, NULL, &s), VALUE, "sType-unique");
+    culv_vk_detach(&vk);
+}
+
+/* Vulkan 1.1 and 1.2 have no requirements before the resource, unless by VK_KHR_maintenance4. */
+LIB_CASE(needs_unknown)
+{
+    culv_vk_sharing_info s = culv_vk_sharing_info_init();
+    const VkImageCreateInfo image = check_image_info(VK_FORMAT_R8G8B8A8_UNORM, 64, 64);
+    const VkBufferCreateInfo buffer = check_buffer_info(4096);
+    static const struct {
+        check_spying spy;
+        uint32_t version;
+        unsigned known;
+    } rows[] = {
+        {{.without_khr = true}, 0, 0}, /* 1.1: the core name is there, but not the caller's */
+        {{.without_khr = true}, VK_API_VERSION_1_2, 0},
+        {{0}, VK_API_VERSION_1_2, 1}, /* the extension */
+        {{.without_khr = true}, VK_API_VERSION_1_3, 1},
+        {{.without_core = true, .without_khr = true}, VK_API_VERSION_1_3, 0},
+        {{.tells_nothing = true}, VK_API_VERSION_1_3, 0},
+    };
+    for (size_t n = 0; n < sizeof rows / sizeof rows[0]; n++) {
+        culv_vk_check_desc d = culv_vk_check_desc_init();
+        check_spy = rows[n].spy;
+        culv_vk_device *vk = check_attach(w, rows[n].version);
+        LIB_OK(culv_vk_check_image(vk, &image, NULL, &s));
+        REQUIRE_EQ(s.requirements_known, rows[n].known);
+        REQUIRE_EQ(s.memory_type_index == UINT32_MAX, !rows[n].known);
+        REQUIRE_EQ(s.requirements.size != 0, rows[n].known);
+        LIB_OK(culv_vk_check_buffer(vk, &buffer, NULL, &s));
+        REQUIRE_EQ(s.requirements_known, rows[n].known);
+        REQUIRE_EQ(check_spy.needs != 0, rows[n].known || rows[n].spy.tells_nothing);
+        /* A memory type that no resource can have is one that this one has not. */
+        d.memory_properties = 1u << 30;
+        LIB_INVALID(culv_vk_check_buffer(vk, &buffer, &d, &s), MEMORY_TYPE);
+        culv_vk_detach(&vk);
+    }
+}
+
+LIB_CASE(dedicated)
+{
+    culv_vk_sharing_info s = culv_vk_sharing_info_init();
+    const VkImageCreateInfo image = check_image_info(VK_FORMAT_R8G8B8A8_UNORM, 64, 64);
+    const VkBufferCreateInfo buffer = check_buffer_info(4096);
+    check_spy = (check_spying){.requires_dedicated = true, .prefers_dedicated = true};
+    culv_vk_device *vk = check_attach(w, VK_API_VERSION_1_3);
+    LIB_OK(culv_vk_check_image(vk, &image, NULL, &s));
+    REQUIRE(s.dedicated_required == 1 && s.dedicated_preferred == 1);
+    LIB_OK(culv_vk_check_buffer(vk, &buffer, NULL, &s));
+    REQUIRE(s.dedicated_required == 1 && s.dedicated_preferred == 1);
+    culv_vk_detach(&vk);
+    /* The external features say it where the requirements are not known. */
+    lib_lying = (lib_lies){.dedicated_only = true, .no_memory = true};
+    culv_vk_device_desc d = lib_vk_desc(w);
+    d.get_instance_proc_addr = lib_lying_loader;
+    LIB_OK(culv_vk_attach(w->device, &d, &vk));
+    LIB_OK(culv_vk_check_image(vk, &image, NULL, &s));
+    REQUIRE_EQ(s.dedicated_required, 1);
+    LIB_OK(culv_vk_check_buffer(vk, &buffer, NULL, &s));
+    REQUIRE_EQ(s.dedicated_required, 1);
+    /* What the format query allows and no memory holds. */
+    culv_shared_image *made = NULL;
+    culv_vk_image_create_desc id = culv_vk_image_create_desc_init();
+    id.create_info = &image;
+    LIB_REFUSES(made, culv_vk_image_create(vk, &id, &made), UNSUPPORTED, MEMORY_TYPE,
+                "no memory type of");
+    lib_lying = (lib_lies){0};
+    culv_vk_detach(&vk);
+}
+
+/* "... up to 32768 x 32768 texels and 2048 layers": only what such an image has. */
+static void require_sides(unsigned sides, bool layered)
+{
+    const char *most = strstr(culv_last_error_message(), "up to ");
+    REQUIRE(most != NULL && strstr(most, "4294967295") == NULL);
+    const char *end = strstr(most, " texels");
+    REQUIRE(end != NULL);
+    unsigned told = 1;
+    for (const char *x = most; (x = strstr(x, " x ")) != NULL && x < end; x++)
+        told++;
+    REQUIRE_EQ(told, sides);
+    REQUIRE_EQ(strstr(most, " layers") != NULL, layered);
+}
+
+/* A Vulkan without limits: then CUDA's own hold, and sums do not overflow. */
+LIB_CASE(limits)
+{
+    culv_vk_sharing_info s = culv_vk_sharing_info_init();
+    check_spy = (check_spying){.max_side = UINT32_MAX,
+                               .max_layers = UINT32_MAX,
+                               .max_resource_size = UINT64_MAX,
+                               .tells_nothing = true};
+    culv_vk_device *vk = check_attach(w, VK_API_VERSION_1_3);
+    static const struct {
+        const char *kind;
+        unsigned sides; /* that the message tells of */
+        bool layered;
+        VkImageType type;
+        VkImageCreateFlags flags;
+        uint32_t width, height, depth, layers;
+    } rows[] = {
+        {"maps 1D images", 1, false, VK_IMAGE_TYPE_1D, 0, 1u << 18, 1, 1, 1},
+        {"maps 1D array images", 1, true, VK_IMAGE_TYPE_1D, 0, 64, 1, 1, 1u << 18},
+        {"maps 2D images", 2, false, VK_IMAGE_TYPE_2D, 0, 1u << 18, 64, 1, 1},
+        {"maps 2D images", 2, false, VK_IMAGE_TYPE_2D, 0, 64, 1u << 18, 1, 1},
+        {"maps 2D array images", 2, true, VK_IMAGE_TYPE_2D, 0, 64, 64, 1, 1u << 18},
+        {"maps 3D images", 3, false, VK_IMAGE_TYPE_3D, 0, 64, 64, 1u << 18, 1},
+        {"maps cube images", 2, false, VK_IMAGE_TYPE_2D, VK_IMAGE_CREATE_CUBE_COMPATIBLE_BIT,
+         1u << 18, 1u << 18, 1, 6},
+        {"maps cube array images", 2, true, VK_IMAGE_TYPE_2D, VK_IMAGE_CREATE_CUBE_COMPATIBLE_BIT,
+         8, 8, 1, 6u << 18},
+    };
+    for (size_t n = 0; n < sizeof rows / sizeof rows[0]; n++) {
+        VkImageCreateInfo info =
+            check_image_info(VK_FORMAT_R8G8B8A8_UNORM, rows[n].width, rows[n].height);
+        info.imageType = rows[n].type;
+        info.flags = rows[n].flags;
+        info.extent.depth = rows[n].depth;
+        info.arrayLayers = rows[n].layers;
+        for (int surfaces = 0; surfaces < 2; surfaces++) {
+            culv_vk_check_desc d = culv_vk_check_desc_init();
+            d.no_surfaces = !surfaces;
+            LIB_ERROR(culv_vk_check_image(vk, &info, &d, &s), UNSUPPORTED, EXTENT, rows[n].kind);
+            require_sides(rows[n].sides, rows[n].layered);
+        }
+        uint64_t calls = cuda_calls(w);
+        LIB_ERROR(culv_vk_check_image(vk, &info, NULL, &s), UNSUPPORTED, EXTENT);
+        REQUIRE_EQ(cuda_calls(w), calls); /* the limits are kept */
+    }
+    /* A width that fits CUDA; the limits told are CUDA's. */
+    const VkImageCreateInfo small = check_image_info(VK_FORMAT_R8G8B8A8_UNORM, 64, 64);
+    LIB_OK(culv_vk_check_image(vk, &small, NULL, &s));
+    REQUIRE(s.max_extent.width < UINT32_MAX && s.max_extent.height < UINT32_MAX);
+    MEASURED("check.limits.2d", "%u x %u", s.max_extent.width, s.max_extent.height);
+    culv_vk_detach(&vk);
+
+    /* Bytes: 2^32-1 squared texels of 16 bytes are more than 64 bits have. */
+    check_spy.max_resource_size = UINT64_C(1) << 40;
+    vk = check_attach(w, VK_API_VERSION_1_3);
+    VkImageCreateInfo huge =
+        check_image_info(VK_FORMAT_R32G32B32A32_SFLOAT, UINT32_MAX, UINT32_MAX);
+    huge.arrayLayers = UINT32_MAX;
+    huge.mipLevels = 32;
+    LIB_INVALID(culv_vk_check_image(vk, &huge, NULL, &s), EXTENT,
+                "18446744073709551615 bytes or more");
+    huge.imageType = VK_IMAGE_TYPE_3D;
+    huge.arrayLayers = 1;
+    huge.extent.depth = UINT32_MAX;
+    LIB_INVALID(culv_vk_check_image(vk, &huge, NULL, &s), EXTENT,
+                "18446744073709551615 bytes or more");
+    /* LINEAR, of a format and a kind that Vulkan has so everywhere. */
+    huge = check_image_info(VK_FORMAT_R8G8B8A8_UNORM, UINT32_MAX, UINT32_MAX);
+    huge.tiling = VK_IMAGE_TILING_LINEAR;
+    huge.usage = VK_IMAGE_USAGE_TRANSFER_SRC_BIT | VK_IMAGE_USAGE_TRANSFER_DST_BIT;
+    huge.arrayLayers = UINT32_MAX;
+    LIB_INVALID(culv_vk_check_image(vk, &huge, NULL, &s), EXTENT,
+                "18446744073709551615 bytes or more");
+    culv_vk_detach(&vk);
+}
+
+/* 3D images fit one of two boxes, a wide one and a deep one (cuda.h,
+ * CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE3D_DEPTH_ALTERNATE). */
+TEST(alternate_limits, .own = true)
+{
+    static const struct {
+        uint32_t width, height, depth;
+        bool fits;
+    } rows[] = {{64, 32, 16, true}, {65, 32, 16, false}, {64, 33, 16, false}, {64, 32, 17, false},
+                {8, 16, 64, true},  {9, 16, 64, false},  {8, 17, 64, false},  {8, 16, 65, false},
+                {8, 32, 16, true},  {9, 17, 17, false}};
+    static const int limits_of[][2] = {{CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE3D_WIDTH, 64},
+                                       {CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE3D_HEIGHT, 32},
+                                       {CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE3D_DEPTH, 16},
+                                       {CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE3D_WIDTH_ALTERNATE, 8},
+                                       {CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE3D_HEIGHT_ALTERNATE, 16},
+                                       {CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE3D_DEPTH_ALTERNATE, 64}};
+    lib_world w;
+    culv_vk_sharing_info s = culv_vk_sharing_info_init();
+    culv_vk_check_desc d = culv_vk_check_desc_init();
+    const raw_cuda *cu = lib_driver();
+    if (cu->SoftPlayAttribute == NULL) SKIP("only the twin plays other devices");
+    for (size_t i = 0; i < sizeof limits_of / sizeof limits_of[0]; i++)
+        cu->SoftPlayAttribute(limits_of[i][0], limits_of[i][1]);
+    lib_open(&w);
+    d.no_surfaces = 1;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        VkImageCreateInfo info =
+            check_image_info(VK_FORMAT_R8G8B8A8_UNORM, rows[i].width, rows[i].height);
+        info.imageType = VK_IMAGE_TYPE_3D;
+        info.extent.depth = rows[i].depth;
+        if (rows[i].fits)
+            LIB_OK(culv_vk_check_image(w.attachment, &info, &d, &s));
+        else
+            LIB_ERROR(culv_vk_check_image(w.attachment, &info, &d, &s), UNSUPPORTED, EXTENT);
+    }
+    lib_close(&w);
+    cu->SoftPlayAttribute(0, 0);
+}
+
+/* Sizes that a device says it has not. */
+LIB_CASE(sizes)
+{
+    culv_vk_sharing_info s = culv_vk_sharing_info_init();
+    check_spy = (check_spying){.max_buffer_size = 1 << 20, .heap_size = 1 << 18};
+    culv_vk_device *vk = check_attach(w, VK_API_VERSION_1_3);
+    VkBufferCreateInfo buffer = check_buffer_info((1 << 20) + 1);
+    LIB_INVALID(culv_vk_check_buffer(vk, &buffer, NULL, &s), SIZE, "1048577", "1048576");
+    buffer.size = 1 << 19;
+    LIB_ERROR(culv_vk_check_buffer(vk, &buffer, NULL, &s), OUT_OF_MEMORY, DEVICE_MEMORY, "heap");
+    culv_shared_buffer *made = NULL;
+    culv_vk_buffer_create_desc d = culv_vk_buffer_create_desc_init();
+    d.create_info = &buffer;
+    LIB_REFUSES(made, culv_vk_buffer_create(vk, &d, &made), OUT_OF_MEMORY, DEVICE_MEMORY,
+                "VUID-vkAllocateMemory-pAllocateInfo-01713");
+    VkImageCreateInfo image = check_image_info(VK_FORMAT_R8G8B8A8_UNORM, 512, 512);
+    LIB_ERROR(culv_vk_check_image(vk, &image, NULL, &s), OUT_OF_MEMORY, DEVICE_MEMORY);
+    culv_shared_image *made_image = NULL;
+    culv_vk_image_create_desc di = culv_vk_image_create_desc_init();
+    di.create_info = &image;
+    LIB_REFUSES(made_image, culv_vk_image_create(vk, &di, &made_image), OUT_OF_MEMORY,
+                DEVICE_MEMORY, "heap");
+    culv_vk_detach(&vk);
+}
+
+#undef TEST_GROUP
+#define TEST_GROUP "kinds."
+/* What the gate lets through: every kind of image and buffer, and each really is what was told of
+ * it. */
+
+typedef struct kind {
+    const char *name;
+    VkImageType type;
+    VkImageCreateFlags flags;
+    uint32_t width, height, depth, levels, layers;
+    culv_image_type mapped;
+} kind;
+
+static const kind kinds[] = {
+    {"1D", VK_IMAGE_TYPE_1D, 0, 256, 1, 1, 9, 1, CULV_IMAGE_1D},
+    {"1D, odd", VK_IMAGE_TYPE_1D, 0, 253, 1, 1, 3, 1, CULV_IMAGE_1D},
+    {"1D array", VK_IMAGE_TYPE_1D, 0, 61, 1, 1, 6, 7, CULV_IMAGE_1D},
+    {"2D", VK_IMAGE_TYPE_2D, 0, 256, 128, 1, 1, 1, CULV_IMAGE_2D},
+    {"2D, one texel", VK_IMAGE_TYPE_2D, 0, 1, 1, 1, 1, 1, CULV_IMAGE_2D},
+    {"2D, high and odd", VK_IMAGE_TYPE_2D, 0, 3, 1021, 1, 10, 1, CULV_IMAGE_2D},
+    {"2D, odd, levels", VK_IMAGE_TYPE_2D, 0, 253, 127, 1, 8, 1, CULV_IMAGE_2D},
+    {"2D array", VK_IMAGE_TYPE_2D, 0, 33, 17, 1, 6, 5, CULV_IMAGE_2D},
+    {"2D array of six", VK_IMAGE_TYPE_2D, 0, 32, 32, 1, 1, 6, CULV_IMAGE_2D},
+    {"cube", VK_IMAGE_TYPE_2D, VK_IMAGE_CREATE_CUBE_COMPATIBLE_BIT, 64, 64, 1, 7, 6,
+     CULV_IMAGE_CUBE},
+    {"cube, odd", VK_IMAGE_TYPE_2D, VK_IMAGE_CREATE_CUBE_COMPATIBLE_BIT, 31, 31, 1, 5, 6,
+     CULV_IMAGE_CUBE},
+    {"cube array", VK_IMAGE_TYPE_2D, VK_IMAGE_CREATE_CUBE_COMPATIBLE_BIT, 16, 16, 1, 2, 12,
+     CULV_IMAGE_CUBE},
+    {"3D", VK_IMAGE_TYPE_3D, 0, 31, 17, 9, 5, 1, CULV_IMAGE_3D},
+    {"3D, deep", VK_IMAGE_TYPE_3D, 0, 4, 4, 63, 6, 1, CULV_IMAGE_3D},
+    {"2D, mutable", VK_IMAGE_TYPE_2D, VK_IMAGE_CREATE_MUTABLE_FORMAT_BIT, 64, 64, 1, 1, 1,
+     CULV_IMAGE_2D},
+    {"2D, views of other usages", VK_IMAGE_TYPE_2D,
+     VK_IMAGE_CREATE_MUTABLE_FORMAT_BIT | VK_IMAGE_CREATE_EXTENDED_USAGE_BIT, 64, 64, 1, 1, 1,
+     CULV_IMAGE_2D},
+    {"2D, aliasing", VK_IMAGE_TYPE_2D, VK_IMAGE_CREATE_ALIAS_BIT, 64, 64, 1, 1, 1, CULV_IMAGE_2D},
+};
+
+static VkImageCreateInfo info_of(const kind *k, VkFormat format)
+{
+    VkImageCreateInfo info = check_image_info(format, k->width, k->height);
+    info.flags = k->flags;
+    info.imageType = k->type;
+    info.extent.depth = k->depth;
+    info.mipLevels = k->levels;
+    info.arrayLayers = k->layers;
+    return info;
+}
+
+static uint32_t most_levels(const kind *k)
+{
+    uint32_t most = 1;
+    while ((k->width | k->height | k->depth) >> most != 0)
+        most++;
+    return most;
+}
+
+LIB_CASE(all_kinds, .title = "kinds.all", .smoke = true)
+{
+    static const VkFormat formats[] = {VK_FORMAT_R8G8B8A8_UNORM, VK_FORMAT_R32_SFLOAT,
+                                       VK_FORMAT_R16G16_UINT, VK_FORMAT_R32G32B32A32_SFLOAT};
+    for (size_t n = 0; n < sizeof kinds / sizeof kinds[0]; n++)
+        for (size_t f = 0; f < sizeof formats / sizeof formats[0]; f++) {
+            const VkImageCreateInfo info = info_of(&kinds[n], formats[f]);
+            culv_vk_sharing_info s;
+            printf("%s, format %d\n", kinds[n].name, (int)formats[f]);
+            LIB_OK(check_image_agrees(w, &info, NULL, &s));
+            REQUIRE_EQ(s.image.type, kinds[n].mapped);
+            REQUIRE_EQ(s.image.array_layers, kinds[n].layers);
+            REQUIRE_EQ(s.max_mip_levels, most_levels(&kinds[n]));
+        }
+    REQUIRE_EQ(lib_counts(w).created, 0);
+}
+
+/* What a usage means for CUDA, and what the caller chooses. */
+LIB_CASE(all_usages, .title = "kinds.usages")
+{
+    culv_vk_sharing_info s;
+    VkImageCreateInfo info = check_image_info(VK_FORMAT_R8G8B8A8_UNORM, 64, 64);
+    LIB_OK(check_image_agrees(w, &info, NULL, &s));
+    REQUIRE(s.image.color_attachment == 0 && s.image.video_encode_decode == 0 &&
+            s.image.no_surfaces == 0);
+    REQUIRE_EQ(s.image.texels, CULV_TEXELS_STORED);
+    info.usage |= VK_IMAGE_USAGE_STORAGE_BIT | VK_IMAGE_USAGE_COLOR_ATTACHMENT_BIT |
+                  VK_IMAGE_USAGE_INPUT_ATTACHMENT_BIT;
+    LIB_OK(check_image_agrees(w, &info, NULL, &s));
+    REQUIRE_EQ(s.image.color_attachment, 1);
+    culv_vk_check_desc d = culv_vk_check_desc_init();
+    d.no_surfaces = VK_TRUE;
+    d.handle_type = CULV_HANDLE_OPAQUE_FD;
+    LIB_OK(check_image_agrees(w, &info, &d, &s));
+    REQUIRE_EQ(s.image.no_surfaces, 1);
+    d.texels = CULV_TEXELS_NORMALIZED;
+    if (check_image_agrees(w, &info, &d, &s) == CULV_OK)
+        REQUIRE_EQ(s.image.texels, CULV_TEXELS_NORMALIZED);
+    else
+        REQUIRE(!w->cu->software); /* an older driver than CUDA 11.5 */
+}
+
+/* Formats of every sort: those that this Vulkan exports are made, the others refused by both. */
+LIB_CASE(formats_of_every_sort, .title = "kinds.formats")
+{
+    static const VkFormat formats[] = {
+        VK_FORMAT_R8_UINT,
+        VK_FORMAT_R8G8_SNORM,
+        VK_FORMAT_R16_SFLOAT,
+        VK_FORMAT_R16G16B16A16_UNORM,
+        VK_FORMAT_R32G32_SINT,
+        VK_FORMAT_B8G8R8A8_SRGB,
+        VK_FORMAT_R8G8B8A8_SRGB,
+        VK_FORMAT_R64_UINT,
+        VK_FORMAT_R5G6B5_UNORM_PACK16,
+        VK_FORMAT_A2B10G10R10_UNORM_PACK32,
+        VK_FORMAT_B10G11R11_UFLOAT_PACK32,
+        VK_FORMAT_E5B9G9R9_UFLOAT_PACK32,
+        VK_FORMAT_D16_UNORM,
+        VK_FORMAT_D32_SFLOAT,
+        VK_FORMAT_S8_UINT,
+        VK_FORMAT_D24_UNORM_S8_UINT,
+        VK_FORMAT_R8G8B8_UNORM,
+        VK_FORMAT_R32G32B32_SFLOAT,
+        VK_FORMAT_BC1_RGBA_UNORM_BLOCK,
+        VK_FORMAT_BC7_SRGB_BLOCK,
+        VK_FORMAT_ASTC_4x4_UNORM_BLOCK,
+        VK_FORMAT_G8_B8R8_2PLANE_420_UNORM,
+        VK_FORMAT_G8_B8_R8_3PLANE_420_UNORM,
+        VK_FORMAT_G8B8G8R8_422_UNORM,
+    };
+    unsigned made = 0;
+    for (size_t n = 0; n < sizeof formats / sizeof formats[0]; n++) {
+        VkImageCreateInfo info = check_image_info(formats[n], 64, 32);
+        culv_vk_sharing_info s;
+        if (lib_disjoint(w, formats[n])) info.flags = VK_IMAGE_CREATE_DISJOINT_BIT;
+        bool accepted = check_image_agrees(w, &info, NULL, &s) == CULV_OK;
+        printf("%3d: %s\n", (int)formats[n], accepted ? "shared" : culv_last_error_message());
+        made += accepted;
+    }
+    REQUIRE(made >= 8);
+}
+
+/* LINEAR images are rows of bytes for CUDA, in whatever format Vulkan has them. */
+LIB_CASE(pitched)
+{
+    static const VkFormat formats[] = {VK_FORMAT_R8G8B8A8_UNORM, VK_FORMAT_R32_SFLOAT,
+                                       VK_FORMAT_R32G32B32_SFLOAT, VK_FORMAT_R8G8B8_UNORM,
+                                       VK_FORMAT_B8G8R8A8_SRGB};
+    unsigned shared = 0;
+    for (size_t n = 0; n < sizeof formats / sizeof formats[0]; n++) {
+        VkImageCreateInfo info = check_image_info(formats[n], 61, 33);
+        culv_vk_sharing_info s;
+        info.tiling = VK_IMAGE_TILING_LINEAR;
+        info.usage = VK_IMAGE_USAGE_TRANSFER_SRC_BIT | VK_IMAGE_USAGE_TRANSFER_DST_BIT;
+        culv_result r = check_image_agrees(w, &info, NULL, &s);
+        printf("%3d: %s\n", (int)formats[n], r == CULV_OK ? "pitched" : culv_last_error_message());
+        if (r == CULV_OK) REQUIRE_EQ(s.access, CULV_VK_ACCESS_PITCHED);
+        shared += r == CULV_OK;
+        REQUIRE(r == CULV_OK || n > 0); /* Vulkan has RGBA8 as LINEAR everywhere */
+    }
+    MEASURED("check.linear", "%u of %zu formats as rows of bytes", shared,
+             sizeof formats / sizeof formats[0]);
+}
+
+LIB_CASE(answers_buffers, .title = "kinds.buffers")
+{
+    static const VkDeviceSize sizes[] = {1, 4, 4096, 70001, 16 << 20};
+    static const VkBufferUsageFlags usages[] = {
+        VK_BUFFER_USAGE_TRANSFER_SRC_BIT,
+        VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_VERTEX_BUFFER_BIT |
+            VK_BUFFER_USAGE_INDEX_BUFFER_BIT,
+        VK_BUFFER_USAGE_UNIFORM_BUFFER_BIT | VK_BUFFER_USAGE_INDIRECT_BUFFER_BIT |
+            VK_BUFFER_USAGE_UNIFORM_TEXEL_BUFFER_BIT | VK_BUFFER_USAGE_STORAGE_TEXEL_BUFFER_BIT,
+        VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT};
+    for (size_t n = 0; n < sizeof sizes / sizeof sizes[0]; n++)
+        for (size_t u = 0; u < sizeof usages / sizeof usages[0]; u++) {
+            VkBufferCreateInfo info = check_buffer_info(sizes[n]);
+            culv_vk_sharing_info s;
+            info.usage = usages[u];
+            LIB_OK(check_buffer_agrees(w, &info, NULL, &s));
+            REQUIRE(s.requirements.size >= sizes[n]);
+        }
+    REQUIRE_EQ(lib_counts(w).created, 0);
+}
+
+/* Two families and more may share: the gate knows how many there are. */
+LIB_CASE(concurrent)
+{
+    static const uint32_t families[] = {1, 0};
+    VkImageCreateInfo image = check_image_info(VK_FORMAT_R8G8B8A8_UNORM, 64, 64);
+    VkBufferCreateInfo buffer = check_buffer_info(4096);
+    culv_vk_sharing_info s = culv_vk_sharing_info_init();
+    image.sharingMode = buffer.sharingMode = VK_SHARING_MODE_CONCURRENT;
+    image.queueFamilyIndexCount = buffer.queueFamilyIndexCount = 2;
+    image.pQueueFamilyIndices = buffer.pQueueFamilyIndices = families;
+    if (w->vk.queue_count >= 2) {
+        LIB_OK(check_image_agrees(w, &image, NULL, &s));
+        LIB_OK(check_buffer_agrees(w, &buffer, NULL, &s));
+    } else { /* a device that says to have more than it has is asked no further */
+        check_spy = (check_spying){.families = 2, .without_core = true, .without_khr = true};
+        culv_vk_device *vk = check_attach(w, VK_API_VERSION_1_3);
+        LIB_OK(culv_vk_check_image(vk, &image, NULL, &s));
+        LIB_OK(culv_vk_check_buffer(vk, &buffer, NULL, &s));
+        culv_vk_detach(&vk);
+    }
+}
+
+/* The chain may name the external memory already; then all of its types go with the one that is
+ * asked for. */
+LIB_CASE(named_in_the_chain)
+{
+    VkExternalMemoryImageCreateInfo of_image = {
+        .sType = VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMAGE_CREATE_INFO,
+        .handleTypes = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT};
+    VkExternalMemoryBufferCreateInfo of_buffer = {
+        .sType = VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO,
+        .handleTypes = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT};
+    VkImageCreateInfo image = check_image_info(VK_FORMAT_R8G8B8A8_UNORM, 64, 64);
+    VkBufferCreateInfo buffer = check_buffer_info(4096);
+    culv_vk_sharing_info with = culv_vk_sharing_info_init(), without = culv_vk_sharing_info_init();
+    LIB_OK(culv_vk_check_image(w->attachment, &image, NULL, &without));
+    image.pNext = &of_image;
+    LIB_OK(culv_vk_check_image(w->attachment, &image, NULL, &with));
+    check_require_equal(&with, &without);
+    LIB_OK(culv_vk_check_buffer(w->attachment, &buffer, NULL, &without));
+    buffer.pNext = &of_buffer;
+    LIB_OK(culv_vk_check_buffer(w->attachment, &buffer, NULL, &with));
+    check_require_equal(&with, &without);
+
+    of_image.handleTypes = of_buffer.handleTypes =
+        VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_ALLOCATION_BIT_EXT;
+    LIB_INVALID(culv_vk_check_image(w->attachment, &image, NULL, &with), NOT_EXPORTABLE,
+                "handleTypes");
+    LIB_INVALID(culv_vk_check_buffer(w->attachment, &buffer, NULL, &with), NOT_EXPORTABLE,
+                "OPAQUE_FD");
+    of_image.handleTypes |= VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT;
+    of_buffer.handleTypes |= VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT;
+    LIB_INVALID(culv_vk_check_image(w->attachment, &image, NULL, &with), HANDLE_TYPE,
+                "compatibleHandleTypes");
+    LIB_INVALID(culv_vk_check_buffer(w->attachment, &buffer, NULL, &with), HANDLE_TYPE);
+
+    /* Where a driver says that dma-bufs go with opaque fds, both may be named. */
+    check_spy = (check_spying){.compatible_with_dma_buf = true, .tells_nothing = true};
+    culv_vk_device *other = check_attach(w, VK_API_VERSION_1_3);
+    of_image.handleTypes = of_buffer.handleTypes = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT |
+                                                   VK_EXTERNAL_MEMORY_HANDLE_TYPE_DMA_BUF_BIT_EXT;
+    if (w->cu->software) { /* the twin's Vulkan knows the type, others may not */
+        LIB_OK(culv_vk_check_image(other, &image, NULL, &with));
+        LIB_OK(culv_vk_check_buffer(other, &buffer, NULL, &with));
+    }
+    culv_vk_detach(&other);
+}
+
+#undef TEST_GROUP
+#define TEST_GROUP "map."
+/* Mapping an image of the caller's holds its create_info against the image, as far as Vulkan
+ * tells. */
+
+enum { SIDE = 256, LEVELS = 5 };
+
+typedef struct subject {
+    lib_world w;
+    culv_vk_device *vk;
+    raw_vk_image image;
+    culv_memory *memory;
+    VkExternalMemoryImageCreateInfo external;
+    VkImageCreateInfo info; /* what the image was created with */
+    culv_vk_image_desc desc;
+} subject;
+
+/* By the loader that counts. */
+static void subject_open(subject *s, uint32_t levels, unsigned flags, uint32_t api_version)
+{
+    const raw_vk_image_desc wanted = {.format = VK_FORMAT_R8G8B8A8_UNORM,
+                                      .width = SIDE,
+                                      .height = SIDE,
+                                      .levels = levels,
+                                      .flags = RAW_VK_EXPORT | RAW_VK_DEDICATED | flags};
+    lib_open(&s->w);
+    if (!raw_vk_image_supported(&s->w.vk, &wanted)) SKIP("no such image can be exported here");
+    raw_vk_image_create(&s->w.vk, &wanted, &s->image);
+    s->vk = check_attach(&s->w, api_version);
+    culv_vk_memory_desc m = culv_vk_memory_desc_init();
+    m.memory = s->image.memory;
+    m.allocation_size = s->image.allocation_size;
+    m.dedicated = VK_TRUE;
+    m.image = s->image.image;
+    LIB_OK(culv_vk_memory_import(s->vk, &m, &s->memory));
+    s->external = (VkExternalMemoryImageCreateInfo){
+        .sType = VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMAGE_CREATE_INFO,
+        .handleTypes = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT};
+    s->info = check_image_info(wanted.format, SIDE, SIDE);
+    s->info.pNext = &s->external;
+    s->info.mipLevels = levels;
+    s->info.usage = VK_IMAGE_USAGE_TRANSFER_SRC_BIT | VK_IMAGE_USAGE_TRANSFER_DST_BIT;
+    if (flags & RAW_VK_LINEAR) s->info.tiling = VK_IMAGE_TILING_LINEAR;
+    s->desc = culv_vk_image_desc_init();
+    s->desc.image = s->image.image;
+    s->desc.create_info = &s->info;
+}
+
+static void subject_close(subject *s)
+{
+    culv_memory_destroy(&s->memory);
+    culv_vk_detach(&s->vk);
+    raw_vk_image_destroy(&s->w.vk, &s->image);
+    lib_close(&s->w);
+}
+
+TEST(another_create_info)
+{
+    subject s;
+    culv_image *mapped = NULL;
+    check_spy = (check_spying){.sharing = 0};
+    subject_open(&s, LEVELS, 0, VK_API_VERSION_1_3);
+    VkImageCreateInfo others[5];
+    for (size_t n = 0; n < 5; n++)
+        others[n] = s.info;
+    others[0].mipLevels = 1;
+    others[1].extent.width = SIDE / 2;
+    others[2].extent.height = SIDE / 2;
+    others[3].format = VK_FORMAT_R8_UNORM;
+    others[4].arrayLayers = 3;
+    others[4].mipLevels = 1;
+    others[4].extent.width = SIDE / 4;
+    for (size_t n = 0; n < 5; n++) {
+        s.desc.create_info = &others[n];
+        LIB_REFUSES(mapped, culv_vk_image_map(s.vk, s.memory, &s.desc, &mapped), INVALID, EXTENT);
+        printf("%s\n", culv_last_error_message());
+        LIB_SAYS("create_info is not what this image was created with");
+        LIB_SAYS("vkCreateImage");
+    }
+    s.desc.create_info = &s.info;
+    LIB_OK(culv_vk_image_map(s.vk, s.memory, &s.desc, &mapped));
+    culv_image_unmap(&mapped, NULL);
+    /* What is asked for it is kept as other answers are. */
+    check_spy.sharing = check_spy.needs = 0;
+    LIB_OK(culv_vk_image_map(s.vk, s.memory, &s.desc, &mapped));
+    REQUIRE_EQ(check_spy.sharing + check_spy.needs, 0);
+    culv_image_unmap(&mapped, NULL);
+    subject_close(&s);
+}
+
+TEST(another_linear)
+{
+    subject s;
+    culv_buffer *buffer = NULL;
+    culv_subresource_layout p = culv_subresource_layout_init();
+    check_spy = (check_spying){.sharing = 0};
+    subject_open(&s, 1, RAW_VK_LINEAR, VK_API_VERSION_1_3);
+    VkImageCreateInfo other = s.info;
+    other.extent.height = SIDE / 2;
+    s.desc.create_info = &other;
+    LIB_REFUSES(buffer, culv_vk_image_map_pitched(s.vk, s.memory, &s.desc, 0, 0, &buffer, &p),
+                INVALID, EXTENT, "create_info is not what this image was created with");
+    s.desc.create_info = &s.info;
+    LIB_OK(culv_vk_image_map_pitched(s.vk, s.memory, &s.desc, 0, 0, &buffer, &p));
+    REQUIRE_EQ(p.height, SIDE);
+    culv_buffer_unmap(&buffer, NULL);
+    subject_close(&s);
+}
+
+/* Without vkGetDeviceImageMemoryRequirements() only what does not fit is seen. */
+TEST(not_told)
+{
+    subject s;
+    check_spy = (check_spying){.without_core = true, .without_khr = true};
+    subject_open(&s, LEVELS, 0, VK_API_VERSION_1_2);
+    VkImageCreateInfo other = s.info;
+    other.mipLevels = 1;
+    s.desc.create_info = &other;
+    NEW(culv_image, mapped, culv_vk_image_map, s.vk, s.memory, &s.desc);
+    REQUIRE_EQ(lib_image(mapped).mip_levels, 1);
+    culv_image_unmap(&mapped, NULL);
+    REQUIRE_EQ(check_spy.needs, 0);
+    subject_close(&s);
 }

@@ -38,8 +38,9 @@ static culv_device *open_in(const lib_world *w, const culv_cig *cig)
 {
     const culv_device_caps caps = lib_caps(w->device);
     culv_device_desc desc = culv_device_desc_init();
+    culv_device *device = NULL;
     desc.context = culv_cig_context(cig);
-    NEW(culv_device, device, culv_device_open_by_uuid, &caps.uuid, &desc);
+    LIB_OK(culv_device_open_by_uuid(&caps.uuid, &desc, &device));
     return device;
 }
 
@@ -55,12 +56,14 @@ LIB_CASE(used)
     REQUIRE(!lib_caps(w->device).cig_context);
     REQUIRE(culv_device_context(device) == culv_cig_context(cig));
     culv_vk_device_desc vk_desc = lib_vk_desc(w);
-    NEW(culv_vk_device, vk, culv_vk_attach, device, &vk_desc);
+    culv_vk_device *vk = NULL;
+    LIB_OK(culv_vk_attach(device, &vk_desc, &vk));
     const VkBufferCreateInfo info =
         raw_vk_buffer_info(WORDS * 4, VK_BUFFER_USAGE_STORAGE_BUFFER_BIT);
     culv_vk_buffer_create_desc desc = culv_vk_buffer_create_desc_init();
+    culv_shared_buffer *buffer = NULL;
     desc.create_info = &info;
-    NEW(culv_shared_buffer, buffer, culv_vk_buffer_create, vk, &desc);
+    LIB_OK(culv_vk_buffer_create(vk, &desc, &buffer));
     static uint32_t put[WORDS], got[WORDS];
     for (uint32_t i = 0; i < WORDS; i++)
         put[i] = lib_word(i, 7);

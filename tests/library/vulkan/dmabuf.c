@@ -13,8 +13,9 @@ DMABUF_CASE(in_frames, .title = "in.frames", .own = true, .smoke = true)
 {
     dmabuf_file file = dmabuf_file_make(&odd, 0);
     culv_vk_dma_buf_desc d = dmabuf_describe(file.fd, DRM_XR24, &odd);
+    culv_vk_dma_buf_bridge *bridge = NULL;
     LIB_OK(culv_vk_check_dma_buf(s->w.attachment, &d));
-    NEW(culv_vk_dma_buf_bridge, bridge, culv_vk_dma_buf_bridge_create, s->w.attachment, &d);
+    LIB_OK(culv_vk_dma_buf_bridge_create(s->w.attachment, &d, &bridge));
     REQUIRE(dmabuf_info(bridge).buffer == NULL);
     for (uint32_t frame = 0; frame < 4; frame++) {
         dmabuf_fill(&file, &odd, frame);
@@ -34,8 +35,9 @@ DMABUF_CASE(out_frames, .title = "out.frames", .own = true, .smoke = true)
 {
     dmabuf_file file = dmabuf_file_make(&odd, 100);
     culv_vk_dma_buf_desc d = dmabuf_describe(file.fd, DRM_AR24, &odd);
+    culv_vk_dma_buf_bridge *bridge = NULL;
     d.direction = CULV_VK_DMA_BUF_OUT;
-    NEW(culv_vk_dma_buf_bridge, bridge, culv_vk_dma_buf_bridge_create, s->w.attachment, &d);
+    LIB_OK(culv_vk_dma_buf_bridge_create(s->w.attachment, &d, &bridge));
     dmabuf_first(s, bridge);
     for (uint32_t frame = 0; frame < 4; frame++) {
         dmabuf_out(s, bridge, &odd, frame);
@@ -51,6 +53,7 @@ DMABUF_CASE(out_made, .title = "out.made", .own = true)
     static const uint64_t modifiers[] = {CULV_SOFT_MODIFIER_SAMPLED, CULV_SOFT_MODIFIER_REFUSED,
                                          CULV_SOFT_MODIFIER_TWO_PLANES, CULV_SOFT_MODIFIER_LINEAR};
     culv_vk_dma_buf_desc d = culv_vk_dma_buf_desc_init();
+    culv_vk_dma_buf_bridge *bridge = NULL;
     culv_vk_dma_buf_info info = culv_vk_dma_buf_info_init();
     culv_handle handle;
     d.direction = CULV_VK_DMA_BUF_OUT;
@@ -60,7 +63,7 @@ DMABUF_CASE(out_made, .title = "out.made", .own = true)
     d.modifiers = modifiers;
     d.num_modifiers = 4;
     d.queue_family = 0;
-    NEW(culv_vk_dma_buf_bridge, bridge, culv_vk_dma_buf_bridge_create, s->w.attachment, &d);
+    LIB_OK(culv_vk_dma_buf_bridge_create(s->w.attachment, &d, &bridge));
     LIB_OK(culv_vk_dma_buf_bridge_get_info(bridge, &info));
     REQUIRE_EQ(info.modifier, CULV_SOFT_MODIFIER_LINEAR);
     REQUIRE_EQ(info.fourcc, DRM_AR24);
@@ -95,13 +98,14 @@ DMABUF_CASE(direct, .own = true)
     for (int takes = 0; takes < 2; takes++) {
         dmabuf_file file = dmabuf_file_make(&odd, 0);
         culv_vk_dma_buf_desc d = dmabuf_describe(file.fd, DRM_XR24, &odd);
+        culv_vk_dma_buf_bridge *in = NULL, *out = NULL;
         culv_vk_dma_buf_info info = culv_vk_dma_buf_info_init();
         s->w.cu->SoftPlayDmaBufImport(takes);
         d.to_buffer = d.direct = 1;
         LIB_OK(culv_vk_check_dma_buf(s->w.attachment, &d));
-        NEW(culv_vk_dma_buf_bridge, in, culv_vk_dma_buf_bridge_create, s->w.attachment, &d);
+        LIB_OK(culv_vk_dma_buf_bridge_create(s->w.attachment, &d, &in));
         d.direction = CULV_VK_DMA_BUF_OUT;
-        NEW(culv_vk_dma_buf_bridge, out, culv_vk_dma_buf_bridge_create, s->w.attachment, &d);
+        LIB_OK(culv_vk_dma_buf_bridge_create(s->w.attachment, &d, &out));
         LIB_OK(culv_vk_dma_buf_bridge_get_info(in, &info));
         REQUIRE_EQ(info.direct, takes);
         REQUIRE_EQ(info.buffer_pitch, takes ? odd.pitch : 256u * 4);
@@ -155,11 +159,12 @@ static void one_format(dmabuf_stage *s, uint32_t fourcc, uint32_t texel, bool to
     const dmabuf_rows rows = {61, 33, texel, texel * 3u, 61 * texel + texel * 5u};
     dmabuf_file file = dmabuf_file_make(&rows, 0);
     culv_vk_dma_buf_desc d = dmabuf_describe(file.fd, fourcc, &rows);
+    culv_vk_dma_buf_bridge *in = NULL, *out = NULL;
     culv_vk_dma_buf_info info = culv_vk_dma_buf_info_init();
     d.to_buffer = to_buffer;
-    NEW(culv_vk_dma_buf_bridge, in, culv_vk_dma_buf_bridge_create, s->w.attachment, &d);
+    LIB_OK(culv_vk_dma_buf_bridge_create(s->w.attachment, &d, &in));
     d.direction = CULV_VK_DMA_BUF_OUT;
-    NEW(culv_vk_dma_buf_bridge, out, culv_vk_dma_buf_bridge_create, s->w.attachment, &d);
+    LIB_OK(culv_vk_dma_buf_bridge_create(s->w.attachment, &d, &out));
     LIB_OK(culv_vk_dma_buf_bridge_get_info(in, &info));
     REQUIRE_EQ(info.buffer_pitch, to_buffer ? 64u * texel : 0u);
     REQUIRE((info.image == NULL) == to_buffer);
@@ -225,11 +230,12 @@ DMABUF_CASE(memory_planes, .own = true)
 {
     dmabuf_file file = dmabuf_file_make(&odd, 4096);
     culv_vk_dma_buf_desc d = dmabuf_describe(file.fd, DRM_XR24, &odd);
+    culv_vk_dma_buf_bridge *bridge = NULL;
     d.modifier = CULV_SOFT_MODIFIER_TWO_PLANES;
     d.num_planes = 2;
     d.plane_offsets[1] = file.size - 4096;
     d.plane_pitches[1] = 4096;
-    NEW(culv_vk_dma_buf_bridge, bridge, culv_vk_dma_buf_bridge_create, s->w.attachment, &d);
+    LIB_OK(culv_vk_dma_buf_bridge_create(s->w.attachment, &d, &bridge));
     dmabuf_fill(&file, &odd, 3);
     dmabuf_in(s, bridge, raw_vk_begin(&s->w.vk, 0), &odd, 3);
     raw_vk_idle(&s->w.vk);

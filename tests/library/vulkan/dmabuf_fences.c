@@ -254,8 +254,9 @@ DMABUF_CASE(not_here, .own = true)
 {
     dmabuf_file file = dmabuf_file_make(&rows, 0);
     const culv_vk_dma_buf_desc d = dmabuf_describe(file.fd, DRM_XR24, &rows);
+    culv_vk_dma_buf_bridge *bridge = NULL;
     VkSemaphore semaphore = raw_vk_binary(&s->w.vk, false);
-    NEW(culv_vk_dma_buf_bridge, bridge, culv_vk_dma_buf_bridge_create, s->w.attachment, &d);
+    LIB_OK(culv_vk_dma_buf_bridge_create(s->w.attachment, &d, &bridge));
     lib_forget_error();
     REQUIRE_EQ(culv_vk_dma_buf_bridge_import_fence(bridge, semaphore), CULV_ERROR_UNSUPPORTED);
     raw_vk_semaphore_destroy(&s->w.vk, semaphore);

@@ -159,12 +159,13 @@ DMABUF_CASE(null_arguments, .title = "refused.null", .own = true)
     file = dmabuf_file_make(&rows, 0);
     culv_vk_device *vk = s->w.attachment;
     const culv_vk_dma_buf_desc d = dmabuf_describe(file.fd, DRM_XR24, &rows);
+    culv_vk_dma_buf_bridge *bridge = NULL;
     culv_vk_dma_buf_turn turn = culv_vk_dma_buf_turn_init();
     culv_vk_dma_buf_info info = culv_vk_dma_buf_info_init();
     culv_drm_format_info drm = culv_drm_format_info_init();
     culv_handle handle;
     VkCommandBuffer commands = raw_vk_begin(&s->w.vk, 0);
-    NEW(culv_vk_dma_buf_bridge, bridge, culv_vk_dma_buf_bridge_create, vk, &d);
+    LIB_OK(culv_vk_dma_buf_bridge_create(vk, &d, &bridge));
 #define NO(call) LIB_INVALID(call, NULL_ARGUMENT)
     NO(culv_vk_check_dma_buf(NULL, &d));
     NO(culv_vk_check_dma_buf(vk, NULL));
@@ -261,8 +262,9 @@ DMABUF_CASE(parts, .own = true)
     file = dmabuf_file_make(&rows, 0);
     for (int to_buffer = 0; to_buffer < 2; to_buffer++) {
         culv_vk_dma_buf_desc d = dmabuf_describe(file.fd, DRM_XR24, &rows);
+        culv_vk_dma_buf_bridge *bridge = NULL;
         d.to_buffer = (culv_bool)to_buffer;
-        NEW(culv_vk_dma_buf_bridge, bridge, culv_vk_dma_buf_bridge_create, s->w.attachment, &d);
+        LIB_OK(culv_vk_dma_buf_bridge_create(s->w.attachment, &d, &bridge));
         const uint64_t created = lib_counts(&s->w).created;
         const culv_vk_dma_buf_info info = dmabuf_info(bridge);
         culv_shared_semaphore *timeline = (culv_shared_semaphore *)info.timeline;

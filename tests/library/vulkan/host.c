@@ -510,32 +510,24 @@ LIB_CASE(fields_that_contradict)
     host_pages pages = host_pages_alloc(w, REFUSALS_BYTES);
     VkBufferCreateInfo info = host_info(REFUSALS_BYTES);
     culv_vk_buffer_create_desc d = host_desc(&info);
-    d.fallback = CULV_FALLBACK_HOST;
-    refuses(w, &d, CULV_ERROR_INVALID, CULV_REASON_VALUE, "fallback");
-    d.fallback = 0;
-    d.host_size = REFUSALS_BYTES;
-    refuses(w, &d, CULV_ERROR_INVALID, CULV_REASON_VALUE, "host_pointer");
-    d.host_memory = VK_FALSE;
-    refuses(w, &d, CULV_ERROR_INVALID, CULV_REASON_VALUE, "host_memory is not set");
-    d.host_size = 0;
-    d.host_pointer = pages.start;
-    refuses(w, &d, CULV_ERROR_INVALID, CULV_REASON_VALUE, "host_memory is not set");
-    d.host_memory = VK_TRUE;
-    /* What the gate refuses of any buffer. */
-    info.size = 0;
-    refuses(w, &d, CULV_ERROR_INVALID, CULV_REASON_SIZE, "size is 0");
-    info.size = REFUSALS_BYTES;
-    info.flags = VK_BUFFER_CREATE_SPARSE_BINDING_BIT;
-    refuses(w, &d, CULV_ERROR_INVALID, CULV_REASON_USAGE, "SPARSE");
-    info.flags = 0;
     const VkExternalMemoryBufferCreateInfo external = {
         .sType = VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO,
         .handleTypes = VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_ALLOCATION_BIT_EXT};
-    info.pNext = &external;
-    refuses(w, &d, CULV_ERROR_INVALID, CULV_REASON_VALUE, "VkExternalMemoryBufferCreateInfo");
-    info.pNext = NULL;
-    d.memory_properties = VK_MEMORY_PROPERTY_LAZILY_ALLOCATED_BIT;
-    refuses(w, &d, CULV_ERROR_INVALID, CULV_REASON_MEMORY_TYPE, "memory_properties");
+#define ROW(what, change, why, says)                                                               \
+    SPOILT(what, change, refuses(w, &d, CULV_ERROR_INVALID, CULV_REASON_##why, says))
+    ROW(d, d.fallback = CULV_FALLBACK_HOST, VALUE, "fallback");
+    ROW(d, d.host_size = REFUSALS_BYTES, VALUE, "host_pointer");
+    ROW(d, (d.host_size = REFUSALS_BYTES, d.host_memory = VK_FALSE), VALUE,
+        "host_memory is not set");
+    d.host_pointer = pages.start;
+    ROW(d, d.host_memory = VK_FALSE, VALUE, "host_memory is not set");
+    /* What the gate refuses of any buffer. */
+    ROW(info, info.size = 0, SIZE, "size is 0");
+    ROW(info, info.flags = VK_BUFFER_CREATE_SPARSE_BINDING_BIT, USAGE, "SPARSE");
+    ROW(info, info.pNext = &external, VALUE, "VkExternalMemoryBufferCreateInfo");
+    ROW(d, d.memory_properties = VK_MEMORY_PROPERTY_LAZILY_ALLOCATED_BIT, MEMORY_TYPE,
+        "memory_properties");
+#undef ROW
     d.memory_properties = VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT;
     NEW(culv_shared_buffer, b, culv_vk_buffer_create, w->attachment, &d);
     culv_shared_buffer_destroy(&b, NULL);

@@ -46,34 +46,6 @@ typedef struct chase_constants {
 
 /* Vulkan --------------------------------------------------------------------------------------- */
 
-static VkPipeline make_pipeline(const space_stage *t, const char *name)
-{
-    VkDevice device = t->s.w.vk.device;
-    char relative[128], path[TEST_PATH_MAX];
-    static uint32_t words[4096];
-    VkShaderModule module = VK_NULL_HANDLE;
-    VkPipeline pipeline = VK_NULL_HANDLE;
-    snprintf(relative, sizeof relative, "share/culvert/library_%s.comp.spv", name);
-    FILE *file = fopen(test_path(path, relative), "rb");
-    REQUIRE(file != NULL);
-    const size_t size = fread(words, 1, sizeof words, file);
-    fclose(file);
-    REQUIRE(size > 0 && size < sizeof words);
-    const VkShaderModuleCreateInfo code = {
-        .sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO, .codeSize = size, .pCode = words};
-    VK_OK(vkCreateShaderModule(device, &code, NULL, &module));
-    const VkComputePipelineCreateInfo info = {
-        .sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO,
-        .stage = {.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO,
-                  .stage = VK_SHADER_STAGE_COMPUTE_BIT,
-                  .module = module,
-                  .pName = "main"},
-        .layout = t->layout};
-    VK_OK(vkCreateComputePipelines(device, VK_NULL_HANDLE, 1, &info, NULL, &pipeline));
-    vkDestroyShaderModule(device, module, NULL);
-    return pipeline;
-}
-
 static culv_vk_space_desc space_desc(const space_stage *t, uint64_t size);
 
 /* Skips a GPU that cannot have one address; the twin can. */
@@ -104,8 +76,8 @@ static void space_begin(space_stage *t)
                                                .pushConstantRangeCount = 1,
                                                .pPushConstantRanges = &constants};
     VK_OK(vkCreatePipelineLayout(w->vk.device, &layout, NULL, &t->layout));
-    t->link = make_pipeline(t, "space_link");
-    t->chase = make_pipeline(t, "space_chase");
+    t->link = lib_compute_pipeline(w->vk.device, "library_space_link.comp", t->layout);
+    t->chase = lib_compute_pipeline(w->vk.device, "library_space_chase.comp", t->layout);
     /* Before anything is held: a driver that loads lazily would hold up the rest, too. */
     static const char *const kernels[] = {"library_write", "library_add", "library_link",
                                           "library_chase"};

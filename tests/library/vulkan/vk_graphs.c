@@ -6,6 +6,25 @@
 
 enum { GRAPH_WORDS = 20000, GRAPH_BYTES = GRAPH_WORDS * 4, GRAPH_BLOCK = 128 };
 
+/* A launch of blocks in a row, and a copy of bytes. */
+static CUDA_KERNEL_NODE_PARAMS launch_of(CUfunction function, unsigned blocks, unsigned threads,
+                                         void **params)
+{
+    CUDA_KERNEL_NODE_PARAMS how = {.func = function, .kernelParams = params};
+    how.gridDimX = blocks;
+    how.blockDimX = threads;
+    how.gridDimY = how.gridDimZ = how.blockDimY = how.blockDimZ = 1;
+    return how;
+}
+
+static CUDA_MEMCPY3D row_of(CUdeviceptr from, CUdeviceptr to, size_t bytes)
+{
+    CUDA_MEMCPY3D copy = {.srcDevice = from, .dstDevice = to, .WidthInBytes = bytes};
+    copy.srcMemoryType = copy.dstMemoryType = CU_MEMORYTYPE_DEVICE;
+    copy.Height = copy.Depth = 1;
+    return copy;
+}
+
 typedef struct vk_graph_scene {
     vk_kernels_stage s;
     culv_vk_space *space; /* NULL: two buffers, with two addresses each */
@@ -145,15 +164,9 @@ static CUgraphNode vk_graph_add_node(vk_graph_scene *g, const CUgraphNode *befor
                                      unsigned addend)
 {
     void *params[] = {&words, &count, &addend};
-    const CUDA_KERNEL_NODE_PARAMS how = {
-        .func = culv_kernel_native_handle(vk_kernels_get(&g->s, "queue_add")),
-        .gridDimX = count == 0 ? 1 : (count + GRAPH_BLOCK - 1) / GRAPH_BLOCK,
-        .gridDimY = 1,
-        .gridDimZ = 1,
-        .blockDimX = GRAPH_BLOCK,
-        .blockDimY = 1,
-        .blockDimZ = 1,
-        .kernelParams = params};
+    const CUDA_KERNEL_NODE_PARAMS how =
+        launch_of(culv_kernel_native_handle(vk_kernels_get(&g->s, "queue_add")),
+                  count == 0 ? 1 : (count + GRAPH_BLOCK - 1) / GRAPH_BLOCK, GRAPH_BLOCK, params);
     CUgraphNode node = NULL;
     CUcontext was = lib_enter(&g->s.w);
     CU_OK(g->s.w.cu->GraphAddKernelNode(&node, g->graph, before, num_before, &how));
@@ -383,13 +396,8 @@ TEST(chain)
     for (unsigned i = 0; i < LINKS; i++) {
         const unsigned at = (i * 7) % LINKS; /* in the chain */
         const bool forth = at % 2 == 0;
-        const CUDA_MEMCPY3D copy = {.srcMemoryType = CU_MEMORYTYPE_DEVICE,
-                                    .srcDevice = (forth ? g->a : g->b) + 4 * at,
-                                    .dstMemoryType = CU_MEMORYTYPE_DEVICE,
-                                    .dstDevice = (forth ? g->b : g->a) + 4 * at + 4,
-                                    .WidthInBytes = GRAPH_BYTES / 2,
-                                    .Height = 1,
-                                    .Depth = 1};
+        const CUDA_MEMCPY3D copy = row_of((forth ? g->a : g->b) + 4 * at,
+                                          (forth ? g->b : g->a) + 4 * at + 4, GRAPH_BYTES / 2);
         CU_OK(cu->GraphAddMemcpyNode(&nodes[at], g->graph, NULL, 0, &copy, g->s.w.context));
     }
     CU_OK(cu->GraphAddDependencies(g->graph, nodes, nodes + 1, LINKS - 1));
@@ -431,16 +439,10 @@ TEST(arguments)
     void *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, &block, CU_LAUNCH_PARAM_BUFFER_SIZE, &size,
                      CU_LAUNCH_PARAM_END};
     void *single[] = {&block.words, &block.count, &block.addend};
-    const CUDA_KERNEL_NODE_PARAMS how = {
-        .func = culv_kernel_native_handle(vk_kernels_get(&g->s, "queue_add")),
-        .gridDimX = (count / 2 + 31) / 32,
-        .gridDimY = 1,
-        .gridDimZ = 1,
-        .blockDimX = 32,
-        .blockDimY = 1,
-        .blockDimZ = 1,
-        .kernelParams = cu->software ? single : NULL,
-        .extra = cu->software ? NULL : extra};
+    CUDA_KERNEL_NODE_PARAMS how =
+        launch_of(culv_kernel_native_handle(vk_kernels_get(&g->s, "queue_add")),
+                  (count / 2 + 31) / 32, 32, cu->software ? single : NULL);
+    how.extra = cu->software ? NULL : extra;
     LIB_CU_OK(&g->s.w, cu->GraphKernelNodeSetParams(first, &how));
     vk_graph_compare(g);
     vk_graph_fill(g);
@@ -469,14 +471,8 @@ TEST(own_module)
     CU_OK(cu->ModuleLoad(&module, path));
     CU_OK(cu->ModuleGetFunction(&function, module, "queue_add"));
     CU_OK(cu->GraphCreate(&g->graph, 0));
-    const CUDA_KERNEL_NODE_PARAMS how = {.func = function,
-                                         .gridDimX = (count + GRAPH_BLOCK - 1) / GRAPH_BLOCK,
-                                         .gridDimY = 1,
-                                         .gridDimZ = 1,
-                                         .blockDimX = GRAPH_BLOCK,
-                                         .blockDimY = 1,
-                                         .blockDimZ = 1,
-                                         .kernelParams = params};
+    const CUDA_KERNEL_NODE_PARAMS how =
+        launch_of(function, (count + GRAPH_BLOCK - 1) / GRAPH_BLOCK, GRAPH_BLOCK, params);
     CUgraphNode node = NULL;
     CU_OK(cu->GraphAddKernelNode(&node, g->graph, NULL, 0, &how));
     lib_leave(&g->s.w, before);
@@ -748,16 +744,9 @@ TEST(kernels)
     /* More shared memory than a command buffer has: CUDA's check is at the launch. */
     unsigned words = 64;
     void *params[] = {&g->a, &words};
-    const CUDA_KERNEL_NODE_PARAMS how = {
-        .func = culv_kernel_native_handle(vk_kernels_get(&g->s, "queue_turn")),
-        .gridDimX = 1,
-        .gridDimY = 1,
-        .gridDimZ = 1,
-        .blockDimX = 64,
-        .blockDimY = 1,
-        .blockDimZ = 1,
-        .sharedMemBytes = 48 * 1024,
-        .kernelParams = params};
+    CUDA_KERNEL_NODE_PARAMS how =
+        launch_of(culv_kernel_native_handle(vk_kernels_get(&g->s, "queue_turn")), 1, 64, params);
+    how.sharedMemBytes = 48 * 1024;
     CUgraphNode node = NULL;
     begin(g);
     CUcontext before = lib_enter(&g->s.w);
@@ -810,14 +799,8 @@ TEST(attributes)
     REQUIRE(set != NULL);
     culv_kernel *fixed = vk_kernels_clusters(&g->s);
     void *params[] = {&g->a};
-    CUDA_KERNEL_NODE_PARAMS how = {.func = culv_kernel_native_handle(fixed),
-                                   .gridDimX = 2,
-                                   .gridDimY = 1,
-                                   .gridDimZ = 2,
-                                   .blockDimX = 32,
-                                   .blockDimY = 1,
-                                   .blockDimZ = 1,
-                                   .kernelParams = params};
+    CUDA_KERNEL_NODE_PARAMS how = launch_of(culv_kernel_native_handle(fixed), 2, 32, params);
+    how.gridDimZ = 2;
     CUgraphNode node = NULL;
     begin(g);
     LIB_CU_OK(&g->s.w, cu->GraphAddKernelNode(&node, g->graph, NULL, 0, &how));
@@ -937,13 +920,7 @@ TEST(neighbours)
             const CUdeviceptr at = start + (CUdeviceptr)ranges[i].offset;
             const CUDA_MEMSET_NODE_PARAMS set = {
                 .dst = at, .elementSize = 4, .width = ranges[i].bytes / 4, .height = 1};
-            const CUDA_MEMCPY3D copy = {.srcMemoryType = CU_MEMORYTYPE_DEVICE,
-                                        .srcDevice = g->a,
-                                        .dstMemoryType = CU_MEMORYTYPE_DEVICE,
-                                        .dstDevice = at,
-                                        .WidthInBytes = ranges[i].bytes,
-                                        .Height = 1,
-                                        .Depth = 1};
+            const CUDA_MEMCPY3D copy = row_of(g->a, at, ranges[i].bytes);
             begin(g);
             CUcontext before = lib_enter(&g->s.w);
             if (copies)
@@ -969,34 +946,24 @@ TEST(descriptors)
     culv_vk_kernels *const none = NULL;
     begin(g);
     VkCommandBuffer commands = raw_vk_begin(&g->s.w.vk, 0);
-    LIB_INVALID(culv_vk_record_graph(vk, g->graph, &g->desc, VK_NULL_HANDLE, 0), NULL_ARGUMENT);
     LIB_INVALID(culv_vk_record_graph(vk, g->graph, &g->desc, commands, 63), QUEUE);
     raw_vk_submit(&g->s.w.vk, commands, NULL);
 
-    culv_vk_graph_desc kept = g->desc;
-    g->desc.struct_size = 0;
-    refused(g, CULV_ERROR_INVALID, CULV_REASON_STRUCT_SIZE, "culv_vk_graph_desc");
-    g->desc = kept;
-    g->desc.kernels = NULL;
-    refused(g, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT, "desc->kernels");
-    g->desc.kernels = &none;
-    refused(g, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT, "kernels[0] is NULL");
-    g->desc = kept;
-    g->desc.memory = NULL;
-    refused(g, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT, "desc->memory");
-    g->desc = kept;
-    g->desc.num_params = 1;
-    refused(g, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT, "desc->params");
-    g->desc = kept;
-    const culv_vk_graph_memory memory = g->memory[0];
-    g->memory[0].address = 0;
-    refused(g, CULV_ERROR_INVALID, CULV_REASON_VALUE, "memory[0] has no address");
-    g->memory[0] = memory;
-    g->memory[0].size = 0;
-    refused(g, CULV_ERROR_INVALID, CULV_REASON_VALUE, "memory[0] has no size");
-    g->memory[0].size = UINT64_MAX;
-    refused(g, CULV_ERROR_INVALID, CULV_REASON_VALUE, "goes beyond the last address");
-    g->memory[0] = memory;
+#define ROW(change, why, says)                                                                     \
+    SPOILT(g->desc, g->desc.change, refused(g, CULV_ERROR_INVALID, CULV_REASON_##why, says))
+    ROW(struct_size = 0, STRUCT_SIZE, "culv_vk_graph_desc");
+    ROW(kernels = NULL, NULL_ARGUMENT, "desc->kernels");
+    ROW(kernels = &none, NULL_ARGUMENT, "kernels[0] is NULL");
+    ROW(memory = NULL, NULL_ARGUMENT, "desc->memory");
+    ROW(num_params = 1, NULL_ARGUMENT, "desc->params");
+#undef ROW
+#define ROW(change, says)                                                                          \
+    SPOILT(g->memory[0], g->memory[0].change,                                                      \
+           refused(g, CULV_ERROR_INVALID, CULV_REASON_VALUE, says))
+    ROW(address = 0, "memory[0] has no address");
+    ROW(size = 0, "memory[0] has no size");
+    ROW(size = UINT64_MAX, "goes beyond the last address");
+#undef ROW
 
     /* Another attachment, and one without kernels. */
     culv_vk_device_desc d = lib_vk_desc(&g->s.w);

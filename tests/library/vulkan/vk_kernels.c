@@ -455,7 +455,6 @@ TEST(barriers)
             if (r == CULV_OK) REQUIRE_EQ(old.barrier.srcAccessMask, b.srcAccessMask);
             if (ir == CULV_OK) REQUIRE_EQ(old_image.barrier.dstAccessMask, ib.dstAccessMask);
         }
-    LIB_INVALID(culv_vk_kernel_get_barrier2(NULL), NULL_ARGUMENT);
 }
 
 /* What is refused of kernels in command buffers, before the GPU sees it. */
@@ -572,56 +571,34 @@ VK_KERNELS_CASE(launches)
     call.block[0] = 256;
     call.args = good;
     call.num_args = 3;
-    const culv_kernel_call start = call;
     VkCommandBuffer commands = raw_vk_begin(vk, 0);
-#define REFUSED(...)                                                                               \
-    LIB_ERROR(culv_vk_kernel_call_record(s->queue, &call, commands, 0), __VA_ARGS__);              \
-    call = start
+#define ROW(change, ...)                                                                           \
+    SPOILT(call, change,                                                                           \
+           LIB_INVALID(culv_vk_kernel_call_record(s->queue, &call, commands, 0), __VA_ARGS__))
     if (culv_device_cuda_proc(s->w.device, "cuFuncGetParamInfo", 12040) != NULL) {
-        call.num_args = 2;
-        REFUSED(INVALID, KERNEL, "'queue_add' takes 3 arguments, and 2 were passed");
-        call.args = wrong_size;
-        REFUSED(
-            INVALID, KERNEL,
-            "argument 2 (0 is the first) of the kernel 'queue_add' has 4 bytes, and 8 were passed");
-        call.args = NULL;
-        call.num_args = 0;
-        call.params = &address;
-        call.params_size = sizeof address;
-        REFUSED(INVALID, KERNEL, "are a block of 16 bytes, and culv_kernel_call.params_size is 8");
+        ROW(call.num_args = 2, KERNEL, "'queue_add' takes 3 arguments, and 2 were passed");
+        ROW(call.args = wrong_size, KERNEL, "argument 2 (0 is the first) of the kernel 'queue_add'",
+            "has 4 bytes, and 8 were passed");
+        ROW((call.args = NULL, call.num_args = 0, call.params = &address,
+             call.params_size = sizeof address),
+            KERNEL, "are a block of 16 bytes, and culv_kernel_call.params_size is 8");
     }
-    call.args = missing;
-    REFUSED(INVALID, NULL_ARGUMENT,
-            "culv_vk_kernel_call_record: the value of argument 2 (0 is the first) is NULL");
-    call.args = NULL;
-    REFUSED(INVALID, NULL_ARGUMENT);
-    call.kernel = NULL;
-    REFUSED(INVALID, NULL_ARGUMENT);
-    call.struct_size = 3;
-    REFUSED(INVALID, STRUCT_SIZE);
-    call.params = &address;
-    REFUSED(INVALID, VALUE, "args and params are both set");
-    call.args = NULL;
-    call.num_args = 0;
-    call.params_size = 16;
-    REFUSED(INVALID, NULL_ARGUMENT);
-    call.block[0] = 1025;
-    REFUSED(INVALID, VALUE, "block is 1025 in x, and the GPU takes 1024");
-    call.block[1] = 5;
-    REFUSED(INVALID, VALUE, "a block of 256 x 5 x 1 has 1280 threads");
-    call.block[0] = 1;
-    call.block[2] = 65;
-    REFUSED(INVALID, VALUE, "block is 65 in z, and the GPU takes 64");
-    call.grid[2] = 70000;
-    REFUSED(INVALID, VALUE, "grid is 70000 in z, and the GPU takes 65535");
-    call.shared_bytes = 60000;
-    REFUSED(INVALID, VALUE, "60000 bytes of dynamic shared memory", "48128");
-    call.kernel = vk_kernels_get(s, "queue_turn"); /* has 256 of its own */
-    call.num_args = 2;
-    call.shared_bytes = 48128 - 252;
-    LIB_INVALID(culv_vk_kernel_call_record(s->queue, &call, commands, 0), VALUE, "256 of its own");
-    call = start;
-#undef REFUSED
+    ROW(call.args = missing, NULL_ARGUMENT,
+        "culv_vk_kernel_call_record: the value of argument 2 (0 is the first) is NULL");
+    ROW(call.args = NULL, NULL_ARGUMENT);
+    ROW(call.kernel = NULL, NULL_ARGUMENT);
+    ROW(call.struct_size = 3, STRUCT_SIZE);
+    ROW(call.params = &address, VALUE, "args and params are both set");
+    ROW((call.args = NULL, call.num_args = 0, call.params_size = 16), NULL_ARGUMENT);
+    ROW(call.block[0] = 1025, VALUE, "block is 1025 in x, and the GPU takes 1024");
+    ROW(call.block[1] = 5, VALUE, "a block of 256 x 5 x 1 has 1280 threads");
+    ROW((call.block[0] = 1, call.block[2] = 65), VALUE, "block is 65 in z, and the GPU takes 64");
+    ROW(call.grid[2] = 70000, VALUE, "grid is 70000 in z, and the GPU takes 65535");
+    ROW(call.shared_bytes = 60000, VALUE, "60000 bytes of dynamic shared memory", "48128");
+    ROW((call.kernel = vk_kernels_get(s, "queue_turn"), call.num_args = 2,
+         call.shared_bytes = 48128 - 252),
+        VALUE, "256 of its own"); /* which the kernel has */
+#undef ROW
 
     /* The queue. */
     LIB_INVALID(culv_vk_kernel_call_record(s->queue, &call, commands, 77), QUEUE,

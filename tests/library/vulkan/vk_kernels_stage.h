@@ -4,7 +4,7 @@
 #ifndef CULVERT_TESTS_VK_KERNELS_STAGE_H_
 #define CULVERT_TESTS_VK_KERNELS_STAGE_H_
 
-#include "race.h"
+#include "library.h"
 
 typedef struct vk_kernels_stage {
     lib_world w;

@@ -99,10 +99,6 @@ VMM_CASE(vulkans_memory_refused)
     }
     raw_vk_buffer_create(&s->w.vk, 2 * VMM_MIB, RAW_VK_EXPORT, &buffer);
     culv_vk_memory_desc d = memory_desc(&buffer);
-    LIB_REFUSES(out, culv_vk_memory_import_vmm(s->w.attachment, NULL, &out), INVALID,
-                NULL_ARGUMENT);
-    LIB_INVALID(culv_vk_memory_import_vmm(s->w.attachment, &d, NULL), NULL_ARGUMENT);
-    LIB_INVALID(culv_vk_memory_import_vmm(NULL, &d, &out), NULL_ARGUMENT);
     d.memory = VK_NULL_HANDLE;
     LIB_REFUSES(out, culv_vk_memory_import_vmm(s->w.attachment, &d, &out), INVALID, NULL_ARGUMENT);
     raw_vk_buffer_destroy(&s->w.vk, &buffer);
@@ -980,43 +976,23 @@ VMM_CASE(wrong_calls)
     VMM_REFUSES(out, culv_vk_image_bind_vmm(vk, image, NULL, allocation, 0, &out), INVALID,
                 NULL_ARGUMENT, "create_info");
 
-    const culv_vk_memory_from_handle_desc right = culv_vk_memory_from_handle_desc_init();
-    culv_vk_memory_from_handle_desc d = right;
-    d.struct_size = 3;
-    VMM_REFUSES(out, culv_vk_memory_from_vmm(vk, allocation, &d, &out), INVALID, STRUCT_SIZE);
-    d = right;
-    d.handle = culv_handle_opaque_fd(0);
-    VMM_REFUSES(out, culv_vk_memory_from_vmm(vk, allocation, &d, &out), INVALID, VALUE, ".handle");
-    d = right;
-    d.size = size;
-    VMM_REFUSES(out, culv_vk_memory_from_vmm(vk, allocation, &d, &out), INVALID, VALUE, ".size");
-    d = right;
-    d.exporter.bytes[0] = 1;
-    VMM_REFUSES(out, culv_vk_memory_from_vmm(vk, allocation, &d, &out), INVALID, VALUE,
-                ".exporter");
-    d = right;
-    d.allocate_flags = 0x100;
-    VMM_REFUSES(out, culv_vk_memory_from_vmm(vk, allocation, &d, &out), INVALID, VALUE,
-                "allocate_flags");
-    d = right;
-    d.memory_type_bits = 1u << 31;
-    VMM_REFUSES(out, culv_vk_memory_from_vmm(vk, allocation, &d, &out), INVALID, MEMORY_TYPE);
-    d = right;
-    d.dedicated = VK_TRUE;
-    VMM_REFUSES(out, culv_vk_memory_from_vmm(vk, allocation, &d, &out), INVALID, VALUE);
-    d.buffer = buffer;
-    d.image = image;
-    VMM_REFUSES(out, culv_vk_memory_from_vmm(vk, allocation, &d, &out), INVALID, VALUE);
-    d = right;
-    d.image = image;
-    VMM_REFUSES(out, culv_vk_memory_from_vmm(vk, allocation, &d, &out), INVALID, DEDICATED,
-                "CULV_VMM_USAGE_COMPRESSIBLE");
-    d = right;
-    d.buffer = big;
-    VMM_REFUSES(out, culv_vk_memory_from_vmm(vk, allocation, &d, &out), INVALID, SIZE,
-                "the VMM allocation is 2097152 bytes", "cells");
-    d.dedicated = VK_TRUE;
-    VMM_REFUSES(out, culv_vk_memory_from_vmm(vk, allocation, &d, &out), INVALID, SIZE);
+    culv_vk_memory_from_handle_desc d = culv_vk_memory_from_handle_desc_init();
+#define ROW(change, ...)                                                                           \
+    SPOILT(                                                                                        \
+        d, change,                                                                                 \
+        VMM_REFUSES(out, culv_vk_memory_from_vmm(vk, allocation, &d, &out), INVALID, __VA_ARGS__))
+    ROW(d.struct_size = 3, STRUCT_SIZE);
+    ROW(d.handle = culv_handle_opaque_fd(0), VALUE, ".handle");
+    ROW(d.size = size, VALUE, ".size");
+    ROW(d.exporter.bytes[0] = 1, VALUE, ".exporter");
+    ROW(d.allocate_flags = 0x100, VALUE, "allocate_flags");
+    ROW(d.memory_type_bits = 1u << 31, MEMORY_TYPE);
+    ROW(d.dedicated = VK_TRUE, VALUE);
+    ROW((d.dedicated = VK_TRUE, d.buffer = buffer, d.image = image), VALUE);
+    ROW(d.image = image, DEDICATED, "CULV_VMM_USAGE_COMPRESSIBLE");
+    ROW(d.buffer = big, SIZE, "the VMM allocation is 2097152 bytes", "cells");
+    ROW((d.buffer = big, d.dedicated = VK_TRUE), SIZE);
+#undef ROW
 
     VMM_REFUSES(out, culv_vk_buffer_bind_vmm(vk, big, allocation, 0, &out), INVALID, RANGE,
                 "which has 2097152");
