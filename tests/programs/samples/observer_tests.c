@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Tests of the sample observer: processes come, one is killed and returns, each particle that they
  * saw was of its frame, and the solver ends in order. */
+#define TEST_GROUP "observer."
 #include <poll.h>
 #include <signal.h>
 #include <unistd.h>

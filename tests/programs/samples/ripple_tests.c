@@ -1,44 +1,39 @@
 /* SPDX-License-Identifier: MIT */
 /* Tests of the sample ripple, run as its users run it. */
+#define TEST_GROUP "ripple."
 #include <math.h>
 #include <unistd.h>
 
 #include "files.h"
 #include "harness.h"
-#include "samples_tests.h"
+#include "run.h"
 
 #define WIDTH  160u
 #define HEIGHT 96u
 /* Where many pictures are drawn. */
 #define SMALL "--resolution", "64x40"
 
-void ripple_arguments_make(ripple_arguments *out, const char *const *more)
+/* A small and short run (grid 64x48, picture 160x96, 7 frames), with `more` behind, which wins. */
+static void ripple(run_result *out, const char *const *more)
 {
-    const char *const first[] = {"--device", run_device(), "--size", "64x48",        "--steps",
-                                 "6",        "--frames",   "7",      "--resolution", "160x96"};
-    size_t count = sizeof first / sizeof first[0];
-    memcpy(out->list, first, sizeof first);
-    for (; *more; more++) {
-        REQUIRE(count < RIPPLE_MAX_ARGUMENTS);
-        out->list[count++] = *more;
+    enum { MOST = 32 };
+    const char *list[MOST + 1] = {"--device", run_device(), "--size", "64x48",        "--steps",
+                                  "6",        "--frames",   "7",      "--resolution", "160x96"};
+    for (size_t count = 10; *more; more++) {
+        REQUIRE(count < MOST);
+        list[count++] = *more;
     }
-    out->list[count] = NULL;
+    run_program(out, "ripple", run_scratch(), list);
 }
 
-void ripple(run_result *out, const char *const *more)
-{
-    ripple_arguments arguments;
-    ripple_arguments_make(&arguments, more);
-    run_program(out, "ripple", run_scratch(), arguments.list);
-}
-
-void ripple_fine(run_result *out, const char *const *more)
+static void ripple_fine(run_result *out, const char *const *more)
 {
     ripple(out, more);
     if (out->status != 0) FAIL("ripple: status %d:\n%s", out->status, out->text);
 }
 
-void ripple_needs_no_threads(void)
+/* ThreadSanitizer: the same threads as in other cases, with other numbers. */
+static void ripple_needs_no_threads(void)
 {
     if (test_thread_sanitized())
         SKIP("ThreadSanitizer sees the same threads in cases that compare paths");
@@ -166,7 +161,7 @@ TEST(ring_same_bytes)
     }
 }
 
-void ripple_needs_kernels(void)
+static void ripple_needs_kernels(void)
 {
     run_result r;
     ripple(&r, (const char *[]){"--path=in-queue", "--frames", "1", "--output", "a.png", NULL});
@@ -313,14 +308,14 @@ TEST(odd_sizes)
     }
 }
 
-bool ripple_has_validation(void)
+static bool ripple_has_validation(void)
 {
     run_result r;
     ripple(&r, (const char *[]){"--validation", "--frames", "1", "--output", "probe.png", NULL});
     return r.status == 0 || !strstr(r.text, "is not installed");
 }
 
-void ripple_needs_validation(void)
+static void ripple_needs_validation(void)
 {
     if (test_sanitized())
         SKIP("the validation layer leaks memory of its own, which LeakSanitizer reports");
@@ -488,4 +483,130 @@ TEST(help_and_list)
     run_program(&r, "ripple", run_scratch(), (const char *[]){"--device", "list", NULL});
     REQUIRE_EQ(r.status, 0);
     REQUIRE(strstr(r.text, "0  "));
+}
+
+/* --api=gl: the picture is Vulkan's, whichever way the water got to OpenGL. */
+TEST(gl_draws_what_vulkan_draws, .title = "ripple.gl.draws_what_vulkan_draws")
+{
+    run_result r;
+    ripple_needs_no_threads();
+    ripple_fine(&r, (const char *[]){"--output", "vulkan.png", "--dump-field", "vulkan.raw", NULL});
+    for (size_t i = 0; i < 2; i++) {
+        static const char *const paths[] = {"shared", "ring"};
+        char option[32], picture_file[32], says[64];
+        snprintf(option, sizeof option, "--path=%s", paths[i]);
+        snprintf(picture_file, sizeof picture_file, "%s.png", paths[i]);
+        snprintf(says, sizeof says, "\"path\": \"%s\"", paths[i]);
+        ripple_fine(&r, (const char *[]){"--api=gl", option, "--output", picture_file,
+                                         "--dump-field", "gl.raw", "--validation", NULL});
+        REQUIRE(strstr(r.text, "validation: no messages"));
+        REQUIRE(strstr(r.text, says));
+        REQUIRE(same_file("vulkan.raw", "gl.raw"));
+        if (i > 0) REQUIRE(same_file("shared.png", picture_file));
+    }
+    /* Two compilers of one shader round differently. Waves a frame late are off by far more: 1.1 of
+     * 255 on average. */
+    uint8_t *a = read_picture("vulkan.png"), *b = read_picture("shared.png");
+    const size_t channels = (size_t)4 * WIDTH * HEIGHT;
+    double sum = 0.0;
+    for (size_t i = 0; i < channels; i++)
+        sum += abs((int)a[i] - (int)b[i]);
+    MEASURED("mean_difference", "%.5f of 255", sum / (double)channels);
+    REQUIRE(sum / (double)channels < 0.1);
+    free(a);
+    free(b);
+}
+
+TEST(gl_options, .title = "ripple.gl.options")
+{
+    static const run_wrong wrong[] = {
+        {{"--api", "metal"}, "--api metal: expected vulkan or gl"},
+        {{"--api=gl", "--path=in-queue"}, "--path: with --api=gl it is ring or shared"},
+        {{"--api=gl", "--path=replay"}, "--path: with --api=gl it is ring or shared"},
+        {{"--api=gl", "--burst=2"}, "--burst: only with --path=ring"},
+        {{"--api=gl", "--device=list"}, "--device: with --api=gl it is auto, nvidia or soft"},
+        {{"--api=gl", "--device=3"}, "--device: with --api=gl it is auto, nvidia or soft"},
+        {{NULL}, NULL},
+    };
+    run_refuses(ripple, wrong);
+}
+
+/* Whatever driver call fails, the program ends, says why, and leaves nothing behind: on the twin */
+#undef TEST_GROUP
+#define TEST_GROUP "torture."
+
+/* Runs in a row without a failure that went over this many calls: they are exhausted (calls on
+ * other threads come and go). Three runs at least. */
+#define ENOUGH_CALLS 42u
+#define MOST_CALLS   600u
+
+static void short_run(run_result *r, const void *way)
+{
+    ripple(r,
+           (const char *[]){"--device", "soft", way, "--size", "16x16", "--resolution", "32x32",
+                            "--steps", "1", "--frames", "4", "--quiet", "--output", "a.png", NULL});
+}
+
+/* The paths make the same calls at first, so each sweep begins with another one. */
+static void failures(const char *way, const char *kind, unsigned first, const char *const *named)
+{
+    if (test_thread_sanitized()) SKIP("ThreadSanitizer sees these ends in other cases");
+    const failing_program program = {"ripple", short_run, way};
+    const unsigned stride = test_sanitized() ? 7 : 4;
+    failures_need_the_twin(&program);
+    failures_must_end(&program, named);
+    failures_sweep(&program, kind, 1 + first % stride, MOST_CALLS, stride,
+                   3 * stride >= ENOUGH_CALLS ? 3 : ENOUGH_CALLS / stride + 1);
+}
+
+TEST_AS(cuda_ring,
+        failures("--path=ring", "cuda", 0,
+                 (const char *[]){"cuda:cuInit:1", "cuda:cuModuleLoadData:1", "cuda:cuMemAlloc:2",
+                                  "cuda:cuImportExternalMemory:3",
+                                  "cuda:cuImportExternalSemaphore:2", "cuda:cuLaunchKernel:3",
+                                  "cuda:cuEventRecord:2", NULL}),
+        .time_limit = 240)
+TEST_AS(vulkan_ring,
+        failures("--path=ring", "vulkan", 0,
+                 (const char *[]){"vulkan:vkCreateDevice:1", "vulkan:vkAllocateMemory:3",
+                                  "vulkan:vkCreateGraphicsPipelines:2", "vulkan:vkGetMemoryFdKHR:2",
+                                  "vulkan:vkGetSemaphoreFdKHR:2", "vulkan:vkQueueSubmit2:1", NULL}),
+        .time_limit = 240)
+TEST_AS(cuda_shared,
+        failures("--path=shared", "cuda", 5,
+                 (const char *[]){"cuda:cuModuleGetFunction:3",
+                                  "cuda:cuExternalMemoryGetMappedBuffer:1",
+                                  "cuda:cuSignalExternalSemaphoresAsync:3",
+                                  "cuda:cuWaitExternalSemaphoresAsync:2", NULL}),
+        .time_limit = 240)
+TEST_AS(vulkan_shared,
+        failures("--path=shared", "vulkan", 5,
+                 (const char *[]){"vulkan:vkCreateImage:2", "vulkan:vkBindBufferMemory:3",
+                                  "vulkan:vkQueueSubmit2:1", NULL}),
+        .time_limit = 240)
+TEST_AS(vulkan_in_queue,
+        failures("--path=in-queue", "vulkan", 15,
+                 (const char *[]){"vulkan:vkCreateCuModuleNVX:1", "vulkan:vkCreateCuFunctionNVX:2",
+                                  "vulkan:vkAllocateMemory:3", "vulkan:vkQueueSubmit2:2", NULL}),
+        .time_limit = 240)
+TEST_AS(vulkan_async,
+        failures("--path=async", "vulkan", 2,
+                 (const char *[]){"vulkan:vkCreateCuModuleNVX:1", "vulkan:vkCreateSemaphore:2",
+                                  "vulkan:vkQueueSubmit2:3", "vulkan:vkWaitForFences:2", NULL}),
+        .time_limit = 240)
+TEST_AS(cuda_replay,
+        failures("--path=replay", "cuda", 12,
+                 (const char *[]){"cuda:cuStreamBeginCapture:2", "cuda:cuStreamEndCapture:2",
+                                  "cuda:cuLaunchKernel:3", "cuda:cuGraphGetEdges:2",
+                                  "cuda:cuGraphKernelNodeGetParams:3", NULL}),
+        .time_limit = 240)
+
+TEST(cuda_bands, .own = true, .time_limit = 240)
+{
+    setenv("CULVERT_SOFT_DEVICES", "3", 1);
+    failures("--solver-gpus=1,2", "cuda", 9,
+             (const char *[]){"cuda:cuMemCreate:2", "cuda:cuMemSetAccess:2", "cuda:cuEventCreate:2",
+                              "cuda:cuMemcpyAsync:2", "cuda:cuStreamWaitEvent:3",
+                              "cuda:cuImportExternalMemory:3", "cuda:cuImportExternalSemaphore:3",
+                              "cuda:cuLaunchKernel:4", NULL});
 }
