@@ -113,17 +113,20 @@ TEST(summary_names_the_driver)
     REQUIRE(!strstr(r.text, "ms a frame"));
 }
 
-TEST(same_seed_same_bytes)
+static void seeds(const char *other, int same)
 {
     run_result r;
     ripple_needs_no_threads();
     ripple_fine(
         &r, (const char *[]){"--seed", "5", "--output", "a.png", "--dump-field", "a.raw", NULL});
     ripple_fine(
-        &r, (const char *[]){"--seed", "5", "--output", "b.png", "--dump-field", "b.raw", NULL});
-    REQUIRE(same_file("a.png", "b.png"));
-    REQUIRE(same_file("a.raw", "b.raw"));
+        &r, (const char *[]){"--seed", other, "--output", "b.png", "--dump-field", "b.raw", NULL});
+    REQUIRE_EQ(same_file("a.png", "b.png"), same);
+    REQUIRE_EQ(same_file("a.raw", "b.raw"), same);
 }
+
+TEST_AS(same_seed_same_bytes, seeds("5", 1))
+TEST_AS(other_seed_other_picture, seeds("6", 0))
 
 /* One buffer makes the two sides take turns, two let them overlap: the picture must not know. */
 TEST(one_buffer_same_bytes)
@@ -136,28 +139,33 @@ TEST(one_buffer_same_bytes)
     REQUIRE(same_file("a.png", "b.png"));
 }
 
+/* Frames by one way (a: pictures and field) and by another (b). */
+static void require_same_frames(int frames, const char *what)
+{
+    char a[24], b[24];
+    for (int frame = 0; frame < frames; frame++) {
+        snprintf(a, sizeof a, "a/%02d.png", frame);
+        snprintf(b, sizeof b, "b/%02d.png", frame);
+        if (!same_file(a, b)) FAIL("frame %d differs with %s", frame, what);
+    }
+    REQUIRE(same_file("a.raw", "b.raw"));
+}
+#define TO(way) SMALL, "--output", way "/%02d.png", "--dump-field", way ".raw"
+
 /* A ring of any depth and burst, whole bursts or not: every picture is that of the path by hand. */
 TEST(ring_same_bytes)
 {
-    static const char *const flows[][4] = {{"--depth", "1", NULL},
-                                           {"--depth", "8", NULL},
+    static const char *const flows[][3] = {{"--depth=1", NULL},
+                                           {"--depth=8", NULL},
                                            {"--depth=5", "--burst=5", NULL},
                                            {"--depth=3", "--burst=1", NULL},
                                            {"--depth=12", "--max-latency=20", NULL}};
     run_result r;
-    ripple_fine(&r, (const char *[]){"--frames", "13", "--path=shared", SMALL, "--output",
-                                     "a/%02d.png", "--dump-field", "a.raw", NULL});
+    ripple_fine(&r, (const char *[]){"--frames", "13", "--path=shared", TO("a"), NULL});
     for (size_t i = 0; i < sizeof flows / sizeof flows[0]; i++) {
-        ripple_fine(&r, (const char *[]){"--frames", "13", SMALL, "--output", "b/%02d.png",
-                                         "--dump-field", "b.raw", flows[i][0], flows[i][1], NULL});
-        for (int frame = 0; frame < 13; frame++) {
-            char a[16], b[16];
-            snprintf(a, sizeof a, "a/%02d.png", frame);
-            snprintf(b, sizeof b, "b/%02d.png", frame);
-            if (!same_file(a, b))
-                FAIL("frame %d differs with %s %s", frame, flows[i][0], flows[i][1]);
-        }
-        REQUIRE(same_file("a.raw", "b.raw"));
+        ripple_fine(&r,
+                    (const char *[]){"--frames", "13", TO("b"), flows[i][0], flows[i][1], NULL});
+        require_same_frames(13, flows[i][0]);
     }
 }
 
@@ -169,6 +177,13 @@ static void ripple_needs_kernels(void)
         SKIP("the device has no kernels in command buffers");
 }
 
+static void ripple_needs_kernels_of(const char *way)
+{
+    if (strcmp(way, "--path=ring") != 0 && strcmp(way, "--path=shared") != 0 &&
+        strstr(way, "--path="))
+        ripple_needs_kernels();
+}
+
 /* The same kernels in Vulkan's queues: every picture and the field are those of CUDA's stream. */
 TEST(queues_same_bytes)
 {
@@ -178,18 +193,11 @@ TEST(queues_same_bytes)
                                            {"--path=replay", NULL}};
     run_result r;
     ripple_needs_kernels();
-    ripple_fine(&r, (const char *[]){"--frames", "12", "--path=shared", SMALL, "--output",
-                                     "a/%02d.png", "--dump-field", "a.raw", NULL});
+    ripple_fine(&r, (const char *[]){"--frames", "12", "--path=shared", TO("a"), NULL});
     for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++) {
-        ripple_fine(&r, (const char *[]){"--frames", "12", SMALL, "--output", "b/%02d.png",
-                                         "--dump-field", "b.raw", paths[i][0], paths[i][1], NULL});
-        for (int frame = 0; frame < 12; frame++) {
-            char a[16], b[16];
-            snprintf(a, sizeof a, "a/%02d.png", frame);
-            snprintf(b, sizeof b, "b/%02d.png", frame);
-            if (!same_file(a, b)) FAIL("frame %d differs with %s", frame, paths[i][0]);
-        }
-        REQUIRE(same_file("a.raw", "b.raw"));
+        ripple_fine(&r,
+                    (const char *[]){"--frames", "12", TO("b"), paths[i][0], paths[i][1], NULL});
+        require_same_frames(12, paths[i][0]);
     }
 }
 
@@ -206,21 +214,13 @@ TEST(solver_gpus_same_bytes, .own = true)
     static const char *const gpus[] = {"0", "1", "1,0", "1,2", "1,2,3", "3,0,1,2"};
     run_result r;
     four_gpus();
-    ripple_fine(&r, (const char *[]){"--frames", "13", "--size", "67x47", SMALL, "--output",
-                                     "a/%02d.png", "--dump-field", "a.raw", NULL});
+    ripple_fine(&r, (const char *[]){"--frames", "13", "--size", "67x47", TO("a"), NULL});
     for (size_t i = 0; i < sizeof gpus / sizeof gpus[0]; i++) {
-        ripple(&r, (const char *[]){"--frames", "13", "--size", "67x47", SMALL, "--output",
-                                    "b/%02d.png", "--dump-field", "b.raw", "--solver-gpus", gpus[i],
-                                    NULL});
+        ripple(&r, (const char *[]){"--frames", "13", "--size", "67x47", TO("b"), "--solver-gpus",
+                                    gpus[i], NULL});
         if (i > 0 && r.status != 0 && strstr(r.text, "no CUDA device is ordinal")) break;
         if (r.status != 0) FAIL("%s: status %d:\n%s", gpus[i], r.status, r.text);
-        for (int frame = 0; frame < 13; frame++) {
-            char a[16], b[16];
-            snprintf(a, sizeof a, "a/%02d.png", frame);
-            snprintf(b, sizeof b, "b/%02d.png", frame);
-            if (!same_file(a, b)) FAIL("frame %d differs with GPUs %s", frame, gpus[i]);
-        }
-        REQUIRE(same_file("a.raw", "b.raw"));
+        require_same_frames(13, gpus[i]);
     }
 }
 
@@ -245,18 +245,6 @@ TEST(result_is_for_programs)
     REQUIRE(strstr(
         r.text,
         "\"path\": \"shared\", \"buffers\": 2, \"burst\": 1, \"width\": 64, \"height\": 48, \"frames\": 7, "));
-}
-
-TEST(other_seed_other_picture)
-{
-    run_result r;
-    ripple_needs_no_threads();
-    ripple_fine(
-        &r, (const char *[]){"--seed", "5", "--output", "a.png", "--dump-field", "a.raw", NULL});
-    ripple_fine(
-        &r, (const char *[]){"--seed", "6", "--output", "b.png", "--dump-field", "b.raw", NULL});
-    REQUIRE(!same_file("a.png", "b.png"));
-    REQUIRE(!same_file("a.raw", "b.raw"));
 }
 
 /* The field is alive, finite, and as high as waves are. */
@@ -325,6 +313,7 @@ static void ripple_needs_validation(void)
 static void validation_is_silent(const char *way)
 {
     run_result r;
+    ripple_needs_kernels_of(way);
     ripple_needs_validation();
     /* More frames than are in flight, so that everything is used again. */
     ripple_fine(&r,
@@ -334,29 +323,14 @@ static void validation_is_silent(const char *way)
 
 TEST_AS(validation_is_silent_ring, validation_is_silent("--path=ring"))
 TEST_AS(validation_is_silent_shared, validation_is_silent("--path=shared"))
+TEST_AS(validation_is_silent_in_queue, validation_is_silent("--path=in-queue"))
+TEST_AS(validation_is_silent_replay, validation_is_silent("--path=replay"))
+TEST_AS(validation_is_silent_async, validation_is_silent("--path=async"))
 
 TEST(validation_is_silent_bands, .own = true)
 {
     four_gpus();
     validation_is_silent("--solver-gpus=1,2,3");
-}
-
-TEST(validation_is_silent_in_queue)
-{
-    ripple_needs_kernels();
-    validation_is_silent("--path=in-queue");
-}
-
-TEST(validation_is_silent_replay)
-{
-    ripple_needs_kernels();
-    validation_is_silent("--path=replay");
-}
-
-TEST(validation_is_silent_async)
-{
-    ripple_needs_kernels();
-    validation_is_silent("--path=async");
 }
 
 static void run_as_told(run_result *out, const char *const *arguments)
@@ -437,6 +411,7 @@ TEST(output_that_cannot_be_written)
 static void failure_in_mid_run(const char *way)
 {
     run_result r;
+    ripple_needs_kernels_of(way);
     char link[FILES_PATH_MAX];
     ripple_fine(&r, (const char *[]){"--frames", "1", "--output", "full/000.png", NULL});
     REQUIRE(symlink("/dev/full", in_scratch(link, "full/004.png")) == 0);
@@ -448,30 +423,15 @@ static void failure_in_mid_run(const char *way)
 
 TEST_AS(failure_in_mid_run_ring, failure_in_mid_run("--path=ring"))
 TEST_AS(failure_in_mid_run_shared, failure_in_mid_run("--path=shared"))
+TEST_AS(failure_in_mid_run_in_queue, failure_in_mid_run("--path=in-queue"))
+TEST_AS(failure_in_mid_run_replay, failure_in_mid_run("--path=replay"))
+TEST_AS(failure_in_mid_run_async, failure_in_mid_run("--path=async"))
 
 TEST(failure_in_mid_run_bands, .own = true)
 {
     four_gpus();
     failure_in_mid_run(strcmp(test_option("driver", ""), "soft") == 0 ? "--solver-gpus=2,1"
                                                                       : "--solver-gpus=0");
-}
-
-TEST(failure_in_mid_run_in_queue)
-{
-    ripple_needs_kernels();
-    failure_in_mid_run("--path=in-queue");
-}
-
-TEST(failure_in_mid_run_replay)
-{
-    ripple_needs_kernels();
-    failure_in_mid_run("--path=replay");
-}
-
-TEST(failure_in_mid_run_async)
-{
-    ripple_needs_kernels();
-    failure_in_mid_run("--path=async");
 }
 
 TEST(help_and_list)
