@@ -475,7 +475,7 @@ class GLRing(_InContext):
         return bool(self._info().waits_on_host)
 
     def _info(self) -> d.culv_gl_ring_info:
-        info = d.culv_gl_ring_info()
+        info = describe(d.culv_gl_ring_info)
         api.culv_gl_ring_get_info(self._need(), info)
         return info
 

@@ -8,13 +8,11 @@ import importlib
 import math
 import os
 import random
-import struct
 import subprocess
 import sys
 import tempfile
 import time
 import warnings
-import zlib
 
 import exits
 import pages
@@ -369,18 +367,12 @@ def a_cell(text, names):
 @case("numpy", "driver", "torch", "cupy", own=True, seconds=500)
 def a_thousand_cells_leave_nothing(lib):
     """Descriptors, the host's memory and the device's are flat, whatever a notebook's cells drop."""
-    def empty(gpu):
-        commands = gpu.commands()
-        gpu.functions.vkBeginCommandBuffer(commands, vk.VkCommandBufferBeginInfo())
-        gpu.functions.vkEndCommandBuffer(commands)
-        return commands
-
     def fill(buffer):
         buffer._device.make_current()
         buffer._device.cuda.cuMemsetD8Async(buffer.pointer, 3, buffer.size, culvert.stream_handle(None))
 
     free, total = ctypes.c_size_t(), ctypes.c_size_t()
-    names = dict(culvert=culvert, empty=empty, fill=fill, array_of=lib.array if lib.name != "driver" else lambda t: t)
+    names = dict(culvert=culvert, empty=vulkan_work.recorded, fill=fill, array_of=lib.array if lib.name != "driver" else lambda t: t)
     seen, raised = [], {}
     with culvert.Device() as device, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # waits that are given up
@@ -439,10 +431,7 @@ def two_streams(lib, ordered):
                     seen[:] = lib.module.from_dlpack(Once(capsule, tensor.__dlpack_device__()))
             if not ordered:
                 consumer.synchronize()  # it waits for nobody
-            commands = gpu.commands()
-            gpu.functions.vkBeginCommandBuffer(commands, vk.VkCommandBufferBeginInfo())
-            gpu.functions.vkEndCommandBuffer(commands)
-            gpu.submit(commands, signal=[(timeline, 1)])
+            gpu.submit(vulkan_work.recorded(gpu), signal=[(timeline, 1)])
             synchronize(gpu)
             assert (lib.host(seen) == (2 if ordered else 1)).all()
             del mine, seen, capsule, tensor
@@ -495,12 +484,10 @@ def frame_on(lib, wrong):
             lib.fill(array, buffer, gpu.device, other if wrong else right, 3)
         if wrong:
             other.synchronize()
-        commands = gpu.commands()
-        gpu.functions.vkBeginCommandBuffer(commands, vk.VkCommandBufferBeginInfo())
-        gpu.functions.vkCmdFillBuffer(commands, buffer.handle, 0, 2**64 - 1, 2)
-        gpu.barrier(commands, [gpu.vk.buffer_transfer(buffer, gpu.queue_family, False)])
-        gpu.functions.vkEndCommandBuffer(commands)
-        gpu.submit(commands, signal=[(timeline, 1)])
+        def fill_two(commands):
+            gpu.functions.vkCmdFillBuffer(commands, buffer.handle, 0, 2**64 - 1, 2)
+            gpu.barrier(commands, [gpu.vk.buffer_transfer(buffer, gpu.queue_family, False)])
+        gpu.submit(vulkan_work.recorded(gpu, fill_two), signal=[(timeline, 1)])
         gpu.wait_idle()
         right.synchronize()
         assert timeline.last_value >= 2
@@ -541,14 +528,9 @@ def frames_of_a_ring(lib):
                         array[:] = 1000 + i
                 del array
             got = ring.acquire()
-            commands = lists[i]
-            f.vkBeginCommandBuffer(commands, vk.VkCommandBufferBeginInfo())
-            slot = ring.buffer(got.frame.slot)
-            gpu.barrier(commands, [gpu.vk.buffer_transfer(slot, gpu.queue_family, True)])
-            f.vkCmdCopyBuffer(commands, slot.handle, kept.handle, 1, vk.VkBufferCopy(4 * (i % words), 4 * i, 4))
-            gpu.barrier(commands, [gpu.vk.buffer_transfer(slot, gpu.queue_family, False)])
-            f.vkEndCommandBuffer(commands)
-            ring.submit(gpu.queue, commands, got)
+            slot = ring.buffer(got.slot)
+            ring.submit(gpu.queue, vulkan_work.recorded(
+                gpu, lambda c: f.vkCmdCopyBuffer(c, slot.handle, kept.handle, 1, vk.VkBufferCopy(4 * (i % words), 4 * i, 4)), [slot], lists[i]), got)
         gpu.wait_idle()
         ring.drain()
         said = (ctypes.c_uint32 * frames).from_buffer_copy(vulkan_work.read(gpu, kept))
@@ -620,12 +602,7 @@ def look_for_an_address(lib):
             assert info.attempts >= 1 and info.address == api.culv_vk_space_pointer(made)
             for offset in (0, size - chunk):
                 api.culv_vk_space_commit(made, offset, chunk, None, None)
-                commands = gpu.commands()
-                gpu.functions.vkBeginCommandBuffer(commands, vk.VkCommandBufferBeginInfo())
-                gpu.functions.vkCmdFillBuffer(commands, info.buffer, offset, chunk, 0x01020304 + offset // chunk)
-                gpu.functions.vkEndCommandBuffer(commands)
-                gpu.submit(commands)
-                gpu.wait_idle()
+                vulkan_work.run(gpu, lambda c: gpu.functions.vkCmdFillBuffer(c, info.buffer, offset, chunk, 0x01020304 + offset // chunk))
                 words = (ctypes.c_uint32 * (chunk // 4))()
                 gpu.device.make_current()
                 gpu.device.cuda.cuMemcpyDtoH(words, info.address + offset, chunk)
@@ -718,15 +695,6 @@ def a_training_step_with_expandable_segments(lib):
 
 # Kernels in the queue ------------------------------------------------------------------------------------------------
 
-def in_queue(gpu, record):
-    commands = gpu.commands()
-    gpu.functions.vkBeginCommandBuffer(commands, vk.VkCommandBufferBeginInfo())
-    record(commands)
-    gpu.functions.vkEndCommandBuffer(commands)
-    gpu.submit(commands)
-    gpu.wait_idle()
-
-
 def with_kernels():
     try:
         return culvert.vulkan.open(kernels=True)
@@ -762,7 +730,7 @@ def kernels_in_the_queue(lib):
                 memoryBarrierCount=1, pMemoryBarriers=ctypes.addressof(between)))
             sums.record(gpu.vk, commands, gpu.queue_family, [y, s, n], grid=(blocks,))
 
-        in_queue(gpu, record)
+        vulkan_work.run(gpu, record)
         want = 2.5 * a + b
         got = torch.from_dlpack(y.tensor("float32")).clone()
         assert torch.allclose(got, want), (got - want).abs().max()
@@ -796,7 +764,7 @@ def on_a_tensor_of_pytorch(lib):
             assert "adopt" in str(e), e
         else:
             raise AssertionError("a tensor without an address in Vulkan was taken")
-        in_queue(gpu, lambda c: mine.record(gpu.vk, c, gpu.queue_family, [x, y, -1.0, n], grid=((n + 511) // 512,)))
+        vulkan_work.run(gpu, lambda c: mine.record(gpu.vk, c, gpu.queue_family, [x, y, -1.0, n], grid=((n + 511) // 512,)))
         assert torch.equal(b, want), (b - want).abs().max()
 
 
@@ -829,7 +797,7 @@ def raw_kernels_in_the_queue(lib):
         synchronize(gpu)
         scale = culvert.kernel(cupy.RawKernel(RAW, "scale"))
         arguments = [x, ctypes.c_float(0.5), ctypes.c_int(n)]
-        in_queue(gpu, lambda c: scale.record(gpu.vk, c, gpu.queue_family, arguments, grid=((n + 255) // 256,), block=(256,),
+        vulkan_work.run(gpu, lambda c: scale.record(gpu.vk, c, gpu.queue_family, arguments, grid=((n + 255) // 256,), block=(256,),
                                              shared_bytes=1024))
         assert (cupy.asnumpy(array) == np.arange(n) * 1.5).all()
         scale.launch(arguments, grid=((n + 255) // 256,), block=(256,), shared_bytes=1024,
@@ -837,7 +805,7 @@ def raw_kernels_in_the_queue(lib):
         synchronize(gpu)
         assert (cupy.asnumpy(array) == np.arange(n) * 1.75).all()
         twice = culvert.kernel(cupy.RawKernel(TEMPLATE, "twice<float>"))
-        in_queue(gpu, lambda c: twice.record(gpu.vk, c, gpu.queue_family, [x, ctypes.c_uint(n)], grid=((n + 255) // 256,),
+        vulkan_work.run(gpu, lambda c: twice.record(gpu.vk, c, gpu.queue_family, [x, ctypes.c_uint(n)], grid=((n + 255) // 256,),
                                              block=(256,)))
         assert (cupy.asnumpy(array) == np.arange(n) * 3.5).all()
         del array
@@ -859,7 +827,7 @@ def a_kernel_in_the_queue(lib):
         upload(gpu, y.pointer, np.ones(n, dtype=np.float32).tobytes())
         kernel = culvert.kernel(compiled)
         every_second = x.tensor("float32", (n,), strides=(2,))
-        in_queue(gpu, lambda c: kernel.record(gpu.vk, c, gpu.queue_family, [every_second, y.tensor("float32"), 0.5],
+        vulkan_work.run(gpu, lambda c: kernel.record(gpu.vk, c, gpu.queue_family, [every_second, y.tensor("float32"), 0.5],
                                               grid=((n + 127) // 128,), block=(128,)))
         assert words_of(gpu, y, ctypes.c_float) == [i + 1.0 for i in range(n)]
 
@@ -990,15 +958,17 @@ def source_of(lib, device, data, dtype, shape):
 @case(*GL_LIBRARIES)
 def opengl_has_textures_of_tensors(lib):
     rows, columns = 127, 253
-    kinds = ((4, "uint8", 0x1908, 0x1401), (1, "uint8", 0x1903, 0x1401), (1, "float32", 0x1903, 0x1406),
-             (4, "float32", 0x1908, 0x1406))
+    kinds = [(4, "uint8", 0x1908, 0x1401), (1, "uint8", 0x1903, 0x1401), (1, "float32", 0x1903, 0x1406), (4, "float32", 0x1908, 0x1406)]
+    if lib.name == "numpy":  # torch has no uint32 before 2.3
+        kinds += [(2, "float16", 0x8227, 0x140b), (1, "uint32", 0x8d94, 0x1405)]
     with on_opengl(lib) as (screen, gl):
         for channels, dtype, format_, kind in kinds:
             shape = (rows, columns, channels) if channels > 1 else (rows, columns)
-            size = rows * columns * channels * (4 if dtype == "float32" else 1)
+            texel = {"uint8": 1, "float16": 2}.get(dtype, 4)
+            size = rows * columns * channels * texel
             pictures = [bytes_of(size, i) for i in range(3)]
-            if dtype == "float32":  # no NaN, which a texture need not keep
-                pictures = [bytes(b & 0x3f if i % 4 == 3 else b for i, b in enumerate(p)) for p in pictures]
+            if dtype.startswith("float"):  # no NaN, which a texture need not keep
+                pictures = [bytes(b & 0x3f if i % texel == texel - 1 else b for i, b in enumerate(p)) for p in pictures]
             tensor, kept = source_of(lib, gl.device, pictures[0], dtype, shape)
             for way, texture in each_way(gl, lambda w: gl.texture(tensor, way=w)):
                 assert screen.read_texture(texture.name, size, format_, kind) == pictures[0], (way, dtype, channels)
@@ -1271,13 +1241,7 @@ def a_picture_of(sample):
             raise Skip(said.stdout.strip().partition("SKIP: ")[2])
         assert said.returncode == 0, said.stderr
         print(f"MEASURED said: {said.stdout.strip()}")
-        with open(out, "rb") as f:
-            data, at, packed = f.read(), 8, b""
-        while at < len(data):
-            length, kind = struct.unpack(">I4s", data[at:at + 8])
-            packed += data[at + 8:at + 8 + length] if kind == b"IDAT" else b""
-            at += length + 12
-        rows = zlib.decompress(packed)
+        rows = vulkan_work.read_png(out)[2]
     lit = 0
     for i in range(count):
         angle = i * 6.2832 / (count - 1)

@@ -4,14 +4,13 @@ import importlib.util
 import os
 import pathlib
 import shutil
-import struct
 import subprocess
 import sys
-import zlib
 
 import numpy as np
 import pytest
 from gl_headless import Headless
+from vulkan_work import read_png
 
 SAMPLES = pathlib.Path(__file__).resolve().parents[3] / "samples" / "python"
 SIZE, COUNT, FRAMES = 253, 4097, 5
@@ -26,13 +25,9 @@ def egl():
 
 
 def read(out):
-    data, at, packed = out.read_bytes(), 8, b""
-    assert struct.unpack(">II", data[16:24]) == (SIZE, SIZE)
-    while at < len(data):
-        size, kind = struct.unpack(">I4s", data[at:at + 8])
-        packed += data[at + 8:at + 8 + size] if kind == b"IDAT" else b""
-        at += size + 12
-    return np.frombuffer(zlib.decompress(packed), np.uint8).reshape(SIZE, 1 + 4 * SIZE)[:, 1:].reshape(SIZE, SIZE, 4)
+    width, height, rows = read_png(out)
+    assert (width, height) == (SIZE, SIZE)
+    return np.frombuffer(rows, np.uint8).reshape(SIZE, 1 + 4 * SIZE)[:, 1:].reshape(SIZE, SIZE, 4)
 
 
 def draw(sample, tmp_path, *more, library=None):

@@ -11,6 +11,7 @@ import pytest
 import culvert
 from culvert import vulkan as vk
 from culvert._kernels import _foreign
+from vulkan_work import run as in_queue
 
 CODE = pathlib.Path(os.environ.get("CULVERT_TEST_KERNELS", ".")) / "library_kernels.soft.so"
 pytestmark = pytest.mark.skipif(not CODE.exists(), reason="CULVERT_TEST_KERNELS has no library_kernels.soft.so")
@@ -45,15 +46,6 @@ def kind_of_numba(text, kind="Integer", **more):
 def gpu():
     with culvert.vulkan.open(kernels=True) as context:
         yield context
-
-
-def in_queue(gpu, record):
-    commands = gpu.commands()
-    gpu.functions.vkBeginCommandBuffer(commands, vk.VkCommandBufferBeginInfo())
-    record(commands)
-    gpu.functions.vkEndCommandBuffer(commands)
-    gpu.submit(commands)
-    gpu.wait_idle()
 
 
 def test_triton_on_both_sides(gpu):

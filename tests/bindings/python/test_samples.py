@@ -3,28 +3,20 @@
 import os
 import pathlib
 import shutil
-import struct
 import subprocess
 import sys
-import zlib
 
 import numpy as np
 import pytest
+import vulkan_work
 
 SAMPLES = pathlib.Path(__file__).resolve().parents[3] / "samples" / "python"
 pytestmark = pytest.mark.skipif(shutil.which("glslangValidator") is None, reason="no glslangValidator")
 
 
 def read_png(path):
-    data = path.read_bytes()
-    width, height = struct.unpack(">II", data[16:24])
-    at, packed = 8, b""
-    while at < len(data):
-        size, kind = struct.unpack(">I4s", data[at:at + 8])
-        packed += data[at + 8:at + 8 + size] if kind == b"IDAT" else b""
-        at += size + 12
-    rows = np.frombuffer(zlib.decompress(packed), np.uint8).reshape(height, 1 + 4 * width)
-    return rows[:, 1:].reshape(height, width, 4)
+    width, height, rows = vulkan_work.read_png(path)
+    return np.frombuffer(rows, np.uint8).reshape(height, 1 + 4 * width)[:, 1:].reshape(height, width, 4)
 
 
 def test_shaders_compiled_ahead(tmp_path):

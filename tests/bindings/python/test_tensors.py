@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Bytes of Vulkan and of NumPy are the same bytes, and a tensor keeps them."""
+"""Bytes of Vulkan and of NumPy are the same bytes, and a tensor keeps them. Tensors of programs that know nothing of Culvert: NumPy
+has none in CUDA's virtual memory, so a vector's chunks stand for an allocator's, and only their addresses are handed over."""
 import ctypes
 import gc
 import threading
@@ -9,21 +10,14 @@ import pytest
 
 import culvert
 from culvert import vulkan as vk
-from vulkan_work import copy as vulkan_copy, fill as vulkan_fill
+import libraries
+import vulkan_work
 
 
-def test_both_ways(gpu):
-    with gpu.vk.buffer(1 << 16) as a, gpu.vk.buffer(1 << 16) as b:
-        vulkan_fill(gpu, a, 0x01020304)
-        array = np.from_dlpack(a.tensor("uint32"))
-        assert array.shape == (1 << 14,) and array.dtype == np.uint32
-        assert (array == 0x01020304).all()
-        mine = np.asarray(a.tensor("uint32", (-1, 64)))
-        assert mine.shape == (256, 64)
-        mine[:] = np.arange(1 << 14, dtype=np.uint32).reshape(256, 64)
-        assert (array == np.arange(1 << 14)).all()
-        vulkan_copy(gpu, a, b)
-        assert (np.asarray(b.tensor("uint32")) == np.arange(1 << 14)).all()
+@pytest.mark.parametrize("name", ["vulkan_writes_and_it_reads", "it_writes_and_vulkan_reads", "shapes_strides_and_offsets", "frames_of_a_ring"])
+def test_bytes_of_both_sides(name):
+    """The cases that a GPU's libraries have, too."""
+    libraries.CASES[name].run(libraries.Library("numpy"))
 
 
 @pytest.mark.parametrize("dtype", ["bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64",
@@ -210,19 +204,17 @@ def test_a_linear_image(gpu):
     memory = f.make("vkAllocateMemory", gpu.handle, vk.VkMemoryAllocateInfo(
         pNext=ctypes.addressof(export), allocationSize=needs.size, memoryTypeIndex=index), None)
     f.vkBindImageMemory(gpu.handle, image, memory, 0)
-    commands = gpu.commands()
-    f.vkBeginCommandBuffer(commands, vk.VkCommandBufferBeginInfo())
     whole = vk.VkImageSubresourceRange(vk.VK_IMAGE_ASPECT_COLOR_BIT, 0, 1, 0, 1)
-    gpu.barrier(commands, images=[vk.VkImageMemoryBarrier2(
-        dstStageMask=vk.VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT, dstAccessMask=vk.VK_ACCESS_2_TRANSFER_WRITE_BIT,
-        newLayout=vk.VK_IMAGE_LAYOUT_GENERAL, image=image, subresourceRange=whole, srcQueueFamilyIndex=2**32 - 1,
-        dstQueueFamilyIndex=2**32 - 1)])
     colour = vk.VkClearColorValue()
     colour.float32[:] = (1, 0, 0.2, 1)
-    f.vkCmdClearColorImage(commands, image, vk.VK_IMAGE_LAYOUT_GENERAL, colour, 1, whole)
-    f.vkEndCommandBuffer(commands)
-    gpu.submit(commands)
-    gpu.wait_idle()
+
+    def record(commands):
+        gpu.barrier(commands, images=[vk.VkImageMemoryBarrier2(
+            dstStageMask=vk.VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT, dstAccessMask=vk.VK_ACCESS_2_TRANSFER_WRITE_BIT,
+            newLayout=vk.VK_IMAGE_LAYOUT_GENERAL, image=image, subresourceRange=whole, srcQueueFamilyIndex=2**32 - 1,
+            dstQueueFamilyIndex=2**32 - 1)])
+        f.vkCmdClearColorImage(commands, image, vk.VK_IMAGE_LAYOUT_GENERAL, colour, 1, whole)
+    vulkan_work.run(gpu, record)
     with gpu.vk.import_memory(memory, needs.size, dedicated=True) as imported:
         with gpu.vk.linear_image(imported, image, info) as linear:
             texels = np.asarray(linear.texels())
@@ -233,3 +225,82 @@ def test_a_linear_image(gpu):
             del texels, one
     f.vkDestroyImage(gpu.handle, image, None)
     f.vkFreeMemory(gpu.handle, memory, None)
+
+
+CHUNK = 1 << 21
+
+
+def copy_out(gpu, parts, size):
+    return np.frombuffer(vulkan_work.copy_out(gpu, parts, size), np.uint8)
+
+
+def test_a_tensor_across_chunks(gpu):
+    with gpu.device.vector(4 * CHUNK, max_chunk=CHUNK, exportable=True) as memory:
+        everything = np.asarray(memory.tensor("uint32"))
+        everything[:] = np.arange(everything.size)
+        tensor = everything[CHUNK // 8:CHUNK // 8 + CHUNK // 2].reshape(-1, 64)  # half a chunk, whole, half
+        with culvert.buffer(tensor) as adopted:
+            parts = adopted.buffers()
+            assert [p.size for p in parts] == [CHUNK // 2, CHUNK, CHUNK // 2] and adopted.size == tensor.nbytes
+            assert (copy_out(gpu, parts, tensor.nbytes).view(np.uint32) == tensor.ravel()).all()
+            with pytest.raises(ValueError, match="3 buffers"):
+                adopted.handle
+            assert adopted.is_current
+            small = everything[5:15]
+            with gpu.vk.adopt(small) as one, gpu.vk.adopt(everything[100:110]) as two:
+                assert one.handle == two.handle and one.offset == 20 and two.offset == 400
+                assert (copy_out(gpu, one.buffers(), 40).view(np.uint32) == small).all()
+                small += 7
+                assert (copy_out(gpu, one.buffers(), 40).view(np.uint32) == np.arange(12, 22)).all()
+            with gpu.vk.adopt(everything[::2][:100]) as strided:
+                assert strided.size == 99 * 8 + 4
+        with gpu.vk.adopt(memory.pointer, 64) as by_number:
+            assert by_number.offset == 0 and by_number.size == 64
+        del everything, tensor, small
+
+
+def test_a_default_tensor_is_refused(gpu):
+    with gpu.vk.buffer(4096) as buffer:  # imported memory, as cudaMalloc's, is nobody's chunk
+        with pytest.raises(culvert.InvalidError, match="expandable_segments:True") as e:
+            culvert.buffer(buffer.tensor(), gpu.vk)
+        assert e.value.reason == "NOT_EXPORTABLE"
+    with gpu.device.vector(CHUNK) as private:
+        with pytest.raises(culvert.InvalidError, match="requestedHandleTypes"):
+            gpu.vk.adopt(private.pointer, 64)
+
+
+def test_unmapped_memory_is_noticed(gpu):
+    stream = gpu.device.stream()
+    with gpu.device.vector(2 * CHUNK, max_chunk=CHUNK, exportable=True) as memory:
+        with gpu.vk.adopt(memory.pointer + CHUNK, CHUNK) as adopted:
+            assert adopted.is_current
+            memory.shrink(CHUNK, stream)
+            stream.synchronize()
+            gpu.device.collect()
+            assert not adopted.is_current
+            with pytest.raises(culvert.InvalidError, match="unmapped"):
+                adopted.check()
+            memory.grow(2 * CHUNK)
+            with pytest.raises(culvert.InvalidError, match="replaced"):
+                adopted.check()
+    stream.close()
+
+
+def test_the_allocator(gpu):
+    """What PyTorch and RMM call. Its memory is adopted at once."""
+    stream = gpu.device.stream()
+    pointer = culvert.malloc(20 << 20, 0, stream)
+    assert pointer % 512 == 0
+    words = np.arange(1024, dtype=np.uint32)
+    gpu.device.make_current()
+    gpu.device.cuda.cuMemcpyHtoDAsync(pointer + 4096, words.ctypes.data, 4096, stream)
+    stream.synchronize()
+    with gpu.vk.adopt(pointer + 4096, 4096) as adopted:
+        assert adopted.offset == 4096
+        assert (copy_out(gpu, adopted.buffers(), 4096).view(np.uint32) == words).all()
+        culvert.free(pointer, 20 << 20, 0, stream)
+        assert not adopted.is_current
+    assert culvert.malloc(0) == 0
+    with pytest.raises(culvert.Error, match="no device -1"):
+        culvert.malloc(4096, -1)
+    stream.close()

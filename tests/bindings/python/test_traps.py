@@ -4,8 +4,6 @@ import ctypes
 import gc
 import os
 import pickle
-import signal
-import subprocess
 import sys
 import textwrap
 import threading
@@ -17,20 +15,9 @@ import pytest
 
 import culvert
 from culvert import vulkan as vk
+from vulkan_work import hears_ctrl_c, recorded as empty, run, script
 
 TICK = 50 * 10**6
-
-
-def script(text: str, *, timeout: float = 60) -> subprocess.CompletedProcess:
-    """A program of its own, which must end."""
-    return subprocess.run([sys.executable, "-c", textwrap.dedent(text)], capture_output=True, text=True, timeout=timeout)
-
-
-def empty(gpu) -> int:
-    commands = gpu.commands()
-    gpu.functions.vkBeginCommandBuffer(commands, vk.VkCommandBufferBeginInfo())
-    gpu.functions.vkEndCommandBuffer(commands)
-    return commands
 
 
 def test_close_waits_for_the_default_stream():
@@ -123,8 +110,7 @@ def test_values_that_no_timeline_has(gpu):
                                   "timeline.frame(wait=2).cuda(stream, timeout=3600 * 10**9).__enter__()",
                                   "ring.acquire(3600 * 10**9)"])
 def test_ctrl_c_is_heard(wait):
-    program = f"""
-        import culvert, signal, threading, os, time
+    hears_ctrl_c("""
         gpu = culvert.vulkan.open()
         timeline, stream = gpu.vk.timeline(), gpu.device.stream()
         ring = gpu.vk.ring(gpu.queue, gpu.queue_family, [culvert.ring_buffer(4097)])
@@ -132,38 +118,12 @@ def test_ctrl_c_is_heard(wait):
         f.vkBeginCommandBuffer(c, culvert.vulkan.VkCommandBufferBeginInfo()); f.vkEndCommandBuffer(c)
         gpu.submit(c, wait=[(timeline, 1)])
         timeline.wait(stream, 1)
-        print("waits", flush=True)
-        try:
-            {wait}
-        except KeyboardInterrupt:
-            print("heard", flush=True)
-    """
-    with subprocess.Popen([sys.executable, "-W", "ignore", "-c", textwrap.dedent(program)], stdout=subprocess.PIPE,
-                          text=True) as child:
-        try:
-            assert child.stdout.readline() == "waits\n"
-            answer = ""
-            for _ in range(600):  # until the wait has begun
-                child.send_signal(signal.SIGINT)
-                try:
-                    answer = child.communicate(timeout=0.1)[0]
-                    break
-                except subprocess.TimeoutExpired:
-                    pass
-            assert answer == "heard\n" or child.returncode == -signal.SIGINT or child.returncode == 130
-            assert child.returncode is not None, "Ctrl-C was not heard"
-        finally:
-            child.kill()
+    """, wait)
 
 
 def test_vulkan_takes_culverts_objects(gpu):
     buffer = gpu.vk.buffer(4097 * 4)
-    commands, f = gpu.commands(), gpu.functions
-    f.vkBeginCommandBuffer(commands, vk.VkCommandBufferBeginInfo())
-    f.vkCmdFillBuffer(commands, buffer, 0, vk.VK_WHOLE_SIZE, 7)
-    f.vkEndCommandBuffer(commands)
-    gpu.submit(commands)
-    gpu.wait_idle()
+    run(gpu, lambda commands: gpu.functions.vkCmdFillBuffer(commands, buffer, 0, vk.VK_WHOLE_SIZE, 7))
     assert np.all(np.asarray(buffer.tensor("uint32")) == 7)
     assert culvert.handle(buffer) == buffer.handle and culvert.handle(gpu) == gpu.handle
     assert culvert.describe(vk.VkDescriptorBufferInfo, buffer=buffer).buffer == buffer.handle
@@ -353,10 +313,7 @@ def test_threads_share_a_context(gpu):
                 array = np.asarray(buffer)
                 with timeline.frame(wait=2 * i, signal=2 * i + 1).cuda(stream):
                     array[:] = 5
-                commands, f = gpu.commands(), gpu.functions
-                f.vkBeginCommandBuffer(commands, vk.VkCommandBufferBeginInfo())
-                f.vkCmdFillBuffer(commands, buffer, 0, 4096, 0x01010101 * (k + 1))
-                f.vkEndCommandBuffer(commands)
+                commands = empty(gpu, lambda c: gpu.functions.vkCmdFillBuffer(c, buffer, 0, 4096, 0x01010101 * (k + 1)))
                 gpu.submit(commands, wait=[(timeline, 2 * i + 1)], signal=[(timeline, 2 * i + 2)])
                 with timeline.frame(wait=2 * i + 2).cuda(stream):
                     sums.append(int(array.sum()) - 5 == 4096 * (k + 1))

@@ -1174,8 +1174,6 @@ TEST(paced)
 /* Checkpoints: a device is suspended before and resumed after, and every word is right on both
  * sides. What is lost without that: checkpoints.* of the contract suite. */
 
-#include <stdatomic.h>
-
 enum { BIG = 4 << 20, BIG_WORDS = BIG / 4 };
 
 TEST(agent)

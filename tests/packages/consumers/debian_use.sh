@@ -37,28 +37,15 @@ cmake --build "$work/found" --parallel 2
 for kind in culvert shared static; do runs "$work/found/c_soft_$kind"; done
 grep -q '^culvert_DIR:PATH=/usr/lib/' "$work/found/CMakeCache.txt" || fail "another culvert was found"
 
-say "the tools and the manual"
+say "the tools"
 culvert-info --soft | head -n 1 | grep -q 'software only: ' || { culvert-info --soft; fail "culvert-info --soft"; }
 for program in info check kernels soft-run; do
     [ -s /usr/share/man/man1/culvert-$program.1.gz ] || fail "culvert-$program has no manual page"
 done
-[ -s /usr/share/doc/culvert-doc/README.md ] || [ -s /usr/share/doc/culvert-doc/README.md.gz ] || fail "no manual"
-
-say "a sample of the manual, kernels, and a program that is no user of Culvert"
-# shellcheck disable=SC2046
-gcc -std=c11 /usr/share/doc/culvert-doc/examples/samples/hello/hello_vulkan.c -o "$work/hello" \
-    $(pkg-config --cflags --libs culvert vulkan) -lm
-(cd "$work" && CULVERT_SOFT=1 ./hello) | grep -q ': 0 of .* pixels are wrong' || fail "hello_vulkan"
-(cd "$work" && CULVERT_SOFT=1 culvert-check ./hello 2>"$work/err") || { cat "$work/err"; fail "culvert-check hello_vulkan"; }
-grep -q ' 2 imports into CUDA' "$work/err" || { cat "$work/err"; fail "culvert-check saw nothing"; }
 "$(pkg-config --variable=kernel_compiler culvert)" --soft -o "$work" samples/observer/observer.cu
 [ -s "$work/observer.soft.so" ] || fail "no kernels"
-culvert-soft-run python3 -c 'import ctypes; print(ctypes.CDLL("libcuda.so.1").cuInit(0))' | grep -qx 0 || fail "culvert-soft-run"
 
-say "Python"
-CULVERT_SOFT=1 /usr/bin/python3 -c 'import culvert; print(culvert.Device().name)' | grep -q twin || fail "python3-culvert"
-
-say "what autopkgtest runs"
+say "what autopkgtest runs: a sample, a project, a program that is no user of Culvert, culvert-check, Python, the manual"
 apt-get install -q -y --no-install-recommends python3-numpy
 for one in hello cmake soft-run python check docs; do AUTOPKGTEST_TMP=$(mktemp -d) "debian/tests/$one" || fail "debian/tests/$one"; done
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Tests of the sample forest: the tree that Vulkan walks is whole, and what it says when a driver's
  * call fails. */
+#define TEST_GROUP "forest."
 
-#include "failures.h"
 #include "files.h"
 #include "harness.h"
 #include "run.h"
@@ -140,7 +140,7 @@ static void brief_run(run_result *r, const void *none)
 }
 
 /* Every call would be too many here; the suites library-torture-* have the library's. */
-TEST(failures, .time_limit = 240)
+TEST(failures, .title = "torture.forest", .time_limit = 240)
 {
     static const char *const named[] = {"cuda:cuMemAlloc:2",
                                         "cuda:cuMemAddressReserve:1",

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Tests of the sample observer: processes come, one is killed and returns, each particle that they
  * saw was of its frame, and the solver ends in order. */
+#define TEST_GROUP "observer."
 #include <poll.h>
 #include <signal.h>
 #include <unistd.h>
@@ -45,6 +46,30 @@ TEST(all_processes, .smoke = true)
     REQUIRE(lit > 500);
 }
 
+/* A small viewer of that name with `more` behind. */
+static void start_viewer(run_process *viewer, const char *name, const char *const more[4])
+{
+    run_start(viewer, "observer", run_scratch(),
+              (const char *const[]){"viewer", "--name", name, "--device", run_device(), "--size",
+                                    "64x48", more[0], more[1], more[2], more[3], NULL});
+}
+
+static void view(const char *name, int status, run_result *r, const char *const more[4])
+{
+    run_process viewer;
+    start_viewer(&viewer, name, more);
+    run_finish(&viewer, r);
+    if (r->status != status) FAIL("viewer: status %d:\n%s", r->status, r->text);
+}
+
+static void end_solver(run_process *solver)
+{
+    run_result r;
+    REQUIRE(kill(solver->pid, SIGTERM) == 0);
+    run_finish(solver, &r);
+    if (r.status != 0) FAIL("solver: status %d:\n%s", r.status, r.text);
+}
+
 /* By hand, as in two terminals; the solver is told to end while a viewer looks. */
 TEST(by_hand)
 {
@@ -73,9 +98,7 @@ TEST(by_hand)
     run_start(&viewer, "observer", run_scratch(),
               (const char *const[]){"viewer", "--name", name, "--device", run_device(), "--frames",
                                     "1000000", "--size", "64x48", NULL});
-    REQUIRE(kill(solver.pid, SIGTERM) == 0);
-    run_finish(&solver, &r);
-    if (r.status != 0) FAIL("solver: status %d:\n%s", r.status, r.text);
+    end_solver(&solver);
     /* Wherever it was, it ends with an error: the solver is gone, or was never found. */
     kill(viewer.pid, SIGKILL);
     run_finish(&viewer, &seen);
@@ -116,44 +139,28 @@ TEST(killed_before_it_read)
     snprintf(name, sizeof name, "observer-given-%ld", (long)getpid());
     start_solver(&solver, name, "1000");
     for (int i = 0; i < 3; i++) {
-        run_program(&r, "observer", run_scratch(),
-                    (const char *const[]){"viewer", "--name", name, "--device", run_device(),
-                                          "--size", "64x48", "--die-after", "2", "--death", "given",
-                                          NULL});
-        if (r.status != 128 + SIGKILL) FAIL("viewer: status %d:\n%s", r.status, r.text);
+        view(name, 128 + SIGKILL, &r, (const char *[]){"--die-after", "2", "--death", "given"});
         REQUIRE(strstr(r.text, "given back and not read") != NULL);
     }
     /* It takes as many frames as there are slots. */
-    run_program(&r, "observer", run_scratch(),
-                (const char *const[]){"viewer", "--name", name, "--device", run_device(), "--size",
-                                      "64x48", "--frames", "20", NULL});
-    if (r.status != 0) FAIL("viewer: status %d:\n%s", r.status, r.text);
-    REQUIRE(kill(solver.pid, SIGTERM) == 0);
-    run_finish(&solver, &r);
-    if (r.status != 0) FAIL("solver: status %d:\n%s", r.status, r.text);
+    view(name, 0, &r, (const char *[4]){"--frames", "20"});
+    end_solver(&solver);
 }
 
 /* One that lives and does nothing has one slot, and nobody waits for it. */
 TEST(stopped_before_it_read)
 {
     run_process solver, viewer;
-    run_result r, seen, other;
+    run_result r;
     char name[40];
     snprintf(name, sizeof name, "observer-stopped-%ld", (long)getpid());
     start_solver(&solver, name, "1000");
-    run_start(&viewer, "observer", run_scratch(),
-              (const char *const[]){"viewer", "--name", name, "--device", run_device(), "--size",
-                                    "64x48", "--die-after", "2", "--death", "stopped", NULL});
+    start_viewer(&viewer, name, (const char *[]){"--die-after", "2", "--death", "stopped"});
     hear(&viewer, "stops with");
-    run_program(&other, "observer", run_scratch(),
-                (const char *const[]){"viewer", "--name", name, "--device", run_device(), "--size",
-                                      "64x48", "--frames", "20", NULL});
-    if (other.status != 0) FAIL("viewer: status %d:\n%s", other.status, other.text);
-    REQUIRE(kill(solver.pid, SIGTERM) == 0);
-    run_finish(&solver, &r);
-    if (r.status != 0) FAIL("solver: status %d:\n%s", r.status, r.text);
+    view(name, 0, &r, (const char *[4]){"--frames", "20"});
+    end_solver(&solver);
     kill(viewer.pid, SIGKILL);
-    run_finish(&viewer, &seen);
+    run_finish(&viewer, &r);
 }
 
 /* It leaves no process: run_finish() reads until the last has ended. */

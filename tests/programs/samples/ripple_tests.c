@@ -1,44 +1,39 @@
 /* SPDX-License-Identifier: MIT */
 /* Tests of the sample ripple, run as its users run it. */
+#define TEST_GROUP "ripple."
 #include <math.h>
 #include <unistd.h>
 
 #include "files.h"
 #include "harness.h"
-#include "samples_tests.h"
+#include "run.h"
 
 #define WIDTH  160u
 #define HEIGHT 96u
 /* Where many pictures are drawn. */
 #define SMALL "--resolution", "64x40"
 
-void ripple_arguments_make(ripple_arguments *out, const char *const *more)
+/* A small and short run (grid 64x48, picture 160x96, 7 frames), with `more` behind, which wins. */
+static void ripple(run_result *out, const char *const *more)
 {
-    const char *const first[] = {"--device", run_device(), "--size", "64x48",        "--steps",
-                                 "6",        "--frames",   "7",      "--resolution", "160x96"};
-    size_t count = sizeof first / sizeof first[0];
-    memcpy(out->list, first, sizeof first);
-    for (; *more; more++) {
-        REQUIRE(count < RIPPLE_MAX_ARGUMENTS);
-        out->list[count++] = *more;
+    enum { MOST = 32 };
+    const char *list[MOST + 1] = {"--device", run_device(), "--size", "64x48",        "--steps",
+                                  "6",        "--frames",   "7",      "--resolution", "160x96"};
+    for (size_t count = 10; *more; more++) {
+        REQUIRE(count < MOST);
+        list[count++] = *more;
     }
-    out->list[count] = NULL;
+    run_program(out, "ripple", run_scratch(), list);
 }
 
-void ripple(run_result *out, const char *const *more)
-{
-    ripple_arguments arguments;
-    ripple_arguments_make(&arguments, more);
-    run_program(out, "ripple", run_scratch(), arguments.list);
-}
-
-void ripple_fine(run_result *out, const char *const *more)
+static void ripple_fine(run_result *out, const char *const *more)
 {
     ripple(out, more);
     if (out->status != 0) FAIL("ripple: status %d:\n%s", out->status, out->text);
 }
 
-void ripple_needs_no_threads(void)
+/* ThreadSanitizer: the same threads as in other cases, with other numbers. */
+static void ripple_needs_no_threads(void)
 {
     if (test_thread_sanitized())
         SKIP("ThreadSanitizer sees the same threads in cases that compare paths");
@@ -118,17 +113,20 @@ TEST(summary_names_the_driver)
     REQUIRE(!strstr(r.text, "ms a frame"));
 }
 
-TEST(same_seed_same_bytes)
+static void seeds(const char *other, int same)
 {
     run_result r;
     ripple_needs_no_threads();
     ripple_fine(
         &r, (const char *[]){"--seed", "5", "--output", "a.png", "--dump-field", "a.raw", NULL});
     ripple_fine(
-        &r, (const char *[]){"--seed", "5", "--output", "b.png", "--dump-field", "b.raw", NULL});
-    REQUIRE(same_file("a.png", "b.png"));
-    REQUIRE(same_file("a.raw", "b.raw"));
+        &r, (const char *[]){"--seed", other, "--output", "b.png", "--dump-field", "b.raw", NULL});
+    REQUIRE_EQ(same_file("a.png", "b.png"), same);
+    REQUIRE_EQ(same_file("a.raw", "b.raw"), same);
 }
+
+TEST_AS(same_seed_same_bytes, seeds("5", 1))
+TEST_AS(other_seed_other_picture, seeds("6", 0))
 
 /* One buffer makes the two sides take turns, two let them overlap: the picture must not know. */
 TEST(one_buffer_same_bytes)
@@ -141,37 +139,49 @@ TEST(one_buffer_same_bytes)
     REQUIRE(same_file("a.png", "b.png"));
 }
 
+/* Frames by one way (a: pictures and field) and by another (b). */
+static void require_same_frames(int frames, const char *what)
+{
+    char a[24], b[24];
+    for (int frame = 0; frame < frames; frame++) {
+        snprintf(a, sizeof a, "a/%02d.png", frame);
+        snprintf(b, sizeof b, "b/%02d.png", frame);
+        if (!same_file(a, b)) FAIL("frame %d differs with %s", frame, what);
+    }
+    REQUIRE(same_file("a.raw", "b.raw"));
+}
+#define TO(way) SMALL, "--output", way "/%02d.png", "--dump-field", way ".raw"
+
 /* A ring of any depth and burst, whole bursts or not: every picture is that of the path by hand. */
 TEST(ring_same_bytes)
 {
-    static const char *const flows[][4] = {{"--depth", "1", NULL},
-                                           {"--depth", "8", NULL},
+    static const char *const flows[][3] = {{"--depth=1", NULL},
+                                           {"--depth=8", NULL},
                                            {"--depth=5", "--burst=5", NULL},
                                            {"--depth=3", "--burst=1", NULL},
                                            {"--depth=12", "--max-latency=20", NULL}};
     run_result r;
-    ripple_fine(&r, (const char *[]){"--frames", "13", "--path=shared", SMALL, "--output",
-                                     "a/%02d.png", "--dump-field", "a.raw", NULL});
+    ripple_fine(&r, (const char *[]){"--frames", "13", "--path=shared", TO("a"), NULL});
     for (size_t i = 0; i < sizeof flows / sizeof flows[0]; i++) {
-        ripple_fine(&r, (const char *[]){"--frames", "13", SMALL, "--output", "b/%02d.png",
-                                         "--dump-field", "b.raw", flows[i][0], flows[i][1], NULL});
-        for (int frame = 0; frame < 13; frame++) {
-            char a[16], b[16];
-            snprintf(a, sizeof a, "a/%02d.png", frame);
-            snprintf(b, sizeof b, "b/%02d.png", frame);
-            if (!same_file(a, b))
-                FAIL("frame %d differs with %s %s", frame, flows[i][0], flows[i][1]);
-        }
-        REQUIRE(same_file("a.raw", "b.raw"));
+        ripple_fine(&r,
+                    (const char *[]){"--frames", "13", TO("b"), flows[i][0], flows[i][1], NULL});
+        require_same_frames(13, flows[i][0]);
     }
 }
 
-void ripple_needs_kernels(void)
+static void ripple_needs_kernels(void)
 {
     run_result r;
     ripple(&r, (const char *[]){"--path=in-queue", "--frames", "1", "--output", "a.png", NULL});
     if (r.status == 1 && strstr(r.text, "VK_NVX_binary_import"))
         SKIP("the device has no kernels in command buffers");
+}
+
+static void ripple_needs_kernels_of(const char *way)
+{
+    if (strcmp(way, "--path=ring") != 0 && strcmp(way, "--path=shared") != 0 &&
+        strstr(way, "--path="))
+        ripple_needs_kernels();
 }
 
 /* The same kernels in Vulkan's queues: every picture and the field are those of CUDA's stream. */
@@ -183,18 +193,11 @@ TEST(queues_same_bytes)
                                            {"--path=replay", NULL}};
     run_result r;
     ripple_needs_kernels();
-    ripple_fine(&r, (const char *[]){"--frames", "12", "--path=shared", SMALL, "--output",
-                                     "a/%02d.png", "--dump-field", "a.raw", NULL});
+    ripple_fine(&r, (const char *[]){"--frames", "12", "--path=shared", TO("a"), NULL});
     for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++) {
-        ripple_fine(&r, (const char *[]){"--frames", "12", SMALL, "--output", "b/%02d.png",
-                                         "--dump-field", "b.raw", paths[i][0], paths[i][1], NULL});
-        for (int frame = 0; frame < 12; frame++) {
-            char a[16], b[16];
-            snprintf(a, sizeof a, "a/%02d.png", frame);
-            snprintf(b, sizeof b, "b/%02d.png", frame);
-            if (!same_file(a, b)) FAIL("frame %d differs with %s", frame, paths[i][0]);
-        }
-        REQUIRE(same_file("a.raw", "b.raw"));
+        ripple_fine(&r,
+                    (const char *[]){"--frames", "12", TO("b"), paths[i][0], paths[i][1], NULL});
+        require_same_frames(12, paths[i][0]);
     }
 }
 
@@ -211,21 +214,13 @@ TEST(solver_gpus_same_bytes, .own = true)
     static const char *const gpus[] = {"0", "1", "1,0", "1,2", "1,2,3", "3,0,1,2"};
     run_result r;
     four_gpus();
-    ripple_fine(&r, (const char *[]){"--frames", "13", "--size", "67x47", SMALL, "--output",
-                                     "a/%02d.png", "--dump-field", "a.raw", NULL});
+    ripple_fine(&r, (const char *[]){"--frames", "13", "--size", "67x47", TO("a"), NULL});
     for (size_t i = 0; i < sizeof gpus / sizeof gpus[0]; i++) {
-        ripple(&r, (const char *[]){"--frames", "13", "--size", "67x47", SMALL, "--output",
-                                    "b/%02d.png", "--dump-field", "b.raw", "--solver-gpus", gpus[i],
-                                    NULL});
+        ripple(&r, (const char *[]){"--frames", "13", "--size", "67x47", TO("b"), "--solver-gpus",
+                                    gpus[i], NULL});
         if (i > 0 && r.status != 0 && strstr(r.text, "no CUDA device is ordinal")) break;
         if (r.status != 0) FAIL("%s: status %d:\n%s", gpus[i], r.status, r.text);
-        for (int frame = 0; frame < 13; frame++) {
-            char a[16], b[16];
-            snprintf(a, sizeof a, "a/%02d.png", frame);
-            snprintf(b, sizeof b, "b/%02d.png", frame);
-            if (!same_file(a, b)) FAIL("frame %d differs with GPUs %s", frame, gpus[i]);
-        }
-        REQUIRE(same_file("a.raw", "b.raw"));
+        require_same_frames(13, gpus[i]);
     }
 }
 
@@ -250,18 +245,6 @@ TEST(result_is_for_programs)
     REQUIRE(strstr(
         r.text,
         "\"path\": \"shared\", \"buffers\": 2, \"burst\": 1, \"width\": 64, \"height\": 48, \"frames\": 7, "));
-}
-
-TEST(other_seed_other_picture)
-{
-    run_result r;
-    ripple_needs_no_threads();
-    ripple_fine(
-        &r, (const char *[]){"--seed", "5", "--output", "a.png", "--dump-field", "a.raw", NULL});
-    ripple_fine(
-        &r, (const char *[]){"--seed", "6", "--output", "b.png", "--dump-field", "b.raw", NULL});
-    REQUIRE(!same_file("a.png", "b.png"));
-    REQUIRE(!same_file("a.raw", "b.raw"));
 }
 
 /* The field is alive, finite, and as high as waves are. */
@@ -313,14 +296,14 @@ TEST(odd_sizes)
     }
 }
 
-bool ripple_has_validation(void)
+static bool ripple_has_validation(void)
 {
     run_result r;
     ripple(&r, (const char *[]){"--validation", "--frames", "1", "--output", "probe.png", NULL});
     return r.status == 0 || !strstr(r.text, "is not installed");
 }
 
-void ripple_needs_validation(void)
+static void ripple_needs_validation(void)
 {
     if (test_sanitized())
         SKIP("the validation layer leaks memory of its own, which LeakSanitizer reports");
@@ -330,6 +313,7 @@ void ripple_needs_validation(void)
 static void validation_is_silent(const char *way)
 {
     run_result r;
+    ripple_needs_kernels_of(way);
     ripple_needs_validation();
     /* More frames than are in flight, so that everything is used again. */
     ripple_fine(&r,
@@ -339,29 +323,14 @@ static void validation_is_silent(const char *way)
 
 TEST_AS(validation_is_silent_ring, validation_is_silent("--path=ring"))
 TEST_AS(validation_is_silent_shared, validation_is_silent("--path=shared"))
+TEST_AS(validation_is_silent_in_queue, validation_is_silent("--path=in-queue"))
+TEST_AS(validation_is_silent_replay, validation_is_silent("--path=replay"))
+TEST_AS(validation_is_silent_async, validation_is_silent("--path=async"))
 
 TEST(validation_is_silent_bands, .own = true)
 {
     four_gpus();
     validation_is_silent("--solver-gpus=1,2,3");
-}
-
-TEST(validation_is_silent_in_queue)
-{
-    ripple_needs_kernels();
-    validation_is_silent("--path=in-queue");
-}
-
-TEST(validation_is_silent_replay)
-{
-    ripple_needs_kernels();
-    validation_is_silent("--path=replay");
-}
-
-TEST(validation_is_silent_async)
-{
-    ripple_needs_kernels();
-    validation_is_silent("--path=async");
 }
 
 static void run_as_told(run_result *out, const char *const *arguments)
@@ -442,6 +411,7 @@ TEST(output_that_cannot_be_written)
 static void failure_in_mid_run(const char *way)
 {
     run_result r;
+    ripple_needs_kernels_of(way);
     char link[FILES_PATH_MAX];
     ripple_fine(&r, (const char *[]){"--frames", "1", "--output", "full/000.png", NULL});
     REQUIRE(symlink("/dev/full", in_scratch(link, "full/004.png")) == 0);
@@ -453,30 +423,15 @@ static void failure_in_mid_run(const char *way)
 
 TEST_AS(failure_in_mid_run_ring, failure_in_mid_run("--path=ring"))
 TEST_AS(failure_in_mid_run_shared, failure_in_mid_run("--path=shared"))
+TEST_AS(failure_in_mid_run_in_queue, failure_in_mid_run("--path=in-queue"))
+TEST_AS(failure_in_mid_run_replay, failure_in_mid_run("--path=replay"))
+TEST_AS(failure_in_mid_run_async, failure_in_mid_run("--path=async"))
 
 TEST(failure_in_mid_run_bands, .own = true)
 {
     four_gpus();
     failure_in_mid_run(strcmp(test_option("driver", ""), "soft") == 0 ? "--solver-gpus=2,1"
                                                                       : "--solver-gpus=0");
-}
-
-TEST(failure_in_mid_run_in_queue)
-{
-    ripple_needs_kernels();
-    failure_in_mid_run("--path=in-queue");
-}
-
-TEST(failure_in_mid_run_replay)
-{
-    ripple_needs_kernels();
-    failure_in_mid_run("--path=replay");
-}
-
-TEST(failure_in_mid_run_async)
-{
-    ripple_needs_kernels();
-    failure_in_mid_run("--path=async");
 }
 
 TEST(help_and_list)
@@ -488,4 +443,130 @@ TEST(help_and_list)
     run_program(&r, "ripple", run_scratch(), (const char *[]){"--device", "list", NULL});
     REQUIRE_EQ(r.status, 0);
     REQUIRE(strstr(r.text, "0  "));
+}
+
+/* --api=gl: the picture is Vulkan's, whichever way the water got to OpenGL. */
+TEST(gl_draws_what_vulkan_draws, .title = "ripple.gl.draws_what_vulkan_draws")
+{
+    run_result r;
+    ripple_needs_no_threads();
+    ripple_fine(&r, (const char *[]){"--output", "vulkan.png", "--dump-field", "vulkan.raw", NULL});
+    for (size_t i = 0; i < 2; i++) {
+        static const char *const paths[] = {"shared", "ring"};
+        char option[32], picture_file[32], says[64];
+        snprintf(option, sizeof option, "--path=%s", paths[i]);
+        snprintf(picture_file, sizeof picture_file, "%s.png", paths[i]);
+        snprintf(says, sizeof says, "\"path\": \"%s\"", paths[i]);
+        ripple_fine(&r, (const char *[]){"--api=gl", option, "--output", picture_file,
+                                         "--dump-field", "gl.raw", "--validation", NULL});
+        REQUIRE(strstr(r.text, "validation: no messages"));
+        REQUIRE(strstr(r.text, says));
+        REQUIRE(same_file("vulkan.raw", "gl.raw"));
+        if (i > 0) REQUIRE(same_file("shared.png", picture_file));
+    }
+    /* Two compilers of one shader round differently. Waves a frame late are off by far more: 1.1 of
+     * 255 on average. */
+    uint8_t *a = read_picture("vulkan.png"), *b = read_picture("shared.png");
+    const size_t channels = (size_t)4 * WIDTH * HEIGHT;
+    double sum = 0.0;
+    for (size_t i = 0; i < channels; i++)
+        sum += abs((int)a[i] - (int)b[i]);
+    MEASURED("mean_difference", "%.5f of 255", sum / (double)channels);
+    REQUIRE(sum / (double)channels < 0.1);
+    free(a);
+    free(b);
+}
+
+TEST(gl_options, .title = "ripple.gl.options")
+{
+    static const run_wrong wrong[] = {
+        {{"--api", "metal"}, "--api metal: expected vulkan or gl"},
+        {{"--api=gl", "--path=in-queue"}, "--path: with --api=gl it is ring or shared"},
+        {{"--api=gl", "--path=replay"}, "--path: with --api=gl it is ring or shared"},
+        {{"--api=gl", "--burst=2"}, "--burst: only with --path=ring"},
+        {{"--api=gl", "--device=list"}, "--device: with --api=gl it is auto, nvidia or soft"},
+        {{"--api=gl", "--device=3"}, "--device: with --api=gl it is auto, nvidia or soft"},
+        {{NULL}, NULL},
+    };
+    run_refuses(ripple, wrong);
+}
+
+/* Whatever driver call fails, the program ends, says why, and leaves nothing behind: on the twin */
+#undef TEST_GROUP
+#define TEST_GROUP "torture."
+
+/* Runs in a row without a failure that went over this many calls: they are exhausted (calls on
+ * other threads come and go). Three runs at least. */
+#define ENOUGH_CALLS 42u
+#define MOST_CALLS   600u
+
+static void short_run(run_result *r, const void *way)
+{
+    ripple(r,
+           (const char *[]){"--device", "soft", way, "--size", "16x16", "--resolution", "32x32",
+                            "--steps", "1", "--frames", "4", "--quiet", "--output", "a.png", NULL});
+}
+
+/* The paths make the same calls at first, so each sweep begins with another one. */
+static void failures(const char *way, const char *kind, unsigned first, const char *const *named)
+{
+    if (test_thread_sanitized()) SKIP("ThreadSanitizer sees these ends in other cases");
+    const failing_program program = {"ripple", short_run, way};
+    const unsigned stride = test_sanitized() ? 7 : 4;
+    failures_need_the_twin(&program);
+    failures_must_end(&program, named);
+    failures_sweep(&program, kind, 1 + first % stride, MOST_CALLS, stride,
+                   3 * stride >= ENOUGH_CALLS ? 3 : ENOUGH_CALLS / stride + 1);
+}
+
+TEST_AS(cuda_ring,
+        failures("--path=ring", "cuda", 0,
+                 (const char *[]){"cuda:cuInit:1", "cuda:cuModuleLoadData:1", "cuda:cuMemAlloc:2",
+                                  "cuda:cuImportExternalMemory:3",
+                                  "cuda:cuImportExternalSemaphore:2", "cuda:cuLaunchKernel:3",
+                                  "cuda:cuEventRecord:2", NULL}),
+        .time_limit = 240)
+TEST_AS(vulkan_ring,
+        failures("--path=ring", "vulkan", 0,
+                 (const char *[]){"vulkan:vkCreateDevice:1", "vulkan:vkAllocateMemory:3",
+                                  "vulkan:vkCreateGraphicsPipelines:2", "vulkan:vkGetMemoryFdKHR:2",
+                                  "vulkan:vkGetSemaphoreFdKHR:2", "vulkan:vkQueueSubmit2:1", NULL}),
+        .time_limit = 240)
+TEST_AS(cuda_shared,
+        failures("--path=shared", "cuda", 5,
+                 (const char *[]){"cuda:cuModuleGetFunction:3",
+                                  "cuda:cuExternalMemoryGetMappedBuffer:1",
+                                  "cuda:cuSignalExternalSemaphoresAsync:3",
+                                  "cuda:cuWaitExternalSemaphoresAsync:2", NULL}),
+        .time_limit = 240)
+TEST_AS(vulkan_shared,
+        failures("--path=shared", "vulkan", 5,
+                 (const char *[]){"vulkan:vkCreateImage:2", "vulkan:vkBindBufferMemory:3",
+                                  "vulkan:vkQueueSubmit2:1", NULL}),
+        .time_limit = 240)
+TEST_AS(vulkan_in_queue,
+        failures("--path=in-queue", "vulkan", 15,
+                 (const char *[]){"vulkan:vkCreateCuModuleNVX:1", "vulkan:vkCreateCuFunctionNVX:2",
+                                  "vulkan:vkAllocateMemory:3", "vulkan:vkQueueSubmit2:2", NULL}),
+        .time_limit = 240)
+TEST_AS(vulkan_async,
+        failures("--path=async", "vulkan", 2,
+                 (const char *[]){"vulkan:vkCreateCuModuleNVX:1", "vulkan:vkCreateSemaphore:2",
+                                  "vulkan:vkQueueSubmit2:3", "vulkan:vkWaitForFences:2", NULL}),
+        .time_limit = 240)
+TEST_AS(cuda_replay,
+        failures("--path=replay", "cuda", 12,
+                 (const char *[]){"cuda:cuStreamBeginCapture:2", "cuda:cuStreamEndCapture:2",
+                                  "cuda:cuLaunchKernel:3", "cuda:cuGraphGetEdges:2",
+                                  "cuda:cuGraphKernelNodeGetParams:3", NULL}),
+        .time_limit = 240)
+
+TEST(cuda_bands, .own = true, .time_limit = 240)
+{
+    setenv("CULVERT_SOFT_DEVICES", "3", 1);
+    failures("--solver-gpus=1,2", "cuda", 9,
+             (const char *[]){"cuda:cuMemCreate:2", "cuda:cuMemSetAccess:2", "cuda:cuEventCreate:2",
+                              "cuda:cuMemcpyAsync:2", "cuda:cuStreamWaitEvent:3",
+                              "cuda:cuImportExternalMemory:3", "cuda:cuImportExternalSemaphore:3",
+                              "cuda:cuLaunchKernel:4", NULL});
 }
