@@ -109,11 +109,6 @@ void check_vk_use_buffer(VkCommandBuffer handle, uint64_t buffer, uint64_t offse
                  CHECK_READ_OR_WRITE, VK_IMAGE_LAYOUT_UNDEFINED, how);
 }
 
-static check_model *open_if(bool own)
-{
-    return own ? check_open() : NULL;
-}
-
 /* ---- framebuffers ---- */
 
 VkResult VKAPI_CALL check_vkCreateFramebuffer(VkDevice handle, const VkFramebufferCreateInfo *info,

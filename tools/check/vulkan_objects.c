@@ -14,11 +14,6 @@
     const bool own = check_inside++ == 0;
 #define END check_inside--
 
-static check_model *open_if(bool own)
-{
-    return own ? check_open() : NULL;
-}
-
 static void look_for_loss(bool own, VkResult result)
 {
     check_model *m = result == VK_ERROR_DEVICE_LOST ? open_if(own) : NULL;
