@@ -2,8 +2,6 @@
 /* culvert-check as a Vulkan layer: what command buffers do to shared memory, and submissions. */
 #include "vulkan.h"
 
-#include "shim.h"
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -2,8 +2,6 @@
 /* culvert-check as a Vulkan layer: memory, resources, semaphores, fences and their descriptors. */
 #include "vulkan.h"
 
-#include "shim.h"
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
