@@ -3,9 +3,6 @@
  * docs/measured/benchmarks.md has what is measured and how, and numbers. */
 #include "calls.h"
 
-#include "measure.h"
-#include "program.h"
-
 #include <stdlib.h>
 #include <string.h>
 

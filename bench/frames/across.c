@@ -2,7 +2,6 @@
 /* From one GPU to another: what Culvert's buffers carry, and what they carry and hand over, beside
  * what CUDA and NCCL carry. Each turn ends with a look at every word on the GPU that draws: by
  * Vulkan in Culvert's buffer, by a kernel of that GPU in CUDA's memory. */
-#include "frames.h"
 #include "sections.h"
 
 #include <culvert/cuda_api.h>

@@ -7,7 +7,6 @@
 
 #include "measure.h"
 #include "renderer.h"
-#include "rig.h"
 #include "solver.h"
 
 #include <culvert/ring.h>

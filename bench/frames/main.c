@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* culvert-bench: frames from a CUDA solver to a Vulkan renderer by every scheme. */
-#include "measure.h"
-#include "program.h"
 #include "sections.h"
 
 #include <stdio.h>

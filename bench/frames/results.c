@@ -2,8 +2,6 @@
 /* Summing up, and text. See results.h. */
 #include "results.h"
 #include "json.h"
-#include "measure.h"
-#include "rig.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -3,7 +3,6 @@
 #include "solver.h"
 #include "measure.h"
 #include "renderer.h"
-#include "statistics.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,7 +4,6 @@
 
 #include <stdio.h>
 
-#include "console.h"
 #include "files.h"
 
 bool interop_enter_device(culv_device *device, const culv_cuda_api **cu, CUcontext *callers_context)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* See gl_setup.h. */
 #include "gl_setup.h"
-#include "console.h"
 #include "files.h"
 
 #include <EGL/egl.h>

@@ -4,7 +4,6 @@
 #ifndef CULVERT_SAMPLES_GL_SETUP_H_
 #define CULVERT_SAMPLES_GL_SETUP_H_
 
-#include "console.h"
 #include "cuda_side.h"
 
 #include <GL/glcorearb.h>

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Vulkan buffers and images, each with an allocation of its own; copies, semaphores and
  * timestamps. */
-#include "console.h"
 #include "files.h"
 #include "vulkan_setup.h"
 

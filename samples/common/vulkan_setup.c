@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* See vulkan_setup.h. */
 #include "vulkan_setup.h"
-#include "console.h"
 
 #include <ctype.h>
 #include <stdio.h>

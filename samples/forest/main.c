@@ -14,7 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../common/console.h"
 #include "../common/files.h"
 #include "../common/vulkan_setup.h"
 #include "tree.h"

@@ -6,7 +6,6 @@
 #include <string.h>
 #include <time.h>
 
-#include "../common/console.h"
 #include "../common/cuda_side.h"
 #include "observer.h"
 #include "particle.h"

@@ -8,7 +8,6 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-#include "../common/console.h"
 #include "../common/files.h"
 #include "../common/vulkan_setup.h"
 #include "observer.h"

@@ -4,9 +4,6 @@
 
 #include <string.h>
 
-#include "../common/console.h"
-#include "../common/vulkan_setup.h"
-
 bool exchange_attach(const exchange *e, culv_vk_device **out)
 {
     return interop_attach(e->vulkan, e->device, out);

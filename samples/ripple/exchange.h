@@ -19,7 +19,6 @@
 #ifndef RIPPLE_EXCHANGE_H_
 #define RIPPLE_EXCHANGE_H_
 
-#include "../common/console.h"
 #include "../common/vulkan_setup.h"
 
 #define EXCHANGE_MAX_BUFFERS CULV_RING_MAX_DEPTH

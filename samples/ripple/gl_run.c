@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* ripple by OpenGL: the whole of --api=gl. */
 #include "gl_run.h"
-#include "program.h"
-
-#include "../common/console.h"
-#include "../common/files.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -11,10 +11,7 @@
 #define RIPPLE_GL_RUN_H_
 
 #include "../common/gl_setup.h"
-#include "exchange.h"
 #include "program.h"
-#include "renderer.h"
-#include "scene.h"
 
 typedef struct gl_exchange {
     gl_interop *interop;

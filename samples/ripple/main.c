@@ -3,9 +3,6 @@
  * other on the GPU. */
 #include "program.h"
 
-#include "../common/console.h"
-#include "../common/files.h"
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,8 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "../common/console.h"
-#include "../common/vulkan_setup.h"
 #include "program.h"
 
 static bool set_up(program *p)

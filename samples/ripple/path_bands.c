@@ -9,8 +9,6 @@
  * cells, and Vulkan copies them to the image. */
 #include <stdlib.h>
 
-#include "../common/console.h"
-#include "../common/vulkan_setup.h"
 #include "exchange.h"
 
 #define FRAME_STAGES (EXCHANGE_READING_STAGES | VK_PIPELINE_STAGE_2_COPY_BIT)

@@ -12,7 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../common/console.h"
 #include "exchange.h"
 
 enum { MOST_BUFFERS = 2 };

@@ -9,7 +9,6 @@
  *           burst's first and last) */
 #include <stdlib.h>
 
-#include "../common/console.h"
 #include "exchange.h"
 
 /* A frame that takes longer than this to come is an error. */

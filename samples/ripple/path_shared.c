@@ -6,8 +6,6 @@
  *   ready is signaled by CUDA and awaited by Vulkan, drawn the other way round */
 #include <stdlib.h>
 
-#include "../common/console.h"
-#include "../common/vulkan_setup.h"
 #include "exchange.h"
 
 typedef struct shared {

@@ -3,8 +3,6 @@
 #ifndef RIPPLE_PROGRAM_H_
 #define RIPPLE_PROGRAM_H_
 
-#include "../common/console.h"
-#include "exchange.h"
 #include "renderer.h"
 #include "solver.h"
 

@@ -2,8 +2,6 @@
 /* ripple's renderer. */
 #include "renderer.h"
 
-#include "../common/console.h"
-
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,6 @@
 #ifndef RIPPLE_RENDERER_H_
 #define RIPPLE_RENDERER_H_
 
-#include "../common/vulkan_setup.h"
 #include "exchange.h"
 #include "scene.h"
 

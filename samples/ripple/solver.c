@@ -6,9 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../common/console.h"
-#include "../common/vulkan_setup.h"
-
 #define BLOCK_X 32u
 #define BLOCK_Y 8u
 

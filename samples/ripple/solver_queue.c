@@ -4,8 +4,6 @@
 
 #include <string.h>
 
-#include "../common/console.h"
-
 bool solver_queue_create(solver_queue *q, exchange *e, culv_kernels *loaded)
 {
     q->exchange = e;

@@ -10,8 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../common/console.h"
-#include "../common/vulkan_setup.h"
 #include "../ripple/program.h"
 #include "path_mpi.h"
 

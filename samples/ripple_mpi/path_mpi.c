@@ -6,9 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "../common/console.h"
-#include "../common/vulkan_setup.h"
-
 #define WAIT_NS UINT64_C(60000000000)
 
 ranks path_mpi_ranks;

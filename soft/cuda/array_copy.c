@@ -4,7 +4,6 @@
  * Positions and sizes along x are in bytes; along y they are rows of elements, so that a compressed
  * format counts in blocks. A pitch of 0, which cuda.h leaves open, is taken for a single row
  * only. */
-#include "array.h"
 #include "graph.h"
 #include "graphics.h"
 

@@ -6,7 +6,6 @@
  * without it. ThreadSanitizer is not told: to it all fibers of a thread are that thread, which is
  * true of what happens before what. */
 #include "block.h"
-#include "soft.h"
 
 #include <setjmp.h>
 #include <signal.h>

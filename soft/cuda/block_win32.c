@@ -2,7 +2,6 @@
 /* The twin's CUDA driver: stacks that one thread switches between, which are Windows' fibers here:
  * its exceptions are delivered only where it knows the stack. */
 #include "block.h"
-#include "soft.h"
 
 #include <stdlib.h>
 #include <string.h>

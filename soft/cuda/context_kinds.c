@@ -2,7 +2,6 @@
 /* The twin's CUDA driver: green contexts, in the smallest form. There are no multiprocessors to
  * divide: resources are counts. A green context is one whose streams external semaphores refuse, as
  * measured on an H200, and whose events are the primary context's, too. */
-#include "soft.h"
 #include "vmm.h"
 
 #include "../shared/labels.h"

@@ -93,8 +93,6 @@ void soft_wait_params(const struct soft_op *work, CUDA_EXT_SEM_WAIT_NODE_PARAMS 
 CUresult soft_batch_make(const CUDA_BATCH_MEM_OP_NODE_PARAMS *params, struct soft_op **work);
 CUresult soft_event_node_make(CUevent event, bool records, struct soft_op **work);
 CUevent soft_event_of_node(const struct soft_op *work);
-/* cuda.h: what an executable graph's copy is changed from and to must be. */
-bool soft_copy_is_row(const CUDA_MEMCPY3D *params);
 void soft_batch_params(const struct soft_op *work, CUDA_BATCH_MEM_OP_NODE_PARAMS *out);
 
 /* --- launch.c */

@@ -1,7 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* The twin's CUDA driver: what a graph's nodes do, as they are added, read and changed, in graphs
- * and in executable ones. */
+ * and in executable ones: by the calls of each kind, and by the parameters that all kinds have in
+ * common (cuGraphAddNode). */
 #include "graph.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_BODIES = 1024 };
 
 /* Makes `work` what the node does, where making it succeeded; unlocks. */
 static CUresult replace_and_end(struct soft_op **place, CUresult result, struct soft_op *work)
@@ -69,6 +75,125 @@ CUresult CUDAAPI cuGraphAddEmptyNode(CUgraphNode *phGraphNode, CUgraph hGraph,
                        numDependencies, phGraphNode);
 }
 
+static struct soft_launch_how how_of(CUgraphNodeType type, const struct soft_op *work)
+{
+    struct soft_launch_how how = {.cooperative = 0};
+    if (type == CU_GRAPH_NODE_TYPE_KERNEL && work != NULL) how = *soft_kernel_how(work);
+    return how;
+}
+
+/* What may not change in an executable graph's copy, of what may. */
+static bool same_signals(const struct soft_op *work, unsigned count)
+{
+    CUDA_EXT_SEM_SIGNAL_NODE_PARAMS before;
+    soft_signal_params(work, &before);
+    return before.numExtSems == count;
+}
+
+static bool same_waits(const struct soft_op *work, unsigned count)
+{
+    CUDA_EXT_SEM_WAIT_NODE_PARAMS before;
+    soft_wait_params(work, &before);
+    return before.numExtSems == count;
+}
+
+static bool is_row(const CUDA_MEMCPY3D *p)
+{
+    return p->Height <= 1 && p->Depth <= 1 && p->srcMemoryType != CU_MEMORYTYPE_ARRAY &&
+           p->dstMemoryType != CU_MEMORYTYPE_ARRAY;
+}
+
+static bool both_rows(const struct soft_op *work, const CUDA_MEMCPY3D *params)
+{
+    CUDA_MEMCPY3D before;
+    soft_memcpy_params(work, &before);
+    return is_row(&before) && is_row(params);
+}
+
+static bool is_context(CUcontext context)
+{
+    return soft_context_find(context) != NULL;
+}
+
+static CUcontext or_current(CUcontext context)
+{
+    return context != NULL ? context : (CUcontext)(void *)soft_context_current();
+}
+
+/* --- the calls of a kind of nodes */
+
+#define NO_CONTEXT
+#define CONTEXT , CUcontext ctx
+/* `make` and `read` are calls; `adds` and `changes` say whether the context is one; `may` whether
+ * an executable graph's node may become this. */
+#define NODE_CALLS(name, suffix, kind, of, make, read, context, adds, changes, may)                \
+    CUresult CUDAAPI cuGraphAdd##name##Node##suffix(CUgraphNode *out, CUgraph handle,              \
+                                                    const CUgraphNode *before, size_t num_before,  \
+                                                    const of *params context)                      \
+    {                                                                                              \
+        struct soft_graph *graph;                                                                  \
+        struct soft_op *work = NULL;                                                               \
+        const struct soft_launch_how how = how_of(CU_GRAPH_NODE_TYPE_##kind, NULL);                \
+        (void)how;                                                                                 \
+        CUresult result = begin_add(__func__, handle, out, params, &graph);                        \
+        if (result != CUDA_SUCCESS) return result;                                                 \
+        if (!(adds)) return soft_end(CUDA_ERROR_INVALID_CONTEXT);                                  \
+        result = make;                                                                             \
+        return add_and_end(graph, CU_GRAPH_NODE_TYPE_##kind, result, work, before, num_before,     \
+                           out);                                                                   \
+    }                                                                                              \
+    CUresult CUDAAPI cuGraph##name##NodeGetParams##suffix(CUgraphNode handle, of *params)          \
+    {                                                                                              \
+        struct soft_node *node;                                                                    \
+        CUresult result = begin_node(__func__, handle, CU_GRAPH_NODE_TYPE_##kind, params, &node);  \
+        if (result != CUDA_SUCCESS) return result;                                                 \
+        read(node->work, params);                                                                  \
+        return soft_end(CUDA_SUCCESS);                                                             \
+    }                                                                                              \
+    CUresult CUDAAPI cuGraph##name##NodeSetParams##suffix(CUgraphNode handle, const of *params)    \
+    {                                                                                              \
+        struct soft_node *node;                                                                    \
+        struct soft_op *work = NULL;                                                               \
+        CUresult result = begin_node(__func__, handle, CU_GRAPH_NODE_TYPE_##kind, params, &node);  \
+        if (result != CUDA_SUCCESS) return result;                                                 \
+        const struct soft_launch_how how = how_of(CU_GRAPH_NODE_TYPE_##kind, node->work);          \
+        (void)how;                                                                                 \
+        result = make;                                                                             \
+        return replace_and_end(&node->work, result, work);                                         \
+    }                                                                                              \
+    CUresult CUDAAPI cuGraphExec##name##NodeSetParams##suffix(                                     \
+        CUgraphExec exec, CUgraphNode handle, const of *params context)                            \
+    {                                                                                              \
+        struct soft_exec_node *node;                                                               \
+        struct soft_op *work = NULL;                                                               \
+        CUresult result =                                                                          \
+            begin_exec(__func__, exec, handle, CU_GRAPH_NODE_TYPE_##kind, params, &node);          \
+        if (result != CUDA_SUCCESS) return result;                                                 \
+        if (!(changes)) return soft_end(CUDA_ERROR_INVALID_CONTEXT);                               \
+        if (!(may)) return soft_end(CUDA_ERROR_INVALID_VALUE);                                     \
+        const struct soft_launch_how how = how_of(CU_GRAPH_NODE_TYPE_##kind, node->work);          \
+        (void)how;                                                                                 \
+        result = make;                                                                             \
+        return replace_and_end(&node->work, result, work);                                         \
+    }
+NODE_CALLS(Kernel, _v2, KERNEL, CUDA_KERNEL_NODE_PARAMS, soft_kernel_make(params, &how, &work),
+           soft_kernel_params, NO_CONTEXT, true, true, true)
+NODE_CALLS(Host, , HOST, CUDA_HOST_NODE_PARAMS, soft_host_make(params, &work), soft_host_params,
+           NO_CONTEXT, true, true, true)
+NODE_CALLS(ExternalSemaphoresSignal, , EXT_SEMAS_SIGNAL, CUDA_EXT_SEM_SIGNAL_NODE_PARAMS,
+           soft_signal_make(params, &work), soft_signal_params, NO_CONTEXT, true, true,
+           same_signals(node->work, params->numExtSems))
+NODE_CALLS(ExternalSemaphoresWait, , EXT_SEMAS_WAIT, CUDA_EXT_SEM_WAIT_NODE_PARAMS,
+           soft_wait_make(params, &work), soft_wait_params, NO_CONTEXT, true, true,
+           same_waits(node->work, params->numExtSems))
+/* A context of NULL is the current one where a node is added (measured). */
+NODE_CALLS(Memset, , MEMSET, CUDA_MEMSET_NODE_PARAMS, soft_memset_make(params, &work),
+           soft_memset_params, CONTEXT, is_context(or_current(ctx)), is_context(ctx), true)
+NODE_CALLS(Memcpy, , MEMCPY, CUDA_MEMCPY3D, soft_memcpy_make(params, &work), soft_memcpy_params,
+           CONTEXT, is_context(ctx), is_context(ctx), both_rows(node->work, params))
+NODE_CALLS(BatchMemOp, , BATCH_MEM_OP, CUDA_BATCH_MEM_OP_NODE_PARAMS,
+           soft_batch_make(params, &work), soft_batch_params, NO_CONTEXT, true, true, true)
+
 /* --- kernels */
 
 /* The older form has not the last two members. */
@@ -85,52 +210,6 @@ static CUDA_KERNEL_NODE_PARAMS newer(const CUDA_KERNEL_NODE_PARAMS_v1 *p)
                                       .kernelParams = p->kernelParams,
                                       .extra = p->extra};
     return params;
-}
-
-CUresult CUDAAPI cuGraphAddKernelNode_v2(CUgraphNode *phGraphNode, CUgraph hGraph,
-                                         const CUgraphNode *dependencies, size_t numDependencies,
-                                         const CUDA_KERNEL_NODE_PARAMS *nodeParams)
-{
-    struct soft_graph *graph;
-    struct soft_op *work = NULL;
-    CUresult result = begin_add(__func__, hGraph, phGraphNode, nodeParams, &graph);
-    if (result != CUDA_SUCCESS) return result;
-    result = soft_kernel_make(nodeParams, &(struct soft_launch_how){.cooperative = 0}, &work);
-    return add_and_end(graph, CU_GRAPH_NODE_TYPE_KERNEL, result, work, dependencies,
-                       numDependencies, phGraphNode);
-}
-
-CUresult CUDAAPI cuGraphKernelNodeGetParams_v2(CUgraphNode hNode,
-                                               CUDA_KERNEL_NODE_PARAMS *nodeParams)
-{
-    struct soft_node *node;
-    CUresult result = begin_node(__func__, hNode, CU_GRAPH_NODE_TYPE_KERNEL, nodeParams, &node);
-    if (result != CUDA_SUCCESS) return result;
-    soft_kernel_params(node->work, nodeParams);
-    return soft_end(CUDA_SUCCESS);
-}
-
-CUresult CUDAAPI cuGraphKernelNodeSetParams_v2(CUgraphNode hNode,
-                                               const CUDA_KERNEL_NODE_PARAMS *nodeParams)
-{
-    struct soft_node *node;
-    struct soft_op *work = NULL;
-    CUresult result = begin_node(__func__, hNode, CU_GRAPH_NODE_TYPE_KERNEL, nodeParams, &node);
-    if (result != CUDA_SUCCESS) return result;
-    result = soft_kernel_make(nodeParams, soft_kernel_how(node->work), &work);
-    return replace_and_end(&node->work, result, work);
-}
-
-CUresult CUDAAPI cuGraphExecKernelNodeSetParams_v2(CUgraphExec hGraphExec, CUgraphNode hNode,
-                                                   const CUDA_KERNEL_NODE_PARAMS *nodeParams)
-{
-    struct soft_exec_node *node;
-    struct soft_op *work = NULL;
-    CUresult result =
-        begin_exec(__func__, hGraphExec, hNode, CU_GRAPH_NODE_TYPE_KERNEL, nodeParams, &node);
-    if (result != CUDA_SUCCESS) return result;
-    result = soft_kernel_make(nodeParams, soft_kernel_how(node->work), &work);
-    return replace_and_end(&node->work, result, work);
 }
 
 CUresult CUDAAPI cuGraphAddKernelNode(CUgraphNode *phGraphNode, CUgraph hGraph,
@@ -224,265 +303,278 @@ CUresult CUDAAPI cuGraphKernelNodeSetAttribute(CUgraphNode hNode, CUlaunchAttrib
     return replace_and_end(&node->work, result, work);
 }
 
-/* --- host functions */
+/* --- by the parameters of all kinds */
 
-CUresult CUDAAPI cuGraphAddHostNode(CUgraphNode *phGraphNode, CUgraph hGraph,
-                                    const CUgraphNode *dependencies, size_t numDependencies,
-                                    const CUDA_HOST_NODE_PARAMS *nodeParams)
+static CUresult make_kernel(const CUDA_KERNEL_NODE_PARAMS_v3 *p, const struct soft_launch_how *how,
+                            struct soft_op **work)
 {
-    struct soft_graph *graph;
-    struct soft_op *work = NULL;
-    CUresult result = begin_add(__func__, hGraph, phGraphNode, nodeParams, &graph);
-    if (result != CUDA_SUCCESS) return result;
-    result = soft_host_make(nodeParams, &work);
-    return add_and_end(graph, CU_GRAPH_NODE_TYPE_HOST, result, work, dependencies, numDependencies,
-                       phGraphNode);
+    const CUDA_KERNEL_NODE_PARAMS params = {.func = p->func,
+                                            .gridDimX = p->gridDimX,
+                                            .gridDimY = p->gridDimY,
+                                            .gridDimZ = p->gridDimZ,
+                                            .blockDimX = p->blockDimX,
+                                            .blockDimY = p->blockDimY,
+                                            .blockDimZ = p->blockDimZ,
+                                            .sharedMemBytes = p->sharedMemBytes,
+                                            .kernelParams = p->kernelParams,
+                                            .extra = p->extra,
+                                            .kern = p->kern,
+                                            .ctx = p->ctx};
+    return soft_kernel_make(&params, how, work);
 }
 
-CUresult CUDAAPI cuGraphHostNodeGetParams(CUgraphNode hNode, CUDA_HOST_NODE_PARAMS *nodeParams)
+static CUresult make_memset(const CUDA_MEMSET_NODE_PARAMS_v2 *p, struct soft_op **work)
 {
-    struct soft_node *node;
-    CUresult result = begin_node(__func__, hNode, CU_GRAPH_NODE_TYPE_HOST, nodeParams, &node);
+    const CUDA_MEMSET_NODE_PARAMS params = {.dst = p->dst,
+                                            .pitch = p->pitch,
+                                            .value = p->value,
+                                            .elementSize = p->elementSize,
+                                            .width = p->width,
+                                            .height = p->height};
+    return is_context(or_current(p->ctx)) ? soft_memset_make(&params, work)
+                                          : CUDA_ERROR_INVALID_CONTEXT;
+}
+
+static CUresult make_memcpy(const CUDA_MEMCPY_NODE_PARAMS *p, struct soft_op **work)
+{
+    if (p->flags != 0 || p->reserved != 0) return CUDA_ERROR_INVALID_VALUE;
+    return is_context(or_current(p->copyCtx)) ? soft_memcpy_make(&p->copyParams, work)
+                                              : CUDA_ERROR_INVALID_CONTEXT;
+}
+
+/* What a node of this type does. An empty one does nothing (NULL). */
+static CUresult make(const CUgraphNodeParams *p, const struct soft_launch_how *how,
+                     struct soft_op **work)
+{
+    *work = NULL;
+    for (unsigned i = 0; i < 3; i++)
+        if (p->reserved0[i] != 0) return CUDA_ERROR_INVALID_VALUE;
+    if (p->reserved2 != 0) return CUDA_ERROR_INVALID_VALUE;
+    switch ((int)p->type) {
+    case CU_GRAPH_NODE_TYPE_EMPTY: return CUDA_SUCCESS;
+    case CU_GRAPH_NODE_TYPE_KERNEL: return make_kernel(&p->kernel, how, work);
+    case CU_GRAPH_NODE_TYPE_MEMCPY: return make_memcpy(&p->memcpy, work);
+    case CU_GRAPH_NODE_TYPE_MEMSET: return make_memset(&p->memset, work);
+    case CU_GRAPH_NODE_TYPE_HOST: {
+        const CUDA_HOST_NODE_PARAMS params = {.fn = p->host.fn, .userData = p->host.userData};
+        return soft_host_make(&params, work);
+    }
+    case CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL: {
+        const CUDA_EXT_SEM_SIGNAL_NODE_PARAMS params = {.extSemArray = p->extSemSignal.extSemArray,
+                                                        .paramsArray = p->extSemSignal.paramsArray,
+                                                        .numExtSems = p->extSemSignal.numExtSems};
+        return soft_signal_make(&params, work);
+    }
+    case CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT: {
+        const CUDA_EXT_SEM_WAIT_NODE_PARAMS params = {.extSemArray = p->extSemWait.extSemArray,
+                                                      .paramsArray = p->extSemWait.paramsArray,
+                                                      .numExtSems = p->extSemWait.numExtSems};
+        return soft_wait_make(&params, work);
+    }
+    case CU_GRAPH_NODE_TYPE_EVENT_RECORD:
+        return soft_event_node_make(p->eventRecord.event, true, work);
+    case CU_GRAPH_NODE_TYPE_WAIT_EVENT:
+        return soft_event_node_make(p->eventWait.event, false, work);
+    case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP: {
+        if (p->memOp.ctx == NULL) return CUDA_ERROR_INVALID_VALUE; /* measured on an H100 */
+        const CUDA_BATCH_MEM_OP_NODE_PARAMS params = {.ctx = p->memOp.ctx,
+                                                      .count = p->memOp.count,
+                                                      .paramArray = p->memOp.paramArray,
+                                                      .flags = p->memOp.flags};
+        return soft_batch_make(&params, work);
+    }
+    case CU_GRAPH_NODE_TYPE_GRAPH:
+    case CU_GRAPH_NODE_TYPE_MEM_ALLOC:
+    case CU_GRAPH_NODE_TYPE_MEM_FREE: return CUDA_ERROR_NOT_SUPPORTED;
+    case CU_GRAPH_NODE_TYPE_CONDITIONAL:
+        return p->conditional.handle == 0 || p->conditional.size == 0 ||
+                       p->conditional.size > MOST_BODIES || p->conditional.ctx == NULL
+                   ? CUDA_ERROR_INVALID_VALUE
+                   : CUDA_SUCCESS;
+    default: return CUDA_ERROR_INVALID_VALUE;
+    }
+}
+
+/* Empty bodies for a conditional node, which owns them. */
+static CUresult make_bodies(struct soft_node *node, unsigned int size)
+{
+    node->bodies = calloc(size, sizeof(*node->bodies));
+    if (node->bodies == NULL) return CUDA_ERROR_OUT_OF_MEMORY;
+    for (; node->num_bodies < size; node->num_bodies++) {
+        struct soft_graph *body;
+        CUresult result = soft_graph_make(&body);
+        if (result != CUDA_SUCCESS) return result;
+        body->is_body = true;
+        node->bodies[node->num_bodies] = (CUgraph)(void *)body;
+    }
+    return CUDA_SUCCESS;
+}
+
+static CUresult add_node(const char *call, CUgraphNode *out, CUgraph handle,
+                         const CUgraphNode *before, size_t num_before, CUgraphNodeParams *params)
+{
+    static const struct soft_launch_how plain;
+    struct soft_graph *graph;
+    struct soft_op *work;
+    CUresult result = begin_add(call, handle, out, params, &graph);
     if (result != CUDA_SUCCESS) return result;
-    soft_host_params(node->work, nodeParams);
+    result = make(params, &plain, &work);
+    if (result != CUDA_SUCCESS || params->type != CU_GRAPH_NODE_TYPE_CONDITIONAL)
+        return add_and_end(graph, params->type, result, work, before, num_before, out);
+    struct soft_node *node;
+    result = soft_graph_add(graph, params->type, NULL, before, num_before, &node);
+    if (result != CUDA_SUCCESS) return soft_end(result);
+    result = make_bodies(node, params->conditional.size);
+    if (result != CUDA_SUCCESS) {
+        soft_graph_drop_last(graph);
+        return soft_end(result);
+    }
+    params->conditional.phGraph_out = node->bodies;
+    *out = (CUgraphNode)(void *)node;
     return soft_end(CUDA_SUCCESS);
 }
 
-CUresult CUDAAPI cuGraphHostNodeSetParams(CUgraphNode hNode,
-                                          const CUDA_HOST_NODE_PARAMS *nodeParams)
+/* A number that no other condition has. The twin runs no body, so that nothing reads its value. */
+CUresult CUDAAPI cuGraphConditionalHandleCreate(CUgraphConditionalHandle *pHandle_out,
+                                                CUgraph hGraph, CUcontext ctx,
+                                                unsigned int defaultLaunchValue, unsigned int flags)
 {
-    struct soft_node *node;
-    struct soft_op *work = NULL;
-    CUresult result = begin_node(__func__, hNode, CU_GRAPH_NODE_TYPE_HOST, nodeParams, &node);
+    (void)defaultLaunchValue;
+    CUresult result = soft_begin(__func__, SOFT_NEED_INIT, NULL);
     if (result != CUDA_SUCCESS) return result;
-    result = soft_host_make(nodeParams, &work);
-    return replace_and_end(&node->work, result, work);
-}
-
-CUresult CUDAAPI cuGraphExecHostNodeSetParams(CUgraphExec hGraphExec, CUgraphNode hNode,
-                                              const CUDA_HOST_NODE_PARAMS *nodeParams)
-{
-    struct soft_exec_node *node;
-    struct soft_op *work = NULL;
-    CUresult result =
-        begin_exec(__func__, hGraphExec, hNode, CU_GRAPH_NODE_TYPE_HOST, nodeParams, &node);
-    if (result != CUDA_SUCCESS) return result;
-    result = soft_host_make(nodeParams, &work);
-    return replace_and_end(&node->work, result, work);
-}
-
-/* --- signals */
-
-CUresult CUDAAPI cuGraphAddExternalSemaphoresSignalNode(
-    CUgraphNode *phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies,
-    size_t numDependencies, const CUDA_EXT_SEM_SIGNAL_NODE_PARAMS *nodeParams)
-{
-    struct soft_graph *graph;
-    struct soft_op *work = NULL;
-    CUresult result = begin_add(__func__, hGraph, phGraphNode, nodeParams, &graph);
-    if (result != CUDA_SUCCESS) return result;
-    result = soft_signal_make(nodeParams, &work);
-    return add_and_end(graph, CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL, result, work, dependencies,
-                       numDependencies, phGraphNode);
-}
-
-CUresult CUDAAPI cuGraphExternalSemaphoresSignalNodeGetParams(
-    CUgraphNode hNode, CUDA_EXT_SEM_SIGNAL_NODE_PARAMS *nodeParams)
-{
-    struct soft_node *node;
-    CUresult result =
-        begin_node(__func__, hNode, CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL, nodeParams, &node);
-    if (result != CUDA_SUCCESS) return result;
-    soft_signal_params(node->work, nodeParams);
-    return soft_end(CUDA_SUCCESS);
-}
-
-CUresult CUDAAPI cuGraphExternalSemaphoresSignalNodeSetParams(
-    CUgraphNode hNode, const CUDA_EXT_SEM_SIGNAL_NODE_PARAMS *nodeParams)
-{
-    struct soft_node *node;
-    struct soft_op *work = NULL;
-    CUresult result =
-        begin_node(__func__, hNode, CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL, nodeParams, &node);
-    if (result != CUDA_SUCCESS) return result;
-    result = soft_signal_make(nodeParams, &work);
-    return replace_and_end(&node->work, result, work);
-}
-
-CUresult CUDAAPI cuGraphExecExternalSemaphoresSignalNodeSetParams(
-    CUgraphExec hGraphExec, CUgraphNode hNode, const CUDA_EXT_SEM_SIGNAL_NODE_PARAMS *nodeParams)
-{
-    struct soft_exec_node *node;
-    struct soft_op *work = NULL;
-    CUresult result = begin_exec(__func__, hGraphExec, hNode, CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL,
-                                 nodeParams, &node);
-    if (result != CUDA_SUCCESS) return result;
-    CUDA_EXT_SEM_SIGNAL_NODE_PARAMS before;
-    soft_signal_params(node->work, &before);
-    if (nodeParams->numExtSems != before.numExtSems) return soft_end(CUDA_ERROR_INVALID_VALUE);
-    result = soft_signal_make(nodeParams, &work);
-    return replace_and_end(&node->work, result, work);
-}
-
-/* --- waits */
-
-CUresult CUDAAPI cuGraphAddExternalSemaphoresWaitNode(
-    CUgraphNode *phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies,
-    size_t numDependencies, const CUDA_EXT_SEM_WAIT_NODE_PARAMS *nodeParams)
-{
-    struct soft_graph *graph;
-    struct soft_op *work = NULL;
-    CUresult result = begin_add(__func__, hGraph, phGraphNode, nodeParams, &graph);
-    if (result != CUDA_SUCCESS) return result;
-    result = soft_wait_make(nodeParams, &work);
-    return add_and_end(graph, CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT, result, work, dependencies,
-                       numDependencies, phGraphNode);
-}
-
-CUresult CUDAAPI cuGraphExternalSemaphoresWaitNodeGetParams(
-    CUgraphNode hNode, CUDA_EXT_SEM_WAIT_NODE_PARAMS *nodeParams)
-{
-    struct soft_node *node;
-    CUresult result =
-        begin_node(__func__, hNode, CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT, nodeParams, &node);
-    if (result != CUDA_SUCCESS) return result;
-    soft_wait_params(node->work, nodeParams);
-    return soft_end(CUDA_SUCCESS);
-}
-
-CUresult CUDAAPI cuGraphExternalSemaphoresWaitNodeSetParams(
-    CUgraphNode hNode, const CUDA_EXT_SEM_WAIT_NODE_PARAMS *nodeParams)
-{
-    struct soft_node *node;
-    struct soft_op *work = NULL;
-    CUresult result =
-        begin_node(__func__, hNode, CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT, nodeParams, &node);
-    if (result != CUDA_SUCCESS) return result;
-    result = soft_wait_make(nodeParams, &work);
-    return replace_and_end(&node->work, result, work);
-}
-
-CUresult CUDAAPI cuGraphExecExternalSemaphoresWaitNodeSetParams(
-    CUgraphExec hGraphExec, CUgraphNode hNode, const CUDA_EXT_SEM_WAIT_NODE_PARAMS *nodeParams)
-{
-    struct soft_exec_node *node;
-    struct soft_op *work = NULL;
-    CUresult result = begin_exec(__func__, hGraphExec, hNode, CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT,
-                                 nodeParams, &node);
-    if (result != CUDA_SUCCESS) return result;
-    CUDA_EXT_SEM_WAIT_NODE_PARAMS before;
-    soft_wait_params(node->work, &before);
-    if (nodeParams->numExtSems != before.numExtSems) return soft_end(CUDA_ERROR_INVALID_VALUE);
-    result = soft_wait_make(nodeParams, &work);
-    return replace_and_end(&node->work, result, work);
-}
-
-/* --- sets */
-
-CUresult CUDAAPI cuGraphAddMemsetNode(CUgraphNode *phGraphNode, CUgraph hGraph,
-                                      const CUgraphNode *dependencies, size_t numDependencies,
-                                      const CUDA_MEMSET_NODE_PARAMS *nodeParams, CUcontext ctx)
-{
-    struct soft_graph *graph;
-    struct soft_op *work = NULL;
-    CUresult result = begin_add(__func__, hGraph, phGraphNode, nodeParams, &graph);
-    if (result != CUDA_SUCCESS) return result;
-    /* NULL is the current one (measured). */
-    if (ctx == NULL) ctx = (CUcontext)(void *)soft_context_current();
-    if (soft_context_find(ctx) == NULL) return soft_end(CUDA_ERROR_INVALID_CONTEXT);
-    result = soft_memset_make(nodeParams, &work);
-    return add_and_end(graph, CU_GRAPH_NODE_TYPE_MEMSET, result, work, dependencies,
-                       numDependencies, phGraphNode);
-}
-
-CUresult CUDAAPI cuGraphMemsetNodeGetParams(CUgraphNode hNode, CUDA_MEMSET_NODE_PARAMS *nodeParams)
-{
-    struct soft_node *node;
-    CUresult result = begin_node(__func__, hNode, CU_GRAPH_NODE_TYPE_MEMSET, nodeParams, &node);
-    if (result != CUDA_SUCCESS) return result;
-    soft_memset_params(node->work, nodeParams);
-    return soft_end(CUDA_SUCCESS);
-}
-
-CUresult CUDAAPI cuGraphMemsetNodeSetParams(CUgraphNode hNode,
-                                            const CUDA_MEMSET_NODE_PARAMS *nodeParams)
-{
-    struct soft_node *node;
-    struct soft_op *work = NULL;
-    CUresult result = begin_node(__func__, hNode, CU_GRAPH_NODE_TYPE_MEMSET, nodeParams, &node);
-    if (result != CUDA_SUCCESS) return result;
-    result = soft_memset_make(nodeParams, &work);
-    return replace_and_end(&node->work, result, work);
-}
-
-CUresult CUDAAPI cuGraphExecMemsetNodeSetParams(CUgraphExec hGraphExec, CUgraphNode hNode,
-                                                const CUDA_MEMSET_NODE_PARAMS *nodeParams,
-                                                CUcontext ctx)
-{
-    struct soft_exec_node *node;
-    struct soft_op *work = NULL;
-    CUresult result =
-        begin_exec(__func__, hGraphExec, hNode, CU_GRAPH_NODE_TYPE_MEMSET, nodeParams, &node);
-    if (result != CUDA_SUCCESS) return result;
-    if (soft_context_find(ctx) == NULL) return soft_end(CUDA_ERROR_INVALID_CONTEXT);
-    result = soft_memset_make(nodeParams, &work);
-    return replace_and_end(&node->work, result, work);
-}
-
-/* --- copies */
-
-bool soft_copy_is_row(const CUDA_MEMCPY3D *p)
-{
-    return p->Height <= 1 && p->Depth <= 1 && p->srcMemoryType != CU_MEMORYTYPE_ARRAY &&
-           p->dstMemoryType != CU_MEMORYTYPE_ARRAY;
-}
-
-CUresult CUDAAPI cuGraphAddMemcpyNode(CUgraphNode *phGraphNode, CUgraph hGraph,
-                                      const CUgraphNode *dependencies, size_t numDependencies,
-                                      const CUDA_MEMCPY3D *nodeParams, CUcontext ctx)
-{
-    struct soft_graph *graph;
-    struct soft_op *work = NULL;
-    CUresult result = begin_add(__func__, hGraph, phGraphNode, nodeParams, &graph);
-    if (result != CUDA_SUCCESS) return result;
-    if (soft_context_find(ctx) == NULL) return soft_end(CUDA_ERROR_INVALID_CONTEXT);
-    result = soft_memcpy_make(nodeParams, &work);
-    return add_and_end(graph, CU_GRAPH_NODE_TYPE_MEMCPY, result, work, dependencies,
-                       numDependencies, phGraphNode);
-}
-
-CUresult CUDAAPI cuGraphMemcpyNodeGetParams(CUgraphNode hNode, CUDA_MEMCPY3D *nodeParams)
-{
-    struct soft_node *node;
-    CUresult result = begin_node(__func__, hNode, CU_GRAPH_NODE_TYPE_MEMCPY, nodeParams, &node);
-    if (result != CUDA_SUCCESS) return result;
-    soft_memcpy_params(node->work, nodeParams);
-    return soft_end(CUDA_SUCCESS);
-}
-
-CUresult CUDAAPI cuGraphMemcpyNodeSetParams(CUgraphNode hNode, const CUDA_MEMCPY3D *nodeParams)
-{
-    struct soft_node *node;
-    struct soft_op *work = NULL;
-    CUresult result = begin_node(__func__, hNode, CU_GRAPH_NODE_TYPE_MEMCPY, nodeParams, &node);
-    if (result != CUDA_SUCCESS) return result;
-    result = soft_memcpy_make(nodeParams, &work);
-    return replace_and_end(&node->work, result, work);
-}
-
-CUresult CUDAAPI cuGraphExecMemcpyNodeSetParams(CUgraphExec hGraphExec, CUgraphNode hNode,
-                                                const CUDA_MEMCPY3D *nodeParams, CUcontext ctx)
-{
-    struct soft_exec_node *node;
-    struct soft_op *work = NULL;
-    CUresult result =
-        begin_exec(__func__, hGraphExec, hNode, CU_GRAPH_NODE_TYPE_MEMCPY, nodeParams, &node);
-    if (result != CUDA_SUCCESS) return result;
-    if (soft_context_find(ctx) == NULL) return soft_end(CUDA_ERROR_INVALID_CONTEXT);
-    CUDA_MEMCPY3D before;
-    soft_memcpy_params(node->work, &before);
-    if (!soft_copy_is_row(&before) || !soft_copy_is_row(nodeParams))
+    if (pHandle_out == NULL || soft_graph_find(hGraph) == NULL || ctx == NULL || flags > 1)
         return soft_end(CUDA_ERROR_INVALID_VALUE);
-    result = soft_memcpy_make(nodeParams, &work);
+    *pHandle_out = ++soft.next_id;
+    return soft_end(CUDA_SUCCESS);
+}
+
+CUresult CUDAAPI cuGraphAddNode(CUgraphNode *phGraphNode, CUgraph hGraph,
+                                const CUgraphNode *dependencies, size_t numDependencies,
+                                CUgraphNodeParams *nodeParams)
+{
+    return add_node(__func__, phGraphNode, hGraph, dependencies, numDependencies, nodeParams);
+}
+
+/* No node of the twin's has ports. */
+CUresult CUDAAPI cuGraphAddNode_v2(CUgraphNode *phGraphNode, CUgraph hGraph,
+                                   const CUgraphNode *dependencies,
+                                   const CUgraphEdgeData *dependencyData, size_t numDependencies,
+                                   CUgraphNodeParams *nodeParams)
+{
+    static const CUgraphEdgeData none;
+    for (size_t i = 0; dependencyData != NULL && i < numDependencies; i++)
+        if (memcmp(&dependencyData[i], &none, sizeof(none)) != 0) return CUDA_ERROR_NOT_SUPPORTED;
+    return add_node(__func__, phGraphNode, hGraph, dependencies, numDependencies, nodeParams);
+}
+
+CUresult CUDAAPI cuGraphNodeSetParams(CUgraphNode hNode, CUgraphNodeParams *nodeParams)
+{
+    struct soft_op *work;
+    CUresult result = soft_begin(__func__, SOFT_NEED_INIT, NULL);
+    if (result != CUDA_SUCCESS) return result;
+    struct soft_node *node = soft_object_find(hNode, SOFT_NODE);
+    if (node == NULL || nodeParams == NULL || nodeParams->type != node->type)
+        return soft_end(CUDA_ERROR_INVALID_VALUE);
+    const struct soft_launch_how how = how_of(node->type, node->work);
+    result = make(nodeParams, &how, &work);
     return replace_and_end(&node->work, result, work);
 }
+
+static bool may_become(const struct soft_exec_node *node, const CUgraphNodeParams *params)
+{
+    switch ((int)node->type) {
+    case CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL:
+        return same_signals(node->work, params->extSemSignal.numExtSems);
+    case CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT:
+        return same_waits(node->work, params->extSemWait.numExtSems);
+    case CU_GRAPH_NODE_TYPE_MEMCPY: return both_rows(node->work, &params->memcpy.copyParams);
+    default: return true;
+    }
+}
+
+CUresult CUDAAPI cuGraphExecNodeSetParams(CUgraphExec hGraphExec, CUgraphNode hNode,
+                                          CUgraphNodeParams *nodeParams)
+{
+    struct soft_op *work;
+    CUresult result = soft_begin(__func__, SOFT_NEED_INIT, NULL);
+    if (result != CUDA_SUCCESS) return result;
+    struct soft_exec_node *node = soft_exec_node_find(hGraphExec, hNode);
+    if (node == NULL || nodeParams == NULL || nodeParams->type != node->type ||
+        !may_become(node, nodeParams))
+        return soft_end(CUDA_ERROR_INVALID_VALUE);
+    const struct soft_launch_how how = how_of(node->type, node->work);
+    result = make(nodeParams, &how, &work);
+    return replace_and_end(&node->work, result, work);
+}
+
+CUresult CUDAAPI cuGraphKernelNodeCopyAttributes(CUgraphNode dst, CUgraphNode src)
+{
+    struct soft_op *work = NULL;
+    CUDA_KERNEL_NODE_PARAMS params;
+    CUresult result = soft_begin(__func__, SOFT_NEED_INIT, NULL);
+    if (result != CUDA_SUCCESS) return result;
+    struct soft_node *to = soft_object_find(dst, SOFT_NODE);
+    const struct soft_node *from = soft_object_find(src, SOFT_NODE);
+    if (to == NULL || from == NULL || to->type != CU_GRAPH_NODE_TYPE_KERNEL ||
+        from->type != CU_GRAPH_NODE_TYPE_KERNEL)
+        return soft_end(CUDA_ERROR_INVALID_VALUE);
+    soft_kernel_params(to->work, &params);
+    result = soft_kernel_make(&params, soft_kernel_how(from->work), &work);
+    return replace_and_end(&to->work, result, work);
+}
+
+/* --- of events */
+
+/* Of a node, or with `exec` of one in it; unlocks in any case. */
+static CUresult change_event(const char *call, CUgraphExec exec, bool in_exec, CUgraphNode handle,
+                             CUgraphNodeType type, CUevent event)
+{
+    struct soft_op *work = NULL;
+    CUresult result = soft_begin(call, SOFT_NEED_INIT, NULL);
+    if (result != CUDA_SUCCESS) return result;
+    struct soft_exec_node *of_exec = in_exec ? soft_exec_node_find(exec, handle) : NULL;
+    struct soft_node *node = soft_object_find(handle, SOFT_NODE);
+    if (node == NULL || node->type != type || (in_exec && of_exec == NULL))
+        return soft_end(CUDA_ERROR_INVALID_VALUE);
+    result = soft_event_node_make(event, type == CU_GRAPH_NODE_TYPE_EVENT_RECORD, &work);
+    return replace_and_end(in_exec ? &of_exec->work : &node->work, result, work);
+}
+
+static CUresult get_event(const char *call, CUgraphNode handle, CUgraphNodeType type, CUevent *out)
+{
+    CUresult result = soft_begin(call, SOFT_NEED_INIT, NULL);
+    if (result != CUDA_SUCCESS) return result;
+    const struct soft_node *node = soft_object_find(handle, SOFT_NODE);
+    if (node == NULL || node->type != type || out == NULL)
+        return soft_end(CUDA_ERROR_INVALID_VALUE);
+    *out = soft_event_of_node(node->work);
+    return soft_end(CUDA_SUCCESS);
+}
+
+#define EVENT_CALLS(name, kind)                                                                    \
+    CUresult CUDAAPI cuGraphAddEvent##name##Node(CUgraphNode *out, CUgraph handle,                 \
+                                                 const CUgraphNode *before, size_t num_before,     \
+                                                 CUevent event)                                    \
+    {                                                                                              \
+        struct soft_graph *graph;                                                                  \
+        struct soft_op *work = NULL;                                                               \
+        CUresult result = begin_add(__func__, handle, out, out, &graph);                           \
+        if (result != CUDA_SUCCESS) return result;                                                 \
+        result = soft_event_node_make(event, (kind) == CU_GRAPH_NODE_TYPE_EVENT_RECORD, &work);    \
+        return add_and_end(graph, kind, result, work, before, num_before, out);                    \
+    }                                                                                              \
+    CUresult CUDAAPI cuGraphEvent##name##NodeGetEvent(CUgraphNode node, CUevent *out)              \
+    {                                                                                              \
+        return get_event(__func__, node, kind, out);                                               \
+    }                                                                                              \
+    CUresult CUDAAPI cuGraphEvent##name##NodeSetEvent(CUgraphNode node, CUevent event)             \
+    {                                                                                              \
+        return change_event(__func__, NULL, false, node, kind, event);                             \
+    }                                                                                              \
+    CUresult CUDAAPI cuGraphExecEvent##name##NodeSetEvent(CUgraphExec exec, CUgraphNode node,      \
+                                                          CUevent event)                           \
+    {                                                                                              \
+        return change_event(__func__, exec, true, node, kind, event);                              \
+    }
+EVENT_CALLS(Record, CU_GRAPH_NODE_TYPE_EVENT_RECORD)
+EVENT_CALLS(Wait, CU_GRAPH_NODE_TYPE_WAIT_EVENT)

@@ -6,8 +6,6 @@
 
 #include "soft.h"
 
-#include "../shared/module_abi.h"
-
 #include <stdbool.h>
 
 struct soft_library;

@@ -4,7 +4,6 @@
 #include "partner.h"
 #include "array.h"
 #include "semaphore_page.h"
-#include "vmm.h"
 
 #include <dlfcn.h>
 #include <stdio.h>

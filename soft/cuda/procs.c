@@ -3,7 +3,6 @@
 #include "procs.h"
 #include "gl.h"
 #include "graph.h"
-#include "soft.h"
 
 #include "../shared/delay.h"
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The twin's CUDA driver: kernels in Vulkan's queue (shared/layer_calls.h). They belong to no
  * context. The Vulkan layer decides when they run. */
-#include "../shared/layer_calls.h"
 #include "array.h"
 
 #include <stdlib.h>

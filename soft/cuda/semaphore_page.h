@@ -3,7 +3,6 @@
 #ifndef SOFT_SEMAPHORE_PAGE_H_
 #define SOFT_SEMAPHORE_PAGE_H_
 
-#include "soft.h"
 #include "vmm.h"
 
 #include "../shared/pages.h"

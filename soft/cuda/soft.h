@@ -26,8 +26,6 @@ CUresult CUDAAPI cuProfilerStop(void);
 #include "../shared/layer_calls.h"
 #pragma GCC visibility pop
 
-#include "../shared/module_abi.h"
-
 #ifdef _WIN32 /* which has no setuid programs */
 #    define secure_getenv getenv
 #endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The twin's CUDA driver: what virtual memory management asks of the operating system, POSIX
  * half. */
-#include "soft.h"
 #include "vmm.h"
 
 #include <errno.h>

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The twin's CUDA driver: what it asks of the operating system, Windows half. Its
  * addresses are in vmm_win32.c. */
-#include "soft.h"
 #include "vmm.h"
 #include "win32_share.h"
 

@@ -5,6 +5,7 @@
 #define COBJMACROS
 #include <windows.h>
 /* after it */
+#include <d3d9.h>
 #include <dxgi.h>
 #include <stdlib.h>
 #include <string.h>
@@ -314,12 +315,6 @@ CUresult CUDAAPI cuD3D11GetDevices(unsigned int *pCudaDeviceCount, CUdevice *pCu
 
 /* What resources of Direct3D 9 are, and their bytes to and fro, by surfaces
  * in system memory. Nothing reads a volume texture back, so the twin registers none. */
-
-#define COBJMACROS
-#include <windows.h>
-/* after it */
-#include <d3d9.h>
-#include <string.h>
 
 static const GUID iid_d3d9_ex = {
     0x02177241, 0x69fc, 0x400c, {0x8f, 0xf1, 0x93, 0xa4, 0x4d, 0xf6, 0x86, 0x1d}};

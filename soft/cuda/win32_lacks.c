@@ -3,7 +3,6 @@
  * layer. */
 #include "gl.h"
 #include "semaphore_page.h"
-#include "vmm.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -14,7 +14,6 @@
 #include <unistd.h>
 
 #include "labels.h"
-#include "layer_calls.h"
 #include "soft_vk.h"
 
 /* What a GPU of NVIDIA's has. lavapipe's buffers have less than 4 GiB. */

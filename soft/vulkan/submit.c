@@ -3,7 +3,6 @@
  * Without this an application that knows from the other side that a value was reached could read an
  * older one, or signal the next value from a queue while the bridge still has to signal the last
  * one. */
-#include "external_queue.h"
 #include "labels.h"
 #include "soft_vk.h"
 

@@ -8,7 +8,7 @@
  *
  * Nodes that nothing orders may run in any order. So the graph is cut into chains whose nodes come
  * one after another; the first chain is the stream's, and each other one is an agent of its own. */
-#include "cuda_inside.h"
+#include "cuda_graphs.h"
 
 #include <stdlib.h>
 

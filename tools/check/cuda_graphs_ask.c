@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* culvert-check before the CUDA driver: what a graph has, which is asked of the driver. */
-#include "cuda_inside.h"
+#include "cuda_graphs.h"
 
 #include <pthread.h>
 #include <stdlib.h>

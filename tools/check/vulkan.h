@@ -241,4 +241,10 @@ void check_vk_change(check_commands *c, VkImage image, VkImageLayout from, VkIma
 void check_vk_pass_changes(check_commands *c, VkRenderPass pass, unsigned attachment, uint64_t view,
                            const char *how);
 
+/* The model, locked, if the call is the program's own; else NULL. */
+static inline check_model *open_if(bool own)
+{
+    return own ? check_open() : NULL;
+}
+
 #endif

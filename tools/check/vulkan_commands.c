@@ -2,8 +2,6 @@
 /* culvert-check as a Vulkan layer: what command buffers do to shared memory, and submissions. */
 #include "vulkan.h"
 
-#include "shim.h"
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -107,11 +105,6 @@ void check_vk_use_buffer(VkCommandBuffer handle, uint64_t buffer, uint64_t offse
 {
     add_resource(check_vk_commands(handle), check_get(CHECK_OF_VK_BUFFER, buffer), offset, size,
                  CHECK_READ_OR_WRITE, VK_IMAGE_LAYOUT_UNDEFINED, how);
-}
-
-static check_model *open_if(bool own)
-{
-    return own ? check_open() : NULL;
 }
 
 /* ---- framebuffers ---- */

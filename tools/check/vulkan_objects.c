@@ -2,8 +2,6 @@
 /* culvert-check as a Vulkan layer: memory, resources, semaphores, fences and their descriptors. */
 #include "vulkan.h"
 
-#include "shim.h"
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,11 +11,6 @@
     const check_vk_device *d = check_vk_find(handle);                                              \
     const bool own = check_inside++ == 0;
 #define END check_inside--
-
-static check_model *open_if(bool own)
-{
-    return own ? check_open() : NULL;
-}
 
 static void look_for_loss(bool own, VkResult result)
 {

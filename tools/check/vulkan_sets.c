@@ -17,11 +17,6 @@ typedef struct update {
     VkDescriptorUpdateTemplateEntry list[];
 } update;
 
-static check_model *open_if(bool own)
-{
-    return own ? check_open() : NULL;
-}
-
 static bool is_dynamic(VkDescriptorType type)
 {
     return type == VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER_DYNAMIC ||
@@ -310,11 +305,6 @@ struct check_shaders {
     size_t count;
     declared list[];
 };
-
-static check_model *open_if(bool own)
-{
-    return own ? check_open() : NULL;
-}
 
 /* The numbers of the specification of SPIR-V 1.0. */
 enum { MAGIC = 0x07230203, HEADER = 5, MOST_IDS = 1 << 20 };

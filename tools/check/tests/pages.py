@@ -25,8 +25,8 @@ NOT_ON_THE_TWIN = {"signaled-twice"}
 HEAD = """# What culvert-check finds
 <!-- made by tools/check/tests/pages.py: change the comments and programs of tools/check/tests/pages.c, or tools/check/model_rules.c -->
 
-Each finding of [culvert-check](culvert-check.md) has a section here: what is wrong, the rule and its source, a small program with the mistake, the same without it, and the report.
-A test runs the programs, so the reports are what the tool says. They are shortened: under each call stand the places in the program that made it, objects have their handles, and rule, source and mend are repeated.
+Each finding of [culvert-check](culvert-check.md) has a section here: what is wrong, the rule and its source, a small program (`-` are the lines with the mistake, `+` those that mend it), and the report.
+A test runs the programs, so the reports are what the tool says. They are shortened: under each call stand the places in the program that made it, objects have their handles, and rule, source and mend are repeated, with the section to read.
 
 The programs use a few functions, so that only what matters is on the page ([tools/check/tests/seeds_parts.c](../../../tools/check/tests/seeds_parts.c)):
 
@@ -63,18 +63,19 @@ def rules():
     return {row[1]: (row[0], *(part.replace('\\"', '"') for part in row[2:])) for row in rows}
 
 
-def variant(lines, wrong):
-    kept, shown = [], True
+def both(lines):
+    """The program's lines, as a difference: - those of the mistake, + those without it."""
+    kept, mark = [], " "
     for line in lines:
         condition = re.match(r"#if (!?)WRONG$", line)
         if condition:
-            shown = wrong != bool(condition.group(1))
+            mark = "+" if condition.group(1) else "-"
         elif line == "#else":
-            shown = not shown
+            mark = "+" if mark == "-" else "-"
         elif line == "#endif":
-            shown = True
-        elif shown:
-            kept.append(line.removeprefix("    "))
+            mark = " "
+        else:
+            kept.append(f"{mark} {line.removeprefix('    ')}".rstrip())
     return "\n".join(kept)
 
 
@@ -92,7 +93,7 @@ def programs():
 def shorten(report):
     """Without the places in the program, handles, and what is of this machine alone."""
     lines = [line for line in report.splitlines()
-             if not re.match(r"             |  (rule|source|mend):  ", line) and not re.match(r"culvert-check: (note|\d+ finding)", line)]
+             if not re.match(r"             |  (rule|source|mend|read):  ", line) and not re.match(r"culvert-check: (note|\d+ finding)", line)]
     text = "\n".join(lines).strip()
     text = re.sub(r" ?\b0x[0-9a-f]+\b", "", text)
     text = re.sub(r"\bGPU [0-9a-f.]+", "GPU ...", text)
@@ -152,10 +153,9 @@ def main():
         letter, rule, source, mend = rows[name]
         about, lines = told[name]
         parts.append(f"\n## {name}\nClass ({letter}){', with `--strict`' if name in strict else ''}. {about}\n\n"
-                     f"**Rule.** {rule}\n\n**Source.** {source}.\n\n**Mend.** {mend}\n\nWrong:\n\n```c\n{variant(lines, True)}\n```\n\n"
-                     f"Right:\n\n```c\n{variant(lines, False)}\n```\n")
+                     f"- **Rule.** {rule}\n- **Source.** {source}.\n- **Mend.** {mend}\n\n```diff\n{both(lines)}\n```\n")
         if name in reports:
-            parts.append(f"\nThe report:\n\n```\n{reports[name]}\n```\n")
+            parts.append(f"\n```\n{reports[name]}\n```\n")
         else:
             parts.append("\nThe software twin has no binary semaphores, because no software driver of Vulkan exports them: "
                          "this program is for a GPU, and the test leaves it out.\n")

@@ -5,7 +5,8 @@
  *   check-seeds --list              name and the finding that the wrong one is
  *
  * They are written as strangers write them: raw calls, libcuda.so.1 opened at run time. Calls that
- * a mistake may make fail are not looked at. seeds.py runs them all under culvert-check. */
+ * a mistake may make fail are not looked at. seeds.py runs them all under culvert-check. The plain
+ * form of each mistake is in pages.c, whose programs pages.py runs. */
 #include "seeds.h"
 
 /* ---- the mistakes ---- */
@@ -27,25 +28,6 @@ static void fd_closed_semaphore(bool wrong)
     if (wrong) (void)close(fd);
 }
 
-static void fd_twice(bool wrong)
-{
-    shared s = make_buffer(false);
-    const int fd = memory_fd(&s), second = wrong ? fd : memory_fd(&s);
-    CUexternalMemory other = NULL;
-    CU(import_memory(&s.import, fd, s.allocated, 0));
-    (void)import_memory(&other, second, s.allocated, 0);
-}
-
-static void fd_used(bool wrong)
-{
-    shared s = make_buffer(false);
-    const int fd = memory_fd(&s);
-    int copy = wrong ? -1 : dup(fd);
-    CU(import_memory(&s.import, fd, s.allocated, 0));
-    if (wrong) copy = dup(fd);
-    if (copy >= 0) (void)close(copy);
-}
-
 static void fd_leaked(bool wrong)
 {
     shared s = make_buffer(false);
@@ -61,43 +43,6 @@ static void fd_leaked_semaphore(bool wrong)
     if (!wrong) CU(import_semaphore(&t.cuda, fd, TIMELINE));
 }
 
-static void size_of_buffer(bool wrong)
-{
-    shared s = make_buffer(false);
-    (void)import_memory(&s.import, memory_fd(&s), wrong ? SIZE : s.allocated, 0);
-}
-
-static void range_beyond(bool wrong)
-{
-    shared s = make_buffer(false);
-    CU(import_memory(&s.import, memory_fd(&s), s.allocated, 0));
-    (void)map(&s.pointer, s.import, 4096, s.allocated - (wrong ? 0 : 4096));
-}
-
-static void not_dedicated(bool wrong)
-{
-    shared s = make_buffer(true);
-    (void)import_memory(&s.import, memory_fd(&s), s.allocated,
-                        wrong ? 0 : CUDA_EXTERNAL_MEMORY_DEDICATED);
-}
-
-static void dedicated_untrue(bool wrong)
-{
-    shared s = make_buffer(false);
-    (void)import_memory(&s.import, memory_fd(&s), s.allocated,
-                        wrong ? CUDA_EXTERNAL_MEMORY_DEDICATED : 0);
-}
-
-static void timeline_as_binary(bool wrong)
-{
-    int fd = -1;
-    timeline t = make_timeline(&fd);
-    if (import_semaphore(&t.cuda, fd,
-                         wrong ? CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD : TIMELINE) !=
-        CUDA_SUCCESS)
-        (void)close(fd);
-}
-
 static void memory_as_semaphore(bool wrong)
 {
     shared s = make_buffer(false);
@@ -106,14 +51,6 @@ static void memory_as_semaphore(bool wrong)
     const CUresult result = wrong ? import_semaphore(&t.cuda, fd, TIMELINE)
                                   : import_memory(&s.import, fd, s.allocated, 0);
     if (result != CUDA_SUCCESS) (void)close(fd);
-}
-
-static void other_gpu(bool wrong)
-{
-    shared s = make_buffer(false);
-    MUST(contexts[1] != NULL);
-    if (wrong) CU(cu.cuCtxSetCurrent(contexts[1]));
-    (void)import_memory(&s.import, memory_fd(&s), s.allocated, 0);
 }
 
 static void other_gpu_semaphore(bool wrong)
@@ -131,25 +68,6 @@ static void no_rise(bool wrong)
     CU(cuda_signals(&t, 2, 0));
     (void)cuda_signals(&t, wrong ? 2 : 3, 0);
     all_done();
-}
-
-/* Each side has a counter of its own. */
-static void no_rise_two_counters(bool wrong)
-{
-    timeline t = share_timeline();
-    vulkan_writes(NULL, &t, 0, 5);
-    cuda_waits(&t, 5, 0);
-    (void)cuda_signals(&t, wrong ? 1 : 6, 0);
-    all_done();
-}
-
-static void endless(bool wrong)
-{
-    timeline t = share_timeline();
-    vulkan_writes(NULL, &t, 0, 1);
-    cuda_waits(&t, wrong ? 2 : 1, 0);
-    VK(vkDeviceWaitIdle(device));
-    if (!wrong) all_done();
 }
 
 /* Vulkan waits for what CUDA signals after it has waited for Vulkan. */
@@ -217,45 +135,12 @@ static void hangs_in_pieces(bool wrong)
     wait_by_value(wrong, 250000000);
 }
 
-static void write_write(bool wrong)
-{
-    shared s = share_buffer();
-    timeline t = share_timeline();
-    vulkan_writes(&s, &t, 0, 1);
-    if (!wrong) cuda_waits(&t, 1, 0);
-    cuda_writes(&s);
-    all_done();
-}
-
 static void read_early(bool wrong)
 {
     shared s = share_buffer();
     timeline t = share_timeline();
     vulkan_writes(&s, &t, 0, 1);
     if (!wrong) cuda_waits(&t, 1, 0);
-    cuda_reads(&s);
-    all_done();
-}
-
-static void reverse_wait(bool wrong)
-{
-    shared s = share_buffer();
-    timeline t = share_timeline();
-    for (uint64_t frame = 0; frame < 3; frame++) {
-        vulkan_writes(&s, &t, wrong || frame == 0 ? 0 : 2 * frame, 2 * frame + 1);
-        cuda_waits(&t, 2 * frame + 1, 0);
-        cuda_reads(&s);
-        if (!wrong) CU(cuda_signals(&t, 2 * frame + 2, 0));
-    }
-    all_done();
-}
-
-static void other_stream(bool wrong)
-{
-    shared s = share_buffer();
-    timeline t = share_timeline();
-    vulkan_writes(&s, &t, 0, 1);
-    cuda_waits(&t, 1, wrong); /* the copy is in stream 0 */
     cuda_reads(&s);
     all_done();
 }
@@ -338,17 +223,6 @@ static void kernel_unsure(bool wrong)
     all_done();
 }
 
-/* But Vulkan takes the buffer over, for a draw, say. */
-static void acquire_early(bool wrong)
-{
-    shared s = share_buffer();
-    timeline t = share_timeline();
-    cuda_adds(&s);
-    CU(cuda_signals(&t, 1, 0));
-    vulkan_takes(&s, &t, wrong ? 0 : 1);
-    all_done();
-}
-
 /* A ring whose frames are shown, and whose done is never signaled. */
 static void hangs_presenting(bool wrong)
 {
@@ -409,17 +283,6 @@ static void image_early(bool wrong)
     all_done();
 }
 
-static void no_release(bool wrong)
-{
-    shared s = share_buffer();
-    timeline t = share_timeline();
-    also.releases = !wrong;
-    vulkan_writes(&s, &t, 0, 1);
-    cuda_waits(&t, 1, 0);
-    cuda_reads(&s);
-    all_done();
-}
-
 static void no_acquire(bool wrong)
 {
     shared s = share_buffer(), picture = make_buffer(false);
@@ -429,25 +292,6 @@ static void no_acquire(bool wrong)
     cuda_writes(&s);
     CU(cuda_signals(&t, 1, 0));
     vulkan_writes(&s, &t, 1, 0);
-    all_done();
-}
-
-/* The picture comes from CUDA, and Vulkan copies it. */
-static void layout_first_frame(bool wrong)
-{
-    shared s = share_image();
-    timeline t = share_timeline();
-    VkCommandBuffer commands = begin();
-    if (!wrong) change_layout(commands, &s, VK_IMAGE_LAYOUT_UNDEFINED, VK_IMAGE_LAYOUT_GENERAL, 0);
-    end_and_submit(commands, &t, 0, 1);
-    cuda_waits(&t, 1, 0);
-    cuda_paints(&s);
-    CU(cuda_signals(&t, 2, 0));
-    commands = begin();
-    change_layout(commands, &s, wrong ? VK_IMAGE_LAYOUT_UNDEFINED : VK_IMAGE_LAYOUT_GENERAL,
-                  VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL, 0);
-    copy_picture(commands, &s, VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL, make_buffer(false).buffer);
-    end_and_submit(commands, &t, 2, 3);
     all_done();
 }
 
@@ -506,24 +350,6 @@ static void layout_not_general(bool wrong)
     all_done();
 }
 
-static void layout_mismatch(bool wrong)
-{
-    shared s = share_image();
-    timeline t = share_timeline();
-    VkCommandBuffer commands = begin();
-    change_layout(commands, &s, VK_IMAGE_LAYOUT_UNDEFINED, VK_IMAGE_LAYOUT_GENERAL, 1);
-    end_and_submit(commands, &t, 0, 1);
-    cuda_waits(&t, 1, 0);
-    cuda_paints(&s);
-    CU(cuda_signals(&t, 2, 0));
-    commands = begin();
-    change_layout(commands, &s,
-                  wrong ? VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL : VK_IMAGE_LAYOUT_GENERAL,
-                  VK_IMAGE_LAYOUT_SHADER_READ_ONLY_OPTIMAL, -1);
-    end_and_submit(commands, &t, 2, 0);
-    all_done();
-}
-
 /* CUDA writes; Vulkan waits for that at these stages, and fills. */
 static void fills_behind_wait(VkPipelineStageFlags stages, bool acquires)
 {
@@ -568,35 +394,6 @@ static void layout_mismatch_kept(bool wrong)
     all_done();
 }
 
-static void semaphore_in_use(bool wrong)
-{
-    timeline t = share_timeline();
-    vulkan_writes(NULL, &t, 0, 1);
-    cuda_waits(&t, 1, 0);
-    if (!wrong) CU(cu.cuStreamSynchronize(streams[0]));
-    CU(cu.cuDestroyExternalSemaphore(t.cuda));
-    all_done();
-}
-
-static void memory_in_use(bool wrong)
-{
-    shared s = share_buffer();
-    cuda_writes(&s);
-    if (!wrong) CU(cu.cuStreamSynchronize(streams[0]));
-    CU(cu.cuDestroyExternalMemory(s.import));
-    all_done();
-}
-
-static void used_after_destroy(bool wrong)
-{
-    shared s = share_buffer();
-    if (!wrong) cuda_writes(&s);
-    CU(cu.cuStreamSynchronize(streams[0]));
-    CU(cu.cuDestroyExternalMemory(s.import));
-    if (wrong) (void)cu.cuMemsetD8Async(s.pointer, 1, SIZE, streams[0]);
-    all_done();
-}
-
 static void used_after_free(bool wrong)
 {
     shared s = share_buffer();
@@ -610,55 +407,35 @@ static void used_after_free(bool wrong)
 static const seed seeds[] = {
     {"fd_closed", "fd-closed-after-import", fd_closed},
     {"fd_closed_semaphore", "fd-closed-after-import", fd_closed_semaphore},
-    {"fd_twice", "fd-imported-twice", fd_twice},
-    {"fd_used", "fd-used-after-import", fd_used},
     {"fd_leaked", "fd-leaked", fd_leaked},
     {"fd_leaked_semaphore", "fd-leaked", fd_leaked_semaphore},
-    {"size_of_buffer", "size", size_of_buffer},
-    {"range_beyond", "range", range_beyond},
-    {"not_dedicated", "dedicated", not_dedicated},
-    {"dedicated_untrue", "not-dedicated", dedicated_untrue},
-    {"timeline_as_binary", "handle-type", timeline_as_binary},
     {"memory_as_semaphore", "handle-type", memory_as_semaphore},
-    {"other_gpu", "other-gpu", other_gpu},
     {"other_gpu_semaphore", "other-gpu", other_gpu_semaphore},
     {"no_rise", "no-rise", no_rise},
-    {"no_rise_two_counters", "no-rise", no_rise_two_counters},
-    {"endless", "endless-wait", endless},
     {"endless_cycle", "endless-wait", endless_cycle},
     {"hangs_while_it_leaves", "endless-wait", hangs_while_it_leaves},
     {"hangs", "endless-wait", hangs},
     {"hangs_by_value", "endless-wait", hangs_by_value},
     {"hangs_in_pieces", "endless-wait", hangs_in_pieces},
     {"hangs_presenting", "endless-wait", hangs_presenting},
-    {"write_write", "write-after-write", write_write},
     {"read_early", "read-after-write", read_early},
-    {"reverse_wait", "write-after-read", reverse_wait},
-    {"other_stream", "read-after-write", other_stream},
     {"no_event", "read-after-write", no_event},
     {"earlier_value", "read-after-write", earlier_value},
     {"signal_early", "write-after-read", signal_early},
     {"kernel_early", "read-after-write", kernel_early},
     {"library_kernel_early", "read-after-write", library_kernel_early},
     {"kernel_unsure", "missed/read-after-write", kernel_unsure},
-    {"acquire_early", "early-acquire", acquire_early},
     {"allocation_early", "read-after-write", allocation_early},
     {"allocation_fd_closed", "fd-closed-after-import", allocation_fd_closed},
     {"used_after_unmap", "used-after-import", used_after_unmap},
     {"image_early", "read-after-write", image_early},
-    {"no_release", "no-release", no_release},
     {"no_acquire", "no-acquire", no_acquire},
-    {"layout_first_frame", "layout-discards", layout_first_frame},
     {"layout_release", "layout-discards", layout_release},
     {"layout_ring", "layout-discards", layout_ring},
     {"layout_not_general", "layout-not-general", layout_not_general},
-    {"layout_mismatch", "layout-mismatch", layout_mismatch},
     {"layout_mismatch_kept", "layout-mismatch", layout_mismatch_kept},
     {"wait_stage", "write-after-write", wait_stage},
     {"wait_stage_barrier", "write-after-write", wait_stage_barrier},
-    {"semaphore_in_use", "semaphore-in-use", semaphore_in_use},
-    {"memory_in_use", "memory-in-use", memory_in_use},
-    {"used_after_destroy", "used-after-import", used_after_destroy},
     {"used_after_free", "used-after-import", used_after_free},
 };
 
