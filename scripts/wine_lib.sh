@@ -7,7 +7,7 @@
 #   that program's output open, and whoever reads that would wait for ever.
 # - winedbg stays off: a crash would wait in it until the time limit.
 # - Direct3D needs a screen, which is Xvfb's.
-# - Textures of Direct3D 12 need a layer: tests/windows/vulkan_layer.c says why, and the host's compiler makes it.
+# - Textures of Direct3D 12 need a layer: soft/wine/vulkan_layer.c says why, and the host's compiler makes it.
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
 
@@ -72,7 +72,7 @@ wine_start() { # DIRECTORY
 
 wine_layer() { # SOURCE DIRECTORY
     mkdir -p "$2"
-    cc -shared -fPIC -fvisibility=hidden "$1/tests/windows/vulkan_layer.c" -o "$2/libwine_layer.so" || return 1
+    cc -shared -fPIC -fvisibility=hidden "$1/soft/wine/vulkan_layer.c" -o "$2/libwine_layer.so" || return 1
     printf '{"file_format_version": "1.1.2", "layer": {"name": "VK_LAYER_CULVERT_wine", "type": "GLOBAL", "library_path": "%s",
         "api_version": "1.3.0", "implementation_version": "1", "description": "Direct3D under Wine"}}\n' \
         "$2/libwine_layer.so" >"$2/wine_layer.json"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Direct3D 11 and 12 under the back-end suite (tests/library/backend), as D3D says; 11 with memory
  * by NT handles, without a mutex. */
-#include "d3d.h"
+#include "scene.h"
 /* The table has its own. */
 #undef CU_OK
 #include "shared_objects.h"

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Direct3D 11 with CUDA: buffers and textures by NT and KMT handles, with and without a keyed
  * mutex, with data both ways; and what the rig adds to Wine's. */
-#define D3D 11
-#include "d3d.h"
+#include "scene.h"
 
 #include <culvert/d3d12_ring.h>
 #include <culvert/d3d_register.h>
@@ -11,8 +10,15 @@
 
 enum { SIDE = 48, IMAGE = SIDE * SIDE * 4 };
 
+static ID3D11Resource *texture_of(const native *s, DXGI_FORMAT format, UINT width, UINT height,
+                                  UINT layers, UINT misc)
+{
+    const D3D11_TEXTURE2D_DESC desc = scene11_texture_desc(format, width, height, layers, 1, misc);
+    return scene11_texture(s, &desc);
+}
+
 /* Direct3D's turn, in each of the four rows. Keys: 0 is Direct3D's turn, 1 is CUDA's. */
-static void d3d_turn(const scene11 *s, IDXGIKeyedMutex *mutex, bool begins)
+static void d3d_turn(const native *s, IDXGIKeyedMutex *mutex, bool begins)
 {
     if (mutex == NULL)
         overlay11_turn(s->device);
@@ -30,7 +36,7 @@ typedef struct shared {
     unsigned layers;
 } shared;
 
-static void d3d_copy(const scene11 *s, const shared *x, unsigned char *data, bool write)
+static void d3d_copy(const native *s, const shared *x, unsigned char *data, bool write)
 {
     for (unsigned l = 0; l < x->layers; l++) {
         if (write)
@@ -40,7 +46,7 @@ static void d3d_copy(const scene11 *s, const shared *x, unsigned char *data, boo
     }
 }
 
-static void turn_cuda(const scene11 *s, const shared *x, unsigned char *data, bool write)
+static void turn_cuda(const native *s, const shared *x, unsigned char *data, bool write)
 {
     if (x->pointer == 0)
         scene_cuda_copy(s, x->array, data, SIDE * 4, SIDE, x->layers, write);
@@ -50,9 +56,21 @@ static void turn_cuda(const scene11 *s, const shared *x, unsigned char *data, bo
         scene_cuda_read(s, x->pointer, data, x->layer);
 }
 
+/* Red, which Direct3D draws. */
+static void draw(const native *s, ID3D11Resource *resource, unsigned char *expected)
+{
+    static const FLOAT colour[4] = {1.0f, 0.0f, 0.2f, 1.0f};
+    ID3D11RenderTargetView *view = NULL;
+    HR_OK(ID3D11Device_CreateRenderTargetView(s->device, resource, NULL, &view));
+    ID3D11DeviceContext_ClearRenderTargetView(s->context, view, colour);
+    ID3D11RenderTargetView_Release(view);
+    for (unsigned p = 0; p < SIDE * SIDE; p++)
+        memcpy(expected + p * 4, "\xff\0\x33\xff", 4);
+}
+
 /* Direct3D writes or draws, CUDA reads and writes, Direct3D reads. */
-static void both_ways(const scene11 *s, const shared *x, const scene11_row *row, unsigned seed,
-                      void (*draw)(const scene11 *s, ID3D11Resource *resource, void *expected))
+static void both_ways(const native *s, const shared *x, const scene11_row *row, unsigned seed,
+                      bool draws)
 {
     const size_t size = x->layer * x->layers;
     IDXGIKeyedMutex *mutex = row->mutex ? scene11_mutex(x->resource) : NULL;
@@ -60,7 +78,7 @@ static void both_ways(const scene11 *s, const shared *x, const scene11_row *row,
     if (mutex != NULL) OK(culv_d3d11_keyed_mutex_import(s->d3d, x->resource, "turns", &cuda));
     d3d_turn(s, mutex, true);
     scene_pattern(put, size, seed);
-    if (draw != NULL)
+    if (draws)
         draw(s, x->resource, put);
     else
         d3d_copy(s, x, put, true);
@@ -84,64 +102,46 @@ static void both_ways(const scene11 *s, const shared *x, const scene11_row *row,
 /* A buffer, a texture, an array, a cube and an array of cubes, of each row. */
 D3D_CASE(textures)
 {
-    static const struct kind {
-        unsigned layers; /* 0: a buffer */
-        bool cube;
-    } kinds[] = {{0, false}, {1, false}, {3, false}, {6, true}, {12, true}};
+    static const unsigned layers[] = {0 /* a buffer */, 1, 3, 6, 12};
     for (unsigned i = 0; i < SCENE11_ROWS; i++)
-        for (unsigned k = 0; k < sizeof kinds / sizeof kinds[0]; k++) {
+        for (unsigned k = 0; k < sizeof layers / sizeof layers[0]; k++) {
             const UINT misc = scene11_rows[i].misc;
-            culv_d3d_memory_desc desc = culv_d3d_memory_desc_init();
             culv_d3d_image_desc map = culv_d3d_image_desc_init();
-            culv_memory *memory = NULL, *again = NULL;
             culv_image *image = NULL;
             culv_buffer *buffer = NULL;
-            shared x = {NULL, 0, NULL, kinds[k].layers != 0 ? IMAGE : BYTES, kinds[k].layers};
-            x.resource = kinds[k].layers == 0
-                             ? scene11_of_buffer(scene11_buffer(s, BYTES, misc))
-                             : scene11_of_texture(scene11_texture(s, DXGI_FORMAT_R8G8B8A8_UNORM,
-                                                                  SIDE, SIDE, x.layers, misc));
-            desc.object = map.resource = (IUnknown *)x.resource;
-            desc.shared = 1;
-            map.cube = kinds[k].cube;
-            OK(culv_d3d_memory_import(s->d3d, &desc, &memory));
-            OK(culv_d3d_memory_import(s->d3d, &desc, &again));
-            REQUIRE(memory == again);
+            shared x = {NULL, 0, NULL, layers[k] != 0 ? IMAGE : BYTES, layers[k]};
+            x.resource = layers[k] == 0 ? scene11_buffer(s, BYTES, misc)
+                                        : texture_of(s, DXGI_FORMAT_R8G8B8A8_UNORM, SIDE, SIDE,
+                                                     x.layers, misc);
+            map.resource = (IUnknown *)x.resource;
+            map.cube = layers[k] >= 6;
+            culv_memory *memory = NATIVE(import)(s, x.resource, true), *const same = memory;
+            culv_memory *again = NATIVE(import)(s, x.resource, true);
+            REQUIRE(again == same);
             culv_memory_destroy(&again);
-            if (kinds[k].layers == 0) {
-                OK(culv_buffer_map(memory, NULL, &buffer));
+            if (layers[k] == 0) {
+                buffer = scene_map(memory, 0, 0);
                 x.pointer = culv_buffer_pointer(buffer);
                 x.layers = 1;
             } else {
                 OK(culv_d3d_image_map(s->d3d, memory, &map, &image));
                 OK(culv_image_get_array(image, 0, 0, &x.array));
+                culv_memory_destroy(&memory);
             }
-            both_ways(s, &x, &scene11_rows[i], 20 * i + k, NULL);
+            both_ways(s, &x, &scene11_rows[i], 20 * i + k, false);
             culv_image_unmap(&image, NULL);
             culv_buffer_unmap(&buffer, NULL);
-            culv_memory_destroy(&memory);
             REQUIRE(ID3D11Resource_Release(x.resource) == 0);
         }
-}
-
-static void draw(const scene11 *s, ID3D11Resource *resource, void *expected)
-{
-    static const FLOAT colour[4] = {1.0f, 0.0f, 0.2f, 1.0f};
-    ID3D11RenderTargetView *view = NULL;
-    HR_OK(ID3D11Device_CreateRenderTargetView(s->device, resource, NULL, &view));
-    ID3D11DeviceContext_ClearRenderTargetView(s->context, view, colour);
-    ID3D11RenderTargetView_Release(view);
-    for (unsigned p = 0; p < SIDE * SIDE; p++)
-        memcpy((char *)expected + p * 4, "\xff\0\x33\xff", 4);
 }
 
 /* What Culvert makes; what Direct3D draws, CUDA reads. */
 D3D_CASE(own)
 {
+    const D3D11_TEXTURE2D_DESC what =
+        scene11_texture_desc(DXGI_FORMAT_R8G8B8A8_UNORM, SIDE, SIDE, 1, 1, 0);
     for (unsigned i = 0; i < SCENE11_ROWS; i++) {
         const scene11_row *row = &scene11_rows[i];
-        const D3D11_TEXTURE2D_DESC what =
-            scene11_texture_desc(DXGI_FORMAT_R8G8B8A8_UNORM, SIDE, SIDE, 1, 1, 0);
         culv_d3d_image_create_desc image_desc = culv_d3d_image_create_desc_init();
         culv_d3d_buffer_create_desc buffer_desc = culv_d3d_buffer_create_desc_init();
         culv_shared_image *image = NULL;
@@ -152,19 +152,12 @@ D3D_CASE(own)
         buffer_desc.size = 4096;
         OK(culv_d3d_image_create(s->d3d, &image_desc, &image));
         OK(culv_d3d_buffer_create(s->d3d, &buffer_desc, &buffer));
-        culv_buffer *cuda = culv_shared_buffer_cuda(buffer);
-        REQUIRE(culv_buffer_size(cuda) == 4096);
-        REQUIRE(culv_buffer_sharing(cuda) == CULV_SHARING_SHARED);
-        shared x = {(ID3D11Resource *)culv_d3d_image_resource(image), 0, NULL,
-                    (size_t)SIDE * SIDE * 4, 1};
+        shared x = {(ID3D11Resource *)culv_d3d_image_resource(image), 0, NULL, IMAGE, 1};
         OK(culv_image_get_array(culv_shared_image_cuda(image), 0, 0, &x.array));
-        both_ways(s, &x, row, i, draw);
+        both_ways(s, &x, row, i, true);
         x = (shared){(ID3D11Resource *)culv_d3d_buffer_resource(buffer),
                      culv_shared_buffer_pointer(buffer), NULL, 4096, 1};
-        both_ways(s, &x, row, i + 70, NULL);
-        culv_buffer_unmap(&cuda, NULL); /* refused: it is the buffer's */
-        REQUIRE(cuda != NULL && scene_reason_is(CULV_REASON_OWNED));
-        REQUIRE_SAYS("culv_shared_buffer_destroy");
+        both_ways(s, &x, row, i + 70, false);
         culv_shared_image_destroy(&image, NULL);
         culv_shared_buffer_destroy(&buffer, &s->stream);
         scene_synchronize(s);
@@ -176,44 +169,49 @@ D3D_CASE(own)
 /* TYPELESS textures, as Unity hands them out: the caller names the format. */
 D3D_CASE(typeless)
 {
-    ID3D11Texture2D *mine =
-        scene11_texture(s, DXGI_FORMAT_R32G32B32A32_TYPELESS, 16, 8, 1,
-                        D3D11_RESOURCE_MISC_SHARED | D3D11_RESOURCE_MISC_SHARED_NTHANDLE);
-    ID3D11Resource *resource = scene11_of_texture(mine);
-    culv_d3d_memory_desc desc = culv_d3d_memory_desc_init();
-    culv_d3d_image_desc map = culv_d3d_image_desc_init();
-    culv_memory *memory = NULL;
+    enum { WIDE = 16, HIGH = 8, ALL = WIDE * HIGH * 16 };
+    ID3D11Resource *resources[2];
+    for (int i = 0; i < 2; i++)
+        resources[i] = texture_of(s, DXGI_FORMAT_R32G32B32A32_TYPELESS, WIDE, HIGH, 1,
+                                  D3D11_RESOURCE_MISC_SHARED | D3D11_RESOURCE_MISC_SHARED_NTHANDLE);
+    culv_memory *memory = NATIVE(import)(s, resources[0], false);
+    const struct {
+        unsigned resource, format;
+        culv_reason reason;
+        const char *says;
+    } rows[] = {
+        {0, 0, CULV_REASON_FORMAT, "R32G32B32A32_FLOAT"},
+        {0, DXGI_FORMAT_R8G8B8A8_UNORM, CULV_REASON_FORMAT, ""},
+        {1, DXGI_FORMAT_R32G32B32A32_FLOAT, CULV_REASON_RANGE, /* CUDA would write the other one */
+         "another resource than the one whose memory"},
+        {0, DXGI_FORMAT_R32G32B32A32_FLOAT, CULV_REASON_NONE, NULL},
+    };
     culv_image *image = NULL;
     culv_image_desc seen = culv_image_desc_init();
     CUarray array = NULL;
-    desc.object = map.resource = (IUnknown *)resource;
-    OK(culv_d3d_memory_import(s->d3d, &desc, &memory));
-    REFUSES(culv_d3d_image_map(s->d3d, memory, &map, &image), INVALID, FORMAT);
-    REQUIRE_SAYS("R32G32B32A32_FLOAT");
-    map.format = DXGI_FORMAT_R8G8B8A8_UNORM;
-    REFUSES(culv_d3d_image_map(s->d3d, memory, &map, &image), INVALID, FORMAT);
-    map.format = DXGI_FORMAT_R32G32B32A32_FLOAT;
-    ID3D11Texture2D *twin =
-        scene11_texture(s, DXGI_FORMAT_R32G32B32A32_TYPELESS, 16, 8, 1,
-                        D3D11_RESOURCE_MISC_SHARED | D3D11_RESOURCE_MISC_SHARED_NTHANDLE);
-    map.resource = (IUnknown *)scene11_of_texture(twin); /* CUDA would write the other one */
-    REFUSES(culv_d3d_image_map(s->d3d, memory, &map, &image), INVALID, RANGE);
-    REQUIRE_SAYS("another resource than the one whose memory");
-    REQUIRE(ID3D11Texture2D_Release(twin) == 0);
-    map.resource = (IUnknown *)resource;
-    OK(culv_d3d_image_map(s->d3d, memory, &map, &image));
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        culv_d3d_image_desc map = culv_d3d_image_desc_init();
+        map.resource = (IUnknown *)resources[rows[i].resource];
+        map.format = rows[i].format;
+        const culv_result result = culv_d3d_image_map(s->d3d, memory, &map, &image);
+        if (rows[i].says == NULL)
+            OK(result);
+        else
+            REFUSES_AS(result, CULV_ERROR_INVALID, rows[i].reason, rows[i].says);
+    }
     OK(culv_image_get_desc(image, &seen));
     REQUIRE(seen.format == CULV_FORMAT_R32G32B32A32_SFLOAT);
     REQUIRE(seen.color_attachment);
     OK(culv_image_get_array(image, 0, 0, &array));
-    scene_pattern(put, 16 * 8 * 16, 5);
-    scene_cuda_copy(s, array, put, 16 * 16, 8, 1, true);
+    scene_pattern(put, ALL, 5);
+    scene_cuda_copy(s, array, put, WIDE * 16, HIGH, 1, true);
     overlay11_turn(s->device);
-    scene11_read(s, resource, 0, got);
-    REQUIRE(memcmp(put, got, 16 * 8 * 16) == 0);
+    scene11_read(s, resources[0], 0, got);
+    REQUIRE(memcmp(put, got, ALL) == 0);
     culv_image_unmap(&image, NULL);
     culv_memory_destroy(&memory);
-    REQUIRE(ID3D11Texture2D_Release(mine) == 0);
+    for (int i = 0; i < 2; i++)
+        REQUIRE(ID3D11Resource_Release(resources[i]) == 0);
 }
 
 /* A turn with one buffer leaves alone what the other side does meanwhile with another one. */
@@ -222,7 +220,7 @@ D3D_CASE(turns_apart)
     culv_shared_buffer *buffers[2];
     ID3D11Resource *objects[2];
     for (int i = 0; i < 2; i++) {
-        buffers[i] = make_buffer(s, BYTES);
+        buffers[i] = scene11_make_buffer(s, BYTES);
         objects[i] = (ID3D11Resource *)culv_d3d_buffer_resource(buffers[i]);
     }
     ID3D11Fence *fence = scene11_fence(s, 0, false);
@@ -263,11 +261,10 @@ static DWORD WINAPI release_later(void *argument)
 D3D_CASE(mutexes)
 {
     for (unsigned i = 0; i < SCENE11_ROWS; i += 2) { /* NT, KMT */
-        ID3D11Buffer *mine = scene11_buffer(s, 4096, scene11_rows[i].misc);
-        IDXGIKeyedMutex *mutex = scene11_mutex(scene11_of_buffer(mine));
+        ID3D11Resource *mine = scene11_buffer(s, 4096, scene11_rows[i].misc);
+        IDXGIKeyedMutex *mutex = scene11_mutex(mine);
         culv_keyed_mutex *cuda = NULL;
-        DWORD code = 99;
-        OK(culv_d3d11_keyed_mutex_import(s->d3d, scene11_of_buffer(mine), "key", &cuda));
+        OK(culv_d3d11_keyed_mutex_import(s->d3d, mine, "key", &cuda));
 
         /* Direct3D holds it: CUDA's time is up, and it holds nothing. */
         REQUIRE(IDXGIKeyedMutex_AcquireSync(mutex, 0, 0) == S_OK);
@@ -291,12 +288,9 @@ D3D_CASE(mutexes)
 
         /* No limit: the other thread releases it. */
         later l = {mutex, UINT64_MAX};
-        const HANDLE thread = CreateThread(NULL, 0, release_later, &l, 0, NULL);
-        REQUIRE(thread != NULL);
+        const HANDLE thread = scene_thread(release_later, &l);
         OK(culv_keyed_mutex_acquire(cuda, s->stream, UINT64_MAX, CULV_KEYED_MUTEX_INFINITE));
-        REQUIRE(WaitForSingleObject(thread, SCENE_FAR_MS) == WAIT_OBJECT_0);
-        REQUIRE(GetExitCodeThread(thread, &code) && code == 0);
-        CloseHandle(thread);
+        scene_join(thread);
         OK(culv_keyed_mutex_release(cuda, s->stream, 0));
         scene_synchronize(s);
         culv_keyed_mutex_destroy(&cuda, &s->stream);
@@ -306,7 +300,7 @@ D3D_CASE(mutexes)
         culv_keyed_mutex_destroy(&cuda, NULL);
         culv_keyed_mutex_destroy(NULL, NULL);
         IDXGIKeyedMutex_Release(mutex);
-        REQUIRE(ID3D11Buffer_Release(mine) == 0);
+        REQUIRE(ID3D11Resource_Release(mine) == 0);
     }
 }
 
@@ -329,15 +323,15 @@ D3D_CASE(mutex_destroyed)
     device_desc.log.level = CULV_LOG_WARNING;
     OK(culv_device_open_for_d3d((IUnknown *)s->device, &device_desc, &device));
     culv_d3d_device *d3d11 = scene11_attach(s, device);
-    ID3D11Buffer *mine = scene11_buffer(s, 4096, scene11_rows[0].misc);
+    ID3D11Resource *mine = scene11_buffer(s, 4096, scene11_rows[0].misc);
     for (unsigned held = 0; held < 2; held++) {
         culv_keyed_mutex *mutex = NULL;
-        OK(culv_d3d11_keyed_mutex_import(d3d11, scene11_of_buffer(mine), "key", &mutex));
+        OK(culv_d3d11_keyed_mutex_import(d3d11, mine, "key", &mutex));
         if (held) OK(culv_keyed_mutex_acquire(mutex, s->stream, 0, 0));
         culv_keyed_mutex_destroy(&mutex, NULL);
         REQUIRE(mutex == NULL && warnings == held);
     }
-    REQUIRE(ID3D11Buffer_Release(mine) == 0);
+    REQUIRE(ID3D11Resource_Release(mine) == 0);
     culv_d3d_detach(&d3d11);
     culv_device_close(&device);
 }
@@ -348,34 +342,27 @@ D3D_CASE(handles)
     static const wchar_t name[] = L"Local\\culvert d3d11 buffer";
     enum { PLAIN, NAMED, KMT, FORMS };
     for (int form = 0; form < FORMS; form++) {
-        ID3D11Buffer *mine = scene11_buffer(s, 4096, scene11_rows[form == KMT ? 2 : 0].misc);
-        ID3D11Resource *resource = scene11_of_buffer(mine);
-        IDXGIKeyedMutex *mutex = scene11_mutex(resource);
-        culv_memory_desc desc = culv_memory_desc_init();
+        ID3D11Resource *mine = scene11_buffer(s, 4096, scene11_rows[form == KMT ? 2 : 0].misc);
+        IDXGIKeyedMutex *mutex = scene11_mutex(mine);
         culv_keyed_mutex_desc mutex_desc = culv_keyed_mutex_desc_init();
-        culv_buffer_desc map = culv_buffer_desc_init();
-        culv_memory *memory = NULL;
-        culv_buffer *buffer = NULL;
         culv_keyed_mutex *cuda = NULL;
         culv_handle handle;
         OK(culv_d3d_export_dup(s->d3d, (IUnknown *)mine, form == KMT ? NULL : name, &handle));
         REQUIRE(handle.type ==
                 (form == KMT ? CULV_HANDLE_D3D11_RESOURCE_KMT : CULV_HANDLE_D3D11_RESOURCE));
-        desc.handle = handle;
-        if (form == NAMED) desc.handle = culv_handle_win32_named(handle.type, name);
-        desc.size = map.size = 4096;
-        mutex_desc.handle = desc.handle;
+        const culv_handle by = form == NAMED ? culv_handle_win32_named(handle.type, name) : handle;
+        mutex_desc.handle = by;
         mutex_desc.handle.type =
             form == KMT ? CULV_HANDLE_D3D11_KEYED_MUTEX_KMT : CULV_HANDLE_D3D11_KEYED_MUTEX;
         OK(culv_keyed_mutex_import(s->culvert, &mutex_desc, &cuda));
-        OK(culv_memory_import(s->culvert, &desc, &memory));
+        culv_memory *memory = scene_import(s->culvert, by, 4096, false);
         REQUIRE(form == KMT || scene_name_lives(name));
         culv_handle_close(&handle);
         REQUIRE(!scene_name_lives(name)); /* nobody has kept the handle */
-        OK(culv_buffer_map(memory, &map, &buffer));
+        culv_buffer *buffer = scene_map(memory, 0, 4096);
         REQUIRE(IDXGIKeyedMutex_AcquireSync(mutex, 0, 0) == S_OK);
         scene_pattern(put, 4096, (unsigned)form);
-        scene11_write(s, resource, 0, put, 0);
+        scene11_write(s, mine, 0, put, 0);
         REQUIRE(IDXGIKeyedMutex_ReleaseSync(mutex, 1) == S_OK);
         OK(culv_keyed_mutex_acquire(cuda, s->stream, 1, 0));
         scene_cuda_has(s, culv_buffer_pointer(buffer), put, 4096);
@@ -383,20 +370,19 @@ D3D_CASE(handles)
         scene_synchronize(s);
         culv_keyed_mutex_destroy(&cuda, NULL);
         culv_buffer_unmap(&buffer, NULL);
-        culv_memory_destroy(&memory);
         IDXGIKeyedMutex_Release(mutex);
-        REQUIRE(ID3D11Buffer_Release(mine) == 0);
+        REQUIRE(ID3D11Resource_Release(mine) == 0);
     }
 }
 
-static void refuse_other(scene11 *s, culv_memory *memory, IUnknown *resource)
+static void refuse_other(native *s, culv_memory *memory, IUnknown *resource)
 {
     culv_d3d_image_desc map = culv_d3d_image_desc_init();
     culv_d3d_buffer_create_desc buffer_desc = culv_d3d_buffer_create_desc_init();
     culv_d3d_image_create_desc image_desc = culv_d3d_image_create_desc_init();
     culv_d3d_semaphore_create_desc fence_desc = culv_d3d_semaphore_create_desc_init();
     culv_d3d12_ring_desc ring_desc = culv_d3d12_ring_desc_init();
-    ID3D11Texture2D *plain = scene11_texture(s, DXGI_FORMAT_R8G8B8A8_UNORM, 8, 8, 1, 0);
+    ID3D11Resource *plain = texture_of(s, DXGI_FORMAT_R8G8B8A8_UNORM, 8, 8, 1, 0);
     culv_d3d_shadow_desc shadow_desc = culv_d3d_shadow_desc_init();
     culv_image *image = NULL;
     culv_shared_buffer *buffer = NULL;
@@ -407,8 +393,8 @@ static void refuse_other(scene11 *s, culv_memory *memory, IUnknown *resource)
     uint64_t size = 77;
     map.resource = resource;
     map.offset = 256;
-    REFUSES(culv_d3d_image_map(s->d3d, memory, &map, &image), INVALID, VALUE);
-    REQUIRE_SAYS("culv_d3d_image_desc.offset is Direct3D 12's, and the device is an ID3D11Device");
+    REFUSES_SO(culv_d3d_image_map(s->d3d, memory, &map, &image), INVALID, VALUE,
+               "culv_d3d_image_desc.offset is Direct3D 12's, and the device is an ID3D11Device");
     buffer_desc.size = 4096;
     buffer_desc.resource_flags = 4;
     REFUSES(culv_d3d_buffer_create(s->d3d, &buffer_desc, &buffer), INVALID, VALUE);
@@ -422,10 +408,9 @@ static void refuse_other(scene11 *s, culv_memory *memory, IUnknown *resource)
     REFUSES(culv_d3d_shadow_record(shadow, (IUnknown *)plain, 0, 0), INVALID, HANDLE_KIND);
     culv_d3d_shadow_destroy(&shadow);
     ring_desc.max_depth = 2;
-    REFUSES(culv_d3d12_ring_create(s->d3d, &ring_desc, &ring), INVALID, VALUE);
-    REQUIRE_SAYS("Direct3D 12");
+    REFUSES_SO(culv_d3d12_ring_create(s->d3d, &ring_desc, &ring), INVALID, VALUE, "Direct3D 12");
     REQUIRE(image == NULL && buffer == NULL && made == NULL && semaphore == NULL && size == 77);
-    REQUIRE(ID3D11Texture2D_Release(plain) == 0);
+    REQUIRE(ID3D11Resource_Release(plain) == 0);
 }
 
 /* An image that has a mutex, by KMT handles. */
@@ -477,9 +462,7 @@ static IUnknown *engine_texture(native *s, const engine *e)
     const D3D11_TEXTURE2D_DESC desc =
         scene11_texture_desc(e->format, e->width, e->height, e->layers, e->levels,
                              e->cube ? D3D11_RESOURCE_MISC_TEXTURECUBE : 0);
-    ID3D11Texture2D *texture = NULL;
-    HR_OK(ID3D11Device_CreateTexture2D(s->device, &desc, NULL, &texture));
-    return (IUnknown *)scene11_of_texture(texture);
+    return (IUnknown *)scene11_texture(s, &desc);
 }
 
 static void use_texture(native *s, IUnknown *texture, const engine *e, void *data, bool write)
@@ -507,7 +490,7 @@ static void record(native *s, culv_d3d_shadow *shadow, bool from_twin)
 D3D_CASE(shadow)
 {
     const engine e = {"", DXGI_FORMAT_R8G8B8A8_UNORM, 61, 33, 1, 1, false, false};
-    enum { ROW = 61 * 4, ALL = ROW * 33 };
+    enum { ROW = 61 * 4, ROWS = 33, ALL = ROW * ROWS };
     culv_d3d_shadow_desc make = culv_d3d_shadow_desc_init();
     culv_d3d_shadow *twin = NULL, *none = NULL;
     culv_keyed_mutex *cuda = NULL;
@@ -527,10 +510,10 @@ D3D_CASE(shadow)
     OK(culv_d3d_shadow_record(twin, (IUnknown *)s->context, 0, 0));
     REQUIRE(IDXGIKeyedMutex_ReleaseSync(mutex, 1) == S_OK);
     OK(culv_keyed_mutex_acquire(cuda, s->stream, 1, 0));
-    scene_cuda_copy(s, array, got, ROW, 33, 1, false);
+    scene_cuda_copy(s, array, got, ROW, ROWS, 1, false);
     REQUIRE(memcmp(put, got, ALL) == 0);
     scene_pattern(put, ALL, 6);
-    scene_cuda_copy(s, array, put, ROW, 33, 1, true);
+    scene_cuda_copy(s, array, put, ROW, ROWS, 1, true);
     OK(culv_keyed_mutex_release(cuda, s->stream, 2));
     scene_synchronize(s);
     REQUIRE(IDXGIKeyedMutex_AcquireSync(mutex, 2, 0) == S_OK);
@@ -542,34 +525,31 @@ D3D_CASE(shadow)
     culv_d3d_shadow_destroy(&twin);
 
     make.keyed_mutex = 0;
-    make.resource = scene11_memory(s, 64, false);
-    REFUSES(culv_d3d_shadow_create(s->d3d, &make, &twin), INVALID, USAGE);
-    IUnknown_Release(make.resource);
-    make.resource = texture;
     OK(culv_d3d_shadow_create(s->d3d, &make, &twin));
-    ID3D11Device *other = NULL;
     ID3D11DeviceContext *its = NULL;
     native of_other = *s;
     HR_OK(D3D11CreateDevice(NULL, D3D_DRIVER_TYPE_HARDWARE, NULL, 0, NULL, 0, D3D11_SDK_VERSION,
-                            &other, NULL, &its));
+                            &of_other.device, NULL, &its));
     REFUSES(culv_d3d_shadow_record(twin, (IUnknown *)its, 0, 0), INVALID, DEVICE_MISMATCH);
-    of_other.device = other;
-    make.resource = engine_texture(&of_other, &e);
-    REFUSES(culv_d3d_shadow_create(s->d3d, &make, &none), INVALID, DEVICE_MISMATCH);
-    IUnknown_Release(make.resource);
+    for (int i = 0; i < 2; i++) { /* a buffer, and another device's */
+        make.resource = i == 0 ? scene11_memory(s, 64, false) : engine_texture(&of_other, &e);
+        REFUSES_AS(culv_d3d_shadow_create(s->d3d, &make, &none), CULV_ERROR_INVALID,
+                   i == 0 ? CULV_REASON_USAGE : CULV_REASON_DEVICE_MISMATCH, "");
+        IUnknown_Release(make.resource);
+    }
     ID3D11DeviceContext_Release(its);
-    ID3D11Device_Release(other);
+    ID3D11Device_Release(of_other.device);
 
     culv_registration *registered = NULL;
     OK(culv_d3d_register(s->culvert, texture, NULL, &registered));
     OK(culv_registration_map(&registered, 1, s->stream));
     OK(culv_registration_get_array(registered, 0, 0, &array));
     scene_pattern(put, ALL, 77);
-    scene_cuda_copy(s, array, put, ROW, 33, 1, true);
+    scene_cuda_copy(s, array, put, ROW, ROWS, 1, true);
     OK(culv_registration_unmap(&registered, 1, s->stream));
     record(s, twin, false);
     OK(culv_image_get_array(culv_shared_image_cuda(culv_d3d_shadow_image(twin)), 0, 0, &array));
-    scene_cuda_copy(s, array, got, ROW, 33, 1, false);
+    scene_cuda_copy(s, array, got, ROW, ROWS, 1, false);
     REQUIRE(memcmp(put, got, ALL) == 0);
     culv_registration_destroy(&registered);
     culv_d3d_shadow_destroy(&twin);
@@ -609,17 +589,16 @@ D3D_CASE(rules)
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         D3D11_TEXTURE2D_DESC desc = scene11_texture_desc(DXGI_FORMAT_R8G8B8A8_UNORM, 16, 8, 1,
                                                          rows[i].levels, rows[i].misc);
-        ID3D11Texture2D *made = NULL;
         desc.Usage = rows[i].usage;
         if (desc.Usage == D3D11_USAGE_DYNAMIC) {
             desc.BindFlags = D3D11_BIND_SHADER_RESOURCE;
             desc.CPUAccessFlags = D3D11_CPU_ACCESS_WRITE;
         }
-        const HRESULT hr = ID3D11Device_CreateTexture2D(s->device, &desc, NULL, &made);
-        printf("  flags %#x, %u levels, usage %d: %#lx\n", rows[i].misc, rows[i].levels,
-               (int)rows[i].usage, (unsigned long)hr);
-        REQUIRE(rows[i].taken ? hr == S_OK : hr == E_INVALIDARG);
-        if (made != NULL) ID3D11Texture2D_Release(made);
+        ID3D11Resource *made = scene11_texture(s, &desc);
+        printf("  flags %#x, %u levels, usage %d: %s\n", rows[i].misc, rows[i].levels,
+               (int)rows[i].usage, made != NULL ? "taken" : "refused");
+        REQUIRE(rows[i].taken == (made != NULL));
+        if (made != NULL) ID3D11Resource_Release(made);
     }
     D3D11_TEXTURE3D_DESC volume = {.Width = 4,
                                    .Height = 4,
@@ -632,8 +611,7 @@ D3D_CASE(rules)
     REQUIRE(ID3D11Device_CreateTexture3D(s->device, &volume, NULL, &none) == E_INVALIDARG);
 
     /* Who owns a keyed mutex, and which handle a resource has. */
-    ID3D11Texture2D *texture = scene11_texture(s, DXGI_FORMAT_R8G8B8A8_UNORM, 16, 8, 1, NT | MUTEX);
-    ID3D11Resource *resource = scene11_of_texture(texture);
+    ID3D11Resource *resource = texture_of(s, DXGI_FORMAT_R8G8B8A8_UNORM, 16, 8, 1, NT | MUTEX);
     IDXGIKeyedMutex *mutex = scene11_mutex(resource);
     IDXGIResource1 *dxgi = NULL;
     culv_keyed_mutex *cuda = NULL;
@@ -641,8 +619,6 @@ D3D_CASE(rules)
     REQUIRE(IDXGIResource1_GetSharedHandle(dxgi, &handle) == E_INVALIDARG);
     REQUIRE(IDXGIResource1_CreateSharedHandle(dxgi, NULL, DXGI_SHARED_RESOURCE_READ, NULL,
                                               &handle) == E_INVALIDARG);
-    HR_OK(IDXGIResource1_CreateSharedHandle(dxgi, NULL, GENERIC_ALL, NULL, &handle));
-    REQUIRE(CloseHandle(handle));
     OK(culv_d3d11_keyed_mutex_import(s->d3d, resource, NULL, &cuda));
     REQUIRE(IDXGIKeyedMutex_ReleaseSync(mutex, 0) == E_FAIL);
     OK(culv_keyed_mutex_acquire(cuda, s->stream, 0, 0));
@@ -656,7 +632,7 @@ D3D_CASE(rules)
     culv_keyed_mutex_destroy(&cuda, NULL);
     IDXGIResource1_Release(dxgi);
     IDXGIKeyedMutex_Release(mutex);
-    REQUIRE(ID3D11Texture2D_Release(texture) == 0);
+    REQUIRE(ID3D11Resource_Release(resource) == 0);
 }
 
 /* What the rig adds answers every method: by Wine's object, itself, or with E_NOTIMPL. */
@@ -665,35 +641,30 @@ D3D_CASE(tables)
     ID3D11Device5 *device = NULL;
     ID3D11Device *back = NULL;
     ID3D11DeviceContext *context = NULL;
+    ID3D11DeviceContext3 *newer = NULL;
     IUnknown *a = NULL, *b = NULL;
+    DWORD cookie = 0;
     HR_OK(ID3D11Device_QueryInterface(s->device, &IID_ID3D11Device5, (void **)&device));
     HR_OK(ID3D11Device5_QueryInterface(device, &IID_IUnknown, (void **)&a));
     HR_OK(ID3D11Device_QueryInterface(s->device, &IID_IUnknown, (void **)&b));
-    REQUIRE(a == b); /* one object */
-    IUnknown_Release(a);
-    IUnknown_Release(b);
+    REQUIRE(a == b && IUnknown_Release(a) > 0 && IUnknown_Release(b) > 0); /* one object */
     REQUIRE(ID3D11Device5_GetFeatureLevel(device) == D3D_FEATURE_LEVEL_11_0);
     ID3D11Device5_GetImmediateContext(device, &context);
-    REQUIRE(context == s->context);
-    ID3D11DeviceContext_Release(context);
+    REQUIRE(context == s->context && ID3D11DeviceContext_Release(context) > 0);
     D3D11_BUFFER_DESC desc = {.ByteWidth = 64, .BindFlags = D3D11_BIND_SHADER_RESOURCE};
     ID3D11Buffer *buffer = NULL;
     HR_OK(ID3D11Device5_CreateBuffer(device, &desc, NULL, &buffer));
     ID3D11Buffer_Release(buffer);
     /* The last methods of newer interfaces. */
-    ID3D11DeviceContext3 *newer = NULL;
     ID3D11Device5_GetImmediateContext3(device, &newer);
-    DWORD cookie = 0;
-    const HRESULT event = ID3D11Device5_RegisterDeviceRemovedEvent(device, NULL, &cookie);
-    REQUIRE(newer == NULL && event == E_NOTIMPL);
-
+    REQUIRE(ID3D11Device5_RegisterDeviceRemovedEvent(device, NULL, &cookie) == E_NOTIMPL);
+    REQUIRE(newer == NULL);
     REQUIRE(ID3D11DeviceContext4_GetType(s->context4) == D3D11_DEVICE_CONTEXT_IMMEDIATE);
     ID3D11DeviceContext4_ClearState(s->context4);
     ID3D11DeviceContext4_Flush1(s->context4, D3D11_CONTEXT_TYPE_ALL, NULL);
     ID3D11DeviceContext4_Flush(s->context4);
     ID3D11DeviceContext4_GetDevice(s->context4, &back);
-    REQUIRE(back == s->device);
-    ID3D11Device_Release(back);
+    REQUIRE(back == s->device && ID3D11Device_Release(back) > 0);
 
     ID3D11Fence *fence = scene11_fence(s, 3, true), *same = NULL;
     HANDLE handle = NULL;
@@ -702,31 +673,28 @@ D3D_CASE(tables)
     value = 0;
     HR_OK(ID3D11Fence_GetPrivateData(fence, &some_key, &size, &value));
     ID3D11Fence_GetDevice(fence, &back);
-    REQUIRE(value == 7 && back == s->device);
-    ID3D11Device_Release(back);
+    REQUIRE(value == 7 && back == s->device && ID3D11Device_Release(back) > 0);
     HR_OK(ID3D11Fence_CreateSharedHandle(fence, NULL, GENERIC_ALL, NULL, &handle));
     HR_OK(ID3D11Device5_OpenSharedFence(device, handle, &IID_ID3D11Fence, (void **)&same));
-    REQUIRE(same == fence && CloseHandle(handle));
-    ID3D11Fence_Release(same);
+    REQUIRE(same == fence && CloseHandle(handle) && ID3D11Fence_Release(same) > 0);
     REQUIRE(ID3D11Fence_Release(fence) == 0);
 
-    ID3D11Texture2D *texture = scene11_texture(s, DXGI_FORMAT_R8G8B8A8_UNORM, 8, 8, 1, MUTEX);
-    IDXGIKeyedMutex *mutex = scene11_mutex(scene11_of_texture(texture));
+    ID3D11Resource *texture = texture_of(s, DXGI_FORMAT_R8G8B8A8_UNORM, 8, 8, 1, MUTEX);
+    IDXGIKeyedMutex *mutex = scene11_mutex(texture);
     IDXGIResource1 *dxgi = NULL;
     IDXGISurface2 *surface = NULL;
     DXGI_USAGE usage = 0;
     UINT priority = 0;
-    HR_OK(ID3D11Texture2D_QueryInterface(texture, &IID_IDXGIResource1, (void **)&dxgi));
+    HR_OK(ID3D11Resource_QueryInterface(texture, &IID_IDXGIResource1, (void **)&dxgi));
     (void)IDXGIResource1_GetUsage(dxgi, &usage);
     (void)IDXGIResource1_GetEvictionPriority(dxgi, &priority);
     (void)IDXGIResource1_SetEvictionPriority(dxgi, priority);
     HR_OK(IDXGIResource1_SetPrivateData(dxgi, &some_key, sizeof value, &value));
     REQUIRE(IDXGIResource1_CreateSubresourceSurface(dxgi, 0, &surface) == E_NOTIMPL);
     HR_OK(IDXGIKeyedMutex_GetDevice(mutex, &IID_ID3D11Device, (void **)&back));
-    REQUIRE(back == s->device);
-    ID3D11Device_Release(back);
+    REQUIRE(back == s->device && ID3D11Device_Release(back) > 0);
     IDXGIResource1_Release(dxgi);
     IDXGIKeyedMutex_Release(mutex);
-    ID3D11Texture2D_Release(texture);
+    ID3D11Resource_Release(texture);
     ID3D11Device5_Release(device);
 }

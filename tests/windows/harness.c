@@ -15,6 +15,8 @@
 #include <stdarg.h>
 #include <windows.h>
 
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+
 static const test_case *running;
 static jmp_buf after_skip;
 static test_fixture kept;
@@ -126,34 +128,24 @@ bool test_shared(void)
     return false; /* no context is kept: raw_cuda.c */
 }
 
-void test_wants_own_process(void) {}
+size_t test_open_fds(void)
+{
+    return 0; /* Wine 8 counts no handles: names tell what is left (d3d12.exe) */
+}
 
 void test_keep(const test_fixture *fixture)
 {
     kept = *fixture;
 }
 
-size_t test_open_fds(void)
-{
-    return 0; /* Wine 8 counts no handles: names tell what is left (d3d12.exe) */
-}
-
-void test_settle_fds(size_t fds, const char *what)
-{
-    (void)fds;
-    (void)what;
-}
-
-void test_answers_of(bool software)
-{
-    (void)software;
-}
+void test_wants_own_process(void) {}
+void test_settle_fds(size_t fds, const char *what) {}
+void test_answers_of(bool software) {}
 
 /* POSIX ---------------------------------------------------------------------------------------- */
 
 void *dlopen(const char *name, int flags)
 {
-    (void)flags;
     if (strcmp(name, "libcuda.so.1") != 0) return (void *)LoadLibraryA(name);
     return (void *)LoadLibraryExA("nvcuda.dll", NULL, LOAD_LIBRARY_SEARCH_SYSTEM32);
 }
@@ -179,7 +171,6 @@ char *dlerror(void)
 
 int setenv(const char *name, const char *value, int overwrite)
 {
-    (void)overwrite;
     return _putenv_s(name, value);
 }
 
@@ -224,16 +215,12 @@ static bool run(const test_case *c)
 int main(int argc, char **argv)
 {
     unsigned passed = 0, skipped = 0;
-    (void)argc;
     arguments = argv + 1;
     setvbuf(stdout, NULL, _IONBF, 0);
     for (const test_case *c = first_case; c != NULL; c = c->next) {
         if (!asked(c->name)) continue;
         running = c;
-        if (run(c))
-            passed++;
-        else
-            skipped++;
+        ++*(run(c) ? &passed : &skipped);
         if (is_role(c->name)) break;
     }
     if (kept.end != NULL) kept.end();

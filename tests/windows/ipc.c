@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: MIT */
-/* Memory, images and fences in another process: data both ways, and whose handles are left. */
+/* Memory, images and fences in another process: data both ways, and whose handles are left;
+ * processes that end at any moment, many that come and go, handles by their numbers, and which
+ * servers there are. */
 #include "ipc_scene.h"
+
+#include <wchar.h>
 
 enum {
     HEAP = 4,
     RESOURCE = 5,
-    OPAQUE_MEMORY = 2, /* CUexternalMemoryHandleType */
     FENCE = CULV_SOFT_SHARE_SEMAPHORE + 4,
     OPAQUE_TIMELINE = CULV_SOFT_SHARE_SEMAPHORE + 10,
     WORDS = 12347,
     WIDTH = 253,
     HEIGHT = 127,
     TEXELS = WIDTH * HEIGHT,
-    ROOM = 262144
+    MUCH = 262144 /* bytes of each */
 };
 
 static const struct {
@@ -42,7 +45,7 @@ static culv_ipc_info describe(size_t i)
         info.semaphore_type = CULV_SEMAPHORE_TIMELINE;
         return info;
     }
-    info.allocation_size = ROOM;
+    info.allocation_size = MUCH;
     info.dedicated = info.kind == CULV_IPC_IMAGE;
     if (info.dedicated) {
         info.format = CULV_FORMAT_R8G8B8A8_UNORM;
@@ -135,38 +138,27 @@ ROLE(use)
 static void import_own(const ipc_scene *s, things *t, const culv_handle *handle, size_t i)
 {
     const culv_ipc_info info = describe(i);
-    culv_semaphore_desc sd = culv_semaphore_desc_init();
-    culv_memory_desc md = culv_memory_desc_init();
-    culv_memory *memory = NULL;
     if (info.kind == CULV_IPC_SEMAPHORE) {
-        sd.handle = *handle;
-        sd.type = CULV_SEMAPHORE_TIMELINE;
-        OK(culv_semaphore_import(s->device, &sd, &t->semaphore[i / CELLS]));
+        t->semaphore[i / CELLS] = scene_timeline(s->device, *handle, 0);
         return;
     }
-    md.handle = *handle;
-    md.size = ROOM;
-    md.dedicated = info.dedicated;
-    OK(culv_memory_import(s->device, &md, &memory));
+    culv_memory *memory = scene_import(s->device, *handle, MUCH, info.dedicated);
     if (info.kind == CULV_IPC_BUFFER) {
-        culv_buffer_desc d = culv_buffer_desc_init();
-        d.offset = info.offset;
-        d.size = info.size;
-        OK(culv_buffer_map(memory, &d, &t->buffer[i / CELLS]));
-    } else {
-        culv_image_desc d = culv_image_desc_init();
-        d.format = info.format;
-        d.width = WIDTH;
-        d.height = HEIGHT;
-        OK(culv_image_map(memory, &d, &t->image));
+        t->buffer[i / CELLS] = scene_map(memory, info.offset, info.size);
+        return;
     }
+    culv_image_desc d = culv_image_desc_init();
+    d.format = info.format;
+    d.width = WIDTH;
+    d.height = HEIGHT;
+    OK(culv_image_map(memory, &d, &t->image));
     culv_memory_destroy(&memory);
 }
 
 IPC_CASE(both_ways)
 {
     things t;
-    ipc_child child;
+    HANDLE child;
     char name[CULV_IPC_NAME_SIZE];
     memset(&t, 0, sizeof t);
     culv_ipc_server *server = ipc_server(s, ipc_name(name, "both"));
@@ -180,7 +172,7 @@ IPC_CASE(both_ways)
         REFUSES(culv_ipc_offer(server, &info, culv_ipc_from_handle(&handle)), BUSY, IPC_NAME);
         culv_handle_close(&handle);
     }
-    ipc_start(&child, "use", name);
+    child = ipc_start("use", name);
     for (uint32_t i = 0; i < 2; i++) {
         ipc_write(s, culv_buffer_pointer(t.buffer[i]), WORDS, 1 + i);
         if (i == 0) copy_image(s, t.image, 5, true);
@@ -190,7 +182,7 @@ IPC_CASE(both_ways)
         culv_semaphore_mark_value(t.semaphore[i], 2);
         OK(culv_semaphore_wait(t.semaphore[i], s->stream, 2));
     }
-    ipc_join(&child, server);
+    ipc_join(child, server);
     for (uint32_t i = 0; i < 2; i++)
         ipc_require(s, culv_buffer_pointer(t.buffer[i]), WORDS, 11 + i);
     copy_image(s, t.image, 6, false);
@@ -200,33 +192,43 @@ IPC_CASE(both_ways)
         REQUIRE(!scene_name_lives(rows[i].name));
 }
 
-/* What is no handle that another process could get. */
+/* What is no handle that another process could get, and no server. */
 IPC_CASE(offers)
 {
     char name[CULV_IPC_NAME_SIZE];
     culv_ipc_server *server = ipc_server(s, ipc_name(name, "offers")), *other = NULL;
     culv_ipc_info info = describe(CELLS);
-    culv_handle handle = culv_handle_opaque_win32_kmt((void *)(uintptr_t)0x40000006u);
-    REFUSES(culv_ipc_offer(server, &info, culv_ipc_from_handle(&handle)), INVALID, HANDLE_TYPE);
-    handle = culv_handle_opaque_win32_named(L"Local\\some name");
-    REFUSES(culv_ipc_offer(server, &info, culv_ipc_from_handle(&handle)), INVALID, HANDLE_TYPE);
-    handle = culv_handle_opaque_fd(1);
-    REFUSES(culv_ipc_offer(server, &info, culv_ipc_from_handle(&handle)), UNSUPPORTED, HANDLE_TYPE);
-    handle = culv_handle_opaque_win32((void *)(uintptr_t)0x7770);
-    REFUSES(culv_ipc_offer(server, &info, culv_ipc_from_handle(&handle)), INVALID, HANDLE_BAD);
-    /* Names of servers. */
-    culv_ipc_server_desc d = culv_ipc_server_desc_init();
-    d.name = name;
-    REFUSES(culv_ipc_server_create(s->device, &d, &other), BUSY, IPC_NAME);
-    d.name = "a\\b";
-    REFUSES(culv_ipc_server_create(s->device, &d, &other), INVALID, VALUE);
-    d.name = "elsewhere";
-    d.directory = "C:\\";
-    REFUSES(culv_ipc_server_create(s->device, &d, &other), UNSUPPORTED, NOT_BUILT);
-    d.directory = NULL;
-    d.users = (const uint32_t[]){0};
-    d.num_users = 1;
-    REFUSES(culv_ipc_server_create(s->device, &d, &other), UNSUPPORTED, NOT_BUILT);
+    const struct {
+        culv_handle handle;
+        culv_result result;
+        culv_reason reason;
+    } offered[] = {
+        {culv_handle_opaque_win32_kmt((void *)(uintptr_t)0x40000006u), WHY(INVALID, HANDLE_TYPE)},
+        {culv_handle_opaque_win32_named(L"Local\\some name"), WHY(INVALID, HANDLE_TYPE)},
+        {culv_handle_opaque_fd(1), WHY(UNSUPPORTED, HANDLE_TYPE)},
+        {culv_handle_opaque_win32((void *)(uintptr_t)0x7770), WHY(INVALID, HANDLE_BAD)},
+    };
+    const struct {
+        const char *name, *directory;
+        uint32_t users;
+        culv_result result;
+        culv_reason reason;
+    } servers[] = {{name, NULL, 0, WHY(BUSY, IPC_NAME)},
+                   {"a\\b", NULL, 0, WHY(INVALID, VALUE)},
+                   {"elsewhere", "C:\\", 0, WHY(UNSUPPORTED, NOT_BUILT)},
+                   {"elsewhere", NULL, 1, WHY(UNSUPPORTED, NOT_BUILT)}};
+    for (size_t i = 0; i < sizeof offered / sizeof offered[0]; i++)
+        REFUSES_AS(culv_ipc_offer(server, &info, culv_ipc_from_handle(&offered[i].handle)),
+                   offered[i].result, offered[i].reason, "");
+    for (size_t i = 0; i < sizeof servers / sizeof servers[0]; i++) {
+        culv_ipc_server_desc d = culv_ipc_server_desc_init();
+        d.name = servers[i].name;
+        d.directory = servers[i].directory;
+        if (servers[i].users > 0) d.users = (const uint32_t[]){0};
+        d.num_users = servers[i].users;
+        REFUSES_AS(culv_ipc_server_create(s->device, &d, &other), servers[i].result,
+                   servers[i].reason, "");
+    }
     culv_ipc_client *client = NULL;
     culv_ipc_client_desc c = culv_ipc_client_desc_init();
     c.name = "nobody";
@@ -235,90 +237,389 @@ IPC_CASE(offers)
     culv_ipc_server_destroy(&server);
 }
 
-/* A ring from CUDA to CUDA --------------------------------------------------------------------- */
+/* Processes that end ----------------------------------------------------------------------------- */
 
-enum { FRAMES = 40, SLOT_WORDS = 4111 };
+enum { FEW = 1009 };
+static const wchar_t cells[] = L"Local\\culvert ipc cells";
 
-ROLE(watch)
+/* The owner's import, and the offer of it. */
+static culv_buffer *offer_cells(const ipc_scene *s, culv_ipc_server *server)
 {
-    ipc_scene s;
-    culv_buffer *slots[SCENE_SLOTS];
-    culv_ring_frame f;
-    ipc_open(&s);
-    culv_ipc_client *client = ipc_client(&s, name);
-    culv_ring *side = ipc_join_ring(client, NULL, NULL, slots);
-    ipc_say(name, 'j');
-    for (uint32_t i = 0; i < FRAMES; i++) {
-        OK(culv_ring_acquire_on(side, CULV_RING_CONSUMER, s.stream, SCENE_FAR, &f));
-        REQUIRE(f.number == i);
-        ipc_require(&s, culv_buffer_pointer(slots[f.slot]), SLOT_WORDS, i);
-        OK(culv_ring_release_on(side, CULV_RING_CONSUMER, s.stream, &f));
-    }
-    ipc_say(name, 'r');
-    REFUSES(culv_ring_acquire_on(side, CULV_RING_CONSUMER, s.stream, SCENE_FAR, &f), ASYNC,
-            RING_STOPPED); /* the server is gone */
-    REQUIRE(!culv_ipc_ring_connected(side));
-    CU_OK(s.cu->cuStreamSynchronize(s.stream));
-    culv_ring_destroy(&side, NULL);
-    culv_ipc_client_destroy(&client);
-    ipc_leave_ring(slots);
-    ipc_close(&s);
+    culv_ipc_info info = culv_ipc_info_named("cells");
+    info.kind = CULV_IPC_BUFFER;
+    info.allocation_size = ROOM;
+    culv_handle handle = culv_handle_opaque_win32(ipc_share(cells, OPAQUE_MEMORY, false, ROOM));
+    OK(culv_ipc_offer(server, &info, culv_ipc_from_handle(&handle)));
+    culv_buffer *buffer = ipc_map(s, &handle, ROOM);
+    culv_handle_close(&handle);
+    return buffer;
 }
 
-/* It holds a frame, and its stream never gives it back. */
-ROLE(hold)
+static culv_buffer *receive_cells(culv_ipc_client *client)
 {
-    ipc_scene s;
-    culv_buffer *slots[SCENE_SLOTS];
-    culv_ring_frame f;
-    ipc_open(&s);
-    culv_ipc_client *client = ipc_client(&s, name);
-    culv_ring *side = ipc_join_ring(client, NULL, NULL, slots);
-    ipc_say(name, 'j');
-    OK(culv_ring_acquire_on(side, CULV_RING_CONSUMER, s.stream, SCENE_FAR, &f));
-    ipc_say(name, 'h');
+    culv_buffer *buffer = NULL;
+    culv_ipc_object *o = ipc_receive(client, "cells");
+    OK(culv_ipc_import_buffer(o, &buffer));
+    culv_ipc_object_destroy(&o);
+    return buffer;
+}
+
+/* It is connected, then it has the object, unless it is dead. */
+ROLE(die)
+{
+    culv_ipc_client *client = ipc_client(NULL, name);
+    ipc_say(name, 'c');
+    (void)ipc_receive(client, "cells");
+    ipc_say(name, 'o');
     Sleep(INFINITE);
 }
 
-static void run_ring(bool dies)
+ROLE(die_with_memory)
 {
     ipc_scene s;
-    ipc_child child;
-    culv_buffer *slots[SCENE_SLOTS];
-    culv_ring_frame f;
-    char name[CULV_IPC_NAME_SIZE];
     ipc_open(&s);
-    culv_ipc_server *server = ipc_server(&s, ipc_name(name, dies ? "ring-dies" : "ring"));
-    culv_ring *ring = ipc_ring(&s, server, NULL, rows[CELLS].name, slots);
-    ipc_start(&child, dies ? "hold" : "watch", name);
-    ipc_hear(name, 'j', server);
-    for (uint32_t i = 0; i < FRAMES; i++) {
-        OK(culv_ring_acquire_on(ring, CULV_RING_PRODUCER, s.stream, SCENE_FAR, &f));
-        ipc_write(&s, culv_buffer_pointer(slots[f.slot]), SLOT_WORDS, i);
-        OK(culv_ring_release_on(ring, CULV_RING_PRODUCER, s.stream, &f));
-        if (!dies || i > 0) continue;
-        ipc_hear(name, 'h', server);
-        ipc_kill(&child);
-        while (culv_ipc_ring_consumers(ring, NULL, 0) > 0)
-            OK(culv_ipc_server_poll(server, SCENE_FAR, NULL));
+    (void)receive_cells(ipc_client(&s, name));
+    ipc_say(name, 'm');
+    Sleep(INFINITE);
+}
+
+/* Without CUDA: a graphics API would take the handle. */
+ROLE(read_cells)
+{
+    culv_ipc_client *client = ipc_client(NULL, name);
+    culv_ipc_object *o = ipc_receive(client, "cells");
+    culv_handle handle;
+    OK(culv_ipc_object_get_handle(o, &handle));
+    const unsigned char *bytes = MapViewOfFile(handle.value.win32, FILE_MAP_READ, 0, 0, 0);
+    REQUIRE(bytes != NULL);
+    const uint32_t *words = (const void *)(bytes + CULV_SOFT_SHARE_INSIDE);
+    for (size_t i = 0; i < FEW; i++)
+        REQUIRE(words[i] == ipc_word(i, 1));
+    UnmapViewOfFile(bytes);
+    culv_ipc_object_destroy(&o);
+    culv_ipc_client_destroy(&client);
+}
+
+IPC_CASE(deaths)
+{
+    HANDLE child, crowd[4];
+    char name[CULV_IPC_NAME_SIZE];
+    culv_ipc_server *server = ipc_server(s, ipc_name(name, "deaths"));
+    culv_buffer *buffer = offer_cells(s, server);
+    ipc_write(s, culv_buffer_pointer(buffer), FEW, 1);
+    for (int i = 0; i < 7; i++) { /* one with CUDA, whose start takes Wine seconds */
+        child = ipc_start(i == 6 ? "die_with_memory" : "die", name);
+        ipc_hear(name, i == 6 ? 'm' : "co"[i % 2], server);
+        REQUIRE(culv_ipc_server_clients(server) == 1);
+        ipc_kill(child);
+        ipc_alone(server);
     }
-    if (!dies) ipc_hear(name, 'r', server);
-    CU_OK(s.cu->cuStreamSynchronize(s.stream)); /* it hangs unless a dead one was moved on */
+    for (int i = 0; i < 16; i++) { /* and processes come and go */
+        if (i >= 4) ipc_join(crowd[i % 4], server);
+        crowd[i % 4] = ipc_start("read_cells", name);
+    }
+    for (int i = 0; i < 4; i++)
+        ipc_join(crowd[i], server);
+    ipc_require(s, culv_buffer_pointer(buffer), FEW, 1);
     culv_ipc_server_destroy(&server);
-    if (!dies) ipc_join(&child, NULL);
-    REFUSES(culv_ring_acquire_on(ring, CULV_RING_PRODUCER, s.stream, 0, &f), ASYNC, RING_STOPPED);
-    culv_ring_destroy(&ring, NULL);
-    ipc_leave_ring(slots);
-    REQUIRE(!scene_name_lives(rows[CELLS].name));
+    culv_buffer_unmap(&buffer, NULL);
+    REQUIRE(!scene_name_lives(cells)); /* the dead have nothing, and nothing was kept for them */
+}
+
+/* Servers that die ----------------------------------------------------------------------------- */
+
+ROLE(serve)
+{
+    ipc_scene s;
+    ipc_open(&s);
+    culv_ipc_server *server = ipc_server(&s, name);
+    const culv_buffer *buffer = offer_cells(&s, server);
+    ipc_write(&s, culv_buffer_pointer(buffer), FEW, 1);
+    for (;;)
+        OK(culv_ipc_server_poll(server, SCENE_FAR, NULL));
+}
+
+/* What a thread that has ended began to wait for goes on for others. */
+typedef struct connecting {
+    const ipc_scene *scene;
+    const char *name;
+    culv_ipc_client *client;
+} connecting;
+
+static DWORD WINAPI connect_there(void *user)
+{
+    connecting *c = user;
+    c->client = ipc_client(c->scene, c->name);
+    return 0;
+}
+
+IPC_CASE(server_dies)
+{
+    HANDLE child;
+    culv_ipc_object *o = NULL;
+    char name[CULV_IPC_NAME_SIZE];
+    ipc_name(name, "server");
+    for (int i = 0; i < 2; i++) { /* once more by the same name */
+        child = ipc_start("serve", name);
+        connecting c = {s, name, NULL};
+        scene_join(scene_thread(connect_there, &c));
+        culv_ipc_client *client = c.client;
+        culv_buffer *buffer = receive_cells(client);
+        REQUIRE(culv_ipc_client_connected(client));
+        ipc_kill(child);
+        REFUSES(culv_ipc_client_receive(client, "cells", SCENE_FAR, &o), ASYNC, IPC_GONE);
+        REQUIRE(!culv_ipc_client_connected(client));
+        /* What was received stays usable. */
+        ipc_require(s, culv_buffer_pointer(buffer), FEW, 1);
+        ipc_write(s, culv_buffer_pointer(buffer), FEW, 2);
+        ipc_require(s, culv_buffer_pointer(buffer), FEW, 2);
+        culv_buffer_unmap(&buffer, NULL);
+        culv_ipc_client_destroy(&client);
+        REQUIRE(!scene_name_lives(cells));
+    }
+}
+
+/* By number ------------------------------------------------------------------------------------ */
+
+typedef struct note {
+    uint64_t number, started;
+    int32_t pid;
+} note;
+
+static note *open_note(const char *name, HANDLE *section)
+{
+    char text[CULV_IPC_NAME_SIZE + 16];
+    snprintf(text, sizeof text, "Local\\%s.note", name);
+    *section = CreateFileMappingA(INVALID_HANDLE_VALUE, NULL, PAGE_READWRITE, 0, 4096, text);
+    REQUIRE(*section != NULL);
+    note *n = MapViewOfFile(*section, FILE_MAP_WRITE, 0, 0, sizeof *n);
+    REQUIRE(n != NULL);
+    return n;
+}
+
+/* A program that only tells numbers. */
+ROLE(tell)
+{
+    ipc_scene s;
+    HANDLE section;
+    note *n = open_note(name, &section);
+    ipc_open(&s);
+    const HANDLE shared = ipc_share(cells, OPAQUE_MEMORY, false, ROOM);
+    const culv_handle handle = culv_handle_opaque_win32(shared);
+    culv_buffer *buffer = ipc_map(&s, &handle, ROOM);
+    ipc_write(&s, culv_buffer_pointer(buffer), FEW, 1);
+    n->number = (uint64_t)(uintptr_t)shared;
+    n->pid = (int32_t)GetCurrentProcessId();
+    OK(culv_ipc_process_get_start(0, &n->started));
+    ipc_say(name, 't');
+    ipc_hear(name, 'w', NULL);
+    ipc_require(&s, culv_buffer_pointer(buffer), FEW, 2);
+    culv_buffer_unmap(&buffer, NULL);
+    CloseHandle(shared);
     ipc_close(&s);
 }
 
-TEST(ring)
+IPC_CASE(numbers)
 {
-    run_ring(false);
+    HANDLE child;
+    HANDLE section;
+    culv_handle handle;
+    uint64_t started = 0;
+    char name[CULV_IPC_NAME_SIZE];
+    note *n = open_note(ipc_name(name, "numbers"), &section);
+    child = ipc_start("tell", name);
+    ipc_hear(name, 't', NULL);
+    culv_ipc_fetch_desc d = culv_ipc_fetch_desc_init();
+    d.pid = n->pid;
+    const struct {
+        culv_handle_type type;
+        uint64_t number, later;
+        culv_result result;
+        culv_reason reason;
+    } wrong[] = {
+        {CULV_HANDLE_NONE, n->number, 0, WHY(INVALID, HANDLE_TYPE)},
+        {CULV_HANDLE_OPAQUE_WIN32_KMT, n->number, 0, WHY(INVALID, HANDLE_TYPE)},
+        {CULV_HANDLE_OPAQUE_WIN32, 0x7770, 0, WHY(INVALID, HANDLE_BAD)},
+        {CULV_HANDLE_OPAQUE_WIN32, n->number, 1, WHY(ASYNC, IPC_GONE)},
+    };
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        d.type = wrong[i].type;
+        d.number = wrong[i].number;
+        d.started = n->started + wrong[i].later;
+        REFUSES_AS(culv_ipc_fetch_dup(&d, &handle), wrong[i].result, wrong[i].reason, "");
+    }
+    d.started = n->started;
+    OK(culv_ipc_process_get_start(n->pid, &started));
+    REQUIRE(started == n->started);
+    OK(culv_ipc_fetch_dup(&d, &handle));
+    culv_buffer *buffer = ipc_map(s, &handle, ROOM);
+    culv_handle_close(&handle);
+    ipc_require(s, culv_buffer_pointer(buffer), FEW, 1);
+    ipc_write(s, culv_buffer_pointer(buffer), FEW, 2);
+    ipc_say(name, 'w');
+    REQUIRE(WaitForSingleObject(child, SCENE_FAR_MS) == WAIT_OBJECT_0);
+    /* `child` keeps the number in use, so it is the same process, which has ended. */
+    REFUSES(culv_ipc_fetch_dup(&d, &handle), ASYNC, IPC_GONE);
+    ipc_join(child, NULL);
+    culv_buffer_unmap(&buffer, NULL);
+    REQUIRE(!scene_name_lives(cells));
+    UnmapViewOfFile(n);
+    CloseHandle(section);
 }
 
-TEST(ring_dies)
+/* Which servers there are ---------------------------------------------------------------------- */
+
+/* Wine 8 lists no pipes, so the listing is played there: of the names below, those that are no
+ * server's, and those whose pipe is there. Windows' own is taken where there is one. The link
+ * replaces the two calls (tests/windows/CMakeLists.txt). */
+enum { MOST = 64, SERVERS = 3 };
+
+extern HANDLE(WINAPI *const __real___imp_FindFirstFileW)(const wchar_t *, WIN32_FIND_DATAW *);
+extern BOOL(WINAPI *const __real___imp_FindNextFileW)(HANDLE, WIN32_FIND_DATAW *);
+extern BOOL(WINAPI *const __real___imp_FindClose)(HANDLE);
+
+static char servers[SERVERS][CULV_IPC_NAME_SIZE];
+static const wchar_t *const others[] = {
+    L"lsass", L"culvert", L"culvert.", L"culvert..hidden", L"culvert.a name", L"culvert.\x00fcber",
+    L"culverts.name", L"xculvert.name",
+    /* 64 letters: one more than a name has */
+    L"culvert.aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"};
+enum { OTHERS = sizeof others / sizeof others[0] };
+
+/* The play: what is told, what fails, and what was not closed. */
+static struct {
+    bool on;
+    size_t at;      /* in servers and others */
+    unsigned fails; /* the call of this number, from 1; 0: none */
+    unsigned calls, open;
+} play;
+static char search; /* its address is the handle */
+
+static BOOL tell_next(WIN32_FIND_DATAW *out)
 {
-    run_ring(true);
+    wchar_t pipe[128];
+    if (++play.calls == play.fails) {
+        SetLastError(ERROR_NOT_ENOUGH_MEMORY);
+        return FALSE;
+    }
+    memset(out, 0x5a, sizeof *out);
+    for (;;) {
+        const size_t i = play.at++;
+        if (i >= OTHERS + SERVERS) break;
+        if (i >= SERVERS) {
+            wcscpy(out->cFileName, others[i - SERVERS]);
+            return TRUE;
+        }
+        swprintf(pipe, sizeof pipe / sizeof pipe[0], L"\\\\.\\pipe\\culvert.%hs", servers[i]);
+        if (!WaitNamedPipeW(pipe, 1) && GetLastError() == ERROR_FILE_NOT_FOUND) continue;
+        wcscpy(out->cFileName, pipe + wcslen(L"\\\\.\\pipe\\"));
+        return TRUE;
+    }
+    SetLastError(ERROR_NO_MORE_FILES);
+    return FALSE;
+}
+
+static HANDLE WINAPI first(const wchar_t *pattern, WIN32_FIND_DATAW *out)
+{
+    if (!play.on) return __real___imp_FindFirstFileW(pattern, out);
+    REQUIRE(wcscmp(pattern, L"\\\\.\\pipe\\*") == 0);
+    play.at = 0;
+    if (!tell_next(out)) return INVALID_HANDLE_VALUE;
+    play.open++;
+    return &search;
+}
+
+static BOOL WINAPI next(HANDLE handle, WIN32_FIND_DATAW *out)
+{
+    return handle == &search ? tell_next(out) : __real___imp_FindNextFileW(handle, out);
+}
+
+static BOOL WINAPI done(HANDLE handle)
+{
+    if (handle != &search) return __real___imp_FindClose(handle);
+    play.open--;
+    return TRUE;
+}
+
+extern HANDLE(WINAPI *const __wrap___imp_FindFirstFileW)(const wchar_t *, WIN32_FIND_DATAW *);
+extern BOOL(WINAPI *const __wrap___imp_FindNextFileW)(HANDLE, WIN32_FIND_DATAW *);
+extern BOOL(WINAPI *const __wrap___imp_FindClose)(HANDLE);
+HANDLE(WINAPI *const __wrap___imp_FindFirstFileW)(const wchar_t *, WIN32_FIND_DATAW *) = first;
+BOOL(WINAPI *const __wrap___imp_FindNextFileW)(HANDLE, WIN32_FIND_DATAW *) = next;
+BOOL(WINAPI *const __wrap___imp_FindClose)(HANDLE) = done;
+
+static bool is_own(const char *name)
+{
+    for (size_t i = 0; i < SERVERS; i++)
+        if (strcmp(servers[i], name) == 0) return true;
+    return false;
+}
+
+/* The servers of this test among all that there are, in order. */
+static size_t find(char (*out)[CULV_IPC_NAME_SIZE])
+{
+    char names[MOST][CULV_IPC_NAME_SIZE];
+    size_t count = SIZE_MAX, own = 0;
+    OK(culv_ipc_find_servers(NULL, names, MOST, &count));
+    REQUIRE(count <= MOST && play.open == 0);
+    for (size_t i = 0; i < count; i++) {
+        REQUIRE(i == 0 || strcmp(names[i - 1], names[i]) < 0);
+        REQUIRE(strlen(names[i]) < CULV_IPC_NAME_SIZE && names[i][0] != '.');
+        if (is_own(names[i])) memcpy(out[own++], names[i], sizeof names[i]);
+        REQUIRE(!play.on || is_own(names[i])); /* the others are none */
+    }
+    return own;
+}
+
+IPC_CASE(found, .title = "find")
+{
+    static const char *const words[SERVERS] = {"find-b", "find-c", "find-a"};
+    static const size_t order[SERVERS] = {2, 0, 1};
+    culv_ipc_server *server[SERVERS];
+    char names[SERVERS][CULV_IPC_NAME_SIZE];
+    size_t count = 77;
+    for (size_t i = 0; i < SERVERS; i++)
+        ipc_name(servers[i], words[i]);
+    REFUSES(culv_ipc_find_servers(NULL, NULL, 0, NULL), INVALID, NULL_ARGUMENT);
+    REFUSES(culv_ipc_find_servers(NULL, NULL, 1, &count), INVALID, NULL_ARGUMENT);
+    REFUSES(culv_ipc_find_servers("C:\\", names, SERVERS, &count), UNSUPPORTED, NOT_BUILT);
+    play.on = false;
+    if (culv_ipc_find_servers(NULL, NULL, 0, &count) != CULV_OK) {
+        culv_error why = culv_error_init();
+        culv_last_error(&why);
+        REQUIRE(why.result == CULV_ERROR_DRIVER && why.reason == CULV_REASON_OS);
+        REQUIRE(why.native_code == ERROR_BAD_DEV_TYPE && strstr(why.message, "Wine") != NULL);
+        REQUIRE(count == 77);
+        printf("this system lists no pipes: played\n");
+        play.on = true;
+    }
+    REQUIRE(find(names) == 0);
+    for (size_t i = 0; i < SERVERS; i++)
+        server[i] = ipc_server(s, servers[i]);
+    REQUIRE(find(names) == SERVERS);
+    for (size_t i = 0; i < SERVERS; i++)
+        REQUIRE(strcmp(names[i], servers[order[i]]) == 0);
+    if (play.on) { /* else others' servers may be there */
+        OK(culv_ipc_find_servers(NULL, names, 1, &count));
+        REQUIRE(count == SERVERS && strcmp(names[0], servers[order[0]]) == 0);
+        OK(culv_ipc_find_servers(NULL, NULL, 0, &count));
+        REQUIRE(count == SERVERS);
+    }
+    /* Each of the system's calls fails. */
+    play.on = true;
+    play.calls = 0;
+    REQUIRE(find(names) == SERVERS && play.calls == OTHERS + SERVERS + 1);
+    for (play.fails = 1; play.fails <= OTHERS + SERVERS + 1; play.fails++) {
+        count = 77;
+        play.calls = 0;
+        REFUSES(culv_ipc_find_servers(NULL, names, SERVERS, &count), DRIVER, OS);
+        REQUIRE(count == 77 && play.open == 0);
+    }
+    play.fails = 0;
+    culv_ipc_server_destroy(&server[1]);
+    REQUIRE(find(names) == SERVERS - 1 && strcmp(names[1], servers[0]) == 0);
+    culv_ipc_server_destroy(&server[0]);
+    culv_ipc_server_destroy(&server[2]);
+    REQUIRE(find(names) == 0);
+    play.on = false;
 }

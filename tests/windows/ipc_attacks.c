@@ -31,15 +31,13 @@ static void begin(target *t, const char *word, uint32_t max_clients)
     d.name = ipc_name(t->name, word);
     if (max_clients != 0) d.max_clients = max_clients;
     OK(culv_ipc_server_create(t->scene.device, &d, &t->server));
-    t->thread = CreateThread(NULL, 0, answer, t, 0, NULL);
-    REQUIRE(t->thread != NULL);
+    t->thread = scene_thread(answer, t);
 }
 
 static void end(target *t)
 {
     InterlockedExchange(&t->stop, 1);
-    REQUIRE(WaitForSingleObject(t->thread, SCENE_FAR_MS) == WAIT_OBJECT_0);
-    CloseHandle(t->thread);
+    scene_join(t->thread);
     culv_ipc_server_destroy(&t->server);
     ipc_close(&t->scene);
 }
@@ -112,69 +110,59 @@ static void closed(HANDLE pipe)
     REQUIRE(GetLastError() == ERROR_BROKEN_PIPE || GetLastError() == ERROR_PIPE_NOT_CONNECTED);
 }
 
-/* A question, spoilt: it is sent so often, and the server closes the connection or answers. */
+/* A question, spoilt: it is sent so often, and the server closes the connection or answers. A JOIN
+ * has two handles. */
 typedef struct attack {
     const char *name;
-    culvi_ipc_type type;
     size_t size; /* of the frame, whatever it should be */
-    bool greets, joins, waits;
-    culv_handle_type handle_type;
-    uint64_t number; /* of its two handles */
     unsigned times;
+    uint64_t number; /* of its handles */
+    culv_handle_type handle_type;
     culv_reason answers;
 } attack;
 
 enum { BYTES = CULVI_IPC_BYTES, JOIN_BYTES = BYTES + 2 * 8 };
-#define OF_SIZE(what, bytes)                                                                       \
-    {                                                                                              \
-        .name = (what), .type = CULVI_IPC_LIST, .size = (bytes), .greets = true, .waits = true,    \
-        .times = 1                                                                                 \
-    }
-#define JOINS(what, ...)                                                                           \
-    {                                                                                              \
-        .name = (what), .type = CULVI_IPC_JOIN, .size = JOIN_BYTES, .greets = true, .joins = true, \
-        .waits = true, .times = 1, __VA_ARGS__                                                     \
-    }
 
 static const attack attacks[] = {
-    OF_SIZE("too short", BYTES - 1),
-    OF_SIZE("no bytes", 0),
-    OF_SIZE("too long", 4096),
-    OF_SIZE("an odd tail", BYTES + 3),
-    OF_SIZE("a handle that was not announced", BYTES + 8),
-    JOINS("handles that it does not have", .number = 0xdeadbee0u),
+    {"too short", BYTES - 1, 1, 0, 0, 0},
+    {"no bytes", 0, 1, 0, 0, 0},
+    {"too long", 4096, 1, 0, 0, 0},
+    {"an odd tail", BYTES + 3, 1, 0, 0, 0},
+    {"a handle that was not announced", BYTES + 8, 1, 0, 0, 0},
+    {"handles that it does not have", JOIN_BYTES, 1, 0xdeadbee0u, 0, 0},
     /* Real handles, of nothing that could be meant: its own process, twice. */
-    JOINS("handles of something else", .number = UINT64_MAX, .answers = CULV_REASON_IPC_NAME),
+    {"handles of something else", JOIN_BYTES, 1, UINT64_MAX, 0, CULV_REASON_IPC_NAME},
     /* Nothing is made of the handles. */
-    JOINS("timelines of a type that none has", .number = UINT64_MAX,
-          .handle_type = CULV_HANDLE_D3D12_RESOURCE),
-    {"asks and does not read", CULVI_IPC_LIST, BYTES, .greets = true, .waits = true, .times = 4000},
-    {"leaves at once", CULVI_IPC_HELLO, BYTES, .times = 0},
+    {"timelines of a type that none has", JOIN_BYTES, 1, UINT64_MAX, CULV_HANDLE_D3D12_RESOURCE, 0},
+    {"asks and does not read", BYTES, 4000, 0, 0, 0},
+    {"leaves at once", BYTES, 0, 0, 0, 0},
 };
 
 static void make_attack(const attack *x, HANDLE pipe)
 {
     unsigned char bytes[4096] = {0};
     const uint64_t numbers[2] = {x->number, x->number};
-    culvi_ipc_message m = message(x->type), reply;
-    if (x->joins) {
+    const bool joins = x->size == JOIN_BYTES;
+    culvi_ipc_message m = message(joins ? CULVI_IPC_JOIN : CULVI_IPC_LIST), reply;
+    if (x->times == 0) return;
+    if (joins) {
         strcpy(m.name, "frames");
         m.join.timelines = 1;
         m.join.handle_type = x->handle_type;
         m.fds = 2;
     }
-    if (x->greets) greet(pipe);
+    greet(pipe);
     culvi_ipc_encode(&m, bytes);
-    if (x->joins) memcpy(bytes + BYTES, numbers, sizeof numbers);
+    if (joins) memcpy(bytes + BYTES, numbers, sizeof numbers);
     unsigned sent = 0;
     while (sent < x->times && put(pipe, bytes, x->size))
         sent++;
     REQUIRE(sent == x->times || x->times > 1);
-    if (x->answers != CULV_REASON_NONE)
+    if (x->answers == CULV_REASON_NONE)
+        closed(pipe);
+    else
         REQUIRE(get_message(pipe, &reply) && reply.type == CULVI_IPC_ERROR &&
                 reply.reason == x->answers);
-    else if (x->waits)
-        closed(pipe);
 }
 
 TEST(server, .title = "attacks.server")
@@ -246,18 +234,21 @@ typedef struct lie {
 } lie;
 
 static const lie lies[] = {
-    {"too long", TOO_LONG, true, false, CULV_REASON_IPC_PROTOCOL, 0, 0, 0},
+#define LIE(name, kind, greets, bytes, reason, ...)                                                \
+    {                                                                                              \
+        name, kind, greets, bytes, CULV_REASON_IPC_##reason, __VA_ARGS__                           \
+    }
+    LIE("too long", TOO_LONG, true, false, PROTOCOL, 0, 0, 0),
     /* A server that ends while it is greeted leaves its name to the next one, which never comes. */
-    {"no answer", NOTHING, false, false, CULV_REASON_IPC_NAME, 0, 0, 0},
-    {"no answer after the greeting", NOTHING, true, false, CULV_REASON_IPC_GONE, 0, 0, 0},
-    {"a pipe of bytes", NOTHING, false, true, CULV_REASON_IPC_PROTOCOL, 0, 0, 0},
-    {"a handle that it does not have", CELLS, true, false, CULV_REASON_IPC_PROTOCOL, 0xdeadbee0u,
-     CULV_HANDLE_OPAQUE_WIN32, 'c'},
+    LIE("no answer", NOTHING, false, false, NAME, 0, 0, 0),
+    LIE("no answer after the greeting", NOTHING, true, false, GONE, 0, 0, 0),
+    LIE("a pipe of bytes", NOTHING, false, true, PROTOCOL, 0, 0, 0),
+    LIE("a handle that it does not have", CELLS, true, false, PROTOCOL, 0xdeadbee0u,
+        CULV_HANDLE_OPAQUE_WIN32, 'c'),
     /* A handle of its own, with a type that owns nothing: it would never be closed. */
-    {"a handle that owns nothing", CELLS, true, false, CULV_REASON_IPC_PROTOCOL, UINT64_MAX,
-     CULV_HANDLE_OPAQUE_WIN32_KMT, 'c'},
-    {"another thing", CELLS, true, false, CULV_REASON_IPC_PROTOCOL, UINT64_MAX,
-     CULV_HANDLE_OPAQUE_WIN32, 'b'},
+    LIE("a handle that owns nothing", CELLS, true, false, PROTOCOL, UINT64_MAX,
+        CULV_HANDLE_OPAQUE_WIN32_KMT, 'c'),
+    LIE("another thing", CELLS, true, false, PROTOCOL, UINT64_MAX, CULV_HANDLE_OPAQUE_WIN32, 'b'),
 };
 
 static void tell(HANDLE pipe, const culvi_ipc_message *q, const lie *l)
@@ -295,7 +286,8 @@ static DWORD WINAPI pretend(void *user)
     culvi_text why = {text, sizeof text, 0};
     culvi_ipc_message q, m;
     DWORD got = 0;
-    if (!ConnectNamedPipe(me->pipe, NULL) && GetLastError() != ERROR_PIPE_CONNECTED) return 1;
+    /* The client may have come, and gone again, before this. */
+    if (!ConnectNamedPipe(me->pipe, NULL) && GetLastError() != ERROR_PIPE_CONNECTED) return 0;
     for (int i = 0; i < (me->lie->greets ? 2 : 1); i++) {
         if (!ReadFile(me->pipe, bytes, sizeof bytes, &got, NULL) ||
             !culvi_ipc_decode(bytes, got, 0, false, &q, &why))
@@ -330,8 +322,7 @@ TEST(client, .title = "attacks.client")
                                                  : PIPE_TYPE_MESSAGE | PIPE_READMODE_MESSAGE,
                                    1, 65536, 65536, 0, NULL);
         REQUIRE(me.pipe != INVALID_HANDLE_VALUE);
-        const HANDLE thread = CreateThread(NULL, 0, pretend, &me, 0, NULL);
-        REQUIRE(thread != NULL);
+        const HANDLE thread = scene_thread(pretend, &me);
         d.name = name;
         const bool waits = lies[i].reason == CULV_REASON_IPC_NAME;
         culv_result result =
@@ -342,7 +333,6 @@ TEST(client, .title = "attacks.client")
         REQUIRE(result == (waits ? CULV_ERROR_TIMEOUT : CULV_ERROR_ASYNC));
         REQUIRE(scene_reason_is(lies[i].reason) && o == NULL);
         culv_ipc_client_destroy(&c);
-        REQUIRE(WaitForSingleObject(thread, SCENE_FAR_MS) == WAIT_OBJECT_0);
-        CloseHandle(thread);
+        scene_join(thread);
     }
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Rings between processes whose timelines are a graphics API's: fences of Direct3D 12 and 11, and
- * Vulkan's timelines. The side that makes them submits their values to a queue of its own, which a
+/* Rings between processes, from CUDA to CUDA, and such whose timelines are a graphics API's: fences
+ * of Direct3D 12 and 11, and Vulkan's timelines. The side that makes them submits their values to a queue of its own, which a
  * CUDA stream plays with semaphores that the library knows nothing of. */
 #include "ipc_scene.h"
 
-enum { FRAMES = 8, SLOT_WORDS = 3907, FENCES = CULV_SOFT_SHARE_SEMAPHORE };
+enum { FRAMES = 12, SLOT_WORDS = 3907, FENCES = CULV_SOFT_SHARE_SEMAPHORE };
 
 typedef struct fence_row {
     culv_handle_type type;
@@ -21,8 +21,9 @@ static const fence_row rows[] = {
     {CULV_HANDLE_D3D11_FENCE, FENCES + 5, true, false},
     {CULV_HANDLE_OPAQUE_WIN32, FENCES + 10, false, false},
     {CULV_HANDLE_OPAQUE_WIN32, FENCES + 10, true, false},
+    {CULV_HANDLE_NONE, 0, false, false}, /* CUDA on both sides */
 };
-enum { ROWS = sizeof rows / sizeof rows[0], D3D12_ROWS = 4 /* the first ones */ };
+enum { ROWS = sizeof rows / sizeof rows[0], D3D12_ROWS = 4 /* the first ones */, CUDA = ROWS - 1 };
 
 /* The row is a part of the server's name: the other process knows it by that. */
 static const fence_row *row_of(const char *name)
@@ -40,33 +41,24 @@ typedef struct queue {
     uint64_t value; /* of the last call */
 } queue;
 
-static culv_semaphore *import_timeline(const queue *q, const culv_handle *handle)
-{
-    culv_semaphore *out = NULL;
-    culv_semaphore_desc d = culv_semaphore_desc_init();
-    d.handle = *handle;
-    d.type = CULV_SEMAPHORE_TIMELINE;
-    OK(culv_semaphore_import(q->scene->device, &d, &out));
-    return out;
-}
-
 static void queue_open(queue *q, const ipc_scene *s, const fence_row *row)
 {
     memset(q, 0, sizeof *q);
     q->scene = s;
     CU_OK(s->cu->cuStreamCreate(&q->stream, CU_STREAM_NON_BLOCKING));
+    if (row->type == CULV_HANDLE_NONE) return;
     q->ready_handle = culv_handle_win32(row->type, ipc_share(NULL, row->share, false, 0));
     q->done_handle = culv_handle_win32(row->type, ipc_share(NULL, row->share, false, 0));
-    q->ready = import_timeline(q, &q->ready_handle);
-    q->done = import_timeline(q, &q->done_handle);
+    q->ready = scene_timeline(s->device, q->ready_handle, 0);
+    q->done = scene_timeline(s->device, q->done_handle, 0);
 }
 
 static void queue_close(queue *q)
 {
     culv_semaphore_destroy(&q->ready, NULL);
     culv_semaphore_destroy(&q->done, NULL);
-    culv_handle_close(&q->ready_handle);
-    culv_handle_close(&q->done_handle);
+    if (q->ready_handle.value.win32 != NULL) culv_handle_close(&q->ready_handle);
+    if (q->done_handle.value.win32 != NULL) culv_handle_close(&q->done_handle);
     CU_OK(q->scene->cu->cuStreamDestroy(q->stream));
 }
 
@@ -202,8 +194,9 @@ static void reader_open(reader *r, const char *name)
     r->client = ipc_client(&r->scene, name);
     queue_open(&r->queue, &r->scene, r->row);
     const culv_ipc_timelines t = lend(&r->queue, r->row);
+    const bool lends = !r->row->producers && r->row->type != CULV_HANDLE_NONE;
     culv_ipc_timelines made = culv_ipc_timelines_init();
-    r->side = ipc_join_ring(r->client, r->row->producers ? NULL : &t, &made, r->slots);
+    r->side = ipc_join_ring(r->client, lends ? &t : NULL, &made, r->slots);
     if (!r->row->producers) {
         REQUIRE(made.ready.type == CULV_HANDLE_NONE);
         return;
@@ -212,8 +205,8 @@ static void reader_open(reader *r, const char *name)
     REQUIRE(made.ready.type == r->row->type && made.done.type == r->row->type);
     culv_semaphore_destroy(&r->queue.ready, NULL);
     culv_semaphore_destroy(&r->queue.done, NULL);
-    r->queue.ready = import_timeline(&r->queue, &made.ready);
-    r->queue.done = import_timeline(&r->queue, &made.done);
+    r->queue.ready = scene_timeline(r->scene.device, made.ready, 0);
+    r->queue.done = scene_timeline(r->scene.device, made.done, 0);
 }
 
 static void reader_close(reader *r)
@@ -228,7 +221,7 @@ static void reader_close(reader *r)
 /* By a stream, or by the queue; the producer's timelines by both in turn. */
 static bool by_stream(const reader *r, uint64_t number)
 {
-    return r->row->producers && number % 2 == 0;
+    return r->row->type == CULV_HANDLE_NONE || (r->row->producers && number % 2 == 0);
 }
 
 /* Acquires a frame and has it waited for. */
@@ -241,7 +234,7 @@ static culv_ring_frame take(reader *r, uint32_t number)
         OK(culv_ring_acquire(r->side, CULV_RING_CONSUMER, SCENE_FAR, &f));
         OK(culv_semaphore_wait(r->queue.ready, r->scene.stream, f.wait_value));
     }
-    REQUIRE(f.number == number && f.wait_value == number + 1);
+    REQUIRE(f.number == number && (r->row->type == CULV_HANDLE_NONE || f.wait_value == number + 1));
     return f;
 }
 
@@ -260,15 +253,33 @@ static void give(reader *r, culv_ring_frame *f)
 ROLE(read_frames)
 {
     reader r;
+    culv_ring_frame f;
     reader_open(&r, name);
     ipc_say(name, 'j');
     for (uint32_t i = 0; i < FRAMES; i++) {
-        culv_ring_frame f = take(&r, i);
+        f = take(&r, i);
         ipc_require(&r.scene, culv_buffer_pointer(r.slots[f.slot]), SLOT_WORDS, i);
         give(&r, &f);
     }
+    if (r.row->type == CULV_HANDLE_NONE) { /* the server goes before this side */
+        ipc_say(name, 'r');
+        REFUSES(culv_ring_acquire_on(r.side, CULV_RING_CONSUMER, r.scene.stream, SCENE_FAR, &f),
+                ASYNC, RING_STOPPED);
+        REQUIRE(!culv_ipc_ring_connected(r.side));
+    }
     CU_OK(r.scene.cu->cuStreamSynchronize(r.scene.stream));
     reader_close(&r);
+}
+
+/* It holds a frame, and its stream never gives it back. */
+ROLE(hold)
+{
+    reader r;
+    reader_open(&r, name);
+    ipc_say(name, 'j');
+    (void)take(&r, 0);
+    ipc_say(name, 'h');
+    Sleep(INFINITE);
 }
 
 static const char *name_of(char out[CULV_IPC_NAME_SIZE], const char *what, size_t row)
@@ -278,23 +289,44 @@ static const char *name_of(char out[CULV_IPC_NAME_SIZE], const char *what, size_
     return ipc_name(out, word);
 }
 
-TEST(both_live, .title = "fences")
+static void run_ring(size_t row, bool dies)
 {
-    for (size_t row = 0; row < ROWS; row++) {
-        producer p;
-        ipc_child child;
-        char name[CULV_IPC_NAME_SIZE];
-        producer_open(&p, name_of(name, "fences", row));
-        ipc_start(&child, "read_frames", name);
-        ipc_hear(name, 'j', p.server);
-        for (uint32_t i = 0; i < FRAMES; i++)
-            produce(&p, i);
-        ipc_join(&child, p.server);
+    producer p;
+    culv_ring_frame f;
+    char name[CULV_IPC_NAME_SIZE];
+    producer_open(&p, name_of(name, dies ? "ring-dies" : "ring", row));
+    const HANDLE child = ipc_start(dies ? "hold" : "read_frames", name);
+    ipc_hear(name, 'j', p.server);
+    for (uint32_t i = 0; i < FRAMES; i++) {
+        produce(&p, i);
+        if (!dies || i > 0) continue;
+        ipc_hear(name, 'h', p.server);
+        ipc_kill(child);
+        while (culv_ipc_ring_consumers(p.ring, NULL, 0) > 0)
+            OK(culv_ipc_server_poll(p.server, SCENE_FAR, NULL));
+    }
+    if (row == CUDA) {
+        if (!dies) ipc_hear(name, 'r', p.server);
+        CU_OK(p.scene.cu->cuStreamSynchronize(p.scene.stream)); /* a dead one was moved on */
+        culv_ipc_server_destroy(&p.server);
+        if (!dies) ipc_join(child, NULL);
+        REFUSES(next_frame(&p, 0, &f), ASYNC, RING_STOPPED);
+    } else {
+        ipc_join(child, p.server);
         while (culv_ipc_ring_consumers(p.ring, NULL, 0) > 0)
             OK(culv_ipc_server_poll(p.server, SCENE_FAR, NULL));
         CU_OK(p.scene.cu->cuStreamSynchronize(p.scene.stream));
-        producer_close(&p);
     }
+    producer_close(&p);
+}
+
+TEST_AS(ring, run_ring(CUDA, false))
+TEST_AS(ring_dies, run_ring(CUDA, true))
+
+TEST(fences)
+{
+    for (size_t row = 0; row < CUDA; row++)
+        run_ring(row, false);
 }
 
 static void CUDA_CB hang(void *unused)
@@ -324,17 +356,17 @@ TEST(writer_dies, .title = "fences_writer_dies")
 {
     for (size_t row = 0; row < D3D12_ROWS; row++) {
         reader r;
-        ipc_child child;
+        HANDLE child;
         char name[CULV_IPC_NAME_SIZE];
         name_of(name, "dead-writer", row);
-        ipc_start(&child, "write_and_hang", name);
+        child = ipc_start("write_and_hang", name);
         reader_open(&r, name);
         const ipc_scene *s = &r.scene;
         ipc_say(name, 's');
         ipc_hear(name, 'h', NULL);
         (void)take(&r, 0);
         REQUIRE(s->cu->cuStreamQuery(s->stream) == CUDA_ERROR_NOT_READY);
-        ipc_kill(&child);
+        ipc_kill(child);
         while (culv_ipc_ring_connected(r.side))
             Sleep(1);
         CU_OK(s->cu->cuStreamSynchronize(s->stream)); /* it hangs unless it was moved on */
@@ -393,7 +425,7 @@ ROLE(join_oddly)
         t.done = odd_handle(odd[i].done, false);
         REFUSES_AS(culv_ipc_ring_join(client, &d, SCENE_FAR, &side),
                    odd[i].reason != 0 ? CULV_ERROR_DRIVER : CULV_ERROR_INVALID,
-                   odd[i].reason != 0 ? odd[i].reason : CULV_REASON_HANDLE_TYPE);
+                   odd[i].reason != 0 ? odd[i].reason : CULV_REASON_HANDLE_TYPE, "");
         REQUIRE(side == NULL);
     }
     culv_ipc_client_destroy(&client);
@@ -423,7 +455,7 @@ static void drop_odd(void *context, uint32_t consumer)
 IPC_CASE(refused, .title = "fences_refused")
 {
     for (size_t own = 0; own < 2; own++) {
-        ipc_child child;
+        HANDLE child;
         culv_buffer *slots[SCENE_SLOTS];
         char name[CULV_IPC_NAME_SIZE];
         odd_maker m = {0, 0};
@@ -435,8 +467,8 @@ IPC_CASE(refused, .title = "fences_refused")
         }
         culv_ipc_server *server = ipc_server(s, name_of(name, "odd", own));
         culv_ring *ring = ipc_ring(s, server, &d, NULL, slots);
-        ipc_start(&child, "join_oddly", name);
-        ipc_join(&child, server);
+        child = ipc_start("join_oddly", name);
+        ipc_join(child, server);
         REQUIRE(m.made == (own ? 0 : ODD_OF_PRODUCERS) && m.dropped == m.made);
         REQUIRE(culv_ipc_ring_consumers(ring, NULL, 0) == 0);
         culv_ring_destroy(&ring, NULL);

@@ -34,23 +34,26 @@ uint32_t ipc_word(size_t i, uint32_t seed)
     return (uint32_t)i * 2654435761u ^ seed * 40503u;
 }
 
-void ipc_write(const ipc_scene *s, CUdeviceptr at, size_t words, uint32_t seed)
+static uint32_t *words_of(size_t words, uint32_t seed)
 {
     uint32_t *data = malloc(words * sizeof *data);
     REQUIRE(data != NULL);
     for (size_t i = 0; i < words; i++)
         data[i] = ipc_word(i, seed);
+    return data;
+}
+
+void ipc_write(const ipc_scene *s, CUdeviceptr at, size_t words, uint32_t seed)
+{
+    uint32_t *data = words_of(words, seed);
     scene_cuda_write(s, at, data, words * sizeof *data);
     free(data);
 }
 
 void ipc_require(const ipc_scene *s, CUdeviceptr at, size_t words, uint32_t seed)
 {
-    uint32_t *data = calloc(words, sizeof *data);
-    REQUIRE(data != NULL);
-    scene_cuda_read(s, at, data, words * sizeof *data);
-    for (size_t i = 0; i < words; i++)
-        REQUIRE(data[i] == ipc_word(i, seed));
+    uint32_t *data = words_of(words, seed);
+    scene_cuda_has(s, at, data, words * sizeof *data);
     free(data);
 }
 
@@ -109,21 +112,12 @@ culv_ipc_object *ipc_receive(culv_ipc_client *client, const char *name)
 
 culv_buffer *ipc_map(const ipc_scene *s, const culv_handle *handle, uint64_t size)
 {
-    culv_memory_desc d = culv_memory_desc_init();
-    culv_memory *memory = NULL;
-    culv_buffer *buffer = NULL;
-    d.handle = *handle;
-    d.size = size;
-    OK(culv_memory_import(s->device, &d, &memory));
-    OK(culv_buffer_map(memory, NULL, &buffer));
-    culv_memory_destroy(&memory);
-    return buffer;
+    return scene_map(scene_import(s->device, *handle, size, false), 0, 0);
 }
 
 culv_ring *ipc_ring(const ipc_scene *s, culv_ipc_server *server, const culv_ipc_ring_desc *desc,
                     const wchar_t *section, culv_buffer *slots[SCENE_SLOTS])
 {
-    enum { ROOM = 65536, OPAQUE_MEMORY = 2 /* CUexternalMemoryHandleType */ };
     culv_ring *ring = NULL;
     culv_ipc_ring_desc d = desc != NULL ? *desc : culv_ipc_ring_desc_init();
     d.name = "frames";
@@ -169,7 +163,7 @@ void ipc_leave_ring(culv_buffer *slots[SCENE_SLOTS])
 
 /* Processes ------------------------------------------------------------------------------------ */
 
-void ipc_start(ipc_child *child, const char *role, const char *name)
+HANDLE ipc_start(const char *role, const char *name)
 {
     char program[MAX_PATH], line[MAX_PATH + 160];
     STARTUPINFOA start = {.cb = sizeof start};
@@ -182,7 +176,7 @@ void ipc_start(ipc_child *child, const char *role, const char *name)
     start.hStdError = GetStdHandle(STD_ERROR_HANDLE);
     REQUIRE(CreateProcessA(program, line, NULL, NULL, TRUE, 0, NULL, NULL, &start, &made));
     CloseHandle(made.hThread);
-    child->process = made.hProcess;
+    return made.hProcess;
 }
 
 static bool ended(HANDLE what, culv_ipc_server *server)
@@ -192,21 +186,30 @@ static bool ended(HANDLE what, culv_ipc_server *server)
     return false;
 }
 
-void ipc_join(ipc_child *child, culv_ipc_server *server)
+static void await(HANDLE what, culv_ipc_server *server)
 {
     const ULONGLONG begin = GetTickCount64();
-    DWORD code = 1;
-    while (!ended(child->process, server))
+    while (!ended(what, server))
         REQUIRE(GetTickCount64() - begin < SCENE_FAR_MS);
-    REQUIRE(GetExitCodeProcess(child->process, &code) && code == 0);
-    CloseHandle(child->process);
 }
 
-void ipc_kill(ipc_child *child)
+void ipc_join(HANDLE child, culv_ipc_server *server)
 {
-    REQUIRE(TerminateProcess(child->process, 1));
-    REQUIRE(WaitForSingleObject(child->process, SCENE_FAR_MS) == WAIT_OBJECT_0);
-    CloseHandle(child->process);
+    DWORD code = 1;
+    await(child, server);
+    REQUIRE(GetExitCodeProcess(child, &code) && code == 0 && CloseHandle(child));
+}
+
+void ipc_kill(HANDLE child)
+{
+    REQUIRE(TerminateProcess(child, 1));
+    REQUIRE(WaitForSingleObject(child, SCENE_FAR_MS) == WAIT_OBJECT_0 && CloseHandle(child));
+}
+
+void ipc_alone(culv_ipc_server *server)
+{
+    while (culv_ipc_server_clients(server) > 0)
+        OK(culv_ipc_server_poll(server, SCENE_FAR, NULL));
 }
 
 /* Kept until the process ends: the other side may come later. */
@@ -227,8 +230,6 @@ void ipc_say(const char *name, char word)
 void ipc_hear(const char *name, char word, culv_ipc_server *server)
 {
     const HANDLE event = event_of(name, word);
-    const ULONGLONG begin = GetTickCount64();
-    while (!ended(event, server))
-        REQUIRE(GetTickCount64() - begin < SCENE_FAR_MS);
+    await(event, server);
     CloseHandle(event);
 }

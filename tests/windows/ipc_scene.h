@@ -10,6 +10,8 @@
 #include "win32_share.h"
 
 #define SCENE_FAR (UINT64_C(1000000) * SCENE_FAR_MS)
+/* CUexternalMemoryHandleType; the memory behind a ring's slot. */
+enum { OPAQUE_MEMORY = 2, ROOM = 65536 };
 
 typedef struct ipc_scene {
     culv_device *device; /* opened by the first case and kept: Wine takes seconds for it */
@@ -59,14 +61,12 @@ void ipc_leave_ring(culv_buffer *slots[SCENE_SLOTS]);
         word##_role(test_option("server", ""));                                                    \
     }                                                                                              \
     static void word##_role(const char *name)
-typedef struct ipc_child {
-    HANDLE process;
-} ipc_child;
-
-void ipc_start(ipc_child *child, const char *role, const char *name);
+HANDLE ipc_start(const char *role, const char *name);
 /* Waits until it has ended well, and answers it meanwhile. */
-void ipc_join(ipc_child *child, culv_ipc_server *server);
-void ipc_kill(ipc_child *child);
+void ipc_join(HANDLE child, culv_ipc_server *server);
+void ipc_kill(HANDLE child);
+/* Until all clients are gone. */
+void ipc_alone(culv_ipc_server *server);
 /* A word from one process to the other. The server, which may be NULL, answers meanwhile. */
 void ipc_say(const char *name, char word);
 void ipc_hear(const char *name, char word, culv_ipc_server *server);

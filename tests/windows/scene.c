@@ -24,9 +24,9 @@ void scene_cuda_ok(const char *file, int line, const char *text, CUresult result
 }
 
 void scene_refused(const char *file, int line, const char *text, culv_result result,
-                   culv_result class, culv_reason reason)
+                   culv_result class, culv_reason reason, const char *says)
 {
-    if (result != class || !scene_reason_is(reason))
+    if (result != class || !scene_reason_is(reason) || !strstr(culv_last_error_message(), says))
         test_fail(file, line, "%s is %s", text, culv_result_name(result));
     printf("  %s: %s\n", culv_reason_name(reason), culv_last_error_message());
 }
@@ -175,6 +175,68 @@ void scene_read11(ID3D11Device *device, ID3D11DeviceContext *context, void *reso
     IUnknown_Release((IUnknown *)made);
 }
 
+culv_memory *scene_import(culv_device *culvert, culv_handle handle, uint64_t size, bool dedicated)
+{
+    culv_memory_desc desc = culv_memory_desc_init();
+    culv_memory *memory = NULL;
+    desc.handle = handle;
+    desc.size = size;
+    desc.dedicated = dedicated;
+    OK(culv_memory_import(culvert, &desc, &memory));
+    return memory;
+}
+
+culv_semaphore *scene_timeline(culv_device *culvert, culv_handle handle, uint64_t value)
+{
+    culv_semaphore_desc desc = culv_semaphore_desc_init();
+    culv_semaphore *semaphore = NULL;
+    desc.handle = handle;
+    desc.type = CULV_SEMAPHORE_TIMELINE;
+    desc.value = value;
+    OK(culv_semaphore_import(culvert, &desc, &semaphore));
+    return semaphore;
+}
+
+culv_buffer *scene_map(culv_memory *memory, uint64_t offset, uint64_t size)
+{
+    culv_buffer_desc desc = culv_buffer_desc_init();
+    culv_buffer *buffer = NULL;
+    desc.offset = offset;
+    desc.size = size;
+    OK(culv_buffer_map(memory, &desc, &buffer));
+    culv_memory_destroy(&memory);
+    return buffer;
+}
+
+culv_vmm_allocation *scene_allocate(culv_device *culvert, uint64_t size, uint32_t handle_types)
+{
+    culv_vmm_allocation_desc desc = culv_vmm_allocation_desc_init();
+    culv_vmm_allocation *made = NULL;
+    desc.size = size;
+    desc.handle_types = handle_types;
+    desc.label = "particles";
+    OK(culv_vmm_allocation_create(culvert, &desc, &made));
+    return made;
+}
+
+culv_vmm_range *scene_map_vmm(culv_device *culvert, culv_vmm_allocation *allocation)
+{
+    culv_vmm_range_desc desc = culv_vmm_range_desc_init();
+    culv_vmm_range *range = NULL;
+    culv_vmm_allocation_info info = culv_vmm_allocation_info_init();
+    OK(culv_vmm_allocation_get_info(allocation, &info));
+    desc.size = info.size;
+    OK(culv_vmm_range_create(culvert, &desc, &range));
+    OK(culv_vmm_map(range, 0, allocation, NULL, 0));
+    return range;
+}
+
+void scene_unmap_vmm(culv_vmm_range **range)
+{
+    OK(culv_vmm_unmap(*range, 0, culv_vmm_range_size(*range), NULL));
+    OK(culv_vmm_range_destroy(range));
+}
+
 void scene_torture(const scene_tortured *t)
 {
     unsigned failed = 0, n;
@@ -217,6 +279,20 @@ void scene_pattern(void *out, size_t size, unsigned seed)
         state = state * 1664525u + 1013904223u;
         bytes[i] = (unsigned char)(state >> 24);
     }
+}
+
+HANDLE scene_thread(LPTHREAD_START_ROUTINE work, void *user)
+{
+    const HANDLE thread = CreateThread(NULL, 0, work, user, 0, NULL);
+    REQUIRE(thread != NULL);
+    return thread;
+}
+
+void scene_join(HANDLE thread)
+{
+    DWORD code = 1;
+    REQUIRE(WaitForSingleObject(thread, SCENE_FAR_MS) == WAIT_OBJECT_0);
+    REQUIRE(GetExitCodeThread(thread, &code) && code == 0 && CloseHandle(thread));
 }
 
 bool scene_name_lives(const wchar_t *name)

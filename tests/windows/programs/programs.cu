@@ -16,8 +16,8 @@ CULV_KERNEL void wave(CULV_GRID float *vertices, unsigned width, unsigned height
     v[4] = v[5] = v[6] = 0.0f;
 }
 
-// Texels that tell where they are.
-CULV_KERNEL void plane(CULV_GRID cudaSurfaceObject_t out, int width, int height, int frame)
+// Texels that tell where they are; all three have the same parameters.
+CULV_KERNEL void plane(CULV_GRID cudaSurfaceObject_t out, int width, int height, int, int frame)
 {
     const int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
     if (x >= width || y >= height) return;
@@ -35,7 +35,7 @@ CULV_KERNEL void volume(CULV_GRID cudaSurfaceObject_t out, int width, int height
                     out, x * 4, y, z);
 }
 
-CULV_KERNEL void cube(CULV_GRID cudaSurfaceObject_t out, int size, int frame)
+CULV_KERNEL void cube(CULV_GRID cudaSurfaceObject_t out, int size, int, int, int frame)
 {
     const int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
     if (x >= size || y >= size) return;

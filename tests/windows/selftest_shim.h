@@ -37,7 +37,7 @@ int selftest_printf(const char *format, ...) __attribute__((format(gnu_printf, 1
                                                 : test_fail(__FILE__, __LINE__, "%s", #condition))
 bool selftest_passes(const char *condition);
 
-/* The harness, which run.c starts with the cases of one suite. */
+/* The harness, which selftest.c starts with the cases of one suite. */
 extern const char *selftest_suite;
 int selftest_run(int argc, char **argv);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A vector of CUDA's memory that grows: what is written comes back. */
+/* A user of the zip. A vector of CUDA's memory that grows: what is written comes back. */
 #include <culvert/cuda_api.h>
 #include <culvert/culvert.h>
 #include <culvert/vector.h>
@@ -11,12 +11,7 @@ enum { BYTES = 70001 };
 static unsigned char put[BYTES], got[BYTES];
 
 #define OK(call)                                                                                   \
-    do {                                                                                           \
-        if ((int)(call) != 0) {                                                                    \
-            printf("%s failed: %s\n", #call, culv_last_error_message());                           \
-            return 1;                                                                              \
-        }                                                                                          \
-    } while (0)
+    if ((int)(call) != 0) return printf("%s failed: %s\n", #call, culv_last_error_message())
 
 int main(void)
 {

@@ -1,7 +1,205 @@
 /* SPDX-License-Identifier: MIT */
-/* A Direct3D 12 device with a queue, and the twin's CUDA. */
-#define D3D 12
-#include "d3d.h"
+/* A Direct3D device with its context or a queue, and the twin's CUDA: 11 or 12, as D3D says. */
+#include "scene.h"
+
+culv_d3d_device *NATIVE(attach)(const native *s, culv_device *culvert)
+{
+    culv_d3d_device_desc desc = culv_d3d_device_desc_init();
+    culv_d3d_device *out = NULL;
+    desc.device = (IUnknown *)s->device;
+    OK(culv_d3d_attach(culvert, &desc, &out));
+    return out;
+}
+
+void NATIVE(open)(native *s)
+{
+    NATIVE(open_device)(s);
+    OK(culv_device_open_for_d3d((IUnknown *)s->device, NULL, &s->culvert));
+    s->d3d = NATIVE(attach)(s, s->culvert);
+    s->cu = CULV_CUDA(s->culvert);
+    s->stream = scene_stream(s->culvert);
+}
+
+static void close_culvert(native *s)
+{
+    if (s->culvert != NULL) {
+        scene_close_stream(s->culvert, s->stream);
+        culv_d3d_detach(&s->d3d);
+        REQUIRE(s->d3d == NULL);
+        scene_close_device(&s->culvert);
+    }
+    REQUIRE(OVERLAY(references)() == 0);
+}
+
+bool NATIVE(reach)(native_fence *fence, uint64_t value, DWORD timeout_ms)
+{
+    const HANDLE event = CreateEventW(NULL, FALSE, FALSE, NULL);
+    HR_OK(FENCE(SetEventOnCompletion)(fence, value, event));
+    const bool reached = WaitForSingleObject(event, timeout_ms) == WAIT_OBJECT_0;
+    CloseHandle(event);
+    return reached;
+}
+
+culv_shared_buffer *NATIVE(make_buffer)(const native *s, uint64_t size)
+{
+    culv_d3d_buffer_create_desc desc = culv_d3d_buffer_create_desc_init();
+    culv_shared_buffer *buffer = NULL;
+    desc.size = size;
+    OK(culv_d3d_buffer_create(s->d3d, &desc, &buffer));
+    return buffer;
+}
+
+culv_memory *NATIVE(import)(const native *s, void *object, bool shared)
+{
+    culv_d3d_memory_desc desc = culv_d3d_memory_desc_init();
+    culv_memory *memory = NULL;
+    desc.object = object;
+    desc.shared = shared;
+    OK(culv_d3d_memory_import(s->d3d, &desc, &memory));
+    return memory;
+}
+
+#if D3D == 11
+
+const scene11_row scene11_rows[SCENE11_ROWS] = {
+    {D3D11_RESOURCE_MISC_SHARED_NTHANDLE | D3D11_RESOURCE_MISC_SHARED_KEYEDMUTEX, true, true},
+    {D3D11_RESOURCE_MISC_SHARED_NTHANDLE | D3D11_RESOURCE_MISC_SHARED, true, false},
+    {D3D11_RESOURCE_MISC_SHARED_KEYEDMUTEX, false, true},
+    {D3D11_RESOURCE_MISC_SHARED, false, false},
+};
+
+void scene11_open_device(native *s)
+{
+    D3D_FEATURE_LEVEL level = D3D_FEATURE_LEVEL_11_0;
+    memset(s, 0, sizeof *s);
+    scene_find_controls();
+    HR_OK(D3D11CreateDevice(NULL, D3D_DRIVER_TYPE_HARDWARE, NULL, 0, &level, 1, D3D11_SDK_VERSION,
+                            &s->device, NULL, &s->context));
+    overlay11_install(s->device, s->context);
+    HR_OK(ID3D11DeviceContext_QueryInterface(s->context, &IID_ID3D11DeviceContext4,
+                                             (void **)&s->context4));
+}
+
+void scene11_close(native *s)
+{
+    close_culvert(s);
+    overlay11_clear();
+    ID3D11DeviceContext4_Release(s->context4);
+    ID3D11DeviceContext_Release(s->context);
+    REQUIRE(ID3D11Device_Release(s->device) == 0);
+}
+
+/* Direct3D's work ------------------------------------------------------------------------------ */
+
+ID3D11Resource *scene11_buffer(const native *s, UINT size, UINT misc)
+{
+    D3D11_BUFFER_DESC desc = {.ByteWidth = size};
+    ID3D11Buffer *made = NULL;
+    desc.BindFlags = D3D11_BIND_SHADER_RESOURCE;
+    desc.MiscFlags = misc;
+    HR_OK(ID3D11Device_CreateBuffer(s->device, &desc, NULL, &made));
+    return (ID3D11Resource *)(void *)made;
+}
+
+D3D11_TEXTURE2D_DESC scene11_texture_desc(DXGI_FORMAT format, UINT width, UINT height, UINT layers,
+                                          UINT levels, UINT misc)
+{
+    D3D11_TEXTURE2D_DESC desc = {.Width = width};
+    desc.Height = height;
+    desc.MipLevels = levels;
+    desc.ArraySize = layers;
+    desc.Format = format;
+    desc.SampleDesc.Count = 1;
+    desc.BindFlags = D3D11_BIND_SHADER_RESOURCE | D3D11_BIND_RENDER_TARGET;
+    desc.MiscFlags = misc;
+    return desc;
+}
+
+ID3D11Resource *scene11_texture(const native *s, const D3D11_TEXTURE2D_DESC *desc)
+{
+    ID3D11Texture2D *made = NULL;
+    const HRESULT hr = ID3D11Device_CreateTexture2D(s->device, desc, NULL, &made);
+    if (hr != E_INVALIDARG) HR_OK(hr);
+    return (ID3D11Resource *)(void *)made;
+}
+
+IDXGIKeyedMutex *scene11_mutex(ID3D11Resource *resource)
+{
+    IDXGIKeyedMutex *mutex = NULL;
+    HR_OK(ID3D11Resource_QueryInterface(resource, &IID_IDXGIKeyedMutex, (void **)&mutex));
+    return mutex;
+}
+
+void scene11_write(const native *s, ID3D11Resource *resource, UINT layer, const void *data,
+                   UINT row)
+{
+    ID3D11DeviceContext_UpdateSubresource(s->context, resource, layer, NULL, data, row, 0);
+}
+
+void scene11_read(const native *s, ID3D11Resource *resource, UINT layer, void *data)
+{
+    D3D11_RESOURCE_DIMENSION dimension;
+    D3D11_BUFFER_DESC buffer = {.ByteWidth = 0};
+    D3D11_TEXTURE2D_DESC texture = {.Height = 1};
+    ID3D11Resource_GetType(resource, &dimension);
+    const bool is_buffer = dimension == D3D11_RESOURCE_DIMENSION_BUFFER;
+    if (is_buffer)
+        ID3D11Buffer_GetDesc((ID3D11Buffer *)(void *)resource, &buffer);
+    else
+        ID3D11Texture2D_GetDesc((ID3D11Texture2D *)(void *)resource, &texture);
+    const size_t texel = texture.Format == DXGI_FORMAT_R32G32B32A32_TYPELESS ? 16 : 4;
+    scene_read11(s->device, s->context, resource, layer, data,
+                 is_buffer ? buffer.ByteWidth : texture.Width * texel, texture.Height, 1);
+}
+
+ID3D11Fence *scene11_fence(const native *s, uint64_t value, bool shared)
+{
+    ID3D11Device5 *device = NULL;
+    ID3D11Fence *fence = NULL;
+    HR_OK(ID3D11Device_QueryInterface(s->device, &IID_ID3D11Device5, (void **)&device));
+    HR_OK(ID3D11Device5_CreateFence(device, value,
+                                    shared ? D3D11_FENCE_FLAG_SHARED : D3D11_FENCE_FLAG_NONE,
+                                    &IID_ID3D11Fence, (void **)&fence));
+    ID3D11Device5_Release(device);
+    return fence;
+}
+
+void *scene11_memory(native *s, uint64_t size, bool shared)
+{
+    return scene11_buffer(s, (UINT)size, shared ? scene11_rows[1].misc : 0);
+}
+
+void scene11_put(native *s, void *buffer, const void *data, size_t size)
+{
+    const D3D11_BOX box = {0, 0, 0, (UINT)size, 1, 1};
+    overlay11_turn(s->device);
+    ID3D11DeviceContext_UpdateSubresource(s->context, buffer, 0, &box, data, (UINT)size, 0);
+    overlay11_turn(s->device);
+}
+
+void scene11_get(native *s, void *buffer, void *data, size_t size)
+{
+    D3D11_BUFFER_DESC desc;
+    ID3D11Buffer_GetDesc((ID3D11Buffer *)buffer, &desc);
+    void *all = malloc(desc.ByteWidth);
+    REQUIRE(all != NULL);
+    overlay11_turn(s->device);
+    scene11_read(s, buffer, 0, all);
+    memcpy(data, all, size);
+    free(all);
+}
+
+HRESULT scene11_signal(native *s, ID3D11Fence *fence, uint64_t value)
+{
+    return ID3D11DeviceContext4_Signal(s->context4, fence, value);
+}
+
+HRESULT scene11_wait(native *s, ID3D11Fence *fence, uint64_t value)
+{
+    return ID3D11DeviceContext4_Wait(s->context4, fence, value);
+}
+
+#else
 
 /* Before there is a device: Vulkan of the host's, beside this program. */
 static void load_host(void)
@@ -14,7 +212,7 @@ static void load_host(void)
     overlay_load_host(host);
 }
 
-void scene12_open_device(scene12 *s)
+void scene12_open_device(native *s)
 {
     const D3D12_COMMAND_QUEUE_DESC queue = {.Flags = D3D12_COMMAND_QUEUE_FLAG_NONE};
     memset(s, 0, sizeof *s);
@@ -33,9 +231,9 @@ void scene12_open_device(scene12 *s)
     s->references = scene_references(s->device);
 }
 
-void scene12_close(scene12 *s)
+void scene12_close(native *s)
 {
-    scene12_close_culvert(s);
+    close_culvert(s);
     overlay12_clear();
     /* A thread of Direct3D's has a fence a little longer than the signal takes. */
     for (int i = 0; i < SCENE_FAR_MS && scene_references(s->device) > s->references; i++)
@@ -71,7 +269,7 @@ D3D12_RESOURCE_DESC scene12_desc_of(ID3D12Resource *resource)
     return desc;
 }
 
-static ID3D12Resource *make_committed(scene12 *s, D3D12_HEAP_TYPE type, D3D12_HEAP_FLAGS flags,
+static ID3D12Resource *make_committed(native *s, D3D12_HEAP_TYPE type, D3D12_HEAP_FLAGS flags,
                                       const D3D12_RESOURCE_DESC *desc)
 {
     D3D12_HEAP_PROPERTIES heap = {.Type = type};
@@ -86,14 +284,14 @@ static ID3D12Resource *make_committed(scene12 *s, D3D12_HEAP_TYPE type, D3D12_HE
     return made;
 }
 
-ID3D12Resource *scene12_buffer(scene12 *s, D3D12_HEAP_TYPE type, D3D12_HEAP_FLAGS flags,
+ID3D12Resource *scene12_buffer(native *s, D3D12_HEAP_TYPE type, D3D12_HEAP_FLAGS flags,
                                uint64_t size)
 {
     const D3D12_RESOURCE_DESC desc = scene12_buffer_desc(size);
     return make_committed(s, type, flags, &desc);
 }
 
-ID3D12Resource *scene12_texture(scene12 *s, D3D12_HEAP_FLAGS flags, const D3D12_RESOURCE_DESC *desc)
+ID3D12Resource *scene12_texture(native *s, D3D12_HEAP_FLAGS flags, const D3D12_RESOURCE_DESC *desc)
 {
     return make_committed(s, D3D12_HEAP_TYPE_DEFAULT, flags, desc);
 }
@@ -112,13 +310,13 @@ D3D12_RESOURCE_DESC scene12_texture_desc(D3D12_RESOURCE_DIMENSION dimension, DXG
     return desc;
 }
 
-void scene12_begin(scene12 *s)
+void scene12_begin(native *s)
 {
     HR_OK(ID3D12CommandAllocator_Reset(s->allocator));
     HR_OK(ID3D12GraphicsCommandList_Reset(s->list, s->allocator, NULL));
 }
 
-bool scene12_run(scene12 *s)
+bool scene12_run(native *s)
 {
     HR_OK(ID3D12GraphicsCommandList_Close(s->list));
     ID3D12CommandList *lists[] = {(ID3D12CommandList *)s->list};
@@ -138,7 +336,7 @@ static void host_copy(ID3D12Resource *buffer, void *to, const void *from, size_t
     ID3D12Resource_Unmap(buffer, 0, NULL);
 }
 
-bool scene12_write(scene12 *s, ID3D12Resource *buffer, uint64_t offset, const void *data,
+bool scene12_write(native *s, ID3D12Resource *buffer, uint64_t offset, const void *data,
                    size_t size)
 {
     ID3D12Resource *stage = scene12_buffer(s, D3D12_HEAP_TYPE_UPLOAD, D3D12_HEAP_FLAG_NONE, size);
@@ -151,7 +349,7 @@ bool scene12_write(scene12 *s, ID3D12Resource *buffer, uint64_t offset, const vo
     return done;
 }
 
-void scene12_read(scene12 *s, ID3D12Resource *buffer, uint64_t offset, void *data, size_t size)
+void scene12_read(native *s, ID3D12Resource *buffer, uint64_t offset, void *data, size_t size)
 {
     ID3D12Resource *stage = scene12_buffer(s, D3D12_HEAP_TYPE_READBACK, D3D12_HEAP_FLAG_NONE, size);
     scene12_begin(s);
@@ -161,8 +359,8 @@ void scene12_read(scene12 *s, ID3D12Resource *buffer, uint64_t offset, void *dat
     ID3D12Resource_Release(stage);
 }
 
-static void copy_texture(scene12 *s, ID3D12Resource *texture, unsigned subresource, void *out,
-                         const void *in)
+void scene12_copy_texture(native *s, ID3D12Resource *texture, unsigned subresource, void *out,
+                          const void *in)
 {
     const D3D12_RESOURCE_DESC desc = scene12_desc_of(texture);
     D3D12_PLACED_SUBRESOURCE_FOOTPRINT place;
@@ -208,18 +406,7 @@ static void copy_texture(scene12 *s, ID3D12Resource *texture, unsigned subresour
     ID3D12Resource_Release(stage);
 }
 
-void scene12_read_texture(scene12 *s, ID3D12Resource *texture, unsigned subresource, void *data)
-{
-    copy_texture(s, texture, subresource, data, NULL);
-}
-
-void scene12_write_texture(scene12 *s, ID3D12Resource *texture, unsigned subresource,
-                           const void *data)
-{
-    copy_texture(s, texture, subresource, NULL, data);
-}
-
-ID3D12Heap *scene12_heap(scene12 *s, D3D12_HEAP_FLAGS flags, uint64_t size)
+ID3D12Heap *scene12_heap(native *s, D3D12_HEAP_FLAGS flags, uint64_t size)
 {
     D3D12_HEAP_DESC desc = {.SizeInBytes = size};
     ID3D12Heap *heap = NULL;
@@ -229,7 +416,7 @@ ID3D12Heap *scene12_heap(scene12 *s, D3D12_HEAP_FLAGS flags, uint64_t size)
     return heap;
 }
 
-ID3D12Resource *scene12_place(const scene12 *s, ID3D12Heap *heap, uint64_t offset,
+ID3D12Resource *scene12_place(const native *s, ID3D12Heap *heap, uint64_t offset,
                               const D3D12_RESOURCE_DESC *desc)
 {
     ID3D12Resource *placed = NULL;
@@ -239,23 +426,23 @@ ID3D12Resource *scene12_place(const scene12 *s, ID3D12Heap *heap, uint64_t offse
     return placed;
 }
 
-void *scene12_memory(scene12 *s, uint64_t size, bool shared)
+void *scene12_memory(native *s, uint64_t size, bool shared)
 {
     return scene12_buffer(s, D3D12_HEAP_TYPE_DEFAULT,
                           shared ? D3D12_HEAP_FLAG_SHARED : D3D12_HEAP_FLAG_NONE, size);
 }
 
-void scene12_put(scene12 *s, void *buffer, const void *data, size_t size)
+void scene12_put(native *s, void *buffer, const void *data, size_t size)
 {
     REQUIRE(scene12_write(s, buffer, 0, data, size));
 }
 
-void scene12_get(scene12 *s, void *buffer, void *data, size_t size)
+void scene12_get(native *s, void *buffer, void *data, size_t size)
 {
     scene12_read(s, buffer, 0, data, size);
 }
 
-ID3D12Fence *scene12_fence(const scene12 *s, uint64_t value, bool shared)
+ID3D12Fence *scene12_fence(const native *s, uint64_t value, bool shared)
 {
     ID3D12Fence *fence = NULL;
     HR_OK(ID3D12Device_CreateFence(s->device, value,
@@ -264,14 +451,14 @@ ID3D12Fence *scene12_fence(const scene12 *s, uint64_t value, bool shared)
     return fence;
 }
 
-HRESULT scene12_signal(scene12 *s, ID3D12Fence *fence, uint64_t value)
+HRESULT scene12_signal(native *s, ID3D12Fence *fence, uint64_t value)
 {
     return ID3D12CommandQueue_Signal(s->queue, fence, value);
 }
 
-HRESULT scene12_wait(scene12 *s, ID3D12Fence *fence, uint64_t value)
+HRESULT scene12_wait(native *s, ID3D12Fence *fence, uint64_t value)
 {
     return ID3D12CommandQueue_Wait(s->queue, fence, value);
 }
 
-#include "scene_both.h"
+#endif

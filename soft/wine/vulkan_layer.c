@@ -3,7 +3,7 @@
  * where the driver lacks VK_EXT_descriptor_indexing: it looks for heaps in a list that it fills
  * only with the extension. lavapipe 22 lacks it. The layer adds the name to what the driver lists,
  * and takes it out of what the device is created with; the features stay the driver's, none of
- * them. scripts/wine-test compiles it with the host's compiler. */
+ * them. scripts/wine_lib.sh compiles it with the host's compiler. */
 #include <stdlib.h>
 #include <string.h>
 #include <vulkan/vk_layer.h>

@@ -4,14 +4,216 @@
  * docs/selftest.md is its page.
  *
  * The cases run in processes of their own, one for each suite, in order. A case that fails, hangs
- * or crashes ends its process, and the next process goes on behind it. */
+ * or crashes ends its process, and the next process goes on behind it. The first half is what the
+ * suites ask of the twin and of the rig, where neither is there: selftest_shim.h. */
 #define COBJMACROS
+#include "overlay.h"
+#include "overlay11.h"
+
+#include "control.h"
 #include "harness.h"
-#include "played.h"
 
 #include <culvert/culvert.h>
 #include <dxgi.h>
 #include <stdarg.h>
+
+static uint64_t compared;
+
+/* For a test of this program: the rig stays, and all else is as with NVIDIA's driver. */
+static bool as_nvidia(void)
+{
+    return GetEnvironmentVariableA("CULVERT_SELFTEST_AS_NVIDIA", NULL, 0) > 0;
+}
+
+/* Whether nvcuda.dll is the twin, under Wine. */
+static bool on_twin(void)
+{
+    if (as_nvidia()) return false;
+    const HMODULE module = LoadLibraryExA("nvcuda.dll", NULL, LOAD_LIBRARY_SEARCH_SYSTEM32);
+    return module != NULL && GetProcAddress(module, "culvSoftCounts") != NULL;
+}
+
+/* Ends the case, and this process with it. The program's first part starts the next one. */
+_Noreturn static void skip(const char *why)
+{
+    printf("SKIP: %s\n", why);
+    fflush(stdout);
+    TerminateProcess(GetCurrentProcess(), TEST_SKIPPED);
+    abort(); /* not reached */
+}
+
+/* The twin's own functions --------------------------------------------------------------------- */
+
+static void no_counts(culv_soft_counts *out)
+{
+    const size_t size = out->struct_size;
+    memset(out, 0, sizeof *out);
+    out->struct_size = size;
+}
+
+static void no_fail_at(uint64_t n, int error)
+{
+    (void)error;
+    if (n != 0) skip("only the software twin fails when it is told to");
+}
+
+static void no_luid(int device, const uint8_t luid[8], unsigned node_mask)
+{
+    (void)device, (void)luid, (void)node_mask;
+    skip("only the software twin plays other adapters");
+}
+
+FARPROC WINAPI selftest_proc(HMODULE module, const char *name)
+{
+    static void (*const functions[])(void) = {(void (*)(void))no_counts, (void (*)(void))no_fail_at,
+                                              (void (*)(void))no_luid};
+    static const char *const names[] = {"culvSoftCounts", "culvSoftFailAt", "culvSoftPlayLuid"};
+    FARPROC found = as_nvidia() ? NULL : GetProcAddress(module, name);
+    for (size_t i = 0; found == NULL && i < sizeof names / sizeof names[0]; i++)
+        if (strcmp(name, names[i]) == 0) memcpy(&found, &functions[i], sizeof found);
+    return found;
+}
+
+/* The rig -------------------------------------------------------------------------------------- */
+
+static const char rig_variable[] = "CULVERT_SELFTEST_RIG";
+
+/* The directory of culvert-rig.dll and of rig/culvert-rig.exe: this process has the library, or the
+ * one that started it. */
+static bool find_rig(char *directory, size_t size)
+{
+    const HMODULE module = GetModuleHandleA("culvert-rig.dll");
+    directory[0] = '\0';
+    if (module != NULL)
+        GetModuleFileNameA(module, directory, (DWORD)size);
+    else
+        GetEnvironmentVariableA(rig_variable, directory, (DWORD)size);
+    if (module != NULL) SetEnvironmentVariableA(rig_variable, directory);
+    char *last = strrchr(directory, '\\');
+    if (last != NULL) *last = '\0';
+    return last != NULL;
+}
+
+/* A function of culvert-rig.dll, which is not there on Windows. */
+static bool of_rig(const char *name, void *function)
+{
+    static HMODULE module;
+    char directory[MAX_PATH], file[MAX_PATH + 32];
+    FARPROC found = NULL;
+    if (module == NULL && find_rig(directory, sizeof directory)) {
+        snprintf(file, sizeof file, "%s\\culvert-rig.dll", directory);
+        module = LoadLibraryA(file);
+    }
+    if (module != NULL) found = GetProcAddress(module, name);
+    memcpy(function, &found, sizeof found);
+    return found != NULL;
+}
+
+/* Under Wine: before there is a device, once in a process that runs cases. */
+static void load_rig(void)
+{
+    void (*clear)(void);
+    if (!of_rig("overlay12_clear", &clear) && on_twin())
+        skip("the twin is here without the rig; scripts/wine-run starts both");
+}
+
+#define DOES(name, parameters, arguments)                                                          \
+    void name parameters                                                                           \
+    {                                                                                              \
+        void(*function) parameters;                                                                \
+        if (of_rig(#name, &function)) function arguments;                                          \
+    }
+#define PLAYS(name, parameters, arguments, plays)                                                  \
+    void name parameters                                                                           \
+    {                                                                                              \
+        void(*function) parameters;                                                                \
+        if (!as_nvidia() && of_rig(#name, &function))                                              \
+            function arguments;                                                                    \
+        else if (plays)                                                                            \
+            skip("only the rig of the tests plays that: " #name);                                  \
+    }
+#define COUNTS(type, name)                                                                         \
+    type name(void)                                                                                \
+    {                                                                                              \
+        type (*function)(void);                                                                    \
+        return !as_nvidia() && of_rig(#name, &function) ? function() : 0;                          \
+    }
+DOES(overlay_install, (ID3D12Device * device), (device))
+DOES(overlay11_install, (ID3D11Device * device, ID3D11DeviceContext *context), (device, context))
+DOES(overlay12_clear, (void), ())
+DOES(overlay11_clear, (void), ())
+DOES(overlay11_turn, (ID3D11Device * device), (device))
+PLAYS(overlay_tell, (overlay_lie lie), (lie), lie != OVERLAY_HONEST)
+PLAYS(overlay11_tell, (overlay11_lie lie), (lie), lie != OVERLAY11_HONEST)
+PLAYS(overlay_fail_at, (unsigned n), (n), n != 0)
+PLAYS(overlay11_fail_at, (unsigned n), (n), n != 0)
+PLAYS(overlay_remove_at, (unsigned n), (n), n != 0)
+COUNTS(unsigned, overlay_opened)
+COUNTS(unsigned, overlay_calls)
+COUNTS(unsigned, overlay11_calls)
+COUNTS(unsigned, overlay_counted)
+COUNTS(int, overlay_references)
+COUNTS(int, overlay11_references)
+
+/* The rig does it, beside itself. */
+void overlay_load_host(const char *path)
+{
+    (void)path;
+}
+
+/* Checks --------------------------------------------------------------------------------------- */
+
+/* Whether a check that did not hold counts as one that held. */
+bool selftest_passes(const char *condition)
+{
+    static const char *const counts[] = {"overlay", "driver_objects", "driver_resources", "c.fds"};
+    if (on_twin()) return false;
+    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++)
+        if (strstr(condition, counts[i]) != NULL) return true;
+    return false;
+}
+
+/* Shared handles of Direct3D's are kernel objects of kinds that only Direct3D opens. A mutex cannot
+ * be made by a name that an object of another kind has: ERROR_INVALID_HANDLE. */
+HANDLE WINAPI selftest_open_name(DWORD access, BOOL inherit, const wchar_t *name)
+{
+    (void)access, (void)inherit;
+    const HANDLE mutex = CreateMutexW(NULL, FALSE, name);
+    if (mutex != NULL) CloseHandle(mutex);
+    return mutex == NULL && GetLastError() == ERROR_INVALID_HANDLE
+               ? CreateEventW(NULL, FALSE, FALSE, NULL)
+               : NULL;
+}
+
+int selftest_compare(const void *a, const void *b, size_t size)
+{
+    compared += size;
+    return memcmp(a, b, size);
+}
+
+/* What the suites print; before "PASS" a line says how much was compared. */
+__attribute__((format(gnu_printf, 1, 2))) int selftest_printf(const char *format, ...)
+{
+    va_list args;
+    char fail[128] = "none ", name[128] = "";
+    if (strncmp(format, "PASS ", 5) == 0) { /* "PASS suite.case (" */
+        /* For a test of this program. */
+        va_start(args, format);
+        vsnprintf(fail, sizeof fail, format + 5, args);
+        va_end(args);
+        *strchr(fail, ' ') = '\0';
+        GetEnvironmentVariableA("CULVERT_SELFTEST_FAIL", name, sizeof name);
+        if (strcmp(name, fail) == 0) FAIL("it was told to fail");
+        printf("  bytes compared: %llu\n", (unsigned long long)compared);
+        compared = 0;
+    }
+    va_start(args, format);
+    const int result = vprintf(format, args);
+    va_end(args);
+    return result;
+}
+
+/* The runner ----------------------------------------------------------------------------------- */
 
 int selftest_run(int argc, char **argv); /* harness.c: ends the process */
 const char *selftest_suite;
@@ -49,20 +251,19 @@ __attribute__((format(gnu_printf, 1, 2))) static void say(const char *format, ..
 
 /* The suites' cases ---------------------------------------------------------------------------- */
 
-/* Before main(), by the cases of the sources that are compiled for the suite. */
-#define ADDS(index, suite)                                                                         \
-    void selftest_add_##suite(test_case *c);                                                       \
-    void selftest_add_##suite(test_case *c)                                                        \
-    {                                                                                              \
-        add(&suites[index], c);                                                                    \
-    }
-
 static void add(suite *s, test_case *c)
 {
     if (s->count == MOST_CASES) abort();
     s->tests[s->count] = c;
     s->cases[s->count++] = c->title != NULL ? c->title : c->name;
 }
+
+/* Before main(), by the cases of the sources that are compiled for the suite. */
+#define ADDS(index, suite)                                                                         \
+    void selftest_add_##suite(test_case *c)                                                        \
+    {                                                                                              \
+        add(&suites[index], c);                                                                    \
+    }
 
 ADDS(0, d3d12)
 ADDS(1, d3d11)
@@ -94,7 +295,7 @@ static int run_cases(int argc, char **argv)
 {
     setvbuf(stdout, NULL, _IONBF, 0);
     SetErrorMode(SEM_FAILCRITICALERRORS | SEM_NOGPFAULTERRORBOX);
-    selftest_load_rig();
+    load_rig();
     for (unsigned i = 0; i < SUITES; i++) {
         if (strcmp(argv[0], suites[i].name) != 0) continue;
         for (unsigned k = 0; k < suites[i].count; k++)
@@ -182,7 +383,7 @@ static bool begins(const char *line, const char *with)
 /* What became of the case that was running when its process ended. */
 static void judge(const suite *s, const char *name, const char *last, DWORD code, bool hung)
 {
-    if (code == SELFTEST_SKIPPED && begins(last, "SKIP: ")) {
+    if (code == TEST_SKIPPED && begins(last, "SKIP: ")) {
         say("SKIP windows.%s.%s: %s\n", s->name, name, last + strlen("SKIP: "));
         skipped++;
     } else if (hung) {
@@ -259,7 +460,7 @@ static void skip_case(suite *s, unsigned i, const char *why)
 static void run_suite(suite *s)
 {
     for (unsigned i = 0; i < s->count; i++)
-        if (strstr(s->cases[i], "torture") != NULL && !selftest_on_twin())
+        if (strstr(s->cases[i], "torture") != NULL && !on_twin())
             skip_case(s, i, "it makes calls of the software twin fail");
     for (unsigned i = 0; i < s->count; i++) {
         while (!s->done[i] && GetTickCount64() < deadline)
@@ -281,7 +482,7 @@ static void run_program(const char *file, const char *as)
     if (end == NULL) return;
     _snwprintf(end + 1, 63, L"%hs", file);
     /* Under Wine the rig starts it, as it started this one. */
-    const bool by_rig = as != NULL && selftest_find_rig(rig, sizeof rig);
+    const bool by_rig = as != NULL && find_rig(rig, sizeof rig);
     _snwprintf(command, 3 * MAX_PATH,
                by_rig ? L"\"%hs\\rig\\culvert-rig.exe\" \"%ls\"" : L"%hs\"%ls\"", by_rig ? rig : "",
                path);
@@ -323,23 +524,19 @@ static void say_system(void)
     if (get_version != NULL) get_version(&v);
     say("# Windows %lu.%lu.%lu%s; nvcuda.dll is %s; Culvert %s\n", v.dwMajorVersion,
         v.dwMinorVersion, v.dwBuildNumber, wine ? " (Wine)" : "",
-        selftest_on_twin() ? "the software twin" : "NVIDIA's", culv_version_string());
+        on_twin() ? "the software twin" : "NVIDIA's", culv_version_string());
 }
 
 static void say_adapters(void)
 {
-    static const GUID iid_factory = {
-        0x7b7166ec, 0x21c7, 0x44ae, {0xb2, 0x1a, 0xc9, 0xae, 0x32, 0x1a, 0xe3, 0x69}};
-    static const GUID iid_device = {
-        0x54ec77fa, 0x1377, 0x44e6, {0x8c, 0x32, 0x88, 0xfd, 0x5f, 0x44, 0xc8, 0x4c}};
     IDXGIFactory *factory = NULL;
     IDXGIAdapter *adapter = NULL;
-    if (FAILED(CreateDXGIFactory(&iid_factory, (void **)&factory))) return;
+    if (FAILED(CreateDXGIFactory(&IID_IDXGIFactory, (void **)&factory))) return;
     for (UINT i = 0; SUCCEEDED(IDXGIFactory_EnumAdapters(factory, i, &adapter)); i++) {
         DXGI_ADAPTER_DESC d;
         LARGE_INTEGER driver = {.QuadPart = 0};
         if (SUCCEEDED(IDXGIAdapter_GetDesc(adapter, &d))) {
-            (void)IDXGIAdapter_CheckInterfaceSupport(adapter, &iid_device, &driver);
+            (void)IDXGIAdapter_CheckInterfaceSupport(adapter, &IID_IDXGIDevice, &driver);
             say("# adapter %u: %ls, vendor %04x, LUID %08lx%08lx, %zu MiB, driver %u.%u.%u.%u\n", i,
                 d.Description, d.VendorId, (unsigned long)d.AdapterLuid.HighPart,
                 (unsigned long)d.AdapterLuid.LowPart, d.DedicatedVideoMemory >> 20,
@@ -375,7 +572,7 @@ int main(int argc, char **argv)
         return 2;
     }
     choose(argc - first, argv + first);
-    (void)selftest_find_rig(rig, sizeof rig); /* for the processes of cases */
+    (void)find_rig(rig, sizeof rig); /* for the processes of cases */
     deadline = GetTickCount64() + 1000 * limit;
     SetEnvironmentVariableA("CULVERT_LOG", "info"); /* what is made, with its bytes */
     say("# Culvert's selftest. scripts/support-table record windows DATE %s\n", file);
