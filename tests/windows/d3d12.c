@@ -696,26 +696,27 @@ VMM_CASE(vmm_vectors)
     culv_vector_desc desc = culv_vector_desc_init();
     culv_vector *vector = NULL;
     culv_vector_view *view = NULL;
-    culv_d3d12_vector_view_buffer parts[4];
+    culv_part parts[4];
     size_t count = 0;
     desc.handle_types = nt;
     desc.label = "grid";
     OK(culv_vector_create(s->culvert, &desc, &vector));
     OK(culv_vector_grow(vector, ODD));
     OK(culv_d3d12_vector_view_create(s->d3d, vector, NULL, &view));
-    OK(culv_d3d12_vector_view_get_buffers(view, parts, 4, &count));
+    OK(culv_vector_view_get_parts(view, parts, 4, &count));
     REQUIRE(count == 1 && parts[0].offset == 0 && parts[0].size == culv_vector_committed(vector));
-    ID3D12Resource *first = parts[0].resource;
+    ID3D12Resource *first = (ID3D12Resource *)(uintptr_t)parts[0].buffer;
     both_ways(s, culv_vector_pointer(vector), first, 1001, ODD, 20);
     const uint64_t before = culv_vector_view_generation(view);
     OK(culv_vector_grow(vector, 5 * MIB));
     OK(culv_vector_view_update(view));
-    OK(culv_d3d12_vector_view_get_buffers(view, parts, 4, &count));
-    REQUIRE(count >= 2 && parts[0].resource == first);
+    OK(culv_vector_view_get_parts(view, parts, 4, &count));
+    REQUIRE(count >= 2 && (ID3D12Resource *)(uintptr_t)parts[0].buffer == first);
     REQUIRE(culv_vector_view_generation(view) != before &&
             culv_vector_view_generation(view) == culv_vector_generation(vector));
     for (size_t i = 0; i < count; i++)
-        both_ways(s, culv_vector_pointer(vector) + parts[i].offset, parts[i].resource,
+        both_ways(s, culv_vector_pointer(vector) + parts[i].offset,
+                  (ID3D12Resource *)(uintptr_t)parts[i].buffer,
                   parts[i].size - ODD, ODD, 30 + 2 * (unsigned)i);
     /* The first chunk's end is where it was, at whatever address. */
     scene_pattern(put, ODD, 31);
