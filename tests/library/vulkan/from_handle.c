@@ -128,7 +128,8 @@ LIB_CASE(wrong_descriptors)
     if (!w->vk.dma_buf)
         ROW(d.handle.type = CULV_HANDLE_DMA_BUF_FD, UNSUPPORTED, EXTENSION_MISSING,
             "so it neither exports nor imports a dma-buf");
-    raw_vk_buffer bigger = lib_case_buffer(w, (VkDeviceSize)BYTES * 2, RAW_VK_EXPORT);
+    raw_vk_buffer bigger;
+    raw_vk_buffer_create(&w->vk, (VkDeviceSize)BYTES * 2, RAW_VK_EXPORT, &bigger);
     export(w, &bigger, &d.handle); /* more than it needs, as CUDA's allocations are */
     d.buffer = buffer;
     d.memory_type_bits = 0;
@@ -139,6 +140,7 @@ LIB_CASE(wrong_descriptors)
     LIB_OK(culv_vk_memory_from_handle(vk, &d, &memory));
     vkFreeMemory(w->vk.device, memory, NULL);
     culv_handle_close(&d.handle);
+    raw_vk_buffer_destroy(&w->vk, &bigger);
     lib_fd_require_untouched(&fd);
     REQUIRE_EQ(test_open_fds(), fds);
     lib_fd_done(&fd, true);
