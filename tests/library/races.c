@@ -498,10 +498,10 @@ static void update(int who)
 
 static void updated(void)
 {
-    culv_vk_vector_view_buffer parts[9];
+    culv_part parts[9];
     size_t count = 0;
     LIB_OK(culv_vector_view_update(view));
-    LIB_OK(culv_vk_vector_view_get_buffers(view, parts, 9, &count));
+    LIB_OK(culv_vector_view_get_parts(view, parts, 9, &count));
     REQUIRE(count == 9 && parts[8].offset == 8 * CHUNK);
     LIB_OK(culv_vector_view_destroy(&view));
     culv_vector_destroy(&s.vector, NULL);
