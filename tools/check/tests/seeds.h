@@ -154,9 +154,11 @@ CUresult import_memory(CUexternalMemory *out, int fd, unsigned long long size, u
 CUresult map(CUdeviceptr *out, CUexternalMemory import, unsigned long long offset,
              unsigned long long size);
 shared share_buffer(void);
+VkImage make_image(uint32_t levels, VkImageUsageFlags usage);
 shared share_image(void);
 shared share_allocation(int *fd);
 timeline make_timeline(int *fd);
+timeline make_timeline_at(uint64_t initial, int *fd);
 CUresult import_semaphore(CUexternalSemaphore *out, int fd, CUexternalSemaphoreHandleType type);
 timeline share_timeline(void);
 CUresult cuda_signals(const timeline *t, uint64_t value, int stream);

@@ -49,35 +49,6 @@ static VkCommandBuffer begin_at(VkCommandBufferLevel level)
     return commands;
 }
 
-/* Ends the commands, waits for a value at a stage, and signals a value; 0 is neither. */
-static void submit_at(VkCommandBuffer commands, const timeline *t, uint64_t after,
-                      VkPipelineStageFlags stage, uint64_t signal)
-{
-    const VkTimelineSemaphoreSubmitInfo values = {
-        .sType = VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO,
-        .waitSemaphoreValueCount = after != 0,
-        .pWaitSemaphoreValues = &after,
-        .signalSemaphoreValueCount = signal != 0,
-        .pSignalSemaphoreValues = &signal};
-    const VkSubmitInfo info = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO,
-                               .pNext = &values,
-                               .waitSemaphoreCount = after != 0,
-                               .pWaitSemaphores = t != NULL ? &t->vulkan : NULL,
-                               .pWaitDstStageMask = &stage,
-                               .commandBufferCount = 1,
-                               .pCommandBuffers = &commands,
-                               .signalSemaphoreCount = signal != 0,
-                               .pSignalSemaphores = t != NULL ? &t->vulkan : NULL};
-    VK(vkEndCommandBuffer(commands));
-    VK(vkQueueSubmit(queue, 1, &info, VK_NULL_HANDLE));
-}
-
-static void submit_work(VkCommandBuffer commands, const timeline *t, uint64_t after,
-                        uint64_t signal)
-{
-    submit_at(commands, t, after, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, signal);
-}
-
 static void host_tells(const timeline *t, uint64_t value)
 {
     const VkSemaphoreSignalInfo info = {
@@ -120,22 +91,9 @@ static void transition(VkCommandBuffer commands, VkImage image, uint32_t levels,
 
 static picture make_picture(uint32_t levels)
 {
-    picture p = {.image = VK_NULL_HANDLE};
+    picture p = {.image = make_image(levels, VK_IMAGE_USAGE_TRANSFER_DST_BIT |
+                                                 VK_IMAGE_USAGE_TRANSFER_SRC_BIT)};
     VkMemoryRequirements needs;
-    const VkExternalMemoryImageCreateInfo external = {
-        .sType = VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMAGE_CREATE_INFO,
-        .handleTypes = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT};
-    const VkImageCreateInfo i = {.sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO,
-                                 .pNext = &external,
-                                 .imageType = VK_IMAGE_TYPE_2D,
-                                 .format = VK_FORMAT_R8G8B8A8_UNORM,
-                                 .extent = {WIDTH, HEIGHT, 1},
-                                 .mipLevels = levels,
-                                 .arrayLayers = 1,
-                                 .samples = VK_SAMPLE_COUNT_1_BIT,
-                                 .usage = VK_IMAGE_USAGE_TRANSFER_DST_BIT |
-                                          VK_IMAGE_USAGE_TRANSFER_SRC_BIT};
-    VK(vkCreateImage(device, &i, NULL, &p.image));
     vkGetImageMemoryRequirements(device, p.image, &needs);
     uint32_t type = 0;
     while ((needs.memoryTypeBits >> type & 1) == 0)
@@ -161,7 +119,7 @@ static picture make_picture(uint32_t levels)
     transition(commands, p.image, levels, VK_IMAGE_LAYOUT_UNDEFINED, 0, VK_IMAGE_LAYOUT_GENERAL, 0);
     transition(commands, p.image, levels, VK_IMAGE_LAYOUT_GENERAL, 0, VK_IMAGE_LAYOUT_GENERAL,
                VK_QUEUE_FAMILY_EXTERNAL);
-    submit_work(commands, NULL, 0, 0);
+    end_and_submit(commands, NULL, 0, 0);
     VK(vkQueueWaitIdle(queue));
     return p;
 }
@@ -438,7 +396,7 @@ static void held2_other_level(bool wrong)
     transition(commands, p.image, 1, VK_IMAGE_LAYOUT_GENERAL, VK_QUEUE_FAMILY_EXTERNAL,
                VK_IMAGE_LAYOUT_GENERAL, 0);
     vkCmdClearColorImage(commands, p.image, VK_IMAGE_LAYOUT_GENERAL, &color, 1, &first);
-    submit_work(commands, NULL, 0, 0);
+    end_and_submit(commands, NULL, 0, 0);
     CU(cu.cuMemcpy2DAsync(&copy, streams[0]));
     all_done();
 }
@@ -460,7 +418,7 @@ static void held2_undefined(bool wrong)
     transition(commands, p.image, 1, wrong ? VK_IMAGE_LAYOUT_UNDEFINED : VK_IMAGE_LAYOUT_GENERAL,
                VK_QUEUE_FAMILY_EXTERNAL, VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL, 0);
     vkCmdCopyImageToBuffer(commands, p.image, VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL, to, 1, &whole);
-    submit_work(commands, &t, 1, 0);
+    end_and_submit(commands, &t, 1, 0);
     all_done();
 }
 
@@ -568,7 +526,7 @@ static void held2_push_descriptor(bool wrong)
     vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline);
     vkCmdPushDescriptorSetKHR(commands, VK_PIPELINE_BIND_POINT_COMPUTE, layout, 0, 1, &write);
     vkCmdDispatch(commands, 100, 1, 1);
-    submit_work(commands, &t, wrong ? 0 : 1, 0);
+    end_and_submit(commands, &t, wrong ? 0 : 1, 0);
     all_done();
 }
 
@@ -628,7 +586,7 @@ static void held2_secondary(bool wrong)
     VK(vkEndCommandBuffer(second));
     VkCommandBuffer commands = begin_at(VK_COMMAND_BUFFER_LEVEL_PRIMARY);
     vkCmdExecuteCommands(commands, 1, &second);
-    submit_work(commands, &t, 0, 1);
+    end_and_submit(commands, &t, 0, 1);
     if (!wrong) cuda_waits(&t, 1, 0);
     cuda_reads(&s);
     all_done();
@@ -643,8 +601,8 @@ static void held2_wait_stage(bool wrong)
     CU(cuda_signals(&t, 1, 0));
     VkCommandBuffer commands = begin_at(VK_COMMAND_BUFFER_LEVEL_PRIMARY);
     vkCmdFillBuffer(commands, s.buffer, 0, VK_WHOLE_SIZE, 5);
-    submit_at(commands, &t, 1,
-              wrong ? VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT : VK_PIPELINE_STAGE_TRANSFER_BIT, 0);
+    also.waits_at = wrong ? VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT : VK_PIPELINE_STAGE_TRANSFER_BIT;
+    end_and_submit(commands, &t, 1, 0);
     all_done();
 }
 
@@ -723,23 +681,8 @@ static void held2_asks_fence(bool wrong)
 /* A timeline need not begin with 0. */
 static void held2_begins_later(bool wrong)
 {
-    timeline t = {.cuda = NULL};
     int fd = -1;
-    const VkSemaphoreTypeCreateInfo type = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO,
-                                            .semaphoreType = VK_SEMAPHORE_TYPE_TIMELINE,
-                                            .initialValue = 5};
-    const VkExportSemaphoreCreateInfo exported = {
-        .sType = VK_STRUCTURE_TYPE_EXPORT_SEMAPHORE_CREATE_INFO,
-        .pNext = &type,
-        .handleTypes = VK_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD_BIT};
-    const VkSemaphoreCreateInfo info = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO,
-                                        .pNext = &exported};
-    VK(vkCreateSemaphore(device, &info, NULL, &t.vulkan));
-    const VkSemaphoreGetFdInfoKHR get = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_GET_FD_INFO_KHR,
-                                         .semaphore = t.vulkan,
-                                         .handleType =
-                                             VK_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD_BIT};
-    VK(vkGetSemaphoreFdKHR(device, &get, &fd));
+    timeline t = make_timeline_at(5, &fd);
     CU(import_semaphore(&t.cuda, fd, TIMELINE));
     cuda_waits(&t, 4, 0);
     (void)cuda_signals(&t, wrong ? 5 : 6, 0);

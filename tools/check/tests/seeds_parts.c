@@ -216,10 +216,9 @@ shared share_buffer(void)
     return s;
 }
 
-shared share_image(void)
+VkImage make_image(uint32_t levels, VkImageUsageFlags usage)
 {
-    shared s = {.image = VK_NULL_HANDLE};
-    VkMemoryRequirements needs;
+    VkImage image;
     const VkExternalMemoryImageCreateInfo external = {
         .sType = VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMAGE_CREATE_INFO,
         .handleTypes = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT};
@@ -228,13 +227,20 @@ shared share_image(void)
                                  .imageType = VK_IMAGE_TYPE_2D,
                                  .format = VK_FORMAT_R8G8B8A8_UNORM,
                                  .extent = {WIDTH, HEIGHT, 1},
-                                 .mipLevels = 1,
+                                 .mipLevels = levels,
                                  .arrayLayers = 1,
                                  .samples = VK_SAMPLE_COUNT_1_BIT,
-                                 .usage = VK_IMAGE_USAGE_TRANSFER_DST_BIT |
-                                          VK_IMAGE_USAGE_TRANSFER_SRC_BIT |
-                                          VK_IMAGE_USAGE_SAMPLED_BIT | VK_IMAGE_USAGE_STORAGE_BIT};
-    VK(vkCreateImage(device, &i, NULL, &s.image));
+                                 .usage = usage};
+    VK(vkCreateImage(device, &i, NULL, &image));
+    return image;
+}
+
+shared share_image(void)
+{
+    shared s = {
+        .image = make_image(1, VK_IMAGE_USAGE_TRANSFER_DST_BIT | VK_IMAGE_USAGE_TRANSFER_SRC_BIT |
+                                   VK_IMAGE_USAGE_SAMPLED_BIT | VK_IMAGE_USAGE_STORAGE_BIT)};
+    VkMemoryRequirements needs;
     vkGetImageMemoryRequirements(device, s.image, &needs);
     allocate(&s, &needs, true);
     VK(vkBindImageMemory(device, s.image, s.memory, 0));
@@ -294,9 +300,15 @@ shared share_allocation(int *fd)
 
 timeline make_timeline(int *fd)
 {
+    return make_timeline_at(0, fd);
+}
+
+timeline make_timeline_at(uint64_t initial, int *fd)
+{
     timeline t = {.cuda = NULL};
     VkSemaphoreTypeCreateInfo type = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO,
-                                      .semaphoreType = VK_SEMAPHORE_TYPE_TIMELINE};
+                                      .semaphoreType = VK_SEMAPHORE_TYPE_TIMELINE,
+                                      .initialValue = initial};
     const VkExportSemaphoreCreateInfo exported = {
         .sType = VK_STRUCTURE_TYPE_EXPORT_SEMAPHORE_CREATE_INFO,
         .pNext = &type,
