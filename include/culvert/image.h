@@ -132,8 +132,8 @@ CULV_EXPORT culv_result culv_image_get_surface(culv_image *image, uint32_t level
 /** Fills *out with the extent and the blocks of one level and plane. For a format that no CUDA
  * array has (R32G32B32_SFLOAT, D24_UNORM_S8_UINT ...), also with the place of its texels in device
  * memory; otherwise `pointer`, `size` and the pitches are 0. Only HOST (culvert/fallback.h) has
- * such images. Their rows have no padding, and level follows level. Culvert refuses arrays, surfaces and
- * textures of them (UNSUPPORTED, FORMAT). Depth and stencil are planes 0 and 1, as in
+ * such images. Their rows have no padding, and level follows level. Culvert refuses arrays,
+ * surfaces and textures of them (UNSUPPORTED, FORMAT). Depth and stencil are planes 0 and 1, as in
  * vkCmdCopyImageToBuffer (D24 as 32-bit words).
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE, LEVEL).
  * Ownership: the memory is Culvert's, valid until the image is destroyed. Threads: any.
