@@ -29,6 +29,15 @@ culv_result culvi_x_vk_read(culvi_x_vk *out, culv_device *device, const culv_vk_
     return CULV_OK;
 }
 
+culvi_x_vk_text culvi_x_vk_name(const culvi_x_vk *vk)
+{
+    culvi_x_vk_text out;
+    VkPhysicalDeviceProperties properties;
+    CULVI_X_VKI(vk, vkGetPhysicalDeviceProperties)(vk->d.physical_device, &properties);
+    memcpy(out.text, properties.deviceName, sizeof out.text);
+    return out;
+}
+
 culv_result culvi_x_fail_vk(const culvi_x_vk *vk, const char *object, VkResult code,
                             const char *call, culv_reason refused, const char *format, ...)
 {

@@ -23,6 +23,12 @@ culv_result culvi_x_vk_read(culvi_x_vk *out, culv_device *device, const culv_vk_
 #define CULVI_X_VK(vk, name)  ((PFN_##name)(vk)->get((vk)->d.device, #name))
 #define CULVI_X_VKI(vk, name) ((PFN_##name)(vk)->d.get_instance_proc_addr((vk)->d.instance, #name))
 
+/* The physical device's name, for messages. */
+typedef struct culvi_x_vk_text {
+    char text[VK_MAX_PHYSICAL_DEVICE_NAME_SIZE];
+} culvi_x_vk_text;
+culvi_x_vk_text culvi_x_vk_name(const culvi_x_vk *vk);
+
 /* A driver's answer. `refused` is the reason where the code has none. */
 culv_result culvi_x_fail_vk(const culvi_x_vk *vk, const char *object, VkResult code,
                             const char *call, culv_reason refused, const char *format, ...)
