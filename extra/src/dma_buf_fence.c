@@ -6,7 +6,6 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
-#include <stdio.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -32,19 +31,6 @@ uint64_t culvi_dma_buf_size(int fd)
     return (uint64_t)end;
 }
 
-static culv_result fail_os(const culv_vk_dma_buf_bridge *b, culv_result result, int error,
-                           const char *call, const char *what)
-{
-    culv_error e = culv_error_init();
-    e.result = result;
-    e.reason = CULV_REASON_OS;
-    e.native_api = CULV_NATIVE_OS;
-    e.native_code = error;
-    snprintf(e.native_call, sizeof e.native_call, "%s", call);
-    snprintf(e.message, sizeof e.message, "%s: %s answered %d", what, call, error);
-    return culv_device_fail(b->device, b->label, &e);
-}
-
 static uint64_t now_ms(void)
 {
     struct timespec t;
@@ -63,8 +49,8 @@ culv_result culvi_dma_buf_wait(const culv_vk_dma_buf_bridge *b, uint64_t timeout
         const int n = poll(&p, 1, left > INT_MAX ? INT_MAX : (int)left);
         if (n > 0 && (p.revents & p.events) != 0) return CULV_OK;
         if (n > 0 || (n < 0 && errno != EINTR && errno != EAGAIN))
-            return fail_os(b, CULV_ERROR_DRIVER, n > 0 ? EIO : errno, "poll",
-                           "the dma-buf does not tell when the others are done");
+            return culvi_x_fail_os(b->device, b->label, CULV_ERROR_DRIVER, n > 0 ? EIO : errno,
+                                   "poll", "the dma-buf does not tell when the others are done");
         if (left == 0)
             return CULVI_DMA_BUF_FAIL(b, TIMEOUT, NOT_READY,
                                       "the others are not done with the dma-buf yet; wait longer, "
@@ -76,15 +62,16 @@ static culv_result fail_ioctl(const culv_vk_dma_buf_bridge *b, const char *name)
 {
     const int error = errno;
     if (error == ENOTTY || error == EINVAL || error == ENOSYS)
-        return fail_os(
-            b, CULV_ERROR_UNSUPPORTED, error, name,
+        return culvi_x_fail_os(
+            b->device, b->label, CULV_ERROR_UNSUPPORTED, error, name,
             "the kernel hands no fences of this dma-buf out: it is older than Linux 6.0, or the "
             "file is no dma-buf; wait by culv_vk_dma_buf_bridge_next(), and wait for Vulkan on the "
             "CPU before the others may go on");
     return error == EMFILE || error == ENFILE
-               ? fail_os(b, CULV_ERROR_INVALID, error, name,
-                         "the process has no file descriptor left")
-               : fail_os(b, CULV_ERROR_DRIVER, error, name, "the fences stayed where they are");
+               ? culvi_x_fail_os(b->device, b->label, CULV_ERROR_INVALID, error, name,
+                                 "the process has no file descriptor left")
+               : culvi_x_fail_os(b->device, b->label, CULV_ERROR_DRIVER, error, name,
+                                 "the fences stayed where they are");
 }
 
 /* Whether binary semaphores can be made of and become such fences. */

@@ -2,9 +2,9 @@
 /* CUDA-in-graphics contexts beside a VkDevice: made, used, and what is refused in them. */
 #include "library.h"
 
+#include "culvert/extra/mem_pool.h"
 #include "culvert/extra/vulkan_cig.h"
 
-#include <culvert/mem_pool.h>
 #include <culvert/vector.h>
 
 enum { WORDS = 4099 };
@@ -92,17 +92,17 @@ LIB_CASE(refused)
     culv_vmm_allocation_desc a = culv_vmm_allocation_desc_init();
     culv_vmm_range_desc r = culv_vmm_range_desc_init();
     culv_vector_desc v = culv_vector_desc_init();
-    culv_mem_pool_desc pool_desc = culv_mem_pool_desc_init();
+    culv_pool_desc pool_desc = culv_pool_desc_init();
     culv_vmm_allocation *allocation;
     culv_vmm_range *range;
     culv_vector *vector;
-    culv_mem_pool *pool;
+    culv_pool *pool;
     a.size = r.size = v.size = 4096;
     LIB_REFUSES(allocation, culv_vmm_allocation_create(device, &a, &allocation), UNSUPPORTED, CIG,
                 "cuMemAlloc");
     LIB_REFUSES(range, culv_vmm_range_create(device, &r, &range), UNSUPPORTED, CIG);
     LIB_REFUSES(vector, culv_vector_create(device, &v, &vector), UNSUPPORTED, CIG);
-    LIB_REFUSES(pool, culv_mem_pool_create(device, &pool_desc, &pool), UNSUPPORTED, CIG);
+    LIB_REFUSES(pool, culv_pool_create(device, &pool_desc, &pool), UNSUPPORTED, CIG);
     culv_device_close(&device);
     culv_cig_destroy(&cig);
     culv_vk_device_desc vulkan = lib_vk_desc(w);
