@@ -118,7 +118,7 @@ static int32_t release(void *user, const char **call)
     *call = "cuMemPoolDestroy";
     if (atomic_load(&pool->broken)) return CUDA_SUCCESS;
     const CUresult r = CULV_CUDA(pool->device)->cuMemPoolDestroy(pool->pool);
-    if (r == CUDA_SUCCESS) return r;
+    if (r == CUDA_SUCCESS) return CUDA_SUCCESS;
     /* It is the process's, not the context's: once more, even if an error was told that stays. */
     return (int32_t)CULV_CUDA(pool->device)->cuMemPoolDestroy(pool->pool);
 }
