@@ -716,8 +716,8 @@ VMM_CASE(vmm_vectors)
             culv_vector_view_generation(view) == culv_vector_generation(vector));
     for (size_t i = 0; i < count; i++)
         both_ways(s, culv_vector_pointer(vector) + parts[i].offset,
-                  (ID3D12Resource *)(uintptr_t)parts[i].buffer,
-                  parts[i].size - ODD, ODD, 30 + 2 * (unsigned)i);
+                  (ID3D12Resource *)(uintptr_t)parts[i].buffer, parts[i].size - ODD, ODD,
+                  30 + 2 * (unsigned)i);
     /* The first chunk's end is where it was, at whatever address. */
     scene_pattern(put, ODD, 31);
     scene_cuda_has(s, culv_vector_pointer(vector) + parts[0].size - ODD, put, ODD);

@@ -614,8 +614,8 @@ static int right_fd(stage *s, const struct entry *c)
     culv_handle h = {0};
     if (c->run == pool) {
         CU_OK(CULV_CUDA(s->w.device)
-                  ->cuMemPoolExportToShareableHandle(
-                      &h.value.fd, s->pool, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
+                  ->cuMemPoolExportToShareableHandle(&h.value.fd, s->pool,
+                                                     CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
         return h.value.fd;
     }
     switch (c->by) {
