@@ -63,6 +63,19 @@ culv_result culvi_x_fail_cuda(culv_device *device, const char *object, CUresult 
     return result;
 }
 
+culv_result culvi_x_fail_os(culv_device *device, const char *object, culv_result result, int error,
+                            const char *call, const char *what)
+{
+    culv_error e = culv_error_init();
+    e.result = result;
+    e.reason = CULV_REASON_OS;
+    e.native_api = CULV_NATIVE_OS;
+    e.native_code = error;
+    snprintf(e.native_call, sizeof e.native_call, "%s", call);
+    snprintf(e.message, sizeof e.message, "%s: %s answered %d", what, call, error);
+    return culv_device_fail(device, object, &e);
+}
+
 culv_result culvi_x_fail_null(culv_device *device, const char *call, const char *name)
 {
     return culvi_x_fail(device, NULL, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,

@@ -41,6 +41,9 @@ culv_result culvi_x_fail_native(culv_device *device, const char *object, culv_re
 culv_result culvi_x_fail_cuda(culv_device *device, const char *object, CUresult code,
                               const char *call, culv_reason refused, const char *format, ...)
     CULVI_X_PRINTF(6, 7);
+/* The system's, with the reason OS. */
+culv_result culvi_x_fail_os(culv_device *device, const char *object, culv_result result, int error,
+                            const char *call, const char *what);
 culv_result culvi_x_fail_null(culv_device *device, const char *call, const char *name);
 culv_result culvi_x_fail_host_memory(culv_device *device, const char *object);
 
@@ -126,6 +129,8 @@ uint64_t culvi_x_page_size(void);
 void culvi_x_want_large_pages(void *memory, size_t size);
 /* Whether the process can read host memory there. False too where the system does not tell. */
 bool culvi_x_host_readable(uint64_t address);
+/* 0 if the process can open one more file; otherwise the system's error. */
+int culvi_x_files_left(void);
 /* No program that this one starts inherits the file descriptor. */
 void culvi_x_keep_private(int fd);
 

@@ -32,7 +32,8 @@ typedef struct culv_device_desc {
     culv_driver driver; /**< Default: CULV_DRIVER_AUTO. */
     /** Borrowed: a context of that device. It must outlive the culv_device and all objects made
      * from it (INVALID, VALUE: it is already destroyed; CONTEXT_DEVICE: it is another device's). It
-     * may be a CIG context (culvert/cig.h). Default: the primary context, which Culvert retains. */
+     * may be a CIG context (culvert/extra/cig.h). Default: the primary context, which Culvert
+     * retains. */
     CUcontext context;
     culv_log log;      /**< Default: silent. */
     const char *label; /**< Copied (up to 63 bytes); prefixes every message. Default: none. */
@@ -82,7 +83,8 @@ typedef struct culv_device_caps {
     culv_luid luid;       /**< The adapter's LUID, if luid_valid. */
     /** The bit of its node among linked GPUs, if luid_valid: 1 for a GPU alone. */
     uint32_t node_mask;
-    /** culv_device_desc::context is a CIG context: no VMM, no memory pools (culvert/cig.h). */
+    /** culv_device_desc::context is a CIG context (culvert/extra/cig.h): no VMM, no memory
+     * pools. */
     culv_bool cig_context;
     culv_bool dma_buf_export_host; /**< Page-locked host memory can be exported as a dma-buf. */
 } culv_device_caps;

@@ -11,10 +11,9 @@
  *
  * The bytes do not contain the size, so an import maps all of it once and refuses another size
  * (SIZE). The exporter must live until the other side has imported. A pool likewise:
- * culv_mem_pool_desc::fabric, culv_mem_pool_export_dup(), culv_mem_pool_import(), and
- * culv_mem_pool_export_pointer() for its allocations.
+ * culv_pool_desc::fabric (culvert/extra/mem_pool.h), culv_mem_pool_import().
  *
- * culv_ipc_from_vmm_fabric() and culv_ipc_from_pool_fabric() (culvert/ipc_cuda.h) carry them. */
+ * culv_ipc_from_vmm_fabric() and culv_ipc_from_pool() (culvert/ipc_cuda.h) carry them. */
 #ifndef CULV_FABRIC_H_
 #define CULV_FABRIC_H_
 

@@ -227,7 +227,7 @@ CULV_EXPORT uint32_t culv_ipc_server_clients(const culv_ipc_server *server);
  * culv_ipc_from_handle(), and in culvert/ipc_cuda.h for what only CUDA has. */
 typedef struct culv_ipc_source {
     culv_ipc_kind kind; /**< Its kind. NONE: a handle, and culv_ipc_info::kind says of what. */
-    /** The culv_vmm_allocation, culv_vector, culv_handle, CUevent or culv_mem_pool. */
+    /** The culv_vmm_allocation, culv_vector, culv_handle, CUevent or culv_mem_pool_pointer. */
     const void *object;
     CUdeviceptr pointer; /**< CUDA_MEMORY, POOL_MEMORY: the address. */
 } culv_ipc_source;

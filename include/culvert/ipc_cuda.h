@@ -49,25 +49,30 @@ CULV_INLINE culv_ipc_source culv_ipc_from_event(CUevent event)
     return s;
 }
 
-/** Returns a memory pool that was made for OPAQUE_FD as a source. The call reads the name and the
- * text of culv_ipc_info, and has the errors of culv_mem_pool_export_dup().
- * Ownership: the pool stays yours. Threads: any. */
-CULV_INLINE culv_ipc_source culv_ipc_from_pool(culv_mem_pool *pool)
+/** Returns a memory pool as a source, by an OPAQUE_FD or a fabric handle of it
+ * (culv_pool_export_dup() of culvert-extra, cuMemPoolExportToShareableHandle). A client gets a
+ * fabric handle as 64 bytes. The call reads the name and the text of culv_ipc_info, and refuses
+ * other handles (HANDLE_TYPE).
+ * Ownership: the handle stays yours; you may close it after the offer. Keep the pool until the
+ * clients have imported it (culv_ipc_import_pool()). Threads: any. */
+CULV_INLINE culv_ipc_source culv_ipc_from_pool(const culv_handle *handle)
 {
     culv_ipc_source s = {CULV_IPC_POOL, NULL, 0};
-    s.object = pool;
+    s.object = handle;
     return s;
 }
 
-/** Returns an allocation of a pool that is offered as a source. The call reads these fields of
- * culv_ipc_info: name, text, size, element_*. If there are several pools, name the pool in the
- * text. It has the errors of culv_mem_pool_export_pointer().
- * Ownership: the memory stays yours. Free it when the other processes have freed theirs.
- * Threads: any. */
-CULV_INLINE culv_ipc_source culv_ipc_from_pool_memory(culv_mem_pool *pool, CUdeviceptr pointer)
+/** Returns an allocation of a pool that is offered as a source: its address here, and what was
+ * exported of it (culv_pool_export_pointer() of culvert-extra, cuMemPoolExportPointer). The call
+ * reads these fields of culv_ipc_info: name, text, size, element_*. If there are several pools,
+ * name the pool in the text.
+ * Ownership: the memory stays yours. Free it when the other processes have freed theirs. `exported`
+ * is read during the offer. Threads: any. */
+CULV_INLINE culv_ipc_source culv_ipc_from_pool_memory(CUdeviceptr pointer,
+                                                      const culv_mem_pool_pointer *exported)
 {
     culv_ipc_source s = {CULV_IPC_POOL_MEMORY, NULL, 0};
-    s.object = pool;
+    s.object = exported;
     s.pointer = pointer;
     return s;
 }
@@ -81,19 +86,6 @@ CULV_INLINE culv_ipc_source culv_ipc_from_vmm_fabric(culv_vmm_allocation *alloca
 {
     culv_ipc_source s = {CULV_IPC_VMM_FABRIC, NULL, 0};
     s.object = allocation;
-    return s;
-}
-
-/** Returns a memory pool as a source that goes by its fabric handle. Offer its allocations by
- * culv_ipc_from_pool_memory(). If culv_mem_pool_info::handle_types lacks the bit of
- * CULV_HANDLE_FABRIC, use culv_ipc_from_pool(). The call has the errors of
- * culv_mem_pool_export_dup().
- * Ownership: the pool stays yours. Keep it until the clients have imported it
- * (culv_ipc_import_pool()). Threads: any. */
-CULV_INLINE culv_ipc_source culv_ipc_from_pool_fabric(culv_mem_pool *pool)
-{
-    culv_ipc_source s = {CULV_IPC_POOL_FABRIC, NULL, 0};
-    s.object = pool;
     return s;
 }
 

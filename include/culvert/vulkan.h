@@ -25,7 +25,7 @@
  *   7. In each frame, call culv_semaphore_wait() and culv_semaphore_signal()
  *      on the stream, and record EXTERNAL barriers in the command buffers.  vulkan_barrier.h
  *      Or keep several frames in flight, which is several times faster.     vulkan_ring.h
- *      Bridge dma-bufs of compositors and cameras, by copies.               vulkan_dma_buf.h
+ *      Bridge dma-bufs of compositors and cameras, by copies.         extra/vulkan_dma_buf.h
  *   8. Use CUDA's memory in Vulkan: VMM allocations and a growing vector.   vulkan_vmm.h
  *      Have one address for CUDA and Vulkan.                               vulkan_space.h
  *   9. Run CUDA kernels in command buffers, without a switch of contexts.   vulkan_kernel.h

@@ -252,7 +252,6 @@ culv_result culvi_ipc_offer_by(culv_ipc_server *server, const char *call, const 
     case CULV_IPC_CUDA_MEMORY:
     case CULV_IPC_EVENT:
     case CULV_IPC_POOL:
-    case CULV_IPC_POOL_FABRIC:
     case CULV_IPC_POOL_MEMORY: result = culvi_ipc_offer_cudas(server, call, &source, &offer); break;
     default:
         return culvi_fail(voice, server->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,

@@ -27,7 +27,7 @@ static culv_result whole_blocks(const culv_ipc_server *server, const char *call,
             what->kind == CULV_POINTER_VMM ? "culv_ipc_from_vmm()"
             : what->kind == CULV_POINTER_POOL
                 ? "culv_ipc_from_pool_memory(), if its pool was made with handle types "
-                  "(culv_mem_pool_create()); the default pool of cudaMallocAsync was not, so take "
+                  "(cuMemPoolCreate); the default pool of cudaMallocAsync was not, so take "
                   "memory of such a pool or of culv_vmm_allocation_create()"
             : what->kind == CULV_POINTER_EXTERNAL ? "culv_ipc_from_handle()"
                                                   : "any call; use culv_vmm_allocation_create()");
@@ -105,37 +105,35 @@ static culv_result from_event(culv_ipc_server *server, const char *call, CUevent
     return CULV_OK;
 }
 
-static culv_result from_pool_memory(culv_ipc_server *server, culv_mem_pool *pool,
-                                    CUdeviceptr pointer, culvi_ipc_offer *offer)
+static culv_result from_pool(const culv_ipc_server *server, const char *call,
+                             const culv_handle *handle, culvi_ipc_offer *offer)
 {
-    culv_mem_pool_pointer data;
-    culv_pointer_info what = culv_pointer_info_init();
-    culv_result result = culv_mem_pool_export_pointer(pool, pointer, &data);
-    if (result == CULV_OK) result = culv_pointer_get_info(server->device, pointer, &what);
-    if (result != CULV_OK) return result;
-    offer->info.allocation_size = what.range_size;
-    culvi_ipc_offer_data(offer, data.data, sizeof data.data);
+    if (handle->type == offer->info.handle_type) return culv_handle_dup(handle, &offer->handle);
+    if (handle->type != CULV_HANDLE_FABRIC)
+        return culvi_fail(
+            &server->device->voice, server->label, CULV_ERROR_INVALID, CULV_REASON_HANDLE_TYPE,
+            "%s: a pool goes by a handle of type %s or FABRIC, and this one is %s", call,
+            culvi_handle_type_name(offer->info.handle_type), culvi_handle_type_name(handle->type));
+    offer->info.kind = CULV_IPC_POOL_FABRIC;
+    culvi_ipc_offer_data(offer, handle->value.fabric, CULVI_IPC_DATA);
     return CULV_OK;
 }
 
 culv_result culvi_ipc_offer_cudas(culv_ipc_server *server, const char *call,
                                   const culv_ipc_source *source, culvi_ipc_offer *offer)
 {
-    culv_handle fabric;
-    culv_mem_pool *pool = (culv_mem_pool *)source->object;
-    culv_result result = CULV_OK;
-    if (source->kind == CULV_IPC_POOL)
-        return culv_mem_pool_export_dup(pool, offer->info.handle_type, &offer->handle);
+    culv_pointer_info what = culv_pointer_info_init();
+    culv_result result;
+    if (source->kind == CULV_IPC_POOL) return from_pool(server, call, source->object, offer);
     if (source->kind == CULV_IPC_EVENT)
         return from_event(server, call, (CUevent)source->object, offer);
-    if (source->kind == CULV_IPC_POOL_FABRIC) {
-        result = culv_mem_pool_export_dup(pool, CULV_HANDLE_FABRIC, &fabric);
-        if (result == CULV_OK) culvi_ipc_offer_data(offer, fabric.value.fabric, CULVI_IPC_DATA);
-        return result;
+    if (source->kind == CULV_IPC_CUDA_MEMORY) {
+        result = from_memory(server, call, source->pointer, offer);
+    } else {
+        result = culv_pointer_get_info(server->device, source->pointer, &what);
+        offer->info.allocation_size = what.range_size;
+        culvi_ipc_offer_data(offer, source->object, sizeof(culv_mem_pool_pointer));
     }
-    result = source->kind == CULV_IPC_CUDA_MEMORY
-                 ? from_memory(server, call, source->pointer, offer)
-                 : from_pool_memory(server, pool, source->pointer, offer);
     offer->info.offset = 0;
     if (offer->info.size == 0) offer->info.size = offer->info.allocation_size;
     return result;

@@ -128,12 +128,12 @@ static const char *why(const culv_pointer_info *info)
                      "culv_vmm_allocation_desc.handle_types.";
     case CULV_POINTER_POOL:
         return handles
-                   ? "Another CUDA process gets it with culv_mem_pool_export_dup() and then "
-                     "culv_mem_pool_export_pointer(). Vulkan refuses pools' handles: for graphics "
-                     "copy it into a culv_vmm_allocation or into memory of the graphics API."
+                   ? "Another CUDA process gets it with cuMemPoolExportToShareableHandle and then "
+                     "cuMemPoolExportPointer (culv_pool of culvert-extra). Vulkan refuses pools' "
+                     "handles: for graphics copy it into a culv_vmm_allocation or into memory of the graphics API."
                    : "CUDA does not report its handle types. Another CUDA process gets it with "
-                     "culv_mem_pool_export_dup() and then culv_mem_pool_export_pointer() if its "
-                     "pool was made with handle types here; the default pool was not. Vulkan "
+                     "cuMemPoolExportToShareableHandle and then cuMemPoolExportPointer if its pool "
+                     "was made with handle types here; the default pool was not. Vulkan "
                      "refuses pools' handles in any case: for graphics copy it into a "
                      "culv_vmm_allocation or into memory of the graphics API.";
     case CULV_POINTER_MANAGED:

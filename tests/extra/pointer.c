@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What is at a pointer, for a card; SYNC_MEMOPS; tokens; each kind of bad input by itself. */
 #define TEST_GROUP "pointer."
+#include "pool_stage.h"
 #include "rdma_stage.h"
 
 static culv_rdma_info look(const rdma_stage *s, CUdeviceptr p)
@@ -222,13 +223,13 @@ RDMA_CASE(sync_memops, .own = true)
 /* A pool's memory is for cards where CUDA says so. */
 RDMA_CASE(pools)
 {
-    culv_mem_pool_desc d = culv_mem_pool_desc_init();
-    culv_mem_pool *pool = NULL;
+    culv_pool_desc d = culv_pool_desc_init();
+    culv_pool *pool = NULL;
     CUstream stream = NULL;
     CUdeviceptr p = 0;
     CU_OK(s->w.cu->StreamCreate(&stream, CU_STREAM_NON_BLOCKING));
-    LIB_OK(culv_mem_pool_create(s->w.device, &d, &pool));
-    p = lib_pool_alloc(&s->w, pool, 1 << 20, stream);
+    LIB_OK(culv_pool_create(s->w.device, &d, &pool));
+    p = pool_alloc(&s->w, pool, 1 << 20, stream);
     CU_OK(s->w.cu->StreamSynchronize(stream));
     culv_rdma_info i = look(s, p + 100);
     REQUIRE(i.kind == CULV_POINTER_POOL && i.start == p && i.size == 1 << 20 && i.buffer_id != 0);
@@ -243,7 +244,7 @@ RDMA_CASE(pools)
     }
     lib_pool_free(&s->w, p, stream);
     CU_OK(s->w.cu->StreamSynchronize(stream));
-    culv_mem_pool_destroy(&pool);
+    culv_pool_destroy(&pool);
     CU_OK(s->w.cu->StreamDestroy(stream));
 }
 

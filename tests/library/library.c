@@ -391,20 +391,12 @@ culv_vmm_allocation_info lib_allocation(const culv_vmm_allocation *allocation)
     return info;
 }
 
-culv_mem_pool_info lib_pool(const culv_mem_pool *pool)
-{
-    culv_mem_pool_info info = culv_mem_pool_info_init();
-    LIB_OK(culv_mem_pool_get_info(pool, &info));
-    return info;
-}
-
-CUdeviceptr lib_pool_alloc(const lib_world *w, const culv_mem_pool *pool, size_t size,
-                           CUstream stream)
+CUdeviceptr lib_pool_alloc(const lib_world *w, CUmemoryPool pool, size_t size, CUstream stream)
 {
     PFN_cuMemAllocFromPoolAsync_v11020 alloc = NULL;
     CUdeviceptr at = 0;
     raw_cuda_find(w->cu, "cuMemAllocFromPoolAsync", 11020, &alloc);
-    LIB_CU_OK(w, alloc(&at, size, lib_pool(pool).native_handle, stream));
+    LIB_CU_OK(w, alloc(&at, size, pool, stream));
     return at;
 }
 

@@ -151,10 +151,8 @@ void lib_settle(const lib_world *w);
 /* What an image, an allocation and a pool say of themselves. */
 culv_image_desc lib_image(const culv_image *image);
 culv_vmm_allocation_info lib_allocation(const culv_vmm_allocation *allocation);
-culv_mem_pool_info lib_pool(const culv_mem_pool *pool);
 /* CUDA's memory of a pool, in stream order. */
-CUdeviceptr lib_pool_alloc(const lib_world *w, const culv_mem_pool *pool, size_t size,
-                           CUstream stream);
+CUdeviceptr lib_pool_alloc(const lib_world *w, CUmemoryPool pool, size_t size, CUstream stream);
 void lib_pool_free(const lib_world *w, CUdeviceptr at, CUstream stream);
 
 /* What a case has until lib_close(): an exportable buffer or timeline of Vulkan's, a stream. */

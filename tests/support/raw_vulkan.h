@@ -63,7 +63,7 @@ typedef struct raw_vk {
     raw_vk_queue queues[RAW_VK_MAX_QUEUES];
     VkDebugUtilsMessengerEXT messenger;
     bool dma_buf; /* VK_EXT_external_memory_dma_buf, where there is one, is enabled */
-    /* What bridges to dma-bufs need (culv_vk_dma_buf_extensions()) is enabled where it is there. */
+    /* What bridges to dma-bufs need (CULV_VK_DMA_BUF_EXTENSIONS) is enabled where it is there. */
     bool modifiers;
     bool kernels; /* both extensions of raw_vk_options::kernels are enabled */
     bool validation;

@@ -5,12 +5,12 @@
 #include "scene.h"
 /* after windows.h */
 #include <aclapi.h>
-#include <culvert/d3d12_cig.h>
 #include <culvert/d3d12_ring.h>
 #include <culvert/d3d12_vmm.h>
 #include <culvert/d3d_register.h>
 #include <winternl.h>
 
+#include "culvert/extra/cig.h"
 #include "d3d_cases.h"
 
 /* CUDA writes, Direct3D reads; and the other way. */
@@ -589,15 +589,15 @@ D3D_CASE(ring_parts)
     REQUIRE(scene_driver_objects() == 0);
 }
 
-/* Direct3D's buffer, seen from a CIG context. What such a context has not: library-cig. */
+/* Direct3D's buffer, seen from a CIG context. What such a context has not: extra-cig. */
 D3D_CASE(cig)
 {
     culv_cig *cig = NULL;
     culv_device *device = NULL;
     const ULONG before = scene_references(s->queue);
     REFUSES(culv_d3d12_cig_create(NULL, s->queue, NULL, &cig), INVALID, NULL_ARGUMENT);
-    REFUSES(culv_d3d12_cig_create(s->d3d, NULL, NULL, &cig), INVALID, NULL_ARGUMENT);
-    OK(culv_d3d12_cig_create(s->d3d, s->queue, "cig", &cig));
+    REFUSES(culv_d3d12_cig_create(s->culvert, NULL, NULL, &cig), INVALID, NULL_ARGUMENT);
+    OK(culv_d3d12_cig_create(s->culvert, s->queue, "cig", &cig));
     REQUIRE(scene_references(s->queue) > before); /* the twin's */
     culv_device_desc desc = culv_device_desc_init();
     culv_device_caps caps = culv_device_caps_init();
@@ -628,7 +628,7 @@ D3D_CASE(cig_refused)
     const ULONG before = scene_references(s->queue);
     for (uint64_t n = 1; n <= 2; n++) {
         soft.fail_at(n, CUDA_ERROR_NOT_SUPPORTED);
-        REQUIRE(culv_d3d12_cig_create(s->d3d, s->queue, NULL, &cig) != CULV_OK && cig == NULL);
+        REQUIRE(culv_d3d12_cig_create(s->culvert, s->queue, NULL, &cig) != CULV_OK && cig == NULL);
         soft.fail_at(0, 0);
         REQUIRE(scene_references(s->queue) == before);
     }

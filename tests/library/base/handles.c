@@ -5,6 +5,7 @@
 #include "library.h"
 #include "raw_binary.h"
 
+#include <culvert/cuda_api.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -402,7 +403,7 @@ typedef struct stage {
     raw_binary binary;
     bool has_binary;
     culv_vmm_allocation *allocation; /* NULL: the device has none */
-    culv_mem_pool *pool;
+    CUmemoryPool pool;
 } stage;
 
 /* A call with a handle, or with a type alone. On success it gives back what it made, and closes
@@ -541,12 +542,6 @@ static culv_result export_vmm(const stage *s, culv_handle handle)
     return exported(s, handle, culv_vmm_export_dup(s->allocation, handle.type, &out), &out);
 }
 
-static culv_result export_pool(const stage *s, culv_handle handle)
-{
-    culv_handle out = {0};
-    return exported(s, handle, culv_mem_pool_export_dup(s->pool, handle.type, &out), &out);
-}
-
 /* Descriptors with bits. */
 static culv_result allocate(const stage *s, culv_handle handle)
 {
@@ -557,18 +552,6 @@ static culv_result allocate(const stage *s, culv_handle handle)
     culv_result result = culv_vmm_allocation_create(s->w.device, &d, &out);
     REQUIRE((result == CULV_OK) == (out != NULL));
     culv_vmm_allocation_destroy(&out);
-    if (result == CULV_OK) culv_handle_close(&handle);
-    return result;
-}
-
-static culv_result make_pool(const stage *s, culv_handle handle)
-{
-    culv_mem_pool *out = NULL;
-    culv_mem_pool_desc d = culv_mem_pool_desc_init();
-    d.handle_types = UINT32_C(1) << handle.type;
-    culv_result result = culv_mem_pool_create(s->w.device, &d, &out);
-    REQUIRE((result == CULV_OK) == (out != NULL));
-    culv_mem_pool_destroy(&out);
     if (result == CULV_OK) culv_handle_close(&handle);
     return result;
 }
@@ -588,9 +571,7 @@ static const struct entry {
     {"culv_vk_memory_export_dup", export_memory, VK_MEMORY},
     {"culv_vk_semaphore_export_dup", export_semaphore, VK_SEMAPHORE},
     {"culv_vmm_export_dup", export_vmm, VMM},
-    {"culv_mem_pool_export_dup", export_pool, VMM},
     {"culv_vmm_allocation_create", allocate, VMM},
-    {"culv_mem_pool_create", make_pool, VMM},
 };
 
 static void open_stage(stage *s)
@@ -611,14 +592,15 @@ static void open_stage(stage *s)
     d.size = BYTES;
     d.handle_types = FD_BIT;
     LIB_OK(culv_vmm_allocation_create(s->w.device, &d, &s->allocation));
-    culv_mem_pool_desc pd = culv_mem_pool_desc_init();
-    pd.handle_types = FD_BIT;
-    LIB_OK(culv_mem_pool_create(s->w.device, &pd, &s->pool));
+    const CUmemPoolProps pool = {.allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
+                                 .handleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
+                                 .location.type = CU_MEM_LOCATION_TYPE_DEVICE};
+    CU_OK(CULV_CUDA(s->w.device)->cuMemPoolCreate(&s->pool, &pool));
 }
 
 static void close_stage(stage *s)
 {
-    culv_mem_pool_destroy(&s->pool);
+    CU_OK(CULV_CUDA(s->w.device)->cuMemPoolDestroy(s->pool));
     culv_vmm_allocation_destroy(&s->allocation);
     if (s->has_binary) raw_binary_destroy(&s->w.vk, &s->binary);
     raw_vk_timeline_destroy(&s->w.vk, s->timeline);
@@ -631,7 +613,9 @@ static int right_fd(stage *s, const struct entry *c)
 {
     culv_handle h = {0};
     if (c->run == pool) {
-        LIB_OK(culv_mem_pool_export_dup(s->pool, CULV_HANDLE_OPAQUE_FD, &h));
+        CU_OK(CULV_CUDA(s->w.device)
+                  ->cuMemPoolExportToShareableHandle(&h.value.fd, s->pool,
+                                                     CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
         return h.value.fd;
     }
     switch (c->by) {
@@ -679,7 +663,7 @@ static void require_dma_buf(const struct entry *c, culv_result result)
 static bool takes_fabric(const struct entry *c, const struct row *r)
 {
     return r->type == CULV_HANDLE_FABRIC &&
-           (c->run == vmm || c->run == pool || c->run == export_vmm || c->run == export_pool);
+           (c->run == vmm || c->run == pool || c->run == export_vmm);
 }
 
 TEST(each_pair)

@@ -44,7 +44,6 @@ static void make_objects(void)
     culv_shared_image *image = NULL;
     culv_ring *ring = NULL;
     culv_vector *vector = NULL;
-    culv_mem_pool *pool = NULL;
     culv_vmm_range *range = NULL;
     culv_vmm_allocation *allocation = NULL;
     const VkBufferCreateInfo b = raw_vk_buffer_info(4096, VK_BUFFER_USAGE_TRANSFER_SRC_BIT);
@@ -66,7 +65,6 @@ static void make_objects(void)
     LIB_OK(culv_vk_semaphore_create(w.attachment, NULL, &semaphore));
     LIB_OK(culv_vk_ring_create(w.attachment, w.vk.queues[0].queue, &rd, &ring));
     LIB_OK(culv_vector_create(w.device, NULL, &vector));
-    LIB_OK(culv_mem_pool_create(w.device, NULL, &pool));
     LIB_OK(culv_vmm_range_create(w.device, &range_desc, &range));
     LIB_OK(culv_vmm_allocation_create(w.device, &allocation_desc, &allocation));
     add("culv_device", w.device);
@@ -79,7 +77,6 @@ static void make_objects(void)
     add("culv_semaphore", culv_shared_semaphore_cuda(semaphore));
     add("culv_ring", ring);
     add("culv_vector", vector);
-    add("culv_mem_pool", pool);
     add("culv_vmm_range", range);
     add("culv_vmm_allocation", allocation);
 }

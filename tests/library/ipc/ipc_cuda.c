@@ -4,6 +4,7 @@
 #define TEST_GROUP "cuda."
 #include "ipc_stage.h"
 
+#include <culvert/cuda_api.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -410,12 +411,31 @@ static void use_pool(ipc_child *parent, const char *name)
     vmm_stage_close(&s);
 }
 
+/* A pool of CUDA's own calls, exported. */
+static CUmemoryPool make_pool(const lib_world *w, bool fabric, culv_handle *out)
+{
+    const CUmemAllocationHandleType type =
+        fabric ? CU_MEM_HANDLE_TYPE_FABRIC : CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
+    const CUmemPoolProps props = {.allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
+                                  .handleTypes = type,
+                                  .location.type = CU_MEM_LOCATION_TYPE_DEVICE};
+    const culv_cuda_api *cuda = CULV_CUDA(w->device);
+    CUmemoryPool pool = NULL;
+    memset(out, 0, sizeof *out);
+    out->type = fabric ? CULV_HANDLE_FABRIC : CULV_HANDLE_OPAQUE_FD;
+    LIB_CU_OK(w, cuda->cuMemPoolCreate(&pool, &props));
+    LIB_CU_OK(w, cuda->cuMemPoolExportToShareableHandle(&out->value, pool, type, 0));
+    return pool;
+}
+
 /* By a file descriptor, or by a fabric handle. */
 static void share_pool(const char *word, bool fabric)
 {
     enum { FEW = 77777 };
     ipc_child child;
     vmm_stage s;
+    culv_handle handle;
+    culv_mem_pool_pointer exported;
     culv_vmm_adopted *adopted = NULL;
     CUdeviceptr at = 0;
     char name[CULV_IPC_NAME_SIZE];
@@ -423,10 +443,7 @@ static void share_pool(const char *word, bool fabric)
     if (fabric) ipc_play_fabric();
     vmm_stage_open(&s);
     CUstream stream = lib_case_stream(&s.w);
-    culv_mem_pool_desc d = culv_mem_pool_desc_init();
-    d.handle_types = fabric ? 0 : 1u << CULV_HANDLE_OPAQUE_FD;
-    d.fabric = fabric ? CULV_FABRIC_REQUIRED : CULV_FABRIC_NO;
-    NEW(culv_mem_pool, pool, culv_mem_pool_create, s.w.device, &d);
+    const CUmemoryPool pool = make_pool(&s.w, fabric, &handle);
     at = lib_pool_alloc(&s.w, pool, 4 * FEW, stream);
     ipc_write(&s.w, stream, at, FEW, 1);
     LIB_REFUSES(adopted, culv_vmm_adopt(s.w.device, at, FEW, &adopted), INVALID, NOT_EXPORTABLE,
@@ -437,30 +454,25 @@ static void share_pool(const char *word, bool fabric)
     LIB_ERROR(culv_ipc_offer(server, &info, culv_ipc_from_cuda_memory(at)), INVALID, NOT_EXPORTABLE,
               "culv_ipc_from_pool_memory(), if its pool was made with handle types ",
               "the default pool of cudaMallocAsync was not");
-    LIB_ERROR(culv_ipc_offer(server, &info, culv_ipc_from_pool_memory(pool, at)), INVALID,
-              NOT_READY); /* the pool first */
     culv_ipc_info of_pool = culv_ipc_info_named("pool");
-    if (fabric) {
-        const size_t fds = test_open_fds();
-        LIB_ERROR(culv_ipc_offer(server, &of_pool, culv_ipc_from_pool(pool)), INVALID,
-                  NOT_EXPORTABLE);
-        LIB_OK(culv_ipc_offer(server, &of_pool, culv_ipc_from_pool_fabric(pool)));
-        LIB_ERROR(culv_ipc_offer(server, &of_pool, culv_ipc_from_pool_fabric(pool)), BUSY,
-                  IPC_NAME);
-        REQUIRE_EQ(test_open_fds(), fds);
-    } else {
-        LIB_ERROR(culv_ipc_offer(server, &of_pool, culv_ipc_from_pool_fabric(pool)), INVALID,
-                  NOT_EXPORTABLE);
-        LIB_OK(culv_ipc_offer(server, &of_pool, culv_ipc_from_pool(pool)));
-    }
-    LIB_OK(culv_ipc_offer(server, &info, culv_ipc_from_pool_memory(pool, at)));
+    const culv_handle wrong = culv_handle_dma_buf_fd(0);
+    const size_t fds = test_open_fds();
+    LIB_ERROR(culv_ipc_offer(server, &of_pool, culv_ipc_from_pool(&wrong)), INVALID, HANDLE_TYPE);
+    LIB_OK(culv_ipc_offer(server, &of_pool, culv_ipc_from_pool(&handle)));
+    LIB_ERROR(culv_ipc_offer(server, &of_pool, culv_ipc_from_pool(&handle)), BUSY, IPC_NAME);
+    REQUIRE_EQ(test_open_fds(), fabric ? fds : fds + 1);
+    if (!fabric) culv_handle_close(&handle); /* the offer has its own */
+    LIB_CU_OK(
+        &s.w,
+        CULV_CUDA(s.w.device)->cuMemPoolExportPointer((CUmemPoolPtrExportData *)&exported, at));
+    LIB_OK(culv_ipc_offer(server, &info, culv_ipc_from_pool_memory(at, &exported)));
     ipc_hear_serving(&child, 'w', server);
     ipc_require(&s.w, stream, at, FEW, 2);
     ipc_join_serving(&child, server);
     culv_ipc_server_destroy(&server);
     lib_pool_free(&s.w, at, stream);
     lib_finish(&s.w, stream);
-    culv_mem_pool_destroy(&pool);
+    LIB_CU_OK(&s.w, CULV_CUDA(s.w.device)->cuMemPoolDestroy(pool));
     vmm_stage_close(&s);
 }
 

@@ -6,7 +6,7 @@
 
 #include "library.h"
 
-#include "culvert/vulkan_dma_buf.h"
+#include "culvert/extra/vulkan_dma_buf.h"
 
 #define DRM(a, b, c, d)                                                                            \
     ((uint32_t)(a) | (uint32_t)(b) << 8 | (uint32_t)(c) << 16 | (uint32_t)(d) << 24)
@@ -34,6 +34,8 @@ typedef struct dmabuf_stage {
 /* Begins a case; it skips where nothing plays dma-bufs. First of all calls. */
 void dmabuf_needs_player(void);
 void dmabuf_open(dmabuf_stage *s);
+/* The VkDevice that dmabuf_describe() names. A case that attaches one by itself sets it. */
+extern culv_vk_device_desc dmabuf_vulkan;
 void dmabuf_close(dmabuf_stage *s);
 #define DMABUF_CASE(...) TEST_ON(dmabuf_stage, s, dmabuf_open(s), dmabuf_close(s), __VA_ARGS__)
 

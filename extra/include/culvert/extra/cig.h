@@ -3,8 +3,7 @@
  * queue's, without a switch between the two (cuda.h, cuCtxCreate, cigParams).
  *
  *   culv_device_open_for_d3d((IUnknown *)device, NULL, &plain);
- *   culv_d3d_attach(plain, &desc, &d3d);
- *   culv_d3d12_cig_create(d3d, queue, NULL, &cig);
+ *   culv_d3d12_cig_create(plain, queue, NULL, &cig);     or culv_vk_cig_create()
  *   device_desc.context = culv_cig_context(cig);
  *   culv_device_open_for_d3d((IUnknown *)device, &device_desc, &culvert);
  *
@@ -19,29 +18,40 @@
  *
  * It has not run on a driver yet, only on the software twin: Direct3D's form under Wine and
  * Vulkan's on Linux. */
-#ifndef CULV_CIG_H_
-#define CULV_CIG_H_
+#ifndef CULV_EXTRA_CIG_H_
+#define CULV_EXTRA_CIG_H_
 
-#ifndef CULV_EXPERIMENTAL
-#    error "cig.h is experimental (docs/stability.md): define CULV_EXPERIMENTAL first"
-#endif
+#include "extra.h"
 
-#include "device.h"
+#include <culvert/device.h>
+
+struct ID3D12CommandQueue;
 
 CULV_EXTERN_C_BEGIN
 
-/** Opaque: a CIG context that Culvert made. It keeps its attachment alive. */
+/** Opaque: a CIG context. It keeps its culv_device alive. */
 typedef struct culv_cig culv_cig;
 
+/** Makes a CIG context beside a queue of Direct3D 12, which is of the device's GPU. The label may
+ * be NULL; it is copied (up to 63 bytes). The context is not current on the calling thread
+ * afterwards.
+ * Errors: INVALID (NULL_ARGUMENT), UNSUPPORTED (DRIVER_TOO_OLD; CIG: the device lacks it, or the
+ * system is not Windows), DRIVER (CIG), ASYNC, OUT_OF_MEMORY.
+ * Ownership: the queue stays yours and must outlive *out. *out is yours, for culv_cig_destroy().
+ * Threads: any.
+ * Source: cuda.h, cuCtxCreate_v4, CIG_DATA_TYPE_D3D12_COMMAND_QUEUE. */
+CULV_EXTRA culv_result culv_d3d12_cig_create(culv_device *device, struct ID3D12CommandQueue *queue,
+                                             const char *label, culv_cig **out);
+
 /** Returns the context, for culv_device_desc::context and for CUDA's own calls. NULL for NULL.
- * Ownership: Culvert owns the context. Threads: any. */
-CULV_EXPORT CUcontext culv_cig_context(const culv_cig *cig);
+ * Ownership: the culv_cig owns the context. Threads: any. */
+CULV_EXTRA CUcontext culv_cig_context(const culv_cig *cig);
 
 /** Destroys the context with all objects in it. Close the culv_device that uses it first. Waits for
  * the context's work.
  * Threads: any, ordered with other uses of the context.
  * Source: cuda.h, cuCtxDestroy. */
-CULV_EXPORT void culv_cig_destroy(culv_cig **cig);
+CULV_EXTRA void culv_cig_destroy(culv_cig **cig);
 
 CULV_EXTERN_C_END
 

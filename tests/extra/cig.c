@@ -2,10 +2,10 @@
 /* CUDA-in-graphics contexts beside a VkDevice: made, used, and what is refused in them. */
 #include "library.h"
 
-#include <culvert/cig.h>
-#include <culvert/mem_pool.h>
+#include "culvert/extra/mem_pool.h"
+#include "culvert/extra/vulkan_cig.h"
+
 #include <culvert/vector.h>
-#include <culvert/vulkan_cig.h>
 
 enum { WORDS = 4099 };
 
@@ -24,7 +24,9 @@ static VkQueue graphics_queue(const lib_world *w)
 static culv_cig *make(const lib_world *w)
 {
     culv_cig *cig = NULL;
-    const culv_result result = culv_vk_cig_create(w->attachment, graphics_queue(w), "cig", &cig);
+    const culv_vk_device_desc vulkan = lib_vk_desc(w);
+    const culv_result result =
+        culv_vk_cig_create(w->device, &vulkan, graphics_queue(w), "cig", &cig);
     culv_error e = culv_error_init();
     culv_last_error(&e);
     if (result != CULV_OK &&
@@ -90,21 +92,25 @@ LIB_CASE(refused)
     culv_vmm_allocation_desc a = culv_vmm_allocation_desc_init();
     culv_vmm_range_desc r = culv_vmm_range_desc_init();
     culv_vector_desc v = culv_vector_desc_init();
-    culv_mem_pool_desc pool_desc = culv_mem_pool_desc_init();
+    culv_pool_desc pool_desc = culv_pool_desc_init();
     culv_vmm_allocation *allocation;
     culv_vmm_range *range;
     culv_vector *vector;
-    culv_mem_pool *pool;
+    culv_pool *pool;
     a.size = r.size = v.size = 4096;
     LIB_REFUSES(allocation, culv_vmm_allocation_create(device, &a, &allocation), UNSUPPORTED, CIG,
                 "cuMemAlloc");
     LIB_REFUSES(range, culv_vmm_range_create(device, &r, &range), UNSUPPORTED, CIG);
     LIB_REFUSES(vector, culv_vector_create(device, &v, &vector), UNSUPPORTED, CIG);
-    LIB_REFUSES(pool, culv_mem_pool_create(device, &pool_desc, &pool), UNSUPPORTED, CIG);
+    LIB_REFUSES(pool, culv_pool_create(device, &pool_desc, &pool), UNSUPPORTED, CIG);
     culv_device_close(&device);
     culv_cig_destroy(&cig);
-    LIB_REFUSES(none, culv_vk_cig_create(w->attachment, VK_NULL_HANDLE, NULL, &none), INVALID,
+    culv_vk_device_desc vulkan = lib_vk_desc(w);
+    LIB_REFUSES(none, culv_vk_cig_create(w->device, &vulkan, VK_NULL_HANDLE, NULL, &none), INVALID,
                 NULL_ARGUMENT);
+    vulkan.device = VK_NULL_HANDLE;
+    LIB_REFUSES(none, culv_vk_cig_create(w->device, &vulkan, graphics_queue(w), NULL, &none),
+                INVALID, NULL_ARGUMENT, "device of the culv_vk_device_desc");
 }
 
 /* Each driver call fails once: nothing is left of it. */
@@ -112,11 +118,12 @@ LIB_CASE(failing)
 {
     if (!w->cu->software) SKIP("failures are the twin's");
     culv_cig *cig = make(w);
+    const culv_vk_device_desc vulkan = lib_vk_desc(w);
     culv_cig_destroy(&cig);
     for (uint64_t n = 1; n <= 3; n++) {
         w->cu->SoftFailAt(n, CUDA_ERROR_NOT_SUPPORTED);
         const culv_result result =
-            culv_vk_cig_create(w->attachment, graphics_queue(w), "cig", &cig);
+            culv_vk_cig_create(w->device, &vulkan, graphics_queue(w), "cig", &cig);
         w->cu->SoftFailAt(0, 0);
         REQUIRE(result == CULV_OK || cig == NULL);
         REQUIRE((result == CULV_OK) == (n == 3)); /* the third makes it not current */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* VK_NV_external_compute_queue, by the numbers of Vulkan's registry, for headers before 1.4.311. */
-#ifndef CULVI_VK_EXTERNAL_QUEUE_H_
-#define CULVI_VK_EXTERNAL_QUEUE_H_
+#ifndef CULVI_X_VK_EXTERNAL_QUEUE_H_
+#define CULVI_X_VK_EXTERNAL_QUEUE_H_
 
 #include <vulkan/vulkan_core.h>
 

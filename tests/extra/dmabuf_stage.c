@@ -12,10 +12,13 @@ void dmabuf_needs_player(void)
     if (!lib_driver()->software) SKIP("dma-bufs are played on the twin; here there is no maker");
 }
 
+culv_vk_device_desc dmabuf_vulkan;
+
 void dmabuf_open(dmabuf_stage *s)
 {
     dmabuf_needs_player();
     lib_open(&s->w);
+    dmabuf_vulkan = lib_vk_desc(&s->w);
     REQUIRE(s->w.vk.modifiers);
     s->stream = lib_stream(&s->w);
 }
@@ -73,6 +76,7 @@ void dmabuf_require(const dmabuf_file *file, const dmabuf_rows *rows, uint32_t f
 culv_vk_dma_buf_desc dmabuf_describe(int fd, uint32_t fourcc, const dmabuf_rows *rows)
 {
     culv_vk_dma_buf_desc d = culv_vk_dma_buf_desc_init();
+    d.vulkan = &dmabuf_vulkan;
     d.handle = culv_handle_dma_buf_fd(fd);
     d.fourcc = fourcc;
     d.width = rows->width;
@@ -131,7 +135,7 @@ static culv_semaphore *timeline(culv_vk_dma_buf_bridge *bridge)
 static culv_vk_dma_buf_turn next(culv_vk_dma_buf_bridge *bridge)
 {
     culv_vk_dma_buf_turn turn = culv_vk_dma_buf_turn_init();
-    LIB_OK(culv_vk_dma_buf_bridge_next(bridge, &turn));
+    LIB_OK(culv_vk_dma_buf_bridge_next(bridge, &(uint64_t){0}, &turn));
     return turn;
 }
 
@@ -152,8 +156,7 @@ void dmabuf_in(dmabuf_stage *s, culv_vk_dma_buf_bridge *bridge, VkCommandBuffer 
     REQUIRE(host != NULL);
     const culv_vk_dma_buf_turn turn = next(bridge);
     const raw_vk_job job = job_of(&turn);
-    LIB_OK(culv_vk_dma_buf_bridge_record(bridge, commands));
-    LIB_OK(culv_vk_dma_buf_bridge_wait(bridge, 0));
+    LIB_OK(culv_vk_dma_buf_bridge_record(bridge, commands, 0));
     raw_vk_submit(&s->w.vk, commands, &job);
     LIB_OK(culv_semaphore_wait(timeline(bridge), s->stream, turn.cuda_wait_value));
     move(s, bridge, rows, host, true);
@@ -170,7 +173,7 @@ void dmabuf_in(dmabuf_stage *s, culv_vk_dma_buf_bridge *bridge, VkCommandBuffer 
 void dmabuf_first(dmabuf_stage *s, culv_vk_dma_buf_bridge *bridge)
 {
     VkCommandBuffer commands = raw_vk_begin(&s->w.vk, 0);
-    LIB_OK(culv_vk_dma_buf_bridge_record_first(bridge, commands));
+    LIB_OK(culv_vk_dma_buf_bridge_record(bridge, commands, 1));
     const raw_vk_job job = {.signal = culv_vk_semaphore_handle(dmabuf_info(bridge).timeline),
                             .signal_value = 1,
                             .pending = true};
@@ -192,8 +195,7 @@ void dmabuf_out(dmabuf_stage *s, culv_vk_dma_buf_bridge *bridge, const dmabuf_ro
     move(s, bridge, rows, host, false);
     LIB_OK(culv_semaphore_signal(timeline(bridge), s->stream, turn.cuda_signal_value));
     VkCommandBuffer commands = raw_vk_begin(&s->w.vk, 0);
-    LIB_OK(culv_vk_dma_buf_bridge_record(bridge, commands));
-    LIB_OK(culv_vk_dma_buf_bridge_wait(bridge, 0));
+    LIB_OK(culv_vk_dma_buf_bridge_record(bridge, commands, 0));
     raw_vk_submit(&s->w.vk, commands, &job);
     raw_vk_idle(&s->w.vk);
     lib_finish(&s->w, s->stream);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The fences that are kept in a dma-buf. A memfd keeps none: the kernel's answers are played here,
  * and so are Vulkan's semaphores of SYNC_FD, which lavapipe of Mesa 22 and 25 lacks. */
-#define TEST_GROUP "fences."
+#define TEST_GROUP "dmabuf_fences."
 #include "dmabuf_stage.h"
 
 #include <errno.h>
@@ -154,12 +154,13 @@ static void open_scene(scene *x)
     a.get_instance_proc_addr = loader;
     LIB_OK(culv_vk_attach(w->device, &a, &w->attachment));
     w->context = culv_device_context(w->device);
+    dmabuf_vulkan = a;
     x->s.stream = lib_stream(w);
     x->file = dmabuf_file_make(&rows, 0);
     culv_vk_dma_buf_desc d = dmabuf_describe(x->file.fd, DRM_XR24, &rows);
-    LIB_OK(culv_vk_dma_buf_bridge_create(w->attachment, &d, &x->in));
+    LIB_OK(culv_vk_dma_buf_bridge_create(w->device, w->attachment, &d, &x->in));
     d.direction = CULV_VK_DMA_BUF_OUT;
-    LIB_OK(culv_vk_dma_buf_bridge_create(w->attachment, &d, &x->out));
+    LIB_OK(culv_vk_dma_buf_bridge_create(w->device, w->attachment, &d, &x->out));
     x->semaphore = raw_vk_binary(&w->vk, false);
     x->fds = test_open_fds();
     kernel.plays = true;
@@ -183,19 +184,19 @@ enum { READ = 1, WRITE = 2 };
 /* A reader waits for writers and leaves a reader's fence; a writer waits for all. */
 SCENE_CASE(carried, .own = true)
 {
-    LIB_OK(culv_vk_dma_buf_bridge_import_fence(x->in, x->semaphore));
+    LIB_OK(culv_vk_dma_buf_bridge_move_fence(x->in, x->semaphore, 0));
     REQUIRE_EQ(kernel.flags, READ);
-    LIB_OK(culv_vk_dma_buf_bridge_import_fence(x->out, x->semaphore));
+    LIB_OK(culv_vk_dma_buf_bridge_move_fence(x->out, x->semaphore, 0));
     REQUIRE_EQ(kernel.flags, READ | WRITE);
     REQUIRE_EQ(kernel.exports, 2);
     REQUIRE_EQ(vulkan.taken, 2);
-    LIB_OK(culv_vk_dma_buf_bridge_export_fence(x->in, x->semaphore));
+    LIB_OK(culv_vk_dma_buf_bridge_move_fence(x->in, x->semaphore, 1));
     REQUIRE_EQ(kernel.flags, READ);
-    LIB_OK(culv_vk_dma_buf_bridge_export_fence(x->out, x->semaphore));
+    LIB_OK(culv_vk_dma_buf_bridge_move_fence(x->out, x->semaphore, 1));
     REQUIRE_EQ(kernel.flags, WRITE);
     REQUIRE_EQ(kernel.imports, 2);
     vulkan.signaled = true; /* nobody has to wait, so there is nothing to leave */
-    LIB_OK(culv_vk_dma_buf_bridge_export_fence(x->out, x->semaphore));
+    LIB_OK(culv_vk_dma_buf_bridge_move_fence(x->out, x->semaphore, 1));
     REQUIRE_EQ(kernel.imports, 2);
 }
 
@@ -211,41 +212,50 @@ SCENE_CASE(refused, .own = true)
                   {ENOMEM, CULV_ERROR_DRIVER}};
     for (size_t i = 0; i < sizeof errors / sizeof errors[0]; i++) {
         kernel.error = errors[i].error;
-        LIB_FAILS(culv_vk_dma_buf_bridge_import_fence(x->in, x->semaphore), errors[i].result,
+        LIB_FAILS(culv_vk_dma_buf_bridge_move_fence(x->in, x->semaphore, 0), errors[i].result,
                   CULV_REASON_OS);
-        LIB_FAILS(culv_vk_dma_buf_bridge_export_fence(x->in, x->semaphore), errors[i].result,
+        LIB_FAILS(culv_vk_dma_buf_bridge_move_fence(x->in, x->semaphore, 1), errors[i].result,
                   CULV_REASON_OS);
         REQUIRE_EQ(test_open_fds(), x->fds);
     }
     kernel.error = 0;
     vulkan.result = VK_ERROR_INVALID_EXTERNAL_HANDLE;
-    LIB_ERROR(culv_vk_dma_buf_bridge_import_fence(x->in, x->semaphore), DRIVER, HANDLE_REFUSED);
-    LIB_INVALID(culv_vk_dma_buf_bridge_export_fence(x->in, x->semaphore), NOT_EXPORTABLE);
+    LIB_ERROR(culv_vk_dma_buf_bridge_move_fence(x->in, x->semaphore, 0), DRIVER, HANDLE_REFUSED);
+    LIB_INVALID(culv_vk_dma_buf_bridge_move_fence(x->in, x->semaphore, 1), NOT_EXPORTABLE);
     vulkan.result = VK_SUCCESS;
     vulkan.features = VK_EXTERNAL_SEMAPHORE_FEATURE_EXPORTABLE_BIT;
-    LIB_ERROR(culv_vk_dma_buf_bridge_import_fence(x->in, x->semaphore), UNSUPPORTED,
+    LIB_ERROR(culv_vk_dma_buf_bridge_move_fence(x->in, x->semaphore, 0), UNSUPPORTED,
               EXTENSION_MISSING);
-    LIB_OK(culv_vk_dma_buf_bridge_export_fence(x->in, x->semaphore));
+    LIB_OK(culv_vk_dma_buf_bridge_move_fence(x->in, x->semaphore, 1));
     vulkan.features = VK_EXTERNAL_SEMAPHORE_FEATURE_IMPORTABLE_BIT;
-    LIB_ERROR(culv_vk_dma_buf_bridge_export_fence(x->in, x->semaphore), UNSUPPORTED,
+    LIB_ERROR(culv_vk_dma_buf_bridge_move_fence(x->in, x->semaphore, 1), UNSUPPORTED,
               EXTENSION_MISSING);
+}
+
+static culv_result waits(culv_vk_dma_buf_bridge *bridge, uint64_t timeout)
+{
+    culv_vk_dma_buf_turn turn = culv_vk_dma_buf_turn_init();
+    return culv_vk_dma_buf_bridge_next(bridge, &timeout, &turn);
 }
 
 SCENE_CASE(waited, .own = true)
 {
-    LIB_OK(culv_vk_dma_buf_bridge_wait(x->in, 0));
+    culv_vk_dma_buf_turn turn = culv_vk_dma_buf_turn_init();
+    LIB_OK(waits(x->in, 0));
     REQUIRE_EQ(kernel.poll_events, POLLIN);
-    LIB_OK(culv_vk_dma_buf_bridge_wait(x->out, 1));
+    LIB_OK(waits(x->out, 1));
     REQUIRE_EQ(kernel.poll_events, POLLOUT);
     kernel.not_ready = 3; /* wakes up for nothing */
-    LIB_OK(culv_vk_dma_buf_bridge_wait(x->in, UINT64_MAX));
+    LIB_OK(waits(x->in, UINT64_MAX));
     REQUIRE_EQ(kernel.not_ready, 0);
     kernel.not_ready = -1;
-    LIB_ERROR(culv_vk_dma_buf_bridge_wait(x->in, 0), TIMEOUT, NOT_READY);
-    LIB_ERROR(culv_vk_dma_buf_bridge_wait(x->in, 2000001), TIMEOUT, NOT_READY);
+    LIB_ERROR(waits(x->in, 0), TIMEOUT, NOT_READY);
+    LIB_ERROR(waits(x->in, 2000001), TIMEOUT, NOT_READY);
     kernel.not_ready = 0;
     kernel.poll_error = ENOMEM;
-    LIB_ERROR(culv_vk_dma_buf_bridge_wait(x->in, 0), DRIVER, OS);
+    LIB_ERROR(waits(x->in, 0), DRIVER, OS);
+    LIB_OK(culv_vk_dma_buf_bridge_next(x->in, NULL, &turn)); /* nobody is asked */
+    REQUIRE_EQ(turn.signal_value, 5);                        /* a failed wait begins no frame */
     kernel.poll_error = 0;
 }
 
@@ -256,9 +266,9 @@ DMABUF_CASE(not_here, .own = true)
     const culv_vk_dma_buf_desc d = dmabuf_describe(file.fd, DRM_XR24, &rows);
     culv_vk_dma_buf_bridge *bridge = NULL;
     VkSemaphore semaphore = raw_vk_binary(&s->w.vk, false);
-    LIB_OK(culv_vk_dma_buf_bridge_create(s->w.attachment, &d, &bridge));
+    LIB_OK(culv_vk_dma_buf_bridge_create(s->w.device, s->w.attachment, &d, &bridge));
     lib_forget_error();
-    REQUIRE_EQ(culv_vk_dma_buf_bridge_import_fence(bridge, semaphore), CULV_ERROR_UNSUPPORTED);
+    REQUIRE_EQ(culv_vk_dma_buf_bridge_move_fence(bridge, semaphore, 0), CULV_ERROR_UNSUPPORTED);
     raw_vk_semaphore_destroy(&s->w.vk, semaphore);
     culv_vk_dma_buf_bridge_destroy(&bridge);
     dmabuf_file_done(&file);

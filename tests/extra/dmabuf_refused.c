@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Bridges to dma-bufs that cannot be: each with its own error, and nothing left. */
-#define TEST_GROUP "refused."
+#define TEST_GROUP "dmabuf_refused."
 #include "dmabuf_stage.h"
 
 #include <unistd.h>
@@ -128,72 +128,62 @@ static const struct {
 };
 enum { ROWS = sizeof errors / sizeof errors[0], CHECKED_ROWS = 39 };
 
-DMABUF_CASE(wrong_descriptors, .title = "refused.descriptors", .own = true)
+DMABUF_CASE(wrong_descriptors, .title = "dmabuf_refused.descriptors", .own = true)
 {
     file = dmabuf_file_make(&rows, 0);
     REQUIRE(pipe(pipe_ends) == 0);
     const size_t fds = test_open_fds();
+    culv_device *device = s->w.device;
     culv_vk_device *vk = s->w.attachment;
     culv_vk_dma_buf_bridge *out = NULL;
     for (unsigned i = 0; i < ROWS; i++) {
         culv_vk_dma_buf_desc d = dmabuf_describe(file.fd, DRM_XR24, &rows);
         spoil(i, &d);
         printf("row %u\n", i); /* what failed, if something does */
-        LIB_REFUSES_AS(out, culv_vk_dma_buf_bridge_create(vk, &d, &out), errors[i].result,
+        LIB_REFUSES_AS(out, culv_vk_dma_buf_bridge_create(device, vk, &d, &out), errors[i].result,
                        errors[i].reason);
         if (i < CHECKED_ROWS)
-            LIB_FAILS(culv_vk_check_dma_buf(vk, &d), errors[i].result, errors[i].reason);
+            LIB_FAILS(culv_vk_dma_buf_bridge_create(device, vk, &d, NULL), errors[i].result,
+                      errors[i].reason);
         else
-            LIB_OK(culv_vk_check_dma_buf(vk, &d));
+            LIB_OK(culv_vk_dma_buf_bridge_create(device, vk, &d, NULL));
         REQUIRE_EQ(test_open_fds(), fds);
     }
     const culv_vk_dma_buf_desc right = dmabuf_describe(file.fd, DRM_XR24, &rows);
-    LIB_OK(culv_vk_check_dma_buf(vk, &right));
+    LIB_OK(culv_vk_dma_buf_bridge_create(device, vk, &right, NULL));
     close(pipe_ends[0]);
     close(pipe_ends[1]);
     dmabuf_file_done(&file);
 }
 
-DMABUF_CASE(null_arguments, .title = "refused.null", .own = true)
+/* The plain ones are library-nulls'. */
+DMABUF_CASE(null_arguments, .title = "dmabuf_refused.null", .own = true)
 {
     file = dmabuf_file_make(&rows, 0);
+    culv_device *device = s->w.device;
     culv_vk_device *vk = s->w.attachment;
-    const culv_vk_dma_buf_desc d = dmabuf_describe(file.fd, DRM_XR24, &rows);
-    culv_vk_dma_buf_bridge *bridge = NULL;
+    culv_vk_dma_buf_desc d = dmabuf_describe(file.fd, DRM_XR24, &rows);
+    culv_vk_dma_buf_bridge *bridge = NULL, *none;
     culv_vk_dma_buf_turn turn = culv_vk_dma_buf_turn_init();
     culv_vk_dma_buf_info info = culv_vk_dma_buf_info_init();
     culv_drm_format_info drm = culv_drm_format_info_init();
-    culv_handle handle;
     VkCommandBuffer commands = raw_vk_begin(&s->w.vk, 0);
-    LIB_OK(culv_vk_dma_buf_bridge_create(vk, &d, &bridge));
+    LIB_OK(culv_vk_dma_buf_bridge_create(device, vk, &d, &bridge));
+    d.vulkan = NULL;
+    LIB_REFUSES(none, culv_vk_dma_buf_bridge_create(device, vk, &d, &none), INVALID, NULL_ARGUMENT,
+                "desc->vulkan is NULL");
 #define NO(call) LIB_INVALID(call, NULL_ARGUMENT)
-    NO(culv_vk_check_dma_buf(NULL, &d));
-    NO(culv_vk_check_dma_buf(vk, NULL));
-    NO(culv_vk_dma_buf_bridge_create(NULL, &d, &bridge));
-    NO(culv_vk_dma_buf_bridge_create(vk, NULL, &bridge));
-    NO(culv_vk_dma_buf_bridge_create(vk, &d, NULL));
-    NO(culv_vk_dma_buf_bridge_record(NULL, commands));
-    NO(culv_vk_dma_buf_bridge_record(bridge, NULL));
-    NO(culv_vk_dma_buf_bridge_record_first(NULL, commands));
-    NO(culv_vk_dma_buf_bridge_record_first(bridge, NULL));
-    NO(culv_vk_dma_buf_bridge_next(NULL, &turn));
-    NO(culv_vk_dma_buf_bridge_next(bridge, NULL));
-    NO(culv_vk_dma_buf_bridge_get_info(NULL, &info));
+    NO(culv_vk_dma_buf_bridge_record(bridge, NULL, 0));
+    NO(culv_vk_dma_buf_bridge_next(bridge, NULL, NULL));
     NO(culv_vk_dma_buf_bridge_get_info(bridge, NULL));
-    NO(culv_vk_dma_buf_bridge_export_dup(NULL, &handle));
-    NO(culv_vk_dma_buf_bridge_export_dup(bridge, NULL));
-    NO(culv_vk_dma_buf_bridge_wait(NULL, 0));
-    NO(culv_vk_dma_buf_bridge_import_fence(NULL, VK_NULL_HANDLE));
-    NO(culv_vk_dma_buf_bridge_import_fence(bridge, VK_NULL_HANDLE));
-    NO(culv_vk_dma_buf_bridge_export_fence(NULL, VK_NULL_HANDLE));
-    NO(culv_vk_dma_buf_bridge_export_fence(bridge, VK_NULL_HANDLE));
-    NO(culv_drm_format_get_info(DRM_XR24, NULL));
+    NO(culv_vk_dma_buf_bridge_move_fence(bridge, VK_NULL_HANDLE, 0));
+    NO(culv_drm_format_get_info(NULL, DRM_XR24, NULL));
 #undef NO
     turn.struct_size = info.struct_size = drm.struct_size = 0;
-    LIB_INVALID(culv_vk_dma_buf_bridge_next(bridge, &turn), STRUCT_SIZE);
+    LIB_INVALID(culv_vk_dma_buf_bridge_next(bridge, NULL, &turn), STRUCT_SIZE);
     LIB_INVALID(culv_vk_dma_buf_bridge_get_info(bridge, &info), STRUCT_SIZE);
-    LIB_INVALID(culv_drm_format_get_info(DRM_XR24, &drm), STRUCT_SIZE);
-    LIB_OK(culv_vk_dma_buf_bridge_record_first(bridge, commands)); /* IN: nothing */
+    LIB_INVALID(culv_drm_format_get_info(NULL, DRM_XR24, &drm), STRUCT_SIZE);
+    LIB_OK(culv_vk_dma_buf_bridge_record(bridge, commands, 1)); /* IN: nothing */
     raw_vk_submit(&s->w.vk, commands, NULL);
     culv_vk_dma_buf_bridge_destroy(&bridge);
     dmabuf_file_done(&file);
@@ -213,16 +203,16 @@ static void missing(const char *hidden, const char *function, const char *says)
     a.get_instance_proc_addr = lib_lying_loader;
     LIB_OK(culv_vk_attach(w.device, &a, &w.attachment));
     w.context = culv_device_context(w.device);
+    dmabuf_vulkan = a;
     file = dmabuf_file_make(&rows, 0);
     const culv_vk_dma_buf_desc d = dmabuf_describe(file.fd, DRM_XR24, &rows);
     culv_vk_dma_buf_bridge *out = NULL;
-    uint32_t count = 0;
-    LIB_ERROR(culv_vk_check_dma_buf(w.attachment, &d), UNSUPPORTED, EXTENSION_MISSING, says);
-    LIB_REFUSES(out, culv_vk_dma_buf_bridge_create(w.attachment, &d, &out), UNSUPPORTED,
+    culv_drm_format_info info = culv_drm_format_info_init();
+    LIB_ERROR(culv_vk_dma_buf_bridge_create(w.device, w.attachment, &d, NULL), UNSUPPORTED,
+              EXTENSION_MISSING, says);
+    LIB_REFUSES(out, culv_vk_dma_buf_bridge_create(w.device, w.attachment, &d, &out), UNSUPPORTED,
                 EXTENSION_MISSING);
-    LIB_ERROR(culv_vk_dma_buf_get_modifiers(w.attachment, DRM_XR24, CULV_VK_DMA_BUF_IN, NULL, NULL,
-                                            0, &count),
-              UNSUPPORTED, EXTENSION_MISSING);
+    LIB_ERROR(culv_drm_format_get_info(&a, DRM_XR24, &info), UNSUPPORTED, EXTENSION_MISSING);
     dmabuf_file_done(&file);
     lib_close(&w);
 }
@@ -241,61 +231,3 @@ TEST_AS(not_enabled,
         missing(NULL, "vkGetImageDrmFormatModifierPropertiesEXT",
                 "created without VK_EXT_image_drm_format_modifier"),
         .own = true)
-
-TEST(extensions, .title = "extensions")
-{
-    const char *names[8] = {NULL};
-    REQUIRE_EQ(culv_vk_dma_buf_extensions(VK_API_VERSION_1_3, 0, NULL), 3);
-    REQUIRE_EQ(culv_vk_dma_buf_extensions(VK_API_VERSION_1_3, 8, names), 3);
-    REQUIRE_EQ_STR(names[0], "VK_EXT_external_memory_dma_buf");
-    REQUIRE_EQ_STR(names[1], "VK_EXT_image_drm_format_modifier");
-    REQUIRE_EQ_STR(names[2], "VK_EXT_queue_family_foreign");
-    REQUIRE(names[3] == NULL);
-    REQUIRE_EQ(culv_vk_dma_buf_extensions(VK_API_VERSION_1_1, 8, names), 4);
-    REQUIRE_EQ_STR(names[3], "VK_KHR_image_format_list");
-}
-
-/* What a bridge hands out goes with the bridge, and by itself it cannot go. */
-DMABUF_CASE(parts, .own = true)
-{
-    static const char goes[] = "culv_vk_dma_buf_bridge_destroy() destroys both";
-    file = dmabuf_file_make(&rows, 0);
-    for (int to_buffer = 0; to_buffer < 2; to_buffer++) {
-        culv_vk_dma_buf_desc d = dmabuf_describe(file.fd, DRM_XR24, &rows);
-        culv_vk_dma_buf_bridge *bridge = NULL;
-        d.to_buffer = (culv_bool)to_buffer;
-        LIB_OK(culv_vk_dma_buf_bridge_create(s->w.attachment, &d, &bridge));
-        const uint64_t created = lib_counts(&s->w).created;
-        const culv_vk_dma_buf_info info = dmabuf_info(bridge);
-        culv_shared_semaphore *timeline = (culv_shared_semaphore *)info.timeline;
-        culv_shared_image *image = (culv_shared_image *)info.image;
-        culv_shared_buffer *buffer = (culv_shared_buffer *)info.buffer;
-        culv_semaphore *half = culv_shared_semaphore_cuda(timeline);
-        REQUIRE((image == NULL) == (to_buffer == 1) && (buffer == NULL) == (to_buffer == 0));
-        lib_forget_error();
-        culv_shared_semaphore_destroy(&timeline, NULL);
-        REQUIRE(timeline != NULL);
-        LIB_SAYS("culv_shared_semaphore_destroy: it is a part of another object");
-        LIB_SAYS(goes);
-        lib_forget_error();
-        culv_semaphore_destroy(&half, NULL);
-        REQUIRE(half != NULL);
-        LIB_SAYS(goes);
-        lib_forget_error();
-        culv_shared_image_destroy(&image, NULL);
-        culv_shared_buffer_destroy(&buffer, NULL);
-        REQUIRE((image != NULL) != (buffer != NULL));
-        LIB_SAYS(goes);
-        lib_forget_error();
-        culv_buffer *rows_half = culv_shared_buffer_cuda(buffer);
-        culv_image *image_half = culv_shared_image_cuda(image);
-        culv_buffer_unmap(&rows_half, NULL);
-        culv_image_unmap(&image_half, NULL);
-        REQUIRE((image_half != NULL) != (rows_half != NULL));
-        LIB_SAYS(goes);
-        REQUIRE_EQ(lib_counts(&s->w).created, created);
-        culv_vk_dma_buf_bridge_destroy(&bridge);
-        REQUIRE(bridge == NULL);
-    }
-    dmabuf_file_done(&file);
-}

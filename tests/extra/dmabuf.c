@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Bridges to dma-bufs: the data both ways, by rows at odd places. */
+#define TEST_GROUP "dmabuf."
 #include "dmabuf_stage.h"
 
 #include <sys/mman.h>
@@ -9,13 +10,13 @@
 static const dmabuf_rows odd = {253, 127, 4, 4100, 253 * 4 + 60};
 
 /* A camera's or compositor's frames, one after the other. */
-DMABUF_CASE(in_frames, .title = "in.frames", .own = true, .smoke = true)
+DMABUF_CASE(in_frames, .title = "dmabuf.in", .own = true)
 {
     dmabuf_file file = dmabuf_file_make(&odd, 0);
     culv_vk_dma_buf_desc d = dmabuf_describe(file.fd, DRM_XR24, &odd);
     culv_vk_dma_buf_bridge *bridge = NULL;
-    LIB_OK(culv_vk_check_dma_buf(s->w.attachment, &d));
-    LIB_OK(culv_vk_dma_buf_bridge_create(s->w.attachment, &d, &bridge));
+    LIB_OK(culv_vk_dma_buf_bridge_create(s->w.device, s->w.attachment, &d, NULL));
+    LIB_OK(culv_vk_dma_buf_bridge_create(s->w.device, s->w.attachment, &d, &bridge));
     REQUIRE(dmabuf_info(bridge).buffer == NULL);
     for (uint32_t frame = 0; frame < 4; frame++) {
         dmabuf_fill(&file, &odd, frame);
@@ -31,13 +32,13 @@ DMABUF_CASE(in_frames, .title = "in.frames", .own = true, .smoke = true)
 }
 
 /* Into a dma-buf of others: what lies between its rows stays. */
-DMABUF_CASE(out_frames, .title = "out.frames", .own = true, .smoke = true)
+DMABUF_CASE(out_frames, .title = "dmabuf.out", .own = true)
 {
     dmabuf_file file = dmabuf_file_make(&odd, 100);
     culv_vk_dma_buf_desc d = dmabuf_describe(file.fd, DRM_AR24, &odd);
     culv_vk_dma_buf_bridge *bridge = NULL;
     d.direction = CULV_VK_DMA_BUF_OUT;
-    LIB_OK(culv_vk_dma_buf_bridge_create(s->w.attachment, &d, &bridge));
+    LIB_OK(culv_vk_dma_buf_bridge_create(s->w.device, s->w.attachment, &d, &bridge));
     dmabuf_first(s, bridge);
     for (uint32_t frame = 0; frame < 4; frame++) {
         dmabuf_out(s, bridge, &odd, frame);
@@ -48,7 +49,7 @@ DMABUF_CASE(out_frames, .title = "out.frames", .own = true, .smoke = true)
 }
 
 /* Culvert makes the dma-buf, and a consumer maps what was exported. */
-DMABUF_CASE(out_made, .title = "out.made", .own = true)
+DMABUF_CASE(out_made, .title = "dmabuf.made", .own = true)
 {
     static const uint64_t modifiers[] = {CULV_SOFT_MODIFIER_SAMPLED, CULV_SOFT_MODIFIER_REFUSED,
                                          CULV_SOFT_MODIFIER_TWO_PLANES, CULV_SOFT_MODIFIER_LINEAR};
@@ -56,6 +57,7 @@ DMABUF_CASE(out_made, .title = "out.made", .own = true)
     culv_vk_dma_buf_bridge *bridge = NULL;
     culv_vk_dma_buf_info info = culv_vk_dma_buf_info_init();
     culv_handle handle;
+    d.vulkan = &dmabuf_vulkan;
     d.direction = CULV_VK_DMA_BUF_OUT;
     d.fourcc = DRM_AR24;
     d.width = odd.width;
@@ -63,7 +65,7 @@ DMABUF_CASE(out_made, .title = "out.made", .own = true)
     d.modifiers = modifiers;
     d.num_modifiers = 4;
     d.queue_family = 0;
-    LIB_OK(culv_vk_dma_buf_bridge_create(s->w.attachment, &d, &bridge));
+    LIB_OK(culv_vk_dma_buf_bridge_create(s->w.device, s->w.attachment, &d, &bridge));
     LIB_OK(culv_vk_dma_buf_bridge_get_info(bridge, &info));
     REQUIRE_EQ(info.modifier, CULV_SOFT_MODIFIER_LINEAR);
     REQUIRE_EQ(info.fourcc, DRM_AR24);
@@ -72,7 +74,7 @@ DMABUF_CASE(out_made, .title = "out.made", .own = true)
     REQUIRE_EQ(info.width, odd.width);
     REQUIRE_EQ(info.height, odd.height);
     REQUIRE(info.plane_pitches[0] > (uint64_t)odd.width * 4); /* the player rounds it up */
-    LIB_OK(culv_vk_dma_buf_bridge_export_dup(bridge, &handle));
+    LIB_OK(culv_handle_dup(&info.handle, &handle));
     REQUIRE_EQ(handle.type, CULV_HANDLE_DMA_BUF_FD);
     const dmabuf_rows rows = {odd.width, odd.height, 4, (size_t)info.plane_offsets[0],
                               (size_t)info.plane_pitches[0]};
@@ -102,10 +104,10 @@ DMABUF_CASE(direct, .own = true)
         culv_vk_dma_buf_info info = culv_vk_dma_buf_info_init();
         s->w.cu->SoftPlayDmaBufImport(takes);
         d.to_buffer = d.direct = 1;
-        LIB_OK(culv_vk_check_dma_buf(s->w.attachment, &d));
-        LIB_OK(culv_vk_dma_buf_bridge_create(s->w.attachment, &d, &in));
+        LIB_OK(culv_vk_dma_buf_bridge_create(s->w.device, s->w.attachment, &d, NULL));
+        LIB_OK(culv_vk_dma_buf_bridge_create(s->w.device, s->w.attachment, &d, &in));
         d.direction = CULV_VK_DMA_BUF_OUT;
-        LIB_OK(culv_vk_dma_buf_bridge_create(s->w.attachment, &d, &out));
+        LIB_OK(culv_vk_dma_buf_bridge_create(s->w.device, s->w.attachment, &d, &out));
         LIB_OK(culv_vk_dma_buf_bridge_get_info(in, &info));
         REQUIRE_EQ(info.direct, takes);
         REQUIRE_EQ(info.buffer_pitch, takes ? odd.pitch : 256u * 4);
@@ -162,9 +164,9 @@ static void one_format(dmabuf_stage *s, uint32_t fourcc, uint32_t texel, bool to
     culv_vk_dma_buf_bridge *in = NULL, *out = NULL;
     culv_vk_dma_buf_info info = culv_vk_dma_buf_info_init();
     d.to_buffer = to_buffer;
-    LIB_OK(culv_vk_dma_buf_bridge_create(s->w.attachment, &d, &in));
+    LIB_OK(culv_vk_dma_buf_bridge_create(s->w.device, s->w.attachment, &d, &in));
     d.direction = CULV_VK_DMA_BUF_OUT;
-    LIB_OK(culv_vk_dma_buf_bridge_create(s->w.attachment, &d, &out));
+    LIB_OK(culv_vk_dma_buf_bridge_create(s->w.device, s->w.attachment, &d, &out));
     LIB_OK(culv_vk_dma_buf_bridge_get_info(in, &info));
     REQUIRE_EQ(info.buffer_pitch, to_buffer ? 64u * texel : 0u);
     REQUIRE((info.image == NULL) == to_buffer);
@@ -180,12 +182,12 @@ static void one_format(dmabuf_stage *s, uint32_t fourcc, uint32_t texel, bool to
     dmabuf_file_done(&file);
 }
 
-DMABUF_CASE(all_formats, .title = "formats", .own = true)
+DMABUF_CASE(all_formats, .title = "dmabuf.formats", .own = true)
 {
     for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++) {
         culv_drm_format_info drm = culv_drm_format_info_init();
         culv_format_info cuda = culv_format_info_init();
-        LIB_OK(culv_drm_format_get_info(formats[i].fourcc, &drm));
+        LIB_OK(culv_drm_format_get_info(NULL, formats[i].fourcc, &drm));
         REQUIRE_EQ(drm.fourcc, formats[i].fourcc);
         REQUIRE_EQ(drm.format, formats[i].format);
         REQUIRE_EQ(drm.ignores_alpha != 0, formats[i].ignores_alpha);
@@ -200,7 +202,7 @@ DMABUF_CASE(all_formats, .title = "formats", .own = true)
 DMABUF_CASE(two_planes, .own = true)
 {
     culv_drm_format_info nv12 = culv_drm_format_info_init();
-    LIB_OK(culv_drm_format_get_info(DRM_NV12, &nv12));
+    LIB_OK(culv_drm_format_get_info(NULL, DRM_NV12, &nv12));
     REQUIRE_EQ(nv12.planes, 2);
     REQUIRE_EQ(nv12.chroma_across, 2);
     REQUIRE_EQ(nv12.chroma_down, 2);
@@ -210,9 +212,9 @@ DMABUF_CASE(two_planes, .own = true)
     dmabuf_file file = dmabuf_file_make(&chroma, 0);
     culv_vk_dma_buf_bridge *planes[2] = {NULL, NULL};
     culv_vk_dma_buf_desc d = dmabuf_describe(file.fd, nv12.plane_fourccs[0], &luma);
-    LIB_OK(culv_vk_dma_buf_bridge_create(s->w.attachment, &d, &planes[0]));
+    LIB_OK(culv_vk_dma_buf_bridge_create(s->w.device, s->w.attachment, &d, &planes[0]));
     d = dmabuf_describe(file.fd, nv12.plane_fourccs[1], &chroma);
-    LIB_OK(culv_vk_dma_buf_bridge_create(s->w.attachment, &d, &planes[1]));
+    LIB_OK(culv_vk_dma_buf_bridge_create(s->w.device, s->w.attachment, &d, &planes[1]));
     for (uint32_t frame = 0; frame < 2; frame++) {
         dmabuf_fill(&file, &luma, frame);
         dmabuf_fill(&file, &chroma, frame + 10);
@@ -235,7 +237,7 @@ DMABUF_CASE(memory_planes, .own = true)
     d.num_planes = 2;
     d.plane_offsets[1] = file.size - 4096;
     d.plane_pitches[1] = 4096;
-    LIB_OK(culv_vk_dma_buf_bridge_create(s->w.attachment, &d, &bridge));
+    LIB_OK(culv_vk_dma_buf_bridge_create(s->w.device, s->w.attachment, &d, &bridge));
     dmabuf_fill(&file, &odd, 3);
     dmabuf_in(s, bridge, raw_vk_begin(&s->w.vk, 0), &odd, 3);
     raw_vk_idle(&s->w.vk);
@@ -245,28 +247,24 @@ DMABUF_CASE(memory_planes, .own = true)
 
 DMABUF_CASE(modifiers, .own = true)
 {
-    uint64_t list[8] = {0};
-    uint32_t planes[8] = {0}, count = 77;
-    culv_vk_device *vk = s->w.attachment;
-    LIB_OK(culv_vk_dma_buf_get_modifiers(vk, DRM_XR24, CULV_VK_DMA_BUF_IN, NULL, NULL, 0, &count));
-    REQUIRE_EQ(count, 2);
-    LIB_OK(culv_vk_dma_buf_get_modifiers(vk, DRM_XR24, CULV_VK_DMA_BUF_OUT, list, planes, count,
-                                         &count));
-    REQUIRE_EQ(count, 2);
-    REQUIRE_EQ(list[0], CULV_SOFT_MODIFIER_LINEAR);
-    REQUIRE_EQ(planes[0], 1);
-    REQUIRE_EQ(list[1], CULV_SOFT_MODIFIER_TWO_PLANES);
-    REQUIRE_EQ(planes[1], 2);
-    list[1] = 77; /* no room for it */
-    LIB_OK(culv_vk_dma_buf_get_modifiers(vk, DRM_XR24, CULV_VK_DMA_BUF_OUT, list, NULL, 1, &count));
-    REQUIRE_EQ(count, 2);
-    REQUIRE_EQ(list[0], CULV_SOFT_MODIFIER_LINEAR);
-    REQUIRE_EQ(list[1], 77);
-    LIB_ERROR(culv_vk_dma_buf_get_modifiers(vk, 1, CULV_VK_DMA_BUF_OUT, list, NULL, count, &count),
-              UNSUPPORTED, FORMAT);
-    LIB_INVALID(culv_vk_dma_buf_get_modifiers(vk, DRM_XR24, (culv_vk_dma_buf_direction)2, NULL,
-                                              NULL, 0, &count),
-                VALUE);
+    static const char *const names[] = {CULV_VK_DMA_BUF_EXTENSIONS};
+    culv_drm_format_info info = culv_drm_format_info_init();
+    const culv_vk_device_desc vulkan = lib_vk_desc(&s->w);
+    REQUIRE_EQ(sizeof names / sizeof names[0], 4);
+    LIB_OK(culv_drm_format_get_info(&vulkan, DRM_XR24, &info));
+    REQUIRE_EQ(info.num_modifiers, 2);
+    REQUIRE_EQ(info.modifiers[0].modifier, CULV_SOFT_MODIFIER_LINEAR);
+    REQUIRE_EQ(info.modifiers[0].planes, 1);
+    REQUIRE_EQ(info.modifiers[1].modifier, CULV_SOFT_MODIFIER_TWO_PLANES);
+    REQUIRE_EQ(info.modifiers[1].planes, 2);
+    for (int i = 0; i < 2; i++)
+        REQUIRE_EQ(info.modifiers[i].directions,
+                   1u << CULV_VK_DMA_BUF_IN | 1u << CULV_VK_DMA_BUF_OUT);
+    info.num_modifiers = 77;
+    LIB_ERROR(culv_drm_format_get_info(&vulkan, 1, &info), UNSUPPORTED, FORMAT);
+    REQUIRE_EQ(info.num_modifiers, 77);
+    LIB_OK(culv_drm_format_get_info(NULL, DRM_XR24, &info));
+    REQUIRE_EQ(info.num_modifiers, 0);
 }
 
 /* The caller's fd is borrowed, and nothing of the bridge is left. */
@@ -279,8 +277,9 @@ DMABUF_CASE(files_counted, .own = true)
     lib_fd watched = lib_fd_watch(file.fd);
     for (uint32_t round = 0; round < 5; round++) {
         const size_t before = test_open_fds();
-        LIB_OK(culv_vk_dma_buf_bridge_create(s->w.attachment, &d, &bridge));
-        LIB_OK(culv_vk_dma_buf_bridge_export_dup(bridge, &again));
+        LIB_OK(culv_vk_dma_buf_bridge_create(s->w.device, s->w.attachment, &d, &bridge));
+        const culv_vk_dma_buf_info info = dmabuf_info(bridge);
+        LIB_OK(culv_handle_dup(&info.handle, &again));
         lib_fd_require_untouched(&watched);
         culv_vk_dma_buf_bridge_destroy(&bridge);
         culv_handle_close(&again);

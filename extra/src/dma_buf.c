@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: MIT */
+/* The bridge to dma-bufs: what it has, and whose turn it is. */
+#include "dma_buf.h"
+
+/* CUDA's side. */
+static culv_result make_target(culv_vk_dma_buf_bridge *b)
+{
+    const bool in = b->d.direction == CULV_VK_DMA_BUF_IN;
+    if (b->d.to_buffer) {
+        /* Rows that suit every copy and CUDA's textures: multiples of 64 texels. */
+        b->info.buffer_pitch = ((uint64_t)b->d.width + 63) / 64 * 64 * b->format.bytes_per_block;
+        const VkBufferCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
+                                         .size = b->info.buffer_pitch * b->d.height,
+                                         .usage = in ? VK_BUFFER_USAGE_TRANSFER_DST_BIT
+                                                     : VK_BUFFER_USAGE_TRANSFER_SRC_BIT};
+        culv_vk_buffer_create_desc d = culv_vk_buffer_create_desc_init();
+        d.create_info = &info;
+        d.label = b->label;
+        culv_result result = culv_vk_buffer_create(b->attachment, &d, &b->buffer);
+        if (result == CULV_OK) b->info.pointer = culv_shared_buffer_pointer(b->buffer);
+        return result;
+    }
+    const VkImageCreateInfo info = {.sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO,
+                                    .imageType = VK_IMAGE_TYPE_2D,
+                                    .format = b->info.format,
+                                    .extent = {b->d.width, b->d.height, 1},
+                                    .mipLevels = 1,
+                                    .arrayLayers = 1,
+                                    .samples = VK_SAMPLE_COUNT_1_BIT,
+                                    .tiling = VK_IMAGE_TILING_OPTIMAL,
+                                    .usage = in ? VK_IMAGE_USAGE_TRANSFER_DST_BIT
+                                                : VK_IMAGE_USAGE_TRANSFER_SRC_BIT};
+    culv_vk_image_create_desc d = culv_vk_image_create_desc_init();
+    d.create_info = &info;
+    d.texels = b->d.texels;
+    d.no_surfaces = b->d.no_surfaces;
+    d.label = b->label;
+    return culv_vk_image_create(b->attachment, &d, &b->target);
+}
+
+/* Whether CUDA's driver takes the dma-buf. Only an import tells: NVIDIA's driver 580 answers
+ * CUDA_ERROR_NOT_SUPPORTED (801) on desktops. */
+static culv_result ask_cuda(const culv_vk_dma_buf_bridge *b, uint64_t size, bool *out)
+{
+    const culv_cuda_api *cuda = CULV_CUDA(b->device);
+    culv_handle again;
+    CUexternalMemory memory = NULL;
+    uint64_t scope;
+    culv_result result = culv_device_enter(b->device, 0, &scope);
+    if (result != CULV_OK) return result;
+    result = culv_handle_dup(&b->d.handle, &again);
+    if (result == CULV_OK) {
+        const CUDA_EXTERNAL_MEMORY_HANDLE_DESC desc = {.type =
+                                                           CU_EXTERNAL_MEMORY_HANDLE_TYPE_DMABUF_FD,
+                                                       .handle.fd = again.value.fd,
+                                                       .size = size};
+        *out = cuda->cuImportExternalMemory(&memory, &desc) == CUDA_SUCCESS;
+        if (!*out) culv_handle_close(&again);
+        if (*out) CULVI_X_RELEASE(cuda->cuDestroyExternalMemory(memory)); /* with the fd */
+    }
+    culv_device_leave(b->device, scope);
+    return result;
+}
+
+/* Maps the dma-buf into CUDA itself. CULV_OK with `rows` NULL: the driver takes none such. */
+static culv_result try_direct(culv_vk_dma_buf_bridge *b)
+{
+    const culv_vk_dma_buf_desc *d = &b->d;
+    const uint64_t needed = d->plane_offsets[0] + d->plane_pitches[0] * (d->height - 1) +
+                            (uint64_t)d->width * b->format.bytes_per_block;
+    const uint64_t size = culvi_dma_buf_size(d->handle.value.fd);
+    culv_memory_desc m = culv_memory_desc_init();
+    culv_buffer_desc rows = culv_buffer_desc_init();
+    bool takes = false;
+    if (size < needed)
+        return CULVI_DMA_BUF_FAIL(b, INVALID, SIZE,
+                                  "the dma-buf has %" PRIu64 " bytes, but such rows, with their "
+                                  "offset and pitch, need %" PRIu64,
+                                  size, needed);
+    m.handle = d->handle;
+    m.size = size != UINT64_MAX ? size : needed;
+    m.label = rows.label = b->label;
+    culv_result result = ask_cuda(b, m.size, &takes);
+    if (result != CULV_OK || !takes) return result;
+    result = culv_memory_import(b->device, &m, &b->direct);
+    if (result == CULV_ERROR_UNSUPPORTED || result == CULV_ERROR_DRIVER) return CULV_OK;
+    if (result == CULV_OK) result = culv_buffer_map(b->direct, &rows, &b->rows);
+    if (result == CULV_OK) result = culv_handle_dup(&d->handle, &b->info.handle);
+    if (result != CULV_OK) return result;
+    b->info.direct = 1;
+    b->info.buffer_pitch = d->plane_pitches[0];
+    b->info.pointer = culv_buffer_pointer(b->rows) + (CUdeviceptr)d->plane_offsets[0];
+    return CULV_OK;
+}
+
+static void describe(culv_vk_dma_buf_bridge *b)
+{
+    b->info = culv_vk_dma_buf_info_init();
+    b->info.fourcc = b->d.fourcc;
+    b->info.format = (VkFormat)b->format.vk_format;
+    b->info.width = b->d.width;
+    b->info.height = b->d.height;
+    if (!b->imported) return; /* dma_buf_image.c says the rest */
+    b->info.modifier = b->d.modifier;
+    b->info.num_planes = b->d.num_planes;
+    memcpy(b->info.plane_offsets, b->d.plane_offsets, sizeof b->info.plane_offsets);
+    memcpy(b->info.plane_pitches, b->d.plane_pitches, sizeof b->info.plane_pitches);
+}
+
+static culv_result make(culv_vk_dma_buf_bridge *b)
+{
+    culv_vk_semaphore_create_desc timeline = culv_vk_semaphore_create_desc_init();
+    timeline.label = b->label;
+    describe(b);
+    culv_result result = b->d.direct ? try_direct(b) : CULV_OK;
+    if (result == CULV_OK && b->rows == NULL) {
+        result = culvi_dma_buf_check_device(b);
+        if (result == CULV_OK) result = culvi_dma_buf_image_make(b);
+        if (result == CULV_OK) result = make_target(b);
+    }
+    if (result == CULV_OK)
+        result = culv_vk_semaphore_create(b->attachment, &timeline, &b->timeline);
+    b->info.image = b->target;
+    b->info.buffer = b->buffer;
+    b->info.timeline = b->timeline;
+    return result;
+}
+
+static void drop(culv_vk_dma_buf_bridge *b)
+{
+    culvi_dma_buf_image_drop(b);
+    (void)culv_shared_image_destroy(&b->target, NULL);
+    (void)culv_shared_buffer_destroy(&b->buffer, NULL);
+    (void)culv_buffer_unmap(&b->rows, NULL);
+    culv_memory_destroy(&b->direct);
+    (void)culv_shared_semaphore_destroy(&b->timeline, NULL); /* the device may go with it */
+    culvi_x_free(b->modifiers);
+    culvi_x_free(b);
+}
+
+culv_result culv_vk_dma_buf_bridge_create(culv_device *device, culv_vk_device *vk,
+                                          const culv_vk_dma_buf_desc *desc,
+                                          culv_vk_dma_buf_bridge **out)
+{
+    CULVI_X_REQUIRE(NULL, device);
+    CULVI_X_REQUIRE2(device, vk, desc);
+    culv_vk_dma_buf_bridge *b = culvi_x_alloc(sizeof *b);
+    if (b == NULL) return culvi_x_fail_host_memory(device, NULL);
+    b->device = device;
+    b->attachment = vk;
+    culv_result result =
+        culvi_x_desc_read(device, &b->d, sizeof b->d, desc, "culv_vk_dma_buf_desc");
+    if (result == CULV_OK && b->d.vulkan == NULL)
+        result = culvi_x_fail_null(device, __func__, "desc->vulkan");
+    if (result == CULV_OK)
+        result = culvi_x_vk_read(&b->vk, device, b->d.vulkan, "culv_vk_dma_buf_desc.vulkan");
+    if (result == CULV_OK) {
+        culvi_x_label_set(b->label, b->d.label);
+        result = culvi_dma_buf_check_desc(b);
+    }
+    if (result == CULV_OK) result = out != NULL ? make(b) : culvi_dma_buf_check_device(b);
+    if (result != CULV_OK || out == NULL) {
+        drop(b);
+        return result;
+    }
+    *out = b;
+    return CULV_OK;
+}
+
+void culv_vk_dma_buf_bridge_destroy(culv_vk_dma_buf_bridge **bridge)
+{
+    if (bridge == NULL || *bridge == NULL) return;
+    culv_vk_dma_buf_bridge *mine = *bridge;
+    *bridge = NULL;
+    drop(mine);
+}
+
+/* The sides alternate on one timeline. IN: Vulkan signals the odd values, CUDA the even ones. OUT:
+ * Vulkan's first submission signals 1, then CUDA signals the even values and Vulkan the odd
+ * ones. */
+culv_result culv_vk_dma_buf_bridge_next(culv_vk_dma_buf_bridge *bridge, const uint64_t *timeout,
+                                        culv_vk_dma_buf_turn *out)
+{
+    CULVI_X_REQUIRE(NULL, bridge);
+    CULVI_X_REQUIRE(bridge->device, out);
+    culv_result result = culvi_x_struct_check(bridge->device, out, "culv_vk_dma_buf_turn");
+    if (result == CULV_OK && timeout != NULL) result = culvi_dma_buf_wait(bridge, *timeout);
+    if (result != CULV_OK) return result;
+    const uint64_t before = 2 * atomic_fetch_add(&bridge->turns, 1);
+    culv_vk_dma_buf_turn turn = culv_vk_dma_buf_turn_init();
+    turn.semaphore = culv_vk_semaphore_handle(bridge->timeline);
+    if (bridge->d.direction == CULV_VK_DMA_BUF_IN) {
+        turn.wait_value = before;
+        turn.signal_value = turn.cuda_wait_value = before + 1;
+        turn.cuda_signal_value = before + 2;
+    } else {
+        turn.cuda_wait_value = before + 1;
+        turn.cuda_signal_value = turn.wait_value = before + 2;
+        turn.signal_value = before + 3;
+    }
+    culvi_x_struct_write(out, &turn, sizeof turn);
+    return CULV_OK;
+}
+
+culv_result culv_vk_dma_buf_bridge_get_info(const culv_vk_dma_buf_bridge *bridge,
+                                            culv_vk_dma_buf_info *out)
+{
+    CULVI_X_REQUIRE(NULL, bridge);
+    CULVI_X_REQUIRE(bridge->device, out);
+    culv_result result = culvi_x_struct_check(bridge->device, out, "culv_vk_dma_buf_info");
+    if (result == CULV_OK) culvi_x_struct_write(out, &bridge->info, sizeof bridge->info);
+    return result;
+}

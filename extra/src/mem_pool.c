@@ -1,0 +1,401 @@
+/* SPDX-License-Identifier: MIT */
+/* culv_pool: a memory pool of this process, made and exported. */
+#include "culvert/extra/mem_pool.h"
+
+#include "inside.h"
+
+#include <stdatomic.h>
+
+enum { FABRIC_BIT = 1 << CULV_HANDLE_FABRIC, CU_FABRIC = 8 }; /* cuda.h has it from 12.3 on */
+
+struct culv_pool {
+    culv_device *device;
+    CUmemoryPool pool;
+    uint32_t handle_types; /* bits (1 << culv_handle_type) */
+    atomic_bool exported;  /* from then on its pointers can be exported */
+    /* An export failed in the driver. cuMemPoolDestroy would crash (measured on an H200, driver
+     * 580.159, after CUDA_ERROR_OPERATING_SYSTEM). */
+    atomic_bool broken;
+    char label[64];
+    culv_addon_object *object;
+    _Atomic(culv_addon_object *) shared; /* it was exported */
+};
+
+static const struct {
+    culv_handle_type type;
+    unsigned cuda; /* CUmemAllocationHandleType */
+} types[] = {
+#ifdef _WIN32
+    {CULV_HANDLE_OPAQUE_WIN32, CU_MEM_HANDLE_TYPE_WIN32},
+    {CULV_HANDLE_OPAQUE_WIN32_KMT, CU_MEM_HANDLE_TYPE_WIN32_KMT},
+#else
+    {CULV_HANDLE_OPAQUE_FD, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR},
+#endif
+    {CULV_HANDLE_FABRIC, CU_FABRIC}};
+enum { TYPES = sizeof types / sizeof types[0] };
+
+static unsigned to_cuda(uint32_t bits)
+{
+    unsigned out = 0;
+    for (int i = 0; i < TYPES; i++)
+        if (bits & 1u << types[i].type) out |= types[i].cuda;
+    return out;
+}
+
+static culv_result check_desc(culv_device *device, const culv_pool_desc *d)
+{
+    const uint32_t anywhere = 1u << CULV_HANDLE_OPAQUE_FD | 1u << CULV_HANDLE_OPAQUE_WIN32 |
+                              1u << CULV_HANDLE_OPAQUE_WIN32_KMT | FABRIC_BIT;
+    uint32_t here = 0;
+    for (int i = 0; i < TYPES - 1; i++)
+        here |= 1u << types[i].type;
+    if (d->handle_types & ~here)
+        return culvi_x_fail(
+            device, d->label,
+            d->handle_types & ~anywhere ? CULV_ERROR_INVALID : CULV_ERROR_UNSUPPORTED,
+            CULV_REASON_HANDLE_TYPE,
+            "culv_pool_desc.handle_types is %#" PRIx32 "; the types of this system are %#" PRIx32
+            ", and `fabric` asks for fabric handles",
+            d->handle_types, here);
+    if (d->fabric < CULV_FABRIC_NO || d->fabric > CULV_FABRIC_REQUIRED)
+        return culvi_x_fail(device, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+                            "culv_pool_desc.fabric is %d; it is CULV_FABRIC_NO, CULV_FABRIC_TRY or "
+                            "CULV_FABRIC_REQUIRED",
+                            (int)d->fabric);
+    if (d->security_attributes != NULL && !(d->handle_types & 1u << CULV_HANDLE_OPAQUE_WIN32))
+        return culvi_x_fail(device, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+                            "culv_pool_desc.security_attributes is given, but it is only for "
+                            "OPAQUE_WIN32 handles, which handle_types lacks");
+    if (d->max_size <= SIZE_MAX) return CULV_OK;
+    return culvi_x_fail(device, d->label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
+                        "culv_pool_desc.max_size is %" PRIu64
+                        ", which is more than the address space has",
+                        d->max_size);
+}
+
+/* Runs in the device's context. *out: the CUmemAllocationHandleTypes of the device's pools. */
+static culv_result check_device(culv_device *device, const char *label, unsigned *out)
+{
+    const culv_device_caps caps = culvi_x_caps(device);
+    int pools = 0, handles = 0;
+    if (caps.cig_context)
+        return culvi_x_fail(device, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_CIG,
+                            "a CUDA-in-graphics (CIG) context has no memory pools; use memory of "
+                            "cuMemAlloc, or a device with another context");
+    culv_result result = CULV_CUDA_CHECK(device, cuMemPoolCreate);
+    if (result != CULV_OK) return result;
+    CUresult r = CULV_CUDA(device)->cuDeviceGetAttribute(
+        &pools, CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED, (CUdevice)caps.ordinal);
+    if (r == CUDA_SUCCESS)
+        r = CULV_CUDA(device)->cuDeviceGetAttribute(
+            &handles, CU_DEVICE_ATTRIBUTE_MEMPOOL_SUPPORTED_HANDLE_TYPES, (CUdevice)caps.ordinal);
+    if (r != CUDA_SUCCESS)
+        return culvi_x_fail_cuda(
+            device, label, r, "cuDeviceGetAttribute", CULV_REASON_DRIVER_REFUSED,
+            "the driver could not be asked for the memory pools of '%s'", caps.name);
+    *out = (unsigned)handles;
+    if (pools) return CULV_OK;
+    return culvi_x_fail(device, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_VMM,
+                        "'%s' has no memory pools (CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED is "
+                        "0)",
+                        caps.name);
+}
+
+static culv_result check_supported(const culv_pool *pool, unsigned supported)
+{
+    if ((to_cuda(pool->handle_types) & ~supported) == 0) return CULV_OK;
+    return culvi_x_fail(
+        pool->device, pool->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE,
+        "culv_pool_desc.handle_types (with fabric: bit %d) is %#" PRIx32
+        ", but pools of '%s' are exported only as "
+        "CUmemAllocationHandleType bits %#x (CU_DEVICE_ATTRIBUTE_MEMPOOL_SUPPORTED_HANDLE_TYPES)",
+        (int)CULV_HANDLE_FABRIC, pool->handle_types, culvi_x_caps(pool->device).name, supported);
+}
+
+static int32_t release(void *user, const char **call)
+{
+    culv_pool *pool = user;
+    *call = "cuMemPoolDestroy";
+    if (atomic_load(&pool->broken)) return CUDA_SUCCESS;
+    const CUresult r = CULV_CUDA(pool->device)->cuMemPoolDestroy(pool->pool);
+    if (r == CUDA_SUCCESS) return CUDA_SUCCESS;
+    /* It is the process's, not the context's: once more, even if an error was told that stays. */
+    return (int32_t)CULV_CUDA(pool->device)->cuMemPoolDestroy(pool->pool);
+}
+
+static CUresult export(culv_pool *pool, void *place, unsigned type)
+{
+    const CUresult r = CULV_CUDA(pool->device)
+                           ->cuMemPoolExportToShareableHandle(place, pool->pool,
+                                                              (CUmemAllocationHandleType)type, 0);
+    if (r == CUDA_ERROR_OPERATING_SYSTEM) atomic_store(&pool->broken, true);
+    return r;
+}
+
+/* Runs in the device's context. Nothing is left after an error, of *call. */
+static CUresult make(culv_pool *pool, const culv_pool_desc *d, const char **call)
+{
+    const culv_cuda_api *cuda = CULV_CUDA(pool->device);
+    cuuint64_t threshold = d->release_threshold;
+    CUmemPoolProps props;
+    memset(&props, 0, sizeof props);
+    props.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
+    props.handleTypes = (CUmemAllocationHandleType)to_cuda(pool->handle_types);
+    props.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+    props.location.id = culvi_x_caps(pool->device).ordinal;
+    props.maxSize = (size_t)d->max_size;
+#ifdef _WIN32
+    SECURITY_ATTRIBUTES own = {.nLength = sizeof own}; /* this user's default descriptor */
+    if (d->handle_types & 1u << CULV_HANDLE_OPAQUE_WIN32) {
+        const void *theirs = d->security_attributes;
+        props.win32SecurityAttributes = &own;
+        if (theirs != NULL)
+            memcpy(&props.win32SecurityAttributes, &theirs, sizeof theirs); /* only read */
+    }
+#endif
+    atomic_store(&pool->broken, false);
+    *call = "cuMemPoolCreate";
+    CUresult r = cuda->cuMemPoolCreate(&pool->pool, &props);
+    if (r != CUDA_SUCCESS) return r;
+    if (pool->handle_types & FABRIC_BIT) {
+        /* An H200 without an IMEX channel makes such a pool all the same (R29). */
+        uint8_t bytes[64];
+        *call = "cuMemPoolExportToShareableHandle";
+        r = export(pool, bytes, CU_FABRIC);
+    }
+    if (r == CUDA_SUCCESS && threshold != 0) {
+        *call = "cuMemPoolSetAttribute";
+        r = cuda->cuMemPoolSetAttribute(pool->pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &threshold);
+    }
+    const char *ignored;
+    if (r != CUDA_SUCCESS) CULVI_X_RELEASE(release(pool, &ignored));
+    return r;
+}
+
+/* No file descriptor is left; the driver does not say so. */
+static culv_result check_left(const culv_pool *pool, const char *call)
+{
+    const int error = culvi_x_files_left();
+    if (error == 0) return CULV_OK;
+    return culvi_x_fail_os(pool->device, pool->label, CULV_ERROR_INVALID, error, call,
+                           "the process has no file descriptor left for a memory pool");
+}
+
+static culv_result refuse(const culv_pool *pool, const culv_pool_desc *d, CUresult r,
+                          const char *call)
+{
+    if (pool->handle_types & FABRIC_BIT &&
+        (r == CUDA_ERROR_NOT_PERMITTED || r == CUDA_ERROR_NOT_SUPPORTED))
+        return culvi_x_fail_native(pool->device, pool->label, CULV_ERROR_UNSUPPORTED,
+                                   CULV_REASON_HANDLE_TYPE, r, call,
+                                   "%s of '%s' answered %d: fabric handles do not work here, and "
+                                   "culv_check_fabric() says what to do; on one machine use "
+                                   "OPAQUE_FD",
+                                   call, culvi_x_caps(pool->device).name, (int)r);
+    culv_result left = pool->handle_types != 0 ? check_left(pool, call) : CULV_OK;
+    if (left != CULV_OK) return left;
+    return culvi_x_fail_cuda(pool->device, pool->label, r, call,
+                             d->max_size != 0 ? CULV_REASON_SIZE : CULV_REASON_DRIVER_REFUSED,
+                             "a memory pool could not be made%s",
+                             d->max_size != 0 ? " (culv_pool_desc.max_size came with CUDA 12.2)"
+                                              : "");
+}
+
+/* Runs in the device's context. With a fabric handle, if that works and is asked for. */
+static culv_result make_either(culv_pool *pool, const culv_pool_desc *d)
+{
+    unsigned supported = 0;
+    const char *call = NULL;
+    const bool required = d->fabric == CULV_FABRIC_REQUIRED;
+    culv_result result = check_device(pool->device, pool->label, &supported);
+    if (result == CULV_OK && required) result = culv_check_fabric(pool->device);
+    if (result != CULV_OK) return result;
+    pool->handle_types = d->handle_types;
+    if (required || (d->fabric == CULV_FABRIC_TRY && culvi_x_caps(pool->device).vmm_fabric &&
+                     supported & CU_FABRIC))
+        pool->handle_types |= FABRIC_BIT;
+    result = check_supported(pool, supported);
+    if (result != CULV_OK) return result;
+    CUresult r = make(pool, d, &call);
+    if (!required && pool->handle_types & FABRIC_BIT &&
+        (r == CUDA_ERROR_NOT_PERMITTED || r == CUDA_ERROR_NOT_SUPPORTED)) {
+        pool->handle_types = d->handle_types;
+        r = make(pool, d, &call);
+    }
+    return r == CUDA_SUCCESS ? CULV_OK : refuse(pool, d, r, call);
+}
+
+culv_result culv_pool_create(culv_device *device, const culv_pool_desc *desc, culv_pool **out)
+{
+    culv_pool_desc d = culv_pool_desc_init();
+    culv_addon_object_desc o = culv_addon_object_desc_init();
+    uint64_t scope;
+    CULVI_X_REQUIRE(NULL, device);
+    CULVI_X_REQUIRE(device, out);
+    culv_result result =
+        desc != NULL ? culvi_x_desc_read(device, &d, sizeof d, desc, "culv_pool_desc") : CULV_OK;
+    if (result == CULV_OK) result = check_desc(device, &d);
+    if (result != CULV_OK) return result;
+    culv_pool *pool = culvi_x_alloc(sizeof *pool);
+    if (pool == NULL) return culvi_x_fail_host_memory(device, d.label);
+    pool->device = device;
+    culvi_x_label_set(pool->label, d.label);
+    o.kind = "memory pool";
+    o.label = pool->label;
+    o.release = release;
+    o.free = culvi_x_free;
+    o.user = pool;
+    result = culv_device_enter(device, 0, &scope);
+    if (result == CULV_OK) {
+        result = make_either(pool, &d);
+        if (result == CULV_OK) {
+            const char *call;
+            result = culv_addon_object_create(device, &o, &pool->object);
+            if (result != CULV_OK) CULVI_X_RELEASE(release(pool, &call));
+        }
+        culv_device_leave(device, scope);
+    }
+    if (result != CULV_OK) {
+        culvi_x_free(pool);
+        return result;
+    }
+    *out = pool;
+    return CULV_OK;
+}
+
+void culv_pool_destroy(culv_pool **pool)
+{
+    if (pool == NULL || *pool == NULL) return;
+    culv_addon_object *object = (*pool)->object, *shared = atomic_load(&(*pool)->shared);
+    *pool = NULL;
+    culv_addon_object_destroy(&object, NULL);
+    culv_addon_object_destroy(&shared, NULL);
+}
+
+culv_result culv_pool_get_info(const culv_pool *pool, culv_pool_info *out)
+{
+    culv_pool_info info = culv_pool_info_init();
+    CULVI_X_REQUIRE(NULL, pool);
+    CULVI_X_REQUIRE(pool->device, out);
+    culv_result result = culvi_x_struct_check(pool->device, out, "culv_pool_info");
+    if (result != CULV_OK) return result;
+    info.handle_types = pool->handle_types;
+    info.native_handle = pool->pool;
+    culvi_x_struct_write(out, &info, sizeof info);
+    return CULV_OK;
+}
+
+/* Notes that it is exported: no checkpoint keeps that. */
+static culv_result note_shared(culv_pool *pool)
+{
+    culv_addon_object *made = NULL, *none = NULL;
+    if (atomic_load(&pool->shared) != NULL) return CULV_OK;
+    culv_result result = culvi_x_object(pool->device, "exported memory pool", pool->label, 0,
+                                        "was exported; destroy it before", &made);
+    if (result == CULV_OK && !atomic_compare_exchange_strong(&pool->shared, &none, made))
+        culv_addon_object_destroy(&made, NULL); /* another thread was first */
+    return result;
+}
+
+culv_result culv_pool_export_dup(culv_pool *pool, culv_handle_type type, culv_handle *out)
+{
+    culv_handle handle;
+    uint64_t scope;
+    int at = 0;
+    CULVI_X_REQUIRE(NULL, pool);
+    CULVI_X_REQUIRE(pool->device, out);
+    while (at < TYPES && types[at].type != type)
+        at++;
+    if (at == TYPES)
+        return culvi_x_fail(pool->device, pool->label,
+                            type == CULV_HANDLE_OPAQUE_FD || type == CULV_HANDLE_OPAQUE_WIN32 ||
+                                    type == CULV_HANDLE_OPAQUE_WIN32_KMT
+                                ? CULV_ERROR_UNSUPPORTED
+                                : CULV_ERROR_INVALID,
+                            CULV_REASON_HANDLE_TYPE,
+                            "culv_pool_export_dup: type is %d, as which no pool is exported here",
+                            (int)type);
+    if (!(pool->handle_types & UINT32_C(1) << type))
+        return culvi_x_fail(
+            pool->device, pool->label, CULV_ERROR_INVALID, CULV_REASON_NOT_EXPORTABLE,
+            "culv_pool_export_dup: the pool was not made for it; %s",
+            type == CULV_HANDLE_FABRIC ? "set culv_pool_desc.fabric, and culv_check_fabric() says "
+                                         "why there may be none"
+                                       : "set the type's bit in culv_pool_desc.handle_types");
+    memset(&handle, 0, sizeof handle);
+    handle.type = type;
+    /* Asked before: a driver that finds no descriptor left breaks the pool. */
+    culv_result result =
+        type != CULV_HANDLE_FABRIC ? check_left(pool, "cuMemPoolExportToShareableHandle") : CULV_OK;
+    if (result == CULV_OK) result = note_shared(pool);
+    if (result == CULV_OK) result = culv_device_enter(pool->device, 0, &scope);
+    if (result != CULV_OK) return result;
+    const CUresult r = export(pool, &handle.value, types[at].cuda);
+    culv_device_leave(pool->device, scope);
+    if (r != CUDA_SUCCESS)
+        return culvi_x_fail_cuda(pool->device, pool->label, r, "cuMemPoolExportToShareableHandle",
+                                 CULV_REASON_NOT_EXPORTABLE, "the pool could not be exported");
+    if (type == CULV_HANDLE_OPAQUE_FD) culvi_x_keep_private(handle.value.fd);
+    atomic_store(&pool->exported, true);
+    *out = handle;
+    return CULV_OK;
+}
+
+/* That the memory is of this pool: the driver's own refusal would not say so. Runs in the device's
+ * context. */
+static culv_result check_pointer(const culv_pool *pool, CUdeviceptr pointer)
+{
+    CUmemoryPool found = NULL;
+    CUpointer_attribute attribute = CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE;
+    void *value = &found;
+    const CUresult r =
+        CULV_CUDA(pool->device)->cuPointerGetAttributes(1, &attribute, &value, pointer);
+    if (r != CUDA_SUCCESS)
+        return culvi_x_fail_cuda(
+            pool->device, pool->label, r, "cuPointerGetAttributes", CULV_REASON_DRIVER_REFUSED,
+            "the driver could not be asked which pool %#" PRIx64 " belongs to", (uint64_t)pointer);
+    if (found == pool->pool) return CULV_OK;
+    return culvi_x_fail(pool->device, pool->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+                        "culv_pool_export_pointer: pointer is %#" PRIx64 ", which is %s",
+                        (uint64_t)pointer,
+                        found == NULL ? "not memory of a pool; culv_pointer_get_info() says what "
+                                        "it is"
+                                      : "memory of another pool");
+}
+
+culv_result culv_pool_export_pointer(culv_pool *pool, CUdeviceptr pointer,
+                                     culv_mem_pool_pointer *out)
+{
+    CUmemPoolPtrExportData data;
+    uint64_t scope;
+    _Static_assert(sizeof data == sizeof out->data, "what is sent is all that the driver made");
+    CULVI_X_REQUIRE(NULL, pool);
+    if (pointer == 0) return culvi_x_fail_null(pool->device, __func__, "pointer");
+    CULVI_X_REQUIRE(pool->device, out);
+    if (pool->handle_types == 0)
+        return culvi_x_fail(pool->device, pool->label, CULV_ERROR_INVALID,
+                            CULV_REASON_NOT_EXPORTABLE,
+                            "culv_pool_export_pointer: the pool was made without "
+                            "culv_pool_desc.handle_types");
+    if (!atomic_load(&pool->exported))
+        return culvi_x_fail(
+            pool->device, pool->label, CULV_ERROR_INVALID, CULV_REASON_NOT_READY,
+            "culv_pool_export_pointer: the pool was not exported yet; CUDA exports pointers "
+            "only from a pool that was shared before (cuda.h): call culv_pool_export_dup() first");
+    culv_result result = culv_device_enter(pool->device, 0, &scope);
+    if (result != CULV_OK) return result;
+    memset(&data, 0, sizeof data);
+    result = check_pointer(pool, pointer);
+    const CUresult r = result == CULV_OK
+                           ? CULV_CUDA(pool->device)->cuMemPoolExportPointer(&data, pointer)
+                           : CUDA_SUCCESS;
+    culv_device_leave(pool->device, scope);
+    if (r != CUDA_SUCCESS)
+        return culvi_x_fail_cuda(
+            pool->device, pool->label, r, "cuMemPoolExportPointer", CULV_REASON_NOT_EXPORTABLE,
+            "memory at %#" PRIx64 " could not be exported; pass the start of an allocation that is "
+            "not freed",
+            (uint64_t)pointer);
+    if (result == CULV_OK) memcpy(out->data, &data, sizeof out->data);
+    return result;
+}

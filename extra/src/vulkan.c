@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+/* Vulkan by its own functions. */
+#include "vulkan.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+culv_result culvi_x_vk_read(culvi_x_vk *out, culv_device *device, const culv_vk_device_desc *desc,
+                            const char *name)
+{
+    memset(out, 0, sizeof *out);
+    out->device = device;
+    culv_result result =
+        culvi_x_desc_read(device, &out->d, sizeof out->d, desc, "culv_vk_device_desc");
+    if (result != CULV_OK) return result;
+    if (out->d.get_instance_proc_addr == NULL || out->d.instance == VK_NULL_HANDLE ||
+        out->d.physical_device == VK_NULL_HANDLE || out->d.device == VK_NULL_HANDLE)
+        return culvi_x_fail(device, out->d.label, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
+                            "%s: get_instance_proc_addr, instance, physical_device or device of "
+                            "the culv_vk_device_desc is NULL",
+                            name);
+    out->get = CULVI_X_VKI(out, vkGetDeviceProcAddr);
+    if (out->get == NULL)
+        return culvi_x_fail(device, out->d.label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+                            "%s: get_instance_proc_addr has no vkGetDeviceProcAddr", name);
+    if (out->d.allocation_callbacks == NULL) return CULV_OK;
+    out->copied = *out->d.allocation_callbacks;
+    out->callbacks = &out->copied;
+    return CULV_OK;
+}
+
+culvi_x_vk_text culvi_x_vk_name(const culvi_x_vk *vk)
+{
+    culvi_x_vk_text out;
+    VkPhysicalDeviceProperties properties;
+    CULVI_X_VKI(vk, vkGetPhysicalDeviceProperties)(vk->d.physical_device, &properties);
+    memcpy(out.text, properties.deviceName, sizeof out.text);
+    return out;
+}
+
+culv_result culvi_x_fail_vk(const culvi_x_vk *vk, const char *object, VkResult code,
+                            const char *call, culv_reason refused, const char *format, ...)
+{
+    culv_error e = culv_error_init();
+    va_list args;
+    const bool host = code == VK_ERROR_OUT_OF_HOST_MEMORY;
+    e.result = CULV_ERROR_DRIVER;
+    e.reason = refused;
+    if (host || code == VK_ERROR_OUT_OF_DEVICE_MEMORY) {
+        e.result = CULV_ERROR_OUT_OF_MEMORY;
+        e.reason = host ? CULV_REASON_HOST_MEMORY : CULV_REASON_DEVICE_MEMORY;
+    } else if (code == VK_ERROR_DEVICE_LOST) {
+        e.result = CULV_ERROR_ASYNC;
+        e.reason = CULV_REASON_DEVICE_LOST;
+    } else if (refused == CULV_REASON_NOT_EXPORTABLE && code == VK_ERROR_INVALID_EXTERNAL_HANDLE) {
+        e.result = CULV_ERROR_INVALID; /* so drivers say that it was not created for export */
+    }
+    e.native_api = CULV_NATIVE_VULKAN;
+    e.native_code = code;
+    snprintf(e.native_call, sizeof e.native_call, "%s", call);
+    va_start(args, format);
+    vsnprintf(e.message, sizeof e.message, format, args);
+    va_end(args);
+    const size_t used = strlen(e.message);
+    snprintf(e.message + used, sizeof e.message - used, ": %s answered %d", call, (int)code);
+    return culv_device_fail(vk->device, object, &e);
+}
