@@ -343,7 +343,7 @@ TEST(refused_before_the_driver)
             (opaque | 1u << CULV_HANDLE_D3D12_FENCE | 1u << CULV_HANDLE_D3D11_FENCE));
 }
 
-/* A Vulkan -------------------------------------------------------------------------------------- */
+/* A Vulkan ------------------------------------------------------------------------------------- */
 
 /* One device, whose VkDeviceMemory and VkSemaphore are sections, exported as NT handles once, as
  * the specification has it, and as KMT numbers; and the attachment's calls on it. */
@@ -751,7 +751,7 @@ VK_CASE(from_handles)
     REQUIRE(!scene_name_lives(exported_name));
 }
 
-/* CUDA's VMM memory on its way to Vulkan -------------------------------------------------------- */
+/* CUDA's VMM memory on its way to Vulkan ------------------------------------------------------- */
 
 enum { ODD = 70001 };
 static unsigned char put[ODD];

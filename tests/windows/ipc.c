@@ -237,7 +237,7 @@ IPC_CASE(offers)
     culv_ipc_server_destroy(&server);
 }
 
-/* Processes that end ----------------------------------------------------------------------------- */
+/* Processes that end --------------------------------------------------------------------------- */
 
 enum { FEW = 1009 };
 static const wchar_t cells[] = L"Local\\culvert ipc cells";

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Rings between processes, from CUDA to CUDA, and such whose timelines are a graphics API's: fences
- * of Direct3D 12 and 11, and Vulkan's timelines. The side that makes them submits their values to a queue of its own, which a
- * CUDA stream plays with semaphores that the library knows nothing of. */
+ * of Direct3D 12 and 11, and Vulkan's timelines. The side that makes them submits their values to a
+ * queue of its own, which a CUDA stream plays with semaphores that the library knows nothing of. */
 #include "ipc_scene.h"
 
 enum { FRAMES = 12, SLOT_WORDS = 3907, FENCES = CULV_SOFT_SHARE_SEMAPHORE };

@@ -462,12 +462,12 @@ class GLRing(_InContext):
     @property
     def way(self) -> str:
         """"memory", "register" or "staged"."""
-        return api.culv_gl_way_name(self._info().way).decode().lower()
+        return (api.culv_gl_way_name(self._info().way) or b"").decode().lower()
 
     @property
     def refusals(self) -> str:
         """Why the ways before were refused, a line for each."""
-        return self._info().refusals.decode(errors="replace")
+        return (self._info().refusals or b"").decode(errors="replace")
 
     @property
     def waits_on_host(self) -> bool:

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What Microsoft's compiler links into each program and DLL, for clang-cl on Debian: the start of a
- * program (START), that of a DLL, and printf() and its like, which Microsoft's headers define in each object as calls of one
- * function of the UCRT. */
+ * program (START), that of a DLL, and printf() and its like, which Microsoft's headers define in
+ * each object as calls of one function of the UCRT. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -20,7 +20,6 @@
 
 #include "extra.h"
 
-#include <culvert/fabric.h>
 #include <culvert/mem_pool.h>
 
 CULV_EXTERN_C_BEGIN
