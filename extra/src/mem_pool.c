@@ -4,6 +4,7 @@
 
 #include "inside.h"
 
+#include <culvert/fabric.h>
 #include <stdatomic.h>
 
 enum { FABRIC_BIT = 1 << CULV_HANDLE_FABRIC, CU_FABRIC = 8 }; /* cuda.h has it from 12.3 on */

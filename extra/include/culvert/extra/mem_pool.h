@@ -21,6 +21,7 @@
 #include "extra.h"
 
 #include <culvert/mem_pool.h>
+#include <culvert/vmm.h>
 
 CULV_EXTERN_C_BEGIN
 
