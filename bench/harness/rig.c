@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <culvert/soft.h>
+#include <culvert/device.h>
 
 /* Beside NVIDIA's driver the twin is an offer; alone it is what was asked for. */
 static void allow_twin(void)

@@ -2,7 +2,7 @@
 /* A dma-buf as a VkImage: one of others that is imported, or one that is made here and exported. */
 #include "dma_buf.h"
 
-#include <culvert/vulkan_export.h>
+#include <culvert/vulkan_memory.h>
 #include <stdio.h>
 
 /* The driver knows which offsets and pitches a modifier allows, and does not tell. */

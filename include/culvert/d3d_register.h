@@ -38,8 +38,8 @@
 #endif
 
 #include "device.h"
-#include "registration.h"
-#include "texture.h"
+#include "image.h"
+#include "shared.h"
 
 struct IUnknown;
 

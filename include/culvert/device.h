@@ -7,7 +7,6 @@
 #ifndef CULV_DEVICE_H_
 #define CULV_DEVICE_H_
 
-#include "log.h"
 #include "result.h"
 
 CULV_EXTERN_C_BEGIN
@@ -17,8 +16,8 @@ typedef struct culv_device culv_device;
 
 /** The CUDA driver that serves the device. */
 typedef enum culv_driver {
-    /** NVIDIA's driver, and also the software twin if culvert/soft.h or CULVERT_SOFT=1 allows it. A
-     * UUID decides between them. Ordinals are NVIDIA's. */
+    /** NVIDIA's driver, and also the software twin if culv_soft_enable() or CULVERT_SOFT=1 allows
+     * it. A UUID decides between them. Ordinals are NVIDIA's. */
     CULV_DRIVER_AUTO = 0,
     CULV_DRIVER_NVIDIA = 1, /**< libcuda.so.1 (nvcuda.dll) only. */
     /** The software twin only: a CUDA driver on the CPU. */
@@ -110,7 +109,7 @@ typedef struct culv_device_counts {
     uint64_t deferred; /**< Objects that the caller destroyed and that the GPU may still use. */
     /** Releases that found the context or the driver already gone; harmless. */
     uint64_t late_destroys;
-    /** Device memory, arrays and pinned host memory of fallbacks (culvert/fallback.h). */
+    /** Device memory, arrays and pinned host memory of fallbacks (culvert/shared.h). */
     uint64_t allocations;
     uint64_t peers; /**< Other GPUs that fallbacks hold open. */
     /** culv_vmm_allocation objects whose handle the driver holds (culvert/vmm.h). */
@@ -242,6 +241,122 @@ CULV_INIT(culv_pointer_info)
  * Source: measured on an H200, docs/vmm-more.md. */
 CULV_EXPORT culv_result culv_pointer_get_info(culv_device *device, CUdeviceptr pointer,
                                               culv_pointer_info *out);
+
+/* The software twin ---------------------------------------------------------------------------- */
+
+/* The software twin, a CUDA driver on the CPU. Its graphics partner is the machine's CPU
+ * Vulkan device (Mesa's lavapipe). The twin lets the same program run where there is no GPU: in CI,
+ * on a laptop, under a sanitizer. Culvert uses it only when the program or the environment allows
+ * it. */
+
+/** Allows the twin for this process, as the environment variable CULVERT_SOFT=1 does. It also lets
+ * the Vulkan loader find the twin's layer in a build tree, a bundle or an installation in a
+ * directory of its own: the twin's library adds that directory to VK_ADD_LAYER_PATH, or to
+ * VK_LAYER_PATH if that is set. culv_vk_instance_layers() does the same, so a program that makes
+ * that call needs this one only to allow the twin in code. Call it at the start of main, before
+ * vkCreateInstance and before the program starts other threads. A second call does nothing.
+ * Errors: UNSUPPORTED (SOFT_MISSING) when the twin's library is not found. Culvert looks for it
+ * beside its own library (a static one is in the program), in CULVERT_SOFT_PATH, and then in the
+ * system linker's directories.
+ * Threads: one, before all others. */
+CULV_EXPORT culv_result culv_soft_enable(void);
+
+/** Tells whether the process may use the twin: CULVERT_SOFT=1 is set, or culv_soft_enable()
+ * succeeded. If CULVERT_SOFT is 0, off, no, false or empty, it does not allow the twin.
+ * Threads: any. */
+CULV_EXPORT culv_bool culv_soft_enabled(void);
+
+/* Checkpoints ---------------------------------------------------------------------------------- */
+
+/* Takes a program through a checkpoint of CUDA, by which a cluster preempts a job
+ * (cuCheckpointProcessLock(), ...Checkpoint(), ...Restore(), ...Unlock(), and the tool
+ * cuda-checkpoint).
+ *
+ * The driver does not restore a process that has imported anything of a graphics API: it takes the
+ * checkpoint, refuses the restore, and the process's CUDA is lost. Memory that CUDA exported comes
+ * back as other memory, without an error. So give up before what is shared, and make it again
+ * after:
+ *
+ *   culv_device_suspend(device, NULL);      before somebody checkpoints the process
+ *   ...                                     lock, checkpoint, restore, unlock
+ *   culv_device_resume(device, &desc);      the same objects go on
+ *
+ * docs/checkpoints.md has a program, what is refused, and what was measured. */
+
+/** Settings for suspending a device. */
+typedef struct culv_suspend_desc {
+    size_t struct_size; /**< Set by culv_suspend_desc_init(). */
+    /** Nonzero: your own VkDeviceMemory and VkSemaphore objects that you imported
+     * (culv_vk_memory_import(), culv_vk_semaphore_import()) are still there, and stay until the
+     * device is resumed, which asks Vulkan for their handles again. Default: such imports are
+     * refused, because you may have freed them. What culv_vk_memory_import_shared() imported is
+     * there by the rule of that call. */
+    culv_bool imports_live;
+} culv_suspend_desc;
+
+CULV_INIT(culv_suspend_desc)
+
+/** A buffer that has another address than before. */
+typedef struct culv_moved_buffer {
+    size_t struct_size; /**< Set by Culvert. */
+    const char *label;  /**< The buffer's; "" without one. Valid during the call. */
+    CUdeviceptr before; /**< Its address before culv_device_suspend(). */
+    CUdeviceptr now;    /**< What culv_buffer_pointer() returns from now on. */
+    uint64_t size;      /**< Its size in bytes. */
+} culv_moved_buffer;
+
+CULV_INIT(culv_moved_buffer)
+
+/** Settings for resuming a device. */
+typedef struct culv_resume_desc {
+    size_t struct_size; /**< Set by culv_resume_desc_init(). */
+    /** Called for each buffer that has another address now, before culv_device_resume() returns. It
+     * must not call Culvert. Default: nobody is told. */
+    void (*moved)(void *context, const culv_moved_buffer *buffer);
+    void *context; /**< The first argument of `moved`. */
+} culv_resume_desc;
+
+CULV_INIT(culv_resume_desc)
+
+/** Gives up, at the CUDA driver, everything that the device has imported: memory, buffers, images
+ * and semaphores of Vulkan, also those of rings. Your objects stay. Until culv_device_resume() you
+ * may destroy them, but every other call on them or on the device is refused (NOT_READY). Vulkan's
+ * halves are not touched: Vulkan may go on to use them.
+ *
+ * The call waits for all CUDA work of the context. It refuses before it gives up anything if CUDA
+ * has been told to wait for a value of a timeline that Vulkan has not reached, or if a stream that
+ * the legacy stream waits for is being captured.
+ *
+ * It also refuses, by name, what it could not make again: imports by a handle
+ * (culv_memory_import() and its like, other processes' objects); your own Vulkan objects
+ * without `imports_live`; what was made for OpenGL or shared with another GPU, and binary
+ * semaphores; registered objects; tensors of buffers that somebody still holds; and VMM allocations
+ * and memory pools that were exported or imported, also as views of vectors and in spaces. Destroy
+ * those first, and make them again after the resume.
+ *
+ * CUDA graphs that signal or wait for a semaphore, or that use an image, keep handles that are
+ * gone. Make them again too. desc may be NULL.
+ * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE; NOT_READY: the device is suspended already, or work
+ * is not finished; CAPTURE; OPT_IN: see `imports_live`; NOT_EXPORTABLE, DEVICE_MISMATCH, MAPPED,
+ * USAGE: as above), UNSUPPORTED (HANDLE_TYPE: on Windows, where CUDA has no checkpoints), DRIVER,
+ * ASYNC, OUT_OF_MEMORY. After an error nothing has been given up, unless the message asks for
+ * culv_device_resume().
+ * Threads: any, while no other call on the device or its objects is made.
+ * Source: measured, docs/checkpoints.md. */
+CULV_EXPORT culv_result culv_device_suspend(culv_device *device, const culv_suspend_desc *desc);
+
+/** Makes everything again that culv_device_suspend() gave up. Timelines go on with their values. A
+ * buffer of 2 MiB or more keeps its address if the driver allows that; `moved` tells of the others.
+ * An image's arrays, surfaces and textures are always new ones: ask its getters again. desc may be
+ * NULL.
+ *
+ * After an error the device is still suspended. What was made again stays, and the next call makes
+ * the rest.
+ * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE; NOT_READY: the device is not suspended), DRIVER (the
+ * restore may have failed, after which CUDA is lost for the process), ASYNC, OUT_OF_MEMORY.
+ * Threads: any, while no other call on the device or its objects is made.
+ * Source: measured, docs/checkpoints.md. */
+CULV_EXPORT culv_result culv_device_resume(culv_device *device, const culv_resume_desc *desc);
 
 CULV_EXTERN_C_END
 

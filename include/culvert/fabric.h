@@ -13,7 +13,7 @@
  * (SIZE). The exporter must live until the other side has imported. A pool likewise:
  * culv_pool_desc::fabric (culvert/extra/mem_pool.h), culv_mem_pool_import().
  *
- * culv_ipc_from_vmm_fabric() and culv_ipc_from_pool() (culvert/ipc_cuda.h) carry them. */
+ * culv_ipc_from_vmm_fabric() and culv_ipc_from_pool() (culvert/ipc.h) carry them. */
 #ifndef CULV_FABRIC_H_
 #define CULV_FABRIC_H_
 
@@ -21,7 +21,6 @@
 #    error "fabric.h is experimental (docs/stability.md): define CULV_EXPERIMENTAL first"
 #endif
 
-#include "mem_pool.h"
 #include "vmm.h"
 
 CULV_EXTERN_C_BEGIN

@@ -4,14 +4,14 @@
  *
  * In your own OpenGL program, make your context current and do this:
  *   1. Ask culv_gl_check_context() what works here, and print its text if
- *      nothing does.                                                                 gl_check.h
+ *      nothing does.                                                                 gl_device.h
  *   2. Call culv_device_open_for_gl() and culv_gl_attach().                          gl_device.h
  *   3. Share memory. The new way (GL_EXT_memory_object): culv_gl_buffer_create(),
  *      culv_gl_image_create(), or culv_gl_memory_import() for memory that you
  *      have already.                                                                 gl_memory.h
  *      The old way: register objects of your own, culv_gl_register_buffer() ...      gl_register.h
- *   4. Share semaphores, which order the two sides: culv_gl_semaphore_create().      gl_semaphore.h
- *   5. Use CUDA's memory in OpenGL: a culv_vector.                                   gl_vector.h
+ *   4. Share semaphores, which order the two sides: culv_gl_semaphore_create().      gl_device.h
+ *   5. Use CUDA's memory in OpenGL: a culv_vector.                                   gl_memory.h
  *   6. Let frames flow in a ring of slots, by either way: culv_gl_ring_create().     gl_ring.h
  *
  * Culvert calls OpenGL by direct state access (OpenGL 4.5, or GL_ARB_direct_state_access): it
@@ -24,12 +24,9 @@
 #ifndef CULV_GL_H_
 #define CULV_GL_H_
 
-#include "gl_check.h"
 #include "gl_device.h"
 #include "gl_memory.h"
 #include "gl_register.h"
 #include "gl_ring.h"
-#include "gl_semaphore.h"
-#include "gl_vector.h"
 
 #endif

@@ -13,9 +13,9 @@
 #ifndef CULV_GL_MEMORY_H_
 #define CULV_GL_MEMORY_H_
 
-#include "fallback.h"
 #include "gl_device.h"
 #include "shared.h"
+#include "vector.h"
 #include "vmm.h"
 
 CULV_EXTERN_C_BEGIN
@@ -28,7 +28,7 @@ typedef struct culv_gl_buffer_create_desc {
     size_t struct_size; /**< Set by culv_gl_buffer_create_desc_init(). */
     uint64_t size;      /**< Required: bytes. */
     const char *label;  /**< Copied (up to 63 bytes). Default: none. */
-    /** CULV_FALLBACK_... that Culvert may use if sharing is impossible (culvert/fallback.h).
+    /** CULV_FALLBACK_... that Culvert may use if sharing is impossible (culvert/shared.h).
      * Default: none. */
     uint32_t fallback;
 } culv_gl_buffer_create_desc;
@@ -96,7 +96,7 @@ CULV_EXPORT culv_result culv_gl_image_create(culv_gl *gl, const culv_gl_image_cr
  * Ownership: Culvert's. Threads: any. */
 CULV_EXPORT uint32_t culv_gl_image_name(const culv_shared_image *image);
 
-/** Does OpenGL's half of a copy on the HOST path (culvert/fallback.h), of a whole buffer or of all
+/** Does OpenGL's half of a copy on the HOST path (culvert/shared.h), of a whole buffer or of all
  * levels and layers of a texture; the other argument is NULL. On other paths it does nothing. For
  * an upload first call culv_gl_semaphore_wait() for CUDA's half; the call waits until the context
  * has finished its commands (glFinish). A download waits until OpenGL's earlier work is done.
@@ -169,6 +169,21 @@ CULV_EXPORT culv_result culv_gl_memory_bind(culv_gl_memory *memory, uint32_t nam
  * Errors: INVALID (CONTEXT: nothing is done).
  * Threads: the context's, ordered with other calls on this object. */
 CULV_EXPORT culv_result culv_gl_memory_destroy(culv_gl_memory **memory);
+
+/* Vectors -------------------------------------------------------------------------------------- */
+
+/* Shows a culv_vector, CUDA's memory that grows, as GL buffers: one for each chunk.
+ * vector.h has the calls for all views. */
+
+/** Makes OpenGL's view of a vector and imports the chunks that it has. The chunks must be
+ * exportable as OPAQUE_FD (on Windows OPAQUE_WIN32). A vector with `min_chunk` or `growth_percent`
+ * has few large chunks; draw and dispatch once for each.
+ * Errors: as culv_gl_memory_from_vmm() and culv_gl_memory_bind().
+ * Ownership: *out is yours, for culv_vector_view_destroy(), before or after the vector is
+ * destroyed.
+ * Threads: the context's, but not during a call that changes the vector. */
+CULV_EXPORT culv_result culv_gl_vector_view_create(culv_gl *gl, culv_vector *vector,
+                                                   const char *label, culv_vector_view **out);
 
 CULV_EXTERN_C_END
 

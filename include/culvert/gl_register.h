@@ -28,8 +28,8 @@
 #define CULV_GL_REGISTER_H_
 
 #include "gl_device.h"
-#include "registration.h"
-#include "texture.h"
+#include "image.h"
+#include "shared.h"
 
 CULV_EXTERN_C_BEGIN
 

@@ -22,10 +22,9 @@
 #ifndef CULV_GL_RING_H_
 #define CULV_GL_RING_H_
 
-#include "gl_check.h"
+#include "gl_device.h"
 #include "gl_memory.h"
 #include "gl_register.h"
-#include "gl_semaphore.h"
 #include "ring.h"
 
 CULV_EXTERN_C_BEGIN

@@ -2,7 +2,7 @@
 /* Culvert: buffers, images and semaphores that Culvert makes. Each has two halves, one in a
  * graphics API and one in CUDA. Each API has its own calls that make them (culv_vk_buffer_create(),
  * culv_gl_image_create(), culv_d3d_semaphore_create() ...) and that return its half
- * (culv_vk_buffer_handle(), culv_gl_image_name() ...). The calls of this header serve all APIs.
+ * (culv_vk_buffer_handle(), culv_gl_image_name() ...). The calls below serve all APIs.
  *
  *   culv_vk_buffer_create(vk, &desc, &buffer);
  *   VkBuffer in_vulkan = culv_vk_buffer_handle(buffer);
@@ -36,7 +36,7 @@ typedef struct culv_shared_semaphore culv_shared_semaphore;
  *
  * Otherwise the call never waits for CUDA, and DEFERS CUDA's half behind the work of *last_use.
  * Until then the mapping keeps the pages, also yours of culv_vk_buffer_create_desc::host_pointer.
- * With HOST (culvert/fallback.h) the memory of the copies may belong to the API: it is freed with
+ * With HOST the memory of the copies may belong to the API: it is freed with
  * the mapping, at the latest when you detach. After that, the call that destroys the last object of
  * the attachment waits.
  * Errors: INVALID (OWNED: it is a part of a ring, a bridge or a shadow; CONTEXT: it is OpenGL's,
@@ -75,7 +75,7 @@ CULV_EXPORT culv_image *culv_shared_image_cuda(const culv_shared_image *image);
  * warning, because nobody else can.
  *
  * Otherwise the call never waits for CUDA, and DEFERS CUDA's half behind the work of *last_use. On
- * the HOST path (culvert/fallback.h) the API's semaphore is destroyed when no host function is
+ * the HOST path the API's semaphore is destroyed when no host function is
  * pending, at the latest when you detach. After that, this call waits if it destroys the last
  * object of the attachment.
  * Errors: as culv_shared_buffer_destroy(). Threads: as culv_shared_buffer_destroy(). */
@@ -110,6 +110,214 @@ CULV_EXPORT culv_semaphore *culv_shared_semaphore_cuda(const culv_shared_semapho
  * Source: Vulkan specification, vkWaitSemaphores; ID3D12Fence::SetEventOnCompletion. */
 CULV_EXPORT culv_result culv_shared_semaphore_wait_on_host(const culv_shared_semaphore *semaphore,
                                                            uint64_t value, uint64_t timeout);
+
+/* What cannot be shared ------------------------------------------------------------------------ */
+
+/* Copies instead of sharing, if sharing is impossible: the graphics API draws on another
+ * GPU, it exports nothing (WSL, remote desktop), or CUDA cannot map the format. A program must ask
+ * for a fallback (culv_vk_buffer_create_desc::fallback and the like; culv_vk_device_desc::fallback
+ * for another GPU), and each object says whether it uses one. docs/fallback.md has the frame and
+ * the costs.
+ *
+ *   PEER   The resource is shared with the CUDA device of its own GPU. Copies go from GPU to GPU,
+ *          between that device and the memory of the culv_device.
+ *   HOST   Only the graphics API uses the resource. Pinned host memory lies in between, with one
+ *          copy on either side of it.
+ *
+ * Write the program once for all three: call culv_buffer_copy() or culv_image_copy() after CUDA's
+ * last write and before CUDA's first read, and record the copies of culvert/vulkan_memory.h into
+ * its command buffers. If memory is shared (SHARED, DIRECT), all of these calls do nothing. */
+
+/** The way in which CUDA reaches an object of a graphics API. */
+typedef enum culv_sharing {
+    CULV_SHARING_SHARED = 0, /**< The same memory: no copy. */
+    CULV_SHARING_PEER = 1,   /**< Separate memory, with copies to and from the other GPU. */
+    CULV_SHARING_HOST = 2,   /**< Separate memory, with copies to and from pinned host memory. */
+    /** The same memory, which lies on another GPU than the culv_device: no copy
+     * (culv_vk_device_desc::allow_other_gpu). */
+    CULV_SHARING_DIRECT = 3,
+    CULV_SHARING_FORCE32 = 0x7fffffff
+} culv_sharing;
+
+/** The fallbacks that Culvert may use if sharing is impossible, in the order in which it tries
+ * them. Zero allows no fallback. */
+typedef enum culv_fallback {
+    CULV_FALLBACK_PEER = 1,
+    CULV_FALLBACK_HOST = 2,
+    CULV_FALLBACK_ANY = 3,
+    CULV_FALLBACK_FORCE32 = 0x7fffffff
+} culv_fallback;
+
+/** Returns the name of a way of sharing, "SHARED".
+ * Errors: none; "unknown" for other values.
+ * Ownership: a static string, never NULL. Threads: any. */
+CULV_EXPORT const char *culv_sharing_name(culv_sharing sharing);
+
+/** Tells how CUDA reaches a buffer; SHARED for NULL. Threads: any. */
+CULV_EXPORT culv_sharing culv_buffer_sharing(const culv_buffer *buffer);
+
+/** Tells how CUDA reaches an image; SHARED for NULL. Threads: any. */
+CULV_EXPORT culv_sharing culv_image_sharing(const culv_image *image);
+
+/** Tells how CUDA reaches a semaphore; SHARED for NULL, and for a semaphore of another GPU that
+ * CUDA signals itself (culv_vk_device_desc::allow_other_gpu). PEER: signals and waits run on the
+ * other GPU, and events tie them to the caller's stream. HOST: host functions in the stream signal
+ * and wait. A pending wait then blocks a thread of the CUDA driver, and with it the host functions
+ * of other streams. No such wait may depend on another stream's host function.
+ * Threads: any. */
+CULV_EXPORT culv_sharing culv_semaphore_sharing(const culv_semaphore *semaphore);
+
+/** The direction of a fallback's copy. */
+typedef enum culv_copy {
+    /** From CUDA to the graphics API. CUDA's half comes after CUDA's last write and before the
+     * signal that the graphics API waits for; the graphics API's half after that wait. */
+    CULV_COPY_UPLOAD = 0,
+    /** From the graphics API to CUDA. The graphics API's half comes after its last use and before
+     * the signal that CUDA waits for; CUDA's half after that wait and before CUDA's first read. */
+    CULV_COPY_DOWNLOAD = 1,
+    CULV_COPY_FORCE32 = 0x7fffffff
+} culv_copy;
+
+/** Does CUDA's half of a copy of the whole buffer, in the stream. SHARED: does nothing. HOST:
+ * culv_vk_buffer_record_copy() or culv_gl_copy() does the graphics API's half.
+ * Errors: INVALID (NULL_ARGUMENT; VALUE: no such direction; STREAM_DEVICE ...), DRIVER, ASYNC.
+ * Threads: any, one at a time for a buffer. */
+CULV_EXPORT culv_result culv_buffer_copy(culv_buffer *buffer, culv_copy copy, CUstream stream);
+
+/** Does what culv_buffer_copy() does for an image: all levels, layers and planes.
+ * Errors: as culv_buffer_copy(). Threads: any, one at a time for an image. */
+CULV_EXPORT culv_result culv_image_copy(culv_image *image, culv_copy copy, CUstream stream);
+
+/** Texels in linear memory, for one level or one plane of an image. */
+typedef struct culv_image_field {
+    size_t struct_size;  /**< Set by culv_image_field_init(). */
+    CUdeviceptr pointer; /**< Required. The first block, in memory that the device reaches. */
+    uint64_t row_pitch;  /**< Bytes from one row of blocks to the next. 0: rows are packed. */
+    /** Bytes from one slice or layer to the next, a multiple of row_pitch. 0: they are packed. */
+    uint64_t slice_pitch;
+    uint32_t level; /**< The mip level; 0 for an image of several planes. */
+    uint32_t plane; /**< Of an image of several planes, or 1 for stencil beside depth; else 0. */
+} culv_image_field;
+
+CULV_INIT(culv_image_field)
+
+/** Copies a linear field into a whole level (or plane) of an image, in `stream`, straight to where
+ * the graphics API reads it, whatever the sharing is: into the shared array, into the image on the
+ * other GPU (PEER), or into the host memory that the copies of culvert/vulkan_memory.h take it
+ * from (HOST). With PEER and HOST the device's own arrays keep what they have, so do not call
+ * culv_image_copy() for the same frame.
+ *
+ * CUDA's copies into arrays are faster than vkCmdCopyBufferToImage in Vulkan's queue, and the
+ * kernel of culv_image_prepare_write() is faster than both.
+ * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE; LEVEL: the image has no such level or plane; VALUE:
+ * a pitch is smaller than what lies in it, or slice_pitch is no multiple of row_pitch; NOT_MAPPED;
+ * STREAM_DEVICE), UNSUPPORTED (FORMAT: a shared image without arrays), DRIVER, ASYNC,
+ * OUT_OF_MEMORY.
+ * Threads: any, one at a time for an image.
+ * Source: cuda.h, cuMemcpy3DAsync, cuMemcpy3DPeerAsync. */
+CULV_EXPORT culv_result culv_image_write(culv_image *image, const culv_image_field *field,
+                                         CUstream stream);
+
+/** Loads the kernel by which culv_image_write() fills this shared image from now on, in place of
+ * CUDA's copy: on an H200 (driver 580.159.04) 1,812 in place of 411 GB/s (RGBA8, 4096 x 4096), and
+ * 2,025 in place of 422 (RGBA32F). Each image needs this call once.
+ * Call it while no work on the GPU waits for this thread. The driver compiles and loads (10 ms; 100
+ * at a process's first module), and on an H200 it did not return before a stream that waited for
+ * the host had gone on.
+ * If there is no such kernel (PEER and HOST, 1D images, images without surfaces, a driver that
+ * compiles no PTX, such as the twin's), the call does nothing and returns CULV_OK.
+ * Errors: INVALID (NULL_ARGUMENT, NOT_MAPPED), DRIVER, ASYNC, OUT_OF_MEMORY. Threads: any.
+ * Source: PTX ISA, sust; cuda.h, cuModuleLoadData. */
+CULV_EXPORT culv_result culv_image_prepare_write(culv_image *image);
+
+/* Registered objects --------------------------------------------------------------------------- */
+
+/* Buffers and images of your own program that are registered with CUDA. CUDA has such an
+ * object from a map to an unmap, and the graphics API has it the rest of the time. Each API has its
+ * own calls that register (culvert/gl_register.h, culvert/d3d_register.h). The calls below serve
+ * all APIs.
+ *
+ * "The API's thread" in these comments is, for OpenGL, a thread on which a context of the
+ * attachment is current; for Direct3D, the thread that calls Direct3D. */
+
+/** Opaque: your buffer or image, registered with CUDA. */
+typedef struct culv_registration culv_registration;
+
+/** The way in which CUDA uses an object while it is mapped. */
+typedef enum culv_access {
+    CULV_ACCESS_READ_WRITE = 0,
+    /** CUDA only reads. Writes may be lost, and NVIDIA's driver reports nothing; on the twin
+     * culv_registration_unmap() answers DRIVER. */
+    CULV_ACCESS_READ_ONLY = 1,
+    /** CUDA writes all of it and reads nothing: the old contents are undefined. */
+    CULV_ACCESS_WRITE_DISCARD = 2,
+    CULV_ACCESS_FORCE32 = 0x7fffffff
+} culv_access;
+
+/** Ends a registration. A mapped object is unmapped first, in the stream in which it was mapped.
+ * CUDA's work with its surfaces and textures should be done; otherwise the call waits for it. After
+ * culv_gl_lose_contexts() the driver's part is left to the CUDA context.
+ * Errors: INVALID (OWNED: it is a part of a ring; CONTEXT: it is OpenGL's,
+ * and no context of its attachment is current on this thread). Nothing is done then. DRIVER (the
+ * driver refused: try again).
+ * Ownership: the object stays yours. CUDA's COM reference of a Direct3D object is released.
+ * Threads: the API's thread, ordered with other calls on this object.
+ * Source: cuda.h, cuGraphicsUnregisterResource. */
+CULV_EXPORT culv_result culv_registration_destroy(culv_registration **registration);
+
+/** Gives `count` objects to CUDA, all or none, in one call of the driver. Earlier work of the API
+ * (in OpenGL: of this context) is done before later work of the stream. The API must not use the
+ * objects until the unmap. `count` 0 is a no-op. More than 64 take an allocation.
+ * Errors: INVALID (NULL_ARGUMENT; CONTEXT: as culv_registration_destroy(); MAPPED: one is mapped
+ * already; VALUE: one is listed twice, is of another API or another attachment than the first, or
+ * is OpenGL's and was deleted or resized since it was registered; DEVICE_MISMATCH: one was
+ * registered with another culv_device; SIZE; CAPTURE: the stream is being captured; STREAM_DEVICE),
+ * DRIVER, ASYNC, OUT_OF_MEMORY.
+ * Threads: the API's thread, ordered with other calls on these objects.
+ * Source: cuda.h, cuGraphicsMapResources. */
+CULV_EXPORT culv_result culv_registration_map(culv_registration *const *registrations,
+                                              uint32_t count, CUstream stream);
+
+/** Gives the objects back to the API. Earlier work of the stream is done before later work of the
+ * API; work in other streams is not waited for. Pointers, arrays, surfaces and textures of the
+ * objects become invalid: ask again after each map. `count` 0 is a no-op.
+ * Errors: as culv_registration_map(), and INVALID (NOT_MAPPED). DRIVER with
+ * CUDA_ERROR_UNMAP_FAILED: they are unmapped, but what CUDA wrote is lost.
+ * Threads: the API's thread, ordered with other calls on these objects.
+ * Source: cuda.h, cuGraphicsUnmapResources. */
+CULV_EXPORT culv_result culv_registration_unmap(culv_registration *const *registrations,
+                                                uint32_t count, CUstream stream);
+
+/** Tells whether the object is mapped. 0 for NULL. Threads: any, ordered with maps and unmaps. */
+CULV_EXPORT culv_bool culv_registration_is_mapped(const culv_registration *registration);
+
+/** Returns CUDA's side of a registered buffer. Its culv_buffer_pointer() is 0 while it is not
+ * mapped, and may be another one after each map. NULL for NULL, and for an image.
+ * Ownership: Culvert's, valid until the registration is destroyed; culv_buffer_unmap() refuses it.
+ * Threads: any. */
+CULV_EXPORT culv_buffer *culv_registration_buffer(const culv_registration *registration);
+
+/** Returns CUDA's side of a registered image. Its arrays, surfaces and textures exist while it is
+ * mapped; otherwise the calls that return them answer NOT_MAPPED. NULL for NULL, and for a buffer.
+ * Ownership: Culvert's, valid until the registration is destroyed; culv_image_unmap() refuses it.
+ * Threads: any. */
+CULV_EXPORT culv_image *culv_registration_image(const culv_registration *registration);
+
+/** Returns the first byte of a mapped buffer in CUDA. 0 for NULL, for an image, and while it is not
+ * mapped.
+ * Ownership: the driver's, valid until the unmap. Threads: any, ordered with maps and unmaps. */
+CULV_EXPORT CUdeviceptr culv_registration_pointer(const culv_registration *registration);
+
+/** Gets the array of one layer, or of one face of a cube (+x, -x, +y, -y, +z, -z), of a level of a
+ * mapped image: Direct3D's sub-resource `level + layer * levels`. culv_image_get_array() returns
+ * all layers of a level in one array. Copies of it reach all layers of a 2D array, but only the
+ * first face of an OpenGL cube (an H200's driver): copy the other faces by this call.
+ * Errors: INVALID (NULL_ARGUMENT, LEVEL, NOT_MAPPED; USAGE: it is a buffer), DRIVER, ASYNC.
+ * Ownership: the driver's, valid until the unmap; never destroy it.
+ * Threads: any, ordered with maps and unmaps.
+ * Source: cuda.h, cuGraphicsSubResourceGetMappedArray. */
+CULV_EXPORT culv_result culv_registration_get_array(const culv_registration *registration,
+                                                    uint32_t layer, uint32_t level, CUarray *out);
 
 CULV_EXTERN_C_END
 

@@ -323,6 +323,168 @@ CULV_EXPORT culv_result culv_vmm_map(culv_vmm_range *range, uint64_t offset,
 CULV_EXPORT culv_result culv_vmm_unmap(culv_vmm_range *range, uint64_t offset, uint64_t size,
                                        const CUstream *last_use);
 
+/* Memory pools of other processes -------------------------------------------------------------- */
+
+/* Memory pools of other processes.
+ *
+ * Memory from cuMemAllocAsync lies in a pool. Another CUDA process sends an exportable pool as a
+ * handle. Then it sends each allocation in it as 64 bytes of data:
+ *
+ *   exporter: culvert/extra/mem_pool.h of culvert-extra, or CUDA's own calls
+ *   importer: culv_mem_pool_import(), culv_mem_pool_import_pointer(), cuMemFreeAsync
+ *
+ * Every process that imported an allocation must free it before its owner does. No other process
+ * may use it before the owner's stream has allocated it. culvert/ipc.h carries both. */
+
+/** Opaque: another process's memory pool. You order the creation and the destruction of one object.
+ * Other calls may come from any thread. */
+typedef struct culv_mem_pool culv_mem_pool;
+
+/** A pool to import by its handle. */
+typedef struct culv_mem_pool_import_desc {
+    size_t struct_size; /**< Set by culv_mem_pool_import_desc_init(). */
+    /** Required. OPAQUE_FD or FABRIC; on Windows OPAQUE_WIN32 or its KMT form. */
+    culv_handle handle;
+    const char *label; /**< Copied (up to 63 bytes). Default: none. */
+} culv_mem_pool_import_desc;
+
+CULV_INIT(culv_mem_pool_import_desc)
+
+/** An allocation of a pool, in the form for another process that has the pool. Send the bytes as
+ * they are. This is not a handle, so it keeps nothing alive. */
+typedef struct culv_mem_pool_pointer {
+    uint8_t data[64]; /**< CUmemPoolPtrExportData. */
+} culv_mem_pool_pointer;
+
+/** Ends the import. What was imported from it goes by cuMemFreeAsync. Does not wait.
+ * Threads: any, ordered with other calls on this object.
+ * Source: cuda.h, cuMemPoolDestroy. */
+CULV_EXPORT void culv_mem_pool_destroy(culv_mem_pool **pool);
+
+/** Imports a pool and BORROWS its handle. The device can read and write its allocations, whether
+ * the memory is its own or that of another GPU that it reaches. You cannot allocate in an imported
+ * pool.
+ * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE, HANDLE_TYPE, HANDLE_BAD, HANDLE_KIND), UNSUPPORTED
+ * (VMM, HANDLE_TYPE, DRIVER_TOO_OLD), DRIVER (HANDLE_REFUSED; PEER: it lies on a GPU that the
+ * device does not reach), ASYNC, OUT_OF_MEMORY.
+ * Ownership: the handle stays yours: close it whenever you like (culv_handle_close()). *out is
+ * yours, for culv_mem_pool_destroy().
+ * Threads: any.
+ * Source: cuda.h, cuMemPoolImportFromShareableHandle, cuMemPoolSetAccess. */
+CULV_EXPORT culv_result culv_mem_pool_import(culv_device *device,
+                                             const culv_mem_pool_import_desc *desc,
+                                             culv_mem_pool **out);
+
+/** Imports an allocation of the pool.
+ * Errors: INVALID (NULL_ARGUMENT), DRIVER (HANDLE_REFUSED: the
+ * data is of another pool, or of memory that was freed), ASYNC, OUT_OF_MEMORY.
+ * Ownership: *out is yours, for cuMemFreeAsync before its owner frees it. Threads: any.
+ * Source: cuda.h, cuMemPoolImportPointer. */
+CULV_EXPORT culv_result culv_mem_pool_import_pointer(culv_mem_pool *pool,
+                                                     const culv_mem_pool_pointer *pointer,
+                                                     CUdeviceptr *out);
+
+/* Memory of other allocators ------------------------------------------------------------------- */
+
+/* Shares memory that somebody else mapped with CUDA's virtual memory management with
+ * Vulkan and other processes. Such memory backs RMM's and many solvers' data, and PyTorch's tensors
+ * if its allocator is set up so.
+ *
+ *   culv_vmm_adopt(device, (CUdeviceptr)tensor.data_ptr(), bytes, &adopted);
+ *   culv_vk_adopted_create(vk, adopted, &desc, &view);          culvert/vulkan_vmm.h
+ *
+ * The addresses are contiguous, but the memory behind them is made of chunks (2 MiB or 20 MiB in
+ * PyTorch). A tensor begins and ends anywhere in a chunk. Culvert finds the chunks and exports each
+ * of them once, for all tensors in it.
+ *
+ * Memory of cudaMalloc, cudaMallocAsync or cudaMallocManaged cannot be adopted: CUDA does not
+ * export it. For PyTorch, set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True in the environment
+ * before the program starts, or allocate what you share in a pool of culv_torch_malloc(). */
+
+/** Opaque: an adopted range of addresses, and the chunks behind it. It keeps the memory alive, but
+ * not the addresses: their owner may unmap them at any time. */
+typedef struct culv_vmm_adopted culv_vmm_adopted;
+
+/** Finds the chunks behind `size` bytes at `pointer`. As long as one range in a chunk is adopted,
+ * other ranges find the chunk at once. Adopt a range once and keep it: adoption costs a few
+ * microseconds a chunk, and Vulkan's import of a chunk costs a hundred.
+ * Errors: INVALID (NULL_ARGUMENT; SIZE: 0, or it overflows; NOT_EXPORTABLE: it is not memory of
+ * cuMemCreate, or was not made for export, and the message says what to do; NOT_MAPPED: a part of
+ * the range; USAGE: a tile pool; DEVICE_MISMATCH: memory of another GPU), UNSUPPORTED (VMM),
+ * DRIVER, ASYNC, OUT_OF_MEMORY.
+ * Ownership: *out is yours, for culv_vmm_adopted_destroy().
+ * Threads: any, but not while the memory is mapped or unmapped.
+ * Source: cuda.h, cuMemGetAddressRange, cuMemRetainAllocationHandle; measured with PyTorch 2.11:
+ * its expandable segments are exportable as file descriptors. */
+CULV_EXPORT culv_result culv_vmm_adopt(culv_device *device, CUdeviceptr pointer, uint64_t size,
+                                       culv_vmm_adopted **out);
+
+/** Gives the chunks back. The memory is freed when its owner has freed it too. Views of a graphics
+ * API live on.
+ * Threads: any, ordered with other calls on this object. */
+CULV_EXPORT void culv_vmm_adopted_destroy(culv_vmm_adopted **adopted);
+
+/** Tells whether the chunks are still mapped where they were. An allocator may have unmapped one,
+ * or mapped another in its place (PyTorch does so in empty_cache()). Vulkan then shows other memory
+ * than CUDA has at these addresses: destroy the view and the range, and adopt it again.
+ * Errors: INVALID (NULL_ARGUMENT; NOT_MAPPED: a chunk is unmapped, or another one is mapped there),
+ * DRIVER, ASYNC.
+ * Threads: any, but not while the memory is mapped or unmapped.
+ * Source: cuMemRetainAllocationHandle, which returns the handle of what is mapped there. The range
+ * holds its own handle, so no other memory can have the same one. */
+CULV_EXPORT culv_result culv_vmm_check_adopted(const culv_vmm_adopted *adopted);
+
+/** Returns the size of the range in bytes. 0 for NULL. Threads: any. */
+CULV_EXPORT uint64_t culv_vmm_adopted_size(const culv_vmm_adopted *adopted);
+
+/** Lists the parts of the range that lie in one chunk each. A chunk begins at the part's address
+ * less its inner_offset. `parts` and *count are as in every call that lists (culvert.h).
+ * Errors: INVALID (NULL_ARGUMENT).
+ * Ownership: the range has the allocations. Threads: any. */
+CULV_EXPORT culv_result culv_vmm_adopted_get_parts(const culv_vmm_adopted *adopted,
+                                                   culv_part *parts, size_t capacity,
+                                                   size_t *count);
+
+/* An allocator for PyTorch --------------------------------------------------------------------- */
+
+/* An allocator for PyTorch and RMM whose memory graphics APIs can import.
+ *
+ *   allocator = torch.cuda.memory.CUDAPluggableAllocator(path, "culv_torch_malloc",
+ *   "culv_torch_free") pool = torch.cuda.MemPool(allocator.allocator())
+ *   with torch.cuda.use_mem_pool(pool):
+ *       field = torch.zeros(...)             culvert.buffer(field), or culv_vmm_adopt()
+ *
+ * culvert.torch_pool() of the Python package does that. So you can share a chosen part of a
+ * program, without a variable in the environment.
+ *
+ * Always put a cache on top, as MemPool is: each call makes memory by cuMemCreate and maps it, and
+ * sizes are rounded up to 2 MiB. A training step of 3.2 ms took 9.2 ms with the bare allocator, and
+ * 3.2 ms behind a MemPool (measured on an H200 with PyTorch 2.11). */
+
+/** Allocates exportable memory of a device. The memory is ready at once, in all streams. It lies at
+ * a multiple of the granularity (2 MiB). The first call for a device opens it, and it stays open
+ * until the process ends.
+ * Errors: NULL; culv_last_error() of this thread has the reason. A size of 0 or less is NULL
+ * without an error, as with cudaMalloc().
+ * Ownership: the memory is yours, for culv_torch_free(). Threads: any.
+ * Source: PyTorch, torch.cuda.memory.CUDAPluggableAllocator: void *(ssize_t, int, cudaStream_t). */
+CULV_EXPORT void *culv_torch_malloc(ptrdiff_t size, int device, CUstream stream);
+
+/** Frees what culv_torch_malloc() returned. It waits until `stream` has done what was submitted to
+ * it, as cudaFree() does for all streams: an allocator gives memory back while the stream may still
+ * use it. Work of other streams must be done, or `stream` must wait for it (PyTorch's
+ * record_stream). If `stream` is being captured, the call does not wait and leaves the capture as
+ * it is: the memory then belongs to the graph. It is freed by the first culv_torch_malloc() or
+ * culv_torch_free() after the graph, all instances of it and their launches have ended; that call
+ * waits for all work of the context. If the driver refuses to free memory, later calls try again.
+ * Memory that graphics APIs have imported stays with them. NULL is a no-op.
+ * Errors: none; culv_last_error() and the log report a pointer that culv_torch_malloc() did not
+ * return.
+ * Ownership: you no longer own the memory. Threads: any.
+ * Source: CUDA programming guide, "CUDA User Objects"; measured, docs/measured/nvidia-measured.md
+ * (calls_during_capture). */
+CULV_EXPORT void culv_torch_free(void *pointer, ptrdiff_t size, int device, CUstream stream);
+
 CULV_EXTERN_C_END
 
 #endif

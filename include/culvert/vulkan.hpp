@@ -83,7 +83,7 @@ class vk_image : public shared_image {
     }
 };
 
-/** A VkSemaphore that CUDA signals and waits for, too: culvert/vulkan_semaphore.h. */
+/** A VkSemaphore that CUDA signals and waits for, too: culvert/vulkan_memory.h. */
 class vk_semaphore : public shared_semaphore {
   public:
     using shared_semaphore::shared_semaphore;

@@ -4,8 +4,12 @@
 #ifndef CULV_VULKAN_MEMORY_H_
 #define CULV_VULKAN_MEMORY_H_
 
+#include "handle.h"
+#include "image.h"
 #include "shared.h"
 #include "vulkan_device.h"
+
+#include <vulkan/vulkan_core.h>
 
 CULV_EXTERN_C_BEGIN
 
@@ -62,7 +66,7 @@ typedef struct culv_vk_buffer_create_desc {
      * (docs/vulkan-sync.md, "The CPU's view"). */
     VkMemoryPropertyFlags memory_properties;
     const char *label; /**< Copied (up to 63 bytes). Default: none. */
-    /** CULV_FALLBACK_... that Culvert may use if sharing is impossible (culvert/fallback.h). It
+    /** CULV_FALLBACK_... that Culvert may use if sharing is impossible (culvert/shared.h). It
      * then adds TRANSFER_SRC and TRANSFER_DST to the usage. Default: none. */
     uint32_t fallback;
     /** 1: the buffer lies in host memory that both APIs use in place. If the GPU does not share its
@@ -97,7 +101,7 @@ typedef struct culv_vk_image_create_desc {
     culv_texels texels;    /**< As culv_image_desc::texels. */
     culv_bool no_surfaces; /**< As culv_image_desc::no_surfaces. */
     const char *label;     /**< Copied (up to 63 bytes). Default: none. */
-    /** CULV_FALLBACK_... that Culvert may use if sharing is impossible (culvert/fallback.h). It
+    /** CULV_FALLBACK_... that Culvert may use if sharing is impossible (culvert/shared.h). It
      * then adds TRANSFER_SRC and TRANSFER_DST to the usage. Default: none. */
     uint32_t fallback;
 } culv_vk_image_create_desc;
@@ -237,6 +241,239 @@ CULV_EXPORT VkDeviceMemory culv_vk_image_memory(const culv_shared_image *image, 
 CULV_EXPORT culv_result culv_vk_record_copy(culv_vk_device *vk, VkCommandBuffer commands,
                                             VkDeviceAddress from, VkDeviceAddress to,
                                             VkDeviceSize size);
+
+/* Semaphores ----------------------------------------------------------------------------------- */
+
+/* Vulkan semaphores in CUDA, made by Culvert or your own.
+ *
+ *   culv_vk_semaphore_create(vk, NULL, &semaphore);  a timeline at 0
+ *   culv_semaphore_wait(culv_shared_semaphore_cuda(semaphore), stream, n);
+ *   VkSemaphore to_submit = culv_vk_semaphore_handle(semaphore);
+ *
+ * culvert/semaphore.h says how CUDA streams signal and wait. */
+
+/** Your own VkSemaphore to import. */
+typedef struct culv_vk_semaphore_desc {
+    size_t struct_size;       /**< Set by culv_vk_semaphore_desc_init(). */
+    VkSemaphore semaphore;    /**< Required. Created with VkExportSemaphoreCreateInfo{OPAQUE_FD}. */
+    culv_semaphore_type type; /**< Required: the type that it was created as. */
+    culv_bool untracked;      /**< Binary: as culv_semaphore_desc::untracked. */
+    /** Binary: nonzero if a signal of it was already submitted to Vulkan. */
+    culv_bool signal_pending;
+    const char *label; /**< Copied (up to 63 bytes). Default: none. */
+} culv_vk_semaphore_desc;
+
+CULV_INIT(culv_vk_semaphore_desc)
+
+/** A semaphore for Culvert to make. */
+typedef struct culv_vk_semaphore_create_desc {
+    size_t struct_size;       /**< Set by culv_vk_semaphore_create_desc_init(). */
+    culv_semaphore_type type; /**< Default: CULV_SEMAPHORE_TIMELINE. */
+    uint64_t initial_value;   /**< Timeline: VkSemaphoreTypeCreateInfo::initialValue. Binary: 0. */
+    culv_bool untracked;      /**< Binary: as culv_semaphore_desc::untracked. */
+    const char *label;        /**< Copied (up to 63 bytes). Default: none. */
+    /** CULV_FALLBACK_... that Culvert may use if sharing is impossible (culvert/shared.h). HOST
+     * works only for timelines. Default: none. */
+    uint32_t fallback;
+} culv_vk_semaphore_create_desc;
+
+/** culv_vk_semaphore_create_desc_init(): a timeline at 0. */
+CULV_INIT(culv_vk_semaphore_create_desc)
+
+/** Imports your VkSemaphore. Signals must exceed a timeline's present counter.
+ * Errors: INVALID (NOT_EXPORTABLE ...), UNSUPPORTED, DRIVER, ASYNC, OUT_OF_MEMORY.
+ * Ownership: the VkSemaphore stays yours; *out is yours, for culv_semaphore_destroy().
+ * Threads: any. */
+CULV_EXPORT culv_result culv_vk_semaphore_import(culv_vk_device *vk,
+                                                 const culv_vk_semaphore_desc *desc,
+                                                 culv_semaphore **out);
+
+/** Makes an exportable semaphore and imports it into CUDA, all or nothing. desc may be NULL: a
+ * timeline at 0. If sharing is impossible and `fallback` is set, CUDA signals and waits in another
+ * way (culv_semaphore_sharing()).
+ * Errors: INVALID (VALUE; DEVICE_MISMATCH: the VkDevice is attached as another GPU, and `fallback`
+ * is not set), UNSUPPORTED (NOT_EXPORTABLE: the device exports no such semaphores;
+ * EXTENSION_MISSING, PEER), DRIVER (a Vulkan or CUDA call failed), ASYNC, OUT_OF_MEMORY.
+ * Ownership: *out is yours, for culv_shared_semaphore_destroy(). It keeps the attachment alive, and
+ * your VkDevice must outlive it.
+ * Threads: any. */
+CULV_EXPORT culv_result culv_vk_semaphore_create(culv_vk_device *vk,
+                                                 const culv_vk_semaphore_create_desc *desc,
+                                                 culv_shared_semaphore **out);
+
+/** Returns the VkSemaphore, for submissions. VK_NULL_HANDLE for NULL. Never destroy it.
+ * Ownership: Culvert owns it. Threads: any. */
+CULV_EXPORT VkSemaphore culv_vk_semaphore_handle(const culv_shared_semaphore *semaphore);
+
+/* Handles -------------------------------------------------------------------------------------- */
+
+/* Exports Vulkan memory and semaphores as operating-system handles, and turns handles of
+ * CUDA's memory into Vulkan memory.
+ *
+ * You need these calls only for another process, another API, or memory that CUDA allocated.
+ * culv_vk_memory_import() and culv_vk_semaphore_import() export by themselves.
+ *
+ *   Vulkan to others:  culv_vk_memory_export_dup(), culv_vk_semaphore_export_dup()
+ *   CUDA to Vulkan:    culv_vmm_export_dup() or culv_dma_buf_export_dup(),
+ *                      then culv_vk_memory_from_handle() */
+
+/** Exports your VkDeviceMemory, even if the VkDevice is another GPU than the culv_device. The
+ * memory must have been allocated for `type` (VkExportMemoryAllocateInfo): OPAQUE_FD or DMA_BUF_FD;
+ * on Windows OPAQUE_WIN32 (an NT handle) or OPAQUE_WIN32_KMT. A file descriptor is closed on exec.
+ * Errors: INVALID (NULL_ARGUMENT, HANDLE_TYPE, NOT_EXPORTABLE; OS: no file descriptor is left),
+ * UNSUPPORTED (HANDLE_TYPE: this system lacks the type; EXTENSION_MISSING: not enabled, or there
+ * are no dma-bufs here), DRIVER, ASYNC, OUT_OF_MEMORY.
+ * Ownership: the VkDeviceMemory stays yours; each call makes a new *out, which you close with
+ * culv_handle_close(). Vulkan gives only one NT handle for a memory object and type, and
+ * culv_vk_memory_import() takes one too: export once, then use culv_handle_dup().
+ * Threads: any.
+ * Source: VK_KHR_external_memory_fd, VK_KHR_external_memory_win32. */
+CULV_EXPORT culv_result culv_vk_memory_export_dup(culv_vk_device *vk, VkDeviceMemory memory,
+                                                  culv_handle_type type, culv_handle *out);
+
+/** Exports your VkSemaphore, which must have been created for `type` (VkExportSemaphoreCreateInfo):
+ * OPAQUE_FD; on Windows OPAQUE_WIN32 or OPAQUE_WIN32_KMT. A file descriptor is closed on exec.
+ * Errors: INVALID (NULL_ARGUMENT, HANDLE_TYPE, NOT_EXPORTABLE; OS: no file descriptor is left),
+ * UNSUPPORTED (HANDLE_TYPE, EXTENSION_MISSING), DRIVER, ASYNC, OUT_OF_MEMORY.
+ * Ownership: the VkSemaphore stays yours; each call makes a new *out, which you close with
+ * culv_handle_close(). For NT handles see culv_vk_memory_export_dup().
+ * Threads: any.
+ * Source: VK_KHR_external_semaphore_fd, VK_KHR_external_semaphore_win32. */
+CULV_EXPORT culv_result culv_vk_semaphore_export_dup(culv_vk_device *vk, VkSemaphore semaphore,
+                                                     culv_handle_type type, culv_handle *out);
+
+/** Memory behind a handle that Vulkan is to use. */
+typedef struct culv_vk_memory_from_handle_desc {
+    size_t struct_size; /**< Set by culv_vk_memory_from_handle_desc_init(). */
+    /** Required. OPAQUE_FD of CUDA (cuMemExportToShareableHandle) or DMA_BUF_FD
+     * (culv_dma_buf_export_dup()); on Windows OPAQUE_WIN32 or its KMT form. */
+    culv_handle handle;
+    VkDeviceSize size; /**< Required: size in bytes, VkMemoryAllocateInfo::allocationSize. */
+    /** UUID of the device that exported the memory. Culvert refuses another device than the
+     * VkDevice's: drivers accept its memory and then show wrong data. All zero: for memory of
+     * cuMemCreate() Culvert asks CUDA for the device; for all other memory you guarantee that it is
+     * the VkDevice's. */
+    culv_uuid exporter;
+    /** Optional: the buffer that you will bind. Its requirements choose the memory type. */
+    VkBuffer buffer;
+    /** Optional: the image that you will bind. Not both. For a DISJOINT image give memory_type_bits
+     * instead. */
+    VkImage image;
+    /** Without buffer and image: VkMemoryRequirements::memoryTypeBits of what you will bind. 0:
+     * any. If Vulkan itself exported the memory as OPAQUE_FD: only the bit of the memory type that
+     * it was allocated with. */
+    uint32_t memory_type_bits;
+    /** Nonzero: dedicates the memory to `buffer` or `image` (VkMemoryDedicatedAllocateInfo). `size`
+     * must then be exactly the size that it needs. A buffer of CULV_SLOW_KIND_BYTES or more should
+     * have it: its memory is then of the fast kind (culv_memory_kind). Otherwise the log says that
+     * it is not, as a warning if `buffer` is given. CUDA's allocations are often larger than the
+     * resource; Vulkan then uses the beginning. An image on CUDA's memory must be dedicated, unless
+     * the memory is compressible (culv_vk_image_bind_vmm()). */
+    culv_bool dedicated;
+    const char *label; /**< For messages. Read during the call. Default: none. */
+    /** VkMemoryAllocateFlagsInfo::flags: VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT for buffers whose
+     * address you take, or 0. */
+    VkMemoryAllocateFlags allocate_flags;
+} culv_vk_memory_from_handle_desc;
+
+CULV_INIT(culv_vk_memory_from_handle_desc)
+
+/** Makes a VkDeviceMemory of the memory that a handle names. It picks a device-local memory type if
+ * one is allowed. Create what you bind to it with VkExternalMemoryBufferCreateInfo or
+ * VkExternalMemoryImageCreateInfo and the handle's type. A dma-buf needs
+ * VK_EXT_external_memory_dma_buf on the VkDevice, and a machine whose driver has it. Culvert sees
+ * whether the device has that extension, but not whether you enabled it.
+ * Errors: INVALID (NULL_ARGUMENT, VALUE, SIZE, HANDLE_TYPE, HANDLE_BAD, HANDLE_KIND, OS,
+ * DEVICE_MISMATCH; DEDICATED: required, or the size is not the needed one; MEMORY_TYPE),
+ * UNSUPPORTED (HANDLE_TYPE: this system lacks the type; EXTENSION_MISSING: not enabled, or there
+ * are no dma-bufs here; MEMORY_TYPE), DRIVER (HANDLE_REFUSED), ASYNC, OUT_OF_MEMORY.
+ * Ownership: the handle is borrowed. *out is yours, for vkFreeMemory(). Threads: any.
+ * Source: VkImportMemoryFdInfoKHR, vkGetMemoryFdPropertiesKHR. */
+CULV_EXPORT culv_result culv_vk_memory_from_handle(culv_vk_device *vk,
+                                                   const culv_vk_memory_from_handle_desc *desc,
+                                                   VkDeviceMemory *out);
+
+/* Textures ------------------------------------------------------------------------------------- */
+
+/* Takes the settings of a CUDA texture object from a VkSamplerCreateInfo.
+ *
+ *   culv_texture_desc d = culv_texture_desc_init();
+ *   culv_vk_texture_desc_from_sampler(&sampler_info, &d, &differences);
+ *   culv_image_get_texture(image, &d, &texture); */
+
+/* The settings of a VkSamplerCreateInfo that CUDA_TEXTURE_DESC lacks: (name, bit, what differs). */
+#define CULV_VK_SAMPLER_DIFFERENCES(X)                                                             \
+    X(MAG_FILTER, 0, "CUDA has one filter; minFilter was taken, and magFilter differs")            \
+    X(CUBIC_FILTER, 1, "CUDA has no cubic filter; linear was taken")                               \
+    X(MIRROR_CLAMP, 2, "CUDA does not mirror once; clamping to the edge was taken")                \
+    X(COMPARE, 3, "CUDA's texture objects compare no depth; the kernel reads the depth itself")    \
+    X(BORDER_INTEGER, 4, "the border color is an integer one; its values were taken as floats")    \
+    X(BORDER_CUSTOM, 5, "a custom border color was not found in the pNext chain; black was taken") \
+    X(REDUCTION, 6, "CUDA has no minimum or maximum reduction; the weighted average was taken")    \
+    X(YCBCR, 7, "CUDA converts no Y'CbCr; the kernel reads the planes")                            \
+    X(ANISOTROPY, 8,                                                                               \
+      "CUDA's anisotropy is a whole number from 1 to 16; maxAnisotropy was rounded down")          \
+    X(SUBSAMPLED, 9, "CUDA reads no subsampled image (a flag of VK_EXT_fragment_density_map)")     \
+    X(CUBE_SEAMS, 10, "the flag of VK_EXT_non_seamless_cube_map was taken as no_seamless_cube")    \
+    X(FLAGS, 11, "a flag or an extension in the pNext chain is not one that this version knows")   \
+    X(UNNORMALIZED_BORDER, 12,                                                                     \
+      "CUDA clamps unnormalized coordinates only to the edge; that was taken")
+
+/** Bits for each difference: CULV_VK_SAMPLER_COMPARE and so on. */
+typedef enum culv_vk_sampler_difference {
+#define CULV_VK_SAMPLER_ENUM_(name, bit, text) CULV_VK_SAMPLER_##name = 1 << (bit),
+    CULV_VK_SAMPLER_DIFFERENCES(CULV_VK_SAMPLER_ENUM_)
+#undef CULV_VK_SAMPLER_ENUM_
+        CULV_VK_SAMPLER_FORCE32 = 0x7fffffff
+} culv_vk_sampler_difference;
+
+/** Fills *out with the settings of a sampler, as far as CUDA has them. Sets a bit in *differences
+ * (which may be NULL) for each setting that CUDA lacks. Levels, layers and plane stay as they are
+ * in *out, because a view chooses them, not a sampler. Set out->struct_size first. A sampler has no
+ * format: the border color is in the order R, G, B, A, so swap red and blue for a B8G8R8A8 image.
+ * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE; VALUE: not a VkSamplerCreateInfo, or a value that
+ * Vulkan lacks).
+ * Threads: any.
+ * Source: VkSamplerCreateInfo; cuda.h, CUDA_TEXTURE_DESC. */
+CULV_EXPORT culv_result culv_vk_texture_desc_from_sampler(const VkSamplerCreateInfo *sampler,
+                                                          culv_texture_desc *out,
+                                                          uint32_t *differences);
+
+/* What cannot be shared ------------------------------------------------------------------------ */
+
+/* The Vulkan half of a fallback (culvert/shared.h).
+ *
+ * On the HOST path CUDA uploads into pinned memory. A copy in your own command buffer brings the
+ * data from there into the VkBuffer or VkImage, or the other way round. On all other paths these
+ * calls record nothing, so you write the program once.
+ *
+ *   CUDA's stream:       wait, write, culv_buffer_copy() or culv_image_copy(), signal
+ *   the command buffer:  acquire barrier, culv_vk_..._record_copy(), use,
+ *                        culv_vk_..._record_copy(), release barrier
+ *   CUDA's stream:       wait, culv_buffer_copy() or culv_image_copy(), read
+ *
+ * The next upload must start after the recorded copy is done, and CUDA's download after the
+ * recorded download is done. The waits that sharing needs anyway ensure both. You may record a
+ * command buffer once and submit it many times. */
+
+/** Records Vulkan's half of a copy of the buffer (HOST path), with the barriers that it needs.
+ * Record it outside of render passes: an upload after the acquire barrier and before Vulkan's first
+ * use, a download after Vulkan's last use and before the release barrier. The copy waits for
+ * earlier uses in the same queue, and later uses wait for the copy.
+ * Errors: INVALID (NULL_ARGUMENT; VALUE: no such direction).
+ * Threads: the thread that records the command buffer.
+ * Source: Vulkan specification, "Host Write Ordering Guarantees". */
+CULV_EXPORT culv_result culv_vk_buffer_record_copy(const culv_shared_buffer *buffer, culv_copy copy,
+                                                   VkCommandBuffer commands);
+
+/** Does what culv_vk_buffer_record_copy() does, for all levels, layers and planes of an image. The
+ * image is in `layout` before and after: the layout that the acquire barrier gave it. The old
+ * contents are lost by an upload. Depth and stencil need a graphics queue, as
+ * vkCmdCopyBufferToImage does.
+ * Errors: INVALID (NULL_ARGUMENT; VALUE: no such direction, UNDEFINED or PREINITIALIZED as layout).
+ * Threads: the thread that records the command buffer. */
+CULV_EXPORT culv_result culv_vk_image_record_copy(const culv_shared_image *image, culv_copy copy,
+                                                  VkCommandBuffer commands, VkImageLayout layout);
 
 CULV_EXTERN_C_END
 

@@ -15,9 +15,8 @@
 
 #include "ring.h"
 #include "vulkan_barrier.h"
+#include "vulkan_device.h"
 #include "vulkan_memory.h"
-#include "vulkan_semaphore.h"
-#include "vulkan_setup.h"
 
 CULV_EXTERN_C_BEGIN
 
@@ -105,7 +104,7 @@ CULV_INLINE culv_vk_ring_desc culv_vk_ring_desc_init(void)
 /** Makes a ring: all or nothing. The call hands the images to CUDA in one submission to `queue` (of
  * queue_family) and waits until it is done. A `fallback` in a resource's descriptor is for the
  * timelines too. CUDA's side then uploads or downloads, and Vulkan's command buffers copy
- * (culvert/vulkan_fallback.h).
+ * (culvert/vulkan_memory.h).
  * Errors: as culv_ring_create(), culv_vk_image_create(), culv_vk_buffer_create() and
  * culv_vk_semaphore_create(); INVALID (VALUE: one image or buffer for several slots).
  * Ownership: *out is yours, for culv_ring_destroy(); it keeps the attachment alive.

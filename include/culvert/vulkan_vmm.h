@@ -14,8 +14,9 @@
 #define CULV_VULKAN_VMM_H_
 
 #include "memory.h"
-#include "vector_view.h"
-#include "vulkan_export.h"
+#include "vector.h"
+#include "vmm.h"
+#include "vulkan_device.h"
 #include "vulkan_memory.h"
 
 CULV_EXTERN_C_BEGIN
@@ -136,6 +137,296 @@ CULV_INIT(culv_vk_vector_view_desc)
 CULV_EXPORT culv_result culv_vk_vector_view_create(culv_vk_device *vk, culv_vector *vector,
                                                    const culv_vk_vector_view_desc *desc,
                                                    culv_vector_view **out);
+
+/* Adopted memory ------------------------------------------------------------------------------- */
+
+/* Adopted memory (culvert/vmm.h) as Vulkan buffers. A shader reads and writes a tensor
+ * of an unmodified program in place. */
+
+/** Opaque: Vulkan buffers on the chunks of an adopted range. */
+typedef struct culv_vk_adopted culv_vk_adopted;
+
+/** Vulkan's view of adopted memory. */
+typedef struct culv_vk_adopted_desc {
+    size_t struct_size;       /**< Set by culv_vk_adopted_desc_init(). */
+    VkBufferUsageFlags usage; /**< Required: the usage of the buffers. */
+    /** A queue with VK_QUEUE_SPARSE_BINDING_BIT, of a VkDevice with sparseBinding and
+     * sparseResidencyBuffer. A range of several chunks is then one sparse buffer, if the device
+     * takes imported memory for such buffers. Otherwise, or with VK_NULL_HANDLE, each chunk has a
+     * buffer. A range in one chunk is always one plain buffer. */
+    VkQueue sparse_queue;
+    const char *label; /**< Copied (up to 63 bytes). Default: none. */
+} culv_vk_adopted_desc;
+
+CULV_INIT(culv_vk_adopted_desc)
+
+/** Makes Vulkan's view of an adopted range. Each chunk's buffer is made and imported once for each
+ * usage, and all views in this VkDevice share it: two tensors in one chunk have the same VkBuffer.
+ * Errors: as culv_vk_buffer_bind_vmm(); INVALID (VALUE: no usage); UNSUPPORTED (NOT_EXPORTABLE: the
+ * device exports no buffers of such a usage).
+ * Ownership: *out is yours, for culv_vk_adopted_destroy(), before or after the range is destroyed.
+ * Threads: any; with a sparse queue, ordered with other uses of that queue. */
+CULV_EXPORT culv_result culv_vk_adopted_create(culv_vk_device *vk, culv_vmm_adopted *adopted,
+                                               const culv_vk_adopted_desc *desc,
+                                               culv_vk_adopted **out);
+
+/** Destroys the view. Vulkan's work with its buffers must be done.
+ * Ownership: the view's buffers are destroyed unless another view has them.
+ * Threads: any, ordered with other calls on this object. */
+CULV_EXPORT void culv_vk_adopted_destroy(culv_vk_adopted **view);
+
+/** Lists the parts by address. `parts` and *count are as in every call that lists (culvert.h): 1
+ * for a sparse buffer and for a range in one chunk.
+ * Errors: INVALID (NULL_ARGUMENT).
+ * Ownership: Culvert owns the buffers. Threads: any. */
+CULV_EXPORT culv_result culv_vk_adopted_get_parts(const culv_vk_adopted *view, culv_part *parts,
+                                                  size_t capacity, size_t *count);
+
+/* One address for CUDA and Vulkan -------------------------------------------------------------- */
+
+/* One address. CUDA and Vulkan both reserve a range at the same address, and one call puts
+ * memory into both. A CUdeviceptr of the range is the VkDeviceAddress of the same byte, so pointers
+ * in the memory mean the same to both sides: you share trees, lists, tensors of tensors and work
+ * queues as they are.
+ *
+ *   culv_vk_space_create(vk, &desc, &space);
+ *   culv_vk_space_commit(space, 0, bytes, NULL, NULL);
+ *   kernel<<<...>>>(culv_vk_space_pointer(space));      a shader's buffer_reference has this value
+ *
+ * How it works: CUDA reserves the range at a chosen address (cuMemAddressReserve), and Vulkan makes
+ * a sparse buffer at that address (VkBufferOpaqueCaptureAddressCreateInfo). Each chunk is one
+ * allocation of cuMemCreate. CUDA maps it, and Vulkan imports it and binds it at the same offset
+ * (vkQueueBindSparse).
+ *
+ * Requirements: Vulkan 1.2, a queue with VK_QUEUE_SPARSE_BINDING_BIT, and the features
+ * sparseBinding, sparseResidencyBuffer, bufferDeviceAddress and bufferDeviceAddressCaptureReplay
+ * (culv_vk_merge_device_features() enables them if culv_vk_device_features::one_address is set).
+ * culv_vk_space_create() says what is missing. If the two sides cannot have one address, the call
+ * fails; use a plain culv_vector with a view, which has two.
+ *
+ * Order. CUDA's mapping is immediate; vkQueueBindSparse is a queue operation.
+ * - Commit: both sides may use the memory when the call returns. If you ask for a value instead,
+ *   Vulkan's work must first wait for that value of culv_vk_space_info::timeline.
+ * - A commit that waits for Vulkan needs a queue that makes progress. If earlier work of that queue
+ *   waits for something that you signal later, ask for the value, or bind by another queue.
+ * - Binds and unbinds of one space happen in the order of the calls. They do not wait for work on
+ *   other parts of the space.
+ * - Decommit: the work of both sides with the memory must end first. culv_vk_space_decommit() waits
+ *   on the host for your stream, or defers. If Vulkan uses the memory, let the stream wait for
+ *   Vulkan's timeline first (culv_semaphore_wait()).
+ * - Data needs a semaphore between the writer and the reader, and a barrier on Vulkan's side, as
+ *   always. Accesses by address need no ownership transfer to VK_QUEUE_FAMILY_EXTERNAL.
+ * - Neither side may touch addresses without committed memory.
+ *
+ * The queue is yours. Vulkan lets only one thread use a queue at a time: order the calls below with
+ * your own uses of it, or set culv_vk_space_desc::lock_queue. Calls that do not mention the queue
+ * under "Threads" do not use it: you may make them while the queue is locked, and while another
+ * thread's call waits. */
+
+/** Opaque: addresses that CUDA and a VkDevice share. Its calls may come from any thread, ordered
+ * with other uses of the queue. */
+typedef struct culv_vk_space culv_vk_space;
+/** Opaque: a part of a space. */
+typedef struct culv_vk_space_buffer culv_vk_space_buffer;
+
+/** A space to make. */
+typedef struct culv_vk_space_desc {
+    size_t struct_size; /**< Set by culv_vk_space_desc_init(). */
+    /** Required: bytes of addresses, rounded up to the granularity (2 MiB). They cost no memory. */
+    uint64_t size;
+    VkQueue queue; /**< Required: a queue of the VkDevice with VK_QUEUE_SPARSE_BINDING_BIT. */
+    /** The address, a multiple of the granularity. If it is not free, the call fails (ADDRESS). 0:
+     * Culvert looks for one. */
+    CUdeviceptr address;
+    /** Addresses to try, in this order, and no others. NULL: Culvert's own list, then the address
+     * that CUDA chooses. */
+    const CUdeviceptr *candidates;
+    size_t num_candidates;
+    /** Usage of the space's VkBuffer besides STORAGE_BUFFER, TRANSFER_SRC, TRANSFER_DST and
+     * SHADER_DEVICE_ADDRESS, which it always has. */
+    VkBufferUsageFlags buffer_usage;
+    /** Usage flags of the memory: those of culv_vmm_allocation_desc::usage without TILE_POOL. */
+    uint32_t memory_usage;
+    const culv_vmm_access *access; /**< CUDA devices that use it. Read during the call. */
+    size_t access_count; /**< Default: 0, which lets the space's own device read and write. */
+    /** Function that Culvert calls before it uses `queue`; unlock_queue is called after it. Set
+     * both if another thread uses the queue. With culv_vector_desc::commit_ahead Culvert's own
+     * thread uses it, so set both if your program uses the queue at all. They must not call
+     * Culvert. */
+    void (*lock_queue)(void *context);
+    void (*unlock_queue)(void *context);
+    void *queue_context;
+    const char *label; /**< Copied (up to 63 bytes). Default: none. */
+    /** Nonzero: vectors in the space grow without waiting for Vulkan on the host. Vulkan's work
+     * with the new bytes must then wait for culv_vk_space_info::ready_value of
+     * its `timeline`. Default: 0, a grow returns when Vulkan may use the bytes. */
+    culv_bool vectors_do_not_wait;
+} culv_vk_space_desc;
+
+CULV_INIT(culv_vk_space_desc)
+
+/** The state of a space. */
+typedef struct culv_vk_space_info {
+    size_t struct_size;   /**< Set by culv_vk_space_info_init(). */
+    uint64_t granularity; /**< Offsets and sizes of commits are multiples of it, in bytes. */
+    /** Maximum bytes of a space of this device, by Vulkan's sparseAddressSpaceSize and
+     * maxBufferSize. */
+    uint64_t max_size;
+    /** Address of the first byte, in CUDA and in Vulkan. */
+    CUdeviceptr address;
+    uint64_t size;      /**< Bytes of addresses. */
+    uint64_t committed; /**< Bytes of memory in it. */
+    uint64_t chunks;    /**< Number of allocations in it. */
+    /** Number of allocations that were decommitted and are still bound or mapped. */
+    uint64_t decommitting;
+    uint32_t attempts;          /**< Number of addresses that were tried, with the one it got. */
+    uint32_t refused_by_cuda;   /**< Number of addresses that CUDA did not give. */
+    uint32_t refused_by_vulkan; /**< Number of addresses that Vulkan did not give. */
+    /** The culv_space for culv_vector_desc::space, so that a vector lives in this space. The
+     * space's; the vector keeps the space alive. */
+    culv_space *base;
+    /** The VkBuffer that has all of the space, for descriptors and copies: byte n of the space is
+     * byte n of the buffer. Culvert's: never destroy it. */
+    VkBuffer buffer;
+    /** The timeline of the values that commits return. Wait for it in your submissions, never
+     * signal it. Culvert's: never destroy it. */
+    VkSemaphore timeline;
+    /** The value that `timeline` reaches when all memory of the commits and growths so far is
+     * bound. With culv_vk_space_desc::vectors_do_not_wait, ask after the grow, and let Vulkan's
+     * submission wait for it. 0 if nothing was bound yet. */
+    uint64_t ready_value;
+} culv_vk_space_info;
+
+CULV_INIT(culv_vk_space_info)
+
+/** Reserves addresses in CUDA and in Vulkan, at the same place. Commits nothing.
+ *
+ * It tries one address after another until both sides have it. The log lists them.
+ * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE; VALUE: a field of desc; SIZE: more than the device
+ * has), UNSUPPORTED (VMM: CUDA's device has no virtual memory management; USAGE: Vulkan's lacks a
+ * feature, which the message names, or imports no memory for sparse buffers, or used none of the
+ * chosen addresses, so the VkDevice was created without the features; EXTENSION_MISSING: memory
+ * cannot be imported; VULKAN_VERSION: the device or the instance has less than Vulkan 1.2),
+ * OUT_OF_MEMORY (ADDRESS: no address was free in both; the message says what each side answered),
+ * DRIVER, ASYNC.
+ * Ownership: *out is yours, for culv_vk_space_destroy(). It keeps the attachment alive, and your
+ * VkDevice must outlive it.
+ * Threads: any.
+ * Source: cuda.h, cuMemAddressReserve; VkBufferOpaqueCaptureAddressCreateInfo,
+ * VkPhysicalDeviceSparseProperties, VkPhysicalDeviceBufferDeviceAddressFeatures; measured,
+ * docs/space.md: an H200 gives both the same address from 64 MiB to 256 GiB. */
+CULV_EXPORT culv_result culv_vk_space_create(culv_vk_device *vk, const culv_vk_space_desc *desc,
+                                             culv_vk_space **out);
+
+/** Destroys the space. The space and its memory are freed when its buffers and vectors are
+ * destroyed too; the GPU's work with it must be done then. Tensors of a destroyed vector keep
+ * CUDA's half of their memory and nothing of Vulkan's, so you may destroy the VkDevice before them.
+ * Threads: any, ordered with other calls and with uses of the queue. */
+CULV_EXPORT void culv_vk_space_destroy(culv_vk_space **space);
+
+/** Returns the address of the first byte, for CUDA and for Vulkan. 0 for NULL.
+ * Ownership: Culvert's. Threads: any. */
+CULV_EXPORT CUdeviceptr culv_vk_space_pointer(const culv_vk_space *space);
+
+/** Fills *out with the state of the space.
+ * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE).
+ * Ownership: the copy is yours. Threads: any. */
+CULV_EXPORT culv_result culv_vk_space_get_info(culv_vk_space *space, culv_vk_space_info *out);
+
+/** Puts new memory into `size` bytes from `offset` on, in CUDA and in Vulkan: one chunk. Its
+ * contents are undefined. If `allocation` is not NULL, its memory is taken instead, as a whole, and
+ * `size` is not read. It must be exportable by this system's opaque handle and lie on the same GPU.
+ *
+ * If `ready` is NULL, the call waits until Vulkan has bound the memory. Otherwise it does not wait,
+ * and *ready is the value of culv_vk_space_info::timeline that Vulkan's work with the memory must
+ * wait for. CUDA may use it at once in both cases.
+ *
+ * A commit does not reserve the bytes: a later culv_vk_space_buffer_create() at
+ * CULV_VK_SPACE_ANYWHERE may take them. If you use committed bytes yourself, give your buffers an
+ * `offset` elsewhere, or make a buffer for those bytes too.
+ *
+ * If a deferred decommit is pending there, the call waits for it on the host.
+ * Errors: INVALID (NULL_ARGUMENT; VALUE: not multiples of the granularity; RANGE: they leave the
+ * space; NOT_EXPORTABLE, USAGE, DEVICE_MISMATCH: of `allocation`), BUSY (MAPPED: memory is there
+ * already, or a vector has these addresses), OUT_OF_MEMORY, DRIVER, ASYNC. After an error nothing
+ * has changed, on either side.
+ * Ownership: the space owns the memory; an allocation stays yours, and the space keeps its memory
+ * alive.
+ * Threads: any, ordered with other uses of the queue.
+ * Source: cuda.h, cuMemMap; vkQueueBindSparse. */
+CULV_EXPORT culv_result culv_vk_space_commit(culv_vk_space *space, uint64_t offset, uint64_t size,
+                                             culv_vmm_allocation *allocation, uint64_t *ready);
+
+/** Removes the memory from `size` bytes from `offset` on, on both sides, in whole chunks, after the
+ * work that has been submitted to `last_use` so far. If `wait` is nonzero, the call waits on the
+ * host for that work, then until Vulkan has unbound the memory. Otherwise it DEFERS and never
+ * waits: the memory is freed in a later call for this space. A call with a `size` of 0 removes
+ * nothing, but frees what was deferred, of shrinks and destroys too, if its streams got there.
+ * Errors: INVALID (NULL_ARGUMENT, RANGE; NOT_MAPPED: an end lies within a chunk, or nothing is
+ * there; CAPTURE, STREAM_DEVICE), BUSY (MAPPED: a culv_vk_space_buffer or a vector lies there),
+ * DRIVER, ASYNC. After an error nothing has changed. If a driver refuses the last step, the memory
+ * is freed in a later call.
+ * Threads: any, and if it waits or `size` is 0, ordered with other uses of the queue.
+ * Source: cuda.h, cuMemUnmap; vkQueueBindSparse. */
+CULV_EXPORT culv_result culv_vk_space_decommit(culv_vk_space *space, uint64_t offset, uint64_t size,
+                                               CUstream last_use, culv_bool wait);
+
+/** culv_vk_space_buffer_desc::offset: the first aligned place that no buffer and no vector has.
+ * Your own commits do not count. */
+#define CULV_VK_SPACE_ANYWHERE UINT64_MAX
+
+/** A part of a space to take. Zero in every field but struct_size and offset means the default. */
+typedef struct culv_vk_space_buffer_desc {
+    size_t struct_size; /**< Set by culv_vk_space_buffer_desc_init(). */
+    uint64_t size;      /**< Required: bytes. */
+    /** Bytes into the space, or CULV_VK_SPACE_ANYWHERE, which culv_vk_space_buffer_desc_init()
+     * sets. */
+    uint64_t offset;
+    /** Vulkan's use of it, which determines the alignment: the device's limits for storage, uniform
+     * and texel buffers, and at least 256 bytes, which is enough for vertices, indices, inputs and
+     * storage of acceleration structures, and CUDA. Unless `own_handle` is set, the space's
+     * VkBuffer must have these usages (culv_vk_space_desc::buffer_usage). */
+    VkBufferUsageFlags usage;
+    uint64_t alignment; /**< A power of two, in bytes, if you need more than `usage` gives. */
+    /** Gets a separate VkBuffer, for uses that take no offset. It is a sparse buffer on the same
+     * memory without a device address, and its offset and size are multiples of Vulkan's sparse
+     * block (64 KiB on an H200). Culvert's: never destroy it. NULL: use culv_vk_space_info::buffer,
+     * at the part's address less that of the space. */
+    VkBuffer *own_handle;
+    const char *label; /**< Copied (up to 63 bytes). Default: the space's. */
+} culv_vk_space_buffer_desc;
+
+/** Returns a default descriptor. Threads: any. */
+CULV_INLINE culv_vk_space_buffer_desc culv_vk_space_buffer_desc_init(void)
+{
+    culv_vk_space_buffer_desc d;
+    memset(&d, 0, sizeof d);
+    d.struct_size = sizeof d;
+    d.offset = CULV_VK_SPACE_ANYWHERE;
+    return d;
+}
+
+/** Takes a part of the space and commits the bytes that have no memory yet. Both sides may use it
+ * when the call returns. No other buffer and no vector gets these bytes.
+ * Errors: as culv_vk_space_commit(); INVALID (VALUE: an alignment or an offset; USAGE: the space's
+ * VkBuffer lacks a usage; SIZE: it is 0; RANGE), BUSY (MAPPED: another buffer or a vector has some
+ * of these bytes), OUT_OF_MEMORY (ADDRESS: no place is free).
+ * Ownership: *out is yours, for culv_vk_space_buffer_destroy(). It keeps the space alive.
+ * Threads: any, ordered with other uses of the queue.
+ * Source: VkPhysicalDeviceLimits; Vulkan, vkCmdBuildAccelerationStructuresKHR. */
+CULV_EXPORT culv_result culv_vk_space_buffer_create(culv_vk_space *space,
+                                                    const culv_vk_space_buffer_desc *desc,
+                                                    culv_vk_space_buffer **out);
+
+/** Gives the part back. Vulkan's work with a separate VkBuffer must be done. The memory stays
+ * committed (culv_vk_space_decommit()).
+ * Threads: any, ordered with other calls on this object; the last one of a destroyed space is
+ * ordered with uses of the queue. */
+CULV_EXPORT void culv_vk_space_buffer_destroy(culv_vk_space_buffer **buffer);
+
+/** Returns the address of its first byte, for CUDA and for Vulkan. 0 for NULL.
+ * Ownership: Culvert's. Threads: any. */
+CULV_EXPORT CUdeviceptr culv_vk_space_buffer_pointer(const culv_vk_space_buffer *buffer);
 
 CULV_EXTERN_C_END
 

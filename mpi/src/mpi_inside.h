@@ -13,8 +13,8 @@
 #include <stdbool.h>
 
 #include "culvert/cuda_api.h"
+#include "culvert/handle.h"
 #include "culvert/ipc.h"
-#include "culvert/ipc_fetch.h"
 #include "culvert/mpi.h"
 
 #ifdef CULVI_MPI_EXT

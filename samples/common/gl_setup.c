@@ -5,7 +5,7 @@
 
 #include <EGL/egl.h>
 #include <EGL/eglext.h>
-#include <culvert/soft.h>
+#include <culvert/device.h>
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -5,7 +5,7 @@
  *   in-queue  they are in the drawing's command buffer. One buffer does: the kernels that fill it
  *             come after the last frame's drawing by a barrier.
  *   replay    the same, but the solver launches them on a stream that is captured, and the graph is
- *             recorded (culvert/vulkan_graph.h).
+ *             recorded (culvert/vulkan_kernel.h).
  *   async     they have command buffers of their own, on the compute queue. While a frame is drawn
  *             from one buffer, the next one is computed into the other. Two timelines order them,
  *             as on the shared path. */

@@ -4,7 +4,6 @@
 #ifndef CULVI_BASE_MESSAGE_H_
 #define CULVI_BASE_MESSAGE_H_
 
-#include "culvert/log.h"
 #include "culvert/result.h"
 
 #include <stdarg.h>

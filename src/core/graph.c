@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Timelines in CUDA graphs: nodes, and their values of the next launch. */
-#include "culvert/graph.h"
 #include "base/alloc.h"
 #include "core/semaphore.h"
 #include "cuda/context.h"
+#include "culvert/semaphore.h"
 
 #include <inttypes.h>
 
@@ -34,7 +34,7 @@ static culv_result check_point(const culv_semaphore_point *point, culv_graph_use
         return culvi_fail(
             &semaphore->device->voice, semaphore->label, CULV_ERROR_UNSUPPORTED,
             CULV_REASON_CAPTURE,
-            "%s: the semaphore is not shared with CUDA but relayed (culvert/fallback.h), and a graph has no node for that",
+            "%s: the semaphore is not shared with CUDA but relayed (culvert/shared.h), and a graph has no node for that",
             call);
     return use == CULV_GRAPH_WAIT ? CULV_OK : culvi_semaphore_check_rise(semaphore, point->value);
 }

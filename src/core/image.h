@@ -6,7 +6,6 @@
 #include "core/memory.h"
 #include "cuda/format.h"
 #include "culvert/image.h"
-#include "culvert/texture.h"
 
 /* A texture object that an image keeps. */
 typedef struct culvi_texture {

@@ -7,7 +7,7 @@
 
 #include "core/buffer.h"
 #include "core/image.h"
-#include "culvert/registration.h"
+#include "culvert/shared.h"
 
 /* What differs by API: one constant table for each. */
 typedef struct culvi_registrar {

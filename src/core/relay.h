@@ -4,7 +4,7 @@
 #define CULVI_CORE_RELAY_H_
 
 #include "core/semaphore.h"
-#include "culvert/fallback.h"
+#include "culvert/shared.h"
 
 enum { CULVI_RELAY_LANES = 4 };
 

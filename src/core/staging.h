@@ -5,7 +5,7 @@
 
 #include "core/buffer.h"
 #include "core/image.h"
-#include "culvert/fallback.h"
+#include "culvert/shared.h"
 
 /* One level of one plane of an image as copies see it: rows of blocks without padding. */
 typedef struct culvi_part {

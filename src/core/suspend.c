@@ -13,7 +13,7 @@
 #include "cuda/late.h"
 #include "cuda/stream.h"
 #include "cuda/watch.h"
-#include "culvert/checkpoint.h"
+#include "culvert/device.h"
 
 #include <inttypes.h>
 

@@ -2,7 +2,7 @@
 /* Allowing the software twin. */
 #include "base/platform.h"
 #include "cuda/driver.h"
-#include "culvert/soft.h"
+#include "culvert/device.h"
 
 #include <stdatomic.h>
 #include <string.h>

@@ -4,7 +4,7 @@
 /* after it */
 #include "base/alloc.h"
 #include "base/desc.h"
-#include "culvert/d3d12_ring.h"
+#include "culvert/d3d12.h"
 #include "graphics/graphics_ring.h"
 
 #include <inttypes.h>

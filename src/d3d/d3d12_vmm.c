@@ -4,7 +4,7 @@
 /* after it */
 #include "base/alloc.h"
 #include "base/desc.h"
-#include "culvert/d3d12_vmm.h"
+#include "culvert/d3d12.h"
 #include "graphics/vector_view.h"
 #include "vmm/allocation.h"
 

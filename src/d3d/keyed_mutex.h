@@ -4,7 +4,7 @@
 #define CULVI_D3D_KEYED_MUTEX_H_
 
 #include "core/words.h"
-#include "culvert/keyed_mutex.h"
+#include "culvert/d3d.h"
 
 /* Imports a handle that an API has just exported, only for this call (culvi_import_trust()). The
  * handle is gone, whatever the result. */

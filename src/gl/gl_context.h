@@ -4,7 +4,7 @@
 #define CULVI_GL_CONTEXT_H_
 
 #include "base/text.h"
-#include "culvert/gl_check.h"
+#include "culvert/gl_device.h"
 #include "gl/gl_numbers.h"
 
 #include <stdbool.h>

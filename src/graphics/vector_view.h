@@ -4,7 +4,7 @@
 #define CULVI_GRAPHICS_VECTOR_VIEW_H_
 
 #include "core/memory.h"
-#include "culvert/vector_view.h"
+#include "culvert/vector.h"
 #include "graphics/graphics.h"
 #include "vmm/vector.h"
 

@@ -4,7 +4,7 @@
 #define CULVI_IPC_CLIENT_H_
 
 #include "cuda/device.h"
-#include "culvert/ipc_cuda.h"
+#include "culvert/ipc.h"
 #include "culvert/ipc_ring.h"
 #include "ipc/ipc_channel.h"
 

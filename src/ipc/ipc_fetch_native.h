@@ -3,7 +3,7 @@
 #ifndef CULVI_IPC_FETCH_NATIVE_H_
 #define CULVI_IPC_FETCH_NATIVE_H_
 
-#include "culvert/ipc_fetch.h"
+#include "culvert/handle.h"
 #include "ipc/ipc_channel.h"
 
 /* Gets another handle of what the process has by that number, after it proved to be the process

@@ -4,7 +4,7 @@
 #define CULVI_VMM_ADOPT_H_
 
 #include "base/tree.h"
-#include "culvert/adopt.h"
+#include "culvert/vmm.h"
 #include "vmm/allocation.h"
 
 /* A chunk is in its device's tree, and the device's lock guards it while others may find it. */

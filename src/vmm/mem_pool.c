@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* culv_mem_pool: another process's pool, and its pointers. culvert-extra makes pools and exports
  * them. */
-#include "culvert/mem_pool.h"
 #include "base/alloc.h"
 #include "base/desc.h"
 #include "base/handle.h"
@@ -9,6 +8,7 @@
 #include "cuda/cig.h"
 #include "cuda/context.h"
 #include "cuda/retire.h"
+#include "culvert/vmm.h"
 #include "vmm/fabric.h"
 #include "vmm/property.h"
 

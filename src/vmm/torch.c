@@ -5,7 +5,7 @@
  * time that it runs, and to wait for the stream would break the capture. So a user object of the
  * graph holds it, and it goes once the graph has gone, what was instantiated from it, and what of
  * that ran. */
-#include "culvert/torch.h"
+#include "culvert/vmm.h"
 
 #include "base/alloc.h"
 #include "base/handle.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Adopted memory in Vulkan: a buffer on each chunk, which all views share, or one sparse buffer. */
-#include "culvert/vulkan_adopt.h"
+#include "culvert/vulkan_vmm.h"
 
 #include "base/alloc.h"
 #include "base/attempt.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* CUDA graphs in command buffers: all nodes are checked and turned into commands before the first
  * one is recorded. */
-#include "culvert/vulkan_graph.h"
+#include "culvert/vulkan_kernel.h"
 
 #include "base/alloc.h"
 #include "base/attempt.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A VkSampler's settings as those of a texture object. */
 #include "base/desc.h"
-#include "culvert/vulkan_texture.h"
+#include "culvert/vulkan_memory.h"
 
 /* Structs and flags that these headers may not have yet. */
 enum {

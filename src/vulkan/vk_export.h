@@ -3,7 +3,7 @@
 #ifndef CULVI_VK_EXPORT_H_
 #define CULVI_VK_EXPORT_H_
 
-#include "culvert/vulkan_export.h"
+#include "culvert/vulkan_memory.h"
 #include "vulkan/vk.h"
 
 /* Whether the physical device offers it. */

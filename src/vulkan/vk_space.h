@@ -5,7 +5,7 @@
 #ifndef CULVI_VK_SPACE_H_
 #define CULVI_VK_SPACE_H_
 
-#include "culvert/vulkan_space.h"
+#include "culvert/vulkan_vmm.h"
 #include "vmm/access.h"
 #include "vmm/mapping.h"
 #include "vmm/space.h"

@@ -4,7 +4,7 @@
  * make it. */
 #include "fuzz.h"
 
-#include <culvert/vulkan_fallback.h>
+#include <culvert/vulkan_memory.h>
 
 #include <stdio.h>
 

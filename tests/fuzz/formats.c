@@ -2,7 +2,7 @@
 /* The format table by every number and in both directions, and samplers as texture settings. */
 #include "fuzz.h"
 
-#include <culvert/vulkan_texture.h>
+#include <culvert/vulkan_memory.h>
 
 void fuzz_target_open(void)
 {

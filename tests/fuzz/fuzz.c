@@ -4,7 +4,7 @@
 #include "control.h"
 
 #include <cuda.h>
-#include <culvert/soft.h>
+#include <culvert/device.h>
 #include <dlfcn.h>
 #include <inttypes.h>
 #include <limits.h>

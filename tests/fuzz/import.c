@@ -3,8 +3,8 @@
 #include "control.h"
 #include "fuzz.h"
 
-#include <culvert/texture.h>
-#include <culvert/vulkan_export.h>
+#include <culvert/image.h>
+#include <culvert/vulkan_memory.h>
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/socket.h>

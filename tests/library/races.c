@@ -8,8 +8,8 @@
 #include "vulkan/vk.h"
 #include "vulkan/vk_check.h"
 
-#include <culvert/torch.h>
-#include <culvert/vulkan_adopt.h>
+#include <culvert/vmm.h>
+#include <culvert/vulkan_vmm.h>
 #include <stdatomic.h>
 #include <unistd.h>
 

@@ -6,7 +6,7 @@
 #undef CU_OK
 #include "shared_objects.h"
 
-#include <culvert/d3d12_ring.h>
+#include <culvert/d3d12.h>
 
 void suite_pattern(uint32_t *words, size_t count, uint32_t seed);
 void suite_require_pattern(const char *file, int line, const uint32_t *words, size_t count,

@@ -3,7 +3,7 @@
  * mutex, with data both ways; and what the rig adds to Wine's. */
 #include "scene.h"
 
-#include <culvert/d3d12_ring.h>
+#include <culvert/d3d12.h>
 #include <culvert/d3d_register.h>
 
 #include "d3d_cases.h"

@@ -5,8 +5,7 @@
 #include "scene.h"
 /* after windows.h */
 #include <aclapi.h>
-#include <culvert/d3d12_ring.h>
-#include <culvert/d3d12_vmm.h>
+#include <culvert/d3d12.h>
 #include <culvert/d3d_register.h>
 #include <winternl.h>
 

@@ -14,8 +14,7 @@ cat >"$work/user.c" <<'END'
 #include <windows.h>
 #include <d3d12.h>
 #include <culvert/d3d.h>
-#include <culvert/d3d12_ring.h>
-#include <culvert/d3d12_vmm.h>
+#include <culvert/d3d12.h>
 #include <culvert/d3d_register.h>
 int main(void) { return culv_d3d_register_desc_init().access == 0 && culv_d3d_device_desc_init().device == 0; }
 END

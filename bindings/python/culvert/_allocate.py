@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Exportable memory under other libraries' allocators (culvert/torch.h)."""
+"""Exportable memory under other libraries' allocators (culvert/vmm.h)."""
 from typing import Any, List
 
 from ._lib import api, last_error, library, not_negative, process, stream_handle

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Timelines: round trips, values, threads. */
 #include "core/semaphore.h"
-#include "culvert/graph.h"
+#include "culvert/semaphore.h"
 #include "library.h"
 #include "raw_binary.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Opening devices, contexts, capabilities. */
 #define TEST_GROUP "open."
+#include "culvert/device.h"
 #include "culvert/addon.h"
-#include "culvert/checkpoint.h"
 #include "library.h"
 
 #include <fcntl.h>

@@ -6,8 +6,7 @@
 #include "vmm/access.h"
 #include "vmm/mapping.h"
 
-#include <culvert/adopt.h>
-#include <culvert/torch.h>
+#include <culvert/vmm.h>
 
 #include <culvert/fabric.h>
 #include <unistd.h>

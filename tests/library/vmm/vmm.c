@@ -3,7 +3,7 @@
 #define TEST_GROUP "vmm."
 #include "vmm_stage.h"
 
-#include <culvert/adopt.h>
+#include <culvert/vmm.h>
 
 enum { WORDS = 1000 };
 

@@ -5,7 +5,7 @@
 #include "check_stage.h"
 #include "raw_vulkan_image.h"
 
-#include <culvert/vulkan_fallback.h>
+#include <culvert/vulkan_memory.h>
 
 /* A 32-bit field of a plan and what it is set to; a size of 64 bits by its lower half. */
 typedef struct change {

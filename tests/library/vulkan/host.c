@@ -3,7 +3,7 @@
 #define TEST_GROUP "host."
 #include "image_stage.h"
 
-#include <culvert/vulkan_check.h>
+#include <culvert/vulkan_device.h>
 #include <inttypes.h>
 #include <malloc.h>
 

@@ -5,7 +5,7 @@
 #include "torture.h"
 #include "vk_kernels_stage.h"
 
-#include <culvert/vulkan_adopt.h>
+#include <culvert/vulkan_vmm.h>
 
 enum { BYTES = 65536 };
 

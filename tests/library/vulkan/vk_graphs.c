@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* culvert/vulkan_graph.h: what CUDA does with a graph, and what its commands do in Vulkan's queue,
+/* culvert/vulkan_kernel.h: what CUDA does with a graph, and what its commands do in Vulkan's queue,
  * are the same words. */
 #define TEST_GROUP "vk_graphs."
 #include "vk_kernels_stage.h"

@@ -4,8 +4,8 @@
 #define TEST_GROUP "vk_adopt."
 #include "vulkan_vmm_stage.h"
 
-#include <culvert/torch.h>
-#include <culvert/vulkan_adopt.h>
+#include <culvert/vmm.h>
+#include <culvert/vulkan_vmm.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <unistd.h>

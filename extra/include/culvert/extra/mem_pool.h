@@ -7,7 +7,7 @@
  *   exporter: culv_pool_export_dup(), cuMemAllocFromPoolAsync, culv_pool_export_pointer()
  *   importer: culv_mem_pool_import(), culv_mem_pool_import_pointer(), cuMemFreeAsync
  *
- * culv_ipc_from_pool() and culv_ipc_from_pool_memory() (culvert/ipc_cuda.h) send both. Export the
+ * culv_ipc_from_pool() and culv_ipc_from_pool_memory() (culvert/ipc.h) send both. Export the
  * pool before its pointers (cuda.h, cuMemPoolExportPointer: "from an already shared memory pool";
  * measured on an H200). Every process that imported an allocation must free it before its owner
  * does. No other process may use it before the owner's stream has allocated it.
@@ -20,7 +20,6 @@
 
 #include "extra.h"
 
-#include <culvert/mem_pool.h>
 #include <culvert/vmm.h>
 
 CULV_EXTERN_C_BEGIN

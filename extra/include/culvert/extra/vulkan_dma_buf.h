@@ -33,7 +33,6 @@
 #include <culvert/handle.h>
 #include <culvert/vulkan_barrier.h>
 #include <culvert/vulkan_memory.h>
-#include <culvert/vulkan_semaphore.h>
 
 CULV_EXTERN_C_BEGIN
 
