@@ -5,6 +5,8 @@
 #include "pool_stage.h"
 #include "sparse_stage.h"
 
+#include <culvert/fabric.h>
+
 enum {
     POOLS_WORDS = 77773,
     BYTES = POOLS_WORDS * 4,
