@@ -53,10 +53,10 @@ typedef struct culv_device_caps {
     uint32_t compute_minor;
     char pci_bus_id[32];   /**< "0000:1b:00.0". */
     uint64_t total_memory; /**< Bytes. */
-    /** Bit (1 << culv_handle_type) for each type that culv_memory_import_* takes. DMA_BUF_FD has no
+    /** Bit (1 << culv_handle_type) for each type that culv_memory_import() takes. DMA_BUF_FD has no
      * bit: only an import shows whether the driver takes one. */
     uint32_t memory_handle_types;
-    uint32_t semaphore_handle_types; /**< The same for culv_semaphore_import_*. */
+    uint32_t semaphore_handle_types; /**< The same for culv_semaphore_import(). */
     culv_bool timeline_semaphores;   /**< Vulkan timeline semaphores can be imported. */
     culv_bool vmm;                   /**< CUDA virtual memory management (cuMemCreate, cuMemMap). */
     culv_bool vmm_posix_fd;          /**< VMM allocations can be exported as POSIX fds. */

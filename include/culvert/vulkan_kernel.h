@@ -228,7 +228,7 @@ typedef struct culv_vk_graph_desc {
     size_t struct_size; /**< Set by culv_vk_graph_desc_init(). */
     /** The kernels among which the graph's are looked up, first by CUfunction, then by name. So the
      * graph may launch kernels of your own module, if culv_kernels_load() has loaded the same code,
-     * or of the program itself (culv_kernels_load_program()). Default: none. */
+     * or of the program itself (culv_kernels_load_file()). Default: none. */
     culv_vk_kernels *const *kernels;
     size_t num_kernels;
     const culv_vk_graph_memory *memory; /**< Memory that the nodes use. Default: none. */

@@ -152,7 +152,7 @@ CULV_EXPORT culv_result culv_vk_ring_submit_failed(culv_ring *ring, culv_ring_fr
  * `queue`; for a fence behind it call vkQueueSubmit2 with the fence alone. After an error nothing
  * is submitted and the side still holds the frame. Do not mix kept frames of a burst with
  * culv_ring_release() (RING_ORDER). On a device without synchronization2, record the barriers of
- * culv_vk_buffer_get_barrier() and culv_vk_image_get_barrier() instead of the ring's, and submit by
+ * culv_vk_old_buffer_barrier() and culv_vk_old_image_barrier() instead of the ring's, and submit by
  * vkQueueSubmit with culv_vk_ring_semaphore() and the frame's values, right after
  * culv_ring_release().
  * Errors: as culv_ring_release(); INVALID (VALUE: the ring is not Vulkan's), DRIVER, ASYNC

@@ -700,9 +700,11 @@ TEST(each_pair)
                 accepted++;
                 continue;
             }
-            if (!served)
+            if (!served) {
                 require_refused(c, r, result, CULV_ERROR_INVALID);
-            else if (!here && !takes_fabric(c, r))
+                const char *says = culv_last_error_message(); /* the whole list */
+                REQUIRE(strstr(says, "handles of") == NULL || says[strlen(says) - 1] == ')');
+            } else if (!here && !takes_fabric(c, r))
                 require_refused(c, r, result, CULV_ERROR_UNSUPPORTED);
             else if (r->type == CULV_HANDLE_DMA_BUF_FD)
                 require_dma_buf(c, result);
