@@ -195,7 +195,7 @@ static void streams_ways(plan *p)
 {
     static const char *const names[] = {"", "two streams, events", "two streams, wait_stream"};
     for (uint32_t depth = 2; depth <= p->slots; depth = depth == 2 ? 4 : depth * 4)
-        for (int i = 0; i < 3; i++) {
+        for (unsigned i = 0; i < 3; i++) {
             config *c = plan_add(p, &scheme_ring, depth, 1);
             if (c == NULL) continue;
             c->variant = names[i];

@@ -74,7 +74,7 @@ void lib_require_says(const char *file, int line, const char *text);
 
 /* A local that goes with its block, if it is still there by then, the last one first:
  *   OWN(culv_vector) *vector = NULL; */
-#define OWN(type) __attribute__((cleanup(lib_end_##type))) type
+#define OWN(type) __attribute__((unused, cleanup(lib_end_##type))) type
 #define LIB_ENDS(type, end)                                                                        \
     static inline void lib_end_##type(type **object)                                               \
     {                                                                                              \

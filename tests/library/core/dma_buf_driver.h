@@ -5,6 +5,7 @@
 
 #include <stdint.h>
 
+enum { NO_BYSTANDER, DUPLICATES, DUPLICATES_THERE, REOPENS_THERE };
 typedef struct dma_buf_driver {
     int managed;    /* every pointer is managed memory */
     int ordinal;    /* of the device of every pointer, when not 0 */
@@ -15,7 +16,7 @@ typedef struct dma_buf_driver {
     unsigned imports; /* of dma-bufs that came with flags 0 */
     /* When an import is refused, another thread opens `file` before the call returns: its next
      * number, or that which was given. */
-    enum { NO_BYSTANDER, DUPLICATES, DUPLICATES_THERE, REOPENS_THERE } bystander;
+    int bystander; /* one of these */
     int file, given, opened;
 } dma_buf_driver;
 
