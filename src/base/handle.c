@@ -118,8 +118,7 @@ culv_result culvi_handle_use_check(const culvi_voice *voice, const char *label, 
         return culvi_handle_type_check(voice, label, field, type);
     uint32_t types = 0;
     for (int i = 0; i < CULVI_HANDLE_END; i++)
-        if (rows[i].number[use] != 0 && (rows[i].built || use == CULVI_USE_VMM))
-            types |= UINT32_C(1) << i;
+        if (rows[i].number[use] != 0) types |= UINT32_C(1) << i;
     char buffer[256] = "";
     culvi_text text = {buffer, sizeof buffer, 0};
     list(&text, types);
