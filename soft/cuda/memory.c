@@ -345,13 +345,22 @@ CUresult CUDAAPI cuMemGetInfo_v2(size_t *free, size_t *total)
     return soft_end(CUDA_SUCCESS);
 }
 
+/* Whether cuMemGetAddressRange finds it: cuMemAlloc's memory in its own device's contexts, a
+ * mapping in those of devices that have access (measured on two H200s, 580.159.04). */
+static bool known_to(const struct soft_context *context, const struct soft_range *range)
+{
+    if (range->kind == SOFT_RANGE_VIRTUAL)
+        return range->virtual->access[context->device] != CU_MEM_ACCESS_FLAGS_PROT_NONE;
+    return range->kind != SOFT_RANGE_DEVICE || range->device == context->device;
+}
+
 CUresult CUDAAPI cuMemGetAddressRange_v2(CUdeviceptr *pbase, size_t *psize, CUdeviceptr dptr)
 {
     struct soft_context *context;
     CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT, &context);
     if (result != CUDA_SUCCESS) return result;
     struct soft_range *range = soft_range_find((uintptr_t)dptr);
-    if (range == NULL) return soft_end(CUDA_ERROR_NOT_FOUND);
+    if (range == NULL || !known_to(context, range)) return soft_end(CUDA_ERROR_NOT_FOUND);
     if (pbase != NULL) *pbase = range->start;
     if (psize != NULL) *psize = range->size;
     return soft_end(CUDA_SUCCESS);

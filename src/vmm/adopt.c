@@ -111,8 +111,13 @@ static CUresult look(culv_device *device, CUdeviceptr at, mapped *out, const cha
     CUresult r =
         CULVI_CU(device, cuMemRetainAllocationHandle, (&out->handle, (void *)(uintptr_t)at));
     if (r != CUDA_SUCCESS) return r;
-    *call = "cuMemGetAddressRange";
-    r = CULVI_CU(device, cuMemGetAddressRange, (&out->base, &out->size, at));
+    /* Not cuMemGetAddressRange: it knows no memory that the context's GPU may not access
+     * (CUDA_ERROR_NOT_FOUND on two H200s, 580.159.04). */
+    *call = "cuPointerGetAttributes";
+    CUpointer_attribute attributes[] = {CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR,
+                                        CU_POINTER_ATTRIBUTE_MAPPING_SIZE};
+    void *values[] = {&out->base, &out->size};
+    r = CULVI_CU(device, cuPointerGetAttributes, (2, attributes, values, at));
     if (r != CUDA_SUCCESS) culvi_vmm_release_handle(device, out->handle);
     return r;
 }

@@ -29,7 +29,6 @@
     X(MemAllocPitch, 3020)                                                                         \
     X(MemAllocHost, 3020)                                                                          \
     X(MemHostGetFlags, 2030)                                                                       \
-    X(MemGetAddressRange, 3020)                                                                    \
     X(Memcpy, 4000)                                                                                \
     X(MemcpyDtoD, 3020)                                                                            \
     X(MemsetD8, 3020)                                                                              \
@@ -428,7 +427,7 @@ BAD_CASE(no_context, .mark = TEST_BOTH)
     CUstream none = NULL;
     CALL_ROW(cu, StreamCreate, "no context", &none, 0);
     with_a_handle(b, event);
-    CALL_ROW(b, MemGetAddressRange, "no context", &base, &size, b->memory);
+    CALL_ROW(b->cu, MemGetAddressRange, "no context", &base, &size, b->memory);
     CALL_ROW(cu, MemFree, "no context", own);
     CALL_ROW(cu, EventDestroy, "no context", event);
     CALL_ROW(cu, StreamDestroy, "no context", stream);
@@ -646,11 +645,11 @@ BAD_CASE(device_memory, .mark = TEST_BOTH)
     CU_OK(cu->MemFree(freed));
     CALL_ROW(cu, MemFree, "twice", freed);
     CALL_ROW(cu, MemGetInfo, "NULL", NULL, NULL);
-    CALL_ROW(b, MemGetAddressRange, "a pointer that nobody knows", &base, &size,
+    CALL_ROW(b->cu, MemGetAddressRange, "a pointer that nobody knows", &base, &size,
              (CUdeviceptr)(uintptr_t)pageable);
-    CALL_ROW(b, MemGetAddressRange, "0", &base, &size, 0);
-    CALL_ROW(b, MemGetAddressRange, "freed memory", &base, &size, freed);
-    CALL_ROW(b, MemGetAddressRange, "NULL", NULL, NULL, b->memory);
+    CALL_ROW(b->cu, MemGetAddressRange, "0", &base, &size, 0);
+    CALL_ROW(b->cu, MemGetAddressRange, "freed memory", &base, &size, freed);
+    CALL_ROW(b->cu, MemGetAddressRange, "NULL", NULL, NULL, b->memory);
 }
 
 static unsigned char *pages(int protection)
@@ -674,7 +673,8 @@ static void registered(const bad *b)
     CALL_ROW(cu, MemFreeHost, "registered memory", own);
     CUresult result = b->MemHostGetFlags(&flags, own);
     answer_with("cuMemHostGetFlags: registered memory", result, "%u", flags);
-    CALL_ROW(b, MemGetAddressRange, "registered memory", &base, &size, (CUdeviceptr)(uintptr_t)own);
+    CALL_ROW(b->cu, MemGetAddressRange, "registered memory", &base, &size,
+             (CUdeviceptr)(uintptr_t)own);
     CU_OK(cu->MemHostUnregister(own));
     CALL_ROW(cu, MemHostRegister, "8 bytes into a page", own + 8, 4096, 0);
     CU_OK(cu->MemHostUnregister(own + 8));

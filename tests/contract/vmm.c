@@ -604,6 +604,10 @@ PAIR_CASE(pointer_attributes, .mark = TEST_BOTH, .reason = "of NVIDIA's driver r
     same_id(p, in, base, CU_POINTER_ATTRIBUTE_BUFFER_ID, "BUFFER_ID");
     same_id(p, in, base, CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID, "MEMORY_BLOCK_ID");
     ATTRIBUTE(base, "without access", ACCESS_FLAGS, 0);
+    ATTRIBUTE(base, "without access", MAPPING_SIZE, 0);
+    CUdeviceptr start;
+    size_t size;
+    CALL_ROW(p->cu, MemGetAddressRange, "without access", &start, &size, base);
     CU_OK(p->cu->MemUnmap(base, VMM_SIZE));
 }
 

@@ -140,6 +140,7 @@ typedef CUresult(CUDAAPI *PFN_cuGLGetDevices_v6050)(unsigned *count, CUdevice *d
     X(MemGetAccess, 10020)                                                                         \
     X(MemGetAllocationPropertiesFromHandle, 10020)                                                 \
     X(MemRetainAllocationHandle, 11000)                                                            \
+    X(MemGetAddressRange, 3020)                                                                    \
     X(MemGetInfo, 3020)                                                                            \
     X(StreamBeginCapture, 10010)                                                                   \
     X(StreamEndCapture, 10000)                                                                     \
