@@ -168,17 +168,20 @@ TEST(buffers_in_order, .title = "buffers.in_order", .own = true)
     buffers(SCENE_DIRECT);
 }
 
-/* Where sharing is possible, allowing a fallback changes nothing, and the calls for it call
- * nobody. */
+/* Where sharing is possible, allowing a fallback or another GPU changes nothing, and the calls for
+ * it call nobody. */
 TEST(shared_costs_nothing)
 {
     static scene s;
     culv_shared_buffer *buffer = NULL;
     scene_open(&s, SCENE_SHARED);
+    culv_vk_device_desc d = lib_vk_desc(&s.w);
+    d.allow_other_gpu = 1;
     LIB_OK(scene_buffer(&s, BYTES, CULV_FALLBACK_ANY, &buffer));
     culv_soft_counts before = {.struct_size = sizeof before}, after = before;
     VkCommandBuffer commands = raw_vk_begin(&s.w.vk, 0);
     if (s.w.cu->SoftCounts != NULL) s.w.cu->SoftCounts(&before);
+    NEW(culv_vk_device, vk, culv_vk_attach, s.w.device, &d);
     LIB_OK(culv_buffer_copy(culv_shared_buffer_cuda(buffer), CULV_COPY_UPLOAD, s.stream));
     LIB_OK(culv_buffer_copy(culv_shared_buffer_cuda(buffer), CULV_COPY_DOWNLOAD, s.stream));
     LIB_OK(culv_vk_buffer_record_copy(buffer, CULV_COPY_UPLOAD, commands));
@@ -190,6 +193,11 @@ TEST(shared_costs_nothing)
     if (s.w.cu->SoftCounts != NULL) s.w.cu->SoftCounts(&after);
     REQUIRE_EQ(before.calls, after.calls);
     raw_vk_submit(&s.w.vk, commands, NULL);
+    culv_shared_buffer_destroy(&buffer, NULL);
+    culv_vk_detach(&s.w.attachment);
+    s.w.attachment = vk;
+    LIB_OK(scene_buffer(&s, 4097, 0, &buffer));
+    REQUIRE_EQ(culv_buffer_sharing(culv_shared_buffer_cuda(buffer)), CULV_SHARING_SHARED);
     culv_shared_buffer_destroy(&buffer, NULL);
     scene_close(&s);
 }
