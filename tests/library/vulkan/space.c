@@ -17,7 +17,7 @@ LIB_ENDS(culv_vk_space_buffer, culv_vk_space_buffer_destroy(object))
 typedef struct space_stage {
     vmm_stage s;
     VkPipelineLayout layout;
-    VkPipeline link, chase;
+    VkPipeline pipeline;
 } space_stage;
 
 #define SPACE_CASE(...) TEST_ON(space_stage, t, space_open(t), space_close(t), __VA_ARGS__)
@@ -35,14 +35,10 @@ static void space_begin(space_stage *t);
 static void space_link(space_stage *t, space_side side, CUdeviceptr here, CUdeviceptr there,
                        uint32_t count, uint32_t seed);
 
-typedef struct link_constants {
+typedef struct constants {
     uint64_t here, there;
-    uint32_t count, seed;
-} link_constants;
-
-typedef struct chase_constants {
-    uint64_t first, found;
-} chase_constants;
+    uint32_t count, seed; /* no count: what is found from here on goes there */
+} constants;
 
 /* Vulkan --------------------------------------------------------------------------------------- */
 
@@ -70,14 +66,13 @@ static void space_open(space_stage *t)
 static void space_begin(space_stage *t)
 {
     const lib_world *w = &t->s.w;
-    const VkPushConstantRange constants = {VK_SHADER_STAGE_COMPUTE_BIT, 0, sizeof(link_constants)};
+    const VkPushConstantRange range = {VK_SHADER_STAGE_COMPUTE_BIT, 0, sizeof(constants)};
     const VkPipelineLayoutCreateInfo layout = {.sType =
                                                    VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO,
                                                .pushConstantRangeCount = 1,
-                                               .pPushConstantRanges = &constants};
+                                               .pPushConstantRanges = &range};
     VK_OK(vkCreatePipelineLayout(w->vk.device, &layout, NULL, &t->layout));
-    t->link = lib_compute_pipeline(w->vk.device, "library_space_link.comp", t->layout);
-    t->chase = lib_compute_pipeline(w->vk.device, "library_space_chase.comp", t->layout);
+    t->pipeline = lib_compute_pipeline(w->vk.device, "library_space.comp", t->layout);
     /* Before anything is held: a driver that loads lazily would hold up the rest, too. */
     static const char *const kernels[] = {"library_write", "library_add", "library_link",
                                           "library_chase"};
@@ -91,8 +86,7 @@ static void space_end(space_stage *t)
 {
     VkDevice device = t->s.w.vk.device;
     raw_vk_idle(&t->s.w.vk);
-    vkDestroyPipeline(device, t->link, NULL);
-    vkDestroyPipeline(device, t->chase, NULL);
+    vkDestroyPipeline(device, t->pipeline, NULL);
     vkDestroyPipelineLayout(device, t->layout, NULL);
 }
 
@@ -113,12 +107,11 @@ static VkQueue space_queue(const space_stage *t)
     return vk->queues[i].queue;
 }
 
-static void run(space_stage *t, VkPipeline pipeline, const void *constants, uint32_t size,
-                uint32_t groups, VkCommandBuffer commands)
+static void run(space_stage *t, constants c, VkCommandBuffer commands)
 {
-    vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline);
-    vkCmdPushConstants(commands, t->layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, size, constants);
-    vkCmdDispatch(commands, groups, 1, 1);
+    vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, t->pipeline);
+    vkCmdPushConstants(commands, t->layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, sizeof c, &c);
+    vkCmdDispatch(commands, c.count / 64 + 1, 1, 1);
     const VkMemoryBarrier barrier = {.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER,
                                      .srcAccessMask = VK_ACCESS_SHADER_WRITE_BIT,
                                      .dstAccessMask =
@@ -186,9 +179,8 @@ static void space_link(space_stage *t, space_side side, CUdeviceptr here, CUdevi
                        uint32_t count, uint32_t seed)
 {
     if (side == SPACE_VULKAN) {
-        const link_constants c = {here, there, count, seed};
         VkCommandBuffer commands = raw_vk_begin(&t->s.w.vk, 0);
-        run(t, t->link, &c, sizeof c, (count + 63) / 64, commands);
+        run(t, (constants){here, there, count, seed}, commands);
         raw_vk_submit(&t->s.w.vk, commands, NULL);
         return;
     }
@@ -205,8 +197,7 @@ static void space_link(space_stage *t, space_side side, CUdeviceptr here, CUdevi
 static void space_record_chase(space_stage *t, VkCommandBuffer commands, CUdeviceptr first,
                                CUdeviceptr found)
 {
-    const chase_constants c = {first, found};
-    run(t, t->chase, &c, sizeof c, 1, commands);
+    run(t, (constants){first, found, 0, 0}, commands);
 }
 
 /* Launches without waiting. */
