@@ -7,8 +7,8 @@
 
 #include <stddef.h>
 
-/* Its size; cuMemAdvise of CUDA 12 and of CUDA 13; a function that CUDA 12.0 does not have; the last
- * one. */
+/* Its size; cuMemAdvise of CUDA 12 and of CUDA 13; a function that CUDA 12.0 does not have; the
+ * last one. */
 extern const size_t cuda_api_places_12[5];
 const size_t cuda_api_places_12[5] = {sizeof(culv_cuda_api), offsetof(culv_cuda_api, cuMemAdvise),
                                       offsetof(culv_cuda_api, cuMemAdvise_v12020),
