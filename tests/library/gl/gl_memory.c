@@ -136,25 +136,23 @@ static bool offsets_honoured(const gl_stage *s)
     return result == CULV_OK;
 }
 
-/* The driver that ignores offsets is found out by data, and asked once. */
-GL_CASE(offsets, 0)
+/* The driver that ignores offsets is found out by data, and asked once; any that loses them is
+ * noticed, NVIDIA's too. */
+TEST(offsets)
 {
+    static gl_stage s[1];
+    gl_stage_open(s, 0);
     uint64_t calls[3] = {lying_gl_fail_at(0)};
     for (int i = 1; i < 3; i++) {
         REQUIRE_EQ(offsets_honoured(s), !s->cu->software);
         calls[i] = lying_gl_fail_at(0);
     }
     REQUIRE(calls[1] - calls[0] > calls[2] - calls[1]);
-}
-
-/* Any driver that loses them is noticed, NVIDIA's too. */
-TEST(offsets_lost, .title = "gl.offsets.lost")
-{
-    gl_stage s;
+    gl_stage_close(s);
     lying_gl.loses_offsets = true;
-    gl_stage_open(&s, 0);
-    REQUIRE(!offsets_honoured(&s));
-    gl_stage_close(&s);
+    gl_stage_open(s, 0);
+    REQUIRE(!offsets_honoured(s));
+    gl_stage_close(s);
 }
 
 /* CUDA's memory in OpenGL, at an offset where the driver honours that. */
