@@ -803,7 +803,7 @@ static ID3D11Buffer *buffer_of(const scene_register *r, D3D11_USAGE usage)
     return register_buffer(r, V11, usage, zeros);
 }
 
-/* What the states of a registration refuse is asserted with OpenGL's: library-gl-register.states,
+/* What the states of a registration refuse is asserted with OpenGL's: library-gl.register.states,
  * .views and .mixed_lists. */
 REGISTER_CASE(misuse)
 {

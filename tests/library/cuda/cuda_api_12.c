@@ -5,15 +5,12 @@
 #define CUDA_VERSION 12000
 #include <culvert/cuda_api.h>
 
-#include "cuda_api_12.h"
+#include <stddef.h>
 
-cuda_api_places cuda_api_places_12(void)
-{
-    return (cuda_api_places){
-        .size = sizeof(culv_cuda_api),
-        .first_form = offsetof(culv_cuda_api, cuMemAdvise),
-        .second_form = offsetof(culv_cuda_api, cuMemAdvise_v12020),
-        .unknown = offsetof(culv_cuda_api, cuMulticastCreate),
-        .last = offsetof(culv_cuda_api, cuGraphicsUnmapResources),
-    };
-}
+/* Its size; cuMemAdvise of CUDA 12 and of CUDA 13; a function that CUDA 12.0 does not have; the
+ * last one. */
+extern const size_t cuda_api_places_12[5];
+const size_t cuda_api_places_12[5] = {sizeof(culv_cuda_api), offsetof(culv_cuda_api, cuMemAdvise),
+                                      offsetof(culv_cuda_api, cuMemAdvise_v12020),
+                                      offsetof(culv_cuda_api, cuMulticastCreate),
+                                      offsetof(culv_cuda_api, cuGraphicsUnmapResources)};

@@ -44,6 +44,43 @@ LIB_CASE(ways_to_open, .title = "open.three_ways", .smoke = true)
     }
 }
 
+#define ROW(field, name)                                                                           \
+    {                                                                                              \
+#        field, offsetof(culv_device_caps, field), CU_DEVICE_ATTRIBUTE_##name                      \
+    }
+static const struct {
+    const char *name;
+    size_t at;
+    CUdevice_attribute attribute;
+} capabilities[] = {
+    ROW(compute_major, COMPUTE_CAPABILITY_MAJOR),
+    ROW(compute_minor, COMPUTE_CAPABILITY_MINOR),
+    ROW(timeline_semaphores, TIMELINE_SEMAPHORE_INTEROP_SUPPORTED),
+    ROW(vmm, VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED),
+    ROW(vmm_posix_fd, HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED),
+    ROW(vmm_win32, HANDLE_TYPE_WIN32_HANDLE_SUPPORTED),
+    ROW(vmm_fabric, HANDLE_TYPE_FABRIC_SUPPORTED),
+    ROW(dma_buf_export, DMA_BUF_SUPPORTED),
+    ROW(gpudirect_rdma, GPU_DIRECT_RDMA_SUPPORTED),
+    ROW(sparse_arrays, SPARSE_CUDA_ARRAY_SUPPORTED),
+    ROW(deferred_mapping_arrays, DEFERRED_MAPPING_CUDA_ARRAY_SUPPORTED),
+    ROW(pageable_memory_access, PAGEABLE_MEMORY_ACCESS),
+    ROW(multicast, MULTICAST_SUPPORTED),
+    ROW(integrated, INTEGRATED),
+    ROW(host_register_supported, HOST_REGISTER_SUPPORTED),
+    ROW(can_use_host_pointer_for_registered_mem, CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM),
+    ROW(pageable_memory_access_uses_host_page_tables, PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES),
+};
+#undef ROW
+enum { CAPABILITIES = sizeof capabilities / sizeof capabilities[0] };
+
+static uint32_t capability(const culv_device_caps *caps, size_t i)
+{
+    uint32_t value = 0;
+    memcpy(&value, (const char *)caps + capabilities[i].at, sizeof value);
+    return value;
+}
+
 LIB_CASE(caps_are_the_drivers, .title = "caps.are_the_drivers")
 {
     const raw_cuda *cu = w->cu;
@@ -52,30 +89,10 @@ LIB_CASE(caps_are_the_drivers, .title = "caps.are_the_drivers")
     CU_OK(cu->DeviceGetName(name, (int)sizeof name, caps.ordinal));
     REQUIRE_EQ_STR(caps.name, name);
     REQUIRE_EQ(caps.driver_version, cu->driver_version);
-    const struct {
-        uint32_t value;
-        CUdevice_attribute attribute;
-    } rows[] = {
-        {caps.compute_major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR},
-        {caps.compute_minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR},
-        {caps.timeline_semaphores, CU_DEVICE_ATTRIBUTE_TIMELINE_SEMAPHORE_INTEROP_SUPPORTED},
-        {caps.vmm, CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED},
-        {caps.vmm_posix_fd, CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED},
-        {caps.vmm_fabric, CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_FABRIC_SUPPORTED},
-        {caps.dma_buf_export, CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED},
-        {caps.gpudirect_rdma, CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_SUPPORTED},
-        {caps.sparse_arrays, CU_DEVICE_ATTRIBUTE_SPARSE_CUDA_ARRAY_SUPPORTED},
-        {caps.multicast, CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED},
-        {caps.integrated, CU_DEVICE_ATTRIBUTE_INTEGRATED},
-        {caps.host_register_supported, CU_DEVICE_ATTRIBUTE_HOST_REGISTER_SUPPORTED},
-        {caps.can_use_host_pointer_for_registered_mem,
-         CU_DEVICE_ATTRIBUTE_CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM},
-        {caps.pageable_memory_access_uses_host_page_tables,
-         CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES}};
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    for (size_t i = 0; i < CAPABILITIES; i++) {
         int value = 0;
-        CU_OK(cu->DeviceGetAttribute(&value, rows[i].attribute, caps.ordinal));
-        REQUIRE_EQ(rows[i].value, value);
+        CU_OK(cu->DeviceGetAttribute(&value, capabilities[i].attribute, caps.ordinal));
+        REQUIRE_EQ(capability(&caps, i), value);
     }
     REQUIRE(caps.total_memory > UINT64_C(1) << 20);
     REQUIRE(strlen(caps.pci_bus_id) >= 12);
@@ -88,54 +105,21 @@ LIB_CASE(caps_are_the_drivers, .title = "caps.are_the_drivers")
 /* Each capability is its own attribute, and no other one. */
 TEST(caps_one_by_one, .title = "caps.are_the_drivers_one_by_one", .own = true)
 {
-#define ROW(field, name)                                                                           \
-    {                                                                                              \
-#        field, offsetof(culv_device_caps, field), CU_DEVICE_ATTRIBUTE_##name                      \
-    }
-    static const struct {
-        const char *name;
-        size_t at;
-        int attribute;
-    } rows[] = {
-        ROW(compute_major, COMPUTE_CAPABILITY_MAJOR),
-        ROW(compute_minor, COMPUTE_CAPABILITY_MINOR),
-        ROW(timeline_semaphores, TIMELINE_SEMAPHORE_INTEROP_SUPPORTED),
-        ROW(vmm, VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED),
-        ROW(vmm_posix_fd, HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED),
-        ROW(vmm_win32, HANDLE_TYPE_WIN32_HANDLE_SUPPORTED),
-        ROW(vmm_fabric, HANDLE_TYPE_FABRIC_SUPPORTED),
-        ROW(dma_buf_export, DMA_BUF_SUPPORTED),
-        ROW(gpudirect_rdma, GPU_DIRECT_RDMA_SUPPORTED),
-        ROW(sparse_arrays, SPARSE_CUDA_ARRAY_SUPPORTED),
-        ROW(deferred_mapping_arrays, DEFERRED_MAPPING_CUDA_ARRAY_SUPPORTED),
-        ROW(pageable_memory_access, PAGEABLE_MEMORY_ACCESS),
-        ROW(multicast, MULTICAST_SUPPORTED),
-        ROW(integrated, INTEGRATED),
-        ROW(host_register_supported, HOST_REGISTER_SUPPORTED),
-        ROW(can_use_host_pointer_for_registered_mem, CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM),
-        ROW(pageable_memory_access_uses_host_page_tables,
-            PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES),
-    };
-#undef ROW
     const raw_cuda *cu = lib_driver();
     if (cu->SoftPlayAttribute == NULL) SKIP("only the twin plays other devices");
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        culv_device_caps before, after;
+    for (size_t i = 0; i < CAPABILITIES; i++) {
         NEW(culv_device, device, culv_device_open_by_ordinal, 0, NULL);
-        before = lib_caps(device);
+        const culv_device_caps before = lib_caps(device);
         culv_device_close(&device);
-        cu->SoftPlayAttribute(rows[i].attribute, 77);
+        cu->SoftPlayAttribute(capabilities[i].attribute, 77);
         LIB_OK(culv_device_open_by_ordinal(0, NULL, &device));
-        after = lib_caps(device);
+        const culv_device_caps after = lib_caps(device);
         culv_device_close(&device);
         cu->SoftPlayAttribute(0, 0);
-        for (size_t k = 0; k < sizeof rows / sizeof rows[0]; k++) {
-            uint32_t was = 0, is = 0;
-            memcpy(&was, (const char *)&before + rows[k].at, sizeof was);
-            memcpy(&is, (const char *)&after + rows[k].at, sizeof is);
-            if (is != (k == i ? 77 : was))
-                FAIL("%s is %u when the attribute of %s is 77", rows[k].name, is, rows[i].name);
-        }
+        for (size_t k = 0; k < CAPABILITIES; k++)
+            if (capability(&after, k) != (k == i ? 77 : capability(&before, k)))
+                FAIL("%s is %u when the attribute of %s is 77", capabilities[k].name,
+                     capability(&after, k), capabilities[i].name);
     }
 }
 

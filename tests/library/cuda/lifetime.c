@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Objects given up: what the driver sees first, and beside a capture. */
-#define TEST_GROUP "order."
+#define TEST_GROUP "capture."
 #include "image_stage.h"
 #include "library.h"
 
@@ -10,23 +10,8 @@
 #include <time.h>
 #include <unistd.h>
 
-/* The driver sees the unmapping before the import's release: counts in between. */
-LIB_CASE(mapping_goes_before_import)
-{
-    raw_vk_buffer vk = lib_case_buffer(w, 65536, RAW_VK_EXPORT);
-    culv_memory *memory = lib_import(w, &vk);
-    NEW(culv_buffer, buffer, culv_buffer_map, memory, NULL);
-    culv_memory_destroy(&memory);
-    REQUIRE_EQ(lib_counts(w).memories, 1); /* the buffer holds it */
-    lib_require_driver_counts(w, 1, 1, 0);
-    culv_buffer_unmap(&buffer, NULL);
-    lib_settle(w);
-    REQUIRE_EQ(lib_counts(w).memories, 0);
-    lib_require_driver_counts(w, 0, 0, 0);
-}
-
 /* R8: a capture in global mode goes on, whatever is imported, mapped and given up meanwhile. */
-LIB_CASE(capture_is_left_alone, .title = "capture.is_left_alone")
+LIB_CASE(is_left_alone)
 {
     const raw_cuda *cu = w->cu;
     if (cu->StreamBeginCapture == NULL || cu->StreamEndCapture == NULL || cu->GraphDestroy == NULL)
@@ -190,42 +175,37 @@ LIB_CASE(nobody_collects)
     REQUIRE_EQ(culv_device_collect(device), 0);
 }
 
-/* Without one, the driver waits: the call returns when the work is done, not before. */
-TEST(plain_unmap_waits, .title = "plain.unmap_waits")
+/* Without one, the driver waits: the call returns when the work is done, not before. The mapping
+ * goes before the import. */
+TEST(without_a_stream)
 {
-    lib_world w;
-    busy b;
-    opener o;
-    busy_begin(&w, &b);
-    NEW(culv_buffer, second, culv_buffer_map, b.memory, NULL);
-    culv_buffer_unmap(&second, NULL); /* not the last range: nothing to release */
-    opener_start(&o, &w, &b, 300);
-    culv_buffer_unmap(&b.buffer, NULL);
-    REQUIRE(atomic_load(&o.opened));
-    REQUIRE_EQ(lib_counts(&w).mappings, 0);
-    REQUIRE_EQ(lib_counts(&w).deferred, 0);
-    REQUIRE_EQ(pthread_join(o.thread, NULL), 0);
-    lib_finish(&w, b.stream);
-    culv_semaphore_destroy(&b.semaphore, NULL);
-    culv_memory_destroy(&b.memory);
-    busy_end(&w, &b);
-}
-
-TEST(plain_semaphore_destroy_waits, .title = "plain.semaphore_destroy_waits")
-{
-    lib_world w;
-    busy b;
-    opener o;
-    busy_begin(&w, &b);
-    opener_start(&o, &w, &b, 300);
-    culv_semaphore_destroy(&b.semaphore, NULL);
-    REQUIRE(atomic_load(&o.opened));
-    REQUIRE_EQ(lib_counts(&w).semaphores, 0);
-    REQUIRE_EQ(pthread_join(o.thread, NULL), 0);
-    lib_finish(&w, b.stream);
-    culv_buffer_unmap(&b.buffer, NULL);
-    culv_memory_destroy(&b.memory);
-    busy_end(&w, &b);
+    for (int semaphore = 0; semaphore < 2; semaphore++) {
+        lib_world w;
+        busy b;
+        opener o;
+        busy_begin(&w, &b);
+        NEW(culv_buffer, second, culv_buffer_map, b.memory, NULL);
+        culv_buffer_unmap(&second, NULL); /* not the last range: nothing to release */
+        culv_memory_destroy(&b.memory);
+        REQUIRE_EQ(lib_counts(&w).memories, 1); /* the buffer holds it */
+        lib_require_driver_counts(&w, 1, 1, 1);
+        opener_start(&o, &w, &b, 300);
+        if (semaphore)
+            culv_semaphore_destroy(&b.semaphore, NULL);
+        else
+            culv_buffer_unmap(&b.buffer, NULL);
+        REQUIRE(atomic_load(&o.opened));
+        REQUIRE_EQ(lib_counts(&w).semaphores, !semaphore);
+        REQUIRE_EQ(lib_counts(&w).mappings, semaphore);
+        REQUIRE_EQ(lib_counts(&w).memories, semaphore);
+        REQUIRE_EQ(lib_counts(&w).deferred, 0);
+        REQUIRE_EQ(pthread_join(o.thread, NULL), 0);
+        lib_finish(&w, b.stream);
+        culv_semaphore_destroy(&b.semaphore, NULL);
+        culv_buffer_unmap(&b.buffer, NULL);
+        lib_require_driver_counts(&w, 0, 0, 0);
+        busy_end(&w, &b);
+    }
 }
 
 /* Giving up after another stream, which is done, does not wait for the busy one, and neither do
@@ -461,13 +441,14 @@ static void scene_close(scene *s)
     raw_vk_close(&s->w.vk);
 }
 
-static void destroy_objects(scene *s)
+/* Every other one behind the stream. */
+static void destroy_objects(scene *s, CUstream *after)
 {
     culv_buffer_unmap(&s->buffer, NULL);
-    culv_buffer_unmap(&s->second, NULL);
-    culv_semaphore_destroy(&s->semaphore, NULL);
+    culv_buffer_unmap(&s->second, after);
+    culv_semaphore_destroy(&s->semaphore, after);
     culv_shared_semaphore_destroy(&s->made, NULL);
-    culv_shared_buffer_destroy(&s->made_buffer, NULL);
+    culv_shared_buffer_destroy(&s->made_buffer, after);
     culv_shared_image_destroy(&s->made_image, NULL);
     culv_memory_destroy(&s->memory);
 }
@@ -574,92 +555,33 @@ TEST(sticky_fault, .faults = true)
 
     s.heard = (heard){0};
     culv_buffer_unmap(&buffer, NULL);
-    culv_buffer_unmap(&s.buffer, NULL);
-    culv_buffer_unmap(&s.second, &s.stream);
-    culv_semaphore_destroy(&s.semaphore, &s.stream);
-    culv_shared_semaphore_destroy(&s.made, NULL);
-    culv_shared_buffer_destroy(&s.made_buffer, &s.stream);
-    culv_shared_image_destroy(&s.made_image, NULL);
-    culv_memory_destroy(&s.memory);
+    destroy_objects(&s, &s.stream);
     culv_memory_destroy(&unmapped);
     culv_vk_detach(&s.w.attachment);
     lib_require_no_objects(&s.w);
     REQUIRE_EQ(s.heard.errors, 0); /* destroying is no error */
     culv_device_close(&s.w.device);
     REQUIRE_EQ(s.heard.errors, 0);
-    if (s.w.cu->software) { /* all went with the context */
-        scene_close(&s);
-        raw_cuda_require_empty(s.w.cu);
-        return;
-    }
     scene_close(&s);
+    if (s.w.cu->software) raw_cuda_require_empty(s.w.cu); /* all went with the context */
 }
 
-/* R3: a library beside ours resets the primary context (cudaDeviceReset). */
-TEST(primary_context_is_reset, .title = "reset.primary_context", .faults = true, .smoke = true)
-{
-    scene s;
-    scene_open(&s);
-    CU_OK(s.w.cu->DevicePrimaryCtxReset(lib_caps(s.w.device).ordinal));
-
-    lib_fd fd = lib_fd_watch(raw_vk_buffer_fd(&s.w.vk, &s.vk2));
-    culv_memory *memory = NULL;
-    culv_memory_desc d = lib_memory_desc(&s.w, &s.vk2, fd.fd);
-    LIB_REFUSES(memory, culv_memory_import(s.w.device, &d, &memory), ASYNC, DEVICE_LOST,
-                "was reset or destroyed");
-    lib_fd_require_untouched(&fd);
-    lib_fd_done(&fd, true);
-    LIB_ERROR(culv_semaphore_signal(s.semaphore, NULL, 2), ASYNC, DEVICE_LOST);
-    LIB_ERROR(culv_semaphore_signal(s.semaphore, s.stream, 2), ASYNC, DEVICE_LOST);
-    REQUIRE_EQ(culv_semaphore_last_value(s.semaphore), 1);
-    culv_shared_semaphore *made = NULL;
-    LIB_REFUSES(made, culv_vk_semaphore_create(s.w.attachment, NULL, &made), ASYNC, DEVICE_LOST);
-    culv_shared_buffer *made_buffer = NULL;
-    LIB_REFUSES(made_buffer, make_buffer(&s, &made_buffer), ASYNC, DEVICE_LOST);
-    culv_shared_image *made_image = NULL;
-    LIB_REFUSES(made_image, make_image(&s, &made_image), ASYNC, DEVICE_LOST);
-    CUarray array = NULL; /* of a level that was not asked for before */
-    LIB_ERROR(culv_image_get_array(culv_shared_image_cuda(s.made_image), 1, 0, &array), ASYNC,
-              DEVICE_LOST);
-    REQUIRE(array == NULL);
-
-    /* Quiet: neither an error of this thread's nor a log line; counted. */
-    s.heard = (heard){0};
-    lib_forget_error();
-    culv_buffer_unmap(&s.buffer, NULL);
-    culv_buffer *late = NULL; /* a range of the mapping that `second` still has */
-    LIB_REFUSES(late, culv_buffer_map(s.memory, NULL, &late), ASYNC, DEVICE_LOST);
-    s.heard = (heard){0};
-    lib_forget_error();
-    culv_buffer_unmap(&s.second, &s.stream);
-    culv_semaphore_destroy(&s.semaphore, NULL);
-    culv_shared_semaphore_destroy(&s.made, &s.stream);
-    culv_shared_buffer_destroy(&s.made_buffer, NULL);
-    culv_shared_image_destroy(&s.made_image, &s.stream);
-    culv_memory_destroy(&s.memory);
-    culv_vk_detach(&s.w.attachment);
-    LIB_SAYS("culv_vk_semaphore_import: vk is NULL");
-    REQUIRE_EQ(s.heard.errors + s.heard.warnings, 0);
-    culv_device_counts c = lib_counts(&s.w);
-    REQUIRE(c.late_destroys >= 4); /* mappings, imports, semaphores */
-    lib_require_no_objects(&s.w);
-    culv_device_close(&s.w.device);
-    REQUIRE_EQ(s.heard.errors + s.heard.warnings, 0);
-    scene_close(&s);
-    raw_cuda_require_empty(s.w.cu);
-}
-
-/* What hands out something that was made before asks whether its context is still there: each call
- * is the first one after a reset, by which the others would know; also after another library has
- * retained the context anew, which it finds at the same handle. */
+/* R3: a library beside ours resets the primary context (cudaDeviceReset). What hands out something
+ * that was made before asks whether its context is still there: each call is the first one after a
+ * reset, by which the others would know; also after another library has retained the context anew,
+ * which it finds at the same handle. */
 typedef enum way {
     MAP,
     ACQUIRE,
     IMPORT,
+    IMPORT_FD,
     IMPORT_TIMELINE,
     MAKE_BUFFER,
     MAKE_IMAGE,
+    MAKE_SEMAPHORE,
     NEW_LEVEL,
+    SIGNAL, /* asks no driver, and the handle is nobody's by then: undefined on NVIDIA's driver */
+    CLOSE,  /* the device goes first, and the objects are the last to know */
     WAYS
 } way;
 
@@ -672,6 +594,7 @@ static void first_call(scene *s, way which)
     culv_semaphore *semaphore;
     culv_shared_buffer *made_buffer;
     culv_shared_image *made_image;
+    culv_shared_semaphore *made;
     CUarray array = NULL;
     culv_vk_memory_desc md = culv_vk_memory_desc_init();
     culv_vk_semaphore_desc sd = culv_vk_semaphore_desc_init();
@@ -690,12 +613,24 @@ static void first_call(scene *s, way which)
     case IMPORT:
         LIB_REFUSES_AS(memory, culv_vk_memory_import(s->w.attachment, &md, &memory), lost, why);
         break;
+    case IMPORT_FD: {
+        lib_fd fd = lib_fd_watch(raw_vk_buffer_fd(&s->w.vk, &s->vk2));
+        const culv_memory_desc d = lib_memory_desc(&s->w, &s->vk2, fd.fd);
+        LIB_REFUSES_AS(memory, culv_memory_import(s->w.device, &d, &memory), lost, why);
+        lib_fd_require_untouched(&fd);
+        lib_fd_done(&fd, true);
+        break;
+    }
     case IMPORT_TIMELINE:
         LIB_REFUSES_AS(semaphore, culv_vk_semaphore_import(s->w.attachment, &sd, &semaphore), lost,
                        why);
         break;
     case MAKE_BUFFER: LIB_REFUSES_AS(made_buffer, make_buffer(s, &made_buffer), lost, why); break;
     case MAKE_IMAGE: LIB_REFUSES_AS(made_image, make_image(s, &made_image), lost, why); break;
+    case MAKE_SEMAPHORE:
+        LIB_REFUSES_AS(made, culv_vk_semaphore_create(s->w.attachment, NULL, &made), lost, why);
+        break;
+    case SIGNAL: LIB_FAILS(culv_semaphore_signal(s->semaphore, s->stream, 2), lost, why); return;
     default:
         LIB_FAILS(culv_image_get_array(culv_shared_image_cuda(s->made_image), 1, 0, &array), lost,
                   why);
@@ -703,6 +638,26 @@ static void first_call(scene *s, way which)
         break;
     }
     LIB_SAYS("was reset or destroyed");
+}
+
+/* Those that ask no driver know by then. */
+static void require_lost(scene *s)
+{
+    CUsurfObject surface = 0;
+    CUtexObject texture = 0;
+    CUarray array = NULL;
+    culv_image *image = culv_shared_image_cuda(s->made_image);
+    LIB_ERROR(culv_image_get_surface(image, 0, 0, &surface), ASYNC, DEVICE_LOST);
+    LIB_ERROR(culv_image_get_array(image, 0, 0, &array), ASYNC, DEVICE_LOST);
+    LIB_ERROR(culv_image_get_texture(image, NULL, &texture), ASYNC, DEVICE_LOST);
+    REQUIRE(surface == 0 && array == NULL && texture == 0);
+    LIB_ERROR(culv_semaphore_signal(s->semaphore, s->stream, 2), ASYNC, DEVICE_LOST);
+    LIB_ERROR(culv_semaphore_signal(s->semaphore, NULL, 2), ASYNC, DEVICE_LOST);
+    LIB_ERROR(culv_semaphore_wait(s->semaphore, s->stream, 1), ASYNC, DEVICE_LOST);
+    REQUIRE_EQ(culv_semaphore_last_value(s->semaphore), 1);
+    culv_buffer_unmap(&s->buffer, NULL);
+    culv_buffer *late = NULL; /* a range of the mapping that `second` still has */
+    LIB_REFUSES(late, culv_buffer_map(s->memory, NULL, &late), ASYNC, DEVICE_LOST);
 }
 
 static void nothing_from_before(bool retained_again)
@@ -718,7 +673,6 @@ static void nothing_from_before(bool retained_again)
         NEW(culv_memory, acquired, culv_vk_memory_import_shared, s.w.attachment, &md);
         CUtexObject texture = 0;
         LIB_OK(culv_image_get_texture(culv_shared_image_cuda(s.made_image), NULL, &texture));
-        texture = 0;
         CU_OK(cu->DevicePrimaryCtxReset(ordinal));
         CUcontext theirs = NULL;
         CUdeviceptr memory = 0;
@@ -728,31 +682,25 @@ static void nothing_from_before(bool retained_again)
             CU_OK(cu->CtxSetCurrent(theirs));
             CU_OK(cu->MemAlloc(&memory, 4096));
         }
-        first_call(&s, which);
-        /* Those that ask no driver know by then. */
-        CUsurfObject surface = 0;
-        CUarray array = NULL;
-        LIB_ERROR(culv_image_get_surface(culv_shared_image_cuda(s.made_image), 0, 0, &surface),
-                  ASYNC, DEVICE_LOST);
-        LIB_ERROR(culv_image_get_array(culv_shared_image_cuda(s.made_image), 0, 0, &array), ASYNC,
-                  DEVICE_LOST);
-        LIB_ERROR(culv_image_get_texture(culv_shared_image_cuda(s.made_image), NULL, &texture),
-                  ASYNC, DEVICE_LOST);
-        REQUIRE(surface == 0 && array == NULL && texture == 0);
-        LIB_ERROR(culv_semaphore_signal(s.semaphore, s.stream, 2), ASYNC, DEVICE_LOST);
-        LIB_ERROR(culv_semaphore_wait(s.semaphore, s.stream, 1), ASYNC, DEVICE_LOST);
+        if (which == CLOSE) {
+            culv_vk_detach(&s.w.attachment);
+            culv_device_close(&s.w.device);
+        } else {
+            first_call(&s, which == SIGNAL && !cu->software ? MAP : which);
+            require_lost(&s);
+        }
+        /* Quiet: neither an error of this thread's nor a log line; counted. */
         s.heard = (heard){0};
-        culv_buffer_unmap(&s.buffer, NULL);
-        culv_buffer_unmap(&s.second, &s.stream);
-        culv_semaphore_destroy(&s.semaphore, &s.stream);
-        culv_shared_semaphore_destroy(&s.made, NULL);
-        culv_shared_buffer_destroy(&s.made_buffer, NULL);
-        culv_shared_image_destroy(&s.made_image, NULL);
-        culv_memory_destroy(&s.memory);
+        lib_forget_error();
+        destroy_objects(&s, which == CLOSE ? NULL : &s.stream);
         culv_memory_destroy(&acquired);
-        culv_vk_detach(&s.w.attachment);
-        lib_require_no_objects(&s.w);
-        culv_device_close(&s.w.device);
+        if (which != CLOSE) {
+            culv_vk_detach(&s.w.attachment);
+            LIB_SAYS("culv_vk_semaphore_import: vk is NULL");
+            REQUIRE(lib_counts(&s.w).late_destroys >= 4); /* mappings, imports, semaphores */
+            lib_require_no_objects(&s.w);
+            culv_device_close(&s.w.device);
+        }
         REQUIRE_EQ(s.heard.errors + s.heard.warnings, 0);
         if (retained_again) { /* it is as they left it */
             uint32_t word = 0x12345678, back = 0;
@@ -769,34 +717,9 @@ static void nothing_from_before(bool retained_again)
 }
 
 TEST_AS(nothing_after_a_reset, nothing_from_before(false), .title = "reset.nothing_from_before",
-        .faults = true)
+        .faults = true, .smoke = true)
 TEST_AS(nothing_after_the_next_retain, nothing_from_before(true),
         .title = "reset.nothing_after_the_next_retain", .faults = true)
-
-/* The first to notice is a call of the frame path, which asks no driver: the handle is nobody's by
- * then. What NVIDIA's driver does with such a handle is undefined. */
-TEST(signal_is_first, .title = "reset.signal_is_first", .faults = true)
-{
-    for (int again = 0; again < 2; again++) {
-        scene s;
-        scene_open(&s);
-        const raw_cuda *cu = s.w.cu;
-        if (!cu->software) SKIP("stale handles are undefined on NVIDIA's driver");
-        CUcontext theirs = NULL;
-        CU_OK(cu->DevicePrimaryCtxReset(0));
-        if (again) CU_OK(cu->DevicePrimaryCtxRetain(&theirs, 0));
-        LIB_ERROR(culv_semaphore_signal(s.semaphore, s.stream, 2), ASYNC, DEVICE_LOST);
-        LIB_ERROR(culv_semaphore_wait(s.semaphore, s.stream, 1), ASYNC, DEVICE_LOST);
-        LIB_ERROR(culv_semaphore_signal(s.semaphore, NULL, 2), ASYNC, DEVICE_LOST);
-        REQUIRE_EQ(culv_semaphore_last_value(s.semaphore), 1);
-        destroy_objects(&s);
-        culv_vk_detach(&s.w.attachment);
-        culv_device_close(&s.w.device);
-        if (again) CU_OK(cu->DevicePrimaryCtxRelease(0));
-        scene_close(&s);
-        raw_cuda_require_empty(cu);
-    }
-}
 
 /* The primary context stays broken for who opens the device anew, until somebody resets it. */
 TEST(opened_after_a_fault, .faults = true)
@@ -815,7 +738,7 @@ TEST(opened_after_a_fault, .faults = true)
     }
     LIB_REFUSES(device, culv_device_open_by_ordinal(0, NULL, &device), ASYNC, EARLIER_FAILURE,
                 "cuDevicePrimaryCtxRetain");
-    destroy_objects(&s);
+    destroy_objects(&s, NULL);
     culv_vk_detach(&s.w.attachment);
     culv_device_close(&s.w.device);
     LIB_REFUSES(device, culv_device_open_by_ordinal(0, NULL, &device), ASYNC, EARLIER_FAILURE);
@@ -825,27 +748,6 @@ TEST(opened_after_a_fault, .faults = true)
     culv_device_close(&device);
     scene_close(&s);
     raw_cuda_require_empty(cu);
-}
-
-/* The same when the device goes first and the objects are the last to know. */
-TEST(reset_and_closed_first, .title = "reset.device_closed_first", .faults = true)
-{
-    scene s;
-    scene_open(&s);
-    CU_OK(s.w.cu->DevicePrimaryCtxReset(lib_caps(s.w.device).ordinal));
-    s.heard = (heard){0};
-    culv_vk_detach(&s.w.attachment);
-    culv_device_close(&s.w.device);
-    culv_memory_destroy(&s.memory);
-    culv_buffer_unmap(&s.buffer, NULL);
-    culv_semaphore_destroy(&s.semaphore, &(CUstream){NULL});
-    culv_buffer_unmap(&s.second, NULL);
-    culv_shared_semaphore_destroy(&s.made, NULL);
-    culv_shared_image_destroy(&s.made_image, NULL);
-    culv_shared_buffer_destroy(&s.made_buffer, &(CUstream){NULL});
-    REQUIRE_EQ(s.heard.errors + s.heard.warnings, 0);
-    scene_close(&s);
-    raw_cuda_require_empty(s.w.cu);
 }
 
 /* The caller's own context is destroyed before what was made in it: a mistake, but not a crash. */
@@ -931,7 +833,7 @@ TEST(forked_child, .title = "forked.child", .own = true)
     /* Here all is as it was. */
     LIB_OK(culv_semaphore_signal(s.semaphore, s.stream, 2));
     REQUIRE(raw_vk_timeline_wait(&s.w.vk, s.timeline, 2, TEST_FAR_MS));
-    destroy_objects(&s);
+    destroy_objects(&s, NULL);
     lib_stream_destroy(&s.w, s.stream);
     culv_vk_detach(&s.w.attachment);
     culv_device_close(&s.w.device);

@@ -305,41 +305,12 @@ RUNTIME_CASE(arrays)
 
 enum { BYTES = 1 << 16, WIDTH = 64, HEIGHT = 32, LEVELS = 3 };
 
-static culv_shared_buffer *make_buffer(world *w)
-{
-    const VkBufferCreateInfo info = raw_vk_buffer_info(BYTES, VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
-                                                                  VK_BUFFER_USAGE_TRANSFER_DST_BIT);
-    culv_vk_buffer_create_desc d = culv_vk_buffer_create_desc_init();
-    culv_shared_buffer *buffer = NULL;
-    d.create_info = &info;
-    OK(culv_vk_buffer_create(w->attachment, &d, &buffer));
-    return buffer;
-}
-
-static culv_shared_image *make_image(world *w)
-{
-    const VkImageCreateInfo info = {.sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO,
-                                    .imageType = VK_IMAGE_TYPE_2D,
-                                    .format = VK_FORMAT_R8G8B8A8_UNORM,
-                                    .extent = {WIDTH, HEIGHT, 1},
-                                    .mipLevels = LEVELS,
-                                    .arrayLayers = 1,
-                                    .samples = VK_SAMPLE_COUNT_1_BIT,
-                                    .usage = VK_IMAGE_USAGE_TRANSFER_SRC_BIT |
-                                             VK_IMAGE_USAGE_TRANSFER_DST_BIT};
-    culv_vk_image_create_desc d = culv_vk_image_create_desc_init();
-    culv_shared_image *image = NULL;
-    d.create_info = &info;
-    OK(culv_vk_image_create(w->attachment, &d, &image));
-    return image;
-}
-
 TEST(same_handles)
 {
     world w;
     world_open(&w);
-    culv_shared_buffer *buffer = make_buffer(&w);
-    culv_shared_image *image = make_image(&w);
+    culv_shared_buffer *buffer = buffer_make(&w).made;
+    culv_shared_image *image = image_make(&w, VK_FORMAT_R8G8B8A8_UNORM, LEVELS).made;
     culv_buffer *mapped = culv_shared_buffer_cuda(buffer);
     culv_image *array = culv_shared_image_cuda(image);
     for (int i = 0; i < CALLS_COUNT; i++) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Registered buffers and images of OpenGL: data both ways, what is refused, and when. */
+#define TEST_GROUP "register."
 #include "core/registration.h"
 #include "library.h"
 #include "raw_cuda_image.h"

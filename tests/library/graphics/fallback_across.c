@@ -93,7 +93,6 @@ TEST(refused)
     static scene s;
     culv_memory *memory = NULL;
     culv_shared_image *made = NULL;
-    VkDeviceMemory vulkans = VK_NULL_HANDLE;
     scene_open_bare(&s, SCENE_DIRECT);
     culv_vk_device *vk = s.w.attachment;
     raw_vk_buffer own = lib_case_buffer(&s.w, 65536, RAW_VK_EXPORT);
@@ -129,19 +128,6 @@ TEST(refused)
     LIB_OK(culv_vk_image_create(vk, &make, &made));
     REQUIRE_EQ(culv_image_sharing(culv_shared_image_cuda(made)), CULV_SHARING_PEER);
     culv_shared_image_destroy(&made, NULL);
-    /* CUDA's memory in Vulkan. */
-    culv_vmm_allocation_desc v = culv_vmm_allocation_desc_init();
-    v.size = UNIT;
-    v.handle_types = UINT32_C(1) << CULV_HANDLE_OPAQUE_FD;
-    NEW(culv_vmm_allocation, allocation, culv_vmm_allocation_create, s.w.device, &v);
-    culv_vk_memory_from_handle_desc h = culv_vk_memory_from_handle_desc_init();
-    LIB_OK(culv_vmm_export_dup(allocation, CULV_HANDLE_OPAQUE_FD, &h.handle));
-    h.size = UNIT;
-    LIB_ERROR(culv_vk_memory_from_handle(vk, &h, &vulkans), UNSUPPORTED, DEVICE_MISMATCH,
-              "own the memory");
-    REQUIRE(vulkans == VK_NULL_HANDLE);
-    culv_handle_close(&h.handle);
-    culv_vmm_allocation_destroy(&allocation);
     scene_close(&s);
 }
 
@@ -181,29 +167,6 @@ TEST(out_of_reach)
     scene_close(&s);
 }
 
-/* The flag changes nothing for the VkDevice's own GPU, and costs no call of the driver's. */
-TEST(own_gpu)
-{
-    static scene s;
-    culv_shared_buffer *buffer = NULL;
-    scene_open_bare(&s, SCENE_SHARED);
-    culv_vk_device_desc d = lib_vk_desc(&s.w);
-    d.allow_other_gpu = 1;
-    culv_soft_counts before = {.struct_size = sizeof before}, after = before;
-    if (s.w.cu->SoftCounts != NULL) s.w.cu->SoftCounts(&before);
-    NEW(culv_vk_device, vk, culv_vk_attach, s.w.device, &d);
-    if (s.w.cu->SoftCounts != NULL) s.w.cu->SoftCounts(&after);
-    REQUIRE_EQ(before.calls, after.calls);
-    culv_vk_device *first = s.w.attachment;
-    s.w.attachment = vk;
-    LIB_OK(scene_buffer(&s, 4097, 0, &buffer));
-    REQUIRE_EQ(culv_buffer_sharing(culv_shared_buffer_cuda(buffer)), CULV_SHARING_SHARED);
-    culv_shared_buffer_destroy(&buffer, NULL);
-    s.w.attachment = first;
-    culv_vk_detach(&vk);
-    scene_close(&s);
-}
-
 /* Memory of CUDA's in the other GPU's Vulkan: each way to it says what works instead. */
 TEST(cudas_memory)
 {
@@ -221,6 +184,13 @@ TEST(cudas_memory)
     NEW(culv_vmm_allocation, allocation, culv_vmm_allocation_create, s.w.device, &a);
     LIB_ERROR(culv_vk_memory_from_vmm(vk, allocation, NULL, &memory), UNSUPPORTED, DEVICE_MISMATCH,
               "own the memory");
+    culv_vk_memory_from_handle_desc h = culv_vk_memory_from_handle_desc_init();
+    LIB_OK(culv_vmm_export_dup(allocation, CULV_HANDLE_OPAQUE_FD, &h.handle));
+    h.size = UNIT;
+    LIB_ERROR(culv_vk_memory_from_handle(vk, &h, &memory), UNSUPPORTED, DEVICE_MISMATCH,
+              "own the memory");
+    REQUIRE(memory == VK_NULL_HANDLE);
+    culv_handle_close(&h.handle);
     culv_vector_desc v = culv_vector_desc_init();
     v.size = UNIT;
     v.handle_types = a.handle_types;
@@ -391,6 +361,32 @@ static void draw(scene *s, solver *all, uint32_t count, const raw_vk_buffer *hos
     VK_OK(vkQueueSubmit2(s->w.vk.queues[0].queue, 1, &submit, fence));
 }
 
+/* What the driver writes inline is there before the signal, also if the link has slept: without
+ * culvi_arrive() an H200's Vulkan read the words from before in nearly every frame. */
+static void small_writes(scene *s, solver *one, const raw_vk_buffer *host, VkFence fence)
+{
+    enum { WORDS = 512, FRAMES = 24 };
+    static uint32_t words[WORDS];
+    for (uint32_t f = 1; f <= FRAMES; f++) {
+        LIB_OK(culv_ring_acquire_on(one->ring, CULV_RING_PRODUCER, one->stream, CULV_RING_FOREVER,
+                                    &one->made));
+        const CUdeviceptr to = culv_ring_pointer(one->ring, one->made.slot, 0);
+        const uint32_t count = f % 3 == 0 ? 1 : WORDS;
+        for (uint32_t i = 0; i < WORDS; i++)
+            words[i] = f;
+        lib_sleep_ms(20);
+        LIB_CU_OK(&one->w,
+                  f % 2 ? s->w.cu->MemsetD32Async(to, f, count, one->stream)
+                        : s->w.cu->MemcpyHtoDAsync(to, words, count * sizeof *words, one->stream));
+        LIB_OK(culv_ring_release_on(one->ring, CULV_RING_PRODUCER, one->stream, &one->made));
+        draw(s, one, 1, host, fence);
+        VK_OK(vkWaitForFences(s->w.vk.device, 1, &fence, VK_TRUE, UINT64_MAX));
+        VK_OK(vkResetFences(s->w.vk.device, 1, &fence));
+        for (uint32_t i = 0; i < count; i++)
+            REQUIRE_EQ(((const uint32_t *)host->mapped)[i], f);
+    }
+}
+
 /* Up to four GPUs, that of the VkDevice too, each with a ring for its part. The last one is held
  * back until the frame is submitted. */
 TEST(solvers, .own = true)
@@ -424,51 +420,13 @@ TEST(solvers, .own = true)
         for (uint32_t i = 0; i < count * PART; i++)
             REQUIRE_EQ(((const uint32_t *)host.mapped)[i], 100 * f + i / PART);
     }
+    small_writes(&s, &all[1], &host, fence);
     raw_vk_idle(&s.w.vk);
     vkDestroyFence(s.w.vk.device, fence, NULL);
     lib_finish(&last->w, last->stream);
     culv_shared_semaphore_destroy(&gate, NULL);
     for (uint32_t i = 0; i < count; i++)
         solver_close(&all[i]);
-    scene_close(&s);
-}
-
-/* What the driver writes inline is there before the signal, also if the link has slept: without
- * culvi_arrive() an H200's Vulkan read the words from before in nearly every frame. */
-TEST(small_writes)
-{
-    enum { WORDS = 512, FRAMES = 24 };
-    static scene s;
-    static solver one;
-    static uint32_t words[WORDS];
-    VkFence fence;
-    const VkFenceCreateInfo fences = {.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
-    scene_open_bare(&s, SCENE_DIRECT);
-    solver_open(&s, 1, &one);
-    raw_vk_buffer host = lib_case_buffer(&s.w, 4 * PART, RAW_VK_HOST);
-    VK_OK(vkCreateFence(s.w.vk.device, &fences, NULL, &fence));
-    for (uint32_t f = 1; f <= FRAMES; f++) {
-        LIB_OK(culv_ring_acquire_on(one.ring, CULV_RING_PRODUCER, one.stream, CULV_RING_FOREVER,
-                                    &one.made));
-        const CUdeviceptr to = culv_ring_pointer(one.ring, one.made.slot, 0);
-        const uint32_t count = f % 3 == 0 ? 1 : WORDS;
-        for (uint32_t i = 0; i < WORDS; i++)
-            words[i] = f;
-        lib_sleep_ms(20);
-        CUcontext before = lib_enter(&one.w);
-        CU_OK(f % 2 ? s.w.cu->MemsetD32Async(to, f, count, one.stream)
-                    : s.w.cu->MemcpyHtoDAsync(to, words, count * sizeof *words, one.stream));
-        lib_leave(&one.w, before);
-        LIB_OK(culv_ring_release_on(one.ring, CULV_RING_PRODUCER, one.stream, &one.made));
-        draw(&s, &one, 1, &host, fence);
-        VK_OK(vkWaitForFences(s.w.vk.device, 1, &fence, VK_TRUE, UINT64_MAX));
-        VK_OK(vkResetFences(s.w.vk.device, 1, &fence));
-        for (uint32_t i = 0; i < count; i++)
-            REQUIRE_EQ(((const uint32_t *)host.mapped)[i], f);
-    }
-    raw_vk_idle(&s.w.vk);
-    vkDestroyFence(s.w.vk.device, fence, NULL);
-    solver_close(&one);
     scene_close(&s);
 }
 
@@ -925,6 +883,53 @@ static void refuse_arrays(culv_image *image)
     REQUIRE(array == NULL && surface == 0 && texture == 0);
 }
 
+/* What Vulkan is told, which a driver that runs things in order does not show. */
+static void require_layouts(VkImageLayout from, VkImageLayout between, VkImageLayout to)
+{
+    REQUIRE_EQ(lib_saw.images, 2);
+    REQUIRE_EQ(lib_saw.image[0].oldLayout, from);
+    REQUIRE_EQ(lib_saw.image[0].newLayout, between);
+    REQUIRE_EQ(lib_saw.image[1].oldLayout, between);
+    REQUIRE_EQ(lib_saw.image[1].newLayout, to);
+}
+
+/* What CUDA wrote on the host is there before the copy, and what was copied is for CUDA. */
+static void require_host(VkAccessFlags copied)
+{
+    REQUIRE_EQ(lib_saw.barriers, 2);
+    REQUIRE(lib_saw.src[0] & VK_PIPELINE_STAGE_HOST_BIT);
+    REQUIRE(lib_saw.memory[0].srcAccessMask & VK_ACCESS_HOST_WRITE_BIT);
+    REQUIRE(lib_saw.memory[0].dstAccessMask & copied);
+    REQUIRE(lib_saw.dst[0] & VK_PIPELINE_STAGE_TRANSFER_BIT);
+    REQUIRE(lib_saw.src[1] & VK_PIPELINE_STAGE_TRANSFER_BIT);
+    REQUIRE(lib_saw.memory[1].srcAccessMask & VK_ACCESS_TRANSFER_WRITE_BIT);
+    REQUIRE(lib_saw.dst[1] & VK_PIPELINE_STAGE_HOST_BIT);
+    REQUIRE(lib_saw.memory[1].dstAccessMask & VK_ACCESS_HOST_READ_BIT);
+    REQUIRE(lib_saw.memory[1].dstAccessMask & VK_ACCESS_MEMORY_READ_BIT);
+}
+
+/* An upload overwrites all of the image, a download keeps it; copies begin at multiples of four,
+ * as queues that only copy want it (VUID-vkCmdCopyImageToBuffer-commandBuffer-07746). */
+static void require_recorded(const culv_shared_image *image, VkCommandBuffer commands)
+{
+    static const VkImageLayout layouts[] = {VK_IMAGE_LAYOUT_GENERAL,
+                                            VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL};
+    for (int k = 0; k < 4; k++) {
+        const VkImageLayout layout = layouts[k / 2];
+        const bool up = k % 2 == 0;
+        lib_saw = (lib_seen){.barriers = 0};
+        LIB_OK(culv_vk_image_record_copy(image, up ? CULV_COPY_UPLOAD : CULV_COPY_DOWNLOAD,
+                                         commands, layout));
+        require_layouts(up ? VK_IMAGE_LAYOUT_UNDEFINED : layout,
+                        up ? VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL
+                           : VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL,
+                        layout);
+        require_host(up ? VK_ACCESS_TRANSFER_WRITE_BIT : VK_ACCESS_TRANSFER_READ_BIT);
+        REQUIRE_EQ(lib_saw.copies, num_pieces);
+        REQUIRE_EQ(lib_saw.offset_bits % 4, 0);
+    }
+}
+
 static void run_row(scene *s, const row *r)
 {
     culv_shared_image *image = NULL;
@@ -950,6 +955,10 @@ static void run_row(scene *s, const row *r)
                 VALUE);
     LIB_INVALID(culv_image_copy(cuda, (culv_copy)2, s->stream), VALUE, "culv_image_copy: copy is");
     image_barrier(commands, r, image, CULV_VK_USE_ANY, false, true);
+    if (culv_image_sharing(cuda) == CULV_SHARING_HOST) {
+        require_recorded(image, commands);
+        image_barrier(commands, r, image, CULV_VK_USE_ANY, false, true);
+    }
     raw_vk_submit(&s->w.vk, commands, NULL);
     refuse_fields(cuda, r);
     for (uint32_t turn = 1; turn <= 4; turn++) {
@@ -1003,67 +1012,6 @@ TEST_AS(images_pages, images(SCENE_PAGES), .title = "images.pages")
 TEST_AS(images_mapped, images(SCENE_MAPPED), .title = "images.mapped")
 TEST_AS(images_peer, images(SCENE_PEER), .title = "images.peer")
 TEST_AS(images_across, images(SCENE_DIRECT), .title = "images.across")
-
-/* What Vulkan is told, which a driver that runs things in order does not show. */
-static void require_layouts(VkImageLayout from, VkImageLayout between, VkImageLayout to)
-{
-    REQUIRE_EQ(lib_saw.images, 2);
-    REQUIRE_EQ(lib_saw.image[0].oldLayout, from);
-    REQUIRE_EQ(lib_saw.image[0].newLayout, between);
-    REQUIRE_EQ(lib_saw.image[1].oldLayout, between);
-    REQUIRE_EQ(lib_saw.image[1].newLayout, to);
-}
-
-/* What CUDA wrote on the host is there before the copy, and what was copied is for CUDA. */
-static void require_host(VkAccessFlags copied)
-{
-    REQUIRE_EQ(lib_saw.barriers, 2);
-    REQUIRE(lib_saw.src[0] & VK_PIPELINE_STAGE_HOST_BIT);
-    REQUIRE(lib_saw.memory[0].srcAccessMask & VK_ACCESS_HOST_WRITE_BIT);
-    REQUIRE(lib_saw.memory[0].dstAccessMask & copied);
-    REQUIRE(lib_saw.dst[0] & VK_PIPELINE_STAGE_TRANSFER_BIT);
-    REQUIRE(lib_saw.src[1] & VK_PIPELINE_STAGE_TRANSFER_BIT);
-    REQUIRE(lib_saw.memory[1].srcAccessMask & VK_ACCESS_TRANSFER_WRITE_BIT);
-    REQUIRE(lib_saw.dst[1] & VK_PIPELINE_STAGE_HOST_BIT);
-    REQUIRE(lib_saw.memory[1].dstAccessMask & VK_ACCESS_HOST_READ_BIT);
-    REQUIRE(lib_saw.memory[1].dstAccessMask & VK_ACCESS_MEMORY_READ_BIT);
-}
-
-/* An upload overwrites all of the image, a download keeps it; copies begin at multiples of four,
- * as queues that only copy want it (VUID-vkCmdCopyImageToBuffer-commandBuffer-07746). */
-TEST(recorded)
-{
-    static const VkImageLayout layouts[] = {VK_IMAGE_LAYOUT_GENERAL,
-                                            VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL};
-    static scene s;
-    scene_open(&s, SCENE_PAGES);
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        const row *r = &rows[i];
-        OWN(culv_shared_image) *image = NULL;
-        cut(r);
-        if (!make(&s, r, &image)) continue;
-        VkCommandBuffer commands = raw_vk_begin(&s.w.vk, 0);
-        image_barrier(commands, r, image, CULV_VK_USE_ANY, false, true);
-        for (size_t k = 0; k < sizeof layouts / sizeof layouts[0]; k++) {
-            lib_saw = (lib_seen){.barriers = 0};
-            LIB_OK(culv_vk_image_record_copy(image, CULV_COPY_UPLOAD, commands, layouts[k]));
-            require_layouts(VK_IMAGE_LAYOUT_UNDEFINED, VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL,
-                            layouts[k]);
-            require_host(VK_ACCESS_TRANSFER_WRITE_BIT);
-            REQUIRE_EQ(lib_saw.copies, num_pieces);
-            REQUIRE_EQ(lib_saw.offset_bits % 4, 0);
-            lib_saw = (lib_seen){.barriers = 0};
-            LIB_OK(culv_vk_image_record_copy(image, CULV_COPY_DOWNLOAD, commands, layouts[k]));
-            require_layouts(layouts[k], VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL, layouts[k]);
-            require_host(VK_ACCESS_TRANSFER_READ_BIT);
-            REQUIRE_EQ(lib_saw.copies, num_pieces);
-            REQUIRE_EQ(lib_saw.offset_bits % 4, 0);
-        }
-        raw_vk_submit(&s.w.vk, commands, NULL);
-        raw_vk_idle(&s.w.vk);
-    }
-    scene_close(&s);
-}
 
 /* Wrong on any path. */
 TEST(images_refused, .title = "images.refused")

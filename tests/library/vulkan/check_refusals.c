@@ -341,19 +341,6 @@ LIB_CASE(usages)
     culv_vk_detach(&other);
 }
 
-/* The calls that map say of LINEAR and OPTIMAL where the other way is; those that make, that they
- * make no LINEAR. */
-LIB_CASE(ways)
-{
-    culv_shared_image *made = NULL;
-    VkImageCreateInfo info = check_image_info(VK_FORMAT_R8G8B8A8_UNORM, 64, 64);
-    culv_vk_image_create_desc d = culv_vk_image_create_desc_init();
-    d.create_info = &info;
-    info.tiling = VK_IMAGE_TILING_LINEAR;
-    LIB_REFUSES(made, culv_vk_image_create(w->attachment, &d, &made), INVALID, TILING, "tiling",
-                "culv_vk_image_map_pitched()");
-}
-
 /* What the gate refuses for a struct of the pNext chain: what Vulkan's question about formats has
  * no place for, so that drivers would refuse it where the resource is made, or not at all. And what
  * goes on from there: images that can be copied to, drivers that refuse late. */
@@ -363,9 +350,10 @@ typedef struct row {
     const void *of;
     culv_reason reason;
     const char *words[2];
+    bool of_buffer;
 } row;
 
-LIB_CASE(chains_of_images, .title = "refusals.chains_of_images")
+LIB_CASE(chains, .title = "refusals.chains")
 {
     static const VkImageSwapchainCreateInfoKHR swapchain = {
         .sType = VK_STRUCTURE_TYPE_IMAGE_SWAPCHAIN_CREATE_INFO_KHR};
@@ -393,41 +381,8 @@ LIB_CASE(chains_of_images, .title = "refusals.chains_of_images")
     static const VkDedicatedAllocationImageCreateInfoNV dedicated = {
         .sType = VK_STRUCTURE_TYPE_DEDICATED_ALLOCATION_IMAGE_CREATE_INFO_NV,
         .dedicatedAllocation = VK_TRUE};
-    static const row rows[] = {
-        {&swapchain, CULV_REASON_USAGE, {"VkImageSwapchainCreateInfoKHR", "of your own"}},
-        {&fixed_rate, CULV_REASON_USAGE, {"VkImageCompressionControlEXT::flags", "DISABLED"}},
-        {&no_list, CULV_REASON_NULL_ARGUMENT, {"pViewFormats is NULL", "viewFormatCount"}},
-        {&no_stencil, CULV_REASON_USAGE, {"stencilUsage is 0", "TRANSFER_SRC"}},
-        {&transient, CULV_REASON_USAGE, {"stencilUsage", "TRANSIENT_ATTACHMENT"}},
-        {&unknown, CULV_REASON_USAGE, {"stencilUsage", "not know 0x80000000"}},
-        {&modifiers,
-         CULV_REASON_TILING,
-         {"VkImageDrmFormatModifierListCreateInfoEXT", "leave it out"}},
-        {&modifier,
-         CULV_REASON_TILING,
-         {"VkImageDrmFormatModifierExplicitCreateInfoEXT", "leave it out"}},
-        {&external_nv, CULV_REASON_USAGE, {"VkExternalMemoryImageCreateInfoNV", "leave it out"}},
-        {&captured,
-         CULV_REASON_USAGE,
-         {"VkOpaqueCaptureDescriptorDataCreateInfoEXT", "leave it out"}},
-        {&dedicated,
-         CULV_REASON_DEDICATED,
-         {"dedicatedAllocation is set", "VkMemoryDedicatedAllocateInfo"}},
-    };
-    culv_vk_sharing_info s;
-    for (size_t n = 0; n < sizeof rows / sizeof rows[0]; n++) {
-        VkImageCreateInfo info = check_image_info(VK_FORMAT_R8G8B8A8_UNORM, 64, 64);
-        info.pNext = rows[n].of;
-        check_refused(__FILE__, __LINE__, check_image_agrees(w, &info, NULL, &s),
-                      CULV_ERROR_INVALID, rows[n].reason, rows[n].words, 2);
-    }
-    REQUIRE_EQ(lib_counts(w).created, 0);
-}
-
-LIB_CASE(chains_of_buffers, .title = "refusals.chains_of_buffers")
-{
     static const VkBaseInStructure usage2 = {.sType = (VkStructureType)1000470006};
-    static const VkDedicatedAllocationBufferCreateInfoNV dedicated = {
+    static const VkDedicatedAllocationBufferCreateInfoNV dedicated_buffer = {
         .sType = VK_STRUCTURE_TYPE_DEDICATED_ALLOCATION_BUFFER_CREATE_INFO_NV,
         .dedicatedAllocation = VK_TRUE};
     static const VkBufferOpaqueCaptureAddressCreateInfo address = {
@@ -435,25 +390,53 @@ LIB_CASE(chains_of_buffers, .title = "refusals.chains_of_buffers")
         .opaqueCaptureAddress = 4096};
     static const VkBufferDeviceAddressCreateInfoEXT address_ext = {
         .sType = VK_STRUCTURE_TYPE_BUFFER_DEVICE_ADDRESS_CREATE_INFO_EXT, .deviceAddress = 4096};
-    static const VkOpaqueCaptureDescriptorDataCreateInfoEXT captured = {
-        .sType = VK_STRUCTURE_TYPE_OPAQUE_CAPTURE_DESCRIPTOR_DATA_CREATE_INFO_EXT};
     static const row rows[] = {
-        {&usage2,
+        {&swapchain, CULV_REASON_USAGE, {"VkImageSwapchainCreateInfoKHR", "of your own"}, false},
+        {&fixed_rate,
          CULV_REASON_USAGE,
-         {"VkBufferUsageFlags2CreateInfo", "VkBufferCreateInfo::usage"}},
+         {"VkImageCompressionControlEXT::flags", "DISABLED"},
+         false},
+        {&no_list, CULV_REASON_NULL_ARGUMENT, {"pViewFormats is NULL", "viewFormatCount"}, false},
+        {&no_stencil, CULV_REASON_USAGE, {"stencilUsage is 0", "TRANSFER_SRC"}, false},
+        {&transient, CULV_REASON_USAGE, {"stencilUsage", "TRANSIENT_ATTACHMENT"}, false},
+        {&unknown, CULV_REASON_USAGE, {"stencilUsage", "not know 0x80000000"}, false},
+        {&modifiers,
+         CULV_REASON_TILING,
+         {"VkImageDrmFormatModifierListCreateInfoEXT", "leave it out"},
+         false},
+        {&modifier,
+         CULV_REASON_TILING,
+         {"VkImageDrmFormatModifierExplicitCreateInfoEXT", "leave it out"},
+         false},
+        {&external_nv,
+         CULV_REASON_USAGE,
+         {"VkExternalMemoryImageCreateInfoNV", "leave it out"},
+         false},
+        {&captured,
+         CULV_REASON_USAGE,
+         {"VkOpaqueCaptureDescriptorDataCreateInfoEXT", "leave it out"},
+         false},
         {&dedicated,
          CULV_REASON_DEDICATED,
-         {"dedicatedAllocation is set", "VkMemoryDedicatedAllocateInfo"}},
-        {&address, CULV_REASON_USAGE, {"not replayed", "leave it out"}},
-        {&address_ext, CULV_REASON_USAGE, {"not replayed", "leave it out"}},
-        {&captured, CULV_REASON_USAGE, {"not replayed", "leave it out"}},
+         {"dedicatedAllocation is set", "VkMemoryDedicatedAllocateInfo"},
+         false},
+        {&usage2, CULV_REASON_USAGE, {"VkBufferUsageFlags2CreateInfo", "Info::usage"}, true},
+        {&dedicated_buffer,
+         CULV_REASON_DEDICATED,
+         {"dedicatedAllocation is set", "VkMemoryDedicatedAllocateInfo"},
+         true},
+        {&address, CULV_REASON_USAGE, {"not replayed", "leave it out"}, true},
+        {&address_ext, CULV_REASON_USAGE, {"not replayed", "leave it out"}, true},
+        {&captured, CULV_REASON_USAGE, {"not replayed", "leave it out"}, true},
     };
     culv_vk_sharing_info s;
     for (size_t n = 0; n < sizeof rows / sizeof rows[0]; n++) {
-        VkBufferCreateInfo info = check_buffer_info(4096);
-        info.pNext = rows[n].of;
-        check_refused(__FILE__, __LINE__, check_buffer_agrees(w, &info, NULL, &s),
-                      CULV_ERROR_INVALID, rows[n].reason, rows[n].words, 2);
+        VkImageCreateInfo image = check_image_info(VK_FORMAT_R8G8B8A8_UNORM, 64, 64);
+        VkBufferCreateInfo buffer = check_buffer_info(4096);
+        image.pNext = buffer.pNext = rows[n].of;
+        const culv_result r = rows[n].of_buffer ? check_buffer_agrees(w, &buffer, NULL, &s)
+                                                : check_image_agrees(w, &image, NULL, &s);
+        check_refused(__FILE__, __LINE__, r, CULV_ERROR_INVALID, rows[n].reason, rows[n].words, 2);
     }
     REQUIRE_EQ(lib_counts(w).created, 0);
 }
@@ -586,29 +569,13 @@ LIB_CASE(asked_once)
     REQUIRE_EQ(check_spy.sharing + check_spy.needs + check_spy.others, 0);
     check_require_equal(&first, &again);
 
-    /* Each input that an answer depends on is part of the question. */
+    /* Each input that an answer depends on is part of the question: those of images, each_input. */
     buffer.size = 4097;
     LIB_OK(culv_vk_check_buffer(vk, &buffer, NULL, &again));
     REQUIRE(check_spy.sharing == 0 && check_spy.needs == 1);
     buffer.usage |= VK_BUFFER_USAGE_STORAGE_BUFFER_BIT;
     LIB_OK(culv_vk_check_buffer(vk, &buffer, NULL, &again));
     REQUIRE(check_spy.sharing >= 1 && check_spy.needs == 2);
-    zero_counts();
-    image.extent.width = 65;
-    LIB_OK(culv_vk_check_image(vk, &image, NULL, &again));
-    REQUIRE(check_spy.sharing == 0 && check_spy.needs == 1);
-    image.mipLevels = 2;
-    LIB_OK(culv_vk_check_image(vk, &image, NULL, &again));
-    image.arrayLayers = 2;
-    LIB_OK(culv_vk_check_image(vk, &image, NULL, &again));
-    REQUIRE(check_spy.sharing == 0 && check_spy.needs == 3);
-    image.flags = VK_IMAGE_CREATE_MUTABLE_FORMAT_BIT;
-    LIB_OK(culv_vk_check_image(vk, &image, NULL, &again));
-    image.format = VK_FORMAT_R8G8B8A8_UINT;
-    LIB_OK(culv_vk_check_image(vk, &image, NULL, &again));
-    image.usage &= ~(VkImageUsageFlags)VK_IMAGE_USAGE_SAMPLED_BIT;
-    LIB_OK(culv_vk_check_image(vk, &image, NULL, &again));
-    REQUIRE(check_spy.sharing >= 3 && check_spy.needs == 6);
 
     /* Refusals are kept as well. */
     image.usage |= VK_IMAGE_USAGE_DEPTH_STENCIL_ATTACHMENT_BIT;
@@ -639,50 +606,35 @@ LIB_CASE(each_input)
     static const VkFormat formats[] = {VK_FORMAT_R8G8B8A8_UNORM, VK_FORMAT_R8G8B8A8_SRGB};
     check_spy = (check_spying){.families = 4};
     culv_vk_device *vk = check_attach(w, VK_API_VERSION_1_3);
-    const VkImageCreateInfo plain = check_image_info(VK_FORMAT_R8G8B8A8_UNORM, 64, 1);
+    VkImageCreateInfo image = check_image_info(VK_FORMAT_R8G8B8A8_UNORM, 64, 1);
     VkImageFormatListCreateInfo list = {.sType = VK_STRUCTURE_TYPE_IMAGE_FORMAT_LIST_CREATE_INFO,
                                         .viewFormatCount = 1,
                                         .pViewFormats = formats};
-    VkImageCreateInfo image = plain;
     require_new(vk, &image, "nothing");
-    image.imageType = VK_IMAGE_TYPE_1D;
-    require_new(vk, &image, "the type");
-    image = plain;
-    image.tiling = VK_IMAGE_TILING_LINEAR;
-    require_new(vk, &image, "the tiling");
-    image = plain;
-    image.usage |= VK_IMAGE_USAGE_STORAGE_BIT;
-    require_new(vk, &image, "the usage");
-    image = plain;
+#define ROW(what, change) SPOILT(image, change, require_new(vk, &image, what))
+    ROW("the type", image.imageType = VK_IMAGE_TYPE_1D);
+    ROW("the tiling", image.tiling = VK_IMAGE_TILING_LINEAR);
+    ROW("the usage", image.usage |= VK_IMAGE_USAGE_STORAGE_BIT);
+    ROW("the format", image.format = VK_FORMAT_R32_SFLOAT);
+    ROW("the width", image.extent.width = 65);
+    ROW("the height", image.extent.height = 2);
+    ROW("the levels", (image.extent.height = 2, image.mipLevels = 2));
+    ROW("the layers", image.arrayLayers = 2);
+    ROW("one layer more", image.arrayLayers = 3);
     image.flags = VK_IMAGE_CREATE_MUTABLE_FORMAT_BIT;
     require_new(vk, &image, "the flags");
-    image.pNext = &list;
-    require_new(vk, &image, "a list of formats");
-    list.pViewFormats = &formats[1];
-    require_new(vk, &image, "the format in it");
-    image = plain;
-    image.format = VK_FORMAT_R32_SFLOAT;
-    require_new(vk, &image, "the format");
-    image = plain;
-    image.extent.height = 2;
-    require_new(vk, &image, "the height");
-    image.mipLevels = 2;
-    require_new(vk, &image, "the levels");
-    image = plain;
-    image.arrayLayers = 2;
-    require_new(vk, &image, "the layers");
-    image.arrayLayers = 3;
-    require_new(vk, &image, "one layer more");
-    image = plain;
+    ROW("a list of formats", image.pNext = &list);
+    ROW("the format in it", (image.pNext = &list, list.pViewFormats = &formats[1]));
+    ROW("how many there are",
+        (image.pNext = &list, list.pViewFormats = formats, list.viewFormatCount = 2));
+    image.flags = 0;
     image.sharingMode = VK_SHARING_MODE_CONCURRENT;
     image.queueFamilyIndexCount = 2;
     image.pQueueFamilyIndices = families;
     require_new(vk, &image, "the sharing mode");
-    image.pQueueFamilyIndices = families + 1;
-    require_new(vk, &image, "the families");
-    image.pQueueFamilyIndices = families;
-    image.queueFamilyIndexCount = 3;
-    require_new(vk, &image, "a family more");
+    ROW("the families", image.pQueueFamilyIndices = families + 1);
+    ROW("a family more", image.queueFamilyIndexCount = 3);
+#undef ROW
 
     VkImageStencilUsageCreateInfo stencil = {.sType =
                                                  VK_STRUCTURE_TYPE_IMAGE_STENCIL_USAGE_CREATE_INFO,
@@ -739,15 +691,15 @@ LIB_CASE(more_than_fit)
 
 /* What the caller's chain brings is handed on, and is part of the question or keeps the answer from
  * being kept. */
-LIB_CASE(chains)
+LIB_CASE(handed_on)
 {
     check_spy = (check_spying){0};
     culv_vk_device *vk = check_attach(w, VK_API_VERSION_1_3);
     culv_vk_sharing_info s = culv_vk_sharing_info_init();
-    VkFormat views[8] = {VK_FORMAT_R8G8B8A8_UNORM, VK_FORMAT_R8G8B8A8_SRGB,
-                         VK_FORMAT_R8G8B8A8_UINT,  VK_FORMAT_R8G8B8A8_SINT,
-                         VK_FORMAT_R8G8B8A8_SNORM, VK_FORMAT_R32_UINT,
-                         VK_FORMAT_R32_SINT,       VK_FORMAT_R32_SFLOAT};
+    static const VkFormat views[8] = {VK_FORMAT_R8G8B8A8_UNORM, VK_FORMAT_R8G8B8A8_SRGB,
+                                      VK_FORMAT_R8G8B8A8_UINT,  VK_FORMAT_R8G8B8A8_SINT,
+                                      VK_FORMAT_R8G8B8A8_SNORM, VK_FORMAT_R32_UINT,
+                                      VK_FORMAT_R32_SINT,       VK_FORMAT_R32_SFLOAT};
     VkImageFormatListCreateInfo list = {.sType = VK_STRUCTURE_TYPE_IMAGE_FORMAT_LIST_CREATE_INFO,
                                         .viewFormatCount = 2,
                                         .pViewFormats = views};
@@ -759,17 +711,6 @@ LIB_CASE(chains)
     zero_counts();
     LIB_OK(culv_vk_check_image(vk, &info, NULL, &s));
     REQUIRE(check_spy.sharing >= 1 && check_spy.needs == 1 && check_spy.saw_list);
-    list.viewFormatCount = 1;
-    LIB_OK(culv_vk_check_image(vk, &info, NULL, &s));
-    REQUIRE_EQ(check_spy.needs, 2);
-    list.viewFormatCount = 2;
-    zero_counts();
-    LIB_OK(culv_vk_check_image(vk, &info, NULL, &s));
-    REQUIRE_EQ(check_spy.sharing + check_spy.needs, 0);
-    views[1] = VK_FORMAT_B8G8R8A8_UNORM;
-    LIB_OK(culv_vk_check_image(vk, &info, NULL, &s));
-    REQUIRE(check_spy.sharing >= 1 && check_spy.needs == 1);
-    views[1] = VK_FORMAT_R8G8B8A8_SRGB;
     list.viewFormatCount = 8; /* more than a question has room for */
     for (unsigned n = 1; n <= 2; n++) {
         zero_counts();
@@ -789,13 +730,8 @@ LIB_CASE(chains)
                                              .stencilUsage = VK_IMAGE_USAGE_TRANSFER_DST_BIT};
     info = check_image_info(VK_FORMAT_D32_SFLOAT, 64, 64);
     info.pNext = &stencil;
-    culv_result r = culv_vk_check_image(vk, &info, NULL, &s);
+    (void)culv_vk_check_image(vk, &info, NULL, &s);
     REQUIRE(check_spy.saw_stencil);
-    if (r == CULV_OK) {
-        zero_counts();
-        LIB_OK(culv_vk_check_image(vk, &info, NULL, &s));
-        REQUIRE_EQ(check_spy.sharing + check_spy.needs, 0);
-    }
 
     /* A struct of buffers that the gate has no words for. */
     const VkBufferOpaqueCaptureAddressCreateInfo address = {
@@ -1198,6 +1134,14 @@ LIB_CASE(pitched)
     }
     MEASURED("check.linear", "%u of %zu formats as rows of bytes", shared,
              sizeof formats / sizeof formats[0]);
+    /* The calls that make say that they make no LINEAR. */
+    culv_shared_image *made = NULL;
+    VkImageCreateInfo info = check_image_info(VK_FORMAT_R8G8B8A8_UNORM, 64, 64);
+    culv_vk_image_create_desc d = culv_vk_image_create_desc_init();
+    d.create_info = &info;
+    info.tiling = VK_IMAGE_TILING_LINEAR;
+    LIB_REFUSES(made, culv_vk_image_create(w->attachment, &d, &made), INVALID, TILING, "tiling",
+                "culv_vk_image_map_pitched()");
 }
 
 LIB_CASE(answers_buffers, .title = "kinds.buffers")
@@ -1351,24 +1295,17 @@ TEST(another_create_info)
     culv_image *mapped = NULL;
     check_spy = (check_spying){.sharing = 0};
     subject_open(&s, LEVELS, 0, VK_API_VERSION_1_3);
-    VkImageCreateInfo others[5];
-    for (size_t n = 0; n < 5; n++)
-        others[n] = s.info;
-    others[0].mipLevels = 1;
-    others[1].extent.width = SIDE / 2;
-    others[2].extent.height = SIDE / 2;
-    others[3].format = VK_FORMAT_R8_UNORM;
-    others[4].arrayLayers = 3;
-    others[4].mipLevels = 1;
-    others[4].extent.width = SIDE / 4;
-    for (size_t n = 0; n < 5; n++) {
-        s.desc.create_info = &others[n];
-        LIB_REFUSES(mapped, culv_vk_image_map(s.vk, s.memory, &s.desc, &mapped), INVALID, EXTENT);
-        printf("%s\n", culv_last_error_message());
-        LIB_SAYS("create_info is not what this image was created with");
-        LIB_SAYS("vkCreateImage");
-    }
-    s.desc.create_info = &s.info;
+#define ROW(change)                                                                                \
+    SPOILT(s.info, change,                                                                         \
+           LIB_REFUSES(mapped, culv_vk_image_map(s.vk, s.memory, &s.desc, &mapped), INVALID,       \
+                       EXTENT, "create_info is not what this image was created with",              \
+                       "vkCreateImage"))
+    ROW(s.info.mipLevels = 1);
+    ROW(s.info.extent.width = SIDE / 2);
+    ROW(s.info.extent.height = SIDE / 2);
+    ROW(s.info.format = VK_FORMAT_R8_UNORM);
+    ROW((s.info.arrayLayers = 3, s.info.mipLevels = 1, s.info.extent.width = SIDE / 4));
+#undef ROW
     LIB_OK(culv_vk_image_map(s.vk, s.memory, &s.desc, &mapped));
     culv_image_unmap(&mapped, NULL);
     /* What is asked for it is kept as other answers are. */

@@ -61,43 +61,43 @@ static void export(const lib_world *w, const raw_vk_buffer *buffer, culv_handle 
 
 /* A second VkDeviceMemory of the same pages: what one writes the other shows. The handle stays the
  * caller's. */
-static void same_pages(bool dedicated)
+static void same_pages(lib_world *w, bool dedicated)
 {
     static uint32_t words[WORDS], back[WORDS];
-    lib_world w;
-    lib_open(&w);
     raw_vk_buffer first =
-        lib_case_buffer(&w, BYTES, RAW_VK_EXPORT | (dedicated ? RAW_VK_DEDICATED : 0));
+        lib_case_buffer(w, BYTES, RAW_VK_EXPORT | (dedicated ? RAW_VK_DEDICATED : 0));
     raw_vk_buffer second = {.size = BYTES, .flags = RAW_VK_IMPORT};
-    second.buffer = make_buffer(&w, VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT);
+    second.buffer = make_buffer(w, VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT);
     size_t fds = test_open_fds();
     culv_handle handle;
-    export(&w, &first, &handle);
+    export(w, &first, &handle);
     lib_fd fd = lib_fd_watch(handle.value.fd);
-    culv_vk_memory_from_handle_desc d = describe(&w, &first, handle);
+    culv_vk_memory_from_handle_desc d = describe(w, &first, handle);
     if (dedicated) {
         d.memory_type_bits = 0;
         d.buffer = second.buffer;
         d.dedicated = VK_TRUE;
     }
-    LIB_OK(culv_vk_memory_from_handle(w.attachment, &d, &second.memory));
+    LIB_OK(culv_vk_memory_from_handle(w->attachment, &d, &second.memory));
     lib_fd_require_untouched(&fd);
     lib_fd_done(&fd, false);
     culv_handle_close(&handle);
-    VK_OK(vkBindBufferMemory(w.vk.device, second.buffer, second.memory, 0));
+    VK_OK(vkBindBufferMemory(w->vk.device, second.buffer, second.memory, 0));
     for (uint32_t i = 0; i < WORDS; i++)
         words[i] = lib_word(i, 5);
-    raw_vk_write(&w.vk, &first, 0, words, BYTES);
-    raw_vk_read(&w.vk, &second, 0, back, BYTES);
+    raw_vk_write(&w->vk, &first, 0, words, BYTES);
+    raw_vk_read(&w->vk, &second, 0, back, BYTES);
     REQUIRE_WORDS(back, WORDS, 5);
-    vkDestroyBuffer(w.vk.device, second.buffer, NULL);
-    vkFreeMemory(w.vk.device, second.memory, NULL);
-    if (w.cu->software) REQUIRE_EQ(test_open_fds(), fds);
-    lib_close(&w);
+    vkDestroyBuffer(w->vk.device, second.buffer, NULL);
+    vkFreeMemory(w->vk.device, second.memory, NULL);
+    if (w->cu->software) REQUIRE_EQ(test_open_fds(), fds);
 }
 
-TEST_AS(opaque, same_pages(false), .smoke = true)
-TEST_AS(opaque_dedicated, same_pages(true))
+LIB_CASE(opaque, .smoke = true)
+{
+    same_pages(w, false);
+    same_pages(w, true);
+}
 
 LIB_CASE(wrong_descriptors)
 {

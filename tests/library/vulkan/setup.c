@@ -33,23 +33,18 @@ LIB_VULKAN_CASE(choosing_in_vain)
     culv_device *device = NULL;
     VkPhysicalDevice chosen = lib_stranger();
     culv_device_desc d = culv_device_desc_init();
+#define CHOOSE(get, desc)                                                                          \
+    culv_vk_choose_physical_device(get, w->vk.instance, desc, &chosen, &device)
     lib_lying = (lib_lies){.no_devices = true};
-    LIB_REFUSES(
-        device,
-        culv_vk_choose_physical_device(lib_lying_loader, w->vk.instance, NULL, &chosen, &device),
-        NO_DEVICE, DEVICE_UNKNOWN, "Vulkan shows no device");
+    LIB_REFUSES(device, CHOOSE(lib_lying_loader, NULL), NO_DEVICE, DEVICE_UNKNOWN,
+                "Vulkan shows no device");
     lib_lying = (lib_lies){.hides = VK_KHR_EXTERNAL_MEMORY_FD_EXTENSION_NAME};
-    LIB_REFUSES(
-        device,
-        culv_vk_choose_physical_device(lib_lying_loader, w->vk.instance, NULL, &chosen, &device),
-        NO_DEVICE, EXTENSION_MISSING, w->vk.properties.deviceName,
-        VK_KHR_EXTERNAL_MEMORY_FD_EXTENSION_NAME);
+    LIB_REFUSES(device, CHOOSE(lib_lying_loader, NULL), NO_DEVICE, EXTENSION_MISSING,
+                w->vk.properties.deviceName, VK_KHR_EXTERNAL_MEMORY_FD_EXTENSION_NAME);
     /* Every device is named with its reason. */
     lib_lying = (lib_lies){.stranger_like = w->vk.physical, .uuid_xor = 0x55};
-    LIB_REFUSES(
-        device,
-        culv_vk_choose_physical_device(lib_lying_loader, w->vk.instance, NULL, &chosen, &device),
-        NO_DEVICE, DEVICE_UNKNOWN, "CUDA can reach none of Vulkan's devices: ");
+    LIB_REFUSES(device, CHOOSE(lib_lying_loader, NULL), NO_DEVICE, DEVICE_UNKNOWN,
+                "CUDA can reach none of Vulkan's devices: ");
     const char *text = culv_last_error_message(), *first = strstr(text, "has no CUDA partner");
     REQUIRE(first != NULL && strstr(first + 1, "has no CUDA partner") != NULL);
     lib_lying = (lib_lies){0};
@@ -60,17 +55,11 @@ LIB_VULKAN_CASE(choosing_in_vain)
     LIB_OK(culv_vk_rank_physical_devices(vkGetInstanceProcAddr, w->vk.instance, &d, &best, count,
                                          &count));
     REQUIRE(!best.reachable);
-    LIB_REFUSES_AS(
-        device,
-        culv_vk_choose_physical_device(vkGetInstanceProcAddr, w->vk.instance, &d, &chosen, &device),
-        CULV_ERROR_NO_DEVICE, best.reason, "culv_device_desc.driver excludes");
-    REQUIRE(chosen == lib_stranger());
-
+    LIB_REFUSES_AS(device, CHOOSE(vkGetInstanceProcAddr, &d), CULV_ERROR_NO_DEVICE, best.reason,
+                   "culv_device_desc.driver excludes");
     d.struct_size = 3;
-    LIB_REFUSES(
-        device,
-        culv_vk_choose_physical_device(vkGetInstanceProcAddr, w->vk.instance, &d, &chosen, &device),
-        INVALID, STRUCT_SIZE);
+    LIB_REFUSES(device, CHOOSE(vkGetInstanceProcAddr, &d), INVALID, STRUCT_SIZE);
+#undef CHOOSE
     REQUIRE(chosen == lib_stranger());
 }
 
@@ -191,41 +180,6 @@ LIB_VULKAN_CASE(device_extensions)
     lib_lying = (lib_lies){0};
 }
 
-LIB_VULKAN_CASE(device_extensions_refused)
-{
-    const char *names[ROOM] = {"untouched"};
-    const VkInstance instance = w->vk.instance;
-    uint32_t count = ROOM;
-    culv_vk_device_desc d;
-#define REFUSED(get, instance, device, version, ...)                                               \
-    d = desc_of(get, instance, device, version);                                                   \
-    LIB_ERROR(culv_vk_merge_device_extensions(&d, 0, NULL, &count, names), __VA_ARGS__)
-    REFUSED(NULL, instance, w->vk.physical, 0, INVALID, NULL_ARGUMENT);
-    REFUSED(vkGetInstanceProcAddr, NULL, w->vk.physical, 0, INVALID, NULL_ARGUMENT);
-    REFUSED(vkGetInstanceProcAddr, instance, NULL, 0, INVALID, NULL_ARGUMENT,
-            "culv_vk_device_desc.physical_device is NULL");
-    d.struct_size = 1;
-    LIB_INVALID(culv_vk_merge_device_extensions(&d, 0, NULL, &count, names), STRUCT_SIZE);
-    REFUSED(vkGetInstanceProcAddr, instance, w->vk.physical, VK_API_VERSION_1_0, INVALID,
-            VULKAN_VERSION);
-    lib_lying = (lib_lies){.hides = VK_KHR_EXTERNAL_SEMAPHORE_FD_EXTENSION_NAME,
-                           .says_type = true,
-                           .type = VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU};
-    REFUSED(lib_lying_loader, instance, w->vk.physical, 0, UNSUPPORTED, EXTENSION_MISSING,
-            VK_KHR_EXTERNAL_SEMAPHORE_FD_EXTENSION_NAME, w->vk.properties.deviceName);
-    lib_lying.type = VK_PHYSICAL_DEVICE_TYPE_CPU;
-    REFUSED(lib_lying_loader, instance, w->vk.physical, 0, UNSUPPORTED, LAYER_MISSING,
-            "culv_vk_instance_layers()");
-    lib_lying = (lib_lies){.api_version = VK_API_VERSION_1_0};
-    REFUSED(lib_lying_loader, instance, w->vk.physical, 0, UNSUPPORTED, VULKAN_VERSION);
-    lib_lying = (lib_lies){0};
-    count = 1;
-    REFUSED(vkGetInstanceProcAddr, instance, w->vk.physical, 0, INVALID, VALUE);
-#undef REFUSED
-    REQUIRE_EQ(count, 1);
-    REQUIRE_EQ_STR(names[0], "untouched");
-}
-
 static const VkBaseOutStructure *find(const void *chain, int type, uint32_t *length)
 {
     const VkBaseOutStructure *found = NULL;
@@ -294,42 +248,50 @@ LIB_VULKAN_CASE(device_features)
 #undef MERGE
 }
 
-LIB_VULKAN_CASE(device_features_refused)
+/* Of extensions and of features. */
+LIB_VULKAN_CASE(device_refused)
 {
+    const char *names[ROOM] = {"untouched"};
+    uint32_t count = ROOM;
     culv_vk_device_features storage = culv_vk_device_features_init();
     VkPhysicalDeviceTimelineSemaphoreFeatures mine = {
         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_TIMELINE_SEMAPHORE_FEATURES};
     const void *chain = w;
-    const VkInstance instance = w->vk.instance;
-    culv_vk_device_desc d;
-#define REFUSED(get, instance, device, version, room, out, ...)                                    \
-    d = desc_of(get, instance, device, version);                                                   \
-    LIB_ERROR(culv_vk_merge_device_features(&d, &mine, room, out), __VA_ARGS__)
-    REFUSED(NULL, instance, w->vk.physical, 0, &storage, &chain, INVALID, NULL_ARGUMENT);
-    REFUSED(vkGetInstanceProcAddr, NULL, w->vk.physical, 0, &storage, &chain, INVALID,
-            NULL_ARGUMENT);
-    REFUSED(vkGetInstanceProcAddr, instance, NULL, 0, &storage, &chain, INVALID, NULL_ARGUMENT);
-    REFUSED(vkGetInstanceProcAddr, instance, w->vk.physical, 0, NULL, &chain, INVALID,
-            NULL_ARGUMENT);
-    REFUSED(vkGetInstanceProcAddr, instance, w->vk.physical, 0, &storage, NULL, INVALID,
-            NULL_ARGUMENT);
-    REFUSED(vkGetInstanceProcAddr, instance, w->vk.physical, VK_API_VERSION_1_0, &storage, &chain,
-            INVALID, VULKAN_VERSION);
-    storage.struct_size = 0;
-    REFUSED(vkGetInstanceProcAddr, instance, w->vk.physical, 0, &storage, &chain, INVALID,
-            STRUCT_SIZE);
-    storage.struct_size = sizeof storage - 8;
-    REFUSED(vkGetInstanceProcAddr, instance, w->vk.physical, 0, &storage, &chain, INVALID,
-            STRUCT_SIZE);
-    storage = culv_vk_device_features_init();
-    lib_lying = (lib_lies){.no_timeline_feature = true};
-    REFUSED(lib_lying_loader, instance, w->vk.physical, 0, &storage, &chain, UNSUPPORTED,
-            EXTENSION_MISSING, "timelineSemaphore");
+    culv_vk_device_desc d = desc_of(vkGetInstanceProcAddr, w->vk.instance, w->vk.physical, 0);
+#define EXTENSIONS(...)                                                                            \
+    LIB_ERROR(culv_vk_merge_device_extensions(&d, 0, NULL, &count, names), __VA_ARGS__)
+#define FEATURES(...)                                                                              \
+    LIB_ERROR(culv_vk_merge_device_features(&d, &mine, &storage, &chain), __VA_ARGS__)
+#define BOTH(change, ...) SPOILT(d, change, EXTENSIONS(__VA_ARGS__); FEATURES(__VA_ARGS__))
+    BOTH(d.get_instance_proc_addr = NULL, INVALID, NULL_ARGUMENT);
+    BOTH(d.instance = NULL, INVALID, NULL_ARGUMENT);
+    BOTH(d.physical_device = NULL, INVALID, NULL_ARGUMENT,
+         "culv_vk_device_desc.physical_device is NULL");
+    BOTH(d.struct_size = 1, INVALID, STRUCT_SIZE);
+    BOTH(d.api_version = VK_API_VERSION_1_0, INVALID, VULKAN_VERSION);
+    LIB_INVALID(culv_vk_merge_device_features(&d, &mine, NULL, &chain), NULL_ARGUMENT);
+    LIB_INVALID(culv_vk_merge_device_features(&d, &mine, &storage, NULL), NULL_ARGUMENT);
+    SPOILT(storage, storage.struct_size = 0, FEATURES(INVALID, STRUCT_SIZE));
+    SPOILT(storage, storage.struct_size = sizeof storage - 8, FEATURES(INVALID, STRUCT_SIZE));
+    SPOILT(count, count = 1, EXTENSIONS(INVALID, VALUE); REQUIRE_EQ(count, 1));
+    d.get_instance_proc_addr = lib_lying_loader;
     lib_lying = (lib_lies){.api_version = VK_API_VERSION_1_0};
-    REFUSED(lib_lying_loader, instance, w->vk.physical, 0, &storage, &chain, UNSUPPORTED,
-            VULKAN_VERSION);
-#undef REFUSED
+    BOTH((void)0, UNSUPPORTED, VULKAN_VERSION);
+    lib_lying = (lib_lies){.no_timeline_feature = true};
+    FEATURES(UNSUPPORTED, EXTENSION_MISSING, "timelineSemaphore");
+    lib_lying = (lib_lies){.hides = VK_KHR_EXTERNAL_SEMAPHORE_FD_EXTENSION_NAME,
+                           .says_type = true,
+                           .type = VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU};
+    EXTENSIONS(UNSUPPORTED, EXTENSION_MISSING, VK_KHR_EXTERNAL_SEMAPHORE_FD_EXTENSION_NAME,
+               w->vk.properties.deviceName);
+    lib_lying.type = VK_PHYSICAL_DEVICE_TYPE_CPU;
+    EXTENSIONS(UNSUPPORTED, LAYER_MISSING, "culv_vk_instance_layers()");
+#undef BOTH
+#undef FEATURES
+#undef EXTENSIONS
     lib_lying = (lib_lies){0};
+    REQUIRE_EQ(count, ROOM);
+    REQUIRE_EQ_STR(names[0], "untouched");
     REQUIRE(chain == w && mine.timelineSemaphore == VK_FALSE && mine.pNext == NULL);
     REQUIRE_EQ((int)storage.timeline_semaphore.sType, 0);
 }
@@ -485,16 +447,15 @@ LIB_CASE(attaching_with_the_lists, .title = "attach.with_the_lists")
 LIB_CASE(null_fields)
 {
     culv_vk_device *vk = NULL;
-    for (int i = 0; i < 4; i++) {
-        static const char *const names[] = {"get_instance_proc_addr", "instance", "physical_device",
-                                            "device"};
-        culv_vk_device_desc d = lib_vk_desc(w);
-        if (i == 0) d.get_instance_proc_addr = NULL;
-        if (i == 1) d.instance = NULL;
-        if (i == 2) d.physical_device = NULL;
-        if (i == 3) d.device = NULL;
-        LIB_REFUSES(vk, culv_vk_attach(w->device, &d, &vk), INVALID, NULL_ARGUMENT, names[i]);
-    }
+    culv_vk_device_desc d = lib_vk_desc(w);
+#define ROW(field)                                                                                 \
+    SPOILT(d, d.field = NULL,                                                                      \
+           LIB_REFUSES(vk, culv_vk_attach(w->device, &d, &vk), INVALID, NULL_ARGUMENT, #field))
+    ROW(get_instance_proc_addr);
+    ROW(instance);
+    ROW(physical_device);
+    ROW(device);
+#undef ROW
 }
 
 static void open_without(lib_world *w, bool memory, bool semaphore)

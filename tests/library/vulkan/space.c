@@ -17,7 +17,7 @@ LIB_ENDS(culv_vk_space_buffer, culv_vk_space_buffer_destroy(object))
 typedef struct space_stage {
     vmm_stage s;
     VkPipelineLayout layout;
-    VkPipeline link, chase;
+    VkPipeline pipeline;
 } space_stage;
 
 #define SPACE_CASE(...) TEST_ON(space_stage, t, space_open(t), space_close(t), __VA_ARGS__)
@@ -35,14 +35,10 @@ static void space_begin(space_stage *t);
 static void space_link(space_stage *t, space_side side, CUdeviceptr here, CUdeviceptr there,
                        uint32_t count, uint32_t seed);
 
-typedef struct link_constants {
+typedef struct constants {
     uint64_t here, there;
-    uint32_t count, seed;
-} link_constants;
-
-typedef struct chase_constants {
-    uint64_t first, found;
-} chase_constants;
+    uint32_t count, seed; /* no count: what is found from here on goes there */
+} constants;
 
 /* Vulkan --------------------------------------------------------------------------------------- */
 
@@ -70,14 +66,13 @@ static void space_open(space_stage *t)
 static void space_begin(space_stage *t)
 {
     const lib_world *w = &t->s.w;
-    const VkPushConstantRange constants = {VK_SHADER_STAGE_COMPUTE_BIT, 0, sizeof(link_constants)};
+    const VkPushConstantRange range = {VK_SHADER_STAGE_COMPUTE_BIT, 0, sizeof(constants)};
     const VkPipelineLayoutCreateInfo layout = {.sType =
                                                    VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO,
                                                .pushConstantRangeCount = 1,
-                                               .pPushConstantRanges = &constants};
+                                               .pPushConstantRanges = &range};
     VK_OK(vkCreatePipelineLayout(w->vk.device, &layout, NULL, &t->layout));
-    t->link = lib_compute_pipeline(w->vk.device, "library_space_link.comp", t->layout);
-    t->chase = lib_compute_pipeline(w->vk.device, "library_space_chase.comp", t->layout);
+    t->pipeline = lib_compute_pipeline(w->vk.device, "library_space.comp", t->layout);
     /* Before anything is held: a driver that loads lazily would hold up the rest, too. */
     static const char *const kernels[] = {"library_write", "library_add", "library_link",
                                           "library_chase"};
@@ -91,8 +86,7 @@ static void space_end(space_stage *t)
 {
     VkDevice device = t->s.w.vk.device;
     raw_vk_idle(&t->s.w.vk);
-    vkDestroyPipeline(device, t->link, NULL);
-    vkDestroyPipeline(device, t->chase, NULL);
+    vkDestroyPipeline(device, t->pipeline, NULL);
     vkDestroyPipelineLayout(device, t->layout, NULL);
 }
 
@@ -113,12 +107,11 @@ static VkQueue space_queue(const space_stage *t)
     return vk->queues[i].queue;
 }
 
-static void run(space_stage *t, VkPipeline pipeline, const void *constants, uint32_t size,
-                uint32_t groups, VkCommandBuffer commands)
+static void run(space_stage *t, constants c, VkCommandBuffer commands)
 {
-    vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline);
-    vkCmdPushConstants(commands, t->layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, size, constants);
-    vkCmdDispatch(commands, groups, 1, 1);
+    vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, t->pipeline);
+    vkCmdPushConstants(commands, t->layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, sizeof c, &c);
+    vkCmdDispatch(commands, c.count / 64 + 1, 1, 1);
     const VkMemoryBarrier barrier = {.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER,
                                      .srcAccessMask = VK_ACCESS_SHADER_WRITE_BIT,
                                      .dstAccessMask =
@@ -186,9 +179,8 @@ static void space_link(space_stage *t, space_side side, CUdeviceptr here, CUdevi
                        uint32_t count, uint32_t seed)
 {
     if (side == SPACE_VULKAN) {
-        const link_constants c = {here, there, count, seed};
         VkCommandBuffer commands = raw_vk_begin(&t->s.w.vk, 0);
-        run(t, t->link, &c, sizeof c, (count + 63) / 64, commands);
+        run(t, (constants){here, there, count, seed}, commands);
         raw_vk_submit(&t->s.w.vk, commands, NULL);
         return;
     }
@@ -205,8 +197,7 @@ static void space_link(space_stage *t, space_side side, CUdeviceptr here, CUdevi
 static void space_record_chase(space_stage *t, VkCommandBuffer commands, CUdeviceptr first,
                                CUdeviceptr found)
 {
-    const chase_constants c = {first, found};
-    run(t, t->chase, &c, sizeof c, 1, commands);
+    run(t, (constants){first, found, 0, 0}, commands);
 }
 
 /* Launches without waiting. */
@@ -269,8 +260,8 @@ static void space_gate_end(space_stage *t, space_gate *gate)
 }
 
 /* A chunk at either end, data both ways, and a list that goes from end to end and back, built by
- * one side and followed by the other. */
-static void both_ends(space_stage *t, uint64_t size, uint32_t seed)
+ * one side and followed by the other, and one from here to another space, which has a chunk. */
+static void both_ends(space_stage *t, uint64_t size, culv_vk_space *other, uint32_t seed)
 {
     const uint64_t last = size - SPACE_CHUNK;
     culv_vk_space *space = space_make(t, size);
@@ -291,6 +282,10 @@ static void both_ends(space_stage *t, uint64_t size, uint32_t seed)
         space_require_list(t, SPACE_CUDA, here, found, NODES, seed + 7u * (unsigned)side);
         space_require_list(t, SPACE_VULKAN, here, found, NODES, seed + 7u * (unsigned)side);
     }
+    const CUdeviceptr elsewhere = culv_vk_space_pointer(other);
+    REQUIRE(elsewhere + SPACE_CHUNK <= base || base + size <= elsewhere);
+    space_link(t, SPACE_CUDA, here, elsewhere, NODES, seed + 3);
+    space_require_list(t, SPACE_VULKAN, here, found, NODES, seed + 3);
     const culv_vk_space_info info = space_info(space);
     REQUIRE_EQ(info.address, base);
     REQUIRE_EQ(info.committed, last > 0 ? 2 * SPACE_CHUNK : SPACE_CHUNK);
@@ -300,34 +295,19 @@ static void both_ends(space_stage *t, uint64_t size, uint32_t seed)
              (unsigned long long)base, info.attempts);
     culv_vk_space_destroy(&space);
     REQUIRE(space == NULL);
+    space_require_same(t, other, 0, SPACE_CHUNK, seed + 4);
 }
 
 SPACE_CASE(sizes, .smoke = true)
 {
     static const uint64_t many[] = {2, 4, 6, 64, 256, 1024, 1026, 16 << 10, 64 << 10, 256 << 10};
-    culv_vk_space *least = space_make(t, SPACE_CHUNK);
+    OWN(culv_vk_space) *least = space_make(t, SPACE_CHUNK);
     const culv_vk_space_info info = space_info(least);
-    culv_vk_space_destroy(&least);
+    LIB_OK(culv_vk_space_commit(least, 0, SPACE_CHUNK, NULL, NULL));
     REQUIRE_EQ(info.granularity, SPACE_CHUNK);
     REQUIRE(info.max_size >= UINT64_C(1) << 30);
     for (unsigned i = 0; i < sizeof many / sizeof many[0]; i++)
-        if (many[i] * VMM_MIB <= info.max_size) both_ends(t, many[i] * VMM_MIB, 100 * i);
-}
-
-/* Two spaces at a time have two addresses, and pointers lead from one to the other. */
-SPACE_CASE(two)
-{
-    OWN(culv_vk_space) *a = space_make(t, 64 * VMM_MIB), *b = space_make(t, 64 * VMM_MIB);
-    const CUdeviceptr at = culv_vk_space_pointer(a), bt = culv_vk_space_pointer(b);
-    REQUIRE(at + space_info(a).size <= bt || bt + space_info(b).size <= at);
-    LIB_OK(culv_vk_space_commit(a, 0, SPACE_CHUNK, NULL, NULL));
-    LIB_OK(culv_vk_space_commit(b, 2 * SPACE_CHUNK, SPACE_CHUNK, NULL, NULL));
-    space_require_same(t, a, 0, SPACE_CHUNK, 1);
-    space_require_same(t, b, 2 * SPACE_CHUNK, SPACE_CHUNK, 2);
-    space_link(t, SPACE_CUDA, at, bt + 2 * SPACE_CHUNK, 5000, 3);
-    space_require_list(t, SPACE_VULKAN, at, at + VMM_MIB, 5000, 3);
-    culv_vk_space_destroy(&a);
-    space_require_same(t, b, 2 * SPACE_CHUNK, SPACE_CHUNK, 4);
+        if (many[i] * VMM_MIB <= info.max_size) both_ends(t, many[i] * VMM_MIB, least, 100 * i);
 }
 
 /* An address of one's own, candidates, and what is told when none is free. */
@@ -358,23 +338,6 @@ SPACE_CASE(addresses)
     REQUIRE_EQ(culv_vk_space_pointer(space), free_one);
     culv_vk_space_destroy(&space);
     culv_vk_space_destroy(&first);
-}
-
-/* Memory that goes and comes at a place is new memory on both sides. */
-SPACE_CASE(in_and_out)
-{
-    OWN(culv_vk_space) *space = space_make(t, 64 * VMM_MIB);
-    for (uint32_t turn = 0; turn < 4; turn++) {
-        const uint64_t size = (1 + turn % 2) * SPACE_CHUNK;
-        LIB_OK(culv_vk_space_commit(space, 4 * SPACE_CHUNK, size, NULL, NULL));
-        LIB_OK(culv_vk_space_commit(space, 8 * SPACE_CHUNK, SPACE_CHUNK, NULL, NULL));
-        space_require_same(t, space, 4 * SPACE_CHUNK, size, 10 * turn);
-        space_require_same(t, space, 8 * SPACE_CHUNK, SPACE_CHUNK, 10 * turn + 1);
-        REQUIRE_EQ(space_info(space).committed, size + SPACE_CHUNK);
-        LIB_OK(culv_vk_space_decommit(space, 0, space_info(space).size, t->s.stream, 1));
-        REQUIRE_EQ(space_info(space).committed, 0);
-        REQUIRE_EQ(space_info(space).decommitting, 0);
-    }
 }
 
 /* An allocation of the caller's goes in as a whole, at two places too, and stays the caller's. */
@@ -484,7 +447,13 @@ SPACE_CASE(own_handle)
     REQUIRE_WORDS(all, (size_t)(size / 4), 11);
     free(all);
     culv_vk_space_buffer_destroy(&buffer);
+    /* All of it goes, with the holes, and what comes at a place is new memory on both sides. */
+    LIB_OK(culv_vk_space_commit(space, 8 * SPACE_CHUNK, SPACE_CHUNK, NULL, NULL));
     LIB_OK(culv_vk_space_decommit(space, 0, 64 * VMM_MIB, t->s.stream, 1));
+    REQUIRE_EQ(space_info(space).committed, 0);
+    REQUIRE_EQ(space_info(space).decommitting, 0);
+    LIB_OK(culv_vk_space_commit(space, 2 * SPACE_CHUNK, 2 * SPACE_CHUNK, NULL, NULL));
+    space_require_same(t, space, 2 * SPACE_CHUNK, 2 * SPACE_CHUNK, 12);
 }
 
 #undef TEST_GROUP
@@ -515,34 +484,6 @@ static void require_both(space_stage *a, culv_vk_space *x, space_stage *b, culv_
             space_require_list(stages[i], SPACE_VULKAN, base, found, NODES, 7 * i + 1);
         }
     }
-}
-
-/* Of one GPU; the second one's space goes first, and the first one's after it still works. */
-TEST(two_vulkan_devices, .own = true)
-{
-    static space_stage a, b;
-    space_open(&a);
-    b = a;
-    lib_world *w = &b.s.w;
-    CUuuid uuid;
-    CU_OK(w->cu->DeviceGetUuid(&uuid, 0));
-    raw_vk_open(&w->vk, &(raw_vk_options){.uuid = (const uint8_t *)uuid.bytes,
-                                          .software = w->cu->software,
-                                          .one_address = true});
-    REQUIRE(w->vk.device != a.s.w.vk.device);
-    const culv_vk_device_desc d = lib_vk_desc(w);
-    LIB_OK(culv_vk_attach(w->device, &d, &w->attachment));
-    space_begin(&b);
-    culv_vk_space *x = space_make(&a, 64 * VMM_MIB), *y = space_make(&b, 64 * VMM_MIB);
-    require_both(&a, x, &b, y);
-    culv_vk_space_destroy(&y);
-    space_require_same(&a, x, 0, SPACE_CHUNK, 5);
-    culv_vk_space_destroy(&x);
-    lib_settle(w);
-    space_end(&b);
-    culv_vk_detach(&w->attachment);
-    raw_vk_close(&w->vk);
-    space_close(&a);
 }
 
 static culv_device *open_second(const raw_cuda *cu)
@@ -598,34 +539,50 @@ TEST(peer, .own = true)
     space_close(&t);
 }
 
-/* The twin has Vulkan for its first device alone. */
-TEST(two_gpus, .own = true)
+/* Of one GPU, or of two, where each has a device of CUDA's. The second one's space goes first, and
+ * the first one's after it still works. The twin has Vulkan for its first device alone. */
+static void two_vulkans(bool two_gpus)
 {
     static space_stage a, b;
     const raw_cuda *cu = lib_driver();
-    if (cu->software) SKIP("the twin has Vulkan for one device");
-    if (cu->device_count < 2) SKIP("one CUDA device only");
+    if (two_gpus && cu->software) SKIP("the twin has Vulkan for one device");
+    if (two_gpus && cu->device_count < 2) SKIP("one CUDA device only");
     space_open(&a);
-    memset(&b, 0, sizeof b);
+    b = a;
     lib_world *w = &b.s.w;
     CUuuid uuid;
-    w->cu = cu;
-    CU_OK(cu->DeviceGetUuid(&uuid, 1));
-    raw_vk_open(&w->vk,
-                &(raw_vk_options){.uuid = (const uint8_t *)uuid.bytes, .one_address = true});
-    w->fds = test_open_fds() + 1000; /* NVIDIA's driver opens files of its own with each context */
-    lib_open_culvert(w);
-    vmm_stage_begin(&b.s);
+    CU_OK(cu->DeviceGetUuid(&uuid, two_gpus));
+    raw_vk_open(&w->vk, &(raw_vk_options){.uuid = (const uint8_t *)uuid.bytes,
+                                          .software = cu->software,
+                                          .one_address = true});
+    REQUIRE(w->vk.device != a.s.w.vk.device);
+    if (two_gpus) {
+        w->fds = test_open_fds() + 1000; /* NVIDIA's driver opens files with each context */
+        lib_open_culvert(w);
+        vmm_stage_begin(&b.s);
+    } else {
+        const culv_vk_device_desc d = lib_vk_desc(w);
+        LIB_OK(culv_vk_attach(w->device, &d, &w->attachment));
+    }
     space_begin(&b);
     culv_vk_space *x = space_make(&a, 64 * VMM_MIB), *y = space_make(&b, 64 * VMM_MIB);
     require_both(&a, x, &b, y);
-    culv_vk_space_destroy(&x);
-    space_require_same(&b, y, 0, SPACE_CHUNK, 6);
     culv_vk_space_destroy(&y);
+    space_require_same(&a, x, 0, SPACE_CHUNK, 5);
+    culv_vk_space_destroy(&x);
     lib_settle(w);
-    space_close(&b);
+    if (two_gpus) {
+        space_close(&b);
+    } else {
+        space_end(&b);
+        culv_vk_detach(&w->attachment);
+        raw_vk_close(&w->vk);
+    }
     space_close(&a);
 }
+
+TEST_AS(two_vulkan_devices, two_vulkans(false), .own = true)
+TEST_AS(two_gpus, two_vulkans(true), .own = true)
 
 #undef TEST_GROUP
 #define TEST_GROUP "space_order."
@@ -654,39 +611,8 @@ SPACE_CASE(commit_beside_cuda)
     space_gate_end(t, &gate);
 }
 
-/* Vulkan's queue is held, the very one that binds. A commit that gives a value does not wait, CUDA
- * has its memory at once, and Vulkan's work that waits for the value finds it. */
-SPACE_CASE(commit_behind_vulkan)
-{
-    raw_vk *vk = &t->s.w.vk;
-    OWN(culv_vk_space) *space = space_make(t, 64 * VMM_MIB);
-    const CUdeviceptr base = culv_vk_space_pointer(space), found = base + VMM_MIB;
-    uint64_t ready[2] = {0, 0};
-    LIB_OK(culv_vk_space_commit(space, 0, SPACE_CHUNK, NULL, NULL));
-    space_link(t, SPACE_CUDA, base, base + VMM_MIB / 2, ORDER_NODES, 1);
-    VkSemaphore hold = raw_vk_timeline(vk, 0, false);
-    VkCommandBuffer commands = raw_vk_begin(vk, 0);
-    space_record_chase(t, commands, base, found);
-    raw_vk_submit(vk, commands, &(raw_vk_job){.wait = hold, .wait_value = 1, .pending = true});
-    LIB_OK(culv_vk_space_commit(space, 4 * SPACE_CHUNK, SPACE_CHUNK, NULL, &ready[0]));
-    LIB_OK(culv_vk_space_commit(space, 8 * SPACE_CHUNK, SPACE_CHUNK, NULL, &ready[1]));
-    REQUIRE(ready[0] > 0 && ready[1] > ready[0]);
-    const CUdeviceptr here = base + 4 * SPACE_CHUNK, there = base + 8 * SPACE_CHUNK;
-    space_link(t, SPACE_CUDA, here, there, ORDER_NODES, 2);
-    space_require_list(t, SPACE_CUDA, here, here + VMM_MIB, ORDER_NODES, 2);
-    commands = raw_vk_begin(vk, 0);
-    space_record_chase(t, commands, here, there + VMM_MIB);
-    raw_vk_submit(
-        vk, commands,
-        &(raw_vk_job){.wait = space_info(space).timeline, .wait_value = ready[1], .pending = true});
-    raw_vk_timeline_signal(vk, hold, 1);
-    raw_vk_idle(vk);
-    space_require_found(t, found, ORDER_NODES, 1);
-    space_require_found(t, there + VMM_MIB, ORDER_NODES, 2);
-    raw_vk_timeline_destroy(vk, hold);
-}
-
-/* The same with vectors, which grow without a wait where the space says so. */
+/* Vulkan's queue is held, the very one that binds, and vectors grow without a wait where the space
+ * says so. */
 SPACE_CASE(vectors_behind_vulkan)
 {
     raw_vk *vk = &t->s.w.vk;
@@ -751,16 +677,26 @@ SPACE_CASE(decommit_after_both)
     LIB_OK(culv_vk_space_decommit(space, 0, 0, NULL, 0));
     REQUIRE_EQ(space_info(space).decommitting, 1);
     REQUIRE_EQ(space_info(space).committed, SPACE_CHUNK);
-    /* Elsewhere life goes on, by the value: the queue is held. */
-    uint64_t ready = 0;
-    LIB_OK(culv_vk_space_commit(space, 8 * SPACE_CHUNK, SPACE_CHUNK, NULL, &ready));
-    space_link(t, SPACE_CUDA, base + 8 * SPACE_CHUNK, base + 9 * SPACE_CHUNK - VMM_MIB, ORDER_NODES,
-               4);
+    /* Elsewhere life goes on: the queue that binds is held. A commit that gives a value does not
+     * wait, CUDA has its memory at once, and Vulkan's work that waits for the value finds it. */
+    const CUdeviceptr here = base + 8 * SPACE_CHUNK;
+    uint64_t first = 0, ready = 0;
+    LIB_OK(culv_vk_space_commit(space, 8 * SPACE_CHUNK, SPACE_CHUNK, NULL, &first));
+    LIB_OK(culv_vk_space_commit(space, 10 * SPACE_CHUNK, SPACE_CHUNK, NULL, &ready));
+    REQUIRE(first > 0 && ready > first);
+    space_link(t, SPACE_CUDA, here, here + 2 * SPACE_CHUNK, ORDER_NODES, 4);
+    space_require_list(t, SPACE_CUDA, here, here + VMM_MIB, ORDER_NODES, 4);
+    commands = raw_vk_begin(vk, 0);
+    space_record_chase(t, commands, here, base + 128);
+    raw_vk_submit(
+        vk, commands,
+        &(raw_vk_job){.wait = space_info(space).timeline, .wait_value = ready, .pending = true});
     raw_vk_timeline_signal(vk, gate.timeline, 1);
     lib_finish(&t->s.w, gate.stream);
     raw_vk_idle(vk);
     space_require_found(t, base, ORDER_NODES, 3);
     space_require_found(t, base + 64, ORDER_NODES, 3);
+    space_require_found(t, base + 128, ORDER_NODES, 4);
     LIB_OK(culv_vk_space_decommit(space, 0, 0, NULL, 0));
     /* What waits for Vulkan's unbinding goes with the next call. */
     REQUIRE(raw_vk_timeline_wait(vk, space_info(space).timeline, ready + 1, TEST_FAR_MS));
@@ -1059,6 +995,14 @@ SPACE_CASE(descriptors)
     REFUSED(d.access_count = 1, INVALID, VALUE, "access is NULL");
     REFUSED(d.memory_usage = CULV_VMM_USAGE_TILE_POOL, INVALID, VALUE, "TILE_POOL");
     REFUSED(d.struct_size = 3, INVALID, STRUCT_SIZE, "struct_size");
+    /* A Vulkan that is too old for it, as far as Culvert was told. */
+    culv_vk_device_desc vd = lib_vk_desc(&t->s.w);
+    vd.api_version = VK_API_VERSION_1_1;
+    NEW(culv_vk_device, old, culv_vk_attach, t->s.w.device, &vd);
+    const culv_vk_space_desc right = space_desc(t, SPACE_CHUNK);
+    LIB_REFUSES(space, culv_vk_space_create(old, &right, &space), UNSUPPORTED, VULKAN_VERSION,
+                "needs Vulkan 1.2");
+    culv_vk_detach(&old);
     culv_vk_space_destroy(NULL);
     culv_vk_space_destroy(&space);
     REQUIRE_EQ(culv_vk_space_pointer(NULL), 0);
@@ -1133,19 +1077,6 @@ SPACE_CASE(buffers)
     culv_vk_space_buffer_destroy(&first);
     culv_vk_space_buffer_destroy(NULL);
     REQUIRE(culv_vk_space_buffer_pointer(NULL) == 0 && handle == VK_NULL_HANDLE);
-}
-
-/* A Vulkan that is too old for it, as far as Culvert was told. */
-SPACE_CASE(versions)
-{
-    culv_vk_device_desc vd = lib_vk_desc(&t->s.w);
-    vd.api_version = VK_API_VERSION_1_1;
-    NEW(culv_vk_device, old, culv_vk_attach, t->s.w.device, &vd);
-    culv_vk_space_desc d = space_desc(t, SPACE_CHUNK);
-    culv_vk_space *space = NULL;
-    LIB_REFUSES(space, culv_vk_space_create(old, &d, &space), UNSUPPORTED, VULKAN_VERSION,
-                "needs Vulkan 1.2");
-    culv_vk_detach(&old);
 }
 
 /* The device features, for a device that is still to be made. */
@@ -1346,18 +1277,4 @@ SPACE_CASE(ahead)
     /* Nobody uses the queue any more but this thread. */
     space_link(t, SPACE_VULKAN, at, at + 31 * SPACE_CHUNK, 2000, 4);
     space_require_list(t, SPACE_CUDA, at, at + VMM_MIB, 2000, 4);
-}
-
-/* The space goes before its vectors, and the other way round. */
-SPACE_CASE(orders)
-{
-    for (unsigned order = 0; order < 4; order++) {
-        OWN(culv_vk_space) *space = space_make(t, 64 * VMM_MIB);
-        const culv_vector_desc d = vector_desc(space, SPACE_CHUNK, 8 * VMM_MIB);
-        NEW(culv_vector, vector, culv_vector_create, t->s.w.device, &d);
-        if (order % 2 == 0) culv_vk_space_destroy(&space);
-        culv_vector_destroy(&vector, order >= 2 ? &t->s.stream : NULL);
-        if (space != NULL) LIB_OK(culv_vk_space_decommit(space, 0, 0, NULL, 0));
-        lib_settle(&t->s.w);
-    }
 }

@@ -260,21 +260,16 @@ static void solve(vk_graph_scene *g)
     lib_stream_destroy(&g->s.w, other);
 }
 
-TEST(captured, .smoke = true)
+static void captured(bool one_address)
 {
-    vk_graph_scene *g = vk_graph_open(false);
+    vk_graph_scene *g = vk_graph_open(one_address);
     solve(g);
     vk_graph_compare(g);
     vk_graph_close(g);
 }
 
-TEST(one_address)
-{
-    vk_graph_scene *g = vk_graph_open(true);
-    solve(g);
-    vk_graph_compare(g);
-    vk_graph_close(g);
-}
+TEST_AS(captured_buffers, captured(false), .title = "vk_graphs.captured", .smoke = true)
+TEST_AS(one_address, captured(true))
 
 static void add_memset(vk_graph_scene *g, CUgraphNode after, CUdeviceptr to, unsigned value,
                        unsigned element, size_t width, size_t height, size_t pitch,
@@ -513,28 +508,11 @@ TEST(images)
     g->desc.params = &handle;
     g->desc.num_params = 1;
     VkCommandBuffer commands = raw_vk_begin(vk, 0);
-    culv_vk_image_transfer t = culv_vk_image_transfer_init();
-    culv_vk_image_barrier b;
-    t.image = culv_vk_image_handle(image);
-    t.queue_family = CULV_VK_QUEUE_FAMILY_KERNEL;
-    t.discard = 1;
-    LIB_OK(lib_image_barrier(&t, CULV_VK_RELEASE, &b));
-    vkCmdPipelineBarrier(commands, b.src_stage, b.dst_stage, 0, 0, NULL, 0, NULL, 1, &b.barrier);
+    vk_kernels_first_image(commands, image);
     LIB_OK(culv_vk_record_graph(g->s.w.attachment, g->graph, &g->desc, commands, 0));
-    t.discard = 0;
-    t.use = CULV_VK_USE_TRANSFER_SRC;
-    LIB_OK(lib_image_barrier(&t, CULV_VK_ACQUIRE, &b));
-    vkCmdPipelineBarrier(commands, b.src_stage, b.dst_stage, 0, 0, NULL, 0, NULL, 1, &b.barrier);
-    const VkBufferImageCopy region = {.imageSubresource = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 0, 1},
-                                      .imageExtent = {WIDTH, HEIGHT, 1}};
-    vkCmdCopyImageToBuffer(commands, t.image, VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL, copy.buffer, 1,
-                           &region);
+    vk_kernels_copy_image(commands, image, WIDTH, HEIGHT, copy.buffer);
     raw_vk_submit(vk, commands, NULL);
-    const uint32_t *texels = copy.mapped;
-    for (uint32_t i = 0; i < WIDTH * HEIGHT; i++) {
-        const uint32_t x = i % WIDTH, y = i / WIDTH;
-        REQUIRE_EQ(texels[i], x | y << 8 | (x + y) << 16 | 0xff000000u);
-    }
+    vk_kernels_require_painted(copy.mapped, WIDTH, HEIGHT, 0xff000000u);
     vkDestroyImageView(vk->device, view, NULL);
     raw_vk_buffer_destroy(vk, &copy);
     culv_shared_image_destroy(&image, NULL);
@@ -613,6 +591,32 @@ static void refused(vk_graph_scene *g, culv_result class, culv_reason reason, co
     REQUIRE_WORDS(g->words[0], GRAPH_WORDS, 3);
 }
 
+static void taken(vk_graph_scene *g)
+{
+    VkCommandBuffer commands = raw_vk_begin(&g->s.w.vk, 0);
+    LIB_OK(culv_vk_record_graph(g->s.w.attachment, g->graph, &g->desc, commands, 0));
+    raw_vk_submit(&g->s.w.vk, commands, NULL);
+}
+
+/* The graph's first node, and a copy. */
+static void begin_copy(vk_graph_scene *g, const CUDA_MEMCPY3D *copy)
+{
+    CUgraphNode node = NULL;
+    begin(g);
+    LIB_CU_OK(&g->s.w,
+              g->s.w.cu->GraphAddMemcpyNode(&node, g->graph, NULL, 0, copy, g->s.w.context));
+}
+
+static void begin_memset(vk_graph_scene *g, CUdeviceptr to, unsigned element, size_t width,
+                         size_t height, size_t pitch)
+{
+    CUgraphNode node = NULL;
+    begin(g);
+    CUcontext before = lib_enter(&g->s.w);
+    add_memset(g, NULL, to, 1, element, width, height, pitch, &node);
+    lib_leave(&g->s.w, before);
+}
+
 TEST(kinds)
 {
     vk_graph_scene *g = vk_graph_open(false);
@@ -636,11 +640,9 @@ TEST(kinds)
 
     /* Nothing at all is nothing to record. */
     CU_OK(cu->GraphCreate(&g->graph, 0));
-    VkCommandBuffer commands = raw_vk_begin(&g->s.w.vk, 0);
-    LIB_OK(culv_vk_record_graph(g->s.w.attachment, g->graph, &g->desc, commands, 0));
+    taken(g);
     CU_OK(cu->GraphAddEmptyNode(&node, g->graph, NULL, 0));
-    LIB_OK(culv_vk_record_graph(g->s.w.attachment, g->graph, &g->desc, commands, 0));
-    raw_vk_submit(&g->s.w.vk, commands, NULL);
+    taken(g);
     vk_graph_close(g);
 }
 
@@ -648,28 +650,18 @@ TEST(copies)
 {
     vk_graph_scene *g = vk_graph_open(false);
     const raw_cuda *cu = g->s.w.cu;
-    CUgraphNode node = NULL;
     static uint32_t host[64];
     CUdeviceptr elsewhere = 0;
-    CUcontext before = lib_enter(&g->s.w);
-    CU_OK(cu->MemAlloc(&elsewhere, 4096));
-    CUDA_MEMCPY3D copy = {.srcMemoryType = CU_MEMORYTYPE_HOST,
-                          .srcHost = host,
-                          .dstMemoryType = CU_MEMORYTYPE_DEVICE,
-                          .dstDevice = g->b,
-                          .WidthInBytes = sizeof host,
-                          .Height = 1,
-                          .Depth = 1};
-    begin(g);
-    CU_OK(cu->GraphAddMemcpyNode(&node, g->graph, NULL, 0, &copy, g->s.w.context));
+    LIB_CU_OK(&g->s.w, cu->MemAlloc(&elsewhere, 4096));
+    CUDA_MEMCPY3D copy = row_of(0, g->b, sizeof host);
+    copy.srcMemoryType = CU_MEMORYTYPE_HOST;
+    copy.srcHost = host;
+    begin_copy(g, &copy);
     refused(g, CULV_ERROR_UNSUPPORTED, CULV_REASON_GRAPH,
             "node 1 of the graph copies from the host");
 
-    copy.srcMemoryType = CU_MEMORYTYPE_DEVICE;
-    copy.srcHost = NULL;
-    copy.srcDevice = g->a;
-    begin(g);
-    CU_OK(cu->GraphAddMemcpyNode(&node, g->graph, NULL, 0, &copy, g->s.w.context));
+    copy = row_of(g->a, g->b, sizeof host);
+    begin_copy(g, &copy);
     const VkBufferUsageFlags both = g->memory[0].usage;
     REQUIRE((both & VK_BUFFER_USAGE_TRANSFER_SRC_BIT) && both == g->memory[1].usage);
     g->memory[0].usage &= ~(VkBufferUsageFlags)VK_BUFFER_USAGE_TRANSFER_SRC_BIT;
@@ -680,39 +672,27 @@ TEST(copies)
     g->memory[1].usage = both;
 
     copy.srcDevice = elsewhere;
-    begin(g);
-    CU_OK(cu->GraphAddMemcpyNode(&node, g->graph, NULL, 0, &copy, g->s.w.context));
+    begin_copy(g, &copy);
     refused(g, CULV_ERROR_INVALID, CULV_REASON_RANGE, "node 1 of the graph reads 256 bytes");
     LIB_SAYS("is in no element");
 
     /* Memory of the list that has no buffer. */
     g->memory[1].buffer = VK_NULL_HANDLE;
     copy.srcDevice = g->a;
-    begin(g);
-    CU_OK(cu->GraphAddMemcpyNode(&node, g->graph, NULL, 0, &copy, g->s.w.context));
+    begin_copy(g, &copy);
     refused(g, CULV_ERROR_INVALID, CULV_REASON_RANGE, "writes 256 bytes");
     LIB_SAYS("has no VkBuffer");
     g->memory[1] = culv_vk_buffer_graph_memory(g->buffers[1]);
 
-    const CUDA_MEMSET_NODE_PARAMS odd = {
-        .dst = g->b + 2, .value = 1, .elementSize = 1, .width = 8, .height = 1};
-    begin(g);
-    CU_OK(cu->GraphAddMemsetNode(&node, g->graph, NULL, 0, &odd, g->s.w.context));
+    begin_memset(g, g->b + 2, 1, 8, 1, 0);
     refused(g, CULV_ERROR_UNSUPPORTED, CULV_REASON_GRAPH, "vkCmdFillBuffer takes multiples of 4");
-    const CUDA_MEMSET_NODE_PARAMS three = {
-        .dst = g->b, .value = 1, .elementSize = 1, .width = 3, .height = 1};
-    begin(g);
-    CU_OK(cu->GraphAddMemsetNode(&node, g->graph, NULL, 0, &three, g->s.w.context));
+    begin_memset(g, g->b, 1, 3, 1, 0);
     refused(g, CULV_ERROR_UNSUPPORTED, CULV_REASON_GRAPH, "sets rows of 3 bytes");
     /* Beyond the end by a row. */
     g->memory[1].size = 1000;
-    const CUDA_MEMSET_NODE_PARAMS rows = {
-        .dst = g->b, .pitch = 100, .value = 1, .elementSize = 4, .width = 4, .height = 11};
-    begin(g);
-    CU_OK(cu->GraphAddMemsetNode(&node, g->graph, NULL, 0, &rows, g->s.w.context));
+    begin_memset(g, g->b, 4, 4, 11, 100);
     refused(g, CULV_ERROR_INVALID, CULV_REASON_RANGE, "sets 1016 bytes");
-    CU_OK(cu->MemFree(elsewhere));
-    lib_leave(&g->s.w, before);
+    LIB_CU_OK(&g->s.w, cu->MemFree(elsewhere));
     vk_graph_close(g);
 }
 
@@ -827,9 +807,7 @@ TEST(attributes)
             LIB_SAYS("node 1 of the graph launches the kernel 'queue_constant'");
             continue;
         }
-        VkCommandBuffer commands = raw_vk_begin(&g->s.w.vk, 0);
-        LIB_OK(culv_vk_record_graph(g->s.w.attachment, g->graph, &g->desc, commands, 0));
-        raw_vk_submit(&g->s.w.vk, commands, NULL);
+        taken(g);
     }
     vk_graph_close(g);
 }
@@ -870,9 +848,7 @@ TEST(neighbours)
             LIB_SAYS("is in no element of culv_vk_graph_desc.memory");
             if (at == end) LIB_SAYS("element 1 ends there: add the memory behind it");
         } else {
-            VkCommandBuffer commands = raw_vk_begin(&g->s.w.vk, 0);
-            LIB_OK(culv_vk_record_graph(g->s.w.attachment, g->graph, &g->desc, commands, 0));
-            raw_vk_submit(&g->s.w.vk, commands, NULL);
+            taken(g);
         }
     }
 
@@ -916,25 +892,16 @@ TEST(neighbours)
                   {8208, 4, false}, {-4, 8208, false}};
     for (size_t i = 0; i < sizeof ranges / sizeof ranges[0]; i++)
         for (int copies = 0; copies < 2; copies++) {
-            CUgraphNode node = NULL;
             const CUdeviceptr at = start + (CUdeviceptr)ranges[i].offset;
-            const CUDA_MEMSET_NODE_PARAMS set = {
-                .dst = at, .elementSize = 4, .width = ranges[i].bytes / 4, .height = 1};
             const CUDA_MEMCPY3D copy = row_of(g->a, at, ranges[i].bytes);
-            begin(g);
-            CUcontext before = lib_enter(&g->s.w);
             if (copies)
-                CU_OK(cu->GraphAddMemcpyNode(&node, g->graph, NULL, 0, &copy, g->s.w.context));
+                begin_copy(g, &copy);
             else
-                CU_OK(cu->GraphAddMemsetNode(&node, g->graph, NULL, 0, &set, g->s.w.context));
-            lib_leave(&g->s.w, before);
-            if (!ranges[i].taken) {
+                begin_memset(g, at, 4, ranges[i].bytes / 4, 1, 0);
+            if (ranges[i].taken)
+                taken(g);
+            else
                 refused(g, CULV_ERROR_INVALID, CULV_REASON_RANGE, copies ? "writes" : "sets");
-                continue;
-            }
-            VkCommandBuffer commands = raw_vk_begin(&g->s.w.vk, 0);
-            LIB_OK(culv_vk_record_graph(g->s.w.attachment, g->graph, &g->desc, commands, 0));
-            raw_vk_submit(&g->s.w.vk, commands, NULL);
         }
     vk_graph_close(g);
 }

@@ -73,53 +73,21 @@ static void solve(const solver *v)
     }
 }
 
-VK_KERNELS_CASE(two_ways, .smoke = true)
-{
-    OWN(culv_shared_buffer) *field = vk_kernels_buffer(s, sizeof words);
-    for (int as_block = 0; as_block < 2; as_block++) {
-        solver v = {.s = s,
-                    .pointer = culv_shared_buffer_pointer(field),
-                    .address = culv_vk_buffer_address(field),
-                    .count = WORDS,
-                    .as_block = as_block != 0,
-                    .step = on_stream};
-        fill_words(words);
-        vk_kernels_write(s, field, words, sizeof words);
-        solve(&v);
-        vk_kernels_read(s, field, words, sizeof words);
-        fill_words(others);
-        vk_kernels_write(s, field, others, sizeof others);
-        v.step = in_queue;
-        v.commands = raw_vk_begin(&s->w.vk, 0);
-        vk_kernels_hand_over(v.commands, culv_vk_buffer_handle(field), CULV_VK_ACQUIRE);
-        solve(&v);
-        vk_kernels_hand_over(v.commands, culv_vk_buffer_handle(field), CULV_VK_RELEASE);
-        raw_vk_submit(&s->w.vk, v.commands, NULL);
-        vk_kernels_read(s, field, others, sizeof others);
-        for (uint32_t i = 0; i < WORDS; i++) {
-            uint32_t word = lib_word(i, 5);
-            for (uint32_t n = 0; n < STEPS; n++)
-                word = (word + 3 * n) * 3 + (200 + n) + (1000 + n);
-            REQUIRE_EQ(words[i], word);
-            REQUIRE_EQ(others[i], word);
-        }
-    }
-}
-
 /* Whatever a culv_kernels was loaded from, both ways give the same. */
-static void require_same(vk_kernels_stage *s)
+static void require_same(vk_kernels_stage *s, bool as_block)
 {
     OWN(culv_shared_buffer) *field = vk_kernels_buffer(s, sizeof words);
     solver v = {.s = s,
                 .pointer = culv_shared_buffer_pointer(field),
                 .address = culv_vk_buffer_address(field),
                 .count = WORDS,
+                .as_block = as_block,
                 .step = on_stream};
-    memset(words, 0, sizeof words);
+    fill_words(words);
     vk_kernels_write(s, field, words, sizeof words);
     solve(&v);
     vk_kernels_read(s, field, words, sizeof words);
-    memset(others, 0, sizeof others);
+    fill_words(others);
     vk_kernels_write(s, field, others, sizeof others);
     v.step = in_queue;
     v.commands = raw_vk_begin(&s->w.vk, 0);
@@ -128,22 +96,19 @@ static void require_same(vk_kernels_stage *s)
     vk_kernels_hand_over(v.commands, culv_vk_buffer_handle(field), CULV_VK_RELEASE);
     raw_vk_submit(&s->w.vk, v.commands, NULL);
     vk_kernels_read(s, field, others, sizeof others);
-    REQUIRE(words[0] != 0);
-    REQUIRE_EQ(memcmp(words, others, sizeof words), 0);
+    for (uint32_t i = 0; i < WORDS; i++) {
+        uint32_t word = lib_word(i, 5);
+        for (uint32_t n = 0; n < STEPS; n++)
+            word = (word + 3 * n) * 3 + (200 + n) + (1000 + n);
+        REQUIRE_EQ(words[i], word);
+        REQUIRE_EQ(others[i], word);
+    }
 }
 
-/* Kernels from memory; the bytes may go at once. */
-VK_KERNELS_CASE(from_memory)
+VK_KERNELS_CASE(two_ways, .smoke = true)
 {
-    size_t size = 0;
-    culv_vk_kernels_destroy(&s->queue);
-    culv_kernels_unload(&s->kernels);
-    unsigned char *bytes = vk_kernels_bytes(s, &size);
-    LIB_OK(culv_kernels_load_data(s->w.device, bytes, size, "mine", &s->kernels));
-    LIB_OK(culv_vk_kernels_create(s->w.attachment, s->kernels, &s->queue));
-    memset(bytes, 0xee, size);
-    free(bytes);
-    require_same(s);
+    require_same(s, false);
+    require_same(s, true);
 }
 
 static void write_bytes(const char *path, const void *bytes, size_t size)
@@ -155,10 +120,10 @@ static void write_bytes(const char *path, const void *bytes, size_t size)
 }
 
 /* A build that goes on meanwhile: before Vulkan's half is made, the file is another one, or gone,
- * or its relative path means another place. */
+ * or its relative path means another place; kernels from memory, whose bytes go at once. */
 VK_KERNELS_CASE(file_changed, .own = true)
 {
-    enum { REPLACED, OVERWRITTEN, REMOVED, ELSEWHERE, CHANGES };
+    enum { REPLACED, OVERWRITTEN, REMOVED, ELSEWHERE, IN_MEMORY, CHANGES };
     static const char text[] = "This is no kernel.\n";
     char directory[] = "/tmp/culvert-kernels-XXXXXX";
     size_t size = 0;
@@ -169,14 +134,19 @@ VK_KERNELS_CASE(file_changed, .own = true)
         culv_kernels_unload(&s->kernels);
         REQUIRE_EQ(chdir(directory), 0);
         write_bytes("mine", bytes, size);
-        LIB_OK(culv_kernels_load_file(s->w.device, "mine", NULL, &s->kernels));
+        if (change == IN_MEMORY) {
+            LIB_OK(culv_kernels_load_data(s->w.device, bytes, size, "mine", &s->kernels));
+            memset(bytes, 0xee, size);
+        } else {
+            LIB_OK(culv_kernels_load_file(s->w.device, "mine", NULL, &s->kernels));
+        }
         if (change == REPLACED || change == OVERWRITTEN)
             write_bytes(change == REPLACED ? "new" : "mine", text, sizeof text);
         if (change == REPLACED) REQUIRE_EQ(rename("new", "mine"), 0);
         if (change == REMOVED) REQUIRE_EQ(remove("mine"), 0);
         REQUIRE_EQ(chdir(change == ELSEWHERE ? "/" : directory), 0);
         LIB_OK(culv_vk_kernels_create(s->w.attachment, s->kernels, &s->queue));
-        require_same(s);
+        require_same(s, false);
     }
     REQUIRE_EQ(chdir(directory), 0);
     REQUIRE_EQ(remove("mine"), 0);
@@ -216,34 +186,6 @@ TEST(made_by_two)
     vk_kernels_close(&s);
 }
 
-/* What a VkDevice has of kernels keeps them: the program may unload them first, and record on. */
-VK_KERNELS_CASE(unloaded_first)
-{
-    OWN(culv_shared_buffer) *field = vk_kernels_buffer(s, sizeof words);
-    const unsigned count = WORDS, addend = 7;
-    const CUdeviceptr pointer = culv_shared_buffer_pointer(field);
-    const VkDeviceAddress address = culv_vk_buffer_address(field);
-    const culv_kernel_call_arg args[] = {CULV_CALL_ARG_OF(pointer, address), CULV_CALL_ARG(count),
-                                         CULV_CALL_ARG(addend)};
-    culv_kernel_call call = culv_kernel_call_init(vk_kernels_get(s, "queue_add"));
-    call.grid[0] = (WORDS + BLOCK - 1) / BLOCK;
-    call.block[0] = BLOCK;
-    call.args = args;
-    call.num_args = 3;
-    fill_words(words);
-    vk_kernels_write(s, field, words, sizeof words);
-    culv_kernels_unload(&s->kernels);
-    REQUIRE(s->kernels == NULL);
-    VkCommandBuffer commands = raw_vk_begin(&s->w.vk, 0);
-    vk_kernels_hand_over(commands, culv_vk_buffer_handle(field), CULV_VK_ACQUIRE);
-    LIB_OK(culv_vk_kernel_call_record(s->queue, &call, commands, 0));
-    vk_kernels_hand_over(commands, culv_vk_buffer_handle(field), CULV_VK_RELEASE);
-    raw_vk_submit(&s->w.vk, commands, NULL);
-    vk_kernels_read(s, field, others, sizeof others);
-    for (uint32_t i = 0; i < WORDS; i++)
-        REQUIRE_EQ(others[i], words[i] + addend);
-}
-
 /* An image of Culvert's: painted through its view's surface, read through its texture, and read by
  * Vulkan after the barrier of that use. */
 VK_KERNELS_CASE(images)
@@ -280,13 +222,7 @@ VK_KERNELS_CASE(images)
     call.args = paints;
     call.num_args = 3;
     VkCommandBuffer commands = raw_vk_begin(vk, 0);
-    culv_vk_image_transfer t = culv_vk_image_transfer_init();
-    culv_vk_image_barrier b;
-    t.image = culv_vk_image_handle(image);
-    t.queue_family = CULV_VK_QUEUE_FAMILY_KERNEL;
-    t.discard = 1;
-    LIB_OK(lib_image_barrier(&t, CULV_VK_RELEASE, &b));
-    vkCmdPipelineBarrier(commands, b.src_stage, b.dst_stage, 0, 0, NULL, 0, NULL, 1, &b.barrier);
+    vk_kernels_first_image(commands, image);
     LIB_OK(culv_vk_kernel_call_record(s->queue, &call, commands, 0));
     vk_kernels_between(commands);
     vk_kernels_hand_over(commands, culv_vk_buffer_handle(out), CULV_VK_ACQUIRE);
@@ -295,28 +231,18 @@ VK_KERNELS_CASE(images)
     call.num_args = 4;
     LIB_OK(culv_vk_kernel_call_record(s->queue, &call, commands, 0));
     vk_kernels_hand_over(commands, culv_vk_buffer_handle(out), CULV_VK_RELEASE);
-    t.discard = 0;
-    t.use = CULV_VK_USE_TRANSFER_SRC;
-    LIB_OK(lib_image_barrier(&t, CULV_VK_ACQUIRE, &b));
-    vkCmdPipelineBarrier(commands, b.src_stage, b.dst_stage, 0, 0, NULL, 0, NULL, 1, &b.barrier);
-    const VkBufferImageCopy region = {.imageSubresource = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 0, 1},
-                                      .imageExtent = {WIDTH, HEIGHT, 1}};
-    vkCmdCopyImageToBuffer(commands, t.image, VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL, copy.buffer, 1,
-                           &region);
+    vk_kernels_copy_image(commands, image, WIDTH, HEIGHT, copy.buffer);
     raw_vk_submit(vk, commands, NULL);
     vk_kernels_read(s, out, samples, sizeof samples);
-    const uint32_t *texels = copy.mapped;
-    for (uint32_t i = 0; i < WIDTH * HEIGHT; i++) {
-        const uint32_t x = i % WIDTH, y = i / WIDTH, expected = x | y << 8 | ((x + y) & 255) << 16;
-        REQUIRE_EQ(texels[i], expected | 0xff000000u);
-        REQUIRE_EQ(samples[i], expected);
-    }
+    vk_kernels_require_painted(copy.mapped, WIDTH, HEIGHT, 0xff000000u);
+    vk_kernels_require_painted(samples, WIDTH, HEIGHT, 0);
     vkDestroyImageView(vk->device, view, NULL);
     vkDestroySampler(vk->device, sampler, NULL);
     raw_vk_buffer_destroy(vk, &copy);
 }
 
-/* Addresses of buffers of all kinds; a kernel finds each. */
+/* Addresses of buffers of all kinds; a kernel finds each. What a VkDevice has of kernels keeps
+ * them: the program may unload them first, and record on. */
 VK_KERNELS_CASE(addresses)
 {
     raw_vk *vk = &s->w.vk;
@@ -335,6 +261,8 @@ VK_KERNELS_CASE(addresses)
     call.block[0] = 256;
     call.args = args;
     call.num_args = 3;
+    culv_kernels_unload(&s->kernels);
+    REQUIRE(s->kernels == NULL);
     VkCommandBuffer commands = raw_vk_begin(vk, 0);
     LIB_OK(culv_vk_kernel_call_record(s->queue, &call, commands, 0));
     raw_vk_submit(vk, commands, NULL);

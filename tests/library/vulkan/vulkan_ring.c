@@ -331,41 +331,26 @@ static void both_ways(ring_options o, uint64_t frames)
     ring_world_close(&s);
 }
 
-/* One slot, several, and bursts of them. */
+/* One slot, several, and bursts of them; made by Culvert or handed in; the caller's own VkBuffers
+ * and VkImages, with CUDA's halves that he mapped; submitted by the ring or by hand. */
 TEST(deep, .smoke = true)
 {
-    static const uint32_t rows[][2] = {{1, 1}, {8, 1}, {8, 4}, {8, 8}};
+    static const struct {
+        uint32_t depth, burst;
+        bool handed_in, own, by_hand;
+    } rows[] = {{1, 1, .by_hand = false},  {8, 1, .by_hand = false},
+                {8, 4, .by_hand = false},  {8, 8, .by_hand = false},
+                {3, 1, .handed_in = true}, {3, 1, .handed_in = true, .own = true},
+                {4, 1, .by_hand = true},   {4, 2, .by_hand = true}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        ring_options o = ring_options_init(CULV_RING_CONSUMER, rows[i][0]);
-        o.settings.burst = rows[i][1];
+        ring_options o = ring_options_init(CULV_RING_CONSUMER, rows[i].depth);
+        o.settings.burst = rows[i].burst;
         o.image = true;
+        o.handed_in = rows[i].handed_in;
+        o.own = rows[i].own;
+        if (rows[i].by_hand) o.way = BY_HAND;
         both_ways(o, 96);
     }
-}
-
-TEST(handed_in)
-{
-    ring_options o = ring_options_init(CULV_RING_CONSUMER, 3);
-    o.image = o.handed_in = true;
-    both_ways(o, 40);
-}
-
-/* The caller's own VkBuffers and VkImages, with CUDA's halves that he mapped. */
-TEST(own)
-{
-    ring_options o = ring_options_init(CULV_RING_CONSUMER, 3);
-    o.image = o.handed_in = o.own = true;
-    both_ways(o, 40);
-}
-
-TEST(by_hand)
-{
-    ring_options o = ring_options_init(CULV_RING_CONSUMER, 4);
-    o.image = true;
-    o.way = BY_HAND;
-    both_ways(o, 60);
-    o.settings.burst = 2;
-    both_ways(o, 60);
 }
 
 /* A fence in the middle of a burst is the submission's that has its frame; so is what came before
@@ -414,8 +399,6 @@ TEST(fences)
 }
 
 TEST_AS(deep_across, lib_run_across(deep), .title = "across.deep", .own = true)
-TEST_AS(handed_in_across, lib_run_across(handed_in), .title = "across.handed_in", .own = true)
-TEST_AS(by_hand_across, lib_run_across(by_hand), .title = "across.by_hand", .own = true)
 
 /* Rings between CUDA and Vulkan: what is refused, and why. */
 
@@ -438,72 +421,37 @@ static void describe(const ring_stage *s, described *d)
                         &d->image_desc);
 }
 
-/* Each makes one field wrong. */
-#define WRONG(name, ...)                                                                           \
-    static void name(described *d)                                                                 \
-    {                                                                                              \
-        __VA_ARGS__;                                                                               \
-    }
-
-WRONG(struct_size, d->ring.struct_size = 3)
-WRONG(no_list, d->ring.resources = NULL)
-WRONG(waits, d->ring.waits = (culv_ring_waits)3)
-WRONG(family, d->ring.queue_family = 4096)
-WRONG(forgotten, d->ring.queue_family = culv_vk_ring_desc_init().queue_family)
-WRONG(external, d->ring.queue_family = VK_QUEUE_FAMILY_EXTERNAL)
-WRONG(nothing, d->resources[1].image = NULL)
-WRONG(both, d->resources[0].image = &d->image_desc)
-WRONG(image_size, d->image_desc.struct_size = 1)
-WRONG(image_info, d->image_desc.create_info = NULL)
-WRONG(buffer_info, d->buffer_desc.create_info = NULL)
-WRONG(samples, d->image.samples = VK_SAMPLE_COUNT_4_BIT)
-WRONG(image_use, d->resources[1].use = CULV_VK_USE_VERTEX_BUFFER)
-WRONG(buffer_use, d->resources[0].use = CULV_VK_USE_COLOR_ATTACHMENT)
-WRONG(host_stage, d->resources[0].stage = VK_PIPELINE_STAGE_2_HOST_BIT)
-
-TEST(descriptors)
+RINGS_CASE(descriptors)
 {
-    const struct {
-        const char *name;
-        void (*spoil)(described *);
-        culv_reason reason;
-        const char *says;
-    } rows[] = {
-        {"struct_size", struct_size, CULV_REASON_STRUCT_SIZE, "culv_vk_ring_desc"},
-        {"no_resources", no_list, CULV_REASON_NULL_ARGUMENT, "resources"},
-        {"waits", waits, CULV_REASON_VALUE, "waits is 3"},
-        {"family", family, CULV_REASON_VALUE, "queue_family is 4096"},
-        {"forgotten", forgotten, CULV_REASON_VALUE, "queue_family is not set"},
-        {"external", external, CULV_REASON_VALUE, "queue_family"},
-        {"nothing", nothing, CULV_REASON_VALUE, "resources[1]"},
-        {"both", both, CULV_REASON_VALUE, "resources[0]"},
-        {"image_size", image_size, CULV_REASON_STRUCT_SIZE, "culv_vk_image_create_desc"},
-        {"image_info", image_info, CULV_REASON_NULL_ARGUMENT, "create_info"},
-        {"buffer_info", buffer_info, CULV_REASON_NULL_ARGUMENT, "create_info"},
-        {"samples", samples, CULV_REASON_USAGE, "sample"},
-        {"image_use", image_use, CULV_REASON_VALUE, "VERTEX_BUFFER"},
-        {"buffer_use", buffer_use, CULV_REASON_VALUE, "COLOR_ATTACHMENT"},
-        {"host_stage", host_stage, CULV_REASON_VALUE, "HOST"},
-    };
-    ring_stage s;
-    culv_ring *ring = NULL;
-    ring_world_open(&s);
-    VkQueue queue = s.w.vk.queues[0].queue;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        described d;
-        describe(&s, &d);
-        rows[i].spoil(&d);
-        printf("%s\n", rows[i].name);
-        LIB_REFUSES_AS(ring, culv_vk_ring_create(s.w.attachment, queue, &d.ring, &ring),
-                       CULV_ERROR_INVALID, rows[i].reason, rows[i].says);
-        REQUIRE_EQ(lib_counts(&s.w).created, 0);
-        REQUIRE_EQ(lib_counts(&s.w).semaphores, 0);
-    }
     described d;
-    describe(&s, &d);
-    LIB_REFUSES(ring, culv_vk_ring_create(s.w.attachment, VK_NULL_HANDLE, &d.ring, &ring), INVALID,
+    culv_ring *ring = NULL;
+    VkQueue queue = s->w.vk.queues[0].queue;
+    describe(s, &d);
+#define ROW(what, change, why, ...)                                                                \
+    SPOILT(d.what, d.what.change,                                                                  \
+           LIB_REFUSES(ring, culv_vk_ring_create(s->w.attachment, queue, &d.ring, &ring), INVALID, \
+                       why, __VA_ARGS__))
+    ROW(ring, struct_size = 3, STRUCT_SIZE, "culv_vk_ring_desc");
+    ROW(ring, resources = NULL, NULL_ARGUMENT, "resources");
+    ROW(ring, waits = (culv_ring_waits)3, VALUE, "waits is 3");
+    ROW(ring, queue_family = 4096, VALUE, "queue_family is 4096");
+    ROW(ring, queue_family = culv_vk_ring_desc_init().queue_family, VALUE,
+        "queue_family is not set");
+    ROW(ring, queue_family = VK_QUEUE_FAMILY_EXTERNAL, VALUE, "queue_family");
+    ROW(resources[1], image = NULL, VALUE, "resources[1]");
+    ROW(resources[0], image = &d.image_desc, VALUE, "resources[0]");
+    ROW(image_desc, struct_size = 1, STRUCT_SIZE, "culv_vk_image_create_desc");
+    ROW(image_desc, create_info = NULL, NULL_ARGUMENT, "create_info");
+    ROW(buffer_desc, create_info = NULL, NULL_ARGUMENT, "create_info");
+    ROW(image, samples = VK_SAMPLE_COUNT_4_BIT, USAGE, "sample");
+    ROW(resources[1], use = CULV_VK_USE_VERTEX_BUFFER, VALUE, "VERTEX_BUFFER");
+    ROW(resources[0], use = CULV_VK_USE_COLOR_ATTACHMENT, VALUE, "COLOR_ATTACHMENT");
+    ROW(resources[0], stage = VK_PIPELINE_STAGE_2_HOST_BIT, VALUE, "HOST");
+#undef ROW
+    LIB_REFUSES(ring, culv_vk_ring_create(s->w.attachment, VK_NULL_HANDLE, &d.ring, &ring), INVALID,
                 NULL_ARGUMENT);
-    ring_world_close(&s);
+    REQUIRE_EQ(lib_counts(&s->w).created, 0);
+    REQUIRE_EQ(lib_counts(&s->w).semaphores, 0);
 }
 
 /* Objects handed in. */
