@@ -548,22 +548,32 @@ TEST(not_made_for_export, .own = true)
     lib_world w;
     lib_open(&w);
     VkSemaphore plain = raw_vk_binary(&w.vk, false);
+    raw_vk_buffer buffer = lib_case_buffer(&w, 65536, 0);
     culv_semaphore *semaphore = POISON(culv_semaphore);
+    culv_memory *memory = POISON(culv_memory);
     culv_vk_semaphore_desc d = culv_vk_semaphore_desc_init();
+    culv_vk_memory_desc md = culv_vk_memory_desc_init();
     d.semaphore = plain;
     d.type = CULV_SEMAPHORE_BINARY;
-    lib_forget_error();
-    culv_result r = culv_vk_semaphore_import(w.attachment, &d, &semaphore);
-    printf("%s\n", r == CULV_OK ? "the driver exported it" : culv_last_error_message());
-    if (w.cu->software) REQUIRE(r != CULV_OK);
-    if (r == CULV_OK) {
-        culv_semaphore_destroy(&semaphore, NULL);
-    } else {
+    md.memory = buffer.memory;
+    md.allocation_size = buffer.allocation_size;
+    for (int i = 0; i < 2; i++) {
         culv_error e = culv_error_init();
+        lib_forget_error();
+        culv_result r = i == 0 ? culv_vk_semaphore_import(w.attachment, &d, &semaphore)
+                               : culv_vk_memory_import(w.attachment, &md, &memory);
         culv_last_error(&e);
+        printf("%s\n", r == CULV_OK ? "the driver exported it" : e.message);
+        if (w.cu->software) REQUIRE(r != CULV_OK && (i == 0 || r == CULV_ERROR_INVALID));
+        if (r == CULV_OK) continue;
         REQUIRE(e.reason == CULV_REASON_NOT_EXPORTABLE || e.reason == CULV_REASON_HANDLE_REFUSED);
-        REQUIRE(semaphore == POISON(culv_semaphore));
+        if (i == 0) REQUIRE(semaphore == POISON(culv_semaphore));
+        if (i == 0) semaphore = NULL;
+        if (i == 1) REQUIRE(memory == POISON(culv_memory));
+        if (i == 1) memory = NULL;
     }
+    culv_semaphore_destroy(&semaphore, NULL);
+    culv_memory_destroy(&memory);
     raw_vk_semaphore_destroy(&w.vk, plain);
     lib_close(&w);
 }

@@ -4,11 +4,9 @@
 #include "vmm_stage.h"
 
 #include <culvert/fabric.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <stdatomic.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 enum { WORDS = 1000, FD_BIT = 1 << CULV_HANDLE_OPAQUE_FD };
@@ -160,44 +158,6 @@ VMM_CASE(wrong_files)
 static const char child_fd[] = "CULVERT_TEST_VMM_FD", child_size[] = "CULVERT_TEST_VMM_SIZE";
 
 /* The other process: reads what the first one wrote, and answers. */
-/* The process may open no more files: nothing is made, and the caller's descriptor is as it was. */
-VMM_CASE(out_of_file_descriptors, .own = true)
-{
-    struct rlimit before;
-    culv_vmm_allocation *one = vmm_allocation(s, 1, 1u << CULV_HANDLE_OPAQUE_FD);
-    culv_handle handle = {0};
-    LIB_OK(culv_vmm_export_dup(one, CULV_HANDLE_OPAQUE_FD, &handle));
-    lib_fd fd = lib_fd_watch(handle.value.fd);
-    culv_vmm_import_desc d = culv_vmm_import_desc_init();
-    d.handle = handle;
-    d.size = VMM_BLOCK;
-    culv_vmm_allocation *in = POISON(culv_vmm_allocation);
-    culv_handle again = handle;
-    REQUIRE(getrlimit(RLIMIT_NOFILE, &before) == 0);
-    const struct rlimit none = {.rlim_cur = 3, .rlim_max = before.rlim_max};
-    REQUIRE(setrlimit(RLIMIT_NOFILE, &none) == 0);
-    const culv_result imported = culv_vmm_import(s->w.device, &d, &in);
-    culv_error e = culv_error_init();
-    culv_last_error(&e);
-    const culv_result exported = culv_vmm_export_dup(one, CULV_HANDLE_OPAQUE_FD, &again);
-    culv_error export_error = culv_error_init();
-    culv_last_error(&export_error);
-    REQUIRE(setrlimit(RLIMIT_NOFILE, &before) == 0);
-    REQUIRE(imported != CULV_OK && exported != CULV_OK);
-    REQUIRE_EQ(e.reason, CULV_REASON_OS);
-    REQUIRE_EQ(e.native_api, CULV_NATIVE_OS);
-    REQUIRE_EQ(export_error.reason, CULV_REASON_OS);
-    REQUIRE_EQ(export_error.native_code, EMFILE);
-    REQUIRE(in == POISON(culv_vmm_allocation));
-    REQUIRE_EQ_BYTES(&again, &handle, sizeof again);
-    lib_fd_require_untouched(&fd);
-    LIB_OK(culv_vmm_import(s->w.device, &d, &in));
-    lib_fd_require_untouched(&fd);
-    lib_fd_done(&fd, true);
-    culv_vmm_allocation_destroy(&in);
-    culv_vmm_allocation_destroy(&one);
-}
-
 TEST(other_process_child)
 {
     const char *number = getenv(child_fd), *size = getenv(child_size);
