@@ -218,24 +218,6 @@ TEST(dropped, .own = true)
     ipc_forget(&child);
 }
 
-/* What breaks the protocol loses its connection, and nobody else notices. */
-TEST(hostile, .own = true)
-{
-    char name[CULV_IPC_NAME_SIZE];
-    ipc_child child;
-    stage t;
-    play(&child, "hostile", name);
-    stage_open(&t, name, 4097, true);
-    ipc_say(&child, 'g');
-    ipc_join_serving(&child, t.server);
-    ipc_serve(t.server);
-    REQUIRE_EQ(culv_ipc_server_clients(t.server), 0);
-    REQUIRE_EQ(culv_ipc_ring_consumers(t.ring, NULL, 0), 0);
-    produce(&t);
-    stage_close(&t);
-    ipc_forget(&child);
-}
-
 static void producing(ipc_child *parent, const char *name)
 {
     stage t;
