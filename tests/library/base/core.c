@@ -196,7 +196,7 @@ TEST(last_error_copies_as_far_as_it_fits, .title = "last_error.copies_as_far_as_
 
 #define NULLS(call) LIB_INVALID(call, NULL_ARGUMENT)
 
-/* What library-nulls does not call, and where it looks for other words. */
+/* What nulls.c does not call, and where it looks for other words. */
 TEST(nulls, .title = "nulls.arguments")
 {
     REQUIRE_EQ(culv_device_collect(NULL), 0);

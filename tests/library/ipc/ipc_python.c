@@ -2,6 +2,7 @@
 /* samples/ipc_python/culvert_ipc.py, a client that was written from docs/ipc-protocol.md: it reads
  * what this library offers, and is a consumer of its rings. ipc_peer.py has its half of each
  * case. */
+#define TEST_GROUP "python."
 #include "ipc_stage.h"
 
 #include <unistd.h>
