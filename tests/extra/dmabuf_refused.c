@@ -156,7 +156,7 @@ DMABUF_CASE(wrong_descriptors, .title = "dmabuf_refused.descriptors", .own = tru
     dmabuf_file_done(&file);
 }
 
-/* The plain ones are library-nulls'. */
+/* The plain ones are library-core'. */
 DMABUF_CASE(null_arguments, .title = "dmabuf_refused.null", .own = true)
 {
     file = dmabuf_file_make(&rows, 0);

@@ -8,9 +8,6 @@
 #include <culvert/cuda_api.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
-#include <sched.h>
-#include <stdatomic.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -88,18 +85,6 @@ TEST(closing)
     culv_handle never = culv_handle_opaque_fd(-1);
     culv_handle_close(&never);
     REQUIRE_EQ(never.type, CULV_HANDLE_NONE);
-    /* Of another system's handles, and of what is none, the bytes are no descriptor of this
-     * one's. */
-    int fd = memfd_create("handle", MFD_CLOEXEC);
-    static const int others[] = {CULV_HANDLE_OPAQUE_WIN32, CULV_HANDLE_OPAQUE_WIN32_KMT, 5, 99, -1};
-    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
-        culv_handle other = culv_handle_opaque_fd(fd);
-        other.type = (culv_handle_type)others[i];
-        culv_handle_close(&other);
-        REQUIRE(fcntl(fd, F_GETFD) >= 0);
-        REQUIRE(other.type == CULV_HANDLE_NONE && other.value.fd == 0);
-    }
-    REQUIRE(close(fd) == 0);
     culv_handle named = culv_handle_opaque_win32_named(L"heights"); /* value.fd is 0 */
     culv_handle_close(&named);
     REQUIRE(fcntl(0, F_GETFD) >= 0 && named.name == NULL);
@@ -143,44 +128,6 @@ TEST(duplicates_refused)
     REFUSES_HANDLE(out, culv_handle_dup(&h, &out), INVALID, VALUE, "handle.name");
     close(ends[0]);
     close(ends[1]);
-    const culv_handle windows[] = {culv_handle_opaque_win32(&out),
-                                   culv_handle_opaque_win32_named(L"heights"),
-                                   culv_handle_opaque_win32_kmt(&out)};
-    for (int i = 0; i < 3; i++) {
-        REFUSES_HANDLE(out, culv_handle_dup(&windows[i], &out), UNSUPPORTED, HANDLE_TYPE,
-                       "only Windows has");
-    }
-    static const int none[] = {CULV_HANDLE_NONE, 99, -1};
-    for (int i = 0; i < 3; i++) {
-        h.type = (culv_handle_type)none[i];
-        REFUSES_HANDLE(out, culv_handle_dup(&h, &out), INVALID, HANDLE_TYPE);
-    }
-}
-
-/* A dma-buf into CUDA is asked of the driver, whose refusal is the machine's answer: the twin's
- * always. */
-LIB_CASE(dma_buf_import)
-{
-    raw_vk_buffer vk = lib_case_buffer(w, 65536, RAW_VK_EXPORT);
-    lib_fd fd = lib_fd_watch(raw_vk_buffer_fd(&w->vk, &vk));
-    culv_memory_desc d = lib_memory_desc(w, &vk, fd.fd);
-    culv_device_caps caps = culv_device_caps_init();
-    culv_error e = culv_error_init();
-    d.handle = culv_handle_dma_buf_fd(fd.fd);
-    size_t fds = test_open_fds();
-    culv_memory *memory = NULL;
-    LIB_REFUSES(memory, culv_memory_import(w->device, &d, &memory), UNSUPPORTED, HANDLE_TYPE,
-                "Thor");
-    culv_last_error(&e);
-    REQUIRE_EQ(e.native_api, CULV_NATIVE_CUDA);
-    REQUIRE_EQ_STR(e.native_call, "cuImportExternalMemory");
-    lib_fd_require_untouched(&fd);
-    MEASURED("library.dma_buf_import", "an opaque fd as a dma-buf: CUresult %d",
-             (int)e.native_code);
-    REQUIRE_EQ(test_open_fds(), fds);
-    LIB_OK(culv_device_get_caps(w->device, &caps));
-    REQUIRE_EQ(caps.memory_handle_types & 1u << CULV_HANDLE_DMA_BUF_FD, 0);
-    lib_fd_done(&fd, true);
 }
 
 /* Exports of one memory: each a new descriptor, all the same memory, which outlives none of
@@ -258,21 +205,6 @@ LIB_CASE(exports_refused, .title = "export.refused")
     REFUSES_HANDLE(out, culv_vk_semaphore_export_dup(vk, VK_NULL_HANDLE, fd, &out), INVALID,
                    NULL_ARGUMENT);
     LIB_INVALID(culv_vk_semaphore_export_dup(vk, timeline, fd, NULL), NULL_ARGUMENT);
-    static const struct {
-        int type;
-        culv_result result;
-    } rows[] = {{CULV_HANDLE_NONE, CULV_ERROR_INVALID},
-                {99, CULV_ERROR_INVALID},
-                {-1, CULV_ERROR_INVALID},
-                {CULV_HANDLE_OPAQUE_WIN32, CULV_ERROR_UNSUPPORTED},
-                {CULV_HANDLE_OPAQUE_WIN32_KMT, CULV_ERROR_UNSUPPORTED}};
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        culv_handle_type type = (culv_handle_type)rows[i].type;
-        REFUSES_HANDLE_AS(out, culv_vk_memory_export_dup(vk, buffer.memory, type, &out),
-                          rows[i].result, CULV_REASON_HANDLE_TYPE);
-        REFUSES_HANDLE_AS(out, culv_vk_semaphore_export_dup(vk, timeline, type, &out),
-                          rows[i].result, CULV_REASON_HANDLE_TYPE);
-    }
     REFUSES_HANDLE(out, culv_vk_semaphore_export_dup(vk, timeline, CULV_HANDLE_DMA_BUF_FD, &out),
                    INVALID, HANDLE_TYPE, "a dma-buf; handles of Vulkan's semaphores are OPAQUE_FD");
     if (!raw_vk_has_device_extension(w->vk.physical,
@@ -292,11 +224,29 @@ static void require_no_success(void)
 }
 
 /* A driver that gives nothing: without an error, as Mesa of memory that was not made for export, or
- * with one. */
+ * with one. Each call that exports says so, and what was made for it goes again. */
 LIB_CASE(export_fails, .title = "export.fails")
 {
     raw_vk_buffer buffer = lib_case_buffer(w, 65536, RAW_VK_EXPORT);
     VkSemaphore timeline = lib_case_timeline(w, 0);
+    const VkBufferCreateInfo info = raw_vk_buffer_info(4096, VK_BUFFER_USAGE_TRANSFER_DST_BIT);
+    const VkImageCreateInfo picture =
+        raw_vk_image_info(VK_FORMAT_R32_SFLOAT, 16, 16, VK_IMAGE_USAGE_TRANSFER_DST_BIT);
+    culv_memory *memory = NULL;
+    culv_semaphore *semaphore = NULL;
+    culv_shared_semaphore *made = NULL;
+    culv_shared_buffer *shared = NULL;
+    culv_shared_image *image = NULL;
+    culv_vk_memory_desc md = culv_vk_memory_desc_init();
+    culv_vk_semaphore_desc sd = culv_vk_semaphore_desc_init();
+    culv_vk_buffer_create_desc bd = culv_vk_buffer_create_desc_init();
+    culv_vk_image_create_desc id = culv_vk_image_create_desc_init();
+    md.memory = buffer.memory;
+    md.allocation_size = buffer.allocation_size;
+    sd.semaphore = timeline;
+    sd.type = CULV_SEMAPHORE_TIMELINE;
+    bd.create_info = &info;
+    id.create_info = &picture;
     static const struct {
         VkResult vulkan;
         culv_result result;
@@ -323,7 +273,24 @@ LIB_CASE(export_fails, .title = "export.fails")
             out, culv_vk_semaphore_export_dup(lying, timeline, CULV_HANDLE_OPAQUE_FD, &out),
             rows[i].result, rows[i].reason);
         require_no_success();
+#define NOTHING(object, call)                                                                      \
+    LIB_REFUSES_AS(object, call, rows[i].result, rows[i].reason);                                  \
+    require_no_success()
+        NOTHING(semaphore, culv_vk_semaphore_import(lying, &sd, &semaphore));
+        NOTHING(made, culv_vk_semaphore_create(lying, NULL, &made));
+        NOTHING(shared, culv_vk_buffer_create(lying, &bd, &shared));
+        NOTHING(image, culv_vk_image_create(lying, &id, &image));
+        NOTHING(memory, culv_vk_memory_import(lying, &md, &memory));
+#undef NOTHING
+        culv_error e = culv_error_init();
+        culv_last_error(&e);
+        REQUIRE_EQ(e.native_api, CULV_NATIVE_VULKAN);
+        REQUIRE_EQ(e.native_code, rows[i].vulkan);
+        REQUIRE_EQ_STR(e.native_call, "vkGetMemoryFdKHR");
+        REQUIRE_EQ(lib_counts(w).created, 0);
+        REQUIRE_EQ(lib_counts(w).attached_devices, 2);
         culv_vk_detach(&lying);
+        REQUIRE_EQ(lib_counts(w).attached_devices, 1);
     }
 }
 
@@ -651,6 +618,7 @@ static void require_dma_buf(const struct entry *c, culv_result result)
         REQUIRE_EQ(result, CULV_ERROR_UNSUPPORTED);
         REQUIRE_EQ(e.reason, CULV_REASON_HANDLE_TYPE);
         REQUIRE_EQ_STR(e.native_call, "cuImportExternalMemory");
+        LIB_SAYS("Thor");
     } else if (c->run == plan) {
         REQUIRE_EQ(result, CULV_ERROR_UNSUPPORTED);
         REQUIRE_EQ(e.reason, CULV_REASON_HANDLE_TYPE);
@@ -767,6 +735,15 @@ TEST(duplicated_and_closed)
         }
         REQUIRE_EQ(test_open_fds(), fds);
     }
+    static const int none[] = {CULV_HANDLE_NONE, ROWS + 1, 99, -1};
+    for (size_t k = 0; k < sizeof none / sizeof none[0]; k++) {
+        culv_handle handle = culv_handle_opaque_fd(fd), out = {0};
+        handle.type = (culv_handle_type)none[k];
+        LIB_INVALID(culv_handle_dup(&handle, &out), HANDLE_TYPE);
+        culv_handle_close(&handle);
+        REQUIRE(handle.type == CULV_HANDLE_NONE && (k == 0 || handle.value.fd == 0));
+        REQUIRE(fcntl(fd, F_GETFD) >= 0);
+    }
     close(fd);
 }
 
@@ -777,168 +754,3 @@ TEST(numbers)
         REQUIRE_EQ(rows[k].type, k + 1);
     REQUIRE(ROWS < 16); /* property.c keeps them in 16 bits */
 }
-
-#undef TEST_GROUP
-#define TEST_GROUP "bystanders."
-/* Imports that are refused, beside threads that open and close files of their own: a driver closes
- * the number that it was given, as NVIDIA's does and the twin, and what was opened under this
- * number since is not Culvert's to close. */
-
-enum { BYSTANDERS_BYTES = 65536, ENOUGH = 64, CHECKS = 2 };
-
-typedef struct scene {
-    lib_world w;
-    culv_device *second; /* of the same GPU: its imports have a lock of their own */
-    raw_vk_buffer buffer;
-    int wrong, right;
-    bool reopen; /* bystanders open the file anew; else they dup() */
-    atomic_bool stop;
-    atomic_uint lost, refused, imported, opened;
-} scene;
-
-static culv_memory_desc describe(const scene *s, int fd)
-{
-    return lib_memory_desc(&s->w, &s->buffer, fd);
-}
-
-static void import_wrong(scene *s, culv_device *device)
-{
-    while (!atomic_load(&s->stop)) {
-        culv_memory *memory = POISON(culv_memory);
-        culv_memory_desc d = describe(s, s->wrong);
-        REQUIRE(culv_memory_import(device, &d, &memory) != CULV_OK);
-        REQUIRE(memory == POISON(culv_memory));
-        atomic_fetch_add(&s->refused, 1);
-    }
-}
-
-static void *wrong_in_first(void *user)
-{
-    scene *s = user;
-    import_wrong(s, s->w.device);
-    return NULL;
-}
-
-static void *wrong_in_second(void *user)
-{
-    scene *s = user;
-    import_wrong(s, s->second);
-    return NULL;
-}
-
-static void *wrong_in_vulkan(void *user)
-{
-    scene *s = user;
-    while (!atomic_load(&s->stop)) {
-        culv_vk_memory_from_handle_desc d = culv_vk_memory_from_handle_desc_init();
-        VkDeviceMemory memory = VK_NULL_HANDLE;
-        d.handle = culv_handle_opaque_fd(s->wrong);
-        d.size = s->buffer.allocation_size;
-        d.memory_type_bits = 1u << s->buffer.memory_type;
-        REQUIRE(culv_vk_memory_from_handle(s->w.attachment, &d, &memory) != CULV_OK);
-        REQUIRE(memory == VK_NULL_HANDLE);
-        atomic_fetch_add(&s->refused, 1);
-    }
-    return NULL;
-}
-
-static void *right_in_first(void *user)
-{
-    scene *s = user;
-    while (!atomic_load(&s->stop)) {
-        culv_memory_desc d = describe(s, s->right);
-        uint32_t word = 0;
-        NEW(culv_memory, memory, culv_memory_import, s->w.device, &d);
-        NEW(culv_buffer, mapped, culv_buffer_map, memory, NULL);
-        LIB_CU_OK(&s->w,
-                  s->w.cu->MemcpyDtoH(&word, culv_buffer_pointer(mapped) + s->buffer.offset + 252,
-                                      sizeof word));
-        REQUIRE_EQ(word, 0x0b57a4de);
-        culv_buffer_unmap(&mapped, NULL);
-        culv_memory_destroy(&memory);
-        atomic_fetch_add(&s->imported, 1);
-    }
-    return NULL;
-}
-
-/* Each file of a bystander's is open until it closes it. */
-static void stand_by(scene *s, int original)
-{
-    char path[40];
-    snprintf(path, sizeof path, "/proc/self/fd/%d", original);
-    while (!atomic_load(&s->stop)) {
-        int fd = s->reopen ? open(path, O_RDWR | O_CLOEXEC) : dup(original), k = 0;
-        REQUIRE(fd >= 0);
-        while (k < CHECKS && fcntl(fd, F_GETFD) >= 0) {
-            sched_yield();
-            k++;
-        }
-        if (k < CHECKS || close(fd) != 0) atomic_fetch_add(&s->lost, 1);
-        atomic_fetch_add(&s->opened, 1);
-    }
-}
-
-static void *beside_wrong(void *user)
-{
-    scene *s = user;
-    stand_by(s, s->wrong);
-    return NULL;
-}
-
-static void *beside_right(void *user)
-{
-    scene *s = user;
-    stand_by(s, s->right);
-    return NULL;
-}
-
-static int open_null(void)
-{
-    return open("/dev/null", O_RDWR | O_CLOEXEC);
-}
-
-static int open_garbage(void)
-{
-    int file = memfd_create("garbage", MFD_CLOEXEC);
-    return file >= 0 && ftruncate(file, 4 * BYSTANDERS_BYTES) == 0 ? file : -1;
-}
-
-static void run(int (*open_wrong)(void), bool reopen)
-{
-    static scene s;
-    static void *(*const all[])(void *) = {wrong_in_first, wrong_in_second, wrong_in_vulkan,
-                                           right_in_first, beside_wrong,    beside_wrong,
-                                           beside_right};
-    enum { THREADS = sizeof all / sizeof all[0] };
-    pthread_t threads[THREADS];
-    lib_open(&s.w);
-    culv_device_desc d = culv_device_desc_init();
-    d.driver = s.w.cu->software ? CULV_DRIVER_SOFT : CULV_DRIVER_NVIDIA;
-    culv_device_caps caps = lib_caps(s.w.device);
-    LIB_OK(culv_device_open_by_ordinal(caps.ordinal, &d, &s.second));
-    raw_vk_buffer_create(&s.w.vk, BYSTANDERS_BYTES, RAW_VK_EXPORT, &s.buffer);
-    raw_vk_fill(&s.w.vk, &s.buffer, 0, BYSTANDERS_BYTES, 0x0b57a4de, NULL);
-    s.wrong = open_wrong();
-    REQUIRE(s.wrong >= 0);
-    s.right = raw_vk_buffer_fd(&s.w.vk, &s.buffer);
-    s.reopen = reopen;
-    for (size_t i = 0; i < THREADS; i++)
-        REQUIRE_EQ(pthread_create(&threads[i], NULL, all[i], &s), 0);
-    while (s.refused < ENOUGH || s.imported < ENOUGH || s.opened < ENOUGH)
-        lib_sleep_ms(1);
-    atomic_store(&s.stop, true);
-    for (size_t i = 0; i < THREADS; i++)
-        REQUIRE_EQ(pthread_join(threads[i], NULL), 0);
-    printf("%u refused, %u imported, %u files of bystanders, %u of them closed\n", s.refused,
-           s.imported, s.opened, s.lost);
-    REQUIRE_EQ(s.lost, 0);
-    REQUIRE(close(s.right) == 0 && close(s.wrong) == 0);
-    culv_device_close(&s.second);
-    raw_vk_buffer_destroy(&s.w.vk, &s.buffer);
-    lib_close(&s.w);
-}
-
-/* One open file description, so that a bystander's dup() looks like the duplicate that was
- * refused. */
-TEST_AS(same_description, run(open_null, false))
-TEST_AS(bystanders_same_file, run(open_garbage, true), .title = "bystanders.same_file")

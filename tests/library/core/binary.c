@@ -7,6 +7,10 @@
 #include "raw_binary.h"
 
 #include <inttypes.h>
+#include <stdatomic.h>
+
+/* In the static library of a build with tests. */
+extern _Atomic long culvi_alloc_count;
 
 /* A binary semaphore, imported by its fd, and a stream for it. */
 typedef struct pair {
@@ -158,48 +162,6 @@ PAIR_CASE(state_table, .title = "state.table")
     }
 }
 
-/* Neither a stream that is refused nor a driver that refuses changes what is known. */
-PAIR_CASE(failed_calls_change_nothing)
-{
-    const raw_cuda *cu = p->w.cu;
-    CUcontext context = NULL, popped = NULL;
-    CUstream stream = NULL, own = p->stream;
-    REQUIRE(cu->CtxCreate != NULL);
-    CU_OK(cu->CtxCreate(&context, 0, 0));
-    CU_OK(cu->StreamCreate(&stream, CU_STREAM_NON_BLOCKING));
-    CU_OK(cu->CtxPopCurrent(&popped));
-    for (int what = SIGNAL; what <= WAIT_BATCH; what++) {
-        state from = what == WAIT || what == WAIT_BATCH ? BY_PEER : UNSIGNALED;
-        bring_into(p, from);
-        p->stream = stream;
-        LIB_INVALID(act(p, (action)what), STREAM_DEVICE);
-        p->stream = own;
-        require_state(p, from);
-        bool met = cu->SoftFailAt == NULL;
-        /* Each driver call of it in turn. */
-        for (uint64_t n = 1; cu->SoftFailAt != NULL; n++) {
-            lib_forget_error();
-            cu->SoftFailAt(n, CUDA_ERROR_UNKNOWN);
-            culv_result r = act(p, (action)what);
-            const char *call = cu->SoftFailedCall();
-            cu->SoftFailAt(0, 0);
-            if (r == CULV_OK) break;
-            REQUIRE_EQ(r, CULV_ERROR_DRIVER);
-            REQUIRE(call != NULL);
-            met = met || strstr(call, "ExternalSemaphoresAsync") != NULL;
-            require_state(p, from);
-        }
-        REQUIRE(met);
-        if (cu->SoftFailAt == NULL) LIB_OK(act(p, (action)what));
-        lib_finish(&p->w, own);
-        require_state(p, table[from][what].next);
-        bring_back(p, table[from][what].next);
-    }
-    CU_OK(cu->CtxPushCurrent(context));
-    CU_OK(cu->StreamDestroy(stream));
-    CU_OK(cu->CtxDestroy(context));
-}
-
 PAIR_CASE(values_are_for_timelines)
 {
     static const uint64_t values[] = {1, 2, UINT64_MAX};
@@ -229,42 +191,6 @@ PAIR_CASE(values_are_for_timelines)
 }
 
 /* Imports -------------------------------------------------------------------------------------- */
-
-PAIR_CASE(signal_is_pending_at_import, .title = "import.signal_is_pending")
-{
-    culv_semaphore_destroy(&p->semaphore, NULL);
-    culv_semaphore_desc d = describe(p);
-    d.signal_pending = 1;
-    raw_binary_signal(&p->w.vk, p->w.cu, &p->other);
-    LIB_TAKE(culv_semaphore_import(p->w.device, &d, &p->semaphore), &d.handle);
-    REQUIRE_EQ(culv_semaphore_last_value(p->semaphore), 0);
-    require_state(p, BY_PEER);
-    LIB_INVALID(act(p, NOTE_SIGNAL), DOUBLE_SIGNAL);
-    really_act(p, WAIT);
-    require_state(p, UNSIGNALED);
-}
-
-/* Whoever asks for it keeps the order alone. */
-PAIR_CASE(untracked)
-{
-    culv_semaphore_destroy(&p->semaphore, NULL);
-    culv_semaphore_desc d = describe(p);
-    d.untracked = 1;
-    LIB_TAKE(culv_semaphore_import(p->w.device, &d, &p->semaphore), &d.handle);
-    for (int i = 0; i < 3; i++) { /* no-ops, in any order */
-        LIB_OK(act(p, NOTE_WAIT));
-        LIB_OK(act(p, NOTE_SIGNAL));
-        LIB_OK(act(p, NOTE_SIGNAL));
-        LIB_OK(act(p, NOTE_WAIT));
-        LIB_OK(act(p, i == 0 ? SIGNAL_BATCH : SIGNAL)); /* of a signaled one, as it was told */
-        REQUIRE(raw_binary_wait(&p->w.vk, p->w.cu, &p->other, TEST_FAR_MS));
-        raw_binary_signal(&p->w.vk, p->w.cu, &p->other);
-        LIB_OK(act(p, i == 0 ? WAIT_BATCH : WAIT)); /* nobody told of that signal */
-        lib_finish(&p->w, p->stream);
-    }
-    LIB_INVALID(culv_semaphore_signal(p->semaphore, p->stream, 1), VALUE);
-    LIB_INVALID(culv_semaphore_wait(p->semaphore, p->stream, 1), VALUE);
-}
 
 /* Of the other type: the twin's handles tell, NVIDIA's driver takes many an fd for what it is
  * not. */
@@ -336,11 +262,13 @@ LIB_CASE(alternations, .title = "alternations")
     CUstream stream = lib_stream(w);
     CUdeviceptr p = culv_buffer_pointer(buffer) + shared.offset, words = 0;
     static uint32_t heard[ROUNDS];
+    long allocated = 0;
     CUcontext before = lib_enter(w);
     CU_OK(cu->MemAlloc(&words, ROUNDS * 4));
     double start = test_now_us();
     for (uint32_t r = 0; r <= ROUNDS; r++) {
         const uint32_t queue = 0;
+        if (r == 2) allocated = atomic_load(&culvi_alloc_count);
         VkCommandBuffer commands = raw_vk_begin(&w->vk, queue);
         const VkBufferCopy copy = {.srcOffset = 4, .dstOffset = (VkDeviceSize)r * 4, .size = 4};
         raw_vk_acquire(&w->vk, commands, queue, &shared);
@@ -360,6 +288,7 @@ LIB_CASE(alternations, .title = "alternations")
         LIB_OK(culv_semaphore_signal(to_vulkan, stream, 0));
         if (r % BATCH == 0) raw_vk_idle(&w->vk);
     }
+    REQUIRE_EQ(atomic_load(&culvi_alloc_count), allocated); /* nothing, once it runs */
     CU_OK(cu->StreamSynchronize(stream));
     raw_vk_idle(&w->vk);
     MEASURED("library.binary_round_trip_us", "%.1f", (test_now_us() - start) / ROUNDS);
@@ -450,7 +379,14 @@ ROAD_CASE(imported)
     LIB_OK(culv_vk_semaphore_import(r->vk, &d, &semaphore));
     LIB_OK(culv_semaphore_wait(semaphore, r->stream, 0)); /* nobody told of the signal */
     lib_finish(&r->w, r->stream);
+    for (int i = 0; i < 2; i++) { /* no-ops, in any order */
+        LIB_OK(culv_semaphore_mark_waited(semaphore));
+        LIB_OK(culv_semaphore_mark_signaled(semaphore));
+        LIB_OK(culv_semaphore_mark_signaled(semaphore));
+    }
     alternate(r, semaphore, &r->other);
+    LIB_INVALID(culv_semaphore_signal(semaphore, r->stream, 1), VALUE);
+    LIB_INVALID(culv_semaphore_wait(semaphore, r->stream, 1), VALUE);
     culv_semaphore_destroy(&semaphore, &r->stream);
 }
 
@@ -612,22 +548,32 @@ TEST(not_made_for_export, .own = true)
     lib_world w;
     lib_open(&w);
     VkSemaphore plain = raw_vk_binary(&w.vk, false);
+    raw_vk_buffer buffer = lib_case_buffer(&w, 65536, 0);
     culv_semaphore *semaphore = POISON(culv_semaphore);
+    culv_memory *memory = POISON(culv_memory);
     culv_vk_semaphore_desc d = culv_vk_semaphore_desc_init();
+    culv_vk_memory_desc md = culv_vk_memory_desc_init();
     d.semaphore = plain;
     d.type = CULV_SEMAPHORE_BINARY;
-    lib_forget_error();
-    culv_result r = culv_vk_semaphore_import(w.attachment, &d, &semaphore);
-    printf("%s\n", r == CULV_OK ? "the driver exported it" : culv_last_error_message());
-    if (w.cu->software) REQUIRE(r != CULV_OK);
-    if (r == CULV_OK) {
-        culv_semaphore_destroy(&semaphore, NULL);
-    } else {
+    md.memory = buffer.memory;
+    md.allocation_size = buffer.allocation_size;
+    for (int i = 0; i < 2; i++) {
         culv_error e = culv_error_init();
+        lib_forget_error();
+        culv_result r = i == 0 ? culv_vk_semaphore_import(w.attachment, &d, &semaphore)
+                               : culv_vk_memory_import(w.attachment, &md, &memory);
         culv_last_error(&e);
+        printf("%s\n", r == CULV_OK ? "the driver exported it" : e.message);
+        if (w.cu->software) REQUIRE(r != CULV_OK && (i == 0 || r == CULV_ERROR_INVALID));
+        if (r == CULV_OK) continue;
         REQUIRE(e.reason == CULV_REASON_NOT_EXPORTABLE || e.reason == CULV_REASON_HANDLE_REFUSED);
-        REQUIRE(semaphore == POISON(culv_semaphore));
+        if (i == 0) REQUIRE(semaphore == POISON(culv_semaphore));
+        if (i == 0) semaphore = NULL;
+        if (i == 1) REQUIRE(memory == POISON(culv_memory));
+        if (i == 1) memory = NULL;
     }
+    culv_semaphore_destroy(&semaphore, NULL);
+    culv_memory_destroy(&memory);
     raw_vk_semaphore_destroy(&w.vk, plain);
     lib_close(&w);
 }

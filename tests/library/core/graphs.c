@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Timelines in CUDA graphs: nodes by hand and from captures, values that change from launch to
  * launch, rings that graphs drive, what is refused. */
+#define TEST_GROUP "graphs."
 #include "raw_binary.h"
 #include "vulkan_ring_stage.h"
 

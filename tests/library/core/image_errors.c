@@ -511,24 +511,3 @@ TEST(too_big, .own = true)
     }
     lib_close(&w);
 }
-
-/* Memory that could be had, but not exported. */
-LIB_CASE(export_fails)
-{
-    culv_shared_buffer *buffer = NULL;
-    culv_shared_image *image = NULL;
-    const VkBufferCreateInfo info = raw_vk_buffer_info(4096, usage);
-    const VkImageCreateInfo picture = image_info(VK_FORMAT_R32_SFLOAT, 16, 16, 1, 0, NULL);
-    culv_vk_buffer_create_desc b = culv_vk_buffer_create_desc_init();
-    culv_vk_image_create_desc i = culv_vk_image_create_desc_init();
-    b.create_info = &info;
-    i.create_info = &picture;
-    culv_vk_device_desc vd = lib_vk_desc(w);
-    lib_lying = (lib_lies){.memory_fd_fails = true, .memory_fd_result = VK_ERROR_TOO_MANY_OBJECTS};
-    vd.get_instance_proc_addr = lib_lying_loader;
-    NEW(culv_vk_device, lying, culv_vk_attach, w->device, &vd);
-    LIB_REFUSES(buffer, culv_vk_buffer_create(lying, &b, &buffer), DRIVER, NOT_EXPORTABLE);
-    LIB_REFUSES(image, culv_vk_image_create(lying, &i, &image), DRIVER, NOT_EXPORTABLE);
-    culv_vk_detach(&lying);
-    REQUIRE_EQ(lib_counts(w).attached_devices, 1);
-}

@@ -13,8 +13,10 @@ typedef struct stage {
     char share[TEST_PATH_MAX];
 } stage;
 
-static void stage_load(stage *s)
+static void stage_open(stage *s)
 {
+    memset(s, 0, sizeof *s);
+    lib_open(&s->w);
     s->stream = lib_stream(&s->w);
     test_path(s->share, "share/culvert");
     if (!s->w.cu->software) {
@@ -23,13 +25,6 @@ static void stage_load(stage *s)
         if (access(fatbin, R_OK) != 0) SKIP("no kernels for NVIDIA devices were built");
     }
     LIB_OK(culv_kernels_load(s->w.device, s->share, "block_kernels", &s->kernels));
-}
-
-static void stage_open(stage *s)
-{
-    memset(s, 0, sizeof *s);
-    lib_open(&s->w);
-    stage_load(s);
 }
 
 static void stage_close(stage *s)
@@ -110,104 +105,6 @@ STAGE_CASE(shared)
         unsigned at = BYTES - 1 - i;
         REQUIRE_EQ(out[i], (unsigned char)(at * 7 + seed + (at & 3)));
     }
-}
-
-/* Threads ------------------------------------------------------------------------------------- */
-
-typedef struct two_sizes {
-    const stage *s;
-    culv_kernel *touch;
-    uint32_t bytes[2];
-    culv_result results[2];
-    CUdeviceptr to[2];
-} two_sizes;
-
-static culv_result touch(two_sizes *t, int which)
-{
-    int bytes = (int)t->bytes[which];
-    unsigned seed = 3 + (unsigned)which;
-    culv_launch_desc d = culv_launch_desc_init();
-    d.block[0] = 100;
-    d.shared_bytes = t->bytes[which];
-    d.stream = t->s->stream;
-    return CULV_LAUNCH(t->touch, &d, CULV_ARG(t->to[which]), CULV_ARG(bytes), CULV_ARG(seed));
-}
-
-static void touch_first(void *user)
-{
-    two_sizes *t = user;
-    t->results[0] = touch(t, 0);
-}
-
-static void touch_second(void *user)
-{
-    two_sizes *t = user;
-    t->results[1] = touch(t, 1);
-}
-
-/* Two threads ask for more shared memory than is there without asking. Whoever asks last, and
- * whoever is noted last: both launch, and later both sizes still can be. */
-TEST(shared_by_two)
-{
-    static const uint32_t rows[][2] = {{62001, 60000}, {60000, 62001}, {62001, 62001}};
-    static unsigned char out[62001];
-    stage s;
-    lib_race r;
-    memset(&s, 0, sizeof s);
-    lib_race_open(&r, &s.w);
-    stage_load(&s);
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        two_sizes t = {.s = &s, .bytes = {rows[i][0], rows[i][1]}};
-        for (int k = 0; k < 2; k++)
-            t.to[k] = alloc(&s, t.bytes[k]);
-        culv_kernels *fresh = NULL; /* for which nobody has asked yet */
-        LIB_OK(culv_kernels_load(s.w.device, s.share, "block_kernels", &fresh));
-        LIB_OK(culv_kernels_get(fresh, "block_touch", &t.touch));
-        lib_race_run(&r, "cuFuncSetAttribute", touch_first, touch_second, &t, false);
-        for (int k = 0; k < 2; k++) {
-            REQUIRE_EQ(t.results[k], CULV_OK);
-            LIB_OK(touch(&t, k));
-            take(&s, t.to[k], out, t.bytes[k]);
-            for (unsigned n = 0; n < t.bytes[k]; n++) {
-                unsigned at = t.bytes[k] - 1 - n;
-                REQUIRE_EQ(out[n], (unsigned char)(at * 7 + 3 + (unsigned)k + (at & 3)));
-            }
-        }
-        culv_kernels_unload(&fresh);
-    }
-    stage_close(&s);
-}
-
-typedef struct two_gets {
-    culv_kernels *kernels;
-    culv_kernel *got[2];
-} two_gets;
-
-static void get_first(void *user)
-{
-    two_gets *g = user;
-    LIB_OK(culv_kernels_get(g->kernels, "block_sum", &g->got[0]));
-}
-
-static void get_second(void *user)
-{
-    two_gets *g = user;
-    LIB_OK(culv_kernels_get(g->kernels, "block_sum", &g->got[1]));
-}
-
-/* A kernel is one object, also for a thread that asks while another one makes it. */
-TEST(got_by_two)
-{
-    stage s;
-    lib_race r;
-    memset(&s, 0, sizeof s);
-    lib_race_open(&r, &s.w);
-    stage_load(&s);
-    two_gets g = {s.kernels, {NULL, NULL}};
-    lib_race_run(&r, "cuModuleGetFunction", get_first, get_second, &g, true);
-    REQUIRE(g.got[0] != NULL && g.got[0] == g.got[1]);
-    REQUIRE_EQ(atomic_load(&r.count), 1);
-    stage_close(&s);
 }
 
 static bool tells_params(const stage *s)

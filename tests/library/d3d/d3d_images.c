@@ -153,6 +153,12 @@ TEST(elsewhere)
     culv_device *device = NULL;
     culv_d3d_device *d3d = NULL;
     culv_keyed_mutex *mutex = NULL;
+    culv_registration *r = NULL;
+    int32_t ordinal = 0;
+    uint32_t count = 0;
+    LIB_ERROR(culv_d3d_register(NULL, NULL, NULL, &r), UNSUPPORTED, NOT_BUILT);
+    LIB_ERROR(culv_d3d_get_devices(NULL, CULV_D3D_DEVICES_ALL, 1, &ordinal, &count), UNSUPPORTED,
+              NOT_BUILT);
     LIB_ERROR(culv_device_open_for_d3d(NULL, NULL, &device), UNSUPPORTED, NOT_BUILT);
     LIB_ERROR(culv_d3d_attach(NULL, NULL, &d3d), UNSUPPORTED, NOT_BUILT);
     LIB_ERROR(culv_d3d11_keyed_mutex_import(NULL, NULL, NULL, &mutex), UNSUPPORTED, NOT_BUILT);
@@ -272,16 +278,4 @@ TEST(settings)
     REQUIRE_EQ(d.type, CULV_IMAGE_CUBE);
     REQUIRE_EQ(d.array_layers, 12);
     REQUIRE(d.no_surfaces && d.texture_gather);
-}
-
-/* Each of the calls, on a system without Direct3D. */
-TEST(candidates_elsewhere, .title = "register.elsewhere")
-{
-    culv_registration *r = NULL;
-    int32_t ordinal = 0;
-    uint32_t count = 0;
-#define HERE(call) LIB_ERROR(call, UNSUPPORTED, NOT_BUILT)
-    HERE(culv_d3d_register(NULL, NULL, NULL, &r));
-    HERE(culv_d3d_get_devices(NULL, CULV_D3D_DEVICES_ALL, 1, &ordinal, &count));
-#undef HERE
 }

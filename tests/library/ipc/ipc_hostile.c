@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Peers that want others to suffer. While each attack lasts, an honest client of the library does
- * its calls, and gets the right data. The kernel's own door is tried (SO_PASSRIGHTS), and that of
- * kernels which have none. */
+/* Peers that want others to suffer: who hold locks, fill queues, use up what a user may have, and
+ * what a container forbids. */
 #include "ipc_raw.h"
 
 #include "ipc/ipc_ring_side.h"
@@ -30,411 +29,6 @@
 #ifndef SO_PASSRIGHTS
 #    define SO_PASSRIGHTS 83
 #endif
-
-enum { WORDS = 1027, MOST = 128, SEED = 41 };
-
-/* A server, its log, and what an attack has ---------------------------------------------------- */
-
-typedef struct hostile {
-    vmm_stage s;
-    culv_device *device; /* of the server's; its log is counted */
-    size_t lines, left_out, blamed;
-    char blame[40]; /* part of a line; they are counted in `blamed` */
-    char name[CULV_IPC_NAME_SIZE], closed_name[CULV_IPC_NAME_SIZE];
-    culv_ipc_server *server, *closed; /* the second one does not admit this user */
-    culv_ring *ring;
-    culv_vmm_allocation *memory;
-    culv_vector *vector;
-    atomic_bool over; /* of the honest client */
-    raw_linger linger[4];
-    int fds[MOST];
-    size_t count;
-} hostile;
-
-static void take_line(void *user, culv_log_level level, const char *text)
-{
-    hostile *h = user;
-    const char *left_out = strstr(text, " lines about its clients were left out");
-    (void)level;
-    if (h->blame[0] != 0 && strstr(text, h->blame) != NULL) h->blamed++;
-    if (left_out == NULL) {
-        h->lines++;
-        return;
-    }
-    while (left_out > text && left_out[-1] != ' ')
-        left_out--;
-    h->left_out += strtoul(left_out, NULL, 10);
-}
-
-static void open_hostile(hostile *h)
-{
-    culv_device_desc d = culv_device_desc_init();
-    const uint32_t nobody = 65500;
-    memset(h, 0, sizeof *h);
-    vmm_stage_open(&h->s);
-    d.log = (culv_log){.fn = take_line, .user = h, .level = CULV_LOG_WARNING};
-    LIB_OK(culv_device_open_by_ordinal(0, &d, &h->device));
-    h->server = ipc_server(h->device, ipc_name(h->name, "hostile"));
-    culv_ipc_server_desc closed = culv_ipc_server_desc_init();
-    closed.name = ipc_name(h->closed_name, "closed");
-    closed.users = &nobody;
-    closed.num_users = 1;
-    LIB_OK(culv_ipc_server_create(h->device, &closed, &h->closed));
-    h->memory = vmm_allocation_on(h->device, 1, 1 << CULV_HANDLE_OPAQUE_FD, "cells");
-    ipc_offer_vmm(h->server, "cells", h->memory);
-    culv_vmm_range_desc rd = culv_vmm_range_desc_init();
-    rd.size = VMM_BLOCK;
-    NEW(culv_vmm_range, range, culv_vmm_range_create, h->device, &rd);
-    LIB_OK(culv_vmm_map(range, 0, h->memory, NULL, 0));
-    vmm_write(h->device, h->s.w.cu, culv_vmm_range_pointer(range), WORDS, SEED);
-    LIB_OK(culv_vmm_unmap(range, 0, VMM_BLOCK, NULL));
-    LIB_OK(culv_vmm_range_destroy(&range));
-    culv_vector_desc v = culv_vector_desc_init();
-    v.max_chunk = VMM_BLOCK;
-    v.reserve = v.size = 20 * VMM_BLOCK;
-    v.handle_types = 1 << CULV_HANDLE_OPAQUE_FD;
-    LIB_OK(culv_vector_create(h->device, &v, &h->vector));
-    const culv_ipc_info info = culv_ipc_info_named("particles");
-    LIB_OK(culv_ipc_offer(h->server, &info, culv_ipc_from_vector(h->vector)));
-    culv_ipc_ring_desc r = culv_ipc_ring_desc_init();
-    r.name = "frames";
-    r.num_slots = 3;
-    LIB_OK(culv_ipc_ring_create(h->server, &r, &h->ring));
-}
-
-/* The releases that are deferred on the server's device. */
-static void settle(const hostile *h)
-{
-    lib_world w = h->s.w;
-    w.device = h->device;
-    lib_settle(&w);
-}
-
-static void close_hostile(hostile *h)
-{
-    culv_ring_destroy(&h->ring, NULL);
-    culv_ipc_server_destroy(&h->server);
-    culv_ipc_server_destroy(&h->closed);
-    culv_vector_destroy(&h->vector, NULL);
-    culv_vmm_allocation_destroy(&h->memory);
-    culv_device_close(&h->device);
-    vmm_stage_close(&h->s);
-}
-
-/* An honest client ----------------------------------------------------------------------------- */
-
-static void *serve(void *arg)
-{
-    hostile *h = arg;
-    while (!atomic_load(&h->over)) {
-        LIB_OK(culv_ipc_server_poll(h->server, UINT64_C(1000000), NULL));
-        LIB_OK(culv_ipc_server_poll(h->closed, 0, NULL));
-    }
-    return NULL;
-}
-
-/* All calls succeed, and the data is right. */
-static void be_honest(hostile *h)
-{
-    pthread_t thread;
-    culv_ipc_info info = culv_ipc_info_init();
-    uint32_t count = 0;
-    atomic_store(&h->over, false);
-    REQUIRE_EQ(pthread_create(&thread, NULL, serve, h), 0);
-    culv_ipc_client *client = ipc_client(h->s.w.device, h->name);
-    LIB_OK(culv_ipc_client_get_offer(client, 0, IPC_FAR, &info, &count));
-    REQUIRE_EQ(count, 3);
-    culv_ipc_object *object = ipc_receive(client, "cells");
-    NEW(culv_vmm_allocation, memory, culv_ipc_import_vmm, object);
-    culv_ipc_object_destroy(&object);
-    culv_vmm_range *range = vmm_range(&h->s, 1);
-    LIB_OK(culv_vmm_map(range, 0, memory, NULL, 0));
-    vmm_require_words(h->s.w.device, h->s.w.cu, vmm_address(range, 0), WORDS, SEED);
-    LIB_OK(culv_vmm_unmap(range, 0, VMM_BLOCK, NULL));
-    LIB_OK(culv_vmm_range_destroy(&range));
-    culv_vmm_allocation_destroy(&memory);
-    culv_ipc_vector_desc v = culv_ipc_vector_desc_init();
-    v.name = "particles";
-    v.reserve = 21 * VMM_BLOCK;
-    NEW(culv_vector, vector, culv_ipc_vector_open, client, &v, IPC_FAR);
-    REQUIRE_EQ(culv_vector_size(vector), 20 * VMM_BLOCK);
-    culv_vector_destroy(&vector, NULL);
-    culv_ipc_consumer_desc c = culv_ipc_consumer_desc_init();
-    c.ring = "frames";
-    NEW(culv_ring, side, culv_ipc_ring_join, client, &c, IPC_FAR);
-    culv_ring_destroy(&side, NULL);
-    culv_ipc_client_destroy(&client);
-    atomic_store(&h->over, true);
-    REQUIRE_EQ(pthread_join(thread, NULL), 0);
-}
-
-/* Attacks -------------------------------------------------------------------------------------- */
-
-static bool kernel_has_door(void)
-{
-    const int fd = raw_socket();
-    int value = 0;
-    socklen_t size = sizeof value;
-    const bool has = getsockopt(fd, SOL_SOCKET, SO_PASSRIGHTS, &value, &size) == 0;
-    close(fd);
-    return has && !atomic_load(&culvi_ipc_old_kernel);
-}
-
-static int keep(hostile *h, int fd)
-{
-    REQUIRE(h->count < MOST);
-    return h->fds[h->count++] = fd;
-}
-
-static int greeted(hostile *h)
-{
-    const int fd = keep(h, raw_connect(h->name));
-    const culvi_ipc_message m = raw_message(CULVI_IPC_HELLO);
-    REQUIRE(raw_send_message(fd, &m, NULL));
-    ipc_serve(h->server);
-    REQUIRE_EQ(raw_answer(fd).type, CULVI_IPC_HELLO);
-    return fd;
-}
-
-/* Four descriptors whose close() waits; or that many times one of them. */
-static void lingering(hostile *h, bool nested, int *fds, size_t count)
-{
-    for (size_t i = 0; i < 4; i++) {
-        h->linger[i] = raw_linger_make();
-        if (nested) {
-            const int outer = raw_linger_wrap(&h->linger[i]);
-            close(h->linger[i].fd); /* the outer one has it */
-            h->linger[i].fd = outer;
-        }
-    }
-    for (size_t i = 0; i < count; i++)
-        fds[i] = h->linger[i % 4].fd;
-}
-
-/* They are the server's alone now, as many as were let in. */
-static void sent(hostile *h, size_t let_in)
-{
-    for (size_t i = 0; i < 4 && i < let_in; i++) {
-        close(h->linger[i].fd);
-        h->linger[i].fd = -1;
-    }
-}
-
-static void linger_at(hostile *h, const char *name, bool nested, bool empty_first)
-{
-    int fds[4];
-    static const unsigned char bytes[CULVI_IPC_BYTES];
-    lingering(h, nested, fds, 4);
-    const int fd = keep(h, raw_connect(name));
-    for (int i = 0; i < 40 && empty_first; i++)
-        REQUIRE(raw_send(fd, bytes, 0, NULL, 0));
-    const bool in = raw_send(fd, bytes, sizeof bytes, fds, 4);
-    REQUIRE_EQ(in, !kernel_has_door());
-    sent(h, in ? 4 : 0);
-}
-static void refused_user(hostile *h)
-{
-    linger_at(h, h->closed_name, false, false);
-}
-static void refused_user_nested(hostile *h)
-{
-    linger_at(h, h->closed_name, true, false);
-}
-static void refused_user_behind_nothing(hostile *h)
-{
-    linger_at(h, h->closed_name, true, true);
-}
-static void before_greeting(hostile *h)
-{
-    linger_at(h, h->name, true, false);
-}
-static void in_request(hostile *h, culvi_ipc_type type, size_t announced, size_t count)
-{
-    int fds[253];
-    unsigned char bytes[CULVI_IPC_BYTES];
-    lingering(h, true, fds, count);
-    const int fd = greeted(h);
-    culvi_ipc_message m = raw_message(type);
-    strcpy(m.name, type == CULVI_IPC_JOIN ? "frames" : "cells");
-    m.join.timelines = type == CULVI_IPC_JOIN;
-    m.fds = (uint32_t)announced;
-    culvi_ipc_encode(&m, bytes);
-    REQUIRE(raw_send(fd, bytes, sizeof bytes, fds, count)); /* the ring takes some */
-    sent(h, count);
-}
-static void with_request(hostile *h)
-{
-    in_request(h, CULVI_IPC_RECEIVE, 4, 4);
-}
-static void with_join(hostile *h)
-{
-    in_request(h, CULVI_IPC_JOIN, 2, 2);
-}
-static void with_long_join(hostile *h)
-{
-    in_request(h, CULVI_IPC_JOIN, 2, 253);
-}
-/* Behind a message for which the connection is closed. */
-static void behind_rubbish(hostile *h)
-{
-    int fds[4];
-    static const unsigned char bytes[CULVI_IPC_BYTES] = {1};
-    lingering(h, true, fds, 4);
-    const int fd = greeted(h);
-    REQUIRE(raw_send(fd, bytes, sizeof bytes, NULL, 0));
-    REQUIRE(raw_send(fd, bytes, sizeof bytes, fds, 4));
-    sent(h, 4);
-}
-/* Nobody reads the chunks' descriptors. */
-static void be_deaf(hostile *h, uint32_t count)
-{
-    culvi_ipc_message m = raw_message(CULVI_IPC_CHUNKS);
-    strcpy(m.name, "particles");
-    for (uint32_t i = 0; i < count; i++) {
-        const int fd = greeted(h);
-        for (int k = 0; k < 14; k++)
-            REQUIRE(raw_send_message(fd, &m, NULL));
-        ipc_serve(h->server);
-    }
-    REQUIRE_EQ(culv_ipc_server_clients(h->server), count);
-}
-static void deaf(hostile *h)
-{
-    be_deaf(h, 13);
-}
-static void deaf_in_all_places(hostile *h)
-{
-    be_deaf(h, 16);
-}
-static void silent(hostile *h)
-{
-    for (int i = 0; i < 100; i++) {
-        keep(h, raw_connect(h->name));
-        ipc_serve(h->server);
-    }
-}
-static void fifteen(hostile *h)
-{
-    for (int i = 0; i < 15; i++)
-        greeted(h);
-}
-static void silent_in_all_places(hostile *h)
-{
-    for (int i = 0; i < 16; i++)
-        greeted(h);
-    REQUIRE_EQ(culv_ipc_server_clients(h->server), 16);
-}
-static void consumers_that_do_nothing(hostile *h)
-{
-    culvi_ipc_message m = raw_message(CULVI_IPC_JOIN);
-    strcpy(m.name, "frames");
-    const int fd = greeted(h);
-    for (int i = 0; i < 8; i++) { /* all places */
-        REQUIRE(raw_send_message(fd, &m, NULL));
-        ipc_serve(h->server);
-    }
-    REQUIRE_EQ(culv_ipc_ring_consumers(h->ring, NULL, 0), 0); /* they never lived */
-}
-/* A consumer's page, as its process has it. */
-static culvi_ipc_consumer_page *join_raw(hostile *h, int fd, uint32_t sequence)
-{
-    culvi_ipc_message m = raw_message(CULVI_IPC_JOIN);
-    int fds[CULVI_IPC_FDS];
-    char text[200] = "";
-    culvi_text why = {text, sizeof text, 0};
-    strcpy(m.name, "frames");
-    m.sequence = sequence;
-    REQUIRE(raw_send_message(fd, &m, NULL));
-    ipc_serve(h->server);
-    REQUIRE_EQ(culvi_ipc_receive(fd, true, &m, fds, &why), CULVI_IPC_DONE);
-    if (m.type != CULVI_IPC_JOIN) FAIL("%s", m.text);
-    culvi_ipc_consumer_page *page =
-        mmap(NULL, CULVI_IPC_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fds[1], 0);
-    REQUIRE(page != MAP_FAILED);
-    culvi_ipc_close_fds(fds, m.fds);
-    return page;
-}
-/* Their pages make no sense, and they join once more. */
-static void consumers_without_sense(hostile *h)
-{
-    culvi_ipc_message m = raw_message(CULVI_IPC_JOIN);
-    strcpy(m.name, "frames");
-    m.sequence = 2;
-    for (int i = 0; i < 8; i++) {
-        const int fd = greeted(h);
-        culvi_ipc_consumer_page *page = join_raw(h, fd, 1);
-        atomic_store(&page->state, 77u);
-        REQUIRE(raw_send_message(fd, &m, NULL));
-        ipc_serve(h->server);
-        REQUIRE(raw_closed(fd));
-        REQUIRE_EQ(munmap(page, CULVI_IPC_PAGE), 0);
-    }
-    for (int i = 0; i < 8; i++) /* and nobody has a place */
-        REQUIRE(!culvi_ipc_ring_of(h->ring, "sense")->sides[i].used);
-}
-
-#define ATTACK(name)                                                                               \
-    {                                                                                              \
-#        name, name                                                                                \
-    }
-static const struct {
-    const char *name;
-    void (*begin)(hostile *h);
-} attacks[] = {
-    ATTACK(refused_user),
-    ATTACK(refused_user_nested),
-    ATTACK(refused_user_behind_nothing),
-    ATTACK(before_greeting),
-    ATTACK(with_request),
-    ATTACK(with_join),
-    ATTACK(with_long_join),
-    ATTACK(behind_rubbish),
-    ATTACK(deaf),
-    ATTACK(deaf_in_all_places),
-    ATTACK(silent),
-    ATTACK(fifteen),
-    ATTACK(silent_in_all_places),
-    ATTACK(consumers_that_do_nothing),
-    ATTACK(consumers_without_sense),
-};
-
-static void attack(bool old_kernel)
-{
-    static hostile h;
-    atomic_store(&culvi_ipc_old_kernel, old_kernel);
-    open_hostile(&h);
-    be_honest(&h); /* makes what the process keeps */
-    for (size_t i = 0; i < sizeof attacks / sizeof attacks[0]; i++) {
-        settle(&h);
-        const size_t fds = test_open_fds();
-        printf("%s\n", attacks[i].name);
-        fflush(stdout);
-        for (size_t k = 0; k < 4; k++)
-            h.linger[k] = (raw_linger){-1, -1};
-        attacks[i].begin(&h);
-        ipc_serve(h.closed);
-        ipc_serve(h.server);
-        be_honest(&h);
-        for (size_t k = 0; k < h.count; k++)
-            close(h.fds[k]);
-        h.count = 0;
-        ipc_serve(h.server);
-        be_honest(&h);
-        ipc_serve(h.server);
-        REQUIRE_EQ(culv_ipc_server_clients(h.server), 0);
-        for (size_t k = 0; k < 4; k++)
-            if (h.linger[k].gate >= 0) raw_linger_open(&h.linger[k]);
-        lib_settle(&h.s.w);
-        settle(&h);
-        test_settle_fds(fds, attacks[i].name);
-    }
-    close_hostile(&h);
-    atomic_store(&culvi_ipc_old_kernel, false);
-}
-
-TEST_AS(attacked, attack(false), .own = true, .smoke = true, .time_limit = 180)
-TEST_AS(attacked_on_old_kernels, attack(true), .title = "attacked.old_kernels", .own = true,
-        .time_limit = 180)
 
 /* Others have the lock of what they send ------------------------------------------------------- */
 
@@ -495,8 +89,8 @@ static int own_socket(void)
 TEST(held_locks, .own = true)
 {
     static hostile h;
-    open_hostile(&h);
-    be_honest(&h);
+    hostile_open(&h);
+    hostile_be_honest(&h);
     for (int i = 0; i < 2; i++) {
         holder l;
         int ends[2];
@@ -504,7 +98,7 @@ TEST(held_locks, .own = true)
         const int socket_fd = own_socket();
         hold_lock(&l, i == 0 ? ends[1] : socket_fd);
         printf("%s\n", i == 0 ? "a pipe" : "a socket");
-        const int fd = greeted(&h);
+        const int fd = hostile_keep(&h, hostile_greeted(&h));
         culvi_ipc_message m = raw_message(CULVI_IPC_JOIN);
         int fds[2] = {i == 0 ? ends[0] : socket_fd, i == 0 ? ends[0] : socket_fd};
         strcpy(m.name, "frames");
@@ -514,13 +108,13 @@ TEST(held_locks, .own = true)
         close(ends[0]); /* what is in the message is the last one */
         ipc_serve(h.server);
         REQUIRE_EQ(raw_answer(fd).reason, CULV_REASON_HANDLE_KIND);
-        be_honest(&h);
+        hostile_be_honest(&h);
         let_go(&l);
         close(i == 0 ? socket_fd : ends[1]);
     }
     for (size_t k = 0; k < h.count; k++)
         close(h.fds[k]);
-    close_hostile(&h);
+    hostile_close(&h);
 }
 
 /* Whether a client's messages may have handles, as the kernel has it, where it knows of that. */
@@ -529,10 +123,10 @@ static bool lets_handles(const hostile *h)
     int value = 0;
     socklen_t size = sizeof value;
     ipc_serve(h->server);
-    if (kernel_has_door())
+    if (hostile_has_door())
         REQUIRE_EQ(
             getsockopt(h->server->links[0].channel, SOL_SOCKET, SO_PASSRIGHTS, &value, &size), 0);
-    REQUIRE(!kernel_has_door() || (value != 0) == h->server->takes_handles);
+    REQUIRE(!hostile_has_door() || (value != 0) == h->server->takes_handles);
     return h->server->takes_handles;
 }
 
@@ -542,8 +136,8 @@ TEST(wants_handles, .own = true)
     static hostile h;
     culv_ring *counters = NULL;
     culv_ipc_ring_desc r = culv_ipc_ring_desc_init();
-    open_hostile(&h);
-    (void)greeted(&h);
+    hostile_open(&h);
+    (void)hostile_keep(&h, hostile_greeted(&h));
     REQUIRE(lets_handles(&h));
     culv_ring_destroy(&h.ring, NULL);
     REQUIRE(!lets_handles(&h));
@@ -559,7 +153,7 @@ TEST(wants_handles, .own = true)
     culv_ring_destroy(&counters, NULL);
     REQUIRE(lets_handles(&h));
     close(h.fds[0]);
-    close_hostile(&h);
+    hostile_close(&h);
 }
 
 /* A look for an offer compares few names, however many there are. */
@@ -568,7 +162,7 @@ TEST(many_offers, .own = true)
     enum { OFFERS = 400, LONGEST = 8 };
     static hostile h;
     char name[CULV_IPC_NAME_SIZE];
-    open_hostile(&h);
+    hostile_open(&h);
     for (int i = 0; i < OFFERS; i++) {
         snprintf(name, sizeof name, "cells.%d.%d", i / 20, i % 20);
         ipc_offer_vmm(h.server, name, h.memory);
@@ -579,7 +173,7 @@ TEST(many_offers, .own = true)
             length++;
         if (length > LONGEST) FAIL("%zu of %d names are in one list", length, OFFERS);
     }
-    close_hostile(&h);
+    hostile_close(&h);
 }
 
 /* Filters (seccomp), as containers have them --------------------------------------------------- */
@@ -659,15 +253,15 @@ TEST(filtered_clients, .title = "filters", .own = true, .time_limit = 120)
     char name[CULV_IPC_NAME_SIZE];
     for (filter = 0; filter < FILTERS; filter++)
         ipc_fork(&children[filter], receive_filtered, ipc_name(name, "hostile"));
-    open_hostile(&h);
-    REQUIRE_EQ(pthread_create(&thread, NULL, serve, &h), 0);
+    hostile_open(&h);
+    REQUIRE_EQ(pthread_create(&thread, NULL, hostile_serve, &h), 0);
     for (size_t i = 0; i < FILTERS; i++) {
         ipc_say(&children[i], 'g');
         ipc_join(&children[i]);
     }
     atomic_store(&h.over, true);
     REQUIRE_EQ(pthread_join(thread, NULL), 0);
-    close_hostile(&h);
+    hostile_close(&h);
     for (size_t i = 0; i < FILTERS; i++)
         ipc_forget(&children[i]);
 }
@@ -677,7 +271,7 @@ static void serve_filtered(ipc_child *parent, const char *name)
     static hostile h;
     const culvi_ipc_message hello = raw_message(CULVI_IPC_HELLO);
     (void)parent, (void)name;
-    open_hostile(&h);
+    hostile_open(&h);
     strcpy(h.blame, "seccomp");
     REQUIRE(raw_send_message(raw_connect(h.name), &hello, NULL));
     refuse_a_call();
@@ -706,12 +300,12 @@ TEST(comes_and_goes, .own = true)
 {
     static hostile h;
     vmm_gate gate;
-    open_hostile(&h);
-    const int fd = greeted(&h);
+    hostile_open(&h);
+    const int fd = hostile_greeted(&h);
     culvi_ipc_message leave = raw_message(CULVI_IPC_LEAVE);
     vmm_gate_begin(&h.s, &gate);
     for (uint32_t i = 1; i <= 600; i++) {
-        culvi_ipc_consumer_page *page = join_raw(&h, fd, i);
+        culvi_ipc_consumer_page *page = hostile_join(&h, fd, i, CULV_RING_FIFO, NULL);
         REQUIRE(atomic_load(&page->state) == CULVI_IPC_JOINS && atomic_load(&page->first) == 0);
         /* Its work is on its way: the page is nobody else's. */
         if (i == 300) atomic_store(&page->last[1], 1);
@@ -727,7 +321,7 @@ TEST(comes_and_goes, .own = true)
     vmm_gate_end(&h.s, &gate);
     close(fd);
     ipc_serve(h.server);
-    close_hostile(&h);
+    hostile_close(&h);
 }
 
 /* A consumer that keeps slots and says that the producer's GPU is not done with them. */
@@ -737,11 +331,11 @@ TEST(lies_about_lag, .own = true)
     culv_ring_frame f;
     culv_ipc_consumer_info info;
     size_t count = 0;
-    open_hostile(&h);
+    hostile_open(&h);
     CUstream stream = lib_stream(&h.s.w);
     culv_ring *core = h.ring;
-    const int fd = greeted(&h);
-    culvi_ipc_consumer_page *page = join_raw(&h, fd, 1);
+    const int fd = hostile_greeted(&h);
+    culvi_ipc_consumer_page *page = hostile_join(&h, fd, 1, CULV_RING_FIFO, NULL);
     atomic_store(&page->state, (uint32_t)CULVI_IPC_LIVES);
     for (int i = 0; i < 3; i++) {
         LIB_OK(culv_ring_acquire_on(core, CULV_RING_PRODUCER, stream, IPC_FAR, &f));
@@ -759,7 +353,7 @@ TEST(lies_about_lag, .own = true)
     close(fd);
     ipc_serve(h.server);
     lib_stream_destroy(&h.s.w, stream);
-    close_hostile(&h);
+    hostile_close(&h);
 }
 
 /* Of this thread: with each message that it sends, the ring's page has one frame more. */
@@ -779,9 +373,9 @@ TEST(endless_head, .own = true)
     culv_ring_frame f;
     size_t count = 0;
     culv_ipc_consumer_desc d = culv_ipc_consumer_desc_init();
-    open_hostile(&h);
+    hostile_open(&h);
     CUstream stream = lib_stream(&h.s.w);
-    REQUIRE_EQ(pthread_create(&thread, NULL, serve, &h), 0);
+    REQUIRE_EQ(pthread_create(&thread, NULL, hostile_serve, &h), 0);
     culv_ipc_client *client = ipc_client(h.s.w.device, h.name);
     d.ring = "frames";
     d.policy = CULV_RING_MAILBOX;
@@ -800,7 +394,7 @@ TEST(endless_head, .own = true)
     culv_ring_destroy(&side, NULL);
     culv_ipc_client_destroy(&client);
     lib_stream_destroy(&h.s.w, stream);
-    close_hostile(&h);
+    hostile_close(&h);
 }
 
 /* A server ends as it is greeted, and another one takes its name. */
@@ -828,7 +422,7 @@ TEST(dying_server, .own = true)
     pthread_t thread;
     socklen_t length;
     char name[CULV_IPC_NAME_SIZE];
-    open_hostile(&h);
+    hostile_open(&h);
     snprintf(h.blame, sizeof h.blame, "%.39s", ipc_name(name, "dying"));
     const struct sockaddr_un a = raw_address(h.blame, &length);
     h.fds[0] = raw_socket();
@@ -843,7 +437,7 @@ TEST(dying_server, .own = true)
     culv_ipc_client_destroy(&client);
     atomic_store(&h.over, true);
     REQUIRE_EQ(pthread_join(thread, NULL), 0);
-    close_hostile(&h);
+    hostile_close(&h);
 }
 
 /* Of this thread: how many packets the library has taken out of queues that it gives up. */
@@ -862,11 +456,11 @@ TEST(long_queues, .own = true)
     static hostile h;
     const culvi_ipc_message m = raw_message(CULVI_IPC_LIST);
     size_t queued = 0;
-    open_hostile(&h);
+    hostile_open(&h);
     for (int i = 0; i < 16; i++)
-        greeted(&h);
+        hostile_keep(&h, hostile_greeted(&h));
     for (int i = 0; i < STRANGERS; i++) {
-        const int fd = keep(&h, raw_connect(h.name));
+        const int fd = hostile_keep(&h, raw_connect(h.name));
         while (raw_send_message(fd, &m, NULL))
             queued++;
     }
@@ -878,7 +472,7 @@ TEST(long_queues, .own = true)
     for (size_t k = 0; k < h.count; k++)
         close(h.fds[k]);
     ipc_serve(h.server);
-    close_hostile(&h);
+    hostile_close(&h);
 }
 
 static void ask(int fd, culvi_ipc_type type, const char *name)
@@ -908,15 +502,15 @@ TEST(full_server, .own = true)
     culv_ipc_client_desc d = culv_ipc_client_desc_init();
     culv_ipc_info info = culv_ipc_info_init();
     culv_result result;
-    open_hostile(&h);
+    hostile_open(&h);
     d.name = h.name;
-    REQUIRE_EQ(pthread_create(&thread, NULL, serve, &h), 0);
+    REQUIRE_EQ(pthread_create(&thread, NULL, hostile_serve, &h), 0);
     NEW(culv_ipc_client, quiet, culv_ipc_client_connect, NULL, &d, IPC_FAR);
     atomic_store(&h.over, true);
     REQUIRE_EQ(pthread_join(thread, NULL), 0);
     atomic_store(&h.over, false);
     while (h.count < 16) { /* the last one gets the quiet one's place */
-        const int fd = keep(&h, raw_connect(h.name));
+        const int fd = hostile_keep(&h, raw_connect(h.name));
         ask(fd, CULVI_IPC_HELLO, "");
         ipc_serve(h.server);
         if (raw_answer(fd).type == CULVI_IPC_HELLO) {
@@ -929,7 +523,7 @@ TEST(full_server, .own = true)
               "asked nothing for a second since it connected");
     REQUIRE(!culv_ipc_client_connected(quiet));
     culv_ipc_client_destroy(&quiet);
-    REQUIRE_EQ(pthread_create(&thread, NULL, serve, &h), 0);
+    REQUIRE_EQ(pthread_create(&thread, NULL, hostile_serve, &h), 0);
     do /* a server that is late itself is told as that */
         result = culv_ipc_client_connect(NULL, &d, UINT64_C(100000000), &client);
     while (result == CULV_ERROR_TIMEOUT);
@@ -949,7 +543,7 @@ TEST(full_server, .own = true)
     for (int i = 0; i < 16; i++)
         if (i != 7) close(h.fds[i]);
     ipc_serve(h.server);
-    close_hostile(&h);
+    hostile_close(&h);
 }
 
 /* A server that ends while strangers wait at its door, and have sent what takes long. */
@@ -958,18 +552,18 @@ TEST(ends_with_strangers, .own = true)
     static hostile h;
     int fds[4];
     atomic_store(&culvi_ipc_old_kernel, true);
-    open_hostile(&h);
+    hostile_open(&h);
     const size_t threads = lib_threads();
-    lingering(&h, true, fds, 4);
+    hostile_lingering(&h, true, fds, 4);
     const int fd = raw_connect(h.closed_name);
     REQUIRE(raw_send(fd, "x", 1, fds, 4));
-    sent(&h, 4);
+    hostile_sent(&h, 4);
     culv_ipc_server_destroy(&h.closed);
     for (size_t k = 0; k < 4; k++)
         raw_linger_open(&h.linger[k]);
     close(fd);
     lib_wait_threads(threads);
-    close_hostile(&h);
+    hostile_close(&h);
 }
 
 /* Others use up what may be in flight ---------------------------------------------------------- */
@@ -990,13 +584,13 @@ TEST(answers_wait, .title = "in_flight.answers_wait", .own = true)
     static hostile h;
     int pair[2], some[64];
     drop_rights();
-    open_hostile(&h);
-    be_honest(&h);
+    hostile_open(&h);
+    hostile_be_honest(&h);
     strcpy(h.blame, "of other programs");
     REQUIRE_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair), 0);
     for (size_t i = 0; i < 64; i++)
         some[i] = pair[0];
-    const int fd = greeted(&h);
+    const int fd = hostile_greeted(&h);
     bool sent_some = true;
     for (int i = 0; i < 100 && sent_some; i++)
         sent_some = raw_send(pair[0], "x", 1, some, 64);
@@ -1026,8 +620,8 @@ TEST(answers_wait, .title = "in_flight.answers_wait", .own = true)
     REQUIRE(m.type == CULVI_IPC_LIST && m.sequence == 2);
     close(fd);
     ipc_serve(h.server);
-    be_honest(&h);
-    close_hostile(&h);
+    hostile_be_honest(&h);
+    hostile_close(&h);
 }
 
 /* Fifteen clients that do not read leave room for one that does. */
@@ -1035,17 +629,17 @@ TEST(deaf_among_few, .title = "in_flight.deaf_among_few", .own = true)
 {
     static hostile h;
     drop_rights();
-    open_hostile(&h);
-    be_honest(&h);
+    hostile_open(&h);
+    hostile_be_honest(&h);
     strcpy(h.blame, "does not read");
     culvi_ipc_message m = raw_message(CULVI_IPC_CHUNKS);
     strcpy(m.name, "particles");
     for (int i = 0; i < 15; i++) {
-        const int fd = greeted(&h);
+        const int fd = hostile_keep(&h, hostile_greeted(&h));
         for (int k = 0; k < 14; k++)
             REQUIRE(raw_send_message(fd, &m, NULL));
         ipc_serve(h.server);
-        be_honest(&h);
+        hostile_be_honest(&h);
     }
     ipc_serve(h.server); /* the honest one has left */
     REQUIRE_EQ(culv_ipc_server_clients(h.server), 15);
@@ -1053,7 +647,7 @@ TEST(deaf_among_few, .title = "in_flight.deaf_among_few", .own = true)
     for (size_t k = 0; k < h.count; k++)
         close(h.fds[k]);
     ipc_serve(h.server);
-    close_hostile(&h);
+    hostile_close(&h);
 }
 
 /* One user among several ----------------------------------------------------------------------- */
@@ -1095,7 +689,7 @@ TEST(one_user, .title = "in_flight.one_user", .own = true)
     size_t handles = 0, asked = 0, came = 0;
     if (geteuid() != 0) SKIP("only root can be several users");
     REQUIRE_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
-    open_hostile(&h);
+    hostile_open(&h);
     culv_ipc_server_desc d = culv_ipc_server_desc_init();
     d.name = ipc_name(name, "users");
     d.users = users;
@@ -1107,7 +701,7 @@ TEST(one_user, .title = "in_flight.one_user", .own = true)
     LIB_OK(culv_ipc_offer(server, &info, culv_ipc_from_vector(h.vector)));
     const culvi_ipc_message hello = raw_message(CULVI_IPC_HELLO);
     for (int i = 0; i < MANY + 1; i++) {
-        const int fd = keep(&h, connect_as(name, i < MANY ? BAD : GOOD));
+        const int fd = hostile_keep(&h, connect_as(name, i < MANY ? BAD : GOOD));
         REQUIRE(raw_send_message(fd, &hello, NULL));
         ipc_serve(server);
         REQUIRE_EQ(raw_answer(fd).type, CULVI_IPC_HELLO);
@@ -1149,7 +743,7 @@ TEST(one_user, .title = "in_flight.one_user", .own = true)
     ipc_serve(server);
     REQUIRE_EQ(culv_ipc_server_clients(server), 0);
     culv_ipc_server_destroy(&server);
-    close_hostile(&h);
+    hostile_close(&h);
 }
 
 /* Each user that is named keeps a place, whatever the others do. */
@@ -1160,7 +754,7 @@ TEST(places_of_users, .own = true)
     char name[CULV_IPC_NAME_SIZE];
     const uint32_t users[] = {BAD, GOOD, GOOD};
     if (geteuid() != 0) SKIP("only root can be several users");
-    open_hostile(&h);
+    hostile_open(&h);
     culv_ipc_server_desc d = culv_ipc_server_desc_init();
     d.name = ipc_name(name, "places");
     d.users = users;
@@ -1169,18 +763,18 @@ TEST(places_of_users, .own = true)
     NEW(culv_ipc_server, server, culv_ipc_server_create, h.device, &d);
     for (int silent = 0; silent < 2; silent++) {
         for (int i = 0; i < PLACES; i++) {
-            ask(keep(&h, connect_as(name, BAD)), CULVI_IPC_HELLO, "");
+            ask(hostile_keep(&h, connect_as(name, BAD)), CULVI_IPC_HELLO, "");
             ask(h.fds[h.count - 1], CULVI_IPC_LIST, "");
             ipc_serve(server);
             const culvi_ipc_message m = raw_answer(h.fds[h.count - 1]);
             REQUIRE_EQ(m.type, i < PLACES - 1 ? CULVI_IPC_HELLO : CULVI_IPC_ERROR);
             if (i == PLACES - 1) REQUIRE(strstr(m.text, "keeps its last places") != NULL);
         }
-        const int good = keep(&h, connect_as(name, GOOD));
+        const int good = hostile_keep(&h, connect_as(name, GOOD));
         if (silent == 0) ask(good, CULVI_IPC_HELLO, "");
         ipc_serve(server);
         for (int i = 0; i < 2 * PLACES; i++) { /* silent ones, and the good one's place stays */
-            keep(&h, connect_as(name, BAD));
+            hostile_keep(&h, connect_as(name, BAD));
             ipc_serve(server);
         }
         if (silent == 1) ask(good, CULVI_IPC_HELLO, "");
@@ -1192,7 +786,7 @@ TEST(places_of_users, .own = true)
         REQUIRE_EQ(culv_ipc_server_clients(server), 0);
     }
     culv_ipc_server_destroy(&server);
-    close_hostile(&h);
+    hostile_close(&h);
 }
 
 /* No descriptor for who comes ------------------------------------------------------------------ */
@@ -1204,10 +798,10 @@ TEST(no_descriptor_left, .own = true)
     size_t filled = 0;
     uint32_t some = 0;
     const struct rlimit limit = {LIMIT, LIMIT};
-    open_hostile(&h);
-    be_honest(&h);
+    hostile_open(&h);
+    hostile_be_honest(&h);
     REQUIRE_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
-    const int old = greeted(&h);
+    const int old = hostile_greeted(&h);
     strcpy(h.blame, "no handle is left");
     for (size_t i = 0; i < 4; i++) {
         culvi_ipc_message m = raw_message(CULVI_IPC_HELLO);
@@ -1239,7 +833,7 @@ TEST(no_descriptor_left, .own = true)
     }
     close(old);
     ipc_serve(h.server);
-    close_hostile(&h);
+    hostile_close(&h);
 }
 
 /* The log -------------------------------------------------------------------------------------- */
@@ -1248,7 +842,7 @@ TEST(log_has_a_limit, .title = "log", .own = true)
 {
     enum { ROUNDS = 3000 };
     static hostile h;
-    open_hostile(&h);
+    hostile_open(&h);
     for (int i = 0; i < ROUNDS; i++) {
         const int fd = raw_connect(h.name);
         REQUIRE(raw_send(fd, "rubbish", 7, NULL, 0));
@@ -1260,7 +854,7 @@ TEST(log_has_a_limit, .title = "log", .own = true)
     culv_ipc_server_destroy(&h.server);
     if (h.lines + h.left_out != ROUNDS) FAIL("%zu lines and %zu left out", h.lines, h.left_out);
     REQUIRE(h.left_out > 0);
-    close_hostile(&h);
+    hostile_close(&h);
 }
 
 /* Names in a directory ------------------------------------------------------------------------- */

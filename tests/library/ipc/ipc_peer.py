@@ -2,9 +2,7 @@
 input, and says some on its standard output. SPDX-License-Identifier: MIT"""
 import os
 import pathlib
-import struct
 import sys
-import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / "samples/ipc_python"))
 import culvert_ipc as ipc  # noqa: E402
@@ -112,38 +110,6 @@ def dropped(client):
     hear(b"d")
     read(consumer, 0)  # the memory stays
     refuses(ipc.Dropped, lambda: consumer.acquire(FAR), "a consumer that was dropped")
-
-
-def hostile(client):
-    """Each breaks the protocol in one way; the first client goes on."""
-    def closed(message, greeted=True):
-        other = ipc.Client(sys.argv[2], timeout=FAR)
-        if not greeted:
-            other.close()
-            other.socket = ipc.Client._reach(f"\0culvert/{sys.argv[2]}", 0)
-        other.socket.send(message)
-        while other.wait(time.monotonic() + FAR):
-            try:
-                other.look()
-            except ipc.Gone:
-                other.close()
-                return
-        raise SystemExit(f"ipc_peer.py hostile: {message[:32]!r} is not refused")
-
-    def message(kind, body=b"", magic=ipc.MAGIC, version=ipc.VERSION, fds=0, flags=0):
-        return (ipc.HEADER.pack(magic, version, kind, 1, fds, flags) + body).ljust(ipc.BYTES, b"\0")
-
-    closed(message(ipc.LIST, struct.pack("<Q", 0)), greeted=False)
-    closed(message(ipc.LIST, struct.pack("<Q", 0), version=99))
-    closed(message(ipc.LIST, struct.pack("<Q", 0), magic=0))
-    closed(message(ipc.LIST, struct.pack("<Q", 0), fds=1))
-    closed(message(ipc.LIST, struct.pack("<Q", 0), flags=1))
-    closed(message(ipc.LIST, struct.pack("<Q", 0))[:-1])
-    closed(message(ipc.LIST, struct.pack("<QB", 0, 1)))
-    closed(message(99))
-    closed(message(ipc.RECEIVE, b"../frames"))
-    closed(message(ipc.JOIN, struct.pack("<64sQIIIIQI", b"frames", 0, 2, 0, 0, 0, 0, 0)))
-    require([thing.kind for thing in client.list()].count("RING") == 1, "the server does not go on")
 
 
 def orphan(client):

@@ -1,11 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* Peers of the protocol that are no library's: any bytes with any descriptors. */
+/* See ipc_raw.h. */
 #include "ipc_raw.h"
+
+#include "ipc/posix_socket.h"
 
 #include <errno.h>
 #include <netinet/in.h>
+#include <pthread.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
+
+#ifndef SO_PASSRIGHTS
+#    define SO_PASSRIGHTS 83
+#endif
 
 struct sockaddr_un raw_address(const char *name, socklen_t *length)
 {
@@ -130,4 +138,193 @@ void raw_linger_open(raw_linger *l)
 {
     close(l->gate);
     close(l->fd);
+}
+
+/* A server that is attacked ------------------------------------------------------------------- */
+
+enum { WORDS = 1027, SEED = 41 };
+
+static void take_line(void *user, culv_log_level level, const char *text)
+{
+    hostile *h = user;
+    const char *left_out = strstr(text, " lines about its clients were left out");
+    (void)level;
+    if (h->blame[0] != 0 && strstr(text, h->blame) != NULL) h->blamed++;
+    if (left_out == NULL) {
+        h->lines++;
+        return;
+    }
+    while (left_out > text && left_out[-1] != ' ')
+        left_out--;
+    h->left_out += strtoul(left_out, NULL, 10);
+}
+
+void hostile_open(hostile *h)
+{
+    culv_device_desc d = culv_device_desc_init();
+    const uint32_t nobody = 65500;
+    memset(h, 0, sizeof *h);
+    vmm_stage_open(&h->s);
+    d.log = (culv_log){.fn = take_line, .user = h, .level = CULV_LOG_WARNING};
+    LIB_OK(culv_device_open_by_ordinal(0, &d, &h->device));
+    h->server = ipc_server(h->device, ipc_name(h->name, "hostile"));
+    culv_ipc_server_desc closed = culv_ipc_server_desc_init();
+    closed.name = ipc_name(h->closed_name, "closed");
+    closed.users = &nobody;
+    closed.num_users = 1;
+    LIB_OK(culv_ipc_server_create(h->device, &closed, &h->closed));
+    h->memory = vmm_allocation_on(h->device, 1, 1 << CULV_HANDLE_OPAQUE_FD, "cells");
+    ipc_offer_vmm(h->server, "cells", h->memory);
+    culv_vmm_range_desc rd = culv_vmm_range_desc_init();
+    rd.size = VMM_BLOCK;
+    NEW(culv_vmm_range, range, culv_vmm_range_create, h->device, &rd);
+    LIB_OK(culv_vmm_map(range, 0, h->memory, NULL, 0));
+    vmm_write(h->device, h->s.w.cu, culv_vmm_range_pointer(range), WORDS, SEED);
+    LIB_OK(culv_vmm_unmap(range, 0, VMM_BLOCK, NULL));
+    LIB_OK(culv_vmm_range_destroy(&range));
+    culv_vector_desc v = culv_vector_desc_init();
+    v.max_chunk = VMM_BLOCK;
+    v.reserve = v.size = 20 * VMM_BLOCK;
+    v.handle_types = 1 << CULV_HANDLE_OPAQUE_FD;
+    LIB_OK(culv_vector_create(h->device, &v, &h->vector));
+    const culv_ipc_info info = culv_ipc_info_named("particles");
+    LIB_OK(culv_ipc_offer(h->server, &info, culv_ipc_from_vector(h->vector)));
+    culv_ipc_ring_desc r = culv_ipc_ring_desc_init();
+    r.name = "frames";
+    r.num_slots = 3;
+    LIB_OK(culv_ipc_ring_create(h->server, &r, &h->ring));
+}
+
+void hostile_settle(const hostile *h)
+{
+    lib_world w = h->s.w;
+    w.device = h->device;
+    lib_settle(&w);
+}
+
+void hostile_close(hostile *h)
+{
+    culv_ring_destroy(&h->ring, NULL);
+    culv_ipc_server_destroy(&h->server);
+    culv_ipc_server_destroy(&h->closed);
+    culv_vector_destroy(&h->vector, NULL);
+    culv_vmm_allocation_destroy(&h->memory);
+    culv_device_close(&h->device);
+    vmm_stage_close(&h->s);
+}
+
+void *hostile_serve(void *arg)
+{
+    hostile *h = arg;
+    while (!atomic_load(&h->over)) {
+        LIB_OK(culv_ipc_server_poll(h->server, UINT64_C(1000000), NULL));
+        LIB_OK(culv_ipc_server_poll(h->closed, 0, NULL));
+    }
+    return NULL;
+}
+
+void hostile_be_honest(hostile *h)
+{
+    pthread_t thread;
+    culv_ipc_info info = culv_ipc_info_init();
+    uint32_t count = 0;
+    atomic_store(&h->over, false);
+    REQUIRE_EQ(pthread_create(&thread, NULL, hostile_serve, h), 0);
+    culv_ipc_client *client = ipc_client(h->s.w.device, h->name);
+    LIB_OK(culv_ipc_client_get_offer(client, 0, IPC_FAR, &info, &count));
+    REQUIRE_EQ(count, 3);
+    culv_ipc_object *object = ipc_receive(client, "cells");
+    NEW(culv_vmm_allocation, memory, culv_ipc_import_vmm, object);
+    culv_ipc_object_destroy(&object);
+    culv_vmm_range *range = vmm_range(&h->s, 1);
+    LIB_OK(culv_vmm_map(range, 0, memory, NULL, 0));
+    vmm_require_words(h->s.w.device, h->s.w.cu, vmm_address(range, 0), WORDS, SEED);
+    LIB_OK(culv_vmm_unmap(range, 0, VMM_BLOCK, NULL));
+    LIB_OK(culv_vmm_range_destroy(&range));
+    culv_vmm_allocation_destroy(&memory);
+    culv_ipc_vector_desc v = culv_ipc_vector_desc_init();
+    v.name = "particles";
+    v.reserve = 21 * VMM_BLOCK;
+    NEW(culv_vector, vector, culv_ipc_vector_open, client, &v, IPC_FAR);
+    REQUIRE_EQ(culv_vector_size(vector), 20 * VMM_BLOCK);
+    culv_vector_destroy(&vector, NULL);
+    culv_ipc_consumer_desc c = culv_ipc_consumer_desc_init();
+    c.ring = "frames";
+    NEW(culv_ring, side, culv_ipc_ring_join, client, &c, IPC_FAR);
+    culv_ring_destroy(&side, NULL);
+    culv_ipc_client_destroy(&client);
+    atomic_store(&h->over, true);
+    REQUIRE_EQ(pthread_join(thread, NULL), 0);
+}
+
+bool hostile_has_door(void)
+{
+    const int fd = raw_socket();
+    int value = 0;
+    socklen_t size = sizeof value;
+    const bool has = getsockopt(fd, SOL_SOCKET, SO_PASSRIGHTS, &value, &size) == 0;
+    close(fd);
+    return has && !atomic_load(&culvi_ipc_old_kernel);
+}
+
+int hostile_keep(hostile *h, int fd)
+{
+    REQUIRE(h->count < RAW_MOST);
+    return h->fds[h->count++] = fd;
+}
+
+int hostile_greeted(hostile *h)
+{
+    const int fd = raw_connect(h->name);
+    const culvi_ipc_message m = raw_message(CULVI_IPC_HELLO);
+    REQUIRE(raw_send_message(fd, &m, NULL));
+    ipc_serve(h->server);
+    REQUIRE_EQ(raw_answer(fd).type, CULVI_IPC_HELLO);
+    return fd;
+}
+
+void hostile_lingering(hostile *h, bool nested, int *fds, size_t count)
+{
+    for (size_t i = 0; i < 4; i++) {
+        h->linger[i] = raw_linger_make();
+        if (nested) {
+            const int outer = raw_linger_wrap(&h->linger[i]);
+            close(h->linger[i].fd); /* the outer one has it */
+            h->linger[i].fd = outer;
+        }
+    }
+    for (size_t i = 0; i < count; i++)
+        fds[i] = h->linger[i % 4].fd;
+}
+
+void hostile_sent(hostile *h, size_t let_in)
+{
+    for (size_t i = 0; i < 4 && i < let_in; i++) {
+        close(h->linger[i].fd);
+        h->linger[i].fd = -1;
+    }
+}
+
+culvi_ipc_consumer_page *hostile_join(hostile *h, int fd, uint32_t sequence,
+                                      culv_ring_policy policy, int ring[2])
+{
+    culvi_ipc_message m = raw_message(CULVI_IPC_JOIN);
+    int fds[CULVI_IPC_FDS];
+    char text[200] = "";
+    culvi_text why = {text, sizeof text, 0};
+    strcpy(m.name, "frames");
+    m.sequence = sequence;
+    m.join.policy = (uint32_t)policy;
+    REQUIRE(raw_send_message(fd, &m, NULL));
+    ipc_serve(h->server);
+    REQUIRE_EQ(culvi_ipc_receive(fd, true, &m, fds, &why), CULVI_IPC_DONE);
+    if (m.type != CULVI_IPC_JOIN || m.fds != 2) FAIL("%s", m.text);
+    culvi_ipc_consumer_page *page =
+        mmap(NULL, CULVI_IPC_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fds[1], 0);
+    REQUIRE(page != MAP_FAILED);
+    if (ring != NULL)
+        memcpy(ring, fds, 2 * sizeof *ring);
+    else
+        culvi_ipc_close_fds(fds, m.fds);
+    return page;
 }

@@ -5,20 +5,15 @@
 #include <errno.h>
 #include <time.h>
 
-static void start_sync(pthread_mutex_t *lock, pthread_cond_t *changed)
-{
-    pthread_condattr_t attributes;
-    REQUIRE_EQ(pthread_condattr_init(&attributes), 0);
-    REQUIRE_EQ(pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC), 0);
-    REQUIRE_EQ(pthread_cond_init(changed, &attributes), 0);
-    REQUIRE_EQ(pthread_mutex_init(lock, NULL), 0);
-    pthread_condattr_destroy(&attributes);
-}
-
 void fake_start(fake_timeline *t, uint64_t value)
 {
+    pthread_condattr_t attributes;
     memset(t, 0, sizeof *t);
-    start_sync(&t->lock, &t->changed);
+    REQUIRE_EQ(pthread_condattr_init(&attributes), 0);
+    REQUIRE_EQ(pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC), 0);
+    REQUIRE_EQ(pthread_cond_init(&t->changed, &attributes), 0);
+    REQUIRE_EQ(pthread_mutex_init(&t->lock, NULL), 0);
+    pthread_condattr_destroy(&attributes);
     t->counter = value;
 }
 
@@ -54,14 +49,6 @@ uint64_t fake_waits(fake_timeline *t)
     uint64_t waits = t->waits;
     pthread_mutex_unlock(&t->lock);
     return waits;
-}
-
-void fake_wait(fake_timeline *t, uint64_t value)
-{
-    pthread_mutex_lock(&t->lock);
-    while (t->counter < value)
-        pthread_cond_wait(&t->changed, &t->lock);
-    pthread_mutex_unlock(&t->lock);
 }
 
 void fake_lose(fake_timeline *t)
@@ -119,6 +106,7 @@ static culv_result signal_from_host(void *context, uint64_t value)
     t->signals++;
     pthread_mutex_unlock(&t->lock);
     fake_signal(t, value);
+    if (t->follower != NULL) fake_signal(t->follower, value);
     return CULV_OK;
 }
 
@@ -178,53 +166,4 @@ culv_ring_stats stage_stats(const ring_stage *s)
     culv_ring_stats stats = culv_ring_stats_init();
     LIB_OK(culv_ring_get_stats(s->ring, &stats));
     return stats;
-}
-
-/* Queues --------------------------------------------------------------------------------------- */
-
-static void *work(void *user)
-{
-    fake_queue *q = user;
-    for (;;) {
-        pthread_mutex_lock(&q->lock);
-        while (q->done == q->pushed && !q->ends)
-            pthread_cond_wait(&q->changed, &q->lock);
-        bool over = q->done == q->pushed;
-        fake_job job = q->jobs[q->done % FAKE_JOBS];
-        pthread_mutex_unlock(&q->lock);
-        if (over) return NULL;
-        if (job.wait_value != 0) fake_wait(job.wait, job.wait_value);
-        if (job.work != NULL) job.work(job.context, job.slot, job.number);
-        if (job.signal_value != 0) fake_signal(job.signal, job.signal_value);
-        pthread_mutex_lock(&q->lock);
-        q->done++;
-        pthread_cond_broadcast(&q->changed);
-        pthread_mutex_unlock(&q->lock);
-    }
-}
-
-void queue_start(fake_queue *q)
-{
-    memset(q, 0, sizeof *q);
-    start_sync(&q->lock, &q->changed);
-    REQUIRE_EQ(pthread_create(&q->thread, NULL, work, q), 0);
-}
-
-void queue_push(fake_queue *q, const fake_job *job)
-{
-    pthread_mutex_lock(&q->lock);
-    while (q->pushed - q->done == FAKE_JOBS)
-        pthread_cond_wait(&q->changed, &q->lock);
-    q->jobs[q->pushed++ % FAKE_JOBS] = *job;
-    pthread_cond_broadcast(&q->changed);
-    pthread_mutex_unlock(&q->lock);
-}
-
-void queue_end(fake_queue *q)
-{
-    pthread_mutex_lock(&q->lock);
-    q->ends = true;
-    pthread_cond_broadcast(&q->changed);
-    pthread_mutex_unlock(&q->lock);
-    REQUIRE_EQ(pthread_join(q->thread, NULL), 0);
 }

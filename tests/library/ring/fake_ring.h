@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the tests of culv_ring share: timelines in host memory, queues that work on them as a GPU
- * would, and a ring of both. */
+/* What the tests of culv_ring share: timelines in host memory, and a ring of two. */
 #ifndef CULVERT_TESTS_FAKE_RING_H_
 #define CULVERT_TESTS_FAKE_RING_H_
 
@@ -18,6 +17,8 @@ typedef struct fake_timeline {
     uint64_t counter;
     uint64_t reads, waits, signals; /* calls of the ring's */
     bool lost;                      /* waits and reads fail as on a lost device */
+    /* What reaches a value as soon as the host has signaled it here */
+    struct fake_timeline *follower;
 } fake_timeline;
 
 void fake_start(fake_timeline *t, uint64_t value);
@@ -26,7 +27,6 @@ void fake_signal(fake_timeline *t, uint64_t value);
 void fake_set(fake_timeline *t, uint64_t value); /* whatever it was */
 uint64_t fake_counter(fake_timeline *t);
 uint64_t fake_waits(fake_timeline *t); /* `waits` */
-void fake_wait(fake_timeline *t, uint64_t value);
 void fake_lose(fake_timeline *t);
 
 typedef struct ring_stage {
@@ -60,29 +60,5 @@ culv_ring_stats stage_stats(const ring_stage *s);
         REQUIRE_EQ(f_.burst_begins, (begins_));                                                    \
         REQUIRE_EQ(f_.burst_ends, (ends_));                                                        \
     } while (0)
-
-/* A queue: a thread that does what is pushed, in order, as a GPU would. */
-typedef struct fake_job {
-    fake_timeline *wait, *signal;
-    uint64_t wait_value, signal_value; /* 0: none */
-    void (*work)(void *context, uint32_t slot, uint64_t number);
-    void *context;
-    uint32_t slot;
-    uint64_t number;
-} fake_job;
-
-enum { FAKE_JOBS = 512 };
-typedef struct fake_queue {
-    pthread_t thread;
-    pthread_mutex_t lock;
-    pthread_cond_t changed;
-    fake_job jobs[FAKE_JOBS];
-    uint64_t pushed, done;
-    bool ends;
-} fake_queue;
-
-void queue_start(fake_queue *q);
-void queue_push(fake_queue *q, const fake_job *job); /* waits for room */
-void queue_end(fake_queue *q);                       /* after all of it is done */
 
 #endif

@@ -605,28 +605,22 @@ TEST(who_is_late)
 /* A consumer that vanished after it promised: its timeline is forced, and the ring goes on. */
 RING_CASE(forced_consumer, 2)
 {
-    fake_queue gpu;
     stage_make(s, NULL);
-    queue_start(&gpu); /* the producer's */
     for (int i = 0; i < 4; i++) {
-        culv_ring_frame f = stage_acquire(s, P);
-        release_only(s, P, &f);
-        queue_push(&gpu, &(fake_job){.wait = &s->line[C],
-                                     .wait_value = f.wait_value,
-                                     .signal = &s->line[P],
-                                     .signal_value = f.signal_value});
+        promise(s, P);
         promise(s, C);
     }
-    fake_wait(&s->line[P], 2); /* what waits for nothing is done */
+    fake_signal(&s->line[P], 2); /* what waits for nothing is done; the rest waits for `done` */
     LIB_ERROR(culv_ring_drain(s->ring, 5 * MS, 0), TIMEOUT, RING_LATE, "the consumer is late");
     culv_ring_frame held = stage_acquire(s, P);
     LIB_ERROR(culv_ring_drain(s->ring, 0, 0), BUSY, RING_ORDER);
+    s->line[C].follower = &s->line[P]; /* the producer's GPU goes on by itself */
     LIB_OK(culv_ring_drain(s->ring, 100 * MS, 1));
+    s->line[C].follower = NULL;
     REQUIRE_EQ(s->line[C].signals, 1);
-    REQUIRE_EQ(s->line[P].signals, 0); /* it went on by itself */
+    REQUIRE_EQ(s->line[P].signals, 0);
     REQUIRE_EQ(fake_counter(&s->line[C]), 4);
     REQUIRE_EQ(fake_counter(&s->line[P]), 4);
-    queue_end(&gpu);
     LIB_INVALID(culv_ring_release(s->ring, P, &held), RING_ORDER);
     /* From empty slots on: nothing to wait for, values and numbers go on. */
     REQUIRE_FRAME(stage_turn(s, P), 0, 4, 0, 1, 1);

@@ -331,6 +331,13 @@ VECTOR_CASE(begins)
     v = vector_make(s, &d);
     REQUIRE_EQ(vector_stats(v).reserved, 9 * s->chunk);
     culv_vector_destroy(&v, NULL);
+    d.reserve = 64 * GIB; /* addresses; and memory for what is used */
+    d.size = s->chunk;
+    v = vector_make(s, &d);
+    REQUIRE_EQ(vector_stats(v).reserved, 64 * GIB);
+    LIB_OK(culv_vector_reserve(v, 64 * GIB));
+    REQUIRE_EQ(vector_stats(v).committed, s->chunk);
+    culv_vector_destroy(&v, NULL);
     d.reserve = 0;
     d.size = 128 * MIB;
     v = vector_make(s, &d);
@@ -407,57 +414,6 @@ VECTOR_CASE(policies)
     LIB_OK(culv_vector_grow(v, 5 * c));
     LIB_OK(culv_vector_grow(v, 6 * c));
     REQUIRE_EQ(culv_vector_committed(v), 8 * c);
-}
-
-/* Addresses for 64 GiB, memory for what is used. */
-VECTOR_CASE(reserves_much)
-{
-    culv_vector_desc d = culv_vector_desc_init();
-    d.reserve = 64 * GIB;
-    d.size = s->chunk;
-    OWN(culv_vector) *v = vector_make(s, &d);
-    REQUIRE_EQ(vector_stats(v).reserved, 64 * GIB);
-    LIB_OK(culv_vector_reserve(v, 64 * GIB));
-    REQUIRE_EQ(vector_stats(v).committed, s->chunk);
-    vector_write(s, culv_vector_pointer(v), 0, s->chunk, 3);
-    vector_require(s, culv_vector_pointer(v), s->chunk, 3, 0);
-}
-
-/* Each chunk goes out and comes in again, as another process would have it. */
-VECTOR_CASE(exports)
-{
-    enum { CHUNKS = 3 };
-    culv_vector_desc d = culv_vector_desc_init();
-    culv_part chunks[CHUNKS];
-    culv_vmm_allocation *in[CHUNKS] = {NULL};
-    size_t count = 0;
-    uint64_t generation = 0;
-    d.handle_types = 1 << CULV_HANDLE_OPAQUE_FD;
-    culv_vector *v = vector_make(s, &d);
-    for (uint64_t i = 1; i <= CHUNKS; i++)
-        LIB_OK(culv_vector_grow(v, i * s->chunk));
-    LIB_OK(culv_vector_get_parts(v, chunks, CHUNKS, &count, &generation));
-    REQUIRE_EQ(count, CHUNKS);
-    REQUIRE_EQ(generation, 1 + CHUNKS);
-    culv_vmm_range_desc rd = culv_vmm_range_desc_init();
-    rd.size = CHUNKS * s->chunk;
-    NEW(OWN(culv_vmm_range), range, culv_vmm_range_create, s->w.device, &rd);
-    for (size_t i = 0; i < CHUNKS; i++) {
-        culv_vmm_import_desc id = culv_vmm_import_desc_init();
-        LIB_OK(culv_vmm_export_dup(chunks[i].allocation, CULV_HANDLE_OPAQUE_FD, &id.handle));
-        id.size = chunks[i].size;
-        LIB_TAKE(culv_vmm_import(s->w.device, &id, &in[i]), &id.handle);
-        LIB_OK(culv_vmm_map(range, chunks[i].offset, in[i], NULL, 0));
-    }
-    vector_write(s, culv_vector_pointer(v), 0, rd.size, 9);
-    vector_require(s, culv_vmm_range_pointer(range), rd.size, 9, 0);
-    vector_add(s, culv_vmm_range_pointer(range), rd.size, 1);
-    vector_require(s, culv_vector_pointer(v), rd.size, 9, 1);
-    culv_vector_destroy(&v, NULL); /* what was imported stays */
-    vector_require(s, culv_vmm_range_pointer(range), rd.size, 9, 1);
-    LIB_OK(culv_vmm_unmap(range, 0, rd.size, NULL));
-    for (size_t i = 0; i < CHUNKS; i++)
-        culv_vmm_allocation_destroy(&in[i]);
 }
 
 /* A second device writes, and the vector's own sees it; of a chunk that came by growing too. */
@@ -609,33 +565,6 @@ VECTOR_CASE(huge)
     LIB_OK(culv_vector_shrink(full, 0, s->stream)); /* beyond what is kept ahead there is nothing */
 }
 
-/* A stream of nobody's. */
-VECTOR_CASE(streams)
-{
-    const raw_cuda *cu = s->w.cu;
-    CUcontext other = NULL, before = NULL;
-    CUstream stranger = NULL;
-    if (cu->CtxCreate == NULL || cu->CtxDestroy == NULL) SKIP("the driver makes no second context");
-    CU_OK(cu->CtxGetCurrent(&before));
-    CU_OK(cu->CtxCreate(&other, 0, 0));
-    CU_OK(cu->StreamCreate(&stranger, CU_STREAM_NON_BLOCKING));
-    CU_OK(cu->CtxSetCurrent(before));
-    culv_vector *v = vector_make(s, NULL);
-    LIB_OK(culv_vector_grow(v, s->chunk));
-    LIB_OK(culv_vector_grow(v, 2 * s->chunk));
-    const culv_result result = culv_vector_shrink(v, s->chunk, stranger);
-    MEASURED("vector_shrink_stranger", "%s", culv_result_name(result));
-    if (result != CULV_OK) {
-        REQUIRE_EQ(culv_vector_size(v), 2 * s->chunk);
-        REQUIRE_EQ(culv_vector_committed(v), 2 * s->chunk);
-    }
-    culv_vector_destroy(&v, NULL);
-    CU_OK(cu->CtxSetCurrent(other));
-    CU_OK(cu->StreamDestroy(stranger));
-    CU_OK(cu->CtxSetCurrent(before));
-    CU_OK(cu->CtxDestroy(other));
-}
-
 /* A vector's chunks go with the vector, and messages name the call that was made. */
 VECTOR_CASE(chunks)
 {
@@ -658,7 +587,11 @@ VECTOR_CASE(chunks)
     vector_require(s, culv_vector_pointer(v), s->chunk + 4, 5, 0);
     CUgraph graph = NULL;
     CU_OK(cu->StreamBeginCapture(s->stream, CU_STREAM_CAPTURE_MODE_RELAXED));
+    const culv_vector_stats had = vector_stats(v);
     LIB_INVALID(culv_vector_shrink(v, 0, s->stream), CAPTURE, "culv_vector_shrink: the stream");
+    const culv_vector_stats has = vector_stats(v);
+    REQUIRE_EQ_BYTES(&has, &had, sizeof had);
+    LIB_OK(culv_vector_grow(v, 3 * s->chunk)); /* which breaks no capture */
     CU_OK(cu->StreamEndCapture(s->stream, &graph));
     CU_OK(cu->GraphDestroy(graph));
     LIB_OK(culv_vector_shrink(v, 1, s->stream));
@@ -1055,26 +988,6 @@ VECTOR_CASE(shrinks_to_fit)
     REQUIRE_EQ(culv_vector_committed(v), 4 * s->chunk);
 }
 
-/* A stream in capture tells nothing: refused, and nothing has changed. */
-VECTOR_CASE(refuses_captures)
-{
-    CUgraph graph = NULL;
-    const raw_cuda *cu = s->w.cu;
-    if (cu->StreamBeginCapture == NULL || cu->StreamEndCapture == NULL || cu->GraphDestroy == NULL)
-        SKIP("this driver captures no streams");
-    OWN(culv_vector) *v = make(s, 3);
-    LIB_CU_OK(&s->w, cu->StreamBeginCapture(s->stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
-    const culv_vector_stats had = vector_stats(v);
-    LIB_INVALID(culv_vector_shrink(v, s->chunk, s->stream), CAPTURE);
-    const culv_vector_stats has = vector_stats(v);
-    REQUIRE_EQ_BYTES(&has, &had, sizeof had);
-    REQUIRE_EQ(culv_vector_generation(v), 4);
-    LIB_OK(culv_vector_grow(v, 4 * s->chunk)); /* which breaks no capture */
-    LIB_CU_OK(&s->w, cu->StreamEndCapture(s->stream, &graph));
-    LIB_CU_OK(&s->w, cu->GraphDestroy(graph));
-    vector_require(s, culv_vector_pointer(v), 3 * s->chunk, 31, 0);
-}
-
 /* Vectors that go at once, and when their stream is done. */
 VECTOR_CASE(destroys)
 {
@@ -1101,25 +1014,6 @@ VECTOR_CASE(destroys)
     v = make(s, 0);
     culv_vector_destroy(&v, &s->stream);
     culv_vector_destroy(NULL, NULL);
-}
-
-/* A destroy has no error to report, so that it tries again what the driver refuses once. */
-VECTOR_CASE(destroys_in_spite_of_a_refusal)
-{
-    const raw_cuda *cu = s->w.cu;
-    if (cu->SoftFailAt == NULL) SKIP("only the twin fails on demand");
-    const char *failed = "";
-    for (uint64_t n = 1; failed != NULL; n++) {
-        culv_vector *v = make(s, 2);
-        cu->SoftFailAt(n, CUDA_ERROR_UNKNOWN);
-        culv_vector_destroy(&v, &s->stream);
-        failed = cu->SoftFailedCall();
-        cu->SoftFailAt(0, 0);
-        lib_finish(&s->w, s->stream);
-        (void)culv_device_collect(s->w.device);
-        if (allocations(s) != 0 || lib_counts(&s->w).deferred != 0)
-            FAIL("call %u, %s, was refused once, and the memory stays", (unsigned)n, failed);
-    }
 }
 
 /* Two refusals in a row: each object that stays with the driver has its line in the log, and what
@@ -1310,37 +1204,6 @@ VECTOR_CASE(publishes, .smoke = true)
     REQUIRE_EQ(culv_vector_committed(v), 13 * c); /* two chunks: 8 and 5 */
     vector_require(s, base, 13 * c, 3, 0);
     culv_vector_destroy(&v, NULL); /* while it may be at work */
-}
-
-static int compare(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-/* How long growing takes where the thread keeps up. */
-VECTOR_CASE(is_quick)
-{
-    enum { GROWS = 2000 };
-    static double us[GROWS];
-    culv_vector_desc d = culv_vector_desc_init();
-    d.reserve = 4096 * s->chunk;
-    d.commit_ahead = 64 * s->chunk; /* few of the grows wake the thread */
-    OWN(culv_vector) *v = vector_make(s, &d);
-    wait_committed(v, d.commit_ahead);
-    for (int i = 0; i < GROWS; i++) { /* 125 granularities in all */
-        const uint64_t size = (uint64_t)(i + 1) * (s->chunk / 16);
-        const double started = test_now_us();
-        LIB_OK(culv_vector_grow(v, size));
-        us[i] = test_now_us() - started;
-        lib_sleep_ms(i % 8 == 0); /* as a solver would that has work */
-    }
-    const culv_vector_stats stats = vector_stats(v);
-    qsort(us, GROWS, sizeof us[0], compare);
-    MEASURED("vector_grow_ahead_us",
-             "median %.3f, 99th percentile %.3f, most %.1f, %d misses of %d", us[GROWS / 2],
-             us[GROWS * 99 / 100], us[GROWS - 1], (int)stats.ahead_misses, GROWS);
-    if (!s->w.cu->software) REQUIRE(us[GROWS * 99 / 100] < 5);
 }
 
 /* Its failures are nobody's: a grow commits itself. */

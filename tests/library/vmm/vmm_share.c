@@ -4,11 +4,9 @@
 #include "vmm_stage.h"
 
 #include <culvert/fabric.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <stdatomic.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 enum { WORDS = 1000, FD_BIT = 1 << CULV_HANDLE_OPAQUE_FD };
@@ -160,44 +158,6 @@ VMM_CASE(wrong_files)
 static const char child_fd[] = "CULVERT_TEST_VMM_FD", child_size[] = "CULVERT_TEST_VMM_SIZE";
 
 /* The other process: reads what the first one wrote, and answers. */
-/* The process may open no more files: nothing is made, and the caller's descriptor is as it was. */
-VMM_CASE(out_of_file_descriptors, .own = true)
-{
-    struct rlimit before;
-    culv_vmm_allocation *one = vmm_allocation(s, 1, 1u << CULV_HANDLE_OPAQUE_FD);
-    culv_handle handle = {0};
-    LIB_OK(culv_vmm_export_dup(one, CULV_HANDLE_OPAQUE_FD, &handle));
-    lib_fd fd = lib_fd_watch(handle.value.fd);
-    culv_vmm_import_desc d = culv_vmm_import_desc_init();
-    d.handle = handle;
-    d.size = VMM_BLOCK;
-    culv_vmm_allocation *in = POISON(culv_vmm_allocation);
-    culv_handle again = handle;
-    REQUIRE(getrlimit(RLIMIT_NOFILE, &before) == 0);
-    const struct rlimit none = {.rlim_cur = 3, .rlim_max = before.rlim_max};
-    REQUIRE(setrlimit(RLIMIT_NOFILE, &none) == 0);
-    const culv_result imported = culv_vmm_import(s->w.device, &d, &in);
-    culv_error e = culv_error_init();
-    culv_last_error(&e);
-    const culv_result exported = culv_vmm_export_dup(one, CULV_HANDLE_OPAQUE_FD, &again);
-    culv_error export_error = culv_error_init();
-    culv_last_error(&export_error);
-    REQUIRE(setrlimit(RLIMIT_NOFILE, &before) == 0);
-    REQUIRE(imported != CULV_OK && exported != CULV_OK);
-    REQUIRE_EQ(e.reason, CULV_REASON_OS);
-    REQUIRE_EQ(e.native_api, CULV_NATIVE_OS);
-    REQUIRE_EQ(export_error.reason, CULV_REASON_OS);
-    REQUIRE_EQ(export_error.native_code, EMFILE);
-    REQUIRE(in == POISON(culv_vmm_allocation));
-    REQUIRE_EQ_BYTES(&again, &handle, sizeof again);
-    lib_fd_require_untouched(&fd);
-    LIB_OK(culv_vmm_import(s->w.device, &d, &in));
-    lib_fd_require_untouched(&fd);
-    lib_fd_done(&fd, true);
-    culv_vmm_allocation_destroy(&in);
-    culv_vmm_allocation_destroy(&one);
-}
-
 TEST(other_process_child)
 {
     const char *number = getenv(child_fd), *size = getenv(child_size);
@@ -576,20 +536,6 @@ VMM_CASE(behind_what_has_passed)
     REQUIRE_EQ(vmm_count_mappings(s), 0);
 }
 
-/* The default streams are streams too. */
-VMM_CASE(default_streams)
-{
-    OWN(culv_vmm_range) *range = vmm_range(s, 3);
-    OWN(culv_vmm_allocation) *one = vmm_allocation(s, 1, 0);
-    const CUstream streams[] = {NULL, CU_STREAM_LEGACY, CU_STREAM_PER_THREAD};
-    for (uint64_t i = 0; i < 3; i++) {
-        LIB_OK(culv_vmm_map(range, i * VMM_BLOCK, one, NULL, 0));
-        LIB_OK(culv_vmm_unmap(range, i * VMM_BLOCK, VMM_BLOCK, &streams[i]));
-    }
-    lib_settle(&s->w);
-    REQUIRE_EQ(vmm_count_mappings(s), 0);
-}
-
 VMM_TWO_CASE(refused_streams)
 {
     const raw_cuda *cu = s->w.cu;
@@ -637,8 +583,13 @@ VMM_CASE(legacy_during_a_capture)
     CU_OK(cu->GraphDestroy(graph));
     CU_OK(cu->StreamDestroy(blocking));
     lib_leave(&s->w, before);
-    LIB_OK(culv_vmm_unmap(range, 0, VMM_BLOCK, &(CUstream){NULL}));
-    lib_settle(&s->w);
+    const CUstream streams[] = {NULL, CU_STREAM_LEGACY, CU_STREAM_PER_THREAD};
+    for (int i = 0; i < 3; i++) {
+        if (i > 0) LIB_OK(culv_vmm_map(range, 0, one, NULL, 0));
+        LIB_OK(culv_vmm_unmap(range, 0, VMM_BLOCK, &streams[i]));
+        lib_settle(&s->w);
+        REQUIRE_EQ(vmm_count_mappings(s), 0);
+    }
 }
 
 /* After a kernel's fault all that is there can be given up. */
