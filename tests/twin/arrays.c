@@ -427,11 +427,9 @@ static void check_image(world *w, const format_row *format, raw_vk_image_desc d)
 
 static void open_world(world *w)
 {
-    CUuuid uuid;
     memset(w, 0, sizeof *w);
     w->t = twin_begin(0);
-    CU_OK(w->t.cu->DeviceGetUuid(&uuid, 0));
-    raw_vk_open(&w->vk, &(raw_vk_options){.uuid = (const uint8_t *)uuid.bytes, .software = true});
+    twin_vulkan_open(&w->vk, (raw_vk_options){0});
 }
 
 static void close_world(world *w, const char *name, unsigned least)
