@@ -378,15 +378,13 @@ def run_tier(tier, clock, runs, took):
         directory = f"build/{name}"
 
         def targets(name=name, directory=directory):
-            """The programs of the entries that run here: a suite's has its name, layer.shared is of layer-test."""
+            """The programs of the entries that run here: a suite's has its name."""
             said = subprocess.run(["ninja", "-C", directory, "-t", "targets", "all"], cwd=ROOT, stdout=subprocess.PIPE,
                                   check=True, text=True)
             there = {line.partition(":")[0] for line in said.stdout.splitlines()}
-            found = set()
-            for entry in wanted(table, name, tier, entries(directory)):
-                suite = re.sub(r"^suite[.]|[.]not_all_skipped$|[.]\d+$", "", entry)
-                found |= {program for program in (suite, suite.partition(".")[0] + "-test") if program in there}
-            return sorted(found)
+            suites = {re.sub(r"^suite[.]|[.]not_all_skipped$|[.]\d+$", "", entry)
+                      for entry in wanted(table, name, tier, entries(directory))}
+            return sorted(suites & there)
 
         build(name, name, directory, [f"-DCULVERT_LONG_TESTS={long}", f"-DCULVERT_BENCH={long}", f"-DCULVERT_CHECK={long}",
                                       f"-DCULVERT_SAMPLES={long}", f"-DCULVERT_TOOLS={long}"], targets if tier == "ci" else None)

@@ -123,7 +123,7 @@ static void open_instance(raw_vk *vk, const raw_vk_options *options)
 
     const char *layers[2];
     uint32_t layer_count = 0;
-    vk->validation = wants_validation();
+    vk->validation = !options->without_validation && wants_validation();
     vk->validation_version = layer_version(VALIDATION_LAYER);
     if (vk->validation) make_validation_tell_all();
     if (vk->validation) layers[layer_count++] = VALIDATION_LAYER;
@@ -327,6 +327,17 @@ static void require_nothing_left(raw_vk *vk)
     REQUIRE_EQ(vk->semaphores, 0);
 }
 
+static void close_instance(raw_vk *vk)
+{
+    if (vk->messenger != VK_NULL_HANDLE) { /* volk has what the latest instance has */
+        const PFN_vkVoidFunction found =
+            vkGetInstanceProcAddr(vk->instance, "vkDestroyDebugUtilsMessengerEXT");
+        ((PFN_vkDestroyDebugUtilsMessengerEXT)found)(vk->instance, vk->messenger, NULL);
+    }
+    if (vk->instance != VK_NULL_HANDLE) vkDestroyInstance(vk->instance, NULL);
+    vk->instance = VK_NULL_HANDLE;
+}
+
 static void close_device(raw_vk *vk)
 {
     if (vk->device != VK_NULL_HANDLE) {
@@ -336,10 +347,7 @@ static void close_device(raw_vk *vk)
         vkDestroyDevice(vk->device, NULL);
         vk->device = VK_NULL_HANDLE;
     }
-    if (vk->messenger != VK_NULL_HANDLE)
-        vkDestroyDebugUtilsMessengerEXT(vk->instance, vk->messenger, NULL);
-    if (vk->instance != VK_NULL_HANDLE) vkDestroyInstance(vk->instance, NULL);
-    vk->instance = VK_NULL_HANDLE;
+    close_instance(vk);
     REQUIRE_EQ(vk->validation_messages, 0);
 }
 
@@ -394,7 +402,8 @@ static bool same_options(const struct kept_device *device, const raw_vk_options 
     return k->software == o->software && k->without_memory_fd == o->without_memory_fd &&
            k->without_semaphore_fd == o->without_semaphore_fd && k->host_memory == o->host_memory &&
            k->with_formats == o->with_formats && k->sparse_buffers == o->sparse_buffers &&
-           k->one_address == o->one_address && k->kernels == o->kernels;
+           k->one_address == o->one_address && k->kernels == o->kernels &&
+           k->without_validation == o->without_validation;
 }
 
 void raw_vk_open(raw_vk *vk, const raw_vk_options *options)
@@ -439,9 +448,7 @@ void raw_vk_close_lost(raw_vk *vk)
     for (uint32_t i = 0; i < vk->queue_count; i++)
         vkDestroyCommandPool(vk->device, vk->queues[i].pool, NULL);
     vkDestroyDevice(vk->device, NULL);
-    if (vk->messenger != VK_NULL_HANDLE)
-        vkDestroyDebugUtilsMessengerEXT(vk->instance, vk->messenger, NULL);
-    vkDestroyInstance(vk->instance, NULL);
+    close_instance(vk);
     not_kept--;
 }
 

@@ -44,6 +44,7 @@ typedef struct raw_vk_options {
     bool one_address;     /* likewise, and what buffers at a chosen address need */
     bool external_queues; /* enable VK_NV_external_compute_queue, where it is there */
     bool kernels;         /* enable VK_NVX_binary_import and VK_NVX_image_view_handle, if there */
+    bool without_validation;
 } raw_vk_options;
 
 typedef struct raw_vk_queue {

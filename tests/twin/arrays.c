@@ -264,6 +264,7 @@ TWIN_CASE(mapped, 0)
     CU_IS(raw_cuda_map_image(t->cu, memory, 0, &desc, 1, NULL), CUDA_ERROR_INVALID_VALUE);
     CU_IS(t->cu->ExternalMemoryGetMappedMipmappedArray(&other, memory, NULL),
           CUDA_ERROR_INVALID_VALUE);
+    CU_IS(raw_cuda_map_buffer(t->cu, memory, UINT64_MAX, 2, &pointer), CUDA_ERROR_INVALID_VALUE);
     CU_OK(raw_cuda_map_buffer(t->cu, memory, 0, SIZE + 64, &pointer));
     REQUIRE_EQ(twin_counts(t->cu).external_mappings, 2);
 
@@ -277,6 +278,7 @@ TWIN_CASE(mapped, 0)
     REQUIRE_EQ_BYTES(payload + SIZE + 64 - 256, texels, 4); /* a tile of four rows of 64 bytes */
     /* The mapping keeps the pages alone. */
     CU_OK(t->cu->DestroyExternalMemory(memory));
+    CU_IS(t->cu->DestroyExternalMemory(memory), CUDA_ERROR_INVALID_HANDLE);
     CU_OK(t->cu->MipmappedArrayGetLevel(&level, mipmap, 0));
     CU_OK(raw_cuda_read_array(t->cu, level, back, W * 4, H));
     REQUIRE_EQ_BYTES(back, texels, sizeof texels);
@@ -427,11 +429,9 @@ static void check_image(world *w, const format_row *format, raw_vk_image_desc d)
 
 static void open_world(world *w)
 {
-    CUuuid uuid;
     memset(w, 0, sizeof *w);
     w->t = twin_begin(0);
-    CU_OK(w->t.cu->DeviceGetUuid(&uuid, 0));
-    raw_vk_open(&w->vk, &(raw_vk_options){.uuid = (const uint8_t *)uuid.bytes, .software = true});
+    twin_vulkan_open(&w->vk, (raw_vk_options){0});
 }
 
 static void close_world(world *w, const char *name, unsigned least)

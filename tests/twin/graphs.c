@@ -4,7 +4,6 @@
 #define TEST_GROUP "graphs."
 #include "twin.h"
 
-#include <dirent.h>
 #include <pthread.h>
 #include <unistd.h>
 
@@ -174,17 +173,6 @@ TEST(context_ends, .own = true)
     raw_cuda_require_empty(cu);
 }
 
-static size_t threads_now(void)
-{
-    size_t count = 0;
-    DIR *directory = opendir("/proc/self/task");
-    REQUIRE(directory != NULL);
-    for (const struct dirent *entry; (entry = readdir(directory)) != NULL;)
-        count += entry->d_name[0] != '.';
-    closedir(directory);
-    return count;
-}
-
 /* Forks and joins again and again, of which no more than WIDTH branches are under way at once. */
 TWIN_CASE(many_forks, CU_STREAM_NON_BLOCKING)
 {
@@ -219,12 +207,12 @@ TWIN_CASE(many_forks, CU_STREAM_NON_BLOCKING)
     }
     CU_OK(cu->StreamEndCapture(t->stream, &graph));
     CUgraphExec exec = instantiate(cu, graph);
-    size_t before = threads_now();
+    size_t before = twin_threads();
     for (int i = 0; i < LAUNCHES; i++)
         CU_OK(cu->GraphLaunch(exec, t->stream));
     CU_OK(cu->StreamSynchronize(t->stream));
     /* The workers of streams and kernels are among them */
-    REQUIRE(threads_now() < before + 2 * WIDTH + 8);
+    REQUIRE(twin_threads() < before + 2 * WIDTH + 8);
     CU_OK(cu->MemcpyDtoH(found, words, sizeof found));
     for (int i = 0; i < WIDTH; i++)
         REQUIRE_EQ(found[i], TURNS - 1);
@@ -418,8 +406,7 @@ static void *play(void *arg)
         CU_OK(cu->GraphExecExternalSemaphoresSignalNodeSetParams(exec, nodes[3], &signals));
         CU_OK(cu->GraphLaunch(exec, k % 2 == 0 ? stream : other));
         twin_timeline_set(page, 2 * k + 1);
-        while (atomic_load(&page->value) < 2 * k + 2)
-            usleep(100);
+        REQUIRE(twin_timeline_reaches(page, 2 * k + 2, TEST_FAR_MS));
     }
     CU_OK(cu->GraphExecDestroy(exec));
     CU_OK(cu->StreamSynchronize(stream));

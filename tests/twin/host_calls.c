@@ -278,6 +278,7 @@ TWIN_CASE(occupancy_of_a_played_device, CU_STREAM_NON_BLOCKING)
     PROC(t->cu, OccupancyMaxPotentialBlockSize, 6050);
     PROC(t->cu, OccupancyAvailableDynamicSMemPerBlock, 10020);
     PROC(t->cu, OccupancyMaxActiveClusters, 11070);
+    PROC(t->cu, LaunchCooperativeKernel, 9000);
     CUmodule module = raw_cuda_module(t->cu, "twin_kernels");
     CUfunction function = raw_cuda_function(t->cu, module, "twin_poke");
     int blocks = -1, grid = -1;
@@ -314,25 +315,17 @@ TWIN_CASE(occupancy_of_a_played_device, CU_STREAM_NON_BLOCKING)
                              .attrs = &cluster};
     CU_OK(OccupancyMaxActiveClusters(&blocks, function, &config));
     REQUIRE_EQ(blocks, 264 / 8);
-    t->cu->SoftPlayAttribute(0, 0);
-}
-
-/* What a cooperative launch keeps of its promise: all blocks at once, or an error. */
-TWIN_CASE(cooperative, CU_STREAM_NON_BLOCKING)
-{
-    PROC(t->cu, LaunchCooperativeKernel, 9000);
-    CUmodule module = raw_cuda_module(t->cu, "twin_kernels");
-    CUfunction function = raw_cuda_function(t->cu, module, "twin_poke");
-    int number = 77, found[3] = {0};
+    /* What a cooperative launch keeps of its promise: all blocks at once, or an error. */
+    int number = 77, found[264];
     CUdeviceptr memory = raw_cuda_memory(t->cu, sizeof found);
     void *params[] = {&memory, &number};
-    t->cu->SoftPlayAttribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, 3);
-    CU_OK(LaunchCooperativeKernel(function, 3, 1, 1, 64, 1, 1, 0, t->stream, params));
+    CU_OK(LaunchCooperativeKernel(function, 264, 1, 1, 1024, 1, 1, 0, t->stream, params));
+    CU_IS(LaunchCooperativeKernel(function, 265, 1, 1, 1024, 1, 1, 0, t->stream, params),
+          CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE);
     CU_OK(t->cu->StreamSynchronize(t->stream));
     CU_OK(t->cu->MemcpyDtoH(found, memory, sizeof found));
-    REQUIRE(found[0] == 77 && found[1] == 77 && found[2] == 77);
-    CU_IS(LaunchCooperativeKernel(function, 4, 1, 1, 64, 1, 1, 0, t->stream, params),
-          CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE);
+    for (size_t i = 0; i < 264; i++)
+        REQUIRE_EQ(found[i], 77);
     t->cu->SoftPlayAttribute(0, 0);
 }
 

@@ -611,42 +611,6 @@ static CUresult read_one(texture_room *room, CUarray_format format, unsigned cha
     return result;
 }
 
-static void require_floats(texture_room *room, CUarray_format format, unsigned channels,
-                           const void *texel, size_t bytes, unsigned flags, const double *expected)
-{
-    float found[4];
-    const char *kernel = channels == 4 ? "read_2d" : "read_2d_float";
-    CU_OK(read_one(room, format, channels, texel, bytes, flags, kernel, found,
-                   channels == 4 ? 16 : 4));
-    for (unsigned c = 0; c < (channels == 4 ? 4u : 1u); c++)
-        if (fabs((double)found[c] - expected[c]) > 1e-6)
-            FAIL("format 0x%x, channel %u: %g, not %g", (unsigned)format, c, (double)found[c],
-                 expected[c]);
-}
-
-/* Beside textures.texels of the contract suite. */
-ROOM_CASE(floats)
-{
-    static const uint8_t bytes[4] = {0, 255, 51, 128};
-    static const int16_t shorts[4] = {-32768, -32767, 32767, 16384};
-    static const uint16_t halves[4] = {0x3c00, 0xc001, 0x0001, 0x7bff};
-    static const uint16_t infinity = 0xfc00;
-    static const float singles[4] = {1.5f, -2.25f, 1e30f, 0.0f};
-    static const double of_shorts[4] = {-1, -1, 1, 16384 / 32767.0}, of_byte = 0.2;
-    const double of_halves[4] = {1, -2.001953125, ldexp(1, -24), 65504},
-                 of_srgb[4] = {0, 1, pow((0.2 + 0.055) / 1.055, 2.4), 128 / 255.0};
-    float found;
-    require_floats(room, CU_AD_FORMAT_UNSIGNED_INT8, 1, bytes + 2, 1, 0, &of_byte);
-    require_floats(room, CU_AD_FORMAT_SIGNED_INT16, 4, shorts, 8, 0, of_shorts);
-    require_floats(room, CU_AD_FORMAT_HALF, 4, halves, 8, CU_TRSF_READ_AS_INTEGER, of_halves);
-    require_floats(room, CU_AD_FORMAT_UNORM_INT8X4, 4, bytes, 4, CU_TRSF_SRGB, of_srgb);
-    CU_OK(read_one(room, CU_AD_FORMAT_HALF, 1, &infinity, 2, 0, "read_2d_float", &found, 4));
-    REQUIRE(found == -INFINITY);
-    float single[4];
-    CU_OK(read_one(room, CU_AD_FORMAT_FLOAT, 4, singles, 16, 0, "read_2d", single, 16));
-    REQUIRE_EQ_BYTES(single, singles, sizeof single);
-}
-
 ROOM_CASE(integers)
 {
     static const uint8_t bytes[4] = {0, 255, 51, 128};

@@ -37,6 +37,8 @@ TEST(calls_are_counted)
     CU_OK(cu->DeviceGetCount(&count));
 }
 
+#define CHILD "torture.environment_child"
+
 /* Fails in the child: cuInit is the first call. */
 TEST(environment_child)
 {
@@ -47,71 +49,37 @@ TEST(environment_child)
 TEST(environment, .own = true)
 {
     REQUIRE_EQ(setenv("CULVERT_SOFT_FAIL_AT", "cuda:1:CUDA_ERROR_OUT_OF_MEMORY", 1), 0);
-    REQUIRE(test_run_child("torture.environment_child") != 0);
+    REQUIRE(test_run_child(CHILD) != 0);
     REQUIRE_EQ(setenv("CULVERT_SOFT_FAIL_AT", "cuda:cuInit:1", 1), 0);
-    REQUIRE(test_run_child("torture.environment_child") != 0);
+    REQUIRE(test_run_child(CHILD) != 0);
     /* Another half's call, one that the child does not make, and texts that mean nothing. */
     static const char *const harmless[] = {
         "vulkan:1", "cuda:cuMemCreate:1", "cuda:cuInit:9", "cuda:cuInit", "cuda::1",
         "cuda:1:",  "cuda:1:NOTHING"};
     for (size_t i = 0; i < sizeof harmless / sizeof harmless[0]; i++) {
         REQUIRE_EQ(setenv("CULVERT_SOFT_FAIL_AT", harmless[i], 1), 0);
-        REQUIRE_EQ(test_run_child("torture.environment_child"), 0);
+        REQUIRE_EQ(test_run_child(CHILD), 0);
     }
-}
-
-/* What a child writes to stderr. Returns its status. */
-static int hear_child(const char *fail_at, char *said, size_t size)
-{
-    FILE *file = tmpfile();
-    const int before = dup(STDERR_FILENO);
-    REQUIRE(file != NULL && before >= 0);
-    REQUIRE_EQ(setenv("CULVERT_SOFT_FAIL_AT", fail_at, 1), 0);
-    fflush(stderr);
-    REQUIRE(dup2(fileno(file), STDERR_FILENO) >= 0);
-    const int status = test_run_child("torture.environment_child");
-    REQUIRE(dup2(before, STDERR_FILENO) >= 0);
-    close(before);
-    rewind(file);
-    said[fread(said, 1, size - 1, file)] = '\0';
-    fclose(file);
-    return status;
-}
-
-/* One line of it. NULL: no failure that did not come. */
-static void child_says(const char *fail_at, const char *text)
-{
-    static const char line[] = "culvert: CULVERT_SOFT_FAIL_AT", none[] = ": no call failed";
-    char said[4096];
-    const int status = hear_child(fail_at, said, sizeof said);
-    const char *found = strstr(said, line);
-    if (text == NULL) {
-        if (strstr(said, none) != NULL) FAIL("%s: %s", fail_at, said);
-        return;
-    }
-    if (found == NULL || strstr(found, text) == NULL)
-        FAIL("%s: no '%s' in: %s", fail_at, text, said);
-    REQUIRE(strstr(found + 1, line) == NULL);
-    if (strstr(said, none) != NULL) REQUIRE_EQ(status, 0);
 }
 
 /* A failure that was wished for and did not come is told where the process ends. */
 TEST(never_failed, .own = true)
 {
-    child_says("cuda:cuMemCreate:1", "after 0 calls of cuMemCreate, and call 1 was to fail");
-    child_says("cuda:cuInit:9", "after 1 calls of cuInit, and call 9 was to fail");
-    child_says("cuda:1000000", " calls of CUDA, and call 1000000 was to fail");
-    child_says("cuda:cuInit:1", NULL);  /* it did */
-    child_says("vulkan:1000000", NULL); /* another half's, which is not there */
+    twin_child_says(CHILD, "cuda:cuMemCreate:1",
+                    "after 0 calls of cuMemCreate, and call 1 was to fail");
+    twin_child_says(CHILD, "cuda:cuInit:9", "after 1 calls of cuInit, and call 9 was to fail");
+    twin_child_says(CHILD, "cuda:1000000", " calls of CUDA, and call 1000000 was to fail");
+    twin_child_says(CHILD, "cuda:cuInit:1", NULL);  /* it did */
+    twin_child_says(CHILD, "vulkan:1000000", NULL); /* another half's, which is not there */
 }
 
 /* What failed is told, and so is a text that makes nothing fail. */
 TEST(told, .own = true)
 {
-    child_says("cuda:cuInit:1", "call 1, cuInit, fails");
-    child_says("cuda:0", "=cuda:0 is not cuda:[CALL:]N[:ERROR], ignored");
-    child_says("cuda", "begins neither with cuda: nor with vulkan:, ignored");
-    child_says("gl:1", "begins neither with cuda: nor with vulkan:, ignored");
+    twin_child_says(CHILD, "cuda:cuInit:1", "call 1, cuInit, fails");
+    twin_child_says(CHILD, "cuda:0", "=cuda:0 is not cuda:[CALL:]N[:ERROR], ignored");
+    twin_child_says(CHILD, "cuda", "begins neither with cuda: nor with vulkan:, ignored");
+    twin_child_says(CHILD, "gl:1", "begins neither with cuda: nor with vulkan:, ignored");
 }
 
 /* How long the call took at least: what waits for 30 ms never takes less. */

@@ -2,6 +2,7 @@
 /* Contexts, gates, and files that look like Vulkan's. */
 #include "twin.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/futex.h>
@@ -40,6 +41,69 @@ culv_soft_counts twin_counts(const raw_cuda *cu)
     culv_soft_counts counts = {.struct_size = sizeof counts};
     cu->SoftCounts(&counts);
     return counts;
+}
+
+void twin_vulkan_open(raw_vk *vk, raw_vk_options options)
+{
+    CUuuid uuid;
+    const raw_cuda *cu = raw_cuda_open();
+    if (!cu->software) SKIP("not the software twin");
+    CU_OK(cu->DeviceGetUuid(&uuid, 0));
+    options.uuid = (const uint8_t *)uuid.bytes;
+    options.software = true;
+    raw_vk_open(vk, &options);
+}
+
+size_t twin_threads(void)
+{
+    size_t count = 0;
+    DIR *directory = opendir("/proc/self/task");
+    REQUIRE(directory != NULL);
+    for (const struct dirent *entry; (entry = readdir(directory)) != NULL;)
+        count += entry->d_name[0] != '.';
+    closedir(directory);
+    return count;
+}
+
+void twin_require_threads(size_t most)
+{
+    for (unsigned i = 0; i < TEST_FAR_MS && twin_threads() > most; i++)
+        usleep(1000);
+    REQUIRE(twin_threads() <= most);
+}
+
+/* What a child writes to stderr. Returns its status. */
+static int hear_child(const char *child, const char *fail_at, char *said, size_t size)
+{
+    FILE *file = tmpfile();
+    const int before = dup(STDERR_FILENO);
+    REQUIRE(file != NULL && before >= 0);
+    REQUIRE_EQ(setenv("CULVERT_SOFT_FAIL_AT", fail_at, 1), 0);
+    fflush(stderr);
+    REQUIRE(dup2(fileno(file), STDERR_FILENO) >= 0);
+    const int status = test_run_child(child);
+    REQUIRE(dup2(before, STDERR_FILENO) >= 0);
+    close(before);
+    rewind(file);
+    said[fread(said, 1, size - 1, file)] = '\0';
+    fclose(file);
+    return status;
+}
+
+void twin_child_says(const char *child, const char *fail_at, const char *text)
+{
+    static const char line[] = "culvert: CULVERT_SOFT_FAIL_AT", none[] = ": no call failed";
+    char said[4096];
+    const int status = hear_child(child, fail_at, said, sizeof said);
+    const char *found = strstr(said, line);
+    if (text == NULL) {
+        if (strstr(said, none) != NULL) FAIL("%s: %s", fail_at, said);
+        return;
+    }
+    if (found == NULL || strstr(found, text) == NULL)
+        FAIL("%s: no '%s' in: %s", fail_at, text, said);
+    REQUIRE(strstr(found + 1, line) == NULL);
+    if (strstr(said, none) != NULL) REQUIRE_EQ(status, 0);
 }
 
 struct twin_gate {
@@ -98,9 +162,21 @@ int twin_timeline_fd(const raw_cuda *cu, culv_soft_timeline **page)
 
 void twin_timeline_set(culv_soft_timeline *page, uint64_t value)
 {
+    CULV_SOFT_PAGE_RELEASE();
     atomic_store(&page->value, value);
     atomic_fetch_add(&page->seq, 1);
     syscall(SYS_futex, &page->seq, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}
+
+bool twin_timeline_reaches(culv_soft_timeline *page, uint64_t value, unsigned milliseconds)
+{
+    const double end = test_now_us() + 1e3 * milliseconds;
+    while (atomic_load(&page->value) < value) {
+        if (test_now_us() > end) return false;
+        usleep(50);
+    }
+    CULV_SOFT_PAGE_ACQUIRE();
+    return true;
 }
 
 int twin_memory_fd(uint64_t size, unsigned char **payload)

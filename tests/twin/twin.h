@@ -4,6 +4,7 @@
 #define CULVERT_TESTS_TWIN_H_
 
 #include "raw_cuda.h"
+#include "raw_vulkan.h"
 
 #include "control.h"
 #include "pages.h"
@@ -30,6 +31,17 @@ void twin_finish(twin *t);
 
 culv_soft_counts twin_counts(const raw_cuda *cu);
 
+/* Vulkan's device of the twin's first one, besides what the options ask for. */
+void twin_vulkan_open(raw_vk *vk, raw_vk_options options);
+
+/* Threads of this process; and waits until there are no more than so many. One that was joined may
+ * be listed for a moment. */
+size_t twin_threads(void);
+void twin_require_threads(size_t most);
+/* The case `child` says this in one line, and nothing more about CULVERT_SOFT_FAIL_AT, when that is
+ * set. NULL: no failure that did not come. */
+void twin_child_says(const char *child, const char *fail_at, const char *text);
+
 /* A gate that a stream waits at (a host function) until it is opened. */
 typedef struct twin_gate twin_gate;
 twin_gate *twin_gate_new(void);
@@ -40,6 +52,8 @@ void twin_gate_free(twin_gate *gate);
 /* A timeline as the Vulkan layer exports one, for device 0; the fd is the caller's. */
 int twin_timeline_fd(const raw_cuda *cu, culv_soft_timeline **page);
 void twin_timeline_set(culv_soft_timeline *page, uint64_t value);
+/* Waits for a value; false when it did not come in so many milliseconds. */
+bool twin_timeline_reaches(culv_soft_timeline *page, uint64_t value, unsigned milliseconds);
 /* A file as lavapipe exports one, with `size` bytes of payload (and Mesa's 40 spare ones). */
 int twin_memory_fd(uint64_t size, unsigned char **payload);
 bool twin_fd_open(int fd);

@@ -236,41 +236,6 @@ TWIN_CASE(threads, CU_STREAM_NON_BLOCKING)
 
 enum { SIZE = 20000 };
 
-TWIN_CASE(imported, CU_STREAM_NON_BLOCKING)
-{
-    PROC(t->cu, PointerGetAttribute, 4000);
-    unsigned char *payload, back[SIZE];
-    CUexternalMemory memory;
-    CUdeviceptr whole, part;
-    unsigned long long id = 0;
-    int fd = twin_memory_fd(SIZE, &payload);
-    CU_OK(raw_cuda_import_memory(t->cu, fd, SIZE, false, &memory));
-    REQUIRE_EQ(twin_counts(t->cu).fds, 1);
-    REQUIRE(!twin_fd_open(fd));
-    CU_OK(raw_cuda_map_buffer(t->cu, memory, 0, SIZE, &whole));
-    CU_OK(raw_cuda_map_buffer(t->cu, memory, 5000, 100, &part));
-    unsigned long long other = 0;
-    CU_OK(PointerGetAttribute(&id, CU_POINTER_ATTRIBUTE_BUFFER_ID, whole));
-    CU_OK(PointerGetAttribute(&other, CU_POINTER_ATTRIBUTE_BUFFER_ID, part));
-    REQUIRE(id != 0 && other != 0 && id != other);
-    for (int i = 0; i < SIZE; i++)
-        payload[i] = (unsigned char)i;
-    CU_OK(t->cu->MemcpyDtoH(back, whole, SIZE));
-    REQUIRE_EQ_BYTES(back, payload, SIZE);
-    CU_OK(t->cu->MemcpyDtoH(back, part, 100));
-    REQUIRE_EQ_BYTES(back, payload + 5000, 100);
-    CU_IS(raw_cuda_map_buffer(t->cu, memory, 1, SIZE, &part), CUDA_ERROR_INVALID_VALUE);
-    CU_IS(raw_cuda_map_buffer(t->cu, memory, UINT64_MAX, 2, &part), CUDA_ERROR_INVALID_VALUE);
-    REQUIRE_EQ(twin_counts(t->cu).external_mappings, 2);
-    /* Mappings outlive the import. */
-    CU_OK(t->cu->DestroyExternalMemory(memory));
-    CU_IS(t->cu->DestroyExternalMemory(memory), CUDA_ERROR_INVALID_HANDLE);
-    CU_OK(t->cu->MemsetD32Async(whole, 0x01010101, SIZE / 4, t->stream));
-    CU_OK(t->cu->MemFree(whole));
-    REQUIRE_EQ(payload[0], 1);
-    CU_OK(t->cu->MemFree(part));
-}
-
 /* Another process cuts the file of an import off: the copy fails as one of memory that is not
  * there, and the process lives. No kernel was loaded before. */
 TEST(cut_off, .faults = true)
