@@ -324,7 +324,7 @@ run_tests() {
         # has, nor what only computes, with a GPU that is made up. NVIDIA's Vulkan driver of the H200 has no CUDA in graphics.
         left_out='^$' long_ones='-long$'
         if [ "$driver" = nvidia ] || { [ "$driver" = auto ] && has_nvidia_device; }; then
-            left_out='^(twin|layer|library-torture|library-ring-own$|extra-cig$)'
+            left_out='^(twin|library-torture|library-ring-own$)'
             # Processes that open a GPU wait for one another, about two a second; these are the same code, linked otherwise,
             # or under a switch of the twin's.
             long_ones='-long$|-captures$|^library-[^d].*-shared$'

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Bridges to dma-bufs: the data both ways, by rows at odd places. */
+/* Bridges to dma-bufs: the data both ways, by rows at odd places; and those that
+ * cannot be, each with its own error, and nothing left. */
 #define TEST_GROUP "dmabuf."
 #include "dmabuf_stage.h"
 
@@ -289,3 +290,179 @@ DMABUF_CASE(files_counted, .own = true)
     lib_fd_done(&watched, false);
     dmabuf_file_done(&file);
 }
+
+/* What is refused ------------------------------------------------------------------------------ */
+
+#undef TEST_GROUP
+#define TEST_GROUP "dmabuf_refused."
+
+static const dmabuf_rows plain = {61, 33, 4, 64, 512};
+
+static dmabuf_file file;
+static const uint64_t linear[] = {CULV_SOFT_MODIFIER_LINEAR};
+static const uint64_t useless[] = {CULV_SOFT_MODIFIER_SAMPLED, CULV_SOFT_MODIFIER_REFUSED, 12345};
+static const uint64_t imported_only[] = {CULV_SOFT_MODIFIER_TWO_PLANES};
+
+/* Makes a descriptor without a handle of `d`. */
+static void made(culv_vk_dma_buf_desc *d, const uint64_t *modifiers, uint32_t count)
+{
+    d->handle = (culv_handle){.type = CULV_HANDLE_NONE};
+    d->direction = CULV_VK_DMA_BUF_OUT;
+    d->modifiers = modifiers;
+    d->num_modifiers = count;
+}
+
+/* It is refused, by the making and, unless only that sees it, by the check alone. */
+static void refuse(const dmabuf_stage *s, const culv_vk_dma_buf_desc *d, culv_result class,
+                   culv_reason reason, bool checks)
+{
+    const size_t fds = test_open_fds();
+    culv_vk_dma_buf_bridge *out;
+    LIB_REFUSES_AS(out, culv_vk_dma_buf_bridge_create(s->w.device, s->w.attachment, d, &out), class,
+                   reason);
+    if (checks)
+        LIB_OK(culv_vk_dma_buf_bridge_create(s->w.device, s->w.attachment, d, NULL));
+    else
+        LIB_FAILS(culv_vk_dma_buf_bridge_create(s->w.device, s->w.attachment, d, NULL), class,
+                  reason);
+    REQUIRE_EQ(test_open_fds(), fds);
+}
+
+DMABUF_CASE(wrong_descriptors, .title = "dmabuf_refused.descriptors", .own = true)
+{
+    bool checks = false;
+    int pipe_ends[2];
+    file = dmabuf_file_make(&plain, 0);
+    REQUIRE(pipe(pipe_ends) == 0);
+    culv_vk_dma_buf_desc d = dmabuf_describe(file.fd, DRM_XR24, &plain);
+#define ROW(change, class, why)                                                                    \
+    SPOILT(d, change, refuse(s, &d, CULV_ERROR_##class, CULV_REASON_##why, checks))
+    ROW(d.struct_size = 0, INVALID, STRUCT_SIZE);
+    ROW(d.fourcc = 0, INVALID, VALUE);
+    ROW(d.format = VK_FORMAT_R8G8B8A8_SRGB, INVALID, VALUE); /* both */
+    ROW((d.fourcc = DRM('C', '8', ' ', ' ')), UNSUPPORTED, FORMAT);
+    ROW(d.fourcc = DRM_NV12, UNSUPPORTED, FORMAT);
+    ROW((d.fourcc = DRM('P', '0', '1', '0')), UNSUPPORTED, FORMAT);
+    ROW((d.fourcc = 0, d.format = VK_FORMAT_D32_SFLOAT), UNSUPPORTED, FORMAT);
+    ROW((d.fourcc = 0, d.format = VK_FORMAT_BC1_RGB_UNORM_BLOCK), UNSUPPORTED, FORMAT);
+    ROW((d.fourcc = 0, d.format = VK_FORMAT_G8_B8R8_2PLANE_420_UNORM), UNSUPPORTED, FORMAT);
+    ROW((d.fourcc = DRM('R', 'G', '2', '4')), UNSUPPORTED, FORMAT); /* no CUDA array has it */
+    ROW(d.direction = (culv_vk_dma_buf_direction)2, INVALID, VALUE);
+    ROW(d.queue_family = CULV_VK_QUEUE_FAMILY_UNSET, INVALID, VALUE);
+    ROW(d.queue_family = VK_QUEUE_FAMILY_FOREIGN_EXT, INVALID, VALUE);
+    ROW(d.width = 0, INVALID, EXTENT);
+    ROW(d.height = 0, INVALID, EXTENT);
+    ROW(d.num_planes = 0, INVALID, VALUE);
+    ROW(d.num_planes = 5, INVALID, VALUE);
+    ROW(d.num_planes = 2, INVALID, MODIFIER); /* LINEAR has one */
+    ROW(d.modifier = UINT64_C(0x00ffffffffffffff), INVALID, MODIFIER);
+    ROW(d.modifier = 12345, UNSUPPORTED, MODIFIER);
+    ROW(d.modifier = CULV_SOFT_MODIFIER_REFUSED, UNSUPPORTED, MODIFIER);
+    ROW(d.modifier = CULV_SOFT_MODIFIER_SAMPLED, UNSUPPORTED, MODIFIER);
+    ROW(d.modifier = CULV_SOFT_MODIFIER_TWO_PLANES, INVALID, MODIFIER); /* one is given */
+    ROW(d.plane_pitches[0] = 61 * 4 - 1, INVALID, RANGE);
+    ROW(d.plane_offsets[0] = UINT64_MAX - 5, INVALID, RANGE);
+    ROW(d.plane_pitches[0] = UINT64_MAX / 2, INVALID, RANGE);
+    ROW((d.width = 20000, d.plane_pitches[0] = 80000), UNSUPPORTED, EXTENT);
+    ROW(d.handle.type = CULV_HANDLE_NONE, INVALID, VALUE); /* with IN */
+    ROW((made(&d, NULL, 0)), INVALID, VALUE);
+    ROW((d.modifiers = linear, d.num_modifiers = 1), INVALID, VALUE); /* with a handle */
+    ROW((made(&d, useless, 3)), UNSUPPORTED, MODIFIER);
+    ROW((made(&d, imported_only, 1)), UNSUPPORTED, NOT_EXPORTABLE);
+    ROW((made(&d, linear, 1), d.height = 20000), UNSUPPORTED, EXTENT);
+    ROW(d.handle.type = CULV_HANDLE_OPAQUE_FD, INVALID, HANDLE_TYPE);
+    ROW(d.handle.type = (culv_handle_type)99, INVALID, HANDLE_TYPE);
+    ROW(d.direct = 1, INVALID, VALUE); /* to an array */
+    ROW((made(&d, linear, 1), d.direct = d.to_buffer = 1), INVALID, VALUE);
+    ROW((d.direct = d.to_buffer = 1, d.num_planes = 2), INVALID, VALUE);
+    ROW((d.direct = d.to_buffer = 1, d.num_planes = 1, d.modifier = CULV_SOFT_MODIFIER_TWO_PLANES),
+        INVALID, VALUE);
+    /* What only the making sees: */
+    checks = true;
+    ROW(d.handle.value.fd = -1, INVALID, HANDLE_BAD);
+    ROW(d.handle.value.fd = pipe_ends[0], INVALID, HANDLE_KIND);
+    ROW(d.plane_offsets[0] += 4, INVALID, SIZE); /* the last row does not fit */
+    ROW(d.height++, INVALID, SIZE);
+    ROW(d.plane_pitches[0] = 513, INVALID, RANGE); /* no whole texels: the driver refuses */
+#undef ROW
+    LIB_OK(culv_vk_dma_buf_bridge_create(s->w.device, s->w.attachment, &d, NULL));
+    close(pipe_ends[0]);
+    close(pipe_ends[1]);
+    dmabuf_file_done(&file);
+}
+
+/* The plain ones are library-core's. */
+DMABUF_CASE(null_arguments, .title = "dmabuf_refused.null", .own = true)
+{
+    file = dmabuf_file_make(&plain, 0);
+    culv_device *device = s->w.device;
+    culv_vk_device *vk = s->w.attachment;
+    culv_vk_dma_buf_desc d = dmabuf_describe(file.fd, DRM_XR24, &plain);
+    culv_vk_dma_buf_bridge *bridge = NULL, *none;
+    culv_vk_dma_buf_turn turn = culv_vk_dma_buf_turn_init();
+    culv_vk_dma_buf_info info = culv_vk_dma_buf_info_init();
+    culv_drm_format_info drm = culv_drm_format_info_init();
+    VkCommandBuffer commands = raw_vk_begin(&s->w.vk, 0);
+    LIB_OK(culv_vk_dma_buf_bridge_create(device, vk, &d, &bridge));
+    d.vulkan = NULL;
+    LIB_REFUSES(none, culv_vk_dma_buf_bridge_create(device, vk, &d, &none), INVALID, NULL_ARGUMENT,
+                "desc->vulkan is NULL");
+#define NO(call) LIB_INVALID(call, NULL_ARGUMENT)
+    NO(culv_vk_dma_buf_bridge_record(bridge, NULL, 0));
+    NO(culv_vk_dma_buf_bridge_next(bridge, NULL, NULL));
+    NO(culv_vk_dma_buf_bridge_get_info(bridge, NULL));
+    NO(culv_vk_dma_buf_bridge_move_fence(bridge, VK_NULL_HANDLE, 0));
+    NO(culv_drm_format_get_info(NULL, DRM_XR24, NULL));
+#undef NO
+    turn.struct_size = info.struct_size = drm.struct_size = 0;
+    LIB_INVALID(culv_vk_dma_buf_bridge_next(bridge, NULL, &turn), STRUCT_SIZE);
+    LIB_INVALID(culv_vk_dma_buf_bridge_get_info(bridge, &info), STRUCT_SIZE);
+    LIB_INVALID(culv_drm_format_get_info(NULL, DRM_XR24, &drm), STRUCT_SIZE);
+    LIB_OK(culv_vk_dma_buf_bridge_record(bridge, commands, 1)); /* IN: nothing */
+    raw_vk_submit(&s->w.vk, commands, NULL);
+    culv_vk_dma_buf_bridge_destroy(&bridge);
+    dmabuf_file_done(&file);
+}
+
+/* Machines that lack something say what. */
+static void missing(const char *hidden, const char *function, const char *says)
+{
+    lib_world w;
+    dmabuf_needs_player();
+    lib_open_vulkan(&w);
+    lib_lying = (lib_lies){.hides = hidden, .missing = function};
+    culv_device_desc dd = culv_device_desc_init();
+    dd.driver = CULV_DRIVER_SOFT;
+    LIB_OK(culv_device_open_by_ordinal(0, &dd, &w.device));
+    culv_vk_device_desc a = lib_vk_desc(&w);
+    a.get_instance_proc_addr = lib_lying_loader;
+    LIB_OK(culv_vk_attach(w.device, &a, &w.attachment));
+    w.context = culv_device_context(w.device);
+    dmabuf_vulkan = a;
+    file = dmabuf_file_make(&plain, 0);
+    const culv_vk_dma_buf_desc d = dmabuf_describe(file.fd, DRM_XR24, &plain);
+    culv_vk_dma_buf_bridge *out = NULL;
+    culv_drm_format_info info = culv_drm_format_info_init();
+    LIB_ERROR(culv_vk_dma_buf_bridge_create(w.device, w.attachment, &d, NULL), UNSUPPORTED,
+              EXTENSION_MISSING, says);
+    LIB_REFUSES(out, culv_vk_dma_buf_bridge_create(w.device, w.attachment, &d, &out), UNSUPPORTED,
+                EXTENSION_MISSING);
+    LIB_ERROR(culv_drm_format_get_info(&a, DRM_XR24, &info), UNSUPPORTED, EXTENSION_MISSING);
+    dmabuf_file_done(&file);
+    lib_close(&w);
+}
+
+TEST_AS(no_dma_buf,
+        missing("VK_EXT_external_memory_dma_buf", NULL, "has no VK_EXT_external_memory_dma_buf"),
+        .own = true)
+TEST_AS(no_modifiers,
+        missing("VK_EXT_image_drm_format_modifier", NULL,
+                "has no VK_EXT_image_drm_format_modifier"),
+        .own = true)
+TEST_AS(no_foreign,
+        missing("VK_EXT_queue_family_foreign", NULL, "has no VK_EXT_queue_family_foreign"),
+        .own = true)
+TEST_AS(not_enabled,
+        missing(NULL, "vkGetImageDrmFormatModifierPropertiesEXT",
+                "created without VK_EXT_image_drm_format_modifier"),
+        .own = true)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Memory pools: allocations in stream order, other processes, Vulkan, and what pointers tell. */
+/* Memory pools: allocations in stream order, other processes, Vulkan, what pointers tell, and what
+ * is refused. */
 #define TEST_GROUP "mem_pool."
+#include "cuda/device.h"
 #include "pool_stage.h"
 #include "sparse_stage.h"
 
@@ -9,7 +11,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-enum { BYTES = 1 << 20 };
+enum { BYTES = 1 << 20, FEW = 65536 };
 
 static culv_pool *make_pool(const sparse_stage *s, uint32_t handle_types)
 {
@@ -392,4 +394,120 @@ TEST(pointers)
     }
     lib_stream_destroy(&w, s.stream);
     lib_close(&w);
+}
+
+/* What is refused ------------------------------------------------------------------------------ */
+
+#undef TEST_GROUP
+#define TEST_GROUP "mem_pool_refused."
+
+SPARSE_CASE(pools)
+{
+    const raw_cuda *cu = s->w.cu;
+    culv_pool *pool;
+    culv_pool_desc d = culv_pool_desc_init();
+#define ROW(change, ...)                                                                           \
+    SPOILT(d, change, LIB_REFUSES(pool, culv_pool_create(s->w.device, &d, &pool), __VA_ARGS__))
+    ROW(d.struct_size = 0, INVALID, STRUCT_SIZE);
+    ROW(d.handle_types = 1u << CULV_HANDLE_DMA_BUF_FD, INVALID, HANDLE_TYPE);
+    ROW(d.handle_types = 1u << 31, INVALID, HANDLE_TYPE);
+    ROW(d.handle_types = 1u << CULV_HANDLE_OPAQUE_WIN32, UNSUPPORTED, HANDLE_TYPE);
+    ROW(d.security_attributes = &d, INVALID, VALUE);
+    if (cu->SoftPlayAttribute != NULL) { /* a device of another kind */
+        cu->SoftPlayAttribute(CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED, 0);
+        LIB_REFUSES(pool, culv_pool_create(s->w.device, &d, &pool), UNSUPPORTED, VMM);
+        cu->SoftPlayAttribute(CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED, 1);
+        cu->SoftPlayAttribute(CU_DEVICE_ATTRIBUTE_MEMPOOL_SUPPORTED_HANDLE_TYPES, 0);
+        ROW(d.handle_types = 1u << CULV_HANDLE_OPAQUE_FD, UNSUPPORTED, HANDLE_TYPE,
+            "MEMPOOL_SUPPORTED_HANDLE_TYPES");
+        cu->SoftPlayAttribute(0, 0);
+    }
+#undef ROW
+    culv_pool_destroy(NULL);
+}
+
+SPARSE_CASE(allocations)
+{
+    culv_pool *pool = make_pool(s, 0), *open = make_pool(s, 1u << CULV_HANDLE_OPAQUE_FD);
+    CUdeviceptr memory = 0, of_open = 0, none = 77;
+    culv_mem_pool_pointer sent;
+    culv_handle handle, poison;
+    memory = pool_alloc(&s->w, pool, FEW, s->stream);
+    of_open = pool_alloc(&s->w, open, FEW, s->stream);
+    memset(&poison, 0x5a, sizeof poison);
+    handle = poison;
+    LIB_INVALID(culv_pool_export_dup(pool, CULV_HANDLE_OPAQUE_FD, &handle), NOT_EXPORTABLE);
+    LIB_INVALID(culv_pool_export_dup(open, CULV_HANDLE_DMA_BUF_FD, &handle), HANDLE_TYPE);
+    LIB_ERROR(culv_pool_export_dup(open, CULV_HANDLE_OPAQUE_WIN32, &handle), UNSUPPORTED,
+              HANDLE_TYPE);
+    LIB_INVALID(culv_pool_export_dup(open, (culv_handle_type)99, &handle), HANDLE_TYPE);
+    REQUIRE_EQ_BYTES(&handle, &poison, sizeof handle);
+    LIB_INVALID(culv_pool_export_pointer(open, 0, &sent), NULL_ARGUMENT);
+    LIB_INVALID(culv_pool_export_pointer(pool, memory, &sent), NOT_EXPORTABLE);
+    LIB_INVALID(culv_pool_export_pointer(open, of_open, &sent), NOT_READY);
+    LIB_OK(culv_pool_export_dup(open, CULV_HANDLE_OPAQUE_FD, &handle));
+    LIB_INVALID(culv_pool_export_pointer(open, memory, &sent), VALUE, "of another pool");
+    CUcontext before = lib_enter(&s->w);
+    CUdeviceptr plain = 0;
+    const raw_cuda *cu = s->w.cu;
+    CU_OK(cu->MemAlloc(&plain, FEW));
+    lib_leave(&s->w, before);
+    LIB_INVALID(culv_pool_export_pointer(open, plain, &sent), VALUE, "not memory of a pool");
+    LIB_CU_OK(&s->w, cu->MemFree(plain));
+    /* Data of nothing. */
+    culv_mem_pool_import_desc id = culv_mem_pool_import_desc_init();
+    culv_mem_pool *imported = NULL;
+    id.handle = handle;
+    culv_result r = culv_mem_pool_import(s->w.device, &id, &imported);
+    MEASURED("library.pool_of_this_process", "%s",
+             r == CULV_OK ? "imported" : culv_last_error_message());
+    if (s->w.cu->software) LIB_OK(r);
+    if (r == CULV_OK) {
+        memset(&sent, 0x77, sizeof sent);
+        r = culv_mem_pool_import_pointer(imported, &sent, &none);
+        MEASURED("library.pool_pointer_of_nothing", "%s: %s", culv_result_name(r),
+                 culv_last_error_message());
+        if (s->w.cu->software)
+            LIB_ERROR(culv_mem_pool_import_pointer(imported, &sent, &none), DRIVER, HANDLE_REFUSED);
+        REQUIRE(r != CULV_OK && none == 77);
+        culv_mem_pool_destroy(&imported);
+    }
+    culv_handle_close(&handle);
+    culv_pointer_info info = culv_pointer_info_init();
+    info.struct_size = 0;
+    LIB_INVALID(culv_pointer_get_info(s->w.device, memory, &info), STRUCT_SIZE);
+    lib_pool_free(&s->w, memory, s->stream);
+    lib_pool_free(&s->w, of_open, s->stream);
+    lib_finish(&s->w, s->stream);
+    culv_pool_destroy(&pool);
+    culv_pool_destroy(&open);
+}
+
+SPARSE_CASE(imports)
+{
+    culv_mem_pool *pool;
+    culv_mem_pool_import_desc d = culv_mem_pool_import_desc_init();
+    int ends[2], null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    REQUIRE(pipe(ends) == 0 && null >= 0);
+    lib_fd watched = lib_fd_watch(null);
+#define ROW(change, ...)                                                                           \
+    SPOILT(d, change, LIB_REFUSES(pool, culv_mem_pool_import(s->w.device, &d, &pool), __VA_ARGS__))
+    LIB_REFUSES(pool, culv_mem_pool_import(s->w.device, &d, &pool), INVALID, HANDLE_TYPE);
+    ROW(d.handle = culv_handle_opaque_fd(-1), INVALID, HANDLE_BAD);
+    ROW(d.handle = culv_handle_opaque_win32(&d), UNSUPPORTED, HANDLE_TYPE);
+    ROW(d.handle = culv_handle_dma_buf_fd(0), INVALID, HANDLE_TYPE);
+    ROW(d.handle = culv_handle_opaque_fd(ends[0]), INVALID, HANDLE_KIND);
+    ROW(d.handle = culv_handle_opaque_fd(null), DRIVER, HANDLE_REFUSED);
+    lib_fd_require_untouched(&watched);
+    /* A driver of another age. */
+    culvi_cuda *cuda = s->w.device->cuda;
+    d.handle = culv_handle_opaque_fd(null);
+    SPOILT(cuda->cuMemPoolImportPointer, cuda->cuMemPoolImportPointer = NULL,
+           LIB_REFUSES(pool, culv_mem_pool_import(s->w.device, &d, &pool), UNSUPPORTED,
+                       DRIVER_TOO_OLD));
+#undef ROW
+    lib_fd_done(&watched, true);
+    close(ends[0]);
+    close(ends[1]);
+    culv_mem_pool_destroy(NULL);
 }

@@ -20,6 +20,7 @@ void rdma_stage_open(rdma_stage *s)
 
 void rdma_stage_close(rdma_stage *s)
 {
+    test_settle(); /* in the context */
     lib_leave(&s->w, s->before);
     lib_close(&s->w);
     if (lib_driver()->software) {
@@ -43,13 +44,18 @@ culv_soft_rdma_counts rdma_counted(const rdma_stage *s)
 
 CUdeviceptr rdma_alloc(const rdma_stage *s, size_t size)
 {
-    CUdeviceptr p = 0;
-    CU_OK(s->w.cu->MemAlloc(&p, size));
-    return p;
+    return raw_cuda_memory(s->w.cu, size);
+}
+
+CUdeviceptr rdma_chunks(const rdma_stage *s, size_t chunks)
+{
+    const uint64_t chunk = CULV_RDMA_CHUNK;
+    return (rdma_alloc(s, (chunks + 1) * chunk) + chunk - 1) / chunk * chunk;
 }
 
 void rdma_free(const rdma_stage *s, CUdeviceptr *pointer)
 {
+    test_forget(pointer, sizeof *pointer);
     CU_OK(s->w.cu->MemFree(*pointer));
     *pointer = 0;
 }

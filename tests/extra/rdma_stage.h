@@ -23,7 +23,9 @@ void rdma_stage_close(rdma_stage *s);
 /* What the twin counted since the stage was opened; all zero on another driver. */
 culv_soft_rdma_counts rdma_counted(const rdma_stage *s);
 
+/* Memory until the stage closes, of bytes or of whole chunks; or until here. */
 CUdeviceptr rdma_alloc(const rdma_stage *s, size_t size);
+CUdeviceptr rdma_chunks(const rdma_stage *s, size_t chunks);
 void rdma_free(const rdma_stage *s, CUdeviceptr *pointer);
 /* A Vulkan buffer that CUDA has mapped. */
 typedef struct rdma_import {

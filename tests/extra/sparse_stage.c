@@ -14,6 +14,9 @@ void sparse_stage_open(sparse_stage *s)
 
 void sparse_stage_close(sparse_stage *s)
 {
+    lib_finish(&s->w, s->stream);
+    culv_sparse_array_destroy(&s->array, NULL);
+    culv_vmm_allocation_destroy(&s->pool);
     lib_stream_destroy(&s->w, s->stream);
     lib_settle(&s->w);
     lib_require_no_objects(&s->w);
@@ -28,6 +31,13 @@ culv_device *sparse_stage_second(const sparse_stage *s)
     if (s->w.cu->device_count < 2) return NULL;
     LIB_OK(culv_device_open_by_ordinal(1, NULL, &second));
     return second;
+}
+
+uint64_t sparse_driver_calls(const raw_cuda *cu)
+{
+    culv_soft_counts c = {.struct_size = sizeof c};
+    if (cu->SoftCounts != NULL) cu->SoftCounts(&c);
+    return c.calls;
 }
 
 culv_vmm_allocation *sparse_pool(const sparse_stage *s, uint64_t tiles)

@@ -13,6 +13,8 @@ enum { SPARSE_TILE = CULV_SPARSE_TILE_BYTES };
 typedef struct sparse_stage {
     lib_world w; /* device, context and driver; no Vulkan */
     CUstream stream;
+    culv_sparse_array *array; /* a case's, and its pool: they go with it */
+    culv_vmm_allocation *pool;
 } sparse_stage;
 
 /* Opens CUDA device 0 and a stream of it. */
@@ -25,12 +27,13 @@ void sparse_stage_close(sparse_stage *s);
  * lib_with_environment(). */
 culv_device *sparse_stage_second(const sparse_stage *s);
 
+/* Calls that the driver has had, where it counts them. */
+uint64_t sparse_driver_calls(const raw_cuda *cu);
 /* A tile pool of so many tiles at least. */
 culv_vmm_allocation *sparse_pool(const sparse_stage *s, uint64_t tiles);
 
 /* One bind: the tiles of a region, or all of a mip tail, onto the pool from `pool_offset` on; a
- *pool
- * that is NULL unmaps. */
+ * pool that is NULL unmaps. */
 static inline culv_result sparse_map(culv_sparse_array *array, const culv_sparse_region *region,
                                      culv_vmm_allocation *pool, uint64_t pool_offset,
                                      CUstream stream)

@@ -105,43 +105,6 @@ D3D_CASE(kinds_of_objects)
 
 /* Fences --------------------------------------------------------------------------------------- */
 
-/* CUDA waits until the queue has signaled, and the queue until CUDA has. */
-D3D_CASE(fences)
-{
-    culv_shared_buffer *buffer = NATIVE(make_buffer)(s, BYTES);
-    culv_shared_semaphore *semaphore = NULL;
-    OK(culv_d3d_semaphore_create(s->d3d, NULL, &semaphore));
-    native_fence *fence = fence_of(semaphore);
-    culv_semaphore *cuda = culv_shared_semaphore_cuda(semaphore);
-    const CUdeviceptr pointer = culv_shared_buffer_pointer(buffer);
-    void *resource = culv_d3d_buffer_resource(buffer);
-    CUdeviceptr copy = 0; /* a copy to the host would block this thread */
-    CU_OK(s->cu->cuMemAlloc(&copy, BYTES));
-    OK(culv_semaphore_wait(cuda, s->stream, 1));
-    CU_OK(s->cu->cuMemcpyDtoDAsync(copy, pointer, BYTES, s->stream));
-    Sleep(100); /* a stream that did not wait would be ready by then */
-    REQUIRE(s->cu->cuStreamQuery(s->stream) == CUDA_ERROR_NOT_READY);
-    scene_pattern(put, BYTES, 2);
-    NATIVE(put)(s, resource, put, BYTES);
-    HR_OK(NATIVE(signal)(s, fence, 1));
-    scene_cuda_has(s, copy, put, BYTES);
-    CU_OK(s->cu->cuMemFree(copy));
-
-    scene_pattern(put, BYTES, 3);
-    CU_OK(s->cu->cuMemcpyHtoDAsync(pointer, put, BYTES, s->stream));
-    OK(culv_semaphore_signal(cuda, s->stream, 2));
-    HR_OK(NATIVE(wait)(s, fence, 2));
-    NATIVE(get)(s, resource, got, BYTES);
-    REQUIRE(memcmp(put, got, BYTES) == 0);
-    culv_semaphore_mark_value(cuda, 3);
-    REFUSES(culv_semaphore_signal(cuda, s->stream, 3), INVALID, TIMELINE_BACKWARDS);
-    culv_semaphore *owned = cuda;
-    culv_semaphore_destroy(&owned, NULL);
-    REQUIRE(owned != NULL && scene_reason_is(CULV_REASON_OWNED));
-    culv_shared_semaphore_destroy(&semaphore, NULL);
-    culv_shared_buffer_destroy(&buffer, NULL);
-}
-
 /* Direct3D's signal is done and nobody reported it: CUDA's must exceed it all the same. */
 D3D_CASE(unreported)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* NT handles, names and KMT handles: duplicated, closed, imported by calls of the driver that note
- * what they are given, and exported and imported by a Vulkan that makes them. Sections stand for
- * the objects, or are the twin's VMM memory: what is proved is whose handle is closed when, what
- * the drivers are told, and the bytes behind it; not that a real driver takes it. */
+ * what they are given, and exported and imported by a Vulkan that makes them. The objects are the
+ * twin's: what is proved is whose handle is closed when, what the drivers are told, and the bytes
+ * behind it; not that a real driver takes it. That memory and timelines behind opaque handles serve
+ * is ipc.exe's, and behind KMT handles d3d12.exe's. */
 #ifndef VK_NO_PROTOTYPES
 #    define VK_NO_PROTOTYPES
 #endif
@@ -10,6 +11,7 @@
 /* After windows.h, whose types they want. */
 #include "cuda/device.h"
 #include "labels.h"
+#include "win32_share.h"
 
 #include <culvert/vulkan.h>
 #include <culvert/vulkan_vmm.h>
@@ -21,142 +23,11 @@
 
 static const wchar_t object_name[] = L"Local\\culvert test object";
 
-/* Sections ------------------------------------------------------------------------------------- */
-
-static const uint32_t mark = 0x43554c56; /* at the begin of those that stand for objects */
-
 static void *section_make(const wchar_t *name)
 {
     HANDLE section = CreateFileMappingW(INVALID_HANDLE_VALUE, NULL, PAGE_READWRITE, 0, 4096, name);
     REQUIRE(section != NULL);
-    uint32_t *word = MapViewOfFile(section, FILE_MAP_WRITE, 0, 0, sizeof *word);
-    REQUIRE(word != NULL);
-    *word = mark;
-    UnmapViewOfFile(word);
     return section;
-}
-
-/* The section behind a handle or a name, opened anew; NULL if it is not the test's. */
-static HANDLE open_section(HANDLE handle, const wchar_t *name)
-{
-    HANDLE opened = NULL;
-    if (name != NULL)
-        opened = OpenFileMappingW(FILE_MAP_READ, FALSE, name);
-    else if (!DuplicateHandle(GetCurrentProcess(), handle, GetCurrentProcess(), &opened, 0, FALSE,
-                              DUPLICATE_SAME_ACCESS))
-        return NULL;
-    const uint32_t *word =
-        opened != NULL ? MapViewOfFile(opened, FILE_MAP_READ, 0, 0, sizeof *word) : NULL;
-    const bool right = word != NULL && *word == mark;
-    if (word != NULL) UnmapViewOfFile((LPCVOID)word);
-    if (right || opened == NULL) return opened;
-    CloseHandle(opened);
-    return NULL;
-}
-
-/* The driver's imports, as cuda.h says of NT handles: the caller keeps the handle, the import holds
- * a reference of its own. KMT handles hold none and are only noted. */
-
-static struct {
-    CUresult answer;               /* of the next imports */
-    unsigned memories, semaphores; /* imported and not destroyed */
-    /* Of the last import: the descriptor. */
-    int type;
-    unsigned flags;
-    uint64_t size;
-    void *handle;
-    const wchar_t *name;
-    bool found; /* handle or name led to the section that the test made */
-} driver;
-
-/* Handles of the driver's: pointers to these. */
-typedef struct object {
-    HANDLE section; /* NULL of a KMT handle */
-    unsigned *count;
-} object;
-
-static CUresult import_object(bool kmt, HANDLE handle, const void *name, unsigned *count,
-                              void **out)
-{
-    driver.handle = handle;
-    driver.name = name;
-    driver.found = false;
-    if ((handle == NULL) == (name == NULL) || (kmt && name != NULL))
-        return CUDA_ERROR_INVALID_VALUE;
-    const HANDLE section = kmt ? NULL : open_section(handle, name);
-    driver.found = section != NULL;
-    if (!kmt && section == NULL) return CUDA_ERROR_INVALID_HANDLE;
-    if (driver.answer != CUDA_SUCCESS) {
-        if (section != NULL) CloseHandle(section);
-        return driver.answer;
-    }
-    object *made = calloc(1, sizeof *made);
-    REQUIRE(made != NULL);
-    *made = (object){section, count};
-    ++*count;
-    *out = made;
-    return CUDA_SUCCESS;
-}
-
-#define IMPORT(call, kind, handle_type, count, told)                                               \
-    static CUresult CUDAAPI call(handle_type *out, const CUDA_EXTERNAL_##kind##_HANDLE_DESC *d)    \
-    {                                                                                              \
-        driver.type = (int)d->type;                                                                \
-        driver.flags = d->flags;                                                                   \
-        driver.size = told;                                                                        \
-        return import_object(d->type == CU_EXTERNAL_##kind##_HANDLE_TYPE_OPAQUE_WIN32_KMT,         \
-                             d->handle.win32.handle, d->handle.win32.name, &driver.count,          \
-                             (void **)out);                                                        \
-    }
-IMPORT(import_memory, MEMORY, CUexternalMemory, memories, d->size)
-IMPORT(import_semaphore, SEMAPHORE, CUexternalSemaphore, semaphores, 0)
-#undef IMPORT
-
-static CUresult destroy(object *gone)
-{
-    --*gone->count;
-    if (gone->section != NULL) CloseHandle(gone->section);
-    free(gone);
-    return CUDA_SUCCESS;
-}
-
-static CUresult CUDAAPI destroy_memory(CUexternalMemory memory)
-{
-    return destroy((object *)(void *)memory);
-}
-
-static CUresult CUDAAPI destroy_semaphore(CUexternalSemaphore semaphore)
-{
-    return destroy((object *)(void *)semaphore);
-}
-
-static CUresult CUDAAPI map_nothing(CUdeviceptr *out, CUexternalMemory memory,
-                                    const CUDA_EXTERNAL_MEMORY_BUFFER_DESC *desc)
-{
-    return CUDA_ERROR_NOT_SUPPORTED;
-}
-
-static culv_device *kept; /* the twin's, with these calls */
-
-static void end_kept(void)
-{
-    culv_device_close(&kept);
-    REQUIRE(driver.memories == 0 && driver.semaphores == 0);
-}
-
-static culv_device *handles_device(void)
-{
-    static const test_fixture fixture = {.end = end_kept};
-    if (kept != NULL) return kept;
-    OK(culv_device_open_by_ordinal(0, NULL, &kept));
-    culvi_cuda *cuda = (culvi_cuda *)(uintptr_t)kept->cuda;
-    cuda->cuImportExternalMemory = import_memory;
-    cuda->cuDestroyExternalMemory = destroy_memory;
-    cuda->cuImportExternalSemaphore = import_semaphore;
-    cuda->cuDestroyExternalSemaphore = destroy_semaphore;
-    cuda->cuExternalMemoryGetMappedBuffer = map_nothing;
-    test_keep(&fixture);
-    return kept;
 }
 
 /* Handles -------------------------------------------------------------------------------------- */
@@ -242,77 +113,113 @@ TEST(wrong_handles)
     REQUIRE(CloseHandle(section) && CloseHandle(pipe) && CloseHandle(other_end));
 }
 
-/* Imports one object by each of its forms. What the driver saw was a duplicate; who has what after
- * it. */
-static void import(culv_device *device, bool memory, culv_semaphore_type kind, int nt_type)
+static culv_device *kept;
+
+static void end_kept(void)
 {
-    for (int form = 0; form < 4; form++) { /* plain, dedicated, refused, by name */
-        void *section = section_make(object_name);
-        culv_handle handle = form < 3 ? culv_handle_opaque_win32(section)
-                                      : culv_handle_opaque_win32_named(object_name);
-        culv_memory *m = NULL;
-        culv_semaphore *s = NULL;
-        culv_memory_desc md = culv_memory_desc_init();
-        culv_semaphore_desc sd = culv_semaphore_desc_init();
-        md.handle = sd.handle = handle;
-        md.size = 65536;
-        md.dedicated = form == 1;
-        sd.type = kind;
-        driver.answer = form == 2 ? CUDA_ERROR_UNKNOWN : CUDA_SUCCESS;
-        culv_result r =
-            memory ? culv_memory_import(device, &md, &m) : culv_semaphore_import(device, &sd, &s);
-        driver.answer = CUDA_SUCCESS;
-        REQUIRE(r == (form == 2 ? CULV_ERROR_DRIVER : CULV_OK));
-        REQUIRE(driver.type == nt_type && driver.found);
-        REQUIRE(driver.flags == (memory && form == 1 ? 1u : 0u) &&
-                (!memory || driver.size == 65536));
-        if (form < 3) {
-            REQUIRE(driver.handle != NULL && driver.handle != section && driver.name == NULL);
-            REQUIRE(!scene_handle_is_open(driver.handle)); /* the duplicate is closed */
-            REQUIRE(scene_handle_is_open(section));
-        } else {
-            REQUIRE(driver.handle == NULL && driver.name == object_name);
-        }
-        CloseHandle(section);
-        REQUIRE(scene_name_lives(object_name) ==
-                (form != 2)); /* the import has a reference of its own */
-        culv_memory_destroy(&m);
-        culv_semaphore_destroy(&s, NULL);
-        REQUIRE(!scene_name_lives(object_name));
-        REQUIRE(driver.memories == 0 && driver.semaphores == 0);
-    }
+    culv_device_close(&kept);
+    REQUIRE(scene_driver_objects() == 0);
 }
 
+static culv_device *handles_device(void)
+{
+    static const test_fixture fixture = {.end = end_kept};
+    if (kept != NULL) return kept;
+    scene_find_controls();
+    OK(culv_device_open_by_ordinal(0, NULL, &kept));
+    CU_OK(CULV_CUDA(kept)->cuCtxSetCurrent(culv_device_context(kept)));
+    test_keep(&fixture);
+    return kept;
+}
+
+/* What an import told the driver, which refuses it. */
+static struct {
+    int type;
+    unsigned flags;
+    uint64_t size;
+    void *handle;
+    const void *name;
+} told;
+
+static CUresult CUDAAPI refuse_memory(CUexternalMemory *out,
+                                      const CUDA_EXTERNAL_MEMORY_HANDLE_DESC *d)
+{
+    told.type = (int)d->type;
+    told.flags = d->flags;
+    told.size = d->size;
+    told.handle = d->handle.win32.handle;
+    told.name = d->handle.win32.name;
+    return CUDA_ERROR_UNKNOWN;
+}
+
+static CUresult CUDAAPI refuse_semaphore(CUexternalSemaphore *out,
+                                         const CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC *d)
+{
+    told.type = (int)d->type;
+    told.handle = d->handle.win32.handle;
+    told.name = d->handle.win32.name;
+    return CUDA_ERROR_UNKNOWN;
+}
+
+/* The driver sees a duplicate of an NT handle, which is closed, a name and a KMT number as they
+ * are. */
 TEST(imports)
 {
+    enum { NT, NAMED, KMT };
+    static const struct {
+        int form;
+        bool dedicated;
+        culv_semaphore_type semaphore; /* NONE: memory */
+        int type;                      /* CU_EXTERNAL_..._HANDLE_TYPE_... */
+    } rows[] = {
+        {NT, false, CULV_SEMAPHORE_NONE, CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_WIN32},
+        {NT, true, CULV_SEMAPHORE_NONE, CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_WIN32},
+        {NAMED, false, CULV_SEMAPHORE_NONE, CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_WIN32},
+        {KMT, false, CULV_SEMAPHORE_NONE, CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_WIN32_KMT},
+        {NT, false, CULV_SEMAPHORE_BINARY, CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_WIN32},
+        {NAMED, false, CULV_SEMAPHORE_BINARY, CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_WIN32},
+        {KMT, false, CULV_SEMAPHORE_BINARY, CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_WIN32_KMT},
+        {NT, false, CULV_SEMAPHORE_TIMELINE,
+         CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_TIMELINE_SEMAPHORE_WIN32},
+    };
     culv_device *device = handles_device();
-    import(device, true, CULV_SEMAPHORE_NONE, 2); /* CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_WIN32 */
-    import(device, false, CULV_SEMAPHORE_BINARY,
-           2); /* CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_WIN32 */
-    import(device, false, CULV_SEMAPHORE_TIMELINE, 10); /* ..._TIMELINE_SEMAPHORE_WIN32 */
-}
-
-TEST(kmt_imports)
-{
-    culv_device *device = handles_device();
+    culvi_cuda *cuda = (culvi_cuda *)(uintptr_t)device->cuda;
+    const culvi_cuda twins = *cuda;
+    void *const number = (void *)(uintptr_t)0x40000006u;
+    HANDLE section = section_make(object_name);
     culv_memory *m = NULL;
     culv_semaphore *s = NULL;
-    culv_memory_desc md = culv_memory_desc_init();
     culv_semaphore_desc sd = culv_semaphore_desc_init();
-    void *number = (void *)(uintptr_t)0x40000006u;
-    md.handle = sd.handle = culv_handle_opaque_win32_kmt(number);
-    md.size = 65536;
-    OK(culv_memory_import(device, &md, &m));
-    culv_handle_close(&md.handle);
-    REQUIRE(driver.type == 3 && driver.handle == number && driver.name == NULL);
-    sd.type = CULV_SEMAPHORE_BINARY;
-    OK(culv_semaphore_import(device, &sd, &s));
-    REQUIRE(driver.type == 3 && driver.handle == number);
-    culv_semaphore_destroy(&s, NULL);
-    culv_memory_destroy(&m);
+    cuda->cuImportExternalMemory = refuse_memory;
+    cuda->cuImportExternalSemaphore = refuse_semaphore;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        culv_memory_desc md = culv_memory_desc_init();
+        const int form = rows[i].form;
+        md.handle = sd.handle = form == NT      ? culv_handle_opaque_win32(section)
+                                : form == NAMED ? culv_handle_opaque_win32_named(object_name)
+                                                : culv_handle_opaque_win32_kmt(number);
+        md.size = 65536;
+        md.dedicated = rows[i].dedicated;
+        sd.type = rows[i].semaphore;
+        REFUSES_AS(sd.type == CULV_SEMAPHORE_NONE ? culv_memory_import(device, &md, &m)
+                                                  : culv_semaphore_import(device, &sd, &s),
+                   CULV_ERROR_DRIVER, CULV_REASON_HANDLE_REFUSED, "");
+        REQUIRE(told.type == rows[i].type && told.name == (form == NAMED ? object_name : NULL));
+        REQUIRE(sd.type != CULV_SEMAPHORE_NONE ||
+                (told.size == 65536 && told.flags == rows[i].dedicated));
+        if (form != NT) REQUIRE(told.handle == (form == KMT ? number : NULL));
+        if (form == NT)
+            REQUIRE(told.handle != NULL && told.handle != section &&
+                    !scene_handle_is_open(told.handle));
+        REQUIRE(m == NULL && s == NULL && scene_handle_is_open(section));
+    }
+    *cuda = twins;
+    CloseHandle(section);
+    REQUIRE(!scene_name_lives(object_name));
+    sd.handle = culv_handle_opaque_win32_kmt(number);
     sd.type = CULV_SEMAPHORE_TIMELINE;
     REFUSES(culv_semaphore_import(device, &sd, &s), INVALID, HANDLE_TYPE);
-    REQUIRE(s == NULL && driver.memories == 0 && driver.semaphores == 0);
+    REQUIRE(s == NULL);
 }
 
 TEST(refused_before_the_driver)
@@ -345,22 +252,23 @@ TEST(refused_before_the_driver)
 
 /* A Vulkan ------------------------------------------------------------------------------------- */
 
-/* One device, whose VkDeviceMemory and VkSemaphore are sections, exported as NT handles once, as
- * the specification has it, and as KMT numbers; and the attachment's calls on it. */
+/* One device, whose VkDeviceMemory and VkSemaphore are sections that the twin imports, exported as
+ * NT handles, and as KMT numbers; and the attachment's calls on it. */
 static const wchar_t exported_name[] = L"Local\\culvert test export";
 static const uint32_t kmt_number = 0x40000002u;
+enum { MEMORY = 65536, ODD = 70001 };
+static unsigned char put[ODD];
 
 static struct {
     const char *missing;  /* a function that the device does not have */
     VkResult answer;      /* of exports and imports, when not VK_SUCCESS */
     bool no_handle;       /* exports succeed and give none */
-    unsigned exports;     /* as NT handles */
     VkFlags export_types; /* of VkExportMemoryAllocateInfo or VkExportSemaphoreCreateInfo */
     VkFlags import_type;
     HANDLE import_handle;
     LPCWSTR import_name;
-    bool import_open;
-    void (*on_import)(const VkImportMemoryWin32HandleInfoKHR *import, VkDeviceSize size);
+    VkDeviceSize import_size;
+    bool import_open, import_holds; /* behind the handle is what CUDA has written */
     uint8_t uuid[VK_UUID_SIZE];
 } vulkan;
 
@@ -448,27 +356,27 @@ FAKE(void, external_semaphore, VkPhysicalDevice device,
             : 0;
 }
 
-static VkResult export(VkFlags type, VkFlags kmt, HANDLE *out)
+static VkResult export(VkFlags type, VkFlags kmt, uint32_t share, HANDLE *out)
 {
     if (vulkan.answer != VK_SUCCESS || vulkan.no_handle) return vulkan.answer;
-    if (type == kmt) {
-        *out = (HANDLE)(uintptr_t)kmt_number;
-    } else {
-        *out = section_make(exported_name);
-        vulkan.exports++;
-    }
+    *out = type == kmt ? (HANDLE)(uintptr_t)kmt_number
+                       : scene_share(exported_name, share, false, MEMORY);
     return VK_SUCCESS;
 }
 
 FAKE(VkResult, get_memory, VkDevice device, const VkMemoryGetWin32HandleInfoKHR *info, HANDLE *out)
 {
-    return export(info->handleType, VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_WIN32_KMT_BIT, out);
+    return export(info->handleType, VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_WIN32_KMT_BIT,
+                  CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_WIN32, out);
 }
 
 FAKE(VkResult, get_semaphore, VkDevice device, const VkSemaphoreGetWin32HandleInfoKHR *info,
      HANDLE *out)
 {
-    return export(info->handleType, VK_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_WIN32_KMT_BIT, out);
+    return export(info->handleType, VK_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_WIN32_KMT_BIT,
+                  CULV_SOFT_SHARE_SEMAPHORE +
+                      CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_TIMELINE_SEMAPHORE_WIN32,
+                  out);
 }
 
 FAKE(VkResult, counter, VkDevice device, VkSemaphore semaphore, uint64_t *out)
@@ -502,7 +410,20 @@ FAKE(void, buffer_needs, VkDevice device, const VkBufferMemoryRequirementsInfo2 
      VkMemoryRequirements2 *out)
 {
     out->memoryRequirements =
-        (VkMemoryRequirements){.size = 65536, .alignment = 256, .memoryTypeBits = 1};
+        (VkMemoryRequirements){.size = MEMORY, .alignment = 256, .memoryTypeBits = 1};
+}
+
+/* Behind a handle of the twin's VMM memory are the bytes of `put`. */
+static bool holds(HANDLE section)
+{
+    culv_soft_vmm_label label;
+    unsigned char *view = MapViewOfFile(section, FILE_MAP_READ, 0, 0, 0);
+    if (view == NULL) return false;
+    memcpy(&label, view + CULV_SOFT_VMM_LABEL_AT, sizeof label);
+    const bool right = memcmp(label.magic, CULV_SOFT_VMM_LABEL_MAGIC, sizeof label.magic) == 0 &&
+                       label.size >= ODD && memcmp(view + label.payload, put, ODD) == 0;
+    UnmapViewOfFile(view);
+    return right;
 }
 
 FAKE(VkResult, allocate, VkDevice device, const VkMemoryAllocateInfo *info,
@@ -517,10 +438,11 @@ FAKE(VkResult, allocate, VkDevice device, const VkMemoryAllocateInfo *info,
         vulkan.import_type = import->handleType;
         vulkan.import_handle = import->handle;
         vulkan.import_name = import->name;
+        vulkan.import_size = info->allocationSize;
         vulkan.import_open = import->handle != NULL && scene_handle_is_open(import->handle);
+        vulkan.import_holds = vulkan.import_open && holds(import->handle);
     }
     if (vulkan.answer != VK_SUCCESS) return vulkan.answer;
-    if (import != NULL && vulkan.on_import != NULL) vulkan.on_import(import, info->allocationSize);
     *out = (VkDeviceMemory)(uintptr_t)0x71;
     return VK_SUCCESS;
 }
@@ -582,29 +504,24 @@ static culv_vk_device_desc fake_vulkan_desc(void)
     return d;
 }
 
-/* A device attached to it, which says to be its GPU. `on_import` looks at what vkAllocateMemory
- * imports, before the handle is closed; NULL: nobody does. */
+/* A device attached to it, which says to be its GPU. */
 typedef struct attached {
     culv_device *device;
     culv_vk_device *vk;
 } attached;
 
-static void fake_vulkan_attach(attached *a, culv_device *device,
-                               void (*on_import)(const VkImportMemoryWin32HandleInfoKHR *import,
-                                                 VkDeviceSize size))
+static void fake_vulkan_attach(attached *a)
 {
     culv_device_caps caps = culv_device_caps_init();
     const culv_vk_device_desc d = fake_vulkan_desc();
-    *a = (attached){device, NULL};
-    OK(culv_device_get_caps(device, &caps));
+    *a = (attached){handles_device(), NULL};
+    OK(culv_device_get_caps(a->device, &caps));
     memcpy(vulkan.uuid, caps.uuid.bytes, sizeof vulkan.uuid);
-    vulkan.on_import = on_import;
-    OK(culv_vk_attach(device, &d, &a->vk));
+    OK(culv_vk_attach(a->device, &d, &a->vk));
 }
 
 #define VK_CASE(...)                                                                               \
-    TEST_ON(attached, a, fake_vulkan_attach(a, handles_device(), NULL), culv_vk_detach(&a->vk),    \
-            __VA_ARGS__)
+    TEST_ON(attached, a, fake_vulkan_attach(a), culv_vk_detach(&a->vk), __VA_ARGS__)
 
 /* Memory is 0, a semaphore 1. */
 static const char *const export_calls[] = {"vkGetMemoryWin32HandleKHR",
@@ -681,41 +598,53 @@ VK_CASE(exports)
 }
 
 /* By the Vulkan road no handle passes through the caller's hands, and none is left. */
-VK_CASE(vulkan_imports)
+static culv_result import_all(void *user)
 {
-    culv_vk_device *vk = a->vk;
+    culv_vk_device *vk = user;
     culv_memory *memory = NULL;
     culv_semaphore *semaphore = NULL;
     culv_shared_semaphore *made = NULL;
     culv_shared_buffer *buffer = NULL;
     culv_vk_memory_desc md = culv_vk_memory_desc_init();
-    md.memory = (VkDeviceMemory)(uintptr_t)0x72;
-    md.allocation_size = 65536;
-    OK(culv_vk_memory_import(vk, &md, &memory));
-    REQUIRE(scene_name_lives(exported_name)); /* the import's own reference */
-    culv_memory_destroy(&memory);
-    REQUIRE(!scene_name_lives(exported_name));
     culv_vk_semaphore_desc sd = culv_vk_semaphore_desc_init();
-    sd.semaphore = (VkSemaphore)(uintptr_t)0x52;
-    sd.type = CULV_SEMAPHORE_TIMELINE;
-    OK(culv_vk_semaphore_import(vk, &sd, &semaphore));
-    REQUIRE(culv_semaphore_last_value(semaphore) == 7);
-    culv_semaphore_destroy(&semaphore, NULL);
-    REQUIRE(!scene_name_lives(exported_name));
-    OK(culv_vk_semaphore_create(vk, NULL, &made));
-    REQUIRE(vulkan.export_types == VK_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_WIN32_BIT);
-    culv_shared_semaphore_destroy(&made, NULL);
-    REQUIRE(!scene_name_lives(exported_name));
-
-    /* This CUDA maps nothing: all that was made before goes. */
     VkBufferCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
-                               .size = 65536,
+                               .size = MEMORY,
                                .usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT};
     culv_vk_buffer_create_desc bd = culv_vk_buffer_create_desc_init();
+    md.memory = (VkDeviceMemory)(uintptr_t)0x72;
+    md.allocation_size = MEMORY;
+    sd.semaphore = (VkSemaphore)(uintptr_t)0x52;
+    sd.type = CULV_SEMAPHORE_TIMELINE;
     bd.create_info = &info;
-    REFUSES(culv_vk_buffer_create(vk, &bd, &buffer), DRIVER, DRIVER_REFUSED);
-    REQUIRE(vulkan.export_types == VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_WIN32_BIT);
-    REQUIRE(buffer == NULL && !scene_name_lives(exported_name));
+    culv_result result = culv_vk_memory_import(vk, &md, &memory);
+    REQUIRE(!scene_name_lives(exported_name)); /* the twin maps it, and has no handle */
+    culv_memory_destroy(&memory);
+    if (result == CULV_OK) result = culv_vk_semaphore_import(vk, &sd, &semaphore);
+    if (result == CULV_OK) REQUIRE(culv_semaphore_last_value(semaphore) == 7);
+    culv_semaphore_destroy(&semaphore, NULL);
+    if (result == CULV_OK) result = culv_vk_semaphore_create(vk, NULL, &made);
+    if (result == CULV_OK)
+        REQUIRE(vulkan.export_types == VK_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_WIN32_BIT);
+    culv_shared_semaphore_destroy(&made, NULL);
+    if (result == CULV_OK) result = culv_vk_buffer_create(vk, &bd, &buffer);
+    if (result == CULV_OK)
+        REQUIRE(vulkan.export_types == VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_WIN32_BIT);
+    culv_shared_buffer_destroy(&buffer, NULL);
+    return result;
+}
+
+static void require_none(void *vk)
+{
+    (void)vk;
+    (void)culv_device_collect(kept);
+    REQUIRE(!scene_name_lives(exported_name) && scene_driver_objects() == 0);
+}
+
+VK_CASE(vulkan_imports)
+{
+    const scene_tortured t = {
+        .work = import_all, .require_none = require_none, .user = a->vk, .least = 4};
+    scene_torture(&t);
 }
 
 VK_CASE(from_handles)
@@ -751,121 +680,36 @@ VK_CASE(from_handles)
     REQUIRE(!scene_name_lives(exported_name));
 }
 
-/* CUDA's VMM memory on its way to Vulkan ------------------------------------------------------- */
-
-enum { ODD = 70001 };
-static unsigned char put[ODD];
-
-/* What Vulkan was given last. */
-static struct {
-    unsigned count;
-    VkFlags type;
-    VkDeviceSize size;
-    HANDLE handle;
-    bool right; /* the bytes behind it are those of `put` */
-} seen;
-
-static bool holds(HANDLE section)
+/* CUDA's VMM memory on its way to Vulkan, as often as wished: what a KMT number leads to is
+ * d3d12.exe's. */
+VK_CASE(vmm_handles)
 {
-    culv_soft_vmm_label label;
-    unsigned char *view = MapViewOfFile(section, FILE_MAP_READ, 0, 0, 0);
-    if (view == NULL) return false;
-    memcpy(&label, view + CULV_SOFT_VMM_LABEL_AT, sizeof label);
-    const bool right = memcmp(label.magic, CULV_SOFT_VMM_LABEL_MAGIC, sizeof label.magic) == 0 &&
-                       label.size >= ODD && memcmp(view + label.payload, put, ODD) == 0;
-    UnmapViewOfFile(view);
-    return right;
-}
-
-/* A KMT number leads to its exporter's section. */
-static bool holds_kmt(HANDLE number)
-{
-    wchar_t name[64];
-    swprintf(name, sizeof name / sizeof name[0], CULV_SOFT_VMM_KMT_NAME,
-             (unsigned long)(uintptr_t)number);
-    HANDLE record = OpenFileMappingW(FILE_MAP_READ, FALSE, name);
-    if (record == NULL) return false;
-    const culv_soft_vmm_kmt *kmt = MapViewOfFile(record, FILE_MAP_READ, 0, 0, sizeof *kmt);
-    const bool right = kmt != NULL && kmt->process == GetCurrentProcessId() &&
-                       memcmp(kmt->magic, CULV_SOFT_VMM_KMT_MAGIC, sizeof kmt->magic) == 0 &&
-                       holds((HANDLE)(uintptr_t)kmt->section);
-    if (kmt != NULL) UnmapViewOfFile(kmt);
-    CloseHandle(record);
-    return right;
-}
-
-static void look(const VkImportMemoryWin32HandleInfoKHR *import, VkDeviceSize size)
-{
-    seen.count++;
-    seen.type = import->handleType;
-    seen.size = size;
-    seen.handle = import->handle;
-    seen.right = seen.type == VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_WIN32_BIT
-                     ? holds(import->handle)
-                     : holds_kmt(import->handle);
-}
-
-/* CUDA writes into it. */
-static culv_vmm_allocation_info fill(culv_device *device, culv_vmm_allocation *made, unsigned seed)
-{
-    culv_vmm_allocation_info info = culv_vmm_allocation_info_init();
-    culv_vmm_range *range = scene_map_vmm(device, made);
-    const CUstream stream = scene_stream(device);
-    OK(culv_vmm_allocation_get_info(made, &info));
-    scene_pattern(put, ODD, seed);
-    cuda_write(CULV_CUDA(device), stream, culv_vmm_range_pointer(range), put, ODD);
-    CU_OK(CULV_CUDA(device)->cuStreamDestroy(stream));
-    scene_unmap_vmm(&range);
-    return info;
-}
-
-/* A device whose imports are the twin's own. */
-static void attach(attached *a)
-{
-    culv_device *device = NULL;
-    memset(&seen, 0, sizeof seen);
-    OK(culv_device_open_by_ordinal(0, NULL, &device));
-    fake_vulkan_attach(a, device, look);
-}
-
-static void detach(attached *a)
-{
-    culv_vk_detach(&a->vk);
-    culv_device_close(&a->device);
-}
-#define VMM_CASE(...) TEST_ON(attached, a, attach(a), detach(a), __VA_ARGS__)
-
-VMM_CASE(vmm_nt_handles)
-{
+    const uint32_t nt = 1u << CULV_HANDLE_OPAQUE_WIN32, kmt = 1u << CULV_HANDLE_OPAQUE_WIN32_KMT;
     VkDeviceMemory memory = VK_NULL_HANDLE;
-    culv_vmm_allocation *made = scene_allocate(a->device, ODD, 1u << CULV_HANDLE_OPAQUE_WIN32);
-    const culv_vmm_allocation_info info = fill(a->device, made, 1);
-    for (unsigned n = 1; n <= 3; n++) { /* as often as wished */
+    culv_vmm_allocation *made = scene_allocate(a->device, ODD, nt),
+                        *only_kmt = scene_allocate(a->device, ODD, kmt);
+    culv_vmm_allocation_info info = culv_vmm_allocation_info_init();
+    culv_vk_memory_from_handle_desc desc = culv_vk_memory_from_handle_desc_init();
+    culv_vmm_range *range = scene_map_vmm(a->device, made);
+    OK(culv_vmm_allocation_get_info(made, &info));
+    scene_pattern(put, ODD, 1);
+    cuda_write(CULV_CUDA(a->device), NULL, culv_vmm_range_pointer(range), put, ODD);
+    scene_unmap_vmm(&range);
+    for (unsigned n = 0; n < 3; n++) {
+        memset(&vulkan.import_type, 0, sizeof vulkan.import_type);
         OK(culv_vk_memory_from_vmm(a->vk, made, NULL, &memory));
-        REQUIRE(seen.count == n && seen.right && seen.size == info.size);
-        REQUIRE(seen.type == VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_WIN32_BIT);
-        REQUIRE(
-            !scene_handle_is_open(seen.handle)); /* Vulkan keeps none, and neither does Culvert */
+        REQUIRE(vulkan.import_type == VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_WIN32_BIT);
+        REQUIRE(vulkan.import_holds && vulkan.import_size == info.size);
+        REQUIRE(!scene_handle_is_open(vulkan.import_handle)); /* nobody keeps it */
     }
     culv_vmm_allocation_destroy(&made);
-}
-
-VMM_CASE(vmm_kmt_handles)
-{
-    VkDeviceMemory memory = VK_NULL_HANDLE;
-    culv_vmm_allocation *made = scene_allocate(a->device, ODD, 1u << CULV_HANDLE_OPAQUE_WIN32_KMT);
-    const culv_vmm_allocation_info info = fill(a->device, made, 2);
-    culv_vk_memory_from_handle_desc desc = culv_vk_memory_from_handle_desc_init();
-    const unsigned before = seen.count;
-    REFUSES(culv_vk_memory_from_vmm(a->vk, made, NULL, &memory), INVALID,
-            NOT_EXPORTABLE); /* which takes NT handles alone */
-    OK(culv_vmm_export_dup(made, CULV_HANDLE_OPAQUE_WIN32_KMT, &desc.handle));
+    /* It takes NT handles alone. */
+    REFUSES(culv_vk_memory_from_vmm(a->vk, only_kmt, NULL, &memory), INVALID, NOT_EXPORTABLE);
+    OK(culv_vmm_export_dup(only_kmt, CULV_HANDLE_OPAQUE_WIN32_KMT, &desc.handle));
     desc.size = info.size;
     desc.exporter = info.device;
     OK(culv_vk_memory_from_handle(a->vk, &desc, &memory));
-    REQUIRE(seen.count == before + 1 && seen.right && seen.size == info.size);
-    REQUIRE(seen.type == VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_WIN32_KMT_BIT);
-    REQUIRE(seen.handle == desc.handle.value.win32);
-    culv_vmm_allocation_destroy(&made);
-    REQUIRE(!holds_kmt(seen.handle)); /* a KMT handle keeps nothing */
+    REQUIRE(vulkan.import_type == VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_WIN32_KMT_BIT);
+    REQUIRE(vulkan.import_handle == desc.handle.value.win32 && vulkan.import_size == info.size);
+    culv_vmm_allocation_destroy(&only_kmt);
 }

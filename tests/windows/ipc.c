@@ -165,8 +165,8 @@ IPC_CASE(both_ways)
     for (size_t i = 0; i < SHARES; i++) {
         const culv_ipc_info info = describe(i);
         culv_handle handle =
-            culv_handle_win32(rows[i].type, ipc_share(rows[i].name, rows[i].share, info.dedicated,
-                                                      info.allocation_size));
+            culv_handle_win32(rows[i].type, scene_share(rows[i].name, rows[i].share, info.dedicated,
+                                                        info.allocation_size));
         import_own(s, &t, &handle, i);
         OK(culv_ipc_offer(server, &info, culv_ipc_from_handle(&handle)));
         REFUSES(culv_ipc_offer(server, &info, culv_ipc_from_handle(&handle)), BUSY, IPC_NAME);
@@ -248,7 +248,7 @@ static culv_buffer *offer_cells(const ipc_scene *s, culv_ipc_server *server)
     culv_ipc_info info = culv_ipc_info_named("cells");
     info.kind = CULV_IPC_BUFFER;
     info.allocation_size = ROOM;
-    culv_handle handle = culv_handle_opaque_win32(ipc_share(cells, OPAQUE_MEMORY, false, ROOM));
+    culv_handle handle = culv_handle_opaque_win32(scene_share(cells, OPAQUE_MEMORY, false, ROOM));
     OK(culv_ipc_offer(server, &info, culv_ipc_from_handle(&handle)));
     culv_buffer *buffer = ipc_map(s, &handle, ROOM);
     culv_handle_close(&handle);
@@ -404,7 +404,7 @@ ROLE(tell)
     HANDLE section;
     note *n = open_note(name, &section);
     ipc_open(&s);
-    const HANDLE shared = ipc_share(cells, OPAQUE_MEMORY, false, ROOM);
+    const HANDLE shared = scene_share(cells, OPAQUE_MEMORY, false, ROOM);
     const culv_handle handle = culv_handle_opaque_win32(shared);
     culv_buffer *buffer = ipc_map(&s, &handle, ROOM);
     ipc_write(&s, culv_buffer_pointer(buffer), FEW, 1);

@@ -47,8 +47,8 @@ static void queue_open(queue *q, const ipc_scene *s, const fence_row *row)
     q->scene = s;
     CU_OK(s->cu->cuStreamCreate(&q->stream, CU_STREAM_NON_BLOCKING));
     if (row->type == CULV_HANDLE_NONE) return;
-    q->ready_handle = culv_handle_win32(row->type, ipc_share(NULL, row->share, false, 0));
-    q->done_handle = culv_handle_win32(row->type, ipc_share(NULL, row->share, false, 0));
+    q->ready_handle = culv_handle_win32(row->type, scene_share(NULL, row->share, false, 0));
+    q->done_handle = culv_handle_win32(row->type, scene_share(NULL, row->share, false, 0));
     q->ready = scene_timeline(s->device, q->ready_handle, 0);
     q->done = scene_timeline(s->device, q->done_handle, 0);
 }
@@ -401,7 +401,7 @@ enum { ODD = sizeof odd / sizeof odd[0], ODD_OF_PRODUCERS = 9 };
 static culv_handle odd_handle(culv_handle_type type, bool named)
 {
     static HANDLE fence;
-    if (fence == NULL) fence = ipc_share(NULL, FENCES + 4, false, 0);
+    if (fence == NULL) fence = scene_share(NULL, FENCES + 4, false, 0);
     return named                           ? culv_handle_opaque_win32_named(L"Local\\some name")
            : type == CULV_HANDLE_OPAQUE_FD ? culv_handle_opaque_fd(0)
            : type == CULV_HANDLE_NONE      ? (culv_handle){.type = CULV_HANDLE_NONE}

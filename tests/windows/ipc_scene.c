@@ -57,26 +57,6 @@ void ipc_require(const ipc_scene *s, CUdeviceptr at, size_t words, uint32_t seed
     free(data);
 }
 
-HANDLE ipc_share(const wchar_t *name, uint32_t type, bool dedicated, uint64_t size)
-{
-    culv_soft_share record;
-    const uint64_t bytes = CULV_SOFT_SHARE_INSIDE + (size != 0 ? size : sizeof(uint64_t));
-    const HANDLE section =
-        CreateFileMappingW(INVALID_HANDLE_VALUE, NULL, PAGE_READWRITE, 0, (DWORD)bytes, name);
-    REQUIRE(section != NULL && GetLastError() != ERROR_ALREADY_EXISTS);
-    void *page = MapViewOfFile(section, FILE_MAP_WRITE, 0, 0, sizeof record);
-    REQUIRE(page != NULL);
-    memset(&record, 0, sizeof record);
-    memcpy(record.magic, CULV_SOFT_SHARE_MAGIC, sizeof record.magic);
-    record.type = type;
-    record.dedicated = dedicated;
-    record.size = size;
-    record.inside = 1;
-    memcpy(page, &record, sizeof record);
-    UnmapViewOfFile(page);
-    return section;
-}
-
 /* Servers and clients -------------------------------------------------------------------------- */
 
 const char *ipc_name(char out[CULV_IPC_NAME_SIZE], const char *word)
@@ -128,7 +108,7 @@ culv_ring *ipc_ring(const ipc_scene *s, culv_ipc_server *server, const culv_ipc_
         info.kind = CULV_IPC_BUFFER;
         info.allocation_size = ROOM;
         culv_handle handle = culv_handle_opaque_win32(
-            ipc_share(i == 0 ? section : NULL, OPAQUE_MEMORY, false, ROOM));
+            scene_share(i == 0 ? section : NULL, OPAQUE_MEMORY, false, ROOM));
         OK(culv_ipc_ring_offer(ring, i, 0, &info, culv_ipc_from_handle(&handle)));
         slots[i] = ipc_map(s, &handle, ROOM);
         culv_handle_close(&handle);

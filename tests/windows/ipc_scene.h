@@ -24,10 +24,6 @@ void ipc_open(ipc_scene *s);
 void ipc_close(ipc_scene *s);
 #define IPC_CASE(...) TEST_ON(ipc_scene, s, ipc_open(s), ipc_close(s), __VA_ARGS__)
 
-/* A section that serves as this share in every process. `name` is for scene_name_lives(), may be
- * NULL. */
-HANDLE ipc_share(const wchar_t *name, uint32_t type, bool dedicated, uint64_t size);
-
 /* CUDA writes and reads words that no other seed has. */
 void ipc_write(const ipc_scene *s, CUdeviceptr at, size_t words, uint32_t seed);
 void ipc_require(const ipc_scene *s, CUdeviceptr at, size_t words, uint32_t seed);

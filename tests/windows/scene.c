@@ -3,6 +3,8 @@
 #include <initguid.h>
 /* before Direct3D's headers, also if windows.h came first, as in culvert-selftest */
 #include "scene.h"
+/* after windows.h */
+#include "win32_share.h"
 
 #include <d3d11_4.h>
 #include <d3d12.h>
@@ -235,6 +237,26 @@ void scene_unmap_vmm(culv_vmm_range **range)
 {
     OK(culv_vmm_unmap(*range, 0, culv_vmm_range_size(*range), NULL));
     OK(culv_vmm_range_destroy(range));
+}
+
+HANDLE scene_share(const wchar_t *name, uint32_t type, bool dedicated, uint64_t size)
+{
+    culv_soft_share record;
+    const uint64_t bytes = CULV_SOFT_SHARE_INSIDE + (size != 0 ? size : sizeof(uint64_t));
+    const HANDLE section =
+        CreateFileMappingW(INVALID_HANDLE_VALUE, NULL, PAGE_READWRITE, 0, (DWORD)bytes, name);
+    REQUIRE(section != NULL && GetLastError() != ERROR_ALREADY_EXISTS);
+    void *page = MapViewOfFile(section, FILE_MAP_WRITE, 0, 0, sizeof record);
+    REQUIRE(page != NULL);
+    memset(&record, 0, sizeof record);
+    memcpy(record.magic, CULV_SOFT_SHARE_MAGIC, sizeof record.magic);
+    record.type = type;
+    record.dedicated = dedicated;
+    record.size = size;
+    record.inside = 1;
+    memcpy(page, &record, sizeof record);
+    UnmapViewOfFile(page);
+    return section;
 }
 
 void scene_torture(const scene_tortured *t)

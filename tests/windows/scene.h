@@ -105,6 +105,10 @@ culv_vmm_allocation *scene_allocate(culv_device *culvert, uint64_t size, uint32_
 culv_vmm_range *scene_map_vmm(culv_device *culvert, culv_vmm_allocation *allocation);
 void scene_unmap_vmm(culv_vmm_range **range);
 
+/* A section that serves as this share in every process. `name` is for scene_name_lives(), may be
+ * NULL. */
+HANDLE scene_share(const wchar_t *name, uint32_t type, bool dedicated, uint64_t size);
+
 /* Another thread, which answers 0. */
 HANDLE scene_thread(LPTHREAD_START_ROUTINE work, void *user);
 void scene_join(HANDLE thread);

@@ -102,7 +102,7 @@ if [ $with_msvc = 1 ]; then
 fi
 cd "$zip"
 run "culvert-soft.dll" bin/culvert-info.exe --soft >"$work/info"
-cases="d3d12.fences d3d12.heaps d3d12.match d3d11.textures d3d_register.buffers d3d_register.textures9"
+cases="d3d12.handles d3d12.placed d3d12.match d3d11.textures d3d_register.buffers d3d_register.textures9"
 # shellcheck disable=SC2086 # a list of words
 run "# 6 passed, 0 failed, 0 skipped" "$rig" bin/culvert-selftest.exe $cases
 # As with NVIDIA's driver: what only the twin or the rig plays is skipped, and what they count is not asked.
@@ -112,13 +112,13 @@ CULVERT_SELFTEST_AS_NVIDIA=1 run "# 5 passed, 0 failed, 2 skipped" \
 grep -q "^SKIP windows.d3d12.match: only the" as_nvidia.txt || fail "a case that needs another adapter was not skipped"
 grep -q "^      bytes compared: [1-9][0-9][0-9][0-9]" as_nvidia.txt || fail "the report does not say what was compared"
 # A case that fails does not end the others.
-CULVERT_SOFT=1 CULVERT_SELFTEST_FAIL=d3d12.fences "$wine" "$rig" bin/culvert-selftest.exe --report failed.txt \
-    d3d12.handles d3d12.fences d3d12.heaps </dev/null >"$work/output" 2>&1 && fail "a case that failed is no failure"
-grep -q "^FAIL windows.d3d12.fences: " failed.txt && grep -q "^PASS windows.d3d12.heaps" failed.txt ||
+CULVERT_SOFT=1 CULVERT_SELFTEST_FAIL=d3d12.handles "$wine" "$rig" bin/culvert-selftest.exe --report failed.txt \
+    d3d12.kinds d3d12.handles d3d12.placed </dev/null >"$work/output" 2>&1 && fail "a case that failed is no failure"
+grep -q "^FAIL windows.d3d12.handles: " failed.txt && grep -q "^PASS windows.d3d12.placed" failed.txt ||
     { cat failed.txt; fail "what a failed case leaves"; }
 
 echo "== scripts/support-table"
 python3 "$source/scripts/support-table" record windows 2000-01-01 culvert-selftest.txt --into "$work"
-grep -q "^PASS windows: d3d11.textures d3d12.fences d3d12.heaps d3d12.match d3d_register.buffers" "$work/windows-2000-01-01.txt" ||
+grep -q "^PASS windows: d3d11.textures d3d12.handles d3d12.match d3d12.placed d3d_register.buffers" "$work/windows-2000-01-01.txt" ||
     { cat "$work/windows-2000-01-01.txt"; fail "support-table reads something else"; }
 echo "passed"

@@ -4,9 +4,6 @@
 #define TEST_GROUP "filter."
 #include "foreign.h"
 
-#include <math.h>
-#include <stdlib.h>
-
 #define LEVELS 3u
 #define TEXELS ((size_t)APP_WIDTH * APP_HEIGHT)
 #define FRAMES 3u
@@ -264,61 +261,6 @@ TEST(blur, .smoke = true)
     app_host_destroy(&a, &after);
     culv_shared_semaphore_destroy(&sync, NULL);
     culv_shared_image_destroy(&target, NULL);
-    destroy_source(&a, &s);
-    app_close(&a);
-}
-
-static void check_between(const unsigned char *before, const float *after)
-{
-    for (unsigned y = 0; y < APP_HEIGHT; y++)
-        for (unsigned x = 0; x < APP_WIDTH; x++)
-            for (unsigned c = 0; c < 4; c++) {
-                const float is = after[4 * ((size_t)y * APP_WIDTH + x) + c] * 255.0f;
-                unsigned sum = 0;
-
-                for (unsigned i = 0; i < 4; i++)
-                    sum += at(before, APP_WIDTH, (int)(x + (i & 1)), (int)(y + (i >> 1)), c);
-                /* A GPU's weights have 8 bits behind the point, in each direction. */
-                if (!(fabsf(is - (float)sum / 4.0f) < 2.5f))
-                    FAIL("between texels at (%u, %u), channel %u: %f, not %f", x, y, c, (double)is,
-                         (double)sum / 4);
-            }
-}
-
-/* What CUDA's filter reads of Vulkan's image, as the graphics API's sampler would. */
-TEST(linear)
-{
-    culv_texture_desc sampler = culv_texture_desc_init();
-    culv_shared_semaphore *sync;
-    CUtexObject texture;
-    CUdeviceptr out;
-    app_host before;
-    source s;
-    app a;
-    float *after = malloc(TEXELS * 4 * sizeof *after);
-
-    REQUIRE(after);
-    app_open(&a);
-    make_source(&a, &s);
-    CULV(culv_vk_semaphore_create(a.vk, NULL, &sync));
-    app_host_create(&a, TEXELS * 4, &before);
-    CU(a.cu->cuMemAlloc(&out, TEXELS * 4 * sizeof *after));
-    app_fill_host(before.data, 0, TEXELS * 4, 77);
-    upload(&a, s.image, &before, true,
-           &(app_sync){.signal = culv_vk_semaphore_handle(sync), .signal_value = 1});
-
-    CULV(culv_semaphore_wait(culv_shared_semaphore_cuda(sync), a.stream, 1));
-    sampler.filter = CULV_TEXTURE_FILTER_LINEAR;
-    CULV(culv_image_get_texture(s.shared, &sampler, &texture));
-    launch_image(&a, "foreign_between", texture, out, APP_WIDTH, APP_HEIGHT);
-    CU(a.cu->cuMemcpyDtoHAsync(after, out, TEXELS * 4 * sizeof *after, a.stream));
-    CU(a.cu->cuStreamSynchronize(a.stream));
-    check_between(before.data, after);
-
-    free(after);
-    CU(a.cu->cuMemFree(out));
-    app_host_destroy(&a, &before);
-    culv_shared_semaphore_destroy(&sync, NULL);
     destroy_source(&a, &s);
     app_close(&a);
 }

@@ -2,7 +2,7 @@
 // The kernels of the foreign programs.
 #include "culvert_kernel.h"
 
-// app_byte() says the same.
+// byte_of() of work.c says the same.
 static __device__ __forceinline__ unsigned char byte_of(unsigned long long index, unsigned seed)
 {
     unsigned h = (unsigned)index * 2654435761u + seed * 40503u + 17u;
@@ -16,14 +16,6 @@ CULV_KERNEL void foreign_fill(CULV_GRID unsigned char *to, unsigned long long fi
 {
     unsigned long long i = (unsigned long long)blockIdx.x * blockDim.x + threadIdx.x;
     if (i < count) to[i] = byte_of(first + i, seed);
-}
-
-// How many bytes are not those that belong there.
-CULV_KERNEL void foreign_count_wrong(CULV_GRID const unsigned char *from, unsigned long long first,
-                                     unsigned long long count, unsigned seed, unsigned *wrong)
-{
-    unsigned long long i = (unsigned long long)blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < count && from[i] != byte_of(first + i, seed)) atomicAdd(wrong, 1u);
 }
 
 CULV_KERNEL void foreign_sine(CULV_GRID float4 *points, int width, int height, float time)
@@ -83,16 +75,6 @@ CULV_KERNEL void foreign_halve(CULV_GRID cudaSurfaceObject_t from, cudaSurfaceOb
                 to, x * 4, y);
 }
 
-// Half way between each texel and its neighbours, by a texture that filters.
-CULV_KERNEL void foreign_between(CULV_GRID cudaTextureObject_t from, float4 *to, int width,
-                                 int height)
-{
-    int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
-    if (x >= width || y >= height) return;
-    to[y * width + x] =
-        tex2D<float4>(from, (float)(x + 1) / (float)width, (float)(y + 1) / (float)height);
-}
-
 // Colours by place, through a surface; and the other way, through the same.
 CULV_KERNEL void foreign_paint(CULV_GRID cudaSurfaceObject_t to, int width, int height,
                                unsigned seed)
@@ -112,5 +94,5 @@ CULV_KERNEL void foreign_fetch(CULV_GRID cudaSurfaceObject_t from, uchar4 *to, i
     if (x < width && y < height) to[y * width + x] = surf2Dread<uchar4>(from, x * 4, y);
 }
 
-CULV_KERNELS(foreign_fill, foreign_count_wrong, foreign_sine, foreign_points, foreign_blur,
-             foreign_halve, foreign_between, foreign_paint, foreign_fetch)
+CULV_KERNELS(foreign_fill, foreign_sine, foreign_points, foreign_blur, foreign_halve, foreign_paint,
+             foreign_fetch)

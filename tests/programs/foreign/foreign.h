@@ -13,7 +13,6 @@
 #include <culvert/culvert.h>
 #include <culvert/vulkan.h>
 
-#include "bytes.h"
 #include "harness.h"
 
 typedef struct app {
@@ -88,6 +87,9 @@ void app_transfer_image(app *a, VkCommandBuffer commands, VkImage image,
 void app_record_read(VkCommandBuffer commands, VkBuffer buffer, VkDeviceSize offset,
                      const app_host *to, VkDeviceSize to_offset, VkDeviceSize size);
 
+/* Bytes that say where they belong: those of the places from `first` on. The kernel foreign_fill
+ * writes the same. */
+void app_fill_host(unsigned char *to, uint64_t first, uint64_t size, uint32_t seed);
 /* Fails and says where, unless `data` has the bytes of the places from `first` on. */
 void app_require_bytes(const char *what, const unsigned char *data, uint64_t first, uint64_t size,
                        uint32_t seed);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Memory that goes to another process and comes from it, by file descriptors through a Unix socket.
- * The other process is foreign-peer. */
+ * The other process is this program again: it uses Culvert without a graphics API, and its case
+ * fails where something fails there. */
 #define TEST_GROUP "peers."
 #include "foreign.h"
-#include "wire.h"
 
 #include <spawn.h>
 #include <stdio.h>
@@ -15,44 +15,235 @@
 
 extern char **environ;
 
-typedef struct peer {
+/* What the two say to each other, with or without a file descriptor ---------------------------- */
+
+typedef enum wire_what {
+    WIRE_BYE,
+    /* The fd is memory of cuMemCreate with bytes of `seed`; put those of seed + 1 there. */
+    WIRE_VMM,
+    /* The same, but the fd is a VkDeviceMemory. */
+    WIRE_VULKAN,
+    /* Make memory by cuMemCreate with bytes of `seed`, and send it. */
+    WIRE_MAKE,
+    /* The answer. */
+    WIRE_DONE
+} wire_what;
+
+typedef struct wire_message {
+    wire_what what;
+    uint32_t seed;
+    uint64_t bytes; /* that count */
+    uint64_t size;  /* of the whole allocation */
+} wire_message;
+
+typedef union control {
+    struct cmsghdr header; /* aligns it */
+    char bytes[CMSG_SPACE(sizeof(int))];
+} control;
+
+/* fd is -1 for none. */
+static bool wire_send(int socket, const wire_message *message, int fd)
+{
+    wire_message copy = *message;
+    struct iovec data = {.iov_base = &copy, .iov_len = sizeof copy};
+    struct msghdr header = {.msg_iov = &data, .msg_iovlen = 1};
+    control with;
+
+    if (fd >= 0) {
+        memset(&with, 0, sizeof with);
+        header.msg_control = with.bytes;
+        header.msg_controllen = sizeof with.bytes;
+        with.header.cmsg_level = SOL_SOCKET;
+        with.header.cmsg_type = SCM_RIGHTS;
+        with.header.cmsg_len = CMSG_LEN(sizeof fd);
+        memcpy(CMSG_DATA(&with.header), &fd, sizeof fd);
+    }
+    return sendmsg(socket, &header, MSG_NOSIGNAL) == (ssize_t)sizeof copy;
+}
+
+static bool wire_receive(int socket, wire_message *message, int *fd)
+{
+    struct iovec data = {.iov_base = message, .iov_len = sizeof *message};
+    control with;
+    struct msghdr header = {.msg_iov = &data,
+                            .msg_iovlen = 1,
+                            .msg_control = with.bytes,
+                            .msg_controllen = sizeof with.bytes};
+    const struct cmsghdr *first;
+
+    *fd = -1;
+    memset(&with, 0, sizeof with);
+    if (recvmsg(socket, &header, MSG_CMSG_CLOEXEC) != (ssize_t)sizeof *message) return false;
+    first = CMSG_FIRSTHDR(&header);
+    if (first && first->cmsg_type == SCM_RIGHTS) memcpy(fd, CMSG_DATA(first), sizeof *fd);
+    return true;
+}
+
+static void map(culv_device *device, culv_vmm_allocation *memory, uint64_t size,
+                culv_vmm_range **range)
+{
+    culv_vmm_range_desc d = culv_vmm_range_desc_init();
+
+    d.size = size;
+    CULV(culv_vmm_range_create(device, &d, range));
+    CULV(culv_vmm_map(*range, 0, memory, NULL, 0));
+}
+
+static void unmap(culv_vmm_range **range)
+{
+    CULV(culv_vmm_unmap(*range, 0, culv_vmm_range_size(*range), NULL));
+    CULV(culv_vmm_range_destroy(range));
+}
+
+/* The peer ------------------------------------------------------------------------------------- */
+
+/* `uuid` has 32 digits. */
+static culv_device *peer_device(const char *uuid)
+{
+    culv_device_desc d = culv_device_desc_init();
+    culv_device *device;
+    culv_uuid id;
+
+    for (int i = 0; i < 16; i++)
+        REQUIRE_EQ(sscanf(uuid + 2 * (size_t)i, "%2hhx", &id.bytes[i]), 1);
+    d.driver = getenv("FOREIGN_PEER_SOFT") ? CULV_DRIVER_SOFT : CULV_DRIVER_NVIDIA;
+    if (d.driver == CULV_DRIVER_SOFT) CULV(culv_soft_enable());
+    CULV(culv_device_open_by_uuid(&id, &d, &device));
+    CU(CULV_CUDA(device)->cuCtxSetCurrent(culv_device_context(device)));
+    return device;
+}
+
+/* Compares the memory, and writes it anew. */
+static void turn(const culv_cuda_api *cu, CUdeviceptr at, uint64_t bytes, uint32_t seed)
+{
+    unsigned char *copy = malloc(bytes);
+
+    REQUIRE(copy);
+    CU(cu->cuMemcpyDtoH(copy, at, bytes));
+    app_require_bytes("what the peer sees", copy, 0, bytes, seed);
+    app_fill_host(copy, 0, bytes, seed + 1);
+    CU(cu->cuMemcpyHtoD(at, copy, bytes));
+    CU(cu->cuMemcpyDtoH(copy, at, bytes)); /* it is there at the return */
+    free(copy);
+}
+
+static void touch(culv_device *device, const wire_message *question, int fd)
+{
+    culv_vmm_import_desc vd = culv_vmm_import_desc_init();
+    culv_memory_desc md = culv_memory_desc_init();
+    culv_vmm_allocation *allocation;
+    culv_vmm_range *range;
+    culv_memory *memory;
+    culv_buffer *buffer;
+
+    vd.handle = md.handle = culv_handle_opaque_fd(fd);
+    vd.size = md.size = question->size;
+    if (question->what == WIRE_VMM) {
+        CULV(culv_vmm_import(device, &vd, &allocation));
+        map(device, allocation, vd.size, &range);
+        turn(CULV_CUDA(device), culv_vmm_range_pointer(range), question->bytes, question->seed);
+        unmap(&range);
+        culv_vmm_allocation_destroy(&allocation);
+    } else {
+        CULV(culv_memory_import(device, &md, &memory));
+        CULV(culv_buffer_map(memory, NULL, &buffer));
+        turn(CULV_CUDA(device), culv_buffer_pointer(buffer), question->bytes, question->seed);
+        culv_buffer_unmap(&buffer, NULL);
+        culv_memory_destroy(&memory);
+    }
+}
+
+/* The file descriptor of new memory. */
+static int make(culv_device *device, const wire_message *question, uint64_t *size)
+{
+    culv_vmm_allocation_desc d = culv_vmm_allocation_desc_init();
+    culv_vmm_allocation_info info = culv_vmm_allocation_info_init();
+    unsigned char *data = malloc(question->bytes);
+    culv_vmm_allocation *memory;
+    culv_vmm_range *range;
+    culv_handle handle;
+
+    REQUIRE(data);
+    d.size = question->bytes;
+    d.handle_types = 1u << CULV_HANDLE_OPAQUE_FD;
+    app_fill_host(data, 0, question->bytes, question->seed);
+    CULV(culv_vmm_allocation_create(device, &d, &memory));
+    CULV(culv_vmm_allocation_get_info(memory, &info));
+    map(device, memory, info.size, &range);
+    CU(CULV_CUDA(device)->cuMemcpyHtoD(culv_vmm_range_pointer(range), data, question->bytes));
+    CU(CULV_CUDA(device)->cuMemcpyDtoH(data, culv_vmm_range_pointer(range), question->bytes));
+    CULV(culv_vmm_export_dup(memory, CULV_HANDLE_OPAQUE_FD, &handle));
+    unmap(&range);
+    culv_vmm_allocation_destroy(&memory);
+    free(data);
+    *size = info.size;
+    return handle.value.fd;
+}
+
+TEST(peer, .own = true)
+{
+    const char *text = getenv("FOREIGN_PEER");
+    wire_message question, reply = {.what = WIRE_DONE};
+    int socket, fd;
+
+    if (!text) SKIP("only as a child");
+    REQUIRE_EQ(sscanf(text, "%d", &socket), 1);
+    culv_device *device = peer_device(strchr(text, ' ') + 1);
+    while (wire_receive(socket, &question, &fd) && question.what != WIRE_BYE) {
+        int out = -1;
+
+        if (question.what == WIRE_MAKE)
+            out = make(device, &question, &reply.size);
+        else
+            touch(device, &question, fd);
+        REQUIRE(wire_send(socket, &reply, out));
+        if (fd >= 0) close(fd);
+        if (out >= 0) close(out);
+    }
+    REQUIRE_EQ(question.what, WIRE_BYE);
+    culv_device_close(&device);
+}
+
+/* The other side ------------------------------------------------------------------------------- */
+
+typedef struct peer_process {
     pid_t pid;
     int socket;
-} peer;
+} peer_process;
 
-static void start(app *a, peer *p)
+static void start(app *a, peer_process *p)
 {
-    char program[TEST_PATH_MAX], device[33], number[16];
+    char program[TEST_PATH_MAX], text[64], driver[32];
+    size_t length;
     int sockets[2];
 
     REQUIRE_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets), 0);
     const int theirs = dup(sockets[1]); /* not closed on exec */
     REQUIRE(theirs >= 0);
     close(sockets[1]);
-    snprintf(number, sizeof number, "%d", theirs);
+    length = (size_t)snprintf(text, sizeof text, "%d ", theirs);
     for (size_t i = 0; i < 16; i++)
-        snprintf(device + 2 * i, 3, "%02x", a->caps.uuid.bytes[i]);
+        snprintf(text + length + 2 * i, 3, "%02x", a->caps.uuid.bytes[i]);
+    REQUIRE_EQ(setenv("FOREIGN_PEER", text, 1), 0);
+    if (a->caps.is_software) REQUIRE_EQ(setenv("FOREIGN_PEER_SOFT", "1", 1), 0);
+    snprintf(driver, sizeof driver, "--driver=%s",
+             test_driver() == TEST_DRIVER_SOFT ? "soft" : "auto");
 
-    char *const arguments[] = {
-        (char *)(uintptr_t)test_path(program, "bin/tests/foreign-peer"),
-        (char *)(uintptr_t)(a->caps.is_software ? "soft" : "nvidia"),
-        device,
-        number,
-        NULL,
-    };
+    char *const arguments[] = {(char *)(uintptr_t)test_path(program, "bin/tests/foreign"),
+                               (char *)(uintptr_t) "peers.peer", driver, NULL};
     REQUIRE_EQ(posix_spawn(&p->pid, arguments[0], NULL, NULL, arguments, environ), 0);
     close(theirs);
     p->socket = sockets[0];
 }
 
-static void ask(peer *p, const wire_message *question, int fd, wire_message *reply, int *out)
+static void ask(peer_process *p, const wire_message *question, int fd, wire_message *reply,
+                int *out)
 {
     if (!wire_send(p->socket, question, fd) || !wire_receive(p->socket, reply, out))
-        FAIL("the peer is gone");
-    if (reply->what != WIRE_DONE) FAIL("question %d: %s", (int)question->what, reply->why);
+        FAIL("question %d: the peer is gone", (int)question->what);
 }
 
-static void stop(peer *p)
+static void stop(peer_process *p)
 {
     const wire_message bye = {.what = WIRE_BYE};
     int status;
@@ -88,23 +279,8 @@ static void read_buffer(app *a, VkBuffer buffer, uint64_t size, uint32_t seed, c
     app_host_destroy(a, &host);
 }
 
-static void map(app *a, culv_vmm_allocation *memory, uint64_t size, culv_vmm_range **range)
-{
-    culv_vmm_range_desc d = culv_vmm_range_desc_init();
-
-    d.size = size;
-    CULV(culv_vmm_range_create(a->culvert, &d, range));
-    CULV(culv_vmm_map(*range, 0, memory, NULL, 0));
-}
-
-static void unmap(culv_vmm_range **range)
-{
-    CULV(culv_vmm_unmap(*range, 0, culv_vmm_range_size(*range), NULL));
-    CULV(culv_vmm_range_destroy(range));
-}
-
 /* Memory of this process' CUDA: written here, changed there, read by Vulkan here. */
-static void send_vmm(app *a, peer *p, uint64_t bytes)
+static void send_vmm(app *a, peer_process *p, uint64_t bytes)
 {
     culv_vmm_allocation_desc d = culv_vmm_allocation_desc_init();
     culv_vmm_allocation_info info = culv_vmm_allocation_info_init();
@@ -119,7 +295,7 @@ static void send_vmm(app *a, peer *p, uint64_t bytes)
     d.handle_types = 1u << CULV_HANDLE_OPAQUE_FD;
     CULV(culv_vmm_allocation_create(a->culvert, &d, &memory));
     CULV(culv_vmm_allocation_get_info(memory, &info));
-    map(a, memory, info.size, &range);
+    map(a->culvert, memory, info.size, &range);
     app_fill(a, culv_vmm_range_pointer(range), 0, bytes, 21);
     CU(a->cu->cuStreamSynchronize(a->stream));
     CULV(culv_vmm_export_dup(memory, CULV_HANDLE_OPAQUE_FD, &handle));
@@ -137,7 +313,7 @@ static void send_vmm(app *a, peer *p, uint64_t bytes)
 }
 
 /* Memory of the peer's: read by CUDA and by Vulkan here. */
-static void receive_vmm(app *a, peer *p, uint64_t bytes)
+static void receive_vmm(app *a, peer_process *p, uint64_t bytes)
 {
     culv_vmm_import_desc d = culv_vmm_import_desc_init();
     culv_vk_memory_from_handle_desc v = culv_vk_memory_from_handle_desc_init();
@@ -165,7 +341,7 @@ static void receive_vmm(app *a, peer *p, uint64_t bytes)
     d.size = reply.size;
     CULV(culv_vmm_import(a->culvert, &d, &memory));
     culv_handle_close(&d.handle); /* and the fd with it */
-    map(a, memory, reply.size, &range);
+    map(a->culvert, memory, reply.size, &range);
     CU(a->cu->cuMemcpyDtoHAsync(copy, culv_vmm_range_pointer(range), bytes, a->stream));
     CU(a->cu->cuStreamSynchronize(a->stream));
     app_require_bytes("what CUDA reads of the peer's memory", copy, 0, bytes, 31);
@@ -182,7 +358,7 @@ static void receive_vmm(app *a, peer *p, uint64_t bytes)
 }
 
 /* Memory of this process' Vulkan: written here, changed by the peer's CUDA, read here. */
-static void send_vulkan(app *a, peer *p, uint64_t bytes)
+static void send_vulkan(app *a, peer_process *p, uint64_t bytes)
 {
     const VkExportMemoryAllocateInfo exported = {
         .sType = VK_STRUCTURE_TYPE_EXPORT_MEMORY_ALLOCATE_INFO,
@@ -227,7 +403,7 @@ TEST(with_culvert, .own = true)
 {
     const uint64_t table[] = {1, 4097, 819200, (2u << 20) + 1};
     app a;
-    peer p;
+    peer_process p;
 
     app_open(&a);
     start(&a, &p);

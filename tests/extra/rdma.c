@@ -1,8 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* What is at a pointer, for a card; SYNC_MEMOPS; tokens; each kind of bad input by itself. */
+/* RDMA: what is at a pointer, for a card; SYNC_MEMOPS; tokens; dma-bufs; what a
+ * device has for cards, flushes, costs; BAR1 by an NVML that is played. */
 #define TEST_GROUP "pointer."
+#include "played_nvml.h"
 #include "pool_stage.h"
 #include "rdma_stage.h"
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <unistd.h>
 
 static culv_rdma_info look(const rdma_stage *s, CUdeviceptr p)
 {
@@ -64,7 +70,6 @@ RDMA_CASE(kinds, .smoke = true)
     i = look(s, (CUdeviceptr)(uintptr_t)&on_stack);
     /* Where the GPU reads pageable memory CUDA may know it. */
     if (i.kind == CULV_POINTER_NONE) REQUIRE(i.reason == CULV_REASON_HOST_POINTER && i.host_pages);
-    rdma_free(s, &device);
 }
 
 RDMA_CASE(bad_input)
@@ -130,7 +135,6 @@ RDMA_CASE(bad_input)
         LIB_INVALID(culv_rdma_set_sync_memops(d, p, 1, NULL), MANAGED);
         REQUIRE(look(s, p).path == CULV_RDMA_PATH_NONE);
     }
-    rdma_free(s, &p);
 }
 
 RDMA_CASE(structs)
@@ -161,7 +165,6 @@ RDMA_CASE(structs)
     TRY_NULL(culv_rdma_get_cost(p, 1, NULL));
     TRY_NULL(culv_rdma_flush_writes(NULL, CULV_RDMA_ORDERING_OWNER));
     TRY_NULL(culv_rdma_set_sync_memops(NULL, p, 0, NULL));
-    rdma_free(s, &p);
 }
 
 /* Freed, and allocated again at the same address: another number (text 000, 2.2). */
@@ -217,7 +220,6 @@ RDMA_CASE(sync_memops, .own = true)
     REQUIRE_EQ((int)got, (int)CULV_RDMA_SYNC_NONE);
     CU_OK(s->w.cu->MemFreeHost(pinned));
     rdma_vmm_unmake(&vmm);
-    rdma_free(s, &p);
 }
 
 /* A pool's memory is for cards where CUDA says so. */
@@ -261,7 +263,7 @@ RDMA_CASE(managed)
     REQUIRE(i.kind == CULV_POINTER_MANAGED && i.path == CULV_RDMA_PATH_NONE);
     REQUIRE(i.reason == CULV_REASON_MANAGED);
     LIB_INVALID(culv_rdma_check_range(s->w.device, p, 4096), MANAGED);
-    rdma_free(s, &p);
+    CU_OK(s->w.cu->MemFree(p));
 }
 
 RDMA_CASE(tokens)
@@ -289,6 +291,230 @@ RDMA_CASE(tokens)
     LIB_INVALID(culv_rdma_get_tokens(s->w.device, import.pointer, &none), NOT_EXPORTABLE);
     REQUIRE(none.p2p_token == 0 && none.va_space_token == 0);
     rdma_import_unmake(s, &import);
+}
+
+/* dma-bufs of ranges --------------------------------------------------------------------------- */
+
+#undef TEST_GROUP
+#define TEST_GROUP "dma_buf."
+
+static culv_rdma_dma_buf export(const rdma_stage *s, CUdeviceptr p, uint64_t size, uint64_t flags)
+{
+    culv_rdma_dma_buf b = culv_rdma_dma_buf_init();
+    const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+    LIB_OK(culv_rdma_dma_buf_export_dup(s->w.device, p, size, flags, &b));
+    REQUIRE_EQ(fcntl(b.handle.value.fd, F_GETFD), FD_CLOEXEC);
+    REQUIRE(b.handle.type == CULV_HANDLE_DMA_BUF_FD);
+    REQUIRE(b.start % page == 0 && b.size % page == 0 && b.start + b.offset == p);
+    REQUIRE(b.offset < page && b.offset + size <= b.size && b.size - size < 2 * page);
+    if (s->w.cu->software) {
+        culv_soft_dma_buf range;
+        REQUIRE_EQ(s->w.cu->SoftDmaBufRange(b.handle.value.fd, &range), 0);
+        REQUIRE(range.address == b.start && range.size == b.size);
+        REQUIRE_EQ(range.flags, b.pcie ? 1 : 0);
+    }
+    return b;
+}
+
+/* What a card would write through the dma-buf; the twin alone has none. */
+static void card_writes(const rdma_stage *s, const culv_rdma_dma_buf *b, const void *bytes,
+                        size_t size)
+{
+    culv_soft_dma_buf range;
+    REQUIRE_EQ(s->w.cu->SoftDmaBufRange(b->handle.value.fd, &range), 0);
+    memcpy((char *)(uintptr_t)range.address + b->offset, bytes, size);
+}
+
+RDMA_CASE(ranges)
+{
+    if (!s->dma_bufs) SKIP("the device makes no dma-bufs");
+    const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+    const size_t size = 1 << 20;
+    CUdeviceptr p = rdma_alloc(s, size);
+    const struct {
+        uint64_t offset, size;
+    } rows[] = {{0, size}, {0, 1}, {page - 1, 2}, {page, page}, {12345, 99999}, {size - 1, 1}};
+    size_t fds = test_open_fds();
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        culv_rdma_dma_buf b = export(s, p + rows[i].offset, rows[i].size, 0);
+        if (s->w.cu->software) {
+            uint8_t there = 0, sent = (uint8_t)(i + 17);
+            card_writes(s, &b, &sent, 1);
+            CU_OK(s->w.cu->MemcpyDtoH(&there, p + rows[i].offset, 1));
+            REQUIRE_EQ(there, sent);
+        }
+        culv_handle_close(&b.handle);
+    }
+    REQUIRE_EQ(test_open_fds(), fds);
     rdma_free(s, &p);
-    rdma_free(s, &q);
+    /* An odd size: its last page is partly its own. */
+    p = rdma_alloc(s, 100001);
+    culv_rdma_dma_buf b = export(s, p, 100001, 0);
+    culv_handle_close(&b.handle);
+}
+
+RDMA_CASE(mappings)
+{
+    if (!s->dma_bufs) SKIP("the device makes no dma-bufs");
+    rdma_vmm vmm;
+    rdma_vmm_make(s, &vmm, 2, CULV_VMM_USAGE_RDMA);
+    culv_rdma_dma_buf b = export(s, vmm.pointer + RDMA_BLOCK - 100, 200, 0); /* spans both */
+    culv_handle_close(&b.handle);
+    b = export(s, vmm.pointer, 2 * RDMA_BLOCK, 0);
+    culv_handle_close(&b.handle);
+    culv_rdma_dma_buf none = culv_rdma_dma_buf_init();
+    /* Where nothing is mapped any more the driver says so. */
+    culv_result r =
+        culv_rdma_dma_buf_export_dup(s->w.device, vmm.pointer, 3 * RDMA_BLOCK, 0, &none);
+    printf("%s\n", culv_last_error_message());
+    REQUIRE(r == CULV_ERROR_DRIVER);
+    LIB_INVALID(culv_rdma_dma_buf_export_dup(s->w.device, vmm.pointer, 5 * RDMA_BLOCK, 0, &none),
+                RANGE);
+    rdma_vmm_unmake(&vmm);
+}
+
+RDMA_CASE(pcie)
+{
+    static const CUresult answers[] = {CUDA_SUCCESS, CUDA_ERROR_INVALID_VALUE,
+                                       CUDA_ERROR_NOT_SUPPORTED};
+    if (!s->dma_bufs) SKIP("the device makes no dma-bufs");
+    CUdeviceptr p = rdma_alloc(s, 65536);
+    for (int i = 0; i < (s->w.cu->software ? 3 : 1); i++) {
+        if (s->w.cu->software) s->w.cu->SoftPlayDmaBufPcie((int)answers[i]);
+        culv_rdma_dma_buf b = export(s, p, 65536, CULV_DMA_BUF_PCIE);
+        MEASURED("rdma.pcie", "%s", b.pcie ? "granted" : "made without");
+        if (s->w.cu->software) REQUIRE_EQ(b.pcie, answers[i] == CUDA_SUCCESS);
+        culv_handle_close(&b.handle);
+    }
+    culv_rdma_dma_buf none = culv_rdma_dma_buf_init();
+    if (s->w.cu->software) { /* what is not of the flag is not tried again */
+        s->w.cu->SoftPlayDmaBufPcie(CUDA_ERROR_OUT_OF_MEMORY);
+        LIB_ERROR(culv_rdma_dma_buf_export_dup(s->w.device, p, 4096, CULV_DMA_BUF_PCIE, &none),
+                  OUT_OF_MEMORY, DEVICE_MEMORY);
+    }
+    LIB_INVALID(culv_rdma_dma_buf_export_dup(s->w.device, p, 4096, 2, &none), VALUE);
+    void *pinned = NULL;
+    CU_OK(s->w.cu->MemHostAlloc(&pinned, 4096, 0));
+    LIB_INVALID(
+        culv_rdma_dma_buf_export_dup(s->w.device, (CUdeviceptr)(uintptr_t)pinned, 4096, 0, &none),
+        HOST_POINTER);
+    CU_OK(s->w.cu->MemFreeHost(pinned));
+}
+
+/* Devices -------------------------------------------------------------------------------------- */
+
+#undef TEST_GROUP
+#define TEST_GROUP "window."
+
+RDMA_CASE(caps)
+{
+    culv_rdma_caps c = culv_rdma_caps_init();
+    LIB_OK(culv_rdma_get_caps(s->w.device, &c));
+    MEASURED("rdma.caps", "supported %d, VMM %d, dma-buf %d, flush %d %d, ordering %d",
+             (int)c.supported, (int)c.with_vmm, (int)c.dma_buf, (int)c.flush_host,
+             (int)c.flush_memops, (int)c.ordering);
+    if (!s->w.cu->software) {
+        if (c.flush_host) LIB_OK(culv_rdma_flush_writes(s->w.device, CULV_RDMA_ORDERING_OWNER));
+        if (c.flush_host)
+            LIB_OK(culv_rdma_flush_writes(s->w.device, CULV_RDMA_ORDERING_ALL_DEVICES));
+        return;
+    }
+    REQUIRE(c.supported && c.with_vmm && c.dma_buf && c.flush_host && !c.flush_memops);
+    REQUIRE_EQ((int)c.ordering, (int)CULV_RDMA_ORDERING_NONE);
+    /* A flush where the order is less than what is asked for. */
+    static const struct {
+        int ordering, scope, flushes;
+    } rows[] = {{0, 100, 1},   {0, 200, 1},   {100, 100, 0},
+                {100, 200, 1}, {200, 100, 0}, {200, 200, 0}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        uint64_t before = rdma_counted(s).flushes;
+        s->w.cu->SoftPlayAttribute(CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WRITES_ORDERING,
+                                   rows[i].ordering);
+        LIB_OK(culv_rdma_flush_writes(s->w.device, (culv_rdma_ordering)rows[i].scope));
+        REQUIRE_EQ(rdma_counted(s).flushes - before, rows[i].flushes);
+    }
+    s->w.cu->SoftPlayAttribute(CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WRITES_ORDERING, 0);
+    LIB_INVALID(culv_rdma_flush_writes(s->w.device, CULV_RDMA_ORDERING_NONE), VALUE);
+    LIB_INVALID(culv_rdma_flush_writes(s->w.device, (culv_rdma_ordering)150), VALUE);
+    s->w.cu->SoftPlayAttribute(CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_FLUSH_WRITES_OPTIONS, 2);
+    LIB_ERROR(culv_rdma_flush_writes(s->w.device, CULV_RDMA_ORDERING_OWNER), UNSUPPORTED, USAGE);
+    LIB_OK(culv_rdma_get_caps(s->w.device, &c));
+    REQUIRE(!c.flush_host && c.flush_memops);
+}
+
+TEST(costs)
+{
+    static const struct {
+        CUdeviceptr p;
+        uint64_t size, start, chunks;
+    } rows[] = {
+        {65536, 1, 65536, 1},
+        {65536, 65536, 65536, 1},
+        {65536, 65537, 65536, 2},
+        {131071, 1, 65536, 1},
+        {131071, 2, 65536, 2},
+        {65537, 65536, 65536, 2},
+        {3 << 20, 1 << 30, 3 << 20, 16384},
+        {(3 << 20) + 1, 1 << 30, 3 << 20, 16385},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        culv_rdma_cost c = culv_rdma_cost_init();
+        LIB_OK(culv_rdma_get_cost(rows[i].p, rows[i].size, &c));
+        REQUIRE_EQ(c.start, rows[i].start);
+        REQUIRE_EQ(c.chunks, rows[i].chunks);
+        REQUIRE_EQ(c.size, rows[i].chunks * 65536);
+    }
+    culv_rdma_cost c = culv_rdma_cost_init();
+    LIB_INVALID(culv_rdma_get_cost(65536, 0, &c), SIZE);
+    LIB_INVALID(culv_rdma_get_cost(65536, UINT64_MAX - 65535, &c), RANGE);
+    LIB_INVALID(culv_rdma_get_cost(UINT64_MAX, 1, &c), RANGE);
+    REQUIRE(c.size == 0 && c.chunks == 0);
+}
+
+RDMA_CASE(bar1, .own = true)
+{
+    culv_rdma_bar1 b = culv_rdma_bar1_init();
+    if (!s->w.cu->software) {
+        culv_result r = culv_rdma_get_bar1(s->w.device, &b);
+        MEASURED("rdma.bar1", "%s, total %llu, used %llu",
+                 r == CULV_OK ? "told" : culv_last_error_message(), (unsigned long long)b.total,
+                 (unsigned long long)b.used);
+        REQUIRE(r == CULV_OK ? b.total >= b.used && b.usable <= b.free : b.total == 0);
+        return;
+    }
+    /* Loaded under NVML's name, so that whoever opens that name gets it. */
+    char path[TEST_PATH_MAX];
+    void *library = dlopen(test_path(path, "lib/played_nvml/libnvidia-ml.so.1"), RTLD_NOW);
+    if (library == NULL) FAIL("%s", dlerror());
+    played_nvml *plays = dlsym(library, "culvPlayedNvml");
+    REQUIRE(plays != NULL);
+    *plays = (played_nvml){.total = UINT64_C(16) << 30, .used = UINT64_C(1) << 30};
+    LIB_OK(culv_rdma_get_bar1(s->w.device, &b));
+    REQUIRE_EQ(b.total, UINT64_C(16) << 30);
+    REQUIRE_EQ(b.used, UINT64_C(1) << 30);
+    REQUIRE_EQ(b.free, UINT64_C(15) << 30);
+    REQUIRE_EQ(b.usable, b.free - CULV_RDMA_BAR1_RESERVE);
+    REQUIRE(strcmp(plays->bus_id, lib_caps(s->w.device).pci_bus_id) == 0);
+    REQUIRE(plays->inits == 1 && plays->shutdowns == 1);
+    /* Nearly full. */
+    plays->used = plays->total - (16 << 20);
+    LIB_OK(culv_rdma_get_bar1(s->w.device, &b));
+    REQUIRE_EQ(b.usable, 0);
+    static const struct {
+        int at, code;
+        culv_result result;
+        culv_reason reason;
+    } rows[] = {{1, 9, CULV_ERROR_UNSUPPORTED, CULV_REASON_LIBRARY},      /* no driver is loaded */
+                {2, 6, CULV_ERROR_UNSUPPORTED, CULV_REASON_LIBRARY},      /* not found */
+                {3, 3, CULV_ERROR_UNSUPPORTED, CULV_REASON_LIBRARY},      /* not supported */
+                {3, 999, CULV_ERROR_DRIVER, CULV_REASON_DRIVER_REFUSED}}; /* unknown */
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        unsigned inits = plays->inits - plays->shutdowns;
+        plays->fails_at = rows[i].at;
+        plays->code = rows[i].code;
+        culv_rdma_bar1 none = culv_rdma_bar1_init();
+        LIB_FAILS(culv_rdma_get_bar1(s->w.device, &none), rows[i].result, rows[i].reason, "played");
+        REQUIRE(none.total == 0 && plays->inits - plays->shutdowns == inits);
+    }
+    dlclose(library);
 }
