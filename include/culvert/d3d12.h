@@ -42,7 +42,7 @@ typedef struct culv_d3d12_ring_resource {
     culv_shared_buffer *const *buffers; /**< The same. */
 } culv_d3d12_ring_resource;
 
-/** Returns a resource with all 0. Threads: any. */
+/** Returns a resource with all 0. */
 CULV_INLINE culv_d3d12_ring_resource culv_d3d12_ring_resource_init(void)
 {
     culv_d3d12_ring_resource r;
@@ -63,7 +63,7 @@ typedef struct culv_d3d12_ring_desc {
     const char *label;     /**< Copied (up to 63 bytes). Default: none. */
 } culv_d3d12_ring_desc;
 
-/** Returns a default descriptor, with Direct3D as the consumer. Threads: any. */
+/** Returns a default descriptor, with Direct3D as the consumer. */
 CULV_INLINE culv_d3d12_ring_desc culv_d3d12_ring_desc_init(void)
 {
     culv_d3d12_ring_desc d;
@@ -77,8 +77,7 @@ CULV_INLINE culv_d3d12_ring_desc culv_d3d12_ring_desc_init(void)
  * Errors: as culv_ring_create(), culv_d3d_image_create(), culv_d3d_buffer_create() and
  * culv_d3d_semaphore_create(); INVALID (VALUE: one texture or buffer for several slots, or the
  * attachment is Direct3D 11's).
- * Ownership: *out is yours, for culv_ring_destroy(); it keeps the attachment alive.
- * Threads: any. */
+ * Ownership: *out is yours, for culv_ring_destroy(); it keeps the attachment alive. */
 CULV_EXPORT culv_result culv_d3d12_ring_create(culv_d3d_device *d3d,
                                                const culv_d3d12_ring_desc *desc, culv_ring **out);
 
@@ -89,7 +88,7 @@ CULV_EXPORT culv_result culv_d3d12_ring_create(culv_d3d_device *d3d,
  * Direct3D's fence only with these values, in their order, and not with culv_d3d12_ring_submit(),
  * which signals itself. Never signal the fence of CUDA's side.
  * Errors: none; NULL for NULL, and for a ring that is not Direct3D 12's.
- * Ownership: the ring's; AddRef() it to keep it longer. Threads: any. */
+ * Ownership: the ring's; AddRef() it to keep it longer. */
 CULV_EXPORT struct ID3D12Fence *culv_d3d12_ring_fence(const culv_ring *ring, culv_ring_side side);
 
 /** Releases the frame and submits its command list: the queue waits, executes and signals. The list
@@ -142,7 +141,6 @@ CULV_EXPORT culv_result culv_d3d12_ring_submit(culv_ring *ring, struct ID3D12Com
  * ASYNC, OUT_OF_MEMORY.
  * Ownership: *out is yours, for Release(). It keeps the memory alive, even if the allocation is
  * destroyed.
- * Threads: any.
  * Source: cuda.h, cuMemExportToShareableHandle; ID3D12Device::OpenSharedHandle. */
 CULV_EXPORT culv_result culv_d3d12_heap_from_vmm(culv_d3d_device *d3d,
                                                  culv_vmm_allocation *allocation,

@@ -107,7 +107,7 @@ CULV_INIT(culv_vector_stats)
 /** Makes a vector. desc may be NULL for the default.
  * Errors: as culv_vmm_range_create(), culv_vmm_allocation_create() and culv_vmm_map(); INVALID
  * (VALUE: min_chunk is above max_chunk, or a usage is wrong).
- * Ownership: *out is yours, for culv_vector_destroy(). Threads: any. */
+ * Ownership: *out is yours, for culv_vector_destroy(). */
 CULV_EXPORT culv_result culv_vector_create(culv_device *device, const culv_vector_desc *desc,
                                            culv_vector **out);
 
@@ -118,8 +118,7 @@ CULV_EXPORT culv_result culv_vector_create(culv_device *device, const culv_vecto
  *
  * In a space (culvert/vulkan_vmm.h) Vulkan's half is freed in a later call for the space. Memory
  * that Vulkan or another process imported stays with them. If tensors exist (culvert/dlpack.h), all
- * memory stays until the last one is deleted.
- * Threads: any, after the last call. */
+ * memory stays until the last one is deleted. */
 CULV_EXPORT void culv_vector_destroy(culv_vector **vector, const CUstream *last_use);
 
 /** Makes the vector at least `size` bytes long. It commits what is missing, or publishes what was
@@ -163,32 +162,29 @@ CULV_EXPORT culv_result culv_vector_retire(culv_vector *vector, CUdeviceptr befo
                                            CUstream last_use);
 
 /** Returns the address of the first byte. 0 for NULL. Only a move changes it.
- * Ownership: the vector owns the memory; never pass it to cuMemFree. Threads: any. */
+ * Ownership: the vector owns the memory; never pass it to cuMemFree. */
 CULV_EXPORT CUdeviceptr culv_vector_pointer(const culv_vector *vector);
 
-/** Returns the number of bytes in use. 0 for NULL. Threads: any. */
+/** Returns the number of bytes in use. 0 for NULL. */
 CULV_EXPORT uint64_t culv_vector_size(const culv_vector *vector);
 
-/** Returns the number of bytes of memory behind the vector. 0 for NULL. Threads: any. */
+/** Returns the number of bytes of memory behind the vector. 0 for NULL. */
 CULV_EXPORT uint64_t culv_vector_committed(const culv_vector *vector);
 
 /** Returns a number that counts changes of the chunks and of the address, from 1 on. 0 for NULL. A
- * side that has already seen this number has nothing to import.
- * Threads: any. */
+ * side that has already seen this number has nothing to import. */
 CULV_EXPORT uint64_t culv_vector_generation(const culv_vector *vector);
 
 /** Lists the chunks by offset. `parts` and *count are as in every call that lists (culvert.h).
  * Sets *generation (which may be NULL) to the generation of this list.
  * Errors: INVALID (NULL_ARGUMENT).
  * Ownership: the copies are yours; the vector owns the allocations in them, which are valid until a
- * shrink removes the chunk.
- * Threads: any. */
+ * shrink removes the chunk. */
 CULV_EXPORT culv_result culv_vector_get_parts(const culv_vector *vector, culv_part *parts,
                                               size_t capacity, size_t *count, uint64_t *generation);
 
 /** Fills *out with the state and the history of the vector.
- * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE).
- * Ownership: the copy is yours. Threads: any. */
+ * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE). */
 CULV_EXPORT culv_result culv_vector_get_stats(const culv_vector *vector, culv_vector_stats *out);
 
 /* Views of graphics APIs ----------------------------------------------------------------------- */
@@ -239,7 +235,7 @@ CULV_EXPORT culv_result culv_vector_view_update(culv_vector_view *view);
 CULV_EXPORT culv_result culv_vector_view_get_parts(const culv_vector_view *view, culv_part *parts,
                                                    size_t capacity, size_t *count);
 
-/** Returns the generation of the vector that the view shows. 0 for NULL. Threads: any. */
+/** Returns the generation of the vector that the view shows. 0 for NULL. */
 CULV_EXPORT uint64_t culv_vector_view_generation(const culv_vector_view *view);
 
 CULV_EXTERN_C_END

@@ -116,8 +116,7 @@ CULV_INIT(culv_vk_image_create_desc)
  * NOT_EXPORTABLE; DEVICE_MISMATCH: the VkDevice is another GPU ...; with allow_other_gpu SIZE:
  * memory that is not dedicated must be a multiple of 2 MiB), UNSUPPORTED (EXTENSION_MISSING; with
  * allow_other_gpu DEVICE_MISMATCH: the memory is an image's), DRIVER, ASYNC, OUT_OF_MEMORY.
- * Ownership: the VkDeviceMemory stays yours; *out is yours, for culv_memory_destroy().
- * Threads: any. */
+ * Ownership: the VkDeviceMemory stays yours; *out is yours, for culv_memory_destroy(). */
 CULV_EXPORT culv_result culv_vk_memory_import(culv_vk_device *vk, const culv_vk_memory_desc *desc,
                                               culv_memory **out);
 
@@ -132,8 +131,7 @@ CULV_EXPORT culv_result culv_vk_memory_import(culv_vk_device *vk, const culv_vk_
  * culv_format_info::dedicated names (D16_UNORM, S8_UINT) cannot be mapped in a block.
  * Errors: as culv_vk_memory_import(); INVALID (SIZE, DEDICATED: not as in an earlier call).
  * Ownership: the VkDeviceMemory stays yours; each *out is a reference, yours, for
- * culv_memory_destroy().
- * Threads: any. */
+ * culv_memory_destroy(). */
 CULV_EXPORT culv_result culv_vk_memory_import_shared(culv_vk_device *vk,
                                                      const culv_vk_memory_desc *desc,
                                                      culv_memory **out);
@@ -147,7 +145,7 @@ CULV_EXPORT culv_result culv_vk_memory_import_shared(culv_vk_device *vk,
  * UNSUPPORTED (FORMAT, EXTENT, NOT_EXPORTABLE, EXTENSION_MISSING; USAGE: several planes that are
  * not DISJOINT, 3D images with a depth attachment usage; HANDLE_TYPE: a dma-buf cannot have
  * arrays), DRIVER, ASYNC, OUT_OF_MEMORY.
- * Ownership: the VkImage stays yours; *out is yours, for culv_image_unmap(). Threads: any. */
+ * Ownership: the VkImage stays yours; *out is yours, for culv_image_unmap(). */
 CULV_EXPORT culv_result culv_vk_image_map(culv_vk_device *vk, culv_memory *memory,
                                           const culv_vk_image_desc *desc, culv_image **out);
 
@@ -158,7 +156,7 @@ CULV_EXPORT culv_result culv_vk_image_map(culv_vk_device *vk, culv_memory *memor
  * Errors: INVALID (TILING: not LINEAR; USAGE, EXTENT, LEVEL, RANGE, DEDICATED, NOT_EXPORTABLE,
  * DEVICE_MISMATCH ...), UNSUPPORTED (FORMAT, NOT_EXPORTABLE, EXTENSION_MISSING), DRIVER, ASYNC,
  * OUT_OF_MEMORY.
- * Ownership: the VkImage stays yours; *out is yours, for culv_buffer_unmap(). Threads: any. */
+ * Ownership: the VkImage stays yours; *out is yours, for culv_buffer_unmap(). */
 CULV_EXPORT culv_result culv_vk_image_map_pitched(culv_vk_device *vk, culv_memory *memory,
                                                   const culv_vk_image_desc *desc, uint32_t level,
                                                   uint32_t plane, culv_buffer **out,
@@ -173,28 +171,26 @@ CULV_EXPORT culv_result culv_vk_image_map_pitched(culv_vk_device *vk, culv_memor
  * EXTENSION_MISSING, USAGE, DEDICATED), DRIVER (a Vulkan or CUDA call failed; CUDA already has
  * pages of host_pointer), ASYNC, OUT_OF_MEMORY.
  * Ownership: *out is yours, for culv_shared_buffer_destroy(); it keeps the attachment alive, and
- * your VkDevice must outlive it.
- * Threads: any. */
+ * your VkDevice must outlive it. */
 CULV_EXPORT culv_result culv_vk_buffer_create(culv_vk_device *vk,
                                               const culv_vk_buffer_create_desc *desc,
                                               culv_shared_buffer **out);
 
 /** Returns the VkBuffer. Bind it, view it and describe it as your own, but never destroy it.
  * VK_NULL_HANDLE for NULL.
- * Ownership: Culvert's. Threads: any. */
+ * Ownership: Culvert's. */
 CULV_EXPORT VkBuffer culv_vk_buffer_handle(const culv_shared_buffer *buffer);
 
 /** Returns the VkDeviceMemory behind the buffer, bound at offset 0, for vkMapMemory. VK_NULL_HANDLE
  * for NULL. The call sets *size to its allocationSize in bytes; size may be NULL.
- * Ownership: Culvert's: never free it. Threads: any. */
+ * Ownership: Culvert's: never free it. */
 CULV_EXPORT VkDeviceMemory culv_vk_buffer_memory(const culv_shared_buffer *buffer,
                                                  VkDeviceSize *size);
 
 /** Returns the CPU's address of a buffer of culv_vk_buffer_create_desc::host_memory: host_pointer,
  * or Culvert's own pages, which are zero at first. The CPU and the GPUs see each other's writes if
  * those are ordered (docs/vulkan-memory.md, "Host memory"). NULL for other buffers and for NULL.
- * Ownership: Culvert's, or yours for host_pointer; valid until the buffer is destroyed.
- * Threads: any. */
+ * Ownership: Culvert's, or yours for host_pointer; valid until the buffer is destroyed. */
 CULV_EXPORT void *culv_vk_buffer_host_pointer(const culv_shared_buffer *buffer);
 
 /** Makes an image with exportable memory, imports the memory into CUDA and maps it: all or nothing.
@@ -207,21 +203,20 @@ CULV_EXPORT void *culv_vk_buffer_host_pointer(const culv_shared_buffer *buffer);
  * not shared with another GPU, and need a fallback), DRIVER (a Vulkan or CUDA call failed), ASYNC,
  * OUT_OF_MEMORY.
  * Ownership: *out is yours, for culv_shared_image_destroy(); it keeps the attachment alive, and
- * your VkDevice must outlive it.
- * Threads: any. */
+ * your VkDevice must outlive it. */
 CULV_EXPORT culv_result culv_vk_image_create(culv_vk_device *vk,
                                              const culv_vk_image_create_desc *desc,
                                              culv_shared_image **out);
 
 /** Returns the VkImage. View it and describe it as your own, but never destroy it. VK_NULL_HANDLE
  * for NULL.
- * Ownership: Culvert's. Threads: any. */
+ * Ownership: Culvert's. */
 CULV_EXPORT VkImage culv_vk_image_handle(const culv_shared_image *image);
 
 /** Returns the VkDeviceMemory behind the image, bound at offset 0. The planes of a DISJOINT image
  * are bound at plane_offsets (culv_image_get_desc() of culv_shared_image_cuda()). VK_NULL_HANDLE
  * for NULL. The call sets *size to its allocationSize in bytes; size may be NULL.
- * Ownership: Culvert's: never free it. Threads: any. */
+ * Ownership: Culvert's: never free it. */
 CULV_EXPORT VkDeviceMemory culv_vk_image_memory(const culv_shared_image *image, VkDeviceSize *size);
 
 /** Records a copy between two buffers by a compute shader, outside of render passes. On an H200 it
@@ -282,8 +277,7 @@ CULV_INIT(culv_vk_semaphore_create_desc)
 
 /** Imports your VkSemaphore. Signals must exceed a timeline's present counter.
  * Errors: INVALID (NOT_EXPORTABLE ...), UNSUPPORTED, DRIVER, ASYNC, OUT_OF_MEMORY.
- * Ownership: the VkSemaphore stays yours; *out is yours, for culv_semaphore_destroy().
- * Threads: any. */
+ * Ownership: the VkSemaphore stays yours; *out is yours, for culv_semaphore_destroy(). */
 CULV_EXPORT culv_result culv_vk_semaphore_import(culv_vk_device *vk,
                                                  const culv_vk_semaphore_desc *desc,
                                                  culv_semaphore **out);
@@ -295,14 +289,13 @@ CULV_EXPORT culv_result culv_vk_semaphore_import(culv_vk_device *vk,
  * is not set), UNSUPPORTED (NOT_EXPORTABLE: the device exports no such semaphores;
  * EXTENSION_MISSING, PEER), DRIVER (a Vulkan or CUDA call failed), ASYNC, OUT_OF_MEMORY.
  * Ownership: *out is yours, for culv_shared_semaphore_destroy(). It keeps the attachment alive, and
- * your VkDevice must outlive it.
- * Threads: any. */
+ * your VkDevice must outlive it. */
 CULV_EXPORT culv_result culv_vk_semaphore_create(culv_vk_device *vk,
                                                  const culv_vk_semaphore_create_desc *desc,
                                                  culv_shared_semaphore **out);
 
 /** Returns the VkSemaphore, for submissions. VK_NULL_HANDLE for NULL. Never destroy it.
- * Ownership: Culvert owns it. Threads: any. */
+ * Ownership: Culvert owns it. */
 CULV_EXPORT VkSemaphore culv_vk_semaphore_handle(const culv_shared_semaphore *semaphore);
 
 /* Handles -------------------------------------------------------------------------------------- */
@@ -326,7 +319,6 @@ CULV_EXPORT VkSemaphore culv_vk_semaphore_handle(const culv_shared_semaphore *se
  * Ownership: the VkDeviceMemory stays yours; each call makes a new *out, which you close with
  * culv_handle_close(). Vulkan gives only one NT handle for a memory object and type, and
  * culv_vk_memory_import() takes one too: export once, then use culv_handle_dup().
- * Threads: any.
  * Source: VK_KHR_external_memory_fd, VK_KHR_external_memory_win32. */
 CULV_EXPORT culv_result culv_vk_memory_export_dup(culv_vk_device *vk, VkDeviceMemory memory,
                                                   culv_handle_type type, culv_handle *out);
@@ -337,7 +329,6 @@ CULV_EXPORT culv_result culv_vk_memory_export_dup(culv_vk_device *vk, VkDeviceMe
  * UNSUPPORTED (HANDLE_TYPE, EXTENSION_MISSING), DRIVER, ASYNC, OUT_OF_MEMORY.
  * Ownership: the VkSemaphore stays yours; each call makes a new *out, which you close with
  * culv_handle_close(). For NT handles see culv_vk_memory_export_dup().
- * Threads: any.
  * Source: VK_KHR_external_semaphore_fd, VK_KHR_external_semaphore_win32. */
 CULV_EXPORT culv_result culv_vk_semaphore_export_dup(culv_vk_device *vk, VkSemaphore semaphore,
                                                      culv_handle_type type, culv_handle *out);
@@ -387,7 +378,7 @@ CULV_INIT(culv_vk_memory_from_handle_desc)
  * DEVICE_MISMATCH; DEDICATED: required, or the size is not the needed one; MEMORY_TYPE),
  * UNSUPPORTED (HANDLE_TYPE: this system lacks the type; EXTENSION_MISSING: not enabled, or there
  * are no dma-bufs here; MEMORY_TYPE), DRIVER (HANDLE_REFUSED), ASYNC, OUT_OF_MEMORY.
- * Ownership: the handle is borrowed. *out is yours, for vkFreeMemory(). Threads: any.
+ * Ownership: the handle is borrowed. *out is yours, for vkFreeMemory().
  * Source: VkImportMemoryFdInfoKHR, vkGetMemoryFdPropertiesKHR. */
 CULV_EXPORT culv_result culv_vk_memory_from_handle(culv_vk_device *vk,
                                                    const culv_vk_memory_from_handle_desc *desc,
@@ -433,7 +424,6 @@ typedef enum culv_vk_sampler_difference {
  * format: the border color is in the order R, G, B, A, so swap red and blue for a B8G8R8A8 image.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE; VALUE: not a VkSamplerCreateInfo, or a value that
  * Vulkan lacks).
- * Threads: any.
  * Source: VkSamplerCreateInfo; cuda.h, CUDA_TEXTURE_DESC. */
 CULV_EXPORT culv_result culv_vk_texture_desc_from_sampler(const VkSamplerCreateInfo *sampler,
                                                           culv_texture_desc *out,

@@ -40,7 +40,6 @@ CULV_EXTERN_C_BEGIN
  * allocation).
  * Ownership: *out is yours, for vkFreeMemory(). It keeps the memory alive even when the allocation
  * is destroyed.
- * Threads: any.
  * Source: cuda.h, cuMemExportToShareableHandle; VkImportMemoryFdInfoKHR. */
 CULV_EXPORT culv_result culv_vk_memory_from_vmm(culv_vk_device *vk, culv_vmm_allocation *allocation,
                                                 const culv_vk_memory_from_handle_desc *desc,
@@ -57,7 +56,6 @@ CULV_EXPORT culv_result culv_vk_memory_from_vmm(culv_vk_device *vk, culv_vmm_all
  * memory is an image's), UNSUPPORTED (VMM).
  * Ownership: the VkDeviceMemory stays yours; *out is yours, for culv_vmm_allocation_destroy(). It
  * is an import: it cannot be exported again.
- * Threads: any.
  * Source: cuda.h, cuMemImportFromShareableHandle; measured, docs/measured/nvidia-measured.md. */
 CULV_EXPORT culv_result culv_vk_memory_import_vmm(culv_vk_device *vk,
                                                   const culv_vk_memory_desc *desc,
@@ -171,14 +169,13 @@ CULV_EXPORT culv_result culv_vk_adopted_create(culv_vk_device *vk, culv_vmm_adop
                                                culv_vk_adopted **out);
 
 /** Destroys the view. Vulkan's work with its buffers must be done.
- * Ownership: the view's buffers are destroyed unless another view has them.
- * Threads: any, ordered with other calls on this object. */
+ * Ownership: the view's buffers are destroyed unless another view has them. */
 CULV_EXPORT void culv_vk_adopted_destroy(culv_vk_adopted **view);
 
 /** Lists the parts by address. `parts` and *count are as in every call that lists (culvert.h): 1
  * for a sparse buffer and for a range in one chunk.
  * Errors: INVALID (NULL_ARGUMENT).
- * Ownership: Culvert owns the buffers. Threads: any. */
+ * Ownership: Culvert owns the buffers. */
 CULV_EXPORT culv_result culv_vk_adopted_get_parts(const culv_vk_adopted *view, culv_part *parts,
                                                   size_t capacity, size_t *count);
 
@@ -311,7 +308,6 @@ CULV_INIT(culv_vk_space_info)
  * DRIVER, ASYNC.
  * Ownership: *out is yours, for culv_vk_space_destroy(). It keeps the attachment alive, and your
  * VkDevice must outlive it.
- * Threads: any.
  * Source: cuda.h, cuMemAddressReserve; VkBufferOpaqueCaptureAddressCreateInfo,
  * VkPhysicalDeviceSparseProperties, VkPhysicalDeviceBufferDeviceAddressFeatures; measured,
  * docs/space.md: an H200 gives both the same address from 64 MiB to 256 GiB. */
@@ -325,12 +321,11 @@ CULV_EXPORT culv_result culv_vk_space_create(culv_vk_device *vk, const culv_vk_s
 CULV_EXPORT void culv_vk_space_destroy(culv_vk_space **space);
 
 /** Returns the address of the first byte, for CUDA and for Vulkan. 0 for NULL.
- * Ownership: Culvert's. Threads: any. */
+ * Ownership: Culvert's. */
 CULV_EXPORT CUdeviceptr culv_vk_space_pointer(const culv_vk_space *space);
 
 /** Fills *out with the state of the space.
- * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE).
- * Ownership: the copy is yours. Threads: any. */
+ * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE). */
 CULV_EXPORT culv_result culv_vk_space_get_info(culv_vk_space *space, culv_vk_space_info *out);
 
 /** Puts new memory into `size` bytes from `offset` on, in CUDA and in Vulkan: one chunk. Its
@@ -396,7 +391,7 @@ typedef struct culv_vk_space_buffer_desc {
     const char *label; /**< Copied (up to 63 bytes). Default: the space's. */
 } culv_vk_space_buffer_desc;
 
-/** Returns a default descriptor. Threads: any. */
+/** Returns a default descriptor. */
 CULV_INLINE culv_vk_space_buffer_desc culv_vk_space_buffer_desc_init(void)
 {
     culv_vk_space_buffer_desc d;
@@ -425,7 +420,7 @@ CULV_EXPORT culv_result culv_vk_space_buffer_create(culv_vk_space *space,
 CULV_EXPORT void culv_vk_space_buffer_destroy(culv_vk_space_buffer **buffer);
 
 /** Returns the address of its first byte, for CUDA and for Vulkan. 0 for NULL.
- * Ownership: Culvert's. Threads: any. */
+ * Ownership: Culvert's. */
 CULV_EXPORT CUdeviceptr culv_vk_space_buffer_pointer(const culv_vk_space_buffer *buffer);
 
 CULV_EXTERN_C_END
