@@ -22,9 +22,9 @@ CULV_EXTERN_C_BEGIN
 
 /* A ring --------------------------------------------------------------------------------------- */
 
-/* A ring of frames between CUDA and Direct3D 12: textures and buffers in each slot, a
- * fence for each side, and submissions to a queue. culvert/ring.h describes the order of the calls,
- * and has all that are not Direct3D's alone; docs/direct3d.md has a program. */
+/* Textures and buffers in each slot, a fence for each side, and submissions to a queue.
+ * culvert/ring.h describes the order of the calls, and has all that are not Direct3D's alone;
+ * docs/direct3d.md has a program. */
 
 /** Maximum number of textures and buffers of a slot. */
 #define CULV_D3D12_RING_MAX_RESOURCES 16
@@ -116,8 +116,7 @@ CULV_EXPORT culv_result culv_d3d12_ring_submit(culv_ring *ring, struct ID3D12Com
 
 /* CUDA's memory -------------------------------------------------------------------------------- */
 
-/* Uses CUDA's memory in Direct3D 12. It opens VMM allocations as heaps, and shows a
- * culv_vector as buffers.
+/* Opens VMM allocations as heaps, and shows a culv_vector as buffers.
  *
  * CUDA exports the allocation as an NT handle (CU_MEM_HANDLE_TYPE_WIN32). Direct3D opens that by
  * ID3D12Device::OpenSharedHandle. Culvert closes the handle again. It has not run on a driver yet:
@@ -125,9 +124,7 @@ CULV_EXPORT culv_result culv_d3d12_ring_submit(culv_ring *ring, struct ID3D12Com
  * driver refuses the handle, the error says so and names the other way: memory that Direct3D makes
  * and CUDA imports (culvert/d3d.h). KMT handles are for Vulkan and for CUDA; Direct3D 12 opens
  * none.
- *
- * Like culvert/d3d.h this header only names Windows' structs. On other systems its calls answer
- * UNSUPPORTED (NOT_BUILT). */
+ */
 
 /** Opens a VMM allocation in device or host memory as an ID3D12Heap. The heap is as large as the
  * allocation. Place buffers in it at multiples of D3D12_DEFAULT_RESOURCE_PLACEMENT_ALIGNMENT (64

@@ -266,16 +266,10 @@ CULV_EXPORT culv_bool culv_soft_enabled(void);
  * (cuCheckpointProcessLock(), ...Checkpoint(), ...Restore(), ...Unlock(), and the tool
  * cuda-checkpoint).
  *
- * The driver does not restore a process that has imported anything of a graphics API: it takes the
- * checkpoint, refuses the restore, and the process's CUDA is lost. Memory that CUDA exported comes
- * back as other memory, without an error. So give up before what is shared, and make it again
- * after:
- *
- *   culv_device_suspend(device, NULL);      before somebody checkpoints the process
- *   ...                                     lock, checkpoint, restore, unlock
- *   culv_device_resume(device, &desc);      the same objects go on
- *
- * docs/checkpoints.md has a program, what is refused, and what was measured. */
+ * The driver does not restore a process that has imported anything of a graphics API, and its CUDA
+ * is lost; memory that CUDA exported comes back as other memory, without an error. So call
+ * culv_device_suspend() before somebody checkpoints the process, and culv_device_resume() after the
+ * restore. docs/checkpoints.md has a program, what is refused, and what was measured. */
 
 /** Settings for suspending a device. */
 typedef struct culv_suspend_desc {

@@ -12,13 +12,8 @@
  *   ... draw ...
  *   culv_ring_release(ring, CULV_RING_CONSUMER, &f);
  *
- * The calls are the same in each way:
- *
- *   MEMORY    memory objects and semaphores. If OpenGL lacks the semaphores, its two calls wait
- *             on the CPU (culv_gl_ring_info::waits_on_host).
- *   REGISTER  registered objects. CUDA's two calls map and unmap them, once for a whole burst, so
- *             their thread needs a context of the attachment (culv_gl_add_context()).
- *   STAGED    copies through host memory, made inside these calls, on the CPU's time. */
+ * The calls are the same in each way (culv_gl_way); culv_ring_acquire_on() says what CUDA's do in
+ * each. For REGISTER a thread of CUDA's needs a context of its own (culv_gl_add_context()). */
 #ifndef CULV_GL_RING_H_
 #define CULV_GL_RING_H_
 

@@ -75,22 +75,11 @@ typedef enum culv_ring_waits {
  * CUDA's stream. */
 typedef enum culv_ring_way {
     CULV_RING_WAY_AS_SET = 0, /**< The settings choose. */
-    /** FIFO: the ring measures ways while it runs and keeps the fastest (docs/waits.md). `done`
-     * must have `wait`.
-     *
-     * It tries 1, 2, 3 and `depth` slots; bursts of 2, 4, 8 ... up to `burst` (with as many slots);
+    /** FIFO: the ring measures ways while it runs and keeps the fastest, or with `max_latency` the
+     * fastest within that time (docs/waits.md). It tries up to `depth` slots, bursts up to `burst`,
      * and, if `cuda_waits` is DEFAULT and both timelines have `wait`, the host in place of CUDA's
-     * stream. After 100 ms each way gets 30 ms, 4 frames or 4 bursts, whichever is longest. Of ways
-     * within 1 % of the fastest it keeps the one with the youngest frames; with `max_latency` the
-     * fastest whose frames are within that time (depth times the time of a frame), or one slot if
-     * none is.
-     *
-     * It tries again when frames take 1.5 times, or two thirds, of the time that they took when it
-     * chose. It loses no frame and keeps their order. Each choice is logged (INFO), and
-     * culv_ring_get_stats() returns it.
-     *
-     * If one thread drives both sides, or a producer has waited 100 ms, the ring adds a slot and
-     * stops trying fewer. */
+     * stream. `done` must have `wait`. It loses no frame and keeps their order. Each choice is
+     * logged (INFO), and culv_ring_get_stats() returns it. */
     CULV_RING_WAY_AUTO = 1,
     CULV_RING_WAY_FORCE32 = 0x7fffffff
 } culv_ring_way;

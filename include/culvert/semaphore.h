@@ -98,13 +98,8 @@ CULV_EXPORT culv_result culv_semaphore_wait(culv_semaphore *semaphore, CUstream 
                                             uint64_t value);
 
 /** Makes `stream` wait for the work that `other` has so far. The host does not wait. Use it if one
- * stream waits for a semaphore and another one works or signals.
- *
- *   culv_semaphore_wait(semaphore, a, n);
- *   culv_stream_wait_stream(device, b, a);
- *   kernel<<<..., b>>>(...);
- *   culv_stream_wait_stream(device, a, b);
- *   culv_semaphore_signal(semaphore, a, n + 1);
+ * stream waits for a semaphore and another one works: before that work, and, the other way round,
+ * before the signal.
  *
  * cuStreamWaitEvent() has the same effect, but on NVIDIA's driver each frame that is submitted
  * ahead then takes a time slice of the GPU more (2.4 ms in place of 0.35 on an H200). This call
@@ -140,12 +135,9 @@ typedef struct culv_semaphore_point {
 CULV_EXPORT culv_result culv_semaphore_signal_batch(const culv_semaphore_point *points,
                                                     uint32_t count, CUstream stream);
 
-/** Waits for several semaphores of one device with one driver call, as culv_semaphore_wait(), for
- * all or for none (but see culv_semaphore_signal_batch() for PEER and HOST). count may be 0.
- * Allocates nothing and takes no lock.
- * Errors: as culv_semaphore_wait(); INVALID (VALUE: more than CULV_SEMAPHORE_BATCH_MAX points, or
- * one semaphore twice; DEVICE_MISMATCH: semaphores of different devices).
- * Ownership: none; `points` is read during the call.
+/** Waits for several semaphores of one device with one driver call, as culv_semaphore_wait(), and
+ * otherwise as culv_semaphore_signal_batch().
+ * Errors: as culv_semaphore_wait() and culv_semaphore_signal_batch().
  * Threads: any, one at a time for each semaphore. */
 CULV_EXPORT culv_result culv_semaphore_wait_batch(const culv_semaphore_point *points,
                                                   uint32_t count, CUstream stream);
@@ -181,15 +173,9 @@ CULV_EXPORT uint64_t culv_semaphore_last_value(const culv_semaphore *semaphore);
 
 /* Graphs --------------------------------------------------------------------------------------- */
 
-/* Signals and waits of timelines as nodes of CUDA graphs, with values that change from
- * launch to launch.
- *
- * culv_semaphore_signal() and culv_semaphore_wait() also work on streams in capture. The calls here
- * are for graphs that you build by hand, and they set the values of both kinds of graphs:
- *
- *   culv_graph_add_node(graph, ...);        once for each node
- *   culv_graph_exec_set_node(exec, ...);    for each node, before each launch
- *   cuGraphLaunch(exec, stream); */
+/* Signals and waits of timelines as nodes of CUDA graphs, with values that change from launch to
+ * launch. culv_semaphore_signal() and culv_semaphore_wait() also work on streams in capture. The
+ * calls here are for graphs that you build by hand, and set the values of both kinds of graphs. */
 
 /** What a node does with its timelines. */
 typedef enum culv_graph_use {

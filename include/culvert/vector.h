@@ -189,17 +189,10 @@ CULV_EXPORT culv_result culv_vector_get_stats(const culv_vector *vector, culv_ve
 
 /* Views of graphics APIs ----------------------------------------------------------------------- */
 
-/* A graphics API's view of a culv_vector, with native buffers on its chunks. Each API has
- * its own call that makes a view (culv_vk_vector_view_create(), culv_gl_vector_view_create(),
- * culv_d3d12_vector_view_create()). The calls of this header serve all APIs.
- *
- *   culv_vk_vector_view_create(vk, vector, &desc, &view);
- *   ...
- *   culv_vector_grow(vector, more);
- *   culv_vector_view_update(view);
- *   culv_vector_view_get_parts(view, parts, 64, &count);    (VkBuffer)parts[i].buffer
- *   ...
- *   culv_vector_view_destroy(&view); */
+/* A graphics API's view of a culv_vector, with native buffers on its chunks. Each API has its own
+ * call that makes a view (culv_vk_vector_view_create(), culv_gl_vector_view_create(),
+ * culv_d3d12_vector_view_create()). The calls of this header serve all APIs. After each grow,
+ * update the view and list its parts again. */
 
 /** Opaque: a graphics API's buffers on the chunks of a vector. */
 typedef struct culv_vector_view culv_vector_view;
@@ -228,7 +221,9 @@ CULV_EXPORT culv_result culv_vector_view_destroy(culv_vector_view **view);
 CULV_EXPORT culv_result culv_vector_view_update(culv_vector_view *view);
 
 /** Lists the buffers by offset: one for each chunk, or one sparse buffer, of the bytes that are
- * bound. `parts` and *count are as in every call that lists (culvert.h).
+ * bound. All of that is committed, which may be more than culv_vector_size(): end the last part
+ * there. Each buffer needs barriers as any shared one (culv_vk_buffer_get_barrier2() with the
+ * part's buffer). `parts` and *count are as in every call that lists (culvert.h).
  * Errors: INVALID (NULL_ARGUMENT).
  * Ownership: Culvert owns the buffers, which are valid until an update drops them.
  * Threads: one at a time. */

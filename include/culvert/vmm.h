@@ -185,7 +185,8 @@ typedef struct culv_part {
      * the same number for it, and other memory never gets it. 0: a sparse buffer, of all chunks. */
     uint64_t id;
     uint64_t offset; /**< Where it begins in the vector or in the range, in bytes. */
-    uint64_t size;   /**< Size in bytes. All of it is committed. */
+    /** Size in bytes. All of it is committed: the last part may end behind culv_vector_size(). */
+    uint64_t size;
     /** Where it begins in `allocation` and in `buffer`, in bytes. 0 for a vector. If Vulkan forbids
      * it as a descriptor's offset (minStorageBufferOffsetAlignment), bind the buffer from a lower
      * offset, and let the shader add the rest. */
@@ -315,18 +316,15 @@ CULV_EXPORT culv_result culv_vmm_unmap(culv_vmm_range *range, uint64_t offset, u
 
 /* Memory pools of other processes -------------------------------------------------------------- */
 
-/* Memory pools of other processes.
+/* Memory from cuMemAllocAsync lies in a pool. The process that makes the pool has a culv_pool
+ * (culvert/extra/mem_pool.h of culvert-extra) or CUDA's own handle. It sends the pool as a handle,
+ * and each allocation in it as 64 bytes of data. A process that imports them has a culv_mem_pool.
+ * It may be the same process (so on the software twin; CUDA does not say).
  *
- * Memory from cuMemAllocAsync lies in a pool. Another CUDA process sends an exportable pool as a
- * handle. Then it sends each allocation in it as 64 bytes of data:
- *
- *   exporter: culvert/extra/mem_pool.h of culvert-extra, or CUDA's own calls
- *   importer: culv_mem_pool_import(), culv_mem_pool_import_pointer(), cuMemFreeAsync
- *
- * Every process that imported an allocation must free it before its owner does. No other process
- * may use it before the owner's stream has allocated it. culvert/ipc.h carries both. */
+ * Every importer must free an allocation (cuMemFreeAsync) before its owner does, and not use it
+ * before the owner's stream has allocated it. culvert/ipc.h carries both. */
 
-/** Opaque: another process's memory pool. */
+/** Opaque: an imported memory pool. */
 typedef struct culv_mem_pool culv_mem_pool;
 
 /** A pool to import by its handle. */
@@ -435,11 +433,7 @@ CULV_EXPORT culv_result culv_vmm_adopted_get_parts(const culv_vmm_adopted *adopt
 
 /* An allocator for PyTorch and RMM whose memory graphics APIs can import.
  *
- *   allocator = torch.cuda.memory.CUDAPluggableAllocator(path, "culv_torch_malloc",
- *   "culv_torch_free") pool = torch.cuda.MemPool(allocator.allocator())
- *   with torch.cuda.use_mem_pool(pool):
- *       field = torch.zeros(...)             culvert.buffer(field), or culv_vmm_adopt()
- *
+ * torch.cuda.memory.CUDAPluggableAllocator takes the two, and torch.cuda.MemPool its allocator();
  * culvert.torch_pool() of the Python package does that. So you can share a chosen part of a
  * program, without a variable in the environment.
  *

@@ -6,29 +6,13 @@
  * culv_vk_kernel_call_record() records such a launch by the extension VK_NVX_binary_import. If the
  * extension is missing, launch the same culv_kernel_call on a CUDA stream.
  *
- *   culv_vk_device_desc desc = culv_vk_device_desc_init();      before vkCreateDevice
- *   desc.kernels = 1;                                           vulkan_device.h adds what it needs
- *   bool in_queue = culv_vk_check_kernels(&desc) == CULV_OK;
- *   ...
- *   culv_kernels_load(device, "share/myapp", "solver", &kernels);
- *   culv_kernels_get(kernels, "step", &step);
- *   if (in_queue) culv_vk_kernels_create(vk, kernels, &queue_kernels);
- *
- *   CUdeviceptr pointer = culv_shared_buffer_pointer(field);        one solver ...
- *   VkDeviceAddress address = culv_vk_buffer_address(field);
- *   const culv_kernel_call_arg args[] = {CULV_CALL_ARG_OF(pointer, address), CULV_CALL_ARG(n)};
- *   culv_kernel_call call = culv_kernel_call_init(step);
- *   call.args = args; ...
- *   if (in_queue)                                               ... two ways
- *       culv_vk_kernel_call_record(queue_kernels, &call, commands, family);
- *   else
- *       culv_kernel_call_launch(&call, stream);
+ * Set culv_vk_device_desc::kernels before vkCreateDevice. docs/kernels.md has the steps, a solver
+ * written once for both ways, and says which solver belongs where.
  *
  * Vulkan's rules order a kernel in a command buffer: its reads and writes need barriers, which the
  * calls below fill in. Record it outside of render passes. It has no CUDA context: __constant__
  * variables and other globals of the module are a second copy, printf prints nothing, and it cannot
- * have launches from the device, cooperative groups of the whole grid or clusters of blocks.
- * docs/kernels.md says which solver belongs where. */
+ * have launches from the device, cooperative groups of the whole grid or clusters of blocks. */
 #ifndef CULV_VULKAN_KERNEL_H_
 #define CULV_VULKAN_KERNEL_H_
 
@@ -152,9 +136,9 @@ CULV_EXPORT culv_result culv_vk_get_view_handle(const culv_vk_device *vk, VkImag
 
 /* Barriers ------------------------------------------------------------------------------------- */
 
-/* Gets a barrier between a kernel and another use in the same queue is
- * culv_vk_buffer_get_barrier2() or culv_vk_image_get_barrier2() of a transfer whose queue_family is
- * CULV_VK_QUEUE_FAMILY_KERNEL. */
+/* The barrier between a kernel and another use in the same queue is that of
+ * culv_vk_buffer_get_barrier2() or culv_vk_image_get_barrier2() for a transfer whose queue_family
+ * is CULV_VK_QUEUE_FAMILY_KERNEL. */
 
 /** Fills *out with the barrier between two kernels, if the second one reads or writes what the
  * first one wrote.
@@ -168,20 +152,7 @@ CULV_EXPORT culv_result culv_vk_kernel_get_barrier2(VkMemoryBarrier2 *out);
  * Capture a solver that launches its kernels on a stream (cuLaunchKernel or <<<>>>) into a CUDA
  * graph (cuStreamBeginCapture). culv_vk_record_graph() records the graph's kernels, memsets and
  * copies into a command buffer, with a barrier only where the graph has an edge. So the solver runs
- * in Vulkan's queue without changes.
- *
- *   cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
- *   solve(stream);                                     your solver, unchanged
- *   cuStreamEndCapture(stream, &graph);
- *   const culv_vk_graph_memory memory[] = {
- *       {info.address, info.size, info.address, info.buffer, 0, 0}};   a culv_vk_space's
- *   culv_vk_kernels *kernels[] = {queue_kernels};      of culv_vk_kernels_create()
- *   culv_vk_graph_desc desc = culv_vk_graph_desc_init();
- *   desc.kernels = kernels;
- *   desc.num_kernels = 1;
- *   desc.memory = memory;
- *   desc.num_memory = 1;
- *   culv_vk_record_graph(vk, graph, &desc, commands, family);
+ * in Vulkan's queue without changes (docs/kernels.md, "A captured solver").
  *
  * Pointers. In a culv_vk_space (culvert/vulkan_vmm.h) a CUdeviceptr is Vulkan's address too, so
  * every pointer is right as it is, even within structs and in memory. Memory with two addresses

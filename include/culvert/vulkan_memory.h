@@ -239,13 +239,8 @@ CULV_EXPORT culv_result culv_vk_record_copy(culv_vk_device *vk, VkCommandBuffer 
 
 /* Semaphores ----------------------------------------------------------------------------------- */
 
-/* Vulkan semaphores in CUDA, made by Culvert or your own.
- *
- *   culv_vk_semaphore_create(vk, NULL, &semaphore);  a timeline at 0
- *   culv_semaphore_wait(culv_shared_semaphore_cuda(semaphore), stream, n);
- *   VkSemaphore to_submit = culv_vk_semaphore_handle(semaphore);
- *
- * culvert/semaphore.h says how CUDA streams signal and wait. */
+/* Vulkan semaphores in CUDA, made by Culvert or your own. culvert/semaphore.h says how CUDA streams
+ * signal and wait. */
 
 /** Your own VkSemaphore to import. */
 typedef struct culv_vk_semaphore_desc {
@@ -300,15 +295,10 @@ CULV_EXPORT VkSemaphore culv_vk_semaphore_handle(const culv_shared_semaphore *se
 
 /* Handles -------------------------------------------------------------------------------------- */
 
-/* Exports Vulkan memory and semaphores as operating-system handles, and turns handles of
- * CUDA's memory into Vulkan memory.
- *
- * You need these calls only for another process, another API, or memory that CUDA allocated.
- * culv_vk_memory_import() and culv_vk_semaphore_import() export by themselves.
- *
- *   Vulkan to others:  culv_vk_memory_export_dup(), culv_vk_semaphore_export_dup()
- *   CUDA to Vulkan:    culv_vmm_export_dup() or culv_dma_buf_export_dup(),
- *                      then culv_vk_memory_from_handle() */
+/* Exports Vulkan memory and semaphores as operating-system handles, and turns handles of CUDA's
+ * memory (culv_vmm_export_dup(), culv_dma_buf_export_dup()) into Vulkan memory. You need these
+ * calls only for another process, another API, or memory that CUDA allocated.
+ * culv_vk_memory_import() and culv_vk_semaphore_import() export by themselves. */
 
 /** Exports your VkDeviceMemory, even if the VkDevice is another GPU than the culv_device. The
  * memory must have been allocated for `type` (VkExportMemoryAllocateInfo): OPAQUE_FD or DMA_BUF_FD;
@@ -386,12 +376,6 @@ CULV_EXPORT culv_result culv_vk_memory_from_handle(culv_vk_device *vk,
 
 /* Textures ------------------------------------------------------------------------------------- */
 
-/* Takes the settings of a CUDA texture object from a VkSamplerCreateInfo.
- *
- *   culv_texture_desc d = culv_texture_desc_init();
- *   culv_vk_texture_desc_from_sampler(&sampler_info, &d, &differences);
- *   culv_image_get_texture(image, &d, &texture); */
-
 /* The settings of a VkSamplerCreateInfo that CUDA_TEXTURE_DESC lacks: (name, bit, what differs). */
 #define CULV_VK_SAMPLER_DIFFERENCES(X)                                                             \
     X(MAG_FILTER, 0, "CUDA has one filter; minFilter was taken, and magFilter differs")            \
@@ -431,20 +415,13 @@ CULV_EXPORT culv_result culv_vk_texture_desc_from_sampler(const VkSamplerCreateI
 
 /* What cannot be shared ------------------------------------------------------------------------ */
 
-/* The Vulkan half of a fallback (culvert/shared.h).
- *
- * On the HOST path CUDA uploads into pinned memory. A copy in your own command buffer brings the
- * data from there into the VkBuffer or VkImage, or the other way round. On all other paths these
- * calls record nothing, so you write the program once.
- *
- *   CUDA's stream:       wait, write, culv_buffer_copy() or culv_image_copy(), signal
- *   the command buffer:  acquire barrier, culv_vk_..._record_copy(), use,
- *                        culv_vk_..._record_copy(), release barrier
- *   CUDA's stream:       wait, culv_buffer_copy() or culv_image_copy(), read
+/* The Vulkan half of a fallback (culvert/shared.h; docs/fallback.md has a frame). On the HOST path
+ * CUDA uploads into pinned memory. A copy in your own command buffer brings the data from there
+ * into the VkBuffer or VkImage, or the other way round. On all other paths these calls record
+ * nothing, so you write the program once, and may submit a command buffer many times.
  *
  * The next upload must start after the recorded copy is done, and CUDA's download after the
- * recorded download is done. The waits that sharing needs anyway ensure both. You may record a
- * command buffer once and submit it many times. */
+ * recorded download is done. The waits that sharing needs anyway ensure both. */
 
 /** Records Vulkan's half of a copy of the buffer (HOST path), with the barriers that it needs.
  * Record it outside of render passes: an upload after the acquire barrier and before Vulkan's first

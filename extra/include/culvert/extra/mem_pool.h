@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* Culvert: memory pools that other processes can use.
  *
- * Memory from cuMemAllocAsync lies in a pool. Send an exportable pool to another CUDA process as a
- * handle. Then send each allocation in it as 64 bytes of data:
+ * Memory from cuMemAllocAsync lies in a pool. The process that makes an exportable pool has a
+ * culv_pool, and one that imports it a culv_mem_pool (culvert/vmm.h, which needs no culvert-extra
+ * and has the rules for both). The pool goes as a handle, and each allocation in it as 64 bytes:
  *
  *   exporter: culv_pool_export_dup(), cuMemAllocFromPoolAsync, culv_pool_export_pointer()
  *   importer: culv_mem_pool_import(), culv_mem_pool_import_pointer(), cuMemFreeAsync
  *
  * culv_ipc_from_pool() and culv_ipc_from_pool_memory() (culvert/ipc.h) send both. Export the
  * pool before its pointers (cuda.h, cuMemPoolExportPointer: "from an already shared memory pool";
- * measured on an H200). Every process that imported an allocation must free it before its owner
- * does. No other process may use it before the owner's stream has allocated it.
+ * measured on an H200).
  *
  * Vulkan, OpenGL and Direct3D take no pools (on an H200 vkAllocateMemory refused the handle in all
  * runs but one). For graphics use a culv_vmm_allocation (culvert/vmm.h) or the graphics API's own
