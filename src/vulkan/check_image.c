@@ -86,26 +86,19 @@ static culv_result check_kind(culv_vk_device *vk, const char *label, const VkIma
                                    info->queueFamilyIndexCount, info->pQueueFamilyIndices);
 }
 
-static const char *dimension(const VkImageCreateInfo *info)
-{
-    static const char *const words[] = {"1D", "2D", "3D"};
-    return words[info->imageType];
-}
+#define DIMENSION(info) ((const char *const[]){"1D", "2D", "3D"})[(info)->imageType]
 
 /* What holds of every VkImageCreateInfo, and what CUDA's cubes and 3D arrays ask besides (cuda.h:
  * the depth of a cubemap is six, of a layered one a multiple of six, and its width is its
  * height). */
-static culv_result check_shape(const culv_vk_device *vk, const culvi_vk_ask *ask,
+static culv_result check_shape(const culv_vk_device *vk, const char *label,
                                const VkImageCreateInfo *info)
 {
-    static const char *const of[] = {[CULVI_VK_PLANNED] = "culv_vk_check_image()",
-                                     [CULVI_VK_MADE_HERE] = "culv_vk_image_create()",
-                                     [CULVI_VK_THE_CALLERS] = "your image"};
     const VkExtent3D *e = &info->extent;
     const char *rule = NULL;
     if ((uint32_t)info->imageType > VK_IMAGE_TYPE_3D)
         return culvi_fail(
-            &vk->base.device->voice, ask->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+            &vk->base.device->voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
             "VkImageCreateInfo::imageType is %d; VK_IMAGE_TYPE_1D, 2D and 3D are 0, 1 and 2",
             (int)info->imageType);
     if (e->width == 0 || e->height == 0 || e->depth == 0)
@@ -125,11 +118,10 @@ static culv_result check_shape(const culv_vk_device *vk, const culvi_vk_ask *ask
                "for an array of n cubes. Round arrayLayers up to a multiple of six, or create it "
                "without the flag";
     if (rule == NULL) return CULV_OK;
-    return culvi_fail(&vk->base.device->voice, ask->label, CULV_ERROR_INVALID, CULV_REASON_EXTENT,
-                      "the VkImageCreateInfo of %s is a %s image of extent %" PRIu32 " x %" PRIu32
+    return culvi_fail(&vk->base.device->voice, label, CULV_ERROR_INVALID, CULV_REASON_EXTENT,
+                      "VkImageCreateInfo describes a %s image of extent %" PRIu32 " x %" PRIu32
                       " x %" PRIu32 " and arrayLayers %" PRIu32 ", but %s",
-                      of[ask->origin], dimension(info), e->width, e->height, e->depth,
-                      info->arrayLayers, rule);
+                      DIMENSION(info), e->width, e->height, e->depth, info->arrayLayers, rule);
 }
 
 /* VUID-VkImageCreateInfo-pNext-02262. NVIDIA's driver refuses such an image (measured). */
@@ -162,17 +154,6 @@ static const struct {
      "leave it out"},
 };
 
-static culv_result check_struct(const culv_vk_device *vk, const char *label,
-                                const VkBaseInStructure *s)
-{
-    for (size_t i = 0; i < sizeof structs_refused / sizeof structs_refused[0]; i++)
-        if (structs_refused[i].type == s->sType)
-            return culvi_fail(&vk->base.device->voice, label, CULV_ERROR_INVALID,
-                              structs_refused[i].reason, "the pNext chain has a %s: %s",
-                              structs_refused[i].name, structs_refused[i].why);
-    return CULV_OK;
-}
-
 static culv_result check_chain(const culv_vk_device *vk, const char *label,
                                const VkImageCreateInfo *info)
 {
@@ -181,8 +162,11 @@ static culv_result check_chain(const culv_vk_device *vk, const char *label,
         const VkImageFormatListCreateInfo *list = item;
         const VkImageCompressionControlEXT *compression = item;
         const VkDedicatedAllocationImageCreateInfoNV *dedicated = item;
-        culv_result result = check_struct(vk, label, s);
-        if (result != CULV_OK) return result;
+        for (size_t i = 0; i < sizeof structs_refused / sizeof structs_refused[0]; i++)
+            if (structs_refused[i].type == s->sType)
+                return culvi_fail(&vk->base.device->voice, label, CULV_ERROR_INVALID,
+                                  structs_refused[i].reason, "the pNext chain has a %s: %s",
+                                  structs_refused[i].name, structs_refused[i].why);
         if (s->sType == VK_STRUCTURE_TYPE_IMAGE_COMPRESSION_CONTROL_EXT &&
             (compression->flags & (VK_IMAGE_COMPRESSION_FIXED_RATE_DEFAULT_EXT |
                                    VK_IMAGE_COMPRESSION_FIXED_RATE_EXPLICIT_EXT)))
@@ -254,11 +238,12 @@ static culv_result check_ycbcr(const culv_vk_device *vk, const char *label,
     else if (verdict->access == CULV_VK_ACCESS_ARRAY && info->arrayLayers != 1)
         rule = "arrayLayers 1; take an image for each layer";
     if (rule == NULL) return CULV_OK;
-    return culvi_fail(
-        &vk->base.device->voice, label, CULV_ERROR_INVALID, CULV_REASON_EXTENT,
-        "VkImageCreateInfo is a %s image of format %s, flags %#" PRIx32 ", arrayLayers %" PRIu32
-        " and mipLevels %" PRIu32 "; images of Y'CbCr formats are shared with %s",
-        dimension(info), row->name, info->flags, info->arrayLayers, info->mipLevels, rule);
+    return culvi_fail(&vk->base.device->voice, label, CULV_ERROR_INVALID, CULV_REASON_EXTENT,
+                      "VkImageCreateInfo describes a %s image of format %s, flags %#" PRIx32
+                      ", arrayLayers %" PRIu32 " and mipLevels %" PRIu32
+                      "; images of Y'CbCr formats are shared with %s",
+                      DIMENSION(info), row->name, info->flags, info->arrayLayers, info->mipLevels,
+                      rule);
 }
 
 /* Vulkan tells where the planes of an OPTIMAL image lie only when each is bound by itself: CUDA
@@ -474,7 +459,7 @@ culv_result culvi_vk_check_image(culv_vk_device *vk, const culvi_vk_ask *ask,
     if (result == CULV_OK) result = check_tiling(vk, ask, info, &out->access);
     if (result == CULV_OK) result = culvi_vk_check_handle_type(vk, ask, out);
     if (result == CULV_OK) result = check_kind(vk, label, info);
-    if (result == CULV_OK) result = check_shape(vk, ask, info);
+    if (result == CULV_OK) result = check_shape(vk, label, info);
     if (result == CULV_OK) result = check_chain(vk, label, info);
     if (result == CULV_OK) result = check_format(vk, ask, info, out);
     if (result == CULV_OK) result = check_ycbcr(vk, label, info, out);
