@@ -13,7 +13,7 @@
  *   culv_ring_release(ring, CULV_RING_CONSUMER, &f);
  *
  * The calls are the same in each way (culv_gl_way); culv_ring_acquire_on() says what CUDA's do in
- * each. For REGISTER a thread of CUDA's needs a context of its own (culv_gl_add_context()). */
+ * each. With REGISTER their thread needs a context of the attachment (culv_gl_add_context()). */
 #ifndef CULV_GL_RING_H_
 #define CULV_GL_RING_H_
 
