@@ -21,7 +21,7 @@ CULV_EXTERN_C_BEGIN
  * failure is neither recorded nor logged.
  * Errors: INVALID (NULL_ARGUMENT; NOT_READY: the device is suspended), UNSUPPORTED (FORKED),
  * DRIVER, ASYNC (DEVICE_LOST, EARLIER_FAILURE).
- * Ownership: *scope is for culv_device_leave() on the same thread. Threads: any. */
+ * Ownership: *scope is for culv_device_leave() on the same thread. */
 CULV_EXPORT culv_result culv_device_enter(culv_device *device, culv_bool quietly, uint64_t *scope);
 
 /** Makes current again what was current before culv_device_enter().
@@ -64,14 +64,13 @@ CULV_INIT(culv_addon_object_desc)
 
 /** Tells a device of an object: it keeps the device alive and is logged like Culvert's own.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE), OUT_OF_MEMORY.
- * Ownership: *out is yours, for culv_addon_object_destroy(). Threads: any. */
+ * Ownership: *out is yours, for culv_addon_object_destroy(). */
 CULV_EXPORT culv_result culv_addon_object_create(culv_device *device,
                                                  const culv_addon_object_desc *desc,
                                                  culv_addon_object **out);
 
 /** Tells the device that the object is gone, and releases it. If last_use is not NULL, the call
- * DEFERS the release behind the work of *last_use: see culv_buffer_unmap().
- * Threads: any, after the last call for the object. */
+ * DEFERS the release behind the work of *last_use: see culv_buffer_unmap(). */
 CULV_EXPORT void culv_addon_object_destroy(culv_addon_object **object, const CUstream *last_use);
 
 /** Refuses a stream that is not of the device's context. If `uncaptured` is not NULL, it also
@@ -79,8 +78,7 @@ CULV_EXPORT void culv_addon_object_destroy(culv_addon_object **object, const CUs
  * Asks the driver each time. Call it between culv_device_enter() and culv_device_leave(). `object`
  * may be NULL and is the label of what is at fault.
  * Errors: INVALID (NULL_ARGUMENT, STREAM_DEVICE, CAPTURE), UNSUPPORTED (STREAM_DEVICE: the stream
- * is one of a green context), DRIVER, ASYNC.
- * Threads: any. */
+ * is one of a green context), DRIVER, ASYNC. */
 CULV_EXPORT culv_result culv_device_check_stream(culv_device *device, const char *object,
                                                  CUstream stream, const char *uncaptured);
 
@@ -88,8 +86,7 @@ CULV_EXPORT culv_result culv_device_check_stream(culv_device *device, const char
  * `size`, `granularity` and `handle_types` of *info and is on the device. The label may be NULL and
  * is copied (up to 63 bytes).
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE), OUT_OF_MEMORY.
- * Ownership: on success *out has the handle. *out is yours, for culv_vmm_allocation_destroy().
- * Threads: any. */
+ * Ownership: on success *out has the handle. *out is yours, for culv_vmm_allocation_destroy(). */
 CULV_EXPORT culv_result culv_vmm_allocation_wrap(culv_device *device,
                                                  const culv_vmm_allocation_info *info,
                                                  const char *label, culv_vmm_allocation **out);

@@ -89,11 +89,11 @@ typedef struct culv_luid {
     uint8_t bytes[8];
 } culv_luid;
 
-/** Returns the version of the library in use, coded as by CULV_MAKE_VERSION. Threads: any. */
+/** Returns the version of the library in use, coded as by CULV_MAKE_VERSION. */
 CULV_EXPORT uint32_t culv_version(void);
 
 /** Returns the version of the library in use as text, "0.1.0".
- * Ownership: a static string, never NULL. Threads: any. */
+ * Ownership: a static string, never NULL. */
 CULV_EXPORT const char *culv_version_string(void);
 
 CULV_EXTERN_C_END

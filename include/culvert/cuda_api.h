@@ -518,7 +518,6 @@ CULV_EXTERN_C_BEGIN
  * CUDA_API_PER_THREAD_DEFAULT_STREAM. CULV_CUDA() chooses as the file does. The first call asks the
  * driver for each of them; later calls only return the table. NULL for NULL.
  * Ownership: Culvert's, valid until the device and all objects made from it are gone.
- * Threads: any.
  * Source: cuda.h, CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM. */
 CULV_EXPORT const culv_cuda_api *culv_device_cuda_api(culv_device *device, culv_bool per_thread);
 
@@ -526,8 +525,7 @@ CULV_EXPORT const culv_cuda_api *culv_device_cuda_api(culv_device *device, culv_
  * function's name in cuda.h, for instance "cuMemAlloc". `cuda_version` is your CUDA_VERSION: it
  * says which form the name means if CUDA 12 and CUDA 13 differ.
  * Errors: INVALID (NULL_ARGUMENT; VALUE: culv_cuda_api has no such function); UNSUPPORTED
- * (DRIVER_TOO_OLD: the driver lacks it, and the message says which CUDA brought it).
- * Threads: any. */
+ * (DRIVER_TOO_OLD: the driver lacks it, and the message says which CUDA brought it). */
 CULV_EXPORT culv_result culv_check_cuda_api(culv_device *device, const char *name,
                                             int cuda_version);
 

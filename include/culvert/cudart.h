@@ -42,7 +42,7 @@ CULV_EXTERN_C_BEGIN
 
 /** Records an error that CUDA returned as the calling thread's last error. Internal to this header.
  * The runtime and the driver use the same error numbers.
- * Errors: returns the class. Threads: any. */
+ * Errors: returns the class. */
 CULV_INLINE culv_result culv_cudart_record_(culv_native_api api, int answer, const char *call)
 {
     culv_error e = culv_error_init();
@@ -100,7 +100,7 @@ CULV_INLINE culv_result culv_cudart_record_(culv_native_api api, int answer, con
 }
 
 /** Records an error of this header itself. Internal to this header.
- * Errors: returns the class. Threads: any. */
+ * Errors: returns the class. */
 CULV_INLINE culv_result culv_cudart_fail_(culv_result result, culv_reason reason,
                                           const char *message)
 {
@@ -116,7 +116,6 @@ CULV_INLINE culv_result culv_cudart_fail_(culv_result result, culv_reason reason
  * function that returned it.
  * Errors: depending on the runtime's result OUT_OF_MEMORY, NO_DEVICE, UNSUPPORTED (DRIVER_TOO_OLD),
  * ASYNC or DRIVER.
- * Threads: any.
  * Source: driver_types.h, cudaError. */
 CULV_INLINE culv_result culv_cudart_result(cudaError_t answer, const char *call)
 {
@@ -141,7 +140,7 @@ CULV_INLINE CUstream culv_cudart_stream_0(void)
  *   culv_buffer_unmap(&buffer, &last_use);
  *
  * The handle stays the same, except that 0 becomes culv_cudart_stream_0().
- * Ownership: stream stays yours. Threads: any.
+ * Ownership: stream stays yours.
  * Source: cuda_runtime_api.h, "Interactions between CUstream and cudaStream_t". */
 CULV_INLINE CUstream culv_cudart_stream(cudaStream_t stream)
 {
@@ -153,7 +152,7 @@ CULV_INLINE CUstream culv_cudart_stream(cudaStream_t stream)
  * desc->context is set. The thread's current device does not change.
  * Errors: as culv_device_open_by_ordinal(); UNSUPPORTED (RUNTIME: desc->driver is CULV_DRIVER_SOFT;
  * DRIVER_TOO_OLD: too old for this runtime).
- * Ownership: *out is yours, for culv_device_close(). Threads: any.
+ * Ownership: *out is yours, for culv_device_close().
  * Source: cuda_runtime_api.h, "Primary Contexts". */
 CULV_INLINE culv_result culv_cudart_device_open_by_ordinal(int ordinal,
                                                            const culv_device_desc *desc,
@@ -182,7 +181,7 @@ CULV_INLINE culv_result culv_cudart_device_open_by_ordinal(int ordinal,
  * culv_cudart_device_open_by_ordinal(). A program that draws should open the device of its graphics
  * API instead, with culv_device_open_for_vk(), and then call culv_cudart_device_make_current().
  * Errors: as culv_cudart_device_open_by_ordinal().
- * Ownership: *out is yours, for culv_device_close(). Threads: any. */
+ * Ownership: *out is yours, for culv_device_close(). */
 CULV_INLINE culv_result culv_cudart_device_open(const culv_device_desc *desc, culv_device **out)
 {
     int ordinal = 0;
@@ -225,7 +224,7 @@ CULV_INLINE culv_result culv_cudart_device_make_current(const culv_device *devic
 
 /** Returns culv_buffer_pointer() as a void *, for kernels and copies. NULL for NULL. Never pass it
  * to cudaFree().
- * Ownership: Culvert owns it; it is valid until the buffer is unmapped. Threads: any. */
+ * Ownership: Culvert owns it; it is valid until the buffer is unmapped. */
 CULV_INLINE void *culv_cudart_buffer_pointer(const culv_buffer *buffer)
 {
     return (void *)(uintptr_t)culv_buffer_pointer(buffer);
@@ -234,7 +233,7 @@ CULV_INLINE void *culv_cudart_buffer_pointer(const culv_buffer *buffer)
 /** Gets culv_image_get_array() as a cudaArray_t, for example for cudaMemcpy2DToArrayAsync(). Never
  * pass it to cudaFreeArray().
  * Errors: as culv_image_get_array().
- * Ownership: Culvert owns it; it is valid until the image is unmapped. Threads: any.
+ * Ownership: Culvert owns it; it is valid until the image is unmapped.
  * Source: cuda_runtime_api.h, "Interactions between CUarray and cudaArray_t". */
 CULV_INLINE culv_result culv_cudart_image_get_array(culv_image *image, uint32_t level,
                                                     uint32_t plane, cudaArray_t *out)
@@ -248,7 +247,7 @@ CULV_INLINE culv_result culv_cudart_image_get_array(culv_image *image, uint32_t 
 /** Gets culv_image_get_surface() as the type that kernels declare. Never pass it to
  * cudaDestroySurfaceObject().
  * Errors: as culv_image_get_surface().
- * Ownership: Culvert owns it; it is valid until the image is unmapped. Threads: any.
+ * Ownership: Culvert owns it; it is valid until the image is unmapped.
  * Source: cuda_runtime_api.h, "Interactions between CUsurfObject and cudaSurfaceObject_t". */
 CULV_INLINE culv_result culv_cudart_image_get_surface(culv_image *image, uint32_t level,
                                                       uint32_t plane, cudaSurfaceObject_t *out)
@@ -262,7 +261,7 @@ CULV_INLINE culv_result culv_cudart_image_get_surface(culv_image *image, uint32_
 /** Gets culv_image_get_texture() as the type that kernels declare. Never pass it to
  * cudaDestroyTextureObject().
  * Errors: as culv_image_get_texture().
- * Ownership: Culvert owns it; it is valid until the image is unmapped. Threads: any.
+ * Ownership: Culvert owns it; it is valid until the image is unmapped.
  * Source: cuda_runtime_api.h, "Interactions between CUtexObject and cudaTextureObject_t". */
 CULV_INLINE culv_result culv_cudart_image_get_texture(culv_image *image,
                                                       const culv_texture_desc *desc,

@@ -12,11 +12,12 @@
  * that can fail returns a culv_result (result.h).
  *
  * Rules that hold for every call, and that the comments do not repeat:
- * - A function's comment has no "Errors:" if it cannot fail, and no "Ownership:" if nothing changes
- *   hands.
- * - A call that destroys, closes, unmaps or gives up an object takes a pointer to your pointer.
- *   Culvert owns the object again, and your pointer is set to NULL, unless the call fails. A NULL,
- *   or a pointer to NULL, is a no-op.
+ * - A function's comment has no "Errors:" if it cannot fail, no "Ownership:" if nothing changes
+ *   hands (a struct that a call fills is yours), and no "Threads:" if any thread may call it at any
+ *   time.
+ * - A call that destroys, closes, unmaps or gives up an object comes after all other calls on the
+ *   object, and takes a pointer to your pointer. Culvert owns the object again, and your pointer is
+ *   set to NULL, unless the call fails. A NULL, or a pointer to NULL, is a no-op.
  * - In a descriptor, zero in every field but struct_size means the default. A label is copied (up
  *   to 63 bytes) and appears in messages.
  * - A call that lists writes up to `capacity` elements into your array (which may be NULL if

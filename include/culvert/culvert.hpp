@@ -198,14 +198,17 @@ template <class T, auto Destroy> class handle {
     }
 
   protected:
-    /** Returns the address to which a C call writes a new object. */
-    T **out() noexcept
+    /** Makes an object by a C call whose last argument is the address that it writes to. */
+    template <class Object, class Call, class... Arguments>
+    static made<Object> make(Call call, Arguments... arguments)
     {
-        return &object_;
+        Object object;
+        const culv_result result = call(arguments..., &object.object_);
+        return detail::finish(result, std::move(object));
     }
-    T *object_ = nullptr;
 
   private:
+    T *object_ = nullptr;
     template <class Call, class... Arguments>
     static culv_result result_of(Call call, Arguments... arguments) noexcept
     {
@@ -222,20 +225,16 @@ class device : public handle<culv_device, culv_device_close> {
     using handle::handle;
     static made<device> open(int32_t ordinal, const culv_device_desc *desc = nullptr)
     {
-        device d;
-        return detail::finish(culv_device_open_by_ordinal(ordinal, desc, d.out()), std::move(d));
+        return make<device>(culv_device_open_by_ordinal, ordinal, desc);
     }
     static made<device> open(const culv_uuid &uuid, const culv_device_desc *desc = nullptr)
     {
-        device d;
-        return detail::finish(culv_device_open_by_uuid(&uuid, desc, d.out()), std::move(d));
+        return make<device>(culv_device_open_by_uuid, &uuid, desc);
     }
     static made<device> open(const culv_luid &luid, uint32_t node_mask,
                              const culv_device_desc *desc = nullptr)
     {
-        device d;
-        return detail::finish(culv_device_open_by_luid(&luid, node_mask, desc, d.out()),
-                              std::move(d));
+        return make<device>(culv_device_open_by_luid, &luid, node_mask, desc);
     }
     CUcontext context() const noexcept
     {
@@ -268,8 +267,7 @@ class vmm_allocation : public handle<culv_vmm_allocation, culv_vmm_allocation_de
     using handle::handle;
     static made<vmm_allocation> create(culv_device *device, const culv_vmm_allocation_desc &desc)
     {
-        vmm_allocation a;
-        return detail::finish(culv_vmm_allocation_create(device, &desc, a.out()), std::move(a));
+        return make<vmm_allocation>(culv_vmm_allocation_create, device, &desc);
     }
     made<culv_vmm_allocation_info> info() const
     {
@@ -284,8 +282,7 @@ class vmm_range : public handle<culv_vmm_range, culv_vmm_range_destroy> {
     using handle::handle;
     static made<vmm_range> create(culv_device *device, const culv_vmm_range_desc &desc)
     {
-        vmm_range r;
-        return detail::finish(culv_vmm_range_create(device, &desc, r.out()), std::move(r));
+        return make<vmm_range>(culv_vmm_range_create, device, &desc);
     }
     CUdeviceptr pointer() const noexcept
     {
@@ -317,8 +314,7 @@ class vector : public handle<culv_vector, culv_vector_destroy> {
     using handle::handle;
     static made<vector> create(culv_device *device, const culv_vector_desc &desc)
     {
-        vector v;
-        return detail::finish(culv_vector_create(device, &desc, v.out()), std::move(v));
+        return make<vector>(culv_vector_create, device, &desc);
     }
     CUdeviceptr pointer() const noexcept
     {
@@ -388,44 +384,25 @@ class shared_image : public handle<culv_shared_image, culv_shared_image_destroy>
     }
 };
 
+namespace detail {
+inline culv_result give_up(culv_shared_semaphore **semaphore) noexcept
+{
+    culv_shared_semaphore *s = std::exchange(*semaphore, nullptr);
+    return s != nullptr ? culv_shared_semaphore_submit_failed(s) : CULV_OK;
+}
+} // namespace detail
+
 /** CUDA's wait for a signal that your queue has yet to make. Call submitted() right after the
  * submission. If the object is destroyed before, as by an exception, it signals instead
  * (culv_shared_semaphore_submit_failed()), so that nothing waits for ever. Make it after the
  * objects that the work uses; the semaphore must outlive it. */
-class [[nodiscard]] pending_wait {
+class [[nodiscard]] pending_wait : handle<culv_shared_semaphore, detail::give_up> {
   public:
-    pending_wait() noexcept = default;
-    pending_wait(pending_wait &&other) noexcept
-        : semaphore_(std::exchange(other.semaphore_, nullptr))
-    {
-    }
-    pending_wait &operator=(pending_wait &&other) noexcept
-    {
-        if (this != &other) {
-            give_up();
-            semaphore_ = std::exchange(other.semaphore_, nullptr);
-        }
-        return *this;
-    }
-    pending_wait(const pending_wait &) = delete;
-    pending_wait &operator=(const pending_wait &) = delete;
-    ~pending_wait()
-    {
-        give_up();
-    }
+    using handle::handle;
     void submitted() noexcept
     {
-        semaphore_ = nullptr;
+        (void)release();
     }
-
-  private:
-    friend class shared_semaphore;
-    void give_up() noexcept
-    {
-        culv_shared_semaphore *semaphore = std::exchange(semaphore_, nullptr);
-        if (semaphore != nullptr) (void)culv_shared_semaphore_submit_failed(semaphore);
-    }
-    culv_shared_semaphore *semaphore_ = nullptr;
 };
 
 /** A semaphore of CUDA and of a graphics API, mostly a timeline: culvert/shared.h. */
@@ -448,10 +425,8 @@ class shared_semaphore : public handle<culv_shared_semaphore, culv_shared_semaph
     /** Waits for a value that your next submission signals. */
     made<pending_wait> wait_for_submit(CUstream stream, uint64_t value)
     {
-        pending_wait w;
         const culv_result result = culv_semaphore_wait(cuda(), stream, value);
-        if (result == CULV_OK) w.semaphore_ = get();
-        return detail::finish(result, std::move(w));
+        return detail::finish(result, pending_wait(result == CULV_OK ? get() : nullptr));
     }
     done wait_on_host(uint64_t value, uint64_t timeout) const
     {
@@ -459,34 +434,29 @@ class shared_semaphore : public handle<culv_shared_semaphore, culv_shared_semaph
     }
 };
 
-/** A side's turn with a slot. If you do not release it, it is cancelled, so an exception between
- * acquire and release leaves the ring as it was. The ring must outlive it. */
-class ring_frame {
+namespace detail {
+/* What the turns of all sides have. */
+class turn {
   public:
-    ring_frame() noexcept : frame_() {}
-    ring_frame(ring_frame &&other) noexcept
-        : ring_(std::exchange(other.ring_, nullptr)), side_(other.side_), stream_(other.stream_),
-          frame_(other.frame_)
+    turn() noexcept : frame_() {}
+    turn(turn &&other) noexcept
+        : ring_(std::exchange(other.ring_, nullptr)), side_(other.side_), frame_(other.frame_)
     {
     }
-    ring_frame &operator=(ring_frame &&other) noexcept
+    turn &operator=(turn &&other) noexcept
     {
         if (this != &other) {
             cancel();
             ring_ = std::exchange(other.ring_, nullptr);
             side_ = other.side_;
-            stream_ = other.stream_;
             frame_ = other.frame_;
         }
         return *this;
     }
-    ring_frame(const ring_frame &) = delete;
-    ring_frame &operator=(const ring_frame &) = delete;
-    ~ring_frame()
+    ~turn()
     {
         cancel();
     }
-
     uint32_t slot() const noexcept
     {
         return frame_.slot;
@@ -495,17 +465,6 @@ class ring_frame {
     {
         return frame_.number;
     }
-    const culv_ring_frame &get() const noexcept
-    {
-        return frame_;
-    }
-    /** Makes the stream signal, and hands the slot to the other side. */
-    done release()
-    {
-        const culv_result result = culv_ring_release_on(ring_, side_, stream_, &frame_);
-        if (result == CULV_OK) ring_ = nullptr;
-        return detail::finish(result);
-    }
     /** Gives the slot back as it was. */
     void cancel() noexcept
     {
@@ -513,12 +472,35 @@ class ring_frame {
         if (ring != nullptr) (void)culv_ring_cancel(ring, side_, &frame_);
     }
 
-  private:
-    friend class ring_view;
+  protected:
+    done handed_over(culv_result result)
+    {
+        if (result == CULV_OK) ring_ = nullptr;
+        return finish(result);
+    }
     culv_ring *ring_ = nullptr;
     culv_ring_side side_ = CULV_RING_PRODUCER;
-    CUstream stream_ = nullptr;
     culv_ring_frame frame_;
+};
+} // namespace detail
+
+/** A side's turn with a slot. If you do not release it, it is cancelled, so an exception between
+ * acquire and release leaves the ring as it was. The ring must outlive it. */
+class ring_frame : public detail::turn {
+  public:
+    const culv_ring_frame &get() const noexcept
+    {
+        return frame_;
+    }
+    /** Makes the stream signal, and hands the slot to the other side. */
+    done release()
+    {
+        return handed_over(culv_ring_release_on(ring_, side_, stream_, &frame_));
+    }
+
+  private:
+    friend class ring_view;
+    CUstream stream_ = nullptr;
 };
 
 /** A ring that another object owns: culvert/ring.h. */
@@ -575,8 +557,7 @@ class ring : public handle<culv_ring, culv_ring_destroy> {
     using handle::handle;
     static made<ring> create(culv_device *device, const culv_ring_desc &desc)
     {
-        ring r;
-        return detail::finish(culv_ring_create(device, &desc, r.out()), std::move(r));
+        return make<ring>(culv_ring_create, device, &desc);
     }
     ring_view view() const noexcept
     {

@@ -85,7 +85,6 @@ CULV_INIT(culv_keyed_mutex_desc)
  * (NOT_BUILT: not Windows), DRIVER (also HANDLE_REFUSED), ASYNC, OUT_OF_MEMORY.
  * Ownership: the handle stays yours. A KMT handle keeps nothing alive: the resource must live until
  * the call returns. *out is yours, for culv_keyed_mutex_destroy().
- * Threads: any.
  * Source: cuda.h, CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_D3D11_KEYED_MUTEX and _KMT. */
 CULV_EXPORT culv_result culv_keyed_mutex_import(culv_device *device,
                                                 const culv_keyed_mutex_desc *desc,
@@ -111,8 +110,7 @@ CULV_EXPORT culv_result culv_keyed_mutex_release(culv_keyed_mutex *mutex, CUstre
 
 /** Destroys CUDA's import. It does not release the mutex: release it first, or the other side waits
  * in vain. last_use is as in culv_semaphore_destroy(): for NULL CUDA's work should be done, and a
- * stream DEFERS the release.
- * Threads: any, ordered with other calls on this object. */
+ * stream DEFERS the release. */
 CULV_EXPORT void culv_keyed_mutex_destroy(culv_keyed_mutex **mutex, const CUstream *last_use);
 
 /* The device ----------------------------------------------------------------------------------- */
@@ -138,7 +136,7 @@ CULV_INIT(culv_d3d_device_desc)
  * several linked nodes, which an adapter does not tell), NO_DEVICE (the message names every CUDA
  * device with its LUID), UNSUPPORTED (NOT_BUILT: not Windows; USAGE: an IDirect3DDevice9 that is no
  * IDirect3DDevice9Ex), DRIVER, ASYNC, OUT_OF_MEMORY.
- * Ownership: the object stays yours. *out is yours, for culv_device_close(). Threads: any.
+ * Ownership: the object stays yours. *out is yours, for culv_device_close().
  * Source: ID3D12Device::GetAdapterLuid, DXGI_ADAPTER_DESC::AdapterLuid,
  * IDirect3D9Ex::GetAdapterLUID; cuda.h, cuDeviceGetLuid. */
 CULV_EXPORT culv_result culv_device_open_for_d3d(struct IUnknown *object,
@@ -148,13 +146,11 @@ CULV_EXPORT culv_result culv_device_open_for_d3d(struct IUnknown *object,
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE; VALUE: it is neither of the two; DEVICE_MISMATCH: it
  * is another adapter; DEVICE_GROUP: linked nodes), UNSUPPORTED (NOT_BUILT: not Windows), DRIVER,
  * OUT_OF_MEMORY.
- * Ownership: Culvert takes a COM reference. *out is yours, for culv_d3d_detach().
- * Threads: any. */
+ * Ownership: Culvert takes a COM reference. *out is yours, for culv_d3d_detach(). */
 CULV_EXPORT culv_result culv_d3d_attach(culv_device *device, const culv_d3d_device_desc *desc,
                                         culv_d3d_device **out);
 
-/** Ends the attachment. Objects made with it live on, and keep it and the device of Direct3D.
- * Threads: any, ordered with other calls on this object. */
+/** Ends the attachment. Objects made with it live on, and keep it and the device of Direct3D. */
 CULV_EXPORT void culv_d3d_detach(culv_d3d_device **d3d);
 
 /** Tells Culvert that the device of Direct3D is removed. Call it if one of your own calls answers
@@ -162,7 +158,6 @@ CULV_EXPORT void culv_d3d_detach(culv_d3d_device **d3d);
  * objects waits for it: see culv_vk_device_lost().
  * Errors: INVALID (NULL_ARGUMENT), UNSUPPORTED (NOT_BUILT: not Windows).
  * Ownership: none; destroy what you made with the attachment, then call culv_d3d_detach().
- * Threads: any.
  * Source: ID3D11Device::GetDeviceRemovedReason, ID3D12Device::GetDeviceRemovedReason. */
 CULV_EXPORT culv_result culv_d3d_device_lost(culv_d3d_device *d3d);
 
@@ -174,7 +169,6 @@ CULV_EXPORT culv_result culv_d3d_device_lost(culv_d3d_device *d3d);
  * resource), UNSUPPORTED (NOT_BUILT; NOT_EXPORTABLE: the device makes no shared handles, as a
  * wrapper does), DRIVER, ASYNC (the device is removed).
  * Ownership: *out is yours, for culv_handle_close(), which does nothing to a KMT handle.
- * Threads: any.
  * Source: ID3D12Device::CreateSharedHandle, IDXGIResource1::CreateSharedHandle,
  * IDXGIResource::GetSharedHandle, ID3D11Fence::CreateSharedHandle. */
 CULV_EXPORT culv_result culv_d3d_export_dup(culv_d3d_device *d3d, struct IUnknown *object,
@@ -208,7 +202,7 @@ CULV_INIT(culv_d3d_memory_desc)
  * mutex (culv_d3d11_keyed_mutex_import()).
  * Errors: INVALID (NULL_ARGUMENT, HANDLE_KIND, VALUE, NOT_EXPORTABLE), UNSUPPORTED (NOT_BUILT,
  * NOT_EXPORTABLE), DRIVER (also HANDLE_REFUSED), ASYNC, OUT_OF_MEMORY.
- * Ownership: the object stays yours. *out is yours, for culv_memory_destroy(). Threads: any.
+ * Ownership: the object stays yours. *out is yours, for culv_memory_destroy().
  * Source: cuda.h, CU_EXTERNAL_MEMORY_HANDLE_TYPE_D3D12_HEAP, _D3D12_RESOURCE, _D3D11_RESOURCE and
  * _D3D11_RESOURCE_KMT; ID3D12Device::GetResourceAllocationInfo. */
 CULV_EXPORT culv_result culv_d3d_memory_import(culv_d3d_device *d3d,
@@ -239,7 +233,7 @@ CULV_INIT(culv_d3d_image_desc)
  * offset, or the memory of another resource was imported, which Culvert cannot see for memory of a
  * heap or of a handle; DEDICATED), UNSUPPORTED (FORMAT: no CUDA array has it; USAGE: a multisampled
  * texture, a buffer, a row-major layout; NOT_BUILT), DRIVER, ASYNC, OUT_OF_MEMORY.
- * Ownership: *out is yours, for culv_image_unmap(); it keeps the import alive. Threads: any.
+ * Ownership: *out is yours, for culv_image_unmap(); it keeps the import alive.
  * Source: CUDA Programming Guide, "Mapping Mipmapped Arrays onto Imported Memory Objects". */
 CULV_EXPORT culv_result culv_d3d_image_map(culv_d3d_device *d3d, culv_memory *memory,
                                            const culv_d3d_image_desc *desc, culv_image **out);
@@ -252,7 +246,7 @@ CULV_EXPORT culv_result culv_d3d_image_map(culv_d3d_device *d3d, culv_memory *me
  * Errors: INVALID (NULL_ARGUMENT; VALUE: the attachment is Direct3D 12's; NOT_EXPORTABLE: it has no
  * keyed mutex), UNSUPPORTED (NOT_BUILT, NOT_EXPORTABLE), DRIVER (also HANDLE_REFUSED), ASYNC,
  * OUT_OF_MEMORY.
- * Ownership: the resource stays yours. *out is yours, for culv_keyed_mutex_destroy(). Threads: any.
+ * Ownership: the resource stays yours. *out is yours, for culv_keyed_mutex_destroy().
  * Source: CUDA Programming Guide, "Importing Synchronization Objects" (Direct3D 11). */
 CULV_EXPORT culv_result culv_d3d11_keyed_mutex_import(culv_d3d_device *d3d,
                                                       struct ID3D11Resource *resource,
@@ -301,27 +295,25 @@ CULV_INIT(culv_d3d_image_create_desc)
  * COMMON, and its contents are zeros, as Direct3D makes them.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE, SIZE; VALUE: a field of the other API;
  * NOT_EXPORTABLE), UNSUPPORTED (NOT_BUILT, NOT_EXPORTABLE), DRIVER, ASYNC, OUT_OF_MEMORY.
- * Ownership: *out is yours, for culv_shared_buffer_destroy(); it keeps the attachment alive.
- * Threads: any. */
+ * Ownership: *out is yours, for culv_shared_buffer_destroy(); it keeps the attachment alive. */
 CULV_EXPORT culv_result culv_d3d_buffer_create(culv_d3d_device *d3d,
                                                const culv_d3d_buffer_create_desc *desc,
                                                culv_shared_buffer **out);
 
 /** Returns the buffer's ID3D11Buffer or ID3D12Resource, as you can cast it. NULL for NULL.
- * Ownership: Culvert's; AddRef() it to keep it longer. Threads: any. */
+ * Ownership: Culvert's; AddRef() it to keep it longer. */
 CULV_EXPORT struct IUnknown *culv_d3d_buffer_resource(const culv_shared_buffer *buffer);
 
 /** Makes a texture, imports it into CUDA and maps it: all or nothing. In Direct3D 12 it is
  * committed in a shared DEFAULT heap, in the state COMMON.
  * Errors: as culv_d3d_image_map() and culv_d3d_buffer_create().
- * Ownership: *out is yours, for culv_shared_image_destroy(); it keeps the attachment alive.
- * Threads: any. */
+ * Ownership: *out is yours, for culv_shared_image_destroy(); it keeps the attachment alive. */
 CULV_EXPORT culv_result culv_d3d_image_create(culv_d3d_device *d3d,
                                               const culv_d3d_image_create_desc *desc,
                                               culv_shared_image **out);
 
 /** Returns the image's ID3D11Texture2D or ID3D12Resource, as you can cast it. NULL for NULL.
- * Ownership: Culvert's; AddRef() it to keep it longer. Threads: any. */
+ * Ownership: Culvert's; AddRef() it to keep it longer. */
 CULV_EXPORT struct IUnknown *culv_d3d_image_resource(const culv_shared_image *image);
 
 /* Textures that cannot be shared --------------------------------------------------------------- */
@@ -355,8 +347,7 @@ CULV_INIT(culv_d3d_shadow_desc)
  * Errors: as culv_d3d_image_create(); INVALID (HANDLE_KIND; in Direct3D 11 USAGE: no 2D texture;
  * DEVICE_MISMATCH: the texture is of another device).
  * Ownership: Culvert takes a COM reference of your texture. *out is yours, for
- * culv_d3d_shadow_destroy().
- * Threads: any. */
+ * culv_d3d_shadow_destroy(). */
 CULV_EXPORT culv_result culv_d3d_shadow_create(culv_d3d_device *d3d,
                                                const culv_d3d_shadow_desc *desc,
                                                culv_d3d_shadow **out);
@@ -378,13 +369,11 @@ CULV_EXPORT culv_result culv_d3d_shadow_record(culv_d3d_shadow *shadow, struct I
                                                uint32_t state, culv_bool from_twin);
 
 /** Returns the shared texture. NULL for NULL.
- * Ownership: the shadow's, which destroys it; culv_shared_image_destroy() refuses it (OWNED).
- * Threads: any. */
+ * Ownership: the shadow's, which destroys it; culv_shared_image_destroy() refuses it (OWNED). */
 CULV_EXPORT const culv_shared_image *culv_d3d_shadow_image(const culv_d3d_shadow *shadow);
 
 /** Destroys the shadow and releases Culvert's reference of your texture. Direct3D's work with the
- * shadow must be done. CUDA's should be, as for culv_shared_image_destroy().
- * Threads: any, ordered with other calls on this object. */
+ * shadow must be done. CUDA's should be, as for culv_shared_image_destroy(). */
 CULV_EXPORT void culv_d3d_shadow_destroy(culv_d3d_shadow **shadow);
 
 /* Fences --------------------------------------------------------------------------------------- */
@@ -401,7 +390,6 @@ CULV_EXPORT void culv_d3d_shadow_destroy(culv_d3d_shadow **shadow);
  * NOT_EXPORTABLE), DRIVER (also HANDLE_REFUSED), ASYNC (the device is removed), OUT_OF_MEMORY.
  * Ownership: the fence stays yours; Culvert holds a reference until the semaphore is destroyed.
  * *out is yours, for culv_semaphore_destroy().
- * Threads: any.
  * Source: cuda.h, CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_D3D12_FENCE and _D3D11_FENCE. */
 CULV_EXPORT culv_result culv_d3d_semaphore_import(culv_d3d_device *d3d, struct IUnknown *fence,
                                                   const char *label, culv_semaphore **out);
@@ -423,8 +411,7 @@ CULV_INIT(culv_d3d_semaphore_create_desc)
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE, VALUE; NOT_EXPORTABLE), UNSUPPORTED (NOT_BUILT;
  * NOT_EXPORTABLE: also a device without ID3D11Device5, which Windows 10 1703 has; PEER if no
  * fallback is left), DRIVER, ASYNC, OUT_OF_MEMORY.
- * Ownership: *out is yours, for culv_shared_semaphore_destroy(); it keeps the attachment alive.
- * Threads: any. */
+ * Ownership: *out is yours, for culv_shared_semaphore_destroy(); it keeps the attachment alive. */
 CULV_EXPORT culv_result culv_d3d_semaphore_create(culv_d3d_device *d3d,
                                                   const culv_d3d_semaphore_create_desc *desc,
                                                   culv_shared_semaphore **out);
@@ -433,7 +420,7 @@ CULV_EXPORT culv_result culv_d3d_semaphore_create(culv_d3d_device *d3d,
  * of an ID3D12CommandQueue or ID3D11DeviceContext4. Culvert does not see that Signal(): report its
  * value by culv_semaphore_mark_value(). Direct3D 11 queues it like a draw: call Flush() after it,
  * before CUDA waits for the value. NULL for NULL.
- * Ownership: Culvert's; AddRef() it to keep it longer. Threads: any.
+ * Ownership: Culvert's; AddRef() it to keep it longer.
  * Source: ID3D11DeviceContext::Flush. */
 CULV_EXPORT struct IUnknown *culv_d3d_semaphore_fence(const culv_shared_semaphore *semaphore);
 

@@ -22,9 +22,9 @@ CULV_EXTERN_C_BEGIN
 
 /* A ring --------------------------------------------------------------------------------------- */
 
-/* A ring of frames between CUDA and Direct3D 12: textures and buffers in each slot, a
- * fence for each side, and submissions to a queue. culvert/ring.h describes the order of the calls,
- * and has all that are not Direct3D's alone; docs/direct3d.md has a program. */
+/* Textures and buffers in each slot, a fence for each side, and submissions to a queue.
+ * culvert/ring.h describes the order of the calls, and has all that are not Direct3D's alone;
+ * docs/direct3d.md has a program. */
 
 /** Maximum number of textures and buffers of a slot. */
 #define CULV_D3D12_RING_MAX_RESOURCES 16
@@ -42,7 +42,7 @@ typedef struct culv_d3d12_ring_resource {
     culv_shared_buffer *const *buffers; /**< The same. */
 } culv_d3d12_ring_resource;
 
-/** Returns a resource with all 0. Threads: any. */
+/** Returns a resource with all 0. */
 CULV_INLINE culv_d3d12_ring_resource culv_d3d12_ring_resource_init(void)
 {
     culv_d3d12_ring_resource r;
@@ -63,7 +63,7 @@ typedef struct culv_d3d12_ring_desc {
     const char *label;     /**< Copied (up to 63 bytes). Default: none. */
 } culv_d3d12_ring_desc;
 
-/** Returns a default descriptor, with Direct3D as the consumer. Threads: any. */
+/** Returns a default descriptor, with Direct3D as the consumer. */
 CULV_INLINE culv_d3d12_ring_desc culv_d3d12_ring_desc_init(void)
 {
     culv_d3d12_ring_desc d;
@@ -77,8 +77,7 @@ CULV_INLINE culv_d3d12_ring_desc culv_d3d12_ring_desc_init(void)
  * Errors: as culv_ring_create(), culv_d3d_image_create(), culv_d3d_buffer_create() and
  * culv_d3d_semaphore_create(); INVALID (VALUE: one texture or buffer for several slots, or the
  * attachment is Direct3D 11's).
- * Ownership: *out is yours, for culv_ring_destroy(); it keeps the attachment alive.
- * Threads: any. */
+ * Ownership: *out is yours, for culv_ring_destroy(); it keeps the attachment alive. */
 CULV_EXPORT culv_result culv_d3d12_ring_create(culv_d3d_device *d3d,
                                                const culv_d3d12_ring_desc *desc, culv_ring **out);
 
@@ -89,7 +88,7 @@ CULV_EXPORT culv_result culv_d3d12_ring_create(culv_d3d_device *d3d,
  * Direct3D's fence only with these values, in their order, and not with culv_d3d12_ring_submit(),
  * which signals itself. Never signal the fence of CUDA's side.
  * Errors: none; NULL for NULL, and for a ring that is not Direct3D 12's.
- * Ownership: the ring's; AddRef() it to keep it longer. Threads: any. */
+ * Ownership: the ring's; AddRef() it to keep it longer. */
 CULV_EXPORT struct ID3D12Fence *culv_d3d12_ring_fence(const culv_ring *ring, culv_ring_side side);
 
 /** Releases the frame and submits its command list: the queue waits, executes and signals. The list
@@ -117,8 +116,7 @@ CULV_EXPORT culv_result culv_d3d12_ring_submit(culv_ring *ring, struct ID3D12Com
 
 /* CUDA's memory -------------------------------------------------------------------------------- */
 
-/* Uses CUDA's memory in Direct3D 12. It opens VMM allocations as heaps, and shows a
- * culv_vector as buffers.
+/* Opens VMM allocations as heaps, and shows a culv_vector as buffers.
  *
  * CUDA exports the allocation as an NT handle (CU_MEM_HANDLE_TYPE_WIN32). Direct3D opens that by
  * ID3D12Device::OpenSharedHandle. Culvert closes the handle again. It has not run on a driver yet:
@@ -126,9 +124,7 @@ CULV_EXPORT culv_result culv_d3d12_ring_submit(culv_ring *ring, struct ID3D12Com
  * driver refuses the handle, the error says so and names the other way: memory that Direct3D makes
  * and CUDA imports (culvert/d3d.h). KMT handles are for Vulkan and for CUDA; Direct3D 12 opens
  * none.
- *
- * Like culvert/d3d.h this header only names Windows' structs. On other systems its calls answer
- * UNSUPPORTED (NOT_BUILT). */
+ */
 
 /** Opens a VMM allocation in device or host memory as an ID3D12Heap. The heap is as large as the
  * allocation. Place buffers in it at multiples of D3D12_DEFAULT_RESOURCE_PLACEMENT_ALIGNMENT (64
@@ -142,7 +138,6 @@ CULV_EXPORT culv_result culv_d3d12_ring_submit(culv_ring *ring, struct ID3D12Com
  * ASYNC, OUT_OF_MEMORY.
  * Ownership: *out is yours, for Release(). It keeps the memory alive, even if the allocation is
  * destroyed.
- * Threads: any.
  * Source: cuda.h, cuMemExportToShareableHandle; ID3D12Device::OpenSharedHandle. */
 CULV_EXPORT culv_result culv_d3d12_heap_from_vmm(culv_d3d_device *d3d,
                                                  culv_vmm_allocation *allocation,

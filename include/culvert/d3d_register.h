@@ -99,7 +99,7 @@ typedef enum culv_d3d_device_list {
  * Errors: INVALID (NULL_ARGUMENT; VALUE: no such list, or no such object), NO_DEVICE
  * (DEVICE_UNKNOWN: CUDA does not have one of the GPUs), UNSUPPORTED (DRIVER_TOO_OLD, NOT_BUILT),
  * DRIVER.
- * Ownership: the object stays yours. Threads: any.
+ * Ownership: the object stays yours.
  * Source: CUDA driver API reference, cuD3D11GetDevices, cuD3D10GetDevices, cuD3D9GetDevices and
  * cuD3D11GetDevice. */
 CULV_EXPORT culv_result culv_d3d_get_devices(struct IUnknown *object, culv_d3d_device_list list,

@@ -128,7 +128,7 @@ CULV_INIT(culv_device_counts)
  * culv_device_open_for_vk(), whose messages know the graphics side too.
  * Errors: INVALID; NO_DEVICE, whose message names every CUDA device; UNSUPPORTED without a usable
  * driver; DRIVER; ASYNC; OUT_OF_MEMORY.
- * Ownership: *out is yours, for culv_device_close(). Threads: any. */
+ * Ownership: *out is yours, for culv_device_close(). */
 CULV_EXPORT culv_result culv_device_open_by_uuid(const culv_uuid *uuid,
                                                  const culv_device_desc *desc, culv_device **out);
 
@@ -138,7 +138,7 @@ CULV_EXPORT culv_result culv_device_open_by_uuid(const culv_uuid *uuid,
  * nodes); NO_DEVICE with every CUDA device named and what it has instead (DEVICE_UNKNOWN;
  * DEVICE_GROUP: another node of that adapter); UNSUPPORTED without a usable driver; DRIVER; ASYNC;
  * OUT_OF_MEMORY.
- * Ownership: *out is yours, for culv_device_close(). Threads: any. */
+ * Ownership: *out is yours, for culv_device_close(). */
 CULV_EXPORT culv_result culv_device_open_by_luid(const culv_luid *luid, uint32_t node_mask,
                                                  const culv_device_desc *desc, culv_device **out);
 
@@ -146,44 +146,40 @@ CULV_EXPORT culv_result culv_device_open_by_luid(const culv_luid *luid, uint32_t
  * applies), or the software twin's if desc->driver is SOFT, or is AUTO and only the twin is there
  * and allowed. desc may be NULL.
  * Errors: INVALID; NO_DEVICE; UNSUPPORTED; DRIVER; ASYNC; OUT_OF_MEMORY.
- * Ownership: *out is yours, for culv_device_close(). Threads: any. */
+ * Ownership: *out is yours, for culv_device_close(). */
 CULV_EXPORT culv_result culv_device_open_by_ordinal(int32_t ordinal, const culv_device_desc *desc,
                                                     culv_device **out);
 
 /** Closes the device. Objects made from it live on. The call that destroys the last of them waits
- * for the GPU work of all deferred objects.
- * Threads: any. */
+ * for the GPU work of all deferred objects. */
 CULV_EXPORT void culv_device_close(culv_device **device);
 
 /** Fills *out with what the device can do, up to out->struct_size.
- * Errors: INVALID.
- * Ownership: a copy, yours. Threads: any. */
+ * Errors: INVALID. */
 CULV_EXPORT culv_result culv_device_get_caps(const culv_device *device, culv_device_caps *out);
 
 /** Fills *out with the numbers of live objects. The call first releases the deferred objects that
  * are due, for which the driver waits for other CUDA work of the context.
- * Errors: INVALID.
- * Ownership: a copy, yours. Threads: any. */
+ * Errors: INVALID. */
 CULV_EXPORT culv_result culv_device_get_counts(culv_device *device, culv_device_counts *out);
 
 /** Releases the objects that were deferred behind a stream and that the GPU no longer uses.
  * Returns how many objects are still deferred; 0 for NULL. The driver may wait meanwhile for the
  * context's work. A program that destroys objects only behind streams must call this now and then,
  * when a wait does no harm (between scenes, once a second). Otherwise their memory is held until
- * the device is gone.
- * Threads: any. */
+ * the device is gone. */
 CULV_EXPORT uint64_t culv_device_collect(culv_device *device);
 
 /** Returns the CUDA context that Culvert uses. Make it current (cuCtxSetCurrent) before you launch
  * kernels. Culvert's own calls need no current context and leave yours as it was. NULL for NULL.
- * Ownership: Culvert's, or yours if culv_device_desc::context named it. Threads: any. */
+ * Ownership: Culvert's, or yours if culv_device_desc::context named it. */
 CULV_EXPORT CUcontext culv_device_context(const culv_device *device);
 
 /** Returns a function of the SAME driver that serves the device (NVIDIA's or the twin's), to be
  * cast to its PFN_ type of cudaTypedefs.h. As in cuGetProcAddress, `name` has no suffix, and
  * `version` is the CUDA version whose form you want: ("cuMemAlloc", 3020).
  * Errors: none; NULL if the driver lacks it.
- * Ownership: a function of the driver, valid while the device is open. Threads: any. */
+ * Ownership: a function of the driver, valid while the device is open. */
 CULV_EXPORT void (*culv_device_cuda_proc(const culv_device *device, const char *name,
                                          int version))(void);
 
@@ -237,7 +233,6 @@ CULV_INIT(culv_pointer_info)
 /** Gets the kind of memory at an address, its handle types and its allocation. An address without
  * memory is no error: kind is NONE.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE), DRIVER, ASYNC.
- * Ownership: the copy is yours. Threads: any.
  * Source: measured on an H200, docs/vmm-more.md. */
 CULV_EXPORT culv_result culv_pointer_get_info(culv_device *device, CUdeviceptr pointer,
                                               culv_pointer_info *out);
@@ -262,8 +257,7 @@ CULV_EXPORT culv_result culv_pointer_get_info(culv_device *device, CUdeviceptr p
 CULV_EXPORT culv_result culv_soft_enable(void);
 
 /** Tells whether the process may use the twin: CULVERT_SOFT=1 is set, or culv_soft_enable()
- * succeeded. If CULVERT_SOFT is 0, off, no, false or empty, it does not allow the twin.
- * Threads: any. */
+ * succeeded. If CULVERT_SOFT is 0, off, no, false or empty, it does not allow the twin. */
 CULV_EXPORT culv_bool culv_soft_enabled(void);
 
 /* Checkpoints ---------------------------------------------------------------------------------- */
@@ -272,16 +266,10 @@ CULV_EXPORT culv_bool culv_soft_enabled(void);
  * (cuCheckpointProcessLock(), ...Checkpoint(), ...Restore(), ...Unlock(), and the tool
  * cuda-checkpoint).
  *
- * The driver does not restore a process that has imported anything of a graphics API: it takes the
- * checkpoint, refuses the restore, and the process's CUDA is lost. Memory that CUDA exported comes
- * back as other memory, without an error. So give up before what is shared, and make it again
- * after:
- *
- *   culv_device_suspend(device, NULL);      before somebody checkpoints the process
- *   ...                                     lock, checkpoint, restore, unlock
- *   culv_device_resume(device, &desc);      the same objects go on
- *
- * docs/checkpoints.md has a program, what is refused, and what was measured. */
+ * The driver does not restore a process that has imported anything of a graphics API, and its CUDA
+ * is lost; memory that CUDA exported comes back as other memory, without an error. So call
+ * culv_device_suspend() before somebody checkpoints the process, and culv_device_resume() after the
+ * restore. docs/checkpoints.md has a program, what is refused, and what was measured. */
 
 /** Settings for suspending a device. */
 typedef struct culv_suspend_desc {

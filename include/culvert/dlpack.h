@@ -145,7 +145,7 @@ CULV_INIT(culv_dlpack_desc)
  * device; SIZE: a negative extent, or one that overflows; RANGE: an element outside the buffer, or
  * one that does not begin at a multiple of its lane's size; OWNED: a registered buffer, which a
  * tensor cannot keep after the unmap), OUT_OF_MEMORY, ASYNC.
- * Ownership: *out is yours; give it to a consumer, or call its deleter. Threads: any.
+ * Ownership: *out is yours; give it to a consumer, or call its deleter.
  * Source: DLPack 1.1, dlpack.h; strides must not be NULL since 1.2. */
 CULV_EXPORT culv_result culv_buffer_get_dlpack(culv_buffer *buffer, const culv_dlpack_desc *desc,
                                                culv_dl_managed_tensor_versioned **out);
@@ -180,7 +180,7 @@ CULV_EXPORT culv_result culv_dlpack_to_unversioned(culv_dl_managed_tensor_versio
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE; VALUE: the elements are not as large as a texel, a
  * block has several texels, the image has both slices and layers, or a pitch is not a multiple of
  * the element).
- * Ownership: the arrays are yours, of 4 numbers each. Threads: any. */
+ * Ownership: the arrays are yours, of 4 numbers each. */
 CULV_EXPORT culv_result culv_dlpack_describe_image(const culv_subresource_layout *layout,
                                                    uint32_t channels, culv_dlpack_desc *desc,
                                                    int64_t *shape, int64_t *strides);
@@ -203,7 +203,6 @@ typedef enum culv_dlpack_stream {
  * `producer` is another device's; CAPTURE: one of the two is being captured, or is the legacy
  * stream and waits for one that is, and they are not in the same capture; the capture goes on),
  * DRIVER (DRIVER_REFUSED), ASYNC.
- * Threads: any.
  * Source: Python array API, __dlpack__. */
 CULV_EXPORT culv_result culv_dlpack_hand_over(culv_device *device, CUstream producer,
                                               int64_t consumer);
@@ -211,8 +210,7 @@ CULV_EXPORT culv_result culv_dlpack_hand_over(culv_device *device, CUstream prod
 /** Gets the bytes that any tensor covers, for culv_vmm_adopt(): from the first byte of its lowest
  * element to the last byte of its highest one.
  * Errors: INVALID (NULL_ARGUMENT; VALUE: the tensor is impossible; SIZE: it has no elements, or it
- * overflows).
- * Threads: any. */
+ * overflows). */
 CULV_EXPORT culv_result culv_dlpack_get_range(const culv_dl_tensor *tensor, CUdeviceptr *pointer,
                                               uint64_t *size);
 

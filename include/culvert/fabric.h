@@ -29,7 +29,6 @@ CULV_EXTERN_C_BEGIN
  * The device remembers a success.
  * Errors: INVALID (NULL_ARGUMENT), UNSUPPORTED (VMM; HANDLE_TYPE: the device has none, or this user
  * has no IMEX channel: the message says what to do), DRIVER, ASYNC, OUT_OF_MEMORY.
- * Threads: any.
  * Source: CUDA programming guide, "Virtual Memory Management", "Fabric memory". */
 CULV_EXPORT culv_result culv_check_fabric(culv_device *device);
 

@@ -134,8 +134,8 @@ CULV_INIT(culv_format_info)
 
 /** Fills *out with what a format is, as far as out->struct_size reaches. A format that CUDA cannot
  * map is not an error: see mapped, reason and reason_text.
- * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE), UNSUPPORTED (FORMAT: not a format of Vulkan 1.3).
- * Ownership: the copy is yours. Threads: any. */
+ * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE), UNSUPPORTED (FORMAT: not a format of Vulkan
+ * 1.3). */
 CULV_EXPORT culv_result culv_format_get_info(culv_format format, culv_format_info *out);
 
 /** Tells whether this device's driver has the CUDA array format that a format is mapped as. Returns
@@ -144,7 +144,6 @@ CULV_EXPORT culv_result culv_format_get_info(culv_format format, culv_format_inf
  * Calls that map images ask the same question.
  * Errors: INVALID (NULL_ARGUMENT; VALUE: not a culv_texels), UNSUPPORTED (FORMAT: no CUDA array has
  * that format, or this driver lacks it), DRIVER, ASYNC, OUT_OF_MEMORY.
- * Threads: any.
  * Source: cuda.h, cuArray3DCreate. */
 CULV_EXPORT culv_result culv_check_format(culv_device *device, culv_format format,
                                           culv_texels texels);

@@ -99,13 +99,11 @@ CULV_EXPORT culv_result culv_gl_remove_context(culv_gl *gl);
 CULV_EXPORT void culv_gl_lose_contexts(culv_gl *gl);
 
 /** Ends the attachment. Objects made with it live on, and keep it. The call makes no OpenGL call
- * and needs no context.
- * Threads: any, ordered with other calls on this object. */
+ * and needs no context. */
 CULV_EXPORT void culv_gl_detach(culv_gl **gl);
 
 /** Tells whether a context of the attachment is current on this thread, so that calls that need one
- * work. 0 for NULL.
- * Threads: any. */
+ * work. 0 for NULL. */
 CULV_EXPORT culv_bool culv_gl_is_current(const culv_gl *gl);
 
 /* What works here ------------------------------------------------------------------------------ */
@@ -183,13 +181,13 @@ CULV_INIT(culv_gl_report)
  *
  * A machine where nothing works is not an error: *out says why.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE), OUT_OF_MEMORY.
- * Ownership: the copy is yours. Threads: the context's. */
+ * Threads: the context's. */
 CULV_EXPORT culv_result culv_gl_check_context(const culv_gl_desc *desc, culv_device *device,
                                               culv_gl_report *out);
 
 /** Returns the name of a way: "MEMORY".
  * Errors: none; "unknown" for other values.
- * Ownership: a static string, never NULL. Threads: any. */
+ * Ownership: a static string, never NULL. */
 CULV_EXPORT const char *culv_gl_way_name(culv_gl_way way);
 
 /* Semaphores ----------------------------------------------------------------------------------- */

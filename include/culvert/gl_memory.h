@@ -75,7 +75,7 @@ CULV_EXPORT culv_result culv_gl_buffer_create(culv_gl *gl, const culv_gl_buffer_
 
 /** Returns the name of the GL buffer. Bind it and read it as your own, but never delete it. 0 for
  * NULL.
- * Ownership: Culvert's. Threads: any. */
+ * Ownership: Culvert's. */
 CULV_EXPORT uint32_t culv_gl_buffer_name(const culv_shared_buffer *buffer);
 
 /** Makes a GL texture with exportable memory, imports the memory into CUDA and maps it: all or
@@ -93,7 +93,7 @@ CULV_EXPORT culv_result culv_gl_image_create(culv_gl *gl, const culv_gl_image_cr
 
 /** Returns the name of the GL texture. Bind it, view it and attach it to framebuffers as your own,
  * but never delete it. 0 for NULL.
- * Ownership: Culvert's. Threads: any. */
+ * Ownership: Culvert's. */
 CULV_EXPORT uint32_t culv_gl_image_name(const culv_shared_image *image);
 
 /** Does OpenGL's half of a copy on the HOST path (culvert/shared.h), of a whole buffer or of all

@@ -12,13 +12,8 @@
  *   ... draw ...
  *   culv_ring_release(ring, CULV_RING_CONSUMER, &f);
  *
- * The calls are the same in each way:
- *
- *   MEMORY    memory objects and semaphores. If OpenGL lacks the semaphores, its two calls wait
- *             on the CPU (culv_gl_ring_info::waits_on_host).
- *   REGISTER  registered objects. CUDA's two calls map and unmap them, once for a whole burst, so
- *             their thread needs a context of the attachment (culv_gl_add_context()).
- *   STAGED    copies through host memory, made inside these calls, on the CPU's time. */
+ * The calls are the same in each way (culv_gl_way); culv_ring_acquire_on() says what CUDA's do in
+ * each. With REGISTER their thread needs a context of the attachment (culv_gl_add_context()). */
 #ifndef CULV_GL_RING_H_
 #define CULV_GL_RING_H_
 
@@ -44,7 +39,7 @@ typedef struct culv_gl_ring_resource {
     culv_registration *const *registrations; /**< For the way REGISTER; none of them mapped. */
 } culv_gl_ring_resource;
 
-/** Returns a resource with all 0. Threads: any. */
+/** Returns a resource with all 0. */
 CULV_INLINE culv_gl_ring_resource culv_gl_ring_resource_init(void)
 {
     culv_gl_ring_resource r;
@@ -67,7 +62,7 @@ typedef struct culv_gl_ring_desc {
     const char *label; /**< Copied (up to 63 bytes). Default: none. */
 } culv_gl_ring_desc;
 
-/** Returns a default descriptor, with OpenGL as the consumer. Threads: any. */
+/** Returns a default descriptor, with OpenGL as the consumer. */
 CULV_INLINE culv_gl_ring_desc culv_gl_ring_desc_init(void)
 {
     culv_gl_ring_desc d;
@@ -108,13 +103,12 @@ CULV_INIT(culv_gl_ring_info)
 
 /** Fills *out with how the ring works.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE; VALUE: it is not OpenGL's).
- * Ownership: see the fields. Threads: any. */
+ * Ownership: see the fields. */
 CULV_EXPORT culv_result culv_gl_ring_get_info(const culv_ring *ring, culv_gl_ring_info *out);
 
 /** Returns OpenGL's name of a slot's buffer, texture or renderbuffer. 0 if the slot or the resource
  * does not exist.
- * Ownership: the ring's, or yours when you passed it in: never delete it before the ring.
- * Threads: any. */
+ * Ownership: the ring's, or yours when you passed it in: never delete it before the ring. */
 CULV_EXPORT uint32_t culv_gl_ring_name(const culv_ring *ring, uint32_t slot, uint32_t resource);
 
 CULV_EXTERN_C_END

@@ -61,9 +61,11 @@ typedef struct culv_handle {
     const wchar_t *name;
 } culv_handle;
 
-/** Makes a culv_handle of type CULV_HANDLE_OPAQUE_FD.
- * Errors: none; fd is not checked.
- * Ownership: fd's owner does not change. Threads: any. */
+/* The functions that make a culv_handle check nothing, and nothing changes hands. A handle without
+ * an owner (a name, a KMT handle) keeps nothing alive: its object must live until the import has
+ * returned. The text of a name stays yours and is read when the handle is used. */
+
+/** Makes a culv_handle of type CULV_HANDLE_OPAQUE_FD. */
 CULV_INLINE culv_handle culv_handle_opaque_fd(int fd)
 {
     culv_handle h;
@@ -73,49 +75,15 @@ CULV_INLINE culv_handle culv_handle_opaque_fd(int fd)
     return h;
 }
 
-/** Makes a culv_handle of type CULV_HANDLE_OPAQUE_WIN32 from an NT handle (HANDLE).
- * Errors: none; the handle is not checked.
- * Ownership: the handle's owner does not change. Threads: any. */
-CULV_INLINE culv_handle culv_handle_opaque_win32(void *handle)
+/** Makes a culv_handle of type CULV_HANDLE_DMA_BUF_FD. */
+CULV_INLINE culv_handle culv_handle_dma_buf_fd(int fd)
 {
-    culv_handle h;
-    memset(&h, 0, sizeof h);
-    h.type = CULV_HANDLE_OPAQUE_WIN32;
-    h.value.win32 = handle;
+    culv_handle h = culv_handle_opaque_fd(fd);
+    h.type = CULV_HANDLE_DMA_BUF_FD;
     return h;
 }
 
-/** Makes a culv_handle of type CULV_HANDLE_OPAQUE_WIN32 from a name. The driver opens the object by
- * that name. A name keeps nothing alive: a handle of the object must stay open until the import has
- * returned.
- * Errors: none; the name is not checked.
- * Ownership: the text stays yours; it is read when the handle is used. Threads: any. */
-CULV_INLINE culv_handle culv_handle_opaque_win32_named(const wchar_t *name)
-{
-    culv_handle h;
-    memset(&h, 0, sizeof h);
-    h.type = CULV_HANDLE_OPAQUE_WIN32;
-    h.name = name;
-    return h;
-}
-
-/** Makes a culv_handle of type CULV_HANDLE_OPAQUE_WIN32_KMT. The object that exported it must live
- * until the import has returned.
- * Errors: none; the handle is not checked.
- * Ownership: nobody owns a KMT handle. Threads: any.
- * Source: CUDA guide 3.2.16: a global share handle holds no reference to the object. */
-CULV_INLINE culv_handle culv_handle_opaque_win32_kmt(void *handle)
-{
-    culv_handle h;
-    memset(&h, 0, sizeof h);
-    h.type = CULV_HANDLE_OPAQUE_WIN32_KMT;
-    h.value.win32 = handle;
-    return h;
-}
-
-/** Makes a culv_handle of a Windows type, such as CULV_HANDLE_D3D12_HEAP, from an NT handle.
- * Errors: none; neither is checked.
- * Ownership: the handle's owner does not change. Threads: any. */
+/** Makes a culv_handle of a Windows type, such as CULV_HANDLE_D3D12_HEAP, from an NT handle. */
 CULV_INLINE culv_handle culv_handle_win32(culv_handle_type type, void *handle)
 {
     culv_handle h;
@@ -125,32 +93,35 @@ CULV_INLINE culv_handle culv_handle_win32(culv_handle_type type, void *handle)
     return h;
 }
 
-/** Makes a culv_handle of a Windows type from a name, as culv_handle_opaque_win32_named() does.
- * Errors: none; neither is checked.
- * Ownership: the text stays yours; it is read when the handle is used. Threads: any. */
+/** Makes a culv_handle of a Windows type from a name, by which the driver opens the object. */
 CULV_INLINE culv_handle culv_handle_win32_named(culv_handle_type type, const wchar_t *name)
 {
-    culv_handle h;
-    memset(&h, 0, sizeof h);
-    h.type = type;
+    culv_handle h = culv_handle_win32(type, NULL);
     h.name = name;
     return h;
 }
 
-/** Makes a culv_handle of type CULV_HANDLE_DMA_BUF_FD.
- * Errors: none; fd is not checked.
- * Ownership: fd's owner does not change. Threads: any. */
-CULV_INLINE culv_handle culv_handle_dma_buf_fd(int fd)
+/** Makes a culv_handle of type CULV_HANDLE_OPAQUE_WIN32 from an NT handle (HANDLE). */
+CULV_INLINE culv_handle culv_handle_opaque_win32(void *handle)
 {
-    culv_handle h;
-    memset(&h, 0, sizeof h);
-    h.type = CULV_HANDLE_DMA_BUF_FD;
-    h.value.fd = fd;
-    return h;
+    return culv_handle_win32(CULV_HANDLE_OPAQUE_WIN32, handle);
 }
 
-/** Makes a culv_handle of type CULV_HANDLE_FABRIC from the 64 bytes of a CUmemFabricHandle.
- * Ownership: the bytes are copied. Threads: any. */
+/** Makes a culv_handle of type CULV_HANDLE_OPAQUE_WIN32 from a name. */
+CULV_INLINE culv_handle culv_handle_opaque_win32_named(const wchar_t *name)
+{
+    return culv_handle_win32_named(CULV_HANDLE_OPAQUE_WIN32, name);
+}
+
+/** Makes a culv_handle of type CULV_HANDLE_OPAQUE_WIN32_KMT.
+ * Source: CUDA guide 3.2.16: a global share handle holds no reference to the object. */
+CULV_INLINE culv_handle culv_handle_opaque_win32_kmt(void *handle)
+{
+    return culv_handle_win32(CULV_HANDLE_OPAQUE_WIN32_KMT, handle);
+}
+
+/** Makes a culv_handle of type CULV_HANDLE_FABRIC from the 64 bytes of a CUmemFabricHandle, which
+ * it copies. */
 CULV_INLINE culv_handle culv_handle_fabric(const void *bytes)
 {
     culv_handle h;
@@ -166,14 +137,14 @@ CULV_INLINE culv_handle culv_handle_fabric(const void *bytes)
  * nothing, so their copy is the same. The text of a name stays yours.
  * Errors: INVALID (NULL_ARGUMENT, HANDLE_TYPE, HANDLE_BAD, HANDLE_KIND, OS), UNSUPPORTED
  * (HANDLE_TYPE).
- * Ownership: *handle is borrowed; *out is a new handle, yours to close. Threads: any. */
+ * Ownership: *handle is borrowed; *out is a new handle, yours to close. */
 CULV_EXPORT culv_result culv_handle_dup(const culv_handle *handle, culv_handle *out);
 
 /** Closes a handle that you own, such as one from a ..._dup() call, and sets *handle to type
  * CULV_HANDLE_NONE. File descriptors are closed with close(), and NT handles with CloseHandle().
  * Names, KMT handles, fabric handles and handles of another system need no closing. NULL, or a
  * handle of type CULV_HANDLE_NONE, is a no-op.
- * Ownership: the handle is gone. Threads: any. */
+ * Ownership: the handle is gone. */
 CULV_EXPORT void culv_handle_close(culv_handle *handle);
 
 /* Handles of other processes ------------------------------------------------------------------- */
@@ -219,14 +190,13 @@ CULV_INIT(culv_ipc_fetch_desc)
  * the process has ended, or a new process has its pid), UNSUPPORTED (HANDLE_TYPE; IPC_REFUSED: the
  * system does not allow it, or the process belongs to a user that is not trusted; OS: the kernel is
  * older than Linux 5.6), OUT_OF_MEMORY, DRIVER (OS).
- * Ownership: *out is yours; for culv_handle_close(). Threads: any.
+ * Ownership: *out is yours; for culv_handle_close().
  * Source: pidfd_getfd(2), ptrace(2); Windows: DuplicateHandle. */
 CULV_EXPORT culv_result culv_ipc_fetch_dup(const culv_ipc_fetch_desc *desc, culv_handle *out);
 
 /** Gets when a process started, in the system's units; pid 0: this process. The number together
  * with this time names one process for ever.
  * Errors: INVALID (NULL_ARGUMENT), ASYNC (IPC_GONE: there is no such process), DRIVER (OS).
- * Threads: any.
  * Source: proc(5), /proc/PID/stat; Windows: GetProcessTimes. */
 CULV_EXPORT culv_result culv_ipc_process_get_start(int32_t pid, uint64_t *out);
 

@@ -95,7 +95,7 @@ CULV_INIT(culv_subresource_layout)
  * (culv_format_info::dedicated) can only be mapped in a dedicated allocation ...), UNSUPPORTED
  * (FORMAT: no CUDA array has it, or this driver's arrays lack it; HANDLE_TYPE: a dma-buf cannot
  * have arrays), DRIVER, ASYNC, OUT_OF_MEMORY.
- * Ownership: *out is yours, for culv_image_unmap(); it keeps the import alive. Threads: any.
+ * Ownership: *out is yours, for culv_image_unmap(); it keeps the import alive.
  * Source: cuda.h, cuExternalMemoryGetMappedMipmappedArray. */
 CULV_EXPORT culv_result culv_image_map(culv_memory *memory, const culv_image_desc *desc,
                                        culv_image **out);
@@ -104,8 +104,7 @@ CULV_EXPORT culv_result culv_image_map(culv_memory *memory, const culv_image_des
  * NULL may wait in the driver (measured: cuMipmappedArrayDestroy waits for the context), and a
  * stream DEFERS the release.
  * Errors: INVALID (OWNED: Culvert made the image itself (culv_shared_image_cuda()); nothing
- * happens, and the pointer keeps its value).
- * Threads: any, ordered with other calls on this object. */
+ * happens, and the pointer keeps its value). */
 CULV_EXPORT culv_result culv_image_unmap(culv_image **image, const CUstream *last_use);
 
 /** Gets the CUDA array of a mip level with all its layers (or slices), for copies (cuMemcpy2D,
@@ -114,7 +113,7 @@ CULV_EXPORT culv_result culv_image_unmap(culv_image **image, const CUstream *las
  * each plane, in the format that culv_format_info::plane_formats names. Otherwise `plane` is 0.
  * Errors: INVALID (LEVEL: no such level or plane), UNSUPPORTED (FORMAT: no CUDA array has the
  * format: culvert/shared.h), DRIVER, ASYNC, OUT_OF_MEMORY.
- * Ownership: Culvert's, valid until the image is unmapped; never destroy it. Threads: any.
+ * Ownership: Culvert's, valid until the image is unmapped; never destroy it.
  * Source: cuda.h, cuMipmappedArrayGetLevel. */
 CULV_EXPORT culv_result culv_image_get_array(culv_image *image, uint32_t level, uint32_t plane,
                                              CUarray *out);
@@ -124,7 +123,7 @@ CULV_EXPORT culv_result culv_image_get_array(culv_image *image, uint32_t level, 
  * Culvert keeps it.
  * Errors: INVALID (LEVEL; USAGE: the image was mapped with no_surfaces, or its format has none),
  * DRIVER, ASYNC, OUT_OF_MEMORY.
- * Ownership: Culvert's, valid until the image is unmapped; never destroy it. Threads: any.
+ * Ownership: Culvert's, valid until the image is unmapped; never destroy it.
  * Source: cuda.h, cuSurfObjectCreate. */
 CULV_EXPORT culv_result culv_image_get_surface(culv_image *image, uint32_t level, uint32_t plane,
                                                CUsurfObject *out);
@@ -136,15 +135,14 @@ CULV_EXPORT culv_result culv_image_get_surface(culv_image *image, uint32_t level
  * surfaces and textures of them (UNSUPPORTED, FORMAT). Depth and stencil are planes 0 and 1, as in
  * vkCmdCopyImageToBuffer (D24 as 32-bit words).
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE, LEVEL).
- * Ownership: the memory is Culvert's, valid until the image is destroyed. Threads: any.
+ * Ownership: the memory is Culvert's, valid until the image is destroyed.
  * Source: Vulkan specification, "Buffer and Image Addressing". */
 CULV_EXPORT culv_result culv_image_get_layout(const culv_image *image, uint32_t level,
                                               uint32_t plane, culv_subresource_layout *out);
 
 /** Fills *out with the description of the mapped image. No field is left at a default, and label is
  * NULL.
- * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE).
- * Ownership: a copy, yours. Threads: any. */
+ * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE). */
 CULV_EXPORT culv_result culv_image_get_desc(const culv_image *image, culv_image_desc *out);
 
 /* Textures ------------------------------------------------------------------------------------- */
@@ -242,7 +240,6 @@ CULV_INIT(culv_texture_desc)
  * view, in blocks, cubes, 1D arrays and NORMALIZED images; unnormalized_coordinates in layers of
  * several levels), DRIVER, ASYNC, OUT_OF_MEMORY.
  * Ownership: Culvert owns the object; it is valid until the image is unmapped; never destroy it.
- * Threads: any.
  * Source: cuda.h, cuTexObjectCreate. */
 CULV_EXPORT culv_result culv_image_get_texture(culv_image *image, const culv_texture_desc *desc,
                                                CUtexObject *out);

@@ -153,7 +153,7 @@ CULV_INIT(culv_ipc_info)
 /** Returns a description with this name. If the name is too long, the call that gets the
  * description refuses it.
  * Errors: none; NULL gives no name.
- * Ownership: the text is copied. Threads: any. */
+ * Ownership: the text is copied. */
 CULV_INLINE culv_ipc_info culv_ipc_info_named(const char *name)
 {
     culv_ipc_info i = culv_ipc_info_init();
@@ -193,7 +193,7 @@ CULV_INIT(culv_ipc_server_desc)
  * there; IPC_REFUSED: the directory is not yours or is open to others), BUSY (IPC_NAME: a server of
  * this name is there), UNSUPPORTED (NOT_BUILT: Windows has no directories and no uids),
  * OUT_OF_MEMORY, DRIVER (OS).
- * Ownership: *out is yours, for culv_ipc_server_destroy(). It keeps the device open. Threads: any.
+ * Ownership: *out is yours, for culv_ipc_server_destroy(). It keeps the device open.
  * Source: unix(7), SCM_RIGHTS, SO_PEERCRED; Windows: CreateNamedPipe. */
 CULV_EXPORT culv_result culv_ipc_server_create(culv_device *device,
                                                const culv_ipc_server_desc *desc,
@@ -202,8 +202,7 @@ CULV_EXPORT culv_result culv_ipc_server_create(culv_device *device,
 /** Destroys the server and its offers. Its rings end as if they were destroyed: consumers are told,
  * and their calls answer RING_STOPPED. You still have to call culv_ring_destroy() for them, before
  * this call or after it. Clients keep the objects that they received.
- * Ownership: offered objects and rings stay yours. A ring keeps the device open.
- * Threads: any, after the last call. */
+ * Ownership: offered objects and rings stay yours. A ring keeps the device open. */
 CULV_EXPORT void culv_ipc_server_destroy(culv_ipc_server **server);
 
 /** Answers the requests of clients so far, admits new clients, and notices those that have gone. If
@@ -216,7 +215,7 @@ CULV_EXPORT culv_result culv_ipc_server_poll(culv_ipc_server *server, uint64_t t
 
 /** Returns a file descriptor that is readable when culv_ipc_server_poll() has something to do, for
  * poll() and the like. -1 for NULL and on Windows: call culv_ipc_server_poll() now and then there.
- * Ownership: the server's: never close it. Threads: any. */
+ * Ownership: the server's: never close it. */
 CULV_EXPORT int culv_ipc_server_fd(const culv_ipc_server *server);
 
 /** Returns how many clients are connected. 0 for NULL. Threads: one at a time. */
@@ -234,7 +233,7 @@ typedef struct culv_ipc_source {
 /** Returns a VMM allocation as a source. It must be exportable as OPAQUE_FD (Windows:
  * OPAQUE_WIN32). The call reads these fields of culv_ipc_info: name, text, offset, size, element_*.
  * The other process gets the whole allocation, with the data at `offset`.
- * Ownership: the allocation stays yours; you may destroy it before the offer. Threads: any. */
+ * Ownership: the allocation stays yours; you may destroy it before the offer. */
 CULV_INLINE culv_ipc_source culv_ipc_from_vmm(culv_vmm_allocation *allocation)
 {
     culv_ipc_source s = {CULV_IPC_VMM, NULL, 0};
@@ -246,7 +245,7 @@ CULV_INLINE culv_ipc_source culv_ipc_from_vmm(culv_vmm_allocation *allocation)
  * OPAQUE_WIN32). Clients get the chunks that it has when they ask. The call reads these fields of
  * culv_ipc_info: name, text, element_format, element_size.
  * Ownership: the vector stays yours. Withdraw the offer before you destroy the vector.
- * Threads: any. culv_ipc_server_poll() reads the vector: order it with culv_vector_shrink(). */
+ * culv_ipc_server_poll() reads the vector: order it with culv_vector_shrink(). */
 CULV_INLINE culv_ipc_source culv_ipc_from_vector(culv_vector *vector)
 {
     culv_ipc_source s = {CULV_IPC_VECTOR, NULL, 0};
@@ -258,7 +257,7 @@ CULV_INLINE culv_ipc_source culv_ipc_from_vector(culv_vector *vector)
  * source: culv_vk_memory_export_dup(), culv_vk_semaphore_export_dup(); on Windows also
  * ID3D12Device::CreateSharedHandle(). Names and KMT handles are refused, because they keep nothing
  * alive.
- * Ownership: the handle is borrowed; close it whenever you like after the offer. Threads: any. */
+ * Ownership: the handle is borrowed; close it whenever you like after the offer. */
 CULV_INLINE culv_ipc_source culv_ipc_from_handle(const culv_handle *handle)
 {
     culv_ipc_source s = {CULV_IPC_NONE, NULL, 0};
@@ -304,7 +303,7 @@ CULV_INIT(culv_ipc_client_desc)
  * you.
  * Errors: INVALID (NULL_ARGUMENT), DRIVER (OS: /proc or the directory cannot be read; Wine lists no
  * pipes), UNSUPPORTED (NOT_BUILT: a directory on Windows).
- * Ownership: the copies are yours. Threads: any.
+ * Ownership: the copies are yours.
  * Source: proc(5), /proc/net/unix; FindFirstFile, which lists named pipes. */
 CULV_EXPORT culv_result culv_ipc_find_servers(const char *directory,
                                               char (*names)[CULV_IPC_NAME_SIZE], size_t capacity,
@@ -318,22 +317,20 @@ CULV_EXPORT culv_result culv_ipc_find_servers(const char *directory,
  * IPC_REFUSED: the server does not admit this process, or belongs to a user that is not trusted),
  * ASYNC (IPC_GONE; IPC_PROTOCOL: it speaks another version of the protocol, or another protocol),
  * OUT_OF_MEMORY, DRIVER (OS).
- * Ownership: *out is yours, for culv_ipc_client_destroy(). It keeps the device open.
- * Threads: any. */
+ * Ownership: *out is yours, for culv_ipc_client_destroy(). It keeps the device open. */
 CULV_EXPORT culv_result culv_ipc_client_connect(culv_device *device,
                                                 const culv_ipc_client_desc *desc, uint64_t timeout,
                                                 culv_ipc_client **out);
 
 /** Ends the connection. Received and imported objects stay usable. A vector keeps its chunks and
- * gets no more (IPC_GONE); a consumer leaves its ring.
- * Threads: any, after the last call. */
+ * gets no more (IPC_GONE); a consumer leaves its ring. */
 CULV_EXPORT void culv_ipc_client_destroy(culv_ipc_client **client);
 
 /** Gets the description of the server's offer number `index`, from 0 on, and in `count` (may be
  * NULL) the number of offers. If the index is too high, only *count is written.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE), TIMEOUT (IPC_GONE: no answer), ASYNC (IPC_GONE: the
  * server has ended; IPC_PROTOCOL: its message is no answer).
- * Ownership: the copy is yours. Threads: one at a time. */
+ * Threads: one at a time. */
 CULV_EXPORT culv_result culv_ipc_client_get_offer(culv_ipc_client *client, uint32_t index,
                                                   uint64_t timeout, culv_ipc_info *out,
                                                   uint32_t *count);
@@ -350,29 +347,27 @@ CULV_EXPORT culv_result culv_ipc_client_receive(culv_ipc_client *client, const c
  * Errors: none; 0 for NULL. Threads: one at a time. */
 CULV_EXPORT culv_bool culv_ipc_client_connected(culv_ipc_client *client);
 
-/** Returns the process id of the server, from the kernel. 0 for NULL. Threads: any. */
+/** Returns the process id of the server, from the kernel. 0 for NULL. */
 CULV_EXPORT int32_t culv_ipc_client_server_pid(const culv_ipc_client *client);
 
 /** Destroys a received object and closes its handle. Imports from it stay usable.
- *
- * Threads: any, ordered with other calls on this object. */
+ * */
 CULV_EXPORT void culv_ipc_object_destroy(culv_ipc_object **object);
 
 /** Fills *out with the description.
- * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE).
- * Ownership: the copy is yours. Threads: any. */
+ * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE). */
 CULV_EXPORT culv_result culv_ipc_object_get_info(const culv_ipc_object *object, culv_ipc_info *out);
 
 /** Gets the handle, for imports by a graphics API (culv_vk_memory_from_handle()).
  * Errors: INVALID (NULL_ARGUMENT; HANDLE_TYPE: its kind has none).
- * Ownership: the object owns it: never close it. Threads: any. */
+ * Ownership: the object owns it: never close it. */
 CULV_EXPORT culv_result culv_ipc_object_get_handle(const culv_ipc_object *object, culv_handle *out);
 
 /** Imports a received VMM allocation into CUDA, on the client's device, also by a fabric handle. It
  * may lie on another GPU that the device reaches.
  * Errors: as culv_vmm_import(); INVALID (VALUE: the object is
  * of another kind, or the client has no device).
- * Ownership: *out is yours, for culv_vmm_allocation_destroy(). Threads: any. */
+ * Ownership: *out is yours, for culv_vmm_allocation_destroy(). */
 CULV_EXPORT culv_result culv_ipc_import_vmm(const culv_ipc_object *object,
                                             culv_vmm_allocation **out);
 
@@ -384,20 +379,19 @@ CULV_EXPORT culv_result culv_ipc_import_vmm(const culv_ipc_object *object,
  * memory).
  * Ownership: *out is yours, for culv_buffer_unmap(); memory of cuMemAlloc before its owner frees
  * it. The buffer keeps the import alive.
- * Threads: any.
  * Source: cuda.h, cuIpcOpenMemHandle. */
 CULV_EXPORT culv_result culv_ipc_import_buffer(const culv_ipc_object *object, culv_buffer **out);
 
 /** Imports a received image into CUDA, on the client's device.
  * Errors: as culv_memory_import() and culv_image_map(); INVALID (VALUE: as
  * culv_ipc_import_vmm(); TILING).
- * Ownership: *out is yours, for culv_image_unmap(). It keeps the import alive. Threads: any. */
+ * Ownership: *out is yours, for culv_image_unmap(). It keeps the import alive. */
 CULV_EXPORT culv_result culv_ipc_import_image(const culv_ipc_object *object, culv_image **out);
 
 /** Imports a received semaphore into CUDA, on the client's device. A timeline's value is that of
  * the server's offer: report later ones by culv_semaphore_mark_value().
  * Errors: as culv_semaphore_import(); INVALID (VALUE: as culv_ipc_import_vmm()).
- * Ownership: *out is yours, for culv_semaphore_destroy(). Threads: any. */
+ * Ownership: *out is yours, for culv_semaphore_destroy(). */
 CULV_EXPORT culv_result culv_ipc_import_semaphore(const culv_ipc_object *object,
                                                   culv_semaphore **out);
 
@@ -460,7 +454,7 @@ typedef struct CUevent_st *CUevent;
  * culv_ipc_info: name, text, size, element_*. It refuses other memory (NOT_EXPORTABLE: the message
  * says what to do; DEVICE_MISMATCH), and drivers without IPC (DRIVER_TOO_OLD).
  * Ownership: the memory stays yours. Free it when the other processes have unmapped it
- * (culv_ipc_import_buffer()). Threads: any.
+ * (culv_ipc_import_buffer()).
  * Source: cuda.h, cuIpcGetMemHandle. */
 CULV_INLINE culv_ipc_source culv_ipc_from_cuda_memory(CUdeviceptr pointer)
 {
@@ -473,7 +467,6 @@ CULV_INLINE culv_ipc_source culv_ipc_from_cuda_memory(CUdeviceptr pointer)
  * and CU_EVENT_DISABLE_TIMING (else NOT_EXPORTABLE). The call reads the name and the text of
  * culv_ipc_info. A wait in another process waits for the record that was submitted last before it.
  * Ownership: the event stays yours. Destroy it when the other processes are done with it.
- * Threads: any.
  * Source: cuda.h, cuIpcGetEventHandle. */
 CULV_INLINE culv_ipc_source culv_ipc_from_event(CUevent event)
 {
@@ -487,7 +480,7 @@ CULV_INLINE culv_ipc_source culv_ipc_from_event(CUevent event)
  * fabric handle as 64 bytes. The call reads the name and the text of culv_ipc_info, and refuses
  * other handles (HANDLE_TYPE).
  * Ownership: the handle stays yours; you may close it after the offer. Keep the pool until the
- * clients have imported it (culv_ipc_import_pool()). Threads: any. */
+ * clients have imported it (culv_ipc_import_pool()). */
 CULV_INLINE culv_ipc_source culv_ipc_from_pool(const culv_handle *handle)
 {
     culv_ipc_source s = {CULV_IPC_POOL, NULL, 0};
@@ -500,7 +493,7 @@ CULV_INLINE culv_ipc_source culv_ipc_from_pool(const culv_handle *handle)
  * reads these fields of culv_ipc_info: name, text, size, element_*. If there are several pools,
  * name the pool in the text.
  * Ownership: the memory stays yours. Free it when the other processes have freed theirs. `exported`
- * is read during the offer. Threads: any. */
+ * is read during the offer. */
 CULV_INLINE culv_ipc_source culv_ipc_from_pool_memory(CUdeviceptr pointer,
                                                       const culv_mem_pool_pointer *exported)
 {
@@ -514,7 +507,7 @@ CULV_INLINE culv_ipc_source culv_ipc_from_pool_memory(CUdeviceptr pointer,
  * file descriptor. If culv_vmm_allocation_info::handle_types lacks the bit of CULV_HANDLE_FABRIC,
  * use culv_ipc_from_vmm(). The call has the errors of culv_vmm_export_dup().
  * Ownership: the allocation stays yours. Keep it until the clients have imported it
- * (culv_ipc_import_vmm()). Threads: any. */
+ * (culv_ipc_import_vmm()). */
 CULV_INLINE culv_ipc_source culv_ipc_from_vmm_fabric(culv_vmm_allocation *allocation)
 {
     culv_ipc_source s = {CULV_IPC_VMM_FABRIC, NULL, 0};
@@ -527,19 +520,19 @@ CULV_INLINE culv_ipc_source culv_ipc_from_vmm_fabric(culv_vmm_allocation *alloca
  * Errors: INVALID (NULL_ARGUMENT; VALUE: the object is of another kind, or the client has no
  * device; DEVICE_MISMATCH: this process does not see its GPU), UNSUPPORTED (DRIVER_TOO_OLD), DRIVER
  * (HANDLE_REFUSED: CUDA does not open events of the same process or destroyed ones), ASYNC.
- * Ownership: *out is yours, for cuEventDestroy. Threads: any.
+ * Ownership: *out is yours, for cuEventDestroy.
  * Source: cuda.h, cuIpcOpenEventHandle. */
 CULV_EXPORT culv_result culv_ipc_import_event(const culv_ipc_object *object, CUevent *out);
 
 /** Imports a received pool on the client's device, also by a fabric handle.
  * Errors: as culv_mem_pool_import(); INVALID (VALUE: the
  * object is of another kind, or the client has no device).
- * Ownership: *out is yours, for culv_mem_pool_destroy(). Threads: any. */
+ * Ownership: *out is yours, for culv_mem_pool_destroy(). */
 CULV_EXPORT culv_result culv_ipc_import_pool(const culv_ipc_object *object, culv_mem_pool **out);
 
 /** Imports a received allocation of a pool that was imported.
  * Errors: as culv_mem_pool_import_pointer(); INVALID (VALUE: the object is of another kind).
- * Ownership: *out is yours, for cuMemFreeAsync before its owner frees it. Threads: any. */
+ * Ownership: *out is yours, for cuMemFreeAsync before its owner frees it. */
 CULV_EXPORT culv_result culv_ipc_import_pool_memory(const culv_ipc_object *object,
                                                     culv_mem_pool *pool, CUdeviceptr *out);
 

@@ -23,8 +23,7 @@ CULV_EXTERN_C_BEGIN
 /* CUDA's own handle, repeated here as in base.h. */
 typedef struct CUfunc_st *CUfunction;
 
-/** Opaque: a loaded file of kernels. You order the load and the unload of one object. Other calls
- * may come from any thread. */
+/** Opaque: a loaded file of kernels. */
 typedef struct culv_kernels culv_kernels;
 
 /** Opaque: one kernel of a culv_kernels, which owns it. */
@@ -35,7 +34,7 @@ typedef struct culv_kernel culv_kernel;
  * the file have no effect.
  * Errors: INVALID (NULL_ARGUMENT; MODULE: there is no such file, or it is not for this driver);
  * UNSUPPORTED (MODULE: the file has no code for this GPU); DRIVER; ASYNC; OUT_OF_MEMORY.
- * Ownership: *out is yours, for culv_kernels_unload(). Threads: any.
+ * Ownership: *out is yours, for culv_kernels_unload().
  * Source: cuda.h, cuModuleLoadData. */
 CULV_EXPORT culv_result culv_kernels_load(culv_device *device, const char *directory,
                                           const char *name, culv_kernels **out);
@@ -50,7 +49,7 @@ CULV_EXPORT culv_result culv_kernels_load(culv_device *device, const char *direc
  * variables and other globals. Each fatbinary of the file is loaded until one has the kernel.
  * Errors: as culv_kernels_load(); INVALID (MODULE: the file has no section .nv_fatbin, or this is
  * the twin, which runs no fatbinary; KERNEL: the file has no such kernel).
- * Ownership: *out is yours, for culv_kernels_unload(). Threads: any. */
+ * Ownership: *out is yours, for culv_kernels_unload(). */
 CULV_EXPORT culv_result culv_kernels_load_file(culv_device *device, const char *path,
                                                const char *kernel, culv_kernels **out);
 
@@ -59,27 +58,26 @@ CULV_EXPORT culv_result culv_kernels_load_file(culv_device *device, const char *
  * The twin takes the bytes of a .soft.so. `label` replaces the file's name in messages (up to 63
  * bytes are copied); it may be NULL.
  * Errors: as culv_kernels_load(); INVALID (SIZE: size is 0).
- * Ownership: the bytes are copied. *out is yours, for culv_kernels_unload(). Threads: any.
+ * Ownership: the bytes are copied. *out is yours, for culv_kernels_unload().
  * Source: cuda.h, cuModuleLoadData. */
 CULV_EXPORT culv_result culv_kernels_load_data(culv_device *device, const void *data, size_t size,
                                                const char *label, culv_kernels **out);
 
 /** Unloads the file. Its culv_kernel objects are destroyed, unless a culv_vk_kernels keeps them.
- * The driver waits for work of the context.
- * Threads: any. */
+ * The driver waits for work of the context. */
 CULV_EXPORT void culv_kernels_unload(culv_kernels **kernels);
 
 /** Finds a kernel by its name, and loads its code to the device (CUDA 12.4): a first launch that
  * loads it behind a wait can hold up other streams. A second call returns the same object.
  * Errors: INVALID (NULL_ARGUMENT; KERNEL: there is no such kernel; the message lists the file's
  * kernels, if the driver does); DRIVER; ASYNC; OUT_OF_MEMORY.
- * Ownership: the culv_kernels owns *out. Threads: any.
+ * Ownership: the culv_kernels owns *out.
  * Source: cuda.h, cuModuleGetFunction and cuFuncLoad. */
 CULV_EXPORT culv_result culv_kernels_get(culv_kernels *kernels, const char *name,
                                          culv_kernel **out);
 
 /** Returns the driver's handle, for cuLaunchKernel and graphs. NULL for NULL.
- * Ownership: the culv_kernels owns it. Threads: any. */
+ * Ownership: the culv_kernels owns it. */
 CULV_EXPORT CUfunction culv_kernel_native_handle(const culv_kernel *kernel);
 
 /** The numbers of blocks and threads that run a kernel. */
@@ -101,8 +99,7 @@ CULV_INIT(culv_launch_desc)
  * block may have more than are needed, so the kernel compares its index with the count. At least
  * one block.
  * Errors: none. A count that needs more than 2^32 - 1 blocks gives that many, which no driver
- * launches.
- * Threads: any. */
+ * launches. */
 CULV_INLINE culv_launch_desc culv_launch_1d(uint64_t threads, uint32_t block, CUstream stream)
 {
     culv_launch_desc d = culv_launch_desc_init();
@@ -115,7 +112,7 @@ CULV_INLINE culv_launch_desc culv_launch_1d(uint64_t threads, uint32_t block, CU
 }
 
 /** Does the same for an area: blocks of block_x by block_y threads.
- * Errors: as culv_launch_1d(). Threads: any. */
+ * Errors: as culv_launch_1d(). */
 CULV_INLINE culv_launch_desc culv_launch_2d(uint64_t width, uint64_t height, uint32_t block_x,
                                             uint32_t block_y, CUstream stream)
 {
@@ -139,7 +136,6 @@ enum { CULV_KERNEL_ARGS_MAX = 64 };
  * Errors: INVALID (NULL_ARGUMENT; VALUE: more than CULV_KERNEL_ARGS_MAX arguments; KERNEL: another
  * number of arguments than the kernel takes, or an argument of another size; STREAM_DEVICE); DRIVER
  * (a grid, block or shared_bytes beyond what the device has); ASYNC.
- * Threads: any.
  * Source: cuda.h, cuLaunchKernel, cuFuncGetParamInfo. */
 CULV_EXPORT culv_result culv_kernel_launch(culv_kernel *kernel, const culv_launch_desc *desc,
                                            const culv_kernel_arg *args, size_t num_args);
@@ -195,7 +191,7 @@ typedef struct culv_kernel_call {
     size_t params_size;       /**< Bytes of the block. */
 } culv_kernel_call;
 
-/** Returns a call of this kernel: one block of one thread, without arguments. Threads: any. */
+/** Returns a call of this kernel: one block of one thread, without arguments. */
 CULV_INLINE culv_kernel_call culv_kernel_call_init(culv_kernel *kernel)
 {
     /* Member by member: clearing it as one block takes longer than reading it (measured). */
@@ -217,7 +213,6 @@ CULV_INLINE culv_kernel_call culv_kernel_call_init(culv_kernel *kernel)
  * Errors: as culv_kernel_launch(); INVALID (VALUE: both args and params are set; KERNEL:
  * params_size is less than the kernel's parameters take, or at least 16 bytes more, which is too
  * much for padding at the end of a struct).
- * Threads: any.
  * Source: cuda.h, cuLaunchKernel. */
 CULV_EXPORT culv_result culv_kernel_call_launch(const culv_kernel_call *call, CUstream stream);
 

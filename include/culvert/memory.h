@@ -48,7 +48,7 @@ typedef enum culv_memory_kind {
  * 4 GiB; sizes between were not measured. */
 #define CULV_SLOW_KIND_BYTES (UINT64_C(1) << 30)
 
-/** Opaque: an imported allocation. You order the creation and the destruction of one object. */
+/** Opaque: an imported allocation. */
 typedef struct culv_memory culv_memory;
 /** Opaque: a range of an imported allocation, as a CUdeviceptr. */
 typedef struct culv_buffer culv_buffer;
@@ -89,23 +89,20 @@ CULV_INIT(culv_buffer_desc)
  * this system lacks the type, or the driver does not take dma-bufs), DRIVER (HANDLE_REFUSED),
  * ASYNC, OUT_OF_MEMORY.
  * Ownership: the handle stays yours: close it whenever you like (culv_handle_close()). *out is
- * yours, for culv_memory_destroy().
- * Threads: any. */
+ * yours, for culv_memory_destroy(). */
 CULV_EXPORT culv_result culv_memory_import(culv_device *device, const culv_memory_desc *desc,
                                            culv_memory **out);
 
-/** Destroys the import. Buffers mapped on it live on: destroy them in any order.
- * Threads: any, ordered with other calls on this object. */
+/** Destroys the import. Buffers mapped on it live on: destroy them in any order. */
 CULV_EXPORT void culv_memory_destroy(culv_memory **memory);
 
-/** Returns the size of the whole allocation in bytes, as the import stated it. 0 for NULL.
- * Threads: any. */
+/** Returns the size of the whole allocation in bytes, as the import stated it. 0 for NULL. */
 CULV_EXPORT uint64_t culv_memory_size(const culv_memory *memory);
 
 /** Maps a range of the import as a buffer. desc may be NULL, which maps all of it.
  * Errors: INVALID (RANGE), DRIVER (SIZE: the driver finds that the allocation is smaller than the
  * import stated), ASYNC, OUT_OF_MEMORY.
- * Ownership: *out is yours, for culv_buffer_unmap(). It keeps the import alive. Threads: any. */
+ * Ownership: *out is yours, for culv_buffer_unmap(). It keeps the import alive. */
 CULV_EXPORT culv_result culv_buffer_map(culv_memory *memory, const culv_buffer_desc *desc,
                                         culv_buffer **out);
 
@@ -123,21 +120,19 @@ CULV_EXPORT culv_result culv_buffer_map(culv_memory *memory, const culv_buffer_d
  * in capture, the release waits for all CUDA work.
  * Errors: INVALID (OWNED: Culvert made the buffer itself (culv_shared_buffer_cuda()); nothing
  * happens, and the pointer keeps its value).
- * Threads: any, ordered with other calls on this object.
  * Source: measured, docs/measured/nvidia-measured.md. */
 CULV_EXPORT culv_result culv_buffer_unmap(culv_buffer **buffer, const CUstream *last_use);
 
 /** Returns the device pointer to the buffer's first byte, valid until the buffer is unmapped, for
  * kernels and copies, never for cuMemFree. 0 for NULL.
- * Ownership: Culvert owns it. Threads: any. */
+ * Ownership: Culvert owns it. */
 CULV_EXPORT CUdeviceptr culv_buffer_pointer(const culv_buffer *buffer);
 
-/** Returns the buffer's size in bytes. 0 for NULL. Threads: any. */
+/** Returns the buffer's size in bytes. 0 for NULL. */
 CULV_EXPORT uint64_t culv_buffer_size(const culv_buffer *buffer);
 
 /** Returns the kind of memory that the buffer lies in, which follows from `dedicated` of the
- * import's descriptor, or from how Culvert made the memory. CULV_MEMORY_KIND_UNKNOWN for NULL.
- * Threads: any. */
+ * import's descriptor, or from how Culvert made the memory. CULV_MEMORY_KIND_UNKNOWN for NULL. */
 CULV_EXPORT culv_memory_kind culv_buffer_memory_kind(const culv_buffer *buffer);
 
 /** Flags of culv_dma_buf_export_dup(): how the dma-buf is made. */
@@ -160,8 +155,7 @@ typedef enum culv_dma_buf_flags {
  * makes no dma-bufs, or none over PCI Express; DRIVER_TOO_OLD), DRIVER (NOT_EXPORTABLE), ASYNC,
  * OUT_OF_MEMORY.
  * Ownership: each call makes a new *out, which you close with culv_handle_close(). It keeps the
- * memory alive.
- * Threads: any. */
+ * memory alive. */
 CULV_EXPORT culv_result culv_dma_buf_export_dup(culv_device *device, CUdeviceptr pointer,
                                                 uint64_t size, uint64_t flags, culv_handle *out);
 

@@ -163,7 +163,7 @@ CULV_INIT(culv_error)
 /** Copies the calling thread's last error into *out, as far as out->struct_size reaches. A
  * successful call does not clear the last error, so never use it to find out whether a call failed.
  * Errors: none. The call ignores NULL and a struct_size that no version's culv_error_init() sets.
- * Ownership: the copy is yours. Threads: any; each thread has its own last error. */
+ * Threads: any; each thread has its own last error. */
 CULV_EXPORT void culv_last_error(culv_error *out);
 
 /** Returns the message of the calling thread's last error, or "" when there was none.
@@ -181,12 +181,12 @@ CULV_EXPORT culv_result culv_last_error_set(const culv_error *error);
 
 /** Returns the name of a result, such as "CULV_ERROR_INVALID".
  * Errors: none; "unknown" for other values.
- * Ownership: a static string, never NULL. Threads: any. */
+ * Ownership: a static string, never NULL. */
 CULV_EXPORT const char *culv_result_name(culv_result result);
 
 /** Returns the name of a reason, such as "TIMELINE_BACKWARDS".
  * Errors: none; "unknown" for other values.
- * Ownership: a static string, never NULL. Threads: any. */
+ * Ownership: a static string, never NULL. */
 CULV_EXPORT const char *culv_reason_name(culv_reason reason);
 
 /* The log -------------------------------------------------------------------------------------- */

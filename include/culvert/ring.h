@@ -75,22 +75,11 @@ typedef enum culv_ring_waits {
  * CUDA's stream. */
 typedef enum culv_ring_way {
     CULV_RING_WAY_AS_SET = 0, /**< The settings choose. */
-    /** FIFO: the ring measures ways while it runs and keeps the fastest (docs/waits.md). `done`
-     * must have `wait`.
-     *
-     * It tries 1, 2, 3 and `depth` slots; bursts of 2, 4, 8 ... up to `burst` (with as many slots);
+    /** FIFO: the ring measures ways while it runs and keeps the fastest, or with `max_latency` the
+     * fastest within that time (docs/waits.md). It tries up to `depth` slots, bursts up to `burst`,
      * and, if `cuda_waits` is DEFAULT and both timelines have `wait`, the host in place of CUDA's
-     * stream. After 100 ms each way gets 30 ms, 4 frames or 4 bursts, whichever is longest. Of ways
-     * within 1 % of the fastest it keeps the one with the youngest frames; with `max_latency` the
-     * fastest whose frames are within that time (depth times the time of a frame), or one slot if
-     * none is.
-     *
-     * It tries again when frames take 1.5 times, or two thirds, of the time that they took when it
-     * chose. It loses no frame and keeps their order. Each choice is logged (INFO), and
-     * culv_ring_get_stats() returns it.
-     *
-     * If one thread drives both sides, or a producer has waited 100 ms, the ring adds a slot and
-     * stops trying fewer. */
+     * stream. `done` must have `wait`. It loses no frame and keeps their order. Each choice is
+     * logged (INFO), and culv_ring_get_stats() returns it. */
     CULV_RING_WAY_AUTO = 1,
     CULV_RING_WAY_FORCE32 = 0x7fffffff
 } culv_ring_way;
@@ -213,8 +202,7 @@ CULV_INIT(culv_ring_stats)
  * that lacks the functions that the settings need; DEVICE_MISMATCH: a semaphore of another device;
  * NOT_READY: the device is suspended), DRIVER, ASYNC, OUT_OF_MEMORY.
  * Ownership: the timelines stay yours and must outlive *out. *out is yours, for
- * culv_ring_destroy().
- * Threads: any. */
+ * culv_ring_destroy(). */
 CULV_EXPORT culv_result culv_ring_create(culv_device *device, const culv_ring_desc *desc,
                                          culv_ring **out);
 
@@ -237,13 +225,13 @@ CULV_EXPORT culv_result culv_ring_destroy(culv_ring **ring, const CUstream *last
 
 /** Returns CUDA's half of a slot's buffer. NULL if the resource is an image or does not exist, and
  * on a ring of your own slots.
- * Ownership: the ring's, or that of the object that you passed in. Threads: any. */
+ * Ownership: the ring's, or that of the object that you passed in. */
 CULV_EXPORT culv_buffer *culv_ring_buffer(const culv_ring *ring, uint32_t slot, uint32_t resource);
 
 /** Returns CUDA's half of a slot's image, likewise; NULL if the resource is a buffer. If OpenGL's
  * way is REGISTER, its arrays, surfaces and textures are valid from an acquire to the release: ask
  * again in each frame.
- * Ownership: as culv_ring_buffer(). Threads: any. */
+ * Ownership: as culv_ring_buffer(). */
 CULV_EXPORT culv_image *culv_ring_image(const culv_ring *ring, uint32_t slot, uint32_t resource);
 
 /** Returns culv_buffer_pointer() of culv_ring_buffer(), 0 where that is NULL. If OpenGL's way is
@@ -254,14 +242,13 @@ CULV_EXPORT CUdeviceptr culv_ring_pointer(const culv_ring *ring, uint32_t slot, 
 /** Returns a slot's buffer with both halves, for culv_vk_buffer_handle() and its kin. NULL if the
  * resource is an image, is registered (OpenGL) or does not exist, and on a ring of your own slots.
  * Ownership: the ring's, unless you passed it in; culv_shared_buffer_destroy() refuses the ring's
- * (OWNED).
- * Threads: any. */
+ * (OWNED). */
 CULV_EXPORT culv_shared_buffer *culv_ring_shared_buffer(const culv_ring *ring, uint32_t slot,
                                                         uint32_t resource);
 
 /** Returns a slot's image with both halves, for culv_vk_image_handle() and its kin; NULL if the
  * resource is a buffer. Otherwise as culv_ring_shared_buffer().
- * Ownership: as culv_ring_shared_buffer(). Threads: any. */
+ * Ownership: as culv_ring_shared_buffer(). */
 CULV_EXPORT culv_shared_image *culv_ring_shared_image(const culv_ring *ring, uint32_t slot,
                                                       uint32_t resource);
 
@@ -366,7 +353,7 @@ CULV_EXPORT culv_result culv_ring_flush_on(culv_ring *ring, culv_ring_side side,
 
 /** Changes how frames flow, for each side from its next burst on. A smaller depth takes effect as
  * slots become free. No frame is lost, except those that MAILBOX skips.
- * Errors: as culv_ring_create(). Threads: any. */
+ * Errors: as culv_ring_create(). */
 CULV_EXPORT culv_result culv_ring_configure(culv_ring *ring, const culv_ring_settings *settings);
 
 /** Waits on the host until the GPU has finished everything that was handed over. Frames that are
@@ -405,12 +392,11 @@ CULV_EXPORT culv_result culv_ring_stop(culv_ring *ring);
 /** Returns CUDA's half of a side's timeline, for graphs (culv_graph_add_node(),
  * culv_graph_exec_set_node()) with the values of culv_ring_acquire() and culv_ring_release().
  * NULL if the timeline lacks a CUDA half, or for NULL.
- * Ownership: that of culv_ring_timeline::semaphore. Threads: any. */
+ * Ownership: that of culv_ring_timeline::semaphore. */
 CULV_EXPORT culv_semaphore *culv_ring_semaphore(const culv_ring *ring, culv_ring_side side);
 
 /** Fills *out with the history of the ring.
- * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE).
- * Ownership: the copy is yours. Threads: any. */
+ * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE). */
 CULV_EXPORT culv_result culv_ring_get_stats(const culv_ring *ring, culv_ring_stats *out);
 
 CULV_EXTERN_C_END

@@ -60,8 +60,7 @@ CULV_INIT(culv_semaphore_desc)
  * Errors: INVALID (HANDLE_BAD, HANDLE_KIND, DEVICE_MISMATCH, VALUE ...), UNSUPPORTED, DRIVER
  * (HANDLE_REFUSED), ASYNC, OUT_OF_MEMORY.
  * Ownership: the handle stays yours: close it whenever you like (culv_handle_close()). *out is
- * yours, for culv_semaphore_destroy().
- * Threads: any. */
+ * yours, for culv_semaphore_destroy(). */
 CULV_EXPORT culv_result culv_semaphore_import(culv_device *device, const culv_semaphore_desc *desc,
                                               culv_semaphore **out);
 
@@ -73,7 +72,6 @@ CULV_EXPORT culv_result culv_semaphore_import(culv_device *device, const culv_se
  * *last_use and never waits: see culv_buffer_unmap().
  * Errors: INVALID (OWNED: Culvert made the semaphore itself (culv_shared_semaphore_cuda()); nothing
  * happens, and the pointer keeps its value).
- * Threads: any, ordered with other calls on this object.
  * Source: CUDA guide 3.2.16; measured, docs/measured/nvidia-measured.md. */
 CULV_EXPORT culv_result culv_semaphore_destroy(culv_semaphore **semaphore,
                                                const CUstream *last_use);
@@ -100,13 +98,8 @@ CULV_EXPORT culv_result culv_semaphore_wait(culv_semaphore *semaphore, CUstream 
                                             uint64_t value);
 
 /** Makes `stream` wait for the work that `other` has so far. The host does not wait. Use it if one
- * stream waits for a semaphore and another one works or signals.
- *
- *   culv_semaphore_wait(semaphore, a, n);
- *   culv_stream_wait_stream(device, b, a);
- *   kernel<<<..., b>>>(...);
- *   culv_stream_wait_stream(device, a, b);
- *   culv_semaphore_signal(semaphore, a, n + 1);
+ * stream waits for a semaphore and another one works: before that work, and, the other way round,
+ * before the signal.
  *
  * cuStreamWaitEvent() has the same effect, but on NVIDIA's driver each frame that is submitted
  * ahead then takes a time slice of the GPU more (2.4 ms in place of 0.35 on an H200). This call
@@ -116,7 +109,6 @@ CULV_EXPORT culv_result culv_semaphore_wait(culv_semaphore *semaphore, CUstream 
  * Errors: INVALID (NULL_ARGUMENT; STREAM_DEVICE: a stream is another device's or context's;
  * CAPTURE: one of the two is being captured, or is the legacy stream and waits for one that is, and
  * they are not in the same capture; the capture goes on), DRIVER (DRIVER_REFUSED), ASYNC.
- * Threads: any.
  * Source: measured, docs/waits.md. */
 CULV_EXPORT culv_result culv_stream_wait_stream(culv_device *device, CUstream stream,
                                                 CUstream other);
@@ -143,12 +135,9 @@ typedef struct culv_semaphore_point {
 CULV_EXPORT culv_result culv_semaphore_signal_batch(const culv_semaphore_point *points,
                                                     uint32_t count, CUstream stream);
 
-/** Waits for several semaphores of one device with one driver call, as culv_semaphore_wait(), for
- * all or for none (but see culv_semaphore_signal_batch() for PEER and HOST). count may be 0.
- * Allocates nothing and takes no lock.
- * Errors: as culv_semaphore_wait(); INVALID (VALUE: more than CULV_SEMAPHORE_BATCH_MAX points, or
- * one semaphore twice; DEVICE_MISMATCH: semaphores of different devices).
- * Ownership: none; `points` is read during the call.
+/** Waits for several semaphores of one device with one driver call, as culv_semaphore_wait(), and
+ * otherwise as culv_semaphore_signal_batch().
+ * Errors: as culv_semaphore_wait() and culv_semaphore_signal_batch().
  * Threads: any, one at a time for each semaphore. */
 CULV_EXPORT culv_result culv_semaphore_wait_batch(const culv_semaphore_point *points,
                                                   uint32_t count, CUstream stream);
@@ -164,37 +153,29 @@ CULV_EXPORT culv_result culv_semaphore_wait_batch(const culv_semaphore_point *po
  * culv_semaphore_desc::untracked turns the account off and makes these two calls no-ops, for a
  * stream capture, whose graph may run many times. An error changes nothing: call again once the
  * statement is true.
- * Errors: INVALID (DOUBLE_SIGNAL; VALUE: the semaphore is a timeline). Threads: any.
+ * Errors: INVALID (DOUBLE_SIGNAL; VALUE: the semaphore is a timeline).
  * Source: VUID-vkQueueSubmit-pSignalSemaphores-00067, -pWaitSemaphores-00068. */
 CULV_EXPORT culv_result culv_semaphore_mark_signaled(culv_semaphore *semaphore);
 
 /** Tells Culvert that the other API's WAIT for a binary semaphore was submitted. Call it after that
  * submission and before CUDA's next signal. See culv_semaphore_mark_signaled().
- * Errors: INVALID (WAIT_BEFORE_SIGNAL; VALUE: the semaphore is a timeline). Threads: any. */
+ * Errors: INVALID (WAIT_BEFORE_SIGNAL; VALUE: the semaphore is a timeline). */
 CULV_EXPORT culv_result culv_semaphore_mark_waited(culv_semaphore *semaphore);
 
 /** Tells Culvert that others (a vkQueueSubmit, a vkSignalSemaphore) have signaled `value` of a
  * timeline or promised to. Culvert then refuses a culv_semaphore_signal() that would step back
- * behind it. Ignores lower values than a known one, binary semaphores and NULL.
- * Threads: any. */
+ * behind it. Ignores lower values than a known one, binary semaphores and NULL. */
 CULV_EXPORT void culv_semaphore_mark_value(culv_semaphore *semaphore, uint64_t value);
 
 /** Returns the highest value that was signaled through this object, imported with it or reported to
- * it: the work that signals it may not have run yet. 0 for NULL and for binary semaphores.
- * Threads: any. */
+ * it: the work that signals it may not have run yet. 0 for NULL and for binary semaphores. */
 CULV_EXPORT uint64_t culv_semaphore_last_value(const culv_semaphore *semaphore);
 
 /* Graphs --------------------------------------------------------------------------------------- */
 
-/* Signals and waits of timelines as nodes of CUDA graphs, with values that change from
- * launch to launch.
- *
- * culv_semaphore_signal() and culv_semaphore_wait() also work on streams in capture. The calls here
- * are for graphs that you build by hand, and they set the values of both kinds of graphs:
- *
- *   culv_graph_add_node(graph, ...);        once for each node
- *   culv_graph_exec_set_node(exec, ...);    for each node, before each launch
- *   cuGraphLaunch(exec, stream); */
+/* Signals and waits of timelines as nodes of CUDA graphs, with values that change from launch to
+ * launch. culv_semaphore_signal() and culv_semaphore_wait() also work on streams in capture. The
+ * calls here are for graphs that you build by hand, and set the values of both kinds of graphs. */
 
 /** What a node does with its timelines. */
 typedef enum culv_graph_use {

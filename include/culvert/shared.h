@@ -47,13 +47,12 @@ CULV_EXPORT culv_result culv_shared_buffer_destroy(culv_shared_buffer **buffer,
                                                    const CUstream *last_use);
 
 /** Returns CUDA's half of the buffer: its pointer and size. NULL for NULL.
- * Ownership: Culvert's, valid until the buffer is destroyed; culv_buffer_unmap() refuses it.
- * Threads: any. */
+ * Ownership: Culvert's, valid until the buffer is destroyed; culv_buffer_unmap() refuses it. */
 CULV_EXPORT culv_buffer *culv_shared_buffer_cuda(const culv_shared_buffer *buffer);
 
 /** Returns the first byte of the buffer in CUDA: culv_buffer_pointer() of
  * culv_shared_buffer_cuda(). 0 for NULL.
- * Ownership: Culvert's, valid until the buffer is destroyed. Threads: any. */
+ * Ownership: Culvert's, valid until the buffer is destroyed. */
 CULV_EXPORT CUdeviceptr culv_shared_buffer_pointer(const culv_shared_buffer *buffer);
 
 /** Does what culv_shared_buffer_destroy() does for an image. Destroy your views of it first.
@@ -62,8 +61,7 @@ CULV_EXPORT culv_result culv_shared_image_destroy(culv_shared_image **image,
                                                   const CUstream *last_use);
 
 /** Returns CUDA's half of the image: its arrays, surfaces and textures. NULL for NULL.
- * Ownership: Culvert's, valid until the image is destroyed; culv_image_unmap() refuses it.
- * Threads: any. */
+ * Ownership: Culvert's, valid until the image is destroyed; culv_image_unmap() refuses it. */
 CULV_EXPORT culv_image *culv_shared_image_cuda(const culv_shared_image *image);
 
 /** Destroys CUDA's import and the API's semaphore. The API's work with it must be done, as for
@@ -95,8 +93,7 @@ CULV_EXPORT culv_result culv_shared_semaphore_submit_failed(culv_shared_semaphor
 /** Returns CUDA's half of the semaphore, for culv_semaphore_signal() and culv_semaphore_wait().
  * NULL for NULL.
  * Ownership: Culvert's, valid until the semaphore is destroyed; culv_semaphore_destroy() refuses
- * it.
- * Threads: any. */
+ * it. */
 CULV_EXPORT culv_semaphore *culv_shared_semaphore_cuda(const culv_shared_semaphore *semaphore);
 
 /** Waits on the host until a timeline has reached `value`, whichever side signals it, for at most
@@ -150,21 +147,20 @@ typedef enum culv_fallback {
 
 /** Returns the name of a way of sharing, "SHARED".
  * Errors: none; "unknown" for other values.
- * Ownership: a static string, never NULL. Threads: any. */
+ * Ownership: a static string, never NULL. */
 CULV_EXPORT const char *culv_sharing_name(culv_sharing sharing);
 
-/** Tells how CUDA reaches a buffer; SHARED for NULL. Threads: any. */
+/** Tells how CUDA reaches a buffer; SHARED for NULL. */
 CULV_EXPORT culv_sharing culv_buffer_sharing(const culv_buffer *buffer);
 
-/** Tells how CUDA reaches an image; SHARED for NULL. Threads: any. */
+/** Tells how CUDA reaches an image; SHARED for NULL. */
 CULV_EXPORT culv_sharing culv_image_sharing(const culv_image *image);
 
 /** Tells how CUDA reaches a semaphore; SHARED for NULL, and for a semaphore of another GPU that
  * CUDA signals itself (culv_vk_device_desc::allow_other_gpu). PEER: signals and waits run on the
  * other GPU, and events tie them to the caller's stream. HOST: host functions in the stream signal
  * and wait. A pending wait then blocks a thread of the CUDA driver, and with it the host functions
- * of other streams. No such wait may depend on another stream's host function.
- * Threads: any. */
+ * of other streams. No such wait may depend on another stream's host function. */
 CULV_EXPORT culv_sharing culv_semaphore_sharing(const culv_semaphore *semaphore);
 
 /** The direction of a fallback's copy. */
@@ -226,7 +222,7 @@ CULV_EXPORT culv_result culv_image_write(culv_image *image, const culv_image_fie
  * the host had gone on.
  * If there is no such kernel (PEER and HOST, 1D images, images without surfaces, a driver that
  * compiles no PTX, such as the twin's), the call does nothing and returns CULV_OK.
- * Errors: INVALID (NULL_ARGUMENT, NOT_MAPPED), DRIVER, ASYNC, OUT_OF_MEMORY. Threads: any.
+ * Errors: INVALID (NULL_ARGUMENT, NOT_MAPPED), DRIVER, ASYNC, OUT_OF_MEMORY.
  * Source: PTX ISA, sust; cuda.h, cuModuleLoadData. */
 CULV_EXPORT culv_result culv_image_prepare_write(culv_image *image);
 
@@ -293,14 +289,14 @@ CULV_EXPORT culv_bool culv_registration_is_mapped(const culv_registration *regis
 
 /** Returns CUDA's side of a registered buffer. Its culv_buffer_pointer() is 0 while it is not
  * mapped, and may be another one after each map. NULL for NULL, and for an image.
- * Ownership: Culvert's, valid until the registration is destroyed; culv_buffer_unmap() refuses it.
- * Threads: any. */
+ * Ownership: Culvert's, valid until the registration is destroyed; culv_buffer_unmap() refuses
+ * it. */
 CULV_EXPORT culv_buffer *culv_registration_buffer(const culv_registration *registration);
 
 /** Returns CUDA's side of a registered image. Its arrays, surfaces and textures exist while it is
  * mapped; otherwise the calls that return them answer NOT_MAPPED. NULL for NULL, and for a buffer.
- * Ownership: Culvert's, valid until the registration is destroyed; culv_image_unmap() refuses it.
- * Threads: any. */
+ * Ownership: Culvert's, valid until the registration is destroyed; culv_image_unmap() refuses
+ * it. */
 CULV_EXPORT culv_image *culv_registration_image(const culv_registration *registration);
 
 /** Returns the first byte of a mapped buffer in CUDA. 0 for NULL, for an image, and while it is not

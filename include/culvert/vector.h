@@ -107,7 +107,7 @@ CULV_INIT(culv_vector_stats)
 /** Makes a vector. desc may be NULL for the default.
  * Errors: as culv_vmm_range_create(), culv_vmm_allocation_create() and culv_vmm_map(); INVALID
  * (VALUE: min_chunk is above max_chunk, or a usage is wrong).
- * Ownership: *out is yours, for culv_vector_destroy(). Threads: any. */
+ * Ownership: *out is yours, for culv_vector_destroy(). */
 CULV_EXPORT culv_result culv_vector_create(culv_device *device, const culv_vector_desc *desc,
                                            culv_vector **out);
 
@@ -118,8 +118,7 @@ CULV_EXPORT culv_result culv_vector_create(culv_device *device, const culv_vecto
  *
  * In a space (culvert/vulkan_vmm.h) Vulkan's half is freed in a later call for the space. Memory
  * that Vulkan or another process imported stays with them. If tensors exist (culvert/dlpack.h), all
- * memory stays until the last one is deleted.
- * Threads: any, after the last call. */
+ * memory stays until the last one is deleted. */
 CULV_EXPORT void culv_vector_destroy(culv_vector **vector, const CUstream *last_use);
 
 /** Makes the vector at least `size` bytes long. It commits what is missing, or publishes what was
@@ -163,47 +162,37 @@ CULV_EXPORT culv_result culv_vector_retire(culv_vector *vector, CUdeviceptr befo
                                            CUstream last_use);
 
 /** Returns the address of the first byte. 0 for NULL. Only a move changes it.
- * Ownership: the vector owns the memory; never pass it to cuMemFree. Threads: any. */
+ * Ownership: the vector owns the memory; never pass it to cuMemFree. */
 CULV_EXPORT CUdeviceptr culv_vector_pointer(const culv_vector *vector);
 
-/** Returns the number of bytes in use. 0 for NULL. Threads: any. */
+/** Returns the number of bytes in use. 0 for NULL. */
 CULV_EXPORT uint64_t culv_vector_size(const culv_vector *vector);
 
-/** Returns the number of bytes of memory behind the vector. 0 for NULL. Threads: any. */
+/** Returns the number of bytes of memory behind the vector. 0 for NULL. */
 CULV_EXPORT uint64_t culv_vector_committed(const culv_vector *vector);
 
 /** Returns a number that counts changes of the chunks and of the address, from 1 on. 0 for NULL. A
- * side that has already seen this number has nothing to import.
- * Threads: any. */
+ * side that has already seen this number has nothing to import. */
 CULV_EXPORT uint64_t culv_vector_generation(const culv_vector *vector);
 
 /** Lists the chunks by offset. `parts` and *count are as in every call that lists (culvert.h).
  * Sets *generation (which may be NULL) to the generation of this list.
  * Errors: INVALID (NULL_ARGUMENT).
  * Ownership: the copies are yours; the vector owns the allocations in them, which are valid until a
- * shrink removes the chunk.
- * Threads: any. */
+ * shrink removes the chunk. */
 CULV_EXPORT culv_result culv_vector_get_parts(const culv_vector *vector, culv_part *parts,
                                               size_t capacity, size_t *count, uint64_t *generation);
 
 /** Fills *out with the state and the history of the vector.
- * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE).
- * Ownership: the copy is yours. Threads: any. */
+ * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE). */
 CULV_EXPORT culv_result culv_vector_get_stats(const culv_vector *vector, culv_vector_stats *out);
 
 /* Views of graphics APIs ----------------------------------------------------------------------- */
 
-/* A graphics API's view of a culv_vector, with native buffers on its chunks. Each API has
- * its own call that makes a view (culv_vk_vector_view_create(), culv_gl_vector_view_create(),
- * culv_d3d12_vector_view_create()). The calls of this header serve all APIs.
- *
- *   culv_vk_vector_view_create(vk, vector, &desc, &view);
- *   ...
- *   culv_vector_grow(vector, more);
- *   culv_vector_view_update(view);
- *   culv_vector_view_get_parts(view, parts, 64, &count);    (VkBuffer)parts[i].buffer
- *   ...
- *   culv_vector_view_destroy(&view); */
+/* A graphics API's view of a culv_vector, with native buffers on its chunks. Each API has its own
+ * call that makes a view (culv_vk_vector_view_create(), culv_gl_vector_view_create(),
+ * culv_d3d12_vector_view_create()). The calls of this header serve all APIs. After each grow,
+ * update the view and list its parts again. */
 
 /** Opaque: a graphics API's buffers on the chunks of a vector. */
 typedef struct culv_vector_view culv_vector_view;
@@ -232,14 +221,16 @@ CULV_EXPORT culv_result culv_vector_view_destroy(culv_vector_view **view);
 CULV_EXPORT culv_result culv_vector_view_update(culv_vector_view *view);
 
 /** Lists the buffers by offset: one for each chunk, or one sparse buffer, of the bytes that are
- * bound. `parts` and *count are as in every call that lists (culvert.h).
+ * bound. All of that is committed, which may be more than culv_vector_size(): end the last part
+ * there. Each buffer needs barriers as any shared one (culv_vk_buffer_get_barrier2() with the
+ * part's buffer). `parts` and *count are as in every call that lists (culvert.h).
  * Errors: INVALID (NULL_ARGUMENT).
  * Ownership: Culvert owns the buffers, which are valid until an update drops them.
  * Threads: one at a time. */
 CULV_EXPORT culv_result culv_vector_view_get_parts(const culv_vector_view *view, culv_part *parts,
                                                    size_t capacity, size_t *count);
 
-/** Returns the generation of the vector that the view shows. 0 for NULL. Threads: any. */
+/** Returns the generation of the vector that the view shows. 0 for NULL. */
 CULV_EXPORT uint64_t culv_vector_view_generation(const culv_vector_view *view);
 
 CULV_EXTERN_C_END

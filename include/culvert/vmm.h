@@ -34,10 +34,9 @@
 
 CULV_EXTERN_C_BEGIN
 
-/** Opaque: physical memory. You order the creation and the destruction of one object. Any other
- * calls may come from any thread, even at the same time for the same object. */
+/** Opaque: physical memory. */
 typedef struct culv_vmm_allocation culv_vmm_allocation;
-/** Opaque: reserved addresses and what is mapped in them. Its calls may come from any thread. */
+/** Opaque: reserved addresses and what is mapped in them. */
 typedef struct culv_vmm_range culv_vmm_range;
 
 /** The place of physical memory, or of the processor that accesses it. */
@@ -186,7 +185,8 @@ typedef struct culv_part {
      * the same number for it, and other memory never gets it. 0: a sparse buffer, of all chunks. */
     uint64_t id;
     uint64_t offset; /**< Where it begins in the vector or in the range, in bytes. */
-    uint64_t size;   /**< Size in bytes. All of it is committed. */
+    /** Size in bytes. All of it is committed: the last part may end behind culv_vector_size(). */
+    uint64_t size;
     /** Where it begins in `allocation` and in `buffer`, in bytes. 0 for a vector. If Vulkan forbids
      * it as a descriptor's offset (minStorageBufferOffsetAlignment), bind the buffer from a lower
      * offset, and let the shader add the rest. */
@@ -203,7 +203,6 @@ typedef struct culv_part {
  * is ignored.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE, VALUE, HANDLE_TYPE), UNSUPPORTED (VMM: the device
  * lacks it; HANDLE_TYPE, LOCATION, USAGE: the device lacks this kind), DRIVER (LOCATION), ASYNC.
- * Threads: any.
  * Source: cuda.h, cuMemGetAllocationGranularity. */
 CULV_EXPORT culv_result culv_vmm_get_granularity(culv_device *device,
                                                  const culv_vmm_allocation_desc *desc,
@@ -213,7 +212,7 @@ CULV_EXPORT culv_result culv_vmm_get_granularity(culv_device *device,
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE, VALUE, SIZE; HANDLE_TYPE: host memory without a NUMA
  * node cannot be exported), UNSUPPORTED (VMM, HANDLE_TYPE, LOCATION, USAGE), OUT_OF_MEMORY, DRIVER
  * (LOCATION: the NUMA node does not exist), ASYNC.
- * Ownership: *out is yours, for culv_vmm_allocation_destroy(). Threads: any.
+ * Ownership: *out is yours, for culv_vmm_allocation_destroy().
  * Source: cuda.h, cuMemCreate. */
 CULV_EXPORT culv_result culv_vmm_allocation_create(culv_device *device,
                                                    const culv_vmm_allocation_desc *desc,
@@ -223,13 +222,11 @@ CULV_EXPORT culv_result culv_vmm_allocation_create(culv_device *device,
  * exported handles is gone, in any process. Does not wait for the GPU.
  * Errors: INVALID (OWNED: it is a chunk of a vector or of an adopted range, or a multicast object;
  * nothing happens, and the pointer keeps its value).
- * Threads: any, ordered with other calls on this object.
  * Source: measured, docs/measured/nvidia-measured.md: cuMemRelease waits for nothing. */
 CULV_EXPORT culv_result culv_vmm_allocation_destroy(culv_vmm_allocation **allocation);
 
 /** Fills *out with what the allocation is.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE).
- * Ownership: the copy is yours. Threads: any.
  * Source: cuda.h, cuMemGetAllocationPropertiesFromHandle. */
 CULV_EXPORT culv_result culv_vmm_allocation_get_info(const culv_vmm_allocation *allocation,
                                                      culv_vmm_allocation_info *out);
@@ -243,7 +240,6 @@ CULV_EXPORT culv_result culv_vmm_allocation_get_info(const culv_vmm_allocation *
  * system), DRIVER, ASYNC, OUT_OF_MEMORY.
  * Ownership: each call makes a new *out, which you close with culv_handle_close(). It keeps the
  * memory alive.
- * Threads: any.
  * Source: cuda.h, cuMemExportToShareableHandle. */
 CULV_EXPORT culv_result culv_vmm_export_dup(culv_vmm_allocation *allocation, culv_handle_type type,
                                             culv_handle *out);
@@ -256,7 +252,6 @@ CULV_EXPORT culv_result culv_vmm_export_dup(culv_vmm_allocation *allocation, cul
  * UNSUPPORTED (VMM, HANDLE_TYPE), DRIVER (HANDLE_REFUSED), ASYNC, OUT_OF_MEMORY.
  * Ownership: the handle stays yours: close it whenever you like (culv_handle_close()). *out is
  * yours, for culv_vmm_allocation_destroy().
- * Threads: any.
  * Source: cuda.h, cuMemImportFromShareableHandle. */
 CULV_EXPORT culv_result culv_vmm_import(culv_device *device, const culv_vmm_import_desc *desc,
                                         culv_vmm_allocation **out);
@@ -265,7 +260,7 @@ CULV_EXPORT culv_result culv_vmm_import(culv_device *device, const culv_vmm_impo
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE, SIZE; VALUE: an alignment or a hint), UNSUPPORTED
  * (VMM), OUT_OF_MEMORY (ADDRESS: no such range is free, or not at the fixed address), DRIVER,
  * ASYNC.
- * Ownership: *out is yours, for culv_vmm_range_destroy(). Threads: any.
+ * Ownership: *out is yours, for culv_vmm_range_destroy().
  * Source: cuda.h, cuMemAddressReserve. */
 CULV_EXPORT culv_result culv_vmm_range_create(culv_device *device, const culv_vmm_range_desc *desc,
                                               culv_vmm_range **out);
@@ -273,16 +268,14 @@ CULV_EXPORT culv_result culv_vmm_range_create(culv_device *device, const culv_vm
 /** Gives the addresses back, unless something is still mapped in the range.
  * Errors: BUSY (MAPPED: the message lists the mappings, and which of them only wait for a stream),
  * DRIVER, ASYNC.
- * Threads: any, ordered with other calls on this object.
  * Source: cuda.h, cuMemAddressFree. */
 CULV_EXPORT culv_result culv_vmm_range_destroy(culv_vmm_range **range);
 
 /** Returns the first address. 0 for NULL.
- * Ownership: Culvert owns it. Threads: any. */
+ * Ownership: Culvert owns it. */
 CULV_EXPORT CUdeviceptr culv_vmm_range_pointer(const culv_vmm_range *range);
 
-/** Returns the number of reserved bytes: what you asked for, rounded up. 0 for NULL.
- * Threads: any. */
+/** Returns the number of reserved bytes: what you asked for, rounded up. 0 for NULL. */
 CULV_EXPORT uint64_t culv_vmm_range_size(const culv_vmm_range *range);
 
 /** Maps all of an allocation at `offset` bytes of a range and grants access. `access` has `count`
@@ -297,7 +290,6 @@ CULV_EXPORT uint64_t culv_vmm_range_size(const culv_vmm_range *range);
  * import with a wrong size), ASYNC, OUT_OF_MEMORY.
  * Ownership: the mapping keeps the memory alive, not the object: you may destroy the allocation
  * while it is mapped.
- * Threads: any.
  * Source: cuda.h, cuMemMap, cuMemSetAccess. */
 CULV_EXPORT culv_result culv_vmm_map(culv_vmm_range *range, uint64_t offset,
                                      culv_vmm_allocation *allocation, const culv_vmm_access *access,
@@ -318,26 +310,21 @@ CULV_EXPORT culv_result culv_vmm_map(culv_vmm_range *range, uint64_t offset,
  * error nothing has changed.
  * Errors: INVALID (NULL_ARGUMENT, RANGE; NOT_MAPPED: an end lies within a mapping, which the
  * message names, or nothing is mapped; CAPTURE, STREAM_DEVICE), DRIVER, ASYNC.
- * Threads: any.
  * Source: cuda.h, cuMemUnmap; measured, docs/measured/nvidia-measured.md: it waits for nothing. */
 CULV_EXPORT culv_result culv_vmm_unmap(culv_vmm_range *range, uint64_t offset, uint64_t size,
                                        const CUstream *last_use);
 
 /* Memory pools of other processes -------------------------------------------------------------- */
 
-/* Memory pools of other processes.
+/* Memory from cuMemAllocAsync lies in a pool. The process that makes the pool has a culv_pool
+ * (culvert/extra/mem_pool.h of culvert-extra) or CUDA's own handle. It sends the pool as a handle,
+ * and each allocation in it as 64 bytes of data. A process that imports them has a culv_mem_pool.
+ * It may be the same process (so on the software twin; CUDA does not say).
  *
- * Memory from cuMemAllocAsync lies in a pool. Another CUDA process sends an exportable pool as a
- * handle. Then it sends each allocation in it as 64 bytes of data:
- *
- *   exporter: culvert/extra/mem_pool.h of culvert-extra, or CUDA's own calls
- *   importer: culv_mem_pool_import(), culv_mem_pool_import_pointer(), cuMemFreeAsync
- *
- * Every process that imported an allocation must free it before its owner does. No other process
- * may use it before the owner's stream has allocated it. culvert/ipc.h carries both. */
+ * Every importer must free an allocation (cuMemFreeAsync) before its owner does, and not use it
+ * before the owner's stream has allocated it. culvert/ipc.h carries both. */
 
-/** Opaque: another process's memory pool. You order the creation and the destruction of one object.
- * Other calls may come from any thread. */
+/** Opaque: an imported memory pool. */
 typedef struct culv_mem_pool culv_mem_pool;
 
 /** A pool to import by its handle. */
@@ -357,7 +344,6 @@ typedef struct culv_mem_pool_pointer {
 } culv_mem_pool_pointer;
 
 /** Ends the import. What was imported from it goes by cuMemFreeAsync. Does not wait.
- * Threads: any, ordered with other calls on this object.
  * Source: cuda.h, cuMemPoolDestroy. */
 CULV_EXPORT void culv_mem_pool_destroy(culv_mem_pool **pool);
 
@@ -369,7 +355,6 @@ CULV_EXPORT void culv_mem_pool_destroy(culv_mem_pool **pool);
  * device does not reach), ASYNC, OUT_OF_MEMORY.
  * Ownership: the handle stays yours: close it whenever you like (culv_handle_close()). *out is
  * yours, for culv_mem_pool_destroy().
- * Threads: any.
  * Source: cuda.h, cuMemPoolImportFromShareableHandle, cuMemPoolSetAccess. */
 CULV_EXPORT culv_result culv_mem_pool_import(culv_device *device,
                                              const culv_mem_pool_import_desc *desc,
@@ -378,7 +363,7 @@ CULV_EXPORT culv_result culv_mem_pool_import(culv_device *device,
 /** Imports an allocation of the pool.
  * Errors: INVALID (NULL_ARGUMENT), DRIVER (HANDLE_REFUSED: the
  * data is of another pool, or of memory that was freed), ASYNC, OUT_OF_MEMORY.
- * Ownership: *out is yours, for cuMemFreeAsync before its owner frees it. Threads: any.
+ * Ownership: *out is yours, for cuMemFreeAsync before its owner frees it.
  * Source: cuda.h, cuMemPoolImportPointer. */
 CULV_EXPORT culv_result culv_mem_pool_import_pointer(culv_mem_pool *pool,
                                                      const culv_mem_pool_pointer *pointer,
@@ -420,8 +405,7 @@ CULV_EXPORT culv_result culv_vmm_adopt(culv_device *device, CUdeviceptr pointer,
                                        culv_vmm_adopted **out);
 
 /** Gives the chunks back. The memory is freed when its owner has freed it too. Views of a graphics
- * API live on.
- * Threads: any, ordered with other calls on this object. */
+ * API live on. */
 CULV_EXPORT void culv_vmm_adopted_destroy(culv_vmm_adopted **adopted);
 
 /** Tells whether the chunks are still mapped where they were. An allocator may have unmapped one,
@@ -434,13 +418,13 @@ CULV_EXPORT void culv_vmm_adopted_destroy(culv_vmm_adopted **adopted);
  * holds its own handle, so no other memory can have the same one. */
 CULV_EXPORT culv_result culv_vmm_check_adopted(const culv_vmm_adopted *adopted);
 
-/** Returns the size of the range in bytes. 0 for NULL. Threads: any. */
+/** Returns the size of the range in bytes. 0 for NULL. */
 CULV_EXPORT uint64_t culv_vmm_adopted_size(const culv_vmm_adopted *adopted);
 
 /** Lists the parts of the range that lie in one chunk each. A chunk begins at the part's address
  * less its inner_offset. `parts` and *count are as in every call that lists (culvert.h).
  * Errors: INVALID (NULL_ARGUMENT).
- * Ownership: the range has the allocations. Threads: any. */
+ * Ownership: the range has the allocations. */
 CULV_EXPORT culv_result culv_vmm_adopted_get_parts(const culv_vmm_adopted *adopted,
                                                    culv_part *parts, size_t capacity,
                                                    size_t *count);
@@ -449,11 +433,7 @@ CULV_EXPORT culv_result culv_vmm_adopted_get_parts(const culv_vmm_adopted *adopt
 
 /* An allocator for PyTorch and RMM whose memory graphics APIs can import.
  *
- *   allocator = torch.cuda.memory.CUDAPluggableAllocator(path, "culv_torch_malloc",
- *   "culv_torch_free") pool = torch.cuda.MemPool(allocator.allocator())
- *   with torch.cuda.use_mem_pool(pool):
- *       field = torch.zeros(...)             culvert.buffer(field), or culv_vmm_adopt()
- *
+ * torch.cuda.memory.CUDAPluggableAllocator takes the two, and torch.cuda.MemPool its allocator();
  * culvert.torch_pool() of the Python package does that. So you can share a chosen part of a
  * program, without a variable in the environment.
  *
@@ -466,7 +446,7 @@ CULV_EXPORT culv_result culv_vmm_adopted_get_parts(const culv_vmm_adopted *adopt
  * until the process ends.
  * Errors: NULL; culv_last_error() of this thread has the reason. A size of 0 or less is NULL
  * without an error, as with cudaMalloc().
- * Ownership: the memory is yours, for culv_torch_free(). Threads: any.
+ * Ownership: the memory is yours, for culv_torch_free().
  * Source: PyTorch, torch.cuda.memory.CUDAPluggableAllocator: void *(ssize_t, int, cudaStream_t). */
 CULV_EXPORT void *culv_torch_malloc(ptrdiff_t size, int device, CUstream stream);
 
@@ -480,7 +460,7 @@ CULV_EXPORT void *culv_torch_malloc(ptrdiff_t size, int device, CUstream stream)
  * Memory that graphics APIs have imported stays with them. NULL is a no-op.
  * Errors: none; culv_last_error() and the log report a pointer that culv_torch_malloc() did not
  * return.
- * Ownership: you no longer own the memory. Threads: any.
+ * Ownership: you no longer own the memory.
  * Source: CUDA programming guide, "CUDA User Objects"; measured, docs/measured/nvidia-measured.md
  * (calls_during_capture). */
 CULV_EXPORT void culv_torch_free(void *pointer, ptrdiff_t size, int device, CUstream stream);

@@ -44,8 +44,7 @@ class vk_device : public handle<culv_vk_device, culv_vk_detach> {
     using handle::handle;
     static made<vk_device> attach(culv_device *device, const culv_vk_device_desc &desc)
     {
-        vk_device v;
-        return detail::finish(culv_vk_attach(device, &desc, v.out()), std::move(v));
+        return make<vk_device>(culv_vk_attach, device, &desc);
     }
 };
 
@@ -55,8 +54,7 @@ class vk_buffer : public shared_buffer {
     using shared_buffer::shared_buffer;
     static made<vk_buffer> create(culv_vk_device *vk, const culv_vk_buffer_create_desc &desc)
     {
-        vk_buffer b;
-        return detail::finish(culv_vk_buffer_create(vk, &desc, b.out()), std::move(b));
+        return make<vk_buffer>(culv_vk_buffer_create, vk, &desc);
     }
     VkBuffer vulkan() const noexcept
     {
@@ -74,8 +72,7 @@ class vk_image : public shared_image {
     using shared_image::shared_image;
     static made<vk_image> create(culv_vk_device *vk, const culv_vk_image_create_desc &desc)
     {
-        vk_image i;
-        return detail::finish(culv_vk_image_create(vk, &desc, i.out()), std::move(i));
+        return make<vk_image>(culv_vk_image_create, vk, &desc);
     }
     VkImage vulkan() const noexcept
     {
@@ -87,16 +84,12 @@ class vk_image : public shared_image {
 class vk_semaphore : public shared_semaphore {
   public:
     using shared_semaphore::shared_semaphore;
-    /** A timeline that begins at 0. */
-    static made<vk_semaphore> create(culv_vk_device *vk)
+    /** A timeline that begins at 0, unless desc says otherwise. */
+    static made<vk_semaphore>
+    create(culv_vk_device *vk,
+           const culv_vk_semaphore_create_desc &desc = culv_vk_semaphore_create_desc_init())
     {
-        vk_semaphore s;
-        return detail::finish(culv_vk_semaphore_create(vk, nullptr, s.out()), std::move(s));
-    }
-    static made<vk_semaphore> create(culv_vk_device *vk, const culv_vk_semaphore_create_desc &desc)
-    {
-        vk_semaphore s;
-        return detail::finish(culv_vk_semaphore_create(vk, &desc, s.out()), std::move(s));
+        return make<vk_semaphore>(culv_vk_semaphore_create, vk, &desc);
     }
     VkSemaphore vulkan() const noexcept
     {
@@ -106,38 +99,8 @@ class vk_semaphore : public shared_semaphore {
 
 /** Vulkan's turn with a slot. If you do not submit it, it is cancelled. The ring must outlive
  * it. */
-class vk_ring_frame {
+class vk_ring_frame : public detail::turn {
   public:
-    vk_ring_frame() noexcept : frame_() {}
-    vk_ring_frame(vk_ring_frame &&other) noexcept
-        : ring_(std::exchange(other.ring_, nullptr)), side_(other.side_), frame_(other.frame_)
-    {
-    }
-    vk_ring_frame &operator=(vk_ring_frame &&other) noexcept
-    {
-        if (this != &other) {
-            cancel();
-            ring_ = std::exchange(other.ring_, nullptr);
-            side_ = other.side_;
-            frame_ = other.frame_;
-        }
-        return *this;
-    }
-    vk_ring_frame(const vk_ring_frame &) = delete;
-    vk_ring_frame &operator=(const vk_ring_frame &) = delete;
-    ~vk_ring_frame()
-    {
-        cancel();
-    }
-
-    uint32_t slot() const noexcept
-    {
-        return frame_.slot;
-    }
-    uint64_t number() const noexcept
-    {
-        return frame_.number;
-    }
     culv_ring_frame &get() noexcept
     {
         return frame_;
@@ -150,29 +113,16 @@ class vk_ring_frame {
     /** Releases the frame and submits its command buffer (culv_vk_ring_submit()). */
     done submit(VkQueue queue, VkCommandBuffer commands, VkFence fence = VK_NULL_HANDLE)
     {
-        const culv_result result = culv_vk_ring_submit(ring_, queue, commands, fence, &frame_);
-        if (result == CULV_OK) ring_ = nullptr;
-        return detail::finish(result);
+        return handed_over(culv_vk_ring_submit(ring_, queue, commands, fence, &frame_));
     }
     /** Releases the frame for your own submission (culv_ring_release()). */
     done release()
     {
-        const culv_result result = culv_ring_release(ring_, side_, &frame_);
-        if (result == CULV_OK) ring_ = nullptr;
-        return detail::finish(result);
-    }
-    /** Gives the slot back as it was. */
-    void cancel() noexcept
-    {
-        culv_ring *ring = std::exchange(ring_, nullptr);
-        if (ring != nullptr) (void)culv_ring_cancel(ring, side_, &frame_);
+        return handed_over(culv_ring_release(ring_, side_, &frame_));
     }
 
   private:
     friend class vk_ring;
-    culv_ring *ring_ = nullptr;
-    culv_ring_side side_ = CULV_RING_CONSUMER;
-    culv_ring_frame frame_;
 };
 
 /** A ring of frames between CUDA and Vulkan: culvert/vulkan_ring.h. */
@@ -180,10 +130,9 @@ class vk_ring : public ring {
   public:
     static made<vk_ring> create(culv_vk_device *vk, VkQueue queue, const culv_vk_ring_desc &desc)
     {
-        vk_ring r;
-        const culv_result result = culv_vk_ring_create(vk, queue, &desc, r.out());
-        if (result == CULV_OK) r.side_ = desc.side;
-        return detail::finish(result, std::move(r));
+        culv_ring *r = nullptr;
+        const culv_result result = culv_vk_ring_create(vk, queue, &desc, &r);
+        return detail::finish(result, vk_ring(r, desc.side));
     }
     constexpr vk_ring() noexcept = default;
     /** Takes a ring that a C call made; `side` is Vulkan's. */

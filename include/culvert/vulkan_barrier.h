@@ -85,7 +85,7 @@ typedef struct culv_vk_buffer_transfer {
     VkAccessFlags2 access;
 } culv_vk_buffer_transfer;
 
-/** Returns a default transfer: the whole buffer, any stage, no queue family yet. Threads: any. */
+/** Returns a default transfer: the whole buffer, any stage, no queue family yet. */
 CULV_INLINE culv_vk_buffer_transfer culv_vk_buffer_transfer_init(void)
 {
     culv_vk_buffer_transfer t;
@@ -130,8 +130,7 @@ typedef struct culv_vk_image_transfer {
     VkImageAspectFlags aspect;
 } culv_vk_image_transfer;
 
-/** Returns a default transfer: the whole image, a color format, any use, no queue family yet.
- * Threads: any. */
+/** Returns a default transfer: the whole image, a color format, any use, no queue family yet. */
 CULV_INLINE culv_vk_image_transfer culv_vk_image_transfer_init(void)
 {
     culv_vk_image_transfer t;
@@ -157,7 +156,6 @@ typedef struct culv_vk_image_barrier {
  * Errors: INVALID (NULL_ARGUMENT; STRUCT_SIZE; VALUE: an unknown direction, a use of images, the
  * stage or an access of the host, no queue family or a special one; RANGE: offset and size
  * overflow).
- * Ownership: *out is yours. Threads: any.
  * Source: Vulkan specification, "Queue Family Ownership Transfer", VK_QUEUE_FAMILY_EXTERNAL. */
 CULV_EXPORT culv_result culv_vk_buffer_get_barrier2(const culv_vk_buffer_transfer *transfer,
                                                     culv_vk_direction direction,
@@ -171,7 +169,6 @@ CULV_EXPORT culv_result culv_vk_buffer_get_barrier2(const culv_vk_buffer_transfe
  * use, layout or aspect that contradicts the format, an acquire into the layout PREINITIALIZED, the
  * stage or an access of the host, no queue family or a special one; RANGE: levels or layers
  * overflow).
- * Ownership: *out is yours. Threads: any.
  * Source: Vulkan specification, "Queue Family Ownership Transfer", VK_QUEUE_FAMILY_EXTERNAL. */
 CULV_EXPORT culv_result culv_vk_image_get_barrier2(const culv_vk_image_transfer *transfer,
                                                    culv_vk_direction direction,
@@ -179,8 +176,7 @@ CULV_EXPORT culv_result culv_vk_image_get_barrier2(const culv_vk_image_transfer 
 
 #ifdef VK_VERSION_1_3
 /** Returns a barrier in the form of Vulkan 1.0, in which stages and accesses have the same bits. If
- * you set `stage`, `access` or `layout` of the transfer, set what Vulkan 1.0 has.
- * Threads: any. */
+ * you set `stage`, `access` or `layout` of the transfer, set what Vulkan 1.0 has. */
 CULV_INLINE culv_vk_buffer_barrier culv_vk_old_buffer_barrier(const VkBufferMemoryBarrier2 *barrier)
 {
     culv_vk_buffer_barrier b;
@@ -198,7 +194,7 @@ CULV_INLINE culv_vk_buffer_barrier culv_vk_old_buffer_barrier(const VkBufferMemo
     return b;
 }
 
-/** Does what culv_vk_old_buffer_barrier() does, for an image. Threads: any. */
+/** Does what culv_vk_old_buffer_barrier() does, for an image. */
 CULV_INLINE culv_vk_image_barrier culv_vk_old_image_barrier(const VkImageMemoryBarrier2 *barrier)
 {
     culv_vk_image_barrier b;

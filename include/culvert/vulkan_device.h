@@ -118,7 +118,7 @@ CULV_EXPORT uint32_t culv_vk_instance_layers(PFN_vkGetInstanceProcAddr get_insta
 /** Lists the device extensions that Culvert needs. api_version is the device's usable version: the
  * lower one of VkApplicationInfo::apiVersion and VkPhysicalDeviceProperties::apiVersion. Writes up
  * to `capacity` names and returns the number of names. Enable the timelineSemaphore feature too.
- * Ownership: static strings. Threads: any. */
+ * Ownership: static strings. */
 CULV_EXPORT uint32_t culv_vk_device_extensions(uint32_t api_version, uint32_t capacity,
                                                const char **out_names);
 
@@ -132,7 +132,7 @@ CULV_EXPORT uint32_t culv_vk_device_extensions(uint32_t api_version, uint32_t ca
  *   resource exists.
  * - VK_KHR_synchronization2, below Vulkan 1.3 and with its feature: culv_vk_ring_submit(), and the
  *   ...barrier2 structs.
- * Ownership: static strings. Threads: any. */
+ * Ownership: static strings. */
 CULV_EXPORT uint32_t culv_vk_optional_device_extensions(uint32_t api_version, uint32_t capacity,
                                                         const char **out_names);
 
@@ -144,7 +144,7 @@ CULV_EXPORT uint32_t culv_vk_optional_device_extensions(uint32_t api_version, ui
  * are as in every call that lists (culvert.h). Set each element's struct_size.
  * Errors: INVALID, DRIVER (a Vulkan call failed), OUT_OF_MEMORY. A machine without CUDA is not an
  * error: no device is reachable then.
- * Ownership: the copies are yours. Threads: any. */
+ * Ownership: the copies are yours. */
 CULV_EXPORT culv_result culv_vk_rank_physical_devices(
     PFN_vkGetInstanceProcAddr get_instance_proc_addr, VkInstance instance,
     const culv_device_desc *desc, culv_vk_candidate *out, uint32_t capacity, uint32_t *count);
@@ -152,7 +152,7 @@ CULV_EXPORT culv_result culv_vk_rank_physical_devices(
 /** Opens the CUDA device that is the same GPU as this physical device (by UUID). desc may be NULL.
  * Errors: INVALID, NO_DEVICE (the message names every device of both sides and the likely cause),
  * UNSUPPORTED, DRIVER, ASYNC, OUT_OF_MEMORY.
- * Ownership: *out is yours, for culv_device_close(). Threads: any. */
+ * Ownership: *out is yours, for culv_device_close(). */
 CULV_EXPORT culv_result culv_device_open_for_vk(PFN_vkGetInstanceProcAddr get_instance_proc_addr,
                                                 VkInstance instance,
                                                 VkPhysicalDevice physical_device,
@@ -165,15 +165,13 @@ CULV_EXPORT culv_result culv_device_open_for_vk(PFN_vkGetInstanceProcAddr get_in
  * culv_device does not reach the other GPU's memory, DEVICE_UNKNOWN: its CUDA driver does not show
  * the other GPU, HANDLE_TYPE: not on this system), DRIVER, OUT_OF_MEMORY.
  * Ownership: the Vulkan handles stay yours and must outlive *out. *out is yours, for
- * culv_vk_detach().
- * Threads: any. */
+ * culv_vk_detach(). */
 CULV_EXPORT culv_result culv_vk_attach(culv_device *device, const culv_vk_device_desc *desc,
                                        culv_vk_device **out);
 
 /** Returns the number of bytes that addresses and sizes of host memory must be multiples of before
  * Vulkan can import it: minImportedHostPointerAlignment, or a page when that is larger. 0 when the
- * VkDevice was created without VK_EXT_external_memory_host. 0 for NULL.
- * Threads: any. */
+ * VkDevice was created without VK_EXT_external_memory_host. 0 for NULL. */
 CULV_EXPORT VkDeviceSize culv_vk_host_import_alignment(const culv_vk_device *vk);
 
 /** Ends the attachment. Imports live on.
@@ -181,8 +179,7 @@ CULV_EXPORT VkDeviceSize culv_vk_host_import_alignment(const culv_vk_device *vk)
  * Afterwards Culvert makes Vulkan calls only when you destroy objects that it made with the
  * attachment (culv_vk_buffer_create() and others). When these are destroyed too, no deferred
  * release makes a Vulkan call. For that, on the HOST path (culvert/shared.h), the last of these
- * calls waits for what has been deferred behind streams.
- * Threads: any, ordered with other calls on this object. */
+ * calls waits for what has been deferred behind streams. */
 CULV_EXPORT void culv_vk_detach(culv_vk_device **vk);
 
 /** Tells Culvert that the VkDevice is lost. Call it if your own submission answers
@@ -195,8 +192,7 @@ CULV_EXPORT void culv_vk_detach(culv_vk_device **vk);
  * destroy of the attachment's objects waits for the lost device. The call does not wait. A second
  * call signals the values that streams have begun to wait for since.
  * Errors: INVALID (NULL_ARGUMENT).
- * Ownership: none; destroy what you made with the attachment, then call culv_vk_detach().
- * Threads: any. */
+ * Ownership: none; destroy what you made with the attachment, then call culv_vk_detach(). */
 CULV_EXPORT culv_result culv_vk_device_lost(culv_vk_device *vk);
 
 /* Extensions, features, queues ----------------------------------------------------------------- */
@@ -233,7 +229,7 @@ CULV_EXPORT culv_result culv_vk_device_lost(culv_vk_device *vk);
  * Errors: INVALID; NO_DEVICE (the message says for every physical device why CUDA cannot reach it;
  * the reason is that of the best one, or DEVICE_UNKNOWN if Vulkan shows no device); DRIVER, ASYNC,
  * UNSUPPORTED, OUT_OF_MEMORY as in culv_device_open_for_vk().
- * Ownership: *out_device is yours; give it to culv_device_close(). Threads: any. */
+ * Ownership: *out_device is yours; give it to culv_device_close(). */
 CULV_EXPORT culv_result culv_vk_choose_physical_device(
     PFN_vkGetInstanceProcAddr get_instance_proc_addr, VkInstance instance,
     const culv_device_desc *desc, VkPhysicalDevice *out_physical_device, culv_device **out_device);
@@ -250,7 +246,7 @@ typedef enum culv_vk_queue_use {
 } culv_vk_queue_use;
 
 /** Gets the best queue family for a use, the lowest index among equals. It is never a video queue.
- * Errors: INVALID (NULL_ARGUMENT, VALUE), UNSUPPORTED (no family supports the use). Threads: any.
+ * Errors: INVALID (NULL_ARGUMENT, VALUE), UNSUPPORTED (no family supports the use).
  * Source: Vulkan specification, VkQueueFamilyProperties; docs/measured/performance.md. */
 CULV_EXPORT culv_result culv_vk_find_queue_family(PFN_vkGetInstanceProcAddr get_instance_proc_addr,
                                                   VkInstance instance,
@@ -260,7 +256,7 @@ CULV_EXPORT culv_result culv_vk_find_queue_family(PFN_vkGetInstanceProcAddr get_
 /** Merges your instance layers with culv_vk_instance_layers(), which come last because they must
  * follow validation layers. get_instance_proc_addr is the loader's.
  * Errors: INVALID (NULL_ARGUMENT, also for a name that is NULL; VALUE: out_names is too small).
- * Ownership: the array is yours; no name changes hands. Threads: any. */
+ * Ownership: the array is yours; no name changes hands. */
 CULV_EXPORT culv_result
 culv_vk_merge_instance_layers(PFN_vkGetInstanceProcAddr get_instance_proc_addr, uint32_t num_names,
                               const char *const *names, uint32_t *count, const char **out_names);
@@ -276,7 +272,7 @@ culv_vk_merge_instance_layers(PFN_vkGetInstanceProcAddr get_instance_proc_addr, 
  * instance has Vulkan 1.0); UNSUPPORTED (EXTENSION_MISSING: the device lacks one that Culvert
  * needs; LAYER_MISSING: it is software Vulkan without the twin's layer; VULKAN_VERSION: a device of
  * Vulkan 1.0); DRIVER, OUT_OF_MEMORY.
- * Ownership: as there. Threads: any. */
+ * Ownership: as there. */
 CULV_EXPORT culv_result culv_vk_merge_device_extensions(const culv_vk_device_desc *desc,
                                                         uint32_t num_names,
                                                         const char *const *names, uint32_t *count,
@@ -319,7 +315,7 @@ CULV_INIT(culv_vk_device_features)
  * UNSUPPORTED (VULKAN_VERSION: a device of Vulkan 1.0, or with one_address of less than 1.2;
  * EXTENSION_MISSING: the device has no timelineSemaphore; USAGE: it lacks a feature of
  * one_address); DRIVER, OUT_OF_MEMORY. After an error the chain is as it was.
- * Ownership: all structs stay yours. Threads: any.
+ * Ownership: all structs stay yours.
  * Source: VUID-VkDeviceCreateInfo-pNext-02830, -06532. */
 CULV_EXPORT culv_result culv_vk_merge_device_features(const culv_vk_device_desc *desc, void *chain,
                                                       culv_vk_device_features *storage,
@@ -410,7 +406,7 @@ typedef struct culv_vk_sharing_info {
     culv_bool random_access_slow;
 } culv_vk_sharing_info;
 
-/** Returns an empty culv_vk_sharing_info with its struct_size set. Threads: any. */
+/** Returns an empty culv_vk_sharing_info with its struct_size set. */
 CULV_INLINE culv_vk_sharing_info culv_vk_sharing_info_init(void)
 {
     culv_vk_sharing_info s;
@@ -429,7 +425,6 @@ CULV_INLINE culv_vk_sharing_info culv_vk_sharing_info_init(void)
  * HANDLE_TYPE: the chain does not fit; DEVICE_MISMATCH: the VkDevice is attached as another GPU),
  * UNSUPPORTED (NOT_EXPORTABLE, HANDLE_TYPE, EXTENSION_MISSING), OUT_OF_MEMORY (DEVICE_MEMORY: no
  * heap is that big).
- * Ownership: the copy is yours. Threads: any.
  * Source: Vulkan, vkGetPhysicalDeviceExternalBufferProperties,
  * vkGetDeviceBufferMemoryRequirements. */
 CULV_EXPORT culv_result culv_vk_check_buffer(culv_vk_device *vk,
@@ -448,7 +443,6 @@ CULV_EXPORT culv_result culv_vk_check_buffer(culv_vk_device *vk,
  * chain does not fit; DEVICE_MISMATCH), UNSUPPORTED (FORMAT, NOT_EXPORTABLE; EXTENT: more than
  * CUDA's arrays have; USAGE: 3D images as depth or stencil attachments; HANDLE_TYPE,
  * EXTENSION_MISSING), DRIVER, ASYNC, OUT_OF_MEMORY.
- * Ownership: the copy is yours. Threads: any.
  * Source: Vulkan, vkGetPhysicalDeviceImageFormatProperties2, VkExternalImageFormatProperties,
  * vkGetDeviceImageMemoryRequirements; cuda.h, cuMipmappedArrayCreate. */
 CULV_EXPORT culv_result culv_vk_check_image(culv_vk_device *vk,

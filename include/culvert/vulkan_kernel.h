@@ -6,29 +6,13 @@
  * culv_vk_kernel_call_record() records such a launch by the extension VK_NVX_binary_import. If the
  * extension is missing, launch the same culv_kernel_call on a CUDA stream.
  *
- *   culv_vk_device_desc desc = culv_vk_device_desc_init();      before vkCreateDevice
- *   desc.kernels = 1;                                           vulkan_device.h adds what it needs
- *   bool in_queue = culv_vk_check_kernels(&desc) == CULV_OK;
- *   ...
- *   culv_kernels_load(device, "share/myapp", "solver", &kernels);
- *   culv_kernels_get(kernels, "step", &step);
- *   if (in_queue) culv_vk_kernels_create(vk, kernels, &queue_kernels);
- *
- *   CUdeviceptr pointer = culv_shared_buffer_pointer(field);        one solver ...
- *   VkDeviceAddress address = culv_vk_buffer_address(field);
- *   const culv_kernel_call_arg args[] = {CULV_CALL_ARG_OF(pointer, address), CULV_CALL_ARG(n)};
- *   culv_kernel_call call = culv_kernel_call_init(step);
- *   call.args = args; ...
- *   if (in_queue)                                               ... two ways
- *       culv_vk_kernel_call_record(queue_kernels, &call, commands, family);
- *   else
- *       culv_kernel_call_launch(&call, stream);
+ * Set culv_vk_device_desc::kernels before vkCreateDevice. docs/kernels.md has the steps, a solver
+ * written once for both ways, and says which solver belongs where.
  *
  * Vulkan's rules order a kernel in a command buffer: its reads and writes need barriers, which the
  * calls below fill in. Record it outside of render passes. It has no CUDA context: __constant__
  * variables and other globals of the module are a second copy, printf prints nothing, and it cannot
- * have launches from the device, cooperative groups of the whole grid or clusters of blocks.
- * docs/kernels.md says which solver belongs where. */
+ * have launches from the device, cooperative groups of the whole grid or clusters of blocks. */
 #ifndef CULV_VULKAN_KERNEL_H_
 #define CULV_VULKAN_KERNEL_H_
 
@@ -44,7 +28,7 @@ CULV_EXTERN_C_BEGIN
  * bufferDeviceAddress feature too. api_version is as in culv_vk_device_extensions(). Writes up to
  * `capacity` names and returns the number of names. Other extension lists leave them out unless
  * culv_vk_device_desc::kernels is set.
- * Ownership: static strings. Threads: any. */
+ * Ownership: static strings. */
 CULV_EXPORT uint32_t culv_vk_kernel_extensions(uint32_t api_version, uint32_t capacity,
                                                const char **out_names);
 
@@ -54,8 +38,7 @@ CULV_EXPORT uint32_t culv_vk_kernel_extensions(uint32_t api_version, uint32_t ca
  * desc is as in culv_vk_merge_device_extensions().
  * Errors: UNSUPPORTED (EXTENSION_MISSING: the message names what the device lacks; VULKAN_VERSION);
  * INVALID (NULL_ARGUMENT, STRUCT_SIZE, VULKAN_VERSION; EXTENSION_MISSING: the VkDevice was created
- * without an extension that the physical device has); DRIVER; OUT_OF_MEMORY.
- * Threads: any. */
+ * without an extension that the physical device has); DRIVER; OUT_OF_MEMORY. */
 CULV_EXPORT culv_result culv_vk_check_kernels(const culv_vk_device_desc *desc);
 
 /** Opaque: the kernels of a culv_kernels in a VkDevice, for command buffers. */
@@ -71,13 +54,12 @@ typedef struct culv_vk_kernels culv_vk_kernels;
  * EXTENSION_MISSING: the attachment was made without culv_vk_device_desc::kernels, or the VkDevice
  * without the extensions); UNSUPPORTED (MODULE: Vulkan's driver did not take the image, and the
  * message lists what code is in it; EXTENSION_MISSING); DRIVER; ASYNC; OUT_OF_MEMORY.
- * Ownership: *out is yours, for culv_vk_kernels_destroy(). Threads: any.
+ * Ownership: *out is yours, for culv_vk_kernels_destroy().
  * Source: vulkan_core.h, vkCreateCuModuleNVX. */
 CULV_EXPORT culv_result culv_vk_kernels_create(culv_vk_device *vk, culv_kernels *kernels,
                                                culv_vk_kernels **out);
 
-/** Destroys it. No command buffer that uses it may be pending, and none may be submitted again.
- * Threads: any, ordered with other calls on this object. */
+/** Destroys it. No command buffer that uses it may be pending, and none may be submitted again. */
 CULV_EXPORT void culv_vk_kernels_destroy(culv_vk_kernels **kernels);
 
 /** Prepares one kernel in the VkDevice. culv_vk_kernel_call_record() does this at a kernel's first
@@ -85,7 +67,7 @@ CULV_EXPORT void culv_vk_kernels_destroy(culv_vk_kernels **kernels);
  * Errors: INVALID (NULL_ARGUMENT; KERNEL: the kernel is of another culv_kernels); UNSUPPORTED
  * (KERNEL: Vulkan's driver does not find it, or it has clusters of blocks (__cluster_dims__), which
  * that driver would ignore); DRIVER; ASYNC; OUT_OF_MEMORY.
- * Ownership: the culv_vk_kernels has it. Threads: any.
+ * Ownership: the culv_vk_kernels has it.
  * Source: vulkan_core.h, vkCreateCuFunctionNVX. */
 CULV_EXPORT culv_result culv_vk_kernels_prepare(culv_vk_kernels *kernels, culv_kernel *kernel);
 
@@ -115,7 +97,7 @@ CULV_EXPORT culv_result culv_vk_kernel_call_record(culv_vk_kernels *kernels,
  * shaders. CUDA's address is culv_shared_buffer_pointer(), and the two differ. 0 for NULL, and if
  * the buffer was made without VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT and without
  * culv_vk_device_desc::kernels. For a ring's buffer pass culv_ring_shared_buffer().
- * Ownership: the buffer's. Threads: any.
+ * Ownership: the buffer's.
  * Source: VUID-VkBufferDeviceAddressInfo-buffer-02601. */
 CULV_EXPORT VkDeviceAddress culv_vk_buffer_address(const culv_shared_buffer *buffer);
 
@@ -123,7 +105,7 @@ CULV_EXPORT VkDeviceAddress culv_vk_buffer_address(const culv_shared_buffer *buf
  * VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT, and its memory with
  * VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT.
  * Errors: INVALID (NULL_ARGUMENT); UNSUPPORTED (EXTENSION_MISSING: the VkDevice has no such call).
- * Ownership: the buffer's. Threads: any.
+ * Ownership: the buffer's.
  * Source: Vulkan specification, vkGetBufferDeviceAddress. */
 CULV_EXPORT culv_result culv_vk_get_buffer_address(const culv_vk_device *vk, VkBuffer buffer,
                                                    VkDeviceAddress *out);
@@ -147,21 +129,20 @@ CULV_EXPORT culv_result culv_vk_vector_view_get_address(const culv_vector_view *
  * streams need other objects: culv_image_get_surface(), culv_image_get_texture().
  * Errors: INVALID (NULL_ARGUMENT; EXTENSION_MISSING); UNSUPPORTED (EXTENSION_MISSING); DRIVER (the
  * driver gave no handle).
- * Ownership: the view's and the sampler's; the number is valid while both exist. Threads: any.
+ * Ownership: the view's and the sampler's; the number is valid while both exist.
  * Source: vulkan_core.h, vkGetImageViewHandleNVX. */
 CULV_EXPORT culv_result culv_vk_get_view_handle(const culv_vk_device *vk, VkImageView view,
                                                 VkSampler sampler, uint64_t *out);
 
 /* Barriers ------------------------------------------------------------------------------------- */
 
-/* Gets a barrier between a kernel and another use in the same queue is
- * culv_vk_buffer_get_barrier2() or culv_vk_image_get_barrier2() of a transfer whose queue_family is
- * CULV_VK_QUEUE_FAMILY_KERNEL. */
+/* The barrier between a kernel and another use in the same queue is that of
+ * culv_vk_buffer_get_barrier2() or culv_vk_image_get_barrier2() for a transfer whose queue_family
+ * is CULV_VK_QUEUE_FAMILY_KERNEL. */
 
 /** Fills *out with the barrier between two kernels, if the second one reads or writes what the
  * first one wrote.
- * Errors: INVALID (NULL_ARGUMENT).
- * Ownership: *out is yours. Threads: any. */
+ * Errors: INVALID (NULL_ARGUMENT). */
 CULV_EXPORT culv_result culv_vk_kernel_get_barrier2(VkMemoryBarrier2 *out);
 
 /* CUDA graphs ---------------------------------------------------------------------------------- */
@@ -171,20 +152,7 @@ CULV_EXPORT culv_result culv_vk_kernel_get_barrier2(VkMemoryBarrier2 *out);
  * Capture a solver that launches its kernels on a stream (cuLaunchKernel or <<<>>>) into a CUDA
  * graph (cuStreamBeginCapture). culv_vk_record_graph() records the graph's kernels, memsets and
  * copies into a command buffer, with a barrier only where the graph has an edge. So the solver runs
- * in Vulkan's queue without changes.
- *
- *   cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
- *   solve(stream);                                     your solver, unchanged
- *   cuStreamEndCapture(stream, &graph);
- *   const culv_vk_graph_memory memory[] = {
- *       {info.address, info.size, info.address, info.buffer, 0, 0}};   a culv_vk_space's
- *   culv_vk_kernels *kernels[] = {queue_kernels};      of culv_vk_kernels_create()
- *   culv_vk_graph_desc desc = culv_vk_graph_desc_init();
- *   desc.kernels = kernels;
- *   desc.num_kernels = 1;
- *   desc.memory = memory;
- *   desc.num_memory = 1;
- *   culv_vk_record_graph(vk, graph, &desc, commands, family);
+ * in Vulkan's queue without changes (docs/kernels.md, "A captured solver").
  *
  * Pointers. In a culv_vk_space (culvert/vulkan_vmm.h) a CUdeviceptr is Vulkan's address too, so
  * every pointer is right as it is, even within structs and in memory. Memory with two addresses
@@ -209,8 +177,7 @@ typedef struct culv_vk_graph_memory {
 } culv_vk_graph_memory;
 
 /** Returns the memory of one of Culvert's buffers. If culv_vk_buffer_address() is 0, so is the
- * address, and culv_vk_record_graph() refuses it. All zero for NULL.
- * Threads: any. */
+ * address, and culv_vk_record_graph() refuses it. All zero for NULL. */
 CULV_EXPORT culv_vk_graph_memory culv_vk_buffer_graph_memory(const culv_shared_buffer *buffer);
 
 /** Another value for an argument of the graph's kernels: a handle of an image view

@@ -116,8 +116,7 @@ CULV_INIT(culv_vk_image_create_desc)
  * NOT_EXPORTABLE; DEVICE_MISMATCH: the VkDevice is another GPU ...; with allow_other_gpu SIZE:
  * memory that is not dedicated must be a multiple of 2 MiB), UNSUPPORTED (EXTENSION_MISSING; with
  * allow_other_gpu DEVICE_MISMATCH: the memory is an image's), DRIVER, ASYNC, OUT_OF_MEMORY.
- * Ownership: the VkDeviceMemory stays yours; *out is yours, for culv_memory_destroy().
- * Threads: any. */
+ * Ownership: the VkDeviceMemory stays yours; *out is yours, for culv_memory_destroy(). */
 CULV_EXPORT culv_result culv_vk_memory_import(culv_vk_device *vk, const culv_vk_memory_desc *desc,
                                               culv_memory **out);
 
@@ -132,8 +131,7 @@ CULV_EXPORT culv_result culv_vk_memory_import(culv_vk_device *vk, const culv_vk_
  * culv_format_info::dedicated names (D16_UNORM, S8_UINT) cannot be mapped in a block.
  * Errors: as culv_vk_memory_import(); INVALID (SIZE, DEDICATED: not as in an earlier call).
  * Ownership: the VkDeviceMemory stays yours; each *out is a reference, yours, for
- * culv_memory_destroy().
- * Threads: any. */
+ * culv_memory_destroy(). */
 CULV_EXPORT culv_result culv_vk_memory_import_shared(culv_vk_device *vk,
                                                      const culv_vk_memory_desc *desc,
                                                      culv_memory **out);
@@ -147,7 +145,7 @@ CULV_EXPORT culv_result culv_vk_memory_import_shared(culv_vk_device *vk,
  * UNSUPPORTED (FORMAT, EXTENT, NOT_EXPORTABLE, EXTENSION_MISSING; USAGE: several planes that are
  * not DISJOINT, 3D images with a depth attachment usage; HANDLE_TYPE: a dma-buf cannot have
  * arrays), DRIVER, ASYNC, OUT_OF_MEMORY.
- * Ownership: the VkImage stays yours; *out is yours, for culv_image_unmap(). Threads: any. */
+ * Ownership: the VkImage stays yours; *out is yours, for culv_image_unmap(). */
 CULV_EXPORT culv_result culv_vk_image_map(culv_vk_device *vk, culv_memory *memory,
                                           const culv_vk_image_desc *desc, culv_image **out);
 
@@ -158,7 +156,7 @@ CULV_EXPORT culv_result culv_vk_image_map(culv_vk_device *vk, culv_memory *memor
  * Errors: INVALID (TILING: not LINEAR; USAGE, EXTENT, LEVEL, RANGE, DEDICATED, NOT_EXPORTABLE,
  * DEVICE_MISMATCH ...), UNSUPPORTED (FORMAT, NOT_EXPORTABLE, EXTENSION_MISSING), DRIVER, ASYNC,
  * OUT_OF_MEMORY.
- * Ownership: the VkImage stays yours; *out is yours, for culv_buffer_unmap(). Threads: any. */
+ * Ownership: the VkImage stays yours; *out is yours, for culv_buffer_unmap(). */
 CULV_EXPORT culv_result culv_vk_image_map_pitched(culv_vk_device *vk, culv_memory *memory,
                                                   const culv_vk_image_desc *desc, uint32_t level,
                                                   uint32_t plane, culv_buffer **out,
@@ -173,28 +171,26 @@ CULV_EXPORT culv_result culv_vk_image_map_pitched(culv_vk_device *vk, culv_memor
  * EXTENSION_MISSING, USAGE, DEDICATED), DRIVER (a Vulkan or CUDA call failed; CUDA already has
  * pages of host_pointer), ASYNC, OUT_OF_MEMORY.
  * Ownership: *out is yours, for culv_shared_buffer_destroy(); it keeps the attachment alive, and
- * your VkDevice must outlive it.
- * Threads: any. */
+ * your VkDevice must outlive it. */
 CULV_EXPORT culv_result culv_vk_buffer_create(culv_vk_device *vk,
                                               const culv_vk_buffer_create_desc *desc,
                                               culv_shared_buffer **out);
 
 /** Returns the VkBuffer. Bind it, view it and describe it as your own, but never destroy it.
  * VK_NULL_HANDLE for NULL.
- * Ownership: Culvert's. Threads: any. */
+ * Ownership: Culvert's. */
 CULV_EXPORT VkBuffer culv_vk_buffer_handle(const culv_shared_buffer *buffer);
 
 /** Returns the VkDeviceMemory behind the buffer, bound at offset 0, for vkMapMemory. VK_NULL_HANDLE
  * for NULL. The call sets *size to its allocationSize in bytes; size may be NULL.
- * Ownership: Culvert's: never free it. Threads: any. */
+ * Ownership: Culvert's: never free it. */
 CULV_EXPORT VkDeviceMemory culv_vk_buffer_memory(const culv_shared_buffer *buffer,
                                                  VkDeviceSize *size);
 
 /** Returns the CPU's address of a buffer of culv_vk_buffer_create_desc::host_memory: host_pointer,
  * or Culvert's own pages, which are zero at first. The CPU and the GPUs see each other's writes if
  * those are ordered (docs/vulkan-memory.md, "Host memory"). NULL for other buffers and for NULL.
- * Ownership: Culvert's, or yours for host_pointer; valid until the buffer is destroyed.
- * Threads: any. */
+ * Ownership: Culvert's, or yours for host_pointer; valid until the buffer is destroyed. */
 CULV_EXPORT void *culv_vk_buffer_host_pointer(const culv_shared_buffer *buffer);
 
 /** Makes an image with exportable memory, imports the memory into CUDA and maps it: all or nothing.
@@ -207,21 +203,20 @@ CULV_EXPORT void *culv_vk_buffer_host_pointer(const culv_shared_buffer *buffer);
  * not shared with another GPU, and need a fallback), DRIVER (a Vulkan or CUDA call failed), ASYNC,
  * OUT_OF_MEMORY.
  * Ownership: *out is yours, for culv_shared_image_destroy(); it keeps the attachment alive, and
- * your VkDevice must outlive it.
- * Threads: any. */
+ * your VkDevice must outlive it. */
 CULV_EXPORT culv_result culv_vk_image_create(culv_vk_device *vk,
                                              const culv_vk_image_create_desc *desc,
                                              culv_shared_image **out);
 
 /** Returns the VkImage. View it and describe it as your own, but never destroy it. VK_NULL_HANDLE
  * for NULL.
- * Ownership: Culvert's. Threads: any. */
+ * Ownership: Culvert's. */
 CULV_EXPORT VkImage culv_vk_image_handle(const culv_shared_image *image);
 
 /** Returns the VkDeviceMemory behind the image, bound at offset 0. The planes of a DISJOINT image
  * are bound at plane_offsets (culv_image_get_desc() of culv_shared_image_cuda()). VK_NULL_HANDLE
  * for NULL. The call sets *size to its allocationSize in bytes; size may be NULL.
- * Ownership: Culvert's: never free it. Threads: any. */
+ * Ownership: Culvert's: never free it. */
 CULV_EXPORT VkDeviceMemory culv_vk_image_memory(const culv_shared_image *image, VkDeviceSize *size);
 
 /** Records a copy between two buffers by a compute shader, outside of render passes. On an H200 it
@@ -244,13 +239,8 @@ CULV_EXPORT culv_result culv_vk_record_copy(culv_vk_device *vk, VkCommandBuffer 
 
 /* Semaphores ----------------------------------------------------------------------------------- */
 
-/* Vulkan semaphores in CUDA, made by Culvert or your own.
- *
- *   culv_vk_semaphore_create(vk, NULL, &semaphore);  a timeline at 0
- *   culv_semaphore_wait(culv_shared_semaphore_cuda(semaphore), stream, n);
- *   VkSemaphore to_submit = culv_vk_semaphore_handle(semaphore);
- *
- * culvert/semaphore.h says how CUDA streams signal and wait. */
+/* Vulkan semaphores in CUDA, made by Culvert or your own. culvert/semaphore.h says how CUDA streams
+ * signal and wait. */
 
 /** Your own VkSemaphore to import. */
 typedef struct culv_vk_semaphore_desc {
@@ -282,8 +272,7 @@ CULV_INIT(culv_vk_semaphore_create_desc)
 
 /** Imports your VkSemaphore. Signals must exceed a timeline's present counter.
  * Errors: INVALID (NOT_EXPORTABLE ...), UNSUPPORTED, DRIVER, ASYNC, OUT_OF_MEMORY.
- * Ownership: the VkSemaphore stays yours; *out is yours, for culv_semaphore_destroy().
- * Threads: any. */
+ * Ownership: the VkSemaphore stays yours; *out is yours, for culv_semaphore_destroy(). */
 CULV_EXPORT culv_result culv_vk_semaphore_import(culv_vk_device *vk,
                                                  const culv_vk_semaphore_desc *desc,
                                                  culv_semaphore **out);
@@ -295,27 +284,21 @@ CULV_EXPORT culv_result culv_vk_semaphore_import(culv_vk_device *vk,
  * is not set), UNSUPPORTED (NOT_EXPORTABLE: the device exports no such semaphores;
  * EXTENSION_MISSING, PEER), DRIVER (a Vulkan or CUDA call failed), ASYNC, OUT_OF_MEMORY.
  * Ownership: *out is yours, for culv_shared_semaphore_destroy(). It keeps the attachment alive, and
- * your VkDevice must outlive it.
- * Threads: any. */
+ * your VkDevice must outlive it. */
 CULV_EXPORT culv_result culv_vk_semaphore_create(culv_vk_device *vk,
                                                  const culv_vk_semaphore_create_desc *desc,
                                                  culv_shared_semaphore **out);
 
 /** Returns the VkSemaphore, for submissions. VK_NULL_HANDLE for NULL. Never destroy it.
- * Ownership: Culvert owns it. Threads: any. */
+ * Ownership: Culvert owns it. */
 CULV_EXPORT VkSemaphore culv_vk_semaphore_handle(const culv_shared_semaphore *semaphore);
 
 /* Handles -------------------------------------------------------------------------------------- */
 
-/* Exports Vulkan memory and semaphores as operating-system handles, and turns handles of
- * CUDA's memory into Vulkan memory.
- *
- * You need these calls only for another process, another API, or memory that CUDA allocated.
- * culv_vk_memory_import() and culv_vk_semaphore_import() export by themselves.
- *
- *   Vulkan to others:  culv_vk_memory_export_dup(), culv_vk_semaphore_export_dup()
- *   CUDA to Vulkan:    culv_vmm_export_dup() or culv_dma_buf_export_dup(),
- *                      then culv_vk_memory_from_handle() */
+/* Exports Vulkan memory and semaphores as operating-system handles, and turns handles of CUDA's
+ * memory (culv_vmm_export_dup(), culv_dma_buf_export_dup()) into Vulkan memory. You need these
+ * calls only for another process, another API, or memory that CUDA allocated.
+ * culv_vk_memory_import() and culv_vk_semaphore_import() export by themselves. */
 
 /** Exports your VkDeviceMemory, even if the VkDevice is another GPU than the culv_device. The
  * memory must have been allocated for `type` (VkExportMemoryAllocateInfo): OPAQUE_FD or DMA_BUF_FD;
@@ -326,7 +309,6 @@ CULV_EXPORT VkSemaphore culv_vk_semaphore_handle(const culv_shared_semaphore *se
  * Ownership: the VkDeviceMemory stays yours; each call makes a new *out, which you close with
  * culv_handle_close(). Vulkan gives only one NT handle for a memory object and type, and
  * culv_vk_memory_import() takes one too: export once, then use culv_handle_dup().
- * Threads: any.
  * Source: VK_KHR_external_memory_fd, VK_KHR_external_memory_win32. */
 CULV_EXPORT culv_result culv_vk_memory_export_dup(culv_vk_device *vk, VkDeviceMemory memory,
                                                   culv_handle_type type, culv_handle *out);
@@ -337,7 +319,6 @@ CULV_EXPORT culv_result culv_vk_memory_export_dup(culv_vk_device *vk, VkDeviceMe
  * UNSUPPORTED (HANDLE_TYPE, EXTENSION_MISSING), DRIVER, ASYNC, OUT_OF_MEMORY.
  * Ownership: the VkSemaphore stays yours; each call makes a new *out, which you close with
  * culv_handle_close(). For NT handles see culv_vk_memory_export_dup().
- * Threads: any.
  * Source: VK_KHR_external_semaphore_fd, VK_KHR_external_semaphore_win32. */
 CULV_EXPORT culv_result culv_vk_semaphore_export_dup(culv_vk_device *vk, VkSemaphore semaphore,
                                                      culv_handle_type type, culv_handle *out);
@@ -387,19 +368,13 @@ CULV_INIT(culv_vk_memory_from_handle_desc)
  * DEVICE_MISMATCH; DEDICATED: required, or the size is not the needed one; MEMORY_TYPE),
  * UNSUPPORTED (HANDLE_TYPE: this system lacks the type; EXTENSION_MISSING: not enabled, or there
  * are no dma-bufs here; MEMORY_TYPE), DRIVER (HANDLE_REFUSED), ASYNC, OUT_OF_MEMORY.
- * Ownership: the handle is borrowed. *out is yours, for vkFreeMemory(). Threads: any.
+ * Ownership: the handle is borrowed. *out is yours, for vkFreeMemory().
  * Source: VkImportMemoryFdInfoKHR, vkGetMemoryFdPropertiesKHR. */
 CULV_EXPORT culv_result culv_vk_memory_from_handle(culv_vk_device *vk,
                                                    const culv_vk_memory_from_handle_desc *desc,
                                                    VkDeviceMemory *out);
 
 /* Textures ------------------------------------------------------------------------------------- */
-
-/* Takes the settings of a CUDA texture object from a VkSamplerCreateInfo.
- *
- *   culv_texture_desc d = culv_texture_desc_init();
- *   culv_vk_texture_desc_from_sampler(&sampler_info, &d, &differences);
- *   culv_image_get_texture(image, &d, &texture); */
 
 /* The settings of a VkSamplerCreateInfo that CUDA_TEXTURE_DESC lacks: (name, bit, what differs). */
 #define CULV_VK_SAMPLER_DIFFERENCES(X)                                                             \
@@ -433,7 +408,6 @@ typedef enum culv_vk_sampler_difference {
  * format: the border color is in the order R, G, B, A, so swap red and blue for a B8G8R8A8 image.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE; VALUE: not a VkSamplerCreateInfo, or a value that
  * Vulkan lacks).
- * Threads: any.
  * Source: VkSamplerCreateInfo; cuda.h, CUDA_TEXTURE_DESC. */
 CULV_EXPORT culv_result culv_vk_texture_desc_from_sampler(const VkSamplerCreateInfo *sampler,
                                                           culv_texture_desc *out,
@@ -441,20 +415,13 @@ CULV_EXPORT culv_result culv_vk_texture_desc_from_sampler(const VkSamplerCreateI
 
 /* What cannot be shared ------------------------------------------------------------------------ */
 
-/* The Vulkan half of a fallback (culvert/shared.h).
- *
- * On the HOST path CUDA uploads into pinned memory. A copy in your own command buffer brings the
- * data from there into the VkBuffer or VkImage, or the other way round. On all other paths these
- * calls record nothing, so you write the program once.
- *
- *   CUDA's stream:       wait, write, culv_buffer_copy() or culv_image_copy(), signal
- *   the command buffer:  acquire barrier, culv_vk_..._record_copy(), use,
- *                        culv_vk_..._record_copy(), release barrier
- *   CUDA's stream:       wait, culv_buffer_copy() or culv_image_copy(), read
+/* The Vulkan half of a fallback (culvert/shared.h; docs/fallback.md has a frame). On the HOST path
+ * CUDA uploads into pinned memory. A copy in your own command buffer brings the data from there
+ * into the VkBuffer or VkImage, or the other way round. On all other paths these calls record
+ * nothing, so you write the program once, and may submit a command buffer many times.
  *
  * The next upload must start after the recorded copy is done, and CUDA's download after the
- * recorded download is done. The waits that sharing needs anyway ensure both. You may record a
- * command buffer once and submit it many times. */
+ * recorded download is done. The waits that sharing needs anyway ensure both. */
 
 /** Records Vulkan's half of a copy of the buffer (HOST path), with the barriers that it needs.
  * Record it outside of render passes: an upload after the acquire barrier and before Vulkan's first

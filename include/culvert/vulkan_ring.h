@@ -63,7 +63,7 @@ typedef struct culv_vk_ring_resource {
     VkImageLayout layout;  /**< Vulkan's layout of an image while it has the frame. 0: by `use`. */
 } culv_vk_ring_resource;
 
-/** Returns a resource with all 0. Threads: any. */
+/** Returns a resource with all 0. */
 CULV_INLINE culv_vk_ring_resource culv_vk_ring_resource_init(void)
 {
     culv_vk_ring_resource r;
@@ -89,8 +89,7 @@ typedef struct culv_vk_ring_desc {
     culv_ring_waits waits; /**< The time at which Vulkan's queue waits. */
 } culv_vk_ring_desc;
 
-/** Returns a default descriptor, with Vulkan as the consumer and no queue family yet.
- * Threads: any. */
+/** Returns a default descriptor, with Vulkan as the consumer and no queue family yet. */
 CULV_INLINE culv_vk_ring_desc culv_vk_ring_desc_init(void)
 {
     culv_vk_ring_desc d;
@@ -116,20 +115,20 @@ CULV_EXPORT culv_result culv_vk_ring_create(culv_vk_device *vk, VkQueue queue,
  * the first use and CULV_VK_RELEASE's after the last use, in the slot's command buffer. They
  * transfer the ownership from and to VK_QUEUE_FAMILY_EXTERNAL and change the layouts. NULL if there
  * is no such slot, and for a ring that is not Vulkan's.
- * Ownership: the ring's, valid as long as the ring. Threads: any.
+ * Ownership: the ring's, valid as long as the ring.
  * Source: vkCmdPipelineBarrier2. */
 CULV_EXPORT const VkDependencyInfo *culv_vk_ring_barriers(const culv_ring *ring, uint32_t slot,
                                                           culv_vk_direction direction);
 
 /** Returns the timeline of a side, for your own submissions. Never destroy it.
  * Errors: none; VK_NULL_HANDLE for NULL, and for a ring that is not Vulkan's.
- * Ownership: the ring's. Threads: any. */
+ * Ownership: the ring's. */
 CULV_EXPORT VkSemaphore culv_vk_ring_semaphore(const culv_ring *ring, culv_ring_side side);
 
 /** Gets what your own vkQueueSubmit2 waits for, which the acquire tells, and signals, which
  * culv_ring_release() tells. Leave out *wait if frame->wait_value is 0, and *signal if
  * frame->signal_value is 0. culv_vk_ring_submit() needs no such call.
- * Errors: INVALID (NULL_ARGUMENT; VALUE: the ring is not Vulkan's). Threads: any. */
+ * Errors: INVALID (NULL_ARGUMENT; VALUE: the ring is not Vulkan's). */
 CULV_EXPORT culv_result culv_vk_ring_get_points(const culv_ring *ring, const culv_ring_frame *frame,
                                                 VkSemaphoreSubmitInfo *wait,
                                                 VkSemaphoreSubmitInfo *signal);

@@ -40,7 +40,6 @@ CULV_EXTERN_C_BEGIN
  * allocation).
  * Ownership: *out is yours, for vkFreeMemory(). It keeps the memory alive even when the allocation
  * is destroyed.
- * Threads: any.
  * Source: cuda.h, cuMemExportToShareableHandle; VkImportMemoryFdInfoKHR. */
 CULV_EXPORT culv_result culv_vk_memory_from_vmm(culv_vk_device *vk, culv_vmm_allocation *allocation,
                                                 const culv_vk_memory_from_handle_desc *desc,
@@ -57,7 +56,6 @@ CULV_EXPORT culv_result culv_vk_memory_from_vmm(culv_vk_device *vk, culv_vmm_all
  * memory is an image's), UNSUPPORTED (VMM).
  * Ownership: the VkDeviceMemory stays yours; *out is yours, for culv_vmm_allocation_destroy(). It
  * is an import: it cannot be exported again.
- * Threads: any.
  * Source: cuda.h, cuMemImportFromShareableHandle; measured, docs/measured/nvidia-measured.md. */
 CULV_EXPORT culv_result culv_vk_memory_import_vmm(culv_vk_device *vk,
                                                   const culv_vk_memory_desc *desc,
@@ -171,14 +169,13 @@ CULV_EXPORT culv_result culv_vk_adopted_create(culv_vk_device *vk, culv_vmm_adop
                                                culv_vk_adopted **out);
 
 /** Destroys the view. Vulkan's work with its buffers must be done.
- * Ownership: the view's buffers are destroyed unless another view has them.
- * Threads: any, ordered with other calls on this object. */
+ * Ownership: the view's buffers are destroyed unless another view has them. */
 CULV_EXPORT void culv_vk_adopted_destroy(culv_vk_adopted **view);
 
 /** Lists the parts by address. `parts` and *count are as in every call that lists (culvert.h): 1
  * for a sparse buffer and for a range in one chunk.
  * Errors: INVALID (NULL_ARGUMENT).
- * Ownership: Culvert owns the buffers. Threads: any. */
+ * Ownership: Culvert owns the buffers. */
 CULV_EXPORT culv_result culv_vk_adopted_get_parts(const culv_vk_adopted *view, culv_part *parts,
                                                   size_t capacity, size_t *count);
 
@@ -193,30 +190,15 @@ CULV_EXPORT culv_result culv_vk_adopted_get_parts(const culv_vk_adopted *view, c
  *   culv_vk_space_commit(space, 0, bytes, NULL, NULL);
  *   kernel<<<...>>>(culv_vk_space_pointer(space));      a shader's buffer_reference has this value
  *
- * How it works: CUDA reserves the range at a chosen address (cuMemAddressReserve), and Vulkan makes
- * a sparse buffer at that address (VkBufferOpaqueCaptureAddressCreateInfo). Each chunk is one
- * allocation of cuMemCreate. CUDA maps it, and Vulkan imports it and binds it at the same offset
- * (vkQueueBindSparse).
+ * It needs Vulkan 1.2, a queue with VK_QUEUE_SPARSE_BINDING_BIT, and the features that
+ * culv_vk_device_features::one_address stands for. culv_vk_space_create() says what is missing. If
+ * the two sides cannot have one address, it fails. docs/space.md says how it is done, and who may
+ * use the memory when.
  *
- * Requirements: Vulkan 1.2, a queue with VK_QUEUE_SPARSE_BINDING_BIT, and the features
- * sparseBinding, sparseResidencyBuffer, bufferDeviceAddress and bufferDeviceAddressCaptureReplay
- * (culv_vk_merge_device_features() enables them if culv_vk_device_features::one_address is set).
- * culv_vk_space_create() says what is missing. If the two sides cannot have one address, the call
- * fails; use a plain culv_vector with a view, which has two.
- *
- * Order. CUDA's mapping is immediate; vkQueueBindSparse is a queue operation.
- * - Commit: both sides may use the memory when the call returns. If you ask for a value instead,
- *   Vulkan's work must first wait for that value of culv_vk_space_info::timeline.
- * - A commit that waits for Vulkan needs a queue that makes progress. If earlier work of that queue
- *   waits for something that you signal later, ask for the value, or bind by another queue.
- * - Binds and unbinds of one space happen in the order of the calls. They do not wait for work on
- *   other parts of the space.
- * - Decommit: the work of both sides with the memory must end first. culv_vk_space_decommit() waits
- *   on the host for your stream, or defers. If Vulkan uses the memory, let the stream wait for
- *   Vulkan's timeline first (culv_semaphore_wait()).
- * - Data needs a semaphore between the writer and the reader, and a barrier on Vulkan's side, as
- *   always. Accesses by address need no ownership transfer to VK_QUEUE_FAMILY_EXTERNAL.
- * - Neither side may touch addresses without committed memory.
+ * Binds and unbinds of one space happen in the order of the calls, and do not wait for work on
+ * other parts of the space. Data needs a semaphore between the writer and the reader, and a barrier
+ * on Vulkan's side, as always; accesses by address need no ownership transfer to
+ * VK_QUEUE_FAMILY_EXTERNAL. Neither side may touch addresses without committed memory.
  *
  * The queue is yours. Vulkan lets only one thread use a queue at a time: order the calls below with
  * your own uses of it, or set culv_vk_space_desc::lock_queue. Calls that do not mention the queue
@@ -311,7 +293,6 @@ CULV_INIT(culv_vk_space_info)
  * DRIVER, ASYNC.
  * Ownership: *out is yours, for culv_vk_space_destroy(). It keeps the attachment alive, and your
  * VkDevice must outlive it.
- * Threads: any.
  * Source: cuda.h, cuMemAddressReserve; VkBufferOpaqueCaptureAddressCreateInfo,
  * VkPhysicalDeviceSparseProperties, VkPhysicalDeviceBufferDeviceAddressFeatures; measured,
  * docs/space.md: an H200 gives both the same address from 64 MiB to 256 GiB. */
@@ -325,12 +306,11 @@ CULV_EXPORT culv_result culv_vk_space_create(culv_vk_device *vk, const culv_vk_s
 CULV_EXPORT void culv_vk_space_destroy(culv_vk_space **space);
 
 /** Returns the address of the first byte, for CUDA and for Vulkan. 0 for NULL.
- * Ownership: Culvert's. Threads: any. */
+ * Ownership: Culvert's. */
 CULV_EXPORT CUdeviceptr culv_vk_space_pointer(const culv_vk_space *space);
 
 /** Fills *out with the state of the space.
- * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE).
- * Ownership: the copy is yours. Threads: any. */
+ * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE). */
 CULV_EXPORT culv_result culv_vk_space_get_info(culv_vk_space *space, culv_vk_space_info *out);
 
 /** Puts new memory into `size` bytes from `offset` on, in CUDA and in Vulkan: one chunk. Its
@@ -358,8 +338,9 @@ CULV_EXPORT culv_result culv_vk_space_commit(culv_vk_space *space, uint64_t offs
                                              culv_vmm_allocation *allocation, uint64_t *ready);
 
 /** Removes the memory from `size` bytes from `offset` on, on both sides, in whole chunks, after the
- * work that has been submitted to `last_use` so far. If `wait` is nonzero, the call waits on the
- * host for that work, then until Vulkan has unbound the memory. Otherwise it DEFERS and never
+ * work that has been submitted to `last_use` so far. If Vulkan uses the memory, let that stream
+ * wait for Vulkan's timeline first (culv_semaphore_wait()). If `wait` is nonzero, the call waits on
+ * the host for that work, then until Vulkan has unbound the memory. Otherwise it DEFERS and never
  * waits: the memory is freed in a later call for this space. A call with a `size` of 0 removes
  * nothing, but frees what was deferred, of shrinks and destroys too, if its streams got there.
  * Errors: INVALID (NULL_ARGUMENT, RANGE; NOT_MAPPED: an end lies within a chunk, or nothing is
@@ -396,7 +377,7 @@ typedef struct culv_vk_space_buffer_desc {
     const char *label; /**< Copied (up to 63 bytes). Default: the space's. */
 } culv_vk_space_buffer_desc;
 
-/** Returns a default descriptor. Threads: any. */
+/** Returns a default descriptor. */
 CULV_INLINE culv_vk_space_buffer_desc culv_vk_space_buffer_desc_init(void)
 {
     culv_vk_space_buffer_desc d;
@@ -425,7 +406,7 @@ CULV_EXPORT culv_result culv_vk_space_buffer_create(culv_vk_space *space,
 CULV_EXPORT void culv_vk_space_buffer_destroy(culv_vk_space_buffer **buffer);
 
 /** Returns the address of its first byte, for CUDA and for Vulkan. 0 for NULL.
- * Ownership: Culvert's. Threads: any. */
+ * Ownership: Culvert's. */
 CULV_EXPORT CUdeviceptr culv_vk_space_buffer_pointer(const culv_vk_space_buffer *buffer);
 
 CULV_EXTERN_C_END

@@ -116,12 +116,12 @@ culv_result culvi_handle_use_check(const culvi_voice *voice, const char *label, 
     const culvi_handle_row *row = culvi_handle_row_of(type);
     if (row->name == NULL || serves(row, use))
         return culvi_handle_type_check(voice, label, field, type);
-    uint32_t types = 0;
+    uint32_t here = 0, elsewhere = 0;
     for (int i = 0; i < CULVI_HANDLE_END; i++)
-        if (rows[i].number[use] != 0) types |= UINT32_C(1) << i;
+        if (rows[i].number[use] != 0) *(rows[i].here ? &here : &elsewhere) |= UINT32_C(1) << i;
     char buffer[256] = "";
     culvi_text text = {buffer, sizeof buffer, 0};
-    list(&text, types);
+    list(&text, here != 0 ? here : elsewhere); /* keyed mutexes are Windows' alone */
     return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_HANDLE_TYPE,
                       "%s is %d (%s), %s; handles of %s are %s", field, (int)type, row->name,
                       row->words, things[use], buffer);

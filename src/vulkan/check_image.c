@@ -86,6 +86,8 @@ static culv_result check_kind(culv_vk_device *vk, const char *label, const VkIma
                                    info->queueFamilyIndexCount, info->pQueueFamilyIndices);
 }
 
+#define DIMENSION(info) ((const char *const[]){"1D", "2D", "3D"})[(info)->imageType]
+
 /* What holds of every VkImageCreateInfo, and what CUDA's cubes and 3D arrays ask besides (cuda.h:
  * the depth of a cubemap is six, of a layered one a multiple of six, and its width is its
  * height). */
@@ -117,9 +119,9 @@ static culv_result check_shape(const culv_vk_device *vk, const char *label,
                "without the flag";
     if (rule == NULL) return CULV_OK;
     return culvi_fail(&vk->base.device->voice, label, CULV_ERROR_INVALID, CULV_REASON_EXTENT,
-                      "VkImageCreateInfo has imageType %d, extent %" PRIu32 " x %" PRIu32
+                      "VkImageCreateInfo describes a %s image of extent %" PRIu32 " x %" PRIu32
                       " x %" PRIu32 " and arrayLayers %" PRIu32 ", but %s",
-                      (int)info->imageType, e->width, e->height, e->depth, info->arrayLayers, rule);
+                      DIMENSION(info), e->width, e->height, e->depth, info->arrayLayers, rule);
 }
 
 /* VUID-VkImageCreateInfo-pNext-02262. NVIDIA's driver refuses such an image (measured). */
@@ -152,17 +154,6 @@ static const struct {
      "leave it out"},
 };
 
-static culv_result check_struct(const culv_vk_device *vk, const char *label,
-                                const VkBaseInStructure *s)
-{
-    for (size_t i = 0; i < sizeof structs_refused / sizeof structs_refused[0]; i++)
-        if (structs_refused[i].type == s->sType)
-            return culvi_fail(&vk->base.device->voice, label, CULV_ERROR_INVALID,
-                              structs_refused[i].reason, "the pNext chain has a %s: %s",
-                              structs_refused[i].name, structs_refused[i].why);
-    return CULV_OK;
-}
-
 static culv_result check_chain(const culv_vk_device *vk, const char *label,
                                const VkImageCreateInfo *info)
 {
@@ -171,8 +162,11 @@ static culv_result check_chain(const culv_vk_device *vk, const char *label,
         const VkImageFormatListCreateInfo *list = item;
         const VkImageCompressionControlEXT *compression = item;
         const VkDedicatedAllocationImageCreateInfoNV *dedicated = item;
-        culv_result result = check_struct(vk, label, s);
-        if (result != CULV_OK) return result;
+        for (size_t i = 0; i < sizeof structs_refused / sizeof structs_refused[0]; i++)
+            if (structs_refused[i].type == s->sType)
+                return culvi_fail(&vk->base.device->voice, label, CULV_ERROR_INVALID,
+                                  structs_refused[i].reason, "the pNext chain has a %s: %s",
+                                  structs_refused[i].name, structs_refused[i].why);
         if (s->sType == VK_STRUCTURE_TYPE_IMAGE_COMPRESSION_CONTROL_EXT &&
             (compression->flags & (VK_IMAGE_COMPRESSION_FIXED_RATE_DEFAULT_EXT |
                                    VK_IMAGE_COMPRESSION_FIXED_RATE_EXPLICIT_EXT)))
@@ -244,11 +238,12 @@ static culv_result check_ycbcr(const culv_vk_device *vk, const char *label,
     else if (verdict->access == CULV_VK_ACCESS_ARRAY && info->arrayLayers != 1)
         rule = "arrayLayers 1; take an image for each layer";
     if (rule == NULL) return CULV_OK;
-    return culvi_fail(
-        &vk->base.device->voice, label, CULV_ERROR_INVALID, CULV_REASON_EXTENT,
-        "VkImageCreateInfo has format %s, imageType %d, flags %#" PRIx32 ", arrayLayers %" PRIu32
-        " and mipLevels %" PRIu32 "; images of Y'CbCr formats are shared with %s",
-        row->name, (int)info->imageType, info->flags, info->arrayLayers, info->mipLevels, rule);
+    return culvi_fail(&vk->base.device->voice, label, CULV_ERROR_INVALID, CULV_REASON_EXTENT,
+                      "VkImageCreateInfo describes a %s image of format %s, flags %#" PRIx32
+                      ", arrayLayers %" PRIu32 " and mipLevels %" PRIu32
+                      "; images of Y'CbCr formats are shared with %s",
+                      DIMENSION(info), row->name, info->flags, info->arrayLayers, info->mipLevels,
+                      rule);
 }
 
 /* Vulkan tells where the planes of an OPTIMAL image lie only when each is bound by itself: CUDA

@@ -76,12 +76,12 @@ def extra_headers(root):
 
 def needs(part, header, name, offset):
     """Whether a function's comment must have that part: errors where it returns some, ownership where it hands out a
-    pointer or takes the place of one. culvert.h says it for all calls that destroy."""
+    pointer or takes the place of one. culvert.h says it for all calls that destroy, and of threads for all others."""
     before, after = header.code[offset : re.compile("[;{]").search(header.code, offset).start()].split(name, 1)
     if part == "Errors":
         return "culv_result" in before
-    if part == "Since":
-        return False  # base.h says it for all of 0.1
+    if part in ["Threads", "Since"]:
+        return False  # culvert.h says it of any thread, base.h for all of 0.1
     return part != "Ownership" or "*" in before or ("**" in after and not DESTROYS.search(name))
 
 
@@ -99,8 +99,8 @@ def check_comments(header):
                     bad.append(f"{header.where(offset)}: {name}: its comment has no part '{part}:'")
             elif not re.search(rf"\b{part}:\s*(?!(?:{'|'.join(PARTS)}):)[\w*]", comment):
                 bad.append(f"{header.where(offset)}: {name}: '{part}:' is empty")
-            elif re.search(rf"\b{part}: none\.(?: +(?:{'|'.join(PARTS)}):|$)", comment):
-                bad.append(f"{header.where(offset)}: {name}: '{part}: none.' says nothing; leave it out")
+            elif empty := re.search(rf"\b({part}: (?:none|any)\.)(?: +(?:{'|'.join(PARTS)}|Source):|$)", comment):
+                bad.append(f"{header.where(offset)}: {name}: '{empty.group(1)}' says nothing; leave it out")
         if "Since" in found and not re.search(r"\bSince:\s*(?!0\.1\b)\d+\.\d+\b", comment):
             bad.append(f"{header.where(offset)}: {name}: 'Since:' names no version after 0.1")
         if re.match(r"(Errors|Ownership|Threads|Since):", comment):

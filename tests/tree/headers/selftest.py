@@ -6,7 +6,7 @@ import tempfile
 
 import check_headers as check
 
-COMMENT = "/** Says what.\n *  Threads: any.\n *  Since: 0.2 */\n"
+COMMENT = "/** Says what.\n *  Threads: one at a time.\n *  Since: 0.2 */\n"
 GOOD = f"""#ifndef CULV_BASE_H_
 #define CULV_BASE_H_
 #include <stddef.h>
@@ -54,8 +54,8 @@ TEXT_FAULTS = [
     (FUNCTION, FUNCTION.replace("int culv_a", "int *culv_a"), "culv_a: its comment has no part 'Ownership:'"),
     (f"{FUNCTION}const culv_a_desc *desc", f"{FUNCTION}culv_a_desc **desc", "no part 'Ownership:'"),
     (FUNCTION, FUNCTION.replace("Threads:", "Errors: none.  Threads:"), "'Errors: none.' says nothing"),
-    (FUNCTION, FUNCTION.replace("Threads:", "Ownership: none.  Threads:"), "'Ownership: none.' says nothing"),
-    (FUNCTION, FUNCTION.replace("Threads: any.", "Threads:"), "'Threads:' is empty"),
+    (FUNCTION, FUNCTION.replace("Threads: one at a time.", "Threads:"), "'Threads:' is empty"),
+    (FUNCTION, FUNCTION.replace("one at a time.", "any."), "'Threads: any.' says nothing"),
     (FUNCTION, FUNCTION.replace("0.2", "0.1"), "names no version after 0.1"),
     (FUNCTION, FUNCTION.replace("0.2", "soon"), "names no version"),
     ("culv_b_desc_init():", "b:", "culv_b_desc_init has a comment that is not"),

@@ -38,13 +38,12 @@ typedef struct culv_cig culv_cig;
  * Errors: INVALID (NULL_ARGUMENT), UNSUPPORTED (DRIVER_TOO_OLD; CIG: the device lacks it, or the
  * system is not Windows), DRIVER (CIG), ASYNC, OUT_OF_MEMORY.
  * Ownership: the queue stays yours and must outlive *out. *out is yours, for culv_cig_destroy().
- * Threads: any.
  * Source: cuda.h, cuCtxCreate_v4, CIG_DATA_TYPE_D3D12_COMMAND_QUEUE. */
 CULV_EXTRA culv_result culv_d3d12_cig_create(culv_device *device, struct ID3D12CommandQueue *queue,
                                              const char *label, culv_cig **out);
 
 /** Returns the context, for culv_device_desc::context and for CUDA's own calls. NULL for NULL.
- * Ownership: the culv_cig owns the context. Threads: any. */
+ * Ownership: the culv_cig owns the context. */
 CULV_EXTRA CUcontext culv_cig_context(const culv_cig *cig);
 
 /** Destroys the context with all objects in it. Close the culv_device that uses it first. Waits for

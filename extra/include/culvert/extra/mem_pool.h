@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* Culvert: memory pools that other processes can use.
  *
- * Memory from cuMemAllocAsync lies in a pool. Send an exportable pool to another CUDA process as a
- * handle. Then send each allocation in it as 64 bytes of data:
+ * Memory from cuMemAllocAsync lies in a pool. The process that makes an exportable pool has a
+ * culv_pool, and one that imports it a culv_mem_pool (culvert/vmm.h, which needs no culvert-extra
+ * and has the rules for both). The pool goes as a handle, and each allocation in it as 64 bytes:
  *
  *   exporter: culv_pool_export_dup(), cuMemAllocFromPoolAsync, culv_pool_export_pointer()
  *   importer: culv_mem_pool_import(), culv_mem_pool_import_pointer(), cuMemFreeAsync
  *
  * culv_ipc_from_pool() and culv_ipc_from_pool_memory() (culvert/ipc.h) send both. Export the
  * pool before its pointers (cuda.h, cuMemPoolExportPointer: "from an already shared memory pool";
- * measured on an H200). Every process that imported an allocation must free it before its owner
- * does. No other process may use it before the owner's stream has allocated it.
+ * measured on an H200).
  *
  * Vulkan, OpenGL and Direct3D take no pools (on an H200 vkAllocateMemory refused the handle in all
  * runs but one). For graphics use a culv_vmm_allocation (culvert/vmm.h) or the graphics API's own
@@ -24,8 +24,7 @@
 
 CULV_EXTERN_C_BEGIN
 
-/** Opaque: a memory pool. You order the creation and the destruction of one object. Other calls may
- * come from any thread. */
+/** Opaque: a memory pool. */
 typedef struct culv_pool culv_pool;
 
 /** A pool of device memory to make. */
@@ -55,7 +54,7 @@ CULV_INIT(culv_pool_desc)
  * no file descriptor is left for an exported pool; VALUE: `fabric`), UNSUPPORTED (VMM: the device
  * lacks pools; HANDLE_TYPE: this device or system lacks the type, or fabric handles that were
  * required; DRIVER_TOO_OLD), DRIVER, ASYNC, OUT_OF_MEMORY.
- * Ownership: *out is yours, for culv_pool_destroy(). Threads: any.
+ * Ownership: *out is yours, for culv_pool_destroy().
  * Source: cuda.h, cuMemPoolCreate. */
 CULV_EXTRA culv_result culv_pool_create(culv_device *device, const culv_pool_desc *desc,
                                         culv_pool **out);
@@ -67,7 +66,6 @@ CULV_EXTRA culv_result culv_pool_create(culv_device *device, const culv_pool_des
  * descriptor left (measured on an H200). culv_pool_export_dup() therefore asks the system for a
  * descriptor before it calls the driver. If another thread takes the last one in between, that pool
  * stays in the driver.
- * Threads: any, ordered with other calls on this object.
  * Source: cuda.h, cuMemPoolDestroy. */
 CULV_EXTRA void culv_pool_destroy(culv_pool **pool);
 
@@ -84,8 +82,7 @@ typedef struct culv_pool_info {
 CULV_INIT(culv_pool_info)
 
 /** Fills *out with what the pool is.
- * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE).
- * Ownership: the copy is yours. Threads: any. */
+ * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE). */
 CULV_EXTRA culv_result culv_pool_get_info(const culv_pool *pool, culv_pool_info *out);
 
 /** Exports the pool as a handle of one of the types that it was made for. Another process imports
@@ -93,7 +90,7 @@ CULV_EXTRA culv_result culv_pool_get_info(const culv_pool *pool, culv_pool_info 
  * descriptor is closed on exec.
  * Errors: INVALID (NULL_ARGUMENT, HANDLE_TYPE; NOT_EXPORTABLE: it was not made for that type; OS:
  * no file descriptor is left), UNSUPPORTED (HANDLE_TYPE), DRIVER, ASYNC, OUT_OF_MEMORY.
- * Ownership: each call makes a new *out, which you close with culv_handle_close(). Threads: any.
+ * Ownership: each call makes a new *out, which you close with culv_handle_close().
  * Source: cuda.h, cuMemPoolExportToShareableHandle. */
 CULV_EXTRA culv_result culv_pool_export_dup(culv_pool *pool, culv_handle_type type,
                                             culv_handle *out);
@@ -103,7 +100,7 @@ CULV_EXTRA culv_result culv_pool_export_dup(culv_pool *pool, culv_handle_type ty
  * Errors: INVALID (NULL_ARGUMENT; NOT_READY: the pool was not exported yet; NOT_EXPORTABLE: the
  * pool was not made for export; VALUE: not memory of this pool), DRIVER, ASYNC,
  * OUT_OF_MEMORY.
- * Ownership: the copy is yours; it keeps nothing alive. Threads: any.
+ * Ownership: the copy is yours; it keeps nothing alive.
  * Source: cuda.h, cuMemPoolExportPointer. */
 CULV_EXTRA culv_result culv_pool_export_pointer(culv_pool *pool, CUdeviceptr pointer,
                                                 culv_mem_pool_pointer *out);

@@ -58,8 +58,8 @@ CULV_INIT(culv_multicast_import_desc)
 
 /** Tells whether the device can be part of a team: it has CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED,
  * and the driver has the calls.
- * Errors: INVALID (NULL_ARGUMENT), UNSUPPORTED (VMM: the device has no multicast; DRIVER_TOO_OLD).
- * Threads: any. */
+ * Errors: INVALID (NULL_ARGUMENT), UNSUPPORTED (VMM: the device has no multicast;
+ * DRIVER_TOO_OLD). */
 CULV_EXTRA culv_result culv_check_multicast(culv_device *device);
 
 /** Gets the granularities in bytes of an object like desc: the minimum, and the one that the driver
@@ -67,7 +67,6 @@ CULV_EXTRA culv_result culv_check_multicast(culv_device *device);
  * The call only asks the driver; it makes nothing.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE, VALUE, HANDLE_TYPE), UNSUPPORTED (VMM: the device
  * has no multicast; HANDLE_TYPE; DRIVER_TOO_OLD), DRIVER, ASYNC.
- * Threads: any.
  * Source: cuda.h, cuMulticastGetGranularity. */
 CULV_EXTRA culv_result culv_multicast_get_granularity(culv_device *device,
                                                       const culv_multicast_desc *desc,
@@ -79,22 +78,21 @@ CULV_EXTRA culv_result culv_multicast_get_granularity(culv_device *device,
  * NULL_ARGUMENT, STRUCT_SIZE, VALUE, SIZE, HANDLE_TYPE), UNSUPPORTED (VMM, HANDLE_TYPE,
  * DRIVER_TOO_OLD), DRIVER (NOT_READY: the system software that multicast needs is not running;
  * DRIVER_REFUSED), ASYNC, OUT_OF_MEMORY.
- * Ownership: *out is yours, for culv_multicast_destroy(). Threads: any.
+ * Ownership: *out is yours, for culv_multicast_destroy().
  * Source: cuda.h, cuMulticastCreate. */
 CULV_EXTRA culv_result culv_multicast_create(culv_device *device, const culv_multicast_desc *desc,
                                              culv_multicast **out);
 
 /** Imports another process's multicast object and BORROWS its handle.
  * Errors: as culv_multicast_create(); INVALID (HANDLE_BAD, HANDLE_KIND), DRIVER (HANDLE_REFUSED).
- * Ownership: the handle stays yours; *out is yours, for culv_multicast_destroy(). Threads: any.
+ * Ownership: the handle stays yours; *out is yours, for culv_multicast_destroy().
  * Source: cuda.h, cuMemImportFromShareableHandle. */
 CULV_EXTRA culv_result culv_multicast_import(culv_device *device,
                                              const culv_multicast_import_desc *desc,
                                              culv_multicast **out);
 
 /** Destroys the object. Unmap the object first, because its allocation is destroyed with it. The
- * call unbinds all memory that is bound to the object. It does not wait for the GPU.
- * Threads: any, ordered with other calls on this object. */
+ * call unbinds all memory that is bound to the object. It does not wait for the GPU. */
 CULV_EXTRA void culv_multicast_destroy(culv_multicast **multicast);
 
 /** Returns the object as an allocation, for culv_vmm_map() and culv_vmm_export_dup(), and for
@@ -103,20 +101,19 @@ CULV_EXTRA void culv_multicast_destroy(culv_multicast **multicast);
  * culv_vmm_map() answers INVALID (NOT_READY) while a device is missing.
  * culv_vmm_allocation_destroy() refuses it (OWNED).
  * Errors: none; NULL for NULL.
- * Ownership: the object's. Threads: any. */
+ * Ownership: the object's. */
 CULV_EXTRA culv_vmm_allocation *culv_multicast_allocation(const culv_multicast *multicast);
 
 /** Adds a device to the team. It stays in the team as long as the object lives.
  * Errors: INVALID (NULL_ARGUMENT; VALUE: the device is already in the team, or the team is full;
  * DEVICE_MISMATCH: the device has another driver), UNSUPPORTED (VMM: this device has no multicast),
  * DRIVER (NOT_READY, DRIVER_REFUSED), ASYNC, OUT_OF_MEMORY.
- * Threads: any.
  * Source: cuda.h, cuMulticastAddDevice. */
 CULV_EXTRA culv_result culv_multicast_add_device(culv_multicast *multicast, culv_device *device);
 
 /** Tells Culvert that other processes have added `count` more devices. Culvert cannot see that. If
  * they have not, the next call into the driver waits for them.
- * Errors: INVALID (NULL_ARGUMENT; VALUE: fewer devices are missing). Threads: any. */
+ * Errors: INVALID (NULL_ARGUMENT; VALUE: fewer devices are missing). */
 CULV_EXTRA culv_result culv_multicast_mark_devices_added(culv_multicast *multicast, uint32_t count);
 
 /** Binds `size` bytes from `memory_offset` of an allocation at `offset` of the object, for the
@@ -128,7 +125,6 @@ CULV_EXTRA culv_result culv_multicast_mark_devices_added(culv_multicast *multica
  * and the memory cannot), BUSY (MAPPED: that device has bound memory there), DRIVER (NOT_READY: the
  * system software is not running; DRIVER_REFUSED: also when the system's configuration is in an
  * illegal state), ASYNC, OUT_OF_MEMORY.
- * Threads: any.
  * Source: cuda.h, cuMulticastBindMem. */
 CULV_EXTRA culv_result culv_multicast_bind(culv_multicast *multicast, uint64_t offset,
                                            culv_vmm_allocation *memory, uint64_t memory_offset,
@@ -138,7 +134,6 @@ CULV_EXTRA culv_result culv_multicast_bind(culv_multicast *multicast, uint64_t o
  * address is one where memory of cuMemCreate is mapped, or one that cuMemAllocAsync returned.
  * Errors: as culv_multicast_bind() (DEVICE_MISMATCH: also memory on another device). The driver
  * decides about every other kind of memory.
- * Threads: any.
  * Source: cuda.h, cuMulticastBindAddr. */
 CULV_EXTRA culv_result culv_multicast_bind_address(culv_multicast *multicast, uint64_t offset,
                                                    culv_device *device, CUdeviceptr address,
@@ -148,7 +143,6 @@ CULV_EXTRA culv_result culv_multicast_bind_address(culv_multicast *multicast, ui
  * leaves any other size undefined. The call does not wait for the GPU.
  * Errors: INVALID (NULL_ARGUMENT; NOT_MAPPED: that device has bound nothing of that size there),
  * DRIVER, ASYNC.
- * Threads: any.
  * Source: cuda.h, cuMulticastUnbind. */
 CULV_EXTRA culv_result culv_multicast_unbind(culv_multicast *multicast, uint64_t offset,
                                              culv_device *device, uint64_t size);

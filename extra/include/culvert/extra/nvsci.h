@@ -16,7 +16,7 @@
 
 CULV_EXTERN_C_BEGIN
 
-/** Opaque: an imported NvSciBufObj. You order the creation and the destruction of one object. */
+/** Opaque: an imported NvSciBufObj. */
 typedef struct culv_nvsci_buffer culv_nvsci_buffer;
 /** Opaque: an imported NvSciSyncObj. */
 typedef struct culv_nvsci_sync culv_nvsci_sync;
@@ -40,14 +40,13 @@ CULV_INIT(culv_nvsci_buffer_desc)
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE; SIZE: size is 0), UNSUPPORTED (HANDLE_TYPE: the
  * driver takes no NvSciBuf; LIBRARY: read_only, and libnvscibuf is not there or is too old), DRIVER
  * (HANDLE_REFUSED; DRIVER_REFUSED: NvSci did not duplicate the object), OUT_OF_MEMORY, ASYNC.
- * Ownership: the object stays yours. *out is yours, for culv_nvsci_buffer_destroy(). Threads: any.
+ * Ownership: the object stays yours. *out is yours, for culv_nvsci_buffer_destroy().
  * Source: CUDA guide 3.2.16.5.1; cuda.h, cuImportExternalMemory. */
 CULV_EXTRA culv_result culv_nvsci_buffer_import(culv_device *device,
                                                 const culv_nvsci_buffer_desc *desc,
                                                 culv_nvsci_buffer **out);
 
-/** Unmaps and destroys the import. The work that uses it should be done.
- * Threads: any, after the last call. */
+/** Unmaps and destroys the import. The work that uses it should be done. */
 CULV_EXTRA void culv_nvsci_buffer_destroy(culv_nvsci_buffer **buffer);
 
 /** Maps all of a raw buffer, the first time, and gets its address.
@@ -89,7 +88,7 @@ typedef enum culv_nvsci_role {
  * each role, and reconcile them.
  * Errors: INVALID (NULL_ARGUMENT; VALUE: no role, or an unknown one), UNSUPPORTED (HANDLE_TYPE: the
  * driver knows no NvSciSync), DRIVER.
- * Ownership: the list stays yours. Threads: any.
+ * Ownership: the list stays yours.
  * Source: cuda.h, cuDeviceGetNvSciSyncAttributes. */
 CULV_EXTRA culv_result culv_nvsci_get_sync_attributes(culv_device *device, void *attribute_list,
                                                       uint32_t roles);
@@ -99,13 +98,11 @@ CULV_EXTRA culv_result culv_nvsci_get_sync_attributes(culv_device *device, void 
  * (HANDLE_REFUSED), OUT_OF_MEMORY, ASYNC.
  * Ownership: the object stays yours and must outlive the import. *out is yours, for
  * culv_nvsci_sync_destroy().
- * Threads: any.
  * Source: cuda.h, cuImportExternalSemaphore. */
 CULV_EXTRA culv_result culv_nvsci_sync_import(culv_device *device, const void *object,
                                               culv_nvsci_sync **out);
 
-/** Destroys the import. All signals and waits must be complete.
- * Threads: any, after the last call. */
+/** Destroys the import. All signals and waits must be complete. */
 CULV_EXTRA void culv_nvsci_sync_destroy(culv_nvsci_sync **sync);
 
 /** Flags of a signal and of a wait. Bits. */

@@ -71,7 +71,6 @@ CULV_INIT(culv_rdma_info)
  * driver. An address without memory is not an error here: kind is then NONE. Managed memory has no
  * path: it moves, and a card would write into a copy that is overwritten later.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE), DRIVER, ASYNC.
- * Ownership: the copy is yours. Threads: any.
  * Source: cuda.h, cuPointerGetAttributes; GPUDirect RDMA guide 1.4 on managed memory; measured: VMM
  * memory belongs to no context. */
 CULV_EXTRA culv_result culv_rdma_get_info(culv_device *device, CUdeviceptr pointer,
@@ -84,8 +83,7 @@ CULV_EXTRA culv_result culv_rdma_get_info(culv_device *device, CUdeviceptr point
  * allocation; NOT_MAPPED: nothing is there, it was freed or never allocated; HOST_POINTER: the
  * host's own memory that CUDA does not know; MANAGED; NOT_EXPORTABLE: imported from a graphics API;
  * DEVICE_MISMATCH: another GPU's memory), UNSUPPORTED (USAGE: a pool's memory that cards cannot
- * reach), DRIVER, ASYNC.
- * Threads: any. */
+ * reach), DRIVER, ASYNC. */
 CULV_EXTRA culv_result culv_rdma_check_range(culv_device *device, CUdeviceptr pointer,
                                              uint64_t size);
 
@@ -107,7 +105,6 @@ typedef enum culv_rdma_sync {
  * Errors: as culv_rdma_check_range() for one byte; INVALID (OPT_IN: it takes the context's flag,
  * and allow_context is 0), UNSUPPORTED (DRIVER_TOO_OLD: the driver has no such flag, before CUDA
  * 12.1), DRIVER, ASYNC.
- * Threads: any.
  * Source: GPUDirect RDMA guide 2.7; cuda.h, cuPointerSetAttribute, cuCtxSetFlags. */
 CULV_EXTRA culv_result culv_rdma_set_sync_memops(culv_device *device, CUdeviceptr pointer,
                                                  culv_bool allow_context, culv_rdma_sync *out);
@@ -127,7 +124,6 @@ CULV_INIT(culv_rdma_tokens)
  * Culvert never logs tokens.
  * Errors: as culv_rdma_check_range() for one byte; UNSUPPORTED or DRIVER (USAGE: the driver has no
  * tokens for such memory), INVALID (STRUCT_SIZE), DRIVER, ASYNC.
- * Ownership: the copy is yours. Threads: any.
  * Source: GPUDirect RDMA guide 2.6 and 4.2. */
 CULV_EXTRA culv_result culv_rdma_get_tokens(culv_device *device, CUdeviceptr pointer,
                                             culv_rdma_tokens *out);
@@ -161,7 +157,6 @@ CULV_INIT(culv_rdma_dma_buf)
  * OUT_OF_MEMORY, ASYNC.
  * Ownership: out->handle is yours; close it with culv_handle_close(). The memory lives as long as
  * the dma-buf.
- * Threads: any.
  * Source: cuda.h, cuMemGetHandleForAddressRange; libfabric's issues 10976 and 10995 on both
  * answers. */
 CULV_EXTRA culv_result culv_rdma_dma_buf_export_dup(culv_device *device, CUdeviceptr pointer,
@@ -191,7 +186,6 @@ CULV_INIT(culv_rdma_caps)
 
 /** Gets the features of a device for cards.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE), DRIVER.
- * Ownership: the copy is yours. Threads: any.
  * Source: cuda.h, CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_... */
 CULV_EXTRA culv_result culv_rdma_get_caps(culv_device *device, culv_rdma_caps *out);
 
@@ -201,7 +195,6 @@ CULV_EXTRA culv_result culv_rdma_get_caps(culv_device *device, culv_rdma_caps *o
  * runs.
  * Errors: INVALID (NULL_ARGUMENT; VALUE: scope is neither OWNER nor ALL_DEVICES), UNSUPPORTED
  * (USAGE: the device has no flush; DRIVER_TOO_OLD), DRIVER, ASYNC.
- * Threads: any.
  * Source: cuda.h, cuFlushGPUDirectRDMAWrites. */
 CULV_EXTRA culv_result culv_rdma_flush_writes(culv_device *device, culv_rdma_ordering scope);
 
@@ -220,7 +213,6 @@ CULV_INIT(culv_rdma_bar1)
  * which takes milliseconds.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE), UNSUPPORTED (LIBRARY: NVML is not there, is too old
  * or does not know the GPU), DRIVER (DRIVER_REFUSED: NVML answered with an error).
- * Ownership: the copy is yours. Threads: any.
  * Source: nvml.h, nvmlDeviceGetBAR1MemoryInfo. */
 CULV_EXTRA culv_result culv_rdma_get_bar1(culv_device *device, culv_rdma_bar1 *out);
 
@@ -238,7 +230,6 @@ CULV_INIT(culv_rdma_cost)
  * so unpinning one of them may free nothing. Calls no driver.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE; SIZE: size is 0; RANGE: it leaves the address
  * space).
- * Ownership: the copy is yours. Threads: any.
  * Source: GPUDirect RDMA guide 2.2 and 3.1. */
 CULV_EXTRA culv_result culv_rdma_get_cost(CUdeviceptr pointer, uint64_t size, culv_rdma_cost *out);
 

@@ -130,8 +130,7 @@ CULV_INIT(culv_rdma_cache_stats)
 /** Makes a cache for pointers of a device's context.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE; VALUE: an unknown validity, or whole_percent above
  * 100), OUT_OF_MEMORY.
- * Ownership: *out is yours, for culv_rdma_cache_destroy(). It keeps the device open.
- * Threads: any. */
+ * Ownership: *out is yours, for culv_rdma_cache_destroy(). It keeps the device open. */
 CULV_EXTRA culv_result culv_rdma_cache_create(culv_device *device, const culv_rdma_cache_desc *desc,
                                               culv_rdma_cache **out);
 
@@ -147,11 +146,11 @@ CULV_EXTRA void culv_rdma_cache_destroy(culv_rdma_cache **cache);
  * memory has no buffer id, so it needs CULV_RDMA_VALIDITY_NOTIFICATION; FORKED), OUT_OF_MEMORY
  * (HOST_MEMORY; PIN_SPACE: there is no room, and everything that is pinned is in use), DRIVER,
  * ASYNC; what pin() answers (PIN_REFUSED).
- * Ownership: *out is in use until culv_rdma_registration_put(). Threads: any. */
+ * Ownership: *out is in use until culv_rdma_registration_put(). */
 CULV_EXTRA culv_result culv_rdma_cache_get(culv_rdma_cache *cache, CUdeviceptr pointer,
                                            uint64_t size, culv_rdma_registration **out);
 
-/** Gives a registration back. It stays pinned, unless its memory was freed. Threads: any. */
+/** Gives a registration back. It stays pinned, unless its memory was freed. */
 CULV_EXTRA void culv_rdma_registration_put(culv_rdma_registration **registration);
 
 /** Returns the cookie that pin() set. NULL for NULL.
@@ -160,25 +159,24 @@ CULV_EXTRA void *culv_rdma_registration_cookie(const culv_rdma_registration *reg
 
 /** Gets the range that was pinned.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE).
- * Ownership: the copy is yours. Threads: any, before the put. */
+ * Threads: any, before the put. */
 CULV_EXTRA culv_result culv_rdma_registration_get_range(const culv_rdma_registration *registration,
                                                         culv_rdma_range *out);
 
 /** Tells the cache that memory is freed or unmapped. No look-up finds it afterwards. Registrations
  * that are not in use are unpinned before the call returns (FREED), the others at their last put.
  * Wait for the card before you free memory that it uses.
- * Errors: INVALID (NULL_ARGUMENT, SIZE, RANGE). Threads: any. */
+ * Errors: INVALID (NULL_ARGUMENT, SIZE, RANGE). */
 CULV_EXTRA culv_result culv_rdma_cache_invalidate(culv_rdma_cache *cache, CUdeviceptr pointer,
                                                   uint64_t size);
 
 /** Unpins registrations that are not in use, the least recently used first, until at most `bytes`
  * are pinned. 0: all that are not in use.
- * Errors: INVALID (NULL_ARGUMENT). Threads: any. */
+ * Errors: INVALID (NULL_ARGUMENT). */
 CULV_EXTRA culv_result culv_rdma_cache_trim(culv_rdma_cache *cache, uint64_t bytes);
 
 /** Gets the state and the history of the cache.
- * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE).
- * Ownership: the copy is yours. Threads: any. */
+ * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE). */
 CULV_EXTRA culv_result culv_rdma_cache_get_stats(culv_rdma_cache *cache,
                                                  culv_rdma_cache_stats *out);
 

@@ -117,7 +117,7 @@ typedef struct culv_sparse_bind {
  * sparse arrays; FORMAT: no CUDA array has it, or this driver's arrays lack it; USAGE: surfaces;
  * DRIVER_TOO_OLD), DRIVER (FORMAT: the driver makes no sparse array of this format or size), ASYNC,
  * OUT_OF_MEMORY.
- * Ownership: *out is yours, for culv_sparse_array_destroy(). Threads: any.
+ * Ownership: *out is yours, for culv_sparse_array_destroy().
  * Source: cuda.h, cuArray3DCreate, cuMipmappedArrayCreate, CUDA_ARRAY3D_SPARSE. */
 CULV_EXTRA culv_result culv_sparse_array_create(culv_device *device,
                                                 const culv_sparse_array_desc *desc,
@@ -126,14 +126,12 @@ CULV_EXTRA culv_result culv_sparse_array_create(culv_device *device,
 /** Destroys the array and unmaps its tiles. If last_use is NULL, the work that uses the array
  * should be done: the driver may wait for the context's work. Otherwise the call DEFERS the release
  * behind the work of *last_use and never waits: see culv_buffer_unmap().
- * Threads: any, ordered with other calls on this object.
  * Source: measured, docs/measured/nvidia-measured.md: cuMipmappedArrayDestroy waits for the
  * context. */
 CULV_EXTRA void culv_sparse_array_destroy(culv_sparse_array **array, const CUstream *last_use);
 
 /** Fills *out with the shape of the array's tiles and of its mip tail, and with its handles.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE).
- * Ownership: a copy, yours. Threads: any.
  * Source: cuda.h, cuArrayGetSparseProperties, cuMipmappedArrayGetSparseProperties. */
 CULV_EXTRA culv_result culv_sparse_array_get_info(const culv_sparse_array *array,
                                                   culv_sparse_array_info *out);
@@ -141,15 +139,14 @@ CULV_EXTRA culv_result culv_sparse_array_get_info(const culv_sparse_array *array
 /** Gets the CUDA array of a level with all its layers (or slices), for copies. Level 0 of a CUarray
  * is the CUarray itself. Copy only to and from mapped tiles.
  * Errors: INVALID (NULL_ARGUMENT, LEVEL), DRIVER, ASYNC, OUT_OF_MEMORY.
- * Ownership: Culvert's, valid until the array is destroyed; never destroy it. Threads: any.
+ * Ownership: Culvert's, valid until the array is destroyed; never destroy it.
  * Source: cuda.h, cuMipmappedArrayGetLevel. */
 CULV_EXTRA culv_result culv_sparse_array_get_level(const culv_sparse_array *array, uint32_t level,
                                                    CUarray *out);
 
 /** Gets the bytes of pool that a region takes. Tiles at the level's edges count as whole tiles.
  * Errors: INVALID (NULL_ARGUMENT; LEVEL: the level does not exist, or lies in the mip tail; RANGE:
- * layer, offsets or extents).
- * Threads: any. */
+ * layer, offsets or extents). */
 CULV_EXTRA culv_result culv_sparse_array_get_region_size(const culv_sparse_array *array,
                                                          const culv_sparse_region *region,
                                                          uint64_t *out);
@@ -166,7 +163,6 @@ CULV_EXTRA culv_result culv_sparse_array_get_region_size(const culv_sparse_array
  * the tail or the pool; USAGE: the pool was not made with CULV_VMM_USAGE_TILE_POOL;
  * DEVICE_MISMATCH: arrays or a pool of different devices; STREAM_DEVICE, CAPTURE), DRIVER, ASYNC,
  * OUT_OF_MEMORY.
- * Threads: any.
  * Source: cuda.h, cuMemMapArrayAsync. */
 CULV_EXTRA culv_result culv_sparse_bind_batch(const culv_sparse_bind *binds, uint32_t count,
                                               CUstream stream);

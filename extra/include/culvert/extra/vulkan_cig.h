@@ -22,7 +22,6 @@ CULV_EXTERN_C_BEGIN
  * device lacks it, or Vulkan has no external queues), DRIVER (CIG), ASYNC, OUT_OF_MEMORY.
  * Ownership: the VkDevice and its queue stay yours and must outlive *out. *out is yours, for
  * culv_cig_destroy().
- * Threads: any.
  * Source: cuda.h, cuCtxCreate_v4, CIG_DATA_TYPE_NV_BLOB; vkGetExternalComputeQueueDataNV. */
 CULV_EXTRA culv_result culv_vk_cig_create(culv_device *device, const culv_vk_device_desc *vulkan,
                                           VkQueue queue, const char *label, culv_cig **out);

@@ -88,7 +88,6 @@ CULV_INIT(culv_drm_format_info)
  * NULL; if it describes a VkDevice, as for culv_vk_attach(), the call lists its modifiers too.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE), UNSUPPORTED (FORMAT: not in the list;
  * EXTENSION_MISSING: the device or the VkDevice lacks one), DRIVER, ASYNC, OUT_OF_MEMORY.
- * Ownership: *out is yours. Threads: any.
  * Source: drm_fourcc.h; VkDrmFormatModifierPropertiesListEXT. */
 CULV_EXTRA culv_result culv_drm_format_get_info(const culv_vk_device_desc *vulkan, uint32_t fourcc,
                                                 culv_drm_format_info *out);
@@ -139,7 +138,7 @@ typedef struct culv_vk_dma_buf_desc {
     culv_bool direct;
 } culv_vk_dma_buf_desc;
 
-/** Returns a default descriptor: others write, no queue family yet. Threads: any. */
+/** Returns a default descriptor: others write, no queue family yet. */
 CULV_INLINE culv_vk_dma_buf_desc culv_vk_dma_buf_desc_init(void)
 {
     culv_vk_dma_buf_desc d;
@@ -168,7 +167,6 @@ typedef struct culv_vk_dma_buf_bridge culv_vk_dma_buf_bridge;
  * Ownership: the handle is borrowed: close it when you like. *out is yours, for
  * culv_vk_dma_buf_bridge_destroy(). It keeps the attachment alive, and your VkDevice must outlive
  * it.
- * Threads: any.
  * Source: VK_EXT_external_memory_dma_buf, VkImageDrmFormatModifierExplicitCreateInfoEXT. */
 CULV_EXTRA culv_result culv_vk_dma_buf_bridge_create(culv_device *device, culv_vk_device *vk,
                                                      const culv_vk_dma_buf_desc *desc,
@@ -253,7 +251,7 @@ CULV_INIT(culv_vk_dma_buf_info)
 
 /** Gets the description of the dma-buf, for the other side, and what CUDA uses of the bridge.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE).
- * Ownership: *out is yours, what it names the bridge's. Threads: any. */
+ * Ownership: *out is yours, what it names the bridge's. */
 CULV_EXTRA culv_result culv_vk_dma_buf_bridge_get_info(const culv_vk_dma_buf_bridge *bridge,
                                                        culv_vk_dma_buf_info *out);
 

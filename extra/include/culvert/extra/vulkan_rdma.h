@@ -65,14 +65,14 @@ typedef struct culv_vk_rdma_part {
  * INVALID (NULL_ARGUMENT, STRUCT_SIZE; SIZE: size is 0, or more than reserve; VALUE: no usage),
  * UNSUPPORTED (USAGE: the device has no VMM memory that cards reach; HANDLE_TYPE: it makes no
  * dma-bufs), OUT_OF_MEMORY, DRIVER, ASYNC.
- * Ownership: *out is yours, for culv_vk_rdma_buffer_destroy(). Threads: any. */
+ * Ownership: *out is yours, for culv_vk_rdma_buffer_destroy(). */
 CULV_EXTRA culv_result culv_vk_rdma_buffer_create(culv_device *device, culv_vk_device *vk,
                                                   const culv_vk_rdma_buffer_desc *desc,
                                                   culv_vk_rdma_buffer **out);
 
 /** Destroys the buffer. Deregister its dma-bufs from the card first; the work of both sides must be
  * done. The memory lives on as long as a dma-buf of it is open.
- * Ownership: the buffer's parts are destroyed with it. Threads: any, after the last call. */
+ * Ownership: the buffer's parts are destroyed with it. */
 CULV_EXTRA void culv_vk_rdma_buffer_destroy(culv_vk_rdma_buffer **buffer);
 
 /** Makes the buffer at least `size` bytes long, by new parts. The address and the other parts stay
