@@ -32,10 +32,9 @@ typedef struct culvi_ipc_side {
 } culvi_ipc_side;
 
 struct culvi_ipc_ring {
+    culvi_ring_apart side;
     culv_ipc_server *server;
     culvi_ipc_ring *next;
-    culvi_ring_owner owner; /* the core's: this ring */
-    culv_ring *core;        /* the caller's handle */
     char name[CULV_IPC_NAME_SIZE];
     uint32_t id; /* in the numbers of its consumers */
     uint32_t slots, parts, max_consumers;
@@ -73,9 +72,8 @@ static inline const culvi_voice *culvi_ipc_ring_voice(const culvi_ipc_ring *ring
 }
 
 /* The calls of the ring's core. */
-extern const culvi_ring_api culvi_ipc_ring_api;
-extern const culvi_ring_stream_api culvi_ipc_ring_stream_api;
-void culvi_ipc_ring_destroy(culvi_ipc_ring *ring);
+extern const culvi_ring_apart_api culvi_ipc_ring_api;
+void culvi_ipc_ring_end(culvi_ring_apart *side);
 /* The producer's side that this is; NULL: it is another one, which is refused. */
 culvi_ipc_ring *culvi_ipc_ring_of(const culv_ring *ring, const char *call);
 /* Call it before what needs the server. */

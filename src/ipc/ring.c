@@ -51,7 +51,7 @@ static culv_result make_page(culvi_ipc_ring *ring)
 
 culvi_ipc_ring *culvi_ipc_ring_of(const culv_ring *ring, const char *call)
 {
-    return culvi_ring_of_api(ring, &culvi_ipc_ring_api, call);
+    return culvi_ring_of_api(ring, &culvi_ipc_ring_api.ring, call);
 }
 
 culv_result culv_ipc_ring_create(culv_ipc_server *server, const culv_ipc_ring_desc *desc,
@@ -94,18 +94,13 @@ culv_result culv_ipc_ring_create(culv_ipc_server *server, const culv_ipc_ring_de
     ring->native = CULVI_IPC_NO_NATIVE;
     culvi_label_set(ring->name, d.name);
     result = make_page(ring);
-    ring->owner = (culvi_ring_owner){.side = CULV_RING_PRODUCER,
-                                     .stream_side = CULV_RING_PRODUCER,
-                                     .api = &culvi_ipc_ring_api,
-                                     .stream = &culvi_ipc_ring_stream_api,
-                                     .context = ring};
     if (result == CULV_OK)
-        result = culvi_ring_create_apart(server->device, ring->slots, ring->name, &ring->owner,
-                                         &ring->core);
+        result = culvi_ring_create_apart(server->device, ring->slots, ring->name,
+                                         &culvi_ipc_ring_api, &ring->side);
     if (result == CULV_OK)
         result = culvi_ipc_offer_ring(server, __func__, d.name, ring, d.num_slots, d.parts);
     if (result != CULV_OK) {
-        culvi_ring_destroy_core(&ring->core);
+        culvi_ring_destroy_core(&ring->side.core);
         culvi_ipc_pages *pages = ring->pages;
         culvi_ipc_pages_close(&pages);
         culvi_ipc_close_own(&ring->native, 1);
@@ -117,7 +112,7 @@ culv_result culv_ipc_ring_create(culv_ipc_server *server, const culv_ipc_ring_de
     ring->next = server->rings;
     server->rings = ring;
     culvi_ipc_links_let_handles(server);
-    *out = ring->core;
+    *out = ring->side.core;
     return CULV_OK;
 }
 
@@ -254,10 +249,11 @@ void culvi_ipc_ring_stop(culvi_ipc_ring *r)
     culvi_ipc_close_own(&r->native, 1);
 }
 
-void culvi_ipc_ring_destroy(culvi_ipc_ring *ring)
+void culvi_ipc_ring_end(culvi_ring_apart *side)
 {
+    culvi_ipc_ring *ring = (culvi_ipc_ring *)side;
     culvi_ipc_ring_stop(ring);
-    culvi_ring_destroy_core(&ring->core);
+    culvi_ring_destroy_core(&ring->side.core);
     culvi_ipc_server_unref(ring->server);
     culvi_free(ring);
 }

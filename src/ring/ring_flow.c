@@ -386,10 +386,8 @@ static void tell(const culv_ring *ring, const char *text)
     culvi_cancel_restore(cancel);
 }
 
-typedef enum waits { QUEUED, REACHED, AS_SET } waits;
-
-static culv_result acquire(culv_ring *ring, culv_ring_side side, uint64_t timeout, waits how,
-                           culv_ring_frame *out, const char *call)
+culv_result culvi_ring_acquire(culv_ring *ring, culv_ring_side side, uint64_t timeout,
+                               culvi_ring_wait_by how, culv_ring_frame *out, const char *call)
 {
     if (ring != NULL && out == NULL)
         return culvi_fail(culvi_ring_voice(ring), ring->label, CULV_ERROR_INVALID,
@@ -404,7 +402,8 @@ static culv_result acquire(culv_ring *ring, culv_ring_side side, uint64_t timeou
         result = check_counter(ring, side, &need);
     if (result == CULV_OK && me->at == me->length) {
         result = begin(ring, side, &need, timeout);
-        const bool reaches = how == REACHED || (how == AS_SET && ring->cuda_on_host);
+        const bool reaches =
+            how == CULVI_RING_BY_HOST || (how == CULVI_RING_AS_SET && ring->cuda_on_host);
         if (result == CULV_OK && reaches) result = reach(ring, side, timeout);
     }
     if (result == CULV_OK) take(ring, side, out);
@@ -417,36 +416,18 @@ static culv_result acquire(culv_ring *ring, culv_ring_side side, uint64_t timeou
     return result;
 }
 
-culv_result culvi_ring_acquire(culv_ring *ring, culv_ring_side side, uint64_t timeout,
-                               culv_ring_frame *out, const char *call)
-{
-    return acquire(ring, side, timeout, QUEUED, out, call);
-}
-
-culv_result culvi_ring_acquire_reached(culv_ring *ring, culv_ring_side side, uint64_t timeout,
-                                       culv_ring_frame *out, const char *call)
-{
-    return acquire(ring, side, timeout, REACHED, out, call);
-}
-
-culv_result culvi_ring_acquire_for_cuda(culv_ring *ring, culv_ring_side side, uint64_t timeout,
-                                        culv_ring_frame *out, const char *call)
-{
-    return acquire(ring, side, timeout, AS_SET, out, call);
-}
-
 culv_result culv_ring_acquire(culv_ring *ring, culv_ring_side side, uint64_t timeout,
                               culv_ring_frame *out)
 {
     const culvi_ring_api *api = culvi_ring_api_of(ring, side);
     if (api != NULL) {
         CULVI_REQUIRE(culvi_ring_voice(ring), out);
-        return api->acquire(ring->owner->context, timeout, out, __func__);
+        return api->acquire(ring->owner->context, NULL, timeout, out, __func__);
     }
     culv_result result = culvi_ring_check_plain(ring, side, __func__);
     if (result != CULV_OK) return result;
     if (culvi_ring_acquire_next(ring, side, out)) return CULV_OK;
-    return culvi_ring_acquire(ring, side, timeout, out, "culv_ring_acquire");
+    return culvi_ring_acquire(ring, side, timeout, CULVI_RING_BY_QUEUE, out, __func__);
 }
 
 /* The caller's frame is the one that its side holds. */
@@ -573,11 +554,11 @@ culv_result culv_ring_release(culv_ring *ring, culv_ring_side side, culv_ring_fr
     const culvi_ring_api *api = culvi_ring_api_of(ring, side);
     if (api != NULL) {
         CULVI_REQUIRE(culvi_ring_voice(ring), frame);
-        return api->release(ring->owner->context, frame, __func__);
+        return api->release(ring->owner->context, NULL, frame, __func__);
     }
     culv_result result = culvi_ring_check_plain(ring, side, __func__);
     if (result != CULV_OK) return result;
-    return culvi_ring_release_by(ring, side, frame, NULL, NULL, "culv_ring_release");
+    return culvi_ring_release_by(ring, side, frame, NULL, NULL, __func__);
 }
 
 culv_result culvi_ring_cancel(culv_ring *ring, culv_ring_side side, culv_ring_frame *frame,
@@ -679,9 +660,9 @@ culv_result culvi_ring_flush_by(culv_ring *ring, culv_ring_side side, culvi_ring
 culv_result culv_ring_flush(culv_ring *ring, culv_ring_side side, uint64_t *signal_value)
 {
     const culvi_ring_api *api = culvi_ring_api_of(ring, side);
-    if (api != NULL) return api->flush(ring->owner->context, signal_value, __func__);
+    if (api != NULL) return api->flush(ring->owner->context, NULL, signal_value, __func__);
     if (ring != NULL) CULVI_REQUIRE(culvi_ring_voice(ring), signal_value);
     culv_result result = culvi_ring_check_plain(ring, side, __func__);
     if (result != CULV_OK) return result;
-    return culvi_ring_flush_by(ring, side, NULL, NULL, signal_value, "culv_ring_flush");
+    return culvi_ring_flush_by(ring, side, NULL, NULL, signal_value, __func__);
 }
