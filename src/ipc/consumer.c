@@ -241,7 +241,7 @@ culv_result culv_ipc_ring_join(culv_ipc_client *client, const culv_ipc_consumer_
 {
     culv_ipc_consumer_desc d;
     culv_ipc_timelines own, made = culv_ipc_timelines_init();
-    culvi_ipc_message question, reply;
+    culvi_ipc_message question = {.type = CULVI_IPC_JOIN}, reply;
     culvi_ipc_native fds[CULVI_IPC_FDS], mine[2] = {CULVI_IPC_NO_NATIVE, CULVI_IPC_NO_NATIVE};
     CULVI_REQUIRE(NULL, client);
     const culvi_voice *voice = culvi_ipc_voice(client->device);
@@ -266,10 +266,8 @@ culv_result culv_ipc_ring_join(culv_ipc_client *client, const culv_ipc_consumer_
     c->device = client->device;
     c->policy = d.policy;
     if (c->device != NULL) culvi_device_ref(c->device);
-    memset(&question, 0, sizeof question);
-    question.type = CULVI_IPC_JOIN;
     question.join.policy = (uint32_t)d.policy;
-    result = culvi_ipc_read_name(voice, __func__, d.ring, question.name);
+    result = culvi_ipc_read_name(voice, __func__, ": ", d.ring, question.name);
     memcpy(c->name, question.name, sizeof c->name);
     if (result == CULV_OK && d.timelines != NULL) {
         result = read_own(c, d.timelines, &own);
@@ -311,17 +309,13 @@ culv_result culv_ipc_ring_join(culv_ipc_client *client, const culv_ipc_consumer_
 culv_result culv_ipc_ring_receive(culv_ring *ring, uint32_t slot, uint32_t part, uint64_t timeout,
                                   culv_ipc_object **out)
 {
-    char name[CULV_IPC_NAME_SIZE] = "";
+    char name[CULV_IPC_NAME_SIZE];
     const culvi_ipc_consumer *consumer = consumer_of(ring, __func__);
     if (consumer == NULL) return CULV_ERROR_INVALID;
-    if (slot >= consumer->slots || part >= consumer->parts)
-        return culvi_fail(culvi_ipc_voice(consumer->device), consumer->name, CULV_ERROR_INVALID,
-                          CULV_REASON_RANGE,
-                          "culv_ipc_ring_receive: there is no part %" PRIu32 " of slot %" PRIu32
-                          "; the ring has %" PRIu32 " slots of %" PRIu32 " parts",
-                          part, slot, consumer->slots, consumer->parts);
-    culvi_text t = {name, sizeof name, 0};
-    culvi_text_add(&t, "%s.%" PRIu32 ".%" PRIu32, consumer->name, slot, part);
+    culv_result result =
+        culvi_ipc_part_name(culvi_ipc_voice(consumer->device), __func__, consumer->name,
+                            consumer->slots, consumer->parts, slot, part, name);
+    if (result != CULV_OK) return result;
     return culv_ipc_client_receive(consumer->client, name, timeout, out);
 }
 
@@ -488,12 +482,10 @@ static culv_result acquire_frame(culvi_ipc_consumer *c, uint64_t timeout, culv_r
         /* No message says how far the own GPU is. */
         const bool own =
             busy(c) && (c->reached != NULL || (c->policy == CULV_RING_MAILBOX && head > c->next));
-        const int cancel = culvi_cancel_disable();
         const uint64_t slice = culvi_ipc_until(WAIT_SLICE);
         const uint64_t again = until < slice ? until : slice;
         const int ready =
             culvi_ipc_wait(c->client->channel, own ? culvi_ipc_soon(&began, again) : again);
-        culvi_cancel_restore(cancel);
         if (culvi_ring_is_ended(c->side.core)) {
             atomic_store(&my_page(c)->waits, 0);
             return culvi_ring_check_runs(c->side.core, call);
@@ -620,9 +612,7 @@ static culv_result drain(culvi_ring_apart *side, uint64_t timeout, const char *c
                               CULV_REASON_RING_LATE,
                               "%s: this side's GPU has not reached value %" PRIu64 " of `done`",
                               call, c->releases);
-        const int cancel = culvi_cancel_disable();
         (void)culvi_ipc_wait(c->client->channel, culvi_ipc_soon(&began, until));
-        culvi_cancel_restore(cancel);
     }
 }
 

@@ -65,7 +65,5 @@ void culvi_ipc_take_back(culv_ipc_client *client, culvi_ipc_leave *leave);
 void culvi_ipc_consumer_over(culvi_ipc_consumer *consumer);
 /* Takes in what came without being asked for. False: the connection is over. */
 bool culvi_ipc_look(culv_ipc_client *client);
-culv_result culvi_ipc_read_name(const culvi_voice *voice, const char *call, const char *name,
-                                char out[CULV_IPC_NAME_SIZE]);
 
 #endif

@@ -7,10 +7,9 @@
  * or a socket has it for as long as it likes. So a file is asked for nothing but F_GETFL,
  * F_GET_SEALS and statx(), which take no such lock, and a thread of Culvert's own closes what is
  * not known to be harmless, and does there what else has to be done with it. */
-#include "ipc/posix_close.h"
-
 #include "base/platform.h"
 #include "ipc/ipc_channel.h"
+#include "ipc/posix_socket.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -79,12 +78,7 @@ static bool is_dma_buf(int fd)
 {
     char path[48], text[512];
     snprintf(path, sizeof path, "/proc/self/fdinfo/%d", fd);
-    const int info = open(path, O_RDONLY | O_CLOEXEC);
-    if (info < 0) return false;
-    const ssize_t got = read(info, text, sizeof text - 1);
-    close(info);
-    text[got > 0 ? got : 0] = 0;
-    return strstr(text, "\nexp_name:") != NULL;
+    return culvi_ipc_read_proc(path, text, sizeof text) > 0 && strstr(text, "\nexp_name:") != NULL;
 }
 
 /* By the kernel's list of device numbers (Documentation/admin-guide/devices.txt): pseudo terminals,

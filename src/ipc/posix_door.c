@@ -3,7 +3,7 @@
  * connections. */
 #include "base/alloc.h"
 #include "ipc/ipc_channel.h"
-#include "ipc/posix_close.h"
+#include "ipc/posix_socket.h"
 
 #include <errno.h>
 #include <fcntl.h>

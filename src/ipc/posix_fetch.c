@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* File descriptors of other processes, by pidfd_getfd(2). */
-#include "ipc/ipc_fetch_native.h"
-
 #include "base/desc.h"
 #include "base/handle.h"
+#include "ipc/ipc_channel.h"
+#include "ipc/posix_socket.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <poll.h>
@@ -35,17 +34,7 @@ static bool read_file(int32_t pid, const char *name, char *out, size_t size)
 {
     char path[64];
     snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, name);
-    const int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) return false;
-    ssize_t got;
-    do
-        got = read(fd, out, size - 1);
-    while (got < 0 && errno == EINTR);
-    const int error = got == 0 ? ESRCH : errno;
-    close(fd);
-    out[got > 0 ? got : 0] = 0;
-    errno = error;
-    return got > 0;
+    return culvi_ipc_read_proc(path, out, size) > 0;
 }
 
 /* proc(5): field 22 of stat, behind the name in brackets, which may have brackets and blanks. */
@@ -75,13 +64,8 @@ static culv_result gone(int32_t pid, int error, const char *what)
 /* Linux tells EPERM for all of these. */
 static culv_result not_allowed(int32_t pid, uint64_t number)
 {
-    char scope[8] = "";
-    const int fd = open("/proc/sys/kernel/yama/ptrace_scope", O_RDONLY | O_CLOEXEC);
-    if (fd >= 0) {
-        const ssize_t got = read(fd, scope, 1);
-        scope[got > 0 ? 1 : 0] = 0;
-        close(fd);
-    }
+    char scope[2]; /* a digit */
+    (void)culvi_ipc_read_proc("/proc/sys/kernel/yama/ptrace_scope", scope, sizeof scope);
     return culvi_fail_native(
         NULL, NULL, CULV_ERROR_UNSUPPORTED, CULV_REASON_IPC_REFUSED, CULV_NATIVE_OS, EPERM,
         "pidfd_getfd",

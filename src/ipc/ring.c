@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* The producer's side of a ring: its making, its offers, and consumers that come and go. */
-#include "ipc/ipc_ring_server.h"
 #include "ipc/ipc_ring_side.h"
 
 #include "base/alloc.h"
@@ -66,24 +65,19 @@ culv_result culv_ipc_ring_create(culv_ipc_server *server, const culv_ipc_ring_de
     CULVI_REQUIRE(voice, desc->name);
     if (d.parts == 0) d.parts = 1;
     if (d.max_consumers == 0) d.max_consumers = 8;
-    const bool long_name = strlen(d.name) > CULV_IPC_NAME_SIZE - 9; /* ".63.15" behind it */
-    if (long_name || d.num_slots < 1 || d.num_slots > CULV_RING_MAX_DEPTH || d.parts > 16 ||
-        d.max_consumers > CULV_IPC_MAX_CONSUMERS)
-        return culvi_fail(voice, server->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "culv_ipc_ring_desc.%s is %" PRIu32 "; at most %d, and at least 1",
-                          long_name                                              ? "name's length"
-                          : d.num_slots < 1 || d.num_slots > CULV_RING_MAX_DEPTH ? "num_slots"
-                          : d.parts > 16                                         ? "parts"
-                                                                                 : "max_consumers",
-                          long_name ? (uint32_t)strlen(d.name)
-                          : d.num_slots < 1 || d.num_slots > CULV_RING_MAX_DEPTH ? d.num_slots
-                          : d.parts > 16                                         ? d.parts
-                                                                                 : d.max_consumers,
-                          long_name ? CULV_IPC_NAME_SIZE - 9
-                          : d.num_slots < 1 || d.num_slots > CULV_RING_MAX_DEPTH
-                              ? CULV_RING_MAX_DEPTH
-                          : d.parts > 16 ? 16
-                                         : CULV_IPC_MAX_CONSUMERS);
+    const struct {
+        const char *name;
+        size_t value, most;
+    } limits[] = {
+        {"name's length", strlen(d.name), CULV_IPC_NAME_SIZE - 9}, /* ".63.15" behind it */
+        {"num_slots", d.num_slots, CULV_RING_MAX_DEPTH},
+        {"parts", d.parts, 16},
+        {"max_consumers", d.max_consumers, CULV_IPC_MAX_CONSUMERS}};
+    for (size_t i = 0; i < sizeof limits / sizeof limits[0]; i++)
+        if (limits[i].value > limits[i].most || (limits[i].value < 1 && i > 0))
+            return culvi_fail(voice, server->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+                              "culv_ipc_ring_desc.%s is %zu; at most %zu, and at least 1",
+                              limits[i].name, limits[i].value, limits[i].most);
     culvi_ipc_ring *ring = culvi_alloc(sizeof *ring);
     if (ring == NULL) return culvi_fail_host_memory(voice, server->label);
     ring->server = server;
@@ -128,15 +122,9 @@ culv_result culv_ipc_ring_offer(culv_ring *core, uint32_t slot, uint32_t part,
         result = culvi_desc_read(culvi_ipc_ring_voice(ring), &named, sizeof named, info,
                                  "culv_ipc_info");
     if (result != CULV_OK) return result;
-    if (slot >= ring->slots || part >= ring->parts)
-        return culvi_fail(culvi_ipc_ring_voice(ring), ring->name, CULV_ERROR_INVALID,
-                          CULV_REASON_RANGE,
-                          "culv_ipc_ring_offer: there is no part %" PRIu32 " of slot %" PRIu32
-                          "; the ring has %" PRIu32 " slots of %" PRIu32 " parts",
-                          part, slot, ring->slots, ring->parts);
-    culvi_text t = {named.name, sizeof named.name, 0};
-    memset(named.name, 0, sizeof named.name);
-    culvi_text_add(&t, "%s.%" PRIu32 ".%" PRIu32, ring->name, slot, part);
+    result = culvi_ipc_part_name(culvi_ipc_ring_voice(ring), __func__, ring->name, ring->slots,
+                                 ring->parts, slot, part, named.name);
+    if (result != CULV_OK) return result;
     return culvi_ipc_offer_by(ring->server, __func__, &named, source, ring);
 }
 
@@ -339,16 +327,6 @@ static void tidy(culvi_ipc_ring *ring)
     if (ring->left < MANY) return;
     ring->left = 0;
     (void)culv_device_collect(ring->server->device);
-}
-
-const culvi_ipc_ring *culvi_ipc_ring_next(const culvi_ipc_ring *ring)
-{
-    return ring->next;
-}
-
-bool culvi_ipc_ring_takes_handles(const culvi_ipc_ring *ring)
-{
-    return ring->desc.make == NULL && !ring->desc.counters;
 }
 
 /* In words for the consumer, who reads them. It says of its GPU what it likes; what is no timeline

@@ -133,17 +133,14 @@ static culv_result take_answer(change *c, const culvi_ipc_message *m, const culv
 /* Asks for all chunks. The size and the generation are of one moment. */
 static culv_result ask(change *c, uint64_t until)
 {
-    culvi_ipc_message question, reply;
+    culvi_ipc_message reply;
     culvi_ipc_native fds[CULVI_IPC_FDS];
     uint64_t at = 0;
     unsigned restarts = 0;
     for (;;) {
         for (size_t i = 0; at == 0 && i < c->count; i++)
             c->entries[i].seen = false;
-        memset(&question, 0, sizeof question);
-        question.type = CULVI_IPC_CHUNKS;
-        question.number = at;
-        question.known = known(c);
+        culvi_ipc_message question = {.type = CULVI_IPC_CHUNKS, .number = at, .known = known(c)};
         memcpy(question.name, c->from->name, sizeof question.name);
         culv_result result =
             culvi_ipc_ask(c->from->client, c->call, &question, NULL, until, &reply, fds);
@@ -332,7 +329,7 @@ static culv_result make_source(culv_ipc_client *client, const culv_ipc_vector_de
     source *s = culvi_alloc(sizeof *s);
     if (s == NULL) return culvi_fail_host_memory(voice, client->label);
     s->keep_handles = d->keep_handles != 0;
-    culv_result result = culvi_ipc_read_name(voice, call, d->name, s->name);
+    culv_result result = culvi_ipc_read_name(voice, call, ": ", d->name, s->name);
     if (result != CULV_OK) {
         culvi_free(s);
         return result;

@@ -258,6 +258,9 @@ void culvi_ipc_fields(culvi_ipc_type type, bool answer, culv_ipc_kind kind, culv
 
 /* Checks --------------------------------------------------------------------------------------- */
 
+const char culvi_ipc_name_rule[] =
+    "name must have 1 to 63 letters, digits, '.', '_' and '-', and must not begin with '.'";
+
 bool culvi_ipc_name_good(const char name[CULV_IPC_NAME_SIZE])
 {
     static const char good[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
@@ -296,9 +299,7 @@ static bool wrong_least(culvi_text *why, const char *what, uint64_t value, uint6
 static bool field_good(const culvi_ipc_field *f, const void *value, culvi_text *why)
 {
     if (f->form == CULVI_IPC_NAME && !culvi_ipc_name_good(value)) {
-        culvi_text_add(
-            why,
-            "name must have 1 to 63 letters, digits, '.', '_' and '-', and must not begin with '.'");
+        culvi_text_add(why, "%s", culvi_ipc_name_rule);
         return false;
     }
     const bool text = f->form == CULVI_IPC_TEXTUAL || f->form == CULVI_IPC_CUT;
