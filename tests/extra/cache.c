@@ -4,7 +4,7 @@
 #define TEST_GROUP "cache."
 #include "cache_stage.h"
 
-#include "rdma_entry.h"
+#include "rdma_index.h"
 
 #include <sys/wait.h>
 #include <unistd.h>
