@@ -86,14 +86,6 @@ static culv_result refused(culv_ipc_client *client, const char *call, const char
         call, (int)client->server_pid);
 }
 
-static culv_result no_fd(const culv_ipc_client *client, const char *call)
-{
-    return culvi_fail(culvi_ipc_voice(client->device), client->label, CULV_ERROR_INVALID,
-                      CULV_REASON_OS,
-                      "%s: the server's handles cannot be taken: this process has none left; %s",
-                      call, culvi_handle_left_advice);
-}
-
 /* An answer of the server's that says no. */
 static culv_result said_no(const culv_ipc_client *client, const char *call,
                            const culvi_ipc_message *m)
@@ -107,15 +99,6 @@ static culv_result said_no(const culv_ipc_client *client, const char *call,
     return culvi_fail(culvi_ipc_voice(client->device), client->label, class, m->reason,
                       "%s: the server (process %d) says: %s", call, (int)client->server_pid,
                       m->text);
-}
-
-static culv_result too_late(const culv_ipc_client *client, const char *call)
-{
-    return culvi_fail(culvi_ipc_voice(client->device), client->label, CULV_ERROR_TIMEOUT,
-                      CULV_REASON_IPC_GONE,
-                      "%s: the server (process %d) has not answered in time; does it call "
-                      "culv_ipc_server_poll()?",
-                      call, (int)client->server_pid);
 }
 
 static culvi_ipc_io send_question(culv_ipc_client *client, culvi_ipc_message *question,
@@ -159,6 +142,7 @@ culv_result culvi_ipc_ask(culv_ipc_client *client, const char *call, culvi_ipc_m
                           const culvi_ipc_native *handles, uint64_t until, culvi_ipc_message *reply,
                           culvi_ipc_native got[CULVI_IPC_FDS])
 {
+    const culvi_voice *voice = culvi_ipc_voice(client->device);
     if (client->channel == CULVI_IPC_NO_CHANNEL) return fail_gone(client, call);
     send_leaves(client);
     question->sequence = ++client->sequence != 0 ? client->sequence : ++client->sequence;
@@ -176,8 +160,7 @@ culv_result culvi_ipc_ask(culv_ipc_client *client, const char *call, culvi_ipc_m
     }
     if (io == CULVI_IPC_LATER || io == CULVI_IPC_CROWDED)
         return culvi_fail(
-            culvi_ipc_voice(client->device), client->label, CULV_ERROR_TIMEOUT,
-            CULV_REASON_IPC_GONE,
+            voice, client->label, CULV_ERROR_TIMEOUT, CULV_REASON_IPC_GONE,
             io == CULVI_IPC_LATER
                 ? "%s: the server (process %d) has not read earlier questions; does it call "
                   "culv_ipc_server_poll()?"
@@ -197,7 +180,11 @@ culv_result culvi_ipc_ask(culv_ipc_client *client, const char *call, culvi_ipc_m
             (void)culvi_ipc_let_handles(client->channel, false);
             return reply->type == CULVI_IPC_ERROR ? said_no(client, call, reply) : CULV_OK;
         case CULVI_IPC_LATER: break;
-        case CULVI_IPC_NO_FD: return no_fd(client, call);
+        case CULVI_IPC_NO_FD:
+            return culvi_fail(
+                voice, client->label, CULV_ERROR_INVALID, CULV_REASON_OS,
+                "%s: the server's handles cannot be taken: this process has none left; %s", call,
+                culvi_handle_left_advice);
         case CULVI_IPC_BAD: return over(client, call, CULV_REASON_IPC_PROTOCOL, text);
         case CULVI_IPC_OS: return refused(client, call, culvi_ipc_receive_call);
         case CULVI_IPC_GONE:
@@ -210,7 +197,11 @@ culv_result culvi_ipc_ask(culv_ipc_client *client, const char *call, culvi_ipc_m
         const int ready = culvi_ipc_wait(client->channel, until);
         if (ready < 0) return refused(client, call, culvi_ipc_wait_call);
         /* An answer that is here in the end is taken; what comes without end is not. */
-        if (ready == 0 || late) return too_late(client, call);
+        if (ready == 0 || late)
+            return culvi_fail(voice, client->label, CULV_ERROR_TIMEOUT, CULV_REASON_IPC_GONE,
+                              "%s: the server (process %d) has not answered in time; does it call "
+                              "culv_ipc_server_poll()?",
+                              call, (int)client->server_pid);
         late = culvi_now() >= until;
     }
 }

@@ -208,11 +208,6 @@ void culvi_ipc_consumer_over(culvi_ipc_consumer *consumer)
     let_go(consumer);
 }
 
-static culvi_ipc_consumer *consumer_of(const culv_ring *ring, const char *call)
-{
-    return culvi_ring_of_api(ring, &consumer_api.ring, call);
-}
-
 static void end(culvi_ring_apart *side)
 {
     culvi_ipc_consumer *c = (culvi_ipc_consumer *)side;
@@ -310,7 +305,7 @@ culv_result culv_ipc_ring_receive(culv_ring *ring, uint32_t slot, uint32_t part,
                                   culv_ipc_object **out)
 {
     char name[CULV_IPC_NAME_SIZE];
-    const culvi_ipc_consumer *consumer = consumer_of(ring, __func__);
+    const culvi_ipc_consumer *consumer = culvi_ring_of_api(ring, &consumer_api.ring, __func__);
     if (consumer == NULL) return CULV_ERROR_INVALID;
     culv_result result =
         culvi_ipc_part_name(culvi_ipc_voice(consumer->device), __func__, consumer->name,
@@ -358,14 +353,6 @@ static bool find(const culvi_ipc_consumer *c, uint64_t frame, uint32_t *slot)
         return true;
     }
     return false;
-}
-
-/* False: there is none yet. */
-static bool take_next(culvi_ipc_consumer *c, uint64_t head, uint64_t *frame, uint32_t *slot)
-{
-    if (head <= c->next) return false;
-    *frame = c->next;
-    return find(c, *frame, slot);
 }
 
 static void let_slot_go(culvi_ipc_consumer *c)
@@ -436,7 +423,9 @@ static bool take(culvi_ipc_consumer *c, bool runs, uint64_t head, uint64_t *fram
 {
     const bool every = c->policy == CULV_RING_FIFO;
     if (!runs && !every && head == c->frame) return false;
-    if (!(every ? take_next(c, head, frame, slot) : take_newest(c, frame, slot))) return false;
+    if (every) *frame = c->next;
+    if (!(every ? head > c->next && find(c, *frame, slot) : take_newest(c, frame, slot)))
+        return false;
     if (!c->dead || was_left(c, *frame)) return true;
     if (!every) let_slot_go(c);
     return false;

@@ -33,18 +33,10 @@
 /* The kernel's struct statx (linux/stat.h). musl has it from 1.2.5 on; and glibc's statx() asks by
  * fstat(), which may wait for the sender, where a filter says that there is no such call. */
 typedef struct statx_answer {
-    uint32_t mask, block_size;
-    uint64_t attributes;
-    uint32_t links, user, group;
+    uint32_t unread[7];
     uint16_t mode, spare;
-    uint64_t inode, size, blocks, attributes_mask;
-    struct {
-        int64_t seconds;
-        uint32_t nanoseconds;
-        int32_t spare;
-    } times[4];
-    uint32_t device_major, device_minor, on_major, on_minor;
-    uint64_t spares[14];
+    uint64_t inode, size, blocks, mask_and_times[9];
+    uint32_t device_major, rest[31];
 } statx_answer;
 _Static_assert(sizeof(statx_answer) == 256, "the kernel writes 256 bytes");
 

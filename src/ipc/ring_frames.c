@@ -135,14 +135,6 @@ static void note(culvi_ipc_ring *ring, const lags why, uint64_t now)
     }
 }
 
-static void forgive(culvi_ipc_ring *ring)
-{
-    if (!ring->late) return;
-    ring->late = false;
-    for (uint32_t i = 0; i < ring->max_consumers; i++)
-        ring->sides[i].late_since = 0;
-}
-
 /* Whether it dropped any. */
 static bool drop_late(culvi_ipc_ring *ring, uint64_t now)
 {
@@ -303,7 +295,9 @@ static culv_result acquire(void *side, const CUstream *stream, uint64_t timeout,
         culvi_ipc_ring_look(ring);
     }
     if (result != CULV_OK) return result;
-    forgive(ring);
+    for (uint32_t i = 0; i < ring->max_consumers && ring->late; i++)
+        ring->sides[i].late_since = 0;
+    ring->late = false;
     *frame = (culv_ring_frame){
         .number = ring->head, .slot = ring->slot, .burst_begins = 1, .burst_ends = 1};
     ring->held = true;

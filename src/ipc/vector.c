@@ -219,13 +219,6 @@ static culv_result move(const change *c, uint64_t end, culvi_vector_space **fres
     return result;
 }
 
-/* Gives up an address that the GPU may still use. */
-static void give_up(culvi_vector_space *space, CUstream last_use, const char *call)
-{
-    const bool unmap = culvi_vector_unmap_after(space, 0, last_use, call) != CULV_OK;
-    culvi_vector_space_free(space, unmap);
-}
-
 /* The update ----------------------------------------------------------------------------------- */
 
 /* From here on nothing fails. */
@@ -287,7 +280,9 @@ static culv_result apply(change *c, CUstream last_use)
         return result;
     }
     publish(c, fresh, chunks, end);
-    if (fresh != NULL && old != NULL) give_up(old, last_use, c->call);
+    if (fresh != NULL && old != NULL) /* the GPU may still use it */
+        culvi_vector_space_free(old,
+                                culvi_vector_unmap_after(old, 0, last_use, c->call) != CULV_OK);
     return CULV_OK;
 }
 

@@ -400,8 +400,7 @@ void culvi_ring_apply_depth(culv_ring *ring);
 /* Sets depth, burst and who waits from the settings, or from what was chosen. */
 void culvi_ring_aim(culv_ring *ring);
 
-/* Each takes the side's next burst or says what is missing. */
-bool culvi_ring_begin_fifo(culv_ring *ring, culv_ring_side side, culvi_ring_need *need);
+/* MAILBOX: takes the side's next burst or says what is missing. */
 bool culvi_ring_begin_mailbox(culv_ring *ring, culv_ring_side side, culvi_ring_need *need);
 /* The value of `done` that a side's next burst waits for on the host. */
 uint64_t culvi_ring_pace(culv_ring *ring);
@@ -443,9 +442,7 @@ culv_result culvi_ring_submit_failed(culv_ring *ring, culv_ring_side side,
 culv_result culvi_ring_flush_by(culv_ring *ring, culv_ring_side side, culvi_ring_submit submit,
                                 void *context, uint64_t *signal_value, const char *call);
 
-/* ring_stream.c: refuses a call on the side of the ring's owner, which has calls of its own. */
-culv_result culvi_ring_fail_owners_side(const culv_ring *ring, const char *call);
-/* Refuses a call without a stream where CUDA's side needs one, and on a side in another process. */
+/* ring_stream.c: refuses a call without a stream where CUDA's side needs one, and on a side in another process. */
 culv_result culvi_ring_check_plain(const culv_ring *ring, culv_ring_side side, const char *call);
 
 /* ring_apart.c: a ring whose other side is in another process. No lock. */
@@ -513,10 +510,8 @@ culv_result culvi_ring_read(culv_ring *ring, culv_ring_side side);
 /* Waits for a counter; TIMEOUT records no error. Releases the lock meanwhile. */
 culv_result culvi_ring_wait(culv_ring *ring, culv_ring_side side, uint64_t value,
                             culvi_ring_limit *limit);
-/* Tells the log who is late when a wait has lasted 1, 10, 100 s: for a timeline of `side`, or for
- * the other side of `waiting`. True: it did, without the lock, so that what lacked may be there. */
-bool culvi_ring_warn_late_work(culv_ring *ring, culv_ring_side side, uint64_t value,
-                               culvi_ring_limit *limit);
+/* Tells the log who is late when a wait for the other side has lasted 1, 10, 100 s. True: it did,
+ * without the lock, so that what lacked may be there. */
 bool culvi_ring_warn_late_side(culv_ring *ring, culv_ring_side waiting, culvi_ring_limit *limit);
 /* The error when the other side did not hand over in time: RING_FULL or RING_EMPTY. */
 culv_result culvi_ring_fail_late_side(culv_ring *ring, culv_ring_side waiting, uint64_t timeout);

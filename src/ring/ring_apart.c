@@ -3,12 +3,6 @@
  * owner has, and says what this side holds. What may be refused for that is refused here. */
 #include "ring/ring.h"
 
-static culv_result fail_order(const culvi_ring_apart *side, const char *call, const char *text)
-{
-    return culvi_fail(culvi_ring_voice(side->core), side->core->label, CULV_ERROR_INVALID,
-                      CULV_REASON_RING_ORDER, "%s: %s", call, text);
-}
-
 static culv_result check_runs(const culvi_ring_apart *side, const char *call)
 {
     culv_result result = side->api->check != NULL ? side->api->check(side, call) : CULV_OK;
@@ -46,7 +40,10 @@ static culv_result check_idle(const culvi_ring_apart *side, culv_result class, c
 static culv_result check_hold(const culvi_ring_apart *side, const culvi_ring_hold *hold,
                               const culv_ring_frame *frame, const char *call)
 {
-    if (!hold->held) return fail_order(side, call, "no frame is held; an acquire gets one");
+    if (!hold->held)
+        return culvi_fail(culvi_ring_voice(side->core), side->core->label, CULV_ERROR_INVALID,
+                          CULV_REASON_RING_ORDER, "%s: no frame is held; an acquire gets one",
+                          call);
     if (frame->number == hold->number && frame->slot == hold->slot) return CULV_OK;
     return culvi_fail(culvi_ring_voice(side->core), side->core->label, CULV_ERROR_INVALID,
                       CULV_REASON_RING_ORDER,

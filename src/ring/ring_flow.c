@@ -77,7 +77,7 @@ static bool take_time(culv_ring *ring, culvi_ring_need *need, uint64_t pace)
 /* A producer waits for the slots of a whole burst, or bursts would stay broken up for ever once one
  * was; but not right after a flush, so that a program which flushes each frame gets every slot. The
  * consumer takes what is there: whole bursts, unless the producer flushed. */
-bool culvi_ring_begin_fifo(culv_ring *ring, culv_ring_side side, culvi_ring_need *need)
+static bool begin_fifo(culv_ring *ring, culv_ring_side side, culvi_ring_need *need)
 {
     culvi_ring_party *me = &ring->side[side];
     bool producer = side == CULV_RING_PRODUCER;
@@ -274,7 +274,7 @@ static culv_result begin(culv_ring *ring, culv_ring_side side, culvi_ring_need *
         if (ring->stopped[0] != '\0') return culvi_ring_fail_stopped(ring);
         culv_ring_policy policy = ring->settings.policy;
         bool begun = policy == CULV_RING_MAILBOX ? culvi_ring_begin_mailbox(ring, side, need)
-                                                 : culvi_ring_begin_fifo(ring, side, need);
+                                                 : begin_fifo(ring, side, need);
         if (begun) {
             me->policy = policy;
             if (ring->way.on) me->thread = culvi_thread_state();
@@ -377,15 +377,6 @@ static culv_result reach(culv_ring *ring, culv_ring_side side, uint64_t timeout)
     return result;
 }
 
-/* AUTO has chosen. Without the lock: a log is the caller's. */
-static void tell(const culv_ring *ring, const char *text)
-{
-    const int cancel = culvi_cancel_disable();
-    culvi_log(culvi_ring_voice(ring), CULV_LOG_INFO, "%s chose %s",
-              culvi_named("ring", ring->label).text, text);
-    culvi_cancel_restore(cancel);
-}
-
 culv_result culvi_ring_acquire(culv_ring *ring, culv_ring_side side, uint64_t timeout,
                                culvi_ring_wait_by how, culv_ring_frame *out, const char *call)
 {
@@ -412,7 +403,11 @@ culv_result culvi_ring_acquire(culv_ring *ring, culv_ring_side side, uint64_t ti
     if (news) culvi_ring_way_tell(&ring->way, told, sizeof told);
     ring->way.news = false;
     culvi_ring_leave(ring, side);
-    if (news) tell(ring, told);
+    if (!news) return result;
+    const int cancel = culvi_cancel_disable(); /* a log is the caller's */
+    culvi_log(culvi_ring_voice(ring), CULV_LOG_INFO, "%s chose %s",
+              culvi_named("ring", ring->label).text, told);
+    culvi_cancel_restore(cancel);
     return result;
 }
 

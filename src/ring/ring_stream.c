@@ -3,16 +3,8 @@
  * signals. */
 #include "ring/ring.h"
 
-static culv_result check_semaphore(const culv_ring *ring, const culvi_ring_party *party,
-                                   const char *call)
-{
-    if (party->api.semaphore != NULL) return CULV_OK;
-    return culvi_fail(
-        culvi_ring_voice(ring), ring->label, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
-        "%s: '%s' has no CUDA half (culv_ring_timeline.semaphore is NULL)", call, party->name);
-}
-
-culv_result culvi_ring_fail_owners_side(const culv_ring *ring, const char *call)
+/* Refuses a call on the side of the ring's owner, which has calls of its own. */
+static culv_result fail_owners_side(const culv_ring *ring, const char *call)
 {
     const culvi_ring_owner *owner = ring->owner;
     const bool producer = owner->side == CULV_RING_PRODUCER;
@@ -31,7 +23,7 @@ culv_result culvi_ring_fail_owners_side(const culv_ring *ring, const char *call)
 culv_result culvi_ring_check_plain(const culv_ring *ring, culv_ring_side side, const char *call)
 {
     if (culvi_ring_is_apart(ring) && (int)side == 1 - (int)ring->owner->side)
-        return culvi_ring_fail_owners_side(ring, call);
+        return fail_owners_side(ring, call);
     if (culvi_ring_stream_of(ring, side) == NULL) return CULV_OK;
     return culvi_fail(culvi_ring_voice(ring), ring->label, CULV_ERROR_INVALID,
                       CULV_REASON_RING_SIDE,
@@ -51,8 +43,12 @@ static culv_result check_stream_call(culv_ring *ring, culv_ring_side side, bool 
 {
     if (!is_side(ring, side)) return CULV_OK; /* what is called next says so */
     if (ring->owner != NULL && side != ring->owner->stream_side)
-        return culvi_ring_fail_owners_side(ring, call);
-    return check_semaphore(ring, waits ? culvi_ring_other(ring, side) : &ring->side[side], call);
+        return fail_owners_side(ring, call);
+    const culvi_ring_party *party = waits ? culvi_ring_other(ring, side) : &ring->side[side];
+    if (party->api.semaphore != NULL) return CULV_OK;
+    return culvi_fail(
+        culvi_ring_voice(ring), ring->label, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
+        "%s: '%s' has no CUDA half (culv_ring_timeline.semaphore is NULL)", call, party->name);
 }
 
 culv_result culvi_ring_give_back(culv_ring *ring, culv_ring_side side, culv_ring_frame *frame,
