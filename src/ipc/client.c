@@ -12,11 +12,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-const culvi_voice *culvi_ipc_voice(const culv_device *device)
-{
-    return device != NULL ? &device->voice : NULL;
-}
-
 /* Questions ------------------------------------------------------------------------------------ */
 
 /* What the server has not been told yet, as far as there is room for it. */

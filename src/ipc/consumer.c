@@ -224,8 +224,8 @@ static void end(culvi_ring_apart *side)
     culvi_ring_destroy_core(&c->side.core);
     for (int i = 0; i < 2; i++)
         if (c->made[i].type != CULV_HANDLE_NONE) culvi_handle_close(&c->made[i]);
-    culvi_ipc_pages_close(&c->mine);
-    culvi_ipc_pages_close(&c->ring);
+    culvi_ipc_pages_leave(&c->mine, NULL);
+    culvi_ipc_pages_leave(&c->ring, NULL);
     culvi_ipc_client_unref(c->client);
     culvi_free(c);
     if (device != NULL) culvi_device_unref(device);
@@ -545,7 +545,8 @@ static culv_result acquire(void *side, const CUstream *stream, uint64_t timeout,
     culv_result result = acquire_frame(c, timeout, &frame, call);
     if (result != CULV_OK) return result;
     if (stream != NULL)
-        result = culvi_ipc_line_wait(c->device, &c->ready, c->name, *stream, frame.wait_value);
+        result = culvi_ipc_line_use(c->device, &c->ready, c->name, *stream, frame.wait_value,
+                                    CULVI_IPC_WAITS);
     if (result == CULV_OK)
         *out = frame;
     else
@@ -561,11 +562,12 @@ static culv_result signal_done(culvi_ipc_consumer *c, CUstream stream, uint64_t 
     const bool counts = done->word != NULL || c->reached == NULL; /* in its page */
     if (counts && !page_is_mine(c)) return CULV_OK; /* nobody waits for this side any more */
     if (done->signaled < value)                     /* else an earlier try got that far */
-        result = culvi_ipc_line_signal(c->device, done, c->name, stream, value);
+        result = culvi_ipc_line_use(c->device, done, c->name, stream, value, CULVI_IPC_SIGNALS);
     if (result != CULV_OK) return result;
     done->signaled = value;
     return done->word == NULL && c->reached == NULL
-               ? culvi_ipc_line_signal(c->device, &c->watch.to, c->name, stream, value)
+               ? culvi_ipc_line_use(c->device, &c->watch.to, c->name, stream, value,
+                                    CULVI_IPC_SIGNALS)
                : CULV_OK;
 }
 

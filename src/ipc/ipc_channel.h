@@ -11,7 +11,7 @@
 #define CULVI_IPC_CHANNEL_H_
 
 #include "base/handle.h"
-#include "culvert/handle.h"
+#include "cuda/device.h"
 #include "ipc/ipc_wire.h"
 
 #ifdef _WIN32
@@ -27,6 +27,12 @@ typedef int culvi_ipc_native; /* a file descriptor */
 #    define CULVI_IPC_NO_NATIVE  (-1)
 #    define CULVI_IPC_TELLS_READ true
 #endif
+
+/* Where errors are logged; a side that uses no CUDA has no device. */
+static inline const culvi_voice *culvi_ipc_voice(const culv_device *device)
+{
+    return device != NULL ? &device->voice : NULL;
+}
 
 /* A handle of this type that another process sent, and what is sent for one. */
 static inline culv_handle culvi_ipc_handle(culv_handle_type type, culvi_ipc_native native)

@@ -53,7 +53,6 @@ culv_result culvi_ipc_open_memory(const culv_ipc_object *object, const char *cal
 
 culv_ipc_client *culvi_ipc_client_ref(culv_ipc_client *client);
 void culvi_ipc_client_unref(culv_ipc_client *client);
-const culvi_voice *culvi_ipc_voice(const culv_device *device);
 /* Asks, and waits for the answer: reply->type is that of the question. The handles of the answer
  * are the caller's. `handles` go with the question. */
 culv_result culvi_ipc_ask(culv_ipc_client *client, const char *call, culvi_ipc_message *question,

@@ -61,6 +61,21 @@ static culv_result gone(int32_t pid, int error, const char *what)
                              error, "pidfd_open", "process %d %s", (int)pid, what);
 }
 
+static culv_result unreadable(int32_t pid, int error)
+{
+    return culvi_fail_native(NULL, NULL, CULV_ERROR_DRIVER, CULV_REASON_OS, CULV_NATIVE_OS, error,
+                             "open", "/proc/%d/stat or status cannot be read", (int)pid);
+}
+
+static culv_result too_old(const char *call, const char *since)
+{
+    return culvi_fail_native(NULL, NULL, CULV_ERROR_UNSUPPORTED, CULV_REASON_OS, CULV_NATIVE_OS,
+                             ENOSYS, call,
+                             "this kernel has no %s (Linux %s); send the descriptor by a Unix "
+                             "socket (SCM_RIGHTS)",
+                             call, since);
+}
+
 /* Linux tells EPERM for all of these. */
 static culv_result not_allowed(int32_t pid, uint64_t number)
 {
@@ -104,11 +119,7 @@ static culv_result open_process(int32_t pid, int *out)
                           (int)pid);
     case EMFILE:
     case ENFILE: return culvi_handle_check_left(NULL, NULL, "pidfd_open", "other process");
-    case ENOSYS:
-        return culvi_fail_native(NULL, NULL, CULV_ERROR_UNSUPPORTED, CULV_REASON_OS, CULV_NATIVE_OS,
-                                 ENOSYS, "pidfd_open",
-                                 "this kernel has no pidfd_open (Linux 5.3); send the descriptor "
-                                 "by a Unix socket (SCM_RIGHTS)");
+    case ENOSYS: return too_old("pidfd_open", "5.3");
     default:
         return culvi_fail_native(NULL, NULL, CULV_ERROR_DRIVER, CULV_REASON_OS, CULV_NATIVE_OS,
                                  errno, "pidfd_open", "process %d cannot be opened", (int)pid);
@@ -130,10 +141,7 @@ static culv_result check_process(const culv_ipc_fetch_desc *d, const culvi_ipc_u
     const bool read = read_process(d->pid, &what);
     const int error = errno;
     if (has_ended(process_fd)) return gone(d->pid, ESRCH, "has ended");
-    if (!read)
-        return culvi_fail_native(NULL, NULL, CULV_ERROR_DRIVER, CULV_REASON_OS, CULV_NATIVE_OS,
-                                 error, "open", "/proc/%d/stat or status cannot be read",
-                                 (int)d->pid);
+    if (!read) return unreadable(d->pid, error);
     if (d->started != 0 && d->started != what.started && !same_clock(d->pid))
         return culvi_fail(NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                           "culv_ipc_fetch_desc.started is %" PRIu64 ", and here process %d started "
@@ -167,11 +175,7 @@ static culv_result take(const culv_ipc_fetch_desc *d, int process_fd, int *out)
             "pidfd_getfd", "process %d has no file descriptor %" PRIu64, (int)d->pid, d->number);
     case EMFILE:
     case ENFILE: return culvi_handle_check_left(NULL, NULL, "pidfd_getfd", "other process's file");
-    case ENOSYS:
-        return culvi_fail_native(NULL, NULL, CULV_ERROR_UNSUPPORTED, CULV_REASON_OS, CULV_NATIVE_OS,
-                                 ENOSYS, "pidfd_getfd",
-                                 "this kernel has no pidfd_getfd (Linux 5.6); send the descriptor "
-                                 "by a Unix socket (SCM_RIGHTS)");
+    case ENOSYS: return too_old("pidfd_getfd", "5.6");
     default:
         return culvi_fail_native(
             NULL, NULL, CULV_ERROR_DRIVER, CULV_REASON_OS, CULV_NATIVE_OS, error, "pidfd_getfd",
@@ -200,11 +204,8 @@ culv_result culv_ipc_process_get_start(int32_t pid, uint64_t *out)
     process what = {0, 0};
     CULVI_REQUIRE(NULL, out);
     if (!read_process(pid != 0 ? pid : (int32_t)getpid(), &what))
-        return errno == ENOENT || errno == ESRCH
-                   ? gone(pid, errno, "does not exist, or has ended")
-                   : culvi_fail_native(NULL, NULL, CULV_ERROR_DRIVER, CULV_REASON_OS,
-                                       CULV_NATIVE_OS, errno, "open",
-                                       "/proc/%d/stat or status cannot be read", (int)pid);
+        return errno == ENOENT || errno == ESRCH ? gone(pid, errno, "does not exist, or has ended")
+                                                 : unreadable(pid, errno);
     *out = what.started;
     return CULV_OK;
 }

@@ -95,8 +95,7 @@ culv_result culv_ipc_ring_create(culv_ipc_server *server, const culv_ipc_ring_de
         result = culvi_ipc_offer_ring(server, __func__, d.name, ring, d.num_slots, d.parts);
     if (result != CULV_OK) {
         culvi_ring_destroy_core(&ring->side.core);
-        culvi_ipc_pages *pages = ring->pages;
-        culvi_ipc_pages_close(&pages);
+        culvi_ipc_pages_leave(&ring->pages, NULL);
         culvi_ipc_close_own(&ring->native, 1);
         culvi_free(ring);
         return result;
@@ -176,7 +175,7 @@ static void remove_side(culvi_ipc_ring *ring, culvi_ipc_side *s, bool keeps)
     if (keeps && s->pages->registered && ring->server->links[s->link].pid > 0)
         keep_page(ring, s);
     else
-        culvi_ipc_pages_close(&s->pages);
+        culvi_ipc_pages_leave(&s->pages, NULL);
     if (s->timelines == CULVI_IPC_PRODUCERS && ring->desc.drop != NULL)
         ring->desc.drop(ring->desc.context, number);
     memset(s, 0, sizeof *s);
@@ -233,7 +232,7 @@ void culvi_ipc_ring_stop(culvi_ipc_ring *r)
         break;
     }
     culvi_ipc_links_let_handles(r->server);
-    culvi_ipc_pages_close(&r->pages);
+    culvi_ipc_pages_leave(&r->pages, NULL);
     culvi_ipc_close_own(&r->native, 1);
 }
 
@@ -408,19 +407,16 @@ culv_result culvi_ipc_ring_admit(culvi_ipc_ring *ring, uint32_t link,
         return refuse(ring, CULV_ERROR_ASYNC, CULV_REASON_IPC_PROTOCOL,
                       "was asked by a client whose page makes no sense");
     tidy(ring);
+    const char *why = NULL;
     if (ring->desc.make != NULL && asked->timelines == CULVI_IPC_CONSUMERS)
-        return refuse(ring, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                      "makes the timelines itself; join it without any");
-    if (ring->desc.counters && asked->timelines == CULVI_IPC_CONSUMERS)
-        return refuse(
-            ring, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-            "has counters alone (culv_ipc_ring_desc.counters); join it without timelines");
-    if (asked->timelines == CULVI_IPC_PRODUCERS)
-        return refuse(ring, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                      "was asked for what only it says");
-    if (asked->policy == CULV_RING_MAILBOX && ring->slots < 2)
-        return refuse(ring, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                      "has one slot, and consumers of the newest frame need two");
+        why = "makes the timelines itself; join it without any";
+    else if (ring->desc.counters && asked->timelines == CULVI_IPC_CONSUMERS)
+        why = "has counters alone (culv_ipc_ring_desc.counters); join it without timelines";
+    else if (asked->timelines == CULVI_IPC_PRODUCERS)
+        why = "was asked for what only it says";
+    else if (asked->policy == CULV_RING_MAILBOX && ring->slots < 2)
+        why = "has one slot, and consumers of the newest frame need two";
+    if (why != NULL) return refuse(ring, CULV_ERROR_INVALID, CULV_REASON_VALUE, why);
     const uint32_t timelines = ring->desc.make != NULL ? CULVI_IPC_PRODUCERS : asked->timelines;
     if (timelines == CULVI_IPC_COUNTERS && !culvi_ipc_can_count(device))
         return refuse(ring, CULV_ERROR_UNSUPPORTED, CULV_REASON_DRIVER_TOO_OLD,
@@ -464,7 +460,7 @@ culv_result culvi_ipc_ring_admit(culvi_ipc_ring *ring, uint32_t link,
     }
     if (result != CULV_OK) {
         culvi_ipc_line_close(&s->ready);
-        culvi_ipc_pages_close(&s->pages);
+        culvi_ipc_pages_leave(&s->pages, NULL);
         culvi_ipc_close_own(out, 2);
         return result;
     }

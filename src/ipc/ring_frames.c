@@ -332,8 +332,8 @@ static culv_result signal_once(culvi_ipc_ring *ring, culvi_ipc_line *line, CUstr
                                uint64_t value)
 {
     if (line->signaled >= value) return CULV_OK;
-    culv_result result =
-        culvi_ipc_line_signal(ring->server->device, line, ring->name, stream, value);
+    culv_result result = culvi_ipc_line_use(ring->server->device, line, ring->name, stream, value,
+                                            CULVI_IPC_SIGNALS);
     if (result == CULV_OK) line->signaled = value;
     return result;
 }
