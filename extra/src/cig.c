@@ -83,9 +83,8 @@ CUcontext culv_cig_context(const culv_cig *cig)
 
 void culv_cig_destroy(culv_cig **cig)
 {
-    if (cig == NULL || *cig == NULL) return;
-    culv_cig *mine = *cig;
-    *cig = NULL;
+    culv_cig *mine = culvi_x_take(cig);
+    if (mine == NULL) return;
     CULVI_X_RELEASE(CULV_CUDA(mine->device)->cuCtxDestroy(mine->context));
     if (mine->end != NULL) mine->end(mine->user);
     culv_addon_object_destroy(&mine->object, NULL);

@@ -8,33 +8,6 @@
 
 /* Errors --------------------------------------------------------------------------------------- */
 
-static culv_result record(culv_device *device, const char *object, culv_error *e,
-                          const char *format, va_list args)
-{
-    vsnprintf(e->message, sizeof e->message, format, args);
-    return culv_device_fail(device, object, e);
-}
-
-culv_result culvi_x_fail(culv_device *device, const char *object, culv_result result,
-                         culv_reason reason, const char *format, ...)
-{
-    culv_error e = culv_error_init();
-    va_list args;
-    e.result = result;
-    e.reason = reason;
-    va_start(args, format);
-    result = record(device, object, &e, format, args);
-    va_end(args);
-    return result;
-}
-
-static void set_native(culv_error *e, CUresult code, const char *call)
-{
-    e->native_api = CULV_NATIVE_CUDA;
-    e->native_code = code;
-    snprintf(e->native_call, sizeof e->native_call, "%s", call);
-}
-
 culv_result culvi_x_fail_native(culv_device *device, const char *object, culv_result result,
                                 culv_reason reason, CUresult code, const char *call,
                                 const char *format, ...)
@@ -43,24 +16,15 @@ culv_result culvi_x_fail_native(culv_device *device, const char *object, culv_re
     va_list args;
     e.result = result;
     e.reason = reason;
-    set_native(&e, code, call);
+    if (call != NULL) {
+        e.native_api = CULV_NATIVE_CUDA;
+        e.native_code = code;
+        snprintf(e.native_call, sizeof e.native_call, "%s", call);
+    }
     va_start(args, format);
-    result = record(device, object, &e, format, args);
+    vsnprintf(e.message, sizeof e.message, format, args);
     va_end(args);
-    return result;
-}
-
-culv_result culvi_x_fail_cuda(culv_device *device, const char *object, CUresult code,
-                              const char *call, culv_reason refused, const char *format, ...)
-{
-    culv_error e = culv_error_init();
-    va_list args;
-    e.reason = refused;
-    set_native(&e, code, call);
-    va_start(args, format);
-    const culv_result result = record(device, object, &e, format, args);
-    va_end(args);
-    return result;
+    return culv_device_fail(device, object, &e);
 }
 
 culv_result culvi_x_fail_os(culv_device *device, const char *object, culv_result result, int error,
@@ -90,9 +54,11 @@ culv_result culvi_x_fail_host_memory(culv_device *device, const char *object)
 
 /* Structs that begin with their size ----------------------------------------------------------- */
 
-culv_result culvi_x_struct_check(culv_device *device, const void *out, const char *name)
+culv_result culvi_x_out_check(culv_device *device, const char *call, const void *out,
+                              const char *name)
 {
     size_t given = 0;
+    if (out == NULL) return culvi_x_fail_null(device, call, "out");
     memcpy(&given, out, sizeof given);
     if (given >= 2 * sizeof given && given <= 65536 && given % sizeof given == 0) return CULV_OK;
     return culvi_x_fail(device, NULL, CULV_ERROR_INVALID, CULV_REASON_STRUCT_SIZE,
@@ -113,7 +79,7 @@ culv_result culvi_x_desc_read(culv_device *device, void *local, size_t size, con
                               const char *name)
 {
     size_t given = 0;
-    culv_result result = culvi_x_struct_check(device, desc, name);
+    culv_result result = culvi_x_out_check(device, NULL, desc, name); /* it is not NULL */
     if (result != CULV_OK) return result;
     memcpy(&given, desc, sizeof given);
     memset(local, 0, size);
@@ -147,6 +113,15 @@ culv_result culvi_x_object(culv_device *device, const char *kind, const char *la
     d.size = size;
     d.not_suspended = not_suspended;
     return culv_addon_object_create(device, &d, out);
+}
+
+void *culvi_x_take(void *handle)
+{
+    void *mine = NULL;
+    if (handle == NULL) return NULL;
+    memcpy(&mine, handle, sizeof mine);
+    memset(handle, 0, sizeof mine);
+    return mine;
 }
 
 void culvi_x_label_set(char label[64], const char *text)

@@ -128,6 +128,7 @@ static culv_result make(culv_vk_dma_buf_bridge *b)
 
 static void drop(culv_vk_dma_buf_bridge *b)
 {
+    if (b == NULL) return;
     culvi_dma_buf_image_drop(b);
     (void)culv_shared_image_destroy(&b->target, NULL);
     (void)culv_shared_buffer_destroy(&b->buffer, NULL);
@@ -169,21 +170,16 @@ culv_result culv_vk_dma_buf_bridge_create(culv_device *device, culv_vk_device *v
 
 void culv_vk_dma_buf_bridge_destroy(culv_vk_dma_buf_bridge **bridge)
 {
-    if (bridge == NULL || *bridge == NULL) return;
-    culv_vk_dma_buf_bridge *mine = *bridge;
-    *bridge = NULL;
-    drop(mine);
+    drop(culvi_x_take(bridge));
 }
 
 /* The sides alternate on one timeline. IN: Vulkan signals the odd values, CUDA the even ones. OUT:
- * Vulkan's first submission signals 1, then CUDA signals the even values and Vulkan the odd
- * ones. */
+ * Vulkan's first submission signals 1, then CUDA signals the even values and Vulkan the odd ones. */
 culv_result culv_vk_dma_buf_bridge_next(culv_vk_dma_buf_bridge *bridge, const uint64_t *timeout,
                                         culv_vk_dma_buf_turn *out)
 {
     CULVI_X_REQUIRE(NULL, bridge);
-    CULVI_X_REQUIRE(bridge->device, out);
-    culv_result result = culvi_x_struct_check(bridge->device, out, "culv_vk_dma_buf_turn");
+    culv_result result = culvi_x_out_check(bridge->device, __func__, out, "culv_vk_dma_buf_turn");
     if (result == CULV_OK && timeout != NULL) result = culvi_dma_buf_wait(bridge, *timeout);
     if (result != CULV_OK) return result;
     const uint64_t before = 2 * atomic_fetch_add(&bridge->turns, 1);
@@ -206,8 +202,7 @@ culv_result culv_vk_dma_buf_bridge_get_info(const culv_vk_dma_buf_bridge *bridge
                                             culv_vk_dma_buf_info *out)
 {
     CULVI_X_REQUIRE(NULL, bridge);
-    CULVI_X_REQUIRE(bridge->device, out);
-    culv_result result = culvi_x_struct_check(bridge->device, out, "culv_vk_dma_buf_info");
+    culv_result result = culvi_x_out_check(bridge->device, __func__, out, "culv_vk_dma_buf_info");
     if (result == CULV_OK) culvi_x_struct_write(out, &bridge->info, sizeof bridge->info);
     return result;
 }

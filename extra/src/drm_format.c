@@ -87,8 +87,7 @@ culv_result culv_drm_format_get_info(const culv_vk_device_desc *vulkan, uint32_t
                                      culv_drm_format_info *out)
 {
     culvi_x_vk vk;
-    CULVI_X_REQUIRE(NULL, out);
-    culv_result result = culvi_x_struct_check(NULL, out, "culv_drm_format_info");
+    culv_result result = culvi_x_out_check(NULL, __func__, out, "culv_drm_format_info");
     if (result == CULV_OK && vulkan != NULL) result = culvi_x_vk_read(&vk, NULL, vulkan, __func__);
     if (result != CULV_OK) return result;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {

@@ -29,18 +29,17 @@
 
 /* Errors --------------------------------------------------------------------------------------- */
 
-/* Records and logs an error and returns its class. `device` and `object`, the label of what is at
- * fault, may be NULL. */
-culv_result culvi_x_fail(culv_device *device, const char *object, culv_result result,
-                         culv_reason reason, const char *format, ...) CULVI_X_PRINTF(5, 6);
-/* The same for a driver's answer that has a class of its own here. */
+/* Records and logs an error and returns its class: a driver's answer that has a class of its own
+ * here. `device` and `object`, the label of what is at fault, may be NULL. */
 culv_result culvi_x_fail_native(culv_device *device, const char *object, culv_result result,
                                 culv_reason reason, CUresult code, const char *call,
                                 const char *format, ...) CULVI_X_PRINTF(7, 8);
+/* No driver's answer. */
+#define culvi_x_fail(device, object, result, reason, ...)                                          \
+    culvi_x_fail_native(device, object, result, reason, CUDA_SUCCESS, NULL, __VA_ARGS__)
 /* A driver's answer, whose class Culvert knows. `refused` is the reason where the code has none. */
-culv_result culvi_x_fail_cuda(culv_device *device, const char *object, CUresult code,
-                              const char *call, culv_reason refused, const char *format, ...)
-    CULVI_X_PRINTF(6, 7);
+#define culvi_x_fail_cuda(device, object, code, call, refused, ...)                                \
+    culvi_x_fail_native(device, object, CULV_OK, refused, code, call, __VA_ARGS__)
 /* The system's, with the reason OS. */
 culv_result culvi_x_fail_os(culv_device *device, const char *object, culv_result result, int error,
                             const char *call, const char *what);
@@ -62,7 +61,9 @@ culv_result culvi_x_fail_host_memory(culv_device *device, const char *object);
 
 culv_result culvi_x_desc_read(culv_device *device, void *local, size_t size, const void *desc,
                               const char *name);
-culv_result culvi_x_struct_check(culv_device *device, const void *out, const char *name);
+/* What a call is to write to: its parameter `out`. */
+culv_result culvi_x_out_check(culv_device *device, const char *call, const void *out,
+                              const char *name);
 void culvi_x_struct_write(void *out, const void *local, size_t size);
 
 /* Devices and objects -------------------------------------------------------------------------- */
@@ -73,6 +74,8 @@ culv_result culvi_x_object(culv_device *device, const char *kind, const char *la
                            const char *not_suspended, culv_addon_object **out);
 /* A call that gives something back: one refusal is not taken for an answer. */
 #define CULVI_X_RELEASE(call) ((void)((call) != CUDA_SUCCESS && (call)))
+/* What a handle, a place of one or NULL, has; it is NULL from now on. */
+void *culvi_x_take(void *handle);
 void culvi_x_label_set(char label[64], const char *text);
 
 /* Zeros. NULL: out of memory. */
@@ -118,20 +121,28 @@ void culvi_x_at_lock(bool before);
 void culvi_x_condition_wait(culvi_x_condition *condition, culvi_x_mutex *mutex);
 /* Differs from thread to thread. */
 const void *culvi_x_thread(void);
+/* Bytes of a page of host memory. */
+uint64_t culvi_x_page_size(void);
+/* Whether the process can read host memory there. False too where the system does not tell. */
+bool culvi_x_host_readable(uint64_t address);
+
+#ifdef _WIN32 /* it has no fork() and no file descriptors; large pages are a right that few have */
+#    define culvi_x_generation_watch()             true
+#    define culvi_x_generation()                   0u
+#    define culvi_x_want_large_pages(memory, size) ((void)(memory), (void)(size))
+#    define culvi_x_files_left()                   0
+#    define culvi_x_keep_private(fd)               ((void)(fd))
+#else
 /* After the first call succeeded, culvi_x_generation() in a child of fork() is another one than in
  * its parent. It costs a load. False: out of memory. */
 bool culvi_x_generation_watch(void);
 uint32_t culvi_x_generation(void);
-
-/* Bytes of a page of host memory. */
-uint64_t culvi_x_page_size(void);
 /* Asks for large pages under [memory, memory + size), where the system has them. */
 void culvi_x_want_large_pages(void *memory, size_t size);
-/* Whether the process can read host memory there. False too where the system does not tell. */
-bool culvi_x_host_readable(uint64_t address);
 /* 0 if the process can open one more file; otherwise the system's error. */
 int culvi_x_files_left(void);
 /* No program that this one starts inherits the file descriptor. */
 void culvi_x_keep_private(int fd);
+#endif
 
 #endif

@@ -138,13 +138,11 @@ static CUresult make(culv_pool *pool, const culv_pool_desc *d, const char **call
 {
     const culv_cuda_api *cuda = CULV_CUDA(pool->device);
     cuuint64_t threshold = d->release_threshold;
-    CUmemPoolProps props;
-    memset(&props, 0, sizeof props);
-    props.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
-    props.handleTypes = (CUmemAllocationHandleType)to_cuda(pool->handle_types);
-    props.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
-    props.location.id = culvi_x_caps(pool->device).ordinal;
-    props.maxSize = (size_t)d->max_size;
+    CUmemPoolProps props = {
+        .allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
+        .handleTypes = (CUmemAllocationHandleType)to_cuda(pool->handle_types),
+        .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = culvi_x_caps(pool->device).ordinal},
+        .maxSize = (size_t)d->max_size};
 #ifdef _WIN32
     SECURITY_ATTRIBUTES own = {.nLength = sizeof own}; /* this user's default descriptor */
     if (d->handle_types & 1u << CULV_HANDLE_OPAQUE_WIN32) {
@@ -266,9 +264,9 @@ culv_result culv_pool_create(culv_device *device, const culv_pool_desc *desc, cu
 
 void culv_pool_destroy(culv_pool **pool)
 {
-    if (pool == NULL || *pool == NULL) return;
-    culv_addon_object *object = (*pool)->object, *shared = atomic_load(&(*pool)->shared);
-    *pool = NULL;
+    culv_pool *mine = culvi_x_take(pool);
+    if (mine == NULL) return;
+    culv_addon_object *object = mine->object, *shared = atomic_load(&mine->shared);
     culv_addon_object_destroy(&object, NULL);
     culv_addon_object_destroy(&shared, NULL);
 }
@@ -277,8 +275,7 @@ culv_result culv_pool_get_info(const culv_pool *pool, culv_pool_info *out)
 {
     culv_pool_info info = culv_pool_info_init();
     CULVI_X_REQUIRE(NULL, pool);
-    CULVI_X_REQUIRE(pool->device, out);
-    culv_result result = culvi_x_struct_check(pool->device, out, "culv_pool_info");
+    culv_result result = culvi_x_out_check(pool->device, __func__, out, "culv_pool_info");
     if (result != CULV_OK) return result;
     info.handle_types = pool->handle_types;
     info.native_handle = pool->pool;

@@ -74,15 +74,12 @@ static culv_result check_desc(culv_device *device, const culv_multicast_desc *d)
 
 static CUmulticastObjectProp to_cuda(uint32_t num_devices, uint64_t size, uint32_t handle_types)
 {
-    CUmulticastObjectProp prop;
-    memset(&prop, 0, sizeof prop);
-    prop.numDevices = num_devices;
-    prop.size = (size_t)size;
-    prop.handleTypes =
-        (handle_types & 1u << CULV_HANDLE_OPAQUE_FD ? CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR
-         : handle_types != 0                        ? CU_MEM_HANDLE_TYPE_WIN32
-                                                    : CU_MEM_HANDLE_TYPE_NONE);
-    return prop;
+    return (CUmulticastObjectProp){.numDevices = num_devices,
+                                   .size = (size_t)size,
+                                   .handleTypes = (handle_types & 1u << CULV_HANDLE_OPAQUE_FD
+                                                       ? CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR
+                                                   : handle_types != 0 ? CU_MEM_HANDLE_TYPE_WIN32
+                                                                       : CU_MEM_HANDLE_TYPE_NONE)};
 }
 
 /* Runs in the device's context. */
@@ -274,10 +271,9 @@ culv_result culv_multicast_import(culv_device *device, const culv_multicast_impo
 
 void culv_multicast_destroy(culv_multicast **multicast)
 {
-    if (multicast == NULL || *multicast == NULL) return;
-    culv_multicast *m = *multicast;
+    culv_multicast *m = culvi_x_take(multicast);
     uint64_t scope;
-    *multicast = NULL;
+    if (m == NULL) return;
     const bool entered = culv_device_enter(m->device, 1, &scope) == CULV_OK;
     culvi_multicast_unbind_all(m, entered);
     if (entered) culv_device_leave(m->device, scope);

@@ -69,12 +69,11 @@ static culv_result import(culv_nvsci_buffer *b, const void *object)
 {
     culv_device *device = b->device;
     const culv_cuda_api *cu = CULV_CUDA(device);
-    CUDA_EXTERNAL_MEMORY_HANDLE_DESC d;
+    const CUDA_EXTERNAL_MEMORY_HANDLE_DESC d = {.type = CU_EXTERNAL_MEMORY_HANDLE_TYPE_NVSCIBUF,
+                                                .handle.nvSciBufObject =
+                                                    b->duplicate != NULL ? b->duplicate : object,
+                                                .size = b->size};
     uint64_t scope;
-    memset(&d, 0, sizeof d);
-    d.type = CU_EXTERNAL_MEMORY_HANDLE_TYPE_NVSCIBUF;
-    d.handle.nvSciBufObject = b->duplicate != NULL ? b->duplicate : object;
-    d.size = b->size;
     culv_result result = culv_device_enter(device, 0, &scope);
     if (result != CULV_OK) return result;
     CUresult r = cu->cuImportExternalMemory(&b->memory, &d);
@@ -97,8 +96,9 @@ static culv_result import(culv_nvsci_buffer *b, const void *object)
 /* What was imported last goes first. */
 static void release(culv_nvsci_buffer *b)
 {
-    const culv_cuda_api *cu = CULV_CUDA(b->device);
     uint64_t scope;
+    if (b == NULL) return;
+    const culv_cuda_api *cu = CULV_CUDA(b->device);
     if (b->memory != NULL && culv_device_enter(b->device, 1, &scope) == CULV_OK) {
         if (b->pointer != 0) CULVI_X_RELEASE(cu->cuMemFree(b->pointer));
         if (b->arrays != NULL) CULVI_X_RELEASE(cu->cuMipmappedArrayDestroy(b->arrays));
@@ -145,10 +145,7 @@ culv_result culv_nvsci_buffer_import(culv_device *device, const culv_nvsci_buffe
 
 void culv_nvsci_buffer_destroy(culv_nvsci_buffer **buffer)
 {
-    if (buffer == NULL || *buffer == NULL) return;
-    culv_nvsci_buffer *mine = *buffer;
-    *buffer = NULL;
-    release(mine);
+    release(culvi_x_take(buffer));
 }
 
 static culv_result mapped_otherwise(const culv_nvsci_buffer *b, const char *call, const char *as)
@@ -164,10 +161,8 @@ culv_result culv_nvsci_buffer_get_pointer(culv_nvsci_buffer *buffer, CUdeviceptr
     CULVI_X_REQUIRE(device, out);
     if (buffer->arrays != NULL) return mapped_otherwise(buffer, __func__, "an array");
     if (buffer->pointer == 0) {
-        CUDA_EXTERNAL_MEMORY_BUFFER_DESC d;
+        const CUDA_EXTERNAL_MEMORY_BUFFER_DESC d = {.size = buffer->size};
         uint64_t scope;
-        memset(&d, 0, sizeof d);
-        d.size = buffer->size;
         culv_result result = culv_device_enter(device, 0, &scope);
         if (result != CULV_OK) return result;
         CUresult r = CULV_CUDA(device)->cuExternalMemoryGetMappedBuffer(&buffer->pointer,
@@ -188,18 +183,17 @@ static culv_result map_array(culv_nvsci_buffer *b, const culv_nvsci_array_desc *
 {
     culv_device *device = b->device;
     const culv_cuda_api *cu = CULV_CUDA(device);
-    CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC d;
     CUmipmappedArray arrays = NULL;
     uint64_t scope;
-    memset(&d, 0, sizeof d);
-    d.offset = array->offset;
-    d.arrayDesc.Width = (size_t)array->width;
-    d.arrayDesc.Height = (size_t)array->height;
-    d.arrayDesc.Depth = (size_t)array->depth;
-    d.arrayDesc.Format = (CUarray_format)array->cuda_format;
-    d.arrayDesc.NumChannels = array->channels;
-    d.arrayDesc.Flags = array->flags;
-    d.numLevels = 1; /* cuda.h: of NvSciBuf memory no more */
+    const CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC d = {
+        .offset = array->offset,
+        .arrayDesc = {.Width = (size_t)array->width,
+                      .Height = (size_t)array->height,
+                      .Depth = (size_t)array->depth,
+                      .Format = (CUarray_format)array->cuda_format,
+                      .NumChannels = array->channels,
+                      .Flags = array->flags},
+        .numLevels = 1 /* cuda.h: of NvSciBuf memory no more */};
     culv_result result = culv_device_enter(device, 0, &scope);
     if (result != CULV_OK) return result;
     const char *call = "cuExternalMemoryGetMappedMipmappedArray";
@@ -268,16 +262,14 @@ culv_result culv_nvsci_get_sync_attributes(culv_device *device, void *attribute_
 
 culv_result culv_nvsci_sync_import(culv_device *device, const void *object, culv_nvsci_sync **out)
 {
-    CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC d;
+    const CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC d = {
+        .type = CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_NVSCISYNC, .handle.nvSciSyncObj = object};
     uint64_t scope;
     CULVI_X_REQUIRE(NULL, device);
     CULVI_X_REQUIRE2(device, object, out);
     culv_nvsci_sync *sync = culvi_x_alloc(sizeof *sync);
     if (sync == NULL) return culvi_x_fail_host_memory(device, NULL);
     sync->device = device;
-    memset(&d, 0, sizeof d);
-    d.type = CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_NVSCISYNC;
-    d.handle.nvSciSyncObj = object;
     culv_result result = culv_device_enter(device, 0, &scope);
     if (result == CULV_OK) {
         CUresult r = CULV_CUDA(device)->cuImportExternalSemaphore(&sync->semaphore, &d);
@@ -306,9 +298,8 @@ culv_result culv_nvsci_sync_import(culv_device *device, const void *object, culv
 void culv_nvsci_sync_destroy(culv_nvsci_sync **sync)
 {
     uint64_t scope;
-    if (sync == NULL || *sync == NULL) return;
-    culv_nvsci_sync *mine = *sync;
-    *sync = NULL;
+    culv_nvsci_sync *mine = culvi_x_take(sync);
+    if (mine == NULL) return;
     if (mine->semaphore != NULL && culv_device_enter(mine->device, 1, &scope) == CULV_OK) {
         CULVI_X_RELEASE(CULV_CUDA(mine->device)->cuDestroyExternalSemaphore(mine->semaphore));
         culv_device_leave(mine->device, scope);
@@ -317,29 +308,23 @@ void culv_nvsci_sync_destroy(culv_nvsci_sync **sync)
     culvi_x_free(mine);
 }
 
-static culv_result check_use(const culv_nvsci_sync *sync, const char *call, uint32_t flags)
-{
-    if ((flags & ~(uint32_t)CULV_NVSCI_SKIP_MEMSYNC) == 0) return CULV_OK;
-    return culvi_x_fail(sync->device, NULL, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                        "%s: flags is %#x; it is 0 or CULV_NVSCI_SKIP_MEMSYNC", call,
-                        (unsigned)flags);
-}
-
 static culv_result use(culv_nvsci_sync *sync, bool signals, void *fence, uint32_t flags,
-                       CUstream stream)
+                       CUstream stream, const char *function)
 {
     culv_device *device = sync->device;
     const bool skip = (flags & CULV_NVSCI_SKIP_MEMSYNC) != 0;
+    if ((flags & ~(uint32_t)CULV_NVSCI_SKIP_MEMSYNC) != 0)
+        return culvi_x_fail(device, NULL, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+                            "%s: flags is %#x; it is 0 or CULV_NVSCI_SKIP_MEMSYNC", function,
+                            (unsigned)flags);
     const culv_cuda_api *cu = CULV_CUDA(device);
-    CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS signal;
-    CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS wait;
+    const CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS signal = {
+        .params.nvSciSync.fence = fence,
+        .flags = skip ? CUDA_EXTERNAL_SEMAPHORE_SIGNAL_SKIP_NVSCIBUF_MEMSYNC : 0};
+    const CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS wait = {
+        .params.nvSciSync.fence = fence,
+        .flags = skip ? CUDA_EXTERNAL_SEMAPHORE_WAIT_SKIP_NVSCIBUF_MEMSYNC : 0};
     uint64_t scope;
-    memset(&signal, 0, sizeof signal);
-    memset(&wait, 0, sizeof wait);
-    signal.params.nvSciSync.fence = fence;
-    signal.flags = skip ? CUDA_EXTERNAL_SEMAPHORE_SIGNAL_SKIP_NVSCIBUF_MEMSYNC : 0;
-    wait.params.nvSciSync.fence = fence;
-    wait.flags = skip ? CUDA_EXTERNAL_SEMAPHORE_WAIT_SKIP_NVSCIBUF_MEMSYNC : 0;
     culv_result result = culv_device_enter(device, 0, &scope);
     if (result != CULV_OK) return result;
     const char *call =
@@ -358,8 +343,7 @@ culv_result culv_nvsci_sync_signal(culv_nvsci_sync *sync, void *fence, uint32_t 
 {
     CULVI_X_REQUIRE(NULL, sync);
     CULVI_X_REQUIRE(sync->device, fence);
-    culv_result result = check_use(sync, __func__, flags);
-    return result == CULV_OK ? use(sync, true, fence, flags, stream) : result;
+    return use(sync, true, fence, flags, stream, __func__);
 }
 
 culv_result culv_nvsci_sync_wait(culv_nvsci_sync *sync, void *fence, uint32_t flags,
@@ -367,6 +351,5 @@ culv_result culv_nvsci_sync_wait(culv_nvsci_sync *sync, void *fence, uint32_t fl
 {
     CULVI_X_REQUIRE(NULL, sync);
     CULVI_X_REQUIRE(sync->device, fence);
-    culv_result result = check_use(sync, __func__, flags);
-    return result == CULV_OK ? use(sync, false, fence, flags, stream) : result;
+    return use(sync, false, fence, flags, stream, __func__);
 }

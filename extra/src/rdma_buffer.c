@@ -45,19 +45,18 @@ static culv_result export_part(const culv_vk_rdma_buffer *b, culv_vk_rdma_part *
 static culv_result list(culv_vk_rdma_buffer *b)
 {
     size_t count = 0;
-    culv_part *buffers = NULL;
     culv_result result = culv_vector_view_get_parts(b->view, NULL, 0, &count);
     if (result != CULV_OK || count == b->count) return result;
     culv_vk_rdma_part *parts = culvi_x_alloc(count * sizeof *parts);
-    buffers = culvi_x_alloc(count * sizeof *buffers);
-    if (parts == NULL || buffers == NULL) {
-        result = culvi_x_fail_host_memory(b->device, b->label);
-        goto free_both;
-    }
-    result = culv_vector_view_get_parts(b->view, buffers, count, &count);
-    for (size_t i = 0; i < b->count && result == CULV_OK; i++)
-        parts[i] = b->parts[i];
-    for (size_t i = b->count; i < count && result == CULV_OK; i++) {
+    culv_part *buffers = culvi_x_alloc(count * sizeof *buffers);
+    result = parts != NULL && buffers != NULL
+                 ? culv_vector_view_get_parts(b->view, buffers, count, &count)
+                 : culvi_x_fail_host_memory(b->device, b->label);
+    for (size_t i = 0; i < count && result == CULV_OK; i++) {
+        if (i < b->count) {
+            parts[i] = b->parts[i];
+            continue;
+        }
         parts[i].id = buffers[i].id;
         parts[i].offset = buffers[i].offset;
         parts[i].size = buffers[i].size;
@@ -66,20 +65,17 @@ static culv_result list(culv_vk_rdma_buffer *b)
         result = export_part(b, &parts[i]);
         if (result != CULV_OK) close_parts(parts, b->count, i);
     }
-    if (result != CULV_OK) goto free_both;
     culvi_x_free(buffers);
-    culvi_x_free(b->parts);
+    culvi_x_free(result == CULV_OK ? b->parts : parts);
+    if (result != CULV_OK) return result;
     b->parts = parts;
     b->count = count;
     return CULV_OK;
-free_both:
-    culvi_x_free(buffers);
-    culvi_x_free(parts);
-    return result;
 }
 
 static void destroy(culv_vk_rdma_buffer *b)
 {
+    if (b == NULL) return;
     close_parts(b->parts, 0, b->count);
     culvi_x_free(b->parts);
     culv_vector_view_destroy(&b->view);
@@ -163,10 +159,7 @@ culv_result culv_vk_rdma_buffer_create(culv_device *device, culv_vk_device *vk,
 
 void culv_vk_rdma_buffer_destroy(culv_vk_rdma_buffer **buffer)
 {
-    if (buffer == NULL || *buffer == NULL) return;
-    culv_vk_rdma_buffer *mine = *buffer;
-    *buffer = NULL;
-    destroy(mine);
+    destroy(culvi_x_take(buffer));
 }
 
 culv_result culv_vk_rdma_buffer_grow(culv_vk_rdma_buffer *buffer, uint64_t size)

@@ -162,10 +162,8 @@ culv_result culv_rdma_cache_get(culv_rdma_cache *cache, CUdeviceptr pointer, uin
 
 void culv_rdma_registration_put(culv_rdma_registration **registration)
 {
-    if (registration == NULL || *registration == NULL) return;
-    culv_rdma_registration *mine = *registration;
-    *registration = NULL;
-    if (!is_parents(mine->cache)) culvi_rdma_give_use(mine);
+    culv_rdma_registration *mine = culvi_x_take(registration);
+    if (mine != NULL && !is_parents(mine->cache)) culvi_rdma_give_use(mine);
 }
 
 void *culv_rdma_registration_cookie(const culv_rdma_registration *registration)
@@ -178,8 +176,7 @@ culv_result culv_rdma_registration_get_range(const culv_rdma_registration *regis
 {
     CULVI_X_REQUIRE(NULL, registration);
     culv_device *device = registration->cache->device;
-    CULVI_X_REQUIRE(device, out);
-    culv_result result = culvi_x_struct_check(device, out, "culv_rdma_range");
+    culv_result result = culvi_x_out_check(device, __func__, out, "culv_rdma_range");
     if (result != CULV_OK) return result;
     const culv_rdma_range range = culvi_rdma_range_of(registration);
     culvi_x_struct_write(out, &range, sizeof range);
@@ -241,8 +238,7 @@ culv_result culv_rdma_cache_trim(culv_rdma_cache *cache, uint64_t bytes)
 culv_result culv_rdma_cache_get_stats(culv_rdma_cache *cache, culv_rdma_cache_stats *out)
 {
     CULVI_X_REQUIRE(NULL, cache);
-    CULVI_X_REQUIRE(cache->device, out);
-    culv_result result = culvi_x_struct_check(cache->device, out, "culv_rdma_cache_stats");
+    culv_result result = culvi_x_out_check(cache->device, __func__, out, "culv_rdma_cache_stats");
     if (result != CULV_OK) return result;
     culvi_x_mutex_lock(&cache->lock);
     culv_rdma_cache_stats stats = cache->stats;
@@ -312,10 +308,8 @@ free_cache:
 
 void culv_rdma_cache_destroy(culv_rdma_cache **cache)
 {
-    if (cache == NULL || *cache == NULL) return;
-    culv_rdma_cache *mine = *cache;
-    *cache = NULL;
-    if (is_parents(mine)) return;
+    culv_rdma_cache *mine = culvi_x_take(cache);
+    if (mine == NULL || is_parents(mine)) return;
     drop_range(mine, 0, UINT64_MAX, CULV_RDMA_UNPIN_EVICTED);
     cache_unref(mine);
 }

@@ -62,8 +62,7 @@ culv_result culv_rdma_dma_buf_export_dup(culv_device *device, CUdeviceptr pointe
 {
     uint64_t scope;
     CULVI_X_REQUIRE(NULL, device);
-    CULVI_X_REQUIRE(device, out);
-    culv_result result = culvi_x_struct_check(device, out, "culv_rdma_dma_buf");
+    culv_result result = culvi_x_out_check(device, __func__, out, "culv_rdma_dma_buf");
     if (result != CULV_OK) return result;
     if ((flags & ~(uint64_t)CULV_DMA_BUF_PCIE) != 0)
         return culvi_x_fail(device, NULL, CULV_ERROR_INVALID, CULV_REASON_VALUE,

@@ -137,15 +137,6 @@ static culv_result no_room(job *j, const char *why)
     return CULV_ERROR_OUT_OF_MEMORY;
 }
 
-static culv_result fail_no_room(const job *j)
-{
-    return culvi_x_fail(j->cache->device, j->cache->label, CULV_ERROR_OUT_OF_MEMORY,
-                        CULV_REASON_PIN_SPACE,
-                        "%" PRIu64 " bytes at %#" PRIx64
-                        " could not be pinned: %s, and everything else that is pinned is in use",
-                        j->pending.end - j->pending.start, j->pending.start, j->lacks);
-}
-
 /* The caller holds the lock. */
 static void forget_pending(job *j)
 {
@@ -292,21 +283,6 @@ static culv_result pin(job *j)
                         culv_result_name(answer), range.page_size, (uint64_t)range.page_start);
 }
 
-/* The id is the pinned memory's only if it is the same before and after (text 000, 3.5). */
-static culv_result still_there(job *j, bool *same)
-{
-    *same = true;
-    return j->cache->desc.validity == CULV_RDMA_VALIDITY_BUFFER_ID
-               ? culvi_rdma_ask_id(j->cache, j->entry, j->pointer, same)
-               : CULV_OK;
-}
-
-static void unpin_now(const job *j, culv_rdma_unpin_why why)
-{
-    const culv_rdma_range range = culvi_rdma_range_of(j->entry);
-    j->cache->desc.unpin(j->cache->desc.user, &range, j->entry->cookie, why);
-}
-
 /* What the range covers goes, and holds on to what replaces it as long as it is in use. */
 static void replace(job *j)
 {
@@ -344,20 +320,13 @@ static culv_result publish(job *j, bool same, bool *freed)
     return result;
 }
 
-static void give_entry(job *j)
-{
-    culvi_x_mutex_lock(&j->cache->lock);
-    culvi_rdma_entry_unuse(j->cache, j->entry);
-    culvi_x_mutex_unlock(&j->cache->lock);
-}
-
 /* Pins a range that is pending, and lets others find it. */
 static step pin_and_publish(job *j, culv_rdma_registration **out, culv_result *result)
 {
     culv_rdma_cache *cache = j->cache;
     const culvi_rdma_memory *m = &j->memory;
     culv_rdma_registration *e = j->entry;
-    bool same = false, freed = false;
+    bool same = true, freed = false;
     e->rest->kind = (uint32_t)m->kind;
     e->start = j->pending.start;
     e->end = j->pending.end;
@@ -378,14 +347,21 @@ static step pin_and_publish(job *j, culv_rdma_registration **out, culv_result *r
         culvi_rdma_finish_all(out_of_use);
         return STEP_FAILED;
     }
-    culv_result asked = still_there(j, &same);
+    /* The id is the pinned memory's only if it is the same before and after (text 000, 3.5). */
+    culv_result asked = CULV_OK;
+    if (cache->desc.validity == CULV_RDMA_VALIDITY_BUFFER_ID)
+        asked = culvi_rdma_ask_id(cache, e, j->pointer, &same);
     *result = publish(j, same && asked == CULV_OK, &freed);
     if (*result == CULV_OK && !freed) {
         *out = e;
         return STEP_DONE;
     }
-    unpin_now(j, freed && asked == CULV_OK ? CULV_RDMA_UNPIN_FREED : CULV_RDMA_UNPIN_EVICTED);
-    give_entry(j);
+    const culv_rdma_range range = culvi_rdma_range_of(e);
+    cache->desc.unpin(cache->desc.user, &range, e->cookie,
+                      freed && asked == CULV_OK ? CULV_RDMA_UNPIN_FREED : CULV_RDMA_UNPIN_EVICTED);
+    culvi_x_mutex_lock(&cache->lock);
+    culvi_rdma_entry_unuse(cache, e);
+    culvi_x_mutex_unlock(&cache->lock);
     if (asked != CULV_OK) *result = asked;
     return *result == CULV_OK ? STEP_AGAIN : STEP_FAILED;
 }
@@ -408,7 +384,13 @@ culv_result culvi_rdma_pin(culv_rdma_cache *cache, CUdeviceptr pointer, uint64_t
         if (*out != NULL) return CULV_OK;
         const bool smaller = next == STEP_FAILED && j.lacks != NULL && j.whole &&
                              j.memory.size <= cache->whole_bytes;
-        if (next == STEP_FAILED && !smaller) return j.lacks != NULL ? fail_no_room(&j) : result;
+        if (next == STEP_FAILED && !smaller && j.lacks != NULL)
+            return culvi_x_fail(
+                cache->device, cache->label, CULV_ERROR_OUT_OF_MEMORY, CULV_REASON_PIN_SPACE,
+                "%" PRIu64 " bytes at %#" PRIx64
+                " could not be pinned: %s, and everything else that is pinned is in use",
+                j.pending.end - j.pending.start, j.pending.start, j.lacks);
+        if (next == STEP_FAILED && !smaller) return result;
         if (smaller) j.whole = false;
         result = CULV_OK;
     }

@@ -37,63 +37,59 @@ culv_result culvi_rdma_look(culv_device *device, CUdeviceptr pointer, culvi_rdma
     return CULV_OK;
 }
 
-/* Why a card cannot have it: CULV_REASON_NONE where it can. */
-static culv_reason why_not(culv_device *device, CUdeviceptr pointer, const culvi_rdma_memory *m,
-                           char *text, size_t size)
+/* Why a card cannot have it; NULL: it can. The text may be in `other`. */
+static const char *why_not(culv_device *device, CUdeviceptr pointer, const culvi_rdma_memory *m,
+                           culv_reason *reason, char other[64])
 {
-    text[0] = '\0';
+    const int32_t self = culvi_x_caps(device).ordinal;
     switch (m->kind) {
     case CULV_POINTER_NONE:
         if (culvi_x_host_readable(pointer)) {
-            snprintf(text, size,
-                     "it is the host's own memory (a stack, a heap or a file), which CUDA does not "
-                     "know; register the pointer with the card as host memory");
-            return CULV_REASON_HOST_POINTER;
+            *reason = CULV_REASON_HOST_POINTER;
+            return "it is the host's own memory (a stack, a heap or a file), which CUDA does not "
+                   "know; register the pointer with the card as host memory";
         }
-        snprintf(text, size,
-                 "nothing is allocated or mapped there; it was freed, or never allocated");
-        return CULV_REASON_NOT_MAPPED;
+        *reason = CULV_REASON_NOT_MAPPED;
+        return "nothing is allocated or mapped there; it was freed, or never allocated";
     case CULV_POINTER_MANAGED:
-        snprintf(text, size,
-                 "it is managed memory, which moves: the card would use a copy that goes stale; "
-                 "allocate with cuMemAlloc or with culv_vmm_allocation_create()");
-        return CULV_REASON_MANAGED;
+        *reason = CULV_REASON_MANAGED;
+        return "it is managed memory, which moves: the card would use a copy that goes stale; "
+               "allocate with cuMemAlloc or with culv_vmm_allocation_create()";
     case CULV_POINTER_EXTERNAL:
-        snprintf(text, size,
-                 "it was imported from a graphics API, and NVIDIA's driver pins no such memory "
-                 "(open-gpu-kernel-modules issue 1130); let CUDA allocate it and the graphics API "
-                 "import it (culvert/vulkan_rdma.h)");
-        return CULV_REASON_NOT_EXPORTABLE;
+        *reason = CULV_REASON_NOT_EXPORTABLE;
+        return "it was imported from a graphics API, and NVIDIA's driver pins no such memory "
+               "(open-gpu-kernel-modules issue 1130); let CUDA allocate it and the graphics API "
+               "import it (culvert/vulkan_rdma.h)";
     case CULV_POINTER_POOL:
-        if (m->rdma) return CULV_REASON_NONE;
-        snprintf(text, size,
-                 "it is memory of a pool that third-party devices cannot reach; allocate with "
-                 "cuMemAlloc or with culv_vmm_allocation_create() and CULV_VMM_USAGE_RDMA");
-        return CULV_REASON_USAGE;
+        *reason = CULV_REASON_USAGE;
+        return m->rdma
+                   ? NULL
+                   : "it is memory of a pool that third-party devices cannot reach; allocate with "
+                     "cuMemAlloc or with culv_vmm_allocation_create() and CULV_VMM_USAGE_RDMA";
     case CULV_POINTER_VMM:
-        if (m->rdma || m->on_host) break;
-        snprintf(
-            text, size,
-            "it is memory of cuMemCreate without allocFlags.gpuDirectRDMACapable, which no card "
-            "reaches; allocate with CULV_VMM_USAGE_RDMA");
-        return CULV_REASON_USAGE;
+        *reason = CULV_REASON_USAGE;
+        if (!m->rdma && !m->on_host)
+            return "it is memory of cuMemCreate without allocFlags.gpuDirectRDMACapable, which no "
+                   "card reaches; allocate with CULV_VMM_USAGE_RDMA";
+        break;
     default: break;
     }
-    if (m->on_host || m->device == (int)culvi_x_caps(device).ordinal) return CULV_REASON_NONE;
-    snprintf(text, size, "it is memory of CUDA device %d, and this device is %d", m->device,
-             (int)culvi_x_caps(device).ordinal);
-    return CULV_REASON_DEVICE_MISMATCH;
+    if (m->on_host || m->device == self) return NULL;
+    *reason = CULV_REASON_DEVICE_MISMATCH;
+    snprintf(other, 64, "it is memory of CUDA device %d, and this device is %d", m->device, self);
+    return other;
 }
 
 culv_result culvi_rdma_check_memory(culv_device *device, const char *call, CUdeviceptr pointer,
                                     const culvi_rdma_memory *memory)
 {
-    char text[256];
-    culv_reason reason = why_not(device, pointer, memory, text, sizeof text);
-    if (reason == CULV_REASON_NONE) return CULV_OK;
+    char other[64];
+    culv_reason reason = CULV_REASON_NONE;
+    const char *why = why_not(device, pointer, memory, &reason, other);
+    if (why == NULL) return CULV_OK;
     return culvi_x_fail(
         device, NULL, reason == CULV_REASON_USAGE ? CULV_ERROR_UNSUPPORTED : CULV_ERROR_INVALID,
-        reason, "%s: a card cannot be given %#" PRIx64 ": %s", call, (uint64_t)pointer, text);
+        reason, "%s: a card cannot be given %#" PRIx64 ": %s", call, (uint64_t)pointer, why);
 }
 
 culv_result culvi_rdma_check_arguments(culv_device *device, const char *call, CUdeviceptr pointer,
@@ -152,9 +148,9 @@ culv_result culv_rdma_get_info(culv_device *device, CUdeviceptr pointer, culv_rd
 {
     uint64_t scope;
     culvi_rdma_memory m;
+    char other[64];
     CULVI_X_REQUIRE(NULL, device);
-    CULVI_X_REQUIRE(device, out);
-    culv_result result = culvi_x_struct_check(device, out, "culv_rdma_info");
+    culv_result result = culvi_x_out_check(device, __func__, out, "culv_rdma_info");
     if (result == CULV_OK) result = culv_device_enter(device, 0, &scope);
     if (result != CULV_OK) return result;
     result = culvi_rdma_look(device, pointer, &m);
@@ -162,10 +158,12 @@ culv_result culv_rdma_get_info(culv_device *device, CUdeviceptr pointer, culv_rd
     if (result != CULV_OK) return result;
     culv_rdma_info info = culv_rdma_info_init();
     info.kind = m.kind;
-    info.reason = why_not(device, pointer, &m, info.reason_text, sizeof info.reason_text);
-    info.path = info.reason != CULV_REASON_NONE ? CULV_RDMA_PATH_NONE
-                : m.on_host                     ? CULV_RDMA_PATH_HOST
-                                                : CULV_RDMA_PATH_DEVICE;
+    const char *why = why_not(device, pointer, &m, &info.reason, other);
+    if (why == NULL) info.reason = CULV_REASON_NONE;
+    if (why != NULL) snprintf(info.reason_text, sizeof info.reason_text, "%s", why);
+    info.path = why != NULL ? CULV_RDMA_PATH_NONE
+                : m.on_host ? CULV_RDMA_PATH_HOST
+                            : CULV_RDMA_PATH_DEVICE;
     info.device = m.device;
     info.start = m.start;
     info.size = m.size;
@@ -250,8 +248,7 @@ culv_result culv_rdma_get_tokens(culv_device *device, CUdeviceptr pointer, culv_
     culvi_rdma_memory memory;
     CUDA_POINTER_ATTRIBUTE_P2P_TOKENS tokens;
     CULVI_X_REQUIRE(NULL, device);
-    CULVI_X_REQUIRE(device, out);
-    culv_result result = culvi_x_struct_check(device, out, "culv_rdma_tokens");
+    culv_result result = culvi_x_out_check(device, __func__, out, "culv_rdma_tokens");
     if (result == CULV_OK) result = culv_device_enter(device, 0, &scope);
     if (result != CULV_OK) return result;
     memset(&tokens, 0, sizeof tokens);

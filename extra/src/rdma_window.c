@@ -21,8 +21,7 @@ culv_result culv_rdma_get_caps(culv_device *device, culv_rdma_caps *out)
         CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WRITES_ORDERING};
     int value[COUNT] = {0};
     CULVI_X_REQUIRE(NULL, device);
-    CULVI_X_REQUIRE(device, out);
-    culv_result result = culvi_x_struct_check(device, out, "culv_rdma_caps");
+    culv_result result = culvi_x_out_check(device, __func__, out, "culv_rdma_caps");
     for (int i = 0; i < COUNT && result == CULV_OK; i++)
         result = attribute(device, which[i], &value[i]);
     if (result != CULV_OK) return result;
@@ -74,8 +73,7 @@ culv_result culv_rdma_flush_writes(culv_device *device, culv_rdma_ordering scope
 
 culv_result culv_rdma_get_cost(CUdeviceptr pointer, uint64_t size, culv_rdma_cost *out)
 {
-    CULVI_X_REQUIRE(NULL, out);
-    culv_result result = culvi_x_struct_check(NULL, out, "culv_rdma_cost");
+    culv_result result = culvi_x_out_check(NULL, __func__, out, "culv_rdma_cost");
     if (result == CULV_OK)
         result = culvi_rdma_check_arguments(NULL, "culv_rdma_get_cost", pointer, size);
     if (result != CULV_OK) return result;
@@ -166,8 +164,7 @@ culv_result culv_rdma_get_bar1(culv_device *device, culv_rdma_bar1 *out)
     nvml n;
     nvml_bar1 told = {0};
     CULVI_X_REQUIRE(NULL, device);
-    CULVI_X_REQUIRE(device, out);
-    culv_result result = culvi_x_struct_check(device, out, "culv_rdma_bar1");
+    culv_result result = culvi_x_out_check(device, __func__, out, "culv_rdma_bar1");
     if (result == CULV_OK) result = open_nvml(device, &n);
     if (result != CULV_OK) return result;
     result = ask_nvml(device, &n, &told);

@@ -94,18 +94,18 @@ static CUDA_ARRAY3D_DESCRIPTOR describe(const culv_sparse_array *array,
 {
     const culv_sparse_array_desc *d = &array->desc;
     const bool normalized = d->texels == CULV_TEXELS_NORMALIZED, layered = d->array_layers > 1;
-    CUDA_ARRAY3D_DESCRIPTOR out;
-    memset(&out, 0, sizeof out);
-    out.Width = d->width;
-    out.Height = d->height;
-    out.Depth = layered ? d->array_layers : d->type == CULV_IMAGE_3D ? d->depth : 0;
-    out.Format =
-        (CUarray_format)(normalized ? format->normalized_array_format : format->cuda_array_format);
-    out.NumChannels = normalized ? format->normalized_channels : format->channels;
-    out.Flags = CUDA_ARRAY3D_SPARSE | (layered ? (unsigned)CUDA_ARRAY3D_LAYERED : 0u) |
-                (d->surfaces ? (unsigned)CUDA_ARRAY3D_SURFACE_LDST : 0u) |
-                (d->texture_gather ? (unsigned)CUDA_ARRAY3D_TEXTURE_GATHER : 0u);
-    return out;
+    return (CUDA_ARRAY3D_DESCRIPTOR){
+        .Width = d->width,
+        .Height = d->height,
+        .Depth = layered                    ? d->array_layers
+                 : d->type == CULV_IMAGE_3D ? d->depth
+                                            : 0,
+        .Format = (CUarray_format)(normalized ? format->normalized_array_format
+                                              : format->cuda_array_format),
+        .NumChannels = normalized ? format->normalized_channels : format->channels,
+        .Flags = CUDA_ARRAY3D_SPARSE | (layered ? (unsigned)CUDA_ARRAY3D_LAYERED : 0u) |
+                 (d->surfaces ? (unsigned)CUDA_ARRAY3D_SURFACE_LDST : 0u) |
+                 (d->texture_gather ? (unsigned)CUDA_ARRAY3D_TEXTURE_GATHER : 0u)};
 }
 
 /* Gives the array back to the driver. */
@@ -266,17 +266,15 @@ culv_result culv_sparse_array_create(culv_device *device, const culv_sparse_arra
 
 void culv_sparse_array_destroy(culv_sparse_array **array, const CUstream *last_use)
 {
-    if (array == NULL || *array == NULL) return;
-    culv_addon_object *object = (*array)->object;
-    *array = NULL;
-    culv_addon_object_destroy(&object, last_use);
+    culv_sparse_array *mine = culvi_x_take(array);
+    culv_addon_object *object = mine != NULL ? mine->object : NULL;
+    if (object != NULL) culv_addon_object_destroy(&object, last_use);
 }
 
 culv_result culv_sparse_array_get_info(const culv_sparse_array *array, culv_sparse_array_info *out)
 {
     CULVI_X_REQUIRE(NULL, array);
-    CULVI_X_REQUIRE(array->device, out);
-    culv_result result = culvi_x_struct_check(array->device, out, "culv_sparse_array_info");
+    culv_result result = culvi_x_out_check(array->device, __func__, out, "culv_sparse_array_info");
     if (result != CULV_OK) return result;
     culv_sparse_array_info info = array->info;
     info.array = array->array;

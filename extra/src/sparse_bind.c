@@ -2,6 +2,7 @@
 /* Mapping tiles and mip tails of sparse arrays. */
 #include "sparse.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 
 enum { FEW = 8 }; /* binds whose list is on the stack */
@@ -12,28 +13,38 @@ typedef struct place {
     char at[24];
 } place;
 
+CULVI_X_PRINTF(4, 5)
+static culv_result refuse(const culv_sparse_array *array, const place *p, culv_reason reason,
+                          const char *format, ...)
+{
+    char text[512];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    return culvi_x_fail(array->device, array->label, CULV_ERROR_INVALID, reason, "%s: %s%s",
+                        p->call, p->at, text);
+}
+
 static culv_result check_level(const culv_sparse_array *array, const culv_sparse_region *region,
                                const place *p)
 {
-    culv_device *device = array->device;
     const culv_sparse_array_info *info = &array->info;
     if (region->level >= info->mip_levels)
-        return culvi_x_fail(device, array->label, CULV_ERROR_INVALID, CULV_REASON_LEVEL,
-                            "%s: %sregion.level is %" PRIu32 ", but the array has %" PRIu32
-                            " levels",
-                            p->call, p->at, region->level, info->mip_levels);
+        return refuse(array, p, CULV_REASON_LEVEL,
+                      "region.level is %" PRIu32 ", but the array has %" PRIu32 " levels",
+                      region->level, info->mip_levels);
     if (region->level >= info->mip_tail_first_level)
-        return culvi_x_fail(
-            device, array->label, CULV_ERROR_INVALID, CULV_REASON_LEVEL,
-            "%s: %sregion.level is %" PRIu32 ", which is smaller than a tile and lies in the mip "
-            "tail (from level %" PRIu32 " on, %" PRIu64 " bytes); map that with a "
-            "culv_sparse_bind whose part is CULV_SPARSE_MIP_TAIL",
-            p->call, p->at, region->level, info->mip_tail_first_level, info->mip_tail_size);
+        return refuse(array, p, CULV_REASON_LEVEL,
+                      "region.level is %" PRIu32
+                      ", which is smaller than a tile and lies in the mip "
+                      "tail (from level %" PRIu32 " on, %" PRIu64 " bytes); map that with a "
+                      "culv_sparse_bind whose part is CULV_SPARSE_MIP_TAIL",
+                      region->level, info->mip_tail_first_level, info->mip_tail_size);
     if (region->layer >= info->array_layers)
-        return culvi_x_fail(device, array->label, CULV_ERROR_INVALID, CULV_REASON_RANGE,
-                            "%s: %sregion.layer is %" PRIu32 ", but the array has %" PRIu32
-                            " layers",
-                            p->call, p->at, region->layer, info->array_layers);
+        return refuse(array, p, CULV_REASON_RANGE,
+                      "region.layer is %" PRIu32 ", but the array has %" PRIu32 " layers",
+                      region->layer, info->array_layers);
     return CULV_OK;
 }
 
@@ -43,7 +54,6 @@ static culv_result check_region(const culv_sparse_array *array, culv_sparse_regi
 {
     static const char *const offset_names[] = {"x", "y", "z"};
     static const char *const extent_names[] = {"width", "height", "depth"};
-    culv_device *device = array->device;
     const uint32_t tile[3] = {array->info.tile_width, array->info.tile_height,
                               array->info.tile_depth};
     const uint32_t offset[3] = {region->x, region->y, region->z};
@@ -54,29 +64,26 @@ static culv_result check_region(const culv_sparse_array *array, culv_sparse_regi
     for (int i = 0; i < 3; i++) {
         const uint32_t side = culvi_sparse_side(array, region->level, i);
         if (offset[i] >= side)
-            return culvi_x_fail(device, array->label, CULV_ERROR_INVALID, CULV_REASON_RANGE,
-                                "%s: %sregion.%s is %" PRIu32 ", but level %" PRIu32
-                                " ends at %" PRIu32,
-                                p->call, p->at, offset_names[i], offset[i], region->level, side);
+            return refuse(array, p, CULV_REASON_RANGE,
+                          "region.%s is %" PRIu32 ", but level %" PRIu32 " ends at %" PRIu32,
+                          offset_names[i], offset[i], region->level, side);
         if (offset[i] % tile[i] != 0)
-            return culvi_x_fail(device, array->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                                "%s: %sregion.%s is %" PRIu32 ", which is not a multiple of the "
-                                "tile's %" PRIu32 " texels",
-                                p->call, p->at, offset_names[i], offset[i], tile[i]);
+            return refuse(array, p, CULV_REASON_VALUE,
+                          "region.%s is %" PRIu32 ", which is not a multiple of the "
+                          "tile's %" PRIu32 " texels",
+                          offset_names[i], offset[i], tile[i]);
         if (*extent[i] == 0) *extent[i] = side - offset[i];
         if (*extent[i] > side - offset[i])
-            return culvi_x_fail(
-                device, array->label, CULV_ERROR_INVALID, CULV_REASON_RANGE,
-                "%s: %sregion.%s is %" PRIu32 " from %" PRIu32 " on, but level %" PRIu32
-                " ends at %" PRIu32 "; for a tile at the edge pass only the "
-                "part within the level (0: to the edge)",
-                p->call, p->at, extent_names[i], *extent[i], offset[i], region->level, side);
+            return refuse(array, p, CULV_REASON_RANGE,
+                          "region.%s is %" PRIu32 " from %" PRIu32 " on, but level %" PRIu32
+                          " ends at %" PRIu32 "; for a tile at the edge pass only the "
+                          "part within the level (0: to the edge)",
+                          extent_names[i], *extent[i], offset[i], region->level, side);
         if (*extent[i] % tile[i] != 0 && offset[i] + *extent[i] != side)
-            return culvi_x_fail(
-                device, array->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                "%s: %sregion.%s is %" PRIu32 ", which is not a multiple of the tile's %" PRIu32
-                " texels, and it does not end where level %" PRIu32 " does, at %" PRIu32,
-                p->call, p->at, extent_names[i], *extent[i], tile[i], region->level, side);
+            return refuse(array, p, CULV_REASON_VALUE,
+                          "region.%s is %" PRIu32 ", which is not a multiple of the tile's %" PRIu32
+                          " texels, and it does not end where level %" PRIu32 " does, at %" PRIu32,
+                          extent_names[i], *extent[i], tile[i], region->level, side);
         *bytes *= (*extent[i] + tile[i] - 1) / tile[i];
     }
     return CULV_OK;
@@ -86,34 +93,29 @@ static culv_result check_region(const culv_sparse_array *array, culv_sparse_regi
 static culv_result check_tail(culv_sparse_bind *bind, const place *p)
 {
     const culv_sparse_array *array = bind->array;
-    culv_device *device = array->device;
     const culv_sparse_array_info *info = &array->info;
     const uint32_t layers = info->mip_tail_single ? 1 : info->array_layers;
     if (info->mip_tail_size == 0)
-        return culvi_x_fail(device, array->label, CULV_ERROR_INVALID, CULV_REASON_LEVEL,
-                            "%s: %sarray has no mip tail: each of its %" PRIu32
-                            " levels has whole tiles",
-                            p->call, p->at, info->mip_levels);
+        return refuse(array, p, CULV_REASON_LEVEL,
+                      "array has no mip tail: each of its %" PRIu32 " levels has whole tiles",
+                      info->mip_levels);
     if (bind->region.layer >= layers)
-        return culvi_x_fail(
-            device, array->label, CULV_ERROR_INVALID, CULV_REASON_RANGE,
-            "%s: %slayer is %" PRIu32 ", but %s", p->call, p->at, bind->region.layer,
-            info->mip_tail_single ? "the array has one mip tail for all layers, layer 0's"
-                                  : "the array has no such layer");
+        return refuse(array, p, CULV_REASON_RANGE, "layer is %" PRIu32 ", but %s",
+                      bind->region.layer,
+                      info->mip_tail_single ? "the array has one mip tail for all layers, layer 0's"
+                                            : "the array has no such layer");
     if (bind->tail_offset % CULV_SPARSE_TILE_BYTES != 0 ||
         bind->tail_size % CULV_SPARSE_TILE_BYTES != 0)
-        return culvi_x_fail(device, array->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                            "%s: %stail_offset is %" PRIu64 " and tail_size %" PRIu64 "; both must "
-                            "be multiples of %d bytes",
-                            p->call, p->at, bind->tail_offset, bind->tail_size,
-                            CULV_SPARSE_TILE_BYTES);
+        return refuse(array, p, CULV_REASON_VALUE,
+                      "tail_offset is %" PRIu64 " and tail_size %" PRIu64 "; both must "
+                      "be multiples of %d bytes",
+                      bind->tail_offset, bind->tail_size, CULV_SPARSE_TILE_BYTES);
     if (bind->tail_offset >= info->mip_tail_size ||
         bind->tail_size > info->mip_tail_size - bind->tail_offset)
-        return culvi_x_fail(device, array->label, CULV_ERROR_INVALID, CULV_REASON_RANGE,
-                            "%s: %stail_size is %" PRIu64 " from tail_offset %" PRIu64
-                            " on, but the mip tail has %" PRIu64 " bytes",
-                            p->call, p->at, bind->tail_size, bind->tail_offset,
-                            info->mip_tail_size);
+        return refuse(array, p, CULV_REASON_RANGE,
+                      "tail_size is %" PRIu64 " from tail_offset %" PRIu64
+                      " on, but the mip tail has %" PRIu64 " bytes",
+                      bind->tail_size, bind->tail_offset, info->mip_tail_size);
     if (bind->tail_size == 0) bind->tail_size = info->mip_tail_size - bind->tail_offset;
     return CULV_OK;
 }
@@ -128,35 +130,31 @@ static culv_result check_pool(const culv_sparse_bind *bind, uint64_t bytes, cons
     *handle = 0;
     if (bind->pool == NULL) {
         if (bind->pool_offset == 0) return CULV_OK;
-        return culvi_x_fail(device, array->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                            "%s: %spool_offset is %" PRIu64 ", but pool is NULL, which unmaps",
-                            p->call, p->at, bind->pool_offset);
+        return refuse(array, p, CULV_REASON_VALUE,
+                      "pool_offset is %" PRIu64 ", but pool is NULL, which unmaps",
+                      bind->pool_offset);
     }
     culv_result result = culv_vmm_allocation_get_info(bind->pool, &pool);
     if (result != CULV_OK) return result;
     if ((pool.usage & CULV_VMM_USAGE_TILE_POOL) == 0)
-        return culvi_x_fail(
-            device, array->label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
-            "%s: %spool is not a tile pool; allocate it with CULV_VMM_USAGE_TILE_POOL in "
-            "culv_vmm_allocation_desc.usage",
-            p->call, p->at);
+        return refuse(array, p, CULV_REASON_USAGE,
+                      "pool is not a tile pool; allocate it with CULV_VMM_USAGE_TILE_POOL in "
+                      "culv_vmm_allocation_desc.usage");
     const culv_device_caps caps = culvi_x_caps(device);
     if (memcmp(&pool.device, &caps.uuid, sizeof pool.device) != 0)
-        return culvi_x_fail(
-            device, array->label, CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,
-            "%s: %spool lies on another GPU than the array, which is on device %d '%s'; tiles "
-            "need memory of their array's device",
-            p->call, p->at, (int)caps.ordinal, caps.name);
+        return refuse(array, p, CULV_REASON_DEVICE_MISMATCH,
+                      "pool lies on another GPU than the array, which is on device %d '%s'; tiles "
+                      "need memory of their array's device",
+                      (int)caps.ordinal, caps.name);
     if (bind->pool_offset % CULV_SPARSE_TILE_BYTES != 0)
-        return culvi_x_fail(device, array->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                            "%s: %spool_offset is %" PRIu64 ", which is not a multiple of the "
-                            "tile's %d bytes",
-                            p->call, p->at, bind->pool_offset, CULV_SPARSE_TILE_BYTES);
+        return refuse(array, p, CULV_REASON_VALUE,
+                      "pool_offset is %" PRIu64 ", which is not a multiple of the tile's %d bytes",
+                      bind->pool_offset, CULV_SPARSE_TILE_BYTES);
     if (bind->pool_offset > pool.size || bytes > pool.size - bind->pool_offset)
-        return culvi_x_fail(device, array->label, CULV_ERROR_INVALID, CULV_REASON_RANGE,
-                            "%s: %spool_offset is %" PRIu64 ", and %" PRIu64
-                            " bytes are needed from there on, but the pool has %" PRIu64,
-                            p->call, p->at, bind->pool_offset, bytes, pool.size);
+        return refuse(array, p, CULV_REASON_RANGE,
+                      "pool_offset is %" PRIu64 ", and %" PRIu64
+                      " bytes are needed from there on, but the pool has %" PRIu64,
+                      bind->pool_offset, bytes, pool.size);
     *handle = pool.native_handle;
     return CULV_OK;
 }
@@ -172,42 +170,43 @@ static culv_result translate(culv_sparse_bind *bind, culv_device *device, const 
         return culvi_x_fail(device, NULL, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
                             "%s: %sarray is NULL", p->call, p->at);
     if (array->device != device)
-        return culvi_x_fail(
-            device, array->label, CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,
-            "%s: %sarray is of another culv_device ('%s', CUDA device %d) than the first one's ('%s', CUDA device %d); "
-            "make one call for each",
-            p->call, p->at, culvi_x_caps(array->device).name,
-            (int)culvi_x_caps(array->device).ordinal, culvi_x_caps(device).name,
-            (int)culvi_x_caps(device).ordinal);
+        return refuse(array, p, CULV_REASON_DEVICE_MISMATCH,
+                      "array is of another culv_device ('%s', CUDA device %d) than the first "
+                      "one's ('%s', CUDA device %d); make one call for each",
+                      culvi_x_caps(array->device).name, (int)culvi_x_caps(array->device).ordinal,
+                      culvi_x_caps(device).name, (int)culvi_x_caps(device).ordinal);
     if ((uint32_t)bind->part > CULV_SPARSE_MIP_TAIL)
-        return culvi_x_fail(device, array->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                            "%s: %spart is %u, which is not a culv_sparse_part", p->call, p->at,
-                            (unsigned)bind->part);
+        return refuse(array, p, CULV_REASON_VALUE, "part is %u, which is not a culv_sparse_part",
+                      (unsigned)bind->part);
     if (!tail && (bind->tail_offset != 0 || bind->tail_size != 0))
-        return culvi_x_fail(device, array->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                            "%s: %stail_offset is %" PRIu64 " and tail_size %" PRIu64
-                            ", but part is TILES; leave them 0",
-                            p->call, p->at, bind->tail_offset, bind->tail_size);
+        return refuse(array, p, CULV_REASON_VALUE,
+                      "tail_offset is %" PRIu64 " and tail_size %" PRIu64
+                      ", but part is TILES; leave them 0",
+                      bind->tail_offset, bind->tail_size);
     culv_result result = tail ? check_tail(bind, p) : check_region(array, &bind->region, p, &bytes);
     if (tail) bytes = bind->tail_size;
     if (result == CULV_OK) result = check_pool(bind, bytes, p, &handle);
     if (result != CULV_OK) return result;
     const culv_sparse_region *region = &bind->region;
-    memset(out, 0, sizeof *out);
-    if (array->mipmap != NULL) {
-        out->resourceType = CU_RESOURCE_TYPE_MIPMAPPED_ARRAY;
+    *out = (CUarrayMapInfo){.resourceType = array->mipmap != NULL ? CU_RESOURCE_TYPE_MIPMAPPED_ARRAY
+                                                                  : CU_RESOURCE_TYPE_ARRAY,
+                            .subresourceType = tail ? CU_ARRAY_SPARSE_SUBRESOURCE_TYPE_MIPTAIL
+                                                    : CU_ARRAY_SPARSE_SUBRESOURCE_TYPE_SPARSE_LEVEL,
+                            .memOperationType = bind->pool != NULL ? CU_MEM_OPERATION_TYPE_MAP
+                                                                   : CU_MEM_OPERATION_TYPE_UNMAP,
+                            .memHandleType = CU_MEM_HANDLE_TYPE_GENERIC,
+                            .memHandle.memHandle = handle,
+                            .offset = bind->pool_offset,
+                            .deviceBitMask = 1u << culvi_x_caps(device).ordinal};
+    if (array->mipmap != NULL)
         out->resource.mipmap = array->mipmap;
-    } else {
-        out->resourceType = CU_RESOURCE_TYPE_ARRAY;
+    else
         out->resource.array = array->array;
-    }
     if (tail) {
-        out->subresourceType = CU_ARRAY_SPARSE_SUBRESOURCE_TYPE_MIPTAIL;
         out->subresource.miptail.layer = region->layer;
         out->subresource.miptail.offset = bind->tail_offset;
         out->subresource.miptail.size = bind->tail_size;
     } else {
-        out->subresourceType = CU_ARRAY_SPARSE_SUBRESOURCE_TYPE_SPARSE_LEVEL;
         out->subresource.sparseLevel.level = region->level;
         out->subresource.sparseLevel.layer = region->layer;
         out->subresource.sparseLevel.offsetX = region->x;
@@ -217,12 +216,6 @@ static culv_result translate(culv_sparse_bind *bind, culv_device *device, const 
         out->subresource.sparseLevel.extentHeight = region->height;
         out->subresource.sparseLevel.extentDepth = region->depth;
     }
-    out->memOperationType =
-        bind->pool != NULL ? CU_MEM_OPERATION_TYPE_MAP : CU_MEM_OPERATION_TYPE_UNMAP;
-    out->memHandleType = CU_MEM_HANDLE_TYPE_GENERIC;
-    out->memHandle.memHandle = handle;
-    out->offset = bind->pool_offset;
-    out->deviceBitMask = 1u << culvi_x_caps(device).ordinal;
     return CULV_OK;
 }
 

@@ -38,16 +38,6 @@ const void *culvi_x_thread(void)
     return (const void *)(uintptr_t)GetCurrentThreadId();
 }
 
-bool culvi_x_generation_watch(void)
-{
-    return true; /* there is no fork() */
-}
-
-uint32_t culvi_x_generation(void)
-{
-    return 0;
-}
-
 /* Memory --------------------------------------------------------------------------------------- */
 
 uint64_t culvi_x_page_size(void)
@@ -57,25 +47,9 @@ uint64_t culvi_x_page_size(void)
     return info.dwPageSize;
 }
 
-void culvi_x_want_large_pages(void *memory, size_t size)
-{
-    (void)memory; /* a right that few have */
-    (void)size;
-}
-
 bool culvi_x_host_readable(uint64_t address)
 {
     MEMORY_BASIC_INFORMATION info;
     return VirtualQuery((const void *)(uintptr_t)address, &info, sizeof info) == sizeof info &&
            info.State == MEM_COMMIT && (info.Protect & (PAGE_NOACCESS | PAGE_GUARD)) == 0;
-}
-
-int culvi_x_files_left(void)
-{
-    return 0;
-}
-
-void culvi_x_keep_private(int fd)
-{
-    (void)fd;
 }

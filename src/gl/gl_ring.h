@@ -92,10 +92,9 @@ culv_result culvi_gl_clock_order(culvi_gl_clock *clock, uint64_t value);
 /* ring_turn.c: culvi_graphics_ring_api::submit, and OpenGL's side of ::ring. */
 culv_result culvi_gl_ring_submit(culvi_graphics_ring *base, const culvi_graphics_work *work,
                                  uint32_t count, uint64_t wait, uint64_t signal);
-culv_result culvi_gl_ring_acquire(void *context, uint64_t timeout, culv_ring_frame *out,
-                                  const char *call);
-culv_result culvi_gl_ring_release(void *context, culv_ring_frame *frame, const char *call);
-culv_result culvi_gl_ring_flush(void *context, uint64_t *signal_value, const char *call);
+culvi_ring_acquire_fn culvi_gl_ring_acquire;
+culvi_ring_release_fn culvi_gl_ring_release;
+culvi_ring_flush_fn culvi_gl_ring_flush;
 /* CUDA's side where slots are mapped or copied. */
 extern const culvi_ring_stream_api culvi_gl_ring_stream_api;
 /* Unmaps these slots. */

@@ -122,10 +122,10 @@ static culv_result take_for_cuda(culvi_gl_ring *ring, CUstream stream, uint64_t 
     /* With STAGED OpenGL reads and writes memory of its own, and each of its copies to or from the
      * host's memory is over when its call is. */
     if (culvi_ring_acquire_next(ring->base.core, side, out)) return CULV_OK;
-    return culvi_ring_acquire_for_cuda(ring->base.core, side, timeout, out, call);
+    return culvi_ring_acquire(ring->base.core, side, timeout, CULVI_RING_AS_SET, out, call);
 }
 
-static culv_result acquire_by_cuda(void *context, CUstream stream, uint64_t timeout,
+static culv_result acquire_by_cuda(void *context, const CUstream *stream, uint64_t timeout,
                                    culv_ring_frame *out, const char *call)
 {
     culv_ring_frame frame;
@@ -133,12 +133,12 @@ static culv_result acquire_by_cuda(void *context, CUstream stream, uint64_t time
     const bool registered = ring->way == CULV_GL_WAY_REGISTER;
     const culv_ring_side side = culvi_gl_ring_cuda_side(ring);
     culv_result result = enter_for_cuda(ring, call);
-    if (result == CULV_OK) result = take_for_cuda(ring, stream, timeout, &frame, call);
+    if (result == CULV_OK) result = take_for_cuda(ring, *stream, timeout, &frame, call);
     if (result != CULV_OK) return result;
     if (registered)
-        result = map_burst(ring, &frame, stream);
+        result = map_burst(ring, &frame, *stream);
     else if (side == CULV_RING_CONSUMER)
-        result = copy_by_cuda(ring, frame.slot, false, stream);
+        result = copy_by_cuda(ring, frame.slot, false, *stream);
     if (result != CULV_OK) return culvi_ring_give_back(ring->base.core, side, &frame, result);
     *out = frame;
     return CULV_OK;
@@ -168,24 +168,26 @@ static culv_result hand_over_by_cuda(void *context, uint64_t value)
                : culvi_gl_clock_push(&ring->clocks[side], value, t->stream);
 }
 
-static culv_result release_by_cuda(void *context, CUstream stream, culv_ring_frame *frame,
+static culv_result release_by_cuda(void *context, const CUstream *stream, culv_ring_frame *frame,
                                    const char *call)
 {
     culvi_gl_ring *ring = culvi_gl_ring_of(context);
     culv_result result = enter_for_cuda(ring, call);
     if (result != CULV_OK) return result;
-    cuda_turn turn = {ring, stream, frame};
+    cuda_turn turn = {ring, *stream, frame};
     return culvi_ring_release_by(ring->base.core, culvi_gl_ring_cuda_side(ring), frame,
                                  hand_over_by_cuda, &turn, call);
 }
 
-static culv_result flush_by_cuda(void *context, CUstream stream, const char *call)
+static culv_result flush_by_cuda(void *context, const CUstream *stream, uint64_t *signal_value,
+                                 const char *call)
 {
     uint64_t value = 0;
+    (void)signal_value;
     culvi_gl_ring *ring = culvi_gl_ring_of(context);
     culv_result result = enter_for_cuda(ring, call);
     if (result != CULV_OK) return result;
-    cuda_turn turn = {ring, stream, NULL};
+    cuda_turn turn = {ring, *stream, NULL};
     return culvi_ring_flush_by(ring->base.core, culvi_gl_ring_cuda_side(ring), hand_over_by_cuda,
                                &turn, &value, call);
 }
@@ -275,13 +277,14 @@ static culv_result begin_gl(culvi_gl_ring *ring, const culv_ring_frame *frame)
     return result;
 }
 
-culv_result culvi_gl_ring_acquire(void *context, uint64_t timeout, culv_ring_frame *out,
-                                  const char *call)
+culv_result culvi_gl_ring_acquire(void *context, const CUstream *stream, uint64_t timeout,
+                                  culv_ring_frame *out, const char *call)
 {
     culv_ring_frame frame;
     culvi_gl_ring *ring = culvi_gl_ring_of(context);
     culv_result result = culvi_gl_enter(ring->gl, ring->base.label, call);
-    if (result == CULV_OK) result = culvi_graphics_ring_acquire(context, timeout, &frame, call);
+    if (result == CULV_OK)
+        result = culvi_graphics_ring_acquire(context, stream, timeout, &frame, call);
     if (result != CULV_OK) return result;
     result = begin_gl(ring, &frame);
     if (result != CULV_OK)
@@ -320,8 +323,10 @@ static culv_result finish_gl(culvi_gl_ring *ring, const culv_ring_frame *frame)
                                 CULV_REASON_DRIVER_REFUSED, "the slot could not be handed over");
 }
 
-culv_result culvi_gl_ring_release(void *context, culv_ring_frame *frame, const char *call)
+culv_result culvi_gl_ring_release(void *context, const CUstream *stream, culv_ring_frame *frame,
+                                  const char *call)
 {
+    (void)stream;
     culvi_gl_ring *ring = culvi_gl_ring_of(context);
     culv_result result = culvi_gl_enter(ring->gl, ring->base.label, call);
     if (result == CULV_OK && culvi_ring_holds(party_of(ring, ring->base.side), frame))
@@ -332,9 +337,11 @@ culv_result culvi_gl_ring_release(void *context, culv_ring_frame *frame, const c
     return culvi_graphics_ring_submit(&ring->base, &work, frame, call);
 }
 
-culv_result culvi_gl_ring_flush(void *context, uint64_t *signal_value, const char *call)
+culv_result culvi_gl_ring_flush(void *context, const CUstream *stream, uint64_t *signal_value,
+                                const char *call)
 {
     const culvi_gl_ring *ring = culvi_gl_ring_of(context);
     culv_result result = culvi_gl_enter(ring->gl, ring->base.label, call);
-    return result == CULV_OK ? culvi_graphics_ring_flush(context, signal_value, call) : result;
+    return result == CULV_OK ? culvi_graphics_ring_flush(context, stream, signal_value, call)
+                             : result;
 }

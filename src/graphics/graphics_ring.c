@@ -317,14 +317,15 @@ culvi_ring_objects culvi_graphics_ring_objects(const void *context, uint32_t slo
 
 /* The API's turn ------------------------------------------------------------------------------- */
 
-culv_result culvi_graphics_ring_acquire(void *context, uint64_t timeout, culv_ring_frame *out,
-                                        const char *call)
+culv_result culvi_graphics_ring_acquire(void *context, const CUstream *stream, uint64_t timeout,
+                                        culv_ring_frame *out, const char *call)
 {
+    (void)stream;
     const culvi_graphics_ring *ring = context;
     if (culvi_ring_acquire_next(ring->core, ring->side, out)) return CULV_OK;
-    return ring->signal_first
-               ? culvi_ring_acquire_reached(ring->core, ring->side, timeout, out, call)
-               : culvi_ring_acquire(ring->core, ring->side, timeout, out, call);
+    return culvi_ring_acquire(ring->core, ring->side, timeout,
+                              ring->signal_first ? CULVI_RING_BY_HOST : CULVI_RING_BY_QUEUE, out,
+                              call);
 }
 
 /* The caller submits. In a call of the side, which keeps others from what is pending. */
@@ -336,8 +337,10 @@ static culv_result by_hand(void *context, uint64_t value)
     return CULV_OK;
 }
 
-culv_result culvi_graphics_ring_release(void *context, culv_ring_frame *frame, const char *call)
+culv_result culvi_graphics_ring_release(void *context, const CUstream *stream,
+                                        culv_ring_frame *frame, const char *call)
 {
+    (void)stream;
     culvi_graphics_ring *ring = context;
     drop_forced(ring);
     if (ring->num_pending > 0) return refuse_pending(ring, call);
@@ -402,8 +405,10 @@ culv_result culvi_graphics_ring_submit_failed(culvi_graphics_ring *ring,
     return culvi_ring_submit_failed(ring->core, ring->side, frame, call);
 }
 
-culv_result culvi_graphics_ring_flush(void *context, uint64_t *signal_value, const char *call)
+culv_result culvi_graphics_ring_flush(void *context, const CUstream *stream, uint64_t *signal_value,
+                                      const char *call)
 {
+    (void)stream;
     uint64_t signaled = 0;
     culvi_graphics_ring *ring = context;
     drop_forced(ring);

@@ -103,11 +103,10 @@ culvi_pair *culvi_graphics_ring_object(const culvi_graphics_ring *ring, uint32_t
 
 /* The entries of culvi_graphics_ring_api::ring of whoever has nothing to add; `context` is the
  * ring. */
-culv_result culvi_graphics_ring_acquire(void *context, uint64_t timeout, culv_ring_frame *out,
-                                        const char *call);
-culv_result culvi_graphics_ring_release(void *context, culv_ring_frame *frame, const char *call);
+culvi_ring_acquire_fn culvi_graphics_ring_acquire;
+culvi_ring_release_fn culvi_graphics_ring_release;
 /* Submits what is kept, to the queue of the last submission. */
-culv_result culvi_graphics_ring_flush(void *context, uint64_t *signal_value, const char *call);
+culvi_ring_flush_fn culvi_graphics_ring_flush;
 culvi_ring_objects culvi_graphics_ring_objects(const void *context, uint32_t slot,
                                                uint32_t resource);
 

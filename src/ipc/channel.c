@@ -42,6 +42,32 @@ culv_result culvi_ipc_users_copy(const culvi_voice *voice, const uint32_t *users
     return CULV_OK;
 }
 
+culv_result culvi_ipc_read_name(const culvi_voice *voice, const char *where, const char *between,
+                                const char *name, char out[CULV_IPC_NAME_SIZE])
+{
+    memset(out, 0, CULV_IPC_NAME_SIZE);
+    for (size_t i = 0; i < CULV_IPC_NAME_SIZE && name[i] != 0; i++)
+        out[i] = name[i];
+    if (culvi_ipc_name_good(out)) return CULV_OK;
+    return culvi_fail(voice, NULL, CULV_ERROR_INVALID, CULV_REASON_VALUE, "%s%s%s", where, between,
+                      culvi_ipc_name_rule);
+}
+
+culv_result culvi_ipc_part_name(const culvi_voice *voice, const char *call, const char *ring,
+                                uint32_t slots, uint32_t parts, uint32_t slot, uint32_t part,
+                                char out[CULV_IPC_NAME_SIZE])
+{
+    culvi_text t = {out, CULV_IPC_NAME_SIZE, 0};
+    if (slot >= slots || part >= parts)
+        return culvi_fail(voice, ring, CULV_ERROR_INVALID, CULV_REASON_RANGE,
+                          "%s: there is no part %" PRIu32 " of slot %" PRIu32
+                          "; the ring has %" PRIu32 " slots of %" PRIu32 " parts",
+                          call, part, slot, slots, parts);
+    memset(out, 0, CULV_IPC_NAME_SIZE);
+    culvi_text_add(&t, "%s.%" PRIu32 ".%" PRIu32, ring, slot, part);
+    return CULV_OK;
+}
+
 void culvi_ipc_users_free(culvi_ipc_users *users)
 {
     culvi_free(users->users);

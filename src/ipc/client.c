@@ -12,32 +12,12 @@
 #include <inttypes.h>
 #include <string.h>
 
-const culvi_voice *culvi_ipc_voice(const culv_device *device)
-{
-    return device != NULL ? &device->voice : NULL;
-}
-
-culv_result culvi_ipc_read_name(const culvi_voice *voice, const char *call, const char *name,
-                                char out[CULV_IPC_NAME_SIZE])
-{
-    memset(out, 0, CULV_IPC_NAME_SIZE);
-    for (size_t i = 0; i < CULV_IPC_NAME_SIZE && name[i] != 0; i++)
-        out[i] = name[i];
-    if (culvi_ipc_name_good(out)) return CULV_OK;
-    return culvi_fail(
-        voice, NULL, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-        "%s: name must have 1 to 63 letters, digits, '.', '_' and '-', and must not begin with '.'",
-        call);
-}
-
 /* Questions ------------------------------------------------------------------------------------ */
 
 /* What the server has not been told yet, as far as there is room for it. */
 static void send_leaves(culv_ipc_client *client)
 {
-    culvi_ipc_message m;
-    memset(&m, 0, sizeof m);
-    m.type = CULVI_IPC_LEAVE;
+    culvi_ipc_message m = {.type = CULVI_IPC_LEAVE};
     while (client->leaves != NULL) {
         culvi_ipc_leave *leave = client->leaves;
         m.number = leave->sequence;
@@ -101,14 +81,6 @@ static culv_result refused(culv_ipc_client *client, const char *call, const char
         call, (int)client->server_pid);
 }
 
-static culv_result no_fd(const culv_ipc_client *client, const char *call)
-{
-    return culvi_fail(culvi_ipc_voice(client->device), client->label, CULV_ERROR_INVALID,
-                      CULV_REASON_OS,
-                      "%s: the server's handles cannot be taken: this process has none left; %s",
-                      call, culvi_handle_left_advice);
-}
-
 /* An answer of the server's that says no. */
 static culv_result said_no(const culv_ipc_client *client, const char *call,
                            const culvi_ipc_message *m)
@@ -122,15 +94,6 @@ static culv_result said_no(const culv_ipc_client *client, const char *call,
     return culvi_fail(culvi_ipc_voice(client->device), client->label, class, m->reason,
                       "%s: the server (process %d) says: %s", call, (int)client->server_pid,
                       m->text);
-}
-
-static culv_result too_late(const culv_ipc_client *client, const char *call)
-{
-    return culvi_fail(culvi_ipc_voice(client->device), client->label, CULV_ERROR_TIMEOUT,
-                      CULV_REASON_IPC_GONE,
-                      "%s: the server (process %d) has not answered in time; does it call "
-                      "culv_ipc_server_poll()?",
-                      call, (int)client->server_pid);
 }
 
 static culvi_ipc_io send_question(culv_ipc_client *client, culvi_ipc_message *question,
@@ -174,6 +137,7 @@ culv_result culvi_ipc_ask(culv_ipc_client *client, const char *call, culvi_ipc_m
                           const culvi_ipc_native *handles, uint64_t until, culvi_ipc_message *reply,
                           culvi_ipc_native got[CULVI_IPC_FDS])
 {
+    const culvi_voice *voice = culvi_ipc_voice(client->device);
     if (client->channel == CULVI_IPC_NO_CHANNEL) return fail_gone(client, call);
     send_leaves(client);
     question->sequence = ++client->sequence != 0 ? client->sequence : ++client->sequence;
@@ -186,15 +150,12 @@ culv_result culvi_ipc_ask(culv_ipc_client *client, const char *call, culvi_ipc_m
     for (uint64_t now = culvi_now(); io == CULVI_IPC_LATER && now < until; now = culvi_now()) {
         const uint64_t soon = now + UINT64_C(2000000);
         if (!culvi_ipc_look(client)) return fail_gone(client, call);
-        const int cancel = culvi_cancel_disable();
         (void)culvi_ipc_wait(client->channel, soon < until ? soon : until);
-        culvi_cancel_restore(cancel);
         io = send_question(client, question, handles);
     }
     if (io == CULVI_IPC_LATER || io == CULVI_IPC_CROWDED)
         return culvi_fail(
-            culvi_ipc_voice(client->device), client->label, CULV_ERROR_TIMEOUT,
-            CULV_REASON_IPC_GONE,
+            voice, client->label, CULV_ERROR_TIMEOUT, CULV_REASON_IPC_GONE,
             io == CULVI_IPC_LATER
                 ? "%s: the server (process %d) has not read earlier questions; does it call "
                   "culv_ipc_server_poll()?"
@@ -214,7 +175,11 @@ culv_result culvi_ipc_ask(culv_ipc_client *client, const char *call, culvi_ipc_m
             (void)culvi_ipc_let_handles(client->channel, false);
             return reply->type == CULVI_IPC_ERROR ? said_no(client, call, reply) : CULV_OK;
         case CULVI_IPC_LATER: break;
-        case CULVI_IPC_NO_FD: return no_fd(client, call);
+        case CULVI_IPC_NO_FD:
+            return culvi_fail(
+                voice, client->label, CULV_ERROR_INVALID, CULV_REASON_OS,
+                "%s: the server's handles cannot be taken: this process has none left; %s", call,
+                culvi_handle_left_advice);
         case CULVI_IPC_BAD: return over(client, call, CULV_REASON_IPC_PROTOCOL, text);
         case CULVI_IPC_OS: return refused(client, call, culvi_ipc_receive_call);
         case CULVI_IPC_GONE:
@@ -224,12 +189,14 @@ culv_result culvi_ipc_ask(culv_ipc_client *client, const char *call, culvi_ipc_m
             return over(client, call, CULV_REASON_IPC_GONE,
                         "the server has ended, or has closed it");
         }
-        const int cancel = culvi_cancel_disable();
         const int ready = culvi_ipc_wait(client->channel, until);
-        culvi_cancel_restore(cancel);
         if (ready < 0) return refused(client, call, culvi_ipc_wait_call);
         /* An answer that is here in the end is taken; what comes without end is not. */
-        if (ready == 0 || late) return too_late(client, call);
+        if (ready == 0 || late)
+            return culvi_fail(voice, client->label, CULV_ERROR_TIMEOUT, CULV_REASON_IPC_GONE,
+                              "%s: the server (process %d) has not answered in time; does it call "
+                              "culv_ipc_server_poll()?",
+                              call, (int)client->server_pid);
         late = culvi_now() >= until;
     }
 }
@@ -265,11 +232,10 @@ static const char connect_call[] = "culv_ipc_client_connect";
 
 static culv_result greet(culv_ipc_client *client, uint64_t until)
 {
-    culvi_ipc_message question, reply;
+    culvi_ipc_message question = {.type = CULVI_IPC_HELLO,
+                                  .pid = (uint32_t)culvi_ipc_this_process()},
+                      reply;
     culvi_ipc_native got[CULVI_IPC_FDS];
-    memset(&question, 0, sizeof question);
-    question.type = CULVI_IPC_HELLO;
-    question.pid = (uint32_t)culvi_ipc_this_process();
     if (client->device != NULL) {
         int driver = 0;
         (void)CULVI_CU(client->device, cuDriverGetVersion, (&driver));
@@ -404,16 +370,13 @@ int32_t culv_ipc_client_server_pid(const culv_ipc_client *client)
 culv_result culv_ipc_client_get_offer(culv_ipc_client *client, uint32_t index, uint64_t timeout,
                                       culv_ipc_info *out, uint32_t *count)
 {
-    culvi_ipc_message question, reply;
+    culvi_ipc_message question = {.type = CULVI_IPC_LIST, .number = index}, reply;
     culvi_ipc_native got[CULVI_IPC_FDS];
     CULVI_REQUIRE(NULL, client);
     const culvi_voice *voice = culvi_ipc_voice(client->device);
     CULVI_REQUIRE(voice, out);
     culv_result result = culvi_struct_check(voice, out, "culv_ipc_info");
     if (result != CULV_OK) return result;
-    memset(&question, 0, sizeof question);
-    question.type = CULVI_IPC_LIST;
-    question.number = index;
     result =
         culvi_ipc_ask(client, __func__, &question, NULL, culvi_ipc_until(timeout), &reply, got);
     if (result != CULV_OK) return result;
@@ -427,14 +390,12 @@ culv_result culv_ipc_client_get_offer(culv_ipc_client *client, uint32_t index, u
 culv_result culv_ipc_client_receive(culv_ipc_client *client, const char *name, uint64_t timeout,
                                     culv_ipc_object **out)
 {
-    culvi_ipc_message question, reply;
+    culvi_ipc_message question = {.type = CULVI_IPC_RECEIVE}, reply;
     culvi_ipc_native got[CULVI_IPC_FDS];
     CULVI_REQUIRE(NULL, client);
     const culvi_voice *voice = culvi_ipc_voice(client->device);
     CULVI_REQUIRE2(voice, name, out);
-    memset(&question, 0, sizeof question);
-    question.type = CULVI_IPC_RECEIVE;
-    culv_result result = culvi_ipc_read_name(voice, __func__, name, question.name);
+    culv_result result = culvi_ipc_read_name(voice, __func__, ": ", name, question.name);
     if (result != CULV_OK) return result;
     culv_ipc_object *object = culvi_alloc(sizeof *object);
     if (object == NULL) return culvi_fail_host_memory(voice, client->label);

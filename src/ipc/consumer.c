@@ -16,6 +16,7 @@
 #define WAIT_SLICE UINT64_C(250000000)
 
 struct culvi_ipc_consumer {
+    culvi_ring_apart side;
     culv_ipc_client *client;
     culv_device *device; /* or NULL */
     char name[CULV_IPC_NAME_SIZE];
@@ -23,8 +24,6 @@ struct culvi_ipc_consumer {
     uint32_t slots, parts;
     uint32_t sequence;      /* of the JOIN; 0: none was sent, or the server said no */
     culvi_ipc_leave *leave; /* takes it back */
-    culvi_ring_owner owner; /* the core's: this consumer */
-    culv_ring *core;        /* the caller's handle */
     culvi_ipc_consumer *next_of_client;
     culvi_ipc_pages *ring, *mine;
     culvi_ipc_line ready, done;
@@ -91,8 +90,7 @@ static void report(culvi_ipc_consumer *c)
     wake_who_waits(c);
 }
 
-static const culvi_ring_api plain_api;
-static const culvi_ring_stream_api stream_api;
+static const culvi_ring_apart_api consumer_api;
 
 /* Joining -------------------------------------------------------------------------------------- */
 
@@ -210,13 +208,9 @@ void culvi_ipc_consumer_over(culvi_ipc_consumer *consumer)
     let_go(consumer);
 }
 
-static culvi_ipc_consumer *consumer_of(const culv_ring *ring, const char *call)
+static void end(culvi_ring_apart *side)
 {
-    return culvi_ring_of_api(ring, &plain_api, call);
-}
-
-static void end(culvi_ipc_consumer *c)
-{
+    culvi_ipc_consumer *c = (culvi_ipc_consumer *)side;
     culv_device *device = c->device;
     if (c->listed) culvi_ipc_consumer_over(c);
     c->leave->sequence = c->sequence;
@@ -227,11 +221,11 @@ static void end(culvi_ipc_consumer *c)
     if (device != NULL) culvi_ipc_watch_close(device, &c->watch, &c->done, c->name);
     culvi_ipc_line_close(&c->ready);
     culvi_ipc_line_close(&c->done);
-    culvi_ring_destroy_core(&c->core);
+    culvi_ring_destroy_core(&c->side.core);
     for (int i = 0; i < 2; i++)
         if (c->made[i].type != CULV_HANDLE_NONE) culvi_handle_close(&c->made[i]);
-    culvi_ipc_pages_close(&c->mine);
-    culvi_ipc_pages_close(&c->ring);
+    culvi_ipc_pages_leave(&c->mine, NULL);
+    culvi_ipc_pages_leave(&c->ring, NULL);
     culvi_ipc_client_unref(c->client);
     culvi_free(c);
     if (device != NULL) culvi_device_unref(device);
@@ -242,7 +236,7 @@ culv_result culv_ipc_ring_join(culv_ipc_client *client, const culv_ipc_consumer_
 {
     culv_ipc_consumer_desc d;
     culv_ipc_timelines own, made = culv_ipc_timelines_init();
-    culvi_ipc_message question, reply;
+    culvi_ipc_message question = {.type = CULVI_IPC_JOIN}, reply;
     culvi_ipc_native fds[CULVI_IPC_FDS], mine[2] = {CULVI_IPC_NO_NATIVE, CULVI_IPC_NO_NATIVE};
     CULVI_REQUIRE(NULL, client);
     const culvi_voice *voice = culvi_ipc_voice(client->device);
@@ -267,10 +261,8 @@ culv_result culv_ipc_ring_join(culv_ipc_client *client, const culv_ipc_consumer_
     c->device = client->device;
     c->policy = d.policy;
     if (c->device != NULL) culvi_device_ref(c->device);
-    memset(&question, 0, sizeof question);
-    question.type = CULVI_IPC_JOIN;
     question.join.policy = (uint32_t)d.policy;
-    result = culvi_ipc_read_name(voice, __func__, d.ring, question.name);
+    result = culvi_ipc_read_name(voice, __func__, ": ", d.ring, question.name);
     memcpy(c->name, question.name, sizeof c->name);
     if (result == CULV_OK && d.timelines != NULL) {
         result = read_own(c, d.timelines, &own);
@@ -291,15 +283,10 @@ culv_result culv_ipc_ring_join(culv_ipc_client *client, const culv_ipc_consumer_
             culvi_ipc_close_fds(fds, reply.fds);
         }
     }
-    c->owner = (culvi_ring_owner){.side = CULV_RING_CONSUMER,
-                                  .stream_side = CULV_RING_CONSUMER,
-                                  .api = &plain_api,
-                                  .stream = &stream_api,
-                                  .context = c};
     if (result == CULV_OK)
-        result = culvi_ring_create_apart(c->device, c->slots, c->name, &c->owner, &c->core);
+        result = culvi_ring_create_apart(c->device, c->slots, c->name, &consumer_api, &c->side);
     if (result != CULV_OK) {
-        end(c);
+        end(&c->side);
         return result;
     }
     c->next_of_client = client->consumers;
@@ -310,24 +297,20 @@ culv_result culv_ipc_ring_join(culv_ipc_client *client, const culv_ipc_consumer_
     made.ready = c->made[0];
     made.done = c->made[1];
     if (d.made != NULL) culvi_struct_write(d.made, &made, sizeof made);
-    *out = c->core;
+    *out = c->side.core;
     return CULV_OK;
 }
 
 culv_result culv_ipc_ring_receive(culv_ring *ring, uint32_t slot, uint32_t part, uint64_t timeout,
                                   culv_ipc_object **out)
 {
-    char name[CULV_IPC_NAME_SIZE] = "";
-    const culvi_ipc_consumer *consumer = consumer_of(ring, __func__);
+    char name[CULV_IPC_NAME_SIZE];
+    const culvi_ipc_consumer *consumer = culvi_ring_of_api(ring, &consumer_api.ring, __func__);
     if (consumer == NULL) return CULV_ERROR_INVALID;
-    if (slot >= consumer->slots || part >= consumer->parts)
-        return culvi_fail(culvi_ipc_voice(consumer->device), consumer->name, CULV_ERROR_INVALID,
-                          CULV_REASON_RANGE,
-                          "culv_ipc_ring_receive: there is no part %" PRIu32 " of slot %" PRIu32
-                          "; the ring has %" PRIu32 " slots of %" PRIu32 " parts",
-                          part, slot, consumer->slots, consumer->parts);
-    culvi_text t = {name, sizeof name, 0};
-    culvi_text_add(&t, "%s.%" PRIu32 ".%" PRIu32, consumer->name, slot, part);
+    culv_result result =
+        culvi_ipc_part_name(culvi_ipc_voice(consumer->device), __func__, consumer->name,
+                            consumer->slots, consumer->parts, slot, part, name);
+    if (result != CULV_OK) return result;
     return culv_ipc_client_receive(consumer->client, name, timeout, out);
 }
 
@@ -347,7 +330,7 @@ static bool look(culvi_ipc_consumer *c)
 
 culv_bool culv_ipc_ring_connected(culv_ring *ring)
 {
-    culvi_ipc_consumer *consumer = culvi_ring_of_api(ring, &plain_api, NULL);
+    culvi_ipc_consumer *consumer = culvi_ring_of_api(ring, &consumer_api.ring, NULL);
     return consumer != NULL && look(consumer);
 }
 
@@ -370,14 +353,6 @@ static bool find(const culvi_ipc_consumer *c, uint64_t frame, uint32_t *slot)
         return true;
     }
     return false;
-}
-
-/* False: there is none yet. */
-static bool take_next(culvi_ipc_consumer *c, uint64_t head, uint64_t *frame, uint32_t *slot)
-{
-    if (head <= c->next) return false;
-    *frame = c->next;
-    return find(c, *frame, slot);
 }
 
 static void let_slot_go(culvi_ipc_consumer *c)
@@ -448,31 +423,27 @@ static bool take(culvi_ipc_consumer *c, bool runs, uint64_t head, uint64_t *fram
 {
     const bool every = c->policy == CULV_RING_FIFO;
     if (!runs && !every && head == c->frame) return false;
-    if (!(every ? take_next(c, head, frame, slot) : take_newest(c, frame, slot))) return false;
+    if (every) *frame = c->next;
+    if (!(every ? head > c->next && find(c, *frame, slot) : take_newest(c, frame, slot)))
+        return false;
     if (!c->dead || was_left(c, *frame)) return true;
     if (!every) let_slot_go(c);
     return false;
 }
 
-/* Whether the call can be made: counters, which are in memory, need a stream, and a stream needs a
- * device. */
-static culv_result check_call(const culvi_ipc_consumer *c, bool has_stream, const char *call)
+/* Counters, which are in memory, need a stream, and a stream needs a device. */
+static const char *refuses(const culvi_ring_apart *side, bool has_stream)
 {
-    culv_result result = culvi_ring_check_runs(c->core, call);
-    if (result != CULV_OK || (has_stream ? c->device != NULL : c->ready.word == NULL))
-        return result;
-    return culvi_fail(culvi_ipc_voice(c->device), c->name, CULV_ERROR_INVALID,
-                      CULV_REASON_RING_SIDE,
-                      has_stream ? "%s: the client was connected without a device; call "
-                                   "culv_ring_acquire() and culv_ring_release()"
-                                 : "%s: the ring's timelines are counters, so this side needs a "
-                                   "stream; its calls are culv_ring_acquire_on() and "
-                                   "culv_ring_release_on()",
-                      call);
+    const culvi_ipc_consumer *c = (const culvi_ipc_consumer *)side;
+    if (has_stream ? c->device != NULL : c->ready.word == NULL) return NULL;
+    return has_stream ? "the client was connected without a device; call culv_ring_acquire() and "
+                        "culv_ring_release()"
+                      : "the ring's timelines are counters, so this side needs a stream; its calls "
+                        "are culv_ring_acquire_on() and culv_ring_release_on()";
 }
 
-static culv_result acquire(culvi_ipc_consumer *c, uint64_t timeout, culv_ring_frame *out,
-                           const char *call)
+static culv_result acquire_frame(culvi_ipc_consumer *c, uint64_t timeout, culv_ring_frame *out,
+                                 const char *call)
 {
     const uint64_t until = culvi_ipc_until(timeout);
     uint64_t frame = 0, began = 0;
@@ -500,15 +471,13 @@ static culv_result acquire(culvi_ipc_consumer *c, uint64_t timeout, culv_ring_fr
         /* No message says how far the own GPU is. */
         const bool own =
             busy(c) && (c->reached != NULL || (c->policy == CULV_RING_MAILBOX && head > c->next));
-        const int cancel = culvi_cancel_disable();
         const uint64_t slice = culvi_ipc_until(WAIT_SLICE);
         const uint64_t again = until < slice ? until : slice;
         const int ready =
             culvi_ipc_wait(c->client->channel, own ? culvi_ipc_soon(&began, again) : again);
-        culvi_cancel_restore(cancel);
-        if (culvi_ring_is_ended(c->core)) {
+        if (culvi_ring_is_ended(c->side.core)) {
             atomic_store(&my_page(c)->waits, 0);
-            return culvi_ring_check_runs(c->core, call);
+            return culvi_ring_check_runs(c->side.core, call);
         }
         const bool over = culvi_now() >= until;
         if (!last && (ready > 0 || ((ready == 0 || own) && !over))) {
@@ -552,130 +521,78 @@ static void give_back(culvi_ipc_consumer *c, bool used)
     }
 }
 
-static void released(culvi_ipc_consumer *c, culv_ring_frame *frame)
+static culvi_ring_hold hold(const culvi_ring_apart *side)
 {
-    give_back(c, true);
-    frame->signal_value = c->releases;
-}
-
-static culvi_ring_hold hold_of(const culvi_ipc_consumer *c)
-{
+    const culvi_ipc_consumer *c = (const culvi_ipc_consumer *)side;
     return (culvi_ring_hold){.held = c->held,
                              .signaled = c->done.signaled > c->releases,
                              .slot = c->slot,
                              .number = c->frame - 1};
 }
 
-/* A graphics API's frames. */
-static culv_result acquire_plain(void *context, uint64_t timeout, culv_ring_frame *out,
-                                 const char *call)
+static void take_back(culvi_ring_apart *side)
 {
-    culv_result result = check_call(context, false, call);
-    return result == CULV_OK ? acquire(context, timeout, out, call) : result;
-}
-
-static culv_result release_plain(void *context, culv_ring_frame *frame, const char *call)
-{
-    culvi_ipc_consumer *c = context;
-    const culvi_ring_hold hold = hold_of(c);
-    culv_result result = check_call(c, false, call);
-    if (result == CULV_OK) result = culvi_ring_check_hold(c->core, &hold, frame, call);
-    if (result == CULV_OK && c->done.semaphore != NULL && c->reached == NULL)
-        result = culvi_ipc_watch_for(c->device, &c->watch, &c->done, c->name, c->releases + 1);
-    if (result == CULV_OK) released(c, frame);
-    return result;
-}
-
-/* CUDA's frames. */
-
-/* As if the frame had not been acquired. */
-static void take_back(culvi_ipc_consumer *c)
-{
+    culvi_ipc_consumer *c = (culvi_ipc_consumer *)side;
     give_back(c, false);
     c->frame = c->before;
 }
 
-static culv_result acquire_by_cuda(void *context, CUstream stream, uint64_t timeout,
-                                   culv_ring_frame *out, const char *call)
+static culv_result acquire(void *side, const CUstream *stream, uint64_t timeout,
+                           culv_ring_frame *out, const char *call)
 {
-    culvi_ipc_consumer *c = context;
+    culvi_ipc_consumer *c = side;
     culv_ring_frame frame;
-    culv_result result = check_call(c, true, call);
-    if (result == CULV_OK) result = acquire(c, timeout, &frame, call);
+    culv_result result = acquire_frame(c, timeout, &frame, call);
     if (result != CULV_OK) return result;
-    result = culvi_ipc_line_wait(c->device, &c->ready, c->name, stream, frame.wait_value);
+    if (stream != NULL)
+        result = culvi_ipc_line_use(c->device, &c->ready, c->name, *stream, frame.wait_value,
+                                    CULVI_IPC_WAITS);
     if (result == CULV_OK)
         *out = frame;
     else
-        take_back(c);
+        take_back(side);
     return result;
 }
 
-static culv_result release_by_cuda(void *context, CUstream stream, culv_ring_frame *frame,
-                                   const char *call)
+/* Signals `done`, and the counter in the page where nothing else tells how far it is. */
+static culv_result signal_done(culvi_ipc_consumer *c, CUstream stream, uint64_t value)
 {
-    culvi_ipc_consumer *c = context;
-    const culvi_ring_hold hold = hold_of(c);
-    culv_result result = check_call(c, true, call);
-    if (result == CULV_OK) result = culvi_ring_check_hold(c->core, &hold, frame, call);
-    if (result != CULV_OK) return result;
-    const uint64_t value = c->releases + 1;
+    culv_result result = CULV_OK;
     culvi_ipc_line *done = &c->done;
     const bool counts = done->word != NULL || c->reached == NULL; /* in its page */
-    if (counts && !page_is_mine(c)) { /* nobody waits for this side any more */
-        released(c, frame);
-        return CULV_OK;
-    }
-    if (done->signaled < value) /* else an earlier try got that far */
-        result = culvi_ipc_line_signal(c->device, done, c->name, stream, value);
+    if (counts && !page_is_mine(c)) return CULV_OK; /* nobody waits for this side any more */
+    if (done->signaled < value)                     /* else an earlier try got that far */
+        result = culvi_ipc_line_use(c->device, done, c->name, stream, value, CULVI_IPC_SIGNALS);
     if (result != CULV_OK) return result;
     done->signaled = value;
-    if (done->word == NULL && c->reached == NULL)
-        result = culvi_ipc_line_signal(c->device, &c->watch.to, c->name, stream, value);
-    if (result == CULV_OK) released(c, frame);
-    return result;
+    return done->word == NULL && c->reached == NULL
+               ? culvi_ipc_line_use(c->device, &c->watch.to, c->name, stream, value,
+                                    CULVI_IPC_SIGNALS)
+               : CULV_OK;
 }
 
-/* Bursts are one frame long. */
-static culv_result flush(const culvi_ipc_consumer *c, bool has_stream, const char *call)
+static culv_result release(void *side, const CUstream *stream, culv_ring_frame *frame,
+                           const char *call)
 {
-    const culvi_ring_hold hold = hold_of(c);
-    culv_result result = check_call(c, has_stream, call);
-    return result == CULV_OK ? culvi_ring_check_idle(c->core, &hold, CULV_ERROR_INVALID, call)
-                             : result;
+    (void)call;
+    culvi_ipc_consumer *c = side;
+    const uint64_t value = c->releases + 1;
+    culv_result result = CULV_OK;
+    if (stream != NULL)
+        result = signal_done(c, *stream, value);
+    else if (c->done.semaphore != NULL && c->reached == NULL)
+        result = culvi_ipc_watch_for(c->device, &c->watch, &c->done, c->name, value);
+    if (result != CULV_OK) return result;
+    give_back(c, true);
+    frame->signal_value = c->releases;
+    return CULV_OK;
 }
 
-static culv_result flush_plain(void *context, uint64_t *signal_value, const char *call)
+static culv_result drain(culvi_ring_apart *side, uint64_t timeout, const char *call)
 {
-    culv_result result = flush(context, false, call);
-    if (result == CULV_OK && signal_value != NULL) *signal_value = 0;
-    return result;
-}
-
-static culv_result flush_by_cuda(void *context, CUstream stream, const char *call)
-{
-    (void)stream;
-    return flush(context, true, call);
-}
-
-static culv_result cancel(void *context, culv_ring_frame *frame, const char *call)
-{
-    culvi_ipc_consumer *c = context;
-    const culvi_ring_hold hold = hold_of(c);
-    culv_result result = culvi_ring_check_runs(c->core, call);
-    if (result == CULV_OK) result = culvi_ring_check_cancel(c->core, &hold, frame, call);
-    if (result == CULV_OK) take_back(c);
-    return result;
-}
-
-static culv_result drain(void *context, uint64_t timeout, const char *call)
-{
-    culvi_ipc_consumer *c = context;
+    culvi_ipc_consumer *c = (culvi_ipc_consumer *)side;
     uint64_t began = 0;
     const uint64_t until = culvi_ipc_until(timeout);
-    const culvi_ring_hold hold = hold_of(c);
-    culv_result result = culvi_ring_check_idle(c->core, &hold, CULV_ERROR_BUSY, call);
-    if (result != CULV_OK) return result;
     for (;;) {
         const bool there = look(c);
         if (!busy(c)) return CULV_OK;
@@ -686,40 +603,24 @@ static culv_result drain(void *context, uint64_t timeout, const char *call)
                               CULV_REASON_RING_LATE,
                               "%s: this side's GPU has not reached value %" PRIu64 " of `done`",
                               call, c->releases);
-        const int cancel = culvi_cancel_disable();
         (void)culvi_ipc_wait(c->client->channel, culvi_ipc_soon(&began, until));
-        culvi_cancel_restore(cancel);
     }
 }
 
-static void stats(const void *context, culv_ring_stats *out)
+static void stats(const culvi_ring_apart *side, culv_ring_stats *out)
 {
-    const culvi_ipc_consumer *c = context;
-    out->consumed = out->done_signaled = c->releases;
-    out->depth = c->slots;
-    out->burst = 1;
+    out->consumed = out->done_signaled = ((const culvi_ipc_consumer *)side)->releases;
 }
 
-static culv_result destroy(void *context, const CUstream *last_use, const char *call)
-{
-    (void)last_use, (void)call; /* CUDA's objects are released later */
-    end(context);
-    return CULV_OK;
-}
-
-static const culvi_ring_api plain_api = {
-    .create_call = "culv_ipc_ring_join",
-    .acquire = acquire_plain,
-    .release = release_plain,
-    .flush = flush_plain,
-    .destroy = destroy,
-};
-
-static const culvi_ring_stream_api stream_api = {
-    .acquire = acquire_by_cuda,
-    .release = release_by_cuda,
-    .flush = flush_by_cuda,
-    .cancel = cancel,
+static const culvi_ring_apart_api consumer_api = {
+    .ring = CULVI_RING_APART_CALLS("culv_ipc_ring_join"),
+    .side = CULV_RING_CONSUMER,
+    .refuses = refuses,
+    .hold = hold,
+    .acquire = acquire,
+    .release = release,
+    .take_back = take_back,
     .drain = drain,
     .stats = stats,
+    .end = end,
 };

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* culv_ipc_fetch_dup: a handle by the number that another process has for it. */
-#include "ipc/ipc_fetch_native.h"
-
 #include "base/desc.h"
+#include "ipc/ipc_channel.h"
 
 #include <inttypes.h>
 

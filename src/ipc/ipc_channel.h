@@ -11,6 +11,7 @@
 #define CULVI_IPC_CHANNEL_H_
 
 #include "base/handle.h"
+#include "cuda/device.h"
 #include "ipc/ipc_wire.h"
 
 #ifdef _WIN32
@@ -26,6 +27,12 @@ typedef int culvi_ipc_native; /* a file descriptor */
 #    define CULVI_IPC_NO_NATIVE  (-1)
 #    define CULVI_IPC_TELLS_READ true
 #endif
+
+/* Where errors are logged; a side that uses no CUDA has no device. */
+static inline const culvi_voice *culvi_ipc_voice(const culv_device *device)
+{
+    return device != NULL ? &device->voice : NULL;
+}
 
 /* A handle of this type that another process sent, and what is sent for one. */
 static inline culv_handle culvi_ipc_handle(culv_handle_type type, culvi_ipc_native native)
@@ -77,13 +84,17 @@ void culvi_ipc_users_free(culvi_ipc_users *users);
 bool culvi_ipc_user_admitted(const culvi_ipc_users *users, uint32_t user);
 /* Who is at the other end; false: the system does not tell. */
 bool culvi_ipc_peer(culvi_ipc_channel channel, uint32_t *user, int32_t *pid);
-uint32_t culvi_ipc_this_user(void);
-/* Whether this number is one user's. In a user namespace of Linux all whom it does not map have the
- * same one, and may be anybody. */
-bool culvi_ipc_user_is_one(uint32_t user);
 /* For messages, behind such a number; "" behind another one. */
 const char *culvi_ipc_user_note(uint32_t user);
 int32_t culvi_ipc_this_process(void);
+
+/* Copies a name, 0 to its end. Refuses what is none: `where` and `between` are before "name". */
+culv_result culvi_ipc_read_name(const culvi_voice *voice, const char *where, const char *between,
+                                const char *name, char out[CULV_IPC_NAME_SIZE]);
+/* The name of a part of a ring's slot. Refuses those that there are not. */
+culv_result culvi_ipc_part_name(const culvi_voice *voice, const char *call, const char *ring,
+                                uint32_t slots, uint32_t parts, uint32_t slot, uint32_t part,
+                                char out[CULV_IPC_NAME_SIZE]);
 
 /* Refuses names and directories that are none. `path` gets what to unlink, "" for abstract ones. */
 enum { CULVI_IPC_PATH = 108 };
@@ -105,18 +116,12 @@ enum { CULVI_IPC_AT_DOOR = CULV_IPC_MAX_CLIENTS }; /* the door's own number in t
 culv_result culvi_ipc_door_open(const culvi_voice *voice, const char *label,
                                 const culvi_ipc_address *address, culvi_ipc_door **out);
 void culvi_ipc_door_close(culvi_ipc_door **door);
-/* Readable when the set has something to do; -1 where there are no such things. */
-int culvi_ipc_door_fd(const culvi_ipc_door *door);
 /* Lets in who waits: DONE, LATER (nobody), NO_FD or OS. */
 culvi_ipc_io culvi_ipc_door_admit(culvi_ipc_door *door, culvi_ipc_channel *out);
 /* Somebody may wait whom culvi_ipc_door_wait() does not tell of: admit now and then. */
 bool culvi_ipc_door_behind(const culvi_ipc_door *door);
 /* Adds a channel to the set, by a number below CULV_IPC_MAX_CLIENTS. It leaves when it closes. */
 bool culvi_ipc_door_watch(culvi_ipc_door *door, culvi_ipc_channel channel, uint32_t number);
-/* Not `listen`: the set does not tell when the channel has something to read, but that the other
- * side has read something, where the system tells that. */
-void culvi_ipc_door_listen(culvi_ipc_door *door, culvi_ipc_channel channel, uint32_t number,
-                           bool listen);
 /* Waits until something of the set has something to read, and writes the numbers. None: the time is
  * over. */
 culv_result culvi_ipc_door_wait(culvi_ipc_door *door, const culvi_voice *voice, const char *label,
@@ -140,15 +145,7 @@ culv_result culvi_ipc_reach(const culvi_voice *voice, const char *label,
 /* Waits for nothing, whatever is in its queue. Not `mine`: another process has the channel besides,
  * this one by its fork() only, and the connection goes on there. */
 void culvi_ipc_channel_close(culvi_ipc_channel *channel, bool mine);
-/* Whether messages with handles may come in. Else their sending is refused (SHUT), where the system
- * can do that: true. At first none may. */
-bool culvi_ipc_let_handles(culvi_ipc_channel channel, bool in);
-/* Whether the other side has read all that was sent. Where the system does not tell: yes, and no
- * handle of it is in flight. */
-bool culvi_ipc_all_read(culvi_ipc_channel channel);
 bool culvi_ipc_handle_dup(culvi_ipc_native handle, culvi_ipc_native *out);
-/* How many handles this user may have in flight, all processes together. */
-uint64_t culvi_ipc_most_in_flight(void);
 
 /* No message waits: where there is no room for it, it is LATER or CROWDED. The handles stay the
  * caller's. */
@@ -160,14 +157,6 @@ culvi_ipc_io culvi_ipc_receive(culvi_ipc_channel channel, bool answer, culvi_ipc
                                culvi_ipc_native handles[CULVI_IPC_FDS], culvi_text *why);
 /* Closes whatever the other side may have sent, and waits for nothing. */
 void culvi_ipc_close_fds(const culvi_ipc_native *handles, size_t count);
-/* As many of these wait to be closed: somebody sends what takes long. */
-bool culvi_ipc_close_busy(int many);
-/* Closes what this process made. */
-void culvi_ipc_close_own(const culvi_ipc_native *handles, size_t count);
-/* Whether these may be semaphores, or with `memory` that: DONE. BAD: `why` says what else one is.
- * OS: they cannot be looked at. */
-culvi_ipc_io culvi_ipc_handles_good(const culvi_ipc_native *handles, size_t count, bool memory,
-                                    culvi_text *why);
 
 /* Monotonic nanoseconds at which a timeout from now on ends; UINT64_MAX: never. */
 uint64_t culvi_ipc_until(uint64_t timeout);
@@ -177,8 +166,6 @@ int culvi_ipc_wait(culvi_ipc_channel channel, uint64_t until);
 
 /* A file or section of `size` bytes, which nobody can shrink or grow. False: the system's error. */
 bool culvi_ipc_pages_make(size_t size, const char *name, culvi_ipc_native *out);
-/* Nobody maps it writable from now on, but those who did. */
-bool culvi_ipc_pages_freeze(culvi_ipc_native pages);
 /* Another handle of it, for somebody who only reads. */
 bool culvi_ipc_pages_lend(culvi_ipc_native pages, culvi_ipc_native *out);
 /* Maps pages of another process's. NULL: the system's error, or *strange: they are not of this very
@@ -190,5 +177,56 @@ int culvi_ipc_os_error(void);
 extern const char *const culvi_ipc_pages_call; /* that makes pages */
 extern const char *const culvi_ipc_send_call, *const culvi_ipc_receive_call;
 extern const char *const culvi_ipc_wait_call, *const culvi_ipc_peer_call;
+
+/* Another handle of what a process has by that number, after it proved to be the process that is
+ * meant, and its user one of these. */
+culv_result culvi_ipc_fetch(const culv_ipc_fetch_desc *desc, const culvi_ipc_users *users,
+                            culvi_ipc_native *out);
+
+#ifdef _WIN32
+/* A handle comes as a number, which is not fetched before the message is found good. A server has
+ * those of one answer to each client in its table, and nothing is in flight; the driver looks at
+ * them, as there is no way to ask that may not wait. What is lent of pages only reads. */
+#    define culvi_ipc_this_user()                                UINT32_C(0)
+#    define culvi_ipc_user_is_one(user)                          ((void)(user), true)
+#    define culvi_ipc_door_fd(door)                              ((void)(door), -1)
+#    define culvi_ipc_door_listen(door, channel, number, listen) ((void)(door), (void)(listen))
+#    define culvi_ipc_let_handles(channel, in)                   ((void)(channel), (void)(in), false)
+#    define culvi_ipc_all_read(channel)                          ((void)(channel), true)
+#    define culvi_ipc_most_in_flight()                           UINT64_MAX
+#    define culvi_ipc_close_busy(many)                           ((void)(many), false)
+#    define culvi_ipc_close_own                                  culvi_ipc_close_fds
+#    define culvi_ipc_handles_good(handles, count, memory, why)                                    \
+        ((void)(handles), (void)(why), CULVI_IPC_DONE)
+#    define culvi_ipc_pages_freeze(pages) ((void)(pages), true)
+#else
+uint32_t culvi_ipc_this_user(void);
+/* Whether this number is one user's. In a user namespace all whom it does not map have the same
+ * one, and may be anybody. */
+bool culvi_ipc_user_is_one(uint32_t user);
+/* Readable when the set has something to do; -1 where there are no such things. */
+int culvi_ipc_door_fd(const culvi_ipc_door *door);
+/* Not `listen`: the set does not tell when the channel has something to read, but that the other
+ * side has read something. */
+void culvi_ipc_door_listen(culvi_ipc_door *door, culvi_ipc_channel channel, uint32_t number,
+                           bool listen);
+/* Whether messages with handles may come in. Else their sending is refused (SHUT), if the kernel
+ * can do that: true. At first none may. */
+bool culvi_ipc_let_handles(culvi_ipc_channel channel, bool in);
+/* Whether the other side has read all that was sent. */
+bool culvi_ipc_all_read(culvi_ipc_channel channel);
+/* How many handles this user may have in flight, all processes together. */
+uint64_t culvi_ipc_most_in_flight(void);
+/* As many of these wait to be closed: somebody sends what takes long. */
+bool culvi_ipc_close_busy(int many);
+/* Closes what this process made. */
+void culvi_ipc_close_own(const culvi_ipc_native *handles, size_t count);
+/* Whether these may be semaphores, or with `memory` that: DONE. BAD: `why` says what else one is.
+ * OS: they cannot be looked at. */
+culvi_ipc_io culvi_ipc_handles_good(const culvi_ipc_native *handles, size_t count, bool memory,
+                                    culvi_text *why);
+/* Nobody maps it writable from now on, but those who did. */
+bool culvi_ipc_pages_freeze(culvi_ipc_native pages);
+#endif
 
 #endif

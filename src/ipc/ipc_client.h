@@ -53,7 +53,6 @@ culv_result culvi_ipc_open_memory(const culv_ipc_object *object, const char *cal
 
 culv_ipc_client *culvi_ipc_client_ref(culv_ipc_client *client);
 void culvi_ipc_client_unref(culv_ipc_client *client);
-const culvi_voice *culvi_ipc_voice(const culv_device *device);
 /* Asks, and waits for the answer: reply->type is that of the question. The handles of the answer
  * are the caller's. `handles` go with the question. */
 culv_result culvi_ipc_ask(culv_ipc_client *client, const char *call, culvi_ipc_message *question,
@@ -65,7 +64,5 @@ void culvi_ipc_take_back(culv_ipc_client *client, culvi_ipc_leave *leave);
 void culvi_ipc_consumer_over(culvi_ipc_consumer *consumer);
 /* Takes in what came without being asked for. False: the connection is over. */
 bool culvi_ipc_look(culv_ipc_client *client);
-culv_result culvi_ipc_read_name(const culvi_voice *voice, const char *call, const char *name,
-                                char out[CULV_IPC_NAME_SIZE]);
 
 #endif

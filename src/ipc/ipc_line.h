@@ -71,9 +71,7 @@ culv_result culvi_ipc_pages_open(culv_device *device, culvi_ipc_native native, b
                                  bool streams, const char *label, culvi_ipc_pages **out);
 /* Unmaps it. What CUDA reaches is left to a later collection, in which the driver waits for its
  * streams: those that used it may be gone, and a handle of a stream that is gone must not come near
- * a driver. */
-void culvi_ipc_pages_close(culvi_ipc_pages **pages);
-/* The same, but *kept has them until a collection comes, or culvi_ipc_pages_forget(). */
+ * a driver. *kept, if `kept` is not NULL, has it until then, or till culvi_ipc_pages_forget(). */
 void culvi_ipc_pages_leave(culvi_ipc_pages **pages, culvi_ipc_pages **kept);
 /* Takes back what *kept has, if it is of this process and its streams are done with it. */
 culvi_ipc_pages *culvi_ipc_pages_take(culv_device *device, culvi_ipc_pages **kept, uint32_t user,
@@ -112,10 +110,10 @@ bool culvi_ipc_can_count(const culv_device *device);
 culv_result culvi_ipc_line_import(culv_device *device, const culv_handle *handle,
                                   const culv_uuid *exporter, const char *label,
                                   culvi_ipc_line *line);
-culv_result culvi_ipc_line_wait(culv_device *device, culvi_ipc_line *line, const char *label,
-                                CUstream stream, uint64_t value);
-culv_result culvi_ipc_line_signal(culv_device *device, culvi_ipc_line *line, const char *label,
-                                  CUstream stream, uint64_t value);
+/* The stream waits for the value, or signals it. */
+typedef enum culvi_ipc_line_how { CULVI_IPC_WAITS, CULVI_IPC_SIGNALS } culvi_ipc_line_how;
+culv_result culvi_ipc_line_use(culv_device *device, culvi_ipc_line *line, const char *label,
+                               CUstream stream, uint64_t value, culvi_ipc_line_how how);
 /* Who would signal is gone, or this side leaves: whoever waits here goes on. The log has `why`. */
 void culvi_ipc_line_move_on(culv_device *device, culvi_ipc_line *line, const char *label,
                             const char *why);

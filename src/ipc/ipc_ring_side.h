@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The producer's side of a ring: what it knows of its consumers. ring.c makes it and lets them
- * join, ring_frames.c hands the slots out. */
+/* The producer's side of a ring: what it and its server know of its consumers. ring.c makes it and
+ * lets them join, ring_frames.c hands the slots out. */
 #ifndef CULVI_IPC_RING_SIDE_H_
 #define CULVI_IPC_RING_SIDE_H_
 
@@ -32,10 +32,9 @@ typedef struct culvi_ipc_side {
 } culvi_ipc_side;
 
 struct culvi_ipc_ring {
+    culvi_ring_apart side;
     culv_ipc_server *server;
     culvi_ipc_ring *next;
-    culvi_ring_owner owner; /* the core's: this ring */
-    culv_ring *core;        /* the caller's handle */
     char name[CULV_IPC_NAME_SIZE];
     uint32_t id; /* in the numbers of its consumers */
     uint32_t slots, parts, max_consumers;
@@ -72,10 +71,32 @@ static inline const culvi_voice *culvi_ipc_ring_voice(const culvi_ipc_ring *ring
     return &ring->server->device->voice;
 }
 
+/* Whether consumers bring the handles of their timelines. */
+static inline bool culvi_ipc_ring_takes_handles(const culvi_ipc_ring *ring)
+{
+    return ring->desc.make == NULL && !ring->desc.counters;
+}
+
+/* For its server ------------------------------------------------------------------------------- */
+
+/* Admits a consumer of the connection number `link`. `handles` came with the question, and what is
+ * to be kept is duplicated; `out` goes with the reply and is closed by the caller. */
+culv_result culvi_ipc_ring_admit(culvi_ipc_ring *ring, uint32_t link,
+                                 const culvi_ipc_message *question, const culvi_ipc_native *handles,
+                                 culvi_ipc_message *reply, culvi_ipc_native out[CULVI_IPC_FDS]);
+/* What a ring is without its server: consumers are told, offers are gone. Only
+ * culv_ring_destroy() is left to do. */
+void culvi_ipc_ring_stop(culvi_ipc_ring *ring);
+/* A client takes a JOIN back, or leaves what it made. */
+void culvi_ipc_ring_leave(culv_ipc_server *server, uint32_t link, uint64_t sequence);
+/* A connection is over: its consumers are gone. */
+void culvi_ipc_rings_forget(culv_ipc_server *server, uint32_t link);
+
+/* For each other ------------------------------------------------------------------------------- */
+
 /* The calls of the ring's core. */
-extern const culvi_ring_api culvi_ipc_ring_api;
-extern const culvi_ring_stream_api culvi_ipc_ring_stream_api;
-void culvi_ipc_ring_destroy(culvi_ipc_ring *ring);
+extern const culvi_ring_apart_api culvi_ipc_ring_api;
+void culvi_ipc_ring_end(culvi_ring_apart *side);
 /* The producer's side that this is; NULL: it is another one, which is refused. */
 culvi_ipc_ring *culvi_ipc_ring_of(const culv_ring *ring, const char *call);
 /* Call it before what needs the server. */

@@ -108,6 +108,7 @@ static inline bool culvi_ipc_answer_has_handles(culvi_ipc_type type)
     return type == CULVI_IPC_RECEIVE || type == CULVI_IPC_CHUNKS || type == CULVI_IPC_JOIN;
 }
 bool culvi_ipc_name_good(const char name[CULV_IPC_NAME_SIZE]);
+extern const char culvi_ipc_name_rule[]; /* for messages: "name must ..." */
 /* Whether a description makes sense, in what its kind needs. */
 bool culvi_ipc_info_good(const culv_ipc_info *info, culvi_text *why);
 

@@ -68,7 +68,7 @@ static culv_result register_pages(culvi_ipc_pages *p, const char *label)
 culv_result culvi_ipc_pages_open(culv_device *device, culvi_ipc_native native, bool writable,
                                  bool streams, const char *label, culvi_ipc_pages **out)
 {
-    const culvi_voice *voice = device != NULL ? &device->voice : NULL;
+    const culvi_voice *voice = culvi_ipc_voice(device);
     culvi_ipc_pages *p = culvi_alloc(sizeof *p);
     if (p == NULL) return culvi_fail_host_memory(voice, label);
     p->device = device;
@@ -116,11 +116,6 @@ void culvi_ipc_pages_leave(culvi_ipc_pages **pages, culvi_ipc_pages **kept)
         culvi_mutex_unlock(&device->lock);
     }
     if (device != NULL) culvi_device_unref(device);
-}
-
-void culvi_ipc_pages_close(culvi_ipc_pages **pages)
-{
-    culvi_ipc_pages_leave(pages, NULL);
 }
 
 static bool is_quiet(const culvi_ipc_pages *p)
@@ -205,14 +200,6 @@ culv_result culvi_ipc_line_import(culv_device *device, const culv_handle *handle
     return culv_semaphore_import(device, &d, &line->semaphore);
 }
 
-static culv_result no_cuda(const culv_device *device, const char *label)
-{
-    return culvi_fail(&device->voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                      "the ring's timelines are a graphics API's, which makes them for each "
-                      "consumer; use the calls without a stream, and submit frame->wait_points and "
-                      "frame->signal_points");
-}
-
 static culv_result count(culv_device *device, const culvi_ipc_line *line, const char *label,
                          CUstream stream, uint64_t value, bool signal)
 {
@@ -239,22 +226,19 @@ static culv_result count(culv_device *device, const culvi_ipc_line *line, const 
                            signal ? "signaled" : "waited for");
 }
 
-culv_result culvi_ipc_line_wait(culv_device *device, culvi_ipc_line *line, const char *label,
-                                CUstream stream, uint64_t value)
+culv_result culvi_ipc_line_use(culv_device *device, culvi_ipc_line *line, const char *label,
+                               CUstream stream, uint64_t value, culvi_ipc_line_how how)
 {
-    if (line->word != NULL) return count(device, line, label, stream, value, false);
-    if (line->semaphore == NULL) return no_cuda(device, label);
+    const bool signal = how == CULVI_IPC_SIGNALS;
+    if (line->word != NULL) return count(device, line, label, stream, value, signal);
+    if (line->semaphore == NULL)
+        return culvi_fail(&device->voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+                          "the ring's timelines are a graphics API's, which makes them for each "
+                          "consumer; use the calls without a stream, and submit "
+                          "frame->wait_points and frame->signal_points");
     line->used = true;
-    return culv_semaphore_wait(line->semaphore, stream, value);
-}
-
-culv_result culvi_ipc_line_signal(culv_device *device, culvi_ipc_line *line, const char *label,
-                                  CUstream stream, uint64_t value)
-{
-    if (line->word != NULL) return count(device, line, label, stream, value, true);
-    if (line->semaphore == NULL) return no_cuda(device, label);
-    line->used = true;
-    return culv_semaphore_signal(line->semaphore, stream, value);
+    return signal ? culv_semaphore_signal(line->semaphore, stream, value)
+                  : culv_semaphore_wait(line->semaphore, stream, value);
 }
 
 /* A stream of its own: of the highest priority, which shares no queue of the GPU with streams that
@@ -316,8 +300,7 @@ void culvi_ipc_line_move_on(culv_device *device, culvi_ipc_line *line, const cha
         line->used = true;
         result = signal_by_stream(device, line->semaphore, line->waited, label);
     }
-    culvi_log(device != NULL ? &device->voice : NULL,
-              result == CULV_OK ? CULV_LOG_INFO : CULV_LOG_ERROR,
+    culvi_log(culvi_ipc_voice(device), result == CULV_OK ? CULV_LOG_INFO : CULV_LOG_ERROR,
               "'%s': %s; a timeline was %s value %" PRIu64, label, why,
               result == CULV_OK ? "moved on to" : "not moved on to", line->waited);
     if (result == CULV_OK) line->waited = 0;
@@ -346,10 +329,11 @@ culv_result culvi_ipc_watch_for(culv_device *device, culvi_ipc_watch *watch, cul
         result = make_stream(device, true, label, &watch->stream);
         culvi_leave(device, &scope);
     }
-    if (result == CULV_OK) result = culvi_ipc_line_wait(device, line, label, watch->stream, value);
+    if (result == CULV_OK)
+        result = culvi_ipc_line_use(device, line, label, watch->stream, value, CULVI_IPC_WAITS);
     if (result != CULV_OK) return result;
     if (line->waited < value) line->waited = value;
-    return culvi_ipc_line_signal(device, &watch->to, label, watch->stream, value);
+    return culvi_ipc_line_use(device, &watch->to, label, watch->stream, value, CULVI_IPC_SIGNALS);
 }
 
 void culvi_ipc_watch_close(culv_device *device, culvi_ipc_watch *watch, culvi_ipc_line *line,

@@ -4,7 +4,7 @@
  * A peer pays for itself. Handles that nobody has read count against the server's user
  * (RLIMIT_NOFILE), so no client may leave more of them unread than its share, and no answer is
  * given up because others use up the rest: it waits. Whoever does not read is not read from. */
-#include "ipc/ipc_ring_server.h"
+#include "ipc/ipc_ring_side.h"
 
 #include "base/alloc.h"
 #include "base/platform.h"
@@ -218,12 +218,8 @@ void culvi_ipc_answer(culv_ipc_server *server, culvi_ipc_link *link,
 
 culvi_ipc_message culvi_ipc_error(culv_result result, culv_reason reason, const char *text)
 {
-    culvi_ipc_message m;
-    memset(&m, 0, sizeof m);
-    m.type = CULVI_IPC_ERROR;
-    m.answer = true;
-    m.result = result;
-    m.reason = reason;
+    culvi_ipc_message m = {
+        .type = CULVI_IPC_ERROR, .answer = true, .result = result, .reason = reason};
     culvi_text t = {m.text, sizeof m.text, 0};
     culvi_text_add(&t, "%s", text);
     return m;
@@ -261,7 +257,7 @@ void culvi_ipc_links_let_handles(culv_ipc_server *server)
 {
     enum { MANY = 256 }; /* of a few messages: the limit of open files is 1024 in general */
     bool any = false;
-    for (const culvi_ipc_ring *r = server->rings; r != NULL && !any; r = culvi_ipc_ring_next(r))
+    for (const culvi_ipc_ring *r = server->rings; r != NULL && !any; r = r->next)
         any = culvi_ipc_ring_takes_handles(r);
     any = any && !culvi_ipc_close_busy(MANY);
     if (server->takes_handles == any) return;

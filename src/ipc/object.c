@@ -25,7 +25,7 @@ culv_result culvi_ipc_object_check(const culv_ipc_object *object, const char *ca
                                    culv_ipc_kind kind, culv_ipc_kind or_kind, const void *out)
 {
     CULVI_REQUIRE(NULL, object);
-    const culvi_voice *voice = object->device != NULL ? &object->device->voice : NULL;
+    const culvi_voice *voice = culvi_ipc_voice(object->device);
     if (out == NULL) return culvi_fail_null(voice, call, "out");
     if (object->info.kind != kind && object->info.kind != or_kind)
         return culvi_fail(voice, object->info.name, CULV_ERROR_INVALID, CULV_REASON_VALUE,
@@ -53,7 +53,7 @@ void culv_ipc_object_destroy(culv_ipc_object **object)
 culv_result culv_ipc_object_get_info(const culv_ipc_object *object, culv_ipc_info *out)
 {
     CULVI_REQUIRE2(NULL, object, out);
-    const culvi_voice *voice = object->device != NULL ? &object->device->voice : NULL;
+    const culvi_voice *voice = culvi_ipc_voice(object->device);
     culv_result result = culvi_struct_check(voice, out, "culv_ipc_info");
     if (result == CULV_OK) culvi_struct_write(out, &object->info, sizeof object->info);
     return result;
@@ -63,8 +63,8 @@ culv_result culv_ipc_object_get_handle(const culv_ipc_object *object, culv_handl
 {
     CULVI_REQUIRE2(NULL, object, out);
     if (object->handle.type == CULV_HANDLE_NONE)
-        return culvi_fail(object->device != NULL ? &object->device->voice : NULL, object->info.name,
-                          CULV_ERROR_INVALID, CULV_REASON_HANDLE_TYPE,
+        return culvi_fail(culvi_ipc_voice(object->device), object->info.name, CULV_ERROR_INVALID,
+                          CULV_REASON_HANDLE_TYPE,
                           "culv_ipc_object_get_handle: '%s' is %s, which has no handle of its own",
                           object->info.name, kinds[object->info.kind]);
     *out = object->handle;

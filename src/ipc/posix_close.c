@@ -7,10 +7,9 @@
  * or a socket has it for as long as it likes. So a file is asked for nothing but F_GETFL,
  * F_GET_SEALS and statx(), which take no such lock, and a thread of Culvert's own closes what is
  * not known to be harmless, and does there what else has to be done with it. */
-#include "ipc/posix_close.h"
-
 #include "base/platform.h"
 #include "ipc/ipc_channel.h"
+#include "ipc/posix_socket.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -34,18 +33,10 @@
 /* The kernel's struct statx (linux/stat.h). musl has it from 1.2.5 on; and glibc's statx() asks by
  * fstat(), which may wait for the sender, where a filter says that there is no such call. */
 typedef struct statx_answer {
-    uint32_t mask, block_size;
-    uint64_t attributes;
-    uint32_t links, user, group;
+    uint32_t unread[7];
     uint16_t mode, spare;
-    uint64_t inode, size, blocks, attributes_mask;
-    struct {
-        int64_t seconds;
-        uint32_t nanoseconds;
-        int32_t spare;
-    } times[4];
-    uint32_t device_major, device_minor, on_major, on_minor;
-    uint64_t spares[14];
+    uint64_t inode, size, blocks, mask_and_times[9];
+    uint32_t device_major, rest[31];
 } statx_answer;
 _Static_assert(sizeof(statx_answer) == 256, "the kernel writes 256 bytes");
 
@@ -79,12 +70,7 @@ static bool is_dma_buf(int fd)
 {
     char path[48], text[512];
     snprintf(path, sizeof path, "/proc/self/fdinfo/%d", fd);
-    const int info = open(path, O_RDONLY | O_CLOEXEC);
-    if (info < 0) return false;
-    const ssize_t got = read(info, text, sizeof text - 1);
-    close(info);
-    text[got > 0 ? got : 0] = 0;
-    return strstr(text, "\nexp_name:") != NULL;
+    return culvi_ipc_read_proc(path, text, sizeof text) > 0 && strstr(text, "\nexp_name:") != NULL;
 }
 
 /* By the kernel's list of device numbers (Documentation/admin-guide/devices.txt): pseudo terminals,

@@ -3,7 +3,7 @@
  * connections. */
 #include "base/alloc.h"
 #include "ipc/ipc_channel.h"
-#include "ipc/posix_close.h"
+#include "ipc/posix_socket.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -167,30 +167,28 @@ static culv_result fail_name(const culvi_ipc_door *door, const culvi_voice *voic
                           "culv_ipc_server_desc.name '%s': there is a file '%s' that is no socket, "
                           "and it stays; choose another name or another directory",
                           a->name, a->path);
-    if (error == EADDRINUSE)
-        return culvi_fail_native(
-            voice, label, CULV_ERROR_BUSY, CULV_REASON_IPC_NAME, CULV_NATIVE_OS, error,
-            door->failed,
-            "culv_ipc_server_desc.name '%s' is another server's; choose another name, or end "
-            "that one",
-            a->name);
-    if (a->path[0] != 0 && door->lock < 0) {
+    const bool taken = error == EADDRINUSE, no_room = error == ENOSPC || error == EDQUOT;
+    char text[CULVI_IPC_PATH + 200];
+    culvi_text t = {text, sizeof text, 0};
+    if (taken) {
+        culvi_text_add(&t, " is another server's; choose another name, or end that one");
+    } else if (a->path[0] != 0 && door->lock < 0) {
         lock_path path;
         lock_path_of(a, path);
-        return culvi_fail_native(
-            voice, label, CULV_ERROR_DRIVER, CULV_REASON_OS, CULV_NATIVE_OS, error, door->failed,
-            "culv_ipc_server_desc.name '%s': its lock '%s' %s", a->name, path,
-            error == ELOOP || error == EISDIR || error == ENXIO
-                ? "is a link, a directory or no file to be locked; it stays: remove it, or choose "
-                  "another name or directory"
-            : error == ENOSPC || error == EDQUOT ? "finds no room in the directory's file system"
-            : error == EROFS                     ? "cannot be made: the file system is read-only"
-                                                 : "cannot be opened and locked");
+        culvi_text_add(&t, ": its lock '%s' %s", path,
+                       error == ELOOP || error == EISDIR || error == ENXIO
+                           ? "is a link, a directory or no file to be locked; it stays: remove it, "
+                             "or choose another name or directory"
+                       : no_room        ? "finds no room in the directory's file system"
+                       : error == EROFS ? "cannot be made: the file system is read-only"
+                                        : "cannot be opened and locked");
+    } else {
+        culvi_text_add(&t, " cannot be listened at%s",
+                       no_room ? ": the directory's file system has no room" : "");
     }
-    return culvi_fail_native(
-        voice, label, CULV_ERROR_DRIVER, CULV_REASON_OS, CULV_NATIVE_OS, error, door->failed,
-        "culv_ipc_server_desc.name '%s' cannot be listened at%s", a->name,
-        error == ENOSPC || error == EDQUOT ? ": the directory's file system has no room" : "");
+    return culvi_fail_native(voice, label, taken ? CULV_ERROR_BUSY : CULV_ERROR_DRIVER,
+                             taken ? CULV_REASON_IPC_NAME : CULV_REASON_OS, CULV_NATIVE_OS, error,
+                             door->failed, "culv_ipc_server_desc.name '%s'%s", a->name, text);
 }
 
 static culv_result begin_listening(culvi_ipc_door *door, const culvi_voice *voice,

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* File descriptors of other processes, by pidfd_getfd(2). */
-#include "ipc/ipc_fetch_native.h"
-
 #include "base/desc.h"
 #include "base/handle.h"
+#include "ipc/ipc_channel.h"
+#include "ipc/posix_socket.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <poll.h>
@@ -35,17 +34,7 @@ static bool read_file(int32_t pid, const char *name, char *out, size_t size)
 {
     char path[64];
     snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, name);
-    const int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) return false;
-    ssize_t got;
-    do
-        got = read(fd, out, size - 1);
-    while (got < 0 && errno == EINTR);
-    const int error = got == 0 ? ESRCH : errno;
-    close(fd);
-    out[got > 0 ? got : 0] = 0;
-    errno = error;
-    return got > 0;
+    return culvi_ipc_read_proc(path, out, size) > 0;
 }
 
 /* proc(5): field 22 of stat, behind the name in brackets, which may have brackets and blanks. */
@@ -72,16 +61,26 @@ static culv_result gone(int32_t pid, int error, const char *what)
                              error, "pidfd_open", "process %d %s", (int)pid, what);
 }
 
+static culv_result unreadable(int32_t pid, int error)
+{
+    return culvi_fail_native(NULL, NULL, CULV_ERROR_DRIVER, CULV_REASON_OS, CULV_NATIVE_OS, error,
+                             "open", "/proc/%d/stat or status cannot be read", (int)pid);
+}
+
+static culv_result too_old(const char *call, const char *since)
+{
+    return culvi_fail_native(NULL, NULL, CULV_ERROR_UNSUPPORTED, CULV_REASON_OS, CULV_NATIVE_OS,
+                             ENOSYS, call,
+                             "this kernel has no %s (Linux %s); send the descriptor by a Unix "
+                             "socket (SCM_RIGHTS)",
+                             call, since);
+}
+
 /* Linux tells EPERM for all of these. */
 static culv_result not_allowed(int32_t pid, uint64_t number)
 {
-    char scope[8] = "";
-    const int fd = open("/proc/sys/kernel/yama/ptrace_scope", O_RDONLY | O_CLOEXEC);
-    if (fd >= 0) {
-        const ssize_t got = read(fd, scope, 1);
-        scope[got > 0 ? 1 : 0] = 0;
-        close(fd);
-    }
+    char scope[2]; /* a digit */
+    (void)culvi_ipc_read_proc("/proc/sys/kernel/yama/ptrace_scope", scope, sizeof scope);
     return culvi_fail_native(
         NULL, NULL, CULV_ERROR_UNSUPPORTED, CULV_REASON_IPC_REFUSED, CULV_NATIVE_OS, EPERM,
         "pidfd_getfd",
@@ -120,11 +119,7 @@ static culv_result open_process(int32_t pid, int *out)
                           (int)pid);
     case EMFILE:
     case ENFILE: return culvi_handle_check_left(NULL, NULL, "pidfd_open", "other process");
-    case ENOSYS:
-        return culvi_fail_native(NULL, NULL, CULV_ERROR_UNSUPPORTED, CULV_REASON_OS, CULV_NATIVE_OS,
-                                 ENOSYS, "pidfd_open",
-                                 "this kernel has no pidfd_open (Linux 5.3); send the descriptor "
-                                 "by a Unix socket (SCM_RIGHTS)");
+    case ENOSYS: return too_old("pidfd_open", "5.3");
     default:
         return culvi_fail_native(NULL, NULL, CULV_ERROR_DRIVER, CULV_REASON_OS, CULV_NATIVE_OS,
                                  errno, "pidfd_open", "process %d cannot be opened", (int)pid);
@@ -146,10 +141,7 @@ static culv_result check_process(const culv_ipc_fetch_desc *d, const culvi_ipc_u
     const bool read = read_process(d->pid, &what);
     const int error = errno;
     if (has_ended(process_fd)) return gone(d->pid, ESRCH, "has ended");
-    if (!read)
-        return culvi_fail_native(NULL, NULL, CULV_ERROR_DRIVER, CULV_REASON_OS, CULV_NATIVE_OS,
-                                 error, "open", "/proc/%d/stat or status cannot be read",
-                                 (int)d->pid);
+    if (!read) return unreadable(d->pid, error);
     if (d->started != 0 && d->started != what.started && !same_clock(d->pid))
         return culvi_fail(NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                           "culv_ipc_fetch_desc.started is %" PRIu64 ", and here process %d started "
@@ -183,11 +175,7 @@ static culv_result take(const culv_ipc_fetch_desc *d, int process_fd, int *out)
             "pidfd_getfd", "process %d has no file descriptor %" PRIu64, (int)d->pid, d->number);
     case EMFILE:
     case ENFILE: return culvi_handle_check_left(NULL, NULL, "pidfd_getfd", "other process's file");
-    case ENOSYS:
-        return culvi_fail_native(NULL, NULL, CULV_ERROR_UNSUPPORTED, CULV_REASON_OS, CULV_NATIVE_OS,
-                                 ENOSYS, "pidfd_getfd",
-                                 "this kernel has no pidfd_getfd (Linux 5.6); send the descriptor "
-                                 "by a Unix socket (SCM_RIGHTS)");
+    case ENOSYS: return too_old("pidfd_getfd", "5.6");
     default:
         return culvi_fail_native(
             NULL, NULL, CULV_ERROR_DRIVER, CULV_REASON_OS, CULV_NATIVE_OS, error, "pidfd_getfd",
@@ -216,11 +204,8 @@ culv_result culv_ipc_process_get_start(int32_t pid, uint64_t *out)
     process what = {0, 0};
     CULVI_REQUIRE(NULL, out);
     if (!read_process(pid != 0 ? pid : (int32_t)getpid(), &what))
-        return errno == ENOENT || errno == ESRCH
-                   ? gone(pid, errno, "does not exist, or has ended")
-                   : culvi_fail_native(NULL, NULL, CULV_ERROR_DRIVER, CULV_REASON_OS,
-                                       CULV_NATIVE_OS, errno, "open",
-                                       "/proc/%d/stat or status cannot be read", (int)pid);
+        return errno == ENOENT || errno == ESRCH ? gone(pid, errno, "does not exist, or has ended")
+                                                 : unreadable(pid, errno);
     *out = what.started;
     return CULV_OK;
 }

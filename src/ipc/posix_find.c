@@ -135,11 +135,6 @@ static bool read_netlink(culvi_ipc_names *n)
     return good;
 }
 
-static int read_abstract(culvi_ipc_names *n)
-{
-    return read_netlink(n) ? 0 : read_proc(n);
-}
-
 static void add_socket(culvi_ipc_names *n, int directory, const char *name)
 {
     struct stat st;
@@ -173,7 +168,9 @@ static int read_directory(culvi_ipc_names *n, const char *directory)
 
 culv_result culvi_ipc_names_read(const char *directory, culvi_ipc_names *out)
 {
-    const int error = directory == NULL ? read_abstract(out) : read_directory(out, directory);
+    const int error = directory != NULL   ? read_directory(out, directory)
+                      : read_netlink(out) ? 0
+                                          : read_proc(out);
     if (error == 0) return CULV_OK;
     return culvi_fail_native(NULL, NULL, CULV_ERROR_DRIVER, CULV_REASON_OS, CULV_NATIVE_OS, error,
                              "open", "%s could not be read",

@@ -40,19 +40,22 @@ int32_t culvi_ipc_this_process(void)
     return (int32_t)getpid();
 }
 
-/* Reads the beginning of a file of /proc; 0: it cannot be read. */
-static size_t read_proc(const char *path, char *out, size_t size)
+size_t culvi_ipc_read_proc(const char *path, char *out, size_t size)
 {
+    size_t length = 0;
+    out[0] = 0;
     const int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0) return 0;
-    size_t length = 0;
+    int error = ESRCH; /* an empty file is that of a process that has ended */
     for (ssize_t got = 1; got != 0 && length < size - 1;) {
         got = read(fd, out + length, size - 1 - length);
-        if (got < 0 && errno != EINTR) break;
+        if (got < 0) error = errno;
+        if (got < 0 && error != EINTR) break;
         length += got > 0 ? (size_t)got : 0;
     }
     close(fd);
     out[length] = 0;
+    errno = error;
     return length;
 }
 
@@ -63,7 +66,7 @@ static uint32_t overflow_user(void)
     char text[16];
     if (atomic_load(&known) == 0) {
         unsigned user = 65534;
-        if (read_proc("/proc/sys/kernel/overflowuid", text, sizeof text) > 0)
+        if (culvi_ipc_read_proc("/proc/sys/kernel/overflowuid", text, sizeof text) > 0)
             user = (unsigned)strtoul(text, NULL, 10);
         atomic_store(&known, user + 1);
     }
@@ -76,7 +79,7 @@ bool culvi_ipc_user_is_one(uint32_t user)
     char map[4096];
     uint64_t users = 0;
     if (user != overflow_user()) return true;
-    if (read_proc("/proc/self/uid_map", map, sizeof map) == 0) return false;
+    if (culvi_ipc_read_proc("/proc/self/uid_map", map, sizeof map) == 0) return false;
     char *at = map, *end = NULL;
     for (unsigned i = 0;; i++, at = end) {
         const uint64_t number = strtoull(at, &end, 10);
@@ -136,13 +139,8 @@ culv_result culvi_ipc_address_make(const culvi_voice *voice, const char *name,
     memset(out, 0, sizeof *out);
     memset(&a, 0, sizeof a);
     a.sun_family = AF_UNIX;
-    for (size_t i = 0; i < sizeof out->name && name[i] != 0; i++)
-        out->name[i] = name[i];
-    if (!culvi_ipc_name_good(out->name))
-        return culvi_fail(
-            voice, NULL, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-            "%s.name must have 1 to 63 letters, digits, '.', '_' and '-', and must not begin with '.'",
-            what);
+    culv_result result = culvi_ipc_read_name(voice, what, ".", name, out->name);
+    if (result != CULV_OK) return result;
     char *text = a.sun_path;
     if (directory == NULL) {
         culvi_text t = {text + 1, sizeof a.sun_path - 1, 0};
@@ -155,7 +153,7 @@ culv_result culvi_ipc_address_make(const culvi_voice *voice, const char *name,
                               "%s.directory and name have %zu bytes together, and a socket's path "
                               "has at most %zu",
                               what, bytes, sizeof a.sun_path - 1);
-        culv_result result = trusts ? CULV_OK : check_directory(voice, directory, what);
+        result = trusts ? CULV_OK : check_directory(voice, directory, what);
         if (result != CULV_OK) return result;
         culvi_text t = {text, sizeof a.sun_path, 0};
         culvi_text_add(&t, "%s/%s", directory, out->name);
@@ -393,7 +391,7 @@ culvi_ipc_io culvi_ipc_receive(int fd, bool answer, culvi_ipc_message *out, int 
 
 /* Time ----------------------------------------------------------------------------------------- */
 
-int culvi_ipc_wait(int fd, uint64_t until)
+static int wait_for(int fd, uint64_t until)
 {
     struct pollfd one = {.fd = fd, .events = POLLIN};
     for (;;) {
@@ -406,6 +404,14 @@ int culvi_ipc_wait(int fd, uint64_t until)
         if (n < 0 && errno != EINTR) return -1;
         if (n == 0 && culvi_now() >= until) return 0;
     }
+}
+
+int culvi_ipc_wait(int fd, uint64_t until)
+{
+    const int cancel = culvi_cancel_disable();
+    const int ready = wait_for(fd, until);
+    culvi_cancel_restore(cancel);
+    return ready;
 }
 
 /* Pages ---------------------------------------------------------------------------------------- */

@@ -1,11 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* Unix sockets. */
+/* Unix sockets, and the closing of file descriptors that another process sent. */
 #ifndef CULVI_IPC_POSIX_SOCKET_H_
 #define CULVI_IPC_POSIX_SOCKET_H_
 
 #include <stdatomic.h>
+#include <stddef.h>
 
 /* Set by tests: as if the kernel had no SO_PASSRIGHTS. */
 extern atomic_bool culvi_ipc_old_kernel;
+
+/* Another thread closes it. */
+void culvi_ipc_close_later(int fd);
+/* Reads the beginning of a file of /proc, and ends it with a 0. 0: errno. */
+size_t culvi_ipc_read_proc(const char *path, char *out, size_t size);
 
 #endif

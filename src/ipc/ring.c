@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* The producer's side of a ring: its making, its offers, and consumers that come and go. */
-#include "ipc/ipc_ring_server.h"
 #include "ipc/ipc_ring_side.h"
 
 #include "base/alloc.h"
@@ -51,7 +50,7 @@ static culv_result make_page(culvi_ipc_ring *ring)
 
 culvi_ipc_ring *culvi_ipc_ring_of(const culv_ring *ring, const char *call)
 {
-    return culvi_ring_of_api(ring, &culvi_ipc_ring_api, call);
+    return culvi_ring_of_api(ring, &culvi_ipc_ring_api.ring, call);
 }
 
 culv_result culv_ipc_ring_create(culv_ipc_server *server, const culv_ipc_ring_desc *desc,
@@ -66,24 +65,19 @@ culv_result culv_ipc_ring_create(culv_ipc_server *server, const culv_ipc_ring_de
     CULVI_REQUIRE(voice, desc->name);
     if (d.parts == 0) d.parts = 1;
     if (d.max_consumers == 0) d.max_consumers = 8;
-    const bool long_name = strlen(d.name) > CULV_IPC_NAME_SIZE - 9; /* ".63.15" behind it */
-    if (long_name || d.num_slots < 1 || d.num_slots > CULV_RING_MAX_DEPTH || d.parts > 16 ||
-        d.max_consumers > CULV_IPC_MAX_CONSUMERS)
-        return culvi_fail(voice, server->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "culv_ipc_ring_desc.%s is %" PRIu32 "; at most %d, and at least 1",
-                          long_name                                              ? "name's length"
-                          : d.num_slots < 1 || d.num_slots > CULV_RING_MAX_DEPTH ? "num_slots"
-                          : d.parts > 16                                         ? "parts"
-                                                                                 : "max_consumers",
-                          long_name ? (uint32_t)strlen(d.name)
-                          : d.num_slots < 1 || d.num_slots > CULV_RING_MAX_DEPTH ? d.num_slots
-                          : d.parts > 16                                         ? d.parts
-                                                                                 : d.max_consumers,
-                          long_name ? CULV_IPC_NAME_SIZE - 9
-                          : d.num_slots < 1 || d.num_slots > CULV_RING_MAX_DEPTH
-                              ? CULV_RING_MAX_DEPTH
-                          : d.parts > 16 ? 16
-                                         : CULV_IPC_MAX_CONSUMERS);
+    const struct {
+        const char *name;
+        size_t value, most;
+    } limits[] = {
+        {"name's length", strlen(d.name), CULV_IPC_NAME_SIZE - 9}, /* ".63.15" behind it */
+        {"num_slots", d.num_slots, CULV_RING_MAX_DEPTH},
+        {"parts", d.parts, 16},
+        {"max_consumers", d.max_consumers, CULV_IPC_MAX_CONSUMERS}};
+    for (size_t i = 0; i < sizeof limits / sizeof limits[0]; i++)
+        if (limits[i].value > limits[i].most || (limits[i].value < 1 && i > 0))
+            return culvi_fail(voice, server->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+                              "culv_ipc_ring_desc.%s is %zu; at most %zu, and at least 1",
+                              limits[i].name, limits[i].value, limits[i].most);
     culvi_ipc_ring *ring = culvi_alloc(sizeof *ring);
     if (ring == NULL) return culvi_fail_host_memory(voice, server->label);
     ring->server = server;
@@ -94,20 +88,14 @@ culv_result culv_ipc_ring_create(culv_ipc_server *server, const culv_ipc_ring_de
     ring->native = CULVI_IPC_NO_NATIVE;
     culvi_label_set(ring->name, d.name);
     result = make_page(ring);
-    ring->owner = (culvi_ring_owner){.side = CULV_RING_PRODUCER,
-                                     .stream_side = CULV_RING_PRODUCER,
-                                     .api = &culvi_ipc_ring_api,
-                                     .stream = &culvi_ipc_ring_stream_api,
-                                     .context = ring};
     if (result == CULV_OK)
-        result = culvi_ring_create_apart(server->device, ring->slots, ring->name, &ring->owner,
-                                         &ring->core);
+        result = culvi_ring_create_apart(server->device, ring->slots, ring->name,
+                                         &culvi_ipc_ring_api, &ring->side);
     if (result == CULV_OK)
         result = culvi_ipc_offer_ring(server, __func__, d.name, ring, d.num_slots, d.parts);
     if (result != CULV_OK) {
-        culvi_ring_destroy_core(&ring->core);
-        culvi_ipc_pages *pages = ring->pages;
-        culvi_ipc_pages_close(&pages);
+        culvi_ring_destroy_core(&ring->side.core);
+        culvi_ipc_pages_leave(&ring->pages, NULL);
         culvi_ipc_close_own(&ring->native, 1);
         culvi_free(ring);
         return result;
@@ -117,7 +105,7 @@ culv_result culv_ipc_ring_create(culv_ipc_server *server, const culv_ipc_ring_de
     ring->next = server->rings;
     server->rings = ring;
     culvi_ipc_links_let_handles(server);
-    *out = ring->core;
+    *out = ring->side.core;
     return CULV_OK;
 }
 
@@ -133,15 +121,9 @@ culv_result culv_ipc_ring_offer(culv_ring *core, uint32_t slot, uint32_t part,
         result = culvi_desc_read(culvi_ipc_ring_voice(ring), &named, sizeof named, info,
                                  "culv_ipc_info");
     if (result != CULV_OK) return result;
-    if (slot >= ring->slots || part >= ring->parts)
-        return culvi_fail(culvi_ipc_ring_voice(ring), ring->name, CULV_ERROR_INVALID,
-                          CULV_REASON_RANGE,
-                          "culv_ipc_ring_offer: there is no part %" PRIu32 " of slot %" PRIu32
-                          "; the ring has %" PRIu32 " slots of %" PRIu32 " parts",
-                          part, slot, ring->slots, ring->parts);
-    culvi_text t = {named.name, sizeof named.name, 0};
-    memset(named.name, 0, sizeof named.name);
-    culvi_text_add(&t, "%s.%" PRIu32 ".%" PRIu32, ring->name, slot, part);
+    result = culvi_ipc_part_name(culvi_ipc_ring_voice(ring), __func__, ring->name, ring->slots,
+                                 ring->parts, slot, part, named.name);
+    if (result != CULV_OK) return result;
     return culvi_ipc_offer_by(ring->server, __func__, &named, source, ring);
 }
 
@@ -193,7 +175,7 @@ static void remove_side(culvi_ipc_ring *ring, culvi_ipc_side *s, bool keeps)
     if (keeps && s->pages->registered && ring->server->links[s->link].pid > 0)
         keep_page(ring, s);
     else
-        culvi_ipc_pages_close(&s->pages);
+        culvi_ipc_pages_leave(&s->pages, NULL);
     if (s->timelines == CULVI_IPC_PRODUCERS && ring->desc.drop != NULL)
         ring->desc.drop(ring->desc.context, number);
     memset(s, 0, sizeof *s);
@@ -250,14 +232,15 @@ void culvi_ipc_ring_stop(culvi_ipc_ring *r)
         break;
     }
     culvi_ipc_links_let_handles(r->server);
-    culvi_ipc_pages_close(&r->pages);
+    culvi_ipc_pages_leave(&r->pages, NULL);
     culvi_ipc_close_own(&r->native, 1);
 }
 
-void culvi_ipc_ring_destroy(culvi_ipc_ring *ring)
+void culvi_ipc_ring_end(culvi_ring_apart *side)
 {
+    culvi_ipc_ring *ring = (culvi_ipc_ring *)side;
     culvi_ipc_ring_stop(ring);
-    culvi_ring_destroy_core(&ring->core);
+    culvi_ring_destroy_core(&ring->side.core);
     culvi_ipc_server_unref(ring->server);
     culvi_free(ring);
 }
@@ -345,16 +328,6 @@ static void tidy(culvi_ipc_ring *ring)
     (void)culv_device_collect(ring->server->device);
 }
 
-const culvi_ipc_ring *culvi_ipc_ring_next(const culvi_ipc_ring *ring)
-{
-    return ring->next;
-}
-
-bool culvi_ipc_ring_takes_handles(const culvi_ipc_ring *ring)
-{
-    return ring->desc.make == NULL && !ring->desc.counters;
-}
-
 /* In words for the consumer, who reads them. It says of its GPU what it likes; what is no timeline
  * of this one the driver refuses. */
 static culv_result same_gpu(const culvi_ipc_ring *ring, const culv_uuid *consumers)
@@ -434,19 +407,16 @@ culv_result culvi_ipc_ring_admit(culvi_ipc_ring *ring, uint32_t link,
         return refuse(ring, CULV_ERROR_ASYNC, CULV_REASON_IPC_PROTOCOL,
                       "was asked by a client whose page makes no sense");
     tidy(ring);
+    const char *why = NULL;
     if (ring->desc.make != NULL && asked->timelines == CULVI_IPC_CONSUMERS)
-        return refuse(ring, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                      "makes the timelines itself; join it without any");
-    if (ring->desc.counters && asked->timelines == CULVI_IPC_CONSUMERS)
-        return refuse(
-            ring, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-            "has counters alone (culv_ipc_ring_desc.counters); join it without timelines");
-    if (asked->timelines == CULVI_IPC_PRODUCERS)
-        return refuse(ring, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                      "was asked for what only it says");
-    if (asked->policy == CULV_RING_MAILBOX && ring->slots < 2)
-        return refuse(ring, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                      "has one slot, and consumers of the newest frame need two");
+        why = "makes the timelines itself; join it without any";
+    else if (ring->desc.counters && asked->timelines == CULVI_IPC_CONSUMERS)
+        why = "has counters alone (culv_ipc_ring_desc.counters); join it without timelines";
+    else if (asked->timelines == CULVI_IPC_PRODUCERS)
+        why = "was asked for what only it says";
+    else if (asked->policy == CULV_RING_MAILBOX && ring->slots < 2)
+        why = "has one slot, and consumers of the newest frame need two";
+    if (why != NULL) return refuse(ring, CULV_ERROR_INVALID, CULV_REASON_VALUE, why);
     const uint32_t timelines = ring->desc.make != NULL ? CULVI_IPC_PRODUCERS : asked->timelines;
     if (timelines == CULVI_IPC_COUNTERS && !culvi_ipc_can_count(device))
         return refuse(ring, CULV_ERROR_UNSUPPORTED, CULV_REASON_DRIVER_TOO_OLD,
@@ -490,7 +460,7 @@ culv_result culvi_ipc_ring_admit(culvi_ipc_ring *ring, uint32_t link,
     }
     if (result != CULV_OK) {
         culvi_ipc_line_close(&s->ready);
-        culvi_ipc_pages_close(&s->pages);
+        culvi_ipc_pages_leave(&s->pages, NULL);
         culvi_ipc_close_own(out, 2);
         return result;
     }

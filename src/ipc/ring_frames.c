@@ -135,14 +135,6 @@ static void note(culvi_ipc_ring *ring, const lags why, uint64_t now)
     }
 }
 
-static void forgive(culvi_ipc_ring *ring)
-{
-    if (!ring->late) return;
-    ring->late = false;
-    for (uint32_t i = 0; i < ring->max_consumers; i++)
-        ring->sides[i].late_since = 0;
-}
-
 /* Whether it dropped any. */
 static bool drop_late(culvi_ipc_ring *ring, uint64_t now)
 {
@@ -212,7 +204,7 @@ static uint64_t look_again(const culvi_ipc_ring *ring, const lags why, uint64_t 
 uint32_t culv_ipc_ring_consumers(culv_ring *core, culv_ipc_consumer_info *out, uint32_t capacity)
 {
     uint32_t found = 0;
-    culvi_ipc_ring *ring = culvi_ring_of_api(core, &culvi_ipc_ring_api, NULL);
+    culvi_ipc_ring *ring = culvi_ring_of_api(core, &culvi_ipc_ring_api.ring, NULL);
     if (ring == NULL || ring->stopped) return 0;
     const uint64_t now = culvi_now();
     culvi_ipc_ring_look(ring);
@@ -249,31 +241,28 @@ uint32_t culv_ipc_ring_consumers(culv_ring *core, culv_ipc_consumer_info *out, u
 
 /* Frames --------------------------------------------------------------------------------------- */
 
-static culv_result check_runs(const culvi_ipc_ring *ring, const char *call)
+static culv_result check(const culvi_ring_apart *side, const char *call)
 {
-    culv_result result = culvi_ipc_ring_check_runs(ring, call);
-    return result == CULV_OK ? culvi_ring_check_runs(ring->core, call) : result;
+    return culvi_ipc_ring_check_runs((const culvi_ipc_ring *)side, call);
 }
 
-/* Whether the call can be made: with a stream, or without one where `make` makes the timelines. */
-static culv_result check_call(const culvi_ipc_ring *ring, bool has_stream, const char *call)
+/* CUDA's calls have a stream; those without one are for timelines that `make` makes. */
+static const char *refuses(const culvi_ring_apart *side, bool has_stream)
 {
-    const bool plain = ring->desc.make != NULL;
-    culv_result result = check_runs(ring, call);
-    if (result != CULV_OK || has_stream != plain) return result;
-    return culvi_fail(culvi_ipc_ring_voice(ring), ring->name, CULV_ERROR_INVALID,
-                      CULV_REASON_RING_SIDE,
-                      plain ? "%s: the ring's timelines are your graphics API's "
-                              "(culv_ipc_ring_desc.make); call culv_ring_acquire() and "
-                              "culv_ring_release()"
-                            : "%s: CUDA's side of this ring needs a stream; its calls are "
-                              "culv_ring_acquire_on() and culv_ring_release_on()",
-                      call);
+    const bool plain = ((const culvi_ipc_ring *)side)->desc.make != NULL;
+    if (has_stream != plain) return NULL;
+    return plain ? "the ring's timelines are your graphics API's (culv_ipc_ring_desc.make); call "
+                   "culv_ring_acquire() and culv_ring_release()"
+                 : "CUDA's side of this ring needs a stream; its calls are culv_ring_acquire_on() "
+                   "and culv_ring_release_on()";
 }
 
-static culv_result acquire(culvi_ipc_ring *ring, uint64_t timeout, culv_ring_frame *frame,
-                           const char *call)
+/* Whoever read the slot is done with it, so that no stream waits for anything. */
+static culv_result acquire(void *side, const CUstream *stream, uint64_t timeout,
+                           culv_ring_frame *frame, const char *call)
 {
+    (void)stream;
+    culvi_ipc_ring *ring = side;
     lags why;
     uint64_t now = culvi_now(), began = 0;
     const uint64_t until = sum(now, timeout);
@@ -288,8 +277,8 @@ static culv_result acquire(culvi_ipc_ring *ring, uint64_t timeout, culv_ring_fra
         /* Who gives a slot back after this sends a message. */
         atomic_store(&culvi_ipc_ring_page_of(ring)->producer_waits, 1);
         const bool found = choose(ring, why);
-        if (!found && culvi_ring_is_ended(ring->core)) {
-            result = culvi_ring_check_runs(ring->core, call);
+        if (!found && culvi_ring_is_ended(ring->side.core)) {
+            result = culvi_ring_check_runs(ring->side.core, call);
         } else if (!found) {
             now = culvi_now();
             note(ring, why, now);
@@ -306,7 +295,9 @@ static culv_result acquire(culvi_ipc_ring *ring, uint64_t timeout, culv_ring_fra
         culvi_ipc_ring_look(ring);
     }
     if (result != CULV_OK) return result;
-    forgive(ring);
+    for (uint32_t i = 0; i < ring->max_consumers && ring->late; i++)
+        ring->sides[i].late_since = 0;
+    ring->late = false;
     *frame = (culv_ring_frame){
         .number = ring->head, .slot = ring->slot, .burst_begins = 1, .burst_ends = 1};
     ring->held = true;
@@ -326,8 +317,9 @@ static void publish(culvi_ipc_ring *ring, culv_ring_frame *frame)
             culvi_ipc_ring_tell(ring, &ring->sides[i]);
 }
 
-static culvi_ring_hold hold_of(const culvi_ipc_ring *ring)
+static culvi_ring_hold hold(const culvi_ring_apart *side)
 {
+    const culvi_ipc_ring *ring = (const culvi_ipc_ring *)side;
     culvi_ring_hold hold = {.held = ring->held, .slot = ring->slot, .number = ring->head};
     hold.signaled = ring->written.word != NULL && ring->written.signaled > ring->head;
     for (uint32_t i = 0; i < ring->max_consumers; i++)
@@ -335,96 +327,38 @@ static culvi_ring_hold hold_of(const culvi_ipc_ring *ring)
     return hold;
 }
 
-/* A graphics API's frames. */
-static culv_result acquire_plain(void *context, uint64_t timeout, culv_ring_frame *out,
-                                 const char *call)
-{
-    culv_result result = check_call(context, false, call);
-    return result == CULV_OK ? acquire(context, timeout, out, call) : result;
-}
-
-static culv_result release_plain(void *context, culv_ring_frame *frame, const char *call)
-{
-    culvi_ipc_ring *ring = context;
-    const culvi_ring_hold hold = hold_of(ring);
-    culv_result result = check_call(ring, false, call);
-    if (result == CULV_OK) result = culvi_ring_check_hold(ring->core, &hold, frame, call);
-    if (result != CULV_OK) return result;
-    culvi_ipc_ring_look(ring);
-    publish(ring, frame);
-    return CULV_OK;
-}
-
-/* CUDA's frames. Whoever read the slot is done with it, so that the stream waits for nothing. */
-static culv_result acquire_by_cuda(void *context, CUstream stream, uint64_t timeout,
-                                   culv_ring_frame *out, const char *call)
-{
-    (void)stream;
-    culv_result result = check_call(context, true, call);
-    return result == CULV_OK ? acquire(context, timeout, out, call) : result;
-}
-
 /* An earlier try may have got so far. */
 static culv_result signal_once(culvi_ipc_ring *ring, culvi_ipc_line *line, CUstream stream,
                                uint64_t value)
 {
     if (line->signaled >= value) return CULV_OK;
-    culv_result result =
-        culvi_ipc_line_signal(ring->server->device, line, ring->name, stream, value);
+    culv_result result = culvi_ipc_line_use(ring->server->device, line, ring->name, stream, value,
+                                            CULVI_IPC_SIGNALS);
     if (result == CULV_OK) line->signaled = value;
     return result;
 }
 
-static culv_result release_by_cuda(void *context, CUstream stream, culv_ring_frame *frame,
-                                   const char *call)
+static culv_result release(void *side, const CUstream *stream, culv_ring_frame *frame,
+                           const char *call)
 {
-    culvi_ipc_ring *ring = context;
+    (void)call;
+    culvi_ipc_ring *ring = side;
     const uint64_t value = ring->head + 1;
-    const culvi_ring_hold hold = hold_of(ring);
-    culv_result result = check_call(ring, true, call);
-    if (result == CULV_OK) result = culvi_ring_check_hold(ring->core, &hold, frame, call);
-    if (result != CULV_OK) return result;
+    culv_result result = CULV_OK;
     culvi_ipc_ring_look(ring);
-    for (uint32_t i = 0; result == CULV_OK && i < ring->max_consumers; i++)
+    for (uint32_t i = 0; stream != NULL && result == CULV_OK && i < ring->max_consumers; i++)
         if (ring->sides[i].used && ring->sides[i].counts)
-            result = signal_once(ring, &ring->sides[i].ready, stream, value);
-    if (result == CULV_OK && ring->written.word != NULL)
-        result = signal_once(ring, &ring->written, stream, value);
+            result = signal_once(ring, &ring->sides[i].ready, *stream, value);
+    if (stream != NULL && result == CULV_OK && ring->written.word != NULL)
+        result = signal_once(ring, &ring->written, *stream, value);
     if (result == CULV_OK) publish(ring, frame);
     return result;
 }
 
-/* Bursts are one frame long. */
-static culv_result flush(const culvi_ipc_ring *ring, bool has_stream, const char *call)
-{
-    const culvi_ring_hold hold = hold_of(ring);
-    culv_result result = check_call(ring, has_stream, call);
-    return result == CULV_OK ? culvi_ring_check_idle(ring->core, &hold, CULV_ERROR_INVALID, call)
-                             : result;
-}
-
-static culv_result flush_plain(void *context, uint64_t *signal_value, const char *call)
-{
-    culv_result result = flush(context, false, call);
-    if (result == CULV_OK && signal_value != NULL) *signal_value = 0;
-    return result;
-}
-
-static culv_result flush_by_cuda(void *context, CUstream stream, const char *call)
-{
-    (void)stream;
-    return flush(context, true, call);
-}
-
 /* The slot's old frame is gone, so the slot is simply free. */
-static culv_result cancel(void *context, culv_ring_frame *frame, const char *call)
+static void take_back(culvi_ring_apart *side)
 {
-    culvi_ipc_ring *ring = context;
-    const culvi_ring_hold hold = hold_of(ring);
-    culv_result result = check_runs(ring, call);
-    if (result == CULV_OK) result = culvi_ring_check_cancel(ring->core, &hold, frame, call);
-    if (result == CULV_OK) ring->held = false;
-    return result;
+    ((culvi_ipc_ring *)side)->held = false;
 }
 
 /* Whether a GPU has to do with a frame that was released: this process's or a reader's. */
@@ -444,14 +378,12 @@ static bool is_busy(const culvi_ipc_ring *ring)
     return false;
 }
 
-static culv_result drain(void *context, uint64_t timeout, const char *call)
+static culv_result drain(culvi_ring_apart *side, uint64_t timeout, const char *call)
 {
-    culvi_ipc_ring *ring = context;
+    culvi_ipc_ring *ring = (culvi_ipc_ring *)side;
     uint64_t began = 0;
     const uint64_t until = sum(culvi_now(), timeout);
-    const culvi_ring_hold hold = hold_of(ring);
-    culv_result result = culvi_ipc_ring_check_runs(ring, call);
-    if (result == CULV_OK) result = culvi_ring_check_idle(ring->core, &hold, CULV_ERROR_BUSY, call);
+    culv_result result = CULV_OK;
     for (;;) {
         if (result == CULV_OK) result = culv_ipc_server_poll(ring->server, 0, NULL);
         if (result != CULV_OK) return result;
@@ -468,34 +400,21 @@ static culv_result drain(void *context, uint64_t timeout, const char *call)
     }
 }
 
-static void stats(const void *context, culv_ring_stats *out)
+static void stats(const culvi_ring_apart *side, culv_ring_stats *out)
 {
-    const culvi_ipc_ring *ring = context;
-    out->produced = out->ready_signaled = ring->head;
-    out->depth = ring->slots;
-    out->burst = 1;
+    out->produced = out->ready_signaled = ((const culvi_ipc_ring *)side)->head;
 }
 
-static culv_result destroy(void *context, const CUstream *last_use, const char *call)
-{
-    (void)last_use, (void)call; /* CUDA's objects are released later */
-    culvi_ipc_ring_destroy(context);
-    return CULV_OK;
-}
-
-const culvi_ring_api culvi_ipc_ring_api = {
-    .create_call = "culv_ipc_ring_create",
-    .acquire = acquire_plain,
-    .release = release_plain,
-    .flush = flush_plain,
-    .destroy = destroy,
-};
-
-const culvi_ring_stream_api culvi_ipc_ring_stream_api = {
-    .acquire = acquire_by_cuda,
-    .release = release_by_cuda,
-    .flush = flush_by_cuda,
-    .cancel = cancel,
+const culvi_ring_apart_api culvi_ipc_ring_api = {
+    .ring = CULVI_RING_APART_CALLS("culv_ipc_ring_create"),
+    .side = CULV_RING_PRODUCER,
+    .check = check,
+    .refuses = refuses,
+    .hold = hold,
+    .acquire = acquire,
+    .release = release,
+    .take_back = take_back,
     .drain = drain,
     .stats = stats,
+    .end = culvi_ipc_ring_end,
 };

@@ -8,7 +8,7 @@
 #include "base/handle.h"
 #include "base/platform.h"
 #include "cuda/context.h"
-#include "ipc/ipc_ring_server.h"
+#include "ipc/ipc_ring_side.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -257,12 +257,10 @@ static void refuse_by_error(culv_ipc_server *server, culvi_ipc_link *link,
 
 static void greet(culv_ipc_server *server, culvi_ipc_link *link, const culvi_ipc_message *question)
 {
-    culvi_ipc_message reply;
-    memset(&reply, 0, sizeof reply);
-    reply.type = CULVI_IPC_HELLO;
-    reply.pid = (uint32_t)culvi_ipc_this_process();
-    reply.driver = (uint32_t)server->driver;
-    reply.device = server->device->caps.uuid;
+    culvi_ipc_message reply = {.type = CULVI_IPC_HELLO,
+                               .pid = (uint32_t)culvi_ipc_this_process(),
+                               .driver = (uint32_t)server->driver,
+                               .device = server->device->caps.uuid};
     if (!link->greeted) (void)culvi_ipc_let_handles(link->channel, server->takes_handles);
     if (!link->greeted) link->greeted_at = culvi_now();
     link->greeted = true;
@@ -278,11 +276,8 @@ static void greet(culv_ipc_server *server, culvi_ipc_link *link, const culvi_ipc
 
 static void list(culv_ipc_server *server, culvi_ipc_link *link, const culvi_ipc_message *question)
 {
-    culvi_ipc_message reply;
-    memset(&reply, 0, sizeof reply);
-    reply.type = CULVI_IPC_LIST;
-    reply.total = server->num_offers;
-    reply.number = question->number;
+    culvi_ipc_message reply = {
+        .type = CULVI_IPC_LIST, .total = server->num_offers, .number = question->number};
     if (question->number < server->num_offers) reply.info = server->offers[question->number]->info;
     culvi_ipc_answer(server, link, question, &reply, NULL);
 }
@@ -290,10 +285,7 @@ static void list(culv_ipc_server *server, culvi_ipc_link *link, const culvi_ipc_
 static void give_one(culv_ipc_server *server, culvi_ipc_link *link,
                      const culvi_ipc_message *question, const culvi_ipc_offer *offer)
 {
-    culvi_ipc_message reply;
-    memset(&reply, 0, sizeof reply);
-    reply.type = CULVI_IPC_RECEIVE;
-    reply.info = offer->info;
+    culvi_ipc_message reply = {.type = CULVI_IPC_RECEIVE, .info = offer->info};
     if (offer->vector != NULL) {
         reply.info.allocation_size = culv_vector_committed(offer->vector);
         reply.info.size = culv_vector_size(offer->vector);
@@ -309,12 +301,10 @@ static void give_one(culv_ipc_server *server, culvi_ipc_link *link,
 static void give_chunks(culv_ipc_server *server, culvi_ipc_link *link,
                         const culvi_ipc_message *question, const culvi_ipc_offer *offer)
 {
-    culvi_ipc_message reply;
+    culvi_ipc_message reply = {.type = CULVI_IPC_CHUNKS};
     culvi_ipc_native fds[CULVI_IPC_FDS];
     size_t total = 0, have = 0;
     uint64_t generation = 0;
-    memset(&reply, 0, sizeof reply);
-    reply.type = CULVI_IPC_CHUNKS;
     const uint32_t share = culvi_ipc_share(server);
     culvi_attempt_begin(); /* a client can ask for what fails as often as it likes */
     culv_result result = culv_vector_get_parts(offer->vector, NULL, 0, &total, &generation);
@@ -375,7 +365,7 @@ static void give(culv_ipc_server *server, culvi_ipc_link *link, const culvi_ipc_
 static void join(culv_ipc_server *server, culvi_ipc_link *link, const culvi_ipc_message *question,
                  const culvi_ipc_native *fds)
 {
-    culvi_ipc_message reply;
+    culvi_ipc_message reply = {.type = CULVI_IPC_JOIN};
     culvi_ipc_native out[CULVI_IPC_FDS];
     const culvi_ipc_offer *offer = culvi_ipc_offer_find(server, question->name);
     if (offer == NULL || offer->ring == NULL) {
@@ -408,8 +398,6 @@ static void join(culv_ipc_server *server, culvi_ipc_link *link, const culvi_ipc_
                                               : text);
         return;
     }
-    memset(&reply, 0, sizeof reply);
-    reply.type = CULVI_IPC_JOIN;
     culvi_attempt_begin(); /* a client can ask for what fails as often as it likes */
     const culv_result result = culvi_ipc_ring_admit(offer->ring, (uint32_t)(link - server->links),
                                                     question, fds, &reply, out);

@@ -133,17 +133,14 @@ static culv_result take_answer(change *c, const culvi_ipc_message *m, const culv
 /* Asks for all chunks. The size and the generation are of one moment. */
 static culv_result ask(change *c, uint64_t until)
 {
-    culvi_ipc_message question, reply;
+    culvi_ipc_message reply;
     culvi_ipc_native fds[CULVI_IPC_FDS];
     uint64_t at = 0;
     unsigned restarts = 0;
     for (;;) {
         for (size_t i = 0; at == 0 && i < c->count; i++)
             c->entries[i].seen = false;
-        memset(&question, 0, sizeof question);
-        question.type = CULVI_IPC_CHUNKS;
-        question.number = at;
-        question.known = known(c);
+        culvi_ipc_message question = {.type = CULVI_IPC_CHUNKS, .number = at, .known = known(c)};
         memcpy(question.name, c->from->name, sizeof question.name);
         culv_result result =
             culvi_ipc_ask(c->from->client, c->call, &question, NULL, until, &reply, fds);
@@ -222,13 +219,6 @@ static culv_result move(const change *c, uint64_t end, culvi_vector_space **fres
     return result;
 }
 
-/* Gives up an address that the GPU may still use. */
-static void give_up(culvi_vector_space *space, CUstream last_use, const char *call)
-{
-    const bool unmap = culvi_vector_unmap_after(space, 0, last_use, call) != CULV_OK;
-    culvi_vector_space_free(space, unmap);
-}
-
 /* The update ----------------------------------------------------------------------------------- */
 
 /* From here on nothing fails. */
@@ -290,7 +280,9 @@ static culv_result apply(change *c, CUstream last_use)
         return result;
     }
     publish(c, fresh, chunks, end);
-    if (fresh != NULL && old != NULL) give_up(old, last_use, c->call);
+    if (fresh != NULL && old != NULL) /* the GPU may still use it */
+        culvi_vector_space_free(old,
+                                culvi_vector_unmap_after(old, 0, last_use, c->call) != CULV_OK);
     return CULV_OK;
 }
 
@@ -332,7 +324,7 @@ static culv_result make_source(culv_ipc_client *client, const culv_ipc_vector_de
     source *s = culvi_alloc(sizeof *s);
     if (s == NULL) return culvi_fail_host_memory(voice, client->label);
     s->keep_handles = d->keep_handles != 0;
-    culv_result result = culvi_ipc_read_name(voice, call, d->name, s->name);
+    culv_result result = culvi_ipc_read_name(voice, call, ": ", d->name, s->name);
     if (result != CULV_OK) {
         culvi_free(s);
         return result;

@@ -130,26 +130,11 @@ void culvi_ipc_door_close(culvi_ipc_door **door)
     culvi_free(d);
 }
 
-int culvi_ipc_door_fd(const culvi_ipc_door *door)
-{
-    (void)door;
-    return -1;
-}
-
 bool culvi_ipc_door_watch(culvi_ipc_door *door, culvi_ipc_channel channel, uint32_t number)
 {
     door->set[number] = channel;
     channel->place = &door->set[number];
     return true;
-}
-
-void culvi_ipc_door_listen(culvi_ipc_door *door, culvi_ipc_channel channel, uint32_t number,
-                           bool listen)
-{
-    (void)door; /* CULVI_IPC_TELLS_READ is false */
-    (void)channel;
-    (void)number;
-    (void)listen;
 }
 
 bool culvi_ipc_door_behind(const culvi_ipc_door *door)

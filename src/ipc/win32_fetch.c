@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Handles of other processes, by DuplicateHandle. */
-#include "ipc/ipc_fetch_native.h"
 #include "ipc/win32_pipe.h"
 
 #include <inttypes.h>

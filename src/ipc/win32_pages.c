@@ -21,12 +21,6 @@ bool culvi_ipc_pages_make(size_t size, const char *name, culvi_ipc_native *out)
     return true;
 }
 
-bool culvi_ipc_pages_freeze(culvi_ipc_native pages)
-{
-    (void)pages; /* what is lent only reads */
-    return true;
-}
-
 bool culvi_ipc_pages_lend(culvi_ipc_native pages, culvi_ipc_native *out)
 {
     const HANDLE self = GetCurrentProcess();

@@ -46,17 +46,6 @@ const char *const culvi_ipc_receive_call = "ReadFile";
 const char *const culvi_ipc_wait_call = "WaitForSingleObject";
 const char *const culvi_ipc_peer_call = "GetNamedPipeServerProcessId";
 
-uint32_t culvi_ipc_this_user(void)
-{
-    return 0;
-}
-
-bool culvi_ipc_user_is_one(uint32_t user)
-{
-    (void)user;
-    return true;
-}
-
 int32_t culvi_ipc_this_process(void)
 {
     return (int32_t)GetCurrentProcessId();
@@ -107,13 +96,8 @@ culv_result culvi_ipc_address_make(const culvi_voice *voice, const char *name,
 {
     (void)trusts;
     memset(out, 0, sizeof *out);
-    for (size_t i = 0; i < sizeof out->name && name[i] != 0; i++)
-        out->name[i] = name[i];
-    if (!culvi_ipc_name_good(out->name))
-        return culvi_fail(
-            voice, NULL, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-            "%s.name must have 1 to 63 letters, digits, '.', '_' and '-', and must not begin with '.'",
-            what);
+    culv_result result = culvi_ipc_read_name(voice, what, ".", name, out->name);
+    if (result != CULV_OK) return result;
     if (directory != NULL)
         return culvi_fail(
             voice, NULL, CULV_ERROR_UNSUPPORTED, CULV_REASON_NOT_BUILT,
@@ -293,36 +277,6 @@ void culvi_ipc_channel_close(culvi_ipc_channel *channel, bool mine)
     culvi_free(p);
 }
 
-/* A handle comes as a number, which is not fetched before the message is found good. */
-bool culvi_ipc_let_handles(culvi_ipc_channel channel, bool in)
-{
-    (void)channel;
-    (void)in;
-    return false;
-}
-
-culvi_ipc_io culvi_ipc_handles_good(const culvi_ipc_native *handles, size_t count, bool memory,
-                                    culvi_text *why)
-{
-    (void)handles; /* the driver looks at them: there is no way to ask that may not wait */
-    (void)count;
-    (void)memory;
-    (void)why;
-    return CULVI_IPC_DONE;
-}
-
-/* A server has the handles of one answer to each client in its table, and nothing is in flight. */
-bool culvi_ipc_all_read(culvi_ipc_channel channel)
-{
-    (void)channel;
-    return true;
-}
-
-uint64_t culvi_ipc_most_in_flight(void)
-{
-    return UINT64_MAX;
-}
-
 bool culvi_ipc_handle_dup(culvi_ipc_native handle, culvi_ipc_native *out)
 {
     const HANDLE self = GetCurrentProcess();
@@ -436,15 +390,4 @@ void culvi_ipc_close_fds(const culvi_ipc_native *handles, size_t count)
 {
     for (size_t i = 0; i < count; i++)
         if (handles[i] != NULL) CloseHandle(handles[i]);
-}
-
-void culvi_ipc_close_own(const culvi_ipc_native *handles, size_t count)
-{
-    culvi_ipc_close_fds(handles, count);
-}
-
-bool culvi_ipc_close_busy(int many)
-{
-    (void)many;
-    return false;
 }

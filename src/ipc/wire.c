@@ -258,6 +258,9 @@ void culvi_ipc_fields(culvi_ipc_type type, bool answer, culv_ipc_kind kind, culv
 
 /* Checks --------------------------------------------------------------------------------------- */
 
+const char culvi_ipc_name_rule[] =
+    "name must have 1 to 63 letters, digits, '.', '_' and '-', and must not begin with '.'";
+
 bool culvi_ipc_name_good(const char name[CULV_IPC_NAME_SIZE])
 {
     static const char good[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
@@ -275,30 +278,24 @@ static bool text_good(const char *text, size_t size)
     return true;
 }
 
-static bool wrong(culvi_text *why, const char *what, uint64_t value)
+/* `rule` is "" or says what the value must be; then `limit` follows. */
+static bool wrong_by(culvi_text *why, const char *what, uint64_t value, const char *rule,
+                     uint64_t limit)
 {
-    culvi_text_add(why, "%s is %" PRIu64, what, value);
+    culvi_text_add(why, "%s is %" PRIu64 "%s", what, value, rule);
+    if (rule[0] != 0) culvi_text_add(why, " %" PRIu64, limit);
     return false;
 }
 
-static bool wrong_most(culvi_text *why, const char *what, uint64_t value, uint64_t most)
-{
-    culvi_text_add(why, "%s is %" PRIu64 ", and may be at most %" PRIu64, what, value, most);
-    return false;
-}
-
-static bool wrong_least(culvi_text *why, const char *what, uint64_t value, uint64_t least)
-{
-    culvi_text_add(why, "%s is %" PRIu64 ", and must be at least %" PRIu64, what, value, least);
-    return false;
-}
+static const char at_most[] = ", and may be at most", at_least[] = ", and must be at least";
+#define wrong(why, what, value)              wrong_by(why, what, value, "", 0)
+#define wrong_most(why, what, value, most)   wrong_by(why, what, value, at_most, most)
+#define wrong_least(why, what, value, least) wrong_by(why, what, value, at_least, least)
 
 static bool field_good(const culvi_ipc_field *f, const void *value, culvi_text *why)
 {
     if (f->form == CULVI_IPC_NAME && !culvi_ipc_name_good(value)) {
-        culvi_text_add(
-            why,
-            "name must have 1 to 63 letters, digits, '.', '_' and '-', and must not begin with '.'");
+        culvi_text_add(why, "%s", culvi_ipc_name_rule);
         return false;
     }
     const bool text = f->form == CULVI_IPC_TEXTUAL || f->form == CULVI_IPC_CUT;

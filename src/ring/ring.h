@@ -145,14 +145,21 @@ typedef struct culvi_ring_way {
     bool news;             /* a choice that was not told yet */
 } culvi_ring_way;
 
+/* A side's own calls. `stream` is NULL in those without one; `out` and `frame` are there;
+ * `signal_value` may be NULL where the side submits by itself. */
+typedef culv_result culvi_ring_acquire_fn(void *context, const CUstream *stream, uint64_t timeout,
+                                          culv_ring_frame *out, const char *call);
+typedef culv_result culvi_ring_release_fn(void *context, const CUstream *stream,
+                                          culv_ring_frame *frame, const char *call);
+typedef culv_result culvi_ring_flush_fn(void *context, const CUstream *stream,
+                                        uint64_t *signal_value, const char *call);
+
 /* CUDA's side of an API's ring where it takes more than a wait and a signal: OpenGL's objects are
  * mapped, or copied. */
 typedef struct culvi_ring_stream_api {
-    culv_result (*acquire)(void *context, CUstream stream, uint64_t timeout, culv_ring_frame *out,
-                           const char *call);
-    culv_result (*release)(void *context, CUstream stream, culv_ring_frame *frame,
-                           const char *call);
-    culv_result (*flush)(void *context, CUstream stream, const char *call);
+    culvi_ring_acquire_fn *acquire;
+    culvi_ring_release_fn *release;
+    culvi_ring_flush_fn *flush;
     culv_result (*cancel)(void *context, culv_ring_frame *frame, const char *call);
     /* NULL, both: the core's own. */
     culv_result (*drain)(void *context, uint64_t timeout, const char *call);
@@ -171,11 +178,9 @@ typedef struct culvi_ring_objects {
 typedef struct culvi_ring_api {
     /* Public names, for messages: what makes the ring, and what hands a frame of this side over. */
     const char *create_call, *submit_call;
-    /* `out` and `frame` are there. */
-    culv_result (*acquire)(void *context, uint64_t timeout, culv_ring_frame *out, const char *call);
-    culv_result (*release)(void *context, culv_ring_frame *frame, const char *call);
-    /* `signal_value` may be NULL where the API's side submits by itself. */
-    culv_result (*flush)(void *context, uint64_t *signal_value, const char *call);
+    culvi_ring_acquire_fn *acquire;
+    culvi_ring_release_fn *release;
+    culvi_ring_flush_fn *flush;
     /* NULL: they are not known. */
     culvi_ring_objects (*objects)(const void *context, uint32_t slot, uint32_t resource);
     /* Destroys the core, too. After an error nothing is done. */
@@ -395,13 +400,20 @@ void culvi_ring_apply_depth(culv_ring *ring);
 /* Sets depth, burst and who waits from the settings, or from what was chosen. */
 void culvi_ring_aim(culv_ring *ring);
 
-/* Each takes the side's next burst or says what is missing. */
-bool culvi_ring_begin_fifo(culv_ring *ring, culv_ring_side side, culvi_ring_need *need);
+/* MAILBOX: takes the side's next burst or says what is missing. */
 bool culvi_ring_begin_mailbox(culv_ring *ring, culv_ring_side side, culvi_ring_need *need);
 /* The value of `done` that a side's next burst waits for on the host. */
 uint64_t culvi_ring_pace(culv_ring *ring);
 /* Gives the consumer's kept slot back. */
 void culvi_ring_release_kept(culv_ring *ring);
+
+/* What waits for what a burst waits for: the side's queue, or the host until it is reached (when the
+ * time is up, RING_LATE, nothing is acquired), or either, as culv_ring_settings::cuda_waits says. */
+typedef enum culvi_ring_wait_by {
+    CULVI_RING_BY_QUEUE,
+    CULVI_RING_BY_HOST,
+    CULVI_RING_AS_SET
+} culvi_ring_wait_by;
 
 /* culv_ring_acquire_on(), culv_ring_cancel() and culv_ring_acquire() by the name `call`. */
 culv_result culvi_ring_acquire_on(culv_ring *ring, culv_ring_side side, CUstream stream,
@@ -409,14 +421,7 @@ culv_result culvi_ring_acquire_on(culv_ring *ring, culv_ring_side side, CUstream
 culv_result culvi_ring_cancel(culv_ring *ring, culv_ring_side side, culv_ring_frame *frame,
                               const char *call);
 culv_result culvi_ring_acquire(culv_ring *ring, culv_ring_side side, uint64_t timeout,
-                               culv_ring_frame *out, const char *call);
-/* The same for a side whose queue cannot wait: the host waits until what the burst waits for is
- * reached. When the time is up (RING_LATE), nothing is acquired. */
-culv_result culvi_ring_acquire_reached(culv_ring *ring, culv_ring_side side, uint64_t timeout,
-                                       culv_ring_frame *out, const char *call);
-/* Either of them, as culv_ring_settings::cuda_waits says. */
-culv_result culvi_ring_acquire_for_cuda(culv_ring *ring, culv_ring_side side, uint64_t timeout,
-                                        culv_ring_frame *out, const char *call);
+                               culvi_ring_wait_by how, culv_ring_frame *out, const char *call);
 /* ring_stream.c: gives a frame back that was acquired and could not be begun: `result`, whose error
  * stays the last one. A lost device stops the ring for the other side, too. */
 culv_result culvi_ring_give_back(culv_ring *ring, culv_ring_side side, culv_ring_frame *frame,
@@ -437,12 +442,10 @@ culv_result culvi_ring_submit_failed(culv_ring *ring, culv_ring_side side,
 culv_result culvi_ring_flush_by(culv_ring *ring, culv_ring_side side, culvi_ring_submit submit,
                                 void *context, uint64_t *signal_value, const char *call);
 
-/* ring_stream.c: refuses a call on the side of the ring's owner, which has calls of its own. */
-culv_result culvi_ring_fail_owners_side(const culv_ring *ring, const char *call);
-/* Refuses a call without a stream where CUDA's side needs one, and on a side in another process. */
+/* ring_stream.c: refuses a call without a stream where CUDA's side needs one, and on a side in another process. */
 culv_result culvi_ring_check_plain(const culv_ring *ring, culv_ring_side side, const char *call);
 
-/* ring_apart.c. No lock. */
+/* ring_apart.c: a ring whose other side is in another process. No lock. */
 
 /* What this side of such a ring holds. */
 typedef struct culvi_ring_hold {
@@ -452,20 +455,46 @@ typedef struct culvi_ring_hold {
     uint64_t number;
 } culvi_ring_hold;
 
+/* The first member of an owner's side. */
+typedef struct culvi_ring_apart {
+    const struct culvi_ring_apart_api *api;
+    culvi_ring_owner owner; /* the core's */
+    culv_ring *core;        /* the caller's handle */
+} culvi_ring_apart;
+
+/* What the owner does. */
+typedef struct culvi_ring_apart_api {
+    culvi_ring_api ring; /* CULVI_RING_APART_CALLS() */
+    culv_ring_side side;
+    /* What else refuses calls than culv_ring_stop(). May be NULL. */
+    culv_result (*check)(const culvi_ring_apart *side, const char *call);
+    /* Why no call with, or without, a stream can be made; NULL: it can. */
+    const char *(*refuses)(const culvi_ring_apart *side, bool has_stream);
+    culvi_ring_hold (*hold)(const culvi_ring_apart *side);
+    culvi_ring_acquire_fn *acquire;            /* `context` is the side */
+    culvi_ring_release_fn *release;            /* of the frame that is held */
+    void (*take_back)(culvi_ring_apart *side); /* as if it had not been acquired */
+    culv_result (*drain)(culvi_ring_apart *side, uint64_t timeout, const char *call);
+    void (*stats)(const culvi_ring_apart *side, culv_ring_stats *out);
+    void (*end)(culvi_ring_apart *side);
+} culvi_ring_apart_api;
+
+culvi_ring_acquire_fn culvi_ring_apart_acquire;
+culvi_ring_release_fn culvi_ring_apart_release;
+culvi_ring_flush_fn culvi_ring_apart_flush;
+culv_result culvi_ring_apart_destroy(void *context, const CUstream *last_use, const char *call);
+#define CULVI_RING_APART_CALLS(create)                                                             \
+    {                                                                                              \
+        .create_call = (create), .acquire = culvi_ring_apart_acquire,                              \
+        .release = culvi_ring_apart_release, .flush = culvi_ring_apart_flush,                      \
+        .destroy = culvi_ring_apart_destroy                                                        \
+    }
+
 /* `device` may be NULL. */
 culv_result culvi_ring_create_apart(culv_device *device, uint32_t slots, const char *label,
-                                    const culvi_ring_owner *owner, culv_ring **out);
+                                    const culvi_ring_apart_api *api, culvi_ring_apart *side);
 /* Refuses what comes after culv_ring_stop(). */
 culv_result culvi_ring_check_runs(const culv_ring *ring, const char *call);
-/* Refuses, with this class, while a frame is held. */
-culv_result culvi_ring_check_idle(const culv_ring *ring, const culvi_ring_hold *hold,
-                                  culv_result class, const char *call);
-/* Refuses another frame than the one that is held. */
-culv_result culvi_ring_check_hold(const culv_ring *ring, const culvi_ring_hold *hold,
-                                  const culv_ring_frame *frame, const char *call);
-/* The same for a cancel, which a signal that is on its way forbids. */
-culv_result culvi_ring_check_cancel(const culv_ring *ring, const culvi_ring_hold *hold,
-                                    const culv_ring_frame *frame, const char *call);
 
 /* ring_stop.c */
 
@@ -481,10 +510,8 @@ culv_result culvi_ring_read(culv_ring *ring, culv_ring_side side);
 /* Waits for a counter; TIMEOUT records no error. Releases the lock meanwhile. */
 culv_result culvi_ring_wait(culv_ring *ring, culv_ring_side side, uint64_t value,
                             culvi_ring_limit *limit);
-/* Tells the log who is late when a wait has lasted 1, 10, 100 s: for a timeline of `side`, or for
- * the other side of `waiting`. True: it did, without the lock, so that what lacked may be there. */
-bool culvi_ring_warn_late_work(culv_ring *ring, culv_ring_side side, uint64_t value,
-                               culvi_ring_limit *limit);
+/* Tells the log who is late when a wait for the other side has lasted 1, 10, 100 s. True: it did,
+ * without the lock, so that what lacked may be there. */
 bool culvi_ring_warn_late_side(culv_ring *ring, culv_ring_side waiting, culvi_ring_limit *limit);
 /* The error when the other side did not hand over in time: RING_FULL or RING_EMPTY. */
 culv_result culvi_ring_fail_late_side(culv_ring *ring, culv_ring_side waiting, uint64_t timeout);

@@ -95,14 +95,6 @@ static bool is_over(culvi_ring_auto *a)
     return a->over == 2 || now > bound * (a->windows == 1 ? 63.0 / 64 : 9.0 / 8);
 }
 
-/* What was over the bound is not tried again for long. */
-static void forget_above(culvi_ring_auto *a)
-{
-    a->ceiling = a->top + 1;
-    for (uint32_t level = a->level + 1; level <= a->top; level++)
-        a->half[level][0] = a->half[level][1] = 0;
-}
-
 /* The largest level that keeps the bound, a little off it; growing keeps more off it, so that noise
  * moves nothing. */
 static uint32_t choose(culvi_ring_auto *a)
@@ -114,10 +106,13 @@ static uint32_t choose(culvi_ring_auto *a)
             if (age(a, level) <= keeps) return level;
         return 1;
     }
-    if (a->windows % PATIENCE == 0)
-        forget_above(a);
-    else if (a->windows > SETTLED)
+    if (a->windows % PATIENCE == 0) { /* what was over the bound is not tried again for long */
+        a->ceiling = a->top + 1;
+        for (uint32_t level = a->level + 1; level <= a->top; level++)
+            a->half[level][0] = a->half[level][1] = 0;
+    } else if (a->windows > SETTLED) {
         return a->level;
+    }
     /* Not far beyond what was measured: a straight line through noise leads anywhere. */
     uint32_t most = 2 * a->level + 2 < a->ceiling ? 2 * a->level + 1 : a->ceiling - 1;
     for (uint32_t level = most; level > a->level; level--)

@@ -77,7 +77,7 @@ static bool take_time(culv_ring *ring, culvi_ring_need *need, uint64_t pace)
 /* A producer waits for the slots of a whole burst, or bursts would stay broken up for ever once one
  * was; but not right after a flush, so that a program which flushes each frame gets every slot. The
  * consumer takes what is there: whole bursts, unless the producer flushed. */
-bool culvi_ring_begin_fifo(culv_ring *ring, culv_ring_side side, culvi_ring_need *need)
+static bool begin_fifo(culv_ring *ring, culv_ring_side side, culvi_ring_need *need)
 {
     culvi_ring_party *me = &ring->side[side];
     bool producer = side == CULV_RING_PRODUCER;
@@ -274,7 +274,7 @@ static culv_result begin(culv_ring *ring, culv_ring_side side, culvi_ring_need *
         if (ring->stopped[0] != '\0') return culvi_ring_fail_stopped(ring);
         culv_ring_policy policy = ring->settings.policy;
         bool begun = policy == CULV_RING_MAILBOX ? culvi_ring_begin_mailbox(ring, side, need)
-                                                 : culvi_ring_begin_fifo(ring, side, need);
+                                                 : begin_fifo(ring, side, need);
         if (begun) {
             me->policy = policy;
             if (ring->way.on) me->thread = culvi_thread_state();
@@ -377,19 +377,8 @@ static culv_result reach(culv_ring *ring, culv_ring_side side, uint64_t timeout)
     return result;
 }
 
-/* AUTO has chosen. Without the lock: a log is the caller's. */
-static void tell(const culv_ring *ring, const char *text)
-{
-    const int cancel = culvi_cancel_disable();
-    culvi_log(culvi_ring_voice(ring), CULV_LOG_INFO, "%s chose %s",
-              culvi_named("ring", ring->label).text, text);
-    culvi_cancel_restore(cancel);
-}
-
-typedef enum waits { QUEUED, REACHED, AS_SET } waits;
-
-static culv_result acquire(culv_ring *ring, culv_ring_side side, uint64_t timeout, waits how,
-                           culv_ring_frame *out, const char *call)
+culv_result culvi_ring_acquire(culv_ring *ring, culv_ring_side side, uint64_t timeout,
+                               culvi_ring_wait_by how, culv_ring_frame *out, const char *call)
 {
     if (ring != NULL && out == NULL)
         return culvi_fail(culvi_ring_voice(ring), ring->label, CULV_ERROR_INVALID,
@@ -404,7 +393,8 @@ static culv_result acquire(culv_ring *ring, culv_ring_side side, uint64_t timeou
         result = check_counter(ring, side, &need);
     if (result == CULV_OK && me->at == me->length) {
         result = begin(ring, side, &need, timeout);
-        const bool reaches = how == REACHED || (how == AS_SET && ring->cuda_on_host);
+        const bool reaches =
+            how == CULVI_RING_BY_HOST || (how == CULVI_RING_AS_SET && ring->cuda_on_host);
         if (result == CULV_OK && reaches) result = reach(ring, side, timeout);
     }
     if (result == CULV_OK) take(ring, side, out);
@@ -413,26 +403,12 @@ static culv_result acquire(culv_ring *ring, culv_ring_side side, uint64_t timeou
     if (news) culvi_ring_way_tell(&ring->way, told, sizeof told);
     ring->way.news = false;
     culvi_ring_leave(ring, side);
-    if (news) tell(ring, told);
+    if (!news) return result;
+    const int cancel = culvi_cancel_disable(); /* a log is the caller's */
+    culvi_log(culvi_ring_voice(ring), CULV_LOG_INFO, "%s chose %s",
+              culvi_named("ring", ring->label).text, told);
+    culvi_cancel_restore(cancel);
     return result;
-}
-
-culv_result culvi_ring_acquire(culv_ring *ring, culv_ring_side side, uint64_t timeout,
-                               culv_ring_frame *out, const char *call)
-{
-    return acquire(ring, side, timeout, QUEUED, out, call);
-}
-
-culv_result culvi_ring_acquire_reached(culv_ring *ring, culv_ring_side side, uint64_t timeout,
-                                       culv_ring_frame *out, const char *call)
-{
-    return acquire(ring, side, timeout, REACHED, out, call);
-}
-
-culv_result culvi_ring_acquire_for_cuda(culv_ring *ring, culv_ring_side side, uint64_t timeout,
-                                        culv_ring_frame *out, const char *call)
-{
-    return acquire(ring, side, timeout, AS_SET, out, call);
 }
 
 culv_result culv_ring_acquire(culv_ring *ring, culv_ring_side side, uint64_t timeout,
@@ -441,12 +417,12 @@ culv_result culv_ring_acquire(culv_ring *ring, culv_ring_side side, uint64_t tim
     const culvi_ring_api *api = culvi_ring_api_of(ring, side);
     if (api != NULL) {
         CULVI_REQUIRE(culvi_ring_voice(ring), out);
-        return api->acquire(ring->owner->context, timeout, out, __func__);
+        return api->acquire(ring->owner->context, NULL, timeout, out, __func__);
     }
     culv_result result = culvi_ring_check_plain(ring, side, __func__);
     if (result != CULV_OK) return result;
     if (culvi_ring_acquire_next(ring, side, out)) return CULV_OK;
-    return culvi_ring_acquire(ring, side, timeout, out, "culv_ring_acquire");
+    return culvi_ring_acquire(ring, side, timeout, CULVI_RING_BY_QUEUE, out, __func__);
 }
 
 /* The caller's frame is the one that its side holds. */
@@ -573,11 +549,11 @@ culv_result culv_ring_release(culv_ring *ring, culv_ring_side side, culv_ring_fr
     const culvi_ring_api *api = culvi_ring_api_of(ring, side);
     if (api != NULL) {
         CULVI_REQUIRE(culvi_ring_voice(ring), frame);
-        return api->release(ring->owner->context, frame, __func__);
+        return api->release(ring->owner->context, NULL, frame, __func__);
     }
     culv_result result = culvi_ring_check_plain(ring, side, __func__);
     if (result != CULV_OK) return result;
-    return culvi_ring_release_by(ring, side, frame, NULL, NULL, "culv_ring_release");
+    return culvi_ring_release_by(ring, side, frame, NULL, NULL, __func__);
 }
 
 culv_result culvi_ring_cancel(culv_ring *ring, culv_ring_side side, culv_ring_frame *frame,
@@ -679,9 +655,9 @@ culv_result culvi_ring_flush_by(culv_ring *ring, culv_ring_side side, culvi_ring
 culv_result culv_ring_flush(culv_ring *ring, culv_ring_side side, uint64_t *signal_value)
 {
     const culvi_ring_api *api = culvi_ring_api_of(ring, side);
-    if (api != NULL) return api->flush(ring->owner->context, signal_value, __func__);
+    if (api != NULL) return api->flush(ring->owner->context, NULL, signal_value, __func__);
     if (ring != NULL) CULVI_REQUIRE(culvi_ring_voice(ring), signal_value);
     culv_result result = culvi_ring_check_plain(ring, side, __func__);
     if (result != CULV_OK) return result;
-    return culvi_ring_flush_by(ring, side, NULL, NULL, signal_value, "culv_ring_flush");
+    return culvi_ring_flush_by(ring, side, NULL, NULL, signal_value, __func__);
 }

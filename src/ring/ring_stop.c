@@ -97,30 +97,6 @@ static bool ends(const culv_ring *ring, const culvi_ring_limit *limit)
     return ring->stopped[0] != '\0' && !limit->stopped;
 }
 
-culv_result culvi_ring_wait(culv_ring *ring, culv_ring_side side, uint64_t value,
-                            culvi_ring_limit *limit)
-{
-    culvi_ring_party *party = &ring->side[side];
-    culv_result result = CULV_ERROR_TIMEOUT;
-    for (bool last = false; result == CULV_ERROR_TIMEOUT && !last && !ends(ring, limit);) {
-        uint64_t left = culvi_ring_left(limit);
-        last = left <= WAIT_SLICE;
-        culvi_mutex_unlock(&ring->lock);
-        const int cancel = culvi_cancel_disable();
-        culvi_thread_state()->attempts++; /* the end of a slice is no error */
-        result = party->api.wait(party->api.context, value, last ? left : WAIT_SLICE);
-        culvi_thread_state()->attempts--;
-        culvi_cancel_restore(cancel);
-        culvi_mutex_lock(&ring->lock);
-        if (result == CULV_ERROR_TIMEOUT && !last && !ends(ring, limit))
-            (void)culvi_ring_warn_late_work(ring, side, value, limit);
-    }
-    if (result == CULV_OK) reached(party, value);
-    if ((result == CULV_OK || result == CULV_ERROR_TIMEOUT) && ends(ring, limit))
-        return culvi_ring_fail_stopped(ring);
-    return culvi_ring_note_failure(ring, result, party->name);
-}
-
 /* Who is late ---------------------------------------------------------------------------------- */
 
 static void add_time(culvi_text *text, uint64_t ns)
@@ -329,14 +305,38 @@ static void tell_late_work(culv_ring *ring, culv_ring_side side, uint64_t value,
                        sides[late], ring->side[late].promised);
 }
 
-bool culvi_ring_warn_late_work(culv_ring *ring, culv_ring_side side, uint64_t value,
-                               culvi_ring_limit *limit)
+static void warn_late_work(culv_ring *ring, culv_ring_side side, uint64_t value,
+                           culvi_ring_limit *limit)
 {
     char data[LATE_TEXT] = "";
     uint64_t lasted = 0;
-    if (!warns(limit, &lasted)) return false;
+    if (!warns(limit, &lasted)) return;
     tell_late_work(ring, side, value, lasted, data);
-    return warn(ring, data);
+    (void)warn(ring, data);
+}
+
+culv_result culvi_ring_wait(culv_ring *ring, culv_ring_side side, uint64_t value,
+                            culvi_ring_limit *limit)
+{
+    culvi_ring_party *party = &ring->side[side];
+    culv_result result = CULV_ERROR_TIMEOUT;
+    for (bool last = false; result == CULV_ERROR_TIMEOUT && !last && !ends(ring, limit);) {
+        uint64_t left = culvi_ring_left(limit);
+        last = left <= WAIT_SLICE;
+        culvi_mutex_unlock(&ring->lock);
+        const int cancel = culvi_cancel_disable();
+        culvi_thread_state()->attempts++; /* the end of a slice is no error */
+        result = party->api.wait(party->api.context, value, last ? left : WAIT_SLICE);
+        culvi_thread_state()->attempts--;
+        culvi_cancel_restore(cancel);
+        culvi_mutex_lock(&ring->lock);
+        if (result == CULV_ERROR_TIMEOUT && !last && !ends(ring, limit))
+            warn_late_work(ring, side, value, limit);
+    }
+    if (result == CULV_OK) reached(party, value);
+    if ((result == CULV_OK || result == CULV_ERROR_TIMEOUT) && ends(ring, limit))
+        return culvi_ring_fail_stopped(ring);
+    return culvi_ring_note_failure(ring, result, party->name);
 }
 
 culv_result culvi_ring_fail_late_work(culv_ring *ring, culv_ring_side side, uint64_t value,

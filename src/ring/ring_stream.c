@@ -3,16 +3,8 @@
  * signals. */
 #include "ring/ring.h"
 
-static culv_result check_semaphore(const culv_ring *ring, const culvi_ring_party *party,
-                                   const char *call)
-{
-    if (party->api.semaphore != NULL) return CULV_OK;
-    return culvi_fail(
-        culvi_ring_voice(ring), ring->label, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
-        "%s: '%s' has no CUDA half (culv_ring_timeline.semaphore is NULL)", call, party->name);
-}
-
-culv_result culvi_ring_fail_owners_side(const culv_ring *ring, const char *call)
+/* Refuses a call on the side of the ring's owner, which has calls of its own. */
+static culv_result fail_owners_side(const culv_ring *ring, const char *call)
 {
     const culvi_ring_owner *owner = ring->owner;
     const bool producer = owner->side == CULV_RING_PRODUCER;
@@ -31,7 +23,7 @@ culv_result culvi_ring_fail_owners_side(const culv_ring *ring, const char *call)
 culv_result culvi_ring_check_plain(const culv_ring *ring, culv_ring_side side, const char *call)
 {
     if (culvi_ring_is_apart(ring) && (int)side == 1 - (int)ring->owner->side)
-        return culvi_ring_fail_owners_side(ring, call);
+        return fail_owners_side(ring, call);
     if (culvi_ring_stream_of(ring, side) == NULL) return CULV_OK;
     return culvi_fail(culvi_ring_voice(ring), ring->label, CULV_ERROR_INVALID,
                       CULV_REASON_RING_SIDE,
@@ -51,8 +43,12 @@ static culv_result check_stream_call(culv_ring *ring, culv_ring_side side, bool 
 {
     if (!is_side(ring, side)) return CULV_OK; /* what is called next says so */
     if (ring->owner != NULL && side != ring->owner->stream_side)
-        return culvi_ring_fail_owners_side(ring, call);
-    return check_semaphore(ring, waits ? culvi_ring_other(ring, side) : &ring->side[side], call);
+        return fail_owners_side(ring, call);
+    const culvi_ring_party *party = waits ? culvi_ring_other(ring, side) : &ring->side[side];
+    if (party->api.semaphore != NULL) return CULV_OK;
+    return culvi_fail(
+        culvi_ring_voice(ring), ring->label, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
+        "%s: '%s' has no CUDA half (culv_ring_timeline.semaphore is NULL)", call, party->name);
 }
 
 culv_result culvi_ring_give_back(culv_ring *ring, culv_ring_side side, culv_ring_frame *frame,
@@ -76,7 +72,8 @@ culv_result culvi_ring_acquire_on(culv_ring *ring, culv_ring_side side, CUstream
     culv_result result = check_stream_call(ring, side, true, call);
     if (result != CULV_OK) return result;
     if (culvi_ring_acquire_next(ring, side, out)) return CULV_OK;
-    result = culvi_ring_acquire_for_cuda(ring, side, timeout, out != NULL ? &frame : NULL, call);
+    result = culvi_ring_acquire(ring, side, timeout, CULVI_RING_AS_SET, out != NULL ? &frame : NULL,
+                                call);
     if (result != CULV_OK) return result;
     if (frame.wait_value != 0)
         result = culv_semaphore_wait(culvi_ring_other(ring, side)->api.semaphore, stream,
@@ -92,7 +89,7 @@ culv_result culv_ring_acquire_on(culv_ring *ring, culv_ring_side side, CUstream 
     const culvi_ring_stream_api *api = culvi_ring_stream_of(ring, side);
     if (api == NULL) return culvi_ring_acquire_on(ring, side, stream, timeout, out, __func__);
     CULVI_REQUIRE(culvi_ring_voice(ring), out);
-    return api->acquire(ring->owner->context, stream, timeout, out, __func__);
+    return api->acquire(ring->owner->context, &stream, timeout, out, __func__);
 }
 
 /* What makes a stream signal. */
@@ -113,23 +110,23 @@ culv_result culv_ring_release_on(culv_ring *ring, culv_ring_side side, CUstream 
     const culvi_ring_stream_api *api = culvi_ring_stream_of(ring, side);
     if (api != NULL) {
         CULVI_REQUIRE(culvi_ring_voice(ring), frame);
-        return api->release(ring->owner->context, stream, frame, __func__);
+        return api->release(ring->owner->context, &stream, frame, __func__);
     }
-    culv_result result = check_stream_call(ring, side, false, "culv_ring_release_on");
+    culv_result result = check_stream_call(ring, side, false, __func__);
     if (result != CULV_OK) return result;
     stream_signal s = {.stream = stream};
     if (is_side(ring, side)) s.semaphore = ring->side[side].api.semaphore;
-    return culvi_ring_release_by(ring, side, frame, signal_on, &s, "culv_ring_release_on");
+    return culvi_ring_release_by(ring, side, frame, signal_on, &s, __func__);
 }
 
 culv_result culv_ring_flush_on(culv_ring *ring, culv_ring_side side, CUstream stream)
 {
     uint64_t value = 0;
     const culvi_ring_stream_api *api = culvi_ring_stream_of(ring, side);
-    if (api != NULL) return api->flush(ring->owner->context, stream, __func__);
-    culv_result result = check_stream_call(ring, side, false, "culv_ring_flush_on");
+    if (api != NULL) return api->flush(ring->owner->context, &stream, NULL, __func__);
+    culv_result result = check_stream_call(ring, side, false, __func__);
     if (result != CULV_OK) return result;
     stream_signal s = {.stream = stream};
     if (is_side(ring, side)) s.semaphore = ring->side[side].api.semaphore;
-    return culvi_ring_flush_by(ring, side, signal_on, &s, &value, "culv_ring_flush_on");
+    return culvi_ring_flush_by(ring, side, signal_on, &s, &value, __func__);
 }

@@ -80,21 +80,16 @@ static bool keeps_bound(const culvi_ring_way *w, const culvi_ring_attempt *t)
     return w->bound == 0 || t->depth * time_of(t) <= (double)w->bound;
 }
 
-/* The best of the first `num` that were measured; NULL: nothing was, or nothing keeps the bound. */
-static const culvi_ring_attempt *best_of(const culvi_ring_way *w, uint32_t num)
+/* The best of those that were measured; NULL: nothing was, or nothing keeps the bound. */
+static const culvi_ring_attempt *best(const culvi_ring_way *w)
 {
     const culvi_ring_attempt *found = NULL;
-    for (uint32_t i = 0; i < num; i++) {
+    for (uint32_t i = 0; i < w->num; i++) {
         const culvi_ring_attempt *t = &w->tries[i];
         if (t->frames == 0 || t->depth < w->least || !keeps_bound(w, t)) continue;
         if (found == NULL || time_of(t) < time_of(found)) found = t;
     }
     return found;
-}
-
-static const culvi_ring_attempt *best(const culvi_ring_way *w)
-{
-    return best_of(w, w->num);
 }
 
 /* Whether a way is worth its first try. A longer burst is if the one before was the fastest. Bursts

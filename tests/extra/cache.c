@@ -3,7 +3,7 @@
  * gone. A card is played by a table of what is pinned. */
 #define TEST_GROUP "cache."
 #include "gaps.h"
-#include "rdma_entry.h"
+#include "rdma_index.h"
 #include "rdma_stage.h"
 
 #include <pthread.h>

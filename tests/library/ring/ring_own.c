@@ -151,8 +151,9 @@ static void flush(scene *s, int side)
 static culv_result acquire(scene *s, int side, culv_ring_frame *f)
 {
     const culv_ring_side of = (culv_ring_side)side;
-    return side == cuda_of(s) ? culvi_ring_acquire_for_cuda(s->ring, of, s->timeout, f, "acquire")
-                              : culv_ring_acquire(s->ring, of, s->timeout, f);
+    return side == cuda_of(s)
+               ? culvi_ring_acquire(s->ring, of, s->timeout, CULVI_RING_AS_SET, f, "acquire")
+               : culv_ring_acquire(s->ring, of, s->timeout, f);
 }
 
 /* Returns whether a burst ended with it. */
