@@ -36,8 +36,7 @@ static void add_pointed(culvi_text *text, unsigned kind, const void *at, bool su
 void culvi_trace(const culvi_voice *voice, const char *call, const char *result, bool success,
                  culvi_value_add add, uint64_t kinds, va_list values)
 {
-    char data[1024] = "";
-    culvi_text text = {data, sizeof data, 0};
+    CULVI_TEXT(text, 1024);
     for (const char *comma = ""; kinds != 0; kinds >>= 8, comma = ", ") {
         const unsigned kind = kinds & 0xff;
         culvi_text_add(&text, "%s", comma);
@@ -59,6 +58,6 @@ void culvi_trace(const culvi_voice *voice, const char *call, const char *result,
         default: add_pointed(&text, kind, va_arg(values, const void *), success, add); break;
         }
     }
-    culvi_log(voice, CULV_LOG_DEBUG, "%s(%s)%s%s", call, data, result != NULL ? " = " : "",
+    culvi_log(voice, CULV_LOG_DEBUG, "%s(%s)%s%s", call, text.data, result != NULL ? " = " : "",
               result != NULL ? result : "");
 }

@@ -50,13 +50,12 @@ static void add(culvi_text *text, unsigned kind, const void *pointer)
 CUresult culvi_trace_cuda(const culvi_voice *voice, const culvi_cuda *cuda, const char *call,
                           CUresult result, uint64_t kinds, ...)
 {
-    char number[24];
     const char *name = NULL;
     va_list values;
     if (cuda->cuGetErrorName(result, &name) != CUDA_SUCCESS || name == NULL) {
-        culvi_text text = {number, sizeof number, 0};
+        CULVI_TEXT(text, 24);
         culvi_text_add(&text, "error %d", (int)result);
-        name = number;
+        name = text.data;
     }
     va_start(values, kinds);
     culvi_trace(voice, call, name, result == CUDA_SUCCESS, add, kinds, values);
