@@ -76,14 +76,13 @@ culv_result culvi_handle_type_check(const culvi_voice *voice, const char *label,
                                     culv_handle_type type)
 {
     const culvi_handle_row *row = culvi_handle_row_of(type);
-    char buffer[128] = "";
-    culvi_text here = {buffer, sizeof buffer, 0};
+    CULVI_TEXT(here, 128);
     if (served(type)) return CULV_OK;
     list(&here, (uint32_t)CULVI_HANDLE_TYPES);
     if (row->name == NULL)
         return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_HANDLE_TYPE,
                           "%s is %d (%s); this system has %s", field, (int)type,
-                          culvi_handle_type_name(type), buffer);
+                          culvi_handle_type_name(type), here.data);
     /* A type of another system is no mistake of the caller's. */
     if (!row->here)
         return culvi_fail(voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE,
@@ -91,7 +90,7 @@ culv_result culvi_handle_type_check(const culvi_voice *voice, const char *label,
                           row->name, row->words,
                           (int)CULVI_SYSTEM == CULVI_SYSTEM_WINDOWS ? "POSIX systems have"
                                                                     : "Windows has",
-                          buffer);
+                          here.data);
     /* handle_rows.h has no other that is not built. */
     return culvi_fail(voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE,
                       "%s is %d (%s), %s, which only culv_vmm_import() and culv_mem_pool_import() "
@@ -119,12 +118,11 @@ culv_result culvi_handle_use_check(const culvi_voice *voice, const char *label, 
     uint32_t here = 0, elsewhere = 0;
     for (int i = 0; i < CULVI_HANDLE_END; i++)
         if (rows[i].number[use] != 0) *(rows[i].here ? &here : &elsewhere) |= UINT32_C(1) << i;
-    char buffer[256] = "";
-    culvi_text text = {buffer, sizeof buffer, 0};
+    CULVI_TEXT(text, 256);
     list(&text, here != 0 ? here : elsewhere); /* keyed mutexes are Windows' alone */
     return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_HANDLE_TYPE,
                       "%s is %d (%s), %s; handles of %s are %s", field, (int)type, row->name,
-                      row->words, things[use], buffer);
+                      row->words, things[use], text.data);
 }
 
 culv_result culvi_handle_types_check(const culvi_voice *voice, const char *label, const char *field,
@@ -187,14 +185,13 @@ void culvi_handle_describe(const culv_handle *handle, culvi_text *text)
 static culv_result fail_duplicate(const culvi_voice *voice, const char *label,
                                   const culv_handle *handle, int os_error)
 {
-    char buffer[160] = "";
-    culvi_text text = {buffer, sizeof buffer, 0};
+    CULVI_TEXT(text, 160);
     culvi_handle_describe(handle, &text);
     return culvi_fail_native(
         voice, label, CULV_ERROR_INVALID, CULV_REASON_OS, CULV_NATIVE_OS, os_error,
         culvi_handle_duplicate_call,
         "the %s could not be duplicated (%s: error %d); if the process has no handle left, %s",
-        buffer, culvi_handle_duplicate_call, os_error, culvi_handle_left_advice);
+        text.data, culvi_handle_duplicate_call, os_error, culvi_handle_left_advice);
 }
 
 culv_result culvi_handle_check_left(const culvi_voice *voice, const char *label, const char *call,

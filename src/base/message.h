@@ -70,6 +70,13 @@ culv_result culvi_fail_null(const culvi_voice *voice, const char *call, const ch
         if ((pointer) == NULL) return culvi_fail_null((voice), (call), #pointer);                  \
     } while (0)
 
+/* A public getter: what an object, `self`, tells; NULL tells `none`. */
+#define CULVI_GETTER(type, function, object, tells, none)                                          \
+    type function(const object *self)                                                              \
+    {                                                                                              \
+        return self != NULL ? tells : (none);                                                      \
+    }
+
 /* An allocation of Culvert's own failed. */
 culv_result culvi_fail_host_memory(const culvi_voice *voice, const char *object);
 

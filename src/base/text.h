@@ -13,6 +13,11 @@ typedef struct culvi_text {
     size_t length;
 } culvi_text;
 
+/* Declares an empty one. */
+#define CULVI_TEXT(name, room)                                                                     \
+    char name##_room[room] = "";                                                                   \
+    culvi_text name = {name##_room, sizeof name##_room, 0}
+
 void culvi_text_add(culvi_text *text, const char *format, ...) CULVI_PRINTF(2, 3);
 /* Whether a terminal may get it: UTF-8 without control characters (C0, DEL, C1). */
 bool culvi_text_plain(const char *text);

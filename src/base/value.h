@@ -5,45 +5,40 @@
 
 #include "base/text.h"
 
-/* One argument. It is written after the call, so that it can show what the call wrote to it. */
-typedef struct culvi_value culvi_value;
-struct culvi_value {
-    void (*add)(culvi_text *text, const culvi_value *value);
-    union {
-        unsigned long long number;
-        const void *pointer;
-    } at;
-    bool output; /* not read after a failure */
+/* How an argument is written. An output is what a pointer points to; it is not read after a
+ * failure. */
+enum {
+    CULVI_VALUE_end,
+    CULVI_VALUE_int,
+    CULVI_VALUE_long,
+    CULVI_VALUE_long_long,
+    CULVI_VALUE_unsigned,
+    CULVI_VALUE_unsigned_long,
+    CULVI_VALUE_hex,   /* addresses, handles, sets of bits */
+    CULVI_VALUE_bytes, /* a struct of 64 bytes, of which none is shown */
+    CULVI_VALUE_text,
+    CULVI_VALUE_pointer,
+    CULVI_VALUE_out_text,
+    CULVI_VALUE_out_int,
+    CULVI_VALUE_out_unsigned,
+    CULVI_VALUE_out_long,
+    CULVI_VALUE_out_hex,
+    CULVI_VALUE_out_handle,
+    CULVI_VALUE_STRUCTS /* from here on: pointers to a room's own structs */
 };
 
-culvi_value culvi_value_signed(long long number);
-culvi_value culvi_value_unsigned(unsigned long long number);
-/* Addresses, handles, sets of bits. */
-culvi_value culvi_value_hex(unsigned long long number);
-culvi_value culvi_value_pointer(const void *pointer);
-culvi_value culvi_value_text(const char *text);
-/* What a pointer points to. */
-culvi_value culvi_value_out_text(const char *text);
-culvi_value culvi_value_out_int(const int *out);
-culvi_value culvi_value_out_unsigned(const unsigned *out);
-culvi_value culvi_value_out_long(const unsigned long *out);
-culvi_value culvi_value_out_hex(const unsigned long long *out);
-/* `out` points to a pointer: a handle. */
-culvi_value culvi_value_out_handle(const void *out);
-/* A struct, by a function of its own. */
-culvi_value culvi_value_struct(void (*add)(culvi_text *text, const culvi_value *value),
-                               const void *pointer);
+typedef struct culvi_value_bytes {
+    char bytes[64];
+} culvi_value_bytes;
 
-/* Defines culvi_value_NAME() of a struct that the file's add_NAME() writes. */
-#define CULVI_VALUE_STRUCT(name, type)                                                             \
-    culvi_value culvi_value_##name(const type *pointer)                                            \
-    {                                                                                              \
-        return culvi_value_struct(add_##name, pointer);                                            \
-    }
+/* Writes what a pointer to a room's struct points to. */
+typedef void (*culvi_value_add)(culvi_text *text, unsigned kind, const void *pointer);
 
-/* Writes "call(values) = result" and logs it. `result` NULL: the call returns nothing. */
+/* Writes "call(values) = result" and logs it. `result` NULL: the call returns nothing. `kinds` has a
+ * byte for each value, the lowest for the first one. It is called after the call, so that it can
+ * show what the call wrote. */
 void culvi_trace(const culvi_voice *voice, const char *call, const char *result, bool success,
-                 const culvi_value *values, size_t count);
+                 culvi_value_add add, uint64_t kinds, va_list values);
 
 static inline bool culvi_traces(const culvi_voice *voice)
 {
@@ -52,30 +47,35 @@ static inline bool culvi_traces(const culvi_voice *voice)
 
 /* A row of a _Generic: arguments of this type are shown so. */
 /* clang-format off */
-#define CULVI_AS(type, how) type: culvi_value_##how
+#define CULVI_AS(type, how) type: CULVI_VALUE_##how
 /* clang-format on */
 /* The rows that the types of C have. Smaller integers do not occur. */
 #define CULVI_VALUE_TYPES                                                                          \
-    CULVI_AS(int, signed), CULVI_AS(long, signed), CULVI_AS(long long, signed),                    \
-        CULVI_AS(unsigned, unsigned), CULVI_AS(unsigned long, unsigned),                           \
+    CULVI_AS(int, int), CULVI_AS(long, long), CULVI_AS(long long, long_long),                      \
+        CULVI_AS(unsigned, unsigned), CULVI_AS(unsigned long, unsigned_long),                      \
         CULVI_AS(unsigned long long, hex), CULVI_AS(const char *, text),                           \
         CULVI_AS(char *, out_text), CULVI_AS(int *, out_int), CULVI_AS(unsigned *, out_unsigned),  \
-        CULVI_AS(unsigned long *, out_long), CULVI_AS(unsigned long long *, out_hex)
+        CULVI_AS(unsigned long *, out_long), CULVI_AS(unsigned long long *, out_hex),              \
+        CULVI_AS(culvi_value_end, end)
 
-/* M(argument) of each of up to eight arguments, as a list; and how many there are. */
-#define CULVI_PICK_9_(a, b, c, d, e, f, g, h, n, ...) n
-#define CULVI_EACH_1_(M, a)                           M(a)
-#define CULVI_EACH_2_(M, a, ...)                      M(a), CULVI_EACH_1_(M, __VA_ARGS__)
-#define CULVI_EACH_3_(M, a, ...)                      M(a), CULVI_EACH_2_(M, __VA_ARGS__)
-#define CULVI_EACH_4_(M, a, ...)                      M(a), CULVI_EACH_3_(M, __VA_ARGS__)
-#define CULVI_EACH_5_(M, a, ...)                      M(a), CULVI_EACH_4_(M, __VA_ARGS__)
-#define CULVI_EACH_6_(M, a, ...)                      M(a), CULVI_EACH_5_(M, __VA_ARGS__)
-#define CULVI_EACH_7_(M, a, ...)                      M(a), CULVI_EACH_6_(M, __VA_ARGS__)
-#define CULVI_EACH_8_(M, a, ...)                      M(a), CULVI_EACH_7_(M, __VA_ARGS__)
-#define CULVI_EACH(M, ...)                                                                         \
-    CULVI_PICK_9_(__VA_ARGS__, CULVI_EACH_8_, CULVI_EACH_7_, CULVI_EACH_6_, CULVI_EACH_5_,         \
-                  CULVI_EACH_4_, CULVI_EACH_3_, CULVI_EACH_2_, CULVI_EACH_1_, 0)                   \
-    (M, __VA_ARGS__)
-#define CULVI_COUNT(...) CULVI_PICK_9_(__VA_ARGS__, 8, 7, 6, 5, 4, 3, 2, 1, 0)
+typedef struct culvi_value_end {
+    char nothing;
+} culvi_value_end;
+
+/* The kinds of up to eight arguments, each of which KIND() tells. */
+#define CULVI_KINDS(KIND, ...)                                                                     \
+    CULVI_KINDS_(KIND, __VA_ARGS__, CULVI_END_, CULVI_END_, CULVI_END_, CULVI_END_, CULVI_END_,    \
+                 CULVI_END_, CULVI_END_, CULVI_END_)
+#define CULVI_END_                                                                                 \
+    (culvi_value_end)                                                                              \
+    {                                                                                              \
+        0                                                                                          \
+    }
+#define CULVI_KINDS_(KIND, a, b, c, d, e, f, g, h, ...)                                            \
+    ((uint64_t)KIND(a) | (uint64_t)KIND(b) << 8 | (uint64_t)KIND(c) << 16 |                        \
+     (uint64_t)KIND(d) << 24 | (uint64_t)KIND(e) << 32 | (uint64_t)KIND(f) << 40 |                 \
+     (uint64_t)KIND(g) << 48 | (uint64_t)KIND(h) << 56)
+/* Arguments in brackets, without them. */
+#define CULVI_LIST(...) __VA_ARGS__
 
 #endif

@@ -23,8 +23,7 @@ static culv_result register_pages(culv_device *device, culv_memory *memory)
         device->counts.mappings += memory->registered;
     }
     if (r == CUDA_SUCCESS) {
-        call = "cuMemHostGetDevicePointer";
-        r = CULVI_CU(device, cuMemHostGetDevicePointer, (&memory->base, memory->host, 0));
+        r = CULVI_CU_AS(call, device, cuMemHostGetDevicePointer, (&memory->base, memory->host, 0));
         if (r == CUDA_SUCCESS) return CULV_OK;
         memory->base = 0;
     }
@@ -82,8 +81,8 @@ culv_result culvi_memory_map(culv_memory *memory)
     return result;
 }
 
-static culv_result map_range(culv_memory *memory, uint64_t offset, uint64_t size, const char *label,
-                             bool is_tensor, culv_buffer **out)
+culv_result culvi_buffer_range(culv_memory *memory, uint64_t offset, uint64_t size,
+                               const char *label, bool is_tensor, culv_buffer **out)
 {
     culv_device *device = memory->device;
     culv_buffer *buffer = culvi_alloc(sizeof *buffer);
@@ -113,18 +112,6 @@ static culv_result map_range(culv_memory *memory, uint64_t offset, uint64_t size
     return CULV_OK;
 }
 
-culv_result culvi_buffer_range(culv_memory *memory, uint64_t offset, uint64_t size,
-                               const char *label, culv_buffer **out)
-{
-    return map_range(memory, offset, size, label, false, out);
-}
-
-culv_result culvi_buffer_for_tensor(culv_memory *memory, uint64_t offset, uint64_t size,
-                                    const char *label, culv_buffer **out)
-{
-    return map_range(memory, offset, size, label, true, out);
-}
-
 /* Nobody knows which of the three numbers is wrong, so each is named by its field. */
 static culv_result refuse_range(const culv_memory *memory, const culv_buffer_desc *d,
                                 const char *label)
@@ -150,7 +137,7 @@ culv_result culv_buffer_map(culv_memory *memory, const culv_buffer_desc *desc, c
     if (d.offset >= memory->size || d.size > memory->size - d.offset)
         return refuse_range(memory, &d, label);
     return culvi_buffer_range(memory, d.offset, d.size != 0 ? d.size : memory->size - d.offset,
-                              label, out);
+                              label, false, out);
 }
 
 static bool release_buffer(culv_device *device, culvi_deferred *self, bool last_try)
@@ -191,17 +178,7 @@ culv_result culv_buffer_unmap(culv_buffer **buffer, const CUstream *last_use)
     return CULV_OK;
 }
 
-CUdeviceptr culv_buffer_pointer(const culv_buffer *buffer)
-{
-    return buffer != NULL ? buffer->pointer : 0;
-}
-
-uint64_t culv_buffer_size(const culv_buffer *buffer)
-{
-    return buffer != NULL ? buffer->size : 0;
-}
-
-culv_memory_kind culv_buffer_memory_kind(const culv_buffer *buffer)
-{
-    return buffer != NULL ? buffer->memory->kind : CULV_MEMORY_KIND_UNKNOWN;
-}
+CULVI_GETTER(CUdeviceptr, culv_buffer_pointer, culv_buffer, self->pointer, 0)
+CULVI_GETTER(uint64_t, culv_buffer_size, culv_buffer, self->size, 0)
+CULVI_GETTER(culv_memory_kind, culv_buffer_memory_kind, culv_buffer, self->memory->kind,
+             CULV_MEMORY_KIND_UNKNOWN)

@@ -6,8 +6,6 @@
 #include "base/desc.h"
 #include "core/buffer.h"
 #include "cuda/context.h"
-#include "cuda/late.h"
-#include "cuda/order.h"
 #include "cuda/stream.h"
 
 #include <inttypes.h>
@@ -317,7 +315,7 @@ culv_result culv_buffer_get_dlpack(culv_buffer *buffer, const culv_dlpack_desc *
     if (buffer->staging != NULL) culvi_late_prepare(device); /* culvi_staging_release() waits */
     const uint64_t at = buffer->pointer - buffer->memory->base;
     culv_result result =
-        culvi_buffer_for_tensor(buffer->memory, at, buffer->size, buffer->label, &mine);
+        culvi_buffer_range(buffer->memory, at, buffer->size, buffer->label, true, &mine);
     if (result != CULV_OK) return result;
     const culvi_dlpack_memory memory = {
         .device = device,

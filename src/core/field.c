@@ -1,12 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /* The kernels of culv_image_prepare_write(), as PTX that the driver compiles. */
-#include "core/field.h"
-
 #include "base/alloc.h"
 #include "base/text.h"
+#include "core/staging.h"
 #include "cuda/context.h"
 
 #include <inttypes.h>
+
+enum { CULVI_FIELD_GEOMETRIES = 3, CULVI_FIELD_CHUNKS = 5 };
+
+/* One kernel for each way to walk through a surface and each size of what a thread carries. */
+struct culvi_fields {
+    CUmodule modules[CULVI_FIELD_GEOMETRIES];
+    /* NULL until they are loaded */
+    _Atomic(CUfunction) functions[CULVI_FIELD_GEOMETRIES][CULVI_FIELD_CHUNKS];
+};
 
 /* How sust (PTX ISA, "Surface Instructions") is told a place. x counts bytes. */
 static const struct {
@@ -110,15 +118,13 @@ static CUresult load(culv_device *device, culvi_fields *fields, size_t geometry,
     culvi_text_add(text, ".version 6.0\n.target sm_60\n.address_size 64\n");
     for (size_t i = 0; i < CULVI_FIELD_CHUNKS; i++)
         add_kernel(text, geometry, i);
-    *call = "cuModuleLoadData";
-    CUresult r = CULVI_CU(device, cuModuleLoadData, (&module, text->data));
+    CUresult r = CULVI_CU_AS(*call, device, cuModuleLoadData, (&module, text->data));
     if (r != CUDA_SUCCESS) return r;
     *call = "cuModuleGetFunction";
     for (size_t i = 0; r == CUDA_SUCCESS && i < CULVI_FIELD_CHUNKS; i++) {
-        char name[16];
-        culvi_text entry = {.data = name, .size = sizeof name};
+        CULVI_TEXT(entry, 16);
         culvi_text_add(&entry, "write%" PRIu32, chunks[i].bytes);
-        r = CULVI_CU(device, cuModuleGetFunction, (&made[i], module, name));
+        r = CULVI_CU(device, cuModuleGetFunction, (&made[i], module, entry.data));
     }
     if (r != CUDA_SUCCESS) {
         (void)CULVI_RELEASE(device, cuModuleUnload, (module));

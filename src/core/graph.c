@@ -17,6 +17,8 @@ typedef struct node_params {
         CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS signals[CULV_SEMAPHORE_BATCH_MAX];
         CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS waits[CULV_SEMAPHORE_BATCH_MAX];
     } values;
+    CUDA_EXT_SEM_SIGNAL_NODE_PARAMS signals;
+    CUDA_EXT_SEM_WAIT_NODE_PARAMS waits;
 } node_params;
 
 /* What a stream takes and a graph does not. */
@@ -39,8 +41,9 @@ static culv_result check_point(const culv_semaphore_point *point, culv_graph_use
     return use == CULV_GRAPH_WAIT ? CULV_OK : culvi_semaphore_check_rise(semaphore, point->value);
 }
 
-static culv_result fill(const culv_semaphore_point *points, uint32_t count, culv_graph_use use,
-                        const char *call, node_params *out)
+/* Checks, fills in what the driver is told, and enters the device's context. */
+static culv_result begin(const culv_semaphore_point *points, uint32_t count, culv_graph_use use,
+                         const char *call, node_params *out, culvi_scope *scope)
 {
     bool relayed;
     if (use != CULV_GRAPH_SIGNAL && use != CULV_GRAPH_WAIT)
@@ -63,7 +66,9 @@ static culv_result fill(const culv_semaphore_point *points, uint32_t count, culv
         else
             out->values.waits[i].params.fence.value = points[i].value;
     }
-    return CULV_OK;
+    out->signals = (CUDA_EXT_SEM_SIGNAL_NODE_PARAMS){out->externals, out->values.signals, count};
+    out->waits = (CUDA_EXT_SEM_WAIT_NODE_PARAMS){out->externals, out->values.waits, count};
+    return culvi_enter(points[0].semaphore->device, scope, points[0].semaphore->label);
 }
 
 /* Launches signal them later than anybody is told now. */
@@ -140,29 +145,20 @@ culv_result culv_graph_add_node(CUgraph graph, const CUgraphNode *dependencies,
     CULVI_REQUIRE_IN(NULL, ADD, graph);
     CULVI_REQUIRE_IN(NULL, ADD, out);
     if (num_dependencies != 0) CULVI_REQUIRE_IN(NULL, ADD, dependencies);
-    culv_result result = fill(points, count, use, ADD, &params);
+    culv_result result = begin(points, count, use, ADD, &params, &scope);
     if (result != CULV_OK) return result;
     culv_device *device = points[0].semaphore->device;
-    result = culvi_enter(device, &scope, points[0].semaphore->label);
-    if (result != CULV_OK) return result;
-    result = check_body(device, points[0].semaphore->label, graph, ADD);
-    if (result != CULV_OK) {
-        culvi_leave(device, &scope);
-        return result;
-    }
-    const CUDA_EXT_SEM_SIGNAL_NODE_PARAMS signals = {params.externals, params.values.signals,
-                                                     count};
-    const CUDA_EXT_SEM_WAIT_NODE_PARAMS waits = {params.externals, params.values.waits, count};
-    CUresult r = use == CULV_GRAPH_SIGNAL
-                     ? CULVI_CU(device, cuGraphAddExternalSemaphoresSignalNode,
-                                (&node, graph, dependencies, num_dependencies, &signals))
-                     : CULVI_CU(device, cuGraphAddExternalSemaphoresWaitNode,
-                                (&node, graph, dependencies, num_dependencies, &waits));
+    const char *label = points[0].semaphore->label, *call = NULL;
+    CUresult r = CUDA_SUCCESS;
+    result = check_body(device, label, graph, ADD);
+    if (result == CULV_OK)
+        r = use == CULV_GRAPH_SIGNAL
+                ? CULVI_CU_AS(call, device, cuGraphAddExternalSemaphoresSignalNode,
+                              (&node, graph, dependencies, num_dependencies, &params.signals))
+                : CULVI_CU_AS(call, device, cuGraphAddExternalSemaphoresWaitNode,
+                              (&node, graph, dependencies, num_dependencies, &params.waits));
     if (r != CUDA_SUCCESS)
-        result = culvi_fail_cuda(device, points[0].semaphore->label, r,
-                                 use == CULV_GRAPH_SIGNAL ? "cuGraphAddExternalSemaphoresSignalNode"
-                                                          : "cuGraphAddExternalSemaphoresWaitNode",
-                                 CULV_REASON_DRIVER_REFUSED,
+        result = culvi_fail_cuda(device, label, r, call, CULV_REASON_DRIVER_REFUSED,
                                  "the graph could not be given a node of %" PRIu32
                                  " semaphores after %zu nodes",
                                  count, num_dependencies);
@@ -196,24 +192,16 @@ culv_result culv_graph_exec_set_node(CUgraphExec exec, CUgraphNode node, culv_gr
     culvi_scope scope;
     CULVI_REQUIRE_IN(NULL, SET, exec);
     CULVI_REQUIRE_IN(NULL, SET, node);
-    culv_result result = fill(points, count, use, SET, &params);
+    culv_result result = begin(points, count, use, SET, &params, &scope);
     if (result != CULV_OK) return result;
     culv_device *device = points[0].semaphore->device;
-    result = culvi_enter(device, &scope, points[0].semaphore->label);
-    if (result != CULV_OK) return result;
-    const CUDA_EXT_SEM_SIGNAL_NODE_PARAMS signals = {params.externals, params.values.signals,
-                                                     count};
-    const CUDA_EXT_SEM_WAIT_NODE_PARAMS waits = {params.externals, params.values.waits, count};
+    const char *call = NULL;
     CUresult r = use == CULV_GRAPH_SIGNAL
-                     ? CULVI_CU(device, cuGraphExecExternalSemaphoresSignalNodeSetParams,
-                                (exec, node, &signals))
-                     : CULVI_CU(device, cuGraphExecExternalSemaphoresWaitNodeSetParams,
-                                (exec, node, &waits));
-    if (r != CUDA_SUCCESS)
-        result =
-            fail_set(device, points[0].semaphore->label, r, count,
-                     use == CULV_GRAPH_SIGNAL ? "cuGraphExecExternalSemaphoresSignalNodeSetParams"
-                                              : "cuGraphExecExternalSemaphoresWaitNodeSetParams");
+                     ? CULVI_CU_AS(call, device, cuGraphExecExternalSemaphoresSignalNodeSetParams,
+                                   (exec, node, &params.signals))
+                     : CULVI_CU_AS(call, device, cuGraphExecExternalSemaphoresWaitNodeSetParams,
+                                   (exec, node, &params.waits));
+    if (r != CUDA_SUCCESS) result = fail_set(device, points[0].semaphore->label, r, count, call);
     culvi_leave(device, &scope);
     if (result == CULV_OK && use == CULV_GRAPH_SIGNAL) promise(points, count);
     return result;

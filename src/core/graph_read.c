@@ -302,13 +302,11 @@ static culv_result read_kernel(culv_device *device, const char *label, culvi_gra
     CUresult r = CULVI_CU(device, cuGraphKernelNodeGetParams, (node->handle, params));
     if (r == CUDA_SUCCESS && params->func == NULL && params->kern != NULL &&
         cuda->cuKernelGetFunction != NULL) {
-        call = "cuKernelGetFunction";
-        r = CULVI_CU(device, cuKernelGetFunction, (&params->func, params->kern));
+        r = CULVI_CU_AS(call, device, cuKernelGetFunction, (&params->func, params->kern));
     }
     node->name = "";
     if (r == CUDA_SUCCESS && cuda->cuFuncGetName != NULL) {
-        call = "cuFuncGetName";
-        r = CULVI_CU(device, cuFuncGetName, (&node->name, params->func));
+        r = CULVI_CU_AS(call, device, cuFuncGetName, (&node->name, params->func));
     }
     if (r != CUDA_SUCCESS) return fail_params(device, label, node, r, call);
     if (node->name == NULL) node->name = "";
@@ -324,8 +322,8 @@ static culv_result read_node(culv_device *device, const char *label, culvi_graph
     if (node->type == CU_GRAPH_NODE_TYPE_MEMSET) {
         r = CULVI_CU(device, cuGraphMemsetNodeGetParams, (node->handle, &node->params.memset));
     } else {
-        call = "cuGraphMemcpyNodeGetParams";
-        r = CULVI_CU(device, cuGraphMemcpyNodeGetParams, (node->handle, &node->params.memcpy));
+        r = CULVI_CU_AS(call, device, cuGraphMemcpyNodeGetParams,
+                        (node->handle, &node->params.memcpy));
     }
     return r == CUDA_SUCCESS ? CULV_OK : fail_params(device, label, node, r, call);
 }

@@ -30,7 +30,6 @@ static void explicit_defaults(culv_image_desc *d)
     if (d->type != CULV_IMAGE_3D && d->depth == 0) d->depth = 1;
     if (d->array_layers == 0) d->array_layers = d->type == CULV_IMAGE_CUBE ? 6 : 1;
     if (d->mip_levels == 0) d->mip_levels = 1;
-    d->label = NULL;
 }
 
 /* The array first: its destruction waits for the context's work, that of a surface does not
@@ -52,6 +51,29 @@ static bool release_image(culv_device *device, culvi_deferred *self, bool last_t
     return true;
 }
 
+culv_image *culvi_image_new(culv_memory *memory, const culvi_format *row,
+                            const culv_image_desc *desc, const char *label)
+{
+    const uint32_t slots = row->planes > 1 ? row->planes : desc->mip_levels;
+    culv_image *image = culvi_alloc(sizeof *image + slots * sizeof image->levels[0]);
+    if (image == NULL) {
+        (void)culvi_fail_host_memory(&memory->device->voice, label);
+        return NULL;
+    }
+    image->memory = memory;
+    image->row = row;
+    image->desc = *desc;
+    image->desc.label = NULL;
+    image->surfaces = !desc->no_surfaces;
+    image->slots = slots;
+    culvi_label_set(image->label, label);
+    for (uint32_t i = 0; i < slots; i++) {
+        atomic_init(&image->levels[i].array, NULL);
+        atomic_init(&image->levels[i].surface, 0);
+    }
+    return image;
+}
+
 culv_result culv_image_map(culv_memory *memory, const culv_image_desc *desc, culv_image **out)
 {
     culv_image_desc d;
@@ -68,19 +90,8 @@ culv_result culv_image_map(culv_memory *memory, const culv_image_desc *desc, cul
     result = culvi_image_check_desc(memory, row, &d, kept);
     if (result != CULV_OK) return result;
     if (row->planes == 1 && !row->surfaces) d.no_surfaces = 1;
-    uint32_t slots = row->planes > 1 ? row->planes : d.mip_levels;
-    culv_image *image = culvi_alloc(sizeof *image + slots * sizeof image->levels[0]);
-    if (image == NULL) return culvi_fail_host_memory(&device->voice, kept);
-    image->memory = memory;
-    image->row = row;
-    image->desc = d;
-    image->surfaces = !d.no_surfaces;
-    image->slots = slots;
-    culvi_label_set(image->label, kept);
-    for (uint32_t i = 0; i < slots; i++) {
-        atomic_init(&image->levels[i].array, NULL);
-        atomic_init(&image->levels[i].surface, 0);
-    }
+    culv_image *image = culvi_image_new(memory, row, &d, kept);
+    if (image == NULL) return CULV_ERROR_OUT_OF_MEMORY;
     culvi_mutex_lock(&device->lock);
     result = culvi_image_make_arrays(image);
     if (result == CULV_OK) {

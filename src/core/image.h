@@ -50,6 +50,9 @@ static inline uint32_t culvi_image_slot(const culv_image *image, uint32_t level,
     return image->row->planes > 1 ? plane : level;
 }
 
+/* The struct, without arrays. NULL: out of host memory (recorded). */
+culv_image *culvi_image_new(culv_memory *memory, const culvi_format *row,
+                            const culv_image_desc *desc, const char *label);
 /* What CUDA is told about the image, or about one of its planes. */
 CUDA_ARRAY3D_DESCRIPTOR culvi_image_describe(const culv_image *image, uint32_t plane);
 /* The array of a slot. Call it in the device's context; the caller holds the lock. */

@@ -101,8 +101,8 @@ static bool destroy(culv_device *device, culv_image *image, bool last_try)
 {
     for (uint32_t plane = CULVI_PLANES; plane-- > 0;) {
         if (image->arrays[plane] == NULL) continue;
-        CUresult r = CULVI_RELEASE(device, cuMipmappedArrayDestroy, (image->arrays[plane]));
-        if (!culvi_release_done(device, "cuMipmappedArrayDestroy", r, last_try)) return false;
+        if (!CULVI_RELEASED(device, last_try, cuMipmappedArrayDestroy, (image->arrays[plane])))
+            return false;
         image->arrays[plane] = NULL;
     }
     return culvi_image_destroy_packed(device, image, last_try);

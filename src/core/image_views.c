@@ -117,14 +117,12 @@ bool culvi_image_release_views(culv_device *device, culv_image *image, bool last
         CUsurfObject surface =
             atomic_load_explicit(&image->levels[i].surface, memory_order_relaxed);
         if (surface == 0) continue;
-        CUresult r = CULVI_RELEASE(device, cuSurfObjectDestroy, (surface));
-        if (!culvi_release_done(device, "cuSurfObjectDestroy", r, last_try)) return false;
+        if (!CULVI_RELEASED(device, last_try, cuSurfObjectDestroy, (surface))) return false;
         atomic_store_explicit(&image->levels[i].surface, 0, memory_order_relaxed);
     }
     culvi_texture *texture;
     while ((texture = atomic_load_explicit(&image->textures, memory_order_relaxed)) != NULL) {
-        CUresult r = CULVI_RELEASE(device, cuTexObjectDestroy, (texture->object));
-        if (!culvi_release_done(device, "cuTexObjectDestroy", r, last_try)) return false;
+        if (!CULVI_RELEASED(device, last_try, cuTexObjectDestroy, (texture->object))) return false;
         atomic_store_explicit(&image->textures, texture->next, memory_order_relaxed);
         culvi_free(texture);
     }

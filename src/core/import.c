@@ -8,10 +8,9 @@
 culv_result culvi_import_check(const culv_device *device, culvi_import *import,
                                const culv_uuid *exporter)
 {
-    char field[96] = "";
-    culvi_text text = {field, sizeof field, 0};
+    CULVI_TEXT(text, 96);
     culvi_text_add(&text, "%s.type", import->field);
-    culv_result result = culvi_handle_use_check(&device->voice, import->label, field,
+    culv_result result = culvi_handle_use_check(&device->voice, import->label, text.data,
                                                 import->handle->type, import->use);
     if (result == CULV_OK)
         result = culvi_handle_check(&device->voice, import->label, import->field, import->source,
@@ -63,10 +62,8 @@ static culv_result give_duplicate(culv_device *device, const culvi_import *impor
         culvi_handle_lent_done(&duplicate, import->handle, r == CUDA_SUCCESS && !import->lent);
     }
     if (r == CUDA_SUCCESS) return CULV_OK;
-    char name[160] = "";
-    char buffer[256] = "";
-    culvi_text which = {name, sizeof name, 0};
-    culvi_text text = {buffer, sizeof buffer, 0};
+    CULVI_TEXT(which, 160);
+    CULVI_TEXT(text, 256);
     culvi_handle_describe(import->handle, &which);
     if (import->handle->type == CULV_HANDLE_DMA_BUF_FD && is_refusal(r))
         return culvi_fail_native(
@@ -75,13 +72,14 @@ static culv_result give_duplicate(culv_device *device, const culvi_import *impor
             "the %s (%s) could not be imported as a dma-buf: %s of '%s' answered %d. "
             "CUDA imports dma-bufs on Tegra from Thor on (cuda.h), and this driver does not; export the "
             "memory as OPAQUE_FD, or let a graphics API copy it (in Vulkan culv_vk_dma_buf_bridge_create())",
-            import->what, name, import->call, device->caps.name, (int)r);
+            import->what, which.data, import->call, device->caps.name, (int)r);
     if (r == CUDA_ERROR_OUT_OF_MEMORY)
         culvi_text_add(&text, "there is no memory for it");
     else
         import->describe(object, &text);
     return culvi_fail_cuda(device, import->label, r, import->call, CULV_REASON_HANDLE_REFUSED,
-                           "the %s (%s) could not be imported; %s", import->what, name, buffer);
+                           "the %s (%s) could not be imported; %s", import->what, which.data,
+                           text.data);
 }
 
 culv_result culvi_source_export(const culv_device *device, const culvi_source *source,

@@ -54,5 +54,7 @@ typedef struct culvi_source {
 /* A new handle of it, for the caller to close. */
 culv_result culvi_source_export(const culv_device *device, const culvi_source *source,
                                 const char *label, const char *what, culv_handle *out);
+/* suspend.c: an attachment is gone; what it exported cannot be exported again. Takes the lock. */
+void culvi_sources_forget(culv_device *device, const void *context);
 
 #endif

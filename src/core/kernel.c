@@ -14,8 +14,7 @@
 static bool release(culv_device *device, culvi_deferred *self, bool last_try)
 {
     culv_kernels *kernels = CULVI_CONTAINER(self, culv_kernels, deferred);
-    CUresult r = CULVI_RELEASE(device, cuModuleUnload, (kernels->module));
-    if (!culvi_release_done(device, "cuModuleUnload", r, last_try)) return false;
+    if (!CULVI_RELEASED(device, last_try, cuModuleUnload, (kernels->module))) return false;
     for (culv_kernel *kernel = kernels->kernels, *next; kernel != NULL; kernel = next) {
         next = kernel->next;
         culvi_free(kernel);
@@ -172,10 +171,7 @@ void culvi_kernels_unref(culv_kernels *kernels)
     culvi_device_unref(device);
 }
 
-CUfunction culv_kernel_native_handle(const culv_kernel *kernel)
-{
-    return kernel != NULL ? kernel->function : NULL;
-}
+CULVI_GETTER(CUfunction, culv_kernel_native_handle, culv_kernel, self->function, NULL)
 
 /* "; it has 'a', 'b'", as far as the driver tells. In the device's context. */
 static void add_names(culv_kernels *kernels, culvi_text *text)
@@ -210,12 +206,12 @@ static culv_result fail_get(culv_kernels *kernels, const char *name, CUresult r)
         return culvi_fail_cuda(device, kernels->label, r, "cuModuleGetFunction",
                                CULV_REASON_DRIVER_REFUSED, "the kernel '%s' could not be found",
                                name);
-    char names[512] = "";
-    culvi_text text = {names, sizeof names, 0};
+    CULVI_TEXT(text, 512);
     add_names(kernels, &text);
     return culvi_fail_native(
         &device->voice, kernels->label, CULV_ERROR_INVALID, CULV_REASON_KERNEL, CULV_NATIVE_CUDA,
-        (int64_t)r, "cuModuleGetFunction", "there is no kernel '%s' in the file%s%s", name, names,
+        (int64_t)r, "cuModuleGetFunction", "there is no kernel '%s' in the file%s%s", name,
+        text.data,
         device->caps.is_software ? " (CULV_KERNELS at the end of the source lists them)" : "");
 }
 
@@ -294,11 +290,9 @@ static culv_result make_kernel(culv_kernels *kernels, const char *name, culv_ker
     const char *call = "cuFuncLoad";
     /* Where the driver loads lazily, a load while a stream is held was seen to hold up others. */
     if (device->cuda->cuFuncLoad != NULL) r = CULVI_CU(device, cuFuncLoad, (made->function));
-    if (r == CUDA_SUCCESS) {
-        call = "cuFuncGetAttribute";
-        r = CULVI_CU(device, cuFuncGetAttribute,
-                     (&most, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, made->function));
-    }
+    if (r == CUDA_SUCCESS)
+        r = CULVI_CU_AS(call, device, cuFuncGetAttribute,
+                        (&most, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, made->function));
     if (r == CUDA_SUCCESS)
         r = CULVI_CU(device, cuFuncGetAttribute,
                      (&threads, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, made->function));
@@ -395,16 +389,14 @@ static CUresult allow_more_shared(culv_device *device, culv_kernel *kernel, uint
                                   const char **call)
 {
     int most = 0;
-    *call = "cuDeviceGetAttribute";
-    CUresult r =
-        CULVI_CU(device, cuDeviceGetAttribute,
-                 (&most, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, device->ordinal));
+    CUresult r = CULVI_CU_AS(
+        *call, device, cuDeviceGetAttribute,
+        (&most, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, device->ordinal));
     if (r != CUDA_SUCCESS) return r;
     most -= (int)kernel->static_shared;
     if (most < 0 || bytes > (uint32_t)most) return CUDA_SUCCESS; /* the launch is refused */
-    *call = "cuFuncSetAttribute";
-    r = CULVI_CU(device, cuFuncSetAttribute,
-                 (kernel->function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, most));
+    r = CULVI_CU_AS(*call, device, cuFuncSetAttribute,
+                    (kernel->function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, most));
     if (r == CUDA_SUCCESS)
         atomic_store_explicit(&kernel->dynamic_shared, (unsigned)most, memory_order_release);
     return r;

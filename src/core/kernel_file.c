@@ -88,8 +88,7 @@ culv_result culvi_kernel_kind_check(const culv_device *device, culvi_kernel_file
                                     const char *name, const char *label, const void *data,
                                     size_t size)
 {
-    char has[256] = "";
-    culvi_text list = {has, sizeof has, 0};
+    CULVI_TEXT(list, 256);
     static const char *const names[] = {
         "", "a fatbin", "a cubin", "PTX", "a shared object", "nothing that Culvert knows", "a DLL"};
     const bool soft = device->caps.is_software;
@@ -107,28 +106,26 @@ culv_result culvi_kernel_kind_check(const culv_device *device, culvi_kernel_file
             : "'%s' is %s%s%s%s for the CPU, and '%s' is NVIDIA's device, which runs a fatbin, a cubin or "
               "PTX; culv_kernels_load() picks the right file of the two that "
               "culvert_add_kernels() and culvert-kernels make",
-        name, names[kind], list.length > 0 ? " (" : "", has, list.length > 0 ? ")" : "",
+        name, names[kind], list.length > 0 ? " (" : "", list.data, list.length > 0 ? ")" : "",
         device->caps.name);
 }
 
 /* What there is, and what there should be. */
 static void add_code(const culv_device *device, const void *data, size_t size, culvi_text *text)
 {
-    char has[256] = "";
-    culvi_text list = {has, sizeof has, 0};
+    CULVI_TEXT(list, 256);
     if (device->caps.is_software) return;
     if (data != NULL) culvi_kernel_image_text(data, size, &list);
     culvi_text_add(text, "; the GPU needs sm_%u%u", device->caps.compute_major,
                    device->caps.compute_minor);
-    if (list.length > 0) culvi_text_add(text, ", and there is %s", has);
+    if (list.length > 0) culvi_text_add(text, ", and there is %s", list.data);
 }
 
 culv_result culvi_kernel_file_fail(const culv_device *device, const char *name, const char *label,
                                    const void *data, size_t size, CUresult code)
 {
     static const char call[] = "cuModuleLoadData";
-    char more[512] = "";
-    culvi_text text = {more, sizeof more, 0};
+    CULVI_TEXT(text, 512);
     const bool soft = device->caps.is_software;
     const culvi_voice *voice = &device->voice;
     const char *what = NULL;
@@ -166,5 +163,5 @@ culv_result culvi_kernel_file_fail(const culv_device *device, const char *name, 
         return culvi_fail_cuda(device, label, code, call, CULV_REASON_DRIVER_REFUSED,
                                "'%s' could not be loaded", name);
     return culvi_fail_native(voice, label, result, CULV_REASON_MODULE, CULV_NATIVE_CUDA,
-                             (int64_t)code, call, "'%s' %s%s", name, what, more);
+                             (int64_t)code, call, "'%s' %s%s", name, what, text.data);
 }

@@ -32,18 +32,15 @@ static bool unmap(culv_device *device, culv_memory *memory, bool last_try)
 {
     if (!culvi_memory_drop_addresses(memory, last_try)) return false;
     if (memory->registered) {
-        CUresult r = CULVI_RELEASE(device, cuMemHostUnregister, (memory->host));
-        if (!culvi_release_done(device, "cuMemHostUnregister", r, last_try)) return false;
+        if (!CULVI_RELEASED(device, last_try, cuMemHostUnregister, (memory->host))) return false;
         memory->registered = false;
     } else if ((memory->way == CULVI_MEMORY_PLACED || memory->by_vmm) && memory->base != 0) {
         if (!culvi_memory_displace(memory, last_try)) return false;
         memory->by_vmm = false;
     } else if (memory->way == CULVI_MEMORY_OPENED && memory->base != 0) {
-        CUresult r = CULVI_RELEASE(device, cuIpcCloseMemHandle, (memory->base));
-        if (!culvi_release_done(device, "cuIpcCloseMemHandle", r, last_try)) return false;
+        if (!CULVI_RELEASED(device, last_try, cuIpcCloseMemHandle, (memory->base))) return false;
     } else if (memory->base != 0) {
-        CUresult r = CULVI_RELEASE(device, cuMemFree, (memory->base));
-        if (!culvi_release_done(device, "cuMemFree", r, last_try)) return false;
+        if (!CULVI_RELEASED(device, last_try, cuMemFree, (memory->base))) return false;
     } else {
         return true;
     }
@@ -64,6 +61,33 @@ static const char *kind_of(const culv_memory *memory)
 static void log_made(const culv_memory *memory)
 {
     culvi_log_object(&memory->device->voice, "made", kind_of(memory), memory->label, memory->size);
+}
+
+/* Makes the struct, which has no import yet. */
+static culv_memory *new_memory(culv_device *device, const culvi_words *words, uint64_t size,
+                               const char *label)
+{
+    culv_memory *memory = culvi_alloc(sizeof *memory);
+    if (memory == NULL) {
+        (void)culvi_fail_host_memory(&device->voice, label);
+        return NULL;
+    }
+    memory->device = device;
+    memory->words = words;
+    memory->size = size;
+    memory->refs = 1;
+    memory->holders = 1;
+    culvi_label_set(memory->label, label);
+    return memory;
+}
+
+/* It is whole, and has its reference on the device. */
+static void enter_list(culv_memory *memory)
+{
+    culvi_mutex_lock(&memory->device->lock);
+    CULVI_LIST_ADD(memory->device->memories, memory);
+    culvi_mutex_unlock(&memory->device->lock);
+    log_made(memory);
 }
 
 /* Frees the mapping once no buffer needs it, then the import once nobody holds it, then the object.
@@ -206,29 +230,20 @@ static culv_result import_checked(culv_device *device, const culvi_words *words,
                           words->memory_desc, words->memory_size, d->size, import->facts.size_limit,
                           what, words->size);
     }
-    culv_memory *memory = culvi_alloc(sizeof *memory);
-    if (memory == NULL) return culvi_fail_host_memory(&device->voice, d->label);
-    memory->device = device;
-    memory->words = words;
+    culv_memory *memory = new_memory(device, words, d->size, d->label);
+    if (memory == NULL) return CULV_ERROR_OUT_OF_MEMORY;
     memory->way = way;
-    memory->size = d->size;
     const culvi_dedicated kind = culvi_handle_row_of(d->handle.type)->dedicated;
     memory->dedicated =
         kind == CULVI_DEDICATED_ALWAYS || (kind == CULVI_DEDICATED_EITHER && d->dedicated != 0);
     if (memory->dedicated) memory->kind = CULV_MEMORY_KIND_FAST;
     memory->handle_type = d->handle.type;
-    memory->refs = 1;
-    memory->holders = 1;
-    culvi_label_set(memory->label, d->label);
     culv_result result = culvi_import_run(device, import, memory);
     if (result != CULV_OK) {
         culvi_free(memory);
         return result;
     }
-    culvi_mutex_lock(&device->lock);
-    CULVI_LIST_ADD(memory->device->memories, memory);
-    culvi_mutex_unlock(&device->lock);
-    log_made(memory);
+    enter_list(memory);
     *out = memory;
     return CULV_OK;
 }
@@ -248,30 +263,13 @@ culv_result culvi_memory_import_exported(culv_device *device, const culvi_words 
     return result;
 }
 
-/* Makes the struct, which has no import yet. */
-static culv_memory *new_memory(culv_device *device, uint64_t size, const char *label)
-{
-    culv_memory *memory = culvi_alloc(sizeof *memory);
-    if (memory == NULL) {
-        (void)culvi_fail_host_memory(&device->voice, label);
-        return NULL;
-    }
-    memory->device = device;
-    memory->words = &culvi_plain_words;
-    memory->size = size;
-    memory->refs = 1;
-    memory->holders = 1;
-    culvi_label_set(memory->label, label);
-    culvi_device_ref(device);
-    return memory;
-}
-
 culv_memory *culvi_memory_own(culv_device *device, uint64_t size, const char *label)
 {
-    culv_memory *memory = new_memory(device, size, label);
+    culv_memory *memory = new_memory(device, &culvi_plain_words, size, label);
     if (memory == NULL) return NULL;
     memory->own = true;
     memory->kind = CULV_MEMORY_KIND_FAST;
+    culvi_device_ref(device);
     log_made(memory);
     return memory;
 }
@@ -279,26 +277,22 @@ culv_memory *culvi_memory_own(culv_device *device, uint64_t size, const char *la
 culv_memory *culvi_memory_host(culv_device *device, void *pages, uint64_t size, void *block,
                                const char *label)
 {
-    culv_memory *memory = new_memory(device, size, label);
+    culv_memory *memory = new_memory(device, &culvi_plain_words, size, label);
     if (memory == NULL) return NULL;
     memory->host = pages;
     memory->block = block;
-    culvi_mutex_lock(&device->lock);
-    CULVI_LIST_ADD(memory->device->memories, memory);
-    culvi_mutex_unlock(&device->lock);
-    log_made(memory);
+    culvi_device_ref(device);
+    enter_list(memory);
     return memory;
 }
 
 culv_memory *culvi_memory_to_open(culv_device *device, uint64_t size, const char *label)
 {
-    culv_memory *memory = new_memory(device, size, label);
+    culv_memory *memory = new_memory(device, &culvi_plain_words, size, label);
     if (memory == NULL) return NULL;
     memory->way = CULVI_MEMORY_OPENED;
-    culvi_mutex_lock(&device->lock);
-    CULVI_LIST_ADD(device->memories, memory);
-    culvi_mutex_unlock(&device->lock);
-    log_made(memory);
+    culvi_device_ref(device);
+    enter_list(memory);
     return memory;
 }
 
@@ -376,8 +370,8 @@ bool culvi_memory_suspend(culv_memory *memory)
         culvi_memory_keep_addresses(memory);
     }
     if (is_import(memory)) {
-        CUresult r = CULVI_RELEASE(device, cuDestroyExternalMemory, (memory->external));
-        if (!culvi_release_done(device, "cuDestroyExternalMemory", r, false)) return false;
+        if (!CULVI_RELEASED(device, false, cuDestroyExternalMemory, (memory->external)))
+            return false;
         memory->external = NULL;
         device->counts.memories--;
     }
@@ -455,7 +449,4 @@ culv_result culvi_memory_resume(culv_memory *memory)
     return result;
 }
 
-uint64_t culv_memory_size(const culv_memory *memory)
-{
-    return memory != NULL ? memory->size : 0;
-}
+CULVI_GETTER(uint64_t, culv_memory_size, culv_memory, self->size, 0)

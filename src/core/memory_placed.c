@@ -5,7 +5,6 @@
 #include "core/memory.h"
 
 #include "cuda/context.h"
-#include "cuda/late.h"
 
 #include <inttypes.h>
 
@@ -41,12 +40,11 @@ static CUresult map(culv_memory *memory, const char **call)
     CUmemAccessDesc access = {.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
     access.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
     access.location.id = device->ordinal;
-    *call = "cuMemMap";
-    CUresult r = CULVI_CU(device, cuMemMap, (memory->base, span(memory), 0, memory->placed, 0));
+    CUresult r =
+        CULVI_CU_AS(*call, device, cuMemMap, (memory->base, span(memory), 0, memory->placed, 0));
     if (r != CUDA_SUCCESS) return r;
     memory->placed_mapped = true;
-    *call = "cuMemSetAccess";
-    r = CULVI_CU(device, cuMemSetAccess, (memory->base, span(memory), &access, 1));
+    r = CULVI_CU_AS(*call, device, cuMemSetAccess, (memory->base, span(memory), &access, 1));
     if (r != CUDA_SUCCESS) {
         (void)unmap(memory);
         return r;

@@ -66,10 +66,7 @@ static culv_result copy(const probe *p, kind what, const side *from)
         r = CULVI_CU(device, cuMemcpyPeerAsync,
                      (to->device->probe, to->device->context, from->device->probe,
                       from->device->context, PROBE_BYTES, runs->stream));
-    if (r == CUDA_SUCCESS) {
-        call = "cuStreamSynchronize";
-        r = CULVI_CU(device, cuStreamSynchronize, (runs->stream));
-    }
+    if (r == CUDA_SUCCESS) r = CULVI_CU_AS(call, device, cuStreamSynchronize, (runs->stream));
     if (r != CUDA_SUCCESS) result = fail(p, device, r, call);
     culvi_leave(device, &scope);
     return result;
@@ -116,8 +113,7 @@ static culv_result open_side(const probe *p, side *s)
     if (r != CUDA_SUCCESS) {
         device->probe = 0;
     } else {
-        call = "cuStreamCreate";
-        r = CULVI_CU(device, cuStreamCreate, (&s->stream, CU_STREAM_NON_BLOCKING));
+        r = CULVI_CU_AS(call, device, cuStreamCreate, (&s->stream, CU_STREAM_NON_BLOCKING));
         if (r != CUDA_SUCCESS) s->stream = NULL;
     }
     if (r != CUDA_SUCCESS) result = fail(p, device, r, call);
@@ -125,35 +121,17 @@ static culv_result open_side(const probe *p, side *s)
     return result;
 }
 
-/* Everything twice from here on: what is refused once would stay with the context. */
-static bool enter(culv_device *device, culvi_scope *scope)
-{
-    return culvi_enter_quietly(device, scope) == CUDA_SUCCESS ||
-           (!device->lost && culvi_enter_quietly(device, scope) == CUDA_SUCCESS);
-}
-
-/* A copy may be under way still where waiting for it has failed. */
-static void finish_side(const side *s)
+/* Everything twice from here on: what is refused once would stay with the context. A copy may be
+ * under way still where waiting for it has failed. */
+static void end_side(const side *s, bool destroy)
 {
     culv_device *device = s->device;
     culvi_scope scope;
-    if (s->stream == NULL || !enter(device, &scope)) return;
-    for (int i = 0; i < 2; i++)
-        if (culvi_release_done(device, "cuStreamSynchronize",
-                               CULVI_CU(device, cuStreamSynchronize, (s->stream)), i > 0))
-            break;
-    culvi_leave(device, &scope);
-}
-
-static void close_side(const side *s)
-{
-    culv_device *device = s->device;
-    culvi_scope scope;
-    if (!enter(device, &scope)) return;
-    for (int i = 0; s->stream != NULL && i < 2; i++)
-        if (culvi_release_done(device, "cuStreamDestroy",
-                               CULVI_CU(device, cuStreamDestroy, (s->stream)), i > 0))
-            break;
+    if (s->stream == NULL || !culvi_enter_to_end(device, &scope)) return;
+    if (destroy)
+        CULVI_RELEASE_SURELY(device, cuStreamDestroy, (s->stream));
+    else
+        CULVI_RELEASE_SURELY(device, cuStreamSynchronize, (s->stream));
     culvi_leave(device, &scope);
 }
 
@@ -170,10 +148,10 @@ static culv_result verify(culv_device *near, culv_device *far, const char *label
     if (result == CULV_OK)
         result = verify_direction(&p, &p.far, &p.near, UINT32_C(0x600df00d), wrong);
     /* A copy uses the memory of both. */
-    finish_side(&p.far);
-    finish_side(&p.near);
-    close_side(&p.far);
-    close_side(&p.near);
+    end_side(&p.far, false);
+    end_side(&p.near, false);
+    end_side(&p.far, true);
+    end_side(&p.near, true);
     culvi_free(p.words);
     return result;
 }
@@ -181,11 +159,8 @@ static culv_result verify(culv_device *near, culv_device *far, const char *label
 static void free_peers(culv_device *device)
 {
     culvi_scope scope;
-    if (device->probe != 0 && enter(device, &scope)) {
-        for (int i = 0; i < 2; i++)
-            if (culvi_release_done(device, "cuMemFree",
-                                   CULVI_CU(device, cuMemFree, (device->probe)), i > 0))
-                break;
+    if (device->probe != 0 && culvi_enter_to_end(device, &scope)) {
+        CULVI_RELEASE_SURELY(device, cuMemFree, (device->probe));
         culvi_leave(device, &scope);
     }
     while (device->peers != NULL) {
@@ -288,4 +263,23 @@ culv_device *culvi_peer_release(culv_device *device, culvi_peer *peer)
     peer->enabled = false;
     device->counts.peers--;
     return closed;
+}
+
+culv_result culvi_reach_ask(const culv_device *device, const culv_uuid *uuid, const char *label,
+                            int *owner, bool *reaches)
+{
+    int can = 0;
+    const char *call;
+    CUresult r = culvi_device_find(device, uuid, owner, &call);
+    if (r == CUDA_SUCCESS && *owner >= 0) {
+        r = CULVI_CU_AS(call, device, cuDeviceCanAccessPeer,
+                        (&can, (CUdevice)device->ordinal, (CUdevice)*owner));
+    }
+    if (r != CUDA_SUCCESS)
+        return culvi_fail_cuda(device, label, r, call, CULV_REASON_DRIVER_REFUSED,
+                               "the driver could not be asked whether '%s' reaches memory of the "
+                               "other GPU",
+                               device->caps.name);
+    *reaches = can != 0;
+    return CULV_OK;
 }

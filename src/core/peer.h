@@ -28,5 +28,9 @@ culv_result culvi_peer_verify(culv_device *device, culvi_peer *peer, const char 
 /* Returns the other GPU's device if this was its last user, else NULL. Close it without the lock,
  * since closing may wait. The caller holds the lock. */
 culv_device *culvi_peer_release(culv_device *device, culvi_peer *peer);
+/* Whether the device's kernels reach memory of the GPU with this UUID, as the driver says. *owner
+ * is that GPU's ordinal; -1: the driver shows none. */
+culv_result culvi_reach_ask(const culv_device *device, const culv_uuid *uuid, const char *label,
+                            int *owner, bool *reaches);
 
 #endif

@@ -97,8 +97,8 @@ static culv_result show(culv_registration *r)
     code = CULVI_CU(device, cuGraphicsResourceGetMappedMipmappedArray, (&arrays, r->resource));
     if (code != CUDA_SUCCESS && r->image->desc.mip_levels == 1 &&
         r->image->desc.array_layers == 1) { /* one array is all there is */
-        call = "cuGraphicsSubResourceGetMappedArray";
-        code = CULVI_CU(device, cuGraphicsSubResourceGetMappedArray, (&first, r->resource, 0, 0));
+        code = CULVI_CU_AS(call, device, cuGraphicsSubResourceGetMappedArray,
+                           (&first, r->resource, 0, 0));
     }
     if (code != CUDA_SUCCESS)
         return culvi_fail_cuda(device, label_of(r), code, call, CULV_REASON_DRIVER_REFUSED,
@@ -113,20 +113,9 @@ static culv_result show(culv_registration *r)
 
 static culv_result make_image(culv_registration *r, const culvi_register_plan *plan)
 {
-    const uint32_t slots = plan->image->mip_levels;
-    culv_image *image = culvi_alloc(sizeof *image + slots * sizeof image->levels[0]);
-    if (image == NULL) return culvi_fail_host_memory(voice_of(r), plan->label);
-    image->memory = &r->memory;
-    image->row = plan->row;
-    image->desc = *plan->image;
-    image->surfaces = !plan->image->no_surfaces;
+    culv_image *image = culvi_image_new(&r->memory, plan->row, plan->image, plan->label);
+    if (image == NULL) return CULV_ERROR_OUT_OF_MEMORY;
     image->owner_destroy_call = destroy_call;
-    image->slots = slots;
-    culvi_label_set(image->label, plan->label);
-    for (uint32_t i = 0; i < slots; i++) {
-        atomic_init(&image->levels[i].array, NULL);
-        atomic_init(&image->levels[i].surface, 0);
-    }
     atomic_init(&image->away, true);
     r->image = image;
     return CULV_OK;
@@ -409,9 +398,7 @@ static culv_result map_all(const batch *b, bool *done)
     for (uint32_t i = 0; i < shown; i++)
         hide(b->list[i]);
     /* Refused, it is tried once more: a resource that stays mapped could never be used again. */
-    if (CULVI_CU(device, cuGraphicsUnmapResources, (b->count, b->resources, b->stream)) !=
-        CUDA_SUCCESS)
-        (void)CULVI_CU(device, cuGraphicsUnmapResources, (b->count, b->resources, b->stream));
+    CULVI_CU_TWICE(device, cuGraphicsUnmapResources, (b->count, b->resources, b->stream));
     return result;
 }
 
@@ -527,15 +514,8 @@ culv_buffer *culv_registration_buffer(const culv_registration *registration)
     return (culv_buffer *)(uintptr_t)&registration->buffer;
 }
 
-culv_image *culv_registration_image(const culv_registration *registration)
-{
-    return registration != NULL ? registration->image : NULL;
-}
-
-CUdeviceptr culv_registration_pointer(const culv_registration *registration)
-{
-    return registration != NULL ? registration->buffer.pointer : 0;
-}
+CULVI_GETTER(culv_image *, culv_registration_image, culv_registration, self->image, NULL)
+CULVI_GETTER(CUdeviceptr, culv_registration_pointer, culv_registration, self->buffer.pointer, 0)
 
 culv_result culv_registration_get_array(const culv_registration *registration, uint32_t layer,
                                         uint32_t level, CUarray *out)

@@ -426,19 +426,14 @@ culv_result culvi_relay_semaphore(culv_device *device, const culvi_words *words,
 
 static bool release_event(culv_device *device, CUevent *event, bool last_try)
 {
-    if (*event == NULL) return true;
-    if (!culvi_release_done(device, "cuEventDestroy",
-                            CULVI_RELEASE(device, cuEventDestroy, (*event)), last_try))
-        return false;
+    if (*event != NULL && !CULVI_RELEASED(device, last_try, cuEventDestroy, (*event))) return false;
     *event = NULL;
     return true;
 }
 
 static bool release_stream(culv_device *device, CUstream *stream, bool last_try)
 {
-    if (*stream == NULL) return true;
-    if (!culvi_release_done(device, "cuStreamDestroy",
-                            CULVI_RELEASE(device, cuStreamDestroy, (*stream)), last_try))
+    if (*stream != NULL && !CULVI_RELEASED(device, last_try, cuStreamDestroy, (*stream)))
         return false;
     *stream = NULL;
     return true;
@@ -487,8 +482,7 @@ static bool release_streams(culvi_relay *relay, bool last_try)
     culv_device *there = relay->there;
     /* Waits until the signals are through: the semaphore's own destruction waits for less. */
     if (relay->signals != NULL &&
-        !culvi_release_done(there, "cuStreamSynchronize",
-                            CULVI_RELEASE(there, cuStreamSynchronize, (relay->signals)), last_try))
+        !CULVI_RELEASED(there, last_try, cuStreamSynchronize, (relay->signals)))
         return false;
     for (uint32_t i = 0; i < CULVI_RELAY_LANES; i++)
         if (!release_event(there, &relay->lanes[i].event, last_try) ||

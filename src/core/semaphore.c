@@ -7,7 +7,7 @@
 #include "base/list.h"
 #include "core/relay.h"
 #include "cuda/context.h"
-#include "cuda/order.h"
+#include "cuda/stream.h"
 
 static culvi_handle_use use_of(culv_semaphore_type type)
 {
@@ -170,8 +170,7 @@ static bool release_semaphore(culv_device *device, culvi_deferred *self, bool la
     } else if (!semaphore->away) {
         /* Who looks through the notes must not use a handle that is being destroyed. */
         culvi_wait_note_leave(device, &semaphore->waits, true);
-        CUresult r = CULVI_RELEASE(device, cuDestroyExternalSemaphore, (semaphore->external));
-        if (!culvi_release_done(device, "cuDestroyExternalSemaphore", r, last_try)) {
+        if (!CULVI_RELEASED(device, last_try, cuDestroyExternalSemaphore, (semaphore->external))) {
             culvi_wait_note_leave(device, &semaphore->waits, false);
             return false;
         }
@@ -196,8 +195,7 @@ bool culvi_semaphore_suspend(culv_semaphore *semaphore)
     culv_device *device = semaphore->device;
     if (semaphore->away) return true;
     culvi_wait_note_leave(device, &semaphore->waits, true);
-    CUresult r = CULVI_RELEASE(device, cuDestroyExternalSemaphore, (semaphore->external));
-    if (!culvi_release_done(device, "cuDestroyExternalSemaphore", r, false)) {
+    if (!CULVI_RELEASED(device, false, cuDestroyExternalSemaphore, (semaphore->external))) {
         culvi_wait_note_leave(device, &semaphore->waits, false);
         return false;
     }

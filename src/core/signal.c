@@ -3,7 +3,6 @@
  * for the streams of green contexts. */
 #include "core/relay.h"
 #include "cuda/context.h"
-#include "cuda/order.h"
 #include "cuda/stream.h"
 
 #include <inttypes.h>

@@ -4,9 +4,8 @@
 
 #include "base/alloc.h"
 #include "base/desc.h"
-#include "core/field.h"
 #include "cuda/context.h"
-#include "cuda/late.h"
+#include "cuda/retire.h"
 #include "cuda/stream.h"
 
 #include <inttypes.h>
@@ -36,10 +35,8 @@ culv_sharing culv_buffer_sharing(const culv_buffer *buffer)
                : path_of(buffer->staging);
 }
 
-culv_sharing culv_image_sharing(const culv_image *image)
-{
-    return image != NULL ? path_of(image->staging) : CULV_SHARING_SHARED;
-}
+CULVI_GETTER(culv_sharing, culv_image_sharing, culv_image, path_of(self->staging),
+             CULV_SHARING_SHARED)
 
 /* Staging -------------------------------------------------------------------------------------- */
 
@@ -74,8 +71,7 @@ culv_result culvi_staging_register(culv_device *device, culvi_staging *staging, 
 static bool release_far_side(culv_device *device, culvi_staging *staging, bool last_try)
 {
     if (staging->registered) {
-        CUresult r = CULVI_RELEASE(device, cuMemHostUnregister, (staging->host));
-        if (!culvi_release_done(device, "cuMemHostUnregister", r, last_try)) return false;
+        if (!CULVI_RELEASED(device, last_try, cuMemHostUnregister, (staging->host))) return false;
         staging->registered = false;
     }
     if (staging->counted) device->counts.allocations--;
@@ -96,8 +92,7 @@ void culvi_staging_discard(culv_device *device, culvi_staging *staging)
     staging->peer_buffer = NULL;
     staging->peer_image = NULL;
     culvi_mutex_lock(&device->lock);
-    bool entered = culvi_enter_quietly(device, &scope) == CUDA_SUCCESS ||
-                   (!device->lost && culvi_enter_quietly(device, &scope) == CUDA_SUCCESS);
+    const bool entered = culvi_enter_to_end(device, &scope);
     /* Nothing has used it: a refusal is not worth keeping it. */
     if (!release_far_side(device, staging, false)) (void)release_far_side(device, staging, true);
     if (entered) culvi_leave(device, &scope);
@@ -112,8 +107,7 @@ static bool end_copies(culv_device *device, culv_memory *memory, bool last_try)
 {
     if (memory->buffers > 1)
         return culvi_wait_for_all(device, "copies of buffer", memory->label, memory->size);
-    CUresult r = CULVI_RELEASE(device, cuMemFree, (memory->base));
-    if (!culvi_release_done(device, "cuMemFree", r, last_try)) return false;
+    if (!CULVI_RELEASED(device, last_try, cuMemFree, (memory->base))) return false;
     memory->base = 0;
     device->counts.allocations--;
     return true;

@@ -94,5 +94,11 @@ bool culvi_image_destroy_packed(culv_device *device, culv_image *image, bool las
 /* Gives a mapped image its staging. It makes all arrays known, so that copies need not ask for
  * any. */
 culv_result culvi_image_set_staging(culv_image *image, culvi_staging *staging);
+/* field.c: a linear field into an image by a kernel, four to five times as fast as CUDA's copies
+ * into arrays. Whether a kernel of culv_image_prepare_write()'s wrote the field, or *result is an
+ * error of the driver's. False: CUDA's copy is needed; nothing was enqueued. In the device's
+ * context. */
+bool culvi_field_write(culv_image *image, const culv_image_field *field, const culvi_part *part,
+                       CUstream stream, CUresult *result);
 
 #endif

@@ -129,8 +129,7 @@ bool culvi_image_destroy_packed(culv_device *device, culv_image *image, bool las
 {
     if (!image->packed) return true;
     CUarray array = atomic_load_explicit(&image->levels[0].array, memory_order_relaxed);
-    CUresult r = CULVI_RELEASE(device, cuArrayDestroy, (array));
-    if (!culvi_release_done(device, "cuArrayDestroy", r, last_try)) return false;
+    if (!CULVI_RELEASED(device, last_try, cuArrayDestroy, (array))) return false;
     atomic_store_explicit(&image->levels[0].array, NULL, memory_order_relaxed);
     image->packed = false;
     return true;
@@ -158,19 +157,9 @@ culv_result culvi_image_make_linear(culv_memory *memory, const culvi_format *row
                                     culv_image **out)
 {
     culv_device *device = memory->device;
-    uint32_t slots = desc->mip_levels;
-    culv_image *image = culvi_alloc(sizeof *image + slots * sizeof image->levels[0]);
-    if (image == NULL) return culvi_fail_host_memory(&device->voice, memory->label);
-    image->memory = memory;
-    image->row = row;
-    image->desc = *desc;
-    image->desc.label = NULL;
-    image->slots = slots;
-    culvi_label_set(image->label, memory->label);
-    for (uint32_t i = 0; i < slots; i++) {
-        atomic_init(&image->levels[i].array, NULL);
-        atomic_init(&image->levels[i].surface, 0);
-    }
+    culv_image *image = culvi_image_new(memory, row, desc, memory->label);
+    if (image == NULL) return CULV_ERROR_OUT_OF_MEMORY;
+    image->surfaces = false;
     culvi_mutex_lock(&device->lock);
     culv_result result = culvi_memory_map(memory);
     if (result == CULV_OK) {

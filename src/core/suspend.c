@@ -4,13 +4,10 @@
  * Measured on an H200 (docs/checkpoints.md): the driver checkpoints a process that has imports, and
  * does not restore it. Memory that CUDA exported comes back as other memory, without an error, so
  * that is refused here. */
-#include "core/suspend.h"
-
 #include "base/desc.h"
 #include "core/buffer.h"
 #include "core/semaphore.h"
 #include "cuda/context.h"
-#include "cuda/late.h"
 #include "cuda/stream.h"
 #include "cuda/watch.h"
 #include "culvert/device.h"

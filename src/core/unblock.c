@@ -35,11 +35,9 @@ static culv_result signal_apart(culv_semaphore *semaphore, uint64_t value)
     if (result != CULV_OK) return result;
     const char *call = "cuStreamCreate";
     CUresult r = make_stream(device, &stream);
-    if (r == CUDA_SUCCESS) {
-        call = "cuSignalExternalSemaphoresAsync";
-        r = CULVI_CU(device, cuSignalExternalSemaphoresAsync,
-                     (&semaphore->external, &params, 1, stream));
-    }
+    if (r == CUDA_SUCCESS)
+        r = CULVI_CU_AS(call, device, cuSignalExternalSemaphoresAsync,
+                        (&semaphore->external, &params, 1, stream));
     if (r != CUDA_SUCCESS)
         result =
             culvi_fail_cuda(device, semaphore->label, r, call, CULV_REASON_DRIVER_REFUSED,
@@ -98,15 +96,12 @@ static void unblock(culvi_wait_note *note, void *context)
     const uint64_t value = culvi_semaphore_owed(semaphore);
     if (value == 0) return;
     if (note->counter != NULL && note->counter(note->context, &counter) && counter >= value) return;
-    char name[128];
-    culvi_text text = {name, sizeof name, 0};
-    culvi_text_add_named(&text, "semaphore", semaphore->label);
     char number[32] = "";
     if (note->timeline) snprintf(number, sizeof number, " with %" PRIu64, value);
     culvi_log(&semaphore->device->voice, CULV_LOG_WARNING,
               "CUDA signals %s%s in place of a device that is lost, because a stream was told to "
               "wait for that",
-              name, number);
+              culvi_named("semaphore", semaphore->label).text, number);
     (void)culvi_semaphore_unblock(semaphore, value);
 }
 

@@ -2,10 +2,16 @@
 /* The words for what came from no attachment: any graphics API may have made it. */
 #include "core/words.h"
 
+/* What has an owner came from an attachment. */
+#define OF_NO_ATTACHMENT                                                                           \
+    .api = CULV_NATIVE_NONE, .name = "graphics", .physical_device = "graphics device",             \
+    .read_call = "the counter's read", .wait_call = "the wait", .signal_call = "the signal",       \
+    .attach_desc = "the attachment's descriptor", .cross = "",                                     \
+    .open_call = "the graphics API's open call", .memory_desc = "culv_memory_desc",                \
+    .memory_size = "size"
+
 const culvi_words culvi_plain_words = {
-    .api = CULV_NATIVE_NONE,
-    .name = "graphics",
-    .physical_device = "graphics device",
+    OF_NO_ATTACHMENT,
     .memory = "memory object",
     .semaphore = "semaphore",
     .size = "in Vulkan VkMemoryAllocateInfo::allocationSize",
@@ -15,21 +21,10 @@ const culvi_words culvi_plain_words = {
     .plane_offset =
         "in Vulkan memoryOffset of VkBindImagePlaneMemoryInfo's bind of a DISJOINT image",
     .map_rows = "in Vulkan a LINEAR one by culv_vk_image_map_pitched()",
-    .read_call = "the counter's read",
-    .wait_call = "the wait",
-    .signal_call = "the signal",
-    .attach_desc = "the attachment's descriptor",
-    .cross = "",
-    .open_call = "the graphics API's open call",
-    .memory_desc = "culv_memory_desc",
-    .memory_size = "size",
-    /* What has an owner came from an attachment. */
 };
 
 static const culvi_words direct_words = {
-    .api = CULV_NATIVE_NONE,
-    .name = "graphics",
-    .physical_device = "graphics device",
+    OF_NO_ATTACHMENT,
     .memory = "heap or resource",
     .semaphore = "fence",
     .size = "in Direct3D 12 D3D12_HEAP_DESC::SizeInBytes or GetResourceAllocationInfo()",
@@ -38,15 +33,6 @@ static const culvi_words direct_words = {
     .image_offset = "in Direct3D 12 HeapOffset of CreatePlacedResource",
     .plane_offset = "which Direct3D has none of",
     .map_rows = "a buffer",
-    .read_call = "the counter's read",
-    .wait_call = "the wait",
-    .signal_call = "the signal",
-    .attach_desc = "the attachment's descriptor",
-    .cross = "",
-    .open_call = "the graphics API's open call",
-    .memory_desc = "culv_memory_desc",
-    .memory_size = "size",
-    /* What has an owner came from an attachment. */
 };
 
 const culvi_words *culvi_words_of_handle(culv_handle_type type)

@@ -23,6 +23,8 @@ culv_result culvi_fail_suspended(const culv_device *device, const char *object);
 bool culvi_lost(culv_device *device);
 /* culvi_enter() for destroys, which have no error to report (R2, R3). */
 CUresult culvi_enter_quietly(culv_device *device, culvi_scope *scope);
+/* The same once more where it is refused: what is kept now would stay with the context. */
+bool culvi_enter_to_end(culv_device *device, culvi_scope *scope);
 void culvi_leave(culv_device *device, culvi_scope *scope);
 /* For a frame whose context is current already: allows CUDA calls during a stream capture
  * elsewhere, until culvi_restore(). */
@@ -35,13 +37,25 @@ void culvi_leave_frame(const culv_device *device, bool pushed);
 /* Calls a driver function and logs it. */
 #define CULVI_CU(device, function, arguments)                                                      \
     CULVI_CU_NAMED(&(device)->voice, (device)->cuda, #function, function, arguments)
+/* The same, and notes its name for culvi_fail_cuda(). */
+#define CULVI_CU_AS(call, device, function, arguments)                                             \
+    ((call) = #function,                                                                           \
+     CULVI_CU_NAMED(&(device)->voice, (device)->cuda, #function, function, arguments))
 
 /* The same for objects that go with their context: handles of a lost context must not reach the
  * driver, which would crash on them (measured). */
 #define CULVI_RELEASE(device, function, arguments)                                                 \
-    ((device)->lost                                                                                \
-         ? CUDA_ERROR_CONTEXT_IS_DESTROYED                                                         \
-         : CULVI_CU_NAMED(&(device)->voice, (device)->cuda, #function, function, arguments))
+    CULVI_RELEASE_NAMED(device, #function, function, arguments)
+#define CULVI_RELEASE_NAMED(device, name, function, arguments)                                     \
+    ((device)->lost ? CUDA_ERROR_CONTEXT_IS_DESTROYED                                              \
+                    : CULVI_CU_NAMED(&(device)->voice, (device)->cuda, name, function, arguments))
+
+/* What the driver refuses once is tried again, for callers that cannot. */
+#define CULVI_CU_TWICE(device, function, arguments)                                                \
+    CULVI_TWICE_(CULVI_CU_NAMED(&(device)->voice, (device)->cuda, #function, function, arguments))
+#define CULVI_RELEASE_TWICE(device, function, arguments)                                           \
+    CULVI_TWICE_(CULVI_RELEASE_NAMED(device, #function, function, arguments))
+#define CULVI_TWICE_(call) ((void)((call) == CUDA_SUCCESS || (call) == CUDA_SUCCESS))
 
 /* Records the failure of a driver call. `refused` is the reason, unless the code itself gives a
  * better one. */
@@ -53,5 +67,11 @@ culv_result culvi_fail_cuda(const culv_device *device, const char *object, CUres
 bool culvi_cuda_sticky(CUresult code);
 /* Whether the context or the driver is gone, so that nothing is left to release (R3). */
 bool culvi_cuda_gone(CUresult code);
+
+/* Notes whether the device's context is one of CUDA in graphics (CIG). */
+culv_result culvi_cig_note(culv_device *device);
+/* CULV_OK, or why `what` cannot be had in such a context. `instead` is what to do. */
+culv_result culvi_cig_refuse(const culv_device *device, const char *label, const char *what,
+                             const char *instead);
 
 #endif

@@ -2,95 +2,63 @@
 /* CUDA driver calls in the log. */
 #include "cuda/cuda_trace.h"
 
-static void add_import(culvi_text *text, const culvi_value *value)
-{
-    const CUDA_EXTERNAL_MEMORY_HANDLE_DESC *d = value->at.pointer;
-    culvi_text_add(text, "{type %d, size %llu, flags %#x}", (int)d->type, d->size, d->flags);
-}
+_Static_assert(sizeof(CUipcMemHandle) == sizeof(culvi_value_bytes) &&
+                   sizeof(CUipcEventHandle) == sizeof(culvi_value_bytes),
+               "handles of other processes: bytes that are as good as a key");
 
-static void add_import_semaphore(culvi_text *text, const culvi_value *value)
-{
-    const CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC *d = value->at.pointer;
-    culvi_text_add(text, "{type %d, flags %#x}", (int)d->type, d->flags);
-}
-
-static void add_range(culvi_text *text, const culvi_value *value)
-{
-    const CUDA_EXTERNAL_MEMORY_BUFFER_DESC *d = value->at.pointer;
-    culvi_text_add(text, "{offset %llu, size %llu}", d->offset, d->size);
-}
-
-static void add_array_desc(culvi_text *text, const CUDA_ARRAY3D_DESCRIPTOR *d)
+static void add_array(culvi_text *text, const CUDA_ARRAY3D_DESCRIPTOR *d)
 {
     culvi_text_add(text, "%zu x %zu x %zu, format %#x, channels %u, flags %#x", d->Width, d->Height,
                    d->Depth, (unsigned)d->Format, d->NumChannels, d->Flags);
 }
 
-static void add_arrays(culvi_text *text, const culvi_value *value)
+static void add(culvi_text *text, unsigned kind, const void *pointer)
 {
-    const CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC *d = value->at.pointer;
-    culvi_text_add(text, "{offset %llu, ", d->offset);
-    add_array_desc(text, &d->arrayDesc);
-    culvi_text_add(text, ", levels %u}", d->numLevels);
-}
-
-static void add_array(culvi_text *text, const culvi_value *value)
-{
+    const CUDA_EXTERNAL_MEMORY_HANDLE_DESC *import = pointer;
+    const CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC *semaphore = pointer;
+    const CUDA_EXTERNAL_MEMORY_BUFFER_DESC *range = pointer;
+    const CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC *arrays = pointer;
+    const CUmemAllocationProp *properties = pointer;
+    const CUmemLocation *location = pointer;
     culvi_text_add(text, "{");
-    add_array_desc(text, value->at.pointer);
+    switch (kind) {
+    case CULVI_VALUE_import:
+        culvi_text_add(text, "type %d, size %llu, flags %#x", (int)import->type, import->size,
+                       import->flags);
+        break;
+    case CULVI_VALUE_import_semaphore:
+        culvi_text_add(text, "type %d, flags %#x", (int)semaphore->type, semaphore->flags);
+        break;
+    case CULVI_VALUE_range:
+        culvi_text_add(text, "offset %llu, size %llu", range->offset, range->size);
+        break;
+    case CULVI_VALUE_arrays:
+        culvi_text_add(text, "offset %llu, ", arrays->offset);
+        add_array(text, &arrays->arrayDesc);
+        culvi_text_add(text, ", levels %u", arrays->numLevels);
+        break;
+    case CULVI_VALUE_array: add_array(text, pointer); break;
+    case CULVI_VALUE_properties:
+        culvi_text_add(text, "location %d of type %d, handle types %#x", properties->location.id,
+                       (int)properties->location.type, (unsigned)properties->requestedHandleTypes);
+        break;
+    default: culvi_text_add(text, "%d of type %d", location->id, (int)location->type); break;
+    }
     culvi_text_add(text, "}");
 }
 
-static void add_properties(culvi_text *text, const culvi_value *value)
-{
-    const CUmemAllocationProp *p = value->at.pointer;
-    culvi_text_add(text, "{location %d of type %d, handle types %#x}", p->location.id,
-                   (int)p->location.type, (unsigned)p->requestedHandleTypes);
-}
-
-static void add_location(culvi_text *text, const culvi_value *value)
-{
-    const CUmemLocation *l = value->at.pointer;
-    culvi_text_add(text, "{%d of type %d}", l->id, (int)l->type);
-}
-
-CULVI_VALUE_STRUCT(import, CUDA_EXTERNAL_MEMORY_HANDLE_DESC)
-CULVI_VALUE_STRUCT(import_semaphore, CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC)
-CULVI_VALUE_STRUCT(range, CUDA_EXTERNAL_MEMORY_BUFFER_DESC)
-CULVI_VALUE_STRUCT(arrays, CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC)
-CULVI_VALUE_STRUCT(array, CUDA_ARRAY3D_DESCRIPTOR)
-CULVI_VALUE_STRUCT(properties, CUmemAllocationProp)
-CULVI_VALUE_STRUCT(location, CUmemLocation)
-
-/* Bytes that say nothing to a reader, and that are as good as a key. */
-static void add_bytes(culvi_text *text, const culvi_value *value)
-{
-    (void)value;
-    culvi_text_add(text, "{%zu bytes}", sizeof(CUipcMemHandle));
-}
-
-culvi_value culvi_value_ipc_memory(CUipcMemHandle handle)
-{
-    (void)handle;
-    return culvi_value_struct(add_bytes, "");
-}
-
-culvi_value culvi_value_ipc_event(CUipcEventHandle handle)
-{
-    (void)handle;
-    return culvi_value_struct(add_bytes, "");
-}
-
 CUresult culvi_trace_cuda(const culvi_voice *voice, const culvi_cuda *cuda, const char *call,
-                          CUresult result, const culvi_value *values, size_t count)
+                          CUresult result, uint64_t kinds, ...)
 {
-    char number[24];
     const char *name = NULL;
+    va_list values;
     if (cuda->cuGetErrorName(result, &name) != CUDA_SUCCESS || name == NULL) {
-        culvi_text text = {number, sizeof number, 0};
+        CULVI_TEXT(text, 24);
         culvi_text_add(&text, "error %d", (int)result);
-        name = number;
+        name = text.data;
     }
-    culvi_trace(voice, call, name, result == CUDA_SUCCESS, values, count);
+    va_start(values, kinds);
+    culvi_trace(voice, call, name, result == CUDA_SUCCESS, add, kinds, values);
+    va_end(values);
     return result;
 }

@@ -6,18 +6,18 @@
 #include "base/value.h"
 #include "cuda/driver.h"
 
-culvi_value culvi_value_import(const CUDA_EXTERNAL_MEMORY_HANDLE_DESC *desc);
-culvi_value culvi_value_import_semaphore(const CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC *desc);
-culvi_value culvi_value_range(const CUDA_EXTERNAL_MEMORY_BUFFER_DESC *desc);
-culvi_value culvi_value_arrays(const CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC *desc);
-culvi_value culvi_value_array(const CUDA_ARRAY3D_DESCRIPTOR *desc);
-culvi_value culvi_value_properties(const CUmemAllocationProp *properties);
-culvi_value culvi_value_location(const CUmemLocation *location);
-culvi_value culvi_value_ipc_memory(CUipcMemHandle handle);
-culvi_value culvi_value_ipc_event(CUipcEventHandle handle);
+enum {
+    CULVI_VALUE_import = CULVI_VALUE_STRUCTS,
+    CULVI_VALUE_import_semaphore,
+    CULVI_VALUE_range,
+    CULVI_VALUE_arrays,
+    CULVI_VALUE_array,
+    CULVI_VALUE_properties,
+    CULVI_VALUE_location
+};
 
-/* One argument of a call. */
-#define CULVI_CUDA_VALUE(argument)                                                                 \
+/* The kind of one argument of a call. */
+#define CULVI_CUDA_KIND(argument)                                                                  \
     _Generic((argument), CULVI_VALUE_TYPES, CULVI_AS(CUcontext *, out_handle),                     \
              CULVI_AS(CUstream *, out_handle), CULVI_AS(CUevent *, out_handle),                    \
              CULVI_AS(CUarray *, out_handle), CULVI_AS(CUmipmappedArray *, out_handle),            \
@@ -32,21 +32,20 @@ culvi_value culvi_value_ipc_event(CUipcEventHandle handle);
              CULVI_AS(CUmemAllocationProp *, properties),                                          \
              CULVI_AS(const CUmemAllocationProp *, properties),                                    \
              CULVI_AS(CUmemLocation *, location), CULVI_AS(const CUmemLocation *, location),       \
-             CULVI_AS(CUipcMemHandle, ipc_memory), CULVI_AS(CUipcEventHandle, ipc_event),          \
-             CULVI_AS(default, pointer))(argument)
-#define CULVI_CUDA_VALUES(...) CULVI_EACH(CULVI_CUDA_VALUE, __VA_ARGS__)
+             CULVI_AS(CUipcMemHandle, bytes), CULVI_AS(CUipcEventHandle, bytes),                   \
+             CULVI_AS(default, pointer))
+#define CULVI_CUDA_KINDS(...) CULVI_KINDS(CULVI_CUDA_KIND, __VA_ARGS__)
 
-/* Logs a call that has answered `result`, and returns it. */
+/* Logs a call that has answered `result`, with its arguments, and returns it. */
 CUresult culvi_trace_cuda(const culvi_voice *voice, const culvi_cuda *cuda, const char *call,
-                          CUresult result, const culvi_value *values, size_t count);
+                          CUresult result, uint64_t kinds, ...);
 
 /* Calls a driver function. With the level below DEBUG this costs one branch. The arguments are
  * evaluated a second time for the log: they must have no effects. `name` is written down before
  * cuda.h's macros turn it into cuMemFree_v2. */
 #define CULVI_CU_NAMED(voice, cuda, name, function, arguments)                                     \
     (culvi_traces(voice) ? culvi_trace_cuda((voice), (cuda), (name), (cuda)->function arguments,   \
-                                            (const culvi_value[]){CULVI_CUDA_VALUES arguments},    \
-                                            CULVI_COUNT arguments)                                 \
+                                            CULVI_CUDA_KINDS arguments, CULVI_LIST arguments)      \
                          : (cuda)->function arguments)
 #define CULVI_CU_OF(voice, cuda, function, arguments)                                              \
     CULVI_CU_NAMED(voice, cuda, #function, function, arguments)

@@ -6,12 +6,10 @@
 #include "base/desc.h"
 #include "base/handle.h"
 #include "base/list.h"
-#include "cuda/cig.h"
 #include "cuda/context.h"
 #include "cuda/format.h"
-#include "cuda/late.h"
-#include "cuda/order.h"
 #include "cuda/retire.h"
+#include "cuda/stream.h"
 #include "cuda/watch.h"
 
 #include <stdio.h>
@@ -51,8 +49,7 @@ static void unregister_driver_log(culv_device *device)
 #if CUDA_VERSION >= 12090
     if (device->driver_log == NULL) return;
     /* Twice: one that stays registered would be called after this library is gone. */
-    if (CULVI_CU(device, cuLogsUnregisterCallback, (device->driver_log)) != CUDA_SUCCESS)
-        (void)CULVI_CU(device, cuLogsUnregisterCallback, (device->driver_log));
+    CULVI_CU_TWICE(device, cuLogsUnregisterCallback, (device->driver_log));
 #else
     (void)device;
 #endif
@@ -158,14 +155,12 @@ static void explain_luid(const culvi_probe *probe, bool linked, culvi_text *text
 static culv_result no_match(const culvi_voice *voice, const culvi_probe *probe, const key *wanted,
                             bool linked, culv_driver asked)
 {
-    char buffer[1800];
-    culvi_text text = {buffer, sizeof buffer, 0};
+    CULVI_TEXT(text, 1800);
     bool any_driver = probe->drivers[0] != NULL || probe->drivers[1] != NULL;
     bool mig = false;
     for (uint32_t i = 0; i < probe->num_devices; i++)
         mig = mig || probe->devices[i].mig;
-    char hint[400] = "";
-    culvi_text hint_text = {hint, sizeof hint, 0};
+    CULVI_TEXT(hint_text, 400);
     if (wanted->describe != NULL) {
         wanted->describe(wanted->asker, voice, probe, &text, &hint_text);
     } else if (wanted->uuid != NULL) {
@@ -185,7 +180,7 @@ static culv_result no_match(const culvi_voice *voice, const culvi_probe *probe, 
         culvi_text_add(
             &hint_text,
             "Without a GPU, Culvert's software twin can take its place once it is installed and allowed (CULVERT_SOFT=1 or culv_soft_enable())");
-    if (hint[0] != '\0') culvi_text_add(&text, ". %s", hint);
+    if (hint_text.data[0] != '\0') culvi_text_add(&text, ". %s", hint_text.data);
     /* Who allowed the twin reads first why it is not there. */
     const bool no_twin = probe->twin_bytes > 0 && probe->reason != CULV_REASON_FORKED;
     const int bytes = no_twin ? (int)probe->twin_bytes : 0;
@@ -195,12 +190,12 @@ static culv_result no_match(const culvi_voice *voice, const culvi_probe *probe, 
                           no_twin                             ? probe->twin_reason
                           : probe->reason != CULV_REASON_NONE ? probe->reason
                                                               : CULV_REASON_DRIVER_MISSING,
-                          "%.*s%sno CUDA driver for %s", bytes, probe->problems, behind, buffer);
+                          "%.*s%sno CUDA driver for %s", bytes, probe->problems, behind, text.data);
     return culvi_fail(voice, NULL, CULV_ERROR_NO_DEVICE,
                       linked                        ? CULV_REASON_DEVICE_GROUP
                       : mig && wanted->uuid != NULL ? CULV_REASON_DEVICE_SLICE
                                                     : CULV_REASON_DEVICE_UNKNOWN,
-                      "%.*s%sno CUDA device is %s", bytes, probe->problems, behind, buffer);
+                      "%.*s%sno CUDA device is %s", bytes, probe->problems, behind, text.data);
 }
 
 static const culvi_cuda_device *find_ordinal(const culvi_probe *probe, int32_t ordinal)
@@ -461,10 +456,7 @@ culv_result culv_device_get_counts(culv_device *device, culv_device_counts *out)
     return CULV_OK;
 }
 
-CUcontext culv_device_context(const culv_device *device)
-{
-    return device != NULL ? device->context : NULL;
-}
+CULVI_GETTER(CUcontext, culv_device_context, culv_device, self->context, NULL)
 
 void (*culv_device_cuda_proc(const culv_device *device, const char *name, int version))(void)
 {
@@ -490,17 +482,14 @@ CUresult culvi_device_find(const culv_device *device, const culv_uuid *uuid, int
 {
     int count = 0;
     *ordinal = -1;
-    *call = "cuDeviceGetCount";
-    CUresult r = CULVI_CU(device, cuDeviceGetCount, (&count));
+    CUresult r = CULVI_CU_AS(*call, device, cuDeviceGetCount, (&count));
     for (int i = 0; i < count && r == CUDA_SUCCESS && *ordinal < 0; i++) {
         CUdevice one = 0;
         CUuuid native = {{0}};
         culv_uuid other;
-        *call = "cuDeviceGet";
-        r = CULVI_CU(device, cuDeviceGet, (&one, i));
+        r = CULVI_CU_AS(*call, device, cuDeviceGet, (&one, i));
         if (r != CUDA_SUCCESS) break;
-        *call = "cuDeviceGetUuid";
-        r = CULVI_CU(device, cuDeviceGetUuid, (&native, one));
+        r = CULVI_CU_AS(*call, device, cuDeviceGetUuid, (&native, one));
         memcpy(other.bytes, native.bytes, sizeof other.bytes);
         if (r == CUDA_SUCCESS && culvi_uuid_equal(uuid, &other)) *ordinal = (int)one;
     }
@@ -512,8 +501,7 @@ culv_result culvi_check_exporter(const culv_device *device, const char *object,
 {
     if (!culvi_uuid_given(exporter) || culvi_uuid_equal(exporter, &device->caps.uuid))
         return CULV_OK;
-    char buffer[500];
-    culvi_text text = {buffer, sizeof buffer, 0};
+    CULVI_TEXT(text, 500);
     int ordinal;
     const char *call;
     const bool known = culvi_device_find(device, exporter, &ordinal, &call) == CUDA_SUCCESS;
@@ -523,7 +511,7 @@ culv_result culvi_check_exporter(const culv_device *device, const char *object,
     culvi_text_add_uuid(&text, &device->caps.uuid);
     return culvi_fail(
         &device->voice, object, CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,
-        "the %s was exported by the device with UUID %s. %s", what, buffer,
+        "the %s was exported by the device with UUID %s. %s", what, text.data,
         known && ordinal < 0
             ? "This process does not see that GPU: look at CUDA_VISIBLE_DEVICES, or give this "
               "container that GPU"

@@ -12,11 +12,11 @@
 #include <stdatomic.h>
 
 typedef struct culvi_deferred culvi_deferred;       /* cuda/retire.h */
-typedef struct culvi_late culvi_late;               /* cuda/late.h */
+typedef struct culvi_late culvi_late;               /* cuda/retire.h */
 typedef struct culvi_order_block culvi_order_block; /* cuda/order.c */
 typedef struct culvi_detour culvi_detour;
 typedef struct culvi_peer culvi_peer;     /* core/peer.h */
-typedef struct culvi_fields culvi_fields; /* core/field.h */
+typedef struct culvi_fields culvi_fields; /* core/field.c */
 typedef struct culvi_watch culvi_watch;   /* cuda/watch.h */
 typedef struct culvi_wait_note culvi_wait_note;
 

@@ -139,33 +139,25 @@ enum {
      NORMALIZED(normalized, ARRAY_##normalized == ARRAY_NONE ? 0 : channels),                      \
      SURFACES(TYPE_##array COUNT_##channels)},
 #define PACKED(name, array, normalized, order, dxgi, gl)                                           \
-    {COMMON(name, order, dxgi, gl),                                                                \
-     MAPPED(PACKED, array, 1),                                                                     \
-     BLOCK(BYTES_##array, 1, 1),                                                                   \
-     ONE_PLANE(COLOR),                                                                             \
-     NORMALIZED(normalized, CHANNELS_##normalized),                                                \
-     SURFACES(TYPE_##array)},
+    ASPECT(name, PACKED, array, normalized, COLOR, order, dxgi, gl)
 #define SPLIT(name, words, order)                                                                  \
     {COMMON(name, order, 0, 0), MAPPED(SPLIT, UNSIGNED_INT32, words),                              \
      BLOCK(4 * words, 1, 1),    ONE_PLANE(COLOR),                                                  \
      NORMALIZED(NONE, 0),       SURFACES(TYPE_UNSIGNED_INT32 COUNT_##words)},
-#define ASPECT(name, kind, array, normalized, aspects, order, dxgi, gl)                            \
-    {COMMON(name, order, dxgi, gl),                                                                \
-     MAPPED(kind, array, 1),                                                                       \
-     BLOCK(BYTES_##array, 1, 1),                                                                   \
-     ONE_PLANE(aspects),                                                                           \
-     NORMALIZED(normalized, CHANNELS_##normalized),                                                \
-     SURFACES(TYPE_##array)},
-/* NVIDIA's driver gives these formats the layout of CUDA's arrays only in a dedicated allocation.
- * Otherwise half of the bytes or more are wrong, at every size and usage (measured on an H200). */
-#define DEDICATED(name, kind, array, normalized, aspects, order, dxgi, gl)                         \
+#define WORDS(name, kind, array, normalized, aspects, order, dxgi, gl, dedicated_)                 \
     {COMMON(name, order, dxgi, gl),                                                                \
      MAPPED(kind, array, 1),                                                                       \
      BLOCK(BYTES_##array, 1, 1),                                                                   \
      ONE_PLANE(aspects),                                                                           \
      NORMALIZED(normalized, CHANNELS_##normalized),                                                \
      SURFACES(TYPE_##array),                                                                       \
-     .dedicated = true},
+     .dedicated = (dedicated_)},
+#define ASPECT(name, kind, array, normalized, aspects, order, dxgi, gl)                            \
+    WORDS(name, kind, array, normalized, aspects, order, dxgi, gl, false)
+/* NVIDIA's driver gives these formats the layout of CUDA's arrays only in a dedicated allocation.
+ * Otherwise half of the bytes or more are wrong, at every size and usage (measured on an H200). */
+#define DEDICATED(name, kind, array, normalized, aspects, order, dxgi, gl)                         \
+    WORDS(name, kind, array, normalized, aspects, order, dxgi, gl, true)
 #define BLOCKS(name, array, channels, bytes, order, dxgi, gl)                                      \
     SRGB_BLOCKS(name, array, NONE, channels, bytes, order, dxgi, gl)
 /* Arrays of CUDA's sRGB blocks make no texture that reads what is stored (measured: CU_TRSF_SRGB is
@@ -193,15 +185,16 @@ enum {
     {COMMON(name, order, dxgi, 0), MAPPED(SUBSAMPLED, array, 2),                                   \
      BLOCK(bytes, 2, 1),           ONE_PLANE(COLOR),                                               \
      NORMALIZED(NONE, 0),          NO_SURFACES},
-#define NOTHING(name, bytes, order, dxgi, gl, why)                                                 \
-    {COMMON(name, order, dxgi, gl), HOLE(why), BLOCK(bytes, 1, 1), ONE_PLANE(COLOR), NO_SURFACES},
-#define NO_ASPECTS(name, bytes, aspects, order, dxgi, gl, why)                                     \
-    {COMMON(name, order, dxgi, gl), HOLE(why), BLOCK(bytes, 1, 1), ONE_PLANE(aspects), NO_SURFACES},
-#define NO_BLOCKS(name, bytes, width, height, order, gl, why)                                      \
-    {COMMON(name, order, 0, gl), HOLE(why), BLOCK(bytes, width, height), ONE_PLANE(COLOR),         \
+#define NO_ARRAY(name, bytes, width, height, aspects, order, dxgi, gl, why)                        \
+    {COMMON(name, order, dxgi, gl), HOLE(why), BLOCK(bytes, width, height), ONE_PLANE(aspects),    \
      NO_SURFACES},
-#define NO_PAIRS(name, bytes, order, why)                                                          \
-    {COMMON(name, order, 0, 0), HOLE(why), BLOCK(bytes, 2, 1), ONE_PLANE(COLOR), NO_SURFACES},
+#define NOTHING(name, bytes, order, dxgi, gl, why)                                                 \
+    NO_ARRAY(name, bytes, 1, 1, COLOR, order, dxgi, gl, why)
+#define NO_ASPECTS(name, bytes, aspects, order, dxgi, gl, why)                                     \
+    NO_ARRAY(name, bytes, 1, 1, aspects, order, dxgi, gl, why)
+#define NO_BLOCKS(name, bytes, width, height, order, gl, why)                                      \
+    NO_ARRAY(name, bytes, width, height, COLOR, order, 0, gl, why)
+#define NO_PAIRS(name, bytes, order, why) NO_ARRAY(name, bytes, 2, 1, COLOR, order, 0, 0, why)
 
 static const culvi_format rows[] = {
 #include "cuda/format_rows.h"

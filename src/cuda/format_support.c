@@ -97,10 +97,7 @@ void culvi_formats_release(culv_device *device)
         if (array == NULL || array == LACKS_IT) continue;
         if (!tried) entered = culvi_enter_quietly(device, &scope) == CUDA_SUCCESS;
         tried = true;
-        CUresult r = CULVI_RELEASE(device, cuArrayDestroy, (array));
-        if (culvi_release_done(device, "cuArrayDestroy", r, false)) continue;
-        r = CULVI_RELEASE(device, cuArrayDestroy, (array));
-        (void)culvi_release_done(device, "cuArrayDestroy", r, true);
+        CULVI_RELEASE_SURELY(device, cuArrayDestroy, (array));
     }
     if (entered) culvi_leave(device, &scope);
 }

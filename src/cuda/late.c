@@ -4,10 +4,8 @@
  * cuCtxSynchronize would break every capture in the context, in the relaxed mode too; cuMemFree,
  * which waits just so, breaks none there (both measured). So a small allocation is made and
  * freed. */
-#include "cuda/late.h"
-
-#include "cuda/context.h"
 #include "cuda/retire.h"
+
 #include "cuda/watch.h"
 
 enum { BUSY = 1 }; /* it is being made */

@@ -157,14 +157,13 @@ static culv_result too_big(const culv_device *device, const char *label,
                            const culvi_extent_words *words, const culv_image_desc *d,
                            array_kind kind, bool surfaces, const culvi_array_extent *most)
 {
-    char buffer[96] = "";
-    culvi_text text = {buffer, sizeof buffer, 0};
+    CULVI_TEXT(text, 96);
     describe_most(kind, most, &text);
     return culvi_fail(&device->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_EXTENT,
                       "%s is %" PRIu32 " x %" PRIu32 " x %" PRIu32 " and %s %" PRIu32
                       "; CUDA on '%s' maps %s images of %s%s",
                       words->extent, d->width, d->height, d->depth, words->layers, d->array_layers,
-                      device->caps.name, kinds[kind].name, buffer,
+                      device->caps.name, kinds[kind].name, text.data,
                       surfaces ? " with surfaces; no_surfaces goes without them" : "");
 }
 

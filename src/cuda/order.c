@@ -7,11 +7,10 @@
  *
  * Each use takes a word of its own in the GPU's memory. Behind its wait the waiting stream writes
  * the same value into a mark in the host's memory. A word whose mark is equal can be used again. */
-#include "cuda/order.h"
+#include "cuda/stream.h"
 
 #include "base/alloc.h"
 #include "cuda/context.h"
-#include "cuda/stream.h"
 #include "culvert/semaphore.h"
 
 #include <inttypes.h>
@@ -44,30 +43,21 @@ static CUresult order_by_event(culv_device *device, CUstream before, CUstream af
                                const char **call)
 {
     CUevent event = NULL;
-    *call = "cuEventCreate";
-    CUresult r = CULVI_CU(device, cuEventCreate, (&event, CU_EVENT_DISABLE_TIMING));
+    CUresult r = CULVI_CU_AS(*call, device, cuEventCreate, (&event, CU_EVENT_DISABLE_TIMING));
     if (r != CUDA_SUCCESS) return r;
-    *call = "cuEventRecord";
-    r = CULVI_CU(device, cuEventRecord, (event, before));
-    if (r == CUDA_SUCCESS) {
-        *call = "cuStreamWaitEvent";
-        r = CULVI_CU(device, cuStreamWaitEvent, (after, event, 0));
-    }
+    r = CULVI_CU_AS(*call, device, cuEventRecord, (event, before));
+    if (r == CUDA_SUCCESS) r = CULVI_CU_AS(*call, device, cuStreamWaitEvent, (after, event, 0));
     /* The driver keeps an event until the work that waits for it is done (cuda.h). */
-    if (CULVI_CU(device, cuEventDestroy, (event)) != CUDA_SUCCESS)
-        (void)CULVI_CU(device, cuEventDestroy, (event));
+    CULVI_CU_TWICE(device, cuEventDestroy, (event));
     return r;
 }
 
 static void free_block(culv_device *device, culvi_order_block *b)
 {
-    if (b->cleared != NULL && CULVI_RELEASE(device, cuEventDestroy, (b->cleared)) != CUDA_SUCCESS)
-        (void)CULVI_RELEASE(device, cuEventDestroy, (b->cleared));
+    if (b->cleared != NULL) CULVI_RELEASE_TWICE(device, cuEventDestroy, (b->cleared));
     /* cuMemFree waits for all work, and so for the marks' writes, too. */
-    if (b->words != 0 && CULVI_RELEASE(device, cuMemFree, (b->words)) != CUDA_SUCCESS)
-        (void)CULVI_RELEASE(device, cuMemFree, (b->words));
-    if (b->at != 0 && CULVI_RELEASE(device, cuMemHostUnregister, (b->marks)) != CUDA_SUCCESS)
-        (void)CULVI_RELEASE(device, cuMemHostUnregister, (b->marks));
+    if (b->words != 0) CULVI_RELEASE_TWICE(device, cuMemFree, (b->words));
+    if (b->at != 0) CULVI_RELEASE_TWICE(device, cuMemHostUnregister, (b->marks));
     culvi_free(b->pages);
     culvi_free(b);
 }
@@ -91,8 +81,7 @@ static culvi_order_block *make_block(culv_device *device)
         goto free;
     if (CULVI_CU(device, cuMemHostGetDevicePointer, (&b->at, (void *)b->marks, 0)) !=
         CUDA_SUCCESS) {
-        if (CULVI_RELEASE(device, cuMemHostUnregister, ((void *)b->marks)) != CUDA_SUCCESS)
-            (void)CULVI_RELEASE(device, cuMemHostUnregister, ((void *)b->marks));
+        CULVI_RELEASE_TWICE(device, cuMemHostUnregister, ((void *)b->marks));
         b->at = 0;
         goto free;
     }
@@ -104,8 +93,7 @@ static culvi_order_block *make_block(culv_device *device)
             CUDA_SUCCESS &&
         CULVI_CU(device, cuEventRecord, (b->cleared, stream)) == CUDA_SUCCESS;
     /* The driver keeps a stream until its work is done (cuda.h). */
-    if (CULVI_CU(device, cuStreamDestroy, (stream)) != CUDA_SUCCESS)
-        (void)CULVI_CU(device, cuStreamDestroy, (stream));
+    CULVI_CU_TWICE(device, cuStreamDestroy, (stream));
     if (cleared) return b;
 free:
     free_block(device, b);
@@ -148,25 +136,21 @@ static CUresult order_by_word(culv_device *device, culvi_order_block *b, uint32_
 {
     const CUdeviceptr at = b->words + word * sizeof(uint64_t);
     const CUdeviceptr mark = b->at + word * sizeof(uint64_t);
-    *call = "cuStreamWriteValue64";
-    CUresult r = CULVI_CU(device, cuStreamWriteValue64,
-                          (before, at, (cuuint64_t)value, CU_STREAM_WRITE_VALUE_DEFAULT));
+    CUresult r = CULVI_CU_AS(*call, device, cuStreamWriteValue64,
+                             (before, at, (cuuint64_t)value, CU_STREAM_WRITE_VALUE_DEFAULT));
     if (r != CUDA_SUCCESS) {
         culvi_mutex_lock(&device->orders_lock);
         b->values[word]--;
         culvi_mutex_unlock(&device->orders_lock);
         return r;
     }
-    *call = "cuStreamWaitValue64";
-    r = CULVI_CU(device, cuStreamWaitValue64,
-                 (after, at, (cuuint64_t)value, CU_STREAM_WAIT_VALUE_EQ));
+    r = CULVI_CU_AS(*call, device, cuStreamWaitValue64,
+                    (after, at, (cuuint64_t)value, CU_STREAM_WAIT_VALUE_EQ));
     /* After a refused wait the word is free once it is written. If the mark is refused, too, the
      * word stays taken. */
     CUstream last = r == CUDA_SUCCESS ? after : before;
-    if (CULVI_CU(device, cuStreamWriteValue64,
-                 (last, mark, (cuuint64_t)value, CU_STREAM_WRITE_VALUE_DEFAULT)) != CUDA_SUCCESS)
-        (void)CULVI_CU(device, cuStreamWriteValue64,
-                       (last, mark, (cuuint64_t)value, CU_STREAM_WRITE_VALUE_DEFAULT));
+    CULVI_CU_TWICE(device, cuStreamWriteValue64,
+                   (last, mark, (cuuint64_t)value, CU_STREAM_WRITE_VALUE_DEFAULT));
     return r;
 }
 
@@ -326,17 +310,14 @@ void culvi_order_end(culv_device *device)
 {
     culvi_scope scope;
     if (device->orders == NULL && device->detours == NULL && device->arrived == 0) return;
-    const bool entered = culvi_enter_quietly(device, &scope) == CUDA_SUCCESS ||
-                         (!device->lost && culvi_enter_quietly(device, &scope) == CUDA_SUCCESS);
+    const bool entered = culvi_enter_to_end(device, &scope);
     while (device->detours != NULL) {
         culvi_detour *detour = device->detours;
         device->detours = detour->next;
-        if (CULVI_RELEASE(device, cuStreamDestroy, (detour->stream)) != CUDA_SUCCESS)
-            (void)CULVI_RELEASE(device, cuStreamDestroy, (detour->stream));
+        CULVI_RELEASE_TWICE(device, cuStreamDestroy, (detour->stream));
         culvi_free(detour);
     }
-    if (device->arrived != 0 && CULVI_RELEASE(device, cuMemFree, (device->arrived)) != CUDA_SUCCESS)
-        (void)CULVI_RELEASE(device, cuMemFree, (device->arrived));
+    if (device->arrived != 0) CULVI_RELEASE_TWICE(device, cuMemFree, (device->arrived));
     while (device->orders != NULL) {
         culvi_order_block *b = device->orders;
         device->orders = b->next;

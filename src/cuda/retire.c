@@ -52,15 +52,14 @@ static void destroy_event(culv_device *device, culvi_deferred *object)
 static CUresult record(culv_device *device, culvi_deferred *object, CUstream stream,
                        const char **call)
 {
-    *call = "cuEventCreate";
-    CUresult r = CULVI_CU(device, cuEventCreate, (&object->event, CU_EVENT_DISABLE_TIMING));
+    CUresult r =
+        CULVI_CU_AS(*call, device, cuEventCreate, (&object->event, CU_EVENT_DISABLE_TIMING));
     if (refused(r)) r = CULVI_CU(device, cuEventCreate, (&object->event, CU_EVENT_DISABLE_TIMING));
     if (r != CUDA_SUCCESS) {
         object->event = NULL;
         return r;
     }
-    *call = "cuEventRecord";
-    r = CULVI_CU(device, cuEventRecord, (object->event, stream));
+    r = CULVI_CU_AS(*call, device, cuEventRecord, (object->event, stream));
     if (refused(r)) r = CULVI_CU(device, cuEventRecord, (object->event, stream));
     if (r != CUDA_SUCCESS) destroy_event(device, object);
     return r;

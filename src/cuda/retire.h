@@ -3,7 +3,7 @@
 #ifndef CULVI_CUDA_RETIRE_H_
 #define CULVI_CUDA_RETIRE_H_
 
-#include "cuda/device.h"
+#include "cuda/context.h"
 
 /* Something that the caller gave up and the driver still holds. It is part of the object, so that
  * giving up allocates nothing and cannot fail. Guarded by the device's lock. */
@@ -57,6 +57,14 @@ void culvi_wait_and_collect_chosen(culv_device *device, const void *holder,
                                    const void *context);
 /* Whether a release that the driver answered with `code` is over. Logs what was odd about it. */
 bool culvi_release_done(culv_device *device, const char *call, CUresult code, bool last_try);
+/* Makes that call. */
+#define CULVI_RELEASED(device, last_try, function, arguments)                                      \
+    culvi_release_done((device), #function,                                                        \
+                       CULVI_RELEASE_NAMED(device, #function, function, arguments), (last_try))
+/* The same for what nobody tries again: at once, twice if need be. */
+#define CULVI_RELEASE_SURELY(device, function, arguments)                                          \
+    ((void)(CULVI_RELEASED(device, false, function, arguments) ||                                  \
+            CULVI_RELEASED(device, true, function, arguments)))
 
 /* Whether only the owner of the object gives it up, by `owner_destroy_call` (NULL: it is the
  * caller's own); records OWNED then. For CUDA's half of an object, and for other parts of one. */
@@ -64,5 +72,30 @@ bool culvi_refuse_owned(const culv_device *device, const char *label,
                         const char *owner_destroy_call, const char *call);
 bool culvi_refuse_part(const culv_device *device, const char *label, const char *owner_destroy_call,
                        const char *call);
+
+/* late.c: what goes after all work of the context, because nobody knows which streams use it. */
+
+/* Part of an object that was given up. */
+typedef struct culvi_late {
+    struct culvi_late *next;
+    void (*release)(struct culvi_late *self); /* frees the object; no lock is held */
+} culvi_late;
+
+/* Allocates what a later wait needs, because no memory may be free then. */
+void culvi_late_prepare(culv_device *device);
+/* Waits for all work of the context, and breaks no capture. False: the driver refused for now. */
+bool culvi_wait_for_all(culv_device *device, const char *kind, const char *label, uint64_t size);
+/* Releases an object after all work: in this call, or in a later culvi_late_collect(). `kind`,
+ * `label` and `size` are for the log. Call it without locks. */
+void culvi_release_late(culv_device *device, culvi_late *object, const char *kind,
+                        const char *label, uint64_t size);
+/* Leaves it to a later culvi_late_collect(). Makes no driver call. */
+void culvi_late_push(culv_device *device, culvi_late *object);
+void culvi_late_collect(culv_device *device);
+/* Frees what culvi_late_prepare() allocated. The device has no users left. */
+void culvi_late_end(culv_device *device);
+
+/* Whether an answer settles a call that waits or asks; another refusal may be a single one. */
+bool culvi_cuda_answers(CUresult code);
 
 #endif

@@ -76,13 +76,10 @@ static culv_result check_stream(culv_device *device, const char *object, CUstrea
     CUresult r = CULVI_CU(device, cuStreamGetCtx, (stream, &context));
     if (r == CUDA_SUCCESS && context != device->context) {
         CUcontext popped = NULL;
-        call = "cuCtxPushCurrent";
-        r = CULVI_CU(device, cuCtxPushCurrent, (context));
+        r = CULVI_CU_AS(call, device, cuCtxPushCurrent, (context));
         if (r == CUDA_SUCCESS) {
-            call = "cuCtxGetDevice";
-            r = CULVI_CU(device, cuCtxGetDevice, (&actual));
-            if (CULVI_CU(device, cuCtxPopCurrent, (&popped)) != CUDA_SUCCESS)
-                (void)CULVI_CU(device, cuCtxPopCurrent, (&popped));
+            r = CULVI_CU_AS(call, device, cuCtxGetDevice, (&actual));
+            CULVI_CU_TWICE(device, cuCtxPopCurrent, (&popped));
         }
     }
     if (r != CUDA_SUCCESS)

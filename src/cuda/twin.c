@@ -47,8 +47,7 @@ static const char *ask_twin(void *module, const char *function)
 
 static const char *open_and_ask(const char *function)
 {
-    char problem[1536];
-    culvi_text text = {problem, sizeof problem, 0};
+    CULVI_TEXT(text, 1536);
     void *module = culvi_soft_open(&text);
     if (module == NULL) return NULL;
     const char *answer = ask_twin(module, function);
@@ -68,12 +67,11 @@ const char *culvi_soft_add_layer_path(void)
 
 culv_result culv_soft_enable(void)
 {
-    char problem[1536];
-    culvi_text text = {problem, sizeof problem, 0};
+    CULVI_TEXT(text, 1536);
     void *module = culvi_soft_open(&text);
     if (module == NULL)
         return culvi_fail(NULL, NULL, CULV_ERROR_UNSUPPORTED, CULV_REASON_SOFT_MISSING,
-                          "software twin: %s", problem);
+                          "software twin: %s", text.data);
     if (!atomic_load(&allowed)) ask_twin(module, "culvSoftAddLayerPath");
     culvi_module_close(module);
     atomic_store(&allowed, true);

@@ -267,9 +267,8 @@ void culvi_watch_done(culv_device *device, culvi_watch *watch)
     *link = watch->next;
     culvi_mutex_unlock(&man->lock);
     if (watch->told == 0) return;
-    char data[160] = "";
-    culvi_text text = {data, sizeof data, 0};
+    CULVI_TEXT(text, 160);
     add_object(&text, watch);
-    culvi_log(&device->voice, CULV_LOG_WARNING, "%s: %s went on after %" PRIu64 " ms", data,
+    culvi_log(&device->voice, CULV_LOG_WARNING, "%s: %s went on after %" PRIu64 " ms", text.data,
               watch->deed, (culvi_now() - watch->begun) / 1000000);
 }

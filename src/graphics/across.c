@@ -4,7 +4,6 @@
 #include "graphics/graphics.h"
 
 #include "base/handle.h"
-#include "core/reach.h"
 
 #include <inttypes.h>
 
@@ -23,15 +22,14 @@ culv_result culvi_across_check(const culvi_graphics *graphics)
         culvi_reach_ask(device, &graphics->uuid, graphics->label, &owner, &reaches);
     if (result != CULV_OK) return result;
     if (owner < 0) {
-        char buffer[128] = "";
-        culvi_text text = {buffer, sizeof buffer, 0};
+        CULVI_TEXT(text, 128);
         culvi_text_add_uuid(&text, &graphics->uuid);
         return culvi_fail(
             voice, graphics->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_DEVICE_UNKNOWN,
             "the CUDA driver of '%s' shows no device with the UUID %s of '%s', so it is not known "
             "whether the one reaches the memory of the other. Both must be of NVIDIA's driver, and "
             "CUDA_VISIBLE_DEVICES must list both; or set %s.fallback for copies",
-            device->caps.name, buffer, graphics->name, graphics->api->words->attach_desc);
+            device->caps.name, text.data, graphics->name, graphics->api->words->attach_desc);
     }
     if (reaches) return CULV_OK;
     return culvi_fail(voice, graphics->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_PEER,

@@ -3,7 +3,6 @@
 #include "graphics/graphics.h"
 
 #include "base/attempt.h"
-#include "core/suspend.h"
 #include "cuda/retire.h"
 #include "graphics/lost.h"
 
@@ -53,8 +52,7 @@ culv_result culvi_graphics_identify(culvi_graphics *graphics, uint32_t fallback,
             (unsigned)device->caps.node_mask);
     if (graphics->foreign && allow_other_gpu) return go_across(graphics, fallback);
     if (!graphics->foreign || fallback != 0) return CULV_OK;
-    char buffer[768];
-    culvi_text text = {buffer, sizeof buffer, 0};
+    CULVI_TEXT(text, 768);
     culvi_text_add(&text, "'%s' UUID ", graphics->name);
     culvi_text_add_uuid(&text, &graphics->uuid);
     culvi_text_add(&text, ", but the culv_device is '%s' UUID ", device->caps.name);
@@ -64,7 +62,7 @@ culv_result culvi_graphics_identify(culvi_graphics *graphics, uint32_t fallback,
         "the %s is %s; "
         "open the device with %s(), which finds the one that matches, %sor set %s.fallback for "
         "copies",
-        words->physical_device, buffer, words->open_call, words->cross, words->attach_desc);
+        words->physical_device, text.data, words->open_call, words->cross, words->attach_desc);
 }
 
 void culvi_graphics_attached(culvi_graphics *graphics)

@@ -70,7 +70,7 @@ typedef struct culvi_graphics_api {
     int (*timeline_value)(const culvi_graphics *graphics, uint64_t semaphore, uint64_t *out);
     int (*timeline_wait)(const culvi_graphics *graphics, uint64_t semaphore, uint64_t value,
                          uint64_t timeout_ns);
-    /* timeline_wait() may return late for what CUDA signals (graphics/host_wait.h). */
+    /* timeline_wait() may return late for what CUDA signals (graphics/host_wait.c). */
     bool waits_late;
     /* An object can be exported as often as one wants, on any thread (core/suspend.c). */
     bool exports_again;

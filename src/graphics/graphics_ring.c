@@ -3,7 +3,6 @@
 #include "graphics/graphics_ring.h"
 
 #include "base/alloc.h"
-#include "graphics/host_wait.h"
 #include "graphics/lost.h"
 
 /* Timelines, as the ring's core asks for them -------------------------------------------------- */
@@ -29,8 +28,7 @@ static culv_result timeline_wait(void *context, uint64_t value, uint64_t timeout
 {
     const culvi_graphics_timeline *t = context;
     culvi_graphics *graphics = t->ring->graphics;
-    char buffer[96] = "";
-    culvi_text text = {buffer, sizeof buffer, 0};
+    CULVI_TEXT(text, 96);
     const char *call = NULL;
     int code = culvi_graphics_wait(graphics, t->pair, value, timeout, &call);
     if (code == 0) return CULV_OK;
@@ -40,21 +38,20 @@ static culv_result timeline_wait(void *context, uint64_t value, uint64_t timeout
                           timeout);
     culvi_text_add(&text, "a ring's timeline could not be waited for (value %" PRIu64 ")", value);
     return culvi_graphics_notice(
-        graphics, graphics->api->fail(graphics, label_of(t->ring), code, call, buffer));
+        graphics, graphics->api->fail(graphics, label_of(t->ring), code, call, text.data));
 }
 
 static culv_result timeline_signal(void *context, uint64_t value)
 {
     const culvi_graphics_timeline *t = context;
     culvi_graphics *graphics = t->ring->graphics;
-    char buffer[96] = "";
-    culvi_text text = {buffer, sizeof buffer, 0};
+    CULVI_TEXT(text, 96);
     int code = graphics->api->timeline_signal(graphics, t->pair->native, value);
     if (code == 0) return CULV_OK;
     culvi_text_add(&text, "a ring's timeline could not be signaled (value %" PRIu64 ")", value);
     return culvi_graphics_notice(graphics,
                                  graphics->api->fail(graphics, label_of(t->ring), code,
-                                                     graphics->api->words->signal_call, buffer));
+                                                     graphics->api->words->signal_call, text.data));
 }
 
 static culv_ring_timeline core_timeline(culvi_graphics_timeline *timeline, const char *name)

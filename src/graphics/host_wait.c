@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The host waits for a timeline, whichever side signals it. */
-#include "graphics/host_wait.h"
-
 #include "base/platform.h"
+#include "core/semaphore.h"
+#include "graphics/pair.h"
 
 #include <limits.h>
 

@@ -140,6 +140,13 @@ void culvi_semaphore_pair_reads(culvi_semaphore_pair *pair);
 /* As culvi_pair_set_owner(). */
 void culvi_semaphore_pair_set_owner(culvi_semaphore_pair *pair, const char *destroy_call);
 void culvi_semaphore_pair_destroy(culvi_semaphore_pair *pair, const CUstream *last_use);
+/* host_wait.c: the host waits, whichever side signals. As culvi_graphics_api::timeline_wait.
+ * NVIDIA's vkWaitSemaphores returns up to 10 ms late for a value that CUDA signals (measured on an
+ * H200, docs/waits.md), so for such a value this looks at the counter instead. Direct3D's waits are
+ * not late, and Windows has no naps that are short enough. *call is the API's call that answered.
+ */
+int culvi_graphics_wait(const culvi_graphics *graphics, const culvi_semaphore_pair *pair,
+                        uint64_t value, uint64_t timeout_ns, const char **call);
 
 /* Chooses between sharing and the fallbacks (paths.c). */
 culv_result culvi_check_fallback(const culvi_voice *voice, const char *label, const char *desc,

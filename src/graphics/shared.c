@@ -2,7 +2,6 @@
 /* culv_shared_buffer, culv_shared_image and culv_shared_semaphore: what is the same whichever API
  * has the other half. */
 #include "core/semaphore.h"
-#include "graphics/host_wait.h"
 #include "graphics/lost.h"
 #include "graphics/pair.h"
 
@@ -44,10 +43,7 @@ culv_result culv_shared_buffer_destroy(culv_shared_buffer **buffer, const CUstre
     return result;
 }
 
-culv_buffer *culv_shared_buffer_cuda(const culv_shared_buffer *buffer)
-{
-    return buffer != NULL ? buffer->pair.buffer : NULL;
-}
+CULVI_GETTER(culv_buffer *, culv_shared_buffer_cuda, culv_shared_buffer, self->pair.buffer, NULL)
 
 CUdeviceptr culv_shared_buffer_pointer(const culv_shared_buffer *buffer)
 {
@@ -64,10 +60,7 @@ culv_result culv_shared_image_destroy(culv_shared_image **image, const CUstream 
     return result;
 }
 
-culv_image *culv_shared_image_cuda(const culv_shared_image *image)
-{
-    return image != NULL ? image->pair.image : NULL;
-}
+CULVI_GETTER(culv_image *, culv_shared_image_cuda, culv_shared_image, self->pair.image, NULL)
 
 /* Semaphores ----------------------------------------------------------------------------------- */
 
@@ -98,10 +91,8 @@ culv_result culv_shared_semaphore_submit_failed(culv_shared_semaphore *semaphore
     return culvi_semaphore_pair_give_up(pair);
 }
 
-culv_semaphore *culv_shared_semaphore_cuda(const culv_shared_semaphore *semaphore)
-{
-    return semaphore != NULL ? semaphore->pair.cuda : NULL;
-}
+CULVI_GETTER(culv_semaphore *, culv_shared_semaphore_cuda, culv_shared_semaphore, self->pair.cuda,
+             NULL)
 
 culv_result culv_shared_semaphore_wait_on_host(const culv_shared_semaphore *semaphore,
                                                uint64_t value, uint64_t timeout)

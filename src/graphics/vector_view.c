@@ -223,10 +223,8 @@ culv_result culv_vector_view_update(culv_vector_view *view)
     return result == CULV_OK ? culvi_vector_view_update(view) : result;
 }
 
-uint64_t culv_vector_view_generation(const culv_vector_view *view)
-{
-    return view != NULL ? atomic_load(&view->generation) : 0;
-}
+CULVI_GETTER(uint64_t, culv_vector_view_generation, culv_vector_view,
+             atomic_load(&self->generation), 0)
 
 /* Whoever grows a vector may show its old part on purpose, so this is no error. A view that is only
  * older (chunks are committed ahead) lacks nothing yet. Once for each state of the vector. */

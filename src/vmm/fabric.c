@@ -43,14 +43,11 @@ static culv_result try_one(culv_device *device, const char *label)
     const char *call = "cuMemGetAllocationGranularity";
     CUresult r = CULVI_CU(device, cuMemGetAllocationGranularity,
                           (&granularity, &prop, CU_MEM_ALLOC_GRANULARITY_MINIMUM));
+    if (r == CUDA_SUCCESS)
+        r = CULVI_CU_AS(call, device, cuMemCreate, (&handle, granularity, &prop, 0));
     if (r == CUDA_SUCCESS) {
-        call = "cuMemCreate";
-        r = CULVI_CU(device, cuMemCreate, (&handle, granularity, &prop, 0));
-    }
-    if (r == CUDA_SUCCESS) {
-        call = "cuMemExportToShareableHandle";
-        r = CULVI_CU(device, cuMemExportToShareableHandle,
-                     (bytes, handle, (CUmemAllocationHandleType)CULVI_FABRIC, 0));
+        r = CULVI_CU_AS(call, device, cuMemExportToShareableHandle,
+                        (bytes, handle, (CUmemAllocationHandleType)CULVI_FABRIC, 0));
         culvi_vmm_release_handle(device, handle);
     }
     if (culvi_fabric_not_here(r)) return culvi_fabric_refuse(device, label, r, call);
@@ -138,12 +135,9 @@ static culv_result check_size(culv_device *device, const culv_vmm_allocation *al
     const char *call = "cuMemAddressReserve";
     CUresult r = CULVI_CU(device, cuMemAddressReserve, (&at, size, 0, 0, 0));
     if (r == CUDA_SUCCESS) {
-        call = "cuMemMap";
-        r = CULVI_CU(device, cuMemMap, (at, size, 0, allocation->handle, 0));
-        if (r == CUDA_SUCCESS && CULVI_RELEASE(device, cuMemUnmap, (at, size)) != CUDA_SUCCESS)
-            (void)CULVI_RELEASE(device, cuMemUnmap, (at, size));
-        if (CULVI_RELEASE(device, cuMemAddressFree, (at, size)) != CUDA_SUCCESS)
-            (void)CULVI_RELEASE(device, cuMemAddressFree, (at, size));
+        r = CULVI_CU_AS(call, device, cuMemMap, (at, size, 0, allocation->handle, 0));
+        if (r == CUDA_SUCCESS) CULVI_RELEASE_TWICE(device, cuMemUnmap, (at, size));
+        CULVI_RELEASE_TWICE(device, cuMemAddressFree, (at, size));
     }
     culvi_leave(device, &scope);
     if (r == CUDA_SUCCESS) return CULV_OK;

@@ -65,13 +65,12 @@ static culv_result check_free(culv_vmm_range *range, uint64_t offset, uint64_t s
     culvi_vmm_collect(range);
     const culvi_vmm_mapping *there = culvi_vmm_find(range, offset);
     if (there == NULL || there->offset >= offset + size) return CULV_OK;
-    char buffer[1400] = "";
-    culvi_text text = {buffer, sizeof buffer, 0};
+    CULVI_TEXT(text, 1400);
     culvi_vmm_list(range, offset, size, &text);
     return culvi_fail(&range->device->voice, range->label, CULV_ERROR_BUSY, CULV_REASON_MAPPED,
                       "culv_vmm_map: %" PRIu64 " bytes at offset %" PRIu64
                       " are not free, something is mapped there: %s. Unmap it first%s",
-                      size, offset, buffer,
+                      size, offset, text.data,
                       culvi_vmm_is_unmapping(range, offset, size)
                           ? "; a mapping that waits for a stream goes once the stream gets there"
                           : "");

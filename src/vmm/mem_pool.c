@@ -5,7 +5,6 @@
 #include "base/desc.h"
 #include "base/handle.h"
 #include "core/import.h"
-#include "cuda/cig.h"
 #include "cuda/context.h"
 #include "cuda/retire.h"
 #include "culvert/vmm.h"
@@ -140,8 +139,7 @@ static culv_result allow(culv_mem_pool *pool)
     const char *call = "cuMemPoolGetAccess";
     CUresult r = CULVI_CU(device, cuMemPoolGetAccess, (&flags, pool->pool, &access.location));
     if (r == CUDA_SUCCESS && flags != CU_MEM_ACCESS_FLAGS_PROT_READWRITE) {
-        call = "cuMemPoolSetAccess";
-        r = CULVI_CU(device, cuMemPoolSetAccess, (pool->pool, &access, 1));
+        r = CULVI_CU_AS(call, device, cuMemPoolSetAccess, (pool->pool, &access, 1));
     }
     culvi_leave(device, &scope);
     if (r == CUDA_SUCCESS) return CULV_OK;

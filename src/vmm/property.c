@@ -4,7 +4,6 @@
 
 #include "base/desc.h"
 #include "base/handle.h"
-#include "cuda/cig.h"
 #include "cuda/context.h"
 #include "vmm/allocation.h"
 #include "vmm/share.h"

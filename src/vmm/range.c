@@ -227,14 +227,13 @@ static culv_result release(culv_vmm_range *range)
     bool entered = false;
     culvi_vmm_collect(range);
     if (range->num_mappings > 0) {
-        char buffer[1400] = "";
-        culvi_text text = {buffer, sizeof buffer, 0};
+        CULVI_TEXT(text, 1400);
         culvi_vmm_list(range, 0, range->size, &text);
         return culvi_fail(
             &device->voice, range->label, CULV_ERROR_BUSY, CULV_REASON_MAPPED,
             "the range of %" PRIu64 " bytes at %#" PRIx64 " cannot be released, since something "
             "is mapped in it: %s. Call culv_vmm_unmap() first%s",
-            range->size, (uint64_t)range->base, buffer,
+            range->size, (uint64_t)range->base, text.data,
             range->num_unmapping > 0
                 ? "; a mapping that waits for a stream goes once the stream gets there"
                 : "");
@@ -264,12 +263,5 @@ culv_result culv_vmm_range_destroy(culv_vmm_range **range)
     return CULV_OK;
 }
 
-CUdeviceptr culv_vmm_range_pointer(const culv_vmm_range *range)
-{
-    return range != NULL ? range->base : 0;
-}
-
-uint64_t culv_vmm_range_size(const culv_vmm_range *range)
-{
-    return range != NULL ? range->size : 0;
-}
+CULVI_GETTER(CUdeviceptr, culv_vmm_range_pointer, culv_vmm_range, self->base, 0)
+CULVI_GETTER(uint64_t, culv_vmm_range_size, culv_vmm_range, self->size, 0)

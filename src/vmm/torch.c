@@ -10,7 +10,6 @@
 #include "base/alloc.h"
 #include "base/handle.h"
 #include "cuda/context.h"
-#include "cuda/late.h"
 #include "cuda/stream.h"
 #include "cuda/watch.h"
 #include "vmm/mapping.h"

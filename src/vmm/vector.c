@@ -258,25 +258,11 @@ void culv_vector_destroy(culv_vector **vector, const CUstream *last_use)
 
 /* What it tells -------------------------------------------------------------------------------- */
 
-CUdeviceptr culv_vector_pointer(const culv_vector *vector)
-{
-    return vector != NULL ? (CUdeviceptr)atomic_load(&vector->base) : 0;
-}
-
-uint64_t culv_vector_size(const culv_vector *vector)
-{
-    return vector != NULL ? atomic_load(&vector->size) : 0;
-}
-
-uint64_t culv_vector_committed(const culv_vector *vector)
-{
-    return vector != NULL ? atomic_load(&vector->committed) : 0;
-}
-
-uint64_t culv_vector_generation(const culv_vector *vector)
-{
-    return vector != NULL ? atomic_load(&vector->generation) : 0;
-}
+CULVI_GETTER(CUdeviceptr, culv_vector_pointer, culv_vector, (CUdeviceptr)atomic_load(&self->base),
+             0)
+CULVI_GETTER(uint64_t, culv_vector_size, culv_vector, atomic_load(&self->size), 0)
+CULVI_GETTER(uint64_t, culv_vector_committed, culv_vector, atomic_load(&self->committed), 0)
+CULVI_GETTER(uint64_t, culv_vector_generation, culv_vector, atomic_load(&self->generation), 0)
 
 culv_result culv_vector_get_parts(const culv_vector *vector, culv_part *parts, size_t capacity,
                                   size_t *count, uint64_t *generation)

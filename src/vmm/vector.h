@@ -6,7 +6,6 @@
 
 #include "culvert/vector.h"
 
-#include "cuda/late.h"
 #include "vmm/access.h"
 #include "vmm/mapping.h"
 #include "vmm/range.h"
