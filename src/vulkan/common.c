@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Loading Vulkan functions, naming results, the lists of what a caller must enable. */
 #include "base/alloc.h"
-#include "vulkan/vk.h"
+#include "vulkan/vk_trace.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -121,6 +121,15 @@ culv_result culvi_fail_vk(const culvi_voice *voice, const char *object, VkResult
                              (int)code);
 }
 
+VkResult culvi_vk_wait_for_fence(const culv_vk_device *vk, VkFence fence)
+{
+    VkResult r = CULVI_VK(vk, vkWaitForFences, (vk->vk_device, 1, &fence, VK_TRUE, UINT64_MAX));
+    /* What is given up next may still run, unless the device is lost, which it stays. */
+    return r == VK_SUCCESS
+               ? r
+               : CULVI_VK(vk, vkWaitForFences, (vk->vk_device, 1, &fence, VK_TRUE, UINT64_MAX));
+}
+
 static uint32_t list(const char *const *names, uint32_t count, uint32_t capacity, const char **out)
 {
     for (uint32_t i = 0; out != NULL && i < count && i < capacity; i++)
@@ -208,4 +217,39 @@ void culvi_vk_add_layer_hint(culvi_text *text)
             directory);
     else
         culvi_text_add(text, "set VK_ADD_LAYER_PATH=%s", directory);
+}
+
+/* Vulkan calls in the log ---------------------------------------------------------------------- */
+
+static void add_vk_memory(culvi_text *text, const culvi_value *value)
+{
+    const VkMemoryAllocateInfo *info = value->at.pointer;
+    culvi_text_add(text, "{%llu bytes of type %u}", (unsigned long long)info->allocationSize,
+                   info->memoryTypeIndex);
+}
+
+static void add_vk_buffer(culvi_text *text, const culvi_value *value)
+{
+    const VkBufferCreateInfo *info = value->at.pointer;
+    culvi_text_add(text, "{%llu bytes, usage %#x, flags %#x}", (unsigned long long)info->size,
+                   info->usage, info->flags);
+}
+
+static void add_vk_image(culvi_text *text, const culvi_value *value)
+{
+    const VkImageCreateInfo *info = value->at.pointer;
+    culvi_text_add(text, "{%u x %u x %u, format %d, levels %u, layers %u, usage %#x, flags %#x}",
+                   info->extent.width, info->extent.height, info->extent.depth, (int)info->format,
+                   info->mipLevels, info->arrayLayers, info->usage, info->flags);
+}
+
+CULVI_VALUE_STRUCT(vk_memory, VkMemoryAllocateInfo)
+CULVI_VALUE_STRUCT(vk_buffer, VkBufferCreateInfo)
+CULVI_VALUE_STRUCT(vk_image, VkImageCreateInfo)
+
+VkResult culvi_trace_vk(const culvi_voice *voice, const char *call, VkResult result,
+                        const culvi_value *values, size_t count)
+{
+    culvi_trace(voice, call, culvi_vk_result_name(result), result >= 0, values, count);
+    return result;
 }
