@@ -121,19 +121,18 @@ culv_result culv_d3d12_ring_create(culv_d3d_device *d3d, const culv_d3d12_ring_d
 {
     culv_d3d12_ring_desc d;
     CULVI_REQUIRE(NULL, d3d);
-    const culvi_voice *voice = culvi_d3d_voice(d3d);
-    CULVI_REQUIRE2(voice, desc, out);
+    CULVI_REQUIRE2(d3d->voice, desc, out);
     culv_result result = culvi_d3d_check_api(d3d, &culvi_d3d12, __func__);
-    if (result == CULV_OK) result = culvi_desc_read(voice, &d, sizeof d, desc, ring_api.desc);
+    if (result == CULV_OK) result = culvi_desc_read(d3d->voice, &d, sizeof d, desc, ring_api.desc);
     if (result == CULV_OK)
         result = culvi_graphics_ring_check(&ring_api, &d3d->base, d.label, d.max_depth, d.side,
                                            d.num_resources);
     if (result != CULV_OK) return result;
     if (d.num_resources > 0 && d.resources == NULL)
-        return culvi_fail(voice, d.label, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
+        return culvi_fail(d3d->voice, d.label, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
                           "culv_d3d12_ring_desc.resources is NULL");
     culvi_graphics_ring *ring = culvi_alloc(sizeof *ring);
-    if (ring == NULL) return culvi_fail_host_memory(voice, d.label);
+    if (ring == NULL) return culvi_fail_host_memory(d3d->voice, d.label);
     culvi_graphics_ring_init(ring, &ring_api, &d3d->base, d.max_depth, d.side, d.label);
     result = culvi_graphics_ring_set_waits(ring, d.waits);
     if (result == CULV_OK) result = culvi_graphics_ring_make_timelines(ring, 0);

@@ -20,21 +20,20 @@ typedef struct d3d12_view {
 static culv_result check(const culv_d3d_device *d3d, const char *label,
                          const culv_vmm_allocation *a)
 {
-    const culvi_voice *voice = culvi_d3d_voice(d3d);
     culv_result result = culvi_check_exporter(d3d->base.device, label, &a->uuid, "VMM allocation");
     if (result != CULV_OK) return result;
     if (a->usage & (CULV_VMM_USAGE_TILE_POOL | CULV_VMM_USAGE_MULTICAST))
-        return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
+        return culvi_fail(d3d->voice, label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
                           "the VMM allocation is a %s; open an ordinary allocation",
                           a->usage & CULV_VMM_USAGE_MULTICAST
                               ? "multicast object's, which no graphics API knows"
                               : "tile pool, which backs CUDA's sparse arrays and nothing else");
     if (a->imported)
-        return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_NOT_EXPORTABLE,
+        return culvi_fail(d3d->voice, label, CULV_ERROR_INVALID, CULV_REASON_NOT_EXPORTABLE,
                           "the VMM allocation was imported, and CUDA does not export imports; "
                           "give a handle of the exporter's to ID3D12Device::OpenSharedHandle");
     if (a->handle_types & 1u << CULV_HANDLE_OPAQUE_WIN32) return CULV_OK;
-    return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_NOT_EXPORTABLE,
+    return culvi_fail(d3d->voice, label, CULV_ERROR_INVALID, CULV_REASON_NOT_EXPORTABLE,
                       "the VMM allocation was not made to be exported as an NT handle; set the bit "
                       "of OPAQUE_WIN32 in handle_types (%#" PRIx32
                       ") of the descriptor that it is allocated with. Direct3D 12 opens no KMT "
@@ -48,12 +47,12 @@ static culv_result refused(const culv_d3d_device *d3d, const char *label, HRESUL
     const int code = (int)hr;
     if (code != CULVI_D3D_BAD_ARGUMENT && code != CULVI_D3D_NOT_IMPLEMENTED &&
         code != CULVI_D3D_NO_INTERFACE && code != CULVI_D3D_INVALID_HANDLE)
-        return culvi_fail_d3d(culvi_d3d_voice(d3d), label, hr, call,
-                              "ID3D12Device::GetDeviceRemovedReason", CULV_REASON_HANDLE_REFUSED,
+        return culvi_fail_d3d(d3d->voice, label, hr, call, "ID3D12Device::GetDeviceRemovedReason",
+                              CULV_REASON_HANDLE_REFUSED,
                               "the VMM allocation could not be opened as an ID3D12Heap");
     return culvi_fail_native(
-        culvi_d3d_voice(d3d), label, CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_REFUSED,
-        CULV_NATIVE_D3D, (int64_t)(uint32_t)hr, call,
+        d3d->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_REFUSED, CULV_NATIVE_D3D,
+        (int64_t)(uint32_t)hr, call,
         "this Direct3D does not open CUDA's VMM memory as an ID3D12Heap: %s answered %#lx. Let "
         "Direct3D make the memory and CUDA import it (culv_d3d_buffer_create(), "
         "culv_d3d_memory_import())",
@@ -76,7 +75,7 @@ static culv_result open_heap(const culv_d3d_device *d3d, const char *label, culv
     const uint64_t size = culvi_d3d12_heap_desc(heap).SizeInBytes;
     if (size < a->size) {
         ID3D12Heap_Release(heap);
-        return culvi_fail(culvi_d3d_voice(d3d), label, CULV_ERROR_DRIVER, CULV_REASON_SIZE,
+        return culvi_fail(d3d->voice, label, CULV_ERROR_DRIVER, CULV_REASON_SIZE,
                           "the ID3D12Heap that was opened has %" PRIu64
                           " bytes, but the VMM allocation has %" PRIu64,
                           size, a->size);
@@ -89,7 +88,7 @@ culv_result culv_d3d12_heap_from_vmm(culv_d3d_device *d3d, culv_vmm_allocation *
                                      ID3D12Heap **out)
 {
     CULVI_REQUIRE(NULL, d3d);
-    CULVI_REQUIRE2(culvi_d3d_voice(d3d), allocation, out);
+    CULVI_REQUIRE2(d3d->voice, allocation, out);
     culv_result result = culvi_d3d_check_api(d3d, &culvi_d3d12, __func__);
     return result != CULV_OK ? result : open_heap(d3d, allocation->label, allocation, out);
 }
@@ -113,18 +112,10 @@ static culv_result make(culv_vector_view *view, const culv_part *chunk, culvi_vi
     const culv_d3d_device *d3d = device_of(view);
     ID3D12Heap *heap = NULL;
     ID3D12Resource *buffer = NULL;
-    D3D12_RESOURCE_DESC desc;
     culv_result result = open_heap(d3d, view->label, chunk->allocation, &heap);
     if (result != CULV_OK) return result;
-    memset(&desc, 0, sizeof desc);
-    desc.Dimension = D3D12_RESOURCE_DIMENSION_BUFFER;
-    desc.Width = chunk->size;
-    desc.Height = 1;
-    desc.DepthOrArraySize = 1;
-    desc.MipLevels = 1;
-    desc.SampleDesc.Count = 1;
-    desc.Layout = D3D12_TEXTURE_LAYOUT_ROW_MAJOR;
-    desc.Flags = ((const d3d12_view *)view)->flags;
+    const D3D12_RESOURCE_DESC desc =
+        culvi_d3d12_buffer_desc(chunk->size, ((const d3d12_view *)view)->flags);
     const HRESULT hr = ID3D12Device_CreatePlacedResource(
         culvi_d3d12_device(d3d), heap, 0, &desc, D3D12_RESOURCE_STATE_COMMON, NULL,
         &culvi_d3d12.resource_iid, (void **)&buffer);
@@ -146,17 +137,16 @@ culv_result culv_d3d12_vector_view_create(culv_d3d_device *d3d, culv_vector *vec
 {
     culv_d3d12_vector_view_desc d = culv_d3d12_vector_view_desc_init();
     CULVI_REQUIRE(NULL, d3d);
-    const culvi_voice *voice = culvi_d3d_voice(d3d);
-    CULVI_REQUIRE2(voice, vector, out);
+    CULVI_REQUIRE2(d3d->voice, vector, out);
     culv_result result = culvi_d3d_check_api(d3d, &culvi_d3d12, __func__);
     if (result == CULV_OK && desc != NULL)
-        result = culvi_desc_read(voice, &d, sizeof d, desc, "culv_d3d12_vector_view_desc");
+        result = culvi_desc_read(d3d->voice, &d, sizeof d, desc, "culv_d3d12_vector_view_desc");
     if (result != CULV_OK) return result;
     if (d.label == NULL) d.label = vector->label;
     result = culvi_vector_view_check(&d3d->base, d.label, vector);
     if (result != CULV_OK) return result;
     d3d12_view *view = culvi_alloc(sizeof *view);
-    if (view == NULL) return culvi_fail_host_memory(voice, d.label);
+    if (view == NULL) return culvi_fail_host_memory(d3d->voice, d.label);
     view->flags = (D3D12_RESOURCE_FLAGS)d.resource_flags;
     culvi_vector_view_init(&view->base, &view_api, &d3d->base, vector, d.label);
     return culvi_vector_view_made(&view->base, CULV_OK, out);

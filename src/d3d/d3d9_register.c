@@ -78,9 +78,10 @@ static culv_result look_at_device(const culvi_voice *voice, const char *label,
                       "the IDirect3DDevice9Ex %s, and CUDA registers nothing of such", fault);
 }
 
-static culv_result open_luid(const culvi_voice *voice, const char *label, void *device,
-                             culv_luid *out)
+static culv_result open_luid(const culvi_d3d_version *version, const culvi_voice *voice,
+                             const char *label, void *device, culv_luid *out, bool *software)
 {
+    (void)version, (void)software;
     return look_at_device(voice, label, device, false, out);
 }
 
@@ -102,6 +103,13 @@ static void fill(culvi_d3d_candidate *out, D3DFORMAT format, DWORD usage, D3DPOO
     out->texture.render_target = (usage & D3DUSAGE_RENDERTARGET) != 0;
     out->depth = (usage & D3DUSAGE_DEPTHSTENCIL) != 0;
     out->in_memory = pool != D3DPOOL_DEFAULT;
+}
+
+static void fill_buffer(culvi_d3d_candidate *out, D3DFORMAT format, D3DPOOL pool, UINT size)
+{
+    fill(out, format, 0, pool);
+    out->is_buffer = true;
+    out->size = size;
 }
 
 static void fill_surface(culvi_d3d_candidate *out, const D3DSURFACE_DESC *d, uint32_t layers,
@@ -143,15 +151,11 @@ static bool look_at_shape(void *object, culvi_d3d_candidate *out)
     switch (IDirect3DResource9_GetType((IDirect3DResource9 *)object)) {
     case D3DRTYPE_VERTEXBUFFER:
         IDirect3DVertexBuffer9_GetDesc((IDirect3DVertexBuffer9 *)object, &vertices);
-        fill(out, vertices.Format, 0, vertices.Pool);
-        out->is_buffer = true;
-        out->size = vertices.Size;
+        fill_buffer(out, vertices.Format, vertices.Pool, vertices.Size);
         return true;
     case D3DRTYPE_INDEXBUFFER:
         IDirect3DIndexBuffer9_GetDesc((IDirect3DIndexBuffer9 *)object, &indices);
-        fill(out, indices.Format, 0, indices.Pool);
-        out->is_buffer = true;
-        out->size = indices.Size;
+        fill_buffer(out, indices.Format, indices.Pool, indices.Size);
         return true;
     case D3DRTYPE_SURFACE:
         IDirect3DSurface9_GetDesc((IDirect3DSurface9 *)object, &d);
@@ -191,34 +195,14 @@ static culv_result look(const culvi_voice *voice, const char *label, void *resou
 
 /* The driver's calls --------------------------------------------------------------------------- */
 
-static bool has(const culvi_cuda *cuda)
-{
-    return cuda->cuGraphicsD3D9RegisterResource != NULL && cuda->cuD3D9GetDevices != NULL;
-}
-
-static CUresult make(const culv_device *device, const void *what, unsigned flags,
-                     CUgraphicsResource *out)
-{
-    void *resource = (void *)(uintptr_t)what;
-    return CULVI_CU(device, cuGraphicsD3D9RegisterResource, (out, resource, flags));
-}
-
-static CUresult get_devices(const culvi_cuda *cuda, void *device, unsigned list, unsigned capacity,
-                            CUdevice *devices, unsigned *count)
-{
-    return cuda->cuD3D9GetDevices(count, devices, capacity, device, (int)list);
-}
+CULVI_D3D_DRIVERS_CALLS(cuGraphicsD3D9RegisterResource, cuD3D9GetDevices, );
 
 const culvi_d3d_version culvi_d3d9_version = {
+    CULVI_D3D_DRIVERS(cuGraphicsD3D9RegisterResource, cuD3D9GetDevices),
     .name = "Direct3D 9",
     .device = "IDirect3DDevice9Ex",
     .removed = "IDirect3DDevice9Ex::CheckDeviceState",
-    .cuda_register = "cuGraphicsD3D9RegisterResource",
-    .cuda_get_devices = "cuD3D9GetDevices",
     .device_iid = {0xd0223b96, 0xbf7a, 0x43fd, {0x92, 0xbd, 0xa4, 0x3b, 0x0d, 0x82, 0xb9, 0xeb}},
     .resource_iid = {0x05eec05d, 0x8f7d, 0x4362, {0xb9, 0x99, 0xd1, 0xba, 0xf3, 0x57, 0xc7, 0x04}},
     .read_luid = open_luid,
-    .has = has,
-    .make = make,
-    .look = look,
-    .get_devices = get_devices};
+    .look = look};

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* culv_d3d_device: the caller's device of Direct3D 11 or 12, attached; its CUDA match. */
+/* culv_d3d_device: the caller's device of Direct3D 11 or 12, attached; its CUDA match, shared
+ * handles and fences. */
 #include "d3d/d3d_attach.h"
 /* after it */
 #include "base/alloc.h"
@@ -8,6 +9,7 @@
 #include "graphics/lost.h"
 
 #include <dxgi.h>
+#include <stdio.h>
 #include <string.h>
 
 culv_result culvi_d3d_check_api(const culv_d3d_device *d3d, const culvi_d3d_api *api,
@@ -19,7 +21,7 @@ culv_result culvi_d3d_check_api(const culv_d3d_device *d3d, const culvi_d3d_api 
 culv_result culvi_d3d_fail(const culv_d3d_device *d3d, const char *label, HRESULT code,
                            const char *call, const char *what)
 {
-    return culvi_fail_d3d(culvi_d3d_voice(d3d), label, code, call, d3d->of->removed,
+    return culvi_fail_d3d(d3d->voice, label, code, call, d3d->of->removed,
                           CULV_REASON_DRIVER_REFUSED, "%s", what);
 }
 
@@ -28,11 +30,36 @@ culv_result culvi_d3d_as(const culv_d3d_device *d3d, const char *label, void *ob
 {
     *as = culvi_d3d_query(object, id);
     return *as != NULL ? CULV_OK
-                       : culvi_fail(culvi_d3d_voice(d3d), label, CULV_ERROR_INVALID,
-                                    CULV_REASON_HANDLE_KIND, "the object is no %s", name);
+                       : culvi_fail(d3d->voice, label, CULV_ERROR_INVALID, CULV_REASON_HANDLE_KIND,
+                                    "the object is no %s", name);
 }
 
 /* The match ------------------------------------------------------------------------------------ */
+
+/* Holds an adapter's LUID against the attachment's device, and completes the attachment. */
+static culv_result identify(culvi_graphics *graphics, const culv_luid *luid, const char *native)
+{
+    const culv_device *device = graphics->device;
+    char buffer[768] = "";
+    culvi_text text = {buffer, sizeof buffer, 0};
+    graphics->luid = *luid;
+    graphics->node_mask = 1;
+    culvi_text_add(&text, "adapter of ");
+    culvi_text_add_luid(&text, luid, 1);
+    snprintf(graphics->name, sizeof graphics->name, "%s", buffer);
+    if (device->caps.luid_valid && culvi_luid_equal(&device->caps.luid, luid)) {
+        /* Direct3D tells no UUID. */
+        graphics->uuid = device->caps.uuid;
+        return culvi_graphics_identify(graphics, 0, false);
+    }
+    culvi_text_add(&text, ", but ");
+    culvi_d3d_add_device(&text, device, "it is in TCC mode, or this is not Windows");
+    return culvi_fail(&device->voice, graphics->label, CULV_ERROR_INVALID,
+                      CULV_REASON_DEVICE_MISMATCH,
+                      "the %s is on the %s; open the device by %s(), which finds the one that "
+                      "matches",
+                      native, buffer, graphics->api->words->open_call);
+}
 
 static culv_result read_adapter(IDXGIAdapter *adapter, culv_luid *out)
 {
@@ -63,8 +90,12 @@ culv_result culv_device_open_for_d3d(IUnknown *object, const culv_device_desc *d
     switch (culvi_d3d_pick(object, ids, KINDS, &as)) {
     case D12: result = culvi_d3d12.read_luid(NULL, NULL, as, &luid); break;
     case D11: result = culvi_d3d11.read_luid(NULL, NULL, as, &luid); break;
-    case D10: result = culvi_d3d10_version.read_luid(NULL, NULL, as, &luid); break;
-    case D9: result = culvi_d3d9_version.read_luid(NULL, NULL, as, &luid); break;
+    case D10:
+        result = culvi_d3d_read_adapter(&culvi_d3d10_version, NULL, NULL, as, &luid, NULL);
+        break;
+    case D9:
+        result = culvi_d3d9_version.read_luid(&culvi_d3d9_version, NULL, NULL, as, &luid, NULL);
+        break;
     case ADAPTER: result = read_adapter(as, &luid); break;
     default:
         return culvi_fail(NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_VALUE,
@@ -101,9 +132,10 @@ culv_result culv_d3d_attach(culv_device *device, const culv_d3d_device_desc *des
     culv_d3d_device *d3d = culvi_alloc(sizeof *d3d);
     if (d3d == NULL) return culvi_fail_host_memory(voice, d.label);
     culvi_graphics_init(&d3d->base, api->graphics, device, d.label);
+    d3d->voice = voice;
     d3d->of = api;
     d3d->device = as;
-    result = culvi_d3d_identify(&d3d->base, &luid, api->device_name);
+    result = identify(&d3d->base, &luid, api->device_name);
     if (result != CULV_OK) {
         culvi_free(d3d);
         return result;
@@ -138,11 +170,55 @@ void culv_d3d_detach(culv_d3d_device **d3d)
 
 /* Shared handles ------------------------------------------------------------------------------- */
 
+/* Whose Direct3D has no shared handles, unless tests or the rig put them there. */
+static bool is_wine(void)
+{
+    const HMODULE system = GetModuleHandleA("ntdll.dll");
+    return system != NULL && GetProcAddress(system, "wine_get_version") != NULL;
+}
+
+culv_result culvi_d3d_fail_share(const culv_d3d_device *d3d, const char *label, HRESULT code,
+                                 const char *call, const char *what, const wchar_t *name,
+                                 const char *advice)
+{
+    const int hr = (int)code;
+    if (name != NULL && (hr == CULVI_D3D_NAME_THERE || hr == CULVI_D3D_ALREADY_EXISTS ||
+                         hr == CULVI_D3D_INVALID_HANDLE))
+        return culvi_fail_native(d3d->voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+                                 CULV_NATIVE_D3D, (int64_t)(uint32_t)code, call,
+                                 "another object has the name '%ls' already (%#lx); choose one "
+                                 "that is unique, for example with the process's number",
+                                 name, (unsigned long)code);
+    if (name != NULL && (hr == CULVI_D3D_INVALID_CALL || hr == CULVI_D3D_BAD_ARGUMENT))
+        return culvi_fail_native(d3d->voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+                                 CULV_NATIVE_D3D, (int64_t)(uint32_t)code, call,
+                                 "Direct3D refused the name '%ls' (%#lx): it has at most 260 "
+                                 "characters, and no backslash but the one of Local\\ or Global\\",
+                                 name, (unsigned long)code);
+    if (hr == CULVI_D3D_BAD_ARGUMENT || hr == CULVI_D3D_NOT_IMPLEMENTED ||
+        hr == CULVI_D3D_NO_INTERFACE || SUCCEEDED(code))
+        return culvi_fail_native(
+            d3d->voice, label,
+            hr == CULVI_D3D_BAD_ARGUMENT ? CULV_ERROR_INVALID : CULV_ERROR_UNSUPPORTED,
+            CULV_REASON_NOT_EXPORTABLE, CULV_NATIVE_D3D, (int64_t)(uint32_t)code, call,
+            "the %s cannot be shared: %s answered %#lx%s; %s. A wrapper of the device "
+            "(Streamline, ReShade, PIX) answers so too: pass the native %s and its objects%s",
+            what, call, (unsigned long)code,
+            SUCCEEDED(code) ? " and no handle" : culvi_d3d_code_name(code), advice,
+            d3d->of->device_name,
+            hr != CULVI_D3D_BAD_ARGUMENT && is_wine()
+                ? ". This is Wine, whose Direct3D has no shared handles: run the program by "
+                  "scripts/wine-run, which puts them in place"
+                : "");
+    return culvi_fail_d3d(d3d->voice, label, code, call, d3d->of->removed,
+                          CULV_REASON_DRIVER_REFUSED, "the %s could not be shared", what);
+}
+
 culv_result culv_d3d_export_dup(culv_d3d_device *d3d, IUnknown *object, const wchar_t *name,
                                 culv_handle *out)
 {
     CULVI_REQUIRE(NULL, d3d);
-    CULVI_REQUIRE2(culvi_d3d_voice(d3d), object, out);
+    CULVI_REQUIRE2(d3d->voice, object, out);
     return d3d->of->share(d3d, d3d->base.label, object, name, out);
 }
 
@@ -153,13 +229,119 @@ culv_result culvi_d3d_export(const culvi_graphics *graphics, const char *label, 
     return d3d->of->share(d3d, label, culvi_d3d_object(object), NULL, out);
 }
 
-/* What was made -------------------------------------------------------------------------------- */
+/* Fences --------------------------------------------------------------------------------------- */
 
-void culvi_d3d_unmake(culvi_graphics *graphics, const culvi_native *native)
+/* A wait that times out leaves its event armed at the fence, which holds it until the value comes.
+ * The next wait for that value takes it again, so that a loop of short waits leaves one. Only
+ * fences that Culvert made are waited for. */
+enum { ARMED = 64 };
+typedef struct armed {
+    void *fence; /* NULL: free */
+    uint64_t value;
+    HANDLE event; /* manual-reset: several threads may wait */
+    unsigned waiting;
+} armed;
+static armed kept[ARMED];
+static SRWLOCK kept_lock = SRWLOCK_INIT;
+
+static void drop(armed *a)
 {
-    IUnknown *resource = culvi_d3d_object(native->object);
-    (void)graphics;
-    if (resource != NULL) IUnknown_Release(resource);
+    CloseHandle(a->event); /* the fence holds its own reference */
+    *a = (armed){0};
+}
+
+/* The place of this wait, or else a free one, or else NULL. */
+static armed *find_armed(void *fence, uint64_t value)
+{
+    armed *empty = NULL;
+    for (armed *a = kept; a < kept + ARMED; a++) {
+        if (a->fence == fence && a->value == value) return a;
+        if (a->fence != NULL && a->waiting == 0 && WaitForSingleObject(a->event, 0) == 0) drop(a);
+        if (a->fence == NULL) empty = a;
+    }
+    return empty;
+}
+
+/* The event to wait for. *shared is NULL if nobody keeps it. */
+static HANDLE take_armed(const culvi_d3d_api *api, void *fence, uint64_t value, armed **shared,
+                         int *code)
+{
+    AcquireSRWLockExclusive(&kept_lock);
+    armed *a = find_armed(fence, value);
+    HANDLE event = a != NULL ? a->event : NULL;
+    if (event == NULL) {
+        event = CreateEventW(NULL, TRUE, FALSE, NULL);
+        const HRESULT hr = event != NULL ? api->fence.arm(fence, value, event) : E_OUTOFMEMORY;
+        *code = FAILED(hr) ? (int)hr : 0;
+        if (*code != 0 && event != NULL) CloseHandle(event);
+        if (*code != 0) a = NULL, event = NULL;
+        if (a != NULL) *a = (armed){fence, value, event, 0};
+    }
+    if (a != NULL) a->waiting++;
+    ReleaseSRWLockExclusive(&kept_lock);
+    *shared = a;
+    return event;
+}
+
+static void give_armed(armed *a, HANDLE event, bool done)
+{
+    AcquireSRWLockExclusive(&kept_lock);
+    if (a != NULL) a->waiting--;
+    if (a == NULL)
+        CloseHandle(event);
+    else if (done && a->waiting == 0)
+        drop(a);
+    ReleaseSRWLockExclusive(&kept_lock);
+}
+
+/* Before the fence goes. */
+static void forget(void *fence)
+{
+    AcquireSRWLockExclusive(&kept_lock);
+    for (armed *a = kept; a < kept + ARMED; a++)
+        if (a->fence == fence) drop(a);
+    ReleaseSRWLockExclusive(&kept_lock);
+}
+
+int culvi_d3d_fence_value(const culvi_d3d_api *api, void *fence, uint64_t *out)
+{
+    const uint64_t value = api->fence.value(fence);
+    /* ID3D11Fence::GetCompletedValue and ID3D12Fence::GetCompletedValue: the device is removed. */
+    if (value == UINT64_MAX) return CULVI_D3D_REMOVED;
+    *out = value;
+    return 0;
+}
+
+/* 1: not yet. */
+static int look(const culvi_d3d_api *api, void *fence, uint64_t value)
+{
+    uint64_t now = 0;
+    const int code = culvi_d3d_fence_value(api, fence, &now);
+    return code != 0 ? code : now < value;
+}
+
+int culvi_d3d_timeline_wait(const culvi_graphics *graphics, uint64_t semaphore, uint64_t value,
+                            uint64_t timeout_ns)
+{
+    const culvi_d3d_api *api = culvi_d3d_of(graphics)->of;
+    void *fence = culvi_d3d_object(semaphore);
+    armed *a = NULL;
+    int code = look(api, fence, value);
+    if (code != 1 || timeout_ns == 0) return code;
+    const HANDLE event = take_armed(api, fence, value, &a, &code);
+    if (event == NULL) return code;
+    const uint64_t ms = timeout_ns / 1000000u + (timeout_ns % 1000000u != 0);
+    const bool woken = WaitForSingleObject(event, ms < INFINITE ? (DWORD)ms : INFINITE) == 0;
+    /* A removal sets the events too, and nothing says that it does so after the counters. */
+    for (int i = 0; (code = look(api, fence, value)) == 1 && woken && i < 1000; i++)
+        Sleep(1);
+    give_armed(a, event, woken);
+    return code;
+}
+
+int culvi_d3d_timeline_value(const culvi_graphics *graphics, uint64_t semaphore, uint64_t *out)
+{
+    return culvi_d3d_fence_value(culvi_d3d_of(graphics)->of, culvi_d3d_object(semaphore), out);
 }
 
 void culvi_d3d_unmake_semaphore(culvi_graphics *graphics, uint64_t semaphore)
@@ -167,21 +349,8 @@ void culvi_d3d_unmake_semaphore(culvi_graphics *graphics, uint64_t semaphore)
     IUnknown *fence = culvi_d3d_object(semaphore);
     (void)graphics;
     if (fence == NULL) return;
-    culvi_d3d_forget_fence(fence);
+    forget(fence);
     IUnknown_Release(fence);
-}
-
-int culvi_d3d_timeline_value(const culvi_graphics *graphics, uint64_t semaphore, uint64_t *out)
-{
-    const culv_d3d_device *d3d = culvi_d3d_of(graphics);
-    return culvi_d3d_fence_value(&d3d->of->fence, culvi_d3d_object(semaphore), out);
-}
-
-int culvi_d3d_timeline_wait(const culvi_graphics *graphics, uint64_t semaphore, uint64_t value,
-                            uint64_t timeout_ns)
-{
-    const culv_d3d_device *d3d = culvi_d3d_of(graphics);
-    return culvi_d3d_wait(&d3d->of->fence, culvi_d3d_object(semaphore), value, timeout_ns);
 }
 
 culv_result culvi_d3d_fail_timeline(const culvi_graphics *graphics, const char *label, int code,

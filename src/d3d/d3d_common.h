@@ -43,12 +43,9 @@ enum {
 culv_result culvi_fail_d3d(const culvi_voice *voice, const char *label, HRESULT code,
                            const char *call, const char *reason_call, culv_reason reason,
                            const char *format, ...) CULVI_PRINTF(7, 8);
-/* Records why no shared handle came from `call`. `advice` is what the caller can do, `wrapped` what
- * a wrapper stands for. */
-culv_result culvi_fail_d3d_share(const culvi_voice *voice, const char *label, HRESULT code,
-                                 const char *call, const char *what, const wchar_t *name,
-                                 const char *advice, const char *wrapped, const char *reason_call);
 
+/* " (E_INVALIDARG)", or "". */
+const char *culvi_d3d_code_name(HRESULT code);
 /* The interface that an object has, without a reference: the caller's own keeps it. NULL: it has
  * none. */
 void *culvi_d3d_query(void *object, const GUID *id);
@@ -58,24 +55,13 @@ void *culvi_d3d_query(void *object, const GUID *id);
 int culvi_d3d_pick(void *object, const GUID *const *ids, int count, void **as);
 /* The same number for all interfaces of one object. */
 uint64_t culvi_d3d_identity(void *object);
-/* Refuses a resource that is not the one whose memory this is. Memory of a heap, or that came by a
- * handle, cannot tell. `field` is "culv_d3d_image_desc.resource". */
-culv_result culvi_d3d_check_resource(const culv_memory *memory, void *resource, const char *label,
-                                     const char *field);
 culv_luid culvi_d3d_luid(const void *luid);
-/* Holds an adapter's LUID against the attachment's device, and completes the attachment. `native`
- * is "ID3D12Device". */
-culv_result culvi_d3d_identify(culvi_graphics *graphics, const culv_luid *luid, const char *native);
-/* What the fences of Direct3D 11 and 12 have alike. */
-typedef struct culvi_d3d_fence {
-    uint64_t (*value)(void *fence);                            /* GetCompletedValue() */
-    HRESULT (*arm)(void *fence, uint64_t value, HANDLE event); /* SetEventOnCompletion() */
-} culvi_d3d_fence;
-/* CULVI_D3D_REMOVED: the device is removed, and nothing is known of the value. */
-int culvi_d3d_fence_value(const culvi_d3d_fence *calls, void *fence, uint64_t *out);
-/* Waits with an event; 1: it timed out. */
-int culvi_d3d_wait(const culvi_d3d_fence *calls, void *fence, uint64_t value, uint64_t timeout_ns);
-/* Before the fence goes. */
-void culvi_d3d_forget_fence(void *fence);
+/* "adapter LUID, and the culv_device '...' has ..."; `without` is why it may tell none. */
+void culvi_d3d_add_device(culvi_text *text, const culv_device *device, const char *without);
+
+/* What all of Direct3D calls alike. */
+#define CULVI_D3D_ALL_WORDS                                                                        \
+    .api = CULV_NATIVE_D3D, .plane_offset = "which Direct3D has none of", .cross = "",             \
+    .open_call = "culv_device_open_for_d3d", .memory_size = "size"
 
 #endif

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Memory, textures and fences of Direct3D 11 and 12: the caller's, and those that Culvert makes. */
+/* Memory, textures and fences of Direct3D 11 and 12: the caller's, those that Culvert makes, and
+ * shared twins of textures that cannot be shared. */
 #include "d3d/d3d_attach.h"
 /* after it */
+#include "base/alloc.h"
 #include "base/desc.h"
 #include "core/semaphore.h"
 
@@ -17,7 +19,7 @@ static culv_result check_fields(const culv_d3d_device *d3d, const char *label, c
 {
     for (size_t i = 0; i < count; i++)
         if (fields[i].set && fields[i].of != d3d->of)
-            return culvi_fail(culvi_d3d_voice(d3d), label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+            return culvi_fail(d3d->voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                               "%s.%s is %s's, and the device is an %s; leave it 0", desc,
                               fields[i].name, fields[i].of->graphics->words->name,
                               d3d->of->device_name);
@@ -33,12 +35,11 @@ culv_result culv_d3d_memory_import(culv_d3d_device *d3d, const culv_d3d_memory_d
     culvi_memory_ask ask = {.callers_buffers = false};
     culv_d3d_memory_desc d;
     CULVI_REQUIRE(NULL, d3d);
-    const culvi_voice *voice = culvi_d3d_voice(d3d);
-    CULVI_REQUIRE2(voice, desc, out);
-    culv_result result = culvi_desc_read(voice, &d, sizeof d, desc, name);
+    CULVI_REQUIRE2(d3d->voice, desc, out);
+    culv_result result = culvi_desc_read(d3d->voice, &d, sizeof d, desc, name);
     if (result != CULV_OK) return result;
     if (d.object == NULL)
-        return culvi_fail(voice, d.label, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
+        return culvi_fail(d3d->voice, d.label, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
                           "%s.object is NULL", name);
     const field fields[] = {{d.size != 0, &culvi_d3d11, "size"}};
     result = check_fields(d3d, d.label, name, fields, 1);
@@ -50,6 +51,20 @@ culv_result culv_d3d_memory_import(culv_d3d_device *d3d, const culv_d3d_memory_d
                     : culvi_graphics_import(&d3d->base, &ask, out);
 }
 
+/* Refuses a resource that is not the one whose memory this is. Memory of a heap, or that came by a
+ * handle, cannot tell. */
+static culv_result check_resource(const culv_memory *memory, void *resource, const char *label)
+{
+    const uint64_t identity = culvi_d3d_identity(resource);
+    if (memory->identity == 0 || identity == 0 || memory->identity == identity) return CULV_OK;
+    return culvi_fail(
+        &memory->device->voice, label, CULV_ERROR_INVALID, CULV_REASON_RANGE,
+        "culv_d3d_image_desc.resource is another resource than the one whose memory was imported%s%s: CUDA "
+        "would read and write that one in its place. Import the memory of each "
+        "resource, and map it with the same one",
+        memory->label[0] != '\0' ? " as " : "", memory->label);
+}
+
 culv_result culv_d3d_image_map(culv_d3d_device *d3d, culv_memory *memory,
                                const culv_d3d_image_desc *desc, culv_image **out)
 {
@@ -58,22 +73,19 @@ culv_result culv_d3d_image_map(culv_d3d_device *d3d, culv_memory *memory,
     culv_image_desc map;
     void *resource = NULL;
     CULVI_REQUIRE(NULL, d3d);
-    const culvi_voice *voice = culvi_d3d_voice(d3d);
-    CULVI_REQUIRE2(voice, memory, desc);
-    CULVI_REQUIRE(voice, out);
-    culv_result result = culvi_desc_read(voice, &d, sizeof d, desc, name);
+    CULVI_REQUIRE2(d3d->voice, memory, desc);
+    CULVI_REQUIRE(d3d->voice, out);
+    culv_result result = culvi_desc_read(d3d->voice, &d, sizeof d, desc, name);
     if (result != CULV_OK) return result;
     if (d.resource == NULL)
-        return culvi_fail(voice, d.label, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
+        return culvi_fail(d3d->voice, d.label, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
                           "%s.resource is NULL", name);
     const field fields[] = {{d.offset != 0, &culvi_d3d12, "offset"}};
     result = check_fields(d3d, d.label, name, fields, 1);
     if (result == CULV_OK)
         result = culvi_d3d_as(d3d, d.label, d.resource, &d3d->of->resource_iid,
                               d3d->of->resource_name, &resource);
-    if (result == CULV_OK)
-        result =
-            culvi_d3d_check_resource(memory, resource, d.label, "culv_d3d_image_desc.resource");
+    if (result == CULV_OK) result = check_resource(memory, resource, d.label);
     if (result != CULV_OK) return result;
     const culvi_d3d_texture texture = d3d->of->texture_of(resource);
     const culvi_d3d_view view = {.desc = name,
@@ -83,11 +95,59 @@ culv_result culv_d3d_image_map(culv_d3d_device *d3d, culv_memory *memory,
                                  .format = d.format,
                                  .texels = d.texels,
                                  .no_surfaces = d.no_surfaces != 0};
-    result = culvi_d3d_describe_image(voice, &texture, &view, &map);
+    result = culvi_d3d_describe_image(d3d->voice, &texture, &view, &map);
     return result == CULV_OK ? culv_image_map(memory, &map, out) : result;
 }
 
 /* Memory that Culvert makes -------------------------------------------------------------------- */
+
+culv_result culvi_d3d_plan(culvi_graphics *graphics, culvi_plan *plan)
+{
+    const culvi_d3d_made *what = plan->desc;
+    plan->dedicated = true;
+    plan->size = what->size;
+    return plan->is_image ? culvi_d3d_describe_image(&graphics->device->voice, &what->texture,
+                                                     &what->view, &plan->image)
+                          : CULV_OK;
+}
+
+culvi_native culvi_d3d_native(void *resource, uint64_t size, bool is_image)
+{
+    const uint64_t number = (uint64_t)(uintptr_t)resource;
+    return (culvi_native){
+        .object = number, .memory = number, .size = size, .is_image = is_image, .dedicated = true};
+}
+
+void culvi_d3d_unmake(culvi_graphics *graphics, const culvi_native *native)
+{
+    IUnknown *resource = culvi_d3d_object(native->object);
+    (void)graphics;
+    if (resource != NULL) IUnknown_Release(resource);
+}
+
+culv_result culvi_d3d_make_buffer(culv_d3d_device *d3d, const culv_d3d_buffer_create_desc *d,
+                                  const char *name, const void *native, culv_shared_buffer **out)
+{
+    const culvi_d3d_made what = {.size = d->size, .native = native};
+    culvi_plan plan = {.label = d->label, .desc = &what, .desc_name = name};
+    return culvi_shared_buffer_create(&d3d->base, &plan, out);
+}
+
+culv_result culvi_d3d_make_image(culv_d3d_device *d3d, const culv_d3d_image_create_desc *d,
+                                 const char *name, culvi_d3d_texture texture, const void *native,
+                                 culv_shared_image **out)
+{
+    const culvi_d3d_made what = {.texture = texture,
+                                 .native = native,
+                                 .view = {.desc = name,
+                                          .label = d->label,
+                                          .cube = d->cube != 0,
+                                          .format = d->format,
+                                          .texels = d->texels,
+                                          .no_surfaces = d->no_surfaces != 0}};
+    culvi_plan plan = {.label = d->label, .desc = &what, .desc_name = name};
+    return culvi_shared_image_create(&d3d->base, &plan, out);
+}
 
 culv_result culv_d3d_buffer_create(culv_d3d_device *d3d, const culv_d3d_buffer_create_desc *desc,
                                    culv_shared_buffer **out)
@@ -95,9 +155,8 @@ culv_result culv_d3d_buffer_create(culv_d3d_device *d3d, const culv_d3d_buffer_c
     static const char name[] = "culv_d3d_buffer_create_desc";
     culv_d3d_buffer_create_desc d;
     CULVI_REQUIRE(NULL, d3d);
-    const culvi_voice *voice = culvi_d3d_voice(d3d);
-    CULVI_REQUIRE2(voice, desc, out);
-    culv_result result = culvi_desc_read(voice, &d, sizeof d, desc, name);
+    CULVI_REQUIRE2(d3d->voice, desc, out);
+    culv_result result = culvi_desc_read(d3d->voice, &d, sizeof d, desc, name);
     if (result != CULV_OK) return result;
     const field fields[] = {{d.resource_flags != 0, &culvi_d3d12, "resource_flags"},
                             {d.bind_flags != 0, &culvi_d3d11, "bind_flags"},
@@ -115,9 +174,8 @@ culv_result culv_d3d_image_create(culv_d3d_device *d3d, const culv_d3d_image_cre
     static const char name[] = "culv_d3d_image_create_desc";
     culv_d3d_image_create_desc d;
     CULVI_REQUIRE(NULL, d3d);
-    const culvi_voice *voice = culvi_d3d_voice(d3d);
-    CULVI_REQUIRE2(voice, desc, out);
-    culv_result result = culvi_desc_read(voice, &d, sizeof d, desc, name);
+    CULVI_REQUIRE2(d3d->voice, desc, out);
+    culv_result result = culvi_desc_read(d3d->voice, &d, sizeof d, desc, name);
     if (result != CULV_OK) return result;
     const field fields[] = {{d.resource_desc != NULL, &culvi_d3d12, "resource_desc"},
                             {d.texture_desc != NULL, &culvi_d3d11, "texture_desc"},
@@ -159,7 +217,7 @@ culv_result culv_d3d_semaphore_import(culv_d3d_device *d3d, IUnknown *fence, con
     culv_semaphore_desc d = culv_semaphore_desc_init();
     void *as = NULL;
     CULVI_REQUIRE(NULL, d3d);
-    CULVI_REQUIRE2(culvi_d3d_voice(d3d), fence, out);
+    CULVI_REQUIRE2(d3d->voice, fence, out);
     d.type = CULV_SEMAPHORE_TIMELINE;
     d.label = label;
     culv_result result =
@@ -182,9 +240,9 @@ culv_result culv_d3d_semaphore_create(culv_d3d_device *d3d,
     static const char name[] = "culv_d3d_semaphore_create_desc";
     culv_d3d_semaphore_create_desc d = culv_d3d_semaphore_create_desc_init();
     CULVI_REQUIRE(NULL, d3d);
-    const culvi_voice *voice = culvi_d3d_voice(d3d);
-    CULVI_REQUIRE(voice, out);
-    culv_result result = desc != NULL ? culvi_desc_read(voice, &d, sizeof d, desc, name) : CULV_OK;
+    CULVI_REQUIRE(d3d->voice, out);
+    culv_result result =
+        desc != NULL ? culvi_desc_read(d3d->voice, &d, sizeof d, desc, name) : CULV_OK;
     const field fields[] = {{d.fallback != 0, &culvi_d3d12, "fallback"}};
     if (result == CULV_OK) result = check_fields(d3d, d.label, name, fields, 1);
     if (result != CULV_OK) return result;
@@ -207,4 +265,84 @@ IUnknown *culv_d3d_semaphore_fence(const culv_shared_semaphore *semaphore)
     const uint64_t of_11 = culvi_semaphore_half(semaphore, culvi_d3d11.graphics);
     return culvi_d3d_object(of_11 != 0 ? of_11
                                        : culvi_semaphore_half(semaphore, culvi_d3d12.graphics));
+}
+
+/* Shadows -------------------------------------------------------------------------------------- */
+
+culv_result culv_d3d_shadow_create(culv_d3d_device *d3d, const culv_d3d_shadow_desc *desc,
+                                   culv_d3d_shadow **out)
+{
+    static const char name[] = "culv_d3d_shadow_desc";
+    culv_d3d_shadow_desc d;
+    culv_d3d_image_create_desc make = culv_d3d_image_create_desc_init();
+    void *resource = NULL;
+    CULVI_REQUIRE(NULL, d3d);
+    CULVI_REQUIRE2(d3d->voice, desc, out);
+    culv_result result = culvi_desc_read(d3d->voice, &d, sizeof d, desc, name);
+    if (result != CULV_OK) return result;
+    if (d.resource == NULL)
+        return culvi_fail(d3d->voice, d.label, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
+                          "%s.resource is NULL", name);
+    const field fields[] = {{d.keyed_mutex != 0, &culvi_d3d11, "keyed_mutex"}};
+    result = check_fields(d3d, d.label, name, fields, 1);
+    if (result != CULV_OK) return result;
+    result = culvi_d3d_as(d3d, d.label, d.resource, &d3d->of->resource_iid, d3d->of->resource_name,
+                          &resource);
+    if (result != CULV_OK) return result;
+    make.cube = d.cube;
+    make.format = d.format;
+    make.texels = d.texels;
+    make.no_surfaces = d.no_surfaces;
+    make.keyed_mutex = d.keyed_mutex;
+    make.label = d.label;
+    culv_d3d_shadow *shadow = culvi_alloc(sizeof *shadow);
+    if (shadow == NULL) return culvi_fail_host_memory(d3d->voice, d.label);
+    shadow->d3d = d3d;
+    shadow->resource = resource;
+    shadow->levels = 1;
+    result = d3d->of->create_twin(shadow, &make, name);
+    if (result != CULV_OK) {
+        culvi_free(shadow);
+        return result;
+    }
+    culvi_pair_set_owner(&shadow->image->pair, "culv_d3d_shadow_destroy");
+    culvi_label_set(shadow->label, d.label);
+    culvi_graphics_ref(&d3d->base);
+    IUnknown_AddRef((IUnknown *)resource);
+    culvi_log(d3d->voice, CULV_LOG_WARNING,
+              "texture '%s' is shadowed: CUDA sees a twin of %s, and each frame that needs it "
+              "costs a copy on the GPU; create it with %s%s where you can",
+              shadow->label, shadow->levels > 1 ? "its first level" : "it", d3d->of->unshared,
+              shadow->levels > 1 ? " and one level" : "");
+    *out = shadow;
+    return CULV_OK;
+}
+
+culv_result culv_d3d_shadow_record(culv_d3d_shadow *shadow, IUnknown *commands, uint32_t state,
+                                   culv_bool from_twin)
+{
+    void *as = NULL;
+    CULVI_REQUIRE(NULL, shadow);
+    const culv_d3d_device *d3d = shadow->d3d;
+    CULVI_REQUIRE(d3d->voice, commands);
+    culv_result result = culvi_d3d_as(d3d, shadow->label, commands, &d3d->of->commands_iid,
+                                      d3d->of->commands_name, &as);
+    if (result == CULV_OK) result = d3d->of->record(shadow, as, state, from_twin != 0);
+    return result;
+}
+
+const culv_shared_image *culv_d3d_shadow_image(const culv_d3d_shadow *shadow)
+{
+    return shadow != NULL ? shadow->image : NULL;
+}
+
+void culv_d3d_shadow_destroy(culv_d3d_shadow **shadow)
+{
+    if (shadow == NULL || *shadow == NULL) return;
+    culv_d3d_shadow *mine = *shadow;
+    *shadow = NULL;
+    culvi_pair_destroy(&mine->image->pair, NULL);
+    IUnknown_Release((IUnknown *)mine->resource);
+    culvi_graphics_unref(&mine->d3d->base);
+    culvi_free(mine);
 }

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Contexts of EGL, GLX and WGL, found at run time: nothing of them is linked. */
+/* Contexts of EGL, GLX and WGL, found at run time: nothing of them is linked. Which one is current
+ * on this thread, and whether it is one of an attachment's. */
 #include "base/platform.h"
-#include "gl/gl_context.h"
+#include "gl/gl_core.h"
+#include "graphics/lost.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -47,25 +49,28 @@ void culvi_gl_windows_open(culvi_gl_windows *w, culv_gl_get_proc caller)
 #ifdef _WIN32
     static const char *const wgl[] = {"opengl32.dll", NULL};
     void *module = w->modules[CULVI_GL_MODULE_WGL] = first_loaded(wgl);
-    find(module, "wglGetCurrentContext", &w->wgl_context);
-    find(module, "wglGetProcAddress", &w->wgl_get_proc);
+    culvi_gl_platform_calls *calls = &w->of[CULV_GL_PLATFORM_WGL];
+    find(module, "wglGetCurrentContext", &calls->context);
+    find(module, "wglGetProcAddress", &calls->get_proc);
 #else
     static const char *const glx[] = {"libGLX.so.0", NULL};
     static const char *const gl[] = {"libGL.so.1", NULL}; /* has GLX too, without libglvnd */
     w->modules[CULVI_GL_MODULE_GLX] = first_loaded(glx);
     w->modules[CULVI_GL_MODULE_GL] = first_loaded(gl);
     void *module = w->modules[CULVI_GL_MODULE_GLX];
-    if (!find(module, "glXGetCurrentContext", &w->glx_context)) {
+    culvi_gl_platform_calls *calls = &w->of[CULV_GL_PLATFORM_GLX];
+    if (!find(module, "glXGetCurrentContext", &calls->context)) {
         module = w->modules[CULVI_GL_MODULE_GL];
-        find(module, "glXGetCurrentContext", &w->glx_context);
+        find(module, "glXGetCurrentContext", &calls->context);
     }
-    find(module, "glXGetCurrentDisplay", &w->glx_display);
-    find(module, "glXGetProcAddressARB", &w->glx_get_proc);
+    find(module, "glXGetCurrentDisplay", &calls->display);
+    find(module, "glXGetProcAddressARB", &calls->get_proc);
 #endif
     module = w->modules[CULVI_GL_MODULE_EGL];
-    find(module, "eglGetCurrentContext", &w->egl_context);
-    find(module, "eglGetCurrentDisplay", &w->egl_display);
-    find(module, "eglGetProcAddress", &w->egl_get_proc);
+    calls = &w->of[CULV_GL_PLATFORM_EGL];
+    find(module, "eglGetCurrentContext", &calls->context);
+    find(module, "eglGetCurrentDisplay", &calls->display);
+    find(module, "eglGetProcAddress", &calls->get_proc);
     find(module, "eglQueryContext", &w->egl_query_context);
 }
 
@@ -85,40 +90,24 @@ void culvi_gl_keep_drivers(void)
     culvi_module_keep("libEGL_nvidia.so.0");
 }
 
-/* wglGetProcAddress() answers small numbers for some functions that it does not have. */
-static void *wgl_proc(const culvi_gl_windows *w, const char *name)
+static void *find_proc(const culvi_gl_windows *w, culv_gl_platform platform, const char *name)
 {
-    void *found = w->wgl_get_proc != NULL ? w->wgl_get_proc(name) : NULL;
-    uintptr_t number = (uintptr_t)found;
+    if (w->caller != NULL) return w->caller(name);
+    const culvi_gl_platform_calls *calls = &w->of[platform];
+    void *found = calls->get_proc != NULL ? calls->get_proc(name) : NULL;
+    if (platform != CULV_GL_PLATFORM_WGL) return found;
+    /* wglGetProcAddress() answers small numbers for some functions that it does not have. */
+    const uintptr_t number = (uintptr_t)found;
     if (number <= 3 || number == UINTPTR_MAX) found = NULL;
     if (found == NULL && w->modules[CULVI_GL_MODULE_WGL] != NULL)
         found = culvi_module_symbol(w->modules[CULVI_GL_MODULE_WGL], name); /* OpenGL 1.1 */
     return found;
 }
 
-static void *find_proc(const culvi_gl_windows *w, culv_gl_platform platform, const char *name)
+static const char *platform_name(culv_gl_platform platform)
 {
-    if (w->caller != NULL) return w->caller(name);
-    switch (platform) {
-    case CULV_GL_PLATFORM_EGL: return w->egl_get_proc != NULL ? w->egl_get_proc(name) : NULL;
-    case CULV_GL_PLATFORM_GLX: return w->glx_get_proc != NULL ? w->glx_get_proc(name) : NULL;
-    case CULV_GL_PLATFORM_WGL: return wgl_proc(w, name);
-    case CULV_GL_PLATFORM_NONE:
-    case CULV_GL_PLATFORM_FORCE32: break;
-    }
-    return NULL;
-}
-
-const char *culvi_gl_platform_name(culv_gl_platform platform)
-{
-    switch (platform) {
-    case CULV_GL_PLATFORM_EGL: return "EGL";
-    case CULV_GL_PLATFORM_GLX: return "GLX";
-    case CULV_GL_PLATFORM_WGL: return "WGL";
-    case CULV_GL_PLATFORM_NONE:
-    case CULV_GL_PLATFORM_FORCE32: break;
-    }
-    return "no platform";
+    static const char *const names[] = {"no platform", "EGL", "GLX", "WGL"};
+    return names[platform];
 }
 
 const char *culvi_gl_error_name(uint32_t error)
@@ -135,7 +124,7 @@ const char *culvi_gl_error_name(uint32_t error)
     }
 }
 
-/* What the context is ------------------------------------------------------------------------- */
+/* What the context is -------------------------------------------------------------------------- */
 
 static void copy_string(const culvi_gl_table *t, uint32_t name, char *out, size_t size)
 {
@@ -225,4 +214,263 @@ uint32_t culvi_gl_table_load(culvi_gl_table *t, const culvi_gl_windows *windows,
     ask_gpu(t);
     (void)t->glGetError();
     return pending;
+}
+
+/* Which one is current ------------------------------------------------------------------------- */
+
+/* EGL keeps a current context for each rendering API, and the functions say which of a thread's
+ * APIs is bound. Whatever that is, its context is the one that GL calls reach. */
+culvi_gl_context culvi_gl_current(const culvi_gl_windows *w)
+{
+    for (int i = CULV_GL_PLATFORM_EGL; i <= CULV_GL_PLATFORM_WGL; i++) {
+        const culvi_gl_platform_calls *calls = &w->of[i];
+        const bool known =
+            calls->context != NULL && (calls->display != NULL || i == CULV_GL_PLATFORM_WGL);
+        void *context = known ? calls->context() : NULL;
+        if (context != NULL)
+            return (culvi_gl_context){(culv_gl_platform)i,
+                                      calls->display != NULL ? calls->display() : NULL, context};
+    }
+    return (culvi_gl_context){CULV_GL_PLATFORM_NONE, NULL, NULL};
+}
+
+/* Where the context is in the list; CULVI_GL_CONTEXTS: nowhere. */
+static int place_of(const culv_gl *gl, const culvi_gl_context *now)
+{
+    int i = 0;
+    if (now->context == NULL || now->platform != gl->platform) return CULVI_GL_CONTEXTS;
+    while (i < CULVI_GL_CONTEXTS &&
+           (atomic_load_explicit(&gl->contexts[i].context, memory_order_acquire) !=
+                (uintptr_t)now->context ||
+            atomic_load(&gl->contexts[i].display) != (uintptr_t)now->display))
+        i++;
+    return i;
+}
+
+static bool listed(const culv_gl *gl, const culvi_gl_context *now)
+{
+    return place_of(gl, now) < CULVI_GL_CONTEXTS;
+}
+
+/* Any of its contexts, for a message. */
+static const void *one_of(const culv_gl *gl)
+{
+    uintptr_t context = 0;
+    for (int i = 0; context == 0 && i < CULVI_GL_CONTEXTS; i++)
+        context = atomic_load(&gl->contexts[i].context);
+    return (const void *)context;
+}
+
+bool culvi_gl_is_current(const culv_gl *gl)
+{
+    culvi_gl_context now = culvi_gl_current(&gl->windows);
+    return !atomic_load(&gl->lost) && listed(gl, &now);
+}
+
+culv_bool culv_gl_is_current(const culv_gl *gl)
+{
+    return gl != NULL && culvi_gl_is_current(gl);
+}
+
+void culvi_gl_take_error(const culv_gl *gl, const char *call)
+{
+    uint32_t error = gl->table.glGetError();
+    if (error == CULVI_GL_NO_ERROR) return;
+    culvi_gl_drop_errors(&gl->table);
+    culvi_log(gl->voice, CULV_LOG_WARNING,
+              "%s(): an earlier OpenGL call of the program left %s (%#x), which is gone now", call,
+              culvi_gl_error_name(error), (unsigned)error);
+}
+
+/* Recognizes the context only by its handles. */
+static culv_result enter_by_handles(const culv_gl *gl, const char *label, const char *call)
+{
+    culvi_gl_context now = culvi_gl_current(&gl->windows);
+    if (atomic_load(&gl->lost))
+        return culvi_fail(gl->voice, label, CULV_ERROR_INVALID, CULV_REASON_CONTEXT,
+                          "%s(): culv_gl_lose_contexts() said that the attachment's contexts are "
+                          "gone; attach the new one",
+                          call);
+    if (now.context == NULL)
+        return culvi_fail(
+            gl->voice, label, CULV_ERROR_INVALID, CULV_REASON_CONTEXT,
+            "%s(): no OpenGL context is current on this thread; make the attached one "
+            "current, or one that shares objects with it (culv_gl_add_context())",
+            call);
+    if (!listed(gl, &now))
+        return culvi_fail(
+            gl->voice, label, CULV_ERROR_INVALID, CULV_REASON_CONTEXT,
+            "%s(): the %s context %p is current on this thread, but %p is attached; make that one "
+            "current, or tell Culvert of this one by culv_gl_add_context() if the two share objects",
+            call, platform_name(now.platform), now.context, one_of(gl));
+    return CULV_OK;
+}
+
+/* Errors of the question are those of a name that is no buffer. */
+static bool finds_marker(const culv_gl *gl)
+{
+    int64_t size = 0;
+#ifdef _WIN32
+    /* There a driver's function may crash on a thread without a context, and to ask is cheap. */
+    if (culvi_gl_current(&gl->windows).context == NULL) return false;
+#endif
+    gl->table.glGetNamedBufferParameteri64v(gl->marker, CULVI_GL_BUFFER_SIZE, &size);
+    return size == gl->marked_size;
+}
+
+static culv_result enter(const culv_gl *gl, const char *label, const char *call)
+{
+    culv_result result = enter_by_handles(gl, label, call);
+    if (result != CULV_OK || (gl->table.glIsBuffer(gl->marker) && finds_marker(gl))) return result;
+    return culvi_fail(gl->voice, label, CULV_ERROR_INVALID, CULV_REASON_CONTEXT,
+                      "%s(): the attached context was destroyed, and another one has its handle; "
+                      "call culv_gl_lose_contexts() and destroy what you made, then attach anew",
+                      call);
+}
+
+culv_result culvi_gl_enter_frame(const culv_gl *gl, const char *label, const char *call)
+{
+    if (!atomic_load(&gl->lost) && finds_marker(gl)) return CULV_OK;
+    if (culvi_gl_current(&gl->windows).context != NULL) (void)gl->table.glGetError();
+    return enter(gl, label, call);
+}
+
+culv_result culvi_gl_enter(const culv_gl *gl, const char *label, const char *call)
+{
+    culv_result result = enter(gl, label, call);
+    if (result == CULV_OK) culvi_gl_take_error(gl, call);
+    return result;
+}
+
+culv_result culvi_gl_enter_to_destroy(const culv_gl *gl, const char *label, const char *call)
+{
+    return atomic_load(&gl->lost) ? CULV_OK : culvi_gl_enter(gl, label, call);
+}
+
+/* The marker: a small buffer with a content and a size that no other has. Two contexts that do not
+ * share objects may both have a buffer of that name. */
+culv_result culvi_gl_make_marker(culv_gl *gl)
+{
+    enum { LEAST = 4097, MOST = 8191 };
+    static atomic_uint_fast64_t made;
+    unsigned char bytes[MOST] = {0};
+    const culvi_gl_table *t = &gl->table;
+    gl->marked[0] = (uint64_t)(uintptr_t)gl ^ culvi_now();
+    gl->marked[1] = atomic_fetch_add(&made, 1);
+    gl->marked_size = LEAST + 2 * (int64_t)(gl->marked[1] % ((MOST - LEAST) / 2));
+    memcpy(bytes, gl->marked, sizeof gl->marked);
+    t->glCreateBuffers(1, &gl->marker);
+    culv_result result =
+        culvi_gl_check(gl, gl->base.label, "glCreateBuffers", "a small buffer could not be made");
+    if (result != CULV_OK) {
+        gl->marker = 0;
+        return result;
+    }
+    t->glNamedBufferStorage(gl->marker, (ptrdiff_t)gl->marked_size, bytes, 0);
+    result = culvi_gl_check(gl, gl->base.label, "glNamedBufferStorage",
+                            "a small buffer could not be made");
+    if (result != CULV_OK) {
+        t->glDeleteBuffers(1, &gl->marker);
+        gl->marker = 0;
+    }
+    return result;
+}
+
+static bool sees_marker(const culv_gl *gl)
+{
+    const culvi_gl_table *t = &gl->table;
+    uint64_t found[2] = {0, 0};
+    if (!t->glIsBuffer(gl->marker)) return false;
+    if (finds_marker(gl)) t->glGetNamedBufferSubData(gl->marker, 0, sizeof found, found);
+    return t->glGetError() == CULVI_GL_NO_ERROR && memcmp(found, gl->marked, sizeof found) == 0;
+}
+
+void culvi_gl_delete_marker(culv_gl *gl)
+{
+    if (culvi_gl_is_current(gl) && sees_marker(gl)) gl->table.glDeleteBuffers(1, &gl->marker);
+}
+
+static int free_place(const culv_gl *gl)
+{
+    int i = 0;
+    while (i < CULVI_GL_CONTEXTS && atomic_load(&gl->contexts[i].context) != 0)
+        i++;
+    return i;
+}
+
+/* EGL tells which contexts the program destroyed. GLX and WGL do not. */
+static void drop_destroyed(culv_gl *gl)
+{
+    enum { EGL_CONTEXT_CLIENT_TYPE = 0x3097 };
+    if (gl->platform != CULV_GL_PLATFORM_EGL || gl->windows.egl_query_context == NULL) return;
+    for (int i = 0; i < CULVI_GL_CONTEXTS; i++) {
+        uintptr_t context = atomic_load(&gl->contexts[i].context);
+        uintptr_t display = atomic_load(&gl->contexts[i].display);
+        int type = 0;
+        if (context != 0 && !gl->windows.egl_query_context((void *)display, (void *)context,
+                                                           EGL_CONTEXT_CLIENT_TYPE, &type))
+            atomic_store(&gl->contexts[i].context, 0);
+    }
+}
+
+culv_result culv_gl_add_context(culv_gl *gl)
+{
+    CULVI_REQUIRE(NULL, gl);
+    culvi_gl_context now = culvi_gl_current(&gl->windows);
+    if (now.context == NULL || listed(gl, &now) || atomic_load(&gl->lost))
+        return culvi_gl_enter(gl, gl->base.label, "culv_gl_add_context");
+    culvi_gl_take_error(gl, "culv_gl_add_context");
+    if (now.platform != gl->platform || !sees_marker(gl))
+        return culvi_fail(
+            gl->voice, gl->base.label, CULV_ERROR_INVALID, CULV_REASON_CONTEXT,
+            "culv_gl_add_context(): the %s context %p shares no objects with the attached one; "
+            "create it with that one as its share context",
+            platform_name(now.platform), now.context);
+    culv_result result = CULV_OK;
+    culvi_mutex_lock(&gl->lock);
+    int at = free_place(gl);
+    if (at == CULVI_GL_CONTEXTS) {
+        drop_destroyed(gl);
+        at = free_place(gl);
+    }
+    if (at == CULVI_GL_CONTEXTS) {
+        result = culvi_fail(
+            gl->voice, gl->base.label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+            "culv_gl_add_context(): the attachment has %d contexts already; before you destroy a context, make it current and call culv_gl_remove_context()",
+            (int)CULVI_GL_CONTEXTS);
+    } else {
+        atomic_store(&gl->contexts[at].display, (uintptr_t)now.display);
+        atomic_store_explicit(&gl->contexts[at].context, (uintptr_t)now.context,
+                              memory_order_release);
+    }
+    culvi_mutex_unlock(&gl->lock);
+    return result;
+}
+
+culv_result culv_gl_remove_context(culv_gl *gl)
+{
+    CULVI_REQUIRE(NULL, gl);
+    culvi_gl_context now = culvi_gl_current(&gl->windows);
+    culv_result result = enter_by_handles(gl, gl->base.label, "culv_gl_remove_context");
+    if (result != CULV_OK) return result;
+    culvi_mutex_lock(&gl->lock);
+    int mine = place_of(gl, &now), others = 0;
+    for (int i = 0; i < CULVI_GL_CONTEXTS; i++)
+        others += i != mine && atomic_load(&gl->contexts[i].context) != 0;
+    if (others == 0)
+        result = culvi_fail(
+            gl->voice, gl->base.label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+            "culv_gl_remove_context(): %p is the attachment's last context; destroy what you made with the attachment and call culv_gl_detach(), or call culv_gl_lose_contexts()",
+            now.context);
+    else
+        atomic_store(&gl->contexts[mine].context, 0);
+    culvi_mutex_unlock(&gl->lock);
+    return result;
+}
+
+void culv_gl_lose_contexts(culv_gl *gl)
+{
+    if (gl == NULL) return;
+    atomic_store(&gl->lost, true);
+    culvi_graphics_lose(&gl->base);
 }

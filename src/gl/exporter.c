@@ -43,7 +43,7 @@ static culv_result fail_vk(const culv_gl *gl, const char *label, VkResult r, con
     culv_reason reason = CULV_REASON_DRIVER_REFUSED;
     const culv_result result = culvi_vk_cause(r, CULV_ERROR_DRIVER, &reason);
     return culvi_fail_native(
-        culvi_gl_voice(gl), label, result, reason, CULV_NATIVE_VULKAN, r, call,
+        gl->voice, label, result, reason, CULV_NATIVE_VULKAN, r, call,
         "Culvert's own VkDevice, which exports memory for OpenGL, could not be "
         "made: %s answered %d",
         call, (int)r);
@@ -63,7 +63,7 @@ static culv_result open_loader(const culv_gl *gl, const char *label, culvi_gl_ex
     if (e->module != NULL) found = culvi_module_symbol(e->module, "vkGetInstanceProcAddr");
     memcpy(get, &found, sizeof found);
     if (found != NULL) return CULV_OK;
-    return culvi_fail(culvi_gl_voice(gl), label, CULV_ERROR_UNSUPPORTED, CULV_REASON_NOT_EXPORTABLE,
+    return culvi_fail(gl->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_NOT_EXPORTABLE,
                       "OpenGL exports no memory, and the Vulkan loader that could is missing (%s: "
                       "%s); install it, set culv_gl_desc.vk, or allow a fallback",
                       name, why);
@@ -122,7 +122,7 @@ static culv_result choose(const culv_gl *gl, const char *label, PFN_vkGetInstanc
     culvi_text text = {buffer, sizeof buffer, 0};
     culvi_text_add_uuid(&text, &gl->base.uuid);
     return culvi_fail(
-        culvi_gl_voice(gl), label, CULV_ERROR_UNSUPPORTED, CULV_REASON_NOT_EXPORTABLE,
+        gl->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_NOT_EXPORTABLE,
         "OpenGL exports no memory, and Vulkan has no device with the UUID %s of '%s' "
         "that could; let VK_DRIVER_FILES not exclude it, set culv_gl_desc.vk, or allow "
         "a fallback",
@@ -214,8 +214,7 @@ culv_result culvi_gl_exporter_get(culv_gl *gl, const char *label, culvi_graphics
     culvi_mutex_lock(&gl->lock);
     if (gl->exporter == NULL) {
         culvi_gl_exporter *e = culvi_alloc(sizeof *e);
-        result =
-            e != NULL ? make_own(gl, label, e) : culvi_fail_host_memory(culvi_gl_voice(gl), label);
+        result = e != NULL ? make_own(gl, label, e) : culvi_fail_host_memory(gl->voice, label);
         if (result == CULV_OK)
             gl->exporter = e;
         else

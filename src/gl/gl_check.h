@@ -12,7 +12,6 @@ typedef struct culvi_gl_world {
     bool windows;
     const void *user;
 } culvi_gl_world;
-extern const culvi_gl_world culvi_gl_this_world;
 
 /* What is known when the text is written. */
 typedef struct culvi_gl_facts {

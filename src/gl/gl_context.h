@@ -16,19 +16,18 @@ typedef struct culvi_gl_context {
     void *context; /* NULL: none is current */
 } culvi_gl_context;
 
+typedef struct culvi_gl_platform_calls {
+    void *(CULVI_GLAPI *context)(void);
+    void *(CULVI_GLAPI *display)(void); /* WGL has none */
+    void *(CULVI_GLAPI *get_proc)(const char *name);
+} culvi_gl_platform_calls;
+
 /* EGL, GLX and WGL, as far as the program has them loaded. */
 typedef struct culvi_gl_windows {
-    culv_gl_get_proc caller; /* culv_gl_desc::get_proc_address */
-    void *modules[4];        /* as CULVI_GL_MODULE_... below; NULL: not loaded */
-    void *(CULVI_GLAPI *egl_context)(void);
-    void *(CULVI_GLAPI *egl_display)(void);
-    void *(CULVI_GLAPI *egl_get_proc)(const char *name);
+    culv_gl_get_proc caller;       /* culv_gl_desc::get_proc_address */
+    void *modules[4];              /* as CULVI_GL_MODULE_... below; NULL: not loaded */
+    culvi_gl_platform_calls of[4]; /* by culv_gl_platform */
     unsigned(CULVI_GLAPI *egl_query_context)(void *display, void *context, int attribute, int *out);
-    void *(CULVI_GLAPI *glx_context)(void);
-    void *(CULVI_GLAPI *glx_display)(void);
-    void *(CULVI_GLAPI *glx_get_proc)(const char *name);
-    void *(CULVI_GLAPI *wgl_context)(void);
-    void *(CULVI_GLAPI *wgl_get_proc)(const char *name);
 } culvi_gl_windows;
 
 enum { CULVI_GL_MODULE_EGL, CULVI_GL_MODULE_GLX, CULVI_GL_MODULE_GL, CULVI_GL_MODULE_WGL };
@@ -37,7 +36,6 @@ void culvi_gl_windows_open(culvi_gl_windows *windows, culv_gl_get_proc caller);
 void culvi_gl_windows_close(culvi_gl_windows *windows);
 /* What is loaded of NVIDIA stays loaded: called while a VkInstance is there. */
 void culvi_gl_keep_drivers(void);
-const char *culvi_gl_platform_name(culv_gl_platform platform);
 
 /* Extensions that Culvert looks for, in the order of culvi_gl_extension_names. */
 typedef enum culvi_gl_extension {
@@ -80,7 +78,6 @@ uint32_t culvi_gl_table_load(culvi_gl_table *table, const culvi_gl_windows *wind
  * all. */
 const char *culvi_gl_lacks(const culvi_gl_table *table);
 
-/* current.c */
 culvi_gl_context culvi_gl_current(const culvi_gl_windows *windows);
 
 /* Each flag of a driver's is an error of its own; a lost context never runs out of them. */

@@ -30,6 +30,7 @@ typedef struct culvi_gl_member {
 
 struct culv_gl {
     culvi_graphics base;
+    const culvi_voice *voice; /* base.device's */
     culvi_gl_windows windows;
     culvi_gl_table table;
     culv_gl_desc how; /* it was attached with, without the label */
@@ -50,15 +51,10 @@ static inline culv_gl *culvi_gl_of(const culvi_graphics *graphics)
     return (culv_gl *)graphics; /* its first member */
 }
 
-static inline const culvi_voice *culvi_gl_voice(const culv_gl *gl)
-{
-    return &gl->base.device->voice;
-}
-
 extern const culvi_words culvi_gl_words;
 extern const culvi_graphics_api culvi_gl_api;
 
-/* current.c: whether a context of the attachment is current on this thread. */
+/* context.c: whether a context of the attachment is current on this thread. */
 bool culvi_gl_is_current(const culv_gl *gl);
 /* The first line of each call that makes OpenGL calls: refuses a thread without a context of the
  * attachment, and one whose context was destroyed and made anew behind the same handle. `call` is
@@ -81,13 +77,15 @@ void culvi_gl_delete_marker(culv_gl *gl);
 /* glGetError() after a call of ours. */
 culv_result culvi_gl_check_error(const culv_gl *gl, const char *label, const char *call,
                                  culv_reason reason, const char *format, ...) CULVI_PRINTF(5, 6);
+#define culvi_gl_check(gl, label, call, ...)                                                       \
+    culvi_gl_check_error((gl), (label), (call), CULV_REASON_DRIVER_REFUSED, __VA_ARGS__)
 
 /* Refuses a context without an extension. `form` is the extension that brings the handles, or the
  * extension itself. */
 culv_result culvi_gl_need(const culv_gl *gl, const char *label, culvi_gl_extension extension,
                           culvi_gl_extension form, const char *what);
 
-/* device.c: the CUDA device that draws a context. */
+/* The CUDA device that draws a context. */
 typedef struct culvi_gl_source {
     const culvi_gl_windows *windows;
     const culvi_gl_table *table;
@@ -97,13 +95,11 @@ typedef struct culvi_gl_source {
 } culvi_gl_source;
 /* Finds out which GPU a context is. `probe` may be NULL: then only OpenGL is asked. */
 void culvi_gl_identify(culvi_gl_source *source, const culvi_probe *probe);
-culv_result culvi_gl_list(const void *source, const culvi_voice *voice, uint32_t *count,
-                          culvi_adapter **out);
 /* cuGLGetDevices(): ordinals below 32 as bits; `which` is a CUGLDeviceList. 0: CUDA does not
  * tell. `has`: whether the device of this ordinal, which may be 32 or more, is one of them. */
 uint32_t culvi_gl_cuda_devices(const culvi_cuda *cuda, unsigned which, int32_t ordinal, bool *has);
 
-/* plan.c. Ends an attempt. What was said of Vulkan's structs is then in the words of who asks for a
+/* Ends an attempt. What was said of Vulkan's structs is then in the words of who asks for a
  * GL object. */
 culv_result culvi_gl_reworded(const culv_gl *gl, culv_result result);
 

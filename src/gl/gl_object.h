@@ -29,7 +29,7 @@ static inline culvi_gl_object *culvi_gl_object_of(const culvi_native *native)
     return (culvi_gl_object *)(uintptr_t)native->object;
 }
 
-/* create.c. The calls without their checks of arguments and context. `only_host`: with copies
+/* resource.c. The calls without their checks of arguments and context. `only_host`: with copies
  * through the host, even where it could be shared. */
 culv_result culvi_gl_check_buffer_size(const culv_gl *gl, const culv_gl_buffer_create_desc *d);
 culv_result culvi_gl_make_buffer(culv_gl *gl, const culv_gl_buffer_create_desc *d, bool only_host,
@@ -37,7 +37,7 @@ culv_result culvi_gl_make_buffer(culv_gl *gl, const culv_gl_buffer_create_desc *
 culv_result culvi_gl_make_image(culv_gl *gl, const culv_gl_image_create_desc *d, bool only_host,
                                 culv_shared_image **out);
 
-/* resource.c. Creates a name and gives it storage. `memory` 0: of OpenGL's own. Nothing is left
+/* Creates a name and gives it storage. `memory` 0: of OpenGL's own. Nothing is left
  * after an error. */
 culv_result culvi_gl_create_buffer(const culv_gl *gl, const char *label, uint64_t size,
                                    uint32_t memory, uint64_t offset, uint32_t *out);
@@ -58,7 +58,5 @@ bool culvi_gl_texel_format(const culvi_format *row, uint32_t internal_format, ui
 /* memory.c. A GL memory object of a handle, which stays the caller's. */
 culv_result culvi_gl_import_handle(const culv_gl *gl, const char *label, const culv_handle *handle,
                                    uint64_t size, bool dedicated, uint32_t *out);
-/* probe.c. Refuses an offset that the driver ignores. */
-culv_result culvi_gl_check_offset(culv_gl *gl, const char *label, uint64_t offset);
 
 #endif

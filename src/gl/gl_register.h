@@ -31,19 +31,6 @@ static inline culvi_gl_registration *culvi_gl_registration_of(const culv_registr
     return CULVI_CONTAINER(r, culvi_gl_registration, base);
 }
 
-/* register_look.c: fills in what is asked of OpenGL, and refuses what CUDA does not register, each
- * with the way round. */
-culv_result culvi_gl_look_at_buffer(const culv_gl *gl, const char *label, uint32_t name,
-                                    culvi_gl_object_info *out);
-culv_result culvi_gl_look_at_image(const culv_gl *gl, const char *label, uint32_t name,
-                                   uint32_t target, culvi_gl_object_info *out);
-/* Fills the description of a looked at image. */
-culv_result culvi_gl_describe_image(const culv_gl *gl, const char *label,
-                                    const culvi_gl_object_info *object, culv_image_desc *out);
-/* Before a map or an unmap, as culvi_registrar says. */
-culv_result culvi_gl_check_turn(culv_registration *const *list, uint32_t count, bool asks, bool map,
-                                const char *call);
-
 /* readback.c: deletes its objects, unless they are lost, and frees it. */
 void culvi_gl_readback_end(struct culvi_gl_readback *readback);
 

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* GL memory objects on memory that exists: handles and VMM allocations. */
+/* GL memory objects on memory that exists: handles, VMM allocations and the chunks of a
+ * culv_vector. */
 #include "base/alloc.h"
 #include "base/desc.h"
 #include "base/handle.h"
 #include "gl/gl_object.h"
+#include "graphics/vector_view.h"
 #include "vmm/allocation.h"
 
 #include <inttypes.h>
@@ -12,23 +14,20 @@ culv_result culvi_gl_import_handle(const culv_gl *gl, const char *label, const c
                                    uint64_t size, bool dedicated, uint32_t *out)
 {
     const culvi_gl_table *t = &gl->table;
-    const culvi_voice *voice = culvi_gl_voice(gl);
     const uint32_t type = culvi_handle_number(handle->type, CULVI_USE_GL);
     const int32_t yes = 1;
     culvi_duplicate lent;
     uint32_t memory = 0;
     t->glCreateMemoryObjectsEXT(1, &memory);
     culv_result result =
-        culvi_gl_check_error(gl, label, "glCreateMemoryObjectsEXT", CULV_REASON_DRIVER_REFUSED,
-                             "a memory object could not be made");
+        culvi_gl_check(gl, label, "glCreateMemoryObjectsEXT", "a memory object could not be made");
     if (result != CULV_OK) return result;
     if (dedicated) {
         t->glMemoryObjectParameterivEXT(memory, CULVI_GL_DEDICATED_MEMORY_OBJECT_EXT, &yes);
-        result = culvi_gl_check_error(gl, label, "glMemoryObjectParameterivEXT",
-                                      CULV_REASON_DRIVER_REFUSED,
-                                      "the memory object could not be made a dedicated one");
+        result = culvi_gl_check(gl, label, "glMemoryObjectParameterivEXT",
+                                "the memory object could not be made a dedicated one");
     }
-    if (result == CULV_OK) result = culvi_handle_lend_for(voice, label, handle, NULL, &lent);
+    if (result == CULV_OK) result = culvi_handle_lend_for(gl->voice, label, handle, NULL, &lent);
     if (result != CULV_OK) goto delete_memory;
 #ifdef _WIN32
     t->glImportMemoryWin32HandleEXT(memory, size, type, lent.handle.value.win32);
@@ -51,9 +50,8 @@ delete_memory:
 
 static culv_result make_memory(culv_gl *gl, const culv_gl_memory_desc *d, culv_gl_memory **out)
 {
-    const culvi_voice *voice = culvi_gl_voice(gl);
     culv_gl_memory *memory = culvi_alloc(sizeof *memory);
-    if (memory == NULL) return culvi_fail_host_memory(voice, d->label);
+    if (memory == NULL) return culvi_fail_host_memory(gl->voice, d->label);
     memory->gl = gl;
     memory->size = d->size;
     memory->dedicated = d->dedicated != 0;
@@ -66,7 +64,7 @@ static culv_result make_memory(culv_gl *gl, const culv_gl_memory_desc *d, culv_g
     }
     culvi_graphics_ref(&gl->base);
     culvi_graphics_count_created(&gl->base, true);
-    culvi_log_object(voice, "made", "OpenGL memory object", memory->label, memory->size);
+    culvi_log_object(gl->voice, "made", "OpenGL memory object", memory->label, memory->size);
     *out = memory;
     return CULV_OK;
 }
@@ -81,14 +79,13 @@ static culv_result check_exporter(const culv_gl *gl, const char *label, const cu
     culvi_text_add_uuid(&text, exporter);
     culvi_text_add(&text, ", but the context is '%s' UUID ", gl->base.name);
     culvi_text_add_uuid(&text, &gl->base.uuid);
-    return culvi_fail(culvi_gl_voice(gl), label, CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,
+    return culvi_fail(gl->voice, label, CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,
                       "%s lies on another GPU: %s", what, buffer);
 }
 
-static culv_result check_import(const culv_gl *gl, const char *label)
+static culv_result need_imports(const culv_gl *gl, const char *label, const char *what)
 {
-    return culvi_gl_need(gl, label, CULVI_GL_MEMORY_OBJECT, CULVI_GL_MEMORY_OBJECT_HANDLE,
-                         "it imports no memory");
+    return culvi_gl_need(gl, label, CULVI_GL_MEMORY_OBJECT, CULVI_GL_MEMORY_OBJECT_HANDLE, what);
 }
 
 culv_result culv_gl_memory_import(culv_gl *gl, const culv_gl_memory_desc *desc,
@@ -98,22 +95,21 @@ culv_result culv_gl_memory_import(culv_gl *gl, const culv_gl_memory_desc *desc,
     culv_gl_memory_desc d;
     culvi_handle_facts facts;
     CULVI_REQUIRE(NULL, gl);
-    const culvi_voice *voice = culvi_gl_voice(gl);
-    CULVI_REQUIRE2(voice, desc, out);
-    culv_result result = culvi_desc_read(voice, &d, sizeof d, desc, "culv_gl_memory_desc");
+    CULVI_REQUIRE2(gl->voice, desc, out);
+    culv_result result = culvi_desc_read(gl->voice, &d, sizeof d, desc, "culv_gl_memory_desc");
     if (result == CULV_OK) result = culvi_gl_enter(gl, d.label, __func__);
-    if (result == CULV_OK) result = check_import(gl, d.label);
+    if (result == CULV_OK) result = need_imports(gl, d.label, "it imports no memory");
     if (result == CULV_OK && d.size == 0)
-        result = culvi_fail(voice, d.label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
+        result = culvi_fail(gl->voice, d.label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
                             "culv_gl_memory_desc.size is 0; it is that of the whole allocation");
     if (result == CULV_OK)
-        result = culvi_handle_use_check(voice, d.label, "culv_gl_memory_desc.handle.type",
+        result = culvi_handle_use_check(gl->voice, d.label, "culv_gl_memory_desc.handle.type",
                                         d.handle.type, CULVI_USE_GL);
     if (result == CULV_OK)
-        result = culvi_handle_check(voice, d.label, field, culvi_handle_memory_source, &d.handle,
-                                    &facts);
+        result = culvi_handle_check(gl->voice, d.label, field, culvi_handle_memory_source,
+                                    &d.handle, &facts);
     if (result == CULV_OK && d.size > facts.size_limit)
-        result = culvi_fail(voice, d.label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
+        result = culvi_fail(gl->voice, d.label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
                             "culv_gl_memory_desc.size is %" PRIu64
                             ", but the allocation behind the handle has at most %" PRIu64,
                             d.size, facts.size_limit);
@@ -126,12 +122,11 @@ culv_result culv_gl_memory_from_vmm(culv_gl *gl, culv_vmm_allocation *allocation
 {
     culv_gl_memory_desc d = culv_gl_memory_desc_init();
     CULVI_REQUIRE(NULL, gl);
-    const culvi_voice *voice = culvi_gl_voice(gl);
-    CULVI_REQUIRE2(voice, allocation, out);
+    CULVI_REQUIRE2(gl->voice, allocation, out);
     culv_result result = culvi_gl_enter(gl, label, __func__);
-    if (result == CULV_OK) result = check_import(gl, label);
+    if (result == CULV_OK) result = need_imports(gl, label, "it imports no memory");
     if (result == CULV_OK && allocation->usage & CULV_VMM_USAGE_TILE_POOL)
-        result = culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
+        result = culvi_fail(gl->voice, label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
                             "the VMM allocation is a tile pool, which backs sparse arrays and "
                             "nothing else");
     if (result == CULV_OK)
@@ -158,8 +153,7 @@ culv_result culv_gl_memory_destroy(culv_gl_memory **memory)
     culv_result result = culvi_gl_enter_to_destroy(gl, mine->label, __func__);
     if (result != CULV_OK) return result;
     *memory = NULL;
-    culvi_log_object(culvi_gl_voice(gl), "destroyed", "OpenGL memory object", mine->label,
-                     mine->size);
+    culvi_log_object(gl->voice, "destroyed", "OpenGL memory object", mine->label, mine->size);
     if (culvi_gl_is_current(gl)) gl->table.glDeleteMemoryObjectsEXT(1, &mine->name);
     culvi_free(mine);
     culvi_graphics_count_created(&gl->base, false);
@@ -167,12 +161,108 @@ culv_result culv_gl_memory_destroy(culv_gl_memory **memory)
     return CULV_OK;
 }
 
+/* Offsets ------------------------------------------------------------------------------------- */
+
+/* Does the driver honour offsets into memory objects? Mesa's llvmpipe takes them without an error
+ * and shows the memory's beginning (measured with 22, 25 and 26), so only data can tell. */
+enum { PROBE_BYTES = 65536, SECOND = 32768, WORDS = 16 };
+
+/* Writes 1 to the first buffer and 2 to the second one; what has the first then? It is read by a
+ * copy into a buffer of OpenGL's own. */
+static culv_result compare(const culv_gl *gl, const char *label, uint32_t first, uint32_t second,
+                           uint32_t copy, culvi_gl_offsets *out)
+{
+    const culvi_gl_table *t = &gl->table;
+    const uint32_t one = 0x11111111, two = 0x22222222;
+    uint32_t words[WORDS] = {0};
+    bool first_kept = true, second_kept = true;
+    t->glClearNamedBufferSubData(first, CULVI_GL_R32UI, 0, sizeof words, CULVI_GL_RED_INTEGER,
+                                 CULVI_GL_UNSIGNED_INT, &one);
+    t->glClearNamedBufferSubData(second, CULVI_GL_R32UI, 0, sizeof words, CULVI_GL_RED_INTEGER,
+                                 CULVI_GL_UNSIGNED_INT, &two);
+    t->glCopyNamedBufferSubData(first, copy, 0, 0, sizeof words);
+    t->glGetNamedBufferSubData(copy, 0, sizeof words, words);
+    for (int i = 0; i < WORDS; i++)
+        first_kept = first_kept && words[i] == one;
+    t->glCopyNamedBufferSubData(second, copy, 0, 0, sizeof words);
+    t->glGetNamedBufferSubData(copy, 0, sizeof words, words);
+    for (int i = 0; i < WORDS; i++)
+        second_kept = second_kept && words[i] == two;
+    culv_result result = culvi_gl_check(gl, label, "glCopyNamedBufferSubData",
+                                        "two small buffers could not be compared");
+    if (result == CULV_OK)
+        *out = first_kept && second_kept ? CULVI_GL_OFFSETS_HONOURED : CULVI_GL_OFFSETS_IGNORED;
+    return result;
+}
+
+static culv_result try_offsets(const culv_gl *gl, const char *label, uint32_t memory,
+                               culvi_gl_offsets *out)
+{
+    uint32_t first = 0, second = 0, copy = 0;
+    culv_result result =
+        culvi_gl_create_buffer(gl, label, WORDS * sizeof(uint32_t), memory, 0, &first);
+    if (result == CULV_OK)
+        result =
+            culvi_gl_create_buffer(gl, label, WORDS * sizeof(uint32_t), memory, SECOND, &second);
+    if (result == CULV_OK)
+        result = culvi_gl_create_buffer(gl, label, WORDS * sizeof(uint32_t), 0, 0, &copy);
+    if (result == CULV_OK) result = compare(gl, label, first, second, copy, out);
+    gl->table.glDeleteBuffers(1, &copy);
+    gl->table.glDeleteBuffers(1, &second);
+    gl->table.glDeleteBuffers(1, &first);
+    return result;
+}
+
+static culv_result probe(culv_gl *gl, const char *label, culvi_gl_offsets *out)
+{
+    culvi_gl_shape shape = {.label = "probe", .size = PROBE_BYTES};
+    culvi_native native = {.object = 0};
+    culvi_graphics *vk = NULL;
+    culv_handle handle;
+    uint32_t memory = 0;
+    culv_result result = culvi_gl_exporter_get(gl, label, &vk);
+    if (result == CULV_OK) result = culvi_gl_exporter_make(gl, &shape, &native);
+    if (result != CULV_OK) return result;
+    result = vk->api->export_memory(vk, label, native.memory, &handle);
+    if (result == CULV_OK) {
+        result = culvi_gl_import_handle(gl, label, &handle, native.size, native.dedicated, &memory);
+        culvi_handle_close(&handle);
+    }
+    if (result == CULV_OK) {
+        result = try_offsets(gl, label, memory, out);
+        gl->table.glDeleteMemoryObjectsEXT(1, &memory);
+    }
+    vk->api->unmake(vk, &native);
+    return result;
+}
+
+static culv_result check_offset(culv_gl *gl, const char *label, uint64_t offset)
+{
+    culvi_gl_offsets known = (culvi_gl_offsets)atomic_load(&gl->offsets);
+    if (offset == 0) return CULV_OK;
+    if (known == CULVI_GL_OFFSETS_UNKNOWN) {
+        culv_result result = probe(gl, label, &known);
+        if (result != CULV_OK) return result;
+        atomic_store(&gl->offsets, (int)known);
+        culvi_log(gl->voice, CULV_LOG_INFO, "'%s' %s offsets into memory objects", gl->base.name,
+                  known == CULVI_GL_OFFSETS_HONOURED ? "honours" : "ignores");
+    }
+    if (known == CULVI_GL_OFFSETS_HONOURED) return CULV_OK;
+    return culvi_fail(
+        gl->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_RANGE,
+        "'%s' ignores offsets into memory objects: from offset %" PRIu64
+        " on it would show what is at 0. Give each buffer and texture an allocation of "
+        "its own, or bind the whole memory as one buffer and use ranges of it "
+        "(glBindBufferRange)",
+        gl->base.name, offset);
+}
+
 /* Binding -------------------------------------------------------------------------------------- */
 
 static culv_result fail_range(const culv_gl_memory *m, uint64_t offset, uint64_t size,
                               const char *what)
 {
-    return culvi_fail(culvi_gl_voice(m->gl), m->label, CULV_ERROR_INVALID, CULV_REASON_RANGE,
+    return culvi_fail(m->gl->voice, m->label, CULV_ERROR_INVALID, CULV_REASON_RANGE,
                       "%s of %" PRIu64 " bytes from offset %" PRIu64
                       " on leaves the memory, which has %" PRIu64 " bytes",
                       what, size, offset, m->size);
@@ -181,7 +271,7 @@ static culv_result fail_range(const culv_gl_memory *m, uint64_t offset, uint64_t
 static culv_result fail_bind(const culv_gl_memory *m, culv_reason reason, uint32_t name,
                              const char *why)
 {
-    return culvi_fail(culvi_gl_voice(m->gl), m->label, CULV_ERROR_INVALID, reason,
+    return culvi_fail(m->gl->voice, m->label, CULV_ERROR_INVALID, reason,
                       "culv_gl_memory_bind(): %u %s", (unsigned)name, why);
 }
 
@@ -201,12 +291,12 @@ static culv_result bind_buffer(culv_gl_memory *m, uint32_t buffer, uint64_t offs
     if (t->glGetError() != CULVI_GL_NO_ERROR || has != 0)
         return fail_bind(m, CULV_REASON_VALUE, buffer,
                          "has storage already; make a new buffer by glCreateBuffers()");
-    culv_result result = culvi_gl_check_offset(gl, m->label, offset);
+    culv_result result = check_offset(gl, m->label, offset);
     if (result != CULV_OK) return result;
     t->glNamedBufferStorageMemEXT(buffer, (ptrdiff_t)size, m->name, offset);
-    return culvi_gl_check_error(
-        gl, m->label, "glNamedBufferStorageMemEXT", CULV_REASON_DRIVER_REFUSED,
-        "buffer %u could not have %" PRIu64 " bytes of the memory", (unsigned)buffer, size);
+    return culvi_gl_check(gl, m->label, "glNamedBufferStorageMemEXT",
+                          "buffer %u could not have %" PRIu64 " bytes of the memory",
+                          (unsigned)buffer, size);
 }
 
 static culv_result bind_texture(culv_gl_memory *m, uint32_t texture, uint64_t offset,
@@ -230,7 +320,7 @@ static culv_result bind_texture(culv_gl_memory *m, uint32_t texture, uint64_t of
     if (t->glGetError() != CULVI_GL_NO_ERROR || immutable || width != 0)
         return fail_bind(m, CULV_REASON_VALUE, texture,
                          "has storage already; make a new texture by glCreateTextures()");
-    result = culvi_gl_check_offset(gl, m->label, offset);
+    result = check_offset(gl, m->label, offset);
     if (result != CULV_OK) return result;
     return culvi_gl_texture_storage(
         gl, &shape, texture, d->linear ? CULVI_GL_LINEAR_TILING_EXT : CULVI_GL_OPTIMAL_TILING_EXT,
@@ -244,8 +334,8 @@ culv_result culv_gl_memory_bind(culv_gl_memory *memory, uint32_t name, uint64_t 
     culv_result result = CULV_OK;
     CULVI_REQUIRE(NULL, memory);
     if (texture != NULL)
-        result = culvi_desc_read(culvi_gl_voice(memory->gl), &d, sizeof d, texture,
-                                 "culv_gl_image_create_desc");
+        result =
+            culvi_desc_read(memory->gl->voice, &d, sizeof d, texture, "culv_gl_image_create_desc");
     if (result == CULV_OK) result = culvi_gl_enter(memory->gl, memory->label, __func__);
     if (result != CULV_OK) return result;
     if (texture == NULL) return bind_buffer(memory, name, offset, size);
@@ -254,4 +344,61 @@ culv_result culv_gl_memory_bind(culv_gl_memory *memory, uint32_t name, uint64_t 
         return fail_bind(memory, CULV_REASON_SIZE, name,
                          "is a texture, whose size its description says; pass 0");
     return bind_texture(memory, name, offset, &d);
+}
+
+/* Vectors: a buffer on each chunk -------------------------------------------------------------- */
+
+static void drop(culv_vector_view *view, const culvi_view_part *part)
+{
+    const culv_gl *gl = culvi_gl_of(view->graphics);
+    const uint32_t buffer = (uint32_t)part->object, memory = (uint32_t)part->memory;
+    if (!culvi_gl_is_current(gl)) return; /* they went with the contexts */
+    gl->table.glDeleteBuffers(1, &buffer);
+    gl->table.glDeleteMemoryObjectsEXT(1, &memory);
+}
+
+static culv_result make(culv_vector_view *view, const culv_part *chunk, culvi_view_part *part)
+{
+    const culv_gl *gl = culvi_gl_of(view->graphics);
+    uint32_t memory = 0, buffer = 0;
+    culv_handle handle;
+    culv_result result =
+        culv_vmm_export_dup(chunk->allocation, (culv_handle_type)CULVI_HANDLE_OPAQUE, &handle);
+    if (result != CULV_OK) return result;
+    result =
+        culvi_gl_import_handle(gl, view->label, &handle, chunk->allocation->size, false, &memory);
+    culv_handle_close(&handle);
+    if (result == CULV_OK)
+        result = culvi_gl_create_buffer(gl, view->label, chunk->size, memory, 0, &buffer);
+    if (result != CULV_OK) {
+        if (memory != 0) gl->table.glDeleteMemoryObjectsEXT(1, &memory);
+        return result;
+    }
+    part->object = buffer;
+    part->memory = memory;
+    return CULV_OK;
+}
+
+static culv_result may_update(const culv_vector_view *view, const char *call)
+{
+    return culvi_gl_enter(culvi_gl_of(view->graphics), view->label, call);
+}
+
+static const culvi_vector_view_api view_api = {
+    .may_update = may_update, .make = make, .drop = drop};
+
+culv_result culv_gl_vector_view_create(culv_gl *gl, culv_vector *vector, const char *label,
+                                       culv_vector_view **out)
+{
+    CULVI_REQUIRE(NULL, gl);
+    CULVI_REQUIRE2(gl->voice, vector, out);
+    if (label == NULL) label = vector->label;
+    culv_result result = culvi_gl_enter(gl, label, __func__);
+    if (result == CULV_OK) result = need_imports(gl, label, "it shows no vector");
+    if (result == CULV_OK) result = culvi_vector_view_check(&gl->base, label, vector);
+    if (result != CULV_OK) return result;
+    culv_vector_view *view = culvi_alloc(sizeof *view);
+    if (view == NULL) return culvi_fail_host_memory(gl->voice, label);
+    culvi_vector_view_init(view, &view_api, &gl->base, vector, label);
+    return culvi_vector_view_made(view, CULV_OK, out);
 }

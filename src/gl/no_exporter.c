@@ -5,7 +5,7 @@
 static culv_result none(const culv_gl *gl, const char *label)
 {
     return culvi_fail(
-        culvi_gl_voice(gl), label, CULV_ERROR_UNSUPPORTED, CULV_REASON_NOT_BUILT,
+        gl->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_NOT_BUILT,
         "OpenGL exports no memory, and this build of Culvert leaves Vulkan out, which "
         "could; allow a fallback, or import what others export "
         "(culv_gl_memory_import())");

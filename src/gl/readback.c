@@ -71,14 +71,13 @@ culv_result culv_gl_readback_create(culv_gl *gl, const culv_gl_readback_desc *de
     culv_gl_readback_desc d;
     culv_gl_register_desc how = culv_gl_register_desc_init();
     CULVI_REQUIRE(NULL, gl);
-    const culvi_voice *voice = culvi_gl_voice(gl);
-    CULVI_REQUIRE2(voice, desc, out);
-    culv_result result = culvi_desc_read(voice, &d, sizeof d, desc, "culv_gl_readback_desc");
-    if (result == CULV_OK) result = check_desc(voice, &d);
+    CULVI_REQUIRE2(gl->voice, desc, out);
+    culv_result result = culvi_desc_read(gl->voice, &d, sizeof d, desc, "culv_gl_readback_desc");
+    if (result == CULV_OK) result = check_desc(gl->voice, &d);
     if (result == CULV_OK) result = culvi_gl_enter(gl, d.label, "culv_gl_readback_create");
     if (result != CULV_OK) return result;
     culvi_gl_readback *r = culvi_alloc(sizeof *r);
-    if (r == NULL) return culvi_fail_host_memory(voice, d.label);
+    if (r == NULL) return culvi_fail_host_memory(gl->voice, d.label);
     r->gl = gl;
     r->width = (int32_t)d.width;
     r->height = (int32_t)d.height;
@@ -90,8 +89,8 @@ culv_result culv_gl_readback_create(culv_gl *gl, const culv_gl_readback_desc *de
     const ptrdiff_t size = (ptrdiff_t)d.width * (ptrdiff_t)d.height * formats[r->format].bytes;
     gl->table.glCreateBuffers(1, &r->buffer);
     gl->table.glNamedBufferStorage(r->buffer, size, NULL, 0);
-    result = culvi_gl_check_error(gl, r->label, "glNamedBufferStorage", CULV_REASON_DRIVER_REFUSED,
-                                  "a pixel buffer of %td bytes could not be made", size);
+    result = culvi_gl_check(gl, r->label, "glNamedBufferStorage",
+                            "a pixel buffer of %td bytes could not be made", size);
     if (result != CULV_OK) goto delete_buffer;
     how.access = CULV_ACCESS_READ_ONLY;
     how.label = r->label;
@@ -117,8 +116,8 @@ static culv_result need_scratch(culvi_gl_readback *r, int i)
     t->glCreateFramebuffers(1, &framebuffer);
     t->glNamedFramebufferRenderbuffer(framebuffer, formats[r->format].attachment,
                                       CULVI_GL_RENDERBUFFER, renderbuffer);
-    culv_result result = culvi_gl_check_error(
-        r->gl, r->label, "glNamedFramebufferRenderbuffer", CULV_REASON_DRIVER_REFUSED,
+    culv_result result = culvi_gl_check(
+        r->gl, r->label, "glNamedFramebufferRenderbuffer",
         "a framebuffer of the internal format %#" PRIx32 " could not be made", r->internal_format);
     if (result != CULV_OK) {
         t->glDeleteFramebuffers(1, &framebuffer);
@@ -163,7 +162,7 @@ static culv_result check_extent(const culvi_gl_readback *r, uint32_t framebuffer
     culvi_gl_drop_errors(t);
     if (width == 0 || height == 0) return CULV_OK; /* OpenGL refuses the read, and says why */
     if (x >= 0 && y >= 0 && x <= width - r->width && y <= height - r->height) return CULV_OK;
-    return culvi_fail(culvi_gl_voice(r->gl), r->label, CULV_ERROR_INVALID, CULV_REASON_EXTENT,
+    return culvi_fail(r->gl->voice, r->label, CULV_ERROR_INVALID, CULV_REASON_EXTENT,
                       "culv_gl_readback_read(): %" PRId32 " x %" PRId32 " pixels at (%" PRId32
                       ", %" PRId32 ") are not all in the framebuffer %" PRIu32
                       ", whose attachment has %" PRId32 " x %" PRId32
@@ -189,7 +188,7 @@ static culv_result check_conditional(const culvi_gl_readback *r)
     culvi_gl_drop_errors(t);
     if (error != CULVI_GL_INVALID_OPERATION) return CULV_OK;
     return culvi_fail(
-        culvi_gl_voice(r->gl), r->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+        r->gl->voice, r->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
         "culv_gl_readback_read() stands between glBeginConditionalRender() and glEndConditionalRender(), where OpenGL may leave its blit out without an error; call it after the end");
 }
 
@@ -257,9 +256,8 @@ static culv_result read_turned(culvi_gl_readback *r, uint32_t from, int32_t x, i
         uint32_t made = 0;
         t->glCreateBuffers(1, &made);
         t->glNamedBufferStorage(made, row * r->height, NULL, 0);
-        result = culvi_gl_check_error(
-            r->gl, r->label, "glNamedBufferStorage", CULV_REASON_DRIVER_REFUSED,
-            "a pixel buffer of %td bytes could not be made", row * r->height);
+        result = culvi_gl_check(r->gl, r->label, "glNamedBufferStorage",
+                                "a pixel buffer of %td bytes could not be made", row * r->height);
         if (result != CULV_OK) {
             t->glDeleteBuffers(1, &made);
             return result;
@@ -270,10 +268,9 @@ static culv_result read_turned(culvi_gl_readback *r, uint32_t from, int32_t x, i
     for (ptrdiff_t i = 0; result == CULV_OK && i < r->height; i++)
         t->glCopyNamedBufferSubData(r->unturned, r->buffer, i * row, (r->height - 1 - i) * row,
                                     row);
-    return result == CULV_OK
-               ? culvi_gl_check_error(r->gl, r->label, "glCopyNamedBufferSubData",
-                                      CULV_REASON_DRIVER_REFUSED, "rows could not be copied")
-               : result;
+    return result == CULV_OK ? culvi_gl_check(r->gl, r->label, "glCopyNamedBufferSubData",
+                                              "rows could not be copied")
+                             : result;
 }
 
 culv_result culv_gl_readback_read(culv_registration *readback, uint32_t framebuffer, int32_t x,
@@ -291,7 +288,7 @@ culv_result culv_gl_readback_read(culv_registration *readback, uint32_t framebuf
     culv_result result = culvi_gl_enter(gl, r->label, "culv_gl_readback_read");
     if (result != CULV_OK) return result;
     if (readback->mapped)
-        return culvi_fail(culvi_gl_voice(gl), r->label, CULV_ERROR_INVALID, CULV_REASON_MAPPED,
+        return culvi_fail(gl->voice, r->label, CULV_ERROR_INVALID, CULV_REASON_MAPPED,
                           "culv_gl_readback_read(): CUDA has the buffer now; unmap it first");
     gl->table.glGetNamedFramebufferParameteriv(framebuffer, CULVI_GL_SAMPLES, &samples);
     result =

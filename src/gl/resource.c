@@ -1,11 +1,114 @@
 /* SPDX-License-Identifier: MIT */
-/* Making a buffer or a texture: memory that Vulkan exports, a memory object, and the GL object. */
+/* Buffers and textures that Culvert makes: whether a path has them and how CUDA maps them (the
+ * gate), memory that Vulkan exports, a memory object and the GL object, and the calls. */
 #include "base/alloc.h"
+#include "base/attempt.h"
+#include "base/desc.h"
 #include "base/handle.h"
 #include "core/image_check.h"
 #include "gl/gl_object.h"
 
 #include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Formats -------------------------------------------------------------------------------------- */
+
+/* GLenums of client formats and types. */
+enum {
+    RED = 0x1903,
+    RG = 0x8227,
+    RGB = 0x1907,
+    RGBA = 0x1908,
+    BGRA = 0x80E1,
+    RED_INTEGER = 0x8D94,
+    RG_INTEGER = 0x8228,
+    RGB_INTEGER = 0x8D98,
+    RGBA_INTEGER = 0x8D99,
+    DEPTH_COMPONENT = 0x1902,
+    STENCIL_INDEX = 0x1901,
+    BYTE = 0x1400,
+    UNSIGNED_BYTE = 0x1401,
+    SHORT = 0x1402,
+    UNSIGNED_SHORT = 0x1403,
+    INT = 0x1404,
+    UNSIGNED_INT = 0x1405,
+    FLOAT = 0x1406,
+    HALF_FLOAT = 0x140B
+};
+
+static const struct packed {
+    uint32_t internal_format, format, type;
+} packed_formats[] = {
+    {0x8059, RGBA, 0x8368},         /* RGB10_A2: 2_10_10_10_REV */
+    {0x906F, RGBA_INTEGER, 0x8368}, /* RGB10_A2UI */
+    {0x8C3A, RGB, 0x8C3B},          /* R11F_G11F_B10F: 10F_11F_11F_REV */
+    {0x8C3D, RGB, 0x8C3E},          /* RGB9_E5: 5_9_9_9_REV */
+    {0x8D62, RGB, 0x8363},          /* RGB565: 5_6_5 */
+    {0x8057, BGRA, 0x8366},         /* RGB5_A1: 1_5_5_5_REV */
+    /* CUDA maps no formats of three channels, so the format table does not describe them. */
+    {0x8051, RGB, UNSIGNED_BYTE},          /* RGB8 */
+    {0x8C41, RGB, UNSIGNED_BYTE},          /* SRGB8 */
+    {0x8054, RGB, UNSIGNED_SHORT},         /* RGB16 */
+    {0x881B, RGB, HALF_FLOAT},             /* RGB16F */
+    {0x8815, RGB, FLOAT},                  /* RGB32F */
+    {0x8D7D, RGB_INTEGER, UNSIGNED_BYTE},  /* RGB8UI */
+    {0x8D77, RGB_INTEGER, UNSIGNED_SHORT}, /* RGB16UI */
+    {0x8D71, RGB_INTEGER, UNSIGNED_INT},   /* RGB32UI */
+    {0x8D8F, RGB_INTEGER, BYTE},           /* RGB8I */
+    {0x8D89, RGB_INTEGER, SHORT},          /* RGB16I */
+    {0x8D83, RGB_INTEGER, INT},            /* RGB32I */
+};
+
+/* 0: there is none of this size. */
+static uint32_t scalar_type(culv_texel_kind kind, uint32_t bytes)
+{
+    static const uint32_t unsigned_types[] = {0, UNSIGNED_BYTE, UNSIGNED_SHORT, 0, UNSIGNED_INT};
+    static const uint32_t signed_types[] = {0, BYTE, SHORT, 0, INT};
+    static const uint32_t float_types[] = {0, 0, HALF_FLOAT, 0, FLOAT};
+    if (bytes > 4) return 0;
+    switch (kind) {
+    case CULV_TEXEL_KIND_UINT:
+    case CULV_TEXEL_KIND_UNORM:
+    case CULV_TEXEL_KIND_SRGB: return unsigned_types[bytes];
+    case CULV_TEXEL_KIND_SINT:
+    case CULV_TEXEL_KIND_SNORM: return signed_types[bytes];
+    case CULV_TEXEL_KIND_FLOAT: return float_types[bytes];
+    default: return 0;
+    }
+}
+
+bool culvi_gl_texel_format(const culvi_format *row, uint32_t internal_format, uint32_t *format,
+                           uint32_t *type)
+{
+    static const uint32_t floats[] = {0, RED, RG, RGB, RGBA};
+    static const uint32_t integers[] = {0, RED_INTEGER, RG_INTEGER, RGB_INTEGER, RGBA_INTEGER};
+    for (size_t i = 0; i < sizeof packed_formats / sizeof packed_formats[0]; i++)
+        if (packed_formats[i].internal_format == internal_format) {
+            *format = packed_formats[i].format;
+            *type = packed_formats[i].type;
+            return true;
+        }
+    if (row->kind == CULV_TEXEL_KIND_BLOCKS) {
+        *format = internal_format; /* as glCompressedTextureSubImage2D takes it */
+        *type = 0;
+        return true;
+    }
+    if (row->kind == CULV_TEXEL_KIND_DEPTH || row->kind == CULV_TEXEL_KIND_STENCIL) {
+        *format = row->kind == CULV_TEXEL_KIND_DEPTH ? DEPTH_COMPONENT : STENCIL_INDEX;
+        *type = row->block_bytes == 4   ? FLOAT
+                : row->block_bytes == 2 ? UNSIGNED_SHORT
+                                        : UNSIGNED_BYTE;
+        return row->aspects == 2 || row->aspects == 4;
+    }
+    if (row->channels == 0 || row->channels > 4) return false;
+    bool whole = row->kind == CULV_TEXEL_KIND_UINT || row->kind == CULV_TEXEL_KIND_SINT;
+    *format = whole ? integers[row->channels] : floats[row->channels];
+    *type = scalar_type(row->kind, row->block_bytes / row->channels);
+    return *type != 0;
+}
+
+/* Buffers -------------------------------------------------------------------------------------- */
 
 enum { DYNAMIC_STORAGE = 0x0100 }; /* GL_DYNAMIC_STORAGE_BIT */
 
@@ -15,16 +118,15 @@ culv_result culvi_gl_create_buffer(const culv_gl *gl, const char *label, uint64_
     const culvi_gl_table *t = &gl->table;
     uint32_t name = 0;
     t->glCreateBuffers(1, &name);
-    culv_result result = culvi_gl_check_error(gl, label, "glCreateBuffers",
-                                              CULV_REASON_DRIVER_REFUSED, "no buffer was made");
+    culv_result result = culvi_gl_check(gl, label, "glCreateBuffers", "no buffer was made");
     if (result != CULV_OK) return result;
     if (memory != 0)
         t->glNamedBufferStorageMemEXT(name, (ptrdiff_t)size, memory, offset);
     else
         t->glNamedBufferStorage(name, (ptrdiff_t)size, NULL, DYNAMIC_STORAGE);
-    result = culvi_gl_check_error(
-        gl, label, memory != 0 ? "glNamedBufferStorageMemEXT" : "glNamedBufferStorage",
-        CULV_REASON_DRIVER_REFUSED, "a buffer of %" PRIu64 " bytes could not be made", size);
+    result = culvi_gl_check(gl, label,
+                            memory != 0 ? "glNamedBufferStorageMemEXT" : "glNamedBufferStorage",
+                            "a buffer of %" PRIu64 " bytes could not be made", size);
     if (result == CULV_OK)
         *out = name;
     else
@@ -57,7 +159,7 @@ static const char *why_not(uint32_t target)
 static culv_result fail_value(const culv_gl *gl, const culv_gl_image_create_desc *d,
                               const char *what)
 {
-    return culvi_fail(culvi_gl_voice(gl), d->label, CULV_ERROR_INVALID, CULV_REASON_EXTENT,
+    return culvi_fail(gl->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_EXTENT,
                       "culv_gl_image_create_desc: %s (width %" PRIu32 ", height %" PRIu32
                       ", depth %" PRIu32 ", array_layers %" PRIu32 ", mip_levels %" PRIu32 ")",
                       what, d->width, d->height, d->depth, d->array_layers, d->mip_levels);
@@ -92,20 +194,20 @@ culv_result culvi_gl_read_shape(const culv_gl *gl, const culv_gl_image_create_de
                                        : CULV_IMAGE_2D};
     const char *refused = why_not(target);
     if (refused != NULL)
-        return culvi_fail(culvi_gl_voice(gl), d->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE,
+        return culvi_fail(gl->voice, d->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE,
                           "culv_gl_image_create_desc.target: %s", refused);
     if (!flat && !cube && !solid && !array && target != CULVI_GL_TEXTURE_2D)
-        return culvi_fail(culvi_gl_voice(gl), d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+        return culvi_fail(gl->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                           "culv_gl_image_create_desc.target is %#" PRIx32
                           ", which is no target of textures",
                           target);
     if (d->internal_format == 0)
-        return culvi_fail(culvi_gl_voice(gl), d->label, CULV_ERROR_INVALID, CULV_REASON_FORMAT,
+        return culvi_fail(gl->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_FORMAT,
                           "culv_gl_image_create_desc.internal_format is 0; say a sized format, as "
                           "GL_RGBA8");
     s.row = culvi_format_find((uint32_t)culvi_format_from(CULV_NATIVE_GL, d->internal_format));
     if (s.row == NULL)
-        return culvi_fail(culvi_gl_voice(gl), d->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT,
+        return culvi_fail(gl->voice, d->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT,
                           "culv_gl_image_create_desc.internal_format is %#" PRIx32 "%s",
                           d->internal_format,
                           d->internal_format == CULVI_GL_RGBA4
@@ -135,74 +237,54 @@ culv_result culvi_gl_read_shape(const culv_gl *gl, const culv_gl_image_create_de
     return CULV_OK;
 }
 
-static const char *storage_1d(const culvi_gl_table *t, const culvi_gl_shape *s, uint32_t texture,
-                              uint32_t memory, uint64_t offset)
+/* The dimensions of glTextureStorage and the size of the last one but the width; a cube map's faces
+ * are none. */
+static int sides_of(const culvi_gl_shape *s, int32_t *last)
 {
-    const int32_t levels = (int32_t)s->levels, width = (int32_t)s->width;
-    if (memory == 0) {
-        t->glTextureStorage1D(texture, levels, s->internal_format, width);
-        return "glTextureStorage1D";
+    switch (s->target) {
+    case CULVI_GL_TEXTURE_1D: *last = 0; return 1;
+    case CULVI_GL_TEXTURE_1D_ARRAY: *last = (int32_t)s->layers; return 2;
+    case CULVI_GL_TEXTURE_2D:
+    case CULVI_GL_TEXTURE_CUBE_MAP: *last = (int32_t)s->height; return 2;
+    case CULVI_GL_TEXTURE_3D: *last = (int32_t)s->depth; return 3;
+    default: *last = (int32_t)s->layers; return 3;
     }
-    t->glTextureStorageMem1DEXT(texture, levels, s->internal_format, width, memory, offset);
-    return "glTextureStorageMem1DEXT";
-}
-
-static const char *storage_2d(const culvi_gl_table *t, const culvi_gl_shape *s, uint32_t height,
-                              uint32_t texture, uint32_t memory, uint64_t offset)
-{
-    const int32_t levels = (int32_t)s->levels, width = (int32_t)s->width;
-    if (memory == 0) {
-        t->glTextureStorage2D(texture, levels, s->internal_format, width, (int32_t)height);
-        return "glTextureStorage2D";
-    }
-    t->glTextureStorageMem2DEXT(texture, levels, s->internal_format, width, (int32_t)height, memory,
-                                offset);
-    return "glTextureStorageMem2DEXT";
-}
-
-static const char *storage_3d(const culvi_gl_table *t, const culvi_gl_shape *s, uint32_t depth,
-                              uint32_t texture, uint32_t memory, uint64_t offset)
-{
-    const int32_t levels = (int32_t)s->levels, width = (int32_t)s->width;
-    const int32_t height = (int32_t)s->height;
-    if (memory == 0) {
-        t->glTextureStorage3D(texture, levels, s->internal_format, width, height, (int32_t)depth);
-        return "glTextureStorage3D";
-    }
-    t->glTextureStorageMem3DEXT(texture, levels, s->internal_format, width, height, (int32_t)depth,
-                                memory, offset);
-    return "glTextureStorageMem3DEXT";
 }
 
 culv_result culvi_gl_texture_storage(const culv_gl *gl, const culvi_gl_shape *s, uint32_t texture,
                                      uint32_t tiling, uint32_t memory, uint64_t offset)
 {
+    static const char *const calls[][2] = {{"glTextureStorage1D", "glTextureStorageMem1DEXT"},
+                                           {"glTextureStorage2D", "glTextureStorageMem2DEXT"},
+                                           {"glTextureStorage3D", "glTextureStorageMem3DEXT"}};
     const culvi_gl_table *t = &gl->table;
-    const char *call = NULL;
-    culv_result result = CULV_OK;
+    const uint32_t format = s->internal_format;
+    const int32_t levels = (int32_t)s->levels, width = (int32_t)s->width;
+    const int32_t height = (int32_t)s->height;
+    int32_t last = 0;
+    const int sides = sides_of(s, &last);
     if (memory != 0) {
         t->glTextureParameteri(texture, CULVI_GL_TEXTURE_TILING_EXT, (int32_t)tiling);
-        result = culvi_gl_check_error(gl, s->label, "glTextureParameteri",
-                                      CULV_REASON_DRIVER_REFUSED, "the tiling could not be set");
+        culv_result result =
+            culvi_gl_check(gl, s->label, "glTextureParameteri", "the tiling could not be set");
         if (result != CULV_OK) return result;
     }
-    switch (s->target) {
-    case CULVI_GL_TEXTURE_1D: call = storage_1d(t, s, texture, memory, offset); break;
-    case CULVI_GL_TEXTURE_1D_ARRAY:
-        call = storage_2d(t, s, s->layers, texture, memory, offset);
-        break;
-    case CULVI_GL_TEXTURE_2D:
-    case CULVI_GL_TEXTURE_CUBE_MAP:
-        call = storage_2d(t, s, s->height, texture, memory, offset);
-        break;
-    case CULVI_GL_TEXTURE_3D: call = storage_3d(t, s, s->depth, texture, memory, offset); break;
-    default: call = storage_3d(t, s, s->layers, texture, memory, offset);
-    }
-    return culvi_gl_check_error(gl, s->label, call, CULV_REASON_DRIVER_REFUSED,
-                                "the %s texture of %" PRIu32 " x %" PRIu32 " x %" PRIu32
-                                " texels, %" PRIu32 " layers and %" PRIu32
-                                " levels could not be made",
-                                s->row->name, s->width, s->height, s->depth, s->layers, s->levels);
+    if (memory == 0 && sides == 1)
+        t->glTextureStorage1D(texture, levels, format, width);
+    else if (memory == 0 && sides == 2)
+        t->glTextureStorage2D(texture, levels, format, width, last);
+    else if (memory == 0)
+        t->glTextureStorage3D(texture, levels, format, width, height, last);
+    else if (sides == 1)
+        t->glTextureStorageMem1DEXT(texture, levels, format, width, memory, offset);
+    else if (sides == 2)
+        t->glTextureStorageMem2DEXT(texture, levels, format, width, last, memory, offset);
+    else
+        t->glTextureStorageMem3DEXT(texture, levels, format, width, height, last, memory, offset);
+    return culvi_gl_check(gl, s->label, calls[sides - 1][memory != 0],
+                          "the %s texture of %" PRIu32 " x %" PRIu32 " x %" PRIu32
+                          " texels, %" PRIu32 " layers and %" PRIu32 " levels could not be made",
+                          s->row->name, s->width, s->height, s->depth, s->layers, s->levels);
 }
 
 culv_result culvi_gl_create_texture(const culv_gl *gl, const culvi_gl_shape *shape, uint32_t memory,
@@ -211,8 +293,8 @@ culv_result culvi_gl_create_texture(const culv_gl *gl, const culvi_gl_shape *sha
     const culvi_gl_table *t = &gl->table;
     uint32_t name = 0;
     t->glCreateTextures(shape->target, 1, &name);
-    culv_result result = culvi_gl_check_error(gl, shape->label, "glCreateTextures",
-                                              CULV_REASON_DRIVER_REFUSED, "no texture was made");
+    culv_result result =
+        culvi_gl_check(gl, shape->label, "glCreateTextures", "no texture was made");
     if (result != CULV_OK) return result;
     result = culvi_gl_texture_storage(gl, shape, name, CULVI_GL_OPTIMAL_TILING_EXT, memory, 0);
     if (result == CULV_OK)
@@ -220,6 +302,88 @@ culv_result culvi_gl_create_texture(const culv_gl *gl, const culvi_gl_shape *sha
     else
         t->glDeleteTextures(1, &name);
     return result;
+}
+
+/* The gate ------------------------------------------------------------------------------------- */
+
+/* How CUDA maps what is not shared. */
+static culv_image_desc describe(const culvi_gl_shape *s)
+{
+    culv_image_desc d = culv_image_desc_init();
+    d.format = s->row->format;
+    d.texels = s->texels;
+    d.type = s->type;
+    d.width = s->width;
+    d.height = s->height;
+    d.depth = s->depth;
+    d.array_layers = s->layers;
+    d.mip_levels = s->levels;
+    d.no_surfaces = s->no_surfaces || !s->row->surfaces;
+    return d;
+}
+
+static culv_result plan_copied_image(culv_gl *gl, const culvi_gl_shape *s, culvi_plan *plan)
+{
+    uint32_t format = 0, type = 0;
+    if (!culvi_gl_texel_format(s->row, s->internal_format, &format, &type))
+        return culvi_fail(
+            gl->voice, s->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT,
+            "OpenGL copies no texels of %s to and from host memory as they are stored",
+            s->row->name);
+    bool stored = s->texels == CULV_TEXELS_STORED;
+    if (stored) culvi_attempt_begin(); /* else a refusal is the answer */
+    culv_result result = culvi_format_supported(gl->base.device, s->row, s->texels, s->label);
+    if (stored) (void)culvi_attempt_end(NULL, result);
+    if (result != CULV_OK && !(stored && result == CULV_ERROR_UNSUPPORTED)) return result;
+    plan->arrays = result == CULV_OK;
+    plan->row = s->row;
+    plan->image = describe(s);
+    return CULV_OK;
+}
+
+culv_result culvi_gl_reworded(const culv_gl *gl, culv_result result)
+{
+    culv_error *error = &culvi_thread_state()->error;
+    static const struct {
+        const char *vulkan, *gl;
+    } words[] = {
+        {"VkImageCreateInfo::extent", "culv_gl_image_create_desc.width x height x depth"},
+        {"VkImageCreateInfo::mipLevels", "culv_gl_image_create_desc.mip_levels"},
+        {"VkImageCreateInfo::arrayLayers", "culv_gl_image_create_desc.array_layers"},
+        {"VkImageCreateInfo::format", "culv_gl_image_create_desc.internal_format"},
+        {"VkBufferCreateInfo::size",
+         "culv_gl_buffer_create_desc.size, with what OpenGL needs behind it,"},
+        {", arrayLayers ", ", array_layers "},
+        {" and mipLevels ", " and mip_levels "},
+        {", or map a LINEAR image as rows of bytes (in Vulkan culv_vk_image_map_pitched())",
+         " (GL_RGBA8 for GL_RGB8), or a buffer"},
+    };
+    for (size_t i = 0; result != CULV_OK && i < sizeof words / sizeof words[0]; i++) {
+        char text[sizeof error->message];
+        const char *at = strstr(error->message, words[i].vulkan);
+        if (at == NULL) continue;
+        snprintf(text, sizeof text, "%.*s%s%s", (int)(at - error->message), error->message,
+                 words[i].gl, at + strlen(words[i].vulkan));
+        memcpy(error->message, text, sizeof text);
+    }
+    return culvi_attempt_end(gl->voice, result);
+}
+
+culv_result culvi_gl_plan(culvi_graphics *graphics, culvi_plan *plan)
+{
+    culv_gl *gl = culvi_gl_of(graphics);
+    const culvi_gl_shape *shape = plan->desc;
+    plan->handle_types = 0;
+    plan->dedicated = false;
+    plan->size = shape->size;
+    if (plan->path == CULV_SHARING_SHARED && shape->is_image && !shape->row->mapped) {
+        /* says it without Vulkan's words */
+        culvi_attempt_begin();
+        return culvi_gl_reworded(
+            gl, culvi_format_supported(gl->base.device, shape->row, shape->texels, shape->label));
+    }
+    if (plan->path == CULV_SHARING_SHARED) return culvi_gl_exporter_plan(gl, shape, plan);
+    return shape->is_image ? plan_copied_image(gl, shape, plan) : CULV_OK;
 }
 
 /* The seam ------------------------------------------------------------------------------------- */
@@ -265,7 +429,7 @@ culv_result culvi_gl_make(culvi_graphics *graphics, const culvi_plan *plan, culv
     culv_gl *gl = culvi_gl_of(graphics);
     const culvi_gl_shape *shape = plan->desc;
     culvi_gl_object *object = culvi_alloc(sizeof *object);
-    if (object == NULL) return culvi_fail_host_memory(culvi_gl_voice(gl), plan->label);
+    if (object == NULL) return culvi_fail_host_memory(gl->voice, plan->label);
     object->target = shape->target;
     object->internal_format = shape->internal_format;
     object->row = shape->row;
@@ -296,4 +460,80 @@ culv_result culvi_gl_export_memory(const culvi_graphics *graphics, const char *l
     culvi_graphics *vk = NULL;
     culv_result result = culvi_gl_exporter_get(culvi_gl_of(graphics), label, &vk);
     return result == CULV_OK ? vk->api->export_memory(vk, label, memory, out) : result;
+}
+
+/* The calls ------------------------------------------------------------------------------------ */
+
+culv_result culvi_gl_check_buffer_size(const culv_gl *gl, const culv_gl_buffer_create_desc *d)
+{
+    if (d->size != 0 && d->size <= PTRDIFF_MAX) return CULV_OK;
+    return culvi_fail(gl->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
+                      "culv_gl_buffer_create_desc.size is %" PRIu64, d->size);
+}
+
+culv_result culvi_gl_make_buffer(culv_gl *gl, const culv_gl_buffer_create_desc *desc,
+                                 bool only_host, culv_shared_buffer **out)
+{
+    culv_result result = culvi_gl_check_buffer_size(gl, desc);
+    if (result != CULV_OK) return result;
+    const culvi_gl_shape shape = {.label = desc->label, .size = desc->size};
+    culvi_plan plan = {.label = desc->label,
+                       .desc = &shape,
+                       .desc_name = "culv_gl_buffer_create_desc",
+                       .fallback = desc->fallback,
+                       .only_host = only_host};
+    return culvi_shared_buffer_create(&gl->base, &plan, out);
+}
+
+culv_result culv_gl_buffer_create(culv_gl *gl, const culv_gl_buffer_create_desc *desc,
+                                  culv_shared_buffer **out)
+{
+    culv_gl_buffer_create_desc d;
+    CULVI_REQUIRE(NULL, gl);
+    CULVI_REQUIRE2(gl->voice, desc, out);
+    culv_result result =
+        culvi_desc_read(gl->voice, &d, sizeof d, desc, "culv_gl_buffer_create_desc");
+    if (result == CULV_OK) result = culvi_gl_enter(gl, d.label, __func__);
+    return result == CULV_OK ? culvi_gl_make_buffer(gl, &d, false, out) : result;
+}
+
+uint32_t culv_gl_buffer_name(const culv_shared_buffer *buffer)
+{
+    const culvi_native *half = culvi_buffer_half(buffer, &culvi_gl_api);
+    return half != NULL ? culvi_gl_object_of(half)->name : 0;
+}
+
+culv_result culvi_gl_make_image(culv_gl *gl, const culv_gl_image_create_desc *desc, bool only_host,
+                                culv_shared_image **out)
+{
+    culvi_gl_shape shape;
+    culv_result result = culvi_gl_read_shape(gl, desc, &shape);
+    if (result != CULV_OK) return result;
+    culvi_plan plan = {.label = desc->label,
+                       .desc = &shape,
+                       .desc_name = "culv_gl_image_create_desc",
+                       .fallback = desc->fallback,
+                       .only_host = only_host};
+    return culvi_shared_image_create(&gl->base, &plan, out);
+}
+
+culv_result culv_gl_image_create(culv_gl *gl, const culv_gl_image_create_desc *desc,
+                                 culv_shared_image **out)
+{
+    culv_gl_image_create_desc d;
+    CULVI_REQUIRE(NULL, gl);
+    CULVI_REQUIRE2(gl->voice, desc, out);
+    culv_result result =
+        culvi_desc_read(gl->voice, &d, sizeof d, desc, "culv_gl_image_create_desc");
+    if (result == CULV_OK && d.linear)
+        result = culvi_fail(gl->voice, d.label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+                            "culv_gl_image_create_desc.linear is for culv_gl_memory_bind() alone");
+    if (result == CULV_OK) result = culvi_gl_enter(gl, d.label, __func__);
+    return result == CULV_OK ? culvi_gl_make_image(gl, &d, false, out) : result;
+}
+
+uint32_t culv_gl_image_name(const culv_shared_image *image)
+{
+    const culvi_native *half = culvi_image_half(image, &culvi_gl_api);
+    return half != NULL ? culvi_gl_object_of(half)->name : 0;
 }

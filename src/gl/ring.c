@@ -104,17 +104,16 @@ static culv_result make_objects(culvi_gl_ring *ring, const plan *p)
 static culv_result check_registration(const culvi_gl_ring *ring, uint32_t i,
                                       const culv_registration *r)
 {
-    const culvi_voice *voice = culvi_gl_voice(ring->gl);
     if (r == NULL)
         return culvi_fail(
-            voice, label_of(ring), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
+            ring->gl->voice, label_of(ring), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
             "culv_gl_ring_desc.resources[%" PRIu32 "] has a NULL among its max_depth objects", i);
     if (r->attachment != ring->gl)
         return culvi_fail(
-            voice, label_of(ring), CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,
+            ring->gl->voice, label_of(ring), CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,
             "culv_gl_ring_desc.resources[%" PRIu32 "] is of another culv_gl than the ring", i);
     if (culv_registration_is_mapped(r))
-        return culvi_fail(voice, label_of(ring), CULV_ERROR_INVALID, CULV_REASON_MAPPED,
+        return culvi_fail(ring->gl->voice, label_of(ring), CULV_ERROR_INVALID, CULV_REASON_MAPPED,
                           "culv_gl_ring_desc.resources[%" PRIu32
                           "] has a registration that is mapped; unmap it first",
                           i);
@@ -143,7 +142,7 @@ static culv_result register_object(culvi_gl_ring *ring, const plan *p, uint32_t 
     d.no_surfaces = from->no_surfaces;
     culv_result result = culvi_gl_read_shape(gl, from, &shape);
     if (result == CULV_OK && from->texels != CULV_TEXELS_STORED)
-        result = culvi_fail(culvi_gl_voice(gl), d.label, CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT,
+        result = culvi_fail(gl->voice, d.label, CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT,
                             "culv_gl_image_create_desc.texels: a registered image has its texels "
                             "as they are stored");
     if (result == CULV_OK) result = culvi_gl_create_texture(gl, &shape, 0, &s->names[i]);
@@ -284,7 +283,7 @@ static culv_result make(culv_gl *gl, const plan *p, culv_gl_way way, culvi_gl_ri
 {
     const culv_gl_ring_desc *d = p->desc;
     culvi_gl_ring *ring = culvi_alloc(sizeof *ring);
-    if (ring == NULL) return culvi_fail_host_memory(culvi_gl_voice(gl), d->label);
+    if (ring == NULL) return culvi_fail_host_memory(gl->voice, d->label);
     culvi_graphics_ring_init(&ring->base, &ring_api, &gl->base, d->max_depth, d->side, d->label);
     ring->gl = gl;
     ring->way = way;
@@ -309,7 +308,7 @@ static culv_result make(culv_gl *gl, const plan *p, culv_gl_way way, culvi_gl_ri
     culv_last_error(&error);
     /* A driver that refuses to give up what it registered refuses for good now. */
     if (unmake(ring, NULL) != CULV_OK)
-        culvi_log(culvi_gl_voice(gl), CULV_LOG_WARNING,
+        culvi_log(gl->voice, CULV_LOG_WARNING,
                   "a ring that could not be made could not be given up either, and stays");
     return culv_last_error_set(&error);
 
@@ -317,7 +316,7 @@ destroy_lock:
     culvi_mutex_destroy(&ring->lock);
 free_ring:
     culvi_free(ring);
-    return culvi_fail_host_memory(culvi_gl_voice(gl), d->label);
+    return culvi_fail_host_memory(gl->voice, d->label);
 }
 
 /* Descriptors ---------------------------------------------------------------------------------- */
@@ -369,26 +368,26 @@ static culv_result read_resource(const culvi_voice *voice, plan *p, uint32_t i)
 
 static culv_result read_plan(const culv_gl *gl, const culv_gl_ring_desc *d, plan *p)
 {
-    const culvi_voice *voice = culvi_gl_voice(gl);
     culv_result result = culvi_graphics_ring_check(&ring_api, &gl->base, d->label, d->max_depth,
                                                    d->side, d->num_resources);
     if (result != CULV_OK) return result;
     if ((uint32_t)d->way > CULV_GL_WAY_STAGED)
-        return culvi_fail(voice, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+        return culvi_fail(gl->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                           "culv_gl_ring_desc.way is %d, which is not a culv_gl_way", (int)d->way);
     if (d->num_resources > 0 && d->resources == NULL)
-        return culvi_fail(voice, d->label, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
+        return culvi_fail(gl->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
                           "culv_gl_ring_create: culv_gl_ring_desc.resources is NULL");
     p->desc = d;
     /* Without an object nothing is mapped, and OpenGL would wait for nothing. */
     p->ways = d->num_resources > 0 ? MEMORY | REGISTER | STAGED : MEMORY | STAGED;
     for (uint32_t i = 0; i < d->num_resources && result == CULV_OK; i++)
-        result = read_resource(voice, p, i);
+        result = read_resource(gl->voice, p, i);
     if (result == CULV_OK)
-        result = culvi_check_fallback(voice, d->label, "culv_gl_ring_desc.resources", p->fallback);
+        result =
+            culvi_check_fallback(gl->voice, d->label, "culv_gl_ring_desc.resources", p->fallback);
     if (result != CULV_OK) return result;
     if (d->way != CULV_GL_WAY_NONE && !(p->ways >> d->way & 1))
-        return culvi_fail(voice, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+        return culvi_fail(gl->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                           "culv_gl_ring_desc.way is %s, which its resources do not have",
                           culv_gl_way_name(d->way));
     return CULV_OK;
@@ -440,12 +439,12 @@ static culv_result make_best(culv_gl *gl, const plan *p, culvi_gl_ring **out)
     char line[sizeof refusals + 8] = "";
     join_lines(&(culvi_text){line, sizeof line, 0}, refusals);
     if (result != CULV_OK && tried > 1 && refused(gl, result))
-        result = culvi_fail(culvi_gl_voice(gl), p->desc->label, first.result, first.reason,
+        result = culvi_fail(gl->voice, p->desc->label, first.result, first.reason,
                             "no way works for the ring: %s%s", line,
                             staged ? "" : "; STAGED: no resource allows CULV_FALLBACK_HOST");
-    result = culvi_attempt_end(culvi_gl_voice(gl), result);
+    result = culvi_attempt_end(gl->voice, result);
     if (result == CULV_OK && refusals[0] != '\0')
-        culvi_log(culvi_gl_voice(gl), CULV_LOG_INFO, "%s takes the way %s: %s",
+        culvi_log(gl->voice, CULV_LOG_INFO, "%s takes the way %s: %s",
                   culvi_named("ring", (*out)->base.label).text, culv_gl_way_name((*out)->way),
                   line);
     return result;
@@ -456,12 +455,11 @@ culv_result culv_gl_ring_create(culv_gl *gl, const culv_gl_ring_desc *desc, culv
     culv_gl_ring_desc d;
     culvi_gl_ring *ring = NULL;
     CULVI_REQUIRE(NULL, gl);
-    const culvi_voice *voice = culvi_gl_voice(gl);
-    CULVI_REQUIRE2(voice, desc, out);
-    culv_result result = culvi_desc_read(voice, &d, sizeof d, desc, "culv_gl_ring_desc");
+    CULVI_REQUIRE2(gl->voice, desc, out);
+    culv_result result = culvi_desc_read(gl->voice, &d, sizeof d, desc, "culv_gl_ring_desc");
     if (result != CULV_OK) return result;
     plan *p = culvi_alloc(sizeof *p);
-    if (p == NULL) return culvi_fail_host_memory(voice, d.label);
+    if (p == NULL) return culvi_fail_host_memory(gl->voice, d.label);
     result = read_plan(gl, &d, p);
     if (result == CULV_OK) result = culvi_gl_enter(gl, d.label, __func__);
     if (result == CULV_OK)
@@ -470,7 +468,7 @@ culv_result culv_gl_ring_create(culv_gl *gl, const culv_gl_ring_desc *desc, culv
     if (result != CULV_OK) return result;
     culvi_graphics_ref(&gl->base);
     if (ring->base.signal_first)
-        culvi_log(voice, CULV_LOG_INFO, "%s: OpenGL's side waits on the CPU",
+        culvi_log(gl->voice, CULV_LOG_INFO, "%s: OpenGL's side waits on the CPU",
                   culvi_named("ring", ring->base.label).text);
     *out = ring->base.core;
     return CULV_OK;
@@ -500,9 +498,8 @@ culv_result culv_gl_ring_get_info(const culv_ring *ring, culv_gl_ring_info *out)
     CULVI_REQUIRE(NULL, ring);
     const culvi_gl_ring *mine = culvi_ring_of_api(ring, &ring_api.ring, __func__);
     if (mine == NULL) return CULV_ERROR_INVALID;
-    const culvi_voice *voice = culvi_gl_voice(mine->gl);
-    CULVI_REQUIRE(voice, out);
-    culv_result result = culvi_struct_check(voice, out, "culv_gl_ring_info");
+    CULVI_REQUIRE(mine->gl->voice, out);
+    culv_result result = culvi_struct_check(mine->gl->voice, out, "culv_gl_ring_info");
     if (result != CULV_OK) return result;
     info.way = mine->way;
     info.waits_on_host = mine->base.signal_first;

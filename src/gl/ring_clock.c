@@ -28,12 +28,11 @@ static culvi_gl_mark *find_mark(culvi_gl_clock *clock, uint64_t value)
 
 static culv_result fail_fence(const culvi_gl_ring *ring, uint32_t answer)
 {
-    culv_result result =
-        culvi_gl_check_error(ring->gl, label_of(ring), "glClientWaitSync",
-                             CULV_REASON_DRIVER_REFUSED, "a fence of the ring was not waited for");
+    culv_result result = culvi_gl_check(ring->gl, label_of(ring), "glClientWaitSync",
+                                        "a fence of the ring was not waited for");
     if (result != CULV_OK) return result;
     return culvi_fail(
-        culvi_gl_voice(ring->gl), label_of(ring), CULV_ERROR_DRIVER, CULV_REASON_DRIVER_REFUSED,
+        ring->gl->voice, label_of(ring), CULV_ERROR_DRIVER, CULV_REASON_DRIVER_REFUSED,
         "a fence of the ring was not waited for: glClientWaitSync answered %#x", (unsigned)answer);
 }
 
@@ -151,9 +150,9 @@ static culv_result clock_wait(void *context, uint64_t value, uint64_t timeout)
                                                   : wait_for_event(clock, value, timeout);
     culvi_mutex_unlock(&ring->lock);
     if (result != CULV_ERROR_TIMEOUT) return result;
-    return culvi_fail(
-        culvi_gl_voice(ring->gl), label_of(ring), CULV_ERROR_TIMEOUT, CULV_REASON_RING_LATE,
-        "a ring's timeline has not reached %" PRIu64 " in %" PRIu64 " ns", value, timeout);
+    return culvi_fail(ring->gl->voice, label_of(ring), CULV_ERROR_TIMEOUT, CULV_REASON_RING_LATE,
+                      "a ring's timeline has not reached %" PRIu64 " in %" PRIu64 " ns", value,
+                      timeout);
 }
 
 culv_ring_timeline culvi_gl_clock_timeline(culvi_gl_clock *clock, const char *name)
@@ -212,11 +211,10 @@ static culv_result make_fence(const culvi_gl_ring *ring, culvi_gl_mark *mark)
 {
     const culvi_gl_table *t = &ring->gl->table;
     void *fence = t->glFenceSync(CULVI_GL_SYNC_GPU_COMMANDS_COMPLETE, 0);
-    culv_result result =
-        culvi_gl_check_error(ring->gl, label_of(ring), "glFenceSync", CULV_REASON_DRIVER_REFUSED,
-                             "the ring's slot could not be handed over");
+    culv_result result = culvi_gl_check(ring->gl, label_of(ring), "glFenceSync",
+                                        "the ring's slot could not be handed over");
     if (result == CULV_OK && fence == NULL)
-        result = culvi_fail(culvi_gl_voice(ring->gl), label_of(ring), CULV_ERROR_DRIVER,
+        result = culvi_fail(ring->gl->voice, label_of(ring), CULV_ERROR_DRIVER,
                             CULV_REASON_DRIVER_REFUSED, "glFenceSync made no fence");
     if (result != CULV_OK) return result;
     t->glFlush(); /* another context may wait for it, and cannot flush this one */
@@ -250,8 +248,8 @@ static culv_result record_event(const culvi_gl_ring *ring, culvi_gl_mark *mark, 
 
 culv_result culvi_gl_ring_fail_stopped(const culvi_gl_ring *ring)
 {
-    return culvi_fail(culvi_gl_voice(ring->gl), label_of(ring), CULV_ERROR_ASYNC,
-                      CULV_REASON_RING_STOPPED, "the ring was stopped while it waited");
+    return culvi_fail(ring->gl->voice, label_of(ring), CULV_ERROR_ASYNC, CULV_REASON_RING_STOPPED,
+                      "the ring was stopped while it waited");
 }
 
 /* A place for one more mark. With the lock. */
@@ -306,9 +304,8 @@ culv_result culvi_gl_clock_order(culvi_gl_clock *clock, uint64_t value)
     const culvi_gl_mark *mark = clock->reached < value ? find_mark(clock, value) : NULL;
     if (mark != NULL && mark->context != now) {
         ring->gl->table.glWaitSync(mark->fence, 0, UINT64_MAX);
-        result =
-            culvi_gl_check_error(ring->gl, label_of(ring), "glWaitSync", CULV_REASON_DRIVER_REFUSED,
-                                 "OpenGL does not wait for the ring's slot");
+        result = culvi_gl_check(ring->gl, label_of(ring), "glWaitSync",
+                                "OpenGL does not wait for the ring's slot");
     }
     culvi_mutex_unlock(&ring->lock);
     return result;

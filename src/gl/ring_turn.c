@@ -254,9 +254,8 @@ static culv_result wait_for_last_use(culvi_gl_ring *ring, uint32_t slot)
         if (culvi_ring_is_ended(ring->base.core)) return culvi_gl_ring_fail_stopped(ring);
     ring->slots[slot].fence = NULL;
     t->glDeleteSync(fence);
-    return culvi_gl_check_error(ring->gl, ring->base.label, "glClientWaitSync",
-                                CULV_REASON_DRIVER_REFUSED,
-                                "OpenGL's last use of the slot was not waited for");
+    return culvi_gl_check(ring->gl, ring->base.label, "glClientWaitSync",
+                          "OpenGL's last use of the slot was not waited for");
 }
 
 static culv_result begin_gl(culvi_gl_ring *ring, const culv_ring_frame *frame)
@@ -319,8 +318,8 @@ static culv_result finish_gl(culvi_gl_ring *ring, const culv_ring_frame *frame)
     if (result != CULV_OK || ring->way != CULV_GL_WAY_STAGED) return result;
     if (slot->fence != NULL) t->glDeleteSync(slot->fence); /* the slot was released again */
     slot->fence = t->glFenceSync(CULVI_GL_SYNC_GPU_COMMANDS_COMPLETE, 0);
-    return culvi_gl_check_error(ring->gl, ring->base.label, "glFenceSync",
-                                CULV_REASON_DRIVER_REFUSED, "the slot could not be handed over");
+    return culvi_gl_check(ring->gl, ring->base.label, "glFenceSync",
+                          "the slot could not be handed over");
 }
 
 culv_result culvi_gl_ring_release(void *context, const CUstream *stream, culv_ring_frame *frame,

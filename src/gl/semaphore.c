@@ -39,18 +39,17 @@ static culv_result import_sync(const culv_gl *gl, const culvi_semaphore_plan *pl
         t->glCreateSemaphoresNV(1, &name);
     else
         t->glGenSemaphoresEXT(1, &name);
-    culv_result result = culvi_gl_check_error(
-        gl, plan->label, is_timeline ? "glCreateSemaphoresNV" : "glGenSemaphoresEXT",
-        CULV_REASON_DRIVER_REFUSED, "a semaphore could not be made");
+    culv_result result =
+        culvi_gl_check(gl, plan->label, is_timeline ? "glCreateSemaphoresNV" : "glGenSemaphoresEXT",
+                       "a semaphore could not be made");
     if (result != CULV_OK) return result;
     if (is_timeline) {
         t->glSemaphoreParameterivNV(name, CULVI_GL_SEMAPHORE_TYPE_NV, &timeline);
-        result = culvi_gl_check_error(gl, plan->label, "glSemaphoreParameterivNV",
-                                      CULV_REASON_DRIVER_REFUSED,
-                                      "the semaphore could not be made a timeline");
+        result = culvi_gl_check(gl, plan->label, "glSemaphoreParameterivNV",
+                                "the semaphore could not be made a timeline");
     }
     if (result == CULV_OK)
-        result = culvi_handle_lend_for(culvi_gl_voice(gl), plan->label, handle, NULL, &lent);
+        result = culvi_handle_lend_for(gl->voice, plan->label, handle, NULL, &lent);
     if (result != CULV_OK) goto delete_semaphore;
 #ifdef _WIN32
     t->glImportSemaphoreWin32HandleEXT(name, type, lent.handle.value.win32);
@@ -93,7 +92,7 @@ culv_result culvi_gl_make_semaphore(culvi_graphics *graphics, const culvi_semaph
      * memory that CUDA still wrote. Vulkan's queue waits for the same semaphore. */
     const bool imported = exportable && !gl->base.across && imports(gl, plan->type);
     if (plan->type == CULV_SEMAPHORE_BINARY && gl->base.across)
-        return culvi_fail(culvi_gl_voice(gl), plan->label, CULV_ERROR_UNSUPPORTED,
+        return culvi_fail(gl->voice, plan->label, CULV_ERROR_UNSUPPORTED,
                           CULV_REASON_DEVICE_MISMATCH,
                           "OpenGL does not wait for a binary semaphore that another GPU signals; "
                           "use a timeline, for which the CPU waits");
@@ -108,7 +107,7 @@ culv_result culvi_gl_make_semaphore(culvi_graphics *graphics, const culvi_semaph
         result = vk->api->check_timelines(vk, plan->label, CULVI_HOST_SIGNALS);
     if (result != CULV_OK) return result;
     gl_sync *sync = culvi_alloc(sizeof *sync);
-    if (sync == NULL) return culvi_fail_host_memory(culvi_gl_voice(gl), plan->label);
+    if (sync == NULL) return culvi_fail_host_memory(gl->voice, plan->label);
     sync->exporter = vk;
     sync->last = plan->initial_value;
     result = vk->api->make_semaphore(vk, plan, exportable, &sync->semaphore);
@@ -195,10 +194,9 @@ culv_result culv_gl_semaphore_create(culv_gl *gl, const culv_gl_semaphore_create
     culv_gl_semaphore_create_desc d = culv_gl_semaphore_create_desc_init();
     culv_result result = CULV_OK;
     CULVI_REQUIRE(NULL, gl);
-    const culvi_voice *voice = culvi_gl_voice(gl);
-    CULVI_REQUIRE(voice, out);
+    CULVI_REQUIRE(gl->voice, out);
     if (desc != NULL)
-        result = culvi_desc_read(voice, &d, sizeof d, desc, "culv_gl_semaphore_create_desc");
+        result = culvi_desc_read(gl->voice, &d, sizeof d, desc, "culv_gl_semaphore_create_desc");
     if (result == CULV_OK) result = culvi_gl_enter(gl, d.label, __func__);
     if (result != CULV_OK) return result;
     culvi_semaphore_plan plan = {.label = d.label,
@@ -302,9 +300,8 @@ static culv_result set_value(const culv_shared_semaphore *s, uint32_t name, uint
     const culv_gl *gl = culvi_gl_of(s->pair.graphics);
     if (s->pair.cuda->type != CULV_SEMAPHORE_TIMELINE) return CULV_OK;
     gl->table.glSemaphoreParameterui64vEXT(name, CULVI_GL_TIMELINE_SEMAPHORE_VALUE_NV, &value);
-    return culvi_gl_check_error(gl, s->pair.cuda->label, "glSemaphoreParameterui64vEXT",
-                                CULV_REASON_DRIVER_REFUSED,
-                                "the timeline's value %" PRIu64 " was refused", value);
+    return culvi_gl_check(gl, s->pair.cuda->label, "glSemaphoreParameterui64vEXT",
+                          "the timeline's value %" PRIu64 " was refused", value);
 }
 
 static culv_result signal_on_gpu(const culv_shared_semaphore *s, uint32_t name, uint64_t value,
@@ -315,8 +312,8 @@ static culv_result signal_on_gpu(const culv_shared_semaphore *s, uint32_t name, 
     if (result != CULV_OK) return result;
     gl->table.glSignalSemaphoreEXT(name, u->num_buffers, u->buffers, u->num_textures, u->textures,
                                    u->layouts);
-    result = culvi_gl_check_error(gl, s->pair.cuda->label, "glSignalSemaphoreEXT",
-                                  CULV_REASON_DRIVER_REFUSED, "OpenGL does not signal");
+    result =
+        culvi_gl_check(gl, s->pair.cuda->label, "glSignalSemaphoreEXT", "OpenGL does not signal");
     /* CUDA may wait for it from now on, and commands that stay in the client would never signal. */
     gl->table.glFlush();
     return result;
@@ -327,8 +324,7 @@ static culv_result signal_on_cpu(const culv_shared_semaphore *s, uint64_t value)
     const culv_gl *gl = culvi_gl_of(s->pair.graphics);
     const char *label = s->pair.cuda->label;
     gl->table.glFinish();
-    culv_result result = culvi_gl_check_error(gl, label, "glFinish", CULV_REASON_DRIVER_REFUSED,
-                                              "OpenGL did not finish its work");
+    culv_result result = culvi_gl_check(gl, label, "glFinish", "OpenGL did not finish its work");
     if (result != CULV_OK) return result;
     int code = culvi_gl_timeline_signal(s->pair.graphics, s->pair.native, value);
     return code == 0
@@ -378,8 +374,7 @@ static culv_result wait_on_gpu(const culv_shared_semaphore *s, uint32_t name, ui
     if (result != CULV_OK) return result;
     gl->table.glWaitSemaphoreEXT(name, u->num_buffers, u->buffers, u->num_textures, u->textures,
                                  u->layouts);
-    return culvi_gl_check_error(gl, s->pair.cuda->label, "glWaitSemaphoreEXT",
-                                CULV_REASON_DRIVER_REFUSED, "OpenGL does not wait");
+    return culvi_gl_check(gl, s->pair.cuda->label, "glWaitSemaphoreEXT", "OpenGL does not wait");
 }
 
 static culv_result wait_on_cpu(const culv_shared_semaphore *s, uint64_t value, uint64_t timeout)

@@ -9,7 +9,7 @@
 culv_result culvi_gl_stage(culvi_graphics *graphics, const char *label, culvi_staging *staging,
                            culvi_native *out)
 {
-    const culvi_voice *voice = culvi_gl_voice(culvi_gl_of(graphics));
+    const culvi_voice *voice = &graphics->device->voice;
     const uint64_t page = culvi_page_size();
     if (staging->size > UINT64_MAX - page || staging->size > PTRDIFF_MAX)
         return culvi_fail_host_memory(voice, label);
@@ -112,8 +112,7 @@ static const char *download_part(const culvi_gl_table *t, const culvi_gl_object 
 static culv_result finish_waits(const culv_gl *gl, const char *label)
 {
     gl->table.glFinish();
-    return culvi_gl_check_error(gl, label, "glFinish", CULV_REASON_DRIVER_REFUSED,
-                                "what CUDA uploads could not be waited for");
+    return culvi_gl_check(gl, label, "glFinish", "what CUDA uploads could not be waited for");
 }
 
 /* The whole texture, level by level. */
@@ -133,9 +132,9 @@ static culv_result copy_image(const culvi_pair *pair, bool up)
         char *at = (char *)staging->host + part->offset;
         const char *call = up ? upload_part(&gl->table, o, part, at, format, type)
                               : download_part(&gl->table, o, part, at, format, type);
-        result = culvi_gl_check_error(gl, label, call, CULV_REASON_DRIVER_REFUSED,
-                                      "level %" PRIu32 " could not be copied %s host memory",
-                                      part->level, up ? "from" : "to");
+        result =
+            culvi_gl_check(gl, label, call, "level %" PRIu32 " could not be copied %s host memory",
+                           part->level, up ? "from" : "to");
     }
     restore(&gl->table, !up, &was);
     return result;
@@ -151,10 +150,8 @@ static culv_result copy_buffer(const culvi_pair *pair, bool up)
         gl->table.glNamedBufferSubData(o->name, 0, size, cuda->staging->host);
     else /* OpenGL's own memory, of which NVIDIA's driver keeps no old copy */
         gl->table.glGetNamedBufferSubData(o->name, 0, size, cuda->staging->host);
-    return culvi_gl_check_error(
-        gl, cuda->label, up ? "glNamedBufferSubData" : "glGetNamedBufferSubData",
-        CULV_REASON_DRIVER_REFUSED, "the buffer could not be copied %s host memory",
-        up ? "from" : "to");
+    return culvi_gl_check(gl, cuda->label, up ? "glNamedBufferSubData" : "glGetNamedBufferSubData",
+                          "the buffer could not be copied %s host memory", up ? "from" : "to");
 }
 
 culv_result culvi_gl_copy(const culvi_pair *pair, bool up, bool finish, const char *call)

@@ -407,8 +407,9 @@ uint64_t culvi_ring_pace(culv_ring *ring);
 /* Gives the consumer's kept slot back. */
 void culvi_ring_release_kept(culv_ring *ring);
 
-/* What waits for what a burst waits for: the side's queue, or the host until it is reached (when the
- * time is up, RING_LATE, nothing is acquired), or either, as culv_ring_settings::cuda_waits says. */
+/* What waits for what a burst waits for: the side's queue, or the host until it is reached (when
+ * the time is up, RING_LATE, nothing is acquired), or either, as culv_ring_settings::cuda_waits
+ * says. */
 typedef enum culvi_ring_wait_by {
     CULVI_RING_BY_QUEUE,
     CULVI_RING_BY_HOST,
@@ -442,7 +443,8 @@ culv_result culvi_ring_submit_failed(culv_ring *ring, culv_ring_side side,
 culv_result culvi_ring_flush_by(culv_ring *ring, culv_ring_side side, culvi_ring_submit submit,
                                 void *context, uint64_t *signal_value, const char *call);
 
-/* ring_stream.c: refuses a call without a stream where CUDA's side needs one, and on a side in another process. */
+/* ring_stream.c: refuses a call without a stream where CUDA's side needs one, and on a side in
+ * another process. */
 culv_result culvi_ring_check_plain(const culv_ring *ring, culv_ring_side side, const char *call);
 
 /* ring_apart.c: a ring whose other side is in another process. No lock. */

@@ -35,33 +35,13 @@ struct culv_vk_adopted {
 
 /* Parts ---------------------------------------------------------------------------------------- */
 
-static VkMemoryAllocateFlags allocate_flags(VkBufferUsageFlags usage)
-{
-    return usage & VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT ? VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT
-                                                             : 0;
-}
-
 static culv_result create_buffer(const culv_vk_adopted *view, VkDeviceSize size,
                                  VkBufferCreateFlags flags, VkBuffer *out)
 {
-    const culv_vk_device *vk = view->vk;
-    const VkExternalMemoryBufferCreateInfo external = {
-        .sType = VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO,
-        .handleTypes = culvi_vk_memory_handle_bit((culv_handle_type)CULVI_HANDLE_OPAQUE)};
-    const VkBufferCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
-                                     .pNext = &external,
-                                     .flags = flags,
-                                     .size = size,
-                                     .usage = view->usage,
-                                     .sharingMode = VK_SHARING_MODE_EXCLUSIVE};
-    VkBuffer buffer = VK_NULL_HANDLE;
-    const VkResult r = CULVI_VK(vk, vkCreateBuffer, (vk->vk_device, &info, vk->callbacks, &buffer));
-    if (r != VK_SUCCESS)
-        return culvi_fail_vk(
-            &vk->base.device->voice, view->label, r, "vkCreateBuffer", CULV_REASON_DRIVER_REFUSED,
-            "a buffer of %" PRIu64 " bytes on adopted memory could not be made", size);
-    *out = buffer;
-    return CULV_OK;
+    const VkBufferCreateInfo info = {CULVI_STYPE(BUFFER_CREATE_INFO), .flags = flags, .size = size,
+                                     .usage = view->usage};
+    return culvi_vk_create_buffer(view->vk, view->label, &info, culvi_vk_opaque_bit(), "buffer",
+                                  " on adopted memory", out);
 }
 
 static culv_result fill(const culv_vk_adopted *view, uint32_t type_bits, part *p)
@@ -73,14 +53,14 @@ static culv_result fill(const culv_vk_adopted *view, uint32_t type_bits, part *p
     if (p->sparse) {
         culv_vk_memory_from_handle_desc d = culv_vk_memory_from_handle_desc_init();
         d.memory_type_bits = type_bits;
-        d.allocate_flags = allocate_flags(view->usage);
+        d.allocate_flags = culvi_vk_allocate_flags(view->usage);
         d.label = view->label;
         return culvi_vk_vmm_import(vk, allocation, &d, &p->memory);
     }
     result = create_buffer(view, p->chunk->size, 0, &p->buffer);
     if (result != CULV_OK) return result;
     result = culvi_vk_vmm_bind_buffer(vk, view->label, p->buffer, allocation, 0,
-                                      allocate_flags(view->usage), &p->memory);
+                                      culvi_vk_allocate_flags(view->usage), &p->memory);
     if (result != CULV_OK)
         CULVI_VK_DO(vk, vkDestroyBuffer, (vk->vk_device, p->buffer, vk->callbacks));
     return result;
@@ -101,12 +81,10 @@ static culv_result take_part(const culv_vk_adopted *view, culvi_adopted_chunk *c
         return CULV_OK;
     }
     part *made = culvi_alloc(sizeof *made);
-    if (made == NULL) return culvi_fail_host_memory(&vk->base.device->voice, view->label);
+    if (made == NULL) return culvi_fail_host_memory(vk->voice, view->label);
     made->chunk = chunk;
     made->refs = 1;
     made->sparse = sparse;
-    made->buffer = VK_NULL_HANDLE;
-    made->memory = VK_NULL_HANDLE;
     const culv_result result = fill(view, type_bits, made);
     if (result != CULV_OK) {
         culvi_free(made);
@@ -132,9 +110,6 @@ static void give_part(culv_vk_device *vk, part *p)
 
 /* Views ---------------------------------------------------------------------------------------- */
 
-static const VkBufferCreateFlags sparse_flags =
-    VK_BUFFER_CREATE_SPARSE_BINDING_BIT | VK_BUFFER_CREATE_SPARSE_RESIDENCY_BIT;
-
 static uint64_t all_chunks(const culv_vmm_adopted *adopted)
 {
     const culvi_adopted_chunk *last = adopted->chunks[adopted->count - 1];
@@ -145,25 +120,20 @@ static uint64_t all_chunks(const culv_vmm_adopted *adopted)
 static void try_sparse(culv_vk_adopted *view, const culv_vmm_adopted *adopted, uint32_t *type_bits)
 {
     culv_vk_device *vk = view->vk;
-    const culvi_voice *voice = &vk->base.device->voice;
     const culv_error error = culvi_thread_state()->error;
-    const VkBufferCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
-                                     .flags = sparse_flags,
-                                     .size = all_chunks(adopted),
-                                     .usage = view->usage};
-    culvi_vk_needs needs;
+    const VkBufferCreateInfo info = {CULVI_STYPE(BUFFER_CREATE_INFO), .flags = CULVI_VK_SPARSE,
+                                     .size = all_chunks(adopted), .usage = view->usage};
+    VkDeviceSize alignment;
     culvi_attempt_begin();
     culv_result result = culvi_vk_check_sparse(vk, view->label, &info);
-    if (result == CULV_OK) result = create_buffer(view, info.size, sparse_flags, &view->sparse);
-    (void)culvi_attempt_end(voice, CULV_OK);
+    if (result == CULV_OK) result = create_buffer(view, info.size, CULVI_VK_SPARSE, &view->sparse);
+    (void)culvi_attempt_end(vk->voice, CULV_OK);
     culvi_thread_state()->error = error;
     if (result != CULV_OK) return;
-    culvi_vk_buffer_needs(vk, view->sparse, &needs);
-    const uint64_t alignment = needs.memory.alignment != 0 ? needs.memory.alignment : 1;
+    culvi_vk_sparse_needs(vk, view->sparse, &alignment, type_bits);
     bool aligned = true;
     for (size_t i = 0; i < adopted->count; i++)
         aligned = aligned && adopted->chunks[i]->size % alignment == 0;
-    *type_bits = needs.memory.memoryTypeBits;
     if (aligned) return;
     CULVI_VK_DO(vk, vkDestroyBuffer, (vk->vk_device, view->sparse, vk->callbacks));
     view->sparse = VK_NULL_HANDLE;
@@ -172,7 +142,7 @@ static void try_sparse(culv_vk_adopted *view, const culv_vmm_adopted *adopted, u
 static culv_result bind(const culv_vk_adopted *view)
 {
     VkSparseMemoryBind *binds = culvi_alloc(view->count * sizeof *binds);
-    if (binds == NULL) return culvi_fail_host_memory(&view->vk->base.device->voice, view->label);
+    if (binds == NULL) return culvi_fail_host_memory(view->vk->voice, view->label);
     for (size_t i = 0; i < view->count; i++)
         binds[i] = (VkSparseMemoryBind){.resourceOffset = view->parts[i]->chunk->base -
                                                           view->parts[0]->chunk->base,
@@ -198,8 +168,8 @@ static void release(culv_vk_adopted *view)
 
 static culv_result check_usage(culv_vk_device *vk, const culv_vk_adopted *view)
 {
-    const VkBufferCreateInfo info = {
-        .sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO, .size = 65536, .usage = view->usage};
+    const VkBufferCreateInfo info = {CULVI_STYPE(BUFFER_CREATE_INFO), .size = 65536,
+                                     .usage = view->usage};
     const culvi_vk_ask ask = {.label = view->label, .origin = CULVI_VK_MADE_HERE};
     culvi_vk_verdict verdict;
     return culvi_vk_check_buffer(vk, &ask, &info, &verdict);
@@ -210,24 +180,21 @@ culv_result culv_vk_adopted_create(culv_vk_device *vk, culv_vmm_adopted *adopted
 {
     culv_vk_adopted_desc d;
     CULVI_REQUIRE(NULL, vk);
-    const culvi_voice *voice = &vk->base.device->voice;
-    CULVI_REQUIRE3(voice, adopted, desc, out);
-    culv_result result = culvi_desc_read(voice, &d, sizeof d, desc, "culv_vk_adopted_desc");
+    CULVI_REQUIRE3(vk->voice, adopted, desc, out);
+    culv_result result = culvi_desc_read(vk->voice, &d, sizeof d, desc, "culv_vk_adopted_desc");
     if (result != CULV_OK) return result;
     if (d.usage == 0)
-        return culvi_fail(voice, d.label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+        return culvi_fail(vk->voice, d.label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                           "culv_vk_adopted_desc.usage is 0; say what Vulkan does with the buffers, "
                           "STORAGE_BUFFER for one");
     culv_vk_adopted *view = culvi_alloc(sizeof *view + adopted->count * sizeof(part *));
-    if (view == NULL) return culvi_fail_host_memory(voice, d.label);
+    if (view == NULL) return culvi_fail_host_memory(vk->voice, d.label);
     view->vk = vk;
     culvi_label_set(view->label, d.label);
     view->usage = d.usage | (vk->kernels ? VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT : 0);
     view->queue = d.sparse_queue;
-    view->sparse = VK_NULL_HANDLE;
     view->offset = adopted->offset;
     view->size = adopted->size;
-    view->count = 0;
     uint32_t type_bits = 0;
     result = check_usage(vk, view);
     if (result == CULV_OK && d.sparse_queue != VK_NULL_HANDLE && adopted->count > 1)
@@ -245,7 +212,7 @@ culv_result culv_vk_adopted_create(culv_vk_device *vk, culv_vmm_adopted *adopted
     }
     culvi_graphics_ref(&vk->base);
     culvi_graphics_count_created(&vk->base, true);
-    culvi_log_object(voice, "made", "view of adopted memory", view->label, view->size);
+    culvi_log_object(vk->voice, "made", "view of adopted memory", view->label, view->size);
     *out = view;
     return CULV_OK;
 }
@@ -256,8 +223,7 @@ void culv_vk_adopted_destroy(culv_vk_adopted **view)
     culv_vk_adopted *mine = *view;
     culv_vk_device *vk = mine->vk;
     *view = NULL;
-    culvi_log_object(&vk->base.device->voice, "destroyed", "view of adopted memory", mine->label,
-                     mine->size);
+    culvi_log_object(vk->voice, "destroyed", "view of adopted memory", mine->label, mine->size);
     release(mine);
     culvi_graphics_count_created(&vk->base, false);
     culvi_graphics_unref(&vk->base);
@@ -267,9 +233,8 @@ culv_result culv_vk_adopted_get_parts(const culv_vk_adopted *view, culv_part *pa
                                       size_t capacity, size_t *count)
 {
     CULVI_REQUIRE(NULL, view);
-    const culvi_voice *voice = &view->vk->base.device->voice;
-    CULVI_REQUIRE(voice, count);
-    if (capacity > 0) CULVI_REQUIRE(voice, parts);
+    CULVI_REQUIRE(view->vk->voice, count);
+    if (capacity > 0) CULVI_REQUIRE(view->vk->voice, parts);
     const bool sparse = view->sparse != VK_NULL_HANDLE;
     if (sparse && capacity > 0)
         parts[0] = (culv_part){

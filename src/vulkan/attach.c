@@ -49,11 +49,10 @@ static culv_result load_device(culv_vk_device *vk, const culvi_voice *voice, uin
 static void ask_physical_device(culv_vk_device *vk)
 {
     VkPhysicalDeviceMaintenance4Properties maintenance4 = {
-        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_4_PROPERTIES};
+        CULVI_STYPE(PHYSICAL_DEVICE_MAINTENANCE_4_PROPERTIES)};
     VkPhysicalDeviceExternalMemoryHostPropertiesEXT host = {
-        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_EXTERNAL_MEMORY_HOST_PROPERTIES_EXT};
-    VkPhysicalDeviceProperties2 properties = {.sType =
-                                                  VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2};
+        CULVI_STYPE(PHYSICAL_DEVICE_EXTERNAL_MEMORY_HOST_PROPERTIES_EXT)};
+    VkPhysicalDeviceProperties2 properties = {CULVI_STYPE(PHYSICAL_DEVICE_PROPERTIES_2)};
     bool takes_pages = vk->table.vkGetMemoryHostPointerPropertiesEXT != NULL;
     CULVI_VKI_DO(&vk->instance, vkGetPhysicalDeviceMemoryProperties,
                  (vk->physical_device, &vk->memory_types));
@@ -146,6 +145,7 @@ culv_result culv_vk_attach(culv_device *device, const culv_vk_device_desc *desc,
     culv_vk_device *vk = culvi_alloc(sizeof *vk);
     if (vk == NULL) return culvi_fail_host_memory(voice, d.label);
     culvi_graphics_init(&vk->base, &culvi_vk_api, device, d.label);
+    vk->voice = voice;
     vk->physical_device = d.physical_device;
     vk->vk_device = d.device;
     vk->how = d;

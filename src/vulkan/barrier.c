@@ -3,6 +3,7 @@
 #include "base/desc.h"
 #include "cuda/format.h"
 #include "culvert/vulkan_kernel.h"
+#include "vulkan/vk.h"
 
 #include <inttypes.h>
 
@@ -190,10 +191,8 @@ culv_result culv_vk_buffer_get_barrier2(const culv_vk_buffer_transfer *transfer,
                       "culv_vk_buffer_transfer: offset %" PRIu64 " and size %" PRIu64
                       " overflow; size 0 is all from the offset on",
                       t.offset, t.size);
-    *out = (VkBufferMemoryBarrier2){.sType = VK_STRUCTURE_TYPE_BUFFER_MEMORY_BARRIER_2,
-                                    SCOPES_OF(s),
-                                    .buffer = t.buffer,
-                                    .offset = t.offset,
+    *out = (VkBufferMemoryBarrier2){CULVI_STYPE(BUFFER_MEMORY_BARRIER_2), SCOPES_OF(s),
+                                    .buffer = t.buffer, .offset = t.offset,
                                     .size = t.size != 0 ? t.size : VK_WHOLE_SIZE};
     return CULV_OK;
 }
@@ -317,7 +316,7 @@ culv_result culv_vk_image_get_barrier2(const culv_vk_image_transfer *transfer,
     const VkImageLayout old_layout =
         direction == CULV_VK_RELEASE ? layout : VK_IMAGE_LAYOUT_GENERAL;
     *out = (VkImageMemoryBarrier2){
-        .sType = VK_STRUCTURE_TYPE_IMAGE_MEMORY_BARRIER_2,
+        CULVI_STYPE(IMAGE_MEMORY_BARRIER_2),
         SCOPES_OF(s),
         .oldLayout = t.discard ? VK_IMAGE_LAYOUT_UNDEFINED : old_layout,
         .newLayout = direction == CULV_VK_RELEASE ? VK_IMAGE_LAYOUT_GENERAL : layout,
@@ -331,10 +330,8 @@ culv_result culv_vk_image_get_barrier2(const culv_vk_image_transfer *transfer,
 culv_result culv_vk_kernel_get_barrier2(VkMemoryBarrier2 *out)
 {
     CULVI_REQUIRE(NULL, out);
-    *out = (VkMemoryBarrier2){.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER_2,
-                              .srcStageMask = KERNEL_STAGE,
-                              .srcAccessMask = KERNEL_WRITES,
-                              .dstStageMask = KERNEL_STAGE,
+    *out = (VkMemoryBarrier2){CULVI_STYPE(MEMORY_BARRIER_2), .srcStageMask = KERNEL_STAGE,
+                              .srcAccessMask = KERNEL_WRITES, .dstStageMask = KERNEL_STAGE,
                               .dstAccessMask = KERNEL_READS | KERNEL_WRITES};
     return CULV_OK;
 }

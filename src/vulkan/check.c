@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The gate: its two calls, and what buffers and images have in common. */
+/* The gate: its two calls, what buffers and images have in common, and buffers. */
 #include "base/desc.h"
 #include "core/memory.h"
 #include "vulkan/vk_resource.h"
@@ -18,13 +18,12 @@ const void *culvi_vk_chain_find(const void *chain, VkStructureType type)
 static culv_result check_host_type(const culv_vk_device *vk, const culvi_vk_ask *ask,
                                    culvi_vk_verdict *out)
 {
-    const culvi_voice *voice = &vk->base.device->voice;
     if (ask->handle_type != CULV_HANDLE_NONE || out->access != CULV_VK_ACCESS_POINTER)
-        return culvi_fail(voice, ask->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+        return culvi_fail(vk->voice, ask->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                           "host_memory is set; it is for buffers, and needs no handle_type");
     if (vk->host_alignment == 0)
         return culvi_fail(
-            voice, ask->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_EXTENSION_MISSING,
+            vk->voice, ask->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_EXTENSION_MISSING,
             "the VkDevice of '%s' was created without the extension %s, so it takes no host memory; "
             "it is one of culv_vk_optional_device_extensions()",
             vk->base.name, VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME);
@@ -35,17 +34,16 @@ static culv_result check_host_type(const culv_vk_device *vk, const culvi_vk_ask 
 culv_result culvi_vk_check_handle_type(const culv_vk_device *vk, const culvi_vk_ask *ask,
                                        culvi_vk_verdict *out)
 {
-    const culvi_voice *voice = &vk->base.device->voice;
     if (ask->host) return check_host_type(vk, ask, out);
     culv_handle_type type = ask->handle_type != CULV_HANDLE_NONE
                                 ? ask->handle_type
                                 : (culv_handle_type)CULVI_HANDLE_OPAQUE;
     culv_result result =
-        culvi_handle_use_check(voice, ask->label, "handle_type", type, CULVI_USE_VK_MEMORY);
+        culvi_handle_use_check(vk->voice, ask->label, "handle_type", type, CULVI_USE_VK_MEMORY);
     if (result != CULV_OK) return result;
     if (type == CULV_HANDLE_DMA_BUF_FD && out->access == CULV_VK_ACCESS_ARRAY)
         return culvi_fail(
-            voice, ask->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE,
+            vk->voice, ask->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE,
             "handle_type is DMA_BUF_FD, and CUDA maps no arrays on a dma-buf (cuda.h, "
             "CU_EXTERNAL_MEMORY_HANDLE_TYPE_DMABUF_FD); share the image as OPAQUE_FD, or make it "
             "LINEAR");
@@ -53,7 +51,7 @@ culv_result culvi_vk_check_handle_type(const culv_vk_device *vk, const culvi_vk_
     if (ask->origin != CULVI_VK_THE_CALLERS &&
         !(vk->base.device->caps.memory_handle_types & (UINT32_C(1) << type)))
         return culvi_fail(
-            voice, ask->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE,
+            vk->voice, ask->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE,
             "handle_type is %s; only an import shows whether CUDA imports that on '%s' "
             "(culv_memory_import(); cuda.h: dma-bufs on Tegra, from Thor on). Leave it 0 "
             "for %s",
@@ -74,7 +72,7 @@ culv_result culvi_vk_check_unique(const culv_vk_device *vk, const char *label, c
 {
     for (const VkBaseInStructure *s = chain; s != NULL; s = s->pNext)
         if (culvi_vk_chain_find(s->pNext, s->sType) != NULL)
-            return culvi_fail(&vk->base.device->voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+            return culvi_fail(vk->voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                               "the pNext chain of Vk%sCreateInfo has two structs of sType %d; "
                               "each may come once (VUID-Vk%sCreateInfo-sType-unique)",
                               what, (int)s->sType, what);
@@ -86,16 +84,15 @@ culv_result culvi_vk_check_external(const culv_vk_device *vk, const culvi_vk_ask
                                     VkExternalMemoryHandleTypeFlags external,
                                     const culvi_vk_verdict *verdict)
 {
-    const culvi_voice *voice = &vk->base.device->voice;
     if (found && ask->origin == CULVI_VK_MADE_HERE)
-        return culvi_fail(voice, ask->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+        return culvi_fail(vk->voice, ask->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                           "the pNext chain of Vk%sCreateInfo has a VkExternalMemory%sCreateInfo; "
                           "Culvert puts its own there, leave it out",
                           what, what);
     if (!found && ask->origin != CULVI_VK_THE_CALLERS) return CULV_OK;
     if (external & (VkExternalMemoryHandleTypeFlags)verdict->vk_handle_type) return CULV_OK;
     return culvi_fail(
-        voice, ask->label, CULV_ERROR_INVALID, CULV_REASON_NOT_EXPORTABLE,
+        vk->voice, ask->label, CULV_ERROR_INVALID, CULV_REASON_NOT_EXPORTABLE,
         "the pNext chain of Vk%sCreateInfo has %s VkExternalMemory%sCreateInfo%s with %s in handleTypes; "
         "created so, its bytes may lie in a way that only its own driver reads",
         what, found ? "a" : "no", what, found ? ", but not one" : "",
@@ -112,7 +109,7 @@ culv_result culvi_vk_check_compatible(const culv_vk_device *vk, const char *labe
         (VkExternalMemoryHandleTypeFlags)verdict->vk_handle_type;
     if (!(external & ~together)) return CULV_OK;
     return culvi_fail(
-        &vk->base.device->voice, label, CULV_ERROR_INVALID, CULV_REASON_HANDLE_TYPE,
+        vk->voice, label, CULV_ERROR_INVALID, CULV_REASON_HANDLE_TYPE,
         "VkExternalMemory%sCreateInfo::handleTypes is %#" PRIx32 ", but %#" PRIx32 " of it is not "
         "compatible with %s on '%s' (VkExternalMemoryProperties::compatibleHandleTypes); leave it "
         "out",
@@ -123,15 +120,14 @@ culv_result culvi_vk_check_compatible(const culv_vk_device *vk, const char *labe
 culv_result culvi_vk_check_families(const culv_vk_device *vk, const char *label, const char *what,
                                     VkSharingMode mode, uint32_t count, const uint32_t *families)
 {
-    const culvi_voice *voice = &vk->base.device->voice;
     if (mode == VK_SHARING_MODE_EXCLUSIVE) return CULV_OK;
     if (mode != VK_SHARING_MODE_CONCURRENT)
-        return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+        return culvi_fail(vk->voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                           "Vk%sCreateInfo::sharingMode is %d; EXCLUSIVE is 0 and CONCURRENT 1",
                           what, (int)mode);
     if (count < 2 || families == NULL)
         return culvi_fail(
-            voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+            vk->voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
             "Vk%sCreateInfo::sharingMode is CONCURRENT, but pQueueFamilyIndices names %" PRIu32
             " families; name two or more, or take EXCLUSIVE",
             what, families == NULL ? 0 : count);
@@ -140,7 +136,7 @@ culv_result culvi_vk_check_families(const culv_vk_device *vk, const char *label,
         for (uint32_t j = 0; j < i && j < vk->queue_families; j++)
             twice = twice || families[i] == families[j];
         if (!twice && families[i] < vk->queue_families) continue;
-        return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+        return culvi_fail(vk->voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                           "Vk%sCreateInfo::pQueueFamilyIndices[%" PRIu32 "] is %" PRIu32
                           "%s; name each of the %" PRIu32
                           " families of '%s' once at most (CUDA is not one of them)",
@@ -148,6 +144,107 @@ culv_result culvi_vk_check_families(const culv_vk_device *vk, const char *label,
                           vk->base.name);
     }
     return CULV_OK;
+}
+
+/* Buffers -------------------------------------------------------------------------------------- */
+
+/* Structs that would have the driver refuse the buffer, or bind it otherwise than Culvert does. */
+static culv_result check_chain(const culv_vk_device *vk, const char *label,
+                               const VkBufferCreateInfo *info)
+{
+    for (const VkBaseInStructure *s = info->pNext; s != NULL; s = s->pNext) {
+        const void *item = s;
+        const VkDedicatedAllocationBufferCreateInfoNV *dedicated = item;
+        const VkBufferOpaqueCaptureAddressCreateInfo *address = item;
+        const VkBufferDeviceAddressCreateInfoEXT *address_ext = item;
+        if (s->sType == VK_STRUCTURE_TYPE_DEDICATED_ALLOCATION_BUFFER_CREATE_INFO_NV &&
+            dedicated->dedicatedAllocation != VK_FALSE)
+            return culvi_fail(
+                vk->voice, label, CULV_ERROR_INVALID, CULV_REASON_DEDICATED,
+                "VkDedicatedAllocationBufferCreateInfoNV::dedicatedAllocation is set, which binds the buffer to memory of VkDedicatedAllocationMemoryAllocateInfoNV; "
+                "leave it out and allocate with VkMemoryDedicatedAllocateInfo, which has replaced it and is what Culvert takes");
+        if ((s->sType == VK_STRUCTURE_TYPE_BUFFER_OPAQUE_CAPTURE_ADDRESS_CREATE_INFO &&
+             address->opaqueCaptureAddress != 0) ||
+            (s->sType == VK_STRUCTURE_TYPE_BUFFER_DEVICE_ADDRESS_CREATE_INFO_EXT &&
+             address_ext->deviceAddress != 0) ||
+            s->sType == VK_STRUCTURE_TYPE_OPAQUE_CAPTURE_DESCRIPTOR_DATA_CREATE_INFO_EXT)
+            return culvi_fail(
+                vk->voice, label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
+                "the pNext chain has what a replay captured (sType %d), which is only for "
+                "DEVICE_ADDRESS_CAPTURE_REPLAY or DESCRIPTOR_BUFFER_CAPTURE_REPLAY in flags "
+                "(VUID-VkBufferCreateInfo-opaqueCaptureAddress-03337, -deviceAddress-02604, "
+                "-pNext-08100), and addresses of shared memory are not replayed; leave it out",
+                (int)s->sType);
+    }
+    return CULV_OK;
+}
+
+static culv_result check_fields(culv_vk_device *vk, const char *label,
+                                const VkBufferCreateInfo *info)
+{
+    if (info->size == 0)
+        return culvi_fail(vk->voice, label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
+                          "VkBufferCreateInfo::size is 0");
+    if (info->size > vk->max_buffer_size)
+        return culvi_fail(vk->voice, label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
+                          "VkBufferCreateInfo::size is %" PRIu64
+                          "; '%s' has buffers of up to %" PRIu64
+                          " bytes (VkPhysicalDeviceMaintenance4Properties::maxBufferSize)",
+                          info->size, vk->base.name, vk->max_buffer_size);
+    /* VkBufferUsageFlags2CreateInfo (Vulkan 1.4), which these headers may not have: it would
+     * replace `usage`. */
+    if (culvi_vk_chain_find(info->pNext, (VkStructureType)1000470006) != NULL)
+        return culvi_fail(vk->voice, label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
+                          "the pNext chain has a VkBufferUsageFlags2CreateInfo; set "
+                          "VkBufferCreateInfo::usage instead");
+    if (info->usage == 0)
+        return culvi_fail(
+            vk->voice, label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
+            "VkBufferCreateInfo::usage is 0; say what Vulkan does with the buffer, TRANSFER_SRC for one");
+    culv_result result = culvi_vk_check_buffer_flags(vk, label, info);
+    if (result == CULV_OK) result = check_chain(vk, label, info);
+    if (result != CULV_OK) return result;
+    return culvi_vk_check_families(vk, label, "Buffer", info->sharingMode,
+                                   info->queueFamilyIndexCount, info->pQueueFamilyIndices);
+}
+
+culv_result culvi_vk_check_buffer(culv_vk_device *vk, const culvi_vk_ask *ask,
+                                  const VkBufferCreateInfo *info, culvi_vk_verdict *out)
+{
+    VkExternalMemoryProperties properties;
+    memset(out, 0, sizeof *out);
+    if (info->sType != VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO)
+        return culvi_fail(vk->voice, ask->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+                          "create_info->sType is %d, not VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO",
+                          (int)info->sType);
+    out->access = CULV_VK_ACCESS_POINTER;
+    culv_result result = culvi_vk_check_unique(vk, ask->label, "Buffer", info->pNext);
+    if (result == CULV_OK) result = culvi_vk_check_handle_type(vk, ask, out);
+    if (result == CULV_OK) result = check_fields(vk, ask->label, info);
+    if (result != CULV_OK) return result;
+    const VkExternalMemoryBufferCreateInfo *external =
+        culvi_vk_chain_find(info->pNext, VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO);
+    VkExternalMemoryHandleTypeFlags types = external != NULL ? external->handleTypes : 0;
+    result = culvi_vk_check_external(vk, ask, "Buffer", external != NULL, types, out);
+    if (result != CULV_OK) return result;
+    culvi_vk_ask_buffer_sharing(vk, info, out->vk_handle_type, &properties);
+    if (ask->host &&
+        !(properties.externalMemoryFeatures & VK_EXTERNAL_MEMORY_FEATURE_IMPORTABLE_BIT))
+        return culvi_fail(vk->voice, ask->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE,
+                          "'%s' cannot use host memory for buffers with flags %#" PRIx32 " and "
+                          "usage %#" PRIx32 " (vkGetPhysicalDeviceExternalBufferProperties); try "
+                          "fewer usages",
+                          vk->base.name, info->flags, info->usage);
+    if (!ask->host &&
+        !(properties.externalMemoryFeatures & VK_EXTERNAL_MEMORY_FEATURE_EXPORTABLE_BIT))
+        return culvi_fail(vk->voice, ask->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_NOT_EXPORTABLE,
+                          "'%s' cannot export buffers with flags %#" PRIx32 " and usage %#" PRIx32
+                          " as %s (vkGetPhysicalDeviceExternalBufferProperties); try fewer usages",
+                          vk->base.name, info->flags, info->usage,
+                          culvi_handle_type_name(out->handle_type));
+    out->dedicated_only =
+        (properties.externalMemoryFeatures & VK_EXTERNAL_MEMORY_FEATURE_DEDICATED_ONLY_BIT) != 0;
+    return culvi_vk_check_compatible(vk, ask->label, "Buffer", types, out, &properties);
 }
 
 /* The calls ------------------------------------------------------------------------------------ */
@@ -164,12 +261,11 @@ static culv_result begin(const char *call, const culv_vk_device *vk, const void 
                          culvi_share what, request *r)
 {
     CULVI_REQUIRE_IN(NULL, call, vk);
-    const culvi_voice *voice = &vk->base.device->voice;
-    CULVI_REQUIRE_IN(voice, call, create_info);
-    CULVI_REQUIRE_IN(voice, call, out);
+    CULVI_REQUIRE_IN(vk->voice, call, create_info);
+    CULVI_REQUIRE_IN(vk->voice, call, out);
     culv_result result =
-        culvi_desc_read(voice, &r->desc, sizeof r->desc, desc, "culv_vk_check_desc");
-    if (result == CULV_OK) result = culvi_struct_check(voice, out, "culv_vk_sharing_info");
+        culvi_desc_read(vk->voice, &r->desc, sizeof r->desc, desc, "culv_vk_check_desc");
+    if (result == CULV_OK) result = culvi_struct_check(vk->voice, out, "culv_vk_sharing_info");
     if (result == CULV_OK && !r->desc.host_memory)
         result = culvi_graphics_check_shares(&vk->base, r->desc.label, what);
     r->ask = (culvi_vk_ask){.label = r->desc.label,

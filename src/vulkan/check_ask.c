@@ -6,6 +6,63 @@
 
 #include <string.h>
 
+/* Answers, kept: asking again costs a hash and a comparison ------------------------------------ */
+
+_Static_assert(sizeof(culvi_vk_question) == 8 * 3 + 4 * 20, "no padding, and whole words");
+
+/* FNV-1a over words; never 0, which marks an empty entry. */
+static uint32_t hash(const culvi_vk_question *question)
+{
+    uint32_t words[sizeof *question / sizeof(uint32_t)];
+    uint32_t h = 2166136261u;
+    memcpy(words, question, sizeof words);
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+        h = (h ^ words[i]) * 16777619u;
+    return h != 0 ? h : 1;
+}
+
+/* The entry of a question, or CULVI_VK_ANSWERS. The caller holds the lock. */
+static uint32_t find(const culvi_vk_known *known, const culvi_vk_question *question, uint32_t h)
+{
+    uint32_t i = 0;
+    while (i < CULVI_VK_ANSWERS &&
+           (known->hashes[i] != h ||
+            memcmp(&known->entries[i].question, question, sizeof *question) != 0))
+        i++;
+    return i;
+}
+
+static bool recall(culv_vk_device *vk, const culvi_vk_question *question, culvi_vk_answer *out)
+{
+    culvi_vk_known *known = &vk->known;
+    uint32_t h = hash(question);
+    culvi_mutex_lock(&known->lock);
+    uint32_t i = find(known, question, h);
+    bool found = i < CULVI_VK_ANSWERS;
+    if (found) *out = known->entries[i].answer;
+    culvi_mutex_unlock(&known->lock);
+    return found;
+}
+
+static void remember(culv_vk_device *vk, const culvi_vk_question *question,
+                     const culvi_vk_answer *answer)
+{
+    culvi_vk_known *known = &vk->known;
+    uint32_t h = hash(question);
+    culvi_mutex_lock(&known->lock);
+    /* Another thread may have asked the same by now. */
+    if (find(known, question, h) == CULVI_VK_ANSWERS) {
+        uint32_t i = known->next;
+        known->next = (i + 1) % CULVI_VK_ANSWERS;
+        known->hashes[i] = h;
+        known->entries[i].question = *question;
+        known->entries[i].answer = *answer;
+    }
+    culvi_mutex_unlock(&known->lock);
+}
+
+/* Questions ------------------------------------------------------------------------------------ */
+
 /* VkVideoProfileListInfoKHR, VkOpticalFlowImageFormatInfoNV and VkImageCompressionControlEXT belong
  * to what is asked as well; they are handed on, and answers that depend on them are not kept. */
 typedef struct image_chain {
@@ -110,17 +167,15 @@ void culvi_vk_ask_buffer_sharing(culv_vk_device *vk, const VkBufferCreateInfo *i
                            .flags = info->flags,
                            .usage = info->usage};
     culvi_vk_answer a = {.result = VK_SUCCESS};
-    if (!culvi_vk_recall(vk, &q, &a)) {
+    if (!recall(vk, &q, &a)) {
         VkPhysicalDeviceExternalBufferInfo query = {
-            .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_EXTERNAL_BUFFER_INFO,
-            .flags = info->flags,
-            .usage = info->usage,
-            .handleType = type};
-        VkExternalBufferProperties answer = {.sType = VK_STRUCTURE_TYPE_EXTERNAL_BUFFER_PROPERTIES};
+            CULVI_STYPE(PHYSICAL_DEVICE_EXTERNAL_BUFFER_INFO), .flags = info->flags,
+            .usage = info->usage, .handleType = type};
+        VkExternalBufferProperties answer = {CULVI_STYPE(EXTERNAL_BUFFER_PROPERTIES)};
         CULVI_VKI_DO(&vk->instance, vkGetPhysicalDeviceExternalBufferProperties,
                      (vk->physical_device, &query, &answer));
         a.external = answer.externalMemoryProperties;
-        culvi_vk_remember(vk, &q, &a);
+        remember(vk, &q, &a);
     }
     *out = a.external;
 }
@@ -142,17 +197,15 @@ static VkResult ask_image(const culv_vk_device *vk, const VkImageCreateInfo *inf
 {
     image_chain copy = {.list = {.viewFormatCount = 0}};
     VkPhysicalDeviceExternalImageFormatInfo external = {
-        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_EXTERNAL_IMAGE_FORMAT_INFO, .handleType = type};
-    VkPhysicalDeviceImageFormatInfo2 query = {
-        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_IMAGE_FORMAT_INFO_2,
-        .format = info->format,
-        .type = info->imageType,
-        .tiling = info->tiling,
-        .usage = usage,
-        .flags = info->flags};
-    VkExternalImageFormatProperties shared = {
-        .sType = VK_STRUCTURE_TYPE_EXTERNAL_IMAGE_FORMAT_PROPERTIES};
-    VkImageFormatProperties2 answer = {.sType = VK_STRUCTURE_TYPE_IMAGE_FORMAT_PROPERTIES_2};
+        CULVI_STYPE(PHYSICAL_DEVICE_EXTERNAL_IMAGE_FORMAT_INFO), .handleType = type};
+    VkPhysicalDeviceImageFormatInfo2 query = {CULVI_STYPE(PHYSICAL_DEVICE_IMAGE_FORMAT_INFO_2),
+                                              .format = info->format,
+                                              .type = info->imageType,
+                                              .tiling = info->tiling,
+                                              .usage = usage,
+                                              .flags = info->flags};
+    VkExternalImageFormatProperties shared = {CULVI_STYPE(EXTERNAL_IMAGE_FORMAT_PROPERTIES)};
+    VkImageFormatProperties2 answer = {CULVI_STYPE(IMAGE_FORMAT_PROPERTIES_2)};
     /* VUID-VkImageCreateInfo-imageCreateFormatFeatures-02260, which is no part of what is asked
      * below. */
     if ((info->flags & VK_IMAGE_CREATE_DISJOINT_BIT) && !has_disjoint(vk, info))
@@ -214,17 +267,16 @@ culv_result culvi_vk_ask_image_sharing(culv_vk_device *vk, const char *label,
     culvi_vk_question q = {.kind = CULVI_VK_IMAGE_SHARING};
     culvi_vk_answer a = {.result = VK_SUCCESS};
     bool keep = question_image(info, type, &q);
-    if (keep && culvi_vk_recall(vk, &q, out)) return CULV_OK;
+    if (keep && recall(vk, &q, out)) return CULV_OK;
     VkResult r = a.result = ask_image(vk, info, info->usage, type, &a);
     if (no_such_image(r) || (r == VK_SUCCESS && type != 0 && !exported(r, &a))) {
         a.external.externalMemoryFeatures = 0;
         r = explain(vk, info, type, &a);
     }
     if (r != VK_SUCCESS)
-        return culvi_fail_vk(
-            &vk->base.device->voice, label, r, "vkGetPhysicalDeviceImageFormatProperties2",
-            CULV_REASON_DRIVER_REFUSED, "whether such images can be shared is unknown");
-    if (keep) culvi_vk_remember(vk, &q, &a);
+        return culvi_vk_failed(vk, label, r, "vkGetPhysicalDeviceImageFormatProperties2",
+                               "whether such images can be shared is unknown");
+    if (keep) remember(vk, &q, &a);
     *out = a;
     return CULV_OK;
 }
@@ -256,22 +308,19 @@ bool culvi_vk_ask_buffer_needs(culv_vk_device *vk, const VkBufferCreateInfo *inf
     keep = question_families(info->sharingMode, info->queueFamilyIndexCount,
                              info->pQueueFamilyIndices, &q) &&
            keep;
-    if (!keep || !culvi_vk_recall(vk, &q, &a)) {
-        VkMemoryDedicatedRequirements dedicated = {
-            .sType = VK_STRUCTURE_TYPE_MEMORY_DEDICATED_REQUIREMENTS};
-        VkMemoryRequirements2 answer = {.sType = VK_STRUCTURE_TYPE_MEMORY_REQUIREMENTS_2,
-                                        .pNext = &dedicated};
+    if (!keep || !recall(vk, &q, &a)) {
+        VkMemoryDedicatedRequirements dedicated = {CULVI_STYPE(MEMORY_DEDICATED_REQUIREMENTS)};
+        VkMemoryRequirements2 answer = {CULVI_STYPE(MEMORY_REQUIREMENTS_2), .pNext = &dedicated};
         VkExternalMemoryBufferCreateInfo external = {
-            .sType = VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO,
-            .pNext = info->pNext,
+            CULVI_STYPE(EXTERNAL_MEMORY_BUFFER_CREATE_INFO), .pNext = info->pNext,
             .handleTypes = (VkExternalMemoryHandleTypeFlags)type};
         VkBufferCreateInfo planned = *info;
-        VkDeviceBufferMemoryRequirements query = {
-            .sType = VK_STRUCTURE_TYPE_DEVICE_BUFFER_MEMORY_REQUIREMENTS, .pCreateInfo = &planned};
+        VkDeviceBufferMemoryRequirements query = {CULVI_STYPE(DEVICE_BUFFER_MEMORY_REQUIREMENTS),
+                                                  .pCreateInfo = &planned};
         if (culvi_vk_chain_find(info->pNext, external.sType) == NULL) planned.pNext = &external;
         CULVI_VK_DO(vk, vkGetDeviceBufferMemoryRequirements, (vk->vk_device, &query, &answer));
         if (!told(&answer, &dedicated, &a.needs)) return false;
-        if (keep) culvi_vk_remember(vk, &q, &a);
+        if (keep) remember(vk, &q, &a);
     }
     *out = a.needs;
     return true;
@@ -282,19 +331,14 @@ static bool ask_needs(const culv_vk_device *vk, const VkImageCreateInfo *info,
                       VkExternalMemoryHandleTypeFlagBits type, VkImageAspectFlagBits plane,
                       culvi_vk_needs *out)
 {
-    VkMemoryDedicatedRequirements dedicated = {.sType =
-                                                   VK_STRUCTURE_TYPE_MEMORY_DEDICATED_REQUIREMENTS};
-    VkMemoryRequirements2 answer = {.sType = VK_STRUCTURE_TYPE_MEMORY_REQUIREMENTS_2,
-                                    .pNext = &dedicated};
+    VkMemoryDedicatedRequirements dedicated = {CULVI_STYPE(MEMORY_DEDICATED_REQUIREMENTS)};
+    VkMemoryRequirements2 answer = {CULVI_STYPE(MEMORY_REQUIREMENTS_2), .pNext = &dedicated};
     VkExternalMemoryImageCreateInfo external = {
-        .sType = VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMAGE_CREATE_INFO,
-        .pNext = info->pNext,
+        CULVI_STYPE(EXTERNAL_MEMORY_IMAGE_CREATE_INFO), .pNext = info->pNext,
         .handleTypes = (VkExternalMemoryHandleTypeFlags)type};
     VkImageCreateInfo planned = *info;
-    VkDeviceImageMemoryRequirements query = {.sType =
-                                                 VK_STRUCTURE_TYPE_DEVICE_IMAGE_MEMORY_REQUIREMENTS,
-                                             .pCreateInfo = &planned,
-                                             .planeAspect = plane};
+    VkDeviceImageMemoryRequirements query = {CULVI_STYPE(DEVICE_IMAGE_MEMORY_REQUIREMENTS),
+                                             .pCreateInfo = &planned, .planeAspect = plane};
     if (culvi_vk_chain_find(info->pNext, external.sType) == NULL) planned.pNext = &external;
     CULVI_VK_DO(vk, vkGetDeviceImageMemoryRequirements, (vk->vk_device, &query, &answer));
     return told(&answer, &dedicated, out);
@@ -332,11 +376,11 @@ bool culvi_vk_ask_image_needs(culv_vk_device *vk, const VkImageCreateInfo *info,
     keep = question_families(info->sharingMode, info->queueFamilyIndexCount,
                              info->pQueueFamilyIndices, &q) &&
            keep;
-    if (!keep || !culvi_vk_recall(vk, &q, &a)) {
+    if (!keep || !recall(vk, &q, &a)) {
         bool known = planes > 0 ? ask_planes(vk, info, type, planes, &a.needs)
                                 : ask_needs(vk, info, type, VK_IMAGE_ASPECT_NONE, &a.needs);
         if (!known) return false;
-        if (keep) culvi_vk_remember(vk, &q, &a);
+        if (keep) remember(vk, &q, &a);
     }
     *out = a.needs;
     return true;

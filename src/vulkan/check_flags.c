@@ -115,13 +115,12 @@ static const flag usages_known[] = {
 static culv_result check_bits(const culv_vk_device *vk, const char *label, const char *field,
                               uint32_t bits, const flag *refused, uint32_t known)
 {
-    const culvi_voice *voice = &vk->base.device->voice;
     for (const flag *f = refused; f->name != NULL; f++)
         if (bits & f->bit)
-            return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
+            return culvi_fail(vk->voice, label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
                               "%s is %#" PRIx32 ", which has %s: %s", field, bits, f->name, f->why);
     if (bits & ~known)
-        return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
+        return culvi_fail(vk->voice, label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
                           "%s is %#" PRIx32 "; this version does not know %#" PRIx32 " in it, nor "
                           "what that means for the bytes in memory; create it without",
                           field, bits, bits & ~known);
@@ -145,9 +144,8 @@ culv_result culvi_vk_check_image_flags(const culv_vk_device *vk, const char *lab
 static culv_result check_usage(const culv_vk_device *vk, const char *label, const char *field,
                                VkImageUsageFlags usage)
 {
-    const culvi_voice *voice = &vk->base.device->voice;
     if (usage == 0)
-        return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
+        return culvi_fail(vk->voice, label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
                           "%s is 0; say what Vulkan does with the image, TRANSFER_SRC for one",
                           field);
     uint32_t known = 0;

@@ -11,7 +11,7 @@
 static culv_result refuse(const culv_vk_device *vk, const char *label, culv_reason reason,
                           const char *what)
 {
-    return culvi_fail(&vk->base.device->voice, label, CULV_ERROR_INVALID, reason, "%s", what);
+    return culvi_fail(vk->voice, label, CULV_ERROR_INVALID, reason, "%s", what);
 }
 
 /* VK_IMAGE_TILING_LINEAR maps as an array without an error and reads wrong (measured). */
@@ -34,7 +34,7 @@ static culv_result check_tiling(const culv_vk_device *vk, const culvi_vk_ask *as
             "error and reads wrong texels. Use VK_IMAGE_TILING_OPTIMAL, or map a LINEAR image of "
             "your own as rows of bytes with culv_vk_image_map_pitched()");
     return culvi_fail(
-        &vk->base.device->voice, ask->label, CULV_ERROR_INVALID, CULV_REASON_TILING,
+        vk->voice, ask->label, CULV_ERROR_INVALID, CULV_REASON_TILING,
         "VkImageCreateInfo::tiling is %d; CUDA knows no DRM format modifiers, only OPTIMAL (as "
         "arrays) and LINEAR (as rows of bytes)",
         (int)info->tiling);
@@ -55,7 +55,7 @@ static culv_result check_video(const culv_vk_device *vk, const char *label,
     if (!(info->usage & VIDEO_USAGES) || (info->flags & VIDEO_PROFILE_INDEPENDENT) || named)
         return CULV_OK;
     return culvi_fail(
-        &vk->base.device->voice, label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
+        vk->voice, label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
         "VkImageCreateInfo::usage is %#" PRIx32
         ", which has video, but the pNext chain has no VkVideoProfileListInfoKHR that names a profile; "
         "add it (VUID-VkImageCreateInfo-usage-04815, -04816), or create it without",
@@ -64,12 +64,11 @@ static culv_result check_video(const culv_vk_device *vk, const char *label,
 
 static culv_result check_kind(culv_vk_device *vk, const char *label, const VkImageCreateInfo *info)
 {
-    const culvi_voice *voice = &vk->base.device->voice;
     culv_result result = culvi_vk_check_image_flags(vk, label, info);
     if (result != CULV_OK) return result;
     if (info->samples != VK_SAMPLE_COUNT_1_BIT)
         return culvi_fail(
-            voice, label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
+            vk->voice, label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
             "VkImageCreateInfo::samples is %d; "
             "CUDA arrays have one sample, so resolve into an image of VK_SAMPLE_COUNT_1_BIT and share that",
             (int)info->samples);
@@ -78,7 +77,7 @@ static culv_result check_kind(culv_vk_device *vk, const char *label, const VkIma
     if (result != CULV_OK) return result;
     if (info->initialLayout != VK_IMAGE_LAYOUT_UNDEFINED)
         return culvi_fail(
-            voice, label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
+            vk->voice, label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
             "VkImageCreateInfo::initialLayout is %d; external memory allows only UNDEFINED "
             "(VUID-VkImageCreateInfo-pNext-01443)",
             (int)info->initialLayout);
@@ -98,7 +97,7 @@ static culv_result check_shape(const culv_vk_device *vk, const char *label,
     const char *rule = NULL;
     if ((uint32_t)info->imageType > VK_IMAGE_TYPE_3D)
         return culvi_fail(
-            &vk->base.device->voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+            vk->voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
             "VkImageCreateInfo::imageType is %d; VK_IMAGE_TYPE_1D, 2D and 3D are 0, 1 and 2",
             (int)info->imageType);
     if (e->width == 0 || e->height == 0 || e->depth == 0)
@@ -118,7 +117,7 @@ static culv_result check_shape(const culv_vk_device *vk, const char *label,
                "for an array of n cubes. Round arrayLayers up to a multiple of six, or create it "
                "without the flag";
     if (rule == NULL) return CULV_OK;
-    return culvi_fail(&vk->base.device->voice, label, CULV_ERROR_INVALID, CULV_REASON_EXTENT,
+    return culvi_fail(vk->voice, label, CULV_ERROR_INVALID, CULV_REASON_EXTENT,
                       "VkImageCreateInfo describes a %s image of extent %" PRIu32 " x %" PRIu32
                       " x %" PRIu32 " and arrayLayers %" PRIu32 ", but %s",
                       DIMENSION(info), e->width, e->height, e->depth, info->arrayLayers, rule);
@@ -164,9 +163,9 @@ static culv_result check_chain(const culv_vk_device *vk, const char *label,
         const VkDedicatedAllocationImageCreateInfoNV *dedicated = item;
         for (size_t i = 0; i < sizeof structs_refused / sizeof structs_refused[0]; i++)
             if (structs_refused[i].type == s->sType)
-                return culvi_fail(&vk->base.device->voice, label, CULV_ERROR_INVALID,
-                                  structs_refused[i].reason, "the pNext chain has a %s: %s",
-                                  structs_refused[i].name, structs_refused[i].why);
+                return culvi_fail(vk->voice, label, CULV_ERROR_INVALID, structs_refused[i].reason,
+                                  "the pNext chain has a %s: %s", structs_refused[i].name,
+                                  structs_refused[i].why);
         if (s->sType == VK_STRUCTURE_TYPE_IMAGE_COMPRESSION_CONTROL_EXT &&
             (compression->flags & (VK_IMAGE_COMPRESSION_FIXED_RATE_DEFAULT_EXT |
                                    VK_IMAGE_COMPRESSION_FIXED_RATE_EXPLICIT_EXT)))
@@ -195,22 +194,21 @@ static culv_result check_chain(const culv_vk_device *vk, const char *label,
 static culv_result check_format(culv_vk_device *vk, const culvi_vk_ask *ask,
                                 const VkImageCreateInfo *info, culvi_vk_verdict *out)
 {
-    const culvi_voice *voice = &vk->base.device->voice;
     const culvi_format *row = culvi_format_find((uint32_t)info->format);
     out->format = row;
     if (row == NULL)
         return culvi_fail(
-            voice, ask->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT,
+            vk->voice, ask->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT,
             "VkImageCreateInfo::format is %d, which is no format of culvert/format_list.h",
             (int)info->format);
     if (out->access != CULV_VK_ACCESS_ARRAY &&
         row->aspects != (VK_IMAGE_ASPECT_DEPTH_BIT | VK_IMAGE_ASPECT_STENCIL_BIT))
         return CULV_OK;
     if (!row->mapped)
-        return culvi_fail(voice, ask->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT,
+        return culvi_fail(vk->voice, ask->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT,
                           "VkImageCreateInfo::format is %s: %s", row->name, row->why);
     if ((uint32_t)ask->texels > CULV_TEXELS_NORMALIZED)
-        return culvi_fail(voice, ask->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+        return culvi_fail(vk->voice, ask->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                           "texels is %u, which is not a culv_texels", (unsigned)ask->texels);
     return culvi_format_supported(vk->base.device, row, ask->texels, ask->label);
 }
@@ -238,7 +236,7 @@ static culv_result check_ycbcr(const culv_vk_device *vk, const char *label,
     else if (verdict->access == CULV_VK_ACCESS_ARRAY && info->arrayLayers != 1)
         rule = "arrayLayers 1; take an image for each layer";
     if (rule == NULL) return CULV_OK;
-    return culvi_fail(&vk->base.device->voice, label, CULV_ERROR_INVALID, CULV_REASON_EXTENT,
+    return culvi_fail(vk->voice, label, CULV_ERROR_INVALID, CULV_REASON_EXTENT,
                       "VkImageCreateInfo describes a %s image of format %s, flags %#" PRIx32
                       ", arrayLayers %" PRIu32 " and mipLevels %" PRIu32
                       "; images of Y'CbCr formats are shared with %s",
@@ -252,24 +250,23 @@ static culv_result check_ycbcr(const culv_vk_device *vk, const char *label,
 static culv_result check_disjoint(const culv_vk_device *vk, const char *label,
                                   const VkImageCreateInfo *info, const culvi_vk_verdict *verdict)
 {
-    const culvi_voice *voice = &vk->base.device->voice;
     bool several = verdict->format->planes > 1;
     bool disjoint = (info->flags & VK_IMAGE_CREATE_DISJOINT_BIT) != 0;
     if (disjoint && !several)
         return culvi_fail(
-            voice, label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
+            vk->voice, label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
             "VkImageCreateInfo::flags is %#" PRIx32
             ", which has DISJOINT: it is for formats of several planes (%s has one); create it without",
             info->flags, verdict->format->name);
     if (disjoint && verdict->access != CULV_VK_ACCESS_ARRAY)
-        return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
+        return culvi_fail(vk->voice, label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
                           "VkImageCreateInfo::flags is %#" PRIx32
                           ", which has DISJOINT: Vulkan reports where "
                           "each plane of a LINEAR image lies; create it without",
                           info->flags);
     if (disjoint || !several || verdict->access != CULV_VK_ACCESS_ARRAY) return CULV_OK;
     return culvi_fail(
-        voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE,
+        vk->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE,
         "VkImageCreateInfo::flags is %#" PRIx32 " without DISJOINT: Vulkan does not report where "
         "the planes of such an image (%s) lie, and CUDA's own arrays of several planes read the "
         "second one wrong (measured). Create it with VK_IMAGE_CREATE_DISJOINT_BIT, bind each "
@@ -291,7 +288,7 @@ static culv_result check_slices(const culv_vk_device *vk, const char *label,
         !(usage & VK_IMAGE_USAGE_DEPTH_STENCIL_ATTACHMENT_BIT))
         return CULV_OK;
     return culvi_fail(
-        &vk->base.device->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE,
+        vk->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE,
         "VkImageCreateInfo::imageType is 3D, with DEPTH_STENCIL_ATTACHMENT in usage: the slices of such an image lie otherwise than CUDA's (measured); "
         "create it without, or take a 2D image with layers");
 }
@@ -304,7 +301,7 @@ culv_result culvi_vk_check_chroma(const culv_vk_device *vk, const char *label,
     uint32_t across = 1, down = 1;
     if (culvi_format_whole_chroma(row, info->extent.width, info->extent.height, &across, &down))
         return CULV_OK;
-    return culvi_fail(&vk->base.device->voice, label, CULV_ERROR_INVALID, CULV_REASON_EXTENT,
+    return culvi_fail(vk->voice, label, CULV_ERROR_INVALID, CULV_REASON_EXTENT,
                       "VkImageCreateInfo::extent is %" PRIu32 " x %" PRIu32 "; %s has a width "
                       "that is a multiple of %" PRIu32
                       " and a height that is a multiple of %" PRIu32,
@@ -354,8 +351,8 @@ static culv_result not_exported(const culv_vk_device *vk, const char *label,
             &text, ", even without sharing: this device does not have that combination of format, "
                    "imageType, tiling, usage and flags");
     return culvi_fail_native(
-        &vk->base.device->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_NOT_EXPORTABLE,
-        CULV_NATIVE_VULKAN, a->result, "vkGetPhysicalDeviceImageFormatProperties2",
+        vk->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_NOT_EXPORTABLE, CULV_NATIVE_VULKAN,
+        a->result, "vkGetPhysicalDeviceImageFormatProperties2",
         "'%s' cannot export %s images of imageType %d with tiling %d, flags %#" PRIx32 " and "
         "usage %#" PRIx32 " as %s%s",
         vk->base.name, verdict->format != NULL ? verdict->format->name : "such",
@@ -367,32 +364,31 @@ culv_result culvi_vk_check_image_size(const culv_vk_device *vk, const char *labe
                                       const VkImageCreateInfo *info,
                                       const culvi_vk_verdict *verdict)
 {
-    const culvi_voice *voice = &vk->base.device->voice;
     const VkImageFormatProperties *most = &verdict->most;
     const VkExtent3D *e = &info->extent;
     if (e->width > most->maxExtent.width || e->height > most->maxExtent.height ||
         e->depth > most->maxExtent.depth)
-        return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_EXTENT,
+        return culvi_fail(vk->voice, label, CULV_ERROR_INVALID, CULV_REASON_EXTENT,
                           "VkImageCreateInfo::extent is %" PRIu32 " x %" PRIu32 " x %" PRIu32
                           "; '%s' has such images of up to %" PRIu32 " x %" PRIu32 " x %" PRIu32
                           " texels",
                           e->width, e->height, e->depth, vk->base.name, most->maxExtent.width,
                           most->maxExtent.height, most->maxExtent.depth);
     if (info->mipLevels == 0 || info->mipLevels > most->maxMipLevels)
-        return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_EXTENT,
+        return culvi_fail(vk->voice, label, CULV_ERROR_INVALID, CULV_REASON_EXTENT,
                           "VkImageCreateInfo::mipLevels is %" PRIu32 "; such an image of %" PRIu32
                           " x %" PRIu32 " x %" PRIu32 " texels has 1 to %" PRIu32 " levels on '%s'",
                           info->mipLevels, e->width, e->height, e->depth, most->maxMipLevels,
                           vk->base.name);
     if (info->arrayLayers > most->maxArrayLayers)
-        return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_EXTENT,
+        return culvi_fail(vk->voice, label, CULV_ERROR_INVALID, CULV_REASON_EXTENT,
                           "VkImageCreateInfo::arrayLayers is %" PRIu32
                           "; '%s' has such images of up to %" PRIu32 " layers",
                           info->arrayLayers, vk->base.name, most->maxArrayLayers);
     uint64_t least = culvi_image_least_size(verdict->format, e->width, e->height, e->depth,
                                             info->arrayLayers, info->mipLevels);
     if (least > most->maxResourceSize)
-        return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_EXTENT,
+        return culvi_fail(vk->voice, label, CULV_ERROR_INVALID, CULV_REASON_EXTENT,
                           "VkImageCreateInfo::extent is %" PRIu32 " x %" PRIu32 " x %" PRIu32
                           ", arrayLayers %" PRIu32 " and mipLevels %" PRIu32 ": %" PRIu64
                           " bytes or more, and '%s' has images of up to %" PRIu64,
@@ -429,7 +425,7 @@ static culv_result check_answers(culv_vk_device *vk, const culvi_vk_ask *ask,
                           (out->access == CULV_VK_ACCESS_ARRAY && out->format->dedicated);
     if (out->dedicated_only && (info->flags & VK_IMAGE_CREATE_DISJOINT_BIT))
         return culvi_fail(
-            &vk->base.device->voice, ask->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_NOT_EXPORTABLE,
+            vk->voice, ask->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_NOT_EXPORTABLE,
             "'%s' exports %s images only in dedicated allocations, which a DISJOINT image cannot "
             "have (VUID-VkMemoryDedicatedAllocateInfo-image-01797): take an image for each plane",
             vk->base.name, out->format->name);
@@ -452,7 +448,7 @@ culv_result culvi_vk_check_image(culv_vk_device *vk, const culvi_vk_ask *ask,
     const char *label = ask->label;
     memset(out, 0, sizeof *out);
     if (info->sType != VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO)
-        return culvi_fail(&vk->base.device->voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+        return culvi_fail(vk->voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                           "create_info->sType is %d, not VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO",
                           (int)info->sType);
     culv_result result = culvi_vk_check_unique(vk, label, "Image", info->pNext);

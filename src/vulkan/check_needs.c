@@ -9,16 +9,23 @@
 
 void culvi_vk_buffer_needs(const culv_vk_device *vk, VkBuffer buffer, culvi_vk_needs *out)
 {
-    VkMemoryDedicatedRequirements dedicated = {.sType =
-                                                   VK_STRUCTURE_TYPE_MEMORY_DEDICATED_REQUIREMENTS};
-    VkMemoryRequirements2 requirements = {.sType = VK_STRUCTURE_TYPE_MEMORY_REQUIREMENTS_2,
-                                          .pNext = &dedicated};
-    VkBufferMemoryRequirementsInfo2 info = {
-        .sType = VK_STRUCTURE_TYPE_BUFFER_MEMORY_REQUIREMENTS_INFO_2, .buffer = buffer};
+    VkMemoryDedicatedRequirements dedicated = {CULVI_STYPE(MEMORY_DEDICATED_REQUIREMENTS)};
+    VkMemoryRequirements2 requirements = {CULVI_STYPE(MEMORY_REQUIREMENTS_2), .pNext = &dedicated};
+    VkBufferMemoryRequirementsInfo2 info = {CULVI_STYPE(BUFFER_MEMORY_REQUIREMENTS_INFO_2),
+                                            .buffer = buffer};
     CULVI_VK_DO(vk, vkGetBufferMemoryRequirements2, (vk->vk_device, &info, &requirements));
     *out = (culvi_vk_needs){.memory = requirements.memoryRequirements,
                             .requires_dedicated = dedicated.requiresDedicatedAllocation,
                             .prefers_dedicated = dedicated.prefersDedicatedAllocation};
+}
+
+void culvi_vk_sparse_needs(const culv_vk_device *vk, VkBuffer buffer, VkDeviceSize *alignment,
+                           uint32_t *type_bits)
+{
+    culvi_vk_needs needs;
+    culvi_vk_buffer_needs(vk, buffer, &needs);
+    *alignment = needs.memory.alignment != 0 ? needs.memory.alignment : 1;
+    *type_bits = needs.memory.memoryTypeBits;
 }
 
 uint32_t culvi_vk_disjoint_planes(const VkImageCreateInfo *info)
@@ -55,17 +62,15 @@ void culvi_vk_image_needs(const culv_vk_device *vk, VkImage image, uint32_t disj
     memset(out, 0, sizeof *out);
     out->planes = disjoint_planes;
     for (uint32_t i = 0; i < disjoint_planes || i == 0; i++) {
-        VkMemoryDedicatedRequirements dedicated = {
-            .sType = VK_STRUCTURE_TYPE_MEMORY_DEDICATED_REQUIREMENTS};
-        VkMemoryRequirements2 requirements = {.sType = VK_STRUCTURE_TYPE_MEMORY_REQUIREMENTS_2,
+        VkMemoryDedicatedRequirements dedicated = {CULVI_STYPE(MEMORY_DEDICATED_REQUIREMENTS)};
+        VkMemoryRequirements2 requirements = {CULVI_STYPE(MEMORY_REQUIREMENTS_2),
                                               .pNext = &dedicated};
         VkImagePlaneMemoryRequirementsInfo plane = {
-            .sType = VK_STRUCTURE_TYPE_IMAGE_PLANE_MEMORY_REQUIREMENTS_INFO,
+            CULVI_STYPE(IMAGE_PLANE_MEMORY_REQUIREMENTS_INFO),
             .planeAspect = culvi_vk_plane_aspect(i)};
-        VkImageMemoryRequirementsInfo2 info = {
-            .sType = VK_STRUCTURE_TYPE_IMAGE_MEMORY_REQUIREMENTS_INFO_2,
-            .pNext = disjoint_planes > 0 ? &plane : NULL,
-            .image = image};
+        VkImageMemoryRequirementsInfo2 info = {CULVI_STYPE(IMAGE_MEMORY_REQUIREMENTS_INFO_2),
+                                               .pNext = disjoint_planes > 0 ? &plane : NULL,
+                                               .image = image};
         CULVI_VK_DO(vk, vkGetImageMemoryRequirements2, (vk->vk_device, &info, &requirements));
         *(disjoint_planes > 0 ? &out->plane[i] : &out->memory) = requirements.memoryRequirements;
         out->requires_dedicated = out->requires_dedicated || dedicated.requiresDedicatedAllocation;
@@ -79,29 +84,29 @@ culv_result culvi_vk_check_binding(const culv_vk_device *vk, const char *label, 
                                    VkDeviceSize offset, VkDeviceSize allocation_size,
                                    bool dedicated)
 {
-    const culvi_voice *voice = &vk->base.device->voice;
     const VkMemoryRequirements *r = &needs->memory;
     if (offset > allocation_size || r->size > allocation_size - offset)
         return culvi_fail(
-            voice, label, CULV_ERROR_INVALID, offset == 0 ? CULV_REASON_SIZE : CULV_REASON_RANGE,
+            vk->voice, label, CULV_ERROR_INVALID,
+            offset == 0 ? CULV_REASON_SIZE : CULV_REASON_RANGE,
             "the %s needs %" PRIu64 " bytes, but %s is %" PRIu64 " and the allocation has %" PRIu64
             " (culv_vk_memory_desc.allocation_size); pass VkMemoryAllocateInfo::allocationSize and "
             "the memoryOffset of vkBind%sMemory",
             what, r->size, field, offset, allocation_size, what[0] == 'b' ? "Buffer" : "Image");
     if (r->alignment != 0 && offset % r->alignment != 0)
-        return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_RANGE,
+        return culvi_fail(vk->voice, label, CULV_ERROR_INVALID, CULV_REASON_RANGE,
                           "%s is %" PRIu64
                           ", which is not a multiple of the %s's alignment %" PRIu64
                           ", so the %s cannot lie there",
                           field, offset, what, r->alignment, what);
     if (needs->requires_dedicated && !dedicated)
         return culvi_fail(
-            voice, label, CULV_ERROR_INVALID, CULV_REASON_DEDICATED,
+            vk->voice, label, CULV_ERROR_INVALID, CULV_REASON_DEDICATED,
             "Vulkan requires a dedicated allocation for this %s (VkMemoryDedicatedRequirements::requiresDedicatedAllocation), but dedicated is not set; "
             "allocate with VkMemoryDedicatedAllocateInfo and set it",
             what);
     if (dedicated && offset != 0)
-        return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_DEDICATED,
+        return culvi_fail(vk->voice, label, CULV_ERROR_INVALID, CULV_REASON_DEDICATED,
                           "dedicated is set, but the %s lies at offset %" PRIu64
                           "; a dedicated allocation holds its one resource at offset 0",
                           what, offset);
@@ -116,7 +121,7 @@ culv_result culvi_vk_memory_type(const culv_vk_device *vk, const char *label, ui
     culvi_text text = {buffer, sizeof buffer, 0};
     if (type_bits == 0)
         return culvi_fail(
-            &vk->base.device->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_MEMORY_TYPE,
+            vk->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_MEMORY_TYPE,
             "no memory type of '%s' can hold the resource (VkMemoryRequirements::memoryTypeBits is 0), whatever the queries of formats and buffers say; "
             "create it with fewer usages and flags",
             vk->base.name);
@@ -129,7 +134,7 @@ culv_result culvi_vk_memory_type(const culv_vk_device *vk, const char *label, ui
         }
         culvi_text_add(&text, " %#" PRIx32, all->memoryTypes[i].propertyFlags);
     }
-    return culvi_fail(&vk->base.device->voice, label, CULV_ERROR_INVALID, CULV_REASON_MEMORY_TYPE,
+    return culvi_fail(vk->voice, label, CULV_ERROR_INVALID, CULV_REASON_MEMORY_TYPE,
                       "none of the resource's memory types has the memory_properties %#" PRIx32
                       " (VkMemoryPropertyFlags); its memory types are:%s",
                       wanted, buffer);
@@ -141,8 +146,7 @@ culv_result culvi_vk_check_heap(const culv_vk_device *vk, const char *label, uin
     uint32_t heap = vk->memory_types.memoryTypes[type].heapIndex;
     VkDeviceSize has = vk->memory_types.memoryHeaps[heap].size;
     if (size <= has) return CULV_OK;
-    return culvi_fail(&vk->base.device->voice, label, CULV_ERROR_OUT_OF_MEMORY,
-                      CULV_REASON_DEVICE_MEMORY,
+    return culvi_fail(vk->voice, label, CULV_ERROR_OUT_OF_MEMORY, CULV_REASON_DEVICE_MEMORY,
                       "the resource needs %" PRIu64 " bytes, and heap %" PRIu32
                       " of '%s', where memory type %" PRIu32 " lies, has %" PRIu64
                       " (VUID-vkAllocateMemory-pAllocateInfo-01713)",

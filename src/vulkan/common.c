@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Loading Vulkan functions, naming results, the lists of what a caller must enable. */
 #include "base/alloc.h"
-#include "vulkan/vk.h"
+#include "vulkan/vk_trace.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -121,6 +121,15 @@ culv_result culvi_fail_vk(const culvi_voice *voice, const char *object, VkResult
                              (int)code);
 }
 
+VkResult culvi_vk_wait_for_fence(const culv_vk_device *vk, VkFence fence)
+{
+    VkResult r = CULVI_VK(vk, vkWaitForFences, (vk->vk_device, 1, &fence, VK_TRUE, UINT64_MAX));
+    /* What is given up next may still run, unless the device is lost, which it stays. */
+    return r == VK_SUCCESS
+               ? r
+               : CULVI_VK(vk, vkWaitForFences, (vk->vk_device, 1, &fence, VK_TRUE, UINT64_MAX));
+}
+
 static uint32_t list(const char *const *names, uint32_t count, uint32_t capacity, const char **out)
 {
     for (uint32_t i = 0; out != NULL && i < count && i < capacity; i++)
@@ -208,4 +217,42 @@ void culvi_vk_add_layer_hint(culvi_text *text)
             directory);
     else
         culvi_text_add(text, "set VK_ADD_LAYER_PATH=%s", directory);
+}
+
+/* Vulkan calls in the log ---------------------------------------------------------------------- */
+
+static void add(culvi_text *text, unsigned kind, const void *pointer)
+{
+    const VkMemoryAllocateInfo *memory = pointer;
+    const VkBufferCreateInfo *buffer = pointer;
+    const VkImageCreateInfo *image = pointer;
+    if (kind == CULVI_VALUE_vk_memory)
+        culvi_text_add(text, "{%llu bytes of type %u}", (unsigned long long)memory->allocationSize,
+                       memory->memoryTypeIndex);
+    else if (kind == CULVI_VALUE_vk_buffer)
+        culvi_text_add(text, "{%llu bytes, usage %#x, flags %#x}", (unsigned long long)buffer->size,
+                       buffer->usage, buffer->flags);
+    else
+        culvi_text_add(
+            text, "{%u x %u x %u, format %d, levels %u, layers %u, usage %#x, flags %#x}",
+            image->extent.width, image->extent.height, image->extent.depth, (int)image->format,
+            image->mipLevels, image->arrayLayers, image->usage, image->flags);
+}
+
+VkResult culvi_trace_vk(const culvi_voice *voice, const char *call, VkResult result, uint64_t kinds,
+                        ...)
+{
+    va_list values;
+    va_start(values, kinds);
+    culvi_trace(voice, call, culvi_vk_result_name(result), result >= 0, add, kinds, values);
+    va_end(values);
+    return result;
+}
+
+void culvi_trace_vk_done(const culvi_voice *voice, const char *call, uint64_t kinds, ...)
+{
+    va_list values;
+    va_start(values, kinds);
+    culvi_trace(voice, call, NULL, true, add, kinds, values);
+    va_end(values);
 }

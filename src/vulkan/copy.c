@@ -111,19 +111,16 @@ void culvi_vk_copier_free(culv_vk_device *vk, culvi_vk_copier *copier)
 
 static VkResult make_pipeline(culv_vk_device *vk, culvi_vk_copier *copier, const char **call)
 {
-    const VkShaderModuleCreateInfo code = {.sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO,
-                                           .codeSize = sizeof shader,
-                                           .pCode = shader};
+    const VkShaderModuleCreateInfo code = {CULVI_STYPE(SHADER_MODULE_CREATE_INFO),
+                                           .codeSize = sizeof shader, .pCode = shader};
     const VkPushConstantRange range = {VK_SHADER_STAGE_COMPUTE_BIT, 0, sizeof(constants)};
-    const VkPipelineLayoutCreateInfo layout = {.sType =
-                                                   VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO,
+    const VkPipelineLayoutCreateInfo layout = {CULVI_STYPE(PIPELINE_LAYOUT_CREATE_INFO),
                                                .pushConstantRangeCount = 1,
                                                .pPushConstantRanges = &range};
-    VkComputePipelineCreateInfo info = {
-        .sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO,
-        .stage = {.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO,
-                  .stage = VK_SHADER_STAGE_COMPUTE_BIT,
-                  .pName = "main"}};
+    VkComputePipelineCreateInfo info = {CULVI_STYPE(COMPUTE_PIPELINE_CREATE_INFO),
+                                        .stage = {CULVI_STYPE(PIPELINE_SHADER_STAGE_CREATE_INFO),
+                                                  .stage = VK_SHADER_STAGE_COMPUTE_BIT,
+                                                  .pName = "main"}};
     *call = "vkCreatePipelineLayout";
     VkResult r = CULVI_VK(vk, vkCreatePipelineLayout,
                           (vk->vk_device, &layout, vk->callbacks, &copier->layout));
@@ -150,12 +147,11 @@ static culv_result get_copier(culv_vk_device *vk, culvi_vk_copier **out)
     *out = atomic_load_explicit(&vk->copier, memory_order_acquire);
     if (*out != NULL) return CULV_OK;
     culvi_vk_copier *mine = culvi_alloc(sizeof *mine);
-    if (mine == NULL) return culvi_fail_host_memory(&vk->base.device->voice, vk->base.label);
+    if (mine == NULL) return culvi_fail_host_memory(vk->voice, vk->base.label);
     const VkResult r = make_pipeline(vk, mine, &call);
     if (r != VK_SUCCESS) {
         culvi_free(mine);
-        return culvi_fail_vk(&vk->base.device->voice, vk->base.label, r, call,
-                             CULV_REASON_DRIVER_REFUSED, "the shader that copies was not made");
+        return culvi_vk_failed(vk, vk->base.label, r, call, "the shader that copies was not made");
     }
     if (atomic_compare_exchange_strong(&vk->copier, out, mine))
         *out = mine;
@@ -167,16 +163,15 @@ static culv_result get_copier(culv_vk_device *vk, culvi_vk_copier **out)
 static culv_result check_places(const culv_vk_device *vk, VkDeviceAddress from, VkDeviceAddress to,
                                 VkDeviceSize size)
 {
-    const culvi_voice *voice = &vk->base.device->voice;
     if (vk->table.vkGetBufferDeviceAddress == NULL) return culvi_vk_refuse_addresses(vk);
     if (from == 0 || to == 0 || from % WORD != 0 || to % WORD != 0 || size % WORD != 0)
-        return culvi_fail(voice, vk->base.label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+        return culvi_fail(vk->voice, vk->base.label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                           "culv_vk_record_copy: %" PRIu64 " bytes from 0x%" PRIx64 " to 0x%" PRIx64
                           "; the addresses must not be 0, and all three must be multiples of 4",
                           (uint64_t)size, (uint64_t)from, (uint64_t)to);
     if (size > UINT64_MAX - from || size > UINT64_MAX - to ||
         (from < to ? to - from < size : from - to < size))
-        return culvi_fail(voice, vk->base.label, CULV_ERROR_INVALID, CULV_REASON_RANGE,
+        return culvi_fail(vk->voice, vk->base.label, CULV_ERROR_INVALID, CULV_REASON_RANGE,
                           "culv_vk_record_copy: the %" PRIu64 " bytes at 0x%" PRIx64
                           " and those at 0x%" PRIx64 " overlap, or reach beyond all addresses",
                           (uint64_t)size, (uint64_t)from, (uint64_t)to);
@@ -208,7 +203,7 @@ culv_result culv_vk_record_copy(culv_vk_device *vk, VkCommandBuffer commands, Vk
 {
     culvi_vk_copier *copier = NULL;
     CULVI_REQUIRE(NULL, vk);
-    CULVI_REQUIRE(&vk->base.device->voice, commands);
+    CULVI_REQUIRE(vk->voice, commands);
     culv_result result = check_places(vk, from, to, size);
     if (result == CULV_OK) result = get_copier(vk, &copier);
     if (result != CULV_OK) return result;

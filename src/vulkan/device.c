@@ -43,7 +43,7 @@ static culv_result get_group_size(const culvi_voice *voice, const culvi_vk_insta
         groups = culvi_alloc((n + 1) * sizeof *groups);
         if (groups == NULL) return culvi_fail_host_memory(voice, NULL);
         for (uint32_t i = 0; i < n; i++)
-            groups[i].sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_GROUP_PROPERTIES;
+            groups[i] CULVI_STYPE(PHYSICAL_DEVICE_GROUP_PROPERTIES);
         r = CULVI_VKI(vk, vkEnumeratePhysicalDeviceGroups, (vk->handle, &n, groups));
     }
     if (r < VK_SUCCESS) {
@@ -63,11 +63,10 @@ static culv_result get_group_size(const culvi_voice *voice, const culvi_vk_insta
 
 void culvi_vk_identify(const culvi_vk_instance *vk, VkPhysicalDevice device, culv_vk_candidate *out)
 {
-    VkPhysicalDeviceDriverProperties driver = {
-        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DRIVER_PROPERTIES};
-    VkPhysicalDeviceIDProperties id = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ID_PROPERTIES};
-    VkPhysicalDeviceProperties2 properties = {
-        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, .pNext = &id};
+    VkPhysicalDeviceDriverProperties driver = {CULVI_STYPE(PHYSICAL_DEVICE_DRIVER_PROPERTIES)};
+    VkPhysicalDeviceIDProperties id = {CULVI_STYPE(PHYSICAL_DEVICE_ID_PROPERTIES)};
+    VkPhysicalDeviceProperties2 properties = {CULVI_STYPE(PHYSICAL_DEVICE_PROPERTIES_2),
+                                              .pNext = &id};
     VkPhysicalDeviceProperties basic;
     CULVI_VKI_DO(vk, vkGetPhysicalDeviceProperties, (device, &basic));
     if (basic.apiVersion >= VK_API_VERSION_1_2) id.pNext = &driver;
@@ -160,9 +159,8 @@ static culv_result examine_extensions(const culvi_voice *voice, const culvi_vk_i
     culvi_free(list);
     if (timeline) {
         VkPhysicalDeviceTimelineSemaphoreFeatures t = {
-            .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_TIMELINE_SEMAPHORE_FEATURES};
-        VkPhysicalDeviceFeatures2 features = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2,
-                                              .pNext = &t};
+            CULVI_STYPE(PHYSICAL_DEVICE_TIMELINE_SEMAPHORE_FEATURES)};
+        VkPhysicalDeviceFeatures2 features = {CULVI_STYPE(PHYSICAL_DEVICE_FEATURES_2), .pNext = &t};
         CULVI_VKI_DO(vk, vkGetPhysicalDeviceFeatures2, (device, &features));
         out->has_timeline_semaphore = t.timelineSemaphore;
     }
@@ -173,12 +171,12 @@ static VkExternalMemoryFeatureFlags buffer_features(const culvi_vk_instance *vk,
                                                     VkPhysicalDevice device,
                                                     VkExternalMemoryHandleTypeFlagBits type)
 {
-    VkPhysicalDeviceExternalBufferInfo info = {
-        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_EXTERNAL_BUFFER_INFO,
-        .usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
-                 VK_BUFFER_USAGE_TRANSFER_DST_BIT,
-        .handleType = type};
-    VkExternalBufferProperties out = {.sType = VK_STRUCTURE_TYPE_EXTERNAL_BUFFER_PROPERTIES};
+    VkPhysicalDeviceExternalBufferInfo info = {CULVI_STYPE(PHYSICAL_DEVICE_EXTERNAL_BUFFER_INFO),
+                                               .usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT |
+                                                        VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
+                                                        VK_BUFFER_USAGE_TRANSFER_DST_BIT,
+                                               .handleType = type};
+    VkExternalBufferProperties out = {CULVI_STYPE(EXTERNAL_BUFFER_PROPERTIES)};
     CULVI_VKI_DO(vk, vkGetPhysicalDeviceExternalBufferProperties, (device, &info, &out));
     /* The features tell, not a VkResult: Mesa succeeds with none for what it does not know. */
     return out.externalMemoryProperties.externalMemoryFeatures;
@@ -187,13 +185,13 @@ static VkExternalMemoryFeatureFlags buffer_features(const culvi_vk_instance *vk,
 bool culvi_vk_semaphore_exportable(const culvi_vk_instance *vk, VkPhysicalDevice device,
                                    VkSemaphoreType type)
 {
-    VkSemaphoreTypeCreateInfo kind = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO,
+    VkSemaphoreTypeCreateInfo kind = {CULVI_STYPE(SEMAPHORE_TYPE_CREATE_INFO),
                                       .semaphoreType = type};
     VkPhysicalDeviceExternalSemaphoreInfo info = {
-        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_EXTERNAL_SEMAPHORE_INFO,
+        CULVI_STYPE(PHYSICAL_DEVICE_EXTERNAL_SEMAPHORE_INFO),
         .pNext = type == VK_SEMAPHORE_TYPE_TIMELINE ? &kind : NULL,
         .handleType = culvi_vk_semaphore_handle_bit((culv_handle_type)CULVI_HANDLE_OPAQUE)};
-    VkExternalSemaphoreProperties out = {.sType = VK_STRUCTURE_TYPE_EXTERNAL_SEMAPHORE_PROPERTIES};
+    VkExternalSemaphoreProperties out = {CULVI_STYPE(EXTERNAL_SEMAPHORE_PROPERTIES)};
     CULVI_VKI_DO(vk, vkGetPhysicalDeviceExternalSemaphoreProperties, (device, &info, &out));
     return (out.externalSemaphoreFeatures & VK_EXTERNAL_SEMAPHORE_FEATURE_EXPORTABLE_BIT) != 0;
 }

@@ -16,12 +16,11 @@ culv_result culvi_vk_has_extension(const culv_vk_device *vk, const char *label, 
 {
     uint32_t n = 0;
     VkExtensionProperties *list = NULL;
-    const culvi_voice *voice = &vk->base.device->voice;
     VkResult r = CULVI_VKI(&vk->instance, vkEnumerateDeviceExtensionProperties,
                            (vk->physical_device, NULL, &n, NULL));
     if (r >= VK_SUCCESS) {
         list = culvi_alloc((n + 1) * sizeof *list);
-        if (list == NULL) return culvi_fail_host_memory(voice, label);
+        if (list == NULL) return culvi_fail_host_memory(vk->voice, label);
         r = CULVI_VKI(&vk->instance, vkEnumerateDeviceExtensionProperties,
                       (vk->physical_device, NULL, &n, list));
     }
@@ -30,9 +29,8 @@ culv_result culvi_vk_has_extension(const culv_vk_device *vk, const char *label, 
         *out = *out || strcmp(list[i].extensionName, name) == 0;
     culvi_free(list);
     if (r >= VK_SUCCESS) return CULV_OK;
-    return culvi_fail_vk(voice, label, r, "vkEnumerateDeviceExtensionProperties",
-                         CULV_REASON_DRIVER_REFUSED, "the extensions of '%s' could not be listed",
-                         vk->base.name);
+    return culvi_vk_failed(vk, label, r, "vkEnumerateDeviceExtensionProperties",
+                           "the extensions of '%s' could not be listed", vk->base.name);
 }
 
 /* A VkDevice that was attached for fallbacks may lack the extension, and with it the function. */
@@ -41,7 +39,7 @@ static culv_result check_enabled(const culv_vk_device *vk, const char *label, bo
 {
     if (enabled) return CULV_OK;
     return culvi_fail(
-        &vk->base.device->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_EXTENSION_MISSING,
+        vk->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_EXTENSION_MISSING,
         "the VkDevice of '%s' was created without the extension %s, which handles of %s need; "
         "enable what culv_vk_device_extensions() lists",
         vk->base.name, extension, what);
@@ -62,7 +60,7 @@ static culv_result check_dma_buf(const culv_vk_device *vk, const char *label)
         culvi_vk_has_extension(vk, label, VK_EXT_EXTERNAL_MEMORY_DMA_BUF_EXTENSION_NAME, &has);
     if (result != CULV_OK || has) return result;
     return culvi_fail(
-        &vk->base.device->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_EXTENSION_MISSING,
+        vk->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_EXTENSION_MISSING,
         "'%s' has no %s, so it neither exports nor imports a dma-buf (NVIDIA's driver has it where there is a DRM node); "
         "share the memory as OPAQUE_FD",
         vk->base.name, VK_EXT_EXTERNAL_MEMORY_DMA_BUF_EXTENSION_NAME);
@@ -73,16 +71,15 @@ static culv_result check_handle(const culv_vk_device *vk, const char *label, VkR
                                 const char *call, const culv_handle *handle, culv_handle_type type,
                                 const char *what, const char *advice)
 {
-    const culvi_voice *voice = &vk->base.device->voice;
     if (r == VK_SUCCESS && handle->type != CULV_HANDLE_NONE) return CULV_OK;
     culv_result left =
-        r != VK_ERROR_DEVICE_LOST ? culvi_handle_check_left(voice, label, call, what) : CULV_OK;
+        r != VK_ERROR_DEVICE_LOST ? culvi_handle_check_left(vk->voice, label, call, what) : CULV_OK;
     if (left != CULV_OK) return left;
     if (r == VK_ERROR_OUT_OF_HOST_MEMORY || r == VK_ERROR_OUT_OF_DEVICE_MEMORY)
-        return culvi_fail_vk(voice, label, r, call, CULV_REASON_NOT_EXPORTABLE,
+        return culvi_fail_vk(vk->voice, label, r, call, CULV_REASON_NOT_EXPORTABLE,
                              "the %s could not be exported as %s", what,
                              culvi_handle_type_name(type));
-    return culvi_fail_vk(voice, label, r, call, CULV_REASON_NOT_EXPORTABLE,
+    return culvi_fail_vk(vk->voice, label, r, call, CULV_REASON_NOT_EXPORTABLE,
                          "the %s could not be exported; %s, handleTypes %s", what, advice,
                          culvi_handle_type_name(type));
 }
@@ -110,7 +107,7 @@ static culv_result check_export(const culv_vk_device *vk, bool has_object, const
                                 culv_handle_type type, culvi_handle_use use, const culv_handle *out,
                                 const char *function)
 {
-    const culvi_voice *voice = vk != NULL ? &vk->base.device->voice : NULL;
+    const culvi_voice *voice = vk != NULL ? vk->voice : NULL;
     if (vk == NULL || !has_object || out == NULL)
         return culvi_fail(voice, NULL, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
                           "%s: %s is %s", function,
@@ -157,44 +154,43 @@ static culv_result check_resource(const culv_vk_device *vk,
                                   const culv_vk_memory_from_handle_desc *d, const char *size_is,
                                   uint32_t *bits)
 {
-    const culvi_voice *voice = &vk->base.device->voice;
     culvi_vk_needs needs = {
         .memory = {.memoryTypeBits = d->memory_type_bits != 0 ? d->memory_type_bits : UINT32_MAX}};
     bool given = d->buffer != VK_NULL_HANDLE || d->image != VK_NULL_HANDLE;
     if (d->buffer != VK_NULL_HANDLE && d->image != VK_NULL_HANDLE)
         return culvi_fail(
-            voice, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+            vk->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
             "culv_vk_memory_from_handle_desc.buffer and .image are both given; "
             "an allocation chosen for both takes the memory_type_bits that both allow");
     if (d->buffer != VK_NULL_HANDLE) culvi_vk_buffer_needs(vk, d->buffer, &needs);
     if (d->image != VK_NULL_HANDLE) culvi_vk_image_needs(vk, d->image, 0, &needs);
     if (given && d->memory_type_bits != 0)
-        return culvi_fail(voice, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+        return culvi_fail(vk->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                           "culv_vk_memory_from_handle_desc.memory_type_bits is %#" PRIx32 ", but "
                           "the %s determines them already; give one of them",
                           d->memory_type_bits, d->buffer != VK_NULL_HANDLE ? "buffer" : "image");
     if (!given && d->dedicated)
         return culvi_fail(
-            voice, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+            vk->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
             "culv_vk_memory_from_handle_desc.dedicated is set without the buffer or image that the memory is for");
     if (d->allocate_flags & ~(VkMemoryAllocateFlags)VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT)
-        return culvi_fail(voice, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+        return culvi_fail(vk->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                           "culv_vk_memory_from_handle_desc.allocate_flags is %#" PRIx32 "; "
                           "imported memory may have only DEVICE_ADDRESS",
                           d->allocate_flags);
     if (d->size < needs.memory.size)
-        return culvi_fail(voice, d->label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
+        return culvi_fail(vk->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
                           "%s is %" PRIu64 " bytes, but the buffer or image needs %" PRIu64,
                           size_is, d->size, needs.memory.size);
     if (needs.requires_dedicated && !d->dedicated)
-        return culvi_fail(voice, d->label, CULV_ERROR_INVALID, CULV_REASON_DEDICATED,
+        return culvi_fail(vk->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_DEDICATED,
                           "Vulkan requires a dedicated allocation for the buffer or image; set "
                           "culv_vk_memory_from_handle_desc.dedicated");
     /* VUID-VkMemoryDedicatedAllocateInfo-image-02964, -buffer-02965. CUDA allocates multiples of
      * its granularity. */
     if (d->dedicated && d->size != needs.memory.size)
         return culvi_fail(
-            voice, d->label, CULV_ERROR_INVALID, CULV_REASON_DEDICATED,
+            vk->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_DEDICATED,
             "%s is %" PRIu64 " bytes, but a dedicated allocation must have exactly the size that "
             "the %s needs, %" PRIu64 "; %smake one that needs %" PRIu64,
             size_is, d->size, d->buffer != VK_NULL_HANDLE ? "buffer" : "image", needs.memory.size,
@@ -221,7 +217,7 @@ culv_result culvi_vk_memory_check_exporter(const culv_vk_device *vk,
     culvi_text_add(&text, "; this VkDevice is '%s' UUID ", vk->base.name);
     culvi_text_add_uuid(&text, &vk->base.uuid);
     return culvi_fail(
-        &vk->base.device->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,
+        vk->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,
         "the memory was exported by the device with UUID %s. "
         "Import it on the device that exported it: no driver carries it to another GPU",
         buffer);
@@ -231,17 +227,16 @@ culv_result culvi_vk_memory_check_exporter(const culv_vk_device *vk,
 static culv_result check_desc(const culv_vk_device *vk, culv_vk_memory_from_handle_desc *d,
                               culvi_handle_facts *facts)
 {
-    const culvi_voice *voice = &vk->base.device->voice;
     if (d->size == 0)
         return culvi_fail(
-            voice, d->label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
+            vk->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
             "culv_vk_memory_from_handle_desc.size is 0; it is the exported allocation's size in "
             "bytes");
     culv_result result =
-        culvi_handle_use_check(voice, d->label, "culv_vk_memory_from_handle_desc.handle.type",
+        culvi_handle_use_check(vk->voice, d->label, "culv_vk_memory_from_handle_desc.handle.type",
                                d->handle.type, CULVI_USE_VK_MEMORY);
     if (result == CULV_OK)
-        result = culvi_handle_check(voice, d->label, "culv_vk_memory_from_handle_desc.handle",
+        result = culvi_handle_check(vk->voice, d->label, "culv_vk_memory_from_handle_desc.handle",
                                     "cuMemExportToShareableHandle or culv_vk_memory_export_dup()",
                                     &d->handle, facts);
     if (result == CULV_OK && !culvi_uuid_given(&d->exporter))
@@ -251,7 +246,7 @@ static culv_result check_desc(const culv_vk_device *vk, culv_vk_memory_from_hand
         result = check_dma_buf(vk, d->label);
     if (result != CULV_OK) return result;
     if (d->size > facts->size_limit)
-        return culvi_fail(voice, d->label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
+        return culvi_fail(vk->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
                           "culv_vk_memory_from_handle_desc.size is %" PRIu64
                           " bytes, but at most %" PRIu64 " are behind the handle",
                           d->size, facts->size_limit);
@@ -277,7 +272,6 @@ static int choose_type(const culv_vk_device *vk, uint32_t bits)
 culv_result culvi_vk_memory_plan(const culv_vk_device *vk, const culv_vk_memory_from_handle_desc *d,
                                  const char *size_is, uint32_t *type)
 {
-    const culvi_voice *voice = &vk->base.device->voice;
     uint32_t bits = 0, allowed = UINT32_MAX;
     culv_result result = check_resource(vk, d, size_is, &bits);
     if (result != CULV_OK) return result;
@@ -287,13 +281,13 @@ culv_result culvi_vk_memory_plan(const culv_vk_device *vk, const culv_vk_memory_
         const char *call = NULL;
         VkResult r = culvi_vk_get_handle_types(vk, &d->handle, &allowed, &call);
         if (r != VK_SUCCESS)
-            return culvi_fail_vk(voice, d->label, r, call, CULV_REASON_HANDLE_REFUSED,
+            return culvi_fail_vk(vk->voice, d->label, r, call, CULV_REASON_HANDLE_REFUSED,
                                  "Vulkan does not recognize file descriptor %d as a dma-buf",
                                  d->handle.value.fd);
     }
     int found = choose_type(vk, bits & allowed);
     if (found < 0)
-        return culvi_fail(voice, d->label,
+        return culvi_fail(vk->voice, d->label,
                           allowed == 0 ? CULV_ERROR_UNSUPPORTED : CULV_ERROR_INVALID,
                           CULV_REASON_MEMORY_TYPE,
                           "no memory type of '%s' is left: what will be bound allows %#" PRIx32
@@ -308,26 +302,22 @@ culv_result culvi_vk_memory_import(const culv_vk_device *vk,
                                    const culvi_handle_facts *facts, uint32_t type,
                                    VkDeviceMemory *out)
 {
-    const culvi_voice *voice = &vk->base.device->voice;
-    VkMemoryDedicatedAllocateInfo dedicated = {.sType =
-                                                   VK_STRUCTURE_TYPE_MEMORY_DEDICATED_ALLOCATE_INFO,
-                                               .buffer = d->buffer,
-                                               .image = d->image};
-    VkMemoryAllocateFlagsInfo flags = {.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_FLAGS_INFO,
+    VkMemoryDedicatedAllocateInfo dedicated = {CULVI_STYPE(MEMORY_DEDICATED_ALLOCATE_INFO),
+                                               .buffer = d->buffer, .image = d->image};
+    VkMemoryAllocateFlagsInfo flags = {CULVI_STYPE(MEMORY_ALLOCATE_FLAGS_INFO),
                                        .pNext = d->dedicated ? &dedicated : NULL,
                                        .flags = d->allocate_flags};
-    VkMemoryAllocateInfo info = {.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO,
+    VkMemoryAllocateInfo info = {CULVI_STYPE(MEMORY_ALLOCATE_INFO),
                                  .pNext = d->allocate_flags != 0 ? &flags : flags.pNext,
-                                 .allocationSize = d->size,
-                                 .memoryTypeIndex = type};
+                                 .allocationSize = d->size, .memoryTypeIndex = type};
     culvi_duplicate duplicate;
-    culv_result result = culvi_handle_lend_for(voice, d->label, &d->handle, facts, &duplicate);
+    culv_result result = culvi_handle_lend_for(vk->voice, d->label, &d->handle, facts, &duplicate);
     if (result != CULV_OK) return result;
     VkDeviceMemory memory = VK_NULL_HANDLE;
     VkResult r = culvi_vk_allocate_from(vk, &duplicate.handle, &info, &memory);
     culvi_handle_lent_done(&duplicate, &d->handle, r == VK_SUCCESS);
     if (r != VK_SUCCESS)
-        return culvi_fail_vk(voice, d->label, r, "vkAllocateMemory", CULV_REASON_HANDLE_REFUSED,
+        return culvi_fail_vk(vk->voice, d->label, r, "vkAllocateMemory", CULV_REASON_HANDLE_REFUSED,
                              "no VkDeviceMemory could be made of the handle (%s, %" PRIu64
                              " bytes, memory type %" PRIu32 "%s); it must be memory of this same "
                              "GPU, of an allocation of that size",
@@ -346,7 +336,7 @@ void culvi_vk_memory_tell_kind(const culv_vk_device *vk, const culv_vk_memory_fr
     if (given) culvi_vk_buffer_needs(vk, d->buffer, &needs);
     if (!culvi_memory_kind_is_slow(CULV_MEMORY_KIND_PLAIN, needs.memory.size)) return;
     culvi_log(
-        &vk->base.device->voice, given ? CULV_LOG_WARNING : CULV_LOG_INFO,
+        vk->voice, given ? CULV_LOG_WARNING : CULV_LOG_INFO,
         "%s: a VkDeviceMemory of %" PRIu64
         " bytes was made of a handle and is not dedicated: Vulkan's random access to a buffer "
         "of %" PRIu64 " bytes in it can be six times as slow (measured). Set "
@@ -362,9 +352,9 @@ culv_result culv_vk_memory_from_handle(culv_vk_device *vk,
     culvi_handle_facts facts;
     uint32_t type = 0;
     CULVI_REQUIRE(NULL, vk);
-    CULVI_REQUIRE2(&vk->base.device->voice, desc, out);
-    culv_result result = culvi_desc_read(&vk->base.device->voice, &d, sizeof d, desc,
-                                         "culv_vk_memory_from_handle_desc");
+    CULVI_REQUIRE2(vk->voice, desc, out);
+    culv_result result =
+        culvi_desc_read(vk->voice, &d, sizeof d, desc, "culv_vk_memory_from_handle_desc");
     if (result == CULV_OK) result = check_desc(vk, &d, &facts);
     if (result == CULV_OK)
         result = culvi_vk_memory_plan(vk, &d, "culv_vk_memory_from_handle_desc.size", &type);

@@ -499,7 +499,7 @@ static void record(const recording *r, VkCommandBuffer to)
 {
     VkMemoryBarrier2 b;
     (void)culv_vk_kernel_get_barrier2(&b); /* fails for NULL alone */
-    const VkMemoryBarrier old = {.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER,
+    const VkMemoryBarrier old = {CULVI_STYPE(MEMORY_BARRIER),
                                  .srcAccessMask = (VkAccessFlags)b.srcAccessMask,
                                  .dstAccessMask = (VkAccessFlags)b.dstAccessMask};
     for (size_t i = 0; i < r->work.count; i++) {

@@ -41,27 +41,21 @@ const char *culvi_vk_stale_warning(VkMemoryPropertyFlags properties)
 static culv_result import(culv_vk_device *vk, const culvi_vk_plan *plan, uint32_t type_bits,
                           VkDeviceMemory *out)
 {
-    const culvi_voice *voice = &vk->base.device->voice;
     const char *label = plan->label;
     void *start = plan->pages->start;
-    VkMemoryAllocateFlagsInfo address = {.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_FLAGS_INFO,
+    VkMemoryAllocateFlagsInfo address = {CULVI_STYPE(MEMORY_ALLOCATE_FLAGS_INFO),
                                          .flags = VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT};
     bool has_address = (plan->buffer->usage & VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT) != 0;
-    VkMemoryHostPointerPropertiesEXT properties = {
-        .sType = VK_STRUCTURE_TYPE_MEMORY_HOST_POINTER_PROPERTIES_EXT};
+    VkMemoryHostPointerPropertiesEXT properties = {CULVI_STYPE(MEMORY_HOST_POINTER_PROPERTIES_EXT)};
     VkResult r = CULVI_VK(vk, vkGetMemoryHostPointerPropertiesEXT,
                           (vk->vk_device, host_pages, start, &properties));
     if (r != VK_SUCCESS)
-        return culvi_fail_vk(voice, label, r, "vkGetMemoryHostPointerPropertiesEXT",
-                             CULV_REASON_DRIVER_REFUSED, "'%s' does not take the host memory at %p",
-                             vk->base.name, start);
-    VkImportMemoryHostPointerInfoEXT pointer = {
-        .sType = VK_STRUCTURE_TYPE_IMPORT_MEMORY_HOST_POINTER_INFO_EXT,
-        .pNext = has_address ? &address : NULL,
-        .handleType = host_pages,
-        .pHostPointer = start};
-    VkMemoryAllocateInfo info = {.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO,
-                                 .pNext = &pointer,
+        return culvi_vk_failed(vk, label, r, "vkGetMemoryHostPointerPropertiesEXT",
+                               "'%s' does not take the host memory at %p", vk->base.name, start);
+    VkImportMemoryHostPointerInfoEXT pointer = {CULVI_STYPE(IMPORT_MEMORY_HOST_POINTER_INFO_EXT),
+                                                .pNext = has_address ? &address : NULL,
+                                                .handleType = host_pages, .pHostPointer = start};
+    VkMemoryAllocateInfo info = {CULVI_STYPE(MEMORY_ALLOCATE_INFO), .pNext = &pointer,
                                  .allocationSize = plan->pages->size};
     culv_result result = culvi_vk_host_memory_type(vk, label, type_bits & properties.memoryTypeBits,
                                                    plan->memory_properties, &info.memoryTypeIndex);
@@ -69,8 +63,8 @@ static culv_result import(culv_vk_device *vk, const culvi_vk_plan *plan, uint32_
     r = CULVI_VK(vk, vkAllocateMemory, (vk->vk_device, &info, vk->callbacks, out));
     if (r == VK_SUCCESS) return CULV_OK;
     *out = VK_NULL_HANDLE;
-    return culvi_fail_vk(
-        voice, label, r, "vkAllocateMemory", CULV_REASON_DRIVER_REFUSED,
+    return culvi_vk_failed(
+        vk, label, r, "vkAllocateMemory",
         "%" PRIu64 " bytes of host memory at %p could not be imported (memory type %" PRIu32 ")",
         info.allocationSize, start, info.memoryTypeIndex);
 }
@@ -78,15 +72,14 @@ static culv_result import(culv_vk_device *vk, const culvi_vk_plan *plan, uint32_
 culv_result culvi_vk_host_allocate(culv_vk_device *vk, const culvi_vk_plan *plan,
                                    const culvi_vk_needs *needs, culvi_vk_resource *made)
 {
-    const culvi_voice *voice = &vk->base.device->voice;
     culvi_vk_pages *pages = plan->pages;
     if (plan->dedicated || needs->requires_dedicated)
         return culvi_fail(
-            voice, plan->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_DEDICATED,
+            vk->voice, plan->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_DEDICATED,
             "'%s' requires a dedicated allocation for this buffer, which host memory cannot be (VUID-VkMemoryAllocateInfo-pNext-02806)",
             vk->base.name);
     if (pages->start != NULL && needs->memory.size > pages->size)
-        return culvi_fail(voice, plan->label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
+        return culvi_fail(vk->voice, plan->label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
                           "the buffer needs %" PRIu64
                           " bytes (VkMemoryRequirements::size), and there are %" PRIu64
                           " at host_pointer (host_size)",
@@ -96,7 +89,7 @@ culv_result culvi_vk_host_allocate(culv_vk_device *vk, const culvi_vk_plan *plan
                              (needs->memory.size % vk->host_alignment != 0);
         pages->size = count * vk->host_alignment;
         pages->start = culvi_alloc_pages(pages->size, vk->host_alignment, &pages->block);
-        if (pages->start == NULL) return culvi_fail_host_memory(voice, plan->label);
+        if (pages->start == NULL) return culvi_fail_host_memory(vk->voice, plan->label);
     }
     made->size = pages->size;
     return import(vk, plan, needs->memory.memoryTypeBits, &made->memory);
@@ -106,23 +99,22 @@ culv_result culvi_vk_host_allocate(culv_vk_device *vk, const culvi_vk_plan *plan
 static culv_result check_pointer(const culv_vk_device *vk, const culv_vk_buffer_create_desc *d,
                                  VkDeviceSize size)
 {
-    const culvi_voice *voice = &vk->base.device->voice;
     uintptr_t start = (uintptr_t)d->host_pointer;
     VkDeviceSize alignment = vk->host_alignment;
     if (start % alignment != 0)
-        return culvi_fail(voice, d->label, CULV_ERROR_INVALID, CULV_REASON_RANGE,
+        return culvi_fail(vk->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_RANGE,
                           "host_pointer %p is not a multiple of %" PRIu64 ", as "
                           "culv_vk_host_import_alignment() reports for '%s'; allocate it with "
                           "aligned_alloc(), or leave it NULL",
                           d->host_pointer, alignment, vk->base.name);
     if (size % alignment != 0)
         return culvi_fail(
-            voice, d->label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
+            vk->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
             "host_size (0: VkBufferCreateInfo::size) is %" PRIu64 ", not a multiple of %" PRIu64
             ", as culv_vk_host_import_alignment() reports for '%s'; whole pages are pinned",
             size, alignment, vk->base.name);
     if (size > UINTPTR_MAX - start)
-        return culvi_fail(voice, d->label, CULV_ERROR_INVALID, CULV_REASON_RANGE,
+        return culvi_fail(vk->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_RANGE,
                           "host_size %" PRIu64 " leaves the address space from host_pointer %p on",
                           size, d->host_pointer);
     return CULV_OK;

@@ -20,7 +20,7 @@ culv_result culvi_vk_check_same_image(culv_vk_device *vk, const char *label,
         told.memory.memoryTypeBits == has->memoryTypeBits)
         return CULV_OK;
     return culvi_fail(
-        &vk->base.device->voice, label, CULV_ERROR_INVALID, CULV_REASON_EXTENT,
+        vk->voice, label, CULV_ERROR_INVALID, CULV_REASON_EXTENT,
         "create_info is not what this image was created with: such an image needs %" PRIu64
         " bytes aligned to %" PRIu64 " in memory types %#" PRIx32 ", and this one %" PRIu64
         " aligned to %" PRIu64 " in %#" PRIx32
@@ -53,8 +53,8 @@ static culv_result check_bound(const culv_vk_device *vk, const culv_vk_image_des
                                const culvi_format *row, const culvi_vk_needs *needs,
                                const culv_memory *memory)
 {
-    const culvi_voice *voice = &vk->base.device->voice;
-    culv_result result = culvi_image_check_unused(voice, d->label, needs->planes, d->plane_offsets);
+    culv_result result =
+        culvi_image_check_unused(vk->voice, d->label, needs->planes, d->plane_offsets);
     if (result != CULV_OK) return result;
     if (needs->planes == 0)
         return culvi_vk_check_binding(vk, d->label, "image", "culv_vk_image_desc.offset", needs,
@@ -69,20 +69,19 @@ static culv_result check(culv_vk_device *vk, culv_memory *memory, const culv_vk_
 {
     culvi_vk_needs needs;
     CULVI_REQUIRE_IN(NULL, call, vk);
-    const culvi_voice *voice = &vk->base.device->voice;
-    CULVI_REQUIRE_IN(voice, call, memory);
-    CULVI_REQUIRE_IN(voice, call, desc);
-    if (!has_outputs) return culvi_fail_null(voice, call, "an output");
-    culv_result result = culvi_desc_read(voice, d, sizeof *d, desc, "culv_vk_image_desc");
+    CULVI_REQUIRE_IN(vk->voice, call, memory);
+    CULVI_REQUIRE_IN(vk->voice, call, desc);
+    if (!has_outputs) return culvi_fail_null(vk->voice, call, "an output");
+    culv_result result = culvi_desc_read(vk->voice, d, sizeof *d, desc, "culv_vk_image_desc");
     if (result != CULV_OK) return result;
     if (d->label == NULL) d->label = memory->label;
     if (d->image == VK_NULL_HANDLE || d->create_info == NULL)
-        return culvi_fail(voice, d->label, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
+        return culvi_fail(vk->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
                           "culv_vk_image_desc.%s is NULL",
                           d->image == VK_NULL_HANDLE ? "image" : "create_info");
     if (memory->device != vk->base.device)
         return culvi_fail(
-            voice, d->label, CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,
+            vk->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,
             "the memory was imported into another culv_device ('%s') than the one attached ('%s')",
             memory->device->caps.name, vk->base.device->caps.name);
     result = culvi_graphics_check_shares(&vk->base, d->label, CULVI_SHARE_IMAGES);
@@ -137,7 +136,7 @@ static culv_result describe(const culv_vk_device *vk, const culv_vk_image_desc *
     const culvi_format *row = culvi_format_find((uint32_t)info->format);
     uint32_t across, down;
     if (row == NULL || level >= info->mipLevels || plane >= row->planes)
-        return culvi_fail(&vk->base.device->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_LEVEL,
+        return culvi_fail(vk->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_LEVEL,
                           "culv_vk_image_map_pitched: level %" PRIu32 " and plane %" PRIu32
                           " of an image that has %" PRIu32 " and %u",
                           level, plane, info->mipLevels, row != NULL ? (unsigned)row->planes : 0u);
@@ -176,7 +175,7 @@ culv_result culv_vk_image_map_pitched(culv_vk_device *vk, culv_memory *memory,
     culv_result result = check(vk, memory, desc, out != NULL && layout != NULL,
                                "culv_vk_image_map_pitched", true, &d, &verdict);
     if (result == CULV_OK)
-        result = culvi_struct_check(&vk->base.device->voice, layout, "culv_subresource_layout");
+        result = culvi_struct_check(vk->voice, layout, "culv_subresource_layout");
     if (result == CULV_OK) result = describe(vk, &d, level, plane, &p, &offset);
     if (result != CULV_OK) return result;
     culv_buffer_desc map = culv_buffer_desc_init();

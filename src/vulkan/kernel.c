@@ -6,18 +6,18 @@
 #include "core/kernel.h"
 #include "cuda/context.h"
 #include "vulkan/vk_kernel.h"
+#include "vulkan/vk_resource.h"
 #include "vulkan/vk_trace.h"
 
 #include <inttypes.h>
 
 culv_result culvi_vk_refuse_kernels(const culv_vk_device *vk, const char *label)
 {
-    const culvi_voice *voice = &vk->base.device->voice;
     culv_vk_device_desc desc = vk->how;
     desc.device = vk->vk_device;
     culv_result result = culv_vk_check_kernels(&desc); /* records why */
     if (result != CULV_OK) return result;
-    return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_EXTENSION_MISSING,
+    return culvi_fail(vk->voice, label, CULV_ERROR_INVALID, CULV_REASON_EXTENSION_MISSING,
                       "'%s' was attached without culv_vk_device_desc.kernels; set it to 1 before "
                       "vkCreateDevice and culv_vk_attach()",
                       vk->base.name);
@@ -79,9 +79,8 @@ static culv_result fail_module(const culv_vk_kernels *made, const void *image, s
 static culv_result make_module(culv_vk_kernels *made)
 {
     const culv_kernels *from = made->kernels;
-    const VkCuModuleCreateInfoNVX info = {.sType = VK_STRUCTURE_TYPE_CU_MODULE_CREATE_INFO_NVX,
-                                          .dataSize = from->image_size,
-                                          .pData = from->image};
+    const VkCuModuleCreateInfoNVX info = {CULVI_STYPE(CU_MODULE_CREATE_INFO_NVX),
+                                          .dataSize = from->image_size, .pData = from->image};
     VkResult r = CULVI_VK(made->vk, vkCreateCuModuleNVX,
                           (made->vk->vk_device, &info, made->vk->callbacks, &made->module));
     return r == VK_SUCCESS ? CULV_OK : fail_module(made, from->image, from->image_size, r);
@@ -89,10 +88,10 @@ static culv_result make_module(culv_vk_kernels *made)
 
 static culv_result check_attachment(const culv_vk_device *vk, const culv_kernels *kernels)
 {
-    const culvi_voice *voice = &vk->base.device->voice;
     if (!vk->kernels) return culvi_vk_refuse_kernels(vk, kernels->label);
     if (vk->base.foreign || kernels->device != vk->base.device)
-        return culvi_fail(voice, kernels->label, CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,
+        return culvi_fail(vk->voice, kernels->label, CULV_ERROR_INVALID,
+                          CULV_REASON_DEVICE_MISMATCH,
                           "the kernels were loaded for the culv_device '%s', and the VkDevice is "
                           "'%s'%s; load them with the attachment's culv_device",
                           kernels->device->caps.name, vk->base.name,
@@ -103,12 +102,11 @@ static culv_result check_attachment(const culv_vk_device *vk, const culv_kernels
 culv_result culv_vk_kernels_create(culv_vk_device *vk, culv_kernels *kernels, culv_vk_kernels **out)
 {
     CULVI_REQUIRE(NULL, vk);
-    const culvi_voice *voice = &vk->base.device->voice;
-    CULVI_REQUIRE2(voice, kernels, out);
+    CULVI_REQUIRE2(vk->voice, kernels, out);
     culv_result result = check_attachment(vk, kernels);
     if (result != CULV_OK) return result;
     culv_vk_kernels *made = culvi_alloc(sizeof *made);
-    if (made == NULL) return culvi_fail_host_memory(voice, kernels->label);
+    if (made == NULL) return culvi_fail_host_memory(vk->voice, kernels->label);
     made->vk = vk;
     made->kernels = kernels;
     culvi_label_set(made->label, kernels->label);
@@ -116,14 +114,14 @@ culv_result culv_vk_kernels_create(culv_vk_device *vk, culv_kernels *kernels, cu
     result = read_limits(vk->base.device, made->label, &made->limits);
     if (result != CULV_OK) goto free_kernels;
     if (!culvi_mutex_init(&made->lock)) {
-        result = culvi_fail_host_memory(voice, made->label);
+        result = culvi_fail_host_memory(vk->voice, made->label);
         goto free_kernels;
     }
     result = make_module(made);
     if (result != CULV_OK) goto destroy_lock;
     culvi_kernels_ref(kernels);
     culvi_graphics_ref(&vk->base);
-    culvi_log_object(voice, "made", "kernels of Vulkan", made->label, 0);
+    culvi_log_object(vk->voice, "made", "kernels of Vulkan", made->label, 0);
     *out = made;
     return CULV_OK;
 
@@ -146,7 +144,7 @@ void culv_vk_kernels_destroy(culv_vk_kernels **kernels)
         culvi_free(f);
     }
     CULVI_VK_DO(vk, vkDestroyCuModuleNVX, (vk->vk_device, mine->module, vk->callbacks));
-    culvi_log_object(&vk->base.device->voice, "destroyed", "kernels of Vulkan", mine->label, 0);
+    culvi_log_object(vk->voice, "destroyed", "kernels of Vulkan", mine->label, 0);
     culvi_mutex_destroy(&mine->lock);
     culvi_kernels_unref(mine->kernels);
     culvi_free(mine);
@@ -166,23 +164,20 @@ static culv_result make_function(culv_vk_kernels *kernels, const culv_kernel *ke
                                  const culvi_vk_function **out)
 {
     culv_vk_device *vk = kernels->vk;
-    const culvi_voice *voice = &vk->base.device->voice;
-    const VkCuFunctionCreateInfoNVX info = {.sType = VK_STRUCTURE_TYPE_CU_FUNCTION_CREATE_INFO_NVX,
-                                            .module = kernels->module,
-                                            .pName = kernel->name};
+    const VkCuFunctionCreateInfoNVX info = {CULVI_STYPE(CU_FUNCTION_CREATE_INFO_NVX),
+                                            .module = kernels->module, .pName = kernel->name};
     culvi_vk_function *made = culvi_alloc(sizeof *made);
-    if (made == NULL) return culvi_fail_host_memory(voice, kernels->label);
+    if (made == NULL) return culvi_fail_host_memory(vk->voice, kernels->label);
     VkResult r =
         CULVI_VK(vk, vkCreateCuFunctionNVX, (vk->vk_device, &info, vk->callbacks, &made->handle));
     if (r != VK_SUCCESS) {
         culvi_free(made);
         if (r != VK_ERROR_INITIALIZATION_FAILED)
-            return culvi_fail_vk(voice, kernels->label, r, "vkCreateCuFunctionNVX",
-                                 CULV_REASON_DRIVER_REFUSED, "the kernel '%s' could not be made",
-                                 kernel->name);
+            return culvi_vk_failed(vk, kernels->label, r, "vkCreateCuFunctionNVX",
+                                   "the kernel '%s' could not be made", kernel->name);
         return culvi_fail_native(
-            voice, kernels->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_KERNEL, CULV_NATIVE_VULKAN,
-            (int64_t)r, "vkCreateCuFunctionNVX",
+            vk->voice, kernels->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_KERNEL,
+            CULV_NATIVE_VULKAN, (int64_t)r, "vkCreateCuFunctionNVX",
             "Vulkan's driver does not find the kernel '%s', which CUDA's found", kernel->name);
     }
     made->kernel = kernel;
@@ -203,14 +198,14 @@ culv_result culvi_vk_kernel_get(culv_vk_kernels *kernels, const culv_kernel *ker
     *out = culvi_vk_kernel_find(kernels, kernel);
     if (*out != NULL) return CULV_OK;
     if (kernel->owner != kernels->kernels)
-        return culvi_fail(&kernels->vk->base.device->voice, kernels->label, CULV_ERROR_INVALID,
+        return culvi_fail(kernels->vk->voice, kernels->label, CULV_ERROR_INVALID,
                           CULV_REASON_KERNEL,
                           "the kernel '%s' is of another culv_kernels than the culv_vk_kernels; "
                           "create one of it by culv_vk_kernels_create()",
                           kernel->name);
     if (kernel->clusters.needed) /* the driver would take it, and run it without */
-        return culvi_kernel_refuse_clusters(&kernels->vk->base.device->voice, kernels->label, "",
-                                            kernel->name, &kernel->clusters);
+        return culvi_kernel_refuse_clusters(kernels->vk->voice, kernels->label, "", kernel->name,
+                                            &kernel->clusters);
     culv_result result = CULV_OK;
     culvi_mutex_lock(&kernels->lock);
     *out = culvi_vk_kernel_find(kernels, kernel);
@@ -223,7 +218,7 @@ culv_result culv_vk_kernels_prepare(culv_vk_kernels *kernels, culv_kernel *kerne
 {
     const culvi_vk_function *made;
     CULVI_REQUIRE(NULL, kernels);
-    CULVI_REQUIRE(&kernels->vk->base.device->voice, kernel);
+    CULVI_REQUIRE(kernels->vk->voice, kernel);
     return culvi_vk_kernel_get(kernels, kernel, &made);
 }
 
@@ -234,7 +229,7 @@ culv_result culvi_vk_kernel_refuse(const culv_vk_kernels *kernels, const culv_ke
                                    uint32_t shared_bytes)
 {
     static const char axes[] = "xyz";
-    const culvi_voice *voice = &kernels->vk->base.device->voice;
+    const culvi_voice *voice = kernels->vk->voice;
     const culvi_vk_launch_limits *most = &kernels->limits;
     uint32_t of_block[3];
     for (unsigned i = 0; i < 3; i++) {
@@ -268,7 +263,7 @@ culv_result culvi_vk_check_kernel_family(const culv_vk_device *vk, const char *l
 {
     if (culvi_vk_family_runs(vk, family)) return CULV_OK;
     const bool known = family < vk->queue_families;
-    return culvi_fail(&vk->base.device->voice, label, CULV_ERROR_INVALID, CULV_REASON_QUEUE,
+    return culvi_fail(vk->voice, label, CULV_ERROR_INVALID, CULV_REASON_QUEUE,
                       known ? "queue family %" PRIu32 " of '%s' has neither GRAPHICS nor COMPUTE, "
                               "and runs no kernels"
                             : "there is no queue family %" PRIu32
@@ -284,7 +279,7 @@ culv_result culv_vk_kernel_call_record(culv_vk_kernels *kernels, const culv_kern
     culvi_kernel_values values;
     VkCuLaunchInfoNVX info;
     CULVI_REQUIRE(NULL, kernels);
-    CULVI_REQUIRE2(&kernels->vk->base.device->voice, call, command_buffer);
+    CULVI_REQUIRE2(kernels->vk->voice, call, command_buffer);
     culv_result result = culvi_kernel_call_read(call, __func__, true, &values);
     if (result != CULV_OK) return result;
     call = values.call;
@@ -294,4 +289,70 @@ culv_result culv_vk_kernel_call_record(culv_vk_kernels *kernels, const culv_kern
         result = culvi_vk_check_kernel_family(kernels->vk, kernels->label, queue_family);
     if (result == CULV_OK) culvi_vk_kernel_launch(kernels->vk, &info, &values, command_buffer);
     return result;
+}
+
+/* Arguments: addresses of buffers, handles of image views -------------------------------------- */
+
+VkDeviceAddress culvi_vk_buffer_address(const culv_vk_device *vk, VkBuffer buffer)
+{
+    const VkBufferDeviceAddressInfo info = {CULVI_STYPE(BUFFER_DEVICE_ADDRESS_INFO),
+                                            .buffer = buffer};
+    return vk->table.vkGetBufferDeviceAddress != NULL
+               ? vk->table.vkGetBufferDeviceAddress(vk->vk_device, &info)
+               : 0;
+}
+
+culv_result culvi_vk_refuse_addresses(const culv_vk_device *vk)
+{
+    return culvi_fail(vk->voice, NULL, CULV_ERROR_UNSUPPORTED, CULV_REASON_EXTENSION_MISSING,
+                      "the VkDevice of '%s' tells no addresses of buffers; it needs Vulkan 1.2 or "
+                      "VK_KHR_buffer_device_address, and the feature bufferDeviceAddress",
+                      vk->base.name);
+}
+
+VkDeviceAddress culv_vk_buffer_address(const culv_shared_buffer *buffer)
+{
+    const culvi_native *half = culvi_buffer_half(buffer, &culvi_vk_api);
+    if (half == NULL || !(half->usage & VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT)) return 0;
+    return culvi_vk_buffer_address(culvi_vk_of(buffer->pair.graphics),
+                                   culvi_vk_native_buffer(half));
+}
+
+culv_result culv_vk_get_buffer_address(const culv_vk_device *vk, VkBuffer buffer,
+                                       VkDeviceAddress *out)
+{
+    CULVI_REQUIRE(NULL, vk);
+    CULVI_REQUIRE(vk->voice, out);
+    if (buffer == VK_NULL_HANDLE) return culvi_fail_null(vk->voice, __func__, "buffer");
+    const VkDeviceAddress address = culvi_vk_buffer_address(vk, buffer);
+    if (address == 0) return culvi_vk_refuse_addresses(vk);
+    *out = address;
+    return CULV_OK;
+}
+
+/* The 32-bit call's numbers are the 64-bit handles of kernels (measured). The 64-bit call is not
+ * used: a validation layer that does not know it hands its own numbers of image views on to the
+ * driver. */
+culv_result culv_vk_get_view_handle(const culv_vk_device *vk, VkImageView view, VkSampler sampler,
+                                    uint64_t *out)
+{
+    CULVI_REQUIRE(NULL, vk);
+    CULVI_REQUIRE(vk->voice, out);
+    if (view == VK_NULL_HANDLE) return culvi_fail_null(vk->voice, __func__, "view");
+    const VkImageViewHandleInfoNVX info = {
+        CULVI_STYPE(IMAGE_VIEW_HANDLE_INFO_NVX), .imageView = view,
+        .descriptorType = sampler != VK_NULL_HANDLE ? VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER
+                                                    : VK_DESCRIPTOR_TYPE_STORAGE_IMAGE,
+        .sampler = sampler};
+    if (!vk->kernels) return culvi_vk_refuse_kernels(vk, NULL);
+    const uint32_t handle = vk->table.vkGetImageViewHandleNVX(vk->vk_device, &info);
+    if (handle == 0)
+        return culvi_fail_native(
+            vk->voice, NULL, CULV_ERROR_DRIVER, CULV_REASON_DRIVER_REFUSED, CULV_NATIVE_VULKAN, 0,
+            "vkGetImageViewHandleNVX",
+            "vkGetImageViewHandleNVX gave no handle of the image view; the image needs the usage "
+            "%s, and memory must be bound to it",
+            sampler != VK_NULL_HANDLE ? "SAMPLED" : "STORAGE");
+    *out = handle;
+    return CULV_OK;
 }

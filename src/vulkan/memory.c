@@ -14,7 +14,7 @@ static culv_result check_size(const culv_vk_device *vk, const culv_vk_memory_des
 {
     if (d->dedicated == VK_FALSE || d->allocation_size == needed) return CULV_OK;
     return culvi_fail(
-        &vk->base.device->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
+        vk->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
         "dedicated is set, and a dedicated allocation for this %s has exactly %" PRIu64
         " bytes (VkMemoryRequirements::size; VUID-VkMemoryDedicatedAllocateInfo-%s), but the allocation has %" PRIu64
         " (culv_vk_memory_desc.allocation_size); pass VkMemoryAllocateInfo::allocationSize, or leave dedicated 0 if the memory is not dedicated",
@@ -25,17 +25,16 @@ static culv_result read_desc(culv_vk_device *vk, const culv_vk_memory_desc *desc
                              const char *call, culv_vk_memory_desc *d)
 {
     CULVI_REQUIRE_IN(NULL, call, vk);
-    const culvi_voice *voice = &vk->base.device->voice;
-    CULVI_REQUIRE_IN(voice, call, desc);
-    CULVI_REQUIRE_IN(voice, call, out);
-    culv_result result = culvi_desc_read(voice, d, sizeof *d, desc, "culv_vk_memory_desc");
+    CULVI_REQUIRE_IN(vk->voice, call, desc);
+    CULVI_REQUIRE_IN(vk->voice, call, out);
+    culv_result result = culvi_desc_read(vk->voice, d, sizeof *d, desc, "culv_vk_memory_desc");
     if (result != CULV_OK) return result;
     if (d->memory == VK_NULL_HANDLE)
-        return culvi_fail(voice, d->label, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
+        return culvi_fail(vk->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
                           "culv_vk_memory_desc.memory is VK_NULL_HANDLE");
     if (d->allocation_size == 0)
         return culvi_fail(
-            voice, d->label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
+            vk->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
             "culv_vk_memory_desc.allocation_size is 0; it is VkMemoryAllocateInfo::allocationSize");
     result = culvi_graphics_check_shares(
         &vk->base, d->label, d->image != VK_NULL_HANDLE ? CULVI_SHARE_IMAGES : CULVI_SHARE_BUFFERS);
@@ -122,7 +121,7 @@ culv_result culv_vk_memory_import_vmm(culv_vk_device *vk, const culv_vk_memory_d
     culv_vmm_import_desc import = culv_vmm_import_desc_init();
     culv_result result = read_desc(vk, desc, out, "culv_vk_memory_import_vmm", &d);
     if (result == CULV_OK && d.image != VK_NULL_HANDLE)
-        result = culvi_fail(&vk->base.device->voice, d.label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
+        result = culvi_fail(vk->voice, d.label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
                             "culv_vk_memory_import_vmm: the memory is an image's, whose bytes lie "
                             "in an order that only the driver knows; culv_vk_memory_import() and "
                             "culv_vk_image_map() give arrays");

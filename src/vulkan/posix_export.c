@@ -30,8 +30,7 @@ static void own(int fd, culv_handle_type type, culv_handle *out)
 VkResult culvi_vk_get_memory_handle(const culv_vk_device *vk, VkDeviceMemory memory,
                                     culv_handle_type type, culv_handle *out, const char **call)
 {
-    VkMemoryGetFdInfoKHR info = {.sType = VK_STRUCTURE_TYPE_MEMORY_GET_FD_INFO_KHR,
-                                 .memory = memory,
+    VkMemoryGetFdInfoKHR info = {CULVI_STYPE(MEMORY_GET_FD_INFO_KHR), .memory = memory,
                                  .handleType = culvi_vk_memory_handle_bit(type)};
     int fd = -1;
     *call = "vkGetMemoryFdKHR";
@@ -43,8 +42,7 @@ VkResult culvi_vk_get_memory_handle(const culv_vk_device *vk, VkDeviceMemory mem
 VkResult culvi_vk_get_semaphore_handle(const culv_vk_device *vk, VkSemaphore semaphore,
                                        culv_handle_type type, culv_handle *out, const char **call)
 {
-    VkSemaphoreGetFdInfoKHR info = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_GET_FD_INFO_KHR,
-                                    .semaphore = semaphore,
+    VkSemaphoreGetFdInfoKHR info = {CULVI_STYPE(SEMAPHORE_GET_FD_INFO_KHR), .semaphore = semaphore,
                                     .handleType = culvi_vk_semaphore_handle_bit(type)};
     int fd = -1;
     *call = "vkGetSemaphoreFdKHR";
@@ -61,7 +59,7 @@ bool culvi_vk_tells_handle_types(const culv_vk_device *vk)
 VkResult culvi_vk_get_handle_types(const culv_vk_device *vk, const culv_handle *handle,
                                    uint32_t *out, const char **call)
 {
-    VkMemoryFdPropertiesKHR properties = {.sType = VK_STRUCTURE_TYPE_MEMORY_FD_PROPERTIES_KHR};
+    VkMemoryFdPropertiesKHR properties = {CULVI_STYPE(MEMORY_FD_PROPERTIES_KHR)};
     *call = "vkGetMemoryFdPropertiesKHR";
     if (vk->table.vkGetMemoryFdPropertiesKHR == NULL) return VK_ERROR_EXTENSION_NOT_PRESENT;
     VkResult r = CULVI_VK(
@@ -74,8 +72,7 @@ VkResult culvi_vk_get_handle_types(const culv_vk_device *vk, const culv_handle *
 VkResult culvi_vk_allocate_from(const culv_vk_device *vk, const culv_handle *duplicate,
                                 const VkMemoryAllocateInfo *info, VkDeviceMemory *out)
 {
-    VkImportMemoryFdInfoKHR import = {.sType = VK_STRUCTURE_TYPE_IMPORT_MEMORY_FD_INFO_KHR,
-                                      .pNext = info->pNext,
+    VkImportMemoryFdInfoKHR import = {CULVI_STYPE(IMPORT_MEMORY_FD_INFO_KHR), .pNext = info->pNext,
                                       .handleType = culvi_vk_memory_handle_bit(duplicate->type),
                                       .fd = duplicate->value.fd};
     VkMemoryAllocateInfo all = *info;

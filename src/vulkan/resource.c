@@ -1,49 +1,175 @@
 /* SPDX-License-Identifier: MIT */
-/* Making a buffer or an image with memory of its own. */
+/* Buffers and images that Culvert makes: the gate (whether a path has one, and how CUDA maps it),
+ * their making with memory of their own, and the calls. */
+#include "base/alloc.h"
+#include "base/attempt.h"
+#include "base/desc.h"
 #include "vulkan/vk_resource.h"
 #include "vulkan/vk_trace.h"
 
 #include <inttypes.h>
 #include <string.h>
 
+/* The gate ------------------------------------------------------------------------------------- */
+
+static culv_result plan_buffer(culv_vk_device *vk, culvi_plan *plan)
+{
+    const culv_vk_buffer_create_desc *d = plan->desc;
+    culvi_vk_verdict verdict;
+    culvi_vk_ask ask = {.label = d->label, .origin = CULVI_VK_MADE_HERE};
+    bool shared = plan->path == CULV_SHARING_SHARED;
+    culv_result result = culvi_vk_check_buffer(vk, &ask, d->create_info, &verdict);
+    /* What is wrong is so on any path; what cannot be shared may be copied. */
+    if (result != CULV_OK && (shared || result != CULV_ERROR_UNSUPPORTED)) return result;
+    plan->handle_types = shared ? (uint32_t)verdict.vk_handle_type : 0;
+    plan->dedicated = shared && verdict.dedicated_only;
+    plan->size = d->create_info->size;
+    return CULV_OK;
+}
+
+/* What the gate may have left unasked when it refused to share the image. */
+static culv_result check_unshared(culv_vk_device *vk, const char *label,
+                                  const VkImageCreateInfo *info, const culvi_format *row)
+{
+    culvi_vk_verdict verdict = {.format = row};
+    culvi_vk_answer a;
+    if (culvi_vk_chain_find(info->pNext, VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMAGE_CREATE_INFO) !=
+        NULL)
+        return culvi_fail(
+            vk->voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+            "the pNext chain of VkImageCreateInfo has a VkExternalMemoryImageCreateInfo; "
+            "leave it out: the image is not shared");
+    const VkImageStencilUsageCreateInfo *stencil =
+        culvi_vk_chain_find(info->pNext, VK_STRUCTURE_TYPE_IMAGE_STENCIL_USAGE_CREATE_INFO);
+    const VkImageUsageFlags copied =
+        VK_IMAGE_USAGE_TRANSFER_SRC_BIT | VK_IMAGE_USAGE_TRANSFER_DST_BIT;
+    if (stencil != NULL && (stencil->stencilUsage & copied) != copied)
+        return culvi_fail(vk->voice, label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
+                          "VkImageStencilUsageCreateInfo::stencilUsage is %#" PRIx32
+                          "; copies through the host need TRANSFER_SRC and TRANSFER_DST in it",
+                          stencil->stencilUsage);
+    culv_result result = culvi_vk_check_chroma(vk, label, info, row);
+    if (result != CULV_OK) return result;
+    result = culvi_vk_ask_image_sharing(vk, label, info, (VkExternalMemoryHandleTypeFlagBits)0, &a);
+    if (result != CULV_OK) return result;
+    if (a.result != VK_SUCCESS)
+        return culvi_fail_native(
+            vk->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE, CULV_NATIVE_VULKAN,
+            a.result, "vkGetPhysicalDeviceImageFormatProperties2",
+            "'%s' cannot make %s images with flags %#" PRIx32 " (DISJOINT takes a format that has "
+            "VK_FORMAT_FEATURE_DISJOINT_BIT) and usage %#" PRIx32 "; copies through the host need "
+            "TRANSFER_SRC and TRANSFER_DST in it",
+            vk->base.name, row->name, info->flags, info->usage);
+    uint32_t levels =
+        culvi_image_most_levels(info->extent.width, info->extent.height, info->extent.depth);
+    verdict.most = a.most;
+    if (verdict.most.maxMipLevels > levels) verdict.most.maxMipLevels = levels;
+    return culvi_vk_check_image_size(vk, label, info, &verdict);
+}
+
+/* Whether CUDA can have arrays of it; else its texels lie in linear memory, as they are stored. */
+static culv_result has_arrays(culv_vk_device *vk, const culv_vk_image_create_desc *d,
+                              const culvi_format *row, bool *out)
+{
+    bool stored = d->texels == CULV_TEXELS_STORED;
+    if (!stored && !row->mapped)
+        return culvi_fail(
+            vk->voice, d->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT,
+            "no CUDA array has the format %s, and the linear memory that takes its place (HOST "
+            "sharing) holds texels as they are stored: leave culv_vk_image_create_desc.texels at "
+            "CULV_TEXELS_STORED",
+            row->name);
+    if (stored) culvi_attempt_begin(); /* else a refusal is the answer */
+    culv_result result = culvi_format_supported(vk->base.device, row, d->texels, d->label);
+    if (stored) (void)culvi_attempt_end(NULL, result);
+    *out = result == CULV_OK;
+    return stored && result == CULV_ERROR_UNSUPPORTED ? CULV_OK : result;
+}
+
+static culv_result plan_image(culv_vk_device *vk, culvi_plan *plan)
+{
+    const culv_vk_image_create_desc *d = plan->desc;
+    culvi_vk_verdict verdict;
+    culvi_vk_ask ask = {.label = d->label,
+                        .origin = CULVI_VK_MADE_HERE,
+                        .texels = d->texels,
+                        .no_surfaces = d->no_surfaces};
+    bool shared = plan->path == CULV_SHARING_SHARED;
+    culv_result result = culvi_vk_check_image(vk, &ask, d->create_info, &verdict);
+    if (result != CULV_OK && (shared || result != CULV_ERROR_UNSUPPORTED)) return result;
+    if (shared) {
+        plan->handle_types = (uint32_t)verdict.vk_handle_type;
+        plan->dedicated = verdict.dedicated_only;
+        plan->image = verdict.image;
+        return CULV_OK;
+    }
+    VkImageCreateInfo info = *d->create_info;
+    info.usage |= VK_IMAGE_USAGE_TRANSFER_SRC_BIT | VK_IMAGE_USAGE_TRANSFER_DST_BIT;
+    plan->handle_types = 0;
+    plan->dedicated = false;
+    plan->row = culvi_format_find((uint32_t)info.format);
+    if (plan->row == NULL) return result;
+    result = check_unshared(vk, d->label, &info, plan->row);
+    if (result == CULV_OK) result = has_arrays(vk, d, plan->row, &plan->arrays);
+    if (result == CULV_OK) plan->image = culvi_vk_describe_image(&info, &ask, plan->row);
+    return result;
+}
+
+culv_result culvi_vk_plan_native(culvi_graphics *graphics, culvi_plan *plan)
+{
+    culv_vk_device *vk = culvi_vk_of(graphics);
+    return plan->is_image ? plan_image(vk, plan) : plan_buffer(vk, plan);
+}
+
+/* Making --------------------------------------------------------------------------------------- */
+
+culv_result culvi_vk_create_buffer(const culv_vk_device *vk, const char *label,
+                                   const VkBufferCreateInfo *buffer,
+                                   VkExternalMemoryHandleTypeFlags types, const char *kind,
+                                   const char *where, VkBuffer *out)
+{
+    const VkExternalMemoryBufferCreateInfo external = {
+        CULVI_STYPE(EXTERNAL_MEMORY_BUFFER_CREATE_INFO), .pNext = buffer->pNext,
+        .handleTypes = types};
+    VkBufferCreateInfo info = *buffer;
+    VkBuffer made = VK_NULL_HANDLE;
+    if (types != 0) info.pNext = &external;
+    VkResult r = CULVI_VK(vk, vkCreateBuffer, (vk->vk_device, &info, vk->callbacks, &made));
+    if (r != VK_SUCCESS)
+        return culvi_vk_failed(vk, label, r, "vkCreateBuffer",
+                               "a %s of %" PRIu64 " bytes%s could not be made", kind, info.size,
+                               where);
+    *out = made;
+    return CULV_OK;
+}
+
 static culv_result create_buffer(culv_vk_device *vk, const culvi_vk_plan *plan,
                                  culvi_vk_resource *made, culvi_vk_needs *needs)
 {
-    VkExternalMemoryBufferCreateInfo external = {
-        .sType = VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO,
-        .pNext = plan->buffer->pNext,
-        .handleTypes = plan->handle_types};
-    VkBufferCreateInfo info = *plan->buffer;
-    if (plan->handle_types != 0) info.pNext = &external;
-    VkResult r = CULVI_VK(vk, vkCreateBuffer, (vk->vk_device, &info, vk->callbacks, &made->buffer));
-    if (r != VK_SUCCESS)
-        return culvi_fail_vk(&vk->base.device->voice, plan->label, r, "vkCreateBuffer",
-                             CULV_REASON_DRIVER_REFUSED,
-                             "a buffer of %" PRIu64 " bytes could not be made", info.size);
-    culvi_vk_buffer_needs(vk, made->buffer, needs);
-    return CULV_OK;
+    culv_result result = culvi_vk_create_buffer(vk, plan->label, plan->buffer, plan->handle_types,
+                                                "buffer", "", &made->buffer);
+    if (result == CULV_OK) culvi_vk_buffer_needs(vk, made->buffer, needs);
+    return result;
 }
 
 static culv_result create_image(culv_vk_device *vk, const culvi_vk_plan *plan,
                                 culvi_vk_resource *made, culvi_vk_needs *needs)
 {
-    VkExternalMemoryImageCreateInfo external = {
-        .sType = VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMAGE_CREATE_INFO,
-        .pNext = plan->image->pNext,
-        .handleTypes = plan->handle_types};
+    VkExternalMemoryImageCreateInfo external = {CULVI_STYPE(EXTERNAL_MEMORY_IMAGE_CREATE_INFO),
+                                                .pNext = plan->image->pNext,
+                                                .handleTypes = plan->handle_types};
     const culvi_format *format = culvi_format_find((uint32_t)plan->image->format);
     VkImageCreateInfo info = *plan->image;
     if (plan->handle_types != 0) info.pNext = &external;
     VkResult r = CULVI_VK(vk, vkCreateImage, (vk->vk_device, &info, vk->callbacks, &made->image));
     if (r != VK_SUCCESS)
-        return culvi_fail_vk(&vk->base.device->voice, plan->label, r, "vkCreateImage",
-                             CULV_REASON_DRIVER_REFUSED,
-                             "the %s image of imageType %d, %" PRIu32 " x %" PRIu32 " x %" PRIu32
-                             " texels, %" PRIu32 " layers, %" PRIu32 " levels, flags %#" PRIx32
-                             " and usage %#" PRIx32 " could not be made",
-                             format != NULL ? format->name : "unlisted", (int)info.imageType,
-                             info.extent.width, info.extent.height, info.extent.depth,
-                             info.arrayLayers, info.mipLevels, info.flags, info.usage);
+        return culvi_vk_failed(vk, plan->label, r, "vkCreateImage",
+                               "the %s image of imageType %d, %" PRIu32 " x %" PRIu32 " x %" PRIu32
+                               " texels, %" PRIu32 " layers, %" PRIu32 " levels, flags %#" PRIx32
+                               " and usage %#" PRIx32 " could not be made",
+                               format != NULL ? format->name : "unlisted", (int)info.imageType,
+                               info.extent.width, info.extent.height, info.extent.depth,
+                               info.arrayLayers, info.mipLevels, info.flags, info.usage);
     culvi_vk_image_needs(vk, made->image, culvi_vk_disjoint_planes(&info), needs);
     return CULV_OK;
 }
@@ -68,17 +194,14 @@ static culv_result allocate(culv_vk_device *vk, const culvi_vk_plan *plan,
                                               plan->memory_properties, &type);
     if (result == CULV_OK) result = culvi_vk_check_heap(vk, plan->label, type, needs->memory.size);
     if (result != CULV_OK) return result;
-    VkMemoryDedicatedAllocateInfo dedicated = {.sType =
-                                                   VK_STRUCTURE_TYPE_MEMORY_DEDICATED_ALLOCATE_INFO,
-                                               .buffer = made->buffer,
-                                               .image = made->image};
-    VkMemoryAllocateFlagsInfo flags = {.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_FLAGS_INFO,
+    VkMemoryDedicatedAllocateInfo dedicated = {CULVI_STYPE(MEMORY_DEDICATED_ALLOCATE_INFO),
+                                               .buffer = made->buffer, .image = made->image};
+    VkMemoryAllocateFlagsInfo flags = {CULVI_STYPE(MEMORY_ALLOCATE_FLAGS_INFO),
                                        .flags = VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT};
-    VkExportMemoryAllocateInfo export_info = {
-        .sType = VK_STRUCTURE_TYPE_EXPORT_MEMORY_ALLOCATE_INFO, .handleTypes = plan->handle_types};
-    VkMemoryAllocateInfo info = {.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO,
-                                 .allocationSize = needs->memory.size,
-                                 .memoryTypeIndex = type};
+    VkExportMemoryAllocateInfo export_info = {CULVI_STYPE(EXPORT_MEMORY_ALLOCATE_INFO),
+                                              .handleTypes = plan->handle_types};
+    VkMemoryAllocateInfo info = {CULVI_STYPE(MEMORY_ALLOCATE_INFO),
+                                 .allocationSize = needs->memory.size, .memoryTypeIndex = type};
     if (plan->handle_types != 0) info.pNext = &export_info;
     made->dedicated = is_dedicated(plan, needs);
     if (vk->base.across && !made->dedicated)
@@ -95,11 +218,11 @@ static culv_result allocate(culv_vk_device *vk, const culvi_vk_plan *plan,
     VkResult r =
         CULVI_VK(vk, vkAllocateMemory, (vk->vk_device, &info, vk->callbacks, &made->memory));
     if (r != VK_SUCCESS)
-        return culvi_fail_vk(
-            &vk->base.device->voice, plan->label, r, "vkAllocateMemory", CULV_REASON_DRIVER_REFUSED,
-            "%" PRIu64 " bytes of %smemory (type %" PRIu32 ", %s) could not be allocated",
-            info.allocationSize, plan->handle_types != 0 ? "exportable " : "", type,
-            made->dedicated ? "dedicated" : "not dedicated");
+        return culvi_vk_failed(vk, plan->label, r, "vkAllocateMemory",
+                               "%" PRIu64 " bytes of %smemory (type %" PRIu32
+                               ", %s) could not be allocated",
+                               info.allocationSize, plan->handle_types != 0 ? "exportable " : "",
+                               type, made->dedicated ? "dedicated" : "not dedicated");
     made->size = info.allocationSize;
     return CULV_OK;
 }
@@ -110,13 +233,10 @@ static VkResult bind_planes(culv_vk_device *vk, const culvi_vk_needs *needs,
     VkBindImagePlaneMemoryInfo planes[CULVI_PLANES];
     VkBindImageMemoryInfo binds[CULVI_PLANES];
     for (uint32_t i = 0; i < needs->planes; i++) {
-        planes[i] =
-            (VkBindImagePlaneMemoryInfo){.sType = VK_STRUCTURE_TYPE_BIND_IMAGE_PLANE_MEMORY_INFO,
-                                         .planeAspect = culvi_vk_plane_aspect(i)};
-        binds[i] = (VkBindImageMemoryInfo){.sType = VK_STRUCTURE_TYPE_BIND_IMAGE_MEMORY_INFO,
-                                           .pNext = &planes[i],
-                                           .image = made->image,
-                                           .memory = made->memory,
+        planes[i] = (VkBindImagePlaneMemoryInfo){CULVI_STYPE(BIND_IMAGE_PLANE_MEMORY_INFO),
+                                                 .planeAspect = culvi_vk_plane_aspect(i)};
+        binds[i] = (VkBindImageMemoryInfo){CULVI_STYPE(BIND_IMAGE_MEMORY_INFO), .pNext = &planes[i],
+                                           .image = made->image, .memory = made->memory,
                                            .memoryOffset = needs->offsets[i]};
         made->plane_offsets[i] = needs->offsets[i];
     }
@@ -129,18 +249,16 @@ static culv_result bind(culv_vk_device *vk, const char *label, const culvi_vk_ne
     if (needs->planes > 0) {
         VkResult all = bind_planes(vk, needs, made);
         return all == VK_SUCCESS ? CULV_OK
-                                 : culvi_fail_vk(&vk->base.device->voice, label, all,
-                                                 "vkBindImageMemory2", CULV_REASON_DRIVER_REFUSED,
-                                                 "the memory could not be bound to the planes");
+                                 : culvi_vk_failed(vk, label, all, "vkBindImageMemory2",
+                                                   "the memory could not be bound to the planes");
     }
     bool is_image = made->image != VK_NULL_HANDLE;
     VkResult r =
         is_image ? CULVI_VK(vk, vkBindImageMemory, (vk->vk_device, made->image, made->memory, 0))
                  : CULVI_VK(vk, vkBindBufferMemory, (vk->vk_device, made->buffer, made->memory, 0));
     if (r == VK_SUCCESS) return CULV_OK;
-    return culvi_fail_vk(&vk->base.device->voice, label, r,
-                         is_image ? "vkBindImageMemory" : "vkBindBufferMemory",
-                         CULV_REASON_DRIVER_REFUSED, "the memory could not be bound");
+    return culvi_vk_failed(vk, label, r, is_image ? "vkBindImageMemory" : "vkBindBufferMemory",
+                           "the memory could not be bound");
 }
 
 culv_result culvi_vk_resource_create(culv_vk_device *vk, const culvi_vk_plan *plan,
@@ -230,4 +348,142 @@ void culvi_vk_unmake(culvi_graphics *graphics, const culvi_native *native)
     else
         r.buffer = culvi_vk_native_buffer(native);
     culvi_vk_resource_destroy(culvi_vk_of(graphics), &r);
+}
+
+/* The calls ------------------------------------------------------------------------------------ */
+
+static culv_result no_create_info(const culvi_voice *voice, const char *label, const char *desc)
+{
+    return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
+                      "%s.create_info is NULL", desc);
+}
+
+static culv_result check_kind(const culvi_voice *voice, const culv_vk_buffer_create_desc *d)
+{
+    const bool known = d->memory_kind == CULV_MEMORY_KIND_UNKNOWN ||
+                       d->memory_kind == CULV_MEMORY_KIND_FAST ||
+                       d->memory_kind == CULV_MEMORY_KIND_COMPRESSIBLE;
+    if (known && (d->memory_kind == CULV_MEMORY_KIND_UNKNOWN || d->host_memory == 0))
+        return CULV_OK;
+    return culvi_fail(
+        voice, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+        "culv_vk_buffer_create_desc.memory_kind is %d; %s", (int)d->memory_kind,
+        known ? "host memory has no kinds, leave it 0 with host_memory"
+              : "set CULV_MEMORY_KIND_FAST or CULV_MEMORY_KIND_COMPRESSIBLE, or leave it 0");
+}
+
+static culv_result check_host(const culvi_voice *voice, const culv_vk_buffer_create_desc *d)
+{
+    const char *wrong = NULL;
+    if (d->host_memory == 0 && (d->host_pointer != NULL || d->host_size != 0))
+        wrong =
+            "host_memory is not set, but host_pointer or host_size is; set it for a buffer in host memory";
+    else if (d->host_pointer == NULL && d->host_size != 0)
+        wrong = "host_size says how much is at host_pointer, but that is NULL; leave host_size 0";
+    else if (d->host_memory != 0 && d->fallback != 0)
+        wrong = "host_memory and fallback are both set; a buffer in host memory is used in place, "
+                "not copied; set one of them";
+    if (wrong == NULL) return CULV_OK;
+    return culvi_fail(voice, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+                      "culv_vk_buffer_create_desc: %s", wrong);
+}
+
+/* Vulkan's own host-visible memory is stale for CUDA (host.c). Pages of the host's are not. */
+static bool wants_pages(const culv_vk_device *vk, const culv_vk_buffer_create_desc *d)
+{
+    return culvi_vk_is_stale(d->memory_properties) && vk->host_alignment != 0;
+}
+
+static culv_result make_pair(culv_vk_device *vk, const culv_vk_buffer_create_desc *d,
+                             culvi_pair *pair)
+{
+    culvi_plan plan = {.label = d->label,
+                       .desc = d,
+                       .desc_name = "culv_vk_buffer_create_desc",
+                       .fallback = d->fallback};
+    if (d->host_memory != 0) return culvi_vk_buffer_share_host(vk, d, pair);
+    if (wants_pages(vk, d)) {
+        culvi_attempt_begin();
+        culv_result result = culvi_vk_buffer_share_host(vk, d, pair);
+        (void)culvi_attempt_end(NULL, result);
+        if (result == CULV_OK || result == CULV_ERROR_OUT_OF_MEMORY || result == CULV_ERROR_ASYNC)
+            return result;
+        *pair = (culvi_pair){0};
+    }
+    culv_result result = culvi_pair_make(&vk->base, &plan, pair);
+    const char *warning = culvi_vk_stale_warning(d->memory_properties);
+    if (result == CULV_OK && warning != NULL)
+        culvi_log(vk->voice, CULV_LOG_WARNING, "%s: %s", culvi_named("buffer", d->label).text,
+                  warning);
+    return result;
+}
+
+culv_result culv_vk_buffer_create(culv_vk_device *vk, const culv_vk_buffer_create_desc *desc,
+                                  culv_shared_buffer **out)
+{
+    culv_vk_buffer_create_desc d;
+    CULVI_REQUIRE(NULL, vk);
+    CULVI_REQUIRE2(vk->voice, desc, out);
+    culv_result result =
+        culvi_desc_read(vk->voice, &d, sizeof d, desc, "culv_vk_buffer_create_desc");
+    if (result != CULV_OK) return result;
+    if (d.create_info == NULL)
+        return no_create_info(vk->voice, d.label, "culv_vk_buffer_create_desc");
+    result = check_host(vk->voice, &d);
+    if (result == CULV_OK) result = check_kind(vk->voice, &d);
+    if (result != CULV_OK) return result;
+    culv_shared_buffer *buffer = culvi_alloc(sizeof *buffer);
+    if (buffer == NULL) return culvi_fail_host_memory(vk->voice, d.label);
+    result = make_pair(vk, &d, &buffer->pair);
+    if (result != CULV_OK) {
+        culvi_free(buffer);
+        return result;
+    }
+    culvi_pair_made(&buffer->pair);
+    *out = buffer;
+    return CULV_OK;
+}
+
+VkBuffer culv_vk_buffer_handle(const culv_shared_buffer *buffer)
+{
+    const culvi_native *half = culvi_buffer_half(buffer, &culvi_vk_api);
+    return half != NULL ? culvi_vk_native_buffer(half) : VK_NULL_HANDLE;
+}
+
+VkDeviceMemory culv_vk_buffer_memory(const culv_shared_buffer *buffer, VkDeviceSize *size)
+{
+    const culvi_native *half = culvi_buffer_half(buffer, &culvi_vk_api);
+    if (size != NULL) *size = half != NULL ? half->size : 0;
+    return half != NULL ? culvi_vk_native_memory(half) : VK_NULL_HANDLE;
+}
+
+culv_result culv_vk_image_create(culv_vk_device *vk, const culv_vk_image_create_desc *desc,
+                                 culv_shared_image **out)
+{
+    culv_vk_image_create_desc d;
+    CULVI_REQUIRE(NULL, vk);
+    CULVI_REQUIRE2(vk->voice, desc, out);
+    culv_result result =
+        culvi_desc_read(vk->voice, &d, sizeof d, desc, "culv_vk_image_create_desc");
+    if (result != CULV_OK) return result;
+    if (d.create_info == NULL)
+        return no_create_info(vk->voice, d.label, "culv_vk_image_create_desc");
+    culvi_plan plan = {.label = d.label,
+                       .desc = &d,
+                       .desc_name = "culv_vk_image_create_desc",
+                       .fallback = d.fallback};
+    return culvi_shared_image_create(&vk->base, &plan, out);
+}
+
+VkImage culv_vk_image_handle(const culv_shared_image *image)
+{
+    const culvi_native *half = culvi_image_half(image, &culvi_vk_api);
+    return half != NULL ? culvi_vk_native_image(half) : VK_NULL_HANDLE;
+}
+
+VkDeviceMemory culv_vk_image_memory(const culv_shared_image *image, VkDeviceSize *size)
+{
+    const culvi_native *half = culvi_image_half(image, &culvi_vk_api);
+    if (size != NULL) *size = half != NULL ? half->size : 0;
+    return half != NULL ? culvi_vk_native_memory(half) : VK_NULL_HANDLE;
 }

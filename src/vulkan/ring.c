@@ -1,12 +1,31 @@
 /* SPDX-License-Identifier: MIT */
-/* Rings between CUDA and Vulkan: Vulkan's slots and timelines, barriers, and the first hand-over of
- * images. */
+/* Rings between CUDA and Vulkan: Vulkan's slots and timelines, barriers, the first hand-over of
+ * images, submissions, and copies of a slot's resource. */
 #include "base/alloc.h"
 #include "base/desc.h"
-#include "vulkan/vk_ring.h"
+#include "core/image_check.h"
+#include "culvert/vulkan_ring.h"
+#include "graphics/graphics_ring.h"
+#include "graphics/lost.h"
+#include "vulkan/vk_resource.h"
 #include "vulkan/vk_trace.h"
 
 #include <inttypes.h>
+
+/* A slot's barriers, in arrays that all slots share. */
+typedef struct culvi_vk_ring_slot {
+    VkDependencyInfo barriers[2]; /* by culv_vk_direction */
+} culvi_vk_ring_slot;
+
+typedef struct culvi_vk_ring {
+    culvi_graphics_ring base;
+    culv_vk_device *vk; /* base.graphics: a reference */
+    uint32_t queue_family;
+    VkPipelineStageFlags2 wait_stage;
+    culvi_vk_ring_slot slots[CULV_RING_MAX_DEPTH];
+    VkImageMemoryBarrier2 *image_barriers;   /* acquires of all slots, then releases */
+    VkBufferMemoryBarrier2 *buffer_barriers; /* the same */
+} culvi_vk_ring;
 
 static const culv_shared_image *image_of(const culvi_vk_ring *ring, uint32_t slot,
                                          uint32_t resource)
@@ -56,8 +75,7 @@ static culv_result buffer_barriers(const culvi_vk_ring *ring, const culv_vk_ring
 static VkDependencyInfo dependency(const VkImageMemoryBarrier2 *images, uint32_t num_images,
                                    const VkBufferMemoryBarrier2 *buffers, uint32_t num_buffers)
 {
-    return (VkDependencyInfo){.sType = VK_STRUCTURE_TYPE_DEPENDENCY_INFO,
-                              .bufferMemoryBarrierCount = num_buffers,
+    return (VkDependencyInfo){CULVI_STYPE(DEPENDENCY_INFO), .bufferMemoryBarrierCount = num_buffers,
                               .pBufferMemoryBarriers = num_buffers > 0 ? buffers : NULL,
                               .imageMemoryBarrierCount = num_images,
                               .pImageMemoryBarriers = num_images > 0 ? images : NULL};
@@ -74,7 +92,7 @@ static culv_result make_barriers(culvi_vk_ring *ring, const culv_vk_ring_desc *d
         buffers > 0 ? culvi_alloc(2 * buffers * sizeof *ring->buffer_barriers) : NULL;
     if ((images > 0 && ring->image_barriers == NULL) ||
         (buffers > 0 && ring->buffer_barriers == NULL))
-        return culvi_fail_host_memory(&ring->vk->base.device->voice, base->label);
+        return culvi_fail_host_memory(ring->vk->voice, base->label);
     for (uint32_t slot = 0; slot < base->depth; slot++) {
         VkImageMemoryBarrier2 *image =
             images > 0 ? ring->image_barriers + (size_t)slot * num_images : NULL;
@@ -110,8 +128,7 @@ static culv_result make_resource(culvi_vk_ring *ring, const culv_vk_ring_resourc
     int kinds = (from->image != NULL) + (from->buffer != NULL) + (from->images != NULL) +
                 (from->buffers != NULL) + (from->own_images != NULL) + (from->own_buffers != NULL);
     if (kinds != 1)
-        return culvi_fail(&ring->vk->base.device->voice, ring->base.label, CULV_ERROR_INVALID,
-                          CULV_REASON_VALUE,
+        return culvi_fail(ring->vk->voice, ring->base.label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                           "culv_vk_ring_desc.resources[%" PRIu32 "] must have exactly one of "
                           "image, buffer, images, buffers, own_images, own_buffers",
                           i);
@@ -143,8 +160,7 @@ static culv_result record_hand_over(culvi_vk_ring *ring, VkCommandBuffer command
 
 static culv_result fail_hand_over(const culvi_vk_ring *ring, VkResult r, const char *call)
 {
-    return culvi_fail_vk(&ring->vk->base.device->voice, ring->base.label, r, call,
-                         CULV_REASON_DRIVER_REFUSED,
+    return culvi_fail_vk(ring->vk->voice, ring->base.label, r, call, CULV_REASON_DRIVER_REFUSED,
                          "the ring's images could not be handed to CUDA");
 }
 
@@ -158,22 +174,20 @@ static culv_result hand_over(culvi_vk_ring *ring, VkQueue queue)
     VkFence fence = VK_NULL_HANDLE;
     VkCommandBuffer commands = VK_NULL_HANDLE;
     culv_result result = CULV_OK;
-    const VkCommandPoolCreateInfo pool_info = {.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,
+    const VkCommandPoolCreateInfo pool_info = {CULVI_STYPE(COMMAND_POOL_CREATE_INFO),
                                                .queueFamilyIndex = ring->queue_family};
     VkResult r = CULVI_VK(vk, vkCreateCommandPool, (device, &pool_info, vk->callbacks, &pool));
     if (r != VK_SUCCESS) return fail_hand_over(ring, r, "vkCreateCommandPool");
-    const VkFenceCreateInfo fence_info = {.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
+    const VkFenceCreateInfo fence_info = {CULVI_STYPE(FENCE_CREATE_INFO)};
     r = CULVI_VK(vk, vkCreateFence, (device, &fence_info, vk->callbacks, &fence));
     if (r != VK_SUCCESS) {
         result = fail_hand_over(ring, r, "vkCreateFence");
         goto destroy_pool;
     }
     const VkCommandBufferAllocateInfo commands_info = {
-        .sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
-        .commandPool = pool,
-        .level = VK_COMMAND_BUFFER_LEVEL_PRIMARY,
-        .commandBufferCount = 1};
-    const VkCommandBufferBeginInfo begin = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO,
+        CULVI_STYPE(COMMAND_BUFFER_ALLOCATE_INFO), .commandPool = pool,
+        .level = VK_COMMAND_BUFFER_LEVEL_PRIMARY, .commandBufferCount = 1};
+    const VkCommandBufferBeginInfo begin = {CULVI_STYPE(COMMAND_BUFFER_BEGIN_INFO),
                                             .flags = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT};
     const char *call = "vkAllocateCommandBuffers";
     r = CULVI_VK(vk, vkAllocateCommandBuffers, (device, &commands_info, &commands));
@@ -188,18 +202,14 @@ static culv_result hand_over(culvi_vk_ring *ring, VkQueue queue)
         r = CULVI_VK(vk, vkEndCommandBuffer, (commands));
     }
     if (r == VK_SUCCESS) {
-        const VkSubmitInfo submit = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO,
-                                     .commandBufferCount = 1,
+        const VkSubmitInfo submit = {CULVI_STYPE(SUBMIT_INFO), .commandBufferCount = 1,
                                      .pCommandBuffers = &commands};
         call = "vkQueueSubmit";
         r = CULVI_VK(vk, vkQueueSubmit, (queue, 1, &submit, fence));
     }
     if (r == VK_SUCCESS) {
         call = "vkWaitForFences";
-        r = CULVI_VK(vk, vkWaitForFences, (device, 1, &fence, VK_TRUE, UINT64_MAX));
-        /* What is destroyed next may still run, unless the device is lost, which it stays. */
-        if (r != VK_SUCCESS)
-            r = CULVI_VK(vk, vkWaitForFences, (device, 1, &fence, VK_TRUE, UINT64_MAX));
+        r = culvi_vk_wait_for_fence(vk, fence);
     }
     if (r != VK_SUCCESS) result = fail_hand_over(ring, r, call);
 
@@ -282,6 +292,45 @@ static culv_result make_object(culvi_graphics_ring *ring, const void *descriptio
     return result;
 }
 
+static VkSemaphoreSubmitInfo point(const culvi_vk_ring *ring, culv_ring_side side, uint64_t value,
+                                   VkPipelineStageFlags2 stage)
+{
+    return (VkSemaphoreSubmitInfo){CULVI_STYPE(SEMAPHORE_SUBMIT_INFO),
+                                   .semaphore =
+                                       (VkSemaphore)ring->base.timelines[side].pair->native,
+                                   .value = value, .stageMask = stage};
+}
+
+static culv_result submit(culvi_graphics_ring *base, const culvi_graphics_work *work,
+                          uint32_t count, uint64_t wait_value, uint64_t value)
+{
+    const culvi_vk_ring *ring = (const culvi_vk_ring *)base;
+    const culvi_vk_table *table = &ring->vk->table;
+    VkCommandBufferSubmitInfo commands[CULV_RING_MAX_DEPTH];
+    for (uint32_t i = 0; i < count; i++)
+        commands[i] = (VkCommandBufferSubmitInfo){CULVI_STYPE(COMMAND_BUFFER_SUBMIT_INFO),
+                                                  .commandBuffer = base->pending[i]};
+    PFN_vkQueueSubmit2 call =
+        table->vkQueueSubmit2 != NULL ? table->vkQueueSubmit2 : table->vkQueueSubmit2KHR;
+    const VkSemaphoreSubmitInfo wait =
+        point(ring, culvi_graphics_ring_cuda_side(base), wait_value, ring->wait_stage);
+    const VkSemaphoreSubmitInfo signal =
+        point(ring, base->side, value, VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT);
+    const VkSubmitInfo2 info = {
+        CULVI_STYPE(SUBMIT_INFO_2),      .waitSemaphoreInfoCount = wait_value != 0,
+        .pWaitSemaphoreInfos = &wait,    .commandBufferInfoCount = count,
+        .pCommandBufferInfos = commands, .signalSemaphoreInfoCount = value != 0,
+        .pSignalSemaphoreInfos = &signal};
+    VkResult r = call(work->queue, 1, &info, (VkFence)work->fence);
+    if (r == VK_SUCCESS) return CULV_OK;
+    return culvi_fail_vk(ring->vk->voice, base->label, r, "vkQueueSubmit2",
+                         CULV_REASON_DRIVER_REFUSED,
+                         "the submission of %" PRIu32 " command buffers%s", count,
+                         r == VK_ERROR_DEVICE_LOST
+                             ? " (the ring stops, and CUDA goes on: destroy what is the VkDevice's)"
+                             : "");
+}
+
 static culv_result destroy(void *context, const CUstream *last_use, const char *call);
 
 static const culvi_graphics_ring_api ring_api = {
@@ -295,28 +344,33 @@ static const culvi_graphics_ring_api ring_api = {
              .objects = culvi_graphics_ring_objects,
              .destroy = destroy},
     .make_object = make_object,
-    .submit = culvi_vk_ring_submit,
+    .submit = submit,
 };
+/* NULL: it is another API's, which is refused by the name `call`, or silently without one. */
+static culvi_vk_ring *ring_of(const culv_ring *ring, const char *call)
+{
+    return culvi_ring_of_api(ring, &ring_api.ring, call);
+}
+
 _Static_assert(CULV_VK_RING_MAX_RESOURCES == CULVI_RING_RESOURCES, "as many as a slot has");
 
 /* Creation ------------------------------------------------------------------------------------- */
 
 static culv_result check_desc(const culv_vk_device *vk, VkQueue queue, const culv_vk_ring_desc *d)
 {
-    const culvi_voice *voice = &vk->base.device->voice;
     culv_result result = culvi_graphics_ring_check(&ring_api, &vk->base, d->label, d->max_depth,
                                                    d->side, d->num_resources);
     if (result != CULV_OK) return result;
     if ((d->num_resources > 0 && d->resources == NULL) || queue == VK_NULL_HANDLE)
-        return culvi_fail(voice, d->label, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
+        return culvi_fail(vk->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
                           "culv_vk_ring_create: %s is NULL",
                           queue == VK_NULL_HANDLE ? "queue" : "culv_vk_ring_desc.resources");
     if (d->queue_family == CULV_VK_QUEUE_FAMILY_UNSET)
-        return culvi_fail(voice, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+        return culvi_fail(vk->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                           "culv_vk_ring_desc.queue_family is not set; "
                           "pass the index of the family of `queue`");
     if (d->queue_family >= vk->queue_families)
-        return culvi_fail(voice, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+        return culvi_fail(vk->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                           "culv_vk_ring_desc.queue_family is %" PRIu32 ", but '%s' has %" PRIu32
                           " queue families",
                           d->queue_family, vk->base.name, vk->queue_families);
@@ -356,20 +410,19 @@ culv_result culv_vk_ring_create(culv_vk_device *vk, VkQueue queue, const culv_vk
 {
     culv_vk_ring_desc d;
     CULVI_REQUIRE(NULL, vk);
-    CULVI_REQUIRE2(&vk->base.device->voice, desc, out);
-    const culvi_voice *voice = &vk->base.device->voice;
-    culv_result result = culvi_desc_read(voice, &d, sizeof d, desc, "culv_vk_ring_desc");
+    CULVI_REQUIRE2(vk->voice, desc, out);
+    culv_result result = culvi_desc_read(vk->voice, &d, sizeof d, desc, "culv_vk_ring_desc");
     if (result == CULV_OK) result = check_desc(vk, queue, &d);
     if (result != CULV_OK) return result;
     culvi_vk_ring *ring = culvi_alloc(sizeof *ring);
-    if (ring == NULL) return culvi_fail_host_memory(voice, d.label);
+    if (ring == NULL) return culvi_fail_host_memory(vk->voice, d.label);
     culvi_graphics_ring_init(&ring->base, &ring_api, &vk->base, d.max_depth, d.side, d.label);
     ring->vk = vk;
     ring->queue_family = d.queue_family;
     ring->wait_stage = d.wait_stage != 0 ? d.wait_stage : VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT;
     result = culvi_graphics_ring_set_waits(&ring->base, d.waits);
     if (result == CULV_OK)
-        result = culvi_graphics_ring_make_timelines(&ring->base, fallbacks(voice, &d));
+        result = culvi_graphics_ring_make_timelines(&ring->base, fallbacks(vk->voice, &d));
     for (uint32_t i = 0; i < d.num_resources && result == CULV_OK; i++)
         result = make_resource(ring, &d.resources[i], i);
     if (result == CULV_OK) result = make_barriers(ring, &d);
@@ -396,15 +449,10 @@ static culv_result destroy(void *context, const CUstream *last_use, const char *
 
 /* What it is made of --------------------------------------------------------------------------- */
 
-culvi_vk_ring *culvi_vk_ring_of(const culv_ring *ring, const char *call)
-{
-    return culvi_ring_of_api(ring, &ring_api.ring, call);
-}
-
 const VkDependencyInfo *culv_vk_ring_barriers(const culv_ring *ring, uint32_t slot,
                                               culv_vk_direction direction)
 {
-    const culvi_vk_ring *mine = culvi_vk_ring_of(ring, NULL);
+    const culvi_vk_ring *mine = ring_of(ring, NULL);
     if (mine == NULL || slot >= mine->base.depth || (uint32_t)direction > CULV_VK_RELEASE)
         return NULL;
     return &mine->slots[slot].barriers[direction];
@@ -412,7 +460,189 @@ const VkDependencyInfo *culv_vk_ring_barriers(const culv_ring *ring, uint32_t sl
 
 VkSemaphore culv_vk_ring_semaphore(const culv_ring *ring, culv_ring_side side)
 {
-    const culvi_vk_ring *mine = culvi_vk_ring_of(ring, NULL);
+    const culvi_vk_ring *mine = ring_of(ring, NULL);
     if (mine == NULL || (uint32_t)side > CULV_RING_CONSUMER) return VK_NULL_HANDLE;
     return (VkSemaphore)mine->base.timelines[side].pair->native;
+}
+
+/* Submissions ---------------------------------------------------------------------------------- */
+
+culv_result culv_vk_ring_get_points(const culv_ring *ring, const culv_ring_frame *frame,
+                                    VkSemaphoreSubmitInfo *wait, VkSemaphoreSubmitInfo *signal)
+{
+    const culvi_vk_ring *mine = ring_of(ring, __func__);
+    if (mine == NULL) return CULV_ERROR_INVALID;
+    CULVI_REQUIRE3(&ring->device->voice, frame, wait, signal);
+    *wait = point(mine, culvi_graphics_ring_cuda_side(&mine->base), frame->wait_value,
+                  mine->wait_stage);
+    *signal =
+        point(mine, mine->base.side, frame->signal_value, VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT);
+    return CULV_OK;
+}
+
+culv_result culv_vk_ring_submit_failed(culv_ring *ring, culv_ring_frame *frame, VkResult result)
+{
+    static const char call[] = "culv_vk_ring_submit_failed";
+    culvi_vk_ring *mine = ring_of(ring, call);
+    if (mine == NULL) return CULV_ERROR_INVALID;
+    const culvi_voice *voice = &ring->device->voice;
+    CULVI_REQUIRE(voice, frame);
+    if (result >= VK_SUCCESS)
+        return culvi_fail(voice, mine->base.label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+                          "%s: result is %s (%d), which is no failure", call,
+                          culvi_vk_result_name(result), (int)result);
+    if (result != VK_ERROR_DEVICE_LOST)
+        return culvi_graphics_ring_submit_failed(&mine->base, frame, call);
+    culvi_graphics_lose(&mine->vk->base);
+    return culvi_fail_vk(
+        voice, mine->base.label, result, "vkQueueSubmit2", CULV_REASON_DRIVER_REFUSED,
+        "a frame was not submitted; the ring stops, and CUDA goes on: destroy what "
+        "is the VkDevice's");
+}
+
+culv_result culv_vk_ring_submit(culv_ring *ring, VkQueue queue, VkCommandBuffer commands,
+                                VkFence fence, culv_ring_frame *frame)
+{
+    culvi_vk_ring *mine = ring_of(ring, __func__);
+    if (mine == NULL) return CULV_ERROR_INVALID;
+    CULVI_REQUIRE3(&ring->device->voice, queue, commands, frame);
+    if (mine->vk->table.vkQueueSubmit2 == NULL && mine->vk->table.vkQueueSubmit2KHR == NULL)
+        return culvi_fail(
+            &ring->device->voice, mine->base.label, CULV_ERROR_UNSUPPORTED,
+            CULV_REASON_EXTENSION_MISSING,
+            "%s: the VkDevice has no vkQueueSubmit2 (Vulkan 1.3 or VK_KHR_synchronization2, and the feature synchronization2); "
+            "submit the frame's semaphores yourself",
+            __func__);
+    const culvi_graphics_work work = {queue, commands, (uint64_t)fence};
+    return culvi_graphics_ring_submit(&mine->base, &work, frame, __func__);
+}
+
+/* Copies of a slot's resource into a buffer of the program's ----------------------------------- */
+
+/* What was copied is there for the host that waits for the submission; no barrier between queue
+ * families may say so (VUID-vkCmdPipelineBarrier-srcStageMask-09633). */
+static void show_to_host(const culvi_vk_table *table, VkCommandBuffer commands)
+{
+    const VkMemoryBarrier barrier = {CULVI_STYPE(MEMORY_BARRIER),
+                                     .srcAccessMask = VK_ACCESS_TRANSFER_WRITE_BIT,
+                                     .dstAccessMask = VK_ACCESS_HOST_READ_BIT};
+    table->vkCmdPipelineBarrier(commands, VK_PIPELINE_STAGE_TRANSFER_BIT,
+                                VK_PIPELINE_STAGE_HOST_BIT, 0, 1, &barrier, 0, NULL, 0, NULL);
+}
+
+static culv_result refuse_copy(const culvi_vk_ring *ring, culv_result result, culv_reason reason,
+                               const char *text)
+{
+    return culvi_fail(ring->vk->voice, ring->base.label, result, reason,
+                      "culv_vk_ring_record_copy: %s", text);
+}
+
+static culv_result check_copy(const culvi_vk_ring *ring, VkFlags usage, VkFlags needed,
+                              uint64_t bytes, VkDeviceSize size)
+{
+    if ((usage & needed) == 0)
+        return refuse_copy(ring, CULV_ERROR_INVALID, CULV_REASON_USAGE,
+                           "the slot's resource was made without the usage TRANSFER_SRC");
+    if (size >= bytes) return CULV_OK;
+    return culvi_fail(ring->vk->voice, ring->base.label, CULV_ERROR_INVALID, CULV_REASON_RANGE,
+                      "culv_vk_ring_record_copy: size is %" PRIu64
+                      ", but the slot's resource has %" PRIu64 " bytes to copy",
+                      (uint64_t)size, bytes);
+}
+
+static culv_result record_buffer(const culvi_vk_ring *ring, VkCommandBuffer commands,
+                                 const culv_shared_buffer *from, VkBuffer to, VkDeviceSize offset,
+                                 VkDeviceSize size)
+{
+    const culvi_vk_table *table = &ring->vk->table;
+    culv_vk_buffer_transfer t = culv_vk_buffer_transfer_init();
+    culv_vk_buffer_barrier acquire, release;
+    uint64_t bytes = culv_buffer_size(culv_shared_buffer_cuda(from));
+    culv_result result =
+        check_copy(ring, from->pair.native.usage, VK_BUFFER_USAGE_TRANSFER_SRC_BIT, bytes, size);
+    if (result != CULV_OK) return result;
+    t.buffer = culv_vk_buffer_handle(from);
+    t.queue_family = culvi_vk_native_family(&from->pair.native, ring->queue_family);
+    t.use = CULV_VK_USE_TRANSFER_SRC;
+    result = culvi_vk_buffer_barrier(&t, CULV_VK_ACQUIRE, &acquire);
+    if (result == CULV_OK) result = culvi_vk_buffer_barrier(&t, CULV_VK_RELEASE, &release);
+    if (result != CULV_OK) return result;
+    const VkBufferCopy region = {.dstOffset = offset, .size = bytes};
+    table->vkCmdPipelineBarrier(commands, acquire.src_stage, acquire.dst_stage, 0, 0, NULL, 1,
+                                &acquire.barrier, 0, NULL);
+    if (ring->base.side == CULV_RING_CONSUMER)
+        result = culv_vk_buffer_record_copy(from, CULV_COPY_UPLOAD, commands);
+    if (result != CULV_OK) return result;
+    table->vkCmdCopyBuffer(commands, t.buffer, to, 1, &region);
+    table->vkCmdPipelineBarrier(commands, release.src_stage, release.dst_stage, 0, 0, NULL, 1,
+                                &release.barrier, 0, NULL);
+    show_to_host(table, commands);
+    return CULV_OK;
+}
+
+static culv_result record_image(const culvi_vk_ring *ring, VkCommandBuffer commands,
+                                const culv_shared_image *from, VkBuffer to, VkDeviceSize offset,
+                                VkDeviceSize size)
+{
+    const culvi_vk_table *table = &ring->vk->table;
+    const culv_image_desc *d = &from->pair.image->desc;
+    const culvi_format *row = from->pair.image->row;
+    culv_vk_image_transfer t = culv_vk_image_transfer_init();
+    culv_vk_image_barrier acquire, release;
+    if (row->planes > 1 || (row->aspects & (row->aspects - 1)) != 0)
+        return refuse_copy(
+            ring, CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT,
+            "an image with several planes or aspects is not one copy; record one for each");
+    uint64_t bytes = culvi_image_least_size(row, d->width, d->height, d->depth, d->array_layers, 1);
+    culv_result result =
+        check_copy(ring, from->pair.native.usage, VK_IMAGE_USAGE_TRANSFER_SRC_BIT, bytes, size);
+    if (result != CULV_OK) return result;
+    /* VUID-vkCmdCopyImageToBuffer-dstImage-07975 and -07737; 4 is for queues that only copy, and
+     * for depth. */
+    if (offset % row->block_bytes != 0 || offset % 4 != 0)
+        return culvi_fail(ring->vk->voice, ring->base.label, CULV_ERROR_INVALID, CULV_REASON_RANGE,
+                          "culv_vk_ring_record_copy: offset is %" PRIu64 "; it must be a multiple "
+                          "of 4 and of the %u bytes of a texel or block",
+                          (uint64_t)offset, (unsigned)row->block_bytes);
+    t.image = culv_vk_image_handle(from);
+    t.format = (VkFormat)row->format;
+    t.queue_family = culvi_vk_native_family(&from->pair.native, ring->queue_family);
+    t.use = CULV_VK_USE_TRANSFER_SRC;
+    result = culvi_vk_image_barrier(&t, CULV_VK_ACQUIRE, &acquire);
+    if (result == CULV_OK) result = culvi_vk_image_barrier(&t, CULV_VK_RELEASE, &release);
+    if (result != CULV_OK) return result;
+    const VkBufferImageCopy region = {.bufferOffset = offset,
+                                      .imageSubresource = {row->aspects, 0, 0, d->array_layers},
+                                      .imageExtent = {d->width, d->height, d->depth}};
+    table->vkCmdPipelineBarrier(commands, acquire.src_stage, acquire.dst_stage, 0, 0, NULL, 0, NULL,
+                                1, &acquire.barrier);
+    if (ring->base.side == CULV_RING_CONSUMER)
+        result = culv_vk_image_record_copy(from, CULV_COPY_UPLOAD, commands,
+                                           VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL);
+    if (result != CULV_OK) return result;
+    table->vkCmdCopyImageToBuffer(commands, t.image, VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL, to, 1,
+                                  &region);
+    table->vkCmdPipelineBarrier(commands, release.src_stage, release.dst_stage, 0, 0, NULL, 0, NULL,
+                                1, &release.barrier);
+    show_to_host(table, commands);
+    return CULV_OK;
+}
+
+culv_result culv_vk_ring_record_copy(const culv_ring *ring, VkCommandBuffer commands, uint32_t slot,
+                                     uint32_t resource, VkBuffer to, VkDeviceSize offset,
+                                     VkDeviceSize size)
+{
+    const culvi_vk_ring *mine = ring_of(ring, __func__);
+    if (mine == NULL) return CULV_ERROR_INVALID;
+    CULVI_REQUIRE2(&ring->device->voice, commands, to);
+    const culvi_graphics_ring *base = &mine->base;
+    if (slot >= base->depth || resource >= base->num_resources)
+        return culvi_fail(&ring->device->voice, base->label, CULV_ERROR_INVALID, CULV_REASON_RANGE,
+                          "culv_vk_ring_record_copy: slot %" PRIu32 " and resource %" PRIu32
+                          " of a ring that has %" PRIu32 " and %" PRIu32,
+                          slot, resource, base->depth, base->num_resources);
+    const culvi_pair *from = base->resources[resource].objects[slot];
+    return base->resources[resource].is_image
+               ? record_image(mine, commands, (const culv_shared_image *)from, to, offset, size)
+               : record_buffer(mine, commands, (const culv_shared_buffer *)from, to, offset, size);
 }

@@ -4,12 +4,60 @@
 #include "vulkan/vk_resource.h"
 #include "vulkan/vk_trace.h"
 
+/* Timelines on the host, in core or by VK_KHR_timeline_semaphore ------------------------------- */
+
+/* Core's, or the extension's function. */
+#define PICK(vk, name) ((vk)->table.name != NULL ? (vk)->table.name : (vk)->table.name##KHR)
+
+bool culvi_vk_reads_timelines(const culv_vk_device *vk)
+{
+    return PICK(vk, vkGetSemaphoreCounterValue) != NULL;
+}
+
+culv_result culvi_vk_refuse_timelines(const culv_vk_device *vk, const char *label)
+{
+    return culvi_fail(
+        vk->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_EXTENSION_MISSING,
+        "the VkDevice has no timeline semaphores; "
+        "create it with Vulkan 1.2 or VK_KHR_timeline_semaphore, and with the feature timelineSemaphore");
+}
+
+culv_result culvi_vk_check_host_timelines(const culv_vk_device *vk, const char *label)
+{
+    if (culvi_vk_reads_timelines(vk) && PICK(vk, vkWaitSemaphores) != NULL &&
+        PICK(vk, vkSignalSemaphore) != NULL)
+        return CULV_OK;
+    return culvi_vk_refuse_timelines(vk, label);
+}
+
+VkResult culvi_vk_timeline_read(const culv_vk_device *vk, VkSemaphore semaphore, uint64_t *out)
+{
+    return PICK(vk, vkGetSemaphoreCounterValue)(vk->vk_device, semaphore, out);
+}
+
+VkResult culvi_vk_timeline_wait(const culv_vk_device *vk, VkSemaphore semaphore, uint64_t value,
+                                uint64_t timeout)
+{
+    const VkSemaphoreWaitInfo info = {CULVI_STYPE(SEMAPHORE_WAIT_INFO), .semaphoreCount = 1,
+                                      .pSemaphores = &semaphore, .pValues = &value};
+    return PICK(vk, vkWaitSemaphores)(vk->vk_device, &info, timeout);
+}
+
+VkResult culvi_vk_timeline_signal(const culv_vk_device *vk, VkSemaphore semaphore, uint64_t value)
+{
+    const VkSemaphoreSignalInfo info = {CULVI_STYPE(SEMAPHORE_SIGNAL_INFO), .semaphore = semaphore,
+                                        .value = value};
+    return PICK(vk, vkSignalSemaphore)(vk->vk_device, &info);
+}
+
+/* Semaphores ----------------------------------------------------------------------------------- */
+
 static culv_result check_exportable(const culv_vk_device *vk, const char *label,
                                     VkSemaphoreType type)
 {
     if (culvi_vk_semaphore_exportable(&vk->instance, vk->physical_device, type)) return CULV_OK;
     return culvi_fail(
-        &vk->base.device->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_NOT_EXPORTABLE,
+        vk->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_NOT_EXPORTABLE,
         "'%s' exports no %s semaphores by an opaque handle (vkGetPhysicalDeviceExternalSemaphoreProperties); use a %s",
         vk->base.name, type == VK_SEMAPHORE_TYPE_TIMELINE ? "timeline" : "binary",
         type == VK_SEMAPHORE_TYPE_TIMELINE ? "binary one" : "timeline");
@@ -31,12 +79,11 @@ culv_result culv_vk_semaphore_import(culv_vk_device *vk, const culv_vk_semaphore
 {
     culv_vk_semaphore_desc d;
     CULVI_REQUIRE(NULL, vk);
-    CULVI_REQUIRE2(&vk->base.device->voice, desc, out);
-    const culvi_voice *voice = &vk->base.device->voice;
-    culv_result result = culvi_desc_read(voice, &d, sizeof d, desc, "culv_vk_semaphore_desc");
+    CULVI_REQUIRE2(vk->voice, desc, out);
+    culv_result result = culvi_desc_read(vk->voice, &d, sizeof d, desc, "culv_vk_semaphore_desc");
     if (result != CULV_OK) return result;
     if (d.semaphore == VK_NULL_HANDLE)
-        return culvi_fail(voice, d.label, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
+        return culvi_fail(vk->voice, d.label, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
                           "culv_vk_semaphore_desc.semaphore is VK_NULL_HANDLE");
     result = check_import(vk, &d);
     if (result != CULV_OK) return result;
@@ -61,21 +108,20 @@ culv_result culvi_vk_make_semaphore(culvi_graphics *graphics, const culvi_semaph
         result = culvi_vk_refuse_timelines(vk, plan->label);
     if (result == CULV_OK && exportable) result = check_exportable(vk, plan->label, type);
     if (result != CULV_OK) return result;
-    VkSemaphoreTypeCreateInfo kind = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO,
-                                      .semaphoreType = type,
-                                      .initialValue = plan->initial_value};
+    VkSemaphoreTypeCreateInfo kind = {CULVI_STYPE(SEMAPHORE_TYPE_CREATE_INFO),
+                                      .semaphoreType = type, .initialValue = plan->initial_value};
     VkExportSemaphoreCreateInfo export_info = {
-        .sType = VK_STRUCTURE_TYPE_EXPORT_SEMAPHORE_CREATE_INFO,
+        CULVI_STYPE(EXPORT_SEMAPHORE_CREATE_INFO),
         .pNext = type == VK_SEMAPHORE_TYPE_TIMELINE ? &kind : NULL,
         .handleTypes = (VkExternalSemaphoreHandleTypeFlags)culvi_vk_semaphore_handle_bit(
             (culv_handle_type)CULVI_HANDLE_OPAQUE)};
-    VkSemaphoreCreateInfo info = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO,
+    VkSemaphoreCreateInfo info = {CULVI_STYPE(SEMAPHORE_CREATE_INFO),
                                   .pNext = exportable ? &export_info : export_info.pNext};
     VkResult r = CULVI_VK(vk, vkCreateSemaphore, (vk->vk_device, &info, vk->callbacks, &made));
     if (r != VK_SUCCESS)
-        return culvi_fail_vk(&vk->base.device->voice, plan->label, r, "vkCreateSemaphore",
-                             CULV_REASON_DRIVER_REFUSED, "%s semaphore could not be made",
-                             exportable ? "an exportable" : "a");
+        return culvi_vk_failed(vk, plan->label, r, "vkCreateSemaphore",
+                               "%s semaphore could not be made",
+                               exportable ? "an exportable" : "a");
     *out = (uint64_t)made;
     return CULV_OK;
 }
@@ -91,10 +137,9 @@ culv_result culv_vk_semaphore_create(culv_vk_device *vk, const culv_vk_semaphore
 {
     culv_vk_semaphore_create_desc d;
     CULVI_REQUIRE(NULL, vk);
-    CULVI_REQUIRE(&vk->base.device->voice, out);
-    const culvi_voice *voice = &vk->base.device->voice;
+    CULVI_REQUIRE(vk->voice, out);
     culv_result result =
-        culvi_desc_read(voice, &d, sizeof d, desc, "culv_vk_semaphore_create_desc");
+        culvi_desc_read(vk->voice, &d, sizeof d, desc, "culv_vk_semaphore_create_desc");
     if (result != CULV_OK) return result;
     culvi_semaphore_plan plan = {.label = d.label,
                                  .desc_name = "culv_vk_semaphore_create_desc",

@@ -7,6 +7,7 @@
 #include "vulkan/vk_trace.h"
 
 #include <inttypes.h>
+#include <stddef.h>
 #include <string.h>
 
 enum { MAX_ADDED = 8 }; /* more than any list of Culvert's has */
@@ -127,8 +128,8 @@ static const char *lacks_for_kernels(const asked *a)
     const char *names[MAX_ADDED];
     const uint32_t count = culv_vk_kernel_extensions(a->version, MAX_ADDED, names);
     VkPhysicalDeviceBufferDeviceAddressFeatures address = {
-        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_BUFFER_DEVICE_ADDRESS_FEATURES};
-    VkPhysicalDeviceFeatures2 features = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2,
+        CULVI_STYPE(PHYSICAL_DEVICE_BUFFER_DEVICE_ADDRESS_FEATURES)};
+    VkPhysicalDeviceFeatures2 features = {CULVI_STYPE(PHYSICAL_DEVICE_FEATURES_2),
                                           .pNext = &address};
     for (uint32_t i = 0; i < count; i++)
         if (!offers(a, names[i])) return names[i];
@@ -194,20 +195,23 @@ culv_result culv_vk_merge_device_extensions(const culv_vk_device_desc *desc, uin
 }
 
 /* The features that Culvert wants. Vulkan allows a feature one struct in a chain. */
-typedef struct wanted {
-    VkBool32 timeline, synchronization2, maintenance4;
-    VkBool32 address;        /* for kernels in command buffers, and for one address */
-    VkBool32 replay, sparse; /* for one address; `sparse` is of VkPhysicalDeviceFeatures */
-} wanted;
+typedef enum feature {
+    TIMELINE,
+    SYNCHRONIZATION2,
+    MAINTENANCE4,
+    ADDRESS, /* for kernels in command buffers, and for one address */
+    REPLAY,  /* for one address */
+    SPARSE,  /* for one address, and of VkPhysicalDeviceFeatures */
+    FEATURES
+} feature;
 
-/* What the device lacks for one address; NULL: nothing. */
-static const char *lacks_for_one_address(const asked *a)
+const char *culvi_vk_lacks_for_one_address(const culvi_vk_instance *vk, VkPhysicalDevice device)
 {
     VkPhysicalDeviceBufferDeviceAddressFeatures address = {
-        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_BUFFER_DEVICE_ADDRESS_FEATURES};
-    VkPhysicalDeviceFeatures2 features = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2,
+        CULVI_STYPE(PHYSICAL_DEVICE_BUFFER_DEVICE_ADDRESS_FEATURES)};
+    VkPhysicalDeviceFeatures2 features = {CULVI_STYPE(PHYSICAL_DEVICE_FEATURES_2),
                                           .pNext = &address};
-    a->vk.vkGetPhysicalDeviceFeatures2(a->device, &features);
+    CULVI_VKI_DO(vk, vkGetPhysicalDeviceFeatures2, (device, &features));
     return !features.features.sparseBinding            ? "sparseBinding"
            : !features.features.sparseResidencyBuffer  ? "sparseResidencyBuffer"
            : !address.bufferDeviceAddress              ? "bufferDeviceAddress"
@@ -215,7 +219,7 @@ static const char *lacks_for_one_address(const asked *a)
                                                        : NULL;
 }
 
-static culv_result want_one_address(const asked *a, wanted *w)
+static culv_result want_one_address(const asked *a, bool *want)
 {
     if (a->version < VK_API_VERSION_1_2)
         return culvi_fail(NULL, NULL, CULV_ERROR_UNSUPPORTED, CULV_REASON_VULKAN_VERSION,
@@ -223,95 +227,89 @@ static culv_result want_one_address(const asked *a, wanted *w)
                           "culv_vk_device_desc.api_version has %u.%u",
                           a->properties.deviceName, VK_API_VERSION_MAJOR(a->version),
                           VK_API_VERSION_MINOR(a->version));
-    const char *feature = lacks_for_one_address(a);
-    if (feature != NULL)
+    const char *lacks = culvi_vk_lacks_for_one_address(&a->vk, a->device);
+    if (lacks != NULL)
         return culvi_fail(NULL, NULL, CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE,
                           "culv_vk_device_features.one_address: '%s' lacks the feature %s",
-                          a->properties.deviceName, feature);
-    w->sparse = w->address = w->replay = VK_TRUE;
+                          a->properties.deviceName, lacks);
+    want[SPARSE] = want[ADDRESS] = want[REPLAY] = true;
     return CULV_OK;
 }
 
-static wanted ask_features(const asked *a)
+/* Puts a struct of the storage, all zero but for these, before a chain. */
+static void link_to(const void **chain, void *storage, size_t size, VkStructureType type)
 {
-    VkPhysicalDeviceTimelineSemaphoreFeatures timeline = {
-        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_TIMELINE_SEMAPHORE_FEATURES};
-    VkPhysicalDeviceSynchronization2Features synchronization2 = {
-        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SYNCHRONIZATION_2_FEATURES};
-    VkPhysicalDeviceMaintenance4Features maintenance4 = {
-        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_4_FEATURES};
-    VkPhysicalDeviceFeatures2 features = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2};
+    const VkBaseOutStructure head = {.sType = type, .pNext = (void *)(uintptr_t)*chain};
+    memset(storage, 0, size);
+    memcpy(storage, &head, sizeof head);
+    *chain = storage;
+}
+#define LINK_TO(chain, storage, type)                                                              \
+    link_to((chain), &(storage), sizeof(storage), VK_STRUCTURE_TYPE_##type)
+
+static void ask_features(const asked *a, bool *want)
+{
+    VkPhysicalDeviceTimelineSemaphoreFeatures timeline = {.timelineSemaphore = VK_FALSE};
+    VkPhysicalDeviceSynchronization2Features synchronization2 = {.synchronization2 = VK_FALSE};
+    VkPhysicalDeviceMaintenance4Features maintenance4 = {.maintenance4 = VK_FALSE};
+    VkPhysicalDeviceFeatures2 features = {CULVI_STYPE(PHYSICAL_DEVICE_FEATURES_2)};
+    const void *chain = NULL;
     /* A driver need not know the struct of a version or extension that it lacks. */
-    if (a->version >= VK_API_VERSION_1_2 || offers(a, VK_KHR_TIMELINE_SEMAPHORE_EXTENSION_NAME)) {
-        timeline.pNext = features.pNext;
-        features.pNext = &timeline;
-    }
-    if (a->version >= VK_API_VERSION_1_3 || offers(a, VK_KHR_SYNCHRONIZATION_2_EXTENSION_NAME)) {
-        synchronization2.pNext = features.pNext;
-        features.pNext = &synchronization2;
-    }
-    if (a->version < VK_API_VERSION_1_3 && offers(a, VK_KHR_MAINTENANCE_4_EXTENSION_NAME)) {
-        maintenance4.pNext = features.pNext;
-        features.pNext = &maintenance4;
-    }
+    if (a->version >= VK_API_VERSION_1_2 || offers(a, VK_KHR_TIMELINE_SEMAPHORE_EXTENSION_NAME))
+        LINK_TO(&chain, timeline, PHYSICAL_DEVICE_TIMELINE_SEMAPHORE_FEATURES);
+    if (a->version >= VK_API_VERSION_1_3 || offers(a, VK_KHR_SYNCHRONIZATION_2_EXTENSION_NAME))
+        LINK_TO(&chain, synchronization2, PHYSICAL_DEVICE_SYNCHRONIZATION_2_FEATURES);
+    if (a->version < VK_API_VERSION_1_3 && offers(a, VK_KHR_MAINTENANCE_4_EXTENSION_NAME))
+        LINK_TO(&chain, maintenance4, PHYSICAL_DEVICE_MAINTENANCE_4_FEATURES);
+    features.pNext = (void *)(uintptr_t)chain;
     a->vk.vkGetPhysicalDeviceFeatures2(a->device, &features);
-    return (wanted){.timeline = timeline.timelineSemaphore,
-                    .synchronization2 = synchronization2.synchronization2,
-                    .maintenance4 = maintenance4.maintenance4,
-                    .address = a->kernels && lacks_for_kernels(a) == NULL};
+    want[TIMELINE] = timeline.timelineSemaphore != VK_FALSE;
+    want[SYNCHRONIZATION2] = synchronization2.synchronization2 != VK_FALSE;
+    want[MAINTENANCE4] = maintenance4.maintenance4 != VK_FALSE;
+    want[ADDRESS] = a->kernels && lacks_for_kernels(a) == NULL;
 }
 
+/* Where the structs have them. */
+#define FIELD(type, of, name, feature)                                                             \
+    {                                                                                              \
+        VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_##type##_FEATURES, offsetof(VkPhysicalDevice##of, name), \
+            feature                                                                                \
+    }
+static const struct {
+    VkStructureType type;
+    size_t offset;
+    feature feature;
+} fields[] = {
+    FIELD(VULKAN_1_2, Vulkan12Features, timelineSemaphore, TIMELINE),
+    FIELD(VULKAN_1_2, Vulkan12Features, bufferDeviceAddress, ADDRESS),
+    FIELD(VULKAN_1_2, Vulkan12Features, bufferDeviceAddressCaptureReplay, REPLAY),
+    FIELD(VULKAN_1_3, Vulkan13Features, synchronization2, SYNCHRONIZATION2),
+    FIELD(VULKAN_1_3, Vulkan13Features, maintenance4, MAINTENANCE4),
+    FIELD(TIMELINE_SEMAPHORE, TimelineSemaphoreFeatures, timelineSemaphore, TIMELINE),
+    FIELD(SYNCHRONIZATION_2, Synchronization2Features, synchronization2, SYNCHRONIZATION2),
+    FIELD(MAINTENANCE_4, Maintenance4Features, maintenance4, MAINTENANCE4),
+    FIELD(BUFFER_DEVICE_ADDRESS, BufferDeviceAddressFeatures, bufferDeviceAddress, ADDRESS),
+    FIELD(BUFFER_DEVICE_ADDRESS, BufferDeviceAddressFeatures, bufferDeviceAddressCaptureReplay,
+          REPLAY),
+    {VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2,
+     offsetof(VkPhysicalDeviceFeatures2, features.sparseBinding), SPARSE},
+    {VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2,
+     offsetof(VkPhysicalDeviceFeatures2, features.sparseResidencyBuffer), SPARSE},
+};
+
 /* Sets what the caller's chain has a struct for, and no longer wants it. */
-static void set_in_chain(void *chain, wanted *w)
+static void set_in_chain(void *chain, bool *want)
 {
     for (VkBaseOutStructure *s = chain; s != NULL; s = s->pNext) {
-        void *of = s;
-        VkBool32 *timeline = NULL, *synchronization2 = NULL, *maintenance4 = NULL, *address = NULL,
-                 *replay = NULL;
-        VkPhysicalDeviceFeatures *features = NULL;
-        switch ((int)s->sType) {
-        case VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2:
-            features = &((VkPhysicalDeviceFeatures2 *)of)->features;
-            break;
-        case VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES:
-            timeline = &((VkPhysicalDeviceVulkan12Features *)of)->timelineSemaphore;
-            address = &((VkPhysicalDeviceVulkan12Features *)of)->bufferDeviceAddress;
-            replay = &((VkPhysicalDeviceVulkan12Features *)of)->bufferDeviceAddressCaptureReplay;
-            break;
-        case VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES:
-            synchronization2 = &((VkPhysicalDeviceVulkan13Features *)of)->synchronization2;
-            maintenance4 = &((VkPhysicalDeviceVulkan13Features *)of)->maintenance4;
-            break;
-        case VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_TIMELINE_SEMAPHORE_FEATURES:
-            timeline = &((VkPhysicalDeviceTimelineSemaphoreFeatures *)of)->timelineSemaphore;
-            break;
-        case VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SYNCHRONIZATION_2_FEATURES:
-            synchronization2 = &((VkPhysicalDeviceSynchronization2Features *)of)->synchronization2;
-            break;
-        case VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_4_FEATURES:
-            maintenance4 = &((VkPhysicalDeviceMaintenance4Features *)of)->maintenance4;
-            break;
-        case VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_BUFFER_DEVICE_ADDRESS_FEATURES:
-            address = &((VkPhysicalDeviceBufferDeviceAddressFeatures *)of)->bufferDeviceAddress;
-            replay = &((VkPhysicalDeviceBufferDeviceAddressFeatures *)of)
-                          ->bufferDeviceAddressCaptureReplay;
-            break;
-        default: break;
+        bool set[FEATURES] = {false};
+        for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++) {
+            if (fields[i].type != s->sType || !want[fields[i].feature]) continue;
+            const VkBool32 yes = VK_TRUE;
+            memcpy((char *)s + fields[i].offset, &yes, sizeof yes);
+            set[fields[i].feature] = true;
         }
-        if (timeline != NULL && w->timeline) *timeline = VK_TRUE, w->timeline = VK_FALSE;
-        if (synchronization2 != NULL && w->synchronization2)
-            *synchronization2 = VK_TRUE, w->synchronization2 = VK_FALSE;
-        if (maintenance4 != NULL && w->maintenance4)
-            *maintenance4 = VK_TRUE, w->maintenance4 = VK_FALSE;
-        if (address != NULL && w->address) {
-            *address = VK_TRUE;
-            if (w->replay) *replay = VK_TRUE;
-            w->address = VK_FALSE;
-        }
-        if (features != NULL && w->sparse) {
-            features->sparseBinding = features->sparseResidencyBuffer = VK_TRUE;
-            w->sparse = VK_FALSE;
-        }
+        for (int i = 0; i < FEATURES; i++)
+            want[i] = want[i] && !set[i];
     }
 }
 
@@ -319,6 +317,8 @@ culv_result culv_vk_merge_device_features(const culv_vk_device_desc *desc, void 
                                           culv_vk_device_features *storage, const void **out_chain)
 {
     asked a = {0};
+    bool want[FEATURES] = {false};
+    const void *head = chain;
     CULVI_REQUIRE2(NULL, storage, out_chain);
     culv_result result = culvi_struct_check(NULL, storage, "culv_vk_device_features");
     if (result == CULV_OK && storage->struct_size < sizeof *storage)
@@ -328,47 +328,28 @@ culv_result culv_vk_merge_device_features(const culv_vk_device_desc *desc, void 
             storage->struct_size, sizeof *storage);
     if (result == CULV_OK) result = ask(__func__, desc, &a);
     if (result != CULV_OK) return result;
-    wanted w = ask_features(&a);
+    ask_features(&a, want);
     culvi_free(a.offered);
-    if (storage->one_address != 0) result = want_one_address(&a, &w);
+    if (storage->one_address != 0) result = want_one_address(&a, want);
     if (result != CULV_OK) return result;
-    if (!w.timeline)
+    if (!want[TIMELINE])
         return culvi_fail(
             NULL, NULL, CULV_ERROR_UNSUPPORTED, CULV_REASON_EXTENSION_MISSING,
             "'%s' lacks the feature timelineSemaphore; a newer graphics driver may have it",
             a.properties.deviceName);
-    set_in_chain(chain, &w);
-    if (w.timeline) {
-        storage->timeline_semaphore = (VkPhysicalDeviceTimelineSemaphoreFeatures){
-            VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_TIMELINE_SEMAPHORE_FEATURES, chain, VK_TRUE};
-        chain = &storage->timeline_semaphore;
-    }
-    if (w.synchronization2) {
-        storage->synchronization2 = (VkPhysicalDeviceSynchronization2Features){
-            VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SYNCHRONIZATION_2_FEATURES, chain, VK_TRUE};
-        chain = &storage->synchronization2;
-    }
-    if (w.maintenance4) {
-        storage->maintenance4 = (VkPhysicalDeviceMaintenance4Features){
-            VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_4_FEATURES, chain, VK_TRUE};
-        chain = &storage->maintenance4;
-    }
-    if (w.address) {
-        storage->buffer_device_address = (VkPhysicalDeviceBufferDeviceAddressFeatures){
-            .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_BUFFER_DEVICE_ADDRESS_FEATURES,
-            .pNext = chain,
-            .bufferDeviceAddress = VK_TRUE,
-            .bufferDeviceAddressCaptureReplay = w.replay};
-        chain = &storage->buffer_device_address;
-    }
-    if (w.sparse) {
-        storage->features2 = (VkPhysicalDeviceFeatures2){
-            .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2,
-            .pNext = chain,
-            .features = {.sparseBinding = VK_TRUE, .sparseResidencyBuffer = VK_TRUE}};
-        chain = &storage->features2;
-    }
-    *out_chain = chain;
+    set_in_chain(chain, want);
+    if (want[TIMELINE])
+        LINK_TO(&head, storage->timeline_semaphore, PHYSICAL_DEVICE_TIMELINE_SEMAPHORE_FEATURES);
+    if (want[SYNCHRONIZATION2])
+        LINK_TO(&head, storage->synchronization2, PHYSICAL_DEVICE_SYNCHRONIZATION_2_FEATURES);
+    if (want[MAINTENANCE4])
+        LINK_TO(&head, storage->maintenance4, PHYSICAL_DEVICE_MAINTENANCE_4_FEATURES);
+    if (want[ADDRESS])
+        LINK_TO(&head, storage->buffer_device_address,
+                PHYSICAL_DEVICE_BUFFER_DEVICE_ADDRESS_FEATURES);
+    if (want[SPARSE]) LINK_TO(&head, storage->features2, PHYSICAL_DEVICE_FEATURES_2);
+    if (head != chain) set_in_chain((void *)(uintptr_t)head, want);
+    *out_chain = head;
     return CULV_OK;
 }
 

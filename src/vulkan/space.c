@@ -19,46 +19,42 @@ static const culvi_space_api space_api = {.claim = culvi_vk_space_claim,
                                           .show = culvi_vk_space_show,
                                           .hide = culvi_vk_space_hide};
 
-static VkExternalMemoryHandleTypeFlagBits handle_bit(void)
-{
-    return culvi_vk_memory_handle_bit((culv_handle_type)CULVI_HANDLE_OPAQUE);
-}
-
 VkBufferCreateInfo culvi_vk_space_buffer_info(VkDeviceSize size, VkBufferUsageFlags usage,
                                               bool replays, const void *next)
 {
     return (VkBufferCreateInfo){
-        .sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
+        CULVI_STYPE(BUFFER_CREATE_INFO),
         .pNext = next,
-        /* Residency: parts of it are not bound. */
-        .flags = VK_BUFFER_CREATE_SPARSE_BINDING_BIT | VK_BUFFER_CREATE_SPARSE_RESIDENCY_BIT |
+        .flags = (VkBufferCreateFlags)CULVI_VK_SPARSE |
                  (replays ? VK_BUFFER_CREATE_DEVICE_ADDRESS_CAPTURE_REPLAY_BIT : 0),
         .size = size,
         .usage = usage,
         .sharingMode = VK_SHARING_MODE_EXCLUSIVE};
 }
 
-void *culvi_vk_space_grow(void *array, size_t count, size_t *capacity, size_t size)
+void *culvi_vk_space_grow(void *array, size_t count, size_t more, size_t *capacity, size_t size)
 {
-    if (count < *capacity) return array;
-    const size_t more = *capacity == 0 ? 8 : *capacity * 2;
-    if (more > SIZE_MAX / size) return NULL;
-    void *grown = culvi_alloc(more * size);
+    if (more <= *capacity - count) return array;
+    size_t all = *capacity == 0 ? 8 : *capacity * 2;
+    if (all < count + more) all = count + more;
+    if (all > SIZE_MAX / size) return NULL;
+    void *grown = culvi_alloc(all * size);
     if (grown == NULL) return NULL;
     if (count > 0) memcpy(grown, array, count * size);
     culvi_free(array);
-    *capacity = more;
+    *capacity = all;
     return grown;
 }
 
 /* What a device needs -------------------------------------------------------------------------- */
 
-static culv_result lacks(const culv_vk_device *vk, const char *label, const char *what)
+static culv_result lacks(const culv_vk_device *vk, const char *label, const char *how,
+                         const char *what)
 {
-    return culvi_fail(&vk->base.device->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE,
-                      "'%s' %s, so CUDA and Vulkan cannot have one address; a culv_vector with a "
+    return culvi_fail(vk->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE,
+                      "'%s' %s%s, so CUDA and Vulkan cannot have one address; a culv_vector with a "
                       "view of culv_vk_vector_view_create() has two",
-                      vk->base.name, what);
+                      vk->base.name, how, what);
 }
 
 static culv_result check_version(const culv_vk_device *vk, const char *label, uint32_t version)
@@ -66,43 +62,37 @@ static culv_result check_version(const culv_vk_device *vk, const char *label, ui
     if (version >= VK_API_VERSION_1_2 && vk->how.api_version >= VK_API_VERSION_1_2 &&
         vk->table.vkGetBufferDeviceAddress != NULL)
         return CULV_OK;
-    return culvi_fail(
-        &vk->base.device->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_VULKAN_VERSION,
-        "one address needs Vulkan 1.2 (vkGetBufferDeviceAddress): '%s' has %u.%u, "
-        "and culv_vk_device_desc.api_version is %u.%u",
-        vk->base.name, VK_API_VERSION_MAJOR(version), VK_API_VERSION_MINOR(version),
-        VK_API_VERSION_MAJOR(vk->how.api_version), VK_API_VERSION_MINOR(vk->how.api_version));
+    return culvi_fail(vk->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_VULKAN_VERSION,
+                      "one address needs Vulkan 1.2 (vkGetBufferDeviceAddress): '%s' has %u.%u, "
+                      "and culv_vk_device_desc.api_version is %u.%u",
+                      vk->base.name, VK_API_VERSION_MAJOR(version), VK_API_VERSION_MINOR(version),
+                      VK_API_VERSION_MAJOR(vk->how.api_version),
+                      VK_API_VERSION_MINOR(vk->how.api_version));
 }
 
 static culv_result check_features(culv_vk_device *vk, const char *label,
                                   const VkPhysicalDeviceProperties *properties)
 {
-    VkPhysicalDeviceBufferDeviceAddressFeatures address = {
-        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_BUFFER_DEVICE_ADDRESS_FEATURES};
-    VkPhysicalDeviceFeatures2 features = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2,
-                                          .pNext = &address};
     VkExternalMemoryProperties external;
     const VkBufferCreateInfo info = culvi_vk_space_buffer_info(
         65536, VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT, true,
         NULL);
-    CULVI_VKI_DO(&vk->instance, vkGetPhysicalDeviceFeatures2, (vk->physical_device, &features));
-    const char *feature = !features.features.sparseBinding ? "lacks the feature sparseBinding"
-                          : !features.features.sparseResidencyBuffer
-                              ? "lacks the feature sparseResidencyBuffer"
-                          : !address.bufferDeviceAddress ? "lacks the feature bufferDeviceAddress"
-                          : !address.bufferDeviceAddressCaptureReplay
-                              ? "lacks the feature bufferDeviceAddressCaptureReplay"
-                          : vk->table.vkQueueBindSparse == NULL ? "lacks vkQueueBindSparse"
-                          : properties->limits.sparseAddressSpaceSize == 0
-                              ? "has no addresses for sparse buffers (sparseAddressSpaceSize)"
-                              : NULL;
-    if (feature != NULL) return lacks(vk, label, feature);
-    culvi_vk_ask_buffer_sharing(vk, &info, handle_bit(), &external);
+    const char *feature = culvi_vk_lacks_for_one_address(&vk->instance, vk->physical_device);
+    if (feature != NULL) return lacks(vk, label, "lacks the feature ", feature);
+    if (vk->table.vkQueueBindSparse == NULL) return lacks(vk, label, "lacks ", "vkQueueBindSparse");
+    if (properties->limits.sparseAddressSpaceSize == 0)
+        return lacks(vk, label, "has no addresses for sparse buffers ", "(sparseAddressSpaceSize)");
+    culvi_vk_ask_buffer_sharing(vk, &info, culvi_vk_opaque_bit(), &external);
     if (!(external.externalMemoryFeatures & VK_EXTERNAL_MEMORY_FEATURE_IMPORTABLE_BIT))
-        return lacks(vk, label,
-                     "imports no memory for sparse buffers "
+        return lacks(vk, label, "imports no memory for sparse buffers ",
                      "(vkGetPhysicalDeviceExternalBufferProperties)");
     return CULV_OK;
+}
+
+static uint64_t most_bytes(const culv_vk_device *vk, const VkPhysicalDeviceProperties *properties)
+{
+    const VkDeviceSize sparse = properties->limits.sparseAddressSpaceSize;
+    return sparse < vk->max_buffer_size ? sparse : vk->max_buffer_size;
 }
 
 static culv_result check_device(culv_vk_device *vk, const char *label, const char *call,
@@ -119,16 +109,14 @@ static culv_result check_device(culv_vk_device *vk, const char *label, const cha
     if (result == CULV_OK) result = culvi_vk_check_host_timelines(vk, label);
     if (result == CULV_OK) result = check_features(vk, label, &properties);
     if (result == CULV_OK) result = culv_vmm_get_granularity(device, &like, &info->granularity);
-    info->max_size = properties.limits.sparseAddressSpaceSize < vk->max_buffer_size
-                         ? properties.limits.sparseAddressSpaceSize
-                         : vk->max_buffer_size;
+    info->max_size = most_bytes(vk, &properties);
     return result;
 }
 
 static culv_result refuse_value(const culv_vk_device *vk, const culv_vk_space_desc *d,
                                 const char *what)
 {
-    return culvi_fail(&vk->base.device->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+    return culvi_fail(vk->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                       "culv_vk_space_desc.%s", what);
 }
 
@@ -137,12 +125,11 @@ static culv_result check_desc(const culv_vk_device *vk, const culv_vk_space_desc
 {
     const uint64_t g = info->granularity;
     if (d->queue == NULL)
-        return culvi_fail(&vk->base.device->voice, d->label, CULV_ERROR_INVALID,
-                          CULV_REASON_NULL_ARGUMENT,
+        return culvi_fail(vk->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
                           "culv_vk_space_desc.queue is NULL; give it a queue with "
                           "VK_QUEUE_SPARSE_BINDING_BIT");
     if (d->size == 0 || d->size > info->max_size / g * g)
-        return culvi_fail(&vk->base.device->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
+        return culvi_fail(vk->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
                           "culv_vk_space_desc.size is %" PRIu64 "; '%s' has sparse buffers of 1 to "
                           "%" PRIu64 " bytes (sparseAddressSpaceSize, maxBufferSize)",
                           d->size, vk->base.name, info->max_size / g * g);
@@ -188,21 +175,20 @@ static culv_result create_buffer(culv_vk_space *s, uint64_t size, CUdeviceptr ad
 {
     const culv_vk_device *vk = s->vk;
     const VkExternalMemoryBufferCreateInfo external = {
-        .sType = VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO, .handleTypes = handle_bit()};
+        CULVI_STYPE(EXTERNAL_MEMORY_BUFFER_CREATE_INFO), .handleTypes = culvi_vk_opaque_bit()};
     const VkBufferOpaqueCaptureAddressCreateInfo place = {
-        .sType = VK_STRUCTURE_TYPE_BUFFER_OPAQUE_CAPTURE_ADDRESS_CREATE_INFO,
-        .pNext = &external,
+        CULVI_STYPE(BUFFER_OPAQUE_CAPTURE_ADDRESS_CREATE_INFO), .pNext = &external,
         .opaqueCaptureAddress = address};
     const VkBufferCreateInfo info = culvi_vk_space_buffer_info(size, s->usage, true, &place);
     VkBuffer buffer = VK_NULL_HANDLE;
     VkResult r = CULVI_VK(vk, vkCreateBuffer, (vk->vk_device, &info, vk->callbacks, &buffer));
     *refused = r == VK_ERROR_INVALID_OPAQUE_CAPTURE_ADDRESS;
     if (r != VK_SUCCESS)
-        return culvi_fail_vk(
-            &vk->base.device->voice, s->label, r, "vkCreateBuffer", CULV_REASON_DRIVER_REFUSED,
-            "a sparse buffer of %" PRIu64 " bytes at %#" PRIx64 " could not be made", size,
-            (uint64_t)address);
-    const VkBufferDeviceAddressInfo which = {.sType = VK_STRUCTURE_TYPE_BUFFER_DEVICE_ADDRESS_INFO,
+        return culvi_vk_failed(vk, s->label, r, "vkCreateBuffer",
+                               "a sparse buffer of %" PRIu64 " bytes at %#" PRIx64
+                               " could not be made",
+                               size, (uint64_t)address);
+    const VkBufferDeviceAddressInfo which = {CULVI_STYPE(BUFFER_DEVICE_ADDRESS_INFO),
                                              .buffer = buffer};
     const VkDeviceAddress got = vk->table.vkGetBufferDeviceAddress(vk->vk_device, &which);
     if (got == address) {
@@ -211,8 +197,7 @@ static culv_result create_buffer(culv_vk_space *s, uint64_t size, CUdeviceptr ad
     }
     CULVI_VK_DO(vk, vkDestroyBuffer, (vk->vk_device, buffer, vk->callbacks));
     *refused = true;
-    return culvi_fail(&vk->base.device->voice, s->label, CULV_ERROR_OUT_OF_MEMORY,
-                      CULV_REASON_ADDRESS,
+    return culvi_fail(vk->voice, s->label, CULV_ERROR_OUT_OF_MEMORY, CULV_REASON_ADDRESS,
                       "Vulkan made the buffer at %#" PRIx64 " instead of %#" PRIx64, (uint64_t)got,
                       (uint64_t)address);
 }
@@ -284,26 +269,22 @@ static culv_result find_address(culv_vk_space *s, const culv_vk_space_desc *d, u
 static culv_result create_timeline(culv_vk_space *s)
 {
     const culv_vk_device *vk = s->vk;
-    const VkSemaphoreTypeCreateInfo type = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO,
+    const VkSemaphoreTypeCreateInfo type = {CULVI_STYPE(SEMAPHORE_TYPE_CREATE_INFO),
                                             .semaphoreType = VK_SEMAPHORE_TYPE_TIMELINE};
-    const VkSemaphoreCreateInfo info = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO,
-                                        .pNext = &type};
+    const VkSemaphoreCreateInfo info = {CULVI_STYPE(SEMAPHORE_CREATE_INFO), .pNext = &type};
     VkResult r =
         CULVI_VK(vk, vkCreateSemaphore, (vk->vk_device, &info, vk->callbacks, &s->timeline));
     if (r == VK_SUCCESS) return CULV_OK;
     s->timeline = VK_NULL_HANDLE;
-    return culvi_fail_vk(&vk->base.device->voice, s->label, r, "vkCreateSemaphore",
-                         CULV_REASON_DRIVER_REFUSED, "the timeline of a space could not be made");
+    return culvi_vk_failed(vk, s->label, r, "vkCreateSemaphore",
+                           "the timeline of a space could not be made");
 }
 
 static culv_result check_alignment(culv_vk_space *s)
 {
-    culvi_vk_needs needs;
-    culvi_vk_buffer_needs(s->vk, s->buffer, &needs);
-    s->alignment = needs.memory.alignment != 0 ? needs.memory.alignment : 1;
-    s->type_bits = needs.memory.memoryTypeBits;
+    culvi_vk_sparse_needs(s->vk, s->buffer, &s->alignment, &s->type_bits);
     if (s->granularity % s->alignment == 0) return CULV_OK;
-    return lacks(s->vk, s->label, "binds sparse buffers in blocks that are no part of CUDA's");
+    return lacks(s->vk, s->label, "", "binds sparse buffers in blocks that are no part of CUDA's");
 }
 
 static culv_result resolve_access(culv_vk_space *s, const culv_vk_space_desc *d)
@@ -371,14 +352,13 @@ culv_result culv_vk_space_create(culv_vk_device *vk, const culv_vk_space_desc *d
     culv_vk_space_desc d;
     culv_vk_space_info info = culv_vk_space_info_init();
     CULVI_REQUIRE(NULL, vk);
-    const culvi_voice *voice = &vk->base.device->voice;
-    CULVI_REQUIRE2(voice, desc, out);
-    culv_result result = culvi_desc_read(voice, &d, sizeof d, desc, "culv_vk_space_desc");
+    CULVI_REQUIRE2(vk->voice, desc, out);
+    culv_result result = culvi_desc_read(vk->voice, &d, sizeof d, desc, "culv_vk_space_desc");
     if (result == CULV_OK) result = check_device(vk, d.label, __func__, &info);
     if (result == CULV_OK) result = check_desc(vk, &d, &info);
     if (result != CULV_OK) return result;
     culv_vk_space *s = culvi_alloc(sizeof *s);
-    if (s == NULL) return culvi_fail_host_memory(voice, d.label);
+    if (s == NULL) return culvi_fail_host_memory(vk->voice, d.label);
     if (!culvi_mutex_init(&s->lock)) goto free_space;
     if (!culvi_mutex_init(&s->turn)) goto destroy_lock;
     s->base.api = &space_api;
@@ -410,7 +390,7 @@ culv_result culv_vk_space_create(culv_vk_device *vk, const culv_vk_space_desc *d
     }
     culvi_graphics_ref(&vk->base);
     culvi_graphics_count_created(&vk->base, true);
-    culvi_log_object(voice, "made", "space", s->label, culv_vmm_range_size(s->base.range));
+    culvi_log_object(vk->voice, "made", "space", s->label, culv_vmm_range_size(s->base.range));
     *out = s;
     return CULV_OK;
 
@@ -418,7 +398,7 @@ destroy_lock:
     culvi_mutex_destroy(&s->lock);
 free_space:
     culvi_free(s);
-    return culvi_fail_host_memory(voice, d.label);
+    return culvi_fail_host_memory(vk->voice, d.label);
 }
 
 void culvi_vk_space_ref(culv_vk_space *space)
@@ -430,7 +410,7 @@ void culvi_vk_space_unref(culv_vk_space *space)
 {
     if (atomic_fetch_sub(&space->refs, 1) != 1) return;
     culv_vk_device *vk = space->vk;
-    culvi_log_object(&vk->base.device->voice, "destroyed", "space", space->label,
+    culvi_log_object(vk->voice, "destroyed", "space", space->label,
                      culv_vmm_range_size(space->base.range));
     free_vulkan(space);
     culvi_vk_space_end_half(space);
@@ -459,14 +439,12 @@ culv_result culv_vk_space_get_info(culv_vk_space *space, culv_vk_space_info *out
     culv_vk_space_info info = culv_vk_space_info_init();
     CULVI_REQUIRE(NULL, space);
     const culv_vk_device *vk = space->vk;
-    CULVI_REQUIRE(&vk->base.device->voice, out);
-    culv_result result = culvi_struct_check(&vk->base.device->voice, out, "culv_vk_space_info");
+    CULVI_REQUIRE(vk->voice, out);
+    culv_result result = culvi_struct_check(vk->voice, out, "culv_vk_space_info");
     if (result != CULV_OK) return result;
     CULVI_VKI_DO(&vk->instance, vkGetPhysicalDeviceProperties, (vk->physical_device, &properties));
     info.granularity = space->granularity;
-    info.max_size = properties.limits.sparseAddressSpaceSize < vk->max_buffer_size
-                        ? properties.limits.sparseAddressSpaceSize
-                        : vk->max_buffer_size;
+    info.max_size = most_bytes(vk, &properties);
     info.address = culv_vk_space_pointer(space);
     info.size = culv_vmm_range_size(space->base.range);
     info.attempts = space->attempts;

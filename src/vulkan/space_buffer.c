@@ -1,11 +1,182 @@
 /* SPDX-License-Identifier: MIT */
-/* Parts of a space: the space's VkBuffer at an offset, or a sparse VkBuffer of their own on the
- * same memory. */
+/* Parts of a space and whose they are. A buffer is the space's VkBuffer at an offset, or a sparse
+ * VkBuffer of its own on the same memory. */
 #include "base/alloc.h"
 #include "base/desc.h"
 #include "vulkan/vk_space.h"
 
 #include <inttypes.h>
+#include <string.h>
+
+/* Whose part is whose -------------------------------------------------------------------------- */
+
+culv_result culvi_vk_space_check_locked(const culv_vk_space *space, uint64_t offset, uint64_t size,
+                                        bool vectors_only, const char *call)
+{
+    for (size_t i = 0; i < space->num_claims; i++) {
+        const culvi_vk_claim *c = &space->claims[i];
+        if (c->offset >= offset + size || offset >= c->offset + c->size ||
+            (vectors_only && !c->vector))
+            continue;
+        return culvi_fail(&space->base.device->voice, space->label, CULV_ERROR_BUSY,
+                          CULV_REASON_MAPPED,
+                          "%s: %" PRIu64 " bytes at offset %" PRIu64 " of the space are not free: "
+                          "a %s has %" PRIu64 " bytes at offset %" PRIu64,
+                          call, size, offset, c->vector ? "vector" : "buffer", c->size, c->offset);
+    }
+    return CULV_OK;
+}
+
+culv_result culvi_vk_space_check_claims(culv_vk_space *space, uint64_t offset, uint64_t size,
+                                        bool vectors_only, const char *call)
+{
+    culvi_mutex_lock(&space->lock);
+    culv_result result = culvi_vk_space_check_locked(space, offset, size, vectors_only, call);
+    culvi_mutex_unlock(&space->lock);
+    return result;
+}
+
+/* What lies in [offset, offset + size) and ends last; 0: nothing. */
+static uint64_t end_of_others(const culv_vk_space *s, uint64_t offset, uint64_t size, bool vector)
+{
+    uint64_t end = 0;
+    for (size_t i = 0; i < s->num_claims; i++) {
+        const culvi_vk_claim *c = &s->claims[i];
+        if (c->offset < offset + size && offset < c->offset + c->size && c->offset + c->size > end)
+            end = c->offset + c->size;
+    }
+    for (size_t i = vector ? culvi_vk_space_find(s, offset) : s->num_chunks;
+         i < s->num_chunks && s->chunks[i].offset < offset + size; i++)
+        if (s->chunks[i].offset + s->chunks[i].size > end)
+            end = s->chunks[i].offset + s->chunks[i].size;
+    return end;
+}
+
+/* The first place that is free; UINT64_MAX: none. A vector also keeps away from memory that is
+ * there. */
+static uint64_t find_place(const culv_vk_space *s, uint64_t size, uint64_t alignment, bool vector)
+{
+    const uint64_t all = culv_vmm_range_size(s->base.range);
+    uint64_t offset = 0, end;
+    while (offset <= all && size <= all - offset) {
+        end = end_of_others(s, offset, size, vector);
+        if (end == 0) return offset;
+        offset = (end + alignment - 1) & ~(alignment - 1);
+    }
+    return UINT64_MAX;
+}
+
+static culv_result enter(culv_vk_space *s, const char *label, uint64_t offset, uint64_t size,
+                         bool vector)
+{
+    culvi_vk_claim *claims =
+        culvi_vk_space_grow(s->claims, s->num_claims, 1, &s->claim_capacity, sizeof *claims);
+    if (claims == NULL) return culvi_fail_host_memory(&s->base.device->voice, label);
+    size_t place = 0;
+    s->claims = claims;
+    while (place < s->num_claims && claims[place].offset < offset)
+        place++;
+    memmove(claims + place + 1, claims + place, (s->num_claims - place) * sizeof *claims);
+    claims[place] = (culvi_vk_claim){.offset = offset, .size = size, .vector = vector};
+    s->num_claims++;
+    culvi_vk_space_ref(s);
+    return CULV_OK;
+}
+
+static culv_result no_place(const culv_vk_space *s, const char *label, uint64_t size)
+{
+    return culvi_fail(&s->base.device->voice, label, CULV_ERROR_OUT_OF_MEMORY, CULV_REASON_ADDRESS,
+                      "the space%s%s%s of %" PRIu64 " bytes has no free place of %" PRIu64 " bytes",
+                      s->label[0] != '\0' ? " '" : "", s->label, s->label[0] != '\0' ? "'" : "",
+                      culv_vmm_range_size(s->base.range), size);
+}
+
+static culv_result take(culv_vk_space *space, const char *label, uint64_t size, uint64_t alignment,
+                        uint64_t *offset)
+{
+    uint64_t place = *offset;
+    culv_result result = CULV_OK;
+    culvi_mutex_lock(&space->lock);
+    if (place == CULV_VK_SPACE_ANYWHERE) {
+        place = find_place(space, size, alignment, false);
+        if (place == UINT64_MAX) result = no_place(space, label, size);
+    } else {
+        result =
+            culvi_vk_space_check_locked(space, place, size, false, "culv_vk_space_buffer_create");
+    }
+    if (result == CULV_OK) result = enter(space, label, place, size, false);
+    culvi_mutex_unlock(&space->lock);
+    if (result == CULV_OK) *offset = place;
+    return result;
+}
+
+static size_t find_claim(const culv_vk_space *space, uint64_t offset)
+{
+    size_t i = 0;
+    while (i < space->num_claims && space->claims[i].offset != offset)
+        i++;
+    return i;
+}
+
+/* Whether CUDA's half was a vector's that has gone. */
+static bool untake(culv_vk_space *space, uint64_t offset)
+{
+    culvi_mutex_lock(&space->lock);
+    const size_t i = find_claim(space, offset);
+    const bool found = i < space->num_claims, apart = found && space->claims[i].apart;
+    if (found) {
+        memmove(space->claims + i, space->claims + i + 1,
+                (space->num_claims - i - 1) * sizeof *space->claims);
+        space->num_claims--;
+    }
+    culvi_mutex_unlock(&space->lock);
+    return apart;
+}
+
+culv_result culvi_vk_space_claim(culv_space *space, const char *label, uint64_t least,
+                                 uint64_t wish, uint64_t *offset, uint64_t *size)
+{
+    culv_vk_space *s = culvi_vk_space_of(space);
+    const uint64_t sizes[] = {wish, least};
+    uint64_t place = UINT64_MAX;
+    size_t i = 0;
+    culvi_mutex_lock(&s->turn); /* somebody may be about to put memory there */
+    culvi_mutex_lock(&s->lock);
+    for (; i < 2; i++) {
+        place = find_place(s, sizes[i], s->granularity, true);
+        if (place != UINT64_MAX) break;
+    }
+    culv_result result =
+        place != UINT64_MAX ? enter(s, label, place, sizes[i], true) : no_place(s, label, least);
+    culvi_mutex_unlock(&s->lock);
+    culvi_mutex_unlock(&s->turn);
+    if (result != CULV_OK) return result;
+    *offset = place;
+    *size = sizes[i];
+    return CULV_OK;
+}
+
+void culvi_vk_space_unclaim(culv_space *space, uint64_t offset)
+{
+    culv_vk_space *s = culvi_vk_space_of(space);
+    if (untake(s, offset))
+        culvi_vk_space_end_half(s);
+    else
+        culvi_vk_space_unref(s);
+}
+
+void culvi_vk_space_part(culv_space *space, uint64_t offset)
+{
+    culv_vk_space *s = culvi_vk_space_of(space);
+    atomic_fetch_add(&s->halves, 1);
+    culvi_mutex_lock(&s->lock);
+    const size_t i = find_claim(s, offset);
+    if (i < s->num_claims) s->claims[i].apart = true;
+    culvi_mutex_unlock(&s->lock);
+    culvi_vk_space_unref(s);
+}
+
+/* Buffers -------------------------------------------------------------------------------------- */
 
 struct culv_vk_space_buffer {
     culv_vk_space *space; /* a reference, by its claim */
@@ -138,10 +309,7 @@ static culv_result make_own(culv_vk_space *s, const culv_vk_space_buffer_desc *d
                             uint64_t size, VkBuffer *out)
 {
     const culv_vk_device *vk = s->vk;
-    const VkExternalMemoryBufferCreateInfo external = {
-        .sType = VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO,
-        .handleTypes = culvi_vk_memory_handle_bit((culv_handle_type)CULVI_HANDLE_OPAQUE)};
-    const VkBufferCreateInfo info = culvi_vk_space_buffer_info(size, d->usage, false, &external);
+    const VkBufferCreateInfo info = culvi_vk_space_buffer_info(size, d->usage, false, NULL);
     const size_t first = culvi_vk_space_find(s, offset);
     size_t end = first;
     uint32_t n = 0;
@@ -150,7 +318,7 @@ static culv_result make_own(culv_vk_space *s, const culv_vk_space_buffer_desc *d
     while (end < s->num_chunks && s->chunks[end].offset < offset + size)
         end++;
     VkSparseMemoryBind *binds = culvi_alloc((end - first) * sizeof *binds);
-    if (binds == NULL) return culvi_fail_host_memory(&vk->base.device->voice, d->label);
+    if (binds == NULL) return culvi_fail_host_memory(vk->voice, d->label);
     for (size_t i = first; i < end; i++) {
         const culvi_vk_chunk *c = &s->chunks[i];
         const uint64_t from = larger(offset, c->offset);
@@ -161,13 +329,9 @@ static culv_result make_own(culv_vk_space *s, const culv_vk_space_buffer_desc *d
                                           .memory = c->memory,
                                           .memoryOffset = from - c->offset};
     }
-    culv_result result = CULV_OK;
-    VkResult r = CULVI_VK(vk, vkCreateBuffer, (vk->vk_device, &info, vk->callbacks, &buffer));
-    if (r != VK_SUCCESS) {
-        result = culvi_fail_vk(&vk->base.device->voice, d->label, r, "vkCreateBuffer",
-                               CULV_REASON_DRIVER_REFUSED,
-                               "a sparse buffer of %" PRIu64 " bytes could not be made", size);
-    } else {
+    culv_result result = culvi_vk_create_buffer(vk, d->label, &info, culvi_vk_opaque_bit(),
+                                                "sparse buffer", "", &buffer);
+    if (result == CULV_OK) {
         result = culvi_vk_space_bind(s, buffer, binds, n, &value);
         if (result == CULV_OK) result = culvi_vk_space_wait(s, value);
         if (result != CULV_OK)
@@ -199,13 +363,13 @@ culv_result culv_vk_space_buffer_create(culv_vk_space *space, const culv_vk_spac
     culv_vk_space_buffer *buffer = culvi_alloc(sizeof *buffer);
     if (buffer == NULL) return culvi_fail_host_memory(voice, d.label);
     culvi_mutex_lock(&space->turn);
-    result = culvi_vk_space_take(space, d.label, size, alignment, &offset);
+    result = take(space, d.label, size, alignment, &offset);
     const bool taken = result == CULV_OK;
     if (result == CULV_OK) result = fill_gaps(space, offset, size, &f);
     if (result == CULV_OK && d.own_handle != NULL)
         result = make_own(space, &d, offset, size, &buffer->own);
     if (result != CULV_OK) undo(space, &f);
-    if (result != CULV_OK && taken) culvi_vk_space_untake(space, offset);
+    if (result != CULV_OK && taken) (void)untake(space, offset);
     culvi_mutex_unlock(&space->turn);
     if (result != CULV_OK) {
         if (taken) culvi_vk_space_unref(space);
@@ -230,8 +394,7 @@ void culv_vk_space_buffer_destroy(culv_vk_space_buffer **buffer)
     *buffer = NULL;
     if (mine->own != VK_NULL_HANDLE)
         CULVI_VK_DO(vk, vkDestroyBuffer, (vk->vk_device, mine->own, vk->callbacks));
-    culvi_log_object(&vk->base.device->voice, "destroyed", "part of a space", space->label,
-                     mine->size);
+    culvi_log_object(vk->voice, "destroyed", "part of a space", space->label, mine->size);
     culvi_vk_space_unclaim(&space->base, mine->offset);
     culvi_free(mine);
 }

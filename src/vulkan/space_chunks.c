@@ -33,14 +33,12 @@ culv_result culvi_vk_space_bind(culv_vk_space *space, VkBuffer buffer,
     const culv_vk_device *vk = space->vk;
     const uint64_t before = atomic_load(&space->value), after = before + 1;
     const VkTimelineSemaphoreSubmitInfo values = {
-        .sType = VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO,
-        .waitSemaphoreValueCount = before > 0,
-        .pWaitSemaphoreValues = &before,
-        .signalSemaphoreValueCount = 1,
+        CULVI_STYPE(TIMELINE_SEMAPHORE_SUBMIT_INFO), .waitSemaphoreValueCount = before > 0,
+        .pWaitSemaphoreValues = &before, .signalSemaphoreValueCount = 1,
         .pSignalSemaphoreValues = &after};
     const VkSparseBufferMemoryBindInfo bind = {
         .buffer = buffer, .bindCount = count, .pBinds = binds};
-    const VkBindSparseInfo info = {.sType = VK_STRUCTURE_TYPE_BIND_SPARSE_INFO,
+    const VkBindSparseInfo info = {CULVI_STYPE(BIND_SPARSE_INFO),
                                    .pNext = &values,
                                    .waitSemaphoreCount = before > 0,
                                    .pWaitSemaphores = &space->timeline,
@@ -53,9 +51,8 @@ culv_result culvi_vk_space_bind(culv_vk_space *space, VkBuffer buffer,
         CULVI_VK(vk, vkQueueBindSparse, (space->queue, 1, &info, (VkFence)VK_NULL_HANDLE));
     if (space->unlock_queue != NULL) space->unlock_queue(space->queue_context);
     if (r != VK_SUCCESS)
-        return culvi_fail_vk(&vk->base.device->voice, space->label, r, "vkQueueBindSparse",
-                             CULV_REASON_DRIVER_REFUSED,
-                             "%" PRIu32 " parts of the space could not be bound", count);
+        return culvi_vk_failed(vk, space->label, r, "vkQueueBindSparse",
+                               "%" PRIu32 " parts of the space could not be bound", count);
     atomic_store(&space->value, after);
     *value = after;
     return CULV_OK;
@@ -71,9 +68,8 @@ culv_result culvi_vk_space_wait(culv_vk_space *space, uint64_t value)
         r = culvi_vk_timeline_wait(vk, space->timeline, value, UINT64_MAX);
     culvi_mutex_lock(&space->turn);
     if (r == VK_SUCCESS) return CULV_OK;
-    return culvi_fail_vk(&vk->base.device->voice, space->label, r, "vkWaitSemaphores",
-                         CULV_REASON_DRIVER_REFUSED,
-                         "the bind operations of the space could not be waited for");
+    return culvi_vk_failed(vk, space->label, r, "vkWaitSemaphores",
+                           "the bind operations of the space could not be waited for");
 }
 
 void culvi_vk_space_free_unbound(culv_vk_space *space, bool wait)
@@ -134,15 +130,10 @@ static culv_result collect(culv_vk_space *s, bool wait)
     const uint32_t count = list_gone(s, NULL, UINT32_MAX);
     if (count == 0) return CULV_OK;
     VkSparseMemoryBind *binds = culvi_alloc(count * sizeof *binds);
-    while (binds != NULL && s->num_unbound + count > s->unbound_capacity) {
-        culvi_vk_unbound *grown = culvi_alloc((s->num_unbound + count) * sizeof *grown);
-        if (grown == NULL) break;
-        if (s->num_unbound > 0) memcpy(grown, s->unbound, s->num_unbound * sizeof *grown);
-        culvi_free(s->unbound);
-        s->unbound = grown;
-        s->unbound_capacity = s->num_unbound + count;
-    }
-    if (binds == NULL || s->num_unbound + count > s->unbound_capacity) {
+    culvi_vk_unbound *unbound = culvi_vk_space_grow(s->unbound, s->num_unbound, count,
+                                                    &s->unbound_capacity, sizeof *unbound);
+    if (unbound != NULL) s->unbound = unbound;
+    if (binds == NULL || unbound == NULL) {
         culvi_free(binds);
         return culvi_fail_host_memory(voice, s->label);
     }
@@ -260,7 +251,7 @@ static culv_result insert(culv_vk_space *s, uint64_t offset, uint64_t size, VkDe
 {
     culvi_mutex_lock(&s->lock);
     culvi_vk_chunk *chunks =
-        culvi_vk_space_grow(s->chunks, s->num_chunks, &s->chunk_capacity, sizeof *chunks);
+        culvi_vk_space_grow(s->chunks, s->num_chunks, 1, &s->chunk_capacity, sizeof *chunks);
     if (chunks != NULL) {
         s->chunks = chunks;
         const size_t place = culvi_vk_space_find(s, offset);

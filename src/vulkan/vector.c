@@ -21,14 +21,6 @@ typedef struct vk_view {
     uint32_t type_bits;
 } vk_view;
 
-static VkMemoryAllocateFlags allocate_flags(const vk_view *view)
-{
-    /* VUID-vkBindBufferMemory-bufferDeviceAddress-03339 */
-    return view->usage & VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT
-               ? VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT
-               : 0;
-}
-
 /* Parts ---------------------------------------------------------------------------------------- */
 
 static void drop(culv_vector_view *base, const culvi_view_part *part)
@@ -38,40 +30,18 @@ static void drop(culv_vector_view *base, const culvi_view_part *part)
     CULVI_VK_DO(vk, vkFreeMemory, (vk->vk_device, (VkDeviceMemory)part->memory, vk->callbacks));
 }
 
-static VkBufferCreateInfo buffer_info(const vk_view *view, VkDeviceSize size,
-                                      const VkExternalMemoryBufferCreateInfo *external)
+static VkBufferCreateInfo buffer_info(const vk_view *view, VkDeviceSize size)
 {
-    return (VkBufferCreateInfo){.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
-                                .pNext = external,
-                                .flags = view->queue != NULL
-                                             ? VK_BUFFER_CREATE_SPARSE_BINDING_BIT |
-                                                   VK_BUFFER_CREATE_SPARSE_RESIDENCY_BIT
-                                             : 0,
-                                .size = size,
-                                .usage = view->usage,
-                                .sharingMode = VK_SHARING_MODE_EXCLUSIVE};
-}
-
-static VkExternalMemoryHandleTypeFlagBits handle_bit(void)
-{
-    return culvi_vk_memory_handle_bit((culv_handle_type)CULVI_HANDLE_OPAQUE);
+    return (VkBufferCreateInfo){CULVI_STYPE(BUFFER_CREATE_INFO),
+                                .flags = view->queue != NULL ? CULVI_VK_SPARSE : 0, .size = size,
+                                .usage = view->usage};
 }
 
 static culv_result create_buffer(const vk_view *view, VkDeviceSize size, VkBuffer *out)
 {
-    const culv_vk_device *vk = view->vk;
-    const VkExternalMemoryBufferCreateInfo external = {
-        .sType = VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO, .handleTypes = handle_bit()};
-    const VkBufferCreateInfo info = buffer_info(view, size, &external);
-    VkBuffer buffer = VK_NULL_HANDLE;
-    VkResult r = CULVI_VK(vk, vkCreateBuffer, (vk->vk_device, &info, vk->callbacks, &buffer));
-    if (r != VK_SUCCESS)
-        return culvi_fail_vk(&vk->base.device->voice, view->base.label, r, "vkCreateBuffer",
-                             CULV_REASON_DRIVER_REFUSED,
-                             "a %sbuffer of %" PRIu64 " bytes could not be made",
-                             view->queue != NULL ? "sparse " : "", size);
-    *out = buffer;
-    return CULV_OK;
+    const VkBufferCreateInfo info = buffer_info(view, size);
+    return culvi_vk_create_buffer(view->vk, view->base.label, &info, culvi_vk_opaque_bit(),
+                                  view->queue != NULL ? "sparse buffer" : "buffer", "", out);
 }
 
 static culv_result make_buffer(const vk_view *view, const culv_part *chunk, VkBuffer *out,
@@ -82,7 +52,7 @@ static culv_result make_buffer(const vk_view *view, const culv_part *chunk, VkBu
     culv_result result = create_buffer(view, chunk->size, &buffer);
     if (result == CULV_OK)
         result = culvi_vk_vmm_bind_buffer(vk, view->base.label, buffer, chunk->allocation, 0,
-                                          allocate_flags(view), memory);
+                                          culvi_vk_allocate_flags(view->usage), memory);
     if (result == CULV_OK)
         *out = buffer;
     else
@@ -93,24 +63,24 @@ static culv_result make_buffer(const vk_view *view, const culv_part *chunk, VkBu
 /* The memory that is to be bound to the sparse buffer. */
 static culv_result make_memory(const vk_view *view, const culv_part *chunk, VkDeviceMemory *out)
 {
-    const culvi_voice *voice = &view->vk->base.device->voice;
     if (chunk->offset > view->sparse_size || chunk->size > view->sparse_size - chunk->offset)
         return culvi_fail(
-            voice, view->base.label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+            view->vk->voice, view->base.label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
             "culv_vk_vector_view_desc.sparse_size is %" PRIu64
             ", but the vector has committed %" PRIu64
             " bytes, including those ahead; make the view again with a larger sparse_size, which "
             "costs no memory",
             view->sparse_size, chunk->offset + chunk->size);
     if (chunk->offset % view->alignment != 0 || chunk->size % view->alignment != 0)
-        return culvi_fail(voice, view->base.label, CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE,
+        return culvi_fail(view->vk->voice, view->base.label, CULV_ERROR_UNSUPPORTED,
+                          CULV_REASON_USAGE,
                           "the sparse buffer is bound in multiples of %" PRIu64
                           " bytes, and a chunk of the vector has %" PRIu64 " from %" PRIu64
                           " on; make the view without sparse_queue",
                           view->alignment, chunk->size, chunk->offset);
     culv_vk_memory_from_handle_desc d = culv_vk_memory_from_handle_desc_init();
     d.memory_type_bits = view->type_bits;
-    d.allocate_flags = allocate_flags(view);
+    d.allocate_flags = culvi_vk_allocate_flags(view->usage);
     d.label = view->base.label;
     return culvi_vk_vmm_import(view->vk, chunk->allocation, &d, out);
 }
@@ -137,9 +107,9 @@ culv_result culvi_vk_bind_sparse(const culv_vk_device *vk, const char *label, Vk
 {
     const VkSparseBufferMemoryBindInfo bind = {
         .buffer = buffer, .bindCount = count, .pBinds = binds};
-    const VkBindSparseInfo info = {
-        .sType = VK_STRUCTURE_TYPE_BIND_SPARSE_INFO, .bufferBindCount = 1, .pBufferBinds = &bind};
-    const VkFenceCreateInfo fence_info = {.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
+    const VkBindSparseInfo info = {CULVI_STYPE(BIND_SPARSE_INFO), .bufferBindCount = 1,
+                                   .pBufferBinds = &bind};
+    const VkFenceCreateInfo fence_info = {CULVI_STYPE(FENCE_CREATE_INFO)};
     VkFence fence = VK_NULL_HANDLE;
     const char *call = "vkCreateFence";
     VkResult r = CULVI_VK(vk, vkCreateFence, (vk->vk_device, &fence_info, vk->callbacks, &fence));
@@ -148,17 +118,13 @@ culv_result culvi_vk_bind_sparse(const culv_vk_device *vk, const char *label, Vk
         r = CULVI_VK(vk, vkQueueBindSparse, (queue, 1, &info, fence));
         if (r == VK_SUCCESS) {
             call = "vkWaitForFences";
-            r = CULVI_VK(vk, vkWaitForFences, (vk->vk_device, 1, &fence, VK_TRUE, UINT64_MAX));
-            /* What an error takes back may still be on its way, unless the device is lost, which it
-             * stays. */
-            if (r != VK_SUCCESS)
-                r = CULVI_VK(vk, vkWaitForFences, (vk->vk_device, 1, &fence, VK_TRUE, UINT64_MAX));
+            r = culvi_vk_wait_for_fence(vk, fence);
         }
         CULVI_VK_DO(vk, vkDestroyFence, (vk->vk_device, fence, vk->callbacks));
     }
     if (r == VK_SUCCESS) return CULV_OK;
-    return culvi_fail_vk(&vk->base.device->voice, label, r, call, CULV_REASON_DRIVER_REFUSED,
-                         "%" PRIu32 " ranges of the sparse buffer could not be bound", count);
+    return culvi_vk_failed(vk, label, r, call,
+                           "%" PRIu32 " ranges of the sparse buffer could not be bound", count);
 }
 
 /* Binds what is new in `parts`, and nothing behind the last of them, where others were: in one
@@ -171,7 +137,7 @@ static culv_result bind(culv_vector_view *base, const culvi_view_part *parts, si
     VkSparseMemoryBind *binds = culvi_alloc((count + 1) * sizeof *binds);
     uint32_t n = 0;
     culv_result result = CULV_OK;
-    if (binds == NULL) return culvi_fail_host_memory(&view->vk->base.device->voice, base->label);
+    if (binds == NULL) return culvi_fail_host_memory(view->vk->voice, base->label);
     for (size_t i = 0; i < count; i++)
         if (!culvi_vector_view_has(base, &parts[i]))
             binds[n++] = (VkSparseMemoryBind){.resourceOffset = parts[i].offset,
@@ -212,7 +178,7 @@ static culv_result check_desc(const culv_vk_device *vk, const culv_vk_vector_vie
             "sparse_queue is given without sparse_size; set it to the most bytes that the vector "
             "will have";
     if (wrong == NULL) return CULV_OK;
-    return culvi_fail(&vk->base.device->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+    return culvi_fail(vk->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                       "culv_vk_vector_view_desc.%s", wrong);
 }
 
@@ -230,7 +196,7 @@ static culv_result check_vector(const culv_vk_device *vk, const char *label,
 
 static culv_result fail_sparse(const culv_vk_device *vk, const char *label, const char *why)
 {
-    return culvi_fail(&vk->base.device->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE,
+    return culvi_fail(vk->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE,
                       "'%s' %s; leave sparse_queue out, to get a buffer for each chunk",
                       vk->base.name, why);
 }
@@ -238,7 +204,7 @@ static culv_result fail_sparse(const culv_vk_device *vk, const char *label, cons
 culv_result culvi_vk_check_sparse(culv_vk_device *vk, const char *label,
                                   const VkBufferCreateInfo *info)
 {
-    VkPhysicalDeviceFeatures2 features = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2};
+    VkPhysicalDeviceFeatures2 features = {CULVI_STYPE(PHYSICAL_DEVICE_FEATURES_2)};
     VkPhysicalDeviceProperties properties;
     VkExternalMemoryProperties external;
     CULVI_VKI_DO(&vk->instance, vkGetPhysicalDeviceProperties, (vk->physical_device, &properties));
@@ -254,14 +220,14 @@ culv_result culvi_vk_check_sparse(culv_vk_device *vk, const char *label,
         return fail_sparse(
             vk, label,
             "is software Vulkan, whose sparse buffers do not show memory that was imported");
-    culvi_vk_ask_buffer_sharing(vk, info, handle_bit(), &external);
+    culvi_vk_ask_buffer_sharing(vk, info, culvi_vk_opaque_bit(), &external);
     if (!(external.externalMemoryFeatures & VK_EXTERNAL_MEMORY_FEATURE_IMPORTABLE_BIT))
         return fail_sparse(vk, label,
                            "cannot import memory for sparse buffers with this usage "
                            "(vkGetPhysicalDeviceExternalBufferProperties)");
     const VkDeviceSize most = properties.limits.sparseAddressSpaceSize;
     if (info->size <= most && info->size <= vk->max_buffer_size) return CULV_OK;
-    return culvi_fail(&vk->base.device->voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+    return culvi_fail(vk->voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                       "a sparse buffer (of a vector: sparse_size) is to have %" PRIu64
                       " bytes; '%s' has sparse buffers of up to %" PRIu64
                       " bytes (sparseAddressSpaceSize, maxBufferSize)",
@@ -271,20 +237,17 @@ culv_result culvi_vk_check_sparse(culv_vk_device *vk, const char *label,
 
 static culv_result create_sparse(vk_view *view)
 {
-    culvi_vk_needs needs;
     culv_result result = create_buffer(view, view->sparse_size, &view->sparse);
     if (result != CULV_OK) return result;
     view->base.whole = (uint64_t)view->sparse;
-    culvi_vk_buffer_needs(view->vk, view->sparse, &needs);
-    view->alignment = needs.memory.alignment != 0 ? needs.memory.alignment : 1;
-    view->type_bits = needs.memory.memoryTypeBits;
+    culvi_vk_sparse_needs(view->vk, view->sparse, &view->alignment, &view->type_bits);
     return CULV_OK;
 }
 
 static culv_result check_usage(culv_vk_device *vk, const char *label, const vk_view *view)
 {
-    const VkBufferCreateInfo info = buffer_info(
-        view, view->queue != NULL ? view->sparse_size : view->base.vector->granularity, NULL);
+    const VkBufferCreateInfo info =
+        buffer_info(view, view->queue != NULL ? view->sparse_size : view->base.vector->granularity);
     const culvi_vk_ask ask = {.label = label, .origin = CULVI_VK_MADE_HERE};
     culvi_vk_verdict verdict;
     return view->queue != NULL ? culvi_vk_check_sparse(vk, label, &info)
@@ -296,16 +259,15 @@ culv_result culv_vk_vector_view_create(culv_vk_device *vk, culv_vector *vector,
 {
     culv_vk_vector_view_desc d;
     CULVI_REQUIRE(NULL, vk);
-    const culvi_voice *voice = &vk->base.device->voice;
-    CULVI_REQUIRE3(voice, vector, desc, out);
-    culv_result result = culvi_desc_read(voice, &d, sizeof d, desc, "culv_vk_vector_view_desc");
+    CULVI_REQUIRE3(vk->voice, vector, desc, out);
+    culv_result result = culvi_desc_read(vk->voice, &d, sizeof d, desc, "culv_vk_vector_view_desc");
     if (result != CULV_OK) return result;
     if (d.label == NULL) d.label = vector->label;
     result = check_desc(vk, &d);
     if (result == CULV_OK) result = check_vector(vk, d.label, vector);
     if (result != CULV_OK) return result;
     vk_view *view = culvi_alloc(sizeof *view);
-    if (view == NULL) return culvi_fail_host_memory(voice, d.label);
+    if (view == NULL) return culvi_fail_host_memory(vk->voice, d.label);
     culvi_vector_view_init(&view->base,
                            d.sparse_queue != NULL ? &with_sparse_buffer : &with_buffers, &vk->base,
                            vector, d.label);

@@ -40,6 +40,7 @@ typedef struct culvi_vk_copier culvi_vk_copier; /* copy.c */
 
 struct culv_vk_device {
     culvi_graphics base;
+    const culvi_voice *voice; /* base.device's */
     VkPhysicalDevice physical_device;
     VkDevice vk_device;
     culvi_vk_instance instance;
@@ -76,6 +77,10 @@ culv_result culvi_fail_vk(const culvi_voice *voice, const char *object, VkResult
                           const char *call, culv_reason reason, const char *format, ...)
     CULVI_PRINTF(6, 7);
 
+/* The driver refused a call of the VkDevice's. */
+#define culvi_vk_failed(vk, object, code, call, ...)                                               \
+    culvi_fail_vk((vk)->voice, (object), (code), (call), CULV_REASON_DRIVER_REFUSED, __VA_ARGS__)
+
 /* Lists of Vulkan objects, allocated by culvi_alloc. */
 culv_result culvi_vk_list_extensions(const culvi_voice *voice, const culvi_vk_instance *vk,
                                      VkPhysicalDevice device, const char *name, uint32_t *count,
@@ -97,6 +102,9 @@ void culvi_vk_identify(const culvi_vk_instance *vk, VkPhysicalDevice device,
 culv_result culvi_vk_examine(const culvi_voice *voice, const culvi_vk_instance *vk,
                              VkPhysicalDevice device, culv_vk_candidate *out);
 
+/* setup.c: the feature that a device lacks for one address; NULL: none. */
+const char *culvi_vk_lacks_for_one_address(const culvi_vk_instance *vk, VkPhysicalDevice device);
+
 /* All devices of a culvi_vk_instance, for matching. */
 culv_result culvi_vk_list(const void *source, const culvi_voice *voice, uint32_t *count,
                           culvi_adapter **out);
@@ -117,12 +125,28 @@ culv_result culvi_vk_semaphore_export(const culv_vk_device *vk, const char *labe
                                       VkSemaphore semaphore, culv_handle_type type,
                                       culv_handle *out);
 
-/* kernel_param.c. 0: the VkDevice has no such call. */
+/* kernel.c. 0: the VkDevice has no such call. */
 VkDeviceAddress culvi_vk_buffer_address(const culv_vk_device *vk, VkBuffer buffer);
 culv_result culvi_vk_refuse_addresses(const culv_vk_device *vk);
+/* resource.c: vkCreateBuffer() for memory of these types, 0: of no other API's. A failure tells of
+ * "a `kind` of n bytes`where`". */
+culv_result culvi_vk_create_buffer(const culv_vk_device *vk, const char *label,
+                                   const VkBufferCreateInfo *buffer,
+                                   VkExternalMemoryHandleTypeFlags types, const char *kind,
+                                   const char *where, VkBuffer *out);
+/* This system's opaque handles. */
+static inline VkExternalMemoryHandleTypeFlagBits culvi_vk_opaque_bit(void)
+{
+    return culvi_vk_memory_handle_bit((culv_handle_type)CULVI_HANDLE_OPAQUE);
+}
+/* check_needs.c: what is bound to a sparse buffer. */
+void culvi_vk_sparse_needs(const culv_vk_device *vk, VkBuffer buffer, VkDeviceSize *alignment,
+                           uint32_t *type_bits);
+/* A wait for the GPU that an error may leave too early. */
+VkResult culvi_vk_wait_for_fence(const culv_vk_device *vk, VkFence fence);
 /* copy.c */
 void culvi_vk_copier_free(culv_vk_device *vk, culvi_vk_copier *copier);
-/* kernel.c: why an attachment runs no kernels. */
+/* Why an attachment runs no kernels. */
 culv_result culvi_vk_refuse_kernels(const culv_vk_device *vk, const char *label);
 
 /* Whether semaphores of this type can be exported by this system's opaque handle. */

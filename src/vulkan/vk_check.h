@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* The gate: whether a buffer or an image can be shared with CUDA, and how. One gate: the calls that
  * check, create and map all ask here. Its parts:
- *   check.c         culv_vk_check_buffer(), culv_vk_check_image(): what is asked, and the answer
- *   check_buffer.c  the fields of VkBufferCreateInfo
+ *   check.c         culv_vk_check_buffer(), culv_vk_check_image(): what is asked, and the answer;
+ *                   the fields of VkBufferCreateInfo
  *   check_image.c   the fields of VkImageCreateInfo; check_flags.c: its flags and usages
- *   check_ask.c     the questions that Vulkan is asked; check_cache.c: its answers, kept
+ *   check_ask.c     the questions that Vulkan is asked, and its answers, kept
  *   check_needs.c   memory requirements, memory types, what was bound where */
 #ifndef CULVI_VK_CHECK_H_
 #define CULVI_VK_CHECK_H_
@@ -13,6 +13,9 @@
 #include "base/platform.h"
 #include "core/image.h"
 #include "culvert/vulkan.h"
+
+/* The first field of a struct of Vulkan's. */
+#define CULVI_STYPE(name) .sType = VK_STRUCTURE_TYPE_##name
 
 typedef enum culvi_vk_origin {
     CULVI_VK_PLANNED,    /* culv_vk_check_...(): its chain may name external memory or not */
@@ -142,11 +145,6 @@ typedef struct culvi_vk_known {
         culvi_vk_answer answer;
     } entries[CULVI_VK_ANSWERS];
 } culvi_vk_known;
-
-/* check_cache.c */
-bool culvi_vk_recall(culv_vk_device *vk, const culvi_vk_question *question, culvi_vk_answer *out);
-void culvi_vk_remember(culv_vk_device *vk, const culvi_vk_question *question,
-                       const culvi_vk_answer *answer);
 
 /* check_ask.c: the answers, kept ones or the driver's. Only failed calls are errors. Type 0 for an
  * image: it is not to be shared, and out->result says whether Vulkan has such images. */

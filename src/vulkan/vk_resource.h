@@ -54,7 +54,7 @@ culv_result culvi_vk_make_semaphore(culvi_graphics *graphics, const culvi_semaph
                                     bool exportable, uint64_t *out);
 void culvi_vk_unmake_semaphore(culvi_graphics *graphics, uint64_t semaphore);
 
-/* Timelines on the host (timeline.c). Of a VkDevice that lacks them only the first three may be
+/* Timelines on the host (semaphore.c). Of a VkDevice that lacks them only the first three may be
  * called. */
 bool culvi_vk_reads_timelines(const culv_vk_device *vk);
 culv_result culvi_vk_refuse_timelines(const culv_vk_device *vk, const char *label);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* One address: a CUDA range and a sparse buffer at the same place, inside. space.c makes and ends
- * it, space_chunks.c puts memory into it and takes it out, space_claims.c says whose part is whose,
- * space_buffer.c has the parts that are buffers. */
+ * it, space_chunks.c puts memory into it and takes it out, space_buffer.c has
+ * its parts: whose they are, and those that are buffers. */
 #ifndef CULVI_VK_SPACE_H_
 #define CULVI_VK_SPACE_H_
 
@@ -86,8 +86,8 @@ void culvi_vk_space_end_half(culv_vk_space *space);
 /* The create info of a sparse buffer. `next` is its chain. */
 VkBufferCreateInfo culvi_vk_space_buffer_info(VkDeviceSize size, VkBufferUsageFlags usage,
                                               bool replays, const void *next);
-/* A longer copy of an array that is full, or the array itself. NULL: no memory. */
-void *culvi_vk_space_grow(void *array, size_t count, size_t *capacity, size_t size);
+/* The array, or a longer copy of it if `more` elements have no room in it. NULL: no memory. */
+void *culvi_vk_space_grow(void *array, size_t count, size_t more, size_t *capacity, size_t size);
 
 /* space_chunks.c. The caller has the turn for all of these. */
 
@@ -109,17 +109,12 @@ void culvi_vk_space_free_unbound(culv_vk_space *space, bool wait);
 culv_result culvi_vk_space_show(culv_space *space, uint64_t offset, culv_vmm_allocation *a);
 void culvi_vk_space_hide(culv_space *space, uint64_t offset, uint64_t size, bool now);
 
-/* space_claims.c */
+/* space_buffer.c */
 
 culv_result culvi_vk_space_claim(culv_space *space, const char *label, uint64_t least,
                                  uint64_t wish, uint64_t *offset, uint64_t *size);
 void culvi_vk_space_unclaim(culv_space *space, uint64_t offset);
 void culvi_vk_space_part(culv_space *space, uint64_t offset);
-/* Takes [offset, offset + size) for a buffer; CULV_VK_SPACE_ANYWHERE: the first place that is free.
- * The caller has the turn. */
-culv_result culvi_vk_space_take(culv_vk_space *space, const char *label, uint64_t size,
-                                uint64_t alignment, uint64_t *offset);
-void culvi_vk_space_untake(culv_vk_space *space, uint64_t offset);
 /* Refuses a place where there are claims: all, or those of vectors. The caller does not hold the
  * lock; the second one holds it. */
 culv_result culvi_vk_space_check_claims(culv_vk_space *space, uint64_t offset, uint64_t size,

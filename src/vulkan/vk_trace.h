@@ -49,9 +49,9 @@ void culvi_trace_vk_done(const culvi_voice *voice, const char *call, uint64_t ki
 
 /* CULVI_VK... takes a culv_vk_device, CULVI_VKI... a culvi_vk_instance. */
 #define CULVI_VK(vk, function, arguments)                                                          \
-    CULVI_VK_OF(&(vk)->base.device->voice, &(vk)->table, function, arguments)
+    CULVI_VK_OF((vk)->voice, &(vk)->table, function, arguments)
 #define CULVI_VK_DO(vk, function, arguments)                                                       \
-    CULVI_VK_DO_OF(&(vk)->base.device->voice, &(vk)->table, function, arguments)
+    CULVI_VK_DO_OF((vk)->voice, &(vk)->table, function, arguments)
 #define CULVI_VKI(instance, function, arguments)                                                   \
     CULVI_VK_OF((instance)->voice, (instance), function, arguments)
 #define CULVI_VKI_DO(instance, function, arguments)                                                \

@@ -19,6 +19,17 @@ culv_result culvi_vk_vmm_bind_buffer(culv_vk_device *vk, const char *label, VkBu
                                      culv_vmm_allocation *allocation, VkDeviceSize offset,
                                      VkMemoryAllocateFlags flags, VkDeviceMemory *out);
 
+/* Parts of it are not bound. */
+enum {
+    CULVI_VK_SPARSE = VK_BUFFER_CREATE_SPARSE_BINDING_BIT | VK_BUFFER_CREATE_SPARSE_RESIDENCY_BIT
+};
+/* Of memory for a buffer with this usage (VUID-vkBindBufferMemory-bufferDeviceAddress-03339). */
+static inline VkMemoryAllocateFlags culvi_vk_allocate_flags(VkBufferUsageFlags usage)
+{
+    return usage & VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT ? VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT
+                                                             : 0;
+}
+
 /* vector.c: whether the device has such sparse buffers and takes imports for them; and binding,
  * with a wait on the host. */
 culv_result culvi_vk_check_sparse(culv_vk_device *vk, const char *label,

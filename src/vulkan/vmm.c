@@ -13,26 +13,25 @@
 static culv_result check_exportable(const culv_vk_device *vk, const char *label,
                                     const culv_vmm_allocation *a)
 {
-    const culvi_voice *voice = &vk->base.device->voice;
     const culv_handle_type type = (culv_handle_type)CULVI_HANDLE_OPAQUE;
     if (a->usage & CULV_VMM_USAGE_TILE_POOL)
         return culvi_fail(
-            voice, label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
+            vk->voice, label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
             "the VMM allocation is a tile pool, which backs sparse arrays and nothing else; "
             "allocate without CULV_VMM_USAGE_TILE_POOL");
     if (a->usage & CULV_VMM_USAGE_MULTICAST)
         return culvi_fail(
-            voice, label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
+            vk->voice, label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
             "the VMM allocation is a multicast object's, which no graphics API knows; "
             "share one of the allocations that are bound to it");
     if (a->imported && a->kept.type == CULV_HANDLE_NONE)
         return culvi_fail(
-            voice, label, CULV_ERROR_INVALID, CULV_REASON_NOT_EXPORTABLE,
+            vk->voice, label, CULV_ERROR_INVALID, CULV_REASON_NOT_EXPORTABLE,
             "the VMM allocation was imported, and CUDA does not export imports; hand a handle of "
             "the exporter's (culv_vmm_export_dup(), culv_handle_dup()) to "
             "culv_vk_memory_from_handle()");
     if (a->handle_types & UINT32_C(1) << type) return CULV_OK;
-    return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_NOT_EXPORTABLE,
+    return culvi_fail(vk->voice, label, CULV_ERROR_INVALID, CULV_REASON_NOT_EXPORTABLE,
                       "the VMM allocation was not made to be exported as %s; set its bit in "
                       "handle_types (%#" PRIx32 ") of the descriptor that it is allocated with",
                       culvi_handle_type_name(type), a->handle_types);
@@ -94,7 +93,7 @@ static culv_result check_image_memory(const culv_vk_device *vk, const char *labe
             device->caps.name);
     if (dedicated || (a->usage & CULV_VMM_USAGE_COMPRESSIBLE)) return CULV_OK;
     return culvi_fail(
-        &vk->base.device->voice, label, CULV_ERROR_INVALID, CULV_REASON_DEDICATED,
+        vk->voice, label, CULV_ERROR_INVALID, CULV_REASON_DEDICATED,
         "the image would share the VMM allocation with others, and CUDA would misread what Vulkan "
         "writes into it; give it an allocation of its own, dedicated and from offset 0 on, or a "
         "compressible one (CULV_VMM_USAGE_COMPRESSIBLE, where the device grants it)");
@@ -106,11 +105,10 @@ culv_result culv_vk_memory_from_vmm(culv_vk_device *vk, culv_vmm_allocation *all
 {
     culv_vk_memory_from_handle_desc d = culv_vk_memory_from_handle_desc_init();
     CULVI_REQUIRE(NULL, vk);
-    const culvi_voice *voice = &vk->base.device->voice;
-    CULVI_REQUIRE2(voice, allocation, out);
-    culv_result result =
-        desc != NULL ? culvi_desc_read(voice, &d, sizeof d, desc, "culv_vk_memory_from_handle_desc")
-                     : CULV_OK;
+    CULVI_REQUIRE2(vk->voice, allocation, out);
+    culv_result result = desc != NULL ? culvi_desc_read(vk->voice, &d, sizeof d, desc,
+                                                        "culv_vk_memory_from_handle_desc")
+                                      : CULV_OK;
     if (result != CULV_OK) return result;
     const char *told = d.handle.type != CULV_HANDLE_NONE ? "handle"
                        : d.size != 0                     ? "size"
@@ -118,7 +116,7 @@ culv_result culv_vk_memory_from_vmm(culv_vk_device *vk, culv_vmm_allocation *all
                                                          : NULL;
     if (told != NULL)
         return culvi_fail(
-            voice, d.label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+            vk->voice, d.label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
             "culv_vk_memory_from_vmm: culv_vk_memory_from_handle_desc.%s is given, but the "
             "allocation determines it; leave it out",
             told);
@@ -140,26 +138,25 @@ static culv_result check_place(const culv_vk_device *vk, const char *label,
                                const culvi_vk_needs *needs, bool dedicated, bool whole,
                                VkDeviceSize offset)
 {
-    const culvi_voice *voice = &vk->base.device->voice;
     const VkMemoryRequirements *r = &needs->memory;
     if (offset > a->size || r->size > a->size - offset)
-        return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_RANGE,
+        return culvi_fail(vk->voice, label, CULV_ERROR_INVALID, CULV_REASON_RANGE,
                           "the %s needs %" PRIu64 " bytes from offset %" PRIu64
                           " on in the VMM allocation, which has %" PRIu64,
                           what, r->size, offset, a->size);
     if (r->alignment != 0 && offset % r->alignment != 0)
-        return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+        return culvi_fail(vk->voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                           "offset %" PRIu64 " is not a multiple of the %s's alignment, %" PRIu64
                           " (VkMemoryRequirements)",
                           offset, what, r->alignment);
     if (dedicated && offset == 0 && whole && r->size != a->size)
         return culvi_fail(
-            voice, label, CULV_ERROR_INVALID, CULV_REASON_DEDICATED,
+            vk->voice, label, CULV_ERROR_INVALID, CULV_REASON_DEDICATED,
             "the %s needs a dedicated allocation of exactly the size that it needs, %" PRIu64
             " bytes, but the VMM allocation has %" PRIu64 "; make the %s that large",
             what, r->size, a->size, what);
     if (!dedicated || offset == 0) return CULV_OK;
-    return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_DEDICATED,
+    return culvi_fail(vk->voice, label, CULV_ERROR_INVALID, CULV_REASON_DEDICATED,
                       "the %s needs a dedicated allocation, but was given offset %" PRIu64 " of "
                       "the VMM allocation; give it one of its own, at offset 0",
                       what, offset);
@@ -181,7 +178,7 @@ static void warn_of_plain(const culv_vk_device *vk, const char *label, const cul
         !culvi_memory_kind_is_slow(CULV_MEMORY_KIND_PLAIN, needs->memory.size))
         return;
     culvi_log(
-        &vk->base.device->voice, CULV_LOG_WARNING,
+        vk->voice, CULV_LOG_WARNING,
         "VMM allocation '%s': a buffer that needs %" PRIu64 " bytes was bound at offset %" PRIu64
         " of its %" PRIu64
         " bytes, so its memory is not dedicated: Vulkan's random access to it can be six times "
@@ -210,8 +207,8 @@ culv_result culvi_vk_vmm_bind_buffer(culv_vk_device *vk, const char *label, VkBu
     VkResult r = CULVI_VK(vk, vkBindBufferMemory, (vk->vk_device, buffer, memory, offset));
     if (r != VK_SUCCESS) {
         CULVI_VK_DO(vk, vkFreeMemory, (vk->vk_device, memory, vk->callbacks));
-        return culvi_fail_vk(
-            &vk->base.device->voice, label, r, "vkBindBufferMemory", CULV_REASON_DRIVER_REFUSED,
+        return culvi_vk_failed(
+            vk, label, r, "vkBindBufferMemory",
             "the buffer could not be bound to the VMM allocation at offset %" PRIu64, offset);
     }
     warn_of_plain(vk, label, a, &needs, offset);
@@ -224,9 +221,8 @@ culv_result culv_vk_buffer_bind_vmm(culv_vk_device *vk, VkBuffer buffer,
                                     VkDeviceMemory *out)
 {
     CULVI_REQUIRE(NULL, vk);
-    const culvi_voice *voice = &vk->base.device->voice;
-    if (buffer == VK_NULL_HANDLE) return culvi_fail_null(voice, __func__, "buffer");
-    CULVI_REQUIRE2(voice, allocation, out);
+    if (buffer == VK_NULL_HANDLE) return culvi_fail_null(vk->voice, __func__, "buffer");
+    CULVI_REQUIRE2(vk->voice, allocation, out);
     culv_result result = culvi_vk_vmm_check(vk, allocation->label, allocation);
     if (result != CULV_OK) return result;
     return culvi_vk_vmm_bind_buffer(vk, allocation->label, buffer, allocation, offset, 0, out);
@@ -244,7 +240,7 @@ static culv_result check_image(culv_vk_device *vk, const char *label, VkImage im
     if (result != CULV_OK) return result;
     if (culvi_vk_disjoint_planes(info) > 0)
         return culvi_fail(
-            &vk->base.device->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE,
+            vk->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE,
             "VkImageCreateInfo::flags has DISJOINT, so each plane is bound by itself: make memory of a compressible allocation by culv_vk_memory_from_vmm() and call vkBindImageMemory2");
     culvi_vk_image_needs(vk, image, 0, &needs);
     result = culvi_vk_check_same_image(vk, label, info, &verdict, &needs);
@@ -263,9 +259,8 @@ culv_result culv_vk_image_bind_vmm(culv_vk_device *vk, VkImage image,
     VkDeviceMemory memory = VK_NULL_HANDLE;
     bool dedicated = false;
     CULVI_REQUIRE(NULL, vk);
-    const culvi_voice *voice = &vk->base.device->voice;
-    if (image == VK_NULL_HANDLE) return culvi_fail_null(voice, __func__, "image");
-    CULVI_REQUIRE3(voice, create_info, allocation, out);
+    if (image == VK_NULL_HANDLE) return culvi_fail_null(vk->voice, __func__, "image");
+    CULVI_REQUIRE3(vk->voice, create_info, allocation, out);
     const char *label = allocation->label;
     culv_result result = culvi_vk_vmm_check(vk, label, allocation);
     if (result == CULV_OK)
@@ -280,8 +275,8 @@ culv_result culv_vk_image_bind_vmm(culv_vk_device *vk, VkImage image,
     VkResult r = CULVI_VK(vk, vkBindImageMemory, (vk->vk_device, image, memory, offset));
     if (r != VK_SUCCESS) {
         CULVI_VK_DO(vk, vkFreeMemory, (vk->vk_device, memory, vk->callbacks));
-        return culvi_fail_vk(
-            &vk->base.device->voice, label, r, "vkBindImageMemory", CULV_REASON_DRIVER_REFUSED,
+        return culvi_vk_failed(
+            vk, label, r, "vkBindImageMemory",
             "the image could not be bound to the VMM allocation at offset %" PRIu64, offset);
     }
     *out = memory;

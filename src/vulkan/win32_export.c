@@ -37,8 +37,7 @@ static void own(HANDLE handle, culv_handle_type type, culv_handle *out)
 VkResult culvi_vk_get_memory_handle(const culv_vk_device *vk, VkDeviceMemory memory,
                                     culv_handle_type type, culv_handle *out, const char **call)
 {
-    VkMemoryGetWin32HandleInfoKHR info = {.sType =
-                                              VK_STRUCTURE_TYPE_MEMORY_GET_WIN32_HANDLE_INFO_KHR,
+    VkMemoryGetWin32HandleInfoKHR info = {CULVI_STYPE(MEMORY_GET_WIN32_HANDLE_INFO_KHR),
                                           .memory = memory,
                                           .handleType = culvi_vk_memory_handle_bit(type)};
     HANDLE handle = NULL;
@@ -51,10 +50,9 @@ VkResult culvi_vk_get_memory_handle(const culv_vk_device *vk, VkDeviceMemory mem
 VkResult culvi_vk_get_semaphore_handle(const culv_vk_device *vk, VkSemaphore semaphore,
                                        culv_handle_type type, culv_handle *out, const char **call)
 {
-    VkSemaphoreGetWin32HandleInfoKHR info = {
-        .sType = VK_STRUCTURE_TYPE_SEMAPHORE_GET_WIN32_HANDLE_INFO_KHR,
-        .semaphore = semaphore,
-        .handleType = culvi_vk_semaphore_handle_bit(type)};
+    VkSemaphoreGetWin32HandleInfoKHR info = {CULVI_STYPE(SEMAPHORE_GET_WIN32_HANDLE_INFO_KHR),
+                                             .semaphore = semaphore,
+                                             .handleType = culvi_vk_semaphore_handle_bit(type)};
     HANDLE handle = NULL;
     *call = "vkGetSemaphoreWin32HandleKHR";
     VkResult r = CULVI_VK(vk, vkGetSemaphoreWin32HandleKHR, (vk->vk_device, &info, &handle));
@@ -83,10 +81,8 @@ VkResult culvi_vk_allocate_from(const culv_vk_device *vk, const culv_handle *dup
                                 const VkMemoryAllocateInfo *info, VkDeviceMemory *out)
 {
     VkImportMemoryWin32HandleInfoKHR import = {
-        .sType = VK_STRUCTURE_TYPE_IMPORT_MEMORY_WIN32_HANDLE_INFO_KHR,
-        .pNext = info->pNext,
-        .handleType = culvi_vk_memory_handle_bit(duplicate->type),
-        .handle = duplicate->value.win32,
+        CULVI_STYPE(IMPORT_MEMORY_WIN32_HANDLE_INFO_KHR), .pNext = info->pNext,
+        .handleType = culvi_vk_memory_handle_bit(duplicate->type), .handle = duplicate->value.win32,
         .name = duplicate->name};
     VkMemoryAllocateInfo all = *info;
     all.pNext = &import;

@@ -3,7 +3,6 @@
  * calls that only Windows has. */
 #define TEST_GROUP "d3d."
 #include "cuda/format.h"
-#include "d3d/d3d_candidate.h"
 #include "d3d/d3d_image.h"
 #include "library.h"
 
