@@ -163,7 +163,7 @@ void lib_pool_free(const lib_world *w, CUdeviceptr at, CUstream stream);
 raw_vk_buffer lib_case_buffer(lib_world *w, VkDeviceSize size, uint32_t flags);
 VkSemaphore lib_case_timeline(lib_world *w, uint64_t value);
 CUstream lib_case_stream(const lib_world *w);
-/* A shader of the build tree: "library_fetch.comp"; and a pipeline of one. */
+/* A shader of the build tree: "library_space.comp"; and a pipeline of one. */
 VkShaderModule lib_shader(VkDevice device, const char *name);
 VkPipeline lib_compute_pipeline(VkDevice device, const char *name, VkPipelineLayout layout);
 /* A CUDA stream of the device's context; the current context is left as it was. */
