@@ -309,6 +309,17 @@ culv_device_caps lib_caps(const culv_device *device)
     return caps;
 }
 
+uint32_t lib_rank(PFN_vkGetInstanceProcAddr get, VkInstance instance, const culv_device_desc *desc,
+                  culv_vk_candidate out[LIB_CANDIDATES])
+{
+    uint32_t count = LIB_CANDIDATES;
+    for (int i = 0; i < LIB_CANDIDATES; i++)
+        out[i] = culv_vk_candidate_init();
+    LIB_OK(culv_vk_rank_physical_devices(get, instance, desc, out, count, &count));
+    REQUIRE(count >= 1 && count <= LIB_CANDIDATES);
+    return count;
+}
+
 culv_device_counts lib_counts(const lib_world *w)
 {
     culv_device_counts c = culv_device_counts_init();

@@ -139,6 +139,10 @@ void lib_close_culvert(lib_world *w);
 culv_vk_device_desc lib_vk_desc(const lib_world *w);
 
 culv_device_caps lib_caps(const culv_device *device);
+/* Ranks the instance's devices; how many there are, one at least. */
+enum { LIB_CANDIDATES = 16 };
+uint32_t lib_rank(PFN_vkGetInstanceProcAddr get, VkInstance instance, const culv_device_desc *desc,
+                  culv_vk_candidate out[LIB_CANDIDATES]);
 culv_device_counts lib_counts(const lib_world *w);
 /* Of counts: all zero but late_destroys. */
 void lib_require_no_objects(const lib_world *w);

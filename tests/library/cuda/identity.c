@@ -335,13 +335,9 @@ TEST(twin_is_missing_for_vulkan, .title = "no_driver.twin_is_missing_for_vulkan"
     REQUIRE(setenv("CULVERT_SOFT_PATH", "/nonexistent", 1) == 0);
     REQUIRE(setenv("CULVERT_SOFT", "1", 1) == 0);
     lib_world w = {0};
-    static culv_vk_candidate list[16];
-    uint32_t count = 16;
+    static culv_vk_candidate list[LIB_CANDIDATES];
     raw_vk_open_instance(&w.vk, &(raw_vk_options){.software = false});
-    for (uint32_t i = 0; i < 16; i++)
-        list[i] = culv_vk_candidate_init();
-    LIB_OK(culv_vk_rank_physical_devices(vkGetInstanceProcAddr, w.vk.instance, NULL, list, count,
-                                         &count));
+    const uint32_t count = lib_rank(vkGetInstanceProcAddr, w.vk.instance, NULL, list);
     bool found = false;
     for (uint32_t i = 0; i < count; i++) {
         const char *end = strstr(list[i].reason_text, ". It is a software Vulkan device");
@@ -501,13 +497,9 @@ TEST(twin_is_not_allowed, .title = "no_driver.twin_is_not_allowed", .own = true)
     lib_with_environment("CULVERT_SOFT", NULL);
     lib_world w = {0};
     culv_device *device = NULL;
-    static culv_vk_candidate list[16];
-    uint32_t count = 16;
+    static culv_vk_candidate list[LIB_CANDIDATES];
     raw_vk_open_instance(&w.vk, &(raw_vk_options){.software = false});
-    for (uint32_t i = 0; i < 16; i++)
-        list[i] = culv_vk_candidate_init();
-    LIB_OK(culv_vk_rank_physical_devices(vkGetInstanceProcAddr, w.vk.instance, NULL, list, count,
-                                         &count));
+    const uint32_t count = lib_rank(vkGetInstanceProcAddr, w.vk.instance, NULL, list);
     bool found = false;
     for (uint32_t i = 0; i < count; i++) {
         REQUIRE(!list[i].reachable);
@@ -547,13 +539,6 @@ TEST(words_for_off, .title = "loading.words_for_off", .own = true)
 static const culv_luid one = {{0xf4, 0x03, 0, 0, 0, 0, 0, 0x80}},
                        two = {{0xf4, 0x03, 0, 0, 0, 0, 0, 0x81}}, zero;
 
-static culv_device_caps caps_of(const culv_device *device)
-{
-    culv_device_caps caps = culv_device_caps_init();
-    LIB_OK(culv_device_get_caps(device, &caps));
-    return caps;
-}
-
 /* The twin with so many devices. */
 static const raw_cuda *twin(const char *devices)
 {
@@ -578,43 +563,32 @@ static const char *name_of(const raw_cuda *cu, int ordinal)
     return name;
 }
 
+/* By the adapter, and by the node of linked GPUs: one LUID, and a CUDA device for each node. */
 TEST(found)
 {
+    static const struct {
+        const culv_luid *luid;
+        uint32_t mask;
+    } rows[][3] = {{{NULL, 0}, {&one, 1}, {&two, 1}}, {{&two, 1}, {&one, 1}, {&one, 2}}};
     const raw_cuda *cu = twin("3");
     culv_device *device = NULL;
-    cu->SoftPlayLuid(1, one.bytes, 1);
-    cu->SoftPlayLuid(2, two.bytes, 1);
-    for (int i = 1; i <= 2; i++) {
-        const culv_luid *luid = i == 1 ? &one : &two;
-        LIB_OK(culv_device_open_by_luid(luid, 1, NULL, &device));
-        culv_device_caps caps = caps_of(device);
-        REQUIRE_EQ(caps.ordinal, i);
-        REQUIRE_EQ(caps.luid_valid, 1);
-        REQUIRE_EQ(caps.node_mask, 1);
-        REQUIRE_EQ_BYTES(caps.luid.bytes, luid->bytes, 8);
-        culv_device_close(&device);
-    }
-    device = open_ordinal(0); /* which has none */
-    culv_device_caps caps = caps_of(device);
-    REQUIRE(caps.luid_valid == 0 && caps.node_mask == 0);
-    REQUIRE_EQ_BYTES(caps.luid.bytes, zero.bytes, 8);
-    culv_device_close(&device);
-    raw_cuda_require_empty(cu);
-}
-
-/* Linked GPUs: one LUID, and a CUDA device for each node. */
-TEST(two_nodes)
-{
-    const raw_cuda *cu = twin("3");
-    culv_device *device = NULL;
-    cu->SoftPlayLuid(0, two.bytes, 1);
-    cu->SoftPlayLuid(1, one.bytes, 1);
-    cu->SoftPlayLuid(2, one.bytes, 2);
-    for (int i = 1; i <= 2; i++) {
-        LIB_OK(culv_device_open_by_luid(&one, (uint32_t)i, NULL, &device));
-        REQUIRE_EQ(caps_of(device).ordinal, i);
-        REQUIRE_EQ(caps_of(device).node_mask, i);
-        culv_device_close(&device);
+    for (size_t i = 0; i < 2; i++) {
+        for (int k = 0; k < 3; k++)
+            if (rows[i][k].luid != NULL)
+                cu->SoftPlayLuid(k, rows[i][k].luid->bytes, rows[i][k].mask);
+        for (int k = 0; k < 3; k++) {
+            const culv_luid *luid = rows[i][k].luid;
+            if (luid == NULL)
+                device = open_ordinal(k);
+            else
+                LIB_OK(culv_device_open_by_luid(luid, rows[i][k].mask, NULL, &device));
+            culv_device_caps caps = lib_caps(device);
+            REQUIRE_EQ(caps.ordinal, k);
+            REQUIRE_EQ(caps.luid_valid, luid != NULL);
+            REQUIRE_EQ(caps.node_mask, rows[i][k].mask);
+            REQUIRE_EQ_BYTES(caps.luid.bytes, luid != NULL ? luid->bytes : zero.bytes, 8);
+            culv_device_close(&device);
+        }
     }
     LIB_REFUSES(device, culv_device_open_by_luid(&one, 4, NULL, &device), NO_DEVICE, DEVICE_GROUP,
                 "LUID f403000000000080 node mask 0x4");
@@ -663,11 +637,11 @@ TEST(invalid, .own = true) /* leaves a LUID played */
     if (cu->SoftPlayLuid == NULL) return;
     cu->SoftPlayLuid(0, zero.bytes, 1);
     device = open_ordinal(0);
-    REQUIRE_EQ(caps_of(device).luid_valid, 0);
+    REQUIRE_EQ(lib_caps(device).luid_valid, 0);
     culv_device_close(&device);
     cu->SoftPlayLuid(0, one.bytes, 0);
     device = open_ordinal(0);
-    culv_device_caps caps = caps_of(device);
+    culv_device_caps caps = lib_caps(device);
     REQUIRE(caps.luid_valid == 0 && caps.node_mask == 0);
     REQUIRE_EQ_BYTES(caps.luid.bytes, zero.bytes, 8);
     culv_device_close(&device);
@@ -682,13 +656,9 @@ TEST(vulkan)
 {
     lib_world w;
     lib_open(&w);
-    static culv_vk_candidate list[16];
-    uint32_t count = 16;
-    for (uint32_t i = 0; i < 16; i++)
-        list[i] = culv_vk_candidate_init();
-    LIB_OK(culv_vk_rank_physical_devices(vkGetInstanceProcAddr, w.vk.instance, NULL, list, count,
-                                         &count));
-    REQUIRE(count > 0 && list[0].reachable);
+    static culv_vk_candidate list[LIB_CANDIDATES];
+    (void)lib_rank(vkGetInstanceProcAddr, w.vk.instance, NULL, list);
+    REQUIRE(list[0].reachable);
     REQUIRE_EQ(list[0].luid_valid, w.vk.id.deviceLUIDValid);
     REQUIRE(list[0].luid_valid || list[0].node_mask == 0);
     const int32_t ordinal = list[0].cuda_ordinal;
@@ -706,9 +676,7 @@ TEST(vulkan)
         culv_vk_device *vk = NULL;
         w.cu->SoftPlayLuid(ordinal, rows[i].cuda != 0 ? one.bytes : NULL, rows[i].cuda);
         lib_lying = (lib_lies){.luid = one.bytes, .node_mask = rows[i].vulkan};
-        count = 16;
-        LIB_OK(culv_vk_rank_physical_devices(lib_lying_loader, w.vk.instance, NULL, list, count,
-                                             &count));
+        (void)lib_rank(lib_lying_loader, w.vk.instance, NULL, list);
         REQUIRE(list[0].luid_valid == 1 && list[0].node_mask == rows[i].vulkan);
         REQUIRE_EQ_BYTES(list[0].luid.bytes, one.bytes, 8);
         REQUIRE_EQ(list[0].reachable, rows[i].match);

@@ -305,6 +305,9 @@ static const struct refusal {
              .hides = "GL_EXT_memory_object", .image = &flat, .way = CULV_GL_WAY_STAGED,
              .says = {"lacks GL_EXT_memory_object,", "REGISTER: "},
              .result = CULV_ERROR_UNSUPPORTED, .reason = CULV_REASON_EXTENSION_MISSING),
+    TEST_ROW(.name = "no semaphores: OpenGL waits on the CPU, the memory is shared",
+             .hides = "GL_EXT_semaphore", .image = &plain, .way = CULV_GL_WAY_MEMORY,
+             .says = {"", ""}),
 };
 
 TEST(refused_ways, .smoke = true)
@@ -332,6 +335,7 @@ TEST(refused_ways, .smoke = true)
             LIB_OK(try_ring(&t, CULV_GL_WAY_NONE, (culv_ring_side)side, 3, r->image,
                             CULV_FALLBACK_HOST));
             REQUIRE_EQ(info_of(t.ring).way, r->way);
+            REQUIRE(r->way != CULV_GL_WAY_MEMORY || info_of(t.ring).waits_on_host);
             for (int k = 0; k < 2; k++)
                 if (strstr(info_of(t.ring).refusals, r->says[k]) == NULL)
                     FAIL("'%s' is not in: %s", r->says[k], info_of(t.ring).refusals);
@@ -340,23 +344,6 @@ TEST(refused_ways, .smoke = true)
             end_turns(&t);
             gl_stage_close(&t.s);
         }
-    }
-}
-
-/* OpenGL without semaphores waits on the CPU, and the memory is shared all the same. */
-TEST(without_semaphores)
-{
-    for (int side = 0; side < 2; side++) {
-        turns t = {.ring = NULL};
-        lying_gl.hides[0] = "GL_EXT_semaphore";
-        gl_stage_open(&t.s, 0);
-        LIB_OK(try_ring(&t, CULV_GL_WAY_NONE, (culv_ring_side)side, 3, &plain, 0));
-        REQUIRE_EQ(info_of(t.ring).way, CULV_GL_WAY_MEMORY);
-        REQUIRE(info_of(t.ring).waits_on_host);
-        begin_turns(&t);
-        flow(&t, 14, 3);
-        end_turns(&t);
-        gl_stage_close(&t.s);
     }
 }
 

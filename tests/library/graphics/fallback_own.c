@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Arrays of CUDA's own, which a fallback copies to and from: those of Y'CbCr images, which no
  * software Vulkan makes, so by libculvert's inner calls. */
+#define TEST_GROUP "own."
 #include "base/alloc.h"
 #include "core/staging.h"
 #include "library.h"

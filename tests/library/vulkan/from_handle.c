@@ -12,21 +12,6 @@
 
 enum { WORDS = 4096, BYTES = WORDS * 4 };
 
-#define REFUSES(out, call, ...)                                                                    \
-    do {                                                                                           \
-        (out) = nobodys_memory();                                                                  \
-        LIB_ERROR(call, __VA_ARGS__);                                                              \
-        REQUIRE((out) == nobodys_memory());                                                        \
-    } while (0)
-
-static VkDeviceMemory nobodys_memory(void)
-{
-    void *address = POISON(void);
-    VkDeviceMemory memory;
-    memcpy(&memory, &address, sizeof memory);
-    return memory;
-}
-
 /* A buffer without memory that takes such memory. */
 static VkBuffer make_buffer(const lib_world *w, VkExternalMemoryHandleTypeFlagBits type)
 {
@@ -113,7 +98,8 @@ LIB_CASE(wrong_descriptors)
     culv_vk_device *vk = w->attachment;
     culv_vk_memory_from_handle_desc d = describe(w, &like, handle);
 #define ROW(change, class, ...)                                                                    \
-    SPOILT(d, change, REFUSES(out, culv_vk_memory_from_handle(vk, &d, &out), class, __VA_ARGS__))
+    SPOILT(d, change,                                                                              \
+           LIB_REFUSES(out, culv_vk_memory_from_handle(vk, &d, &out), class, __VA_ARGS__))
     ROW(d.struct_size = 0, INVALID, STRUCT_SIZE);
     ROW(d.size = 0, INVALID, SIZE);
     ROW(d.exporter.bytes[3] ^= 1, INVALID, DEVICE_MISMATCH, "'twice'");
@@ -151,7 +137,8 @@ LIB_CASE(wrong_descriptors)
 static void refused(const lib_world *w, const char *what, int file, VkDeviceSize size,
                     culv_result class)
 {
-    VkDeviceMemory out = nobodys_memory();
+    const VkDeviceMemory nobodys = (VkDeviceMemory)POISON(void);
+    VkDeviceMemory out = nobodys;
     lib_fd fd = lib_fd_watch(file);
     size_t fds = test_open_fds();
     culv_error e = culv_error_init();
@@ -164,7 +151,7 @@ static void refused(const lib_world *w, const char *what, int file, VkDeviceSize
     culv_last_error(&e);
     printf("%s: %s\n", what, e.message);
     if (w->cu->software) REQUIRE_EQ(r, class);
-    REQUIRE(out == nobodys_memory());
+    REQUIRE(out == nobodys);
     lib_fd_require_untouched(&fd);
     REQUIRE_EQ(test_open_fds(), fds);
     lib_fd_done(&fd, false);
@@ -227,11 +214,9 @@ LIB_CASE(played_dma_bufs)
         culv_vk_detach(&lying); /* which asked for the types when it was attached */
         LIB_OK(culv_vk_attach(w->device, &vd, &lying));
         if (rows[i].type < 0) {
-            memory = nobodys_memory();
-            LIB_FAILS(culv_vk_memory_from_handle(lying, &d, &memory),
-                      rows[i].told == 0 ? CULV_ERROR_UNSUPPORTED : CULV_ERROR_INVALID,
-                      CULV_REASON_MEMORY_TYPE);
-            REQUIRE(memory == nobodys_memory());
+            LIB_REFUSES_AS(memory, culv_vk_memory_from_handle(lying, &d, &memory),
+                           rows[i].told == 0 ? CULV_ERROR_UNSUPPORTED : CULV_ERROR_INVALID,
+                           CULV_REASON_MEMORY_TYPE);
         } else {
             LIB_OK(culv_vk_memory_from_handle(lying, &d, &memory));
             REQUIRE_EQ(lib_saw_type, rows[i].type);
@@ -240,8 +225,8 @@ LIB_CASE(played_dma_bufs)
         lib_fd_require_untouched(&fd);
     }
     lib_lying.dma_buf_result = VK_ERROR_INVALID_EXTERNAL_HANDLE;
-    REFUSES(memory, culv_vk_memory_from_handle(lying, &d, &memory), DRIVER, HANDLE_REFUSED,
-            "as a dma-buf");
+    LIB_REFUSES(memory, culv_vk_memory_from_handle(lying, &d, &memory), DRIVER, HANDLE_REFUSED,
+                "as a dma-buf");
     lib_fd_require_untouched(&fd);
     lib_fd_done(&fd, true);
     culv_vk_detach(&lying);
@@ -252,7 +237,7 @@ LIB_CASE(played_dma_bufs)
     d = describe(w, &like, handle);
     d.memory_type_bits = 0;
     d.buffer = make_buffer(w, VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT);
-    REFUSES(memory, culv_vk_memory_from_handle(lying, &d, &memory), INVALID, DEDICATED);
+    LIB_REFUSES(memory, culv_vk_memory_from_handle(lying, &d, &memory), INVALID, DEDICATED);
     d.dedicated = VK_TRUE;
     raw_vk_buffer bigger;
     culv_handle big;
@@ -260,8 +245,8 @@ LIB_CASE(played_dma_bufs)
     export(w, &bigger, &big);
     d.handle = big;
     d.size = bigger.allocation_size;
-    REFUSES(memory, culv_vk_memory_from_handle(lying, &d, &memory), INVALID, DEDICATED,
-            "which Vulkan requires here");
+    LIB_REFUSES(memory, culv_vk_memory_from_handle(lying, &d, &memory), INVALID, DEDICATED,
+                "which Vulkan requires here");
     culv_handle_close(&big);
     raw_vk_buffer_destroy(&w->vk, &bigger);
     d.handle = handle;
@@ -293,8 +278,8 @@ LIB_CASE(not_enabled)
         culv_vk_memory_from_handle_desc d = describe(w, &like, handle);
         if (i & 1) d.handle.type = CULV_HANDLE_DMA_BUF_FD;
         if (i & 2) memset(&d.exporter, 0, sizeof d.exporter);
-        REFUSES(out, culv_vk_memory_from_handle(poor, &d, &out), UNSUPPORTED, EXTENSION_MISSING,
-                VK_KHR_EXTERNAL_MEMORY_FD_EXTENSION_NAME);
+        LIB_REFUSES(out, culv_vk_memory_from_handle(poor, &d, &out), UNSUPPORTED, EXTENSION_MISSING,
+                    VK_KHR_EXTERNAL_MEMORY_FD_EXTENSION_NAME);
         lib_fd_require_untouched(&fd);
     }
     REQUIRE_EQ(test_open_fds(), fds);
@@ -324,11 +309,11 @@ TEST(another_gpu)
     LIB_OK(culv_vk_memory_from_handle(w->attachment, &d, &memory));
     vkFreeMemory(w->vk.device, memory, NULL);
     d.exporter = caps.uuid;
-    REFUSES(memory, culv_vk_memory_from_handle(w->attachment, &d, &memory), INVALID,
-            DEVICE_MISMATCH, "another GPU");
+    LIB_REFUSES(memory, culv_vk_memory_from_handle(w->attachment, &d, &memory), INVALID,
+                DEVICE_MISMATCH, "another GPU");
     d.exporter.bytes[5] ^= 0x40; /* a third one's */
-    REFUSES(memory, culv_vk_memory_from_handle(w->attachment, &d, &memory), INVALID,
-            DEVICE_MISMATCH, w->vk.properties.deviceName);
+    LIB_REFUSES(memory, culv_vk_memory_from_handle(w->attachment, &d, &memory), INVALID,
+                DEVICE_MISMATCH, w->vk.properties.deviceName);
     lib_fd_require_untouched(&fd);
     lib_fd_done(&fd, true);
     scene_close(&s);

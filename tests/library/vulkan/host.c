@@ -685,12 +685,8 @@ TEST(what_can_be_enabled, .title = "host.what_can_be_enabled")
             REQUIRE(!lists(versions[i], required[k]));
     }
     lib_open(&w);
-    uint32_t count = 8;
-    static culv_vk_candidate all[8];
-    for (uint32_t i = 0; i < count; i++)
-        all[i] = culv_vk_candidate_init();
-    LIB_OK(culv_vk_rank_physical_devices(vkGetInstanceProcAddr, w.vk.instance, NULL, all, count,
-                                         &count));
+    static culv_vk_candidate all[LIB_CANDIDATES];
+    const uint32_t count = lib_rank(vkGetInstanceProcAddr, w.vk.instance, NULL, all);
     for (uint32_t i = 0; i < count; i++)
         if (all[i].physical_device == w.vk.physical)
             REQUIRE_EQ(all[i].buffer_host_import,

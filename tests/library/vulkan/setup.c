@@ -341,19 +341,6 @@ LIB_VULKAN_CASE(a_device_made_by_them)
 #define TEST_GROUP "attach."
 /* Ranking and attaching: extensions, layers, versions, device groups. */
 
-enum { MAX_CANDIDATES = 16 };
-
-static uint32_t rank(PFN_vkGetInstanceProcAddr get, VkInstance instance,
-                     const culv_device_desc *desc, culv_vk_candidate out[MAX_CANDIDATES])
-{
-    uint32_t count = MAX_CANDIDATES;
-    for (int i = 0; i < MAX_CANDIDATES; i++)
-        out[i] = culv_vk_candidate_init();
-    LIB_OK(culv_vk_rank_physical_devices(get, instance, desc, out, count, &count));
-    REQUIRE(count >= 1 && count <= MAX_CANDIDATES);
-    return count;
-}
-
 static const culv_vk_candidate *attach_find(const culv_vk_candidate *list, uint32_t count,
                                             VkPhysicalDevice device)
 {
@@ -364,8 +351,8 @@ static const culv_vk_candidate *attach_find(const culv_vk_candidate *list, uint3
 
 LIB_VULKAN_CASE(ranking, .title = "rank.order_and_reasons")
 {
-    static culv_vk_candidate list[MAX_CANDIDATES];
-    uint32_t count = rank(vkGetInstanceProcAddr, w->vk.instance, NULL, list);
+    static culv_vk_candidate list[LIB_CANDIDATES];
+    uint32_t count = lib_rank(vkGetInstanceProcAddr, w->vk.instance, NULL, list);
     bool reachable = true;
     for (uint32_t i = 0; i < count; i++) {
         /* Reachable ones first, each other one with its reason. */
@@ -393,7 +380,7 @@ LIB_VULKAN_CASE(ranking, .title = "rank.order_and_reasons")
     /* The driver that is not asked for is out of reach. */
     culv_device_desc d = culv_device_desc_init();
     d.driver = w->cu->software ? CULV_DRIVER_NVIDIA : CULV_DRIVER_SOFT;
-    count = rank(vkGetInstanceProcAddr, w->vk.instance, &d, list);
+    count = lib_rank(vkGetInstanceProcAddr, w->vk.instance, &d, list);
     c = attach_find(list, count, w->vk.physical);
     REQUIRE(!c->reachable && c->driver == CULV_DRIVER_AUTO && c->cuda_ordinal == -1);
     REQUIRE(c->reason == CULV_REASON_DEVICE_UNKNOWN || c->reason == CULV_REASON_DRIVER_MISSING ||
@@ -407,11 +394,11 @@ LIB_VULKAN_CASE(ranking, .title = "rank.order_and_reasons")
  * an error about it names both. */
 LIB_VULKAN_CASE(ranking_of_two, .title = "rank.two_devices")
 {
-    static culv_vk_candidate list[MAX_CANDIDATES];
+    static culv_vk_candidate list[LIB_CANDIDATES];
     OWN(culv_device) *device = NULL;
-    uint32_t alone = rank(vkGetInstanceProcAddr, w->vk.instance, NULL, list);
+    uint32_t alone = lib_rank(vkGetInstanceProcAddr, w->vk.instance, NULL, list);
     lib_lying = (lib_lies){.stranger_like = w->vk.physical};
-    uint32_t count = rank(lib_lying_loader, w->vk.instance, NULL, list);
+    uint32_t count = lib_rank(lib_lying_loader, w->vk.instance, NULL, list);
     REQUIRE_EQ(count, alone + 1);
     REQUIRE(list[0].reachable && list[0].physical_device != lib_stranger());
     const culv_vk_candidate *stranger = attach_find(list, count, lib_stranger());
@@ -494,7 +481,7 @@ TEST(missing_layer, .own = true)
     lib_world w = {.cu = lib_driver()};
     CUuuid uuid;
     culv_vk_device *vk = NULL;
-    static culv_vk_candidate list[MAX_CANDIDATES];
+    static culv_vk_candidate list[LIB_CANDIDATES];
     if (!w.cu->software) SKIP("a GPU needs no layer");
     REQUIRE_EQ(w.cu->DeviceGetUuid(&uuid, 0), CUDA_SUCCESS);
     unsetenv("VK_INSTANCE_LAYERS");
@@ -508,7 +495,7 @@ TEST(missing_layer, .own = true)
     char directory[TEST_PATH_MAX], path_to_set[TEST_PATH_MAX + 64];
     test_path(directory, "lib/culvert/explicit_layer.d");
     snprintf(path_to_set, sizeof path_to_set, "set VK_ADD_LAYER_PATH=%s", directory);
-    uint32_t count = rank(vkGetInstanceProcAddr, w.vk.instance, NULL, list);
+    uint32_t count = lib_rank(vkGetInstanceProcAddr, w.vk.instance, NULL, list);
     const culv_vk_candidate *c = attach_find(list, count, w.vk.physical);
     REQUIRE(!c->reachable);
     REQUIRE_EQ(c->reason, CULV_REASON_LAYER_MISSING);
@@ -565,7 +552,7 @@ TEST(layer_by_the_variable, .own = true)
 LIB_CASE(device_groups)
 {
     culv_vk_device *vk = NULL;
-    static culv_vk_candidate list[MAX_CANDIDATES];
+    static culv_vk_candidate list[LIB_CANDIDATES];
     culv_vk_device_desc d = lib_vk_desc(w);
     d.num_physical_devices = 2; /* said so: refused whatever the machine has */
     LIB_REFUSES(vk, culv_vk_attach(w->device, &d, &vk), INVALID, DEVICE_GROUP);
@@ -577,7 +564,7 @@ LIB_CASE(device_groups)
     d.num_physical_devices = 1;
     LIB_OK(culv_vk_attach(w->device, &d, &vk));
     culv_vk_detach(&vk);
-    uint32_t count = rank(lib_lying_loader, w->vk.instance, NULL, list);
+    uint32_t count = lib_rank(lib_lying_loader, w->vk.instance, NULL, list);
     REQUIRE_EQ(attach_find(list, count, w->vk.physical)->group_size, 2);
 }
 
@@ -585,7 +572,7 @@ LIB_CASE(old_vulkan)
 {
     culv_vk_device *vk = NULL;
     culv_device *device = NULL;
-    static culv_vk_candidate list[MAX_CANDIDATES];
+    static culv_vk_candidate list[LIB_CANDIDATES];
     culv_vk_device_desc d = lib_vk_desc(w);
     d.get_instance_proc_addr = lib_lying_loader;
     lib_lying = (lib_lies){.api_version = VK_API_VERSION_1_0};
@@ -594,7 +581,7 @@ LIB_CASE(old_vulkan)
         device,
         culv_device_open_for_vk(lib_lying_loader, w->vk.instance, w->vk.physical, NULL, &device),
         UNSUPPORTED, VULKAN_VERSION);
-    uint32_t count = rank(lib_lying_loader, w->vk.instance, NULL, list);
+    uint32_t count = lib_rank(lib_lying_loader, w->vk.instance, NULL, list);
     REQUIRE_EQ(attach_find(list, count, w->vk.physical)->reason, CULV_REASON_VULKAN_VERSION);
 
     /* Functions of 1.1, and one of 1.3, that the loader does not know for this instance. */
@@ -612,7 +599,7 @@ LIB_CASE(old_vulkan)
 /* As a NULL pApplicationInfo makes one. */
 LIB_CASE(instance_of_vulkan_1_0, .title = "attach.instance_1_0")
 {
-    static culv_vk_candidate list[MAX_CANDIDATES];
+    static culv_vk_candidate list[LIB_CANDIDATES];
     static const culv_uuid zeros;
     const VkInstanceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO};
     const PFN_vkGetInstanceProcAddr get = vkGetInstanceProcAddr;
@@ -622,7 +609,7 @@ LIB_CASE(instance_of_vulkan_1_0, .title = "attach.instance_1_0")
     culv_device *device = NULL;
     culv_vk_device *vk = NULL;
     VK_OK(vkCreateInstance(&info, NULL, &instance));
-    const uint32_t count = rank(get, instance, NULL, list);
+    const uint32_t count = lib_rank(get, instance, NULL, list);
     for (uint32_t i = 0; i < count; i++) {
         culv_vk_device_desc d = lib_vk_desc(w);
         if (memcmp(&list[i].uuid, &zeros, sizeof zeros) != 0)
@@ -645,7 +632,7 @@ LIB_CASE(instance_of_vulkan_1_0, .title = "attach.instance_1_0")
 TEST(instance_of_vulkan_1_1)
 {
     const raw_cuda *cu = lib_driver();
-    static culv_vk_candidate list[MAX_CANDIDATES];
+    static culv_vk_candidate list[LIB_CANDIDATES];
     CUuuid uuid;
     raw_vk old;
     culv_device *device = NULL;
@@ -653,7 +640,7 @@ TEST(instance_of_vulkan_1_1)
     raw_vk_open_instance(
         &old, &(raw_vk_options){.software = cu->software, .api_version = VK_API_VERSION_1_1});
     REQUIRE(raw_vk_find(&old, (const uint8_t *)uuid.bytes, &old.physical) > 0);
-    uint32_t count = rank(vkGetInstanceProcAddr, old.instance, NULL, list);
+    uint32_t count = lib_rank(vkGetInstanceProcAddr, old.instance, NULL, list);
     REQUIRE(attach_find(list, count, old.physical)->reachable);
     REQUIRE(attach_find(list, count, old.physical)->has_timeline_semaphore);
     LIB_OK(

@@ -165,7 +165,7 @@ static VkDeviceMemory memory_of(vmm_stage *s, culv_vmm_allocation *allocation, V
     d.dedicated = VK_TRUE;
     if (!whole) {
         const vmm_stage_objects before = vmm_stage_count();
-        VMM_REFUSES(memory, culv_vk_memory_from_vmm(s->w.attachment, allocation, &d, &memory),
+        LIB_REFUSES(memory, culv_vk_memory_from_vmm(s->w.attachment, allocation, &d, &memory),
                     INVALID, DEDICATED, "leave dedicated 0");
         REQUIRE(vmm_stage_same(&before));
         d.dedicated = VK_FALSE;
@@ -246,11 +246,11 @@ VMM_CASE(handle_sizes)
     d.size = needs.size;
     d.dedicated = VK_TRUE;
     if (s->w.cu->software) {
-        VMM_REFUSES(memory, culv_vk_memory_from_handle(vk, &d, &memory), OUT_OF_MEMORY,
+        LIB_REFUSES(memory, culv_vk_memory_from_handle(vk, &d, &memory), OUT_OF_MEMORY,
                     DEVICE_MEMORY, "an allocation of that size");
     }
     d.size = ALL;
-    VMM_REFUSES(memory, culv_vk_memory_from_handle(vk, &d, &memory), INVALID, DEDICATED,
+    LIB_REFUSES(memory, culv_vk_memory_from_handle(vk, &d, &memory), INVALID, DEDICATED,
                 "leave dedicated 0");
     REQUIRE(vmm_stage_same(&before));
     d.dedicated = VK_FALSE;
@@ -650,7 +650,7 @@ static void refuses(stage *s, VkImage image, const VkImageCreateInfo *info,
                     culv_reason why, const char *says)
 {
     VkDeviceMemory out;
-    VMM_REFUSES_AS(out,
+    LIB_REFUSES_AS(out,
                    culv_vk_image_bind_vmm(s->w.attachment, image, info, allocation, offset, &out),
                    class, why, says);
 }
@@ -725,7 +725,7 @@ TEST(refused_behind_switches, .title = "vk_vmm.image_behind_switches")
     VkDeviceMemory out;
     d.image = image;
     d.dedicated = 1;
-    VMM_REFUSES(out, culv_vk_memory_from_vmm(s.w.attachment, allocation, &d, &out), UNSUPPORTED,
+    LIB_REFUSES(out, culv_vk_memory_from_vmm(s.w.attachment, allocation, &d, &out), UNSUPPORTED,
                 VMM);
     REQUIRE(vmm_stage_same(&before));
     vkDestroyImage(s.w.vk.device, image, NULL);
@@ -746,18 +746,18 @@ VMM_CASE(wrong_calls)
     memcpy(&image, &buffer, sizeof image);
     VkDeviceMemory out;
     const vmm_stage_objects before = vmm_stage_count();
-    VMM_REFUSES(out, culv_vk_buffer_bind_vmm(vk, VK_NULL_HANDLE, allocation, 0, &out), INVALID,
+    LIB_REFUSES(out, culv_vk_buffer_bind_vmm(vk, VK_NULL_HANDLE, allocation, 0, &out), INVALID,
                 NULL_ARGUMENT);
-    VMM_REFUSES(out, culv_vk_buffer_bind_vmm(vk, buffer, NULL, 0, &out), INVALID, NULL_ARGUMENT);
+    LIB_REFUSES(out, culv_vk_buffer_bind_vmm(vk, buffer, NULL, 0, &out), INVALID, NULL_ARGUMENT);
     LIB_INVALID(culv_vk_buffer_bind_vmm(vk, buffer, allocation, 0, NULL), NULL_ARGUMENT);
-    VMM_REFUSES(out, culv_vk_image_bind_vmm(vk, image, NULL, allocation, 0, &out), INVALID,
+    LIB_REFUSES(out, culv_vk_image_bind_vmm(vk, image, NULL, allocation, 0, &out), INVALID,
                 NULL_ARGUMENT, "create_info");
 
     culv_vk_memory_from_handle_desc d = culv_vk_memory_from_handle_desc_init();
 #define ROW(change, ...)                                                                           \
     SPOILT(                                                                                        \
         d, change,                                                                                 \
-        VMM_REFUSES(out, culv_vk_memory_from_vmm(vk, allocation, &d, &out), INVALID, __VA_ARGS__))
+        LIB_REFUSES(out, culv_vk_memory_from_vmm(vk, allocation, &d, &out), INVALID, __VA_ARGS__))
     ROW(d.struct_size = 3, STRUCT_SIZE);
     ROW(d.handle = culv_handle_opaque_fd(0), VALUE, ".handle");
     ROW(d.size = size, VALUE, ".size");
@@ -771,18 +771,18 @@ VMM_CASE(wrong_calls)
     ROW((d.buffer = big, d.dedicated = VK_TRUE), SIZE);
 #undef ROW
 
-    VMM_REFUSES(out, culv_vk_buffer_bind_vmm(vk, big, allocation, 0, &out), INVALID, RANGE,
+    LIB_REFUSES(out, culv_vk_buffer_bind_vmm(vk, big, allocation, 0, &out), INVALID, RANGE,
                 "which has 2097152");
-    VMM_REFUSES(out, culv_vk_buffer_bind_vmm(vk, buffer, allocation, size, &out), INVALID, RANGE);
-    VMM_REFUSES(out, culv_vk_buffer_bind_vmm(vk, buffer, allocation, size - 65536 + 1, &out),
+    LIB_REFUSES(out, culv_vk_buffer_bind_vmm(vk, buffer, allocation, size, &out), INVALID, RANGE);
+    LIB_REFUSES(out, culv_vk_buffer_bind_vmm(vk, buffer, allocation, size - 65536 + 1, &out),
                 INVALID, RANGE);
-    VMM_REFUSES(out, culv_vk_buffer_bind_vmm(vk, buffer, allocation, UINT64_MAX, &out), INVALID,
+    LIB_REFUSES(out, culv_vk_buffer_bind_vmm(vk, buffer, allocation, UINT64_MAX, &out), INVALID,
                 RANGE);
-    VMM_REFUSES(out, culv_vk_buffer_bind_vmm(vk, buffer, allocation, 1, &out), INVALID, VALUE,
+    LIB_REFUSES(out, culv_vk_buffer_bind_vmm(vk, buffer, allocation, 1, &out), INVALID, VALUE,
                 "alignment");
     /* A VkDevice without the extension by which handles come in. */
     culv_vk_device *poor = attach(&s->w, (lib_lies){.missing = "vkGetMemoryFdKHR"});
-    VMM_REFUSES(out, culv_vk_memory_from_vmm(poor, allocation, NULL, &out), UNSUPPORTED,
+    LIB_REFUSES(out, culv_vk_memory_from_vmm(poor, allocation, NULL, &out), UNSUPPORTED,
                 EXTENSION_MISSING);
     culv_vk_detach(&poor);
     REQUIRE(vmm_stage_same(&before));
@@ -825,9 +825,9 @@ static void vmm_refused(vmm_stage *s, culv_vmm_allocation *allocation, culv_resu
     VkBuffer buffer = vmm_stage_buffer(s, 65536, 0);
     const vmm_stage_objects before = vmm_stage_count();
     VkDeviceMemory out;
-    VMM_REFUSES_AS(out, culv_vk_memory_from_vmm(s->w.attachment, allocation, NULL, &out), class,
+    LIB_REFUSES_AS(out, culv_vk_memory_from_vmm(s->w.attachment, allocation, NULL, &out), class,
                    why, says);
-    VMM_REFUSES_AS(out, culv_vk_buffer_bind_vmm(s->w.attachment, buffer, allocation, 0, &out),
+    LIB_REFUSES_AS(out, culv_vk_buffer_bind_vmm(s->w.attachment, buffer, allocation, 0, &out),
                    class, why, says);
     REQUIRE(vmm_stage_same(&before));
     vkDestroyBuffer(s->w.vk.device, buffer, NULL);
@@ -896,9 +896,9 @@ TEST(another_gpu)
     NEW(culv_vmm_allocation, there, culv_vmm_allocation_create, w->device, &d);
     NEW(culv_vmm_allocation, here, culv_vmm_allocation_create, same, &d);
     VkDeviceMemory out;
-    VMM_REFUSES(out, culv_vk_memory_from_vmm(vk, there, NULL, &out), INVALID, DEVICE_MISMATCH,
+    LIB_REFUSES(out, culv_vk_memory_from_vmm(vk, there, NULL, &out), INVALID, DEVICE_MISMATCH,
                 w->vk.properties.deviceName);
-    VMM_REFUSES(out, culv_vk_memory_from_vmm(w->attachment, there, NULL, &out), INVALID,
+    LIB_REFUSES(out, culv_vk_memory_from_vmm(w->attachment, there, NULL, &out), INVALID,
                 DEVICE_MISMATCH);
     /* The same by their handles, whose exporter nobody tells. */
     culv_vk_memory_from_handle_desc from = culv_vk_memory_from_handle_desc_init();
@@ -906,7 +906,7 @@ TEST(another_gpu)
     LIB_OK(culv_vmm_export_dup(there, CULV_HANDLE_OPAQUE_FD, &from.handle));
     culv_vk_device *const both[] = {vk, w->attachment};
     for (int i = 0; i < 2; i++) {
-        VMM_REFUSES(out, culv_vk_memory_from_handle(both[i], &from, &out), INVALID,
+        LIB_REFUSES(out, culv_vk_memory_from_handle(both[i], &from, &out), INVALID,
                     DEVICE_MISMATCH);
     }
     culv_handle_close(&from.handle);
@@ -920,7 +920,7 @@ TEST(another_gpu)
     culv_vmm_allocation *host = NULL;
     hd.kind = CULV_VMM_LOCATION_HOST_NUMA;
     if (culv_vmm_allocation_create(w->device, &hd, &host) == CULV_OK)
-        VMM_REFUSES(out, culv_vk_memory_from_vmm(vk, host, NULL, &out), INVALID, DEVICE_MISMATCH);
+        LIB_REFUSES(out, culv_vk_memory_from_vmm(vk, host, NULL, &out), INVALID, DEVICE_MISMATCH);
     culv_vmm_allocation_destroy(&host);
     /* Attached for copies as another GPU, the VkDevice still takes memory of its own. */
     LIB_OK(culv_vk_memory_from_vmm(w->attachment, here, NULL, &out));
@@ -956,15 +956,15 @@ VMM_CASE(dedicated)
     CUdeviceptr at = vmm_stage_map(s, allocation, &range);
     VkBuffer buffer = vmm_stage_buffer(s, 65536, 0);
     VkDeviceMemory memory;
-    VMM_REFUSES(memory, culv_vk_buffer_bind_vmm(lying, buffer, allocation, 2 * VMM_MIB, &memory),
+    LIB_REFUSES(memory, culv_vk_buffer_bind_vmm(lying, buffer, allocation, 2 * VMM_MIB, &memory),
                 INVALID, DEDICATED, "at offset 0");
-    VMM_REFUSES(memory, culv_vk_buffer_bind_vmm(lying, buffer, allocation, 0, &memory), INVALID,
+    LIB_REFUSES(memory, culv_vk_buffer_bind_vmm(lying, buffer, allocation, 0, &memory), INVALID,
                 DEDICATED, "but the VMM allocation has 4194304");
     vkDestroyBuffer(s->w.vk.device, buffer, NULL);
     buffer = vmm_stage_buffer(s, 4 * VMM_MIB, 0);
     culv_vk_memory_from_handle_desc d = culv_vk_memory_from_handle_desc_init();
     d.buffer = buffer;
-    VMM_REFUSES(memory, culv_vk_memory_from_vmm(lying, allocation, &d, &memory), INVALID,
+    LIB_REFUSES(memory, culv_vk_memory_from_vmm(lying, allocation, &d, &memory), INVALID,
                 DEDICATED);
     d.dedicated = VK_TRUE;
     lib_saw_dedicated = false;

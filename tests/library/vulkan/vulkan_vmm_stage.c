@@ -222,14 +222,6 @@ void vmm_stage_require_same(vmm_stage *s, VkBuffer buffer, CUdeviceptr at, uint6
 
 /* Objects -------------------------------------------------------------------------------------- */
 
-VkDeviceMemory vmm_stage_nobodys(void)
-{
-    void *address = POISON(void);
-    VkDeviceMemory memory;
-    memcpy(&memory, &address, sizeof memory);
-    return memory;
-}
-
 vmm_stage_objects vmm_stage_count(void)
 {
     lib_layer layer;

@@ -57,18 +57,6 @@ uint64_t vmm_stage_wrong(const uint32_t *words, uint64_t size, uint32_t first, u
 void vmm_stage_require_same(vmm_stage *s, VkBuffer buffer, CUdeviceptr at, uint64_t size,
                             uint32_t seed);
 
-VkDeviceMemory vmm_stage_nobodys(void);
-/* A call that would write *(out), a VkDeviceMemory; it must not. */
-#define VMM_REFUSES(out, call, ...)    VMM_WRITES_NOT_(out, LIB_ERROR(call, __VA_ARGS__))
-#define VMM_REFUSES_AS(out, call, ...) VMM_WRITES_NOT_(out, LIB_FAILS(call, __VA_ARGS__))
-#define VMM_WRITES_NOT_(out, fails)                                                                \
-    do {                                                                                           \
-        (out) = vmm_stage_nobodys();                                                               \
-        fails;                                                                                     \
-        REQUIRE((out) == vmm_stage_nobodys());                                                     \
-        (out) = VK_NULL_HANDLE;                                                                    \
-    } while (0)
-
 /* Vulkan's objects that are there, where the layer counts them. */
 typedef struct vmm_stage_objects {
     uint64_t buffers, memories, images;
