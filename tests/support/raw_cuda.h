@@ -302,6 +302,17 @@ CUdeviceptr raw_cuda_mapped(const raw_cuda *cu, CUexternalMemory memory, uint64_
  * driver. */
 void raw_cuda_require_empty(const raw_cuda *cu);
 
+/* Checkpoints of the process under test: the twin's by itself, on a GPU by a child of the suite's
+ * (raw_checkpoint_agent()), since NVIDIA's driver was measured from outside. */
+typedef struct raw_checkpoint {
+    CUresult lock, checkpoint, restore, unlock; /* all of them are called */
+    CUprocessState locked, checkpointed, last;
+} raw_checkpoint;
+
+/* Lock, checkpoint, restore, unlock. Skips the case where the driver has no checkpoints. */
+raw_checkpoint raw_checkpoint_run(const raw_cuda *cu, const char *agent);
+void raw_checkpoint_agent(void);
+
 /* A stage's end: no context is current, the device's is released, and nothing is left. */
 void raw_cuda_leave(const raw_cuda *cu, CUdevice device);
 
