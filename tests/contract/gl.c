@@ -3,7 +3,7 @@
  * refused, and when. A row's name is that of the call, and what is wrong. */
 #define TEST_GROUP "gl."
 #include "contract.h"
-#include "raw_gl_image.h"
+#include "raw_gl.h"
 
 #define UNDEFINED "cuda.h leaves it undefined"
 #define NONE      CU_GRAPHICS_REGISTER_FLAGS_NONE
