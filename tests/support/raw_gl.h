@@ -16,8 +16,6 @@
 
 #define RAW_GL_PROCS(X)                                                                            \
     X(GetError, GETERROR)                                                                          \
-    X(GetString, GETSTRING)                                                                        \
-    X(GetStringi, GETSTRINGI)                                                                      \
     X(GetIntegerv, GETINTEGERV)                                                                    \
     X(Finish, FINISH)                                                                              \
     X(FenceSync, FENCESYNC)                                                                        \
@@ -56,13 +54,9 @@
     X(NamedRenderbufferStorageMultisample, NAMEDRENDERBUFFERSTORAGEMULTISAMPLE)                    \
     X(CreateFramebuffers, CREATEFRAMEBUFFERS)                                                      \
     X(DeleteFramebuffers, DELETEFRAMEBUFFERS)                                                      \
-    X(NamedFramebufferTexture, NAMEDFRAMEBUFFERTEXTURE)                                            \
     X(NamedFramebufferRenderbuffer, NAMEDFRAMEBUFFERRENDERBUFFER)                                  \
     X(ClearNamedFramebufferfv, CLEARNAMEDFRAMEBUFFERFV)                                            \
     X(ClearNamedFramebufferfi, CLEARNAMEDFRAMEBUFFERFI)                                            \
-    X(BlitNamedFramebuffer, BLITNAMEDFRAMEBUFFER)                                                  \
-    X(BindFramebuffer, BINDFRAMEBUFFER)                                                            \
-    X(ReadPixels, READPIXELS)                                                                      \
     X(Enable, ENABLE)                                                                              \
     X(Disable, DISABLE)                                                                            \
     X(Scissor, SCISSOR)
