@@ -2,7 +2,6 @@
 /* Contract rows: devices and their identity. */
 #define TEST_GROUP "devices."
 #include "contract.h"
-#include "raw_checkpoint.h"
 
 #include <fcntl.h>
 #include <signal.h>

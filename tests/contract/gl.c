@@ -3,7 +3,7 @@
  * refused, and when. A row's name is that of the call, and what is wrong. */
 #define TEST_GROUP "gl."
 #include "contract.h"
-#include "raw_gl_image.h"
+#include "raw_gl.h"
 
 #define UNDEFINED "cuda.h leaves it undefined"
 #define NONE      CU_GRAPHICS_REGISTER_FLAGS_NONE
@@ -43,10 +43,20 @@ static void gl_pair_close(gl_pair *p)
     TEST_ON_(gl_pair, p, gl_pair_open(p, TEST_FIRST(__VA_ARGS__)), gl_pair_close(p), name,         \
              TEST_REST(__VA_ARGS__))
 
-static void gl_leave(gl_pair *p, GLuint buffer, CUgraphicsResource resource)
+/* What a case makes is there to its end, in the context that it then has. */
+static void end_buffer(const void *p, void *buffer)
 {
-    CU_OK(p->cu->GraphicsUnregisterResource(resource));
-    p->gl.DeleteBuffers(1, &buffer);
+    ((const gl_pair *)p)->gl.DeleteBuffers(1, buffer);
+}
+
+static void end_image(const void *p, void *image)
+{
+    raw_gl_image_delete(&((const gl_pair *)p)->gl, image);
+}
+
+static void end_registration(const void *p, void *resource)
+{
+    CU_OK(((const gl_pair *)p)->cu->GraphicsUnregisterResource(*(CUgraphicsResource *)resource));
 }
 
 /* With `size` bytes of a pattern. */
@@ -56,6 +66,7 @@ static GLuint gl_pair_buffer(const gl_pair *p, size_t size, unsigned seed)
     uint32_t *words = pattern_words(size, seed);
     GL_OK(&p->gl, p->gl.CreateBuffers(1, &buffer));
     GL_OK(&p->gl, p->gl.NamedBufferData(buffer, (GLsizeiptr)size, words, GL_DYNAMIC_DRAW));
+    test_later(end_buffer, p, &buffer, sizeof buffer);
     return buffer;
 }
 
@@ -64,6 +75,23 @@ static CUgraphicsResource gl_pair_register(const gl_pair *p, GLuint buffer, unsi
     CUgraphicsResource resource = NULL;
     CU_OK(p->cu->GraphicsGLRegisterBuffer(&resource, buffer, flags));
     REQUIRE(resource != NULL);
+    test_later(end_registration, p, &resource, sizeof resource);
+    return resource;
+}
+
+static CUgraphicsResource gl_pair_one(const gl_pair *p)
+{
+    return gl_pair_register(p, gl_pair_buffer(p, 4096, 1), NONE);
+}
+
+static CUgraphicsResource gl_pair_image(const gl_pair *p, const raw_gl_kind *kind,
+                                        const char *format, unsigned flags, raw_gl_image *image)
+{
+    CUgraphicsResource resource = NULL;
+    REQUIRE(raw_gl_image_make(&p->gl, kind, raw_gl_format_named(format), image));
+    test_later(end_image, p, image, sizeof *image);
+    CU_OK(p->cu->GraphicsGLRegisterImage(&resource, image->name, kind->target, flags));
+    test_later(end_registration, p, &resource, sizeof resource);
     return resource;
 }
 
@@ -111,6 +139,7 @@ GL_PAIR_CASE(buffers, RAW_GL_CORE, .mark = TEST_BOTH, .smoke = true)
         if (rows[i].immutable) {
             p->gl.CreateBuffers(1, &buffer);
             GL_OK(&p->gl, p->gl.NamedBufferStorage(buffer, (GLsizeiptr)size, first, 0));
+            test_later(end_buffer, p, &buffer, sizeof buffer);
         } else {
             buffer = gl_pair_buffer(p, size, 1);
         }
@@ -130,8 +159,6 @@ GL_PAIR_CASE(buffers, RAW_GL_CORE, .mark = TEST_BOTH, .smoke = true)
         raw_gl_read_buffer(&p->gl, buffer, found, size);
         answer_wrong(answer_key("%s, read by OpenGL", rows[i].name),
                      bytes_wrong(found, writes ? second : first, size), size);
-        CU_OK(p->cu->GraphicsUnregisterResource(resource));
-        GL_OK(&p->gl, p->gl.DeleteBuffers(1, &buffer));
     }
 }
 
@@ -274,11 +301,9 @@ GL_PAIR_CASE(mipmapped_arrays, RAW_GL_CORE, .mark = TEST_BOTH)
 {
     for (const raw_gl_kind *kind = raw_gl_kinds; kind->name != NULL; kind++) {
         raw_gl_image image;
-        CUgraphicsResource resource = NULL;
         CUmipmappedArray arrays = NULL;
         CUarray array = NULL;
-        REQUIRE(raw_gl_image_make(&p->gl, kind, raw_gl_format_named("GL_RGBA8"), &image));
-        CU_OK(p->cu->GraphicsGLRegisterImage(&resource, image.name, kind->target, NONE));
+        const CUgraphicsResource resource = gl_pair_image(p, kind, "GL_RGBA8", NONE, &image);
         const int level = kind->levels - 1;
         const size_t bytes = raw_gl_level_bytes(&image, level);
         uint8_t *texels = test_memory(bytes), *found = test_memory(bytes);
@@ -294,8 +319,6 @@ GL_PAIR_CASE(mipmapped_arrays, RAW_GL_CORE, .mark = TEST_BOTH)
             answer_ok(kind->name, result);
         }
         CU_OK(gl_pair_unmap(p, resource));
-        CU_OK(p->cu->GraphicsUnregisterResource(resource));
-        raw_gl_image_delete(&p->gl, &image);
     }
 }
 
@@ -303,12 +326,10 @@ GL_PAIR_CASE(mipmapped_arrays, RAW_GL_CORE, .mark = TEST_BOTH)
 GL_PAIR_CASE(pixel_state, RAW_GL_CORE, .mark = TEST_BOTH)
 {
     raw_gl_image image;
-    REQUIRE(raw_gl_image_make(&p->gl, &raw_gl_kinds[0], raw_gl_format_named("GL_R8"), &image));
     const GLuint buffer = gl_pair_buffer(p, 4096, 3);
     p->gl.PixelStorei(GL_PACK_ROW_LENGTH, 99);
     p->gl.PixelStorei(GL_UNPACK_SKIP_ROWS, 3);
-    CUgraphicsResource resource = NULL;
-    CU_OK(p->cu->GraphicsGLRegisterImage(&resource, image.name, GL_TEXTURE_2D, NONE));
+    const CUgraphicsResource resource = gl_pair_image(p, &raw_gl_kinds[0], "GL_R8", NONE, &image);
     p->gl.BindBuffer(GL_PIXEL_PACK_BUFFER, buffer);
     p->gl.BindBuffer(GL_PIXEL_UNPACK_BUFFER, buffer);
     gl_pair_map_image(p, resource);
@@ -329,9 +350,6 @@ GL_PAIR_CASE(pixel_state, RAW_GL_CORE, .mark = TEST_BOTH)
     p->gl.PixelStorei(GL_UNPACK_SKIP_ROWS, 0);
     raw_gl_image_read(&p->gl, &image, 0, found);
     answer_wrong("written by CUDA", bytes_wrong(found, texels, sizeof texels), sizeof texels);
-    CU_OK(p->cu->GraphicsUnregisterResource(resource));
-    raw_gl_image_delete(&p->gl, &image);
-    p->gl.DeleteBuffers(1, &buffer);
 }
 
 /* All or none of many. */
@@ -354,10 +372,8 @@ GL_PAIR_CASE(many, RAW_GL_CORE, .mark = TEST_BOTH)
     for (unsigned i = 0; i < COUNT; i++) {
         raw_gl_read_buffer(&p->gl, buffers_made[i], found, SIZE);
         bad += words_not(found, 1000 + i, SIZE / 4);
-        CU_OK(p->cu->GraphicsUnregisterResource(resources[i]));
     }
     answer_wrong("written by CUDA", bad, COUNT * SIZE / 4);
-    p->gl.DeleteBuffers(COUNT, buffers_made);
 }
 
 static CUresult register_image(const gl_pair *p, GLuint name, GLenum target)
@@ -459,23 +475,19 @@ GL_PAIR_CASE(bad_registrations, RAW_GL_CORE, .mark = TEST_BOTH, .own = true)
         CU_OK(gl_pair_unmap(p, resource));
         CU_OK(p->cu->GraphicsUnregisterResource(second));
     }
-    CU_OK(p->cu->GraphicsUnregisterResource(resource));
-    p->gl.DeleteBuffers(1, &buffer);
     p->gl.DeleteBuffers(1, &empty);
     raw_gl_require_ok(&p->gl, "refusals", __FILE__, __LINE__);
 }
 
 GL_PAIR_CASE(states, RAW_GL_CORE, .mark = TEST_BOTH)
 {
-    GLuint buffer = gl_pair_buffer(p, 4096, 1);
-    CUgraphicsResource r[2] = {gl_pair_register(p, buffer, NONE), NULL};
+    raw_gl_image image;
+    CUgraphicsResource r[2] = {gl_pair_one(p),
+                               gl_pair_image(p, &raw_gl_kinds[0], "GL_RGBA8", NONE, &image)};
     CUdeviceptr pointer = 0;
     size_t size = 0;
     CUarray array = NULL;
     CUmipmappedArray arrays = NULL;
-    raw_gl_image image;
-    REQUIRE(raw_gl_image_make(&p->gl, &raw_gl_kinds[0], raw_gl_format_named("GL_RGBA8"), &image));
-    CU_OK(p->cu->GraphicsGLRegisterImage(&r[1], image.name, GL_TEXTURE_2D, NONE));
     const raw_cuda *cu = p->cu;
 #define POINTER(i, size)      cu->GraphicsResourceGetMappedPointer(&pointer, size, r[i])
 #define ARRAY(i, part, level) cu->GraphicsSubResourceGetMappedArray(&array, r[i], part, level)
@@ -504,10 +516,6 @@ GL_PAIR_CASE(states, RAW_GL_CORE, .mark = TEST_BOTH)
     CU_OK(gl_pair_unmap(p, r[1]));
     answer_call("a second unmap", gl_pair_unmap(p, r[0]));
     raw_gl_require_ok(&p->gl, "states", __FILE__, __LINE__);
-    CU_OK(cu->GraphicsUnregisterResource(r[1]));
-    CU_OK(cu->GraphicsUnregisterResource(r[0]));
-    raw_gl_image_delete(&p->gl, &image);
-    p->gl.DeleteBuffers(1, &buffer);
 }
 
 /* After these NVIDIA's driver is left as it is. Each has a process, for one may take it along. */
@@ -515,7 +523,6 @@ typedef struct misused {
     gl_pair p;
     GLuint buffer;
     CUgraphicsResource r;
-    bool gone; /* it is not registered any more */
 } misused;
 
 static void misuse_begin(misused *m)
@@ -523,14 +530,11 @@ static void misuse_begin(misused *m)
     gl_pair_open(&m->p, RAW_GL_CORE);
     m->buffer = gl_pair_buffer(&m->p, 4096, 1);
     m->r = gl_pair_register(&m->p, m->buffer, NONE);
-    m->gone = false;
 }
 
 static void misuse_end(misused *m)
 {
     if (!m->p.cu->software) test_pass();
-    if (!m->gone) CU_OK(m->p.cu->GraphicsUnregisterResource(m->r));
-    m->p.gl.DeleteBuffers(1, &m->buffer);
     raw_gl_require_ok(&m->p.gl, "misuse", __FILE__, __LINE__);
     gl_pair_close(&m->p);
 }
@@ -555,8 +559,10 @@ MISUSE_CASE(unregistered_early, .mark = TEST_BOTH)
     CU_OK(gl_pair_map(&m->p, m->r));
     const CUresult early = m->p.cu->GraphicsUnregisterResource(m->r);
     answer_call("an unregistration while it is mapped", early);
-    m->gone = early == CUDA_SUCCESS;
-    if (m->p.cu->software && !m->gone) CU_OK(gl_pair_unmap(&m->p, m->r));
+    if (early == CUDA_SUCCESS)
+        test_forget(&m->r, sizeof m->r);
+    else if (m->p.cu->software)
+        CU_OK(gl_pair_unmap(&m->p, m->r));
 }
 
 MISUSE_CASE(resized, .mark = TEST_BOTH)
@@ -583,8 +589,8 @@ MISUSE_CASE(deleted, .mark = TEST_BOTH)
 MISUSE_CASE(stale, .mark = TEST_TWIN_STRICTER, .reason = UNDEFINED)
 {
     CU_OK(m->p.cu->GraphicsUnregisterResource(m->r));
+    test_forget(&m->r, sizeof m->r);
     if (!m->p.cu->software) SKIP("undefined in cuda.h");
-    m->gone = true;
     answer_call("a map", gl_pair_map(&m->p, m->r));
     answer_call("an unregistration", m->p.cu->GraphicsUnregisterResource(m->r));
 }
@@ -613,14 +619,10 @@ GL_PAIR_CASE(contexts, RAW_GL_CORE, .mark = TEST_BOTH, .own = true)
     raw_gl_current(&p->gl, shared);
     answer_call("a map in a context that shares", gl_pair_map(p, r));
     answer_call("an unmap in a context that shares", gl_pair_unmap(p, r));
-    const GLuint second_buffer = gl_pair_buffer(p, 4096, 2);
-    CU_OK(cu->GraphicsGLRegisterBuffer(&other, second_buffer, NONE));
+    CU_OK(cu->GraphicsGLRegisterBuffer(&other, gl_pair_buffer(p, 4096, 2), NONE));
     CU_OK(cu->GraphicsUnregisterResource(other));
-    p->gl.DeleteBuffers(1, &second_buffer);
     raw_gl_current(&p->gl, p->gl.context);
-    CU_OK(cu->GraphicsUnregisterResource(r));
     raw_gl_destroy(&p->gl, shared);
-    p->gl.DeleteBuffers(1, &buffer);
 }
 
 /* True: it is gone, and nothing may follow. */
@@ -635,9 +637,8 @@ static bool unregistered(const gl_pair *p, const char *name, CUgraphicsResource 
 GL_PAIR_CASE(strange_contexts, RAW_GL_CORE, .mark = TEST_BOTH, .own = true)
 {
     const raw_cuda *cu = p->cu;
-    GLuint buffer = gl_pair_buffer(p, 4096, 1);
+    const CUgraphicsResource r = gl_pair_one(p);
     void *stranger = raw_gl_another(&p->gl, false);
-    CUgraphicsResource r = gl_pair_register(p, buffer, NONE);
     raw_gl_current(&p->gl, stranger);
     answer_call("a map in a context that does not share", gl_pair_map(p, r));
     if (unregistered(p, "an unregistration in a context that does not share", r)) test_pass();
@@ -649,25 +650,21 @@ GL_PAIR_CASE(strange_contexts, RAW_GL_CORE, .mark = TEST_BOTH, .own = true)
     }
     if (unregistered(p, "an unregistration without a GL context", r)) test_pass();
     raw_gl_current(&p->gl, p->gl.context);
-    CU_OK(cu->GraphicsUnregisterResource(r));
     raw_gl_destroy(&p->gl, stranger);
-    p->gl.DeleteBuffers(1, &buffer);
 }
 
 /* The right context of OpenGL, and a wrong one of CUDA. */
 GL_PAIR_CASE(strange_cuda_context, RAW_GL_CORE, .mark = TEST_BOTH, .own = true)
 {
     const raw_cuda *cu = p->cu;
-    GLuint buffer = gl_pair_buffer(p, 4096, 1);
-    CUgraphicsResource r = gl_pair_register(p, buffer, NONE), one[] = {r};
+    CUgraphicsResource r = gl_pair_one(p);
     CUcontext second = NULL;
     CU_OK(cu->CtxCreate(&second, 0, p->device));
-    answer_call("a map in another CUDA context", cu->GraphicsMapResources(1, one, NULL));
+    answer_call("a map in another CUDA context", cu->GraphicsMapResources(1, &r, NULL));
     answer_call("an unregistration in another CUDA context", cu->GraphicsUnregisterResource(r));
     if (!cu->software) test_pass(); /* how it goes on there is not known */
     CU_OK(cu->CtxDestroy(second));
     CU_OK(cu->CtxSetCurrent(p->context));
-    gl_leave(p, buffer, r);
 }
 
 GL_PAIR_CASE(devices, RAW_GL_CORE, .mark = TEST_BOTH)
@@ -692,6 +689,7 @@ GL_PAIR_CASE(end_of_the_context, RAW_GL_CORE, .mark = TEST_BOTH, .own = true)
     CUcontext second = NULL;
     CU_OK(p->cu->CtxCreate(&second, 0, p->device));
     CUgraphicsResource r = gl_pair_register(p, buffer, NONE);
+    test_forget(&r, sizeof r);
     CU_OK(p->cu->GraphicsMapResources(1, &r, NULL));
     CU_OK(p->cu->MemsetD32Async(gl_pair_pointer(p, r, 4096), 5, 1024, NULL));
     CU_OK(p->cu->CtxDestroy(second));
@@ -702,7 +700,6 @@ GL_PAIR_CASE(end_of_the_context, RAW_GL_CORE, .mark = TEST_BOTH, .own = true)
     const CUresult result = gl_pair_map(p, r);
     answer_call("a map in the next context", result);
     if (result == CUDA_SUCCESS) CU_OK(gl_pair_unmap(p, r));
-    gl_leave(p, buffer, r);
 }
 
 static pthread_mutex_t gate_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -752,14 +749,12 @@ GL_PAIR_CASE(order, RAW_GL_CORE, .mark = TEST_BOTH)
     raw_gl_read_buffer(&p->gl, buffer, found, SIZE);
     REQUIRE_EQ(pthread_join(opener, NULL), 0);
     answer_wrong("CUDA before the unmap", words_not(found, 78, SIZE / 4), SIZE / 4);
-    gl_leave(p, buffer, r);
 }
 
 /* In a stream that is captured. */
 GL_PAIR_CASE(captured, RAW_GL_CORE, .mark = TEST_BOTH, .own = true)
 {
-    GLuint buffer = gl_pair_buffer(p, 4096, 1);
-    CUgraphicsResource r = gl_pair_register(p, buffer, NONE);
+    const CUgraphicsResource r = gl_pair_one(p);
     CUgraph graph = NULL;
     CU_OK(p->cu->StreamBeginCapture(p->stream, CU_STREAM_CAPTURE_MODE_RELAXED));
     const CUresult result = gl_pair_map(p, r);
@@ -767,17 +762,15 @@ GL_PAIR_CASE(captured, RAW_GL_CORE, .mark = TEST_BOTH, .own = true)
     answer_call("the capture then", p->cu->StreamEndCapture(p->stream, &graph));
     if (graph != NULL) CU_OK(p->cu->GraphDestroy(graph));
     if (result == CUDA_SUCCESS) CU_OK(gl_pair_unmap(p, r));
-    gl_leave(p, buffer, r);
 }
 
 GL_PAIR_CASE(after_the_unmap, RAW_GL_CORE, .mark = TEST_TWIN_STRICTER, .reason = UNDEFINED)
 {
     if (!p->cu->software) SKIP("undefined in cuda.h");
-    GLuint buffer = gl_pair_buffer(p, 4096, 1);
-    CUgraphicsResource r[2] = {gl_pair_register(p, buffer, DISCARD), NULL};
     raw_gl_image image;
-    REQUIRE(raw_gl_image_make(&p->gl, &raw_gl_kinds[2], raw_gl_format_named("GL_RGBA8"), &image));
-    CU_OK(p->cu->GraphicsGLRegisterImage(&r[1], image.name, image.kind->target, SURFACES | READ));
+    CUgraphicsResource r[2] = {
+        gl_pair_register(p, gl_pair_buffer(p, 4096, 1), DISCARD),
+        gl_pair_image(p, &raw_gl_kinds[2], "GL_RGBA8", SURFACES | READ, &image)};
     CU_OK(p->cu->GraphicsMapResources(2, r, p->stream));
     CUdeviceptr pointer = gl_pair_pointer(p, r[0], 4096);
     CUarray array = NULL;
@@ -807,10 +800,6 @@ GL_PAIR_CASE(after_the_unmap, RAW_GL_CORE, .mark = TEST_TWIN_STRICTER, .reason =
     raw_gl_image_read(&p->gl, &image, 1, found);
     answer_wrong("READ_ONLY, after CUDA wrote", bytes_wrong(found, zeros, sizeof found),
                  sizeof found);
-    CU_OK(p->cu->GraphicsUnregisterResource(r[0]));
-    CU_OK(p->cu->GraphicsUnregisterResource(r[1]));
-    raw_gl_image_delete(&p->gl, &image);
-    p->gl.DeleteBuffers(1, &buffer);
 }
 
 /* As mpv does it: it maps once, takes the array, unmaps, and copies each frame into the array. */
@@ -819,13 +808,11 @@ GL_PAIR_CASE(copies_after_the_unmap, RAW_GL_CORE, .mark = TEST_BOTH)
     enum { SIZE = 64 };
     static uint8_t texels[SIZE * SIZE], found[SIZE * SIZE];
     raw_gl_image image;
-    CUgraphicsResource r = NULL;
     CUarray array = NULL;
     raw_gl_kind flat = raw_gl_kinds[0];
     flat.width = flat.height = SIZE;
     flat.levels = 1;
-    REQUIRE(raw_gl_image_make(&p->gl, &flat, raw_gl_format_named("GL_R8"), &image));
-    CU_OK(p->cu->GraphicsGLRegisterImage(&r, image.name, flat.target, DISCARD));
+    const CUgraphicsResource r = gl_pair_image(p, &flat, "GL_R8", DISCARD, &image);
     gl_pair_map_image(p, r);
     CU_OK(p->cu->GraphicsSubResourceGetMappedArray(&array, r, 0, 0));
     CU_OK(gl_pair_unmap(p, r));
@@ -836,8 +823,6 @@ GL_PAIR_CASE(copies_after_the_unmap, RAW_GL_CORE, .mark = TEST_BOTH)
         answer_with(answer_key("copy %d after the unmap", i), copied, "%zu of %zu texels wrong",
                     bytes_wrong(found, texels, sizeof found), sizeof found);
     }
-    CU_OK(p->cu->GraphicsUnregisterResource(r));
-    raw_gl_image_delete(&p->gl, &image);
 }
 
 GL_PAIR_CASE(turns, RAW_GL_CORE, .mark = TEST_BOTH)
@@ -845,7 +830,8 @@ GL_PAIR_CASE(turns, RAW_GL_CORE, .mark = TEST_BOTH)
     GLuint buffer = gl_pair_buffer(p, 4096, 1);
     size_t fds = 0;
     for (unsigned i = 0; i < 2000; i++) {
-        CUgraphicsResource r = gl_pair_register(p, buffer, NONE);
+        CUgraphicsResource r = NULL;
+        CU_OK(p->cu->GraphicsGLRegisterBuffer(&r, buffer, NONE));
         CU_OK(gl_pair_map(p, r));
         CU_OK(gl_pair_unmap(p, r));
         CU_OK(p->cu->GraphicsUnregisterResource(r));
@@ -853,5 +839,4 @@ GL_PAIR_CASE(turns, RAW_GL_CORE, .mark = TEST_BOTH)
     }
     ANSWER("more fds than after 100 turns", "%d", (int)(test_open_fds() - fds));
     REQUIRE_EQ(test_open_fds(), fds);
-    p->gl.DeleteBuffers(1, &buffer);
 }

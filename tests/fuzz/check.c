@@ -976,10 +976,8 @@ static void check(fuzz_reader *r, culv_vk_device *vk, bool image)
         fuzz_image_info(r, &chain, &i);
     else
         fuzz_buffer_info(r, &chain, &b);
-    fuzz_arm(r);
-    culv_result result = image ? FUZZ_CALL(culv_vk_check_image(vk, &i, desc, out))
-                               : FUZZ_CALL(culv_vk_check_buffer(vk, &b, desc, out));
-    fuzz_disarm();
+    culv_result result = image ? FUZZ_ARMED(r, culv_vk_check_image(vk, &i, desc, out))
+                               : FUZZ_ARMED(r, culv_vk_check_buffer(vk, &b, desc, out));
     bool whole = fuzz_box_whole(out) && (desc == NULL || fuzz_box_whole(desc));
     if (result != CULV_OK)
         fuzz_require_untouched(out);
@@ -1008,9 +1006,7 @@ static void create_buffer(fuzz_reader *r, culv_vk_device *vk)
     d.memory_properties = fuzz_bits(r, 0);
     d.label = fuzz_label(r);
     culv_vk_buffer_create_desc *desc = fuzz_box(r, &d, sizeof d);
-    fuzz_arm(r);
-    culv_result result = FUZZ_CALL(culv_vk_buffer_create(vk, desc, &buffer));
-    fuzz_disarm();
+    culv_result result = FUZZ_ARMED(r, culv_vk_buffer_create(vk, desc, &buffer));
     if (result == CULV_OK) {
         VkDeviceSize size = 0;
         FUZZ_REQUIRE(culv_vk_buffer_handle(buffer) != VK_NULL_HANDLE &&
@@ -1041,9 +1037,7 @@ static void create_image(fuzz_reader *r, culv_vk_device *vk)
     d.no_surfaces = fuzz_value32(r, 0);
     d.label = fuzz_label(r);
     culv_vk_image_create_desc *desc = fuzz_box(r, &d, sizeof d);
-    fuzz_arm(r);
-    culv_result result = FUZZ_CALL(culv_vk_image_create(vk, desc, &image));
-    fuzz_disarm();
+    culv_result result = FUZZ_ARMED(r, culv_vk_image_create(vk, desc, &image));
     if (result == CULV_OK) {
         const culv_image *cuda = culv_shared_image_cuda(image);
         FUZZ_REQUIRE(culv_vk_image_handle(image) != VK_NULL_HANDLE, "half an image");
@@ -1098,12 +1092,9 @@ static void map_image(fuzz_reader *r, culv_vk_device *vk)
     culv_subresource_layout *layout = fuzz_box_out(r, sizeof *layout);
     culv_image *mapped = FUZZ_POISON(culv_image);
     culv_buffer *buffer = FUZZ_POISON(culv_buffer);
-    fuzz_arm(r);
-    culv_result result =
-        pitched
-            ? FUZZ_CALL(culv_vk_image_map_pitched(vk, memory, desc, level, plane, &buffer, layout))
-            : FUZZ_CALL(culv_vk_image_map(vk, memory, desc, &mapped));
-    fuzz_disarm();
+    culv_result result = pitched ? FUZZ_ARMED(r, culv_vk_image_map_pitched(vk, memory, desc, level,
+                                                                           plane, &buffer, layout))
+                                 : FUZZ_ARMED(r, culv_vk_image_map(vk, memory, desc, &mapped));
     if (pitched ? result != CULV_OK : true) {
         FUZZ_REQUIRE(buffer == FUZZ_POISON(culv_buffer), "written after an error");
         fuzz_require_untouched(layout);
@@ -1139,9 +1130,7 @@ void fuzz_target_run(fuzz_reader *r)
     d.api_version = fuzz_rarely(r, 16) ? fuzz_value32(r, VK_API_VERSION_1_0) : VK_API_VERSION_1_3;
     d.num_physical_devices = fuzz_value32(r, 0);
     culv_vk_device_desc *desc = fuzz_box(r, &d, sizeof d);
-    fuzz_arm(r);
-    culv_result result = FUZZ_CALL(culv_vk_attach(fuzz.device, desc, &vk));
-    fuzz_disarm();
+    culv_result result = FUZZ_ARMED(r, culv_vk_attach(fuzz.device, desc, &vk));
     if (result != CULV_OK)
         FUZZ_REQUIRE(vk == FUZZ_POISON(culv_vk_device), "written after an error");
     for (int i = 0; result == CULV_OK && i < 4 && (i == 0 || r->left > 0); i++)

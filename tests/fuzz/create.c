@@ -162,9 +162,7 @@ static void image(fuzz_reader *r)
     d.fallback = read_fallback(r, 16.0 * info.extent.width * info.extent.height *
                                       info.extent.depth * info.arrayLayers);
     culv_shared_image *made = FUZZ_POISON(culv_shared_image);
-    fuzz_arm(r);
-    culv_result result = FUZZ_CALL(culv_vk_image_create(fuzz.vk, &d, &made));
-    fuzz_disarm();
+    culv_result result = FUZZ_ARMED(r, culv_vk_image_create(fuzz.vk, &d, &made));
     if (comparable && d.fallback == 0)
         compare(checked, &refusal, result, fuzz_describe_image(&info));
     if (result == CULV_OK &&
@@ -228,9 +226,7 @@ static void buffer(fuzz_reader *r)
     culv_result checked = FUZZ_CALL(culv_vk_check_buffer(fuzz.vk, &info, &ask, &sharing));
     culv_error refusal = fuzz_error;
     culv_shared_buffer *made = FUZZ_POISON(culv_shared_buffer);
-    fuzz_arm(r);
-    culv_result result = FUZZ_CALL(culv_vk_buffer_create(fuzz.vk, &d, &made));
-    fuzz_disarm();
+    culv_result result = FUZZ_ARMED(r, culv_vk_buffer_create(fuzz.vk, &d, &made));
     if (!has_external(info.pNext) && d.fallback == 0 && d.host_pointer == NULL)
         compare(checked, &refusal, result, "a buffer");
     if (result == CULV_OK &&

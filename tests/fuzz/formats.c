@@ -52,9 +52,7 @@ static void run_supports(fuzz_reader *r)
 {
     culv_format format = any_format(r);
     culv_texels texels = (culv_texels)fuzz_enum(r, 2);
-    fuzz_arm(r);
-    culv_result first = FUZZ_CALL(culv_check_format(fuzz.device, format, texels));
-    fuzz_disarm();
+    culv_result first = FUZZ_ARMED(r, culv_check_format(fuzz.device, format, texels));
     culv_result second = FUZZ_CALL(culv_check_format(fuzz.device, format, texels));
     FUZZ_REQUIRE(first == second || fuzz_injected(), "%s, and then %s", culv_result_name(first),
                  culv_result_name(second));

@@ -186,6 +186,13 @@ extern bool fuzz_trace;
  * says. */
 void fuzz_arm(fuzz_reader *r);
 void fuzz_disarm(void);
+/* Of FUZZ_CALL() alone. */
+#define FUZZ_ARMED(r, call) (fuzz_arm(r), fuzz_disarmed(FUZZ_CALL(call)))
+static inline culv_result fuzz_disarmed(culv_result result)
+{
+    fuzz_disarm();
+    return result;
+}
 /* Whether anything failed because of fuzz_arm() in this input: then more errors are right than
  * without. */
 bool fuzz_injected(void);

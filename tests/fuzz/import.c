@@ -275,9 +275,7 @@ void import_semaphore(fuzz_reader *r, import_state *s)
     bool was_open = import_fd_is_open(fd);
     culv_semaphore_desc *desc = fuzz_box(r, &d, sizeof d);
     culv_semaphore *out = FUZZ_POISON(culv_semaphore);
-    fuzz_arm(r);
-    culv_result result = FUZZ_CALL(culv_semaphore_import(fuzz.device, desc, &out));
-    fuzz_disarm();
+    culv_result result = FUZZ_ARMED(r, culv_semaphore_import(fuzz.device, desc, &out));
     import_fd_kept(fd, was_open);
     if (result == CULV_OK && goes) culv_handle_close(&d.handle);
     if (result == CULV_OK) {
@@ -305,9 +303,7 @@ static void create(fuzz_reader *r, import_state *s, uint32_t slot)
     if (fuzz_rarely(r, 16)) d.fallback = 4 | fuzz_value32(r, 0); /* no such path */
     culv_vk_semaphore_create_desc *desc = fuzz_rarely(r, 16) ? NULL : fuzz_box(r, &d, sizeof d);
     culv_shared_semaphore *out = FUZZ_POISON(culv_shared_semaphore);
-    fuzz_arm(r);
-    culv_result result = FUZZ_CALL(culv_vk_semaphore_create(fuzz.vk, desc, &out));
-    fuzz_disarm();
+    culv_result result = FUZZ_ARMED(r, culv_vk_semaphore_create(fuzz.vk, desc, &out));
     if (result == CULV_OK) {
         FUZZ_REQUIRE(culv_vk_semaphore_handle(out) != VK_NULL_HANDLE &&
                          culv_shared_semaphore_cuda(out) != NULL,
@@ -342,9 +338,7 @@ static void import_vulkan_semaphore(fuzz_reader *r, import_state *s)
     d.label = fuzz_label(r);
     culv_vk_semaphore_desc *desc = fuzz_box(r, &d, sizeof d);
     culv_semaphore *out = FUZZ_POISON(culv_semaphore);
-    fuzz_arm(r);
-    culv_result result = FUZZ_CALL(culv_vk_semaphore_import(fuzz.vk, desc, &out));
-    fuzz_disarm();
+    culv_result result = FUZZ_ARMED(r, culv_vk_semaphore_import(fuzz.vk, desc, &out));
     if (result == CULV_OK)
         keep(s, slot, out, false);
     else
@@ -442,9 +436,7 @@ static void import_memory(fuzz_reader *r, import_state *s)
     d.label = fuzz_label(r);
     culv_memory_desc *desc = fuzz_box(r, &d, sizeof d);
     culv_memory *out = FUZZ_POISON(culv_memory);
-    fuzz_arm(r);
-    culv_result result = FUZZ_CALL(culv_memory_import(fuzz.device, desc, &out));
-    fuzz_disarm();
+    culv_result result = FUZZ_ARMED(r, culv_memory_import(fuzz.device, desc, &out));
     import_fd_kept(fd, was_open);
     if (result == CULV_OK && goes) culv_handle_close(&d.handle);
     if (result == CULV_OK) {
@@ -484,10 +476,8 @@ static void import_vulkan_memory(fuzz_reader *r, import_state *s)
     bool acquire = fuzz_flag(r);
     culv_vk_memory_desc *desc = fuzz_box(r, &d, sizeof d);
     culv_memory *out = FUZZ_POISON(culv_memory);
-    fuzz_arm(r);
-    culv_result result = acquire ? FUZZ_CALL(culv_vk_memory_import_shared(fuzz.vk, desc, &out))
-                                 : FUZZ_CALL(culv_vk_memory_import(fuzz.vk, desc, &out));
-    fuzz_disarm();
+    culv_result result = acquire ? FUZZ_ARMED(r, culv_vk_memory_import_shared(fuzz.vk, desc, &out))
+                                 : FUZZ_ARMED(r, culv_vk_memory_import(fuzz.vk, desc, &out));
     if (result == CULV_OK) {
         require_exportable(from, "imported");
         FUZZ_REQUIRE(culv_memory_size(out) == d.allocation_size, "another size");
@@ -507,9 +497,7 @@ static void map_buffer(fuzz_reader *r, import_state *s)
     d.label = fuzz_label(r);
     culv_buffer_desc *desc = fuzz_rarely(r, 16) ? NULL : fuzz_box(r, &d, sizeof d);
     culv_buffer *out = FUZZ_POISON(culv_buffer);
-    fuzz_arm(r);
-    culv_result result = FUZZ_CALL(culv_buffer_map(memory, desc, &out));
-    fuzz_disarm();
+    culv_result result = FUZZ_ARMED(r, culv_buffer_map(memory, desc, &out));
     if (result == CULV_OK) {
         uint64_t whole = culv_memory_size(memory), size = culv_buffer_size(out);
         FUZZ_REQUIRE(culv_buffer_pointer(out) != 0 && size != 0 && size <= whole,
@@ -567,9 +555,7 @@ static void map_image(fuzz_reader *r, import_state *s)
             d.plane_offsets[i] = fuzz_value(r, (uint64_t)i * 0x4000);
     culv_image_desc *desc = fuzz_box(r, &d, sizeof d);
     culv_image *out = FUZZ_POISON(culv_image);
-    fuzz_arm(r);
-    culv_result result = FUZZ_CALL(culv_image_map(memory, desc, &out));
-    fuzz_disarm();
+    culv_result result = FUZZ_ARMED(r, culv_image_map(memory, desc, &out));
     if (result == CULV_OK && fuzz_box_whole(desc)) {
         FUZZ_REQUIRE(d.offset < culv_memory_size(memory), "it lies outside");
         const culv_image_desc told = description(out);
@@ -610,9 +596,7 @@ static void map_vulkan_image(fuzz_reader *r, import_state *s)
     culv_vk_image_desc *desc = fuzz_box(r, &d, sizeof d);
     if (from != &import_resources[IMPORT_LINEAR] || fuzz_rarely(r, 8)) {
         culv_image *out = FUZZ_POISON(culv_image);
-        fuzz_arm(r);
-        culv_result result = FUZZ_CALL(culv_vk_image_map(fuzz.vk, memory, desc, &out));
-        fuzz_disarm();
+        culv_result result = FUZZ_ARMED(r, culv_vk_image_map(fuzz.vk, memory, desc, &out));
         FUZZ_REQUIRE(result != CULV_OK || from != &import_resources[IMPORT_LINEAR],
                      "LINEAR, as an array");
         keep_image(r, s, result, out);
@@ -620,10 +604,8 @@ static void map_vulkan_image(fuzz_reader *r, import_state *s)
         culv_subresource_layout *layout = fuzz_box_out(r, sizeof *layout);
         culv_buffer *out = FUZZ_POISON(culv_buffer);
         uint32_t level = fuzz_value32(r, 0), plane = fuzz_value32(r, 0);
-        fuzz_arm(r);
-        culv_result result =
-            FUZZ_CALL(culv_vk_image_map_pitched(fuzz.vk, memory, desc, level, plane, &out, layout));
-        fuzz_disarm();
+        culv_result result = FUZZ_ARMED(
+            r, culv_vk_image_map_pitched(fuzz.vk, memory, desc, level, plane, &out, layout));
         if (result == CULV_OK) {
             FUZZ_REQUIRE(culv_buffer_size(out) <= culv_memory_size(memory), "it leaves the memory");
             KEEP(s->buffers, fuzz_pick(r, SLOTS), out, culv_buffer_unmap(&s->buffers[kept], NULL));
@@ -661,9 +643,7 @@ static void texture(fuzz_reader *r, culv_image *image)
     d.plane = fuzz_value32(r, 0);
     culv_texture_desc *desc = fuzz_rarely(r, 16) ? NULL : fuzz_box(r, &d, sizeof d);
     CUtexObject first = 0x5a5a, second = 0x5a5a;
-    fuzz_arm(r);
-    culv_result result = FUZZ_CALL(culv_image_get_texture(image, desc, &first));
-    fuzz_disarm();
+    culv_result result = FUZZ_ARMED(r, culv_image_get_texture(image, desc, &first));
     if (result != CULV_OK)
         FUZZ_REQUIRE(first == 0x5a5a, "written after an error");
     else /* NaN is equal to itself here */
@@ -757,9 +737,7 @@ static void export_and_back(fuzz_reader *r)
     d.label = fuzz_label(r);
     culv_vk_memory_from_handle_desc *desc = fuzz_box(r, &d, sizeof d);
     VkDeviceMemory out = (VkDeviceMemory)(uintptr_t)0x5a5a;
-    fuzz_arm(r);
-    culv_result result = FUZZ_CALL(culv_vk_memory_from_handle(fuzz.vk, desc, &out));
-    fuzz_disarm();
+    culv_result result = FUZZ_ARMED(r, culv_vk_memory_from_handle(fuzz.vk, desc, &out));
     import_fd_kept(fd, was_open);
     if (result == CULV_OK)
         vkFreeMemory(fuzz.vk_device, out, NULL);

@@ -206,6 +206,14 @@ bool test_sleeps(int thread, unsigned ms);
  * that counts. False when TEST_FAR_MS did not bring that. True where the system does not tell.
  * A thread that is ready to run does not sleep, even if the machine is too busy to run it. */
 bool test_asleep(int process, int thread, unsigned ms);
+/* Writes of a process and of its descendants what each thread does: its name, its state, where in
+ * the kernel it waits; and its stack where the machine has eu-stack (elfutils) and permits it. A
+ * signal handler may call it. It takes a few seconds at most. */
+void test_tell_states(int to, int process);
+/* Whether a line of the file (allowed_vuids.txt) has this id of a validation message and holds for
+ * the text and for the validation layer's version, as VK_MAKE_API_VERSION() makes it. The id and
+ * the text may be NULL. False without the file. */
+bool test_message_allowed(const char *file, const char *vuid, const char *text, uint32_t version);
 
 #if defined(__MINGW32__) && !defined(__clang__)
 #    define TEST_PRINTF(f, a) __attribute__((format(gnu_printf, f, a)))

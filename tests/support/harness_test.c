@@ -3,8 +3,6 @@
 #define TEST_GROUP "harness."
 #include "harness.h"
 
-#include "allowed.h"
-
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -149,13 +147,14 @@ static long measured(const char *name, unsigned n)
     FAIL("too few lines \"%s\" in:\n%s", text, many_output);
 }
 
-/* What a program beside this one prints and how it ends. */
-static int run_planted(const char *program, const char *arguments)
+/* What the program beside this one prints and how it ends. */
+static int run_planted(const char *arguments)
 {
     static char text[65536];
     char command[2 * TEST_PATH_MAX], path[TEST_PATH_MAX];
     size_t used = 0;
-    snprintf(command, sizeof command, "exec %s %s 2>&1", test_path(path, program), arguments);
+    snprintf(command, sizeof command, "exec %s %s 2>&1",
+             test_path(path, "bin/tests/harness-planted"), arguments);
     FILE *run = popen(command, "r");
     REQUIRE(run != NULL);
     for (size_t got; used < sizeof text - 1; used += got)
@@ -180,7 +179,7 @@ static void require_told(const char *text, const char *after, const char *before
 /* Each case of planted.c is blamed, or praised, for its own doing, and the rest still runs. */
 TEST(many, .own = true, .smoke = true)
 {
-    REQUIRE_EQ(run_planted("bin/tests/harness-planted", "--quiet"), 1);
+    REQUIRE_EQ(run_planted("--cases=planted.* --quiet"), 1);
     require_line("PASS planted.first (");
     require_line("FAIL planted.fails: exit status 1");
     require_line("PASS planted.second (");
@@ -210,51 +209,49 @@ TEST(many, .own = true, .smoke = true)
 /* A suite may be a part of a program. */
 TEST(some, .own = true)
 {
-    REQUIRE_EQ(
-        run_planted("bin/tests/harness-planted", "--cases=*.first,*.second --but=*.se* --quiet"),
-        0);
+    REQUIRE_EQ(run_planted("--cases=*.first,*.second --but=*.se* --quiet"), 0);
     require_line("PASS planted.first (");
     require_line("1 passed, 0 skipped, 0 failed");
 }
 
-#define ANSWERS "--quiet --answers=share/culvert/planted-answers "
+#define ANSWERS "--cases=answers.* --quiet --answers=share/culvert/planted-answers "
 
 /* An answer that is another one, missing, never recorded, or told as different and not so. */
 TEST(answers, .own = true)
 {
-    REQUIRE_EQ(run_planted("bin/tests/harness-answers", ANSWERS "--as=nvidia"), 1);
-    require_line("ANSWER planted.all_right | code | CUDA_SUCCESS");
-    require_line("PASS planted.all_right (");
-    require_line("OTHER ANSWER planted.other | code: 'CUDA_ERROR_UNKNOWN'; the recorded answer is "
+    REQUIRE_EQ(run_planted(ANSWERS "--as=nvidia"), 1);
+    require_line("ANSWER answers.all_right | code | CUDA_SUCCESS");
+    require_line("PASS answers.all_right (");
+    require_line("OTHER ANSWER answers.other | code: 'CUDA_ERROR_UNKNOWN'; the recorded answer is "
                  "'CUDA_SUCCESS'");
-    require_line("FAIL planted.other: exit status 1");
-    require_line("OTHER ANSWER planted.missing | fd: no answer");
-    require_line("FAIL planted.missing: exit status 1");
-    require_line("OTHER ANSWER planted.never_recorded | code: 'CUDA_SUCCESS' was never recorded");
-    require_line("FAIL planted.never_recorded: exit status 1");
-    require_line("PASS planted.differs (");
-    require_line("PASS planted.stale (");
-    require_line("PASS planted.unknown_yet (");
-    require_line("FAIL planted.twice: exit status 1");
-    require_line("OTHER ANSWER planted.by_a_child | there: 'CUDA_ERROR_UNKNOWN'; the recorded "
+    require_line("FAIL answers.other: exit status 1");
+    require_line("OTHER ANSWER answers.missing | fd: no answer");
+    require_line("FAIL answers.missing: exit status 1");
+    require_line("OTHER ANSWER answers.never_recorded | code: 'CUDA_SUCCESS' was never recorded");
+    require_line("FAIL answers.never_recorded: exit status 1");
+    require_line("PASS answers.differs (");
+    require_line("PASS answers.stale (");
+    require_line("PASS answers.unknown_yet (");
+    require_line("FAIL answers.twice: exit status 1");
+    require_line("OTHER ANSWER answers.by_a_child | there: 'CUDA_ERROR_UNKNOWN'; the recorded "
                  "answer is 'CUDA_SUCCESS'");
-    require_line("FAIL planted.by_a_child: exit status 1");
+    require_line("FAIL answers.by_a_child: exit status 1");
     require_line("5 passed, 1 skipped, 5 failed");
 
-    REQUIRE_EQ(run_planted("bin/tests/harness-answers", ANSWERS "--as=twin"), 1);
-    require_line("PASS planted.all_right (");
-    require_line("FAIL planted.other: exit status 1");
-    require_line("PASS planted.differs (");
-    require_line("OTHER ANSWER planted.stale | code: 'CUDA_SUCCESS', as on the GPU");
-    require_line("FAIL planted.stale: exit status 1");
-    require_line("OTHER ANSWER planted.stale_line | gone: twin-differs.txt has a line that fits no "
+    REQUIRE_EQ(run_planted(ANSWERS "--as=twin"), 1);
+    require_line("PASS answers.all_right (");
+    require_line("FAIL answers.other: exit status 1");
+    require_line("PASS answers.differs (");
+    require_line("OTHER ANSWER answers.stale | code: 'CUDA_SUCCESS', as on the GPU");
+    require_line("FAIL answers.stale: exit status 1");
+    require_line("OTHER ANSWER answers.stale_line | gone: twin-differs.txt has a line that fits no "
                  "answer");
-    require_line("FAIL planted.stale_line: exit status 1");
-    require_line("PASS planted.by_a_child (");
+    require_line("FAIL answers.stale_line: exit status 1");
+    require_line("PASS answers.by_a_child (");
     require_line("4 passed, 1 skipped, 6 failed");
 
-    REQUIRE_EQ(run_planted("bin/tests/harness-answers", ANSWERS "--record --as=nvidia"), 1);
-    require_line("PASS planted.other (");
+    REQUIRE_EQ(run_planted(ANSWERS "--record --as=nvidia"), 1);
+    require_line("PASS answers.other (");
     require_line(
         "9 passed, 1 skipped, 1 failed"); /* two answers of one name are a mistake anyhow */
 }

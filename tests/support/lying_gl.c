@@ -119,10 +119,6 @@ WRAPPED(WRAP)
 
 /* Calls that cannot fail, but are counted or changed. */
 
-static PFNGLDELETEBUFFERSPROC real_DeleteBuffers;
-static PFNGLDELETETEXTURESPROC real_DeleteTextures;
-static PFNGLDELETEMEMORYOBJECTSEXTPROC real_DeleteMemoryObjectsEXT;
-static PFNGLDELETESEMAPHORESEXTPROC real_DeleteSemaphoresEXT;
 static PFNGLGETERRORPROC real_GetError;
 static PFNGLGETSTRINGPROC real_GetString;
 static PFNGLGETSTRINGIPROC real_GetStringi;
@@ -136,33 +132,18 @@ static int64_t names_of(GLsizei n, const GLuint *names)
     return real;
 }
 
-static void APIENTRY wrap_DeleteBuffers(GLsizei n, const GLuint *names)
-{
-    calls++;
-    counts.buffers -= names_of(n, names);
-    real_DeleteBuffers(n, names);
-}
-
-static void APIENTRY wrap_DeleteTextures(GLsizei n, const GLuint *names)
-{
-    calls++;
-    counts.textures -= names_of(n, names);
-    real_DeleteTextures(n, names);
-}
-
-static void APIENTRY wrap_DeleteMemoryObjectsEXT(GLsizei n, const GLuint *names)
-{
-    calls++;
-    counts.memories -= names_of(n, names);
-    real_DeleteMemoryObjectsEXT(n, names);
-}
-
-static void APIENTRY wrap_DeleteSemaphoresEXT(GLsizei n, const GLuint *names)
-{
-    calls++;
-    counts.semaphores -= names_of(n, names);
-    real_DeleteSemaphoresEXT(n, names);
-}
+#define WRAP_DELETE(name, NAME, count)                                                             \
+    static PFNGL##NAME##PROC real_##name;                                                          \
+    static void APIENTRY wrap_##name(GLsizei n, const GLuint *names)                               \
+    {                                                                                              \
+        calls++;                                                                                   \
+        counts.count -= names_of(n, names);                                                        \
+        real_##name(n, names);                                                                     \
+    }
+WRAP_DELETE(DeleteBuffers, DELETEBUFFERS, buffers)
+WRAP_DELETE(DeleteTextures, DELETETEXTURES, textures)
+WRAP_DELETE(DeleteMemoryObjectsEXT, DELETEMEMORYOBJECTSEXT, memories)
+WRAP_DELETE(DeleteSemaphoresEXT, DELETESEMAPHORESEXT, semaphores)
 
 static GLenum APIENTRY wrap_GetError(void)
 {

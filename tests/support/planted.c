@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Cases that go wrong on purpose: what harness.many runs, and no suite of its own. */
-#include "harness.h"
+/* Cases that go wrong on purpose: what harness.many and harness.answers run, and no suite of its
+ * own. */
+#define TEST_GROUP "answers."
+#include "answers.h"
 
 #include <signal.h>
 #include <sys/prctl.h>
@@ -96,3 +98,66 @@ TEST(planted_own, .title = "planted.asks_for_it")
 TEST_FN(planted_pass, .title = "planted.fourth")
 TEST_FN(planted_pass, .title = "planted.last")
 TEST_FN(planted_pass, .title = "planted.alone", .own = true)
+
+/* Named answers, right and wrong. --as=twin and --as=nvidia say whose they are. */
+
+static void driver(void)
+{
+    test_answers_of(strcmp(test_option("as", "nvidia"), "twin") == 0);
+}
+
+TEST(all_right)
+{
+    driver();
+    ANSWER("code", "CUDA_SUCCESS");
+    ANSWER("bytes wrong", "%d", 0);
+}
+
+TEST(success, .title = "answers.missing")
+{
+    driver();
+    ANSWER("code", "CUDA_SUCCESS");
+}
+
+TEST(failure, .title = "answers.other")
+{
+    driver();
+    ANSWER("code", "CUDA_ERROR_UNKNOWN");
+}
+
+TEST(differs)
+{
+    driver();
+    bool twin = strcmp(test_option("as", "nvidia"), "twin") == 0;
+    ANSWER("code", "%s", twin ? "CUDA_SUCCESS" : "CUDA_ERROR_UNKNOWN");
+    ANSWER("order a", "%s", twin ? "2, 1" : "1, 2");
+    if (!twin) ANSWER("only a GPU", "7");
+}
+
+TEST(twice)
+{
+    success();
+    success();
+}
+
+TEST_AS(nothing, driver(), .title = "answers.stale_line")
+
+/* Twice the same process: its answers are taken once. */
+TEST(by_a_child)
+{
+    driver();
+    ANSWER("here", "1");
+    REQUIRE_EQ(test_run_child("answers.answering_child"), 0);
+    REQUIRE_EQ(test_run_child("answers.answering_child"), 0);
+}
+
+TEST(answering_child)
+{
+    if (getenv("CULVERT_TEST_ANSWERS_TO") == NULL) SKIP("only as a child");
+    driver();
+    ANSWER("there", "%s", "CUDA_ERROR_UNKNOWN");
+}
+
+TEST_FN(success, .title = "answers.never_recorded")
+TEST_FN(success, .title = "answers.stale")
+TEST_FN(failure, .title = "answers.unknown_yet")

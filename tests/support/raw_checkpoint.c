@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Checkpoints of the process under test. See raw_checkpoint.h. */
-#include "raw_checkpoint.h"
+/* Checkpoints of the process under test. See raw_cuda.h. */
+#include "raw_cuda.h"
 
 #include <unistd.h>
 

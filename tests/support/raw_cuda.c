@@ -78,27 +78,10 @@ static bool use(raw_cuda *cu, void *library, char why[WHY_SIZE])
     (void)entry(cu, "cuDeviceGetUuid", 9020, &cu->DeviceGetUuid_v1);
     (void)entry(cu, "cuLogsRegisterCallback", 12090, &cu->LogsRegisterCallback);
     (void)entry(cu, "cuLogsUnregisterCallback", 12090, &cu->LogsUnregisterCallback);
-    cu->software = symbol(library, "culvSoftCounts", &cu->SoftCounts);
-    (void)symbol(library, "culvSoftFailAt", &cu->SoftFailAt);
-    (void)symbol(library, "culvSoftFailedCall", &cu->SoftFailedCall);
-    (void)symbol(library, "culvSoftDelay", &cu->SoftDelay);
-    (void)symbol(library, "culvSoftBefore", &cu->SoftBefore);
-    (void)symbol(library, "culvSoftPlayVersion", &cu->SoftPlayVersion);
-    (void)symbol(library, "culvSoftBarPeers", &cu->SoftBarPeers);
-    (void)symbol(library, "culvSoftPlayName", &cu->SoftPlayName);
-    (void)symbol(library, "culvSoftSpoilPeers", &cu->SoftSpoilPeers);
-    (void)symbol(library, "culvSoftPlayAttribute", &cu->SoftPlayAttribute);
-    (void)symbol(library, "culvSoftPlayManaged", &cu->SoftPlayManaged);
-    (void)symbol(library, "culvSoftPlayDmaBufPcie", &cu->SoftPlayDmaBufPcie);
-    (void)symbol(library, "culvSoftPlayDmaBufImport", &cu->SoftPlayDmaBufImport);
-    (void)symbol(library, "culvSoftPlayFabric", &cu->SoftPlayFabric);
-    (void)symbol(library, "culvSoftDmaBufRange", &cu->SoftDmaBufRange);
-    (void)symbol(library, "culvSoftRdmaCounts", &cu->SoftRdmaCounts);
-    (void)symbol(library, "culvSoftPlayLuid", &cu->SoftPlayLuid);
-    (void)symbol(library, "culvSoftBinaryCreate", &cu->SoftBinaryCreate);
-    (void)symbol(library, "culvSoftBinarySignal", &cu->SoftBinarySignal);
-    (void)symbol(library, "culvSoftBinaryWait", &cu->SoftBinaryWait);
-    (void)symbol(library, "culvSoftBinaryLose", &cu->SoftBinaryLose);
+#define RESOLVE(result, name, args) (void)symbol(library, "culvSoft" #name, &cu->Soft##name);
+    RAW_CUDA_SOFT(RESOLVE)
+#undef RESOLVE
+    cu->software = cu->SoftCounts != NULL;
 
     if (look_before_init != NULL) look_before_init(cu);
     CUresult result = cu->Init(0);

@@ -202,6 +202,30 @@ typedef CUresult(CUDAAPI *PFN_cuGLGetDevices_v6050)(unsigned *count, CUdevice *d
     X(GraphicsResourceGetMappedMipmappedArray, 5000)                                               \
     X(GraphicsSubResourceGetMappedArray, 3000)
 
+/* Controls of the twin (soft/shared/control.h), NULL on NVIDIA's driver. */
+#define RAW_CUDA_SOFT(X)                                                                           \
+    X(void, Counts, (struct culv_soft_counts * out))                                               \
+    X(void, FailAt, (uint64_t n, int error))                                                       \
+    X(const char *, FailedCall, (void))                                                            \
+    X(int, Delay, (const char *call, unsigned ms))                                                 \
+    X(void, Before, (uint64_t n, void (*hook)(void *user, const char *call), void *user))          \
+    X(void, PlayVersion, (int version))                                                            \
+    X(void, PlayName, (const char *name))                                                          \
+    X(void, BarPeers, (int bar))                                                                   \
+    X(void, SpoilPeers, (int spoil))                                                               \
+    X(void, PlayAttribute, (int attribute, int value))                                             \
+    X(int, PlayManaged, (uint64_t address))                                                        \
+    X(void, PlayDmaBufPcie, (int answer))                                                          \
+    X(void, PlayDmaBufImport, (int takes))                                                         \
+    X(void, PlayFabric, (int has_channel))                                                         \
+    X(int, DmaBufRange, (int fd, struct culv_soft_dma_buf *out))                                   \
+    X(void, RdmaCounts, (struct culv_soft_rdma_counts * out))                                      \
+    X(void, PlayLuid, (int device, const uint8_t luid[8], unsigned node_mask))                     \
+    X(int, BinaryCreate, (const uint8_t device_uuid[16], int *fd))                                 \
+    X(int, BinarySignal, (int fd))                                                                 \
+    X(int, BinaryWait, (int fd, unsigned timeout_ms))                                              \
+    X(int, BinaryLose, (int fd))
+
 struct culv_soft_counts;
 struct culv_soft_dma_buf;
 struct culv_soft_rdma_counts;
@@ -219,28 +243,9 @@ typedef struct raw_cuda {
     raw_cuda_logs_register_fn LogsRegisterCallback;
     raw_cuda_logs_unregister_fn LogsUnregisterCallback;
     PFN_cuGetProcAddress_v12000 GetProcAddress;
-    /* Controls of the twin (soft/shared/control.h), NULL on NVIDIA's driver. */
-    void (*SoftCounts)(struct culv_soft_counts *out);
-    void (*SoftFailAt)(uint64_t n, int error);
-    const char *(*SoftFailedCall)(void);
-    int (*SoftDelay)(const char *call, unsigned ms);
-    void (*SoftBefore)(uint64_t n, void (*hook)(void *user, const char *call), void *user);
-    void (*SoftPlayVersion)(int version);
-    void (*SoftPlayName)(const char *name);
-    void (*SoftBarPeers)(int bar);
-    void (*SoftSpoilPeers)(int spoil);
-    void (*SoftPlayAttribute)(int attribute, int value);
-    int (*SoftPlayManaged)(uint64_t address);
-    void (*SoftPlayDmaBufPcie)(int answer);
-    void (*SoftPlayDmaBufImport)(int takes);
-    void (*SoftPlayFabric)(int has_channel);
-    int (*SoftDmaBufRange)(int fd, struct culv_soft_dma_buf *out);
-    void (*SoftRdmaCounts)(struct culv_soft_rdma_counts *out);
-    void (*SoftPlayLuid)(int device, const uint8_t luid[8], unsigned node_mask);
-    int (*SoftBinaryCreate)(const uint8_t device_uuid[16], int *fd);
-    int (*SoftBinarySignal)(int fd);
-    int (*SoftBinaryWait)(int fd, unsigned timeout_ms);
-    int (*SoftBinaryLose)(int fd);
+#define RAW_CUDA_FIELD(result, name, args) result(*Soft##name) args;
+    RAW_CUDA_SOFT(RAW_CUDA_FIELD)
+#undef RAW_CUDA_FIELD
 } raw_cuda;
 
 /* Before raw_cuda_open(): the twin is to have two devices. How many NVIDIA's driver has, it has. */
@@ -301,6 +306,17 @@ CUdeviceptr raw_cuda_mapped(const raw_cuda *cu, CUexternalMemory memory, uint64_
 /* On the twin: requires that no object, mapping or fd is left. Nothing to ask on NVIDIA's
  * driver. */
 void raw_cuda_require_empty(const raw_cuda *cu);
+
+/* Checkpoints of the process under test: the twin's by itself, on a GPU by a child of the suite's
+ * (raw_checkpoint_agent()), since NVIDIA's driver was measured from outside. */
+typedef struct raw_checkpoint {
+    CUresult lock, checkpoint, restore, unlock; /* all of them are called */
+    CUprocessState locked, checkpointed, last;
+} raw_checkpoint;
+
+/* Lock, checkpoint, restore, unlock. Skips the case where the driver has no checkpoints. */
+raw_checkpoint raw_checkpoint_run(const raw_cuda *cu, const char *agent);
+void raw_checkpoint_agent(void);
 
 /* A stage's end: no context is current, the device's is released, and nothing is left. */
 void raw_cuda_leave(const raw_cuda *cu, CUdevice device);

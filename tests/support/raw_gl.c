@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* OpenGL contexts by EGL, without EGL's headers and without linking anything. */
 #include "raw_gl.h"
-#include "raw_gl_image.h"
 
 #include <dlfcn.h>
 

@@ -2,7 +2,6 @@
 /* Instance, device, validation messages and timelines of the tests' own Vulkan. See
  * raw_vulkan.h. */
 #include "raw_vulkan.h"
-#include "allowed.h"
 #include "control.h"
 
 #include <dlfcn.h>

@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* See states.h. Only what a signal handler may call: no memory is allocated, no lock is taken. */
-#include "states.h"
+/* What a process that hangs does, and the processes that it started. Only what a signal handler may
+ * call: no memory is allocated, no lock is taken. */
+#include "harness.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -172,7 +169,7 @@ static void tell_stacks(int to, pid_t process, time_t until)
     }
 }
 
-void test_tell_states(int to, pid_t process)
+void test_tell_states(int to, int process)
 {
     pid_t all[MOST] = {process};
     size_t count = 1;

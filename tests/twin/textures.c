@@ -456,7 +456,8 @@ ROOM_CASE(layers_are_clamped)
     free((void *)(uintptr_t)image.texels);
 }
 
-/* Levels: by themselves, between two, with a bias, within clamps, from a view's first one on. */
+/* Levels: by themselves, between two, with a bias, within clamps, from a view's first one on. Each
+ * holds its number; textures.levels_of_an_image of the contract suite tells its texels apart. */
 ROOM_CASE(levels)
 {
     enum { LEVELS = 4, STEPS = 41 };
@@ -472,7 +473,7 @@ ROOM_CASE(levels)
                 {CU_TR_FILTER_MODE_LINEAR, 0, 0, 100, 1, 2},
                 {CU_TR_FILTER_MODE_POINT, 0, 1, 1, 1, 3},
                 {CU_TR_FILTER_MODE_POINT, 0, 0, 0, 0, LEVELS - 1}};
-    reference_image images[LEVELS];
+    float texels[13 * 7 * 4];
     PROC(room->t.cu, TexObjectGetResourceViewDesc, 5000);
     CUmipmappedArray mipmap = raw_cuda_mipmap(room->t.cu, &array_desc, LEVELS);
     for (unsigned i = 0; i < LEVELS; i++) {
@@ -480,8 +481,9 @@ ROOM_CASE(levels)
         CUDA_ARRAY3D_DESCRIPTOR desc;
         CU_OK(room->t.cu->MipmappedArrayGetLevel(&level, mipmap, i));
         CU_OK(room->t.cu->Array3DGetDescriptor(&desc, level));
-        images[i] = (reference_image){.directions = 2};
-        fill_array(&room->t, level, &desc, &images[i], 20 + i);
+        for (size_t k = 0; k < sizeof texels / sizeof texels[0]; k++)
+            texels[k] = (float)i;
+        CU_OK(raw_cuda_write_array(room->t.cu, level, texels, desc.Width * 16, desc.Height));
     }
     for (size_t r = 0; r < sizeof rows / sizeof rows[0]; r++) {
         CUDA_TEXTURE_DESC desc = texture_desc(CU_TR_ADDRESS_MODE_MIRROR, CU_TR_FILTER_MODE_LINEAR,
@@ -515,28 +517,19 @@ ROOM_CASE(levels)
         places[0].level = NO_LEVEL;
         CU_OK(texture_run(room, "read_2d", texture, places, STEPS, found, sizeof found[0]));
         for (int i = 0; i < STEPS; i++) {
-            double level = (i == 0 ? 0.0 : (double)places[i].level) + (double)rows[r].bias, low[4],
-                   high[4];
-            level = fmax(level, (double)rows[r].low);
-            level = fmin(level, (double)rows[r].high);
+            double level = (i == 0 ? 0.0 : (double)places[i].level) + (double)rows[r].bias;
+            level = fmin(fmax(level, (double)rows[r].low), (double)rows[r].high);
             level = fmin(fmax(level, 0.0), (double)(rows[r].last - rows[r].first));
-            double part = level - floor(level);
             if (rows[r].mip == CU_TR_FILTER_MODE_POINT) {
-                if (fabs(part - 0.5) < 0.001) continue;
+                if (fabs(level - floor(level) - 0.5) < 0.001) continue;
                 level = floor(level + 0.5);
-                part = 0;
             }
-            const unsigned first = rows[r].first + (unsigned)level;
-            REQUIRE(reference_read(&images[first], &desc, &places[i], low));
-            REQUIRE(reference_read(&images[part > 0 ? first + 1 : first], &desc, &places[i], high));
             for (int c = 0; c < 4; c++)
-                if (fabs((1 - part) * low[c] + part * high[c] - (double)found[i][c]) > 2e-5)
+                if (fabs(rows[r].first + level - (double)found[i][c]) > 2e-5)
                     FAIL("row %zu, level %g", r, (double)places[i].level);
         }
         CU_OK(room->t.cu->TexObjectDestroy(texture));
     }
-    for (unsigned i = 0; i < LEVELS; i++)
-        free((void *)(uintptr_t)images[i].texels);
 }
 
 /* Plain memory: by element, and as a pitched image. */

@@ -4,7 +4,7 @@
 #define TEST_GROUP "gl."
 #include "gl_stage.h"
 #include "raw_cuda_image.h"
-#include "raw_gl_image.h"
+#include "raw_gl.h"
 
 #include <culvert/gl_register.h>
 #include <culvert/vulkan.h>

@@ -4,7 +4,7 @@
 #include "core/registration.h"
 #include "library.h"
 #include "raw_cuda_image.h"
-#include "raw_gl_image.h"
+#include "raw_gl.h"
 
 #include <culvert/gl.h>
 #include <pthread.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Torture of fallbacks: buffers, images and semaphores on each path that does not share. */
-#include "raw_gl_image.h"
+#include "raw_gl.h"
 #include "torture.h"
 
 #include <culvert/gl.h>

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Rings between CUDA and Vulkan: what they are made of, copies on every queue family, queue
  * families. */
-#include "raw_checkpoint.h"
 #include "vulkan_ring_stage.h"
 
 #include <malloc.h>

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "foreign.h"
 
-#include "allowed.h"
-
 #include <stdio.h>
 #include <string.h>
 

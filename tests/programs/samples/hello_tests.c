@@ -3,7 +3,6 @@
  * pictures that two of them draw. */
 #include <volk.h>
 
-#include "allowed.h"
 #include "harness.h"
 #include "run.h"
 #include "screen.h"
