@@ -10,10 +10,23 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+/* For a card, and by culv_pointer_get_info(), from which it is: what is not made by VMM goes to no
+ * graphics API, and no handle but a dma-buf leads to it; of pools that export mem_pool.c knows. */
 static culv_rdma_info look(const rdma_stage *s, CUdeviceptr p)
 {
     culv_rdma_info info = culv_rdma_info_init();
+    culv_pointer_info told = culv_pointer_info_init();
     LIB_OK(culv_rdma_get_info(s->w.device, p, &info));
+    LIB_OK(culv_pointer_get_info(s->w.device, p, &told));
+    REQUIRE(told.kind == info.kind && told.reason_text[0] != '\0');
+    REQUIRE(told.mapping_start == info.start && told.mapping_size == info.size);
+    if (told.kind != CULV_POINTER_VMM)
+        REQUIRE(told.graphics == 0 && (told.handle_types & ~(1u << CULV_HANDLE_DMA_BUF_FD)) == 0);
+    REQUIRE(told.kind == CULV_POINTER_DEVICE || told.kind == CULV_POINTER_VMM ||
+            told.handle_types == 0);
+    REQUIRE((told.pool != NULL) == (told.kind == CULV_POINTER_POOL));
+    if (told.kind == CULV_POINTER_DEVICE)
+        REQUIRE(told.range_start == info.start && told.range_size == info.size);
     printf("%#llx: kind %d, path %d, %s %s\n", (unsigned long long)p, (int)info.kind,
            (int)info.path, culv_reason_name(info.reason), info.reason_text);
     return info;

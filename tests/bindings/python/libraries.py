@@ -529,8 +529,12 @@ def frames_of_a_ring(lib):
                 del array
             got = ring.acquire()
             slot = ring.buffer(got.slot)
-            ring.submit(gpu.queue, vulkan_work.recorded(
-                gpu, lambda c: f.vkCmdCopyBuffer(c, slot.handle, kept.handle, 1, vk.VkBufferCopy(4 * (i % words), 4 * i, 4)), [slot], lists[i]), got)
+
+            def record(c):
+                f.vkCmdPipelineBarrier2(c, ring.barriers(got.slot, "acquire"))
+                f.vkCmdCopyBuffer(c, slot.handle, kept.handle, 1, vk.VkBufferCopy(4 * (i % words), 4 * i, 4))
+                f.vkCmdPipelineBarrier2(c, ring.barriers(got.slot, "release"))
+            ring.submit(gpu.queue, vulkan_work.recorded(gpu, record, commands=lists[i]), got)
         gpu.wait_idle()
         ring.drain()
         said = (ctypes.c_uint32 * frames).from_buffer_copy(vulkan_work.read(gpu, kept))

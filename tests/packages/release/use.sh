@@ -236,12 +236,12 @@ windows)
     mkdir /tmp/zip
     python3 -m zipfile -e "$zip" /tmp/zip
     tree=/tmp/zip/$(basename "$zip" .zip)
-    cp -r "$here/windows" /tmp/windows-project
-    cp "$tree/samples/hello_d3d12.c" /tmp/windows-project/
+    mkdir /tmp/windows-project
+    cp "$tree/samples/hello_d3d12.c" "$here/project/CMakeLists.txt" /tmp/windows-project/
     cmake -S /tmp/windows-project -B /tmp/windows -DCMAKE_SYSTEM_NAME=Windows -DCMAKE_C_COMPILER=x86_64-w64-mingw32-gcc \
         -Dculvert_DIR="$tree/lib/cmake/culvert" >/tmp/cmake.log 2>&1 || { cat /tmp/cmake.log; fail cmake; }
     cmake --build /tmp/windows >/tmp/cmake.log 2>&1 || { cat /tmp/cmake.log; fail "cmake --build"; }
-    for program in /tmp/windows/hello_d3d12.exe "$tree/bin/culvert-info.exe" "$tree/bin/culvert-selftest.exe"; do
+    for program in /tmp/windows/hello.exe "$tree/bin/culvert-info.exe" "$tree/bin/culvert-selftest.exe"; do
         x86_64-w64-mingw32-objdump -p "$program" >/tmp/said
         grep -q 'DLL Name: culvert-0.dll' /tmp/said || fail "$program does not link culvert-0.dll"
         grep 'DLL Name: ' /tmp/said | grep -q -i 'libgcc\|winpthread\|libstdc' && fail "$program needs MinGW's DLLs"

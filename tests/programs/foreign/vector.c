@@ -35,12 +35,13 @@ static VkCommandBuffer record_all(app *a, const culv_vector_view *view, uint64_t
     return commands;
 }
 
-/* `smallest`: in chunks of the granularity. */
-static void grow_with(const culv_vector_desc *desc, bool smallest)
+/* In chunks of the granularity, some of them committed ahead. */
+TEST(grows, .smoke = true)
 {
     const uint64_t table[] = {1, 4097, 819200, 819201, (2u << 20) + 1, 5000011, (9u << 20) + 3};
     const size_t steps = sizeof table / sizeof *table;
-    culv_vector_desc d = *desc;
+    culv_vector_desc d = culv_vector_desc_init();
+    culv_vmm_allocation_desc chunk = culv_vmm_allocation_desc_init();
     culv_vk_vector_view_desc vd = culv_vk_vector_view_desc_init();
     culv_vector *vector;
     culv_vector_view *view;
@@ -54,13 +55,9 @@ static void grow_with(const culv_vector_desc *desc, bool smallest)
         app_close(&a);
         SKIP("this device exports no virtual memory");
     }
-    d.handle_types = 1u << CULV_HANDLE_OPAQUE_FD;
-    if (smallest) {
-        culv_vmm_allocation_desc chunk = culv_vmm_allocation_desc_init();
-
-        chunk.handle_types = d.handle_types;
-        CULV(culv_vmm_get_granularity(a.culvert, &chunk, &d.max_chunk));
-    }
+    d.handle_types = chunk.handle_types = 1u << CULV_HANDLE_OPAQUE_FD;
+    d.commit_ahead = 4u << 20;
+    CULV(culv_vmm_get_granularity(a.culvert, &chunk, &d.max_chunk));
     vd.usage = VK_BUFFER_USAGE_VERTEX_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT;
     CULV(culv_vector_create(a.culvert, &d, &vector));
     CULV(culv_vk_vector_view_create(a.vk, vector, &vd, &view));
@@ -84,7 +81,8 @@ static void grow_with(const culv_vector_desc *desc, bool smallest)
         CULV(culv_vector_grow(vector, size));
         REQUIRE_EQ(culv_vector_size(vector), size);
         app_fill(&a, culv_vector_pointer(vector) + before, before, size - before, 9);
-        CULV(culv_semaphore_signal(culv_shared_semaphore_cuda(sync), a.stream, turn + 1));
+        const culv_semaphore_point ready = {culv_shared_semaphore_cuda(sync), turn + 1};
+        CULV(culv_semaphore_signal_batch(&ready, 1, a.stream));
         /* What is committed ahead may raise the vector's generation at any moment. */
         const uint64_t there = culv_vector_generation(vector);
         CULV(culv_vector_view_update(view));
@@ -107,28 +105,6 @@ static void grow_with(const culv_vector_desc *desc, bool smallest)
     culv_vector_view_destroy(&view);
     culv_vector_destroy(&vector, NULL);
     app_close(&a);
-}
-
-TEST(grows, .smoke = true)
-{
-    const culv_vector_desc d = culv_vector_desc_init();
-
-    grow_with(&d, false);
-}
-
-TEST(many_chunks)
-{
-    const culv_vector_desc d = culv_vector_desc_init();
-
-    grow_with(&d, true);
-}
-
-TEST(ahead)
-{
-    culv_vector_desc d = culv_vector_desc_init();
-
-    d.commit_ahead = 4u << 20;
-    grow_with(&d, false);
 }
 
 static void moved(void *context, culv_vector *vector, CUdeviceptr before, CUdeviceptr now)

@@ -58,7 +58,7 @@ need_lavapipe() {
 
 need_python() { python3 -c '' 2>/dev/null || skip "python3 is not installed"; }
 check_json() {
-    python3 "$CULVERT_SOURCE/tests/programs/tools/check_json.py" "$out" "$@" >"$work/json" 2>&1 ||
+    python3 -B "$CULVERT_SOURCE/tests/programs/tools/check_info.py" "$out" "$@" >"$work/json" 2>&1 ||
         fail "$(cat "$work/json")"
 }
 

@@ -1,9 +1,13 @@
 """Checks culvert-info's JSON: its keys, their types, and that each no has a reason. SPDX-License-Identifier: MIT
 
-usage: check_json.py FILE [unreachable] [no_graphics] [no_cuda] [two_lonely_cuda] [documented=PAGE]"""
+usage: check_info.py FILE [unreachable] [no_graphics] [no_cuda] [two_lonely_cuda] [documented=PAGE]"""
 import json
+import pathlib
 import re
 import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "bench"))
+from check_json import check, keys_of  # noqa: E402: of the benchmarks'
 
 TEXT = (str, type(None))
 NUMBER = (int, type(None))
@@ -37,30 +41,12 @@ CUDA_FEATURES = {"timeline_semaphores", "vmm", "vmm_posix_fd", "vmm_win32", "vmm
                  "integrated", "host_register_supported", "can_use_host_pointer_for_registered_mem", "pageable_memory_access_uses_host_page_tables"}
 
 
-def check(place, value, keys):
-    assert list(value) == list(keys), f"{place}: keys {list(value)}, expected {list(keys)}"
-    for key, types in keys.items():
-        # bool is a kind of int in Python, not in JSON
-        fits = isinstance(value[key], types) and (bool in types or not isinstance(value[key], bool))
-        assert fits, f"{place}.{key}: {value[key]!r} is not of {types}"
-
-
 def check_features(place, features, names):
     assert set(features) == names, f"{place}: features {sorted(features)}"
     for name, row in features.items():
         assert row["supported"] in (True, False, None), f"{place}.{name}: {row}"
         assert row["supported"] is True or row["reason"], f"{place}.{name}: a no without a reason"
         assert ("attribute" in row) == ("value" in row) == (names is CUDA_FEATURES), f"{place}.{name}: {row}"
-
-
-def keys_of(value):
-    if isinstance(value, dict):
-        for key, inner in value.items():
-            yield key
-            yield from keys_of(inner)
-    elif isinstance(value, list):
-        for inner in value:
-            yield from keys_of(inner)
 
 
 def check_report(report, wanted):
