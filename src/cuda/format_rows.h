@@ -15,7 +15,7 @@
  *   PLANES      (format, array format of that layout or NONE, planes, bits, sampling, order,
  *                DXGI_FORMAT)
  *   PAIRS       (format, array format, bytes of two texels, order, DXGI_FORMAT)
- * and those that CUDA cannot map, with the reason:
+ * and those that CUDA cannot map, with the reason, which names another format:
  *   NOTHING     (format, bytes a texel, order, DXGI_FORMAT, GL format, why)
  *   NO_ASPECTS  (format, bytes a texel, aspects, order, DXGI_FORMAT, GL format, why)
  *   NO_BLOCKS   (format, bytes, width and height of a block, order, GL format, why)
@@ -25,32 +25,6 @@
  * dxgiformat.h; glcorearb.h and glext.h. OpenGL does not define the bits of GL_RGB5_A1 and
  * GL_RGBA4: they were measured on the H200 (580.159.04) and Mesa (22.3.6, 25.0.7). */
 
-#define NOT_THREE(use)                                                                             \
-    "CUDA arrays have 1, 2 or 4 channels, never 3: use " use                                       \
-    ", or map a LINEAR image as rows of bytes (in Vulkan culv_vk_image_map_pitched())"
-#define NOT_BYTES(size, use)                                                                       \
-    "a texel has " size                                                                            \
-    " bytes, but an element of a CUDA array has at most 16: use two images of " use                \
-    ", or map a LINEAR image as rows of bytes (in Vulkan culv_vk_image_map_pitched())"
-#define NOT_24_BYTES(use) NOT_BYTES("24", use)
-#define NOT_32_BYTES(use) NOT_BYTES("32", use)
-#define NOT_24_BITS(use)                                                                           \
-    "CUDA has no array format of 24 bits: use " use                                                \
-    " or D16_UNORM, or copy the depths into a shared buffer"
-#define NOT_DEPTH_STENCIL(use)                                                                            \
-    "drivers keep depth and stencil together in an order of their own, which CUDA reads wrong (measured " \
-    "with D24_UNORM_S8_UINT): use " use                                                                   \
-    " and S8_UINT in two images, or copy the aspects into a shared buffer"
-#define NOT_COMPRESSED(family, use)                                                                \
-    "CUDA has no array format of " family " blocks: use " use                                      \
-    " or an uncompressed format, or share the blocks in a buffer"
-#define NOT_12_BITS(use)                                                                           \
-    "CUDA has no array format of 12 bits: use " use                                                \
-    ", which has the same 16-bit words, or share the words in a buffer"
-#define NOT_CHROMA_FIRST(use)                                                                      \
-    "CUDA's pairs of 4:2:2 begin with luma (YUY2, Y210, Y216), never with chroma: use " use        \
-    ", or share the pairs in a buffer"
-
 /* clang-format off */
 /* The width and the height of a block, and its place among OpenGL's numbers. */
 #define ASTC_EXTENTS(X)                                                                            \
@@ -58,7 +32,7 @@
     X(8, 5, 5) X(8, 6, 6) X(8, 8, 7) X(10, 5, 8) X(10, 6, 9) \
     X(10, 8, 10) X(10, 10, 11) X(12, 10, 12) X(12, 12, 13)
 #define ASTC(width, height, kind, gl, use) \
-    NO_BLOCKS(ASTC_##width##x##height##_##kind##_BLOCK, 16, width, height, "RGBA", gl, NOT_COMPRESSED("ASTC", use))
+    NO_BLOCKS(ASTC_##width##x##height##_##kind##_BLOCK, 16, width, height, "RGBA", gl, NOT_ASTC(use))
 #define ASTC_UNORM_SRGB(width, height, n) \
     ASTC(width, height, UNORM, 0x93B0 + n, "BC7_UNORM_BLOCK") ASTC(width, height, SRGB, 0x93D0 + n, "BC7_SRGB_BLOCK")
 #define ASTC_SFLOAT(width, height, n) ASTC(width, height, SFLOAT, 0x93B0 + n, "BC6H_SFLOAT_BLOCK")
@@ -209,16 +183,16 @@ BLOCKS(BC6H_UFLOAT_BLOCK,    BC6H_UF16,      3, 16, "RGB",  95, 0x8E8F)
 BLOCKS(BC6H_SFLOAT_BLOCK,    BC6H_SF16,      3, 16, "RGB",  96, 0x8E8E)
 BLOCKS(BC7_UNORM_BLOCK,      BC7_UNORM,      4, 16, "RGBA", 98, 0x8E8C)
 SRGB_BLOCKS(BC7_SRGB_BLOCK,       BC7_UNORM, BC7_UNORM_SRGB, 4, 16, "RGBA", 99, 0x8E8D)
-NO_BLOCKS(ETC2_R8G8B8_UNORM_BLOCK,   8,  4,  4,  "RGB",  0x9274, NOT_COMPRESSED("ETC2", "BC1_RGB_UNORM_BLOCK"))
-NO_BLOCKS(ETC2_R8G8B8_SRGB_BLOCK,    8,  4,  4,  "RGB",  0x9275, NOT_COMPRESSED("ETC2", "BC1_RGB_SRGB_BLOCK"))
-NO_BLOCKS(ETC2_R8G8B8A1_UNORM_BLOCK, 8,  4,  4,  "RGBA", 0x9276, NOT_COMPRESSED("ETC2", "BC1_RGBA_UNORM_BLOCK"))
-NO_BLOCKS(ETC2_R8G8B8A1_SRGB_BLOCK,  8,  4,  4,  "RGBA", 0x9277, NOT_COMPRESSED("ETC2", "BC1_RGBA_SRGB_BLOCK"))
-NO_BLOCKS(ETC2_R8G8B8A8_UNORM_BLOCK, 16, 4,  4,  "RGBA", 0x9278, NOT_COMPRESSED("ETC2", "BC7_UNORM_BLOCK"))
-NO_BLOCKS(ETC2_R8G8B8A8_SRGB_BLOCK,  16, 4,  4,  "RGBA", 0x9279, NOT_COMPRESSED("ETC2", "BC7_SRGB_BLOCK"))
-NO_BLOCKS(EAC_R11_UNORM_BLOCK,       8,  4,  4,  "R",    0x9270, NOT_COMPRESSED("EAC", "BC4_UNORM_BLOCK"))
-NO_BLOCKS(EAC_R11_SNORM_BLOCK,       8,  4,  4,  "R",    0x9271, NOT_COMPRESSED("EAC", "BC4_SNORM_BLOCK"))
-NO_BLOCKS(EAC_R11G11_UNORM_BLOCK,    16, 4,  4,  "RG",   0x9272, NOT_COMPRESSED("EAC", "BC5_UNORM_BLOCK"))
-NO_BLOCKS(EAC_R11G11_SNORM_BLOCK,    16, 4,  4,  "RG",   0x9273, NOT_COMPRESSED("EAC", "BC5_SNORM_BLOCK"))
+NO_BLOCKS(ETC2_R8G8B8_UNORM_BLOCK,   8,  4,  4,  "RGB",  0x9274, NOT_ETC2("BC1_RGB_UNORM_BLOCK"))
+NO_BLOCKS(ETC2_R8G8B8_SRGB_BLOCK,    8,  4,  4,  "RGB",  0x9275, NOT_ETC2("BC1_RGB_SRGB_BLOCK"))
+NO_BLOCKS(ETC2_R8G8B8A1_UNORM_BLOCK, 8,  4,  4,  "RGBA", 0x9276, NOT_ETC2("BC1_RGBA_UNORM_BLOCK"))
+NO_BLOCKS(ETC2_R8G8B8A1_SRGB_BLOCK,  8,  4,  4,  "RGBA", 0x9277, NOT_ETC2("BC1_RGBA_SRGB_BLOCK"))
+NO_BLOCKS(ETC2_R8G8B8A8_UNORM_BLOCK, 16, 4,  4,  "RGBA", 0x9278, NOT_ETC2("BC7_UNORM_BLOCK"))
+NO_BLOCKS(ETC2_R8G8B8A8_SRGB_BLOCK,  16, 4,  4,  "RGBA", 0x9279, NOT_ETC2("BC7_SRGB_BLOCK"))
+NO_BLOCKS(EAC_R11_UNORM_BLOCK,       8,  4,  4,  "R",    0x9270, NOT_EAC("BC4_UNORM_BLOCK"))
+NO_BLOCKS(EAC_R11_SNORM_BLOCK,       8,  4,  4,  "R",    0x9271, NOT_EAC("BC4_SNORM_BLOCK"))
+NO_BLOCKS(EAC_R11G11_UNORM_BLOCK,    16, 4,  4,  "RG",   0x9272, NOT_EAC("BC5_UNORM_BLOCK"))
+NO_BLOCKS(EAC_R11G11_SNORM_BLOCK,    16, 4,  4,  "RG",   0x9273, NOT_EAC("BC5_SNORM_BLOCK"))
 ASTC_EXTENTS(ASTC_UNORM_SRGB)
 ASTC_EXTENTS(ASTC_SFLOAT)
 PAIRS(G8B8G8R8_422_UNORM, YUY2, 4, "GBGR", 107)
@@ -262,15 +236,6 @@ PLANES(G16_B16R16_2PLANE_444_UNORM, YUV444_16BIT_SEMIPLANAR, 2, 16, 444, "G|BR",
 PACKED(A4R4G4B4_UNORM_PACK16, UNSIGNED_INT16, NONE, "BGRA", 115, 0)
 PACKED(A4B4G4R4_UNORM_PACK16, UNSIGNED_INT16, NONE, "RGBA", 0, 0)
 
-#undef NOT_THREE
-#undef NOT_BYTES
-#undef NOT_24_BYTES
-#undef NOT_32_BYTES
-#undef NOT_24_BITS
-#undef NOT_DEPTH_STENCIL
-#undef NOT_COMPRESSED
-#undef NOT_12_BITS
-#undef NOT_CHROMA_FIRST
 #undef ASTC_EXTENTS
 #undef ASTC
 #undef ASTC_UNORM_SRGB
