@@ -111,62 +111,28 @@ enum { CHANNELS_NONE = 0, CHANNELS_UNORM_INT16X1 = 1, CHANNELS_UNORM_INT_101010_
 #define NORMALIZED(array, channels)                                                                \
     .normalized_format = (CUarray_format)ARRAY_##array, .normalized_channels = (channels)
 
-/* The last two: why, and what to use. */
 #define HOLE(...)                                                                                  \
     .mapped = false, .kind = CULV_TEXEL_KIND_NONE, .reason = CULV_REASON_FORMAT, __VA_ARGS__
-#define NOT(why_, use_)        .why = (why_), .use = (use_)
-#define NOT_THREE(use)         NOT(WHY_THREE, use)
-#define NOT_24_BYTES(use)      NOT(WHY_24_BYTES, use)
-#define NOT_32_BYTES(use)      NOT(WHY_32_BYTES, use)
-#define NOT_24_BITS(use)       NOT(WHY_24_BITS, use)
-#define NOT_DEPTH_STENCIL(use) NOT(WHY_DEPTH_STENCIL, use)
-#define NOT_ETC2(use)          NOT(WHY_ETC2, use)
-#define NOT_EAC(use)           NOT(WHY_EAC, use)
-#define NOT_ASTC(use)          NOT(WHY_ASTC, use)
-#define NOT_12_BITS(use)       NOT(WHY_12_BITS, use)
-#define NOT_CHROMA_FIRST(use)  NOT(WHY_CHROMA_FIRST, use)
-enum {
-    WHY_THREE,
-    WHY_24_BYTES,
-    WHY_32_BYTES,
-    WHY_24_BITS,
-    WHY_DEPTH_STENCIL,
-    WHY_ETC2,
-    WHY_EAC,
-    WHY_ASTC,
-    WHY_12_BITS,
-    WHY_CHROMA_FIRST
-};
+#define NOT(why_, use_) .why = WHY_##why_, .use = CULV_FORMAT_##use_
 /* Why CUDA cannot map a format, with the place of the one to use. */
-static const char *const whys[] = {
-    [WHY_THREE] =
-        "CUDA arrays have 1, 2 or 4 channels, never 3: use %s, or map a LINEAR image as rows of bytes (in Vulkan culv_vk_image_map_pitched())",
-    [WHY_24_BYTES] =
-        "a texel has 24 bytes, but an element of a CUDA array has at most 16: use two images of %s, or map a LINEAR image as rows of bytes (in Vulkan culv_vk_image_map_pitched())",
-    [WHY_32_BYTES] =
-        "a texel has 32 bytes, but an element of a CUDA array has at most 16: use two images of %s, or map a LINEAR image as rows of bytes (in Vulkan culv_vk_image_map_pitched())",
-    [WHY_24_BITS] =
-        "CUDA has no array format of 24 bits: use %s or D16_UNORM, or copy the depths into a shared buffer",
-    [WHY_DEPTH_STENCIL] =
-        "drivers keep depth and stencil together in an order of their own, which CUDA reads wrong (measured with D24_UNORM_S8_UINT): use %s and S8_UINT in two images, or copy the aspects into a shared buffer",
-    [WHY_ETC2] =
-        "CUDA has no array format of ETC2 blocks: use %s or an uncompressed format, or share the blocks in a buffer",
-    [WHY_EAC] =
-        "CUDA has no array format of EAC blocks: use %s or an uncompressed format, or share the blocks in a buffer",
-    [WHY_ASTC] =
-        "CUDA has no array format of ASTC blocks: use %s or an uncompressed format, or share the blocks in a buffer",
-    [WHY_12_BITS] =
-        "CUDA has no array format of 12 bits: use %s, which has the same 16-bit words, or share the words in a buffer",
-    [WHY_CHROMA_FIRST] =
-        "CUDA's pairs of 4:2:2 begin with luma (YUY2, Y210, Y216), never with chroma: use %s, or share the pairs in a buffer"};
-
-culvi_format_why culvi_format_tell_why(const culvi_format *row)
-{
-    culvi_format_why why = {""};
-    culvi_text text = {why.text, sizeof why.text, 0};
-    if (!row->mapped) culvi_text_add(&text, whys[row->why], row->use);
-    return why;
-}
+/* clang-format off */
+#define WHYS(X) \
+    X(THREE, "CUDA arrays have 1, 2 or 4 channels, never 3: use %s, or map a LINEAR image as rows of bytes (in Vulkan culv_vk_image_map_pitched())") \
+    X(24_BYTES, "a texel has 24 bytes, but an element of a CUDA array has at most 16: use two images of %s, or map a LINEAR image as rows of bytes (in Vulkan culv_vk_image_map_pitched())") \
+    X(32_BYTES, "a texel has 32 bytes, but an element of a CUDA array has at most 16: use two images of %s, or map a LINEAR image as rows of bytes (in Vulkan culv_vk_image_map_pitched())") \
+    X(24_BITS, "CUDA has no array format of 24 bits: use %s or D16_UNORM, or copy the depths into a shared buffer") \
+    X(DEPTH_STENCIL, "drivers keep depth and stencil together in an order of their own, which CUDA reads wrong (measured with D24_UNORM_S8_UINT): use %s and S8_UINT in two images, or copy the aspects into a shared buffer") \
+    X(ETC2, "CUDA has no array format of ETC2 blocks: use %s or an uncompressed format, or share the blocks in a buffer") \
+    X(EAC, "CUDA has no array format of EAC blocks: use %s or an uncompressed format, or share the blocks in a buffer") \
+    X(ASTC, "CUDA has no array format of ASTC blocks: use %s or an uncompressed format, or share the blocks in a buffer") \
+    X(12_BITS, "CUDA has no array format of 12 bits: use %s, which has the same 16-bit words, or share the words in a buffer") \
+    X(CHROMA_FIRST, "CUDA's pairs of 4:2:2 begin with luma (YUY2, Y210, Y216), never with chroma: use %s, or share the pairs in a buffer")
+/* clang-format on */
+enum {
+#define WHY(name, text) WHY_##name,
+    WHYS(WHY)
+#undef WHY
+};
 
 #define BLOCK(bytes, width, height)                                                                \
     .block_bytes = (bytes), .block_width = (width), .block_height = (height)
@@ -278,6 +244,19 @@ const culvi_format *culvi_format_find(uint32_t number)
             high = middle;
     }
     return low < NUM_ROWS && (uint32_t)rows[low].format == number ? &rows[low] : NULL;
+}
+
+culvi_format_why culvi_format_tell_why(const culvi_format *row)
+{
+    culvi_format_why why = {""};
+    culvi_text text = {why.text, sizeof why.text, 0};
+    static const char *const whys[] = {
+#define WHY(name, text) text,
+        WHYS(WHY)
+#undef WHY
+    };
+    if (!row->mapped) culvi_text_add(&text, whys[row->why], culvi_format_find(row->use)->name);
+    return why;
 }
 
 /* Vulkan specification, "Compatible Formats of Planes of Multi-Planar Formats". */

@@ -32,8 +32,8 @@ typedef struct culvi_format {
     char channel_order[6];
     char kernel_type[8]; /* "" without surfaces */
     culv_reason reason;
-    uint8_t why;     /* of a format that is not mapped, */
-    const char *use; /* and what it names: another one */
+    uint8_t why;  /* a format is not mapped, */
+    uint32_t use; /* and which other one there is */
 } culvi_format;
 
 /* Why a format is not mapped; "" of another. */
