@@ -11,7 +11,6 @@ static const culvi_handle_row rows[CULVI_HANDLE_END] = {
                              .closer = CULVI_CLOSER_##closer_,                                     \
                              .dedicated = CULVI_DEDICATED_##dedicated_,                            \
                              .here = (int)CULVI_SYSTEM_##system_ == (int)CULVI_SYSTEM,             \
-                             .built = CULVI_STATE_##state_ == CULVI_STATE_BUILT,                   \
                              .number = {[CULVI_USE_MEMORY] = (memory_),                            \
                                         [CULVI_USE_BINARY] = (binary_),                            \
                                         [CULVI_USE_TIMELINE] = (timeline_),                        \

@@ -51,8 +51,7 @@ typedef struct culvi_handle_row {
     culvi_handle_kind kind;
     culvi_handle_closer closer;
     culvi_dedicated dedicated;
-    bool here;  /* this system has it */
-    bool built; /* culv_handle carries it */
+    bool here; /* this system has it */
     uint32_t number[CULVI_USES];
 } culvi_handle_row;
 

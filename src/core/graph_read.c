@@ -39,14 +39,16 @@ typedef struct scratch {
     CUgraphNodeType *types;
     place *places; /* by handle */
     edge *edges;   /* by `from` */
-    size_t *first; /* of each node, in `edges`; one more */
-    size_t *level, *waiting, *ready;
+    struct {
+        size_t first; /* of its edges, in `edges` */
+        size_t level, waiting;
+        size_t ready; /* no node's own: a list of those that are */
+    } * marks;        /* one more than nodes */
 } scratch;
 
 static void free_scratch(scratch *s)
 {
-    void *const all[] = {s->nodes, s->from,  s->to,    s->types,   s->places,
-                         s->edges, s->first, s->level, s->waiting, s->ready};
+    void *const all[] = {s->nodes, s->from, s->to, s->types, s->places, s->edges, s->marks};
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
         culvi_free(all[i]);
 }
@@ -160,14 +162,14 @@ static bool sort_edges(scratch *s)
     for (size_t i = 0; i < s->num_edges; i++) {
         s->edges[i] = (edge){index_of(s, s->from[i]), index_of(s, s->to[i])};
         if (s->edges[i].from == SIZE_MAX || s->edges[i].to == SIZE_MAX) return false;
-        s->waiting[s->edges[i].to]++;
+        s->marks[s->edges[i].to].waiting++;
     }
     qsort(s->edges, s->num_edges, sizeof *s->edges, compare_edges);
     size_t at = 0;
     for (size_t i = 0; i <= s->num_nodes; i++) {
         while (at < s->num_edges && s->edges[at].from < i)
             at++;
-        s->first[i] = at;
+        s->marks[i].first = at;
     }
     return true;
 }
@@ -177,14 +179,14 @@ static bool find_levels(scratch *s)
 {
     size_t begun = 0, found = 0;
     for (size_t i = 0; i < s->num_nodes; i++)
-        if (s->waiting[i] == 0) s->ready[found++] = i;
+        if (s->marks[i].waiting == 0) s->marks[found++].ready = i;
     for (; begun < found; begun++) {
-        const size_t from = s->ready[begun];
-        const size_t after = s->level[from] + (s->types[from] != CU_GRAPH_NODE_TYPE_EMPTY);
-        for (size_t i = s->first[from]; i < s->first[from + 1]; i++) {
+        const size_t from = s->marks[begun].ready;
+        const size_t after = s->marks[from].level + (s->types[from] != CU_GRAPH_NODE_TYPE_EMPTY);
+        for (size_t i = s->marks[from].first; i < s->marks[from + 1].first; i++) {
             const size_t to = s->edges[i].to;
-            if (s->level[to] < after) s->level[to] = after;
-            if (--s->waiting[to] == 0) s->ready[found++] = to;
+            if (s->marks[to].level < after) s->marks[to].level = after;
+            if (--s->marks[to].waiting == 0) s->marks[found++].ready = to;
         }
     }
     return found == s->num_nodes;
@@ -193,13 +195,8 @@ static bool find_levels(scratch *s)
 static culv_result order(culv_device *device, const char *label, scratch *s)
 {
     s->places = alloc_many(s->num_nodes, sizeof *s->places);
-    s->first = alloc_many(s->num_nodes + 1, sizeof *s->first);
-    s->level = alloc_many(s->num_nodes, sizeof *s->level);
-    s->waiting = alloc_many(s->num_nodes, sizeof *s->waiting);
-    s->ready = alloc_many(s->num_nodes, sizeof *s->ready);
-    if (s->places == NULL || s->first == NULL || s->level == NULL || s->waiting == NULL ||
-        s->ready == NULL)
-        return culvi_fail_host_memory(&device->voice, label);
+    s->marks = alloc_many(s->num_nodes + 1, sizeof *s->marks);
+    if (s->places == NULL || s->marks == NULL) return culvi_fail_host_memory(&device->voice, label);
     if (sort_edges(s) && find_levels(s)) return CULV_OK;
     return culvi_fail(&device->voice, label, CULV_ERROR_INVALID, CULV_REASON_GRAPH,
                       "the graph has a cycle: a node of it waits for itself");
@@ -218,41 +215,29 @@ static culv_result fail_params(const culv_device *device, const char *label,
 /* What a launch may have besides a grid and a block, and a queue of a graphics API cannot do. Other
  * attributes of a node change no result there: priority, cache, carveout, and the domain in which
  * fences wait. That a kernel may start early is data of an edge (list_edges()). */
-typedef struct launch_attribute {
+static const struct {
     CUlaunchAttributeID id;
-    bool (*is_set)(const CUlaunchAttributeValue *value);
     const char *what;
-} launch_attribute;
-
-static bool is_cooperative(const CUlaunchAttributeValue *value)
-{
-    return value->cooperative != 0;
-}
-
-static bool has_clusters(const CUlaunchAttributeValue *value)
-{
-    return value->clusterDim.x > 1 || value->clusterDim.y > 1 || value->clusterDim.z > 1;
-}
-
-static bool prefers_clusters(const CUlaunchAttributeValue *value)
-{
-    return value->preferredClusterDim.x > 1 || value->preferredClusterDim.y > 1 ||
-           value->preferredClusterDim.z > 1;
-}
-
-static bool is_updatable(const CUlaunchAttributeValue *value)
-{
-    return value->deviceUpdatableKernelNode.deviceUpdatable != 0;
-}
-
-static const launch_attribute attributes[] = {
-    {CU_LAUNCH_ATTRIBUTE_COOPERATIVE, is_cooperative, "is cooperative"},
-    {CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, has_clusters, "has clusters of blocks"},
-    {CU_LAUNCH_ATTRIBUTE_PREFERRED_CLUSTER_DIMENSION, prefers_clusters,
-     "prefers clusters of blocks"},
-    {CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE, is_updatable,
+} attributes[] = {
+    {CU_LAUNCH_ATTRIBUTE_COOPERATIVE, "is cooperative"},
+    {CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, "has clusters of blocks"},
+    {CU_LAUNCH_ATTRIBUTE_PREFERRED_CLUSTER_DIMENSION, "prefers clusters of blocks"},
+    {CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE,
      "can be changed by kernels (deviceUpdatable)"},
 };
+
+static bool is_set(CUlaunchAttributeID id, const CUlaunchAttributeValue *v)
+{
+    switch (id) {
+    case CU_LAUNCH_ATTRIBUTE_COOPERATIVE: return v->cooperative != 0;
+    case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
+        return v->clusterDim.x > 1 || v->clusterDim.y > 1 || v->clusterDim.z > 1;
+    case CU_LAUNCH_ATTRIBUTE_PREFERRED_CLUSTER_DIMENSION:
+        return v->preferredClusterDim.x > 1 || v->preferredClusterDim.y > 1 ||
+               v->preferredClusterDim.z > 1;
+    default: return v->deviceUpdatableKernelNode.deviceUpdatable != 0;
+    }
+}
 
 /* A driver that does not know an attribute, and one that has it for other launches alone, answer
  * INVALID_VALUE: it is not set. */
@@ -271,7 +256,7 @@ static culv_result check_attributes(culv_device *device, const char *label,
         if (r == CUDA_ERROR_INVALID_VALUE) continue;
         if (r != CUDA_SUCCESS)
             return fail_params(device, label, node, r, "cuGraphKernelNodeGetAttribute");
-        if (!attributes[i].is_set(&value)) continue;
+        if (!is_set(attributes[i].id, &value)) continue;
         return culvi_fail(
             &device->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_GRAPH,
             "node %zu of the graph launches the kernel '%s', and that launch %s, which a "
@@ -340,7 +325,7 @@ static culv_result read_nodes(culv_device *device, const char *label, const scra
         node->handle = s->nodes[i];
         node->type = s->types[i];
         node->index = i;
-        node->level = s->level[i];
+        node->level = s->marks[i].level;
         culv_result result = read_node(device, label, node);
         if (result != CULV_OK) return result;
     }

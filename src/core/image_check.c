@@ -92,7 +92,8 @@ static culv_result check_format(const culvi_voice *voice, const culvi_format *ro
             (unsigned)d->format);
     if (!row->mapped)
         return culvi_fail(voice, label, CULV_ERROR_UNSUPPORTED, row->reason,
-                          "culv_image_desc.format is %s: %s", row->name, row->why);
+                          "culv_image_desc.format is %s: %s", row->name,
+                          culvi_format_tell_why(row).text);
     if (row->planes > 1 && d->video_encode_decode != 0)
         return culvi_fail(
             voice, label, CULV_ERROR_INVALID, CULV_REASON_USAGE,

@@ -37,16 +37,23 @@ static void describe(const void *object, culvi_text *text)
                    semaphore->type == CULV_SEMAPHORE_TIMELINE ? "TIMELINE" : "BINARY");
 }
 
+culv_result culvi_semaphore_check_type(const culvi_voice *voice, const char *label,
+                                       const char *desc, culv_semaphore_type type)
+{
+    if (type == CULV_SEMAPHORE_TIMELINE || type == CULV_SEMAPHORE_BINARY) return CULV_OK;
+    return culvi_fail(
+        voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+        "%s.type is %d; it is CULV_SEMAPHORE_TIMELINE (%d) or CULV_SEMAPHORE_BINARY (%d)", desc,
+        (int)type, (int)CULV_SEMAPHORE_TIMELINE, (int)CULV_SEMAPHORE_BINARY);
+}
+
 static culv_result check_desc(const culv_device *device, culvi_import *import,
                               const culv_semaphore_desc *desc)
 {
     const culvi_voice *voice = &device->voice;
-    if (desc->type != CULV_SEMAPHORE_TIMELINE && desc->type != CULV_SEMAPHORE_BINARY)
-        return culvi_fail(voice, desc->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "culv_semaphore_desc.type is %d; "
-                          "it is CULV_SEMAPHORE_TIMELINE (%d) or CULV_SEMAPHORE_BINARY (%d)",
-                          (int)desc->type, (int)CULV_SEMAPHORE_TIMELINE,
-                          (int)CULV_SEMAPHORE_BINARY);
+    culv_result result =
+        culvi_semaphore_check_type(voice, desc->label, "culv_semaphore_desc", desc->type);
+    if (result != CULV_OK) return result;
     if (desc->type == CULV_SEMAPHORE_TIMELINE && (desc->untracked || desc->signal_pending))
         return culvi_fail(voice, desc->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                           "culv_semaphore_desc.%s is for binary semaphores; a timeline's values "

@@ -50,6 +50,8 @@ void culvi_semaphore_set_source(culv_semaphore *semaphore, const culvi_source *s
 
 /* Has culvi_arrive() come before each signal. */
 culv_result culvi_semaphore_arrives(culv_semaphore *semaphore);
+culv_result culvi_semaphore_check_type(const culvi_voice *voice, const char *label,
+                                       const char *desc, culv_semaphore_type type);
 /* Makes it known to the log and to whoever looks for waits. */
 void culvi_semaphore_made(culv_semaphore *semaphore);
 

@@ -68,17 +68,14 @@ static CUresourceViewFormat view_format(const culv_image *image)
                                              CU_AD_FORMAT_UNSIGNED_INT16, CU_AD_FORMAT_SIGNED_INT16,
                                              CU_AD_FORMAT_UNSIGNED_INT32, CU_AD_FORMAT_SIGNED_INT32,
                                              CU_AD_FORMAT_HALF,           CU_AD_FORMAT_FLOAT};
+#define VIEWS(type, bits)                                                                          \
+    {                                                                                              \
+        CU_RES_VIEW_FORMAT_##type##_1X##bits, CU_RES_VIEW_FORMAT_##type##_2X##bits,                \
+            CU_RES_VIEW_FORMAT_##type##_4X##bits                                                   \
+    }
     static const CUresourceViewFormat views[][3] = {
-        {CU_RES_VIEW_FORMAT_UINT_1X8, CU_RES_VIEW_FORMAT_UINT_2X8, CU_RES_VIEW_FORMAT_UINT_4X8},
-        {CU_RES_VIEW_FORMAT_SINT_1X8, CU_RES_VIEW_FORMAT_SINT_2X8, CU_RES_VIEW_FORMAT_SINT_4X8},
-        {CU_RES_VIEW_FORMAT_UINT_1X16, CU_RES_VIEW_FORMAT_UINT_2X16, CU_RES_VIEW_FORMAT_UINT_4X16},
-        {CU_RES_VIEW_FORMAT_SINT_1X16, CU_RES_VIEW_FORMAT_SINT_2X16, CU_RES_VIEW_FORMAT_SINT_4X16},
-        {CU_RES_VIEW_FORMAT_UINT_1X32, CU_RES_VIEW_FORMAT_UINT_2X32, CU_RES_VIEW_FORMAT_UINT_4X32},
-        {CU_RES_VIEW_FORMAT_SINT_1X32, CU_RES_VIEW_FORMAT_SINT_2X32, CU_RES_VIEW_FORMAT_SINT_4X32},
-        {CU_RES_VIEW_FORMAT_FLOAT_1X16, CU_RES_VIEW_FORMAT_FLOAT_2X16,
-         CU_RES_VIEW_FORMAT_FLOAT_4X16},
-        {CU_RES_VIEW_FORMAT_FLOAT_1X32, CU_RES_VIEW_FORMAT_FLOAT_2X32,
-         CU_RES_VIEW_FORMAT_FLOAT_4X32}};
+        VIEWS(UINT, 8),  VIEWS(SINT, 8),  VIEWS(UINT, 16),  VIEWS(SINT, 16),
+        VIEWS(UINT, 32), VIEWS(SINT, 32), VIEWS(FLOAT, 16), VIEWS(FLOAT, 32)};
     CUDA_ARRAY3D_DESCRIPTOR array = culvi_image_describe(image, 0);
     for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++)
         if (array.Format == formats[i])

@@ -28,17 +28,33 @@ enum {
 
 typedef void (*function)(void);
 
+/* The names in one block, so that a loader has no pointers to fill in. */
+static const struct names {
+#define NAME(name, version, kind) char name##_##version[sizeof "cu" #name];
+    CULV_CUDA_API_LIST(NAME)
+#undef NAME
+} names = {
+#define NAME(name, version, kind) "cu" #name,
+    CULV_CUDA_API_LIST(NAME)
+#undef NAME
+};
+
 typedef struct entry {
-    const char *name;
-    int version;
+    uint16_t name; /* where it begins in `names` */
+    uint16_t version;
     int form;
 } entry;
 
 static const entry entries[] = {
-#define ENTRY(name, version, kind) {"cu" #name, version, FORM_##kind},
+#define ENTRY(name, version, kind) {offsetof(struct names, name##_##version), version, FORM_##kind},
     CULV_CUDA_API_LIST(ENTRY)
 #undef ENTRY
 };
+
+static const char *name_of(const entry *e)
+{
+    return (const char *)&names + e->name;
+}
 
 enum { NUM_ENTRIES = sizeof entries / sizeof entries[0] };
 
@@ -58,8 +74,9 @@ static const culv_cuda_api *get_table(culv_device *device, bool per_thread)
         for (size_t i = 0; i < NUM_ENTRIES; i++) {
             function found =
                 per_thread
-                    ? culvi_cuda_proc_per_thread(device->cuda, entries[i].name, entries[i].version)
-                    : culvi_cuda_proc(device->cuda, entries[i].name, entries[i].version);
+                    ? culvi_cuda_proc_per_thread(device->cuda, name_of(&entries[i]),
+                                                 entries[i].version)
+                    : culvi_cuda_proc(device->cuda, name_of(&entries[i]), entries[i].version);
             memcpy(table->room + FIRST + i * sizeof found, &found, sizeof found);
         }
         atomic_store_explicit(&device->tables_filled[per_thread], true, memory_order_release);
@@ -78,8 +95,8 @@ const culv_cuda_api *culv_device_cuda_api(culv_device *device, culv_bool per_thr
  * is meant. */
 static bool is_named(const entry *e, const char *name, int cuda_version)
 {
-    size_t length = strlen(e->name);
-    if (strncmp(name, e->name, length) != 0) return false;
+    size_t length = strlen(name_of(e));
+    if (strncmp(name, name_of(e), length) != 0) return false;
     const char *rest = name + length;
     if (rest[0] == '_' && rest[1] == 'v') {
         char *end = NULL;
@@ -117,15 +134,15 @@ culv_result culv_check_cuda_api(culv_device *device, const char *name, int cuda_
         return culvi_fail(
             &device->voice, NULL, CULV_ERROR_UNSUPPORTED, CULV_REASON_DRIVER_TOO_OLD,
             "the %s is of CUDA %d.%d and lacks %s, which came with CUDA %d.%d; update the driver, or do without the call",
-            culvi_driver_name(device->cuda->kind), have / 1000, have % 1000 / 10, e->name,
+            culvi_driver_name(device->cuda->kind), have / 1000, have % 1000 / 10, name_of(e),
             e->version / 1000, e->version % 1000 / 10);
     if (device->cuda->kind == CULV_DRIVER_SOFT)
         return culvi_fail(
             &device->voice, NULL, CULV_ERROR_UNSUPPORTED, CULV_REASON_DRIVER_TOO_OLD,
             "the software twin lacks %s, which NVIDIA's driver has since CUDA %d.%d; docs/software-twin.md says what the twin has",
-            e->name, e->version / 1000, e->version % 1000 / 10);
+            name_of(e), e->version / 1000, e->version % 1000 / 10);
     return culvi_fail(
         &device->voice, NULL, CULV_ERROR_UNSUPPORTED, CULV_REASON_DRIVER_TOO_OLD,
         "the NVIDIA driver is of CUDA %d.%d and lacks %s, although that came with CUDA %d.%d; drivers for some platforms lack it",
-        have / 1000, have % 1000 / 10, e->name, e->version / 1000, e->version % 1000 / 10);
+        have / 1000, have % 1000 / 10, name_of(e), e->version / 1000, e->version % 1000 / 10);
 }

@@ -52,6 +52,7 @@ CUresult culvi_trace_cuda(const culvi_voice *voice, const culvi_cuda *cuda, cons
 {
     const char *name = NULL;
     va_list values;
+    if (!culvi_traces(voice)) return result;
     if (cuda->cuGetErrorName(result, &name) != CUDA_SUCCESS || name == NULL) {
         CULVI_TEXT(text, 24);
         culvi_text_add(&text, "error %d", (int)result);

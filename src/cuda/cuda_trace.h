@@ -36,17 +36,16 @@ enum {
              CULVI_AS(default, pointer))
 #define CULVI_CUDA_KINDS(...) CULVI_KINDS(CULVI_CUDA_KIND, __VA_ARGS__)
 
-/* Logs a call that has answered `result`, with its arguments, and returns it. */
+/* Logs a call that has answered `result`, with its arguments, if somebody listens. Returns it. */
 CUresult culvi_trace_cuda(const culvi_voice *voice, const culvi_cuda *cuda, const char *call,
                           CUresult result, uint64_t kinds, ...);
 
-/* Calls a driver function. With the level below DEBUG this costs one branch. The arguments are
- * evaluated a second time for the log: they must have no effects. `name` is written down before
- * cuda.h's macros turn it into cuMemFree_v2. */
+/* Calls a driver function. With the level below DEBUG this costs a call more; the frame path calls
+ * by the table. The arguments are evaluated a second time for the log: they must have no effects.
+ * `name` is written down before cuda.h's macros turn it into cuMemFree_v2. */
 #define CULVI_CU_NAMED(voice, cuda, name, function, arguments)                                     \
-    (culvi_traces(voice) ? culvi_trace_cuda((voice), (cuda), (name), (cuda)->function arguments,   \
-                                            CULVI_CUDA_KINDS arguments, CULVI_LIST arguments)      \
-                         : (cuda)->function arguments)
+    culvi_trace_cuda((voice), (cuda), (name), (cuda)->function arguments,                          \
+                     CULVI_CUDA_KINDS arguments, CULVI_LIST arguments)
 #define CULVI_CU_OF(voice, cuda, function, arguments)                                              \
     CULVI_CU_NAMED(voice, cuda, #function, function, arguments)
 

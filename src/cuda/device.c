@@ -436,7 +436,7 @@ uint64_t culv_device_collect(culv_device *device)
     if (device == NULL) return 0;
     culvi_late_collect(device);
     culvi_mutex_lock(&device->lock);
-    culvi_collect(device);
+    culvi_collect_for(device, NULL);
     uint64_t deferred = device->counts.deferred;
     culvi_mutex_unlock(&device->lock);
     return deferred;
@@ -449,7 +449,7 @@ culv_result culv_device_get_counts(culv_device *device, culv_device_counts *out)
     if (result != CULV_OK) return result;
     culvi_late_collect(device);
     culvi_mutex_lock(&device->lock);
-    culvi_collect(device);
+    culvi_collect_for(device, NULL);
     culv_device_counts counts = device->counts;
     culvi_mutex_unlock(&device->lock);
     culvi_struct_write(out, &counts, sizeof counts);

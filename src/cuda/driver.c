@@ -106,15 +106,39 @@ static bool resolve(const culvi_cuda *cuda, const char *name, int version, void 
 
 enum { REQUIRED = 1, OPTIONAL = 0 };
 
-static bool resolve_all(culvi_cuda *cuda, culvi_text *text)
-{
-#define CULV_CU(name, version, need)                                                               \
-    if (!resolve(cuda, #name, version, &cuda->name, sizeof cuda->name) && (need) == REQUIRED) {    \
-        culvi_text_add(text, "it lacks %s", #name);                                                \
-        return false;                                                                              \
-    }
+/* The names in one block, so that a loader has no pointers to fill in. */
+static const struct names {
+#define CULV_CU(name, version, need) char name[sizeof #name];
 #include "cuda/cuda_procs.h"
 #undef CULV_CU
+} names = {
+#define CULV_CU(name, version, need) #name,
+#include "cuda/cuda_procs.h"
+#undef CULV_CU
+};
+
+static const struct {
+    uint16_t name, member; /* where they are in `names` and in a culvi_cuda */
+    uint16_t version;
+    uint16_t need;
+} procs[] = {
+#define CULV_CU(name, version, need)                                                               \
+    {offsetof(struct names, name), offsetof(culvi_cuda, name), version, need},
+#include "cuda/cuda_procs.h"
+#undef CULV_CU
+};
+
+static bool resolve_all(culvi_cuda *cuda, culvi_text *text)
+{
+    for (size_t i = 0; i < sizeof procs / sizeof procs[0]; i++) {
+        const char *name = (const char *)&names + procs[i].name;
+        if (resolve(cuda, name, procs[i].version, (char *)cuda + procs[i].member,
+                    sizeof cuda->cuInit) ||
+            procs[i].need == OPTIONAL)
+            continue;
+        culvi_text_add(text, "it lacks %s", name);
+        return false;
+    }
     return true;
 }
 

@@ -102,17 +102,37 @@ enum {
 enum { CHANNELS_NONE = 0, CHANNELS_UNORM_INT16X1 = 1, CHANNELS_UNORM_INT_101010_2 = 4 };
 
 #define COMMON(name_, order, dxgi_, gl_)                                                           \
-    .format = CULV_FORMAT_##name_, .name = #name_, .channel_order = (order), .dxgi = (dxgi_),      \
+    .format = CULV_FORMAT_##name_, .name = #name_, .channel_order = order, .dxgi = (dxgi_),        \
     .gl = (gl_)
 #define MAPPED(kind_, array, channels_)                                                            \
     .mapped = true, .kind = CULV_TEXEL_KIND_##kind_, .cuda_format = (CUarray_format)ARRAY_##array, \
-    .channels = (channels_), .reason = CULV_REASON_NONE, .why = ""
-#define SURFACES(type) .surfaces = true, .kernel_type = (type)
+    .channels = (channels_), .reason = CULV_REASON_NONE
+#define SURFACES(type) .surfaces = true, .kernel_type = type
 #define NORMALIZED(array, channels)                                                                \
     .normalized_format = (CUarray_format)ARRAY_##array, .normalized_channels = (channels)
 
-#define HOLE(why_)                                                                                 \
-    .mapped = false, .kind = CULV_TEXEL_KIND_NONE, .reason = CULV_REASON_FORMAT, .why = (why_)
+#define HOLE(...)                                                                                  \
+    .mapped = false, .kind = CULV_TEXEL_KIND_NONE, .reason = CULV_REASON_FORMAT, __VA_ARGS__
+#define NOT(why_, use_) .why = WHY_##why_, .use = CULV_FORMAT_##use_
+/* Why CUDA cannot map a format, with the place of the one to use. */
+/* clang-format off */
+#define WHYS(X) \
+    X(THREE, "CUDA arrays have 1, 2 or 4 channels, never 3: use %s, or map a LINEAR image as rows of bytes (in Vulkan culv_vk_image_map_pitched())") \
+    X(24_BYTES, "a texel has 24 bytes, but an element of a CUDA array has at most 16: use two images of %s, or map a LINEAR image as rows of bytes (in Vulkan culv_vk_image_map_pitched())") \
+    X(32_BYTES, "a texel has 32 bytes, but an element of a CUDA array has at most 16: use two images of %s, or map a LINEAR image as rows of bytes (in Vulkan culv_vk_image_map_pitched())") \
+    X(24_BITS, "CUDA has no array format of 24 bits: use %s or D16_UNORM, or copy the depths into a shared buffer") \
+    X(DEPTH_STENCIL, "drivers keep depth and stencil together in an order of their own, which CUDA reads wrong (measured with D24_UNORM_S8_UINT): use %s and S8_UINT in two images, or copy the aspects into a shared buffer") \
+    X(ETC2, "CUDA has no array format of ETC2 blocks: use %s or an uncompressed format, or share the blocks in a buffer") \
+    X(EAC, "CUDA has no array format of EAC blocks: use %s or an uncompressed format, or share the blocks in a buffer") \
+    X(ASTC, "CUDA has no array format of ASTC blocks: use %s or an uncompressed format, or share the blocks in a buffer") \
+    X(12_BITS, "CUDA has no array format of 12 bits: use %s, which has the same 16-bit words, or share the words in a buffer") \
+    X(CHROMA_FIRST, "CUDA's pairs of 4:2:2 begin with luma (YUY2, Y210, Y216), never with chroma: use %s, or share the pairs in a buffer")
+/* clang-format on */
+enum {
+#define WHY(name, text) WHY_##name,
+    WHYS(WHY)
+#undef WHY
+};
 
 #define BLOCK(bytes, width, height)                                                                \
     .block_bytes = (bytes), .block_width = (width), .block_height = (height)
@@ -185,16 +205,17 @@ enum {
     {COMMON(name, order, dxgi, 0), MAPPED(SUBSAMPLED, array, 2),                                   \
      BLOCK(bytes, 2, 1),           ONE_PLANE(COLOR),                                               \
      NORMALIZED(NONE, 0),          NO_SURFACES},
-#define NO_ARRAY(name, bytes, width, height, aspects, order, dxgi, gl, why)                        \
-    {COMMON(name, order, dxgi, gl), HOLE(why), BLOCK(bytes, width, height), ONE_PLANE(aspects),    \
-     NO_SURFACES},
-#define NOTHING(name, bytes, order, dxgi, gl, why)                                                 \
-    NO_ARRAY(name, bytes, 1, 1, COLOR, order, dxgi, gl, why)
-#define NO_ASPECTS(name, bytes, aspects, order, dxgi, gl, why)                                     \
-    NO_ARRAY(name, bytes, 1, 1, aspects, order, dxgi, gl, why)
-#define NO_BLOCKS(name, bytes, width, height, order, gl, why)                                      \
-    NO_ARRAY(name, bytes, width, height, COLOR, order, 0, gl, why)
-#define NO_PAIRS(name, bytes, order, why) NO_ARRAY(name, bytes, 2, 1, COLOR, order, 0, 0, why)
+#define NO_ARRAY(name, bytes, width, height, aspects, order, dxgi, gl, ...)                        \
+    {COMMON(name, order, dxgi, gl), HOLE(__VA_ARGS__), BLOCK(bytes, width, height),                \
+     ONE_PLANE(aspects), NO_SURFACES},
+#define NOTHING(name, bytes, order, dxgi, gl, ...)                                                 \
+    NO_ARRAY(name, bytes, 1, 1, COLOR, order, dxgi, gl, __VA_ARGS__)
+#define NO_ASPECTS(name, bytes, aspects, order, dxgi, gl, ...)                                     \
+    NO_ARRAY(name, bytes, 1, 1, aspects, order, dxgi, gl, __VA_ARGS__)
+#define NO_BLOCKS(name, bytes, width, height, order, gl, ...)                                      \
+    NO_ARRAY(name, bytes, width, height, COLOR, order, 0, gl, __VA_ARGS__)
+#define NO_PAIRS(name, bytes, order, ...)                                                          \
+    NO_ARRAY(name, bytes, 2, 1, COLOR, order, 0, 0, __VA_ARGS__)
 
 static const culvi_format rows[] = {
 #include "cuda/format_rows.h"
@@ -223,6 +244,19 @@ const culvi_format *culvi_format_find(uint32_t number)
             high = middle;
     }
     return low < NUM_ROWS && (uint32_t)rows[low].format == number ? &rows[low] : NULL;
+}
+
+culvi_format_why culvi_format_tell_why(const culvi_format *row)
+{
+    culvi_format_why why = {""};
+    culvi_text text = {why.text, sizeof why.text, 0};
+    static const char *const whys[] = {
+#define WHY(name, text) text,
+        WHYS(WHY)
+#undef WHY
+    };
+    if (!row->mapped) culvi_text_add(&text, whys[row->why], culvi_format_find(row->use)->name);
+    return why;
 }
 
 /* Vulkan specification, "Compatible Formats of Planes of Multi-Planar Formats". */
@@ -265,7 +299,7 @@ culv_result culv_format_get_info(culv_format format, culv_format_info *out)
     snprintf(info.name, sizeof info.name, "%s", row->name);
     info.mapped = row->mapped;
     info.reason = row->reason;
-    snprintf(info.reason_text, sizeof info.reason_text, "%s", row->why);
+    snprintf(info.reason_text, sizeof info.reason_text, "%s", culvi_format_tell_why(row).text);
     info.vk_format = (uint32_t)row->format;
     info.dxgi_format = row->dxgi;
     info.gl_internal_format = row->gl;

@@ -29,11 +29,18 @@ typedef struct culvi_format {
      * divisors of chroma's size. */
     uint8_t plane_bits, chroma_across, chroma_down;
     uint16_t dxgi, gl;
-    const char *channel_order;
-    const char *kernel_type; /* "" without surfaces */
+    char channel_order[6];
+    char kernel_type[8]; /* "" without surfaces */
     culv_reason reason;
-    const char *why;
+    uint8_t why;  /* a format is not mapped, */
+    uint32_t use; /* and which other one there is */
 } culvi_format;
+
+/* Why a format is not mapped; "" of another. */
+typedef struct culvi_format_why {
+    char text[256];
+} culvi_format_why;
+culvi_format_why culvi_format_tell_why(const culvi_format *row);
 
 /* NULL: not a number of Vulkan 1.3. */
 const culvi_format *culvi_format_find(uint32_t number);

@@ -64,7 +64,7 @@ culv_result culvi_format_supported(culv_device *device, const culvi_format *row,
     CUarray_format format = normalized ? row->normalized_format : row->cuda_format;
     if (!row->mapped)
         return culvi_fail(&device->voice, label, CULV_ERROR_UNSUPPORTED, row->reason,
-                          "%s is not mapped: %s", row->name, row->why);
+                          "%s is not mapped: %s", row->name, culvi_format_tell_why(row).text);
     if (row->planes > 1 && !normalized) return CULV_OK; /* their formats are the oldest */
     if (format == 0)
         return culvi_fail(

@@ -129,17 +129,15 @@ static bool fits(const culvi_array_extent *most, const culv_image_desc *d)
            d->array_layers <= most->layers;
 }
 
-static void lower(uint32_t *value, uint32_t to)
+static uint32_t lower(uint32_t a, uint32_t b)
 {
-    if (to < *value) *value = to;
+    return a < b ? a : b;
 }
 
-static void lower_all(culvi_array_extent *most, const culvi_array_extent *to)
+static culvi_array_extent lower_of(const culvi_array_extent *a, const culvi_array_extent *b)
 {
-    lower(&most->width, to->width);
-    lower(&most->height, to->height);
-    lower(&most->depth, to->depth);
-    lower(&most->layers, to->layers);
+    return (culvi_array_extent){lower(a->width, b->width), lower(a->height, b->height),
+                                lower(a->depth, b->depth), lower(a->layers, b->layers)};
 }
 
 /* "up to 32768 x 32768 texels and 2048 layers": of a kind only the sides that it has. */
@@ -178,7 +176,7 @@ culv_result culvi_array_check_limits(culv_device *device, const char *label,
         culv_result result = limits_of(device, label, kind, pass == 1, &limit);
         if (result != CULV_OK) return result;
         bool first = fits(&limit.most, d);
-        lower_all(most, first || !fits(&limit.other, d) ? &limit.most : &limit.other);
+        *most = lower_of(most, first || !fits(&limit.other, d) ? &limit.most : &limit.other);
         if (!first && !fits(&limit.other, d))
             return too_big(device, label, words, d, kind, pass == 1, most);
     }

@@ -355,11 +355,6 @@ static void collect_due(culv_device *device, const void *holder, culvi_scope *sc
     if (entered == CUDA_SUCCESS) culvi_leave(device, scope);
 }
 
-void culvi_collect(culv_device *device)
-{
-    culvi_collect_for(device, NULL);
-}
-
 void culvi_collect_for(culv_device *device, const void *holder)
 {
     culvi_scope scope;

@@ -41,8 +41,7 @@ culv_result culvi_defer_after(culv_device *device, culvi_deferred *object, CUstr
 void culvi_defer(culv_device *device, culvi_deferred *object);
 /* Takes an object back that no collection has released yet. */
 void culvi_undefer(culv_device *device, culvi_deferred *object);
-void culvi_collect(culv_device *device);
-/* The same for the objects of one holder. */
+/* Releases what is due of one holder's, or of all (NULL). */
 void culvi_collect_for(culv_device *device, const void *holder);
 /* Waits for everything that is deferred and releases it. Takes no lock: the device has no users
  * left. */

@@ -12,46 +12,47 @@ static const char *label_of(const culvi_graphics_ring *ring)
     return ring->label[0] != '\0' ? ring->label : NULL;
 }
 
+/* What the API answered to `call`. */
+static culv_result judge(const culvi_graphics_timeline *t, int code, const char *call,
+                         const char *what)
+{
+    culvi_graphics *graphics = t->ring->graphics;
+    if (code == 0) return CULV_OK;
+    return culvi_graphics_notice(
+        graphics, graphics->api->fail(graphics, label_of(t->ring), code, call, what));
+}
+
 static culv_result timeline_value(void *context, uint64_t *out)
 {
     const culvi_graphics_timeline *t = context;
-    culvi_graphics *graphics = t->ring->graphics;
-    int code = graphics->api->timeline_value(graphics, t->pair->native, out);
-    if (code == 0) return CULV_OK;
-    return culvi_graphics_notice(graphics,
-                                 graphics->api->fail(graphics, label_of(t->ring), code,
-                                                     graphics->api->words->read_call,
-                                                     "a ring's timeline could not be read"));
+    const culvi_graphics *graphics = t->ring->graphics;
+    return judge(t, graphics->api->timeline_value(graphics, t->pair->native, out),
+                 graphics->api->words->read_call, "a ring's timeline could not be read");
 }
 
 static culv_result timeline_wait(void *context, uint64_t value, uint64_t timeout)
 {
     const culvi_graphics_timeline *t = context;
-    culvi_graphics *graphics = t->ring->graphics;
+    const culvi_graphics *graphics = t->ring->graphics;
     CULVI_TEXT(text, 96);
     const char *call = NULL;
     int code = culvi_graphics_wait(graphics, t->pair, value, timeout, &call);
-    if (code == 0) return CULV_OK;
     if (code > 0)
         return culvi_fail(&graphics->device->voice, NULL, CULV_ERROR_TIMEOUT, CULV_REASON_RING_LATE,
                           "a ring's timeline has not reached %" PRIu64 " in %" PRIu64 " ns", value,
                           timeout);
     culvi_text_add(&text, "a ring's timeline could not be waited for (value %" PRIu64 ")", value);
-    return culvi_graphics_notice(
-        graphics, graphics->api->fail(graphics, label_of(t->ring), code, call, text.data));
+    return judge(t, code, call, text.data);
 }
 
 static culv_result timeline_signal(void *context, uint64_t value)
 {
     const culvi_graphics_timeline *t = context;
-    culvi_graphics *graphics = t->ring->graphics;
+    const culvi_graphics *graphics = t->ring->graphics;
     CULVI_TEXT(text, 96);
-    int code = graphics->api->timeline_signal(graphics, t->pair->native, value);
-    if (code == 0) return CULV_OK;
     culvi_text_add(&text, "a ring's timeline could not be signaled (value %" PRIu64 ")", value);
-    return culvi_graphics_notice(graphics,
-                                 graphics->api->fail(graphics, label_of(t->ring), code,
-                                                     graphics->api->words->signal_call, text.data));
+    return judge(t, graphics->api->timeline_signal(graphics, t->pair->native, value),
+                 graphics->api->words->signal_call, text.data);
 }
 
 static culv_ring_timeline core_timeline(culvi_graphics_timeline *timeline, const char *name)

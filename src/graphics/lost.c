@@ -67,7 +67,7 @@ static uint64_t missing(const culvi_semaphore_pair *pair, int *code)
     return *code == 0 && counter >= owed ? 0 : owed;
 }
 
-void culvi_semaphore_pair_notice_loss(culvi_semaphore_pair *pair)
+static void notice_loss(culvi_semaphore_pair *pair)
 {
     int code = 0;
     if (!atomic_load(&pair->graphics->lost) && missing(pair, &code) != 0 && code == 0)
@@ -101,7 +101,7 @@ void culvi_semaphore_pair_settle(culvi_semaphore_pair *pair)
 {
     culvi_thread_state()->attempts++; /* the end of an object has no error to report */
     int code;
-    culvi_semaphore_pair_notice_loss(pair);
+    notice_loss(pair);
     (void)signal_in_place(pair, missing(pair, &code), GRACE_NS);
     culvi_thread_state()->attempts--;
 }
@@ -109,7 +109,7 @@ void culvi_semaphore_pair_settle(culvi_semaphore_pair *pair)
 culv_result culvi_semaphore_pair_give_up(culvi_semaphore_pair *pair)
 {
     /* Also if CUDA signals more behind its wait. */
-    culvi_semaphore_pair_notice_loss(pair);
+    notice_loss(pair);
     return signal_in_place(pair,
                            atomic_load_explicit(&pair->cuda->waits.value, memory_order_relaxed), 0);
 }

@@ -15,10 +15,9 @@ void culvi_graphics_let_go(culvi_graphics *graphics);
 void culvi_graphics_add_ring(culvi_graphics_ring *ring);
 void culvi_graphics_remove_ring(culvi_graphics_ring *ring);
 
-/* Asks the counter of a semaphore whether the device is lost, before the semaphore goes. */
-void culvi_semaphore_pair_notice_loss(culvi_semaphore_pair *pair);
-/* The same where the native work with it is over, as its caller says: what CUDA waits for still
- * comes soon or is signaled here. */
+/* Asks the counter of a semaphore whether the device is lost, before the semaphore goes. The native
+ * work with it is over, as its caller says: what CUDA waits for still comes soon or is signaled
+ * here. */
 void culvi_semaphore_pair_settle(culvi_semaphore_pair *pair);
 /* The same at once. */
 culv_result culvi_semaphore_pair_give_up(culvi_semaphore_pair *pair);

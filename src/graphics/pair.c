@@ -68,15 +68,19 @@ static culv_result share(void *object, void *plans)
 
 /* Copies --------------------------------------------------------------------------------------- */
 
+static bool own_memory(culvi_pair *pair, const char *label, uint64_t size)
+{
+    pair->import = culvi_memory_own(pair->graphics->device, size, label);
+    if (pair->import != NULL) pair->import->words = pair->graphics->api->words;
+    return pair->import != NULL;
+}
+
 /* CUDA's own memory or arrays, with the staging, which is theirs from here on. */
 static culv_result own_buffer(culvi_pair *pair, const char *label, uint64_t size,
                               culvi_staging *staging)
 {
-    culv_result result = CULV_ERROR_OUT_OF_MEMORY;
-    pair->import = culvi_memory_own(pair->graphics->device, size, label);
-    if (pair->import == NULL) return result;
-    pair->import->words = pair->graphics->api->words;
-    result = culv_buffer_map(pair->import, NULL, &pair->buffer);
+    if (!own_memory(pair, label, size)) return CULV_ERROR_OUT_OF_MEMORY;
+    culv_result result = culv_buffer_map(pair->import, NULL, &pair->buffer);
     if (result != CULV_OK) {
         culv_memory_destroy(&pair->import);
         return result;
@@ -93,9 +97,7 @@ static culv_result own_image(culvi_pair *pair, const char *label, const culvi_fo
 {
     culv_image_desc d = *map;
     d.label = label;
-    pair->import = culvi_memory_own(pair->graphics->device, size, label);
-    if (pair->import == NULL) return CULV_ERROR_OUT_OF_MEMORY;
-    pair->import->words = pair->graphics->api->words;
+    if (!own_memory(pair, label, size)) return CULV_ERROR_OUT_OF_MEMORY;
     culv_result result =
         arrays ? culv_image_map(pair->import, &d, &pair->image)
                : culvi_image_make_linear(pair->import, row, &d, staging, &pair->image);

@@ -11,15 +11,11 @@
 static culv_result check_type(const culvi_graphics *graphics, const char *label, const char *desc,
                               culv_semaphore_type type, bool untracked)
 {
-    if (type != CULV_SEMAPHORE_TIMELINE && type != CULV_SEMAPHORE_BINARY)
-        return culvi_fail(
-            &graphics->device->voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-            "%s.type is %d; it is CULV_SEMAPHORE_TIMELINE (%d) or CULV_SEMAPHORE_BINARY (%d)", desc,
-            (int)type, (int)CULV_SEMAPHORE_TIMELINE, (int)CULV_SEMAPHORE_BINARY);
+    const culvi_voice *voice = &graphics->device->voice;
     if (type == CULV_SEMAPHORE_TIMELINE && untracked)
-        return culvi_fail(&graphics->device->voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+        return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                           "%s.untracked is for binary semaphores", desc);
-    return CULV_OK;
+    return culvi_semaphore_check_type(voice, label, desc, type);
 }
 
 static culv_result export_again(void *context, uint64_t native, const char *label, culv_handle *out)

@@ -61,16 +61,6 @@ static void drop_others(culv_vector_view *view, const culvi_view_part *parts, si
             view->api->drop(view, &parts[i]);
 }
 
-void culvi_vector_view_clear(culv_vector_view *view)
-{
-    drop_others(view, view->parts, view->num_parts, NULL, 0);
-    culvi_free(view->parts);
-    view->parts = NULL;
-    view->num_parts = 0;
-    culvi_vector_unref(view->vector);
-    view->vector = NULL;
-}
-
 /* Updates -------------------------------------------------------------------------------------- */
 
 static culv_result list_chunks(const culv_vector_view *view, culv_part **out, size_t *count,
@@ -107,7 +97,9 @@ static culv_result make_part(culv_vector_view *view, const culv_part *chunk, cul
     return view->api->make(view, chunk, part);
 }
 
-culv_result culvi_vector_view_update(culv_vector_view *view)
+/* Makes parts for new chunks, keeps the parts of chunks that stayed, drops the others. An error
+ * leaves everything unchanged. */
+static culv_result update(culv_vector_view *view)
 {
     culv_part *chunks = NULL;
     culvi_view_part *parts = NULL;
@@ -181,14 +173,16 @@ static void log_view(const culv_vector_view *view, const char *deed)
 static void end(culv_vector_view *view)
 {
     if (view->api->end != NULL) view->api->end(view);
-    culvi_vector_view_clear(view);
+    drop_others(view, view->parts, view->num_parts, NULL, 0);
+    culvi_free(view->parts);
+    culvi_vector_unref(view->vector);
     culvi_free(view);
 }
 
 culv_result culvi_vector_view_made(culv_vector_view *view, culv_result result,
                                    culv_vector_view **out)
 {
-    if (result == CULV_OK) result = culvi_vector_view_update(view);
+    if (result == CULV_OK) result = update(view);
     if (result != CULV_OK) {
         end(view);
         return result;
@@ -220,7 +214,7 @@ culv_result culv_vector_view_update(culv_vector_view *view)
     CULVI_REQUIRE(NULL, view);
     culv_result result =
         view->api->may_update != NULL ? view->api->may_update(view, __func__) : CULV_OK;
-    return result == CULV_OK ? culvi_vector_view_update(view) : result;
+    return result == CULV_OK ? update(view) : result;
 }
 
 CULVI_GETTER(uint64_t, culv_vector_view_generation, culv_vector_view,

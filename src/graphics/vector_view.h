@@ -56,11 +56,6 @@ culv_result culvi_vector_view_check(const culvi_graphics *graphics, const char *
  * or one of its own, it frees the view. */
 culv_result culvi_vector_view_made(culv_vector_view *view, culv_result result,
                                    culv_vector_view **out);
-/* Makes parts for new chunks, keeps the parts of chunks that stayed, drops the others. An error
- * leaves everything unchanged. */
-culv_result culvi_vector_view_update(culv_vector_view *view);
-/* Drops all parts and the reference on the vector. */
-void culvi_vector_view_clear(culv_vector_view *view);
 
 /* Whether a part is one of those that are shown now. */
 bool culvi_vector_view_has(const culv_vector_view *view, const culvi_view_part *part);

@@ -10,8 +10,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-culv_result culvi_fabric_refuse(const culv_device *device, const char *label, CUresult r,
-                                const char *call)
+static culv_result refuse(const culv_device *device, const char *label, CUresult r,
+                          const char *call)
 {
     return culvi_fail_native(
         &device->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE, CULV_NATIVE_CUDA,
@@ -23,7 +23,7 @@ culv_result culvi_fabric_refuse(const culv_device *device, const char *label, CU
         r == CUDA_ERROR_NOT_PERMITTED ? "CUDA_ERROR_NOT_PERMITTED" : "CUDA_ERROR_NOT_SUPPORTED");
 }
 
-bool culvi_fabric_not_here(CUresult r)
+static bool not_here(CUresult r)
 {
     return r == CUDA_ERROR_NOT_PERMITTED || r == CUDA_ERROR_NOT_SUPPORTED;
 }
@@ -50,7 +50,7 @@ static culv_result try_one(culv_device *device, const char *label)
                         (bytes, handle, (CUmemAllocationHandleType)CULVI_FABRIC, 0));
         culvi_vmm_release_handle(device, handle);
     }
-    if (culvi_fabric_not_here(r)) return culvi_fabric_refuse(device, label, r, call);
+    if (not_here(r)) return refuse(device, label, r, call);
     if (r != CUDA_SUCCESS)
         return culvi_fail_cuda(device, label, r, call, CULV_REASON_DRIVER_REFUSED,
                                "fabric handles could not be tried");
@@ -81,15 +81,17 @@ culv_result culv_check_fabric(culv_device *device)
     return check(device, NULL);
 }
 
-void culvi_fabric_log_without(const culv_device *device, const char *label)
+static void log_without(const culv_device *device, const char *label)
 {
     culvi_log(&device->voice, CULV_LOG_INFO,
               "'%s': without a fabric handle, which does not work here",
               label != NULL ? label : "");
 }
 
-culv_result culvi_fabric_ask(culv_device *device, culv_fabric fabric, const char *field,
-                             const char *label, bool *works)
+/* Refuses what is no culv_fabric, and fabric handles that do not work here: *works is false then,
+ * or the call fails, as `fabric` says. `field` is for messages. */
+static culv_result ask(culv_device *device, culv_fabric fabric, const char *field,
+                       const char *label, bool *works)
 {
     *works = false;
     if (fabric == CULV_FABRIC_NO) return CULV_OK;
@@ -100,7 +102,7 @@ culv_result culvi_fabric_ask(culv_device *device, culv_fabric fabric, const char
                           field, (int)fabric);
     culv_result result = check(device, label);
     if (result == CULV_ERROR_UNSUPPORTED && fabric == CULV_FABRIC_TRY) {
-        culvi_fabric_log_without(device, label);
+        log_without(device, label);
         return CULV_OK;
     }
     *works = result == CULV_OK;
@@ -116,7 +118,7 @@ culv_result culvi_vmm_fabric_ask(culv_device *device, culv_vmm_allocation_desc *
                           "culv_vmm_allocation_desc.fabric is set, but CUDA does not export host "
                           "memory without a NUMA node (cuda.h, cuMemCreate)");
     culv_result result =
-        culvi_fabric_ask(device, d->fabric, "culv_vmm_allocation_desc.fabric", d->label, &works);
+        ask(device, d->fabric, "culv_vmm_allocation_desc.fabric", d->label, &works);
     if (!works) return result;
     d->handle_types |= UINT32_C(1) << CULV_HANDLE_FABRIC;
     prop->requestedHandleTypes =

@@ -8,16 +8,6 @@
 
 enum { CULVI_FABRIC = 8 }; /* CU_MEM_HANDLE_TYPE_FABRIC; cuda.h has it from 12.3 on */
 
-/* Refuses what is no culv_fabric, and fabric handles that do not work here: *works is false then,
- * or the call fails, as `fabric` says. `field` is for messages. */
-culv_result culvi_fabric_ask(culv_device *device, culv_fabric fabric, const char *field,
-                             const char *label, bool *works);
-/* What a driver says where fabric handles do not work, and the error for it. */
-bool culvi_fabric_not_here(CUresult r);
-culv_result culvi_fabric_refuse(const culv_device *device, const char *label, CUresult r,
-                                const char *call);
-void culvi_fabric_log_without(const culv_device *device, const char *label);
-
 /* What d->fabric asks for: adds the handle type to both where it works. */
 culv_result culvi_vmm_fabric_ask(culv_device *device, culv_vmm_allocation_desc *d,
                                  CUmemAllocationProp *prop);

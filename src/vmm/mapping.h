@@ -23,11 +23,6 @@ void culvi_vmm_mapping_free(culvi_vmm_mapping *mapping);
 
 /* Releases deferred unmappings of the range that are due. */
 void culvi_vmm_collect(culv_vmm_range *range);
-/* The mappings in [offset, offset + size): the first of them, and how many; some of them may be
- * unmapping. NOT_MAPPED: an end lies within a mapping, or all of them are unmapping, or there is
- * none. */
-culv_result culvi_vmm_choose(const culv_vmm_range *range, uint64_t offset, uint64_t size,
-                             const char *call, culvi_vmm_mapping **first, size_t *count);
 /* Whether some of [offset, offset + size) waits for its release. */
 bool culvi_vmm_is_unmapping(const culv_vmm_range *range, uint64_t offset, uint64_t size);
 /* Unmaps at the driver and frees the mapping, which leaves its range. Call it in the device's

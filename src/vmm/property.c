@@ -27,7 +27,8 @@ culv_result culvi_vmm_check_device(const culv_device *device, const char *call)
         call, device->caps.name);
 }
 
-unsigned culvi_vmm_to_cuda_handle_types(uint32_t handle_types)
+/* Culvert's bits of handle types as CUDA's. */
+static unsigned to_cuda_handle_types(uint32_t handle_types)
 {
     unsigned types = 0;
     for (int type = 0; type < CULVI_HANDLE_END; type++)
@@ -138,8 +139,7 @@ culv_result culvi_vmm_read_desc(culv_device *device, const culv_vmm_allocation_d
     if (result != CULV_OK) return result;
     memset(prop, 0, sizeof *prop);
     prop->type = CU_MEM_ALLOCATION_TYPE_PINNED;
-    prop->requestedHandleTypes =
-        (CUmemAllocationHandleType)culvi_vmm_to_cuda_handle_types(d->handle_types);
+    prop->requestedHandleTypes = (CUmemAllocationHandleType)to_cuda_handle_types(d->handle_types);
     prop->location.type = d->kind == CULV_VMM_LOCATION_DEVICE ? CU_MEM_LOCATION_TYPE_DEVICE
                           : d->kind == CULV_VMM_LOCATION_HOST
                               ? (CUmemLocationType)CULVI_LOCATION_HOST

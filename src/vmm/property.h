@@ -8,9 +8,7 @@
 
 /* Refuses a device without virtual memory management. */
 culv_result culvi_vmm_check_device(const culv_device *device, const char *call);
-/* Culvert's bits of handle types as CUDA's. */
-unsigned culvi_vmm_to_cuda_handle_types(uint32_t handle_types);
-/* The reverse, for the types of this system. */
+/* CUDA's bits of handle types as Culvert's, for the types of this system. */
 uint32_t culvi_vmm_from_cuda_handle_types(uint64_t types);
 /* A handle as cuMemImportFromShareableHandle() and the like take it: the number itself, not its
  * address. */

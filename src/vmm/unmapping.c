@@ -125,8 +125,10 @@ static culv_result refuse_part(const culv_vmm_range *range, const culvi_vmm_mapp
         m->allocation->label, m->allocation->label[0] != '\0' ? "')" : "");
 }
 
-culv_result culvi_vmm_choose(const culv_vmm_range *range, uint64_t offset, uint64_t size,
-                             const char *call, culvi_vmm_mapping **first, size_t *count)
+/* The mappings in [offset, offset + size): the first of them, and how many; some of them may be
+ * unmapping. */
+static culv_result choose(const culv_vmm_range *range, uint64_t offset, uint64_t size,
+                          const char *call, culvi_vmm_mapping **first, size_t *count)
 {
     size_t live = 0;
     culv_result result = culvi_vmm_check_span(range, offset, size, call);
@@ -179,7 +181,7 @@ culv_result culv_vmm_unmap(culv_vmm_range *range, uint64_t offset, uint64_t size
     if (last_use != NULL) return culvi_vmm_unmap_after(range, offset, size, *last_use, __func__);
     culvi_mutex_lock(&range->device->lock);
     culvi_vmm_collect(range);
-    culv_result result = culvi_vmm_choose(range, offset, size, __func__, &first, &count);
+    culv_result result = choose(range, offset, size, __func__, &first, &count);
     if (result == CULV_OK) result = unmap(range, first, count);
     culvi_mutex_unlock(&range->device->lock);
     return result;
@@ -218,7 +220,7 @@ culv_result culvi_vmm_unmap_after(culv_vmm_range *range, uint64_t offset, uint64
     culv_device *device = range->device;
     culvi_mutex_lock(&device->lock);
     culvi_vmm_collect(range);
-    culv_result result = culvi_vmm_choose(range, offset, size, call, &first, &count);
+    culv_result result = choose(range, offset, size, call, &first, &count);
     if (result == CULV_OK) result = culvi_vmm_enter(device, &scope, range->label, &entered);
     if (result == CULV_OK && entered) {
         culvi_vmm_mapping *batch = chain(range, first, offset + size);

@@ -14,42 +14,31 @@ culvi_vector_segment *culvi_vector_segment_at(culvi_vector_segment *top, uint64_
 /* Making --------------------------------------------------------------------------------------- */
 
 /* A range of addresses as a segment at `offset` of a space; `at` is where it must begin, 0:
- * anywhere. */
+ * anywhere. With a home, a part of that. */
 static culv_result make_segment(culv_vector *v, CUdeviceptr at, uint64_t offset, uint64_t size,
                                 culvi_vector_segment **out)
 {
+    culv_vmm_range_desc d = culv_vmm_range_desc_init();
     culvi_vector_segment *segment = culvi_alloc(sizeof *segment);
     if (segment == NULL) return culvi_fail_host_memory(&v->device->voice, v->label);
-    culv_vmm_range_desc d = culv_vmm_range_desc_init();
     d.size = size;
     d.alignment = v->granularity;
     d.address = at;
     d.fixed_address = at != 0;
     d.label = v->label;
-    culv_result result = culv_vmm_range_create(v->device, &d, &segment->range);
-    if (result != CULV_OK) {
-        culvi_free(segment);
-        return result;
-    }
-    segment->offset = offset;
-    segment->size = culv_vmm_range_size(segment->range);
-    *out = segment;
-    return CULV_OK;
-}
-
-/* A part of the vector's home. */
-static culv_result claim_segment(const culv_vector *v, uint64_t size, culvi_vector_segment **out)
-{
-    culvi_vector_segment *segment = culvi_alloc(sizeof *segment);
-    if (segment == NULL) return culvi_fail_host_memory(&v->device->voice, v->label);
-    culv_result result =
-        v->home->api->claim(v->home, v->label, size, size, &segment->start, &segment->size);
+    culv_result result = v->home != NULL ? v->home->api->claim(v->home, v->label, size, size,
+                                                               &segment->start, &segment->size)
+                                         : culv_vmm_range_create(v->device, &d, &segment->range);
     if (result != CULV_OK) {
         culvi_free(segment);
         return result;
     }
     segment->home = v->home;
-    segment->range = v->home->range;
+    segment->offset = offset;
+    if (v->home != NULL)
+        segment->range = v->home->range;
+    else
+        segment->size = culv_vmm_range_size(segment->range);
     *out = segment;
     return CULV_OK;
 }
@@ -72,8 +61,7 @@ culv_result culvi_vector_space_create(culv_vector *v, uint64_t size, culvi_vecto
     culvi_vector_segment *segment = NULL;
     culvi_vector_space *space = culvi_alloc(sizeof *space);
     if (space == NULL) return culvi_fail_host_memory(&v->device->voice, v->label);
-    culv_result result =
-        v->home != NULL ? claim_segment(v, size, &segment) : make_segment(v, 0, 0, size, &segment);
+    culv_result result = make_segment(v, 0, 0, size, &segment);
     if (result != CULV_OK) {
         culvi_free(space);
         return result;

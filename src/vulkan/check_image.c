@@ -206,7 +206,8 @@ static culv_result check_format(culv_vk_device *vk, const culvi_vk_ask *ask,
         return CULV_OK;
     if (!row->mapped)
         return culvi_fail(vk->voice, ask->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT,
-                          "VkImageCreateInfo::format is %s: %s", row->name, row->why);
+                          "VkImageCreateInfo::format is %s: %s", row->name,
+                          culvi_format_tell_why(row).text);
     if ((uint32_t)ask->texels > CULV_TEXELS_NORMALIZED)
         return culvi_fail(vk->voice, ask->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                           "texels is %u, which is not a culv_texels", (unsigned)ask->texels);

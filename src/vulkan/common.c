@@ -243,6 +243,7 @@ VkResult culvi_trace_vk(const culvi_voice *voice, const char *call, VkResult res
                         ...)
 {
     va_list values;
+    if (!culvi_traces(voice)) return result;
     va_start(values, kinds);
     culvi_trace(voice, call, culvi_vk_result_name(result), result >= 0, add, kinds, values);
     va_end(values);
@@ -252,6 +253,7 @@ VkResult culvi_trace_vk(const culvi_voice *voice, const char *call, VkResult res
 void culvi_trace_vk_done(const culvi_voice *voice, const char *call, uint64_t kinds, ...)
 {
     va_list values;
+    if (!culvi_traces(voice)) return;
     va_start(values, kinds);
     culvi_trace(voice, call, NULL, true, add, kinds, values);
     va_end(values);

@@ -28,24 +28,21 @@ enum { CULVI_VALUE_vk_memory = CULVI_VALUE_STRUCTS, CULVI_VALUE_vk_buffer, CULVI
              CULVI_AS(const VkImageCreateInfo *, vk_image), CULVI_AS(default, pointer))
 #define CULVI_VK_KINDS(...) CULVI_KINDS(CULVI_VK_KIND, __VA_ARGS__)
 
-/* Logs a call that has answered `result`, with its arguments, and returns it; and one that returns
- * nothing. */
+/* Logs a call that has answered `result`, with its arguments, if somebody listens. Returns it. */
 VkResult culvi_trace_vk(const culvi_voice *voice, const char *call, VkResult result, uint64_t kinds,
                         ...);
+/* The same of one that returns nothing. */
 void culvi_trace_vk_done(const culvi_voice *voice, const char *call, uint64_t kinds, ...);
 
 /* Calls a function of a table that returns a VkResult. The arguments are evaluated a second time
  * for the log: they must have no effects. */
 #define CULVI_VK_OF(voice, table, function, arguments)                                             \
-    (culvi_traces(voice) ? culvi_trace_vk((voice), #function, (table)->function arguments,         \
-                                          CULVI_VK_KINDS arguments, CULVI_LIST arguments)          \
-                         : (table)->function arguments)
+    culvi_trace_vk((voice), #function, (table)->function arguments, CULVI_VK_KINDS arguments,      \
+                   CULVI_LIST arguments)
 /* Calls one that returns nothing. */
 #define CULVI_VK_DO_OF(voice, table, function, arguments)                                          \
     ((table)->function arguments,                                                                  \
-     culvi_traces(voice)                                                                           \
-         ? culvi_trace_vk_done((voice), #function, CULVI_VK_KINDS arguments, CULVI_LIST arguments) \
-         : (void)0)
+     culvi_trace_vk_done((voice), #function, CULVI_VK_KINDS arguments, CULVI_LIST arguments))
 
 /* CULVI_VK... takes a culv_vk_device, CULVI_VKI... a culvi_vk_instance. */
 #define CULVI_VK(vk, function, arguments)                                                          \
