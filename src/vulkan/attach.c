@@ -247,22 +247,6 @@ static culv_result fail(const culvi_graphics *graphics, const char *label, int c
                          CULV_REASON_DRIVER_REFUSED, "%s", what);
 }
 
-static int timeline_value(const culvi_graphics *graphics, uint64_t semaphore, uint64_t *out)
-{
-    return culvi_vk_timeline_read(culvi_vk_of(graphics), (VkSemaphore)semaphore, out);
-}
-
-static int timeline_wait(const culvi_graphics *graphics, uint64_t semaphore, uint64_t value,
-                         uint64_t timeout_ns)
-{
-    return culvi_vk_timeline_wait(culvi_vk_of(graphics), (VkSemaphore)semaphore, value, timeout_ns);
-}
-
-static int timeline_signal(const culvi_graphics *graphics, uint64_t semaphore, uint64_t value)
-{
-    return culvi_vk_timeline_signal(culvi_vk_of(graphics), (VkSemaphore)semaphore, value);
-}
-
 const culvi_words culvi_vk_words = {
     .api = CULV_NATIVE_VULKAN,
     .name = "Vulkan",
@@ -302,10 +286,10 @@ const culvi_graphics_api culvi_vk_api = {
     .make_semaphore = culvi_vk_make_semaphore,
     .unmake_semaphore = culvi_vk_unmake_semaphore,
     .check_timelines = check_timelines,
-    .timeline_value = timeline_value,
-    .timeline_wait = timeline_wait,
+    .timeline_value = culvi_vk_timeline_value,
+    .timeline_wait = culvi_vk_timeline_wait,
     .waits_late = true,
-    .timeline_signal = timeline_signal,
+    .timeline_signal = culvi_vk_timeline_signal,
     .fail = fail,
 };
 
