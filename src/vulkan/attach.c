@@ -9,19 +9,28 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { REQUIRED = 1, OPTIONAL = 0 };
-
-static culv_result load_device(culv_vk_device *vk, const culvi_voice *voice, uint32_t api_version)
-{
+/* The members of culvi_vk_table, one after another, each behind whether it is required. */
+#define REQUIRED "!"
+#define OPTIONAL "?"
+static const char procs[] =
 #define CULV_VK_INSTANCE(name, need)
-#define CULV_VK_DEVICE(name, need)                                                                 \
-    vk->table.name = (PFN_##name)vk->instance.vkGetDeviceProcAddr(vk->vk_device, #name);           \
-    if (vk->table.name == NULL && (need) == REQUIRED)                                              \
-        return culvi_fail(voice, vk->base.label, CULV_ERROR_INVALID, CULV_REASON_VULKAN_VERSION,   \
-                          "the VkDevice lacks %s, which Vulkan 1.1 has", #name);
+#define CULV_VK_DEVICE(name, need) need #name "\0"
 #include "vulkan/vk_procs.h"
 #undef CULV_VK_INSTANCE
 #undef CULV_VK_DEVICE
+    ;
+
+static culv_result load_device(culv_vk_device *vk, const culvi_voice *voice, uint32_t api_version)
+{
+    char *at = (char *)&vk->table;
+    for (const char *name = procs; name[0] != '\0'; name += strlen(name) + 1) {
+        const PFN_vkVoidFunction found = vk->instance.vkGetDeviceProcAddr(vk->vk_device, name + 1);
+        memcpy(at, &found, sizeof found);
+        at += sizeof found;
+        if (found == NULL && name[0] == '!')
+            return culvi_fail(voice, vk->base.label, CULV_ERROR_INVALID, CULV_REASON_VULKAN_VERSION,
+                              "the VkDevice lacks %s, which Vulkan 1.1 has", name + 1);
+    }
     if (api_version >= VK_API_VERSION_1_3 &&
         vk->instance.vkGetDeviceProcAddr(vk->vk_device, "vkCmdPipelineBarrier2") == NULL)
         return culvi_fail(
