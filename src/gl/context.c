@@ -185,19 +185,26 @@ const char *culvi_gl_lacks(const culvi_gl_table *t)
                : "GL_ARB_direct_state_access";
 }
 
+/* The functions of culvi_gl_table, one after another, each behind whether it is required. */
+#define REQUIRED "!"
+#define OPTIONAL "?"
+static const char procs[] =
+#define CULV_GL(name, need, result, arguments) need #name "\0"
+#include "gl/gl_procs.h"
+#undef CULV_GL
+    ;
+
 uint32_t culvi_gl_table_load(culvi_gl_table *t, const culvi_gl_windows *windows,
                              culv_gl_platform platform)
 {
-    enum { REQUIRED = 1, OPTIONAL = 0 };
     memset(t, 0, sizeof *t);
-#define CULV_GL(name, need, result, arguments)                                                     \
-    {                                                                                              \
-        void *found = find_proc(windows, platform, #name);                                         \
-        memcpy(&t->name, &found, sizeof found);                                                    \
-        if (found == NULL && (need) == REQUIRED && t->missing == NULL) t->missing = #name;         \
+    char *at = (char *)t; /* they come first */
+    for (const char *name = procs; name[0] != '\0'; name += strlen(name) + 1) {
+        const void *found = find_proc(windows, platform, name + 1);
+        memcpy(at, &found, sizeof found);
+        at += sizeof found;
+        if (found == NULL && name[0] == '!' && t->missing == NULL) t->missing = name + 1;
     }
-#include "gl/gl_procs.h"
-#undef CULV_GL
     if (t->glGetError == NULL || t->glGetString == NULL) return 0;
     uint32_t pending = t->glGetError();
     culvi_gl_drop_errors(t);

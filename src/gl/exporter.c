@@ -308,8 +308,8 @@ static culv_result plan_buffer(const culv_gl *gl, culvi_graphics *vk, const culv
     return result;
 }
 
-static culv_result run(culv_gl *gl, const culvi_gl_shape *shape, culvi_plan *out,
-                       culvi_native *made)
+culv_result culvi_gl_exporter_run(culv_gl *gl, const culvi_gl_shape *shape, culvi_plan *out,
+                                  culvi_native *made)
 {
     culvi_graphics *vk = NULL;
     culvi_plan plan = {
@@ -331,14 +331,4 @@ static culv_result run(culv_gl *gl, const culvi_gl_shape *shape, culvi_plan *out
         out->image = plan.image;
     }
     return result;
-}
-
-culv_result culvi_gl_exporter_plan(culv_gl *gl, const culvi_gl_shape *shape, culvi_plan *plan)
-{
-    return run(gl, shape, plan, NULL);
-}
-
-culv_result culvi_gl_exporter_make(culv_gl *gl, const culvi_gl_shape *shape, culvi_native *out)
-{
-    return run(gl, shape, NULL, out);
 }

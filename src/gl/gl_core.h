@@ -109,6 +109,14 @@ culv_result culvi_gl_make(culvi_graphics *graphics, const culvi_plan *plan, culv
 void culvi_gl_unmake(culvi_graphics *graphics, const culvi_native *native);
 culv_result culvi_gl_stage(culvi_graphics *graphics, const char *label, culvi_staging *staging,
                            culvi_native *out);
+/* stage.c: what a program has set for its own transfers; pack: from textures. The alignment is 1,
+ * and the rest 0, until culvi_gl_restore(). */
+typedef struct culvi_gl_pixel_store {
+    int32_t values[8];
+    int32_t buffer;
+} culvi_gl_pixel_store;
+culvi_gl_pixel_store culvi_gl_set_tight(const culvi_gl_table *t, bool pack, uint32_t buffer);
+void culvi_gl_restore(const culvi_gl_table *t, bool pack, const culvi_gl_pixel_store *was);
 /* OpenGL's half of the HOST path; on the others it does nothing. `finish`: OpenGL's wait for CUDA
  * may be the GPU's. */
 culv_result culvi_gl_copy(const culvi_pair *pair, bool up, bool finish, const char *call);

@@ -28,10 +28,9 @@ typedef struct culvi_gl_shape {
     bool no_surfaces;
 } culvi_gl_shape;
 
-/* Whether Vulkan exports memory for it, and how CUDA maps it: fills in what api->plan() fills in.
- * */
-culv_result culvi_gl_exporter_plan(culv_gl *gl, const culvi_gl_shape *shape, culvi_plan *plan);
-/* The memory, with Vulkan's own resource in it. */
-culv_result culvi_gl_exporter_make(culv_gl *gl, const culvi_gl_shape *shape, culvi_native *out);
+/* Whether Vulkan exports memory for it, and how CUDA maps it: fills in what api->plan() fills in,
+ * unless `plan` is NULL. With `made` it makes the memory, with Vulkan's own resource in it. */
+culv_result culvi_gl_exporter_run(culv_gl *gl, const culvi_gl_shape *shape, culvi_plan *plan,
+                                  culvi_native *made);
 
 #endif

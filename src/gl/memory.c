@@ -221,7 +221,7 @@ static culv_result probe(culv_gl *gl, const char *label, culvi_gl_offsets *out)
     culv_handle handle;
     uint32_t memory = 0;
     culv_result result = culvi_gl_exporter_get(gl, label, &vk);
-    if (result == CULV_OK) result = culvi_gl_exporter_make(gl, &shape, &native);
+    if (result == CULV_OK) result = culvi_gl_exporter_run(gl, &shape, NULL, &native);
     if (result != CULV_OK) return result;
     result = vk->api->export_memory(vk, label, native.memory, &handle);
     if (result == CULV_OK) {

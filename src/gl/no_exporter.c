@@ -34,14 +34,9 @@ void culvi_gl_exporter_free(culv_gl *gl)
     (void)gl;
 }
 
-culv_result culvi_gl_exporter_plan(culv_gl *gl, const culvi_gl_shape *shape, culvi_plan *plan)
+culv_result culvi_gl_exporter_run(culv_gl *gl, const culvi_gl_shape *shape, culvi_plan *plan,
+                                  culvi_native *made)
 {
-    (void)plan;
-    return none(gl, shape->label);
-}
-
-culv_result culvi_gl_exporter_make(culv_gl *gl, const culvi_gl_shape *shape, culvi_native *out)
-{
-    (void)out;
+    (void)plan, (void)made;
     return none(gl, shape->label);
 }

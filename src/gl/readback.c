@@ -34,12 +34,6 @@ static const struct {
     {0x8814, 0x8ce0, 0x4000, 0x1908, 0x1406, 16},       /* GL_RGBA32F */
 };
 
-static const uint32_t pack_names[] = {CULVI_GL_PACK_SWAP_BYTES,  CULVI_GL_PACK_LSB_FIRST,
-                                      CULVI_GL_PACK_ROW_LENGTH,  CULVI_GL_PACK_SKIP_ROWS,
-                                      CULVI_GL_PACK_SKIP_PIXELS, CULVI_GL_PACK_ALIGNMENT,
-                                      CULVI_GL_PACK_SKIP_IMAGES, CULVI_GL_PACK_IMAGE_HEIGHT};
-enum { NUM_PACK = sizeof pack_names / sizeof pack_names[0] };
-
 static void delete_objects(culvi_gl_readback *r)
 {
     const culvi_gl_table *t = &r->gl->table;
@@ -219,14 +213,9 @@ static culv_result read_pixels(const culvi_gl_readback *r, uint32_t from, int32_
                                uint32_t to)
 {
     const culvi_gl_table *t = &r->gl->table;
-    int32_t pack[NUM_PACK], bound = 0, framebuffer = 0;
-    for (int i = 0; i < NUM_PACK; i++) {
-        t->glGetIntegerv(pack_names[i], &pack[i]);
-        t->glPixelStorei(pack_names[i], pack_names[i] == CULVI_GL_PACK_ALIGNMENT ? 1 : 0);
-    }
-    t->glGetIntegerv(CULVI_GL_PIXEL_PACK_BUFFER_BINDING, &bound);
+    int32_t framebuffer = 0;
+    const culvi_gl_pixel_store was = culvi_gl_set_tight(t, true, to);
     t->glGetIntegerv(CULVI_GL_READ_FRAMEBUFFER_BINDING, &framebuffer);
-    t->glBindBuffer(CULVI_GL_PIXEL_PACK_BUFFER, to);
     t->glBindFramebuffer(CULVI_GL_READ_FRAMEBUFFER, from);
     t->glReadPixels(x, y, r->width, r->height, formats[r->format].pixels, formats[r->format].type,
                     NULL);
@@ -234,9 +223,7 @@ static culv_result read_pixels(const culvi_gl_readback *r, uint32_t from, int32_
         r->gl, r->label, "glReadPixels", CULV_REASON_FORMAT,
         "the framebuffer %" PRIu32 " could not be read; has it an attachment of this kind?", from);
     t->glBindFramebuffer(CULVI_GL_READ_FRAMEBUFFER, (uint32_t)framebuffer);
-    t->glBindBuffer(CULVI_GL_PIXEL_PACK_BUFFER, (uint32_t)bound);
-    for (int i = 0; i < NUM_PACK; i++)
-        t->glPixelStorei(pack_names[i], pack[i]);
+    culvi_gl_restore(t, true, &was);
     return result;
 }
 

@@ -215,32 +215,24 @@ static culv_result look_at_image(const culv_gl *gl, const char *label, uint32_t 
 /* Formats that CUDA registers and that no number of Vulkan is: what their texels are. */
 static uint32_t plain_format(uint32_t internal)
 {
-    switch (internal) {
-    case 0x1903: /* GL_RED, GL_LUMINANCE, GL_ALPHA, GL_INTENSITY */
-    case 0x1909:
-    case 0x1906:
-    case 0x8049:
-    case 0x8040: /* the same with 8 bits */
-    case 0x803c:
-    case 0x804b: return 0x8229; /* GL_R8 */
-    case 0x8042:
-    case 0x803e:
-    case 0x804d: return 0x822a; /* GL_R16 */
-    case 0x881c:
-    case 0x881d:
-    case 0x881e: return 0x822d; /* GL_R16F */
-    case 0x8816:
-    case 0x8817:
-    case 0x8818: return 0x822e; /* GL_R32F */
-    case 0x8227:                /* GL_RG, GL_LUMINANCE_ALPHA */
-    case 0x190a:
-    case 0x8045: return 0x822b; /* GL_RG8 */
-    case 0x8048: return 0x822c; /* GL_RG16 */
-    case 0x881f: return 0x822f; /* GL_RG16F */
-    case 0x8819: return 0x8230; /* GL_RG32F */
-    case 0x1908: return 0x8058; /* GL_RGBA: GL_RGBA8 */
-    default: return internal;
-    }
+    static const struct {
+        uint16_t plain, formats[7];
+    } rows[] = {
+        /* GL_R8: GL_RED, GL_LUMINANCE, GL_ALPHA, GL_INTENSITY, and the same with 8 bits */
+        {0x8229, {0x1903, 0x1909, 0x1906, 0x8049, 0x8040, 0x803c, 0x804b}},
+        {0x822a, {0x8042, 0x803e, 0x804d}}, /* GL_R16 */
+        {0x822d, {0x881c, 0x881d, 0x881e}}, /* GL_R16F */
+        {0x822e, {0x8816, 0x8817, 0x8818}}, /* GL_R32F */
+        {0x822b, {0x8227, 0x190a, 0x8045}}, /* GL_RG8: GL_RG, GL_LUMINANCE_ALPHA */
+        {0x822c, {0x8048}},                 /* GL_RG16 */
+        {0x822f, {0x881f}},                 /* GL_RG16F */
+        {0x8230, {0x8819}},                 /* GL_RG32F */
+        {0x8058, {0x1908}},                 /* GL_RGBA8: GL_RGBA */
+    };
+    for (size_t i = 0; internal != 0 && i < sizeof rows / sizeof rows[0]; i++)
+        for (size_t k = 0; k < sizeof rows[i].formats / sizeof rows[i].formats[0]; k++)
+            if (rows[i].formats[k] == internal) return rows[i].plain;
+    return internal;
 }
 
 /* R, RG, RGBA of 8, 16 and 32 bits without SNORM and sRGB. */

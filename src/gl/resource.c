@@ -382,7 +382,7 @@ culv_result culvi_gl_plan(culvi_graphics *graphics, culvi_plan *plan)
         return culvi_gl_reworded(
             gl, culvi_format_supported(gl->base.device, shape->row, shape->texels, shape->label));
     }
-    if (plan->path == CULV_SHARING_SHARED) return culvi_gl_exporter_plan(gl, shape, plan);
+    if (plan->path == CULV_SHARING_SHARED) return culvi_gl_exporter_run(gl, shape, plan, NULL);
     return shape->is_image ? plan_copied_image(gl, shape, plan) : CULV_OK;
 }
 
@@ -413,7 +413,7 @@ static culv_result share(culv_gl *gl, const culvi_gl_shape *shape, culvi_gl_obje
     culvi_graphics *vk = NULL;
     culv_handle handle;
     culv_result result = culvi_gl_exporter_get(gl, shape->label, &vk);
-    if (result == CULV_OK) result = culvi_gl_exporter_make(gl, shape, &object->vk);
+    if (result == CULV_OK) result = culvi_gl_exporter_run(gl, shape, NULL, &object->vk);
     if (result != CULV_OK) return result;
     object->exporter = vk;
     result = vk->api->export_memory(vk, shape->label, object->vk.memory, &handle);

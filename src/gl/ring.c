@@ -33,11 +33,6 @@ typedef struct part {
     uint32_t index;
 } part;
 
-static const char *label_of(const culvi_gl_ring *ring)
-{
-    return ring->base.label[0] != '\0' ? ring->base.label : NULL;
-}
-
 /* Objects in memory objects, and staged ones --------------------------------------------------- */
 
 static culv_result make_object(culvi_graphics_ring *base, const void *description, uint32_t slot,
@@ -106,14 +101,14 @@ static culv_result check_registration(const culvi_gl_ring *ring, uint32_t i,
 {
     if (r == NULL)
         return culvi_fail(
-            ring->gl->voice, label_of(ring), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
+            ring->gl->voice, ring->base.label, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
             "culv_gl_ring_desc.resources[%" PRIu32 "] has a NULL among its max_depth objects", i);
     if (r->attachment != ring->gl)
         return culvi_fail(
-            ring->gl->voice, label_of(ring), CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,
+            ring->gl->voice, ring->base.label, CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,
             "culv_gl_ring_desc.resources[%" PRIu32 "] is of another culv_gl than the ring", i);
     if (culv_registration_is_mapped(r))
-        return culvi_fail(ring->gl->voice, label_of(ring), CULV_ERROR_INVALID, CULV_REASON_MAPPED,
+        return culvi_fail(ring->gl->voice, ring->base.label, CULV_ERROR_INVALID, CULV_REASON_MAPPED,
                           "culv_gl_ring_desc.resources[%" PRIu32
                           "] has a registration that is mapped; unmap it first",
                           i);

@@ -8,11 +8,6 @@ enum { EVENT_DISABLE_TIMING = 2 }; /* CU_EVENT_DISABLE_TIMING */
 /* Events are looked for this often at least and at most: CUDA has no wait with a limit. */
 static const uint64_t LEAST_NAP_NS = 20000, MOST_NAP_NS = 1000000;
 
-static const char *label_of(const culvi_gl_ring *ring)
-{
-    return ring->base.label[0] != '\0' ? ring->base.label : NULL;
-}
-
 static culvi_gl_mark *mark_at(culvi_gl_clock *clock, uint32_t i)
 {
     return &clock->marks[(clock->head + i) % CULVI_RING_PAST];
@@ -28,11 +23,11 @@ static culvi_gl_mark *find_mark(culvi_gl_clock *clock, uint64_t value)
 
 static culv_result fail_fence(const culvi_gl_ring *ring, uint32_t answer)
 {
-    culv_result result = culvi_gl_check(ring->gl, label_of(ring), "glClientWaitSync",
+    culv_result result = culvi_gl_check(ring->gl, ring->base.label, "glClientWaitSync",
                                         "a fence of the ring was not waited for");
     if (result != CULV_OK) return result;
     return culvi_fail(
-        ring->gl->voice, label_of(ring), CULV_ERROR_DRIVER, CULV_REASON_DRIVER_REFUSED,
+        ring->gl->voice, ring->base.label, CULV_ERROR_DRIVER, CULV_REASON_DRIVER_REFUSED,
         "a fence of the ring was not waited for: glClientWaitSync answered %#x", (unsigned)answer);
 }
 
@@ -51,13 +46,14 @@ static culv_result ask_event(const culvi_gl_ring *ring, const culvi_gl_mark *mar
 {
     culv_device *device = ring->base.graphics->device;
     culvi_scope scope;
-    culv_result result = culvi_enter(device, &scope, label_of(ring));
+    culv_result result = culvi_enter(device, &scope, ring->base.label);
     if (result != CULV_OK) return result;
     const CUresult code = CULVI_CU(device, cuEventQuery, (mark->event));
     culvi_leave(device, &scope);
     *passed = code == CUDA_SUCCESS;
     if (code == CUDA_SUCCESS || code == CUDA_ERROR_NOT_READY) return CULV_OK;
-    return culvi_fail_cuda(device, label_of(ring), code, "cuEventQuery", CULV_REASON_DRIVER_REFUSED,
+    return culvi_fail_cuda(device, ring->base.label, code, "cuEventQuery",
+                           CULV_REASON_DRIVER_REFUSED,
                            "an event of the ring could not be asked for");
 }
 
@@ -125,6 +121,12 @@ static culv_result wait_for_fence(culvi_gl_clock *clock, uint64_t value, uint64_
     return result;
 }
 
+static culv_result wait_for(culvi_gl_clock *clock, uint64_t value, uint64_t timeout)
+{
+    return clock->kind == CULVI_GL_CLOCK_FENCES ? wait_for_fence(clock, value, timeout)
+                                                : wait_for_event(clock, value, timeout);
+}
+
 /* As the ring's core asks ---------------------------------------------------------------------- */
 
 static culv_result clock_value(void *context, uint64_t *out)
@@ -143,14 +145,13 @@ static culv_result clock_wait(void *context, uint64_t value, uint64_t timeout)
     culvi_gl_ring *ring = clock->ring;
     culv_result result = CULV_OK;
     if (clock->kind == CULVI_GL_CLOCK_FENCES)
-        result = culvi_gl_enter(ring->gl, label_of(ring), "culv_gl_ring: a wait for its slots");
+        result = culvi_gl_enter(ring->gl, ring->base.label, "culv_gl_ring: a wait for its slots");
     if (result != CULV_OK) return result;
     culvi_mutex_lock(&ring->lock);
-    result = clock->kind == CULVI_GL_CLOCK_FENCES ? wait_for_fence(clock, value, timeout)
-                                                  : wait_for_event(clock, value, timeout);
+    result = wait_for(clock, value, timeout);
     culvi_mutex_unlock(&ring->lock);
     if (result != CULV_ERROR_TIMEOUT) return result;
-    return culvi_fail(ring->gl->voice, label_of(ring), CULV_ERROR_TIMEOUT, CULV_REASON_RING_LATE,
+    return culvi_fail(ring->gl->voice, ring->base.label, CULV_ERROR_TIMEOUT, CULV_REASON_RING_LATE,
                       "a ring's timeline has not reached %" PRIu64 " in %" PRIu64 " ns", value,
                       timeout);
 }
@@ -176,7 +177,7 @@ static culv_result drop_events(culvi_gl_clock *clock)
     culv_device *device = ring->base.graphics->device;
     culvi_scope scope;
     if (culvi_lost(device)) return CULV_OK; /* they went with the context */
-    culv_result result = culvi_enter(device, &scope, label_of(ring));
+    culv_result result = culvi_enter(device, &scope, ring->base.label);
     if (result != CULV_OK) return result;
     for (uint32_t i = 0; i < CULVI_RING_PAST && result == CULV_OK; i++) {
         culvi_gl_mark *mark = &clock->marks[i];
@@ -185,7 +186,7 @@ static culv_result drop_events(culvi_gl_clock *clock)
         if (culvi_release_done(device, "cuEventDestroy", code, false))
             mark->event = NULL;
         else
-            result = culvi_fail_cuda(device, label_of(ring), code, "cuEventDestroy",
+            result = culvi_fail_cuda(device, ring->base.label, code, "cuEventDestroy",
                                      CULV_REASON_DRIVER_REFUSED, "the ring could not be given up");
     }
     culvi_leave(device, &scope);
@@ -211,10 +212,10 @@ static culv_result make_fence(const culvi_gl_ring *ring, culvi_gl_mark *mark)
 {
     const culvi_gl_table *t = &ring->gl->table;
     void *fence = t->glFenceSync(CULVI_GL_SYNC_GPU_COMMANDS_COMPLETE, 0);
-    culv_result result = culvi_gl_check(ring->gl, label_of(ring), "glFenceSync",
+    culv_result result = culvi_gl_check(ring->gl, ring->base.label, "glFenceSync",
                                         "the ring's slot could not be handed over");
     if (result == CULV_OK && fence == NULL)
-        result = culvi_fail(ring->gl->voice, label_of(ring), CULV_ERROR_DRIVER,
+        result = culvi_fail(ring->gl->voice, ring->base.label, CULV_ERROR_DRIVER,
                             CULV_REASON_DRIVER_REFUSED, "glFenceSync made no fence");
     if (result != CULV_OK) return result;
     t->glFlush(); /* another context may wait for it, and cannot flush this one */
@@ -242,13 +243,13 @@ static culv_result record_event(const culvi_gl_ring *ring, culvi_gl_mark *mark, 
         culvi_leave_frame(device, pushed);
     }
     if (code == CUDA_SUCCESS) return CULV_OK;
-    return culvi_fail_cuda(device, label_of(ring), code, call, CULV_REASON_DRIVER_REFUSED,
+    return culvi_fail_cuda(device, ring->base.label, code, call, CULV_REASON_DRIVER_REFUSED,
                            "the ring's slot could not be handed over");
 }
 
 culv_result culvi_gl_ring_fail_stopped(const culvi_gl_ring *ring)
 {
-    return culvi_fail(ring->gl->voice, label_of(ring), CULV_ERROR_ASYNC, CULV_REASON_RING_STOPPED,
+    return culvi_fail(ring->gl->voice, ring->base.label, CULV_ERROR_ASYNC, CULV_REASON_RING_STOPPED,
                       "the ring was stopped while it waited");
 }
 
@@ -257,9 +258,7 @@ static culv_result make_room(culvi_gl_clock *clock)
 {
     while (clock->count == CULVI_RING_PAST) {
         const uint64_t oldest = mark_at(clock, 0)->value;
-        culv_result result = clock->kind == CULVI_GL_CLOCK_FENCES
-                                 ? wait_for_fence(clock, oldest, CULVI_GL_WAIT_SLICE)
-                                 : wait_for_event(clock, oldest, CULVI_GL_WAIT_SLICE);
+        culv_result result = wait_for(clock, oldest, CULVI_GL_WAIT_SLICE);
         if (result == CULV_OK) result = look(clock);
         if (result == CULV_ERROR_TIMEOUT) {
             if (culvi_ring_is_ended(clock->ring->base.core))
@@ -304,7 +303,7 @@ culv_result culvi_gl_clock_order(culvi_gl_clock *clock, uint64_t value)
     const culvi_gl_mark *mark = clock->reached < value ? find_mark(clock, value) : NULL;
     if (mark != NULL && mark->context != now) {
         ring->gl->table.glWaitSync(mark->fence, 0, UINT64_MAX);
-        result = culvi_gl_check(ring->gl, label_of(ring), "glWaitSync",
+        result = culvi_gl_check(ring->gl, ring->base.label, "glWaitSync",
                                 "OpenGL does not wait for the ring's slot");
     }
     culvi_mutex_unlock(&ring->lock);

@@ -295,27 +295,25 @@ static culv_result check_rise(const culv_shared_semaphore *s, uint64_t value)
                       value, now, now + 1);
 }
 
-static culv_result set_value(const culv_shared_semaphore *s, uint32_t name, uint64_t value)
+static culv_result on_gpu(const culv_shared_semaphore *s, uint32_t name, bool signal,
+                          uint64_t value, const culv_gl_uses *u)
 {
     const culv_gl *gl = culvi_gl_of(s->pair.graphics);
-    if (s->pair.cuda->type != CULV_SEMAPHORE_TIMELINE) return CULV_OK;
-    gl->table.glSemaphoreParameterui64vEXT(name, CULVI_GL_TIMELINE_SEMAPHORE_VALUE_NV, &value);
-    return culvi_gl_check(gl, s->pair.cuda->label, "glSemaphoreParameterui64vEXT",
-                          "the timeline's value %" PRIu64 " was refused", value);
-}
-
-static culv_result signal_on_gpu(const culv_shared_semaphore *s, uint32_t name, uint64_t value,
-                                 const culv_gl_uses *u)
-{
-    const culv_gl *gl = culvi_gl_of(s->pair.graphics);
-    culv_result result = set_value(s, name, value);
+    const culvi_gl_table *t = &gl->table;
+    const char *label = s->pair.cuda->label;
+    culv_result result = CULV_OK;
+    if (s->pair.cuda->type == CULV_SEMAPHORE_TIMELINE) {
+        t->glSemaphoreParameterui64vEXT(name, CULVI_GL_TIMELINE_SEMAPHORE_VALUE_NV, &value);
+        result = culvi_gl_check(gl, label, "glSemaphoreParameterui64vEXT",
+                                "the timeline's value %" PRIu64 " was refused", value);
+    }
     if (result != CULV_OK) return result;
-    gl->table.glSignalSemaphoreEXT(name, u->num_buffers, u->buffers, u->num_textures, u->textures,
-                                   u->layouts);
-    result =
-        culvi_gl_check(gl, s->pair.cuda->label, "glSignalSemaphoreEXT", "OpenGL does not signal");
+    (signal ? t->glSignalSemaphoreEXT : t->glWaitSemaphoreEXT)(
+        name, u->num_buffers, u->buffers, u->num_textures, u->textures, u->layouts);
+    result = culvi_gl_check(gl, label, signal ? "glSignalSemaphoreEXT" : "glWaitSemaphoreEXT",
+                            "OpenGL does not %s", signal ? "signal" : "wait");
     /* CUDA may wait for it from now on, and commands that stay in the client would never signal. */
-    gl->table.glFlush();
+    if (signal) t->glFlush();
     return result;
 }
 
@@ -356,25 +354,13 @@ culv_result culv_gl_semaphore_signal(culv_shared_semaphore *semaphore, uint64_t 
         result = timeline ? check_rise(semaphore, value) : culv_semaphore_mark_signaled(cuda);
     if (result != CULV_OK) return result;
     const uint32_t name = name_of(semaphore);
-    result =
-        name != 0 ? signal_on_gpu(semaphore, name, value, &u) : signal_on_cpu(semaphore, value);
+    result = name != 0 ? on_gpu(semaphore, name, true, value, &u) : signal_on_cpu(semaphore, value);
     if (result == CULV_OK && timeline) {
         sync_of(semaphore->pair.native)->last = value;
         culv_semaphore_mark_value(cuda, value);
     }
     if (result != CULV_OK && !timeline) (void)culv_semaphore_mark_waited(cuda); /* as before */
     return result;
-}
-
-static culv_result wait_on_gpu(const culv_shared_semaphore *s, uint32_t name, uint64_t value,
-                               const culv_gl_uses *u)
-{
-    const culv_gl *gl = culvi_gl_of(s->pair.graphics);
-    culv_result result = set_value(s, name, value);
-    if (result != CULV_OK) return result;
-    gl->table.glWaitSemaphoreEXT(name, u->num_buffers, u->buffers, u->num_textures, u->textures,
-                                 u->layouts);
-    return culvi_gl_check(gl, s->pair.cuda->label, "glWaitSemaphoreEXT", "OpenGL does not wait");
 }
 
 static culv_result wait_on_cpu(const culv_shared_semaphore *s, uint64_t value, uint64_t timeout)
@@ -404,7 +390,7 @@ culv_result culv_gl_semaphore_wait(culv_shared_semaphore *semaphore, uint64_t va
     if (result == CULV_OK && !timeline) result = culv_semaphore_mark_waited(cuda);
     if (result != CULV_OK) return result;
     const uint32_t name = name_of(semaphore);
-    result = name != 0 ? wait_on_gpu(semaphore, name, value, &u)
+    result = name != 0 ? on_gpu(semaphore, name, false, value, &u)
                        : wait_on_cpu(semaphore, value, timeout);
     if (result != CULV_OK && !timeline) (void)culv_semaphore_mark_signaled(cuda); /* as before */
     return result;

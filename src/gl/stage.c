@@ -23,43 +23,37 @@ culv_result culvi_gl_stage(culvi_graphics *graphics, const char *label, culvi_st
     return CULV_OK;
 }
 
-/* What the program has set for its own transfers. */
-typedef struct pixel_store {
-    int32_t values[8];
-    int32_t buffer;
-} pixel_store;
+static const struct {
+    uint32_t binding, target, names[8]; /* the alignment first */
+} transfers[] = {
+    {CULVI_GL_PIXEL_UNPACK_BUFFER_BINDING,
+     CULVI_GL_PIXEL_UNPACK_BUFFER,
+     {CULVI_GL_UNPACK_ALIGNMENT, CULVI_GL_UNPACK_ROW_LENGTH, CULVI_GL_UNPACK_SKIP_ROWS,
+      CULVI_GL_UNPACK_SKIP_PIXELS, CULVI_GL_UNPACK_SWAP_BYTES, CULVI_GL_UNPACK_LSB_FIRST,
+      CULVI_GL_UNPACK_IMAGE_HEIGHT, CULVI_GL_UNPACK_SKIP_IMAGES}},
+    {CULVI_GL_PIXEL_PACK_BUFFER_BINDING,
+     CULVI_GL_PIXEL_PACK_BUFFER,
+     {CULVI_GL_PACK_ALIGNMENT, CULVI_GL_PACK_ROW_LENGTH, CULVI_GL_PACK_SKIP_ROWS,
+      CULVI_GL_PACK_SKIP_PIXELS, CULVI_GL_PACK_SWAP_BYTES, CULVI_GL_PACK_LSB_FIRST,
+      CULVI_GL_PACK_IMAGE_HEIGHT, CULVI_GL_PACK_SKIP_IMAGES}}};
 
-static const uint32_t unpack_names[8] = {CULVI_GL_UNPACK_ALIGNMENT,    CULVI_GL_UNPACK_ROW_LENGTH,
-                                         CULVI_GL_UNPACK_SKIP_ROWS,    CULVI_GL_UNPACK_SKIP_PIXELS,
-                                         CULVI_GL_UNPACK_SWAP_BYTES,   CULVI_GL_UNPACK_LSB_FIRST,
-                                         CULVI_GL_UNPACK_IMAGE_HEIGHT, CULVI_GL_UNPACK_SKIP_IMAGES};
-static const uint32_t pack_names[8] = {CULVI_GL_PACK_ALIGNMENT,    CULVI_GL_PACK_ROW_LENGTH,
-                                       CULVI_GL_PACK_SKIP_ROWS,    CULVI_GL_PACK_SKIP_PIXELS,
-                                       CULVI_GL_PACK_SWAP_BYTES,   CULVI_GL_PACK_LSB_FIRST,
-                                       CULVI_GL_PACK_IMAGE_HEIGHT, CULVI_GL_PACK_SKIP_IMAGES};
-
-static pixel_store set_tight(const culvi_gl_table *t, bool pack)
+culvi_gl_pixel_store culvi_gl_set_tight(const culvi_gl_table *t, bool pack, uint32_t buffer)
 {
-    pixel_store was;
-    const uint32_t *names = pack ? pack_names : unpack_names;
-    t->glGetIntegerv(pack ? CULVI_GL_PIXEL_PACK_BUFFER_BINDING
-                          : CULVI_GL_PIXEL_UNPACK_BUFFER_BINDING,
-                     &was.buffer);
-    t->glBindBuffer(pack ? CULVI_GL_PIXEL_PACK_BUFFER : CULVI_GL_PIXEL_UNPACK_BUFFER, 0);
+    culvi_gl_pixel_store was;
+    t->glGetIntegerv(transfers[pack].binding, &was.buffer);
+    t->glBindBuffer(transfers[pack].target, buffer);
     for (int i = 0; i < 8; i++) {
-        t->glGetIntegerv(names[i], &was.values[i]);
-        t->glPixelStorei(names[i], i == 0);
+        t->glGetIntegerv(transfers[pack].names[i], &was.values[i]);
+        t->glPixelStorei(transfers[pack].names[i], i == 0);
     }
     return was;
 }
 
-static void restore(const culvi_gl_table *t, bool pack, const pixel_store *was)
+void culvi_gl_restore(const culvi_gl_table *t, bool pack, const culvi_gl_pixel_store *was)
 {
-    const uint32_t *names = pack ? pack_names : unpack_names;
     for (int i = 0; i < 8; i++)
-        t->glPixelStorei(names[i], was->values[i]);
-    t->glBindBuffer(pack ? CULVI_GL_PIXEL_PACK_BUFFER : CULVI_GL_PIXEL_UNPACK_BUFFER,
-                    (uint32_t)was->buffer);
+        t->glPixelStorei(transfers[pack].names[i], was->values[i]);
+    t->glBindBuffer(transfers[pack].target, (uint32_t)was->buffer);
 }
 
 static const char *upload_part(const culvi_gl_table *t, const culvi_gl_object *o,
@@ -69,30 +63,28 @@ static const char *upload_part(const culvi_gl_table *t, const culvi_gl_object *o
     const int32_t level = (int32_t)part->level, width = (int32_t)part->width;
     const int32_t height = (int32_t)part->height, slices = (int32_t)culvi_part_slices(part);
     const bool blocks = type == 0;
-    switch (o->target) {
-    case CULVI_GL_TEXTURE_1D:
+    const int32_t second = o->target == CULVI_GL_TEXTURE_1D_ARRAY ? slices : height;
+    const int32_t size = (int32_t)culvi_part_size(part);
+    const bool flat = o->target == CULVI_GL_TEXTURE_2D || o->target == CULVI_GL_TEXTURE_1D_ARRAY;
+    if (o->target == CULVI_GL_TEXTURE_1D) {
         t->glTextureSubImage1D(o->name, level, 0, width, format, type, from);
         return "glTextureSubImage1D";
-    case CULVI_GL_TEXTURE_1D_ARRAY:
-        t->glTextureSubImage2D(o->name, level, 0, 0, width, slices, format, type, from);
-        return "glTextureSubImage2D";
-    case CULVI_GL_TEXTURE_2D:
-        if (blocks) {
-            t->glCompressedTextureSubImage2D(o->name, level, 0, 0, width, height, format,
-                                             (int32_t)culvi_part_size(part), from);
-            return "glCompressedTextureSubImage2D";
-        }
-        t->glTextureSubImage2D(o->name, level, 0, 0, width, height, format, type, from);
-        return "glTextureSubImage2D";
-    default:
-        if (blocks) {
-            t->glCompressedTextureSubImage3D(o->name, level, 0, 0, 0, width, height, slices, format,
-                                             (int32_t)culvi_part_size(part), from);
-            return "glCompressedTextureSubImage3D";
-        }
-        t->glTextureSubImage3D(o->name, level, 0, 0, 0, width, height, slices, format, type, from);
-        return "glTextureSubImage3D";
     }
+    if (flat && blocks) {
+        t->glCompressedTextureSubImage2D(o->name, level, 0, 0, width, second, format, size, from);
+        return "glCompressedTextureSubImage2D";
+    }
+    if (flat) {
+        t->glTextureSubImage2D(o->name, level, 0, 0, width, second, format, type, from);
+        return "glTextureSubImage2D";
+    }
+    if (blocks) {
+        t->glCompressedTextureSubImage3D(o->name, level, 0, 0, 0, width, height, slices, format,
+                                         size, from);
+        return "glCompressedTextureSubImage3D";
+    }
+    t->glTextureSubImage3D(o->name, level, 0, 0, 0, width, height, slices, format, type, from);
+    return "glTextureSubImage3D";
 }
 
 static const char *download_part(const culvi_gl_table *t, const culvi_gl_object *o,
@@ -126,7 +118,7 @@ static culv_result copy_image(const culvi_pair *pair, bool up)
     culv_result result = CULV_OK;
     /* The plan refused what has none. */
     (void)culvi_gl_texel_format(o->row, o->internal_format, &format, &type);
-    pixel_store was = set_tight(&gl->table, !up);
+    culvi_gl_pixel_store was = culvi_gl_set_tight(&gl->table, !up, 0);
     for (uint32_t i = 0; i < staging->num_parts && result == CULV_OK; i++) {
         const culvi_part *part = &staging->parts[i];
         char *at = (char *)staging->host + part->offset;
@@ -136,7 +128,7 @@ static culv_result copy_image(const culvi_pair *pair, bool up)
             culvi_gl_check(gl, label, call, "level %" PRIu32 " could not be copied %s host memory",
                            part->level, up ? "from" : "to");
     }
-    restore(&gl->table, !up, &was);
+    culvi_gl_restore(&gl->table, !up, &was);
     return result;
 }
 

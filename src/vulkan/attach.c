@@ -9,19 +9,28 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { REQUIRED = 1, OPTIONAL = 0 };
-
-static culv_result load_device(culv_vk_device *vk, const culvi_voice *voice, uint32_t api_version)
-{
+/* The members of culvi_vk_table, one after another, each behind whether it is required. */
+#define REQUIRED "!"
+#define OPTIONAL "?"
+static const char procs[] =
 #define CULV_VK_INSTANCE(name, need)
-#define CULV_VK_DEVICE(name, need)                                                                 \
-    vk->table.name = (PFN_##name)vk->instance.vkGetDeviceProcAddr(vk->vk_device, #name);           \
-    if (vk->table.name == NULL && (need) == REQUIRED)                                              \
-        return culvi_fail(voice, vk->base.label, CULV_ERROR_INVALID, CULV_REASON_VULKAN_VERSION,   \
-                          "the VkDevice lacks %s, which Vulkan 1.1 has", #name);
+#define CULV_VK_DEVICE(name, need) need #name "\0"
 #include "vulkan/vk_procs.h"
 #undef CULV_VK_INSTANCE
 #undef CULV_VK_DEVICE
+    ;
+
+static culv_result load_device(culv_vk_device *vk, const culvi_voice *voice, uint32_t api_version)
+{
+    char *at = (char *)&vk->table;
+    for (const char *name = procs; name[0] != '\0'; name += strlen(name) + 1) {
+        const PFN_vkVoidFunction found = vk->instance.vkGetDeviceProcAddr(vk->vk_device, name + 1);
+        memcpy(at, &found, sizeof found);
+        at += sizeof found;
+        if (found == NULL && name[0] == '!')
+            return culvi_fail(voice, vk->base.label, CULV_ERROR_INVALID, CULV_REASON_VULKAN_VERSION,
+                              "the VkDevice lacks %s, which Vulkan 1.1 has", name + 1);
+    }
     if (api_version >= VK_API_VERSION_1_3 &&
         vk->instance.vkGetDeviceProcAddr(vk->vk_device, "vkCmdPipelineBarrier2") == NULL)
         return culvi_fail(
@@ -247,22 +256,6 @@ static culv_result fail(const culvi_graphics *graphics, const char *label, int c
                          CULV_REASON_DRIVER_REFUSED, "%s", what);
 }
 
-static int timeline_value(const culvi_graphics *graphics, uint64_t semaphore, uint64_t *out)
-{
-    return culvi_vk_timeline_read(culvi_vk_of(graphics), (VkSemaphore)semaphore, out);
-}
-
-static int timeline_wait(const culvi_graphics *graphics, uint64_t semaphore, uint64_t value,
-                         uint64_t timeout_ns)
-{
-    return culvi_vk_timeline_wait(culvi_vk_of(graphics), (VkSemaphore)semaphore, value, timeout_ns);
-}
-
-static int timeline_signal(const culvi_graphics *graphics, uint64_t semaphore, uint64_t value)
-{
-    return culvi_vk_timeline_signal(culvi_vk_of(graphics), (VkSemaphore)semaphore, value);
-}
-
 const culvi_words culvi_vk_words = {
     .api = CULV_NATIVE_VULKAN,
     .name = "Vulkan",
@@ -302,10 +295,10 @@ const culvi_graphics_api culvi_vk_api = {
     .make_semaphore = culvi_vk_make_semaphore,
     .unmake_semaphore = culvi_vk_unmake_semaphore,
     .check_timelines = check_timelines,
-    .timeline_value = timeline_value,
-    .timeline_wait = timeline_wait,
+    .timeline_value = culvi_vk_timeline_value,
+    .timeline_wait = culvi_vk_timeline_wait,
     .waits_late = true,
-    .timeline_signal = timeline_signal,
+    .timeline_signal = culvi_vk_timeline_signal,
     .fail = fail,
 };
 

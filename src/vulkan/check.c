@@ -362,30 +362,35 @@ static culv_result finish(culv_vk_device *vk, const culvi_vk_needs *needs, reque
     return CULV_OK;
 }
 
-culv_result culv_vk_check_buffer(culv_vk_device *vk, const VkBufferCreateInfo *create_info,
-                                 const culv_vk_check_desc *desc, culv_vk_sharing_info *out)
+/* Of one of the two. */
+static culv_result check(const char *call, culv_vk_device *vk, const VkBufferCreateInfo *buffer,
+                         const VkImageCreateInfo *image, culvi_share what,
+                         const culv_vk_check_desc *desc, culv_vk_sharing_info *out)
 {
     request r;
     culvi_vk_needs needs;
+    const bool is_image = what == CULVI_SHARE_IMAGES;
     culv_result result =
-        begin("culv_vk_check_buffer", vk, create_info, desc, out, CULVI_SHARE_BUFFERS, &r);
-    if (result == CULV_OK) result = culvi_vk_check_buffer(vk, &r.ask, create_info, &r.verdict);
-    if (result == CULV_OK) result = find_handle_types(vk, create_info, NULL, &r);
+        begin(call, vk, is_image ? (const void *)image : buffer, desc, out, what, &r);
+    if (result == CULV_OK)
+        result = is_image ? culvi_vk_check_image(vk, &r.ask, image, &r.verdict)
+                          : culvi_vk_check_buffer(vk, &r.ask, buffer, &r.verdict);
+    if (result == CULV_OK) result = find_handle_types(vk, buffer, image, &r);
     if (result != CULV_OK) return result;
-    bool known = culvi_vk_ask_buffer_needs(vk, create_info, r.verdict.vk_handle_type, &needs);
+    const VkExternalMemoryHandleTypeFlagBits type = r.verdict.vk_handle_type;
+    const bool known = is_image ? culvi_vk_ask_image_needs(vk, image, type, &needs)
+                                : culvi_vk_ask_buffer_needs(vk, buffer, type, &needs);
     return finish(vk, known ? &needs : NULL, &r, out);
+}
+
+culv_result culv_vk_check_buffer(culv_vk_device *vk, const VkBufferCreateInfo *create_info,
+                                 const culv_vk_check_desc *desc, culv_vk_sharing_info *out)
+{
+    return check(__func__, vk, create_info, NULL, CULVI_SHARE_BUFFERS, desc, out);
 }
 
 culv_result culv_vk_check_image(culv_vk_device *vk, const VkImageCreateInfo *create_info,
                                 const culv_vk_check_desc *desc, culv_vk_sharing_info *out)
 {
-    request r;
-    culvi_vk_needs needs;
-    culv_result result =
-        begin("culv_vk_check_image", vk, create_info, desc, out, CULVI_SHARE_IMAGES, &r);
-    if (result == CULV_OK) result = culvi_vk_check_image(vk, &r.ask, create_info, &r.verdict);
-    if (result == CULV_OK) result = find_handle_types(vk, NULL, create_info, &r);
-    if (result != CULV_OK) return result;
-    bool known = culvi_vk_ask_image_needs(vk, create_info, r.verdict.vk_handle_type, &needs);
-    return finish(vk, known ? &needs : NULL, &r, out);
+    return check(__func__, vk, NULL, create_info, CULVI_SHARE_IMAGES, desc, out);
 }

@@ -43,7 +43,14 @@ VkExternalSemaphoreHandleTypeFlagBits culvi_vk_semaphore_handle_bit(culv_handle_
 
 const char culvi_vk_soft_layer[] = "VK_LAYER_CULVERT_soft";
 
-enum { REQUIRED = 1, OPTIONAL = 0 };
+/* The functions of culvi_vk_instance, one after another: all are required. */
+static const char procs[] =
+#define CULV_VK_INSTANCE(name, need) #name "\0"
+#define CULV_VK_DEVICE(name, need)
+#include "vulkan/vk_procs.h"
+#undef CULV_VK_INSTANCE
+#undef CULV_VK_DEVICE
+    ;
 
 culv_result culvi_vk_instance_load(const culvi_voice *voice, PFN_vkGetInstanceProcAddr get_proc,
                                    VkInstance instance, culvi_vk_instance *out)
@@ -51,18 +58,18 @@ culv_result culvi_vk_instance_load(const culvi_voice *voice, PFN_vkGetInstancePr
     memset(out, 0, sizeof *out);
     out->handle = instance;
     out->voice = voice;
-#define CULV_VK_INSTANCE(name, need)                                                               \
-    out->name = (PFN_##name)get_proc(instance, #name);                                             \
-    if (out->name == NULL && (need) == REQUIRED)                                                   \
-        return culvi_fail(                                                                         \
-            voice, NULL, CULV_ERROR_INVALID, CULV_REASON_VULKAN_VERSION,                           \
-            "get_instance_proc_addr does not know %s for this instance; create it with "           \
-            "VkApplicationInfo::apiVersion 1.1 or higher",                                         \
-            #name);
-#define CULV_VK_DEVICE(name, need)
-#include "vulkan/vk_procs.h"
-#undef CULV_VK_INSTANCE
-#undef CULV_VK_DEVICE
+    char *at = (char *)&out->vkEnumeratePhysicalDevices;
+    for (const char *name = procs; name[0] != '\0'; name += strlen(name) + 1) {
+        const PFN_vkVoidFunction found = get_proc(instance, name);
+        memcpy(at, &found, sizeof found);
+        at += sizeof found;
+        if (found == NULL)
+            return culvi_fail(
+                voice, NULL, CULV_ERROR_INVALID, CULV_REASON_VULKAN_VERSION,
+                "get_instance_proc_addr does not know %s for this instance; create it with "
+                "VkApplicationInfo::apiVersion 1.1 or higher",
+                name);
+    }
     return CULV_OK;
 }
 

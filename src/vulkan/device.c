@@ -13,24 +13,18 @@
 static culv_result list_devices(const culvi_voice *voice, const culvi_vk_instance *vk,
                                 uint32_t *count, VkPhysicalDevice **out)
 {
-    uint32_t n = 0;
-    VkResult r = CULVI_VKI(vk, vkEnumeratePhysicalDevices, (vk->handle, &n, NULL));
-    if (r < VK_SUCCESS)
-        return culvi_fail_vk(voice, NULL, r, "vkEnumeratePhysicalDevices",
-                             CULV_REASON_DRIVER_REFUSED,
-                             "the instance's devices could not be listed");
-    VkPhysicalDevice *devices = culvi_alloc((n + 1) * sizeof *devices);
-    if (devices == NULL) return culvi_fail_host_memory(voice, NULL);
-    r = CULVI_VKI(vk, vkEnumeratePhysicalDevices, (vk->handle, &n, devices));
-    if (r < VK_SUCCESS) {
-        culvi_free(devices);
-        return culvi_fail_vk(voice, NULL, r, "vkEnumeratePhysicalDevices",
-                             CULV_REASON_DRIVER_REFUSED,
-                             "the instance's devices could not be listed");
+    VkPhysicalDevice *devices = NULL;
+    VkResult r = CULVI_VKI(vk, vkEnumeratePhysicalDevices, (vk->handle, count, NULL));
+    if (r >= VK_SUCCESS) {
+        devices = culvi_alloc((*count + 1) * sizeof *devices);
+        if (devices == NULL) return culvi_fail_host_memory(voice, NULL);
+        r = CULVI_VKI(vk, vkEnumeratePhysicalDevices, (vk->handle, count, devices));
     }
-    *count = n;
     *out = devices;
-    return CULV_OK;
+    if (r >= VK_SUCCESS) return CULV_OK;
+    culvi_free(devices);
+    return culvi_fail_vk(voice, NULL, r, "vkEnumeratePhysicalDevices", CULV_REASON_DRIVER_REFUSED,
+                         "the instance's devices could not be listed");
 }
 
 static culv_result get_group_size(const culvi_voice *voice, const culvi_vk_instance *vk,
@@ -118,20 +112,20 @@ culv_result culvi_vk_check_versions(const culvi_voice *voice, const char *label,
 }
 
 culv_result culvi_vk_list_extensions(const culvi_voice *voice, const culvi_vk_instance *vk,
-                                     VkPhysicalDevice device, const char *name, uint32_t *count,
-                                     VkExtensionProperties **out)
+                                     VkPhysicalDevice device, const char *label, const char *name,
+                                     uint32_t *count, VkExtensionProperties **out)
 {
     uint32_t n = 0;
     VkExtensionProperties *list = NULL;
     VkResult r = CULVI_VKI(vk, vkEnumerateDeviceExtensionProperties, (device, NULL, &n, NULL));
     if (r >= VK_SUCCESS) {
         list = culvi_alloc((n + 1) * sizeof *list);
-        if (list == NULL) return culvi_fail_host_memory(voice, NULL);
+        if (list == NULL) return culvi_fail_host_memory(voice, label);
         r = CULVI_VKI(vk, vkEnumerateDeviceExtensionProperties, (device, NULL, &n, list));
     }
     if (r < VK_SUCCESS) {
         culvi_free(list);
-        return culvi_fail_vk(voice, NULL, r, "vkEnumerateDeviceExtensionProperties",
+        return culvi_fail_vk(voice, label, r, "vkEnumerateDeviceExtensionProperties",
                              CULV_REASON_DRIVER_REFUSED,
                              "the extensions of '%s' could not be listed", name);
     }
@@ -145,7 +139,7 @@ static culv_result examine_extensions(const culvi_voice *voice, const culvi_vk_i
 {
     uint32_t n = 0;
     VkExtensionProperties *list = NULL;
-    culv_result result = culvi_vk_list_extensions(voice, vk, device, out->name, &n, &list);
+    culv_result result = culvi_vk_list_extensions(voice, vk, device, NULL, out->name, &n, &list);
     if (result != CULV_OK) return result;
     bool timeline = out->api_version >= VK_API_VERSION_1_2;
     for (uint32_t i = 0; i < n; i++) {

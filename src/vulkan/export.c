@@ -11,26 +11,20 @@
 #include <inttypes.h>
 #include <string.h>
 
-culv_result culvi_vk_has_extension(const culv_vk_device *vk, const char *label, const char *name,
-                                   bool *out)
+/* Whether the physical device offers it. */
+static culv_result has_extension(const culv_vk_device *vk, const char *label, const char *name,
+                                 bool *out)
 {
     uint32_t n = 0;
     VkExtensionProperties *list = NULL;
-    VkResult r = CULVI_VKI(&vk->instance, vkEnumerateDeviceExtensionProperties,
-                           (vk->physical_device, NULL, &n, NULL));
-    if (r >= VK_SUCCESS) {
-        list = culvi_alloc((n + 1) * sizeof *list);
-        if (list == NULL) return culvi_fail_host_memory(vk->voice, label);
-        r = CULVI_VKI(&vk->instance, vkEnumerateDeviceExtensionProperties,
-                      (vk->physical_device, NULL, &n, list));
-    }
+    culv_result result = culvi_vk_list_extensions(vk->voice, &vk->instance, vk->physical_device,
+                                                  label, vk->base.name, &n, &list);
     *out = false;
-    for (uint32_t i = 0; r >= VK_SUCCESS && i < n; i++)
+    if (result != CULV_OK) return result;
+    for (uint32_t i = 0; i < n; i++)
         *out = *out || strcmp(list[i].extensionName, name) == 0;
     culvi_free(list);
-    if (r >= VK_SUCCESS) return CULV_OK;
-    return culvi_vk_failed(vk, label, r, "vkEnumerateDeviceExtensionProperties",
-                           "the extensions of '%s' could not be listed", vk->base.name);
+    return CULV_OK;
 }
 
 /* A VkDevice that was attached for fallbacks may lack the extension, and with it the function. */
@@ -57,7 +51,7 @@ static culv_result check_dma_buf(const culv_vk_device *vk, const char *label)
 {
     bool has = false;
     culv_result result =
-        culvi_vk_has_extension(vk, label, VK_EXT_EXTERNAL_MEMORY_DMA_BUF_EXTENSION_NAME, &has);
+        has_extension(vk, label, VK_EXT_EXTERNAL_MEMORY_DMA_BUF_EXTENSION_NAME, &has);
     if (result != CULV_OK || has) return result;
     return culvi_fail(
         vk->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_EXTENSION_MISSING,

@@ -49,6 +49,10 @@ typedef struct recording {
     command *commands; /* work.count */
 } recording;
 
+#define FAIL(r, result, reason, ...)                                                               \
+    culvi_fail(&(r)->device->voice, (r)->desc.label, CULV_ERROR_##result, CULV_REASON_##reason,    \
+               __VA_ARGS__)
+
 culv_vk_graph_memory culv_vk_buffer_graph_memory(const culv_shared_buffer *buffer)
 {
     culv_vk_graph_memory memory = {0, 0, 0, VK_NULL_HANDLE, 0, 0};
@@ -79,11 +83,11 @@ static culv_result fail_range(const recording *r, const culvi_graph_node *node, 
                               uint64_t address, uint64_t bytes)
 {
     const culv_vk_graph_memory *m = find_memory(r, address, bytes);
-    return culvi_fail(&r->device->voice, r->desc.label, CULV_ERROR_INVALID, CULV_REASON_RANGE,
-                      "node %zu of the graph %s %" PRIu64 " bytes at 0x%" PRIx64 ", which %s",
-                      node->index, what, bytes, address,
-                      m != NULL ? "has no VkBuffer in culv_vk_graph_desc.memory"
-                                : "is in no element of culv_vk_graph_desc.memory");
+    return FAIL(r, INVALID, RANGE,
+                "node %zu of the graph %s %" PRIu64 " bytes at 0x%" PRIx64 ", which %s",
+                node->index, what, bytes, address,
+                m != NULL ? "has no VkBuffer in culv_vk_graph_desc.memory"
+                          : "is in no element of culv_vk_graph_desc.memory");
 }
 
 typedef struct access {
@@ -105,10 +109,10 @@ static culv_result find_buffer(const recording *r, const culvi_graph_node *node,
     if (m == NULL || m->buffer == VK_NULL_HANDLE)
         return fail_range(r, node, a->what, address, bytes);
     if (m->usage != 0 && (m->usage & a->needs) == 0)
-        return culvi_fail(&r->device->voice, r->desc.label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
-                          "node %zu of the graph %s %" PRIu64 " bytes at 0x%" PRIx64
-                          ", whose VkBuffer lacks VK_BUFFER_USAGE_%s_BIT; make it with that usage",
-                          node->index, a->what, bytes, address, a->needs_name);
+        return FAIL(r, INVALID, USAGE,
+                    "node %zu of the graph %s %" PRIu64 " bytes at 0x%" PRIx64
+                    ", whose VkBuffer lacks VK_BUFFER_USAGE_%s_BIT; make it with that usage",
+                    node->index, a->what, bytes, address, a->needs_name);
     *buffer = m->buffer;
     *offset = m->offset + (address - m->pointer);
     return CULV_OK;
@@ -124,11 +128,11 @@ static culv_result check_memory(const recording *r)
                                               : NULL;
         if (lacks != NULL || m->size > UINT64_MAX - m->pointer ||
             m->size > UINT64_MAX - m->address || m->size > UINT64_MAX - m->offset)
-            return culvi_fail(
-                &r->device->voice, r->desc.label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                lacks != NULL ? "culv_vk_graph_desc.memory[%zu] has no %s"
-                              : "culv_vk_graph_desc.memory[%zu] goes beyond the last address%s",
-                i, lacks != NULL ? lacks : "");
+            return FAIL(r, INVALID, VALUE,
+                        lacks != NULL
+                            ? "culv_vk_graph_desc.memory[%zu] has no %s"
+                            : "culv_vk_graph_desc.memory[%zu] goes beyond the last address%s",
+                        i, lacks != NULL ? lacks : "");
     }
     return CULV_OK;
 }
@@ -166,15 +170,14 @@ static culv_result find_kernel(const recording *r, const culvi_graph_node *node,
     }
     if (*of != NULL) return CULV_OK;
     if (node->name[0] == '\0')
-        return culvi_fail(&r->device->voice, r->desc.label, CULV_ERROR_UNSUPPORTED,
-                          CULV_REASON_KERNEL,
-                          "the driver does not tell the name of the kernel that node %zu of the "
-                          "graph launches (cuFuncGetName, CUDA 12.3)",
-                          node->index);
-    return culvi_fail(&r->device->voice, r->desc.label, CULV_ERROR_INVALID, CULV_REASON_KERNEL,
-                      "node %zu of the graph launches the kernel '%s', and none of the %zu "
-                      "culv_vk_kernels in culv_vk_graph_desc.kernels has it",
-                      node->index, node->name, r->desc.num_kernels);
+        return FAIL(r, UNSUPPORTED, KERNEL,
+                    "the driver does not tell the name of the kernel that node %zu of the "
+                    "graph launches (cuFuncGetName, CUDA 12.3)",
+                    node->index);
+    return FAIL(r, INVALID, KERNEL,
+                "node %zu of the graph launches the kernel '%s', and none of the %zu "
+                "culv_vk_kernels in culv_vk_graph_desc.kernels has it",
+                node->index, node->name, r->desc.num_kernels);
 }
 
 static bool param_fits(const culv_vk_graph_param *param, const culvi_graph_node *node)
@@ -192,17 +195,15 @@ static culv_result put_params(const recording *r, const culvi_graph_node *node,
         const culv_vk_graph_param *param = &r->desc.params[i];
         if (!param_fits(param, node)) continue;
         if (param->index >= kernel->num_params)
-            return culvi_fail(&r->device->voice, r->desc.label, CULV_ERROR_INVALID,
-                              CULV_REASON_VALUE,
-                              "culv_vk_graph_desc.params[%zu].index is %" PRIu32
-                              ", and the kernel '%s' takes %" PRIu32 " arguments",
-                              i, param->index, kernel->name, kernel->num_params);
+            return FAIL(r, INVALID, VALUE,
+                        "culv_vk_graph_desc.params[%zu].index is %" PRIu32
+                        ", and the kernel '%s' takes %" PRIu32 " arguments",
+                        i, param->index, kernel->name, kernel->num_params);
         if (param->size != kernel->sizes[param->index])
-            return culvi_fail(
-                &r->device->voice, r->desc.label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
-                "culv_vk_graph_desc.params[%zu].size is %zu, and argument %" PRIu32
-                " (0 is the first) of the kernel '%s' has %" PRIu32 " bytes",
-                i, param->size, param->index, kernel->name, kernel->sizes[param->index]);
+            return FAIL(r, INVALID, SIZE,
+                        "culv_vk_graph_desc.params[%zu].size is %zu, and argument %" PRIu32
+                        " (0 is the first) of the kernel '%s' has %" PRIu32 " bytes",
+                        i, param->size, param->index, kernel->name, kernel->sizes[param->index]);
         memcpy(&params[param->index], &param->value, sizeof param->value); /* only read */
         given[param->index] = true;
     }
@@ -229,11 +230,11 @@ static culv_result fail_address(const recording *r, const culvi_graph_node *node
                  "; element %zu ends there: add the memory behind it, or give an end that is only "
                  "compared by culv_vk_graph_desc.params",
                  (size_t)(ends - r->desc.memory));
-    return culvi_fail(&r->device->voice, r->desc.label, CULV_ERROR_INVALID, CULV_REASON_RANGE,
-                      "argument %" PRIu32 " (0 is the first) of node %zu of the graph, a launch of "
-                      "the kernel '%s', is the address 0x%" PRIx64
-                      ", which is in no element of culv_vk_graph_desc.memory%s",
-                      index, node->index, kernel->name, address, end);
+    return FAIL(r, INVALID, RANGE,
+                "argument %" PRIu32 " (0 is the first) of node %zu of the graph, a launch of "
+                "the kernel '%s', is the address 0x%" PRIx64
+                ", which is in no element of culv_vk_graph_desc.memory%s",
+                index, node->index, kernel->name, address, end);
 }
 
 /* Turns addresses of CUDA's into Vulkan's. `room` is for those that change. */
@@ -297,20 +298,19 @@ static culv_result plan_fill(const recording *r, const culvi_graph_node *node, c
     if (set->width == 0) return CULV_OK; /* no rows */
     if ((size != 1 && size != 2 && size != 4) || set->width > SIZE_MAX / size ||
         (rows > 1 && set->pitch > (SIZE_MAX - set->width * size) / (rows - 1)))
-        return culvi_fail(&r->device->voice, r->desc.label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
-                          "node %zu of the graph sets %zu rows of %zu elements of %u bytes",
-                          node->index, rows, set->width, size);
+        return FAIL(r, INVALID, SIZE,
+                    "node %zu of the graph sets %zu rows of %zu elements of %u bytes", node->index,
+                    rows, set->width, size);
     const size_t row = set->width * size;
     const size_t pitch = rows > 1 ? set->pitch : row;
     culv_result result = find_buffer(r, node, &sets, set->dst, (rows - 1) * pitch + row,
                                      &out->as.fill.buffer, &out->as.fill.offset);
     if (result != CULV_OK) return result;
     if (((out->as.fill.offset | row | (rows > 1 ? pitch : 0)) & 3) != 0)
-        return culvi_fail(&r->device->voice, r->desc.label, CULV_ERROR_UNSUPPORTED,
-                          CULV_REASON_GRAPH,
-                          "node %zu of the graph sets rows of %zu bytes, %zu apart, from byte "
-                          "%" PRIu64 " of a VkBuffer on, and vkCmdFillBuffer takes multiples of 4",
-                          node->index, row, pitch, (uint64_t)out->as.fill.offset);
+        return FAIL(r, UNSUPPORTED, GRAPH,
+                    "node %zu of the graph sets rows of %zu bytes, %zu apart, from byte "
+                    "%" PRIu64 " of a VkBuffer on, and vkCmdFillBuffer takes multiples of 4",
+                    node->index, row, pitch, (uint64_t)out->as.fill.offset);
     const uint32_t value = set->value;
     out->as.fill.word = size == 1   ? (value & 0xff) * 0x01010101u
                         : size == 2 ? (value & 0xffff) * 0x00010001u
@@ -342,12 +342,11 @@ static culv_result read_side(const recording *r, const culvi_graph_node *node, b
                    height = from ? c->srcHeight : c->dstHeight;
     if ((type != CU_MEMORYTYPE_DEVICE && type != CU_MEMORYTYPE_UNIFIED) ||
         (from ? c->srcLOD : c->dstLOD) != 0)
-        return culvi_fail(&r->device->voice, r->desc.label, CULV_ERROR_UNSUPPORTED,
-                          CULV_REASON_GRAPH,
-                          "node %zu of the graph copies %s %s; only copies within the memory of "
-                          "culv_vk_graph_desc.memory can be recorded",
-                          node->index, from ? "from" : "to",
-                          type == CU_MEMORYTYPE_HOST ? "the host" : "an array");
+        return FAIL(r, UNSUPPORTED, GRAPH,
+                    "node %zu of the graph copies %s %s; only copies within the memory of "
+                    "culv_vk_graph_desc.memory can be recorded",
+                    node->index, from ? "from" : "to",
+                    type == CU_MEMORYTYPE_HOST ? "the host" : "an array");
     uint64_t slice = 0;
     if (!add_product(&slice, pitch, height)) slice = UINT64_MAX;
     out->row = c->Height > 1 || c->Depth > 1 ? pitch : c->WidthInBytes;
@@ -436,12 +435,11 @@ static culv_result check_params_used(const recording *r)
         for (size_t n = 0; n < r->work.count && !fits; n++)
             fits = param_fits(&r->desc.params[i], &r->work.nodes[n]);
         if (!fits)
-            return culvi_fail(
-                &r->device->voice, r->desc.label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                "culv_vk_graph_desc.params[%zu] is for %s%s, which the graph does not "
-                "launch",
-                i, r->desc.params[i].node != NULL ? "a node" : "the kernel ",
-                r->desc.params[i].node != NULL ? "" : r->desc.params[i].kernel);
+            return FAIL(r, INVALID, VALUE,
+                        "culv_vk_graph_desc.params[%zu] is for %s%s, which the graph does not "
+                        "launch",
+                        i, r->desc.params[i].node != NULL ? "a node" : "the kernel ",
+                        r->desc.params[i].node != NULL ? "" : r->desc.params[i].kernel);
     }
     return CULV_OK;
 }

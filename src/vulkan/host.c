@@ -70,7 +70,7 @@ static culv_result import(culv_vk_device *vk, const culvi_vk_plan *plan, uint32_
 }
 
 culv_result culvi_vk_host_allocate(culv_vk_device *vk, const culvi_vk_plan *plan,
-                                   const culvi_vk_needs *needs, culvi_vk_resource *made)
+                                   const culvi_vk_needs *needs, culvi_native *made)
 {
     culvi_vk_pages *pages = plan->pages;
     if (plan->dedicated || needs->requires_dedicated)
@@ -91,8 +91,11 @@ culv_result culvi_vk_host_allocate(culv_vk_device *vk, const culvi_vk_plan *plan
         pages->start = culvi_alloc_pages(pages->size, vk->host_alignment, &pages->block);
         if (pages->start == NULL) return culvi_fail_host_memory(vk->voice, plan->label);
     }
+    VkDeviceMemory memory = VK_NULL_HANDLE;
+    culv_result result = import(vk, plan, needs->memory.memoryTypeBits, &memory);
     made->size = pages->size;
-    return import(vk, plan, needs->memory.memoryTypeBits, &made->memory);
+    made->memory = (uint64_t)memory;
+    return result;
 }
 
 /* The caller's own memory, as far as its numbers can tell. */
@@ -128,7 +131,6 @@ culv_result culvi_vk_buffer_share_host(culv_vk_device *vk, const culv_vk_buffer_
     culvi_vk_verdict verdict;
     culvi_vk_ask ask = {.label = d->label, .origin = CULVI_VK_MADE_HERE, .host = true};
     culvi_vk_pages pages = {.start = d->host_pointer};
-    culvi_vk_resource made;
     culvi_plan map = {.label = d->label, .size = d->create_info->size};
     culv_result result = culvi_vk_check_buffer(vk, &ask, d->create_info, &verdict);
     if (result == CULV_OK && pages.start != NULL) {
@@ -144,7 +146,7 @@ culv_result culvi_vk_buffer_share_host(culv_vk_device *vk, const culv_vk_buffer_
                           .dedicated = verdict.dedicated_only,
                           .memory_properties = d->memory_properties,
                           .pages = &pages};
-    result = culvi_vk_resource_create(vk, &plan, &made);
+    result = culvi_vk_resource_create(vk, &plan, &pair->native);
     if (result != CULV_OK) goto free_pages;
     pair->import =
         culvi_memory_host(vk->base.device, pages.start, pages.size, pages.block, d->label);
@@ -155,11 +157,10 @@ culv_result culvi_vk_buffer_share_host(culv_vk_device *vk, const culv_vk_buffer_
     pages.block = NULL; /* the import's */
     pair->import->words = &culvi_vk_words;
     pair->graphics = &vk->base;
-    pair->native = culvi_vk_resource_native(&made);
     result = culvi_pair_map(pair, &map);
     if (result == CULV_OK) return CULV_OK;
 destroy_resource:
-    culvi_vk_resource_destroy(vk, &made);
+    culvi_vk_unmake(&vk->base, &pair->native);
     culv_memory_destroy(&pair->import);
 free_pages:
     culvi_free(pages.block);

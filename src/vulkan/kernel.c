@@ -314,8 +314,7 @@ VkDeviceAddress culv_vk_buffer_address(const culv_shared_buffer *buffer)
 {
     const culvi_native *half = culvi_buffer_half(buffer, &culvi_vk_api);
     if (half == NULL || !(half->usage & VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT)) return 0;
-    return culvi_vk_buffer_address(culvi_vk_of(buffer->pair.graphics),
-                                   culvi_vk_native_buffer(half));
+    return culvi_vk_buffer_address(culvi_vk_of(buffer->pair.graphics), (VkBuffer)half->object);
 }
 
 culv_result culv_vk_get_buffer_address(const culv_vk_device *vk, VkBuffer buffer,

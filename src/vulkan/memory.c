@@ -7,18 +7,25 @@
 
 #include <inttypes.h>
 
-/* Vulkan fixes the size of a dedicated allocation that it exports. CUDA's memory, which Vulkan
- * imports as dedicated, has whole chunks: that is not imported here. */
-static culv_result check_size(const culv_vk_device *vk, const culv_vk_memory_desc *d,
-                              const char *what, const char *vuid, VkDeviceSize needed)
+/* A buffer or an image of the caller's that is bound to the memory. Vulkan fixes the size of a
+ * dedicated allocation that it exports. CUDA's memory, which Vulkan imports as dedicated, has whole
+ * chunks: that is not imported here. */
+static culv_result check_bound(const culv_vk_device *vk, const culv_vk_memory_desc *d, bool image,
+                               const culvi_vk_needs *needs)
 {
-    if (d->dedicated == VK_FALSE || d->allocation_size == needed) return CULV_OK;
+    const char *what = image ? "image" : "buffer";
+    culv_result result = culvi_vk_check_binding(
+        vk, d->label, what,
+        image ? "culv_vk_memory_desc.image_offset" : "culv_vk_memory_desc.buffer_offset", needs,
+        image ? d->image_offset : d->buffer_offset, d->allocation_size, d->dedicated);
+    if (result != CULV_OK || !d->dedicated || d->allocation_size == needs->memory.size)
+        return result;
     return culvi_fail(
         vk->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
         "dedicated is set, and a dedicated allocation for this %s has exactly %" PRIu64
         " bytes (VkMemoryRequirements::size; VUID-VkMemoryDedicatedAllocateInfo-%s), but the allocation has %" PRIu64
         " (culv_vk_memory_desc.allocation_size); pass VkMemoryAllocateInfo::allocationSize, or leave dedicated 0 if the memory is not dedicated",
-        what, needed, vuid, d->allocation_size);
+        what, needs->memory.size, image ? "image-02964" : "buffer-02965", d->allocation_size);
 }
 
 static culv_result read_desc(culv_vk_device *vk, const culv_vk_memory_desc *desc, const void *out,
@@ -38,25 +45,16 @@ static culv_result read_desc(culv_vk_device *vk, const culv_vk_memory_desc *desc
             "culv_vk_memory_desc.allocation_size is 0; it is VkMemoryAllocateInfo::allocationSize");
     result = culvi_graphics_check_shares(
         &vk->base, d->label, d->image != VK_NULL_HANDLE ? CULVI_SHARE_IMAGES : CULVI_SHARE_BUFFERS);
-    if (result != CULV_OK) return result;
     culvi_vk_needs needs;
-    if (d->buffer != VK_NULL_HANDLE) {
+    if (result == CULV_OK && d->buffer != VK_NULL_HANDLE) {
         culvi_vk_buffer_needs(vk, d->buffer, &needs);
-        result = culvi_vk_check_binding(vk, d->label, "buffer", "culv_vk_memory_desc.buffer_offset",
-                                        &needs, d->buffer_offset, d->allocation_size, d->dedicated);
-        if (result == CULV_OK)
-            result = check_size(vk, d, "buffer", "buffer-02965", needs.memory.size);
-        if (result != CULV_OK) return result;
+        result = check_bound(vk, d, false, &needs);
     }
-    if (d->image != VK_NULL_HANDLE) {
+    if (result == CULV_OK && d->image != VK_NULL_HANDLE) {
         culvi_vk_image_needs(vk, d->image, 0, &needs);
-        result = culvi_vk_check_binding(vk, d->label, "image", "culv_vk_memory_desc.image_offset",
-                                        &needs, d->image_offset, d->allocation_size, d->dedicated);
-        if (result == CULV_OK)
-            result = check_size(vk, d, "image", "image-02964", needs.memory.size);
-        if (result != CULV_OK) return result;
+        result = check_bound(vk, d, true, &needs);
     }
-    return CULV_OK;
+    return result;
 }
 
 static culvi_memory_ask ask_of(const culv_vk_memory_desc *d)

@@ -51,11 +51,6 @@ VkResult culvi_vk_get_semaphore_handle(const culv_vk_device *vk, VkSemaphore sem
     return r;
 }
 
-bool culvi_vk_tells_handle_types(const culv_vk_device *vk)
-{
-    return vk->table.vkGetMemoryFdPropertiesKHR != NULL;
-}
-
 VkResult culvi_vk_get_handle_types(const culv_vk_device *vk, const culv_handle *handle,
                                    uint32_t *out, const char **call)
 {

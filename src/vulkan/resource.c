@@ -143,25 +143,28 @@ culv_result culvi_vk_create_buffer(const culv_vk_device *vk, const char *label,
     return CULV_OK;
 }
 
-static culv_result create_buffer(culv_vk_device *vk, const culvi_vk_plan *plan,
-                                 culvi_vk_resource *made, culvi_vk_needs *needs)
+static culv_result create_buffer(culv_vk_device *vk, const culvi_vk_plan *plan, culvi_native *made,
+                                 culvi_vk_needs *needs)
 {
+    VkBuffer buffer = VK_NULL_HANDLE;
     culv_result result = culvi_vk_create_buffer(vk, plan->label, plan->buffer, plan->handle_types,
-                                                "buffer", "", &made->buffer);
-    if (result == CULV_OK) culvi_vk_buffer_needs(vk, made->buffer, needs);
+                                                "buffer", "", &buffer);
+    if (result == CULV_OK) culvi_vk_buffer_needs(vk, buffer, needs);
+    made->object = (uint64_t)buffer;
     return result;
 }
 
-static culv_result create_image(culv_vk_device *vk, const culvi_vk_plan *plan,
-                                culvi_vk_resource *made, culvi_vk_needs *needs)
+static culv_result create_image(culv_vk_device *vk, const culvi_vk_plan *plan, culvi_native *made,
+                                culvi_vk_needs *needs)
 {
+    VkImage image = VK_NULL_HANDLE;
     VkExternalMemoryImageCreateInfo external = {CULVI_STYPE(EXTERNAL_MEMORY_IMAGE_CREATE_INFO),
                                                 .pNext = plan->image->pNext,
                                                 .handleTypes = plan->handle_types};
     const culvi_format *format = culvi_format_find((uint32_t)plan->image->format);
     VkImageCreateInfo info = *plan->image;
     if (plan->handle_types != 0) info.pNext = &external;
-    VkResult r = CULVI_VK(vk, vkCreateImage, (vk->vk_device, &info, vk->callbacks, &made->image));
+    VkResult r = CULVI_VK(vk, vkCreateImage, (vk->vk_device, &info, vk->callbacks, &image));
     if (r != VK_SUCCESS)
         return culvi_vk_failed(vk, plan->label, r, "vkCreateImage",
                                "the %s image of imageType %d, %" PRIu32 " x %" PRIu32 " x %" PRIu32
@@ -170,7 +173,8 @@ static culv_result create_image(culv_vk_device *vk, const culvi_vk_plan *plan,
                                format != NULL ? format->name : "unlisted", (int)info.imageType,
                                info.extent.width, info.extent.height, info.extent.depth,
                                info.arrayLayers, info.mipLevels, info.flags, info.usage);
-    culvi_vk_image_needs(vk, made->image, culvi_vk_disjoint_planes(&info), needs);
+    culvi_vk_image_needs(vk, image, culvi_vk_disjoint_planes(&info), needs);
+    made->object = (uint64_t)image;
     return CULV_OK;
 }
 
@@ -186,7 +190,7 @@ static bool is_dedicated(const culvi_vk_plan *plan, const culvi_vk_needs *needs)
 }
 
 static culv_result allocate(culv_vk_device *vk, const culvi_vk_plan *plan,
-                            const culvi_vk_needs *needs, culvi_vk_resource *made)
+                            const culvi_vk_needs *needs, culvi_native *made)
 {
     uint32_t type = 0;
     if (plan->pages != NULL) return culvi_vk_host_allocate(vk, plan, needs, made);
@@ -194,8 +198,10 @@ static culv_result allocate(culv_vk_device *vk, const culvi_vk_plan *plan,
                                               plan->memory_properties, &type);
     if (result == CULV_OK) result = culvi_vk_check_heap(vk, plan->label, type, needs->memory.size);
     if (result != CULV_OK) return result;
-    VkMemoryDedicatedAllocateInfo dedicated = {CULVI_STYPE(MEMORY_DEDICATED_ALLOCATE_INFO),
-                                               .buffer = made->buffer, .image = made->image};
+    VkMemoryDedicatedAllocateInfo dedicated = {
+        CULVI_STYPE(MEMORY_DEDICATED_ALLOCATE_INFO),
+        .buffer = made->is_image ? VK_NULL_HANDLE : (VkBuffer)made->object,
+        .image = made->is_image ? (VkImage)made->object : VK_NULL_HANDLE};
     VkMemoryAllocateFlagsInfo flags = {CULVI_STYPE(MEMORY_ALLOCATE_FLAGS_INFO),
                                        .flags = VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT};
     VkExportMemoryAllocateInfo export_info = {CULVI_STYPE(EXPORT_MEMORY_ALLOCATE_INFO),
@@ -215,20 +221,20 @@ static culv_result allocate(culv_vk_device *vk, const culvi_vk_plan *plan,
         flags.pNext = info.pNext;
         info.pNext = &flags;
     }
-    VkResult r =
-        CULVI_VK(vk, vkAllocateMemory, (vk->vk_device, &info, vk->callbacks, &made->memory));
+    VkDeviceMemory memory = VK_NULL_HANDLE;
+    VkResult r = CULVI_VK(vk, vkAllocateMemory, (vk->vk_device, &info, vk->callbacks, &memory));
     if (r != VK_SUCCESS)
         return culvi_vk_failed(vk, plan->label, r, "vkAllocateMemory",
                                "%" PRIu64 " bytes of %smemory (type %" PRIu32
                                ", %s) could not be allocated",
                                info.allocationSize, plan->handle_types != 0 ? "exportable " : "",
                                type, made->dedicated ? "dedicated" : "not dedicated");
+    made->memory = (uint64_t)memory;
     made->size = info.allocationSize;
     return CULV_OK;
 }
 
-static VkResult bind_planes(culv_vk_device *vk, const culvi_vk_needs *needs,
-                            culvi_vk_resource *made)
+static VkResult bind_planes(culv_vk_device *vk, const culvi_vk_needs *needs, culvi_native *made)
 {
     VkBindImagePlaneMemoryInfo planes[CULVI_PLANES];
     VkBindImageMemoryInfo binds[CULVI_PLANES];
@@ -236,7 +242,8 @@ static VkResult bind_planes(culv_vk_device *vk, const culvi_vk_needs *needs,
         planes[i] = (VkBindImagePlaneMemoryInfo){CULVI_STYPE(BIND_IMAGE_PLANE_MEMORY_INFO),
                                                  .planeAspect = culvi_vk_plane_aspect(i)};
         binds[i] = (VkBindImageMemoryInfo){CULVI_STYPE(BIND_IMAGE_MEMORY_INFO), .pNext = &planes[i],
-                                           .image = made->image, .memory = made->memory,
+                                           .image = (VkImage)made->object,
+                                           .memory = (VkDeviceMemory)made->memory,
                                            .memoryOffset = needs->offsets[i]};
         made->plane_offsets[i] = needs->offsets[i];
     }
@@ -244,7 +251,7 @@ static VkResult bind_planes(culv_vk_device *vk, const culvi_vk_needs *needs,
 }
 
 static culv_result bind(culv_vk_device *vk, const char *label, const culvi_vk_needs *needs,
-                        culvi_vk_resource *made)
+                        culvi_native *made)
 {
     if (needs->planes > 0) {
         VkResult all = bind_planes(vk, needs, made);
@@ -252,66 +259,50 @@ static culv_result bind(culv_vk_device *vk, const char *label, const culvi_vk_ne
                                  : culvi_vk_failed(vk, label, all, "vkBindImageMemory2",
                                                    "the memory could not be bound to the planes");
     }
-    bool is_image = made->image != VK_NULL_HANDLE;
-    VkResult r =
-        is_image ? CULVI_VK(vk, vkBindImageMemory, (vk->vk_device, made->image, made->memory, 0))
-                 : CULVI_VK(vk, vkBindBufferMemory, (vk->vk_device, made->buffer, made->memory, 0));
+    const VkDeviceMemory memory = (VkDeviceMemory)made->memory;
+    const VkResult r =
+        made->is_image
+            ? CULVI_VK(vk, vkBindImageMemory, (vk->vk_device, (VkImage)made->object, memory, 0))
+            : CULVI_VK(vk, vkBindBufferMemory, (vk->vk_device, (VkBuffer)made->object, memory, 0));
     if (r == VK_SUCCESS) return CULV_OK;
-    return culvi_vk_failed(vk, label, r, is_image ? "vkBindImageMemory" : "vkBindBufferMemory",
+    return culvi_vk_failed(vk, label, r,
+                           made->is_image ? "vkBindImageMemory" : "vkBindBufferMemory",
                            "the memory could not be bound");
 }
 
 culv_result culvi_vk_resource_create(culv_vk_device *vk, const culvi_vk_plan *plan,
-                                     culvi_vk_resource *out)
+                                     culvi_native *out)
 {
-    culvi_vk_resource made = {
-        .usage = plan->image != NULL ? plan->image->usage : plan->buffer->usage,
-        .concurrent =
-            (plan->image != NULL ? plan->image->sharingMode : plan->buffer->sharingMode) ==
-            VK_SHARING_MODE_CONCURRENT};
+    const bool is_image = plan->image != NULL;
+    culvi_native made = {.usage = is_image ? plan->image->usage : plan->buffer->usage,
+                         .is_image = is_image,
+                         .concurrent =
+                             (is_image ? plan->image->sharingMode : plan->buffer->sharingMode) ==
+                             VK_SHARING_MODE_CONCURRENT};
     culvi_vk_needs needs;
-    culv_result result = plan->image != NULL ? create_image(vk, plan, &made, &needs)
-                                             : create_buffer(vk, plan, &made, &needs);
-    if (result != CULV_OK) return result;
-    result = allocate(vk, plan, &needs, &made);
-    if (result != CULV_OK) {
-        made.memory = VK_NULL_HANDLE;
-        goto destroy_resource;
-    }
-    result = bind(vk, plan->label, &needs, &made);
-    if (result != CULV_OK) goto destroy_resource;
-    *out = made;
-    return CULV_OK;
-
-destroy_resource:
-    culvi_vk_resource_destroy(vk, &made);
+    culv_result result =
+        is_image ? create_image(vk, plan, &made, &needs) : create_buffer(vk, plan, &made, &needs);
+    if (result == CULV_OK) result = allocate(vk, plan, &needs, &made);
+    if (result == CULV_OK) result = bind(vk, plan->label, &needs, &made);
+    if (result == CULV_OK)
+        *out = made;
+    else if (made.object != 0)
+        culvi_vk_unmake(&vk->base, &made);
     return result;
 }
 
-void culvi_vk_resource_destroy(culv_vk_device *vk, const culvi_vk_resource *resource)
+void culvi_vk_unmake(culvi_graphics *graphics, const culvi_native *native)
 {
-    CULVI_VK_DO(vk, vkDestroyBuffer, (vk->vk_device, resource->buffer, vk->callbacks));
-    CULVI_VK_DO(vk, vkDestroyImage, (vk->vk_device, resource->image, vk->callbacks));
-    CULVI_VK_DO(vk, vkFreeMemory, (vk->vk_device, resource->memory, vk->callbacks));
-}
-
-culvi_native culvi_vk_resource_native(const culvi_vk_resource *r)
-{
-    bool is_image = r->image != VK_NULL_HANDLE;
-    culvi_native native = {.object = is_image ? (uint64_t)r->image : (uint64_t)r->buffer,
-                           .memory = (uint64_t)r->memory,
-                           .size = r->size,
-                           .usage = r->usage,
-                           .is_image = is_image,
-                           .dedicated = r->dedicated,
-                           .concurrent = r->concurrent};
-    memcpy(native.plane_offsets, r->plane_offsets, sizeof native.plane_offsets);
-    return native;
+    const culv_vk_device *vk = culvi_vk_of(graphics);
+    if (native->is_image)
+        CULVI_VK_DO(vk, vkDestroyImage, (vk->vk_device, (VkImage)native->object, vk->callbacks));
+    else
+        CULVI_VK_DO(vk, vkDestroyBuffer, (vk->vk_device, (VkBuffer)native->object, vk->callbacks));
+    CULVI_VK_DO(vk, vkFreeMemory, (vk->vk_device, (VkDeviceMemory)native->memory, vk->callbacks));
 }
 
 culv_result culvi_vk_make(culvi_graphics *graphics, const culvi_plan *plan, culvi_native *out)
 {
-    culvi_vk_resource made;
     culvi_vk_plan native = {
         .label = plan->label, .handle_types = plan->handle_types, .dedicated = plan->dedicated};
     VkBufferCreateInfo buffer;
@@ -335,28 +326,10 @@ culv_result culvi_vk_make(culvi_graphics *graphics, const culvi_plan *plan, culv
         native.compressible = d->memory_kind == CULV_MEMORY_KIND_COMPRESSIBLE;
         native.memory_properties = d->memory_properties;
     }
-    culv_result result = culvi_vk_resource_create(culvi_vk_of(graphics), &native, &made);
-    if (result == CULV_OK) *out = culvi_vk_resource_native(&made);
-    return result;
-}
-
-void culvi_vk_unmake(culvi_graphics *graphics, const culvi_native *native)
-{
-    culvi_vk_resource r = {.memory = culvi_vk_native_memory(native)};
-    if (native->is_image)
-        r.image = culvi_vk_native_image(native);
-    else
-        r.buffer = culvi_vk_native_buffer(native);
-    culvi_vk_resource_destroy(culvi_vk_of(graphics), &r);
+    return culvi_vk_resource_create(culvi_vk_of(graphics), &native, out);
 }
 
 /* The calls ------------------------------------------------------------------------------------ */
-
-static culv_result no_create_info(const culvi_voice *voice, const char *label, const char *desc)
-{
-    return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
-                      "%s.create_info is NULL", desc);
-}
 
 static culv_result check_kind(const culvi_voice *voice, const culv_vk_buffer_create_desc *d)
 {
@@ -428,7 +401,8 @@ culv_result culv_vk_buffer_create(culv_vk_device *vk, const culv_vk_buffer_creat
         culvi_desc_read(vk->voice, &d, sizeof d, desc, "culv_vk_buffer_create_desc");
     if (result != CULV_OK) return result;
     if (d.create_info == NULL)
-        return no_create_info(vk->voice, d.label, "culv_vk_buffer_create_desc");
+        return culvi_fail(vk->voice, d.label, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
+                          "culv_vk_buffer_create_desc.create_info is NULL");
     result = check_host(vk->voice, &d);
     if (result == CULV_OK) result = check_kind(vk->voice, &d);
     if (result != CULV_OK) return result;
@@ -447,14 +421,14 @@ culv_result culv_vk_buffer_create(culv_vk_device *vk, const culv_vk_buffer_creat
 VkBuffer culv_vk_buffer_handle(const culv_shared_buffer *buffer)
 {
     const culvi_native *half = culvi_buffer_half(buffer, &culvi_vk_api);
-    return half != NULL ? culvi_vk_native_buffer(half) : VK_NULL_HANDLE;
+    return half != NULL ? (VkBuffer)half->object : VK_NULL_HANDLE;
 }
 
 VkDeviceMemory culv_vk_buffer_memory(const culv_shared_buffer *buffer, VkDeviceSize *size)
 {
     const culvi_native *half = culvi_buffer_half(buffer, &culvi_vk_api);
     if (size != NULL) *size = half != NULL ? half->size : 0;
-    return half != NULL ? culvi_vk_native_memory(half) : VK_NULL_HANDLE;
+    return half != NULL ? (VkDeviceMemory)half->memory : VK_NULL_HANDLE;
 }
 
 culv_result culv_vk_image_create(culv_vk_device *vk, const culv_vk_image_create_desc *desc,
@@ -467,7 +441,8 @@ culv_result culv_vk_image_create(culv_vk_device *vk, const culv_vk_image_create_
         culvi_desc_read(vk->voice, &d, sizeof d, desc, "culv_vk_image_create_desc");
     if (result != CULV_OK) return result;
     if (d.create_info == NULL)
-        return no_create_info(vk->voice, d.label, "culv_vk_image_create_desc");
+        return culvi_fail(vk->voice, d.label, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
+                          "culv_vk_image_create_desc.create_info is NULL");
     culvi_plan plan = {.label = d.label,
                        .desc = &d,
                        .desc_name = "culv_vk_image_create_desc",
@@ -478,12 +453,12 @@ culv_result culv_vk_image_create(culv_vk_device *vk, const culv_vk_image_create_
 VkImage culv_vk_image_handle(const culv_shared_image *image)
 {
     const culvi_native *half = culvi_image_half(image, &culvi_vk_api);
-    return half != NULL ? culvi_vk_native_image(half) : VK_NULL_HANDLE;
+    return half != NULL ? (VkImage)half->object : VK_NULL_HANDLE;
 }
 
 VkDeviceMemory culv_vk_image_memory(const culv_shared_image *image, VkDeviceSize *size)
 {
     const culvi_native *half = culvi_image_half(image, &culvi_vk_api);
     if (size != NULL) *size = half != NULL ? half->size : 0;
-    return half != NULL ? culvi_vk_native_memory(half) : VK_NULL_HANDLE;
+    return half != NULL ? (VkDeviceMemory)half->memory : VK_NULL_HANDLE;
 }

@@ -2,6 +2,7 @@
 /* A VkSampler's settings as those of a texture object. */
 #include "base/desc.h"
 #include "culvert/vulkan_memory.h"
+#include "vulkan/vk_check.h"
 
 /* Structs and flags that these headers may not have yet. */
 enum {
@@ -43,16 +44,10 @@ static bool take_filter(VkFilter filter, culv_texture_filter *out, uint32_t *dif
            filter == VK_FILTER_CUBIC_EXT;
 }
 
-static const void *find(const void *chain, int type)
-{
-    for (const VkBaseInStructure *s = chain; s != NULL; s = s->pNext)
-        if ((int)s->sType == type) return s;
-    return NULL;
-}
-
 static bool take_border(const VkSamplerCreateInfo *s, culv_texture_desc *d, uint32_t *differences)
 {
-    const VkSamplerCustomBorderColorCreateInfoEXT *custom = find(s->pNext, STYPE_BORDER_COLOR);
+    const VkSamplerCustomBorderColorCreateInfoEXT *custom =
+        culvi_vk_chain_find(s->pNext, (VkStructureType)STYPE_BORDER_COLOR);
     float *c = d->border_color;
     bool integers = false;
     bool opaque = false, white = false;
@@ -100,11 +95,13 @@ static void take_anisotropy(const VkSamplerCreateInfo *s, culv_texture_desc *d,
 
 static void take_extras(const VkSamplerCreateInfo *s, culv_texture_desc *d, uint32_t *differences)
 {
-    const VkSamplerReductionModeCreateInfo *reduction = find(s->pNext, STYPE_REDUCTION);
+    const VkSamplerReductionModeCreateInfo *reduction =
+        culvi_vk_chain_find(s->pNext, (VkStructureType)STYPE_REDUCTION);
     if (s->compareEnable) *differences |= CULV_VK_SAMPLER_COMPARE;
     if (reduction != NULL && reduction->reductionMode != VK_SAMPLER_REDUCTION_MODE_WEIGHTED_AVERAGE)
         *differences |= CULV_VK_SAMPLER_REDUCTION;
-    if (find(s->pNext, STYPE_YCBCR) != NULL) *differences |= CULV_VK_SAMPLER_YCBCR;
+    if (culvi_vk_chain_find(s->pNext, (VkStructureType)STYPE_YCBCR) != NULL)
+        *differences |= CULV_VK_SAMPLER_YCBCR;
     for (const VkBaseInStructure *e = s->pNext; e != NULL; e = e->pNext)
         if ((int)e->sType != STYPE_BORDER_COLOR && (int)e->sType != STYPE_REDUCTION &&
             (int)e->sType != STYPE_YCBCR)

@@ -30,23 +30,27 @@ culv_result culvi_vk_check_host_timelines(const culv_vk_device *vk, const char *
     return culvi_vk_refuse_timelines(vk, label);
 }
 
-VkResult culvi_vk_timeline_read(const culv_vk_device *vk, VkSemaphore semaphore, uint64_t *out)
+int culvi_vk_timeline_value(const culvi_graphics *graphics, uint64_t semaphore, uint64_t *out)
 {
-    return PICK(vk, vkGetSemaphoreCounterValue)(vk->vk_device, semaphore, out);
+    const culv_vk_device *vk = culvi_vk_of(graphics);
+    return PICK(vk, vkGetSemaphoreCounterValue)(vk->vk_device, (VkSemaphore)semaphore, out);
 }
 
-VkResult culvi_vk_timeline_wait(const culv_vk_device *vk, VkSemaphore semaphore, uint64_t value,
-                                uint64_t timeout)
+int culvi_vk_timeline_wait(const culvi_graphics *graphics, uint64_t semaphore, uint64_t value,
+                           uint64_t timeout_ns)
 {
+    const culv_vk_device *vk = culvi_vk_of(graphics);
+    const VkSemaphore handle = (VkSemaphore)semaphore;
     const VkSemaphoreWaitInfo info = {CULVI_STYPE(SEMAPHORE_WAIT_INFO), .semaphoreCount = 1,
-                                      .pSemaphores = &semaphore, .pValues = &value};
-    return PICK(vk, vkWaitSemaphores)(vk->vk_device, &info, timeout);
+                                      .pSemaphores = &handle, .pValues = &value};
+    return PICK(vk, vkWaitSemaphores)(vk->vk_device, &info, timeout_ns);
 }
 
-VkResult culvi_vk_timeline_signal(const culv_vk_device *vk, VkSemaphore semaphore, uint64_t value)
+int culvi_vk_timeline_signal(const culvi_graphics *graphics, uint64_t semaphore, uint64_t value)
 {
-    const VkSemaphoreSignalInfo info = {CULVI_STYPE(SEMAPHORE_SIGNAL_INFO), .semaphore = semaphore,
-                                        .value = value};
+    const culv_vk_device *vk = culvi_vk_of(graphics);
+    const VkSemaphoreSignalInfo info = {CULVI_STYPE(SEMAPHORE_SIGNAL_INFO),
+                                        .semaphore = (VkSemaphore)semaphore, .value = value};
     return PICK(vk, vkSignalSemaphore)(vk->vk_device, &info);
 }
 

@@ -50,7 +50,7 @@ static culv_result ask(const char *call, const culv_vk_device_desc *desc, asked 
     if (result != CULV_OK) return result;
     out->version = api_version != 0 ? api_version : VK_API_VERSION_1_1;
     if (out->version > out->properties.apiVersion) out->version = out->properties.apiVersion;
-    return culvi_vk_list_extensions(NULL, &out->vk, device, out->properties.deviceName,
+    return culvi_vk_list_extensions(NULL, &out->vk, device, NULL, out->properties.deviceName,
                                     &out->num_offered, &out->offered);
 }
 

@@ -318,7 +318,7 @@ static void free_vulkan(culv_vk_space *s)
 {
     const culv_vk_device *vk = s->vk;
     const uint64_t last = atomic_load(&s->value);
-    if (last > 0) (void)culvi_vk_timeline_wait(vk, s->timeline, last, UINT64_MAX);
+    if (last > 0) (void)culvi_vk_timeline_wait(&vk->base, (uint64_t)s->timeline, last, UINT64_MAX);
     culvi_vk_space_free_unbound(s, true);
     if (s->buffer != VK_NULL_HANDLE)
         CULVI_VK_DO(vk, vkDestroyBuffer, (vk->vk_device, s->buffer, vk->callbacks));

@@ -62,10 +62,12 @@ culv_result culvi_vk_space_wait(culv_vk_space *space, uint64_t value)
 {
     const culv_vk_device *vk = space->vk;
     culvi_mutex_unlock(&space->turn);
-    VkResult r = culvi_vk_timeline_wait(vk, space->timeline, value, UINT64_MAX);
+    VkResult r =
+        (VkResult)culvi_vk_timeline_wait(&vk->base, (uint64_t)space->timeline, value, UINT64_MAX);
     /* What an error takes back may still be on its way, unless the device is lost. */
     if (r != VK_SUCCESS && r != VK_ERROR_DEVICE_LOST)
-        r = culvi_vk_timeline_wait(vk, space->timeline, value, UINT64_MAX);
+        r = (VkResult)culvi_vk_timeline_wait(&vk->base, (uint64_t)space->timeline, value,
+                                             UINT64_MAX);
     culvi_mutex_lock(&space->turn);
     if (r == VK_SUCCESS) return CULV_OK;
     return culvi_vk_failed(vk, space->label, r, "vkWaitSemaphores",
@@ -80,7 +82,7 @@ void culvi_vk_space_free_unbound(culv_vk_space *space, bool wait)
     if (space->num_unbound == 0) return;
     if (wait)
         reached = UINT64_MAX;
-    else if (culvi_vk_timeline_read(vk, space->timeline, &reached) != VK_SUCCESS)
+    else if (culvi_vk_timeline_value(&vk->base, (uint64_t)space->timeline, &reached) != VK_SUCCESS)
         return;
     culvi_mutex_lock(&space->lock);
     for (size_t i = 0; i < space->num_unbound; i++) {

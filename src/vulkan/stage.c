@@ -34,7 +34,7 @@ static bool takes_pages(const culv_vk_device *vk)
 /* Pages of Culvert's, which Vulkan takes as they are. CUDA's own pinned memory is not offered: it
  * lies in the driver's mapping, which other drivers need not accept. */
 static culv_result import_pages(culv_vk_device *vk, const char *label, culvi_staging *staging,
-                                culvi_vk_resource *made)
+                                culvi_native *made)
 {
     VkBufferCreateInfo info = buffer_info(staging);
     culvi_vk_pages pages = {.start = NULL};
@@ -61,7 +61,7 @@ static void free_vulkans(const culvi_mapping *self)
 
 /* Vulkan's own host-visible memory, where it takes no others. It goes with the staging. */
 static culv_result map_memory(culv_vk_device *vk, const char *label, culvi_staging *staging,
-                              culvi_vk_resource *made)
+                              culvi_native *made)
 {
     const VkMemoryPropertyFlags wanted =
         VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
@@ -77,20 +77,21 @@ static culv_result map_memory(culv_vk_device *vk, const char *label, culvi_stagi
         result = culvi_vk_resource_create(vk, &plan, made);
     }
     if (result != CULV_OK) return result;
-    VkResult r = CULVI_VK(vk, vkMapMemory,
-                          (vk->vk_device, made->memory, 0, VK_WHOLE_SIZE, 0, &staging->host));
+    VkResult r = CULVI_VK(
+        vk, vkMapMemory,
+        (vk->vk_device, (VkDeviceMemory)made->memory, 0, VK_WHOLE_SIZE, 0, &staging->host));
     if (r != VK_SUCCESS) {
         staging->host = NULL;
-        culvi_vk_resource_destroy(vk, made);
+        culvi_vk_unmake(&vk->base, made);
         return culvi_vk_failed(vk, label, r, "vkMapMemory",
                                "the staging memory could not be mapped");
     }
     staging->native = (culvi_mapping){.release = free_vulkans,
                                       .free_memory = (void (*)(void))vk->table.vkFreeMemory,
                                       .device = (void *)vk->vk_device,
-                                      .memory = (uint64_t)made->memory,
+                                      .memory = made->memory,
                                       .holder = vk};
-    made->memory = VK_NULL_HANDLE; /* the staging's */
+    made->memory = 0; /* the staging's */
     return CULV_OK;
 }
 
@@ -98,16 +99,14 @@ culv_result culvi_vk_stage(culvi_graphics *graphics, const char *label, culvi_st
                            culvi_native *out)
 {
     culv_vk_device *vk = culvi_vk_of(graphics);
-    culvi_vk_resource made = {.buffer = VK_NULL_HANDLE};
     culv_result result = CULV_ERROR_UNSUPPORTED;
     if (takes_pages(vk)) {
         culvi_attempt_begin();
-        result = import_pages(vk, label, staging, &made);
+        result = import_pages(vk, label, staging, out);
         (void)culvi_attempt_end(NULL, result);
     }
     if (result != CULV_OK && result != CULV_ERROR_OUT_OF_MEMORY && result != CULV_ERROR_ASYNC)
-        result = map_memory(vk, label, staging, &made);
-    if (result == CULV_OK) *out = culvi_vk_resource_native(&made);
+        result = map_memory(vk, label, staging, out);
     return result;
 }
 
@@ -160,8 +159,7 @@ culv_result culv_vk_buffer_record_copy(const culv_shared_buffer *b, culv_copy co
     const culv_vk_device *vk = culvi_vk_of(b->pair.graphics);
     VkBufferCopy region = {.size = culv_buffer_size(b->pair.buffer)};
     barrier(vk, commands, true, NULL);
-    VkBuffer own = culvi_vk_native_buffer(&b->pair.native),
-             stage = culvi_vk_native_buffer(&b->pair.stage);
+    VkBuffer own = (VkBuffer)b->pair.native.object, stage = (VkBuffer)b->pair.stage.object;
     vk->table.vkCmdCopyBuffer(commands, push ? stage : own, push ? own : stage, 1, &region);
     barrier(vk, commands, false, NULL);
     return CULV_OK;
@@ -184,13 +182,11 @@ static void copy_parts(const culv_shared_image *i, VkCommandBuffer commands, boo
     for (uint32_t k = 0; k < staging->num_parts; k++) {
         VkBufferImageCopy region = region_of(&staging->parts[k]);
         if (push)
-            vk->table.vkCmdCopyBufferToImage(commands, culvi_vk_native_buffer(&i->pair.stage),
-                                             culvi_vk_native_image(&i->pair.native), layout, 1,
-                                             &region);
+            vk->table.vkCmdCopyBufferToImage(commands, (VkBuffer)i->pair.stage.object,
+                                             (VkImage)i->pair.native.object, layout, 1, &region);
         else
-            vk->table.vkCmdCopyImageToBuffer(commands, culvi_vk_native_image(&i->pair.native),
-                                             layout, culvi_vk_native_buffer(&i->pair.stage), 1,
-                                             &region);
+            vk->table.vkCmdCopyImageToBuffer(commands, (VkImage)i->pair.native.object, layout,
+                                             (VkBuffer)i->pair.stage.object, 1, &region);
     }
 }
 
@@ -218,7 +214,7 @@ culv_result culv_vk_image_record_copy(const culv_shared_image *i, culv_copy copy
         .newLayout = copied,
         .srcQueueFamilyIndex = VK_QUEUE_FAMILY_IGNORED,
         .dstQueueFamilyIndex = VK_QUEUE_FAMILY_IGNORED,
-        .image = culvi_vk_native_image(&i->pair.native),
+        .image = (VkImage)i->pair.native.object,
         .subresourceRange = {.aspectMask = i->pair.image->row->aspects,
                              .levelCount = VK_REMAINING_MIP_LEVELS,
                              .layerCount = VK_REMAINING_ARRAY_LAYERS}};

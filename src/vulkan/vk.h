@@ -83,8 +83,8 @@ culv_result culvi_fail_vk(const culvi_voice *voice, const char *object, VkResult
 
 /* Lists of Vulkan objects, allocated by culvi_alloc. */
 culv_result culvi_vk_list_extensions(const culvi_voice *voice, const culvi_vk_instance *vk,
-                                     VkPhysicalDevice device, const char *name, uint32_t *count,
-                                     VkExtensionProperties **out);
+                                     VkPhysicalDevice device, const char *label, const char *name,
+                                     uint32_t *count, VkExtensionProperties **out);
 /* Refuses a device of Vulkan 1.0, and an instance of less than 1.1: `said` (0: not), or told
  * by devices without a UUID. */
 culv_result culvi_vk_check_versions(const culvi_voice *voice, const char *label,

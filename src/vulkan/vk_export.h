@@ -6,9 +6,6 @@
 #include "culvert/vulkan_memory.h"
 #include "vulkan/vk.h"
 
-/* Whether the physical device offers it. */
-culv_result culvi_vk_has_extension(const culv_vk_device *vk, const char *label, const char *name,
-                                   bool *out);
 /* A new handle of one of this system's types. If the driver succeeds without giving a handle, as
  * Mesa does for memory that was not made for export, out->type is CULV_HANDLE_NONE. *call is the
  * function's name. */
@@ -16,8 +13,6 @@ VkResult culvi_vk_get_memory_handle(const culv_vk_device *vk, VkDeviceMemory mem
                                     culv_handle_type type, culv_handle *out, const char **call);
 VkResult culvi_vk_get_semaphore_handle(const culv_vk_device *vk, VkSemaphore semaphore,
                                        culv_handle_type type, culv_handle *out, const char **call);
-/* Whether the next call can be asked. */
-bool culvi_vk_tells_handle_types(const culv_vk_device *vk);
 /* The memory types, as bits, that a handle of a non-opaque type can be imported as. */
 VkResult culvi_vk_get_handle_types(const culv_vk_device *vk, const culv_handle *handle,
                                    uint32_t *out, const char **call);

@@ -6,36 +6,9 @@
 #include "graphics/pair.h"
 #include "vulkan/vk.h"
 
-typedef struct culvi_vk_resource {
-    VkBuffer buffer; /* one of the two */
-    VkImage image;
-    VkDeviceMemory memory;
-    VkDeviceSize size; /* bytes of the memory */
-    VkFlags usage;     /* it was made with */
-    bool dedicated;
-    bool concurrent;                          /* VK_SHARING_MODE_CONCURRENT */
-    VkDeviceSize plane_offsets[CULVI_PLANES]; /* of a DISJOINT image: where each plane is bound */
-} culvi_vk_resource;
-
 static inline culv_vk_device *culvi_vk_of(const culvi_graphics *graphics)
 {
     return (culv_vk_device *)graphics; /* its first member */
-}
-
-/* Vulkan's words for what is a number in graphics/. */
-static inline VkBuffer culvi_vk_native_buffer(const culvi_native *native)
-{
-    return (VkBuffer)native->object;
-}
-
-static inline VkImage culvi_vk_native_image(const culvi_native *native)
-{
-    return (VkImage)native->object;
-}
-
-static inline VkDeviceMemory culvi_vk_native_memory(const culvi_native *native)
-{
-    return (VkDeviceMemory)native->memory;
 }
 
 /* The queue family that a barrier of it names, for a queue of `family`. */
@@ -59,10 +32,10 @@ void culvi_vk_unmake_semaphore(culvi_graphics *graphics, uint64_t semaphore);
 bool culvi_vk_reads_timelines(const culv_vk_device *vk);
 culv_result culvi_vk_refuse_timelines(const culv_vk_device *vk, const char *label);
 culv_result culvi_vk_check_host_timelines(const culv_vk_device *vk, const char *label);
-VkResult culvi_vk_timeline_read(const culv_vk_device *vk, VkSemaphore semaphore, uint64_t *out);
-VkResult culvi_vk_timeline_wait(const culv_vk_device *vk, VkSemaphore semaphore, uint64_t value,
-                                uint64_t timeout);
-VkResult culvi_vk_timeline_signal(const culv_vk_device *vk, VkSemaphore semaphore, uint64_t value);
+int culvi_vk_timeline_value(const culvi_graphics *graphics, uint64_t semaphore, uint64_t *out);
+int culvi_vk_timeline_wait(const culvi_graphics *graphics, uint64_t semaphore, uint64_t value,
+                           uint64_t timeout_ns);
+int culvi_vk_timeline_signal(const culvi_graphics *graphics, uint64_t semaphore, uint64_t value);
 
 /* Pages of the host's. */
 typedef struct culvi_vk_pages {
@@ -87,9 +60,7 @@ typedef struct culvi_vk_plan {
 
 /* Creates, allocates and binds: all or nothing. */
 culv_result culvi_vk_resource_create(culv_vk_device *vk, const culvi_vk_plan *plan,
-                                     culvi_vk_resource *out);
-void culvi_vk_resource_destroy(culv_vk_device *vk, const culvi_vk_resource *resource);
-culvi_native culvi_vk_resource_native(const culvi_vk_resource *resource);
+                                     culvi_native *out);
 
 /* host.c: pages of the host's. */
 /* Chooses as culvi_vk_memory_type() does, but 0 selects memory that the CPU reaches without
@@ -107,7 +78,7 @@ static inline bool culvi_vk_is_stale(VkMemoryPropertyFlags properties)
 const char *culvi_vk_stale_warning(VkMemoryPropertyFlags properties);
 /* Vulkan's memory of a plan with pages. */
 culv_result culvi_vk_host_allocate(culv_vk_device *vk, const culvi_vk_plan *plan,
-                                   const culvi_vk_needs *needs, culvi_vk_resource *made);
+                                   const culvi_vk_needs *needs, culvi_native *made);
 /* culv_vk_buffer_create_desc::host_memory: both halves. `pair` is all zero. */
 culv_result culvi_vk_buffer_share_host(culv_vk_device *vk, const culv_vk_buffer_create_desc *desc,
                                        culvi_pair *pair);

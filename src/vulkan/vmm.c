@@ -187,11 +187,32 @@ static void warn_of_plain(const culv_vk_device *vk, const char *label, const cul
         label != NULL ? label : "", needs->memory.size, offset, a->size);
 }
 
+/* Binds d's buffer or image to what is imported. */
+static culv_result import_and_bind(culv_vk_device *vk, culv_vmm_allocation *a,
+                                   const culv_vk_memory_from_handle_desc *d, VkDeviceSize offset,
+                                   VkDeviceMemory *out)
+{
+    const bool image = d->image != VK_NULL_HANDLE;
+    VkDeviceMemory memory = VK_NULL_HANDLE;
+    culv_result result = culvi_vk_vmm_import(vk, a, d, &memory);
+    if (result != CULV_OK) return result;
+    VkResult r = image
+                     ? CULVI_VK(vk, vkBindImageMemory, (vk->vk_device, d->image, memory, offset))
+                     : CULVI_VK(vk, vkBindBufferMemory, (vk->vk_device, d->buffer, memory, offset));
+    if (r == VK_SUCCESS) {
+        *out = memory;
+        return CULV_OK;
+    }
+    CULVI_VK_DO(vk, vkFreeMemory, (vk->vk_device, memory, vk->callbacks));
+    return culvi_vk_failed(vk, d->label, r, image ? "vkBindImageMemory" : "vkBindBufferMemory",
+                           "the %s could not be bound to the VMM allocation at offset %" PRIu64,
+                           image ? "image" : "buffer", offset);
+}
+
 culv_result culvi_vk_vmm_bind_buffer(culv_vk_device *vk, const char *label, VkBuffer buffer,
                                      culv_vmm_allocation *a, VkDeviceSize offset,
                                      VkMemoryAllocateFlags flags, VkDeviceMemory *out)
 {
-    VkDeviceMemory memory = VK_NULL_HANDLE;
     culvi_vk_needs needs;
     culvi_vk_buffer_needs(vk, buffer, &needs);
     culv_result result =
@@ -202,18 +223,9 @@ culv_result culvi_vk_vmm_bind_buffer(culv_vk_device *vk, const char *label, VkBu
     d.dedicated = fills(a, &needs, offset);
     d.allocate_flags = flags;
     d.label = label;
-    result = culvi_vk_vmm_import(vk, a, &d, &memory);
-    if (result != CULV_OK) return result;
-    VkResult r = CULVI_VK(vk, vkBindBufferMemory, (vk->vk_device, buffer, memory, offset));
-    if (r != VK_SUCCESS) {
-        CULVI_VK_DO(vk, vkFreeMemory, (vk->vk_device, memory, vk->callbacks));
-        return culvi_vk_failed(
-            vk, label, r, "vkBindBufferMemory",
-            "the buffer could not be bound to the VMM allocation at offset %" PRIu64, offset);
-    }
-    warn_of_plain(vk, label, a, &needs, offset);
-    *out = memory;
-    return CULV_OK;
+    result = import_and_bind(vk, a, &d, offset, out);
+    if (result == CULV_OK) warn_of_plain(vk, label, a, &needs, offset);
+    return result;
 }
 
 culv_result culv_vk_buffer_bind_vmm(culv_vk_device *vk, VkBuffer buffer,
@@ -256,7 +268,6 @@ culv_result culv_vk_image_bind_vmm(culv_vk_device *vk, VkImage image,
                                    culv_vmm_allocation *allocation, VkDeviceSize offset,
                                    VkDeviceMemory *out)
 {
-    VkDeviceMemory memory = VK_NULL_HANDLE;
     bool dedicated = false;
     CULVI_REQUIRE(NULL, vk);
     if (image == VK_NULL_HANDLE) return culvi_fail_null(vk->voice, __func__, "image");
@@ -270,15 +281,5 @@ culv_result culv_vk_image_bind_vmm(culv_vk_device *vk, VkImage image,
     d.image = image;
     d.dedicated = dedicated;
     d.label = label;
-    result = culvi_vk_vmm_import(vk, allocation, &d, &memory);
-    if (result != CULV_OK) return result;
-    VkResult r = CULVI_VK(vk, vkBindImageMemory, (vk->vk_device, image, memory, offset));
-    if (r != VK_SUCCESS) {
-        CULVI_VK_DO(vk, vkFreeMemory, (vk->vk_device, memory, vk->callbacks));
-        return culvi_vk_failed(
-            vk, label, r, "vkBindImageMemory",
-            "the image could not be bound to the VMM allocation at offset %" PRIu64, offset);
-    }
-    *out = memory;
-    return CULV_OK;
+    return import_and_bind(vk, allocation, &d, offset, out);
 }
