@@ -173,9 +173,8 @@ void culv_vk_dma_buf_bridge_destroy(culv_vk_dma_buf_bridge **bridge)
     drop(culvi_x_take(bridge));
 }
 
-/* The sides alternate on one timeline. IN: Vulkan signals the odd values, CUDA the even ones.
- * OUT: Vulkan's first submission signals 1, then CUDA signals the even values and Vulkan the odd
- * ones. */
+/* The sides take turns on one timeline. IN: Vulkan signals the odd values, CUDA the even ones. OUT:
+ * Vulkan's first submission signals 1, then CUDA signals the even values, Vulkan the odd ones. */
 culv_result culv_vk_dma_buf_bridge_next(culv_vk_dma_buf_bridge *bridge, const uint64_t *timeout,
                                         culv_vk_dma_buf_turn *out)
 {

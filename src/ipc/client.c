@@ -401,13 +401,14 @@ culv_result culv_ipc_client_receive(culv_ipc_client *client, const char *name, u
     if (object == NULL) return culvi_fail_host_memory(voice, client->label);
     result =
         culvi_ipc_ask(client, __func__, &question, NULL, culvi_ipc_until(timeout), &reply, got);
-    if (result == CULV_OK && strcmp(reply.info.name, question.name) != 0) {
+    const char *wrong = NULL;
+    if (result == CULV_OK && strcmp(reply.info.name, question.name) != 0)
+        wrong = "it is another thing's";
+    else if (result == CULV_OK && reply.fds == 1 && !culvi_ipc_travels(reply.info.handle_type))
+        wrong = "its handle is of no type here";
+    if (wrong != NULL) {
         culvi_ipc_close_fds(got, reply.fds);
-        result = over(client, __func__, CULV_REASON_IPC_PROTOCOL, "it is another thing's");
-    }
-    if (result == CULV_OK && reply.fds == 1 && !culvi_ipc_travels(reply.info.handle_type)) {
-        culvi_ipc_close_fds(got, reply.fds);
-        result = over(client, __func__, CULV_REASON_IPC_PROTOCOL, "its handle is of no type here");
+        result = over(client, __func__, CULV_REASON_IPC_PROTOCOL, wrong);
     }
     if (result != CULV_OK) {
         culvi_free(object);
