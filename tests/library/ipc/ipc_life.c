@@ -160,17 +160,14 @@ TEST(server_dies, .own = true)
         if (i == 1) ipc_kill(&child[i]);
         LIB_OK(culv_ipc_import_vmm(object, &memory)); /* what was received stays */
         if (i != 1) ipc_kill(&child[i]);
-        culv_vmm_range *range = vmm_range(&s, 1);
-        LIB_OK(culv_vmm_map(range, 0, memory, NULL, 0));
+        culv_vmm_range *range = vmm_mapped(&s, memory);
         ipc_write(&s.w, stream, vmm_address(range, 0), WORDS, 5);
         ipc_require(&s.w, stream, vmm_address(range, 0), WORDS, 5);
         culv_ipc_object *more = POISON(culv_ipc_object);
         LIB_ERROR(culv_ipc_client_receive(client, "cells", IPC_FAR, &more), ASYNC, IPC_GONE);
         REQUIRE(more == POISON(culv_ipc_object));
         REQUIRE(!culv_ipc_client_connected(client));
-        LIB_OK(culv_vmm_unmap(range, 0, culv_vmm_range_size(range), NULL));
-        LIB_OK(culv_vmm_range_destroy(&range));
-        culv_vmm_allocation_destroy(&memory);
+        vmm_unmapped(&range, &memory);
         culv_ipc_object_destroy(&object);
     }
     culv_ipc_client_desc d = culv_ipc_client_desc_init();

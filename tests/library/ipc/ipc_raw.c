@@ -236,12 +236,9 @@ void hostile_be_honest(hostile *h)
     culv_ipc_object *object = ipc_receive(client, "cells");
     NEW(culv_vmm_allocation, memory, culv_ipc_import_vmm, object);
     culv_ipc_object_destroy(&object);
-    culv_vmm_range *range = vmm_range(&h->s, 1);
-    LIB_OK(culv_vmm_map(range, 0, memory, NULL, 0));
+    culv_vmm_range *range = vmm_mapped(&h->s, memory);
     vmm_require_words(h->s.w.device, h->s.w.cu, vmm_address(range, 0), WORDS, SEED);
-    LIB_OK(culv_vmm_unmap(range, 0, VMM_BLOCK, NULL));
-    LIB_OK(culv_vmm_range_destroy(&range));
-    culv_vmm_allocation_destroy(&memory);
+    vmm_unmapped(&range, &memory);
     culv_ipc_vector_desc v = culv_ipc_vector_desc_init();
     v.name = "particles";
     v.reserve = 21 * VMM_BLOCK;

@@ -56,28 +56,70 @@ void ipc_play_fabric(void);
 void ipc_write(const lib_world *w, CUstream stream, CUdeviceptr at, size_t words, uint32_t seed);
 void ipc_require(const lib_world *w, CUstream stream, CUdeviceptr at, size_t words, uint32_t seed);
 
-/* A ring "frames" of CUDA's, whose slots are VMM memory with `words` words each. */
-typedef struct ipc_slots {
+/* One process of a case: a stage with a stream, a server or a client, and what the slots of a ring
+ * "frames" of CUDA's hold. */
+enum { IPC_SLOTS = 5, IPC_FRAMES = 40 };
+typedef struct ipc_end {
+    vmm_stage s;
+    bool vulkan; /* s.w is a whole world */
+    CUstream stream;
+    ipc_child other;
     culv_ipc_server *server;
+    culv_ipc_client *client;
     culv_ring *ring;
+    uint32_t count, words; /* of the slots, and of each */
+    uint32_t *data;        /* of the latest frames, which the stream copies from */
     culv_vmm_range *range;
-    culv_vmm_allocation *memory[5];
-    uint32_t count, words;
-} ipc_slots;
+    culv_vmm_allocation *memory[IPC_SLOTS];
+    culv_buffer *buffers[IPC_SLOTS]; /* where the producer's slots are no VMM memory */
+} ipc_end;
 
-void ipc_slots_open(ipc_slots *slots, const vmm_stage *s, const char *name, uint32_t count,
-                    uint32_t words);
-/* With culv_ipc_ring_desc.late_limit. */
-void ipc_slots_open_limited(ipc_slots *slots, const vmm_stage *s, const char *name, uint32_t count,
-                            uint32_t words, uint64_t limit);
-/* The server goes, too. The stream must be done. */
-void ipc_slots_close(ipc_slots *slots, lib_world *w);
-/* The words of the next frame. The stream copies them from `all`, `frames` times the words, which
- * stay until it has. */
-void ipc_slots_produce(ipc_slots *slots, const lib_world *w, CUstream stream, uint32_t *all,
-                       uint32_t frames);
-/* The same, of a frame that was acquired. */
-void ipc_slots_write(ipc_slots *slots, const lib_world *w, CUstream stream, uint32_t *all,
-                     uint32_t frames, culv_ring_frame *f);
+/* Forks `other`, whose server's name is made of `word`; NULL: `word` is the name. */
+void ipc_end_serve(ipc_end *e, ipc_role other, const char *word, bool vulkan);
+/* In a role. `gpu` 1: the second one. */
+void ipc_end_connect(ipc_end *e, const ipc_child *parent, const char *name, int gpu);
+/* Waits for the other process, which the server answers meanwhile. */
+void ipc_end_join(ipc_end *e);
+/* The same, and requires that nothing is left. */
+void ipc_end_close(ipc_end *e);
+extern culv_log ipc_log; /* of the device of the servers' that come */
+
+/* A case with a server, and its other process, both with their end as `e`:
+ *   IPC_ROLE(look)
+ *   {
+ *       culv_ipc_object *object = ipc_receive(e->client, "cells");
+ *   }
+ *   IPC_CASE(seen, look)
+ *   {
+ *       ipc_offer_vmm(e->server, "cells", memory);
+ *   } */
+#define IPC_ROLE(role)                                                                             \
+    static void role##_in(ipc_end *e);                                                             \
+    static void role(ipc_child *parent, const char *name)                                          \
+    {                                                                                              \
+        ipc_end end;                                                                               \
+        ipc_end_connect(&end, parent, name, 0);                                                    \
+        role##_in(&end);                                                                           \
+        ipc_end_close(&end);                                                                       \
+    }                                                                                              \
+    static void role##_in(ipc_end *e)
+#define IPC_CASE(name, ...)    IPC_CASE_(name, false, __VA_ARGS__, .own = true)
+#define IPC_VK_CASE(name, ...) IPC_CASE_(name, true, __VA_ARGS__, .own = true)
+#define IPC_CASE_(name, vulkan, role, ...)                                                         \
+    TEST_ON(ipc_end, e, ipc_end_serve(e, role, #name, vulkan), ipc_end_close(e), name, __VA_ARGS__)
+
+/* The ring: with culv_ipc_ring_desc.late_limit, and VMM memory of `words` words in each slot. */
+void ipc_ring_offer(ipc_end *e, uint32_t count, uint32_t words, uint64_t limit);
+void ipc_ring_wait_consumers(ipc_end *e, uint32_t count);
+/* The words of the next frame; and of one that was acquired. */
+void ipc_ring_produce(ipc_end *e, uint32_t frames);
+void ipc_ring_write(ipc_end *e, culv_ring_frame *f);
+/* A consumer, which receives all slots, and reads a frame; its number. */
+void ipc_ring_join(ipc_end *e, culv_ring_policy policy);
+uint64_t ipc_ring_consume(ipc_end *e);
+/* A role: IPC_FRAMES frames. It says 'j' and 'd'. */
+void ipc_read_every(ipc_child *parent, const char *name);
+/* What the ring of an end holds; its stream is done. */
+void ipc_ring_close(ipc_end *e);
 
 #endif
