@@ -2,7 +2,7 @@
 /* Peers that lie: clients that attack a server, and servers that attack a client. After each attack
  * the victim works, and has no file, mapping or thread more than before. */
 #define TEST_GROUP "attacks."
-#include "ipc_raw.h"
+#include "ipc_stage.h"
 
 #include "ipc/ipc_ring_side.h"
 #include "ipc/posix_socket.h"

@@ -2,7 +2,7 @@
 /* A ring between processes: every byte of every frame, by counters and by Vulkan's timelines, with
  * consumers that come, go and die. */
 #define TEST_GROUP "ring."
-#include "ipc_raw.h"
+#include "ipc_stage.h"
 
 #include "ipc/ipc_line.h"
 
