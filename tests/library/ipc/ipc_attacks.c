@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sys/mman.h>
@@ -667,6 +668,7 @@ static void attack_a_server(bool old_kernel)
     enum { ROUNDS = 3, FEW = 12 };
     static hostile h;
     size_t maps = 0;
+    (void)mallopt(M_ARENA_MAX, 1); /* one of a thread's is no mapping of an attack's */
     atomic_store(&culvi_ipc_old_kernel, old_kernel);
     hostile_open(&h);
     REQUIRE_EQ(pipe2(h.pipe, O_CLOEXEC), 0);
