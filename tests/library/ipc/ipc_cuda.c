@@ -25,15 +25,11 @@ static void release(const lib_world *w, CUdeviceptr at)
     LIB_CU_OK(w, w->cu->MemFree(at));
 }
 
-static void use_memory(ipc_child *parent, const char *name)
+IPC_ROLE(use_memory)
 {
-    vmm_stage s;
     culv_buffer *memory = NULL;
     culv_vmm_allocation *other = NULL;
-    vmm_stage_open(&s);
-    CUstream stream = lib_case_stream(&s.w);
-    culv_ipc_client *client = ipc_client(s.w.device, name);
-    culv_ipc_object *object = ipc_receive(client, "cells");
+    culv_ipc_object *object = ipc_receive(e->client, "cells");
     const culv_ipc_info info = ipc_info_of(object);
     REQUIRE(info.kind == CULV_IPC_CUDA_MEMORY && info.allocation_size == 3 * (uint64_t)BLOCK);
     REQUIRE(info.element_size == 4 && info.element_count == WORDS);
@@ -45,18 +41,16 @@ static void use_memory(ipc_child *parent, const char *name)
     REQUIRE_EQ(culv_buffer_size(memory), info.allocation_size);
     REQUIRE_EQ(culv_buffer_pointer(memory), culv_buffer_pointer(again));
     LIB_OK(culv_buffer_unmap(&again, NULL));
-    LIB_ERROR(culv_device_suspend(s.w.device, NULL), INVALID, NOT_EXPORTABLE,
+    LIB_ERROR(culv_device_suspend(e->s.w.device, NULL), INVALID, NOT_EXPORTABLE,
               "import it again after culv_device_resume()");
     culv_ipc_object_destroy(&object);
-    ipc_require(&s.w, stream, culv_buffer_pointer(memory), WORDS, 1);
-    ipc_write(&s.w, stream, culv_buffer_pointer(memory), WORDS, 2);
-    ipc_say(parent, 'w');
-    ipc_hear(parent, 'r');
-    ipc_require(&s.w, stream, culv_buffer_pointer(memory), WORDS, 3);
+    ipc_require(&e->s.w, e->stream, culv_buffer_pointer(memory), WORDS, 1);
+    ipc_write(&e->s.w, e->stream, culv_buffer_pointer(memory), WORDS, 2);
+    ipc_say(&e->other, 'w');
+    ipc_hear(&e->other, 'r');
+    ipc_require(&e->s.w, e->stream, culv_buffer_pointer(memory), WORDS, 3);
     LIB_OK(culv_buffer_unmap(&memory, NULL));
     LIB_OK(culv_buffer_unmap(&memory, NULL));
-    culv_ipc_client_destroy(&client);
-    vmm_stage_close(&s);
 }
 
 /* R30: what is not a whole block is refused, with the reason and the way out. */
@@ -70,14 +64,11 @@ static void refuse(const vmm_stage *s, culv_ipc_server *server)
     LIB_ERROR(culv_ipc_offer(server, &info, culv_ipc_from_cuda_memory(whole + BLOCK)), INVALID,
               NOT_EXPORTABLE, "lies 2097152 bytes into an allocation of 4194304 bytes");
     culv_vmm_allocation *memory = vmm_allocation(s, 1, 1 << CULV_HANDLE_OPAQUE_FD);
-    culv_vmm_range *range = vmm_range(s, 1);
-    LIB_OK(culv_vmm_map(range, 0, memory, NULL, 0));
+    culv_vmm_range *range = vmm_mapped(s, memory);
     LIB_ERROR(
         culv_ipc_offer(server, &info, culv_ipc_from_cuda_memory(culv_vmm_range_pointer(range))),
         INVALID, NOT_EXPORTABLE, "culv_ipc_from_vmm()");
-    LIB_OK(culv_vmm_unmap(range, 0, culv_vmm_range_size(range), NULL));
-    LIB_OK(culv_vmm_range_destroy(&range));
-    culv_vmm_allocation_destroy(&memory);
+    vmm_unmapped(&range, &memory);
     void *host = NULL;
     CUcontext before = lib_enter(&s->w);
     CU_OK(s->w.cu->MemHostAlloc(&host, 4096, 0));
@@ -95,30 +86,22 @@ static void refuse(const vmm_stage *s, culv_ipc_server *server)
     release(&s->w, odd);
 }
 
-TEST(memory, .own = true)
+IPC_CASE(memory, use_memory)
 {
-    ipc_child child;
-    vmm_stage s;
-    char name[CULV_IPC_NAME_SIZE];
-    ipc_fork(&child, use_memory, ipc_name(name, "cuda"));
-    vmm_stage_open(&s);
-    CUstream stream = lib_case_stream(&s.w);
-    const CUdeviceptr at = allocate(&s.w, 3 * (size_t)BLOCK);
-    ipc_write(&s.w, stream, at, WORDS, 1);
-    culv_ipc_server *server = ipc_server(s.w.device, name);
-    refuse(&s, server);
+    const CUdeviceptr at = allocate(&e->s.w, 3 * (size_t)BLOCK);
+    ipc_write(&e->s.w, e->stream, at, WORDS, 1);
+    refuse(&e->s, e->server);
     culv_ipc_info info = culv_ipc_info_named("cells");
     info.element_size = 4;
     info.element_count = WORDS;
-    LIB_OK(culv_ipc_offer(server, &info, culv_ipc_from_cuda_memory(at)));
-    ipc_hear_serving(&child, 'w', server);
-    ipc_require(&s.w, stream, at, WORDS, 2);
-    ipc_write(&s.w, stream, at, WORDS, 3);
-    ipc_say(&child, 'r');
-    ipc_join_serving(&child, server);
-    culv_ipc_server_destroy(&server);
-    release(&s.w, at);
-    vmm_stage_close(&s);
+    LIB_OK(culv_ipc_offer(e->server, &info, culv_ipc_from_cuda_memory(at)));
+    ipc_hear_serving(&e->other, 'w', e->server);
+    ipc_require(&e->s.w, e->stream, at, WORDS, 2);
+    ipc_write(&e->s.w, e->stream, at, WORDS, 3);
+    ipc_say(&e->other, 'r');
+    ipc_end_join(e);
+    culv_ipc_server_destroy(&e->server);
+    release(&e->s.w, at);
 }
 
 /* What CUDA does not tell apart ---------------------------------------------------------------- */
@@ -296,96 +279,78 @@ static void check(const lib_world *w, CUstream stream, CUdeviceptr at, uint32_t 
     free(words);
 }
 
-static void use_events(ipc_child *parent, const char *name)
+IPC_ROLE(use_events)
 {
-    vmm_stage s;
     CUevent given = NULL, back = NULL;
-    vmm_stage_open(&s);
-    CUstream stream = lib_case_stream(&s.w);
-    culv_ipc_client *client = ipc_client(s.w.device, name);
-    culv_ipc_object *object = ipc_receive(client, "cells");
+    culv_ipc_object *object = ipc_receive(e->client, "cells");
     NEW(culv_buffer, memory, culv_ipc_import_buffer, object);
     culv_ipc_object_destroy(&object);
-    object = ipc_receive(client, "given");
+    object = ipc_receive(e->client, "given");
     REQUIRE_EQ(ipc_info_of(object).kind, CULV_IPC_EVENT);
     LIB_OK(culv_ipc_import_event(object, &given));
     culv_ipc_object_destroy(&object);
-    object = ipc_receive(client, "back");
+    object = ipc_receive(e->client, "back");
     LIB_OK(culv_ipc_import_event(object, &back));
     culv_ipc_object_destroy(&object);
-    CUcontext before = lib_enter(&s.w);
+    CUcontext before = lib_enter(&e->s.w);
     for (uint32_t i = 0; i < ROUNDS; i++) {
-        ipc_hear(parent, 'g');
-        CU_OK(s.w.cu->StreamWaitEvent(stream, given, 0));
-        check(&s.w, stream, culv_buffer_pointer(memory), 100 + i);
-        fill(&s.w, stream, culv_buffer_pointer(memory), 200 + i);
-        CU_OK(s.w.cu->EventRecord(back, stream));
-        ipc_say(parent, 'b');
+        ipc_hear(&e->other, 'g');
+        CU_OK(e->s.w.cu->StreamWaitEvent(e->stream, given, 0));
+        check(&e->s.w, e->stream, culv_buffer_pointer(memory), 100 + i);
+        fill(&e->s.w, e->stream, culv_buffer_pointer(memory), 200 + i);
+        CU_OK(e->s.w.cu->EventRecord(back, e->stream));
+        ipc_say(&e->other, 'b');
     }
-    CU_OK(s.w.cu->StreamSynchronize(stream));
-    ipc_hear(parent, 'e');
-    CU_OK(s.w.cu->EventDestroy(given));
-    CU_OK(s.w.cu->EventDestroy(back));
-    lib_leave(&s.w, before);
+    CU_OK(e->s.w.cu->StreamSynchronize(e->stream));
+    ipc_hear(&e->other, 'e');
+    CU_OK(e->s.w.cu->EventDestroy(given));
+    CU_OK(e->s.w.cu->EventDestroy(back));
+    lib_leave(&e->s.w, before);
     LIB_OK(culv_buffer_unmap(&memory, NULL));
-    culv_ipc_client_destroy(&client);
-    vmm_stage_close(&s);
 }
 
-TEST(events, .own = true)
+IPC_CASE(events, use_events)
 {
-    ipc_child child;
-    vmm_stage s;
-    char name[CULV_IPC_NAME_SIZE];
     CUevent plain = NULL;
-    ipc_fork(&child, use_events, ipc_name(name, "events"));
-    vmm_stage_open(&s);
-    CUstream stream = lib_case_stream(&s.w);
-    const CUdeviceptr at = allocate(&s.w, 3 * (size_t)BLOCK);
-    const CUevent given = new_event(&s.w), back = new_event(&s.w);
-    culv_ipc_server *server = ipc_server(s.w.device, name);
+    const CUdeviceptr at = allocate(&e->s.w, 3 * (size_t)BLOCK);
+    const CUevent given = new_event(&e->s.w), back = new_event(&e->s.w);
     culv_ipc_info info = culv_ipc_info_named("cells");
-    CUcontext before = lib_enter(&s.w);
-    CU_OK(s.w.cu->EventCreate(&plain, CU_EVENT_DISABLE_TIMING));
-    LIB_ERROR(culv_ipc_offer(server, &info, culv_ipc_from_event(plain)), INVALID, NOT_EXPORTABLE,
+    CUcontext before = lib_enter(&e->s.w);
+    CU_OK(e->s.w.cu->EventCreate(&plain, CU_EVENT_DISABLE_TIMING));
+    LIB_ERROR(culv_ipc_offer(e->server, &info, culv_ipc_from_event(plain)), INVALID, NOT_EXPORTABLE,
               "CU_EVENT_INTERPROCESS | CU_EVENT_DISABLE_TIMING");
-    CU_OK(s.w.cu->EventDestroy(plain));
-    LIB_OK(culv_ipc_offer(server, &info, culv_ipc_from_cuda_memory(at)));
+    CU_OK(e->s.w.cu->EventDestroy(plain));
+    LIB_OK(culv_ipc_offer(e->server, &info, culv_ipc_from_cuda_memory(at)));
     info = culv_ipc_info_named("given");
-    LIB_OK(culv_ipc_offer(server, &info, culv_ipc_from_event(given)));
+    LIB_OK(culv_ipc_offer(e->server, &info, culv_ipc_from_event(given)));
     info = culv_ipc_info_named("back");
-    LIB_OK(culv_ipc_offer(server, &info, culv_ipc_from_event(back)));
+    LIB_OK(culv_ipc_offer(e->server, &info, culv_ipc_from_event(back)));
     for (uint32_t i = 0; i < ROUNDS; i++) {
-        fill(&s.w, stream, at, 100 + i);
-        CU_OK(s.w.cu->EventRecord(given, stream));
-        ipc_say(&child, 'g');
-        ipc_hear_serving(&child, 'b', server);
-        CU_OK(s.w.cu->StreamWaitEvent(stream, back, 0));
-        check(&s.w, stream, at, 200 + i);
+        fill(&e->s.w, e->stream, at, 100 + i);
+        CU_OK(e->s.w.cu->EventRecord(given, e->stream));
+        ipc_say(&e->other, 'g');
+        ipc_hear_serving(&e->other, 'b', e->server);
+        CU_OK(e->s.w.cu->StreamWaitEvent(e->stream, back, 0));
+        check(&e->s.w, e->stream, at, 200 + i);
     }
-    CU_OK(s.w.cu->EventQuery(back));
-    CU_OK(s.w.cu->EventSynchronize(given));
-    ipc_say(&child, 'e');
-    ipc_join_serving(&child, server);
-    culv_ipc_server_destroy(&server);
-    CU_OK(s.w.cu->EventDestroy(given));
-    CU_OK(s.w.cu->EventDestroy(back));
-    lib_leave(&s.w, before);
-    release(&s.w, at);
-    vmm_stage_close(&s);
+    CU_OK(e->s.w.cu->EventQuery(back));
+    CU_OK(e->s.w.cu->EventSynchronize(given));
+    ipc_say(&e->other, 'e');
+    ipc_end_join(e);
+    culv_ipc_server_destroy(&e->server);
+    CU_OK(e->s.w.cu->EventDestroy(given));
+    CU_OK(e->s.w.cu->EventDestroy(back));
+    lib_leave(&e->s.w, before);
+    release(&e->s.w, at);
 }
 
-static void use_pool(ipc_child *parent, const char *name)
+enum { FEW = 77777 };
+
+IPC_ROLE(use_pool)
 {
-    enum { FEW = 77777 };
-    vmm_stage s;
     culv_mem_pool *pool = NULL;
     CUdeviceptr at = 0;
-    if (strstr(name, "fabric") != NULL) ipc_play_fabric();
-    vmm_stage_open(&s);
-    CUstream stream = lib_case_stream(&s.w);
-    culv_ipc_client *client = ipc_client(s.w.device, name);
-    culv_ipc_object *object = ipc_receive(client, "pool");
+    culv_ipc_object *object = ipc_receive(e->client, "pool");
     const bool fabric = ipc_info_of(object).kind == CULV_IPC_POOL_FABRIC;
     if (fabric) {
         const size_t fds = test_open_fds();
@@ -397,18 +362,16 @@ static void use_pool(ipc_child *parent, const char *name)
     }
     LIB_ERROR(culv_ipc_import_pool_memory(object, pool, &at), INVALID, VALUE);
     culv_ipc_object_destroy(&object);
-    object = ipc_receive(client, "cells");
+    object = ipc_receive(e->client, "cells");
     REQUIRE_EQ(ipc_info_of(object).size, 4 * FEW);
     LIB_OK(culv_ipc_import_pool_memory(object, pool, &at));
     culv_ipc_object_destroy(&object);
-    ipc_require(&s.w, stream, at, FEW, 1);
-    ipc_write(&s.w, stream, at, FEW, 2);
-    lib_pool_free(&s.w, at, stream);
-    lib_finish(&s.w, stream);
-    ipc_say(parent, 'w');
+    ipc_require(&e->s.w, e->stream, at, FEW, 1);
+    ipc_write(&e->s.w, e->stream, at, FEW, 2);
+    lib_pool_free(&e->s.w, at, e->stream);
+    lib_finish(&e->s.w, e->stream);
+    ipc_say(&e->other, 'w');
     culv_mem_pool_destroy(&pool);
-    culv_ipc_client_destroy(&client);
-    vmm_stage_close(&s);
 }
 
 /* A pool of CUDA's own calls, exported. */
@@ -429,55 +392,54 @@ static CUmemoryPool make_pool(const lib_world *w, bool fabric, culv_handle *out)
 }
 
 /* By a file descriptor, or by a fabric handle. */
-static void share_pool(const char *word, bool fabric)
+static void share_pool(ipc_end *e, bool fabric)
 {
-    enum { FEW = 77777 };
-    ipc_child child;
-    vmm_stage s;
     culv_handle handle;
     culv_mem_pool_pointer exported;
     culv_vmm_adopted *adopted = NULL;
     CUdeviceptr at = 0;
-    char name[CULV_IPC_NAME_SIZE];
-    ipc_fork(&child, use_pool, ipc_name(name, word));
-    if (fabric) ipc_play_fabric();
-    vmm_stage_open(&s);
-    CUstream stream = lib_case_stream(&s.w);
-    const CUmemoryPool pool = make_pool(&s.w, fabric, &handle);
-    at = lib_pool_alloc(&s.w, pool, 4 * FEW, stream);
-    ipc_write(&s.w, stream, at, FEW, 1);
-    LIB_REFUSES(adopted, culv_vmm_adopt(s.w.device, at, FEW, &adopted), INVALID, NOT_EXPORTABLE,
+    const CUmemoryPool pool = make_pool(&e->s.w, fabric, &handle);
+    at = lib_pool_alloc(&e->s.w, pool, 4 * FEW, e->stream);
+    ipc_write(&e->s.w, e->stream, at, FEW, 1);
+    LIB_REFUSES(adopted, culv_vmm_adopt(e->s.w.device, at, FEW, &adopted), INVALID, NOT_EXPORTABLE,
                 " bytes of a pool (cudaMallocAsync), which");
-    culv_ipc_server *server = ipc_server(s.w.device, name);
     culv_ipc_info info = culv_ipc_info_named("cells");
     info.size = 4 * FEW;
-    LIB_ERROR(culv_ipc_offer(server, &info, culv_ipc_from_cuda_memory(at)), INVALID, NOT_EXPORTABLE,
+    LIB_ERROR(culv_ipc_offer(e->server, &info, culv_ipc_from_cuda_memory(at)), INVALID,
+              NOT_EXPORTABLE,
               "culv_ipc_from_pool_memory(), if its pool was made with handle types ",
               "the default pool of cudaMallocAsync was not");
     culv_ipc_info of_pool = culv_ipc_info_named("pool");
     const culv_handle wrong = culv_handle_dma_buf_fd(0);
     const size_t fds = test_open_fds();
-    LIB_ERROR(culv_ipc_offer(server, &of_pool, culv_ipc_from_pool(&wrong)), INVALID, HANDLE_TYPE);
-    LIB_OK(culv_ipc_offer(server, &of_pool, culv_ipc_from_pool(&handle)));
-    LIB_ERROR(culv_ipc_offer(server, &of_pool, culv_ipc_from_pool(&handle)), BUSY, IPC_NAME);
+    LIB_ERROR(culv_ipc_offer(e->server, &of_pool, culv_ipc_from_pool(&wrong)), INVALID,
+              HANDLE_TYPE);
+    LIB_OK(culv_ipc_offer(e->server, &of_pool, culv_ipc_from_pool(&handle)));
+    LIB_ERROR(culv_ipc_offer(e->server, &of_pool, culv_ipc_from_pool(&handle)), BUSY, IPC_NAME);
     REQUIRE_EQ(test_open_fds(), fabric ? fds : fds + 1);
     if (!fabric) culv_handle_close(&handle); /* the offer has its own */
     LIB_CU_OK(
-        &s.w,
-        CULV_CUDA(s.w.device)->cuMemPoolExportPointer((CUmemPoolPtrExportData *)&exported, at));
-    LIB_OK(culv_ipc_offer(server, &info, culv_ipc_from_pool_memory(at, &exported)));
-    ipc_hear_serving(&child, 'w', server);
-    ipc_require(&s.w, stream, at, FEW, 2);
-    ipc_join_serving(&child, server);
-    culv_ipc_server_destroy(&server);
-    lib_pool_free(&s.w, at, stream);
-    lib_finish(&s.w, stream);
-    LIB_CU_OK(&s.w, CULV_CUDA(s.w.device)->cuMemPoolDestroy(pool));
-    vmm_stage_close(&s);
+        &e->s.w,
+        CULV_CUDA(e->s.w.device)->cuMemPoolExportPointer((CUmemPoolPtrExportData *)&exported, at));
+    LIB_OK(culv_ipc_offer(e->server, &info, culv_ipc_from_pool_memory(at, &exported)));
+    ipc_hear_serving(&e->other, 'w', e->server);
+    ipc_require(&e->s.w, e->stream, at, FEW, 2);
+    ipc_end_join(e);
+    culv_ipc_server_destroy(&e->server);
+    lib_pool_free(&e->s.w, at, e->stream);
+    lib_finish(&e->s.w, e->stream);
+    LIB_CU_OK(&e->s.w, CULV_CUDA(e->s.w.device)->cuMemPoolDestroy(pool));
 }
 
-TEST_AS(pools, share_pool("pools", false), .own = true)
-TEST_AS(fabric_pools, share_pool("fabric-pools", true), .title = "fabric.pools", .own = true)
+IPC_CASE(pools, use_pool)
+{
+    share_pool(e, false);
+}
+
+IPC_CASE_(fabric_pools, false, use_pool, .title = "fabric.pools", .own = true)
+{
+    share_pool(e, true);
+}
 
 /* Servers are found by name, and a client without a device lists what they offer. */
 VMM_CASE(found, .title = "found", .own = true)

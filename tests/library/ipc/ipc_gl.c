@@ -10,7 +10,7 @@
 #include <signal.h>
 #include <sys/wait.h>
 
-enum { SLOTS = 3, FRAMES = 20, WORDS = 12347, BYTES = 4 * WORDS };
+enum { SLOTS = 3, WORDS = 12347, BYTES = 4 * WORDS };
 
 typedef struct viewer {
     gl_stage s;
@@ -63,7 +63,7 @@ static void view(ipc_child *parent, const char *name)
     viewer_join(&v, name);
     viewer_receive(&v);
     ipc_say(parent, 'j');
-    for (uint64_t i = 0; i < FRAMES; i++) {
+    for (uint64_t i = 0; i < IPC_FRAMES; i++) {
         culv_ring_frame f;
         LIB_OK(culv_ring_acquire_on(v.side, CULV_RING_CONSUMER, v.s.stream, IPC_FAR, &f));
         REQUIRE_EQ(f.number, i);
@@ -80,98 +80,52 @@ static void view(ipc_child *parent, const char *name)
     gl_stage_close(&v.s);
 }
 
-TEST(to_gl, .own = true, .smoke = true)
+IPC_CASE(to_gl, view, .smoke = true)
 {
-    static uint32_t words[FRAMES][WORDS];
-    ipc_child child;
-    char name[CULV_IPC_NAME_SIZE];
-    vmm_stage s;
-    ipc_slots slots;
-    ipc_fork(&child, view, ipc_name(name, "gl"));
-    vmm_stage_open(&s);
-    CUstream stream = lib_case_stream(&s.w);
-    ipc_slots_open(&slots, &s, name, SLOTS, WORDS);
-    ipc_hear_serving(&child, 'j', slots.server);
-    for (uint32_t n = 0; n < FRAMES; n++)
-        ipc_slots_produce(&slots, &s.w, stream, words[0], FRAMES);
-    ipc_hear_serving(&child, 'd', slots.server);
-    ipc_join_serving(&child, slots.server);
-    lib_finish(&s.w, stream);
-    ipc_slots_close(&slots, &s.w);
-    vmm_stage_close(&s);
+    ipc_ring_offer(e, SLOTS, WORDS, 0);
+    ipc_hear_serving(&e->other, 'j', e->server);
+    ipc_ring_produce(e, IPC_FRAMES);
+    ipc_hear_serving(&e->other, 'd', e->server);
 }
 
 /* OpenGL as the producer: its buffers lie in the VMM memory of the slots. CUDA of its process waits
  * and signals for it. */
-static void read_in_cuda(ipc_child *parent, const char *name)
-{
-    vmm_stage s;
-    culv_ipc_consumer_desc d = culv_ipc_consumer_desc_init();
-    vmm_stage_open(&s);
-    CUstream stream = lib_case_stream(&s.w);
-    culv_ipc_client *client = ipc_client(s.w.device, name);
-    d.ring = "frames";
-    NEW(culv_ring, side, culv_ipc_ring_join, client, &d, IPC_FAR);
-    culv_vmm_range *range = vmm_range(&s, SLOTS);
-    for (uint32_t i = 0; i < SLOTS; i++) {
-        NEW(OWN(culv_ipc_object), object, culv_ipc_ring_receive, side, i, 0, IPC_FAR);
-        NEW(OWN(culv_vmm_allocation), memory, culv_ipc_import_vmm, object);
-        LIB_OK(culv_vmm_map(range, i * VMM_BLOCK, memory, NULL, 0));
-    }
-    ipc_say(parent, 'j');
-    for (uint32_t i = 0; i < FRAMES; i++) {
-        culv_ring_frame f;
-        LIB_OK(culv_ring_acquire_on(side, CULV_RING_CONSUMER, stream, IPC_FAR, &f));
-        REQUIRE_EQ(f.number, i);
-        ipc_require(&s.w, stream, culv_vmm_range_pointer(range) + f.slot * VMM_BLOCK, WORDS, i);
-        LIB_OK(culv_ring_release_on(side, CULV_RING_CONSUMER, stream, &f));
-    }
-    lib_finish(&s.w, stream);
-    ipc_say(parent, 'd');
-    culv_ring_destroy(&side, NULL);
-    culv_ipc_client_destroy(&client);
-    lib_settle(&s.w);
-    LIB_OK(culv_vmm_unmap(range, 0, culv_vmm_range_size(range), NULL));
-    LIB_OK(culv_vmm_range_destroy(&range));
-    vmm_stage_close(&s);
-}
-
 TEST(from_gl, .own = true)
 {
     static uint32_t words[WORDS];
     ipc_child child;
     char name[CULV_IPC_NAME_SIZE];
     gl_stage s;
-    ipc_slots slots;
     culv_gl_memory *memory[SLOTS];
     GLuint buffers[SLOTS];
-    ipc_fork(&child, read_in_cuda, ipc_name(name, "from-gl"));
+    ipc_fork(&child, ipc_read_every, ipc_name(name, "from-gl"));
     gl_stage_open(&s, 0);
-    vmm_stage v = {.w = {.cu = s.cu, .device = s.device, .context = s.context}};
-    ipc_slots_open(&slots, &v, name, SLOTS, WORDS);
+    ipc_end e = {.s.w = {.cu = s.cu, .device = s.device, .context = s.context}};
+    e.server = ipc_server(s.device, name);
+    ipc_ring_offer(&e, SLOTS, WORDS, 0);
     GL_OK(&s.gl, s.gl.CreateBuffers(SLOTS, buffers));
     for (uint32_t i = 0; i < SLOTS; i++) {
-        LIB_OK(culv_gl_memory_from_vmm(s.attachment, slots.memory[i], "slot", &memory[i]));
+        LIB_OK(culv_gl_memory_from_vmm(s.attachment, e.memory[i], "slot", &memory[i]));
         LIB_OK(culv_gl_memory_bind(memory[i], buffers[i], 0, BYTES, NULL));
     }
-    ipc_hear_serving(&child, 'j', slots.server);
-    for (uint32_t n = 0; n < FRAMES; n++) {
+    ipc_hear_serving(&child, 'j', e.server);
+    for (uint32_t n = 0; n < IPC_FRAMES; n++) {
         culv_ring_frame f;
-        LIB_OK(culv_ring_acquire_on(slots.ring, CULV_RING_PRODUCER, s.stream, IPC_FAR, &f));
+        LIB_OK(culv_ring_acquire_on(e.ring, CULV_RING_PRODUCER, s.stream, IPC_FAR, &f));
         gl_stage_finish(&s); /* the reader is done */
         for (uint32_t i = 0; i < WORDS; i++)
             words[i] = lib_word(i, n);
         raw_gl_write_buffer(&s.gl, buffers[f.slot], words, BYTES);
         s.gl.Finish();
-        LIB_OK(culv_ring_release_on(slots.ring, CULV_RING_PRODUCER, s.stream, &f));
+        LIB_OK(culv_ring_release_on(e.ring, CULV_RING_PRODUCER, s.stream, &f));
     }
-    ipc_hear_serving(&child, 'd', slots.server);
-    ipc_join_serving(&child, slots.server);
+    ipc_hear_serving(&child, 'd', e.server);
+    ipc_join_serving(&child, e.server);
     gl_stage_finish(&s);
     s.gl.DeleteBuffers(SLOTS, buffers);
     for (uint32_t i = 0; i < SLOTS; i++)
         LIB_OK(culv_gl_memory_destroy(&memory[i]));
-    ipc_slots_close(&slots, &v.w);
+    ipc_ring_close(&e);
     gl_stage_close(&s);
 }
 
@@ -199,34 +153,28 @@ enum { BEFORE = 3 };
 
 static void solve(ipc_child *parent, const char *name, ending how)
 {
-    static uint32_t words[FRAMES][WORDS];
-    vmm_stage s;
-    ipc_slots slots;
+    ipc_end e;
     ipc_hear(parent, 'g');
-    vmm_stage_open(&s);
-    CUstream stream = lib_case_stream(&s.w);
-    ipc_slots_open(&slots, &s, name, SLOTS, WORDS);
+    ipc_end_serve(&e, NULL, name, false);
+    ipc_ring_offer(&e, SLOTS, WORDS, 0);
     ipc_say(parent, 's');
-    ipc_hear_serving(parent, 'j', slots.server);
+    ipc_hear_serving(parent, 'j', e.server);
     if (how == JOINED) (void)raise(SIGKILL);
-    ipc_hear_serving(parent, 'r', slots.server);
-    for (uint32_t n = 0; n < BEFORE; n++)
-        ipc_slots_produce(&slots, &s.w, stream, words[0], FRAMES);
+    ipc_hear_serving(parent, 'r', e.server);
+    ipc_ring_produce(&e, BEFORE);
     if (how == HOLDING) {
         culv_ring_frame f;
-        LIB_OK(culv_ring_acquire_on(slots.ring, CULV_RING_PRODUCER, stream, IPC_FAR, &f));
+        LIB_OK(culv_ring_acquire_on(e.ring, CULV_RING_PRODUCER, e.stream, IPC_FAR, &f));
     }
     if (how == PENDING) {
         pthread_mutex_lock(&stuck);
-        LIB_CU_OK(&s.w, s.w.cu->LaunchHostFunc(stream, get_stuck, &stuck));
+        LIB_CU_OK(&e.s.w, e.s.w.cu->LaunchHostFunc(e.stream, get_stuck, &stuck));
     }
-    if (how == PENDING || how == READY) ipc_slots_produce(&slots, &s.w, stream, words[0], FRAMES);
+    if (how == PENDING || how == READY) ipc_ring_produce(&e, 1);
     ipc_say(parent, 'p');
-    ipc_hear_serving(parent, 'e', slots.server);
+    ipc_hear_serving(parent, 'e', e.server);
     if (how != NEVER) (void)raise(SIGKILL);
-    lib_finish(&s.w, stream);
-    ipc_slots_close(&slots, &s.w);
-    vmm_stage_close(&s);
+    ipc_end_close(&e);
 }
 
 #define SOLVER(how)                                                                                \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Peers that want others to suffer: who hold locks, fill queues, use up what a user may have, and
  * what a container forbids. */
-#include "ipc_raw.h"
+#include "ipc_stage.h"
 
 #include "ipc/ipc_ring_side.h"
 #include "ipc/ipc_server.h"

@@ -20,60 +20,50 @@ static void copy_level(const lib_world *w, CUarray array, uint32_t *texels, bool
                     : raw_cuda_read_array(w->cu, array, texels, WIDTH * 4, HEIGHT));
 }
 
-static void use_natives(ipc_child *parent, const char *name)
+IPC_ROLE(use_natives)
 {
     static uint32_t texels[TEXELS];
-    vmm_stage s;
     culv_image *image = NULL;
     CUarray array = NULL;
-    vmm_stage_open(&s);
-    culv_ipc_client *client = ipc_client(s.w.device, name);
-    CUstream stream = lib_case_stream(&s.w);
+    const lib_world *w = &e->s.w;
     culv_ipc_info info = culv_ipc_info_init();
     uint32_t count = 0;
-    LIB_OK(culv_ipc_client_get_offer(client, 1, IPC_FAR, &info, &count));
+    LIB_OK(culv_ipc_client_get_offer(e->client, 1, IPC_FAR, &info, &count));
     REQUIRE_EQ(count, 2);
     REQUIRE_EQ_STR(info.name, "picture");
-    culv_ipc_object *object = ipc_receive(client, "vertices");
+    culv_ipc_object *object = ipc_receive(e->client, "vertices");
     info = ipc_info_of(object);
     REQUIRE(info.kind == CULV_IPC_BUFFER && info.size == WORDS * 4 && info.offset != 0);
     NEW(culv_buffer, buffer, culv_ipc_import_buffer, object);
     LIB_ERROR(culv_ipc_import_image(object, &image), INVALID, VALUE);
     culv_ipc_object_destroy(&object);
-    ipc_require(&s.w, stream, culv_buffer_pointer(buffer), WORDS, 1);
-    ipc_write(&s.w, stream, culv_buffer_pointer(buffer), WORDS, 2);
-    object = ipc_receive(client, "picture");
+    ipc_require(w, e->stream, culv_buffer_pointer(buffer), WORDS, 1);
+    ipc_write(w, e->stream, culv_buffer_pointer(buffer), WORDS, 2);
+    object = ipc_receive(e->client, "picture");
     info = ipc_info_of(object);
     REQUIRE(info.format == CULV_FORMAT_R8G8B8A8_UNORM && info.width == WIDTH);
     REQUIRE(info.color == CULV_IPC_COLOR_SRGB && info.alpha == CULV_IPC_ALPHA_PREMULTIPLIED);
     LIB_OK(culv_ipc_import_image(object, &image));
     culv_ipc_object_destroy(&object);
     LIB_OK(culv_image_get_array(image, 0, 0, &array));
-    copy_level(&s.w, array, texels, false);
+    copy_level(w, array, texels, false);
     REQUIRE_WORDS(texels, TEXELS, 3);
     for (uint32_t i = 0; i < TEXELS; i++)
         texels[i] = lib_word(i, 4);
-    copy_level(&s.w, array, texels, true);
-    ipc_say(parent, 'd');
+    copy_level(w, array, texels, true);
+    ipc_say(&e->other, 'd');
     culv_image_unmap(&image, NULL);
     culv_buffer_unmap(&buffer, NULL);
-    culv_ipc_client_destroy(&client);
-    vmm_stage_close(&s);
 }
 
-TEST(natives, .own = true)
+IPC_VK_CASE(natives, use_natives)
 {
     static uint32_t data[TEXELS];
-    ipc_child child;
-    lib_world w;
     raw_vk_buffer buffer;
     raw_vk_image image;
-    char name[CULV_IPC_NAME_SIZE];
-    ipc_fork(&child, use_natives, ipc_name(name, "natives"));
-    lib_open(&w);
-    culv_ipc_server *server = ipc_server(w.device, name);
-    raw_vk_buffer_create_at(&w.vk, WORDS * 4, 1, RAW_VK_EXPORT, &buffer);
-    raw_vk_image_create(&w.vk,
+    lib_world *w = &e->s.w;
+    raw_vk_buffer_create_at(&w->vk, WORDS * 4, 1, RAW_VK_EXPORT, &buffer);
+    raw_vk_image_create(&w->vk,
                         &(raw_vk_image_desc){.format = VK_FORMAT_R8G8B8A8_UNORM,
                                              .width = WIDTH,
                                              .height = HEIGHT,
@@ -81,23 +71,23 @@ TEST(natives, .own = true)
                         &image);
     for (uint32_t i = 0; i < WORDS; i++)
         data[i] = lib_word(i, 1);
-    raw_vk_write(&w.vk, &buffer, 0, data, WORDS * 4);
+    raw_vk_write(&w->vk, &buffer, 0, data, WORDS * 4);
     for (uint32_t i = 0; i < TEXELS; i++)
         data[i] = lib_word(i, 3);
-    raw_vk_image_write(&w.vk, &image, 0, data);
+    raw_vk_image_write(&w->vk, &image, 0, data);
 
-    culv_handle handle = culv_handle_opaque_fd(raw_vk_buffer_fd(&w.vk, &buffer));
+    culv_handle handle = culv_handle_opaque_fd(raw_vk_buffer_fd(&w->vk, &buffer));
     culv_ipc_info info = culv_ipc_info_named("vertices");
     info.kind = CULV_IPC_BUFFER;
     info.allocation_size = buffer.allocation_size;
     info.offset = buffer.offset;
     info.size = buffer.size;
-    LIB_OK(culv_ipc_offer(server, &info, culv_ipc_from_handle(&handle)));
-    LIB_ERROR(culv_ipc_offer(server, &info, culv_ipc_from_handle(&handle)), BUSY, IPC_NAME);
+    LIB_OK(culv_ipc_offer(e->server, &info, culv_ipc_from_handle(&handle)));
+    LIB_ERROR(culv_ipc_offer(e->server, &info, culv_ipc_from_handle(&handle)), BUSY, IPC_NAME);
     info.offset = info.allocation_size;
-    LIB_ERROR(culv_ipc_offer(server, &info, culv_ipc_from_handle(&handle)), INVALID, VALUE);
+    LIB_ERROR(culv_ipc_offer(e->server, &info, culv_ipc_from_handle(&handle)), INVALID, VALUE);
     culv_handle_close(&handle);
-    handle = culv_handle_opaque_fd(raw_vk_image_fd(&w.vk, &image));
+    handle = culv_handle_opaque_fd(raw_vk_image_fd(&w->vk, &image));
     info = culv_ipc_info_named("picture");
     info.kind = CULV_IPC_IMAGE;
     info.allocation_size = image.allocation_size;
@@ -109,18 +99,17 @@ TEST(natives, .own = true)
     info.usage = VK_IMAGE_USAGE_TRANSFER_SRC_BIT | VK_IMAGE_USAGE_TRANSFER_DST_BIT;
     info.color = CULV_IPC_COLOR_SRGB;
     info.alpha = CULV_IPC_ALPHA_PREMULTIPLIED;
-    LIB_OK(culv_ipc_offer(server, &info, culv_ipc_from_handle(&handle)));
+    LIB_OK(culv_ipc_offer(e->server, &info, culv_ipc_from_handle(&handle)));
     culv_handle_close(&handle);
-    ipc_hear_serving(&child, 'd', server);
-    raw_vk_read(&w.vk, &buffer, 0, data, WORDS * 4);
+    ipc_hear_serving(&e->other, 'd', e->server);
+    raw_vk_read(&w->vk, &buffer, 0, data, WORDS * 4);
     REQUIRE_WORDS(data, WORDS, 2);
-    raw_vk_image_read(&w.vk, &image, 0, data);
+    raw_vk_image_read(&w->vk, &image, 0, data);
     REQUIRE_WORDS(data, TEXELS, 4);
-    ipc_join_serving(&child, server);
-    culv_ipc_server_destroy(&server);
-    raw_vk_image_destroy(&w.vk, &image);
-    raw_vk_buffer_destroy(&w.vk, &buffer);
-    lib_close(&w);
+    ipc_end_join(e);
+    culv_ipc_server_destroy(&e->server);
+    raw_vk_image_destroy(&w->vk, &image);
+    raw_vk_buffer_destroy(&w->vk, &buffer);
 }
 
 /* Binary semaphores: one that Vulkan (or what plays it) signals and one that CUDA of the other
@@ -136,33 +125,29 @@ static culv_semaphore *receive_binary(culv_ipc_client *client, const char *name)
     return out;
 }
 
-static void use_binaries(ipc_child *parent, const char *name)
+IPC_ROLE(use_binaries)
 {
-    vmm_stage s;
-    vmm_stage_open(&s);
-    culv_ipc_client *client = ipc_client(s.w.device, name);
-    CUstream stream = lib_case_stream(&s.w);
-    culv_ipc_object *object = ipc_receive(client, "cells");
+    const lib_world *w = &e->s.w;
+    culv_ipc_object *object = ipc_receive(e->client, "cells");
     NEW(culv_buffer, buffer, culv_ipc_import_buffer, object);
     culv_ipc_object_destroy(&object);
-    culv_semaphore *there = receive_binary(client, "there"), *back = receive_binary(client, "back");
+    culv_semaphore *there = receive_binary(e->client, "there"),
+                   *back = receive_binary(e->client, "back");
     for (uint32_t i = 0; i < TURNS; i++) {
-        ipc_hear(parent, 'w');
+        ipc_hear(&e->other, 'w');
         LIB_OK(culv_semaphore_mark_signaled(there));
-        LIB_OK(culv_semaphore_wait(there, stream, 0));
-        ipc_require(&s.w, stream, culv_buffer_pointer(buffer), WORDS, i);
-        ipc_write(&s.w, stream, culv_buffer_pointer(buffer), WORDS, i + 100);
+        LIB_OK(culv_semaphore_wait(there, e->stream, 0));
+        ipc_require(w, e->stream, culv_buffer_pointer(buffer), WORDS, i);
+        ipc_write(w, e->stream, culv_buffer_pointer(buffer), WORDS, i + 100);
         if (i > 0) LIB_OK(culv_semaphore_mark_waited(back));
-        LIB_OK(culv_semaphore_signal(back, stream, 0));
-        ipc_say(parent, 's');
+        LIB_OK(culv_semaphore_signal(back, e->stream, 0));
+        ipc_say(&e->other, 's');
     }
-    lib_finish(&s.w, stream);
-    ipc_hear(parent, 'e');
+    lib_finish(w, e->stream);
+    ipc_hear(&e->other, 'e');
     culv_semaphore_destroy(&there, NULL);
     culv_semaphore_destroy(&back, NULL);
     culv_buffer_unmap(&buffer, NULL);
-    culv_ipc_client_destroy(&client);
-    vmm_stage_close(&s);
 }
 
 static void offer_binary(culv_ipc_server *server, lib_world *w, const char *name, raw_binary *out)
@@ -176,44 +161,39 @@ static void offer_binary(culv_ipc_server *server, lib_world *w, const char *name
     culv_handle_close(&handle);
 }
 
-TEST(binaries, .own = true)
+IPC_VK_CASE(binaries, use_binaries)
 {
-    ipc_child child;
-    lib_world w;
-    char name[CULV_IPC_NAME_SIZE];
-    ipc_fork(&child, use_binaries, ipc_name(name, "binaries"));
-    lib_open(&w);
-    culv_ipc_server *server = ipc_server(w.device, name);
-    raw_vk_buffer buffer = lib_case_buffer(&w, WORDS * 4, RAW_VK_EXPORT);
-    raw_vk_buffer host = lib_case_buffer(&w, WORDS * 4, RAW_VK_HOST);
-    culv_handle handle = culv_handle_opaque_fd(raw_vk_buffer_fd(&w.vk, &buffer));
+    lib_world *w = &e->s.w;
+    raw_vk_buffer buffer = lib_case_buffer(w, WORDS * 4, RAW_VK_EXPORT);
+    raw_vk_buffer host = lib_case_buffer(w, WORDS * 4, RAW_VK_HOST);
+    culv_handle handle = culv_handle_opaque_fd(raw_vk_buffer_fd(&w->vk, &buffer));
     culv_ipc_info info = culv_ipc_info_named("cells");
     info.kind = CULV_IPC_BUFFER;
     info.allocation_size = buffer.allocation_size;
     info.offset = buffer.offset;
     info.size = buffer.size;
-    LIB_OK(culv_ipc_offer(server, &info, culv_ipc_from_handle(&handle)));
+    LIB_OK(culv_ipc_offer(e->server, &info, culv_ipc_from_handle(&handle)));
     culv_handle_close(&handle);
     raw_binary there, back;
-    offer_binary(server, &w, "there", &there);
-    offer_binary(server, &w, "back", &back);
+    offer_binary(e->server, w, "there", &there);
+    offer_binary(e->server, w, "back", &back);
     for (uint32_t i = 0; i < TURNS; i++) {
         raw_binary_turn signals = {.signal = &there}, waits = {.wait = &back};
         for (uint32_t k = 0; k < WORDS; k++)
             ((uint32_t *)host.mapped)[k] = lib_word(k, i);
-        raw_vk_copy(&w.vk, &host, 0, &buffer, 0, WORDS * 4, raw_binary_turn_begin(w.cu, &signals));
-        ipc_say(&child, 'w');
-        ipc_hear_serving(&child, 's', server);
-        raw_vk_copy(&w.vk, &buffer, 0, &host, 0, WORDS * 4, raw_binary_turn_begin(w.cu, &waits));
-        raw_vk_idle(&w.vk);
+        raw_vk_copy(&w->vk, &host, 0, &buffer, 0, WORDS * 4,
+                    raw_binary_turn_begin(w->cu, &signals));
+        ipc_say(&e->other, 'w');
+        ipc_hear_serving(&e->other, 's', e->server);
+        raw_vk_copy(&w->vk, &buffer, 0, &host, 0, WORDS * 4, raw_binary_turn_begin(w->cu, &waits));
+        raw_vk_idle(&w->vk);
         REQUIRE_WORDS((const uint32_t *)host.mapped, WORDS, i + 100);
     }
-    ipc_say(&child, 'e');
-    ipc_join_serving(&child, server);
-    culv_ipc_server_destroy(&server);
-    raw_binary_destroy(&w.vk, &there);
-    raw_binary_destroy(&w.vk, &back);
-    lib_close(&w);
+    ipc_say(&e->other, 'e');
+    ipc_end_join(e);
+    culv_ipc_server_destroy(&e->server);
+    raw_binary_destroy(&w->vk, &there);
+    raw_binary_destroy(&w->vk, &back);
 }
 
 /* Vectors -------------------------------------------------------------------------------------- */
@@ -258,31 +238,27 @@ static void refuse_pinned(culv_vector *vector, CUstream stream)
     tensor->deleter(tensor);
 }
 
-static void follow(ipc_child *parent, const char *name)
+IPC_ROLE(follow)
 {
-    vmm_stage s;
     vmm_gate gate;
-    vmm_stage_open(&s);
-    CUstream stream = lib_case_stream(&s.w);
-    culv_ipc_client *client = ipc_client(s.w.device, name);
     culv_ipc_vector_desc d = culv_ipc_vector_desc_init();
     d.name = "particles";
     d.reserve = 64 << 20; /* it has to move */
     d.keep_handles = 1;
-    ipc_hear(parent, '0');
-    NEW(culv_vector, vector, culv_ipc_vector_open, client, &d, IPC_FAR);
+    ipc_hear(&e->other, '0');
+    NEW(culv_vector, vector, culv_ipc_vector_open, e->client, &d, IPC_FAR);
     for (uint32_t i = 0; i < STEPS; i++) {
         if (i > 0) {
-            ipc_hear(parent, (char)('0' + i));
-            if (i == 3 || i == 4) refuse_pinned(vector, stream); /* it moves, and it shrinks */
-            if (i == 4) vmm_gate_begin(&s, &gate); /* it shrinks beside work, and grows */
-            LIB_OK(culv_ipc_vector_update(vector, i == 4 ? gate.stream : stream, IPC_FAR));
-            if (i == 5) vmm_gate_open(&s, &gate);
-            if (i == 5) vmm_gate_end(&s, &gate);
+            ipc_hear(&e->other, (char)('0' + i));
+            if (i == 3 || i == 4) refuse_pinned(vector, e->stream); /* it moves, and it shrinks */
+            if (i == 4) vmm_gate_begin(&e->s, &gate); /* it shrinks beside work, and grows */
+            LIB_OK(culv_ipc_vector_update(vector, i == 4 ? gate.stream : e->stream, IPC_FAR));
+            if (i == 5) vmm_gate_open(&e->s, &gate);
+            if (i == 5) vmm_gate_end(&e->s, &gate);
         }
         REQUIRE_EQ(culv_vector_size(vector), steps[i]);
-        require_pages(&s.w, culv_vector_pointer(vector), steps[i], i);
-        write_pages(&s.w, culv_vector_pointer(vector), steps[i], 100 + i);
+        require_pages(&e->s.w, culv_vector_pointer(vector), steps[i], i);
+        write_pages(&e->s.w, culv_vector_pointer(vector), steps[i], 100 + i);
         size_t count = 0;
         uint64_t generation = 0;
         culv_handle handle = {0};
@@ -293,59 +269,50 @@ static void follow(ipc_child *parent, const char *name)
         REQUIRE_EQ(handle.type, CULV_HANDLE_OPAQUE_FD);
         culv_handle_close(&handle);
         LIB_INVALID(culv_vmm_allocation_destroy(&chunk.allocation), OWNED);
-        LIB_OK(culv_ipc_vector_update(vector, stream, IPC_FAR)); /* nothing is new */
+        LIB_OK(culv_ipc_vector_update(vector, e->stream, IPC_FAR)); /* nothing is new */
         REQUIRE_EQ(culv_vector_generation(vector), generation);
-        ipc_say(parent, 'd');
+        ipc_say(&e->other, 'd');
     }
     /* Only the server's process changes it. */
     LIB_INVALID(culv_vector_grow(vector, 1), USAGE,
                 "culv_vector_grow: the vector is another process's");
     LIB_INVALID(culv_vector_reserve(vector, 1), USAGE);
-    LIB_INVALID(culv_vector_shrink(vector, 0, stream), USAGE);
-    LIB_INVALID(culv_vector_retire(vector, 1, stream), VALUE);
+    LIB_INVALID(culv_vector_shrink(vector, 0, e->stream), USAGE);
+    LIB_INVALID(culv_vector_retire(vector, 1, e->stream), VALUE);
     /* Without a connection it keeps what it has. */
-    culv_ipc_client_destroy(&client);
-    LIB_ERROR(culv_ipc_vector_update(vector, stream, IPC_FAR), ASYNC, IPC_GONE);
-    require_pages(&s.w, culv_vector_pointer(vector), steps[STEPS - 1], 100 + STEPS - 1);
-    culv_vector_destroy(&vector, &stream);
-    vmm_stage_close(&s);
+    culv_ipc_client_destroy(&e->client);
+    LIB_ERROR(culv_ipc_vector_update(vector, e->stream, IPC_FAR), ASYNC, IPC_GONE);
+    require_pages(&e->s.w, culv_vector_pointer(vector), steps[STEPS - 1], 100 + STEPS - 1);
+    culv_vector_destroy(&vector, &e->stream);
 }
 
-TEST(vectors, .own = true)
+IPC_CASE(vectors, follow)
 {
-    ipc_child child;
-    vmm_stage s;
-    char name[CULV_IPC_NAME_SIZE];
-    ipc_fork(&child, follow, ipc_name(name, "vectors"));
-    vmm_stage_open(&s);
-    CUstream stream = lib_case_stream(&s.w);
-    culv_ipc_server *server = ipc_server(s.w.device, name);
     culv_vector_desc d = culv_vector_desc_init();
     d.handle_types = FD_BIT;
     d.max_chunk = VMM_BLOCK; /* 48 chunks: several answers */
-    NEW(culv_vector, vector, culv_vector_create, s.w.device, &d);
+    NEW(culv_vector, vector, culv_vector_create, e->s.w.device, &d);
     culv_ipc_info info = culv_ipc_info_named("particles");
-    LIB_OK(culv_ipc_offer(server, &info, culv_ipc_from_vector(vector)));
-    LIB_INVALID(culv_ipc_vector_update(vector, stream, IPC_FAR), USAGE);
+    LIB_OK(culv_ipc_offer(e->server, &info, culv_ipc_from_vector(vector)));
+    LIB_INVALID(culv_ipc_vector_update(vector, e->stream, IPC_FAR), USAGE);
     for (uint32_t i = 0; i < STEPS; i++) {
         if (i > 0 && steps[i] < steps[i - 1])
-            LIB_OK(culv_vector_shrink(vector, steps[i], stream));
+            LIB_OK(culv_vector_shrink(vector, steps[i], e->stream));
         else
             LIB_OK(culv_vector_grow(vector, steps[i]));
-        write_pages(&s.w, culv_vector_pointer(vector), steps[i], i);
-        ipc_say(&child, (char)('0' + i));
-        ipc_hear_serving(&child, 'd', server);
-        require_pages(&s.w, culv_vector_pointer(vector), steps[i], 100 + i);
+        write_pages(&e->s.w, culv_vector_pointer(vector), steps[i], i);
+        ipc_say(&e->other, (char)('0' + i));
+        ipc_hear_serving(&e->other, 'd', e->server);
+        require_pages(&e->s.w, culv_vector_pointer(vector), steps[i], 100 + i);
     }
-    ipc_join_serving(&child, server);
-    culv_ipc_server_destroy(&server);
+    ipc_end_join(e);
+    culv_ipc_server_destroy(&e->server);
     culv_vector_destroy(&vector, NULL);
-    vmm_stage_close(&s);
 }
 
 /* A ring from CUDA to Vulkan ------------------------------------------------------------------- */
 
-enum { SLOTS = 3, FRAMES = 40 };
+enum { SLOTS = 3 };
 
 /* Vulkan's buffer in memory that another process's CUDA made. */
 static raw_vk_buffer import_slot(lib_world *w, culv_ring *side, uint32_t slot)
@@ -392,40 +359,11 @@ static culv_result reached(void *context, uint64_t *value)
     return CULV_OK;
 }
 
-static void show(ipc_child *parent, const char *name)
+/* All frames, by Vulkan's copies to the host. */
+static void read_frames(lib_world *w, culv_ring *side, VkSemaphore ready, VkSemaphore done,
+                        const raw_vk_buffer slots[SLOTS], const raw_vk_buffer *host)
 {
-    static uint32_t words[WORDS];
-    lib_world w;
-    raw_vk_buffer slots[SLOTS], host;
-    culv_ring *side = NULL;
-    lib_open(&w);
-    culv_ipc_client *client = ipc_client(NULL, name); /* CUDA has no part in it */
-    VkSemaphore ready = lib_case_timeline(&w, 0), done = lib_case_timeline(&w, 0);
-    culv_ipc_timelines own = culv_ipc_timelines_init();
-    own.ready = culv_handle_opaque_fd(raw_vk_timeline_fd(&w.vk, ready));
-    own.done = culv_handle_opaque_fd(raw_vk_timeline_fd(&w.vk, done));
-    culv_ipc_consumer_desc d = culv_ipc_consumer_desc_init();
-    d.ring = "frames";
-    d.timelines = &own;
-    done_of at = {.device = w.vk.device, .done = done};
-    LIB_ERROR(culv_ipc_ring_join(client, &d, IPC_FAR, &side), INVALID, VALUE,
-              "culv_ipc_timelines.signal is NULL");
-    own.signal = signal_ready;
-    LIB_ERROR(culv_ipc_ring_join(client, &d, IPC_FAR, &side), INVALID, VALUE,
-              "culv_ipc_timelines.reached is NULL");
-    own.reached = reached;
-    own.context = &at;
-    culv_ipc_timelines none = culv_ipc_timelines_init(); /* they are its own */
-    d.made = &none;
-    LIB_OK(culv_ipc_ring_join(client, &d, IPC_FAR, &side));
-    REQUIRE(none.ready.type == CULV_HANDLE_NONE && none.done.type == CULV_HANDLE_NONE);
-    culv_handle_close(&own.ready);
-    culv_handle_close(&own.done);
-    for (uint32_t i = 0; i < SLOTS; i++)
-        slots[i] = import_slot(&w, side, i);
-    raw_vk_buffer_create(&w.vk, WORDS * 4, RAW_VK_HOST, &host);
-    ipc_say(parent, 'j');
-    for (uint64_t i = 0; i < FRAMES; i++) {
+    for (uint32_t i = 0; i < IPC_FRAMES; i++) {
         culv_ring_frame f;
         LIB_OK(culv_ring_acquire(side, CULV_RING_CONSUMER, IPC_FAR, &f));
         REQUIRE_EQ(f.number, i);
@@ -433,39 +371,95 @@ static void show(ipc_child *parent, const char *name)
         const uint32_t slot = f.slot;
         LIB_OK(culv_ring_release(side, CULV_RING_CONSUMER, &f));
         job.signal_value = f.signal_value;
-        raw_vk_copy(&w.vk, &slots[slot], 0, &host, 0, WORDS * 4, &job);
-        memcpy(words, host.mapped, sizeof words);
-        REQUIRE_WORDS(words, WORDS, (uint32_t)i);
+        raw_vk_copy(&w->vk, &slots[slot], 0, host, 0, WORDS * 4, &job);
+        raw_vk_idle(&w->vk);
+        REQUIRE_WORDS((const uint32_t *)host->mapped, WORDS, i);
     }
-    culv_ipc_client_destroy(&client); /* the side needs it until it goes, too */
-    culv_ring_destroy(&side, NULL);
+}
+
+/* A side that Vulkan is, with timelines of its own. */
+typedef struct vk_side {
+    lib_world w;
+    culv_ipc_client *client;
+    VkSemaphore ready, done;
+    culv_ipc_timelines own;
+    done_of at;
+    culv_ipc_consumer_desc d;
+} vk_side;
+
+static void vk_side_open(vk_side *v, const char *name, bool cuda)
+{
+    lib_open(&v->w);
+    v->client = ipc_client(cuda ? v->w.device : NULL, name);
+    v->ready = lib_case_timeline(&v->w, 0);
+    v->done = lib_case_timeline(&v->w, 0);
+    v->at = (done_of){v->w.vk.device, v->done};
+    v->own = culv_ipc_timelines_init();
+    v->own.ready = culv_handle_opaque_fd(raw_vk_timeline_fd(&v->w.vk, v->ready));
+    v->own.done = culv_handle_opaque_fd(raw_vk_timeline_fd(&v->w.vk, v->done));
+    v->own.context = &v->at;
+    v->d = culv_ipc_consumer_desc_init();
+    v->d.ring = "frames";
+    v->d.timelines = &v->own;
+}
+
+/* It has taken the handles by then. */
+static culv_ring *vk_side_join(vk_side *v)
+{
+    NEW(culv_ring, side, culv_ipc_ring_join, v->client, &v->d, IPC_FAR);
+    culv_handle_close(&v->own.ready);
+    culv_handle_close(&v->own.done);
+    return side;
+}
+
+static void vk_side_close(vk_side *v, culv_ring **side)
+{
+    culv_ring_destroy(side, NULL);
+    culv_ipc_client_destroy(&v->client);
+    lib_settle(&v->w);
+}
+
+static void show(ipc_child *parent, const char *name)
+{
+    raw_vk_buffer slots[SLOTS], host;
+    culv_ring *side = NULL;
+    vk_side v;
+    vk_side_open(&v, name, false); /* CUDA has no part in it */
+    LIB_ERROR(culv_ipc_ring_join(v.client, &v.d, IPC_FAR, &side), INVALID, VALUE,
+              "culv_ipc_timelines.signal is NULL");
+    v.own.signal = signal_ready;
+    LIB_ERROR(culv_ipc_ring_join(v.client, &v.d, IPC_FAR, &side), INVALID, VALUE,
+              "culv_ipc_timelines.reached is NULL");
+    v.own.reached = reached;
+    culv_ipc_timelines none = culv_ipc_timelines_init(); /* they are its own */
+    v.d.made = &none;
+    side = vk_side_join(&v);
+    REQUIRE(none.ready.type == CULV_HANDLE_NONE && none.done.type == CULV_HANDLE_NONE);
+    for (uint32_t i = 0; i < SLOTS; i++)
+        slots[i] = import_slot(&v.w, side, i);
+    raw_vk_buffer_create(&v.w.vk, WORDS * 4, RAW_VK_HOST, &host);
+    ipc_say(parent, 'j');
+    read_frames(&v.w, side, v.ready, v.done, slots, &host);
+    ipc_say(parent, 'd');
+    culv_ipc_client_destroy(&v.client); /* the side needs it until it goes, too */
+    vk_side_close(&v, &side);
     for (uint32_t i = 0; i < SLOTS; i++) {
-        vkDestroyBuffer(w.vk.device, slots[i].buffer, NULL);
-        vkFreeMemory(w.vk.device, slots[i].memory, NULL);
+        vkDestroyBuffer(v.w.vk.device, slots[i].buffer, NULL);
+        vkFreeMemory(v.w.vk.device, slots[i].memory, NULL);
     }
-    raw_vk_buffer_destroy(&w.vk, &host);
-    lib_close(&w);
+    raw_vk_buffer_destroy(&v.w.vk, &host);
+    lib_close(&v.w);
 }
 
 /* It gives slots back, and its queue never signals. */
 static void die_before_submitting(ipc_child *parent, const char *name)
 {
-    lib_world w;
+    vk_side v;
     culv_ring_stats stats = culv_ring_stats_init();
-    lib_open(&w);
-    culv_ipc_client *client = ipc_client(NULL, name);
-    VkSemaphore ready = raw_vk_timeline(&w.vk, 0, true), done = raw_vk_timeline(&w.vk, 0, true);
-    culv_ipc_timelines own = culv_ipc_timelines_init();
-    own.ready = culv_handle_opaque_fd(raw_vk_timeline_fd(&w.vk, ready));
-    own.done = culv_handle_opaque_fd(raw_vk_timeline_fd(&w.vk, done));
-    done_of at = {.device = w.vk.device, .done = done};
-    own.signal = signal_ready;
-    own.reached = reached;
-    own.context = &at;
-    culv_ipc_consumer_desc d = culv_ipc_consumer_desc_init();
-    d.ring = "frames";
-    d.timelines = &own;
-    NEW(culv_ring, side, culv_ipc_ring_join, client, &d, IPC_FAR);
+    vk_side_open(&v, name, false);
+    v.own.signal = signal_ready;
+    v.own.reached = reached;
+    culv_ring *side = vk_side_join(&v);
     ipc_say(parent, 'j');
     for (uint64_t i = 0; i < SLOTS; i++) {
         culv_ring_frame f;
@@ -489,95 +483,56 @@ static void die_before_submitting(ipc_child *parent, const char *name)
  * of this process waits for ever, though CUDA looked how far the queue is. */
 static void leave_before_submitting(ipc_child *parent, const char *name)
 {
-    lib_world w;
+    vk_side v;
     culv_ring_frame f;
-    lib_open(&w);
-    culv_ipc_client *client = ipc_client(w.device, name);
-    VkSemaphore ready = lib_case_timeline(&w, 0), done = lib_case_timeline(&w, 0);
-    culv_ipc_timelines own = culv_ipc_timelines_init();
-    own.ready = culv_handle_opaque_fd(raw_vk_timeline_fd(&w.vk, ready));
-    own.done = culv_handle_opaque_fd(raw_vk_timeline_fd(&w.vk, done));
-    culv_ipc_consumer_desc d = culv_ipc_consumer_desc_init();
-    d.ring = "frames";
-    d.policy = CULV_RING_MAILBOX;
-    d.timelines = &own;
-    NEW(culv_ring, side, culv_ipc_ring_join, client, &d, IPC_FAR);
-    culv_handle_close(&own.ready);
-    culv_handle_close(&own.done);
+    uint64_t value = 0;
+    vk_side_open(&v, name, true);
+    v.d.policy = CULV_RING_MAILBOX;
+    culv_ring *side = vk_side_join(&v);
     ipc_say(parent, 'j');
     LIB_OK(culv_ring_acquire(side, CULV_RING_CONSUMER, IPC_FAR, &f));
     LIB_OK(culv_ring_release(side, CULV_RING_CONSUMER, &f));
     ipc_say(parent, 'h');
     ipc_hear(parent, 'm'); /* there are others by now */
     LIB_ERROR(culv_ring_acquire(side, CULV_RING_CONSUMER, 1000, &f), TIMEOUT, RING_LATE);
-    culv_ring_destroy(&side, NULL);
-    culv_ipc_client_destroy(&client);
-    lib_settle(&w);
-    uint64_t value = 0;
-    VK_OK(vkGetSemaphoreCounterValue(w.vk.device, done, &value));
+    vk_side_close(&v, &side);
+    VK_OK(vkGetSemaphoreCounterValue(v.w.vk.device, v.done, &value));
     REQUIRE_EQ(value, 1); /* moved on */
-    lib_close(&w);
+    lib_close(&v.w);
 }
 
-TEST(vulkan_leaves, .title = "ring.vulkan_leaves", .own = true)
+IPC_CASE_(vulkan_leaves, false, leave_before_submitting, .title = "ring.vulkan_leaves", .own = true)
 {
-    static uint32_t words[FRAMES][WORDS];
-    ipc_child child;
-    vmm_stage s;
-    ipc_slots slots;
-    char name[CULV_IPC_NAME_SIZE];
-    ipc_fork(&child, leave_before_submitting, ipc_name(name, "vulkan-leaves"));
-    vmm_stage_open(&s);
-    CUstream stream = lib_case_stream(&s.w);
-    ipc_slots_open(&slots, &s, name, SLOTS, WORDS);
-    ipc_hear_serving(&child, 'j', slots.server);
-    ipc_slots_produce(&slots, &s.w, stream, words[0], FRAMES);
-    ipc_hear_serving(&child, 'h', slots.server);
-    for (int i = 0; i < 2 * SLOTS; i++) /* it has one slot, and nobody waits for it */
-        ipc_slots_produce(&slots, &s.w, stream, words[0], FRAMES);
-    ipc_say(&child, 'm');
-    ipc_join_serving(&child, slots.server);
-    lib_finish(&s.w, stream);
-    ipc_slots_close(&slots, &s.w);
-    vmm_stage_close(&s);
+    ipc_ring_offer(e, SLOTS, WORDS, 0);
+    ipc_hear_serving(&e->other, 'j', e->server);
+    ipc_ring_produce(e, 1);
+    ipc_hear_serving(&e->other, 'h', e->server);
+    ipc_ring_produce(e, 2 * SLOTS); /* it has one slot, and nobody waits for it */
+    ipc_say(&e->other, 'm');
 }
 
-static void run_ring(ipc_role role, const char *word, bool dies)
+IPC_CASE_(to_vulkan, false, show, .title = "ring.to_vulkan", .own = true)
 {
-    static uint32_t words[FRAMES][WORDS];
-    const uint32_t frames = dies ? SLOTS : FRAMES;
-    ipc_child child;
-    vmm_stage s;
-    ipc_slots slots;
-    char name[CULV_IPC_NAME_SIZE];
-    ipc_fork(&child, role, ipc_name(name, word));
-    vmm_stage_open(&s);
-    CUstream stream = lib_case_stream(&s.w);
-    ipc_slots_open(&slots, &s, name, SLOTS, WORDS);
-    ipc_hear_serving(&child, 'j', slots.server);
-    for (uint32_t n = 0; n < frames; n++)
-        ipc_slots_produce(&slots, &s.w, stream, words[0], FRAMES);
-    if (dies) {
-        culv_ring_frame f;
-        ipc_hear_serving(&child, 'h', slots.server);
-        lib_finish(&s.w, stream);
-        LIB_ERROR(culv_ring_acquire_on(slots.ring, CULV_RING_PRODUCER, stream, 1000, &f), TIMEOUT,
-                  RING_FULL, "the GPU of the consumer 0");
-        ipc_kill(&child);
-        while (culv_ipc_ring_consumers(slots.ring, NULL, 0) > 0)
-            LIB_OK(culv_ipc_server_poll(slots.server, UINT64_C(1000000), NULL));
-    } else {
-        ipc_join_serving(&child, slots.server);
-    }
-    if (dies) ipc_slots_produce(&slots, &s.w, stream, words[0], FRAMES);
-    lib_finish(&s.w, stream);
-    ipc_slots_close(&slots, &s.w);
-    vmm_stage_close(&s);
+    ipc_ring_offer(e, SLOTS, WORDS, 0);
+    ipc_hear_serving(&e->other, 'j', e->server);
+    ipc_ring_produce(e, IPC_FRAMES);
+    ipc_hear_serving(&e->other, 'd', e->server);
 }
 
-TEST_AS(to_vulkan, run_ring(show, "vulkan", false), .title = "ring.to_vulkan", .own = true)
-TEST_AS(vulkan_dies, run_ring(die_before_submitting, "vulkan-dies", true),
-        .title = "ring.vulkan_dies", .own = true)
+IPC_CASE_(vulkan_dies, false, die_before_submitting, .title = "ring.vulkan_dies", .own = true)
+{
+    culv_ring_frame f;
+    ipc_ring_offer(e, SLOTS, WORDS, 0);
+    ipc_hear_serving(&e->other, 'j', e->server);
+    ipc_ring_produce(e, SLOTS);
+    ipc_hear_serving(&e->other, 'h', e->server);
+    lib_finish(&e->s.w, e->stream);
+    LIB_ERROR(culv_ring_acquire_on(e->ring, CULV_RING_PRODUCER, e->stream, 1000, &f), TIMEOUT,
+              RING_FULL, "the GPU of the consumer 0");
+    ipc_kill(&e->other);
+    ipc_ring_wait_consumers(e, 0);
+    ipc_ring_produce(e, 1);
+}
 
 #undef TEST_GROUP
 #define TEST_GROUP "ring."
@@ -585,62 +540,6 @@ TEST_AS(vulkan_dies, run_ring(die_before_submitting, "vulkan-dies", true),
  * CUDA or Vulkan, in other processes; one of them dies. */
 
 enum { MOST = 4 };
-
-/* A consumer ----------------------------------------------------------------------------------- */
-
-typedef struct consumer {
-    vmm_stage s;
-    culv_ipc_client *client;
-    culv_ring *side;
-    CUstream stream;
-    culv_buffer *slots[SLOTS];
-} consumer;
-
-static void consumer_open(consumer *c, const char *name)
-{
-    memset(c, 0, sizeof *c);
-    vmm_stage_open(&c->s);
-    c->stream = lib_stream(&c->s.w);
-    c->client = ipc_client(c->s.w.device, name);
-    culv_ipc_consumer_desc d = culv_ipc_consumer_desc_init();
-    d.ring = "frames";
-    LIB_OK(culv_ipc_ring_join(c->client, &d, IPC_FAR, &c->side));
-    for (uint32_t i = 0; i < SLOTS; i++) {
-        NEW(OWN(culv_ipc_object), object, culv_ipc_ring_receive, c->side, i, 0, IPC_FAR);
-        REQUIRE_EQ(ipc_info_of(object).kind, CULV_IPC_BUFFER);
-        LIB_OK(culv_ipc_import_buffer(object, &c->slots[i]));
-    }
-}
-
-static void consume(consumer *c, uint64_t number)
-{
-    static uint32_t words[WORDS];
-    culv_ring_frame f;
-    LIB_OK(culv_ring_acquire_on(c->side, CULV_RING_CONSUMER, c->stream, IPC_FAR, &f));
-    REQUIRE_EQ(f.number, number);
-    LIB_CU_OK(&c->s.w, c->s.w.cu->MemcpyDtoHAsync(words, culv_buffer_pointer(c->slots[f.slot]),
-                                                  sizeof words, c->stream));
-    LIB_OK(culv_ring_release_on(c->side, CULV_RING_CONSUMER, c->stream, &f));
-    lib_finish(&c->s.w, c->stream);
-    REQUIRE_WORDS(words, WORDS, (uint32_t)number);
-}
-
-static void read_every(ipc_child *parent, const char *name)
-{
-    consumer c;
-    consumer_open(&c, name);
-    ipc_say(parent, 'j');
-    for (uint64_t i = 0; i < FRAMES; i++)
-        consume(&c, i);
-    ipc_say(parent, 'd');
-    culv_ring_destroy(&c.side, NULL);
-    culv_ipc_client_destroy(&c.client);
-    for (uint32_t i = 0; i < SLOTS; i++)
-        culv_buffer_unmap(&c.slots[i], NULL);
-    lib_settle(&c.s.w);
-    lib_stream_destroy(&c.s.w, c.stream);
-    vmm_stage_close(&c.s);
-}
 
 static VkSemaphore import_timeline(raw_vk *vk, const culv_handle *handle)
 {
@@ -680,21 +579,7 @@ static void read_in_vulkan(ipc_child *parent, const char *name)
         raw_vk_buffer_import(&w.vk, handle.value.fd, &like, &slots[i]);
     }
     ipc_say(parent, 'j');
-    for (uint32_t i = 0; i < FRAMES; i++) {
-        culv_ring_frame f;
-        raw_vk_job job;
-        memset(&job, 0, sizeof job);
-        LIB_OK(culv_ring_acquire(side, CULV_RING_CONSUMER, IPC_FAR, &f));
-        REQUIRE_EQ(f.number, i);
-        job.wait = ready;
-        job.wait_value = f.wait_value;
-        LIB_OK(culv_ring_release(side, CULV_RING_CONSUMER, &f));
-        job.signal = done;
-        job.signal_value = f.signal_value;
-        raw_vk_copy(&w.vk, &slots[f.slot], 0, &host, 0, WORDS * 4, &job);
-        raw_vk_idle(&w.vk);
-        REQUIRE_WORDS((const uint32_t *)host.mapped, WORDS, i);
-    }
+    read_frames(&w, side, ready, done, slots, &host);
     ipc_say(parent, 'd');
     culv_ring_destroy(&side, NULL);
     culv_ipc_client_destroy(&client);
@@ -709,16 +594,15 @@ static void read_in_vulkan(ipc_child *parent, const char *name)
 }
 
 /* It ends with a frame in its hands, and the producer's queue must not wait for it. */
-static void die(ipc_child *parent, const char *name)
+IPC_ROLE(die)
 {
-    consumer c;
     culv_ring_frame f;
-    consumer_open(&c, name);
-    ipc_say(parent, 'j');
+    ipc_ring_join(e, CULV_RING_FIFO);
+    ipc_say(&e->other, 'j');
     for (uint64_t i = 0; i < 2; i++)
-        consume(&c, i);
-    LIB_OK(culv_ring_acquire_on(c.side, CULV_RING_CONSUMER, c.stream, IPC_FAR, &f));
-    ipc_say(parent, 'h');
+        REQUIRE_EQ(ipc_ring_consume(e), i);
+    LIB_OK(culv_ring_acquire_on(e->ring, CULV_RING_CONSUMER, e->stream, IPC_FAR, &f));
+    ipc_say(&e->other, 'h');
     pause();
 }
 
@@ -823,7 +707,7 @@ static void run(ipc_role role, const char *word, bool dies)
         ipc_hear_serving(&child, 'h', server);
         ipc_kill(&child);
     } else {
-        for (int i = 0; i < FRAMES; i++)
+        for (int i = 0; i < IPC_FRAMES; i++)
             produce(&w, ring, &l, &host, slots);
         ipc_hear_serving(&child, 'd', server);
         ipc_join_serving(&child, server);
@@ -846,7 +730,7 @@ static void run(ipc_role role, const char *word, bool dies)
     lib_close(&w);
 }
 
-TEST_AS(from_vulkan, run(read_every, "from-vulkan", false), .own = true)
+TEST_AS(from_vulkan, run(ipc_read_every, "from-vulkan", false), .own = true)
 
 TEST_AS(vulkan_to_vulkan, run(read_in_vulkan, "vulkan-to-vulkan", false), .own = true)
 TEST_AS(from_vulkan_dies, run(die, "from-vulkan-dies", true), .own = true)

@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /* A second process, and servers that answer it. */
 #include "ipc_stage.h"
+#include "ipc/posix_socket.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <poll.h>
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -40,8 +45,9 @@ void ipc_say(ipc_child *other, char word)
     REQUIRE(write(other->tell, &word, 1) == 1);
 }
 
-static void done(int status)
+static void done(ipc_child *child, int status)
 {
+    child->pid = 0;
     if (WIFEXITED(status) && WEXITSTATUS(status) == TEST_SKIPPED) SKIP("the other process skips");
     if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
         FAIL("the other process ended with status %#x", (unsigned)status);
@@ -52,7 +58,7 @@ static void take(ipc_child *other, char word)
     char got = 0;
     if (read(other->told, &got, 1) != 1) {
         int status = 0;
-        if (waitpid(other->pid, &status, 0) == other->pid) done(status);
+        if (waitpid(other->pid, &status, 0) == other->pid) done(other, status);
         FAIL("the other process is gone; '%c' was to come", word);
     }
     if (got != word) FAIL("the other process said '%c', not '%c'", got, word);
@@ -85,7 +91,7 @@ void ipc_join(ipc_child *child)
     int status = 0;
     while (waitpid(child->pid, &status, 0) < 0)
         REQUIRE_EQ(errno, EINTR);
-    done(status);
+    done(child, status);
 }
 
 void ipc_join_serving(ipc_child *child, culv_ipc_server *server)
@@ -93,7 +99,7 @@ void ipc_join_serving(ipc_child *child, culv_ipc_server *server)
     int status = 0;
     while (!ended(child, &status))
         LIB_OK(culv_ipc_server_poll(server, UINT64_C(2000000), NULL));
-    done(status);
+    done(child, status);
 }
 
 void ipc_hear_serving(ipc_child *child, char word, culv_ipc_server *server)
@@ -111,6 +117,7 @@ void ipc_kill(ipc_child *child)
     REQUIRE(kill(child->pid, SIGKILL) == 0);
     while (waitpid(child->pid, &status, 0) < 0)
         REQUIRE_EQ(errno, EINTR);
+    child->pid = 0;
 }
 
 void ipc_forget(ipc_child *child)
@@ -228,60 +235,499 @@ void ipc_require(const lib_world *w, CUstream stream, CUdeviceptr at, size_t wor
     free(data);
 }
 
-void ipc_slots_open(ipc_slots *slots, const vmm_stage *s, const char *name, uint32_t count,
-                    uint32_t words)
+culv_log ipc_log;
+
+void ipc_end_serve(ipc_end *e, ipc_role other, const char *word, bool vulkan)
 {
-    ipc_slots_open_limited(slots, s, name, count, words, 0);
+    char name[CULV_IPC_NAME_SIZE];
+    *e = (ipc_end){.vulkan = vulkan};
+    if (other != NULL) ipc_fork(&e->other, other, ipc_name(name, word));
+    if (strstr(word, "fabric") != NULL) ipc_play_fabric();
+    if (vulkan)
+        lib_open(&e->s.w);
+    else
+        vmm_stage_open(&e->s);
+    if (ipc_log.fn != NULL) {
+        culv_device_desc d = culv_device_desc_init();
+        d.driver = e->s.w.cu->software ? CULV_DRIVER_SOFT : CULV_DRIVER_NVIDIA;
+        d.log = ipc_log;
+        culv_device_close(&e->s.w.device);
+        LIB_OK(culv_device_open_by_ordinal(0, &d, &e->s.w.device));
+        e->s.w.context = culv_device_context(e->s.w.device);
+    }
+    e->stream = lib_stream(&e->s.w);
+    e->server = ipc_server(e->s.w.device, other != NULL ? name : word);
 }
 
-void ipc_slots_open_limited(ipc_slots *slots, const vmm_stage *s, const char *name, uint32_t count,
-                            uint32_t words, uint64_t limit)
+void ipc_end_connect(ipc_end *e, const ipc_child *parent, const char *name, int gpu)
+{
+    *e = (ipc_end){.other = *parent};
+    if (strstr(name, "fabric") != NULL) ipc_play_fabric();
+    (gpu == 0 ? vmm_stage_open : vmm_stage_open_second)(&e->s);
+    e->stream = lib_stream(&e->s.w);
+    e->client = ipc_client(e->s.w.device, name);
+}
+
+void ipc_end_join(ipc_end *e)
+{
+    if (e->other.pid != 0) ipc_join_serving(&e->other, e->server);
+}
+
+void ipc_end_close(ipc_end *e)
+{
+    const bool forked = e->client == NULL && e->other.tell != 0;
+    if (e->server != NULL) ipc_end_join(e);
+    if (e->stream != NULL) lib_finish(&e->s.w, e->stream);
+    ipc_ring_close(e);
+    if (e->stream != NULL) lib_stream_destroy(&e->s.w, e->stream);
+    lib_settle(&e->s.w);
+    if (e->vulkan)
+        lib_close(&e->s.w);
+    else
+        vmm_stage_close(&e->s);
+    if (forked) ipc_forget(&e->other);
+}
+
+enum { KEPT = 64 };
+
+void ipc_ring_offer(ipc_end *e, uint32_t count, uint32_t words, uint64_t limit)
 {
     culv_ipc_ring_desc d = culv_ipc_ring_desc_init();
     culv_ipc_info info = culv_ipc_info_init();
-    *slots = (ipc_slots){.count = count, .words = words};
-    REQUIRE(count <= sizeof slots->memory / sizeof slots->memory[0]);
-    slots->server = ipc_server(s->w.device, name);
+    REQUIRE(count <= IPC_SLOTS);
     d.name = "frames";
-    d.num_slots = count;
+    d.num_slots = e->count = count;
     d.late_limit = limit;
-    LIB_OK(culv_ipc_ring_create(slots->server, &d, &slots->ring));
-    slots->range = vmm_range(s, count);
+    LIB_OK(culv_ipc_ring_create(e->server, &d, &e->ring));
+    e->range = vmm_range(&e->s, count);
+    e->data = calloc((size_t)KEPT * words, sizeof *e->data);
+    REQUIRE(e->data != NULL);
     info.element_size = 4;
-    info.element_count = words;
+    info.element_count = e->words = words;
     for (uint32_t i = 0; i < count; i++) {
-        slots->memory[i] = vmm_allocation(s, 1, 1 << CULV_HANDLE_OPAQUE_FD);
-        LIB_OK(culv_vmm_map(slots->range, i * VMM_BLOCK, slots->memory[i], NULL, 0));
-        LIB_OK(culv_ipc_ring_offer(slots->ring, i, 0, &info, culv_ipc_from_vmm(slots->memory[i])));
+        e->memory[i] = vmm_allocation(&e->s, 1, 1 << CULV_HANDLE_OPAQUE_FD);
+        LIB_OK(culv_vmm_map(e->range, i * VMM_BLOCK, e->memory[i], NULL, 0));
+        LIB_OK(culv_ipc_ring_offer(e->ring, i, 0, &info, culv_ipc_from_vmm(e->memory[i])));
     }
 }
 
-void ipc_slots_close(ipc_slots *slots, lib_world *w)
+void ipc_ring_wait_consumers(ipc_end *e, uint32_t count)
 {
-    culv_ring_destroy(&slots->ring, NULL);
-    culv_ipc_server_destroy(&slots->server);
-    lib_settle(w);
-    LIB_OK(culv_vmm_unmap(slots->range, 0, culv_vmm_range_size(slots->range), NULL));
-    LIB_OK(culv_vmm_range_destroy(&slots->range));
-    for (uint32_t i = 0; i < slots->count; i++)
-        culv_vmm_allocation_destroy(&slots->memory[i]);
+    const double until = test_now_us() + TEST_FAR_MS * 1000.0;
+    while (culv_ipc_ring_consumers(e->ring, NULL, 0) != count) {
+        LIB_OK(culv_ipc_server_poll(e->server, UINT64_C(2000000), NULL));
+        if (test_now_us() > until)
+            FAIL("%u consumers, not %u", culv_ipc_ring_consumers(e->ring, NULL, 0), count);
+    }
 }
 
-void ipc_slots_produce(ipc_slots *slots, const lib_world *w, CUstream stream, uint32_t *all,
-                       uint32_t frames)
+void ipc_ring_produce(ipc_end *e, uint32_t frames)
+{
+    for (uint32_t i = 0; i < frames; i++) {
+        culv_ring_frame f;
+        LIB_OK(culv_ring_acquire_on(e->ring, CULV_RING_PRODUCER, e->stream, IPC_FAR, &f));
+        ipc_ring_write(e, &f);
+    }
+}
+
+void ipc_ring_write(ipc_end *e, culv_ring_frame *f)
+{
+    uint32_t *data = e->data + f->number % KEPT * e->words;
+    for (uint32_t i = 0; i < e->words; i++)
+        data[i] = lib_word(i, (uint32_t)f->number);
+    LIB_CU_OK(&e->s.w, e->s.w.cu->MemcpyHtoDAsync(vmm_address(e->range, f->slot), data,
+                                                  e->words * 4, e->stream));
+    LIB_OK(culv_ring_release_on(e->ring, CULV_RING_PRODUCER, e->stream, f));
+}
+
+void ipc_ring_join(ipc_end *e, culv_ring_policy policy)
+{
+    culv_ipc_consumer_desc d = culv_ipc_consumer_desc_init();
+    culv_ring_stats stats = culv_ring_stats_init();
+    culv_ipc_timelines made = culv_ipc_timelines_init();
+    d.ring = "frames";
+    d.policy = policy;
+    d.made = &made;
+    LIB_OK(culv_ipc_ring_join(e->client, &d, IPC_FAR, &e->ring));
+    LIB_OK(culv_ring_get_stats(e->ring, &stats));
+    REQUIRE(culv_ring_pointer(e->ring, 0, 0) == 0 &&
+            culv_ring_semaphore(e->ring, CULV_RING_PRODUCER) == NULL);
+    e->count = stats.depth;
+    REQUIRE(e->count <= IPC_SLOTS);
+    e->range = vmm_range(&e->s, e->count);
+    for (uint32_t i = 0; i < e->count; i++) {
+        NEW(OWN(culv_ipc_object), object, culv_ipc_ring_receive, e->ring, i, 0, IPC_FAR);
+        const culv_ipc_info info = ipc_info_of(object);
+        if (info.kind == CULV_IPC_BUFFER) {
+            e->words = (uint32_t)(info.size / 4);
+            LIB_OK(culv_ipc_import_buffer(object, &e->buffers[i]));
+        } else { /* CUDA's rings have counters */
+            REQUIRE(made.ready.type == CULV_HANDLE_NONE && made.done.type == CULV_HANDLE_NONE);
+            e->words = (uint32_t)info.element_count;
+            LIB_OK(culv_ipc_import_vmm(object, &e->memory[i]));
+            LIB_OK(culv_vmm_map(e->range, i * VMM_BLOCK, e->memory[i], NULL, 0));
+        }
+    }
+    e->data = calloc(e->words, sizeof *e->data);
+    REQUIRE(e->data != NULL);
+}
+
+uint64_t ipc_ring_consume(ipc_end *e)
 {
     culv_ring_frame f;
-    LIB_OK(culv_ring_acquire_on(slots->ring, CULV_RING_PRODUCER, stream, IPC_FAR, &f));
-    ipc_slots_write(slots, w, stream, all, frames, &f);
+    LIB_OK(culv_ring_acquire_on(e->ring, CULV_RING_CONSUMER, e->stream, IPC_FAR, &f));
+    const CUdeviceptr at = e->buffers[f.slot] != NULL ? culv_buffer_pointer(e->buffers[f.slot])
+                                                      : vmm_address(e->range, f.slot);
+    LIB_CU_OK(&e->s.w, e->s.w.cu->MemcpyDtoHAsync(e->data, at, e->words * 4, e->stream));
+    LIB_OK(culv_ring_release_on(e->ring, CULV_RING_CONSUMER, e->stream, &f));
+    lib_finish(&e->s.w, e->stream);
+    REQUIRE_WORDS(e->data, e->words, (uint32_t)f.number);
+    return f.number;
 }
 
-void ipc_slots_write(ipc_slots *slots, const lib_world *w, CUstream stream, uint32_t *all,
-                     uint32_t frames, culv_ring_frame *f)
+void ipc_read_every(ipc_child *parent, const char *name)
 {
-    uint32_t *data = all + f->number % frames * slots->words;
-    for (uint32_t i = 0; i < slots->words; i++)
-        data[i] = lib_word(i, (uint32_t)f->number);
-    LIB_CU_OK(w, w->cu->MemcpyHtoDAsync(vmm_address(slots->range, f->slot), data, slots->words * 4,
-                                        stream));
-    LIB_OK(culv_ring_release_on(slots->ring, CULV_RING_PRODUCER, stream, f));
+    ipc_end e;
+    ipc_end_connect(&e, parent, name, 0);
+    ipc_ring_join(&e, CULV_RING_FIFO);
+    ipc_say(parent, 'j');
+    for (uint64_t i = 0; i < IPC_FRAMES; i++)
+        REQUIRE_EQ(ipc_ring_consume(&e), i);
+    ipc_say(parent, 'd');
+    ipc_end_close(&e);
+}
+
+void ipc_ring_close(ipc_end *e)
+{
+    culv_ring_destroy(&e->ring, NULL);
+    culv_ipc_server_destroy(&e->server);
+    culv_ipc_client_destroy(&e->client);
+    lib_settle(&e->s.w);
+    free(e->data);
+    e->data = NULL;
+    if (e->range == NULL) return;
+    for (uint32_t i = 0; i < e->count; i++)
+        culv_buffer_unmap(&e->buffers[i], NULL);
+    if (e->memory[0] != NULL)
+        LIB_OK(culv_vmm_unmap(e->range, 0, culv_vmm_range_size(e->range), NULL));
+    LIB_OK(culv_vmm_range_destroy(&e->range));
+    for (uint32_t i = 0; i < e->count; i++)
+        culv_vmm_allocation_destroy(&e->memory[i]);
+}
+
+/* Peers that are no library's, and a server for them. */
+
+#ifndef SO_PASSRIGHTS
+#    define SO_PASSRIGHTS 83
+#endif
+
+struct sockaddr_un raw_address(const char *name, socklen_t *length)
+{
+    struct sockaddr_un a = {.sun_family = AF_UNIX};
+    strcpy(a.sun_path + 1, "culvert/");
+    strcat(a.sun_path + 1, name);
+    *length = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + strlen(a.sun_path + 1));
+    return a;
+}
+
+int raw_socket(void)
+{
+    const int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    REQUIRE(fd >= 0);
+    return fd;
+}
+
+int raw_connect(const char *name)
+{
+    socklen_t length;
+    const struct sockaddr_un a = raw_address(name, &length);
+    const int fd = raw_socket();
+    REQUIRE_EQ(connect(fd, (const struct sockaddr *)&a, length), 0);
+    return fd;
+}
+
+/* Any bytes with any number of descriptors; false: the other side closed. */
+bool raw_send(int fd, const void *bytes, size_t size, const int *fds, size_t count)
+{
+    union {
+        struct cmsghdr header;
+        char bytes[CMSG_SPACE(253 * sizeof(int))]; /* SCM_MAX_FD */
+    } with;
+    struct iovec data = {.iov_base = (void *)(uintptr_t)bytes, .iov_len = size};
+    struct msghdr header = {.msg_iov = &data, .msg_iovlen = 1};
+    if (count > 0) {
+        memset(&with, 0, sizeof with);
+        header.msg_control = with.bytes;
+        header.msg_controllen = CMSG_SPACE(count * sizeof(int));
+        with.header.cmsg_level = SOL_SOCKET;
+        with.header.cmsg_type = SCM_RIGHTS;
+        with.header.cmsg_len = CMSG_LEN(count * sizeof(int));
+        memcpy(CMSG_DATA(&with.header), fds, count * sizeof(int));
+    }
+    return sendmsg(fd, &header, MSG_NOSIGNAL) == (ssize_t)size;
+}
+
+culvi_ipc_message raw_message(culvi_ipc_type type)
+{
+    culvi_ipc_message m;
+    memset(&m, 0, sizeof m);
+    m.type = type;
+    m.sequence = 1;
+    return m;
+}
+
+bool raw_send_message(int fd, const culvi_ipc_message *m, const int *fds)
+{
+    unsigned char bytes[CULVI_IPC_BYTES];
+    culvi_ipc_encode(m, bytes);
+    return raw_send(fd, bytes, sizeof bytes, fds, m->fds);
+}
+
+/* A server's answer, which must be there. Its descriptors are closed. */
+culvi_ipc_message raw_answer(int fd)
+{
+    culvi_ipc_message m;
+    int fds[CULVI_IPC_FDS];
+    char text[200] = "";
+    culvi_text why = {text, sizeof text, 0};
+    const culvi_ipc_io io = culvi_ipc_receive(fd, true, &m, fds, &why);
+    if (io != CULVI_IPC_DONE) FAIL("no answer: %d %s", (int)io, text);
+    culvi_ipc_close_fds(fds, m.fds);
+    return m;
+}
+
+/* Whether the server has closed the connection. */
+bool raw_closed(int fd)
+{
+    char bytes[CULVI_IPC_BYTES];
+    ssize_t n;
+    do
+        n = recv(fd, bytes, sizeof bytes, MSG_DONTWAIT);
+    while (n > 0 || (n < 0 && errno == ECONNRESET));
+    return n == 0;
+}
+
+raw_linger raw_linger_make(void)
+{
+    enum { SECONDS = 3600 }; /* the case ends before */
+    raw_linger l = {-1, -1};
+    static const char rest[65536];
+    const struct linger wait = {1, SECONDS};
+    const int small = 2048, door = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    struct sockaddr_in a = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t length = sizeof a;
+    REQUIRE(door >= 0 && setsockopt(door, SOL_SOCKET, SO_RCVBUF, &small, sizeof small) == 0);
+    REQUIRE_EQ(bind(door, (const struct sockaddr *)&a, length), 0);
+    REQUIRE_EQ(listen(door, 1), 0);
+    REQUIRE_EQ(getsockname(door, (struct sockaddr *)&a, &length), 0);
+    l.fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    REQUIRE(l.fd >= 0 && connect(l.fd, (const struct sockaddr *)&a, length) == 0);
+    l.gate = accept4(door, NULL, NULL, SOCK_CLOEXEC);
+    REQUIRE(l.gate >= 0);
+    close(door);
+    while (send(l.fd, rest, sizeof rest, MSG_DONTWAIT | MSG_NOSIGNAL) > 0) {
+    }
+    REQUIRE_EQ(setsockopt(l.fd, SOL_SOCKET, SO_LINGER, &wait, sizeof wait), 0);
+    return l;
+}
+
+int raw_linger_wrap(const raw_linger *l)
+{
+    int pair[2];
+    REQUIRE_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);
+    REQUIRE(raw_send(pair[0], "x", 1, &l->fd, 1));
+    close(pair[0]);
+    return pair[1];
+}
+
+void raw_linger_open(raw_linger *l)
+{
+    close(l->gate);
+    close(l->fd);
+}
+
+/* A server that is attacked ------------------------------------------------------------------- */
+
+enum { WORDS = 1027, SEED = 41 };
+
+static void take_line(void *user, culv_log_level level, const char *text)
+{
+    hostile *h = user;
+    const char *left_out = strstr(text, " lines about its clients were left out");
+    (void)level;
+    if (h->blame[0] != 0 && strstr(text, h->blame) != NULL) h->blamed++;
+    if (left_out == NULL) {
+        h->lines++;
+        return;
+    }
+    while (left_out > text && left_out[-1] != ' ')
+        left_out--;
+    h->left_out += strtoul(left_out, NULL, 10);
+}
+
+void hostile_open(hostile *h)
+{
+    culv_device_desc d = culv_device_desc_init();
+    const uint32_t nobody = 65500;
+    memset(h, 0, sizeof *h);
+    vmm_stage_open(&h->s);
+    d.log = (culv_log){.fn = take_line, .user = h, .level = CULV_LOG_WARNING};
+    LIB_OK(culv_device_open_by_ordinal(0, &d, &h->device));
+    h->server = ipc_server(h->device, ipc_name(h->name, "hostile"));
+    culv_ipc_server_desc closed = culv_ipc_server_desc_init();
+    closed.name = ipc_name(h->closed_name, "closed");
+    closed.users = &nobody;
+    closed.num_users = 1;
+    LIB_OK(culv_ipc_server_create(h->device, &closed, &h->closed));
+    h->memory = vmm_allocation_on(h->device, 1, 1 << CULV_HANDLE_OPAQUE_FD, "cells");
+    ipc_offer_vmm(h->server, "cells", h->memory);
+    culv_vmm_range_desc rd = culv_vmm_range_desc_init();
+    rd.size = VMM_BLOCK;
+    NEW(culv_vmm_range, range, culv_vmm_range_create, h->device, &rd);
+    LIB_OK(culv_vmm_map(range, 0, h->memory, NULL, 0));
+    vmm_write(h->device, h->s.w.cu, culv_vmm_range_pointer(range), WORDS, SEED);
+    LIB_OK(culv_vmm_unmap(range, 0, VMM_BLOCK, NULL));
+    LIB_OK(culv_vmm_range_destroy(&range));
+    culv_vector_desc v = culv_vector_desc_init();
+    v.max_chunk = VMM_BLOCK;
+    v.reserve = v.size = 20 * VMM_BLOCK;
+    v.handle_types = 1 << CULV_HANDLE_OPAQUE_FD;
+    LIB_OK(culv_vector_create(h->device, &v, &h->vector));
+    const culv_ipc_info info = culv_ipc_info_named("particles");
+    LIB_OK(culv_ipc_offer(h->server, &info, culv_ipc_from_vector(h->vector)));
+    culv_ipc_ring_desc r = culv_ipc_ring_desc_init();
+    r.name = "frames";
+    r.num_slots = 3;
+    LIB_OK(culv_ipc_ring_create(h->server, &r, &h->ring));
+}
+
+void hostile_settle(const hostile *h)
+{
+    lib_world w = h->s.w;
+    w.device = h->device;
+    lib_settle(&w);
+}
+
+void hostile_close(hostile *h)
+{
+    culv_ring_destroy(&h->ring, NULL);
+    culv_ipc_server_destroy(&h->server);
+    culv_ipc_server_destroy(&h->closed);
+    culv_vector_destroy(&h->vector, NULL);
+    culv_vmm_allocation_destroy(&h->memory);
+    culv_device_close(&h->device);
+    vmm_stage_close(&h->s);
+}
+
+void *hostile_serve(void *arg)
+{
+    hostile *h = arg;
+    while (!atomic_load(&h->over)) {
+        LIB_OK(culv_ipc_server_poll(h->server, UINT64_C(1000000), NULL));
+        LIB_OK(culv_ipc_server_poll(h->closed, 0, NULL));
+    }
+    return NULL;
+}
+
+void hostile_be_honest(hostile *h)
+{
+    pthread_t thread;
+    culv_ipc_info info = culv_ipc_info_init();
+    uint32_t count = 0;
+    atomic_store(&h->over, false);
+    REQUIRE_EQ(pthread_create(&thread, NULL, hostile_serve, h), 0);
+    culv_ipc_client *client = ipc_client(h->s.w.device, h->name);
+    LIB_OK(culv_ipc_client_get_offer(client, 0, IPC_FAR, &info, &count));
+    REQUIRE_EQ(count, 3);
+    culv_ipc_object *object = ipc_receive(client, "cells");
+    NEW(culv_vmm_allocation, memory, culv_ipc_import_vmm, object);
+    culv_ipc_object_destroy(&object);
+    culv_vmm_range *range = vmm_mapped(&h->s, memory);
+    vmm_require_words(h->s.w.device, h->s.w.cu, vmm_address(range, 0), WORDS, SEED);
+    vmm_unmapped(&range, &memory);
+    culv_ipc_vector_desc v = culv_ipc_vector_desc_init();
+    v.name = "particles";
+    v.reserve = 21 * VMM_BLOCK;
+    NEW(culv_vector, vector, culv_ipc_vector_open, client, &v, IPC_FAR);
+    REQUIRE_EQ(culv_vector_size(vector), 20 * VMM_BLOCK);
+    culv_vector_destroy(&vector, NULL);
+    culv_ipc_consumer_desc c = culv_ipc_consumer_desc_init();
+    c.ring = "frames";
+    NEW(culv_ring, side, culv_ipc_ring_join, client, &c, IPC_FAR);
+    culv_ring_destroy(&side, NULL);
+    culv_ipc_client_destroy(&client);
+    atomic_store(&h->over, true);
+    REQUIRE_EQ(pthread_join(thread, NULL), 0);
+}
+
+bool hostile_has_door(void)
+{
+    const int fd = raw_socket();
+    int value = 0;
+    socklen_t size = sizeof value;
+    const bool has = getsockopt(fd, SOL_SOCKET, SO_PASSRIGHTS, &value, &size) == 0;
+    close(fd);
+    return has && !atomic_load(&culvi_ipc_old_kernel);
+}
+
+int hostile_keep(hostile *h, int fd)
+{
+    REQUIRE(h->count < RAW_MOST);
+    return h->fds[h->count++] = fd;
+}
+
+int hostile_greeted(hostile *h)
+{
+    const int fd = raw_connect(h->name);
+    const culvi_ipc_message m = raw_message(CULVI_IPC_HELLO);
+    REQUIRE(raw_send_message(fd, &m, NULL));
+    ipc_serve(h->server);
+    REQUIRE_EQ(raw_answer(fd).type, CULVI_IPC_HELLO);
+    return fd;
+}
+
+void hostile_lingering(hostile *h, bool nested, int *fds, size_t count)
+{
+    for (size_t i = 0; i < 4; i++) {
+        h->linger[i] = raw_linger_make();
+        if (nested) {
+            const int outer = raw_linger_wrap(&h->linger[i]);
+            close(h->linger[i].fd); /* the outer one has it */
+            h->linger[i].fd = outer;
+        }
+    }
+    for (size_t i = 0; i < count; i++)
+        fds[i] = h->linger[i % 4].fd;
+}
+
+void hostile_sent(hostile *h, size_t let_in)
+{
+    for (size_t i = 0; i < 4 && i < let_in; i++) {
+        close(h->linger[i].fd);
+        h->linger[i].fd = -1;
+    }
+}
+
+culvi_ipc_consumer_page *hostile_join(hostile *h, int fd, uint32_t sequence,
+                                      culv_ring_policy policy, int ring[2])
+{
+    culvi_ipc_message m = raw_message(CULVI_IPC_JOIN);
+    int fds[CULVI_IPC_FDS];
+    char text[200] = "";
+    culvi_text why = {text, sizeof text, 0};
+    strcpy(m.name, "frames");
+    m.sequence = sequence;
+    m.join.policy = (uint32_t)policy;
+    REQUIRE(raw_send_message(fd, &m, NULL));
+    ipc_serve(h->server);
+    REQUIRE_EQ(culvi_ipc_receive(fd, true, &m, fds, &why), CULVI_IPC_DONE);
+    if (m.type != CULVI_IPC_JOIN || m.fds != 2) FAIL("%s", m.text);
+    culvi_ipc_consumer_page *page =
+        mmap(NULL, CULVI_IPC_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fds[1], 0);
+    REQUIRE(page != MAP_FAILED);
+    if (ring != NULL)
+        memcpy(ring, fds, 2 * sizeof *ring);
+    else
+        culvi_ipc_close_fds(fds, m.fds);
+    return page;
 }

@@ -3,7 +3,12 @@
 #define TEST_GROUP "vmm."
 #include "vmm_stage.h"
 
+#include <culvert/fabric.h>
 #include <culvert/vmm.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 enum { WORDS = 1000 };
 
@@ -638,4 +643,682 @@ TEST(of_another_driver, .own = true)
     LIB_INVALID(culv_vmm_map(range, 0, theirs, NULL, 0), DEVICE_MISMATCH);
     culv_vmm_access a = {.device = soft, .flags = CULV_VMM_ACCESS_READ};
     LIB_INVALID(culv_vmm_map(range, 0, ours, &a, 1), DEVICE_MISMATCH);
+}
+
+#undef TEST_GROUP
+#define TEST_GROUP "share."
+/* Virtual memory management: allocations that leave the process, and come in. */
+
+enum { FD_BIT = 1 << CULV_HANDLE_OPAQUE_FD };
+
+static culv_vmm_import_desc import_desc(int fd, uint64_t size)
+{
+    culv_vmm_import_desc d = culv_vmm_import_desc_init();
+    d.handle = culv_handle_opaque_fd(fd);
+    d.size = size;
+    d.label = "came in";
+    return d;
+}
+
+static int export_fd(culv_vmm_allocation *allocation)
+{
+    culv_handle handle = {0};
+    LIB_OK(culv_vmm_export_dup(allocation, CULV_HANDLE_OPAQUE_FD, &handle));
+    REQUIRE(handle.type == CULV_HANDLE_OPAQUE_FD && handle.value.fd >= 0);
+    REQUIRE(fcntl(handle.value.fd, F_GETFD) & FD_CLOEXEC);
+    return handle.value.fd;
+}
+
+/* Out, and in again twice: all three are the same memory. */
+VMM_CASE(in_one_process, .smoke = true)
+{
+    const raw_cuda *cu = s->w.cu;
+    OWN(culv_vmm_range) *range = vmm_range(s, 6);
+    OWN(culv_vmm_allocation) *made = vmm_allocation(s, 2, FD_BIT);
+    REQUIRE_EQ(lib_allocation(made).handle_types, FD_BIT);
+    LIB_OK(culv_vmm_map(range, 0, made, NULL, 0));
+    vmm_write(s->w.device, cu, vmm_address(range, 0), WORDS, 1);
+    const int fd = export_fd(made);
+    lib_fd watched = lib_fd_watch(fd);
+    culv_vmm_import_desc d = import_desc(fd, 2 * VMM_BLOCK);
+    NEW(OWN(culv_vmm_allocation), borrowed, culv_vmm_import, s->w.device, &d);
+    lib_fd_require_untouched(&watched);
+    d.exporter = lib_allocation(made).device;
+    NEW(OWN(culv_vmm_allocation), taken, culv_vmm_import, s->w.device, &d);
+    lib_fd_require_untouched(&watched);
+    lib_fd_done(&watched, true);
+    culv_vmm_allocation_info info = lib_allocation(taken);
+    REQUIRE(info.imported && info.handle_types == 0 && info.kind == CULV_VMM_LOCATION_DEVICE);
+    REQUIRE(info.size == 2 * VMM_BLOCK && info.requested == info.size &&
+            info.granularity == VMM_BLOCK);
+    REQUIRE_EQ_BYTES(&info.device, &d.exporter, sizeof info.device);
+    vmm_require_counts(s, 3, 1, 1);
+    culv_vmm_allocation_destroy(&made); /* the imports keep the memory */
+    LIB_OK(culv_vmm_map(range, 2 * VMM_BLOCK, taken, NULL, 0));
+    LIB_OK(culv_vmm_map(range, 4 * VMM_BLOCK, borrowed, NULL, 0));
+    vmm_require_words(s->w.device, cu, vmm_address(range, 2), WORDS, 1);
+    vmm_write(s->w.device, cu, vmm_address(range, 4), WORDS, 2);
+    vmm_require_words(s->w.device, cu, vmm_address(range, 0), WORDS, 2);
+    culv_handle handle = {0};
+    LIB_INVALID(culv_vmm_export_dup(taken, CULV_HANDLE_OPAQUE_FD, &handle), NOT_EXPORTABLE,
+                "imported");
+    REQUIRE_EQ(handle.type, CULV_HANDLE_NONE);
+    LIB_OK(culv_vmm_unmap(range, 0, 6 * VMM_BLOCK, NULL));
+}
+
+/* The handle alone keeps the memory. */
+VMM_CASE(kept_by_the_handle)
+{
+    OWN(culv_vmm_range) *range = vmm_range(s, 1);
+    OWN(culv_vmm_allocation) *one = vmm_allocation(s, 1, FD_BIT);
+    LIB_OK(culv_vmm_map(range, 0, one, NULL, 0));
+    vmm_write(s->w.device, s->w.cu, vmm_address(range, 0), WORDS, 4);
+    const int fd = export_fd(one);
+    LIB_OK(culv_vmm_unmap(range, 0, VMM_BLOCK, NULL));
+    culv_vmm_allocation_destroy(&one);
+    vmm_require_counts(s, 0, 1, 0);
+    culv_vmm_import_desc d = import_desc(fd, VMM_BLOCK);
+    LIB_TAKE(culv_vmm_import(s->w.device, &d, &one), &d.handle);
+    LIB_OK(culv_vmm_map(range, 0, one, NULL, 0));
+    vmm_require_words(s->w.device, s->w.cu, vmm_address(range, 0), WORDS, 4);
+    LIB_OK(culv_vmm_unmap(range, 0, VMM_BLOCK, NULL));
+}
+
+VMM_CASE(refused)
+{
+    OWN(culv_vmm_allocation) *plain = vmm_allocation(s, 1, 0), *made = vmm_allocation(s, 2, FD_BIT),
+                             *in = NULL;
+    culv_handle handle = {0};
+    LIB_INVALID(culv_vmm_export_dup(plain, CULV_HANDLE_OPAQUE_FD, &handle), NOT_EXPORTABLE,
+                "handle_types");
+    LIB_INVALID(culv_vmm_export_dup(made, CULV_HANDLE_NONE, &handle), HANDLE_TYPE);
+    LIB_INVALID(culv_vmm_export_dup(made, CULV_HANDLE_DMA_BUF_FD, &handle), HANDLE_TYPE);
+    LIB_ERROR(culv_vmm_export_dup(made, CULV_HANDLE_OPAQUE_WIN32, &handle), UNSUPPORTED,
+              HANDLE_TYPE);
+    REQUIRE_EQ(handle.type, CULV_HANDLE_NONE);
+
+    lib_fd fd = lib_fd_watch(export_fd(made));
+    culv_vmm_import_desc d = import_desc(fd.fd, 2 * VMM_BLOCK);
+#define ROW(change, class, ...)                                                                    \
+    SPOILT(d, d.change, LIB_REFUSES(in, culv_vmm_import(s->w.device, &d, &in), class, __VA_ARGS__))
+    ROW(struct_size = 1, INVALID, STRUCT_SIZE);
+    ROW(size = 0, INVALID, SIZE);
+    ROW(size = VMM_BLOCK + 1, INVALID, SIZE);
+    ROW(exporter.bytes[3] = 77, INVALID, DEVICE_MISMATCH, "no CUDA device");
+    ROW(handle.type = CULV_HANDLE_NONE, INVALID, HANDLE_TYPE);
+    ROW(handle.type = CULV_HANDLE_DMA_BUF_FD, INVALID, HANDLE_TYPE);
+    ROW(handle.type = CULV_HANDLE_OPAQUE_WIN32, UNSUPPORTED, HANDLE_TYPE);
+    ROW(handle.value.fd = -1, INVALID, HANDLE_BAD);
+    ROW(handle.name = L"name", INVALID, VALUE);
+#undef ROW
+    lib_fd_require_untouched(&fd);
+    vmm_require_counts(s, 2, 0, 0);
+
+    /* A size that is not the allocation's: told where the driver sees it, when it is mapped. */
+    d = import_desc(fd.fd, VMM_BLOCK);
+    LIB_OK(culv_vmm_import(s->w.device, &d, &in));
+    OWN(culv_vmm_range) *range = vmm_range(s, 2);
+    culv_result r = culv_vmm_map(range, 0, in, NULL, 0);
+    culv_error e = culv_error_init();
+    culv_last_error(&e);
+    REQUIRE_EQ(r, CULV_ERROR_DRIVER);
+    REQUIRE_EQ(e.reason, CULV_REASON_SIZE);
+    LIB_SAYS("culv_vmm_import_desc.size");
+    MEASURED("library.vmm_import_too_small", "%s", raw_cuda_result_name((CUresult)e.native_code));
+    REQUIRE_EQ(vmm_count_mappings(s), 0);
+    lib_fd_done(&fd, true);
+}
+
+/* Files that no driver made: the error says what it should have been, and the file stays open. */
+VMM_CASE(wrong_files)
+{
+    culv_vmm_allocation *in = NULL;
+    const int files[] = {open("/dev/null", O_RDWR | O_CLOEXEC),
+                         memfd_create("nothing", MFD_CLOEXEC)};
+    REQUIRE(files[0] >= 0 && files[1] >= 0 && ftruncate(files[1], 2 * (off_t)VMM_BLOCK) == 0);
+    for (size_t i = 0; i < 2; i++) {
+        lib_fd fd = lib_fd_watch(files[i]);
+        culv_vmm_import_desc d = import_desc(files[i], VMM_BLOCK);
+        LIB_REFUSES(in, culv_vmm_import(s->w.device, &d, &in), DRIVER, HANDLE_REFUSED,
+                    "culv_vmm_export_dup()");
+        LIB_REFUSES(in, culv_vmm_import(s->w.device, &d, &in), DRIVER, HANDLE_REFUSED);
+        lib_fd_require_untouched(&fd);
+        lib_fd_done(&fd, true);
+    }
+    int ends[2];
+    REQUIRE(pipe(ends) == 0);
+    culv_vmm_import_desc d = import_desc(ends[0], VMM_BLOCK);
+    LIB_REFUSES(in, culv_vmm_import(s->w.device, &d, &in), INVALID, HANDLE_KIND,
+                "culv_vmm_export_dup()");
+    REQUIRE(strstr(culv_last_error_message(), "vkGet") == NULL);
+    close(ends[0]);
+    close(ends[1]);
+}
+
+static const char child_fd[] = "CULVERT_TEST_VMM_FD", child_size[] = "CULVERT_TEST_VMM_SIZE";
+
+/* The other process: reads what the first one wrote, and answers. */
+TEST(other_process_child)
+{
+    const char *number = getenv(child_fd), *size = getenv(child_size);
+    if (number == NULL || size == NULL) SKIP("run by share.other_process");
+    vmm_stage s;
+    vmm_stage_open(&s);
+    culv_vmm_range *range = vmm_range(&s, 2);
+    culv_vmm_allocation *in = NULL;
+    culv_vmm_import_desc d = import_desc(atoi(number), strtoull(size, NULL, 10));
+    s.fds -= s.w.cu->software; /* taken */
+    LIB_TAKE(culv_vmm_import(s.w.device, &d, &in), &d.handle);
+    LIB_OK(culv_vmm_map(range, 0, in, NULL, 0));
+    culv_vmm_allocation_destroy(&in);
+    vmm_require_words(s.w.device, s.w.cu, vmm_address(range, 0), WORDS, 11);
+    vmm_write(s.w.device, s.w.cu, vmm_address(range, 0), WORDS, 12);
+    LIB_OK(culv_vmm_unmap(range, 0, culv_vmm_range_size(range), NULL));
+    LIB_OK(culv_vmm_range_destroy(&range));
+    vmm_stage_close(&s);
+}
+
+VMM_CASE(other_process, .own = true)
+{
+    OWN(culv_vmm_range) *range = vmm_range(s, 2);
+    OWN(culv_vmm_allocation) *made = vmm_allocation(s, 2, FD_BIT);
+    LIB_OK(culv_vmm_map(range, 0, made, NULL, 0));
+    vmm_write(s->w.device, s->w.cu, vmm_address(range, 0), WORDS, 11);
+    const int fd = export_fd(made);
+    REQUIRE(fcntl(fd, F_SETFD, 0) == 0);
+    char text[32];
+    snprintf(text, sizeof text, "%d", fd);
+    REQUIRE(setenv(child_fd, text, 1) == 0);
+    snprintf(text, sizeof text, "%llu", (unsigned long long)lib_allocation(made).size);
+    REQUIRE(setenv(child_size, text, 1) == 0);
+    REQUIRE_EQ(test_run_child("share.other_process_child"), 0);
+    close(fd);
+    vmm_require_words(s->w.device, s->w.cu, vmm_address(range, 0), WORDS, 12);
+    LIB_OK(culv_vmm_unmap(range, 0, 2 * VMM_BLOCK, NULL));
+}
+
+/* Memory of one GPU imported for the other: CUDA may, with access granted. */
+VMM_TWO_CASE(other_gpu)
+{
+    int reaches = 0;
+    CU_OK(s->w.cu->DeviceCanAccessPeer(&reaches, 0, 1));
+    if (!reaches) SKIP("the GPUs are no peers");
+    OWN(culv_vmm_range) *range = vmm_range(s, 1);
+    OWN(culv_vmm_allocation) *theirs = vmm_allocation_on(s->other, 1, FD_BIT, "theirs"), *in = NULL;
+    lib_fd fd = lib_fd_watch(export_fd(theirs));
+    culv_vmm_import_desc d = import_desc(fd.fd, VMM_BLOCK);
+    /* Whose memory it is must be said. */
+    LIB_REFUSES(in, culv_vmm_import(s->w.device, &d, &in), INVALID, DEVICE_MISMATCH);
+    lib_fd_require_untouched(&fd);
+    d.exporter = lib_allocation(theirs).device;
+    LIB_OK(culv_vmm_import(s->w.device, &d, &in));
+    culv_vmm_allocation_info info = lib_allocation(in);
+    REQUIRE_EQ_BYTES(&info.device, &d.exporter, sizeof info.device);
+    const culv_vmm_access both[] = {{.flags = CULV_VMM_ACCESS_READ_WRITE},
+                                    {.device = s->other, .flags = CULV_VMM_ACCESS_READ_WRITE}};
+    LIB_OK(culv_vmm_map(range, 0, in, both, 2));
+    vmm_write(s->w.device, s->w.cu, vmm_address(range, 0), WORDS, 5);
+    vmm_require_words(s->other, s->w.cu, vmm_address(range, 0), WORDS, 5);
+    LIB_OK(culv_vmm_unmap(range, 0, VMM_BLOCK, NULL));
+    culv_vmm_allocation_destroy(&in);
+    if (s->w.cu->SoftBarPeers != NULL) {
+        s->w.cu->SoftBarPeers(1);
+        LIB_REFUSES(in, culv_vmm_import(s->w.device, &d, &in), INVALID, DEVICE_MISMATCH,
+                    "cuDeviceCanAccessPeer");
+        s->w.cu->SoftBarPeers(0);
+    }
+    lib_fd_require_untouched(&fd);
+    lib_fd_done(&fd, true);
+}
+
+/* Host memory of a NUMA node is exported too, where the driver says so (cuda.h, cuMemCreate). */
+VMM_CASE(host_numa)
+{
+    culv_vmm_allocation_desc d = culv_vmm_allocation_desc_init();
+    culv_vmm_allocation *made = NULL, *in = NULL;
+    d.size = 1;
+    d.kind = CULV_VMM_LOCATION_HOST_NUMA;
+    d.handle_types = FD_BIT;
+    culv_result r = culv_vmm_allocation_create(s->w.device, &d, &made);
+    MEASURED("library.vmm_host_numa_exportable", "%s",
+             r == CULV_OK ? "granted" : culv_last_error_message());
+    if (r == CULV_OK) {
+        culv_vmm_import_desc i = import_desc(export_fd(made), lib_allocation(made).size);
+        LIB_TAKE(culv_vmm_import(s->w.device, &i, &in), &i.handle);
+        culv_vmm_allocation_info info = lib_allocation(in);
+        REQUIRE_EQ(info.kind, CULV_VMM_LOCATION_HOST_NUMA);
+        REQUIRE_EQ_BYTES(&info.device, &(culv_uuid){{0}}, sizeof info.device);
+        culv_vmm_range *range = vmm_range(s, 2 * (info.size / VMM_BLOCK));
+        LIB_OK(culv_vmm_map(range, 0, made, NULL, 0));
+        LIB_OK(culv_vmm_map(range, info.size, in, NULL, 0));
+        vmm_write(s->w.device, s->w.cu, vmm_address(range, 0), WORDS, 21);
+        vmm_require_words(s->w.device, s->w.cu, culv_vmm_range_pointer(range) + info.size, WORDS,
+                          21);
+        LIB_OK(culv_vmm_unmap(range, 0, culv_vmm_range_size(range), NULL));
+        LIB_OK(culv_vmm_range_destroy(&range));
+        culv_vmm_allocation_destroy(&in);
+        culv_vmm_allocation_destroy(&made);
+    }
+}
+
+#undef TEST_GROUP
+#define TEST_GROUP "fabric."
+/* Fabric handles, which the twin plays: with an IMEX channel, and with an attribute that lies. */
+
+enum {
+    FABRIC_WORDS = 1000,
+    FABRIC_FD_BIT = 1 << CULV_HANDLE_OPAQUE_FD,
+    FABRIC_BIT = 1 << CULV_HANDLE_FABRIC
+};
+
+void vmm_open_fabric(vmm_stage *s, int attribute, int channel)
+{
+    const raw_cuda *cu = lib_driver();
+    if (!cu->software) SKIP("IMEX channels are played on the twin");
+    cu->SoftPlayAttribute(CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_FABRIC_SUPPORTED, attribute);
+    cu->SoftPlayFabric(channel);
+    vmm_stage_open(s);
+}
+
+static culv_vmm_allocation_desc wanted(culv_fabric fabric, uint32_t handle_types)
+{
+    culv_vmm_allocation_desc d = culv_vmm_allocation_desc_init();
+    d.size = 2 * VMM_BLOCK;
+    d.fabric = fabric;
+    d.handle_types = handle_types;
+    d.label = "woven";
+    return d;
+}
+
+static culv_vmm_import_desc come_in(const culv_handle *handle, uint64_t size)
+{
+    culv_vmm_import_desc d = culv_vmm_import_desc_init();
+    d.handle = culv_handle_fabric(handle->value.fabric);
+    d.size = size;
+    d.label = "came in";
+    return d;
+}
+
+/* Out and in again: the same memory, which the import keeps. */
+VMM_FABRIC_CASE(1, 1, both_ways)
+{
+    const raw_cuda *cu = s->w.cu;
+    culv_handle handle = {0}, fd = {0};
+    OWN(culv_vmm_range) *range = vmm_range(s, 4);
+    const culv_vmm_allocation_desc d = wanted(CULV_FABRIC_REQUIRED, FABRIC_FD_BIT);
+    LIB_OK(culv_check_fabric(s->w.device));
+    NEW(OWN(culv_vmm_allocation), made, culv_vmm_allocation_create, s->w.device, &d);
+    REQUIRE_EQ(lib_allocation(made).handle_types, FABRIC_FD_BIT | FABRIC_BIT);
+    LIB_OK(culv_vmm_map(range, 0, made, NULL, 0));
+    vmm_write(s->w.device, cu, vmm_address(range, 0), FABRIC_WORDS, 1);
+    LIB_OK(culv_vmm_export_dup(made, CULV_HANDLE_FABRIC, &handle));
+    REQUIRE_EQ(handle.type, CULV_HANDLE_FABRIC);
+    LIB_OK(culv_vmm_export_dup(made, CULV_HANDLE_OPAQUE_FD, &fd));
+    culv_handle_close(&fd);
+    culv_vmm_import_desc in = come_in(&handle, 2 * VMM_BLOCK);
+    in.exporter = lib_allocation(made).device;
+    NEW(OWN(culv_vmm_allocation), imported, culv_vmm_import, s->w.device, &in);
+    REQUIRE(lib_allocation(imported).imported && lib_allocation(imported).handle_types == 0);
+    REQUIRE_EQ(lib_allocation(imported).mappings, 0);
+    vmm_require_counts(s, 2, 1, 1);
+    LIB_OK(culv_vmm_map(range, 2 * VMM_BLOCK, imported, NULL, 0));
+    vmm_require_words(s->w.device, cu, vmm_address(range, 2), FABRIC_WORDS, 1);
+    vmm_write(s->w.device, cu, vmm_address(range, 2), FABRIC_WORDS, 2);
+    vmm_require_words(s->w.device, cu, vmm_address(range, 0), FABRIC_WORDS, 2);
+    LIB_OK(culv_vmm_unmap(range, 0, 4 * VMM_BLOCK, NULL));
+}
+
+/* As on an H200 without an IMEX channel: the attribute is 1, and nothing works. */
+VMM_FABRIC_CASE(1, 0, lying)
+{
+    OWN(culv_vmm_allocation) *made = NULL;
+    culv_handle handle = {0};
+    REQUIRE(lib_caps(s->w.device).vmm_fabric);
+    LIB_ERROR(culv_check_fabric(s->w.device), UNSUPPORTED, HANDLE_TYPE, "IMEX channel");
+    culv_vmm_allocation_desc d = wanted(CULV_FABRIC_REQUIRED, FABRIC_FD_BIT);
+    LIB_REFUSES(made, culv_vmm_allocation_create(s->w.device, &d, &made), UNSUPPORTED, HANDLE_TYPE);
+    d.fabric = CULV_FABRIC_TRY; /* falls back to file descriptors */
+    LIB_OK(culv_vmm_allocation_create(s->w.device, &d, &made));
+    REQUIRE_EQ(lib_allocation(made).handle_types, FABRIC_FD_BIT);
+    LIB_INVALID(culv_vmm_export_dup(made, CULV_HANDLE_FABRIC, &handle), NOT_EXPORTABLE,
+                "culv_check_fabric()");
+    culv_vmm_allocation_destroy(&made);
+    lib_driver()->SoftPlayFabric(1); /* a channel comes */
+    LIB_OK(culv_check_fabric(s->w.device));
+    LIB_OK(culv_vmm_allocation_create(s->w.device, &d, &made));
+    REQUIRE_EQ(lib_allocation(made).handle_types, FABRIC_FD_BIT | FABRIC_BIT);
+}
+
+VMM_FABRIC_CASE(0, 1, none)
+{
+    LIB_ERROR(culv_check_fabric(s->w.device), UNSUPPORTED, HANDLE_TYPE, "vmm_fabric is 0");
+}
+
+VMM_FABRIC_CASE(1, 1, fabric_refused, .title = "fabric.refused")
+{
+    culv_device *device = s->w.device;
+    OWN(culv_vmm_allocation) *made = NULL, *out = NULL,
+                             *plain = vmm_allocation(s, 1, FABRIC_FD_BIT);
+    culv_handle handle = {0}, spoiled;
+    culv_vmm_allocation_desc d = wanted(CULV_FABRIC_REQUIRED, 0);
+    LIB_OK(culv_vmm_allocation_create(device, &d, &made));
+    LIB_OK(culv_vmm_export_dup(made, CULV_HANDLE_FABRIC, &handle));
+    culv_vmm_import_desc in = come_in(&handle, 2 * VMM_BLOCK);
+#define NO(call, ...) LIB_REFUSES(out, call, INVALID, __VA_ARGS__)
+    d.fabric = (culv_fabric)3;
+    NO(culv_vmm_allocation_create(device, &d, &out), VALUE);
+    in.size = 0;
+    NO(culv_vmm_import(device, &in, &out), SIZE);
+    in.size = 2 * VMM_BLOCK + 4096; /* no multiple of the granularity */
+    NO(culv_vmm_import(device, &in, &out), SIZE);
+    in.size = VMM_BLOCK; /* less than there is */
+    NO(culv_vmm_import(device, &in, &out), SIZE);
+    in.size = 4 * VMM_BLOCK; /* more than there is */
+    NO(culv_vmm_import(device, &in, &out), SIZE);
+    in = come_in(&handle, 2 * VMM_BLOCK);
+    memset(in.exporter.bytes, 7, sizeof in.exporter.bytes);
+    NO(culv_vmm_import(device, &in, &out), DEVICE_MISMATCH);
+#undef NO
+    memset(&spoiled, 0x5a, sizeof spoiled);
+    in = come_in(&spoiled, 2 * VMM_BLOCK);
+    LIB_REFUSES(out, culv_vmm_import(device, &in, &out), DRIVER, HANDLE_REFUSED);
+    spoiled = handle;
+    LIB_INVALID(culv_vmm_export_dup(plain, CULV_HANDLE_FABRIC, &handle), NOT_EXPORTABLE);
+    REQUIRE_EQ_BYTES(&handle, &spoiled, sizeof handle);
+    culv_vmm_allocation_desc bits = culv_vmm_allocation_desc_init();
+    bits.size = 1;
+    bits.handle_types = FABRIC_BIT;
+    LIB_REFUSES(out, culv_vmm_allocation_create(device, &bits, &out), UNSUPPORTED, HANDLE_TYPE,
+                "culv_vmm_allocation_desc.fabric");
+    vmm_require_counts(s, 2, 0, 0);
+}
+
+#undef TEST_GROUP
+#define TEST_GROUP "deferred."
+/* Virtual memory management: what waits for a stream, captures, and contexts that are broken or
+ * gone. */
+
+/* Nothing goes before the stream got there, and nothing waits meanwhile. */
+VMM_CASE(after_a_stream)
+{
+    vmm_gate gate;
+    culv_vmm_range *range = vmm_range(s, 4);
+    culv_vmm_allocation *one = vmm_allocation(s, 1, 0), *two = vmm_allocation(s, 2, 0);
+    LIB_OK(culv_vmm_map(range, 0, one, NULL, 0));
+    LIB_OK(culv_vmm_map(range, VMM_BLOCK, two, NULL, 0));
+    LIB_OK(culv_vmm_map(range, 3 * VMM_BLOCK, one, NULL, 0));
+    vmm_write(s->w.device, s->w.cu, vmm_address(range, 0), WORDS, 1);
+    vmm_gate_begin(s, &gate);
+    LIB_CU_OK(&s->w,
+              s->w.cu->MemsetD32Async(vmm_address(range, 1), 3, 2 * VMM_BLOCK / 4, gate.stream));
+    LIB_OK(culv_vmm_unmap(range, 0, 3 * VMM_BLOCK, &gate.stream));
+    culv_vmm_allocation_destroy(&two);
+    vmm_require_counts(s, 1, 1, 3);
+    culv_device_counts c = lib_counts(&s->w);
+    REQUIRE_EQ(c.deferred, 1); /* one event for all of it */
+    REQUIRE_EQ(lib_allocation(one).mappings, 2);
+    LIB_ERROR(culv_vmm_map(range, 0, one, NULL, 0), BUSY, MAPPED, "waits for a stream");
+    LIB_INVALID(culv_vmm_unmap(range, 0, VMM_BLOCK, NULL), NOT_MAPPED, "waits for a stream");
+    LIB_INVALID(culv_vmm_unmap(range, 0, VMM_BLOCK, &gate.stream), NOT_MAPPED);
+    LIB_ERROR(culv_vmm_range_destroy(&range), BUSY, MAPPED, "(unmapped: it waits for a stream)");
+    LIB_OK(culv_vmm_unmap(range, 0, 4 * VMM_BLOCK, NULL)); /* what is there still */
+    REQUIRE_EQ(vmm_count_mappings(s), 2);
+    REQUIRE_EQ(culv_device_collect(s->w.device), 1);
+    vmm_gate_open(s, &gate);
+    /* A call for the range finds it done. */
+    LIB_OK(culv_vmm_map(range, 0, one, NULL, 0));
+    REQUIRE_EQ(vmm_count_mappings(s), 1);
+    REQUIRE_EQ(lib_counts(&s->w).deferred, 0);
+    LIB_ERROR(culv_vmm_range_destroy(&range), BUSY, MAPPED);
+    REQUIRE(strstr(culv_last_error_message(), "waits for a stream") == NULL);
+    vmm_require_words(s->w.device, s->w.cu, vmm_address(range, 0), WORDS, 1);
+    LIB_OK(culv_vmm_unmap(range, 0, 4 * VMM_BLOCK, &gate.stream)); /* which is idle */
+    lib_settle(&s->w);
+    LIB_OK(culv_vmm_range_destroy(&range));
+    culv_vmm_allocation_destroy(&one);
+    vmm_gate_end(s, &gate);
+}
+
+typedef struct heard {
+    uint64_t queries, warnings;
+} heard;
+
+static void listen(void *user, culv_log_level level, const char *message)
+{
+    heard *h = user;
+    h->queries += strncmp(message, "cuEventQuery", strlen("cuEventQuery")) == 0;
+    h->warnings +=
+        level == CULV_LOG_WARNING && strstr(message, "1024 objects that were given up") != NULL;
+}
+
+/* Of what waits for a stream each call asks once, not once for each unmapping before it; what
+ * another stream has passed meanwhile is found, and so is all in the end. The log warns of many. */
+VMM_CASE(asked_once_a_stream)
+{
+    enum { BLOCKS = 1025 };
+    vmm_gate gate;
+    heard h = {0, 0};
+    culv_device *quiet = s->w.device;
+    culv_device_desc d = culv_device_desc_init();
+    d.driver = s->w.cu->software ? CULV_DRIVER_SOFT : CULV_DRIVER_NVIDIA;
+    d.log = (culv_log){listen, &h, CULV_LOG_DEBUG};
+    LIB_OK(culv_device_open_by_ordinal(0, &d, &s->w.device));
+    culv_vmm_range *range = vmm_range(s, BLOCKS), *other = vmm_range(s, 2);
+    culv_vmm_allocation *one = vmm_allocation(s, 1, 0);
+    CUstream idle = lib_stream(&s->w);
+    vmm_gate_begin(s, &gate);
+    for (uint64_t i = 0; i < BLOCKS; i++) {
+        LIB_OK(culv_vmm_map(range, i * VMM_BLOCK, one, NULL, 0));
+        LIB_OK(culv_vmm_unmap(range, i * VMM_BLOCK, VMM_BLOCK, &gate.stream));
+    }
+    printf("%llu queries\n", (unsigned long long)h.queries);
+    REQUIRE(h.queries <= 2 * BLOCKS);
+    REQUIRE_EQ(h.warnings, 1);
+    REQUIRE_EQ(lib_counts(&s->w).deferred, BLOCKS);
+    REQUIRE_EQ(vmm_count_mappings(s), BLOCKS);
+    /* In a range of its own, and behind all of them. */
+    LIB_OK(culv_vmm_map(other, 0, one, NULL, 0));
+    LIB_OK(culv_vmm_map(other, VMM_BLOCK, one, NULL, 0));
+    LIB_OK(culv_vmm_unmap(other, 0, VMM_BLOCK, &gate.stream));
+    LIB_OK(culv_vmm_unmap(other, VMM_BLOCK, VMM_BLOCK, &idle));
+    lib_finish(&s->w, idle);
+    LIB_OK(culv_vmm_map(other, VMM_BLOCK, one, NULL, 0));
+    LIB_ERROR(culv_vmm_map(other, 0, one, NULL, 0), BUSY, MAPPED);
+    REQUIRE_EQ(lib_counts(&s->w).deferred, BLOCKS + 1);
+    vmm_gate_open(s, &gate);
+    h.queries = 0;
+    LIB_OK(culv_vmm_map(range, (BLOCKS - 1) * VMM_BLOCK, one, NULL, 0));
+    REQUIRE(h.queries <= BLOCKS + 1);
+    REQUIRE_EQ(vmm_count_mappings(s), 2); /* and the other range's */
+    REQUIRE_EQ(culv_device_collect(s->w.device), 0);
+    LIB_OK(culv_vmm_unmap(range, 0, BLOCKS * VMM_BLOCK, NULL));
+    LIB_OK(culv_vmm_unmap(other, 0, 2 * VMM_BLOCK, NULL));
+    LIB_OK(culv_vmm_range_destroy(&range));
+    LIB_OK(culv_vmm_range_destroy(&other));
+    culv_vmm_allocation_destroy(&one);
+    vmm_gate_end(s, &gate);
+    lib_stream_destroy(&s->w, idle);
+    vmm_require_counts(s, 0, 0, 0);
+    culv_device_close(&s->w.device);
+    s->w.device = quiet;
+}
+
+static atomic_int gate_open;
+static void CUDA_CB wait_for_gate(void *user)
+{
+    (void)user;
+    while (!atomic_load(&gate_open))
+        lib_sleep_ms(1);
+}
+
+/* Of one stream's unmappings the first has passed and goes; more come behind those that stay. */
+VMM_CASE(behind_what_has_passed)
+{
+    OWN(culv_vmm_range) *range = vmm_range(s, 5);
+    OWN(culv_vmm_allocation) *one = vmm_allocation(s, 1, 0);
+    CUstream stream = lib_case_stream(&s->w);
+    atomic_store(&gate_open, 0);
+    for (uint64_t i = 0; i < 5; i++)
+        LIB_OK(culv_vmm_map(range, i * VMM_BLOCK, one, NULL, 0));
+    LIB_OK(culv_vmm_unmap(range, 0, VMM_BLOCK, &stream));
+    LIB_CU_OK(&s->w, s->w.cu->LaunchHostFunc(stream, wait_for_gate, NULL));
+    LIB_OK(culv_vmm_unmap(range, VMM_BLOCK, VMM_BLOCK, &stream));
+    LIB_OK(culv_vmm_unmap(range, 2 * VMM_BLOCK, VMM_BLOCK, &stream));
+    for (unsigned i = 0; i < TEST_FAR_MS && culv_device_collect(s->w.device) > 2; i++)
+        lib_sleep_ms(1);
+    REQUIRE_EQ(culv_device_collect(s->w.device), 2);
+    LIB_OK(culv_vmm_unmap(range, 3 * VMM_BLOCK, VMM_BLOCK, &stream));
+    LIB_OK(culv_vmm_unmap(range, 4 * VMM_BLOCK, VMM_BLOCK, &stream));
+    REQUIRE_EQ(culv_device_collect(s->w.device), 4);
+    atomic_store(&gate_open, 1);
+    lib_finish(&s->w, stream);
+    REQUIRE_EQ(culv_device_collect(s->w.device), 0);
+    REQUIRE_EQ(vmm_count_mappings(s), 0);
+}
+
+VMM_TWO_CASE(refused_streams)
+{
+    const raw_cuda *cu = s->w.cu;
+    OWN(culv_vmm_range) *range = vmm_range(s, 1);
+    OWN(culv_vmm_allocation) *one = vmm_allocation(s, 1, 0);
+    LIB_OK(culv_vmm_map(range, 0, one, NULL, 0));
+    lib_world other = s->w;
+    other.device = s->other;
+    other.context = culv_device_context(s->other);
+    CUstream theirs = lib_stream(&other);
+    LIB_INVALID(culv_vmm_unmap(range, 0, VMM_BLOCK, &theirs), STREAM_DEVICE);
+    lib_stream_destroy(&other, theirs);
+    CUstream stream = lib_case_stream(&s->w);
+    CUgraph graph = NULL;
+    LIB_CU_OK(&s->w, cu->StreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_RELAXED));
+    LIB_INVALID(culv_vmm_unmap(range, 0, VMM_BLOCK, &stream), CAPTURE);
+    CUcontext before = lib_enter(&s->w);
+    CU_OK(cu->StreamEndCapture(stream, &graph));
+    size_t nodes = 9;
+    CU_OK(cu->GraphGetNodes(graph, NULL, &nodes));
+    REQUIRE_EQ(nodes, 0);
+    CU_OK(cu->GraphDestroy(graph));
+    lib_leave(&s->w, before);
+    vmm_require_counts(s, 1, 1, 1);
+    REQUIRE_EQ(lib_counts(&s->w).deferred, 0);
+    vmm_write(s->w.device, cu, vmm_address(range, 0), WORDS, 1);
+    LIB_OK(culv_vmm_unmap(range, 0, VMM_BLOCK, NULL));
+}
+
+/* The legacy stream waits for every blocking stream, one that is being captured included. */
+VMM_CASE(legacy_during_a_capture)
+{
+    const raw_cuda *cu = s->w.cu;
+    CUstream blocking = NULL;
+    CUgraph graph = NULL;
+    OWN(culv_vmm_range) *range = vmm_range(s, 1);
+    OWN(culv_vmm_allocation) *one = vmm_allocation(s, 1, 0);
+    LIB_OK(culv_vmm_map(range, 0, one, NULL, 0));
+    LIB_CU_OK(&s->w, cu->StreamCreate(&blocking, CU_STREAM_DEFAULT));
+    LIB_CU_OK(&s->w, cu->StreamBeginCapture(blocking, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
+    LIB_INVALID(culv_vmm_unmap(range, 0, VMM_BLOCK, &(CUstream){NULL}), CAPTURE);
+    REQUIRE_EQ(vmm_count_mappings(s), 1);
+    CUcontext before = lib_enter(&s->w);
+    CU_OK(cu->StreamEndCapture(blocking, &graph));
+    CU_OK(cu->GraphDestroy(graph));
+    CU_OK(cu->StreamDestroy(blocking));
+    lib_leave(&s->w, before);
+    const CUstream streams[] = {NULL, CU_STREAM_LEGACY, CU_STREAM_PER_THREAD};
+    for (int i = 0; i < 3; i++) {
+        if (i > 0) LIB_OK(culv_vmm_map(range, 0, one, NULL, 0));
+        LIB_OK(culv_vmm_unmap(range, 0, VMM_BLOCK, &streams[i]));
+        lib_settle(&s->w);
+        REQUIRE_EQ(vmm_count_mappings(s), 0);
+    }
+}
+
+/* After a kernel's fault all that is there can be given up. */
+TEST(after_a_fault, .faults = true)
+{
+    vmm_stage s;
+    vmm_stage_open(&s);
+    const raw_cuda *cu = s.w.cu;
+    culv_vmm_range *range = vmm_range(&s, 3);
+    culv_vmm_allocation *one = vmm_allocation(&s, 1, 0), *two = vmm_allocation(&s, 1, 0);
+    LIB_OK(culv_vmm_map(range, 0, one, NULL, 0));
+    LIB_OK(culv_vmm_map(range, VMM_BLOCK, two, NULL, 0));
+    LIB_OK(culv_vmm_map(range, 2 * VMM_BLOCK, one, NULL, 0));
+    CUstream stream = lib_stream(&s.w);
+    LIB_OK(culv_vmm_unmap(range, 2 * VMM_BLOCK, VMM_BLOCK, &stream));
+    CUdeviceptr nowhere = 0x1000;
+    uint32_t value = 1;
+    void *params[] = {&nowhere, &value};
+    CUcontext before = lib_enter(&s.w);
+    CUmodule module = raw_cuda_load(cu, "library_kernels");
+    CU_OK(cu->LaunchKernel(raw_cuda_function(cu, module, "library_poke"), 1, 1, 1, 32, 1, 1, 0,
+                           stream, params, NULL));
+    CUresult r = CUDA_SUCCESS;
+    for (unsigned i = 0; i < TEST_FAR_MS && (r == CUDA_SUCCESS || r == CUDA_ERROR_NOT_READY); i++) {
+        r = cu->StreamQuery(stream);
+        lib_sleep_ms(1);
+    }
+    REQUIRE_EQ(r, CUDA_ERROR_ILLEGAL_ADDRESS);
+    (void)cu->CtxSetCurrent(before);
+    culv_vmm_allocation *more = NULL;
+    culv_vmm_allocation_desc d = culv_vmm_allocation_desc_init();
+    d.size = 1;
+    culv_result result = culv_vmm_allocation_create(s.w.device, &d, &more);
+    MEASURED("library.vmm_allocate_after_a_fault", "%s", culv_result_name(result));
+    culv_vmm_allocation_destroy(&more);
+    LIB_OK(culv_vmm_unmap(range, 0, VMM_BLOCK, &stream)); /* nothing runs any more */
+    LIB_OK(culv_vmm_unmap(range, VMM_BLOCK, VMM_BLOCK, NULL));
+    lib_settle(&s.w);
+    culv_vmm_allocation_destroy(&one);
+    culv_vmm_allocation_destroy(&two);
+    LIB_OK(culv_vmm_range_destroy(&range));
+    vmm_require_counts(&s, 0, 0, 0);
+    culv_device_close(&s.w.device);
+    if (cu->SoftCounts != NULL) {
+        culv_soft_counts c = {.struct_size = sizeof c};
+        cu->SoftCounts(&c);
+        REQUIRE(c.physical_allocations == 0 && c.reservations == 0 && c.virtual_mappings == 0);
+    }
+    test_pass(); /* the broken context's module and stream go with the process */
+}
+
+static void reset(const vmm_stage *s)
+{
+    CUresult(CUDAAPI * primary_reset)(CUdevice) = NULL;
+    void (*found)(void) = culv_device_cuda_proc(s->w.device, "cuDevicePrimaryCtxReset", 11000);
+    REQUIRE(found != NULL);
+    memcpy(&primary_reset, &found, sizeof found);
+    CU_OK(primary_reset(lib_caps(s->w.device).ordinal));
+}
+
+/* With the context gone every release is quiet, and counted. */
+TEST(after_a_reset, .own = true)
+{
+    vmm_stage s;
+    vmm_stage_open(&s);
+    const raw_cuda *cu = s.w.cu;
+    size_t before = 0, after = 0, total = 0;
+    (void)lib_enter(&s.w);
+    CU_OK(cu->MemGetInfo(&before, &total));
+    culv_vmm_range *range = vmm_range(&s, 2);
+    culv_vmm_allocation *one = vmm_allocation(&s, 1, 0);
+    LIB_OK(culv_vmm_map(range, 0, one, NULL, 0));
+    LIB_OK(culv_vmm_map(range, VMM_BLOCK, one, NULL, 0));
+    reset(&s);
+    LIB_OK(culv_vmm_unmap(range, 0, VMM_BLOCK, NULL));
+    LIB_OK(culv_vmm_unmap(range, VMM_BLOCK, VMM_BLOCK, &(CUstream){NULL}));
+    culv_vmm_allocation_destroy(&one);
+    LIB_OK(culv_vmm_range_destroy(&range));
+    culv_device_counts c = lib_counts(&s.w);
+    REQUIRE(c.vmm_allocations == 0 && c.vmm_ranges == 0 && c.vmm_mappings == 0 && c.deferred == 0);
+    /* Such memory is the process's: it was there still, and is given back. */
+    REQUIRE_EQ(c.late_destroys, 0);
+    culv_vmm_allocation_desc d = culv_vmm_allocation_desc_init();
+    d.size = 1;
+    LIB_REFUSES(one, culv_vmm_allocation_create(s.w.device, &d, &one), ASYNC, DEVICE_LOST);
+    culv_device_close(&s.w.device);
+    REQUIRE(raw_cuda_context(cu, 0) != NULL);
+    CU_OK(cu->MemGetInfo(&after, &total));
+    /* Of a GPU all processes' memory is told. */
+    if (cu->software) REQUIRE(after + VMM_BLOCK > before);
+    test_pass();
 }

@@ -102,6 +102,22 @@ culv_vmm_range *vmm_range(const vmm_stage *s, uint64_t blocks)
     return range;
 }
 
+culv_vmm_range *vmm_mapped(const vmm_stage *s, culv_vmm_allocation *memory)
+{
+    culv_vmm_allocation_info info = culv_vmm_allocation_info_init();
+    LIB_OK(culv_vmm_allocation_get_info(memory, &info));
+    culv_vmm_range *range = vmm_range(s, info.size / VMM_BLOCK);
+    LIB_OK(culv_vmm_map(range, 0, memory, NULL, 0));
+    return range;
+}
+
+void vmm_unmapped(culv_vmm_range **range, culv_vmm_allocation **memory)
+{
+    LIB_OK(culv_vmm_unmap(*range, 0, culv_vmm_range_size(*range), NULL));
+    LIB_OK(culv_vmm_range_destroy(range));
+    culv_vmm_allocation_destroy(memory);
+}
+
 uint64_t vmm_count_mappings(const vmm_stage *s)
 {
     return lib_counts(&s->w).vmm_mappings; /* which collects */

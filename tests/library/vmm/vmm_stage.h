@@ -36,6 +36,9 @@ culv_vmm_allocation *vmm_allocation(const vmm_stage *s, uint64_t blocks, uint32_
 culv_vmm_allocation *vmm_allocation_on(culv_device *device, uint64_t blocks, uint32_t handle_types,
                                        const char *label);
 culv_vmm_range *vmm_range(const vmm_stage *s, uint64_t blocks);
+/* A range with that mapped in it; and the end of both. */
+culv_vmm_range *vmm_mapped(const vmm_stage *s, culv_vmm_allocation *memory);
+void vmm_unmapped(culv_vmm_range **range, culv_vmm_allocation **memory);
 uint64_t vmm_count_mappings(const vmm_stage *s);
 /* What the driver says that a device may do at an offset. */
 culv_vmm_access_flags vmm_access_of(const raw_cuda *cu, culv_vmm_range *range, uint64_t offset,
