@@ -52,7 +52,7 @@ culv_result culvi_cig_create(culv_device *device, const culvi_cig_source *source
     *cig = (culv_cig){.device = device, .end = source->end, .user = source->user};
     result = make(device, source, label, &cig->context);
     if (result != CULV_OK) goto free_cig;
-    result = culvi_x_object(device, "CIG context", label, 0, NULL, &cig->object);
+    result = CULVI_X_OBJECT(device, &cig->object, .kind = "CIG context", .label = label);
     if (result == CULV_OK) {
         *out = cig;
         return CULV_OK;

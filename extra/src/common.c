@@ -104,17 +104,6 @@ culv_device_caps culvi_x_caps(const culv_device *device)
     return caps;
 }
 
-culv_result culvi_x_object(culv_device *device, const char *kind, const char *label, uint64_t size,
-                           const char *not_suspended, culv_addon_object **out)
-{
-    culv_addon_object_desc d = culv_addon_object_desc_init();
-    d.kind = kind;
-    d.label = label;
-    d.size = size;
-    d.not_suspended = not_suspended;
-    return culv_addon_object_create(device, &d, out);
-}
-
 void *culvi_x_take(void *handle)
 {
     void *mine = NULL;

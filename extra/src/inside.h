@@ -70,8 +70,11 @@ void culvi_x_struct_write(void *out, const void *local, size_t size);
 
 culv_device_caps culvi_x_caps(const culv_device *device);
 /* Culvert knows the object from now on. */
-culv_result culvi_x_object(culv_device *device, const char *kind, const char *label, uint64_t size,
-                           const char *not_suspended, culv_addon_object **out);
+#define CULVI_X_OBJECT(device, out, ...)                                                           \
+    culv_addon_object_create(                                                                      \
+        (device),                                                                                  \
+        &(culv_addon_object_desc){.struct_size = sizeof(culv_addon_object_desc), __VA_ARGS__},     \
+        (out))
 /* A call that gives something back: one refusal is not taken for an answer. */
 #define CULVI_X_RELEASE(call) ((void)((call) != CUDA_SUCCESS && (call)))
 /* What a handle, a place of one or NULL, has; it is NULL from now on. */

@@ -227,7 +227,6 @@ static culv_result make_either(culv_pool *pool, const culv_pool_desc *d)
 culv_result culv_pool_create(culv_device *device, const culv_pool_desc *desc, culv_pool **out)
 {
     culv_pool_desc d = culv_pool_desc_init();
-    culv_addon_object_desc o = culv_addon_object_desc_init();
     uint64_t scope;
     CULVI_X_REQUIRE(NULL, device);
     CULVI_X_REQUIRE(device, out);
@@ -239,17 +238,14 @@ culv_result culv_pool_create(culv_device *device, const culv_pool_desc *desc, cu
     if (pool == NULL) return culvi_x_fail_host_memory(device, d.label);
     pool->device = device;
     culvi_x_label_set(pool->label, d.label);
-    o.kind = "memory pool";
-    o.label = pool->label;
-    o.release = release;
-    o.free = culvi_x_free;
-    o.user = pool;
     result = culv_device_enter(device, 0, &scope);
     if (result == CULV_OK) {
         result = make_either(pool, &d);
         if (result == CULV_OK) {
             const char *call;
-            result = culv_addon_object_create(device, &o, &pool->object);
+            result =
+                CULVI_X_OBJECT(device, &pool->object, .kind = "memory pool", .label = pool->label,
+                               .release = release, .free = culvi_x_free, .user = pool);
             if (result != CULV_OK) CULVI_X_RELEASE(release(pool, &call));
         }
         culv_device_leave(device, scope);
@@ -288,8 +284,9 @@ static culv_result note_shared(culv_pool *pool)
 {
     culv_addon_object *made = NULL, *none = NULL;
     if (atomic_load(&pool->shared) != NULL) return CULV_OK;
-    culv_result result = culvi_x_object(pool->device, "exported memory pool", pool->label, 0,
-                                        "was exported; destroy it before", &made);
+    culv_result result =
+        CULVI_X_OBJECT(pool->device, &made, .kind = "exported memory pool", .label = pool->label,
+                       .not_suspended = "was exported; destroy it before");
     if (result == CULV_OK && !atomic_compare_exchange_strong(&pool->shared, &none, made))
         culv_addon_object_destroy(&made, NULL); /* another thread was first */
     return result;

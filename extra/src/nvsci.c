@@ -133,8 +133,8 @@ culv_result culv_nvsci_buffer_import(culv_device *device, const culv_nvsci_buffe
     if (d.read_only) result = reduce(b, d.object);
     if (result == CULV_OK) result = import(b, d.object);
     if (result == CULV_OK)
-        result =
-            culvi_x_object(device, "NvSciBuf object", b->label, b->size, not_suspended, &b->object);
+        result = CULVI_X_OBJECT(device, &b->object, .kind = "NvSciBuf object", .label = b->label,
+                                .size = b->size, .not_suspended = not_suspended);
     if (result != CULV_OK) {
         release(b);
         return result;
@@ -286,7 +286,8 @@ culv_result culv_nvsci_sync_import(culv_device *device, const void *object, culv
         culv_device_leave(device, scope);
     }
     if (result == CULV_OK)
-        result = culvi_x_object(device, "NvSciSync object", NULL, 0, not_suspended, &sync->object);
+        result = CULVI_X_OBJECT(device, &sync->object, .kind = "NvSciSync object",
+                                .not_suspended = not_suspended);
     if (result != CULV_OK) {
         culv_nvsci_sync_destroy(&sync);
         return result;

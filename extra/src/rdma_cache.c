@@ -291,7 +291,8 @@ culv_result culv_rdma_cache_create(culv_device *device, const culv_rdma_cache_de
     if (!culvi_x_generation_watch() || !culvi_x_mutex_init(&cache->lock)) goto free_cache;
     if (!culvi_x_condition_init(&cache->pinned)) goto destroy_lock;
     if (!culvi_rdma_index_init(&cache->index)) goto destroy_condition;
-    result = culvi_x_object(device, "registration cache", cache->label, 0, NULL, &cache->object);
+    result =
+        CULVI_X_OBJECT(device, &cache->object, .kind = "registration cache", .label = cache->label);
     if (result != CULV_OK) goto free_index;
     *out = cache;
     return CULV_OK;

@@ -216,14 +216,9 @@ static culv_result finish(culv_sparse_array *array, const culv_format_info *form
             culvi_x_caps(device).name, properties.tileExtent.width, properties.tileExtent.height,
             properties.tileExtent.depth, properties.miptailSize);
     if (result != CULV_OK) return result;
-    culv_addon_object_desc d = culv_addon_object_desc_init();
-    d.kind = "sparse array";
-    d.label = array->label;
-    d.size = array->info.full_size;
-    d.release = release;
-    d.free = culvi_x_free;
-    d.user = array;
-    return culv_addon_object_create(device, &d, &array->object);
+    return CULVI_X_OBJECT(device, &array->object, .kind = "sparse array", .label = array->label,
+                          .size = array->info.full_size, .release = release, .free = culvi_x_free,
+                          .user = array);
 }
 
 culv_result culv_sparse_array_create(culv_device *device, const culv_sparse_array_desc *desc,
