@@ -69,6 +69,9 @@ culv_result culvi_kernel_file_check(const culv_device *device, const char *path,
 culv_result culvi_kernel_kind_check(const culv_device *device, culvi_kernel_file kind,
                                     const char *name, const char *label, const void *data,
                                     size_t size);
+/* Records that a file cannot be read; `more` ends the message. */
+culv_result culvi_kernel_fail_read(const culvi_voice *voice, const char *path, const char *label,
+                                   int error, const char *more);
 /* Records why cuModuleLoadData() did not load `data`. */
 culv_result culvi_kernel_file_fail(const culv_device *device, const char *name, const char *label,
                                    const void *data, size_t size, CUresult code);

@@ -60,6 +60,14 @@ static bool other_exists(const culv_device *device, const char *path)
     return exists;
 }
 
+culv_result culvi_kernel_fail_read(const culvi_voice *voice, const char *path, const char *label,
+                                   int error, const char *more)
+{
+    return culvi_fail_native(voice, label, CULV_ERROR_INVALID, CULV_REASON_MODULE, CULV_NATIVE_OS,
+                             error, "open", "'%s' cannot be read: %s%s", path, strerror(error),
+                             more);
+}
+
 static culv_result fail_missing(const culv_device *device, const char *path, const char *label,
                                 int error)
 {
@@ -71,9 +79,7 @@ static culv_result fail_missing(const culv_device *device, const char *path, con
                   "twin's: build with the twin (culvert_add_kernels(), or culvert-kernels --soft)"
                 : "; the .soft.so beside it is for the software twin, but this device is NVIDIA's: "
                   "build where nvcc is (culvert_add_kernels(), or culvert-kernels --fatbin)";
-    return culvi_fail_native(&device->voice, label, CULV_ERROR_INVALID, CULV_REASON_MODULE,
-                             CULV_NATIVE_OS, error, "open", "'%s' cannot be read: %s%s", path,
-                             strerror(error), more);
+    return culvi_kernel_fail_read(&device->voice, path, label, error, more);
 }
 
 culv_result culvi_kernel_file_check(const culv_device *device, const char *path, const char *label)

@@ -25,10 +25,7 @@ culv_result culvi_kernel_file_read(const culvi_voice *voice, const char *path, c
             return CULV_OK;
         }
         culvi_free(bytes);
-        if (error != 0)
-            return culvi_fail_native(voice, label, CULV_ERROR_INVALID, CULV_REASON_MODULE,
-                                     CULV_NATIVE_OS, error, "open", "'%s' cannot be read: %s", path,
-                                     strerror(error));
+        if (error != 0) return culvi_kernel_fail_read(voice, path, label, error, "");
         if (room > SIZE_MAX / 8) return culvi_fail_host_memory(voice, label);
     }
 }

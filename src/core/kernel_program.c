@@ -116,9 +116,7 @@ culv_result culvi_kernels_load_program(culv_device *device, const char *path, co
     size_t all = 0, size = 0;
     errno = 0;
     if (culvi_kernel_file_kind(path) == CULVI_FILE_MISSING)
-        return culvi_fail_native(&device->voice, path, CULV_ERROR_INVALID, CULV_REASON_MODULE,
-                                 CULV_NATIVE_OS, errno, "open", "'%s' cannot be read: %s", path,
-                                 strerror(errno));
+        return culvi_kernel_fail_read(&device->voice, path, path, errno, "");
     culv_result result = culvi_kernel_file_read(&device->voice, path, path, &file, &all);
     if (result != CULV_OK) return result;
     const unsigned char *section = find_section(file, all, &size);

@@ -27,16 +27,20 @@ void *culvi_soft_open(culvi_text *text)
         const char *directory, *below;
     } places[] = {
         {self ? dir : NULL, ""},
-        {self ? dir : NULL,
-         "/../lib"}, /* a program in bin/ that holds the static library, and its lib/ beside */
-        {env, ""}};
+        /* a program in bin/ that holds the static library, and its lib/ beside */
+        {self ? dir : NULL, "/../lib"},
+        {env, ""},
+        /* Where the system's linker looks: an installed twin serves a program with a static
+         * libculvert, which has no directory of its own. */
+        {"", ""}};
     const char *before = " (";
     size_t begin = text->length;
     culvi_text_add(text, "%s could not be loaded", culvi_soft_library);
     for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
         if (places[i].directory == NULL) continue;
-        int n = snprintf(path, sizeof path, "%s%s/%s", places[i].directory, places[i].below,
-                         culvi_soft_library);
+        const bool is_path = places[i].directory[0] != '\0';
+        int n = snprintf(path, sizeof path, "%s%s%s%s", places[i].directory, places[i].below,
+                         is_path ? "/" : "", culvi_soft_library);
         if (n < 0 || (size_t)n >= sizeof path) continue;
         void *module = culvi_module_open(path, why, sizeof why);
         if (module != NULL) {
@@ -44,20 +48,12 @@ void *culvi_soft_open(culvi_text *text)
             text->data[begin] = '\0';
             return module;
         }
-        if (!culvi_module_exists(path))
+        if (is_path && !culvi_module_exists(path))
             snprintf(why, sizeof why, "none in '%s%s'", places[i].directory, places[i].below);
         culvi_text_add(text, "%s%s", before, why);
         before = ", ";
     }
-    /* The last place is where the system's linker looks: an installed twin serves a program with a
-     * static libculvert, which has no directory of its own. */
-    void *module = culvi_module_open(culvi_soft_library, why, sizeof why);
-    if (module != NULL) {
-        text->length = begin;
-        text->data[begin] = '\0';
-        return module;
-    }
-    culvi_text_add(text, "%s%s). ", before, why);
+    culvi_text_add(text, "). ");
     if (culvi_privileged())
         culvi_text_add(
             text,
