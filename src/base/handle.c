@@ -30,11 +30,6 @@ const culvi_handle_row *culvi_handle_row_of(culv_handle_type type)
                                                                                      : &none;
 }
 
-static bool is_known(culv_handle_type type)
-{
-    return culvi_handle_row_of(type)->name != NULL;
-}
-
 const char *culvi_handle_type_name(culv_handle_type type)
 {
     const char *name = culvi_handle_row_of(type)->name;
@@ -43,7 +38,8 @@ const char *culvi_handle_type_name(culv_handle_type type)
 
 static bool served(culv_handle_type type)
 {
-    return is_known(type) && ((uint32_t)CULVI_HANDLE_TYPES & (UINT32_C(1) << type));
+    return culvi_handle_row_of(type)->name != NULL &&
+           ((uint32_t)CULVI_HANDLE_TYPES & (UINT32_C(1) << type));
 }
 
 static bool serves(const culvi_handle_row *row, culvi_handle_use use)

@@ -2,6 +2,7 @@
 /* Errors and log lines. */
 #include "base/message.h"
 
+#include "base/attempt.h"
 #include "base/desc.h"
 #include "base/platform.h"
 #include "base/text.h"
@@ -227,4 +228,17 @@ culv_result culvi_vk_cause(int code, culv_result result, culv_reason *reason)
               : code == OUT_OF_DEVICE_MEMORY ? CULV_REASON_DEVICE_MEMORY
                                              : CULV_REASON_DEVICE_LOST;
     return code == DEVICE_LOST ? CULV_ERROR_ASYNC : CULV_ERROR_OUT_OF_MEMORY;
+}
+
+void culvi_attempt_begin(void)
+{
+    culvi_thread_state()->attempts++;
+}
+
+culv_result culvi_attempt_end(const culvi_voice *voice, culv_result result)
+{
+    culvi_thread *thread = culvi_thread_state();
+    if (--thread->attempts == 0 && result != CULV_OK)
+        culvi_log(voice, CULV_LOG_ERROR, "%s", thread->error.message);
+    return result;
 }

@@ -49,9 +49,11 @@ static inline bool culvi_traces(const culvi_voice *voice)
 /* clang-format off */
 #define CULVI_AS(type, how) type: CULVI_VALUE_##how
 /* clang-format on */
-/* The rows that the types of C have. Smaller integers do not occur. */
+/* The rows that the types of C have. Smaller integers are passed as an int. */
 #define CULVI_VALUE_TYPES                                                                          \
-    CULVI_AS(int, int), CULVI_AS(long, long), CULVI_AS(long long, long_long),                      \
+    CULVI_AS(bool, int), CULVI_AS(char, int), CULVI_AS(signed char, int),                          \
+        CULVI_AS(unsigned char, int), CULVI_AS(short, int), CULVI_AS(unsigned short, int),         \
+        CULVI_AS(int, int), CULVI_AS(long, long), CULVI_AS(long long, long_long),                  \
         CULVI_AS(unsigned, unsigned), CULVI_AS(unsigned long, unsigned_long),                      \
         CULVI_AS(unsigned long long, hex), CULVI_AS(const char *, text),                           \
         CULVI_AS(char *, out_text), CULVI_AS(int *, out_int), CULVI_AS(unsigned *, out_unsigned),  \

@@ -11,10 +11,21 @@
 #include <stdio.h>
 #include <string.h>
 
-static bool release(culv_device *device, culvi_deferred *self, bool last_try)
+static culv_kernels *new_kernels(culv_device *device, const char *object, const char *label)
 {
-    culv_kernels *kernels = CULVI_CONTAINER(self, culv_kernels, deferred);
-    if (!CULVI_RELEASED(device, last_try, cuModuleUnload, (kernels->module))) return false;
+    culv_kernels *made = culvi_alloc(sizeof *made);
+    if (made == NULL || !culvi_mutex_init(&made->lock)) {
+        culvi_free(made);
+        (void)culvi_fail_host_memory(&device->voice, object);
+        return NULL;
+    }
+    made->device = device;
+    culvi_label_set(made->label, label);
+    return made;
+}
+
+static void free_kernels(culv_kernels *kernels)
+{
     for (culv_kernel *kernel = kernels->kernels, *next; kernel != NULL; kernel = next) {
         next = kernel->next;
         culvi_free(kernel);
@@ -22,6 +33,13 @@ static bool release(culv_device *device, culvi_deferred *self, bool last_try)
     culvi_mutex_destroy(&kernels->lock);
     culvi_free(kernels->image);
     culvi_free(kernels);
+}
+
+static bool release(culv_device *device, culvi_deferred *self, bool last_try)
+{
+    culv_kernels *kernels = CULVI_CONTAINER(self, culv_kernels, deferred);
+    if (!CULVI_RELEASED(device, last_try, cuModuleUnload, (kernels->module))) return false;
+    free_kernels(kernels);
     return true;
 }
 
@@ -33,59 +51,44 @@ static const char *last_part(const char *path)
     return part;
 }
 
-/* Runs in the device's context. `name` is the file's path, or what stands in its place. */
-static culv_result load_module(culv_kernels *made, const char *name)
+/* Takes `made`, which has an image, also when it fails. `name` is the file's path, or what stands
+ * in its place. */
+static culv_result load(culv_kernels *made, const char *name, culv_kernels **out)
 {
-    CUresult r = CULVI_CU(made->device, cuModuleLoadData, (&made->module, made->image));
-    return r == CUDA_SUCCESS ? CULV_OK
-                             : culvi_kernel_file_fail(made->device, name, made->label, made->image,
-                                                      made->image_size, r);
-}
-
-/* Takes `made`, which has an image, also when it fails. */
-static culv_result load(culv_device *device, culv_kernels *made, const char *name,
-                        culv_kernels **out)
-{
+    culv_device *device = made->device;
     culvi_scope scope;
-    culv_result result = CULV_OK;
-    made->device = device;
-    if (!culvi_mutex_init(&made->lock)) {
-        result = culvi_fail_host_memory(&device->voice, made->label);
-        goto free_kernels;
+    culv_result result = culvi_enter(device, &scope, made->label);
+    if (result == CULV_OK) {
+        CUresult r = CULVI_CU(device, cuModuleLoadData, (&made->module, made->image));
+        if (r != CUDA_SUCCESS)
+            result =
+                culvi_kernel_file_fail(device, name, made->label, made->image, made->image_size, r);
+        culvi_leave(device, &scope);
     }
-    result = culvi_enter(device, &scope, made->label);
-    if (result != CULV_OK) goto destroy_lock;
-    result = load_module(made, name);
-    culvi_leave(device, &scope);
-    if (result != CULV_OK) goto destroy_lock;
+    if (result != CULV_OK) {
+        free_kernels(made);
+        return result;
+    }
     made->deferred.release = release;
     atomic_init(&made->refs, 1);
     culvi_device_ref(device);
     culvi_made(device, &made->deferred, "kernels", made->label, 0);
     *out = made;
     return CULV_OK;
-
-destroy_lock:
-    culvi_mutex_destroy(&made->lock);
-free_kernels:
-    culvi_free(made->image);
-    culvi_free(made);
-    return result;
 }
 
 /* The file is read once. A graphics API gets the same bytes later, whatever has become of the file
  * and of the current directory by then. */
 static culv_result load_file(culv_device *device, const char *path, culv_kernels **out)
 {
-    culv_kernels *made = culvi_alloc(sizeof *made);
-    if (made == NULL) return culvi_fail_host_memory(&device->voice, NULL);
-    culvi_label_set(made->label, last_part(path));
+    culv_kernels *made = new_kernels(device, NULL, last_part(path));
+    if (made == NULL) return CULV_ERROR_OUT_OF_MEMORY;
     culv_result result = culvi_kernel_file_check(device, path, made->label);
     if (result == CULV_OK)
         result = culvi_kernel_file_read(&device->voice, path, made->label, &made->image,
                                         &made->image_size);
-    if (result == CULV_OK) return load(device, made, path, out);
-    culvi_free(made);
+    if (result == CULV_OK) return load(made, path, out);
+    free_kernels(made);
     return result;
 }
 
@@ -111,20 +114,17 @@ culv_result culv_kernels_load_data(culv_device *device, const void *data, size_t
     const culvi_kernel_file kind = culvi_kernel_data_kind(data, size);
     culv_result result = culvi_kernel_kind_check(device, kind, name, label, data, size);
     if (result != CULV_OK) return result;
-    culv_kernels *made = culvi_alloc(sizeof *made);
-    if (made == NULL || size == SIZE_MAX) {
-        culvi_free(made);
-        return culvi_fail_host_memory(voice, label);
-    }
-    culvi_label_set(made->label, name);
+    if (size == SIZE_MAX) return culvi_fail_host_memory(voice, label);
+    culv_kernels *made = new_kernels(device, label, name);
+    if (made == NULL) return CULV_ERROR_OUT_OF_MEMORY;
     made->image = culvi_alloc(size + 1); /* zeroed: PTX gets its end */
     if (made->image == NULL) {
-        culvi_free(made);
+        free_kernels(made);
         return culvi_fail_host_memory(voice, label);
     }
     memcpy(made->image, data, size);
     made->image_size = size + (kind == CULVI_FILE_PTX && made->image[size - 1] != 0);
-    return load(device, made, made->label, out);
+    return load(made, made->label, out);
 }
 
 culv_result culv_kernels_load(culv_device *device, const char *directory, const char *name,

@@ -56,8 +56,6 @@ typedef enum culvi_kernel_file {
     CULVI_FILE_OTHER,
     CULVI_FILE_DLL /* of Windows */
 } culvi_kernel_file;
-culvi_kernel_file culvi_kernel_file_kind(const char *path);
-
 culvi_kernel_file culvi_kernel_data_kind(const void *data, size_t size);
 
 /* Of the fatbinaries in a program that nvcc built, the one that has `kernel`. */
@@ -73,9 +71,10 @@ culv_result culvi_kernel_kind_check(const culv_device *device, culvi_kernel_file
 culv_result culvi_kernel_file_fail(const culv_device *device, const char *name, const char *label,
                                    const void *data, size_t size, CUresult code);
 
-/* kernel_image.c: the bytes of a file, for culvi_free(). PTX gets a final 0, which *size counts. */
+/* The bytes of a file, for culvi_free(). PTX gets a final 0, which *size counts. */
 culv_result culvi_kernel_file_read(const culvi_voice *voice, const char *path, const char *label,
                                    unsigned char **owned, size_t *size);
+
 /* Adds the architectures that a fatbin, a cubin or PTX has code for: "sm_75, PTX of compute_75".
  * Adds nothing where that cannot be read. */
 void culvi_kernel_image_text(const void *data, size_t size, culvi_text *text);

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Files of kernels: which driver a file is for, and why one was not loaded. */
+/* Files of kernels: which driver a file is for, why one was not loaded, the architectures that it
+ * has code for; and the fatbinaries that nvcc put into a program: an ELF file's .nv_fatbin. */
 #include "core/kernel.h"
 
 #include "base/alloc.h"
+#include "base/attempt.h"
 #include "base/platform.h"
 #include "cuda/context.h"
 
@@ -11,6 +13,7 @@
 
 enum { HEAD_SIZE = 2048 };
 static const char soft_suffix[] = ".soft.so", fatbin_suffix[] = ".fatbin";
+static const char section_name[] = ".nv_fatbin";
 
 static bool has_ptx(const char *text, size_t size)
 {
@@ -32,7 +35,7 @@ culvi_kernel_file culvi_kernel_data_kind(const void *data, size_t size)
     return has_ptx(data, size < HEAD_SIZE ? size : HEAD_SIZE) ? CULVI_FILE_PTX : CULVI_FILE_OTHER;
 }
 
-culvi_kernel_file culvi_kernel_file_kind(const char *path)
+static culvi_kernel_file file_kind(const char *path)
 {
     unsigned char head[HEAD_SIZE];
     size_t size = 0;
@@ -43,6 +46,106 @@ culvi_kernel_file culvi_kernel_file_kind(const char *path)
     }
     return culvi_kernel_data_kind(head, size);
 }
+
+/* `more` ends the message. */
+static culv_result fail_read(const culvi_voice *voice, const char *path, const char *label,
+                             int error, const char *more)
+{
+    return culvi_fail_native(voice, label, CULV_ERROR_INVALID, CULV_REASON_MODULE, CULV_NATIVE_OS,
+                             error, "open", "'%s' cannot be read: %s%s", path, strerror(error),
+                             more);
+}
+
+culv_result culvi_kernel_file_read(const culvi_voice *voice, const char *path, const char *label,
+                                   unsigned char **owned, size_t *size)
+{
+    for (size_t room = (size_t)1 << 18;; room *= 4) {
+        unsigned char *bytes = culvi_alloc(room + 1);
+        size_t length = 0;
+        if (bytes == NULL) return culvi_fail_host_memory(voice, label);
+        const int error = culvi_file_head(path, bytes, room, &length);
+        if (error == 0 && length < room) {
+            bytes[length] = 0;
+            if (culvi_kernel_data_kind(bytes, length) == CULVI_FILE_PTX && bytes[length - 1] != 0)
+                length++;
+            *owned = bytes;
+            *size = length;
+            return CULV_OK;
+        }
+        culvi_free(bytes);
+        if (error != 0) return fail_read(voice, path, label, error, "");
+        if (room > SIZE_MAX / 8) return culvi_fail_host_memory(voice, label);
+    }
+}
+
+/* Architectures ------------------------------------------------------------------------------- */
+
+static uint64_t number_at(const unsigned char *bytes, unsigned size)
+{
+    uint64_t number = 0;
+    for (unsigned i = 0; i < size; i++)
+        number |= (uint64_t)bytes[i] << 8 * i;
+    return number;
+}
+
+static void add(culvi_text *text, const char *form, uint32_t arch)
+{
+    if (text->length > 0) culvi_text_add(text, ", ");
+    culvi_text_add(text, form, arch);
+}
+
+/* e_flags of an ELF of EM_CUDA: the compute capability lies in the second byte since ABI 8 (CUDA
+ * 13), and in the first one before. */
+static void add_cubin(const unsigned char *bytes, size_t size, culvi_text *text)
+{
+    if (size < 52) return;
+    const uint32_t flags = (uint32_t)number_at(bytes + 48, 4);
+    add(text, "sm_%u", bytes[8] >= 8 ? flags >> 8 & 0xff : flags & 0xff);
+}
+
+/* A header of 16 bytes, whose last 8 are the size of what follows: entries, each with its kind (1
+ * PTX, 2 ELF), the sizes of its header and of its code, and 28 bytes in the architecture. No text
+ * of NVIDIA's says so; the fatbins of CUDA 11 to 13 are made like that. */
+static void add_fatbin(const unsigned char *bytes, size_t size, culvi_text *text)
+{
+    size_t at = 16;
+    while (at + 32 <= size) {
+        const uint32_t kind = (uint32_t)number_at(bytes + at, 4) & 0xffff,
+                       head = (uint32_t)number_at(bytes + at + 4, 4),
+                       low = (uint32_t)number_at(bytes + at + 8, 4),
+                       high = (uint32_t)number_at(bytes + at + 12, 4);
+        if (high != 0 || head < 32 || head > size - at || low > size - at - head) return;
+        const uint32_t arch = (uint32_t)number_at(bytes + at + 28, 4);
+        if (kind == 1) add(text, "PTX of compute_%u", arch);
+        if (kind == 2) add(text, "sm_%u", arch);
+        at += head + low;
+    }
+}
+
+static void add_ptx(const char *ptx, size_t size, culvi_text *text)
+{
+    static const char word[] = ".target sm_";
+    for (size_t i = 0; i + sizeof word + 1 < size; i++) {
+        if (memcmp(ptx + i, word, sizeof word - 1) != 0) continue;
+        uint32_t arch = 0;
+        for (i += sizeof word - 1; i < size && ptx[i] >= '0' && ptx[i] <= '9' && arch < 1000; i++)
+            arch = arch * 10 + (uint32_t)(ptx[i] - '0');
+        add(text, "PTX of compute_%u", arch);
+        return;
+    }
+}
+
+void culvi_kernel_image_text(const void *data, size_t size, culvi_text *text)
+{
+    switch (culvi_kernel_data_kind(data, size)) {
+    case CULVI_FILE_FATBIN: add_fatbin(data, size, text); break;
+    case CULVI_FILE_CUBIN: add_cubin(data, size, text); break;
+    case CULVI_FILE_PTX: add_ptx(data, size, text); break;
+    default: break;
+    }
+}
+
+/* Checks -------------------------------------------------------------------------------------- */
 
 /* Says of a file that is missing whether the other driver's is there. */
 static bool other_exists(const culv_device *device, const char *path)
@@ -55,7 +158,7 @@ static bool other_exists(const culv_device *device, const char *path)
     if (name == NULL) return false; /* the message says less */
     memcpy(name, path, length - end);
     strcpy(name + length - end, other);
-    bool exists = culvi_kernel_file_kind(name) != CULVI_FILE_MISSING;
+    bool exists = file_kind(name) != CULVI_FILE_MISSING;
     culvi_free(name);
     return exists;
 }
@@ -71,15 +174,13 @@ static culv_result fail_missing(const culv_device *device, const char *path, con
                   "twin's: build with the twin (culvert_add_kernels(), or culvert-kernels --soft)"
                 : "; the .soft.so beside it is for the software twin, but this device is NVIDIA's: "
                   "build where nvcc is (culvert_add_kernels(), or culvert-kernels --fatbin)";
-    return culvi_fail_native(&device->voice, label, CULV_ERROR_INVALID, CULV_REASON_MODULE,
-                             CULV_NATIVE_OS, error, "open", "'%s' cannot be read: %s%s", path,
-                             strerror(error), more);
+    return fail_read(&device->voice, path, label, error, more);
 }
 
 culv_result culvi_kernel_file_check(const culv_device *device, const char *path, const char *label)
 {
     errno = 0;
-    const culvi_kernel_file kind = culvi_kernel_file_kind(path);
+    const culvi_kernel_file kind = file_kind(path);
     if (kind == CULVI_FILE_MISSING) return fail_missing(device, path, label, errno);
     return culvi_kernel_kind_check(device, kind, path, label, NULL, 0);
 }
@@ -164,4 +265,118 @@ culv_result culvi_kernel_file_fail(const culv_device *device, const char *name, 
                                "'%s' could not be loaded", name);
     return culvi_fail_native(voice, label, result, CULV_REASON_MODULE, CULV_NATIVE_CUDA,
                              (int64_t)code, call, "'%s' %s%s", name, what, text.data);
+}
+
+/* Programs ------------------------------------------------------------------------------------ */
+
+static bool inside(uint64_t offset, uint64_t size, size_t all)
+{
+    return offset <= all && size <= all - offset;
+}
+
+/* The section's bytes in a 64-bit ELF file (elf.h, Elf64_Ehdr and Elf64_Shdr). NULL: there is no
+ * such section, or the file is not one of these. */
+static const unsigned char *find_section(const unsigned char *file, size_t all, size_t *out_size)
+{
+    static const unsigned char magic[] = {0x7f, 'E', 'L', 'F', 2, 1}; /* 64 bits, low byte first */
+    if (all < 64 || memcmp(file, magic, sizeof magic) != 0) return NULL;
+    const uint64_t headers = number_at(file + 40, 8), each = number_at(file + 58, 2),
+                   count = number_at(file + 60, 2), names = number_at(file + 62, 2);
+    if (each < 64 || names >= count || !inside(headers, each * count, all)) return NULL;
+    const unsigned char *text = file + headers + names * each;
+    const uint64_t text_offset = number_at(text + 24, 8), text_size = number_at(text + 32, 8);
+    if (!inside(text_offset, text_size, all)) return NULL;
+    for (uint64_t i = 0; i < count; i++) {
+        const unsigned char *header = file + headers + i * each;
+        const uint64_t name = number_at(header, 4), type = number_at(header + 4, 4),
+                       offset = number_at(header + 24, 8), size = number_at(header + 32, 8);
+        if (type == 8 || !inside(offset, size, all) || /* SHT_NOBITS: not in the file */
+            !inside(name, sizeof section_name, (size_t)text_size) ||
+            memcmp(file + text_offset + name, section_name, sizeof section_name) != 0)
+            continue;
+        *out_size = (size_t)size;
+        return file + offset;
+    }
+    return NULL;
+}
+
+/* The next fatbinary: a header, whose size is in it, and the bytes behind it (add_fatbin()). They
+ * begin at multiples of 8, with zeros between them. NULL: there is none. */
+static const unsigned char *next_image(const unsigned char *section, size_t all, size_t *at,
+                                       size_t *size)
+{
+    while (inside(*at, 16, all) && number_at(section + *at, 8) == 0)
+        *at += 8;
+    if (!inside(*at, 16, all)) return NULL;
+    const unsigned char *image = section + *at;
+    const uint64_t head = number_at(image + 6, 2), rest = number_at(image + 8, 8);
+    if (culvi_kernel_data_kind(image, 16) != CULVI_FILE_FATBIN || rest > all ||
+        !inside(*at, head + rest, all))
+        return NULL;
+    *size = (size_t)(head + rest);
+    *at += (*size + 7) / 8 * 8;
+    return image;
+}
+
+/* INVALID and UNSUPPORTED: not this one. */
+static culv_result try_image(culv_device *device, const unsigned char *image, size_t size,
+                             const char *path, const char *kernel, bool *loaded, culv_kernels **out)
+{
+    culv_kernels *made = NULL;
+    culv_kernel *found;
+    culv_result result = culv_kernels_load_data(device, image, size, path, &made);
+    if (result != CULV_OK) return result;
+    *loaded = true;
+    result = culv_kernels_get(made, kernel, &found);
+    if (result == CULV_OK)
+        *out = made;
+    else
+        culv_kernels_unload(&made);
+    return result;
+}
+
+static culv_result try_images(culv_device *device, const unsigned char *section, size_t all,
+                              const char *path, const char *kernel, culv_kernels **out)
+{
+    size_t at = 0, size = 0, count = 0;
+    bool loaded = false;
+    culv_result result = CULV_ERROR_INVALID;
+    const unsigned char *image;
+    culvi_attempt_begin();
+    while ((image = next_image(section, all, &at, &size)) != NULL) {
+        count++;
+        result = try_image(device, image, size, path, kernel, &loaded, out);
+        if (result != CULV_ERROR_INVALID && result != CULV_ERROR_UNSUPPORTED) break;
+    }
+    if (result == CULV_OK || (result != CULV_ERROR_INVALID && result != CULV_ERROR_UNSUPPORTED) ||
+        (!loaded && count > 0))
+        return culvi_attempt_end(&device->voice, result);
+    (void)culvi_attempt_end(NULL, CULV_OK);
+    return culvi_fail(
+        &device->voice, path, CULV_ERROR_INVALID, CULV_REASON_KERNEL,
+        "none of the %zu fatbinaries in '%s' has a kernel '%s'; a kernel's name in C++ "
+        "is the mangled one, which cuFuncGetName tells",
+        count, path, kernel);
+}
+
+culv_result culvi_kernels_load_program(culv_device *device, const char *path, const char *kernel,
+                                       culv_kernels **out)
+{
+    unsigned char *file;
+    size_t all = 0, size = 0;
+    errno = 0;
+    if (file_kind(path) == CULVI_FILE_MISSING)
+        return fail_read(&device->voice, path, path, errno, "");
+    culv_result result = culvi_kernel_file_read(&device->voice, path, path, &file, &all);
+    if (result != CULV_OK) return result;
+    const unsigned char *section = find_section(file, all, &size);
+    if (section != NULL)
+        result = try_images(device, section, size, path, kernel, out);
+    else
+        result = culvi_fail(&device->voice, path, CULV_ERROR_INVALID, CULV_REASON_MODULE,
+                            "'%s' is no 64-bit ELF file with a section %s, into which nvcc puts a "
+                            "program's kernels",
+                            path, section_name);
+    culvi_free(file);
+    return result;
 }

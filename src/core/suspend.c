@@ -161,7 +161,7 @@ static culv_result finish_work(culv_device *device)
     const culv_result result = wait_for_work(device);
     if (result != CULV_OK) return result;
     culvi_late_collect(device);
-    culvi_wait_and_collect_for(device, NULL);
+    culvi_wait_and_collect_for(device, NULL, NULL, NULL);
     culvi_mutex_lock(&device->lock);
     const uint64_t deferred = device->counts.deferred;
     culvi_mutex_unlock(&device->lock);

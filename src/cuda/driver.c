@@ -6,6 +6,7 @@
 #include "base/platform.h"
 #include "cuda/cuda_trace.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -14,7 +15,8 @@ const char *culvi_driver_name(culv_driver kind)
     return kind == CULV_DRIVER_SOFT ? "software twin" : "NVIDIA driver";
 }
 
-void *culvi_soft_open(culvi_text *text)
+/* NULL: `text` says where it was looked for and what to do. */
+static void *open_twin(culvi_text *text)
 {
     char dir[1024], path[1536], why[512];
     /* Under culvert-soft-run it is loaded by another path, and a second one would be another
@@ -27,16 +29,20 @@ void *culvi_soft_open(culvi_text *text)
         const char *directory, *below;
     } places[] = {
         {self ? dir : NULL, ""},
-        {self ? dir : NULL,
-         "/../lib"}, /* a program in bin/ that holds the static library, and its lib/ beside */
-        {env, ""}};
+        /* a program in bin/ that holds the static library, and its lib/ beside */
+        {self ? dir : NULL, "/../lib"},
+        {env, ""},
+        /* Where the system's linker looks: an installed twin serves a program with a static
+         * libculvert, which has no directory of its own. */
+        {"", ""}};
     const char *before = " (";
     size_t begin = text->length;
     culvi_text_add(text, "%s could not be loaded", culvi_soft_library);
     for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
         if (places[i].directory == NULL) continue;
-        int n = snprintf(path, sizeof path, "%s%s/%s", places[i].directory, places[i].below,
-                         culvi_soft_library);
+        const bool is_path = places[i].directory[0] != '\0';
+        int n = snprintf(path, sizeof path, "%s%s%s%s", places[i].directory, places[i].below,
+                         is_path ? "/" : "", culvi_soft_library);
         if (n < 0 || (size_t)n >= sizeof path) continue;
         void *module = culvi_module_open(path, why, sizeof why);
         if (module != NULL) {
@@ -44,20 +50,12 @@ void *culvi_soft_open(culvi_text *text)
             text->data[begin] = '\0';
             return module;
         }
-        if (!culvi_module_exists(path))
+        if (is_path && !culvi_module_exists(path))
             snprintf(why, sizeof why, "none in '%s%s'", places[i].directory, places[i].below);
         culvi_text_add(text, "%s%s", before, why);
         before = ", ";
     }
-    /* The last place is where the system's linker looks: an installed twin serves a program with a
-     * static libculvert, which has no directory of its own. */
-    void *module = culvi_module_open(culvi_soft_library, why, sizeof why);
-    if (module != NULL) {
-        text->length = begin;
-        text->data[begin] = '\0';
-        return module;
-    }
-    culvi_text_add(text, "%s%s). ", before, why);
+    culvi_text_add(text, "). ");
     if (culvi_privileged())
         culvi_text_add(
             text,
@@ -72,7 +70,7 @@ void *culvi_soft_open(culvi_text *text)
 static void *open_library(culv_driver kind, culvi_text *text)
 {
     char why[512] = "";
-    if (kind == CULV_DRIVER_SOFT) return culvi_soft_open(text);
+    if (kind == CULV_DRIVER_SOFT) return open_twin(text);
     void *module = culvi_module_open(culvi_cuda_library, why, sizeof why);
     if (module == NULL)
         culvi_text_add(text, "%s could not be loaded (%s)", culvi_cuda_library, why);
@@ -417,4 +415,77 @@ void culvi_probe_describe_others(const culvi_probe *probe, culvi_text *text)
     const char *visible = culvi_environment("CUDA_VISIBLE_DEVICES");
     if (visible != NULL && probe->drivers[0] != NULL)
         culvi_text_add(text, "; CUDA_VISIBLE_DEVICES=%s may hide others", visible);
+}
+
+/* Allowing the software twin ------------------------------------------------------------------ */
+
+/* A switch of the process, as CULVERT_SOFT=1 is: it says what this machine may use, and holds no
+ * state. */
+static atomic_bool allowed;
+
+/* What people write to switch something off; upper case counts as lower case. */
+static bool means_off(const char *value)
+{
+    static const char *const words[] = {"", "0", "off", "no", "false"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        size_t at = 0;
+        while (words[i][at] != '\0' && (value[at] | 0x20) == (words[i][at] | 0x20))
+            at++;
+        if (words[i][at] == '\0' && value[at] == '\0') return true;
+    }
+    return false;
+}
+
+bool culvi_soft_allowed(void)
+{
+    if (atomic_load(&allowed)) return true;
+    const char *value = culvi_environment("CULVERT_SOFT");
+    return value != NULL && !means_off(value);
+}
+
+culv_bool culv_soft_enabled(void)
+{
+    return culvi_soft_allowed() ? 1 : 0;
+}
+
+/* The twin, not this library, touches the environment. */
+static const char *ask_twin(void *module, const char *function)
+{
+    const char *(*get)(void) = NULL;
+    void *symbol = culvi_module_symbol(module, function);
+    memcpy(&get, &symbol, sizeof get);
+    return get != NULL ? get() : NULL;
+}
+
+static const char *open_and_ask(const char *function)
+{
+    CULVI_TEXT(text, 1536);
+    void *module = open_twin(&text);
+    if (module == NULL) return NULL;
+    const char *answer = ask_twin(module, function);
+    culvi_module_close(module); /* it stays loaded, and so does the answer */
+    return answer;
+}
+
+const char *culvi_soft_layer_path(void)
+{
+    return open_and_ask("culvSoftLayerPath");
+}
+
+const char *culvi_soft_add_layer_path(void)
+{
+    return open_and_ask("culvSoftAddLayerPath");
+}
+
+culv_result culv_soft_enable(void)
+{
+    CULVI_TEXT(text, 1536);
+    void *module = open_twin(&text);
+    if (module == NULL)
+        return culvi_fail(NULL, NULL, CULV_ERROR_UNSUPPORTED, CULV_REASON_SOFT_MISSING,
+                          "software twin: %s", text.data);
+    if (!atomic_load(&allowed)) ask_twin(module, "culvSoftAddLayerPath");
+    culvi_module_close(module);
+    atomic_store(&allowed, true);
+    return CULV_OK;
 }

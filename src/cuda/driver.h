@@ -53,8 +53,6 @@ void (*culvi_cuda_proc(const culvi_cuda *cuda, const char *name, int version))(v
 void (*culvi_cuda_proc_per_thread(const culvi_cuda *cuda, const char *name, int version))(void);
 const char *culvi_driver_name(culv_driver kind);
 
-/* Loads the twin's library. NULL: `text` says where Culvert looked for it and what to do. */
-void *culvi_soft_open(culvi_text *text);
 bool culvi_soft_allowed(void);
 /* The directory of the manifest of the twin's Vulkan layer. NULL: the twin, or the manifest beside
  * it, is missing. */

@@ -34,16 +34,11 @@ bool culvi_release_done(culv_device *device, const char *call, CUresult code, bo
     return last_try;
 }
 
-static bool refused(CUresult r)
-{
-    return r != CUDA_SUCCESS && !culvi_cuda_sticky(r) && !culvi_cuda_gone(r);
-}
-
 static void destroy_event(culv_device *device, culvi_deferred *object)
 {
     CUresult r = CULVI_RELEASE(device, cuEventDestroy, (object->event));
-    if (refused(r)) r = CULVI_RELEASE(device, cuEventDestroy, (object->event));
-    if (refused(r)) (void)culvi_release_done(device, "cuEventDestroy", r, true);
+    if (!culvi_cuda_answers(r)) r = CULVI_RELEASE(device, cuEventDestroy, (object->event));
+    if (!culvi_cuda_answers(r)) (void)culvi_release_done(device, "cuEventDestroy", r, true);
     object->event = NULL;
 }
 
@@ -54,13 +49,14 @@ static CUresult record(culv_device *device, culvi_deferred *object, CUstream str
 {
     CUresult r =
         CULVI_CU_AS(*call, device, cuEventCreate, (&object->event, CU_EVENT_DISABLE_TIMING));
-    if (refused(r)) r = CULVI_CU(device, cuEventCreate, (&object->event, CU_EVENT_DISABLE_TIMING));
+    if (!culvi_cuda_answers(r))
+        r = CULVI_CU(device, cuEventCreate, (&object->event, CU_EVENT_DISABLE_TIMING));
     if (r != CUDA_SUCCESS) {
         object->event = NULL;
         return r;
     }
     r = CULVI_CU_AS(*call, device, cuEventRecord, (object->event, stream));
-    if (refused(r)) r = CULVI_CU(device, cuEventRecord, (object->event, stream));
+    if (!culvi_cuda_answers(r)) r = CULVI_CU(device, cuEventRecord, (object->event, stream));
     if (r != CUDA_SUCCESS) destroy_event(device, object);
     return r;
 }
@@ -142,7 +138,7 @@ static CUresult wait_for(culv_device *device, const culvi_deferred *object)
                        object->stream);
     CUresult r = CULVI_CU(device, cuEventSynchronize, (object->event));
     /* Not every driver call waits once more: what one wait did not tell, the next one does. */
-    if (refused(r)) r = CULVI_CU(device, cuEventSynchronize, (object->event));
+    if (!culvi_cuda_answers(r)) r = CULVI_CU(device, cuEventSynchronize, (object->event));
     culvi_watch_done(device, &watch);
     return r;
 }
@@ -152,7 +148,7 @@ static bool is_due(culv_device *device, culvi_deferred *object, bool wait)
 {
     if (object->event == NULL) return true;
     CUresult r = wait ? wait_for(device, object) : CULVI_CU(device, cuEventQuery, (object->event));
-    if (!wait && refused(r)) return false;
+    if (!wait && !culvi_cuda_answers(r)) return false;
     destroy_event(device, object);
     return true;
 }
@@ -415,10 +411,9 @@ static void release_now(culv_device *device, culvi_deferred *object)
     culvi_mutex_unlock(&device->lock);
 }
 
-void culvi_wait_and_collect_chosen(culv_device *device, const void *holder,
-                                   bool (*choose)(const culvi_deferred *object,
-                                                  const void *context),
-                                   const void *context)
+void culvi_wait_and_collect_for(culv_device *device, const void *holder,
+                                bool (*choose)(const culvi_deferred *object, const void *context),
+                                const void *context)
 {
     culvi_mutex_lock(&device->lock);
     culvi_deferred *list = take(device, holder, choose, context);
@@ -428,11 +423,6 @@ void culvi_wait_and_collect_chosen(culv_device *device, const void *holder,
         release_now(device, list);
         list = next;
     }
-}
-
-void culvi_wait_and_collect_for(culv_device *device, const void *holder)
-{
-    culvi_wait_and_collect_chosen(device, holder, NULL, NULL);
 }
 
 /* "the CUDA half of an object that Culvert made" */

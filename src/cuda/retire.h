@@ -46,14 +46,11 @@ void culvi_collect_for(culv_device *device, const void *holder);
 /* Waits for everything that is deferred and releases it. Takes no lock: the device has no users
  * left. */
 void culvi_wait_and_collect(culv_device *device);
-/* The same for the objects of one holder. Takes the lock, but waits for streams and host functions
- * without it. */
-void culvi_wait_and_collect_for(culv_device *device, const void *holder);
-/* The same for those of a holder's that a predicate chooses. */
-void culvi_wait_and_collect_chosen(culv_device *device, const void *holder,
-                                   bool (*choose)(const culvi_deferred *object,
-                                                  const void *context),
-                                   const void *context);
+/* The same for those of a holder's, or of all (NULL), that a predicate chooses; NULL: everything.
+ * Takes the lock, but waits for streams and host functions without it. */
+void culvi_wait_and_collect_for(culv_device *device, const void *holder,
+                                bool (*choose)(const culvi_deferred *object, const void *context),
+                                const void *context);
 /* Whether a release that the driver answered with `code` is over. Logs what was odd about it. */
 bool culvi_release_done(culv_device *device, const char *call, CUresult code, bool last_try);
 /* Makes that call. */

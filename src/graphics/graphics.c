@@ -3,6 +3,7 @@
 #include "graphics/graphics.h"
 
 #include "base/attempt.h"
+#include "base/handle.h"
 #include "cuda/retire.h"
 #include "graphics/lost.h"
 
@@ -22,12 +23,47 @@ bool culvi_graphics_same_node(const culv_luid *a, uint32_t a_mask, const culv_lu
     return a_mask == b_mask && (a_mask & (a_mask - 1)) == 0;
 }
 
+/* Another GPU's attachment: whether the device reaches the memory of that GPU. Measured with two
+ * H200 and raw calls (docs/two-gpus.md). */
+static culv_result check_across(const culvi_graphics *graphics)
+{
+    const culv_device *device = graphics->device;
+    const culvi_voice *voice = &device->voice;
+    int owner = -1;
+    bool reaches = false;
+    if ((int)CULVI_SYSTEM != (int)CULVI_SYSTEM_POSIX)
+        return culvi_fail(voice, graphics->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE,
+                          "Culvert shares memory with another GPU on Linux only. Open the device "
+                          "with %s(), or set %s.fallback for copies",
+                          graphics->api->words->open_call, graphics->api->words->attach_desc);
+    culv_result result =
+        culvi_reach_ask(device, &graphics->uuid, graphics->label, &owner, &reaches);
+    if (result != CULV_OK) return result;
+    if (owner < 0) {
+        CULVI_TEXT(text, 128);
+        culvi_text_add_uuid(&text, &graphics->uuid);
+        return culvi_fail(
+            voice, graphics->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_DEVICE_UNKNOWN,
+            "the CUDA driver of '%s' shows no device with the UUID %s of '%s', so it is not known "
+            "whether the one reaches the memory of the other. Both must be of NVIDIA's driver, and "
+            "CUDA_VISIBLE_DEVICES must list both; or set %s.fallback for copies",
+            device->caps.name, text.data, graphics->name, graphics->api->words->attach_desc);
+    }
+    if (reaches) return CULV_OK;
+    return culvi_fail(voice, graphics->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_PEER,
+                      "'%s', CUDA device %d, does not reach memory of '%s', device %d "
+                      "(cuDeviceCanAccessPeer says so; `nvidia-smi topo -p2p r` shows the pairs). "
+                      "Set %s.fallback for copies",
+                      device->caps.name, (int)device->ordinal, graphics->name, owner,
+                      graphics->api->words->attach_desc);
+}
+
 /* Where the two cannot be brought together, a fallback takes the place of an error. */
 static culv_result go_across(culvi_graphics *graphics, uint32_t fallback)
 {
     const culvi_voice *voice = &graphics->device->voice;
     if (fallback != 0) culvi_attempt_begin();
-    culv_result result = culvi_across_check(graphics);
+    culv_result result = check_across(graphics);
     graphics->across = result == CULV_OK;
     if (fallback == 0) return result;
     if (result != CULV_ERROR_UNSUPPORTED) return culvi_attempt_end(voice, result);
@@ -92,7 +128,7 @@ void culvi_graphics_unref(culvi_graphics *graphics)
     culvi_graphics_let_go(graphics);
     culvi_sources_forget(device, graphics);
     /* What Culvert made with it makes its last native calls. */
-    culvi_wait_and_collect_for(device, graphics);
+    culvi_wait_and_collect_for(device, graphics, NULL, NULL);
     if (graphics->there != NULL) culvi_graphics_unref(graphics->there);
     culv_device *peer = NULL;
     culvi_mutex_lock(&device->lock);
@@ -117,6 +153,23 @@ void culvi_graphics_count_created(culvi_graphics *graphics, bool more)
     culvi_mutex_unlock(&device->lock);
 }
 
+static culv_result refuse_across(const culvi_graphics *graphics, const char *label,
+                                 culvi_share what)
+{
+    return culvi_fail(
+        &graphics->device->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_DEVICE_MISMATCH,
+        "the %s device '%s' is another GPU than the culv_device '%s', and %s. %s",
+        graphics->api->words->name, graphics->name, graphics->device->caps.name,
+        what == CULVI_SHARE_IMAGES
+            ? "drivers map its images as arrays on its own GPU alone (measured)"
+            : "it would see wrong words in memory of that one without an error (measured)",
+        what == CULVI_SHARE_IMAGES
+            ? "Share a buffer and copy it into the image on its GPU, or set `fallback` to "
+              "CULV_FALLBACK_PEER for an image with copies"
+            : "Let the graphics API's GPU own the memory (make the buffer or the ring with it, or "
+              "import its memory), or attach to a culv_device of that GPU");
+}
+
 culv_result culvi_graphics_check_shares(const culvi_graphics *graphics, const char *label,
                                         culvi_share what)
 {
@@ -126,7 +179,7 @@ culv_result culvi_graphics_check_shares(const culvi_graphics *graphics, const ch
         return api->check_exports != NULL
                    ? api->check_exports(graphics, label, what == CULVI_SHARE_SEMAPHORES)
                    : CULV_OK;
-    if (graphics->across) return culvi_across_refuse(graphics, label, what);
+    if (graphics->across) return refuse_across(graphics, label, what);
     return culvi_fail(
         &graphics->device->voice, label, CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,
         "the %s device '%s' is another GPU than the culv_device '%s'; "

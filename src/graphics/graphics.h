@@ -146,12 +146,6 @@ typedef enum culvi_share {
 culv_result culvi_graphics_check_shares(const culvi_graphics *graphics, const char *label,
                                         culvi_share what);
 
-/* across.c. Whether the device reaches the memory of the attachment's GPU, which is another one;
- * and whether, and by which call of the driver's, it takes such an allocation. */
-culv_result culvi_across_check(const culvi_graphics *graphics);
-culv_result culvi_across_refuse(const culvi_graphics *graphics, const char *label,
-                                culvi_share what);
-
 /* The attachment of this native device to the CUDA device of its own GPU. It is kept, and copies to
  * it are verified. */
 culv_result culvi_graphics_peer(culvi_graphics *graphics, const char *label, culvi_graphics **out);
@@ -167,9 +161,6 @@ typedef struct culvi_memory_ask {
     bool stays;           /* the native memory is there while the import is */
     const char *warning;  /* of this kind of memory, for the log of a new import; or NULL */
 } culvi_memory_ask;
-
-culv_result culvi_across_choose(const culvi_graphics *graphics, const culvi_memory_ask *ask,
-                                culvi_memory_way *out);
 
 /* A new import. */
 culv_result culvi_graphics_import(culvi_graphics *graphics, const culvi_memory_ask *ask,

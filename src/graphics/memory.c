@@ -29,13 +29,39 @@ static culv_result export_again(void *context, uint64_t native, const char *labe
     return graphics->api->export_memory(graphics, label, native, out);
 }
 
+/* Chosen before the driver is asked: of a wrong one it closes the file descriptor. Memory of 2 MiB
+ * and more is mapped by VMM, where copies run at 390 GB/s in place of 367. */
+static culv_result choose_across(const culvi_graphics *graphics, const culvi_memory_ask *ask,
+                                 culvi_memory_way *out)
+{
+    const culv_device *device = graphics->device;
+    const culvi_words *words = graphics->api->words;
+    const bool maps = device->caps.vmm && !device->caps.cig_context;
+    const bool by_vmm = !ask->dedicated || (maps && ask->size >= CULVI_PLACED_UNIT);
+    *out = by_vmm ? CULVI_MEMORY_PLACED : CULVI_MEMORY_ACROSS;
+    if (ask->dedicated) return CULV_OK;
+    if (!maps)
+        return culvi_fail(&device->voice, ask->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_VMM,
+                          "memory of another GPU that is not dedicated to one buffer is mapped by "
+                          "VMM, which %s '%s' lacks; give the buffer memory of its own (%s)",
+                          device->caps.cig_context ? "a CIG context of" : "the device",
+                          device->caps.name, words->dedicated);
+    if (ask->size % CULVI_PLACED_UNIT == 0) return CULV_OK;
+    return culvi_fail(
+        &device->voice, ask->label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
+        "%s.%s is %" PRIu64 ", and memory of another GPU that is not dedicated to "
+        "one buffer maps in multiples of %" PRIu64 " bytes alone (measured): allocate "
+        "such a size, or give the buffer memory of its own (%s)",
+        words->memory_desc, words->memory_size, ask->size, CULVI_PLACED_UNIT, words->dedicated);
+}
+
 culv_result culvi_graphics_import(culvi_graphics *graphics, const culvi_memory_ask *ask,
                                   culv_memory **out)
 {
     const culvi_graphics_api *api = graphics->api;
     culv_memory_desc import = culv_memory_desc_init();
     culvi_memory_way way = CULVI_MEMORY_IMPORTED;
-    culv_result result = graphics->across ? culvi_across_choose(graphics, ask, &way) : CULV_OK;
+    culv_result result = graphics->across ? choose_across(graphics, ask, &way) : CULV_OK;
     if (result == CULV_OK)
         result = api->export_memory(graphics, ask->label, ask->memory, &import.handle);
     if (result != CULV_OK) return result;

@@ -148,7 +148,7 @@ void culvi_semaphore_pair_destroy(culvi_semaphore_pair *pair, const CUstream *la
 int culvi_graphics_wait(const culvi_graphics *graphics, const culvi_semaphore_pair *pair,
                         uint64_t value, uint64_t timeout_ns, const char **call);
 
-/* Chooses between sharing and the fallbacks (paths.c). */
+/* Chooses between sharing and the fallbacks (pair.c). */
 culv_result culvi_check_fallback(const culvi_voice *voice, const char *label, const char *desc,
                                  uint32_t fallback);
 /* Makes one object in each way. */

@@ -71,28 +71,19 @@ static culv_result find_kind(culv_device *device, CUdeviceptr pointer, const ans
                              culv_pointer_kind *out)
 {
     bool vmm = false;
-    *out = CULV_POINTER_NONE;
-    if (a->memory_type == 0) return CULV_OK;
-    if (a->managed) {
-        *out = CULV_POINTER_MANAGED;
-        return CULV_OK;
-    }
-    if (a->pool != NULL) {
-        *out = CULV_POINTER_POOL;
-        return CULV_OK;
-    }
-    /* No attribute tells it from memory of cuMemAlloc: Culvert knows its own mappings only. */
-    if (a->memory_type == CU_MEMORYTYPE_DEVICE && culvi_memory_is_import(device, pointer)) {
-        *out = CULV_POINTER_EXTERNAL;
-        return CULV_OK;
-    }
-    /* Also VMM memory on the host is of type HOST. */
-    culv_result result = is_vmm(device, pointer, &vmm);
-    if (result != CULV_OK) return result;
-    *out = vmm                                    ? CULV_POINTER_VMM
+    /* No attribute tells an import from cuMemAlloc's memory: Culvert knows its own mappings. */
+    *out = a->memory_type == 0 ? CULV_POINTER_NONE
+           : a->managed        ? CULV_POINTER_MANAGED
+           : a->pool != NULL   ? CULV_POINTER_POOL
+           : a->memory_type == CU_MEMORYTYPE_DEVICE && culvi_memory_is_import(device, pointer)
+               ? CULV_POINTER_EXTERNAL
            : a->memory_type == CU_MEMORYTYPE_HOST ? CULV_POINTER_HOST
                                                   : CULV_POINTER_DEVICE;
-    return CULV_OK;
+    if (*out != CULV_POINTER_HOST && *out != CULV_POINTER_DEVICE) return CULV_OK;
+    /* Also VMM memory on the host is of type HOST. */
+    culv_result result = is_vmm(device, pointer, &vmm);
+    if (vmm) *out = CULV_POINTER_VMM;
+    return result;
 }
 
 static uint32_t handle_types(const culv_device *device, const culv_pointer_info *info,

@@ -100,7 +100,7 @@ culv_result culvi_vmm_wait_and_collect(culv_vmm_range *range, uint64_t offset, u
     culv_result result = culvi_vmm_check_span(range, offset, size, "culvi_vmm_wait_and_collect");
     if (result != CULV_OK) return result;
     for (int attempt = 0; attempt < 3 && waiting; attempt++) {
-        culvi_wait_and_collect_chosen(device, range, touches, &where);
+        culvi_wait_and_collect_for(device, range, touches, &where);
         culvi_mutex_lock(&device->lock);
         waiting = culvi_vmm_is_unmapping(range, offset, size);
         culvi_mutex_unlock(&device->lock);
