@@ -380,33 +380,33 @@ typedef struct stage {
  * what it was lent. */
 typedef culv_result call(const stage *s, culv_handle handle);
 
+/* An import that is refused has written nothing. */
+#define IMPORT(type, by, destroy)                                                                  \
+    do {                                                                                           \
+        type *out = POISON(type);                                                                  \
+        const culv_result result = by(s->w.device, &d, &out);                                      \
+        if (result != CULV_OK) {                                                                   \
+            REQUIRE(out == POISON(type));                                                          \
+            return result;                                                                         \
+        }                                                                                          \
+        destroy;                                                                                   \
+        culv_handle_close(&handle);                                                                \
+        return CULV_OK;                                                                            \
+    } while (0)
+
 static culv_result memory(const stage *s, culv_handle handle)
 {
-    culv_memory *out = POISON(culv_memory);
     culv_memory_desc d = lib_memory_desc(&s->w, &s->buffer, -1);
     d.handle = handle;
-    culv_result result = culv_memory_import(s->w.device, &d, &out);
-    if (result != CULV_OK)
-        REQUIRE(out == POISON(culv_memory));
-    else
-        culv_memory_destroy(&out);
-    if (result == CULV_OK) culv_handle_close(&handle);
-    return result;
+    IMPORT(culv_memory, culv_memory_import, culv_memory_destroy(&out));
 }
 
 static culv_result semaphore(const stage *s, culv_handle handle, culv_semaphore_type type)
 {
-    culv_semaphore *out = POISON(culv_semaphore);
     culv_semaphore_desc d = culv_semaphore_desc_init();
     d.handle = handle;
     d.type = type;
-    culv_result result = culv_semaphore_import(s->w.device, &d, &out);
-    if (result != CULV_OK)
-        REQUIRE(out == POISON(culv_semaphore));
-    else
-        culv_semaphore_destroy(&out, NULL);
-    if (result == CULV_OK) culv_handle_close(&handle);
-    return result;
+    IMPORT(culv_semaphore, culv_semaphore_import, culv_semaphore_destroy(&out, NULL));
 }
 
 static culv_result timeline(const stage *s, culv_handle handle)
@@ -421,31 +421,17 @@ static culv_result binary(const stage *s, culv_handle handle)
 
 static culv_result vmm(const stage *s, culv_handle handle)
 {
-    culv_vmm_allocation *out = POISON(culv_vmm_allocation);
     culv_vmm_import_desc d = culv_vmm_import_desc_init();
     d.handle = handle;
     d.size = lib_allocation(s->allocation).size;
-    culv_result result = culv_vmm_import(s->w.device, &d, &out);
-    if (result != CULV_OK)
-        REQUIRE(out == POISON(culv_vmm_allocation));
-    else
-        culv_vmm_allocation_destroy(&out);
-    if (result == CULV_OK) culv_handle_close(&handle);
-    return result;
+    IMPORT(culv_vmm_allocation, culv_vmm_import, culv_vmm_allocation_destroy(&out));
 }
 
 static culv_result pool(const stage *s, culv_handle handle)
 {
-    culv_mem_pool *out = POISON(culv_mem_pool);
     culv_mem_pool_import_desc d = culv_mem_pool_import_desc_init();
     d.handle = handle;
-    culv_result result = culv_mem_pool_import(s->w.device, &d, &out);
-    if (result != CULV_OK)
-        REQUIRE(out == POISON(culv_mem_pool));
-    else
-        culv_mem_pool_destroy(&out);
-    if (result == CULV_OK) culv_handle_close(&handle);
-    return result;
+    IMPORT(culv_mem_pool, culv_mem_pool_import, culv_mem_pool_destroy(&out));
 }
 
 static culv_result from_handle(const stage *s, culv_handle handle)

@@ -6,12 +6,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -506,26 +503,12 @@ TEST(users, .own = true)
 
 /* Kernels that lack it, and filters that forbid it --------------------------------------------- */
 
-static void forbid(long call, uint32_t error)
-{
-    struct sock_filter lines[] = {
-        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)call, 0, 1),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | error),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-    };
-    const struct sock_fprog program = {sizeof lines / sizeof lines[0], lines};
-    REQUIRE_EQ(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
-    if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0)
-        SKIP("this kernel takes no seccomp filters");
-}
-
 TEST(forbidden, .own = true)
 {
     ipc_child child;
     ipc_fork(&child, have_file, "");
     const culv_ipc_fetch_desc d = told(&child);
-    forbid(SYS_pidfd_getfd, EPERM);
+    ipc_forbid(SYS_pidfd_getfd, EPERM);
     refused_fetch(d, CULV_ERROR_UNSUPPORTED, CULV_REASON_IPC_REFUSED, "seccomp");
     ipc_say(&child, 'e');
     ipc_join(&child);
@@ -537,9 +520,9 @@ TEST(old_kernels, .own = true)
     ipc_child child;
     ipc_fork(&child, have_file, "");
     const culv_ipc_fetch_desc d = told(&child);
-    forbid(SYS_pidfd_getfd, ENOSYS);
+    ipc_forbid(SYS_pidfd_getfd, ENOSYS);
     refused_fetch(d, CULV_ERROR_UNSUPPORTED, CULV_REASON_OS, "Linux 5.6");
-    forbid(SYS_pidfd_open, ENOSYS);
+    ipc_forbid(SYS_pidfd_open, ENOSYS);
     refused_fetch(d, CULV_ERROR_UNSUPPORTED, CULV_REASON_OS, "Linux 5.3");
     ipc_say(&child, 'e');
     ipc_join(&child);

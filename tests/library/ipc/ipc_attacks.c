@@ -686,9 +686,7 @@ static void attack_a_server(bool old_kernel)
             ipc_serve(h.closed);
             ipc_serve(h.server);
             hostile_be_honest(&h);
-            while (h.count > 0)
-                close(h.fds[--h.count]);
-            ipc_serve(h.server);
+            hostile_leave(&h);
             if (round == 0) hostile_be_honest(&h);
             ipc_serve(h.server);
             REQUIRE_EQ(culv_ipc_server_clients(h.server), 0);
@@ -959,12 +957,9 @@ static void attack_a_client(bool old_kernel)
     vmm_stage s;
     atomic_store(&culvi_ipc_old_kernel, old_kernel);
     char name[CULV_IPC_NAME_SIZE];
-    socklen_t length;
     vmm_stage_open(&s);
-    const struct sockaddr_un a = raw_address(ipc_name(name, "impostor"), &length);
-    impostor me = {.listener = raw_socket(), .device = lib_caps(s.w.device).uuid};
-    REQUIRE_EQ(bind(me.listener, (const struct sockaddr *)&a, length), 0);
-    REQUIRE_EQ(listen(me.listener, 8), 0);
+    ipc_name(name, "impostor");
+    impostor me = {.listener = raw_listen(name), .device = lib_caps(s.w.device).uuid};
     me.file = memfd_create("no memory of CUDA's", MFD_CLOEXEC);
     REQUIRE(me.file >= 0 && ftruncate(me.file, (off_t)VMM_BLOCK) == 0);
     for (size_t i = 0; i < sizeof client_attacks / sizeof client_attacks[0]; i++) {
@@ -1043,12 +1038,9 @@ static void *greet_badly(void *arg)
 TEST(bad_greeting, .title = "attacks.greeting", .own = true)
 {
     char name[CULV_IPC_NAME_SIZE];
-    socklen_t length;
-    const struct sockaddr_un a = raw_address(ipc_name(name, "impostor"), &length);
-    impostor me = {.listener = raw_socket()};
+    ipc_name(name, "impostor");
+    impostor me = {.listener = raw_listen(name)};
     culv_ipc_client_desc d = culv_ipc_client_desc_init();
-    REQUIRE_EQ(bind(me.listener, (const struct sockaddr *)&a, length), 0);
-    REQUIRE_EQ(listen(me.listener, 8), 0);
     d.name = name;
     for (int old = 0; old < 2; old++) {
         const size_t fds = test_open_fds();
@@ -1075,13 +1067,10 @@ TEST(bad_greeting, .title = "attacks.greeting", .own = true)
 TEST(endless_wakes, .own = true)
 {
     char name[CULV_IPC_NAME_SIZE];
-    socklen_t length;
-    const struct sockaddr_un a = raw_address(ipc_name(name, "impostor"), &length);
-    impostor me = {.listener = raw_socket(), .linger = {-1, -1}};
+    ipc_name(name, "impostor");
+    impostor me = {.listener = raw_listen(name), .linger = {-1, -1}};
     culv_ipc_info info = culv_ipc_info_init();
     pthread_t thread;
-    REQUIRE_EQ(bind(me.listener, (const struct sockaddr *)&a, length), 0);
-    REQUIRE_EQ(listen(me.listener, 8), 0);
     REQUIRE_EQ(pthread_create(&thread, NULL, greet_badly, &me), 0);
     culv_ipc_client *client = ipc_client(NULL, name);
     LIB_ERROR(culv_ipc_client_get_offer(client, 0, 1000000, &info, NULL), TIMEOUT, IPC_GONE);
@@ -1154,11 +1143,8 @@ static void *tell_lies(void *arg)
 VMM_CASE(servers_gpu, .own = true)
 {
     char name[CULV_IPC_NAME_SIZE];
-    socklen_t length;
-    const struct sockaddr_un a = raw_address(ipc_name(name, "liar"), &length);
-    liar me = {.listener = raw_socket()};
-    REQUIRE_EQ(bind(me.listener, (const struct sockaddr *)&a, length), 0);
-    REQUIRE_EQ(listen(me.listener, 8), 0);
+    ipc_name(name, "liar");
+    liar me = {.listener = raw_listen(name)};
     me.file = memfd_create("no memory of CUDA's", MFD_CLOEXEC);
     REQUIRE(me.file >= 0 && ftruncate(me.file, (off_t)VMM_BLOCK) == 0);
     for (size_t i = 0; i < sizeof gpu_lies / sizeof gpu_lies[0]; i++) {

@@ -486,21 +486,6 @@ VMM_CASE(found, .title = "found", .own = true)
 
 /* Raw-API peers -------------------------------------------------------------------------------- */
 
-static void send_fd(int socket, int fd)
-{
-    char byte = 'f', space[CMSG_SPACE(sizeof fd)];
-    struct iovec v = {&byte, 1};
-    memset(space, 0, sizeof space);
-    struct msghdr m = {
-        .msg_iov = &v, .msg_iovlen = 1, .msg_control = space, .msg_controllen = sizeof space};
-    struct cmsghdr *c = CMSG_FIRSTHDR(&m);
-    c->cmsg_level = SOL_SOCKET;
-    c->cmsg_type = SCM_RIGHTS;
-    c->cmsg_len = CMSG_LEN(sizeof fd);
-    memcpy(CMSG_DATA(c), &fd, sizeof fd);
-    REQUIRE(sendmsg(socket, &m, 0) == 1);
-}
-
 static int take_fd(int socket)
 {
     char byte = 0, space[CMSG_SPACE(sizeof(int))];
@@ -545,7 +530,7 @@ static void be_raw(ipc_child *parent, const char *name)
     CU_OK(cu->MemSetAccess(at, SIZE, &access, 1));
     ipc_write(&s.w, stream, at, HAS, 1);
     CU_OK(cu->MemExportToShareableHandle(&fd, own, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
-    send_fd(between[1], fd);
+    REQUIRE(raw_send(between[1], "f", 1, &fd, 1));
     close(fd);
     fd = take_fd(between[1]);
     CU_OK(cu->MemImportFromShareableHandle(&theirs, (void *)(uintptr_t)fd,
@@ -590,15 +575,13 @@ TEST(raw_peers, .title = "raw_peers", .own = true)
     ipc_write(&s.w, stream, vmm_address(range, 1), HAS, 2);
     culv_handle handle;
     LIB_OK(culv_vmm_export_dup(own, CULV_HANDLE_OPAQUE_FD, &handle));
-    send_fd(between[0], handle.value.fd);
+    REQUIRE(raw_send(between[0], "f", 1, &handle.value.fd, 1));
     culv_handle_close(&handle);
     ipc_say(&child, 'w');
     ipc_hear(&child, 'd');
     ipc_require(&s.w, stream, vmm_address(range, 1), HAS, 4);
     ipc_join(&child);
-    LIB_OK(culv_vmm_unmap(range, 0, culv_vmm_range_size(range), NULL));
-    LIB_OK(culv_vmm_range_destroy(&range));
-    culv_vmm_allocation_destroy(&own);
+    vmm_unmapped(&range, &own);
     culv_vmm_allocation_destroy(&theirs);
     lib_stream_destroy(&s.w, stream);
     vmm_stage_close(&s); /* it counts files */

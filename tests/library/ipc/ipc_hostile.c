@@ -9,8 +9,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <linux/userfaultfd.h>
 #include <netinet/in.h>
 #include <poll.h>
@@ -20,7 +18,6 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -112,8 +109,6 @@ TEST(held_locks, .own = true)
         let_go(&l);
         close(i == 0 ? socket_fd : ends[1]);
     }
-    for (size_t k = 0; k < h.count; k++)
-        close(h.fds[k]);
     hostile_close(&h);
 }
 
@@ -152,7 +147,6 @@ TEST(wants_handles, .own = true)
     REQUIRE(lets_handles(&h));
     culv_ring_destroy(&counters, NULL);
     REQUIRE(lets_handles(&h));
-    close(h.fds[0]);
     hostile_close(&h);
 }
 
@@ -199,19 +193,6 @@ static const struct {
 };
 static size_t filter;
 
-static void refuse_a_call(void)
-{
-    struct sock_filter code[] = {
-        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, filters[filter].call, 0, 1),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | filters[filter].error),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-    };
-    const struct sock_fprog program = {sizeof code / sizeof code[0], code};
-    REQUIRE_EQ(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
-    if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0) _exit(TEST_SKIPPED);
-}
-
 static void receive_filtered(ipc_child *parent, const char *name)
 {
     vmm_stage s;
@@ -222,7 +203,7 @@ static void receive_filtered(ipc_child *parent, const char *name)
     vmm_stage_open(&s);
     const size_t fds = test_open_fds();
     d.name = name;
-    refuse_a_call();
+    ipc_forbid(filters[filter].call, filters[filter].error);
     culv_result result = culv_ipc_client_connect(s.w.device, &d, IPC_FAR, &client);
     if (result == CULV_OK) result = culv_ipc_client_receive(client, "cells", IPC_FAR, &object);
     printf("%s: %s\n", filters[filter].name, result == CULV_OK ? "OK" : culv_last_error_message());
@@ -249,18 +230,16 @@ TEST(filtered_clients, .title = "filters", .own = true, .time_limit = 120)
     enum { FILTERS = sizeof filters / sizeof filters[0] };
     static hostile h;
     ipc_child children[FILTERS];
-    pthread_t thread;
     char name[CULV_IPC_NAME_SIZE];
     for (filter = 0; filter < FILTERS; filter++)
         ipc_fork(&children[filter], receive_filtered, ipc_name(name, "hostile"));
     hostile_open(&h);
-    REQUIRE_EQ(pthread_create(&thread, NULL, hostile_serve, &h), 0);
+    hostile_begin(&h);
     for (size_t i = 0; i < FILTERS; i++) {
         ipc_say(&children[i], 'g');
         ipc_join(&children[i]);
     }
-    atomic_store(&h.over, true);
-    REQUIRE_EQ(pthread_join(thread, NULL), 0);
+    hostile_end(&h);
     hostile_close(&h);
     for (size_t i = 0; i < FILTERS; i++)
         ipc_forget(&children[i]);
@@ -274,7 +253,7 @@ static void serve_filtered(ipc_child *parent, const char *name)
     hostile_open(&h);
     strcpy(h.blame, "seccomp");
     REQUIRE(raw_send_message(raw_connect(h.name), &hello, NULL));
-    refuse_a_call();
+    ipc_forbid(filters[filter].call, filters[filter].error);
     culv_result result = CULV_OK;
     for (int i = 0; i < 3 && result == CULV_OK; i++)
         result = culv_ipc_server_poll(h.server, UINT64_C(1000000), NULL);
@@ -369,19 +348,17 @@ ssize_t sendmsg(int fd, const struct msghdr *header, int flags)
 TEST(endless_head, .own = true)
 {
     static hostile h;
-    pthread_t thread;
     culv_ring_frame f;
     size_t count = 0;
     culv_ipc_consumer_desc d = culv_ipc_consumer_desc_init();
     hostile_open(&h);
     CUstream stream = lib_stream(&h.s.w);
-    REQUIRE_EQ(pthread_create(&thread, NULL, hostile_serve, &h), 0);
+    hostile_begin(&h);
     culv_ipc_client *client = ipc_client(h.s.w.device, h.name);
     d.ring = "frames";
     d.policy = CULV_RING_MAILBOX;
     NEW(culv_ring, side, culv_ipc_ring_join, client, &d, IPC_FAR);
-    atomic_store(&h.over, true);
-    REQUIRE_EQ(pthread_join(thread, NULL), 0);
+    hostile_end(&h);
     count = culv_ipc_ring_consumers(h.ring, NULL, 0); /* it counts from now on */
     REQUIRE_EQ(count, 1);
     rising = culvi_ipc_ring_page_of(culvi_ipc_ring_of(h.ring, "endless_head"));
@@ -420,14 +397,10 @@ TEST(dying_server, .own = true)
 {
     static hostile h;
     pthread_t thread;
-    socklen_t length;
     char name[CULV_IPC_NAME_SIZE];
     hostile_open(&h);
     snprintf(h.blame, sizeof h.blame, "%.39s", ipc_name(name, "dying"));
-    const struct sockaddr_un a = raw_address(h.blame, &length);
-    h.fds[0] = raw_socket();
-    REQUIRE_EQ(bind(h.fds[0], (const struct sockaddr *)&a, length), 0);
-    REQUIRE_EQ(listen(h.fds[0], 1), 0);
+    h.fds[0] = raw_listen(h.blame);
     REQUIRE_EQ(pthread_create(&thread, NULL, end_and_begin, &h), 0);
     culv_ipc_client *client = ipc_client(NULL, h.blame);
     culv_ipc_object *part = ipc_receive(client, "part");
@@ -469,9 +442,6 @@ TEST(long_queues, .own = true)
     LIB_OK(culv_ipc_server_poll(h.server, 0, NULL));
     if (given_up > STRANGERS * EACH)
         FAIL("a poll took %zu packets of strangers, of %zu", given_up, queued);
-    for (size_t k = 0; k < h.count; k++)
-        close(h.fds[k]);
-    ipc_serve(h.server);
     hostile_close(&h);
 }
 
@@ -504,11 +474,9 @@ TEST(full_server, .own = true)
     culv_result result;
     hostile_open(&h);
     d.name = h.name;
-    REQUIRE_EQ(pthread_create(&thread, NULL, hostile_serve, &h), 0);
+    hostile_begin(&h);
     NEW(culv_ipc_client, quiet, culv_ipc_client_connect, NULL, &d, IPC_FAR);
-    atomic_store(&h.over, true);
-    REQUIRE_EQ(pthread_join(thread, NULL), 0);
-    atomic_store(&h.over, false);
+    hostile_end(&h);
     while (h.count < 16) { /* the last one gets the quiet one's place */
         const int fd = hostile_keep(&h, raw_connect(h.name));
         ask(fd, CULVI_IPC_HELLO, "");
@@ -523,7 +491,7 @@ TEST(full_server, .own = true)
               "asked nothing for a second since it connected");
     REQUIRE(!culv_ipc_client_connected(quiet));
     culv_ipc_client_destroy(&quiet);
-    REQUIRE_EQ(pthread_create(&thread, NULL, hostile_serve, &h), 0);
+    hostile_begin(&h);
     do /* a server that is late itself is told as that */
         result = culv_ipc_client_connect(NULL, &d, UINT64_C(100000000), &client);
     while (result == CULV_ERROR_TIMEOUT);
@@ -531,18 +499,15 @@ TEST(full_server, .own = true)
     culv_last_error(&e);
     REQUIRE(result == CULV_ERROR_BUSY && e.reason == CULV_REASON_IPC_REFUSED);
     LIB_SAYS("culv_ipc_server_desc.max_clients");
-    atomic_store(&h.over, true);
-    REQUIRE_EQ(pthread_join(thread, NULL), 0);
+    hostile_end(&h);
     REQUIRE_EQ(pthread_create(&thread, NULL, come_in, &h), 0);
     for (int i = 0; i < TURNS; i++) /* it is turned away in some of them */
         LIB_OK(culv_ipc_server_poll(h.server, UINT64_C(1000000), NULL));
     close(h.fds[7]);
+    h.fds[7] = dup(0);
     while (atomic_load(&h.over))
         LIB_OK(culv_ipc_server_poll(h.server, UINT64_C(1000000), NULL));
     REQUIRE_EQ(pthread_join(thread, NULL), 0);
-    for (int i = 0; i < 16; i++)
-        if (i != 7) close(h.fds[i]);
-    ipc_serve(h.server);
     hostile_close(&h);
 }
 
@@ -644,9 +609,6 @@ TEST(deaf_among_few, .title = "in_flight.deaf_among_few", .own = true)
     ipc_serve(h.server); /* the honest one has left */
     REQUIRE_EQ(culv_ipc_server_clients(h.server), 15);
     REQUIRE_EQ(h.blamed, 0);
-    for (size_t k = 0; k < h.count; k++)
-        close(h.fds[k]);
-    ipc_serve(h.server);
     hostile_close(&h);
 }
 
@@ -737,9 +699,7 @@ TEST(one_user, .title = "in_flight.one_user", .own = true)
             came += take(bad[i], &handles);
     }
     REQUIRE_EQ(came, asked);
-    for (size_t k = 0; k < h.count; k++)
-        close(h.fds[k]);
-    h.count = 0;
+    hostile_leave(&h);
     ipc_serve(server);
     REQUIRE_EQ(culv_ipc_server_clients(server), 0);
     culv_ipc_server_destroy(&server);
@@ -780,8 +740,7 @@ TEST(places_of_users, .own = true)
         if (silent == 1) ask(good, CULVI_IPC_HELLO, "");
         ipc_serve(server);
         REQUIRE_EQ(raw_answer(good).type, CULVI_IPC_HELLO);
-        while (h.count > 0)
-            close(h.fds[--h.count]);
+        hostile_leave(&h);
         ipc_serve(server);
         REQUIRE_EQ(culv_ipc_server_clients(server), 0);
     }

@@ -5,6 +5,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
@@ -124,6 +126,20 @@ void ipc_forget(ipc_child *child)
 {
     close(child->told);
     close(child->tell);
+}
+
+void ipc_forbid(unsigned call, unsigned error)
+{
+    struct sock_filter code[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, call, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | error),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    const struct sock_fprog program = {sizeof code / sizeof code[0], code};
+    REQUIRE_EQ(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
+    if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0)
+        SKIP("this kernel takes no seccomp filters");
 }
 
 void ipc_need_namespaces(int kinds)
@@ -437,6 +453,16 @@ int raw_socket(void)
     return fd;
 }
 
+int raw_listen(const char *name)
+{
+    socklen_t length;
+    const struct sockaddr_un a = raw_address(name, &length);
+    const int fd = raw_socket();
+    REQUIRE_EQ(bind(fd, (const struct sockaddr *)&a, length), 0);
+    REQUIRE_EQ(listen(fd, 8), 0);
+    return fd;
+}
+
 int raw_connect(const char *name)
 {
     socklen_t length;
@@ -608,8 +634,16 @@ void hostile_settle(const hostile *h)
     lib_settle(&w);
 }
 
+void hostile_leave(hostile *h)
+{
+    while (h->count > 0)
+        close(h->fds[--h->count]);
+    ipc_serve(h->server);
+}
+
 void hostile_close(hostile *h)
 {
+    if (h->server != NULL) hostile_leave(h);
     culv_ring_destroy(&h->ring, NULL);
     culv_ipc_server_destroy(&h->server);
     culv_ipc_server_destroy(&h->closed);
@@ -619,7 +653,7 @@ void hostile_close(hostile *h)
     vmm_stage_close(&h->s);
 }
 
-void *hostile_serve(void *arg)
+static void *hostile_serve(void *arg)
 {
     hostile *h = arg;
     while (!atomic_load(&h->over)) {
@@ -629,13 +663,23 @@ void *hostile_serve(void *arg)
     return NULL;
 }
 
+void hostile_begin(hostile *h)
+{
+    atomic_store(&h->over, false);
+    REQUIRE_EQ(pthread_create(&h->thread, NULL, hostile_serve, h), 0);
+}
+
+void hostile_end(hostile *h)
+{
+    atomic_store(&h->over, true);
+    REQUIRE_EQ(pthread_join(h->thread, NULL), 0);
+}
+
 void hostile_be_honest(hostile *h)
 {
-    pthread_t thread;
     culv_ipc_info info = culv_ipc_info_init();
     uint32_t count = 0;
-    atomic_store(&h->over, false);
-    REQUIRE_EQ(pthread_create(&thread, NULL, hostile_serve, h), 0);
+    hostile_begin(h);
     culv_ipc_client *client = ipc_client(h->s.w.device, h->name);
     LIB_OK(culv_ipc_client_get_offer(client, 0, IPC_FAR, &info, &count));
     REQUIRE_EQ(count, 3);
@@ -656,8 +700,7 @@ void hostile_be_honest(hostile *h)
     NEW(culv_ring, side, culv_ipc_ring_join, client, &c, IPC_FAR);
     culv_ring_destroy(&side, NULL);
     culv_ipc_client_destroy(&client);
-    atomic_store(&h->over, true);
-    REQUIRE_EQ(pthread_join(thread, NULL), 0);
+    hostile_end(h);
 }
 
 bool hostile_has_door(void)

@@ -9,6 +9,7 @@
 #include "ipc/ipc_channel.h"
 #include "ipc/ipc_line.h"
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <sys/socket.h>
 #include <sys/types.h>
@@ -40,6 +41,8 @@ void ipc_kill(ipc_child *child);
 /* Closes the pipes, which stay open till then: who counts files counts them before and after. */
 void ipc_forget(ipc_child *child);
 
+/* The system call fails from now on (seccomp); skips where that cannot be. */
+void ipc_forbid(unsigned call, unsigned error);
 /* Whether this system lets the process make namespaces of these kinds (CLONE_NEW...). */
 void ipc_need_namespaces(int kinds);
 /* In a role: what follows runs in a child that is in such namespaces, and the role ends with it.
@@ -132,6 +135,7 @@ void ipc_ring_close(ipc_end *e);
  * them. */
 struct sockaddr_un raw_address(const char *name, socklen_t *length);
 int raw_socket(void);
+int raw_listen(const char *name);
 int raw_connect(const char *name);
 /* False: the other side closed, or lets no descriptors in. */
 bool raw_send(int fd, const void *bytes, size_t size, const int *fds, size_t count);
@@ -165,7 +169,8 @@ typedef struct hostile {
     culv_ring *ring;
     culv_vmm_allocation *memory;
     culv_vector *vector;
-    atomic_bool over; /* of the honest client */
+    atomic_bool over; /* of the thread */
+    pthread_t thread;
     raw_linger linger[4];
     int pipe[2];
     int fds[RAW_MOST];
@@ -176,8 +181,11 @@ void hostile_open(hostile *h);
 void hostile_close(hostile *h);
 /* The releases that are deferred on the server's device. */
 void hostile_settle(const hostile *h);
-/* A thread that serves until `over`. */
-void *hostile_serve(void *h);
+/* A thread that serves from here to there. */
+void hostile_begin(hostile *h);
+void hostile_end(hostile *h);
+/* Closes what was kept. */
+void hostile_leave(hostile *h);
 /* An honest client of the library: all of its calls succeed, and the data is right. */
 void hostile_be_honest(hostile *h);
 /* Closed with the attack. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* culv_vector: growing. */
-#include "library.h"
+#include "vmm_stage.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -10,9 +10,10 @@
 #define MIB ((uint64_t)1 << 20)
 #define GIB ((uint64_t)1 << 30)
 
-/* A device without a graphics API, which has virtual memory management, or the case is skipped. */
+/* A vmm_stage with a stream and two kernels. */
 typedef struct vector_stage {
     lib_world w;
+    vmm_stage of; /* whose world it is */
     CUstream stream;
     CUmodule module;
     CUfunction write, add;
@@ -30,59 +31,74 @@ typedef struct vector_objects {
     uint64_t allocations, reservations, mappings;
 } vector_objects;
 
-static void vector_hold(vector_stage *s);
-static void vector_let_go(vector_stage *s);
-static void vector_open_wall(vector_stage *s);
-static bool vector_objects_of(const vector_stage *s, vector_objects *out);
-
 static uint32_t seed_at(uint64_t offset, uint32_t seed)
 {
     return lib_word((uint32_t)(offset / 4), seed);
 }
 
+static void vector_let_go(vector_stage *s)
+{
+    atomic_store(&s->held, false);
+}
+
+static void vector_open_wall(vector_stage *s)
+{
+    if (s->wall == 0) return;
+    LIB_CU_OK(&s->w, s->w.cu->MemAddressFree(s->wall, (size_t)s->wall_size));
+    s->wall = 0;
+}
+
+static bool vector_objects_of(const vector_stage *s, vector_objects *out)
+{
+    culv_soft_counts c = {.struct_size = sizeof c};
+    if (s->w.cu->SoftCounts == NULL) return false;
+    s->w.cu->SoftCounts(&c);
+    *out = (vector_objects){c.physical_allocations, c.reservations, c.virtual_mappings};
+    return true;
+}
+
+static void load(vector_stage *s)
+{
+    s->stream = lib_stream(&s->w);
+    CUcontext before = lib_enter(&s->w);
+    s->module = raw_cuda_load(s->w.cu, "library_kernels");
+    s->write = raw_cuda_function(s->w.cu, s->module, "library_write");
+    s->add = raw_cuda_function(s->w.cu, s->module, "library_add");
+    lib_leave(&s->w, before);
+}
+
+static void unload(vector_stage *s)
+{
+    LIB_CU_OK(&s->w, s->w.cu->ModuleUnload(s->module));
+    lib_stream_destroy(&s->w, s->stream);
+}
+
 static void vector_stage_open(vector_stage *s)
 {
     memset(s, 0, sizeof *s);
-    s->w.cu = lib_driver();
-    const raw_cuda *cu = s->w.cu;
-    culv_device_desc dd = culv_device_desc_init();
-    culv_device_caps caps = culv_device_caps_init();
-    dd.driver = cu->software ? CULV_DRIVER_SOFT : CULV_DRIVER_NVIDIA;
-    s->w.fds = test_open_fds();
-    LIB_OK(culv_device_open_by_ordinal(0, &dd, &s->w.device));
-    LIB_OK(culv_device_get_caps(s->w.device, &caps));
-    if (!caps.vmm) SKIP("the device has no virtual memory management");
-    s->w.context = culv_device_context(s->w.device);
-    s->stream = lib_stream(&s->w);
-    CUcontext before = lib_enter(&s->w);
-    s->module = raw_cuda_load(cu, "library_kernels");
-    s->write = raw_cuda_function(cu, s->module, "library_write");
-    s->add = raw_cuda_function(cu, s->module, "library_add");
-    lib_leave(&s->w, before);
-    const culv_vmm_allocation_desc d = culv_vmm_allocation_desc_init();
-    LIB_OK(culv_vmm_get_granularity(s->w.device, &d, &s->chunk));
+    vmm_stage_open(&s->of);
+    s->w = s->of.w;
+    s->chunk = VMM_BLOCK;
+    load(s);
 }
 
 /* Requires that nothing is left. */
 static void vector_stage_close(vector_stage *s)
 {
-    const raw_cuda *cu = s->w.cu;
-    vector_objects left;
     vector_let_go(s);
     lib_finish(&s->w, s->stream);
     vector_open_wall(s);
-    LIB_CU_OK(&s->w, cu->ModuleUnload(s->module));
-    lib_stream_destroy(&s->w, s->stream);
-    lib_settle(&s->w);
-    lib_require_no_objects(&s->w);
-    if (vector_objects_of(s, &left)) {
-        REQUIRE_EQ(left.mappings, 0);
-        REQUIRE_EQ(left.reservations, 0);
-        REQUIRE_EQ(left.allocations, 0);
-    }
-    culv_device_close(&s->w.device);
-    if (cu->software) REQUIRE_EQ(test_open_fds(), s->w.fds);
-    raw_cuda_require_empty(cu);
+    unload(s);
+    vmm_stage_close(&s->of);
+}
+
+/* One more device of that GPU. */
+static culv_device *another(int ordinal)
+{
+    culv_device_desc dd = culv_device_desc_init();
+    dd.driver = lib_driver()->software ? CULV_DRIVER_SOFT : CULV_DRIVER_NVIDIA;
+    NEW(culv_device, device, culv_device_open_by_ordinal, ordinal, &dd);
+    return device;
 }
 
 static void launch(const vector_stage *s, CUfunction kernel, CUdeviceptr at, uint64_t bytes,
@@ -141,11 +157,6 @@ static void vector_hold(vector_stage *s)
 {
     atomic_store(&s->held, true);
     LIB_CU_OK(&s->w, s->w.cu->LaunchHostFunc(s->stream, hold, &s->held));
-}
-
-static void vector_let_go(vector_stage *s)
-{
-    atomic_store(&s->held, false);
 }
 
 static culv_vector *vector_make(const vector_stage *s, const culv_vector_desc *d)
@@ -227,20 +238,12 @@ static void vector_wall(vector_stage *s, const culv_vector *v)
     lib_leave(&s->w, before);
 }
 
-static void vector_open_wall(vector_stage *s)
-{
-    if (s->wall == 0) return;
-    LIB_CU_OK(&s->w, s->w.cu->MemAddressFree(s->wall, (size_t)s->wall_size));
-    s->wall = 0;
-}
-
-static bool vector_objects_of(const vector_stage *s, vector_objects *out)
+static uint64_t calls_of(const vector_stage *s)
 {
     culv_soft_counts c = {.struct_size = sizeof c};
-    if (s->w.cu->SoftCounts == NULL) return false;
+    if (s->w.cu->SoftCounts == NULL) return 0;
     s->w.cu->SoftCounts(&c);
-    *out = (vector_objects){c.physical_allocations, c.reservations, c.virtual_mappings};
-    return true;
+    return c.calls;
 }
 
 /* Doubling: what was written stays, the address too, and each step is one chunk and a
@@ -288,23 +291,19 @@ VECTOR_CASE(calls)
 {
     OWN(culv_vector) *v = vector_make(s, NULL);
     LIB_OK(culv_vector_grow(v, s->chunk));
-    if (s->w.cu->SoftCounts != NULL) {
-        culv_soft_counts before = {.struct_size = sizeof before},
-                         after = {.struct_size = sizeof after};
-        CUcontext current = lib_enter(&s->w);
-        s->w.cu->SoftCounts(&before);
-        LIB_OK(culv_vector_grow(v, 2 * s->chunk));
-        s->w.cu->SoftCounts(&after);
-        lib_leave(&s->w, current);
-        MEASURED("vector_grow_calls", "%d", (int)(after.calls - before.calls));
-        /* Three of virtual memory management, and with two of them one that looks whether the
-         * context is still there, one whether it is current, and two that spare captures. */
-        REQUIRE(after.calls - before.calls <= 3 + 2 * 4);
-        s->w.cu->SoftCounts(&before);
-        LIB_OK(culv_vector_grow(v, 2 * s->chunk - 5));
-        s->w.cu->SoftCounts(&after);
-        REQUIRE_EQ(after.calls, before.calls);
-    }
+    if (s->w.cu->SoftCounts == NULL) return;
+    CUcontext current = lib_enter(&s->w);
+    const uint64_t before = calls_of(s);
+    LIB_OK(culv_vector_grow(v, 2 * s->chunk));
+    const uint64_t after = calls_of(s);
+    lib_leave(&s->w, current);
+    MEASURED("vector_grow_calls", "%d", (int)(after - before));
+    /* Three of virtual memory management, and with two of them one that looks whether the context
+     * is still there, one whether it is current, and two that spare captures. */
+    REQUIRE(after - before <= 3 + 2 * 4);
+    const uint64_t idle = calls_of(s);
+    LIB_OK(culv_vector_grow(v, 2 * s->chunk - 5));
+    REQUIRE_EQ(calls_of(s), idle);
 }
 
 /* Sizes begin anywhere; a size to begin with is there; memory of a vector that grows while a kernel
@@ -344,76 +343,50 @@ VECTOR_CASE(begins)
     REQUIRE_EQ(vector_stats(v).reserved, 16 * d.size);
 }
 
-static void require_chunk(const culv_vector *v, size_t index, uint64_t size)
-{
-    culv_part chunks[16];
-    size_t count = 0;
-    LIB_OK(culv_vector_get_parts(v, chunks, 16, &count, NULL));
-    REQUIRE(index < count && count <= 16);
-    REQUIRE_EQ(chunks[index].size, size);
-}
-
-/* Sizes of chunks. */
+/* Sizes of chunks, in granularities: what is made of each grow, one generation each. */
 VECTOR_CASE(policies)
 {
+    enum { GROWS = 4, CHUNKS = 6 };
     const uint64_t c = s->chunk;
-    culv_vector_desc d = culv_vector_desc_init();
-    d.reserve = 64 * c;
-    d.min_chunk = 4 * c - 1;
-    OWN(culv_vector) *v = vector_make(s, &d);
-    LIB_OK(culv_vector_grow(v, 1));
-    require_chunk(v, 0, 4 * c);
-    LIB_OK(culv_vector_grow(v, 10 * c));
-    require_chunk(v, 1, 6 * c);
-    REQUIRE_EQ(vector_check(v), 2);
-    culv_vector_destroy(&v, NULL);
-
-    d.min_chunk = 0;
-    d.max_chunk = 3 * c + 1;
-    v = vector_make(s, &d);
-    LIB_OK(culv_vector_grow(v, 8 * c - 7));
-    REQUIRE_EQ(vector_check(v), 3);
-    require_chunk(v, 0, 3 * c);
-    require_chunk(v, 2, 2 * c);
-    REQUIRE_EQ(culv_vector_generation(v), 2); /* one grow, one generation */
-    culv_vector_destroy(&v, NULL);
-
-    d.max_chunk = 0;
-    d.growth_percent = 50;
-    v = vector_make(s, &d);
-    LIB_OK(culv_vector_grow(v, 8 * c));
-    LIB_OK(culv_vector_grow(v, 9 * c));
-    require_chunk(v, 1, 4 * c);
-    REQUIRE_EQ(culv_vector_size(v), 9 * c);
-    LIB_OK(culv_vector_grow(v, 12 * c)); /* it is there */
-    REQUIRE_EQ(culv_vector_generation(v), 3);
-    LIB_OK(culv_vector_grow(v, 13 * c));
-    require_chunk(v, 2, 6 * c);
-    culv_vector_destroy(&v, NULL);
-
-    d.max_chunk = 2 * c; /* the part that is committed besides is one chunk at most */
-    v = vector_make(s, &d);
-    LIB_OK(culv_vector_grow(v, 8 * c));
-    LIB_OK(culv_vector_grow(v, 9 * c));
-    REQUIRE_EQ(culv_vector_committed(v), 10 * c);
-    REQUIRE_EQ(vector_check(v), 5);
-    culv_vector_destroy(&v, NULL);
-
-    /* Where there is no memory for the policy, or no addresses, what is asked for is enough. */
-    d.max_chunk = 0;
-    d.growth_percent = UINT32_MAX;
-    d.reserve = 512 * GIB;
-    v = vector_make(s, &d);
-    LIB_OK(culv_vector_grow(v, 2 * c));
-    LIB_OK(culv_vector_grow(v, 3 * c));
-    REQUIRE_EQ(culv_vector_committed(v), 3 * c);
-    culv_vector_destroy(&v, NULL);
-    d.reserve = 8 * c;
-    d.no_move = 1;
-    v = vector_make(s, &d);
-    LIB_OK(culv_vector_grow(v, 5 * c));
-    LIB_OK(culv_vector_grow(v, 6 * c));
-    REQUIRE_EQ(culv_vector_committed(v), 8 * c);
+    const struct {
+        uint64_t reserve, min_chunk, max_chunk; /* the last two in bytes */
+        uint32_t percent, no_move;
+        uint64_t grows[GROWS], chunks[CHUNKS];
+    } rows[] = {
+        {64, 4 * c - 1, 0, 0, 0, {1, 10}, {4, 6}},
+        {64, 0, 3 * c + 1, 0, 0, {8}, {3, 3, 2}},
+        {64, 0, 0, 50, 0, {8, 9, 12, 13}, {8, 4, 6}}, /* what 12 asks for is there */
+        /* The part that is committed besides is one chunk at most. */
+        {64, 0, 2 * c, 50, 0, {8, 9}, {2, 2, 2, 2, 2}},
+        /* Where there is no memory for the policy, or no addresses, what is asked for is enough. */
+        {512 * GIB / c, 0, 0, UINT32_MAX, 0, {2, 3}, {2, 1}},
+        {8, 0, 0, UINT32_MAX, 1, {5, 6}, {5, 3}},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        culv_vector_desc d = culv_vector_desc_init();
+        culv_part chunks[CHUNKS];
+        size_t count = 0, should = 0;
+        uint64_t generation = 0;
+        d.reserve = rows[i].reserve * c;
+        d.min_chunk = rows[i].min_chunk;
+        d.max_chunk = rows[i].max_chunk;
+        d.growth_percent = rows[i].percent;
+        d.no_move = rows[i].no_move;
+        OWN(culv_vector) *v = vector_make(s, &d);
+        for (size_t k = 0; k < GROWS && rows[i].grows[k] > 0; k++) {
+            const uint64_t size = rows[i].grows[k] * c - 3, committed = culv_vector_committed(v);
+            generation = culv_vector_generation(v);
+            LIB_OK(culv_vector_grow(v, size));
+            REQUIRE_EQ(culv_vector_size(v), size);
+            REQUIRE_EQ(culv_vector_generation(v), generation + (size > committed));
+        }
+        LIB_OK(culv_vector_get_parts(v, chunks, CHUNKS, &count, NULL));
+        while (should < CHUNKS && rows[i].chunks[should] > 0)
+            should++;
+        REQUIRE_EQ(vector_check(v), should);
+        for (size_t k = 0; k < should; k++)
+            REQUIRE_EQ(chunks[k].size, rows[i].chunks[k] * c);
+    }
 }
 
 /* A second device writes, and the vector's own sees it; of a chunk that came by growing too. */
@@ -425,9 +398,7 @@ TEST(two_devices)
     int reach = 0;
     if (cu->device_count < 2) SKIP("one CUDA device only");
     vector_stage_open(&s);
-    culv_device_desc dd = culv_device_desc_init();
-    dd.driver = cu->software ? CULV_DRIVER_SOFT : CULV_DRIVER_NVIDIA;
-    NEW(culv_device, other, culv_device_open_by_ordinal, 1, &dd);
+    culv_device *other = another(1);
     CU_OK(cu->DeviceCanAccessPeer(&reach, 1, 0));
     if (!reach) SKIP("the second device does not reach the first one's memory");
     culv_vmm_access access[2];
@@ -442,12 +413,7 @@ TEST(two_devices)
     culv_vector *v = vector_make(&s, &d);
     vector_stage there = s;
     there.w.context = culv_device_context(other);
-    there.stream = lib_stream(&there.w);
-    CUcontext before = lib_enter(&there.w);
-    there.module = raw_cuda_load(cu, "library_kernels");
-    there.write = raw_cuda_function(cu, there.module, "library_write");
-    there.add = raw_cuda_function(cu, there.module, "library_add");
-    lib_leave(&there.w, before);
+    load(&there);
     vector_wall(&s, v);
     for (uint64_t size = s.chunk; size <= 8 * s.chunk;
          size *= 2) { /* the last one moves or extends */
@@ -458,8 +424,7 @@ TEST(two_devices)
         vector_require(&there, culv_vector_pointer(v), size, (uint32_t)size, 1);
     }
     culv_vector_destroy(&v, NULL);
-    LIB_CU_OK(&there.w, cu->ModuleUnload(there.module));
-    lib_stream_destroy(&there.w, there.stream);
+    unload(&there);
     culv_device_close(&other);
     vector_stage_close(&s);
 }
@@ -467,9 +432,7 @@ TEST(two_devices)
 /* A vector goes before or after its device is closed. */
 VECTOR_CASE(outlives_its_device)
 {
-    culv_device_desc dd = culv_device_desc_init();
-    dd.driver = s->w.cu->software ? CULV_DRIVER_SOFT : CULV_DRIVER_NVIDIA;
-    NEW(culv_device, second, culv_device_open_by_ordinal, 0, &dd);
+    culv_device *second = another(0);
     NEW(OWN(culv_vector), v, culv_vector_create, second, NULL);
     LIB_OK(culv_vector_grow(v, s->chunk));
     culv_device_close(&second);
@@ -482,22 +445,6 @@ VECTOR_CASE(outlives_its_device)
 #define TEST_GROUP "errors."
 /* culv_vector: what is refused. */
 
-VECTOR_CASE(nulls)
-{
-    OWN(culv_vector) *v = NULL;
-    culv_vector_stats stats = culv_vector_stats_init();
-    size_t count = 0;
-    REQUIRE_EQ(culv_vector_pointer(NULL), 0);
-    REQUIRE_EQ(culv_vector_size(NULL), 0);
-    REQUIRE_EQ(culv_vector_committed(NULL), 0);
-    REQUIRE_EQ(culv_vector_generation(NULL), 0);
-    v = vector_make(s, NULL);
-    LIB_INVALID(culv_vector_get_parts(v, NULL, 1, &count, NULL), NULL_ARGUMENT);
-    stats.struct_size = 0;
-    LIB_INVALID(culv_vector_get_stats(v, &stats), STRUCT_SIZE);
-    LIB_INVALID(culv_vector_retire(v, 4096, NULL), VALUE);
-}
-
 #define REFUSED(change, class, ...)                                                                \
     SPOILT(d, d.change,                                                                            \
            LIB_REFUSES(none, culv_vector_create(s->w.device, &d, &none), class, __VA_ARGS__))
@@ -505,6 +452,7 @@ VECTOR_CASE(nulls)
 VECTOR_CASE(descriptors)
 {
     culv_vector *none;
+    size_t count = 0;
     culv_vector_desc d = culv_vector_desc_init();
     const culv_vmm_access odd = {.flags = (culv_vmm_access_flags)77};
     struct {
@@ -536,6 +484,14 @@ VECTOR_CASE(descriptors)
     LIB_OK(culv_vector_get_stats(v, &stats));
     REQUIRE_EQ(stats.committed, s->chunk);
     REQUIRE_EQ(stats.peak, 77);
+    stats.struct_size = 0;
+    LIB_INVALID(culv_vector_get_stats(v, &stats), STRUCT_SIZE);
+    LIB_INVALID(culv_vector_get_parts(v, NULL, 1, &count, NULL), NULL_ARGUMENT);
+    LIB_INVALID(culv_vector_retire(v, 4096, NULL), VALUE);
+    REQUIRE_EQ(culv_vector_pointer(NULL), 0);
+    REQUIRE_EQ(culv_vector_size(NULL), 0);
+    REQUIRE_EQ(culv_vector_committed(NULL), 0);
+    REQUIRE_EQ(culv_vector_generation(NULL), 0);
 }
 
 /* Sizes at the end of what 64 bits hold. */
@@ -1092,11 +1048,8 @@ TEST(two_refusals_are_told, .own = true)
     culv_device_close(&device);
     REQUIRE(driver_objects(r.cu) <= first + told);
     /* vector_stage_close() would find what the driver keeps. */
-    CUcontext outer = lib_enter(&s.w);
-    CU_OK(r.cu->ModuleUnload(s.module));
-    lib_leave(&s.w, outer);
-    lib_stream_destroy(&s.w, s.stream);
-    culv_device_close(&s.w.device);
+    unload(&s);
+    culv_device_close(&s.of.w.device);
 }
 
 /* Where the stream cannot tell, the memory stays as long as the device. */
@@ -1107,9 +1060,7 @@ VECTOR_CASE(goes_with_its_device)
     const raw_cuda *cu = s->w.cu;
     if (cu->StreamBeginCapture == NULL || cu->StreamEndCapture == NULL || cu->GraphDestroy == NULL)
         SKIP("this driver captures no streams");
-    culv_device_desc dd = culv_device_desc_init();
-    dd.driver = cu->software ? CULV_DRIVER_SOFT : CULV_DRIVER_NVIDIA;
-    NEW(culv_device, second, culv_device_open_by_ordinal, 0, &dd);
+    culv_device *second = another(0);
     NEW(culv_vector, v, culv_vector_create, second, NULL);
     LIB_OK(culv_vector_grow(v, s->chunk));
     LIB_OK(culv_vector_grow(v, 2 * s->chunk));
@@ -1153,14 +1104,6 @@ static void wait_quiet(void)
     (void)test_asleep(0, 0, 0);
 }
 
-static uint64_t ahead_calls(const vector_stage *s)
-{
-    culv_soft_counts c = {.struct_size = sizeof c};
-    if (s->w.cu->SoftCounts == NULL) return 0;
-    s->w.cu->SoftCounts(&c);
-    return c.calls;
-}
-
 /* Growing into what is there calls no driver; the thread refills when less than half is left. */
 VECTOR_CASE(publishes, .smoke = true)
 {
@@ -1173,12 +1116,12 @@ VECTOR_CASE(publishes, .smoke = true)
     wait_committed(v, 8 * c);
     wait_quiet();
     REQUIRE_EQ(culv_vector_size(v), 0);
-    const uint64_t generation = culv_vector_generation(v), before = ahead_calls(s);
+    const uint64_t generation = culv_vector_generation(v), before = calls_of(s);
     for (uint64_t size = 1; size <= 4 * c; size += c / 2) {
         LIB_OK(culv_vector_grow(v, size));
         REQUIRE_EQ(culv_vector_size(v), size);
     }
-    REQUIRE_EQ(ahead_calls(s), before);
+    REQUIRE_EQ(calls_of(s), before);
     REQUIRE_EQ(culv_vector_generation(v), generation);
     vector_write(s, base, 0, 8 * c, 3);
     LIB_OK(culv_vector_grow(v, 5 * c)); /* less than half is left */
@@ -1266,10 +1209,10 @@ VECTOR_CASE(stops_at_the_wall)
     if (culv_vector_committed(v) == 6 * c) {
         LIB_OK(culv_vector_grow(v, 5 * c));
         wait_quiet();
-        const uint64_t before = ahead_calls(s);
+        const uint64_t before = calls_of(s);
         LIB_OK(culv_vector_grow(v, 6 * c)); /* which wakes nobody in vain */
         wait_quiet();
-        REQUIRE_EQ(ahead_calls(s), before);
+        REQUIRE_EQ(calls_of(s), before);
         LIB_OK(culv_vector_grow(v, 7 * c));
         REQUIRE(culv_vector_pointer(v) != base);
         REQUIRE_EQ(vector_stats(v).moves, 1);

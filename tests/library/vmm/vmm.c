@@ -894,9 +894,7 @@ VMM_CASE(host_numa)
         vmm_write(s->w.device, s->w.cu, vmm_address(range, 0), WORDS, 21);
         vmm_require_words(s->w.device, s->w.cu, culv_vmm_range_pointer(range) + info.size, WORDS,
                           21);
-        LIB_OK(culv_vmm_unmap(range, 0, culv_vmm_range_size(range), NULL));
-        LIB_OK(culv_vmm_range_destroy(&range));
-        culv_vmm_allocation_destroy(&in);
+        vmm_unmapped(&range, &in);
         culv_vmm_allocation_destroy(&made);
     }
 }
