@@ -225,6 +225,7 @@ typedef CUresult(CUDAAPI *PFN_cuGLGetDevices_v6050)(unsigned *count, CUdevice *d
     X(GraphAddMemcpyNode, 10000)                                                                   \
     X(GraphMemcpyNodeGetParams, 10000)                                                             \
     X(GraphMemsetNodeGetParams, 10000)                                                             \
+    X(FuncGetModule, 11000)                                                                        \
     X(FuncGetName, 12030)                                                                          \
     X(FuncLoad, 12040)                                                                             \
     X(PointerGetAttributes, 7000)                                                                  \
