@@ -18,47 +18,25 @@
     X(DevicePrimaryCtxSetFlags, 11000)                                                             \
     X(CtxCreate, 12050)                                                                            \
     X(CtxGetDevice, 2000)                                                                          \
-    X(CtxGetFlags, 7000)                                                                           \
     X(CtxGetApiVersion, 3020)                                                                      \
     X(StreamGetFlags, 5050)                                                                        \
-    X(StreamGetId, 12000)                                                                          \
     X(StreamGetCtx, 9020)                                                                          \
     X(StreamGetDevice, 12080)                                                                      \
     X(EventRecordWithFlags, 11010)                                                                 \
     X(EventElapsedTime, 12080)                                                                     \
     X(MemAllocPitch, 3020)                                                                         \
     X(MemAllocHost, 3020)                                                                          \
-    X(MemHostGetFlags, 2030)                                                                       \
     X(Memcpy, 4000)                                                                                \
     X(MemcpyDtoD, 3020)                                                                            \
     X(MemsetD8, 3020)                                                                              \
     X(MemsetD16, 3020)                                                                             \
     X(MemsetD32, 3020)                                                                             \
-    X(PointerGetAttributes, 7000)                                                                  \
-    X(ArrayCreate, 3020)                                                                           \
-    X(ArrayGetDescriptor, 3020)                                                                    \
-    X(ArrayGetSparseProperties, 11010)                                                             \
-    X(MipmappedArrayGetSparseProperties, 11010)                                                    \
-    X(TexObjectGetResourceViewDesc, 5000)                                                          \
     X(ModuleGetLoadingMode, 11070)                                                                 \
-    X(FuncGetAttribute, 2020)                                                                      \
-    X(LaunchKernelEx, 11060)                                                                       \
     X(MulticastGetGranularity, 12010)                                                              \
-    X(DeviceGetDefaultMemPool, 11020)                                                              \
-    X(DeviceSetMemPool, 11020)                                                                     \
-    X(MemPoolCreate, 11020)                                                                        \
-    X(MemPoolDestroy, 11020)                                                                       \
     X(MemPoolTrimTo, 11020)                                                                        \
-    X(MemPoolSetAttribute, 11020)                                                                  \
-    X(MemPoolGetAttribute, 11020)                                                                  \
     X(MemPoolSetAccess, 11020)                                                                     \
-    X(MemPoolExportToShareableHandle, 11020)                                                       \
-    X(MemAllocAsync, 11020)                                                                        \
-    X(MemAllocFromPoolAsync, 11020)                                                                \
-    X(MemFreeAsync, 11020)                                                                         \
     X(GraphAddDependencies, 12030)                                                                 \
     X(GraphRemoveDependencies, 12030)                                                              \
-    X(GraphInstantiateWithFlags, 11040)                                                            \
     X(StreamGetCaptureInfo, 12030)                                                                 \
     X(StreamUpdateCaptureDependencies, 12030)                                                      \
     X(UserObjectRetain, 11030)
@@ -300,7 +278,7 @@ BAD_CASE(contexts, .mark = TEST_BOTH)
     CALL_ROW(cu, CtxPushCurrent, "NULL", NULL);
     CALL_ROW(cu, CtxGetCurrent, "NULL", NULL);
     CALL_ROW(b, CtxGetDevice, "NULL", NULL);
-    CALL_ROW(b, CtxGetFlags, "NULL", NULL);
+    CALL_ROW(b->cu, CtxGetFlags, "NULL", NULL);
     CALL_ROW(b, CtxGetApiVersion, "NULL", b->context, NULL);
     CUresult result = b->CtxGetApiVersion(b->context, &version);
     answer_with("cuCtxGetApiVersion: the primary context", result, "%u", version);
@@ -370,7 +348,7 @@ static void with_objects(const bad *b)
     CU_OK(cu->MemHostRegister(pages, 4096, 0));
     CU_OK(cu->GraphCreate(&graph, 0));
     CU_OK(cu->GraphAddEmptyNode(&node, graph, NULL, 0));
-    CU_OK(b->GraphInstantiateWithFlags(&exec, graph, 0));
+    CU_OK(b->cu->GraphInstantiateWithFlags(&exec, graph, 0));
     const CUDA_MEMCPY2D copy = {.srcMemoryType = CU_MEMORYTYPE_DEVICE,
                                 .srcDevice = b->memory,
                                 .srcPitch = 256,
@@ -383,7 +361,7 @@ static void with_objects(const bad *b)
     CALL_ROW(cu, Array3DGetDescriptor, "no context", &told, array);
     CALL_ROW(cu, Memcpy2DAsync, "no context, a stream of one", &copy, b->stream);
     CALL_ROW(cu, GraphLaunch, "no context, a stream of one", exec, b->stream);
-    CALL_ROW(b, MemHostGetFlags, "no context", &flags, pinned);
+    CALL_ROW(b->cu, MemHostGetFlags, "no context", &flags, pinned);
     CALL_ROW(cu, MemHostGetDevicePointer, "no context", &p, pinned, 0);
     CALL_ROW(cu, TexObjectGetResourceDesc, "no context", &r, texture);
     CALL_ROW(cu, TexObjectDestroy, "no context", texture);
@@ -456,7 +434,7 @@ BAD_CASE(streams, .mark = TEST_BOTH)
     CALL_ROW(cu, StreamDestroy, "CU_STREAM_PER_THREAD", CU_STREAM_PER_THREAD);
     CALL_ROW(b, StreamGetFlags, "NULL", b->stream, NULL);
     CALL_ROW(cu, StreamGetPriority, "NULL", b->stream, NULL);
-    CALL_ROW(b, StreamGetId, "NULL", b->stream, NULL);
+    CALL_ROW(b->cu, StreamGetId, "NULL", b->stream, NULL);
     CALL_ROW(b, StreamGetCtx, "NULL", b->stream, NULL);
     CALL_ROW(b, StreamGetDevice, "NULL", b->stream, NULL);
     CALL_ROW(cu, StreamWaitEvent, "NULL event", b->stream, NULL, 0);
@@ -527,7 +505,7 @@ static void edges(const bad *b)
     CALL_ROW(b, GraphAddDependencies, "an edge twice", graph, &x, &y, NULL, 1);
     CUresult result = b->GraphAddDependencies(graph, &y, &x, NULL, 1);
     answer_with("cuGraphAddDependencies: a cycle", result, "then instantiation %s",
-                raw_cuda_result_name(b->GraphInstantiateWithFlags(&exec, graph, 0)));
+                raw_cuda_result_name(b->cu->GraphInstantiateWithFlags(&exec, graph, 0)));
     CU_OK(cu->GraphDestroy(graph));
 }
 
@@ -544,10 +522,10 @@ BAD_CASE(graphs, .mark = TEST_BOTH)
     nodes(b, graph);
     edges(b);
     CALL_ROW(cu, GraphGetNodes, "NULL count", graph, NULL, NULL);
-    answer_call("cuGraphInstantiate: NULL", b->GraphInstantiateWithFlags(NULL, graph, 0));
+    answer_call("cuGraphInstantiate: NULL", b->cu->GraphInstantiateWithFlags(NULL, graph, 0));
     answer_call("cuGraphInstantiate: flags 1 << 40",
-                b->GraphInstantiateWithFlags(&exec, graph, (cuuint64_t)1 << 40));
-    answer_call("cuGraphInstantiate: NULL graph", b->GraphInstantiateWithFlags(&exec, NULL, 0));
+                b->cu->GraphInstantiateWithFlags(&exec, graph, (cuuint64_t)1 << 40));
+    answer_call("cuGraphInstantiate: NULL graph", b->cu->GraphInstantiateWithFlags(&exec, NULL, 0));
     CALL_ROW(cu, GraphLaunch, "NULL", NULL, b->stream);
     CALL_ROW(cu, GraphUpload, "NULL", NULL, b->stream);
     CALL_ROW(cu, GraphExecDestroy, "NULL", NULL);
@@ -671,7 +649,7 @@ static void registered(const bad *b)
     CALL_ROW(cu, MemHostRegister, "overlapping", own + BAD_PINNED / 4, BAD_PINNED / 2, 0);
     CALL_ROW(cu, MemHostUnregister, "in the middle", own + 4096);
     CALL_ROW(cu, MemFreeHost, "registered memory", own);
-    CUresult result = b->MemHostGetFlags(&flags, own);
+    CUresult result = b->cu->MemHostGetFlags(&flags, own);
     answer_with("cuMemHostGetFlags: registered memory", result, "%u", flags);
     CALL_ROW(b->cu, MemGetAddressRange, "registered memory", &base, &size,
              (CUdeviceptr)(uintptr_t)own);
@@ -712,9 +690,9 @@ BAD_CASE(host_memory, .mark = TEST_BOTH)
     CALL_ROW(cu, MemHostGetDevicePointer, "not pinned", &pointer, pageable, 0);
     CALL_ROW(cu, MemHostGetDevicePointer, "flags 1", &pointer, b->pinned, 1);
     CALL_ROW(cu, MemHostGetDevicePointer, "NULL", NULL, b->pinned, 0);
-    CALL_ROW(b, MemHostGetFlags, "not pinned", &flags, pageable);
-    CALL_ROW(b, MemHostGetFlags, "NULL", NULL, b->pinned);
-    CUresult result = b->MemHostGetFlags(&flags, b->pinned);
+    CALL_ROW(b->cu, MemHostGetFlags, "not pinned", &flags, pageable);
+    CALL_ROW(b->cu, MemHostGetFlags, "NULL", NULL, b->pinned);
+    CUresult result = b->cu->MemHostGetFlags(&flags, b->pinned);
     answer_with("cuMemHostGetFlags: memory of cuMemAllocHost", result, "%u", flags);
 }
 
@@ -818,10 +796,10 @@ BAD_CASE(pointers, .mark = TEST_BOTH)
              CU_POINTER_ATTRIBUTE_HOST_POINTER, b->memory);
     CALL_ROW(cu, PointerGetAttribute, "P2P_TOKENS", &value, CU_POINTER_ATTRIBUTE_P2P_TOKENS,
              b->memory);
-    CALL_ROW(b, PointerGetAttributes, "none", 0, NULL, NULL, b->memory);
+    CALL_ROW(b->cu, PointerGetAttributes, "none", 0, NULL, NULL, b->memory);
     value.word = 9;
     void *out = &value.word;
-    CUresult result = b->PointerGetAttributes(1, &type, &out, host);
+    CUresult result = b->cu->PointerGetAttributes(1, &type, &out, host);
     answer_with("cuPointerGetAttributes: pageable memory", result, "%u", value.word);
     value.word = 1;
     CALL_ROW(cu, PointerSetAttribute, "MEMORY_TYPE", &value, type, b->memory);
@@ -873,7 +851,7 @@ static void arrays_made(const bad *b)
     }
     CALL_ROW(b->cu, Array3DCreate, "NULL", NULL, &good);
     CALL_ROW(b->cu, Array3DCreate, "NULL descriptor", &array, NULL);
-    CALL_ROW(b, ArrayCreate, "NULL descriptor", &array, NULL);
+    CALL_ROW(b->cu, ArrayCreate, "NULL descriptor", &array, NULL);
 }
 
 BAD_CASE(arrays, .mark = TEST_BOTH)
@@ -896,10 +874,10 @@ BAD_CASE(arrays, .mark = TEST_BOTH)
     CALL_ROW(cu, ArrayDestroy, "NULL", NULL);
     CALL_ROW(cu, Array3DGetDescriptor, "NULL", NULL, array);
     CALL_ROW(cu, Array3DGetDescriptor, "NULL array", &desc, NULL);
-    CALL_ROW(b, ArrayGetDescriptor, "NULL array", &flat, NULL);
+    CALL_ROW(b->cu, ArrayGetDescriptor, "NULL array", &flat, NULL);
     CALL_ROW(cu, ArrayGetPlane, "an array of one plane", &other, array, 0);
-    CALL_ROW(b, ArrayGetSparseProperties, "not sparse", &sparse, array);
-    CALL_ROW(b, MipmappedArrayGetSparseProperties, "not sparse", &sparse, mipmap);
+    CALL_ROW(b->cu, ArrayGetSparseProperties, "not sparse", &sparse, array);
+    CALL_ROW(b->cu, MipmappedArrayGetSparseProperties, "not sparse", &sparse, mipmap);
     CALL_ROW(cu, MipmappedArrayGetLevel, "level 4 of 4", &other, mipmap, 4);
     CALL_ROW(cu, MipmappedArrayGetLevel, "NULL", NULL, mipmap, 0);
     CALL_ROW(cu, MipmappedArrayGetLevel, "NULL array", &other, NULL, 0);
@@ -1013,7 +991,7 @@ BAD_CASE(textures, .mark = TEST_BOTH)
     textures_of_memory(b, &plain);
     CALL_ROW(cu, TexObjectDestroy, "0", 0);
     CU_OK(cu->TexObjectCreate(&made, &good, &plain, NULL));
-    CALL_ROW(b, TexObjectGetResourceViewDesc, "no view", &view, made);
+    CALL_ROW(b->cu, TexObjectGetResourceViewDesc, "no view", &view, made);
     CU_OK(cu->TexObjectDestroy(made));
 }
 
@@ -1186,9 +1164,9 @@ BAD_CASE(modules, .mark = TEST_BOTH)
     CALL_ROW(cu, ModuleUnload, "NULL", NULL);
     CALL_ROW(cu, ModuleGetFunction, "NULL module", &function, NULL, "x");
     BAD_CRASHES(b, "cuModuleGetLoadingMode: NULL", b->ModuleGetLoadingMode(NULL));
-    CALL_ROW(b, FuncGetAttribute, "NULL function", &number, CU_FUNC_ATTRIBUTE_NUM_REGS, NULL);
+    CALL_ROW(b->cu, FuncGetAttribute, "NULL function", &number, CU_FUNC_ATTRIBUTE_NUM_REGS, NULL);
     CALL_ROW(cu, LaunchKernel, "NULL function", NULL, 1, 1, 1, 1, 1, 1, 0, b->stream, NULL, NULL);
-    CALL_ROW(b, LaunchKernelEx, "NULL configuration", NULL, NULL, NULL, NULL);
+    CALL_ROW(b->cu, LaunchKernelEx, "NULL configuration", NULL, NULL, NULL, NULL);
 }
 
 #define UNRESERVED ((CUdeviceptr)0x600000000000u)
@@ -1415,19 +1393,19 @@ static void pools_made(const bad *b)
         case NUMA: props.location = (CUmemLocation){.type = CU_MEM_LOCATION_TYPE_HOST_NUMA}; break;
         default: props.reserved[10] = 1; break;
         }
-        CUresult result = b->MemPoolCreate(&pool, &props);
+        CUresult result = b->cu->MemPoolCreate(&pool, &props);
         answer_call(rows[i].name, result);
-        if (result == CUDA_SUCCESS) CU_OK(b->MemPoolDestroy(pool));
+        if (result == CUDA_SUCCESS) CU_OK(b->cu->MemPoolDestroy(pool));
     }
-    CALL_ROW(b, MemPoolCreate, "NULL", NULL, &good);
-    CALL_ROW(b, MemPoolCreate, "NULL properties", &pool, NULL);
-    CU_OK(b->MemPoolCreate(&pool, &good));
+    CALL_ROW(b->cu, MemPoolCreate, "NULL", NULL, &good);
+    CALL_ROW(b->cu, MemPoolCreate, "NULL properties", &pool, NULL);
+    CU_OK(b->cu->MemPoolCreate(&pool, &good));
     CUmemAccessDesc access = device_access(b->device, CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
     access.flags = CU_MEM_ACCESS_FLAGS_PROT_NONE;
     CALL_ROW(b, MemPoolSetAccess, "none for its own device", pool, &access, 1);
     access.flags = CU_MEM_ACCESS_FLAGS_PROT_READ;
     CALL_ROW(b, MemPoolSetAccess, "reading alone", pool, &access, 1);
-    CU_OK(b->MemPoolDestroy(pool));
+    CU_OK(b->cu->MemPoolDestroy(pool));
 }
 
 static void default_pool(const bad *b)
@@ -1435,21 +1413,21 @@ static void default_pool(const bad *b)
     CUmemoryPool pool;
     uint64_t number = 0;
     int fd = BAD_NO_FD;
-    CALL_ROW(b, DeviceGetDefaultMemPool, "NULL", NULL, b->device);
-    CALL_ROW(b, DeviceGetDefaultMemPool, "device 99", &pool, NO_DEVICE);
-    CALL_ROW(b, DeviceSetMemPool, "NULL", b->device, NULL);
-    CU_OK(b->DeviceGetDefaultMemPool(&pool, b->device));
-    CALL_ROW(b, MemPoolDestroy, "the default pool", pool);
-    CALL_ROW(b, MemPoolDestroy, "NULL", NULL);
-    CALL_ROW(b, MemPoolSetAttribute, "USED_MEM_CURRENT", pool, CU_MEMPOOL_ATTR_USED_MEM_CURRENT,
+    CALL_ROW(b->cu, DeviceGetDefaultMemPool, "NULL", NULL, b->device);
+    CALL_ROW(b->cu, DeviceGetDefaultMemPool, "device 99", &pool, NO_DEVICE);
+    CALL_ROW(b->cu, DeviceSetMemPool, "NULL", b->device, NULL);
+    CU_OK(b->cu->DeviceGetDefaultMemPool(&pool, b->device));
+    CALL_ROW(b->cu, MemPoolDestroy, "the default pool", pool);
+    CALL_ROW(b->cu, MemPoolDestroy, "NULL", NULL);
+    CALL_ROW(b->cu, MemPoolSetAttribute, "USED_MEM_CURRENT", pool, CU_MEMPOOL_ATTR_USED_MEM_CURRENT,
              &number);
     number = 5;
-    CALL_ROW(b, MemPoolSetAttribute, "USED_MEM_HIGH to 5", pool, CU_MEMPOOL_ATTR_USED_MEM_HIGH,
+    CALL_ROW(b->cu, MemPoolSetAttribute, "USED_MEM_HIGH to 5", pool, CU_MEMPOOL_ATTR_USED_MEM_HIGH,
              &number);
-    CALL_ROW(b, MemPoolGetAttribute, "attribute 99", pool, (CUmemPool_attribute)99, &number);
-    CALL_ROW(b, MemPoolGetAttribute, "NULL", pool, CU_MEMPOOL_ATTR_USED_MEM_HIGH, NULL);
+    CALL_ROW(b->cu, MemPoolGetAttribute, "attribute 99", pool, (CUmemPool_attribute)99, &number);
+    CALL_ROW(b->cu, MemPoolGetAttribute, "NULL", pool, CU_MEMPOOL_ATTR_USED_MEM_HIGH, NULL);
     CALL_ROW(b, MemPoolTrimTo, "NULL", NULL, 0);
-    CALL_ROW(b, MemPoolExportToShareableHandle, "the default pool", &fd, pool, POSIX_FD, 0);
+    CALL_ROW(b->cu, MemPoolExportToShareableHandle, "the default pool", &fd, pool, POSIX_FD, 0);
 }
 
 BAD_CASE(pools, .mark = TEST_BOTH)
@@ -1458,21 +1436,21 @@ BAD_CASE(pools, .mark = TEST_BOTH)
     const raw_cuda *cu = b->cu;
     pools_made(b);
     default_pool(b);
-    CALL_ROW(b, MemAllocAsync, "NULL", NULL, 64, b->stream);
-    CUresult result = b->MemAllocAsync(&pointer, 0, b->stream);
+    CALL_ROW(b->cu, MemAllocAsync, "NULL", NULL, 64, b->stream);
+    CUresult result = b->cu->MemAllocAsync(&pointer, 0, b->stream);
     answer_call("cuMemAllocAsync: 0 bytes", result);
-    if (result == CUDA_SUCCESS) CU_OK(b->MemFreeAsync(pointer, b->stream));
-    CALL_ROW(b, MemAllocFromPoolAsync, "NULL pool", &pointer, 64, NULL, b->stream);
-    CALL_ROW(b, MemFreeAsync, "0", 0, b->stream);
-    CALL_ROW(b, MemFreeAsync, "garbage", BAD_ADDRESS, b->stream);
+    if (result == CUDA_SUCCESS) CU_OK(b->cu->MemFreeAsync(pointer, b->stream));
+    CALL_ROW(b->cu, MemAllocFromPoolAsync, "NULL pool", &pointer, 64, NULL, b->stream);
+    CALL_ROW(b->cu, MemFreeAsync, "0", 0, b->stream);
+    CALL_ROW(b->cu, MemFreeAsync, "garbage", BAD_ADDRESS, b->stream);
     CU_OK(cu->MemAlloc(&other, 4097));
-    result = b->MemFreeAsync(other, b->stream);
+    result = b->cu->MemFreeAsync(other, b->stream);
     answer_call("cuMemFreeAsync: memory of cuMemAlloc", result);
     if (result != CUDA_SUCCESS) CU_OK(cu->MemFree(other));
-    CU_OK(b->MemAllocAsync(&pointer, 4096, b->stream));
-    CALL_ROW(b, MemFreeAsync, "in the middle", pointer + 512, b->stream);
+    CU_OK(b->cu->MemAllocAsync(&pointer, 4096, b->stream));
+    CALL_ROW(b->cu, MemFreeAsync, "in the middle", pointer + 512, b->stream);
     CU_OK(cu->StreamSynchronize(b->stream));
     result = cu->MemFree(pointer);
     answer_call("cuMemFree: memory of cuMemAllocAsync", result);
-    if (result != CUDA_SUCCESS) CU_OK(b->MemFreeAsync(pointer, b->stream));
+    if (result != CUDA_SUCCESS) CU_OK(b->cu->MemFreeAsync(pointer, b->stream));
 }

@@ -9,11 +9,6 @@ typedef struct stage {
     CUstream stream;
     CUmodule module;
     CUdeviceptr out; /* WORDS words */
-    PFN_cuFuncGetAttribute_v2020 get;
-    PFN_cuFuncSetAttribute_v9000 set;
-    PFN_cuLaunchKernelEx_v11060 launch;
-    PFN_cuGraphKernelNodeGetAttribute_v11000 node_get;
-    PFN_cuGraphKernelNodeSetAttribute_v11000 node_set;
 } stage;
 
 enum { WORDS = 4096, THREADS = 37 };
@@ -27,14 +22,9 @@ static void stage_open(stage *s)
     (void)s->cu->DeviceGetAttribute(&clusters, CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH, s->device);
     if (clusters == 0) SKIP("the device has no clusters");
     (void)raw_cuda_context(s->cu, s->device);
-    raw_cuda_find(s->cu, "cuFuncGetAttribute", 2020, &s->get);
-    raw_cuda_find(s->cu, "cuFuncSetAttribute", 9000, &s->set);
-    raw_cuda_find(s->cu, "cuLaunchKernelEx", 11060, &s->launch);
-    raw_cuda_find(s->cu, "cuGraphKernelNodeGetAttribute", 11000, &s->node_get);
-    raw_cuda_find(s->cu, "cuGraphKernelNodeSetAttribute", 11000, &s->node_set);
     s->module = raw_cuda_module(s->cu, "cluster_kernels");
-    (void)s->get(&width, CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH,
-                 raw_cuda_function(s->cu, s->module, "cluster_fixed"));
+    (void)s->cu->FuncGetAttribute(&width, CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH,
+                                  raw_cuda_function(s->cu, s->module, "cluster_fixed"));
     if (width == 0 && !s->cu->software) SKIP("the kernels were not built for sm_90");
     s->stream = raw_cuda_stream(s->cu);
     s->out = raw_cuda_memory(s->cu, WORDS * 4);
@@ -77,14 +67,14 @@ static CUresult launch(const stage *s, CUfunction function, const unsigned grid[
         TEST_ROW(.gridDimX = grid[0], .gridDimY = grid[1], .gridDimZ = grid[2],
                  .blockDimX = THREADS, .blockDimY = 1, .blockDimZ = 1, .sharedMemBytes = shared,
                  .hStream = s->stream, .attrs = &attribute, .numAttrs = cluster[0] != 0);
-    return s->launch(&config, function, params, NULL);
+    return s->cu->LaunchKernelEx(&config, function, params, NULL);
 }
 
 static void answer_attribute(const stage *s, const char *kernel, CUfunction_attribute which,
                              const char *name)
 {
     int value = -77;
-    const CUresult r = s->get(&value, which, get(s, kernel));
+    const CUresult r = s->cu->FuncGetAttribute(&value, which, get(s, kernel));
     answer_with(answer_key("%s: %s", kernel, name), r, "%d", value);
 }
 
@@ -100,7 +90,8 @@ STAGE_CASE(attributes, .mark = TEST_BOTH)
     BOTH(REQUIRED_CLUSTER_DEPTH);
 #undef BOTH
     answer_call("a fixed width is set",
-                s->set(get(s, "cluster_fixed"), CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH, 2));
+                s->cu->FuncSetAttribute(get(s, "cluster_fixed"),
+                                        CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH, 2));
 }
 
 static size_t wrong_places(const uint32_t *words, const unsigned grid[3], const unsigned c[3])
@@ -191,7 +182,8 @@ STAGE_CASE(refused, .mark = TEST_BOTH, .reason = "the codes are reported")
         const unsigned grid[3] = {rows[i].grid, 1, 1};
         CUfunction function = get(s, rows[i].kernel);
         if (rows[i].large)
-            (void)s->set(function, CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1);
+            (void)s->cu->FuncSetAttribute(function,
+                                          CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1);
         const CUresult r = launch(s, function, grid, rows[i].cluster, 0, params);
         answer_with(rows[i].what, r, "the stream %s",
                     raw_cuda_result_name(s->cu->StreamSynchronize(s->stream)));
@@ -202,7 +194,8 @@ static void answer_node(const stage *s, const char *key, CUgraphNode node)
 {
     CUlaunchAttributeValue value;
     memset(&value, 0xee, sizeof value);
-    const CUresult r = s->node_get(node, CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, &value);
+    const CUresult r =
+        s->cu->GraphKernelNodeGetAttribute(node, CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, &value);
     if (r == CUDA_SUCCESS)
         ANSWER(key, "%u x %u x %u", value.clusterDim.x, value.clusterDim.y, value.clusterDim.z);
     else
@@ -252,7 +245,7 @@ STAGE_CASE(graphs, .mark = TEST_BOTH)
     answer_node(s, "of a fixed kernel's node", node);
     for (size_t i = 0; i < COUNT_OF(ids); i++)
         answer_call(answer_key("attribute %d of a node", (int)ids[i]),
-                    s->node_get(node, ids[i], &value));
+                    s->cu->GraphKernelNodeGetAttribute(node, ids[i], &value));
     run_graph(s, graph);
     take(s, words);
     ANSWER("what a graph's blocks say", "%u %u %u %u", words[0], words[1], words[2], words[3]);
@@ -269,7 +262,8 @@ STAGE_CASE(graphs, .mark = TEST_BOTH)
     value.clusterDim.x = 4;
     value.clusterDim.y = value.clusterDim.z = 1;
     answer_ok("a node's clusters change",
-              s->node_set(only_node(s, graph), CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, &value));
+              s->cu->GraphKernelNodeSetAttribute(only_node(s, graph),
+                                                 CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, &value));
     answer_node(s, "and then", only_node(s, graph));
     run_graph(s, graph);
     take(s, words);

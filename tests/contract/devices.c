@@ -703,60 +703,40 @@ TWO_CASE(copies_through_host_memory, .mark = TEST_BOTH)
 
 #define BLOCK ((size_t)2 << 20)
 
-typedef struct ipc_pair {
-    pair p;
-    PFN_cuIpcGetMemHandle_v4010 get_memory;
-    PFN_cuIpcOpenMemHandle_v11000 open_memory;
-    PFN_cuIpcCloseMemHandle_v4010 close_memory;
-    PFN_cuIpcGetEventHandle_v4010 get_event;
-    PFN_cuIpcOpenEventHandle_v4010 open_event;
-} ipc_pair;
-
 typedef struct both { /* what goes to the other process */
     CUipcMemHandle memory;
     CUipcEventHandle event;
 } both;
 
-static void ipc_open(ipc_pair *f)
-{
-    pair_open(&f->p);
-    raw_cuda_find(f->p.cu, "cuIpcGetMemHandle", 4010, &f->get_memory);
-    raw_cuda_find(f->p.cu, "cuIpcOpenMemHandle", 11000, &f->open_memory);
-    raw_cuda_find(f->p.cu, "cuIpcCloseMemHandle", 4010, &f->close_memory);
-    raw_cuda_find(f->p.cu, "cuIpcGetEventHandle", 4010, &f->get_event);
-    raw_cuda_find(f->p.cu, "cuIpcOpenEventHandle", 4010, &f->open_event);
-}
-
 TEST(other_process_child)
 {
     const char *text = getenv("CONTRACT_IPC");
     if (text == NULL) SKIP("only as a child");
-    ipc_pair f;
-    pair *p = &f.p;
+    pair opened, *p = &opened;
     both got;
     CUdeviceptr memory = 0, again = 0;
     CUevent event = NULL;
-    ipc_open(&f);
+    pair_open(p);
     REQUIRE(read(atoi(text), &got, sizeof got) == (ssize_t)sizeof got);
-    CUresult result = f.open_memory(&memory, got.memory, 0);
+    CUresult result = p->cu->IpcOpenMemHandle(&memory, got.memory, 0);
     answer_call("cuIpcOpenMemHandle with flags 0", result);
-    if (result == CUDA_SUCCESS) CU_OK(f.close_memory(memory));
-    CU_OK(f.open_memory(&memory, got.memory, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS));
-    result = f.open_memory(&again, got.memory, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS);
+    if (result == CUDA_SUCCESS) CU_OK(p->cu->IpcCloseMemHandle(memory));
+    CU_OK(p->cu->IpcOpenMemHandle(&memory, got.memory, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS));
+    result = p->cu->IpcOpenMemHandle(&again, got.memory, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS);
     answer_with("cuIpcOpenMemHandle once more", result, "%s",
                 again == memory ? "the same address" : "another address");
-    if (result == CUDA_SUCCESS) CU_OK(f.close_memory(again));
+    if (result == CUDA_SUCCESS) CU_OK(p->cu->IpcCloseMemHandle(again));
     answer_word("the exporter's last word", cuda_word(p, memory + 2 * BLOCK - 4), 0x27182818u);
     answer_refused("cuMemFree of opened memory", p->cu->MemFree(memory));
-    CU_OK(f.open_event(&event, got.event));
+    CU_OK(p->cu->IpcOpenEventHandle(&event, got.event));
     CU_OK(p->cu->StreamWaitEvent(p->stream, event, 0));
     CU_OK(p->cu->MemsetD32Async(memory, 0x28182845u, BLOCK / 2, p->stream));
     CU_OK(p->cu->EventRecord(event, p->stream));
     CU_OK(p->cu->StreamSynchronize(p->stream));
     answer_call("cuEventQuery of an opened event", p->cu->EventQuery(event));
     CU_OK(p->cu->EventDestroy(event));
-    answer_refused("cuIpcCloseMemHandle in the middle", f.close_memory(memory + 4096));
-    CU_OK(f.close_memory(memory));
+    answer_refused("cuIpcCloseMemHandle in the middle", p->cu->IpcCloseMemHandle(memory + 4096));
+    CU_OK(p->cu->IpcCloseMemHandle(memory));
     pair_close(p);
 }
 
@@ -771,9 +751,8 @@ static unsigned words_of(const void *handle)
     return count;
 }
 
-TEST_ON(ipc_pair, f, ipc_open(f), pair_close(&f->p), other_process, .mark = TEST_BOTH, .own = true)
+PAIR_CASE(other_process, .mark = TEST_BOTH, .own = true)
 {
-    pair *p = &f->p;
     both give;
     CUipcMemHandle small_handle;
     CUdeviceptr memory = 0, small = 0, own = 0;
@@ -784,16 +763,17 @@ TEST_ON(ipc_pair, f, ipc_open(f), pair_close(&f->p), other_process, .mark = TEST
     CU_OK(p->cu->MemAlloc(&memory, 2 * BLOCK));
     ANSWER("cuMemAlloc of 4 MiB", "at %s of 2 MiB",
            memory % BLOCK == 0 ? "a multiple" : "no multiple");
-    answer_call("cuIpcGetMemHandle of 4096 bytes", f->get_memory(&small_handle, small));
-    answer_call("cuIpcGetMemHandle in the middle", f->get_memory(&give.memory, memory + BLOCK));
-    CU_OK(f->get_memory(&give.memory, memory));
+    answer_call("cuIpcGetMemHandle of 4096 bytes", p->cu->IpcGetMemHandle(&small_handle, small));
+    answer_call("cuIpcGetMemHandle in the middle",
+                p->cu->IpcGetMemHandle(&give.memory, memory + BLOCK));
+    CU_OK(p->cu->IpcGetMemHandle(&give.memory, memory));
     answer_refused("cuIpcOpenMemHandle in the exporting process",
-                   f->open_memory(&own, give.memory, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS));
+                   p->cu->IpcOpenMemHandle(&own, give.memory, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS));
     CU_OK(p->cu->EventCreate(&plain, CU_EVENT_DISABLE_TIMING));
     CU_OK(p->cu->EventCreate(&event, CU_EVENT_INTERPROCESS | CU_EVENT_DISABLE_TIMING));
     answer_refused("cuIpcGetEventHandle of an event for one process",
-                   f->get_event(&give.event, plain));
-    CU_OK(f->get_event(&give.event, event));
+                   p->cu->IpcGetEventHandle(&give.event, plain));
+    CU_OK(p->cu->IpcGetEventHandle(&give.event, event));
     ANSWER("words that are not zero", "%u of a memory handle's 16, %u of an event handle's",
            words_of(&small_handle), words_of(&give.event));
     CU_OK(p->cu->MemsetD32Async(memory, 0x27182818u, BLOCK / 2, p->stream));

@@ -25,18 +25,13 @@ static const char *code_path(const pair *p, char out[TEST_PATH_MAX])
 PAIR_CASE(libraries, .mark = TEST_BOTH)
 {
     HOST_CALL(LibraryLoadFromFile, 12000);
-    HOST_CALL(LibraryUnload, 12000);
-    HOST_CALL(LibraryGetKernel, 12000);
     HOST_CALL(LibraryGetKernelCount, 12040);
     HOST_CALL(LibraryEnumerateKernels, 12040);
-    HOST_CALL(LibraryGetModule, 12000);
     HOST_CALL(LibraryGetGlobal, 12000);
-    HOST_CALL(KernelGetFunction, 12000);
     HOST_CALL(KernelGetLibrary, 12050);
     HOST_CALL(KernelGetName, 12030);
     HOST_CALL(KernelGetParamInfo, 12040);
     HOST_CALL(KernelGetAttribute, 12000);
-    HOST_CALL(KernelSetAttribute, 12000);
     char path[TEST_PATH_MAX];
     CUlibrary library, same;
     CUkernel kernel, kernels[2];
@@ -51,7 +46,7 @@ PAIR_CASE(libraries, .mark = TEST_BOTH)
     CU_OK(LibraryGetKernelCount(&count, library));
     ANSWER("kernels", "%u", count);
     CU_OK(LibraryEnumerateKernels(kernels, 2, library));
-    CU_OK(LibraryGetKernel(&kernel, library, "pattern_write"));
+    CU_OK(p->cu->LibraryGetKernel(&kernel, library, "pattern_write"));
     REQUIRE(kernel == kernels[0] || kernel == kernels[1]);
     CU_OK(KernelGetName(&name, kernel));
     ANSWER("name", "%s", name);
@@ -62,11 +57,12 @@ PAIR_CASE(libraries, .mark = TEST_BOTH)
         ANSWER(answer_key("parameter %zu", i), "%zu bytes at %zu", bytes, offset);
     }
     HOST_ROW(KernelGetParamInfo, "parameter 3", kernel, 3, &offset, &bytes);
-    CU_OK(KernelSetAttribute(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 1024, kernel, 0));
+    CU_OK(p->cu->KernelSetAttribute(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 1024, kernel,
+                                    0));
     CU_OK(KernelGetAttribute(&value, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, kernel, 0));
     ANSWER("dynamic shared memory", "%d", value);
-    CU_OK(LibraryGetModule(&module, library));
-    CU_OK(KernelGetFunction(&function, kernel));
+    CU_OK(p->cu->LibraryGetModule(&module, library));
+    CU_OK(p->cu->KernelGetFunction(&function, kernel));
     CU_OK(p->cu->ModuleGetFunction(&by_module, module, "pattern_write"));
     ANSWER("its function", "%s", function == by_module ? "the module's" : "another one");
     CU_OK(p->cu->MemAlloc(&out, sizeof words));
@@ -75,18 +71,18 @@ PAIR_CASE(libraries, .mark = TEST_BOTH)
     cuda_read(p, out, words, sizeof words);
     answer_wrong("words of a launch by the kernel",
                  words_wrong(words, pattern_words(sizeof words, 5), COUNT), COUNT);
-    HOST_ROW(LibraryGetKernel, "no such kernel", &kernel, library, "nobody");
+    CALL_ROW(p->cu, LibraryGetKernel, "no such kernel", &kernel, library, "nobody");
     HOST_ROW(LibraryGetGlobal, "no such variable", &out, &bytes, library, "nobody");
-    HOST_ROW(LibraryGetKernel, "NULL library", &kernel, NULL, "pattern_write");
+    CALL_ROW(p->cu, LibraryGetKernel, "NULL library", &kernel, NULL, "pattern_write");
     HOST_ROW(KernelGetName, "NULL kernel", &name, NULL);
-    HOST_ROW(KernelGetFunction, "NULL kernel", &function, NULL);
+    CALL_ROW(p->cu, KernelGetFunction, "NULL kernel", &function, NULL);
     HOST_ROW(KernelGetAttribute, "device 999", &value, CU_FUNC_ATTRIBUTE_NUM_REGS, kernels[0], 999);
     HOST_ROW(LibraryLoadFromFile, "no such file", &same, "/nowhere/kernels", NULL, NULL, 0, NULL,
              NULL, 0);
     CALL_ROW(p->cu, ModuleUnload, "a library's module", module);
     CU_OK(p->cu->MemFree(out));
-    CU_OK(LibraryUnload(library));
-    HOST_ROW(LibraryUnload, "NULL", NULL);
+    CU_OK(p->cu->LibraryUnload(library));
+    CALL_ROW(p->cu, LibraryUnload, "NULL", NULL);
 }
 
 /* What is asked of pages, and what was said of them. */
@@ -137,7 +133,6 @@ static void advice(const pair *p, CUdeviceptr memory, size_t size)
 PAIR_CASE(managed, .mark = TEST_BOTH)
 {
     enum { SIZE = 4 << 20 };
-    HOST_CALL(MemAllocManaged, 6000);
     HOST_CALL(StreamAttachMemAsync, 6000);
     int managed, concurrent;
     unsigned is_managed, type;
@@ -146,7 +141,7 @@ PAIR_CASE(managed, .mark = TEST_BOTH)
     CU_OK(p->cu->DeviceGetAttribute(&managed, CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY, 0));
     CU_OK(p->cu->DeviceGetAttribute(&concurrent, CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS, 0));
     if (!managed || !concurrent) SKIP("no managed memory that host and device use at once");
-    CU_OK(MemAllocManaged(&memory, SIZE, CU_MEM_ATTACH_GLOBAL));
+    CU_OK(p->cu->MemAllocManaged(&memory, SIZE, CU_MEM_ATTACH_GLOBAL));
     CU_OK(p->cu->PointerGetAttribute(&is_managed, CU_POINTER_ATTRIBUTE_IS_MANAGED, memory));
     CU_OK(p->cu->PointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, memory));
     CU_OK(p->cu->PointerGetAttribute(&on_host, CU_POINTER_ATTRIBUTE_HOST_POINTER, memory));
@@ -164,9 +159,9 @@ PAIR_CASE(managed, .mark = TEST_BOTH)
     advice(p, memory, SIZE);
     CU_OK(p->cu->StreamSynchronize(p->stream));
     CU_OK(p->cu->MemFree(memory));
-    HOST_ROW(MemAllocManaged, "flags 0", &memory, SIZE, 0);
-    HOST_ROW(MemAllocManaged, "SINGLE", &memory, SIZE, CU_MEM_ATTACH_SINGLE);
-    HOST_ROW(MemAllocManaged, "0 bytes", &memory, 0, CU_MEM_ATTACH_GLOBAL);
+    CALL_ROW(p->cu, MemAllocManaged, "flags 0", &memory, SIZE, 0);
+    CALL_ROW(p->cu, MemAllocManaged, "SINGLE", &memory, SIZE, CU_MEM_ATTACH_SINGLE);
+    CALL_ROW(p->cu, MemAllocManaged, "0 bytes", &memory, 0, CU_MEM_ATTACH_GLOBAL);
 }
 
 /* A stream waits for one word and writes two others, in one call. */
@@ -211,7 +206,6 @@ PAIR_CASE(batches_of_words, .mark = TEST_BOTH)
 /* A captured write and a captured wait of a word. */
 PAIR_CASE(captured_words, .mark = TEST_BOTH)
 {
-    HOST_CALL(GraphInstantiateWithFlags, 11040);
     uint64_t found = 0;
     size_t count = 0;
     CUgraph graph;
@@ -232,7 +226,7 @@ PAIR_CASE(captured_words, .mark = TEST_BOTH)
     CU_OK(p->cu->GraphGetNodes(graph, nodes, &count));
     CU_OK(p->cu->GraphNodeGetType(nodes[0], &type));
     ANSWER("the graph", "%zu nodes, the first of type %d", count, (int)type);
-    CU_OK(GraphInstantiateWithFlags(&exec, graph, 0));
+    CU_OK(p->cu->GraphInstantiateWithFlags(&exec, graph, 0));
     CU_OK(p->cu->GraphLaunch(exec, p->stream));
     CU_OK(p->cu->StreamSynchronize(p->stream));
     cuda_read(p, word, &found, sizeof found);
@@ -285,7 +279,6 @@ PAIR_CASE(graph_nodes, .mark = TEST_BOTH)
     HOST_CALL(GraphNodeSetParams, 12020);
     HOST_CALL(GraphExecNodeSetParams, 12020);
     HOST_CALL(GraphEventRecordNodeGetEvent, 11010);
-    HOST_CALL(GraphInstantiateWithFlags, 11040);
     unsigned words[2][4];
     CUgraph graph;
     CUgraphExec exec;
@@ -334,7 +327,7 @@ PAIR_CASE(graph_nodes, .mark = TEST_BOTH)
            same == done ? "its event" : "another event");
     setting.memset.value = 11;
     CU_OK(GraphNodeSetParams(set, &setting));
-    CU_OK(GraphInstantiateWithFlags(&exec, graph, 0));
+    CU_OK(p->cu->GraphInstantiateWithFlags(&exec, graph, 0));
     setting.memset.value = 12;
     for (unsigned turn = 0; turn < 2; turn++) {
         uint32_t number = 0;
@@ -363,10 +356,6 @@ PAIR_CASE(graph_nodes, .mark = TEST_BOTH)
 /* What holds on any device. */
 PAIR_CASE(occupancy, .mark = TEST_BOTH)
 {
-    HOST_CALL(OccupancyMaxActiveBlocksPerMultiprocessor, 6050);
-    HOST_CALL(OccupancyMaxPotentialBlockSize, 6050);
-    HOST_CALL(OccupancyAvailableDynamicSMemPerBlock, 10020);
-    HOST_CALL(LaunchCooperativeKernel, 9000);
     CUfunction write = words_kernel(p->cu, "pattern_write");
     int processors, threads, blocks, grid, size, cooperative;
     size_t shared;
@@ -376,27 +365,28 @@ PAIR_CASE(occupancy, .mark = TEST_BOTH)
     CU_OK(
         p->cu->DeviceGetAttribute(&threads, CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR, 0));
     CU_OK(p->cu->DeviceGetAttribute(&cooperative, CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH, 0));
-    CU_OK(OccupancyMaxPotentialBlockSize(&grid, &size, write, NULL, 0, 0));
-    CU_OK(OccupancyMaxActiveBlocksPerMultiprocessor(&blocks, write, size, 0));
+    CU_OK(p->cu->OccupancyMaxPotentialBlockSize(&grid, &size, write, NULL, 0, 0));
+    CU_OK(p->cu->OccupancyMaxActiveBlocksPerMultiprocessor(&blocks, write, size, 0));
     ANSWER("the best block", "%s",
            blocks * size == threads ? "fills the multiprocessor" : "leaves some of it");
     ANSWER("its grid", "%s", grid == blocks * processors ? "fills the device" : "is another one");
-    CU_OK(OccupancyAvailableDynamicSMemPerBlock(&shared, write, blocks, size));
+    CU_OK(p->cu->OccupancyAvailableDynamicSMemPerBlock(&shared, write, blocks, size));
     ANSWER("shared memory for that many", "%s", shared > 0 ? "some" : "none");
-    CU_OK(OccupancyMaxActiveBlocksPerMultiprocessor(&blocks, write, 2048, 0));
+    CU_OK(p->cu->OccupancyMaxActiveBlocksPerMultiprocessor(&blocks, write, 2048, 0));
     ANSWER("blocks of 2048 threads", "%d", blocks);
     answer_call("blocks of 0 threads",
-                OccupancyMaxActiveBlocksPerMultiprocessor(&blocks, write, 0, 0));
-    answer_call("NULL function", OccupancyMaxActiveBlocksPerMultiprocessor(&blocks, NULL, 64, 0));
-    answer_call("NULL out", OccupancyMaxActiveBlocksPerMultiprocessor(NULL, write, 64, 0));
+                p->cu->OccupancyMaxActiveBlocksPerMultiprocessor(&blocks, write, 0, 0));
+    answer_call("NULL function",
+                p->cu->OccupancyMaxActiveBlocksPerMultiprocessor(&blocks, NULL, 64, 0));
+    answer_call("NULL out", p->cu->OccupancyMaxActiveBlocksPerMultiprocessor(NULL, write, 64, 0));
     ANSWER("cooperative launches", "%d", cooperative);
     out = raw_cuda_memory(p->cu, 64);
     void *params[] = {&out, &count, &seed};
-    CU_OK(LaunchCooperativeKernel(write, (unsigned)grid, 1, 1, (unsigned)size, 1, 1, 0, p->stream,
-                                  params));
+    CU_OK(p->cu->LaunchCooperativeKernel(write, (unsigned)grid, 1, 1, (unsigned)size, 1, 1, 0,
+                                         p->stream, params));
     answer_call("a cooperative launch of one block too many",
-                LaunchCooperativeKernel(write, (unsigned)grid + 1, 1, 1, (unsigned)size, 1, 1, 0,
-                                        p->stream, params));
+                p->cu->LaunchCooperativeKernel(write, (unsigned)grid + 1, 1, 1, (unsigned)size, 1,
+                                               1, 0, p->stream, params));
     CU_OK(p->cu->StreamSynchronize(p->stream));
 }
 

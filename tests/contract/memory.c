@@ -526,12 +526,8 @@ PAIR_CASE(kinds, .mark = TEST_BOTH)
 {
     enum { BYTES = 1 << 20 };
     CUdeviceptr freed = 0, managed = 0, pooled = 0;
-    PFN_cuMemAllocManaged_v6000 alloc_managed;
-    PFN_cuMemAllocAsync_v11020 alloc_async;
     void *locked = NULL;
     int on_stack = 0;
-    raw_cuda_find(p->cu, "cuMemAllocManaged", 6000, &alloc_managed);
-    raw_cuda_find(p->cu, "cuMemAllocAsync", 11020, &alloc_async);
     CUdeviceptr one = raw_cuda_memory(p->cu, 1000);
     CU_OK(p->cu->MemAlloc(&freed, 64u << 20));
     CU_OK(p->cu->MemFree(freed));
@@ -541,10 +537,10 @@ PAIR_CASE(kinds, .mark = TEST_BOTH)
     tell(p, "page-locked host memory", (CUdeviceptr)(uintptr_t)locked);
     tell(p, "the stack", (CUdeviceptr)(uintptr_t)&on_stack);
     tell_all(p, "a mapped external buffer", pair_buffer(p, BYTES, 0, false).pointer);
-    CU_OK(alloc_managed(&managed, BYTES, CU_MEM_ATTACH_GLOBAL));
+    CU_OK(p->cu->MemAllocManaged(&managed, BYTES, CU_MEM_ATTACH_GLOBAL));
     tell_all(p, "managed memory", managed);
     CU_OK(p->cu->MemFree(managed));
-    CU_OK(alloc_async(&pooled, BYTES, p->stream));
+    CU_OK(p->cu->MemAllocAsync(&pooled, BYTES, p->stream));
     CU_OK(p->cu->StreamSynchronize(p->stream));
     tell_all(p, "a pool's memory", pooled);
     CU_OK(p->cu->MemFree(pooled));
@@ -579,24 +575,22 @@ PAIR_CASE(flushes, .mark = TEST_BOTH)
 {
     int options = -1, ordering = -1;
     unsigned flags = 0, now = 0;
-    PFN_cuFlushGPUDirectRDMAWrites_v11030 flush;
     PFN_cuCtxSetFlags_v12010 set_flags;
-    PFN_cuCtxGetFlags_v7000 get_flags;
     CU_OK(p->cu->DeviceGetAttribute(
         &options, CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_FLUSH_WRITES_OPTIONS, p->device));
     CU_OK(p->cu->DeviceGetAttribute(&ordering, CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WRITES_ORDERING,
                                     p->device));
     ANSWER("flush options, ordering", "%d, %d", options, ordering);
-    raw_cuda_find(p->cu, "cuFlushGPUDirectRDMAWrites", 11030, &flush);
-    answer_call("flush to the owner", flush(CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TARGET_CURRENT_CTX,
-                                            CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TO_OWNER));
-    answer_call("flush to all devices", flush(CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TARGET_CURRENT_CTX,
-                                              CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TO_ALL_DEVICES));
+    answer_call("flush to the owner",
+                p->cu->FlushGPUDirectRDMAWrites(CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TARGET_CURRENT_CTX,
+                                                CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TO_OWNER));
+    answer_call("flush to all devices",
+                p->cu->FlushGPUDirectRDMAWrites(CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TARGET_CURRENT_CTX,
+                                                CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TO_ALL_DEVICES));
     raw_cuda_find(p->cu, "cuCtxSetFlags", 12010, &set_flags);
-    raw_cuda_find(p->cu, "cuCtxGetFlags", 7000, &get_flags);
-    CU_OK(get_flags(&flags));
+    CU_OK(p->cu->CtxGetFlags(&flags));
     const CUresult set = set_flags(flags | CU_CTX_SYNC_MEMOPS);
-    CU_OK(get_flags(&now));
+    CU_OK(p->cu->CtxGetFlags(&now));
     answer_with("cuCtxSetFlags, SYNC_MEMOPS", set, "%s",
                 (now & CU_CTX_SYNC_MEMOPS) != 0 ? "it is set" : "it is not set");
     CU_OK(set_flags(flags));

@@ -355,63 +355,37 @@ PAIR_CASE(vulkans_sizes, .mark = TEST_BOTH)
 #undef SIZE
 #define SIZE (1u << 20)
 
-typedef struct pool_pair {
-    pair p;
-    PFN_cuMemAllocFromPoolAsync_v11020 alloc;
-    PFN_cuMemFreeAsync_v11020 free;
-    PFN_cuMemPoolCreate_v11020 create;
-    PFN_cuMemPoolDestroy_v11020 destroy;
-    PFN_cuMemPoolExportToShareableHandle_v11020 export_pool;
-    PFN_cuMemPoolImportFromShareableHandle_v11020 import_pool;
-    PFN_cuMemPoolExportPointer_v11020 export_pointer;
-    PFN_cuMemPoolImportPointer_v11020 import_pointer;
-} pool_pair;
-
-static void pool_open(pool_pair *f)
+static CUmemoryPool make_pool(const pair *p, unsigned handle_types)
 {
-    pair_open(&f->p);
-    raw_cuda_find(f->p.cu, "cuMemAllocFromPoolAsync", 11020, &f->alloc);
-    raw_cuda_find(f->p.cu, "cuMemFreeAsync", 11020, &f->free);
-    raw_cuda_find(f->p.cu, "cuMemPoolCreate", 11020, &f->create);
-    raw_cuda_find(f->p.cu, "cuMemPoolDestroy", 11020, &f->destroy);
-    raw_cuda_find(f->p.cu, "cuMemPoolExportToShareableHandle", 11020, &f->export_pool);
-    raw_cuda_find(f->p.cu, "cuMemPoolImportFromShareableHandle", 11020, &f->import_pool);
-    raw_cuda_find(f->p.cu, "cuMemPoolExportPointer", 11020, &f->export_pointer);
-    raw_cuda_find(f->p.cu, "cuMemPoolImportPointer", 11020, &f->import_pointer);
-}
-#define POOL_CASE(...) TEST_ON(pool_pair, f, pool_open(f), pair_close(&f->p), __VA_ARGS__)
-
-static CUmemoryPool make_pool(const pool_pair *f, unsigned handle_types)
-{
-    const CUmemPoolProps props = device_pool_props(f->p.device, handle_types);
+    const CUmemPoolProps props = device_pool_props(p->device, handle_types);
     CUmemoryPool pool = NULL;
-    CU_OK(f->create(&pool, &props));
+    CU_OK(p->cu->MemPoolCreate(&pool, &props));
     return pool;
 }
 
 /* Of a pool, all words `value`. */
-static CUdeviceptr allocate(const pool_pair *f, CUmemoryPool pool, uint32_t value)
+static CUdeviceptr allocate(const pair *p, CUmemoryPool pool, uint32_t value)
 {
     CUdeviceptr memory = 0;
-    CU_OK(f->alloc(&memory, SIZE, pool, f->p.stream));
-    set_words(&f->p, memory, value, SIZE / 4);
+    CU_OK(p->cu->MemAllocFromPoolAsync(&memory, SIZE, pool, p->stream));
+    set_words(p, memory, value, SIZE / 4);
     return memory;
 }
 
-static void give_back(const pool_pair *f, CUdeviceptr memory)
+static void give_back(const pair *p, CUdeviceptr memory)
 {
-    CU_OK(f->free(memory, f->p.stream));
-    CU_OK(f->p.cu->StreamSynchronize(f->p.stream));
+    CU_OK(p->cu->MemFreeAsync(memory, p->stream));
+    CU_OK(p->cu->StreamSynchronize(p->stream));
 }
 
-POOL_CASE(memory_of_a_pool, .title = "vmm_pools.memory", .mark = TEST_BOTH)
+PAIR_CASE(memory_of_a_pool, .title = "vmm_pools.memory", .mark = TEST_BOTH)
 {
-    const raw_cuda *cu = f->p.cu;
-    CUmemoryPool pool = make_pool(f, 0), found = NULL;
+    const raw_cuda *cu = p->cu;
+    CUmemoryPool pool = make_pool(p, 0), found = NULL;
     CUmemGenericAllocationHandle handle = 0;
     uint64_t value = 99;
-    const CUdeviceptr memory = allocate(f, pool, 0x31415926u);
-    answer_word("cuMemsetD32Async's last word", cuda_word(&f->p, memory + SIZE - 4), 0x31415926u);
+    const CUdeviceptr memory = allocate(p, pool, 0x31415926u);
+    answer_word("cuMemsetD32Async's last word", cuda_word(p, memory + SIZE - 4), 0x31415926u);
     /* R31 [measure]: what is asked when such memory is to be exported. */
     CU_OK(cu->PointerGetAttribute(&found, CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE, memory));
     answer_so("MEMPOOL_HANDLE", found == pool, "its pool", "another one");
@@ -425,32 +399,32 @@ POOL_CASE(memory_of_a_pool, .title = "vmm_pools.memory", .mark = TEST_BOTH)
     result = cu->MemRetainAllocationHandle(&handle, (void *)(uintptr_t)memory);
     answer_call("cuMemRetainAllocationHandle", result);
     if (result == CUDA_SUCCESS) CU_OK(cu->MemRelease(handle));
-    give_back(f, memory);
-    CU_OK(f->destroy(pool));
+    give_back(p, memory);
+    CU_OK(p->cu->MemPoolDestroy(pool));
 }
 
 TEST(of_another_process_child)
 {
     const char *text = getenv("CONTRACT_POOL");
     if (text == NULL) SKIP("only as a child");
-    pool_pair f;
+    pair opened, *p = &opened;
     CUmemPoolPtrExportData data;
     CUmemoryPool pool = NULL;
     CUdeviceptr memory = 0, more = 0;
     int fd = -1, pipe_fd = -1;
-    pool_open(&f);
+    pair_open(p);
     REQUIRE(sscanf(text, "%d,%d", &fd, &pipe_fd) == 2);
     REQUIRE(read(pipe_fd, &data, sizeof data) == (ssize_t)sizeof data);
-    CU_OK(f.import_pool(&pool, (void *)(intptr_t)fd, POSIX_FD, 0));
+    CU_OK(p->cu->MemPoolImportFromShareableHandle(&pool, (void *)(intptr_t)fd, POSIX_FD, 0));
     ANSWER("imported: the fd", "%s", fd_open(fd) ? "open" : "closed");
-    answer_refused("imported: cuMemAllocFromPoolAsync", f.alloc(&more, SIZE, pool, f.p.stream));
-    CU_OK(f.import_pointer(&memory, pool, &data));
-    answer_word("imported: the exporter's last word", cuda_word(&f.p, memory + SIZE - 4),
-                0x27182818u);
-    set_words(&f.p, memory, 0x28182845u, SIZE / 4);
-    give_back(&f, memory);
-    CU_OK(f.destroy(pool));
-    pair_close(&f.p);
+    answer_refused("imported: cuMemAllocFromPoolAsync",
+                   p->cu->MemAllocFromPoolAsync(&more, SIZE, pool, p->stream));
+    CU_OK(p->cu->MemPoolImportPointer(&memory, pool, &data));
+    answer_word("imported: the exporter's last word", cuda_word(p, memory + SIZE - 4), 0x27182818u);
+    set_words(p, memory, 0x28182845u, SIZE / 4);
+    give_back(p, memory);
+    CU_OK(p->cu->MemPoolDestroy(pool));
+    pair_close(p);
 }
 
 /* Without an IMEX channel the pool is made, and its export must tell. With one the bytes are the
@@ -459,56 +433,56 @@ enum { FABRIC = 8 };
 
 TEST(by_fabric, .mark = TEST_BOTH, .own = true)
 {
-    pool_pair stage, *f = &stage;
+    pair opened, *p = &opened;
     const raw_cuda *cu = raw_cuda_open();
     int supported = 0;
     if (cu->software) {
         cu->SoftPlayAttribute(CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_FABRIC_SUPPORTED, 1);
         cu->SoftPlayFabric(0);
     }
-    pool_open(f);
+    pair_open(p);
     CU_OK(cu->DeviceGetAttribute(&supported, CU_DEVICE_ATTRIBUTE_MEMPOOL_SUPPORTED_HANDLE_TYPES,
-                                 f->p.device));
+                                 p->device));
     if (!(supported & FABRIC)) SKIP("pools of this device have no fabric handles");
     const CUmemAllocationHandleType type = (CUmemAllocationHandleType)FABRIC;
-    CUmemoryPool pool = make_pool(f, FABRIC), imported = NULL;
+    CUmemoryPool pool = make_pool(p, FABRIC), imported = NULL;
     CUmemPoolPtrExportData data;
     CUdeviceptr there = 0;
     uint32_t word = 0;
     unsigned char bytes[64];
-    CUresult result = f->export_pool(bytes, pool, type, 0);
+    CUresult result = p->cu->MemPoolExportToShareableHandle(bytes, pool, type, 0);
     if (result != CUDA_SUCCESS)
         answer_call("cuMemPoolExportToShareableHandle without an IMEX channel", result);
     if (cu->software) {
         cu->SoftPlayFabric(1);
-        result = f->export_pool(bytes, pool, type, 0);
+        result = p->cu->MemPoolExportToShareableHandle(bytes, pool, type, 0);
         CU_OK(result);
     }
     /* cuMemPoolDestroy may crash after an export that failed (measured of an fd's): it stays. */
     if (result == CUDA_SUCCESS) {
-        const CUdeviceptr memory = allocate(f, pool, 0x27182818u);
-        CU_OK(f->export_pointer(&data, memory));
+        const CUdeviceptr memory = allocate(p, pool, 0x27182818u);
+        CU_OK(p->cu->MemPoolExportPointer(&data, memory));
         /* In this same process; what a driver says of that is no promise of Culvert's. */
-        result = f->import_pool(&imported, bytes, type, 0);
+        result = p->cu->MemPoolImportFromShareableHandle(&imported, bytes, type, 0);
         MEASURED("pool_by_fabric_in_its_own_process", "%s", raw_cuda_result_name(result));
         REQUIRE(result == CUDA_SUCCESS || !cu->software);
-        if (result == CUDA_SUCCESS && f->import_pointer(&there, imported, &data) == CUDA_SUCCESS) {
-            word = cuda_word(&f->p, there + SIZE - 4);
+        if (result == CUDA_SUCCESS &&
+            p->cu->MemPoolImportPointer(&there, imported, &data) == CUDA_SUCCESS) {
+            word = cuda_word(p, there + SIZE - 4);
             REQUIRE_EQ(word, 0x27182818u);
-            CU_OK(f->free(there, f->p.stream));
+            CU_OK(p->cu->MemFreeAsync(there, p->stream));
         }
         REQUIRE(word != 0 || !cu->software);
-        give_back(f, memory);
-        if (imported != NULL) CU_OK(f->destroy(imported));
-        CU_OK(f->destroy(pool));
+        give_back(p, memory);
+        if (imported != NULL) CU_OK(p->cu->MemPoolDestroy(imported));
+        CU_OK(p->cu->MemPoolDestroy(pool));
     }
-    pair_close(&f->p);
+    pair_close(p);
 }
 
 /* To other CUDA processes it goes; to Vulkan it does not. */
-POOL_CASE(of_another_process, .mark = TEST_BOTH, .own = true)
+PAIR_CASE(of_another_process, .mark = TEST_BOTH, .own = true)
 {
-    const pair *p = &f->p;
     const raw_cuda *cu = p->cu;
     const CUmemPoolProps by_fabric = device_pool_props(p->device, FABRIC);
     CUmemPoolPtrExportData data;
@@ -519,25 +493,25 @@ POOL_CASE(of_another_process, .mark = TEST_BOTH, .own = true)
                                  p->device));
     ANSWER("MEMPOOL_SUPPORTED_HANDLE_TYPES", "0x%x", (unsigned)supported);
     REQUIRE(supported & POSIX_FD);
-    CUmemoryPool pool = make_pool(f, POSIX_FD), closed = make_pool(f, 0);
-    CUresult result = f->create(&fabric, &by_fabric);
+    CUmemoryPool pool = make_pool(p, POSIX_FD), closed = make_pool(p, 0);
+    CUresult result = p->cu->MemPoolCreate(&fabric, &by_fabric);
     answer_call("cuMemPoolCreate for fabric handles", result);
-    if (result == CUDA_SUCCESS) CU_OK(f->destroy(fabric));
+    if (result == CUDA_SUCCESS) CU_OK(p->cu->MemPoolDestroy(fabric));
     answer_refused("cuMemPoolExportToShareableHandle of a pool not made for it",
-                   f->export_pool(&fd, closed, POSIX_FD, 0));
-    CU_OK(f->destroy(closed));
-    const CUdeviceptr memory = allocate(f, pool, 0x27182818u);
+                   p->cu->MemPoolExportToShareableHandle(&fd, closed, POSIX_FD, 0));
+    CU_OK(p->cu->MemPoolDestroy(closed));
+    const CUdeviceptr memory = allocate(p, pool, 0x27182818u);
     /* cuda.h: the pointer is one "from an already shared memory pool". */
     answer_call("cuMemPoolExportPointer before the pool's export",
-                f->export_pointer(&data, memory));
-    CU_OK(f->export_pool(&fd, pool, POSIX_FD, 0));
-    CU_OK(f->export_pointer(&data, memory));
-    result = f->export_pointer(&data, memory + 4096);
+                p->cu->MemPoolExportPointer(&data, memory));
+    CU_OK(p->cu->MemPoolExportToShareableHandle(&fd, pool, POSIX_FD, 0));
+    CU_OK(p->cu->MemPoolExportPointer(&data, memory));
+    result = p->cu->MemPoolExportPointer(&data, memory + 4096);
     answer_call("cuMemPoolExportPointer from the middle of an allocation", result);
     if (cu->software) CU_IS(result, CUDA_ERROR_INVALID_VALUE);
-    CU_OK(f->export_pointer(&data, memory));
+    CU_OK(p->cu->MemPoolExportPointer(&data, memory));
 
-    const raw_vk_buffer usual = pair_vk_buffer(&f->p, SIZE, RAW_VK_EXPORT);
+    const raw_vk_buffer usual = pair_vk_buffer(p, SIZE, RAW_VK_EXPORT);
     VkDeviceMemory imported = VK_NULL_HANDLE;
     const VkResult vk =
         vk_import(p, fcntl(fd, F_DUPFD_CLOEXEC, 0), SIZE, usual.memory_type, NULL, &imported);
@@ -556,8 +530,8 @@ POOL_CASE(of_another_process, .mark = TEST_BOTH, .own = true)
     close(ends[0]);
     close(ends[1]);
     close(fd);
-    give_back(f, memory);
-    CU_OK(f->destroy(pool));
+    give_back(p, memory);
+    CU_OK(p->cu->MemPoolDestroy(pool));
 }
 
 static void two_devices_open(pair *p)
@@ -654,9 +628,6 @@ PAIR_CASE(during_a_capture, .mark = TEST_BOTH)
 
 typedef struct sparse_pair {
     pair p;
-    PFN_cuMemMapArrayAsync_v11010 map;
-    PFN_cuArrayGetSparseProperties_v11010 array_properties;
-    PFN_cuMipmappedArrayGetSparseProperties_v11010 mipmap_properties;
     CUmemGenericAllocationHandle pool;
 } sparse_pair;
 
@@ -678,9 +649,6 @@ static void sparse_open(sparse_pair *f)
     CU_OK(p->cu->DeviceGetAttribute(&supported, CU_DEVICE_ATTRIBUTE_SPARSE_CUDA_ARRAY_SUPPORTED,
                                     p->device));
     if (!supported) SKIP("no sparse arrays");
-    raw_cuda_find(p->cu, "cuMemMapArrayAsync", 11010, &f->map);
-    raw_cuda_find(p->cu, "cuArrayGetSparseProperties", 11010, &f->array_properties);
-    raw_cuda_find(p->cu, "cuMipmappedArrayGetSparseProperties", 11010, &f->mipmap_properties);
     f->pool = sparse_pool(p);
 }
 
@@ -693,7 +661,7 @@ static void sparse_close(sparse_pair *f)
 
 static void map_tiles(const sparse_pair *f, CUarrayMapInfo *info, unsigned count)
 {
-    CU_OK(f->map(info, count, f->p.stream));
+    CU_OK(f->p.cu->MemMapArrayAsync(info, count, f->p.stream));
     CU_OK(f->p.cu->StreamSynchronize(f->p.stream));
 }
 
@@ -810,15 +778,17 @@ SPARSE_CASE(properties, .mark = TEST_BOTH)
         }
         CU_OK(made);
         if (array != NULL) {
-            report_properties(rows[i].what, f->array_properties(&found, array), &found);
+            report_properties(rows[i].what, f->p.cu->ArrayGetSparseProperties(&found, array),
+                              &found);
             CU_OK(p->cu->ArrayDestroy(array));
         } else {
             CUDA_ARRAY_SPARSE_PROPERTIES none;
-            report_properties(rows[i].what, f->mipmap_properties(&found, mipmap), &found);
+            report_properties(rows[i].what,
+                              f->p.cu->MipmappedArrayGetSparseProperties(&found, mipmap), &found);
             REQUIRE(found.miptailSize % TILE_BYTES == 0);
             CU_OK(p->cu->MipmappedArrayGetLevel(&array, mipmap, 0));
             answer_call(answer_key("a level of a %s", rows[i].what),
-                        f->array_properties(&none, array)); /* cuda.h */
+                        f->p.cu->ArrayGetSparseProperties(&none, array)); /* cuda.h */
             CU_OK(p->cu->MipmappedArrayDestroy(mipmap));
         }
         /* Vulkan's standard shape for 32 bits. */
@@ -828,7 +798,7 @@ SPARSE_CASE(properties, .mark = TEST_BOTH)
     CUDA_ARRAY_SPARSE_PROPERTIES found;
     desc.Flags = 0;
     CUarray plain = raw_cuda_array(p->cu, &desc);
-    answer_call("an array that is not sparse", f->array_properties(&found, plain));
+    answer_call("an array that is not sparse", f->p.cu->ArrayGetSparseProperties(&found, plain));
 }
 
 /* Tiles hold what is put there, and the pool's memory keeps it for the next tile. */
@@ -896,28 +866,28 @@ SPARSE_CASE(refusals, .mark = TEST_BOTH, .reason = "of NVIDIA's driver reported"
     CUmipmappedArray mipmap = raw_cuda_mipmap(p->cu, &desc, 2);
     CU_OK(p->cu->MipmappedArrayGetLevel(&level, mipmap, 0));
     CUarrayMapInfo info = sparse_tiles(p, array, 0, 0, 1, memory, 0);
-    answer_call("memory that is no tile pool", f->map(&info, 1, p->stream));
+    answer_call("memory that is no tile pool", f->p.cu->MemMapArrayAsync(&info, 1, p->stream));
     info = sparse_tiles(p, array, 0, 0, 1, f->pool, 4096);
-    answer_call("an offset within a tile's bytes", f->map(&info, 1, p->stream));
+    answer_call("an offset within a tile's bytes", f->p.cu->MemMapArrayAsync(&info, 1, p->stream));
     info = sparse_tiles(p, array, 0, 0, 1, f->pool, POOL_SIZE);
-    answer_call("past the pool", f->map(&info, 1, p->stream));
+    answer_call("past the pool", f->p.cu->MemMapArrayAsync(&info, 1, p->stream));
     info = sparse_tiles(p, array, 0, 0, 1, f->pool, 0);
     info.subresource.sparseLevel.offsetX = 64;
-    answer_call("an offset within a tile", f->map(&info, 1, p->stream));
+    answer_call("an offset within a tile", f->p.cu->MemMapArrayAsync(&info, 1, p->stream));
     info = sparse_tiles(p, array, 3, 0, 2, f->pool, 0);
-    answer_call("past the array", f->map(&info, 1, p->stream));
+    answer_call("past the array", f->p.cu->MemMapArrayAsync(&info, 1, p->stream));
     info = sparse_tiles(p, array, 0, 0, 1, f->pool, 0);
     info.deviceBitMask = 0;
-    answer_call("for no device", f->map(&info, 1, p->stream));
+    answer_call("for no device", f->p.cu->MemMapArrayAsync(&info, 1, p->stream));
     info = sparse_tiles(p, array, 0, 0, 1, f->pool, 0);
     info.memOperationType = CU_MEM_OPERATION_TYPE_UNMAP;
-    answer_call("unmapping with a pool", f->map(&info, 1, p->stream));
+    answer_call("unmapping with a pool", f->p.cu->MemMapArrayAsync(&info, 1, p->stream));
     info = sparse_tiles(p, level, 0, 0, 1, f->pool, 0);
-    answer_call("a level of a mipmapped array", f->map(&info, 1, p->stream));
+    answer_call("a level of a mipmapped array", f->p.cu->MemMapArrayAsync(&info, 1, p->stream));
     desc.Flags = 0;
     CUarray plain = raw_cuda_array(p->cu, &desc);
     info = sparse_tiles(p, plain, 0, 0, 1, f->pool, 0);
-    answer_call("an array that is not sparse", f->map(&info, 1, p->stream));
+    answer_call("an array that is not sparse", f->p.cu->MemMapArrayAsync(&info, 1, p->stream));
     const CUdeviceptr range = pair_range(p, POOL_SIZE);
     CUresult result = p->cu->MemMap(range, POOL_SIZE, 0, f->pool, 0);
     answer_call("a tile pool in cuMemMap", result);
@@ -930,16 +900,17 @@ SPARSE_CASE(refusals, .mark = TEST_BOTH, .reason = "of NVIDIA's driver reported"
     desc = sparse_desc(300, 200, 0, 0);
     CUarray odd = raw_cuda_array(p->cu, &desc);
     info = sparse_tiles(p, odd, 2, 1, 1, f->pool, 0);
-    answer_call("a whole tile over the edge", f->map(&info, 1, p->stream));
+    answer_call("a whole tile over the edge", f->p.cu->MemMapArrayAsync(&info, 1, p->stream));
     info = sparse_tiles(p, odd, 2, 0, 1, f->pool, TILE_BYTES);
     info.subresource.sparseLevel.extentWidth = 300 - 256;
-    answer_ok("the part of a tile up to the edge", f->map(&info, 1, p->stream));
+    answer_ok("the part of a tile up to the edge", f->p.cu->MemMapArrayAsync(&info, 1, p->stream));
     info.subresource.sparseLevel.extentWidth = 300 - 256 - 1;
-    answer_call("less than the part up to the edge", f->map(&info, 1, p->stream));
+    answer_call("less than the part up to the edge",
+                f->p.cu->MemMapArrayAsync(&info, 1, p->stream));
     info = sparse_tiles(p, odd, 0, 1, 1, f->pool, 2 * TILE_BYTES);
     info.subresource.sparseLevel.extentWidth = 300; /* a row of tiles, up to both edges */
     info.subresource.sparseLevel.extentHeight = 200 - 128;
-    answer_call("a row of tiles up to the edges", f->map(&info, 1, p->stream));
+    answer_call("a row of tiles up to the edges", f->p.cu->MemMapArrayAsync(&info, 1, p->stream));
     CU_OK(p->cu->StreamSynchronize(p->stream));
     uint32_t *words = pattern_words(300 * 72 * 4, 3);
     sparse_copy(p, odd, 0, 128, 300, 72, words, true);
@@ -1021,7 +992,7 @@ static size_t map_with_tail(const sparse_pair *f, const tail_variant *v)
     desc.Format = CU_AD_FORMAT_FLOAT;
     CUmemGenericAllocationHandle tails = v->own_pool ? sparse_pool(p) : f->pool;
     CU_OK(p->cu->MipmappedArrayCreate(&mipmap, &desc, levels));
-    CU_OK(f->mipmap_properties(&found, mipmap));
+    CU_OK(f->p.cu->MipmappedArrayGetSparseProperties(&found, mipmap));
     const unsigned first = found.miptailFirstLevel;
     REQUIRE(found.miptailSize > 0 && first >= 1 && first < levels);
     CUarrayMapInfo whole = sparse_tiles(p, NULL, 0, 0, v->size / 128, f->pool, 0),

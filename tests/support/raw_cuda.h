@@ -112,6 +112,60 @@ typedef CUresult(CUDAAPI *PFN_cuGLGetDevices_v6050)(unsigned *count, CUdevice *d
 
 /* NULL where the driver has none of them. */
 #define RAW_CUDA_OPTIONAL(X)                                                                       \
+    X(FuncGetAttribute, 2020)                                                                      \
+    X(FuncSetAttribute, 9000)                                                                      \
+    X(LaunchKernelEx, 11060)                                                                       \
+    X(GraphKernelNodeGetAttribute, 11000)                                                          \
+    X(GraphKernelNodeSetAttribute, 11000)                                                          \
+    X(IpcGetMemHandle, 4010)                                                                       \
+    X(IpcOpenMemHandle, 11000)                                                                     \
+    X(IpcCloseMemHandle, 4010)                                                                     \
+    X(IpcGetEventHandle, 4010)                                                                     \
+    X(IpcOpenEventHandle, 4010)                                                                    \
+    X(MemAllocManaged, 6000)                                                                       \
+    X(FlushGPUDirectRDMAWrites, 11030)                                                             \
+    X(CtxGetFlags, 7000)                                                                           \
+    X(DeviceGetDefaultMemPool, 11020)                                                              \
+    X(DeviceGetMemPool, 11020)                                                                     \
+    X(DeviceSetMemPool, 11020)                                                                     \
+    X(MemAllocAsync, 11020)                                                                        \
+    X(MemAllocFromPoolAsync, 11020)                                                                \
+    X(MemFreeAsync, 11020)                                                                         \
+    X(MemPoolCreate, 11020)                                                                        \
+    X(MemPoolDestroy, 11020)                                                                       \
+    X(MemPoolGetAttribute, 11020)                                                                  \
+    X(MemPoolSetAttribute, 11020)                                                                  \
+    X(MemPoolExportToShareableHandle, 11020)                                                       \
+    X(MemPoolImportFromShareableHandle, 11020)                                                     \
+    X(MemPoolExportPointer, 11020)                                                                 \
+    X(MemPoolImportPointer, 11020)                                                                 \
+    X(MemMapArrayAsync, 11010)                                                                     \
+    X(ArrayGetSparseProperties, 11010)                                                             \
+    X(MipmappedArrayGetSparseProperties, 11010)                                                    \
+    X(ArrayCreate, 3020)                                                                           \
+    X(ArrayGetDescriptor, 3020)                                                                    \
+    X(TexObjectGetResourceViewDesc, 5000)                                                          \
+    X(MulticastCreate, 12010)                                                                      \
+    X(MulticastAddDevice, 12010)                                                                   \
+    X(MulticastBindMem, 12010)                                                                     \
+    X(MulticastBindAddr, 12010)                                                                    \
+    X(MulticastUnbind, 12010)                                                                      \
+    X(MulticastGetGranularity, 12010)                                                              \
+    X(StreamGetId, 12000)                                                                          \
+    X(MemHostGetFlags, 2030)                                                                       \
+    X(GraphInstantiateWithFlags, 11040)                                                            \
+    X(ModuleGetGlobal, 3020)                                                                       \
+    X(ModuleLoadDataEx, 2010)                                                                      \
+    X(LibraryLoadData, 12000)                                                                      \
+    X(LibraryUnload, 12000)                                                                        \
+    X(LibraryGetKernel, 12000)                                                                     \
+    X(LibraryGetModule, 12000)                                                                     \
+    X(KernelGetFunction, 12000)                                                                    \
+    X(KernelSetAttribute, 12000)                                                                   \
+    X(OccupancyMaxActiveBlocksPerMultiprocessor, 6050)                                             \
+    X(OccupancyMaxPotentialBlockSize, 6050)                                                        \
+    X(OccupancyAvailableDynamicSMemPerBlock, 10020)                                                \
+    X(LaunchCooperativeKernel, 9000)                                                               \
     X(DeviceGetLuid, 10000)                                                                        \
     X(ArrayGetPlane, 11020)                                                                        \
     X(DeviceGetP2PAttribute, 8000)                                                                 \
@@ -171,6 +225,7 @@ typedef CUresult(CUDAAPI *PFN_cuGLGetDevices_v6050)(unsigned *count, CUdevice *d
     X(GraphAddMemcpyNode, 10000)                                                                   \
     X(GraphMemcpyNodeGetParams, 10000)                                                             \
     X(GraphMemsetNodeGetParams, 10000)                                                             \
+    X(FuncGetModule, 11000)                                                                        \
     X(FuncGetName, 12030)                                                                          \
     X(FuncLoad, 12040)                                                                             \
     X(PointerGetAttributes, 7000)                                                                  \

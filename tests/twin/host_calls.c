@@ -26,14 +26,6 @@ static void *read_file(const char *path, size_t *size)
  * what is set for the device is there for both. */
 TWIN_CASE(library_in_two_contexts, CU_STREAM_NON_BLOCKING)
 {
-    PROC(t->cu, LibraryLoadData, 12000);
-    PROC(t->cu, LibraryUnload, 12000);
-    PROC(t->cu, LibraryGetKernel, 12000);
-    PROC(t->cu, LibraryGetModule, 12000);
-    PROC(t->cu, KernelGetFunction, 12000);
-    PROC(t->cu, KernelSetAttribute, 12000);
-    PROC(t->cu, FuncSetAttribute, 9000);
-    PROC(t->cu, FuncGetAttribute, 2020);
     const CUfunction_attribute shared = CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
     char path[TEST_PATH_MAX];
     size_t size;
@@ -46,14 +38,14 @@ TWIN_CASE(library_in_two_contexts, CU_STREAM_NON_BLOCKING)
     CUdeviceptr memory[2];
     int value, found[2] = {0, 0};
     void *code = read_file(test_path(path, "share/culvert/twin_kernels.soft.so"), &size);
-    CU_OK(LibraryLoadData(&library, code, NULL, NULL, 0, NULL, NULL, 0));
+    CU_OK(t->cu->LibraryLoadData(&library, code, NULL, NULL, 0, NULL, NULL, 0));
     memset(code, 0, size); /* it was copied */
     free(code);
     REQUIRE_EQ(twin_counts(t->cu).modules, 1);
-    CU_OK(LibraryGetKernel(&kernel, library, "twin_poke"));
-    CU_OK(KernelSetAttribute(shared, 60000, kernel, 0)); /* before there is a module */
-    CU_OK(KernelGetFunction(&functions[0], kernel));
-    CU_OK(LibraryGetModule(&modules[0], library));
+    CU_OK(t->cu->LibraryGetKernel(&kernel, library, "twin_poke"));
+    CU_OK(t->cu->KernelSetAttribute(shared, 60000, kernel, 0)); /* before there is a module */
+    CU_OK(t->cu->KernelGetFunction(&functions[0], kernel));
+    CU_OK(t->cu->LibraryGetModule(&modules[0], library));
     CU_OK(t->cu->MemAlloc(&memory[0], 256));
     CU_OK(t->cu->CtxCreate(&other, 0, 0));
     CU_OK(t->cu->StreamCreate(&stream, CU_STREAM_NON_BLOCKING));
@@ -68,25 +60,25 @@ TWIN_CASE(library_in_two_contexts, CU_STREAM_NON_BLOCKING)
         CU_OK(t->cu->MemcpyDtoH(&found[i], memory[i], sizeof found[i]));
         REQUIRE_EQ(found[i], 40 + i);
     }
-    CU_OK(KernelGetFunction(&functions[1], kernel));
-    CU_OK(LibraryGetModule(&modules[1], library));
+    CU_OK(t->cu->KernelGetFunction(&functions[1], kernel));
+    CU_OK(t->cu->LibraryGetModule(&modules[1], library));
     REQUIRE(functions[0] != functions[1] && modules[0] != modules[1]);
     /* The function's own setting counts, whenever the kernel's is made. */
-    CU_OK(FuncSetAttribute(functions[1], shared, 1000));
-    CU_OK(KernelSetAttribute(shared, 2000, kernel, 0));
-    CU_OK(FuncGetAttribute(&value, shared, functions[1]));
+    CU_OK(t->cu->FuncSetAttribute(functions[1], shared, 1000));
+    CU_OK(t->cu->KernelSetAttribute(shared, 2000, kernel, 0));
+    CU_OK(t->cu->FuncGetAttribute(&value, shared, functions[1]));
     REQUIRE_EQ(value, 1000);
-    CU_OK(FuncGetAttribute(&value, shared, functions[0]));
+    CU_OK(t->cu->FuncGetAttribute(&value, shared, functions[0]));
     REQUIRE_EQ(value, 2000);
     CU_IS(t->cu->ModuleUnload(modules[1]), CUDA_ERROR_NOT_PERMITTED);
     CU_OK(t->cu->MemFree(memory[1]));
     CU_OK(t->cu->CtxDestroy(other)); /* the library outlives it */
     CU_OK(t->cu->CtxSetCurrent(t->context));
-    CU_OK(KernelGetFunction(&functions[1], kernel));
+    CU_OK(t->cu->KernelGetFunction(&functions[1], kernel));
     REQUIRE(functions[0] == functions[1]);
-    CU_OK(LibraryUnload(library));
-    CU_IS(LibraryUnload(library), CUDA_ERROR_INVALID_HANDLE);
-    CU_IS(KernelGetFunction(&functions[1], kernel), CUDA_ERROR_INVALID_HANDLE);
+    CU_OK(t->cu->LibraryUnload(library));
+    CU_IS(t->cu->LibraryUnload(library), CUDA_ERROR_INVALID_HANDLE);
+    CU_IS(t->cu->KernelGetFunction(&functions[1], kernel), CUDA_ERROR_INVALID_HANDLE);
     CU_OK(t->cu->MemFree(memory[0]));
     REQUIRE_EQ(twin_counts(t->cu).modules, 0);
 }
@@ -94,7 +86,6 @@ TWIN_CASE(library_in_two_contexts, CU_STREAM_NON_BLOCKING)
 /* The host writes a module's variables, a kernel reads and writes them, and the host reads them. */
 TWIN_CASE(variables, CU_STREAM_NON_BLOCKING)
 {
-    PROC(t->cu, ModuleGetGlobal, 3020);
     CUmodule module = raw_cuda_load(t->cu, "twin_kernels");
     CUfunction function = raw_cuda_function(t->cu, module, "twin_sum_constants");
     CUdeviceptr constants, total, fixed;
@@ -102,10 +93,10 @@ TWIN_CASE(variables, CU_STREAM_NON_BLOCKING)
     const float written[4] = {1, 10, 100, 1000};
     const float other = 0.5f;
     float sum = 0;
-    CU_OK(ModuleGetGlobal(&constants, &size, module, "twin_constants"));
+    CU_OK(t->cu->ModuleGetGlobal(&constants, &size, module, "twin_constants"));
     REQUIRE_EQ(size, sizeof written);
-    CU_OK(ModuleGetGlobal(&fixed, NULL, module, "_ZL10twin_fixed"));
-    CU_OK(ModuleGetGlobal(&total, &size, module, "twin_total"));
+    CU_OK(t->cu->ModuleGetGlobal(&fixed, NULL, module, "_ZL10twin_fixed"));
+    CU_OK(t->cu->ModuleGetGlobal(&total, &size, module, "twin_total"));
     REQUIRE_EQ(size, sizeof sum);
     CU_OK(raw_cuda_upload(t->cu, constants, written, sizeof written));
     CU_OK(raw_cuda_upload(t->cu, fixed, &other, sizeof other));
@@ -115,8 +106,8 @@ TWIN_CASE(variables, CU_STREAM_NON_BLOCKING)
     CU_OK(t->cu->StreamSynchronize(t->stream));
     CU_OK(t->cu->MemcpyDtoH(&sum, total, sizeof sum));
     REQUIRE(sum == 2223.0f);
-    CU_IS(ModuleGetGlobal(&total, &size, module, "twin_nobody"), CUDA_ERROR_NOT_FOUND);
-    CU_IS(ModuleGetGlobal(NULL, NULL, module, "twin_total"), CUDA_ERROR_INVALID_VALUE);
+    CU_IS(t->cu->ModuleGetGlobal(&total, &size, module, "twin_nobody"), CUDA_ERROR_NOT_FOUND);
+    CU_IS(t->cu->ModuleGetGlobal(NULL, NULL, module, "twin_total"), CUDA_ERROR_INVALID_VALUE);
     CU_IS(t->cu->MemFree(constants), CUDA_ERROR_INVALID_VALUE);
     CU_OK(t->cu->ModuleUnload(module));
     /* The module has gone, and what it had: no copy goes there. */
@@ -127,7 +118,6 @@ TWIN_CASE(variables, CU_STREAM_NON_BLOCKING)
  * asked for it first. */
 TWIN_CASE(variables_of_two_contexts, CU_STREAM_NON_BLOCKING)
 {
-    PROC(t->cu, ModuleGetGlobal, 3020);
     CUcontext other;
     CUdeviceptr here, there;
     size_t size;
@@ -135,10 +125,10 @@ TWIN_CASE(variables_of_two_contexts, CU_STREAM_NON_BLOCKING)
     const float written = 12.5f;
     CU_OK(t->cu->CtxCreate(&other, 0, 0));
     CUmodule first = raw_cuda_load(t->cu, "twin_kernels");
-    CU_OK(ModuleGetGlobal(&there, &size, first, "twin_total"));
+    CU_OK(t->cu->ModuleGetGlobal(&there, &size, first, "twin_total"));
     CU_OK(t->cu->CtxSetCurrent(t->context));
     CUmodule second = raw_cuda_load(t->cu, "twin_kernels");
-    CU_OK(ModuleGetGlobal(&here, &size, second, "twin_total"));
+    CU_OK(t->cu->ModuleGetGlobal(&here, &size, second, "twin_total"));
     REQUIRE(here == there);
     CU_OK(t->cu->CtxDestroy(other));
     CU_OK(t->cu->CtxSetCurrent(t->context));
@@ -165,9 +155,6 @@ static void *unload(void *arg)
 /* A library is unloaded while its kernel is queued, and another thread destroys the context. */
 TWIN_CASE(library_and_context_end_at_once, CU_STREAM_NON_BLOCKING)
 {
-    PROC(t->cu, LibraryLoadData, 12000);
-    PROC(t->cu, LibraryUnload, 12000);
-    PROC(t->cu, LibraryGetKernel, 12000);
     char path[TEST_PATH_MAX];
     size_t size;
     CUkernel kernel;
@@ -177,12 +164,12 @@ TWIN_CASE(library_and_context_end_at_once, CU_STREAM_NON_BLOCKING)
     pthread_t thread;
     int number = 5;
     void *params[] = {&memory, &number};
-    struct unloading u = {.unload = LibraryUnload, .result = CUDA_ERROR_UNKNOWN};
+    struct unloading u = {.unload = t->cu->LibraryUnload, .result = CUDA_ERROR_UNKNOWN};
     twin_gate *gate = twin_gate_new();
     void *code = read_file(test_path(path, "share/culvert/twin_kernels.soft.so"), &size);
-    CU_OK(LibraryLoadData(&u.library, code, NULL, NULL, 0, NULL, NULL, 0));
+    CU_OK(t->cu->LibraryLoadData(&u.library, code, NULL, NULL, 0, NULL, NULL, 0));
     free(code);
-    CU_OK(LibraryGetKernel(&kernel, u.library, "twin_poke"));
+    CU_OK(t->cu->LibraryGetKernel(&kernel, u.library, "twin_poke"));
     CU_OK(t->cu->CtxCreate(&other, 0, 0));
     CU_OK(t->cu->StreamCreate(&stream, CU_STREAM_NON_BLOCKING));
     CU_OK(t->cu->MemAlloc(&memory, 256));
@@ -218,8 +205,6 @@ TWIN_CASE(code_for_gpus, CU_STREAM_NON_BLOCKING)
                 {wrapped, sizeof wrapped, CUDA_ERROR_NO_BINARY_FOR_GPU, "this is a fatbin"},
                 {cubin, sizeof cubin, CUDA_ERROR_NO_BINARY_FOR_GPU, "this is a cubin"},
                 {"nothing of the kind, whatever", 30, CUDA_ERROR_INVALID_IMAGE, ""}};
-    PROC(t->cu, ModuleLoadDataEx, 2010);
-    PROC(t->cu, LibraryLoadData, 12000);
     PROC(t->cu, LinkCreate, 6050);
     PROC(t->cu, LinkAddData, 6050);
     PROC(t->cu, LinkComplete, 5050);
@@ -236,10 +221,10 @@ TWIN_CASE(code_for_gpus, CU_STREAM_NON_BLOCKING)
         char log[80] = "";
         CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES, CU_JIT_ERROR_LOG_BUFFER};
         void *values[] = {(void *)sizeof log, log};
-        CU_IS(ModuleLoadDataEx(&module, rows[i].code, 2, options, values), rows[i].result);
+        CU_IS(t->cu->ModuleLoadDataEx(&module, rows[i].code, 2, options, values), rows[i].result);
         REQUIRE(strncmp(log, rows[i].says, strlen(rows[i].says)) == 0);
         if (rows[i].says[0] != '\0') REQUIRE_EQ((size_t)values[0], strlen(log) + 1);
-        CU_IS(LibraryLoadData(&library, rows[i].code, NULL, NULL, 0, NULL, NULL, 0),
+        CU_IS(t->cu->LibraryLoadData(&library, rows[i].code, NULL, NULL, 0, NULL, NULL, 0),
               rows[i].result);
         CU_IS(LinkAddData(linker, CU_JIT_INPUT_PTX, (void *)(uintptr_t)rows[i].code, rows[i].size,
                           NULL, 0, NULL, NULL),
@@ -274,11 +259,7 @@ TWIN_CASE(occupancy_of_a_played_device, CU_STREAM_NON_BLOCKING)
     } rows[] = {{1024, 0, 2},     {1, 0, 32},      {33, 0, 32},     {65, 0, 21},
                 {1025, 0, 0},     {256, 0, 8},     {256, 40000, 5}, {256, 113 * 1024, 2},
                 {256, 232448, 1}, {256, 232449, 0}};
-    PROC(t->cu, OccupancyMaxActiveBlocksPerMultiprocessor, 6050);
-    PROC(t->cu, OccupancyMaxPotentialBlockSize, 6050);
-    PROC(t->cu, OccupancyAvailableDynamicSMemPerBlock, 10020);
     PROC(t->cu, OccupancyMaxActiveClusters, 11070);
-    PROC(t->cu, LaunchCooperativeKernel, 9000);
     CUmodule module = raw_cuda_module(t->cu, "twin_kernels");
     CUfunction function = raw_cuda_function(t->cu, module, "twin_poke");
     int blocks = -1, grid = -1;
@@ -286,21 +267,22 @@ TWIN_CASE(occupancy_of_a_played_device, CU_STREAM_NON_BLOCKING)
     for (size_t i = 0; i < sizeof device / sizeof device[0]; i++)
         t->cu->SoftPlayAttribute(device[i][0], device[i][1]);
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        CU_OK(OccupancyMaxActiveBlocksPerMultiprocessor(&blocks, function, rows[i].size,
-                                                        rows[i].shared));
+        CU_OK(t->cu->OccupancyMaxActiveBlocksPerMultiprocessor(&blocks, function, rows[i].size,
+                                                               rows[i].shared));
         REQUIRE_EQ(blocks, rows[i].blocks);
     }
-    CU_IS(OccupancyMaxActiveBlocksPerMultiprocessor(&blocks, function, 0, 0),
+    CU_IS(t->cu->OccupancyMaxActiveBlocksPerMultiprocessor(&blocks, function, 0, 0),
           CUDA_ERROR_INVALID_VALUE);
-    CU_OK(OccupancyMaxPotentialBlockSize(&grid, &blocks, function, NULL, 0, 0));
+    CU_OK(t->cu->OccupancyMaxPotentialBlockSize(&grid, &blocks, function, NULL, 0, 0));
     REQUIRE(blocks == 1024 && grid == 2 * 132);
-    CU_OK(OccupancyMaxPotentialBlockSize(&grid, &blocks, function, NULL, 0, 100));
+    CU_OK(t->cu->OccupancyMaxPotentialBlockSize(&grid, &blocks, function, NULL, 0, 100));
     REQUIRE(blocks == 64 && grid == 32 * 132); /* 100 fit 16 times, 96 fit 21 times */
-    CU_OK(OccupancyMaxPotentialBlockSize(&grid, &blocks, function, much_for_large_blocks, 0, 0));
+    CU_OK(t->cu->OccupancyMaxPotentialBlockSize(&grid, &blocks, function, much_for_large_blocks, 0,
+                                                0));
     REQUIRE(blocks == 256 && grid == 8 * 132);
-    CU_OK(OccupancyAvailableDynamicSMemPerBlock(&shared, function, 2, 1024));
+    CU_OK(t->cu->OccupancyAvailableDynamicSMemPerBlock(&shared, function, 2, 1024));
     REQUIRE_EQ(shared, 233472 / 2 - 1024);
-    CU_IS(OccupancyAvailableDynamicSMemPerBlock(&shared, function, 3, 1024),
+    CU_IS(t->cu->OccupancyAvailableDynamicSMemPerBlock(&shared, function, 3, 1024),
           CUDA_ERROR_INVALID_VALUE);
     CUlaunchAttribute cluster = {.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION};
     cluster.value.clusterDim.x = 8;
@@ -319,8 +301,8 @@ TWIN_CASE(occupancy_of_a_played_device, CU_STREAM_NON_BLOCKING)
     int number = 77, found[264];
     CUdeviceptr memory = raw_cuda_memory(t->cu, sizeof found);
     void *params[] = {&memory, &number};
-    CU_OK(LaunchCooperativeKernel(function, 264, 1, 1, 1024, 1, 1, 0, t->stream, params));
-    CU_IS(LaunchCooperativeKernel(function, 265, 1, 1, 1024, 1, 1, 0, t->stream, params),
+    CU_OK(t->cu->LaunchCooperativeKernel(function, 264, 1, 1, 1024, 1, 1, 0, t->stream, params));
+    CU_IS(t->cu->LaunchCooperativeKernel(function, 265, 1, 1, 1024, 1, 1, 0, t->stream, params),
           CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE);
     CU_OK(t->cu->StreamSynchronize(t->stream));
     CU_OK(t->cu->MemcpyDtoH(found, memory, sizeof found));

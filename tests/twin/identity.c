@@ -73,13 +73,11 @@ TEST(attributes)
 
 TWIN_CASE(contexts, 0, .own = true)
 {
-    PROC(t->cu, CtxCreate, 3020);
-    PROC(t->cu, CtxDestroy, 4000);
     PROC(t->cu, CtxGetDevice, 2000);
     CUcontext own, current, popped;
     CUdevice device = -1;
 
-    CU_OK(CtxCreate(&own, 0, 0));
+    CU_OK(t->cu->CtxCreate(&own, 0, 0));
     CU_OK(t->cu->CtxGetCurrent(&current));
     REQUIRE(current == own);
     CU_OK(CtxGetDevice(&device));
@@ -92,10 +90,10 @@ TWIN_CASE(contexts, 0, .own = true)
     CU_OK(t->cu->CtxPopCurrent(&popped));
     REQUIRE(popped == t->context);
     /* With what is in it. */
-    CU_OK(CtxDestroy(own));
+    CU_OK(t->cu->CtxDestroy(own));
     CU_OK(t->cu->CtxGetCurrent(&current));
     REQUIRE(current == t->context);
-    CU_IS(CtxDestroy(own), CUDA_ERROR_INVALID_CONTEXT);
+    CU_IS(t->cu->CtxDestroy(own), CUDA_ERROR_INVALID_CONTEXT);
     CU_IS(t->cu->EventDestroy(event), CUDA_ERROR_INVALID_HANDLE);
 
     /* Released and retained again: the handle stays, what was in it does not. */
@@ -324,7 +322,6 @@ TWIN_CASE(preferences, 0)
     PROC(t->cu, CtxGetCacheConfig, 3020);
     PROC(t->cu, CtxSetCacheConfig, 3020);
     PROC(t->cu, FuncSetCacheConfig, 3000);
-    PROC(t->cu, ModuleLoadDataEx, 2010);
     CUresult(CUDAAPI * profiler)(void);
     int major = 0, minor = 0, asked = 0;
     CUfunc_cache config = CU_FUNC_CACHE_PREFER_L1;
@@ -344,8 +341,9 @@ TWIN_CASE(preferences, 0)
     CU_IS(CtxSetCacheConfig((CUfunc_cache)4), CUDA_ERROR_INVALID_VALUE);
     CU_IS(CtxGetCacheConfig(NULL), CUDA_ERROR_INVALID_VALUE);
     CU_IS(FuncSetCacheConfig(NULL, CU_FUNC_CACHE_PREFER_L1), CUDA_ERROR_INVALID_HANDLE);
-    CU_IS(ModuleLoadDataEx(&module, "no module", 1, &option, &value), CUDA_ERROR_INVALID_IMAGE);
-    CU_IS(ModuleLoadDataEx(&module, "no module", 1, NULL, &value), CUDA_ERROR_INVALID_VALUE);
+    CU_IS(t->cu->ModuleLoadDataEx(&module, "no module", 1, &option, &value),
+          CUDA_ERROR_INVALID_IMAGE);
+    CU_IS(t->cu->ModuleLoadDataEx(&module, "no module", 1, NULL, &value), CUDA_ERROR_INVALID_VALUE);
     for (int i = 0; i < 2; i++) {
         twin_proc(t->cu, i == 0 ? "cuProfilerStart" : "cuProfilerStop", 4000, &profiler);
         CU_OK(profiler());
@@ -534,7 +532,6 @@ TWO_CASE(boxes, .own = true)
 /* Beside bad.host_memory, bad.pointers and host.registered of the contract suite. */
 TWIN_CASE(host_memory, 0)
 {
-    PROC(t->cu, MemHostGetFlags, 2030);
     const CUmemRangeHandleType dma_buf = CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD;
     const CUdeviceptr memory = raw_cuda_memory(t->cu, 16384);
     int fd = -1;
@@ -549,10 +546,10 @@ TWIN_CASE(host_memory, 0)
     void *pinned;
     unsigned flags = 0;
     CU_OK(t->cu->MemHostAlloc(&pinned, 4096, asked));
-    CU_OK(MemHostGetFlags(&flags, (char *)pinned + 100));
+    CU_OK(t->cu->MemHostGetFlags(&flags, (char *)pinned + 100));
     REQUIRE_EQ(flags, asked);
     CU_OK(t->cu->MemFreeHost(pinned));
-    CU_IS(MemHostGetFlags(&flags, pinned), CUDA_ERROR_INVALID_VALUE);
+    CU_IS(t->cu->MemHostGetFlags(&flags, pinned), CUDA_ERROR_INVALID_VALUE);
     CU_IS(t->cu->MemHostRegister(pages, sizeof pages, CU_MEMHOSTREGISTER_IOMEMORY),
           CUDA_ERROR_NOT_SUPPORTED);
 }

@@ -83,13 +83,12 @@ TWIN_CASE(event_times, CU_STREAM_NON_BLOCKING)
 /* The per-thread stream by its handle: one a thread, ordered against the legacy stream. */
 TWIN_CASE(per_thread, CU_STREAM_NON_BLOCKING)
 {
-    PROC(t->cu, StreamGetId, 12000);
     unsigned long long first = 0, again = 1, legacy = 0;
     atomic_int counter = 0;
     step one = {.counter = &counter}, two = {.counter = &counter};
-    CU_OK(StreamGetId(CU_STREAM_PER_THREAD, &first));
-    CU_OK(StreamGetId(CU_STREAM_PER_THREAD, &again));
-    CU_OK(StreamGetId(CU_STREAM_LEGACY, &legacy));
+    CU_OK(t->cu->StreamGetId(CU_STREAM_PER_THREAD, &first));
+    CU_OK(t->cu->StreamGetId(CU_STREAM_PER_THREAD, &again));
+    CU_OK(t->cu->StreamGetId(CU_STREAM_LEGACY, &legacy));
     REQUIRE(first == again && first != legacy);
     CU_OK(t->cu->LaunchHostFunc(CU_STREAM_PER_THREAD, take_number, &one));
     CU_OK(t->cu->LaunchHostFunc(CU_STREAM_LEGACY, take_number, &two));
@@ -140,7 +139,6 @@ TEST(per_thread_functions, .time_limit = 120)
     pthread_t thread;
     own.t = twin_begin(CU_STREAM_NON_BLOCKING);
     const raw_cuda *cu = own.t.cu;
-    PROC(cu, StreamGetId, 12000);
     ask_own(cu, "cuStreamGetId", 12000, &own.StreamGetId);
     ask_own(cu, "cuLaunchHostFunc", 10000, &own.LaunchHostFunc);
     ask_own(cu, "cuMemsetD8", 7000, &own.MemsetD8);
@@ -151,9 +149,9 @@ TEST(per_thread_functions, .time_limit = 120)
     unsigned long long mine = 0, by_handle = 0, legacy = 0;
     CU_OK(own.StreamGetId(NULL, &mine));
     CU_OK(own.StreamGetId(CU_STREAM_LEGACY, &legacy));
-    CU_OK(StreamGetId(CU_STREAM_PER_THREAD, &by_handle));
+    CU_OK(cu->StreamGetId(CU_STREAM_PER_THREAD, &by_handle));
     REQUIRE(mine == by_handle && mine != legacy);
-    CU_OK(StreamGetId(NULL, &by_handle));
+    CU_OK(cu->StreamGetId(NULL, &by_handle));
     REQUIRE_EQ(by_handle, legacy);
 
     twin_gate *gate = twin_gate_new();

@@ -474,7 +474,6 @@ ROOM_CASE(levels)
                 {CU_TR_FILTER_MODE_POINT, 0, 1, 1, 1, 3},
                 {CU_TR_FILTER_MODE_POINT, 0, 0, 0, 0, LEVELS - 1}};
     float texels[13 * 7 * 4];
-    PROC(room->t.cu, TexObjectGetResourceViewDesc, 5000);
     CUmipmappedArray mipmap = raw_cuda_mipmap(room->t.cu, &array_desc, LEVELS);
     for (unsigned i = 0; i < LEVELS; i++) {
         CUarray level;
@@ -507,7 +506,7 @@ ROOM_CASE(levels)
         const bool whole = rows[r].first == 0 && rows[r].last == LEVELS - 1;
         CUtexObject texture;
         CU_OK(room->t.cu->TexObjectCreate(&texture, &resource, &desc, whole ? NULL : &view));
-        CU_OK(TexObjectGetResourceViewDesc(&viewed, texture));
+        CU_OK(room->t.cu->TexObjectGetResourceViewDesc(&viewed, texture));
         REQUIRE_EQ(viewed.width, whole ? 0 : view.width);
         place places[STEPS];
         float found[STEPS][4];
@@ -643,9 +642,6 @@ ROOM_CASE(views)
     uint8_t texels[LAYERS][H][W][4];
     place places[LAYERS];
     const raw_cuda *cu = room->t.cu;
-    PROC(cu, TexObjectGetResourceViewDesc, 5000);
-    PROC(cu, TexObjectGetResourceDesc, 5000);
-    PROC(cu, TexObjectGetTextureDesc, 5000);
     CUDA_ARRAY3D_DESCRIPTOR desc = raw_cuda_array_desc(CU_AD_FORMAT_UNSIGNED_INT32, 1, W, H);
     CUDA_TEXTURE_DESC sampling = texture_desc(CU_TR_ADDRESS_MODE_CLAMP, CU_TR_FILTER_MODE_POINT,
                                               CU_TRSF_READ_AS_INTEGER),
@@ -671,17 +667,17 @@ ROOM_CASE(views)
     view.lastLayer = 3;
     const CUDA_RESOURCE_VIEW_DESC good = view;
     CU_OK(cu->TexObjectCreate(&texture, &resource, &sampling, &view));
-    CU_OK(TexObjectGetResourceViewDesc(&found_view, texture));
-    CU_OK(TexObjectGetResourceDesc(&found_resource, texture));
+    CU_OK(cu->TexObjectGetResourceViewDesc(&found_view, texture));
+    CU_OK(cu->TexObjectGetResourceDesc(&found_resource, texture));
     memset(&found_sampling, 0, sizeof found_sampling); /* the border colour is not told */
-    CU_OK(TexObjectGetTextureDesc(&found_sampling, texture));
+    CU_OK(cu->TexObjectGetTextureDesc(&found_sampling, texture));
     REQUIRE_EQ_BYTES(&found_view, &view, sizeof view);
     REQUIRE_EQ_BYTES(&found_resource, &resource, sizeof resource);
     REQUIRE_EQ_BYTES(&found_sampling, &sampling, sizeof sampling);
     CU_OK(cu->TexObjectDestroy(texture));
     CU_IS(cu->TexObjectDestroy(texture), CUDA_ERROR_INVALID_VALUE);
-    CU_IS(TexObjectGetResourceDesc(&found_resource, texture), CUDA_ERROR_INVALID_VALUE);
-    CU_IS(TexObjectGetTextureDesc(&found_sampling, texture), CUDA_ERROR_INVALID_VALUE);
+    CU_IS(cu->TexObjectGetResourceDesc(&found_resource, texture), CUDA_ERROR_INVALID_VALUE);
+    CU_IS(cu->TexObjectGetTextureDesc(&found_sampling, texture), CUDA_ERROR_INVALID_VALUE);
 
     view.format = (CUresourceViewFormat)99;
     CU_IS(cu->TexObjectCreate(&texture, &resource, &sampling, &view), CUDA_ERROR_INVALID_VALUE);

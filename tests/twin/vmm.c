@@ -275,42 +275,7 @@ TWIN_CASE(cut_off_timeline, CU_STREAM_NON_BLOCKING)
 
 #define POOLED 100000u
 
-typedef struct pools {
-    twin t;
-    PFN_cuMemAllocAsync_v11020 alloc;
-    PFN_cuMemAllocFromPoolAsync_v11020 alloc_from;
-    PFN_cuMemFreeAsync_v11020 free;
-    PFN_cuMemPoolCreate_v11020 create;
-    PFN_cuMemPoolDestroy_v11020 destroy;
-    PFN_cuMemPoolGetAttribute_v11020 get;
-    PFN_cuMemPoolSetAttribute_v11020 set;
-    PFN_cuMemPoolExportToShareableHandle_v11020 export_pool;
-    PFN_cuMemPoolImportFromShareableHandle_v11020 import_pool;
-    PFN_cuMemPoolExportPointer_v11020 export_pointer;
-    PFN_cuMemPoolImportPointer_v11020 import_pointer;
-} pools;
-
-static pools pools_begin(void)
-{
-    pools p = {.t = twin_begin(CU_STREAM_NON_BLOCKING)};
-    const raw_cuda *cu = p.t.cu;
-    twin_proc(cu, "cuMemAllocAsync", 11020, &p.alloc);
-    twin_proc(cu, "cuMemAllocFromPoolAsync", 11020, &p.alloc_from);
-    twin_proc(cu, "cuMemFreeAsync", 11020, &p.free);
-    twin_proc(cu, "cuMemPoolCreate", 11020, &p.create);
-    twin_proc(cu, "cuMemPoolDestroy", 11020, &p.destroy);
-    twin_proc(cu, "cuMemPoolGetAttribute", 11020, &p.get);
-    twin_proc(cu, "cuMemPoolSetAttribute", 11020, &p.set);
-    twin_proc(cu, "cuMemPoolExportToShareableHandle", 11020, &p.export_pool);
-    twin_proc(cu, "cuMemPoolImportFromShareableHandle", 11020, &p.import_pool);
-    twin_proc(cu, "cuMemPoolExportPointer", 11020, &p.export_pointer);
-    twin_proc(cu, "cuMemPoolImportPointer", 11020, &p.import_pointer);
-    return p;
-}
-
-#define POOLS_CASE(...) TEST_ON(pools, p, *p = pools_begin(), twin_finish(&p->t), __VA_ARGS__)
-
-static CUmemoryPool make(const pools *p, CUmemAllocationHandleType types, size_t max)
+static CUmemoryPool make(const twin *t, CUmemAllocationHandleType types, size_t max)
 {
     CUmemPoolProps props;
     CUmemoryPool pool = NULL;
@@ -319,81 +284,74 @@ static CUmemoryPool make(const pools *p, CUmemAllocationHandleType types, size_t
     props.handleTypes = types;
     props.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
     props.maxSize = max;
-    CU_OK(p->create(&pool, &props));
+    CU_OK(t->cu->MemPoolCreate(&pool, &props));
     return pool;
 }
 
-POOLS_CASE(attributes)
+TWIN_CASE(attributes, CU_STREAM_NON_BLOCKING)
 {
-    const raw_cuda *cu = p->t.cu;
-    CUmemoryPool pool = make(p, CU_MEM_HANDLE_TYPE_NONE, 1u << 20), found = NULL;
+    CUmemoryPool pool = make(t, CU_MEM_HANDLE_TYPE_NONE, 1u << 20), found = NULL;
     CUdeviceptr a = 0, b = 0;
     uint64_t bytes = 0, zero = 0;
     int on = 0;
-    CU_OK(p->get(pool, CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES, &on));
+    CU_OK(t->cu->MemPoolGetAttribute(pool, CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES, &on));
     REQUIRE_EQ(on, 1);
-    CU_OK(p->alloc_from(&a, POOLED, pool, p->t.stream));
-    CU_IS(p->alloc_from(&b, 1u << 20, pool, p->t.stream), CUDA_ERROR_OUT_OF_MEMORY);
-    CU_OK(p->get(pool, CU_MEMPOOL_ATTR_USED_MEM_CURRENT, &bytes));
+    CU_OK(t->cu->MemAllocFromPoolAsync(&a, POOLED, pool, t->stream));
+    CU_IS(t->cu->MemAllocFromPoolAsync(&b, 1u << 20, pool, t->stream), CUDA_ERROR_OUT_OF_MEMORY);
+    CU_OK(t->cu->MemPoolGetAttribute(pool, CU_MEMPOOL_ATTR_USED_MEM_CURRENT, &bytes));
     REQUIRE(bytes >= POOLED && bytes < POOLED + 4096);
-    CU_OK(cu->PointerGetAttribute(&found, CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE, a));
+    CU_OK(t->cu->PointerGetAttribute(&found, CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE, a));
     REQUIRE(found == pool);
-    CU_OK(p->free(a, p->t.stream));
-    CU_OK(cu->StreamSynchronize(p->t.stream));
-    CU_OK(p->get(pool, CU_MEMPOOL_ATTR_USED_MEM_HIGH, &bytes));
+    CU_OK(t->cu->MemFreeAsync(a, t->stream));
+    CU_OK(t->cu->StreamSynchronize(t->stream));
+    CU_OK(t->cu->MemPoolGetAttribute(pool, CU_MEMPOOL_ATTR_USED_MEM_HIGH, &bytes));
     REQUIRE(bytes >= POOLED);
-    CU_OK(p->set(pool, CU_MEMPOOL_ATTR_USED_MEM_HIGH, &zero));
-    CU_OK(p->get(pool, CU_MEMPOOL_ATTR_USED_MEM_HIGH, &bytes));
+    CU_OK(t->cu->MemPoolSetAttribute(pool, CU_MEMPOOL_ATTR_USED_MEM_HIGH, &zero));
+    CU_OK(t->cu->MemPoolGetAttribute(pool, CU_MEMPOOL_ATTR_USED_MEM_HIGH, &bytes));
     REQUIRE_EQ(bytes, 0);
     bytes = UINT64_MAX;
-    CU_OK(p->set(pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &bytes));
+    CU_OK(t->cu->MemPoolSetAttribute(pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &bytes));
     /* Destroyed, it lives on with its memory. */
-    CU_OK(p->alloc_from(&a, POOLED, pool, p->t.stream));
-    CU_OK(p->destroy(pool));
-    CU_IS(p->destroy(pool), CUDA_ERROR_INVALID_VALUE);
-    CU_OK(cu->MemsetD32Async(a, 1, 16, p->t.stream));
-    CU_OK(p->free(a, p->t.stream));
+    CU_OK(t->cu->MemAllocFromPoolAsync(&a, POOLED, pool, t->stream));
+    CU_OK(t->cu->MemPoolDestroy(pool));
+    CU_IS(t->cu->MemPoolDestroy(pool), CUDA_ERROR_INVALID_VALUE);
+    CU_OK(t->cu->MemsetD32Async(a, 1, 16, t->stream));
+    CU_OK(t->cu->MemFreeAsync(a, t->stream));
     /* The device's pool. */
-    PFN_cuDeviceGetDefaultMemPool_v11020 default_pool;
-    PFN_cuDeviceGetMemPool_v11020 get_pool;
-    PFN_cuDeviceSetMemPool_v11020 set_pool;
-    twin_proc(cu, "cuDeviceGetDefaultMemPool", 11020, &default_pool);
-    twin_proc(cu, "cuDeviceGetMemPool", 11020, &get_pool);
-    twin_proc(cu, "cuDeviceSetMemPool", 11020, &set_pool);
     CUmemoryPool its_own = NULL;
-    CU_OK(default_pool(&its_own, 0));
-    pool = make(p, CU_MEM_HANDLE_TYPE_NONE, 0);
-    CU_OK(set_pool(0, pool));
-    CU_OK(get_pool(&found, 0));
+    CU_OK(t->cu->DeviceGetDefaultMemPool(&its_own, 0));
+    pool = make(t, CU_MEM_HANDLE_TYPE_NONE, 0);
+    CU_OK(t->cu->DeviceSetMemPool(0, pool));
+    CU_OK(t->cu->DeviceGetMemPool(&found, 0));
     REQUIRE(found == pool);
-    CU_OK(p->destroy(pool));
-    CU_OK(get_pool(&found, 0));
+    CU_OK(t->cu->MemPoolDestroy(pool));
+    CU_OK(t->cu->DeviceGetMemPool(&found, 0));
     REQUIRE(found == its_own);
 }
 
 /* Memory's data means something with an exported pool alone, and spoiled data means nothing. */
-POOLS_CASE(exported_pointers)
+TWIN_CASE(exported_pointers, CU_STREAM_NON_BLOCKING)
 {
-    CUmemoryPool pool = make(p, POSIX, 0), closed = make(p, CU_MEM_HANDLE_TYPE_NONE, 0), again;
+    CUmemoryPool pool = make(t, POSIX, 0), closed = make(t, CU_MEM_HANDLE_TYPE_NONE, 0), again;
     CUmemPoolPtrExportData data;
     CUdeviceptr a = 0, c = 0, there;
     int fd = -1;
-    REQUIRE_EQ(twin_counts(p->t.cu).memory_pools, 2);
-    CU_OK(p->alloc_from(&a, POOLED, pool, p->t.stream));
-    CU_OK(p->alloc_from(&c, POOLED, closed, p->t.stream));
-    CU_IS(p->export_pointer(&data, c), CUDA_ERROR_INVALID_VALUE);
-    CU_OK(p->export_pool(&fd, pool, POSIX, 0));
-    CU_OK(p->export_pointer(&data, a));
-    CU_OK(p->import_pool(&again, (void *)(intptr_t)fd, POSIX, 0));
+    REQUIRE_EQ(twin_counts(t->cu).memory_pools, 2);
+    CU_OK(t->cu->MemAllocFromPoolAsync(&a, POOLED, pool, t->stream));
+    CU_OK(t->cu->MemAllocFromPoolAsync(&c, POOLED, closed, t->stream));
+    CU_IS(t->cu->MemPoolExportPointer(&data, c), CUDA_ERROR_INVALID_VALUE);
+    CU_OK(t->cu->MemPoolExportToShareableHandle(&fd, pool, POSIX, 0));
+    CU_OK(t->cu->MemPoolExportPointer(&data, a));
+    CU_OK(t->cu->MemPoolImportFromShareableHandle(&again, (void *)(intptr_t)fd, POSIX, 0));
     data.reserved[0] ^= 1;
-    CU_IS(p->import_pointer(&there, again, &data), CUDA_ERROR_INVALID_VALUE);
-    CU_OK(p->destroy(again));
+    CU_IS(t->cu->MemPoolImportPointer(&there, again, &data), CUDA_ERROR_INVALID_VALUE);
+    CU_OK(t->cu->MemPoolDestroy(again));
     close(fd);
-    CU_OK(p->free(c, p->t.stream));
-    CU_OK(p->free(a, p->t.stream));
-    CU_OK(p->destroy(closed));
-    CU_OK(p->destroy(pool));
-    CU_OK(p->t.cu->StreamSynchronize(p->t.stream));
+    CU_OK(t->cu->MemFreeAsync(c, t->stream));
+    CU_OK(t->cu->MemFreeAsync(a, t->stream));
+    CU_OK(t->cu->MemPoolDestroy(closed));
+    CU_OK(t->cu->MemPoolDestroy(pool));
+    CU_OK(t->cu->StreamSynchronize(t->stream));
 }
 
 /* Multicast objects of devices that are played to have them. */
@@ -402,12 +360,6 @@ POOLS_CASE(exported_pointers)
 
 typedef struct team {
     twin t;
-    PFN_cuMulticastCreate_v12010 create;
-    PFN_cuMulticastAddDevice_v12010 add;
-    PFN_cuMulticastBindMem_v12010 bind;
-    PFN_cuMulticastBindAddr_v12010 bind_address;
-    PFN_cuMulticastUnbind_v12010 unbind;
-    PFN_cuMulticastGetGranularity_v12010 granularity;
     CUmemGenericAllocationHandle memory[2];
 } team;
 
@@ -415,12 +367,6 @@ static team team_begin(void)
 {
     REQUIRE_EQ(setenv("CULVERT_SOFT_DEVICES", "3", 1), 0);
     team m = {.t = twin_begin(CU_STREAM_NON_BLOCKING)};
-    twin_proc(m.t.cu, "cuMulticastCreate", 12010, &m.create);
-    twin_proc(m.t.cu, "cuMulticastAddDevice", 12010, &m.add);
-    twin_proc(m.t.cu, "cuMulticastBindMem", 12010, &m.bind);
-    twin_proc(m.t.cu, "cuMulticastBindAddr", 12010, &m.bind_address);
-    twin_proc(m.t.cu, "cuMulticastUnbind", 12010, &m.unbind);
-    twin_proc(m.t.cu, "cuMulticastGetGranularity", 12010, &m.granularity);
     m.t.cu->SoftPlayAttribute(CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED, 1);
     for (int i = 0; i < 2; i++)
         m.memory[i] = twin_memory(m.t.cu, i, 2 * GRANULE, CU_MEM_HANDLE_TYPE_NONE);
@@ -451,20 +397,21 @@ TEAM_CASE(refused_without, .own = true)
     CUmemGenericAllocationHandle object = 0;
     size_t size = 0;
     m->t.cu->SoftPlayAttribute(0, 0);
-    CU_IS(m->granularity(&size, &prop, CU_MULTICAST_GRANULARITY_MINIMUM), CUDA_ERROR_NOT_SUPPORTED);
-    CU_IS(m->create(&object, &prop), CUDA_ERROR_NOT_SUPPORTED);
+    CU_IS(m->t.cu->MulticastGetGranularity(&size, &prop, CU_MULTICAST_GRANULARITY_MINIMUM),
+          CUDA_ERROR_NOT_SUPPORTED);
+    CU_IS(m->t.cu->MulticastCreate(&object, &prop), CUDA_ERROR_NOT_SUPPORTED);
     m->t.cu->SoftPlayAttribute(CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED, 1);
-    CU_OK(m->granularity(&size, &prop, CU_MULTICAST_GRANULARITY_MINIMUM));
+    CU_OK(m->t.cu->MulticastGetGranularity(&size, &prop, CU_MULTICAST_GRANULARITY_MINIMUM));
     REQUIRE_EQ(size, GRANULE);
-    CU_OK(m->granularity(&size, &prop, CU_MULTICAST_GRANULARITY_RECOMMENDED));
+    CU_OK(m->t.cu->MulticastGetGranularity(&size, &prop, CU_MULTICAST_GRANULARITY_RECOMMENDED));
     REQUIRE(size > GRANULE && size % GRANULE == 0);
     prop.size = GRANULE + 1;
-    CU_IS(m->create(&object, &prop), CUDA_ERROR_INVALID_VALUE);
+    CU_IS(m->t.cu->MulticastCreate(&object, &prop), CUDA_ERROR_INVALID_VALUE);
     prop = of_two();
     prop.numDevices = 4;
-    CU_IS(m->create(&object, &prop), CUDA_ERROR_INVALID_VALUE);
+    CU_IS(m->t.cu->MulticastCreate(&object, &prop), CUDA_ERROR_INVALID_VALUE);
     prop.numDevices = 0;
-    CU_IS(m->create(&object, &prop), CUDA_ERROR_INVALID_VALUE);
+    CU_IS(m->t.cu->MulticastCreate(&object, &prop), CUDA_ERROR_INVALID_VALUE);
 }
 
 TEAM_CASE(bound, .own = true)
@@ -476,26 +423,31 @@ TEAM_CASE(bound, .own = true)
     CUmemAllocationProp found;
     CUdeviceptr plain = 0, multi = 0;
     uint32_t word = 0;
-    CU_OK(m->create(&object, &prop));
+    CU_OK(m->t.cu->MulticastCreate(&object, &prop));
     CU_IS(cu->MemGetAllocationPropertiesFromHandle(&found, object), CUDA_ERROR_INVALID_VALUE);
-    CU_OK(m->add(object, 0));
-    CU_IS(m->add(object, 0), CUDA_ERROR_INVALID_VALUE);
-    CU_IS(m->add(object, 9), CUDA_ERROR_INVALID_DEVICE);
-    CU_OK(m->add(object, 1));
-    CU_IS(m->add(object, 2), CUDA_ERROR_INVALID_VALUE);
-    CU_IS(m->bind(object, 0, third, 0, GRANULE, 0), CUDA_ERROR_INVALID_DEVICE);
-    CU_IS(m->bind(object, 100, m->memory[0], 0, GRANULE, 0), CUDA_ERROR_INVALID_VALUE);
-    CU_IS(m->bind(object, 3 * GRANULE, m->memory[0], 0, 2 * GRANULE, 0), CUDA_ERROR_INVALID_VALUE);
-    CU_IS(m->bind(object, 0, m->memory[0], GRANULE, 2 * GRANULE, 0), CUDA_ERROR_INVALID_VALUE);
-    CU_IS(m->bind(m->memory[0], 0, m->memory[0], 0, GRANULE, 0), CUDA_ERROR_INVALID_VALUE);
-    CU_OK(m->bind(object, 0, m->memory[0], 0, 2 * GRANULE, 0));
-    CU_IS(m->bind(object, GRANULE, m->memory[0], 0, GRANULE, 0), CUDA_ERROR_INVALID_VALUE);
-    CU_OK(m->bind(object, GRANULE, m->memory[1], 0, GRANULE, 0));
+    CU_OK(m->t.cu->MulticastAddDevice(object, 0));
+    CU_IS(m->t.cu->MulticastAddDevice(object, 0), CUDA_ERROR_INVALID_VALUE);
+    CU_IS(m->t.cu->MulticastAddDevice(object, 9), CUDA_ERROR_INVALID_DEVICE);
+    CU_OK(m->t.cu->MulticastAddDevice(object, 1));
+    CU_IS(m->t.cu->MulticastAddDevice(object, 2), CUDA_ERROR_INVALID_VALUE);
+    CU_IS(m->t.cu->MulticastBindMem(object, 0, third, 0, GRANULE, 0), CUDA_ERROR_INVALID_DEVICE);
+    CU_IS(m->t.cu->MulticastBindMem(object, 100, m->memory[0], 0, GRANULE, 0),
+          CUDA_ERROR_INVALID_VALUE);
+    CU_IS(m->t.cu->MulticastBindMem(object, 3 * GRANULE, m->memory[0], 0, 2 * GRANULE, 0),
+          CUDA_ERROR_INVALID_VALUE);
+    CU_IS(m->t.cu->MulticastBindMem(object, 0, m->memory[0], GRANULE, 2 * GRANULE, 0),
+          CUDA_ERROR_INVALID_VALUE);
+    CU_IS(m->t.cu->MulticastBindMem(m->memory[0], 0, m->memory[0], 0, GRANULE, 0),
+          CUDA_ERROR_INVALID_VALUE);
+    CU_OK(m->t.cu->MulticastBindMem(object, 0, m->memory[0], 0, 2 * GRANULE, 0));
+    CU_IS(m->t.cu->MulticastBindMem(object, GRANULE, m->memory[0], 0, GRANULE, 0),
+          CUDA_ERROR_INVALID_VALUE);
+    CU_OK(m->t.cu->MulticastBindMem(object, GRANULE, m->memory[1], 0, GRANULE, 0));
     /* By address, the second half of the first memory. */
     CU_OK(cu->MemAddressReserve(&plain, 2 * GRANULE, 0, 0, 0));
     CU_OK(cu->MemMap(plain, 2 * GRANULE, 0, m->memory[0], 0));
     CU_OK(twin_allow(cu, 0, plain, 2 * GRANULE));
-    CU_OK(m->bind_address(object, 3 * GRANULE, plain + GRANULE, GRANULE, 0));
+    CU_OK(m->t.cu->MulticastBindAddr(object, 3 * GRANULE, plain + GRANULE, GRANULE, 0));
     /* Mapped, it is the first device's memory. */
     CU_OK(cu->MemAddressReserve(&multi, prop.size, 0, 0, 0));
     CU_OK(cu->MemMap(multi, prop.size, 0, object, 0));
@@ -506,10 +458,10 @@ TEAM_CASE(bound, .own = true)
     REQUIRE_EQ(word, 0x33333333u);
     CU_OK(cu->MemcpyDtoH(&word, multi + 3 * GRANULE, 4));
     REQUIRE_EQ(word, 0x33333333u);
-    CU_IS(m->unbind(object, 0, 0, GRANULE), CUDA_ERROR_INVALID_VALUE);
-    CU_IS(m->unbind(object, 2, 0, 2 * GRANULE), CUDA_ERROR_INVALID_VALUE);
-    CU_OK(m->unbind(object, 0, 0, 2 * GRANULE));
-    CU_OK(m->unbind(object, 1, GRANULE, GRANULE));
+    CU_IS(m->t.cu->MulticastUnbind(object, 0, 0, GRANULE), CUDA_ERROR_INVALID_VALUE);
+    CU_IS(m->t.cu->MulticastUnbind(object, 2, 0, 2 * GRANULE), CUDA_ERROR_INVALID_VALUE);
+    CU_OK(m->t.cu->MulticastUnbind(object, 0, 0, 2 * GRANULE));
+    CU_OK(m->t.cu->MulticastUnbind(object, 1, GRANULE, GRANULE));
     CU_OK(cu->MemcpyDtoH(&word, multi + 3 * GRANULE, 4)); /* the other binding is there yet */
     REQUIRE_EQ(word, 0x33333333u);
     CU_OK(cu->MemUnmap(multi, prop.size));
@@ -529,10 +481,11 @@ TEAM_CASE(exportable, .own = true)
     prop.handleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
     CUmemGenericAllocationHandle shareable =
         twin_memory(m->t.cu, 0, 2 * GRANULE, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
-    CU_OK(m->create(&object, &prop));
-    CU_OK(m->add(object, 0));
-    CU_IS(m->bind(object, 0, m->memory[0], 0, GRANULE, 0), CUDA_ERROR_INVALID_VALUE);
-    CU_OK(m->bind(object, 0, shareable, 0, GRANULE, 0));
+    CU_OK(m->t.cu->MulticastCreate(&object, &prop));
+    CU_OK(m->t.cu->MulticastAddDevice(object, 0));
+    CU_IS(m->t.cu->MulticastBindMem(object, 0, m->memory[0], 0, GRANULE, 0),
+          CUDA_ERROR_INVALID_VALUE);
+    CU_OK(m->t.cu->MulticastBindMem(object, 0, shareable, 0, GRANULE, 0));
     int fd = -1;
     CU_IS(m->t.cu->MemExportToShareableHandle(&fd, object, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
                                               0),
@@ -550,7 +503,7 @@ typedef struct waiting {
 static void *bind_early(void *arg)
 {
     waiting *w = arg;
-    CU_OK(w->m->bind(w->object, 0, w->m->memory[0], 0, GRANULE, 0));
+    CU_OK(w->m->t.cu->MulticastBindMem(w->object, 0, w->m->memory[0], 0, GRANULE, 0));
     w->done = true;
     return NULL;
 }
@@ -561,14 +514,14 @@ TEAM_CASE(waits_for_the_team, .own = true)
     const CUmulticastObjectProp prop = of_two();
     waiting w = {.m = m};
     pthread_t thread;
-    CU_OK(m->create(&w.object, &prop));
-    CU_OK(m->add(w.object, 0));
+    CU_OK(m->t.cu->MulticastCreate(&w.object, &prop));
+    CU_OK(m->t.cu->MulticastAddDevice(w.object, 0));
     REQUIRE_EQ(pthread_create(&thread, NULL, bind_early, &w), 0);
     usleep(50000);
     REQUIRE(!w.done);
-    CU_OK(m->add(w.object, 1));
+    CU_OK(m->t.cu->MulticastAddDevice(w.object, 1));
     REQUIRE_EQ(pthread_join(thread, NULL), 0);
     REQUIRE(w.done);
-    CU_OK(m->unbind(w.object, 0, 0, GRANULE));
+    CU_OK(m->t.cu->MulticastUnbind(w.object, 0, 0, GRANULE));
     CU_OK(m->t.cu->MemRelease(w.object));
 }

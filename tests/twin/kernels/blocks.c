@@ -312,23 +312,10 @@ KERNEL_CASE(atomics, "block_kernels", .mark = TEST_BOTH)
 #undef TEST_GROUP
 #define TEST_GROUP "limits."
 
-typedef struct calls {
-    PFN_cuFuncGetAttribute_v2020 get;
-    PFN_cuFuncSetAttribute_v9000 set;
-} calls;
-
-static calls get_calls(const stage *s)
-{
-    calls c;
-    raw_cuda_find(s->cu, "cuFuncGetAttribute", 2020, &c.get);
-    raw_cuda_find(s->cu, "cuFuncSetAttribute", 9000, &c.set);
-    return c;
-}
-
-static int attribute(const calls *c, CUfunction function, CUfunction_attribute which)
+static int attribute(const stage *s, CUfunction function, CUfunction_attribute which)
 {
     int value = -77;
-    CU_OK(c->get(&value, which, function));
+    CU_OK(s->cu->FuncGetAttribute(&value, which, function));
     return value;
 }
 
@@ -376,7 +363,6 @@ static void touch(const stage *s, unsigned bytes)
 KERNEL_CASE(dynamic, "block_kernels", .mark = TEST_BOTH)
 {
     enum { STATIC = 16 };
-    const calls c = get_calls(s);
     CUfunction function = raw_cuda_function(s->cu, s->module, "block_touch");
     int usual = 0, most = 0;
     CU_OK(s->cu->DeviceGetAttribute(&usual, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK, 0));
@@ -385,7 +371,7 @@ KERNEL_CASE(dynamic, "block_kernels", .mark = TEST_BOTH)
     REQUIRE_EQ(usual, 48 * 1024);
     REQUIRE(most > usual);
     if (s->cu->software) REQUIRE_EQ(most, 227 * 1024);
-    REQUIRE_EQ(attribute(&c, function, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES), STATIC);
+    REQUIRE_EQ(attribute(s, function, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES), STATIC);
     touch(s, 1);
     touch(s, 1000);
     touch(s, (unsigned)usual - STATIC);
@@ -398,10 +384,10 @@ KERNEL_CASE(dynamic, "block_kernels", .mark = TEST_BOTH)
                        params),
           CUDA_ERROR_INVALID_VALUE);
     const CUfunction_attribute limit = CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
-    CU_IS(c.set(function, limit, most - STATIC + 1), CUDA_ERROR_INVALID_VALUE);
-    CU_IS(c.set(function, limit, -1), CUDA_ERROR_INVALID_VALUE);
-    CU_OK(c.set(function, limit, most - STATIC));
-    REQUIRE_EQ(attribute(&c, function, limit), most - STATIC);
+    CU_IS(s->cu->FuncSetAttribute(function, limit, most - STATIC + 1), CUDA_ERROR_INVALID_VALUE);
+    CU_IS(s->cu->FuncSetAttribute(function, limit, -1), CUDA_ERROR_INVALID_VALUE);
+    CU_OK(s->cu->FuncSetAttribute(function, limit, most - STATIC));
+    REQUIRE_EQ(attribute(s, function, limit), most - STATIC);
     touch(s, (unsigned)most - STATIC);
     CU_IS(stage_launch(s, "block_touch", (stage_shape){{1}, {1}, (unsigned)most - STATIC + 1},
                        params),
@@ -417,12 +403,12 @@ KERNEL_CASE(attributes, "block_kernels", .mark = TEST_BOTH)
     } rows[] = {{"block_sum", 4096},       {"block_scan", 128},         {"block_histogram", 1024},
                 {"block_transpose", 4224}, {"block_votes", 0},          {"block_leave", 16},
                 {"block_reverse", 0},      {"block_neighbours", 16384}, {"block_none", 0}};
-    const calls c = get_calls(s);
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         CUfunction function = raw_cuda_function(s->cu, s->module, rows[i].kernel);
-        REQUIRE_EQ(attribute(&c, function, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES), rows[i].bytes);
-        REQUIRE_EQ(attribute(&c, function, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK), 1024);
-        CU_IS(c.set(function, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, 0), CUDA_ERROR_INVALID_VALUE);
+        REQUIRE_EQ(attribute(s, function, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES), rows[i].bytes);
+        REQUIRE_EQ(attribute(s, function, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK), 1024);
+        CU_IS(s->cu->FuncSetAttribute(function, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, 0),
+              CUDA_ERROR_INVALID_VALUE);
     }
 }
 
@@ -433,12 +419,10 @@ KERNEL_CASE(enumerated, "block_kernels", .mark = TEST_BOTH)
     PFN_cuModuleEnumerateFunctions_v12040 enumerate;
     PFN_cuFuncGetName_v12030 get_name;
     PFN_cuFuncGetParamInfo_v12040 get_param;
-    PFN_cuFuncGetModule_v11000 get_module;
     raw_cuda_find(s->cu, "cuModuleGetFunctionCount", 12040, &get_count);
     raw_cuda_find(s->cu, "cuModuleEnumerateFunctions", 12040, &enumerate);
     raw_cuda_find(s->cu, "cuFuncGetName", 12030, &get_name);
     raw_cuda_find(s->cu, "cuFuncGetParamInfo", 12040, &get_param);
-    raw_cuda_find(s->cu, "cuFuncGetModule", 11000, &get_module);
     unsigned count = 0, sums = 0;
     CUfunction functions[32];
     CU_OK(get_count(&count, s->module));
@@ -449,7 +433,7 @@ KERNEL_CASE(enumerated, "block_kernels", .mark = TEST_BOTH)
         CUmodule module = NULL;
         size_t offset = 77, size = 77;
         CU_OK(get_name(&name, functions[i]));
-        CU_OK(get_module(&module, functions[i]));
+        CU_OK(s->cu->FuncGetModule(&module, functions[i]));
         REQUIRE(module == s->module);
         REQUIRE(strncmp(name, "block_", 6) == 0);
         if (strcmp(name, "block_sum") != 0) continue;
