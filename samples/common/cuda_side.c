@@ -3,8 +3,18 @@
 #include "cuda_side.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "files.h"
+
+/* The twin is an offer, never a fallback that nobody asked for: `auto` allows it, and says so when
+ * it is used. */
+bool interop_allow_twin(const char *choice)
+{
+    if (strcmp(choice, "nvidia") == 0) return true;
+    culv_result result = culv_soft_enable();
+    return result == CULV_OK || strcmp(choice, "soft") != 0 || culv_ok(result, "culv_soft_enable");
+}
 
 bool interop_enter_device(culv_device *device, const culv_cuda_api **cu, CUcontext *callers_context)
 {

@@ -6,6 +6,9 @@
 
 #include "console.h"
 
+/* For a program's --device: the software twin may be opened unless `choice` is nvidia. */
+bool interop_allow_twin(const char *choice);
+
 /* Makes the device's context current on this thread. */
 bool interop_enter_device(culv_device *device, const culv_cuda_api **cu,
                           CUcontext *callers_context);

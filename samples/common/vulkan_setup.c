@@ -309,19 +309,10 @@ static bool create_device(vulkan_setup *v, const vulkan_wishes *wishes)
     return true;
 }
 
-/* The twin is an offer, never a fallback that nobody asked for: `auto` allows it, and says so when
- * it is used. */
-static bool allow_twin(const char *choice)
-{
-    if (strcmp(choice, "nvidia") == 0) return true;
-    culv_result result = culv_soft_enable();
-    return result == CULV_OK || strcmp(choice, "soft") != 0 || culv_ok(result, "culv_soft_enable");
-}
-
 bool vulkan_setup_create(vulkan_setup *v, const char *choice, const vulkan_wishes *wishes)
 {
     memset(v, 0, sizeof *v);
-    return allow_twin(choice) && create_instance(v, wishes) && choose_device(v, choice) &&
+    return interop_allow_twin(choice) && create_instance(v, wishes) && choose_device(v, choice) &&
            choose_queues(v, wishes) && create_device(v, wishes);
 }
 
@@ -341,7 +332,8 @@ bool vulkan_setup_list(void)
     memset(&v, 0, sizeof v);
     culv_vk_candidate candidates[MAX_CANDIDATES];
     uint32_t count = 0;
-    bool listed = allow_twin("auto") && create_instance(&v, &(vulkan_wishes){.name = "list"}) &&
+    bool listed = interop_allow_twin("auto") &&
+                  create_instance(&v, &(vulkan_wishes){.name = "list"}) &&
                   rank(v.instance, CULV_DRIVER_AUTO, candidates, &count);
     for (uint32_t i = 0; listed && i < count; i++) {
         const culv_vk_candidate *c = &candidates[i];

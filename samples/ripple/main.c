@@ -22,15 +22,16 @@ static bool set_up(program *p)
                extent = {o->picture_width, o->picture_height};
     vulkan_wishes wishes = {.name = "ripple",
                             .validation = o->validation,
-                            .kernels = o->path >= OPTIONS_IN_QUEUE && o->path <= OPTIONS_REPLAY};
+                            .kernels = o->path >= OPTIONS_IN_QUEUE && o->path <= OPTIONS_ASYNC};
     if (!files_make_parents(o->output) || !vulkan_setup_create(&p->vulkan, o->device, &wishes))
         return false;
     if (!o->quiet) fprintf(stderr, "ripple: %s by %s\n", p->vulkan.candidate.name, p->vulkan.why);
     scene_init(&p->scene, o->grid_width, o->grid_height, o->seed);
-    static const exchange_path *const paths[] = {
-        [OPTIONS_RING] = &path_ring,         [OPTIONS_SHARED] = &path_shared,
-        [OPTIONS_IN_QUEUE] = &path_in_queue, [OPTIONS_ASYNC] = &path_async,
-        [OPTIONS_REPLAY] = &path_replay,     [OPTIONS_BANDS] = &path_bands};
+    static const exchange_path *const paths[] = {[OPTIONS_RING] = &path_ring,
+                                                 [OPTIONS_SHARED] = &path_shared,
+                                                 [OPTIONS_IN_QUEUE] = &path_in_queue,
+                                                 [OPTIONS_ASYNC] = &path_async,
+                                                 [OPTIONS_BANDS] = &path_bands};
     exchange_flow flow = {.buffers = o->depth,
                           .burst = o->burst,
                           .max_latency_ns = o->max_latency_ms * UINT64_C(1000000),
@@ -183,18 +184,17 @@ static const char help[] =
     "  --resolution WxH    picture in pixels (1280x720)\n"
     "  --frames N          frames to run (180)\n"
     "  --steps N           steps of the solver in a frame (the shorter side of the grid / 48)\n"
-    "  --api API           vulkan (default) or gl: OpenGL 4.5, by the path shared or ring\n"
+    "  --api API           vulkan (default) or gl: OpenGL 4.5, by the path ring\n"
     "  --path PATH         ring: several frames in memory that CUDA and Vulkan share, by Culvert's ring "
     "(default);\n"
     "                      shared: the same by hand, with buffers and two timelines;\n"
     "                      in-queue: CUDA's kernels in the drawing's command buffer, with one buffer;\n"
-    "                      async: CUDA's kernels on Vulkan's compute queue, beside the drawing;\n"
-    "                      replay: as in-queue, from a captured CUDA graph of each frame\n"
+    "                      async: CUDA's kernels on Vulkan's compute queue, beside the drawing\n"
     "  --depth N           frames in the ring, 1 to 64 (8)\n"
     "  --burst N           frames that each side hands over together, at most the depth (4, and half the "
     "depth)\n"
     "  --max-latency MS    let the ring choose both, so that a frame is drawn so long after it was begun\n"
-    "  --buffers N         of the other paths, 1 or 2 (2; in-queue and replay have 1)\n"
+    "  --buffers N         of the other paths, 1 or 2 (2; in-queue has 1)\n"
     "  --device WHICH      auto: NVIDIA's GPU, else the software twin (default); nvidia; soft; list: show "
     "them;\n"
     "                      a number of that list; or part of a name\n"
@@ -214,7 +214,7 @@ static const char help[] =
 static arguments_result parse(options *o, int argc, char **argv)
 {
     static const char *const apis[] = {"vulkan", "gl", NULL};
-    static const char *const paths[] = {"ring", "shared", "in-queue", "async", "replay", NULL};
+    static const char *const paths[] = {"ring", "shared", "in-queue", "async", NULL};
     const uint64_t many = 1000000000;
     const argument table[] = {
         {"--size", ARGUMENT_SIZE, &o->grid_width, &o->grid_height, 16, 16384, NULL},
@@ -245,7 +245,7 @@ static bool check_gpus(options *o)
 {
     const char *text = o->solver_gpus;
     if (!text) return true;
-    if (o->path != OPTIONS_NO_PATH || o->api != OPTIONS_VULKAN) {
+    if (o->path != OPTIONS_RING || o->api != OPTIONS_VULKAN) {
         report("--solver-gpus: not with --path or --api=gl; it has a path of its own");
         return false;
     }
@@ -271,12 +271,10 @@ static bool check_gpus(options *o)
 static bool check_api(options *o)
 {
     o->list = strcmp(o->device, "list") == 0;
-    if (o->path == OPTIONS_NO_PATH)
-        o->path = o->api == OPTIONS_VULKAN ? OPTIONS_RING : OPTIONS_SHARED;
     if (o->api == OPTIONS_VULKAN) return true;
     const bool driver = strcmp(o->device, "auto") == 0 || strcmp(o->device, "nvidia") == 0 ||
                         strcmp(o->device, "soft") == 0;
-    const char *wrong = o->path > OPTIONS_SHARED ? "--path: with --api=gl it is ring or shared"
+    const char *wrong = o->path != OPTIONS_RING ? "--path: with --api=gl it is ring"
                         : !driver ? "--device: with --api=gl it is auto, nvidia or soft"
                                   : NULL;
     if (wrong) report("%s", wrong);
@@ -287,11 +285,11 @@ static bool check_api(options *o)
 static bool check_flow(options *o)
 {
     bool ring = o->path == OPTIONS_RING;
-    bool single = o->path == OPTIONS_IN_QUEUE || o->path == OPTIONS_REPLAY;
+    bool single = o->path == OPTIONS_IN_QUEUE;
     const char *wrong =
         ring && o->buffers != 0
             ? "--buffers: only with --path=shared or async, or --solver-gpus; the ring has a --depth"
-        : single && o->buffers > 1 ? "--buffers: with --path=in-queue or replay there is one"
+        : single && o->buffers > 1 ? "--buffers: with --path=in-queue there is one"
         : !ring && o->depth != 0   ? "--depth: only with --path=ring; the others have --buffers"
         : !ring && o->burst != 0   ? "--burst: only with --path=ring"
         : !ring && o->max_latency_ms != 0 ? "--max-latency: only with --path=ring"
@@ -325,7 +323,6 @@ arguments_result options_parse(options *o, int argc, char **argv)
                    .grid_height = 512,
                    .picture_width = 1280,
                    .picture_height = 720,
-                   .path = OPTIONS_NO_PATH,
                    .frames = 180,
                    .seed = 1,
                    .output = "out/ripple.png",

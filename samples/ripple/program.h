@@ -17,9 +17,7 @@ typedef enum options_path {
     OPTIONS_SHARED,
     OPTIONS_IN_QUEUE,
     OPTIONS_ASYNC,
-    OPTIONS_REPLAY,
-    OPTIONS_NO_PATH, /* until the API's default is taken */
-    OPTIONS_BANDS    /* of --solver-gpus */
+    OPTIONS_BANDS /* of --solver-gpus */
 } options_path;
 
 #define OPTIONS_MAX_GPUS 16u

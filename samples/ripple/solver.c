@@ -436,34 +436,11 @@ static bool launch_steps(solver *all)
     return true;
 }
 
-/* A frame in a command buffer: the kernels are launched on the stream as ever, but a capture
- * takes them, and what it has is recorded. */
-static bool replay(solver *s, VkCommandBuffer commands, uint64_t frame)
-{
-    const culv_cuda_api *cu = s->cu;
-    exchange *e = s->exchange;
-    const exchange_buffer *to = &e->buffers[e->filling];
-    CUgraph graph = NULL;
-    if (!solver_queue_begin(&s->queue, commands, frame) ||
-        !exchange_record_fill(e, commands, frame) ||
-        !cuda_ok(cu, cu->cuStreamBeginCapture(s->stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL),
-                 "cuStreamBeginCapture"))
-        return false;
-    bool fine = launch_steps(s) && launch_publish(s, &e->buffers[e->filling]);
-    fine = cuda_ok(cu, cu->cuStreamEndCapture(s->stream, &graph), "cuStreamEndCapture") && fine &&
-           solver_queue_replay(&s->queue, commands, graph, to);
-    if (graph) (void)cu->cuGraphDestroy(graph);
-    if (!fine) return false;
-    solver_queue_end(&s->queue, commands, frame);
-    return exchange_record_filled(e, commands, frame);
-}
-
-/* The same frame in a command buffer. */
+/* A frame in a command buffer. */
 static bool record(void *state, VkCommandBuffer commands, uint64_t frame)
 {
     solver *s = state;
     exchange *e = s->exchange;
-    if (e->path->replays) return replay(s, commands, frame);
     s->commands = commands;
     bool fine = solver_queue_begin(&s->queue, commands, frame) && launch_steps(s) &&
                 exchange_record_fill(e, commands, frame) &&
