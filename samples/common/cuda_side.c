@@ -3,17 +3,24 @@
 #include "cuda_side.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #include "files.h"
 
-/* The twin is an offer, never a fallback that nobody asked for: `auto` allows it, and says so when
- * it is used. */
-bool interop_allow_twin(const char *choice)
+const char *const interop_drivers[] = {[CULV_DRIVER_AUTO] = "auto",
+                                       [CULV_DRIVER_NVIDIA] = "nvidia",
+                                       [CULV_DRIVER_SOFT] = "soft",
+                                       NULL};
+
+bool interop_allow_twin(unsigned driver)
 {
-    if (strcmp(choice, "nvidia") == 0) return true;
+    if (driver == CULV_DRIVER_NVIDIA) return true;
     culv_result result = culv_soft_enable();
-    return result == CULV_OK || strcmp(choice, "soft") != 0 || culv_ok(result, "culv_soft_enable");
+    return result == CULV_OK || driver != CULV_DRIVER_SOFT || culv_ok(result, "culv_soft_enable");
+}
+
+const char *interop_driver_title(culv_driver driver)
+{
+    return driver == CULV_DRIVER_SOFT ? "the software twin" : "NVIDIA's driver";
 }
 
 bool interop_enter_device(culv_device *device, const culv_cuda_api **cu, CUcontext *callers_context)

@@ -6,8 +6,12 @@
 
 #include "console.h"
 
-/* For a program's --device: the software twin may be opened unless `choice` is nvidia. */
-bool interop_allow_twin(const char *choice);
+/* The words of --device: auto, nvidia and soft, each at its culv_driver. */
+extern const char *const interop_drivers[];
+/* The software twin may be opened, unless NVIDIA's driver is asked for. */
+bool interop_allow_twin(unsigned driver);
+/* "NVIDIA's driver" or "the software twin". */
+const char *interop_driver_title(culv_driver driver);
 
 /* Makes the device's context current on this thread. */
 bool interop_enter_device(culv_device *device, const culv_cuda_api **cu,

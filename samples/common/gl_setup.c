@@ -215,53 +215,51 @@ static bool use_context(gl_interop *i, bool debug)
 }
 
 /* Is there a CUDA device that is this context's? By UUID, which both sides tell. */
-static bool open_device(gl_interop *i, const char *choice, char why_not[512])
+static bool open_device(gl_interop *i, unsigned driver, char why_not[512])
 {
     culv_gl_desc desc = culv_gl_desc_init();
     culv_device_desc device = culv_device_desc_init();
     desc.get_proc_address = get_proc_address;
-    device.driver = strcmp(choice, "nvidia") == 0 ? CULV_DRIVER_NVIDIA
-                    : strcmp(choice, "soft") == 0 ? CULV_DRIVER_SOFT
-                                                  : CULV_DRIVER_AUTO;
+    device.driver = (culv_driver)driver;
     if (culv_device_open_for_gl(&desc, &device, &i->device) == CULV_OK) return true;
     snprintf(why_not, 512, "%s: %s", i->renderer, culv_last_error_message());
     return false;
 }
 
 /* A context there, and a CUDA device for it. `why_not` is for a sentence. */
-static bool try_platform(gl_interop *i, EGLenum platform, void *native, const char *choice,
-                         bool debug, char why_not[512])
+static bool try_platform(gl_interop *i, EGLenum platform, void *native, unsigned driver, bool debug,
+                         char why_not[512])
 {
     if (open_context(i, platform, native, debug, why_not) && use_context(i, debug) &&
-        open_device(i, choice, why_not))
+        open_device(i, driver, why_not))
         return true;
     close_context(i);
     return false;
 }
 
-static bool find_device(gl_interop *i, const char *choice, bool debug)
+static bool find_device(gl_interop *i, unsigned driver, bool debug)
 {
     EGLDeviceEXT devices[MAX_DEVICES];
     char why_not[512] = "EGL lists no GPU that CUDA has (EGL_NV_device_cuda)";
-    const EGLint count = strcmp(choice, "soft") == 0 ? 0 : list_devices(devices);
+    const EGLint count = driver == CULV_DRIVER_SOFT ? 0 : list_devices(devices);
     for (EGLint n = 0; n < count; n++) {
-        if (try_platform(i, EGL_PLATFORM_DEVICE_EXT, devices[n], choice, debug, why_not))
+        if (try_platform(i, EGL_PLATFORM_DEVICE_EXT, devices[n], driver, debug, why_not))
             return true;
     }
-    if (strcmp(choice, "nvidia") != 0 &&
+    if (driver != CULV_DRIVER_NVIDIA &&
         has(egl.QueryString(EGL_NO_DISPLAY, EGL_EXTENSIONS), "EGL_MESA_platform_surfaceless") &&
-        try_platform(i, EGL_PLATFORM_SURFACELESS_MESA, EGL_DEFAULT_DISPLAY, choice, debug, why_not))
+        try_platform(i, EGL_PLATFORM_SURFACELESS_MESA, EGL_DEFAULT_DISPLAY, driver, debug, why_not))
         return true;
     report("no OpenGL context without a screen: %s", why_not);
     return false;
 }
 
-bool gl_interop_open(gl_interop *i, const char *choice, bool debug)
+bool gl_interop_open(gl_interop *i, unsigned driver, bool debug)
 {
     culv_gl_desc desc = culv_gl_desc_init();
     desc.get_proc_address = get_proc_address;
     memset(i, 0, sizeof *i);
-    return interop_allow_twin(choice) && load_egl() && find_device(i, choice, debug) &&
+    return interop_allow_twin(driver) && load_egl() && find_device(i, driver, debug) &&
            interop_enter_device(i->device, &i->cu, &i->callers_context) &&
            culv_ok(culv_gl_attach(i->device, &desc, &i->attached), "culv_gl_attach");
 }

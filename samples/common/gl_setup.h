@@ -85,9 +85,9 @@ typedef struct gl_interop {
 } gl_interop;
 
 /* A context on the first GPU that EGL lists for CUDA (EGL_NV_device_cuda), or on Mesa's renderer
- * with the software twin; `choice` is auto, nvidia or soft. It is current on this thread, and so is
+ * with the software twin, as the culv_driver wants. It is current on this thread, and so is
  * CUDA's. With `debug`, errors are reported and counted. Close it either way. */
-bool gl_interop_open(gl_interop *i, const char *choice, bool debug);
+bool gl_interop_open(gl_interop *i, unsigned driver, bool debug);
 /* Comes after everything that was made with it. */
 void gl_interop_close(gl_interop *i);
 

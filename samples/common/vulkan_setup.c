@@ -2,15 +2,13 @@
 /* See vulkan_setup.h. */
 #include "vulkan_setup.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* Dynamic rendering and synchronization2 are core in it. */
-#define API_VERSION    VK_API_VERSION_1_3
-#define MAX_NAMES      16u
-#define MAX_CANDIDATES 16u
+#define API_VERSION VK_API_VERSION_1_3
+#define MAX_NAMES   16u
 
 static const char validation_layer[] = "VK_LAYER_KHRONOS_validation";
 
@@ -118,100 +116,28 @@ static bool create_instance(vulkan_setup *v, const vulkan_wishes *wishes)
                  "vkCreateDebugUtilsMessengerEXT");
 }
 
-static bool rank(VkInstance instance, culv_driver driver,
-                 culv_vk_candidate candidates[MAX_CANDIDATES], uint32_t *count)
+/* The best one that CUDA reaches. */
+static bool choose_device(vulkan_setup *v, unsigned driver)
 {
+    culv_vk_candidate *best = &v->candidate;
     culv_device_desc desc = culv_device_desc_init();
-    desc.driver = driver;
-    for (uint32_t i = 0; i < MAX_CANDIDATES; i++)
-        candidates[i] = culv_vk_candidate_init();
-    *count = MAX_CANDIDATES;
-    if (!culv_ok(culv_vk_rank_physical_devices(vkGetInstanceProcAddr, instance, &desc, candidates,
-                                               *count, count),
+    uint32_t count = 0;
+    desc.driver = (culv_driver)driver;
+    *best = culv_vk_candidate_init();
+    if (!culv_ok(culv_vk_rank_physical_devices(vkGetInstanceProcAddr, v->instance, &desc, best, 1,
+                                               &count),
                  "culv_vk_rank_physical_devices"))
         return false;
-    if (*count > MAX_CANDIDATES) *count = MAX_CANDIDATES;
-    return true;
-}
-
-static bool contains(const char *text, const char *part)
-{
-    for (; *text; text++) {
-        size_t i = 0;
-        while (part[i] && tolower((unsigned char)text[i]) == tolower((unsigned char)part[i]))
-            i++;
-        if (!part[i]) return true;
-    }
-    return false;
-}
-
-static bool is_number(const char *text)
-{
-    return *text && text[strspn(text, "0123456789")] == '\0';
-}
-
-/* The best candidate that suits the choice; NULL, with a message, when there is none. */
-static const culv_vk_candidate *pick(const culv_vk_candidate *candidates, uint32_t count,
-                                     const char *choice)
-{
-    bool any =
-        strcmp(choice, "auto") == 0 || strcmp(choice, "nvidia") == 0 || strcmp(choice, "soft") == 0;
-    unsigned long number = is_number(choice) ? strtoul(choice, NULL, 10) : count;
-    const culv_vk_candidate *refused = NULL;
-    for (uint32_t i = 0; i < count; i++) {
-        if (!any && !(is_number(choice) ? i == number : contains(candidates[i].name, choice)))
-            continue;
-        if (candidates[i].reachable) return &candidates[i];
-        if (!refused) refused = &candidates[i];
-    }
-    if (refused) {
-        report("%s: %s", refused->name, refused->reason_text);
-    } else if (count == 0) {
-        report(
-            "Vulkan has no device on this machine (Debian: mesa-vulkan-drivers has one for the CPU)");
-    } else {
-        report("no device is \"%s\"; `--device list` shows them", choice);
-    }
-    return NULL;
-}
-
-static void explain(vulkan_setup *v, const culv_vk_candidate *candidates, uint32_t count,
-                    const char *choice)
-{
-    const char *other = NULL; /* why a real GPU was passed over */
-    for (uint32_t i = 0; i < count; i++) {
-        if (candidates[i].type != VK_PHYSICAL_DEVICE_TYPE_CPU && !candidates[i].reachable)
-            other = candidates[i].reason_text;
-    }
-    if (v->candidate.driver != CULV_DRIVER_SOFT) {
-        snprintf(v->why, sizeof v->why, "NVIDIA's driver");
-    } else if (strcmp(choice, "auto") != 0) {
-        snprintf(v->why, sizeof v->why, "the software twin, as asked for by --device %s", choice);
-    } else if (other) {
-        snprintf(v->why, sizeof v->why, "the software twin, because CUDA cannot reach the GPU: %s",
-                 other);
-    } else {
-        snprintf(v->why, sizeof v->why, "the software twin, because Vulkan shows no GPU here");
-    }
-}
-
-static bool choose_device(vulkan_setup *v, const char *choice)
-{
-    culv_driver driver = strcmp(choice, "nvidia") == 0 ? CULV_DRIVER_NVIDIA
-                         : strcmp(choice, "soft") == 0 ? CULV_DRIVER_SOFT
-                                                       : CULV_DRIVER_AUTO;
-    culv_vk_candidate candidates[MAX_CANDIDATES];
-    uint32_t count = 0;
-    if (!rank(v->instance, driver, candidates, &count)) return false;
-    const culv_vk_candidate *best = pick(candidates, count, choice);
-    if (!best) return false;
-    if (best->api_version < API_VERSION) {
-        report("%s: this sample needs Vulkan 1.3", best->name);
+    const char *wrong = count == 0                        ? "Vulkan has no device on this machine "
+                                                            "(Debian: mesa-vulkan-drivers)"
+                        : !best->reachable                ? best->reason_text
+                        : best->api_version < API_VERSION ? "this sample needs Vulkan 1.3"
+                                                          : NULL;
+    if (wrong) {
+        report("%s%s%s", count > 0 ? best->name : "", count > 0 ? ": " : "", wrong);
         return false;
     }
-    v->candidate = *best;
     v->physical_device = best->physical_device;
-    explain(v, candidates, count, choice);
     vkGetPhysicalDeviceProperties(v->physical_device, &v->properties);
     vkGetPhysicalDeviceMemoryProperties(v->physical_device, &v->memory);
     return true;
@@ -309,10 +235,10 @@ static bool create_device(vulkan_setup *v, const vulkan_wishes *wishes)
     return true;
 }
 
-bool vulkan_setup_create(vulkan_setup *v, const char *choice, const vulkan_wishes *wishes)
+bool vulkan_setup_create(vulkan_setup *v, unsigned driver, const vulkan_wishes *wishes)
 {
     memset(v, 0, sizeof *v);
-    return interop_allow_twin(choice) && create_instance(v, wishes) && choose_device(v, choice) &&
+    return interop_allow_twin(driver) && create_instance(v, wishes) && choose_device(v, driver) &&
            choose_queues(v, wishes) && create_device(v, wishes);
 }
 
@@ -324,28 +250,6 @@ void vulkan_setup_destroy(vulkan_setup *v)
     v->device = VK_NULL_HANDLE;
     v->messenger = VK_NULL_HANDLE;
     v->instance = VK_NULL_HANDLE;
-}
-
-bool vulkan_setup_list(void)
-{
-    vulkan_setup v;
-    memset(&v, 0, sizeof v);
-    culv_vk_candidate candidates[MAX_CANDIDATES];
-    uint32_t count = 0;
-    bool listed = interop_allow_twin("auto") &&
-                  create_instance(&v, &(vulkan_wishes){.name = "list"}) &&
-                  rank(v.instance, CULV_DRIVER_AUTO, candidates, &count);
-    for (uint32_t i = 0; listed && i < count; i++) {
-        const culv_vk_candidate *c = &candidates[i];
-        if (c->reachable) {
-            printf("%u  %s: CUDA device %d by %s\n", i, c->name, c->cuda_ordinal,
-                   c->driver == CULV_DRIVER_SOFT ? "the software twin" : "NVIDIA's driver");
-        } else {
-            printf("%u  %s: not usable: %s\n", i, c->name, c->reason_text);
-        }
-    }
-    vulkan_setup_destroy(&v);
-    return listed;
 }
 
 /* The CUDA device that is the Vulkan device. */

@@ -293,7 +293,7 @@ static bool set_up(gl_state *s)
     program *p = s->program;
     const options *o = &p->options;
     if (!files_make_parents(o->output)) return false;
-    if (!gl_interop_open(&s->interop, o->device, o->validation)) return false;
+    if (!gl_interop_open(&s->interop, o->driver, o->validation)) return false;
     if (!o->quiet) fprintf(stderr, "ripple: %s by OpenGL\n", s->interop.renderer);
     s->pixels = malloc((size_t)o->picture_width * o->picture_height * 4);
     if (!s->pixels) {

@@ -23,9 +23,11 @@ static bool set_up(program *p)
     vulkan_wishes wishes = {.name = "ripple",
                             .validation = o->validation,
                             .kernels = o->path >= OPTIONS_IN_QUEUE && o->path <= OPTIONS_ASYNC};
-    if (!files_make_parents(o->output) || !vulkan_setup_create(&p->vulkan, o->device, &wishes))
+    if (!files_make_parents(o->output) || !vulkan_setup_create(&p->vulkan, o->driver, &wishes))
         return false;
-    if (!o->quiet) fprintf(stderr, "ripple: %s by %s\n", p->vulkan.candidate.name, p->vulkan.why);
+    if (!o->quiet)
+        fprintf(stderr, "ripple: %s by %s\n", p->vulkan.candidate.name,
+                interop_driver_title(p->vulkan.candidate.driver));
     scene_init(&p->scene, o->grid_width, o->grid_height, o->seed);
     static const exchange_path *const paths[] = {[OPTIONS_RING] = &path_ring,
                                                  [OPTIONS_SHARED] = &path_shared,
@@ -140,11 +142,9 @@ int program_main(int argc, char **argv, const exchange_path *path)
     if (!p) return EXIT_FAILURE;
     p->path = path;
     arguments_result parsed = options_parse(&p->options, argc, argv);
-    if (parsed != ARGUMENTS_RUN || p->options.list) {
-        int status = parsed == ARGUMENTS_BAD ? 2 : EXIT_SUCCESS;
-        if (parsed == ARGUMENTS_RUN && !vulkan_setup_list()) status = EXIT_FAILURE;
+    if (parsed != ARGUMENTS_RUN) {
         free(p);
-        return status;
+        return parsed == ARGUMENTS_BAD ? 2 : EXIT_SUCCESS;
     }
     if (p->options.api == OPTIONS_GL) {
         bool drawn = gl_run(p);
@@ -195,9 +195,7 @@ static const char help[] =
     "depth)\n"
     "  --max-latency MS    let the ring choose both, so that a frame is drawn so long after it was begun\n"
     "  --buffers N         of the other paths, 1 or 2 (2; in-queue has 1)\n"
-    "  --device WHICH      auto: NVIDIA's GPU, else the software twin (default); nvidia; soft; list: show "
-    "them;\n"
-    "                      a number of that list; or part of a name\n"
+    "  --device WHICH      auto: NVIDIA's GPU, else the software twin (default); nvidia; soft\n"
     "  --solver-gpus N,... CUDA's numbers of the GPUs that solve, each a band of rows, while --device draws;\n"
     "                      on the twin CULVERT_SOFT_DEVICES says how many GPUs there are\n"
     "  --seed N            another arrangement of stones and drops (1)\n"
@@ -231,7 +229,7 @@ static arguments_result parse(options *o, int argc, char **argv)
         {"--max-latency", ARGUMENT_NUMBER, &o->max_latency_ms, NULL, 1, 60000, NULL},
         {"--output", ARGUMENT_PNG, &o->output, NULL, 0, 0, NULL},
         {"--dump-field", ARGUMENT_TEXT, &o->dump_field, NULL, 0, 0, NULL},
-        {"--device", ARGUMENT_TEXT, &o->device, NULL, 0, 0, NULL},
+        {"--device", ARGUMENT_WORD, &o->driver, NULL, 0, 0, interop_drivers},
         {"--solver-gpus", ARGUMENT_TEXT, &o->solver_gpus, NULL, 0, 0, NULL},
         {"--validation", ARGUMENT_FLAG, &o->validation, NULL, 0, 0, NULL},
         {"--quiet", ARGUMENT_FLAG, &o->quiet, NULL, 0, 0, NULL},
@@ -267,27 +265,14 @@ static bool check_gpus(options *o)
     return true;
 }
 
-/* What OpenGL has not. */
-static bool check_api(options *o)
-{
-    o->list = strcmp(o->device, "list") == 0;
-    if (o->api == OPTIONS_VULKAN) return true;
-    const bool driver = strcmp(o->device, "auto") == 0 || strcmp(o->device, "nvidia") == 0 ||
-                        strcmp(o->device, "soft") == 0;
-    const char *wrong = o->path != OPTIONS_RING ? "--path: with --api=gl it is ring"
-                        : !driver ? "--device: with --api=gl it is auto, nvidia or soft"
-                                  : NULL;
-    if (wrong) report("%s", wrong);
-    return !wrong;
-}
-
 /* What the path has, and what is left to it. */
 static bool check_flow(options *o)
 {
     bool ring = o->path == OPTIONS_RING;
     bool single = o->path == OPTIONS_IN_QUEUE;
     const char *wrong =
-        ring && o->buffers != 0
+        !ring && o->api == OPTIONS_GL ? "--path: with --api=gl it is ring"
+        : ring && o->buffers != 0
             ? "--buffers: only with --path=shared or async, or --solver-gpus; the ring has a --depth"
         : single && o->buffers > 1 ? "--buffers: with --path=in-queue there is one"
         : !ring && o->depth != 0   ? "--depth: only with --path=ring; the others have --buffers"
@@ -308,7 +293,7 @@ static bool check_flow(options *o)
 
 static bool check(options *o)
 {
-    if (!check_gpus(o) || !check_api(o) || !check_flow(o)) return false;
+    if (!check_gpus(o) || !check_flow(o)) return false;
     if (!arguments_output(o->output, &o->every)) return false;
     if (o->steps == 0) {
         uint32_t shorter = o->grid_width < o->grid_height ? o->grid_width : o->grid_height;
@@ -325,8 +310,7 @@ arguments_result options_parse(options *o, int argc, char **argv)
                    .picture_height = 720,
                    .frames = 180,
                    .seed = 1,
-                   .output = "out/ripple.png",
-                   .device = "auto"};
+                   .output = "out/ripple.png"};
     arguments_result r = parse(o, argc, argv);
     return r == ARGUMENTS_RUN && !check(o) ? ARGUMENTS_BAD : r;
 }

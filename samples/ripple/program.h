@@ -37,12 +37,12 @@ typedef struct options {
     uint64_t max_latency_ms; /* 0: as depth and burst say */
     uint64_t seed;
     const char *output;
-    const char *device;
+    unsigned driver;         /* culv_driver */
     const char *solver_gpus; /* NULL: none; the same as numbers: */
     int gpus[OPTIONS_MAX_GPUS];
     uint32_t num_gpus;
     const char *dump_field; /* NULL: none */
-    bool validation, quiet, list;
+    bool validation, quiet;
 } options;
 
 arguments_result options_parse(options *o, int argc, char **argv);

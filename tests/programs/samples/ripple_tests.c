@@ -369,21 +369,10 @@ TEST(bad_options_are_refused)
         {{"--solver-gpus=1,2,1"}, "--solver-gpus 1,2,1: not up to 16 different numbers"},
         {{"--solver-gpus=1", "--path=shared"}, "--solver-gpus: not with --path"},
         {{"--quiet=yes"}, "unknown option --quiet=yes"},
-        {{"--device", ""}, "--device: expected something"},
+        {{"--device", "77"}, "--device 77: expected auto, nvidia or soft"},
         {{NULL}, NULL},
     };
     run_refuses(run_as_told, wrong);
-}
-
-TEST(unknown_device_is_refused)
-{
-    run_result r;
-    run_program(&r, "ripple", run_scratch(), (const char *[]){"--device", "no such card", NULL});
-    REQUIRE_EQ(r.status, 1);
-    REQUIRE(strstr(r.text, "no device is \"no such card\""));
-    run_program(&r, "ripple", run_scratch(), (const char *[]){"--device", "77", NULL});
-    REQUIRE_EQ(r.status, 1);
-    REQUIRE(strstr(r.text, "no device is \"77\""));
 }
 
 TEST(output_that_cannot_be_written)
@@ -427,15 +416,12 @@ TEST(failure_in_mid_run_bands, .own = true)
                                                                       : "--solver-gpus=0");
 }
 
-TEST(help_and_list)
+TEST(help)
 {
     run_result r;
     run_program(&r, "ripple", run_scratch(), (const char *[]){"--help", NULL});
     REQUIRE_EQ(r.status, 0);
     REQUIRE(strstr(r.text, "--resolution"));
-    run_program(&r, "ripple", run_scratch(), (const char *[]){"--device", "list", NULL});
-    REQUIRE_EQ(r.status, 0);
-    REQUIRE(strstr(r.text, "0  "));
 }
 
 /* --api=gl: the picture is Vulkan's. */
@@ -467,8 +453,6 @@ TEST(gl_options, .title = "ripple.gl.options")
     static const run_wrong wrong[] = {
         {{"--api", "metal"}, "--api metal: expected vulkan or gl"},
         {{"--api=gl", "--path=shared"}, "--path: with --api=gl it is ring"},
-        {{"--api=gl", "--device=list"}, "--device: with --api=gl it is auto, nvidia or soft"},
-        {{"--api=gl", "--device=3"}, "--device: with --api=gl it is auto, nvidia or soft"},
         {{NULL}, NULL},
     };
     run_refuses(ripple, wrong);
