@@ -138,23 +138,13 @@ bool exchange_create(exchange *e, const exchange_path *path, const vulkan_setup 
 /* After both sides are done, or exchange_unblock(). */
 void exchange_destroy(exchange *e);
 
-/* For the paths that share: the Vulkan device attached to the CUDA one. False, with a message, on
- * failure. */
-bool exchange_attach(const exchange *e, culv_vk_device **out);
-
 exchange_buffer *exchange_buffer_of(exchange *e, uint64_t frame);
 
 bool exchange_cuda_acquire(exchange *e, CUstream stream, uint64_t frame);
-bool exchange_cuda_release(exchange *e, CUstream stream, uint64_t frame);
 bool exchange_cuda_end_burst(exchange *e, CUstream stream);
 /* In place of these with path->in_queue. */
 bool exchange_solve(exchange *e, uint64_t frame);
-bool exchange_record_solver(exchange *e, VkCommandBuffer commands, uint64_t frame);
-bool exchange_record_fill(exchange *e, VkCommandBuffer commands, uint64_t frame);
-bool exchange_record_filled(exchange *e, VkCommandBuffer commands, uint64_t frame);
 bool exchange_begin_drawing(exchange *e, uint64_t frame);
-bool exchange_record_acquire(exchange *e, VkCommandBuffer commands, uint64_t frame);
-bool exchange_record_release(exchange *e, VkCommandBuffer commands, uint64_t frame);
 bool exchange_draw(exchange *e, uint64_t frame, const exchange_submission *s, bool *fenced);
 /* For paths: submits with these points. */
 bool exchange_submit(exchange *e, const exchange_submission *s, uint32_t num_waits,

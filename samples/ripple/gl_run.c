@@ -369,7 +369,7 @@ static bool run_offscreen(gl_state *s)
         for (fine = end > i; fine && i < end; i++) {
             char path[FILES_PATH_MAX];
             fine = draw(s);
-            if (fine && options_wants_picture(o, i))
+            if (fine && arguments_wants_picture(i, o->frames, o->every))
                 fine = options_picture_path(o, i, path) && write_picture(s, path);
             progress_update(&bar, i + 1);
         }

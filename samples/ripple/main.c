@@ -1,19 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* ripple: a wave solver in CUDA and a renderer in Vulkan that share one memory and wait for each
  * other on the GPU. */
+#define VOLK_IMPLEMENTATION
+#include <volk.h>
+
 #include "program.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define VOLK_IMPLEMENTATION
-#include <volk.h>
-
-#include <stdio.h>
-#include <stdlib.h>
-
-#include "program.h"
 
 static bool set_up(program *p)
 {
@@ -62,25 +57,71 @@ static void tear_down(program *p)
     vulkan_setup_destroy(&p->vulkan);
 }
 
-bool program_reclaim(program *p, uint64_t frame, finished_frame *out)
+/* ripple by Vulkan: frames to PNG files. */
+
+static bool write_picture(program *p, uint64_t frame, const uint8_t *pixels)
 {
-    renderer_result result;
-    float simulation = 0.0f;
-    if (!renderer_reclaim(&p->renderer, frame, &result)) return false;
-    if (result.used && !solver_frame_time(p->solver, result.frame, &simulation)) return false;
-    *out = (finished_frame){result.used, result.frame, (double)simulation, result.milliseconds,
-                            result.pixels};
-    return true;
+    const options *o = &p->options;
+    return options_picture_path(o, frame, p->last_picture) && files_make_parents(p->last_picture) &&
+           png_write_rgba(p->last_picture, o->picture_width, o->picture_height, pixels);
 }
 
-void program_count(program *p, const finished_frame *finished)
+/* Frees the slot that `frame` will use, and counts what the frame before it left there. */
+static bool reclaim(program *p, uint64_t frame)
 {
     totals *t = &p->totals;
-    if (!finished->any) return;
+    renderer_result done;
+    float simulation = 0.0f;
+    if (!renderer_reclaim(&p->renderer, frame, &done)) return false;
+    if (!done.used) return true;
+    if (!solver_frame_time(p->solver, done.frame, &simulation)) return false;
     t->timed++;
-    t->simulation += finished->simulation;
+    t->simulation += (double)simulation;
     t->drawing =
-        finished->drawing < 0.0 || t->drawing < 0.0 ? -1.0 : t->drawing + finished->drawing;
+        done.milliseconds < 0.0 || t->drawing < 0.0 ? -1.0 : t->drawing + done.milliseconds;
+    return !done.pixels || write_picture(p, done.frame, done.pixels);
+}
+
+/* The solver's burst of frames, then the renderer's; without a ring a burst is one frame. Returns
+ * how many; 0: failed. */
+static uint64_t run_burst(program *p, uint64_t first)
+{
+    uint64_t left = p->options.frames - first, count = 0;
+    do {
+        if (!reclaim(p, first + count) || !solver_frame(p->solver, first + count)) return 0;
+        count++;
+    } while (p->exchange.burst_open && count < left && count < p->renderer.frames_in_flight);
+    if (!solver_end_burst(p->solver)) return 0;
+    for (uint64_t i = 0; i < count; i++) {
+        const options *o = &p->options;
+        bool picture = arguments_wants_picture(first + i, o->frames, o->every);
+        if (!renderer_frame(&p->renderer, first + i, picture)) return 0;
+    }
+    return count;
+}
+
+static bool offscreen_run(program *p)
+{
+    const options *o = &p->options;
+    progress bar;
+    progress_begin(&bar, "ripple", o->frames, o->quiet);
+    double started = clock_seconds();
+    bool fine = true;
+    for (uint64_t frame = 0; fine && frame < o->frames;) {
+        uint64_t count = run_burst(p, frame);
+        fine = count > 0;
+        frame += count;
+        p->totals.simulated = frame;
+        progress_update(&bar, frame);
+    }
+    for (uint64_t frame = o->frames; fine && frame < o->frames + p->renderer.frames_in_flight;
+         frame++) {
+        fine = reclaim(p, frame);
+    }
+    p->totals.whole = 1e3 * (clock_seconds() - started);
+    /* A side whose partner's work was never submitted would wait forever. */
+    if (!fine) exchange_unblock(&p->exchange, o->frames);
+    return fine && solver_finish(p->solver);
 }
 
 bool program_dump_field(program *p)
@@ -315,70 +356,7 @@ arguments_result options_parse(options *o, int argc, char **argv)
     return r == ARGUMENTS_RUN && !check(o) ? ARGUMENTS_BAD : r;
 }
 
-bool options_wants_picture(const options *o, uint64_t frame)
-{
-    return arguments_wants_picture(frame, o->frames, o->every);
-}
-
 bool options_picture_path(const options *o, uint64_t frame, char *out)
 {
     return files_numbered_picture(out, o->output, o->every != 0, frame);
-}
-
-/* ripple by Vulkan: frames to PNG files. */
-
-static bool write_picture(program *p, uint64_t frame, const uint8_t *pixels)
-{
-    const options *o = &p->options;
-    return options_picture_path(o, frame, p->last_picture) && files_make_parents(p->last_picture) &&
-           png_write_rgba(p->last_picture, o->picture_width, o->picture_height, pixels);
-}
-
-static bool reclaim(program *p, uint64_t frame)
-{
-    finished_frame finished;
-    if (!program_reclaim(p, frame, &finished)) return false;
-    program_count(p, &finished);
-    return !finished.pixels || write_picture(p, finished.frame, finished.pixels);
-}
-
-/* The solver's burst of frames, then the renderer's; without a ring a burst is one frame. Returns
- * how many; 0: failed. */
-static uint64_t run_burst(program *p, uint64_t first)
-{
-    uint64_t left = p->options.frames - first, count = 0;
-    do {
-        if (!reclaim(p, first + count) || !solver_frame(p->solver, first + count)) return 0;
-        count++;
-    } while (p->exchange.burst_open && count < left && count < p->renderer.frames_in_flight);
-    if (!solver_end_burst(p->solver)) return 0;
-    for (uint64_t i = 0; i < count; i++) {
-        if (!renderer_frame(&p->renderer, first + i, options_wants_picture(&p->options, first + i)))
-            return 0;
-    }
-    return count;
-}
-
-bool offscreen_run(program *p)
-{
-    const options *o = &p->options;
-    progress bar;
-    progress_begin(&bar, "ripple", o->frames, o->quiet);
-    double started = clock_seconds();
-    bool fine = true;
-    for (uint64_t frame = 0; fine && frame < o->frames;) {
-        uint64_t count = run_burst(p, frame);
-        fine = count > 0;
-        frame += count;
-        p->totals.simulated = frame;
-        progress_update(&bar, frame);
-    }
-    for (uint64_t frame = o->frames; fine && frame < o->frames + p->renderer.frames_in_flight;
-         frame++) {
-        fine = reclaim(p, frame);
-    }
-    p->totals.whole = 1e3 * (clock_seconds() - started);
-    /* A side whose partner's work was never submitted would wait forever. */
-    if (!fine) exchange_unblock(&p->exchange, o->frames);
-    return fine && solver_finish(p->solver);
 }

@@ -50,7 +50,7 @@ static bool make_buffer(exchange *e, queued *q, uint32_t i)
 static bool create(exchange *e)
 {
     queued *q = e->own = calloc(1, sizeof *q);
-    if (!q || !exchange_attach(e, &e->attached)) return false;
+    if (!q || !interop_attach(e->vulkan, e->device, &e->attached)) return false;
     e->solver_family = e->vulkan->queue_family;
     e->solver_queue = e->vulkan->queue;
     for (uint32_t i = 0; i < e->num_buffers; i++) {

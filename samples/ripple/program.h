@@ -47,9 +47,7 @@ typedef struct options {
 
 arguments_result options_parse(options *o, int argc, char **argv);
 
-/* Is there a picture of this frame to write? */
-bool options_wants_picture(const options *o, uint64_t frame);
-/* Where to. */
+/* Where a frame's picture is written. */
 bool options_picture_path(const options *o, uint64_t frame, char *out);
 
 /* ripple: the whole program. */
@@ -73,23 +71,9 @@ typedef struct program {
     char last_picture[FILES_PATH_MAX];
 } program;
 
-/* A frame that both sides are done with. */
-typedef struct finished_frame {
-    bool any; /* false: there was none in the slot */
-    uint64_t frame;
-    double simulation, drawing; /* milliseconds; drawing is negative when unknown */
-    const uint8_t *pixels;      /* rows until the slot's next frame, or NULL */
-} finished_frame;
-
 /* The whole program: its exit status. path: in place of the options', or NULL. */
 int program_main(int argc, char **argv, const exchange_path *path);
 
-/* Frees the slot that `frame` will use, and tells what the frame before it left there. */
-bool program_reclaim(program *p, uint64_t frame, finished_frame *out);
-void program_count(program *p, const finished_frame *finished);
-
-/* Renders options.frames frames to PNGs. */
-bool offscreen_run(program *p);
 /* The whole of --api=gl, from the context to the closing line. */
 bool gl_run(program *p);
 
