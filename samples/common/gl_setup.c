@@ -315,69 +315,18 @@ bool gl_read_rgba(GLuint framebuffer, uint32_t width, uint32_t height, uint8_t *
     return gl_ok("glReadPixels");
 }
 
-/* Samples: programs of shaders in files. */
-
-/* #include within #include */
-#define DEEPEST 4
-
-typedef struct source {
-    char *text; /* for free() */
-    size_t length;
-} source;
-
-static bool append(source *s, const char *text, size_t length)
-{
-    char *longer = realloc(s->text, s->length + length + 1);
-    if (!longer) {
-        report("out of memory for a shader");
-        return false;
-    }
-    memcpy(longer + s->length, text, length);
-    s->text = longer;
-    s->length += length;
-    s->text[s->length] = '\0';
-    return true;
-}
-
-/* Adds a file, with what it includes in the places of the lines that say so. Those that ask for the
- * extension, which the compiler for Vulkan has, are left out. */
-static bool append_file(source *s, const char *name, int depth)
-{
-    char path[FILES_PATH_MAX], other[128];
-    void *data = NULL;
-    size_t size = 0;
-    if (!files_share_path(path, name) || !files_read(path, &data, &size)) return false;
-    bool fine = depth < DEEPEST;
-    if (!fine) report("%s: includes too deep", name);
-    const char *line = data, *end = line + size;
-    while (fine && line < end) {
-        const char *stop = memchr(line, '\n', (size_t)(end - line));
-        size_t length = stop ? (size_t)(stop - line) + 1 : (size_t)(end - line);
-        if (length < sizeof other + 16 && strncmp(line, "#include \"", 10) == 0) {
-            snprintf(other, sizeof other, "%.*s", (int)strcspn(line + 10, "\"\n"), line + 10);
-            fine = append_file(s, other, depth + 1);
-        } else if (strncmp(line, "#extension GL_GOOGLE_include", 28) != 0) {
-            fine = append(s, line, length);
-        }
-        line += length;
-    }
-    free(data);
-    return fine;
-}
-
 static GLuint compile(GLenum stage, const char *name)
 {
-    source s = {0};
-    if (!append_file(&s, name, 0)) {
-        free(s.text);
-        return 0;
-    }
+    char path[FILES_PATH_MAX];
+    void *data = NULL;
+    size_t size = 0;
+    if (!files_share_path(path, name) || !files_read(path, &data, &size)) return 0;
+    const GLchar *text = data;
     GLuint shader = glCreateShader(stage);
-    GLint compiled = GL_FALSE, length = (GLint)s.length;
-    const GLchar *text = s.text;
-    glShaderSource(shader, 1, &text, &length);
+    GLint compiled = GL_FALSE;
+    glShaderSource(shader, 1, &text, NULL);
     glCompileShader(shader);
-    free(s.text);
+    free(data);
     glGetShaderiv(shader, GL_COMPILE_STATUS, &compiled);
     if (compiled) return shader;
     char log[1024] = "";

@@ -94,8 +94,7 @@ void gl_interop_close(gl_interop *i);
 /* True when GL has no error; otherwise names it. */
 bool gl_ok(const char *what);
 
-/* A program of a vertex and a fragment shader in share/culvert. #include "name" takes another file
- * from there. 0, with a message, on failure. */
+/* A program of a vertex and a fragment shader in share/culvert. 0, with a message, on failure. */
 GLuint gl_program(const char *vertex, const char *fragment);
 
 /* A texture of one level; 0, with a message, on failure. */

@@ -138,6 +138,11 @@ static bool choose_device(vulkan_setup *v, unsigned driver)
         return false;
     }
     v->physical_device = best->physical_device;
+    v->desc = culv_vk_device_desc_init();
+    v->desc.get_instance_proc_addr = vkGetInstanceProcAddr;
+    v->desc.instance = v->instance;
+    v->desc.physical_device = v->physical_device;
+    v->desc.api_version = API_VERSION;
     vkGetPhysicalDeviceProperties(v->physical_device, &v->properties);
     vkGetPhysicalDeviceMemoryProperties(v->physical_device, &v->memory);
     return true;
@@ -164,39 +169,13 @@ static bool choose_queues(vulkan_setup *v, const vulkan_wishes *wishes)
     return true;
 }
 
-/* Sets what it needs in the structures that are in the chain. */
-static bool add_one_address(const vulkan_setup *v, VkPhysicalDeviceFeatures2 *features,
-                            culv_vk_device_features *storage, const void **chain)
-{
-    culv_vk_device_desc desc = culv_vk_device_desc_init();
-    desc.get_instance_proc_addr = vkGetInstanceProcAddr;
-    desc.instance = v->instance;
-    desc.physical_device = v->physical_device;
-    desc.api_version = API_VERSION;
-    storage->one_address = 1;
-    return culv_ok(culv_vk_merge_device_features(&desc, features, storage, chain),
-                   "culv_vk_merge_device_features");
-}
-
-/* Says what is missing where there are none. */
-static bool choose_kernels(vulkan_setup *v, const char **extensions, uint32_t *num_extensions)
-{
-    culv_vk_device_desc desc = culv_vk_device_desc_init();
-    desc.get_instance_proc_addr = vkGetInstanceProcAddr;
-    desc.instance = v->instance;
-    desc.physical_device = v->physical_device;
-    desc.api_version = API_VERSION;
-    if (!culv_ok(culv_vk_check_kernels(&desc), "culv_vk_check_kernels")) return false;
-    *num_extensions += culv_vk_kernel_extensions(API_VERSION, MAX_NAMES - *num_extensions,
-                                                 extensions + *num_extensions);
-    return v->kernels = true;
-}
-
 static bool create_device(vulkan_setup *v, const vulkan_wishes *wishes)
 {
     const char *extensions[MAX_NAMES];
     uint32_t num_extensions = culv_vk_device_extensions(API_VERSION, MAX_NAMES, extensions);
-    if (wishes->kernels && !choose_kernels(v, extensions, &num_extensions)) return false;
+    if (wishes->kernels)
+        num_extensions += culv_vk_kernel_extensions(API_VERSION, MAX_NAMES - num_extensions,
+                                                    extensions + num_extensions);
     VkPhysicalDeviceVulkan13Features features13 = {
         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES,
         .synchronization2 = VK_TRUE,
@@ -205,13 +184,16 @@ static bool create_device(vulkan_setup *v, const vulkan_wishes *wishes)
     VkPhysicalDeviceVulkan12Features features12 = {
         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES,
         .pNext = &features13,
-        .timelineSemaphore = VK_TRUE,
-        .bufferDeviceAddress = wishes->addresses || v->kernels};
-    VkPhysicalDeviceFeatures2 features = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2,
-                                          .pNext = &features12};
+        .bufferDeviceAddress = wishes->addresses};
+    /* Culvert adds its features to the program's, as the wishes are. */
     culv_vk_device_features more = culv_vk_device_features_init();
-    const void *chain = &features;
-    if (wishes->one_address && !add_one_address(v, &features, &more, &chain)) return false;
+    const void *chain = NULL;
+    more.one_address = wishes->one_address;
+    v->desc.kernels = wishes->kernels;
+    if ((wishes->kernels && !culv_ok(culv_vk_check_kernels(&v->desc), "culv_vk_check_kernels")) ||
+        !culv_ok(culv_vk_merge_device_features(&v->desc, &features12, &more, &chain),
+                 "culv_vk_merge_device_features"))
+        return false;
     const float priority = 1.0f;
     const uint32_t families[] = {v->queue_family, v->compute_family};
     VkDeviceQueueCreateInfo queues[2];
@@ -229,6 +211,7 @@ static bool create_device(vulkan_setup *v, const vulkan_wishes *wishes)
                                .ppEnabledExtensionNames = extensions};
     if (!vk_ok(vkCreateDevice(v->physical_device, &info, NULL, &v->device), "vkCreateDevice"))
         return false;
+    v->desc.device = v->device;
     volkLoadDevice(v->device);
     vkGetDeviceQueue(v->device, v->queue_family, 0, &v->queue);
     vkGetDeviceQueue(v->device, v->compute_family, 0, &v->compute_queue);
@@ -268,14 +251,7 @@ bool interop_open_device(const vulkan_setup *v, culv_device **device, const culv
 
 static bool attach(const vulkan_setup *v, culv_device *device, bool any, culv_vk_device **out)
 {
-    culv_vk_device_desc vk = culv_vk_device_desc_init();
-    vk.get_instance_proc_addr = vkGetInstanceProcAddr;
-    vk.instance = v->instance;
-    vk.physical_device = v->physical_device;
-    vk.device = v->device;
-    vk.api_version = VK_API_VERSION_1_3;
-    vk.num_physical_devices = 1;
-    vk.kernels = v->kernels;
+    culv_vk_device_desc vk = v->desc;
     vk.allow_other_gpu = any;
     return culv_ok(culv_vk_attach(device, &vk, out), "culv_vk_attach");
 }

@@ -24,8 +24,8 @@ typedef struct vulkan_setup {
     uint32_t queue_family;
     uint32_t timestamp_bits; /* 0: the queue has no timestamps */
     VkQueue queue;
+    culv_vk_device_desc desc; /* what Culvert is told of it */
     /* For CUDA kernels beside drawing; the same queue where the device has no other */
-    bool kernels;
     uint32_t compute_family;
     VkQueue compute_queue;
 } vulkan_setup;
