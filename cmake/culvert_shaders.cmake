@@ -38,17 +38,17 @@ function(culvert_add_gl_shaders target prefix)
     cmake_path(ABSOLUTE_PATH shader BASE_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR} NORMALIZE)
     cmake_path(GET shader FILENAME name)
     cmake_path(GET shader PARENT_PATH parent)
-    cmake_path(GET shader EXTENSION LAST_ONLY stage)
     set(output ${directory}/${prefix}${name})
-    set(check COMMAND ${CULVERT_GLSLANG} --quiet --target-env opengl -I${parent} ${shader} -o /dev/null)
-    if(stage STREQUAL .glsl)
-      set(output ${directory}/${name})
-      set(check)
-    endif()
+    file(GLOB includes CONFIGURE_DEPENDS ${parent}/*.glsl)
+    set(insert) # OpenGL's compilers do not know #include
+    foreach(include IN LISTS includes)
+      cmake_path(GET include FILENAME part)
+      list(APPEND insert -e "/^#include .${part}/r ${include}")
+    endforeach()
     add_custom_command(OUTPUT ${output}
-      ${check}
-      COMMAND ${CMAKE_COMMAND} -E copy ${shader} ${output}
-      DEPENDS ${shader}
+      COMMAND ${CULVERT_GLSLANG} --quiet --target-env opengl -I${parent} ${shader} -o /dev/null
+      COMMAND sed -e /GL_GOOGLE_include/d ${insert} -e "/^#include/d" ${shader} > ${output}
+      DEPENDS ${shader} ${includes}
       COMMENT "Checking ${prefix}${name}" VERBATIM)
     list(APPEND outputs ${output})
   endforeach()

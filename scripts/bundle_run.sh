@@ -27,7 +27,7 @@ usage: run info [ARGUMENTS]             what this machine can do (culvert-info)
                                         the Python package with PyTorch, CuPy, JAX, Triton and Numba, as far as python3
                                         (or CULVERT_PYTHON) has them; each in a process of its own
        run python-bench [--json=FILE]   what a tensor and a frame cost in Python
-       run python FILE [ARGUMENTS]      python3 with the package; the samples are found by their names: waves.py
+       run python FILE [ARGUMENTS]      python3 with the package; the samples are found by their names: look.py
        run all [--no-bench | --only=tests | --only=bench] [--jobs=N] [--long] [--record] [--suite=NAME]... OUTDIR
                                         info, ripple at 4096x4096 and its picture, ripple under the validation
                                         layer, tests, benchmarks, in OUTDIR/results.tar.gz

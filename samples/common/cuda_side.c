@@ -6,6 +6,23 @@
 
 #include "files.h"
 
+const char *const interop_drivers[] = {[CULV_DRIVER_AUTO] = "auto",
+                                       [CULV_DRIVER_NVIDIA] = "nvidia",
+                                       [CULV_DRIVER_SOFT] = "soft",
+                                       NULL};
+
+bool interop_allow_twin(unsigned driver)
+{
+    if (driver == CULV_DRIVER_NVIDIA) return true;
+    culv_result result = culv_soft_enable();
+    return result == CULV_OK || driver != CULV_DRIVER_SOFT || culv_ok(result, "culv_soft_enable");
+}
+
+const char *interop_driver_title(culv_driver driver)
+{
+    return driver == CULV_DRIVER_SOFT ? "the software twin" : "NVIDIA's driver";
+}
+
 bool interop_enter_device(culv_device *device, const culv_cuda_api **cu, CUcontext *callers_context)
 {
     *cu = CULV_CUDA(device);

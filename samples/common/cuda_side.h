@@ -6,6 +6,13 @@
 
 #include "console.h"
 
+/* The words of --device: auto, nvidia and soft, each at its culv_driver. */
+extern const char *const interop_drivers[];
+/* The software twin may be opened, unless NVIDIA's driver is asked for. */
+bool interop_allow_twin(unsigned driver);
+/* "NVIDIA's driver" or "the software twin". */
+const char *interop_driver_title(culv_driver driver);
+
 /* Makes the device's context current on this thread. */
 bool interop_enter_device(culv_device *device, const culv_cuda_api **cu,
                           CUcontext *callers_context);

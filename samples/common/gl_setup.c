@@ -11,121 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *severity(GLenum code)
-{
-    return code == GL_DEBUG_SEVERITY_HIGH     ? "high"
-           : code == GL_DEBUG_SEVERITY_MEDIUM ? "medium"
-                                              : "low";
-}
-
-static void APIENTRY on_message(GLenum source, GLenum type, GLuint id, GLenum level, GLsizei length,
-                                const GLchar *text, const void *user)
-{
-    union { /* the callback's user pointer is const */
-        const void *given;
-        gl_setup *setup;
-    } to = {.given = user};
-    (void)source;
-    (void)id;
-    (void)length;
-    /* The rest is advice, and what shaders were compiled again for. */
-    if (type != GL_DEBUG_TYPE_ERROR && type != GL_DEBUG_TYPE_UNDEFINED_BEHAVIOR) return;
-    to.setup->num_messages++;
-    report("OpenGL (%s): %s", severity(level), text);
-}
-
-bool gl_setup_current(gl_setup *g, gl_get_proc_address get, bool debug)
-{
-    GLint major = 0, minor = 0;
-    g->get_proc_address = get;
-    if (!gl_api_load(get)) return false;
-    glGetIntegerv(GL_MAJOR_VERSION, &major);
-    glGetIntegerv(GL_MINOR_VERSION, &minor);
-    const GLubyte *name = glGetString(GL_RENDERER);
-    snprintf(g->renderer, sizeof g->renderer, "%s", name ? (const char *)name : "unknown");
-    if (major * 10 + minor < 45) {
-        report("%s has OpenGL %d.%d; 4.5 is needed", g->renderer, (int)major, (int)minor);
-        return false;
-    }
-    if (debug) {
-        glEnable(GL_DEBUG_OUTPUT);
-        glEnable(GL_DEBUG_OUTPUT_SYNCHRONOUS);
-        glDebugMessageCallback(on_message, g);
-    }
-    return true;
-}
-
-bool gl_ok(const char *what)
-{
-    GLenum error = glGetError();
-    if (error == GL_NO_ERROR) return true;
-    const char *name = error == GL_INVALID_ENUM                    ? "GL_INVALID_ENUM"
-                       : error == GL_INVALID_VALUE                 ? "GL_INVALID_VALUE"
-                       : error == GL_INVALID_OPERATION             ? "GL_INVALID_OPERATION"
-                       : error == GL_OUT_OF_MEMORY                 ? "GL_OUT_OF_MEMORY"
-                       : error == GL_INVALID_FRAMEBUFFER_OPERATION ? "GL_INVALID_FRAMEBUFFER_"
-                                                                     "OPERATION"
-                                                                   : "an error";
-    report("%s: %s (0x%04x)", what, name, error);
-    return false;
-}
-
-GLuint gl_texture(GLenum format, uint32_t width, uint32_t height, uint32_t levels, GLenum filter)
-{
-    GLuint texture = 0;
-    glCreateTextures(GL_TEXTURE_2D, 1, &texture);
-    glTextureStorage2D(texture, (GLsizei)levels, format, (GLsizei)width, (GLsizei)height);
-    glTextureParameteri(texture, GL_TEXTURE_WRAP_S, GL_CLAMP_TO_EDGE);
-    glTextureParameteri(texture, GL_TEXTURE_WRAP_T, GL_CLAMP_TO_EDGE);
-    glTextureParameteri(texture, GL_TEXTURE_MAG_FILTER, (GLint)filter);
-    glTextureParameteri(texture, GL_TEXTURE_MIN_FILTER,
-                        (GLint)(levels > 1 ? GL_LINEAR_MIPMAP_NEAREST : filter));
-    if (gl_ok("glTextureStorage2D")) return texture;
-    glDeleteTextures(1, &texture);
-    return 0;
-}
-
-GLuint gl_framebuffer(GLuint texture)
-{
-    GLuint framebuffer = 0;
-    glCreateFramebuffers(1, &framebuffer);
-    glNamedFramebufferTexture(framebuffer, GL_COLOR_ATTACHMENT0, texture, 0);
-    GLenum status = glCheckNamedFramebufferStatus(framebuffer, GL_DRAW_FRAMEBUFFER);
-    if (gl_ok("glNamedFramebufferTexture") && status == GL_FRAMEBUFFER_COMPLETE) return framebuffer;
-    report("a framebuffer is not complete: 0x%04x", status);
-    glDeleteFramebuffers(1, &framebuffer);
-    return 0;
-}
-
-bool gl_read_rgba(GLuint framebuffer, uint32_t width, uint32_t height, uint8_t *pixels)
-{
-    glBindFramebuffer(GL_READ_FRAMEBUFFER, framebuffer);
-    glReadPixels(0, 0, (GLsizei)width, (GLsizei)height, GL_RGBA, GL_UNSIGNED_BYTE, pixels);
-    return gl_ok("glReadPixels");
-}
-
-/* OpenGL's functions. */
-
-#define GL_API_DEFINE_(type, name) type gl##name;
-GL_API_LIST(GL_API_DEFINE_)
-#undef GL_API_DEFINE_
-
-bool gl_api_load(gl_get_proc_address get)
-{
-    void *function;
-#define GL_API_LOAD_(type, name)                                                                   \
-    function = get("gl" #name);                                                                    \
-    if (!function) {                                                                               \
-        report("this OpenGL has no %s; 4.5 has", "gl" #name);                                      \
-        return false;                                                                              \
-    }                                                                                              \
-    memcpy(&gl##name, &function, sizeof function);
-    GL_API_LIST(GL_API_LOAD_)
-#undef GL_API_LOAD_
-    return true;
-}
-
-/* Samples: OpenGL contexts without a screen, by EGL, which is loaded when one is wanted. */
+/* EGL, which is loaded when it is wanted ------------------------------------------------------- */
 
 #define MAX_DEVICES 32
 
@@ -152,12 +38,6 @@ static struct {
     PFNEGLQUERYDEVICESTRINGEXTPROC QueryDeviceString; /* NULL: no such extension */
 } egl;
 
-struct gl_headless {
-    void *library;
-    EGLDisplay display;
-    EGLContext context;
-};
-
 static void *get_proc_address(const char *name)
 {
     void (*function)(void) = egl.GetProcAddress(name);
@@ -175,14 +55,15 @@ static bool has(const char *list, const char *extension)
     return false;
 }
 
-static bool load(gl_headless *h)
+static bool load_egl(void)
 {
-    h->library = dlopen("libEGL.so.1", RTLD_NOW | RTLD_LOCAL);
-    if (!h->library) {
+    /* EGL's vendors keep threads and exit handlers: its library stays. */
+    void *library = dlopen("libEGL.so.1", RTLD_NOW | RTLD_LOCAL);
+    if (!library) {
         report("a picture without a screen needs EGL (Debian: libegl1): %s", dlerror());
         return false;
     }
-    void *symbol = dlsym(h->library, "eglGetProcAddress");
+    void *symbol = dlsym(library, "eglGetProcAddress");
     if (!symbol) {
         report("libEGL.so.1 has no eglGetProcAddress");
         return false;
@@ -220,14 +101,14 @@ static EGLint list_devices(EGLDeviceEXT devices[MAX_DEVICES])
     return kept;
 }
 
-static void close_context(gl_headless *h)
+static void close_context(gl_interop *i)
 {
-    if (h->display == EGL_NO_DISPLAY) return;
-    (void)egl.MakeCurrent(h->display, EGL_NO_SURFACE, EGL_NO_SURFACE, EGL_NO_CONTEXT);
-    if (h->context != EGL_NO_CONTEXT) (void)egl.DestroyContext(h->display, h->context);
-    (void)egl.Terminate(h->display);
-    h->context = EGL_NO_CONTEXT;
-    h->display = EGL_NO_DISPLAY;
+    if (i->display == EGL_NO_DISPLAY) return;
+    (void)egl.MakeCurrent(i->display, EGL_NO_SURFACE, EGL_NO_SURFACE, EGL_NO_CONTEXT);
+    if (i->context != EGL_NO_CONTEXT) (void)egl.DestroyContext(i->display, i->context);
+    (void)egl.Terminate(i->display);
+    i->context = EGL_NO_CONTEXT;
+    i->display = EGL_NO_DISPLAY;
 }
 
 static bool egl_failed(const char *what, char why_not[512])
@@ -236,13 +117,13 @@ static bool egl_failed(const char *what, char why_not[512])
     return false;
 }
 
-static bool open_context(gl_headless *h, EGLenum platform, void *native, bool debug,
+static bool open_context(gl_interop *i, EGLenum platform, void *native, bool debug,
                          char why_not[512])
 {
-    h->display = egl.GetPlatformDisplay(platform, native, NULL);
-    if (h->display == EGL_NO_DISPLAY) return egl_failed("eglGetPlatformDisplay", why_not);
-    if (!egl.Initialize(h->display, NULL, NULL)) {
-        h->display = EGL_NO_DISPLAY;
+    i->display = egl.GetPlatformDisplay(platform, native, NULL);
+    if (i->display == EGL_NO_DISPLAY) return egl_failed("eglGetPlatformDisplay", why_not);
+    if (!egl.Initialize(i->display, NULL, NULL)) {
+        i->display = EGL_NO_DISPLAY;
         return egl_failed("eglInitialize", why_not);
     }
     /* Nothing is drawn to a surface: the renderer has framebuffers of its own. */
@@ -259,116 +140,193 @@ static bool open_context(gl_headless *h, EGLenum platform, void *native, bool de
     EGLConfig config = EGL_NO_CONFIG_KHR;
     EGLint count = 0;
     if (!egl.BindAPI(EGL_OPENGL_API)) return egl_failed("eglBindAPI", why_not);
-    if (!egl.ChooseConfig(h->display, wanted, &config, 1, &count) || count == 0)
+    if (!egl.ChooseConfig(i->display, wanted, &config, 1, &count) || count == 0)
         return egl_failed("eglChooseConfig", why_not);
-    h->context = egl.CreateContext(h->display, config, EGL_NO_CONTEXT, version);
-    if (h->context == EGL_NO_CONTEXT) return egl_failed("eglCreateContext for OpenGL 4.5", why_not);
-    if (!egl.MakeCurrent(h->display, EGL_NO_SURFACE, EGL_NO_SURFACE, h->context))
+    i->context = egl.CreateContext(i->display, config, EGL_NO_CONTEXT, version);
+    if (i->context == EGL_NO_CONTEXT) return egl_failed("eglCreateContext for OpenGL 4.5", why_not);
+    if (!egl.MakeCurrent(i->display, EGL_NO_SURFACE, EGL_NO_SURFACE, i->context))
         return egl_failed("eglMakeCurrent without a surface", why_not);
     return true;
 }
 
-bool gl_setup_headless(gl_setup *g, const gl_wishes *wishes, gl_accept accept, void *user)
+/* OpenGL --------------------------------------------------------------------------------------- */
+
+#define GL_API_DEFINE_(type, name) type gl##name;
+GL_API_LIST(GL_API_DEFINE_)
+#undef GL_API_DEFINE_
+
+static bool load_gl(void)
+{
+    void *function;
+#define GL_API_LOAD_(type, name)                                                                   \
+    function = get_proc_address("gl" #name);                                                       \
+    if (!function) {                                                                               \
+        report("this OpenGL has no %s; 4.5 has", "gl" #name);                                      \
+        return false;                                                                              \
+    }                                                                                              \
+    memcpy(&gl##name, &function, sizeof function);
+    GL_API_LIST(GL_API_LOAD_)
+#undef GL_API_LOAD_
+    return true;
+}
+
+static const char *severity(GLenum code)
+{
+    return code == GL_DEBUG_SEVERITY_HIGH     ? "high"
+           : code == GL_DEBUG_SEVERITY_MEDIUM ? "medium"
+                                              : "low";
+}
+
+static void APIENTRY on_message(GLenum source, GLenum type, GLuint id, GLenum level, GLsizei length,
+                                const GLchar *text, const void *user)
+{
+    union { /* the callback's user pointer is const */
+        const void *given;
+        gl_interop *interop;
+    } to = {.given = user};
+    (void)source;
+    (void)id;
+    (void)length;
+    /* The rest is advice, and what shaders were compiled again for. */
+    if (type != GL_DEBUG_TYPE_ERROR && type != GL_DEBUG_TYPE_UNDEFINED_BEHAVIOR) return;
+    to.interop->num_messages++;
+    report("OpenGL (%s): %s", severity(level), text);
+}
+
+/* OpenGL's functions, for the context that is current. */
+static bool use_context(gl_interop *i, bool debug)
+{
+    GLint major = 0, minor = 0;
+    if (!load_gl()) return false;
+    glGetIntegerv(GL_MAJOR_VERSION, &major);
+    glGetIntegerv(GL_MINOR_VERSION, &minor);
+    const GLubyte *name = glGetString(GL_RENDERER);
+    snprintf(i->renderer, sizeof i->renderer, "%s", name ? (const char *)name : "unknown");
+    if (major * 10 + minor < 45) {
+        report("%s has OpenGL %d.%d; 4.5 is needed", i->renderer, (int)major, (int)minor);
+        return false;
+    }
+    if (debug) {
+        glEnable(GL_DEBUG_OUTPUT);
+        glEnable(GL_DEBUG_OUTPUT_SYNCHRONOUS);
+        glDebugMessageCallback(on_message, i);
+    }
+    return true;
+}
+
+/* Is there a CUDA device that is this context's? By UUID, which both sides tell. */
+static bool open_device(gl_interop *i, unsigned driver, char why_not[512])
+{
+    culv_gl_desc desc = culv_gl_desc_init();
+    culv_device_desc device = culv_device_desc_init();
+    desc.get_proc_address = get_proc_address;
+    device.driver = (culv_driver)driver;
+    if (culv_device_open_for_gl(&desc, &device, &i->device) == CULV_OK) return true;
+    snprintf(why_not, 512, "%s: %s", i->renderer, culv_last_error_message());
+    return false;
+}
+
+/* A context there, and a CUDA device for it. `why_not` is for a sentence. */
+static bool try_platform(gl_interop *i, EGLenum platform, void *native, unsigned driver, bool debug,
+                         char why_not[512])
+{
+    if (open_context(i, platform, native, debug, why_not) && use_context(i, debug) &&
+        open_device(i, driver, why_not))
+        return true;
+    close_context(i);
+    return false;
+}
+
+static bool find_device(gl_interop *i, unsigned driver, bool debug)
 {
     EGLDeviceEXT devices[MAX_DEVICES];
     char why_not[512] = "EGL lists no GPU that CUDA has (EGL_NV_device_cuda)";
-    memset(g, 0, sizeof *g);
-    g->headless = calloc(1, sizeof *g->headless);
-    if (!g->headless || !load(g->headless)) return false;
-    gl_headless *h = g->headless;
-    h->display = EGL_NO_DISPLAY;
-    EGLint count = strcmp(wishes->choice, "soft") == 0 ? 0 : list_devices(devices);
-    for (EGLint i = 0; i < count; i++) {
-        if (open_context(h, EGL_PLATFORM_DEVICE_EXT, devices[i], wishes->debug, why_not) &&
-            gl_setup_current(g, get_proc_address, wishes->debug) && accept(user, g, why_not))
+    const EGLint count = driver == CULV_DRIVER_SOFT ? 0 : list_devices(devices);
+    for (EGLint n = 0; n < count; n++) {
+        if (try_platform(i, EGL_PLATFORM_DEVICE_EXT, devices[n], driver, debug, why_not))
             return true;
-        close_context(h);
     }
-    if (strcmp(wishes->choice, "nvidia") != 0 &&
-        has(egl.QueryString(EGL_NO_DISPLAY, EGL_EXTENSIONS), "EGL_MESA_platform_surfaceless")) {
-        if (open_context(h, EGL_PLATFORM_SURFACELESS_MESA, EGL_DEFAULT_DISPLAY, wishes->debug,
-                         why_not) &&
-            gl_setup_current(g, get_proc_address, wishes->debug) && accept(user, g, why_not))
-            return true;
-        close_context(h);
-    }
+    if (driver != CULV_DRIVER_NVIDIA &&
+        has(egl.QueryString(EGL_NO_DISPLAY, EGL_EXTENSIONS), "EGL_MESA_platform_surfaceless") &&
+        try_platform(i, EGL_PLATFORM_SURFACELESS_MESA, EGL_DEFAULT_DISPLAY, driver, debug, why_not))
+        return true;
     report("no OpenGL context without a screen: %s", why_not);
     return false;
 }
 
-void gl_setup_destroy(gl_setup *g)
+bool gl_interop_open(gl_interop *i, unsigned driver, bool debug)
 {
-    if (g->headless) {
-        close_context(g->headless);
-        /* EGL's vendors keep threads and exit handlers: its library stays. */
-        free(g->headless);
-    }
-    memset(g, 0, sizeof *g);
+    culv_gl_desc desc = culv_gl_desc_init();
+    desc.get_proc_address = get_proc_address;
+    memset(i, 0, sizeof *i);
+    return interop_allow_twin(driver) && load_egl() && find_device(i, driver, debug) &&
+           interop_enter_device(i->device, &i->cu, &i->callers_context) &&
+           culv_ok(culv_gl_attach(i->device, &desc, &i->attached), "culv_gl_attach");
 }
 
-/* Samples: programs of shaders in files. */
-
-/* #include within #include */
-#define DEEPEST 4
-
-typedef struct source {
-    char *text; /* for free() */
-    size_t length;
-} source;
-
-static bool append(source *s, const char *text, size_t length)
+void gl_interop_close(gl_interop *i)
 {
-    char *longer = realloc(s->text, s->length + length + 1);
-    if (!longer) {
-        report("out of memory for a shader");
-        return false;
-    }
-    memcpy(longer + s->length, text, length);
-    s->text = longer;
-    s->length += length;
-    s->text[s->length] = '\0';
-    return true;
+    culv_gl_detach(&i->attached);
+    interop_close_device(&i->device, i->cu, i->callers_context);
+    close_context(i);
 }
 
-/* Adds a file, with what it includes in the places of the lines that say so. Those that ask for the
- * extension, which the compiler for Vulkan has, are left out. */
-static bool append_file(source *s, const char *name, int depth)
+bool gl_ok(const char *what)
 {
-    char path[FILES_PATH_MAX], other[128];
-    void *data = NULL;
-    size_t size = 0;
-    if (!files_share_path(path, name) || !files_read(path, &data, &size)) return false;
-    bool fine = depth < DEEPEST;
-    if (!fine) report("%s: includes too deep", name);
-    const char *line = data, *end = line + size;
-    while (fine && line < end) {
-        const char *stop = memchr(line, '\n', (size_t)(end - line));
-        size_t length = stop ? (size_t)(stop - line) + 1 : (size_t)(end - line);
-        if (length < sizeof other + 16 && strncmp(line, "#include \"", 10) == 0) {
-            snprintf(other, sizeof other, "%.*s", (int)strcspn(line + 10, "\"\n"), line + 10);
-            fine = append_file(s, other, depth + 1);
-        } else if (strncmp(line, "#extension GL_GOOGLE_include", 28) != 0) {
-            fine = append(s, line, length);
-        }
-        line += length;
-    }
-    free(data);
-    return fine;
+    GLenum error = glGetError();
+    if (error == GL_NO_ERROR) return true;
+    const char *name = error == GL_INVALID_ENUM                    ? "GL_INVALID_ENUM"
+                       : error == GL_INVALID_VALUE                 ? "GL_INVALID_VALUE"
+                       : error == GL_INVALID_OPERATION             ? "GL_INVALID_OPERATION"
+                       : error == GL_OUT_OF_MEMORY                 ? "GL_OUT_OF_MEMORY"
+                       : error == GL_INVALID_FRAMEBUFFER_OPERATION ? "GL_INVALID_FRAMEBUFFER_"
+                                                                     "OPERATION"
+                                                                   : "an error";
+    report("%s: %s (0x%04x)", what, name, error);
+    return false;
+}
+
+GLuint gl_texture(GLenum format, uint32_t width, uint32_t height)
+{
+    GLuint texture = 0;
+    glCreateTextures(GL_TEXTURE_2D, 1, &texture);
+    glTextureStorage2D(texture, 1, format, (GLsizei)width, (GLsizei)height);
+    if (gl_ok("glTextureStorage2D")) return texture;
+    glDeleteTextures(1, &texture);
+    return 0;
+}
+
+GLuint gl_framebuffer(GLuint texture)
+{
+    GLuint framebuffer = 0;
+    glCreateFramebuffers(1, &framebuffer);
+    glNamedFramebufferTexture(framebuffer, GL_COLOR_ATTACHMENT0, texture, 0);
+    GLenum status = glCheckNamedFramebufferStatus(framebuffer, GL_DRAW_FRAMEBUFFER);
+    if (gl_ok("glNamedFramebufferTexture") && status == GL_FRAMEBUFFER_COMPLETE) return framebuffer;
+    report("a framebuffer is not complete: 0x%04x", status);
+    glDeleteFramebuffers(1, &framebuffer);
+    return 0;
+}
+
+bool gl_read_rgba(GLuint framebuffer, uint32_t width, uint32_t height, uint8_t *pixels)
+{
+    glBindFramebuffer(GL_READ_FRAMEBUFFER, framebuffer);
+    glReadPixels(0, 0, (GLsizei)width, (GLsizei)height, GL_RGBA, GL_UNSIGNED_BYTE, pixels);
+    return gl_ok("glReadPixels");
 }
 
 static GLuint compile(GLenum stage, const char *name)
 {
-    source s = {0};
-    if (!append_file(&s, name, 0)) {
-        free(s.text);
-        return 0;
-    }
+    char path[FILES_PATH_MAX];
+    void *data = NULL;
+    size_t size = 0;
+    if (!files_share_path(path, name) || !files_read(path, &data, &size)) return 0;
+    const GLchar *text = data;
     GLuint shader = glCreateShader(stage);
-    GLint compiled = GL_FALSE, length = (GLint)s.length;
-    const GLchar *text = s.text;
-    glShaderSource(shader, 1, &text, &length);
+    GLint compiled = GL_FALSE;
+    glShaderSource(shader, 1, &text, NULL);
     glCompileShader(shader);
-    free(s.text);
+    free(data);
     glGetShaderiv(shader, GL_COMPILE_STATUS, &compiled);
     if (compiled) return shader;
     char log[1024] = "";
@@ -400,60 +358,4 @@ GLuint gl_program(const char *vertex, const char *fragment)
     for (int i = 0; i < 2; i++)
         if (stages[i]) glDeleteShader(stages[i]);
     return program;
-}
-
-/* A context with its CUDA device. */
-
-/* Samples take the software twin unless they are told not to. */
-static bool allow_twin(const char *choice)
-{
-    if (strcmp(choice, "nvidia") == 0) return true;
-    culv_result result = culv_soft_enable();
-    return result == CULV_OK || strcmp(choice, "soft") != 0 || culv_ok(result, "culv_soft_enable");
-}
-
-typedef struct opening {
-    gl_interop *interop;
-    const char *choice;
-} opening;
-
-/* Is there a CUDA device that is this context's? By UUID, which both sides tell. */
-static bool open_device(void *user, const gl_setup *gl, char why_not[512])
-{
-    const opening *o = user;
-    gl_interop *i = o->interop;
-    culv_gl_desc desc = culv_gl_desc_init();
-    culv_device_desc device = culv_device_desc_init();
-    desc.get_proc_address = gl->get_proc_address;
-    device.driver = strcmp(o->choice, "nvidia") == 0 ? CULV_DRIVER_NVIDIA
-                    : strcmp(o->choice, "soft") == 0 ? CULV_DRIVER_SOFT
-                                                     : CULV_DRIVER_AUTO;
-    if (culv_device_open_for_gl(&desc, &device, &i->device) == CULV_OK) return true;
-    snprintf(why_not, 512, "%s: %s", gl->renderer, culv_last_error_message());
-    return false;
-}
-
-static bool attach(gl_interop *i)
-{
-    culv_gl_desc desc = culv_gl_desc_init();
-    desc.get_proc_address = i->gl.get_proc_address;
-    i->report = culv_gl_report_init();
-    return interop_enter_device(i->device, &i->cu, &i->callers_context) &&
-           culv_ok(culv_gl_check_context(&desc, i->device, &i->report), "culv_gl_check_context") &&
-           culv_ok(culv_gl_attach(i->device, &desc, &i->attached), "culv_gl_attach");
-}
-
-bool gl_interop_open(gl_interop *i, const gl_wishes *wishes)
-{
-    opening o = {i, wishes->choice};
-    memset(i, 0, sizeof *i);
-    return allow_twin(wishes->choice) && gl_setup_headless(&i->gl, wishes, open_device, &o) &&
-           attach(i);
-}
-
-void gl_interop_close(gl_interop *i)
-{
-    culv_gl_detach(&i->attached);
-    interop_close_device(&i->device, i->cu, i->callers_context);
-    gl_setup_destroy(&i->gl);
 }

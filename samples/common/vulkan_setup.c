@@ -2,15 +2,13 @@
 /* See vulkan_setup.h. */
 #include "vulkan_setup.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* Dynamic rendering and synchronization2 are core in it. */
-#define API_VERSION    VK_API_VERSION_1_3
-#define MAX_NAMES      16u
-#define MAX_CANDIDATES 16u
+#define API_VERSION VK_API_VERSION_1_3
+#define MAX_NAMES   16u
 
 static const char validation_layer[] = "VK_LAYER_KHRONOS_validation";
 
@@ -118,100 +116,33 @@ static bool create_instance(vulkan_setup *v, const vulkan_wishes *wishes)
                  "vkCreateDebugUtilsMessengerEXT");
 }
 
-static bool rank(VkInstance instance, culv_driver driver,
-                 culv_vk_candidate candidates[MAX_CANDIDATES], uint32_t *count)
+/* The best one that CUDA reaches. */
+static bool choose_device(vulkan_setup *v, unsigned driver)
 {
+    culv_vk_candidate *best = &v->candidate;
     culv_device_desc desc = culv_device_desc_init();
-    desc.driver = driver;
-    for (uint32_t i = 0; i < MAX_CANDIDATES; i++)
-        candidates[i] = culv_vk_candidate_init();
-    *count = MAX_CANDIDATES;
-    if (!culv_ok(culv_vk_rank_physical_devices(vkGetInstanceProcAddr, instance, &desc, candidates,
-                                               *count, count),
+    uint32_t count = 0;
+    desc.driver = (culv_driver)driver;
+    *best = culv_vk_candidate_init();
+    if (!culv_ok(culv_vk_rank_physical_devices(vkGetInstanceProcAddr, v->instance, &desc, best, 1,
+                                               &count),
                  "culv_vk_rank_physical_devices"))
         return false;
-    if (*count > MAX_CANDIDATES) *count = MAX_CANDIDATES;
-    return true;
-}
-
-static bool contains(const char *text, const char *part)
-{
-    for (; *text; text++) {
-        size_t i = 0;
-        while (part[i] && tolower((unsigned char)text[i]) == tolower((unsigned char)part[i]))
-            i++;
-        if (!part[i]) return true;
-    }
-    return false;
-}
-
-static bool is_number(const char *text)
-{
-    return *text && text[strspn(text, "0123456789")] == '\0';
-}
-
-/* The best candidate that suits the choice; NULL, with a message, when there is none. */
-static const culv_vk_candidate *pick(const culv_vk_candidate *candidates, uint32_t count,
-                                     const char *choice)
-{
-    bool any =
-        strcmp(choice, "auto") == 0 || strcmp(choice, "nvidia") == 0 || strcmp(choice, "soft") == 0;
-    unsigned long number = is_number(choice) ? strtoul(choice, NULL, 10) : count;
-    const culv_vk_candidate *refused = NULL;
-    for (uint32_t i = 0; i < count; i++) {
-        if (!any && !(is_number(choice) ? i == number : contains(candidates[i].name, choice)))
-            continue;
-        if (candidates[i].reachable) return &candidates[i];
-        if (!refused) refused = &candidates[i];
-    }
-    if (refused) {
-        report("%s: %s", refused->name, refused->reason_text);
-    } else if (count == 0) {
-        report(
-            "Vulkan has no device on this machine (Debian: mesa-vulkan-drivers has one for the CPU)");
-    } else {
-        report("no device is \"%s\"; `--device list` shows them", choice);
-    }
-    return NULL;
-}
-
-static void explain(vulkan_setup *v, const culv_vk_candidate *candidates, uint32_t count,
-                    const char *choice)
-{
-    const char *other = NULL; /* why a real GPU was passed over */
-    for (uint32_t i = 0; i < count; i++) {
-        if (candidates[i].type != VK_PHYSICAL_DEVICE_TYPE_CPU && !candidates[i].reachable)
-            other = candidates[i].reason_text;
-    }
-    if (v->candidate.driver != CULV_DRIVER_SOFT) {
-        snprintf(v->why, sizeof v->why, "NVIDIA's driver");
-    } else if (strcmp(choice, "auto") != 0) {
-        snprintf(v->why, sizeof v->why, "the software twin, as asked for by --device %s", choice);
-    } else if (other) {
-        snprintf(v->why, sizeof v->why, "the software twin, because CUDA cannot reach the GPU: %s",
-                 other);
-    } else {
-        snprintf(v->why, sizeof v->why, "the software twin, because Vulkan shows no GPU here");
-    }
-}
-
-static bool choose_device(vulkan_setup *v, const char *choice)
-{
-    culv_driver driver = strcmp(choice, "nvidia") == 0 ? CULV_DRIVER_NVIDIA
-                         : strcmp(choice, "soft") == 0 ? CULV_DRIVER_SOFT
-                                                       : CULV_DRIVER_AUTO;
-    culv_vk_candidate candidates[MAX_CANDIDATES];
-    uint32_t count = 0;
-    if (!rank(v->instance, driver, candidates, &count)) return false;
-    const culv_vk_candidate *best = pick(candidates, count, choice);
-    if (!best) return false;
-    if (best->api_version < API_VERSION) {
-        report("%s: this sample needs Vulkan 1.3", best->name);
+    const char *wrong = count == 0                        ? "Vulkan has no device on this machine "
+                                                            "(Debian: mesa-vulkan-drivers)"
+                        : !best->reachable                ? best->reason_text
+                        : best->api_version < API_VERSION ? "this sample needs Vulkan 1.3"
+                                                          : NULL;
+    if (wrong) {
+        report("%s%s%s", count > 0 ? best->name : "", count > 0 ? ": " : "", wrong);
         return false;
     }
-    v->candidate = *best;
     v->physical_device = best->physical_device;
-    explain(v, candidates, count, choice);
+    v->desc = culv_vk_device_desc_init();
+    v->desc.get_instance_proc_addr = vkGetInstanceProcAddr;
+    v->desc.instance = v->instance;
+    v->desc.physical_device = v->physical_device;
+    v->desc.api_version = API_VERSION;
     vkGetPhysicalDeviceProperties(v->physical_device, &v->properties);
     vkGetPhysicalDeviceMemoryProperties(v->physical_device, &v->memory);
     return true;
@@ -238,39 +169,13 @@ static bool choose_queues(vulkan_setup *v, const vulkan_wishes *wishes)
     return true;
 }
 
-/* Sets what it needs in the structures that are in the chain. */
-static bool add_one_address(const vulkan_setup *v, VkPhysicalDeviceFeatures2 *features,
-                            culv_vk_device_features *storage, const void **chain)
-{
-    culv_vk_device_desc desc = culv_vk_device_desc_init();
-    desc.get_instance_proc_addr = vkGetInstanceProcAddr;
-    desc.instance = v->instance;
-    desc.physical_device = v->physical_device;
-    desc.api_version = API_VERSION;
-    storage->one_address = 1;
-    return culv_ok(culv_vk_merge_device_features(&desc, features, storage, chain),
-                   "culv_vk_merge_device_features");
-}
-
-/* Says what is missing where there are none. */
-static bool choose_kernels(vulkan_setup *v, const char **extensions, uint32_t *num_extensions)
-{
-    culv_vk_device_desc desc = culv_vk_device_desc_init();
-    desc.get_instance_proc_addr = vkGetInstanceProcAddr;
-    desc.instance = v->instance;
-    desc.physical_device = v->physical_device;
-    desc.api_version = API_VERSION;
-    if (!culv_ok(culv_vk_check_kernels(&desc), "culv_vk_check_kernels")) return false;
-    *num_extensions += culv_vk_kernel_extensions(API_VERSION, MAX_NAMES - *num_extensions,
-                                                 extensions + *num_extensions);
-    return v->kernels = true;
-}
-
 static bool create_device(vulkan_setup *v, const vulkan_wishes *wishes)
 {
     const char *extensions[MAX_NAMES];
     uint32_t num_extensions = culv_vk_device_extensions(API_VERSION, MAX_NAMES, extensions);
-    if (wishes->kernels && !choose_kernels(v, extensions, &num_extensions)) return false;
+    if (wishes->kernels)
+        num_extensions += culv_vk_kernel_extensions(API_VERSION, MAX_NAMES - num_extensions,
+                                                    extensions + num_extensions);
     VkPhysicalDeviceVulkan13Features features13 = {
         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES,
         .synchronization2 = VK_TRUE,
@@ -279,13 +184,16 @@ static bool create_device(vulkan_setup *v, const vulkan_wishes *wishes)
     VkPhysicalDeviceVulkan12Features features12 = {
         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES,
         .pNext = &features13,
-        .timelineSemaphore = VK_TRUE,
-        .bufferDeviceAddress = wishes->addresses || v->kernels};
-    VkPhysicalDeviceFeatures2 features = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2,
-                                          .pNext = &features12};
+        .bufferDeviceAddress = wishes->addresses};
+    /* Culvert adds its features to the program's, as the wishes are. */
     culv_vk_device_features more = culv_vk_device_features_init();
-    const void *chain = &features;
-    if (wishes->one_address && !add_one_address(v, &features, &more, &chain)) return false;
+    const void *chain = NULL;
+    more.one_address = wishes->one_address;
+    v->desc.kernels = wishes->kernels;
+    if ((wishes->kernels && !culv_ok(culv_vk_check_kernels(&v->desc), "culv_vk_check_kernels")) ||
+        !culv_ok(culv_vk_merge_device_features(&v->desc, &features12, &more, &chain),
+                 "culv_vk_merge_device_features"))
+        return false;
     const float priority = 1.0f;
     const uint32_t families[] = {v->queue_family, v->compute_family};
     VkDeviceQueueCreateInfo queues[2];
@@ -303,25 +211,17 @@ static bool create_device(vulkan_setup *v, const vulkan_wishes *wishes)
                                .ppEnabledExtensionNames = extensions};
     if (!vk_ok(vkCreateDevice(v->physical_device, &info, NULL, &v->device), "vkCreateDevice"))
         return false;
+    v->desc.device = v->device;
     volkLoadDevice(v->device);
     vkGetDeviceQueue(v->device, v->queue_family, 0, &v->queue);
     vkGetDeviceQueue(v->device, v->compute_family, 0, &v->compute_queue);
     return true;
 }
 
-/* The twin is an offer, never a fallback that nobody asked for: `auto` allows it, and says so when
- * it is used. */
-static bool allow_twin(const char *choice)
-{
-    if (strcmp(choice, "nvidia") == 0) return true;
-    culv_result result = culv_soft_enable();
-    return result == CULV_OK || strcmp(choice, "soft") != 0 || culv_ok(result, "culv_soft_enable");
-}
-
-bool vulkan_setup_create(vulkan_setup *v, const char *choice, const vulkan_wishes *wishes)
+bool vulkan_setup_create(vulkan_setup *v, unsigned driver, const vulkan_wishes *wishes)
 {
     memset(v, 0, sizeof *v);
-    return allow_twin(choice) && create_instance(v, wishes) && choose_device(v, choice) &&
+    return interop_allow_twin(driver) && create_instance(v, wishes) && choose_device(v, driver) &&
            choose_queues(v, wishes) && create_device(v, wishes);
 }
 
@@ -333,27 +233,6 @@ void vulkan_setup_destroy(vulkan_setup *v)
     v->device = VK_NULL_HANDLE;
     v->messenger = VK_NULL_HANDLE;
     v->instance = VK_NULL_HANDLE;
-}
-
-bool vulkan_setup_list(void)
-{
-    vulkan_setup v;
-    memset(&v, 0, sizeof v);
-    culv_vk_candidate candidates[MAX_CANDIDATES];
-    uint32_t count = 0;
-    bool listed = allow_twin("auto") && create_instance(&v, &(vulkan_wishes){.name = "list"}) &&
-                  rank(v.instance, CULV_DRIVER_AUTO, candidates, &count);
-    for (uint32_t i = 0; listed && i < count; i++) {
-        const culv_vk_candidate *c = &candidates[i];
-        if (c->reachable) {
-            printf("%u  %s: CUDA device %d by %s\n", i, c->name, c->cuda_ordinal,
-                   c->driver == CULV_DRIVER_SOFT ? "the software twin" : "NVIDIA's driver");
-        } else {
-            printf("%u  %s: not usable: %s\n", i, c->name, c->reason_text);
-        }
-    }
-    vulkan_setup_destroy(&v);
-    return listed;
 }
 
 /* The CUDA device that is the Vulkan device. */
@@ -372,14 +251,7 @@ bool interop_open_device(const vulkan_setup *v, culv_device **device, const culv
 
 static bool attach(const vulkan_setup *v, culv_device *device, bool any, culv_vk_device **out)
 {
-    culv_vk_device_desc vk = culv_vk_device_desc_init();
-    vk.get_instance_proc_addr = vkGetInstanceProcAddr;
-    vk.instance = v->instance;
-    vk.physical_device = v->physical_device;
-    vk.device = v->device;
-    vk.api_version = VK_API_VERSION_1_3;
-    vk.num_physical_devices = 1;
-    vk.kernels = v->kernels;
+    culv_vk_device_desc vk = v->desc;
     vk.allow_other_gpu = any;
     return culv_ok(culv_vk_attach(device, &vk, out), "culv_vk_attach");
 }

@@ -20,13 +20,12 @@ typedef struct vulkan_setup {
     VkPhysicalDeviceProperties properties;
     VkPhysicalDeviceMemoryProperties memory;
     culv_vk_candidate candidate;
-    char why[2048]; /* why this device runs, in a sentence */
     VkDevice device;
     uint32_t queue_family;
     uint32_t timestamp_bits; /* 0: the queue has no timestamps */
     VkQueue queue;
+    culv_vk_device_desc desc; /* what Culvert is told of it */
     /* For CUDA kernels beside drawing; the same queue where the device has no other */
-    bool kernels;
     uint32_t compute_family;
     VkQueue compute_queue;
 } vulkan_setup;
@@ -41,13 +40,10 @@ typedef struct vulkan_wishes {
     bool kernels;
 } vulkan_wishes;
 
-/* `choice` is auto, nvidia, soft, a number of vulkan_setup_list(), or part of a device's name.
- * False, with a message, on failure; destroy it either way. */
-bool vulkan_setup_create(vulkan_setup *v, const char *choice, const vulkan_wishes *wishes);
+/* On the best device that the culv_driver reaches. False, with a message, on failure; destroy it
+ * either way. */
+bool vulkan_setup_create(vulkan_setup *v, unsigned driver, const vulkan_wishes *wishes);
 void vulkan_setup_destroy(vulkan_setup *v);
-
-/* Prints the devices with their numbers, best first, and why one cannot be used. */
-bool vulkan_setup_list(void);
 
 /* A buffer or image with memory of its own. */
 typedef struct vulkan_buffer {

@@ -10,19 +10,11 @@
 /* More than the hierarchy can be deep: keys of 64 bits. */
 enum { MOST_DEPTH = 65 };
 
-typedef struct step {
-    uint64_t node;
-    uint32_t depth;
-    box within;
-} step;
-
 typedef struct check {
     const tree *tree;
     node *nodes;
     particle *particles;
     bool *seen_node, *seen_particle;
-    step waiting[MOST_DEPTH + 1];
-    size_t num_waiting;
     tree_check *out;
 } check;
 
@@ -63,59 +55,63 @@ static bool find(uint64_t address, uint64_t list, uint64_t size, uint64_t count,
     return false;
 }
 
-static bool is_within(const float low[3], const float high[3], const box *b)
+static bool is_within(const box *a, const box *b)
 {
     for (int i = 0; i < 3; i++)
-        if (!(low[i] >= b->low[i] && high[i] <= b->high[i] && low[i] <= high[i])) return false;
+        if (!(a->low[i] >= b->low[i] && a->high[i] <= b->high[i] && a->low[i] <= a->high[i]))
+            return false;
     return true;
 }
 
-static bool follow(check *c, const step *from, int side)
+static bool follow_particle(check *c, tree_link to)
 {
     const tree *t = c->tree;
-    const node *n = &c->nodes[from->node];
-    const tree_link to = n->child[side];
     uint64_t index = 0;
-    if (!is_within(n->low[side], n->high[side], &from->within)) {
-        report("node %llu has a box that is not within the one above it",
-               (unsigned long long)from->node);
+    if (!find(to - LINK_PARTICLE, t->particles, sizeof(particle), t->num_particles,
+              c->seen_particle, "particle", &index))
         return false;
-    }
-    if (to & LINK_PARTICLE) {
-        if (!find(to - LINK_PARTICLE, t->particles, sizeof(particle), t->num_particles,
-                  c->seen_particle, "particle", &index))
-            return false;
-        c->out->particles++;
-        add_to_checksum(c, &c->particles[index], sizeof(particle));
-        return true;
-    }
+    c->out->particles++;
+    add_to_checksum(c, &c->particles[index], sizeof(particle));
+    return true;
+}
+
+static bool follow_node(check *c, tree_link to, uint32_t depth, const box *within)
+{
+    const tree *t = c->tree;
+    uint64_t index = 0;
     if (!find(to, t->nodes, sizeof(node), t->num_nodes, c->seen_node, "node", &index)) return false;
-    if (from->depth == MOST_DEPTH) {
+    if (depth == MOST_DEPTH) {
         report("the tree is deeper than it can be");
         return false;
     }
-    step *next = &c->waiting[c->num_waiting++];
-    next->node = index;
-    next->depth = from->depth + 1;
-    memcpy(next->within.low, n->low[side], sizeof n->low[side]);
-    memcpy(next->within.high, n->high[side], sizeof n->high[side]);
+    const node *n = &c->nodes[index];
+    c->out->nodes++;
+    if (depth > c->out->depth) c->out->depth = depth;
+    add_to_checksum(c, n->low, sizeof n->low);
+    add_to_checksum(c, n->high, sizeof n->high);
+    box own[2];
+    for (int side = 0; side < 2; side++) {
+        memcpy(own[side].low, n->low[side], sizeof own->low);
+        memcpy(own[side].high, n->high[side], sizeof own->high);
+        if (!is_within(&own[side], within)) {
+            report("node %llu has a box that is not within the one above it",
+                   (unsigned long long)index);
+            return false;
+        }
+        if (n->child[side] & LINK_PARTICLE && !follow_particle(c, n->child[side])) return false;
+    }
+    for (int side = 1; side >= 0; side--) {
+        if (!(n->child[side] & LINK_PARTICLE) &&
+            !follow_node(c, n->child[side], depth + 1, &own[side]))
+            return false;
+    }
     return true;
 }
 
 static bool walk(check *c)
 {
-    c->waiting[0] = (step){.within = {{-1e30f, -1e30f, -1e30f}, {1e30f, 1e30f, 1e30f}}};
-    c->num_waiting = 1;
-    c->seen_node[0] = true;
-    while (c->num_waiting > 0) {
-        const step at = c->waiting[--c->num_waiting];
-        const node *n = &c->nodes[at.node];
-        c->out->nodes++;
-        if (at.depth > c->out->depth) c->out->depth = at.depth;
-        add_to_checksum(c, n->low, sizeof n->low);
-        add_to_checksum(c, n->high, sizeof n->high);
-        if (!follow(c, &at, 0) || !follow(c, &at, 1)) return false;
-    }
+    const box everything = {{-1e30f, -1e30f, -1e30f}, {1e30f, 1e30f, 1e30f}};
+    if (!follow_node(c, c->tree->nodes, 0, &everything)) return false;
     if (c->out->nodes == c->tree->num_nodes && c->out->particles == c->tree->num_particles)
         return true;
     report("the tree has %zu of %zu nodes and %zu of %zu particles", c->out->nodes,

@@ -36,8 +36,9 @@ typedef struct look_constants {
 typedef struct options {
     uint32_t width, height, samples; /* rays a pixel */
     uint64_t frames, particles;
-    const char *output, *device;
-    bool validation, quiet, list;
+    const char *output;
+    unsigned driver; /* culv_driver */
+    bool validation, quiet;
 } options;
 
 typedef struct program {
@@ -84,9 +85,7 @@ static const char help[] =
     "  --size WxH       picture in pixels (1920x1080; on the software twin 320x180)\n"
     "  --output PATH    PNG of the last frame (out/forest.png); with %d or %04d in it, a picture of every "
     "frame\n"
-    "  --device WHICH   auto: NVIDIA's GPU, else the software twin (default); nvidia; soft; list: show them; "
-    "a\n"
-    "                   number of that list; or part of a name\n"
+    "  --device WHICH   auto: NVIDIA's GPU, else the software twin (default); nvidia; soft\n"
     "  --validation     run under Vulkan's validation and synchronization validation; fail if it says "
     "anything\n"
     "  --quiet          nothing but RESULT and errors\n"
@@ -96,7 +95,7 @@ static const char help[] =
 static arguments_result parse(options *o, int argc, char **argv)
 {
     uint64_t every = 0;
-    *o = (options){.output = "out/forest.png", .device = "auto"};
+    *o = (options){.output = "out/forest.png"};
     const argument table[] = {
         {"--size", ARGUMENT_SIZE, &o->width, &o->height, 16, 8192, NULL},
         {"--particles", ARGUMENT_NUMBER, &o->particles, NULL, LEAST_PARTICLES, MOST_PARTICLES,
@@ -104,13 +103,12 @@ static arguments_result parse(options *o, int argc, char **argv)
         {"--frames", ARGUMENT_NUMBER, &o->frames, NULL, 1, 1000000, NULL},
         {"--samples", ARGUMENT_COUNT, &o->samples, NULL, 1, 1024, NULL},
         {"--output", ARGUMENT_PNG, &o->output, NULL, 0, 0, NULL},
-        {"--device", ARGUMENT_TEXT, &o->device, NULL, 0, 0, NULL},
+        {"--device", ARGUMENT_WORD, &o->driver, NULL, 0, 0, interop_drivers},
         {"--validation", ARGUMENT_FLAG, &o->validation, NULL, 0, 0, NULL},
         {"--quiet", ARGUMENT_FLAG, &o->quiet, NULL, 0, 0, NULL},
         {NULL, ARGUMENT_FLAG, NULL, NULL, 0, 0, NULL},
     };
     arguments_result r = arguments_parse(table, help, 1, argc, argv);
-    o->list = strcmp(o->device, "list") == 0;
     return r == ARGUMENTS_RUN && !arguments_output(o->output, &every) ? ARGUMENTS_BAD : r;
 }
 
@@ -338,9 +336,11 @@ static bool set_up(program *p)
     options *o = &p->options;
     vulkan_wishes wishes = {
         .name = "forest", .validation = o->validation, .addresses = true, .one_address = true};
-    if (!files_make_parents(o->output) || !vulkan_setup_create(&p->vulkan, o->device, &wishes))
+    if (!files_make_parents(o->output) || !vulkan_setup_create(&p->vulkan, o->driver, &wishes))
         return false;
-    if (!o->quiet) fprintf(stderr, "forest: %s by %s\n", p->vulkan.candidate.name, p->vulkan.why);
+    if (!o->quiet)
+        fprintf(stderr, "forest: %s by %s\n", p->vulkan.candidate.name,
+                interop_driver_title(p->vulkan.candidate.driver));
     settle(o, p->vulkan.candidate.driver == CULV_DRIVER_SOFT);
     p->picture_checksum = UINT64_C(0xcbf29ce484222325);
     p->pixels = malloc(picture_bytes(p));
@@ -445,7 +445,6 @@ int main(int argc, char **argv)
     report_set_program("forest");
     const arguments_result parsed = parse(&p.options, argc, argv);
     if (parsed != ARGUMENTS_RUN) return parsed == ARGUMENTS_BAD ? 2 : EXIT_SUCCESS;
-    if (p.options.list) return vulkan_setup_list() ? EXIT_SUCCESS : EXIT_FAILURE;
     bool fine = set_up(&p) && run(&p) && tree_is_whole(&p.tree, p.cu, &p.check) && print_result(&p);
     tear_down(&p);
     if (p.vulkan.num_messages) {

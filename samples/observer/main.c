@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../common/console.h"
+#include "../common/cuda_side.h"
 #include "observer.h"
 
 static const char help[] =
@@ -44,8 +44,7 @@ static const char help[] =
 static arguments_result parse(options *o, int argc, char **argv)
 {
     static const char *const deaths[] = {"held", "given", "stopped", NULL};
-    *o = (options){.device = "auto",
-                   .particles = 300000,
+    *o = (options){.particles = 300000,
                    .births = 400,
                    .rate = 240,
                    .frames = 120,
@@ -67,7 +66,7 @@ static arguments_result parse(options *o, int argc, char **argv)
         {"--limit", ARGUMENT_NUMBER, &o->limit, NULL, 1, 100000000, NULL},
         {"--size", ARGUMENT_SIZE, &o->width, &o->height, 16, 8192, NULL},
         {"--output", ARGUMENT_PNG, &o->output, NULL, 0, 0, NULL},
-        {"--device", ARGUMENT_TEXT, &o->device, NULL, 0, 0, NULL},
+        {"--device", ARGUMENT_WORD, &o->driver, NULL, 0, 0, interop_drivers},
         {"--validation", ARGUMENT_FLAG, &o->validation, NULL, 0, 0, NULL},
         {NULL, ARGUMENT_FLAG, NULL, NULL, 0, 0, NULL},
     };

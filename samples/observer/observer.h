@@ -21,15 +21,15 @@ typedef enum viewer_death {
 } viewer_death;
 
 typedef struct options {
-    const char *role; /* NULL: a solver, and three viewers one after another and at a time */
-    const char *name; /* the server's */
-    const char *device;
+    const char *role;   /* NULL: a solver, and three viewers one after another and at a time */
+    const char *name;   /* the server's */
     const char *output; /* NULL: no picture */
     uint64_t particles; /* at most */
     uint64_t births;    /* new ones in a step */
     uint64_t rate;      /* steps a second; 0: as many as there can be */
     uint64_t frames;    /* that a viewer looks at */
     uint64_t die_after; /* frames, and then the viewer kills itself; 0: it does not */
+    unsigned driver;    /* culv_driver */
     unsigned death;     /* viewer_death: and how */
     uint64_t patience;  /* seconds in which another process does what it is waited for */
     uint64_t limit;     /* seconds that each process may take before all are killed */

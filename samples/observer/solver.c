@@ -42,11 +42,9 @@ void observer_vector_name(char out[64], uint32_t slot)
 static bool open_device(solver *s, const options *o)
 {
     culv_device_desc desc = culv_device_desc_init();
-    /* Without a GPU the twin; with one, nothing happens. */
-    if (strcmp(o->device, "nvidia") != 0) (void)culv_soft_enable();
-    if (strcmp(o->device, "nvidia") == 0) desc.driver = CULV_DRIVER_NVIDIA;
-    if (strcmp(o->device, "soft") == 0) desc.driver = CULV_DRIVER_SOFT;
-    return culv_ok(culv_device_open_by_ordinal(0, &desc, &s->device), "culv_device_open") &&
+    desc.driver = (culv_driver)o->driver;
+    return interop_allow_twin(o->driver) &&
+           culv_ok(culv_device_open_by_ordinal(0, &desc, &s->device), "culv_device_open") &&
            interop_enter_device(s->device, &s->cu, &s->callers_context) &&
            interop_load_kernels(s->device, "observer", &s->kernels) &&
            interop_kernel(s->kernels, "observer_step", &s->step) &&

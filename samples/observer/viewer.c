@@ -389,7 +389,7 @@ bool viewer_run(const options *o)
     if (!v) return false;
     const VkDeviceSize bytes = 4 * (1 + (VkDeviceSize)o->width * o->height);
     bool fine =
-        vulkan_setup_create(&v->vulkan, o->device, &wishes) &&
+        vulkan_setup_create(&v->vulkan, o->driver, &wishes) &&
         interop_open_device(&v->vulkan, &v->device, &v->cu, &v->callers_context) &&
         interop_attach(&v->vulkan, v->device, &v->attached) &&
         vulkan_buffer_create(&v->vulkan, bytes,

@@ -29,7 +29,7 @@ def main() -> None:
     import torch
 
     if not torch.cuda.is_available():
-        raise SystemExit("siren.py needs PyTorch with a GPU; waves.py runs with NumPy on the software twin")
+        raise SystemExit("siren.py needs PyTorch with a GPU; particles.py runs with NumPy on the software twin")
     torch.manual_seed(1)
     n: int = options.size
 

@@ -4,11 +4,6 @@
 
 #include <string.h>
 
-bool exchange_attach(const exchange *e, culv_vk_device **out)
-{
-    return interop_attach(e->vulkan, e->device, out);
-}
-
 static bool create_views(exchange *e)
 {
     for (uint32_t i = 0; i < e->num_buffers; i++) {
@@ -88,11 +83,6 @@ bool exchange_cuda_acquire(exchange *e, CUstream stream, uint64_t frame)
     return e->path->cuda_acquire(e, stream, frame);
 }
 
-bool exchange_cuda_release(exchange *e, CUstream stream, uint64_t frame)
-{
-    return e->path->cuda_release(e, stream, frame);
-}
-
 bool exchange_cuda_end_burst(exchange *e, CUstream stream)
 {
     bool open = e->burst_open;
@@ -106,35 +96,10 @@ bool exchange_solve(exchange *e, uint64_t frame)
     return !e->path->solve || e->path->solve(e, frame);
 }
 
-bool exchange_record_solver(exchange *e, VkCommandBuffer commands, uint64_t frame)
-{
-    return !e->path->record_solver || e->path->record_solver(e, commands, frame);
-}
-
-bool exchange_record_fill(exchange *e, VkCommandBuffer commands, uint64_t frame)
-{
-    return e->path->record_fill(e, commands, frame);
-}
-
-bool exchange_record_filled(exchange *e, VkCommandBuffer commands, uint64_t frame)
-{
-    return e->path->record_filled(e, commands, frame);
-}
-
 bool exchange_begin_drawing(exchange *e, uint64_t frame)
 {
     e->drawing = (uint32_t)(frame % e->num_buffers);
     return !e->path->begin_drawing || e->path->begin_drawing(e, frame);
-}
-
-bool exchange_record_acquire(exchange *e, VkCommandBuffer commands, uint64_t frame)
-{
-    return !e->path->record_acquire || e->path->record_acquire(e, commands, frame);
-}
-
-bool exchange_record_release(exchange *e, VkCommandBuffer commands, uint64_t frame)
-{
-    return !e->path->record_release || e->path->record_release(e, commands, frame);
 }
 
 bool exchange_submit(exchange *e, const exchange_submission *s, uint32_t num_waits,

@@ -6,9 +6,7 @@
  *   path_shared.c  what it is made of: both sides use one memory and wait for each other on the
  *                  GPU.
  *   path_queue.c   the kernels run in Vulkan's own queues: in the drawing's command buffer, where
- *                  one buffer does, or on the compute queue beside it. They are recorded one by
- *                  one, or as a CUDA graph that was captured from a stream.
- *
+ *                  one buffer does, or on the compute queue beside it.
  *   path_bands.c   the solver's rows are shared out among several GPUs, each of which writes its
  *                  part of the frame into memory of the GPU that draws.
  *
@@ -55,7 +53,6 @@ typedef struct exchange_path {
      * `solve` submits it, unless record_solver() of the drawing's command buffer comes; record_fill
      * and record_filled come before and after the kernels that write what is exchanged. */
     bool in_queue;
-    bool replays; /* the kernels are captured from a stream, and the graph is recorded */
     bool (*solve)(exchange *e, uint64_t frame);
     bool (*record_solver)(exchange *e, VkCommandBuffer commands, uint64_t frame);
     bool (*record_fill)(exchange *e, VkCommandBuffer commands, uint64_t frame);
@@ -79,8 +76,7 @@ typedef struct exchange_path {
     void (*unblock)(exchange *e, uint64_t end);
 } exchange_path;
 
-extern const exchange_path path_ring, path_shared, path_in_queue, path_async, path_replay,
-    path_bands;
+extern const exchange_path path_ring, path_shared, path_in_queue, path_async, path_bands;
 
 /* Records the solver's side of a frame. */
 typedef struct exchange_recorder {
@@ -104,9 +100,8 @@ typedef struct exchange_buffer {
     VkImage tint;                  /* a texel a cell: the water's color, and foam in alpha */
     VkImageView tint_view;
     CUsurfObject cuda_tint;
-    CUdeviceptr cuda_tint_rows;  /* in place of it, where another GPU solves */
-    uint64_t tint_handle;        /* likewise */
-    culv_vk_graph_memory memory; /* `cells`, for a graph of CUDA's */
+    CUdeviceptr cuda_tint_rows; /* in place of it, where another GPU solves */
+    uint64_t tint_handle;       /* likewise */
 } exchange_buffer;
 
 struct exchange {
@@ -143,23 +138,13 @@ bool exchange_create(exchange *e, const exchange_path *path, const vulkan_setup 
 /* After both sides are done, or exchange_unblock(). */
 void exchange_destroy(exchange *e);
 
-/* For the paths that share: the Vulkan device attached to the CUDA one. False, with a message, on
- * failure. */
-bool exchange_attach(const exchange *e, culv_vk_device **out);
-
 exchange_buffer *exchange_buffer_of(exchange *e, uint64_t frame);
 
 bool exchange_cuda_acquire(exchange *e, CUstream stream, uint64_t frame);
-bool exchange_cuda_release(exchange *e, CUstream stream, uint64_t frame);
 bool exchange_cuda_end_burst(exchange *e, CUstream stream);
 /* In place of these with path->in_queue. */
 bool exchange_solve(exchange *e, uint64_t frame);
-bool exchange_record_solver(exchange *e, VkCommandBuffer commands, uint64_t frame);
-bool exchange_record_fill(exchange *e, VkCommandBuffer commands, uint64_t frame);
-bool exchange_record_filled(exchange *e, VkCommandBuffer commands, uint64_t frame);
 bool exchange_begin_drawing(exchange *e, uint64_t frame);
-bool exchange_record_acquire(exchange *e, VkCommandBuffer commands, uint64_t frame);
-bool exchange_record_release(exchange *e, VkCommandBuffer commands, uint64_t frame);
 bool exchange_draw(exchange *e, uint64_t frame, const exchange_submission *s, bool *fenced);
 /* For paths: submits with these points. */
 bool exchange_submit(exchange *e, const exchange_submission *s, uint32_t num_waits,

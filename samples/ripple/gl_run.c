@@ -1,151 +1,39 @@
 /* SPDX-License-Identifier: MIT */
-/* ripple by OpenGL: the whole of --api=gl. */
-#include "gl_run.h"
+/* ripple by OpenGL: the whole of --api=gl. A ring hands the frames over, by whichever way works:
+ * what to copy into a program of your own. Shaders, meshes and camera are those of Vulkan. */
+#include "../common/gl_setup.h"
+#include "program.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct gl_state {
-    program *program; /* its options, scene, exchange, solver and totals */
-    gl_interop interop;
-    gl_exchange exchange;
-    gl_renderer renderer;
-    uint8_t *pixels;
-    uint64_t frame; /* of the exchange */
-} gl_state;
+typedef struct gl_exchange {
+    gl_interop *interop;
+    uint32_t cells, tint; /* names of a buffer and a texture */
+    culv_ring *ring;
+    culv_ring_frame filling, drawing; /* CUDA's, OpenGL's */
+} gl_exchange;
 
-static bool set_up(gl_state *s)
-{
-    program *p = s->program;
-    const options *o = &p->options;
-    gl_wishes wishes = {.choice = o->device, .debug = o->validation};
-    if (!files_make_parents(o->output)) return false;
-    if (!gl_interop_open(&s->interop, &wishes)) return false;
-    if (!o->quiet) fprintf(stderr, "ripple: %s by OpenGL\n", s->interop.gl.renderer);
-    s->pixels = malloc((size_t)o->picture_width * o->picture_height * 4);
-    if (!s->pixels) {
-        report("out of memory for a picture of %u x %u", o->picture_width, o->picture_height);
-        return false;
-    }
-    scene_init(&p->scene, o->grid_width, o->grid_height, o->seed);
-    const exchange_flow flow = {.buffers = o->depth,
-                                .burst = o->burst,
-                                .max_latency_ns = o->max_latency_ms * UINT64_C(1000000)};
-    if (!gl_exchange_create(&s->exchange, &p->exchange, &s->interop, o->path, &flow, o->grid_width,
-                            o->grid_height) ||
-        !gl_renderer_create(&s->renderer, &p->scene, o->picture_width, o->picture_height))
-        return false;
-    p->solver = solver_create(&p->exchange, &p->scene, o->steps, p->exchange.num_buffers);
-    return p->solver != NULL;
-}
+typedef struct gl_renderer {
+    const scene *scene;
+    uint32_t width, height;
+    mesh water, stones;
+    GLuint rim_program, stone_program, water_program;
+    GLuint indices, view; /* buffers */
+    GLuint vertices;      /* the index buffer alone: vertices are pulled */
+    GLuint color, depth;  /* multisampled renderbuffers */
+    GLuint picture;       /* sRGB */
+    GLuint target, picture_target;
+    GLuint queries[2];
+} gl_renderer;
 
-static void tear_down(gl_state *s)
-{
-    solver_destroy(s->program->solver);
-    if (s->interop.device) {
-        gl_renderer_destroy(&s->renderer);
-        gl_exchange_destroy(&s->exchange, &s->program->exchange);
-    }
-    gl_interop_close(&s->interop);
-    free(s->pixels);
-}
-
-static bool count_times(gl_state *s)
-{
-    totals *t = &s->program->totals;
-    float simulation = 0.0f;
-    double drawing =
-        gl_renderer_milliseconds(&s->renderer); /* waits for it, and so for CUDA's part */
-    if (!solver_frame_time(s->program->solver, s->frame - 1, &simulation)) return false;
-    t->timed++;
-    t->simulated++;
-    t->simulation += (double)simulation;
-    t->drawing += drawing;
-    return true;
-}
-
-static bool draw(gl_state *s)
-{
-    if (!gl_exchange_begin(&s->exchange, s->frame) ||
-        !gl_renderer_draw(&s->renderer, &s->exchange, s->program->totals.simulated) ||
-        !gl_exchange_end(&s->exchange, s->frame))
-        return false;
-    s->frame++;
-    return count_times(s);
-}
-
-static bool write_picture(gl_state *s, const char *path)
-{
-    const options *o = &s->program->options;
-    snprintf(s->program->last_picture, sizeof s->program->last_picture, "%s", path);
-    return files_make_parents(path) &&
-           gl_read_rgba(s->renderer.picture_target, o->picture_width, o->picture_height,
-                        s->pixels) &&
-           png_write_rgba(path, o->picture_width, o->picture_height, s->pixels);
-}
-
-static bool run_offscreen(gl_state *s)
-{
-    const options *o = &s->program->options;
-    progress bar;
-    progress_begin(&bar, "ripple", o->frames, o->quiet);
-    double started = clock_seconds();
-    bool fine = true;
-    for (uint64_t i = 0; fine && i < o->frames;) {
-        uint64_t end = i + solver_burst(s->program->solver, i, o->frames - i);
-        for (fine = end > i; fine && i < end; i++) {
-            char path[FILES_PATH_MAX];
-            fine = draw(s);
-            if (fine && options_wants_picture(o, i))
-                fine = options_picture_path(o, i, path) && write_picture(s, path);
-            progress_update(&bar, i + 1);
-        }
-    }
-    s->program->totals.whole = 1e3 * (clock_seconds() - started);
-    return fine;
-}
-
-bool gl_run(program *p)
-{
-    gl_state s;
-    memset(&s, 0, sizeof s);
-    s.program = p;
-    bool fine = set_up(&s) && run_offscreen(&s) && program_dump_field(p) &&
-                program_print_result(p, s.interop.gl.renderer, p->options.picture_width,
-                                     p->options.picture_height);
-    uint32_t messages = s.interop.gl.num_messages;
-    tear_down(&s);
-    if (messages) {
-        report("validation: OpenGL said something %u times", messages);
-        fine = false;
-    } else if (fine && p->options.validation && !p->options.quiet) {
-        printf("validation: no messages\n");
-    }
-    return fine;
-}
-
-/* The exchange. */
-
-static bool shared_acquire(exchange *e, CUstream stream, uint64_t frame)
-{
-    const gl_exchange *g = e->own;
-    return frame == 0 ||
-           culv_ok(culv_semaphore_wait(culv_shared_semaphore_cuda(g->drawn), stream, frame),
-                   "culv_semaphore_wait");
-}
-
-static bool shared_release(exchange *e, CUstream stream, uint64_t frame)
-{
-    const gl_exchange *g = e->own;
-    return culv_ok(culv_semaphore_signal(culv_shared_semaphore_cuda(g->ready), stream, frame + 1),
-                   "culv_semaphore_signal");
-}
+/* The exchange --------------------------------------------------------------------------------- */
 
 /* A frame that takes longer than this to come is an error. */
 #define LIMIT_NS UINT64_C(60000000000)
 
-static bool ring_acquire(exchange *e, CUstream stream, uint64_t frame)
+static bool cuda_acquire(exchange *e, CUstream stream, uint64_t frame)
 {
     gl_exchange *g = e->own;
     (void)frame; /* the ring counts them */
@@ -162,7 +50,7 @@ static bool ring_acquire(exchange *e, CUstream stream, uint64_t frame)
         "culv_image_get_surface");
 }
 
-static bool ring_release(exchange *e, CUstream stream, uint64_t frame)
+static bool cuda_release(exchange *e, CUstream stream, uint64_t frame)
 {
     gl_exchange *g = e->own;
     (void)frame;
@@ -170,7 +58,7 @@ static bool ring_release(exchange *e, CUstream stream, uint64_t frame)
                    "culv_ring_release_on");
 }
 
-static bool ring_end_burst(exchange *e, CUstream stream)
+static bool cuda_end_burst(exchange *e, CUstream stream)
 {
     const gl_exchange *g = e->own;
     return culv_ok(culv_ring_flush_on(g->ring, CULV_RING_PRODUCER, stream), "culv_ring_flush_on");
@@ -185,48 +73,11 @@ static void ring_flow(const exchange *e, exchange_flow *out)
     out->burst = stats.burst;
 }
 
-static const exchange_path path_gl_ring = {.name = "ring",
-                                           .cuda_acquire = ring_acquire,
-                                           .cuda_release = ring_release,
-                                           .cuda_end_burst = ring_end_burst,
-                                           .flow = ring_flow};
-static const exchange_path path_gl_shared = {
-    .name = "shared", .cuda_acquire = shared_acquire, .cuda_release = shared_release};
-
-static bool create_shared(gl_exchange *g, exchange *e)
-{
-    culv_gl *gl = g->interop->attached;
-    culv_gl_buffer_create_desc cells = culv_gl_buffer_create_desc_init();
-    culv_gl_image_create_desc tint = culv_gl_image_create_desc_init();
-    culv_gl_semaphore_create_desc semaphore = culv_gl_semaphore_create_desc_init();
-    cells.size = e->cells_size;
-    cells.label = "cells";
-    tint.internal_format = GL_RGBA8;
-    tint.width = e->grid.width;
-    tint.height = e->grid.height;
-    tint.label = "tint";
-    if (!culv_ok(culv_gl_buffer_create(gl, &cells, &g->buffer), "culv_gl_buffer_create") ||
-        !culv_ok(culv_gl_image_create(gl, &tint, &g->image), "culv_gl_image_create") ||
-        !culv_ok(culv_image_get_surface(culv_shared_image_cuda(g->image), 0, 0,
-                                        &e->buffers[0].cuda_tint),
-                 "culv_image_get_surface"))
-        return false;
-    semaphore.label = "ready";
-    if (!culv_ok(culv_gl_semaphore_create(gl, &semaphore, &g->ready), "culv_gl_semaphore_create"))
-        return false;
-    semaphore.label = "drawn";
-    if (!culv_ok(culv_gl_semaphore_create(gl, &semaphore, &g->drawn), "culv_gl_semaphore_create"))
-        return false;
-    e->buffers[0].cuda_cells = culv_shared_buffer_pointer(g->buffer);
-    g->cells = culv_gl_buffer_name(g->buffer);
-    g->tint = culv_gl_image_name(g->image);
-    g->uses = culv_gl_uses_init();
-    g->uses.num_buffers = 1;
-    g->uses.buffers = &g->cells;
-    g->uses.num_textures = 1;
-    g->uses.textures = &g->tint;
-    return true;
-}
+static const exchange_path path_gl = {.name = "ring",
+                                      .cuda_acquire = cuda_acquire,
+                                      .cuda_release = cuda_release,
+                                      .cuda_end_burst = cuda_end_burst,
+                                      .flow = ring_flow};
 
 /* Every slot has a GL buffer that is a CUdeviceptr as well, and a texture that is a CUDA surface as
  * well. */
@@ -265,67 +116,42 @@ static bool set_sampler(GLuint texture)
     return gl_ok("glTextureParameteri");
 }
 
-bool gl_exchange_create(gl_exchange *g, exchange *e, gl_interop *interop, unsigned path,
-                        const exchange_flow *flow, uint32_t width, uint32_t height)
+static bool create_exchange(gl_exchange *g, exchange *e, gl_interop *interop,
+                            const exchange_flow *flow, VkExtent2D grid)
 {
-    const bool ring = path == OPTIONS_RING;
-    memset(g, 0, sizeof *g);
-    memset(e, 0, sizeof *e);
     g->interop = interop;
-    e->path = ring ? &path_gl_ring : &path_gl_shared;
+    e->path = &path_gl;
     e->device = interop->device;
     e->cu = interop->cu;
-    e->grid = (VkExtent2D){width, height};
-    e->cells_size = (VkDeviceSize)width * height * 4u * sizeof(float);
-    e->flow = ring ? *flow : (exchange_flow){.buffers = 1, .burst = 1};
-    e->num_buffers = e->flow.buffers;
+    e->grid = grid;
+    e->cells_size = (VkDeviceSize)grid.width * grid.height * 4u * sizeof(float);
+    e->flow = *flow;
+    e->num_buffers = flow->buffers;
     e->own = g;
-    if (ring) {
-        bool fine = create_ring(g, e);
-        for (uint32_t slot = 0; fine && slot < e->num_buffers; slot++)
-            fine = set_sampler(culv_gl_ring_name(g->ring, slot, 1));
-        return fine;
-    }
-    return create_shared(g, e) && set_sampler(g->tint);
+    bool fine = create_ring(g, e);
+    for (uint32_t slot = 0; fine && slot < e->num_buffers; slot++)
+        fine = set_sampler(culv_gl_ring_name(g->ring, slot, 1));
+    return fine;
 }
 
-void gl_exchange_destroy(gl_exchange *g, exchange *e)
+/* Around the drawing of a frame. */
+static bool begin_drawing(gl_exchange *g)
 {
-    if (!e->cu) return;
-    glFinish();
-    (void)culv_ring_destroy(&g->ring, NULL);
-    (void)culv_shared_semaphore_destroy(&g->drawn, NULL);
-    (void)culv_shared_semaphore_destroy(&g->ready, NULL);
-    (void)culv_shared_image_destroy(&g->image, NULL);
-    (void)culv_shared_buffer_destroy(&g->buffer, NULL);
-    memset(g, 0, sizeof *g);
-    memset(e, 0, sizeof *e);
+    if (!culv_ok(culv_ring_acquire(g->ring, CULV_RING_CONSUMER, LIMIT_NS, &g->drawing),
+                 "culv_ring_acquire"))
+        return false;
+    g->cells = culv_gl_ring_name(g->ring, g->drawing.slot, 0);
+    g->tint = culv_gl_ring_name(g->ring, g->drawing.slot, 1);
+    return true;
 }
 
-bool gl_exchange_begin(gl_exchange *g, uint64_t frame)
+static bool end_drawing(gl_exchange *g)
 {
-    if (g->ring) {
-        if (!culv_ok(culv_ring_acquire(g->ring, CULV_RING_CONSUMER, LIMIT_NS, &g->drawing),
-                     "culv_ring_acquire"))
-            return false;
-        g->cells = culv_gl_ring_name(g->ring, g->drawing.slot, 0);
-        g->tint = culv_gl_ring_name(g->ring, g->drawing.slot, 1);
-        return true;
-    }
-    return culv_ok(culv_gl_semaphore_wait(g->ready, frame + 1, CULV_GL_FOREVER, &g->uses),
-                   "culv_gl_semaphore_wait");
+    return culv_ok(culv_ring_release(g->ring, CULV_RING_CONSUMER, &g->drawing),
+                   "culv_ring_release");
 }
 
-bool gl_exchange_end(gl_exchange *g, uint64_t frame)
-{
-    if (g->ring)
-        return culv_ok(culv_ring_release(g->ring, CULV_RING_CONSUMER, &g->drawing),
-                       "culv_ring_release");
-    return culv_ok(culv_gl_semaphore_signal(g->drawn, frame + 1, &g->uses),
-                   "culv_gl_semaphore_signal");
-}
-
-/* The renderer. */
+/* The renderer --------------------------------------------------------------------------------- */
 
 #define SAMPLES 4
 
@@ -359,14 +185,13 @@ static bool create_targets(gl_renderer *r)
         report("a framebuffer is not complete: 0x%04x", status);
         return false;
     }
-    r->picture = gl_texture(GL_SRGB8_ALPHA8, r->width, r->height, 1, GL_NEAREST);
+    r->picture = gl_texture(GL_SRGB8_ALPHA8, r->width, r->height);
     r->picture_target = r->picture ? gl_framebuffer(r->picture) : 0;
     return r->picture_target != 0;
 }
 
-bool gl_renderer_create(gl_renderer *r, const scene *basin, uint32_t width, uint32_t height)
+static bool create_renderer(gl_renderer *r, const scene *basin, uint32_t width, uint32_t height)
 {
-    memset(r, 0, sizeof *r);
     r->scene = basin;
     r->width = width;
     r->height = height;
@@ -384,7 +209,7 @@ bool gl_renderer_create(gl_renderer *r, const scene *basin, uint32_t width, uint
     return gl_ok("glClipControl");
 }
 
-void gl_renderer_destroy(gl_renderer *r)
+static void destroy_renderer(gl_renderer *r)
 {
     if (!r->scene) return;
     const GLuint programs[] = {r->rim_program, r->stone_program, r->water_program};
@@ -398,7 +223,6 @@ void gl_renderer_destroy(gl_renderer *r)
     glDeleteBuffers(2, buffers);
     for (int i = 0; i < 3; i++)
         if (programs[i]) glDeleteProgram(programs[i]);
-    memset(r, 0, sizeof *r);
 }
 
 static void draw_mesh(const gl_renderer *r, const mesh *m, view_constants *constants)
@@ -410,7 +234,8 @@ static void draw_mesh(const gl_renderer *r, const mesh *m, view_constants *const
                    (const void *)(uintptr_t)(m->first_index * sizeof(uint32_t)));
 }
 
-bool gl_renderer_draw(gl_renderer *r, const gl_exchange *from, uint64_t moment)
+/* Draws a moment of the simulation into the picture, whose first row is the top one. */
+static bool render(gl_renderer *r, const gl_exchange *from, uint64_t moment)
 {
     const float background[4] = {0.02f, 0.03f, 0.04f, 1.0f}, far = 1.0f;
     view_constants constants;
@@ -443,10 +268,131 @@ bool gl_renderer_draw(gl_renderer *r, const gl_exchange *from, uint64_t moment)
     return gl_ok("drawing");
 }
 
-double gl_renderer_milliseconds(const gl_renderer *r)
+/* Milliseconds that the last drawing took; waits for it. */
+static double drawing_milliseconds(const gl_renderer *r)
 {
     GLuint64 begin = 0, end = 0;
     glGetQueryObjectui64v(r->queries[0], GL_QUERY_RESULT, &begin);
     glGetQueryObjectui64v(r->queries[1], GL_QUERY_RESULT, &end);
     return 1e-6 * (double)(end - begin);
+}
+
+/* The program ---------------------------------------------------------------------------------- */
+
+typedef struct gl_state {
+    program *program; /* its options, scene, exchange, solver and totals */
+    gl_interop interop;
+    gl_exchange exchange;
+    gl_renderer renderer;
+    uint8_t *pixels;
+    uint64_t frame; /* of the exchange */
+} gl_state;
+
+static bool set_up(gl_state *s)
+{
+    program *p = s->program;
+    const options *o = &p->options;
+    if (!files_make_parents(o->output)) return false;
+    if (!gl_interop_open(&s->interop, o->driver, o->validation)) return false;
+    if (!o->quiet) fprintf(stderr, "ripple: %s by OpenGL\n", s->interop.renderer);
+    s->pixels = malloc((size_t)o->picture_width * o->picture_height * 4);
+    if (!s->pixels) {
+        report("out of memory for a picture of %u x %u", o->picture_width, o->picture_height);
+        return false;
+    }
+    scene_init(&p->scene, o->grid_width, o->grid_height, o->seed);
+    const exchange_flow flow = {.buffers = o->depth,
+                                .burst = o->burst,
+                                .max_latency_ns = o->max_latency_ms * UINT64_C(1000000)};
+    if (!create_exchange(&s->exchange, &p->exchange, &s->interop, &flow,
+                         (VkExtent2D){o->grid_width, o->grid_height}) ||
+        !create_renderer(&s->renderer, &p->scene, o->picture_width, o->picture_height))
+        return false;
+    p->solver = solver_create(&p->exchange, &p->scene, o->steps, p->exchange.num_buffers);
+    return p->solver != NULL;
+}
+
+static void tear_down(gl_state *s)
+{
+    solver_destroy(s->program->solver);
+    if (s->interop.device) {
+        destroy_renderer(&s->renderer);
+        glFinish();
+        (void)culv_ring_destroy(&s->exchange.ring, NULL);
+    }
+    gl_interop_close(&s->interop);
+    free(s->pixels);
+}
+
+static bool count_times(gl_state *s)
+{
+    totals *t = &s->program->totals;
+    float simulation = 0.0f;
+    double drawing = drawing_milliseconds(&s->renderer); /* waits for it, and so for CUDA's part */
+    if (!solver_frame_time(s->program->solver, s->frame - 1, &simulation)) return false;
+    t->timed++;
+    t->simulated++;
+    t->simulation += (double)simulation;
+    t->drawing += drawing;
+    return true;
+}
+
+static bool draw(gl_state *s)
+{
+    if (!begin_drawing(&s->exchange) ||
+        !render(&s->renderer, &s->exchange, s->program->totals.simulated) ||
+        !end_drawing(&s->exchange))
+        return false;
+    s->frame++;
+    return count_times(s);
+}
+
+static bool write_picture(gl_state *s, const char *path)
+{
+    const options *o = &s->program->options;
+    snprintf(s->program->last_picture, sizeof s->program->last_picture, "%s", path);
+    return files_make_parents(path) &&
+           gl_read_rgba(s->renderer.picture_target, o->picture_width, o->picture_height,
+                        s->pixels) &&
+           png_write_rgba(path, o->picture_width, o->picture_height, s->pixels);
+}
+
+static bool run_offscreen(gl_state *s)
+{
+    const options *o = &s->program->options;
+    progress bar;
+    progress_begin(&bar, "ripple", o->frames, o->quiet);
+    double started = clock_seconds();
+    bool fine = true;
+    for (uint64_t i = 0; fine && i < o->frames;) {
+        uint64_t end = i + solver_burst(s->program->solver, i, o->frames - i);
+        for (fine = end > i; fine && i < end; i++) {
+            char path[FILES_PATH_MAX];
+            fine = draw(s);
+            if (fine && arguments_wants_picture(i, o->frames, o->every))
+                fine = options_picture_path(o, i, path) && write_picture(s, path);
+            progress_update(&bar, i + 1);
+        }
+    }
+    s->program->totals.whole = 1e3 * (clock_seconds() - started);
+    return fine;
+}
+
+bool gl_run(program *p)
+{
+    gl_state s;
+    memset(&s, 0, sizeof s);
+    s.program = p;
+    bool fine = set_up(&s) && run_offscreen(&s) && program_dump_field(p) &&
+                program_print_result(p, s.interop.renderer, p->options.picture_width,
+                                     p->options.picture_height);
+    uint32_t messages = s.interop.num_messages;
+    tear_down(&s);
+    if (messages) {
+        report("validation: OpenGL said something %u times", messages);
+        fine = false;
+    } else if (fine && p->options.validation && !p->options.quiet) {
+        printf("validation: no messages\n");
+    }
+    return fine;
 }

@@ -1,19 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* ripple: a wave solver in CUDA and a renderer in Vulkan that share one memory and wait for each
  * other on the GPU. */
+#define VOLK_IMPLEMENTATION
+#include <volk.h>
+
 #include "program.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define VOLK_IMPLEMENTATION
-#include <volk.h>
-
-#include <stdio.h>
-#include <stdlib.h>
-
-#include "program.h"
 
 static bool set_up(program *p)
 {
@@ -22,15 +17,18 @@ static bool set_up(program *p)
                extent = {o->picture_width, o->picture_height};
     vulkan_wishes wishes = {.name = "ripple",
                             .validation = o->validation,
-                            .kernels = o->path >= OPTIONS_IN_QUEUE && o->path <= OPTIONS_REPLAY};
-    if (!files_make_parents(o->output) || !vulkan_setup_create(&p->vulkan, o->device, &wishes))
+                            .kernels = o->path >= OPTIONS_IN_QUEUE && o->path <= OPTIONS_ASYNC};
+    if (!files_make_parents(o->output) || !vulkan_setup_create(&p->vulkan, o->driver, &wishes))
         return false;
-    if (!o->quiet) fprintf(stderr, "ripple: %s by %s\n", p->vulkan.candidate.name, p->vulkan.why);
+    if (!o->quiet)
+        fprintf(stderr, "ripple: %s by %s\n", p->vulkan.candidate.name,
+                interop_driver_title(p->vulkan.candidate.driver));
     scene_init(&p->scene, o->grid_width, o->grid_height, o->seed);
-    static const exchange_path *const paths[] = {
-        [OPTIONS_RING] = &path_ring,         [OPTIONS_SHARED] = &path_shared,
-        [OPTIONS_IN_QUEUE] = &path_in_queue, [OPTIONS_ASYNC] = &path_async,
-        [OPTIONS_REPLAY] = &path_replay,     [OPTIONS_BANDS] = &path_bands};
+    static const exchange_path *const paths[] = {[OPTIONS_RING] = &path_ring,
+                                                 [OPTIONS_SHARED] = &path_shared,
+                                                 [OPTIONS_IN_QUEUE] = &path_in_queue,
+                                                 [OPTIONS_ASYNC] = &path_async,
+                                                 [OPTIONS_BANDS] = &path_bands};
     exchange_flow flow = {.buffers = o->depth,
                           .burst = o->burst,
                           .max_latency_ns = o->max_latency_ms * UINT64_C(1000000),
@@ -59,25 +57,71 @@ static void tear_down(program *p)
     vulkan_setup_destroy(&p->vulkan);
 }
 
-bool program_reclaim(program *p, uint64_t frame, finished_frame *out)
+/* ripple by Vulkan: frames to PNG files. */
+
+static bool write_picture(program *p, uint64_t frame, const uint8_t *pixels)
 {
-    renderer_result result;
-    float simulation = 0.0f;
-    if (!renderer_reclaim(&p->renderer, frame, &result)) return false;
-    if (result.used && !solver_frame_time(p->solver, result.frame, &simulation)) return false;
-    *out = (finished_frame){result.used, result.frame, (double)simulation, result.milliseconds,
-                            result.pixels};
-    return true;
+    const options *o = &p->options;
+    return options_picture_path(o, frame, p->last_picture) && files_make_parents(p->last_picture) &&
+           png_write_rgba(p->last_picture, o->picture_width, o->picture_height, pixels);
 }
 
-void program_count(program *p, const finished_frame *finished)
+/* Frees the slot that `frame` will use, and counts what the frame before it left there. */
+static bool reclaim(program *p, uint64_t frame)
 {
     totals *t = &p->totals;
-    if (!finished->any) return;
+    renderer_result done;
+    float simulation = 0.0f;
+    if (!renderer_reclaim(&p->renderer, frame, &done)) return false;
+    if (!done.used) return true;
+    if (!solver_frame_time(p->solver, done.frame, &simulation)) return false;
     t->timed++;
-    t->simulation += finished->simulation;
+    t->simulation += (double)simulation;
     t->drawing =
-        finished->drawing < 0.0 || t->drawing < 0.0 ? -1.0 : t->drawing + finished->drawing;
+        done.milliseconds < 0.0 || t->drawing < 0.0 ? -1.0 : t->drawing + done.milliseconds;
+    return !done.pixels || write_picture(p, done.frame, done.pixels);
+}
+
+/* The solver's burst of frames, then the renderer's; without a ring a burst is one frame. Returns
+ * how many; 0: failed. */
+static uint64_t run_burst(program *p, uint64_t first)
+{
+    uint64_t left = p->options.frames - first, count = 0;
+    do {
+        if (!reclaim(p, first + count) || !solver_frame(p->solver, first + count)) return 0;
+        count++;
+    } while (p->exchange.burst_open && count < left && count < p->renderer.frames_in_flight);
+    if (!solver_end_burst(p->solver)) return 0;
+    for (uint64_t i = 0; i < count; i++) {
+        const options *o = &p->options;
+        bool picture = arguments_wants_picture(first + i, o->frames, o->every);
+        if (!renderer_frame(&p->renderer, first + i, picture)) return 0;
+    }
+    return count;
+}
+
+static bool offscreen_run(program *p)
+{
+    const options *o = &p->options;
+    progress bar;
+    progress_begin(&bar, "ripple", o->frames, o->quiet);
+    double started = clock_seconds();
+    bool fine = true;
+    for (uint64_t frame = 0; fine && frame < o->frames;) {
+        uint64_t count = run_burst(p, frame);
+        fine = count > 0;
+        frame += count;
+        p->totals.simulated = frame;
+        progress_update(&bar, frame);
+    }
+    for (uint64_t frame = o->frames; fine && frame < o->frames + p->renderer.frames_in_flight;
+         frame++) {
+        fine = reclaim(p, frame);
+    }
+    p->totals.whole = 1e3 * (clock_seconds() - started);
+    /* A side whose partner's work was never submitted would wait forever. */
+    if (!fine) exchange_unblock(&p->exchange, o->frames);
+    return fine && solver_finish(p->solver);
 }
 
 bool program_dump_field(program *p)
@@ -139,11 +183,9 @@ int program_main(int argc, char **argv, const exchange_path *path)
     if (!p) return EXIT_FAILURE;
     p->path = path;
     arguments_result parsed = options_parse(&p->options, argc, argv);
-    if (parsed != ARGUMENTS_RUN || p->options.list) {
-        int status = parsed == ARGUMENTS_BAD ? 2 : EXIT_SUCCESS;
-        if (parsed == ARGUMENTS_RUN && !vulkan_setup_list()) status = EXIT_FAILURE;
+    if (parsed != ARGUMENTS_RUN) {
         free(p);
-        return status;
+        return parsed == ARGUMENTS_BAD ? 2 : EXIT_SUCCESS;
     }
     if (p->options.api == OPTIONS_GL) {
         bool drawn = gl_run(p);
@@ -183,21 +225,18 @@ static const char help[] =
     "  --resolution WxH    picture in pixels (1280x720)\n"
     "  --frames N          frames to run (180)\n"
     "  --steps N           steps of the solver in a frame (the shorter side of the grid / 48)\n"
-    "  --api API           vulkan (default) or gl: OpenGL 4.5, by the path shared or ring\n"
+    "  --api API           vulkan (default) or gl: OpenGL 4.5, by the path ring\n"
     "  --path PATH         ring: several frames in memory that CUDA and Vulkan share, by Culvert's ring "
     "(default);\n"
     "                      shared: the same by hand, with buffers and two timelines;\n"
     "                      in-queue: CUDA's kernels in the drawing's command buffer, with one buffer;\n"
-    "                      async: CUDA's kernels on Vulkan's compute queue, beside the drawing;\n"
-    "                      replay: as in-queue, from a captured CUDA graph of each frame\n"
+    "                      async: CUDA's kernels on Vulkan's compute queue, beside the drawing\n"
     "  --depth N           frames in the ring, 1 to 64 (8)\n"
     "  --burst N           frames that each side hands over together, at most the depth (4, and half the "
     "depth)\n"
     "  --max-latency MS    let the ring choose both, so that a frame is drawn so long after it was begun\n"
-    "  --buffers N         of the other paths, 1 or 2 (2; in-queue and replay have 1)\n"
-    "  --device WHICH      auto: NVIDIA's GPU, else the software twin (default); nvidia; soft; list: show "
-    "them;\n"
-    "                      a number of that list; or part of a name\n"
+    "  --buffers N         of the other paths, 1 or 2 (2; in-queue has 1)\n"
+    "  --device WHICH      auto: NVIDIA's GPU, else the software twin (default); nvidia; soft\n"
     "  --solver-gpus N,... CUDA's numbers of the GPUs that solve, each a band of rows, while --device draws;\n"
     "                      on the twin CULVERT_SOFT_DEVICES says how many GPUs there are\n"
     "  --seed N            another arrangement of stones and drops (1)\n"
@@ -214,7 +253,7 @@ static const char help[] =
 static arguments_result parse(options *o, int argc, char **argv)
 {
     static const char *const apis[] = {"vulkan", "gl", NULL};
-    static const char *const paths[] = {"ring", "shared", "in-queue", "async", "replay", NULL};
+    static const char *const paths[] = {"ring", "shared", "in-queue", "async", NULL};
     const uint64_t many = 1000000000;
     const argument table[] = {
         {"--size", ARGUMENT_SIZE, &o->grid_width, &o->grid_height, 16, 16384, NULL},
@@ -231,7 +270,7 @@ static arguments_result parse(options *o, int argc, char **argv)
         {"--max-latency", ARGUMENT_NUMBER, &o->max_latency_ms, NULL, 1, 60000, NULL},
         {"--output", ARGUMENT_PNG, &o->output, NULL, 0, 0, NULL},
         {"--dump-field", ARGUMENT_TEXT, &o->dump_field, NULL, 0, 0, NULL},
-        {"--device", ARGUMENT_TEXT, &o->device, NULL, 0, 0, NULL},
+        {"--device", ARGUMENT_WORD, &o->driver, NULL, 0, 0, interop_drivers},
         {"--solver-gpus", ARGUMENT_TEXT, &o->solver_gpus, NULL, 0, 0, NULL},
         {"--validation", ARGUMENT_FLAG, &o->validation, NULL, 0, 0, NULL},
         {"--quiet", ARGUMENT_FLAG, &o->quiet, NULL, 0, 0, NULL},
@@ -245,7 +284,7 @@ static bool check_gpus(options *o)
 {
     const char *text = o->solver_gpus;
     if (!text) return true;
-    if (o->path != OPTIONS_NO_PATH || o->api != OPTIONS_VULKAN) {
+    if (o->path != OPTIONS_RING || o->api != OPTIONS_VULKAN) {
         report("--solver-gpus: not with --path or --api=gl; it has a path of its own");
         return false;
     }
@@ -267,31 +306,16 @@ static bool check_gpus(options *o)
     return true;
 }
 
-/* What OpenGL has not. */
-static bool check_api(options *o)
-{
-    o->list = strcmp(o->device, "list") == 0;
-    if (o->path == OPTIONS_NO_PATH)
-        o->path = o->api == OPTIONS_VULKAN ? OPTIONS_RING : OPTIONS_SHARED;
-    if (o->api == OPTIONS_VULKAN) return true;
-    const bool driver = strcmp(o->device, "auto") == 0 || strcmp(o->device, "nvidia") == 0 ||
-                        strcmp(o->device, "soft") == 0;
-    const char *wrong = o->path > OPTIONS_SHARED ? "--path: with --api=gl it is ring or shared"
-                        : !driver ? "--device: with --api=gl it is auto, nvidia or soft"
-                                  : NULL;
-    if (wrong) report("%s", wrong);
-    return !wrong;
-}
-
 /* What the path has, and what is left to it. */
 static bool check_flow(options *o)
 {
     bool ring = o->path == OPTIONS_RING;
-    bool single = o->path == OPTIONS_IN_QUEUE || o->path == OPTIONS_REPLAY;
+    bool single = o->path == OPTIONS_IN_QUEUE;
     const char *wrong =
-        ring && o->buffers != 0
+        !ring && o->api == OPTIONS_GL ? "--path: with --api=gl it is ring"
+        : ring && o->buffers != 0
             ? "--buffers: only with --path=shared or async, or --solver-gpus; the ring has a --depth"
-        : single && o->buffers > 1 ? "--buffers: with --path=in-queue or replay there is one"
+        : single && o->buffers > 1 ? "--buffers: with --path=in-queue there is one"
         : !ring && o->depth != 0   ? "--depth: only with --path=ring; the others have --buffers"
         : !ring && o->burst != 0   ? "--burst: only with --path=ring"
         : !ring && o->max_latency_ms != 0 ? "--max-latency: only with --path=ring"
@@ -310,7 +334,7 @@ static bool check_flow(options *o)
 
 static bool check(options *o)
 {
-    if (!check_gpus(o) || !check_api(o) || !check_flow(o)) return false;
+    if (!check_gpus(o) || !check_flow(o)) return false;
     if (!arguments_output(o->output, &o->every)) return false;
     if (o->steps == 0) {
         uint32_t shorter = o->grid_width < o->grid_height ? o->grid_width : o->grid_height;
@@ -325,79 +349,14 @@ arguments_result options_parse(options *o, int argc, char **argv)
                    .grid_height = 512,
                    .picture_width = 1280,
                    .picture_height = 720,
-                   .path = OPTIONS_NO_PATH,
                    .frames = 180,
                    .seed = 1,
-                   .output = "out/ripple.png",
-                   .device = "auto"};
+                   .output = "out/ripple.png"};
     arguments_result r = parse(o, argc, argv);
     return r == ARGUMENTS_RUN && !check(o) ? ARGUMENTS_BAD : r;
-}
-
-bool options_wants_picture(const options *o, uint64_t frame)
-{
-    return arguments_wants_picture(frame, o->frames, o->every);
 }
 
 bool options_picture_path(const options *o, uint64_t frame, char *out)
 {
     return files_numbered_picture(out, o->output, o->every != 0, frame);
-}
-
-/* ripple by Vulkan: frames to PNG files. */
-
-static bool write_picture(program *p, uint64_t frame, const uint8_t *pixels)
-{
-    const options *o = &p->options;
-    return options_picture_path(o, frame, p->last_picture) && files_make_parents(p->last_picture) &&
-           png_write_rgba(p->last_picture, o->picture_width, o->picture_height, pixels);
-}
-
-static bool reclaim(program *p, uint64_t frame)
-{
-    finished_frame finished;
-    if (!program_reclaim(p, frame, &finished)) return false;
-    program_count(p, &finished);
-    return !finished.pixels || write_picture(p, finished.frame, finished.pixels);
-}
-
-/* The solver's burst of frames, then the renderer's; without a ring a burst is one frame. Returns
- * how many; 0: failed. */
-static uint64_t run_burst(program *p, uint64_t first)
-{
-    uint64_t left = p->options.frames - first, count = 0;
-    do {
-        if (!reclaim(p, first + count) || !solver_frame(p->solver, first + count)) return 0;
-        count++;
-    } while (p->exchange.burst_open && count < left && count < p->renderer.frames_in_flight);
-    if (!solver_end_burst(p->solver)) return 0;
-    for (uint64_t i = 0; i < count; i++) {
-        if (!renderer_frame(&p->renderer, first + i, options_wants_picture(&p->options, first + i)))
-            return 0;
-    }
-    return count;
-}
-
-bool offscreen_run(program *p)
-{
-    const options *o = &p->options;
-    progress bar;
-    progress_begin(&bar, "ripple", o->frames, o->quiet);
-    double started = clock_seconds();
-    bool fine = true;
-    for (uint64_t frame = 0; fine && frame < o->frames;) {
-        uint64_t count = run_burst(p, frame);
-        fine = count > 0;
-        frame += count;
-        p->totals.simulated = frame;
-        progress_update(&bar, frame);
-    }
-    for (uint64_t frame = o->frames; fine && frame < o->frames + p->renderer.frames_in_flight;
-         frame++) {
-        fine = reclaim(p, frame);
-    }
-    p->totals.whole = 1e3 * (clock_seconds() - started);
-    /* A side whose partner's work was never submitted would wait forever. */
-    if (!fine) exchange_unblock(&p->exchange, o->frames);
-    return fine && solver_finish(p->solver);
 }

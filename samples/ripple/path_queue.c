@@ -4,8 +4,6 @@
  *
  *   in-queue  they are in the drawing's command buffer. One buffer does: the kernels that fill it
  *             come after the last frame's drawing by a barrier.
- *   replay    the same, but the solver launches them on a stream that is captured, and the graph is
- *             recorded (culvert/vulkan_kernel.h).
  *   async     they have command buffers of their own, on the compute queue. While a frame is drawn
  *             from one buffer, the next one is computed into the other. Two timelines order them,
  *             as on the shared path. */
@@ -43,7 +41,6 @@ static bool make_buffer(exchange *e, queued *q, uint32_t i)
     both->cells = culv_vk_buffer_handle(q->cells[i]);
     both->cuda_cells = culv_shared_buffer_pointer(q->cells[i]);
     both->cells_address = culv_vk_buffer_address(q->cells[i]);
-    both->memory = culv_vk_buffer_graph_memory(q->cells[i]);
     both->tint = q->tint[i].image;
     return culv_ok(
         culv_vk_get_view_handle(e->attached, q->tint[i].view, VK_NULL_HANDLE, &both->tint_handle),
@@ -53,7 +50,7 @@ static bool make_buffer(exchange *e, queued *q, uint32_t i)
 static bool create(exchange *e)
 {
     queued *q = e->own = calloc(1, sizeof *q);
-    if (!q || !exchange_attach(e, &e->attached)) return false;
+    if (!q || !interop_attach(e->vulkan, e->device, &e->attached)) return false;
     e->solver_family = e->vulkan->queue_family;
     e->solver_queue = e->vulkan->queue;
     for (uint32_t i = 0; i < e->num_buffers; i++) {
@@ -187,18 +184,6 @@ const exchange_path path_in_queue = {.name = "in-queue",
                                      .record_filled = record_filled,
                                      .draw = draw,
                                      .unblock = unblock};
-
-/* The same, where the solver knows streams alone. */
-const exchange_path path_replay = {.name = "replay",
-                                   .in_queue = true,
-                                   .replays = true,
-                                   .create = create,
-                                   .destroy = destroy,
-                                   .record_solver = record_solver,
-                                   .record_fill = record_fill,
-                                   .record_filled = record_filled,
-                                   .draw = draw,
-                                   .unblock = unblock};
 
 /* On the compute queue */
 

@@ -114,34 +114,30 @@ static void record(VkCommandBuffer commands, const VkBufferMemoryBarrier2 *cells
     vkCmdPipelineBarrier2(commands, &dependency);
 }
 
-static bool record_acquire(exchange *e, VkCommandBuffer commands, uint64_t frame)
+static bool hand_over(exchange *e, VkCommandBuffer commands, uint64_t frame,
+                      culv_vk_direction direction)
 {
     culv_vk_buffer_transfer cells = cells_transfer(e, frame);
     culv_vk_image_transfer tint = tint_transfer(e, frame);
     VkBufferMemoryBarrier2 buffer;
     VkImageMemoryBarrier2 image;
-    if (!culv_ok(culv_vk_buffer_get_barrier2(&cells, CULV_VK_ACQUIRE, &buffer),
+    if (!culv_ok(culv_vk_buffer_get_barrier2(&cells, direction, &buffer),
                  "culv_vk_buffer_get_barrier2") ||
-        !culv_ok(culv_vk_image_get_barrier2(&tint, CULV_VK_ACQUIRE, &image),
+        !culv_ok(culv_vk_image_get_barrier2(&tint, direction, &image),
                  "culv_vk_image_get_barrier2"))
         return false;
     record(commands, &buffer, &image);
     return true;
 }
 
+static bool record_acquire(exchange *e, VkCommandBuffer commands, uint64_t frame)
+{
+    return hand_over(e, commands, frame, CULV_VK_ACQUIRE);
+}
+
 static bool record_release(exchange *e, VkCommandBuffer commands, uint64_t frame)
 {
-    culv_vk_buffer_transfer cells = cells_transfer(e, frame);
-    culv_vk_image_transfer tint = tint_transfer(e, frame);
-    VkBufferMemoryBarrier2 buffer;
-    VkImageMemoryBarrier2 image;
-    if (!culv_ok(culv_vk_buffer_get_barrier2(&cells, CULV_VK_RELEASE, &buffer),
-                 "culv_vk_buffer_get_barrier2") ||
-        !culv_ok(culv_vk_image_get_barrier2(&tint, CULV_VK_RELEASE, &image),
-                 "culv_vk_image_get_barrier2"))
-        return false;
-    record(commands, &buffer, &image);
-    return true;
+    return hand_over(e, commands, frame, CULV_VK_RELEASE);
 }
 
 /* A new image has no layout yet: Vulkan gives it the one that CUDA writes in. */
@@ -163,7 +159,7 @@ static bool release_first(exchange *e)
 static bool create(exchange *e)
 {
     shared *s = e->own = calloc(1, sizeof *s);
-    if (!s || !exchange_attach(e, &s->attached)) return false;
+    if (!s || !interop_attach(e->vulkan, e->device, &s->attached)) return false;
     for (uint32_t i = 0; i < e->num_buffers; i++) {
         if (!share_cells(e, s, i) || !share_tint(e, s, i)) return false;
     }

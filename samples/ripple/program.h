@@ -17,9 +17,7 @@ typedef enum options_path {
     OPTIONS_SHARED,
     OPTIONS_IN_QUEUE,
     OPTIONS_ASYNC,
-    OPTIONS_REPLAY,
-    OPTIONS_NO_PATH, /* until the API's default is taken */
-    OPTIONS_BANDS    /* of --solver-gpus */
+    OPTIONS_BANDS /* of --solver-gpus */
 } options_path;
 
 #define OPTIONS_MAX_GPUS 16u
@@ -39,19 +37,17 @@ typedef struct options {
     uint64_t max_latency_ms; /* 0: as depth and burst say */
     uint64_t seed;
     const char *output;
-    const char *device;
+    unsigned driver;         /* culv_driver */
     const char *solver_gpus; /* NULL: none; the same as numbers: */
     int gpus[OPTIONS_MAX_GPUS];
     uint32_t num_gpus;
     const char *dump_field; /* NULL: none */
-    bool validation, quiet, list;
+    bool validation, quiet;
 } options;
 
 arguments_result options_parse(options *o, int argc, char **argv);
 
-/* Is there a picture of this frame to write? */
-bool options_wants_picture(const options *o, uint64_t frame);
-/* Where to. */
+/* Where a frame's picture is written. */
 bool options_picture_path(const options *o, uint64_t frame, char *out);
 
 /* ripple: the whole program. */
@@ -75,23 +71,9 @@ typedef struct program {
     char last_picture[FILES_PATH_MAX];
 } program;
 
-/* A frame that both sides are done with. */
-typedef struct finished_frame {
-    bool any; /* false: there was none in the slot */
-    uint64_t frame;
-    double simulation, drawing; /* milliseconds; drawing is negative when unknown */
-    const uint8_t *pixels;      /* rows until the slot's next frame, or NULL */
-} finished_frame;
-
 /* The whole program: its exit status. path: in place of the options', or NULL. */
 int program_main(int argc, char **argv, const exchange_path *path);
 
-/* Frees the slot that `frame` will use, and tells what the frame before it left there. */
-bool program_reclaim(program *p, uint64_t frame, finished_frame *out);
-void program_count(program *p, const finished_frame *finished);
-
-/* Renders options.frames frames to PNGs. */
-bool offscreen_run(program *p);
 /* The whole of --api=gl, from the context to the closing line. */
 bool gl_run(program *p);
 

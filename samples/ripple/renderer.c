@@ -6,6 +6,185 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* ripple's graphics pipelines. */
+
+static bool create_layout(pipelines *p, const vulkan_setup *v)
+{
+    const VkShaderStageFlags stages = VK_SHADER_STAGE_VERTEX_BIT | VK_SHADER_STAGE_FRAGMENT_BIT;
+    VkSamplerCreateInfo sampler = {.sType = VK_STRUCTURE_TYPE_SAMPLER_CREATE_INFO,
+                                   .magFilter = VK_FILTER_LINEAR,
+                                   .minFilter = VK_FILTER_LINEAR,
+                                   .addressModeU = VK_SAMPLER_ADDRESS_MODE_CLAMP_TO_EDGE,
+                                   .addressModeV = VK_SAMPLER_ADDRESS_MODE_CLAMP_TO_EDGE,
+                                   .addressModeW = VK_SAMPLER_ADDRESS_MODE_CLAMP_TO_EDGE};
+    if (!vk_ok(vkCreateSampler(v->device, &sampler, NULL, &p->sampler), "vkCreateSampler"))
+        return false;
+    VkDescriptorSetLayoutBinding bindings[] = {
+        {.binding = 0,
+         .descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
+         .descriptorCount = 1,
+         .stageFlags = stages},
+        {.binding = 1,
+         .descriptorType = VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER,
+         .descriptorCount = 1,
+         .stageFlags = VK_SHADER_STAGE_FRAGMENT_BIT,
+         .pImmutableSamplers = &p->sampler}};
+    VkDescriptorSetLayoutCreateInfo set = {.sType =
+                                               VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO,
+                                           .bindingCount = 2,
+                                           .pBindings = bindings};
+    if (!vk_ok(vkCreateDescriptorSetLayout(v->device, &set, NULL, &p->set_layout),
+               "vkCreateDescriptorSetLayout"))
+        return false;
+    VkPushConstantRange constants = {stages, 0, sizeof(view_constants)};
+    VkPipelineLayoutCreateInfo layout = {.sType = VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO,
+                                         .setLayoutCount = 1,
+                                         .pSetLayouts = &p->set_layout,
+                                         .pushConstantRangeCount = 1,
+                                         .pPushConstantRanges = &constants};
+    return vk_ok(vkCreatePipelineLayout(v->device, &layout, NULL, &p->layout),
+                 "vkCreatePipelineLayout");
+}
+
+static bool create_pipeline(const pipelines *p, const vulkan_setup *v, const char *vertex,
+                            const char *fragment, VkPipeline *out)
+{
+    pipeline_desc desc = {.vertex = vertex,
+                          .fragment = fragment,
+                          .layout = p->layout,
+                          .color_format = PIPELINES_COLOR_FORMAT,
+                          .depth_format = p->depth_format,
+                          .samples = p->samples};
+    return pipeline_create(v, &desc, out);
+}
+
+static bool pipelines_create(pipelines *p, const vulkan_setup *v)
+{
+    const VkPhysicalDeviceLimits *limits = &v->properties.limits;
+    VkSampleCountFlags counts =
+        limits->framebufferColorSampleCounts & limits->framebufferDepthSampleCounts;
+    p->samples = counts & VK_SAMPLE_COUNT_4_BIT ? VK_SAMPLE_COUNT_4_BIT : VK_SAMPLE_COUNT_1_BIT;
+    /* One of the two is always there (Vulkan specification, "Required Format Support"). */
+    VkFormatProperties format;
+    vkGetPhysicalDeviceFormatProperties(v->physical_device, VK_FORMAT_D32_SFLOAT, &format);
+    p->depth_format = format.optimalTilingFeatures & VK_FORMAT_FEATURE_DEPTH_STENCIL_ATTACHMENT_BIT
+                          ? VK_FORMAT_D32_SFLOAT
+                          : VK_FORMAT_X8_D24_UNORM_PACK32;
+    return create_layout(p, v) &&
+           create_pipeline(p, v, "ripple_water.vert.spv", "ripple_water.frag.spv", &p->water) &&
+           create_pipeline(p, v, "ripple_stone.vert.spv", "ripple_stone.frag.spv", &p->stone) &&
+           create_pipeline(p, v, "ripple_rim.vert.spv", "ripple_rim.frag.spv", &p->rim);
+}
+
+static void pipelines_destroy(pipelines *p, const vulkan_setup *v)
+{
+    vkDestroyPipeline(v->device, p->water, NULL);
+    vkDestroyPipeline(v->device, p->stone, NULL);
+    vkDestroyPipeline(v->device, p->rim, NULL);
+    vkDestroyPipelineLayout(v->device, p->layout, NULL);
+    vkDestroyDescriptorSetLayout(v->device, p->set_layout, NULL);
+    vkDestroySampler(v->device, p->sampler, NULL);
+}
+
+/* ripple's render targets. */
+
+static const vulkan_use drawing = {VK_PIPELINE_STAGE_2_COLOR_ATTACHMENT_OUTPUT_BIT,
+                                   VK_ACCESS_2_COLOR_ATTACHMENT_WRITE_BIT |
+                                       VK_ACCESS_2_COLOR_ATTACHMENT_READ_BIT,
+                                   VK_IMAGE_LAYOUT_COLOR_ATTACHMENT_OPTIMAL};
+
+static bool targets_create(targets *t, const vulkan_setup *v, const pipelines *p, VkExtent2D extent)
+{
+    t->extent = extent;
+    bool multisampled = p->samples != VK_SAMPLE_COUNT_1_BIT;
+    VkImageUsageFlags color = VK_IMAGE_USAGE_COLOR_ATTACHMENT_BIT;
+    VkImageUsageFlags final = color | VK_IMAGE_USAGE_TRANSFER_SRC_BIT;
+    if (!vulkan_image_create(v, PIPELINES_COLOR_FORMAT, extent, p->samples,
+                             multisampled ? color : final, VK_IMAGE_ASPECT_COLOR_BIT, &t->color) ||
+        !vulkan_image_create(v, p->depth_format, extent, p->samples,
+                             VK_IMAGE_USAGE_DEPTH_STENCIL_ATTACHMENT_BIT, VK_IMAGE_ASPECT_DEPTH_BIT,
+                             &t->depth))
+        return false;
+    return !multisampled ||
+           vulkan_image_create(v, PIPELINES_COLOR_FORMAT, extent, VK_SAMPLE_COUNT_1_BIT, final,
+                               VK_IMAGE_ASPECT_COLOR_BIT, &t->resolved);
+}
+
+static void targets_destroy(targets *t, const vulkan_setup *v)
+{
+    vulkan_image_destroy(v, &t->color);
+    vulkan_image_destroy(v, &t->resolved);
+    vulkan_image_destroy(v, &t->depth);
+}
+
+static VkImage targets_final(const targets *t)
+{
+    return t->resolved.image ? t->resolved.image : t->color.image;
+}
+
+/* The targets are shared by all frames: a frame's writes come after the previous frame's reads and
+ * writes. */
+static void prepare(const targets *t, VkCommandBuffer commands)
+{
+    vulkan_use before = {drawing.stage | VK_PIPELINE_STAGE_2_COPY_BIT, drawing.access,
+                         VK_IMAGE_LAYOUT_UNDEFINED};
+    vulkan_image_barrier(commands, t->color.image, VK_IMAGE_ASPECT_COLOR_BIT, before, drawing);
+    if (t->resolved.image)
+        vulkan_image_barrier(commands, t->resolved.image, VK_IMAGE_ASPECT_COLOR_BIT, before,
+                             drawing);
+    vulkan_use tests = {VK_PIPELINE_STAGE_2_EARLY_FRAGMENT_TESTS_BIT |
+                            VK_PIPELINE_STAGE_2_LATE_FRAGMENT_TESTS_BIT,
+                        VK_ACCESS_2_DEPTH_STENCIL_ATTACHMENT_WRITE_BIT |
+                            VK_ACCESS_2_DEPTH_STENCIL_ATTACHMENT_READ_BIT,
+                        VK_IMAGE_LAYOUT_UNDEFINED};
+    vulkan_use depth = tests;
+    depth.layout = VK_IMAGE_LAYOUT_DEPTH_ATTACHMENT_OPTIMAL;
+    vulkan_image_barrier(commands, t->depth.image, VK_IMAGE_ASPECT_DEPTH_BIT, tests, depth);
+}
+
+/* Between these, drawing goes to the targets. After it the final image is a color attachment. */
+static void targets_begin(const targets *t, VkCommandBuffer commands)
+{
+    prepare(t, commands);
+    bool multisampled = t->resolved.view != VK_NULL_HANDLE;
+    VkRenderingAttachmentInfo color = {
+        .sType = VK_STRUCTURE_TYPE_RENDERING_ATTACHMENT_INFO,
+        .imageView = t->color.view,
+        .imageLayout = VK_IMAGE_LAYOUT_COLOR_ATTACHMENT_OPTIMAL,
+        .resolveMode = multisampled ? VK_RESOLVE_MODE_AVERAGE_BIT : VK_RESOLVE_MODE_NONE,
+        .resolveImageView = t->resolved.view,
+        .resolveImageLayout = VK_IMAGE_LAYOUT_COLOR_ATTACHMENT_OPTIMAL,
+        .loadOp = VK_ATTACHMENT_LOAD_OP_CLEAR,
+        .storeOp = multisampled ? VK_ATTACHMENT_STORE_OP_DONT_CARE : VK_ATTACHMENT_STORE_OP_STORE,
+        .clearValue = {.color = {.float32 = {0.02f, 0.03f, 0.04f, 1.0f}}}};
+    VkRenderingAttachmentInfo depth = {.sType = VK_STRUCTURE_TYPE_RENDERING_ATTACHMENT_INFO,
+                                       .imageView = t->depth.view,
+                                       .imageLayout = VK_IMAGE_LAYOUT_DEPTH_ATTACHMENT_OPTIMAL,
+                                       .loadOp = VK_ATTACHMENT_LOAD_OP_CLEAR,
+                                       .storeOp = VK_ATTACHMENT_STORE_OP_DONT_CARE,
+                                       .clearValue = {.depthStencil = {1.0f, 0}}};
+    VkRenderingInfo rendering = {.sType = VK_STRUCTURE_TYPE_RENDERING_INFO,
+                                 .renderArea = {{0, 0}, t->extent},
+                                 .layerCount = 1,
+                                 .colorAttachmentCount = 1,
+                                 .pColorAttachments = &color,
+                                 .pDepthAttachment = &depth};
+    vkCmdBeginRendering(commands, &rendering);
+}
+
+static void targets_end(VkCommandBuffer commands)
+{
+    vkCmdEndRendering(commands);
+}
+
+/* From drawing to copying from it (TRANSFER_SRC_OPTIMAL). */
+static void targets_finish(const targets *t, VkCommandBuffer commands)
+{
+    vulkan_use copying = {VK_PIPELINE_STAGE_2_COPY_BIT, VK_ACCESS_2_TRANSFER_READ_BIT,
+                          VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL};
+    vulkan_image_barrier(commands, targets_final(t), VK_IMAGE_ASPECT_COLOR_BIT, drawing, copying);
+}
+
 static bool create_descriptors(renderer *r)
 {
     const vulkan_setup *v = r->vulkan;
@@ -177,20 +356,22 @@ static void draw(const renderer *r, VkCommandBuffer commands, uint64_t frame)
 
 static bool record(renderer *r, VkCommandBuffer commands, uint64_t frame, bool picture)
 {
+    exchange *e = r->exchange;
+    const exchange_path *path = e->path;
     uint32_t slot = (uint32_t)(frame % r->frames_in_flight), query = 2u * slot;
     VkCommandBufferBeginInfo begin = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO,
                                       .flags = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT};
     if (!vk_ok(vkBeginCommandBuffer(commands, &begin), "vkBeginCommandBuffer")) return false;
-    if (!exchange_record_solver(r->exchange, commands, frame)) return false;
+    if (path->record_solver && !path->record_solver(e, commands, frame)) return false;
     if (r->timestamps) {
         vkCmdResetQueryPool(commands, r->timestamps, query, 2);
         vkCmdWriteTimestamp2(commands, VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT, r->timestamps, query);
     }
-    if (!exchange_record_acquire(r->exchange, commands, frame)) return false;
+    if (path->record_acquire && !path->record_acquire(e, commands, frame)) return false;
     targets_begin(&r->targets, commands);
     draw(r, commands, frame);
     targets_end(commands);
-    if (!exchange_record_release(r->exchange, commands, frame)) return false;
+    if (path->record_release && !path->record_release(e, commands, frame)) return false;
     if (r->timestamps) {
         vkCmdWriteTimestamp2(commands, VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT, r->timestamps,
                              query + 1);
@@ -237,186 +418,6 @@ bool renderer_reclaim(renderer *r, uint64_t frame, renderer_result *result)
                                              2u * (uint32_t)(slot->frame % r->frames_in_flight));
     result->pixels = slot->has_picture ? slot->picture.mapped : NULL;
     return true;
-}
-
-/* ripple's render targets. */
-
-static const vulkan_use drawing = {VK_PIPELINE_STAGE_2_COLOR_ATTACHMENT_OUTPUT_BIT,
-                                   VK_ACCESS_2_COLOR_ATTACHMENT_WRITE_BIT |
-                                       VK_ACCESS_2_COLOR_ATTACHMENT_READ_BIT,
-                                   VK_IMAGE_LAYOUT_COLOR_ATTACHMENT_OPTIMAL};
-
-bool targets_create(targets *t, const vulkan_setup *v, const pipelines *p, VkExtent2D extent)
-{
-    memset(t, 0, sizeof *t);
-    t->extent = extent;
-    bool multisampled = p->samples != VK_SAMPLE_COUNT_1_BIT;
-    VkImageUsageFlags color = VK_IMAGE_USAGE_COLOR_ATTACHMENT_BIT;
-    VkImageUsageFlags final = color | VK_IMAGE_USAGE_TRANSFER_SRC_BIT;
-    if (!vulkan_image_create(v, PIPELINES_COLOR_FORMAT, extent, p->samples,
-                             multisampled ? color : final, VK_IMAGE_ASPECT_COLOR_BIT, &t->color) ||
-        !vulkan_image_create(v, p->depth_format, extent, p->samples,
-                             VK_IMAGE_USAGE_DEPTH_STENCIL_ATTACHMENT_BIT, VK_IMAGE_ASPECT_DEPTH_BIT,
-                             &t->depth))
-        return false;
-    return !multisampled ||
-           vulkan_image_create(v, PIPELINES_COLOR_FORMAT, extent, VK_SAMPLE_COUNT_1_BIT, final,
-                               VK_IMAGE_ASPECT_COLOR_BIT, &t->resolved);
-}
-
-void targets_destroy(targets *t, const vulkan_setup *v)
-{
-    vulkan_image_destroy(v, &t->color);
-    vulkan_image_destroy(v, &t->resolved);
-    vulkan_image_destroy(v, &t->depth);
-}
-
-VkImage targets_final(const targets *t)
-{
-    return t->resolved.image ? t->resolved.image : t->color.image;
-}
-
-/* The targets are shared by all frames: a frame's writes come after the previous frame's reads and
- * writes. */
-static void prepare(const targets *t, VkCommandBuffer commands)
-{
-    vulkan_use before = {drawing.stage | VK_PIPELINE_STAGE_2_COPY_BIT, drawing.access,
-                         VK_IMAGE_LAYOUT_UNDEFINED};
-    vulkan_image_barrier(commands, t->color.image, VK_IMAGE_ASPECT_COLOR_BIT, before, drawing);
-    if (t->resolved.image)
-        vulkan_image_barrier(commands, t->resolved.image, VK_IMAGE_ASPECT_COLOR_BIT, before,
-                             drawing);
-    vulkan_use tests = {VK_PIPELINE_STAGE_2_EARLY_FRAGMENT_TESTS_BIT |
-                            VK_PIPELINE_STAGE_2_LATE_FRAGMENT_TESTS_BIT,
-                        VK_ACCESS_2_DEPTH_STENCIL_ATTACHMENT_WRITE_BIT |
-                            VK_ACCESS_2_DEPTH_STENCIL_ATTACHMENT_READ_BIT,
-                        VK_IMAGE_LAYOUT_UNDEFINED};
-    vulkan_use depth = tests;
-    depth.layout = VK_IMAGE_LAYOUT_DEPTH_ATTACHMENT_OPTIMAL;
-    vulkan_image_barrier(commands, t->depth.image, VK_IMAGE_ASPECT_DEPTH_BIT, tests, depth);
-}
-
-void targets_begin(const targets *t, VkCommandBuffer commands)
-{
-    prepare(t, commands);
-    bool multisampled = t->resolved.view != VK_NULL_HANDLE;
-    VkRenderingAttachmentInfo color = {
-        .sType = VK_STRUCTURE_TYPE_RENDERING_ATTACHMENT_INFO,
-        .imageView = t->color.view,
-        .imageLayout = VK_IMAGE_LAYOUT_COLOR_ATTACHMENT_OPTIMAL,
-        .resolveMode = multisampled ? VK_RESOLVE_MODE_AVERAGE_BIT : VK_RESOLVE_MODE_NONE,
-        .resolveImageView = t->resolved.view,
-        .resolveImageLayout = VK_IMAGE_LAYOUT_COLOR_ATTACHMENT_OPTIMAL,
-        .loadOp = VK_ATTACHMENT_LOAD_OP_CLEAR,
-        .storeOp = multisampled ? VK_ATTACHMENT_STORE_OP_DONT_CARE : VK_ATTACHMENT_STORE_OP_STORE,
-        .clearValue = {.color = {.float32 = {0.02f, 0.03f, 0.04f, 1.0f}}}};
-    VkRenderingAttachmentInfo depth = {.sType = VK_STRUCTURE_TYPE_RENDERING_ATTACHMENT_INFO,
-                                       .imageView = t->depth.view,
-                                       .imageLayout = VK_IMAGE_LAYOUT_DEPTH_ATTACHMENT_OPTIMAL,
-                                       .loadOp = VK_ATTACHMENT_LOAD_OP_CLEAR,
-                                       .storeOp = VK_ATTACHMENT_STORE_OP_DONT_CARE,
-                                       .clearValue = {.depthStencil = {1.0f, 0}}};
-    VkRenderingInfo rendering = {.sType = VK_STRUCTURE_TYPE_RENDERING_INFO,
-                                 .renderArea = {{0, 0}, t->extent},
-                                 .layerCount = 1,
-                                 .colorAttachmentCount = 1,
-                                 .pColorAttachments = &color,
-                                 .pDepthAttachment = &depth};
-    vkCmdBeginRendering(commands, &rendering);
-}
-
-void targets_end(VkCommandBuffer commands)
-{
-    vkCmdEndRendering(commands);
-}
-
-void targets_finish(const targets *t, VkCommandBuffer commands)
-{
-    vulkan_use copying = {VK_PIPELINE_STAGE_2_COPY_BIT, VK_ACCESS_2_TRANSFER_READ_BIT,
-                          VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL};
-    vulkan_image_barrier(commands, targets_final(t), VK_IMAGE_ASPECT_COLOR_BIT, drawing, copying);
-}
-
-/* ripple's graphics pipelines. */
-
-static bool create_layout(pipelines *p, const vulkan_setup *v)
-{
-    const VkShaderStageFlags stages = VK_SHADER_STAGE_VERTEX_BIT | VK_SHADER_STAGE_FRAGMENT_BIT;
-    VkSamplerCreateInfo sampler = {.sType = VK_STRUCTURE_TYPE_SAMPLER_CREATE_INFO,
-                                   .magFilter = VK_FILTER_LINEAR,
-                                   .minFilter = VK_FILTER_LINEAR,
-                                   .addressModeU = VK_SAMPLER_ADDRESS_MODE_CLAMP_TO_EDGE,
-                                   .addressModeV = VK_SAMPLER_ADDRESS_MODE_CLAMP_TO_EDGE,
-                                   .addressModeW = VK_SAMPLER_ADDRESS_MODE_CLAMP_TO_EDGE};
-    if (!vk_ok(vkCreateSampler(v->device, &sampler, NULL, &p->sampler), "vkCreateSampler"))
-        return false;
-    VkDescriptorSetLayoutBinding bindings[] = {
-        {.binding = 0,
-         .descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
-         .descriptorCount = 1,
-         .stageFlags = stages},
-        {.binding = 1,
-         .descriptorType = VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER,
-         .descriptorCount = 1,
-         .stageFlags = VK_SHADER_STAGE_FRAGMENT_BIT,
-         .pImmutableSamplers = &p->sampler}};
-    VkDescriptorSetLayoutCreateInfo set = {.sType =
-                                               VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO,
-                                           .bindingCount = 2,
-                                           .pBindings = bindings};
-    if (!vk_ok(vkCreateDescriptorSetLayout(v->device, &set, NULL, &p->set_layout),
-               "vkCreateDescriptorSetLayout"))
-        return false;
-    VkPushConstantRange constants = {stages, 0, sizeof(view_constants)};
-    VkPipelineLayoutCreateInfo layout = {.sType = VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO,
-                                         .setLayoutCount = 1,
-                                         .pSetLayouts = &p->set_layout,
-                                         .pushConstantRangeCount = 1,
-                                         .pPushConstantRanges = &constants};
-    return vk_ok(vkCreatePipelineLayout(v->device, &layout, NULL, &p->layout),
-                 "vkCreatePipelineLayout");
-}
-
-static bool create_pipeline(const pipelines *p, const vulkan_setup *v, const char *vertex,
-                            const char *fragment, VkPipeline *out)
-{
-    pipeline_desc desc = {.vertex = vertex,
-                          .fragment = fragment,
-                          .layout = p->layout,
-                          .color_format = PIPELINES_COLOR_FORMAT,
-                          .depth_format = p->depth_format,
-                          .samples = p->samples};
-    return pipeline_create(v, &desc, out);
-}
-
-bool pipelines_create(pipelines *p, const vulkan_setup *v)
-{
-    memset(p, 0, sizeof *p);
-    const VkPhysicalDeviceLimits *limits = &v->properties.limits;
-    VkSampleCountFlags counts =
-        limits->framebufferColorSampleCounts & limits->framebufferDepthSampleCounts;
-    p->samples = counts & VK_SAMPLE_COUNT_4_BIT ? VK_SAMPLE_COUNT_4_BIT : VK_SAMPLE_COUNT_1_BIT;
-    /* One of the two is always there (Vulkan specification, "Required Format Support"). */
-    VkFormatProperties format;
-    vkGetPhysicalDeviceFormatProperties(v->physical_device, VK_FORMAT_D32_SFLOAT, &format);
-    p->depth_format = format.optimalTilingFeatures & VK_FORMAT_FEATURE_DEPTH_STENCIL_ATTACHMENT_BIT
-                          ? VK_FORMAT_D32_SFLOAT
-                          : VK_FORMAT_X8_D24_UNORM_PACK32;
-    return create_layout(p, v) &&
-           create_pipeline(p, v, "ripple_water.vert.spv", "ripple_water.frag.spv", &p->water) &&
-           create_pipeline(p, v, "ripple_stone.vert.spv", "ripple_stone.frag.spv", &p->stone) &&
-           create_pipeline(p, v, "ripple_rim.vert.spv", "ripple_rim.frag.spv", &p->rim);
-}
-
-void pipelines_destroy(pipelines *p, const vulkan_setup *v)
-{
-    vkDestroyPipeline(v->device, p->water, NULL);
-    vkDestroyPipeline(v->device, p->stone, NULL);
-    vkDestroyPipeline(v->device, p->rim, NULL);
-    vkDestroyPipelineLayout(v->device, p->layout, NULL);
-    vkDestroyDescriptorSetLayout(v->device, p->set_layout, NULL);
-    vkDestroySampler(v->device, p->sampler, NULL);
-    memset(p, 0, sizeof *p);
 }
 
 /* ripple's camera. */

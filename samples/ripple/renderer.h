@@ -31,29 +31,12 @@ typedef struct pipelines {
     VkPipeline water, stone, rim;
 } pipelines;
 
-/* False, with a message, on failure; destroy it either way. */
-bool pipelines_create(pipelines *p, const vulkan_setup *v);
-void pipelines_destroy(pipelines *p, const vulkan_setup *v);
-
 /* ripple's render targets: multisampled color and depth, and the final image. */
 
 typedef struct targets {
     VkExtent2D extent;
     vulkan_image color, resolved, depth; /* resolved: only with multisampling */
 } targets;
-
-/* False, with a message, on failure; destroy it either way. */
-bool targets_create(targets *t, const vulkan_setup *v, const pipelines *p, VkExtent2D extent);
-void targets_destroy(targets *t, const vulkan_setup *v);
-
-/* Between these, drawing goes to the targets. After it the final image is a color attachment. */
-void targets_begin(const targets *t, VkCommandBuffer commands);
-void targets_end(VkCommandBuffer commands);
-
-/* What is shown. */
-VkImage targets_final(const targets *t);
-/* From drawing to copying from it (TRANSFER_SRC_OPTIMAL). */
-void targets_finish(const targets *t, VkCommandBuffer commands);
 
 /* ripple's camera. */
 

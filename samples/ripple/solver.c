@@ -271,12 +271,13 @@ static bool launch(solver *s, culv_kernel *kernel, uint32_t width, uint32_t heig
     launch(s, kernel, width, height, args, sizeof(args) / sizeof((args)[0]))
 /* An array's element of culv_kernel_call::args. */
 #define ARRAY_ARG(a) CULV_CALL_ARG_OF((a).pointer, (a).address)
+/* The kernels' `width` and `height`, and `first` and `last`. */
+#define GRID_ARGS(s) CULV_CALL_ARG((s)->scene.width), CULV_CALL_ARG((s)->scene.height)
+#define ROWS_ARGS(s) CULV_CALL_ARG((s)->first), CULV_CALL_ARG((s)->last)
 
 static bool launch_drop(solver *s, const scene_drop *drop)
 {
     float cells_per_unit = 1.0f / s->scene.cell;
-    int width = (int)s->scene.width, height = (int)s->scene.height;
-    int first = (int)s->first, last = (int)s->last;
     float x = (drop->x + s->scene.half_x) * cells_per_unit - 0.5f;
     float y = (drop->z + s->scene.half_z) * cells_per_unit - 0.5f;
     /* At least two cells, or a coarse grid would not see it. */
@@ -286,10 +287,9 @@ static bool launch_drop(solver *s, const scene_drop *drop)
     uint32_t side = (uint32_t)ceilf(2.0f * radius) + 2u;
     const solver_array previous = s->heights[1 - s->newest], current = s->heights[s->newest];
     const culv_kernel_call_arg args[] = {
-        ARRAY_ARG(previous),     ARRAY_ARG(current),   ARRAY_ARG(s->speed2), CULV_CALL_ARG(width),
-        CULV_CALL_ARG(height),   CULV_CALL_ARG(first), CULV_CALL_ARG(last),  CULV_CALL_ARG(x0),
-        CULV_CALL_ARG(y0),       CULV_CALL_ARG(x),     CULV_CALL_ARG(y),     CULV_CALL_ARG(radius),
-        CULV_CALL_ARG(amplitude)};
+        ARRAY_ARG(previous), ARRAY_ARG(current),    ARRAY_ARG(s->speed2),    GRID_ARGS(s),
+        ROWS_ARGS(s),        CULV_CALL_ARG(x0),     CULV_CALL_ARG(y0),       CULV_CALL_ARG(x),
+        CULV_CALL_ARG(y),    CULV_CALL_ARG(radius), CULV_CALL_ARG(amplitude)};
     return LAUNCH(s, s->drop, side, side, args);
 }
 
@@ -304,14 +304,11 @@ static bool launch_due_drop(solver *s)
 
 static bool launch_step(solver *s)
 {
-    int width = (int)s->scene.width, height = (int)s->scene.height;
-    int first = (int)s->first, last = (int)s->last;
     float paddle = scene_paddle((float)s->steps_done * s->step_reach);
     const solver_array previous = s->heights[1 - s->newest], current = s->heights[s->newest];
     const culv_kernel_call_arg args[] = {
-        ARRAY_ARG(previous),  ARRAY_ARG(current),     ARRAY_ARG(s->speed2),
-        CULV_CALL_ARG(width), CULV_CALL_ARG(height),  CULV_CALL_ARG(first),
-        CULV_CALL_ARG(last),  CULV_CALL_ARG(s->keep), CULV_CALL_ARG(paddle)};
+        ARRAY_ARG(previous), ARRAY_ARG(current),     ARRAY_ARG(s->speed2), GRID_ARGS(s),
+        ROWS_ARGS(s),        CULV_CALL_ARG(s->keep), CULV_CALL_ARG(paddle)};
     if (!LAUNCH(s, s->step, s->scene.width, s->last - s->first, args)) return false;
     s->newest = 1 - s->newest;
     s->steps_done++;
@@ -320,8 +317,6 @@ static bool launch_step(solver *s)
 
 static bool launch_foam(solver *s)
 {
-    int width = (int)s->scene.width, height = (int)s->scene.height;
-    int first = (int)s->first, last = (int)s->last;
     float cells_per_unit = 1.0f / s->scene.cell, steps_per_unit = 1.0f / s->step_reach;
     float frame_reach = (float)s->steps_per_frame * s->step_reach;
     float keep = fmaxf(1.0f - 0.6931472f * frame_reach / FOAM_HALVING_DISTANCE, 0.0f);
@@ -331,10 +326,8 @@ static bool launch_foam(solver *s)
                                          ARRAY_ARG(previous),
                                          ARRAY_ARG(s->speed2),
                                          ARRAY_ARG(s->bottom),
-                                         CULV_CALL_ARG(width),
-                                         CULV_CALL_ARG(height),
-                                         CULV_CALL_ARG(first),
-                                         CULV_CALL_ARG(last),
+                                         GRID_ARGS(s),
+                                         ROWS_ARGS(s),
                                          CULV_CALL_ARG(cells_per_unit),
                                          CULV_CALL_ARG(steps_per_unit),
                                          CULV_CALL_ARG(keep)};
@@ -343,8 +336,6 @@ static bool launch_foam(solver *s)
 
 static bool launch_publish(solver *s, exchange_buffer *to)
 {
-    int width = (int)s->scene.width, height = (int)s->scene.height;
-    int first = (int)s->first, last = (int)s->last;
     uint32_t rows = s->last - s->first;
     float cells_per_unit = 1.0f / s->scene.cell;
     const solver_array heights = s->heights[s->newest];
@@ -352,24 +343,18 @@ static bool launch_publish(solver *s, exchange_buffer *to)
                                           ARRAY_ARG(heights),
                                           ARRAY_ARG(s->speed2),
                                           ARRAY_ARG(s->bottom),
-                                          CULV_CALL_ARG(width),
-                                          CULV_CALL_ARG(height),
-                                          CULV_CALL_ARG(first),
-                                          CULV_CALL_ARG(last),
+                                          GRID_ARGS(s),
+                                          ROWS_ARGS(s),
                                           CULV_CALL_ARG(cells_per_unit)};
     const culv_kernel_call_arg tint[] = {CULV_CALL_ARG_OF(to->cuda_tint, to->tint_handle),
-                                         ARRAY_ARG(heights),
-                                         ARRAY_ARG(s->bottom),
-                                         ARRAY_ARG(s->foam),
-                                         CULV_CALL_ARG(width),
-                                         CULV_CALL_ARG(height)};
+                                         ARRAY_ARG(heights), ARRAY_ARG(s->bottom),
+                                         ARRAY_ARG(s->foam), GRID_ARGS(s)};
     const culv_kernel_call_arg tint_rows[] = {CULV_CALL_ARG(to->cuda_tint_rows),
                                               ARRAY_ARG(heights),
                                               ARRAY_ARG(s->bottom),
                                               ARRAY_ARG(s->foam),
-                                              CULV_CALL_ARG(width),
-                                              CULV_CALL_ARG(first),
-                                              CULV_CALL_ARG(last)};
+                                              CULV_CALL_ARG(s->scene.width),
+                                              ROWS_ARGS(s)};
     return LAUNCH(s, s->publish, s->scene.width, rows, cells) &&
            (to->cuda_tint_rows ? LAUNCH(s, s->tint, s->scene.width, rows, tint_rows)
                                : LAUNCH(s, s->tint, s->scene.width, rows, tint));
@@ -436,42 +421,19 @@ static bool launch_steps(solver *all)
     return true;
 }
 
-/* A frame in a command buffer: the kernels are launched on the stream as ever, but a capture
- * takes them, and what it has is recorded. */
-static bool replay(solver *s, VkCommandBuffer commands, uint64_t frame)
-{
-    const culv_cuda_api *cu = s->cu;
-    exchange *e = s->exchange;
-    const exchange_buffer *to = &e->buffers[e->filling];
-    CUgraph graph = NULL;
-    if (!solver_queue_begin(&s->queue, commands, frame) ||
-        !exchange_record_fill(e, commands, frame) ||
-        !cuda_ok(cu, cu->cuStreamBeginCapture(s->stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL),
-                 "cuStreamBeginCapture"))
-        return false;
-    bool fine = launch_steps(s) && launch_publish(s, &e->buffers[e->filling]);
-    fine = cuda_ok(cu, cu->cuStreamEndCapture(s->stream, &graph), "cuStreamEndCapture") && fine &&
-           solver_queue_replay(&s->queue, commands, graph, to);
-    if (graph) (void)cu->cuGraphDestroy(graph);
-    if (!fine) return false;
-    solver_queue_end(&s->queue, commands, frame);
-    return exchange_record_filled(e, commands, frame);
-}
-
-/* The same frame in a command buffer. */
+/* A frame in a command buffer. */
 static bool record(void *state, VkCommandBuffer commands, uint64_t frame)
 {
     solver *s = state;
     exchange *e = s->exchange;
-    if (e->path->replays) return replay(s, commands, frame);
     s->commands = commands;
     bool fine = solver_queue_begin(&s->queue, commands, frame) && launch_steps(s) &&
-                exchange_record_fill(e, commands, frame) &&
+                e->path->record_fill(e, commands, frame) &&
                 launch_publish(s, &e->buffers[e->filling]);
     s->commands = VK_NULL_HANDLE;
     if (!fine) return false;
     solver_queue_end(&s->queue, commands, frame);
-    return exchange_record_filled(e, commands, frame);
+    return e->path->record_filled(e, commands, frame);
 }
 
 static bool mark_all(solver *all, uint64_t frame, int which)
@@ -496,7 +458,7 @@ bool solver_frame(solver *s, uint64_t frame)
         e->part = p->part;
         if (!enter(p) || !exchange_cuda_acquire(e, p->stream, frame) ||
             !mark(p, frame, MARK_PUBLISH_BEGIN) || !launch_publish(p, &e->buffers[e->filling]) ||
-            !mark(p, frame, MARK_PUBLISH_END) || !exchange_cuda_release(e, p->stream, frame))
+            !mark(p, frame, MARK_PUBLISH_END) || !e->path->cuda_release(e, p->stream, frame))
             return false;
     }
     return true;

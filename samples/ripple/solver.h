@@ -68,10 +68,6 @@ void solver_queue_end(solver_queue *q, VkCommandBuffer commands, uint64_t frame)
 /* The call, behind all kernels before it. */
 bool solver_queue_launch(solver_queue *q, VkCommandBuffer commands, const culv_kernel_call *call);
 
-/* What the solver launched on a captured stream, in its order, behind what was recorded. */
-bool solver_queue_replay(solver_queue *q, VkCommandBuffer commands, CUgraph graph,
-                         const exchange_buffer *to);
-
 /* Negative when unknown. */
 double solver_queue_milliseconds(const solver_queue *q, uint64_t frame);
 /* After the last frame, when the device is idle: the arrays are CUDA's again. */

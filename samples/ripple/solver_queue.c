@@ -84,8 +84,7 @@ void solver_queue_end(solver_queue *q, VkCommandBuffer commands, uint64_t frame)
         vkCmdWriteTimestamp2(commands, VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT, q->times, query + 1);
 }
 
-/* Between kernels. */
-static bool put_barrier(VkCommandBuffer commands)
+bool solver_queue_launch(solver_queue *q, VkCommandBuffer commands, const culv_kernel_call *call)
 {
     VkMemoryBarrier2 between;
     if (!culv_ok(culv_vk_kernel_get_barrier2(&between), "culv_vk_kernel_get_barrier2"))
@@ -94,39 +93,9 @@ static bool put_barrier(VkCommandBuffer commands)
                                    .memoryBarrierCount = 1,
                                    .pMemoryBarriers = &between};
     vkCmdPipelineBarrier2(commands, &dependency);
-    return true;
-}
-
-bool solver_queue_launch(solver_queue *q, VkCommandBuffer commands, const culv_kernel_call *call)
-{
-    return put_barrier(commands) && culv_ok(culv_vk_kernel_call_record(q->kernels, call, commands,
-                                                                       q->exchange->solver_family),
-                                            "culv_vk_kernel_call_record");
-}
-
-bool solver_queue_replay(solver_queue *q, VkCommandBuffer commands, CUgraph graph,
-                         const exchange_buffer *to)
-{
-    culv_vk_graph_memory memory[SOLVER_QUEUE_ARRAYS + 1];
-    culv_vk_graph_desc desc = culv_vk_graph_desc_init();
-    for (uint32_t i = 0; i < q->num_arrays; i++)
-        memory[i] = culv_vk_buffer_graph_memory(q->arrays[i]);
-    memory[q->num_arrays] = to->memory;
-    /* An image is another number in Vulkan than in CUDA. */
-    const culv_vk_graph_param tint = {.kernel = "ripple_tint",
-                                      .index = 0,
-                                      .value = &to->tint_handle,
-                                      .size = sizeof to->tint_handle};
-    desc.kernels = &q->kernels;
-    desc.num_kernels = 1;
-    desc.memory = memory;
-    desc.num_memory = q->num_arrays + 1;
-    desc.params = &tint;
-    desc.num_params = 1;
-    return put_barrier(commands) &&
-           culv_ok(culv_vk_record_graph(q->exchange->attached, graph, &desc, commands,
-                                        q->exchange->solver_family),
-                   "culv_vk_record_graph");
+    return culv_ok(
+        culv_vk_kernel_call_record(q->kernels, call, commands, q->exchange->solver_family),
+        "culv_vk_kernel_call_record");
 }
 
 double solver_queue_milliseconds(const solver_queue *q, uint64_t frame)

@@ -29,7 +29,7 @@ class Skip(Exception):
 HERE = os.path.dirname(os.path.abspath(__file__))
 # A bundle, or a checkout.
 SAMPLES = next((d for d in (os.path.join(HERE, "..", "samples"), os.path.join(HERE, "..", "..", "..", "samples", "python"))
-                if os.path.exists(os.path.join(d, "gl_plain.py"))), "")
+                if os.path.exists(os.path.join(d, "gl_points.py"))), "")
 LIBRARIES = ("numpy", "driver", "torch", "cupy", "jax", "triton", "numba")
 ARRAYS = ("numpy", "torch", "cupy", "jax")
 STREAMS = ("driver", "torch", "cupy")
@@ -1253,13 +1253,6 @@ def a_picture_of(sample):
         column, row = int((x + 1) / 2 * n), int((y + 1) / 2 * n)
         lit += rows[row * (1 + 4 * n) + 1 + 4 * column] > 0
     assert lit > 0.98 * count, lit
-
-
-@case("numpy", "cupy", own=True)
-def the_sample_of_plain_opengl(lib):
-    with on_opengl(lib):
-        pass
-    a_picture_of("gl_plain.py")
 
 
 @case("numpy", "cupy", own=True)
