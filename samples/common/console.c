@@ -118,25 +118,22 @@ arguments_result arguments_parse(const argument *table, const char *help, int fi
     return ARGUMENTS_RUN;
 }
 
-bool arguments_output(const char *output, uint64_t *every)
+bool arguments_output(const char *output)
 {
     char path[FILES_PATH_MAX];
     if (!files_numbered(path, output, UINT64_MAX)) {
         report("--output %s: after %% only d, or a width and d, as in %%04d.png", output);
         return false;
     }
-    if (strchr(output, '%') && *every == 0) *every = 1;
     return true;
 }
 
-bool arguments_wants_picture(uint64_t frame, uint64_t frames, uint64_t every)
+bool arguments_wants_picture(uint64_t frame, uint64_t frames, const char *output)
 {
-    return frame + 1 == frames || (every != 0 && frame % every == 0);
+    return frame + 1 == frames || strchr(output, '%') != NULL;
 }
 
 /* Progress. */
-
-#define SILENT_SECONDS 8.0
 
 double clock_seconds(void)
 {
@@ -145,21 +142,10 @@ double clock_seconds(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-void progress_begin(progress *p, const char *label, uint64_t total, bool quiet)
+void progress_tell(uint64_t before, uint64_t done, uint64_t total)
 {
-    const double now = clock_seconds();
-    *p = (progress){label, total, quiet, now, now, 0};
-}
-
-void progress_update(progress *p, uint64_t done)
-{
-    const double now = clock_seconds();
-    const uint64_t quarters = done * 4u / p->total;
-    if (p->quiet || (quarters == p->quarters && now - p->told < SILENT_SECONDS)) return;
-    p->quarters = quarters;
-    p->told = now;
-    fprintf(stderr, "%s: %" PRIu64 " of %" PRIu64 " (%.1f s)\n", p->label, done, p->total,
-            now - p->started);
+    if (before * 4 / total != done * 4 / total)
+        report("%" PRIu64 " of %" PRIu64 " frames", done, total);
 }
 
 /* Samples: error messages. */

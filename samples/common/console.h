@@ -52,27 +52,16 @@ typedef enum arguments_result { ARGUMENTS_RUN, ARGUMENTS_EXIT, ARGUMENTS_BAD } a
 arguments_result arguments_parse(const argument *table, const char *help, int first, int argc,
                                  char **argv);
 
-/* --output of a run of several frames: "%d" in it, or nothing, stands for the frame's number, and
- * then `every` becomes 1 if it is 0. False, with a message, if there is something else. */
-bool arguments_output(const char *output, uint64_t *every);
+/* --output of a run of several frames: with "%d" in it there is a picture of each frame, otherwise
+ * of the last one. False, with a message, if there is something else. */
+bool arguments_output(const char *output);
 /* Is there a picture of this frame to write? */
-bool arguments_wants_picture(uint64_t frame, uint64_t frames, uint64_t every);
-
-/* Samples: how far a run is, on stderr, and a wall clock. */
-
-typedef struct progress {
-    const char *label;
-    uint64_t total;
-    bool quiet;
-    double started, told; /* seconds */
-    uint64_t quarters;    /* how many were told */
-} progress;
+bool arguments_wants_picture(uint64_t frame, uint64_t frames, const char *output);
 
 /* Monotonic seconds. */
 double clock_seconds(void);
 
-/* A line is told at each quarter, and after eight seconds without one. */
-void progress_begin(progress *p, const char *label, uint64_t total, bool quiet);
-void progress_update(progress *p, uint64_t done);
+/* How far a run is, on stderr: a line when it comes from `before` to `done` over a quarter. */
+void progress_tell(uint64_t before, uint64_t done, uint64_t total);
 
 #endif

@@ -37,12 +37,6 @@ void interop_close_device(culv_device **device, const culv_cuda_api *cu, CUconte
     culv_device_close(device);
 }
 
-static bool read_caps(const culv_device *device, culv_device_caps *out)
-{
-    *out = culv_device_caps_init();
-    return culv_ok(culv_device_get_caps(device, out), "culv_device_get_caps");
-}
-
 bool interop_load_kernels(culv_device *device, const char *name, culv_kernels **out)
 {
     char directory[FILES_PATH_MAX];
@@ -60,8 +54,8 @@ bool interop_kernel(culv_kernels *kernels, const char *name, CUfunction *out)
 
 bool interop_driver_name(const culv_device *device, char out[64])
 {
-    culv_device_caps caps;
-    if (!read_caps(device, &caps)) return false;
+    culv_device_caps caps = culv_device_caps_init();
+    if (!culv_ok(culv_device_get_caps(device, &caps), "culv_device_get_caps")) return false;
     snprintf(out, 64, "%s, CUDA %u.%u", caps.is_software ? "software twin" : "NVIDIA driver",
              caps.driver_version / 1000u, caps.driver_version % 1000u / 10u);
     return true;

@@ -112,15 +112,6 @@ bool files_numbered(char out[FILES_PATH_MAX], const char *pattern, uint64_t numb
     return written > 0 && written < FILES_PATH_MAX;
 }
 
-bool files_numbered_picture(char out[FILES_PATH_MAX], const char *path, bool several,
-                            uint64_t number)
-{
-    if (!several || strchr(path, '%')) return files_numbered(out, path, number);
-    int written = snprintf(out, FILES_PATH_MAX, "%.*s-%05" PRIu64 ".png", (int)(strlen(path) - 4),
-                           path, number);
-    return written > 0 && written < FILES_PATH_MAX;
-}
-
 /* PNG files, by libpng's simplified functions. */
 
 bool png_write_rgba(const char *path, uint32_t width, uint32_t height, const uint8_t *pixels)

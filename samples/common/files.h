@@ -28,10 +28,6 @@ bool files_write(const char *path, const void *data, size_t size);
  * long. */
 bool files_numbered(char out[FILES_PATH_MAX], const char *pattern, uint64_t number);
 
-/* The same for one of several pictures, a.png being a-00012.png. */
-bool files_numbered_picture(char out[FILES_PATH_MAX], const char *path, bool several,
-                            uint64_t number);
-
 /* Samples: PNG files of 8-bit pictures. */
 
 /* Writes a picture of RGBA rows (top first, tightly packed, sRGB) as an RGB PNG; the alpha is left

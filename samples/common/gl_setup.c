@@ -170,13 +170,6 @@ static bool load_gl(void)
     return true;
 }
 
-static const char *severity(GLenum code)
-{
-    return code == GL_DEBUG_SEVERITY_HIGH     ? "high"
-           : code == GL_DEBUG_SEVERITY_MEDIUM ? "medium"
-                                              : "low";
-}
-
 static void APIENTRY on_message(GLenum source, GLenum type, GLuint id, GLenum level, GLsizei length,
                                 const GLchar *text, const void *user)
 {
@@ -186,11 +179,12 @@ static void APIENTRY on_message(GLenum source, GLenum type, GLuint id, GLenum le
     } to = {.given = user};
     (void)source;
     (void)id;
+    (void)level;
     (void)length;
     /* The rest is advice, and what shaders were compiled again for. */
     if (type != GL_DEBUG_TYPE_ERROR && type != GL_DEBUG_TYPE_UNDEFINED_BEHAVIOR) return;
     to.interop->num_messages++;
-    report("OpenGL (%s): %s", severity(level), text);
+    report("OpenGL: %s", text);
 }
 
 /* OpenGL's functions, for the context that is current. */

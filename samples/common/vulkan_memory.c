@@ -122,39 +122,25 @@ void vulkan_image_barrier(VkCommandBuffer commands, VkImage image, VkImageAspect
     vkCmdPipelineBarrier2(commands, &dependency);
 }
 
-void vulkan_host_barrier(VkCommandBuffer commands, VkBuffer buffer)
-{
-    VkBufferMemoryBarrier2 to_host = {.sType = VK_STRUCTURE_TYPE_BUFFER_MEMORY_BARRIER_2,
-                                      .srcStageMask = VK_PIPELINE_STAGE_2_COPY_BIT,
-                                      .srcAccessMask = VK_ACCESS_2_TRANSFER_WRITE_BIT,
-                                      .dstStageMask = VK_PIPELINE_STAGE_2_HOST_BIT,
-                                      .dstAccessMask = VK_ACCESS_2_HOST_READ_BIT,
-                                      .srcQueueFamilyIndex = VK_QUEUE_FAMILY_IGNORED,
-                                      .dstQueueFamilyIndex = VK_QUEUE_FAMILY_IGNORED,
-                                      .buffer = buffer,
-                                      .size = VK_WHOLE_SIZE};
-    VkDependencyInfo dependency = {.sType = VK_STRUCTURE_TYPE_DEPENDENCY_INFO,
-                                   .bufferMemoryBarrierCount = 1,
-                                   .pBufferMemoryBarriers = &to_host};
-    vkCmdPipelineBarrier2(commands, &dependency);
-}
-
 void vulkan_copy_to_host(VkCommandBuffer commands, VkImage image, VkExtent2D extent,
                          const vulkan_buffer *rows)
 {
     VkBufferImageCopy region = {.imageSubresource = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 0, 1},
                                 .imageExtent = {extent.width, extent.height, 1}};
+    VkMemoryBarrier2 to_host = {.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER_2,
+                                .srcStageMask = VK_PIPELINE_STAGE_2_COPY_BIT,
+                                .srcAccessMask = VK_ACCESS_2_TRANSFER_WRITE_BIT,
+                                .dstStageMask = VK_PIPELINE_STAGE_2_HOST_BIT,
+                                .dstAccessMask = VK_ACCESS_2_HOST_READ_BIT};
+    VkDependencyInfo dependency = {.sType = VK_STRUCTURE_TYPE_DEPENDENCY_INFO,
+                                   .memoryBarrierCount = 1,
+                                   .pMemoryBarriers = &to_host};
     vkCmdCopyImageToBuffer(commands, image, VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL, rows->buffer, 1,
                            &region);
-    vulkan_host_barrier(commands, rows->buffer);
+    vkCmdPipelineBarrier2(commands, &dependency);
 }
 
-bool vulkan_once_begin(const vulkan_setup *v, vulkan_once *out)
-{
-    return vulkan_once_begin_on(v, v->queue_family, v->queue, out);
-}
-
-bool vulkan_once_begin_on(const vulkan_setup *v, uint32_t family, VkQueue queue, vulkan_once *out)
+bool vulkan_once_begin(const vulkan_setup *v, uint32_t family, VkQueue queue, vulkan_once *out)
 {
     memset(out, 0, sizeof *out);
     out->queue = queue;

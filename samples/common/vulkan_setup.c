@@ -12,23 +12,11 @@
 
 static const char validation_layer[] = "VK_LAYER_KHRONOS_validation";
 
-/* What the layer says wrongly, or of itself: a message's id, and what it says besides. The numbers
- * are those of issues of Vulkan-ValidationLayers. */
+/* What the layer says of itself: issue 5928 of Vulkan-ValidationLayers. */
 static bool is_layers_own(const VkDebugUtilsMessengerCallbackDataEXT *data)
 {
-    static const struct {
-        const char *id, *text;
-    } known[] = {
-        {"UNASSIGNED-VkSemaphore-state-timeout", ""}, /* 5928 */
-        /* It does not see CUDA's signals: 10211. */
-        {"VUID-vkQueuePresentKHR-pWaitSemaphores-03268", "it depends on timeline semaphore wait"}};
-    if (!data->pMessageIdName || !data->pMessage) return false;
-    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
-        if (strcmp(data->pMessageIdName, known[i].id) == 0 &&
-            strstr(data->pMessage, known[i].text) != NULL)
-            return true;
-    }
-    return false;
+    return data->pMessageIdName &&
+           strcmp(data->pMessageIdName, "UNASSIGNED-VkSemaphore-state-timeout") == 0;
 }
 
 static VKAPI_ATTR VkBool32 VKAPI_CALL on_message(VkDebugUtilsMessageSeverityFlagBitsEXT severity,
@@ -44,20 +32,6 @@ static VKAPI_ATTR VkBool32 VKAPI_CALL on_message(VkDebugUtilsMessageSeverityFlag
     return VK_FALSE;
 }
 
-static bool has_layer(const char *name)
-{
-    uint32_t count = 0;
-    if (vkEnumerateInstanceLayerProperties(&count, NULL) != VK_SUCCESS || count == 0) return false;
-    VkLayerProperties *layers = calloc(count, sizeof *layers);
-    bool found = false;
-    if (layers && vkEnumerateInstanceLayerProperties(&count, layers) >= VK_SUCCESS) {
-        for (uint32_t i = 0; i < count; i++)
-            found |= strcmp(layers[i].layerName, name) == 0;
-    }
-    free(layers);
-    return found;
-}
-
 static bool create_instance(vulkan_setup *v, const vulkan_wishes *wishes)
 {
     bool validation = wishes->validation;
@@ -70,11 +44,6 @@ static bool create_instance(vulkan_setup *v, const vulkan_wishes *wishes)
     const char *layers[MAX_NAMES], *extensions[MAX_NAMES];
     uint32_t num_layers = 0, num_extensions = 0;
     if (validation) {
-        if (!has_layer(validation_layer)) {
-            report("--validation: %s is not installed (Debian: vulkan-validationlayers)",
-                   validation_layer);
-            return false;
-        }
         layers[num_layers++] = validation_layer;
         extensions[num_extensions++] = VK_EXT_DEBUG_UTILS_EXTENSION_NAME;
         extensions[num_extensions++] = VK_EXT_VALIDATION_FEATURES_EXTENSION_NAME;
@@ -108,7 +77,11 @@ static bool create_instance(vulkan_setup *v, const vulkan_wishes *wishes)
                                  .ppEnabledLayerNames = layers,
                                  .enabledExtensionCount = num_extensions,
                                  .ppEnabledExtensionNames = extensions};
-    if (!vk_ok(vkCreateInstance(&info, NULL, &v->instance), "vkCreateInstance")) return false;
+    VkResult result = vkCreateInstance(&info, NULL, &v->instance);
+    if (result == VK_ERROR_LAYER_NOT_PRESENT && validation)
+        report("--validation: %s is not installed (Debian: vulkan-validationlayers)",
+               validation_layer);
+    if (!vk_ok(result, "vkCreateInstance")) return false;
     volkLoadInstance(v->instance);
     if (!validation) return true;
     messenger.pNext = NULL;
@@ -249,21 +222,11 @@ bool interop_open_device(const vulkan_setup *v, culv_device **device, const culv
     return interop_enter_device(*device, cu, callers_context);
 }
 
-static bool attach(const vulkan_setup *v, culv_device *device, bool any, culv_vk_device **out)
+bool interop_attach(const vulkan_setup *v, culv_device *device, bool any_gpu, culv_vk_device **out)
 {
     culv_vk_device_desc vk = v->desc;
-    vk.allow_other_gpu = any;
+    vk.allow_other_gpu = any_gpu;
     return culv_ok(culv_vk_attach(device, &vk, out), "culv_vk_attach");
-}
-
-bool interop_attach(const vulkan_setup *v, culv_device *device, culv_vk_device **out)
-{
-    return attach(v, device, false, out);
-}
-
-bool interop_attach_any(const vulkan_setup *v, culv_device *device, culv_vk_device **out)
-{
-    return attach(v, device, true, out);
 }
 
 bool interop_timeline(culv_vk_device *attached, const char *label, culv_shared_semaphore **out)

@@ -81,8 +81,6 @@ typedef struct vulkan_use {
 void vulkan_image_barrier(VkCommandBuffer commands, VkImage image, VkImageAspectFlags aspect,
                           vulkan_use from, vulkan_use to);
 
-/* From a copy into the buffer to the host, which reads it. */
-void vulkan_host_barrier(VkCommandBuffer commands, VkBuffer buffer);
 /* Copies a picture that is in TRANSFER_SRC_OPTIMAL, 4 bytes a pixel, for the host to read. */
 void vulkan_copy_to_host(VkCommandBuffer commands, VkImage image, VkExtent2D extent,
                          const vulkan_buffer *rows);
@@ -99,8 +97,7 @@ typedef struct vulkan_once {
 } vulkan_once;
 
 /* vulkan_once_end() comes in any case; with `fine` false it only cleans up, and answers false. */
-bool vulkan_once_begin(const vulkan_setup *v, vulkan_once *out);
-bool vulkan_once_begin_on(const vulkan_setup *v, uint32_t family, VkQueue queue, vulkan_once *out);
+bool vulkan_once_begin(const vulkan_setup *v, uint32_t family, VkQueue queue, vulkan_once *out);
 bool vulkan_once_end(const vulkan_setup *v, vulkan_once *once, bool fine);
 
 /* A timeline semaphore at 0 that stays within Vulkan. */
@@ -121,10 +118,9 @@ bool vulkan_submit(VkQueue queue, VkCommandBuffer commands, const VkSemaphoreSub
 bool interop_open_device(const vulkan_setup *v, culv_device **device, const culv_cuda_api **cu,
                          CUcontext *callers_context);
 
-/* Attaches the Vulkan device to it: what Culvert makes of the result, both have. */
-bool interop_attach(const vulkan_setup *v, culv_device *device, culv_vk_device **out);
-/* The same where the CUDA device may be another GPU. */
-bool interop_attach_any(const vulkan_setup *v, culv_device *device, culv_vk_device **out);
+/* Attaches the Vulkan device to it: what Culvert makes of the result, both have. any_gpu: the CUDA
+ * device may be another GPU. */
+bool interop_attach(const vulkan_setup *v, culv_device *device, bool any_gpu, culv_vk_device **out);
 
 /* A timeline semaphore of both sides, at 0. */
 bool interop_timeline(culv_vk_device *attached, const char *label, culv_shared_semaphore **out);

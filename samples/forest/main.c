@@ -94,7 +94,6 @@ static const char help[] =
 
 static arguments_result parse(options *o, int argc, char **argv)
 {
-    uint64_t every = 0;
     *o = (options){.output = "out/forest.png"};
     const argument table[] = {
         {"--size", ARGUMENT_SIZE, &o->width, &o->height, 16, 8192, NULL},
@@ -109,7 +108,7 @@ static arguments_result parse(options *o, int argc, char **argv)
         {NULL, ARGUMENT_FLAG, NULL, NULL, 0, 0, NULL},
     };
     arguments_result r = arguments_parse(table, help, 1, argc, argv);
-    return r == ARGUMENTS_RUN && !arguments_output(o->output, &every) ? ARGUMENTS_BAD : r;
+    return r == ARGUMENTS_RUN && !arguments_output(o->output) ? ARGUMENTS_BAD : r;
 }
 
 static void settle(options *o, bool software)
@@ -349,7 +348,7 @@ static bool set_up(program *p)
         return false;
     }
     return interop_open_device(&p->vulkan, &p->device, &p->cu, &p->callers_context) &&
-           make_solver(p) && interop_attach(&p->vulkan, p->device, &p->attached) &&
+           make_solver(p) && interop_attach(&p->vulkan, p->device, false, &p->attached) &&
            interop_timeline(p->attached, "ready", &p->ready) &&
            interop_timeline(p->attached, "drawn", &p->drawn) && make_memory(p) && make_renderer(p);
 }
@@ -367,14 +366,11 @@ static bool run(program *p)
 {
     const options *o = &p->options;
     const double started = clock_seconds();
-    const bool every = strchr(o->output, '%') != NULL;
-    progress bar;
-    progress_begin(&bar, "forest", o->frames, o->quiet);
     bool fine = true;
     for (uint64_t frame = 0; fine && frame < o->frames; frame++) {
         fine = solve(p, frame) && draw(p, frame) &&
-               (!arguments_wants_picture(frame, o->frames, every) || write_picture(p, frame));
-        progress_update(&bar, frame + 1);
+               (!arguments_wants_picture(frame, o->frames, o->output) || write_picture(p, frame));
+        if (!o->quiet) progress_tell(frame, frame + 1, o->frames);
     }
     fine = fine && wait_for_drawing(p);
     p->milliseconds = 1e3 * (clock_seconds() - started) / (double)o->frames;

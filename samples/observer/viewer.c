@@ -391,7 +391,7 @@ bool viewer_run(const options *o)
     bool fine =
         vulkan_setup_create(&v->vulkan, o->driver, &wishes) &&
         interop_open_device(&v->vulkan, &v->device, &v->cu, &v->callers_context) &&
-        interop_attach(&v->vulkan, v->device, &v->attached) &&
+        interop_attach(&v->vulkan, v->device, false, &v->attached) &&
         vulkan_buffer_create(&v->vulkan, bytes,
                              VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT,
                              true, &v->picture) &&

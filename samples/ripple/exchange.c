@@ -137,5 +137,5 @@ exchange_flow exchange_flow_now(const exchange *e)
 
 void exchange_unblock(exchange *e, uint64_t end)
 {
-    if (e->device) e->path->unblock(e, end);
+    if (e->device && e->path->unblock) e->path->unblock(e, end);
 }

@@ -360,8 +360,6 @@ static bool write_picture(gl_state *s, const char *path)
 static bool run_offscreen(gl_state *s)
 {
     const options *o = &s->program->options;
-    progress bar;
-    progress_begin(&bar, "ripple", o->frames, o->quiet);
     double started = clock_seconds();
     bool fine = true;
     for (uint64_t i = 0; fine && i < o->frames;) {
@@ -369,9 +367,9 @@ static bool run_offscreen(gl_state *s)
         for (fine = end > i; fine && i < end; i++) {
             char path[FILES_PATH_MAX];
             fine = draw(s);
-            if (fine && arguments_wants_picture(i, o->frames, o->every))
-                fine = options_picture_path(o, i, path) && write_picture(s, path);
-            progress_update(&bar, i + 1);
+            if (fine && arguments_wants_picture(i, o->frames, o->output))
+                fine = files_numbered(path, o->output, i) && write_picture(s, path);
+            if (!o->quiet) progress_tell(i, i + 1, o->frames);
         }
     }
     s->program->totals.whole = 1e3 * (clock_seconds() - started);

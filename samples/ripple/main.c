@@ -62,7 +62,8 @@ static void tear_down(program *p)
 static bool write_picture(program *p, uint64_t frame, const uint8_t *pixels)
 {
     const options *o = &p->options;
-    return options_picture_path(o, frame, p->last_picture) && files_make_parents(p->last_picture) &&
+    return files_numbered(p->last_picture, o->output, frame) &&
+           files_make_parents(p->last_picture) &&
            png_write_rgba(p->last_picture, o->picture_width, o->picture_height, pixels);
 }
 
@@ -94,7 +95,7 @@ static uint64_t run_burst(program *p, uint64_t first)
     if (!solver_end_burst(p->solver)) return 0;
     for (uint64_t i = 0; i < count; i++) {
         const options *o = &p->options;
-        bool picture = arguments_wants_picture(first + i, o->frames, o->every);
+        bool picture = arguments_wants_picture(first + i, o->frames, o->output);
         if (!renderer_frame(&p->renderer, first + i, picture)) return 0;
     }
     return count;
@@ -103,8 +104,6 @@ static uint64_t run_burst(program *p, uint64_t first)
 static bool offscreen_run(program *p)
 {
     const options *o = &p->options;
-    progress bar;
-    progress_begin(&bar, "ripple", o->frames, o->quiet);
     double started = clock_seconds();
     bool fine = true;
     for (uint64_t frame = 0; fine && frame < o->frames;) {
@@ -112,7 +111,7 @@ static bool offscreen_run(program *p)
         fine = count > 0;
         frame += count;
         p->totals.simulated = frame;
-        progress_update(&bar, frame);
+        if (!o->quiet) progress_tell(frame - count, frame, o->frames);
     }
     for (uint64_t frame = o->frames; fine && frame < o->frames + p->renderer.frames_in_flight;
          frame++) {
@@ -247,7 +246,6 @@ static const char help[] =
     "  --help              this text\n"
     "  --output PATH       PNG of the last frame (out/ripple.png); with %d or %04d in it, a picture of every "
     "frame\n"
-    "  --every N           a picture of every Nth frame and of the last, numbered\n"
     "The line RESULT {...} on stdout is for programs.\n";
 
 static arguments_result parse(options *o, int argc, char **argv)
@@ -259,7 +257,6 @@ static arguments_result parse(options *o, int argc, char **argv)
         {"--size", ARGUMENT_SIZE, &o->grid_width, &o->grid_height, 16, 16384, NULL},
         {"--resolution", ARGUMENT_SIZE, &o->picture_width, &o->picture_height, 16, 8192, NULL},
         {"--frames", ARGUMENT_NUMBER, &o->frames, NULL, 1, many, NULL},
-        {"--every", ARGUMENT_NUMBER, &o->every, NULL, 1, many, NULL},
         {"--seed", ARGUMENT_NUMBER, &o->seed, NULL, 0, UINT64_MAX, NULL},
         {"--steps", ARGUMENT_COUNT, &o->steps, NULL, 1, 100000, NULL},
         {"--api", ARGUMENT_WORD, &o->api, NULL, 0, 0, apis},
@@ -335,7 +332,7 @@ static bool check_flow(options *o)
 static bool check(options *o)
 {
     if (!check_gpus(o) || !check_flow(o)) return false;
-    if (!arguments_output(o->output, &o->every)) return false;
+    if (!arguments_output(o->output)) return false;
     if (o->steps == 0) {
         uint32_t shorter = o->grid_width < o->grid_height ? o->grid_width : o->grid_height;
         o->steps = shorter < 48 ? 1 : (shorter + 24) / 48;
@@ -354,9 +351,4 @@ arguments_result options_parse(options *o, int argc, char **argv)
                    .output = "out/ripple.png"};
     arguments_result r = parse(o, argc, argv);
     return r == ARGUMENTS_RUN && !check(o) ? ARGUMENTS_BAD : r;
-}
-
-bool options_picture_path(const options *o, uint64_t frame, char *out)
-{
-    return files_numbered_picture(out, o->output, o->every != 0, frame);
 }

@@ -97,7 +97,7 @@ static bool create(exchange *e)
     if (!b) return false;
     for (uint32_t i = 0; i < e->num_parts; i++) {
         side *s = &b->sides[i];
-        if (!interop_attach_any(e->vulkan, e->parts[i], &s->attached) ||
+        if (!interop_attach(e->vulkan, e->parts[i], true, &s->attached) ||
             !interop_timeline(s->attached, "ready", &s->ready) ||
             !interop_timeline(s->attached, "drawn", &s->drawn))
             return false;

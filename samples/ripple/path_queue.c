@@ -50,7 +50,7 @@ static bool make_buffer(exchange *e, queued *q, uint32_t i)
 static bool create(exchange *e)
 {
     queued *q = e->own = calloc(1, sizeof *q);
-    if (!q || !interop_attach(e->vulkan, e->device, &e->attached)) return false;
+    if (!q || !interop_attach(e->vulkan, e->device, false, &e->attached)) return false;
     e->solver_family = e->vulkan->queue_family;
     e->solver_queue = e->vulkan->queue;
     for (uint32_t i = 0; i < e->num_buffers; i++) {
@@ -140,20 +140,23 @@ static void record(VkCommandBuffer commands, const barriers *b)
 
 /* In the drawing's command buffer */
 
-static bool record_fill(exchange *e, VkCommandBuffer commands, uint64_t frame)
+static bool hand_over(exchange *e, VkCommandBuffer commands, uint64_t frame,
+                      culv_vk_direction direction)
 {
     barriers b;
-    if (!get_barriers(e, frame, CULV_VK_RELEASE, &b)) return false;
+    if (!get_barriers(e, frame, direction, &b)) return false;
     record(commands, &b);
     return true;
 }
 
+static bool record_fill(exchange *e, VkCommandBuffer commands, uint64_t frame)
+{
+    return hand_over(e, commands, frame, CULV_VK_RELEASE);
+}
+
 static bool record_filled(exchange *e, VkCommandBuffer commands, uint64_t frame)
 {
-    barriers b;
-    if (!get_barriers(e, frame, CULV_VK_ACQUIRE, &b)) return false;
-    record(commands, &b);
-    return true;
+    return hand_over(e, commands, frame, CULV_VK_ACQUIRE);
 }
 
 static bool record_solver(exchange *e, VkCommandBuffer commands, uint64_t frame)
@@ -168,13 +171,6 @@ static bool draw(exchange *e, uint64_t frame, const exchange_submission *s, bool
     return exchange_submit(e, s, 0, NULL, 0, NULL);
 }
 
-/* Nobody waits for the other side. */
-static void unblock(exchange *e, uint64_t end)
-{
-    (void)e;
-    (void)end;
-}
-
 const exchange_path path_in_queue = {.name = "in-queue",
                                      .in_queue = true,
                                      .create = create,
@@ -182,8 +178,7 @@ const exchange_path path_in_queue = {.name = "in-queue",
                                      .record_solver = record_solver,
                                      .record_fill = record_fill,
                                      .record_filled = record_filled,
-                                     .draw = draw,
-                                     .unblock = unblock};
+                                     .draw = draw};
 
 /* On the compute queue */
 

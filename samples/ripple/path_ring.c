@@ -67,7 +67,8 @@ static bool make_ring(exchange *e, ringed *r)
 static bool create(exchange *e)
 {
     ringed *r = e->own = calloc(1, sizeof *r);
-    if (!r || !interop_attach(e->vulkan, e->device, &r->attached) || !make_ring(e, r)) return false;
+    if (!r || !interop_attach(e->vulkan, e->device, false, &r->attached) || !make_ring(e, r))
+        return false;
     for (uint32_t slot = 0; slot < e->num_buffers; slot++) {
         exchange_buffer *both = &e->buffers[slot];
         culv_shared_image *tint = culv_ring_shared_image(r->ring, slot, 1);

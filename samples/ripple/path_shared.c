@@ -144,7 +144,7 @@ static bool record_release(exchange *e, VkCommandBuffer commands, uint64_t frame
 static bool release_first(exchange *e)
 {
     vulkan_once once;
-    bool fine = vulkan_once_begin(e->vulkan, &once);
+    bool fine = vulkan_once_begin(e->vulkan, e->vulkan->queue_family, e->vulkan->queue, &once);
     for (uint32_t i = 0; fine && i < e->num_buffers; i++) {
         culv_vk_image_transfer tint = tint_transfer(e, i);
         VkImageMemoryBarrier2 image;
@@ -159,7 +159,7 @@ static bool release_first(exchange *e)
 static bool create(exchange *e)
 {
     shared *s = e->own = calloc(1, sizeof *s);
-    if (!s || !interop_attach(e->vulkan, e->device, &s->attached)) return false;
+    if (!s || !interop_attach(e->vulkan, e->device, false, &s->attached)) return false;
     for (uint32_t i = 0; i < e->num_buffers; i++) {
         if (!share_cells(e, s, i) || !share_tint(e, s, i)) return false;
     }

@@ -30,7 +30,6 @@ typedef struct options {
     uint32_t picture_width, picture_height; /* pixels */
     uint64_t frames;
     uint32_t steps;          /* of the solver in a frame; 0: from the grid */
-    uint64_t every;          /* a picture every so many frames; 0: the last only */
     unsigned path;           /* options_path */
     uint32_t buffers;        /* of all but the ring */
     uint32_t depth, burst;   /* of the exchange; of the ring */
@@ -46,9 +45,6 @@ typedef struct options {
 } options;
 
 arguments_result options_parse(options *o, int argc, char **argv);
-
-/* Where a frame's picture is written. */
-bool options_picture_path(const options *o, uint64_t frame, char *out);
 
 /* ripple: the whole program. */
 

@@ -110,7 +110,7 @@ bool solver_queue_give_back(solver_queue *q)
     vulkan_once once;
     if (!q->acquired) return true;
     q->acquired = false;
-    bool fine = vulkan_once_begin_on(e->vulkan, e->solver_family, e->solver_queue, &once) &&
+    bool fine = vulkan_once_begin(e->vulkan, e->solver_family, e->solver_queue, &once) &&
                 hand_over(q, once.commands, CULV_VK_RELEASE);
     return vulkan_once_end(e->vulkan, &once, fine);
 }

@@ -126,7 +126,7 @@ static bool create(exchange *e)
             return false;
     }
     if (!e->vulkan) return true;
-    if (!tell_ways(m) || !interop_attach(e->vulkan, e->device, &m->attached) ||
+    if (!tell_ways(m) || !interop_attach(e->vulkan, e->device, false, &m->attached) ||
         !interop_timeline(m->attached, "drawn", &m->drawn))
         return false;
     for (uint32_t i = 0; i < e->num_buffers; i++) {
