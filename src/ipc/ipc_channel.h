@@ -191,6 +191,7 @@ culv_result culvi_ipc_fetch(const culv_ipc_fetch_desc *desc, const culvi_ipc_use
 #    define culvi_ipc_user_is_one(user)                          ((void)(user), true)
 #    define culvi_ipc_door_fd(door)                              ((void)(door), -1)
 #    define culvi_ipc_door_listen(door, channel, number, listen) ((void)(door), (void)(listen))
+#    define culvi_ipc_door_forget(door, channel)                 ((void)(door), (void)(channel))
 #    define culvi_ipc_let_handles(channel, in)                   ((void)(channel), (void)(in), false)
 #    define culvi_ipc_all_read(channel)                          ((void)(channel), true)
 #    define culvi_ipc_most_in_flight()                           UINT64_MAX
@@ -210,6 +211,10 @@ int culvi_ipc_door_fd(const culvi_ipc_door *door);
  * side has read something. */
 void culvi_ipc_door_listen(culvi_ipc_door *door, culvi_ipc_channel channel, uint32_t number,
                            bool listen);
+/* Before a channel is closed. From Linux 6.10 on, a wait holds each file of the set for a moment.
+ * If another thread closes the file meanwhile, the wait ends it, for as long as its sender
+ * likes. */
+void culvi_ipc_door_forget(culvi_ipc_door *door, culvi_ipc_channel channel);
 /* Whether messages with handles may come in. Else their sending is refused (SHUT), if the kernel
  * can do that: true. At first none may. */
 bool culvi_ipc_let_handles(culvi_ipc_channel channel, bool in);

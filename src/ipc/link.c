@@ -59,8 +59,11 @@ static void forget_kept(culvi_ipc_link *link)
 
 static void end_link(const culv_ipc_server *server, culvi_ipc_link *link)
 {
+    /* A child of fork() has the parent's set. */
+    const bool mine = server->process == culvi_ipc_this_process();
     forget_kept(link);
-    culvi_ipc_channel_close(&link->channel, server->process == culvi_ipc_this_process());
+    if (mine) culvi_ipc_door_forget(server->door, link->channel);
+    culvi_ipc_channel_close(&link->channel, mine);
     link->greeted = link->held = false;
     link->unread = 0;
 }

@@ -51,6 +51,11 @@ void culvi_ipc_door_listen(culvi_ipc_door *door, int channel, uint32_t number, b
     (void)set_events(door, EPOLL_CTL_MOD, channel, number, listen ? EPOLLIN : EPOLLOUT | EPOLLET);
 }
 
+void culvi_ipc_door_forget(culvi_ipc_door *door, int channel)
+{
+    (void)set_events(door, EPOLL_CTL_DEL, channel, 0, 0);
+}
+
 /* The socket's file ---------------------------------------------------------------------------- */
 
 typedef char lock_path[CULVI_IPC_PATH + 8];
