@@ -275,7 +275,7 @@ static void leave(void)
 }
 
 static const torture_path path = {.begin = begin, .run = run, .least = {120, 0, 15}};
-static const torture_path inner_path = {.begin = begin, .run = inner, .least = {20, 0, 5}};
+static const torture_path inner_path = {.begin = begin, .run = inner, .least = {20, 0, 4}};
 static const torture_path allocator_path = {
     .begin = begin, .run = allocator, .end = leave, .least = {20, 0, 6}};
 
