@@ -10,4 +10,4 @@ mpirun --version | grep -F "Open MPI) 5."
 build_target="mpi ripple-mpi" build build/dev --preset dev
 CULVERT_SOFT=1 build/dev/bin/tests/mpi | tee build/said
 grep -qx "[1-9][0-9]* passed, 0 skipped, 0 failed" build/said
-CULVERT_SOFT=1 tests/mpi/ripple.sh build/dev/bin build/ripple
+CULVERT_SOFT=1 mpi/tests/ripple.sh build/dev/bin build/ripple
