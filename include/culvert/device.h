@@ -17,7 +17,8 @@ typedef struct culv_device culv_device;
 /** The CUDA driver that serves the device. */
 typedef enum culv_driver {
     /** NVIDIA's driver, and also the software twin if culv_soft_enable() or CULVERT_SOFT=1 allows
-     * it. A UUID decides between them. Ordinals are NVIDIA's. */
+     * it. A UUID decides between them. Ordinals count NVIDIA's devices, or the twin's if it is
+     * alone. */
     CULV_DRIVER_AUTO = 0,
     CULV_DRIVER_NVIDIA = 1, /**< libcuda.so.1 (nvcuda.dll) only. */
     /** The software twin only: a CUDA driver on the CPU. */
@@ -266,8 +267,8 @@ CULV_EXPORT culv_bool culv_soft_enabled(void);
  * (cuCheckpointProcessLock(), ...Checkpoint(), ...Restore(), ...Unlock(), and the tool
  * cuda-checkpoint).
  *
- * The driver does not restore a process that has imported anything of a graphics API, and its CUDA
- * is lost; memory that CUDA exported comes back as other memory, without an error. So call
+ * The driver cannot restore a process that has imported anything of a graphics API: such a process
+ * loses CUDA; memory that CUDA exported comes back as other memory, without an error. So call
  * culv_device_suspend() before somebody checkpoints the process, and culv_device_resume() after the
  * restore. docs/checkpoints.md has a program, what is refused, and what was measured. */
 

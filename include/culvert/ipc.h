@@ -233,7 +233,7 @@ typedef struct culv_ipc_source {
 /** Returns a VMM allocation as a source. It must be exportable as OPAQUE_FD (Windows:
  * OPAQUE_WIN32). The call reads these fields of culv_ipc_info: name, text, offset, size, element_*.
  * The other process gets the whole allocation, with the data at `offset`.
- * Ownership: the allocation stays yours; you may destroy it before the offer. */
+ * Ownership: the allocation stays yours; you may destroy it when culv_ipc_offer() has returned. */
 CULV_INLINE culv_ipc_source culv_ipc_from_vmm(culv_vmm_allocation *allocation)
 {
     culv_ipc_source s = {CULV_IPC_VMM, NULL, 0};

@@ -113,11 +113,11 @@ CULV_EXPORT culv_result culv_buffer_map(culv_memory *memory, const culv_buffer_d
  * cannot submit any meanwhile. If that work waits for a signal that nobody submits, it waits for
  * ever.
  *
- * Otherwise the call DEFERS and never waits. The driver's mapping is released after the work that
- * *last_use has so far, in a later culv_device_collect(), culv_device_get_counts(), or unmap or
- * destroy with NULL, or when the device is closed; those calls may wait in the driver. The stream
- * must be one of the device's context; a NULL in *last_use is the legacy default stream. If it is
- * in capture, the release waits for all CUDA work.
+ * Otherwise the call DEFERS and never waits. The driver's mapping is released when the work that is
+ * submitted to *last_use by now is done, in a later culv_device_collect(),
+ * culv_device_get_counts(), or unmap or destroy with NULL, or when the device is closed; those
+ * calls may wait in the driver. The stream must be one of the device's context; a NULL in *last_use
+ * is the legacy default stream. If it is in capture, the release waits for all CUDA work.
  * Errors: INVALID (OWNED: Culvert made the buffer itself (culv_shared_buffer_cuda()); nothing
  * happens, and the pointer keeps its value).
  * Source: measured, docs/measured/nvidia-measured.md. */

@@ -5,8 +5,8 @@
  * The ring hands out slots, 0 to depth - 1, and the values of two timelines to wait for and to
  * signal. culv_vk_ring_create() (culvert/vulkan_ring.h), culv_gl_ring_create() and
  * culv_d3d12_ring_create() make one with slots and timelines of their API, culv_ipc_ring_create()
- * and culv_ipc_ring_join() (culvert/ipc_ring.h) one between processes, and culv_ring_create() one
- * on your own. The calls of this header serve all of them.
+ * and culv_ipc_ring_join() (culvert/ipc_ring.h) make one between processes, and culv_ring_create()
+ * makes one of your own slots and timelines. The calls of this header serve all of them.
  *
  *   producer: acquire -> wait for wait_value, write the slot, signal signal_value -> release
  *   consumer: acquire -> wait for wait_value, read the slot, signal signal_value -> release
@@ -108,8 +108,8 @@ typedef struct culv_ring_settings {
     uint64_t max_latency;
     /** Nonzero: each acquire asks the driver for the counter of the other side's timeline
      * (microseconds) and fails with TIMELINE_CHANGED if neither side of the ring signaled that
-     * value. A signal that is submitted before its release is recognized only while the frame is
-     * held. Default: 0. */
+     * value. If a signal is submitted before the frame's release, it is recognized only while the
+     * side holds the frame. Default: 0. */
     culv_bool check_counters;
     /** Place where culv_ring_acquire_on() waits (docs/waits.md). SIGNAL_FIRST needs `wait` of both
      * timelines. A graphics API's side has this setting in its own descriptor. Default: QUEUED. */
@@ -196,8 +196,9 @@ typedef struct culv_ring_stats {
 
 CULV_INIT(culv_ring_stats)
 
-/** Makes a ring of `device` on your slots and timelines. From then on CUDA's signals of their
- * semaphores wait for small writes, which they overtake otherwise (docs/ring.md, "Two CUDA sides").
+/** Makes a ring of `device` on your slots and timelines. From then on, CUDA's signals of these
+ * semaphores wait for earlier small writes, which they could overtake otherwise (docs/ring.md, "Two
+ * CUDA sides").
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE; VALUE: a depth, a burst, a policy, or a timeline
  * that lacks the functions that the settings need; DEVICE_MISMATCH: a semaphore of another device;
  * NOT_READY: the device is suspended), DRIVER, ASYNC, OUT_OF_MEMORY.
@@ -279,7 +280,7 @@ CULV_EXPORT culv_result culv_ring_acquire(culv_ring *ring, culv_ring_side side, 
  * also call it after the submission, because you can predict the value: burst_ends says whether it
  * is 0. Allocates nothing. After an error the side still holds the frame.
  *
- * On Vulkan's and Direct3D 12's side it is for your own submission, and never without one;
+ * On Vulkan's and Direct3D 12's side, call it only beside a submission of your own;
  * culv_vk_ring_submit() and culv_d3d12_ring_submit() release and submit. On OpenGL's side it hands
  * over after the earlier commands of this context, and signals. If OpenGL's way is STAGED, a
  * producer's data are read back first, which waits for OpenGL.
@@ -361,10 +362,9 @@ CULV_EXPORT culv_result culv_ring_configure(culv_ring *ring, const culv_ring_set
  *
  * With `force`, if this takes longer than `timeout` nanoseconds, the host signals in place of the
  * side that is late, and then of the other side. The work that waited goes on, with wrong contents.
- * It has a second at least, and so has CUDA's work that waits for nobody: their own signals come
- * by themselves, and a signal beside them would be a second one.
- * If the call had to signal, or if a side held a frame or had a burst open, all slots are empty
- * afterwards and no side holds a frame.
+ * That work, and CUDA's work that waits for nobody, first gets a second at least to signal by
+ * itself, so that no value is signaled twice. If the call had to signal, or if a side held a frame
+ * or had a burst open, all slots are empty afterwards and no side holds a frame.
  *
  * If CUDA's context is lost, the host signals by the graphics API. If the graphics device is lost,
  * CUDA signals. CULV_OK then says that nothing waits for the lost side. The ring stays stopped.

@@ -90,16 +90,16 @@ CULV_EXPORT culv_result culv_semaphore_signal(culv_semaphore *semaphore, CUstrea
 /** Makes `stream` wait until a timeline has reached `value`, or until a binary semaphore is
  * signaled, which resets it (`value` is then 0). The host does not wait.
  *
- * A timeline's signal may be submitted after the wait (measured on an H200; the CUDA guide does not
- * say so), a binary semaphore's only before it.
+ * You may submit a timeline's signal after the wait (measured on an H200; the CUDA guide does not
+ * say so). You must submit a binary semaphore's signal before the wait.
  * Errors: INVALID (WAIT_BEFORE_SIGNAL, SAME_SIDE, VALUE, STREAM_DEVICE), DRIVER, ASYNC.
  * Threads: any, one at a time for each semaphore. */
 CULV_EXPORT culv_result culv_semaphore_wait(culv_semaphore *semaphore, CUstream stream,
                                             uint64_t value);
 
 /** Makes `stream` wait for the work that `other` has so far. The host does not wait. Use it if one
- * stream waits for a semaphore and another one works: before that work, and, the other way round,
- * before the signal.
+ * stream waits for a semaphore and another one works: the worker waits for that stream before the
+ * work, and that stream waits for the worker before the signal.
  *
  * cuStreamWaitEvent() has the same effect, but on NVIDIA's driver each frame that is submitted
  * ahead then takes a time slice of the GPU more (2.4 ms in place of 0.35 on an H200). This call
@@ -189,12 +189,12 @@ typedef enum culv_graph_use {
  * signal that is launched twice would move the timeline back or not at all, and the driver does not
  * report it. The graph does not keep the semaphores alive: they must outlive the graph and
  * everything made from it. The body of a conditional node and a graph for launches from the device
- * take no semaphores. A body is refused here, unless it already holds allocations, graphs or
- * conditions: the driver then tells it from no other graph. Signal and wait in the graph around the
- * conditional node, or in the stream. A signal in a stream that is captured into a body is not
- * looked at, and a graph for the device is one only when it is instantiated: in both cases
- * cuGraphInstantiate... answers CUDA_ERROR_INVALID_VALUE. To find out, the call clones the graph,
- * which costs more the more nodes it has: add semaphores first if the graph is large.
+ * take no semaphores. This call refuses a body, but not one that already holds allocations, graphs
+ * or conditions, which the driver does not distinguish from other graphs. Signal and wait in the
+ * graph around the conditional node, or in the stream. Culvert does not check a signal in a stream
+ * that is captured into a body, nor a graph that is instantiated for the device later: in both
+ * cases cuGraphInstantiate... answers CUDA_ERROR_INVALID_VALUE. To detect a body, the call clones
+ * the graph, which costs more if it has more nodes: add semaphores first if the graph is large.
  * Errors: INVALID (NULL_ARGUMENT; VALUE: no such use, count is 0 or more than
  * CULV_SEMAPHORE_BATCH_MAX, or a semaphore is binary: a graph that runs many times would signal it
  * many times for one wait; DEVICE_MISMATCH; TIMELINE_BACKWARDS), UNSUPPORTED (CAPTURE: a relayed

@@ -221,9 +221,9 @@ CULV_EXPORT culv_result culv_vector_view_destroy(culv_vector_view **view);
 CULV_EXPORT culv_result culv_vector_view_update(culv_vector_view *view);
 
 /** Lists the buffers by offset: one for each chunk, or one sparse buffer, of the bytes that are
- * bound. All of that is committed, which may be more than culv_vector_size(): end the last part
- * there. Each buffer needs barriers as any shared one (culv_vk_buffer_get_barrier2() with the
- * part's buffer). `parts` and *count are as in every call that lists (culvert.h).
+ * bound. They may hold more than culv_vector_size() bytes: end the last part at that size. Each
+ * buffer needs barriers as any shared one (culv_vk_buffer_get_barrier2() with the part's buffer).
+ * `parts` and *count are as in every call that lists (culvert.h).
  * Errors: INVALID (NULL_ARGUMENT).
  * Ownership: Culvert owns the buffers, which are valid until an update drops them.
  * Threads: one at a time. */

@@ -295,9 +295,9 @@ CULV_EXPORT culv_result culv_vmm_map(culv_vmm_range *range, uint64_t offset,
                                      culv_vmm_allocation *allocation, const culv_vmm_access *access,
                                      size_t count);
 
-/** Unmaps everything in `size` bytes from `offset` on. 0 and culv_vmm_range_size() unmap the whole
- * range. A size of 0 is refused. Only whole mappings can be unmapped, because CUDA cannot unmap
- * part of one.
+/** Unmaps everything in `size` bytes from `offset` on. Offset 0 with the size culv_vmm_range_size()
+ * unmaps the whole range. A size of 0 is refused. Only whole mappings can be unmapped, because CUDA
+ * cannot unmap part of one.
  *
  * If last_use is NULL, the call unmaps at once and does NOT wait: GPU work that still uses those
  * addresses faults. If the driver refuses one mapping, those before it are already unmapped.
@@ -371,9 +371,9 @@ CULV_EXPORT culv_result culv_mem_pool_import_pointer(culv_mem_pool *pool,
 
 /* Memory of other allocators ------------------------------------------------------------------- */
 
-/* Shares memory that somebody else mapped with CUDA's virtual memory management with
- * Vulkan and other processes. Such memory backs RMM's and many solvers' data, and PyTorch's tensors
- * if its allocator is set up so.
+/* These calls share memory that somebody else mapped by CUDA's virtual memory management: with
+ * Vulkan and with other processes. Such memory backs RMM's and many solvers' data, and PyTorch's
+ * tensors if its allocator is set up so.
  *
  *   culv_vmm_adopt(device, (CUdeviceptr)tensor.data_ptr(), bytes, &adopted);
  *   culv_vk_adopted_create(vk, adopted, &desc, &view);          culvert/vulkan_vmm.h
@@ -433,9 +433,9 @@ CULV_EXPORT culv_result culv_vmm_adopted_get_parts(const culv_vmm_adopted *adopt
 
 /* An allocator for PyTorch and RMM whose memory graphics APIs can import.
  *
- * torch.cuda.memory.CUDAPluggableAllocator takes the two, and torch.cuda.MemPool its allocator();
- * culvert.torch_pool() of the Python package does that. So you can share a chosen part of a
- * program, without a variable in the environment.
+ * torch.cuda.memory.CUDAPluggableAllocator takes culv_torch_malloc() and culv_torch_free(), and
+ * torch.cuda.MemPool its allocator(); culvert.torch_pool() of the Python package does that. So you
+ * can share a chosen part of a program, without a variable in the environment.
  *
  * Always put a cache on top, as MemPool is: each call makes memory by cuMemCreate and maps it, and
  * sizes are rounded up to 2 MiB. A training step of 3.2 ms took 9.2 ms with the bare allocator, and
