@@ -574,13 +574,12 @@ static void behind_rubbish(hostile *h)
     raw_linger lingers[MANY];
     for (size_t i = 0; i < MANY; i++) {
         lingers[i] = raw_linger_make();
-        const int outer = raw_linger_wrap(&lingers[i]);
-        close(lingers[i].fd);
-        lingers[i].fd = -1;
+        raw_linger_wrap(&lingers[i]);
         const int fd = hostile_keep(h, hostile_greeted(h));
         REQUIRE(raw_send(fd, bytes, sizeof bytes, NULL, 0));
-        REQUIRE(raw_send(fd, bytes, sizeof bytes, &outer, 1));
-        close(outer);
+        REQUIRE(raw_send(fd, bytes, sizeof bytes, &lingers[i].fd, 1));
+        close(lingers[i].fd);
+        lingers[i].fd = -1;
         ipc_serve(h->server);
     }
     REQUIRE_EQ(watched(h->server), 1); /* its door: a wait for another one's file could end it */
@@ -876,10 +875,10 @@ static int end_of_pipe(void)
 /* Its close() waits, and it is the client's alone. */
 static int take_linger(impostor *me, bool nested)
 {
-    const int mine = me->linger.fd, outer = nested ? raw_linger_wrap(&me->linger) : mine;
-    if (nested) close(mine);
+    if (nested) raw_linger_wrap(&me->linger);
+    const int fd = me->linger.fd;
     me->linger.fd = -1;
-    return outer;
+    return fd;
 }
 FD_ANSWER(pipe_end, end_of_pipe())
 FD_ANSWER(place, open("/etc/passwd", O_PATH | O_CLOEXEC))

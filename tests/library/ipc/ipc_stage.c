@@ -557,13 +557,14 @@ raw_linger raw_linger_make(void)
     return l;
 }
 
-int raw_linger_wrap(const raw_linger *l)
+void raw_linger_wrap(raw_linger *l)
 {
     int pair[2];
     REQUIRE_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);
     REQUIRE(raw_send(pair[0], "x", 1, &l->fd, 1));
     close(pair[0]);
-    return pair[1];
+    close(l->fd);
+    l->fd = pair[1];
 }
 
 void raw_linger_open(raw_linger *l)
@@ -733,11 +734,7 @@ void hostile_lingering(hostile *h, bool nested, int *fds, size_t count)
 {
     for (size_t i = 0; i < 4; i++) {
         h->linger[i] = raw_linger_make();
-        if (nested) {
-            const int outer = raw_linger_wrap(&h->linger[i]);
-            close(h->linger[i].fd); /* the outer one has it */
-            h->linger[i].fd = outer;
-        }
+        if (nested) raw_linger_wrap(&h->linger[i]);
     }
     for (size_t i = 0; i < count; i++)
         fds[i] = h->linger[i % 4].fd;

@@ -152,8 +152,8 @@ typedef struct raw_linger {
 } raw_linger;
 
 raw_linger raw_linger_make(void);
-/* A Unix socket that has it in its queue. */
-int raw_linger_wrap(const raw_linger *l);
+/* Puts it into the queue of a Unix socket, which takes its place. */
+void raw_linger_wrap(raw_linger *l);
 /* Closes both. Whoever waits in close() goes on. */
 void raw_linger_open(raw_linger *l);
 
