@@ -407,8 +407,8 @@ uint64_t culvi_ring_pace(culv_ring *ring);
 /* Gives the consumer's kept slot back. */
 void culvi_ring_release_kept(culv_ring *ring);
 
-/* Who waits for what a burst waits for: the side's queue, or the host until it is reached, which
- * acquires nothing when the time is up (RING_LATE), or who culv_ring_settings::cuda_waits says. */
+/* What waits for what a burst waits for: the side's queue; the host, which acquires nothing if the
+ * time is up (RING_LATE); or the one of them that culv_ring_settings::cuda_waits names. */
 typedef enum culvi_ring_wait_by {
     CULVI_RING_BY_QUEUE,
     CULVI_RING_BY_HOST,
