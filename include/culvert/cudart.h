@@ -222,8 +222,8 @@ CULV_INLINE culv_result culv_cudart_device_make_current(const culv_device *devic
                : culv_cudart_record_(CULV_NATIVE_CUDA, (int)answer, "cuCtxSetCurrent");
 }
 
-/** Returns culv_buffer_pointer() as a void *, for kernels and copies. NULL for NULL. Never pass it
- * to cudaFree().
+/** Returns culv_buffer_pointer() as a void *, for kernels and copies, or NULL for NULL. Never pass
+ * it to cudaFree().
  * Ownership: Culvert owns it; it is valid until the buffer is unmapped. */
 CULV_INLINE void *culv_cudart_buffer_pointer(const culv_buffer *buffer)
 {

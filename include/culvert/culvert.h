@@ -3,9 +3,9 @@
  * CULV_EXPERIMENTAL and include that header by itself (docs/stability.md).
  *
  * Culvert lets CUDA and a graphics API use the same GPU memory without copies. Each graphics API
- * has a header of its own, which you include besides: culvert/vulkan.h. Code that uses the CUDA
- * runtime API includes culvert/cudart.h too. culvert/cuda_api.h has the functions of the CUDA
- * driver API (CULV_CUDA()).
+ * has its own header, for example culvert/vulkan.h, which you include in addition. Code that uses
+ * the CUDA runtime API includes culvert/cudart.h too. culvert/cuda_api.h has the functions of the
+ * CUDA driver API (CULV_CUDA()).
  *
  * A program opens a culv_device (device.h), shares memory and images with it (memory.h, image.h),
  * and orders both sides with semaphores (semaphore.h) or with a ring of frames (ring.h). Each call
@@ -16,13 +16,13 @@
  *   hands (a struct that a call fills is yours), and no "Threads:" if any thread may call it at any
  *   time.
  * - A call that destroys, closes, unmaps or gives up an object comes after all other calls on the
- *   object, and takes a pointer to your pointer. Culvert owns the object again, and your pointer is
- *   set to NULL, unless the call fails. A NULL, or a pointer to NULL, is a no-op.
- * - In a descriptor, zero in every field but struct_size means the default. A label is copied (up
- *   to 63 bytes) and appears in messages.
- * - A call that lists writes up to `capacity` elements into your array (which may be NULL if
- *   capacity is 0), and sets *count to the number of elements that there are.
- * - Outputs are written only on success. handle.h says what _dup in a name means.
+ *   object, and takes a pointer to your pointer. If it succeeds, Culvert owns the object again and
+ * your pointer is NULL. If it fails, you still own the object. The call does nothing if you pass
+ * NULL or a pointer to NULL. - In a descriptor, a field that is zero has its default; struct_size
+ * alone must be set. A label is copied (up   to 63 bytes) and appears in messages. - A call that
+ * lists writes up to `capacity` elements into your array (which may be NULL if   capacity is 0),
+ * and sets *count to the number of elements that there are. - Outputs are written only on success.
+ * handle.h says what _dup in a name means.
  *
  * Pages such as "docs/gl.md" are in the source tree, and in share/doc/culvert/docs of an
  * installation. */

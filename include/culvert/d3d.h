@@ -300,7 +300,7 @@ CULV_EXPORT culv_result culv_d3d_buffer_create(culv_d3d_device *d3d,
                                                const culv_d3d_buffer_create_desc *desc,
                                                culv_shared_buffer **out);
 
-/** Returns the buffer's ID3D11Buffer or ID3D12Resource, as you can cast it. NULL for NULL.
+/** Returns the buffer's ID3D11Buffer or ID3D12Resource, as you can cast it, or NULL for NULL.
  * Ownership: Culvert's; AddRef() it to keep it longer. */
 CULV_EXPORT struct IUnknown *culv_d3d_buffer_resource(const culv_shared_buffer *buffer);
 
@@ -312,7 +312,7 @@ CULV_EXPORT culv_result culv_d3d_image_create(culv_d3d_device *d3d,
                                               const culv_d3d_image_create_desc *desc,
                                               culv_shared_image **out);
 
-/** Returns the image's ID3D11Texture2D or ID3D12Resource, as you can cast it. NULL for NULL.
+/** Returns the image's ID3D11Texture2D or ID3D12Resource, as you can cast it, or NULL for NULL.
  * Ownership: Culvert's; AddRef() it to keep it longer. */
 CULV_EXPORT struct IUnknown *culv_d3d_image_resource(const culv_shared_image *image);
 
@@ -368,7 +368,7 @@ CULV_EXPORT culv_result culv_d3d_shadow_create(culv_d3d_device *d3d,
 CULV_EXPORT culv_result culv_d3d_shadow_record(culv_d3d_shadow *shadow, struct IUnknown *commands,
                                                uint32_t state, culv_bool from_twin);
 
-/** Returns the shared texture. NULL for NULL.
+/** Returns the shared texture, or NULL for NULL.
  * Ownership: the shadow's, which destroys it; culv_shared_image_destroy() refuses it (OWNED). */
 CULV_EXPORT const culv_shared_image *culv_d3d_shadow_image(const culv_d3d_shadow *shadow);
 

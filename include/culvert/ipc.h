@@ -218,7 +218,7 @@ CULV_EXPORT culv_result culv_ipc_server_poll(culv_ipc_server *server, uint64_t t
  * Ownership: the server's: never close it. */
 CULV_EXPORT int culv_ipc_server_fd(const culv_ipc_server *server);
 
-/** Returns how many clients are connected. 0 for NULL. Threads: one at a time. */
+/** Returns how many clients are connected, or 0 for NULL. Threads: one at a time. */
 CULV_EXPORT uint32_t culv_ipc_server_clients(const culv_ipc_server *server);
 
 /** What is offered. A function makes it: culv_ipc_from_vmm(), culv_ipc_from_vector(),
@@ -347,7 +347,7 @@ CULV_EXPORT culv_result culv_ipc_client_receive(culv_ipc_client *client, const c
  * Errors: none; 0 for NULL. Threads: one at a time. */
 CULV_EXPORT culv_bool culv_ipc_client_connected(culv_ipc_client *client);
 
-/** Returns the process id of the server, from the kernel. 0 for NULL. */
+/** Returns the process id of the server, from the kernel, or 0 for NULL. */
 CULV_EXPORT int32_t culv_ipc_client_server_pid(const culv_ipc_client *client);
 
 /** Destroys a received object and closes its handle. Imports from it stay usable.

@@ -76,7 +76,7 @@ CULV_EXPORT void culv_kernels_unload(culv_kernels **kernels);
 CULV_EXPORT culv_result culv_kernels_get(culv_kernels *kernels, const char *name,
                                          culv_kernel **out);
 
-/** Returns the driver's handle, for cuLaunchKernel and graphs. NULL for NULL.
+/** Returns the driver's handle, for cuLaunchKernel and graphs, or NULL for NULL.
  * Ownership: the culv_kernels owns it. */
 CULV_EXPORT CUfunction culv_kernel_native_handle(const culv_kernel *kernel);
 

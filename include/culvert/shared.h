@@ -90,7 +90,7 @@ CULV_EXPORT culv_result culv_shared_semaphore_destroy(culv_shared_semaphore **se
  * Threads: any, one at a time for each semaphore. */
 CULV_EXPORT culv_result culv_shared_semaphore_submit_failed(culv_shared_semaphore *semaphore);
 
-/** Returns CUDA's half of the semaphore, for culv_semaphore_signal() and culv_semaphore_wait().
+/** Returns CUDA's half of the semaphore, for culv_semaphore_signal() and culv_semaphore_wait(), or
  * NULL for NULL.
  * Ownership: Culvert's, valid until the semaphore is destroyed; culv_semaphore_destroy() refuses
  * it. */

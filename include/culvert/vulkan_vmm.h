@@ -305,7 +305,7 @@ CULV_EXPORT culv_result culv_vk_space_create(culv_vk_device *vk, const culv_vk_s
  * Threads: any, ordered with other calls and with uses of the queue. */
 CULV_EXPORT void culv_vk_space_destroy(culv_vk_space **space);
 
-/** Returns the address of the first byte, for CUDA and for Vulkan. 0 for NULL.
+/** Returns the address of the first byte, for CUDA and for Vulkan, or 0 for NULL.
  * Ownership: Culvert's. */
 CULV_EXPORT CUdeviceptr culv_vk_space_pointer(const culv_vk_space *space);
 
@@ -405,7 +405,7 @@ CULV_EXPORT culv_result culv_vk_space_buffer_create(culv_vk_space *space,
  * ordered with uses of the queue. */
 CULV_EXPORT void culv_vk_space_buffer_destroy(culv_vk_space_buffer **buffer);
 
-/** Returns the address of its first byte, for CUDA and for Vulkan. 0 for NULL.
+/** Returns the address of its first byte, for CUDA and for Vulkan, or 0 for NULL.
  * Ownership: Culvert's. */
 CULV_EXPORT CUdeviceptr culv_vk_space_buffer_pointer(const culv_vk_space_buffer *buffer);
 

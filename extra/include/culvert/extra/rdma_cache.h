@@ -153,7 +153,7 @@ CULV_EXTRA culv_result culv_rdma_cache_get(culv_rdma_cache *cache, CUdeviceptr p
 /** Gives a registration back. It stays pinned, unless its memory was freed. */
 CULV_EXTRA void culv_rdma_registration_put(culv_rdma_registration **registration);
 
-/** Returns the cookie that pin() set. NULL for NULL.
+/** Returns the cookie that pin() set, or NULL for NULL.
  * Ownership: that of your pin(). Threads: any, before the put. */
 CULV_EXTRA void *culv_rdma_registration_cookie(const culv_rdma_registration *registration);
 

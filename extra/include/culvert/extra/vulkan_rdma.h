@@ -92,11 +92,11 @@ CULV_EXTRA culv_result culv_vk_rdma_buffer_get_parts(const culv_vk_rdma_buffer *
                                                      culv_vk_rdma_part *parts, size_t capacity,
                                                      size_t *count);
 
-/** Returns CUDA's address of the first byte. 0 for NULL.
+/** Returns CUDA's address of the first byte, or 0 for NULL.
  * Ownership: the buffer owns the memory. Threads: one at a time. */
 CULV_EXTRA CUdeviceptr culv_vk_rdma_buffer_pointer(const culv_vk_rdma_buffer *buffer);
 
-/** Returns the number of bytes that were asked for. 0 for NULL. Threads: one at a time. */
+/** Returns the number of bytes that were asked for, or 0 for NULL. Threads: one at a time. */
 CULV_EXTRA uint64_t culv_vk_rdma_buffer_size(const culv_vk_rdma_buffer *buffer);
 
 CULV_EXTERN_C_END
