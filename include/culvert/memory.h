@@ -82,7 +82,7 @@ typedef struct culv_buffer_desc {
     const char *label; /**< Copied (up to 63 bytes). Appears in messages. Default: none. */
 } culv_buffer_desc;
 
-/** Set by culv_buffer_desc_init() to map the whole allocation. */
+/** culv_buffer_desc_init(): the whole allocation. */
 CULV_INIT(culv_buffer_desc)
 
 /** Imports an allocation and BORROWS its handle.

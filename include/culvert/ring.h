@@ -153,7 +153,7 @@ typedef struct culv_ring_desc {
     const culv_ring_settings *settings;
     culv_ring_timeline ready; /**< Required. */
     culv_ring_timeline done;  /**< Required: another timeline than `ready`. */
-    uint64_t ready_value; /**< The counters' present values: the first signals exceed them. */
+    uint64_t ready_value;     /**< The counters' present values: the first signals exceed them. */
     uint64_t done_value;
     const char *label; /**< Copied (up to 63 bytes). Appears in messages. Default: none. */
 } culv_ring_desc;

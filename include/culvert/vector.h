@@ -65,8 +65,8 @@ typedef struct culv_vector_desc {
      * thread. */
     uint64_t commit_ahead;
     const culv_vmm_access *access; /**< Devices that use the vector. Read during the call. */
-    size_t access_count;     /**< Default: 0: the vector's device reads and writes. */
-    culv_vector_moved moved; /**< Default: none. The vector may move without it. */
+    size_t access_count;           /**< Default: 0: the vector's device reads and writes. */
+    culv_vector_moved moved;       /**< Default: none. The vector may move without it. */
     void *moved_context;
     /** Nonzero: the vector never moves. If it cannot grow in place, the call fails (ADDRESS). */
     culv_bool no_move;
@@ -81,7 +81,7 @@ typedef struct culv_vector_desc {
     culv_space *space;
 } culv_vector_desc;
 
-/** Set by culv_vector_desc_init() to an empty vector in the device's memory. */
+/** culv_vector_desc_init(): an empty vector in the device's memory. */
 CULV_INIT(culv_vector_desc)
 
 /** The state and the history of a vector. */

@@ -116,7 +116,7 @@ typedef struct culv_vmm_allocation_desc {
     culv_fabric fabric;
 } culv_vmm_allocation_desc;
 
-/** Set by culv_vmm_allocation_desc_init() to device memory that cannot be exported. */
+/** culv_vmm_allocation_desc_init(): device memory that cannot be exported. */
 CULV_INIT(culv_vmm_allocation_desc)
 
 /** The properties of an allocation, as the driver granted it. */
