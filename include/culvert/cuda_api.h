@@ -4,9 +4,9 @@
  *   CUdeviceptr p = 0;
  *   CUresult r = CULV_CUDA(device)->cuMemAlloc(&p, bytes);
  *
- * Every function comes from the driver that serves the device: NVIDIA's or the software twin's. The
- * program links nothing of CUDA. Most functions need a current context on the calling thread, as
- * always: CULV_CUDA(device)->cuCtxSetCurrent(culv_device_context(device)).
+ * Every function comes from the driver that serves the device: NVIDIA's driver or the software
+ * twin. The program links nothing of CUDA. Most functions need a current context on the calling
+ * thread, as always: CULV_CUDA(device)->cuCtxSetCurrent(culv_device_context(device)).
  *
  * If the driver lacks a function, the member is NULL. CULV_CUDA_CHECK() says why:
  *
@@ -532,7 +532,7 @@ CULV_EXPORT culv_result culv_check_cuda_api(culv_device *device, const char *nam
 CULV_EXTERN_C_END
 
 /* The functions of the device's driver, with the stream 0 that this file is compiled for. */
-#undef CULV_CUDA /* culvert.h's */
+#undef CULV_CUDA /* culvert.h has one too */
 #if defined(CUDA_API_PER_THREAD_DEFAULT_STREAM)
 #    define CULV_CUDA(device) culv_device_cuda_api(device, 1)
 #else

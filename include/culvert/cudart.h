@@ -40,9 +40,9 @@
 
 CULV_EXTERN_C_BEGIN
 
-/** Records an error that CUDA returned as the calling thread's last error. Internal to this header.
+/** Records CUDA's error code as the calling thread's last error. Internal to this header.
  * The runtime and the driver use the same error numbers.
- * Errors: returns the class. */
+ * Errors: returns the recorded result. */
 CULV_INLINE culv_result culv_cudart_record_(culv_native_api api, int answer, const char *call)
 {
     culv_error e = culv_error_init();
@@ -100,7 +100,7 @@ CULV_INLINE culv_result culv_cudart_record_(culv_native_api api, int answer, con
 }
 
 /** Records an error of this header itself. Internal to this header.
- * Errors: returns the class. */
+ * Errors: returns `result`. */
 CULV_INLINE culv_result culv_cudart_fail_(culv_result result, culv_reason reason,
                                           const char *message)
 {
@@ -124,8 +124,7 @@ CULV_INLINE culv_result culv_cudart_result(cudaError_t answer, const char *call)
                                call != NULL ? call : "the CUDA runtime");
 }
 
-/** Returns the stream that 0 means in the code being compiled: cudaStreamPerThread or
- * cudaStreamLegacy.
+/** Returns the stream that 0 means in the caller's code: cudaStreamPerThread or cudaStreamLegacy.
  * Threads: any; the per-thread stream belongs to the calling thread.
  * Source: CUDA guide 3.2.8.5.2, "Default Stream". */
 CULV_INLINE CUstream culv_cudart_stream_0(void)
@@ -177,9 +176,9 @@ CULV_INLINE culv_result culv_cudart_device_open_by_ordinal(int ordinal,
     return CULV_OK;
 }
 
-/** Opens the runtime's current device of this thread (cudaGetDevice), as
- * culv_cudart_device_open_by_ordinal() does. If your program draws, open the device of its graphics
- * API instead, for example with culv_device_open_for_vk(), and then call
+/** Opens the runtime's current device of this thread (cudaGetDevice) by
+ * culv_cudart_device_open_by_ordinal(). If your program draws, open the device of its graphics API
+ * instead, for example with culv_device_open_for_vk(), and then call
  * culv_cudart_device_make_current().
  * Errors: as culv_cudart_device_open_by_ordinal().
  * Ownership: *out is yours, for culv_device_close(). */
@@ -225,7 +224,7 @@ CULV_INLINE culv_result culv_cudart_device_make_current(const culv_device *devic
 
 /** Returns culv_buffer_pointer() as a void *, for kernels and copies, or NULL for NULL. Never pass
  * it to cudaFree().
- * Ownership: Culvert owns it; it is valid until the buffer is unmapped. */
+ * Ownership: Culvert owns it, until the buffer is unmapped. */
 CULV_INLINE void *culv_cudart_buffer_pointer(const culv_buffer *buffer)
 {
     return (void *)(uintptr_t)culv_buffer_pointer(buffer);
@@ -234,7 +233,7 @@ CULV_INLINE void *culv_cudart_buffer_pointer(const culv_buffer *buffer)
 /** Gets culv_image_get_array() as a cudaArray_t, for example for cudaMemcpy2DToArrayAsync(). Never
  * pass it to cudaFreeArray().
  * Errors: as culv_image_get_array().
- * Ownership: Culvert owns it; it is valid until the image is unmapped.
+ * Ownership: Culvert owns it, until the image is unmapped.
  * Source: cuda_runtime_api.h, "Interactions between CUarray and cudaArray_t". */
 CULV_INLINE culv_result culv_cudart_image_get_array(culv_image *image, uint32_t level,
                                                     uint32_t plane, cudaArray_t *out)
@@ -248,7 +247,7 @@ CULV_INLINE culv_result culv_cudart_image_get_array(culv_image *image, uint32_t 
 /** Gets culv_image_get_surface() as the type that kernels declare. Never pass it to
  * cudaDestroySurfaceObject().
  * Errors: as culv_image_get_surface().
- * Ownership: Culvert owns it; it is valid until the image is unmapped.
+ * Ownership: Culvert owns it, until the image is unmapped.
  * Source: cuda_runtime_api.h, "Interactions between CUsurfObject and cudaSurfaceObject_t". */
 CULV_INLINE culv_result culv_cudart_image_get_surface(culv_image *image, uint32_t level,
                                                       uint32_t plane, cudaSurfaceObject_t *out)
@@ -262,7 +261,7 @@ CULV_INLINE culv_result culv_cudart_image_get_surface(culv_image *image, uint32_
 /** Gets culv_image_get_texture() as the type that kernels declare. Never pass it to
  * cudaDestroyTextureObject().
  * Errors: as culv_image_get_texture().
- * Ownership: Culvert owns it; it is valid until the image is unmapped.
+ * Ownership: Culvert owns it, until the image is unmapped.
  * Source: cuda_runtime_api.h, "Interactions between CUtexObject and cudaTextureObject_t". */
 CULV_INLINE culv_result culv_cudart_image_get_texture(culv_image *image,
                                                       const culv_texture_desc *desc,

@@ -130,9 +130,9 @@ CULV_INIT(culv_d3d_device_desc)
  * ID3D11Device, ID3D10Device or IDirect3DDevice9Ex, or an IDXGIAdapter if there is no device yet.
  * `desc` may be NULL.
  * Errors: INVALID (NULL_ARGUMENT; VALUE: it is none of these; DEVICE_GROUP: the ID3D12Device has
- * several linked nodes; an adapter does not report its nodes), NO_DEVICE (the message names every
- * CUDA device with its LUID), UNSUPPORTED (NOT_BUILT: not Windows; USAGE: an IDirect3DDevice9 that
- * is no IDirect3DDevice9Ex), DRIVER, ASYNC, OUT_OF_MEMORY.
+ * several linked nodes, which Culvert cannot see for an adapter), NO_DEVICE (the message names
+ * every CUDA device with its LUID), UNSUPPORTED (NOT_BUILT: not Windows; USAGE: an IDirect3DDevice9
+ * that is no IDirect3DDevice9Ex), DRIVER, ASYNC, OUT_OF_MEMORY.
  * Ownership: the object stays yours. *out is yours, for culv_device_close().
  * Source: ID3D12Device::GetAdapterLuid, DXGI_ADAPTER_DESC::AdapterLuid,
  * IDirect3D9Ex::GetAdapterLUID; cuda.h, cuDeviceGetLuid. */
@@ -164,7 +164,7 @@ CULV_EXPORT culv_result culv_d3d_device_lost(culv_d3d_device *d3d);
  * Errors: INVALID (NULL_ARGUMENT; VALUE: another object has the name, or `name` is given for a KMT
  * handle; HANDLE_KIND; NOT_EXPORTABLE: the object was created without its flag, or is a placed
  * resource), UNSUPPORTED (NOT_BUILT; NOT_EXPORTABLE: the device makes no shared handles, like a
- * wrapper's), DRIVER, ASYNC (the device is removed).
+ * wrapper), DRIVER, ASYNC (the device is removed).
  * Ownership: *out is yours, for culv_handle_close(), which does nothing to a KMT handle.
  * Source: ID3D12Device::CreateSharedHandle, IDXGIResource1::CreateSharedHandle,
  * IDXGIResource::GetSharedHandle, ID3D11Fence::CreateSharedHandle. */
@@ -182,8 +182,8 @@ typedef struct culv_d3d_memory_desc {
      * D3D11_RESOURCE_MISC_SHARED or D3D11_RESOURCE_MISC_SHARED_KEYEDMUTEX, and with
      * D3D11_RESOURCE_MISC_SHARED_NTHANDLE or without it. */
     struct IUnknown *object;
-    /** Direct3D 11: bytes of the memory, for CUDA. Default: a buffer's ByteWidth; a texture's
-     * texels without gaps. Direct3D 11 does not report the size of a texture, Direct3D 12 does. */
+    /** Direct3D 11: bytes of the memory, for CUDA. Default: a buffer's ByteWidth, or the size of a
+     * texture's texels without gaps, because Direct3D 11 does not report the size of a texture. */
     uint64_t size;
     /** Nonzero: all imports of the same object are one import, and each *out is a reference to it.
      * Keep the object until you have destroyed the import and its mappings, because a later object
@@ -218,7 +218,7 @@ typedef struct culv_d3d_image_desc {
     uint32_t format;
     culv_texels texels;    /**< As culv_image_desc::texels. */
     culv_bool no_surfaces; /**< As culv_image_desc::no_surfaces. */
-    const char *label;     /**< Copied (up to 63 bytes). Default: the import's. */
+    const char *label;     /**< Copied (up to 63 bytes). Default: the import's label. */
 } culv_d3d_image_desc;
 
 CULV_INIT(culv_d3d_image_desc)
@@ -337,7 +337,7 @@ typedef struct culv_d3d_shadow_desc {
 
 CULV_INIT(culv_d3d_shadow_desc)
 
-/** Makes a texture like yours that is shared with CUDA. It copies nothing by itself: call
+/** Makes a texture like yours that is shared with CUDA. It copies nothing: call
  * culv_d3d_shadow_record(). A warning in the log says that there is a copy.
  * Errors: as culv_d3d_image_create(); INVALID (HANDLE_KIND; in Direct3D 11 USAGE: no 2D texture;
  * DEVICE_MISMATCH: the texture belongs to another device).

@@ -86,7 +86,6 @@ CULV_EXPORT culv_result culv_d3d12_ring_create(culv_d3d_device *d3d,
  * Direct3D's fence. Leave out a Wait() or Signal() whose value is 0. Signal Direct3D's fence only
  * with these values, in order. Never signal it if you call culv_d3d12_ring_submit(), which signals
  * it. Never signal CUDA's fence.
- * Errors: none.
  * Ownership: the ring owns it; call AddRef() to keep it longer. */
 CULV_EXPORT struct ID3D12Fence *culv_d3d12_ring_fence(const culv_ring *ring, culv_ring_side side);
 
@@ -143,7 +142,7 @@ CULV_EXPORT culv_result culv_d3d12_heap_from_vmm(culv_d3d_device *d3d,
 typedef struct culv_d3d12_vector_view_desc {
     size_t struct_size;      /**< Set by culv_d3d12_vector_view_desc_init(). */
     uint32_t resource_flags; /**< D3D12_RESOURCE_FLAGS of the buffers. Default: none. */
-    const char *label;       /**< Copied (up to 63 bytes). Default: the vector's. */
+    const char *label;       /**< Copied (up to 63 bytes). Default: the vector's label. */
 } culv_d3d12_vector_view_desc;
 
 CULV_INIT(culv_d3d12_vector_view_desc)

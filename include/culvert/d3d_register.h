@@ -11,7 +11,7 @@
  * CUDA registers, by NVIDIA's reference:
  * - Direct3D 11 and 10: buffers, and textures of one, two and three dimensions, of
  *   D3D_DRIVER_TYPE_HARDWARE devices. Not the primary render target; no depth or stencil; in
- *   Direct3D 11 nothing that was created as shared (D3D11_RESOURCE_MISC_SHARED and its kind).
+ *   Direct3D 11 nothing that was created as shared (D3D11_RESOURCE_MISC_SHARED and others).
  * - Direct3D 9: vertex and index buffers, textures, cube and volume textures, and surfaces that
  *   stand alone, in D3DPOOL_DEFAULT, of an IDirect3DDevice9Ex with D3DDEVTYPE_HAL and hardware
  *   vertex processing. Not the primary render target; no depth or stencil; nothing that was created

@@ -33,7 +33,7 @@ CULV_EXTERN_C_BEGIN
 #define CULV_DLPACK_VERSION_MAJOR 1
 #define CULV_DLPACK_VERSION_MINOR 1
 
-/** Maximum number of dimensions of Culvert's tensors, the same as NumPy's. */
+/** Maximum number of dimensions of Culvert's tensors, as in NumPy. */
 #define CULV_DLPACK_MAX_DIMENSIONS 32
 
 /** The place of a tensor's memory: DLDeviceType. DLPack has more values than these. */
@@ -109,8 +109,8 @@ typedef struct culv_dl_managed_tensor_versioned {
     culv_dl_tensor dl_tensor;
 } culv_dl_managed_tensor_versioned;
 
-/** The tensor to make. Zero in every field but struct_size means the default: all bytes of the
- * memory, as one dimension of uint8. */
+/** The tensor to make. If all fields but struct_size are zero, it has all bytes of the memory, as
+ * one dimension of uint8. */
 typedef struct culv_dlpack_desc {
     size_t struct_size; /**< Set by culv_dlpack_desc_init(). */
     /** Type of an element. Bits times lanes are whole bytes. lanes 0 means 1. All zero: uint8. */

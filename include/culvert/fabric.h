@@ -4,7 +4,7 @@
  * same NVLink domain.
  *
  * They need an IMEX channel of this user. The driver's attribute (culv_device_caps::vmm_fabric) is
- * 1 even without a channel, so culv_check_fabric() tests it: it makes an allocation and exports it.
+ * 1 even without a channel, so culv_check_fabric() makes an allocation and exports it to test that.
  * Set culv_vmm_allocation_desc::fabric, and export the handle by culv_vmm_export_dup(). The other
  * process passes culv_handle_fabric(handle.value.fabric) and the exporter's
  * culv_vmm_allocation_info::size to culv_vmm_import(). docs/ipc.md has a program.

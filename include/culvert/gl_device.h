@@ -21,7 +21,7 @@ struct culv_vk_device; /* culvert/vulkan_device.h */
  * glXGetProcAddressARB, SDL_GL_GetProcAddress and glfwGetProcAddress do. */
 typedef void *(*culv_gl_get_proc)(const char *name);
 
-/** Your OpenGL context: the one that is current on the calling thread. */
+/** Your OpenGL context, which is current on the calling thread. */
 typedef struct culv_gl_desc {
     size_t struct_size; /**< Set by culv_gl_desc_init(). */
     /** Your loader. NULL: Culvert finds eglGetProcAddress, glXGetProcAddressARB or

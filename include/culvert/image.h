@@ -55,7 +55,8 @@ typedef struct culv_image_desc {
     /** 1 for no CUDA_ARRAY3D_SURFACE_LDST: the image then has no surfaces. Formats of blocks and of
      * several planes never have surfaces, but the planes have surfaces. */
     culv_bool no_surfaces;
-    const char *label; /**< Copied (up to 63 bytes); appears in messages. Default: the import's. */
+    const char
+        *label; /**< Copied (up to 63 bytes); appears in messages. Default: the import's label. */
     /** Formats of several planes: offset of each plane in the allocation, in bytes. This is the
      * memoryOffset of the VkBindImageMemoryInfo that has the plane's VkBindImagePlaneMemoryInfo.
      * The image must be DISJOINT; `offset` stays 0. */

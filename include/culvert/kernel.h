@@ -69,9 +69,9 @@ CULV_EXPORT culv_result culv_kernels_load_data(culv_device *device, const void *
  * The driver waits for the context's work. */
 CULV_EXPORT void culv_kernels_unload(culv_kernels **kernels);
 
-/** Finds a kernel by its name, and loads its code to the device (CUDA 12.4). Otherwise the first
- * launch loads it; if that launch comes after a wait, it can delay other streams. A second call
- * returns the same object.
+/** Finds a kernel by its name, and loads its code to the device (CUDA 12.4). Before CUDA 12.4 the
+ * first launch loads it; if that launch comes after a wait, it can delay other streams. A second
+ * call returns the same object.
  * Errors: INVALID (NULL_ARGUMENT; KERNEL: there is no such kernel; the message lists the file's
  * kernels if the driver can); DRIVER; ASYNC; OUT_OF_MEMORY.
  * Ownership: the culv_kernels owns *out.

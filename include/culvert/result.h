@@ -205,7 +205,7 @@ typedef enum culv_log_level {
      * semaphores and values that they wait for. */
     CULV_LOG_WARNING = 2,
     /** A device was opened, closed, attached or detached, or an object was made or destroyed: the
-     * text has its kind, its label and its bytes. A deferred destroy is logged at its release. */
+     * text has the object's kind, label and bytes. A deferred destroy is logged at its release. */
     CULV_LOG_INFO = 3,
     /** Each CUDA or Vulkan call outside the frame path, with its values and its result. Calls that
      * only make a context current are left out. */

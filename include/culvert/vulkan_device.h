@@ -22,7 +22,7 @@ typedef struct culv_vk_device culv_vk_device;
 /** Your Vulkan device. */
 typedef struct culv_vk_device_desc {
     size_t struct_size; /**< Set by culv_vk_device_desc_init(). */
-    /** Required. The loader's vkGetInstanceProcAddr, or volk's. */
+    /** Required: vkGetInstanceProcAddr of the loader or of volk. */
     PFN_vkGetInstanceProcAddr get_instance_proc_addr;
     VkInstance instance;              /**< Required. */
     VkPhysicalDevice physical_device; /**< Required. */
@@ -36,9 +36,9 @@ typedef struct culv_vk_device_desc {
      * extensions that sharing needs. Each object that you make then needs its own `fallback`, and
      * imports are refused. Default: none. */
     uint32_t fallback;
-    /** 1: CUDA kernels in command buffers (culvert/vulkan_kernel.h). If the device has what such
-     * kernels need, the merge calls below add it, and Culvert's buffers have a device address. If
-     * it does not, the device is attached without. Leave it 0 unless you want such kernels: if
+    /** 1: CUDA kernels in command buffers (culvert/vulkan_kernel.h). The merge calls below then add
+     * what such kernels need, if the device has it, and Culvert's buffers have a device address. A
+     * device without it can be attached too. Leave it 0 unless you want such kernels: if
      * VK_NVX_binary_import is enabled, other CUDA libraries of the process can fail (slang-rhi's
      * issue 760). Default: 0. */
     culv_bool kernels;
@@ -136,8 +136,8 @@ CULV_EXPORT uint32_t culv_vk_optional_device_extensions(uint32_t api_version, ui
                                                         const char **out_names);
 
 /** Ranks the physical devices of an instance. Devices that CUDA can reach come first (NVIDIA's
- * before the twin's, discrete devices before others). The others follow, each with the reason. The
- * call opens no context.
+ * devices before the twin, discrete devices before others). The others follow, each with the
+ * reason. The call opens no context.
  *
  * desc limits the CUDA driver as in culv_device_open_by_uuid(); it may be NULL. `out` and *count
  * are as in every call that lists (culvert.h). Set each element's struct_size.
@@ -260,7 +260,7 @@ CULV_EXPORT culv_result
 culv_vk_merge_instance_layers(PFN_vkGetInstanceProcAddr get_instance_proc_addr, uint32_t num_names,
                               const char *const *names, uint32_t *count, const char **out_names);
 
-/** Merges your device extensions with culv_vk_device_extensions() and with those of
+/** Merges your device extensions with culv_vk_device_extensions() and with the names of
  * culv_vk_optional_device_extensions() that the device has. If culv_vk_device_desc::kernels is set
  * and culv_vk_check_kernels() answers CULV_OK, it also adds culv_vk_kernel_extensions(). Pass the
  * desc that culv_vk_attach() gets later; the call reads get_instance_proc_addr, instance,
@@ -359,7 +359,7 @@ typedef struct culv_vk_check_desc {
     culv_bool host_memory;
     /** Buffers: bytes of your own memory that the buffer will share with others, such as an
      * allocator's block. 0: the memory is dedicated to the buffer, as culv_vk_buffer_create() makes
-     * it. It determines `memory_kind` and `random_access_slow` of the answer. */
+     * it. This size determines `memory_kind` and `random_access_slow` of the answer. */
     VkDeviceSize block_size;
 } culv_vk_check_desc;
 

@@ -6,8 +6,8 @@
  * culv_vk_kernel_call_record() records such a launch by the extension VK_NVX_binary_import. If the
  * extension is missing, launch the same culv_kernel_call on a CUDA stream.
  *
- * Set culv_vk_device_desc::kernels before vkCreateDevice. docs/kernels.md has the steps, has a
- * solver that works both ways, and says which way suits a solver.
+ * Set culv_vk_device_desc::kernels before vkCreateDevice. docs/kernels.md has the steps and a
+ * solver that works both ways, and says which way suits which solver.
  *
  * In a command buffer, Vulkan's rules order a kernel: its reads and writes need barriers, which the
  * calls below fill in. Record it outside of render passes. It runs without a CUDA context: it has a
@@ -131,7 +131,7 @@ CULV_EXPORT culv_result culv_vk_vector_view_get_address(const culv_vector_view *
  * kernels need other objects: culv_image_get_surface(), culv_image_get_texture().
  * Errors: INVALID (NULL_ARGUMENT; EXTENSION_MISSING); UNSUPPORTED (EXTENSION_MISSING); DRIVER (the
  * driver gave no handle).
- * Ownership: the view and the sampler own it; the number is valid while both exist.
+ * Ownership: the view and the sampler own the object; the number is valid while both exist.
  * Source: vulkan_core.h, vkGetImageViewHandleNVX. */
 CULV_EXPORT culv_result culv_vk_get_view_handle(const culv_vk_device *vk, VkImageView view,
                                                 VkSampler sampler, uint64_t *out);

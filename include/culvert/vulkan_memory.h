@@ -46,7 +46,7 @@ typedef struct culv_vk_image_desc {
     VkDeviceSize offset;   /**< memoryOffset of vkBindImageMemory, in bytes. */
     culv_texels texels;    /**< As culv_image_desc::texels. */
     culv_bool no_surfaces; /**< As culv_image_desc::no_surfaces. */
-    const char *label;     /**< Copied (up to 63 bytes). Default: the import's. */
+    const char *label;     /**< Copied (up to 63 bytes). Default: the import's label. */
     /** DISJOINT images: as culv_image_desc::plane_offsets, in bytes. */
     VkDeviceSize plane_offsets[3];
 } culv_vk_image_desc;
@@ -229,8 +229,8 @@ CULV_EXPORT VkDeviceMemory culv_vk_image_memory(const culv_shared_image *image, 
  * Errors: INVALID (NULL_ARGUMENT; VALUE: an address is 0, or a value is not a multiple of 4; RANGE:
  * an overlap); UNSUPPORTED (EXTENSION_MISSING: the VkDevice has no buffer addresses); DRIVER;
  * OUT_OF_MEMORY.
- * Ownership: the attachment owns the pipeline: the GPU must have run the command buffer before the
- * attachment ends.
+ * Ownership: the attachment owns the pipeline: the command buffer must not run after the
+ * attachment.
  * Threads: the thread that records the command buffer. */
 CULV_EXPORT culv_result culv_vk_record_copy(culv_vk_device *vk, VkCommandBuffer commands,
                                             VkDeviceAddress from, VkDeviceAddress to,

@@ -28,7 +28,8 @@ typedef struct culv_vk_own_buffer {
     VkBuffer buffer;
     culv_buffer *cuda;
     VkBufferUsageFlags usage; /**< Usage of the VkBuffer, for culv_vk_ring_record_copy(). */
-    /** Sharing mode of the VkBuffer. 0: EXCLUSIVE. If CONCURRENT, barriers have no queue family. */
+    /** Sharing mode of the VkBuffer. 0: EXCLUSIVE. With CONCURRENT, barriers have no queue
+     * family. */
     VkSharingMode sharing_mode;
 } culv_vk_own_buffer;
 
@@ -120,7 +121,6 @@ CULV_EXPORT const VkDependencyInfo *culv_vk_ring_barriers(const culv_ring *ring,
 
 /** Returns the timeline of a side, for your own submissions, or VK_NULL_HANDLE for NULL or for a
  * ring of another API. Never destroy it.
- * Errors: none.
  * Ownership: the ring owns it. */
 CULV_EXPORT VkSemaphore culv_vk_ring_semaphore(const culv_ring *ring, culv_ring_side side);
 

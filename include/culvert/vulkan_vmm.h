@@ -84,7 +84,7 @@ CULV_EXPORT culv_result culv_vk_buffer_bind_vmm(culv_vk_device *vk, VkBuffer buf
                                                 VkDeviceSize offset, VkDeviceMemory *out);
 
 /** Imports a VMM allocation into Vulkan and binds your image to it. The image has OPTIMAL tiling.
- * Culvert checks create_info against what CUDA could map.
+ * Culvert checks whether CUDA could map such an image.
  *
  * At offset 0 the memory is dedicated to the image. At another offset, beside other resources, the
  * allocation must be compressible (culv_vmm_allocation_info::usage says whether the device granted
@@ -117,7 +117,7 @@ typedef struct culv_vk_vector_view_desc {
     /** With sparse_queue: size of the sparse buffer in bytes, at least the maximum that the vector
      * will ever commit, with `commit_ahead`. It costs no memory. */
     VkDeviceSize sparse_size;
-    const char *label; /**< Copied (up to 63 bytes). Default: the vector's. */
+    const char *label; /**< Copied (up to 63 bytes). Default: the vector's label. */
 } culv_vk_vector_view_desc;
 
 CULV_INIT(culv_vk_vector_view_desc)
@@ -355,7 +355,8 @@ CULV_EXPORT culv_result culv_vk_space_decommit(culv_vk_space *space, uint64_t of
  * even if you have committed memory there. */
 #define CULV_VK_SPACE_ANYWHERE UINT64_MAX
 
-/** A part of a space to take. A field that is zero has its default, except `offset`. */
+/** A part of a space to take. A field that is zero has its default; struct_size, size and offset
+ * must be set. */
 typedef struct culv_vk_space_buffer_desc {
     size_t struct_size; /**< Set by culv_vk_space_buffer_desc_init(). */
     uint64_t size;      /**< Required: bytes. */
@@ -373,7 +374,7 @@ typedef struct culv_vk_space_buffer_desc {
      * sparse block (64 KiB on an H200). Culvert owns it: never destroy it. NULL: use
      * culv_vk_space_info::buffer; the offset is the part's address less the space's address. */
     VkBuffer *own_handle;
-    const char *label; /**< Copied (up to 63 bytes). Default: the space's. */
+    const char *label; /**< Copied (up to 63 bytes). Default: the space's label. */
 } culv_vk_space_buffer_desc;
 
 /** Returns a default descriptor. */

@@ -53,7 +53,7 @@ typedef enum culv_mpi_way {
      * variable CULVERT_MPI_WAY (direct, device, host) is set, it chooses instead. */
     CULV_MPI_WAY_AUTO = 0,
     /** The rank's stream writes directly into the renderer's memory (culv_ipc, VMM handles). The
-     * rank's GPU is the same, or it reaches the renderer's GPU, on one machine or by fabric handles
+     * rank uses the renderer's GPU, or a GPU that reaches it, on one machine or by fabric handles
      * (IMEX). */
     CULV_MPI_WAY_DIRECT = 1,
     /** MPI gets device pointers. MPIX_Query_cuda_support() must say that MPI takes them. */
@@ -126,8 +126,8 @@ typedef struct culv_mpi_rank_info {
     int32_t rank;       /**< Rank in the communicator. */
     culv_mpi_way way;
     uint64_t bytes;  /**< Bytes of the rank's part. */
-    uint64_t frames; /**< Frames whose part from it is complete at the renderer. */
-    uint64_t behind; /**< Frames by which the most advanced rank is ahead of it. */
+    uint64_t frames; /**< Frames whose part from this rank is complete. */
+    uint64_t behind; /**< Frames by which it is behind the foremost rank. */
     /** Nanoseconds for which the renderer has waited for the rank's next part, since it gave the
      * slot or the previous part arrived. 0: the renderer does not wait for the rank. */
     uint64_t late;
@@ -142,11 +142,10 @@ CULV_INIT(culv_mpi_rank_info)
  * descriptor is wrong, the calls of all ranks fail and name that rank.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE; VALUE: a field; RANGE: bytes outside the frame, or
  * bytes of two ranks; NOT_READY: MPI is not initialized), UNSUPPORTED (VMM: the renderer's device;
- * VALUE: a way that the pair lacks; the message says why), TIMEOUT (IPC_GONE: the message names the
+ * VALUE: a way that the pair lacks; the message says why), TIMEOUT (IPC_GONE: the message names
  * ranks that did not call), OUT_OF_MEMORY, DRIVER (CUDA; OS: MPI, with the call and its text),
  * ASYNC.
- * Ownership: *out is yours, for culv_mpi_destroy(), before you close the device. `comm` stays
- * yours.
+ * Ownership: *out is yours, for culv_mpi_destroy(), before you close the device. `comm` is yours.
  * Threads: see above.
  * Source: MPI 3.1: MPI_Comm_idup, MPI_Isend, MPI_Irecv. */
 CULV_EXPORT culv_result culv_mpi_create(culv_device *device, MPI_Comm comm,
@@ -167,8 +166,8 @@ CULV_EXPORT void culv_mpi_destroy(culv_mpi **mpi);
 CULV_EXPORT culv_result culv_mpi_acquire(culv_mpi *mpi, uint64_t timeout, culv_mpi_part *part);
 
 /** Returns the address of the first byte of range number `range` in the part that the rank holds,
- * or 0 if it holds none. The rest of the frame is not there. Each frame has other addresses. An
- * address is aligned like the range's offset, up to 16 bytes.
+ * or 0 if it holds none. Do not access the rest of the frame by it. Each frame has other addresses.
+ * An address is aligned like the range's offset, up to 16 bytes.
  * Ownership: Culvert owns the memory. Valid until the release. */
 CULV_EXPORT CUdeviceptr culv_mpi_pointer(const culv_mpi *mpi, size_t range);
 
@@ -205,8 +204,7 @@ CULV_EXPORT culv_result culv_mpi_acquire_frame(culv_mpi *mpi, uint64_t timeout,
 /** Releases the frame. The ranks may write its slot once `done` has reached `value`. `done` is the
  * CUDA half of a semaphore that the renderer's queue signals (culv_shared_semaphore_cuda()). Pass
  * NULL if the GPU has already read the frame (a fence, glFinish()).
- * Errors: INVALID (NULL_ARGUMENT; RING_ORDER: the renderer holds no frame); as
- * culv_semaphore_wait(). */
+ * Errors: INVALID (NULL_ARGUMENT; RING_ORDER: no frame is held); as culv_semaphore_wait(). */
 CULV_EXPORT culv_result culv_mpi_release_frame(culv_mpi *mpi, culv_semaphore *done, uint64_t value);
 
 /** Lists the ranks by number. The renderer gets all ranks, and another rank gets only itself.

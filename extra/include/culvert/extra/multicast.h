@@ -27,7 +27,7 @@ typedef struct culv_multicast culv_multicast;
 /** A multicast object to make. */
 typedef struct culv_multicast_desc {
     size_t struct_size;   /**< Set by culv_multicast_desc_init(). */
-    uint32_t num_devices; /**< Required: GPUs of the team, including those of other processes. */
+    uint32_t num_devices; /**< Required: GPUs of the team, in all processes. */
     culv_bool opt_in;     /**< Required: 1, once you know the warning above. */
     uint64_t size; /**< Required: bytes that each device can bind, rounded up to the granularity. */
     /** Handle types for export: bits (1 << culv_handle_type) of OPAQUE_FD, on Windows OPAQUE_WIN32.
@@ -98,7 +98,6 @@ CULV_EXTRA void culv_multicast_destroy(culv_multicast **multicast);
  * that each device can bind, and `missing_devices` is the number of devices that are still to be
  * added. culv_vmm_map() answers INVALID (NOT_READY) while a device is missing.
  * culv_vmm_allocation_destroy() refuses it (OWNED).
- * Errors: none.
  * Ownership: the object owns it. */
 CULV_EXTRA culv_vmm_allocation *culv_multicast_allocation(const culv_multicast *multicast);
 

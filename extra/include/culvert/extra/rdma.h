@@ -154,7 +154,7 @@ CULV_INIT(culv_rdma_dma_buf)
  * (HOST_POINTER: also page-locked host memory; VALUE: unknown flags; STRUCT_SIZE), UNSUPPORTED
  * (HANDLE_TYPE: the device makes no dma-bufs; DRIVER_TOO_OLD), DRIVER (NOT_EXPORTABLE),
  * OUT_OF_MEMORY, ASYNC.
- * Ownership: out->handle is yours; close it with culv_handle_close(). It keeps the memory.
+ * Ownership: out->handle is yours; close it with culv_handle_close(). It keeps the memory alive.
  * Source: cuda.h, cuMemGetHandleForAddressRange; libfabric's issues 10976 and 10995 for both
  * errors. */
 CULV_EXTRA culv_result culv_rdma_dma_buf_export_dup(culv_device *device, CUdeviceptr pointer,

@@ -45,8 +45,8 @@ typedef enum culv_rdma_validity {
 
 /** The reason for an unpin. */
 typedef enum culv_rdma_unpin_why {
-    /** Its place is needed, culv_rdma_cache_trim() was called, or the cache is destroyed. The
-     * memory still exists: in the kernel, call nvidia_p2p_put_pages(). */
+    /** Other memory needs the space, culv_rdma_cache_trim() was called, or the cache is destroyed.
+     * The memory still exists: in the kernel, call nvidia_p2p_put_pages(). */
     CULV_RDMA_UNPIN_EVICTED = 0,
     /** A larger registration, already pinned, covers it. The memory still exists. */
     CULV_RDMA_UNPIN_REPLACED = 1,

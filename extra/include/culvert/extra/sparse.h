@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Culvert: sparse arrays: CUDA arrays whose texels get memory tile by tile.
+/* Culvert: sparse arrays, which are CUDA arrays whose texels get memory tile by tile.
  *
  * A sparse array begins without memory. culv_sparse_bind_batch() maps tiles of 64 KiB onto a pool
  * (a culv_vmm_allocation made with CULV_VMM_USAGE_TILE_POOL) and unmaps them again, as work in a

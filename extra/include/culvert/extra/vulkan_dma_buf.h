@@ -63,7 +63,7 @@ typedef struct culv_drm_modifier {
     uint32_t directions; /**< Bits 1 << CULV_VK_DMA_BUF_IN and 1 << CULV_VK_DMA_BUF_OUT. */
 } culv_drm_modifier;
 
-/** A DRM format (drm_fourcc.h), in Vulkan's and CUDA's terms. */
+/** The properties of a DRM format (drm_fourcc.h). */
 typedef struct culv_drm_format_info {
     size_t struct_size; /**< Set by culv_drm_format_info_init(). */
     uint32_t fourcc;    /**< DRM_FORMAT_... */
@@ -74,7 +74,7 @@ typedef struct culv_drm_format_info {
     /** If the format has several planes: DRM format of each plane, each of which needs its own
      * bridge. Otherwise 0. */
     uint32_t plane_fourccs[3];
-    uint32_t chroma_across; /**< Divisor: width of plane 0 by width of plane 1. */
+    uint32_t chroma_across; /**< Width of plane 0 divided by the width of plane 1. */
     uint32_t chroma_down;   /**< The same for the height. */
     uint32_t num_modifiers; /**< Elements of `modifiers`. 0 without a VkDevice. */
     /** Modifiers with which the VkDevice can bridge the format: agree on one with the other
@@ -151,8 +151,8 @@ CULV_INLINE culv_vk_dma_buf_desc culv_vk_dma_buf_desc_init(void)
 /** Opaque: a dma-buf in Vulkan, CUDA's image or buffer, and the timeline between them. */
 typedef struct culv_vk_dma_buf_bridge culv_vk_dma_buf_bridge;
 
-/** Makes a bridge. It copies nothing by itself: record the copies. If `out` is NULL, the call only
- * checks whether such a bridge can be made, and does not read the handle; the message says what is
+/** Makes a bridge. It copies nothing yet: record the copies. If `out` is NULL, the call only checks
+ * whether such a bridge can be made, and does not read the handle; the message says what is
  * missing. `vk` must be attached to `device`.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE; VALUE: fourcc and format, direction, queue family,
  * planes, or a field that does not go with `handle`; MODIFIER: the implicit one, or another number
