@@ -12,8 +12,8 @@
  *   CULV_LAUNCH(scale, &d, CULV_ARG(pointer), CULV_ARG(factor), CULV_ARG(n));
  *
  *   culv::launch(scale, d, pointer, 2.0f, n);                         in C++
- *   culv::kernel<CUdeviceptr, float, int> typed(scale);               converts, and counts, when
- *   typed(d, pointer, 2, n);                                          compiled */
+ *   culv::kernel<CUdeviceptr, float, int> typed(scale);               the compiler checks
+ *   typed(d, pointer, 2, n);                                          and converts arguments */
 #ifndef CULV_KERNEL_H_
 #define CULV_KERNEL_H_
 

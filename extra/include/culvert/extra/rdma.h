@@ -5,7 +5,7 @@
  * A card cannot use a CUDA pointer: its driver must first pin the memory, by nvidia_p2p_get_pages()
  * in the kernel or by a dma-buf.
  *
- *   culv_rdma_get_info(device, pointer, &info);          what is there, and how a card gets at it
+ *   culv_rdma_get_info(device, pointer, &info);          what is there, and how a card reaches it
  *   culv_rdma_set_sync_memops(device, pointer, 0, NULL); CUDA's copies then end before they return
  *   culv_rdma_dma_buf_export_dup(device, pointer, size, CULV_DMA_BUF_PCIE, &dma_buf);
  *   ibv_reg_dmabuf_mr(pd, dma_buf.offset, size, pointer, dma_buf.handle.value.fd, access);
