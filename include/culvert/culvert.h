@@ -8,21 +8,21 @@
  * CUDA driver API (CULV_CUDA()).
  *
  * A program opens a culv_device (device.h), shares memory and images with it (memory.h, image.h),
- * and orders both sides with semaphores (semaphore.h) or with a ring of frames (ring.h). Each call
- * that can fail returns a culv_result (result.h).
+ * and orders both sides with semaphores (semaphore.h) or with a ring of frames (ring.h). Nearly
+ * every call that can fail returns a culv_result (result.h).
  *
  * Rules that hold for every call, and that the comments do not repeat:
- * - A function's comment has no "Errors:" if it cannot fail, no "Ownership:" if nothing changes
- *   hands (a struct that a call fills is yours), and no "Threads:" if any thread may call it at any
- *   time.
- * - A call that destroys, closes, unmaps or gives up an object comes after all other calls on the
- *   object, and takes a pointer to your pointer. If it succeeds, Culvert owns the object again and
- * your pointer is NULL. If it fails, you still own the object. The call does nothing if you pass
- * NULL or a pointer to NULL. - In a descriptor, a field that is zero has its default; struct_size
- * alone must be set. A label is copied (up   to 63 bytes) and appears in messages. - A call that
- * lists writes up to `capacity` elements into your array (which may be NULL if   capacity is 0),
- * and sets *count to the number of elements that there are. - Outputs are written only on success.
- * handle.h says what _dup in a name means.
+ * - A function's comment has no "Errors:" if it cannot fail, and no "Ownership:" if nothing changes
+ *   its owner (a struct that a call fills is yours). It has no "Threads:" if any thread may call it
+ *   at any time, or if the comment of its object's type says which threads may.
+ * - A call that ends an object (destroys, closes, detaches or unmaps it) takes a pointer to your
+ *   pointer, and comes after all other calls on the object. If it succeeds, your pointer is NULL.
+ *   If it fails, you still own the object. It does nothing for NULL or a pointer to NULL.
+ * - In a descriptor, a field that is zero has its default; only struct_size must be set. A label is
+ *   copied (up to 63 bytes) and appears in messages.
+ * - A call that returns a list writes up to `capacity` elements into your array (NULL is allowed if
+ *   capacity is 0), and sets *count to the number of all elements.
+ * - Outputs are written only on success. handle.h says what _dup in a name means.
  *
  * Pages such as "docs/gl.md" are in the source tree, and in share/doc/culvert/docs of an
  * installation. */

@@ -17,8 +17,8 @@ typedef struct culv_device culv_device;
 /** The CUDA driver that serves the device. */
 typedef enum culv_driver {
     /** NVIDIA's driver, and also the software twin if culv_soft_enable() or CULVERT_SOFT=1 allows
-     * it. A UUID decides between them. Ordinals count NVIDIA's devices, or the twin's if it is
-     * alone. */
+     * it. If you open by UUID, the UUID decides between the two. Ordinals count NVIDIA's devices,
+     * or the twin's if it is alone. */
     CULV_DRIVER_AUTO = 0,
     CULV_DRIVER_NVIDIA = 1, /**< libcuda.so.1 (nvcuda.dll) only. */
     /** The software twin only: a CUDA driver on the CPU. */
@@ -31,9 +31,9 @@ typedef struct culv_device_desc {
     size_t struct_size; /**< Set by culv_device_desc_init(). */
     culv_driver driver; /**< Default: CULV_DRIVER_AUTO. */
     /** Borrowed: a context of that device. It must outlive the culv_device and all objects made
-     * from it (INVALID, VALUE: it is already destroyed; CONTEXT_DEVICE: it is another device's). It
-     * may be a CIG context (culvert/extra/cig.h). Default: the primary context, which Culvert
-     * retains. */
+     * from it. The open fails (INVALID) if it is destroyed already (VALUE) or belongs to another
+     * device (CONTEXT_DEVICE). It may be a CIG context (culvert/extra/cig.h). Default: the primary
+     * context, which Culvert retains. */
     CUcontext context;
     culv_log log;      /**< Default: silent. */
     const char *label; /**< Copied (up to 63 bytes); prefixes every message. Default: none. */
@@ -71,17 +71,18 @@ typedef struct culv_device_caps {
     /** Kernels may read pageable host memory (pageableMemoryAccess). */
     culv_bool pageable_memory_access;
     culv_bool multicast;
-    culv_bool mig_slice; /**< The device is a MIG slice: no graphics API reaches it. */
+    culv_bool mig_slice; /**< The device is a MIG slice: graphics needs a +gfx profile. */
     /** The GPU has no memory but the host's. */
     culv_bool integrated;
     culv_bool host_register_supported; /**< cuMemHostRegister takes the host's pages. */
-    /** The GPU uses registered pages by the CPU's address. */
+    /** The GPU reaches registered pages at the address that the CPU uses. */
     culv_bool can_use_host_pointer_for_registered_mem;
     /** The GPU reads pageable memory through the CPU's page tables, as on Grace. */
     culv_bool pageable_memory_access_uses_host_page_tables;
     culv_bool luid_valid; /**< The driver reports a LUID, as on Windows in WDDM mode. */
     culv_luid luid;       /**< The adapter's LUID, if luid_valid. */
-    /** The bit of its node among linked GPUs, if luid_valid: 1 for a GPU alone. */
+    /** Bit of the device's node in a linked adapter, if luid_valid. A GPU that is not linked has
+     * 1. */
     uint32_t node_mask;
     /** culv_device_desc::context is a CIG context (culvert/extra/cig.h): no VMM, no memory
      * pools. */
@@ -96,8 +97,8 @@ CULV_INIT(culv_device_caps)
 typedef struct culv_device_counts {
     size_t struct_size; /**< Set by culv_device_counts_init(). */
     uint64_t memories;  /**< Imports that the driver holds. */
-    /** Mappings that the driver holds: one for each import that has buffers, each image, and each
-     * buffer in host memory. */
+    /** Mappings that the driver holds: one for each import with buffers, one for each image, and
+     * one for each buffer in host memory. */
     uint64_t mappings;
     uint64_t buffers;    /**< Live culv_buffer objects. */
     uint64_t images;     /**< Live culv_image objects. */
@@ -133,8 +134,9 @@ CULV_INIT(culv_device_counts)
 CULV_EXPORT culv_result culv_device_open_by_uuid(const culv_uuid *uuid,
                                                  const culv_device_desc *desc, culv_device **out);
 
-/** Opens the CUDA device with this LUID and node. Direct3D identifies a GPU by them. node_mask is 1
- * << node index. Pass 1 for Direct3D 11, or if ID3D12Device::GetNodeCount() is 1. desc may be NULL.
+/** Opens the CUDA device with this LUID and node. Direct3D identifies a GPU by them. The node's
+ * mask is (1<<index). Pass 1 for Direct3D 11, or if ID3D12Device::GetNodeCount() is 1. desc may be
+ * NULL.
  * Errors: INVALID (NULL_ARGUMENT; VALUE: an all-zero LUID, or node_mask 0; DEVICE_GROUP: several
  * nodes); NO_DEVICE, whose message names every CUDA device and its LUID (DEVICE_UNKNOWN;
  * DEVICE_GROUP: another node of that adapter); UNSUPPORTED without a usable driver; DRIVER; ASYNC;
@@ -164,11 +166,11 @@ CULV_EXPORT culv_result culv_device_get_caps(const culv_device *device, culv_dev
  * Errors: INVALID. */
 CULV_EXPORT culv_result culv_device_get_counts(culv_device *device, culv_device_counts *out);
 
-/** Releases the objects that were deferred behind a stream and that the GPU no longer uses.
- * Returns how many objects are still deferred, or 0 for NULL. The driver may wait for the context's
- * work meanwhile. If a program destroys objects only behind streams, it must call this now and
- * then, when a wait does no harm (between scenes, once a second). Otherwise the objects keep their
- * memory until the device is gone. */
+/** Releases objects that you destroyed with a stream of last use and that the GPU no longer uses.
+ * Returns the number of objects that are still deferred, or 0 for NULL. The driver may wait for the
+ * context's work meanwhile. If a program destroys objects only in this way, it must call this now
+ * and then, when a wait does no harm (between scenes, once a second). Otherwise the objects keep
+ * their memory until the device is gone. */
 CULV_EXPORT uint64_t culv_device_collect(culv_device *device);
 
 /** Returns the CUDA context that Culvert uses. Make it current (cuCtxSetCurrent) before you launch
@@ -179,7 +181,7 @@ CULV_EXPORT CUcontext culv_device_context(const culv_device *device);
 
 /** Returns a function of the SAME driver that serves the device (NVIDIA's or the twin's). Cast it
  * to its PFN_ type of cudaTypedefs.h. As in cuGetProcAddress, `name` has no suffix, and `version`
- * is the CUDA version whose form of the function you want: ("cuMemAlloc", 3020).
+ * is the CUDA version that introduced the variant that you want: ("cuMemAlloc", 3020).
  * Errors: none; NULL if the driver lacks it.
  * Ownership: a function of the driver, valid while the device is open. */
 CULV_EXPORT void (*culv_device_cuda_proc(const culv_device *device, const char *name,
@@ -217,13 +219,13 @@ typedef struct culv_pointer_info {
     /** The allocation. For VMM memory: the reserved addresses that it is mapped in. */
     CUdeviceptr range_start;
     uint64_t range_size;
-    CUdeviceptr mapping_start; /**< VMM: the mapping there. Otherwise the same as the range. */
+    CUdeviceptr mapping_start; /**< VMM: the mapping at `pointer`. Otherwise the range. */
     uint64_t mapping_size;
-    /** Number of the memory in this process. All mappings of the memory have the same. 0:
+    /** Number of the memory in this process. All mappings of the memory share this number. 0:
      * unknown. */
     uint64_t memory_id;
-    /** Number of the allocation or mapping in this process; a later one at the same address has
-     * another. 0: unknown (external memory). */
+    /** Number of the allocation or mapping in this process. If another allocation or mapping comes
+     * to the same address later, it has a different number. 0: unknown (external memory). */
     uint64_t buffer_id;
     CUmemoryPool pool; /**< Pools: the driver's handle. */
     /** Nonzero: cuIpcGetMemHandle takes it, and shares the whole block that the memory lies in. */
@@ -247,12 +249,12 @@ CULV_EXPORT culv_result culv_pointer_get_info(culv_device *device, CUdeviceptr p
  * on a laptop, under a sanitizer. Culvert uses it only if the program or the environment allows
  * it. */
 
-/** Allows the twin for this process, as the environment variable CULVERT_SOFT=1 does. It also lets
- * the Vulkan loader find the twin's layer in a build tree, a bundle or an installation in a
- * directory of its own: the twin's library adds that directory to VK_ADD_LAYER_PATH, or to
- * VK_LAYER_PATH if that is set. culv_vk_instance_layers() adds it too: a program that calls that
- * function needs this one only to allow the twin in code. Call it at the start of main, before
- * vkCreateInstance and before the program starts other threads. A second call does nothing.
+/** Allows the twin for this process, as the environment variable CULVERT_SOFT=1 does. If the twin's
+ * Vulkan layer is not in one of the system's directories, the call adds the layer's directory to
+ * VK_ADD_LAYER_PATH, or to VK_LAYER_PATH if that is set, so that the Vulkan loader finds it.
+ * culv_vk_instance_layers() does that too: with it, you need this call only if CULVERT_SOFT=1 is
+ * not set. Call it at the start of main, before vkCreateInstance and before the program starts
+ * other threads. A second call does nothing.
  * Errors: UNSUPPORTED (SOFT_MISSING) if the twin's library is not found. Culvert looks for it
  * beside its own library (or beside the program, if Culvert is linked statically), in
  * CULVERT_SOFT_PATH, and then in the system linker's directories.
@@ -317,16 +319,17 @@ CULV_INIT(culv_resume_desc)
  * side of them is not touched: Vulkan may keep using it.
  *
  * The call waits for all CUDA work of the context. Before it gives up anything, it refuses if a
- * CUDA stream waits for a value of a timeline that Vulkan has not reached yet, or if a stream that
- * the legacy stream waits for is being captured.
+ * CUDA stream waits for a timeline's value that Vulkan has not signaled yet, or if a blocking
+ * stream (the legacy stream waits for those) is being captured.
  *
  * It also refuses if the device has an object that the resume could not make again, and its message
- * names the object: an import by a handle (culv_memory_import() and similar calls, other processes'
- * objects); an import of your own Vulkan object, unless `imports_live` is set; an object that was
- * made for OpenGL or is shared with another GPU; a binary semaphore; a registered object; a tensor
- * of a buffer that a consumer still holds; a VMM allocation or memory pool that was exported or
- * imported, also in a vector's view or a space. Destroy these first, and make them again after the
- * resume.
+ * names the object. Destroy these first, and make them again after the resume:
+ * - imports by a handle (culv_memory_import() and similar calls, other processes' objects);
+ * - imports of your own Vulkan objects, unless `imports_live` is set;
+ * - objects that were made for OpenGL or are shared with another GPU, and registered objects;
+ * - binary semaphores, and tensors of buffers that a consumer still holds;
+ * - VMM allocations and memory pools that were exported or imported. A vector's view exports the
+ *   vector's chunks, and a space exports all of its memory.
  *
  * CUDA graphs that signal or wait for a semaphore, or that use an image, contain handles that no
  * longer exist. Make the graphs again too. desc may be NULL.

@@ -134,7 +134,8 @@ CULV_EXPORT culv_result culv_gl_memory_import(culv_gl *gl, const culv_gl_memory_
                                               culv_gl_memory **out);
 
 /** Makes a GL memory object from a VMM allocation, which must be exportable and lie on the
- * context's GPU. CUDA reaches the memory where the allocation is mapped.
+ * context's GPU. CUDA uses the memory at the addresses where the allocation is mapped
+ * (culv_vmm_map()).
  * Errors: as culv_vmm_export_dup() and culv_gl_memory_import(); INVALID (DEVICE_MISMATCH;
  * NOT_EXPORTABLE: the allocation was not made for export).
  * Ownership: *out is yours, for culv_gl_memory_destroy(). It keeps the memory alive even if the

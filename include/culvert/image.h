@@ -37,23 +37,24 @@ typedef struct culv_image_desc {
     size_t struct_size;   /**< Set by culv_image_desc_init(). */
     uint64_t offset;      /**< Bytes into the allocation: the memoryOffset of vkBindImageMemory. */
     culv_format format;   /**< Required. */
-    culv_texels texels;   /**< CUDA format to use, if there are two (UNORM and SNORM). */
+    culv_texels texels;   /**< The CUDA format; UNORM and SNORM formats have two. */
     culv_image_type type; /**< Default: 2D. */
     uint32_t width;       /**< Required: texels of level 0. */
     uint32_t height;      /**< Required except for 1D (0 or 1): texels of level 0. */
     uint32_t depth;       /**< Required for 3D, otherwise 0 or 1: texels of level 0. */
     /** Number of layers that the image was created with. A cube has 6, an array of n cubes has 6n.
-     * 0: 1, or 6 for a cube. */
+     * 0 means 1, or 6 for a cube. */
     uint32_t array_layers;
-    uint32_t mip_levels; /**< Levels that the image was created with. 0: 1. */
+    uint32_t mip_levels; /**< Levels that the image was created with. 0 means 1. */
     /** 1 if the graphics API draws into it: CUDA_ARRAY3D_COLOR_ATTACHMENT. */
     culv_bool color_attachment;
     /** 1 for CUDA_ARRAY3D_TEXTURE_GATHER (2D of one layer; CUDA guide 3.2.14.1.7). */
     culv_bool texture_gather;
     /** 1 for CUDA_ARRAY3D_VIDEO_ENCODE_DECODE; not for images of several planes. */
     culv_bool video_encode_decode;
-    /** 1 for no CUDA_ARRAY3D_SURFACE_LDST: the image then has no surfaces. Formats of blocks and of
-     * several planes never have surfaces, but the planes have surfaces. */
+    /** 1 for no CUDA_ARRAY3D_SURFACE_LDST: the image then has no surfaces. Compressed formats have
+     * no surfaces. If a format has several planes, each plane has surfaces, and the whole image has
+     * none. */
     culv_bool no_surfaces;
     const char
         *label; /**< Copied (up to 63 bytes); appears in messages. Default: the import's label. */
@@ -89,9 +90,10 @@ CULV_INIT(culv_subresource_layout)
 
 /** Maps an image of the import. The image must have OPTIMAL tiling: CUDA maps a LINEAR image
  * without an error and reads wrong texels (measured on an H200). An image of several planes must be
- * DISJOINT, with all planes in this import: Vulkan does not tell where planes of other images lie.
- * Errors: INVALID (RANGE: also planes that overlap; EXTENT, USAGE, DEDICATED: in a dedicated
- * allocation the image must lie at offset 0 and must not be DISJOINT, and D16_UNORM and S8_UINT
+ * DISJOINT, with all planes in this import: if it is not DISJOINT, Vulkan does not say where its
+ * planes lie.
+ * Errors: INVALID (RANGE: also planes that overlap; EXTENT; USAGE; DEDICATED: a dedicated
+ * allocation needs offset 0 and no DISJOINT, and D16_UNORM and S8_UINT
  * (culv_format_info::dedicated) need a dedicated allocation ...), UNSUPPORTED (FORMAT: no CUDA
  * array has it, or this driver's arrays lack it; HANDLE_TYPE: a dma-buf cannot have arrays),
  * DRIVER, ASYNC, OUT_OF_MEMORY.
@@ -131,10 +133,10 @@ CULV_EXPORT culv_result culv_image_get_surface(culv_image *image, uint32_t level
 
 /** Fills *out with the extent and the blocks of one level and plane. If no CUDA array has the
  * format (R32G32B32_SFLOAT, D24_UNORM_S8_UINT ...), it also gets the place of the texels in device
- * memory; otherwise `pointer`, `size` and the pitches are 0. Such images exist only on the HOST
- * path (culvert/shared.h). Their rows have no padding, and each level follows the one before. They
- * have no arrays, surfaces or textures (UNSUPPORTED, FORMAT). Depth and stencil are planes 0 and 1,
- * as in vkCmdCopyImageToBuffer (D24 as 32-bit words).
+ * memory; otherwise `pointer`, `size` and the pitches are 0. Images without a CUDA array exist only
+ * on the HOST path (culvert/shared.h), and have no surfaces or textures (UNSUPPORTED, FORMAT).
+ * Their rows have no padding, and each level follows the one before. Depth and stencil are planes 0
+ * and 1, as in vkCmdCopyImageToBuffer (D24 as 32-bit words).
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE, LEVEL).
  * Ownership: Culvert owns the memory, which is valid until the image is destroyed.
  * Source: Vulkan specification, "Buffer and Image Addressing". */
@@ -200,7 +202,7 @@ typedef struct culv_texture_desc {
     culv_texture_filter filter;      /**< Filter within a level, for minifying and magnifying. */
     culv_texture_filter mip_filter;  /**< Filter between levels. */
     culv_texture_read read;          /**< Values that a read returns. */
-    float mip_bias;                  /**< Number of levels that is added to the level. */
+    float mip_bias;                  /**< Bias that is added to the level of detail. */
     culv_bool clamp_lod;             /**< Nonzero: min_lod and max_lod apply. 0: all levels. */
     float min_lod;                   /**< Least level, counted from base_level. */
     float max_lod;                   /**< Greatest level, counted from base_level. */
@@ -226,8 +228,7 @@ typedef struct culv_texture_desc {
     uint32_t plane; /**< Plane to read, for images with several planes. */
 } culv_texture_desc;
 
-/** culv_texture_desc_init(): reads the nearest texel of the nearest level, clamped, of all levels
- * and layers. */
+/** culv_texture_desc_init(): filters NEAREST, addresses CLAMP, all levels and all layers. */
 CULV_INIT(culv_texture_desc)
 
 /** Gets a texture object of the image with these settings. desc may be NULL for the default.

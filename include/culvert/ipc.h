@@ -78,7 +78,7 @@ typedef enum culv_ipc_kind {
     CULV_IPC_KIND_FORCE32 = 0x7fffffff
 } culv_ipc_kind;
 
-/** The meaning of an image's colours. The format has the order of the channels. */
+/** The meaning of an image's colours. The order of the channels follows from the format. */
 typedef enum culv_ipc_color {
     CULV_IPC_COLOR_UNKNOWN = 0,
     CULV_IPC_COLOR_DATA = 1,   /**< No colours. */
@@ -180,8 +180,8 @@ typedef struct culv_ipc_server_desc {
     const uint32_t *users;
     size_t num_users;
     /** Maximum number of clients, 1 to CULV_IPC_MAX_CLIENTS. Default: 16. If all places are taken,
-     * the server closes a connection that has sent nothing, or a client that for a second has read
-     * no answer or has asked nothing since it connected. Each user in `users` has one place that
+     * the server disconnects a client that has sent nothing at all, or one that for a second has
+     * left an answer unread or has made no first request. Each user in `users` has one place that
      * other users cannot take, if there are enough places. */
     uint32_t max_clients;
     const char *label; /**< Copied (up to 63 bytes). Appears in messages. Default: none. */
@@ -193,8 +193,8 @@ CULV_INIT(culv_ipc_server_desc)
  * culv_ipc_server_poll() admits one client, and the others wait.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE; VALUE: a name, a count, or a directory that does not
  * exist; IPC_REFUSED: the directory belongs to another user or is open to others), BUSY (IPC_NAME:
- * there is a server of this name already), UNSUPPORTED (NOT_BUILT: Windows has no directories and
- * no uids), OUT_OF_MEMORY, DRIVER (OS).
+ * there is a server of this name already), UNSUPPORTED (NOT_BUILT: `directory` or `users` is set on
+ * Windows), OUT_OF_MEMORY, DRIVER (OS).
  * Ownership: *out is yours, for culv_ipc_server_destroy(). It keeps the device open.
  * Source: unix(7), SCM_RIGHTS, SO_PEERCRED; Windows: CreateNamedPipe. */
 CULV_EXPORT culv_result culv_ipc_server_create(culv_device *device,
@@ -218,8 +218,8 @@ CULV_EXPORT culv_result culv_ipc_server_poll(culv_ipc_server *server, uint64_t t
                                              uint32_t *answered);
 
 /** Returns a file descriptor for poll() and similar calls. It is readable when
- * culv_ipc_server_poll() has something to do. Returns -1 for NULL and on Windows: call
- * culv_ipc_server_poll() now and then there.
+ * culv_ipc_server_poll() has something to do. Returns -1 for NULL and on Windows. On Windows, call
+ * culv_ipc_server_poll() regularly.
  * Ownership: the server owns it: never close it. */
 CULV_EXPORT int culv_ipc_server_fd(const culv_ipc_server *server);
 
@@ -331,7 +331,8 @@ CULV_EXPORT culv_result culv_ipc_client_connect(culv_device *device,
 CULV_EXPORT void culv_ipc_client_destroy(culv_ipc_client **client);
 
 /** Gets the description of the server's offer number `index`, which counts from 0. *count (count
- * may be NULL) gets the number of offers. If the index is too high, only *count is written.
+ * may be NULL) gets the number of offers. If the index is too high, the call succeeds and writes
+ * only *count.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE), TIMEOUT (IPC_GONE: no answer), ASYNC (IPC_GONE: the
  * server has ended; IPC_PROTOCOL: its message is no answer).
  * Threads: one at a time. */
@@ -408,8 +409,8 @@ typedef struct culv_ipc_vector_desc {
     /** Bytes of address space. If the vector needs more, it moves to a range of twice that size.
      * Default: 16 times the vector's bytes, and at least 1 GiB. */
     uint64_t reserve;
-    /** Nonzero: each chunk keeps its handle, which a graphics API's view of the vector and
-     * culv_vmm_export_dup() of a chunk's allocation need. */
+    /** Nonzero: each chunk keeps its handle. A graphics API's view of the vector needs it, and so
+     * does culv_vmm_export_dup() of a chunk's allocation. */
     culv_bool keep_handles;
 } culv_ipc_vector_desc;
 
@@ -444,7 +445,8 @@ CULV_EXPORT culv_result culv_ipc_vector_update(culv_vector *vector, CUstream las
  * If your program allocates by cuMemAlloc or cuMemAllocAsync, it can offer that memory as it is. In
  * new programs, prefer VMM memory (culv_ipc_from_vmm()): it exists until no process uses it, and
  * graphics APIs can import it. Keep an object of this part until the other processes have closed
- * it: CUDA does not say what happens otherwise, or if the exporting process ends. */
+ * it; otherwise the behavior is undefined (cuda.h). CUDA does not say what happens if the exporting
+ * process ends. */
 
 /* CUDA's own handle, repeated here as in base.h. */
 typedef struct CUevent_st *CUevent;

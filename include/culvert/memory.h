@@ -22,20 +22,21 @@
 
 CULV_EXTERN_C_BEGIN
 
-/** The kind of memory that a buffer or an image lies in. Their speed differs only at sizes of
- * several GiB: random reads of 4 GiB reached 43 G words/s in the fast kind, and 6.3 in the others
- * (H200; docs/measured/memory-kinds.md). */
+/** The kind of memory that a buffer or an image lies in. Their speed differs most for random access
+ * to several GiB: random reads of 4 GiB reached 43 G words/s in the fast kind, and 6.3 in the
+ * others (H200; docs/measured/memory-kinds.md). */
 typedef enum culv_memory_kind {
-    /** In a descriptor: the fast kind. In an answer: not known, for example for host memory, or for
-     * an imported handle whose allocation nobody described. */
+    /** In a descriptor, it asks for the fast kind. As a result, it means that the kind is not
+     * known, for example for host memory, or for an imported handle whose allocation nobody
+     * described. */
     CULV_MEMORY_KIND_UNKNOWN = 0,
-    /** Both sides access it at random as fast as memory of cuMemAlloc: it is dedicated to one
-     * buffer, or it is CUDA's own. */
+    /** Random access is as fast as in memory of cuMemAlloc, for both sides. The memory is dedicated
+     * to one buffer, or it is CUDA's own. */
     CULV_MEMORY_KIND_FAST = 1,
     /** The driver may compress it. For both sides, streaming access to compressible contents is up
-     * to 1.4 times as fast, and random access to CULV_SLOW_KIND_BYTES or more is up to six times as
-     * slow. Exportable memory that is not dedicated is of this kind, and so are all blocks of an
-     * allocator. */
+     * to 1.4 times as fast, and random access to more than CULV_SLOW_KIND_BYTES is up to seven
+     * times as slow. Exportable memory that is not dedicated is of this kind, and so are all blocks
+     * of an allocator. */
     CULV_MEMORY_KIND_COMPRESSIBLE = 2,
     /** CUDA's memory in a buffer of the graphics API that is sparse, or that covers only a part of
      * the allocation. It is fast for CUDA, and as slow as the compressible kind for the graphics
@@ -109,16 +110,17 @@ CULV_EXPORT culv_result culv_buffer_map(culv_memory *memory, const culv_buffer_d
 
 /** Unmaps the buffer.
  *
- * If last_use is NULL, the work that uses the buffer should be done, as before vkFreeMemory. When
- * the import's last buffer is unmapped, the driver WAITS for all CUDA work of the context, and
+ * If last_use is NULL, all work that uses the buffer should have finished, as before vkFreeMemory.
+ * When the import's last buffer is unmapped, the driver WAITS for all CUDA work of the context, and
  * other threads cannot submit work meanwhile. If that work waits for a signal that nobody submits,
  * the call never returns.
  *
- * Otherwise the call DEFERS the release and never waits. Once the work that is in *last_use now is
- * done, the next culv_device_collect(), culv_device_get_counts(), or unmap or destroy with NULL
- * releases the driver's mapping, or the end of the device does. Those calls may wait in the driver.
- * The stream must belong to the device's context; NULL in *last_use is the legacy default stream.
- * If the stream is being captured, the release waits for all CUDA work.
+ * If last_use is not NULL, the call DEFERS the release and never waits. Culvert releases the
+ * mapping after the work that is now in *last_use has finished: in the next culv_device_collect(),
+ * in the next culv_device_get_counts(), in the next unmap or destroy with NULL, or when the device
+ * ends. Those calls may wait in the driver. The stream must belong to the device's context; NULL in
+ * *last_use is the legacy default stream. If the stream is being captured, the release waits for
+ * all CUDA work.
  * Errors: INVALID (OWNED: Culvert made the buffer itself (culv_shared_buffer_cuda()); nothing
  * happens, and the pointer keeps its value).
  * Source: measured, docs/measured/nvidia-measured.md. */

@@ -56,7 +56,7 @@ typedef enum culv_result {
     X(DEVICE_MISMATCH, "the object belongs to another device")                                     \
     X(DEVICE_UNKNOWN, "no CUDA device has that UUID, LUID or ordinal")                             \
     X(DEVICE_GROUP, "the device is one of several linked GPUs, or spans them")                     \
-    X(DEVICE_SLICE, "CUDA sees only a MIG slice of that GPU, and slices have no graphics")         \
+    X(DEVICE_SLICE, "CUDA sees only a MIG slice of that GPU; graphics needs a +gfx profile")       \
     X(DRIVER_MISSING, "no CUDA driver library could be loaded")                                    \
     X(DRIVER_TOO_OLD, "the CUDA driver lacks an entry point that is required")                     \
     X(DRIVER_INIT, "the CUDA driver would not start")                                              \

@@ -12,8 +12,8 @@
  *   consumer: acquire -> wait for wait_value, read the slot, signal signal_value -> release
  *
  * Each side has a timeline that only it signals: the producer signals `ready`, the consumer signals
- * `done`. The two sides' GPU work waits for these timelines, and the host waits for neither side.
- * On a CUDA side, these calls also wait and signal:
+ * `done`. The two sides' GPU work waits for these timelines, so that the host does not have to wait
+ * for it. On a CUDA side, these calls also wait and signal:
  *
  *   culv_ring_acquire_on(ring, CULV_RING_PRODUCER, stream, timeout, &frame);
  *   kernel<<<..., stream>>>(culv_ring_pointer(ring, frame.slot, 0));
@@ -78,9 +78,9 @@ typedef enum culv_ring_way {
     /** FIFO: the ring measures several choices while it runs and keeps the fastest one; with
      * `max_latency`, the fastest one within that time (docs/waits.md). It tries up to `depth` slots
      * and bursts up to `burst`. If `cuda_waits` is DEFAULT and both timelines have `wait`, it also
-     * tries to wait on the host in place of CUDA's stream. `done` must have `wait`. No frame is
-     * lost, and their order stays. Each choice is logged (INFO), and culv_ring_get_stats() returns
-     * it. */
+     * measures waits on the host in place of waits in CUDA's stream. `done` must have `wait`. No
+     * frame is lost, and their order stays. Each choice is logged (INFO), and culv_ring_get_stats()
+     * returns it. */
     CULV_RING_WAY_AUTO = 1,
     CULV_RING_WAY_FORCE32 = 0x7fffffff
 } culv_ring_way;
@@ -96,10 +96,11 @@ typedef struct culv_ring_settings {
      * free slots; right after a flush, one free slot is enough. A consumer's burst consists of the
      * frames that are ready. Default: 1. */
     uint32_t burst;
-    /** Maximum number of frames that may be queued ahead of the consumer's GPU. When it is reached,
-     * acquire blocks until up to half of them have completed. With MAILBOX, it applies only to the
-     * consumer. The limit is at most 255 hand-overs; a burst is one hand-over. Default: 2 x depth,
-     * or no limit if `done` lacks `wait`. */
+    /** Maximum number of frames that may be queued ahead of the consumer's GPU. At the limit, an
+     * acquire waits until the number is below it; if many frames are queued, it waits until half of
+     * them have finished, so that not each acquire asks the driver. With MAILBOX, it applies only
+     * to the consumer. The limit is at most 255 hand-overs; a burst is one hand-over. Default: 2 x
+     * depth, or no limit if `done` lacks `wait`. */
     uint32_t max_frames_in_flight;
     /** FIFO: a bound in nanoseconds. The ring then uses one number for both depth and burst. It
      * chooses the largest number with which 99 % of the frames are consumed within this time after
@@ -108,10 +109,10 @@ typedef struct culv_ring_settings {
      * burst waits on the host for `done`. If no number keeps the bound, the depth is 1. Default: 0,
      * off. */
     uint64_t max_latency;
-    /** Nonzero: each acquire asks the driver for the counter of the other side's timeline
-     * (microseconds) and fails with TIMELINE_CHANGED if neither side of the ring signaled that
-     * value. If a signal is submitted before the frame's release, it is recognized only while the
-     * side holds the frame. Default: 0. */
+    /** Nonzero: each acquire asks the driver for the counter of the other side's timeline, which
+     * takes microseconds. It fails with TIMELINE_CHANGED if neither side of the ring signaled that
+     * value. If a side submits a frame's signal before it releases the frame, the signal counts as
+     * the side's own only while the side holds the frame. Default: 0. */
     culv_bool check_counters;
     /** Place where culv_ring_acquire_on() waits (docs/waits.md). SIGNAL_FIRST needs `wait` of both
      * timelines. A graphics API's side has this setting in its own descriptor. Default: QUEUED. */
@@ -123,8 +124,8 @@ CULV_INIT(culv_ring_settings)
 
 /** A timeline, and the functions by which the host uses it. A function is NULL if the host cannot
  * do that. Each returns CULV_OK, or the error that it recorded with culv_last_error_set(). The ring
- * calls them on the thread that called the ring, and holds no lock then that an acquire or release
- * of the other side needs. */
+ * calls them on the thread that called the ring. Meanwhile it holds no lock that the other side's
+ * acquire or release needs. */
 typedef struct culv_ring_timeline {
     /** CUDA's half of the timeline. NULL if neither side is a CUDA stream used through Culvert. */
     culv_semaphore *semaphore;
@@ -198,9 +199,9 @@ typedef struct culv_ring_stats {
 
 CULV_INIT(culv_ring_stats)
 
-/** Makes a ring of `device` on your slots and timelines. From then on, CUDA's signals of these
- * semaphores wait for earlier small writes, which they could overtake otherwise (docs/ring.md, "Two
- * CUDA sides").
+/** Makes a ring of `device` on your slots and timelines. From then on, a signal by CUDA waits for
+ * small writes that came before it in the stream; without that, the signal could overtake them
+ * (docs/ring.md, "Two CUDA sides").
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE; VALUE: a depth, a burst, a policy, or a timeline
  * that lacks the functions that the settings need; DEVICE_MISMATCH: a semaphore of another device;
  * NOT_READY: the device is suspended), DRIVER, ASYNC, OUT_OF_MEMORY.
@@ -216,8 +217,8 @@ CULV_EXPORT culv_result culv_ring_create(culv_device *device, const culv_ring_de
  *
  * On a ring of your own slots, the call does not wait for the GPU: free the slots after
  * culv_ring_drain() has succeeded. On a graphics API's ring, that API's work must be done, or its
- * device must be lost. If last_use is NULL, CUDA's work should be done too. Otherwise the release
- * of the ring's objects is DEFERRED until the work in *last_use is done
+ * device must be lost. If last_use is NULL, CUDA's work should have finished too. If it is not
+ * NULL, the release of the ring's objects is DEFERRED until the work in *last_use has finished
  * (culv_shared_buffer_destroy()). OpenGL's registered objects are unmapped in both cases. If CUDA
  * still waits for a signal of the API's side, Culvert waits a second for that signal and then
  * signals in its place.
@@ -233,14 +234,14 @@ CULV_EXPORT culv_result culv_ring_destroy(culv_ring **ring, const CUstream *last
 CULV_EXPORT culv_buffer *culv_ring_buffer(const culv_ring *ring, uint32_t slot, uint32_t resource);
 
 /** Returns CUDA's half of a slot's image, or NULL if the resource is a buffer or does not exist, or
- * if the slots are your own. If OpenGL's way is REGISTER, the image's arrays, surfaces and textures
- * are valid from an acquire to the release: ask again in each frame.
+ * if the slots are your own. If culv_gl_ring_info::way is REGISTER, the image's arrays, surfaces
+ * and textures are valid from an acquire to the release: ask again in each frame.
  * Ownership: as culv_ring_buffer(). */
 CULV_EXPORT culv_image *culv_ring_image(const culv_ring *ring, uint32_t slot, uint32_t resource);
 
-/** Returns culv_buffer_pointer() of culv_ring_buffer(), or 0 if that is NULL. If OpenGL's way is
- * REGISTER, the pointer may change with each acquire, and it is 0 while CUDA does not hold the
- * slot.
+/** Returns culv_buffer_pointer() of culv_ring_buffer(), or 0 if that is NULL. If
+ * culv_gl_ring_info::way is REGISTER, the pointer may change with each acquire, and it is 0 while
+ * CUDA does not hold the slot.
  * Ownership: as culv_ring_buffer(). Threads: any; with REGISTER, the thread of CUDA's side. */
 CULV_EXPORT CUdeviceptr culv_ring_pointer(const culv_ring *ring, uint32_t slot, uint32_t resource);
 
@@ -281,18 +282,19 @@ CULV_EXPORT culv_shared_image *culv_ring_shared_image(const culv_ring *ring, uin
 CULV_EXPORT culv_result culv_ring_acquire(culv_ring *ring, culv_ring_side side, uint64_t timeout,
                                           culv_ring_frame *out);
 
-/** Hands the side's slot to the other side, and sets frame->signal_value. Call it right before you
- * submit a signal of this side's timeline with that value, after the last use of the slot. You may
- * also call it after the submission, because you can predict the value: burst_ends says whether it
- * is 0. Allocates nothing. After an error the side still holds the frame.
+/** Hands the side's slot to the other side, and sets frame->signal_value. Call it after you have
+ * recorded the last use of the slot, right before you submit a signal of this side's timeline with
+ * that value. You may also call it after the submission: the value is 0 if burst_ends is 0, and
+ * otherwise one more than the side's last value. Allocates nothing. After an error the side still
+ * holds the frame.
  *
- * On Vulkan's and Direct3D 12's side, call it only beside a submission of your own;
+ * On Vulkan's and Direct3D 12's side, call it only if you submit the frame yourself:
  * culv_vk_ring_submit() and culv_d3d12_ring_submit() release and submit. On OpenGL's side, the call
  * also signals after the earlier commands of this context. If OpenGL's way is STAGED, it first
  * reads a producer's data back, which waits for OpenGL.
- * Errors: INVALID (NULL_ARGUMENT; RING_ORDER: this side did not acquire that frame, or the API
- * keeps frames of its burst (culv_vk_ring_submit()); RING_SIDE), ASYNC (RING_STOPPED). On OpenGL's
- * side also those of culv_gl_semaphore_signal() and culv_gl_copy().
+ * Errors: INVALID (NULL_ARGUMENT; RING_ORDER: this side did not acquire that frame, or
+ * culv_vk_ring_submit() still holds earlier frames of this burst; RING_SIDE), ASYNC (RING_STOPPED).
+ * On OpenGL's side also those of culv_gl_semaphore_signal() and culv_gl_copy().
  * Ownership: the slot then belongs to the other side. Threads: as culv_ring_acquire(). */
 CULV_EXPORT culv_result culv_ring_release(culv_ring *ring, culv_ring_side side,
                                           culv_ring_frame *frame);
@@ -339,10 +341,10 @@ CULV_EXPORT culv_result culv_ring_flush(culv_ring *ring, culv_ring_side side,
  *
  *   MEMORY    the stream waits for OpenGL's use of the slot, and signals.
  *   REGISTER  acquire maps the objects of a whole burst, and the release or the cancel that ends
- *             it unmaps them. Their thread needs a context of the attachment, and so does
- *             culv_ring_drain()'s. They have culv_registration_map()'s errors too.
- *   STAGED    a consumer's acquire brings the data to CUDA's memory, and a producer's release
- *             brings them to the host. They have the errors of culv_buffer_copy() too.
+ *             it unmaps them. The threads that call these and culv_ring_drain() need a current
+ *             context of the attachment. Further errors: as culv_registration_map().
+ *   STAGED    a consumer's acquire copies the data to CUDA's memory, and a producer's release
+ *             copies them to the host. Further errors: as culv_buffer_copy().
  *
  * Errors: as culv_ring_acquire() and culv_semaphore_wait(); INVALID (NULL_ARGUMENT: the timelines
  * lack a CUDA half; RING_SIDE: this side is the graphics API's).
@@ -367,21 +369,22 @@ CULV_EXPORT culv_result culv_ring_flush_on(culv_ring *ring, culv_ring_side side,
 CULV_EXPORT culv_result culv_ring_configure(culv_ring *ring, const culv_ring_settings *settings);
 
 /** Waits on the host until the GPU has finished everything that was handed over. Frames that are
- * ready stay ready. It also works on a stopped ring, even if a side holds a frame then.
+ * ready stay ready. If the ring is stopped, it also works while a side holds a frame.
  *
  * If `force` is set and this takes longer than `timeout` nanoseconds, the host signals in place of
  * the side that is late, and then in place of the other side. The work that waited goes on, with
- * wrong contents. That work, and CUDA work that waits for no signal, first gets at least a second
- * to signal by itself, so that no value is signaled twice. If the call had to signal, or if a side
- * held a frame or had a burst open, all slots are empty afterwards and no side holds a frame.
+ * wrong contents. Before the host signals for a side, work of that side that can still run gets at
+ * least a second to signal by itself, so that no value is signaled twice. If the call had to
+ * signal, or if a side held a frame or had a burst open, all slots are empty afterwards and no side
+ * holds a frame.
  *
  * If CUDA's context is lost, the host signals by the graphics API. If the graphics device is lost,
  * CUDA signals. CULV_OK then means that nothing waits for the lost side. The ring stays stopped.
  * Errors: TIMEOUT (RING_LATE: the message names the timeline, the value, the side that signaled
  * last and the side that is late), UNSUPPORTED (NO_FORCE: neither the host nor CUDA can signal that
- * timeline), BUSY (RING_ORDER: without `force`, a side holds a frame or has a burst open), INVALID
- * (NULL_ARGUMENT; VALUE: a timeline lacks `wait`; RING_SIDE: a side is in a call), ASYNC
- * (DEVICE_LOST; RING_STOPPED: culv_ring_stop() was called meanwhile).
+ * timeline), BUSY (RING_ORDER: without `force`, on a ring that is not stopped, a side holds a frame
+ * or has a burst open), INVALID (NULL_ARGUMENT; VALUE: a timeline lacks `wait`; RING_SIDE: a side
+ * is in a call), ASYNC (DEVICE_LOST; RING_STOPPED: culv_ring_stop() was called meanwhile).
  * Threads: any, while neither side is in a call.
  * Source: vkSignalSemaphore: a timeline only grows. So the late side must not signal after a forced
  * drain: destroy its device. */

@@ -66,10 +66,10 @@ CULV_EXPORT culv_result culv_semaphore_import(culv_device *device, const culv_se
 
 /** Destroys the semaphore.
  *
- * If last_use is NULL, the semaphore's signals and waits should be done. The driver WAITS for all
- * CUDA work of the context, and other threads cannot submit work meanwhile. If a stream waits for a
- * value that nobody submits, the call never returns. Otherwise the call DEFERS the release until
- * the work in *last_use is done, and never waits: see culv_buffer_unmap().
+ * If last_use is NULL, the semaphore's signals and waits should have finished. The driver WAITS for
+ * all CUDA work of the context, and other threads cannot submit work meanwhile. If a stream waits
+ * for a value that nobody submits, the call never returns. If last_use is not NULL, the call DEFERS
+ * the release until the work in *last_use has finished, and never waits: see culv_buffer_unmap().
  * Errors: INVALID (OWNED: Culvert made the semaphore itself (culv_shared_semaphore_cuda()); nothing
  * happens, and the pointer keeps its value).
  * Source: CUDA guide 3.2.16; measured, docs/measured/nvidia-measured.md. */
@@ -81,8 +81,8 @@ CULV_EXPORT culv_result culv_semaphore_destroy(culv_semaphore **semaphore,
  * what the stream wrote before it. A NULL stream is CUDA's legacy default stream, even if your code
  * has per-thread default streams. Allocates nothing and takes no lock.
  * Errors: INVALID (TIMELINE_BACKWARDS: the value must exceed culv_semaphore_last_value(), because
- * NVIDIA's driver steps back silently; DOUBLE_SIGNAL; VALUE: a value for a binary semaphore;
- * STREAM_DEVICE), DRIVER, ASYNC.
+ * NVIDIA's driver would set the counter back without an error; DOUBLE_SIGNAL; VALUE: a value for a
+ * binary semaphore; STREAM_DEVICE), DRIVER, ASYNC.
  * Threads: any, one at a time for each semaphore. */
 CULV_EXPORT culv_result culv_semaphore_signal(culv_semaphore *semaphore, CUstream stream,
                                               uint64_t value);
@@ -106,8 +106,8 @@ CULV_EXPORT culv_result culv_semaphore_wait(culv_semaphore *semaphore, CUstream 
  * memory instead. In a capture it uses an event, which becomes an edge of the graph. A NULL stream
  * is CUDA's legacy default stream. Each stream may belong to a green context of the device.
  * Errors: INVALID (NULL_ARGUMENT; STREAM_DEVICE: a stream belongs to another device or context;
- * CAPTURE: one of the two is being captured, or is the legacy stream while a stream that it waits
- * for is being captured, and the two are not in the same capture; the capture stays valid), DRIVER
+ * CAPTURE: the two are not in the same capture, and one of them is being captured or is the legacy
+ * stream while a blocking stream is being captured; the capture stays valid), DRIVER
  * (DRIVER_REFUSED), ASYNC.
  * Source: measured, docs/waits.md. */
 CULV_EXPORT culv_result culv_stream_wait_stream(culv_device *device, CUstream stream,
@@ -193,11 +193,11 @@ typedef enum culv_graph_use {
  * graph does not keep the semaphores alive: they must outlive the graph and everything made from
  * it. Neither the body of a conditional node nor a graph for launches from the device can contain
  * semaphores: signal and wait in the graph around the conditional node, or in the stream. This call
- * refuses a body, unless the body already holds allocations, graphs or conditions: then the driver
- * does not distinguish it from other graphs. Culvert does not check a signal in a stream that is
- * captured into a body, nor a graph that is instantiated for the device later: in both cases
- * cuGraphInstantiate... answers CUDA_ERROR_INVALID_VALUE. To detect a body, the call clones the
- * graph. That costs more if the graph has more nodes, so add semaphores before the other nodes.
+ * refuses a body. It cannot recognize a body that already has memory allocation nodes, child graphs
+ * or conditional nodes. Culvert does not check a signal in a stream that is captured into a body,
+ * nor a graph that is instantiated for the device later: in both cases cuGraphInstantiate...
+ * answers CUDA_ERROR_INVALID_VALUE. To detect a body, the call clones the graph. That costs more if
+ * the graph has more nodes, so add semaphores before the other nodes.
  * Errors: INVALID (NULL_ARGUMENT; VALUE: an unknown use, a count of 0 or above
  * CULV_SEMAPHORE_BATCH_MAX, or a binary semaphore, which a graph that runs many times would signal
  * many times for one wait; DEVICE_MISMATCH; TIMELINE_BACKWARDS), UNSUPPORTED (CAPTURE: a relayed
@@ -223,8 +223,8 @@ CULV_EXPORT culv_result culv_graph_exec_set_node(CUgraphExec exec, CUgraphNode n
                                                  uint32_t count);
 
 /** Lists the nodes of a graph that signal external semaphores and those that wait for them, in the
- * order of cuGraphGetNodes. The graph may be built by hand or by a capture. Each count says how
- * many elements its array has, and is set to the number of nodes.
+ * order of cuGraphGetNodes. The graph may be built by hand or by a capture. On entry, *num_signals
+ * and *num_waits are the capacities of the arrays; the call sets them to the numbers of nodes.
  * Errors: INVALID (NULL_ARGUMENT), DRIVER, OUT_OF_MEMORY.
  * Ownership: the graph owns the nodes. Threads: any, one at a time for each graph. */
 CULV_EXPORT culv_result culv_graph_get_semaphore_nodes(culv_device *device, CUgraph graph,

@@ -23,9 +23,9 @@
  * sees it; across streams, order the kernels by events as usual (CUDA programming guide, "Virtual
  * aliasing support").
  *
- * Nothing here waits for the GPU: cuMemUnmap and cuMemRelease were measured to return while other
- * streams still work. The comments below say which calls can take memory away from a running
- * kernel. */
+ * The calls on allocations and ranges do not wait for the GPU: cuMemUnmap and cuMemRelease were
+ * measured to return while other streams still work. The comments below say which calls can take
+ * memory away from a running kernel. */
 #ifndef CULV_VMM_H_
 #define CULV_VMM_H_
 
@@ -127,8 +127,9 @@ typedef struct culv_vmm_allocation_info {
     uint64_t granularity;
     culv_vmm_location_kind kind;
     int32_t numa_node;
-    /** Types of handles that it can be exported as. 0 for an import, because only its exporter can
-     * export it, unless the import kept its handle (culv_ipc_vector_desc::keep_handles). */
+    /** Types of handles that it can be exported as. 0 for an import: only its exporter can export
+     * it. An import that kept its handle (culv_ipc_vector_desc::keep_handles) can be exported
+     * again. */
     uint32_t handle_types;
     uint32_t usage; /**< Bits of culv_vmm_usage. COMPRESSIBLE: the driver granted it. */
     /** Nonzero: imported from another process, or exported by this one and imported again. */
@@ -180,9 +181,9 @@ CULV_INIT(culv_vmm_range_desc)
  * allocation, or in one buffer of the API. Lists of parts are in order of their offsets and have no
  * gaps. */
 typedef struct culv_part {
-    /** Number of the chunk. A vector numbers all chunks that it ever had from 1 on, so a new chunk
-     * never has an old number. If adopted ranges of a device share a chunk, they give it the same
-     * number, and no other memory ever gets that number. 0: a sparse buffer of all chunks. */
+    /** Number of the chunk. A vector numbers its chunks 1, 2, 3 ... and never uses a number again.
+     * If adopted ranges of a device share a chunk, they give it the same number, and no other
+     * memory ever gets that number. 0: a sparse buffer of all chunks. */
     uint64_t id;
     uint64_t offset; /**< Its start in the vector or in the range, in bytes. */
     /** Size in bytes, all of it committed. The last part may end behind culv_vector_size(). */
@@ -236,8 +237,8 @@ CULV_EXPORT culv_result culv_vmm_allocation_get_info(const culv_vmm_allocation *
  * culv_vk_memory_from_handle(). culv_memory_import() imports it into CUDA as external memory, which
  * arrays need. A file descriptor is closed on exec.
  * Errors: INVALID (NULL_ARGUMENT, HANDLE_TYPE; NOT_EXPORTABLE: it was not made for that type, or is
- * itself an import; OS: no file descriptor is left), UNSUPPORTED (HANDLE_TYPE: a type of another
- * system), DRIVER, ASYNC, OUT_OF_MEMORY.
+ * an import without a kept handle; OS: no file descriptor is left), UNSUPPORTED (HANDLE_TYPE: a
+ * type of another system), DRIVER, ASYNC, OUT_OF_MEMORY.
  * Ownership: each call makes a new *out, which you close with culv_handle_close(). It keeps the
  * memory alive.
  * Source: cuda.h, cuMemExportToShareableHandle. */
@@ -245,11 +246,11 @@ CULV_EXPORT culv_result culv_vmm_export_dup(culv_vmm_allocation *allocation, cul
                                             culv_handle *out);
 
 /** Imports an allocation and BORROWS its handle.
- * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE, HANDLE_TYPE, HANDLE_BAD, HANDLE_KIND; VALUE: a name;
- * SIZE: 0, not a multiple of the granularity, or more than the memory has (if Culvert cannot see
- * that, culv_vmm_map() fails later with DRIVER (SIZE)); DEVICE_MISMATCH: the memory lies on another
- * GPU than `exporter`, no CUDA device has that UUID, or this device does not reach its memory),
- * UNSUPPORTED (VMM, HANDLE_TYPE), DRIVER (HANDLE_REFUSED), ASYNC, OUT_OF_MEMORY.
+ * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE, HANDLE_TYPE, HANDLE_BAD, HANDLE_KIND; VALUE: the
+ * handle has a name; SIZE: 0, not a multiple of the granularity, or more than the memory has (if
+ * Culvert cannot see that, culv_vmm_map() fails later with DRIVER (SIZE)); DEVICE_MISMATCH: the
+ * memory lies on another GPU than `exporter`, no CUDA device has that UUID, or this device does not
+ * reach its memory), UNSUPPORTED (VMM, HANDLE_TYPE), DRIVER (HANDLE_REFUSED), ASYNC, OUT_OF_MEMORY.
  * Ownership: the handle stays yours, and you may close it at any time (culv_handle_close()). *out
  * is yours, for culv_vmm_allocation_destroy().
  * Source: cuda.h, cuMemImportFromShareableHandle. */
@@ -303,12 +304,12 @@ CULV_EXPORT culv_result culv_vmm_map(culv_vmm_range *range, uint64_t offset,
  * If last_use is NULL, the call unmaps at once and does NOT wait: if GPU work still uses those
  * addresses, it faults. If the driver refuses one mapping, the mappings before it are already gone.
  *
- * Otherwise the call DEFERS. Once the work that is in *last_use now is done, the next
- * culv_device_collect(), culv_device_get_counts() or call for this range unmaps, or the end of the
- * device does. Until then you can map nothing there. The stream must belong to the range's device
- * and must not be in capture; NULL in *last_use is the legacy default stream. If another device
- * uses the range, let the stream wait for an event of that device's stream. After an error nothing
- * has changed.
+ * If last_use is not NULL, the call DEFERS. Culvert unmaps after the work that is now in *last_use
+ * has finished: in the next culv_device_collect(), culv_device_get_counts() or call for this range,
+ * or when the device ends. Until then you can map nothing there. The stream must belong to the
+ * range's device and must not be in capture; NULL in *last_use is the legacy default stream. If
+ * another device uses the range, let the stream wait for an event of that device's stream. After an
+ * error nothing has changed.
  * Errors: INVALID (NULL_ARGUMENT, RANGE; NOT_MAPPED: the part begins or ends within a mapping,
  * which the message names, or nothing is mapped there; CAPTURE, STREAM_DEVICE), DRIVER, ASYNC.
  * Source: cuda.h, cuMemUnmap; measured, docs/measured/nvidia-measured.md: it waits for nothing. */
@@ -346,8 +347,8 @@ typedef struct culv_mem_pool_pointer {
     uint8_t data[64]; /**< CUmemPoolPtrExportData. */
 } culv_mem_pool_pointer;
 
-/** Ends the import. Free the allocations that you imported from it with cuMemFreeAsync. Does not
- * wait.
+/** Ends the import. You still have to free each allocation that you imported from it
+ * (cuMemFreeAsync). Does not wait.
  * Source: cuda.h, cuMemPoolDestroy. */
 CULV_EXPORT void culv_mem_pool_destroy(culv_mem_pool **pool);
 
@@ -375,8 +376,8 @@ CULV_EXPORT culv_result culv_mem_pool_import_pointer(culv_mem_pool *pool,
 
 /* Memory of other allocators ------------------------------------------------------------------- */
 
-/* These calls share memory that somebody else mapped by CUDA's virtual memory management: with
- * Vulkan and with other processes. RMM and many solvers keep their data in such memory, and so does
+/* By these calls, Vulkan and other processes can use memory that other code mapped by CUDA's
+ * virtual memory management. RMM and many solvers keep their data in such memory, and so does
  * PyTorch if its allocator is set up for it.
  *
  *   culv_vmm_adopt(device, (CUdeviceptr)tensor.data_ptr(), bytes, &adopted);
@@ -386,18 +387,18 @@ CULV_EXPORT culv_result culv_mem_pool_import_pointer(culv_mem_pool *pool,
  * PyTorch). A tensor can begin and end anywhere in a chunk. Culvert finds the chunks and exports
  * each chunk once, for all tensors in it.
  *
- * Memory of cudaMalloc, cudaMallocAsync or cudaMallocManaged cannot be adopted: CUDA does not
- * export it. For PyTorch, set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True in the environment
- * before the program starts, or allocate the tensors that you share in a pool of
- * culv_torch_malloc(). */
+ * Memory of cudaMalloc, cudaMallocAsync or cudaMallocManaged cannot be adopted: it has no
+ * allocation handle that CUDA exports. For PyTorch, set
+ * PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True in the environment before the program starts, or
+ * allocate the tensors that you share in a pool of culv_torch_malloc(). */
 
 /** Opaque: an adopted range of addresses, and the chunks behind it. It keeps the memory alive, but
  * not the addresses: their owner may unmap them at any time. */
 typedef struct culv_vmm_adopted culv_vmm_adopted;
 
 /** Finds the chunks behind `size` bytes at `pointer`. Adopt a range once and keep it: this call
- * takes a few microseconds for each chunk, and Vulkan's import of a chunk takes a hundred. It takes
- * no time for a chunk in which another range is already adopted.
+ * takes a few microseconds for each chunk, and Vulkan's import takes about 100 us for each. If
+ * another adopted range already has a chunk, both cost nothing for it.
  * Errors: INVALID (NULL_ARGUMENT; SIZE: 0, or it overflows; NOT_EXPORTABLE: it is not memory of
  * cuMemCreate, or it was not made for export; the message says what to do; NOT_MAPPED: a part of
  * the range; USAGE: a tile pool; DEVICE_MISMATCH: memory of another GPU), UNSUPPORTED (VMM),
@@ -438,9 +439,9 @@ CULV_EXPORT culv_result culv_vmm_adopted_get_parts(const culv_vmm_adopted *adopt
 
 /* PyTorch and RMM can use this allocator. Graphics APIs can import its memory.
  *
- * torch.cuda.memory.CUDAPluggableAllocator takes culv_torch_malloc() and culv_torch_free(), and
- * torch.cuda.MemPool its allocator(); culvert.torch_pool() of the Python package does that. With a
- * MemPool, you choose which parts of a program share their memory, and you need no environment
+ * Pass culv_torch_malloc() and culv_torch_free() to torch.cuda.memory.CUDAPluggableAllocator, and
+ * its allocator() to torch.cuda.MemPool. culvert.torch_pool() of the Python package does both. With
+ * a MemPool, you choose which parts of a program share their memory, and you need no environment
  * variable.
  *
  * Always use it behind a cache such as MemPool: each call makes memory by cuMemCreate and maps it,

@@ -92,8 +92,9 @@ CULV_INIT(culv_vk_buffer_create_desc)
 typedef struct culv_vk_image_create_desc {
     size_t struct_size; /**< Set by culv_vk_image_create_desc_init(). */
     /** Required: read during the call. Culvert puts a VkExternalMemoryImageCreateInfo before its
-     * pNext chain, which must not have one. It needs OPTIMAL tiling, one sample, and a format that
-     * culvert/format.h maps. A format of several planes needs VK_IMAGE_CREATE_DISJOINT_BIT. */
+     * pNext chain, which must not have one. The image must have OPTIMAL tiling, one sample, and a
+     * format that culvert/format.h maps. A format of several planes needs
+     * VK_IMAGE_CREATE_DISJOINT_BIT. */
     const VkImageCreateInfo *create_info;
     /** Properties that the memory type must have. 0: DEVICE_LOCAL. */
     VkMemoryPropertyFlags memory_properties;
@@ -112,9 +113,9 @@ CULV_INIT(culv_vk_image_create_desc)
  * CULV_SLOW_KIND_BYTES or more and is not for an image alone, the log has a warning.
  * Errors: INVALID (SIZE: no size, or one that is too small for the buffer or image at offset 0;
  * RANGE: too small for it at its offset, or an offset that Vulkan does not allow; DEDICATED;
- * NOT_EXPORTABLE; DEVICE_MISMATCH: the VkDevice is another GPU ...; with allow_other_gpu SIZE:
- * memory that is not dedicated must be a multiple of 2 MiB), UNSUPPORTED (EXTENSION_MISSING; with
- * allow_other_gpu DEVICE_MISMATCH: the memory is for an image), DRIVER, ASYNC, OUT_OF_MEMORY.
+ * NOT_EXPORTABLE; DEVICE_MISMATCH: the VkDevice is another GPU ...; SIZE, with allow_other_gpu:
+ * memory that is not dedicated must be a multiple of 2 MiB), UNSUPPORTED (EXTENSION_MISSING;
+ * DEVICE_MISMATCH, with allow_other_gpu: the memory is for an image), DRIVER, ASYNC, OUT_OF_MEMORY.
  * Ownership: the VkDeviceMemory stays yours; *out is yours, for culv_memory_destroy(). */
 CULV_EXPORT culv_result culv_vk_memory_import(culv_vk_device *vk, const culv_vk_memory_desc *desc,
                                               culv_memory **out);
@@ -123,11 +124,12 @@ CULV_EXPORT culv_result culv_vk_memory_import(culv_vk_device *vk, const culv_vk_
  * (VulkanMemoryAllocator). While such an import exists (the culv_memory, or a culv_buffer or
  * culv_image of it, but not a tensor of culv_buffer_get_dlpack()), a further call with the same
  * VkDeviceMemory and attachment returns the same import. Call it for each resource of a block, and
- * map the resource at its offset. Destroy the import at once or together with the resource. Free
- * the VkDeviceMemory only after all imports and mappings: later memory may get the same handle, and
- * this call cannot tell the two apart. On Windows keep one reference as long as the VkDeviceMemory
- * exists, because Vulkan gives only one NT handle for it. Images whose format has
- * culv_format_info::dedicated (D16_UNORM, S8_UINT) cannot be mapped in a block.
+ * map the resource at its offset. You may destroy the import right after you have mapped the
+ * resource, or together with it. Free the VkDeviceMemory only after all imports and mappings: later
+ * memory may get the same handle, and this call cannot tell the two apart. On Windows keep one
+ * import until right before vkFreeMemory, because Vulkan exports an NT handle of the memory only
+ * once. Images whose format has culv_format_info::dedicated (D16_UNORM, S8_UINT) cannot be mapped
+ * in a block.
  * Errors: as culv_vk_memory_import(); INVALID (SIZE, DEDICATED: different from an earlier call).
  * Ownership: the VkDeviceMemory stays yours; each *out is a reference of yours, for
  * culv_memory_destroy(). */
@@ -138,8 +140,8 @@ CULV_EXPORT culv_result culv_vk_memory_import_shared(culv_vk_device *vk,
 /** Maps your image, bound to imported memory, as a CUDA mipmapped array. The VkImageCreateInfo
  * determines format, extent and levels; a view does not. Culvert checks tiling, samples, flags,
  * dedication and whether the device exports such images; CUDA's driver checks none of these. An
- * image of several planes must be DISJOINT, with every plane in this memory. If you pass the
- * VkImageCreateInfo of another image, Culvert notices (EXTENT) if they need different memory.
+ * image of several planes must be DISJOINT, with every plane in this memory. Culvert detects the
+ * VkImageCreateInfo of another image only if the two images need different memory (EXTENT).
  * Errors: INVALID (TILING, USAGE, EXTENT, RANGE, DEDICATED, NOT_EXPORTABLE, DEVICE_MISMATCH ...),
  * UNSUPPORTED (FORMAT, EXTENT, NOT_EXPORTABLE, EXTENSION_MISSING; USAGE: several planes that are
  * not DISJOINT, 3D images with a depth attachment usage; HANDLE_TYPE: a dma-buf cannot have
@@ -166,8 +168,8 @@ CULV_EXPORT culv_result culv_vk_image_map_pitched(culv_vk_device *vk, culv_memor
  * between (culv_buffer_sharing()).
  * Errors: INVALID (SIZE, USAGE: sparse or protected; MEMORY_TYPE; VALUE, RANGE: `host_memory` and
  * `fallback`; DEVICE_MISMATCH: the VkDevice is another GPU, and there is no `fallback`),
- * UNSUPPORTED (NOT_EXPORTABLE, EXTENSION_MISSING; PEER if no fallback is left; with `host_memory`
- * EXTENSION_MISSING, USAGE, DEDICATED), DRIVER (a Vulkan or CUDA call failed; CUDA already has
+ * UNSUPPORTED (NOT_EXPORTABLE, EXTENSION_MISSING; PEER if no fallback is left; EXTENSION_MISSING,
+ * USAGE, DEDICATED with `host_memory`), DRIVER (a Vulkan or CUDA call failed; CUDA already has
  * pages of host_pointer), ASYNC, OUT_OF_MEMORY.
  * Ownership: *out is yours, for culv_shared_buffer_destroy(); it keeps the attachment alive, and
  * your VkDevice must outlive it. */
@@ -198,7 +200,7 @@ CULV_EXPORT void *culv_vk_buffer_host_pointer(const culv_shared_buffer *buffer);
  * has separate arrays (or linear memory), with copies in between (culv_image_sharing()).
  * Errors: INVALID (TILING, USAGE, EXTENT, MEMORY_TYPE; DEVICE_MISMATCH: the VkDevice is another
  * GPU, and there is no `fallback` ...), UNSUPPORTED (FORMAT, EXTENT, NOT_EXPORTABLE,
- * EXTENSION_MISSING; PEER if no fallback is left; with allow_other_gpu DEVICE_MISMATCH: images are
+ * EXTENSION_MISSING; PEER if no fallback is left; DEVICE_MISMATCH, with allow_other_gpu: images are
  * not shared with another GPU, and need a fallback), DRIVER (a Vulkan or CUDA call failed), ASYNC,
  * OUT_OF_MEMORY.
  * Ownership: *out is yours, for culv_shared_image_destroy(); it keeps the attachment alive, and
@@ -229,8 +231,8 @@ CULV_EXPORT VkDeviceMemory culv_vk_image_memory(const culv_shared_image *image, 
  * Errors: INVALID (NULL_ARGUMENT; VALUE: an address is 0, or a value is not a multiple of 4; RANGE:
  * an overlap); UNSUPPORTED (EXTENSION_MISSING: the VkDevice has no buffer addresses); DRIVER;
  * OUT_OF_MEMORY.
- * Ownership: the attachment owns the pipeline: the command buffer must not run after the
- * attachment.
+ * Ownership: the attachment owns the pipeline: the command buffer must have finished before you
+ * detach.
  * Threads: the thread that records the command buffer. */
 CULV_EXPORT culv_result culv_vk_record_copy(culv_vk_device *vk, VkCommandBuffer commands,
                                             VkDeviceAddress from, VkDeviceAddress to,
@@ -306,8 +308,8 @@ CULV_EXPORT VkSemaphore culv_vk_semaphore_handle(const culv_shared_semaphore *se
  * UNSUPPORTED (HANDLE_TYPE: this system lacks the type; EXTENSION_MISSING: not enabled, or there
  * are no dma-bufs here), DRIVER, ASYNC, OUT_OF_MEMORY.
  * Ownership: the VkDeviceMemory stays yours; each call makes a new *out, which you close with
- * culv_handle_close(). Vulkan gives only one NT handle for each memory object and type, and
- * culv_vk_memory_import() takes it too: export once, then call culv_handle_dup().
+ * culv_handle_close(). But Vulkan exports an NT handle of each memory object and type only once,
+ * and culv_vk_memory_import() uses that one up: export first, and then call culv_handle_dup().
  * Source: VK_KHR_external_memory_fd, VK_KHR_external_memory_win32. */
 CULV_EXPORT culv_result culv_vk_memory_export_dup(culv_vk_device *vk, VkDeviceMemory memory,
                                                   culv_handle_type type, culv_handle *out);
@@ -346,9 +348,10 @@ typedef struct culv_vk_memory_from_handle_desc {
     /** Nonzero: dedicate the memory to `buffer` or `image` (VkMemoryDedicatedAllocateInfo). `size`
      * must then be exactly the size that the resource needs. Set it for a buffer of
      * CULV_SLOW_KIND_BYTES or more: its memory is then of the fast kind (culv_memory_kind).
-     * Otherwise the log says that it is not, as a warning if `buffer` is set. CUDA's allocations
-     * are often larger than the resource; Vulkan then uses the beginning. An image on CUDA's memory
-     * must be dedicated, unless the memory is compressible (culv_vk_image_bind_vmm()). */
+     * If it is not set, the log reports the slower kind, as a warning if `buffer` is set. CUDA's
+     * allocations are often larger than the resource; Vulkan then uses the beginning. An image on
+     * CUDA's memory must be dedicated, unless the memory is compressible
+     * (culv_vk_image_bind_vmm()). */
     culv_bool dedicated;
     const char *label; /**< For messages. Read during the call. Default: none. */
     /** VkMemoryAllocateFlagsInfo::flags: VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT if you need
