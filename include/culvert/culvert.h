@@ -12,14 +12,14 @@
  * every call that can fail returns a culv_result (result.h).
  *
  * Rules that hold for every call, and that the comments do not repeat:
- * - A function's comment has no "Errors:" if it cannot fail, and no "Ownership:" if nothing changes
- *   its owner (a struct that a call fills is yours). It has no "Threads:" if any thread may call it
- *   at any time, or if the comment of its object's type says which threads may.
+ * - If a comment has no "Errors:", the function cannot fail. If it has no "Ownership:", no object
+ *   gets a new owner (a struct that a call fills is yours). If it has no "Threads:", the comment of
+ *   the object's type says which threads may call the function, or any thread may at any time.
  * - A call that ends an object (destroys, closes, detaches or unmaps it) takes a pointer to your
  *   pointer, and comes after all other calls on the object. If it succeeds, your pointer is NULL.
  *   If it fails, you still own the object. It does nothing for NULL or a pointer to NULL.
- * - In a descriptor, a field that is zero has its default; only struct_size must be set. A label is
- *   copied (up to 63 bytes) and appears in messages.
+ * - Begin a descriptor with its ..._init() function, and set the fields that are "Required". The
+ *   others have defaults. A label is copied (up to 63 bytes) and appears in messages.
  * - A call that returns a list writes up to `capacity` elements into your array (NULL is allowed if
  *   capacity is 0), and sets *count to the number of all elements.
  * - Outputs are written only on success. handle.h says what _dup in a name means.

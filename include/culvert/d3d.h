@@ -106,8 +106,8 @@ CULV_EXPORT culv_result culv_keyed_mutex_release(culv_keyed_mutex *mutex, CUstre
                                                  uint64_t key);
 
 /** Destroys CUDA's import. It does not release the mutex: release it first, or the other side waits
- * in vain. last_use is as in culv_semaphore_destroy(): if it is NULL, CUDA's work should be done;
- * otherwise the call DEFERS the release. */
+ * in vain. last_use is as in culv_semaphore_destroy(): if it is NULL, CUDA's work should have
+ * finished; otherwise the call DEFERS the release. */
 CULV_EXPORT void culv_keyed_mutex_destroy(culv_keyed_mutex **mutex, const CUstream *last_use);
 
 /* The device ----------------------------------------------------------------------------------- */
@@ -369,7 +369,7 @@ CULV_EXPORT culv_result culv_d3d_shadow_record(culv_d3d_shadow *shadow, struct I
 CULV_EXPORT const culv_shared_image *culv_d3d_shadow_image(const culv_d3d_shadow *shadow);
 
 /** Destroys the shadow and releases Culvert's reference to your texture. Direct3D's work with the
- * shadow must be done. CUDA's work should be done too, as for culv_shared_image_destroy(). */
+ * shadow must be done. CUDA's work should have finished too, as for culv_shared_image_destroy(). */
 CULV_EXPORT void culv_d3d_shadow_destroy(culv_d3d_shadow **shadow);
 
 /* Fences --------------------------------------------------------------------------------------- */

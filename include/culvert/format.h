@@ -31,8 +31,8 @@ typedef enum culv_format {
  * SNORM formats, and you choose.
  *
  * STORED: the plain integers or floats that are stored (UNSIGNED_INT8 ...). Surfaces read and write
- * them. Textures return them, or, if their flags ask for it, normalize them and decode sRGB. Every
- * mapped format has this form.
+ * them. Textures return them, or normalize them and decode sRGB if you ask for that. Every mapped
+ * format has this form.
  *
  * NORMALIZED: CUDA's own normalized formats (UNORM_INT8X4, SNORM_INT16X1, UNORM_INT_101010_2), with
  * the channels in the stored order. Only UNORM and SNORM formats have this form, and most of them
@@ -50,7 +50,7 @@ typedef enum culv_texel_kind {
     CULV_TEXEL_KIND_SINT = 2,  /**< Signed integers, which are the values themselves. */
     CULV_TEXEL_KIND_FLOAT = 3, /**< Floats of 16 bits (as ushort: the bits of __half) or 32 bits. */
     CULV_TEXEL_KIND_UNORM = 4, /**< Unsigned integers. 0 to the largest one means 0 to 1. */
-    /** Signed integers. Minus the largest one to the largest one means -1 to 1. */
+    /** Signed integers. If M is the largest one, -M to M means -1 to 1. */
     CULV_TEXEL_KIND_SNORM = 5,
     /** The stored bytes: sRGB-coded red, green and blue, and linear alpha. */
     CULV_TEXEL_KIND_SRGB = 6,

@@ -30,9 +30,9 @@ typedef enum culv_handle_type {
     CULV_HANDLE_D3D12_HEAP = 5,
     /** Windows: the NT handle of a committed ID3D12Resource, or its name. Always dedicated. */
     CULV_HANDLE_D3D12_RESOURCE = 6,
-    /** Windows: the NT handle of an ID3D11Resource, or its name. Always dedicated. A resource has
-     * an NT handle if it was created with D3D11_RESOURCE_MISC_SHARED_NTHANDLE, and a KMT handle
-     * otherwise. */
+    /** Windows: the NT handle of an ID3D11Resource, or its name. Always dedicated. A shared
+     * resource has an NT handle if it was created with D3D11_RESOURCE_MISC_SHARED_NTHANDLE, and a
+     * KMT handle otherwise. */
     CULV_HANDLE_D3D11_RESOURCE = 7,
     /** Windows: the global share handle of an ID3D11Resource, which keeps nothing alive. */
     CULV_HANDLE_D3D11_RESOURCE_KMT = 8,
@@ -52,7 +52,7 @@ typedef struct culv_handle {
     culv_handle_type type;
     union {
         int fd;             /**< For the ..._FD types. */
-        void *win32;        /**< For the ..._WIN32 types. NULL if `name` is set. */
+        void *win32;        /**< For all Windows types. NULL if `name` is set. */
         uint8_t fabric[64]; /**< For FABRIC. */
     } value;
     /** Name of the object, for OPAQUE_WIN32 and the D3D11_... and D3D12_... types except KMT
@@ -159,10 +159,10 @@ CULV_EXPORT void culv_handle_close(culv_handle *handle);
  * Your process needs the rights of a debugger. On Linux (pidfd_getfd(2), from 5.6 on) that is
  * PTRACE_MODE_ATTACH_REALCREDS: either your process has CAP_SYS_PTRACE, or both processes have the
  * same user and group ids and the other one is dumpable (prctl(PR_SET_DUMPABLE); a setuid program
- * is not). If kernel.yama.ptrace_scope is 1, as on Ubuntu, the other process must also be a child
- * of yours, or allow yours by prctl(PR_SET_PTRACER). On Windows (DuplicateHandle) the right is
- * PROCESS_DUP_HANDLE. A process with these rights can read all memory of the other process
- * anyway. */
+ * is not). If kernel.yama.ptrace_scope is 1, as on Ubuntu, and your process lacks CAP_SYS_PTRACE,
+ * the other process must also be its descendant, or allow it by prctl(PR_SET_PTRACER). On Windows
+ * (DuplicateHandle) the right is PROCESS_DUP_HANDLE. A process with these rights can read all
+ * memory of the other process anyway. */
 
 /** A handle to fetch. */
 typedef struct culv_ipc_fetch_desc {
@@ -170,16 +170,17 @@ typedef struct culv_ipc_fetch_desc {
     int32_t pid;           /**< Required: the other process. */
     culv_handle_type type; /**< Required: the type of the handle. KMT handles need no fetching. */
     uint64_t number;       /**< The other process's fd, or the value of its HANDLE. */
-    /** Start time that culv_ipc_process_get_start() returned in the other process, or earlier in
-     * this one. If the process has ended and a new one has its pid, the call refuses the new one.
-     * 0: not checked, so be sure that the other process still exists. */
+    /** Start time of the other process. It calls culv_ipc_process_get_start() for pid 0 and reports
+     * the result, or you called that function earlier with its pid. If the process has ended and a
+     * new one has its pid, the call refuses the new one. 0: not checked, so be sure that the other
+     * process still exists. */
     uint64_t started;
     /** The users (uids) whose processes are trusted. NULL: only the user of this process. Windows:
      * NULL. */
     const uint32_t *users;
     size_t num_users;
-    /** Minimum size of the memory in bytes. A smaller file is refused, if the system reports its
-     * size. 0: not checked. */
+    /** Minimum size in bytes of the memory behind the handle. Smaller memory is refused, if the
+     * system reports its size. 0: not checked. */
     uint64_t size;
 } culv_ipc_fetch_desc;
 

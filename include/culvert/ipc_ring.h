@@ -140,8 +140,8 @@ CULV_INIT(culv_ipc_ring_desc)
  * culv_ring_drain() waits until no GPU uses a released frame; `force` does nothing, because no
  * stream of the producer waits for another process. culv_ring_stop() ends an acquire that waits.
  * culv_ring_destroy() withdraws the offers, before the server is destroyed or after it. The GPU's
- * work with the ring should be done. Consumers can still read the frames that were released: with
- * counters, even after this process has ended; with a graphics API's timelines, as long as the
+ * work with the ring should have finished. Consumers can still read the frames that were released:
+ * with counters, even after this process has ended; with a graphics API's timelines, as long as the
  * server exists. A later culv_device_collect(), or the end of the device, releases CUDA's objects.
  *
  * These calls have the errors of culvert/ring.h. RING_FULL: the message names the late consumer and
@@ -206,9 +206,9 @@ CULV_INIT(culv_ipc_consumer_desc)
  *
  * culv_ring_drain() waits for this side's GPU. culv_ring_stop() ends an acquire that waits, within
  * a quarter of a second; the producer does not notice it. culv_ring_destroy() leaves the ring; call
- * it before you destroy the client. The GPU's work with its frames should be done: the producer
- * takes the slots back at once. If GPU work still waits for the producer, Culvert signals `ready`
- * so that it ends. A later culv_device_collect(), or the end of the device, releases CUDA's
+ * it before you destroy the client. The GPU's work with its frames should have finished: the
+ * producer takes the slots back at once. If GPU work still waits for the producer, Culvert signals
+ * `ready` so that it ends. A later culv_device_collect(), or the end of the device, releases CUDA's
  * objects.
  *
  * These calls have the errors of culvert/ring.h; TIMEOUT (RING_LATE, with MAILBOX: this side's GPU

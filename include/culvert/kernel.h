@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Culvert: kernels loaded from a file and launched by name, on NVIDIA's driver or the software
- * twin, without <<<>>>.
+/* Culvert: kernels loaded from a file and launched by name, without <<<>>>, on NVIDIA's driver or
+ * on Culvert's CUDA driver for the CPU (the software twin, device.h).
  *
  * culvert_add_kernels() in CMake and the script culvert-kernels make two files from one .cu source:
  * NAME.fatbin for NVIDIA's devices and NAME.soft.so for the software twin. culv_kernels_load()
@@ -45,10 +45,10 @@ CULV_EXPORT culv_result culv_kernels_load(culv_device *device, const char *direc
  *
  * If `kernel` is not NULL, the file is a program or a shared library (ELF) that nvcc built (on
  * Linux "/proc/self/exe" is the program itself). The call then loads all kernels of the .cu file
- * that has this kernel. culv_vk_record_graph() looks up a captured <<<>>> in them. In C++ the name
- * is the mangled name that cuFuncGetName returns. The kernels are a second copy, with their own
- * __constant__ variables and other globals. The call loads one fatbinary of the file after another
- * until one has the kernel.
+ * that has this kernel. If a graph was captured from <<<>>> launches, culv_vk_record_graph() finds
+ * their kernels here. In C++ the name is the mangled name that cuFuncGetName returns. The kernels
+ * are a second copy, with their own __constant__ variables and other globals. The call loads one
+ * fatbinary of the file after another until one has the kernel.
  * Errors: as culv_kernels_load(); INVALID (MODULE: the file has no section .nv_fatbin, or the twin
  * serves the device: it runs no fatbinary; KERNEL: the file has no such kernel).
  * Ownership: *out is yours, for culv_kernels_unload(). */
@@ -98,10 +98,9 @@ typedef struct culv_launch_desc {
 /** culv_launch_desc_init(): one block of one thread. */
 CULV_INIT(culv_launch_desc)
 
-/** Returns a launch of enough blocks of `block` threads for `threads` threads, at least one block.
- * The last block may have too many threads, so the kernel must compare its index with the count.
- * Errors: none. If more than 2^32 - 1 blocks are needed, it returns that many, which no driver
- * launches. */
+/** Returns a launch of at least `threads` threads, in one or more blocks of `block` threads. The
+ * last block may have too many threads, so the kernel must compare its index with the count.
+ * Errors: none. The launch has at most 2^32 - 1 blocks, a number that no driver launches. */
 CULV_INLINE culv_launch_desc culv_launch_1d(uint64_t threads, uint32_t block, CUstream stream)
 {
     culv_launch_desc d = culv_launch_desc_init();
@@ -196,7 +195,7 @@ typedef struct culv_kernel_call {
 /** Returns a call of this kernel with one block of one thread and without arguments. */
 CULV_INLINE culv_kernel_call culv_kernel_call_init(culv_kernel *kernel)
 {
-    /* Member by member: clearing it as one block takes longer than reading it (measured). */
+    /* Member by member: a memset of the struct takes longer (measured). */
     culv_kernel_call c;
     c.struct_size = sizeof c;
     c.kernel = kernel;
@@ -239,7 +238,7 @@ namespace culv {
 template <typename... A>
 inline culv_result launch(culv_kernel *k, const culv_launch_desc &desc, const A &...values)
 {
-    static_assert(sizeof...(A) > 0, "a kernel takes at least one argument");
+    static_assert(sizeof...(A) > 0, "without arguments, call culv_kernel_launch()");
     static_assert(sizeof...(A) <= CULV_KERNEL_ARGS_MAX, "too many arguments");
     const culv_kernel_arg args[] = {{&values, sizeof(values)}...};
     return culv_kernel_launch(k, &desc, args, sizeof...(A));

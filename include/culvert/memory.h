@@ -24,22 +24,21 @@ CULV_EXTERN_C_BEGIN
 
 /** The kind of memory that a buffer or an image lies in. Their speed differs most for random access
  * to several GiB: random reads of 4 GiB reached 43 G words/s in the fast kind, and 6.3 in the
- * others (H200; docs/measured/memory-kinds.md). */
+ * compressible kind (H200; docs/measured/memory-kinds.md). */
 typedef enum culv_memory_kind {
-    /** In a descriptor, it asks for the fast kind. As a result, it means that the kind is not
-     * known, for example for host memory, or for an imported handle whose allocation nobody
-     * described. */
+    /** If you pass it, it asks for the fast kind. If a call returns it, the kind is not known, for
+     * example for host memory, or for an imported handle whose allocation nobody described. */
     CULV_MEMORY_KIND_UNKNOWN = 0,
     /** Random access is as fast as in memory of cuMemAlloc, for both sides. The memory is dedicated
      * to one buffer, or it is CUDA's own. */
     CULV_MEMORY_KIND_FAST = 1,
     /** The driver may compress it. For both sides, streaming access to compressible contents is up
-     * to 1.4 times as fast, and random access to more than CULV_SLOW_KIND_BYTES is up to seven
-     * times as slow. Exportable memory that is not dedicated is of this kind, and so are all blocks
-     * of an allocator. */
+     * to 1.4 times as fast, and random access to CULV_SLOW_KIND_BYTES or more is up to seven times
+     * as slow. Exportable memory that is not dedicated is of this kind, and so are all blocks of an
+     * allocator. */
     CULV_MEMORY_KIND_COMPRESSIBLE = 2,
-    /** CUDA's memory in a buffer of the graphics API that is sparse, or that covers only a part of
-     * the allocation. It is fast for CUDA, and as slow as the compressible kind for the graphics
+    /** Memory that CUDA allocated, in a buffer that is sparse or covers only a part of the
+     * allocation. It is fast for CUDA, and as slow as the compressible kind for the graphics
      * API. */
     CULV_MEMORY_KIND_PLAIN = 3,
     CULV_MEMORY_KIND_FORCE32 = 0x7fffffff

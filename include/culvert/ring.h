@@ -47,9 +47,9 @@ typedef enum culv_ring_policy {
     CULV_RING_FIFO = 0,
     /** The newest frame wins. The consumer gets the newest frame whose GPU work is done. If there
      * is no newer one, it gets the last one again, so it waits only for the first frame. The
-     * producer overwrites frames that the consumer does not read, and never waits for it. If the
-     * only free slot holds the newest finished frame, the producer's acquire waits on the host
-     * until a newer frame is finished.
+     * producer overwrites frames that the consumer does not read, and never waits for it. It never
+     * overwrites the newest finished frame. If no other slot is left, the producer's acquire waits
+     * on the host until a newer frame is finished.
      *
      * The depth must be at least 3. Add one slot if the producer submits its next frame while the
      * GPU writes one, and one slot for each frame beyond the first that the consumer has in flight.
@@ -99,7 +99,7 @@ typedef struct culv_ring_settings {
     /** Maximum number of frames that may be queued ahead of the consumer's GPU. At the limit, an
      * acquire waits until the number is below it; if many frames are queued, it waits until half of
      * them have finished, so that not each acquire asks the driver. With MAILBOX, it applies only
-     * to the consumer. The limit is at most 255 hand-overs; a burst is one hand-over. Default: 2 x
+     * to the consumer. At most 255 bursts can be queued, whatever this limit is. Default: 2 x
      * depth, or no limit if `done` lacks `wait`. */
     uint32_t max_frames_in_flight;
     /** FIFO: a bound in nanoseconds. The ring then uses one number for both depth and burst. It
@@ -111,8 +111,8 @@ typedef struct culv_ring_settings {
     uint64_t max_latency;
     /** Nonzero: each acquire asks the driver for the counter of the other side's timeline, which
      * takes microseconds. It fails with TIMELINE_CHANGED if neither side of the ring signaled that
-     * value. If a side submits a frame's signal before it releases the frame, the signal counts as
-     * the side's own only while the side holds the frame. Default: 0. */
+     * value. If a side submits a frame's signal before it releases the frame, the ring accepts the
+     * value only while the side holds the frame. Default: 0. */
     culv_bool check_counters;
     /** Place where culv_ring_acquire_on() waits (docs/waits.md). SIGNAL_FIRST needs `wait` of both
      * timelines. A graphics API's side has this setting in its own descriptor. Default: QUEUED. */
@@ -262,8 +262,8 @@ CULV_EXPORT culv_shared_image *culv_ring_shared_image(const culv_ring *ring, uin
 /** Takes the side's next slot. The host waits up to `timeout` nanoseconds until the other side has
  * submitted (0: it does not wait), without polling. Afterwards make your queue wait for
  * out->wait_value of the other side's timeline. Allocates nothing. After an error nothing is
- * acquired. When the wait has lasted 1 s, 10 s and 100 s, the log says which side is late, in the
- * error's words (WARNING).
+ * acquired. When the wait has lasted 1 s, 10 s and 100 s, the log gets a WARNING with the words of
+ * the TIMEOUT error: they say which side is late.
  *
  * On the side of Vulkan or Direct3D 12, the call also waits on the host if the setting is
  * SIGNAL_FIRST; culv_vk_ring_submit() and culv_d3d12_ring_submit() make the queue wait. In OpenGL,
@@ -336,8 +336,8 @@ CULV_EXPORT culv_result culv_ring_flush(culv_ring *ring, culv_ring_side side,
                                         uint64_t *signal_value);
 
 /** Does what culv_ring_acquire() does, for a CUDA side, and makes `stream` wait. On OpenGL's ring,
- * the work of this call, culv_ring_release_on() and culv_ring_flush_on() depends on the way
- * (culv_gl_ring_info::way):
+ * culv_gl_ring_info::way determines what this call, culv_ring_release_on() and culv_ring_flush_on()
+ * do:
  *
  *   MEMORY    the stream waits for OpenGL's use of the slot, and signals.
  *   REGISTER  acquire maps the objects of a whole burst, and the release or the cancel that ends
@@ -369,7 +369,7 @@ CULV_EXPORT culv_result culv_ring_flush_on(culv_ring *ring, culv_ring_side side,
 CULV_EXPORT culv_result culv_ring_configure(culv_ring *ring, const culv_ring_settings *settings);
 
 /** Waits on the host until the GPU has finished everything that was handed over. Frames that are
- * ready stay ready. If the ring is stopped, it also works while a side holds a frame.
+ * ready stay ready. On a stopped ring, you may call it even while a side holds a frame.
  *
  * If `force` is set and this takes longer than `timeout` nanoseconds, the host signals in place of
  * the side that is late, and then in place of the other side. The work that waited goes on, with
@@ -390,9 +390,9 @@ CULV_EXPORT culv_result culv_ring_configure(culv_ring *ring, const culv_ring_set
  * drain: destroy its device. */
 CULV_EXPORT culv_result culv_ring_drain(culv_ring *ring, uint64_t timeout, culv_bool force);
 
-/** Stops the ring for both sides, and there is no restart: calls that wait in the ring and later
- * calls get RING_STOPPED. It does not wait and calls no driver, so it also works if a device is
- * lost. A second call does nothing.
+/** Stops the ring for both sides, and there is no restart: each acquire, release, cancel and flush
+ * that waits or comes later gets RING_STOPPED. It does not wait and calls no driver, so it also
+ * works if a device is lost. A second call does nothing.
  *
  * When the threads that waited in the ring have returned, call culv_ring_drain(), and destroy the
  * ring. If GPU work still waits, culv_ring_drain() with `force` or culv_vk_device_lost() frees it.

@@ -106,8 +106,8 @@ CULV_EXPORT culv_result culv_semaphore_wait(culv_semaphore *semaphore, CUstream 
  * memory instead. In a capture it uses an event, which becomes an edge of the graph. A NULL stream
  * is CUDA's legacy default stream. Each stream may belong to a green context of the device.
  * Errors: INVALID (NULL_ARGUMENT; STREAM_DEVICE: a stream belongs to another device or context;
- * CAPTURE: the two are not in the same capture, and one of them is being captured or is the legacy
- * stream while a blocking stream is being captured; the capture stays valid), DRIVER
+ * CAPTURE: a stream is being captured and the other is not in that capture, or a stream is the
+ * legacy stream while a blocking stream is being captured; the capture stays valid), DRIVER
  * (DRIVER_REFUSED), ASYNC.
  * Source: measured, docs/waits.md. */
 CULV_EXPORT culv_result culv_stream_wait_stream(culv_device *device, CUstream stream,
@@ -194,14 +194,15 @@ typedef enum culv_graph_use {
  * it. Neither the body of a conditional node nor a graph for launches from the device can contain
  * semaphores: signal and wait in the graph around the conditional node, or in the stream. This call
  * refuses a body. It cannot recognize a body that already has memory allocation nodes, child graphs
- * or conditional nodes. Culvert does not check a signal in a stream that is captured into a body,
- * nor a graph that is instantiated for the device later: in both cases cuGraphInstantiate...
- * answers CUDA_ERROR_INVALID_VALUE. To detect a body, the call clones the graph. That costs more if
- * the graph has more nodes, so add semaphores before the other nodes.
+ * or conditional nodes. Culvert does not notice if you capture a signal into a body, or if you
+ * instantiate the graph for launches from the device later: cuGraphInstantiate... then answers
+ * CUDA_ERROR_INVALID_VALUE. To detect a body, the call clones the graph. That costs more if the
+ * graph has more nodes, so add semaphores before the other nodes.
  * Errors: INVALID (NULL_ARGUMENT; VALUE: an unknown use, a count of 0 or above
  * CULV_SEMAPHORE_BATCH_MAX, or a binary semaphore, which a graph that runs many times would signal
- * many times for one wait; DEVICE_MISMATCH; TIMELINE_BACKWARDS), UNSUPPORTED (CAPTURE: a relayed
- * semaphore of a fallback, or the body of a conditional node), OUT_OF_MEMORY, DRIVER, ASYNC.
+ * many times for one wait; DEVICE_MISMATCH; TIMELINE_BACKWARDS), UNSUPPORTED (CAPTURE: a semaphore
+ * that a fallback relays (culvert/shared.h), or the body of a conditional node), OUT_OF_MEMORY,
+ * DRIVER, ASYNC.
  * Ownership: the graph owns *out. Threads: any, one at a time for each graph.
  * Source: cuda.h, cuGraphAddExternalSemaphoresSignalNode, ...WaitNode. */
 CULV_EXPORT culv_result culv_graph_add_node(CUgraph graph, const CUgraphNode *dependencies,

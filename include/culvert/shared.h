@@ -31,15 +31,15 @@ typedef struct culv_shared_semaphore culv_shared_semaphore;
  * memory. The API's work with it must be done, as for vkDestroyBuffer; OpenGL keeps the memory
  * until its own work is done.
  *
- * If last_use is NULL, CUDA's work should be done: the call may wait for it (culv_buffer_unmap()).
- * For a buffer in host memory it must be done: CUDA's documents do not say that cuMemHostUnregister
- * waits.
+ * If last_use is NULL, CUDA's work should have finished: the call may wait for it
+ * (culv_buffer_unmap()). For a buffer in host memory it must have finished: CUDA's documents do not
+ * say that cuMemHostUnregister waits.
  *
- * Otherwise the call never waits for CUDA, and DEFERS the release of CUDA's half until the work in
- * *last_use is done. Until then the mapping needs its pages, also your pages of
- * culv_vk_buffer_create_desc::host_pointer. On the HOST path, the memory of the copies may belong
- * to the API: it is freed with the mapping, or at the latest when you detach. After a detach, the
- * call that destroys the attachment's last object waits.
+ * If last_use is not NULL, the call never waits for CUDA, and DEFERS the release of CUDA's half
+ * until the work in *last_use has finished. Until then the mapping needs its pages, also your pages
+ * of culv_vk_buffer_create_desc::host_pointer. On the HOST path, the memory of the copies may
+ * belong to the API: it is freed with the mapping, or at the latest when you detach. After a
+ * detach, the call that destroys the attachment's last object waits.
  * Errors: INVALID (OWNED: it is a part of a ring, a bridge or a shadow; CONTEXT: it is an OpenGL
  * object, and no context of its attachment is current on this thread). After an error nothing has
  * changed.
@@ -69,15 +69,15 @@ CULV_EXPORT culv_image *culv_shared_image_cuda(const culv_shared_image *image);
 /** Destroys CUDA's import and the API's semaphore. The API's work with it must be done, as for
  * vkDestroySemaphore.
  *
- * If last_use is NULL, CUDA's work should be done: the call waits for it, as
+ * If last_use is NULL, CUDA's work should have finished: the call waits for it, as
  * culv_semaphore_destroy() does. CUDA may still wait for a value of a timeline that CUDA itself
  * does not signal. If the other side does not signal that value within a second, the call signals
  * it and logs a warning.
  *
- * Otherwise the call never waits for CUDA, and DEFERS the release of CUDA's half until the work in
- * *last_use is done. On the HOST path, the API's semaphore is destroyed when no host function is
- * pending, or at the latest when you detach. After a detach, the call waits if it destroys the
- * attachment's last object.
+ * If last_use is not NULL, the call never waits for CUDA, and DEFERS the release of CUDA's half
+ * until the work in *last_use has finished. On the HOST path, the API's semaphore is destroyed when
+ * no host function is pending, or at the latest when you detach. After a detach, the call waits if
+ * it destroys the attachment's last object.
  * Errors: as culv_shared_buffer_destroy(). Threads: as culv_shared_buffer_destroy(). */
 CULV_EXPORT culv_result culv_shared_semaphore_destroy(culv_shared_semaphore **semaphore,
                                                       const CUstream *last_use);
@@ -255,8 +255,8 @@ typedef enum culv_access {
 } culv_access;
 
 /** Ends a registration. A mapped object is unmapped first, in the stream in which it was mapped.
- * CUDA's work with its surfaces and textures should be done; otherwise the call waits for it. After
- * culv_gl_lose_contexts() the driver's part is left to the CUDA context.
+ * CUDA's work with its surfaces and textures should have finished; otherwise the call waits for it.
+ * After culv_gl_lose_contexts() the driver's part is left to the CUDA context.
  * Errors: INVALID (OWNED: it is a part of a ring; CONTEXT: it is an OpenGL object, and no context
  * of its attachment is current on this thread). After these errors nothing has changed. DRIVER (the
  * driver refused: try again).

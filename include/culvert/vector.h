@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Culvert: a buffer that grows without copying.
  *
- * A culv_vector reserves addresses once and commits memory into them, chunk by chunk. The device
- * address stays the same, running kernels go on, and nothing is copied. When the addresses run out,
- * the vector reserves more behind them. If these are not free, it maps the same chunks into a
- * larger range. The contents are then visible at both addresses until you retire the old one.
+ * A culv_vector reserves more addresses than it needs at first, and commits memory into them chunk
+ * by chunk. So the device address stays the same, running kernels go on, and nothing is copied.
+ * When the addresses run out, the vector reserves more behind them. If these are not free, it maps
+ * the same chunks into a larger range. The contents are then visible at both addresses until you
+ * retire the old one.
  *
  *   culv_vector_create(device, &desc, &vector);
  *   culv_vector_grow(vector, bytes);
@@ -14,7 +15,7 @@
  * another process imports only the new chunks, and keeps its earlier imports.
  * culv_vector_generation() tells whether there are new chunks.
  *
- * If a call fails, the vector is as it was before. */
+ * If a call fails, the vector's size, address and contents are as before. */
 #ifndef CULV_VECTOR_H_
 #define CULV_VECTOR_H_
 
@@ -22,14 +23,14 @@
 
 CULV_EXTERN_C_BEGIN
 
-/** Opaque: a vector. Only one thread at a time may make calls that change it (grow, reserve,
- * shrink, retire). Other threads may make calls that read at the same time. If a thread needs both
- * the size and the address, it must read the size first: the address then has at least that many
- * bytes, even if the vector moves in between. */
+/** Opaque: a vector. Any thread may call it at any time, except that a shrink must be the only call
+ * that changes the vector meanwhile. If a thread needs both the size and the address, it must read
+ * the size first: the address then has at least that many bytes, even if the vector moves in
+ * between. */
 typedef struct culv_vector culv_vector;
 
 /** Opaque: addresses that CUDA and a graphics API share, so that a pointer is valid in both. In
- * Vulkan: culv_vk_space_info::base of culvert/vulkan_vmm.h. */
+ * Vulkan, culv_vk_space_info::base (culvert/vulkan_vmm.h) is their beginning. */
 typedef struct culv_space culv_space;
 
 /** Called when the vector's address has changed, on the thread that grows it, during that call.
@@ -46,8 +47,9 @@ typedef struct culv_vector_desc {
      * more; in a `space`, at most a quarter of the space. If no free range is that large, the
      * vector reserves only what it needs now. */
     uint64_t reserve;
-    /** Minimum size of a chunk in bytes. To make a chunk takes about 50 us on an H200, and its size
-     * hardly matters. So many small chunks are slow. Default: the granularity (2 MiB). */
+    /** Minimum size of a chunk in bytes. It takes about 50 us to make a chunk on an H200, whatever
+     * its size. So a few large chunks are faster than many small ones. Default: the granularity (2
+     * MiB). */
     uint64_t min_chunk;
     /** Maximum size of a chunk in bytes, at least the granularity (culv_vmm_get_granularity()). A
      * chunk is the unit in which culv_vector_shrink() frees memory and another process imports it.
@@ -111,9 +113,10 @@ CULV_EXPORT culv_result culv_vector_create(culv_device *device, const culv_vecto
                                            culv_vector **out);
 
 /** Destroys the vector, including its old addresses. Does NOT wait. If last_use is NULL, the GPU's
- * work with the vector should be done. Otherwise the call DEFERS: the memory is freed after the
- * work in *last_use is done, as by culv_vmm_unmap(). If that stream is being captured, Culvert
- * cannot see its progress: the memory is freed with the device, and counts as deferred until then.
+ * work with the vector must have finished. If it is not NULL, the call DEFERS: the memory is freed
+ * after the work in *last_use has finished, as by culv_vmm_unmap(). If that stream is being
+ * captured, Culvert cannot see its progress: the memory is freed with the device, and counts as
+ * deferred until then.
  *
  * In a space (culvert/vulkan_vmm.h), a later call for the space frees Vulkan's half. If Vulkan or
  * another process imported the memory, their imports stay valid. If tensors exist
@@ -126,8 +129,8 @@ CULV_EXPORT void culv_vector_destroy(culv_vector **vector, const CUstream *last_
  * chunk of the missing bytes alone. After an error nothing has changed, not even the number of
  * committed bytes.
  * Errors: INVALID (NULL_ARGUMENT; SIZE: it overflows), OUT_OF_MEMORY (DEVICE_MEMORY, HOST_MEMORY;
- * ADDRESS: no_move is set, or there are no addresses), BUSY (MAPPED: the driver does not take back
- * memory that a shrink freed there), DRIVER, ASYNC.
+ * ADDRESS: no_move is set, or there are no addresses), BUSY (MAPPED: a shrink freed memory at these
+ * addresses, and the driver refuses to unmap it), DRIVER, ASYNC.
  * Threads: any, but not during culv_vector_shrink(). If two calls commit, one waits for the
  * other. */
 CULV_EXPORT culv_result culv_vector_grow(culv_vector *vector, uint64_t size);
@@ -138,11 +141,12 @@ CULV_EXPORT culv_result culv_vector_grow(culv_vector *vector, uint64_t size);
 CULV_EXPORT culv_result culv_vector_reserve(culv_vector *vector, uint64_t size);
 
 /** Makes the vector `size` bytes long, if it is longer. If you pass the vector's own size, it frees
- * the memory that was committed beyond it. Never waits for the GPU.
+ * memory that was committed beyond it. Never waits for the GPU.
  *
- * The call frees chunks that lie wholly beyond `size` and beyond `commit_ahead`, at old addresses
- * too. It DEFERS, as culv_vmm_unmap() does. Their addresses cannot be committed again before that
- * release. If a grow comes earlier, it waits on the host for `last_use`, and the log says so.
+ * The call frees the chunks that lie wholly beyond the first `size` + `commit_ahead` bytes. It
+ * unmaps them at old addresses too. It DEFERS, as culv_vmm_unmap() does. Their addresses cannot be
+ * committed again before that release. If a grow comes earlier, it waits on the host for
+ * `last_use`, and the log says so.
  *
  * After an error nothing has changed. If the driver refuses only a part of the work, the call
  * succeeds: that part stays committed, or stays at an old address until you retire it, and the log
@@ -158,7 +162,7 @@ CULV_EXPORT culv_result culv_vector_shrink(culv_vector *vector, uint64_t size, C
  * STREAM_DEVICE), BUSY (OWNED: a tensor uses it), DRIVER, ASYNC. After an error, call it again for
  * the addresses that are left.
  * Threads: any, but not during culv_vector_shrink().
- * Source: kernels may use an old address until the caller retires it. */
+ * Source: docs/decisions.md, R24. */
 CULV_EXPORT culv_result culv_vector_retire(culv_vector *vector, CUdeviceptr before,
                                            CUstream last_use);
 
@@ -221,10 +225,11 @@ CULV_EXPORT culv_result culv_vector_view_destroy(culv_vector_view **view);
  * vector. If the view is sparse, do not use its queue meanwhile. */
 CULV_EXPORT culv_result culv_vector_view_update(culv_vector_view *view);
 
-/** Lists the buffers by offset: one for each chunk, or the one sparse buffer with the size that is
- * bound. They may hold more than culv_vector_size() bytes: end the last part at that size. Each
- * buffer needs the same barriers as any shared buffer (culv_vk_buffer_get_barrier2() with the
- * part's buffer). `parts` and *count are as in every call that lists (culvert.h).
+/** Lists the buffers by offset: one for each chunk, or the one sparse buffer, whose size is then
+ * the number of bytes that have memory. They may hold more than culv_vector_size() bytes: end the
+ * last part at that size. Each buffer needs the same barriers as any shared buffer
+ * (culv_vk_buffer_get_barrier2() with the part's buffer). `parts` and *count are as in every call
+ * that lists (culvert.h).
  * Errors: INVALID (NULL_ARGUMENT).
  * Ownership: Culvert owns the buffers. They are valid until an update removes them.
  * Threads: one at a time. */

@@ -48,11 +48,11 @@ typedef struct culv_vk_device_desc {
      * (culv_vk_memory_from_handle()). Default: NULL. */
     const VkAllocationCallbacks *allocation_callbacks;
     /** 1: the culv_device may be another GPU than the VkDevice, and works on the VkDevice's memory
-     * in place (docs/two-gpus.md). Buffers and semaphores are then shared; images, one address and
-     * CUDA's memory in Vulkan are refused. NVIDIA's driver on Linux must show both GPUs, and the
-     * culv_device must reach the other GPU's memory (cuDeviceCanAccessPeer). If it does not,
-     * culv_vk_attach() fails, or, if `fallback` is set, nothing is shared. If both are the same
-     * GPU, the field has no effect. Default: 0. */
+     * in place (docs/two-gpus.md). Buffers and semaphores are then shared. Images, equal addresses
+     * in both APIs and CUDA's memory in Vulkan are refused. NVIDIA's driver on Linux must show both
+     * GPUs, and the culv_device must reach the other GPU's memory (cuDeviceCanAccessPeer). If it
+     * does not, culv_vk_attach() fails, or, if `fallback` is set, nothing is shared. If both are
+     * the same GPU, the field has no effect. Default: 0. */
     culv_bool allow_other_gpu;
 } culv_vk_device_desc;
 
@@ -139,7 +139,7 @@ CULV_EXPORT uint32_t culv_vk_optional_device_extensions(uint32_t api_version, ui
  * devices before the twin, discrete devices before others). The others follow, each with the
  * reason. The call opens no context.
  *
- * desc limits the CUDA driver as in culv_device_open_by_uuid(); it may be NULL. `out` and *count
+ * desc may be NULL; desc->driver is as in culv_device_open_by_uuid(). `out` and *count
  * are as in every call that lists (culvert.h). Set each element's struct_size.
  * Errors: INVALID, DRIVER (a Vulkan call failed), OUT_OF_MEMORY. It is no error if the machine
  * lacks CUDA: then no device is reachable.
@@ -177,8 +177,8 @@ CULV_EXPORT VkDeviceSize culv_vk_host_import_alignment(const culv_vk_device *vk)
  *
  * Afterwards Culvert makes Vulkan calls only when you destroy objects that it made with the
  * attachment (culv_vk_buffer_create() and others). Once these are destroyed too, Culvert makes no
- * Vulkan call, not even for a deferred release. To ensure that, on the HOST path (culvert/shared.h)
- * the last of these calls waits for the streams of deferred releases. */
+ * Vulkan call, not even for a deferred release. So on the HOST path (culvert/shared.h), the call
+ * that destroys the last of them waits for the streams of deferred releases. */
 CULV_EXPORT void culv_vk_detach(culv_vk_device **vk);
 
 /** Tells Culvert that the VkDevice is lost. Call it if your own submission answers
@@ -209,8 +209,8 @@ CULV_EXPORT culv_result culv_vk_device_lost(culv_vk_device *vk);
  *   culv_vk_attach(device, &desc, &vk);
  *
  * samples/hello has whole programs (in packages, they are among the examples of the documentation).
- * The calls below add only what the calls above list. If an engine or a library creates your
- * VkDevice, you do not need these calls.
+ * The calls below merge these names, and the features that Culvert needs, into your own. If an
+ * engine or a library creates your VkDevice, you do not need these calls.
  *
  * A merge call writes your names and then Culvert's, each name once, into your array out_names.
  * *count is the array's length on input, and the number of names on output. out_names may be NULL
@@ -223,7 +223,7 @@ CULV_EXPORT culv_result culv_vk_device_lost(culv_vk_device *vk);
  * GPUs before others. If your program draws to a window or needs other properties of a device, rank
  * the devices and choose yourself.
  *
- * desc limits the CUDA driver as in culv_device_open_by_uuid(); it may be NULL. If out_device is
+ * desc may be NULL; desc->driver is as in culv_device_open_by_uuid(). If out_device is
  * NULL, the call opens no context.
  * Errors: INVALID; NO_DEVICE (the message says for every physical device why CUDA cannot reach it;
  * the reason is for the best device, or DEVICE_UNKNOWN if Vulkan shows none); DRIVER, ASYNC,
@@ -265,8 +265,9 @@ culv_vk_merge_instance_layers(PFN_vkGetInstanceProcAddr get_instance_proc_addr, 
  * and culv_vk_check_kernels() answers CULV_OK, it also adds culv_vk_kernel_extensions(). Pass the
  * desc that culv_vk_attach() gets later; the call reads get_instance_proc_addr, instance,
  * physical_device, api_version and kernels. The usable version is the lower one of api_version and
- * the device's version. The call does not check whether the device has your own extensions. If
- * devices may be unable to share (culvert/shared.h), use the lists above instead.
+ * the device's version. The call does not check whether the device has your own extensions. If your
+ * program must also run on devices that cannot share with CUDA (culvert/shared.h), use those two
+ * lists yourself instead.
  * Errors: as culv_vk_merge_instance_layers(); INVALID (STRUCT_SIZE; VULKAN_VERSION: the
  * instance has Vulkan 1.0); UNSUPPORTED (EXTENSION_MISSING: the device lacks an extension that
  * Culvert needs; LAYER_MISSING: it is software Vulkan without the twin's layer; VULKAN_VERSION: a
@@ -385,20 +386,20 @@ typedef struct culv_vk_sharing_info {
     VkMemoryRequirements plane_requirements[3];
     /** Memory type that has memory_properties. UINT32_MAX if it is not known yet. */
     uint32_t memory_type_index;
-    VkExtent3D max_extent;     /**< Images: largest level 0 of such images, in texels. */
+    VkExtent3D max_extent;     /**< Images: largest extent of such an image, in texels. */
     uint32_t max_mip_levels;   /**< Images: number of levels that this extent can have. */
     uint32_t max_array_layers; /**< Images: largest number of layers of such images. */
     /** Images: VK_SAMPLE_COUNT_1_BIT, even if Vulkan alone supports more. */
     VkSampleCountFlags sample_counts;
     VkDeviceSize max_resource_size; /**< Images: bytes. */
-    /** ACCESS_ARRAY: description by which culv_vk_image_map() maps the image, without defaults, at
-     * offset 0 and without a label. DISJOINT images: if requirements_known, plane_offsets are the
-     * offsets in a block of all planes. */
+    /** ACCESS_ARRAY: descriptor by which culv_vk_image_map() maps the image: all defaults are
+     * filled in, the offset is 0, and there is no label. DISJOINT images: if requirements_known,
+     * plane_offsets are the offsets in a block of all planes. */
     culv_image_desc image;
     /** Buffers: kind of memory that the buffer would lie in. UNKNOWN for host memory. */
     culv_memory_kind memory_kind;
-    /** Buffers: 1 if random access in such a block is slow, because the block is not of the fast
-     * kind and has CULV_SLOW_KIND_BYTES or more. Dedicate memory to the buffer, or make blocks
+    /** Buffers: 1 if random access in such a block may be slow, because the block is not of the
+     * fast kind and has CULV_SLOW_KIND_BYTES or more. Dedicate memory to the buffer, or make blocks
      * smaller. If you import such a block, the log has a warning. */
     culv_bool random_access_slow;
 } culv_vk_sharing_info;

@@ -85,7 +85,7 @@ typedef struct culv_vk_ring_desc {
     VkPipelineStageFlags2
         wait_stage;        /**< Stage that waits in Vulkan's submissions. 0: ALL_COMMANDS. */
     const char *label;     /**< Copied (up to 63 bytes). Default: none. */
-    culv_ring_waits waits; /**< The time at which Vulkan's queue waits. */
+    culv_ring_waits waits; /**< Place where Vulkan's side waits. */
 } culv_vk_ring_desc;
 
 /** Returns a default descriptor, with Vulkan as the consumer and no queue family yet. */
@@ -147,12 +147,12 @@ CULV_EXPORT culv_result culv_vk_ring_submit_failed(culv_ring *ring, culv_ring_fr
  * submission that has this frame signals `fence` (VK_NULL_HANDLE: none). Pass a fence only with the
  * last frame of a burst: with an earlier frame the call submits the kept frames at once, and the
  * rest of the burst later. If the burst is not full, culv_ring_flush() submits the kept frames to
- * this `queue`; for a fence behind them call vkQueueSubmit2 with the fence alone. After an error
- * nothing is submitted and the side still holds the frame. Do not call culv_ring_release() while
- * frames of a burst are kept (RING_ORDER). If the device lacks synchronization2, record barriers of
- * culv_vk_old_buffer_barrier() and culv_vk_old_image_barrier() instead. Then call
- * culv_ring_release(), and right after it vkQueueSubmit with culv_vk_ring_semaphore() and the
- * frame's values.
+ * this `queue`; if you need a fence after them, call vkQueueSubmit2 with that fence and no
+ * submission. After an error nothing is submitted and the side still holds the frame. Do not call
+ * culv_ring_release() while frames of a burst are kept (RING_ORDER). If the device lacks
+ * synchronization2, record barriers of culv_vk_old_buffer_barrier() and culv_vk_old_image_barrier()
+ * instead. Then call culv_ring_release(), and right after it vkQueueSubmit with
+ * culv_vk_ring_semaphore() and the frame's values.
  * Errors: as culv_ring_release(); INVALID (VALUE: the ring belongs to another API), DRIVER, ASYNC
  * (DEVICE_LOST), UNSUPPORTED (EXTENSION_MISSING: the device lacks synchronization2).
  * Ownership: the command buffer stays yours and must live until the submission has run.

@@ -47,7 +47,7 @@ CULV_EXTRA culv_result culv_nvsci_buffer_import(culv_device *device,
                                                 const culv_nvsci_buffer_desc *desc,
                                                 culv_nvsci_buffer **out);
 
-/** Unmaps and destroys the import. The work that uses it should be done. */
+/** Unmaps and destroys the import. The work that uses it should have finished. */
 CULV_EXTRA void culv_nvsci_buffer_destroy(culv_nvsci_buffer **buffer);
 
 /** Gets the address of a raw buffer. The first call maps the whole buffer.

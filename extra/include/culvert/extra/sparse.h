@@ -124,8 +124,9 @@ CULV_EXTRA culv_result culv_sparse_array_create(culv_device *device,
                                                 culv_sparse_array **out);
 
 /** Destroys the array and unmaps its tiles. If last_use is NULL, the work that uses the array
- * should be done: the driver may wait for the context's work. Otherwise the call DEFERS the release
- * until the work in *last_use is done, and never waits: see culv_buffer_unmap().
+ * should have finished: the driver may wait for the context's work. If it is not NULL, the call
+ * DEFERS the release until the work in *last_use has finished, and never waits: see
+ * culv_buffer_unmap().
  * Source: measured, docs/measured/nvidia-measured.md: cuMipmappedArrayDestroy waits for the
  * context. */
 CULV_EXTRA void culv_sparse_array_destroy(culv_sparse_array **array, const CUstream *last_use);

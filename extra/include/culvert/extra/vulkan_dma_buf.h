@@ -173,7 +173,7 @@ CULV_EXTRA culv_result culv_vk_dma_buf_bridge_create(culv_device *device, culv_v
                                                      culv_vk_dma_buf_bridge **out);
 
 /** Destroys the bridge, with all that it made, and closes the dma-buf. Vulkan's work with it must
- * be done. CUDA's work should be done too, as for culv_shared_image_destroy().
+ * be done. CUDA's work should have finished too, as for culv_shared_image_destroy().
  * Threads: any, ordered with other calls on this object and with its VkDevice's destruction. */
 CULV_EXTRA void culv_vk_dma_buf_bridge_destroy(culv_vk_dma_buf_bridge **bridge);
 
