@@ -69,6 +69,12 @@ swiftshader147() {
     export VK_DRIVER_FILES="$work/vk_swiftshader_icd.json"
 }
 
+# Brings packages of npm to $work/node_modules: name@version ...
+npm_modules() {
+    command -v npm >/dev/null || debian12 npm=9.2.0~ds1-1
+    (cd "$work" && npm install --ignore-scripts --no-audit --no-fund "$@") >"$work/log" 2>&1 || unknown "npm cannot bring $*"
+}
+
 # Compiles standard input to $work/NAME; vk.h and shaders' headers are found: NAME, gcc's arguments ...
 compile() {
     name=$1
