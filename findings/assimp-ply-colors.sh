@@ -30,7 +30,7 @@ end_header
 0 0 3 1 2 64
 3 0 1 2
 PLY
-assimp export mesh.ply text.ply -fply >log 2>&1 && assimp export mesh.ply binary.ply -fplyb >>log 2>&1 || unknown "assimp cannot export"
+{ assimp export mesh.ply text.ply -fply && assimp export mesh.ply binary.ply -fplyb; } >log 2>&1 || unknown "Assimp cannot export"
 body() { sed '1,/^end_header$/d' "$1"; }
 reads() { if assimp info "$1" >>log 2>&1; then echo yes; else echo no; fi; }
 [ "$(grep -ac '^property uchar \(red\|green\|blue\|alpha\)$' binary.ply)" = 4 ] || unknown "the header is another"

@@ -116,11 +116,12 @@ moderngl57() {
     export EGL_PLATFORM=surfaceless LIBGL_ALWAYS_SOFTWARE=1
 }
 
-# Compiles standard input for Windows and runs it in Debian 12's Wine on lavapipe, in a prefix and on a screen of its own: gcc's arguments ...
+# Compiles standard input for Windows and runs it in Debian 12's Wine on lavapipe, in a prefix and on a screen of its own.
 wine8() {
     debian12 gcc-mingw-w64-x86-64-posix=12.2.0-14+deb12u1+25.2+b1 wine64=8.0~repack-4 libwine=8.0~repack-4 \
         mesa-vulkan-drivers=22.3.6-1+deb12u2 libgl1-mesa-dri=22.3.6-1+deb12u2
-    x86_64-w64-mingw32-gcc -Wall -Wextra -O1 -x c - -o "$work/program.exe" -ld3d12 -ld3d9 -ldxguid "$@" 2>"$work/log" ||
+    x86_64-w64-mingw32-gcc -Wall -Wextra -O1 -I"$here" -x c - -o "$work/program.exe" -ld3d12 -ld3d11 -ld3d9 -ldxguid \
+        -ld3dcompiler_47 -lwindowscodecs -lole32 -luuid 2>"$work/log" ||
         unknown "mingw does not compile the program"
     export WINEPREFIX="$work/prefix" WINEDEBUG=-all WINEDLLOVERRIDES='mscoree,mshtml=;winemenubuilder.exe,winedbg.exe=d'
     export VK_DRIVER_FILES=/usr/share/vulkan/icd.d/lvp_icd.x86_64.json

@@ -32,7 +32,6 @@ small.pointwiseDivide(vector(2), vector(1e-300))
 print(f"1 2 -2 0 / 2 0 0 0: numpy {show(x.array / y.array)}; PETSc {show(w.array)}, norm {w.norm():g}; ", end="")
 print(f"2 / 1e-300: {small.array[0]:g}")
 PY
-PYTHONPATH=$(echo /usr/lib/petscdir/petsc3.18/x86_64-linux-gnu-real/lib/python3/dist-packages)
-export PYTHONPATH
+export PYTHONPATH=/usr/lib/petscdir/petsc3.18/x86_64-linux-gnu-real/lib/python3/dist-packages
 same "1 2 -2 0 / 2 0 0 0: numpy 0.5 inf -inf nan; PETSc 0.5 0 0 0, norm 0.5; 2 / 1e-300: 2e+300" \
     "$(/usr/bin/python3 "$work/divide.py" 2>"$work/log")"

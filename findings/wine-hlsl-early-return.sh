@@ -9,7 +9,7 @@
 # SPDX-License-Identifier: MIT
 # shellcheck source-path=SCRIPTDIR source=common.sh
 . "$(dirname "$0")/common.sh"
-wine8 -I"$here" -ld3d11 -ld3dcompiler_47 <<'C'
+wine8 <<'C'
 #include "draw11.h"
 
 static float shade(const char *body)

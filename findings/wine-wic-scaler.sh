@@ -10,7 +10,7 @@
 # SPDX-License-Identifier: MIT
 # shellcheck source-path=SCRIPTDIR source=common.sh
 . "$(dirname "$0")/common.sh"
-wine8 -lwindowscodecs -lole32 -luuid <<'C'
+wine8 <<'C'
 #define COBJMACROS
 #include <windows.h>
 
