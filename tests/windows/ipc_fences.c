@@ -408,30 +408,6 @@ static culv_handle odd_handle(culv_handle_type type, bool named)
                                            : culv_handle_win32(type, fence);
 }
 
-ROLE(join_oddly)
-{
-    ipc_scene s;
-    culv_ring *side = NULL;
-    culv_ipc_timelines t = culv_ipc_timelines_init();
-    culv_ipc_consumer_desc d = culv_ipc_consumer_desc_init();
-    const bool own = strrchr(name, '.')[1] == '1';
-    ipc_open(&s);
-    culv_ipc_client *client = ipc_client(&s, name);
-    d.ring = "frames";
-    if (own) d.timelines = &t;
-    for (int i = 0; i < (own ? ODD : ODD_OF_PRODUCERS); i++) {
-        if (own && !odd[i].of_consumers) continue;
-        t.ready = odd_handle(odd[i].ready, odd[i].named);
-        t.done = odd_handle(odd[i].done, false);
-        REFUSES_AS(culv_ipc_ring_join(client, &d, SCENE_FAR, &side),
-                   odd[i].reason != 0 ? CULV_ERROR_DRIVER : CULV_ERROR_INVALID,
-                   odd[i].reason != 0 ? odd[i].reason : CULV_REASON_HANDLE_TYPE, "");
-        REQUIRE(side == NULL);
-    }
-    culv_ipc_client_destroy(&client);
-    ipc_close(&s);
-}
-
 typedef struct odd_maker {
     int made, dropped;
 } odd_maker;
@@ -454,25 +430,40 @@ static void drop_odd(void *context, uint32_t consumer)
 
 IPC_CASE(refused, .title = "fences_refused")
 {
-    for (size_t own = 0; own < 2; own++) {
-        HANDLE child;
+    for (int own = 0; own < 2; own++) {
         culv_buffer *slots[SCENE_SLOTS];
+        culv_ring *side = NULL;
         char name[CULV_IPC_NAME_SIZE];
         odd_maker m = {0, 0};
         culv_ipc_ring_desc d = culv_ipc_ring_desc_init();
+        culv_ipc_consumer_desc join = culv_ipc_consumer_desc_init();
+        culv_ipc_timelines t = culv_ipc_timelines_init();
         if (!own) {
             d.make = make_odd;
             d.drop = drop_odd;
             d.context = &m;
         }
-        culv_ipc_server *server = ipc_server(s, name_of(name, "odd", own));
-        culv_ring *ring = ipc_ring(s, server, &d, NULL, slots);
-        child = ipc_start("join_oddly", name);
-        ipc_join(child, server);
+        ipc_answerer a = {.server = ipc_server(s, name_of(name, "odd", (size_t)own))};
+        culv_ring *ring = ipc_ring(s, a.server, &d, NULL, slots);
+        ipc_answer(&a);
+        culv_ipc_client *client = ipc_client(s, name);
+        join.ring = "frames";
+        if (own) join.timelines = &t;
+        for (int i = 0; i < (own ? ODD : ODD_OF_PRODUCERS); i++) {
+            if (own && !odd[i].of_consumers) continue;
+            t.ready = odd_handle(odd[i].ready, odd[i].named);
+            t.done = odd_handle(odd[i].done, false);
+            REFUSES_AS(culv_ipc_ring_join(client, &join, SCENE_FAR, &side),
+                       odd[i].reason != 0 ? CULV_ERROR_DRIVER : CULV_ERROR_INVALID,
+                       odd[i].reason != 0 ? odd[i].reason : CULV_REASON_HANDLE_TYPE, "");
+            REQUIRE(side == NULL);
+        }
+        culv_ipc_client_destroy(&client);
+        ipc_stop_answering(&a);
         REQUIRE(m.made == (own ? 0 : ODD_OF_PRODUCERS) && m.dropped == m.made);
         REQUIRE(culv_ipc_ring_consumers(ring, NULL, 0) == 0);
         culv_ring_destroy(&ring, NULL);
-        culv_ipc_server_destroy(&server);
+        culv_ipc_server_destroy(&a.server);
         ipc_leave_ring(slots);
     }
 }
