@@ -439,8 +439,7 @@ static void record(native *s, culv_d3d_shadow *shadow, bool from_twin)
     if (!from_twin) overlay11_turn(s->device);
 }
 
-/* One with a mutex; what has none; a context and a texture of another device; and registration of
- * the same texture. */
+/* One with a mutex; what has none; a context and a texture of another device. */
 D3D_CASE(shadow)
 {
     const engine e = {"", DXGI_FORMAT_R8G8B8A8_UNORM, 4, 61, 33, 1, 1, false, false};
@@ -494,18 +493,6 @@ D3D_CASE(shadow)
     ID3D11DeviceContext_Release(its);
     ID3D11Device_Release(of_other.device);
 
-    culv_registration *registered = NULL;
-    OK(culv_d3d_register(s->culvert, texture, NULL, &registered));
-    OK(culv_registration_map(&registered, 1, s->stream));
-    OK(culv_registration_get_array(registered, 0, 0, &array));
-    scene_pattern(put, ALL, 77);
-    scene_cuda_copy(s, array, put, ROW, ROWS, 1, true);
-    OK(culv_registration_unmap(&registered, 1, s->stream));
-    record(s, twin, false);
-    OK(culv_image_get_array(culv_shared_image_cuda(culv_d3d_shadow_image(twin)), 0, 0, &array));
-    scene_cuda_copy(s, array, got, ROW, ROWS, 1, false);
-    REQUIRE(memcmp(put, got, ALL) == 0);
-    culv_registration_destroy(&registered);
     culv_d3d_shadow_destroy(&twin);
     REQUIRE(IUnknown_Release(texture) == 0);
 }

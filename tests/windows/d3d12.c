@@ -596,6 +596,7 @@ VMM_CASE(vmm_heaps)
     ID3D12Heap_Release(again);
 }
 
+/* What views tell of vectors that grow and shrink is library-vulkan-vmm.vk_vector's. */
 VMM_CASE(vmm_vectors)
 {
     culv_vector_desc desc = culv_vector_desc_init();
@@ -612,29 +613,16 @@ VMM_CASE(vmm_vectors)
     REQUIRE(count == 1 && parts[0].offset == 0 && parts[0].size == culv_vector_committed(vector));
     ID3D12Resource *first = (ID3D12Resource *)(uintptr_t)parts[0].buffer;
     both_ways(s, culv_vector_pointer(vector), first, 1001, ODD, 20);
-    const uint64_t before = culv_vector_view_generation(view);
     OK(culv_vector_grow(vector, 5 * MIB));
     OK(culv_vector_view_update(view));
     OK(culv_vector_view_get_parts(view, parts, 4, &count));
     REQUIRE(count >= 2 && (ID3D12Resource *)(uintptr_t)parts[0].buffer == first);
-    REQUIRE(culv_vector_view_generation(view) != before &&
-            culv_vector_view_generation(view) == culv_vector_generation(vector));
     for (size_t i = 0; i < count; i++)
         both_ways(s, culv_vector_pointer(vector) + parts[i].offset,
                   (ID3D12Resource *)(uintptr_t)parts[i].buffer, parts[i].size - ODD, ODD,
                   30 + 2 * (unsigned)i);
-    /* The first chunk's end is where it was, at whatever address. */
-    scene_pattern(put, ODD, 31);
-    scene_cuda_has(s, culv_vector_pointer(vector) + parts[0].size - ODD, put, ODD);
     REQUIRE(overlay_opened() == count);
-    OK(culv_vector_shrink(vector, ODD, s->stream));
-    scene_synchronize(s);
-    (void)culv_device_collect(s->culvert);
-    OK(culv_vector_view_update(view));
-    OK(culv_vector_view_get_parts(view, NULL, 0, &count));
-    REQUIRE(count == 1);
     culv_vector_destroy(&vector, NULL);
-    REFUSES(culv_vector_view_update(view), INVALID, VALUE);
     d3d_has(s, first, parts[0].size - ODD, 31); /* the view holds the memory */
     culv_vector_view_destroy(&view);
     REQUIRE(view == NULL);
