@@ -38,12 +38,12 @@ typedef struct shared {
 
 static void d3d_copy(const native *s, const shared *x, unsigned char *data, bool write)
 {
-    for (unsigned l = 0; l < x->layers; l++) {
+    const UINT row = x->pointer != 0 ? 0 : SIDE * 4;
+    for (unsigned l = 0; l < x->layers; l++)
         if (write)
-            scene11_write(s, x->resource, l, data + l * x->layer, x->pointer != 0 ? 0 : SIDE * 4);
+            scene11_write(s, x->resource, l, data + l * x->layer, row);
         else
-            scene11_read(s, x->resource, l, data + l * x->layer);
-    }
+            scene11_read(s, x->resource, l, data + l * x->layer, row);
 }
 
 static void turn_cuda(const native *s, const shared *x, unsigned char *data, bool write)
@@ -166,54 +166,6 @@ D3D_CASE(own)
     }
 }
 
-/* TYPELESS textures, as Unity hands them out: the caller names the format. */
-D3D_CASE(typeless)
-{
-    enum { WIDE = 16, HIGH = 8, ALL = WIDE * HIGH * 16 };
-    ID3D11Resource *resources[2];
-    for (int i = 0; i < 2; i++)
-        resources[i] = texture_of(s, DXGI_FORMAT_R32G32B32A32_TYPELESS, WIDE, HIGH, 1,
-                                  D3D11_RESOURCE_MISC_SHARED | D3D11_RESOURCE_MISC_SHARED_NTHANDLE);
-    culv_memory *memory = NATIVE(import)(s, resources[0], false);
-    const struct {
-        unsigned resource, format;
-        culv_reason reason;
-        const char *says;
-    } rows[] = {
-        {0, 0, CULV_REASON_FORMAT, "R32G32B32A32_FLOAT"},
-        {0, DXGI_FORMAT_R8G8B8A8_UNORM, CULV_REASON_FORMAT, ""},
-        {1, DXGI_FORMAT_R32G32B32A32_FLOAT, CULV_REASON_RANGE, /* CUDA would write the other one */
-         "another resource than the one whose memory"},
-        {0, DXGI_FORMAT_R32G32B32A32_FLOAT, CULV_REASON_NONE, NULL},
-    };
-    culv_image *image = NULL;
-    culv_image_desc seen = culv_image_desc_init();
-    CUarray array = NULL;
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        culv_d3d_image_desc map = culv_d3d_image_desc_init();
-        map.resource = (IUnknown *)resources[rows[i].resource];
-        map.format = rows[i].format;
-        const culv_result result = culv_d3d_image_map(s->d3d, memory, &map, &image);
-        if (rows[i].says == NULL)
-            OK(result);
-        else
-            REFUSES_AS(result, CULV_ERROR_INVALID, rows[i].reason, rows[i].says);
-    }
-    OK(culv_image_get_desc(image, &seen));
-    REQUIRE(seen.format == CULV_FORMAT_R32G32B32A32_SFLOAT);
-    REQUIRE(seen.color_attachment);
-    OK(culv_image_get_array(image, 0, 0, &array));
-    scene_pattern(put, ALL, 5);
-    scene_cuda_copy(s, array, put, WIDE * 16, HIGH, 1, true);
-    overlay11_turn(s->device);
-    scene11_read(s, resources[0], 0, got);
-    REQUIRE(memcmp(put, got, ALL) == 0);
-    culv_image_unmap(&image, NULL);
-    culv_memory_destroy(&memory);
-    for (int i = 0; i < 2; i++)
-        REQUIRE(ID3D11Resource_Release(resources[i]) == 0);
-}
-
 /* A turn with one buffer leaves alone what the other side does meanwhile with another one. */
 D3D_CASE(turns_apart)
 {
@@ -236,7 +188,7 @@ D3D_CASE(turns_apart)
         for (int i = 0; i < 2; i++) {
             scene_cuda_read(s, culv_shared_buffer_pointer(buffers[i]), got, BYTES);
             REQUIRE(memcmp(got, i == 0 ? theirs : mine, BYTES) == 0);
-            scene11_read(s, objects[i], 0, got);
+            scene11_read(s, objects[i], 0, got, 0);
             REQUIRE(memcmp(got, i == 0 ? theirs : mine, BYTES) == 0);
         }
     }
@@ -459,23 +411,25 @@ static bool write_frame(native *s, void *resource, const void *data)
 
 static IUnknown *engine_texture(native *s, const engine *e)
 {
-    const D3D11_TEXTURE2D_DESC desc =
-        scene11_texture_desc(e->format, e->width, e->height, e->layers, e->levels,
-                             e->cube ? D3D11_RESOURCE_MISC_TEXTURECUBE : 0);
+    const D3D11_TEXTURE2D_DESC desc = scene11_texture_desc(
+        e->format, e->width, e->height, e->layers, e->levels,
+        (e->cube ? D3D11_RESOURCE_MISC_TEXTURECUBE : 0) | (e->shared ? scene11_rows[1].misc : 0));
     return (IUnknown *)scene11_texture(s, &desc);
 }
 
 static void use_texture(native *s, IUnknown *texture, const engine *e, void *data, bool write)
 {
     ID3D11Resource *resource = (ID3D11Resource *)(void *)texture;
-    const size_t row = (size_t)e->width * 4;
+    const UINT row = e->width * e->texel;
+    if (e->shared) overlay11_turn(s->device);
     for (UINT l = 0; l < e->layers; l++) {
-        unsigned char *layer = (unsigned char *)data + l * row * e->height;
+        unsigned char *layer = (unsigned char *)data + (size_t)l * row * e->height;
         if (write)
-            scene11_write(s, resource, l * e->levels, layer, (UINT)row);
+            scene11_write(s, resource, l * e->levels, layer, row);
         else
-            scene11_read(s, resource, l * e->levels, layer);
+            scene11_read(s, resource, l * e->levels, layer, row);
     }
+    if (e->shared) overlay11_turn(s->device);
 }
 
 static void record(native *s, culv_d3d_shadow *shadow, bool from_twin)
@@ -485,11 +439,10 @@ static void record(native *s, culv_d3d_shadow *shadow, bool from_twin)
     if (!from_twin) overlay11_turn(s->device);
 }
 
-/* One with a mutex; what has none; a context and a texture of another device; and registration of
- * the same texture. */
+/* One with a mutex; what has none; a context and a texture of another device. */
 D3D_CASE(shadow)
 {
-    const engine e = {"", DXGI_FORMAT_R8G8B8A8_UNORM, 61, 33, 1, 1, false, false};
+    const engine e = {"", DXGI_FORMAT_R8G8B8A8_UNORM, 4, 61, 33, 1, 1, false, false};
     enum { ROW = 61 * 4, ROWS = 33, ALL = ROW * ROWS };
     culv_d3d_shadow_desc make = culv_d3d_shadow_desc_init();
     culv_d3d_shadow *twin = NULL, *none = NULL;
@@ -540,18 +493,6 @@ D3D_CASE(shadow)
     ID3D11DeviceContext_Release(its);
     ID3D11Device_Release(of_other.device);
 
-    culv_registration *registered = NULL;
-    OK(culv_d3d_register(s->culvert, texture, NULL, &registered));
-    OK(culv_registration_map(&registered, 1, s->stream));
-    OK(culv_registration_get_array(registered, 0, 0, &array));
-    scene_pattern(put, ALL, 77);
-    scene_cuda_copy(s, array, put, ROW, ROWS, 1, true);
-    OK(culv_registration_unmap(&registered, 1, s->stream));
-    record(s, twin, false);
-    OK(culv_image_get_array(culv_shared_image_cuda(culv_d3d_shadow_image(twin)), 0, 0, &array));
-    scene_cuda_copy(s, array, got, ROW, ROWS, 1, false);
-    REQUIRE(memcmp(put, got, ALL) == 0);
-    culv_registration_destroy(&registered);
     culv_d3d_shadow_destroy(&twin);
     REQUIRE(IUnknown_Release(texture) == 0);
 }

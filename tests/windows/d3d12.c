@@ -225,57 +225,6 @@ D3D_CASE(kinds)
     }
 }
 
-/* Formats that engines share, a TYPELESS one among them, imported from a resource of the
- * caller's. */
-D3D_CASE(formats)
-{
-#define ROW(resource, named, seen, bytes)                                                          \
-    {                                                                                              \
-        DXGI_FORMAT_##resource, DXGI_FORMAT_##named, CULV_FORMAT_##seen, bytes                     \
-    }
-    static const struct {
-        DXGI_FORMAT resource, named;
-        culv_format seen;
-        unsigned bytes;
-    } rows[] = {
-        ROW(R8G8B8A8_UNORM, UNKNOWN, R8G8B8A8_UNORM, 4),
-        ROW(R16G16B16A16_FLOAT, UNKNOWN, R16G16B16A16_SFLOAT, 8),
-        ROW(R32_FLOAT, UNKNOWN, R32_SFLOAT, 4),
-        ROW(R8_UNORM, UNKNOWN, R8_UNORM, 1),
-        ROW(R32G32B32A32_TYPELESS, R32G32B32A32_FLOAT, R32G32B32A32_SFLOAT, 16), /* Unity's */
-        ROW(R8G8B8A8_TYPELESS, R8G8B8A8_UNORM_SRGB, R8G8B8A8_SRGB, 4),
-        ROW(B8G8R8A8_TYPELESS, B8G8R8A8_UNORM, B8G8R8A8_UNORM, 4),
-    };
-#undef ROW
-    const kind k = {"2D", D3D12_RESOURCE_DIMENSION_TEXTURE2D, 40, 24, 1, 1, false};
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        const D3D12_RESOURCE_DESC what = texture_desc(&k, rows[i].resource);
-        ID3D12Resource *resource = scene12_texture(s, D3D12_HEAP_FLAG_SHARED, &what);
-        ID3D12Resource *twin = scene12_texture(s, D3D12_HEAP_FLAG_SHARED, &what);
-        culv_memory *memory = NATIVE(import)(s, resource, false);
-        culv_image *image = NULL;
-        culv_image_desc is = culv_image_desc_init();
-        culv_d3d_image_desc map = culv_d3d_image_desc_init();
-        map.format = (uint32_t)rows[i].named;
-        map.resource = (IUnknown *)twin; /* CUDA would write the other one */
-        REFUSES_SO(culv_d3d_image_map(s->d3d, memory, &map, &image), INVALID, RANGE,
-                   "another resource than the one whose memory");
-        REQUIRE(ID3D12Resource_Release(twin) == 0);
-        map.resource = (IUnknown *)resource;
-        OK(culv_d3d_image_map(s->d3d, memory, &map, &image));
-        OK(culv_image_get_desc(image, &is));
-        REQUIRE(is.format == rows[i].seen);
-        turn_levels(s, resource, image, &k, rows[i].bytes);
-        culv_image_unmap(&image, NULL);
-        for (int wrong = rows[i].named == DXGI_FORMAT_UNKNOWN; wrong < 2; wrong++) {
-            map.format = wrong ? DXGI_FORMAT_R16_UINT : 0; /* of no family here; none */
-            REFUSES(culv_d3d_image_map(s->d3d, memory, &map, &image), INVALID, FORMAT);
-        }
-        culv_memory_destroy(&memory);
-        REQUIRE(ID3D12Resource_Release(resource) == 0);
-    }
-}
-
 /* A buffer and a texture that are placed in a shared heap; the heap is imported for each. */
 D3D_CASE(placed)
 {
@@ -311,27 +260,21 @@ D3D_CASE(placed)
     release_heap(heap);
 }
 
+/* What is read of the description; which textures are refused: library-images.d3d.refused. */
 D3D_CASE(refused)
 {
     static const struct {
         unsigned width, height, layers, samples;
-        DXGI_FORMAT format;
-        bool cube, rows;
+        D3D12_TEXTURE_LAYOUT layout;
         culv_result result;
         culv_reason reason;
         const char *says;
     } rows[] = {
-        {64, 64, 1, 4, DXGI_FORMAT_R8G8B8A8_UNORM, false, false, WHY(UNSUPPORTED, USAGE),
-         "ResolveSubresource"},
-        {64, 64, 1, 1, DXGI_FORMAT_R8G8B8A8_UNORM, true, false, WHY(INVALID, EXTENT), ""},
-        {64, 64, 1, 1, DXGI_FORMAT_R8G8B8A8_UNORM, false, true, WHY(UNSUPPORTED, USAGE), ""},
-        {64, 64, 1, 1, DXGI_FORMAT_R32G32B32_FLOAT, false, false, WHY(UNSUPPORTED, FORMAT), ""},
-        {0, 64, 1, 1, DXGI_FORMAT_R8G8B8A8_UNORM, false, false, WHY(INVALID, EXTENT),
-         "resource_desc->Width is 0"},
-        {64, 0, 1, 1, DXGI_FORMAT_R8G8B8A8_UNORM, false, false, WHY(INVALID, EXTENT),
-         "resource_desc->Height is 0"},
-        {64, 64, 0, 1, DXGI_FORMAT_R8G8B8A8_UNORM, false, false, WHY(INVALID, EXTENT),
-         "resource_desc->DepthOrArraySize is 0"},
+        {64, 64, 1, 4, D3D12_TEXTURE_LAYOUT_UNKNOWN, WHY(UNSUPPORTED, USAGE), "ResolveSubresource"},
+        {64, 64, 1, 1, D3D12_TEXTURE_LAYOUT_ROW_MAJOR, WHY(UNSUPPORTED, USAGE), "ROW_MAJOR"},
+        {0, 64, 1, 1, 0, WHY(INVALID, EXTENT), "resource_desc->Width is 0"},
+        {64, 0, 1, 1, 0, WHY(INVALID, EXTENT), "resource_desc->Height is 0"},
+        {64, 64, 0, 1, 0, WHY(INVALID, EXTENT), "resource_desc->DepthOrArraySize is 0"},
     };
     culv_d3d_image_create_desc desc = culv_d3d_image_create_desc_init();
     culv_shared_image *image = NULL;
@@ -341,11 +284,10 @@ D3D_CASE(refused)
     REFUSES_SO(culv_d3d_image_create(s->d3d, &desc, &image), UNSUPPORTED, USAGE,
                "culv_d3d_buffer_create()");
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        what = scene12_texture_desc(D3D12_RESOURCE_DIMENSION_TEXTURE2D, rows[i].format,
+        what = scene12_texture_desc(D3D12_RESOURCE_DIMENSION_TEXTURE2D, DXGI_FORMAT_R8G8B8A8_UNORM,
                                     rows[i].width, rows[i].height, rows[i].layers, 1);
         what.SampleDesc.Count = rows[i].samples;
-        if (rows[i].rows) what.Layout = D3D12_TEXTURE_LAYOUT_ROW_MAJOR;
-        desc.cube = rows[i].cube;
+        what.Layout = rows[i].layout;
         REFUSES_AS(culv_d3d_image_create(s->d3d, &desc, &image), rows[i].result, rows[i].reason,
                    rows[i].says);
     }
@@ -431,13 +373,14 @@ static IUnknown *engine_texture(native *s, const engine *e)
 {
     const D3D12_RESOURCE_DESC desc = scene12_texture_desc(
         D3D12_RESOURCE_DIMENSION_TEXTURE2D, e->format, e->width, e->height, e->layers, e->levels);
-    return (IUnknown *)scene12_texture(s, D3D12_HEAP_FLAG_NONE, &desc);
+    return (IUnknown *)scene12_texture(s, e->shared ? D3D12_HEAP_FLAG_SHARED : D3D12_HEAP_FLAG_NONE,
+                                       &desc);
 }
 
 static void use_texture(native *s, IUnknown *texture, const engine *e, void *data, bool write)
 {
     for (unsigned l = 0; l < e->layers; l++) {
-        unsigned char *layer = (unsigned char *)data + (size_t)l * e->width * 4 * e->height;
+        unsigned char *layer = (unsigned char *)data + (size_t)l * e->width * e->texel * e->height;
         scene12_copy_texture(s, (ID3D12Resource *)(void *)texture, l * e->levels,
                              write ? NULL : layer, write ? layer : NULL);
     }
@@ -499,53 +442,38 @@ D3D_CASE(rules)
     }
 }
 
-/* Rings: what only they refuse, an image's end among it: the ring owns it. backend-d3d12.exe has
- * what all rings promise. */
+/* Rings: what only they refuse. backend-d3d12.exe has what all rings promise. */
 D3D_CASE(ring_refused)
 {
     const D3D12_COMMAND_QUEUE_DESC copies = {.Type = D3D12_COMMAND_LIST_TYPE_COPY};
-    D3D12_RESOURCE_DESC what = scene12_buffer_desc(FRAME);
+    const D3D12_RESOURCE_DESC what = scene12_texture_desc(D3D12_RESOURCE_DIMENSION_TEXTURE2D,
+                                                          DXGI_FORMAT_R8G8B8A8_UNORM, 16, 16, 1, 1);
     culv_d3d_buffer_create_desc buffer = culv_d3d_buffer_create_desc_init();
     culv_d3d_image_create_desc image = culv_d3d_image_create_desc_init();
-    culv_shared_buffer *buffers[2] = {scene12_make_buffer(s, FRAME), NULL};
+    culv_shared_buffer *mine = scene12_make_buffer(s, FRAME), *buffers[2] = {mine, mine};
     culv_d3d12_ring_resource resources[2] = {{.buffer = &buffer}, {.buffer = &buffer}};
     culv_d3d12_ring_desc desc = culv_d3d12_ring_desc_init();
     ID3D12CommandQueue *queue = NULL;
     culv_ring *ring = NULL;
     culv_ring_frame frame;
-    buffers[1] = buffers[0]; /* two frames in one buffer */
     buffer.size = FRAME;
     image.resource_desc = &what;
-    REFUSES(culv_d3d12_ring_create(s->d3d, NULL, &ring), INVALID, NULL_ARGUMENT);
-    REFUSES(culv_d3d12_ring_create(s->d3d, &desc, &ring), INVALID, VALUE);
     desc.max_depth = 2;
     desc.num_resources = 2;
+    REFUSES(culv_d3d12_ring_create(s->d3d, NULL, &ring), INVALID, NULL_ARGUMENT);
     REFUSES(culv_d3d12_ring_create(s->d3d, &desc, &ring), INVALID, NULL_ARGUMENT);
     desc.resources = resources;
-    resources[1].image = &image;
+    resources[1].image = &image; /* two kinds */
     REFUSES(culv_d3d12_ring_create(s->d3d, &desc, &ring), INVALID, VALUE);
-    resources[1].buffer = NULL; /* an image that is a buffer: after two buffers were made */
-    REQUIRE(culv_d3d12_ring_create(s->d3d, &desc, &ring) != CULV_OK);
-    resources[1] = (culv_d3d12_ring_resource){.buffers = buffers};
+    resources[1] = (culv_d3d12_ring_resource){.buffers = buffers}; /* two frames in one buffer */
     REFUSES(culv_d3d12_ring_create(s->d3d, &desc, &ring), INVALID, VALUE);
-    culv_shared_buffer_destroy(&buffers[0], NULL);
-    what = scene12_texture_desc(D3D12_RESOURCE_DIMENSION_TEXTURE2D, DXGI_FORMAT_R8G8B8A8_UNORM, 16,
-                                16, 1, 1);
-    resources[1] = (culv_d3d12_ring_resource){.image = &image};
-    desc.waits = (culv_ring_waits)7;
-    REFUSES(culv_d3d12_ring_create(s->d3d, &desc, &ring), INVALID, VALUE);
-    desc.waits = CULV_RING_WAITS_DEFAULT;
+    culv_shared_buffer_destroy(&mine, NULL);
     REQUIRE(ring == NULL && scene_driver_objects() == 0);
+    resources[1] = (culv_d3d12_ring_resource){.image = &image};
     desc.side = CULV_RING_PRODUCER;
     OK(culv_d3d12_ring_create(s->d3d, &desc, &ring));
     REQUIRE(culv_ring_shared_buffer(ring, 1, 0) != NULL);
-    for (uint32_t i = 0; i < 4; i++) {
-        culv_shared_image *part = culv_ring_shared_image(ring, i / 2, 1), *const mine = part;
-        culv_shared_image_destroy(&part, i % 2 != 0 ? &s->stream : NULL);
-        REQUIRE(part == mine && scene_reason_is(CULV_REASON_OWNED));
-        REQUIRE(strstr(culv_last_error_message(), "it is a part of another object") &&
-                strstr(culv_last_error_message(), "culv_ring_destroy()"));
-    }
+    REQUIRE(culv_ring_shared_image(ring, 1, 1) != NULL);
     REQUIRE(culv_d3d12_ring_fence(ring, CULV_RING_PRODUCER) != NULL);
     REQUIRE(culv_d3d12_ring_fence(ring, (culv_ring_side)2) == NULL);
     REFUSES(culv_d3d12_ring_submit(ring, s->queue, NULL, &frame), INVALID, NULL_ARGUMENT);
@@ -557,7 +485,6 @@ D3D_CASE(ring_refused)
             VALUE);
     OK(culv_d3d12_ring_submit(ring, s->queue, (ID3D12CommandList *)s->list, &frame));
     ID3D12CommandQueue_Release(queue);
-    OK(culv_ring_flush(ring, CULV_RING_PRODUCER, NULL)); /* nothing is kept */
     OK(culv_ring_drain(ring, SCENE_FAR_MS * UINT64_C(1000000), 0));
     culv_ring_destroy(&ring, NULL);
     REQUIRE(scene_driver_objects() == 0);
@@ -653,6 +580,7 @@ VMM_CASE(vmm_heaps)
     ID3D12Heap_Release(again);
 }
 
+/* What views tell of vectors that grow and shrink is library-vulkan-vmm.vk_vector's. */
 VMM_CASE(vmm_vectors)
 {
     culv_vector_desc desc = culv_vector_desc_init();
@@ -669,29 +597,16 @@ VMM_CASE(vmm_vectors)
     REQUIRE(count == 1 && parts[0].offset == 0 && parts[0].size == culv_vector_committed(vector));
     ID3D12Resource *first = (ID3D12Resource *)(uintptr_t)parts[0].buffer;
     both_ways(s, culv_vector_pointer(vector), first, 1001, ODD, 20);
-    const uint64_t before = culv_vector_view_generation(view);
     OK(culv_vector_grow(vector, 5 * MIB));
     OK(culv_vector_view_update(view));
     OK(culv_vector_view_get_parts(view, parts, 4, &count));
     REQUIRE(count >= 2 && (ID3D12Resource *)(uintptr_t)parts[0].buffer == first);
-    REQUIRE(culv_vector_view_generation(view) != before &&
-            culv_vector_view_generation(view) == culv_vector_generation(vector));
     for (size_t i = 0; i < count; i++)
         both_ways(s, culv_vector_pointer(vector) + parts[i].offset,
                   (ID3D12Resource *)(uintptr_t)parts[i].buffer, parts[i].size - ODD, ODD,
                   30 + 2 * (unsigned)i);
-    /* The first chunk's end is where it was, at whatever address. */
-    scene_pattern(put, ODD, 31);
-    scene_cuda_has(s, culv_vector_pointer(vector) + parts[0].size - ODD, put, ODD);
     REQUIRE(overlay_opened() == count);
-    OK(culv_vector_shrink(vector, ODD, s->stream));
-    scene_synchronize(s);
-    (void)culv_device_collect(s->culvert);
-    OK(culv_vector_view_update(view));
-    OK(culv_vector_view_get_parts(view, NULL, 0, &count));
-    REQUIRE(count == 1);
     culv_vector_destroy(&vector, NULL);
-    REFUSES(culv_vector_view_update(view), INVALID, VALUE);
     d3d_has(s, first, parts[0].size - ODD, 31); /* the view holds the memory */
     culv_vector_view_destroy(&view);
     REQUIRE(view == NULL);

@@ -9,19 +9,9 @@
 
 typedef struct target {
     ipc_scene scene;
-    culv_ipc_server *server;
     char name[CULV_IPC_NAME_SIZE];
-    volatile LONG stop;
-    HANDLE thread;
+    ipc_answerer answerer;
 } target;
-
-static DWORD WINAPI answer(void *user)
-{
-    target *t = user;
-    while (!t->stop)
-        OK(culv_ipc_server_poll(t->server, 2000000, NULL));
-    return 0;
-}
 
 static void begin(target *t, const char *word, uint32_t max_clients)
 {
@@ -30,15 +20,14 @@ static void begin(target *t, const char *word, uint32_t max_clients)
     ipc_open(&t->scene);
     d.name = ipc_name(t->name, word);
     if (max_clients != 0) d.max_clients = max_clients;
-    OK(culv_ipc_server_create(t->scene.device, &d, &t->server));
-    t->thread = scene_thread(answer, t);
+    OK(culv_ipc_server_create(t->scene.device, &d, &t->answerer.server));
+    ipc_answer(&t->answerer);
 }
 
 static void end(target *t)
 {
-    InterlockedExchange(&t->stop, 1);
-    scene_join(t->thread);
-    culv_ipc_server_destroy(&t->server);
+    ipc_stop_answering(&t->answerer);
+    culv_ipc_server_destroy(&t->answerer.server);
     ipc_close(&t->scene);
 }
 

@@ -9,21 +9,18 @@ enum { FRAMES = 12, SLOT_WORDS = 3907, FENCES = CULV_SOFT_SHARE_SEMAPHORE };
 typedef struct fence_row {
     culv_handle_type type;
     uint32_t share;
-    bool producers;  /* the producer makes them for each consumer; else the consumer brings them */
-    bool calls_back; /* who lives signals from the host (ID3D12Fence::Signal); else by CUDA */
+    bool producers; /* the producer makes them for each consumer; else the consumer brings them */
 } fence_row;
 static const fence_row rows[] = {
-    {CULV_HANDLE_D3D12_FENCE, FENCES + 4, false, false},
-    {CULV_HANDLE_D3D12_FENCE, FENCES + 4, false, true},
-    {CULV_HANDLE_D3D12_FENCE, FENCES + 4, true, false},
-    {CULV_HANDLE_D3D12_FENCE, FENCES + 4, true, true},
-    {CULV_HANDLE_D3D11_FENCE, FENCES + 5, false, false},
-    {CULV_HANDLE_D3D11_FENCE, FENCES + 5, true, false},
-    {CULV_HANDLE_OPAQUE_WIN32, FENCES + 10, false, false},
-    {CULV_HANDLE_OPAQUE_WIN32, FENCES + 10, true, false},
-    {CULV_HANDLE_NONE, 0, false, false}, /* CUDA on both sides */
+    {CULV_HANDLE_D3D12_FENCE, FENCES + 4, false},
+    {CULV_HANDLE_D3D12_FENCE, FENCES + 4, true},
+    {CULV_HANDLE_D3D11_FENCE, FENCES + 5, false},
+    {CULV_HANDLE_D3D11_FENCE, FENCES + 5, true},
+    {CULV_HANDLE_OPAQUE_WIN32, FENCES + 10, false},
+    {CULV_HANDLE_OPAQUE_WIN32, FENCES + 10, true},
+    {CULV_HANDLE_NONE, 0, false}, /* CUDA on both sides */
 };
-enum { ROWS = sizeof rows / sizeof rows[0], D3D12_ROWS = 4 /* the first ones */, CUDA = ROWS - 1 };
+enum { DYING = 3 /* the first ones */, CUDA = sizeof rows / sizeof rows[0] - 1 };
 
 /* The row is a part of the server's name: the other process knows it by that. */
 static const fence_row *row_of(const char *name)
@@ -75,7 +72,7 @@ static culv_ipc_timelines lend(queue *q, const fence_row *row)
     culv_ipc_timelines t = culv_ipc_timelines_init();
     t.ready = q->ready_handle;
     t.done = q->done_handle;
-    if (row->calls_back) {
+    if (row->type == CULV_HANDLE_D3D12_FENCE) { /* which a host signals: ID3D12Fence::Signal */
         t.signal = signal_ready;
         t.context = q;
     }
@@ -271,17 +268,6 @@ ROLE(read_frames)
     reader_close(&r);
 }
 
-/* It holds a frame, and its stream never gives it back. */
-ROLE(hold)
-{
-    reader r;
-    reader_open(&r, name);
-    ipc_say(name, 'j');
-    (void)take(&r, 0);
-    ipc_say(name, 'h');
-    Sleep(INFINITE);
-}
-
 static const char *name_of(char out[CULV_IPC_NAME_SIZE], const char *what, size_t row)
 {
     char word[32];
@@ -289,27 +275,21 @@ static const char *name_of(char out[CULV_IPC_NAME_SIZE], const char *what, size_
     return ipc_name(out, word);
 }
 
-static void run_ring(size_t row, bool dies)
+static void run_ring(size_t row)
 {
     producer p;
     culv_ring_frame f;
     char name[CULV_IPC_NAME_SIZE];
-    producer_open(&p, name_of(name, dies ? "ring-dies" : "ring", row));
-    const HANDLE child = ipc_start(dies ? "hold" : "read_frames", name);
+    producer_open(&p, name_of(name, "ring", row));
+    const HANDLE child = ipc_start("read_frames", name);
     ipc_hear(name, 'j', p.server);
-    for (uint32_t i = 0; i < FRAMES; i++) {
+    for (uint32_t i = 0; i < FRAMES; i++)
         produce(&p, i);
-        if (!dies || i > 0) continue;
-        ipc_hear(name, 'h', p.server);
-        ipc_kill(child);
-        while (culv_ipc_ring_consumers(p.ring, NULL, 0) > 0)
-            OK(culv_ipc_server_poll(p.server, SCENE_FAR, NULL));
-    }
     if (row == CUDA) {
-        if (!dies) ipc_hear(name, 'r', p.server);
-        CU_OK(p.scene.cu->cuStreamSynchronize(p.scene.stream)); /* a dead one was moved on */
+        ipc_hear(name, 'r', p.server);
+        CU_OK(p.scene.cu->cuStreamSynchronize(p.scene.stream));
         culv_ipc_server_destroy(&p.server);
-        if (!dies) ipc_join(child, NULL);
+        ipc_join(child, NULL);
         REFUSES(next_frame(&p, 0, &f), ASYNC, RING_STOPPED);
     } else {
         ipc_join(child, p.server);
@@ -320,13 +300,12 @@ static void run_ring(size_t row, bool dies)
     producer_close(&p);
 }
 
-TEST_AS(ring, run_ring(CUDA, false))
-TEST_AS(ring_dies, run_ring(CUDA, true))
+TEST_AS(ring, run_ring(CUDA))
 
 TEST(fences)
 {
     for (size_t row = 0; row < CUDA; row++)
-        run_ring(row, false);
+        run_ring(row);
 }
 
 static void CUDA_CB hang(void *unused)
@@ -352,9 +331,10 @@ ROLE(write_and_hang)
         OK(culv_ipc_server_poll(p.server, SCENE_FAR, NULL));
 }
 
+/* What consumers that die leave is library-ipc.ring's. */
 TEST(writer_dies, .title = "fences_writer_dies")
 {
-    for (size_t row = 0; row < D3D12_ROWS; row++) {
+    for (size_t row = 0; row < DYING; row++) {
         reader r;
         HANDLE child;
         char name[CULV_IPC_NAME_SIZE];
@@ -370,7 +350,7 @@ TEST(writer_dies, .title = "fences_writer_dies")
         while (culv_ipc_ring_connected(r.side))
             Sleep(1);
         CU_OK(s->cu->cuStreamSynchronize(s->stream)); /* it hangs unless it was moved on */
-        const bool called = !r.row->producers && r.row->calls_back;
+        const bool called = row == 0;                 /* else CUDA signals */
         REQUIRE(r.queue.called == called && r.queue.value == called);
         reader_close(&r);
     }
@@ -408,30 +388,6 @@ static culv_handle odd_handle(culv_handle_type type, bool named)
                                            : culv_handle_win32(type, fence);
 }
 
-ROLE(join_oddly)
-{
-    ipc_scene s;
-    culv_ring *side = NULL;
-    culv_ipc_timelines t = culv_ipc_timelines_init();
-    culv_ipc_consumer_desc d = culv_ipc_consumer_desc_init();
-    const bool own = strrchr(name, '.')[1] == '1';
-    ipc_open(&s);
-    culv_ipc_client *client = ipc_client(&s, name);
-    d.ring = "frames";
-    if (own) d.timelines = &t;
-    for (int i = 0; i < (own ? ODD : ODD_OF_PRODUCERS); i++) {
-        if (own && !odd[i].of_consumers) continue;
-        t.ready = odd_handle(odd[i].ready, odd[i].named);
-        t.done = odd_handle(odd[i].done, false);
-        REFUSES_AS(culv_ipc_ring_join(client, &d, SCENE_FAR, &side),
-                   odd[i].reason != 0 ? CULV_ERROR_DRIVER : CULV_ERROR_INVALID,
-                   odd[i].reason != 0 ? odd[i].reason : CULV_REASON_HANDLE_TYPE, "");
-        REQUIRE(side == NULL);
-    }
-    culv_ipc_client_destroy(&client);
-    ipc_close(&s);
-}
-
 typedef struct odd_maker {
     int made, dropped;
 } odd_maker;
@@ -454,25 +410,40 @@ static void drop_odd(void *context, uint32_t consumer)
 
 IPC_CASE(refused, .title = "fences_refused")
 {
-    for (size_t own = 0; own < 2; own++) {
-        HANDLE child;
+    for (int own = 0; own < 2; own++) {
         culv_buffer *slots[SCENE_SLOTS];
+        culv_ring *side = NULL;
         char name[CULV_IPC_NAME_SIZE];
         odd_maker m = {0, 0};
         culv_ipc_ring_desc d = culv_ipc_ring_desc_init();
+        culv_ipc_consumer_desc join = culv_ipc_consumer_desc_init();
+        culv_ipc_timelines t = culv_ipc_timelines_init();
         if (!own) {
             d.make = make_odd;
             d.drop = drop_odd;
             d.context = &m;
         }
-        culv_ipc_server *server = ipc_server(s, name_of(name, "odd", own));
-        culv_ring *ring = ipc_ring(s, server, &d, NULL, slots);
-        child = ipc_start("join_oddly", name);
-        ipc_join(child, server);
+        ipc_answerer a = {.server = ipc_server(s, name_of(name, "odd", (size_t)own))};
+        culv_ring *ring = ipc_ring(s, a.server, &d, NULL, slots);
+        ipc_answer(&a);
+        culv_ipc_client *client = ipc_client(s, name);
+        join.ring = "frames";
+        if (own) join.timelines = &t;
+        for (int i = 0; i < (own ? ODD : ODD_OF_PRODUCERS); i++) {
+            if (own && !odd[i].of_consumers) continue;
+            t.ready = odd_handle(odd[i].ready, odd[i].named);
+            t.done = odd_handle(odd[i].done, false);
+            REFUSES_AS(culv_ipc_ring_join(client, &join, SCENE_FAR, &side),
+                       odd[i].reason != 0 ? CULV_ERROR_DRIVER : CULV_ERROR_INVALID,
+                       odd[i].reason != 0 ? odd[i].reason : CULV_REASON_HANDLE_TYPE, "");
+            REQUIRE(side == NULL);
+        }
+        culv_ipc_client_destroy(&client);
+        ipc_stop_answering(&a);
         REQUIRE(m.made == (own ? 0 : ODD_OF_PRODUCERS) && m.dropped == m.made);
         REQUIRE(culv_ipc_ring_consumers(ring, NULL, 0) == 0);
         culv_ring_destroy(&ring, NULL);
-        culv_ipc_server_destroy(&server);
+        culv_ipc_server_destroy(&a.server);
         ipc_leave_ring(slots);
     }
 }

@@ -192,6 +192,25 @@ void ipc_alone(culv_ipc_server *server)
         OK(culv_ipc_server_poll(server, SCENE_FAR, NULL));
 }
 
+static DWORD WINAPI answer(void *user)
+{
+    ipc_answerer *a = user;
+    while (!a->stop)
+        OK(culv_ipc_server_poll(a->server, 2000000, NULL));
+    return 0;
+}
+
+void ipc_answer(ipc_answerer *a)
+{
+    a->thread = scene_thread(answer, a);
+}
+
+void ipc_stop_answering(ipc_answerer *a)
+{
+    InterlockedExchange(&a->stop, 1);
+    scene_join(a->thread);
+}
+
 /* Kept until the process ends: the other side may come later. */
 static HANDLE event_of(const char *name, char word)
 {

@@ -63,6 +63,14 @@ void ipc_join(HANDLE child, culv_ipc_server *server);
 void ipc_kill(HANDLE child);
 /* Until all clients are gone. */
 void ipc_alone(culv_ipc_server *server);
+/* A thread that answers for the server, until it is stopped. */
+typedef struct ipc_answerer {
+    culv_ipc_server *server;
+    volatile LONG stop;
+    HANDLE thread;
+} ipc_answerer;
+void ipc_answer(ipc_answerer *a);
+void ipc_stop_answering(ipc_answerer *a);
 /* A word from one process to the other. The server, which may be NULL, answers meanwhile. */
 void ipc_say(const char *name, char word);
 void ipc_hear(const char *name, char word, culv_ipc_server *server);

@@ -200,10 +200,10 @@ D3D11_TEXTURE2D_DESC scene11_texture_desc(DXGI_FORMAT format, UINT width, UINT h
 /* NULL: Direct3D refuses it with E_INVALIDARG. */
 ID3D11Resource *scene11_texture(const native *s, const D3D11_TEXTURE2D_DESC *desc);
 IDXGIKeyedMutex *scene11_mutex(ID3D11Resource *resource);
-/* Direct3D writes and reads: a buffer's bytes, or a layer of a texture by rows without gaps. */
+/* Direct3D writes and reads a layer of a texture, by rows without gaps; row 0: a whole buffer. */
 void scene11_write(const native *s, ID3D11Resource *resource, UINT layer, const void *data,
                    UINT row);
-void scene11_read(const native *s, ID3D11Resource *resource, UINT layer, void *data);
+void scene11_read(const native *s, ID3D11Resource *resource, UINT layer, void *data, UINT row);
 #elif D3D == 12
 ID3D12Resource *scene12_buffer(native *s, D3D12_HEAP_TYPE type, D3D12_HEAP_FLAGS flags,
                                uint64_t size);

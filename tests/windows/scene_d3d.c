@@ -136,20 +136,16 @@ void scene11_write(const native *s, ID3D11Resource *resource, UINT layer, const 
     ID3D11DeviceContext_UpdateSubresource(s->context, resource, layer, NULL, data, row, 0);
 }
 
-void scene11_read(const native *s, ID3D11Resource *resource, UINT layer, void *data)
+void scene11_read(const native *s, ID3D11Resource *resource, UINT layer, void *data, UINT row)
 {
-    D3D11_RESOURCE_DIMENSION dimension;
     D3D11_BUFFER_DESC buffer = {.ByteWidth = 0};
     D3D11_TEXTURE2D_DESC texture = {.Height = 1};
-    ID3D11Resource_GetType(resource, &dimension);
-    const bool is_buffer = dimension == D3D11_RESOURCE_DIMENSION_BUFFER;
-    if (is_buffer)
+    if (row == 0)
         ID3D11Buffer_GetDesc((ID3D11Buffer *)(void *)resource, &buffer);
     else
         ID3D11Texture2D_GetDesc((ID3D11Texture2D *)(void *)resource, &texture);
-    const size_t texel = texture.Format == DXGI_FORMAT_R32G32B32A32_TYPELESS ? 16 : 4;
-    scene_read11(s->device, s->context, resource, layer, data,
-                 is_buffer ? buffer.ByteWidth : texture.Width * texel, texture.Height, 1);
+    scene_read11(s->device, s->context, resource, layer, data, row == 0 ? buffer.ByteWidth : row,
+                 texture.Height, 1);
 }
 
 ID3D11Fence *scene11_fence(const native *s, uint64_t value, bool shared)
@@ -184,7 +180,7 @@ void scene11_get(native *s, void *buffer, void *data, size_t size)
     void *all = malloc(desc.ByteWidth);
     REQUIRE(all != NULL);
     overlay11_turn(s->device);
-    scene11_read(s, buffer, 0, all);
+    scene11_read(s, buffer, 0, all, 0);
     memcpy(data, all, size);
     free(all);
 }

@@ -15,6 +15,7 @@
 /* after it */
 #include <culvert/cuda_api.h>
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,11 +25,13 @@ HANDLE WINAPI selftest_open_name(DWORD access, BOOL inherit, const wchar_t *name
 int selftest_compare(const void *a, const void *b, size_t size);
 
 int selftest_printf(const char *format, ...) __attribute__((format(gnu_printf, 1, 2)));
+int selftest_vprintf(const char *format, va_list args) __attribute__((format(gnu_printf, 1, 0)));
 
 #define GetProcAddress     selftest_proc
 #define OpenFileMappingW   selftest_open_name
 #define memcmp(a, b, size) selftest_compare(a, b, size)
 #define printf             selftest_printf
+#define vprintf            selftest_vprintf
 
 #include "harness.h"
 #undef REQUIRE

@@ -332,19 +332,12 @@ def test_on_the_wrong_thread(screen, gl):
     assert screen.read_buffer(buffer.name, 4097) == noise(4097).tobytes()
 
 
-def test_what_another_thread_drops_goes_here(gl):
+@pytest.mark.parametrize("later", [lambda gl: gl.buffer(16).close(), lambda gl: gl.close()])
+def test_what_another_thread_drops_goes_here(gl, later):
     kept = [gl.buffer(4097)]
     on_another_thread(lambda: (kept.clear(), gc.collect()))
     assert len(gl._later) == 1
-    gl.buffer(16).close()
-    assert not gl._later
-
-
-def test_what_another_thread_drops_goes_with_the_attachment(gl):
-    kept = [gl.buffer(4097)]
-    on_another_thread(lambda: (kept.clear(), gc.collect()))
-    assert len(gl._later) == 1
-    gl.close()
+    later(gl)
     assert not gl._later
 
 
@@ -438,12 +431,8 @@ def test_wrong_arguments(screen, gl):
         gl.buffer(0)
 
 
-def test_lost_contexts():
+def test_lost_contexts(screen):
     """What is left closes without a context."""
-    try:
-        screen = Headless()
-    except RuntimeError as e:
-        pytest.skip(str(e))
     gl = cgl.attach()
     buffer = gl.buffer(4097)
     screen.close()

@@ -214,10 +214,14 @@ def test_imports_by_file_descriptor(gpu):
             stream.synchronize()
 
 
-def test_kernels(device):
-    directory = os.environ.get("CULVERT_TEST_KERNELS")
-    if not directory:
+@pytest.fixture
+def directory():
+    if not os.environ.get("CULVERT_TEST_KERNELS"):
         pytest.skip("CULVERT_TEST_KERNELS names no directory of kernels")
+    return os.environ["CULVERT_TEST_KERNELS"]
+
+
+def test_kernels(device, directory):
     with device.kernels("library_kernels", directory) as kernels, device.vector(4096) as vector:
         with pytest.raises(culvert.InvalidError) as e:
             kernels["no_such_kernel"]
@@ -233,11 +237,8 @@ def test_kernels(device):
         del words
 
 
-def test_kernels_in_the_queue():
+def test_kernels_in_the_queue(directory):
     """The same call on a stream and in a command buffer."""
-    directory = os.environ.get("CULVERT_TEST_KERNELS")
-    if not directory:
-        pytest.skip("CULVERT_TEST_KERNELS names no directory of kernels")
     with culvert.vulkan.open(kernels=True) as gpu:
         with gpu.vk.buffer(4096) as buffer, gpu.device.kernels("library_kernels", directory) as kernels:
             words = np.asarray(buffer.tensor("uint32"))
@@ -399,9 +400,8 @@ def test_reprs_of_devices_and_contexts():
                                  f"{culvert.info()['library']}>")
 
 
-@pytest.mark.skipif("CULVERT_TEST_KERNELS" not in os.environ, reason="CULVERT_TEST_KERNELS names no directory of kernels")
-def test_reprs_of_kernels(device):
-    with device.kernels("library_kernels", os.environ["CULVERT_TEST_KERNELS"]) as kernels:
+def test_reprs_of_kernels(device, directory):
+    with device.kernels("library_kernels", directory) as kernels:
         assert repr(kernels) == f"<culvert.Kernels open, of library_kernels, on {device.name!r}>"
         kernel = kernels["library_add"]
         assert repr(kernel) == f"<culvert.Kernel open, 'library_add', blocks of 1, on {device.name!r}>"

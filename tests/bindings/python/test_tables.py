@@ -89,17 +89,22 @@ def interrupted(n, names, calls):
 LONG = int(os.environ.get("CULVERT_TEST_LONG", 0))  # seconds for what runs as long as it is let, and 100 interrupts for each
 
 
-def program(text, *arguments, head=""):
-    """A program that is late ends with a status, and says where each thread is."""
+def program(says, text, *arguments, head=""):
+    """A program that says this, whose end leaves nothing behind and is told in its last line. One that is late ends with a status,
+    and says where each thread is."""
     late = f"faulthandler.dump_traceback_later({240 + 600 * LONG}, exit=True)\n"
-    return subprocess.run([sys.executable, "-c", HEAD + head + late + textwrap.dedent(text), *arguments], capture_output=True, text=True,
-                          timeout=250 + 600 * LONG, env=dict(os.environ, XDG_RUNTIME_DIR="/tmp"))
+    ended = subprocess.run([sys.executable, "-c", HEAD + head + late + textwrap.dedent(text), *arguments], capture_output=True, text=True,
+                           timeout=250 + 600 * LONG, env=dict(os.environ, XDG_RUNTIME_DIR="/tmp"))
+    assert (ended.returncode, ended.stdout) == (0, says + "\n"), ended.stdout + ended.stderr[-3000:]
+    assert "still there" not in ended.stderr, ended.stderr[-3000:]
+    print(*ended.stderr.splitlines()[-1:])
+    return ended.stderr
 
 
 def test_interrupts_at_any_moment():
     """A timer's, while a context opens, draws, closes or is dropped. The process lives, and has as many descriptors and threads as
     before; a __del__ that was cut short is made good."""
-    ended = program("""
+    program("[] True", """
         import random, signal
         wanted, count, errors, spans = int(sys.argv[1]), 0, [], {}
         armed = []
@@ -170,15 +175,12 @@ def test_interrupts_at_any_moment():
         print(count, "interrupts, before", before, "after", state(), file=sys.stderr)
         print(errors[:3], before[:3] == state()[:3])
     """, str(50 + 100 * LONG))
-    assert (ended.returncode, ended.stdout) == (0, "[] True\n"), ended.stdout + ended.stderr[-3000:]
-    assert "still there" not in ended.stderr, ended.stderr
-    print(ended.stderr.splitlines()[-1])
 
 
 def test_an_interrupt_behind_each_call():
     """A KeyboardInterrupt behind each call of Vulkan's and of Culvert's in close(). Closed again, or dropped, all goes, and nothing is
     left behind."""
-    ended = program("""
+    program("True 1 1", """
         CALLS = ("call", "_take_and_destroy", "send", "shut", "drop", "_give_up", "_left")
 
         there, n, goes_on = set(), 0, True
@@ -199,13 +201,11 @@ def test_an_interrupt_behind_each_call():
             there.add((len(os.listdir("/proc/self/fd")), len(os.listdir("/proc/self/task"))))
         print(n > 60, len(culvert._lib._roots), len(there))
     """)
-    assert (ended.returncode, ended.stdout) == (0, "True 1 1\n"), ended.stdout + ended.stderr
-    assert "still there" not in ended.stderr, ended.stderr
 
 
 def test_an_interrupt_in_a_draw_while_cuda_is_late():
     """Behind each call of it. The next draw of the context is whole and in order, and the context ends."""
-    ended = program("""
+    program("True True", """
         CALLS = ("call", "send", "_signal", "_wait", "note", "submit")
         made = session("add")
         gpu, add, f = made["gpu"], made["add"], made["gpu"].functions
@@ -229,12 +229,11 @@ def test_an_interrupt_in_a_draw_while_cuda_is_late():
         gpu.close()
         print(n > 15, gpu.closed)
     """)
-    assert (ended.returncode, ended.stdout) == (0, "True True\n"), ended.stdout + ended.stderr
 
 
 def test_an_interrupt_in_a_turn_while_cuda_is_late():
     """Behind each call of a turn's beginning and end. It is over then, or never was: OpenGL comes after it, and more turns follow."""
-    ended = program("""
+    program("done", """
         sys.path.insert(0, sys.argv[1])
         from gl_headless import Headless
         gpu, opened = session()["gpu"], 0
@@ -294,13 +293,12 @@ def test_an_interrupt_in_a_turn_while_cuda_is_late():
                 thing.close()
         print("done")
     """, os.path.dirname(__file__))
-    assert (ended.returncode, ended.stdout) == (0, "done\n"), ended.stdout + ended.stderr
 
 
 @pytest.mark.parametrize("whole", [False, True])
 def test_each_name_after_close(whole):
     """Of an object, or of all objects after the context's close(): what needs it raises, and nothing crashes."""
-    ended = program("""
+    program("True True", """
         made = session(*MAKE)
         gpu, other = made["gpu"], keep.vk.buffer(4096)
         made.update(device=gpu.device, vk=gpu.vk, kernels=gpu.functions, tensor=made["buffer"].tensor("float32"),
@@ -334,7 +332,6 @@ def test_each_name_after_close(whole):
                 assert str(e) == "this Context is closed", e
         print(calls > 1000, raised > 800)
     """, str(whole))
-    assert (ended.returncode, ended.stdout) == (0, "True True\n"), ended.stdout + ended.stderr[-600:]
 
 
 # Calls, and for those of an object whose they are. The context is everybody's.
@@ -374,7 +371,7 @@ def owners(n):
 def test_close_behind_each_call():
     """Of Culvert's, by another thread, while the first one is on its way to the next one. The first one's call goes on, or says that
     the object is closed. CULVERT_TEST_LONG: behind each, not each third, and draws, which have many."""
-    ended = program("""
+    told = program("[] True", """
         problems, points, step, many = [], 0, 1 if int(sys.argv[1]) else 3, (3, 12, 13, 14)
         for n, call in [(n, call) for n, call in enumerate(CALLS) if step == 1 or n not in many]:
             for owner in owners(n):
@@ -411,14 +408,12 @@ def test_close_behind_each_call():
         print(problems, points > 100)
         print(points, "points", file=sys.stderr)
     """, str(LONG), head=THE_CALLS)
-    assert (ended.returncode, ended.stdout) == (0, "[] True\n"), ended.stdout + ended.stderr[-2000:]
-    assert "Exception ignored" not in ended.stderr, ended.stderr[-2000:]
-    print(ended.stderr.splitlines()[-1])
+    assert "Exception ignored" not in told, told[-2000:]
 
 
 def test_close_beside_each_other_call():
     """In another thread. It ends the call, or the call says that the object is closed, or that a vector's memory has gone."""
-    ended = program("""
+    program("[]", """
         sys.setswitchinterval(1e-5)
         problems = []
         end = time.monotonic() + int(sys.argv[1])
@@ -454,7 +449,6 @@ def test_close_beside_each_other_call():
                 t["gpu"].close()
         print(problems)
     """, str(LONG), head=THE_CALLS)
-    assert (ended.returncode, ended.stdout) == (0, "[]\n"), ended.stdout + ended.stderr[-2000:]
 
 
 def test_no_call_goes_by_a_refusal(gpu, shader):

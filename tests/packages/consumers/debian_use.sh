@@ -9,23 +9,22 @@ say() { printf '== %s\n' "$*"; }
 rm -f /debs/*-dbgsym_*
 apt-get update -q
 apt-get install -q -y --no-install-recommends /debs/*.deb gcc g++ make cmake pkg-config python3 libvulkan-dev mesa-vulkan-drivers
-version=$(pkg-config --modversion culvert)
 work=$(mktemp -d)
 unset CULVERT_SOFT CULVERT_SOFT_PATH VK_ADD_LAYER_PATH VK_LAYER_PATH LD_LIBRARY_PATH
 
 # runs PROGRAM: CULVERT_SOFT=1 is enough, and without it the program says so.
 runs() {
-    [ "$(CULVERT_SOFT=1 "$1")" = "culvert $version" ] || fail "$1 did not run"
+    (cd "$work" && CULVERT_SOFT=1 "$1") | grep -q ': 0 of 32131 pixels are wrong' || fail "$1 did not run"
     if "$1" 2>"$work/err"; then fail "$1 ran without CULVERT_SOFT=1"; fi
     grep -q 'CULVERT_SOFT=1' "$work/err" || { cat "$work/err"; fail "$1 does not name CULVERT_SOFT=1"; }
 }
 
 say "by pkg-config"
 # shellcheck disable=SC2046 # the flags are several words
-gcc -std=c11 tests/packages/consumers/soft.c -o "$work/shared" $(pkg-config --cflags --libs culvert vulkan)
+gcc -std=c11 samples/hello/hello_vulkan.c -o "$work/shared" $(pkg-config --cflags --libs culvert vulkan) -lm
 # shellcheck disable=SC2046
-gcc -std=c11 tests/packages/consumers/soft.c -o "$work/static" $(pkg-config --static --cflags culvert) \
-    $(pkg-config --static --libs culvert | sed 's/-lculvert/-l:libculvert.a/') $(pkg-config --libs vulkan)
+gcc -std=c11 samples/hello/hello_vulkan.c -o "$work/static" $(pkg-config --static --cflags culvert) \
+    $(pkg-config --static --libs culvert | sed 's/-lculvert/-l:libculvert.a/') $(pkg-config --libs vulkan) -lm
 runs "$work/shared"
 runs "$work/static"
 ldd "$work/shared" | grep -q '/usr/lib/.*/libculvert.so.0\|/lib/.*/libculvert.so.0' || fail "another libculvert was linked"

@@ -70,40 +70,6 @@ static void end_solver(run_process *solver)
     if (r.status != 0) FAIL("solver: status %d:\n%s", r.status, r.text);
 }
 
-/* By hand, as in two terminals; the solver is told to end while a viewer looks. */
-TEST(by_hand)
-{
-    run_process solver, viewer;
-    run_result r, seen;
-    char name[32];
-    snprintf(name, sizeof name, "observer-test-%ld", (long)getpid());
-    run_start(&solver, "observer", run_scratch(),
-              (const char *const[]){"solver", "--name", name, "--device", run_device(), NULL});
-    run_program(&seen, "observer", run_scratch(),
-                (const char *const[]){"viewer", "--name", name, "--device", run_device(),
-                                      "--frames", "3", "--size", "64x48", NULL});
-    if (seen.status != 0) FAIL("viewer: status %d:\n%s", seen.status, seen.text);
-    /* culvert-info sees what is offered. */
-    run_program(&r, "culvert-info", run_scratch(),
-                (const char *const[]){"--shared", "--json", NULL});
-    REQUIRE_EQ(r.status, 0);
-    const char *mine = strstr(r.text, name);
-    if (!mine) FAIL("no %s in:\n%s", name, r.text);
-    REQUIRE(strstr(mine, "\"kind\": \"ring\"") != NULL && strstr(mine, "particles.5") != NULL);
-    run_program(&r, "culvert-info", run_scratch(), (const char *const[]){"--shared", NULL});
-    REQUIRE_EQ(r.status, 0);
-    mine = strstr(r.text, name);
-    REQUIRE(mine != NULL && strstr(mine, "ring, slots: 6") != NULL);
-    REQUIRE(strstr(mine, "elements of 16") != NULL);
-    run_start(&viewer, "observer", run_scratch(),
-              (const char *const[]){"viewer", "--name", name, "--device", run_device(), "--frames",
-                                    "1000000", "--size", "64x48", NULL});
-    end_solver(&solver);
-    /* Wherever it was, it ends with an error: the solver is gone, or was never found. */
-    kill(viewer.pid, SIGKILL);
-    run_finish(&viewer, &seen);
-}
-
 /* Reads what the process says until `text` is in it. */
 static void hear(const run_process *process, const char *text)
 {
@@ -127,6 +93,33 @@ static void start_solver(run_process *solver, const char *name, const char *pati
     run_start(solver, "observer", run_scratch(),
               (const char *const[]){"solver", "--name", name, "--device", run_device(),
                                     "--particles", "40000", "--patience", patience, NULL});
+}
+
+/* By hand, as in two terminals; the solver is told to end while a viewer looks. */
+TEST(by_hand)
+{
+    run_process solver, viewer;
+    run_result r;
+    char name[32];
+    snprintf(name, sizeof name, "observer-test-%ld", (long)getpid());
+    start_solver(&solver, name, "1000");
+    view(name, 0, &r, (const char *[4]){"--frames", "3"});
+    /* culvert-info sees what is offered. */
+    for (int json = 0; json < 2; json++) {
+        static const char *const says[2][2] = {{"ring, slots: 6", "elements of 16"},
+                                               {"\"kind\": \"ring\"", "particles.5"}};
+        run_program(&r, "culvert-info", run_scratch(),
+                    (const char *const[]){"--shared", json ? "--json" : NULL, NULL});
+        const char *mine = strstr(r.text, name);
+        REQUIRE_EQ(r.status, 0);
+        if (!mine || !strstr(mine, says[json][0]) || !strstr(mine, says[json][1]))
+            FAIL("no %s as it is in:\n%s", name, r.text);
+    }
+    start_viewer(&viewer, name, (const char *[4]){"--frames", "1000000"});
+    end_solver(&solver);
+    /* Wherever it was, it ends with an error: the solver is gone, or was never found. */
+    kill(viewer.pid, SIGKILL);
+    run_finish(&viewer, &r);
 }
 
 /* A viewer that ends before it has read a frame that it gave back leaves a value that nobody
