@@ -19,8 +19,7 @@ static culv_result make(culv_device *device, const culvi_cig_source *source, con
     const culv_device_caps caps = culvi_x_caps(device);
     CUcontext popped = NULL;
     int supported = 0;
-    culv_result result = CULV_CUDA_CHECK(device, cuCtxCreate);
-    if (result != CULV_OK) return result;
+    CULVI_X_TRY(CULV_CUDA_CHECK(device, cuCtxCreate));
     CUresult r = CULV_CUDA(device)->cuDeviceGetAttribute(&supported, source->attribute,
                                                          (CUdevice)caps.ordinal);
     if (r != CUDA_SUCCESS && r != CUDA_ERROR_INVALID_VALUE)

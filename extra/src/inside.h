@@ -57,6 +57,13 @@ culv_result culvi_x_fail_host_memory(culv_device *device, const char *object);
         CULVI_X_REQUIRE(device, second);                                                           \
     } while (0)
 
+/* Goes on if `call` succeeds, and otherwise returns its error. */
+#define CULVI_X_TRY(call)                                                                          \
+    do {                                                                                           \
+        const culv_result tried_ = (call);                                                         \
+        if (tried_ != CULV_OK) return tried_;                                                      \
+    } while (0)
+
 /* Structs that begin with their size ----------------------------------------------------------- */
 
 culv_result culvi_x_desc_read(culv_device *device, void *local, size_t size, const void *desc,

@@ -198,16 +198,15 @@ culv_result culv_multicast_create(culv_device *device, const culv_multicast_desc
     uint64_t scope;
     CULVI_X_REQUIRE(NULL, device);
     CULVI_X_REQUIRE2(device, desc, out);
-    culv_result result = culvi_x_desc_read(device, &d, sizeof d, desc, "culv_multicast_desc");
-    if (result == CULV_OK) result = check_opt_in(device, d.opt_in, d.label, "culv_multicast_desc");
-    if (result == CULV_OK && d.size == 0)
-        result = culvi_x_fail(device, d.label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
-                              "culv_multicast_desc.size is 0");
-    if (result == CULV_OK) result = check_desc(device, &d);
-    if (result != CULV_OK) return result;
+    CULVI_X_TRY(culvi_x_desc_read(device, &d, sizeof d, desc, "culv_multicast_desc"));
+    CULVI_X_TRY(check_opt_in(device, d.opt_in, d.label, "culv_multicast_desc"));
+    if (d.size == 0)
+        CULVI_X_TRY(culvi_x_fail(device, d.label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
+                                 "culv_multicast_desc.size is 0"));
+    CULVI_X_TRY(check_desc(device, &d));
     culv_multicast *m = new_object(device, d.label, d.num_devices);
     if (m == NULL) return CULV_ERROR_OUT_OF_MEMORY;
-    result = culv_device_enter(device, 0, &scope);
+    culv_result result = culv_device_enter(device, 0, &scope);
     if (result == CULV_OK) {
         result = make(m, &d);
         culv_device_leave(device, scope);
@@ -223,8 +222,7 @@ culv_result culv_multicast_create(culv_device *device, const culv_multicast_desc
 
 static culv_result check_import(culv_device *device, const culv_multicast_import_desc *d)
 {
-    culv_result result = check_opt_in(device, d->opt_in, d->label, "culv_multicast_import_desc");
-    if (result != CULV_OK) return result;
+    CULVI_X_TRY(check_opt_in(device, d->opt_in, d->label, "culv_multicast_import_desc"));
     if (d->num_devices == 0 || d->size == 0)
         return culvi_x_fail(device, d->label, CULV_ERROR_INVALID,
                             d->size == 0 ? CULV_REASON_SIZE : CULV_REASON_VALUE,
@@ -241,10 +239,8 @@ culv_result culv_multicast_import(culv_device *device, const culv_multicast_impo
     uint64_t scope;
     CULVI_X_REQUIRE(NULL, device);
     CULVI_X_REQUIRE2(device, desc, out);
-    culv_result result =
-        culvi_x_desc_read(device, &d, sizeof d, desc, "culv_multicast_import_desc");
-    if (result == CULV_OK) result = check_import(device, &d);
-    if (result != CULV_OK) return result;
+    CULVI_X_TRY(culvi_x_desc_read(device, &d, sizeof d, desc, "culv_multicast_import_desc"));
+    CULVI_X_TRY(check_import(device, &d));
     culv_multicast *m = new_object(device, d.label, d.num_devices);
     if (m == NULL) return CULV_ERROR_OUT_OF_MEMORY;
     const CUmulticastObjectProp prop = to_cuda(d.num_devices, d.size, 0);
@@ -252,7 +248,7 @@ culv_result culv_multicast_import(culv_device *device, const culv_multicast_impo
     memory.handle = d.handle;
     memory.size = d.size;
     memory.label = d.label;
-    result = culv_device_enter(device, 0, &scope);
+    culv_result result = culv_device_enter(device, 0, &scope);
     if (result == CULV_OK) {
         result = ask_granularity(device, d.label, &prop, CU_MULTICAST_GRANULARITY_MINIMUM,
                                  &m->granularity);
@@ -307,8 +303,7 @@ static culv_result add(culv_multicast *m, culv_device *device)
                             "culv_multicast_add_device: all of the object's %" PRIu32
                             " devices were added",
                             m->num_devices);
-    culv_result result = culv_device_enter(m->device, 0, &scope);
-    if (result != CULV_OK) return result;
+    CULVI_X_TRY(culv_device_enter(m->device, 0, &scope));
     CUresult r =
         CULV_CUDA(m->device)->cuMulticastAddDevice(m->info.native_handle, (CUdevice)caps.ordinal);
     culv_device_leave(m->device, scope);
@@ -329,10 +324,9 @@ culv_result culv_multicast_add_device(culv_multicast *multicast, culv_device *de
             device, multicast->label, CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,
             "culv_multicast_add_device: '%s' is of another driver than '%s', which made the object",
             culvi_x_caps(device).name, culvi_x_caps(multicast->device).name);
-    culv_result result = check_device(device, multicast->label);
-    if (result != CULV_OK) return result;
+    CULVI_X_TRY(check_device(device, multicast->label));
     culvi_x_mutex_lock(&multicast->lock);
-    result = add(multicast, device);
+    culv_result result = add(multicast, device);
     culvi_x_mutex_unlock(&multicast->lock);
     return result;
 }

@@ -220,15 +220,14 @@ culv_result culv_nvsci_buffer_get_array(culv_nvsci_buffer *buffer,
     CULVI_X_REQUIRE(NULL, buffer);
     culv_device *device = buffer->device;
     CULVI_X_REQUIRE2(device, desc, out);
-    culv_result result = culvi_x_desc_read(device, &d, sizeof d, desc, "culv_nvsci_array_desc");
-    if (result != CULV_OK) return result;
+    CULVI_X_TRY(culvi_x_desc_read(device, &d, sizeof d, desc, "culv_nvsci_array_desc"));
     if (buffer->pointer != 0) return mapped_otherwise(buffer, __func__, "a buffer");
     if (d.offset >= buffer->size)
         return culvi_x_fail(device, buffer->label, CULV_ERROR_INVALID, CULV_REASON_RANGE,
                             "culv_nvsci_array_desc.offset is %" PRIu64
                             ", and the object has %" PRIu64 " bytes",
                             d.offset, buffer->size);
-    result = buffer->arrays == NULL ? map_array(buffer, &d) : CULV_OK;
+    culv_result result = buffer->arrays == NULL ? map_array(buffer, &d) : CULV_OK;
     if (result == CULV_OK) *out = buffer->array;
     return result;
 }
@@ -326,8 +325,7 @@ static culv_result use(culv_nvsci_sync *sync, bool signals, void *fence, uint32_
         .params.nvSciSync.fence = fence,
         .flags = skip ? CUDA_EXTERNAL_SEMAPHORE_WAIT_SKIP_NVSCIBUF_MEMSYNC : 0};
     uint64_t scope;
-    culv_result result = culv_device_enter(device, 0, &scope);
-    if (result != CULV_OK) return result;
+    CULVI_X_TRY(culv_device_enter(device, 0, &scope));
     const char *call =
         signals ? "cuSignalExternalSemaphoresAsync" : "cuWaitExternalSemaphoresAsync";
     CUresult r = signals ? cu->cuSignalExternalSemaphoresAsync(&sync->semaphore, &signal, 1, stream)

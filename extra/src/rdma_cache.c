@@ -91,8 +91,7 @@ culv_result culvi_rdma_ask_id(culv_rdma_cache *cache, const culv_rdma_registrati
             id == e->buffer_id;
     if (*same) return CULV_OK;
     uint64_t scope;
-    culv_result result = culv_device_enter(device, 0, &scope);
-    if (result != CULV_OK) return result;
+    CULVI_X_TRY(culv_device_enter(device, 0, &scope));
     CUresult r =
         CULV_CUDA(device)->cuPointerGetAttribute(&id, CU_POINTER_ATTRIBUTE_BUFFER_ID, pointer);
     culv_device_leave(device, scope);
@@ -176,8 +175,7 @@ culv_result culv_rdma_registration_get_range(const culv_rdma_registration *regis
 {
     CULVI_X_REQUIRE(NULL, registration);
     culv_device *device = registration->cache->device;
-    culv_result result = culvi_x_out_check(device, __func__, out, "culv_rdma_range");
-    if (result != CULV_OK) return result;
+    CULVI_X_TRY(culvi_x_out_check(device, __func__, out, "culv_rdma_range"));
     const culv_rdma_range range = culvi_rdma_range_of(registration);
     culvi_x_struct_write(out, &range, sizeof range);
     return CULV_OK;
@@ -238,8 +236,7 @@ culv_result culv_rdma_cache_trim(culv_rdma_cache *cache, uint64_t bytes)
 culv_result culv_rdma_cache_get_stats(culv_rdma_cache *cache, culv_rdma_cache_stats *out)
 {
     CULVI_X_REQUIRE(NULL, cache);
-    culv_result result = culvi_x_out_check(cache->device, __func__, out, "culv_rdma_cache_stats");
-    if (result != CULV_OK) return result;
+    CULVI_X_TRY(culvi_x_out_check(cache->device, __func__, out, "culv_rdma_cache_stats"));
     culvi_x_mutex_lock(&cache->lock);
     culv_rdma_cache_stats stats = cache->stats;
     stats.bytes = cache->pinned_bytes;
@@ -273,9 +270,8 @@ culv_result culv_rdma_cache_create(culv_device *device, const culv_rdma_cache_de
     culv_rdma_cache_desc d;
     CULVI_X_REQUIRE(NULL, device);
     CULVI_X_REQUIRE2(device, desc, out);
-    culv_result result = culvi_x_desc_read(device, &d, sizeof d, desc, "culv_rdma_cache_desc");
-    if (result == CULV_OK) result = check_desc(device, &d);
-    if (result != CULV_OK) return result;
+    CULVI_X_TRY(culvi_x_desc_read(device, &d, sizeof d, desc, "culv_rdma_cache_desc"));
+    CULVI_X_TRY(check_desc(device, &d));
     culv_rdma_cache *cache = culvi_x_alloc(sizeof *cache);
     if (cache == NULL) return culvi_x_fail_host_memory(device, d.label);
     const uint64_t base = d.max_bytes != 0 ? d.max_bytes : culvi_x_caps(device).total_memory;
@@ -291,7 +287,7 @@ culv_result culv_rdma_cache_create(culv_device *device, const culv_rdma_cache_de
     if (!culvi_x_generation_watch() || !culvi_x_mutex_init(&cache->lock)) goto free_cache;
     if (!culvi_x_condition_init(&cache->pinned)) goto destroy_lock;
     if (!culvi_rdma_index_init(&cache->index)) goto destroy_condition;
-    result =
+    culv_result result =
         CULVI_X_OBJECT(device, &cache->object, .kind = "registration cache", .label = cache->label);
     if (result != CULV_OK) goto free_index;
     *out = cache;

@@ -42,8 +42,7 @@ culv_result culvi_desc_read(const culvi_voice *voice, void *local, size_t size, 
     memset(local, 0, size);
     memcpy(local, &size, sizeof size);
     if (desc == NULL) return CULV_OK;
-    culv_result result = culvi_struct_check(voice, desc, name);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_struct_check(voice, desc, name));
     for (size_t i = size; i < given;
          i++) /* a later version of the struct, using what this library does not know */
         if (((const unsigned char *)desc)[i] != 0)

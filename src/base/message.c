@@ -74,8 +74,7 @@ culv_result culv_last_error_set(const culv_error *error)
 {
     culv_error e;
     CULVI_REQUIRE(NULL, error);
-    culv_result result = culvi_desc_read(NULL, &e, sizeof e, error, "culv_error");
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_desc_read(NULL, &e, sizeof e, error, "culv_error"));
     if (e.result >= 0)
         return culvi_fail(NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                           "culv_last_error_set: result is %d, which is no error", (int)e.result);

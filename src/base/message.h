@@ -70,6 +70,14 @@ culv_result culvi_fail_null(const culvi_voice *voice, const char *call, const ch
         if ((pointer) == NULL) return culvi_fail_null((voice), (call), #pointer);                  \
     } while (0)
 
+/* Goes on if `call` succeeds, and otherwise returns its error. For a function that has nothing to give
+ * up by then. */
+#define CULVI_TRY(call)                                                                            \
+    do {                                                                                           \
+        const culv_result tried_ = (call);                                                         \
+        if (tried_ != CULV_OK) return tried_;                                                      \
+    } while (0)
+
 /* A public getter: what an object, `self`, tells; NULL tells `none`. */
 #define CULVI_GETTER(type, function, object, tells, none)                                          \
     type function(const object *self)                                                              \

@@ -131,8 +131,7 @@ culv_result culv_buffer_map(culv_memory *memory, const culv_buffer_desc *desc, c
     culv_buffer_desc d;
     CULVI_REQUIRE2(NULL, memory, out);
     culv_device *device = memory->device;
-    culv_result result = culvi_desc_read(&device->voice, &d, sizeof d, desc, "culv_buffer_desc");
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_desc_read(&device->voice, &d, sizeof d, desc, "culv_buffer_desc"));
     const char *label = d.label != NULL ? d.label : memory->label;
     if (d.offset >= memory->size || d.size > memory->size - d.offset)
         return refuse_range(memory, &d, label);

@@ -326,8 +326,7 @@ static culv_result read_nodes(culv_device *device, const char *label, const scra
         node->type = s->types[i];
         node->index = i;
         node->level = s->marks[i].level;
-        culv_result result = read_node(device, label, node);
-        if (result != CULV_OK) return result;
+        CULVI_TRY(read_node(device, label, node));
     }
     qsort(out->nodes, out->count, sizeof *out->nodes, compare_nodes);
     return CULV_OK;
@@ -405,10 +404,7 @@ culv_result culvi_graph_kernel_params(const culvi_graph_node *node, const culv_k
                           "(cuFuncGetParamInfo, CUDA 12.4), so a graph's launch of it cannot be "
                           "recorded",
                           kernel->name);
-    if (from->func != kernel->function) {
-        culv_result result = compare_layouts(node, kernel, label);
-        if (result != CULV_OK) return result;
-    }
+    if (from->func != kernel->function) CULVI_TRY(compare_layouts(node, kernel, label));
     for (void *const *extra = from->extra;
          from->kernelParams == NULL && extra != NULL && *extra != CU_LAUNCH_PARAM_END; extra += 2) {
         if (*extra == CU_LAUNCH_PARAM_BUFFER_POINTER) block = extra[1];

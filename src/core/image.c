@@ -80,20 +80,18 @@ culv_result culv_image_map(culv_memory *memory, const culv_image_desc *desc, cul
     CULVI_REQUIRE(NULL, memory);
     CULVI_REQUIRE2(&memory->device->voice, desc, out);
     culv_device *device = memory->device;
-    culv_result result = culvi_desc_read(&device->voice, &d, sizeof d, desc, "culv_image_desc");
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_desc_read(&device->voice, &d, sizeof d, desc, "culv_image_desc"));
     const char *label = d.label != NULL ? d.label : memory->label;
     const culvi_format *row = culvi_format_find((uint32_t)d.format);
     char kept[64]; /* the caller's may be the last thing that d points to */
     culvi_label_set(kept, label);
     explicit_defaults(&d);
-    result = culvi_image_check_desc(memory, row, &d, kept);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_image_check_desc(memory, row, &d, kept));
     if (row->planes == 1 && !row->surfaces) d.no_surfaces = 1;
     culv_image *image = culvi_image_new(memory, row, &d, kept);
     if (image == NULL) return CULV_ERROR_OUT_OF_MEMORY;
     culvi_mutex_lock(&device->lock);
-    result = culvi_image_make_arrays(image);
+    culv_result result = culvi_image_make_arrays(image);
     if (result == CULV_OK) {
         memory->refs++;
         memory->holders++;
@@ -153,10 +151,8 @@ culv_result culvi_image_check_call(const culv_image *image, uint32_t index, uint
 
 culv_result culv_image_get_desc(const culv_image *image, culv_image_desc *out)
 {
-    culv_result result = culvi_image_check_call(image, 0, 1, "level", out, "culv_image_get_desc");
-    if (result == CULV_OK)
-        result = culvi_struct_check(&image->memory->device->voice, out, "culv_image_desc");
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_image_check_call(image, 0, 1, "level", out, "culv_image_get_desc"));
+    CULVI_TRY(culvi_struct_check(&image->memory->device->voice, out, "culv_image_desc"));
     culvi_struct_write(out, &image->desc, sizeof image->desc);
     return CULV_OK;
 }

@@ -160,8 +160,7 @@ culv_result culvi_image_get_surface(culv_image *image, uint32_t slot, CUsurfObje
     CUDA_RESOURCE_DESC d = {0};
     *out = atomic_load_explicit(&image->levels[slot].surface, memory_order_relaxed);
     if (*out != 0) return CULV_OK;
-    culv_result result = culvi_image_get_array(image, slot, &d.res.array.hArray);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_image_get_array(image, slot, &d.res.array.hArray));
     d.resType = CU_RESOURCE_TYPE_ARRAY;
     CUresult r = CULVI_CU(device, cuSurfObjectCreate, (out, &d));
     if (r != CUDA_SUCCESS)
@@ -236,8 +235,7 @@ culv_result culv_image_get_array(culv_image *image, uint32_t level, uint32_t pla
 culv_result culv_image_get_surface(culv_image *image, uint32_t level, uint32_t plane,
                                    CUsurfObject *out)
 {
-    culv_result result = check(image, level, plane, out, "culv_image_get_surface");
-    if (result != CULV_OK) return result;
+    CULVI_TRY(check(image, level, plane, out, "culv_image_get_surface"));
     if (!image->surfaces || (image->row->planes == 1 && !image->row->surfaces))
         return no_surfaces(image, image->row->planes == 1 && !image->row->surfaces);
     return surface_of(image, culvi_image_slot(image, level, plane), out);

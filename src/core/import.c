@@ -10,12 +10,10 @@ culv_result culvi_import_check(const culv_device *device, culvi_import *import,
 {
     CULVI_TEXT(text, 96);
     culvi_text_add(&text, "%s.type", import->field);
-    culv_result result = culvi_handle_use_check(&device->voice, import->label, text.data,
-                                                import->handle->type, import->use);
-    if (result == CULV_OK)
-        result = culvi_handle_check(&device->voice, import->label, import->field, import->source,
-                                    import->handle, &import->facts);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_handle_use_check(&device->voice, import->label, text.data, import->handle->type,
+                                     import->use));
+    CULVI_TRY(culvi_handle_check(&device->voice, import->label, import->field, import->source,
+                                 import->handle, &import->facts));
     return culvi_check_exporter(device, import->label, exporter, import->what);
 }
 
@@ -55,9 +53,8 @@ static culv_result give_duplicate(culv_device *device, const culvi_import *impor
         culvi_handle_row_of(import->handle->type)->closer != CULVI_CLOSER_DRIVER) {
         r = import->give(device, import->handle, object);
     } else {
-        culv_result result = culvi_handle_lend_for(&device->voice, import->label, import->handle,
-                                                   &import->facts, &duplicate);
-        if (result != CULV_OK) return result;
+        CULVI_TRY(culvi_handle_lend_for(&device->voice, import->label, import->handle,
+                                        &import->facts, &duplicate));
         r = import->give(device, &duplicate.handle, object);
         culvi_handle_lent_done(&duplicate, import->handle, r == CUDA_SUCCESS && !import->lent);
     }

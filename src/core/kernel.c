@@ -112,8 +112,7 @@ culv_result culv_kernels_load_data(culv_device *device, const void *data, size_t
         return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
                           "culv_kernels_load_data: size is 0");
     const culvi_kernel_file kind = culvi_kernel_data_kind(data, size);
-    culv_result result = culvi_kernel_kind_check(device, kind, name, label, data, size);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_kernel_kind_check(device, kind, name, label, data, size));
     if (size == SIZE_MAX) return culvi_fail_host_memory(voice, label);
     culv_kernels *made = new_kernels(device, label, name);
     if (made == NULL) return CULV_ERROR_OUT_OF_MEMORY;
@@ -425,9 +424,7 @@ culv_result culvi_kernel_start(culv_kernel *kernel, const culv_launch_desc *desc
         if (d.grid[i] == 0) d.grid[i] = 1;
         if (d.block[i] == 0) d.block[i] = 1;
     }
-    culv_result result =
-        culvi_enter_any_stream(device, kernel->owner->label, d.stream, NULL, &pushed);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_enter_any_stream(device, kernel->owner->label, d.stream, NULL, &pushed));
     const char *call = NULL;
     CUresult r = CUDA_SUCCESS;
     if (d.shared_bytes > atomic_load_explicit(&kernel->dynamic_shared, memory_order_acquire))
@@ -450,9 +447,8 @@ culv_result culv_kernel_launch(culv_kernel *kernel, const culv_launch_desc *desc
     CULVI_REQUIRE(NULL, kernel);
     culv_device *device = kernel->owner->device;
     if (num_args > 0) CULVI_REQUIRE(&device->voice, args);
-    culv_result result = culvi_desc_read(&device->voice, &d, sizeof d, desc, "culv_launch_desc");
-    if (result == CULV_OK) result = check_args(kernel, args, num_args);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_desc_read(&device->voice, &d, sizeof d, desc, "culv_launch_desc"));
+    CULVI_TRY(check_args(kernel, args, num_args));
     for (size_t i = 0; i < num_args; i++)
         memcpy(&params[i], &args[i].value, sizeof params[i]); /* only read */
     return culvi_kernel_start(kernel, &d, params, NULL);

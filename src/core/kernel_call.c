@@ -51,8 +51,7 @@ culv_result culvi_kernel_call_read_other(const culv_kernel_call *c, const char *
     if (c->queue_params != NULL || c->params_size > 0)
         return culvi_fail_null(voice, function, "call->params");
     if (c->num_args > 0 && c->args == NULL) return culvi_fail_null(voice, function, "call->args");
-    culv_result result = culvi_kernel_check_count(c->kernel, c->num_args);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_kernel_check_count(c->kernel, c->num_args));
     return culvi_kernel_call_read_args(c, function, in_queue, c->kernel->params_known, values);
 }
 
@@ -60,8 +59,7 @@ culv_result culv_kernel_call_launch(const culv_kernel_call *call, CUstream strea
 {
     culvi_kernel_values values;
     CULVI_REQUIRE(NULL, call);
-    culv_result result = culvi_kernel_call_read(call, __func__, false, &values);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_kernel_call_read(call, __func__, false, &values));
     culv_launch_desc d = culv_launch_desc_init();
     call = values.call;
     for (unsigned i = 0; i < 3; i++) {

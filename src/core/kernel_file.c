@@ -324,10 +324,9 @@ static culv_result try_image(culv_device *device, const unsigned char *image, si
 {
     culv_kernels *made = NULL;
     culv_kernel *found;
-    culv_result result = culv_kernels_load_data(device, image, size, path, &made);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culv_kernels_load_data(device, image, size, path, &made));
     *loaded = true;
-    result = culv_kernels_get(made, kernel, &found);
+    culv_result result = culv_kernels_get(made, kernel, &found);
     if (result == CULV_OK)
         *out = made;
     else

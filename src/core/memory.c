@@ -301,15 +301,14 @@ culv_result culv_memory_import(culv_device *device, const culv_memory_desc *desc
     culv_memory_desc d;
     CULVI_REQUIRE(NULL, device);
     CULVI_REQUIRE2(&device->voice, desc, out);
-    culv_result result = culvi_desc_read(&device->voice, &d, sizeof d, desc, "culv_memory_desc");
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_desc_read(&device->voice, &d, sizeof d, desc, "culv_memory_desc"));
     if (d.size == 0)
         return culvi_fail(
             &device->voice, d.label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
             "culv_memory_desc.size is 0; it is the whole allocation's size in bytes (%s)",
             culvi_words_of_handle(d.handle.type)->size);
     culvi_import import = how_to_import(device, &d);
-    result = culvi_import_check(device, &import, &d.exporter);
+    culv_result result = culvi_import_check(device, &import, &d.exporter);
     return result == CULV_OK ? import_checked(device, culvi_words_of_handle(d.handle.type), &import,
                                               &d, CULVI_MEMORY_IMPORTED, out)
                              : result;
@@ -387,8 +386,7 @@ static culv_result import_again(culv_memory *memory, bool by_vmm)
     culv_memory_desc d = culv_memory_desc_init();
     d.size = memory->size;
     d.label = memory->label;
-    culv_result result = culvi_source_export(device, source, memory->label, "memory", &d.handle);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_source_export(device, source, memory->label, "memory", &d.handle));
     culvi_import import = how_to_import(device, &d);
     if (by_vmm) {
         import.call = "cuMemImportFromShareableHandle";
@@ -396,7 +394,7 @@ static culv_result import_again(culv_memory *memory, bool by_vmm)
         import.count = NULL;
     }
     memory->by_vmm = by_vmm;
-    result = culvi_import_run_again(device, &import, memory);
+    culv_result result = culvi_import_run_again(device, &import, memory);
     memory->by_vmm = false;
     return result;
 }

@@ -144,10 +144,9 @@ culv_result culvi_registration_make(culv_device *device, const culvi_register_pl
     culvi_scope scope;
     r->device = device;
     describe(r, plan);
-    culv_result result = plan->image != NULL ? make_image(r, plan) : CULV_OK;
-    if (result != CULV_OK) return result;
+    CULVI_TRY(plan->image != NULL ? make_image(r, plan) : CULV_OK);
     culvi_mutex_lock(&device->lock);
-    result = culvi_enter(device, &scope, plan->label);
+    culv_result result = culvi_enter(device, &scope, plan->label);
     if (result == CULV_OK) {
         CUresult code = plan->make(device, plan->what, plan->flags, &r->resource);
         culvi_leave(device, &scope);
@@ -205,8 +204,7 @@ static culv_result release(culv_registration *r, bool forget)
 {
     culv_device *device = r->device;
     if (r->mapped) {
-        culv_result result = forget ? CULV_OK : unmap_to_release(r);
-        if (result != CULV_OK) return result;
+        CULVI_TRY(forget ? CULV_OK : unmap_to_release(r));
         if (r->image != NULL) note_last_use(r, r->stream);
         hide(r);
         r->mapped = false;
@@ -409,8 +407,7 @@ static culv_result unmap_all(const batch *b, bool *done)
     CUresult code = CULVI_CU(device, cuGraphicsUnmapResources, (b->count, b->resources, b->stream));
     /* UNMAP_FAILED: they are unmapped, and something that CUDA wrote was lost. */
     *done = code == CUDA_SUCCESS || code == CUDA_ERROR_UNMAP_FAILED;
-    culv_result result = *done ? CULV_OK : recheck_stream(b, code);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(*done ? CULV_OK : recheck_stream(b, code));
     if (!*done)
         return culvi_fail_cuda(device, label, code, "cuGraphicsUnmapResources",
                                CULV_REASON_DRIVER_REFUSED,
@@ -454,9 +451,8 @@ static bool has_image(const batch *b)
 static culv_result take_turn(const batch *b, bool map)
 {
     bool pushed = false, done = false;
-    culv_result result = begin(b, map);
-    if (result != CULV_OK) return result;
-    result = culvi_enter_stream(b->device, label_of(b->list[0]), b->stream, &pushed);
+    CULVI_TRY(begin(b, map));
+    culv_result result = culvi_enter_stream(b->device, label_of(b->list[0]), b->stream, &pushed);
     if (result == CULV_OK) {
         if (b->asks_caller) result = check_stream(b);
         if (result == CULV_OK && has_image(b))
@@ -530,14 +526,11 @@ culv_result culv_registration_get_array(const culv_registration *registration, u
     if (image == NULL)
         return culvi_fail(voice_of(r), label_of(r), CULV_ERROR_INVALID, CULV_REASON_USAGE,
                           "%s(): it is a buffer, which has a pointer and no arrays", __func__);
-    culv_result result =
-        culvi_image_check_call(image, level, image->desc.mip_levels, "level", out, __func__);
-    if (result == CULV_OK)
-        result =
-            culvi_image_check_call(image, layer, image->desc.array_layers, "layer", out, __func__);
-    if (result == CULV_OK) result = culvi_image_check_arrays(image);
-    if (result == CULV_OK) result = culvi_enter(device, &scope, label_of(r));
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_image_check_call(image, level, image->desc.mip_levels, "level", out, __func__));
+    CULVI_TRY(
+        culvi_image_check_call(image, layer, image->desc.array_layers, "layer", out, __func__));
+    CULVI_TRY(culvi_image_check_arrays(image));
+    CULVI_TRY(culvi_enter(device, &scope, label_of(r)));
     CUresult code =
         CULVI_CU(device, cuGraphicsSubResourceGetMappedArray, (&array, r->resource, layer, level));
     culvi_leave(device, &scope);
@@ -562,8 +555,7 @@ culv_result culvi_check_access(const culvi_voice *voice, const char *label, cons
 culv_result culvi_registration_set_access(culv_registration *r, culv_access access)
 {
     culvi_scope scope;
-    culv_result result = culvi_enter(r->device, &scope, label_of(r));
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_enter(r->device, &scope, label_of(r)));
     /* CUgraphicsMapResourceFlags has the same numbers. */
     CUresult code =
         CULVI_CU(r->device, cuGraphicsResourceSetMapFlags, (r->resource, (unsigned)access));

@@ -361,13 +361,11 @@ static culv_result prepare_peer(culv_semaphore *semaphore)
     culv_device *device = semaphore->device, *peer = relay->there;
     const char *call = "cuEventCreate";
     culvi_scope scope;
-    culv_result result = culvi_enter(device, &scope, semaphore->label);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_enter(device, &scope, semaphore->label));
     CUresult r = create_event(device, &relay->before);
     culvi_leave(device, &scope);
     if (r != CUDA_SUCCESS) return fail(semaphore, device, r, call, true, 0);
-    result = culvi_enter(peer, &scope, semaphore->label);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_enter(peer, &scope, semaphore->label));
     call = "cuStreamCreate";
     r = create_stream(peer, &relay->signals);
     if (r == CUDA_SUCCESS) r = create_lane(peer, &relay->lanes[0], &call);

@@ -51,9 +51,7 @@ static culv_result check_desc(const culv_device *device, culvi_import *import,
                               const culv_semaphore_desc *desc)
 {
     const culvi_voice *voice = &device->voice;
-    culv_result result =
-        culvi_semaphore_check_type(voice, desc->label, "culv_semaphore_desc", desc->type);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_semaphore_check_type(voice, desc->label, "culv_semaphore_desc", desc->type));
     if (desc->type == CULV_SEMAPHORE_TIMELINE && (desc->untracked || desc->signal_pending))
         return culvi_fail(voice, desc->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                           "culv_semaphore_desc.%s is for binary semaphores; a timeline's values "
@@ -143,8 +141,7 @@ culv_result culvi_semaphore_arrives(culv_semaphore *semaphore)
     culv_device *device = semaphore->device;
     const char *call = NULL;
     culvi_scope scope;
-    culv_result result = culvi_enter(device, &scope, semaphore->label);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_enter(device, &scope, semaphore->label));
     const CUresult r = culvi_arrive_prepare(device, &call);
     culvi_leave(device, &scope);
     semaphore->arrives = r == CUDA_SUCCESS;
@@ -160,10 +157,9 @@ culv_result culv_semaphore_import(culv_device *device, const culv_semaphore_desc
     culv_semaphore_desc d;
     CULVI_REQUIRE(NULL, device);
     CULVI_REQUIRE2(&device->voice, desc, out);
-    culv_result result = culvi_desc_read(&device->voice, &d, sizeof d, desc, "culv_semaphore_desc");
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_desc_read(&device->voice, &d, sizeof d, desc, "culv_semaphore_desc"));
     culvi_import import = how_to_import(device, &d);
-    result = check_desc(device, &import, &d);
+    culv_result result = check_desc(device, &import, &d);
     return result == CULV_OK
                ? import_checked(device, culvi_words_of_handle(d.handle.type), 0, &import, &d, out)
                : result;
@@ -220,12 +216,9 @@ culv_result culvi_semaphore_resume(culv_semaphore *semaphore)
     if (!semaphore->away || semaphore->deferred.release != NULL) return CULV_OK;
     d.type = semaphore->type;
     d.label = semaphore->label;
-    culv_result result =
-        culvi_source_export(device, source, semaphore->label, "semaphore", &d.handle);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_source_export(device, source, semaphore->label, "semaphore", &d.handle));
     culvi_import import = how_to_import(device, &d);
-    result = culvi_import_run_again(device, &import, semaphore);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_import_run_again(device, &import, semaphore));
     semaphore->away = false;
     culvi_wait_note_leave(device, &semaphore->waits, false);
     return CULV_OK;

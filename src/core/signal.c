@@ -256,10 +256,9 @@ take_back:
 static culv_result relay(const culv_semaphore_point *point, direction way, CUstream stream)
 {
     culv_semaphore *semaphore = point->semaphore;
-    culv_result result = reserve(point, way);
-    if (result != CULV_OK) return result;
-    result = culvi_relay_submit(semaphore, stream, point->value, way == SIGNAL,
-                                CULVI_RELAY_PREPARE | CULVI_RELAY_SUBMIT);
+    CULVI_TRY(reserve(point, way));
+    culv_result result = culvi_relay_submit(semaphore, stream, point->value, way == SIGNAL,
+                                            CULVI_RELAY_PREPARE | CULVI_RELAY_SUBMIT);
     if (result != CULV_OK)
         take_back(point, 1, way);
     else
@@ -393,10 +392,9 @@ static culv_result submit_batch(const culv_semaphore_point *points, uint32_t cou
     if (fits && gather(points, count, way, externals, array))
         return submit(points, count, count, way, stream, externals, array);
     bool relayed;
-    culv_result result = culvi_semaphore_check_batch(
+    CULVI_TRY(culvi_semaphore_check_batch(
         points, count, way == SIGNAL ? "culv_semaphore_signal_batch" : "culv_semaphore_wait_batch",
-        &relayed);
-    if (result != CULV_OK) return result;
+        &relayed));
     if (relayed) return relay_batch(points, count, way, stream);
     return submit(points, count, 0, way, stream, externals, array);
 }

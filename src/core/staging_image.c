@@ -200,14 +200,11 @@ culv_result culv_image_get_layout(const culv_image *image, uint32_t level, uint3
                                   culv_subresource_layout *out)
 {
     culvi_part part;
-    culv_result result = culvi_image_check_call(image, level, culvi_image_levels(image), "level",
-                                                out, "culv_image_get_layout");
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_image_check_call(image, level, culvi_image_levels(image), "level", out,
+                                     "culv_image_get_layout"));
     const uint32_t planes = culvi_image_planes(image);
-    result = culvi_image_check_call(image, plane, planes, "plane", out, "culv_image_get_layout");
-    if (result == CULV_OK)
-        result = culvi_struct_check(&image->memory->device->voice, out, "culv_subresource_layout");
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_image_check_call(image, plane, planes, "plane", out, "culv_image_get_layout"));
+    CULVI_TRY(culvi_struct_check(&image->memory->device->voice, out, "culv_subresource_layout"));
     culvi_part_describe(image, level, plane, &part);
     culv_subresource_layout l = culv_subresource_layout_init();
     if (image->staging != NULL && image->staging->linear) {

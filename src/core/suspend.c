@@ -117,8 +117,7 @@ static culv_result check_capture(culv_device *device)
 {
     culvi_scope scope;
     culvi_capture capture = CULVI_NOT_CAPTURED;
-    culv_result result = culvi_enter(device, &scope, NULL);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_enter(device, &scope, NULL));
     const CUresult r = culvi_stream_capture(device, NULL, &capture);
     culvi_leave(device, &scope);
     if (r != CUDA_SUCCESS)
@@ -138,8 +137,7 @@ static culv_result wait_for_work(culv_device *device)
     culvi_watch watch;
     CUdeviceptr made = 0;
     const char *call = "cuMemAlloc";
-    culv_result result = culvi_enter(device, &scope, NULL);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_enter(device, &scope, NULL));
     CUresult r = CULVI_CU(device, cuMemAlloc, (&made, 1));
     if (r == CUDA_SUCCESS) {
         call = "cuMemFree";
@@ -211,8 +209,7 @@ culv_result culv_device_suspend(culv_device *device, const culv_suspend_desc *de
     culvi_scope scope;
     CULVI_REQUIRE(NULL, device);
     const culvi_voice *voice = &device->voice;
-    culv_result result = culvi_desc_read(voice, &d, sizeof d, desc, "culv_suspend_desc");
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_desc_read(voice, &d, sizeof d, desc, "culv_suspend_desc"));
     if ((int)CULVI_SYSTEM != (int)CULVI_SYSTEM_POSIX)
         return culvi_fail(voice, NULL, CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE,
                           "culv_device_suspend: CUDA has checkpoints on Linux alone (cuda.h)");
@@ -220,7 +217,7 @@ culv_result culv_device_suspend(culv_device *device, const culv_suspend_desc *de
         return culvi_fail(voice, NULL, CULV_ERROR_INVALID, CULV_REASON_NOT_READY,
                           "culv_device_suspend: the device is suspended already; call "
                           "culv_device_resume()");
-    result = check(device, d.imports_live != 0);
+    culv_result result = check(device, d.imports_live != 0);
     if (result == CULV_OK) result = check_capture(device);
     if (result == CULV_OK) result = finish_work(device);
     if (result == CULV_OK) result = culvi_enter(device, &scope, NULL);
@@ -259,13 +256,12 @@ culv_result culv_device_resume(culv_device *device, const culv_resume_desc *desc
     culvi_scope scope;
     CULVI_REQUIRE(NULL, device);
     const culvi_voice *voice = &device->voice;
-    culv_result result = culvi_desc_read(voice, &d, sizeof d, desc, "culv_resume_desc");
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_desc_read(voice, &d, sizeof d, desc, "culv_resume_desc"));
     if (!device->suspended)
         return culvi_fail(voice, NULL, CULV_ERROR_INVALID, CULV_REASON_NOT_READY,
                           "culv_device_resume: the device is not suspended");
     device->suspended = false;
-    result = culvi_enter(device, &scope, NULL);
+    culv_result result = culvi_enter(device, &scope, NULL);
     if (result != CULV_OK) {
         device->suspended = true;
         return result;

@@ -255,8 +255,7 @@ static culv_result create(culv_image *image, const culvi_format *row, const culv
     CUDA_RESOURCE_DESC resource;
     CUDA_RESOURCE_VIEW_DESC view;
     bool viewed = false;
-    culv_result result = choose(image, d, &resource, &view, &viewed);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(choose(image, d, &resource, &view, &viewed));
     CUresult r = CULVI_CU(device, cuTexObjectCreate, (out, &resource, &t, viewed ? &view : NULL));
     if (r == CUDA_SUCCESS) return CULV_OK;
     return culvi_fail_cuda(device, image->label, r, "cuTexObjectCreate",
@@ -343,17 +342,14 @@ culv_result culv_image_get_texture(culv_image *image, const culv_texture_desc *d
                                    CUtexObject *out)
 {
     culv_texture_desc d;
-    culv_result result =
-        culvi_image_check_call(image, 0, 1, "level", out, "culv_image_get_texture");
-    if (result == CULV_OK) result = culvi_image_check_arrays(image);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_image_check_call(image, 0, 1, "level", out, "culv_image_get_texture"));
+    CULVI_TRY(culvi_image_check_arrays(image));
     culv_device *device = image->memory->device;
-    result = culvi_desc_read(&device->voice, &d, sizeof d, desc, "culv_texture_desc");
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_desc_read(&device->voice, &d, sizeof d, desc, "culv_texture_desc"));
     if (d.plane >= image->row->planes)
         return refuse(image, CULV_ERROR_INVALID, CULV_REASON_LEVEL, "it has no such plane");
     const culvi_format *row = sampled_row(image, d.plane);
-    result = check_ranges(image, row, &d);
+    culv_result result = check_ranges(image, row, &d);
     if (result != CULV_OK) return result;
     const char *wrong = broken_rule(image, row, &d);
     if (wrong != NULL) return refuse(image, CULV_ERROR_INVALID, CULV_REASON_VALUE, wrong);

@@ -47,8 +47,7 @@ culv_result culv_device_fail(culv_device *device, const char *object, const culv
     const culvi_voice *voice = device != NULL ? &device->voice : NULL;
     culv_error e;
     CULVI_REQUIRE(voice, error);
-    culv_result result = culvi_desc_read(voice, &e, sizeof e, error, "culv_error");
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_desc_read(voice, &e, sizeof e, error, "culv_error"));
     e.native_call[sizeof e.native_call - 1] = '\0';
     e.message[sizeof e.message - 1] = '\0';
     if (e.result == CULV_OK && e.native_api == CULV_NATIVE_CUDA && device != NULL)
@@ -67,9 +66,7 @@ culv_result culv_addon_object_create(culv_device *device, const culv_addon_objec
     culv_addon_object_desc d;
     CULVI_REQUIRE(NULL, device);
     CULVI_REQUIRE2(&device->voice, desc, out);
-    culv_result result =
-        culvi_desc_read(&device->voice, &d, sizeof d, desc, "culv_addon_object_desc");
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_desc_read(&device->voice, &d, sizeof d, desc, "culv_addon_object_desc"));
     if (d.kind == NULL)
         return culvi_fail(&device->voice, d.label, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
                           "culv_addon_object_desc.kind is NULL");

@@ -222,8 +222,7 @@ culv_result culvi_cig_note(culv_device *device)
     culvi_scope scope;
     size_t value = 0;
     if (device->cuda->cuCtxGetLimit == NULL) return CULV_OK;
-    culv_result result = culvi_enter(device, &scope, NULL);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_enter(device, &scope, NULL));
     const CUresult r = CULVI_CU(device, cuCtxGetLimit, (&value, CU_LIMIT_CIG_ENABLED));
     culvi_leave(device, &scope);
     /* Drivers before CUDA 12.5 do not know the limit, and have no such contexts. */

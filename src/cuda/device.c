@@ -254,10 +254,9 @@ static culv_result open_device(const key *wanted, const culv_device_desc *desc, 
     culv_device_desc d;
     culvi_voice voice;
     culvi_probe probe;
-    culv_result result = culvi_desc_read(NULL, &d, sizeof d, desc, "culv_device_desc");
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_desc_read(NULL, &d, sizeof d, desc, "culv_device_desc"));
     culvi_voice_init(&voice, &d.log, d.label);
-    result = culvi_probe_open(&voice, d.driver, &probe);
+    culv_result result = culvi_probe_open(&voice, d.driver, &probe);
     if (result != CULV_OK) return result;
     const culvi_cuda_device *found =
         wanted->uuid != NULL ? culvi_probe_find(&probe, wanted->uuid)
@@ -445,8 +444,7 @@ uint64_t culv_device_collect(culv_device *device)
 culv_result culv_device_get_counts(culv_device *device, culv_device_counts *out)
 {
     CULVI_REQUIRE2(NULL, device, out);
-    culv_result result = culvi_struct_check(&device->voice, out, "culv_device_counts");
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_struct_check(&device->voice, out, "culv_device_counts"));
     culvi_late_collect(device);
     culvi_mutex_lock(&device->lock);
     culvi_collect_for(device, NULL);

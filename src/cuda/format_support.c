@@ -46,8 +46,7 @@ static culv_result ask(culv_device *device, const char *label, const culvi_forma
                        CUarray_format format, uint32_t channels, CUarray *answer)
 {
     culvi_scope scope;
-    culv_result result = culvi_enter(device, &scope, label);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_enter(device, &scope, label));
     CUresult r = create(device, row, format, channels, answer);
     culvi_leave(device, &scope);
     if (r == CUDA_SUCCESS) return CULV_OK;

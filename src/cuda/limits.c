@@ -97,8 +97,7 @@ static culv_result ask_extent(culv_device *device, const char *label, const int 
 {
     uint32_t values[SIDES];
     for (int i = 0; i < SIDES; i++) {
-        culv_result result = ask_attribute(device, label, attributes[i], place + i, &values[i]);
-        if (result != CULV_OK) return result;
+        CULVI_TRY(ask_attribute(device, label, attributes[i], place + i, &values[i]));
         if (values[i] == NOT_TOLD) values[i] = otherwise;
     }
     *out = (culvi_array_extent){values[0], values[1], values[2], values[3]};
@@ -173,8 +172,7 @@ culv_result culvi_array_check_limits(culv_device *device, const char *label,
     limits limit;
     /* The limits of textures always hold, those of surfaces besides where there are surfaces. */
     for (int pass = 0; pass <= (int)surfaces; pass++) {
-        culv_result result = limits_of(device, label, kind, pass == 1, &limit);
-        if (result != CULV_OK) return result;
+        CULVI_TRY(limits_of(device, label, kind, pass == 1, &limit));
         bool first = fits(&limit.most, d);
         *most = lower_of(most, first || !fits(&limit.other, d) ? &limit.most : &limit.other);
         if (!first && !fits(&limit.other, d))

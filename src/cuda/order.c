@@ -285,9 +285,8 @@ culv_result culv_stream_wait_stream(culv_device *device, CUstream stream, CUstre
     if (stream == NULL) stream = CU_STREAM_LEGACY;
     if (other == NULL) other = CU_STREAM_LEGACY;
     if (stream == other) return CULV_OK;
-    culv_result result = culvi_enter(device, &scope, NULL);
-    if (result != CULV_OK) return result;
-    result = culvi_enter_any_stream(device, NULL, other, NULL, &pushed);
+    CULVI_TRY(culvi_enter(device, &scope, NULL));
+    culv_result result = culvi_enter_any_stream(device, NULL, other, NULL, &pushed);
     if (result == CULV_OK) {
         culvi_leave_frame(device, pushed);
         result = culvi_enter_any_stream(device, NULL, stream, NULL, &pushed);

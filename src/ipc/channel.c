@@ -146,10 +146,8 @@ culv_result culv_ipc_fetch_dup(const culv_ipc_fetch_desc *desc, culv_handle *out
     culvi_handle_facts facts;
     culvi_ipc_native native = CULVI_IPC_NO_NATIVE;
     CULVI_REQUIRE2(NULL, desc, out);
-    culv_result result = culvi_desc_read(NULL, &d, sizeof d, desc, "culv_ipc_fetch_desc");
-    if (result == CULV_OK)
-        result = culvi_handle_type_check(NULL, NULL, "culv_ipc_fetch_desc.type", d.type);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_desc_read(NULL, &d, sizeof d, desc, "culv_ipc_fetch_desc"));
+    CULVI_TRY(culvi_handle_type_check(NULL, NULL, "culv_ipc_fetch_desc.type", d.type));
     if (!culvi_ipc_travels(d.type))
         return culvi_fail(NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_HANDLE_TYPE,
                           "culv_ipc_fetch_desc.type is %s, which is a number for every process; "
@@ -158,7 +156,8 @@ culv_result culv_ipc_fetch_dup(const culv_ipc_fetch_desc *desc, culv_handle *out
     if (d.pid <= 0)
         return culvi_fail(NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                           "culv_ipc_fetch_desc.pid is %d, which is no process", (int)d.pid);
-    result = culvi_ipc_users_copy(NULL, d.users, d.num_users, "culv_ipc_fetch_desc", &users);
+    culv_result result =
+        culvi_ipc_users_copy(NULL, d.users, d.num_users, "culv_ipc_fetch_desc", &users);
     if (result == CULV_OK) result = culvi_ipc_fetch(&d, &users, &native);
     culvi_ipc_users_free(&users);
     if (result != CULV_OK) return result;

@@ -242,8 +242,7 @@ static culv_result greet(culv_ipc_client *client, uint64_t until)
         question.driver = (uint32_t)driver;
         question.device = client->device->caps.uuid;
     }
-    culv_result result = culvi_ipc_ask(client, connect_call, &question, NULL, until, &reply, got);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_ipc_ask(client, connect_call, &question, NULL, until, &reply, got));
     client->server_device = reply.device;
     client->server_own_pid = (int32_t)reply.pid;
     return CULV_OK;
@@ -301,14 +300,11 @@ culv_result culv_ipc_client_connect(culv_device *device, const culv_ipc_client_d
     const culvi_voice *voice = culvi_ipc_voice(device);
     CULVI_REQUIRE2(voice, desc, out);
     const uint64_t until = culvi_ipc_until(timeout);
-    culv_result result = culvi_desc_read(voice, &d, sizeof d, desc, "culv_ipc_client_desc");
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_desc_read(voice, &d, sizeof d, desc, "culv_ipc_client_desc"));
     CULVI_REQUIRE(voice, desc->name);
-    result =
-        culvi_ipc_address_make(voice, d.name, d.directory, "culv_ipc_client_desc", true, &address);
-    if (result == CULV_OK)
-        result = culvi_ipc_users_copy(voice, d.users, d.num_users, "culv_ipc_client_desc", &users);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(
+        culvi_ipc_address_make(voice, d.name, d.directory, "culv_ipc_client_desc", true, &address));
+    CULVI_TRY(culvi_ipc_users_copy(voice, d.users, d.num_users, "culv_ipc_client_desc", &users));
     culv_ipc_client *client = culvi_alloc(sizeof *client);
     if (client == NULL) {
         culvi_ipc_users_free(&users);
@@ -320,7 +316,7 @@ culv_result culv_ipc_client_connect(culv_device *device, const culv_ipc_client_d
     client->channel = CULVI_IPC_NO_CHANNEL;
     if (device != NULL) culvi_device_ref(device);
     culvi_label_set(client->label, d.label != NULL ? d.label : d.name);
-    result = meet(client, &address, &users, until);
+    culv_result result = meet(client, &address, &users, until);
     culvi_ipc_users_free(&users);
     if (result != CULV_OK) {
         culv_ipc_client_destroy(&client);
@@ -375,11 +371,9 @@ culv_result culv_ipc_client_get_offer(culv_ipc_client *client, uint32_t index, u
     CULVI_REQUIRE(NULL, client);
     const culvi_voice *voice = culvi_ipc_voice(client->device);
     CULVI_REQUIRE(voice, out);
-    culv_result result = culvi_struct_check(voice, out, "culv_ipc_info");
-    if (result != CULV_OK) return result;
-    result =
-        culvi_ipc_ask(client, __func__, &question, NULL, culvi_ipc_until(timeout), &reply, got);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_struct_check(voice, out, "culv_ipc_info"));
+    CULVI_TRY(
+        culvi_ipc_ask(client, __func__, &question, NULL, culvi_ipc_until(timeout), &reply, got));
     if (reply.number != index)
         return over(client, __func__, CULV_REASON_IPC_PROTOCOL, "it is another number's");
     if (index < reply.total) culvi_struct_write(out, &reply.info, sizeof reply.info);
@@ -395,11 +389,10 @@ culv_result culv_ipc_client_receive(culv_ipc_client *client, const char *name, u
     CULVI_REQUIRE(NULL, client);
     const culvi_voice *voice = culvi_ipc_voice(client->device);
     CULVI_REQUIRE2(voice, name, out);
-    culv_result result = culvi_ipc_read_name(voice, __func__, ": ", name, question.name);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_ipc_read_name(voice, __func__, ": ", name, question.name));
     culv_ipc_object *object = culvi_alloc(sizeof *object);
     if (object == NULL) return culvi_fail_host_memory(voice, client->label);
-    result =
+    culv_result result =
         culvi_ipc_ask(client, __func__, &question, NULL, culvi_ipc_until(timeout), &reply, got);
     const char *wrong = NULL;
     if (result == CULV_OK && strcmp(reply.info.name, question.name) != 0)

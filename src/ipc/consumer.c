@@ -104,10 +104,8 @@ static culv_result refuse_answer(const culvi_ipc_consumer *c, const char *what)
 static culv_result open_pages(culvi_ipc_consumer *c, const culvi_ipc_native *fds, bool counters)
 {
     const bool streams = c->device != NULL && culvi_ipc_can_count(c->device);
-    culv_result result = culvi_ipc_pages_open(c->device, fds[0], false, false, c->name, &c->ring);
-    if (result == CULV_OK)
-        result = culvi_ipc_pages_open(c->device, fds[1], true, streams, c->name, &c->mine);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_ipc_pages_open(c->device, fds[0], false, false, c->name, &c->ring));
+    CULVI_TRY(culvi_ipc_pages_open(c->device, fds[1], true, streams, c->name, &c->mine));
     const culvi_ipc_ring_page *page = ring_page(c);
     if (page->magic != CULVI_IPC_PAGE_MAGIC || page->slots != c->slots)
         return refuse_answer(c, "its page is of another kind");
@@ -124,10 +122,8 @@ static culv_result open_pages(culvi_ipc_consumer *c, const culvi_ipc_native *fds
 static culv_result import_lines(culvi_ipc_consumer *c, const culv_handle *ready,
                                 const culv_handle *done, const culv_uuid *exporter)
 {
-    culv_result result = culvi_ipc_line_import(c->device, ready, exporter, c->name, &c->ready);
-    if (result == CULV_OK)
-        result = culvi_ipc_line_import(c->device, done, exporter, c->name, &c->done);
-    return result;
+    CULVI_TRY(culvi_ipc_line_import(c->device, ready, exporter, c->name, &c->ready));
+    return culvi_ipc_line_import(c->device, done, exporter, c->name, &c->done);
 }
 
 /* Own timelines, or those that the producer made, or counters. */
@@ -171,10 +167,8 @@ static culv_result read_own(const culvi_ipc_consumer *c, const culv_ipc_timeline
                             culv_ipc_timelines *out)
 {
     const culvi_voice *voice = culvi_ipc_voice(c->device);
-    culv_result result = culvi_desc_read(voice, out, sizeof *out, given, "culv_ipc_timelines");
-    if (result != CULV_OK) return result;
-    result = culvi_ipc_timelines_check(voice, c->name, "culv_ipc_consumer_desc.timelines", out);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_desc_read(voice, out, sizeof *out, given, "culv_ipc_timelines"));
+    CULVI_TRY(culvi_ipc_timelines_check(voice, c->name, "culv_ipc_consumer_desc.timelines", out));
     if (out->signal == NULL && c->device == NULL)
         return culvi_fail(voice, c->name, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                           "culv_ipc_timelines.signal is NULL, and the client has no device that "
@@ -241,10 +235,8 @@ culv_result culv_ipc_ring_join(culv_ipc_client *client, const culv_ipc_consumer_
     CULVI_REQUIRE(NULL, client);
     const culvi_voice *voice = culvi_ipc_voice(client->device);
     CULVI_REQUIRE2(voice, desc, out);
-    culv_result result = culvi_desc_read(voice, &d, sizeof d, desc, "culv_ipc_consumer_desc");
-    if (result == CULV_OK && d.made != NULL)
-        result = culvi_struct_check(voice, d.made, "culv_ipc_timelines");
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_desc_read(voice, &d, sizeof d, desc, "culv_ipc_consumer_desc"));
+    if (d.made != NULL) CULVI_TRY(culvi_struct_check(voice, d.made, "culv_ipc_timelines"));
     CULVI_REQUIRE(voice, desc->ring);
     if (d.policy != CULV_RING_FIFO && d.policy != CULV_RING_MAILBOX)
         return culvi_fail(voice, client->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
@@ -262,7 +254,7 @@ culv_result culv_ipc_ring_join(culv_ipc_client *client, const culv_ipc_consumer_
     c->policy = d.policy;
     if (c->device != NULL) culvi_device_ref(c->device);
     question.join.policy = (uint32_t)d.policy;
-    result = culvi_ipc_read_name(voice, __func__, ": ", d.ring, question.name);
+    culv_result result = culvi_ipc_read_name(voice, __func__, ": ", d.ring, question.name);
     memcpy(c->name, question.name, sizeof c->name);
     if (result == CULV_OK && d.timelines != NULL) {
         result = read_own(c, d.timelines, &own);
@@ -307,10 +299,8 @@ culv_result culv_ipc_ring_receive(culv_ring *ring, uint32_t slot, uint32_t part,
     char name[CULV_IPC_NAME_SIZE];
     const culvi_ipc_consumer *consumer = culvi_ring_of_api(ring, &consumer_api.ring, __func__);
     if (consumer == NULL) return CULV_ERROR_INVALID;
-    culv_result result =
-        culvi_ipc_part_name(culvi_ipc_voice(consumer->device), __func__, consumer->name,
-                            consumer->slots, consumer->parts, slot, part, name);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_ipc_part_name(culvi_ipc_voice(consumer->device), __func__, consumer->name,
+                                  consumer->slots, consumer->parts, slot, part, name));
     return culv_ipc_client_receive(consumer->client, name, timeout, out);
 }
 

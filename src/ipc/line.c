@@ -38,8 +38,7 @@ static culv_result register_pages(culvi_ipc_pages *p, const char *label)
     culv_device *device = p->device;
     culvi_scope scope;
     const char *call = "cuMemHostRegister";
-    culv_result result = culvi_enter(device, &scope, label);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_enter(device, &scope, label));
     CUresult r = CULVI_CU(
         device, cuMemHostRegister,
         (p->map, CULVI_IPC_PAGE, CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP));
@@ -205,8 +204,7 @@ static culv_result count(culv_device *device, const culvi_ipc_line *line, const 
 {
     bool pushed;
     culvi_capture capture = CULVI_NOT_CAPTURED;
-    culv_result result = culvi_enter_stream(device, label, stream, &pushed);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_enter_stream(device, label, stream, &pushed));
     const char *call = "cuStreamIsCapturing";
     CUresult r = culvi_stream_capture(device, stream, &capture);
     if (r == CUDA_SUCCESS && capture == CULVI_NOT_CAPTURED) {
@@ -272,9 +270,8 @@ static culv_result signal_by_stream(culv_device *device, culv_semaphore *semapho
 {
     CUstream stream = NULL;
     culvi_scope scope;
-    culv_result result = culvi_enter(device, &scope, label);
-    if (result != CULV_OK) return result;
-    result = make_stream(device, false, label, &stream);
+    CULVI_TRY(culvi_enter(device, &scope, label));
+    culv_result result = make_stream(device, false, label, &stream);
     if (result == CULV_OK) {
         result = culv_semaphore_signal(semaphore, stream, value);
         end_stream(device, stream);
@@ -324,8 +321,7 @@ culv_result culvi_ipc_watch_for(culv_device *device, culvi_ipc_watch *watch, cul
     culv_result result = CULV_OK;
     if (watch->stream == NULL) {
         culvi_scope scope;
-        result = culvi_enter(device, &scope, label);
-        if (result != CULV_OK) return result;
+        CULVI_TRY(culvi_enter(device, &scope, label));
         result = make_stream(device, true, label, &watch->stream);
         culvi_leave(device, &scope);
     }

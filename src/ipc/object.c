@@ -74,9 +74,8 @@ culv_result culv_ipc_object_get_handle(const culv_ipc_object *object, culv_handl
 culv_result culv_ipc_import_vmm(const culv_ipc_object *object, culv_vmm_allocation **out)
 {
     culv_vmm_import_desc d = culv_vmm_import_desc_init();
-    culv_result result = culvi_ipc_object_check(object, __func__, CULV_IPC_VMM, CULV_IPC_VMM_FABRIC,
-                                                (const void *)out);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_ipc_object_check(object, __func__, CULV_IPC_VMM, CULV_IPC_VMM_FABRIC,
+                                     (const void *)out));
     d.handle = object->handle;
     d.size = object->info.allocation_size;
     d.exporter = object->info.device;
@@ -100,17 +99,15 @@ culv_result culv_ipc_import_buffer(const culv_ipc_object *object, culv_buffer **
     culv_memory *memory = NULL;
     culv_buffer_desc d = culv_buffer_desc_init();
     const bool cudas = object != NULL && object->info.kind == CULV_IPC_CUDA_MEMORY;
-    culv_result result =
-        culvi_ipc_object_check(object, __func__, cudas ? CULV_IPC_CUDA_MEMORY : CULV_IPC_BUFFER,
-                               CULV_IPC_VMM, (const void *)out);
-    if (result == CULV_OK)
-        result = cudas ? culvi_ipc_open_memory(object, __func__, &memory)
-                       : import_memory(object, &memory);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_ipc_object_check(object, __func__,
+                                     cudas ? CULV_IPC_CUDA_MEMORY : CULV_IPC_BUFFER, CULV_IPC_VMM,
+                                     (const void *)out));
+    CULVI_TRY(cudas ? culvi_ipc_open_memory(object, __func__, &memory)
+                    : import_memory(object, &memory));
     d.offset = object->info.offset;
     d.size = object->info.size;
     d.label = object->info.name;
-    result = culv_buffer_map(memory, &d, out);
+    culv_result result = culv_buffer_map(memory, &d, out);
     culv_memory_destroy(&memory); /* the buffer keeps the import */
     return result;
 }
@@ -120,17 +117,15 @@ culv_result culv_ipc_import_image(const culv_ipc_object *object, culv_image **ou
     enum { COLOR_ATTACHMENT = 0x10 }; /* VK_IMAGE_USAGE_COLOR_ATTACHMENT_BIT */
     culv_memory *memory = NULL;
     culv_image_desc d = culv_image_desc_init();
-    culv_result result =
-        culvi_ipc_object_check(object, __func__, CULV_IPC_IMAGE, CULV_IPC_IMAGE, (const void *)out);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_ipc_object_check(object, __func__, CULV_IPC_IMAGE, CULV_IPC_IMAGE,
+                                     (const void *)out));
     const culv_ipc_info *i = &object->info;
     if (i->tiling != CULV_IPC_TILING_OPTIMAL)
         return culvi_fail(&object->device->voice, i->name, CULV_ERROR_INVALID, CULV_REASON_TILING,
                           "culv_ipc_import_image: '%s' is LINEAR, and CUDA's arrays read such "
                           "images wrong; offer it as a BUFFER of its rows",
                           i->name);
-    result = import_memory(object, &memory);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(import_memory(object, &memory));
     d.offset = i->offset;
     d.format = i->format;
     d.type = i->image_type;
@@ -141,7 +136,7 @@ culv_result culv_ipc_import_image(const culv_ipc_object *object, culv_image **ou
     d.mip_levels = i->mip_levels;
     d.color_attachment = (i->usage & COLOR_ATTACHMENT) != 0;
     d.label = i->name;
-    result = culv_image_map(memory, &d, out);
+    culv_result result = culv_image_map(memory, &d, out);
     culv_memory_destroy(&memory); /* the image keeps the import */
     return result;
 }
@@ -149,9 +144,8 @@ culv_result culv_ipc_import_image(const culv_ipc_object *object, culv_image **ou
 culv_result culv_ipc_import_semaphore(const culv_ipc_object *object, culv_semaphore **out)
 {
     culv_semaphore_desc d = culv_semaphore_desc_init();
-    culv_result result = culvi_ipc_object_check(object, __func__, CULV_IPC_SEMAPHORE,
-                                                CULV_IPC_SEMAPHORE, (const void *)out);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_ipc_object_check(object, __func__, CULV_IPC_SEMAPHORE, CULV_IPC_SEMAPHORE,
+                                     (const void *)out));
     d.handle = object->handle;
     d.type = object->info.semaphore_type;
     d.value = object->info.value;

@@ -69,13 +69,12 @@ culv_result culvi_ipc_open_memory(const culv_ipc_object *object, const char *cal
     culv_device *device = object->device;
     if (device->cuda->cuIpcOpenMemHandle == NULL || device->cuda->cuIpcCloseMemHandle == NULL)
         return too_old(object, call);
-    culv_result result = check_owner(object, "memory");
-    if (result != CULV_OK) return result;
+    CULVI_TRY(check_owner(object, "memory"));
     culv_memory *memory =
         culvi_memory_to_open(device, object->info.allocation_size, object->info.name);
     if (memory == NULL) return CULV_ERROR_OUT_OF_MEMORY;
     memcpy(&handle, object->data, sizeof handle);
-    result = culvi_enter(device, &scope, object->info.name);
+    culv_result result = culvi_enter(device, &scope, object->info.name);
     if (result != CULV_OK) goto destroy_memory;
     CUresult r = CULVI_CU(device, cuIpcOpenMemHandle,
                           (&pointer, handle, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS));
@@ -101,16 +100,13 @@ culv_result culv_ipc_import_event(const culv_ipc_object *object, CUevent *out)
     culvi_scope scope;
     CUipcEventHandle handle;
     CUevent event = NULL;
-    culv_result result =
-        culvi_ipc_object_check(object, __func__, CULV_IPC_EVENT, CULV_IPC_EVENT, (const void *)out);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_ipc_object_check(object, __func__, CULV_IPC_EVENT, CULV_IPC_EVENT,
+                                     (const void *)out));
     culv_device *device = object->device;
     if (device->cuda->cuIpcOpenEventHandle == NULL) return too_old(object, __func__);
-    result = check_owner(object, "event");
-    if (result != CULV_OK) return result;
+    CULVI_TRY(check_owner(object, "event"));
     memcpy(&handle, object->data, sizeof handle);
-    result = culvi_enter(device, &scope, object->info.name);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_enter(device, &scope, object->info.name));
     CUresult r = CULVI_CU(device, cuIpcOpenEventHandle, (&event, handle));
     culvi_leave(device, &scope);
     if (r != CUDA_SUCCESS) return fail_open(object, "event", "cuIpcOpenEventHandle", r);
@@ -121,9 +117,8 @@ culv_result culv_ipc_import_event(const culv_ipc_object *object, CUevent *out)
 culv_result culv_ipc_import_pool(const culv_ipc_object *object, culv_mem_pool **out)
 {
     culv_mem_pool_import_desc d = culv_mem_pool_import_desc_init();
-    culv_result result = culvi_ipc_object_check(object, __func__, CULV_IPC_POOL,
-                                                CULV_IPC_POOL_FABRIC, (const void *)out);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_ipc_object_check(object, __func__, CULV_IPC_POOL, CULV_IPC_POOL_FABRIC,
+                                     (const void *)out));
     d.handle = object->handle;
     d.label = object->info.name;
     return culv_mem_pool_import(object->device, &d, out);
@@ -133,9 +128,8 @@ culv_result culv_ipc_import_pool_memory(const culv_ipc_object *object, culv_mem_
                                         CUdeviceptr *out)
 {
     culv_mem_pool_pointer data;
-    culv_result result = culvi_ipc_object_check(object, __func__, CULV_IPC_POOL_MEMORY,
-                                                CULV_IPC_POOL_MEMORY, (const void *)out);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_ipc_object_check(object, __func__, CULV_IPC_POOL_MEMORY, CULV_IPC_POOL_MEMORY,
+                                     (const void *)out));
     CULVI_REQUIRE(&object->device->voice, pool);
     memcpy(data.data, object->data, sizeof data.data);
     return culv_mem_pool_import_pointer(pool, &data, out);

@@ -124,8 +124,7 @@ static culv_result from_vmm(culv_ipc_server *server, const char *call,
     culv_vmm_allocation *allocation = (culv_vmm_allocation *)source->object;
     culv_vmm_allocation_info what = culv_vmm_allocation_info_init();
     culv_handle fabric;
-    culv_result result = culv_vmm_allocation_get_info(allocation, &what);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culv_vmm_allocation_get_info(allocation, &what));
     offer->info.device = what.device;
     offer->info.allocation_size = what.size;
     const uint64_t offset = offer->info.offset;
@@ -138,7 +137,7 @@ static culv_result from_vmm(culv_ipc_server *server, const char *call,
         offer->info.size = (what.requested > offset ? what.requested : what.size) - offset;
     if (offer->info.kind == CULV_IPC_VMM)
         return culv_vmm_export_dup(allocation, offer->info.handle_type, &offer->handle);
-    result = culv_vmm_export_dup(allocation, CULV_HANDLE_FABRIC, &fabric);
+    culv_result result = culv_vmm_export_dup(allocation, CULV_HANDLE_FABRIC, &fabric);
     if (result == CULV_OK) culvi_ipc_offer_data(offer, fabric.value.fabric, CULVI_IPC_DATA);
     return result;
 }
@@ -153,8 +152,7 @@ static culv_result from_vector(culv_ipc_server *server, const char *call,
     if (result != CULV_OK) return result;
     if (count > 0) { /* else the first answer says that its chunks cannot be exported */
         culv_vmm_allocation_info what = culv_vmm_allocation_info_init();
-        result = culv_vmm_allocation_get_info(first.allocation, &what);
-        if (result != CULV_OK) return result;
+        CULVI_TRY(culv_vmm_allocation_get_info(first.allocation, &what));
         if (!(what.handle_types & UINT32_C(1) << (unsigned)CULVI_HANDLE_OPAQUE))
             return culvi_fail(&server->device->voice, server->label, CULV_ERROR_INVALID,
                               CULV_REASON_NOT_EXPORTABLE,

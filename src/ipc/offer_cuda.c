@@ -66,10 +66,9 @@ static culv_result from_memory(culv_ipc_server *server, const char *call, CUdevi
     culv_pointer_info what = culv_pointer_info_init();
     culv_device *device = server->device;
     if (device->cuda->cuIpcGetMemHandle == NULL) return too_old(server, call);
-    culv_result result = culv_pointer_get_info(device, pointer, &what);
-    if (result == CULV_OK) result = whole_blocks(server, call, pointer, &what);
-    if (result == CULV_OK) result = culvi_enter(device, &scope, server->label);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culv_pointer_get_info(device, pointer, &what));
+    CULVI_TRY(whole_blocks(server, call, pointer, &what));
+    CULVI_TRY(culvi_enter(device, &scope, server->label));
     CUresult r = CULVI_CU(device, cuIpcGetMemHandle, (&handle, pointer));
     culvi_leave(device, &scope);
     if (r != CUDA_SUCCESS)
@@ -88,8 +87,7 @@ static culv_result from_event(culv_ipc_server *server, const char *call, CUevent
     CUipcEventHandle handle;
     culv_device *device = server->device;
     if (device->cuda->cuIpcGetEventHandle == NULL) return too_old(server, call);
-    culv_result result = culvi_enter(device, &scope, server->label);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_enter(device, &scope, server->label));
     CUresult r = CULVI_CU(device, cuIpcGetEventHandle, (&handle, event));
     culvi_leave(device, &scope);
     if (r == CUDA_ERROR_INVALID_HANDLE || r == CUDA_ERROR_INVALID_VALUE)

@@ -153,8 +153,7 @@ culv_result culvi_ipc_address_make(const culvi_voice *voice, const char *name,
                               "%s.directory and name have %zu bytes together, and a socket's path "
                               "has at most %zu",
                               what, bytes, sizeof a.sun_path - 1);
-        result = trusts ? CULV_OK : check_directory(voice, directory, what);
-        if (result != CULV_OK) return result;
+        CULVI_TRY(trusts ? CULV_OK : check_directory(voice, directory, what));
         culvi_text t = {text, sizeof a.sun_path, 0};
         culvi_text_add(&t, "%s/%s", directory, out->name);
         memcpy(out->path, text, bytes);

@@ -29,9 +29,8 @@ static culv_result make_page(culvi_ipc_ring *ring)
     /* It knows of its own GPU, lest it takes its own lateness for a consumer's, or believes one
      * that says so. */
     const bool written = ring->desc.make == NULL && culvi_ipc_can_count(ring->server->device);
-    culv_result result = culvi_ipc_pages_open(ring->server->device, ring->native, true, written,
-                                              ring->name, &ring->pages);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_ipc_pages_open(ring->server->device, ring->native, true, written, ring->name,
+                                   &ring->pages));
     if (written) {
         ring->written.word = &culvi_ipc_ring_page_of(ring)->written;
         ring->written.at = ring->pages->at + offsetof(culvi_ipc_ring_page, written);
@@ -60,8 +59,7 @@ culv_result culv_ipc_ring_create(culv_ipc_server *server, const culv_ipc_ring_de
     CULVI_REQUIRE(NULL, server);
     const culvi_voice *voice = &server->device->voice;
     CULVI_REQUIRE2(voice, desc, out);
-    culv_result result = culvi_desc_read(voice, &d, sizeof d, desc, "culv_ipc_ring_desc");
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_desc_read(voice, &d, sizeof d, desc, "culv_ipc_ring_desc"));
     CULVI_REQUIRE(voice, desc->name);
     if (d.parts == 0) d.parts = 1;
     if (d.max_consumers == 0) d.max_consumers = 8;
@@ -87,7 +85,7 @@ culv_result culv_ipc_ring_create(culv_ipc_server *server, const culv_ipc_ring_de
     ring->desc = d;
     ring->native = CULVI_IPC_NO_NATIVE;
     culvi_label_set(ring->name, d.name);
-    result = make_page(ring);
+    culv_result result = make_page(ring);
     if (result == CULV_OK)
         result = culvi_ring_create_apart(server->device, ring->slots, ring->name,
                                          &culvi_ipc_ring_api, &ring->side);
@@ -116,14 +114,11 @@ culv_result culv_ipc_ring_offer(culv_ring *core, uint32_t slot, uint32_t part,
     culvi_ipc_ring *ring = culvi_ipc_ring_of(core, __func__);
     if (ring == NULL) return CULV_ERROR_INVALID;
     CULVI_REQUIRE(culvi_ipc_ring_voice(ring), info);
-    culv_result result = culvi_ipc_ring_check_runs(ring, __func__);
-    if (result == CULV_OK)
-        result = culvi_desc_read(culvi_ipc_ring_voice(ring), &named, sizeof named, info,
-                                 "culv_ipc_info");
-    if (result != CULV_OK) return result;
-    result = culvi_ipc_part_name(culvi_ipc_ring_voice(ring), __func__, ring->name, ring->slots,
-                                 ring->parts, slot, part, named.name);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_ipc_ring_check_runs(ring, __func__));
+    CULVI_TRY(
+        culvi_desc_read(culvi_ipc_ring_voice(ring), &named, sizeof named, info, "culv_ipc_info"));
+    CULVI_TRY(culvi_ipc_part_name(culvi_ipc_ring_voice(ring), __func__, ring->name, ring->slots,
+                                  ring->parts, slot, part, named.name));
     return culvi_ipc_offer_by(ring->server, __func__, &named, source, ring);
 }
 
@@ -270,8 +265,7 @@ culv_result culv_ipc_ring_drop(culv_ring *core, uint32_t consumer)
 {
     const culvi_ipc_ring *ring = culvi_ipc_ring_of(core, __func__);
     if (ring == NULL) return CULV_ERROR_INVALID;
-    culv_result result = culvi_ipc_ring_check_runs(ring, __func__);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_ipc_ring_check_runs(ring, __func__));
     if (consumer >= ring->max_consumers || !ring->sides[consumer].used)
         return culvi_fail(culvi_ipc_ring_voice(ring), ring->name, CULV_ERROR_INVALID,
                           CULV_REASON_RANGE, "culv_ipc_ring_drop: there is no consumer %" PRIu32,
@@ -288,13 +282,12 @@ static culv_result make_timelines(culvi_ipc_ring *ring, culvi_ipc_side *s, culvi
                                   uint32_t *type)
 {
     culv_ipc_timelines t = culv_ipc_timelines_init();
-    culv_result result = ring->desc.make(ring->desc.context, (uint32_t)(s - ring->sides), &t);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(ring->desc.make(ring->desc.context, (uint32_t)(s - ring->sides), &t));
     s->reached = t.reached;
     s->context = t.context;
     culv_handle ready, done;
-    result = culvi_ipc_timelines_check(culvi_ipc_ring_voice(ring), ring->name,
-                                       "culv_ipc_ring_desc.make", &t);
+    culv_result result = culvi_ipc_timelines_check(culvi_ipc_ring_voice(ring), ring->name,
+                                                   "culv_ipc_ring_desc.make", &t);
     if (result == CULV_OK) result = culv_handle_dup(&t.ready, &ready);
     if (result == CULV_OK) {
         result = culv_handle_dup(&t.done, &done);

@@ -29,8 +29,7 @@ culv_result culv_ipc_server_create(culv_device *device, const culv_ipc_server_de
     CULVI_REQUIRE(NULL, device);
     const culvi_voice *voice = &device->voice;
     CULVI_REQUIRE2(voice, desc, out);
-    culv_result result = culvi_desc_read(voice, &d, sizeof d, desc, "culv_ipc_server_desc");
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_desc_read(voice, &d, sizeof d, desc, "culv_ipc_server_desc"));
     CULVI_REQUIRE(voice, desc->name);
     if (d.max_clients > CULV_IPC_MAX_CLIENTS)
         return culvi_fail(voice, d.label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
@@ -48,7 +47,7 @@ culv_result culv_ipc_server_create(culv_device *device, const culv_ipc_server_de
         server->links[i].channel = CULVI_IPC_NO_CHANNEL;
     culvi_device_ref(device);
     (void)CULVI_CU(device, cuDriverGetVersion, (&server->driver));
-    result =
+    culv_result result =
         culvi_ipc_users_copy(voice, d.users, d.num_users, "culv_ipc_server_desc", &server->users);
     if (result == CULV_OK)
         result = culvi_ipc_address_make(voice, d.name, d.directory, "culv_ipc_server_desc", false,

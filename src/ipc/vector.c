@@ -142,9 +142,7 @@ static culv_result ask(change *c, uint64_t until)
             c->entries[i].seen = false;
         culvi_ipc_message question = {.type = CULVI_IPC_CHUNKS, .number = at, .known = known(c)};
         memcpy(question.name, c->from->name, sizeof question.name);
-        culv_result result =
-            culvi_ipc_ask(c->from->client, c->call, &question, NULL, until, &reply, fds);
-        if (result != CULV_OK) return result;
+        CULVI_TRY(culvi_ipc_ask(c->from->client, c->call, &question, NULL, until, &reply, fds));
         if ((at != 0 && reply.generation != c->generation) || reply.number != at) {
             /* It changed between two answers. */
             culvi_ipc_close_fds(fds, reply.fds);
@@ -155,8 +153,7 @@ static culv_result ask(change *c, uint64_t until)
             at = 0;
             continue;
         }
-        result = take_answer(c, &reply, fds);
-        if (result != CULV_OK) return result;
+        CULVI_TRY(take_answer(c, &reply, fds));
         c->size = reply.size;
         c->generation = reply.generation;
         at += reply.count;
@@ -344,18 +341,16 @@ culv_result culv_ipc_vector_open(culv_ipc_client *client, const culv_ipc_vector_
     CULVI_REQUIRE(NULL, client);
     const culvi_voice *voice = culvi_ipc_voice(client->device);
     CULVI_REQUIRE2(voice, desc, out);
-    culv_result result = culvi_desc_read(voice, &d, sizeof d, desc, "culv_ipc_vector_desc");
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_desc_read(voice, &d, sizeof d, desc, "culv_ipc_vector_desc"));
     CULVI_REQUIRE(voice, desc->name);
     if (client->device == NULL)
         return culvi_fail(NULL, client->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                           "culv_ipc_vector_open: the client was connected without a device; pass "
                           "one to culv_ipc_client_connect()");
-    result = make_source(client, &d, voice, __func__, &from);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(make_source(client, &d, voice, __func__, &from));
     vd.label = from->name;
     vd.handle_types = from->keep_handles ? UINT32_C(1) << CULVI_HANDLE_OPAQUE : 0;
-    result = culvi_vector_new(client->device, &vd, &v);
+    culv_result result = culvi_vector_new(client->device, &vd, &v);
     if (result != CULV_OK) {
         free_source(from);
         return result;

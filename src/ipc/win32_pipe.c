@@ -97,8 +97,7 @@ culv_result culvi_ipc_address_make(const culvi_voice *voice, const char *name,
 {
     (void)trusts;
     memset(out, 0, sizeof *out);
-    culv_result result = culvi_ipc_read_name(voice, what, ".", name, out->name);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_ipc_read_name(voice, what, ".", name, out->name));
     if (directory != NULL)
         return culvi_fail(
             voice, NULL, CULV_ERROR_UNSUPPORTED, CULV_REASON_NOT_BUILT,

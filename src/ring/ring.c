@@ -154,8 +154,7 @@ static culv_result read_settings(const culvi_voice *voice, const char *label,
                                  culv_ring_settings *out)
 {
     culv_ring_settings s;
-    culv_result result = culvi_desc_read(voice, &s, sizeof s, settings, "culv_ring_settings");
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_desc_read(voice, &s, sizeof s, settings, "culv_ring_settings"));
     if (s.policy != CULV_RING_FIFO && s.policy != CULV_RING_MAILBOX)
         return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                           "culv_ring_settings.policy is %d; "
@@ -186,7 +185,7 @@ static culv_result read_settings(const culvi_voice *voice, const char *label,
                           "culv_ring_settings.depth is %" PRIu32 "; "
                           "MAILBOX needs 3: one that is read, one that waits, one that is written",
                           s.depth);
-    result = check_functions(voice, label, d, &s);
+    culv_result result = check_functions(voice, label, d, &s);
     if (result == CULV_OK) *out = s;
     return result;
 }
@@ -225,8 +224,7 @@ culv_result culv_ring_configure(culv_ring *ring, const culv_ring_settings *setti
     d.max_depth = ring->max_depth;
     d.ready = ring->side[CULV_RING_PRODUCER].api;
     d.done = ring->side[CULV_RING_CONSUMER].api;
-    culv_result result = read_settings(culvi_ring_voice(ring), ring->label, &d, settings, &s);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(read_settings(culvi_ring_voice(ring), ring->label, &d, settings, &s));
     culvi_mutex_lock(&ring->lock);
     apply(ring, &s);
     culvi_ring_wake(ring);
@@ -298,13 +296,12 @@ culv_result culvi_ring_create(culv_device *device, const culv_ring_desc *desc, c
     culv_ring_desc d;
     culv_ring_settings s;
     const culvi_voice *voice = &device->voice;
-    culv_result result = culvi_desc_read(voice, &d, sizeof d, desc, "culv_ring_desc");
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_desc_read(voice, &d, sizeof d, desc, "culv_ring_desc"));
     if (d.max_depth == 0 || d.max_depth > CULV_RING_MAX_DEPTH)
         return culvi_fail(voice, d.label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                           "culv_ring_desc.max_depth is %" PRIu32 "; a ring has 1 to %d slots",
                           d.max_depth, CULV_RING_MAX_DEPTH);
-    result = check_timelines(device, &d);
+    culv_result result = check_timelines(device, &d);
     if (result == CULV_OK) result = read_settings(voice, d.label, &d, d.settings, &s);
     return result == CULV_OK ? culvi_ring_create_core(device, &d, &s, out) : result;
 }
@@ -428,8 +425,7 @@ culv_result culv_ring_get_stats(const culv_ring *ring, culv_ring_stats *out)
 {
     CULVI_REQUIRE(NULL, ring);
     CULVI_REQUIRE(culvi_ring_voice(ring), out);
-    culv_result result = culvi_struct_check(culvi_ring_voice(ring), out, "culv_ring_stats");
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_struct_check(culvi_ring_voice(ring), out, "culv_ring_stats"));
     culv_ring *r = (culv_ring *)ring; /* its lock */
     culv_ring_stats s = culv_ring_stats_init();
     if (culvi_ring_is_apart(ring)) {

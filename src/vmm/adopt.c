@@ -69,9 +69,8 @@ static culv_result make_chunk(culv_device *device, CUdeviceptr base, uint64_t si
                               culvi_adopted_chunk **out)
 {
     culv_vmm_allocation *allocation = NULL;
-    culv_result result = culvi_vmm_retain_at(device, base, &allocation);
-    if (result != CULV_OK) return result;
-    result = check_chunk(device, base, allocation);
+    CULVI_TRY(culvi_vmm_retain_at(device, base, &allocation));
+    culv_result result = check_chunk(device, base, allocation);
     culvi_adopted_chunk *chunk = result == CULV_OK ? culvi_alloc(sizeof *chunk) : NULL;
     if (chunk == NULL) {
         if (result == CULV_OK) result = culvi_fail_host_memory(&device->voice, NULL);

@@ -145,15 +145,12 @@ culv_result culv_vmm_allocation_create(culv_device *device, const culv_vmm_alloc
     CUmemAllocationProp prop;
     culvi_scope scope;
     uint64_t granularity = 0;
-    culv_result result =
-        culvi_vmm_read_desc(device, desc, out, "culv_vmm_allocation_create", &d, &prop);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_vmm_read_desc(device, desc, out, "culv_vmm_allocation_create", &d, &prop));
     if (d.size == 0)
         return culvi_fail(&device->voice, d.label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
                           "culv_vmm_allocation_desc.size is 0");
-    result = culvi_vmm_fabric_ask(device, &d, &prop);
-    if (result == CULV_OK) result = culvi_vmm_granularity_of(device, &d, &prop, &granularity);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_vmm_fabric_ask(device, &d, &prop));
+    CULVI_TRY(culvi_vmm_granularity_of(device, &d, &prop, &granularity));
     if (d.size > UINT64_MAX - (granularity - 1))
         return culvi_fail(&device->voice, d.label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
                           "culv_vmm_allocation_desc.size is %" PRIu64
@@ -166,7 +163,7 @@ culv_result culv_vmm_allocation_create(culv_device *device, const culv_vmm_alloc
     allocation->granularity = granularity;
     allocation->kind = d.kind;
     allocation->handle_types = d.handle_types;
-    result = culvi_enter(device, &scope, d.label);
+    culv_result result = culvi_enter(device, &scope, d.label);
     if (result == CULV_OK) {
         result = create(allocation, &prop);
         culvi_leave(device, &scope);
@@ -246,9 +243,7 @@ culv_result culv_vmm_allocation_wrap(culv_device *device, const culv_vmm_allocat
     culv_vmm_allocation_info i;
     CULVI_REQUIRE(NULL, device);
     CULVI_REQUIRE2(&device->voice, info, out);
-    culv_result result =
-        culvi_desc_read(&device->voice, &i, sizeof i, info, "culv_vmm_allocation_info");
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_desc_read(&device->voice, &i, sizeof i, info, "culv_vmm_allocation_info"));
     culv_vmm_allocation *allocation = culvi_vmm_allocation_new(device, label);
     if (allocation == NULL) return CULV_ERROR_OUT_OF_MEMORY;
     allocation->handle = i.native_handle;
@@ -275,9 +270,7 @@ culv_result culv_vmm_allocation_get_info(const culv_vmm_allocation *allocation,
 {
     CULVI_REQUIRE(NULL, allocation);
     CULVI_REQUIRE(&allocation->device->voice, out);
-    culv_result result =
-        culvi_struct_check(&allocation->device->voice, out, "culv_vmm_allocation_info");
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_struct_check(&allocation->device->voice, out, "culv_vmm_allocation_info"));
     culv_vmm_allocation_info info = culv_vmm_allocation_info_init();
     info.requested = allocation->requested;
     info.size = allocation->size;

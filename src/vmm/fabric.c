@@ -67,8 +67,7 @@ static culv_result check(culv_device *device, const char *label)
                           "'%s' has no fabric handles (culv_device_caps::vmm_fabric is 0); use "
                           "OPAQUE_FD",
                           device->caps.name);
-    result = culvi_enter(device, &scope, label);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_enter(device, &scope, label));
     result = try_one(device, label);
     culvi_leave(device, &scope);
     if (result == CULV_OK) atomic_store(&device->fabric_works, true);
@@ -132,8 +131,7 @@ static culv_result check_size(culv_device *device, const culv_vmm_allocation *al
     culvi_scope scope;
     CUdeviceptr at = 0;
     const size_t size = (size_t)allocation->size;
-    culv_result result = culvi_enter(device, &scope, allocation->label);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_enter(device, &scope, allocation->label));
     const char *call = "cuMemAddressReserve";
     CUresult r = CULVI_CU(device, cuMemAddressReserve, (&at, size, 0, 0, 0));
     if (r == CUDA_SUCCESS) {
@@ -160,10 +158,9 @@ culv_result culvi_vmm_import_fabric(culv_device *device, const culv_vmm_import_d
 {
     culv_handle handle = d->handle; /* the driver's argument is not const */
     culv_vmm_allocation *made = NULL;
-    culv_result result = culvi_vmm_check_device(device, "culv_vmm_import");
-    if (result == CULV_OK) result = culvi_vmm_import_bytes(device, d, handle.value.fabric, &made);
-    if (result != CULV_OK) return result;
-    result = check_size(device, made);
+    CULVI_TRY(culvi_vmm_check_device(device, "culv_vmm_import"));
+    CULVI_TRY(culvi_vmm_import_bytes(device, d, handle.value.fabric, &made));
+    culv_result result = check_size(device, made);
     if (result == CULV_OK)
         *out = made;
     else

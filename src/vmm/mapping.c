@@ -116,12 +116,11 @@ culv_result culvi_vmm_map_resolved(culv_vmm_range *range, uint64_t offset,
     culv_device *device = range->device;
     culvi_scope scope;
     bool left = false;
-    culv_result result = check_map(range, offset, allocation);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(check_map(range, offset, allocation));
     culvi_vmm_mapping *m = new_mapping(range, offset, allocation);
     if (m == NULL) return culvi_fail_host_memory(&device->voice, range->label);
     culvi_mutex_lock(&device->lock);
-    result = check_free(range, offset, m->size);
+    culv_result result = check_free(range, offset, m->size);
     if (result == CULV_OK) result = culvi_enter(device, &scope, range->label);
     if (result == CULV_OK) {
         result = map_now(m, access, count, &left);
@@ -149,15 +148,14 @@ culv_result culv_vmm_map(culv_vmm_range *range, uint64_t offset, culv_vmm_alloca
     CULVI_REQUIRE(NULL, range);
     CULVI_REQUIRE(&range->device->voice, allocation);
     if (count > 0) CULVI_REQUIRE(&range->device->voice, access);
-    culv_result result = check_map(range, offset, allocation);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(check_map(range, offset, allocation));
     if (count > sizeof few / sizeof few[0]) {
         resolved =
             count <= SIZE_MAX / sizeof *resolved ? culvi_alloc(count * sizeof *resolved) : NULL;
         if (resolved == NULL) return culvi_fail_host_memory(&range->device->voice, range->label);
     }
-    result = culvi_vmm_resolve_for(range->device, range->label, allocation->owner, access, count,
-                                   resolved, "culv_vmm_map");
+    culv_result result = culvi_vmm_resolve_for(range->device, range->label, allocation->owner,
+                                               access, count, resolved, "culv_vmm_map");
     if (result == CULV_OK)
         result = culvi_vmm_map_resolved(range, offset, allocation, resolved, count > 0 ? count : 1);
     if (resolved != few) culvi_free(resolved);

@@ -24,9 +24,7 @@ static culv_result check_device(const culv_device *device, const char *label)
 {
     const culvi_cuda *cuda = device->cuda;
     int supported = 0;
-    culv_result result =
-        culvi_cig_refuse(device, label, "a memory pool", "use memory of cuMemAlloc");
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_cig_refuse(device, label, "a memory pool", "use memory of cuMemAlloc"));
     if (cuda->cuMemPoolDestroy == NULL || cuda->cuMemPoolGetAccess == NULL ||
         cuda->cuMemPoolSetAccess == NULL || cuda->cuMemPoolImportFromShareableHandle == NULL ||
         cuda->cuMemPoolImportPointer == NULL)
@@ -107,8 +105,7 @@ static culv_result import_fabric(culv_mem_pool *pool, const culv_handle *handle)
     culv_device *device = pool->device;
     culvi_scope scope;
     culv_handle copy = *handle; /* the driver's argument is not const */
-    culv_result result = culvi_enter(device, &scope, pool->label);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_enter(device, &scope, pool->label));
     const CUresult r =
         CULVI_CU(device, cuMemPoolImportFromShareableHandle,
                  (&pool->pool, copy.value.fabric, (CUmemAllocationHandleType)CULVI_FABRIC, 0));
@@ -134,8 +131,7 @@ static culv_result allow(culv_mem_pool *pool)
     access.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
     access.location.id = device->ordinal;
     access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
-    culv_result result = culvi_enter(device, &scope, pool->label);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_enter(device, &scope, pool->label));
     const char *call = "cuMemPoolGetAccess";
     CUresult r = CULVI_CU(device, cuMemPoolGetAccess, (&flags, pool->pool, &access.location));
     if (r == CUDA_SUCCESS && flags != CU_MEM_ACCESS_FLAGS_PROT_READWRITE) {
@@ -181,9 +177,8 @@ culv_result culv_mem_pool_import(culv_device *device, const culv_mem_pool_import
     if (d.handle.name != NULL && culvi_handle_row_of(d.handle.type)->kind == CULVI_KIND_NT)
         return culvi_fail(&device->voice, d.label, CULV_ERROR_INVALID, CULV_REASON_HANDLE_TYPE,
                           "culv_mem_pool_import_desc.handle is a name; pass a handle");
-    result = check_device(device, d.label);
-    if (result == CULV_OK && !fabric) result = culvi_import_check(device, &import, &any);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(check_device(device, d.label));
+    if (!fabric) CULVI_TRY(culvi_import_check(device, &import, &any));
     culv_mem_pool *pool = culvi_alloc(sizeof *pool);
     if (pool == NULL) return culvi_fail_host_memory(&device->voice, d.label);
     pool->device = device;
@@ -220,8 +215,7 @@ culv_result culv_mem_pool_import_pointer(culv_mem_pool *pool, const culv_mem_poo
     CULVI_REQUIRE2(&pool->device->voice, pointer, out);
     culv_device *device = pool->device;
     memcpy(&data, pointer->data, sizeof data);
-    culv_result result = culvi_enter(device, &scope, pool->label);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_enter(device, &scope, pool->label));
     CUresult r = CULVI_CU(device, cuMemPoolImportPointer, (&found, pool->pool, &data));
     culvi_leave(device, &scope);
     if (r != CUDA_SUCCESS)

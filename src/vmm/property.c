@@ -58,10 +58,9 @@ void *culvi_vmm_shareable(const culv_handle *handle)
 static culv_result check_handle_types(const culv_device *device, const culv_vmm_allocation_desc *d)
 {
     const culvi_voice *voice = &device->voice;
-    culv_result result = culvi_handle_types_check(
+    CULVI_TRY(culvi_handle_types_check(
         voice, d->label, "the number of a bit in culv_vmm_allocation_desc.handle_types",
-        d->handle_types, CULVI_USE_VMM);
-    if (result != CULV_OK) return result;
+        d->handle_types, CULVI_USE_VMM));
     if (d->handle_types != 0 && d->kind == CULV_VMM_LOCATION_HOST)
         return culvi_fail(voice, d->label, CULV_ERROR_INVALID, CULV_REASON_HANDLE_TYPE,
                           "culv_vmm_allocation_desc.handle_types is %#" PRIx32
@@ -130,13 +129,11 @@ culv_result culvi_vmm_read_desc(culv_device *device, const culv_vmm_allocation_d
     CULVI_REQUIRE_IN(NULL, call, device);
     CULVI_REQUIRE_IN(&device->voice, call, desc);
     CULVI_REQUIRE_IN(&device->voice, call, out);
-    culv_result result =
-        culvi_desc_read(&device->voice, d, sizeof *d, desc, "culv_vmm_allocation_desc");
-    if (result == CULV_OK) result = culvi_vmm_check_device(device, call);
-    if (result == CULV_OK) result = check_place(device, d);
-    if (result == CULV_OK) result = check_handle_types(device, d);
-    if (result == CULV_OK) result = check_usage(device, d);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_desc_read(&device->voice, d, sizeof *d, desc, "culv_vmm_allocation_desc"));
+    CULVI_TRY(culvi_vmm_check_device(device, call));
+    CULVI_TRY(check_place(device, d));
+    CULVI_TRY(check_handle_types(device, d));
+    CULVI_TRY(check_usage(device, d));
     memset(prop, 0, sizeof *prop);
     prop->type = CU_MEM_ALLOCATION_TYPE_PINNED;
     prop->requestedHandleTypes = (CUmemAllocationHandleType)to_cuda_handle_types(d->handle_types);
@@ -242,9 +239,8 @@ culv_result culvi_vmm_granularity_of(culv_device *device, const culv_vmm_allocat
     culvi_scope scope;
     size_t bytes = 0;
     if (find_granularity(device, d, out)) return CULV_OK;
-    culv_result result = culvi_enter(device, &scope, d->label);
-    if (result != CULV_OK) return result;
-    result = check_support(device, d);
+    CULVI_TRY(culvi_enter(device, &scope, d->label));
+    culv_result result = check_support(device, d);
     if (result == CULV_OK) {
         CUresult r =
             CULVI_CU(device, cuMemGetAllocationGranularity,

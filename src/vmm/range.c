@@ -181,19 +181,17 @@ culv_result culv_vmm_range_create(culv_device *device, const culv_vmm_range_desc
     uint64_t granularity = 0;
     CULVI_REQUIRE(NULL, device);
     CULVI_REQUIRE2(&device->voice, desc, out);
-    culv_result result = culvi_desc_read(&device->voice, &d, sizeof d, desc, "culv_vmm_range_desc");
-    if (result == CULV_OK) result = culvi_vmm_check_device(device, "culv_vmm_range_create");
-    if (result == CULV_OK)
-        result = culvi_vmm_least_granularity(device, CULV_VMM_LOCATION_DEVICE, 0, &granularity);
-    if (result == CULV_OK) result = check_desc(device, &d, granularity);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_desc_read(&device->voice, &d, sizeof d, desc, "culv_vmm_range_desc"));
+    CULVI_TRY(culvi_vmm_check_device(device, "culv_vmm_range_create"));
+    CULVI_TRY(culvi_vmm_least_granularity(device, CULV_VMM_LOCATION_DEVICE, 0, &granularity));
+    CULVI_TRY(check_desc(device, &d, granularity));
     culv_vmm_range *range = culvi_alloc(sizeof *range);
     if (range == NULL) return culvi_fail_host_memory(&device->voice, d.label);
     range->device = device;
     range->granularity = granularity;
     range->size = (d.size + granularity - 1) / granularity * granularity;
     culvi_label_set(range->label, d.label);
-    result = culvi_enter(device, &scope, d.label);
+    culv_result result = culvi_enter(device, &scope, d.label);
     if (result != CULV_OK) {
         culvi_free(range);
         return result;

@@ -36,10 +36,9 @@ culv_result culv_vmm_export_dup(culv_vmm_allocation *allocation, culv_handle_typ
                           "culv_vmm_export_dup: type is DMA_BUF_FD; "
                           "a dma-buf is made of mapped memory: culv_dma_buf_export_dup()");
     const bool fabric = type == CULV_HANDLE_FABRIC;
-    culv_result result = fabric ? CULV_OK
-                                : culvi_handle_use_check(voice, label, "culv_vmm_export_dup: type",
-                                                         type, CULVI_USE_VMM);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(fabric ? CULV_OK
+                     : culvi_handle_use_check(voice, label, "culv_vmm_export_dup: type", type,
+                                              CULVI_USE_VMM));
     if (!(allocation->handle_types & UINT32_C(1) << type))
         return culvi_fail(
             voice, label, CULV_ERROR_INVALID, CULV_REASON_NOT_EXPORTABLE,
@@ -54,7 +53,7 @@ culv_result culv_vmm_export_dup(culv_vmm_allocation *allocation, culv_handle_typ
                                    "says why there may be none"
                                  : "; set its bit in culv_vmm_allocation_desc.handle_types");
     if (allocation->kept.type != CULV_HANDLE_NONE) return culv_handle_dup(&allocation->kept, out);
-    result = culvi_enter(device, &scope, label);
+    culv_result result = culvi_enter(device, &scope, label);
     if (result != CULV_OK) return result;
     CUresult r = CULVI_CU(device, cuMemExportToShareableHandle,
                           (&made, allocation->handle,
@@ -157,8 +156,7 @@ static culv_result check_import(culv_vmm_allocation *allocation)
     culvi_scope scope;
     CUmemAllocationProp prop;
     memset(&prop, 0, sizeof prop);
-    culv_result result = culvi_enter(device, &scope, allocation->label);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_enter(device, &scope, allocation->label));
     CUresult r =
         CULVI_CU(device, cuMemGetAllocationPropertiesFromHandle, (&prop, allocation->handle));
     culvi_leave(device, &scope);
@@ -192,8 +190,7 @@ static culv_result check_desc(const culv_device *device, culvi_import *how,
         return culvi_fail(voice, d->label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
                           "culv_vmm_import_desc.size is 0; "
                           "it is what culv_vmm_allocation_info::size of the exporter said");
-    culv_result result = culvi_import_check(device, how, &any);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_import_check(device, how, &any));
     if (d->handle.name != NULL)
         return culvi_fail(
             voice, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
@@ -323,9 +320,7 @@ culv_result culv_vmm_import(culv_device *device, const culv_vmm_import_desc *des
     culv_vmm_import_desc d;
     CULVI_REQUIRE(NULL, device);
     CULVI_REQUIRE2(&device->voice, desc, out);
-    culv_result result =
-        culvi_desc_read(&device->voice, &d, sizeof d, desc, "culv_vmm_import_desc");
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_desc_read(&device->voice, &d, sizeof d, desc, "culv_vmm_import_desc"));
     return d.handle.type == CULV_HANDLE_FABRIC ? culvi_vmm_import_fabric(device, &d, out)
                                                : import_read(device, &d, false, out);
 }
@@ -342,9 +337,8 @@ culv_result culvi_vmm_find_exporter(culv_device *device, const char *label,
     if (!device->caps.vmm || culvi_handle_number(handle->type, CULVI_USE_VMM) == 0 ||
         handle->name != NULL)
         return CULV_OK;
-    culv_result result = culvi_enter(device, &scope, label);
-    if (result != CULV_OK) return result;
-    result = culvi_handle_lend_for(&device->voice, label, handle, NULL, &duplicate);
+    CULVI_TRY(culvi_enter(device, &scope, label));
+    culv_result result = culvi_handle_lend_for(&device->voice, label, handle, NULL, &duplicate);
     if (result == CULV_OK) {
         const char *call = "cuMemImportFromShareableHandle";
         CUresult r = import_handle(device, &duplicate.handle, &found);

@@ -97,8 +97,7 @@ culv_result culvi_vmm_wait_and_collect(culv_vmm_range *range, uint64_t offset, u
     culv_device *device = range->device;
     const span where = {offset, size};
     bool waiting = true;
-    culv_result result = culvi_vmm_check_span(range, offset, size, "culvi_vmm_wait_and_collect");
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_vmm_check_span(range, offset, size, "culvi_vmm_wait_and_collect"));
     for (int attempt = 0; attempt < 3 && waiting; attempt++) {
         culvi_wait_and_collect_for(device, range, touches, &where);
         culvi_mutex_lock(&device->lock);
@@ -131,8 +130,7 @@ static culv_result choose(const culv_vmm_range *range, uint64_t offset, uint64_t
                           const char *call, culvi_vmm_mapping **first, size_t *count)
 {
     size_t live = 0;
-    culv_result result = culvi_vmm_check_span(range, offset, size, call);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_vmm_check_span(range, offset, size, call));
     *first = culvi_vmm_find(range, offset);
     *count = 0;
     for (const culvi_vmm_mapping *m = *first; m != NULL && m->offset < offset + size;

@@ -72,9 +72,8 @@ static culv_result read_desc(culv_vector *v, const culv_vector_desc *d)
     v->chunk.handle_types = d->handle_types;
     if (d->space != NULL) v->chunk.handle_types |= UINT32_C(1) << CULVI_HANDLE_OPAQUE;
     v->chunk.usage = d->usage;
-    culv_result result = culv_vmm_get_granularity(device, &v->chunk, &v->granularity);
-    if (result == CULV_OK) result = check_sizes(v, d);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culv_vmm_get_granularity(device, &v->chunk, &v->granularity));
+    CULVI_TRY(check_sizes(v, d));
     v->min_chunk = d->min_chunk != 0 ? culvi_vector_round(v, d->min_chunk) : v->granularity;
     v->max_chunk = d->max_chunk != 0 ? d->max_chunk / v->granularity * v->granularity : UINT64_MAX;
     if (v->min_chunk > v->max_chunk) v->min_chunk = v->max_chunk;
@@ -202,10 +201,9 @@ culv_result culv_vector_create(culv_device *device, const culv_vector_desc *desc
     culv_vector *v = NULL;
     CULVI_REQUIRE(NULL, device);
     CULVI_REQUIRE(&device->voice, out);
-    culv_result result = culvi_desc_read(&device->voice, &d, sizeof d, desc, "culv_vector_desc");
-    if (result == CULV_OK) result = culvi_vector_new(device, &d, &v);
-    if (result != CULV_OK) return result;
-    result = begin(v, &d);
+    CULVI_TRY(culvi_desc_read(&device->voice, &d, sizeof d, desc, "culv_vector_desc"));
+    CULVI_TRY(culvi_vector_new(device, &d, &v));
+    culv_result result = begin(v, &d);
     if (result == CULV_OK) result = culvi_vector_ahead_start(v);
     if (result != CULV_OK) {
         culvi_vector_free_all(v, true);
@@ -284,8 +282,7 @@ culv_result culv_vector_get_stats(const culv_vector *vector, culv_vector_stats *
 {
     CULVI_REQUIRE(NULL, vector);
     CULVI_REQUIRE(&vector->device->voice, out);
-    culv_result result = culvi_struct_check(&vector->device->voice, out, "culv_vector_stats");
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_struct_check(&vector->device->voice, out, "culv_vector_stats"));
     culv_vector *v = (culv_vector *)vector; /* its lock */
     culvi_mutex_lock(&v->lock);
     culv_vector_stats s = v->stats;

@@ -31,8 +31,7 @@ static void begin(change *c, culv_vector *v)
 static culv_result extend(change *c, uint64_t end)
 {
     culvi_vector_segment *segment = NULL;
-    culv_result result = culvi_vector_space_extend(c->v, c->top, c->reserved, end, &segment);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_vector_space_extend(c->v, c->top, c->reserved, end, &segment));
     c->top = segment;
     c->reserved = segment->offset + segment->size;
     return CULV_OK;
@@ -41,8 +40,7 @@ static culv_result extend(change *c, uint64_t end)
 /* One new range for all of it. */
 static culv_result move(change *c, uint64_t size)
 {
-    culv_result result = culvi_vector_space_create(c->v, size, &c->fresh);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_vector_space_create(c->v, size, &c->fresh));
     c->top = c->fresh->top;
     c->reserved = c->fresh->reserved;
     return CULV_OK;

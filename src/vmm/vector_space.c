@@ -109,8 +109,7 @@ culv_result culvi_vector_unmap_after(culvi_vector_space *space, uint64_t from, C
         if (s->offset >= space->mapped) continue;
         const uint64_t begin = from > s->offset ? from : s->offset;
         const uint64_t place = s->start + begin - s->offset, size = space->mapped - begin;
-        culv_result result = culvi_vmm_unmap_after(s->range, place, size, last_use, call);
-        if (result != CULV_OK) return result;
+        CULVI_TRY(culvi_vmm_unmap_after(s->range, place, size, last_use, call));
         if (s->home != NULL) s->home->api->hide(s->home, place, size, false);
         space->mapped = begin;
     }
