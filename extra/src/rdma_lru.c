@@ -6,8 +6,6 @@
  * alone. So what comes out of it may have been used since: it goes back with its new turn. */
 #include "rdma_cache.h"
 
-#include <string.h>
-
 /* The heap ------------------------------------------------------------------------------------- */
 
 static bool before(const culv_rdma_registration *a, const culv_rdma_registration *b)

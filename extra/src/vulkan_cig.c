@@ -2,7 +2,6 @@
 /* CUDA in graphics beside a VkDevice. */
 #include "culvert/extra/vulkan_cig.h"
 
-#include "cig.h"
 #include "vk_external_queue.h"
 #include "vulkan.h"
 

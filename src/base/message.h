@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* Errors and log lines. The function that first knows a cause records it here; its callers only
- * pass it on. */
+/* What nearly each file needs: errors and log lines, attempts, structs that begin with their size,
+ * and memory. The function that first knows a cause records it here; its callers only pass it
+ * on. */
 #ifndef CULVI_BASE_MESSAGE_H_
 #define CULVI_BASE_MESSAGE_H_
 
 #include "culvert/result.h"
 
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
 
 #if defined(__GNUC__) && (!defined(__MINGW32__) || defined(__clang__))
 #    define CULVI_PRINTF(f, a) __attribute__((format(printf, f, a)))
@@ -87,5 +91,38 @@ culv_result culvi_fail_null(const culvi_voice *voice, const char *call, const ch
 
 /* An allocation of Culvert's own failed. */
 culv_result culvi_fail_host_memory(const culvi_voice *voice, const char *object);
+/* Attempts: after a failure something else may still be tried ---------------------------------- */
+
+/* Between begin and end, failures are logged as news, not as errors, because something else may
+ * still be tried. */
+void culvi_attempt_begin(void);
+/* Logs a failure as an error after all. */
+culv_result culvi_attempt_end(const culvi_voice *voice, culv_result result);
+
+/* Structs that begin with their size: descriptors, and structs that are written out ------------ */
+
+/* Copies a caller's descriptor of any known or later version into `local` (of `size` bytes, the
+ * present version), zero-filling what the caller's version lacks. */
+culv_result culvi_desc_read(const culvi_voice *voice, void *local, size_t size, const void *desc,
+                            const char *name);
+/* Copies `local` out into a caller's struct as far as its struct_size reaches. */
+void culvi_struct_write(void *out, const void *local, size_t size);
+/* Refuses a caller's struct whose struct_size was never set. */
+culv_result culvi_struct_check(const culvi_voice *voice, const void *out, const char *name);
+/* Whether some version of a struct can have this size. */
+bool culvi_struct_size_possible(size_t size);
+
+/* Allocation on the host ----------------------------------------------------------------------- */
+
+/* All allocation goes through here, so that tests can make it fail. */
+void *culvi_alloc(size_t size);
+void culvi_free(void *memory);
+/* Pages to be pinned: `size` zeroed bytes that start at a multiple of `alignment`, a power of two.
+ * They are zeroed because pinning needs pages that are present. *block is for culvi_free(). NULL:
+ * out of memory. */
+void *culvi_alloc_pages(uint64_t size, uint64_t alignment, void **block);
+
+#define CULVI_CONTAINER(pointer, type, member)                                                     \
+    ((type *)(void *)((char *)(pointer)-offsetof(type, member)))
 
 #endif

@@ -5,7 +5,7 @@
 #ifndef CULVI_BASE_TREE_H_
 #define CULVI_BASE_TREE_H_
 
-#include "base/alloc.h"
+#include "base/message.h"
 
 #include <stdint.h>
 

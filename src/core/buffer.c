@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* culv_buffer: ranges of an import's one mapping. */
-#include "core/buffer.h"
+#include "core/memory.h"
 
-#include "base/alloc.h"
-#include "base/desc.h"
 #include "base/list.h"
 #include "core/staging.h"
-#include "cuda/context.h"
-
-#include <inttypes.h>
 
 /* Registered or not, the pages are unregistered with the memory. In the device's context. */
 static culv_result register_pages(culv_device *device, culv_memory *memory)

@@ -2,13 +2,7 @@
 /* DLPack tensors: shapes and ranges, the two forms, and the order between streams. */
 #include "core/dlpack.h"
 
-#include "base/alloc.h"
-#include "base/desc.h"
-#include "core/buffer.h"
-#include "cuda/context.h"
-#include "cuda/stream.h"
-
-#include <inttypes.h>
+#include "core/memory.h"
 
 /* Both forms in one block, and behind them the shape and the strides: one is handed out at a
  * time. */

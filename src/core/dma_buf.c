@@ -5,9 +5,6 @@
 #include "base/handle.h"
 #include "cuda/context.h"
 
-#include <inttypes.h>
-#include <string.h>
-
 static const char function[] = "culv_dma_buf_export_dup";
 
 static culv_result check_call(const culv_device *device, CUdeviceptr pointer, uint64_t size,

@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The kernels of culv_image_prepare_write(), as PTX that the driver compiles. */
-#include "base/alloc.h"
-#include "base/text.h"
+#include "base/message.h"
 #include "core/staging.h"
-#include "cuda/context.h"
-
-#include <inttypes.h>
 
 enum { CULVI_FIELD_GEOMETRIES = 3, CULVI_FIELD_CHUNKS = 5 };
 

@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Timelines in CUDA graphs: nodes, and their values of the next launch. */
-#include "base/alloc.h"
+#include "base/message.h"
 #include "core/semaphore.h"
-#include "cuda/context.h"
 #include "culvert/semaphore.h"
-
-#include <inttypes.h>
 
 #define ADD "culv_graph_add_node"
 #define SET "culv_graph_exec_set_node"

@@ -2,12 +2,8 @@
 /* CUDA graphs, read for queues that are not CUDA's. */
 #include "core/graph_read.h"
 
-#include "base/alloc.h"
-#include "cuda/context.h"
-
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* The index is the number of the kind, CUgraphNodeType. */
 static const char *const kinds[] = {"a kernel",

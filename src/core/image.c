@@ -2,13 +2,8 @@
 /* culv_image: mipmapped arrays on imported memory, what is mapped and when it goes. */
 #include "core/image.h"
 
-#include "base/alloc.h"
-#include "base/desc.h"
 #include "base/list.h"
-#include "core/image_check.h"
 #include "core/staging.h"
-
-#include <inttypes.h>
 
 uint32_t culvi_level_size(uint32_t size, uint32_t level)
 {

@@ -2,14 +2,7 @@
 /* culv_kernels: files of kernels, the kernels in them, and their launch. */
 #include "core/kernel.h"
 
-#include "base/alloc.h"
-#include "base/desc.h"
-#include "cuda/context.h"
-#include "cuda/stream.h"
-
-#include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
 static culv_kernels *new_kernels(culv_device *device, const char *object, const char *label)
 {

@@ -2,8 +2,6 @@
 /* culv_kernel_call: a kernel with its parameters, for a stream or for a graphics API's queue. */
 #include "core/kernel_call.h"
 
-#include <inttypes.h>
-
 culv_result culvi_kernel_call_refuse_arg(const culv_kernel_call *call, const char *function,
                                          size_t index)
 {

@@ -4,10 +4,7 @@
 #ifndef CULVI_CORE_KERNEL_CALL_H_
 #define CULVI_CORE_KERNEL_CALL_H_
 
-#include "base/desc.h"
 #include "core/kernel.h"
-
-#include <string.h>
 
 /* A call with its arguments, checked, as one of the two ways takes them. */
 typedef struct culvi_kernel_values {

@@ -3,13 +3,7 @@
  * has code for; and the fatbinaries that nvcc put into a program: an ELF file's .nv_fatbin. */
 #include "core/kernel.h"
 
-#include "base/alloc.h"
-#include "base/attempt.h"
-#include "base/platform.h"
-#include "cuda/context.h"
-
 #include <errno.h>
-#include <string.h>
 
 enum { HEAD_SIZE = 2048 };
 static const char soft_suffix[] = ".soft.so", fatbin_suffix[] = ".fatbin";

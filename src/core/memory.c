@@ -2,15 +2,9 @@
 /* culv_memory: imports, and when they go. */
 #include "core/memory.h"
 
-#include "base/alloc.h"
-#include "base/attempt.h"
-#include "base/desc.h"
 #include "base/list.h"
-#include "core/buffer.h"
 #include "core/image.h"
-#include "cuda/context.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 
 bool culvi_memory_is_import(culv_device *device, CUdeviceptr pointer)

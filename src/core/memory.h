@@ -130,4 +130,25 @@ void culvi_memory_drop_holder(culv_memory *memory);
  * holds the lock. */
 void culvi_memory_release_unused(culv_memory *memory, bool entered, bool last_try);
 
+/* buffer.c */
+
+struct culv_buffer {
+    culv_memory *memory;
+    uint64_t size;
+    CUdeviceptr pointer;
+    const char *owner_destroy_call;   /* of the object of Culvert's that has it; or NULL */
+    struct culvi_staging *staging;    /* NULL: it is shared */
+    bool is_tensor;                   /* culvi_buffer_range() */
+    struct culv_buffer *next, **link; /* culv_memory::first_buffer */
+    char label[64];
+    culvi_deferred deferred;
+};
+
+/* Maps a range that lies in the memory. A tensor's keeps the memory and is no holder of it: its
+ * consumer may keep it for longer than the native memory, whose number may then be another's. */
+culv_result culvi_buffer_range(culv_memory *memory, uint64_t offset, uint64_t size,
+                               const char *label, bool is_tensor, culv_buffer **out);
+/* Releases what an object of Culvert's owns. */
+void culvi_buffer_release_or_defer(culv_buffer *buffer, const CUstream *last_use);
+
 #endif

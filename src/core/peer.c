@@ -5,13 +5,9 @@
  * Linux"). */
 #include "core/peer.h"
 
-#include "base/alloc.h"
-#include "cuda/context.h"
 #include "cuda/retire.h"
 
-#include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
 enum { PROBE_BYTES = 1 << 16 };
 

@@ -2,13 +2,6 @@
 /* culv_registration: the driver's calls, and what is given out between a map and an unmap. */
 #include "core/registration.h"
 
-#include "base/alloc.h"
-#include "base/attempt.h"
-#include "cuda/context.h"
-#include "cuda/stream.h"
-
-#include <inttypes.h>
-
 enum { FEW = 64 }; /* resources of one call without an allocation */
 
 static const char destroy_call[] = "culv_registration_destroy";

@@ -3,12 +3,6 @@
  * functions. */
 #include "core/relay.h"
 
-#include "base/alloc.h"
-#include "cuda/context.h"
-#include "cuda/stream.h"
-
-#include <inttypes.h>
-
 culv_sharing culv_semaphore_sharing(const culv_semaphore *semaphore)
 {
     return semaphore != NULL && semaphore->relay != NULL ? semaphore->relay->path

@@ -2,12 +2,8 @@
 /* culv_semaphore: imports, and what is known of their state. Signals and waits: signal.c. */
 #include "core/semaphore.h"
 
-#include "base/alloc.h"
-#include "base/desc.h"
 #include "base/list.h"
 #include "core/relay.h"
-#include "cuda/context.h"
-#include "cuda/stream.h"
 
 static culvi_handle_use use_of(culv_semaphore_type type)
 {

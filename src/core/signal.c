@@ -2,10 +2,6 @@
 /* Signals and waits on streams: the frame path. Nothing is allocated here and no lock is taken, but
  * for the streams of green contexts. */
 #include "core/relay.h"
-#include "cuda/context.h"
-#include "cuda/stream.h"
-
-#include <inttypes.h>
 
 typedef enum direction { SIGNAL, WAIT } direction;
 

@@ -2,14 +2,6 @@
 /* Fallbacks: the paths, the memory in between, and the copies. */
 #include "core/staging.h"
 
-#include "base/alloc.h"
-#include "base/desc.h"
-#include "cuda/context.h"
-#include "cuda/retire.h"
-#include "cuda/stream.h"
-
-#include <inttypes.h>
-
 const char *culv_sharing_name(culv_sharing path)
 {
     switch (path) {

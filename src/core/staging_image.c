@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Fallbacks of images: the parts that are copied, and images without arrays. */
-#include "base/alloc.h"
-#include "base/desc.h"
+#include "base/message.h"
 #include "core/staging.h"
-#include "cuda/context.h"
-
-#include <inttypes.h>
 
 enum {
     ASPECT_COLOR = 1,

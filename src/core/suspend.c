@@ -4,15 +4,10 @@
  * Measured on an H200 (docs/checkpoints.md): the driver checkpoints a process that has imports, and
  * does not restore it. Memory that CUDA exported comes back as other memory, without an error, so
  * that is refused here. */
-#include "base/desc.h"
-#include "core/buffer.h"
+#include "base/message.h"
+#include "core/memory.h"
 #include "core/semaphore.h"
-#include "cuda/context.h"
-#include "cuda/stream.h"
-#include "cuda/watch.h"
 #include "culvert/device.h"
-
-#include <inttypes.h>
 
 #define DESTROY "destroy it before, and make it again after culv_device_resume()"
 

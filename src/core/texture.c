@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Texture objects of images. */
-#include "base/alloc.h"
-#include "base/desc.h"
+#include "base/message.h"
 #include "core/image.h"
-#include "cuda/context.h"
-
-#include <inttypes.h>
-#include <string.h>
 
 static culv_result refuse(const culv_image *image, culv_result result, culv_reason reason,
                           const char *text)

@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Streams that wait for a signal which nobody will make, because the device that was to make it is
  * lost or the submission never was: CUDA signals in its place. */
-#include "core/unblock.h"
+#include "core/semaphore.h"
 
-#include "base/alloc.h"
-#include "base/text.h"
 #include "core/relay.h"
-#include "cuda/context.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 
 /* One that shares its hardware queue with no stream that waits, as far as CUDA lets choose: streams

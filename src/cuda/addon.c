@@ -2,11 +2,7 @@
 /* What libraries on top of this one need of a device. */
 #include "culvert/addon.h"
 
-#include "base/alloc.h"
-#include "base/desc.h"
-#include "cuda/context.h"
 #include "cuda/retire.h"
-#include "cuda/stream.h"
 
 struct culv_addon_object {
     culv_device *device;

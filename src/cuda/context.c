@@ -3,7 +3,6 @@
 #include "cuda/context.h"
 
 #include <stdio.h>
-#include <string.h>
 
 CUresult culvi_enter_frame(const culv_device *device, bool *pushed, const char **call)
 {

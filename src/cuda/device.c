@@ -2,18 +2,13 @@
 /* culv_device: finding, opening, closing. */
 #include "cuda/device.h"
 
-#include "base/alloc.h"
-#include "base/desc.h"
 #include "base/handle.h"
 #include "base/list.h"
-#include "cuda/context.h"
 #include "cuda/format.h"
 #include "cuda/retire.h"
-#include "cuda/stream.h"
 #include "cuda/watch.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #if CUDA_VERSION >= 12090
 /* Runs inside a driver call, on its thread: keeps what the driver says about it (R5). */

@@ -2,13 +2,11 @@
 /* Loading a CUDA driver and listing what it has. */
 #include "cuda/driver.h"
 
-#include "base/alloc.h"
 #include "base/platform.h"
 #include "cuda/cuda_trace.h"
 
 #include <stdatomic.h>
 #include <stdio.h>
-#include <string.h>
 
 const char *culvi_driver_name(culv_driver kind)
 {

@@ -2,8 +2,6 @@
 /* The format table and the questions that are asked of it. */
 #include "cuda/format.h"
 
-#include "base/desc.h"
-
 #include <stdio.h>
 
 /* CUDA's array formats: (name, CUarray_format, the CUDA version whose cuda.h has it first, or 0 for

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* The limits that CUDA tells of its arrays: the table "Valid extents" of cuda.h,
  * cuMipmappedArrayCreate. */
-#include "cuda/limits.h"
+#include "cuda/format.h"
 
 #include "cuda/context.h"
-
-#include <inttypes.h>
 
 typedef enum array_kind {
     ARRAY_1D,

@@ -7,13 +7,9 @@
  *
  * Each use takes a word of its own in the GPU's memory. Behind its wait the waiting stream writes
  * the same value into a mark in the host's memory. A word whose mark is equal can be used again. */
-#include "cuda/stream.h"
-
-#include "base/alloc.h"
 #include "cuda/context.h"
-#include "culvert/semaphore.h"
 
-#include <inttypes.h>
+#include "culvert/semaphore.h"
 
 enum {
     WORDS = 128, /* of a block */

@@ -9,11 +9,7 @@
  * release (measured). */
 #include "cuda/retire.h"
 
-#include "cuda/context.h"
-#include "cuda/stream.h"
 #include "cuda/watch.h"
-
-#include <inttypes.h>
 
 enum { MANY = 1024 }; /* deferred objects: somebody forgets to collect them */
 

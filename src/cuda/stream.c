@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Streams: each must be of the device's context (R6). */
-#include "cuda/stream.h"
-
 #include "cuda/context.h"
 
 #include <stdio.h>
-#include <string.h>
 
 static bool is_default(CUstream stream)
 {

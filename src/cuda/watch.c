@@ -3,9 +3,7 @@
 #include "cuda/watch.h"
 
 #include "base/list.h"
-#include "cuda/stream.h"
-
-#include <inttypes.h>
+#include "cuda/context.h"
 
 static const uint64_t SECOND = 1000000000;
 enum { MOST_NAMED = 4 }; /* semaphores in one message */

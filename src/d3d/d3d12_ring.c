@@ -2,8 +2,7 @@
 /* Rings between CUDA and Direct3D 12: its slots, its fences, its submissions. */
 #include "d3d/d3d12_core.h"
 /* after it */
-#include "base/alloc.h"
-#include "base/desc.h"
+#include "base/message.h"
 #include "culvert/d3d12.h"
 #include "graphics/graphics_ring.h"
 

@@ -3,8 +3,7 @@
  * handles and fences. */
 #include "d3d/d3d_attach.h"
 /* after it */
-#include "base/alloc.h"
-#include "base/desc.h"
+#include "base/message.h"
 #include "d3d/d3d_register.h"
 #include "graphics/lost.h"
 

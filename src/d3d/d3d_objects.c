@@ -3,8 +3,7 @@
  * shared twins of textures that cannot be shared. */
 #include "d3d/d3d_attach.h"
 /* after it */
-#include "base/alloc.h"
-#include "base/desc.h"
+#include "base/message.h"
 #include "core/semaphore.h"
 
 /* A field that one API alone has. */

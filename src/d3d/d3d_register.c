@@ -4,9 +4,7 @@
  * so on). */
 #include "d3d/d3d_register.h"
 /* after it */
-#include "base/alloc.h"
-#include "base/attempt.h"
-#include "base/desc.h"
+#include "base/message.h"
 #include "base/text.h"
 #include "cuda/context.h"
 

@@ -2,12 +2,10 @@
 /* culv_keyed_mutex: an external semaphore with keys and time limits. */
 #include "d3d/keyed_mutex.h"
 
-#include "base/alloc.h"
-#include "base/desc.h"
+#include "base/message.h"
 #include "core/import.h"
 #include "cuda/context.h"
 #include "cuda/retire.h"
-#include "cuda/stream.h"
 
 #include <inttypes.h>
 

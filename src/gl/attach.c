@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* culv_gl: the caller's context, attached; which CUDA device draws it. */
-#include "base/alloc.h"
-#include "base/desc.h"
+#include "base/message.h"
 #include "gl/gl_core.h"
 #include "gl/gl_exporter.h"
 #include "graphics/match.h"

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* culv_gl_check_context(): asks OpenGL and CUDA, and says what to do where the two cannot share:
  * the causes that users meet (docs/gl.md), each with its remedy. */
-#include "base/alloc.h"
-#include "base/attempt.h"
-#include "base/desc.h"
+#include "base/message.h"
 #include "base/platform.h"
 #include "base/text.h"
 #include "gl/gl_check.h"

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Exportable memory by Vulkan: the caller's VkDevice, or one of Culvert's own. It is reached by the
  * public calls and by the table that every attachment has. */
-#include "base/alloc.h"
-#include "base/attempt.h"
+#include "base/message.h"
 #include "culvert/vulkan.h"
 #include "gl/gl_exporter.h"
 

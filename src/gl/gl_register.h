@@ -3,7 +3,7 @@
 #ifndef CULVI_GL_REGISTER_H_
 #define CULVI_GL_REGISTER_H_
 
-#include "base/alloc.h"
+#include "base/message.h"
 #include "core/registration.h"
 #include "culvert/gl_register.h"
 #include "gl/gl_core.h"

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* GL memory objects on memory that exists: handles, VMM allocations and the chunks of a
  * culv_vector. */
-#include "base/alloc.h"
-#include "base/desc.h"
 #include "base/handle.h"
+#include "base/message.h"
 #include "gl/gl_object.h"
 #include "graphics/vector_view.h"
 #include "vmm/allocation.h"

@@ -3,8 +3,7 @@
  * buffer object. Such images themselves CUDA does not register. */
 #include "gl/gl_register.h"
 
-#include "base/alloc.h"
-#include "base/desc.h"
+#include "base/message.h"
 
 #include <inttypes.h>
 

@@ -4,8 +4,7 @@
  * cuGraphicsGLRegisterImage. */
 #include "gl/gl_register.h"
 
-#include "base/alloc.h"
-#include "base/desc.h"
+#include "base/message.h"
 #include "cuda/context.h"
 
 #include <inttypes.h>

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Rings between CUDA and OpenGL: which way they take, and what their slots are made of. */
-#include "base/alloc.h"
-#include "base/attempt.h"
-#include "base/desc.h"
+#include "base/message.h"
 #include "cuda/context.h"
 #include "gl/gl_register.h"
 #include "gl/gl_ring.h"

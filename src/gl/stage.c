@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Copies through the host: pages of Culvert's own, which CUDA pins and OpenGL reads and writes as
  * client memory. */
-#include "base/alloc.h"
+#include "base/message.h"
 #include "gl/gl_object.h"
 
 #include <inttypes.h>

@@ -2,8 +2,8 @@
 /* Attachments: identity, references, counts. */
 #include "graphics/graphics.h"
 
-#include "base/attempt.h"
 #include "base/handle.h"
+#include "base/message.h"
 #include "cuda/retire.h"
 #include "graphics/lost.h"
 

@@ -3,7 +3,7 @@
 #include "graphics/lost.h"
 
 #include "base/text.h"
-#include "core/unblock.h"
+#include "core/semaphore.h"
 
 #include <inttypes.h>
 

@@ -2,7 +2,7 @@
 /* Native devices and their CUDA match. */
 #include "graphics/match.h"
 
-#include "base/alloc.h"
+#include "base/message.h"
 
 static void add_device(culvi_text *text, const culvi_words *words, const culvi_adapter *adapter)
 {

@@ -3,8 +3,7 @@
  * nothing. */
 #include "graphics/pair.h"
 
-#include "base/alloc.h"
-#include "base/attempt.h"
+#include "base/message.h"
 #include "graphics/lost.h"
 
 #include <stdio.h>

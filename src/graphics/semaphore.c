@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Native semaphores in CUDA: the caller's own, and those that Culvert makes. */
 #include "core/semaphore.h"
-#include "base/alloc.h"
+#include "base/message.h"
 #include "core/relay.h"
 #include "graphics/lost.h"
 #include "graphics/pair.h"

@@ -3,8 +3,8 @@
  * which have gone. */
 #include "graphics/vector_view.h"
 
-#include "base/alloc.h"
 #include "base/handle.h"
+#include "base/message.h"
 #include "graphics/pair.h"
 
 #include <inttypes.h>

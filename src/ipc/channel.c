@@ -1,13 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Who is admitted, names, times, which servers there are, and handles by the number that another
  * process has for them: what is the same on every system. */
-#include "base/alloc.h"
-#include "base/desc.h"
-#include "base/platform.h"
+#include "base/message.h"
 #include "ipc/ipc_channel.h"
-
-#include <inttypes.h>
-#include <string.h>
 
 culv_result culvi_ipc_users_copy(const culvi_voice *voice, const uint32_t *users, size_t count,
                                  const char *field, culvi_ipc_users *out)

@@ -2,15 +2,7 @@
 /* culv_ipc_client: it connects, asks and receives. */
 #include "ipc/ipc_client.h"
 
-#include "base/alloc.h"
-#include "base/attempt.h"
-#include "base/desc.h"
-#include "base/handle.h"
-#include "base/platform.h"
 #include "cuda/context.h"
-
-#include <inttypes.h>
-#include <string.h>
 
 /* Questions ------------------------------------------------------------------------------------ */
 

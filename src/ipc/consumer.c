@@ -3,14 +3,7 @@
 #include "ipc/ipc_client.h"
 #include "ipc/ipc_line.h"
 
-#include "base/alloc.h"
-#include "base/desc.h"
-#include "base/handle.h"
-#include "base/platform.h"
 #include "ring/ring.h"
-
-#include <inttypes.h>
-#include <string.h>
 
 /* ns. A wait ends so often, so that a side that is stopped lets go. */
 #define WAIT_SLICE UINT64_C(250000000)

@@ -3,12 +3,9 @@
 #ifndef CULVI_IPC_CLIENT_H_
 #define CULVI_IPC_CLIENT_H_
 
-#include "cuda/device.h"
 #include "culvert/ipc.h"
 #include "culvert/ipc_ring.h"
 #include "ipc/ipc_channel.h"
-
-#include <stdatomic.h>
 
 typedef struct culvi_ipc_consumer culvi_ipc_consumer;
 

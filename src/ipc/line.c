@@ -2,15 +2,7 @@
 /* Pages that two processes share, and timelines: counters in a page, or imported semaphores. */
 #include "ipc/ipc_line.h"
 
-#include "base/alloc.h"
-#include "base/handle.h"
-#include "base/platform.h"
 #include "core/semaphore.h"
-#include "cuda/context.h"
-#include "cuda/stream.h"
-
-#include <inttypes.h>
-#include <string.h>
 
 /* Pages ---------------------------------------------------------------------------------------- */
 

@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* culv_ipc_object: a received thing, and its way into CUDA. */
-#include "base/alloc.h"
-#include "base/desc.h"
-#include "base/handle.h"
+#include "base/message.h"
 #include "ipc/ipc_client.h"
-
-#include <string.h>
 
 static const char *const kinds[] = {"nothing",
                                     "a VMM allocation",

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What CUDA shares by itself, as a client opens it. */
 #include "core/memory.h"
-#include "cuda/context.h"
 #include "ipc/ipc_client.h"
-
-#include <string.h>
 
 static culv_result too_old(const culv_ipc_object *object, const char *call)
 {

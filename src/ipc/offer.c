@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What a server offers. */
-#include "base/alloc.h"
-#include "base/desc.h"
-#include "base/handle.h"
+#include "base/message.h"
 #include "ipc/ipc_server.h"
-
-#include <inttypes.h>
-#include <string.h>
 
 /* The list with this name (FNV-1a). */
 static culvi_ipc_offer **list_of(culv_ipc_server *server, const char *name)

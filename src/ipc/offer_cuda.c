@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* What CUDA shares by itself, as a server offers it (R30, R31). */
-#include "base/desc.h"
-#include "base/handle.h"
+#include "base/message.h"
 #include "cuda/context.h"
 #include "ipc/ipc_server.h"
-
-#include <inttypes.h>
-#include <string.h>
 
 /* The rule of R30: nothing but what the caller means goes to the other process. */
 static culv_result whole_blocks(const culv_ipc_server *server, const char *call,

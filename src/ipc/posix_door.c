@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* A server's listening socket, its file and the lock beside it, and the epoll set of its
  * connections. */
-#include "base/alloc.h"
+#include "base/message.h"
 #include "ipc/ipc_channel.h"
 #include "ipc/posix_socket.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <string.h>
 #include <sys/epoll.h>
 #include <sys/file.h>
 #include <sys/socket.h>

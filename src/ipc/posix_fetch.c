@@ -1,17 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* File descriptors of other processes, by pidfd_getfd(2). */
-#include "base/desc.h"
-#include "base/handle.h"
+#include "base/message.h"
 #include "ipc/ipc_channel.h"
 #include "ipc/posix_socket.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <limits.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 

@@ -2,16 +2,13 @@
 /* Unix sockets and sealed files of Linux. posix_door.c has the server's listening. */
 #include "ipc/ipc_channel.h"
 
-#include "base/platform.h"
 #include "ipc/posix_socket.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/sockios.h>
 #include <poll.h>
-#include <stdatomic.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/resource.h>

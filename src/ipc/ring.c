@@ -2,14 +2,6 @@
 /* The producer's side of a ring: its making, its offers, and consumers that come and go. */
 #include "ipc/ipc_ring_side.h"
 
-#include "base/alloc.h"
-#include "base/desc.h"
-#include "base/handle.h"
-#include "base/platform.h"
-
-#include <inttypes.h>
-#include <string.h>
-
 culv_result culvi_ipc_ring_check_runs(const culvi_ipc_ring *ring, const char *call)
 {
     if (!ring->stopped) return CULV_OK;

@@ -2,16 +2,7 @@
 /* culv_ipc_server: it listens, admits and answers, all within culv_ipc_server_poll(). */
 #include "ipc/ipc_server.h"
 
-#include "base/alloc.h"
-#include "base/attempt.h"
-#include "base/desc.h"
-#include "base/handle.h"
-#include "base/platform.h"
-#include "cuda/context.h"
 #include "ipc/ipc_ring_side.h"
-
-#include <inttypes.h>
-#include <string.h>
 
 enum {
     MESSAGES = 8, /* of one client before the others have their turn */

@@ -3,14 +3,7 @@
  * behind the other. */
 #include "vmm/vector.h"
 
-#include "base/alloc.h"
-#include "base/desc.h"
-#include "base/handle.h"
 #include "ipc/ipc_client.h"
-#include "vmm/allocation.h"
-
-#include <inttypes.h>
-#include <string.h>
 
 /* Where a vector comes from: its culv_vector::source. */
 typedef struct source {

@@ -3,11 +3,6 @@
  * connections. One event is set whenever a read or the listening is over; then all are asked. */
 #include "ipc/win32_pipe.h"
 
-#include "base/alloc.h"
-#include "base/platform.h"
-
-#include <string.h>
-
 struct culvi_ipc_door {
     wchar_t name[CULVI_IPC_PIPE_NAME];
     HANDLE event;

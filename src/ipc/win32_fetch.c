@@ -2,8 +2,6 @@
 /* Handles of other processes, by DuplicateHandle. */
 #include "ipc/win32_pipe.h"
 
-#include <inttypes.h>
-
 /* When it started, and whether it still runs. A process that has ended keeps its number while
  * somebody has a handle of it. False: GetLastError(). */
 static bool ask(HANDLE process, uint64_t *started, bool *runs)

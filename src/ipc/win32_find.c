@@ -3,8 +3,6 @@
  * opens none of them. A name is there once, however many instances its pipe has. */
 #include "ipc/win32_pipe.h"
 
-#include <string.h>
-
 /* The server of a pipe's name; false: it is nobody of Culvert's. */
 static bool server_of(const wchar_t *pipe, char out[CULV_IPC_NAME_SIZE])
 {

@@ -6,11 +6,6 @@
  * believe numbers: a peer that sends rubbish would name handles of the receiver's own. */
 #include "ipc/win32_pipe.h"
 
-#include "base/alloc.h"
-#include "base/platform.h"
-
-#include <string.h>
-
 _Static_assert(sizeof(culvi_ipc_native) == sizeof(HANDLE), "a HANDLE");
 
 /* Who ------------------------------------------------------------------------------------------ */

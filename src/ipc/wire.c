@@ -2,9 +2,6 @@
 /* Messages, as bytes and back. */
 #include "ipc/ipc_channel.h"
 
-#include <inttypes.h>
-#include <string.h>
-
 /* "CIPC" */
 #define MAGIC UINT32_C(0x43504943)
 /* No memory of today's machines is larger. Sums of two such sizes do not overflow. */

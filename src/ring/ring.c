@@ -4,8 +4,6 @@
  * max_latency: ring_auto.c; AUTO: ring_way.c. */
 #include "ring/ring.h"
 
-#include "base/alloc.h"
-#include "base/desc.h"
 #include "core/semaphore.h"
 
 #include <stdio.h>

@@ -3,7 +3,7 @@
  * forcing. */
 #include "ring/ring.h"
 
-#include "core/unblock.h"
+#include "core/semaphore.h"
 
 #include <stdio.h>
 

@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Who may do what with what is mapped. */
-#include "vmm/access.h"
-
-#include "cuda/context.h"
-#include "vmm/range.h"
-
-#include <inttypes.h>
+#include "vmm/mapping.h"
 
 static bool same_place(const CUmemLocation *a, const CUmemLocation *b)
 {

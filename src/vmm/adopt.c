@@ -2,14 +2,8 @@
 /* Adopting: whose chunks lie behind a range of addresses. */
 #include "vmm/adopt.h"
 
-#include "base/alloc.h"
-#include "base/handle.h"
 #include "core/memory.h"
-#include "cuda/context.h"
-#include "vmm/property.h"
 #include "vmm/share.h"
-
-#include <inttypes.h>
 
 /* Chunks --------------------------------------------------------------------------------------- */
 

@@ -3,7 +3,6 @@
 #ifndef CULVI_VMM_ADOPT_H_
 #define CULVI_VMM_ADOPT_H_
 
-#include "base/tree.h"
 #include "culvert/vmm.h"
 #include "vmm/allocation.h"
 

@@ -2,16 +2,9 @@
 /* Physical memory: making it, giving it up. */
 #include "vmm/allocation.h"
 
-#include "base/alloc.h"
-#include "base/desc.h"
 #include "base/handle.h"
-#include "cuda/context.h"
-#include "cuda/retire.h"
 #include "culvert/addon.h"
-#include "vmm/fabric.h"
-#include "vmm/property.h"
-
-#include <inttypes.h>
+#include "vmm/share.h"
 
 bool culvi_vmm_same_driver(const culv_device *a, const culv_device *b)
 {

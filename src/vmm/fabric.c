@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Fabric handles (R29): bytes in place of file descriptors. The attribute alone lies, so they are
  * tried. */
-#include "vmm/fabric.h"
+#include "vmm/share.h"
 
-#include "base/desc.h"
 #include "base/handle.h"
-#include "vmm/property.h"
-
-#include <inttypes.h>
-#include <string.h>
 
 static culv_result refuse(const culv_device *device, const char *label, CUresult r,
                           const char *call)

@@ -2,12 +2,6 @@
 /* What is mapped in a range, and mapping into it. */
 #include "vmm/mapping.h"
 
-#include "base/alloc.h"
-#include "cuda/context.h"
-#include "vmm/access.h"
-
-#include <inttypes.h>
-
 static culvi_vmm_mapping *new_mapping(culv_vmm_range *range, uint64_t offset,
                                       culv_vmm_allocation *allocation)
 {

@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* culv_mem_pool: another process's pool, and its pointers. culvert-extra makes pools and exports
  * them. */
-#include "base/alloc.h"
-#include "base/desc.h"
-#include "base/handle.h"
+#include "base/message.h"
 #include "core/import.h"
-#include "cuda/context.h"
-#include "cuda/retire.h"
 #include "culvert/vmm.h"
-#include "vmm/fabric.h"
-#include "vmm/property.h"
+#include "vmm/share.h"
 
 struct culv_mem_pool {
     culv_device *device;

@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* What memory is at an address, and what it can be shared as. */
-#include "base/desc.h"
-#include "base/handle.h"
+#include "base/message.h"
 #include "core/memory.h"
-#include "cuda/context.h"
 #include "vmm/allocation.h"
-#include "vmm/property.h"
 
 #include <stdio.h>
 

@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* What may be asked of physical memory: properties, and the granularity that goes with them. */
-#include "vmm/property.h"
-
-#include "base/desc.h"
-#include "base/handle.h"
-#include "cuda/context.h"
 #include "vmm/allocation.h"
-#include "vmm/share.h"
 
-#include <inttypes.h>
+#include "base/handle.h"
+#include "vmm/share.h"
 
 enum {
     ALL_USAGES = CULV_VMM_USAGE_COMPRESSIBLE | CULV_VMM_USAGE_RDMA | CULV_VMM_USAGE_TILE_POOL |

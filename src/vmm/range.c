@@ -2,14 +2,7 @@
 /* Reserved addresses, and which of them are in use. */
 #include "vmm/range.h"
 
-#include "base/alloc.h"
-#include "base/desc.h"
-#include "cuda/context.h"
-#include "cuda/retire.h"
 #include "vmm/mapping.h"
-#include "vmm/property.h"
-
-#include <inttypes.h>
 
 culvi_vmm_mapping *culvi_vmm_find(const culv_vmm_range *range, uint64_t offset)
 {

@@ -2,14 +2,7 @@
 /* VMM memory out of this process, into it, and by its address. */
 #include "vmm/share.h"
 
-#include "base/desc.h"
 #include "core/import.h"
-#include "cuda/context.h"
-#include "vmm/allocation.h"
-#include "vmm/fabric.h"
-#include "vmm/property.h"
-
-#include <inttypes.h>
 
 /* What CUDA takes and gives as a shareable handle. */
 typedef union shareable {

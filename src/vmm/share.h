@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Export and import: the part of share.c that differs by system. */
+/* Export and import, also by fabric handles: fabric.c. */
 #ifndef CULVI_VMM_SHARE_H_
 #define CULVI_VMM_SHARE_H_
 
-#include "cuda/device.h"
-#include "culvert/vmm.h"
-
-#include <stdbool.h>
-#include <stddef.h>
+#include "culvert/fabric.h"
+#include "vmm/allocation.h"
 
 /* The GPU that the VMM memory behind a handle lies on. *out is unchanged for other memory and for
  * host memory. */
@@ -36,5 +33,19 @@ culvi_at culvi_vmm_ask_address(const culv_device *device, CUdeviceptr address, s
 /* The value of CUmemAllocationProp::win32HandleMetaData when the caller gave none; NULL where it
  * must be zero. */
 const void *culvi_vmm_object_attributes(void);
+
+enum { CULVI_FABRIC = 8 }; /* CU_MEM_HANDLE_TYPE_FABRIC; cuda.h has it from 12.3 on */
+
+/* What d->fabric asks for: adds the handle type to both where it works. */
+culv_result culvi_vmm_fabric_ask(culv_device *device, culv_vmm_allocation_desc *d,
+                                 CUmemAllocationProp *prop);
+
+/* culv_vmm_import() of d->handle of type FABRIC. */
+culv_result culvi_vmm_import_fabric(culv_device *device, const culv_vmm_import_desc *d,
+                                    culv_vmm_allocation **out);
+
+/* share.c: the allocation of a handle of plain bytes. */
+culv_result culvi_vmm_import_bytes(culv_device *device, const culv_vmm_import_desc *d, void *bytes,
+                                   culv_vmm_allocation **out);
 
 #endif

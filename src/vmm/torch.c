@@ -7,15 +7,9 @@
  * that ran. */
 #include "culvert/vmm.h"
 
-#include "base/alloc.h"
 #include "base/handle.h"
-#include "cuda/context.h"
-#include "cuda/stream.h"
 #include "cuda/watch.h"
 #include "vmm/mapping.h"
-
-#include <inttypes.h>
-#include <stdatomic.h>
 
 enum { DEVICES = 64 };
 

@@ -2,13 +2,9 @@
 /* Unmapping, at once and deferred. CUDA unmaps whole mappings alone, and cuMemUnmap does not wait
  * for work that uses what it takes away (measured), so that what is deferred needs an event of its
  * stream. */
-#include "base/alloc.h"
-#include "cuda/context.h"
-#include "cuda/retire.h"
+#include "base/message.h"
 #include "culvert/vmm.h"
 #include "vmm/mapping.h"
-
-#include <inttypes.h>
 
 bool culvi_vmm_unmap_one(culvi_vmm_mapping *m, bool last_try, CUresult *code)
 {

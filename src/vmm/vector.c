@@ -4,12 +4,7 @@
  * vector_shrink.c; the thread that commits ahead: vector_ahead.c. */
 #include "vmm/vector.h"
 
-#include "base/alloc.h"
-#include "base/attempt.h"
-#include "base/desc.h"
 #include "base/handle.h"
-
-#include <inttypes.h>
 
 bool culvi_vector_take(culv_vector *v, uint64_t unless_committed)
 {

@@ -6,9 +6,7 @@
 
 #include "culvert/vector.h"
 
-#include "vmm/access.h"
 #include "vmm/mapping.h"
-#include "vmm/range.h"
 #include "vmm/space.h"
 
 /* A reserved range of an address space. No chunk lies in two of them, because nothing promises that

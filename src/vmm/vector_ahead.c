@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The thread of a vector that commits ahead, so that growing only publishes. It never moves the
  * vector, and never waits for a stream. */
-#include "base/attempt.h"
+#include "base/message.h"
 #include "vmm/vector.h"
 
 /* Bytes that are missing beyond the size. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Tensors of a vector. A tensor pins the address that it was made of: the vector grows and moves as
  * before, but what the tensor covers stays where it is. */
-#include "base/alloc.h"
 #include "base/list.h"
+#include "base/message.h"
 #include "core/dlpack.h"
 #include "vmm/vector.h"
 

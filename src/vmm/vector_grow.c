@@ -2,8 +2,6 @@
 /* Growing a vector: the calls, and how much a grow takes. How it takes it: vector_change.c. */
 #include "vmm/vector.h"
 
-#include <inttypes.h>
-
 uint64_t culvi_vector_policy(const culv_vector *v, uint64_t need)
 {
     const uint64_t committed = atomic_load(&v->committed);

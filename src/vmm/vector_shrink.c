@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What a vector gives back: chunks, old addresses, and itself. */
-#include "base/attempt.h"
+#include "base/message.h"
 #include "vmm/vector.h"
-
-#include <inttypes.h>
 
 /* The first chunk that lies wholly beyond an offset. */
 static size_t first_beyond(const culv_vector *v, uint64_t offset)

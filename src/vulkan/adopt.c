@@ -2,9 +2,7 @@
 /* Adopted memory in Vulkan: a buffer on each chunk, which all views share, or one sparse buffer. */
 #include "culvert/vulkan_vmm.h"
 
-#include "base/alloc.h"
-#include "base/attempt.h"
-#include "base/desc.h"
+#include "base/message.h"
 #include "vmm/adopt.h"
 #include "vulkan/vk_trace.h"
 #include "vulkan/vk_vmm.h"

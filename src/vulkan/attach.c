@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* culv_vk_device: the caller's VkDevice, attached. */
-#include "base/alloc.h"
-#include "base/desc.h"
+#include "base/message.h"
 #include "graphics/lost.h"
 #include "vulkan/vk_resource.h"
 #include "vulkan/vk_trace.h"

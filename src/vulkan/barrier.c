@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Queue-family barriers between a Vulkan queue and CUDA, as plain structs. */
-#include "base/desc.h"
+#include "base/message.h"
 #include "cuda/format.h"
 #include "culvert/vulkan_kernel.h"
 #include "vulkan/vk.h"

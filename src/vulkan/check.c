@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The gate: its two calls, what buffers and images have in common, and buffers. */
-#include "base/desc.h"
+#include "base/message.h"
 #include "core/memory.h"
 #include "vulkan/vk_resource.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The gate: what Vulkan is asked, and asked once. */
-#include "core/buffer.h"
+#include "core/memory.h"
 #include "vulkan/vk.h"
 #include "vulkan/vk_trace.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The gate: images. What CUDA cannot map at all, or maps without an error and then reads wrong, is
  * refused with the field and what to do. */
-#include "core/image_check.h"
-#include "cuda/limits.h"
+#include "core/image.h"
+#include "cuda/format.h"
 #include "vulkan/vk.h"
 
 #include <inttypes.h>

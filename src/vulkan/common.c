@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Loading Vulkan functions, naming results, the lists of what a caller must enable. */
-#include "base/alloc.h"
+#include "base/message.h"
 #include "vulkan/vk_trace.h"
 
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Copies by a compute shader: four times as fast as vkCmdCopyBuffer on an H200. */
-#include "base/alloc.h"
+#include "base/message.h"
 #include "culvert/vulkan_memory.h"
 #include "vulkan/vk.h"
 #include "vulkan/vk_trace.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Physical devices and their CUDA match. */
-#include "base/alloc.h"
-#include "base/desc.h"
+#include "base/message.h"
 #include "graphics/match.h"
 #include "vulkan/vk.h"
 #include "vulkan/vk_trace.h"

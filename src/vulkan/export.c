@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* VkDeviceMemory and VkSemaphore as operating-system handles, and VkDeviceMemory made of one. What
  * differs by system is in posix_export.c and win32_export.c. */
-#include "base/alloc.h"
-#include "base/desc.h"
+#include "base/message.h"
 #include "core/memory.h"
 #include "vmm/share.h"
 #include "vulkan/vk_export.h"

@@ -3,9 +3,7 @@
  * one is recorded. */
 #include "culvert/vulkan_kernel.h"
 
-#include "base/alloc.h"
-#include "base/attempt.h"
-#include "base/desc.h"
+#include "base/message.h"
 #include "core/graph_read.h"
 #include "cuda/context.h"
 #include "vulkan/vk_kernel.h"

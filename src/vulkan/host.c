@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Buffers in host memory that Vulkan and CUDA both use in place (VK_EXT_external_memory_host). */
-#include "base/alloc.h"
-#include "base/attempt.h"
+#include "base/message.h"
 #include "vulkan/vk_resource.h"
 #include "vulkan/vk_trace.h"
 

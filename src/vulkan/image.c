@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Mapping images of the caller's: as arrays, or LINEAR ones by their rows. */
-#include "base/desc.h"
-#include "core/buffer.h"
-#include "core/image_check.h"
+#include "core/image.h"
+#include "base/message.h"
+#include "core/memory.h"
 #include "vulkan/vk.h"
 #include "vulkan/vk_trace.h"
 

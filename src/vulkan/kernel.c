@@ -2,7 +2,7 @@
 /* culv_vk_kernels: CUDA kernels in Vulkan's command buffers, by VK_NVX_binary_import. */
 #include "culvert/vulkan_kernel.h"
 
-#include "base/alloc.h"
+#include "base/message.h"
 #include "core/kernel.h"
 #include "cuda/context.h"
 #include "vulkan/vk_kernel.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Importing a caller's VkDeviceMemory. */
-#include "base/desc.h"
-#include "vmm/property.h"
+#include "base/message.h"
+#include "vmm/allocation.h"
 #include "vmm/share.h"
 #include "vulkan/vk_resource.h"
 

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Rings between CUDA and Vulkan: Vulkan's slots and timelines, barriers, the first hand-over of
  * images, submissions, and copies of a slot's resource. */
-#include "base/alloc.h"
-#include "base/desc.h"
-#include "core/image_check.h"
+#include "base/message.h"
+#include "core/image.h"
 #include "culvert/vulkan_ring.h"
 #include "graphics/graphics_ring.h"
 #include "graphics/lost.h"

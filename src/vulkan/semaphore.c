@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Vulkan semaphores in CUDA: the caller's own, and those that Culvert makes. */
-#include "base/desc.h"
+#include "base/message.h"
 #include "vulkan/vk_resource.h"
 #include "vulkan/vk_trace.h"
 

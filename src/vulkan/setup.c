@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Short ways: the physical device, its queues, and what instances and devices are created with. */
-#include "base/alloc.h"
-#include "base/desc.h"
+#include "base/message.h"
 #include "base/text.h"
 #include "culvert/vulkan_kernel.h"
 #include "vulkan/vk_trace.h"

@@ -3,10 +3,8 @@
  * end. A capture address is meant for replays, and the specification lets a driver refuse any
  * (VkBufferOpaqueCaptureAddressCreateInfo); so both answers are checked, and another address is
  * tried. */
-#include "base/alloc.h"
-#include "base/attempt.h"
-#include "base/desc.h"
-#include "vmm/property.h"
+#include "base/message.h"
+#include "vmm/allocation.h"
 #include "vulkan/vk_resource.h"
 #include "vulkan/vk_space.h"
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Parts of a space and whose they are. A buffer is the space's VkBuffer at an offset, or a sparse
  * VkBuffer of its own on the same memory. */
-#include "base/alloc.h"
-#include "base/desc.h"
+#include "base/message.h"
 #include "vulkan/vk_space.h"
 
 #include <inttypes.h>

@@ -4,8 +4,7 @@
  * CUDA's mapping waits for the caller's stream (culvi_vmm_unmap_after()); once it has gone, so has
  * all work with the memory, and Vulkan's binding is taken out. A bind operation therefore never
  * waits for work that is still running. */
-#include "base/alloc.h"
-#include "base/attempt.h"
+#include "base/message.h"
 #include "vulkan/vk_resource.h"
 #include "vulkan/vk_space.h"
 

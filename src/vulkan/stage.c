@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Fallbacks through the host: pages that CUDA and Vulkan both reach. */
-#include "base/alloc.h"
-#include "base/attempt.h"
+#include "base/message.h"
 #include "vulkan/vk_resource.h"
 #include "vulkan/vk_trace.h"
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A culv_vector in Vulkan: a buffer on each chunk, or one sparse buffer on all of them. */
-#include "base/alloc.h"
-#include "base/desc.h"
+#include "base/message.h"
 #include "culvert/vulkan_kernel.h"
 #include "graphics/pair.h"
 #include "graphics/vector_view.h"

@@ -6,7 +6,6 @@
 #define CULVI_VK_SPACE_H_
 
 #include "culvert/vulkan_vmm.h"
-#include "vmm/access.h"
 #include "vmm/mapping.h"
 #include "vmm/space.h"
 #include "vulkan/vk_trace.h"
