@@ -67,8 +67,7 @@ end_source:
 culv_result culv_d3d12_cig_create(culv_device *device, struct ID3D12CommandQueue *queue,
                                   const char *label, culv_cig **out)
 {
-    CULVI_X_REQUIRE(NULL, device);
-    CULVI_X_REQUIRE2(device, queue, out);
+    CULVI_X_REQUIRE_WITH2(device, device, queue, out);
     const culvi_cig_source source = {.attribute = CU_DEVICE_ATTRIBUTE_D3D12_CIG_SUPPORTED,
                                      .type = CIG_DATA_TYPE_D3D12_COMMAND_QUEUE,
                                      .data = queue};

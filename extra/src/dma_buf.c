@@ -142,10 +142,8 @@ culv_result culv_vk_dma_buf_bridge_create(culv_device *device, culv_vk_device *v
                                           const culv_vk_dma_buf_desc *desc,
                                           culv_vk_dma_buf_bridge **out)
 {
-    CULVI_X_REQUIRE(NULL, device);
-    CULVI_X_REQUIRE2(device, vk, desc);
-    culv_vk_dma_buf_bridge *b = culvi_x_alloc(sizeof *b);
-    if (b == NULL) return culvi_x_fail_host_memory(device, NULL);
+    CULVI_X_REQUIRE_WITH2(device, device, vk, desc);
+    CULVI_X_NEW(culv_vk_dma_buf_bridge, b, device, NULL);
     b->device = device;
     b->attachment = vk;
     culv_result result =

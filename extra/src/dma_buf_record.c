@@ -91,8 +91,7 @@ static void copy(const culv_vk_dma_buf_bridge *b, VkCommandBuffer commands)
 culv_result culv_vk_dma_buf_bridge_record(culv_vk_dma_buf_bridge *bridge, VkCommandBuffer commands,
                                           culv_bool first)
 {
-    CULVI_X_REQUIRE(NULL, bridge);
-    CULVI_X_REQUIRE(bridge->device, commands);
+    CULVI_X_REQUIRE_WITH(bridge, bridge->device, commands);
     const bool in = bridge->d.direction == CULV_VK_DMA_BUF_IN;
     if (bridge->rows != NULL || (first && in)) return CULV_OK;
     const culv_vk_use use = in ? CULV_VK_USE_TRANSFER_DST : CULV_VK_USE_TRANSFER_SRC;

@@ -225,13 +225,11 @@ culv_result culv_pool_create(culv_device *device, const culv_pool_desc *desc, cu
 {
     culv_pool_desc d = culv_pool_desc_init();
     uint64_t scope;
-    CULVI_X_REQUIRE(NULL, device);
-    CULVI_X_REQUIRE(device, out);
+    CULVI_X_REQUIRE_WITH(device, device, out);
     CULVI_X_TRY(desc != NULL ? culvi_x_desc_read(device, &d, sizeof d, desc, "culv_pool_desc")
                              : CULV_OK);
     CULVI_X_TRY(check_desc(device, &d));
-    culv_pool *pool = culvi_x_alloc(sizeof *pool);
-    if (pool == NULL) return culvi_x_fail_host_memory(device, d.label);
+    CULVI_X_NEW(culv_pool, pool, device, d.label);
     pool->device = device;
     culvi_x_label_set(pool->label, d.label);
     culv_result result = culv_device_enter(device, 0, &scope);
@@ -246,10 +244,7 @@ culv_result culv_pool_create(culv_device *device, const culv_pool_desc *desc, cu
         }
         culv_device_leave(device, scope);
     }
-    if (result != CULV_OK) {
-        culvi_x_free(pool);
-        return result;
-    }
+    CULVI_X_TRY_OR(result, culvi_x_free(pool));
     *out = pool;
     return CULV_OK;
 }
@@ -290,10 +285,8 @@ static culv_result note_shared(culv_pool *pool)
 culv_result culv_pool_export_dup(culv_pool *pool, culv_handle_type type, culv_handle *out)
 {
     culv_handle handle;
-    uint64_t scope;
     int at = 0;
-    CULVI_X_REQUIRE(NULL, pool);
-    CULVI_X_REQUIRE(pool->device, out);
+    CULVI_X_REQUIRE_WITH(pool, pool->device, out);
     while (at < TYPES && types[at].type != type)
         at++;
     if (at == TYPES)
@@ -318,9 +311,7 @@ culv_result culv_pool_export_dup(culv_pool *pool, culv_handle_type type, culv_ha
     CULVI_X_TRY(type != CULV_HANDLE_FABRIC ? check_left(pool, "cuMemPoolExportToShareableHandle")
                                            : CULV_OK);
     CULVI_X_TRY(note_shared(pool));
-    CULVI_X_TRY(culv_device_enter(pool->device, 0, &scope));
-    const CUresult r = export(pool, &handle.value, types[at].cuda);
-    culv_device_leave(pool->device, scope);
+    CULVI_X_CU_INSIDE(r, pool->device, export(pool, &handle.value, types[at].cuda));
     if (r != CUDA_SUCCESS)
         return culvi_x_fail_cuda(pool->device, pool->label, r, "cuMemPoolExportToShareableHandle",
                                  CULV_REASON_NOT_EXPORTABLE, "the pool could not be exported");

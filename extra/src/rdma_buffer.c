@@ -131,24 +131,17 @@ culv_result culv_vk_rdma_buffer_create(culv_device *device, culv_vk_device *vk,
                                        const culv_vk_rdma_buffer_desc *desc,
                                        culv_vk_rdma_buffer **out)
 {
-    culv_vk_rdma_buffer_desc d;
-    CULVI_X_REQUIRE(NULL, device);
-    CULVI_X_REQUIRE(device, vk);
+    CULVI_X_REQUIRE_WITH(device, device, vk);
     CULVI_X_REQUIRE2(device, desc, out);
-    CULVI_X_TRY(culvi_x_desc_read(device, &d, sizeof d, desc, "culv_vk_rdma_buffer_desc"));
+    CULVI_X_READ(device, culv_vk_rdma_buffer_desc, d, desc);
     CULVI_X_TRY(check(device, &d));
-    culv_vk_rdma_buffer *b = culvi_x_alloc(sizeof *b);
-    if (b == NULL) return culvi_x_fail_host_memory(device, d.label);
+    CULVI_X_NEW(culv_vk_rdma_buffer, b, device, d.label);
     b->device = device;
     b->vk = vk;
     b->size = d.size;
     b->optional_dma_buf = d.optional_dma_buf != 0;
     culvi_x_label_set(b->label, d.label);
-    culv_result result = make(b, &d);
-    if (result != CULV_OK) {
-        destroy(b);
-        return result;
-    }
+    CULVI_X_TRY_OR(make(b, &d), destroy(b));
     *out = b;
     return CULV_OK;
 }
@@ -173,8 +166,7 @@ culv_result culv_vk_rdma_buffer_grow(culv_vk_rdma_buffer *buffer, uint64_t size)
 culv_result culv_vk_rdma_buffer_get_parts(const culv_vk_rdma_buffer *buffer,
                                           culv_vk_rdma_part *parts, size_t capacity, size_t *count)
 {
-    CULVI_X_REQUIRE(NULL, buffer);
-    CULVI_X_REQUIRE(buffer->device, count);
+    CULVI_X_REQUIRE_WITH(buffer, buffer->device, count);
     if (capacity > 0) CULVI_X_REQUIRE(buffer->device, parts);
     for (size_t i = 0; i < buffer->count && i < capacity; i++)
         parts[i] = buffer->parts[i];

@@ -90,11 +90,9 @@ culv_result culvi_rdma_ask_id(culv_rdma_cache *cache, const culv_rdma_registrati
                                                      pointer) == CUDA_SUCCESS &&
             id == e->buffer_id;
     if (*same) return CULV_OK;
-    uint64_t scope;
-    CULVI_X_TRY(culv_device_enter(device, 0, &scope));
-    CUresult r =
-        CULV_CUDA(device)->cuPointerGetAttribute(&id, CU_POINTER_ATTRIBUTE_BUFFER_ID, pointer);
-    culv_device_leave(device, scope);
+    CULVI_X_CU_INSIDE(
+        r, device,
+        CULV_CUDA(device)->cuPointerGetAttribute(&id, CU_POINTER_ATTRIBUTE_BUFFER_ID, pointer));
     *same = r == CUDA_SUCCESS && id == e->buffer_id;
     if (r == CUDA_SUCCESS || r == CUDA_ERROR_INVALID_VALUE) return CULV_OK;
     return culvi_x_fail_cuda(
@@ -144,8 +142,7 @@ culv_result culv_rdma_cache_get(culv_rdma_cache *cache, CUdeviceptr pointer, uin
                                 culv_rdma_registration **out)
 {
     culv_rdma_registration *found = NULL;
-    CULVI_X_REQUIRE(NULL, cache);
-    CULVI_X_REQUIRE(cache->device, out);
+    CULVI_X_REQUIRE_WITH(cache, cache->device, out);
     if (is_parents(cache))
         return culvi_x_fail(
             cache->device, cache->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_FORKED,
@@ -267,13 +264,10 @@ static culv_result check_desc(culv_device *device, const culv_rdma_cache_desc *d
 culv_result culv_rdma_cache_create(culv_device *device, const culv_rdma_cache_desc *desc,
                                    culv_rdma_cache **out)
 {
-    culv_rdma_cache_desc d;
-    CULVI_X_REQUIRE(NULL, device);
-    CULVI_X_REQUIRE2(device, desc, out);
-    CULVI_X_TRY(culvi_x_desc_read(device, &d, sizeof d, desc, "culv_rdma_cache_desc"));
+    CULVI_X_REQUIRE_WITH2(device, device, desc, out);
+    CULVI_X_READ(device, culv_rdma_cache_desc, d, desc);
     CULVI_X_TRY(check_desc(device, &d));
-    culv_rdma_cache *cache = culvi_x_alloc(sizeof *cache);
-    if (cache == NULL) return culvi_x_fail_host_memory(device, d.label);
+    CULVI_X_NEW(culv_rdma_cache, cache, device, d.label);
     const uint64_t base = d.max_bytes != 0 ? d.max_bytes : culvi_x_caps(device).total_memory;
     const unsigned percent = d.whole_percent != 0 ? d.whole_percent : DEFAULT_PERCENT;
     cache->device = device;

@@ -131,26 +131,23 @@ culv_result culvi_rdma_check(culv_device *device, const char *call, CUdeviceptr 
 
 culv_result culv_rdma_check_range(culv_device *device, CUdeviceptr pointer, uint64_t size)
 {
-    uint64_t scope;
     culvi_rdma_memory memory;
     CULVI_X_REQUIRE(NULL, device);
-    CULVI_X_TRY(culv_device_enter(device, 0, &scope));
-    culv_result result =
-        culvi_rdma_check(device, "culv_rdma_check_range", pointer, size, false, &memory);
-    culv_device_leave(device, scope);
+    culv_result result;
+    CULVI_X_INSIDE(
+        result, device,
+        culvi_rdma_check(device, "culv_rdma_check_range", pointer, size, false, &memory));
     return result;
 }
 
 culv_result culv_rdma_get_info(culv_device *device, CUdeviceptr pointer, culv_rdma_info *out)
 {
-    uint64_t scope;
     culvi_rdma_memory m;
     char other[64];
     CULVI_X_REQUIRE(NULL, device);
     CULVI_X_TRY(culvi_x_out_check(device, __func__, out, "culv_rdma_info"));
-    CULVI_X_TRY(culv_device_enter(device, 0, &scope));
-    culv_result result = culvi_rdma_look(device, pointer, &m);
-    culv_device_leave(device, scope);
+    culv_result result;
+    CULVI_X_INSIDE(result, device, culvi_rdma_look(device, pointer, &m));
     if (result != CULV_OK) return result;
     culv_rdma_info info = culv_rdma_info_init();
     info.kind = m.kind;

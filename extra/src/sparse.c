@@ -221,28 +221,22 @@ static culv_result finish(culv_sparse_array *array, const culv_format_info *form
 culv_result culv_sparse_array_create(culv_device *device, const culv_sparse_array_desc *desc,
                                      culv_sparse_array **out)
 {
-    culv_sparse_array_desc d;
     uint64_t scope;
-    CULVI_X_REQUIRE(NULL, device);
-    CULVI_X_REQUIRE2(device, desc, out);
-    CULVI_X_TRY(culvi_x_desc_read(device, &d, sizeof d, desc, "culv_sparse_array_desc"));
+    CULVI_X_REQUIRE_WITH2(device, device, desc, out);
+    CULVI_X_READ(device, culv_sparse_array_desc, d, desc);
     if (d.type != CULV_IMAGE_3D && d.depth == 0) d.depth = 1;
     if (d.array_layers == 0) d.array_layers = 1;
     culv_format_info format = culv_format_info_init();
     CULVI_X_TRY(check_device(device, d.label));
     CULVI_X_TRY(check_extent(device, &d));
     CULVI_X_TRY(check_format(device, &d, &format));
-    culv_sparse_array *array = culvi_x_alloc(sizeof *array);
-    if (array == NULL) return culvi_x_fail_host_memory(device, d.label);
+    CULVI_X_NEW(culv_sparse_array, array, device, d.label);
     array->device = device;
     array->desc = d;
     array->desc.label = NULL;
     culvi_x_label_set(array->label, d.label);
     culv_result result = culv_device_enter(device, 0, &scope);
-    if (result != CULV_OK) {
-        culvi_x_free(array);
-        return result;
-    }
+    CULVI_X_TRY_OR(result, culvi_x_free(array));
     result = finish(array, &format);
     if (result != CULV_OK) {
         const char *call;
@@ -276,8 +270,7 @@ culv_result culv_sparse_array_get_level(const culv_sparse_array *array, uint32_t
                                         CUarray *out)
 {
     uint64_t scope;
-    CULVI_X_REQUIRE(NULL, array);
-    CULVI_X_REQUIRE(array->device, out);
+    CULVI_X_REQUIRE_WITH(array, array->device, out);
     if (level >= array->info.mip_levels)
         return culvi_x_fail(array->device, array->label, CULV_ERROR_INVALID, CULV_REASON_LEVEL,
                             "culv_sparse_array_get_level: level is %" PRIu32

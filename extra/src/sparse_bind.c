@@ -282,8 +282,7 @@ culv_result culv_sparse_array_get_region_size(const culv_sparse_array *array,
 {
     uint64_t bytes;
     const place p = {.call = "culv_sparse_array_get_region_size"};
-    CULVI_X_REQUIRE(NULL, array);
-    CULVI_X_REQUIRE2(array->device, region, out);
+    CULVI_X_REQUIRE_WITH2(array, array->device, region, out);
     culv_sparse_region copy = *region;
     culv_result result = check_region(array, &copy, &p, &bytes);
     if (result == CULV_OK) *out = bytes;

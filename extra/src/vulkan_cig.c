@@ -2,6 +2,7 @@
 /* CUDA in graphics beside a VkDevice. */
 #include "culvert/extra/vulkan_cig.h"
 
+#include "cig.h"
 #include "vk_external_queue.h"
 #include "vulkan.h"
 
@@ -68,18 +69,13 @@ static culv_result make_queue(queue_end *end, VkQueue queue, const char *label, 
 culv_result culv_vk_cig_create(culv_device *device, const culv_vk_device_desc *vulkan,
                                VkQueue queue, const char *label, culv_cig **out)
 {
-    CULVI_X_REQUIRE(NULL, device);
-    CULVI_X_REQUIRE2(device, vulkan, queue);
+    CULVI_X_REQUIRE_WITH2(device, device, vulkan, queue);
     CULVI_X_REQUIRE(device, out);
-    queue_end *end = culvi_x_alloc(sizeof *end);
-    if (end == NULL) return culvi_x_fail_host_memory(device, label);
+    CULVI_X_NEW(queue_end, end, device, label);
     void *data = NULL;
     culv_result result = culvi_x_vk_read(&end->vk, device, vulkan, __func__);
     if (result == CULV_OK) result = make_queue(end, queue, label, &data);
-    if (result != CULV_OK) {
-        culvi_x_free(end);
-        return result;
-    }
+    CULVI_X_TRY_OR(result, culvi_x_free(end));
     const culvi_cig_source source = {.attribute = CU_DEVICE_ATTRIBUTE_VULKAN_CIG_SUPPORTED,
                                      .type = CIG_DATA_TYPE_NV_BLOB,
                                      .data = data,

@@ -68,9 +68,8 @@ void culv_last_error(culv_error *out)
 
 culv_result culv_last_error_set(const culv_error *error)
 {
-    culv_error e;
     CULVI_REQUIRE(NULL, error);
-    CULVI_TRY(culvi_desc_read(NULL, &e, sizeof e, error, "culv_error"));
+    CULVI_READ(NULL, culv_error, e, error);
     if (e.result >= 0)
         return culvi_fail(NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                           "culv_last_error_set: result is %d, which is no error", (int)e.result);
@@ -314,6 +313,13 @@ void *culvi_alloc(size_t size)
 }
 #endif
 
+void *culvi_alloc_for(const culvi_voice *voice, const char *label, size_t size)
+{
+    void *memory = culvi_alloc(size);
+    if (memory == NULL) (void)culvi_fail_host_memory(voice, label);
+    return memory;
+}
+
 void culvi_free(void *memory)
 {
     free(memory);
@@ -331,4 +337,13 @@ void *culvi_alloc_pages(uint64_t size, uint64_t alignment, void **block)
     for (uint64_t i = 0, page = culvi_page_size(); i < size; i += page)
         *(volatile char *)(start + i) = 0;
     return start;
+}
+
+void *culvi_take(void *handle)
+{
+    void *mine = NULL, *none = NULL;
+    if (handle == NULL) return NULL;
+    memcpy(&mine, handle, sizeof mine);
+    memcpy(handle, &none, sizeof none);
+    return mine;
 }

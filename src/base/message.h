@@ -68,6 +68,18 @@ culv_result culvi_fail_null(const culvi_voice *voice, const char *call, const ch
         CULVI_REQUIRE(voice, third);                                                               \
     } while (0)
 
+/* Of an object, which has that voice, and of what comes with it. */
+#define CULVI_REQUIRE_WITH(object, voice, first)                                                   \
+    do {                                                                                           \
+        CULVI_REQUIRE(NULL, object);                                                               \
+        CULVI_REQUIRE(voice, first);                                                               \
+    } while (0)
+#define CULVI_REQUIRE_WITH2(object, voice, first, second)                                          \
+    do {                                                                                           \
+        CULVI_REQUIRE(NULL, object);                                                               \
+        CULVI_REQUIRE2(voice, first, second);                                                      \
+    } while (0)
+
 /* The same in a function that does the work of the public one called `call`. */
 #define CULVI_REQUIRE_IN(voice, call, pointer)                                                     \
     do {                                                                                           \
@@ -80,6 +92,15 @@ culv_result culvi_fail_null(const culvi_voice *voice, const char *call, const ch
     do {                                                                                           \
         const culv_result tried_ = (call);                                                         \
         if (tried_ != CULV_OK) return tried_;                                                      \
+    } while (0)
+
+/* The same for a function that has something to give up by then: what `otherwise` does. */
+#define CULVI_TRY_OR(call, otherwise)                                                              \
+    do {                                                                                           \
+        const culv_result tried_ = (call);                                                         \
+        if (tried_ == CULV_OK) break;                                                              \
+        otherwise;                                                                                 \
+        return tried_;                                                                             \
     } while (0)
 
 /* A public getter: what an object, `self`, tells; NULL tells `none`. */
@@ -105,6 +126,10 @@ culv_result culvi_attempt_end(const culvi_voice *voice, culv_result result);
  * present version), zero-filling what the caller's version lacks. */
 culv_result culvi_desc_read(const culvi_voice *voice, void *local, size_t size, const void *desc,
                             const char *name);
+/* Declares `local`, of that type, and reads it; for the first lines of a public function. */
+#define CULVI_READ(voice, type, local, desc)                                                       \
+    type local;                                                                                    \
+    CULVI_TRY(culvi_desc_read((voice), &(local), sizeof(local), (desc), #type))
 /* Copies `local` out into a caller's struct as far as its struct_size reaches. */
 void culvi_struct_write(void *out, const void *local, size_t size);
 /* Refuses a caller's struct whose struct_size was never set. */
@@ -117,10 +142,20 @@ bool culvi_struct_size_possible(size_t size);
 /* All allocation goes through here, so that tests can make it fail. */
 void *culvi_alloc(size_t size);
 void culvi_free(void *memory);
+/* The same, and records the error. */
+void *culvi_alloc_for(const culvi_voice *voice, const char *label, size_t size);
 /* Pages to be pinned: `size` zeroed bytes that start at a multiple of `alignment`, a power of two.
  * They are zeroed because pinning needs pages that are present. *block is for culvi_free(). NULL:
  * out of memory. */
 void *culvi_alloc_pages(uint64_t size, uint64_t alignment, void **block);
+
+/* Declares `name`, a new object of that type, all zeros; for a function that has nothing to give up
+ * by then. */
+#define CULVI_NEW(type, name, voice, label)                                                        \
+    type *name = culvi_alloc(sizeof(type));                                                        \
+    if (name == NULL) return culvi_fail_host_memory((voice), (label))
+/* What a handle, a place of one or NULL, has; it is NULL from now on. */
+void *culvi_take(void *handle);
 
 #define CULVI_CONTAINER(pointer, type, member)                                                     \
     ((type *)(void *)((char *)(pointer)-offsetof(type, member)))

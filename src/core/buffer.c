@@ -80,16 +80,11 @@ culv_result culvi_buffer_range(culv_memory *memory, uint64_t offset, uint64_t si
                                const char *label, bool is_tensor, culv_buffer **out)
 {
     culv_device *device = memory->device;
-    culv_buffer *buffer = culvi_alloc(sizeof *buffer);
-    if (buffer == NULL) return culvi_fail_host_memory(&device->voice, label);
+    CULVI_NEW(culv_buffer, buffer, &device->voice, label);
     culvi_mutex_lock(&device->lock);
-    culv_result result =
-        device->suspended ? culvi_fail_suspended(device, label) : culvi_memory_map(memory);
-    if (result != CULV_OK) {
-        culvi_mutex_unlock(&device->lock);
-        culvi_free(buffer);
-        return result;
-    }
+    CULVI_TRY_OR(device->suspended ? culvi_fail_suspended(device, label) : culvi_memory_map(memory),
+                 culvi_mutex_unlock(&device->lock);
+                 culvi_free(buffer));
     memory->refs++;
     if (!is_tensor) memory->holders++;
     memory->buffers++;
@@ -123,10 +118,9 @@ static culv_result refuse_range(const culv_memory *memory, const culv_buffer_des
 
 culv_result culv_buffer_map(culv_memory *memory, const culv_buffer_desc *desc, culv_buffer **out)
 {
-    culv_buffer_desc d;
     CULVI_REQUIRE2(NULL, memory, out);
     culv_device *device = memory->device;
-    CULVI_TRY(culvi_desc_read(&device->voice, &d, sizeof d, desc, "culv_buffer_desc"));
+    CULVI_READ(&device->voice, culv_buffer_desc, d, desc);
     const char *label = d.label != NULL ? d.label : memory->label;
     if (d.offset >= memory->size || d.size > memory->size - d.offset)
         return refuse_range(memory, &d, label);

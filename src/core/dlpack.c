@@ -246,10 +246,7 @@ culv_result culvi_dlpack_create(const culvi_dlpack_memory *memory, const culv_dl
     for (int32_t i = 0; d.strides != NULL && i < ndim; i++)
         t->strides[i] = d.strides[i];
     if (result == CULV_OK) result = check_elements(memory, &d, element, tensor);
-    if (result != CULV_OK) {
-        culvi_free(tensor);
-        return result;
-    }
+    CULVI_TRY_OR(result, culvi_free(tensor));
     tensor->device = device;
     tensor->give_up = memory->give_up;
     tensor->owner = owner;

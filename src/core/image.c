@@ -50,11 +50,9 @@ culv_image *culvi_image_new(culv_memory *memory, const culvi_format *row,
                             const culv_image_desc *desc, const char *label)
 {
     const uint32_t slots = row->planes > 1 ? row->planes : desc->mip_levels;
-    culv_image *image = culvi_alloc(sizeof *image + slots * sizeof image->levels[0]);
-    if (image == NULL) {
-        (void)culvi_fail_host_memory(&memory->device->voice, label);
-        return NULL;
-    }
+    culv_image *image = culvi_alloc_for(&memory->device->voice, label,
+                                        sizeof *image + slots * sizeof image->levels[0]);
+    if (image == NULL) return NULL;
     image->memory = memory;
     image->row = row;
     image->desc = *desc;
@@ -71,11 +69,9 @@ culv_image *culvi_image_new(culv_memory *memory, const culvi_format *row,
 
 culv_result culv_image_map(culv_memory *memory, const culv_image_desc *desc, culv_image **out)
 {
-    culv_image_desc d;
-    CULVI_REQUIRE(NULL, memory);
-    CULVI_REQUIRE2(&memory->device->voice, desc, out);
+    CULVI_REQUIRE_WITH2(memory, &memory->device->voice, desc, out);
     culv_device *device = memory->device;
-    CULVI_TRY(culvi_desc_read(&device->voice, &d, sizeof d, desc, "culv_image_desc"));
+    CULVI_READ(&device->voice, culv_image_desc, d, desc);
     const char *label = d.label != NULL ? d.label : memory->label;
     const culvi_format *row = culvi_format_find((uint32_t)d.format);
     char kept[64]; /* the caller's may be the last thing that d points to */
@@ -100,10 +96,7 @@ culv_result culv_image_map(culv_memory *memory, const culv_image_desc *desc, cul
         image = NULL;
     }
     culvi_mutex_unlock(&device->lock);
-    if (result != CULV_OK) {
-        culvi_free(image);
-        return result;
-    }
+    CULVI_TRY_OR(result, culvi_free(image));
     culvi_device_ref(device);
     culvi_made(device, &image->deferred, "image", image->label, memory->size);
     *out = image;

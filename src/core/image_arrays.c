@@ -172,14 +172,11 @@ culv_result culvi_image_get_surface(culv_image *image, uint32_t slot, CUsurfObje
 static culv_result ask(culv_image *image, uint32_t slot, CUarray *array, CUsurfObject *surface)
 {
     culv_device *device = image->memory->device;
-    culvi_scope scope;
     culvi_mutex_lock(&device->lock);
-    culv_result result = culvi_enter(device, &scope, image->label);
-    if (result == CULV_OK) {
-        result = surface != NULL ? culvi_image_get_surface(image, slot, surface)
-                                 : culvi_image_get_array(image, slot, array);
-        culvi_leave(device, &scope);
-    }
+    culv_result result;
+    CULVI_INSIDE(result, device, image->label,
+                 surface != NULL ? culvi_image_get_surface(image, slot, surface)
+                                 : culvi_image_get_array(image, slot, array));
     culvi_mutex_unlock(&device->lock);
     return result;
 }

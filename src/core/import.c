@@ -101,13 +101,9 @@ culv_result culvi_import_run_again(culv_device *device, culvi_import *import, vo
 
 culv_result culvi_import_run(culv_device *device, const culvi_import *import, void *object)
 {
-    culvi_scope scope;
     culvi_mutex_lock(&device->lock);
-    culv_result result = culvi_enter(device, &scope, import->label);
-    if (result == CULV_OK) {
-        result = give_duplicate(device, import, object);
-        culvi_leave(device, &scope);
-    }
+    culv_result result;
+    CULVI_INSIDE(result, device, import->label, give_duplicate(device, import, object));
     if (result == CULV_OK) ++*import->count;
     culvi_mutex_unlock(&device->lock);
     if (result == CULV_OK) culvi_device_ref(device);

@@ -58,10 +58,7 @@ static culv_result load(culv_kernels *made, const char *name, culv_kernels **out
                 culvi_kernel_file_fail(device, name, made->label, made->image, made->image_size, r);
         culvi_leave(device, &scope);
     }
-    if (result != CULV_OK) {
-        free_kernels(made);
-        return result;
-    }
+    CULVI_TRY_OR(result, free_kernels(made));
     made->deferred.release = release;
     atomic_init(&made->refs, 1);
     culvi_device_ref(device);
@@ -88,8 +85,7 @@ static culv_result load_file(culv_device *device, const char *path, culv_kernels
 culv_result culv_kernels_load_file(culv_device *device, const char *path, const char *kernel,
                                    culv_kernels **out)
 {
-    CULVI_REQUIRE(NULL, device);
-    CULVI_REQUIRE2(&device->voice, path, out);
+    CULVI_REQUIRE_WITH2(device, &device->voice, path, out);
     return kernel == NULL ? load_file(device, path, out)
                           : culvi_kernels_load_program(device, path, kernel, out);
 }
@@ -97,8 +93,7 @@ culv_result culv_kernels_load_file(culv_device *device, const char *path, const 
 culv_result culv_kernels_load_data(culv_device *device, const void *data, size_t size,
                                    const char *label, culv_kernels **out)
 {
-    CULVI_REQUIRE(NULL, device);
-    CULVI_REQUIRE2(&device->voice, data, out);
+    CULVI_REQUIRE_WITH2(device, &device->voice, data, out);
     const culvi_voice *voice = &device->voice;
     const char *name = label != NULL ? label : "data";
     if (size == 0)
@@ -142,9 +137,8 @@ culv_result culv_kernels_load(culv_device *device, const char *directory, const 
 
 void culv_kernels_unload(culv_kernels **kernels)
 {
-    if (kernels == NULL || *kernels == NULL) return;
-    culv_kernels *mine = *kernels;
-    *kernels = NULL;
+    culv_kernels *mine = culvi_take(kernels);
+    if (mine == NULL) return;
     culvi_kernels_unref(mine);
 }
 
@@ -157,9 +151,7 @@ void culvi_kernels_unref(culv_kernels *kernels)
 {
     culv_device *device = kernels->device;
     if (atomic_fetch_sub(&kernels->refs, 1) != 1) return;
-    culvi_mutex_lock(&device->lock);
-    culvi_release_or_defer(device, &kernels->deferred, NULL);
-    culvi_mutex_unlock(&device->lock);
+    CULVI_LOCKED(&device->lock, culvi_release_or_defer(device, &kernels->deferred, NULL));
     culvi_device_unref(device);
 }
 
@@ -316,8 +308,7 @@ static culv_result make_kernel(culv_kernels *kernels, const char *name, culv_ker
 culv_result culv_kernels_get(culv_kernels *kernels, const char *name, culv_kernel **out)
 {
     culvi_scope scope;
-    CULVI_REQUIRE(NULL, kernels);
-    CULVI_REQUIRE2(&kernels->device->voice, name, out);
+    CULVI_REQUIRE_WITH2(kernels, &kernels->device->voice, name, out);
     culv_result result = culvi_enter(kernels->device, &scope, kernels->label);
     if (result != CULV_OK) return result;
     culvi_mutex_lock(&kernels->lock);
@@ -435,12 +426,11 @@ culv_result culvi_kernel_start(culv_kernel *kernel, const culv_launch_desc *desc
 culv_result culv_kernel_launch(culv_kernel *kernel, const culv_launch_desc *desc,
                                const culv_kernel_arg *args, size_t num_args)
 {
-    culv_launch_desc d;
     void *params[CULV_KERNEL_ARGS_MAX];
     CULVI_REQUIRE(NULL, kernel);
     culv_device *device = kernel->owner->device;
     if (num_args > 0) CULVI_REQUIRE(&device->voice, args);
-    CULVI_TRY(culvi_desc_read(&device->voice, &d, sizeof d, desc, "culv_launch_desc"));
+    CULVI_READ(&device->voice, culv_launch_desc, d, desc);
     CULVI_TRY(check_args(kernel, args, num_args));
     for (size_t i = 0; i < num_args; i++)
         memcpy(&params[i], &args[i].value, sizeof params[i]); /* only read */

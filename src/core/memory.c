@@ -61,11 +61,8 @@ static void log_made(const culv_memory *memory)
 static culv_memory *new_memory(culv_device *device, const culvi_words *words, uint64_t size,
                                const char *label)
 {
-    culv_memory *memory = culvi_alloc(sizeof *memory);
-    if (memory == NULL) {
-        (void)culvi_fail_host_memory(&device->voice, label);
-        return NULL;
-    }
+    culv_memory *memory = culvi_alloc_for(&device->voice, label, sizeof *memory);
+    if (memory == NULL) return NULL;
     memory->device = device;
     memory->words = words;
     memory->size = size;
@@ -78,9 +75,7 @@ static culv_memory *new_memory(culv_device *device, const culvi_words *words, ui
 /* It is whole, and has its reference on the device. */
 static void enter_list(culv_memory *memory)
 {
-    culvi_mutex_lock(&memory->device->lock);
-    CULVI_LIST_ADD(memory->device->memories, memory);
-    culvi_mutex_unlock(&memory->device->lock);
+    CULVI_LOCKED(&memory->device->lock, CULVI_LIST_ADD(memory->device->memories, memory));
     log_made(memory);
 }
 
@@ -232,11 +227,7 @@ static culv_result import_checked(culv_device *device, const culvi_words *words,
         kind == CULVI_DEDICATED_ALWAYS || (kind == CULVI_DEDICATED_EITHER && d->dedicated != 0);
     if (memory->dedicated) memory->kind = CULV_MEMORY_KIND_FAST;
     memory->handle_type = d->handle.type;
-    culv_result result = culvi_import_run(device, import, memory);
-    if (result != CULV_OK) {
-        culvi_free(memory);
-        return result;
-    }
+    CULVI_TRY_OR(culvi_import_run(device, import, memory), culvi_free(memory));
     enter_list(memory);
     *out = memory;
     return CULV_OK;
@@ -292,10 +283,8 @@ culv_memory *culvi_memory_to_open(culv_device *device, uint64_t size, const char
 
 culv_result culv_memory_import(culv_device *device, const culv_memory_desc *desc, culv_memory **out)
 {
-    culv_memory_desc d;
-    CULVI_REQUIRE(NULL, device);
-    CULVI_REQUIRE2(&device->voice, desc, out);
-    CULVI_TRY(culvi_desc_read(&device->voice, &d, sizeof d, desc, "culv_memory_desc"));
+    CULVI_REQUIRE_WITH2(device, &device->voice, desc, out);
+    CULVI_READ(&device->voice, culv_memory_desc, d, desc);
     if (d.size == 0)
         return culvi_fail(
             &device->voice, d.label, CULV_ERROR_INVALID, CULV_REASON_SIZE,

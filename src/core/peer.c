@@ -171,11 +171,8 @@ static culvi_peer *find(culv_device *device, const culv_uuid *uuid, const char *
 {
     for (culvi_peer *p = device->peers; p != NULL; p = p->next)
         if (culvi_uuid_equal(&p->uuid, uuid)) return p;
-    culvi_peer *made = culvi_alloc(sizeof *made);
-    if (made == NULL) {
-        (void)culvi_fail_host_memory(&device->voice, label);
-        return NULL;
-    }
+    culvi_peer *made = culvi_alloc_for(&device->voice, label, sizeof *made);
+    if (made == NULL) return NULL;
     made->uuid = *uuid;
     made->next = device->peers;
     device->peers = made;

@@ -152,11 +152,7 @@ culv_result culvi_registration_make(culv_device *device, const culvi_register_pl
                                      more != NULL ? "; " : "", more != NULL ? more : "");
     }
     culvi_mutex_unlock(&device->lock);
-    if (result != CULV_OK) {
-        culvi_free(r->image);
-        r->image = NULL;
-        return result;
-    }
+    CULVI_TRY_OR(result, culvi_free(r->image); r->image = NULL);
     culvi_device_ref(device);
     culvi_log_object(&device->voice, "made", plan->image != NULL ? "image" : "buffer", plan->label,
                      plan->size);
@@ -514,7 +510,6 @@ culv_result culv_registration_get_array(const culv_registration *registration, u
     CULVI_REQUIRE(voice_of(r), out);
     culv_device *device = r->device;
     const culv_image *image = r->image;
-    culvi_scope scope;
     CUarray array = NULL;
     if (image == NULL)
         return culvi_fail(voice_of(r), label_of(r), CULV_ERROR_INVALID, CULV_REASON_USAGE,
@@ -523,10 +518,8 @@ culv_result culv_registration_get_array(const culv_registration *registration, u
     CULVI_TRY(
         culvi_image_check_call(image, layer, image->desc.array_layers, "layer", out, __func__));
     CULVI_TRY(culvi_image_check_arrays(image));
-    CULVI_TRY(culvi_enter(device, &scope, label_of(r)));
-    CUresult code =
-        CULVI_CU(device, cuGraphicsSubResourceGetMappedArray, (&array, r->resource, layer, level));
-    culvi_leave(device, &scope);
+    CULVI_CU_INSIDE(code, device, label_of(r), cuGraphicsSubResourceGetMappedArray,
+                    (&array, r->resource, layer, level));
     if (code != CUDA_SUCCESS)
         return culvi_fail_cuda(device, label_of(r), code, "cuGraphicsSubResourceGetMappedArray",
                                CULV_REASON_DRIVER_REFUSED,

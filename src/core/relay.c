@@ -178,8 +178,7 @@ static culv_result find_request(culv_semaphore *semaphore, culvi_request **out)
             *out = q;
             return CULV_OK;
         }
-    culvi_request *made = culvi_alloc(sizeof *made);
-    if (made == NULL) return culvi_fail_host_memory(&device->voice, semaphore->label);
+    CULVI_NEW(culvi_request, made, &device->voice, semaphore->label);
     made->relay = relay;
     atomic_init(&made->pending, false);
     atomic_init(&made->begun, false);
@@ -402,9 +401,7 @@ culv_result culvi_relay_semaphore(culv_device *device, const culvi_words *words,
     atomic_init(&relay->failed, 0);
     atomic_init(&relay->failed_wait, false);
     culvi_device_ref(device);
-    culvi_mutex_lock(&device->lock);
-    device->counts.semaphores++;
-    culvi_mutex_unlock(&device->lock);
+    CULVI_LOCKED(&device->lock, device->counts.semaphores++);
     culvi_semaphore_made(semaphore);
     culv_result result = peer != NULL ? prepare_peer(semaphore) : CULV_OK;
     if (result != CULV_OK) {

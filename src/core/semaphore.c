@@ -96,8 +96,7 @@ static culv_result import_checked(culv_device *device, const culvi_words *words,
             &device->voice, d->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_DRIVER_TOO_OLD,
             "'%s' does not import timeline semaphores (CU_DEVICE_ATTRIBUTE_TIMELINE_SEMAPHORE_INTEROP_SUPPORTED is 0)",
             device->caps.name);
-    culv_semaphore *semaphore = culvi_alloc(sizeof *semaphore);
-    if (semaphore == NULL) return culvi_fail_host_memory(&device->voice, d->label);
+    CULVI_NEW(culv_semaphore, semaphore, &device->voice, d->label);
     semaphore->device = device;
     semaphore->words = words;
     semaphore->exporter = exporter;
@@ -108,14 +107,8 @@ static culv_result import_checked(culv_device *device, const culvi_words *words,
     atomic_init(&semaphore->released, 0);
     atomic_init(&semaphore->state, d->signal_pending ? CULVI_SIGNALED_BY_PEER : CULVI_UNSIGNALED);
     culvi_label_set(semaphore->label, d->label);
-    culv_result result = culvi_import_run(device, import, semaphore);
-    if (result != CULV_OK) {
-        culvi_free(semaphore);
-        return result;
-    }
-    culvi_mutex_lock(&device->lock);
-    CULVI_LIST_ADD(device->semaphores, semaphore);
-    culvi_mutex_unlock(&device->lock);
+    CULVI_TRY_OR(culvi_import_run(device, import, semaphore), culvi_free(semaphore));
+    CULVI_LOCKED(&device->lock, CULVI_LIST_ADD(device->semaphores, semaphore));
     culvi_semaphore_made(semaphore);
     *out = semaphore;
     return CULV_OK;
@@ -150,10 +143,8 @@ culv_result culvi_semaphore_arrives(culv_semaphore *semaphore)
 culv_result culv_semaphore_import(culv_device *device, const culv_semaphore_desc *desc,
                                   culv_semaphore **out)
 {
-    culv_semaphore_desc d;
-    CULVI_REQUIRE(NULL, device);
-    CULVI_REQUIRE2(&device->voice, desc, out);
-    CULVI_TRY(culvi_desc_read(&device->voice, &d, sizeof d, desc, "culv_semaphore_desc"));
+    CULVI_REQUIRE_WITH2(device, &device->voice, desc, out);
+    CULVI_READ(&device->voice, culv_semaphore_desc, d, desc);
     culvi_import import = how_to_import(device, &d);
     culv_result result = check_desc(device, &import, &d);
     return result == CULV_OK
@@ -224,9 +215,7 @@ void culvi_semaphore_release_or_defer(culv_semaphore *semaphore, const CUstream 
 {
     culv_device *device = semaphore->device;
     semaphore->deferred.release = release_semaphore;
-    culvi_mutex_lock(&device->lock);
-    culvi_release_or_defer(device, &semaphore->deferred, last_use);
-    culvi_mutex_unlock(&device->lock);
+    CULVI_LOCKED(&device->lock, culvi_release_or_defer(device, &semaphore->deferred, last_use));
     culvi_device_unref(device);
 }
 
@@ -234,9 +223,7 @@ void culvi_semaphore_put_off(culv_semaphore *semaphore)
 {
     culv_device *device = semaphore->device;
     semaphore->deferred.release = release_semaphore;
-    culvi_mutex_lock(&device->lock);
-    culvi_defer(device, &semaphore->deferred);
-    culvi_mutex_unlock(&device->lock);
+    CULVI_LOCKED(&device->lock, culvi_defer(device, &semaphore->deferred));
     culvi_device_unref(device);
 }
 

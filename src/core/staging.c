@@ -328,13 +328,12 @@ static CUresult copy_field(copy *c, const culv_image_field *f, const culvi_part 
 
 culv_result culv_image_write(culv_image *image, const culv_image_field *field, CUstream stream)
 {
-    culv_image_field f;
     culvi_part part;
     CUarray array = NULL;
     bool pushed;
     CULVI_TRY(culvi_image_check_call(image, 0, 1, "level", field, "culv_image_write"));
     const culvi_voice *voice = &image->memory->device->voice;
-    CULVI_TRY(culvi_desc_read(voice, &f, sizeof f, field, "culv_image_field"));
+    CULVI_READ(voice, culv_image_field, f, field);
     if (f.pointer == 0)
         return culvi_fail(voice, image->label, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
                           "culv_image_write: culv_image_field.pointer is 0");

@@ -76,11 +76,9 @@ culvi_staging *culvi_staging_new(culv_device *device, culv_sharing path, const c
 {
     uint32_t planes = row != NULL ? planes_of(row) : 0;
     uint32_t count = row != NULL ? planes * desc->mip_levels : 0;
-    culvi_staging *staging = culvi_alloc(sizeof *staging + count * sizeof staging->parts[0]);
-    if (staging == NULL) {
-        (void)culvi_fail_host_memory(&device->voice, label);
-        return NULL;
-    }
+    culvi_staging *staging =
+        culvi_alloc_for(&device->voice, label, sizeof *staging + count * sizeof staging->parts[0]);
+    if (staging == NULL) return NULL;
     staging->path = path;
     staging->num_parts = count;
     uint64_t end = 0;
@@ -165,10 +163,7 @@ culv_result culvi_image_make_linear(culv_memory *memory, const culvi_format *row
         device->counts.images++;
     }
     culvi_mutex_unlock(&device->lock);
-    if (result != CULV_OK) {
-        culvi_free(image);
-        return result;
-    }
+    CULVI_TRY_OR(result, culvi_free(image));
     staging->linear = true;
     image->staging = staging;
     culvi_device_ref(device);

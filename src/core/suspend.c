@@ -200,11 +200,10 @@ static culv_result refuse_half(culv_device *device)
 
 culv_result culv_device_suspend(culv_device *device, const culv_suspend_desc *desc)
 {
-    culv_suspend_desc d;
     culvi_scope scope;
     CULVI_REQUIRE(NULL, device);
     const culvi_voice *voice = &device->voice;
-    CULVI_TRY(culvi_desc_read(voice, &d, sizeof d, desc, "culv_suspend_desc"));
+    CULVI_READ(voice, culv_suspend_desc, d, desc);
     if ((int)CULVI_SYSTEM != (int)CULVI_SYSTEM_POSIX)
         return culvi_fail(voice, NULL, CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE,
                           "culv_device_suspend: CUDA has checkpoints on Linux alone (cuda.h)");
@@ -247,22 +246,17 @@ static void tell_moved(culv_memory *memory, const culv_resume_desc *d)
 
 culv_result culv_device_resume(culv_device *device, const culv_resume_desc *desc)
 {
-    culv_resume_desc d;
     culvi_scope scope;
     CULVI_REQUIRE(NULL, device);
     const culvi_voice *voice = &device->voice;
-    CULVI_TRY(culvi_desc_read(voice, &d, sizeof d, desc, "culv_resume_desc"));
+    CULVI_READ(voice, culv_resume_desc, d, desc);
     if (!device->suspended)
         return culvi_fail(voice, NULL, CULV_ERROR_INVALID, CULV_REASON_NOT_READY,
                           "culv_device_resume: the device is not suspended");
     device->suspended = false;
-    culv_result result = culvi_enter(device, &scope, NULL);
-    if (result != CULV_OK) {
-        device->suspended = true;
-        return result;
-    }
+    CULVI_TRY_OR(culvi_enter(device, &scope, NULL), device->suspended = true);
     culvi_mutex_lock(&device->lock);
-    result = make_again(device);
+    culv_result result = make_again(device);
     if (result != CULV_OK) device->suspended = true;
     for (culv_memory *m = device->memories; result == CULV_OK && m != NULL; m = m->next)
         tell_moved(m, &d);

@@ -312,20 +312,12 @@ static culv_result add(culv_image *image, const culvi_format *row, const culv_te
                        CUtexObject *out)
 {
     culv_device *device = image->memory->device;
-    culvi_scope scope;
     *out = find(image, key); /* another thread may have been first */
     if (*out != 0 && !device->lost) return CULV_OK;
-    culvi_texture *texture = culvi_alloc(sizeof *texture);
-    if (texture == NULL) return culvi_fail_host_memory(&device->voice, image->label);
-    culv_result result = culvi_enter(device, &scope, image->label);
-    if (result == CULV_OK) {
-        result = create(image, row, key, &texture->object);
-        culvi_leave(device, &scope);
-    }
-    if (result != CULV_OK) {
-        culvi_free(texture);
-        return result;
-    }
+    CULVI_NEW(culvi_texture, texture, &device->voice, image->label);
+    culv_result result;
+    CULVI_INSIDE(result, device, image->label, create(image, row, key, &texture->object));
+    CULVI_TRY_OR(result, culvi_free(texture));
     texture->key = *key;
     texture->next = atomic_load_explicit(&image->textures, memory_order_relaxed);
     atomic_store_explicit(&image->textures, texture, memory_order_release);
@@ -336,11 +328,10 @@ static culv_result add(culv_image *image, const culvi_format *row, const culv_te
 culv_result culv_image_get_texture(culv_image *image, const culv_texture_desc *desc,
                                    CUtexObject *out)
 {
-    culv_texture_desc d;
     CULVI_TRY(culvi_image_check_call(image, 0, 1, "level", out, "culv_image_get_texture"));
     CULVI_TRY(culvi_image_check_arrays(image));
     culv_device *device = image->memory->device;
-    CULVI_TRY(culvi_desc_read(&device->voice, &d, sizeof d, desc, "culv_texture_desc"));
+    CULVI_READ(&device->voice, culv_texture_desc, d, desc);
     if (d.plane >= image->row->planes)
         return refuse(image, CULV_ERROR_INVALID, CULV_REASON_LEVEL, "it has no such plane");
     const culvi_format *row = sampled_row(image, d.plane);
@@ -351,9 +342,7 @@ culv_result culv_image_get_texture(culv_image *image, const culv_texture_desc *d
     culv_texture_desc key = key_of(image, &d);
     CUtexObject object = find(image, &key);
     if (object == 0 || device->lost) {
-        culvi_mutex_lock(&device->lock);
-        result = add(image, row, &key, &object);
-        culvi_mutex_unlock(&device->lock);
+        CULVI_LOCKED(&device->lock, result = add(image, row, &key, &object));
     }
     if (result == CULV_OK) *out = object;
     return result;

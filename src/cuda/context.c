@@ -218,12 +218,9 @@ culv_result culvi_fail_cuda(const culv_device *device, const char *object, CUres
 
 culv_result culvi_cig_note(culv_device *device)
 {
-    culvi_scope scope;
     size_t value = 0;
     if (device->cuda->cuCtxGetLimit == NULL) return CULV_OK;
-    CULVI_TRY(culvi_enter(device, &scope, NULL));
-    const CUresult r = CULVI_CU(device, cuCtxGetLimit, (&value, CU_LIMIT_CIG_ENABLED));
-    culvi_leave(device, &scope);
+    CULVI_CU_INSIDE(r, device, NULL, cuCtxGetLimit, (&value, CU_LIMIT_CIG_ENABLED));
     /* Drivers before CUDA 12.5 do not know the limit, and have no such contexts. */
     if (r == CUDA_ERROR_INVALID_VALUE || r == CUDA_ERROR_UNSUPPORTED_LIMIT ||
         r == CUDA_ERROR_NOT_SUPPORTED)

@@ -43,6 +43,22 @@ void culvi_leave_frame(const culv_device *device, bool pushed);
     ((call) = #function,                                                                           \
      CULVI_CU_NAMED(&(device)->voice, (device)->cuda, #function, function, arguments))
 
+/* Makes a call in the device's context: `result` is its result, or why there is no context. */
+#define CULVI_INSIDE(result, device, label, call)                                                  \
+    do {                                                                                           \
+        culvi_scope inside_;                                                                       \
+        (result) = culvi_enter((device), &inside_, (label));                                       \
+        if ((result) != CULV_OK) break;                                                            \
+        (result) = (call);                                                                         \
+        culvi_leave((device), &inside_);                                                           \
+    } while (0)
+/* Declares `r`, the driver's answer in the device's context; returns if there is no context. */
+#define CULVI_CU_INSIDE(r, device, label, function, arguments)                                     \
+    culvi_scope r##_scope;                                                                         \
+    CULVI_TRY(culvi_enter((device), &r##_scope, (label)));                                         \
+    const CUresult r = CULVI_CU(device, function, arguments);                                      \
+    culvi_leave((device), &r##_scope)
+
 /* The same for objects that go with their context: handles of a lost context must not reach the
  * driver, which would crash on them (measured). */
 #define CULVI_RELEASE(device, function, arguments)                                                 \

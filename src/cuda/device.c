@@ -246,10 +246,9 @@ static culv_result take_context(culv_device *device, CUcontext theirs)
 static culv_result open_device(const key *wanted, const culv_device_desc *desc, culv_device **out)
 {
     bool linked = false;
-    culv_device_desc d;
     culvi_voice voice;
     culvi_probe probe;
-    CULVI_TRY(culvi_desc_read(NULL, &d, sizeof d, desc, "culv_device_desc"));
+    CULVI_READ(NULL, culv_device_desc, d, desc);
     culvi_voice_init(&voice, &d.log, d.label);
     culv_result result = culvi_probe_open(&voice, d.driver, &probe);
     if (result != CULV_OK) return result;
@@ -410,9 +409,8 @@ void culvi_device_unref(culv_device *device)
 
 void culv_device_close(culv_device **device)
 {
-    if (device == NULL || *device == NULL) return;
-    culv_device *mine = *device;
-    *device = NULL;
+    culv_device *mine = culvi_take(device);
+    if (mine == NULL) return;
     culvi_late_collect(mine);
     culvi_device_unref(mine);
 }

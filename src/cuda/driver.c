@@ -341,11 +341,8 @@ culv_result culvi_probe_open(const culvi_voice *voice, culv_driver kind, culvi_p
         }
         text.length = before;
         probe->problems[before] = '\0';
-        culv_result result = list_devices(voice, probe, probe->drivers[i], &text);
-        if (result != CULV_OK) {
-            culvi_probe_close(probe);
-            return result;
-        }
+        CULVI_TRY_OR(list_devices(voice, probe, probe->drivers[i], &text),
+                     culvi_probe_close(probe));
     }
     return CULV_OK;
 }

@@ -135,9 +135,7 @@ static CUresult order_by_word(culv_device *device, culvi_order_block *b, uint32_
     CUresult r = CULVI_CU_AS(*call, device, cuStreamWriteValue64,
                              (before, at, (cuuint64_t)value, CU_STREAM_WRITE_VALUE_DEFAULT));
     if (r != CUDA_SUCCESS) {
-        culvi_mutex_lock(&device->orders_lock);
-        b->values[word]--;
-        culvi_mutex_unlock(&device->orders_lock);
+        CULVI_LOCKED(&device->orders_lock, b->values[word]--);
         return r;
     }
     r = CULVI_CU_AS(*call, device, cuStreamWaitValue64,

@@ -44,18 +44,14 @@ void culvi_wait_note_add(culv_device *device, culvi_wait_note *note)
 {
     culvi_watchman *man = &device->watchman;
     if (!is_here(man)) return;
-    culvi_mutex_lock(&man->lock);
-    CULVI_LIST_ADD(man->notes, note);
-    culvi_mutex_unlock(&man->lock);
+    CULVI_LOCKED(&man->lock, CULVI_LIST_ADD(man->notes, note));
 }
 
 void culvi_wait_note_remove(culv_device *device, culvi_wait_note *note)
 {
     culvi_watchman *man = &device->watchman;
     if (!is_here(man)) return;
-    culvi_mutex_lock(&man->lock);
-    CULVI_LIST_REMOVE(note);
-    culvi_mutex_unlock(&man->lock);
+    CULVI_LOCKED(&man->lock, CULVI_LIST_REMOVE(note));
 }
 
 void culvi_wait_note_set_counter(culv_device *device, culvi_wait_note *note,
@@ -73,9 +69,7 @@ void culvi_wait_note_leave(culv_device *device, culvi_wait_note *note, bool leav
 {
     culvi_watchman *man = &device->watchman;
     if (!is_here(man)) return;
-    culvi_mutex_lock(&man->lock);
-    note->leaving = leaving;
-    culvi_mutex_unlock(&man->lock);
+    CULVI_LOCKED(&man->lock, note->leaving = leaving);
 }
 
 void culvi_wait_note_each(culv_device *device, void (*visit)(culvi_wait_note *note, void *context),

@@ -136,12 +136,11 @@ culv_result culv_ipc_find_servers(const char *directory, char (*names)[CULV_IPC_
 
 culv_result culv_ipc_fetch_dup(const culv_ipc_fetch_desc *desc, culv_handle *out)
 {
-    culv_ipc_fetch_desc d;
     culvi_ipc_users users;
     culvi_handle_facts facts;
     culvi_ipc_native native = CULVI_IPC_NO_NATIVE;
     CULVI_REQUIRE2(NULL, desc, out);
-    CULVI_TRY(culvi_desc_read(NULL, &d, sizeof d, desc, "culv_ipc_fetch_desc"));
+    CULVI_READ(NULL, culv_ipc_fetch_desc, d, desc);
     CULVI_TRY(culvi_handle_type_check(NULL, NULL, "culv_ipc_fetch_desc.type", d.type));
     if (!culvi_ipc_travels(d.type))
         return culvi_fail(NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_HANDLE_TYPE,

@@ -286,13 +286,12 @@ static culv_result meet(culv_ipc_client *client, const culvi_ipc_address *addres
 culv_result culv_ipc_client_connect(culv_device *device, const culv_ipc_client_desc *desc,
                                     uint64_t timeout, culv_ipc_client **out)
 {
-    culv_ipc_client_desc d;
     culvi_ipc_address address;
     culvi_ipc_users users;
     const culvi_voice *voice = culvi_ipc_voice(device);
     CULVI_REQUIRE2(voice, desc, out);
     const uint64_t until = culvi_ipc_until(timeout);
-    CULVI_TRY(culvi_desc_read(voice, &d, sizeof d, desc, "culv_ipc_client_desc"));
+    CULVI_READ(voice, culv_ipc_client_desc, d, desc);
     CULVI_REQUIRE(voice, desc->name);
     CULVI_TRY(
         culvi_ipc_address_make(voice, d.name, d.directory, "culv_ipc_client_desc", true, &address));
@@ -310,10 +309,7 @@ culv_result culv_ipc_client_connect(culv_device *device, const culv_ipc_client_d
     culvi_label_set(client->label, d.label != NULL ? d.label : d.name);
     culv_result result = meet(client, &address, &users, until);
     culvi_ipc_users_free(&users);
-    if (result != CULV_OK) {
-        culv_ipc_client_destroy(&client);
-        return result;
-    }
+    CULVI_TRY_OR(result, culv_ipc_client_destroy(&client));
     *out = client;
     return CULV_OK;
 }
@@ -334,9 +330,8 @@ void culvi_ipc_client_unref(culv_ipc_client *client)
 
 void culv_ipc_client_destroy(culv_ipc_client **client)
 {
-    if (client == NULL || *client == NULL) return;
-    culv_ipc_client *c = *client;
-    *client = NULL;
+    culv_ipc_client *c = culvi_take(client);
+    if (c == NULL) return;
     while (c->consumers != NULL)
         culvi_ipc_consumer_over(c->consumers);
     end(c, "this client was destroyed");
@@ -360,9 +355,8 @@ culv_result culv_ipc_client_get_offer(culv_ipc_client *client, uint32_t index, u
 {
     culvi_ipc_message question = {.type = CULVI_IPC_LIST, .number = index}, reply;
     culvi_ipc_native got[CULVI_IPC_FDS];
-    CULVI_REQUIRE(NULL, client);
+    CULVI_REQUIRE_WITH(client, culvi_ipc_voice(client->device), out);
     const culvi_voice *voice = culvi_ipc_voice(client->device);
-    CULVI_REQUIRE(voice, out);
     CULVI_TRY(culvi_struct_check(voice, out, "culv_ipc_info"));
     CULVI_TRY(
         culvi_ipc_ask(client, __func__, &question, NULL, culvi_ipc_until(timeout), &reply, got));
@@ -378,12 +372,10 @@ culv_result culv_ipc_client_receive(culv_ipc_client *client, const char *name, u
 {
     culvi_ipc_message question = {.type = CULVI_IPC_RECEIVE}, reply;
     culvi_ipc_native got[CULVI_IPC_FDS];
-    CULVI_REQUIRE(NULL, client);
+    CULVI_REQUIRE_WITH2(client, culvi_ipc_voice(client->device), name, out);
     const culvi_voice *voice = culvi_ipc_voice(client->device);
-    CULVI_REQUIRE2(voice, name, out);
     CULVI_TRY(culvi_ipc_read_name(voice, __func__, ": ", name, question.name));
-    culv_ipc_object *object = culvi_alloc(sizeof *object);
-    if (object == NULL) return culvi_fail_host_memory(voice, client->label);
+    CULVI_NEW(culv_ipc_object, object, voice, client->label);
     culv_result result =
         culvi_ipc_ask(client, __func__, &question, NULL, culvi_ipc_until(timeout), &reply, got);
     const char *wrong = NULL;
@@ -395,10 +387,7 @@ culv_result culv_ipc_client_receive(culv_ipc_client *client, const char *name, u
         culvi_ipc_close_fds(got, reply.fds);
         result = over(client, __func__, CULV_REASON_IPC_PROTOCOL, wrong);
     }
-    if (result != CULV_OK) {
-        culvi_free(object);
-        return result;
-    }
+    CULVI_TRY_OR(result, culvi_free(object));
     object->device = client->device;
     if (object->device != NULL) culvi_device_ref(object->device);
     object->info = reply.info;

@@ -221,14 +221,12 @@ static void end(culvi_ring_apart *side)
 culv_result culv_ipc_ring_join(culv_ipc_client *client, const culv_ipc_consumer_desc *desc,
                                uint64_t timeout, culv_ring **out)
 {
-    culv_ipc_consumer_desc d;
     culv_ipc_timelines own, made = culv_ipc_timelines_init();
     culvi_ipc_message question = {.type = CULVI_IPC_JOIN}, reply;
     culvi_ipc_native fds[CULVI_IPC_FDS], mine[2] = {CULVI_IPC_NO_NATIVE, CULVI_IPC_NO_NATIVE};
-    CULVI_REQUIRE(NULL, client);
+    CULVI_REQUIRE_WITH2(client, culvi_ipc_voice(client->device), desc, out);
     const culvi_voice *voice = culvi_ipc_voice(client->device);
-    CULVI_REQUIRE2(voice, desc, out);
-    CULVI_TRY(culvi_desc_read(voice, &d, sizeof d, desc, "culv_ipc_consumer_desc"));
+    CULVI_READ(voice, culv_ipc_consumer_desc, d, desc);
     if (d.made != NULL) CULVI_TRY(culvi_struct_check(voice, d.made, "culv_ipc_timelines"));
     CULVI_REQUIRE(voice, desc->ring);
     if (d.policy != CULV_RING_FIFO && d.policy != CULV_RING_MAILBOX)
@@ -270,10 +268,7 @@ culv_result culv_ipc_ring_join(culv_ipc_client *client, const culv_ipc_consumer_
     }
     if (result == CULV_OK)
         result = culvi_ring_create_apart(c->device, c->slots, c->name, &consumer_api, &c->side);
-    if (result != CULV_OK) {
-        end(&c->side);
-        return result;
-    }
+    CULVI_TRY_OR(result, end(&c->side));
     c->next_of_client = client->consumers;
     client->consumers = c;
     c->listed = true;

@@ -60,8 +60,7 @@ culv_result culvi_ipc_pages_open(culv_device *device, culvi_ipc_native native, b
                                  bool streams, const char *label, culvi_ipc_pages **out)
 {
     const culvi_voice *voice = culvi_ipc_voice(device);
-    culvi_ipc_pages *p = culvi_alloc(sizeof *p);
-    if (p == NULL) return culvi_fail_host_memory(voice, label);
+    CULVI_NEW(culvi_ipc_pages, p, voice, label);
     p->device = device;
     p->native = CULVI_IPC_NO_NATIVE;
     culvi_label_set(p->label, label);
@@ -79,11 +78,7 @@ culv_result culvi_ipc_pages_open(culv_device *device, culvi_ipc_native native, b
                                  error, "mmap", "the ring's page could not be mapped");
     }
     if (streams) {
-        culv_result result = register_pages(p, label);
-        if (result != CULV_OK) {
-            free_pages(p);
-            return result;
-        }
+        CULVI_TRY_OR(register_pages(p, label), free_pages(p));
     }
     if (device != NULL) culvi_device_ref(device);
     *out = p;

@@ -37,10 +37,9 @@ culv_result culvi_ipc_object_check(const culv_ipc_object *object, const char *ca
 
 void culv_ipc_object_destroy(culv_ipc_object **object)
 {
-    if (object == NULL || *object == NULL) return;
-    culv_ipc_object *o = *object;
+    culv_ipc_object *o = culvi_take(object);
+    if (o == NULL) return;
     culv_device *device = o->device;
-    *object = NULL;
     culv_handle_close(&o->handle);
     culvi_free(o);
     if (device != NULL) culvi_device_unref(device);

@@ -94,7 +94,6 @@ destroy_memory:
 
 culv_result culv_ipc_import_event(const culv_ipc_object *object, CUevent *out)
 {
-    culvi_scope scope;
     CUipcEventHandle handle;
     CUevent event = NULL;
     CULVI_TRY(culvi_ipc_object_check(object, __func__, CULV_IPC_EVENT, CULV_IPC_EVENT,
@@ -103,9 +102,7 @@ culv_result culv_ipc_import_event(const culv_ipc_object *object, CUevent *out)
     if (device->cuda->cuIpcOpenEventHandle == NULL) return too_old(object, __func__);
     CULVI_TRY(check_owner(object, "event"));
     memcpy(&handle, object->data, sizeof handle);
-    CULVI_TRY(culvi_enter(device, &scope, object->info.name));
-    CUresult r = CULVI_CU(device, cuIpcOpenEventHandle, (&event, handle));
-    culvi_leave(device, &scope);
+    CULVI_CU_INSIDE(r, device, object->info.name, cuIpcOpenEventHandle, (&event, handle));
     if (r != CUDA_SUCCESS) return fail_open(object, "event", "cuIpcOpenEventHandle", r);
     *out = event;
     return CULV_OK;

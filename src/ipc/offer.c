@@ -261,16 +261,14 @@ culv_result culvi_ipc_offer_by(culv_ipc_server *server, const char *call, const 
 culv_result culv_ipc_offer(culv_ipc_server *server, const culv_ipc_info *info,
                            culv_ipc_source source)
 {
-    CULVI_REQUIRE(NULL, server);
-    CULVI_REQUIRE(&server->device->voice, info);
+    CULVI_REQUIRE_WITH(server, &server->device->voice, info);
     return culvi_ipc_offer_by(server, __func__, info, source, NULL);
 }
 
 culv_result culv_ipc_withdraw(culv_ipc_server *server, const char *name)
 {
-    CULVI_REQUIRE(NULL, server);
+    CULVI_REQUIRE_WITH(server, &server->device->voice, name);
     const culvi_voice *voice = &server->device->voice;
-    CULVI_REQUIRE(voice, name);
     const culvi_ipc_offer *offer = culvi_ipc_offer_find(server, name);
     if (offer == NULL)
         return culvi_fail(voice, server->label, CULV_ERROR_INVALID, CULV_REASON_IPC_NAME,

@@ -57,16 +57,13 @@ static culv_result too_old(const culv_ipc_server *server, const char *call)
 static culv_result from_memory(culv_ipc_server *server, const char *call, CUdeviceptr pointer,
                                culvi_ipc_offer *offer)
 {
-    culvi_scope scope;
     CUipcMemHandle handle;
     culv_pointer_info what = culv_pointer_info_init();
     culv_device *device = server->device;
     if (device->cuda->cuIpcGetMemHandle == NULL) return too_old(server, call);
     CULVI_TRY(culv_pointer_get_info(device, pointer, &what));
     CULVI_TRY(whole_blocks(server, call, pointer, &what));
-    CULVI_TRY(culvi_enter(device, &scope, server->label));
-    CUresult r = CULVI_CU(device, cuIpcGetMemHandle, (&handle, pointer));
-    culvi_leave(device, &scope);
+    CULVI_CU_INSIDE(r, device, server->label, cuIpcGetMemHandle, (&handle, pointer));
     if (r != CUDA_SUCCESS)
         return culvi_fail_cuda(
             device, server->label, r, "cuIpcGetMemHandle", CULV_REASON_NOT_EXPORTABLE,
@@ -79,13 +76,10 @@ static culv_result from_memory(culv_ipc_server *server, const char *call, CUdevi
 static culv_result from_event(culv_ipc_server *server, const char *call, CUevent event,
                               culvi_ipc_offer *offer)
 {
-    culvi_scope scope;
     CUipcEventHandle handle;
     culv_device *device = server->device;
     if (device->cuda->cuIpcGetEventHandle == NULL) return too_old(server, call);
-    CULVI_TRY(culvi_enter(device, &scope, server->label));
-    CUresult r = CULVI_CU(device, cuIpcGetEventHandle, (&handle, event));
-    culvi_leave(device, &scope);
+    CULVI_CU_INSIDE(r, device, server->label, cuIpcGetEventHandle, (&handle, event));
     if (r == CUDA_ERROR_INVALID_HANDLE || r == CUDA_ERROR_INVALID_VALUE)
         return culvi_fail_native(&device->voice, server->label, CULV_ERROR_INVALID,
                                  CULV_REASON_NOT_EXPORTABLE, CULV_NATIVE_CUDA, (int64_t)r,

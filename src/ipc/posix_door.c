@@ -219,8 +219,7 @@ static culv_result begin_listening(culvi_ipc_door *door, const culvi_voice *voic
 culv_result culvi_ipc_door_open(const culvi_voice *voice, const char *label,
                                 const culvi_ipc_address *address, culvi_ipc_door **out)
 {
-    culvi_ipc_door *door = culvi_alloc(sizeof *door);
-    if (door == NULL) return culvi_fail_host_memory(voice, label);
+    CULVI_NEW(culvi_ipc_door, door, voice, label);
     door->address = *address;
     door->process = culvi_ipc_this_process();
     door->listener = door->epoll = door->lock = -1;

@@ -47,11 +47,9 @@ culvi_ipc_ring *culvi_ipc_ring_of(const culv_ring *ring, const char *call)
 culv_result culv_ipc_ring_create(culv_ipc_server *server, const culv_ipc_ring_desc *desc,
                                  culv_ring **out)
 {
-    culv_ipc_ring_desc d;
-    CULVI_REQUIRE(NULL, server);
+    CULVI_REQUIRE_WITH2(server, &server->device->voice, desc, out);
     const culvi_voice *voice = &server->device->voice;
-    CULVI_REQUIRE2(voice, desc, out);
-    CULVI_TRY(culvi_desc_read(voice, &d, sizeof d, desc, "culv_ipc_ring_desc"));
+    CULVI_READ(voice, culv_ipc_ring_desc, d, desc);
     CULVI_REQUIRE(voice, desc->name);
     if (d.parts == 0) d.parts = 1;
     if (d.max_consumers == 0) d.max_consumers = 8;
@@ -68,8 +66,7 @@ culv_result culv_ipc_ring_create(culv_ipc_server *server, const culv_ipc_ring_de
             return culvi_fail(voice, server->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                               "culv_ipc_ring_desc.%s is %zu; at most %zu, and at least 1",
                               limits[i].name, limits[i].value, limits[i].most);
-    culvi_ipc_ring *ring = culvi_alloc(sizeof *ring);
-    if (ring == NULL) return culvi_fail_host_memory(voice, server->label);
+    CULVI_NEW(culvi_ipc_ring, ring, voice, server->label);
     ring->server = server;
     ring->slots = d.num_slots;
     ring->parts = d.parts;
@@ -102,13 +99,11 @@ culv_result culv_ipc_ring_create(culv_ipc_server *server, const culv_ipc_ring_de
 culv_result culv_ipc_ring_offer(culv_ring *core, uint32_t slot, uint32_t part,
                                 const culv_ipc_info *info, culv_ipc_source source)
 {
-    culv_ipc_info named;
     culvi_ipc_ring *ring = culvi_ipc_ring_of(core, __func__);
     if (ring == NULL) return CULV_ERROR_INVALID;
     CULVI_REQUIRE(culvi_ipc_ring_voice(ring), info);
     CULVI_TRY(culvi_ipc_ring_check_runs(ring, __func__));
-    CULVI_TRY(
-        culvi_desc_read(culvi_ipc_ring_voice(ring), &named, sizeof named, info, "culv_ipc_info"));
+    CULVI_READ(culvi_ipc_ring_voice(ring), culv_ipc_info, named, info);
     CULVI_TRY(culvi_ipc_part_name(culvi_ipc_ring_voice(ring), __func__, ring->name, ring->slots,
                                   ring->parts, slot, part, named.name));
     return culvi_ipc_offer_by(ring->server, __func__, &named, source, ring);
@@ -443,12 +438,8 @@ culv_result culvi_ipc_ring_admit(culvi_ipc_ring *ring, uint32_t link,
         result = refuse(ring, CULV_ERROR_ASYNC, CULV_REASON_IPC_DROPPED,
                         "has dropped the client that joined");
     }
-    if (result != CULV_OK) {
-        culvi_ipc_line_close(&s->ready);
-        culvi_ipc_pages_leave(&s->pages, NULL);
-        culvi_ipc_close_own(out, 2);
-        return result;
-    }
+    CULVI_TRY_OR(result, culvi_ipc_line_close(&s->ready); culvi_ipc_pages_leave(&s->pages, NULL);
+                 culvi_ipc_close_own(out, 2));
     if (s->timelines == CULVI_IPC_COUNTERS) {
         s->ready.word = &culvi_ipc_page_of(s)->ready;
         s->ready.at = s->pages->at + offsetof(culvi_ipc_consumer_page, ready);

@@ -15,20 +15,17 @@ enum {
 culv_result culv_ipc_server_create(culv_device *device, const culv_ipc_server_desc *desc,
                                    culv_ipc_server **out)
 {
-    culv_ipc_server_desc d;
     culvi_ipc_address address;
-    CULVI_REQUIRE(NULL, device);
+    CULVI_REQUIRE_WITH2(device, &device->voice, desc, out);
     const culvi_voice *voice = &device->voice;
-    CULVI_REQUIRE2(voice, desc, out);
-    CULVI_TRY(culvi_desc_read(voice, &d, sizeof d, desc, "culv_ipc_server_desc"));
+    CULVI_READ(voice, culv_ipc_server_desc, d, desc);
     CULVI_REQUIRE(voice, desc->name);
     if (d.max_clients > CULV_IPC_MAX_CLIENTS)
         return culvi_fail(voice, d.label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                           "culv_ipc_server_desc.max_clients is %" PRIu32
                           "; at most %d are possible",
                           d.max_clients, CULV_IPC_MAX_CLIENTS);
-    culv_ipc_server *server = culvi_alloc(sizeof *server);
-    if (server == NULL) return culvi_fail_host_memory(voice, d.label);
+    CULVI_NEW(culv_ipc_server, server, voice, d.label);
     server->refs = 1;
     server->device = device;
     server->process = culvi_ipc_this_process();
@@ -45,10 +42,7 @@ culv_result culv_ipc_server_create(culv_device *device, const culv_ipc_server_de
                                         &address);
     if (result == CULV_OK)
         result = culvi_ipc_door_open(voice, server->label, &address, &server->door);
-    if (result != CULV_OK) {
-        culv_ipc_server_destroy(&server);
-        return result;
-    }
+    CULVI_TRY_OR(result, culv_ipc_server_destroy(&server));
     culvi_log_object(voice, "made", "server", server->label, 0);
     *out = server;
     return CULV_OK;
@@ -64,9 +58,8 @@ void culvi_ipc_server_unref(culv_ipc_server *server)
 
 void culv_ipc_server_destroy(culv_ipc_server **server)
 {
-    if (server == NULL || *server == NULL) return;
-    culv_ipc_server *s = *server;
-    *server = NULL;
+    culv_ipc_server *s = culvi_take(server);
+    if (s == NULL) return;
     /* The rings first: they tell their consumers, and their offers go with them. */
     while (s->rings != NULL)
         culvi_ipc_ring_stop(s->rings);

@@ -265,10 +265,7 @@ static culv_result apply(change *c, CUstream last_use)
         result = move(c, end, &fresh);
     else if (result == CULV_OK && kept < c->had)
         result = culvi_vector_unmap_after(old, goes_from, last_use, c->call);
-    if (result != CULV_OK) {
-        culvi_free(chunks);
-        return result;
-    }
+    CULVI_TRY_OR(result, culvi_free(chunks));
     publish(c, fresh, chunks, end);
     if (fresh != NULL && old != NULL) /* the GPU may still use it */
         culvi_vector_space_free(old,
@@ -311,14 +308,9 @@ culv_result culv_ipc_vector_update(culv_vector *vector, CUstream last_use, uint6
 static culv_result make_source(culv_ipc_client *client, const culv_ipc_vector_desc *d,
                                const culvi_voice *voice, const char *call, source **out)
 {
-    source *s = culvi_alloc(sizeof *s);
-    if (s == NULL) return culvi_fail_host_memory(voice, client->label);
+    CULVI_NEW(source, s, voice, client->label);
     s->keep_handles = d->keep_handles != 0;
-    culv_result result = culvi_ipc_read_name(voice, call, ": ", d->name, s->name);
-    if (result != CULV_OK) {
-        culvi_free(s);
-        return result;
-    }
+    CULVI_TRY_OR(culvi_ipc_read_name(voice, call, ": ", d->name, s->name), culvi_free(s));
     s->client = culvi_ipc_client_ref(client);
     *out = s;
     return CULV_OK;
@@ -327,14 +319,12 @@ static culv_result make_source(culv_ipc_client *client, const culv_ipc_vector_de
 culv_result culv_ipc_vector_open(culv_ipc_client *client, const culv_ipc_vector_desc *desc,
                                  uint64_t timeout, culv_vector **out)
 {
-    culv_ipc_vector_desc d;
     culv_vector_desc vd = culv_vector_desc_init();
     source *from = NULL;
     culv_vector *v = NULL;
-    CULVI_REQUIRE(NULL, client);
+    CULVI_REQUIRE_WITH2(client, culvi_ipc_voice(client->device), desc, out);
     const culvi_voice *voice = culvi_ipc_voice(client->device);
-    CULVI_REQUIRE2(voice, desc, out);
-    CULVI_TRY(culvi_desc_read(voice, &d, sizeof d, desc, "culv_ipc_vector_desc"));
+    CULVI_READ(voice, culv_ipc_vector_desc, d, desc);
     CULVI_REQUIRE(voice, desc->name);
     if (client->device == NULL)
         return culvi_fail(NULL, client->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
@@ -343,19 +333,11 @@ culv_result culv_ipc_vector_open(culv_ipc_client *client, const culv_ipc_vector_
     CULVI_TRY(make_source(client, &d, voice, __func__, &from));
     vd.label = from->name;
     vd.handle_types = from->keep_handles ? UINT32_C(1) << CULVI_HANDLE_OPAQUE : 0;
-    culv_result result = culvi_vector_new(client->device, &vd, &v);
-    if (result != CULV_OK) {
-        free_source(from);
-        return result;
-    }
+    CULVI_TRY_OR(culvi_vector_new(client->device, &vd, &v), free_source(from));
     v->source = from;
     v->free_source = free_source;
     v->reserve = d.reserve;
-    result = update(v, __func__, NULL, timeout);
-    if (result != CULV_OK) {
-        culvi_vector_free_all(v, true);
-        return result;
-    }
+    CULVI_TRY_OR(update(v, __func__, NULL, timeout), culvi_vector_free_all(v, true));
     culvi_log_object(voice, "made", "vector", v->label, culv_vector_committed(v));
     *out = v;
     return CULV_OK;

@@ -91,8 +91,7 @@ static culvi_ipc_pipe *make(culvi_ipc_door *door, bool first)
 culv_result culvi_ipc_door_open(const culvi_voice *voice, const char *label,
                                 const culvi_ipc_address *address, culvi_ipc_door **out)
 {
-    culvi_ipc_door *door = culvi_alloc(sizeof *door);
-    if (door == NULL) return culvi_fail_host_memory(voice, label);
+    CULVI_NEW(culvi_ipc_door, door, voice, label);
     culvi_ipc_pipe_name(address, door->name);
     door->event = CreateEventW(NULL, TRUE, FALSE, NULL);
     if (door->event != NULL) door->next = make(door, true);

@@ -195,8 +195,7 @@ static culv_result open_pipe(const culvi_voice *voice, const char *label, HANDLE
         return culvi_fail_native(voice, label, CULV_ERROR_ASYNC, CULV_REASON_IPC_PROTOCOL,
                                  CULV_NATIVE_OS, (int)GetLastError(), "SetNamedPipeHandleState",
                                  "what listens at this name is no server of this protocol");
-    culvi_ipc_pipe *p = culvi_alloc(sizeof *p);
-    if (p == NULL) return culvi_fail_host_memory(voice, label);
+    CULVI_NEW(culvi_ipc_pipe, p, voice, label);
     p->pipe = pipe;
     GetSystemTimeAsFileTime(&p->since);
     p->own_event = p->event = CreateEventW(NULL, TRUE, FALSE, NULL);

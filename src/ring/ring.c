@@ -151,8 +151,7 @@ static culv_result read_settings(const culvi_voice *voice, const char *label,
                                  const culv_ring_desc *d, const culv_ring_settings *settings,
                                  culv_ring_settings *out)
 {
-    culv_ring_settings s;
-    CULVI_TRY(culvi_desc_read(voice, &s, sizeof s, settings, "culv_ring_settings"));
+    CULVI_READ(voice, culv_ring_settings, s, settings);
     if (s.policy != CULV_RING_FIFO && s.policy != CULV_RING_MAILBOX)
         return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                           "culv_ring_settings.policy is %d; "
@@ -275,8 +274,7 @@ static void start_party(culvi_ring_party *party, const culv_ring_timeline *api, 
 culv_result culv_ring_create(culv_device *device, const culv_ring_desc *desc, culv_ring **out)
 {
     culv_ring *ring = NULL;
-    CULVI_REQUIRE(NULL, device);
-    CULVI_REQUIRE2(&device->voice, desc, out);
+    CULVI_REQUIRE_WITH2(device, &device->voice, desc, out);
     culv_result result = culvi_ring_create(device, desc, &ring);
     /* A stream of CUDA's may be on the other side. */
     for (int side = 0; side < 2 && result == CULV_OK; side++)
@@ -291,10 +289,9 @@ culv_result culv_ring_create(culv_device *device, const culv_ring_desc *desc, cu
 
 culv_result culvi_ring_create(culv_device *device, const culv_ring_desc *desc, culv_ring **out)
 {
-    culv_ring_desc d;
     culv_ring_settings s;
     const culvi_voice *voice = &device->voice;
-    CULVI_TRY(culvi_desc_read(voice, &d, sizeof d, desc, "culv_ring_desc"));
+    CULVI_READ(voice, culv_ring_desc, d, desc);
     if (d.max_depth == 0 || d.max_depth > CULV_RING_MAX_DEPTH)
         return culvi_fail(voice, d.label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                           "culv_ring_desc.max_depth is %" PRIu32 "; a ring has 1 to %d slots",
@@ -308,8 +305,7 @@ culv_result culvi_ring_create_core(culv_device *device, const culv_ring_desc *de
                                    const culv_ring_settings *settings, culv_ring **out)
 {
     const culvi_voice *voice = device != NULL ? &device->voice : NULL;
-    culv_ring *ring = culvi_alloc(sizeof *ring);
-    if (ring == NULL) return culvi_fail_host_memory(voice, desc->label);
+    CULVI_NEW(culv_ring, ring, voice, desc->label);
     if (!culvi_mutex_init(&ring->lock)) goto free_ring;
     if (!culvi_condition_init(&ring->changed)) goto destroy_lock;
     ring->device = device;

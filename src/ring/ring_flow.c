@@ -483,9 +483,7 @@ static void finish_frame(culv_ring *ring, culv_ring_side side)
         culvi_ring_show(me);
         return;
     }
-    culvi_mutex_lock(&ring->lock);
-    hand_over(ring, side);
-    culvi_mutex_unlock(&ring->lock);
+    CULVI_LOCKED(&ring->lock, hand_over(ring, side));
 }
 
 /* Whether the frame is one that the side holds again, as culvi_ring_holds(). */
@@ -534,9 +532,7 @@ culv_result culvi_ring_release_by(culv_ring *ring, culv_ring_side side, culv_rin
         frame->signal_value = value;
         finish_frame(ring, side);
     } else {
-        culvi_mutex_lock(&ring->lock);
-        result = culvi_ring_note_failure(ring, result, me->name);
-        culvi_mutex_unlock(&ring->lock);
+        CULVI_LOCKED(&ring->lock, result = culvi_ring_note_failure(ring, result, me->name));
     }
     give_side(me);
     return result;

@@ -61,9 +61,7 @@ culv_result culvi_ring_note_failure(culv_ring *ring, culv_result result, const c
 culv_result culv_ring_stop(culv_ring *ring)
 {
     CULVI_REQUIRE(NULL, ring);
-    culvi_mutex_lock(&ring->lock);
-    culvi_ring_end(ring, "culv_ring_stop() was called");
-    culvi_mutex_unlock(&ring->lock);
+    CULVI_LOCKED(&ring->lock, culvi_ring_end(ring, "culv_ring_stop() was called"));
     return CULV_OK;
 }
 

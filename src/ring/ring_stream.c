@@ -58,9 +58,8 @@ culv_result culvi_ring_give_back(culv_ring *ring, culv_ring_side side, culv_ring
     culv_last_error(&error);
     if (culvi_ring_cancel(ring, side, frame, "culv_ring_cancel") == CULV_OK &&
         result == CULV_ERROR_ASYNC) {
-        culvi_mutex_lock(&ring->lock);
-        (void)culvi_ring_note_failure(ring, result, culvi_ring_other(ring, side)->name);
-        culvi_mutex_unlock(&ring->lock);
+        CULVI_LOCKED(&ring->lock, (void)culvi_ring_note_failure(
+                                      ring, result, culvi_ring_other(ring, side)->name));
     }
     return culv_last_error_set(&error);
 }

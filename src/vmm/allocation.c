@@ -26,11 +26,8 @@ culv_result culvi_vmm_enter(culv_device *device, culvi_scope *scope, const char 
 
 culv_vmm_allocation *culvi_vmm_allocation_new(culv_device *device, const char *label)
 {
-    culv_vmm_allocation *allocation = culvi_alloc(sizeof *allocation);
-    if (allocation == NULL) {
-        (void)culvi_fail_host_memory(&device->voice, label);
-        return NULL;
-    }
+    culv_vmm_allocation *allocation = culvi_alloc_for(&device->voice, label, sizeof *allocation);
+    if (allocation == NULL) return NULL;
     allocation->device = device;
     atomic_init(&allocation->refs, 1);
     atomic_init(&allocation->mappings, 0);
@@ -45,9 +42,7 @@ culv_vmm_allocation *culvi_vmm_allocation_new(culv_device *device, const char *l
 void culvi_vmm_allocation_made(culv_vmm_allocation *allocation)
 {
     culv_device *device = allocation->device;
-    culvi_mutex_lock(&device->lock);
-    device->counts.vmm_allocations++;
-    culvi_mutex_unlock(&device->lock);
+    CULVI_LOCKED(&device->lock, device->counts.vmm_allocations++);
     culvi_device_ref(device);
     culvi_log_object(&device->voice, "made", "VMM allocation", allocation->label, allocation->size);
 }
@@ -136,7 +131,6 @@ culv_result culv_vmm_allocation_create(culv_device *device, const culv_vmm_alloc
 {
     culv_vmm_allocation_desc d;
     CUmemAllocationProp prop;
-    culvi_scope scope;
     uint64_t granularity = 0;
     CULVI_TRY(culvi_vmm_read_desc(device, desc, out, "culv_vmm_allocation_create", &d, &prop));
     if (d.size == 0)
@@ -156,15 +150,9 @@ culv_result culv_vmm_allocation_create(culv_device *device, const culv_vmm_alloc
     allocation->granularity = granularity;
     allocation->kind = d.kind;
     allocation->handle_types = d.handle_types;
-    culv_result result = culvi_enter(device, &scope, d.label);
-    if (result == CULV_OK) {
-        result = create(allocation, &prop);
-        culvi_leave(device, &scope);
-    }
-    if (result != CULV_OK) {
-        culvi_vmm_allocation_unref(allocation);
-        return result;
-    }
+    culv_result result;
+    CULVI_INSIDE(result, device, d.label, create(allocation, &prop));
+    CULVI_TRY_OR(result, culvi_vmm_allocation_unref(allocation));
     culvi_vmm_allocation_made(allocation);
     *out = allocation;
     return CULV_OK;
@@ -233,10 +221,8 @@ culv_result culv_vmm_allocation_destroy(culv_vmm_allocation **allocation)
 culv_result culv_vmm_allocation_wrap(culv_device *device, const culv_vmm_allocation_info *info,
                                      const char *label, culv_vmm_allocation **out)
 {
-    culv_vmm_allocation_info i;
-    CULVI_REQUIRE(NULL, device);
-    CULVI_REQUIRE2(&device->voice, info, out);
-    CULVI_TRY(culvi_desc_read(&device->voice, &i, sizeof i, info, "culv_vmm_allocation_info"));
+    CULVI_REQUIRE_WITH2(device, &device->voice, info, out);
+    CULVI_READ(&device->voice, culv_vmm_allocation_info, i, info);
     culv_vmm_allocation *allocation = culvi_vmm_allocation_new(device, label);
     if (allocation == NULL) return CULV_ERROR_OUT_OF_MEMORY;
     allocation->handle = i.native_handle;
@@ -261,8 +247,7 @@ void culv_vmm_allocation_own(culv_vmm_allocation *allocation, const char *destro
 culv_result culv_vmm_allocation_get_info(const culv_vmm_allocation *allocation,
                                          culv_vmm_allocation_info *out)
 {
-    CULVI_REQUIRE(NULL, allocation);
-    CULVI_REQUIRE(&allocation->device->voice, out);
+    CULVI_REQUIRE_WITH(allocation, &allocation->device->voice, out);
     CULVI_TRY(culvi_struct_check(&allocation->device->voice, out, "culv_vmm_allocation_info"));
     culv_vmm_allocation_info info = culv_vmm_allocation_info_init();
     info.requested = allocation->requested;

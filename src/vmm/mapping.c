@@ -139,8 +139,7 @@ culv_result culv_vmm_map(culv_vmm_range *range, uint64_t offset, culv_vmm_alloca
                          const culv_vmm_access *access, size_t count)
 {
     CUmemAccessDesc few[4], *resolved = few;
-    CULVI_REQUIRE(NULL, range);
-    CULVI_REQUIRE(&range->device->voice, allocation);
+    CULVI_REQUIRE_WITH(range, &range->device->voice, allocation);
     if (count > 0) CULVI_REQUIRE(&range->device->voice, access);
     CULVI_TRY(check_map(range, offset, allocation));
     if (count > sizeof few / sizeof few[0]) {

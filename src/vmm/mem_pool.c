@@ -70,10 +70,9 @@ static void release_or_defer(culv_mem_pool *pool)
 
 void culv_mem_pool_destroy(culv_mem_pool **pool)
 {
-    if (pool == NULL || *pool == NULL) return;
-    culv_mem_pool *mine = *pool;
+    culv_mem_pool *mine = culvi_take(pool);
+    if (mine == NULL) return;
     culv_device *device = mine->device;
-    *pool = NULL;
     release_or_defer(mine);
     culvi_device_unref(device);
 }
@@ -98,13 +97,9 @@ static void describe(const void *object, culvi_text *text)
 static culv_result import_fabric(culv_mem_pool *pool, const culv_handle *handle)
 {
     culv_device *device = pool->device;
-    culvi_scope scope;
     culv_handle copy = *handle; /* the driver's argument is not const */
-    CULVI_TRY(culvi_enter(device, &scope, pool->label));
-    const CUresult r =
-        CULVI_CU(device, cuMemPoolImportFromShareableHandle,
-                 (&pool->pool, copy.value.fabric, (CUmemAllocationHandleType)CULVI_FABRIC, 0));
-    culvi_leave(device, &scope);
+    CULVI_CU_INSIDE(r, device, pool->label, cuMemPoolImportFromShareableHandle,
+                    (&pool->pool, copy.value.fabric, (CUmemAllocationHandleType)CULVI_FABRIC, 0));
     if (r != CUDA_SUCCESS)
         return culvi_fail_cuda(
             device, pool->label, r, "cuMemPoolImportFromShareableHandle",
@@ -147,8 +142,7 @@ culv_result culv_mem_pool_import(culv_device *device, const culv_mem_pool_import
     static const culv_uuid any;
     culv_mem_pool_import_desc d;
     uint64_t uncounted = 0;
-    CULVI_REQUIRE(NULL, device);
-    CULVI_REQUIRE2(&device->voice, desc, out);
+    CULVI_REQUIRE_WITH2(device, &device->voice, desc, out);
     culv_result result =
         culvi_desc_read(&device->voice, &d, sizeof d, desc, "culv_mem_pool_import_desc");
     if (result != CULV_OK) return result;
@@ -174,22 +168,13 @@ culv_result culv_mem_pool_import(culv_device *device, const culv_mem_pool_import
                           "culv_mem_pool_import_desc.handle is a name; pass a handle");
     CULVI_TRY(check_device(device, d.label));
     if (!fabric) CULVI_TRY(culvi_import_check(device, &import, &any));
-    culv_mem_pool *pool = culvi_alloc(sizeof *pool);
-    if (pool == NULL) return culvi_fail_host_memory(&device->voice, d.label);
+    CULVI_NEW(culv_mem_pool, pool, &device->voice, d.label);
     pool->device = device;
     culvi_label_set(pool->label, d.label);
-    result = fabric ? import_fabric(pool, &d.handle) : culvi_import_run(device, &import, pool);
-    if (result != CULV_OK) {
-        culvi_free(pool);
-        return result;
-    }
+    CULVI_TRY_OR(fabric ? import_fabric(pool, &d.handle) : culvi_import_run(device, &import, pool),
+                 culvi_free(pool));
     culvi_log_object(&device->voice, "made", "memory pool", pool->label, 0);
-    result = allow(pool);
-    if (result != CULV_OK) {
-        release_or_defer(pool);
-        culvi_device_unref(device);
-        return result;
-    }
+    CULVI_TRY_OR(allow(pool), release_or_defer(pool); culvi_device_unref(device));
     culvi_mutex_lock(&device->lock);
     culvi_tie_add(device, &pool->tie, "memory pool", pool->label,
                   "was imported; destroy it before, and import it again after "
@@ -202,17 +187,13 @@ culv_result culv_mem_pool_import(culv_device *device, const culv_mem_pool_import
 culv_result culv_mem_pool_import_pointer(culv_mem_pool *pool, const culv_mem_pool_pointer *pointer,
                                          CUdeviceptr *out)
 {
-    culvi_scope scope;
     CUmemPoolPtrExportData data;
     CUdeviceptr found = 0;
     _Static_assert(sizeof data == sizeof pointer->data, "what is sent is all that the driver made");
-    CULVI_REQUIRE(NULL, pool);
-    CULVI_REQUIRE2(&pool->device->voice, pointer, out);
+    CULVI_REQUIRE_WITH2(pool, &pool->device->voice, pointer, out);
     culv_device *device = pool->device;
     memcpy(&data, pointer->data, sizeof data);
-    CULVI_TRY(culvi_enter(device, &scope, pool->label));
-    CUresult r = CULVI_CU(device, cuMemPoolImportPointer, (&found, pool->pool, &data));
-    culvi_leave(device, &scope);
+    CULVI_CU_INSIDE(r, device, pool->label, cuMemPoolImportPointer, (&found, pool->pool, &data));
     if (r != CUDA_SUCCESS)
         return culvi_fail_cuda(device, pool->label, r, "cuMemPoolImportPointer",
                                CULV_REASON_HANDLE_REFUSED,

@@ -163,8 +163,7 @@ culv_result culv_pointer_get_info(culv_device *device, CUdeviceptr pointer, culv
 {
     culvi_scope scope;
     answers a;
-    CULVI_REQUIRE(NULL, device);
-    CULVI_REQUIRE(&device->voice, out);
+    CULVI_REQUIRE_WITH(device, &device->voice, out);
     CULVI_TRY(culvi_struct_check(&device->voice, out, "culv_pointer_info"));
     culv_pointer_info info = culv_pointer_info_init();
     culv_result result = culvi_enter(device, &scope, NULL);

@@ -169,26 +169,20 @@ static culv_result reserve(culv_vmm_range *range, const culv_vmm_range_desc *d)
 culv_result culv_vmm_range_create(culv_device *device, const culv_vmm_range_desc *desc,
                                   culv_vmm_range **out)
 {
-    culv_vmm_range_desc d;
     culvi_scope scope;
     uint64_t granularity = 0;
-    CULVI_REQUIRE(NULL, device);
-    CULVI_REQUIRE2(&device->voice, desc, out);
-    CULVI_TRY(culvi_desc_read(&device->voice, &d, sizeof d, desc, "culv_vmm_range_desc"));
+    CULVI_REQUIRE_WITH2(device, &device->voice, desc, out);
+    CULVI_READ(&device->voice, culv_vmm_range_desc, d, desc);
     CULVI_TRY(culvi_vmm_check_device(device, "culv_vmm_range_create"));
     CULVI_TRY(culvi_vmm_least_granularity(device, CULV_VMM_LOCATION_DEVICE, 0, &granularity));
     CULVI_TRY(check_desc(device, &d, granularity));
-    culv_vmm_range *range = culvi_alloc(sizeof *range);
-    if (range == NULL) return culvi_fail_host_memory(&device->voice, d.label);
+    CULVI_NEW(culv_vmm_range, range, &device->voice, d.label);
     range->device = device;
     range->granularity = granularity;
     range->size = (d.size + granularity - 1) / granularity * granularity;
     culvi_label_set(range->label, d.label);
     culv_result result = culvi_enter(device, &scope, d.label);
-    if (result != CULV_OK) {
-        culvi_free(range);
-        return result;
-    }
+    CULVI_TRY_OR(result, culvi_free(range));
     result = reserve(range, &d);
     culvi_mutex_lock(&device->lock);
     const bool reserved = range->base != 0;

@@ -19,8 +19,7 @@ culv_result culv_vmm_export_dup(culv_vmm_allocation *allocation, culv_handle_typ
 {
     culvi_scope scope;
     shareable made = {0};
-    CULVI_REQUIRE(NULL, allocation);
-    CULVI_REQUIRE(&allocation->device->voice, out);
+    CULVI_REQUIRE_WITH(allocation, &allocation->device->voice, out);
     culv_device *device = allocation->device;
     const culvi_voice *voice = &device->voice;
     const char *label = allocation->label;
@@ -146,13 +145,10 @@ static culv_result find_owner(culv_device *device, const culv_vmm_import_desc *d
 static culv_result check_import(culv_vmm_allocation *allocation)
 {
     culv_device *device = allocation->device;
-    culvi_scope scope;
     CUmemAllocationProp prop;
     memset(&prop, 0, sizeof prop);
-    CULVI_TRY(culvi_enter(device, &scope, allocation->label));
-    CUresult r =
-        CULVI_CU(device, cuMemGetAllocationPropertiesFromHandle, (&prop, allocation->handle));
-    culvi_leave(device, &scope);
+    CULVI_CU_INSIDE(r, device, allocation->label, cuMemGetAllocationPropertiesFromHandle,
+                    (&prop, allocation->handle));
     if (r == CUDA_ERROR_INVALID_VALUE || r == CUDA_ERROR_NOT_SUPPORTED) {
         /* Memory of another API's, which CUDA takes as well (measured): as the descriptor says. */
         prop.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
@@ -238,13 +234,8 @@ culv_result culvi_vmm_import_bytes(culv_device *device, const culv_vmm_import_de
                 "the driver refused a fabric handle; its exporter must live, and this user needs "
                 "the same IMEX channel (culv_check_fabric())");
     }
-    if (result != CULV_OK) {
-        culvi_vmm_allocation_unref(allocation);
-        return result;
-    }
-    culvi_mutex_lock(&device->lock);
-    device->counts.vmm_allocations++;
-    culvi_mutex_unlock(&device->lock);
+    CULVI_TRY_OR(result, culvi_vmm_allocation_unref(allocation));
+    CULVI_LOCKED(&device->lock, device->counts.vmm_allocations++);
     culvi_device_ref(device);
     result = check_made(allocation);
     culvi_vmm_allocation_shared(allocation);
@@ -259,7 +250,6 @@ culv_result culvi_vmm_import_bytes(culv_device *device, const culv_vmm_import_de
 static culv_result import_read(culv_device *device, const culv_vmm_import_desc *d, bool exported,
                                culv_vmm_allocation **out)
 {
-    culvi_scope scope;
     culv_result result = culvi_vmm_check_device(device, "culv_vmm_import");
     culvi_import how = {.what = "allocation",
                         .call = "cuMemImportFromShareableHandle",
@@ -279,21 +269,10 @@ static culv_result import_read(culv_device *device, const culv_vmm_import_desc *
     if (allocation == NULL) return CULV_ERROR_OUT_OF_MEMORY;
     allocation->requested = allocation->size = d->size;
     allocation->imported = true;
-    result = culvi_enter(device, &scope, d->label);
-    if (result == CULV_OK) {
-        result = find_owner(device, d, allocation);
-        culvi_leave(device, &scope);
-    }
+    CULVI_INSIDE(result, device, d->label, find_owner(device, d, allocation));
     if (result == CULV_OK) result = culvi_import_run(device, &how, allocation);
-    if (result != CULV_OK) {
-        culvi_vmm_allocation_unref(allocation);
-        return result;
-    }
-    result = check_made(allocation);
-    if (result != CULV_OK) {
-        culv_vmm_allocation_destroy(&allocation);
-        return result;
-    }
+    CULVI_TRY_OR(result, culvi_vmm_allocation_unref(allocation));
+    CULVI_TRY_OR(check_made(allocation), culv_vmm_allocation_destroy(&allocation));
     culvi_vmm_allocation_shared(allocation);
     *out = allocation;
     return CULV_OK;
@@ -310,10 +289,8 @@ culv_result culvi_vmm_import_exported(culv_device *device, const culv_vmm_import
 culv_result culv_vmm_import(culv_device *device, const culv_vmm_import_desc *desc,
                             culv_vmm_allocation **out)
 {
-    culv_vmm_import_desc d;
-    CULVI_REQUIRE(NULL, device);
-    CULVI_REQUIRE2(&device->voice, desc, out);
-    CULVI_TRY(culvi_desc_read(&device->voice, &d, sizeof d, desc, "culv_vmm_import_desc"));
+    CULVI_REQUIRE_WITH2(device, &device->voice, desc, out);
+    CULVI_READ(&device->voice, culv_vmm_import_desc, d, desc);
     return d.handle.type == CULV_HANDLE_FABRIC ? culvi_vmm_import_fabric(device, &d, out)
                                                : import_read(device, &d, false, out);
 }
@@ -437,10 +414,7 @@ static culv_result retain(culv_vmm_allocation *allocation, CUdeviceptr address)
                             " lies on CUDA device %d; this device is %d '%s'",
                             (uint64_t)address, prop.location.id, (int)device->ordinal,
                             device->caps.name);
-    if (result != CULV_OK) {
-        culvi_vmm_release_handle(device, allocation->handle);
-        return result;
-    }
+    CULVI_TRY_OR(result, culvi_vmm_release_handle(device, allocation->handle));
     culvi_vmm_allocation_describe(allocation, &prop);
     allocation->requested = allocation->size = there.size;
     return CULV_OK;
@@ -448,25 +422,15 @@ static culv_result retain(culv_vmm_allocation *allocation, CUdeviceptr address)
 
 culv_result culvi_vmm_retain_at(culv_device *device, CUdeviceptr address, culv_vmm_allocation **out)
 {
-    culvi_scope scope;
     culv_vmm_allocation *allocation = culvi_vmm_allocation_new(device, NULL);
     if (allocation == NULL) return CULV_ERROR_OUT_OF_MEMORY;
-    culv_result result = culvi_enter(device, &scope, NULL);
-    if (result == CULV_OK) {
-        result = retain(allocation, address);
-        culvi_leave(device, &scope);
-    }
-    if (result != CULV_OK) {
-        culvi_vmm_allocation_unref(allocation);
-        return result;
-    }
+    culv_result result;
+    CULVI_INSIDE(result, device, NULL, retain(allocation, address));
+    CULVI_TRY_OR(result, culvi_vmm_allocation_unref(allocation));
     culvi_vmm_allocation_made(allocation);
-    result = culvi_vmm_least_granularity(device, allocation->kind, allocation->numa_node,
-                                         &allocation->granularity);
-    if (result != CULV_OK) {
-        culv_vmm_allocation_destroy(&allocation);
-        return result;
-    }
+    CULVI_TRY_OR(culvi_vmm_least_granularity(device, allocation->kind, allocation->numa_node,
+                                             &allocation->granularity),
+                 culv_vmm_allocation_destroy(&allocation));
     *out = allocation;
     return CULV_OK;
 }

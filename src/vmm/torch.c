@@ -194,11 +194,8 @@ void *culv_torch_malloc(ptrdiff_t size, int device, CUstream stream)
     pool *p = find_pool(device, true);
     if (p == NULL) return NULL;
     (void)culv_device_collect(p->device); /* what earlier calls have left */
-    block *b = culvi_alloc(sizeof *b);
-    if (b == NULL) {
-        (void)culvi_fail_host_memory(NULL, NULL);
-        return NULL;
-    }
+    block *b = culvi_alloc_for(NULL, NULL, sizeof *b);
+    if (b == NULL) return NULL;
     if (map(p, (uint64_t)size, &b->range) != CULV_OK) {
         culvi_free(b);
         return NULL;
@@ -207,9 +204,7 @@ void *culv_torch_malloc(ptrdiff_t size, int device, CUstream stream)
     b->late.release = release_late;
     b->pointer = culv_vmm_range_pointer(b->range);
     void *pointer = (void *)(uintptr_t)b->pointer;
-    culvi_mutex_lock(&p->lock);
-    culvi_tree_add(&p->blocks, &b->node, b->pointer, 0);
-    culvi_mutex_unlock(&p->lock);
+    CULVI_LOCKED(&p->lock, culvi_tree_add(&p->blocks, &b->node, b->pointer, 0));
     return pointer;
 }
 

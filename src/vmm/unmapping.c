@@ -96,9 +96,7 @@ culv_result culvi_vmm_wait_and_collect(culv_vmm_range *range, uint64_t offset, u
     CULVI_TRY(culvi_vmm_check_span(range, offset, size, "culvi_vmm_wait_and_collect"));
     for (int attempt = 0; attempt < 3 && waiting; attempt++) {
         culvi_wait_and_collect_for(device, range, touches, &where);
-        culvi_mutex_lock(&device->lock);
-        waiting = culvi_vmm_is_unmapping(range, offset, size);
-        culvi_mutex_unlock(&device->lock);
+        CULVI_LOCKED(&device->lock, waiting = culvi_vmm_is_unmapping(range, offset, size));
     }
     if (!waiting) return CULV_OK;
     return culvi_fail(&device->voice, range->label, CULV_ERROR_BUSY, CULV_REASON_MAPPED,

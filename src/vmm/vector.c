@@ -160,8 +160,7 @@ void culvi_vector_free_all(culv_vector *v, bool unmap)
 
 culv_result culvi_vector_new(culv_device *device, const culv_vector_desc *d, culv_vector **out)
 {
-    culv_vector *v = culvi_alloc(sizeof *v);
-    if (v == NULL) return culvi_fail_host_memory(&device->voice, d->label);
+    CULVI_NEW(culv_vector, v, &device->voice, d->label);
     if (!culvi_mutex_init(&v->lock)) goto free_vector;
     if (!culvi_condition_init(&v->changed)) goto destroy_lock;
     v->device = device;
@@ -192,18 +191,13 @@ culv_result culvi_vector_check_own(const culv_vector *v, const char *call)
 
 culv_result culv_vector_create(culv_device *device, const culv_vector_desc *desc, culv_vector **out)
 {
-    culv_vector_desc d;
     culv_vector *v = NULL;
-    CULVI_REQUIRE(NULL, device);
-    CULVI_REQUIRE(&device->voice, out);
-    CULVI_TRY(culvi_desc_read(&device->voice, &d, sizeof d, desc, "culv_vector_desc"));
+    CULVI_REQUIRE_WITH(device, &device->voice, out);
+    CULVI_READ(&device->voice, culv_vector_desc, d, desc);
     CULVI_TRY(culvi_vector_new(device, &d, &v));
     culv_result result = begin(v, &d);
     if (result == CULV_OK) result = culvi_vector_ahead_start(v);
-    if (result != CULV_OK) {
-        culvi_vector_free_all(v, true);
-        return result;
-    }
+    CULVI_TRY_OR(result, culvi_vector_free_all(v, true));
     log_it(v, "made");
     *out = v;
     return CULV_OK;
@@ -239,9 +233,8 @@ static void unmap_after(culv_vector *v, CUstream last_use)
 
 void culv_vector_destroy(culv_vector **vector, const CUstream *last_use)
 {
-    if (vector == NULL || *vector == NULL) return;
-    culv_vector *v = *vector;
-    *vector = NULL;
+    culv_vector *v = culvi_take(vector);
+    if (v == NULL) return;
     if (!culvi_vector_ahead_stop(v)) return;
     log_it(v, "destroyed"); /* before it may be another thread's, which may free it */
     if (culvi_vector_leave_to_pins(v)) return;
@@ -260,8 +253,7 @@ CULVI_GETTER(uint64_t, culv_vector_generation, culv_vector, atomic_load(&self->g
 culv_result culv_vector_get_parts(const culv_vector *vector, culv_part *parts, size_t capacity,
                                   size_t *count, uint64_t *generation)
 {
-    CULVI_REQUIRE(NULL, vector);
-    CULVI_REQUIRE(&vector->device->voice, count);
+    CULVI_REQUIRE_WITH(vector, &vector->device->voice, count);
     if (capacity > 0) CULVI_REQUIRE(&vector->device->voice, parts);
     culv_vector *v = (culv_vector *)vector; /* its lock */
     culvi_mutex_lock(&v->lock);
@@ -275,8 +267,7 @@ culv_result culv_vector_get_parts(const culv_vector *vector, culv_part *parts, s
 
 culv_result culv_vector_get_stats(const culv_vector *vector, culv_vector_stats *out)
 {
-    CULVI_REQUIRE(NULL, vector);
-    CULVI_REQUIRE(&vector->device->voice, out);
+    CULVI_REQUIRE_WITH(vector, &vector->device->voice, out);
     CULVI_TRY(culvi_struct_check(&vector->device->voice, out, "culv_vector_stats"));
     culv_vector *v = (culv_vector *)vector; /* its lock */
     culvi_mutex_lock(&v->lock);

@@ -79,8 +79,7 @@ culv_result culv_vector_get_dlpack(culv_vector *vector, const culv_dlpack_desc *
     culv_device *device = v->device;
     CULVI_REQUIRE(&device->voice, out);
     culvi_late_prepare(device);
-    culvi_vector_pin *pin = culvi_alloc(sizeof *pin);
-    if (pin == NULL) return culvi_fail_host_memory(&device->voice, v->label);
+    CULVI_NEW(culvi_vector_pin, pin, &device->voice, v->label);
     culvi_mutex_lock(&v->lock);
     pin->vector = v;
     pin->end = atomic_load(&v->size);

@@ -73,9 +73,7 @@ culv_result culv_vector_grow(culv_vector *vector, uint64_t size)
         return CULV_OK;
     }
     if (vector->ahead != 0) {
-        culvi_mutex_lock(&vector->lock);
-        vector->stats.ahead_misses++;
-        culvi_mutex_unlock(&vector->lock);
+        CULVI_LOCKED(&vector->lock, vector->stats.ahead_misses++);
     }
     const uint64_t need = culvi_vector_round(vector, size) - atomic_load(&vector->committed);
     culv_result result =

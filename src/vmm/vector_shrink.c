@@ -99,9 +99,7 @@ culv_result culv_vector_retire(culv_vector *vector, CUdeviceptr before, CUstream
                      : culvi_vector_unmap_after(space, 0, last_use, "culv_vector_retire");
         if (result != CULV_OK) break; /* it stays, and can be retired again */
         *link = space->next;
-        culvi_mutex_lock(&v->lock);
-        v->stats.retiring--;
-        culvi_mutex_unlock(&v->lock);
+        CULVI_LOCKED(&v->lock, v->stats.retiring--);
         culvi_vector_space_free(space, false);
     }
     culvi_vector_give(v);
