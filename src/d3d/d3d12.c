@@ -177,8 +177,7 @@ static culv_result check_nodes(const culvi_voice *voice, const char *label, ID3D
 static culv_result read_luid(const culvi_voice *voice, const char *label, void *device,
                              culv_luid *out)
 {
-    culv_result result = check_nodes(voice, label, device);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(check_nodes(voice, label, device));
     LUID found = {0, 0};
     GET((ID3D12Device *)device, GetAdapterLuid, &found);
     *out = culvi_d3d_luid(&found);
@@ -234,8 +233,7 @@ static culv_result create_buffer(culv_d3d_device *d3d, const culv_d3d_buffer_cre
     if (d->size == 0)
         return culvi_fail(d3d->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
                           "culv_d3d_buffer_create_desc.size is 0");
-    culv_result result = check_buffer_size(d3d, d);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(check_buffer_size(d3d, d));
     const D3D12_RESOURCE_DESC desc =
         culvi_d3d12_buffer_desc(d->size, (D3D12_RESOURCE_FLAGS)d->resource_flags);
     return culvi_d3d_make_buffer(d3d, d, name, &desc, out);

@@ -53,8 +53,7 @@ static culv_result submit(culvi_graphics_ring *ring, const culvi_graphics_work *
     ID3D12CommandList *lists[CULV_RING_MAX_DEPTH];
     for (uint32_t i = 0; i < count; i++) {
         lists[i] = ring->pending[i];
-        culv_result result = check_type(ring, queue, lists[i]);
-        if (result != CULV_OK) return result;
+        CULVI_TRY(check_type(ring, queue, lists[i]));
     }
     HRESULT hr = S_OK;
     if (wait != 0)
@@ -121,19 +120,17 @@ culv_result culv_d3d12_ring_create(culv_d3d_device *d3d, const culv_d3d12_ring_d
     culv_d3d12_ring_desc d;
     CULVI_REQUIRE(NULL, d3d);
     CULVI_REQUIRE2(d3d->voice, desc, out);
-    culv_result result = culvi_d3d_check_api(d3d, &culvi_d3d12, __func__);
-    if (result == CULV_OK) result = culvi_desc_read(d3d->voice, &d, sizeof d, desc, ring_api.desc);
-    if (result == CULV_OK)
-        result = culvi_graphics_ring_check(&ring_api, &d3d->base, d.label, d.max_depth, d.side,
-                                           d.num_resources);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_d3d_check_api(d3d, &culvi_d3d12, __func__));
+    CULVI_TRY(culvi_desc_read(d3d->voice, &d, sizeof d, desc, ring_api.desc));
+    CULVI_TRY(culvi_graphics_ring_check(&ring_api, &d3d->base, d.label, d.max_depth, d.side,
+                                        d.num_resources));
     if (d.num_resources > 0 && d.resources == NULL)
         return culvi_fail(d3d->voice, d.label, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
                           "culv_d3d12_ring_desc.resources is NULL");
     culvi_graphics_ring *ring = culvi_alloc(sizeof *ring);
     if (ring == NULL) return culvi_fail_host_memory(d3d->voice, d.label);
     culvi_graphics_ring_init(ring, &ring_api, &d3d->base, d.max_depth, d.side, d.label);
-    result = culvi_graphics_ring_set_waits(ring, d.waits);
+    culv_result result = culvi_graphics_ring_set_waits(ring, d.waits);
     if (result == CULV_OK) result = culvi_graphics_ring_make_timelines(ring, 0);
     for (uint32_t i = 0; i < d.num_resources && result == CULV_OK; i++)
         result = make_resource(ring, &d.resources[i], i);
@@ -165,8 +162,7 @@ culv_result culv_d3d12_ring_submit(culv_ring *ring, ID3D12CommandQueue *queue,
     culvi_graphics_ring *mine = culvi_ring_of_api(ring, &ring_api.ring, __func__);
     if (mine == NULL) return CULV_ERROR_INVALID;
     CULVI_REQUIRE3(&ring->device->voice, queue, list, frame);
-    culv_result result = check_type(mine, queue, list); /* also of one that is kept */
-    if (result != CULV_OK) return result;
+    CULVI_TRY(check_type(mine, queue, list)); /* also of one that is kept */
     const culvi_graphics_work work = {.queue = queue, .commands = list};
     return culvi_graphics_ring_submit(mine, &work, frame, __func__);
 }

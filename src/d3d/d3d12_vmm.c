@@ -19,8 +19,7 @@ typedef struct d3d12_view {
 static culv_result check(const culv_d3d_device *d3d, const char *label,
                          const culv_vmm_allocation *a)
 {
-    culv_result result = culvi_check_exporter(d3d->base.device, label, &a->uuid, "VMM allocation");
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_check_exporter(d3d->base.device, label, &a->uuid, "VMM allocation"));
     if (a->usage & (CULV_VMM_USAGE_TILE_POOL | CULV_VMM_USAGE_MULTICAST))
         return culvi_fail(d3d->voice, label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
                           "the VMM allocation is a %s; open an ordinary allocation",
@@ -64,9 +63,8 @@ static culv_result open_heap(const culv_d3d_device *d3d, const char *label, culv
 {
     culv_handle handle = {.type = CULV_HANDLE_NONE};
     ID3D12Heap *heap = NULL;
-    culv_result result = check(d3d, label, a);
-    if (result == CULV_OK) result = culv_vmm_export_dup(a, CULV_HANDLE_OPAQUE_WIN32, &handle);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(check(d3d, label, a));
+    CULVI_TRY(culv_vmm_export_dup(a, CULV_HANDLE_OPAQUE_WIN32, &handle));
     const HRESULT hr = ID3D12Device_OpenSharedHandle(culvi_d3d12_device(d3d), handle.value.win32,
                                                      &culvi_iid_d3d12_heap, (void **)&heap);
     culv_handle_close(&handle);
@@ -111,8 +109,7 @@ static culv_result make(culv_vector_view *view, const culv_part *chunk, culvi_vi
     const culv_d3d_device *d3d = device_of(view);
     ID3D12Heap *heap = NULL;
     ID3D12Resource *buffer = NULL;
-    culv_result result = open_heap(d3d, view->label, chunk->allocation, &heap);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(open_heap(d3d, view->label, chunk->allocation, &heap));
     const D3D12_RESOURCE_DESC desc =
         culvi_d3d12_buffer_desc(chunk->size, ((const d3d12_view *)view)->flags);
     const HRESULT hr = ID3D12Device_CreatePlacedResource(
@@ -137,13 +134,11 @@ culv_result culv_d3d12_vector_view_create(culv_d3d_device *d3d, culv_vector *vec
     culv_d3d12_vector_view_desc d = culv_d3d12_vector_view_desc_init();
     CULVI_REQUIRE(NULL, d3d);
     CULVI_REQUIRE2(d3d->voice, vector, out);
-    culv_result result = culvi_d3d_check_api(d3d, &culvi_d3d12, __func__);
-    if (result == CULV_OK && desc != NULL)
-        result = culvi_desc_read(d3d->voice, &d, sizeof d, desc, "culv_d3d12_vector_view_desc");
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_d3d_check_api(d3d, &culvi_d3d12, __func__));
+    if (desc != NULL)
+        CULVI_TRY(culvi_desc_read(d3d->voice, &d, sizeof d, desc, "culv_d3d12_vector_view_desc"));
     if (d.label == NULL) d.label = vector->label;
-    result = culvi_vector_view_check(&d3d->base, d.label, vector);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_vector_view_check(&d3d->base, d.label, vector));
     d3d12_view *view = culvi_alloc(sizeof *view);
     if (view == NULL) return culvi_fail_host_memory(d3d->voice, d.label);
     view->flags = (D3D12_RESOURCE_FLAGS)d.resource_flags;

@@ -116,8 +116,7 @@ culv_result culv_d3d_attach(culv_device *device, const culv_d3d_device_desc *des
     CULVI_REQUIRE(NULL, device);
     const culvi_voice *voice = &device->voice;
     CULVI_REQUIRE2(voice, desc, out);
-    culv_result result = culvi_desc_read(voice, &d, sizeof d, desc, "culv_d3d_device_desc");
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_desc_read(voice, &d, sizeof d, desc, "culv_d3d_device_desc"));
     if (d.device == NULL)
         return culvi_fail(voice, d.label, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
                           "culv_d3d_device_desc.device is NULL");
@@ -126,15 +125,14 @@ culv_result culv_d3d_attach(culv_device *device, const culv_d3d_device_desc *des
         return culvi_fail(voice, d.label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                           "culv_d3d_device_desc.device is no ID3D12Device and no ID3D11Device");
     const culvi_d3d_api *api = apis[found];
-    result = api->read_luid(voice, d.label, as, &luid);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(api->read_luid(voice, d.label, as, &luid));
     culv_d3d_device *d3d = culvi_alloc(sizeof *d3d);
     if (d3d == NULL) return culvi_fail_host_memory(voice, d.label);
     culvi_graphics_init(&d3d->base, api->graphics, device, d.label);
     d3d->voice = voice;
     d3d->of = api;
     d3d->device = as;
-    result = identify(&d3d->base, &luid, api->device_name);
+    culv_result result = identify(&d3d->base, &luid, api->device_name);
     if (result != CULV_OK) {
         culvi_free(d3d);
         return result;

@@ -131,9 +131,8 @@ culv_result culvi_d3d_describe_image(const culvi_voice *voice, const culvi_d3d_t
     if (fault != NULL)
         return culvi_fail(voice, view->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE,
                           "CUDA cannot map the resource as a texture: %s", fault);
-    culv_result result =
-        choose_format(voice, view->label, view->desc, texture->format, view->format, &format);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(
+        choose_format(voice, view->label, view->desc, texture->format, view->format, &format));
     const uint32_t layers = texture->sides == 3 ? 1 : texture->depth_or_layers;
     if (view->cube && (texture->sides != 2 || layers == 0 || layers % 6 != 0 ||
                        texture->width != texture->height))
@@ -283,7 +282,7 @@ culv_result culvi_d3d_check_candidate(const culvi_voice *voice, const culvi_d3d_
                                  .label = desc->label,
                                  .cube = c->cube,
                                  .no_surfaces = desc->no_surfaces != 0};
-    culv_result result = culvi_d3d_describe_image(voice, &texture, &view, out);
-    if (result == CULV_OK) out->texture_gather = desc->texture_gather != 0;
-    return result;
+    CULVI_TRY(culvi_d3d_describe_image(voice, &texture, &view, out));
+    out->texture_gather = desc->texture_gather != 0;
+    return CULV_OK;
 }

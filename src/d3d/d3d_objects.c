@@ -35,17 +35,14 @@ culv_result culv_d3d_memory_import(culv_d3d_device *d3d, const culv_d3d_memory_d
     culv_d3d_memory_desc d;
     CULVI_REQUIRE(NULL, d3d);
     CULVI_REQUIRE2(d3d->voice, desc, out);
-    culv_result result = culvi_desc_read(d3d->voice, &d, sizeof d, desc, name);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_desc_read(d3d->voice, &d, sizeof d, desc, name));
     if (d.object == NULL)
         return culvi_fail(d3d->voice, d.label, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
                           "%s.object is NULL", name);
     const field fields[] = {{d.size != 0, &culvi_d3d11, "size"}};
-    result = check_fields(d3d, d.label, name, fields, 1);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(check_fields(d3d, d.label, name, fields, 1));
     ask.label = d.label;
-    result = d3d->of->ask_memory(d3d, &d, &ask);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(d3d->of->ask_memory(d3d, &d, &ask));
     return d.shared ? culvi_graphics_acquire(&d3d->base, &ask, out)
                     : culvi_graphics_import(&d3d->base, &ask, out);
 }
@@ -74,18 +71,15 @@ culv_result culv_d3d_image_map(culv_d3d_device *d3d, culv_memory *memory,
     CULVI_REQUIRE(NULL, d3d);
     CULVI_REQUIRE2(d3d->voice, memory, desc);
     CULVI_REQUIRE(d3d->voice, out);
-    culv_result result = culvi_desc_read(d3d->voice, &d, sizeof d, desc, name);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_desc_read(d3d->voice, &d, sizeof d, desc, name));
     if (d.resource == NULL)
         return culvi_fail(d3d->voice, d.label, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
                           "%s.resource is NULL", name);
     const field fields[] = {{d.offset != 0, &culvi_d3d12, "offset"}};
-    result = check_fields(d3d, d.label, name, fields, 1);
-    if (result == CULV_OK)
-        result = culvi_d3d_as(d3d, d.label, d.resource, &d3d->of->resource_iid,
-                              d3d->of->resource_name, &resource);
-    if (result == CULV_OK) result = check_resource(memory, resource, d.label);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(check_fields(d3d, d.label, name, fields, 1));
+    CULVI_TRY(culvi_d3d_as(d3d, d.label, d.resource, &d3d->of->resource_iid, d3d->of->resource_name,
+                           &resource));
+    CULVI_TRY(check_resource(memory, resource, d.label));
     const culvi_d3d_texture texture = d3d->of->texture_of(resource);
     const culvi_d3d_view view = {.desc = name,
                                  .label = d.label,
@@ -94,8 +88,8 @@ culv_result culv_d3d_image_map(culv_d3d_device *d3d, culv_memory *memory,
                                  .format = d.format,
                                  .texels = d.texels,
                                  .no_surfaces = d.no_surfaces != 0};
-    result = culvi_d3d_describe_image(d3d->voice, &texture, &view, &map);
-    return result == CULV_OK ? culv_image_map(memory, &map, out) : result;
+    CULVI_TRY(culvi_d3d_describe_image(d3d->voice, &texture, &view, &map));
+    return culv_image_map(memory, &map, out);
 }
 
 /* Memory that Culvert makes -------------------------------------------------------------------- */
@@ -155,16 +149,15 @@ culv_result culv_d3d_buffer_create(culv_d3d_device *d3d, const culv_d3d_buffer_c
     culv_d3d_buffer_create_desc d;
     CULVI_REQUIRE(NULL, d3d);
     CULVI_REQUIRE2(d3d->voice, desc, out);
-    culv_result result = culvi_desc_read(d3d->voice, &d, sizeof d, desc, name);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_desc_read(d3d->voice, &d, sizeof d, desc, name));
     const field fields[] = {{d.resource_flags != 0, &culvi_d3d12, "resource_flags"},
                             {d.bind_flags != 0, &culvi_d3d11, "bind_flags"},
                             {d.misc_flags != 0, &culvi_d3d11, "misc_flags"},
                             {d.stride != 0, &culvi_d3d11, "stride"},
                             {d.keyed_mutex != 0, &culvi_d3d11, "keyed_mutex"},
                             {d.kmt != 0, &culvi_d3d11, "kmt"}};
-    result = check_fields(d3d, d.label, name, fields, sizeof fields / sizeof fields[0]);
-    return result == CULV_OK ? d3d->of->create_buffer(d3d, &d, name, out) : result;
+    CULVI_TRY(check_fields(d3d, d.label, name, fields, sizeof fields / sizeof fields[0]));
+    return d3d->of->create_buffer(d3d, &d, name, out);
 }
 
 culv_result culv_d3d_image_create(culv_d3d_device *d3d, const culv_d3d_image_create_desc *desc,
@@ -174,14 +167,13 @@ culv_result culv_d3d_image_create(culv_d3d_device *d3d, const culv_d3d_image_cre
     culv_d3d_image_create_desc d;
     CULVI_REQUIRE(NULL, d3d);
     CULVI_REQUIRE2(d3d->voice, desc, out);
-    culv_result result = culvi_desc_read(d3d->voice, &d, sizeof d, desc, name);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_desc_read(d3d->voice, &d, sizeof d, desc, name));
     const field fields[] = {{d.resource_desc != NULL, &culvi_d3d12, "resource_desc"},
                             {d.texture_desc != NULL, &culvi_d3d11, "texture_desc"},
                             {d.keyed_mutex != 0, &culvi_d3d11, "keyed_mutex"},
                             {d.kmt != 0, &culvi_d3d11, "kmt"}};
-    result = check_fields(d3d, d.label, name, fields, sizeof fields / sizeof fields[0]);
-    return result == CULV_OK ? d3d->of->create_image(d3d, &d, name, out) : result;
+    CULVI_TRY(check_fields(d3d, d.label, name, fields, sizeof fields / sizeof fields[0]));
+    return d3d->of->create_image(d3d, &d, name, out);
 }
 
 /* Either API's half. NULL for another back-end's. */
@@ -219,12 +211,9 @@ culv_result culv_d3d_semaphore_import(culv_d3d_device *d3d, IUnknown *fence, con
     CULVI_REQUIRE2(d3d->voice, fence, out);
     d.type = CULV_SEMAPHORE_TIMELINE;
     d.label = label;
-    culv_result result =
-        culvi_d3d_as(d3d, label, fence, &d3d->of->fence_iid, d3d->of->fence_name, &as);
-    if (result == CULV_OK)
-        result = culvi_graphics_import_semaphore(&d3d->base, (uint64_t)(uintptr_t)as, &d,
-                                                 "culv_d3d_semaphore_import()", out);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_d3d_as(d3d, label, fence, &d3d->of->fence_iid, d3d->of->fence_name, &as));
+    CULVI_TRY(culvi_graphics_import_semaphore(&d3d->base, (uint64_t)(uintptr_t)as, &d,
+                                              "culv_d3d_semaphore_import()", out));
     IUnknown_AddRef((IUnknown *)as);
     (*out)->present.read = d3d->of->read_fence;
     (*out)->present.release = release_fence;
@@ -240,18 +229,15 @@ culv_result culv_d3d_semaphore_create(culv_d3d_device *d3d,
     culv_d3d_semaphore_create_desc d = culv_d3d_semaphore_create_desc_init();
     CULVI_REQUIRE(NULL, d3d);
     CULVI_REQUIRE(d3d->voice, out);
-    culv_result result =
-        desc != NULL ? culvi_desc_read(d3d->voice, &d, sizeof d, desc, name) : CULV_OK;
+    if (desc != NULL) CULVI_TRY(culvi_desc_read(d3d->voice, &d, sizeof d, desc, name));
     const field fields[] = {{d.fallback != 0, &culvi_d3d12, "fallback"}};
-    if (result == CULV_OK) result = check_fields(d3d, d.label, name, fields, 1);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(check_fields(d3d, d.label, name, fields, 1));
     culvi_semaphore_plan plan = {.label = d.label,
                                  .desc_name = name,
                                  .fallback = d.fallback,
                                  .type = CULV_SEMAPHORE_TIMELINE,
                                  .initial_value = d.initial_value};
-    result = culvi_shared_semaphore_create(&d3d->base, &plan, out);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_shared_semaphore_create(&d3d->base, &plan, out));
     culvi_semaphore_pair_reads(&(*out)->pair);
     culv_semaphore *cuda = (*out)->pair.cuda;
     cuda->present.read = d3d->of->read_fence; /* the pair holds the fence while there are signals */
@@ -277,17 +263,14 @@ culv_result culv_d3d_shadow_create(culv_d3d_device *d3d, const culv_d3d_shadow_d
     void *resource = NULL;
     CULVI_REQUIRE(NULL, d3d);
     CULVI_REQUIRE2(d3d->voice, desc, out);
-    culv_result result = culvi_desc_read(d3d->voice, &d, sizeof d, desc, name);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_desc_read(d3d->voice, &d, sizeof d, desc, name));
     if (d.resource == NULL)
         return culvi_fail(d3d->voice, d.label, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
                           "%s.resource is NULL", name);
     const field fields[] = {{d.keyed_mutex != 0, &culvi_d3d11, "keyed_mutex"}};
-    result = check_fields(d3d, d.label, name, fields, 1);
-    if (result != CULV_OK) return result;
-    result = culvi_d3d_as(d3d, d.label, d.resource, &d3d->of->resource_iid, d3d->of->resource_name,
-                          &resource);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(check_fields(d3d, d.label, name, fields, 1));
+    CULVI_TRY(culvi_d3d_as(d3d, d.label, d.resource, &d3d->of->resource_iid, d3d->of->resource_name,
+                           &resource));
     make.cube = d.cube;
     make.format = d.format;
     make.texels = d.texels;
@@ -299,7 +282,7 @@ culv_result culv_d3d_shadow_create(culv_d3d_device *d3d, const culv_d3d_shadow_d
     shadow->d3d = d3d;
     shadow->resource = resource;
     shadow->levels = 1;
-    result = d3d->of->create_twin(shadow, &make, name);
+    culv_result result = d3d->of->create_twin(shadow, &make, name);
     if (result != CULV_OK) {
         culvi_free(shadow);
         return result;
@@ -324,10 +307,9 @@ culv_result culv_d3d_shadow_record(culv_d3d_shadow *shadow, IUnknown *commands, 
     CULVI_REQUIRE(NULL, shadow);
     const culv_d3d_device *d3d = shadow->d3d;
     CULVI_REQUIRE(d3d->voice, commands);
-    culv_result result = culvi_d3d_as(d3d, shadow->label, commands, &d3d->of->commands_iid,
-                                      d3d->of->commands_name, &as);
-    if (result == CULV_OK) result = d3d->of->record(shadow, as, state, from_twin != 0);
-    return result;
+    CULVI_TRY(culvi_d3d_as(d3d, shadow->label, commands, &d3d->of->commands_iid,
+                           d3d->of->commands_name, &as));
+    return d3d->of->record(shadow, as, state, from_twin != 0);
 }
 
 const culv_shared_image *culv_d3d_shadow_image(const culv_d3d_shadow *shadow)

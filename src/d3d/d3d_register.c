@@ -51,9 +51,9 @@ static const char *explain(CUresult code)
 static culv_result destroy(culv_registration *r, const char *call)
 {
     (void)call;
-    culv_result result = culvi_registration_release(r, false);
-    if (result == CULV_OK) culvi_free(r);
-    return result;
+    CULVI_TRY(culvi_registration_release(r, false));
+    culvi_free(r);
+    return CULV_OK;
 }
 
 /* Direct3D needs no attachment, and Culvert asks nothing of it before a map. */
@@ -148,12 +148,9 @@ culv_result culv_d3d_register(culv_device *device, IUnknown *resource,
     CULVI_REQUIRE(NULL, device);
     const culvi_voice *voice = &device->voice;
     CULVI_REQUIRE2(voice, resource, out);
-    culv_result result = desc != NULL
-                             ? culvi_desc_read(voice, &d, sizeof d, desc, "culv_d3d_register_desc")
-                             : CULV_OK;
-    if (result == CULV_OK)
-        result = culvi_check_access(voice, d.label, "culv_d3d_register_desc.access", d.access);
-    if (result != CULV_OK) return result;
+    if (desc != NULL)
+        CULVI_TRY(culvi_desc_read(voice, &d, sizeof d, desc, "culv_d3d_register_desc"));
+    CULVI_TRY(culvi_check_access(voice, d.label, "culv_d3d_register_desc.access", d.access));
     const culvi_d3d_version *version = version_of(resource, &as);
     if (version == NULL)
         return culvi_fail(voice, d.label, CULV_ERROR_INVALID, CULV_REASON_HANDLE_KIND,
@@ -164,10 +161,10 @@ culv_result culv_d3d_register(culv_device *device, IUnknown *resource,
         return culvi_fail(voice, d.label, CULV_ERROR_UNSUPPORTED, CULV_REASON_DRIVER_TOO_OLD,
                           "%s(): the CUDA driver has no %s: it registers no resources of %s",
                           __func__, version->cuda_register, version->name);
-    result = version->look(voice, d.label, as, &candidate, &luid, &software);
-    if (result == CULV_OK) result = check_device(device, d.label, &luid, software);
-    if (result == CULV_OK) result = culvi_d3d_check_candidate(voice, &candidate, &d, &image);
-    return result == CULV_OK ? make(version, device, as, &d, &candidate, &image, out) : result;
+    CULVI_TRY(version->look(voice, d.label, as, &candidate, &luid, &software));
+    CULVI_TRY(check_device(device, d.label, &luid, software));
+    CULVI_TRY(culvi_d3d_check_candidate(voice, &candidate, &d, &image));
+    return make(version, device, as, &d, &candidate, &image, out);
 }
 
 /* Devices -------------------------------------------------------------------------------------- */
@@ -325,8 +322,7 @@ culv_result culv_d3d_get_devices(IUnknown *object, culv_d3d_device_list list, ui
                           __func__);
     if (found < 3)
         return get_devices(versions[found], __func__, as, list, capacity, ordinals, count);
-    culv_result result = get_device(__func__, as, &one);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(get_device(__func__, as, &one));
     if (capacity > 0) ordinals[0] = one;
     *count = 1;
     return CULV_OK;

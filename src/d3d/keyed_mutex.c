@@ -75,12 +75,10 @@ culv_result culv_keyed_mutex_import(culv_device *device, const culv_keyed_mutex_
     culv_keyed_mutex_desc d;
     CULVI_REQUIRE(NULL, device);
     CULVI_REQUIRE2(&device->voice, desc, out);
-    culv_result result =
-        culvi_desc_read(&device->voice, &d, sizeof d, desc, "culv_keyed_mutex_desc");
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_desc_read(&device->voice, &d, sizeof d, desc, "culv_keyed_mutex_desc"));
     culvi_import import = how_to_import(device, &d);
-    result = culvi_import_check(device, &import, &any);
-    return result == CULV_OK ? import_checked(device, &import, out) : result;
+    CULVI_TRY(culvi_import_check(device, &import, &any));
+    return import_checked(device, &import, out);
 }
 
 culv_result culvi_keyed_mutex_import_exported(culv_device *device, const culv_keyed_mutex_desc *d,

@@ -115,8 +115,7 @@ static culv_result find_gpu(const culvi_voice *voice, culv_driver driver, culvi_
     culvi_probe probe;
     culvi_gl_identify(source, NULL);
     if (source->has_uuid) return CULV_OK;
-    culv_result result = culvi_probe_open(voice, driver, &probe);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_probe_open(voice, driver, &probe));
     culvi_gl_identify(source, &probe);
     culvi_probe_close(&probe);
     return CULV_OK;
@@ -152,8 +151,7 @@ static culv_result identify(culv_gl *gl, const culvi_gl_context *now)
 {
     culv_device *device = gl->base.device;
     culvi_gl_source source = {.windows = &gl->windows, .table = &gl->table, .context = *now};
-    culv_result result = find_gpu(&device->voice, device->cuda->kind, &source);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(find_gpu(&device->voice, device->cuda->kind, &source));
     if (!source.has_uuid && gl->how.fallback == 0)
         return culvi_fail(
             &device->voice, gl->base.label, CULV_ERROR_UNSUPPORTED, CULV_REASON_EXTENSION_MISSING,
@@ -245,9 +243,9 @@ static culv_result attach_again(culvi_graphics *graphics, culv_device *device, c
     culv_gl_desc how = gl->how;
     culv_gl *again = NULL;
     how.vk = NULL; /* that is attached to the other device */
-    culv_result result = culv_gl_attach(device, &how, &again);
-    if (result == CULV_OK) *out = &again->base;
-    return result;
+    CULVI_TRY(culv_gl_attach(device, &how, &again));
+    *out = &again->base;
+    return CULV_OK;
 }
 
 void culv_gl_detach(culv_gl **gl)
@@ -351,8 +349,8 @@ static culv_result find_device(const culvi_voice *voice, culvi_gl_source *source
                           "the context lacks %s; Culvert needs OpenGL 4.5, or "
                           "GL_ARB_direct_state_access",
                           source->table->missing != NULL ? source->table->missing : "glGetError");
-    culv_result result = find_gpu(voice, d->driver, source);
-    if (result != CULV_OK || source->has_uuid) return result;
+    CULVI_TRY(find_gpu(voice, d->driver, source));
+    if (source->has_uuid) return CULV_OK;
     return culvi_fail(
         voice, d->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_EXTENSION_MISSING,
         "nothing tells which GPU the context of '%s' is: it lacks "

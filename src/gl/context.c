@@ -327,8 +327,8 @@ static bool finds_marker(const culv_gl *gl)
 
 static culv_result enter(const culv_gl *gl, const char *label, const char *call)
 {
-    culv_result result = enter_by_handles(gl, label, call);
-    if (result != CULV_OK || (gl->table.glIsBuffer(gl->marker) && finds_marker(gl))) return result;
+    CULVI_TRY(enter_by_handles(gl, label, call));
+    if (gl->table.glIsBuffer(gl->marker) && finds_marker(gl)) return CULV_OK;
     return culvi_fail(gl->voice, label, CULV_ERROR_INVALID, CULV_REASON_CONTEXT,
                       "%s(): the attached context was destroyed, and another one has its handle; "
                       "call culv_gl_lose_contexts() and destroy what you made, then attach anew",
@@ -344,9 +344,9 @@ culv_result culvi_gl_enter_frame(const culv_gl *gl, const char *label, const cha
 
 culv_result culvi_gl_enter(const culv_gl *gl, const char *label, const char *call)
 {
-    culv_result result = enter(gl, label, call);
-    if (result == CULV_OK) culvi_gl_take_error(gl, call);
-    return result;
+    CULVI_TRY(enter(gl, label, call));
+    culvi_gl_take_error(gl, call);
+    return CULV_OK;
 }
 
 culv_result culvi_gl_enter_to_destroy(const culv_gl *gl, const char *label, const char *call)

@@ -74,8 +74,7 @@ static culv_result make_instance(const culv_gl *gl, const char *label, culvi_gl_
     PFN_vkCreateInstance create = (PFN_vkCreateInstance)get(NULL, "vkCreateInstance");
     const char *layers[2];
     uint32_t num_layers = 2;
-    culv_result result = culv_vk_merge_instance_layers(get, 0, NULL, &num_layers, layers);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culv_vk_merge_instance_layers(get, 0, NULL, &num_layers, layers));
     VkApplicationInfo application = {.sType = VK_STRUCTURE_TYPE_APPLICATION_INFO,
                                      .pEngineName = "Culvert",
                                      .apiVersion = API_VERSION};
@@ -105,8 +104,7 @@ static culv_result choose(const culv_gl *gl, const char *label, PFN_vkGetInstanc
     d.driver = gl->base.device->cuda->kind;
     for (uint32_t i = 0; i < 16; i++)
         list[i] = culv_vk_candidate_init();
-    culv_result result = culv_vk_rank_physical_devices(get, instance, &d, list, count, &count);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culv_vk_rank_physical_devices(get, instance, &d, list, count, &count));
     if (count > 16) count = 16;
     for (uint32_t i = 0; i < count; i++)
         if (culvi_uuid_equal(&list[i].uuid, &gl->base.uuid)) {
@@ -136,9 +134,8 @@ static culv_result make_device(const culv_gl *gl, const char *label, culvi_gl_ex
     uint32_t num_names = 16;
     culv_vk_device_features features = culv_vk_device_features_init();
     PFN_vkCreateDevice create = (PFN_vkCreateDevice)get(e->instance, "vkCreateDevice");
-    culv_result result = culv_vk_merge_device_extensions(d, 0, NULL, &num_names, names);
-    if (result == CULV_OK) result = culv_vk_merge_device_features(d, NULL, &features, &chain);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culv_vk_merge_device_extensions(d, 0, NULL, &num_names, names));
+    CULVI_TRY(culv_vk_merge_device_features(d, NULL, &features, &chain));
     const float priority = 1.0f;
     VkDeviceQueueCreateInfo queue = {.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO,
                                      .queueCount = 1,
@@ -165,19 +162,17 @@ static culv_result make_device(const culv_gl *gl, const char *label, culvi_gl_ex
 static culv_result make_own(culv_gl *gl, const char *label, culvi_gl_exporter *e)
 {
     culv_vk_device_desc d = culv_vk_device_desc_init();
-    culv_result result = open_loader(gl, label, e, &d.get_instance_proc_addr);
-    if (result == CULV_OK) result = make_instance(gl, label, e, d.get_instance_proc_addr);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(open_loader(gl, label, e, &d.get_instance_proc_addr));
+    CULVI_TRY(make_instance(gl, label, e, d.get_instance_proc_addr));
     d.instance = e->instance;
     d.api_version = API_VERSION;
     d.num_physical_devices = 1;
     d.label = "OpenGL's exporter";
     d.fallback = gl->how.fallback;
     d.allow_other_gpu = gl->how.allow_other_gpu;
-    result = choose(gl, label, d.get_instance_proc_addr, e->instance, &d.physical_device);
-    if (result == CULV_OK) result = make_device(gl, label, e, d.get_instance_proc_addr, &d);
-    if (result == CULV_OK) result = culv_vk_attach(gl->base.device, &d, &e->vk);
-    return result;
+    CULVI_TRY(choose(gl, label, d.get_instance_proc_addr, e->instance, &d.physical_device));
+    CULVI_TRY(make_device(gl, label, e, d.get_instance_proc_addr, &d));
+    return culv_vk_attach(gl->base.device, &d, &e->vk);
 }
 
 static void free_own(culvi_gl_exporter *e)

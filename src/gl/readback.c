@@ -65,10 +65,9 @@ culv_result culv_gl_readback_create(culv_gl *gl, const culv_gl_readback_desc *de
     culv_gl_register_desc how = culv_gl_register_desc_init();
     CULVI_REQUIRE(NULL, gl);
     CULVI_REQUIRE2(gl->voice, desc, out);
-    culv_result result = culvi_desc_read(gl->voice, &d, sizeof d, desc, "culv_gl_readback_desc");
-    if (result == CULV_OK) result = check_desc(gl->voice, &d);
-    if (result == CULV_OK) result = culvi_gl_enter(gl, d.label, "culv_gl_readback_create");
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_desc_read(gl->voice, &d, sizeof d, desc, "culv_gl_readback_desc"));
+    CULVI_TRY(check_desc(gl->voice, &d));
+    CULVI_TRY(culvi_gl_enter(gl, d.label, "culv_gl_readback_create"));
     culvi_gl_readback *r = culvi_alloc(sizeof *r);
     if (r == NULL) return culvi_fail_host_memory(gl->voice, d.label);
     r->gl = gl;
@@ -82,8 +81,8 @@ culv_result culv_gl_readback_create(culv_gl *gl, const culv_gl_readback_desc *de
     const ptrdiff_t size = (ptrdiff_t)d.width * (ptrdiff_t)d.height * formats[r->format].bytes;
     gl->table.glCreateBuffers(1, &r->buffer);
     gl->table.glNamedBufferStorage(r->buffer, size, NULL, 0);
-    result = culvi_gl_check(gl, r->label, "glNamedBufferStorage",
-                            "a pixel buffer of %td bytes could not be made", size);
+    culv_result result = culvi_gl_check(gl, r->label, "glNamedBufferStorage",
+                                        "a pixel buffer of %td bytes could not be made", size);
     if (result != CULV_OK) goto delete_buffer;
     how.access = CULV_ACCESS_READ_ONLY;
     how.label = r->label;
@@ -190,9 +189,8 @@ static culv_result blit(culvi_gl_readback *r, int i, bool flip, uint32_t *from, 
                         int32_t *y)
 {
     const culvi_gl_table *t = &r->gl->table;
-    culv_result result = check_conditional(r);
-    if (result == CULV_OK) result = need_scratch(r, i);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(check_conditional(r));
+    CULVI_TRY(need_scratch(r, i));
     const unsigned char scissor = t->glIsEnabled(CULVI_GL_SCISSOR_TEST);
     if (scissor) t->glDisable(CULVI_GL_SCISSOR_TEST);
     t->glBlitNamedFramebuffer(*from, r->framebuffers[i], *x, *y, *x + r->width, *y + r->height, 0,
@@ -271,13 +269,12 @@ culv_result culv_gl_readback_read(culv_registration *readback, uint32_t framebuf
                           "culv_gl_readback_read(): it is no readback; culv_gl_readback_create() "
                           "makes one");
     culv_gl *gl = r->gl;
-    culv_result result = culvi_gl_enter(gl, r->label, "culv_gl_readback_read");
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_gl_enter(gl, r->label, "culv_gl_readback_read"));
     if (readback->mapped)
         return culvi_fail(gl->voice, r->label, CULV_ERROR_INVALID, CULV_REASON_MAPPED,
                           "culv_gl_readback_read(): CUDA has the buffer now; unmap it first");
     gl->table.glGetNamedFramebufferParameteriv(framebuffer, CULVI_GL_SAMPLES, &samples);
-    result =
+    culv_result result =
         culvi_gl_check_error(gl, r->label, "glGetNamedFramebufferParameteriv", CULV_REASON_VALUE,
                              "%" PRIu32 " is no framebuffer of this context", framebuffer);
     if (result == CULV_OK) result = check_extent(r, framebuffer, x, y);

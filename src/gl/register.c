@@ -402,9 +402,8 @@ static culv_result destroy(culv_registration *r, const char *call)
     culv_gl *gl = r->attachment;
     /* A lost device has nothing left that the driver could unregister. */
     bool lost = atomic_load(&gl->lost);
-    culv_result result = culvi_gl_enter_to_destroy(gl, r->memory.label, call);
-    if (result == CULV_OK) result = culvi_registration_release(r, lost);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_gl_enter_to_destroy(gl, r->memory.label, call));
+    CULVI_TRY(culvi_registration_release(r, lost));
     culvi_gl_registration *mine = culvi_gl_registration_of(r);
     if (mine->readback != NULL) culvi_gl_readback_end(mine->readback);
     culvi_free(mine);
@@ -427,12 +426,9 @@ static culv_result begin(culv_gl *gl, const culv_gl_register_desc *desc, culv_gl
                          const char *call)
 {
     *d = culv_gl_register_desc_init();
-    culv_result result =
-        desc != NULL ? culvi_desc_read(gl->voice, d, sizeof *d, desc, "culv_gl_register_desc")
-                     : CULV_OK;
-    if (result != CULV_OK) return result;
-    result = culvi_check_access(gl->voice, d->label, "culv_gl_register_desc.access", d->access);
-    if (result != CULV_OK) return result;
+    if (desc != NULL)
+        CULVI_TRY(culvi_desc_read(gl->voice, d, sizeof *d, desc, "culv_gl_register_desc"));
+    CULVI_TRY(culvi_check_access(gl->voice, d->label, "culv_gl_register_desc.access", d->access));
     if (gl->base.foreign)
         return culvi_fail(gl->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,
                           "%s(): the context is of '%s', and CUDA registers objects of its own "
@@ -489,9 +485,8 @@ culv_result culv_gl_register_buffer(culv_gl *gl, uint32_t buffer, const culv_gl_
     culvi_gl_object_info object;
     CULVI_REQUIRE(NULL, gl);
     CULVI_REQUIRE(gl->voice, out);
-    culv_result result = begin(gl, desc, &d, "culv_gl_register_buffer");
-    if (result == CULV_OK) result = look_at_buffer(gl, d.label, buffer, &object);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(begin(gl, desc, &d, "culv_gl_register_buffer"));
+    CULVI_TRY(look_at_buffer(gl, d.label, buffer, &object));
     culvi_register_plan plan = {.size = object.size,
                                 .flags = flags_of(&d, false),
                                 .make = make_buffer,
@@ -507,10 +502,9 @@ culv_result culv_gl_register_image(culv_gl *gl, uint32_t name, uint32_t target,
     culv_image_desc image = culv_image_desc_init();
     CULVI_REQUIRE(NULL, gl);
     CULVI_REQUIRE(gl->voice, out);
-    culv_result result = begin(gl, desc, &d, "culv_gl_register_image");
-    if (result == CULV_OK) result = look_at_image(gl, d.label, name, target, &object);
-    if (result == CULV_OK) result = describe_image(gl, d.label, &object, &image);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(begin(gl, desc, &d, "culv_gl_register_image"));
+    CULVI_TRY(look_at_image(gl, d.label, name, target, &object));
+    CULVI_TRY(describe_image(gl, d.label, &object, &image));
     image.no_surfaces = d.no_surfaces != 0;
     image.texture_gather = d.texture_gather != 0;
     culvi_register_plan plan = {.image = &image,
@@ -523,7 +517,7 @@ culv_result culv_gl_register_image(culv_gl *gl, uint32_t name, uint32_t target,
 
 culv_result culvi_gl_unregister(culv_registration **registration, const char *call)
 {
-    culv_result result = destroy(*registration, call);
-    if (result == CULV_OK) *registration = NULL;
-    return result;
+    CULVI_TRY(destroy(*registration, call));
+    *registration = NULL;
+    return CULV_OK;
 }

@@ -116,15 +116,14 @@ culv_result culvi_gl_create_buffer(const culv_gl *gl, const char *label, uint64_
     const culvi_gl_table *t = &gl->table;
     uint32_t name = 0;
     t->glCreateBuffers(1, &name);
-    culv_result result = culvi_gl_check(gl, label, "glCreateBuffers", "no buffer was made");
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_gl_check(gl, label, "glCreateBuffers", "no buffer was made"));
     if (memory != 0)
         t->glNamedBufferStorageMemEXT(name, (ptrdiff_t)size, memory, offset);
     else
         t->glNamedBufferStorage(name, (ptrdiff_t)size, NULL, DYNAMIC_STORAGE);
-    result = culvi_gl_check(gl, label,
-                            memory != 0 ? "glNamedBufferStorageMemEXT" : "glNamedBufferStorage",
-                            "a buffer of %" PRIu64 " bytes could not be made", size);
+    culv_result result = culvi_gl_check(
+        gl, label, memory != 0 ? "glNamedBufferStorageMemEXT" : "glNamedBufferStorage",
+        "a buffer of %" PRIu64 " bytes could not be made", size);
     if (result == CULV_OK)
         *out = name;
     else
@@ -263,9 +262,8 @@ culv_result culvi_gl_texture_storage(const culv_gl *gl, const culvi_gl_shape *s,
     const int sides = sides_of(s, &last);
     if (memory != 0) {
         t->glTextureParameteri(texture, CULVI_GL_TEXTURE_TILING_EXT, (int32_t)tiling);
-        culv_result result =
-            culvi_gl_check(gl, s->label, "glTextureParameteri", "the tiling could not be set");
-        if (result != CULV_OK) return result;
+        CULVI_TRY(
+            culvi_gl_check(gl, s->label, "glTextureParameteri", "the tiling could not be set"));
     }
     if (memory == 0 && sides == 1)
         t->glTextureStorage1D(texture, levels, format, width);
@@ -291,10 +289,9 @@ culv_result culvi_gl_create_texture(const culv_gl *gl, const culvi_gl_shape *sha
     const culvi_gl_table *t = &gl->table;
     uint32_t name = 0;
     t->glCreateTextures(shape->target, 1, &name);
+    CULVI_TRY(culvi_gl_check(gl, shape->label, "glCreateTextures", "no texture was made"));
     culv_result result =
-        culvi_gl_check(gl, shape->label, "glCreateTextures", "no texture was made");
-    if (result != CULV_OK) return result;
-    result = culvi_gl_texture_storage(gl, shape, name, CULVI_GL_OPTIMAL_TILING_EXT, memory, 0);
+        culvi_gl_texture_storage(gl, shape, name, CULVI_GL_OPTIMAL_TILING_EXT, memory, 0);
     if (result == CULV_OK)
         *out = name;
     else
@@ -410,14 +407,12 @@ static culv_result share(culv_gl *gl, const culvi_gl_shape *shape, culvi_gl_obje
 {
     culvi_graphics *vk = NULL;
     culv_handle handle;
-    culv_result result = culvi_gl_exporter_get(gl, shape->label, &vk);
-    if (result == CULV_OK) result = culvi_gl_exporter_run(gl, shape, NULL, &object->vk);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_gl_exporter_get(gl, shape->label, &vk));
+    CULVI_TRY(culvi_gl_exporter_run(gl, shape, NULL, &object->vk));
     object->exporter = vk;
-    result = vk->api->export_memory(vk, shape->label, object->vk.memory, &handle);
-    if (result != CULV_OK) return result;
-    result = culvi_gl_import_handle(gl, shape->label, &handle, object->vk.size,
-                                    object->vk.dedicated, &object->memory);
+    CULVI_TRY(vk->api->export_memory(vk, shape->label, object->vk.memory, &handle));
+    culv_result result = culvi_gl_import_handle(gl, shape->label, &handle, object->vk.size,
+                                                object->vk.dedicated, &object->memory);
     culvi_handle_close(&handle);
     return result;
 }
@@ -456,8 +451,8 @@ culv_result culvi_gl_export_memory(const culvi_graphics *graphics, const char *l
                                    uint64_t memory, culv_handle *out)
 {
     culvi_graphics *vk = NULL;
-    culv_result result = culvi_gl_exporter_get(culvi_gl_of(graphics), label, &vk);
-    return result == CULV_OK ? vk->api->export_memory(vk, label, memory, out) : result;
+    CULVI_TRY(culvi_gl_exporter_get(culvi_gl_of(graphics), label, &vk));
+    return vk->api->export_memory(vk, label, memory, out);
 }
 
 /* The calls ------------------------------------------------------------------------------------ */
@@ -472,8 +467,7 @@ culv_result culvi_gl_check_buffer_size(const culv_gl *gl, const culv_gl_buffer_c
 culv_result culvi_gl_make_buffer(culv_gl *gl, const culv_gl_buffer_create_desc *desc,
                                  bool only_host, culv_shared_buffer **out)
 {
-    culv_result result = culvi_gl_check_buffer_size(gl, desc);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_gl_check_buffer_size(gl, desc));
     const culvi_gl_shape shape = {.label = desc->label, .size = desc->size};
     culvi_plan plan = {.label = desc->label,
                        .desc = &shape,
@@ -489,10 +483,9 @@ culv_result culv_gl_buffer_create(culv_gl *gl, const culv_gl_buffer_create_desc 
     culv_gl_buffer_create_desc d;
     CULVI_REQUIRE(NULL, gl);
     CULVI_REQUIRE2(gl->voice, desc, out);
-    culv_result result =
-        culvi_desc_read(gl->voice, &d, sizeof d, desc, "culv_gl_buffer_create_desc");
-    if (result == CULV_OK) result = culvi_gl_enter(gl, d.label, __func__);
-    return result == CULV_OK ? culvi_gl_make_buffer(gl, &d, false, out) : result;
+    CULVI_TRY(culvi_desc_read(gl->voice, &d, sizeof d, desc, "culv_gl_buffer_create_desc"));
+    CULVI_TRY(culvi_gl_enter(gl, d.label, __func__));
+    return culvi_gl_make_buffer(gl, &d, false, out);
 }
 
 uint32_t culv_gl_buffer_name(const culv_shared_buffer *buffer)
@@ -505,8 +498,7 @@ culv_result culvi_gl_make_image(culv_gl *gl, const culv_gl_image_create_desc *de
                                 culv_shared_image **out)
 {
     culvi_gl_shape shape;
-    culv_result result = culvi_gl_read_shape(gl, desc, &shape);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_gl_read_shape(gl, desc, &shape));
     culvi_plan plan = {.label = desc->label,
                        .desc = &shape,
                        .desc_name = "culv_gl_image_create_desc",
@@ -521,13 +513,12 @@ culv_result culv_gl_image_create(culv_gl *gl, const culv_gl_image_create_desc *d
     culv_gl_image_create_desc d;
     CULVI_REQUIRE(NULL, gl);
     CULVI_REQUIRE2(gl->voice, desc, out);
-    culv_result result =
-        culvi_desc_read(gl->voice, &d, sizeof d, desc, "culv_gl_image_create_desc");
-    if (result == CULV_OK && d.linear)
-        result = culvi_fail(gl->voice, d.label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                            "culv_gl_image_create_desc.linear is for culv_gl_memory_bind() alone");
-    if (result == CULV_OK) result = culvi_gl_enter(gl, d.label, __func__);
-    return result == CULV_OK ? culvi_gl_make_image(gl, &d, false, out) : result;
+    CULVI_TRY(culvi_desc_read(gl->voice, &d, sizeof d, desc, "culv_gl_image_create_desc"));
+    if (d.linear)
+        return culvi_fail(gl->voice, d.label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+                          "culv_gl_image_create_desc.linear is for culv_gl_memory_bind() alone");
+    CULVI_TRY(culvi_gl_enter(gl, d.label, __func__));
+    return culvi_gl_make_image(gl, &d, false, out);
 }
 
 uint32_t culv_gl_image_name(const culv_shared_image *image)

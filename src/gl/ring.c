@@ -123,33 +123,27 @@ static culv_result register_object(culvi_gl_ring *ring, const plan *p, uint32_t 
     if (!ring->is_image[i]) {
         const culv_gl_buffer_create_desc *from = &p->buffers[i];
         d.label = from->label;
-        culv_result result = culvi_gl_check_buffer_size(gl, from);
-        if (result == CULV_OK)
-            result = culvi_gl_create_buffer(gl, d.label, from->size, 0, 0, &s->names[i]);
-        return result == CULV_OK
-                   ? culv_gl_register_buffer(gl, s->names[i], &d, &s->registrations[i])
-                   : result;
+        CULVI_TRY(culvi_gl_check_buffer_size(gl, from));
+        CULVI_TRY(culvi_gl_create_buffer(gl, d.label, from->size, 0, 0, &s->names[i]));
+        return culv_gl_register_buffer(gl, s->names[i], &d, &s->registrations[i]);
     }
     const culv_gl_image_create_desc *from = &p->images[i];
     d.label = from->label;
     d.no_surfaces = from->no_surfaces;
-    culv_result result = culvi_gl_read_shape(gl, from, &shape);
-    if (result == CULV_OK && from->texels != CULV_TEXELS_STORED)
-        result = culvi_fail(gl->voice, d.label, CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT,
-                            "culv_gl_image_create_desc.texels: a registered image has its texels "
-                            "as they are stored");
-    if (result == CULV_OK) result = culvi_gl_create_texture(gl, &shape, 0, &s->names[i]);
-    return result == CULV_OK
-               ? culv_gl_register_image(gl, s->names[i], shape.target, &d, &s->registrations[i])
-               : result;
+    CULVI_TRY(culvi_gl_read_shape(gl, from, &shape));
+    if (from->texels != CULV_TEXELS_STORED)
+        return culvi_fail(gl->voice, d.label, CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT,
+                          "culv_gl_image_create_desc.texels: a registered image has its texels "
+                          "as they are stored");
+    CULVI_TRY(culvi_gl_create_texture(gl, &shape, 0, &s->names[i]));
+    return culv_gl_register_image(gl, s->names[i], shape.target, &d, &s->registrations[i]);
 }
 
 /* Nobody else has the object, so that no map needs to ask whether it is still there. But a caller
  * may be on the wrong thread. */
 static culv_result register_made(culvi_gl_ring *ring, const plan *p, uint32_t i, uint32_t slot)
 {
-    culv_result result = register_object(ring, p, i, slot);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(register_object(ring, p, i, slot));
     culv_registration *made = ring->slots[slot].registrations[i];
     made->asks_caller = true;
     culvi_registration_own(made, "culv_ring_destroy");
@@ -174,13 +168,11 @@ static culv_result make_registered(culvi_gl_ring *ring, const plan *p)
         ring->made[i] = given == NULL;
         for (uint32_t slot = 0; slot < ring->base.depth; slot++) {
             culvi_gl_ring_slot *s = &ring->slots[slot];
-            culv_result result = given != NULL ? check_registration(ring, i, given[slot])
-                                               : register_made(ring, p, i, slot);
-            if (result != CULV_OK) return result;
+            CULVI_TRY(given != NULL ? check_registration(ring, i, given[slot])
+                                    : register_made(ring, p, i, slot));
             if (given == NULL) continue;
             s->registrations[i] = given[slot];
-            result = check_given_twice(ring, i, slot);
-            if (result != CULV_OK) return result;
+            CULVI_TRY(check_given_twice(ring, i, slot));
             s->names[i] = culvi_gl_registration_of(given[slot])->object.name;
         }
     }
@@ -194,18 +186,14 @@ static culv_result unregister(culvi_gl_ring *ring)
     /* A CUDA context that is lost took its mappings along. */
     if (ring->mapped != 0 && culvi_gl_is_current(ring->gl) &&
         !culvi_lost(ring->base.graphics->device)) {
-        culv_result result = culvi_gl_ring_unmap(ring, ring->mapped, NULL);
-        if (result != CULV_OK) return result;
+        CULVI_TRY(culvi_gl_ring_unmap(ring, ring->mapped, NULL));
     }
     for (uint32_t slot = 0; slot < ring->base.depth; slot++)
         for (uint32_t i = 0; i < ring->base.num_resources; i++) {
             culvi_gl_ring_slot *s = &ring->slots[slot];
             if (!ring->made[i]) continue;
-            culv_result result =
-                s->registrations[i] != NULL
-                    ? culvi_gl_unregister(&s->registrations[i], "culv_ring_destroy")
-                    : CULV_OK;
-            if (result != CULV_OK) return result;
+            if (s->registrations[i] != NULL)
+                CULVI_TRY(culvi_gl_unregister(&s->registrations[i], "culv_ring_destroy"));
             if (s->names[i] == 0 || !culvi_gl_is_current(ring->gl)) continue;
             if (ring->is_image[i])
                 t->glDeleteTextures(1, &s->names[i]);
@@ -268,8 +256,8 @@ static culv_result fill(culvi_gl_ring *ring, const plan *p)
         return culvi_graphics_ring_make_core(&ring->base, settings);
     }
     ring->base.signal_first = ring->way == CULV_GL_WAY_STAGED;
-    result = ring->base.signal_first ? make_objects(ring, p) : make_registered(ring, p);
-    return result == CULV_OK ? make_clocks(ring, settings) : result;
+    CULVI_TRY(ring->base.signal_first ? make_objects(ring, p) : make_registered(ring, p));
+    return make_clocks(ring, settings);
 }
 
 static culv_result make(culv_gl *gl, const plan *p, culv_gl_way way, culvi_gl_ring **out)
@@ -449,11 +437,10 @@ culv_result culv_gl_ring_create(culv_gl *gl, const culv_gl_ring_desc *desc, culv
     culvi_gl_ring *ring = NULL;
     CULVI_REQUIRE(NULL, gl);
     CULVI_REQUIRE2(gl->voice, desc, out);
-    culv_result result = culvi_desc_read(gl->voice, &d, sizeof d, desc, "culv_gl_ring_desc");
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_desc_read(gl->voice, &d, sizeof d, desc, "culv_gl_ring_desc"));
     plan *p = culvi_alloc(sizeof *p);
     if (p == NULL) return culvi_fail_host_memory(gl->voice, d.label);
-    result = read_plan(gl, &d, p);
+    culv_result result = read_plan(gl, &d, p);
     if (result == CULV_OK) result = culvi_gl_enter(gl, d.label, __func__);
     if (result == CULV_OK)
         result = d.way == CULV_GL_WAY_NONE ? make_best(gl, p, &ring) : make(gl, p, d.way, &ring);
@@ -471,10 +458,10 @@ static culv_result destroy(void *context, const CUstream *last_use, const char *
 {
     culvi_gl_ring *ring = culvi_gl_ring_of(context);
     culv_gl *gl = ring->gl;
-    culv_result result = culvi_gl_enter_to_destroy(gl, ring->base.label, call);
-    if (result == CULV_OK) result = unmake(ring, last_use);
-    if (result == CULV_OK) culvi_graphics_unref(&gl->base);
-    return result;
+    CULVI_TRY(culvi_gl_enter_to_destroy(gl, ring->base.label, call));
+    CULVI_TRY(unmake(ring, last_use));
+    culvi_graphics_unref(&gl->base);
+    return CULV_OK;
 }
 
 /* What it is made of --------------------------------------------------------------------------- */
@@ -492,8 +479,7 @@ culv_result culv_gl_ring_get_info(const culv_ring *ring, culv_gl_ring_info *out)
     const culvi_gl_ring *mine = culvi_ring_of_api(ring, &ring_api.ring, __func__);
     if (mine == NULL) return CULV_ERROR_INVALID;
     CULVI_REQUIRE(mine->gl->voice, out);
-    culv_result result = culvi_struct_check(mine->gl->voice, out, "culv_gl_ring_info");
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_struct_check(mine->gl->voice, out, "culv_gl_ring_info"));
     info.way = mine->way;
     info.waits_on_host = mine->base.signal_first;
     info.refusals = mine->refusals;

@@ -61,9 +61,9 @@ static uint32_t list_slots(culvi_gl_ring *ring, uint64_t slots)
 culv_result culvi_gl_ring_unmap(culvi_gl_ring *ring, uint64_t slots, CUstream stream)
 {
     const uint32_t count = list_slots(ring, slots);
-    culv_result result = culv_registration_unmap(ring->list, count, stream);
-    if (result == CULV_OK) ring->mapped &= ~slots;
-    return result;
+    CULVI_TRY(culv_registration_unmap(ring->list, count, stream));
+    ring->mapped &= ~slots;
+    return CULV_OK;
 }
 
 /* Each in the stream in which it was released: mostly one for all of them. */
@@ -93,12 +93,9 @@ static culv_result map_burst(culvi_gl_ring *ring, const culv_ring_frame *frame, 
     for (uint32_t i = me->at; i < me->length; i++)
         slots |= UINT64_C(1) << me->slots[i];
     slots &= ~ring->mapped;
-    culv_result result = CULV_OK;
     if (frame->wait_value != 0)
-        result = culvi_gl_clock_order(&ring->clocks[ring->base.side], frame->wait_value);
-    if (result == CULV_OK)
-        result = culv_registration_map(ring->list, list_slots(ring, slots), stream);
-    if (result != CULV_OK) return result;
+        CULVI_TRY(culvi_gl_clock_order(&ring->clocks[ring->base.side], frame->wait_value));
+    CULVI_TRY(culv_registration_map(ring->list, list_slots(ring, slots), stream));
     ring->mapped |= slots;
     for (uint32_t slot = 0; slot < ring->base.depth; slot++)
         if (slots >> slot & 1) ring->slots[slot].stream = stream;
@@ -172,8 +169,7 @@ static culv_result release_by_cuda(void *context, const CUstream *stream, culv_r
                                    const char *call)
 {
     culvi_gl_ring *ring = culvi_gl_ring_of(context);
-    culv_result result = enter_for_cuda(ring, call);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(enter_for_cuda(ring, call));
     cuda_turn turn = {ring, *stream, frame};
     return culvi_ring_release_by(ring->base.core, culvi_gl_ring_cuda_side(ring), frame,
                                  hand_over_by_cuda, &turn, call);
@@ -185,8 +181,7 @@ static culv_result flush_by_cuda(void *context, const CUstream *stream, uint64_t
     uint64_t value = 0;
     (void)signal_value;
     culvi_gl_ring *ring = culvi_gl_ring_of(context);
-    culv_result result = enter_for_cuda(ring, call);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(enter_for_cuda(ring, call));
     cuda_turn turn = {ring, *stream, NULL};
     return culvi_ring_flush_by(ring->base.core, culvi_gl_ring_cuda_side(ring), hand_over_by_cuda,
                                &turn, &value, call);
@@ -281,11 +276,9 @@ culv_result culvi_gl_ring_acquire(void *context, const CUstream *stream, uint64_
 {
     culv_ring_frame frame;
     culvi_gl_ring *ring = culvi_gl_ring_of(context);
-    culv_result result = culvi_gl_enter(ring->gl, ring->base.label, call);
-    if (result == CULV_OK)
-        result = culvi_graphics_ring_acquire(context, stream, timeout, &frame, call);
-    if (result != CULV_OK) return result;
-    result = begin_gl(ring, &frame);
+    CULVI_TRY(culvi_gl_enter(ring->gl, ring->base.label, call));
+    CULVI_TRY(culvi_graphics_ring_acquire(context, stream, timeout, &frame, call));
+    culv_result result = begin_gl(ring, &frame);
     if (result != CULV_OK)
         return culvi_ring_give_back(ring->base.core, ring->base.side, &frame, result);
     *out = frame;
@@ -313,9 +306,8 @@ static culv_result finish_gl(culvi_gl_ring *ring, const culv_ring_frame *frame)
 {
     const culvi_gl_table *t = &ring->gl->table;
     culvi_gl_ring_slot *slot = &ring->slots[frame->slot];
-    culv_result result = CULV_OK;
-    if (ring->base.side == CULV_RING_PRODUCER) result = copy_by_gl(ring, frame->slot, false);
-    if (result != CULV_OK || ring->way != CULV_GL_WAY_STAGED) return result;
+    if (ring->base.side == CULV_RING_PRODUCER) CULVI_TRY(copy_by_gl(ring, frame->slot, false));
+    if (ring->way != CULV_GL_WAY_STAGED) return CULV_OK;
     if (slot->fence != NULL) t->glDeleteSync(slot->fence); /* the slot was released again */
     slot->fence = t->glFenceSync(CULVI_GL_SYNC_GPU_COMMANDS_COMPLETE, 0);
     return culvi_gl_check(ring->gl, ring->base.label, "glFenceSync",
@@ -327,10 +319,8 @@ culv_result culvi_gl_ring_release(void *context, const CUstream *stream, culv_ri
 {
     (void)stream;
     culvi_gl_ring *ring = culvi_gl_ring_of(context);
-    culv_result result = culvi_gl_enter(ring->gl, ring->base.label, call);
-    if (result == CULV_OK && culvi_ring_holds(party_of(ring, ring->base.side), frame))
-        result = finish_gl(ring, frame);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_gl_enter(ring->gl, ring->base.label, call));
+    if (culvi_ring_holds(party_of(ring, ring->base.side), frame)) CULVI_TRY(finish_gl(ring, frame));
     const culvi_graphics_work work = {
         .commands = frame->slot < ring->base.depth ? &ring->slots[frame->slot] : NULL};
     return culvi_graphics_ring_submit(&ring->base, &work, frame, call);
@@ -340,7 +330,6 @@ culv_result culvi_gl_ring_flush(void *context, const CUstream *stream, uint64_t 
                                 const char *call)
 {
     const culvi_gl_ring *ring = culvi_gl_ring_of(context);
-    culv_result result = culvi_gl_enter(ring->gl, ring->base.label, call);
-    return result == CULV_OK ? culvi_graphics_ring_flush(context, stream, signal_value, call)
-                             : result;
+    CULVI_TRY(culvi_gl_enter(ring->gl, ring->base.label, call));
+    return culvi_graphics_ring_flush(context, stream, signal_value, call);
 }

@@ -86,7 +86,6 @@ culv_result culvi_gl_make_semaphore(culvi_graphics *graphics, const culvi_semaph
     culv_gl *gl = culvi_gl_of(graphics);
     culvi_graphics *vk = NULL;
     culv_handle handle;
-    culv_result result = CULV_OK;
     /* NVIDIA's OpenGL does not wait for what another GPU signals (measured with 580): it read
      * memory that CUDA still wrote. Vulkan's queue waits for the same semaphore. */
     const bool imported = exportable && !gl->base.across && imports(gl, plan->type);
@@ -96,20 +95,17 @@ culv_result culvi_gl_make_semaphore(culvi_graphics *graphics, const culvi_semaph
                           "OpenGL does not wait for a binary semaphore that another GPU signals; "
                           "use a timeline, for which the CPU waits");
     if (plan->type == CULV_SEMAPHORE_BINARY && !imported)
-        result = culvi_gl_need(gl, plan->label, CULVI_GL_SEMAPHORE, CULVI_GL_SEMAPHORE_HANDLE,
-                               "it has no binary semaphores; use a timeline, for which the CPU "
-                               "waits there");
-    if (result == CULV_OK) result = culvi_gl_exporter_get(gl, plan->label, &vk);
-    if (result == CULV_OK && exportable)
-        result = culvi_graphics_check_shares(vk, plan->label, CULVI_SHARE_SEMAPHORES);
-    if (result == CULV_OK && !imported)
-        result = vk->api->check_timelines(vk, plan->label, CULVI_HOST_SIGNALS);
-    if (result != CULV_OK) return result;
+        CULVI_TRY(culvi_gl_need(gl, plan->label, CULVI_GL_SEMAPHORE, CULVI_GL_SEMAPHORE_HANDLE,
+                                "it has no binary semaphores; use a timeline, for which the CPU "
+                                "waits there"));
+    CULVI_TRY(culvi_gl_exporter_get(gl, plan->label, &vk));
+    if (exportable) CULVI_TRY(culvi_graphics_check_shares(vk, plan->label, CULVI_SHARE_SEMAPHORES));
+    if (!imported) CULVI_TRY(vk->api->check_timelines(vk, plan->label, CULVI_HOST_SIGNALS));
     gl_sync *sync = culvi_alloc(sizeof *sync);
     if (sync == NULL) return culvi_fail_host_memory(gl->voice, plan->label);
     sync->exporter = vk;
     sync->last = plan->initial_value;
-    result = vk->api->make_semaphore(vk, plan, exportable, &sync->semaphore);
+    culv_result result = vk->api->make_semaphore(vk, plan, exportable, &sync->semaphore);
     if (result != CULV_OK) goto free_sync;
     if (imported) {
         result = vk->api->export_semaphore(vk, plan->label, sync->semaphore, &handle);
@@ -150,8 +146,8 @@ culv_result culvi_gl_check_timelines(const culvi_graphics *graphics, const char 
                                      culvi_host_use use)
 {
     culvi_graphics *vk = NULL;
-    culv_result result = culvi_gl_exporter_get(culvi_gl_of(graphics), label, &vk);
-    return result == CULV_OK ? vk->api->check_timelines(vk, label, use) : result;
+    CULVI_TRY(culvi_gl_exporter_get(culvi_gl_of(graphics), label, &vk));
+    return vk->api->check_timelines(vk, label, use);
 }
 
 /* Host functions call it too, so it takes no lock. */
@@ -181,8 +177,8 @@ culv_result culvi_gl_fail_timeline(const culvi_graphics *graphics, const char *l
                                    const char *call, const char *what)
 {
     culvi_graphics *vk = NULL;
-    culv_result result = culvi_gl_exporter_get(culvi_gl_of(graphics), label, &vk);
-    return result == CULV_OK ? vk->api->fail(vk, label, code, call, what) : result;
+    CULVI_TRY(culvi_gl_exporter_get(culvi_gl_of(graphics), label, &vk));
+    return vk->api->fail(vk, label, code, call, what);
 }
 
 /* The calls ------------------------------------------------------------------------------------ */
@@ -191,22 +187,20 @@ culv_result culv_gl_semaphore_create(culv_gl *gl, const culv_gl_semaphore_create
                                      culv_shared_semaphore **out)
 {
     culv_gl_semaphore_create_desc d = culv_gl_semaphore_create_desc_init();
-    culv_result result = CULV_OK;
     CULVI_REQUIRE(NULL, gl);
     CULVI_REQUIRE(gl->voice, out);
     if (desc != NULL)
-        result = culvi_desc_read(gl->voice, &d, sizeof d, desc, "culv_gl_semaphore_create_desc");
-    if (result == CULV_OK) result = culvi_gl_enter(gl, d.label, __func__);
-    if (result != CULV_OK) return result;
+        CULVI_TRY(culvi_desc_read(gl->voice, &d, sizeof d, desc, "culv_gl_semaphore_create_desc"));
+    CULVI_TRY(culvi_gl_enter(gl, d.label, __func__));
     culvi_semaphore_plan plan = {.label = d.label,
                                  .desc_name = "culv_gl_semaphore_create_desc",
                                  .fallback = d.fallback,
                                  .type = d.type,
                                  .initial_value = d.initial_value,
                                  .untracked = d.untracked != 0};
-    result = culvi_shared_semaphore_create(&gl->base, &plan, out);
-    if (result == CULV_OK) culvi_semaphore_pair_reads(&(*out)->pair);
-    return result;
+    CULVI_TRY(culvi_shared_semaphore_create(&gl->base, &plan, out));
+    culvi_semaphore_pair_reads(&(*out)->pair);
+    return CULV_OK;
 }
 
 static uint32_t name_of(const culv_shared_semaphore *semaphore)
@@ -243,8 +237,7 @@ static culv_result read_uses(const culv_shared_semaphore *s, const culv_gl_uses 
     const culvi_voice *voice = &s->pair.graphics->device->voice;
     *out = culv_gl_uses_init();
     if (uses == NULL) return CULV_OK;
-    culv_result result = culvi_desc_read(voice, out, sizeof *out, uses, "culv_gl_uses");
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_desc_read(voice, out, sizeof *out, uses, "culv_gl_uses"));
     if ((out->num_buffers != 0 && out->buffers == NULL) ||
         (out->num_textures != 0 && out->textures == NULL))
         return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
@@ -321,8 +314,7 @@ static culv_result signal_on_cpu(const culv_shared_semaphore *s, uint64_t value)
     const culv_gl *gl = culvi_gl_of(s->pair.graphics);
     const char *label = s->pair.cuda->label;
     gl->table.glFinish();
-    culv_result result = culvi_gl_check(gl, label, "glFinish", "OpenGL did not finish its work");
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_gl_check(gl, label, "glFinish", "OpenGL did not finish its work"));
     int code = culvi_gl_timeline_signal(s->pair.graphics, s->pair.native, value);
     return code == 0
                ? CULV_OK
@@ -335,10 +327,10 @@ static culv_result begin(const culv_shared_semaphore *s, uint64_t value, const c
                          culv_gl_uses *out, const char *call)
 {
     const char *label = s->pair.cuda->label;
-    culv_result result = culvi_check_made_by(s->pair.graphics, &culvi_gl_api, label, call);
-    if (result == CULV_OK) result = culvi_gl_enter(culvi_gl_of(s->pair.graphics), label, call);
-    if (result == CULV_OK) result = read_uses(s, uses, out);
-    return result == CULV_OK ? check_value(s, value, call) : result;
+    CULVI_TRY(culvi_check_made_by(s->pair.graphics, &culvi_gl_api, label, call));
+    CULVI_TRY(culvi_gl_enter(culvi_gl_of(s->pair.graphics), label, call));
+    CULVI_TRY(read_uses(s, uses, out));
+    return check_value(s, value, call);
 }
 
 culv_result culv_gl_semaphore_signal(culv_shared_semaphore *semaphore, uint64_t value,
@@ -348,12 +340,11 @@ culv_result culv_gl_semaphore_signal(culv_shared_semaphore *semaphore, uint64_t 
     CULVI_REQUIRE(NULL, semaphore);
     culv_semaphore *cuda = semaphore->pair.cuda;
     const bool timeline = cuda->type == CULV_SEMAPHORE_TIMELINE;
-    culv_result result = begin(semaphore, value, uses, &u, __func__);
-    if (result == CULV_OK)
-        result = timeline ? check_rise(semaphore, value) : culv_semaphore_mark_signaled(cuda);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(begin(semaphore, value, uses, &u, __func__));
+    CULVI_TRY(timeline ? check_rise(semaphore, value) : culv_semaphore_mark_signaled(cuda));
     const uint32_t name = name_of(semaphore);
-    result = name != 0 ? on_gpu(semaphore, name, true, value, &u) : signal_on_cpu(semaphore, value);
+    culv_result result =
+        name != 0 ? on_gpu(semaphore, name, true, value, &u) : signal_on_cpu(semaphore, value);
     if (result == CULV_OK && timeline) {
         sync_of(semaphore->pair.native)->last = value;
         culv_semaphore_mark_value(cuda, value);
@@ -385,12 +376,11 @@ culv_result culv_gl_semaphore_wait(culv_shared_semaphore *semaphore, uint64_t va
     CULVI_REQUIRE(NULL, semaphore);
     culv_semaphore *cuda = semaphore->pair.cuda;
     const bool timeline = cuda->type == CULV_SEMAPHORE_TIMELINE;
-    culv_result result = begin(semaphore, value, uses, &u, __func__);
-    if (result == CULV_OK && !timeline) result = culv_semaphore_mark_waited(cuda);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(begin(semaphore, value, uses, &u, __func__));
+    if (!timeline) CULVI_TRY(culv_semaphore_mark_waited(cuda));
     const uint32_t name = name_of(semaphore);
-    result = name != 0 ? on_gpu(semaphore, name, false, value, &u)
-                       : wait_on_cpu(semaphore, value, timeout);
+    culv_result result = name != 0 ? on_gpu(semaphore, name, false, value, &u)
+                                   : wait_on_cpu(semaphore, value, timeout);
     if (result != CULV_OK && !timeline) (void)culv_semaphore_mark_signaled(cuda); /* as before */
     return result;
 }

@@ -165,11 +165,11 @@ culv_result culvi_gl_copy(const culvi_pair *pair, bool up, bool finish, const ch
 culv_result culv_gl_copy(culv_shared_buffer *buffer, culv_shared_image *image, culv_copy copy)
 {
     if (image == NULL) CULVI_REQUIRE(NULL, buffer);
-    culv_result result = culvi_check_copy(copy, __func__);
-    if (result == CULV_OK && image != NULL && buffer != NULL)
-        result = culvi_fail(NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                            "%s(): a buffer and an image; make a call for each", __func__);
+    CULVI_TRY(culvi_check_copy(copy, __func__));
+    if (image != NULL && buffer != NULL)
+        return culvi_fail(NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+                          "%s(): a buffer and an image; make a call for each", __func__);
     const bool up = copy == CULV_COPY_UPLOAD;
     const culvi_pair *pair = image != NULL ? &image->pair : &buffer->pair;
-    return result == CULV_OK ? culvi_gl_copy(pair, up, up, __func__) : result;
+    return culvi_gl_copy(pair, up, up, __func__);
 }

@@ -36,9 +36,7 @@ static culv_result check_across(const culvi_graphics *graphics)
                           "Culvert shares memory with another GPU on Linux only. Open the device "
                           "with %s(), or set %s.fallback for copies",
                           graphics->api->words->open_call, graphics->api->words->attach_desc);
-    culv_result result =
-        culvi_reach_ask(device, &graphics->uuid, graphics->label, &owner, &reaches);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_reach_ask(device, &graphics->uuid, graphics->label, &owner, &reaches));
     if (owner < 0) {
         CULVI_TEXT(text, 128);
         culvi_text_add_uuid(&text, &graphics->uuid);

@@ -155,8 +155,7 @@ static culv_result make_timeline(culvi_graphics_ring *ring, uint32_t fallback,
                                  .fallback = fallback,
                                  .type = CULV_SEMAPHORE_TIMELINE};
     culv_shared_semaphore *made = NULL;
-    culv_result result = culvi_shared_semaphore_create(ring->graphics, &plan, &made);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_shared_semaphore_create(ring->graphics, &plan, &made));
     culvi_semaphore_pair_reads(&made->pair); /* the ring has checked that it can */
     culvi_semaphore_pair_set_owner(&made->pair, "culv_ring_destroy");
     *out = (culvi_graphics_timeline){ring, &made->pair};
@@ -219,8 +218,7 @@ culv_result culvi_graphics_ring_make_resource(culvi_graphics_ring *ring, const v
         return culvi_fail_host_memory(&ring->graphics->device->voice, ring->label);
     if (is_image) ring->num_images++;
     for (uint32_t slot = 0; slot < ring->depth; slot++) {
-        culv_result result = api->make_object(ring, description, slot, &r->objects[slot]);
-        if (result != CULV_OK) return result;
+        CULVI_TRY(api->make_object(ring, description, slot, &r->objects[slot]));
         if (made) culvi_pair_set_owner(r->objects[slot], "culv_ring_destroy");
         if (r->objects[slot] == NULL)
             return refuse_resource(ring, i, CULV_REASON_NULL_ARGUMENT,
@@ -245,8 +243,7 @@ culv_result culvi_graphics_ring_make_core_on(culvi_graphics_ring *ring,
     core.ready = timelines[CULV_RING_PRODUCER];
     core.done = timelines[CULV_RING_CONSUMER];
     core.label = label_of(ring);
-    culv_result result = culvi_ring_create(ring->graphics->device, &core, &ring->core);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_ring_create(ring->graphics->device, &core, &ring->core));
     ring->owner = (culvi_ring_owner){.side = ring->side,
                                      .stream_side = 1 - ring->side,
                                      .api = &ring->api->ring,
@@ -374,9 +371,8 @@ static culv_result submit(void *context, uint64_t value)
         note_queue(ring, work);
         return CULV_OK;
     }
-    culv_result result =
-        culvi_graphics_notice(ring->graphics, ring->api->submit(ring, work, count, wait, value));
-    if (result != CULV_OK) return result;
+    CULVI_TRY(
+        culvi_graphics_notice(ring->graphics, ring->api->submit(ring, work, count, wait, value)));
     ring->num_pending = 0;
     ring->pending_wait = 0;
     note_queue(ring, work);
@@ -416,7 +412,7 @@ culv_result culvi_graphics_ring_flush(void *context, const CUstream *stream, uin
     }
     const culvi_graphics_work work = {.queue = ring->queue};
     submission s = {.ring = ring, .work = &work};
-    culv_result result = culvi_ring_flush_by(ring->core, ring->side, submit, &s, &signaled, call);
-    if (result == CULV_OK && signal_value != NULL) *signal_value = 0;
-    return result;
+    CULVI_TRY(culvi_ring_flush_by(ring->core, ring->side, submit, &s, &signaled, call));
+    if (signal_value != NULL) *signal_value = 0;
+    return CULV_OK;
 }

@@ -61,15 +61,12 @@ culv_result culvi_graphics_import(culvi_graphics *graphics, const culvi_memory_a
     const culvi_graphics_api *api = graphics->api;
     culv_memory_desc import = culv_memory_desc_init();
     culvi_memory_way way = CULVI_MEMORY_IMPORTED;
-    culv_result result = graphics->across ? choose_across(graphics, ask, &way) : CULV_OK;
-    if (result == CULV_OK)
-        result = api->export_memory(graphics, ask->label, ask->memory, &import.handle);
-    if (result != CULV_OK) return result;
+    if (graphics->across) CULVI_TRY(choose_across(graphics, ask, &way));
+    CULVI_TRY(api->export_memory(graphics, ask->label, ask->memory, &import.handle));
     import.size = ask->size;
     import.dedicated = ask->dedicated;
     import.label = ask->label;
-    result = culvi_memory_import_exported(graphics->device, api->words, &import, way, out);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_memory_import_exported(graphics->device, api->words, &import, way, out));
     (*out)->identity = ask->identity;
     const culvi_source source = {export_again, NULL, graphics, ask->memory, !ask->stays};
     if (api->exports_again && !graphics->foreign) culvi_memory_set_source(*out, &source);
@@ -121,8 +118,7 @@ culv_result culvi_graphics_acquire(culvi_graphics *graphics, const culvi_memory_
         culv_memory *made = NULL;
         culvi_memory_ask stays = *ask;
         stays.stays = true; /* by the rule of such imports */
-        culv_result result = culvi_graphics_import(graphics, &stays, &made);
-        if (result != CULV_OK) return result;
+        CULVI_TRY(culvi_graphics_import(graphics, &stays, &made));
         found = find_or_share(graphics, ask->memory, made);
         if (found == NULL) {
             *out = made;

@@ -96,17 +96,16 @@ static culv_result share(void *object, void *plans)
     culvi_plan *plan = plans;
     culvi_graphics *graphics = pair->graphics;
     plan->path = CULV_SHARING_SHARED;
-    culv_result result = culvi_graphics_check_shares(
-        graphics, plan->label, plan->is_image ? CULVI_SHARE_IMAGES : CULVI_SHARE_BUFFERS);
-    if (result == CULV_OK) result = graphics->api->plan(graphics, plan);
-    if (result == CULV_OK) result = graphics->api->make(graphics, plan, &pair->native);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_graphics_check_shares(
+        graphics, plan->label, plan->is_image ? CULVI_SHARE_IMAGES : CULVI_SHARE_BUFFERS));
+    CULVI_TRY(graphics->api->plan(graphics, plan));
+    CULVI_TRY(graphics->api->make(graphics, plan, &pair->native));
     culvi_memory_ask ask = {.label = plan->label,
                             .memory = pair->native.memory,
                             .size = pair->native.size,
                             .dedicated = pair->native.dedicated,
                             .stays = true};
-    result = culvi_graphics_import(graphics, &ask, &pair->import);
+    culv_result result = culvi_graphics_import(graphics, &ask, &pair->import);
     if (result != CULV_OK) {
         graphics->api->unmake(graphics, &pair->native);
         return result;
@@ -217,13 +216,12 @@ static culv_result make_by_host(void *object, void *plans)
         return culvi_fail(&device->voice, plan->label, CULV_ERROR_UNSUPPORTED,
                           CULV_REASON_NOT_EXPORTABLE,
                           "Culvert has no copies through the host for %s", api->words->name);
-    culv_result result = api->plan(graphics, plan);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(api->plan(graphics, plan));
     uint64_t size = plan->size;
     culvi_staging *staging = culvi_staging_new(device, CULV_SHARING_HOST, plan->label, plan->row,
                                                plan->is_image ? &plan->image : NULL, &size);
     if (staging == NULL) return CULV_ERROR_OUT_OF_MEMORY;
-    result = api->make(graphics, plan, &pair->native);
+    culv_result result = api->make(graphics, plan, &pair->native);
     if (result != CULV_OK) goto discard_staging;
     memcpy(plan->image.plane_offsets, pair->native.plane_offsets, sizeof plan->image.plane_offsets);
     result = api->stage(graphics, plan->label, staging, &pair->stage);
@@ -250,11 +248,9 @@ culv_result culvi_pair_make(culvi_graphics *graphics, culvi_plan *plan, culvi_pa
     pair->graphics = graphics;
     if (plan->only_host) return make_by_host(pair, plan);
     if (plan->fallback == 0) return share(pair, plan);
-    culv_result result = culvi_check_fallback(&graphics->device->voice, plan->label,
-                                              plan->desc_name, plan->fallback);
-    return result == CULV_OK
-               ? culvi_try_paths(graphics, plan->label, plan->fallback, &paths, pair, plan)
-               : result;
+    CULVI_TRY(culvi_check_fallback(&graphics->device->voice, plan->label, plan->desc_name,
+                                   plan->fallback));
+    return culvi_try_paths(graphics, plan->label, plan->fallback, &paths, pair, plan);
 }
 
 static void log_pair(const culvi_pair *pair, const char *deed)
@@ -293,9 +289,9 @@ culv_result culvi_shared_buffer_create(culvi_graphics *graphics, culvi_plan *pla
                                        culv_shared_buffer **out)
 {
     culvi_pair *pair = NULL;
-    culv_result result = create(graphics, plan, &pair);
-    if (result == CULV_OK) *out = CULVI_CONTAINER(pair, culv_shared_buffer, pair);
-    return result;
+    CULVI_TRY(create(graphics, plan, &pair));
+    *out = CULVI_CONTAINER(pair, culv_shared_buffer, pair);
+    return CULV_OK;
 }
 
 culv_result culvi_shared_image_create(culvi_graphics *graphics, culvi_plan *plan,
@@ -303,9 +299,9 @@ culv_result culvi_shared_image_create(culvi_graphics *graphics, culvi_plan *plan
 {
     culvi_pair *pair = NULL;
     plan->is_image = true;
-    culv_result result = create(graphics, plan, &pair);
-    if (result == CULV_OK) *out = CULVI_CONTAINER(pair, culv_shared_image, pair);
-    return result;
+    CULVI_TRY(create(graphics, plan, &pair));
+    *out = CULVI_CONTAINER(pair, culv_shared_image, pair);
+    return CULV_OK;
 }
 
 void culvi_pair_set_owner(culvi_pair *pair, const char *destroy_call)

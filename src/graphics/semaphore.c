@@ -35,19 +35,18 @@ static culv_result share_native(culvi_graphics *graphics, uint64_t semaphore, bo
                                 culv_semaphore_desc *import, culv_semaphore **out)
 {
     const culvi_graphics_api *api = graphics->api;
-    culv_result result = api->export_semaphore(graphics, import->label, semaphore, &import->handle);
-    if (result != CULV_OK) return result;
-    result =
-        culvi_semaphore_import_exported(graphics->device, api->words, graphics->id, import, out);
+    CULVI_TRY(api->export_semaphore(graphics, import->label, semaphore, &import->handle));
+    CULVI_TRY(
+        culvi_semaphore_import_exported(graphics->device, api->words, graphics->id, import, out));
     const bool reads =
         import->type == CULV_SEMAPHORE_TIMELINE && graphics->api->check_timelines != NULL;
     const culvi_source source = {export_again, reads ? read_again : NULL, graphics, semaphore,
                                  !stays};
-    if (result == CULV_OK && graphics->api->exports_again && !graphics->foreign)
+    if (graphics->api->exports_again && !graphics->foreign)
         culvi_semaphore_set_source(*out, &source);
-    if (result != CULV_OK || !(graphics->across || api->overtaken)) return result;
+    if (!(graphics->across || api->overtaken)) return CULV_OK;
     (*out)->across = graphics->across;
-    result = culvi_semaphore_arrives(*out);
+    culv_result result = culvi_semaphore_arrives(*out);
     if (result != CULV_OK) {
         culvi_semaphore_release_or_defer(*out, NULL);
         *out = NULL;
@@ -105,16 +104,14 @@ static culv_result share(void *object, void *plans)
     culvi_semaphore_pair *pair = object;
     const culvi_semaphore_plan *plan = plans;
     culvi_graphics *graphics = pair->graphics;
-    culv_result result = culvi_graphics_check_shares(graphics, plan->label, CULVI_SHARE_SEMAPHORES);
-    if (result == CULV_OK)
-        result = graphics->api->make_semaphore(graphics, plan, true, &pair->native);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_graphics_check_shares(graphics, plan->label, CULVI_SHARE_SEMAPHORES));
+    CULVI_TRY(graphics->api->make_semaphore(graphics, plan, true, &pair->native));
     culv_semaphore_desc import = culv_semaphore_desc_init();
     import.type = plan->type;
     import.value = plan->initial_value;
     import.untracked = plan->untracked;
     import.label = plan->label;
-    result = share_native(graphics, pair->native, true, &import, &pair->cuda);
+    culv_result result = share_native(graphics, pair->native, true, &import, &pair->cuda);
     if (result == CULV_OK) {
         pair->cuda->owner_destroy_call = "culv_shared_semaphore_destroy";
         return CULV_OK;
@@ -130,12 +127,11 @@ static culv_result make_by_peer(void *object, void *plans)
     culvi_semaphore_plan *plan = plans;
     const culvi_graphics *graphics = pair->graphics;
     culvi_semaphore_pair far = {.graphics = NULL};
-    culv_result result = culvi_graphics_peer(pair->graphics, plan->label, &far.graphics);
-    if (result == CULV_OK) result = share(&far, plan);
-    if (result != CULV_OK) return result;
-    result = culvi_relay_semaphore(graphics->device, graphics->api->words, plan->type,
-                                   plan->initial_value, plan->untracked, plan->label, far.cuda,
-                                   NULL, &pair->cuda);
+    CULVI_TRY(culvi_graphics_peer(pair->graphics, plan->label, &far.graphics));
+    CULVI_TRY(share(&far, plan));
+    culv_result result = culvi_relay_semaphore(graphics->device, graphics->api->words, plan->type,
+                                               plan->initial_value, plan->untracked, plan->label,
+                                               far.cuda, NULL, &pair->cuda);
     if (result != CULV_OK) {
         culvi_semaphore_release_or_defer(far.cuda, NULL);
         far.graphics->api->unmake_semaphore(far.graphics, far.native);
@@ -207,11 +203,11 @@ static culv_result make_by_host(void *object, void *plans)
             &graphics->device->voice, plan->label, CULV_ERROR_UNSUPPORTED,
             CULV_REASON_NOT_EXPORTABLE,
             "the binary semaphore cannot be shared, and the host signals only timelines; use a timeline");
-    culv_result result = api->check_timelines(graphics, plan->label, CULVI_HOST_SIGNALS);
-    if (result == CULV_OK) result = api->make_semaphore(graphics, plan, false, &pair->native);
-    if (result != CULV_OK) return result;
-    result = culvi_relay_semaphore(graphics->device, api->words, plan->type, plan->initial_value,
-                                   false, plan->label, NULL, &host, &pair->cuda);
+    CULVI_TRY(api->check_timelines(graphics, plan->label, CULVI_HOST_SIGNALS));
+    CULVI_TRY(api->make_semaphore(graphics, plan, false, &pair->native));
+    culv_result result =
+        culvi_relay_semaphore(graphics->device, api->words, plan->type, plan->initial_value, false,
+                              plan->label, NULL, &host, &pair->cuda);
     if (result != CULV_OK) {
         api->unmake_semaphore(graphics, pair->native);
         pair->native = 0;
@@ -224,9 +220,7 @@ static culv_result make_by_host(void *object, void *plans)
 static culv_result check_plan(const culvi_graphics *graphics, const culvi_semaphore_plan *plan)
 {
     const culvi_voice *voice = &graphics->device->voice;
-    culv_result result =
-        check_type(graphics, plan->label, plan->desc_name, plan->type, plan->untracked);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(check_type(graphics, plan->label, plan->desc_name, plan->type, plan->untracked));
     if (plan->type == CULV_SEMAPHORE_BINARY && plan->initial_value != 0)
         return culvi_fail(voice, plan->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                           "%s.initial_value is %" PRIu64 "; a binary semaphore begins unsignaled",
@@ -240,15 +234,12 @@ static culv_result make(culvi_graphics *graphics, culvi_semaphore_plan *plan,
     static const culvi_paths paths = {share, make_by_peer, make_by_host};
     pair->graphics = graphics;
     if (plan->type == CULV_SEMAPHORE_NONE) plan->type = CULV_SEMAPHORE_TIMELINE;
-    culv_result result = check_plan(graphics, plan);
-    if (result == CULV_OK)
-        result = culvi_check_fallback(&graphics->device->voice, plan->label, plan->desc_name,
-                                      plan->fallback);
-    if (result != CULV_OK) return result;
-    result = plan->fallback != 0
-                 ? culvi_try_paths(graphics, plan->label, plan->fallback, &paths, pair, plan)
-                 : share(pair, plan);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(check_plan(graphics, plan));
+    CULVI_TRY(culvi_check_fallback(&graphics->device->voice, plan->label, plan->desc_name,
+                                   plan->fallback));
+    CULVI_TRY(plan->fallback != 0
+                  ? culvi_try_paths(graphics, plan->label, plan->fallback, &paths, pair, plan)
+                  : share(pair, plan));
     culvi_graphics_ref(graphics);
     culvi_graphics_count_created(graphics, true);
     return CULV_OK;

@@ -199,8 +199,7 @@ culv_result culv_vector_view_destroy(culv_vector_view **view)
     if (view == NULL || *view == NULL) return CULV_OK;
     culv_vector_view *mine = *view;
     culvi_graphics *graphics = mine->graphics;
-    culv_result result = culvi_graphics_may_unmake(graphics, mine->label, __func__);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_graphics_may_unmake(graphics, mine->label, __func__));
     *view = NULL;
     log_view(mine, "destroyed");
     end(mine);
@@ -212,9 +211,8 @@ culv_result culv_vector_view_destroy(culv_vector_view **view)
 culv_result culv_vector_view_update(culv_vector_view *view)
 {
     CULVI_REQUIRE(NULL, view);
-    culv_result result =
-        view->api->may_update != NULL ? view->api->may_update(view, __func__) : CULV_OK;
-    return result == CULV_OK ? update(view) : result;
+    if (view->api->may_update != NULL) CULVI_TRY(view->api->may_update(view, __func__));
+    return update(view);
 }
 
 CULVI_GETTER(uint64_t, culv_vector_view_generation, culv_vector_view,

@@ -46,8 +46,7 @@ static culv_result fill(const culv_vk_adopted *view, uint32_t type_bits, part *p
 {
     culv_vk_device *vk = view->vk;
     culv_vmm_allocation *allocation = p->chunk->allocation;
-    culv_result result = culvi_vk_vmm_check(vk, view->label, allocation);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_vk_vmm_check(vk, view->label, allocation));
     if (p->sparse) {
         culv_vk_memory_from_handle_desc d = culv_vk_memory_from_handle_desc_init();
         d.memory_type_bits = type_bits;
@@ -55,10 +54,9 @@ static culv_result fill(const culv_vk_adopted *view, uint32_t type_bits, part *p
         d.label = view->label;
         return culvi_vk_vmm_import(vk, allocation, &d, &p->memory);
     }
-    result = create_buffer(view, p->chunk->size, 0, &p->buffer);
-    if (result != CULV_OK) return result;
-    result = culvi_vk_vmm_bind_buffer(vk, view->label, p->buffer, allocation, 0,
-                                      culvi_vk_allocate_flags(view->usage), &p->memory);
+    CULVI_TRY(create_buffer(view, p->chunk->size, 0, &p->buffer));
+    culv_result result = culvi_vk_vmm_bind_buffer(vk, view->label, p->buffer, allocation, 0,
+                                                  culvi_vk_allocate_flags(view->usage), &p->memory);
     if (result != CULV_OK)
         CULVI_VK_DO(vk, vkDestroyBuffer, (vk->vk_device, p->buffer, vk->callbacks));
     return result;
@@ -179,8 +177,7 @@ culv_result culv_vk_adopted_create(culv_vk_device *vk, culv_vmm_adopted *adopted
     culv_vk_adopted_desc d;
     CULVI_REQUIRE(NULL, vk);
     CULVI_REQUIRE3(vk->voice, adopted, desc, out);
-    culv_result result = culvi_desc_read(vk->voice, &d, sizeof d, desc, "culv_vk_adopted_desc");
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_desc_read(vk->voice, &d, sizeof d, desc, "culv_vk_adopted_desc"));
     if (d.usage == 0)
         return culvi_fail(vk->voice, d.label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                           "culv_vk_adopted_desc.usage is 0; say what Vulkan does with the buffers, "
@@ -194,7 +191,7 @@ culv_result culv_vk_adopted_create(culv_vk_device *vk, culv_vmm_adopted *adopted
     view->offset = adopted->offset;
     view->size = adopted->size;
     uint32_t type_bits = 0;
-    result = check_usage(vk, view);
+    culv_result result = check_usage(vk, view);
     if (result == CULV_OK && d.sparse_queue != VK_NULL_HANDLE && adopted->count > 1)
         try_sparse(view, adopted, &type_bits);
     culvi_mutex_lock(&vk->adopted_lock);

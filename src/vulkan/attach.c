@@ -116,10 +116,8 @@ static culv_result check_extensions(culv_vk_device *vk, const culvi_voice *voice
 static culv_result check_identity(culv_vk_device *vk, const culvi_voice *voice,
                                   const culv_vk_device_desc *d, const culv_vk_candidate *c)
 {
-    culv_result result = culvi_vk_check_versions(voice, vk->base.label, c, d->api_version);
-    if (result == CULV_OK)
-        result = culvi_graphics_identify(&vk->base, d->fallback, d->allow_other_gpu != 0);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_vk_check_versions(voice, vk->base.label, c, d->api_version));
+    CULVI_TRY(culvi_graphics_identify(&vk->base, d->fallback, d->allow_other_gpu != 0));
     if (d->num_physical_devices > 1 || (d->num_physical_devices == 0 && c->group_size > 1))
         return culvi_fail(
             voice, vk->base.label, CULV_ERROR_INVALID, CULV_REASON_DEVICE_GROUP,
@@ -138,10 +136,8 @@ culv_result culv_vk_attach(culv_device *device, const culv_vk_device_desc *desc,
     CULVI_REQUIRE(NULL, device);
     CULVI_REQUIRE2(&device->voice, desc, out);
     const culvi_voice *voice = &device->voice;
-    culv_result result = culvi_desc_read(voice, &d, sizeof d, desc, "culv_vk_device_desc");
-    if (result != CULV_OK) return result;
-    result = culvi_check_fallback(voice, d.label, "culv_vk_device_desc", d.fallback);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_desc_read(voice, &d, sizeof d, desc, "culv_vk_device_desc"));
+    CULVI_TRY(culvi_check_fallback(voice, d.label, "culv_vk_device_desc", d.fallback));
     const char *missing = d.get_instance_proc_addr == NULL ? "get_instance_proc_addr"
                           : d.instance == NULL             ? "instance"
                           : d.physical_device == NULL      ? "physical_device"
@@ -162,7 +158,8 @@ culv_result culv_vk_attach(culv_device *device, const culv_vk_device_desc *desc,
         vk->allocation = *d.allocation_callbacks;
         vk->how.allocation_callbacks = vk->callbacks = &vk->allocation;
     }
-    result = culvi_vk_instance_load(voice, d.get_instance_proc_addr, d.instance, &vk->instance);
+    culv_result result =
+        culvi_vk_instance_load(voice, d.get_instance_proc_addr, d.instance, &vk->instance);
     if (result == CULV_OK)
         result = culvi_vk_examine(voice, &vk->instance, d.physical_device, &candidate);
     if (result != CULV_OK) goto free_vk;
@@ -207,9 +204,9 @@ static culv_result attach_again(culvi_graphics *graphics, culv_device *device, c
 {
     const culv_vk_device *vk = culvi_vk_of(graphics);
     culv_vk_device *again = NULL;
-    culv_result result = culv_vk_attach(device, &vk->how, &again);
-    if (result == CULV_OK) *out = &again->base;
-    return result;
+    CULVI_TRY(culv_vk_attach(device, &vk->how, &again));
+    *out = &again->base;
+    return CULV_OK;
 }
 
 static culv_result check_exports(const culvi_graphics *graphics, const char *label, bool semaphores)

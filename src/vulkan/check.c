@@ -38,9 +38,8 @@ culv_result culvi_vk_check_handle_type(const culv_vk_device *vk, const culvi_vk_
     culv_handle_type type = ask->handle_type != CULV_HANDLE_NONE
                                 ? ask->handle_type
                                 : (culv_handle_type)CULVI_HANDLE_OPAQUE;
-    culv_result result =
-        culvi_handle_use_check(vk->voice, ask->label, "handle_type", type, CULVI_USE_VK_MEMORY);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(
+        culvi_handle_use_check(vk->voice, ask->label, "handle_type", type, CULVI_USE_VK_MEMORY));
     if (type == CULV_HANDLE_DMA_BUF_FD && out->access == CULV_VK_ACCESS_ARRAY)
         return culvi_fail(
             vk->voice, ask->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE,
@@ -201,9 +200,8 @@ static culv_result check_fields(culv_vk_device *vk, const char *label,
         return culvi_fail(
             vk->voice, label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
             "VkBufferCreateInfo::usage is 0; say what Vulkan does with the buffer, TRANSFER_SRC for one");
-    culv_result result = culvi_vk_check_buffer_flags(vk, label, info);
-    if (result == CULV_OK) result = check_chain(vk, label, info);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_vk_check_buffer_flags(vk, label, info));
+    CULVI_TRY(check_chain(vk, label, info));
     return culvi_vk_check_families(vk, label, "Buffer", info->sharingMode,
                                    info->queueFamilyIndexCount, info->pQueueFamilyIndices);
 }
@@ -218,15 +216,13 @@ culv_result culvi_vk_check_buffer(culv_vk_device *vk, const culvi_vk_ask *ask,
                           "create_info->sType is %d, not VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO",
                           (int)info->sType);
     out->access = CULV_VK_ACCESS_POINTER;
-    culv_result result = culvi_vk_check_unique(vk, ask->label, "Buffer", info->pNext);
-    if (result == CULV_OK) result = culvi_vk_check_handle_type(vk, ask, out);
-    if (result == CULV_OK) result = check_fields(vk, ask->label, info);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_vk_check_unique(vk, ask->label, "Buffer", info->pNext));
+    CULVI_TRY(culvi_vk_check_handle_type(vk, ask, out));
+    CULVI_TRY(check_fields(vk, ask->label, info));
     const VkExternalMemoryBufferCreateInfo *external =
         culvi_vk_chain_find(info->pNext, VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO);
     VkExternalMemoryHandleTypeFlags types = external != NULL ? external->handleTypes : 0;
-    result = culvi_vk_check_external(vk, ask, "Buffer", external != NULL, types, out);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_vk_check_external(vk, ask, "Buffer", external != NULL, types, out));
     culvi_vk_ask_buffer_sharing(vk, info, out->vk_handle_type, &properties);
     if (ask->host &&
         !(properties.externalMemoryFeatures & VK_EXTERNAL_MEMORY_FEATURE_IMPORTABLE_BIT))
@@ -326,13 +322,11 @@ static culv_result finish(culv_vk_device *vk, const culvi_vk_needs *needs, reque
     culv_vk_sharing_info *s = &r->sharing;
     uint32_t type = 0;
     uint32_t bits = needs != NULL ? needs->memory.memoryTypeBits : UINT32_MAX;
-    culv_result result =
+    CULVI_TRY(
         r->ask.host
             ? culvi_vk_host_memory_type(vk, r->ask.label, bits, r->desc.memory_properties, &type)
-            : culvi_vk_memory_type(vk, r->ask.label, bits, r->desc.memory_properties, &type);
-    if (result == CULV_OK && needs != NULL)
-        result = culvi_vk_check_heap(vk, r->ask.label, type, needs->memory.size);
-    if (result != CULV_OK) return result;
+            : culvi_vk_memory_type(vk, r->ask.label, bits, r->desc.memory_properties, &type));
+    if (needs != NULL) CULVI_TRY(culvi_vk_check_heap(vk, r->ask.label, type, needs->memory.size));
     s->access = r->verdict.access;
     s->handle_type = r->verdict.handle_type;
     s->dedicated_required = r->verdict.dedicated_only;
@@ -370,13 +364,10 @@ static culv_result check(const char *call, culv_vk_device *vk, const VkBufferCre
     request r;
     culvi_vk_needs needs;
     const bool is_image = what == CULVI_SHARE_IMAGES;
-    culv_result result =
-        begin(call, vk, is_image ? (const void *)image : buffer, desc, out, what, &r);
-    if (result == CULV_OK)
-        result = is_image ? culvi_vk_check_image(vk, &r.ask, image, &r.verdict)
-                          : culvi_vk_check_buffer(vk, &r.ask, buffer, &r.verdict);
-    if (result == CULV_OK) result = find_handle_types(vk, buffer, image, &r);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(begin(call, vk, is_image ? (const void *)image : buffer, desc, out, what, &r));
+    CULVI_TRY(is_image ? culvi_vk_check_image(vk, &r.ask, image, &r.verdict)
+                       : culvi_vk_check_buffer(vk, &r.ask, buffer, &r.verdict));
+    CULVI_TRY(find_handle_types(vk, buffer, image, &r));
     const VkExternalMemoryHandleTypeFlagBits type = r.verdict.vk_handle_type;
     const bool known = is_image ? culvi_vk_ask_image_needs(vk, image, type, &needs)
                                 : culvi_vk_ask_buffer_needs(vk, buffer, type, &needs);

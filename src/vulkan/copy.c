@@ -204,9 +204,8 @@ culv_result culv_vk_record_copy(culv_vk_device *vk, VkCommandBuffer commands, Vk
     culvi_vk_copier *copier = NULL;
     CULVI_REQUIRE(NULL, vk);
     CULVI_REQUIRE(vk->voice, commands);
-    culv_result result = check_places(vk, from, to, size);
-    if (result == CULV_OK) result = get_copier(vk, &copier);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(check_places(vk, from, to, size));
+    CULVI_TRY(get_copier(vk, &copier));
     vk->table.vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, copier->pipeline);
     while (size > 0) {
         const VkDeviceSize part = size < MOST_BYTES ? size : MOST_BYTES;

@@ -138,8 +138,7 @@ static culv_result examine_extensions(const culvi_voice *voice, const culvi_vk_i
 {
     uint32_t n = 0;
     VkExtensionProperties *list = NULL;
-    culv_result result = culvi_vk_list_extensions(voice, vk, device, NULL, out->name, &n, &list);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_vk_list_extensions(voice, vk, device, NULL, out->name, &n, &list));
     bool timeline = out->api_version >= VK_API_VERSION_1_2;
     for (uint32_t i = 0; i < n; i++) {
         const char *name = list[i].extensionName;
@@ -197,9 +196,8 @@ culv_result culvi_vk_examine(const culvi_voice *voice, const culvi_vk_instance *
     out->group_size = 1;
     culvi_vk_identify(vk, device, out);
     if (out->api_version < VK_API_VERSION_1_1 || is_nobody(out)) return CULV_OK;
-    culv_result result = examine_extensions(voice, vk, device, out);
-    if (result == CULV_OK) result = get_group_size(voice, vk, device, &out->group_size);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(examine_extensions(voice, vk, device, out));
+    CULVI_TRY(get_group_size(voice, vk, device, &out->group_size));
     VkExternalMemoryFeatureFlags opaque = buffer_features(
         vk, device, culvi_vk_memory_handle_bit((culv_handle_type)CULVI_HANDLE_OPAQUE));
     VkExternalMemoryFeatureFlags dma =
@@ -358,10 +356,9 @@ culv_result culvi_vk_candidates(const culvi_voice *voice, PFN_vkGetInstanceProcA
 {
     culvi_probe probe;
     culvi_vk_instance vk;
-    culv_result result = culvi_vk_instance_load(voice, get_proc, instance, &vk);
-    if (result == CULV_OK) result = culvi_probe_open(voice, driver, &probe);
-    if (result != CULV_OK) return result;
-    result = candidates(voice, &vk, &probe, count, out);
+    CULVI_TRY(culvi_vk_instance_load(voice, get_proc, instance, &vk));
+    CULVI_TRY(culvi_probe_open(voice, driver, &probe));
+    culv_result result = candidates(voice, &vk, &probe, count, out);
     culvi_probe_close(&probe);
     return result;
 }
@@ -436,18 +433,14 @@ culv_result culv_device_open_for_vk(PFN_vkGetInstanceProcAddr get_instance_proc_
     culvi_voice voice;
     culvi_vk_instance vk;
     culv_vk_candidate chosen = culv_vk_candidate_init();
-    culv_result result =
-        culvi_vk_check_instance("culv_device_open_for_vk", get_instance_proc_addr, instance,
-                                out == NULL ? NULL : (const void *)physical_device,
-                                out == NULL ? "out" : "physical_device");
-    if (result == CULV_OK) result = culvi_desc_read(NULL, &d, sizeof d, desc, "culv_device_desc");
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_vk_check_instance("culv_device_open_for_vk", get_instance_proc_addr, instance,
+                                      out == NULL ? NULL : (const void *)physical_device,
+                                      out == NULL ? "out" : "physical_device"));
+    CULVI_TRY(culvi_desc_read(NULL, &d, sizeof d, desc, "culv_device_desc"));
     culvi_voice_init(&voice, &d.log, d.label);
-    result = culvi_vk_instance_load(&voice, get_instance_proc_addr, instance, &vk);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_vk_instance_load(&voice, get_instance_proc_addr, instance, &vk));
     culvi_vk_identify(&vk, physical_device, &chosen);
-    result = culvi_vk_check_versions(&voice, NULL, &chosen, 0);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_vk_check_versions(&voice, NULL, &chosen, 0));
     culvi_adapter adapter = adapter_of(&chosen);
     return culvi_match_open(&culvi_vk_api, &vk, &adapter, &d, out);
 }

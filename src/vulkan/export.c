@@ -49,9 +49,8 @@ static culv_result check_memory_handles(const culv_vk_device *vk, const char *la
 static culv_result check_dma_buf(const culv_vk_device *vk, const char *label)
 {
     bool has = false;
-    culv_result result =
-        has_extension(vk, label, VK_EXT_EXTERNAL_MEMORY_DMA_BUF_EXTENSION_NAME, &has);
-    if (result != CULV_OK || has) return result;
+    CULVI_TRY(has_extension(vk, label, VK_EXT_EXTERNAL_MEMORY_DMA_BUF_EXTENSION_NAME, &has));
+    if (has) return CULV_OK;
     return culvi_fail(
         vk->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_EXTENSION_MISSING,
         "'%s' has no %s, so it neither exports nor imports a dma-buf (NVIDIA's driver has it where there is a DRM node); "
@@ -115,30 +114,26 @@ culv_result culv_vk_memory_export_dup(culv_vk_device *vk, VkDeviceMemory memory,
                                       culv_handle_type type, culv_handle *out)
 {
     culv_handle handle;
-    culv_result result = check_export(vk, memory != VK_NULL_HANDLE, "memory", type,
-                                      CULVI_USE_VK_MEMORY, out, "culv_vk_memory_export_dup");
-    if (result == CULV_OK) result = check_memory_handles(vk, vk->base.label);
-    if (result == CULV_OK && type == CULV_HANDLE_DMA_BUF_FD)
-        result = check_dma_buf(vk, vk->base.label);
-    if (result == CULV_OK)
-        result = culvi_vk_memory_export(vk, vk->base.label, memory, type, &handle);
-    if (result == CULV_OK) *out = handle;
-    return result;
+    CULVI_TRY(check_export(vk, memory != VK_NULL_HANDLE, "memory", type, CULVI_USE_VK_MEMORY, out,
+                           "culv_vk_memory_export_dup"));
+    CULVI_TRY(check_memory_handles(vk, vk->base.label));
+    if (type == CULV_HANDLE_DMA_BUF_FD) CULVI_TRY(check_dma_buf(vk, vk->base.label));
+    CULVI_TRY(culvi_vk_memory_export(vk, vk->base.label, memory, type, &handle));
+    *out = handle;
+    return CULV_OK;
 }
 
 culv_result culv_vk_semaphore_export_dup(culv_vk_device *vk, VkSemaphore semaphore,
                                          culv_handle_type type, culv_handle *out)
 {
     culv_handle handle;
-    culv_result result = check_export(vk, semaphore != VK_NULL_HANDLE, "semaphore", type,
-                                      CULVI_USE_VK_SEMAPHORE, out, "culv_vk_semaphore_export_dup");
-    if (result == CULV_OK)
-        result = check_enabled(vk, vk->base.label, culvi_vk_exports_semaphores(vk),
-                               culvi_vk_semaphore_extension, "semaphores");
-    if (result == CULV_OK)
-        result = culvi_vk_semaphore_export(vk, vk->base.label, semaphore, type, &handle);
-    if (result == CULV_OK) *out = handle;
-    return result;
+    CULVI_TRY(check_export(vk, semaphore != VK_NULL_HANDLE, "semaphore", type,
+                           CULVI_USE_VK_SEMAPHORE, out, "culv_vk_semaphore_export_dup"));
+    CULVI_TRY(check_enabled(vk, vk->base.label, culvi_vk_exports_semaphores(vk),
+                            culvi_vk_semaphore_extension, "semaphores"));
+    CULVI_TRY(culvi_vk_semaphore_export(vk, vk->base.label, semaphore, type, &handle));
+    *out = handle;
+    return CULV_OK;
 }
 
 /* The memory that a handle of the descriptor can become: `bits` of memory types that what will be
@@ -200,10 +195,9 @@ culv_result culvi_vk_memory_check_exporter(const culv_vk_device *vk,
     if (culvi_uuid_given(&d->exporter) &&
         culvi_uuid_equal(&d->exporter, &vk->base.device->caps.uuid))
         return culvi_graphics_check_shares(&vk->base, d->label, CULVI_SHARE_CUDAS);
-    culv_result result = check_memory_handles(vk, d->label);
-    if (result != CULV_OK || !culvi_uuid_given(&d->exporter) ||
-        culvi_uuid_equal(&d->exporter, &vk->base.uuid))
-        return result;
+    CULVI_TRY(check_memory_handles(vk, d->label));
+    if (!culvi_uuid_given(&d->exporter) || culvi_uuid_equal(&d->exporter, &vk->base.uuid))
+        return CULV_OK;
     char buffer[400];
     culvi_text text = {buffer, sizeof buffer, 0};
     culvi_text_add_uuid(&text, &d->exporter);
@@ -225,19 +219,16 @@ static culv_result check_desc(const culv_vk_device *vk, culv_vk_memory_from_hand
             vk->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
             "culv_vk_memory_from_handle_desc.size is 0; it is the exported allocation's size in "
             "bytes");
-    culv_result result =
-        culvi_handle_use_check(vk->voice, d->label, "culv_vk_memory_from_handle_desc.handle.type",
-                               d->handle.type, CULVI_USE_VK_MEMORY);
-    if (result == CULV_OK)
-        result = culvi_handle_check(vk->voice, d->label, "culv_vk_memory_from_handle_desc.handle",
-                                    "cuMemExportToShareableHandle or culv_vk_memory_export_dup()",
-                                    &d->handle, facts);
-    if (result == CULV_OK && !culvi_uuid_given(&d->exporter))
-        result = culvi_vmm_find_exporter(vk->base.device, d->label, &d->handle, &d->exporter);
-    if (result == CULV_OK) result = culvi_vk_memory_check_exporter(vk, d);
-    if (result == CULV_OK && d->handle.type == CULV_HANDLE_DMA_BUF_FD)
-        result = check_dma_buf(vk, d->label);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_handle_use_check(vk->voice, d->label,
+                                     "culv_vk_memory_from_handle_desc.handle.type", d->handle.type,
+                                     CULVI_USE_VK_MEMORY));
+    CULVI_TRY(culvi_handle_check(vk->voice, d->label, "culv_vk_memory_from_handle_desc.handle",
+                                 "cuMemExportToShareableHandle or culv_vk_memory_export_dup()",
+                                 &d->handle, facts));
+    if (!culvi_uuid_given(&d->exporter))
+        CULVI_TRY(culvi_vmm_find_exporter(vk->base.device, d->label, &d->handle, &d->exporter));
+    CULVI_TRY(culvi_vk_memory_check_exporter(vk, d));
+    if (d->handle.type == CULV_HANDLE_DMA_BUF_FD) CULVI_TRY(check_dma_buf(vk, d->label));
     if (d->size > facts->size_limit)
         return culvi_fail(vk->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
                           "culv_vk_memory_from_handle_desc.size is %" PRIu64
@@ -266,8 +257,7 @@ culv_result culvi_vk_memory_plan(const culv_vk_device *vk, const culv_vk_memory_
                                  const char *size_is, uint32_t *type)
 {
     uint32_t bits = 0, allowed = UINT32_MAX;
-    culv_result result = check_resource(vk, d, size_is, &bits);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(check_resource(vk, d, size_is, &bits));
     /* An opaque handle's types cannot be asked for
      * (VUID-vkGetMemoryFdPropertiesKHR-handleType-00674). */
     if (d->handle.type == CULV_HANDLE_DMA_BUF_FD) {
@@ -304,8 +294,7 @@ culv_result culvi_vk_memory_import(const culv_vk_device *vk,
                                  .pNext = d->allocate_flags != 0 ? &flags : flags.pNext,
                                  .allocationSize = d->size, .memoryTypeIndex = type};
     culvi_duplicate duplicate;
-    culv_result result = culvi_handle_lend_for(vk->voice, d->label, &d->handle, facts, &duplicate);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_handle_lend_for(vk->voice, d->label, &d->handle, facts, &duplicate));
     VkDeviceMemory memory = VK_NULL_HANDLE;
     VkResult r = culvi_vk_allocate_from(vk, &duplicate.handle, &info, &memory);
     culvi_handle_lent_done(&duplicate, &d->handle, r == VK_SUCCESS);
@@ -346,12 +335,10 @@ culv_result culv_vk_memory_from_handle(culv_vk_device *vk,
     uint32_t type = 0;
     CULVI_REQUIRE(NULL, vk);
     CULVI_REQUIRE2(vk->voice, desc, out);
-    culv_result result =
-        culvi_desc_read(vk->voice, &d, sizeof d, desc, "culv_vk_memory_from_handle_desc");
-    if (result == CULV_OK) result = check_desc(vk, &d, &facts);
-    if (result == CULV_OK)
-        result = culvi_vk_memory_plan(vk, &d, "culv_vk_memory_from_handle_desc.size", &type);
-    if (result == CULV_OK) result = culvi_vk_memory_import(vk, &d, &facts, type, out);
-    if (result == CULV_OK) culvi_vk_memory_tell_kind(vk, &d);
-    return result;
+    CULVI_TRY(culvi_desc_read(vk->voice, &d, sizeof d, desc, "culv_vk_memory_from_handle_desc"));
+    CULVI_TRY(check_desc(vk, &d, &facts));
+    CULVI_TRY(culvi_vk_memory_plan(vk, &d, "culv_vk_memory_from_handle_desc.size", &type));
+    CULVI_TRY(culvi_vk_memory_import(vk, &d, &facts, type, out));
+    culvi_vk_memory_tell_kind(vk, &d);
+    return CULV_OK;
 }

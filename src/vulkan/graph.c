@@ -158,8 +158,7 @@ static culv_result find_kernel(const recording *r, const culvi_graph_node *node,
     for (size_t i = 0; i < r->desc.num_kernels && node->name[0] != '\0'; i++) {
         culv_kernel *kernel;
         culv_vk_kernels *queue = r->desc.kernels[i];
-        culv_result result = find_name(r, queue->kernels, node->name, &kernel);
-        if (result != CULV_OK) return result;
+        CULVI_TRY(find_name(r, queue->kernels, node->name, &kernel));
         if (kernel == NULL || (*of != NULL && kernel->function != node->params.kernel.func))
             continue;
         *of = queue;
@@ -252,9 +251,7 @@ static culv_result translate(const recording *r, const culvi_graph_node *node,
         }
         if (value < 4096) continue; /* no memory is there */
         bool known = find_end(r, value) != NULL;
-        culv_result result = CULV_OK;
-        if (!known) result = culvi_graph_is_pointer(r->device, r->desc.label, value, &known);
-        if (result != CULV_OK) return result;
+        if (!known) CULVI_TRY(culvi_graph_is_pointer(r->device, r->desc.label, value, &known));
         if (known) return fail_address(r, node, kernel, i, value);
     }
     return CULV_OK;
@@ -266,8 +263,7 @@ static culv_result plan_launch(const recording *r, const culvi_graph_node *node,
     bool given[CULV_KERNEL_ARGS_MAX] = {false};
     culv_vk_kernels *of = NULL;
     culv_kernel *kernel = NULL;
-    culv_result result = find_kernel(r, node, &of, &kernel);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(find_kernel(r, node, &of, &kernel));
     const size_t count = kernel->num_params;
     out->own = culvi_alloc((count + 1) * (sizeof(uint64_t) + sizeof(void *)));
     if (out->own == NULL) return culvi_fail_host_memory(&r->device->voice, r->desc.label);
@@ -275,7 +271,7 @@ static culv_result plan_launch(const recording *r, const culvi_graph_node *node,
     void **params = (void **)(void *)(room + count);
     const uint32_t grid[3] = {from->gridDimX, from->gridDimY, from->gridDimZ};
     const uint32_t block[3] = {from->blockDimX, from->blockDimY, from->blockDimZ};
-    result = culvi_graph_kernel_params(node, kernel, r->desc.label, params);
+    culv_result result = culvi_graph_kernel_params(node, kernel, r->desc.label, params);
     if (result == CULV_OK) result = put_params(r, node, kernel, params, given);
     if (result == CULV_OK) result = translate(r, node, kernel, params, given, room);
     if (result == CULV_OK)
@@ -301,9 +297,8 @@ static culv_result plan_fill(const recording *r, const culvi_graph_node *node, c
                     rows, set->width, size);
     const size_t row = set->width * size;
     const size_t pitch = rows > 1 ? set->pitch : row;
-    culv_result result = find_buffer(r, node, &sets, set->dst, (rows - 1) * pitch + row,
-                                     &out->as.fill.buffer, &out->as.fill.offset);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(find_buffer(r, node, &sets, set->dst, (rows - 1) * pitch + row, &out->as.fill.buffer,
+                          &out->as.fill.offset));
     if (((out->as.fill.offset | row | (rows > 1 ? pitch : 0)) & 3) != 0)
         return FAIL(r, UNSUPPORTED, GRAPH,
                     "node %zu of the graph sets rows of %zu bytes, %zu apart, from byte "
@@ -366,14 +361,11 @@ static culv_result plan_copy(const recording *r, const culvi_graph_node *node, c
     side from, to;
     VkDeviceSize from_offset, to_offset;
     if (c->WidthInBytes == 0 || c->Height == 0 || c->Depth == 0) return CULV_OK; /* no regions */
-    culv_result result = read_side(r, node, true, &from);
-    if (result == CULV_OK) result = read_side(r, node, false, &to);
-    if (result == CULV_OK)
-        result =
-            find_buffer(r, node, &reads, from.first, from.bytes, &out->as.copy.from, &from_offset);
-    if (result == CULV_OK)
-        result = find_buffer(r, node, &writes, to.first, to.bytes, &out->as.copy.to, &to_offset);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(read_side(r, node, true, &from));
+    CULVI_TRY(read_side(r, node, false, &to));
+    CULVI_TRY(
+        find_buffer(r, node, &reads, from.first, from.bytes, &out->as.copy.from, &from_offset));
+    CULVI_TRY(find_buffer(r, node, &writes, to.first, to.bytes, &out->as.copy.to, &to_offset));
     /* Rows, and slices, without a gap on either side are one region. */
     uint64_t width = c->WidthInBytes, rows = c->Height, slices = c->Depth;
     if (from.row == width && to.row == width &&
@@ -515,14 +507,13 @@ culv_result culv_vk_record_graph(culv_vk_device *vk, CUgraph graph, const culv_v
     CULVI_REQUIRE(NULL, vk);
     r.device = vk->base.device;
     CULVI_REQUIRE3(&r.device->voice, graph, desc, command_buffer);
-    culv_result result =
-        culvi_desc_read(&r.device->voice, &r.desc, sizeof r.desc, desc, "culv_vk_graph_desc");
-    if (result == CULV_OK && !vk->kernels) result = culvi_vk_refuse_kernels(vk, r.desc.label);
-    if (result == CULV_OK) result = check_desc(&r);
-    if (result == CULV_OK) result = culvi_vk_check_kernel_family(vk, r.desc.label, queue_family);
-    if (result == CULV_OK) result = culvi_enter(r.device, &scope, r.desc.label);
-    if (result != CULV_OK) return result;
-    result = plan(&r, graph);
+    CULVI_TRY(
+        culvi_desc_read(&r.device->voice, &r.desc, sizeof r.desc, desc, "culv_vk_graph_desc"));
+    if (!vk->kernels) return culvi_vk_refuse_kernels(vk, r.desc.label);
+    CULVI_TRY(check_desc(&r));
+    CULVI_TRY(culvi_vk_check_kernel_family(vk, r.desc.label, queue_family));
+    CULVI_TRY(culvi_enter(r.device, &scope, r.desc.label));
+    culv_result result = plan(&r, graph);
     culvi_leave(r.device, &scope);
     if (result == CULV_OK) record(&r, command_buffer);
     for (size_t i = 0; r.commands != NULL && i < r.work.count; i++)

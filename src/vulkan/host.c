@@ -56,9 +56,8 @@ static culv_result import(culv_vk_device *vk, const culvi_vk_plan *plan, uint32_
                                                 .handleType = host_pages, .pHostPointer = start};
     VkMemoryAllocateInfo info = {CULVI_STYPE(MEMORY_ALLOCATE_INFO), .pNext = &pointer,
                                  .allocationSize = plan->pages->size};
-    culv_result result = culvi_vk_host_memory_type(vk, label, type_bits & properties.memoryTypeBits,
-                                                   plan->memory_properties, &info.memoryTypeIndex);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_vk_host_memory_type(vk, label, type_bits & properties.memoryTypeBits,
+                                        plan->memory_properties, &info.memoryTypeIndex));
     r = CULVI_VK(vk, vkAllocateMemory, (vk->vk_device, &info, vk->callbacks, out));
     if (r == VK_SUCCESS) return CULV_OK;
     *out = VK_NULL_HANDLE;

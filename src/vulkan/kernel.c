@@ -15,8 +15,7 @@ culv_result culvi_vk_refuse_kernels(const culv_vk_device *vk, const char *label)
 {
     culv_vk_device_desc desc = vk->how;
     desc.device = vk->vk_device;
-    culv_result result = culv_vk_check_kernels(&desc); /* records why */
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culv_vk_check_kernels(&desc)); /* records why */
     return culvi_fail(vk->voice, label, CULV_ERROR_INVALID, CULV_REASON_EXTENSION_MISSING,
                       "'%s' was attached without culv_vk_device_desc.kernels; set it to 1 before "
                       "vkCreateDevice and culv_vk_attach()",
@@ -103,15 +102,14 @@ culv_result culv_vk_kernels_create(culv_vk_device *vk, culv_kernels *kernels, cu
 {
     CULVI_REQUIRE(NULL, vk);
     CULVI_REQUIRE2(vk->voice, kernels, out);
-    culv_result result = check_attachment(vk, kernels);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(check_attachment(vk, kernels));
     culv_vk_kernels *made = culvi_alloc(sizeof *made);
     if (made == NULL) return culvi_fail_host_memory(vk->voice, kernels->label);
     made->vk = vk;
     made->kernels = kernels;
     culvi_label_set(made->label, kernels->label);
     atomic_init(&made->functions, NULL);
-    result = read_limits(vk->base.device, made->label, &made->limits);
+    culv_result result = read_limits(vk->base.device, made->label, &made->limits);
     if (result != CULV_OK) goto free_kernels;
     if (!culvi_mutex_init(&made->lock)) {
         result = culvi_fail_host_memory(vk->voice, made->label);
@@ -280,15 +278,14 @@ culv_result culv_vk_kernel_call_record(culv_vk_kernels *kernels, const culv_kern
     VkCuLaunchInfoNVX info;
     CULVI_REQUIRE(NULL, kernels);
     CULVI_REQUIRE2(kernels->vk->voice, call, command_buffer);
-    culv_result result = culvi_kernel_call_read(call, __func__, true, &values);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_kernel_call_read(call, __func__, true, &values));
     call = values.call;
-    result = culvi_vk_kernel_prepare(kernels, call->kernel, call->grid, call->block,
-                                     call->shared_bytes, &info);
-    if (result == CULV_OK && !culvi_vk_family_runs(kernels->vk, queue_family))
-        result = culvi_vk_check_kernel_family(kernels->vk, kernels->label, queue_family);
-    if (result == CULV_OK) culvi_vk_kernel_launch(kernels->vk, &info, &values, command_buffer);
-    return result;
+    CULVI_TRY(culvi_vk_kernel_prepare(kernels, call->kernel, call->grid, call->block,
+                                      call->shared_bytes, &info));
+    if (!culvi_vk_family_runs(kernels->vk, queue_family))
+        CULVI_TRY(culvi_vk_check_kernel_family(kernels->vk, kernels->label, queue_family));
+    culvi_vk_kernel_launch(kernels->vk, &info, &values, command_buffer);
+    return CULV_OK;
 }
 
 /* Arguments: addresses of buffers, handles of image views -------------------------------------- */

@@ -14,12 +14,11 @@ static culv_result check_bound(const culv_vk_device *vk, const culv_vk_memory_de
                                const culvi_vk_needs *needs)
 {
     const char *what = image ? "image" : "buffer";
-    culv_result result = culvi_vk_check_binding(
+    CULVI_TRY(culvi_vk_check_binding(
         vk, d->label, what,
         image ? "culv_vk_memory_desc.image_offset" : "culv_vk_memory_desc.buffer_offset", needs,
-        image ? d->image_offset : d->buffer_offset, d->allocation_size, d->dedicated);
-    if (result != CULV_OK || !d->dedicated || d->allocation_size == needs->memory.size)
-        return result;
+        image ? d->image_offset : d->buffer_offset, d->allocation_size, d->dedicated));
+    if (!d->dedicated || d->allocation_size == needs->memory.size) return CULV_OK;
     return culvi_fail(
         vk->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
         "dedicated is set, and a dedicated allocation for this %s has exactly %" PRIu64
@@ -34,8 +33,7 @@ static culv_result read_desc(culv_vk_device *vk, const culv_vk_memory_desc *desc
     CULVI_REQUIRE_IN(NULL, call, vk);
     CULVI_REQUIRE_IN(vk->voice, call, desc);
     CULVI_REQUIRE_IN(vk->voice, call, out);
-    culv_result result = culvi_desc_read(vk->voice, d, sizeof *d, desc, "culv_vk_memory_desc");
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_desc_read(vk->voice, d, sizeof *d, desc, "culv_vk_memory_desc"));
     if (d->memory == VK_NULL_HANDLE)
         return culvi_fail(vk->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
                           "culv_vk_memory_desc.memory is VK_NULL_HANDLE");
@@ -43,7 +41,7 @@ static culv_result read_desc(culv_vk_device *vk, const culv_vk_memory_desc *desc
         return culvi_fail(
             vk->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
             "culv_vk_memory_desc.allocation_size is 0; it is VkMemoryAllocateInfo::allocationSize");
-    result = culvi_graphics_check_shares(
+    culv_result result = culvi_graphics_check_shares(
         &vk->base, d->label, d->image != VK_NULL_HANDLE ? CULVI_SHARE_IMAGES : CULVI_SHARE_BUFFERS);
     culvi_vk_needs needs;
     if (result == CULV_OK && d->buffer != VK_NULL_HANDLE) {
@@ -72,8 +70,7 @@ culv_result culv_vk_memory_import(culv_vk_device *vk, const culv_vk_memory_desc 
                                   culv_memory **out)
 {
     culv_vk_memory_desc d;
-    culv_result result = read_desc(vk, desc, out, "culv_vk_memory_import", &d);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(read_desc(vk, desc, out, "culv_vk_memory_import", &d));
     culvi_memory_ask ask = ask_of(&d);
     return culvi_graphics_import(&vk->base, &ask, out);
 }
@@ -82,8 +79,7 @@ culv_result culv_vk_memory_import_shared(culv_vk_device *vk, const culv_vk_memor
                                          culv_memory **out)
 {
     culv_vk_memory_desc d;
-    culv_result result = read_desc(vk, desc, out, "culv_vk_memory_import_shared", &d);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(read_desc(vk, desc, out, "culv_vk_memory_import_shared", &d));
     culvi_memory_ask ask = ask_of(&d);
     return culvi_graphics_acquire(&vk->base, &ask, out);
 }
@@ -93,10 +89,8 @@ static culv_result vmm_size(const culv_vk_device *vk, const culv_vk_memory_desc 
 {
     culv_device *device = vk->base.device;
     uint64_t unit;
-    culv_result result = culvi_vmm_check_device(device, "culv_vk_memory_import_vmm");
-    if (result == CULV_OK)
-        result = culvi_vmm_least_granularity(device, CULV_VMM_LOCATION_DEVICE, 0, &unit);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_vmm_check_device(device, "culv_vk_memory_import_vmm"));
+    CULVI_TRY(culvi_vmm_least_granularity(device, CULV_VMM_LOCATION_DEVICE, 0, &unit));
     const uint64_t size = d->allocation_size, beyond = size % unit;
     *out = size;
     if (beyond == 0) return CULV_OK;
@@ -117,17 +111,15 @@ culv_result culv_vk_memory_import_vmm(culv_vk_device *vk, const culv_vk_memory_d
 {
     culv_vk_memory_desc d;
     culv_vmm_import_desc import = culv_vmm_import_desc_init();
-    culv_result result = read_desc(vk, desc, out, "culv_vk_memory_import_vmm", &d);
-    if (result == CULV_OK && d.image != VK_NULL_HANDLE)
-        result = culvi_fail(vk->voice, d.label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
-                            "culv_vk_memory_import_vmm: the memory is an image's, whose bytes lie "
-                            "in an order that only the driver knows; culv_vk_memory_import() and "
-                            "culv_vk_image_map() give arrays");
-    if (result == CULV_OK) result = vmm_size(vk, &d, &import.size);
-    if (result == CULV_OK)
-        result = culvi_vk_memory_export(vk, d.label, d.memory,
-                                        (culv_handle_type)CULVI_HANDLE_OPAQUE, &import.handle);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(read_desc(vk, desc, out, "culv_vk_memory_import_vmm", &d));
+    if (d.image != VK_NULL_HANDLE)
+        return culvi_fail(vk->voice, d.label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
+                          "culv_vk_memory_import_vmm: the memory is an image's, whose bytes lie "
+                          "in an order that only the driver knows; culv_vk_memory_import() and "
+                          "culv_vk_image_map() give arrays");
+    CULVI_TRY(vmm_size(vk, &d, &import.size));
+    CULVI_TRY(culvi_vk_memory_export(vk, d.label, d.memory, (culv_handle_type)CULVI_HANDLE_OPAQUE,
+                                     &import.handle));
     import.exporter = vk->base.uuid;
     import.label = d.label;
     return culvi_vmm_import_exported(vk->base.device, &import, out);

@@ -107,10 +107,10 @@ static culv_result plan_image(culv_vk_device *vk, culvi_plan *plan)
     plan->dedicated = false;
     plan->row = culvi_format_find((uint32_t)info.format);
     if (plan->row == NULL) return result;
-    result = check_unshared(vk, d->label, &info, plan->row);
-    if (result == CULV_OK) result = has_arrays(vk, d, plan->row, &plan->arrays);
-    if (result == CULV_OK) plan->image = culvi_vk_describe_image(&info, &ask, plan->row);
-    return result;
+    CULVI_TRY(check_unshared(vk, d->label, &info, plan->row));
+    CULVI_TRY(has_arrays(vk, d, plan->row, &plan->arrays));
+    plan->image = culvi_vk_describe_image(&info, &ask, plan->row);
+    return CULV_OK;
 }
 
 culv_result culvi_vk_plan_native(culvi_graphics *graphics, culvi_plan *plan)
@@ -192,10 +192,9 @@ static culv_result allocate(culv_vk_device *vk, const culvi_vk_plan *plan,
 {
     uint32_t type = 0;
     if (plan->pages != NULL) return culvi_vk_host_allocate(vk, plan, needs, made);
-    culv_result result = culvi_vk_memory_type(vk, plan->label, needs->memory.memoryTypeBits,
-                                              plan->memory_properties, &type);
-    if (result == CULV_OK) result = culvi_vk_check_heap(vk, plan->label, type, needs->memory.size);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_vk_memory_type(vk, plan->label, needs->memory.memoryTypeBits,
+                                   plan->memory_properties, &type));
+    CULVI_TRY(culvi_vk_check_heap(vk, plan->label, type, needs->memory.size));
     VkMemoryDedicatedAllocateInfo dedicated = {
         CULVI_STYPE(MEMORY_DEDICATED_ALLOCATE_INFO),
         .buffer = made->is_image ? VK_NULL_HANDLE : (VkBuffer)made->object,
@@ -395,18 +394,15 @@ culv_result culv_vk_buffer_create(culv_vk_device *vk, const culv_vk_buffer_creat
     culv_vk_buffer_create_desc d;
     CULVI_REQUIRE(NULL, vk);
     CULVI_REQUIRE2(vk->voice, desc, out);
-    culv_result result =
-        culvi_desc_read(vk->voice, &d, sizeof d, desc, "culv_vk_buffer_create_desc");
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_desc_read(vk->voice, &d, sizeof d, desc, "culv_vk_buffer_create_desc"));
     if (d.create_info == NULL)
         return culvi_fail(vk->voice, d.label, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
                           "culv_vk_buffer_create_desc.create_info is NULL");
-    result = check_host(vk->voice, &d);
-    if (result == CULV_OK) result = check_kind(vk->voice, &d);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(check_host(vk->voice, &d));
+    CULVI_TRY(check_kind(vk->voice, &d));
     culv_shared_buffer *buffer = culvi_alloc(sizeof *buffer);
     if (buffer == NULL) return culvi_fail_host_memory(vk->voice, d.label);
-    result = make_pair(vk, &d, &buffer->pair);
+    culv_result result = make_pair(vk, &d, &buffer->pair);
     if (result != CULV_OK) {
         culvi_free(buffer);
         return result;
@@ -435,9 +431,7 @@ culv_result culv_vk_image_create(culv_vk_device *vk, const culv_vk_image_create_
     culv_vk_image_create_desc d;
     CULVI_REQUIRE(NULL, vk);
     CULVI_REQUIRE2(vk->voice, desc, out);
-    culv_result result =
-        culvi_desc_read(vk->voice, &d, sizeof d, desc, "culv_vk_image_create_desc");
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_desc_read(vk->voice, &d, sizeof d, desc, "culv_vk_image_create_desc"));
     if (d.create_info == NULL)
         return culvi_fail(vk->voice, d.label, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
                           "culv_vk_image_create_desc.create_info is NULL");

@@ -53,8 +53,8 @@ static culv_result image_barriers(const culvi_vk_ring *ring, const culv_vk_ring_
     t.stage = r->stage;
     t.access = r->access;
     t.layout = r->layout;
-    culv_result result = culv_vk_image_get_barrier2(&t, CULV_VK_ACQUIRE, acquire);
-    return result == CULV_OK ? culv_vk_image_get_barrier2(&t, CULV_VK_RELEASE, release) : result;
+    CULVI_TRY(culv_vk_image_get_barrier2(&t, CULV_VK_ACQUIRE, acquire));
+    return culv_vk_image_get_barrier2(&t, CULV_VK_RELEASE, release);
 }
 
 static culv_result buffer_barriers(const culvi_vk_ring *ring, const culv_vk_ring_resource *r,
@@ -67,8 +67,8 @@ static culv_result buffer_barriers(const culvi_vk_ring *ring, const culv_vk_ring
     t.use = r->use;
     t.stage = r->stage;
     t.access = r->access;
-    culv_result result = culv_vk_buffer_get_barrier2(&t, CULV_VK_ACQUIRE, acquire);
-    return result == CULV_OK ? culv_vk_buffer_get_barrier2(&t, CULV_VK_RELEASE, release) : result;
+    CULVI_TRY(culv_vk_buffer_get_barrier2(&t, CULV_VK_ACQUIRE, acquire));
+    return culv_vk_buffer_get_barrier2(&t, CULV_VK_RELEASE, release);
 }
 
 static VkDependencyInfo dependency(const VkImageMemoryBarrier2 *images, uint32_t num_images,
@@ -149,8 +149,7 @@ static culv_result record_hand_over(culvi_vk_ring *ring, VkCommandBuffer command
             t.format = (VkFormat)image->pair.image->desc.format;
             t.queue_family = culvi_vk_native_family(&image->pair.native, ring->queue_family);
             t.discard = VK_TRUE;
-            culv_result result = culvi_vk_image_barrier(&t, CULV_VK_RELEASE, &b);
-            if (result != CULV_OK) return result;
+            CULVI_TRY(culvi_vk_image_barrier(&t, CULV_VK_RELEASE, &b));
             table->vkCmdPipelineBarrier(commands, b.src_stage, b.dst_stage, 0, 0, NULL, 0, NULL, 1,
                                         &b.barrier);
         }
@@ -357,9 +356,8 @@ _Static_assert(CULV_VK_RING_MAX_RESOURCES == CULVI_RING_RESOURCES, "as many as a
 
 static culv_result check_desc(const culv_vk_device *vk, VkQueue queue, const culv_vk_ring_desc *d)
 {
-    culv_result result = culvi_graphics_ring_check(&ring_api, &vk->base, d->label, d->max_depth,
-                                                   d->side, d->num_resources);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_graphics_ring_check(&ring_api, &vk->base, d->label, d->max_depth, d->side,
+                                        d->num_resources));
     if ((d->num_resources > 0 && d->resources == NULL) || queue == VK_NULL_HANDLE)
         return culvi_fail(vk->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
                           "culv_vk_ring_create: %s is NULL",
@@ -410,16 +408,15 @@ culv_result culv_vk_ring_create(culv_vk_device *vk, VkQueue queue, const culv_vk
     culv_vk_ring_desc d;
     CULVI_REQUIRE(NULL, vk);
     CULVI_REQUIRE2(vk->voice, desc, out);
-    culv_result result = culvi_desc_read(vk->voice, &d, sizeof d, desc, "culv_vk_ring_desc");
-    if (result == CULV_OK) result = check_desc(vk, queue, &d);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_desc_read(vk->voice, &d, sizeof d, desc, "culv_vk_ring_desc"));
+    CULVI_TRY(check_desc(vk, queue, &d));
     culvi_vk_ring *ring = culvi_alloc(sizeof *ring);
     if (ring == NULL) return culvi_fail_host_memory(vk->voice, d.label);
     culvi_graphics_ring_init(&ring->base, &ring_api, &vk->base, d.max_depth, d.side, d.label);
     ring->vk = vk;
     ring->queue_family = d.queue_family;
     ring->wait_stage = d.wait_stage != 0 ? d.wait_stage : VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT;
-    result = culvi_graphics_ring_set_waits(&ring->base, d.waits);
+    culv_result result = culvi_graphics_ring_set_waits(&ring->base, d.waits);
     if (result == CULV_OK)
         result = culvi_graphics_ring_make_timelines(&ring->base, fallbacks(vk->voice, &d));
     for (uint32_t i = 0; i < d.num_resources && result == CULV_OK; i++)

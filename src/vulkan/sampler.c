@@ -121,8 +121,7 @@ culv_result culv_vk_texture_desc_from_sampler(const VkSamplerCreateInfo *sampler
     culv_texture_desc d;
     uint32_t found = 0;
     CULVI_REQUIRE2(NULL, sampler, out);
-    culv_result result = culvi_desc_read(NULL, &d, sizeof d, out, "culv_texture_desc");
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_desc_read(NULL, &d, sizeof d, out, "culv_texture_desc"));
     if (sampler->sType != VK_STRUCTURE_TYPE_SAMPLER_CREATE_INFO) return refuse("sType");
     if (!take_address(sampler->addressModeU, &d.address[0], &found)) return refuse("addressModeU");
     if (!take_address(sampler->addressModeV, &d.address[1], &found)) return refuse("addressModeV");

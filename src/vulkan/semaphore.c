@@ -84,13 +84,11 @@ culv_result culv_vk_semaphore_import(culv_vk_device *vk, const culv_vk_semaphore
     culv_vk_semaphore_desc d;
     CULVI_REQUIRE(NULL, vk);
     CULVI_REQUIRE2(vk->voice, desc, out);
-    culv_result result = culvi_desc_read(vk->voice, &d, sizeof d, desc, "culv_vk_semaphore_desc");
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_desc_read(vk->voice, &d, sizeof d, desc, "culv_vk_semaphore_desc"));
     if (d.semaphore == VK_NULL_HANDLE)
         return culvi_fail(vk->voice, d.label, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
                           "culv_vk_semaphore_desc.semaphore is VK_NULL_HANDLE");
-    result = check_import(vk, &d);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(check_import(vk, &d));
     culv_semaphore_desc import = culv_semaphore_desc_init();
     import.type = d.type;
     import.signal_pending = d.signal_pending;
@@ -107,11 +105,9 @@ culv_result culvi_vk_make_semaphore(culvi_graphics *graphics, const culvi_semaph
     VkSemaphore made = VK_NULL_HANDLE;
     VkSemaphoreType type =
         plan->type == CULV_SEMAPHORE_BINARY ? VK_SEMAPHORE_TYPE_BINARY : VK_SEMAPHORE_TYPE_TIMELINE;
-    culv_result result = CULV_OK;
     if (type == VK_SEMAPHORE_TYPE_TIMELINE && !culvi_vk_reads_timelines(vk))
-        result = culvi_vk_refuse_timelines(vk, plan->label);
-    if (result == CULV_OK && exportable) result = check_exportable(vk, plan->label, type);
-    if (result != CULV_OK) return result;
+        return culvi_vk_refuse_timelines(vk, plan->label);
+    if (exportable) CULVI_TRY(check_exportable(vk, plan->label, type));
     VkSemaphoreTypeCreateInfo kind = {CULVI_STYPE(SEMAPHORE_TYPE_CREATE_INFO),
                                       .semaphoreType = type, .initialValue = plan->initial_value};
     VkExportSemaphoreCreateInfo export_info = {
@@ -142,19 +138,16 @@ culv_result culv_vk_semaphore_create(culv_vk_device *vk, const culv_vk_semaphore
     culv_vk_semaphore_create_desc d;
     CULVI_REQUIRE(NULL, vk);
     CULVI_REQUIRE(vk->voice, out);
-    culv_result result =
-        culvi_desc_read(vk->voice, &d, sizeof d, desc, "culv_vk_semaphore_create_desc");
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_desc_read(vk->voice, &d, sizeof d, desc, "culv_vk_semaphore_create_desc"));
     culvi_semaphore_plan plan = {.label = d.label,
                                  .desc_name = "culv_vk_semaphore_create_desc",
                                  .fallback = d.fallback,
                                  .type = d.type,
                                  .initial_value = d.initial_value,
                                  .untracked = d.untracked != 0};
-    result = culvi_shared_semaphore_create(&vk->base, &plan, out);
-    if (result == CULV_OK && culvi_vk_reads_timelines(vk))
-        culvi_semaphore_pair_reads(&(*out)->pair);
-    return result;
+    CULVI_TRY(culvi_shared_semaphore_create(&vk->base, &plan, out));
+    if (culvi_vk_reads_timelines(vk)) culvi_semaphore_pair_reads(&(*out)->pair);
+    return CULV_OK;
 }
 
 VkSemaphore culv_vk_semaphore_handle(const culv_shared_semaphore *semaphore)

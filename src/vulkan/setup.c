@@ -27,8 +27,7 @@ static culv_result ask(const char *call, const culv_vk_device_desc *desc, asked 
 {
     culv_vk_device_desc d;
     if (desc == NULL) return culvi_fail_null(NULL, call, "desc");
-    culv_result result = culvi_desc_read(NULL, &d, sizeof d, desc, "culv_vk_device_desc");
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_desc_read(NULL, &d, sizeof d, desc, "culv_vk_device_desc"));
     const char *missing = d.get_instance_proc_addr == NULL ? "get_instance_proc_addr"
                           : d.instance == NULL             ? "instance"
                           : d.physical_device == NULL      ? "physical_device"
@@ -36,8 +35,7 @@ static culv_result ask(const char *call, const culv_vk_device_desc *desc, asked 
     if (missing != NULL)
         return culvi_fail(NULL, d.label, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
                           "culv_vk_device_desc.%s is NULL", missing);
-    result = culvi_vk_instance_load(NULL, d.get_instance_proc_addr, d.instance, &out->vk);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_vk_instance_load(NULL, d.get_instance_proc_addr, d.instance, &out->vk));
     const VkPhysicalDevice device = out->device = d.physical_device;
     const uint32_t api_version = d.api_version;
     out->kernels = d.kernels != 0;
@@ -45,8 +43,7 @@ static culv_result ask(const char *call, const culv_vk_device_desc *desc, asked 
     out->vk.vkGetPhysicalDeviceProperties(device, &out->properties);
     culv_vk_candidate who = culv_vk_candidate_init();
     culvi_vk_identify(&out->vk, device, &who);
-    result = culvi_vk_check_versions(NULL, d.label, &who, api_version);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_vk_check_versions(NULL, d.label, &who, api_version));
     out->version = api_version != 0 ? api_version : VK_API_VERSION_1_1;
     if (out->version > out->properties.apiVersion) out->version = out->properties.apiVersion;
     return culvi_vk_list_extensions(NULL, &out->vk, device, NULL, out->properties.deviceName,
@@ -152,8 +149,7 @@ static const char *created_without(const asked *a)
 culv_result culv_vk_check_kernels(const culv_vk_device_desc *desc)
 {
     asked a = {0};
-    culv_result result = ask(__func__, desc, &a);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(ask(__func__, desc, &a));
     const char *missing = lacks_for_kernels(&a);
     culvi_free(a.offered);
     if (missing != NULL)
@@ -442,8 +438,7 @@ culv_result culv_vk_find_queue_family(PFN_vkGetInstanceProcAddr get_instance_pro
         return culvi_fail(NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                           "culv_vk_find_queue_family: use is %u, which is not a culv_vk_queue_use",
                           (unsigned)use);
-    culv_result result = culvi_vk_instance_load(NULL, get_instance_proc_addr, instance, &vk);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_vk_instance_load(NULL, get_instance_proc_addr, instance, &vk));
     CULVI_VKI_DO(&vk, vkGetPhysicalDeviceQueueFamilyProperties, (physical_device, &count, NULL));
     VkQueueFamilyProperties *families = culvi_alloc(count * sizeof *families);
     if (families == NULL) return culvi_fail_host_memory(NULL, NULL);

@@ -351,10 +351,9 @@ culv_result culv_vk_space_create(culv_vk_device *vk, const culv_vk_space_desc *d
     culv_vk_space_info info = culv_vk_space_info_init();
     CULVI_REQUIRE(NULL, vk);
     CULVI_REQUIRE2(vk->voice, desc, out);
-    culv_result result = culvi_desc_read(vk->voice, &d, sizeof d, desc, "culv_vk_space_desc");
-    if (result == CULV_OK) result = check_device(vk, d.label, __func__, &info);
-    if (result == CULV_OK) result = check_desc(vk, &d, &info);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_desc_read(vk->voice, &d, sizeof d, desc, "culv_vk_space_desc"));
+    CULVI_TRY(check_device(vk, d.label, __func__, &info));
+    CULVI_TRY(check_desc(vk, &d, &info));
     culv_vk_space *s = culvi_alloc(sizeof *s);
     if (s == NULL) return culvi_fail_host_memory(vk->voice, d.label);
     if (!culvi_mutex_init(&s->lock)) goto free_space;
@@ -375,7 +374,7 @@ culv_result culv_vk_space_create(culv_vk_device *vk, const culv_vk_space_desc *d
     s->memory_usage = d.memory_usage;
     s->vectors_do_not_wait = d.vectors_do_not_wait != 0;
     culvi_label_set(s->label, d.label);
-    result = resolve_access(s, &d);
+    culv_result result = resolve_access(s, &d);
     if (result == CULV_OK)
         result = find_address(
             s, &d, (d.size + info.granularity - 1) / info.granularity * info.granularity);
@@ -438,8 +437,7 @@ culv_result culv_vk_space_get_info(culv_vk_space *space, culv_vk_space_info *out
     CULVI_REQUIRE(NULL, space);
     const culv_vk_device *vk = space->vk;
     CULVI_REQUIRE(vk->voice, out);
-    culv_result result = culvi_struct_check(vk->voice, out, "culv_vk_space_info");
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_struct_check(vk->voice, out, "culv_vk_space_info"));
     CULVI_VKI_DO(&vk->instance, vkGetPhysicalDeviceProperties, (vk->physical_device, &properties));
     info.granularity = space->granularity;
     info.max_size = most_bytes(vk, &properties);

@@ -294,8 +294,7 @@ static culv_result fill_gaps(culv_vk_space *s, uint64_t offset, uint64_t size, f
                               "the buffer would need more than %d chunks between those that are "
                               "there; commit its bytes first",
                               MOST_GAPS);
-        culv_result result = culvi_vk_space_fill(s, at, stop - at, NULL);
-        if (result != CULV_OK) return result;
+        CULVI_TRY(culvi_vk_space_fill(s, at, stop - at, NULL));
         f->gaps[f->count].offset = at;
         f->gaps[f->count++].size = stop - at;
         at = stop;
@@ -349,20 +348,18 @@ culv_result culv_vk_space_buffer_create(culv_vk_space *space, const culv_vk_spac
     CULVI_REQUIRE(NULL, space);
     const culvi_voice *voice = &space->base.device->voice;
     CULVI_REQUIRE2(voice, desc, out);
-    culv_result result = culvi_desc_read(voice, &d, sizeof d, desc, "culv_vk_space_buffer_desc");
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_desc_read(voice, &d, sizeof d, desc, "culv_vk_space_buffer_desc"));
     if (d.label == NULL) d.label = space->label;
     const uint64_t alignment = alignment_of(space, &d);
     /* A VkBuffer of its own is bound in whole blocks. */
     uint64_t size = d.size, offset = d.offset;
     if (d.own_handle != NULL && size <= UINT64_MAX - space->alignment)
         size = (size + space->alignment - 1) / space->alignment * space->alignment;
-    result = check_desc(space, &d, alignment, size);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(check_desc(space, &d, alignment, size));
     culv_vk_space_buffer *buffer = culvi_alloc(sizeof *buffer);
     if (buffer == NULL) return culvi_fail_host_memory(voice, d.label);
     culvi_mutex_lock(&space->turn);
-    result = take(space, d.label, size, alignment, &offset);
+    culv_result result = take(space, d.label, size, alignment, &offset);
     const bool taken = result == CULV_OK;
     if (result == CULV_OK) result = fill_gaps(space, offset, size, &f);
     if (result == CULV_OK && d.own_handle != NULL)

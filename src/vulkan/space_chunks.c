@@ -154,9 +154,9 @@ static culv_result collect(culv_vk_space *s, bool wait)
     culvi_mutex_unlock(&s->lock);
     culvi_free(binds);
     if (result != CULV_OK || !wait) return result;
-    result = culvi_vk_space_wait(s, value);
-    if (result == CULV_OK) culvi_vk_space_free_unbound(s, false);
-    return result;
+    CULVI_TRY(culvi_vk_space_wait(s, value));
+    culvi_vk_space_free_unbound(s, false);
+    return CULV_OK;
 }
 
 /* With the lock. */
@@ -239,10 +239,10 @@ static culv_result check_free(culv_vk_space *s, uint64_t offset, uint64_t size, 
 static culv_result make_room(culv_vk_space *s, uint64_t offset, uint64_t size)
 {
     bool going = false;
-    culv_result result = check_free(s, offset, size, &going);
-    if (result != CULV_OK || !going) return result;
+    CULVI_TRY(check_free(s, offset, size, &going));
+    if (!going) return CULV_OK;
     culvi_mutex_unlock(&s->turn);
-    result = culvi_vmm_wait_and_collect(s->base.range, offset, size);
+    culv_result result = culvi_vmm_wait_and_collect(s->base.range, offset, size);
     culvi_mutex_lock(&s->turn);
     if (result == CULV_OK) result = collect(s, false);
     return result == CULV_OK ? check_free(s, offset, size, NULL) : result;
@@ -284,11 +284,10 @@ static culv_result show(culv_vk_space *s, uint64_t offset, culv_vmm_allocation *
     d.memory_type_bits = s->type_bits;
     d.allocate_flags = VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT;
     d.label = s->label;
-    culv_result result = make_room(s, offset, a->size);
-    if (result == CULV_OK) result = culvi_vk_vmm_import(vk, a, &d, &memory);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(make_room(s, offset, a->size));
+    CULVI_TRY(culvi_vk_vmm_import(vk, a, &d, &memory));
     VkSparseMemoryBind bind = {.resourceOffset = offset, .size = a->size, .memory = memory};
-    result = insert(s, offset, a->size, memory);
+    culv_result result = insert(s, offset, a->size, memory);
     if (result != CULV_OK) goto free_memory;
     result = culvi_vk_space_bind(s, s->buffer, &bind, 1, &value);
     if (result != CULV_OK) goto take_out;
@@ -325,13 +324,11 @@ culv_result culvi_vk_space_show(culv_space *space, uint64_t offset, culv_vmm_all
 static culv_result put(culv_vk_space *s, uint64_t offset, culv_vmm_allocation *a, uint64_t *ready,
                        const char *call)
 {
-    culv_result result = make_room(s, offset, a->size);
+    CULVI_TRY(make_room(s, offset, a->size));
     /* A vector may have come while that waited. */
-    if (result == CULV_OK) result = culvi_vk_space_check_claims(s, offset, a->size, true, call);
-    if (result == CULV_OK)
-        result = culvi_vmm_map_resolved(s->base.range, offset, a, s->access, s->access_count);
-    if (result != CULV_OK) return result;
-    result = show(s, offset, a, ready);
+    CULVI_TRY(culvi_vk_space_check_claims(s, offset, a->size, true, call));
+    CULVI_TRY(culvi_vmm_map_resolved(s->base.range, offset, a, s->access, s->access_count));
+    culv_result result = show(s, offset, a, ready);
     if (result != CULV_OK) culvi_vmm_unmap_or_defer(s->base.range, offset, a->size);
     return result;
 }
@@ -345,10 +342,9 @@ culv_result culvi_vk_space_fill(culv_vk_space *space, uint64_t offset, uint64_t 
     d.handle_types = UINT32_C(1) << CULVI_HANDLE_OPAQUE;
     d.usage = space->memory_usage;
     d.label = space->label;
-    culv_result result = make_room(space, offset, size);
-    if (result == CULV_OK) result = culv_vmm_allocation_create(space->base.device, &d, &a);
-    if (result != CULV_OK) return result;
-    result = put(space, offset, a, ready, "culv_vk_space_commit");
+    CULVI_TRY(make_room(space, offset, size));
+    CULVI_TRY(culv_vmm_allocation_create(space->base.device, &d, &a));
+    culv_result result = put(space, offset, a, ready, "culv_vk_space_commit");
     culv_vmm_allocation_destroy(&a); /* the mapping and Vulkan's import have the memory */
     return result;
 }
@@ -376,12 +372,10 @@ culv_result culv_vk_space_commit(culv_vk_space *space, uint64_t offset, uint64_t
 {
     CULVI_REQUIRE(NULL, space);
     if (allocation != NULL) size = allocation->size;
-    culv_result result = check_place(space, offset, size, __func__);
-    if (result == CULV_OK && allocation != NULL)
-        result = culvi_vk_vmm_check(space->vk, space->label, allocation);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(check_place(space, offset, size, __func__));
+    if (allocation != NULL) CULVI_TRY(culvi_vk_vmm_check(space->vk, space->label, allocation));
     culvi_mutex_lock(&space->turn);
-    result = culvi_vk_space_check_claims(space, offset, size, true, __func__);
+    culv_result result = culvi_vk_space_check_claims(space, offset, size, true, __func__);
     if (result == CULV_OK)
         result = allocation != NULL ? put(space, offset, allocation, ready, __func__)
                                     : culvi_vk_space_fill(space, offset, size, ready);
@@ -394,10 +388,9 @@ culv_result culv_vk_space_commit(culv_vk_space *space, uint64_t offset, uint64_t
 static culv_result give_up(culv_vk_space *s, uint64_t offset, uint64_t size, CUstream last_use,
                            const char *call)
 {
-    culv_result result = check_place(s, offset, size, call);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(check_place(s, offset, size, call));
     culvi_mutex_lock(&s->lock);
-    result = culvi_vk_space_check_locked(s, offset, size, false, call);
+    culv_result result = culvi_vk_space_check_locked(s, offset, size, false, call);
     if (result == CULV_OK)
         result = culvi_vmm_unmap_after(s->base.range, offset, size, last_use, call);
     if (result == CULV_OK) mark_locked(s, offset, size);

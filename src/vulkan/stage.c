@@ -126,8 +126,7 @@ static const VkAccessFlags copying = VK_ACCESS_TRANSFER_READ_BIT | VK_ACCESS_TRA
 static culv_result check_call(const culvi_pair *pair, const char *call, const char *what,
                               culv_copy copy, VkCommandBuffer commands)
 {
-    culv_result result = culvi_check_copy(copy, call);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_check_copy(copy, call));
     if (pair != NULL && commands != NULL)
         return culvi_check_made_by(pair->graphics, &culvi_vk_api, culvi_pair_label(pair), call);
     return culvi_fail_null(pair != NULL ? &pair->graphics->device->voice : NULL, call,
@@ -151,10 +150,8 @@ culv_result culv_vk_buffer_record_copy(const culv_shared_buffer *b, culv_copy co
                                        VkCommandBuffer commands)
 {
     const bool push = copy == CULV_COPY_UPLOAD;
-    culv_result result =
-        check_call(b != NULL ? &b->pair : NULL, __func__, "buffer", copy, commands);
-    if (result != CULV_OK || culv_buffer_sharing(b->pair.buffer) != CULV_SHARING_HOST)
-        return result;
+    CULVI_TRY(check_call(b != NULL ? &b->pair : NULL, __func__, "buffer", copy, commands));
+    if (culv_buffer_sharing(b->pair.buffer) != CULV_SHARING_HOST) return CULV_OK;
     const culv_vk_device *vk = culvi_vk_of(b->pair.graphics);
     VkBufferCopy region = {.size = culv_buffer_size(b->pair.buffer)};
     barrier(vk, commands, true, NULL);
@@ -193,8 +190,7 @@ culv_result culv_vk_image_record_copy(const culv_shared_image *i, culv_copy copy
                                       VkCommandBuffer commands, VkImageLayout layout)
 {
     const bool push = copy == CULV_COPY_UPLOAD;
-    culv_result result = check_call(i != NULL ? &i->pair : NULL, __func__, "image", copy, commands);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(check_call(i != NULL ? &i->pair : NULL, __func__, "image", copy, commands));
     const culv_vk_device *vk = culvi_vk_of(i->pair.graphics);
     if (layout == VK_IMAGE_LAYOUT_UNDEFINED || layout == VK_IMAGE_LAYOUT_PREINITIALIZED)
         return culvi_fail(

@@ -89,11 +89,9 @@ static culv_result make(culv_vector_view *base, const culv_part *chunk, culvi_vi
     const vk_view *view = (const vk_view *)base;
     VkBuffer buffer = VK_NULL_HANDLE;
     VkDeviceMemory memory = VK_NULL_HANDLE;
-    culv_result result = culvi_vk_vmm_check(view->vk, base->label, chunk->allocation);
-    if (result == CULV_OK)
-        result = view->queue != NULL ? make_memory(view, chunk, &memory)
-                                     : make_buffer(view, chunk, &buffer, &memory);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_vk_vmm_check(view->vk, base->label, chunk->allocation));
+    CULVI_TRY(view->queue != NULL ? make_memory(view, chunk, &memory)
+                                  : make_buffer(view, chunk, &buffer, &memory));
     part->object = (uint64_t)buffer;
     part->memory = (uint64_t)memory;
     return CULV_OK;
@@ -236,8 +234,7 @@ culv_result culvi_vk_check_sparse(culv_vk_device *vk, const char *label,
 
 static culv_result create_sparse(vk_view *view)
 {
-    culv_result result = create_buffer(view, view->sparse_size, &view->sparse);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(create_buffer(view, view->sparse_size, &view->sparse));
     view->base.whole = (uint64_t)view->sparse;
     culvi_vk_sparse_needs(view->vk, view->sparse, &view->alignment, &view->type_bits);
     return CULV_OK;
@@ -259,12 +256,10 @@ culv_result culv_vk_vector_view_create(culv_vk_device *vk, culv_vector *vector,
     culv_vk_vector_view_desc d;
     CULVI_REQUIRE(NULL, vk);
     CULVI_REQUIRE3(vk->voice, vector, desc, out);
-    culv_result result = culvi_desc_read(vk->voice, &d, sizeof d, desc, "culv_vk_vector_view_desc");
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_desc_read(vk->voice, &d, sizeof d, desc, "culv_vk_vector_view_desc"));
     if (d.label == NULL) d.label = vector->label;
-    result = check_desc(vk, &d);
-    if (result == CULV_OK) result = check_vector(vk, d.label, vector);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(check_desc(vk, &d));
+    CULVI_TRY(check_vector(vk, d.label, vector));
     vk_view *view = culvi_alloc(sizeof *view);
     if (view == NULL) return culvi_fail_host_memory(vk->voice, d.label);
     culvi_vector_view_init(&view->base,
@@ -274,7 +269,7 @@ culv_result culv_vk_vector_view_create(culv_vk_device *vk, culv_vector *vector,
     view->usage = d.usage | (vk->kernels ? VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT : 0);
     view->queue = d.sparse_queue;
     view->sparse_size = d.sparse_size;
-    result = check_usage(vk, d.label, view);
+    culv_result result = check_usage(vk, d.label, view);
     if (result == CULV_OK && view->queue != NULL) result = create_sparse(view);
     return culvi_vector_view_made(&view->base, result, out);
 }
@@ -284,8 +279,7 @@ culv_result culv_vk_vector_view_get_address(const culv_vector_view *view, VkDevi
     CULVI_REQUIRE(NULL, view);
     const culvi_voice *voice = &view->graphics->device->voice;
     CULVI_REQUIRE(voice, out);
-    culv_result result = culvi_check_made_by(view->graphics, &culvi_vk_api, view->label, __func__);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_check_made_by(view->graphics, &culvi_vk_api, view->label, __func__));
     const vk_view *mine = (const vk_view *)view;
     if (!(mine->usage & VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT))
         return culvi_fail(
