@@ -110,13 +110,12 @@ culv_result culv_d3d_attach(culv_device *device, const culv_d3d_device_desc *des
 {
     static const culvi_d3d_api *const apis[] = {&culvi_d3d12, &culvi_d3d11};
     const GUID *const ids[] = {&culvi_d3d12.device_iid, &culvi_d3d11.device_iid};
-    culv_d3d_device_desc d;
     culv_luid luid;
     void *as = NULL;
     CULVI_REQUIRE(NULL, device);
     const culvi_voice *voice = &device->voice;
     CULVI_REQUIRE2(voice, desc, out);
-    CULVI_TRY(culvi_desc_read(voice, &d, sizeof d, desc, "culv_d3d_device_desc"));
+    CULVI_READ(voice, culv_d3d_device_desc, d, desc);
     if (d.device == NULL)
         return culvi_fail(voice, d.label, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
                           "culv_d3d_device_desc.device is NULL");
@@ -214,8 +213,7 @@ culv_result culvi_d3d_fail_share(const culv_d3d_device *d3d, const char *label, 
 culv_result culv_d3d_export_dup(culv_d3d_device *d3d, IUnknown *object, const wchar_t *name,
                                 culv_handle *out)
 {
-    CULVI_REQUIRE(NULL, d3d);
-    CULVI_REQUIRE2(d3d->voice, object, out);
+    CULVI_REQUIRE2_OF(d3d, d3d->voice, object, out);
     return d3d->of->share(d3d, d3d->base.label, object, name, out);
 }
 

@@ -169,8 +169,7 @@ static culv_result identify(culv_gl *gl, const culvi_gl_context *now)
 culv_result culv_gl_attach(culv_device *device, const culv_gl_desc *desc, culv_gl **out)
 {
     culv_gl_desc d = culv_gl_desc_init();
-    CULVI_REQUIRE(NULL, device);
-    CULVI_REQUIRE(&device->voice, out);
+    CULVI_REQUIRE_OF(device, &device->voice, out);
     const culvi_voice *voice = &device->voice;
     culv_result result =
         desc != NULL ? culvi_desc_read(voice, &d, sizeof d, desc, "culv_gl_desc") : CULV_OK;

@@ -61,11 +61,9 @@ static culv_result check_desc(const culvi_voice *voice, const culv_gl_readback_d
 culv_result culv_gl_readback_create(culv_gl *gl, const culv_gl_readback_desc *desc,
                                     culv_registration **out)
 {
-    culv_gl_readback_desc d;
     culv_gl_register_desc how = culv_gl_register_desc_init();
-    CULVI_REQUIRE(NULL, gl);
-    CULVI_REQUIRE2(gl->voice, desc, out);
-    CULVI_TRY(culvi_desc_read(gl->voice, &d, sizeof d, desc, "culv_gl_readback_desc"));
+    CULVI_REQUIRE2_OF(gl, gl->voice, desc, out);
+    CULVI_READ(gl->voice, culv_gl_readback_desc, d, desc);
     CULVI_TRY(check_desc(gl->voice, &d));
     CULVI_TRY(culvi_gl_enter(gl, d.label, "culv_gl_readback_create"));
     culvi_gl_readback *r = culvi_alloc(sizeof *r);

@@ -480,10 +480,8 @@ culv_result culvi_gl_make_buffer(culv_gl *gl, const culv_gl_buffer_create_desc *
 culv_result culv_gl_buffer_create(culv_gl *gl, const culv_gl_buffer_create_desc *desc,
                                   culv_shared_buffer **out)
 {
-    culv_gl_buffer_create_desc d;
-    CULVI_REQUIRE(NULL, gl);
-    CULVI_REQUIRE2(gl->voice, desc, out);
-    CULVI_TRY(culvi_desc_read(gl->voice, &d, sizeof d, desc, "culv_gl_buffer_create_desc"));
+    CULVI_REQUIRE2_OF(gl, gl->voice, desc, out);
+    CULVI_READ(gl->voice, culv_gl_buffer_create_desc, d, desc);
     CULVI_TRY(culvi_gl_enter(gl, d.label, __func__));
     return culvi_gl_make_buffer(gl, &d, false, out);
 }
@@ -510,10 +508,8 @@ culv_result culvi_gl_make_image(culv_gl *gl, const culv_gl_image_create_desc *de
 culv_result culv_gl_image_create(culv_gl *gl, const culv_gl_image_create_desc *desc,
                                  culv_shared_image **out)
 {
-    culv_gl_image_create_desc d;
-    CULVI_REQUIRE(NULL, gl);
-    CULVI_REQUIRE2(gl->voice, desc, out);
-    CULVI_TRY(culvi_desc_read(gl->voice, &d, sizeof d, desc, "culv_gl_image_create_desc"));
+    CULVI_REQUIRE2_OF(gl, gl->voice, desc, out);
+    CULVI_READ(gl->voice, culv_gl_image_create_desc, d, desc);
     if (d.linear)
         return culvi_fail(gl->voice, d.label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                           "culv_gl_image_create_desc.linear is for culv_gl_memory_bind() alone");

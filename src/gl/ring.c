@@ -433,11 +433,9 @@ static culv_result make_best(culv_gl *gl, const plan *p, culvi_gl_ring **out)
 
 culv_result culv_gl_ring_create(culv_gl *gl, const culv_gl_ring_desc *desc, culv_ring **out)
 {
-    culv_gl_ring_desc d;
     culvi_gl_ring *ring = NULL;
-    CULVI_REQUIRE(NULL, gl);
-    CULVI_REQUIRE2(gl->voice, desc, out);
-    CULVI_TRY(culvi_desc_read(gl->voice, &d, sizeof d, desc, "culv_gl_ring_desc"));
+    CULVI_REQUIRE2_OF(gl, gl->voice, desc, out);
+    CULVI_READ(gl->voice, culv_gl_ring_desc, d, desc);
     plan *p = culvi_alloc(sizeof *p);
     if (p == NULL) return culvi_fail_host_memory(gl->voice, d.label);
     culv_result result = read_plan(gl, &d, p);

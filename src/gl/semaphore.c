@@ -187,8 +187,7 @@ culv_result culv_gl_semaphore_create(culv_gl *gl, const culv_gl_semaphore_create
                                      culv_shared_semaphore **out)
 {
     culv_gl_semaphore_create_desc d = culv_gl_semaphore_create_desc_init();
-    CULVI_REQUIRE(NULL, gl);
-    CULVI_REQUIRE(gl->voice, out);
+    CULVI_REQUIRE_OF(gl, gl->voice, out);
     if (desc != NULL)
         CULVI_TRY(culvi_desc_read(gl->voice, &d, sizeof d, desc, "culv_gl_semaphore_create_desc"));
     CULVI_TRY(culvi_gl_enter(gl, d.label, __func__));

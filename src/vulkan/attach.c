@@ -131,12 +131,10 @@ static culv_result check_identity(culv_vk_device *vk, const culvi_voice *voice,
 culv_result culv_vk_attach(culv_device *device, const culv_vk_device_desc *desc,
                            culv_vk_device **out)
 {
-    culv_vk_device_desc d;
     culv_vk_candidate candidate;
-    CULVI_REQUIRE(NULL, device);
-    CULVI_REQUIRE2(&device->voice, desc, out);
+    CULVI_REQUIRE2_OF(device, &device->voice, desc, out);
     const culvi_voice *voice = &device->voice;
-    CULVI_TRY(culvi_desc_read(voice, &d, sizeof d, desc, "culv_vk_device_desc"));
+    CULVI_READ(voice, culv_vk_device_desc, d, desc);
     CULVI_TRY(culvi_check_fallback(voice, d.label, "culv_vk_device_desc", d.fallback));
     const char *missing = d.get_instance_proc_addr == NULL ? "get_instance_proc_addr"
                           : d.instance == NULL             ? "instance"

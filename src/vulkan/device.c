@@ -429,14 +429,13 @@ culv_result culv_device_open_for_vk(PFN_vkGetInstanceProcAddr get_instance_proc_
                                     VkInstance instance, VkPhysicalDevice physical_device,
                                     const culv_device_desc *desc, culv_device **out)
 {
-    culv_device_desc d;
     culvi_voice voice;
     culvi_vk_instance vk;
     culv_vk_candidate chosen = culv_vk_candidate_init();
     CULVI_TRY(culvi_vk_check_instance("culv_device_open_for_vk", get_instance_proc_addr, instance,
                                       out == NULL ? NULL : (const void *)physical_device,
                                       out == NULL ? "out" : "physical_device"));
-    CULVI_TRY(culvi_desc_read(NULL, &d, sizeof d, desc, "culv_device_desc"));
+    CULVI_READ(NULL, culv_device_desc, d, desc);
     culvi_voice_init(&voice, &d.log, d.label);
     CULVI_TRY(culvi_vk_instance_load(&voice, get_instance_proc_addr, instance, &vk));
     culvi_vk_identify(&vk, physical_device, &chosen);

@@ -330,12 +330,10 @@ culv_result culv_vk_memory_from_handle(culv_vk_device *vk,
                                        const culv_vk_memory_from_handle_desc *desc,
                                        VkDeviceMemory *out)
 {
-    culv_vk_memory_from_handle_desc d;
     culvi_handle_facts facts;
     uint32_t type = 0;
-    CULVI_REQUIRE(NULL, vk);
-    CULVI_REQUIRE2(vk->voice, desc, out);
-    CULVI_TRY(culvi_desc_read(vk->voice, &d, sizeof d, desc, "culv_vk_memory_from_handle_desc"));
+    CULVI_REQUIRE2_OF(vk, vk->voice, desc, out);
+    CULVI_READ(vk->voice, culv_vk_memory_from_handle_desc, d, desc);
     CULVI_TRY(check_desc(vk, &d, &facts));
     CULVI_TRY(culvi_vk_memory_plan(vk, &d, "culv_vk_memory_from_handle_desc.size", &type));
     CULVI_TRY(culvi_vk_memory_import(vk, &d, &facts, type, out));

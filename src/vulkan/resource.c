@@ -391,10 +391,8 @@ static culv_result make_pair(culv_vk_device *vk, const culv_vk_buffer_create_des
 culv_result culv_vk_buffer_create(culv_vk_device *vk, const culv_vk_buffer_create_desc *desc,
                                   culv_shared_buffer **out)
 {
-    culv_vk_buffer_create_desc d;
-    CULVI_REQUIRE(NULL, vk);
-    CULVI_REQUIRE2(vk->voice, desc, out);
-    CULVI_TRY(culvi_desc_read(vk->voice, &d, sizeof d, desc, "culv_vk_buffer_create_desc"));
+    CULVI_REQUIRE2_OF(vk, vk->voice, desc, out);
+    CULVI_READ(vk->voice, culv_vk_buffer_create_desc, d, desc);
     if (d.create_info == NULL)
         return culvi_fail(vk->voice, d.label, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
                           "culv_vk_buffer_create_desc.create_info is NULL");
@@ -428,10 +426,8 @@ VkDeviceMemory culv_vk_buffer_memory(const culv_shared_buffer *buffer, VkDeviceS
 culv_result culv_vk_image_create(culv_vk_device *vk, const culv_vk_image_create_desc *desc,
                                  culv_shared_image **out)
 {
-    culv_vk_image_create_desc d;
-    CULVI_REQUIRE(NULL, vk);
-    CULVI_REQUIRE2(vk->voice, desc, out);
-    CULVI_TRY(culvi_desc_read(vk->voice, &d, sizeof d, desc, "culv_vk_image_create_desc"));
+    CULVI_REQUIRE2_OF(vk, vk->voice, desc, out);
+    CULVI_READ(vk->voice, culv_vk_image_create_desc, d, desc);
     if (d.create_info == NULL)
         return culvi_fail(vk->voice, d.label, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
                           "culv_vk_image_create_desc.create_info is NULL");

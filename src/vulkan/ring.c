@@ -405,10 +405,8 @@ static uint32_t fallbacks(const culvi_voice *voice, const culv_vk_ring_desc *d)
 culv_result culv_vk_ring_create(culv_vk_device *vk, VkQueue queue, const culv_vk_ring_desc *desc,
                                 culv_ring **out)
 {
-    culv_vk_ring_desc d;
-    CULVI_REQUIRE(NULL, vk);
-    CULVI_REQUIRE2(vk->voice, desc, out);
-    CULVI_TRY(culvi_desc_read(vk->voice, &d, sizeof d, desc, "culv_vk_ring_desc"));
+    CULVI_REQUIRE2_OF(vk, vk->voice, desc, out);
+    CULVI_READ(vk->voice, culv_vk_ring_desc, d, desc);
     CULVI_TRY(check_desc(vk, queue, &d));
     culvi_vk_ring *ring = culvi_alloc(sizeof *ring);
     if (ring == NULL) return culvi_fail_host_memory(vk->voice, d.label);

@@ -81,10 +81,8 @@ static culv_result check_import(const culv_vk_device *vk, const culv_vk_semaphor
 culv_result culv_vk_semaphore_import(culv_vk_device *vk, const culv_vk_semaphore_desc *desc,
                                      culv_semaphore **out)
 {
-    culv_vk_semaphore_desc d;
-    CULVI_REQUIRE(NULL, vk);
-    CULVI_REQUIRE2(vk->voice, desc, out);
-    CULVI_TRY(culvi_desc_read(vk->voice, &d, sizeof d, desc, "culv_vk_semaphore_desc"));
+    CULVI_REQUIRE2_OF(vk, vk->voice, desc, out);
+    CULVI_READ(vk->voice, culv_vk_semaphore_desc, d, desc);
     if (d.semaphore == VK_NULL_HANDLE)
         return culvi_fail(vk->voice, d.label, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
                           "culv_vk_semaphore_desc.semaphore is VK_NULL_HANDLE");
@@ -135,10 +133,8 @@ void culvi_vk_unmake_semaphore(culvi_graphics *graphics, uint64_t semaphore)
 culv_result culv_vk_semaphore_create(culv_vk_device *vk, const culv_vk_semaphore_create_desc *desc,
                                      culv_shared_semaphore **out)
 {
-    culv_vk_semaphore_create_desc d;
-    CULVI_REQUIRE(NULL, vk);
-    CULVI_REQUIRE(vk->voice, out);
-    CULVI_TRY(culvi_desc_read(vk->voice, &d, sizeof d, desc, "culv_vk_semaphore_create_desc"));
+    CULVI_REQUIRE_OF(vk, vk->voice, out);
+    CULVI_READ(vk->voice, culv_vk_semaphore_create_desc, d, desc);
     culvi_semaphore_plan plan = {.label = d.label,
                                  .desc_name = "culv_vk_semaphore_create_desc",
                                  .fallback = d.fallback,

@@ -25,9 +25,8 @@ typedef struct asked {
 
 static culv_result ask(const char *call, const culv_vk_device_desc *desc, asked *out)
 {
-    culv_vk_device_desc d;
     if (desc == NULL) return culvi_fail_null(NULL, call, "desc");
-    CULVI_TRY(culvi_desc_read(NULL, &d, sizeof d, desc, "culv_vk_device_desc"));
+    CULVI_READ(NULL, culv_vk_device_desc, d, desc);
     const char *missing = d.get_instance_proc_addr == NULL ? "get_instance_proc_addr"
                           : d.instance == NULL             ? "instance"
                           : d.physical_device == NULL      ? "physical_device"

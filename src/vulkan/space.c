@@ -347,11 +347,9 @@ void culvi_vk_space_end_half(culv_vk_space *s)
 culv_result culv_vk_space_create(culv_vk_device *vk, const culv_vk_space_desc *desc,
                                  culv_vk_space **out)
 {
-    culv_vk_space_desc d;
     culv_vk_space_info info = culv_vk_space_info_init();
-    CULVI_REQUIRE(NULL, vk);
-    CULVI_REQUIRE2(vk->voice, desc, out);
-    CULVI_TRY(culvi_desc_read(vk->voice, &d, sizeof d, desc, "culv_vk_space_desc"));
+    CULVI_REQUIRE2_OF(vk, vk->voice, desc, out);
+    CULVI_READ(vk->voice, culv_vk_space_desc, d, desc);
     CULVI_TRY(check_device(vk, d.label, __func__, &info));
     CULVI_TRY(check_desc(vk, &d, &info));
     culv_vk_space *s = culvi_alloc(sizeof *s);

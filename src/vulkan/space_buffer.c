@@ -343,12 +343,11 @@ static culv_result make_own(culv_vk_space *s, const culv_vk_space_buffer_desc *d
 culv_result culv_vk_space_buffer_create(culv_vk_space *space, const culv_vk_space_buffer_desc *desc,
                                         culv_vk_space_buffer **out)
 {
-    culv_vk_space_buffer_desc d;
     filled f = {.count = 0};
     CULVI_REQUIRE(NULL, space);
     const culvi_voice *voice = &space->base.device->voice;
     CULVI_REQUIRE2(voice, desc, out);
-    CULVI_TRY(culvi_desc_read(voice, &d, sizeof d, desc, "culv_vk_space_buffer_desc"));
+    CULVI_READ(voice, culv_vk_space_buffer_desc, d, desc);
     if (d.label == NULL) d.label = space->label;
     const uint64_t alignment = alignment_of(space, &d);
     /* A VkBuffer of its own is bound in whole blocks. */

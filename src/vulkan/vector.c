@@ -253,10 +253,8 @@ static culv_result check_usage(culv_vk_device *vk, const char *label, const vk_v
 culv_result culv_vk_vector_view_create(culv_vk_device *vk, culv_vector *vector,
                                        const culv_vk_vector_view_desc *desc, culv_vector_view **out)
 {
-    culv_vk_vector_view_desc d;
-    CULVI_REQUIRE(NULL, vk);
-    CULVI_REQUIRE3(vk->voice, vector, desc, out);
-    CULVI_TRY(culvi_desc_read(vk->voice, &d, sizeof d, desc, "culv_vk_vector_view_desc"));
+    CULVI_REQUIRE3_OF(vk, vk->voice, vector, desc, out);
+    CULVI_READ(vk->voice, culv_vk_vector_view_desc, d, desc);
     if (d.label == NULL) d.label = vector->label;
     CULVI_TRY(check_desc(vk, &d));
     CULVI_TRY(check_vector(vk, d.label, vector));

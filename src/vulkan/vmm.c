@@ -103,8 +103,7 @@ culv_result culv_vk_memory_from_vmm(culv_vk_device *vk, culv_vmm_allocation *all
                                     VkDeviceMemory *out)
 {
     culv_vk_memory_from_handle_desc d = culv_vk_memory_from_handle_desc_init();
-    CULVI_REQUIRE(NULL, vk);
-    CULVI_REQUIRE2(vk->voice, allocation, out);
+    CULVI_REQUIRE2_OF(vk, vk->voice, allocation, out);
     if (desc != NULL)
         CULVI_TRY(
             culvi_desc_read(vk->voice, &d, sizeof d, desc, "culv_vk_memory_from_handle_desc"));
