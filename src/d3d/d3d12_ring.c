@@ -126,8 +126,7 @@ culv_result culv_d3d12_ring_create(culv_d3d_device *d3d, const culv_d3d12_ring_d
     if (d.num_resources > 0 && d.resources == NULL)
         return culvi_fail(d3d->voice, d.label, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
                           "culv_d3d12_ring_desc.resources is NULL");
-    culvi_graphics_ring *ring = culvi_alloc(sizeof *ring);
-    if (ring == NULL) return culvi_fail_host_memory(d3d->voice, d.label);
+    CULVI_NEW(culvi_graphics_ring, ring, d3d->voice, d.label);
     culvi_graphics_ring_init(ring, &ring_api, &d3d->base, d.max_depth, d.side, d.label);
     culv_result result = culvi_graphics_ring_set_waits(ring, d.waits);
     if (result == CULV_OK) result = culvi_graphics_ring_make_timelines(ring, 0);

@@ -130,15 +130,12 @@ culv_result culv_d3d12_vector_view_create(culv_d3d_device *d3d, culv_vector *vec
                                           const culv_d3d12_vector_view_desc *desc,
                                           culv_vector_view **out)
 {
-    culv_d3d12_vector_view_desc d = culv_d3d12_vector_view_desc_init();
     CULVI_REQUIRE2_OF(d3d, d3d->voice, vector, out);
     CULVI_TRY(culvi_d3d_check_api(d3d, &culvi_d3d12, __func__));
-    if (desc != NULL)
-        CULVI_TRY(culvi_desc_read(d3d->voice, &d, sizeof d, desc, "culv_d3d12_vector_view_desc"));
+    CULVI_READ(d3d->voice, culv_d3d12_vector_view_desc, d, desc);
     if (d.label == NULL) d.label = vector->label;
     CULVI_TRY(culvi_vector_view_check(&d3d->base, d.label, vector));
-    d3d12_view *view = culvi_alloc(sizeof *view);
-    if (view == NULL) return culvi_fail_host_memory(d3d->voice, d.label);
+    CULVI_NEW(d3d12_view, view, d3d->voice, d.label);
     view->flags = (D3D12_RESOURCE_FLAGS)d.resource_flags;
     culvi_vector_view_init(&view->base, &view_api, &d3d->base, vector, d.label);
     return culvi_vector_view_made(&view->base, CULV_OK, out);

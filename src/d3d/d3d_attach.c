@@ -39,13 +39,12 @@ culv_result culvi_d3d_as(const culv_d3d_device *d3d, const char *label, void *ob
 static culv_result identify(culvi_graphics *graphics, const culv_luid *luid, const char *native)
 {
     const culv_device *device = graphics->device;
-    char buffer[768] = "";
-    culvi_text text = {buffer, sizeof buffer, 0};
+    CULVI_TEXT(text, 768);
     graphics->luid = *luid;
     graphics->node_mask = 1;
     culvi_text_add(&text, "adapter of ");
     culvi_text_add_luid(&text, luid, 1);
-    snprintf(graphics->name, sizeof graphics->name, "%s", buffer);
+    snprintf(graphics->name, sizeof graphics->name, "%s", text.data);
     if (device->caps.luid_valid && culvi_luid_equal(&device->caps.luid, luid)) {
         /* Direct3D tells no UUID. */
         graphics->uuid = device->caps.uuid;
@@ -57,7 +56,7 @@ static culv_result identify(culvi_graphics *graphics, const culv_luid *luid, con
                       CULV_REASON_DEVICE_MISMATCH,
                       "the %s is on the %s; open the device by %s(), which finds the one that "
                       "matches",
-                      native, buffer, graphics->api->words->open_call);
+                      native, text.data, graphics->api->words->open_call);
 }
 
 static culv_result read_adapter(IDXGIAdapter *adapter, culv_luid *out)
@@ -125,8 +124,7 @@ culv_result culv_d3d_attach(culv_device *device, const culv_d3d_device_desc *des
                           "culv_d3d_device_desc.device is no ID3D12Device and no ID3D11Device");
     const culvi_d3d_api *api = apis[found];
     CULVI_TRY(api->read_luid(voice, d.label, as, &luid));
-    culv_d3d_device *d3d = culvi_alloc(sizeof *d3d);
-    if (d3d == NULL) return culvi_fail_host_memory(voice, d.label);
+    CULVI_NEW(culv_d3d_device, d3d, voice, d.label);
     culvi_graphics_init(&d3d->base, api->graphics, device, d.label);
     d3d->voice = voice;
     d3d->of = api;
@@ -158,9 +156,7 @@ culv_result culv_d3d_device_lost(culv_d3d_device *d3d)
 
 void culv_d3d_detach(culv_d3d_device **d3d)
 {
-    if (d3d == NULL || *d3d == NULL) return;
-    culv_d3d_device *mine = *d3d;
-    *d3d = NULL;
+    CULVI_TAKE(culv_d3d_device, mine, d3d);
     culvi_graphics_unref(&mine->base);
 }
 

@@ -87,15 +87,14 @@ static void list(culvi_text *text, const struct family *family)
 static culv_result choose_format(const culvi_voice *voice, const char *label, const char *desc,
                                  uint32_t own, uint32_t named, culv_format *out)
 {
-    char buffer[512] = "";
-    culvi_text legal = {buffer, sizeof buffer, 0};
+    CULVI_TEXT(legal, 512);
     const struct family *family = family_of(own);
     if (family != NULL && !has(family, named)) {
         list(&legal, family);
         return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_FORMAT,
                           "the texture is %s, and %s.format is DXGI_FORMAT %" PRIu32
                           "; name what CUDA shall see in it: %s",
-                          family->name, desc, named, buffer);
+                          family->name, desc, named, legal.data);
     }
     if (family == NULL && named != 0 && named != own)
         return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_FORMAT,
@@ -107,7 +106,7 @@ static culv_result choose_format(const culvi_voice *voice, const char *label, co
     if (*out != CULV_FORMAT_NONE) return CULV_OK;
     return culvi_fail(voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT,
                       "no CUDA array has DXGI_FORMAT %" PRIu32
-                      "; use another format, or share the texels in a buffer",
+                      "; use another format, or share the texels in a legal.data",
                       format);
 }
 

@@ -270,8 +270,7 @@ culv_result culv_d3d_shadow_create(culv_d3d_device *d3d, const culv_d3d_shadow_d
     make.no_surfaces = d.no_surfaces;
     make.keyed_mutex = d.keyed_mutex;
     make.label = d.label;
-    culv_d3d_shadow *shadow = culvi_alloc(sizeof *shadow);
-    if (shadow == NULL) return culvi_fail_host_memory(d3d->voice, d.label);
+    CULVI_NEW(culv_d3d_shadow, shadow, d3d->voice, d.label);
     shadow->d3d = d3d;
     shadow->resource = resource;
     shadow->levels = 1;
@@ -312,9 +311,7 @@ const culv_shared_image *culv_d3d_shadow_image(const culv_d3d_shadow *shadow)
 
 void culv_d3d_shadow_destroy(culv_d3d_shadow **shadow)
 {
-    if (shadow == NULL || *shadow == NULL) return;
-    culv_d3d_shadow *mine = *shadow;
-    *shadow = NULL;
+    CULVI_TAKE(culv_d3d_shadow, mine, shadow);
     culvi_pair_destroy(&mine->image->pair, NULL);
     IUnknown_Release((IUnknown *)mine->resource);
     culvi_graphics_unref(&mine->d3d->base);

@@ -72,15 +72,14 @@ static unsigned flags_of(const culv_image_desc *image)
 static culv_result check_device(const culv_device *device, const char *label, const culv_luid *luid,
                                 bool software)
 {
-    char buffer[512] = "";
-    culvi_text text = {buffer, sizeof buffer, 0};
+    CULVI_TEXT(text, 512);
     if (device->caps.luid_valid && culvi_luid_equal(&device->caps.luid, luid)) return CULV_OK;
     culvi_text_add_luid(&text, luid, 1);
     culvi_text_add(&text, ", and ");
     culvi_d3d_add_device(&text, device, "it is in TCC mode");
     return culvi_fail(
         &device->voice, label, CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,
-        "the resource is of the adapter of %s; %s", buffer,
+        "the resource is of the adapter of %s; %s", text.data,
         software ? "the adapter is a software rasterizer (WARP or REF), and CUDA registers "
                    "resources of hardware devices alone"
                  : "open the culv_device by culv_device_open_for_d3d(), which finds the one that "
@@ -102,8 +101,7 @@ static culv_result make(const culvi_d3d_version *version, culv_device *device, v
         .make = version->make,
         .what = resource,
         .call = version->cuda_register};
-    culv_registration *made = culvi_alloc(sizeof *made);
-    if (made == NULL) return culvi_fail_host_memory(&device->voice, d->label);
+    CULVI_NEW(culv_registration, made, &device->voice, d->label);
     culv_result result = culvi_registration_make(device, &plan, made);
     if (result != CULV_OK) {
         culvi_free(made);
@@ -139,7 +137,6 @@ static const culvi_d3d_version *version_of(IUnknown *resource, void **as)
 culv_result culv_d3d_register(culv_device *device, IUnknown *resource,
                               const culv_d3d_register_desc *desc, culv_registration **out)
 {
-    culv_d3d_register_desc d = culv_d3d_register_desc_init();
     culvi_d3d_candidate candidate = {.version = 0};
     culv_image_desc image = culv_image_desc_init();
     culv_luid luid;
@@ -148,8 +145,7 @@ culv_result culv_d3d_register(culv_device *device, IUnknown *resource,
     CULVI_REQUIRE(NULL, device);
     const culvi_voice *voice = &device->voice;
     CULVI_REQUIRE2(voice, resource, out);
-    if (desc != NULL)
-        CULVI_TRY(culvi_desc_read(voice, &d, sizeof d, desc, "culv_d3d_register_desc"));
+    CULVI_READ(voice, culv_d3d_register_desc, d, desc);
     CULVI_TRY(culvi_check_access(voice, d.label, "culv_d3d_register_desc.access", d.access));
     const culvi_d3d_version *version = version_of(resource, &as);
     if (version == NULL)

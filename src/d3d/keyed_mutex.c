@@ -53,8 +53,7 @@ static culvi_import how_to_import(culv_device *device, const culv_keyed_mutex_de
 static culv_result import_checked(culv_device *device, const culvi_import *import,
                                   culv_keyed_mutex **out)
 {
-    culv_keyed_mutex *mutex = culvi_alloc(sizeof *mutex);
-    if (mutex == NULL) return culvi_fail_host_memory(&device->voice, import->label);
+    CULVI_NEW(culv_keyed_mutex, mutex, &device->voice, import->label);
     mutex->device = device;
     atomic_init(&mutex->held, false);
     culvi_label_set(mutex->label, import->label);
@@ -167,10 +166,8 @@ static bool release_mutex(culv_device *device, culvi_deferred *self, bool last_t
 
 void culv_keyed_mutex_destroy(culv_keyed_mutex **mutex, const CUstream *last_use)
 {
-    if (mutex == NULL || *mutex == NULL) return;
-    culv_keyed_mutex *mine = *mutex;
+    CULVI_TAKE(culv_keyed_mutex, mine, mutex);
     culv_device *device = mine->device;
-    *mutex = NULL;
     if (atomic_load(&mine->held))
         culvi_log(&device->voice, CULV_LOG_WARNING,
                   "'%s': a keyed mutex is destroyed while CUDA holds it; nobody can acquire it any "

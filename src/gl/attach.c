@@ -168,17 +168,13 @@ static culv_result identify(culv_gl *gl, const culvi_gl_context *now)
 
 culv_result culv_gl_attach(culv_device *device, const culv_gl_desc *desc, culv_gl **out)
 {
-    culv_gl_desc d = culv_gl_desc_init();
     CULVI_REQUIRE_OF(device, &device->voice, out);
     const culvi_voice *voice = &device->voice;
-    culv_result result =
-        desc != NULL ? culvi_desc_read(voice, &d, sizeof d, desc, "culv_gl_desc") : CULV_OK;
-    if (result == CULV_OK)
-        result = culvi_check_fallback(voice, d.label, "culv_gl_desc", d.fallback);
-    if (result == CULV_OK) result = culvi_gl_exporter_check(device, &d);
-    if (result != CULV_OK) return result;
-    culv_gl *gl = culvi_alloc(sizeof *gl);
-    if (gl == NULL) return culvi_fail_host_memory(voice, d.label);
+    culv_result result = CULV_OK;
+    CULVI_READ(voice, culv_gl_desc, d, desc);
+    CULVI_TRY(culvi_check_fallback(voice, d.label, "culv_gl_desc", d.fallback));
+    CULVI_TRY(culvi_gl_exporter_check(device, &d));
+    CULVI_NEW(culv_gl, gl, voice, d.label);
     culvi_graphics_init(&gl->base, &culvi_gl_api, device, d.label);
     gl->voice = voice;
     gl->how = d;
@@ -249,9 +245,7 @@ static culv_result attach_again(culvi_graphics *graphics, culv_device *device, c
 
 void culv_gl_detach(culv_gl **gl)
 {
-    if (gl == NULL || *gl == NULL) return;
-    culv_gl *mine = *gl;
-    *gl = NULL;
+    CULVI_TAKE(culv_gl, mine, gl);
     culvi_graphics_unref(&mine->base);
 }
 
@@ -285,8 +279,7 @@ static culvi_adapter adapter_of(const culvi_gl_source *s)
 static culv_result list(const void *source, const culvi_voice *voice, uint32_t *count,
                         culvi_adapter **out)
 {
-    culvi_adapter *one = culvi_alloc(sizeof *one);
-    if (one == NULL) return culvi_fail_host_memory(voice, NULL);
+    CULVI_NEW(culvi_adapter, one, voice, NULL);
     *one = adapter_of(source);
     *count = 1;
     *out = one;
@@ -361,19 +354,14 @@ static culv_result find_device(const culvi_voice *voice, culvi_gl_source *source
 culv_result culv_device_open_for_gl(const culv_gl_desc *desc, const culv_device_desc *device_desc,
                                     culv_device **out)
 {
-    culv_gl_desc g = culv_gl_desc_init();
-    culv_device_desc d = culv_device_desc_init();
     culvi_voice voice;
     culvi_gl_windows windows;
     culv_result result = CULV_OK;
     CULVI_REQUIRE(NULL, out);
-    if (desc != NULL) result = culvi_desc_read(NULL, &g, sizeof g, desc, "culv_gl_desc");
-    if (result == CULV_OK && device_desc != NULL)
-        result = culvi_desc_read(NULL, &d, sizeof d, device_desc, "culv_device_desc");
-    if (result != CULV_OK) return result;
+    CULVI_READ(NULL, culv_gl_desc, g, desc);
+    CULVI_READ(NULL, culv_device_desc, d, device_desc);
     culvi_voice_init(&voice, &d.log, d.label);
-    culvi_gl_table *table = culvi_alloc(sizeof *table);
-    if (table == NULL) return culvi_fail_host_memory(&voice, d.label);
+    CULVI_NEW(culvi_gl_table, table, &voice, d.label);
     culvi_gl_windows_open(&windows, g.get_proc_address);
     culvi_gl_source source = {.windows = &windows, .table = table};
     source.context = culvi_gl_current(&windows);

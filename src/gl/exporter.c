@@ -115,15 +115,14 @@ static culv_result choose(const culv_gl *gl, const char *label, PFN_vkGetInstanc
         *out = list[0].physical_device;
         return CULV_OK;
     }
-    char buffer[128];
-    culvi_text text = {buffer, sizeof buffer, 0};
+    CULVI_TEXT(text, 128);
     culvi_text_add_uuid(&text, &gl->base.uuid);
     return culvi_fail(
         gl->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_NOT_EXPORTABLE,
         "OpenGL exports no memory, and Vulkan has no device with the UUID %s of '%s' "
         "that could; let VK_DRIVER_FILES not exclude it, set culv_gl_desc.vk, or allow "
         "a fallback",
-        buffer, gl->base.name);
+        text.data, gl->base.name);
 }
 
 static culv_result make_device(const culv_gl *gl, const char *label, culvi_gl_exporter *e,

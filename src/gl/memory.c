@@ -49,8 +49,7 @@ delete_memory:
 
 static culv_result make_memory(culv_gl *gl, const culv_gl_memory_desc *d, culv_gl_memory **out)
 {
-    culv_gl_memory *memory = culvi_alloc(sizeof *memory);
-    if (memory == NULL) return culvi_fail_host_memory(gl->voice, d->label);
+    CULVI_NEW(culv_gl_memory, memory, gl->voice, d->label);
     memory->gl = gl;
     memory->size = d->size;
     memory->dedicated = d->dedicated != 0;
@@ -61,8 +60,7 @@ static culv_result make_memory(culv_gl *gl, const culv_gl_memory_desc *d, culv_g
         culvi_free(memory);
         return result;
     }
-    culvi_graphics_ref(&gl->base);
-    culvi_graphics_count_created(&gl->base, true);
+    culvi_graphics_object_made(&gl->base);
     culvi_log_object(gl->voice, "made", "OpenGL memory object", memory->label, memory->size);
     *out = memory;
     return CULV_OK;
@@ -72,14 +70,13 @@ static culv_result check_exporter(const culv_gl *gl, const char *label, const cu
                                   const char *what)
 {
     if (!culvi_uuid_given(exporter) || culvi_uuid_equal(exporter, &gl->base.uuid)) return CULV_OK;
-    char buffer[256];
-    culvi_text text = {buffer, sizeof buffer, 0};
+    CULVI_TEXT(text, 256);
     culvi_text_add(&text, "UUID ");
     culvi_text_add_uuid(&text, exporter);
     culvi_text_add(&text, ", but the context is '%s' UUID ", gl->base.name);
     culvi_text_add_uuid(&text, &gl->base.uuid);
     return culvi_fail(gl->voice, label, CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,
-                      "%s lies on another GPU: %s", what, buffer);
+                      "%s lies on another GPU: %s", what, text.data);
 }
 
 static culv_result need_imports(const culv_gl *gl, const char *label, const char *what)
@@ -146,8 +143,7 @@ culv_result culv_gl_memory_destroy(culv_gl_memory **memory)
     culvi_log_object(gl->voice, "destroyed", "OpenGL memory object", mine->label, mine->size);
     if (culvi_gl_is_current(gl)) gl->table.glDeleteMemoryObjectsEXT(1, &mine->name);
     culvi_free(mine);
-    culvi_graphics_count_created(&gl->base, false);
-    culvi_graphics_unref(&gl->base);
+    culvi_graphics_object_gone(&gl->base);
     return CULV_OK;
 }
 
@@ -376,8 +372,7 @@ culv_result culv_gl_vector_view_create(culv_gl *gl, culv_vector *vector, const c
     CULVI_TRY(culvi_gl_enter(gl, label, __func__));
     CULVI_TRY(need_imports(gl, label, "it shows no vector"));
     CULVI_TRY(culvi_vector_view_check(&gl->base, label, vector));
-    culv_vector_view *view = culvi_alloc(sizeof *view);
-    if (view == NULL) return culvi_fail_host_memory(gl->voice, label);
+    CULVI_NEW(culv_vector_view, view, gl->voice, label);
     culvi_vector_view_init(view, &view_api, &gl->base, vector, label);
     return culvi_vector_view_made(view, CULV_OK, out);
 }

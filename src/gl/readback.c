@@ -66,8 +66,7 @@ culv_result culv_gl_readback_create(culv_gl *gl, const culv_gl_readback_desc *de
     CULVI_READ(gl->voice, culv_gl_readback_desc, d, desc);
     CULVI_TRY(check_desc(gl->voice, &d));
     CULVI_TRY(culvi_gl_enter(gl, d.label, "culv_gl_readback_create"));
-    culvi_gl_readback *r = culvi_alloc(sizeof *r);
-    if (r == NULL) return culvi_fail_host_memory(gl->voice, d.label);
+    CULVI_NEW(culvi_gl_readback, r, gl->voice, d.label);
     r->gl = gl;
     r->width = (int32_t)d.width;
     r->height = (int32_t)d.height;

@@ -426,8 +426,7 @@ static culv_result begin(culv_gl *gl, const culv_gl_register_desc *desc, culv_gl
                          const char *call)
 {
     *d = culv_gl_register_desc_init();
-    if (desc != NULL)
-        CULVI_TRY(culvi_desc_read(gl->voice, d, sizeof *d, desc, "culv_gl_register_desc"));
+    CULVI_TRY(culvi_desc_read(gl->voice, d, sizeof *d, desc, "culv_gl_register_desc"));
     CULVI_TRY(culvi_check_access(gl->voice, d->label, "culv_gl_register_desc.access", d->access));
     if (gl->base.foreign)
         return culvi_fail(gl->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,
@@ -459,8 +458,7 @@ static unsigned flags_of(const culv_gl_register_desc *d, bool image)
 static culv_result finish(culv_gl *gl, const culv_gl_register_desc *d, culvi_register_plan *plan,
                           const culvi_gl_object_info *object, culv_registration **out)
 {
-    culvi_gl_registration *made = culvi_alloc(sizeof *made);
-    if (made == NULL) return culvi_fail_host_memory(gl->voice, d->label);
+    CULVI_NEW(culvi_gl_registration, made, gl->voice, d->label);
     made->object = *object;
     made->asks_object = d->unchecked == 0;
     plan->registrar = &registrar;

@@ -421,8 +421,7 @@ culv_result culvi_gl_make(culvi_graphics *graphics, const culvi_plan *plan, culv
 {
     culv_gl *gl = culvi_gl_of(graphics);
     const culvi_gl_shape *shape = plan->desc;
-    culvi_gl_object *object = culvi_alloc(sizeof *object);
-    if (object == NULL) return culvi_fail_host_memory(gl->voice, plan->label);
+    CULVI_NEW(culvi_gl_object, object, gl->voice, plan->label);
     object->target = shape->target;
     object->internal_format = shape->internal_format;
     object->row = shape->row;

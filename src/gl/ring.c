@@ -245,11 +245,9 @@ static culv_result fill(culvi_gl_ring *ring, const plan *p)
     culv_result result;
     if (ring->way == CULV_GL_WAY_MEMORY) {
         /* The objects say at once what is impossible here, the timelines may need a VkDevice. */
-        result = make_objects(ring, p);
-        if (result == CULV_OK)
-            result =
-                culvi_graphics_ring_make_timelines(&ring->base, p->fallback & CULV_FALLBACK_PEER);
-        if (result != CULV_OK) return result;
+        CULVI_TRY(make_objects(ring, p));
+        CULVI_TRY(
+            culvi_graphics_ring_make_timelines(&ring->base, p->fallback & CULV_FALLBACK_PEER));
         for (int side = 0; side < 2; side++)
             ring->base.signal_first |= culvi_gl_semaphore_waits_on_host(
                 (culv_shared_semaphore *)ring->base.timelines[side].pair);
@@ -263,8 +261,7 @@ static culv_result fill(culvi_gl_ring *ring, const plan *p)
 static culv_result make(culv_gl *gl, const plan *p, culv_gl_way way, culvi_gl_ring **out)
 {
     const culv_gl_ring_desc *d = p->desc;
-    culvi_gl_ring *ring = culvi_alloc(sizeof *ring);
-    if (ring == NULL) return culvi_fail_host_memory(gl->voice, d->label);
+    CULVI_NEW(culvi_gl_ring, ring, gl->voice, d->label);
     culvi_graphics_ring_init(&ring->base, &ring_api, &gl->base, d->max_depth, d->side, d->label);
     ring->gl = gl;
     ring->way = way;
@@ -436,8 +433,7 @@ culv_result culv_gl_ring_create(culv_gl *gl, const culv_gl_ring_desc *desc, culv
     culvi_gl_ring *ring = NULL;
     CULVI_REQUIRE2_OF(gl, gl->voice, desc, out);
     CULVI_READ(gl->voice, culv_gl_ring_desc, d, desc);
-    plan *p = culvi_alloc(sizeof *p);
-    if (p == NULL) return culvi_fail_host_memory(gl->voice, d.label);
+    CULVI_NEW(plan, p, gl->voice, d.label);
     culv_result result = read_plan(gl, &d, p);
     if (result == CULV_OK) result = culvi_gl_enter(gl, d.label, __func__);
     if (result == CULV_OK)

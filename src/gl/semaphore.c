@@ -101,8 +101,7 @@ culv_result culvi_gl_make_semaphore(culvi_graphics *graphics, const culvi_semaph
     CULVI_TRY(culvi_gl_exporter_get(gl, plan->label, &vk));
     if (exportable) CULVI_TRY(culvi_graphics_check_shares(vk, plan->label, CULVI_SHARE_SEMAPHORES));
     if (!imported) CULVI_TRY(vk->api->check_timelines(vk, plan->label, CULVI_HOST_SIGNALS));
-    gl_sync *sync = culvi_alloc(sizeof *sync);
-    if (sync == NULL) return culvi_fail_host_memory(gl->voice, plan->label);
+    CULVI_NEW(gl_sync, sync, gl->voice, plan->label);
     sync->exporter = vk;
     sync->last = plan->initial_value;
     culv_result result = vk->api->make_semaphore(vk, plan, exportable, &sync->semaphore);
@@ -186,10 +185,8 @@ culv_result culvi_gl_fail_timeline(const culvi_graphics *graphics, const char *l
 culv_result culv_gl_semaphore_create(culv_gl *gl, const culv_gl_semaphore_create_desc *desc,
                                      culv_shared_semaphore **out)
 {
-    culv_gl_semaphore_create_desc d = culv_gl_semaphore_create_desc_init();
     CULVI_REQUIRE_OF(gl, gl->voice, out);
-    if (desc != NULL)
-        CULVI_TRY(culvi_desc_read(gl->voice, &d, sizeof d, desc, "culv_gl_semaphore_create_desc"));
+    CULVI_READ(gl->voice, culv_gl_semaphore_create_desc, d, desc);
     CULVI_TRY(culvi_gl_enter(gl, d.label, __func__));
     culvi_semaphore_plan plan = {.label = d.label,
                                  .desc_name = "culv_gl_semaphore_create_desc",

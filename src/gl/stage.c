@@ -150,10 +150,9 @@ culv_result culvi_gl_copy(const culvi_pair *pair, bool up, bool finish, const ch
 {
     const char *label = culvi_pair_label(pair);
     const bool is_image = pair->image != NULL;
-    culv_result result = culvi_check_made_by(pair->graphics, &culvi_gl_api, label, call);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_check_made_by(pair->graphics, &culvi_gl_api, label, call));
     const culv_gl *gl = culvi_gl_of(pair->graphics);
-    result = culvi_gl_enter(gl, label, call);
+    culv_result result = culvi_gl_enter(gl, label, call);
     if (result != CULV_OK || (is_image ? culv_image_sharing(pair->image)
                                        : culv_buffer_sharing(pair->buffer)) != CULV_SHARING_HOST)
         return result;

@@ -140,15 +140,23 @@ void culvi_graphics_unref(culvi_graphics *graphics)
     culvi_device_unref(device);
 }
 
-void culvi_graphics_count_created(culvi_graphics *graphics, bool more)
+static void count_created(culv_device *device, int64_t change)
 {
-    culv_device *device = graphics->device;
     culvi_mutex_lock(&device->lock);
-    if (more)
-        device->counts.created++;
-    else
-        device->counts.created--;
+    device->counts.created += (uint64_t)change;
     culvi_mutex_unlock(&device->lock);
+}
+
+void culvi_graphics_object_made(culvi_graphics *graphics)
+{
+    culvi_graphics_ref(graphics);
+    count_created(graphics->device, 1);
+}
+
+void culvi_graphics_object_gone(culvi_graphics *graphics)
+{
+    count_created(graphics->device, -1);
+    culvi_graphics_unref(graphics);
 }
 
 static culv_result refuse_across(const culvi_graphics *graphics, const char *label,

@@ -267,14 +267,12 @@ static void log_pair(const culvi_pair *pair, const char *deed)
 void culvi_pair_made(culvi_pair *pair)
 {
     log_pair(pair, "made");
-    culvi_graphics_ref(pair->graphics);
-    culvi_graphics_count_created(pair->graphics, true);
+    culvi_graphics_object_made(pair->graphics);
 }
 
 static culv_result create(culvi_graphics *graphics, culvi_plan *plan, culvi_pair **out)
 {
-    culvi_pair *made = culvi_alloc(sizeof *made);
-    if (made == NULL) return culvi_fail_host_memory(&graphics->device->voice, plan->label);
+    CULVI_NEW(culvi_pair, made, &graphics->device->voice, plan->label);
     culv_result result = culvi_pair_make(graphics, plan, made);
     if (result != CULV_OK) {
         culvi_free(made);
@@ -324,6 +322,5 @@ void culvi_pair_destroy(culvi_pair *pair, const CUstream *last_use)
         unmake(pair);
     }
     culvi_free(pair);
-    culvi_graphics_count_created(graphics, false);
-    culvi_graphics_unref(graphics);
+    culvi_graphics_object_gone(graphics);
 }

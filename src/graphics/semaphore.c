@@ -240,16 +240,14 @@ static culv_result make(culvi_graphics *graphics, culvi_semaphore_plan *plan,
     CULVI_TRY(plan->fallback != 0
                   ? culvi_try_paths(graphics, plan->label, plan->fallback, &paths, pair, plan)
                   : share(pair, plan));
-    culvi_graphics_ref(graphics);
-    culvi_graphics_count_created(graphics, true);
+    culvi_graphics_object_made(graphics);
     return CULV_OK;
 }
 
 culv_result culvi_shared_semaphore_create(culvi_graphics *graphics, culvi_semaphore_plan *plan,
                                           culv_shared_semaphore **out)
 {
-    culv_shared_semaphore *made = culvi_alloc(sizeof *made);
-    if (made == NULL) return culvi_fail_host_memory(&graphics->device->voice, plan->label);
+    CULVI_NEW(culv_shared_semaphore, made, &graphics->device->voice, plan->label);
     culv_result result = make(graphics, plan, &made->pair);
     if (result == CULV_OK)
         *out = made;
@@ -279,6 +277,5 @@ void culvi_semaphore_pair_destroy(culvi_semaphore_pair *pair, const CUstream *la
         graphics->api->unmake_semaphore(graphics, pair->native);
         culvi_free(pair);
     }
-    culvi_graphics_count_created(graphics, false);
-    culvi_graphics_unref(graphics);
+    culvi_graphics_object_gone(graphics);
 }

@@ -187,8 +187,7 @@ culv_result culvi_vector_view_made(culv_vector_view *view, culv_result result,
         end(view);
         return result;
     }
-    culvi_graphics_ref(view->graphics);
-    culvi_graphics_count_created(view->graphics, true);
+    culvi_graphics_object_made(view->graphics);
     log_view(view, "made");
     *out = view;
     return CULV_OK;
@@ -203,8 +202,7 @@ culv_result culv_vector_view_destroy(culv_vector_view **view)
     *view = NULL;
     log_view(mine, "destroyed");
     end(mine);
-    culvi_graphics_count_created(graphics, false);
-    culvi_graphics_unref(graphics);
+    culvi_graphics_object_gone(graphics);
     return CULV_OK;
 }
 

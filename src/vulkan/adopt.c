@@ -76,8 +76,7 @@ static culv_result take_part(const culv_vk_adopted *view, culvi_adopted_chunk *c
         *out = there;
         return CULV_OK;
     }
-    part *made = culvi_alloc(sizeof *made);
-    if (made == NULL) return culvi_fail_host_memory(vk->voice, view->label);
+    CULVI_NEW(part, made, vk->voice, view->label);
     made->chunk = chunk;
     made->refs = 1;
     made->sparse = sparse;
@@ -203,8 +202,7 @@ culv_result culv_vk_adopted_create(culv_vk_device *vk, culv_vmm_adopted *adopted
         release(view);
         return result;
     }
-    culvi_graphics_ref(&vk->base);
-    culvi_graphics_count_created(&vk->base, true);
+    culvi_graphics_object_made(&vk->base);
     culvi_log_object(vk->voice, "made", "view of adopted memory", view->label, view->size);
     *out = view;
     return CULV_OK;
@@ -212,14 +210,11 @@ culv_result culv_vk_adopted_create(culv_vk_device *vk, culv_vmm_adopted *adopted
 
 void culv_vk_adopted_destroy(culv_vk_adopted **view)
 {
-    if (view == NULL || *view == NULL) return;
-    culv_vk_adopted *mine = *view;
+    CULVI_TAKE(culv_vk_adopted, mine, view);
     culv_vk_device *vk = mine->vk;
-    *view = NULL;
     culvi_log_object(vk->voice, "destroyed", "view of adopted memory", mine->label, mine->size);
     release(mine);
-    culvi_graphics_count_created(&vk->base, false);
-    culvi_graphics_unref(&vk->base);
+    culvi_graphics_object_gone(&vk->base);
 }
 
 culv_result culv_vk_adopted_get_parts(const culv_vk_adopted *view, culv_part *parts,

@@ -97,13 +97,12 @@ static culv_result check_extensions(culv_vk_device *vk, const culvi_voice *voice
                                                                : NULL;
     if (extension == NULL || vk->how.fallback != 0) return CULV_OK;
     if (c->has_external_memory && !c->has_external_semaphore && vk->base.device->caps.is_software) {
-        char hint[1024];
-        culvi_text text = {hint, sizeof hint, 0};
-        culvi_vk_add_layer_hint(&text);
+        CULVI_TEXT(hint, 1024);
+        culvi_vk_add_layer_hint(&hint);
         return culvi_fail(
             voice, vk->base.label, CULV_ERROR_INVALID, CULV_REASON_LAYER_MISSING,
             "the VkInstance of '%s' was created without the layer %s, which gives software Vulkan exportable timelines; %s. Then enable the device extension %s too",
-            vk->base.name, culvi_vk_soft_layer, hint, extension);
+            vk->base.name, culvi_vk_soft_layer, hint.data, extension);
     }
     return culvi_fail(voice, vk->base.label, CULV_ERROR_INVALID, CULV_REASON_EXTENSION_MISSING,
                       "the VkDevice of '%s' was created without the extension %s; "
@@ -144,8 +143,7 @@ culv_result culv_vk_attach(culv_device *device, const culv_vk_device_desc *desc,
     if (missing != NULL)
         return culvi_fail(voice, d.label, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
                           "culv_vk_device_desc.%s is NULL", missing);
-    culv_vk_device *vk = culvi_alloc(sizeof *vk);
-    if (vk == NULL) return culvi_fail_host_memory(voice, d.label);
+    CULVI_NEW(culv_vk_device, vk, voice, d.label);
     culvi_graphics_init(&vk->base, &culvi_vk_api, device, d.label);
     vk->voice = voice;
     vk->physical_device = d.physical_device;
@@ -305,8 +303,6 @@ culv_result culv_vk_device_lost(culv_vk_device *vk)
 
 void culv_vk_detach(culv_vk_device **vk)
 {
-    if (vk == NULL || *vk == NULL) return;
-    culv_vk_device *mine = *vk;
-    *vk = NULL;
+    CULVI_TAKE(culv_vk_device, mine, vk);
     culvi_graphics_unref(&mine->base);
 }

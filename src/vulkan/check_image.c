@@ -334,8 +334,7 @@ static culv_result not_exported(const culv_vk_device *vk, const char *label,
                                 const VkImageCreateInfo *info, const culvi_vk_verdict *verdict,
                                 const culvi_vk_answer *a)
 {
-    char buffer[512] = "";
-    culvi_text text = {buffer, sizeof buffer, 0};
+    CULVI_TEXT(text, 512);
     if (a->culprits != 0) {
         culvi_text_add(&text, "; it can export them without ");
         culvi_vk_usage_text(a->culprits, &text);
@@ -356,7 +355,7 @@ static culv_result not_exported(const culv_vk_device *vk, const char *label,
         "usage %#" PRIx32 " as %s%s",
         vk->base.name, verdict->format != NULL ? verdict->format->name : "such",
         (int)info->imageType, (int)info->tiling, info->flags, info->usage,
-        culvi_handle_type_name(verdict->handle_type), buffer);
+        culvi_handle_type_name(verdict->handle_type), text.data);
 }
 
 culv_result culvi_vk_check_image_size(const culv_vk_device *vk, const char *label,

@@ -146,8 +146,7 @@ static culv_result get_copier(culv_vk_device *vk, culvi_vk_copier **out)
     const char *call;
     *out = atomic_load_explicit(&vk->copier, memory_order_acquire);
     if (*out != NULL) return CULV_OK;
-    culvi_vk_copier *mine = culvi_alloc(sizeof *mine);
-    if (mine == NULL) return culvi_fail_host_memory(vk->voice, vk->base.label);
+    CULVI_NEW(culvi_vk_copier, mine, vk->voice, vk->base.label);
     const VkResult r = make_pipeline(vk, mine, &call);
     if (r != VK_SUCCESS) {
         culvi_free(mine);

@@ -383,14 +383,13 @@ culv_result culv_vk_rank_physical_devices(PFN_vkGetInstanceProcAddr get_instance
     culvi_voice voice;
     culv_vk_candidate *list = NULL;
     uint32_t n = 0;
-    culv_result result = culvi_vk_check_instance("culv_vk_rank_physical_devices",
-                                                 get_instance_proc_addr, instance, count, "count");
-    if (result == CULV_OK && out == NULL && capacity != 0)
-        result = culvi_fail_null(NULL, __func__, "out");
-    if (result == CULV_OK) result = culvi_desc_read(NULL, &d, sizeof d, desc, "culv_device_desc");
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_vk_check_instance("culv_vk_rank_physical_devices", get_instance_proc_addr,
+                                      instance, count, "count"));
+    if (out == NULL && capacity != 0) CULVI_TRY(culvi_fail_null(NULL, __func__, "out"));
+    CULVI_TRY(culvi_desc_read(NULL, &d, sizeof d, desc, "culv_device_desc"));
     culvi_voice_init(&voice, &d.log, d.label);
-    result = culvi_vk_candidates(&voice, get_instance_proc_addr, instance, d.driver, &n, &list);
+    culv_result result =
+        culvi_vk_candidates(&voice, get_instance_proc_addr, instance, d.driver, &n, &list);
     if (result != CULV_OK) return result;
     for (uint32_t i = 0; i < n && i < capacity; i++) {
         /* Elements of the caller's version of the struct: its size, not ours, is the stride. */

@@ -198,8 +198,7 @@ culv_result culvi_vk_memory_check_exporter(const culv_vk_device *vk,
     CULVI_TRY(check_memory_handles(vk, d->label));
     if (!culvi_uuid_given(&d->exporter) || culvi_uuid_equal(&d->exporter, &vk->base.uuid))
         return CULV_OK;
-    char buffer[400];
-    culvi_text text = {buffer, sizeof buffer, 0};
+    CULVI_TEXT(text, 400);
     culvi_text_add_uuid(&text, &d->exporter);
     culvi_text_add(&text, "; this VkDevice is '%s' UUID ", vk->base.name);
     culvi_text_add_uuid(&text, &vk->base.uuid);
@@ -207,7 +206,7 @@ culv_result culvi_vk_memory_check_exporter(const culv_vk_device *vk,
         vk->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,
         "the memory was exported by the device with UUID %s. "
         "Import it on the device that exported it: no driver carries it to another GPU",
-        buffer);
+        text.data);
 }
 
 /* Fills the exporter in where the driver tells it. */

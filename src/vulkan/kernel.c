@@ -60,8 +60,7 @@ static culv_result fail_module(const culv_vk_kernels *made, const void *image, s
                                VkResult r)
 {
     const culv_device *device = made->vk->base.device;
-    char has[256] = "";
-    culvi_text text = {has, sizeof has, 0};
+    CULVI_TEXT(text, 256);
     if (r != VK_ERROR_INITIALIZATION_FAILED)
         return culvi_fail_vk(&device->voice, made->label, r, "vkCreateCuModuleNVX",
                              CULV_REASON_DRIVER_REFUSED, "the kernels could not be loaded");
@@ -70,9 +69,9 @@ static culv_result fail_module(const culv_vk_kernels *made, const void *image, s
         &device->voice, made->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_MODULE, CULV_NATIVE_VULKAN,
         (int64_t)r, "vkCreateCuModuleNVX",
         "Vulkan's driver did not take the image, which CUDA's took: the GPU needs sm_%u%u, and the "
-        "image has %s",
+        "image text.data %s",
         device->caps.compute_major, device->caps.compute_minor,
-        text.length > 0 ? has : "code that Culvert cannot list");
+        text.length > 0 ? text.data : "code that Culvert cannot list");
 }
 
 static culv_result make_module(culv_vk_kernels *made)
@@ -102,8 +101,7 @@ culv_result culv_vk_kernels_create(culv_vk_device *vk, culv_kernels *kernels, cu
 {
     CULVI_REQUIRE2_OF(vk, vk->voice, kernels, out);
     CULVI_TRY(check_attachment(vk, kernels));
-    culv_vk_kernels *made = culvi_alloc(sizeof *made);
-    if (made == NULL) return culvi_fail_host_memory(vk->voice, kernels->label);
+    CULVI_NEW(culv_vk_kernels, made, vk->voice, kernels->label);
     made->vk = vk;
     made->kernels = kernels;
     culvi_label_set(made->label, kernels->label);
@@ -131,10 +129,8 @@ free_kernels:
 
 void culv_vk_kernels_destroy(culv_vk_kernels **kernels)
 {
-    if (kernels == NULL || *kernels == NULL) return;
-    culv_vk_kernels *mine = *kernels;
+    CULVI_TAKE(culv_vk_kernels, mine, kernels);
     culv_vk_device *vk = mine->vk;
-    *kernels = NULL;
     for (culvi_vk_function *f = atomic_load(&mine->functions), *next; f != NULL; f = next) {
         next = f->next;
         CULVI_VK_DO(vk, vkDestroyCuFunctionNVX, (vk->vk_device, f->handle, vk->callbacks));
@@ -163,8 +159,7 @@ static culv_result make_function(culv_vk_kernels *kernels, const culv_kernel *ke
     culv_vk_device *vk = kernels->vk;
     const VkCuFunctionCreateInfoNVX info = {CULVI_STYPE(CU_FUNCTION_CREATE_INFO_NVX),
                                             .module = kernels->module, .pName = kernel->name};
-    culvi_vk_function *made = culvi_alloc(sizeof *made);
-    if (made == NULL) return culvi_fail_host_memory(vk->voice, kernels->label);
+    CULVI_NEW(culvi_vk_function, made, vk->voice, kernels->label);
     VkResult r =
         CULVI_VK(vk, vkCreateCuFunctionNVX, (vk->vk_device, &info, vk->callbacks, &made->handle));
     if (r != VK_SUCCESS) {

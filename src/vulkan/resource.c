@@ -46,9 +46,9 @@ static culv_result check_unshared(culv_vk_device *vk, const char *label,
                           "VkImageStencilUsageCreateInfo::stencilUsage is %#" PRIx32
                           "; copies through the host need TRANSFER_SRC and TRANSFER_DST in it",
                           stencil->stencilUsage);
-    culv_result result = culvi_vk_check_chroma(vk, label, info, row);
-    if (result != CULV_OK) return result;
-    result = culvi_vk_ask_image_sharing(vk, label, info, (VkExternalMemoryHandleTypeFlagBits)0, &a);
+    CULVI_TRY(culvi_vk_check_chroma(vk, label, info, row));
+    culv_result result =
+        culvi_vk_ask_image_sharing(vk, label, info, (VkExternalMemoryHandleTypeFlagBits)0, &a);
     if (result != CULV_OK) return result;
     if (a.result != VK_SUCCESS)
         return culvi_fail_native(
@@ -398,8 +398,7 @@ culv_result culv_vk_buffer_create(culv_vk_device *vk, const culv_vk_buffer_creat
                           "culv_vk_buffer_create_desc.create_info is NULL");
     CULVI_TRY(check_host(vk->voice, &d));
     CULVI_TRY(check_kind(vk->voice, &d));
-    culv_shared_buffer *buffer = culvi_alloc(sizeof *buffer);
-    if (buffer == NULL) return culvi_fail_host_memory(vk->voice, d.label);
+    CULVI_NEW(culv_shared_buffer, buffer, vk->voice, d.label);
     culv_result result = make_pair(vk, &d, &buffer->pair);
     if (result != CULV_OK) {
         culvi_free(buffer);

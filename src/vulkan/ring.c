@@ -248,8 +248,7 @@ static culv_result borrow(culvi_graphics_ring *ring, const culvi_pair *halves, u
                 other->native.object == halves->native.object)
                 return culvi_graphics_ring_fail_twice(ring, last, slot, i, k);
         }
-    culvi_pair *made = culvi_alloc(sizeof *made);
-    if (made == NULL) return culvi_fail_host_memory(&device->voice, ring->label);
+    CULVI_NEW(culvi_pair, made, &device->voice, ring->label);
     *made = *halves;
     made->graphics = ring->graphics;
     made->borrowed = true;
@@ -408,8 +407,7 @@ culv_result culv_vk_ring_create(culv_vk_device *vk, VkQueue queue, const culv_vk
     CULVI_REQUIRE2_OF(vk, vk->voice, desc, out);
     CULVI_READ(vk->voice, culv_vk_ring_desc, d, desc);
     CULVI_TRY(check_desc(vk, queue, &d));
-    culvi_vk_ring *ring = culvi_alloc(sizeof *ring);
-    if (ring == NULL) return culvi_fail_host_memory(vk->voice, d.label);
+    CULVI_NEW(culvi_vk_ring, ring, vk->voice, d.label);
     culvi_graphics_ring_init(&ring->base, &ring_api, &vk->base, d.max_depth, d.side, d.label);
     ring->vk = vk;
     ring->queue_family = d.queue_family;
@@ -552,13 +550,12 @@ static culv_result record_buffer(const culvi_vk_ring *ring, VkCommandBuffer comm
     culv_vk_buffer_transfer t = culv_vk_buffer_transfer_init();
     culv_vk_buffer_barrier acquire, release;
     uint64_t bytes = culv_buffer_size(culv_shared_buffer_cuda(from));
-    culv_result result =
-        check_copy(ring, from->pair.native.usage, VK_BUFFER_USAGE_TRANSFER_SRC_BIT, bytes, size);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(
+        check_copy(ring, from->pair.native.usage, VK_BUFFER_USAGE_TRANSFER_SRC_BIT, bytes, size));
     t.buffer = culv_vk_buffer_handle(from);
     t.queue_family = culvi_vk_native_family(&from->pair.native, ring->queue_family);
     t.use = CULV_VK_USE_TRANSFER_SRC;
-    result = culvi_vk_buffer_barrier(&t, CULV_VK_ACQUIRE, &acquire);
+    culv_result result = culvi_vk_buffer_barrier(&t, CULV_VK_ACQUIRE, &acquire);
     if (result == CULV_OK) result = culvi_vk_buffer_barrier(&t, CULV_VK_RELEASE, &release);
     if (result != CULV_OK) return result;
     const VkBufferCopy region = {.dstOffset = offset, .size = bytes};
@@ -588,9 +585,8 @@ static culv_result record_image(const culvi_vk_ring *ring, VkCommandBuffer comma
             ring, CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT,
             "an image with several planes or aspects is not one copy; record one for each");
     uint64_t bytes = culvi_image_least_size(row, d->width, d->height, d->depth, d->array_layers, 1);
-    culv_result result =
-        check_copy(ring, from->pair.native.usage, VK_IMAGE_USAGE_TRANSFER_SRC_BIT, bytes, size);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(
+        check_copy(ring, from->pair.native.usage, VK_IMAGE_USAGE_TRANSFER_SRC_BIT, bytes, size));
     /* VUID-vkCmdCopyImageToBuffer-dstImage-07975 and -07737; 4 is for queues that only copy, and
      * for depth. */
     if (offset % row->block_bytes != 0 || offset % 4 != 0)
@@ -602,7 +598,7 @@ static culv_result record_image(const culvi_vk_ring *ring, VkCommandBuffer comma
     t.format = (VkFormat)row->format;
     t.queue_family = culvi_vk_native_family(&from->pair.native, ring->queue_family);
     t.use = CULV_VK_USE_TRANSFER_SRC;
-    result = culvi_vk_image_barrier(&t, CULV_VK_ACQUIRE, &acquire);
+    culv_result result = culvi_vk_image_barrier(&t, CULV_VK_ACQUIRE, &acquire);
     if (result == CULV_OK) result = culvi_vk_image_barrier(&t, CULV_VK_RELEASE, &release);
     if (result != CULV_OK) return result;
     const VkBufferImageCopy region = {.bufferOffset = offset,

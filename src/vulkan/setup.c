@@ -351,8 +351,7 @@ culv_result culv_vk_merge_device_features(const culv_vk_device_desc *desc, void 
 static culv_result refuse_all(const culvi_voice *voice, const culv_vk_candidate *list,
                               uint32_t count)
 {
-    char buffer[1800];
-    culvi_text text = {buffer, sizeof buffer, 0};
+    CULVI_TEXT(text, 1800);
     if (count == 0)
         return culvi_fail(
             voice, NULL, CULV_ERROR_NO_DEVICE, CULV_REASON_DEVICE_UNKNOWN,
@@ -362,7 +361,7 @@ static culv_result refuse_all(const culvi_voice *voice, const culv_vk_candidate 
     return culvi_fail(voice, NULL, CULV_ERROR_NO_DEVICE, list[0].reason,
                       count == 1 ? "CUDA cannot reach Vulkan's only device: %s"
                                  : "CUDA can reach none of Vulkan's devices: %s",
-                      buffer);
+                      text.data);
 }
 
 culv_result culv_vk_choose_physical_device(PFN_vkGetInstanceProcAddr get_instance_proc_addr,
@@ -374,12 +373,12 @@ culv_result culv_vk_choose_physical_device(PFN_vkGetInstanceProcAddr get_instanc
     culvi_voice voice;
     culv_vk_candidate *list = NULL;
     uint32_t count = 0;
-    culv_result result = culvi_vk_check_instance(__func__, get_instance_proc_addr, instance,
-                                                 out_physical_device, "out_physical_device");
-    if (result == CULV_OK) result = culvi_desc_read(NULL, &d, sizeof d, desc, "culv_device_desc");
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_vk_check_instance(__func__, get_instance_proc_addr, instance,
+                                      out_physical_device, "out_physical_device"));
+    CULVI_TRY(culvi_desc_read(NULL, &d, sizeof d, desc, "culv_device_desc"));
     culvi_voice_init(&voice, &d.log, d.label);
-    result = culvi_vk_candidates(&voice, get_instance_proc_addr, instance, d.driver, &count, &list);
+    culv_result result =
+        culvi_vk_candidates(&voice, get_instance_proc_addr, instance, d.driver, &count, &list);
     if (result != CULV_OK) return result;
     VkPhysicalDevice chosen = NULL;
     if (count > 0 && list[0].reachable) {

@@ -352,8 +352,7 @@ culv_result culv_vk_space_create(culv_vk_device *vk, const culv_vk_space_desc *d
     CULVI_READ(vk->voice, culv_vk_space_desc, d, desc);
     CULVI_TRY(check_device(vk, d.label, __func__, &info));
     CULVI_TRY(check_desc(vk, &d, &info));
-    culv_vk_space *s = culvi_alloc(sizeof *s);
-    if (s == NULL) return culvi_fail_host_memory(vk->voice, d.label);
+    CULVI_NEW(culv_vk_space, s, vk->voice, d.label);
     if (!culvi_mutex_init(&s->lock)) goto free_space;
     if (!culvi_mutex_init(&s->turn)) goto destroy_lock;
     s->base.api = &space_api;
@@ -383,8 +382,7 @@ culv_result culv_vk_space_create(culv_vk_device *vk, const culv_vk_space_desc *d
         culvi_vk_space_end_half(s);
         return result;
     }
-    culvi_graphics_ref(&vk->base);
-    culvi_graphics_count_created(&vk->base, true);
+    culvi_graphics_object_made(&vk->base);
     culvi_log_object(vk->voice, "made", "space", s->label, culv_vmm_range_size(s->base.range));
     *out = s;
     return CULV_OK;
@@ -409,15 +407,12 @@ void culvi_vk_space_unref(culv_vk_space *space)
                      culv_vmm_range_size(space->base.range));
     free_vulkan(space);
     culvi_vk_space_end_half(space);
-    culvi_graphics_count_created(&vk->base, false);
-    culvi_graphics_unref(&vk->base);
+    culvi_graphics_object_gone(&vk->base);
 }
 
 void culv_vk_space_destroy(culv_vk_space **space)
 {
-    if (space == NULL || *space == NULL) return;
-    culv_vk_space *mine = *space;
-    *space = NULL;
+    CULVI_TAKE(culv_vk_space, mine, space);
     culvi_vk_space_unref(mine);
 }
 

@@ -355,8 +355,7 @@ culv_result culv_vk_space_buffer_create(culv_vk_space *space, const culv_vk_spac
     if (d.own_handle != NULL && size <= UINT64_MAX - space->alignment)
         size = (size + space->alignment - 1) / space->alignment * space->alignment;
     CULVI_TRY(check_desc(space, &d, alignment, size));
-    culv_vk_space_buffer *buffer = culvi_alloc(sizeof *buffer);
-    if (buffer == NULL) return culvi_fail_host_memory(voice, d.label);
+    CULVI_NEW(culv_vk_space_buffer, buffer, voice, d.label);
     culvi_mutex_lock(&space->turn);
     culv_result result = take(space, d.label, size, alignment, &offset);
     const bool taken = result == CULV_OK;
@@ -382,11 +381,9 @@ culv_result culv_vk_space_buffer_create(culv_vk_space *space, const culv_vk_spac
 
 void culv_vk_space_buffer_destroy(culv_vk_space_buffer **buffer)
 {
-    if (buffer == NULL || *buffer == NULL) return;
-    culv_vk_space_buffer *mine = *buffer;
+    CULVI_TAKE(culv_vk_space_buffer, mine, buffer);
     culv_vk_space *space = mine->space;
     const culv_vk_device *vk = space->vk;
-    *buffer = NULL;
     if (mine->own != VK_NULL_HANDLE)
         CULVI_VK_DO(vk, vkDestroyBuffer, (vk->vk_device, mine->own, vk->callbacks));
     culvi_log_object(vk->voice, "destroyed", "part of a space", space->label, mine->size);

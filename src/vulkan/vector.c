@@ -258,8 +258,7 @@ culv_result culv_vk_vector_view_create(culv_vk_device *vk, culv_vector *vector,
     if (d.label == NULL) d.label = vector->label;
     CULVI_TRY(check_desc(vk, &d));
     CULVI_TRY(check_vector(vk, d.label, vector));
-    vk_view *view = culvi_alloc(sizeof *view);
-    if (view == NULL) return culvi_fail_host_memory(vk->voice, d.label);
+    CULVI_NEW(vk_view, view, vk->voice, d.label);
     culvi_vector_view_init(&view->base,
                            d.sparse_queue != NULL ? &with_sparse_buffer : &with_buffers, &vk->base,
                            vector, d.label);

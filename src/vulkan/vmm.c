@@ -102,11 +102,8 @@ culv_result culv_vk_memory_from_vmm(culv_vk_device *vk, culv_vmm_allocation *all
                                     const culv_vk_memory_from_handle_desc *desc,
                                     VkDeviceMemory *out)
 {
-    culv_vk_memory_from_handle_desc d = culv_vk_memory_from_handle_desc_init();
     CULVI_REQUIRE2_OF(vk, vk->voice, allocation, out);
-    if (desc != NULL)
-        CULVI_TRY(
-            culvi_desc_read(vk->voice, &d, sizeof d, desc, "culv_vk_memory_from_handle_desc"));
+    CULVI_READ(vk->voice, culv_vk_memory_from_handle_desc, d, desc);
     const char *told = d.handle.type != CULV_HANDLE_NONE ? "handle"
                        : d.size != 0                     ? "size"
                        : culvi_uuid_given(&d.exporter)   ? "exporter"
