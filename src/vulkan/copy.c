@@ -121,21 +121,17 @@ static VkResult make_pipeline(culv_vk_device *vk, culvi_vk_copier *copier, const
                                         .stage = {CULVI_STYPE(PIPELINE_SHADER_STAGE_CREATE_INFO),
                                                   .stage = VK_SHADER_STAGE_COMPUTE_BIT,
                                                   .pName = "main"}};
-    *call = "vkCreatePipelineLayout";
-    VkResult r = CULVI_VK(vk, vkCreatePipelineLayout,
-                          (vk->vk_device, &layout, vk->callbacks, &copier->layout));
-    if (r != VK_SUCCESS) return r;
-    *call = "vkCreateShaderModule";
-    r = CULVI_VK(vk, vkCreateShaderModule,
-                 (vk->vk_device, &code, vk->callbacks, &info.stage.module));
-    if (r == VK_SUCCESS) {
-        *call = "vkCreateComputePipelines";
-        info.layout = copier->layout;
-        r = CULVI_VK(vk, vkCreateComputePipelines,
-                     (vk->vk_device, VK_NULL_HANDLE, 1, &info, vk->callbacks, &copier->pipeline));
+    VkResult r = VK_SUCCESS;
+    CULVI_VK_NEXT(r, *call, vk, vkCreatePipelineLayout,
+                  (vk->vk_device, &layout, vk->callbacks, &copier->layout));
+    CULVI_VK_NEXT(r, *call, vk, vkCreateShaderModule,
+                  (vk->vk_device, &code, vk->callbacks, &info.stage.module));
+    info.layout = copier->layout;
+    CULVI_VK_NEXT(r, *call, vk, vkCreateComputePipelines,
+                  (vk->vk_device, VK_NULL_HANDLE, 1, &info, vk->callbacks, &copier->pipeline));
+    if (info.stage.module != VK_NULL_HANDLE)
         CULVI_VK_DO(vk, vkDestroyShaderModule, (vk->vk_device, info.stage.module, vk->callbacks));
-    }
-    if (r != VK_SUCCESS)
+    if (r != VK_SUCCESS && copier->layout != VK_NULL_HANDLE)
         CULVI_VK_DO(vk, vkDestroyPipelineLayout, (vk->vk_device, copier->layout, vk->callbacks));
     return r;
 }

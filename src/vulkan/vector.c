@@ -108,17 +108,16 @@ culv_result culvi_vk_bind_sparse(const culv_vk_device *vk, const char *label, Vk
                                    .pBufferBinds = &bind};
     const VkFenceCreateInfo fence_info = {CULVI_STYPE(FENCE_CREATE_INFO)};
     VkFence fence = VK_NULL_HANDLE;
-    const char *call = "vkCreateFence";
-    VkResult r = CULVI_VK(vk, vkCreateFence, (vk->vk_device, &fence_info, vk->callbacks, &fence));
+    const char *call = NULL;
+    VkResult r = VK_SUCCESS;
+    CULVI_VK_NEXT(r, call, vk, vkCreateFence, (vk->vk_device, &fence_info, vk->callbacks, &fence));
+    CULVI_VK_NEXT(r, call, vk, vkQueueBindSparse, (queue, 1, &info, fence));
     if (r == VK_SUCCESS) {
-        call = "vkQueueBindSparse";
-        r = CULVI_VK(vk, vkQueueBindSparse, (queue, 1, &info, fence));
-        if (r == VK_SUCCESS) {
-            call = "vkWaitForFences";
-            r = culvi_vk_wait_for_fence(vk, fence);
-        }
-        CULVI_VK_DO(vk, vkDestroyFence, (vk->vk_device, fence, vk->callbacks));
+        call = "vkWaitForFences";
+        r = culvi_vk_wait_for_fence(vk, fence);
     }
+    if (fence != VK_NULL_HANDLE)
+        CULVI_VK_DO(vk, vkDestroyFence, (vk->vk_device, fence, vk->callbacks));
     if (r == VK_SUCCESS) return CULV_OK;
     return culvi_vk_failed(vk, label, r, call,
                            "%" PRIu32 " ranges of the sparse buffer could not be bound", count);

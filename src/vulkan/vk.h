@@ -153,25 +153,4 @@ culv_result culvi_vk_refuse_kernels(const culv_vk_device *vk, const char *label)
 bool culvi_vk_semaphore_exportable(const culvi_vk_instance *vk, VkPhysicalDevice device,
                                    VkSemaphoreType type);
 
-/* A barrier in the form of Vulkan 1.0. */
-static inline culv_result culvi_vk_buffer_barrier(const culv_vk_buffer_transfer *transfer,
-                                                  culv_vk_direction direction,
-                                                  culv_vk_buffer_barrier *out)
-{
-    VkBufferMemoryBarrier2 b;
-    culv_result result = culv_vk_buffer_get_barrier2(transfer, direction, &b);
-    if (result == CULV_OK) *out = culv_vk_old_buffer_barrier(&b);
-    return result;
-}
-
-static inline culv_result culvi_vk_image_barrier(const culv_vk_image_transfer *transfer,
-                                                 culv_vk_direction direction,
-                                                 culv_vk_image_barrier *out)
-{
-    VkImageMemoryBarrier2 b;
-    culv_result result = culv_vk_image_get_barrier2(transfer, direction, &b);
-    if (result == CULV_OK) *out = culv_vk_old_image_barrier(&b);
-    return result;
-}
-
 #endif
