@@ -188,7 +188,7 @@ culv_result culv_d3d11_keyed_mutex_import(culv_d3d_device *d3d, ID3D11Resource *
                                           const char *label, culv_keyed_mutex **out)
 {
     culv_keyed_mutex_desc d = culv_keyed_mutex_desc_init();
-    CULVI_REQUIRE2_OF(d3d, d3d->voice, resource, out);
+    CULVI_REQUIRE_WITH2(d3d, d3d->voice, resource, out);
     CULVI_TRY(culvi_d3d_check_api(d3d, &culvi_d3d11, __func__));
     if (!(shape_of(resource).misc & D3D11_RESOURCE_MISC_SHARED_KEYEDMUTEX))
         return culvi_fail(d3d->voice, label, CULV_ERROR_INVALID, CULV_REASON_NOT_EXPORTABLE,

@@ -84,7 +84,7 @@ static culv_result open_heap(const culv_d3d_device *d3d, const char *label, culv
 culv_result culv_d3d12_heap_from_vmm(culv_d3d_device *d3d, culv_vmm_allocation *allocation,
                                      ID3D12Heap **out)
 {
-    CULVI_REQUIRE2_OF(d3d, d3d->voice, allocation, out);
+    CULVI_REQUIRE_WITH2(d3d, d3d->voice, allocation, out);
     culv_result result = culvi_d3d_check_api(d3d, &culvi_d3d12, __func__);
     return result != CULV_OK ? result : open_heap(d3d, allocation->label, allocation, out);
 }
@@ -130,7 +130,7 @@ culv_result culv_d3d12_vector_view_create(culv_d3d_device *d3d, culv_vector *vec
                                           const culv_d3d12_vector_view_desc *desc,
                                           culv_vector_view **out)
 {
-    CULVI_REQUIRE2_OF(d3d, d3d->voice, vector, out);
+    CULVI_REQUIRE_WITH2(d3d, d3d->voice, vector, out);
     CULVI_TRY(culvi_d3d_check_api(d3d, &culvi_d3d12, __func__));
     CULVI_READ(d3d->voice, culv_d3d12_vector_view_desc, d, desc);
     if (d.label == NULL) d.label = vector->label;

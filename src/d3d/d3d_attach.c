@@ -209,7 +209,7 @@ culv_result culvi_d3d_fail_share(const culv_d3d_device *d3d, const char *label, 
 culv_result culv_d3d_export_dup(culv_d3d_device *d3d, IUnknown *object, const wchar_t *name,
                                 culv_handle *out)
 {
-    CULVI_REQUIRE2_OF(d3d, d3d->voice, object, out);
+    CULVI_REQUIRE_WITH2(d3d, d3d->voice, object, out);
     return d3d->of->share(d3d, d3d->base.label, object, name, out);
 }
 

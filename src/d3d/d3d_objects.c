@@ -33,7 +33,7 @@ culv_result culv_d3d_memory_import(culv_d3d_device *d3d, const culv_d3d_memory_d
     static const char name[] = "culv_d3d_memory_desc";
     culvi_memory_ask ask = {.callers_buffers = false};
     culv_d3d_memory_desc d;
-    CULVI_REQUIRE2_OF(d3d, d3d->voice, desc, out);
+    CULVI_REQUIRE_WITH2(d3d, d3d->voice, desc, out);
     CULVI_TRY(culvi_desc_read(d3d->voice, &d, sizeof d, desc, name));
     if (d.object == NULL)
         return culvi_fail(d3d->voice, d.label, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
@@ -67,7 +67,7 @@ culv_result culv_d3d_image_map(culv_d3d_device *d3d, culv_memory *memory,
     culv_d3d_image_desc d;
     culv_image_desc map;
     void *resource = NULL;
-    CULVI_REQUIRE2_OF(d3d, d3d->voice, memory, desc);
+    CULVI_REQUIRE_WITH2(d3d, d3d->voice, memory, desc);
     CULVI_REQUIRE(d3d->voice, out);
     CULVI_TRY(culvi_desc_read(d3d->voice, &d, sizeof d, desc, name));
     if (d.resource == NULL)
@@ -145,7 +145,7 @@ culv_result culv_d3d_buffer_create(culv_d3d_device *d3d, const culv_d3d_buffer_c
 {
     static const char name[] = "culv_d3d_buffer_create_desc";
     culv_d3d_buffer_create_desc d;
-    CULVI_REQUIRE2_OF(d3d, d3d->voice, desc, out);
+    CULVI_REQUIRE_WITH2(d3d, d3d->voice, desc, out);
     CULVI_TRY(culvi_desc_read(d3d->voice, &d, sizeof d, desc, name));
     const field fields[] = {{d.resource_flags != 0, &culvi_d3d12, "resource_flags"},
                             {d.bind_flags != 0, &culvi_d3d11, "bind_flags"},
@@ -162,7 +162,7 @@ culv_result culv_d3d_image_create(culv_d3d_device *d3d, const culv_d3d_image_cre
 {
     static const char name[] = "culv_d3d_image_create_desc";
     culv_d3d_image_create_desc d;
-    CULVI_REQUIRE2_OF(d3d, d3d->voice, desc, out);
+    CULVI_REQUIRE_WITH2(d3d, d3d->voice, desc, out);
     CULVI_TRY(culvi_desc_read(d3d->voice, &d, sizeof d, desc, name));
     const field fields[] = {{d.resource_desc != NULL, &culvi_d3d12, "resource_desc"},
                             {d.texture_desc != NULL, &culvi_d3d11, "texture_desc"},
@@ -203,7 +203,7 @@ culv_result culv_d3d_semaphore_import(culv_d3d_device *d3d, IUnknown *fence, con
 {
     culv_semaphore_desc d = culv_semaphore_desc_init();
     void *as = NULL;
-    CULVI_REQUIRE2_OF(d3d, d3d->voice, fence, out);
+    CULVI_REQUIRE_WITH2(d3d, d3d->voice, fence, out);
     d.type = CULV_SEMAPHORE_TIMELINE;
     d.label = label;
     CULVI_TRY(culvi_d3d_as(d3d, label, fence, &d3d->of->fence_iid, d3d->of->fence_name, &as));
@@ -222,7 +222,7 @@ culv_result culv_d3d_semaphore_create(culv_d3d_device *d3d,
 {
     static const char name[] = "culv_d3d_semaphore_create_desc";
     culv_d3d_semaphore_create_desc d = culv_d3d_semaphore_create_desc_init();
-    CULVI_REQUIRE_OF(d3d, d3d->voice, out);
+    CULVI_REQUIRE_WITH(d3d, d3d->voice, out);
     if (desc != NULL) CULVI_TRY(culvi_desc_read(d3d->voice, &d, sizeof d, desc, name));
     const field fields[] = {{d.fallback != 0, &culvi_d3d12, "fallback"}};
     CULVI_TRY(check_fields(d3d, d.label, name, fields, 1));
@@ -255,7 +255,7 @@ culv_result culv_d3d_shadow_create(culv_d3d_device *d3d, const culv_d3d_shadow_d
     culv_d3d_shadow_desc d;
     culv_d3d_image_create_desc make = culv_d3d_image_create_desc_init();
     void *resource = NULL;
-    CULVI_REQUIRE2_OF(d3d, d3d->voice, desc, out);
+    CULVI_REQUIRE_WITH2(d3d, d3d->voice, desc, out);
     CULVI_TRY(culvi_desc_read(d3d->voice, &d, sizeof d, desc, name));
     if (d.resource == NULL)
         return culvi_fail(d3d->voice, d.label, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,

@@ -71,7 +71,7 @@ culv_result culv_keyed_mutex_import(culv_device *device, const culv_keyed_mutex_
                                     culv_keyed_mutex **out)
 {
     static const culv_uuid any = {{0}};
-    CULVI_REQUIRE2_OF(device, &device->voice, desc, out);
+    CULVI_REQUIRE_WITH2(device, &device->voice, desc, out);
     CULVI_READ(&device->voice, culv_keyed_mutex_desc, d, desc);
     culvi_import import = how_to_import(device, &d);
     CULVI_TRY(culvi_import_check(device, &import, &any));

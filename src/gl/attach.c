@@ -168,7 +168,7 @@ static culv_result identify(culv_gl *gl, const culvi_gl_context *now)
 
 culv_result culv_gl_attach(culv_device *device, const culv_gl_desc *desc, culv_gl **out)
 {
-    CULVI_REQUIRE_OF(device, &device->voice, out);
+    CULVI_REQUIRE_WITH(device, &device->voice, out);
     const culvi_voice *voice = &device->voice;
     culv_result result = CULV_OK;
     CULVI_READ(voice, culv_gl_desc, d, desc);

@@ -89,7 +89,7 @@ culv_result culv_gl_memory_import(culv_gl *gl, const culv_gl_memory_desc *desc,
 {
     static const char field[] = "culv_gl_memory_desc.handle";
     culvi_handle_facts facts;
-    CULVI_REQUIRE2_OF(gl, gl->voice, desc, out);
+    CULVI_REQUIRE_WITH2(gl, gl->voice, desc, out);
     CULVI_READ(gl->voice, culv_gl_memory_desc, d, desc);
     CULVI_TRY(culvi_gl_enter(gl, d.label, __func__));
     CULVI_TRY(need_imports(gl, d.label, "it imports no memory"));
@@ -113,7 +113,7 @@ culv_result culv_gl_memory_from_vmm(culv_gl *gl, culv_vmm_allocation *allocation
                                     culv_gl_memory **out)
 {
     culv_gl_memory_desc d = culv_gl_memory_desc_init();
-    CULVI_REQUIRE2_OF(gl, gl->voice, allocation, out);
+    CULVI_REQUIRE_WITH2(gl, gl->voice, allocation, out);
     CULVI_TRY(culvi_gl_enter(gl, label, __func__));
     CULVI_TRY(need_imports(gl, label, "it imports no memory"));
     if (allocation->usage & CULV_VMM_USAGE_TILE_POOL)
@@ -367,7 +367,7 @@ static const culvi_vector_view_api view_api = {
 culv_result culv_gl_vector_view_create(culv_gl *gl, culv_vector *vector, const char *label,
                                        culv_vector_view **out)
 {
-    CULVI_REQUIRE2_OF(gl, gl->voice, vector, out);
+    CULVI_REQUIRE_WITH2(gl, gl->voice, vector, out);
     if (label == NULL) label = vector->label;
     CULVI_TRY(culvi_gl_enter(gl, label, __func__));
     CULVI_TRY(need_imports(gl, label, "it shows no vector"));

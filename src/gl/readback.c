@@ -62,7 +62,7 @@ culv_result culv_gl_readback_create(culv_gl *gl, const culv_gl_readback_desc *de
                                     culv_registration **out)
 {
     culv_gl_register_desc how = culv_gl_register_desc_init();
-    CULVI_REQUIRE2_OF(gl, gl->voice, desc, out);
+    CULVI_REQUIRE_WITH2(gl, gl->voice, desc, out);
     CULVI_READ(gl->voice, culv_gl_readback_desc, d, desc);
     CULVI_TRY(check_desc(gl->voice, &d));
     CULVI_TRY(culvi_gl_enter(gl, d.label, "culv_gl_readback_create"));

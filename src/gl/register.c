@@ -481,7 +481,7 @@ culv_result culv_gl_register_buffer(culv_gl *gl, uint32_t buffer, const culv_gl_
 {
     culv_gl_register_desc d;
     culvi_gl_object_info object;
-    CULVI_REQUIRE_OF(gl, gl->voice, out);
+    CULVI_REQUIRE_WITH(gl, gl->voice, out);
     CULVI_TRY(begin(gl, desc, &d, "culv_gl_register_buffer"));
     CULVI_TRY(look_at_buffer(gl, d.label, buffer, &object));
     culvi_register_plan plan = {.size = object.size,
@@ -497,7 +497,7 @@ culv_result culv_gl_register_image(culv_gl *gl, uint32_t name, uint32_t target,
     culv_gl_register_desc d;
     culvi_gl_object_info object;
     culv_image_desc image = culv_image_desc_init();
-    CULVI_REQUIRE_OF(gl, gl->voice, out);
+    CULVI_REQUIRE_WITH(gl, gl->voice, out);
     CULVI_TRY(begin(gl, desc, &d, "culv_gl_register_image"));
     CULVI_TRY(look_at_image(gl, d.label, name, target, &object));
     CULVI_TRY(describe_image(gl, d.label, &object, &image));

@@ -479,7 +479,7 @@ culv_result culvi_gl_make_buffer(culv_gl *gl, const culv_gl_buffer_create_desc *
 culv_result culv_gl_buffer_create(culv_gl *gl, const culv_gl_buffer_create_desc *desc,
                                   culv_shared_buffer **out)
 {
-    CULVI_REQUIRE2_OF(gl, gl->voice, desc, out);
+    CULVI_REQUIRE_WITH2(gl, gl->voice, desc, out);
     CULVI_READ(gl->voice, culv_gl_buffer_create_desc, d, desc);
     CULVI_TRY(culvi_gl_enter(gl, d.label, __func__));
     return culvi_gl_make_buffer(gl, &d, false, out);
@@ -507,7 +507,7 @@ culv_result culvi_gl_make_image(culv_gl *gl, const culv_gl_image_create_desc *de
 culv_result culv_gl_image_create(culv_gl *gl, const culv_gl_image_create_desc *desc,
                                  culv_shared_image **out)
 {
-    CULVI_REQUIRE2_OF(gl, gl->voice, desc, out);
+    CULVI_REQUIRE_WITH2(gl, gl->voice, desc, out);
     CULVI_READ(gl->voice, culv_gl_image_create_desc, d, desc);
     if (d.linear)
         return culvi_fail(gl->voice, d.label, CULV_ERROR_INVALID, CULV_REASON_VALUE,

@@ -242,7 +242,6 @@ static culv_result unmake(culvi_gl_ring *ring, const CUstream *last_use)
 static culv_result fill(culvi_gl_ring *ring, const plan *p)
 {
     const culv_ring_settings *settings = p->desc->settings;
-    culv_result result;
     if (ring->way == CULV_GL_WAY_MEMORY) {
         /* The objects say at once what is impossible here, the timelines may need a VkDevice. */
         CULVI_TRY(make_objects(ring, p));
@@ -431,7 +430,7 @@ static culv_result make_best(culv_gl *gl, const plan *p, culvi_gl_ring **out)
 culv_result culv_gl_ring_create(culv_gl *gl, const culv_gl_ring_desc *desc, culv_ring **out)
 {
     culvi_gl_ring *ring = NULL;
-    CULVI_REQUIRE2_OF(gl, gl->voice, desc, out);
+    CULVI_REQUIRE_WITH2(gl, gl->voice, desc, out);
     CULVI_READ(gl->voice, culv_gl_ring_desc, d, desc);
     CULVI_NEW(plan, p, gl->voice, d.label);
     culv_result result = read_plan(gl, &d, p);

@@ -185,7 +185,7 @@ culv_result culvi_gl_fail_timeline(const culvi_graphics *graphics, const char *l
 culv_result culv_gl_semaphore_create(culv_gl *gl, const culv_gl_semaphore_create_desc *desc,
                                      culv_shared_semaphore **out)
 {
-    CULVI_REQUIRE_OF(gl, gl->voice, out);
+    CULVI_REQUIRE_WITH(gl, gl->voice, out);
     CULVI_READ(gl->voice, culv_gl_semaphore_create_desc, d, desc);
     CULVI_TRY(culvi_gl_enter(gl, d.label, __func__));
     culvi_semaphore_plan plan = {.label = d.label,

@@ -235,7 +235,7 @@ static void warn_if_stale(const culv_vector_view *view, const char *call)
 culv_result culv_vector_view_get_parts(const culv_vector_view *view, culv_part *parts,
                                        size_t capacity, size_t *count)
 {
-    CULVI_REQUIRE_OF(view, &view->graphics->device->voice, count);
+    CULVI_REQUIRE_WITH(view, &view->graphics->device->voice, count);
     if (capacity != 0) CULVI_REQUIRE(&view->graphics->device->voice, parts);
     warn_if_stale(view, __func__);
     if (view->whole != 0 && capacity > 0)

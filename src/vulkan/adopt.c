@@ -173,7 +173,7 @@ static culv_result check_usage(culv_vk_device *vk, const culv_vk_adopted *view)
 culv_result culv_vk_adopted_create(culv_vk_device *vk, culv_vmm_adopted *adopted,
                                    const culv_vk_adopted_desc *desc, culv_vk_adopted **out)
 {
-    CULVI_REQUIRE3_OF(vk, vk->voice, adopted, desc, out);
+    CULVI_REQUIRE_WITH3(vk, vk->voice, adopted, desc, out);
     CULVI_READ(vk->voice, culv_vk_adopted_desc, d, desc);
     if (d.usage == 0)
         return culvi_fail(vk->voice, d.label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
@@ -220,7 +220,7 @@ void culv_vk_adopted_destroy(culv_vk_adopted **view)
 culv_result culv_vk_adopted_get_parts(const culv_vk_adopted *view, culv_part *parts,
                                       size_t capacity, size_t *count)
 {
-    CULVI_REQUIRE_OF(view, view->vk->voice, count);
+    CULVI_REQUIRE_WITH(view, view->vk->voice, count);
     if (capacity > 0) CULVI_REQUIRE(view->vk->voice, parts);
     const bool sparse = view->sparse != VK_NULL_HANDLE;
     if (sparse && capacity > 0)

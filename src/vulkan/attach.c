@@ -131,7 +131,7 @@ culv_result culv_vk_attach(culv_device *device, const culv_vk_device_desc *desc,
                            culv_vk_device **out)
 {
     culv_vk_candidate candidate;
-    CULVI_REQUIRE2_OF(device, &device->voice, desc, out);
+    CULVI_REQUIRE_WITH2(device, &device->voice, desc, out);
     const culvi_voice *voice = &device->voice;
     CULVI_READ(voice, culv_vk_device_desc, d, desc);
     CULVI_TRY(culvi_check_fallback(voice, d.label, "culv_vk_device_desc", d.fallback));

@@ -197,7 +197,7 @@ culv_result culv_vk_record_copy(culv_vk_device *vk, VkCommandBuffer commands, Vk
                                 VkDeviceAddress to, VkDeviceSize size)
 {
     culvi_vk_copier *copier = NULL;
-    CULVI_REQUIRE_OF(vk, vk->voice, commands);
+    CULVI_REQUIRE_WITH(vk, vk->voice, commands);
     CULVI_TRY(check_places(vk, from, to, size));
     CULVI_TRY(get_copier(vk, &copier));
     vk->table.vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, copier->pipeline);

@@ -331,7 +331,7 @@ culv_result culv_vk_memory_from_handle(culv_vk_device *vk,
 {
     culvi_handle_facts facts;
     uint32_t type = 0;
-    CULVI_REQUIRE2_OF(vk, vk->voice, desc, out);
+    CULVI_REQUIRE_WITH2(vk, vk->voice, desc, out);
     CULVI_READ(vk->voice, culv_vk_memory_from_handle_desc, d, desc);
     CULVI_TRY(check_desc(vk, &d, &facts));
     CULVI_TRY(culvi_vk_memory_plan(vk, &d, "culv_vk_memory_from_handle_desc.size", &type));

@@ -99,7 +99,7 @@ static culv_result check_attachment(const culv_vk_device *vk, const culv_kernels
 
 culv_result culv_vk_kernels_create(culv_vk_device *vk, culv_kernels *kernels, culv_vk_kernels **out)
 {
-    CULVI_REQUIRE2_OF(vk, vk->voice, kernels, out);
+    CULVI_REQUIRE_WITH2(vk, vk->voice, kernels, out);
     CULVI_TRY(check_attachment(vk, kernels));
     CULVI_NEW(culv_vk_kernels, made, vk->voice, kernels->label);
     made->vk = vk;
@@ -209,7 +209,7 @@ culv_result culvi_vk_kernel_get(culv_vk_kernels *kernels, const culv_kernel *ker
 culv_result culv_vk_kernels_prepare(culv_vk_kernels *kernels, culv_kernel *kernel)
 {
     const culvi_vk_function *made;
-    CULVI_REQUIRE_OF(kernels, kernels->vk->voice, kernel);
+    CULVI_REQUIRE_WITH(kernels, kernels->vk->voice, kernel);
     return culvi_vk_kernel_get(kernels, kernel, &made);
 }
 
@@ -269,7 +269,7 @@ culv_result culv_vk_kernel_call_record(culv_vk_kernels *kernels, const culv_kern
 {
     culvi_kernel_values values;
     VkCuLaunchInfoNVX info;
-    CULVI_REQUIRE2_OF(kernels, kernels->vk->voice, call, command_buffer);
+    CULVI_REQUIRE_WITH2(kernels, kernels->vk->voice, call, command_buffer);
     CULVI_TRY(culvi_kernel_call_read(call, __func__, true, &values));
     call = values.call;
     CULVI_TRY(culvi_vk_kernel_prepare(kernels, call->kernel, call->grid, call->block,
@@ -309,7 +309,7 @@ VkDeviceAddress culv_vk_buffer_address(const culv_shared_buffer *buffer)
 culv_result culv_vk_get_buffer_address(const culv_vk_device *vk, VkBuffer buffer,
                                        VkDeviceAddress *out)
 {
-    CULVI_REQUIRE_OF(vk, vk->voice, out);
+    CULVI_REQUIRE_WITH(vk, vk->voice, out);
     if (buffer == VK_NULL_HANDLE) return culvi_fail_null(vk->voice, __func__, "buffer");
     const VkDeviceAddress address = culvi_vk_buffer_address(vk, buffer);
     if (address == 0) return culvi_vk_refuse_addresses(vk);
@@ -323,7 +323,7 @@ culv_result culv_vk_get_buffer_address(const culv_vk_device *vk, VkBuffer buffer
 culv_result culv_vk_get_view_handle(const culv_vk_device *vk, VkImageView view, VkSampler sampler,
                                     uint64_t *out)
 {
-    CULVI_REQUIRE_OF(vk, vk->voice, out);
+    CULVI_REQUIRE_WITH(vk, vk->voice, out);
     if (view == VK_NULL_HANDLE) return culvi_fail_null(vk->voice, __func__, "view");
     const VkImageViewHandleInfoNVX info = {
         CULVI_STYPE(IMAGE_VIEW_HANDLE_INFO_NVX), .imageView = view,

@@ -391,7 +391,7 @@ static culv_result make_pair(culv_vk_device *vk, const culv_vk_buffer_create_des
 culv_result culv_vk_buffer_create(culv_vk_device *vk, const culv_vk_buffer_create_desc *desc,
                                   culv_shared_buffer **out)
 {
-    CULVI_REQUIRE2_OF(vk, vk->voice, desc, out);
+    CULVI_REQUIRE_WITH2(vk, vk->voice, desc, out);
     CULVI_READ(vk->voice, culv_vk_buffer_create_desc, d, desc);
     if (d.create_info == NULL)
         return culvi_fail(vk->voice, d.label, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
@@ -425,7 +425,7 @@ VkDeviceMemory culv_vk_buffer_memory(const culv_shared_buffer *buffer, VkDeviceS
 culv_result culv_vk_image_create(culv_vk_device *vk, const culv_vk_image_create_desc *desc,
                                  culv_shared_image **out)
 {
-    CULVI_REQUIRE2_OF(vk, vk->voice, desc, out);
+    CULVI_REQUIRE_WITH2(vk, vk->voice, desc, out);
     CULVI_READ(vk->voice, culv_vk_image_create_desc, d, desc);
     if (d.create_info == NULL)
         return culvi_fail(vk->voice, d.label, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,

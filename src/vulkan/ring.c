@@ -365,7 +365,7 @@ static uint32_t fallbacks(const culvi_voice *voice, const culv_vk_ring_desc *d)
 culv_result culv_vk_ring_create(culv_vk_device *vk, VkQueue queue, const culv_vk_ring_desc *desc,
                                 culv_ring **out)
 {
-    CULVI_REQUIRE2_OF(vk, vk->voice, desc, out);
+    CULVI_REQUIRE_WITH2(vk, vk->voice, desc, out);
     CULVI_READ(vk->voice, culv_vk_ring_desc, d, desc);
     CULVI_TRY(check_desc(vk, queue, &d));
     CULVI_NEW(culvi_vk_ring, ring, vk->voice, d.label);

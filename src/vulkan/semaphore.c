@@ -81,7 +81,7 @@ static culv_result check_import(const culv_vk_device *vk, const culv_vk_semaphor
 culv_result culv_vk_semaphore_import(culv_vk_device *vk, const culv_vk_semaphore_desc *desc,
                                      culv_semaphore **out)
 {
-    CULVI_REQUIRE2_OF(vk, vk->voice, desc, out);
+    CULVI_REQUIRE_WITH2(vk, vk->voice, desc, out);
     CULVI_READ(vk->voice, culv_vk_semaphore_desc, d, desc);
     if (d.semaphore == VK_NULL_HANDLE)
         return culvi_fail(vk->voice, d.label, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
@@ -133,7 +133,7 @@ void culvi_vk_unmake_semaphore(culvi_graphics *graphics, uint64_t semaphore)
 culv_result culv_vk_semaphore_create(culv_vk_device *vk, const culv_vk_semaphore_create_desc *desc,
                                      culv_shared_semaphore **out)
 {
-    CULVI_REQUIRE_OF(vk, vk->voice, out);
+    CULVI_REQUIRE_WITH(vk, vk->voice, out);
     CULVI_READ(vk->voice, culv_vk_semaphore_create_desc, d, desc);
     culvi_semaphore_plan plan = {.label = d.label,
                                  .desc_name = "culv_vk_semaphore_create_desc",

@@ -348,7 +348,7 @@ culv_result culv_vk_space_create(culv_vk_device *vk, const culv_vk_space_desc *d
                                  culv_vk_space **out)
 {
     culv_vk_space_info info = culv_vk_space_info_init();
-    CULVI_REQUIRE2_OF(vk, vk->voice, desc, out);
+    CULVI_REQUIRE_WITH2(vk, vk->voice, desc, out);
     CULVI_READ(vk->voice, culv_vk_space_desc, d, desc);
     CULVI_TRY(check_device(vk, d.label, __func__, &info));
     CULVI_TRY(check_desc(vk, &d, &info));

@@ -252,7 +252,7 @@ static culv_result check_usage(culv_vk_device *vk, const char *label, const vk_v
 culv_result culv_vk_vector_view_create(culv_vk_device *vk, culv_vector *vector,
                                        const culv_vk_vector_view_desc *desc, culv_vector_view **out)
 {
-    CULVI_REQUIRE3_OF(vk, vk->voice, vector, desc, out);
+    CULVI_REQUIRE_WITH3(vk, vk->voice, vector, desc, out);
     CULVI_READ(vk->voice, culv_vk_vector_view_desc, d, desc);
     if (d.label == NULL) d.label = vector->label;
     CULVI_TRY(check_desc(vk, &d));

@@ -102,7 +102,7 @@ culv_result culv_vk_memory_from_vmm(culv_vk_device *vk, culv_vmm_allocation *all
                                     const culv_vk_memory_from_handle_desc *desc,
                                     VkDeviceMemory *out)
 {
-    CULVI_REQUIRE2_OF(vk, vk->voice, allocation, out);
+    CULVI_REQUIRE_WITH2(vk, vk->voice, allocation, out);
     CULVI_READ(vk->voice, culv_vk_memory_from_handle_desc, d, desc);
     const char *told = d.handle.type != CULV_HANDLE_NONE ? "handle"
                        : d.size != 0                     ? "size"
