@@ -129,11 +129,7 @@ culv_result culv_d3d_attach(culv_device *device, const culv_d3d_device_desc *des
     d3d->voice = voice;
     d3d->of = api;
     d3d->device = as;
-    culv_result result = identify(&d3d->base, &luid, api->device_name);
-    if (result != CULV_OK) {
-        culvi_free(d3d);
-        return result;
-    }
+    CULVI_TRY_OR(identify(&d3d->base, &luid, api->device_name), culvi_free(d3d));
     IUnknown_AddRef((IUnknown *)d3d->device);
     culvi_graphics_attached(&d3d->base);
     *out = d3d;

@@ -274,11 +274,7 @@ culv_result culv_d3d_shadow_create(culv_d3d_device *d3d, const culv_d3d_shadow_d
     shadow->d3d = d3d;
     shadow->resource = resource;
     shadow->levels = 1;
-    culv_result result = d3d->of->create_twin(shadow, &make, name);
-    if (result != CULV_OK) {
-        culvi_free(shadow);
-        return result;
-    }
+    CULVI_TRY_OR(d3d->of->create_twin(shadow, &make, name), culvi_free(shadow));
     culvi_pair_set_owner(&shadow->image->pair, "culv_d3d_shadow_destroy");
     culvi_label_set(shadow->label, d.label);
     culvi_graphics_ref(&d3d->base);

@@ -57,11 +57,7 @@ static culv_result import_checked(culv_device *device, const culvi_import *impor
     mutex->device = device;
     atomic_init(&mutex->held, false);
     culvi_label_set(mutex->label, import->label);
-    culv_result result = culvi_import_run(device, import, mutex);
-    if (result != CULV_OK) {
-        culvi_free(mutex);
-        return result;
-    }
+    CULVI_TRY_OR(culvi_import_run(device, import, mutex), culvi_free(mutex));
     culvi_made(device, &mutex->deferred, "keyed mutex", mutex->label, 0);
     *out = mutex;
     return CULV_OK;

@@ -367,15 +367,12 @@ culv_result culvi_gl_make_marker(culv_gl *gl)
     gl->marked_size = LEAST + 2 * (int64_t)(gl->marked[1] % ((MOST - LEAST) / 2));
     memcpy(bytes, gl->marked, sizeof gl->marked);
     t->glCreateBuffers(1, &gl->marker);
-    culv_result result =
-        culvi_gl_check(gl, gl->base.label, "glCreateBuffers", "a small buffer could not be made");
-    if (result != CULV_OK) {
-        gl->marker = 0;
-        return result;
-    }
+    CULVI_TRY_OR(
+        culvi_gl_check(gl, gl->base.label, "glCreateBuffers", "a small buffer could not be made"),
+        gl->marker = 0);
     t->glNamedBufferStorage(gl->marker, (ptrdiff_t)gl->marked_size, bytes, 0);
-    result = culvi_gl_check(gl, gl->base.label, "glNamedBufferStorage",
-                            "a small buffer could not be made");
+    culv_result result = culvi_gl_check(gl, gl->base.label, "glNamedBufferStorage",
+                                        "a small buffer could not be made");
     if (result != CULV_OK) {
         t->glDeleteBuffers(1, &gl->marker);
         gl->marker = 0;

@@ -54,12 +54,9 @@ static culv_result make_memory(culv_gl *gl, const culv_gl_memory_desc *d, culv_g
     memory->size = d->size;
     memory->dedicated = d->dedicated != 0;
     culvi_label_set(memory->label, d->label);
-    culv_result result =
-        culvi_gl_import_handle(gl, d->label, &d->handle, d->size, memory->dedicated, &memory->name);
-    if (result != CULV_OK) {
-        culvi_free(memory);
-        return result;
-    }
+    CULVI_TRY_OR(
+        culvi_gl_import_handle(gl, d->label, &d->handle, d->size, memory->dedicated, &memory->name),
+        culvi_free(memory));
     culvi_graphics_object_made(&gl->base);
     culvi_log_object(gl->voice, "made", "OpenGL memory object", memory->label, memory->size);
     *out = memory;

@@ -466,11 +466,7 @@ static culv_result finish(culv_gl *gl, const culv_gl_register_desc *d, culvi_reg
     plan->label = d->label;
     plan->unchecked = d->unchecked != 0;
     plan->what = &made->object;
-    culv_result result = culvi_registration_make(gl->base.device, plan, &made->base);
-    if (result != CULV_OK) {
-        culvi_free(made);
-        return result;
-    }
+    CULVI_TRY_OR(culvi_registration_make(gl->base.device, plan, &made->base), culvi_free(made));
     culvi_graphics_ref(&gl->base);
     *out = &made->base;
     return CULV_OK;

@@ -105,12 +105,9 @@ static culv_result share(void *object, void *plans)
                             .size = pair->native.size,
                             .dedicated = pair->native.dedicated,
                             .stays = true};
-    culv_result result = culvi_graphics_import(graphics, &ask, &pair->import);
-    if (result != CULV_OK) {
-        graphics->api->unmake(graphics, &pair->native);
-        return result;
-    }
-    result = culvi_pair_map(pair, plan);
+    CULVI_TRY_OR(culvi_graphics_import(graphics, &ask, &pair->import),
+                 graphics->api->unmake(graphics, &pair->native));
+    culv_result result = culvi_pair_map(pair, plan);
     if (result != CULV_OK) unmake(pair);
     return result;
 }
@@ -129,11 +126,8 @@ static culv_result own_buffer(culvi_pair *pair, const char *label, uint64_t size
                               culvi_staging *staging)
 {
     if (!own_memory(pair, label, size)) return CULV_ERROR_OUT_OF_MEMORY;
-    culv_result result = culv_buffer_map(pair->import, NULL, &pair->buffer);
-    if (result != CULV_OK) {
-        culv_memory_destroy(&pair->import);
-        return result;
-    }
+    CULVI_TRY_OR(culv_buffer_map(pair->import, NULL, &pair->buffer),
+                 culv_memory_destroy(&pair->import));
     pair->buffer->owner_destroy_call = "culv_shared_buffer_destroy";
     pair->buffer->staging = staging;
     pair->buffer->deferred.holder = staging->native.holder;
@@ -273,11 +267,7 @@ void culvi_pair_made(culvi_pair *pair)
 static culv_result create(culvi_graphics *graphics, culvi_plan *plan, culvi_pair **out)
 {
     CULVI_NEW(culvi_pair, made, &graphics->device->voice, plan->label);
-    culv_result result = culvi_pair_make(graphics, plan, made);
-    if (result != CULV_OK) {
-        culvi_free(made);
-        return result;
-    }
+    CULVI_TRY_OR(culvi_pair_make(graphics, plan, made), culvi_free(made));
     culvi_pair_made(made);
     *out = made;
     return CULV_OK;

@@ -80,11 +80,7 @@ static culv_result take_part(const culv_vk_adopted *view, culvi_adopted_chunk *c
     made->chunk = chunk;
     made->refs = 1;
     made->sparse = sparse;
-    const culv_result result = fill(view, type_bits, made);
-    if (result != CULV_OK) {
-        culvi_free(made);
-        return result;
-    }
+    CULVI_TRY_OR(fill(view, type_bits, made), culvi_free(made));
     culvi_adopted_chunk_ref(chunk);
     culvi_tree_add(&vk->adopted, &made->node, of, use);
     *out = made;

@@ -399,11 +399,7 @@ culv_result culv_vk_buffer_create(culv_vk_device *vk, const culv_vk_buffer_creat
     CULVI_TRY(check_host(vk->voice, &d));
     CULVI_TRY(check_kind(vk->voice, &d));
     CULVI_NEW(culv_shared_buffer, buffer, vk->voice, d.label);
-    culv_result result = make_pair(vk, &d, &buffer->pair);
-    if (result != CULV_OK) {
-        culvi_free(buffer);
-        return result;
-    }
+    CULVI_TRY_OR(make_pair(vk, &d, &buffer->pair), culvi_free(buffer));
     culvi_pair_made(&buffer->pair);
     *out = buffer;
     return CULV_OK;
