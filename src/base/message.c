@@ -186,6 +186,12 @@ culv_result culvi_fail(const culvi_voice *voice, const char *object, culv_result
     return result;
 }
 
+culv_result culvi_fail_field(const culvi_voice *voice, const char *object, const char *field)
+{
+    return culvi_fail(voice, object, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT, "%s is NULL",
+                      field);
+}
+
 culv_result culvi_fail_null(const culvi_voice *voice, const char *call, const char *name)
 {
     return culvi_fail(voice, NULL, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT, "%s: %s is NULL",

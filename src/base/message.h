@@ -54,6 +54,8 @@ culv_result culvi_vk_cause(int code, culv_result result, culv_reason *reason);
 
 /* "culv_x_y: name is NULL" */
 culv_result culvi_fail_null(const culvi_voice *voice, const char *call, const char *name);
+/* "culv_x_desc.field is NULL" */
+culv_result culvi_fail_field(const culvi_voice *voice, const char *object, const char *field);
 /* The first lines of a public function: it returns that error if a pointer is NULL. The error names
  * the first NULL. The pointer that provides `voice` is checked in a line above. */
 #define CULVI_REQUIRE(voice, pointer) CULVI_REQUIRE_IN(voice, __func__, pointer)
@@ -130,6 +132,11 @@ culv_result culvi_desc_read(const culvi_voice *voice, void *local, size_t size, 
 #define CULVI_READ(voice, type, local, desc)                                                       \
     type local;                                                                                    \
     CULVI_TRY(culvi_desc_read((voice), &(local), sizeof(local), (desc), #type))
+/* Refuses a member that is NULL, of a descriptor that was read. */
+#define CULVI_REQUIRE_FIELD(voice, type, local, field)                                             \
+    do {                                                                                           \
+        if (!(local).field) return culvi_fail_field((voice), (local).label, #type "." #field);     \
+    } while (0)
 /* Copies `local` out into a caller's struct as far as its struct_size reaches. */
 void culvi_struct_write(void *out, const void *local, size_t size);
 /* Refuses a caller's struct whose struct_size was never set. */

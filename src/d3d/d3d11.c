@@ -233,19 +233,19 @@ static UINT sharing(culv_bool keyed_mutex, culv_bool kmt)
 }
 
 static culv_result create_buffer(culv_d3d_device *d3d, const culv_d3d_buffer_create_desc *d,
-                                 const char *name, culv_shared_buffer **out)
+                                 culv_shared_buffer **out)
 {
     if (d->size == 0 || d->size > UINT32_MAX)
         return culvi_fail(d3d->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
-                          "%s.size is %" PRIu64 "; a buffer of Direct3D 11 has 1 to %" PRIu32
-                          " bytes",
-                          name, d->size, UINT32_MAX);
+                          "culv_d3d_buffer_create_desc.size is %" PRIu64
+                          "; a buffer of Direct3D 11 has 1 to %" PRIu32 " bytes",
+                          d->size, UINT32_MAX);
     const D3D11_BUFFER_DESC desc = {
         .ByteWidth = (UINT)d->size,
         .BindFlags = d->bind_flags != 0 ? (UINT)d->bind_flags : (UINT)D3D11_BIND_SHADER_RESOURCE,
         .MiscFlags = ((UINT)d->misc_flags & ~(UINT)SHARING) | sharing(d->keyed_mutex, d->kmt),
         .StructureByteStride = d->stride};
-    return culvi_d3d_make_buffer(d3d, d, name, &desc, out);
+    return culvi_d3d_make_buffer(d3d, d, &desc, out);
 }
 
 /* Direct3D itself answers E_INVALIDARG, which names nothing.

@@ -117,10 +117,9 @@ static culv_result make_resource(culvi_graphics_ring *ring, const culv_d3d12_rin
 culv_result culv_d3d12_ring_create(culv_d3d_device *d3d, const culv_d3d12_ring_desc *desc,
                                    culv_ring **out)
 {
-    culv_d3d12_ring_desc d;
     CULVI_REQUIRE_WITH2(d3d, d3d->voice, desc, out);
     CULVI_TRY(culvi_d3d_check_api(d3d, &culvi_d3d12, __func__));
-    CULVI_TRY(culvi_desc_read(d3d->voice, &d, sizeof d, desc, ring_api.desc));
+    CULVI_READ(d3d->voice, culv_d3d12_ring_desc, d, desc);
     CULVI_TRY(culvi_graphics_ring_check(&ring_api, &d3d->base, d.label, d.max_depth, d.side,
                                         d.num_resources));
     if (d.num_resources > 0 && d.resources == NULL)

@@ -115,9 +115,7 @@ culv_result culv_d3d_attach(culv_device *device, const culv_d3d_device_desc *des
     const culvi_voice *voice = &device->voice;
     CULVI_REQUIRE2(voice, desc, out);
     CULVI_READ(voice, culv_d3d_device_desc, d, desc);
-    if (d.device == NULL)
-        return culvi_fail(voice, d.label, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
-                          "culv_d3d_device_desc.device is NULL");
+    CULVI_REQUIRE_FIELD(voice, culv_d3d_device_desc, d, device);
     const int found = culvi_d3d_pick(d.device, ids, 2, &as);
     if (found < 0)
         return culvi_fail(voice, d.label, CULV_ERROR_INVALID, CULV_REASON_VALUE,

@@ -25,21 +25,28 @@ static culv_result check_fields(const culv_d3d_device *d3d, const char *label, c
     return CULV_OK;
 }
 
+/* Refuses such fields of the other API, each of which is a FIELD(). */
+#define CHECK_FIELDS(d3d, type, local, ...)                                                        \
+    do {                                                                                           \
+        const field fields[] = {__VA_ARGS__};                                                      \
+        CULVI_TRY(                                                                                 \
+            check_fields((d3d), (local).label, #type, fields, sizeof fields / sizeof fields[0]));  \
+    } while (0)
+#define FIELD(api, local, name)                                                                    \
+    {                                                                                              \
+        (local).name != 0, &culvi_d3d##api, #name                                                  \
+    }
+
 /* The caller's memory -------------------------------------------------------------------------- */
 
 culv_result culv_d3d_memory_import(culv_d3d_device *d3d, const culv_d3d_memory_desc *desc,
                                    culv_memory **out)
 {
-    static const char name[] = "culv_d3d_memory_desc";
     culvi_memory_ask ask = {.callers_buffers = false};
-    culv_d3d_memory_desc d;
     CULVI_REQUIRE_WITH2(d3d, d3d->voice, desc, out);
-    CULVI_TRY(culvi_desc_read(d3d->voice, &d, sizeof d, desc, name));
-    if (d.object == NULL)
-        return culvi_fail(d3d->voice, d.label, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
-                          "%s.object is NULL", name);
-    const field fields[] = {{d.size != 0, &culvi_d3d11, "size"}};
-    CULVI_TRY(check_fields(d3d, d.label, name, fields, 1));
+    CULVI_READ(d3d->voice, culv_d3d_memory_desc, d, desc);
+    CULVI_REQUIRE_FIELD(d3d->voice, culv_d3d_memory_desc, d, object);
+    CHECK_FIELDS(d3d, culv_d3d_memory_desc, d, FIELD(11, d, size));
     ask.label = d.label;
     CULVI_TRY(d3d->of->ask_memory(d3d, &d, &ask));
     return d.shared ? culvi_graphics_acquire(&d3d->base, &ask, out)
@@ -63,23 +70,17 @@ static culv_result check_resource(const culv_memory *memory, void *resource, con
 culv_result culv_d3d_image_map(culv_d3d_device *d3d, culv_memory *memory,
                                const culv_d3d_image_desc *desc, culv_image **out)
 {
-    static const char name[] = "culv_d3d_image_desc";
-    culv_d3d_image_desc d;
     culv_image_desc map;
     void *resource = NULL;
     CULVI_REQUIRE_WITH2(d3d, d3d->voice, memory, desc);
     CULVI_REQUIRE(d3d->voice, out);
-    CULVI_TRY(culvi_desc_read(d3d->voice, &d, sizeof d, desc, name));
-    if (d.resource == NULL)
-        return culvi_fail(d3d->voice, d.label, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
-                          "%s.resource is NULL", name);
-    const field fields[] = {{d.offset != 0, &culvi_d3d12, "offset"}};
-    CULVI_TRY(check_fields(d3d, d.label, name, fields, 1));
-    CULVI_TRY(culvi_d3d_as(d3d, d.label, d.resource, &d3d->of->resource_iid, d3d->of->resource_name,
-                           &resource));
+    CULVI_READ(d3d->voice, culv_d3d_image_desc, d, desc);
+    CULVI_REQUIRE_FIELD(d3d->voice, culv_d3d_image_desc, d, resource);
+    CHECK_FIELDS(d3d, culv_d3d_image_desc, d, FIELD(12, d, offset));
+    CULVI_TRY(CULVI_D3D_AS(d3d, d.label, d.resource, resource, &resource));
     CULVI_TRY(check_resource(memory, resource, d.label));
     const culvi_d3d_texture texture = d3d->of->texture_of(resource);
-    const culvi_d3d_view view = {.desc = name,
+    const culvi_d3d_view view = {.desc = "culv_d3d_image_desc",
                                  .label = d.label,
                                  .offset = d.offset,
                                  .cube = d.cube != 0,
@@ -117,10 +118,11 @@ void culvi_d3d_unmake(culvi_graphics *graphics, const culvi_native *native)
 }
 
 culv_result culvi_d3d_make_buffer(culv_d3d_device *d3d, const culv_d3d_buffer_create_desc *d,
-                                  const char *name, const void *native, culv_shared_buffer **out)
+                                  const void *native, culv_shared_buffer **out)
 {
     const culvi_d3d_made what = {.size = d->size, .native = native};
-    culvi_plan plan = {.label = d->label, .desc = &what, .desc_name = name};
+    culvi_plan plan = {
+        .label = d->label, .desc = &what, .desc_name = "culv_d3d_buffer_create_desc"};
     return culvi_shared_buffer_create(&d3d->base, &plan, out);
 }
 
@@ -143,33 +145,22 @@ culv_result culvi_d3d_make_image(culv_d3d_device *d3d, const culv_d3d_image_crea
 culv_result culv_d3d_buffer_create(culv_d3d_device *d3d, const culv_d3d_buffer_create_desc *desc,
                                    culv_shared_buffer **out)
 {
-    static const char name[] = "culv_d3d_buffer_create_desc";
-    culv_d3d_buffer_create_desc d;
     CULVI_REQUIRE_WITH2(d3d, d3d->voice, desc, out);
-    CULVI_TRY(culvi_desc_read(d3d->voice, &d, sizeof d, desc, name));
-    const field fields[] = {{d.resource_flags != 0, &culvi_d3d12, "resource_flags"},
-                            {d.bind_flags != 0, &culvi_d3d11, "bind_flags"},
-                            {d.misc_flags != 0, &culvi_d3d11, "misc_flags"},
-                            {d.stride != 0, &culvi_d3d11, "stride"},
-                            {d.keyed_mutex != 0, &culvi_d3d11, "keyed_mutex"},
-                            {d.kmt != 0, &culvi_d3d11, "kmt"}};
-    CULVI_TRY(check_fields(d3d, d.label, name, fields, sizeof fields / sizeof fields[0]));
-    return d3d->of->create_buffer(d3d, &d, name, out);
+    CULVI_READ(d3d->voice, culv_d3d_buffer_create_desc, d, desc);
+    CHECK_FIELDS(d3d, culv_d3d_buffer_create_desc, d, FIELD(12, d, resource_flags),
+                 FIELD(11, d, bind_flags), FIELD(11, d, misc_flags), FIELD(11, d, stride),
+                 FIELD(11, d, keyed_mutex), FIELD(11, d, kmt));
+    return d3d->of->create_buffer(d3d, &d, out);
 }
 
 culv_result culv_d3d_image_create(culv_d3d_device *d3d, const culv_d3d_image_create_desc *desc,
                                   culv_shared_image **out)
 {
-    static const char name[] = "culv_d3d_image_create_desc";
-    culv_d3d_image_create_desc d;
     CULVI_REQUIRE_WITH2(d3d, d3d->voice, desc, out);
-    CULVI_TRY(culvi_desc_read(d3d->voice, &d, sizeof d, desc, name));
-    const field fields[] = {{d.resource_desc != NULL, &culvi_d3d12, "resource_desc"},
-                            {d.texture_desc != NULL, &culvi_d3d11, "texture_desc"},
-                            {d.keyed_mutex != 0, &culvi_d3d11, "keyed_mutex"},
-                            {d.kmt != 0, &culvi_d3d11, "kmt"}};
-    CULVI_TRY(check_fields(d3d, d.label, name, fields, sizeof fields / sizeof fields[0]));
-    return d3d->of->create_image(d3d, &d, name, out);
+    CULVI_READ(d3d->voice, culv_d3d_image_create_desc, d, desc);
+    CHECK_FIELDS(d3d, culv_d3d_image_create_desc, d, FIELD(12, d, resource_desc),
+                 FIELD(11, d, texture_desc), FIELD(11, d, keyed_mutex), FIELD(11, d, kmt));
+    return d3d->of->create_image(d3d, &d, "culv_d3d_image_create_desc", out);
 }
 
 /* Either API's half. NULL for another back-end's. */
@@ -206,7 +197,7 @@ culv_result culv_d3d_semaphore_import(culv_d3d_device *d3d, IUnknown *fence, con
     CULVI_REQUIRE_WITH2(d3d, d3d->voice, fence, out);
     d.type = CULV_SEMAPHORE_TIMELINE;
     d.label = label;
-    CULVI_TRY(culvi_d3d_as(d3d, label, fence, &d3d->of->fence_iid, d3d->of->fence_name, &as));
+    CULVI_TRY(CULVI_D3D_AS(d3d, label, fence, fence, &as));
     CULVI_TRY(culvi_graphics_import_semaphore(&d3d->base, (uint64_t)(uintptr_t)as, &d,
                                               "culv_d3d_semaphore_import()", out));
     IUnknown_AddRef((IUnknown *)as);
@@ -220,14 +211,11 @@ culv_result culv_d3d_semaphore_create(culv_d3d_device *d3d,
                                       const culv_d3d_semaphore_create_desc *desc,
                                       culv_shared_semaphore **out)
 {
-    static const char name[] = "culv_d3d_semaphore_create_desc";
-    culv_d3d_semaphore_create_desc d = culv_d3d_semaphore_create_desc_init();
     CULVI_REQUIRE_WITH(d3d, d3d->voice, out);
-    if (desc != NULL) CULVI_TRY(culvi_desc_read(d3d->voice, &d, sizeof d, desc, name));
-    const field fields[] = {{d.fallback != 0, &culvi_d3d12, "fallback"}};
-    CULVI_TRY(check_fields(d3d, d.label, name, fields, 1));
+    CULVI_READ(d3d->voice, culv_d3d_semaphore_create_desc, d, desc);
+    CHECK_FIELDS(d3d, culv_d3d_semaphore_create_desc, d, FIELD(12, d, fallback));
     culvi_semaphore_plan plan = {.label = d.label,
-                                 .desc_name = name,
+                                 .desc_name = "culv_d3d_semaphore_create_desc",
                                  .fallback = d.fallback,
                                  .type = CULV_SEMAPHORE_TIMELINE,
                                  .initial_value = d.initial_value};
@@ -251,19 +239,13 @@ IUnknown *culv_d3d_semaphore_fence(const culv_shared_semaphore *semaphore)
 culv_result culv_d3d_shadow_create(culv_d3d_device *d3d, const culv_d3d_shadow_desc *desc,
                                    culv_d3d_shadow **out)
 {
-    static const char name[] = "culv_d3d_shadow_desc";
-    culv_d3d_shadow_desc d;
     culv_d3d_image_create_desc make = culv_d3d_image_create_desc_init();
     void *resource = NULL;
     CULVI_REQUIRE_WITH2(d3d, d3d->voice, desc, out);
-    CULVI_TRY(culvi_desc_read(d3d->voice, &d, sizeof d, desc, name));
-    if (d.resource == NULL)
-        return culvi_fail(d3d->voice, d.label, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
-                          "%s.resource is NULL", name);
-    const field fields[] = {{d.keyed_mutex != 0, &culvi_d3d11, "keyed_mutex"}};
-    CULVI_TRY(check_fields(d3d, d.label, name, fields, 1));
-    CULVI_TRY(culvi_d3d_as(d3d, d.label, d.resource, &d3d->of->resource_iid, d3d->of->resource_name,
-                           &resource));
+    CULVI_READ(d3d->voice, culv_d3d_shadow_desc, d, desc);
+    CULVI_REQUIRE_FIELD(d3d->voice, culv_d3d_shadow_desc, d, resource);
+    CHECK_FIELDS(d3d, culv_d3d_shadow_desc, d, FIELD(11, d, keyed_mutex));
+    CULVI_TRY(CULVI_D3D_AS(d3d, d.label, d.resource, resource, &resource));
     make.cube = d.cube;
     make.format = d.format;
     make.texels = d.texels;
@@ -274,7 +256,7 @@ culv_result culv_d3d_shadow_create(culv_d3d_device *d3d, const culv_d3d_shadow_d
     shadow->d3d = d3d;
     shadow->resource = resource;
     shadow->levels = 1;
-    CULVI_TRY_OR(d3d->of->create_twin(shadow, &make, name), culvi_free(shadow));
+    CULVI_TRY_OR(d3d->of->create_twin(shadow, &make, "culv_d3d_shadow_desc"), culvi_free(shadow));
     culvi_pair_set_owner(&shadow->image->pair, "culv_d3d_shadow_destroy");
     culvi_label_set(shadow->label, d.label);
     culvi_graphics_ref(&d3d->base);
@@ -295,8 +277,7 @@ culv_result culv_d3d_shadow_record(culv_d3d_shadow *shadow, IUnknown *commands, 
     CULVI_REQUIRE(NULL, shadow);
     const culv_d3d_device *d3d = shadow->d3d;
     CULVI_REQUIRE(d3d->voice, commands);
-    CULVI_TRY(culvi_d3d_as(d3d, shadow->label, commands, &d3d->of->commands_iid,
-                           d3d->of->commands_name, &as));
+    CULVI_TRY(CULVI_D3D_AS(d3d, shadow->label, commands, commands, &as));
     return d3d->of->record(shadow, as, state, from_twin != 0);
 }
 

@@ -123,20 +123,13 @@ static culv_result make(const culvi_d3d_version *version, culv_device *device, v
     return CULV_OK;
 }
 
-/* NULL: it is no resource that CUDA registers. */
-static const culvi_d3d_version *version_of(IUnknown *resource, void **as)
-{
-    static const culvi_d3d_version *const versions[] = {&culvi_d3d11_version, &culvi_d3d10_version,
-                                                        &culvi_d3d9_version};
-    const GUID *const ids[] = {&culvi_d3d11_version.resource_iid, &culvi_d3d10_version.resource_iid,
-                               &culvi_d3d9_version.resource_iid};
-    const int found = culvi_d3d_pick(resource, ids, 3, as);
-    return found >= 0 ? versions[found] : NULL;
-}
-
 culv_result culv_d3d_register(culv_device *device, IUnknown *resource,
                               const culv_d3d_register_desc *desc, culv_registration **out)
 {
+    const culvi_d3d_version *const versions[] = {&culvi_d3d11_version, &culvi_d3d10_version,
+                                                 &culvi_d3d9_version};
+    const GUID *const ids[] = {&culvi_d3d11_version.resource_iid, &culvi_d3d10_version.resource_iid,
+                               &culvi_d3d9_version.resource_iid};
     culvi_d3d_candidate candidate = {.version = 0};
     culv_image_desc image = culv_image_desc_init();
     culv_luid luid;
@@ -147,12 +140,13 @@ culv_result culv_d3d_register(culv_device *device, IUnknown *resource,
     CULVI_REQUIRE2(voice, resource, out);
     CULVI_READ(voice, culv_d3d_register_desc, d, desc);
     CULVI_TRY(culvi_check_access(voice, d.label, "culv_d3d_register_desc.access", d.access));
-    const culvi_d3d_version *version = version_of(resource, &as);
-    if (version == NULL)
+    const int found = culvi_d3d_pick(resource, ids, 3, &as);
+    if (found < 0)
         return culvi_fail(voice, d.label, CULV_ERROR_INVALID, CULV_REASON_HANDLE_KIND,
                           "the object is no ID3D11Resource, ID3D10Resource or IDirect3DResource9, "
                           "and CUDA registers nothing else; share the memory of Direct3D 12's: "
                           "culv_d3d_memory_import()");
+    const culvi_d3d_version *version = versions[found];
     if (!version->has(device->cuda) || device->cuda->cuGraphicsMapResources == NULL)
         return culvi_fail(voice, d.label, CULV_ERROR_UNSUPPORTED, CULV_REASON_DRIVER_TOO_OLD,
                           "%s(): the CUDA driver has no %s: it registers no resources of %s",
@@ -214,18 +208,13 @@ bool culvi_d3d_is_back_buffer(void *resource)
            (usage & DXGI_USAGE_BACK_BUFFER) != 0;
 }
 
-/* The driver whose ordinals culv_device_open_by_ordinal() takes. */
-static const culvi_cuda *driver_of(const culvi_probe *probe)
-{
-    return probe->drivers[0] != NULL ? probe->drivers[0] : probe->drivers[1];
-}
-
 static culv_result open_driver(const culvi_d3d_version *version, const char *call,
                                const char *function, culvi_probe *probe, const culvi_cuda **out)
 {
-    culv_result result = culvi_probe_open(NULL, CULV_DRIVER_AUTO, probe);
-    if (result != CULV_OK) return result;
-    const culvi_cuda *cuda = driver_of(probe);
+    CULVI_TRY(culvi_probe_open(NULL, CULV_DRIVER_AUTO, probe));
+    /* The driver whose ordinals culv_device_open_by_ordinal() takes. */
+    const culvi_cuda *cuda = probe->drivers[probe->drivers[0] == NULL];
+    culv_result result = CULV_OK;
     if (cuda == NULL)
         result = culvi_fail(NULL, NULL, CULV_ERROR_NO_DEVICE, probe->reason, "%s(): %s", call,
                             probe->problems);
@@ -254,43 +243,31 @@ static culv_result fail_query(const culvi_cuda *cuda, const char *call, const ch
                              function, name, (int)code);
 }
 
-static culv_result get_devices(const culvi_d3d_version *version, const char *call, void *device,
-                               culv_d3d_device_list list, uint32_t capacity, int32_t *ordinals,
-                               uint32_t *count)
+/* Of a device, or the one of an adapter. */
+static culv_result get_devices(const culvi_d3d_version *version, const char *call, void *of,
+                               bool adapter, culv_d3d_device_list list, uint32_t capacity,
+                               int32_t *ordinals, uint32_t *count)
 {
+    const char *function = adapter ? "cuD3D11GetDevice" : version->cuda_get_devices;
     culvi_probe probe;
     const culvi_cuda *cuda = NULL;
     CUdevice devices[MOST];
-    unsigned found = 0;
-    culv_result result = open_driver(version, call, version->cuda_get_devices, &probe, &cuda);
-    if (result != CULV_OK) return result;
-    const CUresult code = version->get_devices(cuda, device, (unsigned)list, MOST, devices, &found);
+    unsigned found = 1;
+    culv_result result = CULV_OK;
+    CULVI_TRY(open_driver(version, call, function, &probe, &cuda));
+    const CUresult code =
+        adapter ? cuda->cuD3D11GetDevice(devices, of)
+                : version->get_devices(cuda, of, (unsigned)list, MOST, devices, &found);
     if (code == CUDA_SUCCESS) {
         for (uint32_t i = 0; i < found && i < capacity && i < MOST; i++)
             ordinals[i] = devices[i];
         *count = found;
     } else {
-        result = fail_query(cuda, call, version->cuda_get_devices,
-                            "the devices that it draws with could not be told", code);
+        result = fail_query(cuda, call, function,
+                            adapter ? "the device of the adapter could not be told"
+                                    : "the devices that it draws with could not be told",
+                            code);
     }
-    culvi_probe_close(&probe);
-    return result;
-}
-
-static culv_result get_device(const char *call, const void *adapter, int32_t *ordinal)
-{
-    static const char function[] = "cuD3D11GetDevice";
-    culvi_probe probe;
-    const culvi_cuda *cuda = NULL;
-    CUdevice found = 0;
-    culv_result result = open_driver(&culvi_d3d11_version, call, function, &probe, &cuda);
-    if (result != CULV_OK) return result;
-    const CUresult code = cuda->cuD3D11GetDevice(&found, (void *)(uintptr_t)adapter);
-    if (code == CUDA_SUCCESS)
-        *ordinal = found;
-    else
-        result =
-            fail_query(cuda, call, function, "the device of the adapter could not be told", code);
     culvi_probe_close(&probe);
     return result;
 }
@@ -298,12 +275,11 @@ static culv_result get_device(const char *call, const void *adapter, int32_t *or
 culv_result culv_d3d_get_devices(IUnknown *object, culv_d3d_device_list list, uint32_t capacity,
                                  int32_t *ordinals, uint32_t *count)
 {
-    static const culvi_d3d_version *const versions[] = {&culvi_d3d11_version, &culvi_d3d10_version,
-                                                        &culvi_d3d9_version};
+    const culvi_d3d_version *const versions[] = {&culvi_d3d11_version, &culvi_d3d10_version,
+                                                 &culvi_d3d9_version, &culvi_d3d11_version};
     const GUID *const ids[] = {&culvi_d3d11_version.device_iid, &culvi_d3d10_version.device_iid,
                                &culvi_d3d9_version.device_iid, &culvi_iid_dxgi_adapter};
     void *as = NULL;
-    int32_t one = 0;
     CULVI_REQUIRE2(NULL, object, count);
     if (capacity != 0) CULVI_REQUIRE(NULL, ordinals);
     if ((uint32_t)list < CULV_D3D_DEVICES_ALL || (uint32_t)list > CULV_D3D_DEVICES_NEXT_FRAME)
@@ -316,10 +292,5 @@ culv_result culv_d3d_get_devices(IUnknown *object, culv_d3d_device_list list, ui
                           "%s(): it is no ID3D11Device, ID3D10Device, IDirect3DDevice9 or "
                           "IDXGIAdapter",
                           __func__);
-    if (found < 3)
-        return get_devices(versions[found], __func__, as, list, capacity, ordinals, count);
-    CULVI_TRY(get_device(__func__, as, &one));
-    if (capacity > 0) ordinals[0] = one;
-    *count = 1;
-    return CULV_OK;
+    return get_devices(versions[found], __func__, as, found == 3, list, capacity, ordinals, count);
 }

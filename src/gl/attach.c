@@ -166,59 +166,59 @@ static culv_result identify(culv_gl *gl, const culvi_gl_context *now)
     return culvi_graphics_identify(&gl->base, gl->how.fallback, gl->how.allow_other_gpu != 0);
 }
 
-culv_result culv_gl_attach(culv_device *device, const culv_gl_desc *desc, culv_gl **out)
+/* What is current on this thread becomes the attachment's. */
+static culv_result take_context(culv_gl *gl)
 {
-    CULVI_REQUIRE_WITH(device, &device->voice, out);
-    const culvi_voice *voice = &device->voice;
-    culv_result result = CULV_OK;
-    CULVI_READ(voice, culv_gl_desc, d, desc);
-    CULVI_TRY(culvi_check_fallback(voice, d.label, "culv_gl_desc", d.fallback));
-    CULVI_TRY(culvi_gl_exporter_check(device, &d));
-    CULVI_NEW(culv_gl, gl, voice, d.label);
-    culvi_graphics_init(&gl->base, &culvi_gl_api, device, d.label);
-    gl->voice = voice;
-    gl->how = d;
-    gl->how.label = NULL;
-    culvi_gl_windows_open(&gl->windows, d.get_proc_address);
-    culvi_gl_context now = culvi_gl_current(&gl->windows);
-    if (now.context == NULL) {
-        result = culvi_fail(voice, d.label, CULV_ERROR_INVALID, CULV_REASON_CONTEXT,
-                            "culv_gl_attach(): no OpenGL context is current on this thread; make "
-                            "yours current first (eglMakeCurrent, glXMakeCurrent, wglMakeCurrent)");
-        goto close_windows;
-    }
+    const culvi_gl_context now = culvi_gl_current(&gl->windows);
+    if (now.context == NULL)
+        return culvi_fail(gl->voice, gl->base.label, CULV_ERROR_INVALID, CULV_REASON_CONTEXT,
+                          "culv_gl_attach(): no OpenGL context is current on this thread; make "
+                          "yours current first (eglMakeCurrent, glXMakeCurrent, wglMakeCurrent)");
     uint32_t pending = culvi_gl_table_load(&gl->table, &gl->windows, now.platform);
     if (pending != CULVI_GL_NO_ERROR)
-        culvi_log(voice, CULV_LOG_WARNING,
+        culvi_log(gl->voice, CULV_LOG_WARNING,
                   "culv_gl_attach(): an earlier OpenGL call of the program left %s (%#x), which is "
                   "gone now",
                   culvi_gl_error_name(pending), (unsigned)pending);
-    result = check_context(gl);
-    if (result == CULV_OK) result = identify(gl, &now);
-    if (result != CULV_OK) goto close_windows;
-    if (!culvi_mutex_init(&gl->lock)) {
-        result = culvi_fail_host_memory(voice, d.label);
-        goto close_windows;
-    }
-    result = culvi_gl_make_marker(gl);
-    if (result != CULV_OK) goto destroy_lock;
+    CULVI_TRY(check_context(gl));
+    CULVI_TRY(identify(gl, &now));
     gl->platform = now.platform;
     for (int i = 0; i < CULVI_GL_CONTEXTS; i++) {
         atomic_init(&gl->contexts[i].context, i == 0 ? (uintptr_t)now.context : 0);
         atomic_init(&gl->contexts[i].display, i == 0 ? (uintptr_t)now.display : 0);
     }
+    return culvi_gl_make_marker(gl);
+}
+
+static void release(culv_gl *gl)
+{
+    culvi_mutex_destroy(&gl->lock);
+    culvi_gl_windows_close(&gl->windows);
+    culvi_free(gl);
+}
+
+culv_result culv_gl_attach(culv_device *device, const culv_gl_desc *desc, culv_gl **out)
+{
+    CULVI_REQUIRE_WITH(device, &device->voice, out);
+    CULVI_READ(&device->voice, culv_gl_desc, d, desc);
+    CULVI_TRY(culvi_check_fallback(&device->voice, d.label, "culv_gl_desc", d.fallback));
+    CULVI_TRY(culvi_gl_exporter_check(device, &d));
+    CULVI_NEW(culv_gl, gl, &device->voice, d.label);
+    culvi_graphics_init(&gl->base, &culvi_gl_api, device, d.label);
+    gl->voice = &device->voice;
+    gl->how = d;
+    gl->how.label = NULL;
+    if (!culvi_mutex_init(&gl->lock)) {
+        culvi_free(gl);
+        return culvi_fail_host_memory(&device->voice, d.label);
+    }
+    culvi_gl_windows_open(&gl->windows, d.get_proc_address);
+    CULVI_TRY_OR(take_context(gl), release(gl));
     culvi_gl_exporter_hold(gl);
     culvi_gl_keep_drivers(); /* those of the program's own VkInstance */
     culvi_graphics_attached(&gl->base);
     *out = gl;
     return CULV_OK;
-
-destroy_lock:
-    culvi_mutex_destroy(&gl->lock);
-close_windows:
-    culvi_gl_windows_close(&gl->windows);
-    culvi_free(gl);
-    return result;
 }
 
 /* The last reference may go on any thread. */
@@ -227,9 +227,7 @@ static void free_attachment(culvi_graphics *graphics)
     culv_gl *gl = culvi_gl_of(graphics);
     culvi_gl_delete_marker(gl);
     culvi_gl_exporter_free(gl);
-    culvi_mutex_destroy(&gl->lock);
-    culvi_gl_windows_close(&gl->windows);
-    culvi_free(gl);
+    release(gl);
 }
 
 static culv_result attach_again(culvi_graphics *graphics, culv_device *device, culvi_graphics **out)

@@ -362,13 +362,13 @@ culv_result culv_gl_check_context(const culv_gl_desc *desc, culv_device *device,
         facts.lacks = culvi_gl_lacks(table);
         result =
             culvi_probe_open(voice, device != NULL ? device->cuda->kind : CULV_DRIVER_AUTO, &probe);
-        if (result != CULV_OK) goto close_windows;
-        ask_cuda(&report, &facts, &source, &probe, device);
+        if (result == CULV_OK) ask_cuda(&report, &facts, &source, &probe, device);
     }
-    culvi_gl_judge(&report, &facts, &this_world);
-    culvi_struct_write(out, &report, sizeof report);
-    if (source.context.context != NULL) culvi_probe_close(&probe);
-close_windows:
+    if (result == CULV_OK) {
+        culvi_gl_judge(&report, &facts, &this_world);
+        culvi_struct_write(out, &report, sizeof report);
+        if (source.context.context != NULL) culvi_probe_close(&probe);
+    }
     culvi_gl_windows_close(&windows);
     culvi_free(table);
     return result;

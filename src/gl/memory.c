@@ -18,16 +18,16 @@ culv_result culvi_gl_import_handle(const culv_gl *gl, const char *label, const c
     culvi_duplicate lent;
     uint32_t memory = 0;
     t->glCreateMemoryObjectsEXT(1, &memory);
-    culv_result result =
-        culvi_gl_check(gl, label, "glCreateMemoryObjectsEXT", "a memory object could not be made");
-    if (result != CULV_OK) return result;
+    CULVI_TRY(
+        culvi_gl_check(gl, label, "glCreateMemoryObjectsEXT", "a memory object could not be made"));
     if (dedicated) {
         t->glMemoryObjectParameterivEXT(memory, CULVI_GL_DEDICATED_MEMORY_OBJECT_EXT, &yes);
-        result = culvi_gl_check(gl, label, "glMemoryObjectParameterivEXT",
-                                "the memory object could not be made a dedicated one");
+        CULVI_TRY_OR(culvi_gl_check(gl, label, "glMemoryObjectParameterivEXT",
+                                    "the memory object could not be made a dedicated one"),
+                     t->glDeleteMemoryObjectsEXT(1, &memory));
     }
-    if (result == CULV_OK) result = culvi_handle_lend_for(gl->voice, label, handle, NULL, &lent);
-    if (result != CULV_OK) goto delete_memory;
+    CULVI_TRY_OR(culvi_handle_lend_for(gl->voice, label, handle, NULL, &lent),
+                 t->glDeleteMemoryObjectsEXT(1, &memory));
 #ifdef _WIN32
     t->glImportMemoryWin32HandleEXT(memory, size, type, lent.handle.value.win32);
     const char *call = "glImportMemoryWin32HandleEXT";
@@ -35,15 +35,14 @@ culv_result culvi_gl_import_handle(const culv_gl *gl, const char *label, const c
     t->glImportMemoryFdEXT(memory, size, type, lent.handle.value.fd);
     const char *call = "glImportMemoryFdEXT";
 #endif
-    result = culvi_gl_check_error(gl, label, call, CULV_REASON_HANDLE_REFUSED,
-                                  "OpenGL did not import %" PRIu64 " bytes of memory", size);
+    culv_result result =
+        culvi_gl_check_error(gl, label, call, CULV_REASON_HANDLE_REFUSED,
+                             "OpenGL did not import %" PRIu64 " bytes of memory", size);
     culvi_handle_lent_done(&lent, handle, result == CULV_OK);
-    if (result == CULV_OK) {
+    if (result == CULV_OK)
         *out = memory;
-        return CULV_OK;
-    }
-delete_memory:
-    t->glDeleteMemoryObjectsEXT(1, &memory);
+    else
+        t->glDeleteMemoryObjectsEXT(1, &memory);
     return result;
 }
 

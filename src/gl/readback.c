@@ -33,15 +33,17 @@ static const struct {
     {0x8814, 0x8ce0, 0x4000, 0x1908, 0x1406, 16},       /* GL_RGBA32F */
 };
 
-static void delete_objects(culvi_gl_readback *r)
+void culvi_gl_readback_end(culvi_gl_readback *r)
 {
     const culvi_gl_table *t = &r->gl->table;
-    for (int i = 0; i < SCRATCH; i++) {
+    const bool lost = atomic_load(&r->gl->lost);
+    for (int i = 0; !lost && i < SCRATCH; i++) {
         if (r->framebuffers[i] != 0) t->glDeleteFramebuffers(1, &r->framebuffers[i]);
         if (r->renderbuffers[i] != 0) t->glDeleteRenderbuffers(1, &r->renderbuffers[i]);
     }
-    if (r->unturned != 0) t->glDeleteBuffers(1, &r->unturned);
-    if (r->buffer != 0) t->glDeleteBuffers(1, &r->buffer);
+    if (!lost && r->unturned != 0) t->glDeleteBuffers(1, &r->unturned);
+    if (!lost && r->buffer != 0) t->glDeleteBuffers(1, &r->buffer);
+    culvi_free(r);
 }
 
 static culv_result check_desc(const culvi_voice *voice, const culv_gl_readback_desc *d)
@@ -78,20 +80,14 @@ culv_result culv_gl_readback_create(culv_gl *gl, const culv_gl_readback_desc *de
     const ptrdiff_t size = (ptrdiff_t)d.width * (ptrdiff_t)d.height * formats[r->format].bytes;
     gl->table.glCreateBuffers(1, &r->buffer);
     gl->table.glNamedBufferStorage(r->buffer, size, NULL, 0);
-    culv_result result = culvi_gl_check(gl, r->label, "glNamedBufferStorage",
-                                        "a pixel buffer of %td bytes could not be made", size);
-    if (result != CULV_OK) goto delete_buffer;
+    CULVI_TRY_OR(culvi_gl_check(gl, r->label, "glNamedBufferStorage",
+                                "a pixel buffer of %td bytes could not be made", size),
+                 culvi_gl_readback_end(r));
     how.access = CULV_ACCESS_READ_ONLY;
     how.label = r->label;
-    result = culv_gl_register_buffer(gl, r->buffer, &how, out);
-    if (result != CULV_OK) goto delete_buffer;
+    CULVI_TRY_OR(culv_gl_register_buffer(gl, r->buffer, &how, out), culvi_gl_readback_end(r));
     culvi_gl_registration_of(*out)->readback = r;
     return CULV_OK;
-
-delete_buffer:
-    delete_objects(r);
-    culvi_free(r);
-    return result;
 }
 
 /* A framebuffer of one sample, made when it is first needed. */
@@ -280,10 +276,4 @@ culv_result culv_gl_readback_read(culv_registration *readback, uint32_t framebuf
     if (result == CULV_OK && r->flip && has_depth(r)) return read_turned(r, framebuffer, x, y);
     if (result == CULV_OK && r->flip) result = blit(r, 1, true, &framebuffer, &x, &y);
     return result == CULV_OK ? read_pixels(r, framebuffer, x, y, r->buffer) : result;
-}
-
-void culvi_gl_readback_end(culvi_gl_readback *readback)
-{
-    if (!atomic_load(&readback->gl->lost)) delete_objects(readback);
-    culvi_free(readback);
 }

@@ -272,8 +272,12 @@ static culv_result make(culv_gl *gl, const plan *p, culv_gl_way way, culvi_gl_ri
     }
     for (uint32_t i = 0; i < CULVI_GL_RING_OBJECTS; i++)
         ring->layouts[i] = CULVI_GL_LAYOUT_GENERAL_EXT;
-    if (!culvi_mutex_init(&ring->lock)) goto free_ring;
-    if (!culvi_condition_init(&ring->nap)) goto destroy_lock;
+    const bool locks = culvi_mutex_init(&ring->lock);
+    if (!locks || !culvi_condition_init(&ring->nap)) {
+        if (locks) culvi_mutex_destroy(&ring->lock);
+        culvi_free(ring);
+        return culvi_fail_host_memory(gl->voice, d->label);
+    }
     culv_result result = fill(ring, p);
     if (result == CULV_OK) {
         if (way != CULV_GL_WAY_MEMORY || ring->copies)
@@ -288,12 +292,6 @@ static culv_result make(culv_gl *gl, const plan *p, culv_gl_way way, culvi_gl_ri
         culvi_log(gl->voice, CULV_LOG_WARNING,
                   "a ring that could not be made could not be given up either, and stays");
     return culv_last_error_set(&error);
-
-destroy_lock:
-    culvi_mutex_destroy(&ring->lock);
-free_ring:
-    culvi_free(ring);
-    return culvi_fail_host_memory(gl->voice, d->label);
 }
 
 /* Descriptors ---------------------------------------------------------------------------------- */

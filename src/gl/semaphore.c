@@ -38,18 +38,17 @@ static culv_result import_sync(const culv_gl *gl, const culvi_semaphore_plan *pl
         t->glCreateSemaphoresNV(1, &name);
     else
         t->glGenSemaphoresEXT(1, &name);
-    culv_result result =
-        culvi_gl_check(gl, plan->label, is_timeline ? "glCreateSemaphoresNV" : "glGenSemaphoresEXT",
-                       "a semaphore could not be made");
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_gl_check(gl, plan->label,
+                             is_timeline ? "glCreateSemaphoresNV" : "glGenSemaphoresEXT",
+                             "a semaphore could not be made"));
     if (is_timeline) {
         t->glSemaphoreParameterivNV(name, CULVI_GL_SEMAPHORE_TYPE_NV, &timeline);
-        result = culvi_gl_check(gl, plan->label, "glSemaphoreParameterivNV",
-                                "the semaphore could not be made a timeline");
+        CULVI_TRY_OR(culvi_gl_check(gl, plan->label, "glSemaphoreParameterivNV",
+                                    "the semaphore could not be made a timeline"),
+                     t->glDeleteSemaphoresEXT(1, &name));
     }
-    if (result == CULV_OK)
-        result = culvi_handle_lend_for(gl->voice, plan->label, handle, NULL, &lent);
-    if (result != CULV_OK) goto delete_semaphore;
+    CULVI_TRY_OR(culvi_handle_lend_for(gl->voice, plan->label, handle, NULL, &lent),
+                 t->glDeleteSemaphoresEXT(1, &name));
 #ifdef _WIN32
     t->glImportSemaphoreWin32HandleEXT(name, type, lent.handle.value.win32);
     const char *call = "glImportSemaphoreWin32HandleEXT";
@@ -57,15 +56,13 @@ static culv_result import_sync(const culv_gl *gl, const culvi_semaphore_plan *pl
     t->glImportSemaphoreFdEXT(name, type, lent.handle.value.fd);
     const char *call = "glImportSemaphoreFdEXT";
 #endif
-    result = culvi_gl_check_error(gl, plan->label, call, CULV_REASON_HANDLE_REFUSED,
-                                  "OpenGL did not import the semaphore");
+    culv_result result = culvi_gl_check_error(gl, plan->label, call, CULV_REASON_HANDLE_REFUSED,
+                                              "OpenGL did not import the semaphore");
     culvi_handle_lent_done(&lent, handle, result == CULV_OK);
-    if (result == CULV_OK) {
+    if (result == CULV_OK)
         *out = name;
-        return CULV_OK;
-    }
-delete_semaphore:
-    t->glDeleteSemaphoresEXT(1, &name);
+    else
+        t->glDeleteSemaphoresEXT(1, &name);
     return result;
 }
 
@@ -104,8 +101,8 @@ culv_result culvi_gl_make_semaphore(culvi_graphics *graphics, const culvi_semaph
     CULVI_NEW(gl_sync, sync, gl->voice, plan->label);
     sync->exporter = vk;
     sync->last = plan->initial_value;
-    culv_result result = vk->api->make_semaphore(vk, plan, exportable, &sync->semaphore);
-    if (result != CULV_OK) goto free_sync;
+    CULVI_TRY_OR(vk->api->make_semaphore(vk, plan, exportable, &sync->semaphore), culvi_free(sync));
+    culv_result result = CULV_OK;
     if (imported) {
         result = vk->api->export_semaphore(vk, plan->label, sync->semaphore, &handle);
         if (result == CULV_OK) {
@@ -113,13 +110,10 @@ culv_result culvi_gl_make_semaphore(culvi_graphics *graphics, const culvi_semaph
             culvi_handle_close(&handle);
         }
     }
-    if (result == CULV_OK) {
+    if (result == CULV_OK)
         *out = (uint64_t)(uintptr_t)sync;
-        return CULV_OK;
-    }
-    vk->api->unmake_semaphore(vk, sync->semaphore);
-free_sync:
-    culvi_free(sync);
+    else
+        culvi_gl_unmake_semaphore(graphics, (uint64_t)(uintptr_t)sync);
     return result;
 }
 

@@ -111,33 +111,28 @@ static culv_result update(culv_vector_view *view)
             "culv_vector_view_update: the vector was destroyed; the view keeps the buffers that it "
             "has until culv_vector_view_destroy()");
     if (culv_vector_generation(view->vector) == atomic_load(&view->generation)) return CULV_OK;
-    culv_result result = list_chunks(view, &chunks, &count, &generation);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(list_chunks(view, &chunks, &count, &generation));
     parts = culvi_alloc((count + 1) * sizeof *parts);
-    if (parts == NULL) {
-        result = culvi_fail_host_memory(&view->graphics->device->voice, view->label);
-        goto free_chunks;
-    }
-    for (; made < count; made++) {
+    culv_result result = parts != NULL
+                             ? CULV_OK
+                             : culvi_fail_host_memory(&view->graphics->device->voice, view->label);
+    while (result == CULV_OK && made < count) {
         result = make_part(view, &chunks[made], &parts[made]);
-        if (result != CULV_OK) goto drop_new;
+        if (result == CULV_OK) made++;
     }
-    if (view->api->show != NULL) result = view->api->show(view, parts, count);
-    if (result != CULV_OK) goto drop_new;
+    culvi_free(chunks);
+    if (result == CULV_OK && view->api->show != NULL) result = view->api->show(view, parts, count);
+    if (result != CULV_OK) {
+        drop_others(view, parts, made, view->parts, view->num_parts);
+        culvi_free(parts);
+        return result;
+    }
     drop_others(view, view->parts, view->num_parts, parts, count);
     culvi_free(view->parts);
     view->parts = parts;
     view->num_parts = count;
     atomic_store(&view->generation, generation);
-    culvi_free(chunks);
     return CULV_OK;
-
-drop_new:
-    drop_others(view, parts, made, view->parts, view->num_parts);
-    culvi_free(parts);
-free_chunks:
-    culvi_free(chunks);
-    return result;
 }
 
 /* A view's life -------------------------------------------------------------------------------- */

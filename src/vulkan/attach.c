@@ -127,22 +127,34 @@ static culv_result check_identity(culv_vk_device *vk, const culvi_voice *voice,
     return CULV_OK;
 }
 
+/* What the VkDevice is and has. */
+static culv_result look(culv_vk_device *vk, const culv_vk_device_desc *d)
+{
+    const culvi_voice *voice = vk->voice;
+    culv_vk_candidate c;
+    CULVI_TRY(culvi_vk_instance_load(voice, d->get_instance_proc_addr, d->instance, &vk->instance));
+    CULVI_TRY(culvi_vk_examine(voice, &vk->instance, d->physical_device, &c));
+    snprintf(vk->base.name, sizeof vk->base.name, "%s", c.name);
+    vk->base.uuid = c.uuid;
+    vk->base.luid = c.luid;
+    vk->base.node_mask = c.node_mask;
+    CULVI_TRY(check_identity(vk, voice, d, &c));
+    const uint32_t version = d->api_version != 0 ? d->api_version : VK_API_VERSION_1_1;
+    CULVI_TRY(load_device(vk, voice, version < c.api_version ? version : c.api_version));
+    return check_extensions(vk, voice, &c);
+}
+
 culv_result culv_vk_attach(culv_device *device, const culv_vk_device_desc *desc,
                            culv_vk_device **out)
 {
-    culv_vk_candidate candidate;
     CULVI_REQUIRE_WITH2(device, &device->voice, desc, out);
     const culvi_voice *voice = &device->voice;
     CULVI_READ(voice, culv_vk_device_desc, d, desc);
     CULVI_TRY(culvi_check_fallback(voice, d.label, "culv_vk_device_desc", d.fallback));
-    const char *missing = d.get_instance_proc_addr == NULL ? "get_instance_proc_addr"
-                          : d.instance == NULL             ? "instance"
-                          : d.physical_device == NULL      ? "physical_device"
-                          : d.device == NULL               ? "device"
-                                                           : NULL;
-    if (missing != NULL)
-        return culvi_fail(voice, d.label, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
-                          "culv_vk_device_desc.%s is NULL", missing);
+    CULVI_REQUIRE_FIELD(voice, culv_vk_device_desc, d, get_instance_proc_addr);
+    CULVI_REQUIRE_FIELD(voice, culv_vk_device_desc, d, instance);
+    CULVI_REQUIRE_FIELD(voice, culv_vk_device_desc, d, physical_device);
+    CULVI_REQUIRE_FIELD(voice, culv_vk_device_desc, d, device);
     CULVI_NEW(culv_vk_device, vk, voice, d.label);
     culvi_graphics_init(&vk->base, &culvi_vk_api, device, d.label);
     vk->voice = voice;
@@ -154,37 +166,17 @@ culv_result culv_vk_attach(culv_device *device, const culv_vk_device_desc *desc,
         vk->allocation = *d.allocation_callbacks;
         vk->how.allocation_callbacks = vk->callbacks = &vk->allocation;
     }
-    culv_result result =
-        culvi_vk_instance_load(voice, d.get_instance_proc_addr, d.instance, &vk->instance);
-    if (result == CULV_OK)
-        result = culvi_vk_examine(voice, &vk->instance, d.physical_device, &candidate);
-    if (result != CULV_OK) goto free_vk;
-    snprintf(vk->base.name, sizeof vk->base.name, "%s", candidate.name);
-    vk->base.uuid = candidate.uuid;
-    vk->base.luid = candidate.luid;
-    vk->base.node_mask = candidate.node_mask;
-    result = check_identity(vk, voice, &d, &candidate);
-    uint32_t api_version = d.api_version != 0 ? d.api_version : VK_API_VERSION_1_1;
-    if (api_version > candidate.api_version) api_version = candidate.api_version;
-    if (result == CULV_OK) result = load_device(vk, voice, api_version);
-    if (result == CULV_OK) result = check_extensions(vk, voice, &candidate);
-    if (result == CULV_OK && !culvi_mutex_init(&vk->known.lock))
-        result = culvi_fail_host_memory(voice, d.label);
-    if (result != CULV_OK) goto free_vk;
-    if (!culvi_mutex_init(&vk->adopted_lock)) {
-        result = culvi_fail_host_memory(voice, d.label);
-        goto destroy_known_lock;
+    CULVI_TRY_OR(look(vk, &d), culvi_free(vk));
+    const bool known = culvi_mutex_init(&vk->known.lock);
+    if (!known || !culvi_mutex_init(&vk->adopted_lock)) {
+        if (known) culvi_mutex_destroy(&vk->known.lock);
+        culvi_free(vk);
+        return culvi_fail_host_memory(voice, d.label);
     }
     ask_physical_device(vk);
     culvi_graphics_attached(&vk->base);
     *out = vk;
     return CULV_OK;
-
-destroy_known_lock:
-    culvi_mutex_destroy(&vk->known.lock);
-free_vk:
-    culvi_free(vk);
-    return result;
 }
 
 static void free_attachment(culvi_graphics *graphics)

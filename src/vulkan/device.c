@@ -321,20 +321,17 @@ static culv_result candidates(const culvi_voice *voice, const culvi_vk_instance 
 {
     VkPhysicalDevice *devices = NULL;
     uint32_t n = 0;
-    culv_result result = list_devices(voice, vk, &n, &devices);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(list_devices(voice, vk, &n, &devices));
     culv_vk_candidate *list = culvi_alloc((n + 1) * sizeof *list);
-    if (list == NULL) {
-        result = culvi_fail_host_memory(voice, NULL);
-        goto free_devices;
-    }
+    culv_result result = list != NULL ? CULV_OK : culvi_fail_host_memory(voice, NULL);
     for (uint32_t i = 0; i < n && result == CULV_OK; i++) {
         result = culvi_vk_examine(voice, vk, devices[i], &list[i]);
         if (result == CULV_OK) match(probe, &list[i]);
     }
+    culvi_free(devices);
     if (result != CULV_OK) {
         culvi_free(list);
-        goto free_devices;
+        return result;
     }
     for (uint32_t i = 1; i < n; i++) { /* stable: equals stay in the instance's order */
         culv_vk_candidate c = list[i];
@@ -345,9 +342,7 @@ static culv_result candidates(const culvi_voice *voice, const culvi_vk_instance 
     }
     *count = n;
     *out = list;
-free_devices:
-    culvi_free(devices);
-    return result;
+    return CULV_OK;
 }
 
 culv_result culvi_vk_candidates(const culvi_voice *voice, PFN_vkGetInstanceProcAddr get_proc,

@@ -130,12 +130,11 @@ culv_result culvi_vk_buffer_share_host(culv_vk_device *vk, const culv_vk_buffer_
     culvi_vk_ask ask = {.label = d->label, .origin = CULVI_VK_MADE_HERE, .host = true};
     culvi_vk_pages pages = {.start = d->host_pointer};
     culvi_plan map = {.label = d->label, .size = d->create_info->size};
-    culv_result result = culvi_vk_check_buffer(vk, &ask, d->create_info, &verdict);
-    if (result == CULV_OK && pages.start != NULL) {
+    CULVI_TRY(culvi_vk_check_buffer(vk, &ask, d->create_info, &verdict));
+    if (pages.start != NULL) {
         pages.size = d->host_size != 0 ? d->host_size : d->create_info->size;
-        result = check_pointer(vk, d, pages.size);
+        CULVI_TRY(check_pointer(vk, d, pages.size));
     }
-    if (result != CULV_OK) return result;
     VkBufferCreateInfo info = *d->create_info;
     if (vk->kernels) info.usage |= VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT;
     culvi_vk_plan plan = {.label = d->label,
@@ -144,23 +143,19 @@ culv_result culvi_vk_buffer_share_host(culv_vk_device *vk, const culv_vk_buffer_
                           .dedicated = verdict.dedicated_only,
                           .memory_properties = d->memory_properties,
                           .pages = &pages};
-    result = culvi_vk_resource_create(vk, &plan, &pair->native);
-    if (result != CULV_OK) goto free_pages;
+    CULVI_TRY_OR(culvi_vk_resource_create(vk, &plan, &pair->native), culvi_free(pages.block));
     pair->import =
         culvi_memory_host(vk->base.device, pages.start, pages.size, pages.block, d->label);
-    if (pair->import == NULL) {
-        result = CULV_ERROR_OUT_OF_MEMORY;
-        goto destroy_resource;
+    culv_result result = CULV_ERROR_OUT_OF_MEMORY;
+    if (pair->import != NULL) {
+        pages.block = NULL; /* the import's */
+        pair->import->words = &culvi_vk_words;
+        pair->graphics = &vk->base;
+        result = culvi_pair_map(pair, &map);
+        if (result == CULV_OK) return CULV_OK;
     }
-    pages.block = NULL; /* the import's */
-    pair->import->words = &culvi_vk_words;
-    pair->graphics = &vk->base;
-    result = culvi_pair_map(pair, &map);
-    if (result == CULV_OK) return CULV_OK;
-destroy_resource:
     culvi_vk_unmake(&vk->base, &pair->native);
     culv_memory_destroy(&pair->import);
-free_pages:
     culvi_free(pages.block);
     return result;
 }

@@ -106,25 +106,17 @@ culv_result culv_vk_kernels_create(culv_vk_device *vk, culv_kernels *kernels, cu
     made->kernels = kernels;
     culvi_label_set(made->label, kernels->label);
     atomic_init(&made->functions, NULL);
-    culv_result result = read_limits(vk->base.device, made->label, &made->limits);
-    if (result != CULV_OK) goto free_kernels;
+    CULVI_TRY_OR(read_limits(vk->base.device, made->label, &made->limits), culvi_free(made));
     if (!culvi_mutex_init(&made->lock)) {
-        result = culvi_fail_host_memory(vk->voice, made->label);
-        goto free_kernels;
+        culvi_free(made);
+        return culvi_fail_host_memory(vk->voice, kernels->label);
     }
-    result = make_module(made);
-    if (result != CULV_OK) goto destroy_lock;
+    CULVI_TRY_OR(make_module(made), (culvi_mutex_destroy(&made->lock), culvi_free(made)));
     culvi_kernels_ref(kernels);
     culvi_graphics_ref(&vk->base);
     culvi_log_object(vk->voice, "made", "kernels of Vulkan", made->label, 0);
     *out = made;
     return CULV_OK;
-
-destroy_lock:
-    culvi_mutex_destroy(&made->lock);
-free_kernels:
-    culvi_free(made);
-    return result;
 }
 
 void culv_vk_kernels_destroy(culv_vk_kernels **kernels)

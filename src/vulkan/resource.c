@@ -393,9 +393,7 @@ culv_result culv_vk_buffer_create(culv_vk_device *vk, const culv_vk_buffer_creat
 {
     CULVI_REQUIRE_WITH2(vk, vk->voice, desc, out);
     CULVI_READ(vk->voice, culv_vk_buffer_create_desc, d, desc);
-    if (d.create_info == NULL)
-        return culvi_fail(vk->voice, d.label, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
-                          "culv_vk_buffer_create_desc.create_info is NULL");
+    CULVI_REQUIRE_FIELD(vk->voice, culv_vk_buffer_create_desc, d, create_info);
     CULVI_TRY(check_host(vk->voice, &d));
     CULVI_TRY(check_kind(vk->voice, &d));
     CULVI_NEW(culv_shared_buffer, buffer, vk->voice, d.label);
@@ -423,9 +421,7 @@ culv_result culv_vk_image_create(culv_vk_device *vk, const culv_vk_image_create_
 {
     CULVI_REQUIRE_WITH2(vk, vk->voice, desc, out);
     CULVI_READ(vk->voice, culv_vk_image_create_desc, d, desc);
-    if (d.create_info == NULL)
-        return culvi_fail(vk->voice, d.label, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
-                          "culv_vk_image_create_desc.create_info is NULL");
+    CULVI_REQUIRE_FIELD(vk->voice, culv_vk_image_create_desc, d, create_info);
     culvi_plan plan = {.label = d.label,
                        .desc = &d,
                        .desc_name = "culv_vk_image_create_desc",

@@ -27,13 +27,9 @@ static culv_result ask(const char *call, const culv_vk_device_desc *desc, asked 
 {
     if (desc == NULL) return culvi_fail_null(NULL, call, "desc");
     CULVI_READ(NULL, culv_vk_device_desc, d, desc);
-    const char *missing = d.get_instance_proc_addr == NULL ? "get_instance_proc_addr"
-                          : d.instance == NULL             ? "instance"
-                          : d.physical_device == NULL      ? "physical_device"
-                                                           : NULL;
-    if (missing != NULL)
-        return culvi_fail(NULL, d.label, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
-                          "culv_vk_device_desc.%s is NULL", missing);
+    CULVI_REQUIRE_FIELD(NULL, culv_vk_device_desc, d, get_instance_proc_addr);
+    CULVI_REQUIRE_FIELD(NULL, culv_vk_device_desc, d, instance);
+    CULVI_REQUIRE_FIELD(NULL, culv_vk_device_desc, d, physical_device);
     CULVI_TRY(culvi_vk_instance_load(NULL, d.get_instance_proc_addr, d.instance, &out->vk));
     const VkPhysicalDevice device = out->device = d.physical_device;
     const uint32_t api_version = d.api_version;

@@ -353,8 +353,12 @@ culv_result culv_vk_space_create(culv_vk_device *vk, const culv_vk_space_desc *d
     CULVI_TRY(check_device(vk, d.label, __func__, &info));
     CULVI_TRY(check_desc(vk, &d, &info));
     CULVI_NEW(culv_vk_space, s, vk->voice, d.label);
-    if (!culvi_mutex_init(&s->lock)) goto free_space;
-    if (!culvi_mutex_init(&s->turn)) goto destroy_lock;
+    const bool locks = culvi_mutex_init(&s->lock);
+    if (!locks || !culvi_mutex_init(&s->turn)) {
+        if (locks) culvi_mutex_destroy(&s->lock);
+        culvi_free(s);
+        return culvi_fail_host_memory(vk->voice, d.label);
+    }
     s->base.api = &space_api;
     s->base.device = vk->base.device;
     s->vk = vk;
@@ -386,12 +390,6 @@ culv_result culv_vk_space_create(culv_vk_device *vk, const culv_vk_space_desc *d
     culvi_log_object(vk->voice, "made", "space", s->label, culv_vmm_range_size(s->base.range));
     *out = s;
     return CULV_OK;
-
-destroy_lock:
-    culvi_mutex_destroy(&s->lock);
-free_space:
-    culvi_free(s);
-    return culvi_fail_host_memory(vk->voice, d.label);
 }
 
 void culvi_vk_space_ref(culv_vk_space *space)
