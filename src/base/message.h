@@ -81,6 +81,11 @@ culv_result culvi_fail_field(const culvi_voice *voice, const char *object, const
         CULVI_REQUIRE(NULL, object);                                                               \
         CULVI_REQUIRE2(voice, first, second);                                                      \
     } while (0)
+#define CULVI_REQUIRE_WITH3(object, voice, first, second, third)                                   \
+    do {                                                                                           \
+        CULVI_REQUIRE(NULL, object);                                                               \
+        CULVI_REQUIRE3(voice, first, second, third);                                               \
+    } while (0)
 
 /* The same in a function that does the work of the public one called `call`. */
 #define CULVI_REQUIRE_IN(voice, call, pointer)                                                     \
@@ -163,6 +168,10 @@ void *culvi_alloc_pages(uint64_t size, uint64_t alignment, void **block);
     if (name == NULL) return culvi_fail_host_memory((voice), (label))
 /* What a handle, a place of one or NULL, has; it is NULL from now on. */
 void *culvi_take(void *handle);
+/* The first lines of a destroy that returns nothing: declares `mine`, what `handle` had. */
+#define CULVI_TAKE(type, mine, handle)                                                             \
+    type *mine = culvi_take(handle);                                                               \
+    if (mine == NULL) return
 
 #define CULVI_CONTAINER(pointer, type, member)                                                     \
     ((type *)(void *)((char *)(pointer)-offsetof(type, member)))

@@ -2,15 +2,11 @@
 /* Direct3D 11: what differs in its attachments, and its resources that CUDA registers. */
 #include "d3d/d3d_attach.h"
 /* after it */
-#include "cuda/context.h"
-#include "cuda/format.h"
 #include "d3d/d3d_register.h"
 #include "d3d/keyed_mutex.h"
 
 #include <d3d11_4.h>
 #include <dxgi1_2.h>
-#include <inttypes.h>
-#include <string.h>
 
 #undef OPTIONAL
 

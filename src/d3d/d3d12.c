@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Direct3D 12: what differs in its attachments. */
 #include "d3d/d3d12_core.h"
-/* after it */
-#include <inttypes.h>
-#include <string.h>
 
 const GUID culvi_iid_d3d12_heap = {
     0x6b3b2502, 0x6e51, 0x45b3, {0x90, 0xee, 0x98, 0x84, 0x26, 0x5e, 0x8d, 0xf3}};

@@ -2,11 +2,8 @@
 /* Rings between CUDA and Direct3D 12: its slots, its fences, its submissions. */
 #include "d3d/d3d12_core.h"
 /* after it */
-#include "base/message.h"
 #include "culvert/d3d12.h"
 #include "graphics/graphics_ring.h"
-
-#include <inttypes.h>
 
 _Static_assert(CULV_D3D12_RING_MAX_RESOURCES == CULVI_RING_RESOURCES, "as many as a slot has");
 

@@ -2,12 +2,8 @@
 /* VMM allocations as heaps of Direct3D 12, and vectors as buffers in such heaps. */
 #include "d3d/d3d12_core.h"
 /* after it */
-#include "base/message.h"
 #include "culvert/d3d12.h"
 #include "graphics/vector_view.h"
-#include "vmm/allocation.h"
-
-#include <inttypes.h>
 
 typedef struct d3d12_view {
     culv_vector_view base;

@@ -3,13 +3,11 @@
  * handles and fences. */
 #include "d3d/d3d_attach.h"
 /* after it */
-#include "base/message.h"
 #include "d3d/d3d_register.h"
-#include "graphics/lost.h"
+#include "graphics/graphics_ring.h"
 
 #include <dxgi.h>
 #include <stdio.h>
-#include <string.h>
 
 culv_result culvi_d3d_check_api(const culv_d3d_device *d3d, const culvi_d3d_api *api,
                                 const char *call)

@@ -2,9 +2,7 @@
 /* COM objects and HRESULTs: what is the same in all versions of Direct3D. */
 #include "d3d/d3d_common.h"
 /* after it */
-#include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
 
 static bool is_removed(HRESULT code)
 {

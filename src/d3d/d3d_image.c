@@ -3,12 +3,7 @@
  * "Direct3D Interoperability". */
 #include "d3d/d3d_image.h"
 
-#include "base/text.h"
 #include "core/image.h"
-#include "cuda/format.h"
-
-#include <inttypes.h>
-#include <string.h>
 
 /* Families of formats that a view may cast a TYPELESS texture to, by dxgiformat.h's numbers:
  * `first` to `last`, and one more that stands elsewhere (0: none). Source: "Format casting rules"

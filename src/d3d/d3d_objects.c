@@ -3,7 +3,6 @@
  * shared twins of textures that cannot be shared. */
 #include "d3d/d3d_attach.h"
 /* after it */
-#include "base/message.h"
 #include "core/semaphore.h"
 
 /* A field that one API alone has. */

@@ -4,12 +4,7 @@
  * so on). */
 #include "d3d/d3d_register.h"
 /* after it */
-#include "base/message.h"
-#include "base/text.h"
-#include "cuda/context.h"
-
 #include <dxgi.h>
-#include <string.h>
 
 static const culvi_words words = {
     CULVI_D3D_ALL_WORDS,

@@ -2,12 +2,8 @@
 /* culv_keyed_mutex: an external semaphore with keys and time limits. */
 #include "d3d/keyed_mutex.h"
 
-#include "base/message.h"
 #include "core/import.h"
-#include "cuda/context.h"
 #include "cuda/retire.h"
-
-#include <inttypes.h>
 
 struct culv_keyed_mutex {
     culv_device *device;

@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* culv_gl: the caller's context, attached; which CUDA device draws it. */
-#include "base/message.h"
-#include "gl/gl_core.h"
-#include "gl/gl_exporter.h"
+#include "gl/gl_object.h"
 #include "graphics/match.h"
 
-#include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
 
 /* Errors --------------------------------------------------------------------------------------- */
 

@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* culv_gl_check_context(): asks OpenGL and CUDA, and says what to do where the two cannot share:
  * the causes that users meet (docs/gl.md), each with its remedy. */
-#include "base/message.h"
-#include "base/platform.h"
-#include "base/text.h"
 #include "gl/gl_check.h"
 #include "gl/gl_core.h"
 
 #include <stdio.h>
-#include <string.h>
 
 /* The text ------------------------------------------------------------------------------------- */
 

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Contexts of EGL, GLX and WGL, found at run time: nothing of them is linked. Which one is current
  * on this thread, and whether it is one of an attachment's. */
-#include "base/platform.h"
 #include "gl/gl_core.h"
-#include "graphics/lost.h"
+#include "graphics/graphics_ring.h"
 
 #include <stdio.h>
-#include <string.h>
 
 const char *const culvi_gl_extension_names[CULVI_GL_EXTENSIONS] = {
     "GL_ARB_direct_state_access", "GL_EXT_memory_object",

@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Exportable memory by Vulkan: the caller's VkDevice, or one of Culvert's own. It is reached by the
  * public calls and by the table that every attachment has. */
-#include "base/message.h"
 #include "culvert/vulkan.h"
-#include "gl/gl_exporter.h"
-
-#include <inttypes.h>
-#include <string.h>
+#include "gl/gl_object.h"
 
 struct culvi_gl_exporter {
     culv_vk_device *vk; /* the caller's, or attached here */

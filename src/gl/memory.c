@@ -1,13 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* GL memory objects on memory that exists: handles, VMM allocations and the chunks of a
  * culv_vector. */
-#include "base/handle.h"
-#include "base/message.h"
 #include "gl/gl_object.h"
 #include "graphics/vector_view.h"
-#include "vmm/allocation.h"
-
-#include <inttypes.h>
 
 culv_result culvi_gl_import_handle(const culv_gl *gl, const char *label, const culv_handle *handle,
                                    uint64_t size, bool dedicated, uint32_t *out)

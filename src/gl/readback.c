@@ -3,10 +3,6 @@
  * buffer object. Such images themselves CUDA does not register. */
 #include "gl/gl_register.h"
 
-#include "base/message.h"
-
-#include <inttypes.h>
-
 enum { SCRATCH = 2 }; /* resolved; upside down */
 enum { MOST = 32768 };
 enum { DEPTH = 0x100 }; /* GL_DEPTH_BUFFER_BIT */

@@ -4,12 +4,6 @@
  * cuGraphicsGLRegisterImage. */
 #include "gl/gl_register.h"
 
-#include "base/message.h"
-#include "cuda/context.h"
-
-#include <inttypes.h>
-#include <stddef.h>
-
 static culv_result refuse(const culv_gl *gl, const char *label, const char *what,
                           const char *instead)
 {

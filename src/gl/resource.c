@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Buffers and textures that Culvert makes: whether a path has them and how CUDA maps them (the
  * gate), memory that Vulkan exports, a memory object and the GL object, and the calls. */
-#include "base/handle.h"
-#include "base/message.h"
-#include "core/image.h"
 #include "gl/gl_object.h"
 
-#include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
 /* Formats -------------------------------------------------------------------------------------- */
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Rings between CUDA and OpenGL: which way they take, and what their slots are made of. */
-#include "base/message.h"
-#include "cuda/context.h"
 #include "gl/gl_register.h"
 #include "gl/gl_ring.h"
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Timelines of a ring that has no semaphores: fences of OpenGL, or events of CUDA. */
-#include "cuda/context.h"
 #include "gl/gl_ring.h"
 
 enum { EVENT_DISABLE_TIMING = 2 }; /* CU_EVENT_DISABLE_TIMING */

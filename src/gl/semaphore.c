@@ -2,11 +2,7 @@
 /* Semaphores that Vulkan makes, and that OpenGL and CUDA import. Where OpenGL imports none, its
  * half is played on the CPU: the host waits for the timeline, or signals it after glFinish(). */
 #include "core/semaphore.h"
-#include "base/handle.h"
-#include "base/message.h"
 #include "gl/gl_object.h"
-
-#include <inttypes.h>
 
 /* culvi_semaphore_pair::native: a pointer to this. */
 typedef struct gl_sync {

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Copies through the host: pages of Culvert's own, which CUDA pins and OpenGL reads and writes as
  * client memory. */
-#include "base/message.h"
 #include "gl/gl_object.h"
-
-#include <inttypes.h>
 
 culv_result culvi_gl_stage(culvi_graphics *graphics, const char *label, culvi_staging *staging,
                            culvi_native *out)

@@ -5,7 +5,6 @@
 
 #include "core/memory.h"
 #include "core/peer.h"
-#include "core/words.h"
 #include "culvert/semaphore.h"
 
 typedef struct culvi_graphics culvi_graphics;

@@ -2,9 +2,6 @@
 /* Rings between CUDA and a graphics API: made, given up, and the API's turn with a slot. */
 #include "graphics/graphics_ring.h"
 
-#include "base/message.h"
-#include "graphics/lost.h"
-
 /* Timelines, as the ring's core asks for them -------------------------------------------------- */
 
 static const char *label_of(const culvi_graphics_ring *ring)

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* The host waits for a timeline, whichever side signals it. */
-#include "base/platform.h"
 #include "core/semaphore.h"
 #include "graphics/pair.h"
 

@@ -2,8 +2,6 @@
 /* Native devices and their CUDA match. */
 #include "graphics/match.h"
 
-#include "base/message.h"
-
 static void add_device(culvi_text *text, const culvi_words *words, const culvi_adapter *adapter)
 {
     culvi_text_add(text, "%s device '%s' UUID ", words->name, adapter->name);

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Importing a caller's native memory, each time or once for all who need it. */
-#include "core/memory.h"
 #include "graphics/graphics.h"
-
-#include <inttypes.h>
 
 /* The one place that sees all of the caller's own memory; what Culvert makes is as it was asked
  * for. */

@@ -3,11 +3,9 @@
  * nothing. */
 #include "graphics/pair.h"
 
-#include "base/message.h"
-#include "graphics/lost.h"
+#include "graphics/graphics_ring.h"
 
 #include <stdio.h>
-#include <string.h>
 
 /* Which path is taken -------------------------------------------------------------------------- */
 

@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Native semaphores in CUDA: the caller's own, and those that Culvert makes. */
-#include "core/semaphore.h"
-#include "base/message.h"
 #include "core/relay.h"
-#include "graphics/lost.h"
-#include "graphics/pair.h"
-
-#include <inttypes.h>
+#include "graphics/graphics_ring.h"
 
 static culv_result check_type(const culvi_graphics *graphics, const char *label, const char *desc,
                               culv_semaphore_type type, bool untracked)

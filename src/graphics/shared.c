@@ -2,10 +2,7 @@
 /* culv_shared_buffer, culv_shared_image and culv_shared_semaphore: what is the same whichever API
  * has the other half. */
 #include "core/semaphore.h"
-#include "graphics/lost.h"
-#include "graphics/pair.h"
-
-#include <inttypes.h>
+#include "graphics/graphics_ring.h"
 
 culv_result culvi_check_made_by(const culvi_graphics *maker, const culvi_graphics_api *api,
                                 const char *label, const char *call)

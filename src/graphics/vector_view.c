@@ -3,11 +3,8 @@
  * which have gone. */
 #include "graphics/vector_view.h"
 
-#include "base/handle.h"
-#include "base/message.h"
 #include "graphics/pair.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 
 void culvi_vector_view_init(culv_vector_view *view, const culvi_vector_view_api *api,

@@ -2,12 +2,8 @@
 /* Adopted memory in Vulkan: a buffer on each chunk, which all views share, or one sparse buffer. */
 #include "culvert/vulkan_vmm.h"
 
-#include "base/message.h"
 #include "vmm/adopt.h"
-#include "vulkan/vk_trace.h"
-#include "vulkan/vk_vmm.h"
-
-#include <inttypes.h>
+#include "vulkan/vk_export.h"
 
 /* What a VkDevice has of a chunk, once for each usage. In the attachment's tree, by chunk and use;
  * guarded by its lock. */

@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* culv_vk_device: the caller's VkDevice, attached. */
-#include "base/message.h"
-#include "graphics/lost.h"
+#include "graphics/graphics_ring.h"
 #include "vulkan/vk_resource.h"
-#include "vulkan/vk_trace.h"
 
 #include <stdio.h>
-#include <string.h>
 
 /* The members of culvi_vk_table, one after another, each behind whether it is required. */
 #define REQUIRED "!"

@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Queue-family barriers between a Vulkan queue and CUDA, as plain structs. */
-#include "base/message.h"
-#include "cuda/format.h"
 #include "culvert/vulkan_kernel.h"
 #include "vulkan/vk.h"
-
-#include <inttypes.h>
 
 /* What each use means. Shader uses have the stage ALL_COMMANDS, since the queue is not known: a
  * compute queue has no fragment stage. Only flags that Vulkan 1.0's form has too, so that both

@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The gate: its two calls, what buffers and images have in common, and buffers. */
-#include "base/message.h"
-#include "core/memory.h"
 #include "vulkan/vk_resource.h"
-
-#include <inttypes.h>
-#include <string.h>
 
 const void *culvi_vk_chain_find(const void *chain, VkStructureType type)
 {

@@ -5,8 +5,6 @@
  * usages are. */
 #include "vulkan/vk.h"
 
-#include <inttypes.h>
-
 typedef struct flag {
     uint32_t bit;
     const char *name;

@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The gate: images. What CUDA cannot map at all, or maps without an error and then reads wrong, is
  * refused with the field and what to do. */
-#include "core/image.h"
-#include "cuda/format.h"
 #include "vulkan/vk.h"
-
-#include <inttypes.h>
-#include <string.h>
 
 static culv_result refuse(const culv_vk_device *vk, const char *label, culv_reason reason,
                           const char *what)

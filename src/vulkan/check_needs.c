@@ -2,10 +2,6 @@
 /* The gate: memory. Requirements, memory types, and what the caller says of a bound resource:
  * CUDA's driver checks none of it (measured, docs/measured/nvidia-measured.md). */
 #include "vulkan/vk.h"
-#include "vulkan/vk_trace.h"
-
-#include <inttypes.h>
-#include <string.h>
 
 void culvi_vk_buffer_needs(const culv_vk_device *vk, VkBuffer buffer, culvi_vk_needs *out)
 {

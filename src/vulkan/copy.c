@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Copies by a compute shader: four times as fast as vkCmdCopyBuffer on an H200. */
-#include "base/message.h"
 #include "culvert/vulkan_memory.h"
 #include "vulkan/vk.h"
-#include "vulkan/vk_trace.h"
-
-#include <inttypes.h>
 
 /* glslangValidator -V --target-env vulkan1.1, then spirv-opt -O --strip-debug, of
  *   layout(local_size_x = 256) in;

@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Physical devices and their CUDA match. */
-#include "base/message.h"
 #include "graphics/match.h"
 #include "vulkan/vk.h"
-#include "vulkan/vk_trace.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 static culv_result list_devices(const culvi_voice *voice, const culvi_vk_instance *vk,
                                 uint32_t *count, VkPhysicalDevice **out)

@@ -1,14 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* VkDeviceMemory and VkSemaphore as operating-system handles, and VkDeviceMemory made of one. What
  * differs by system is in posix_export.c and win32_export.c. */
-#include "base/message.h"
-#include "core/memory.h"
 #include "vmm/share.h"
 #include "vulkan/vk_export.h"
-#include "vulkan/vk_trace.h"
-
-#include <inttypes.h>
-#include <string.h>
 
 /* Whether the physical device offers it. */
 static culv_result has_extension(const culv_vk_device *vk, const char *label, const char *name,

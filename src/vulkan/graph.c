@@ -3,16 +3,12 @@
  * one is recorded. */
 #include "culvert/vulkan_kernel.h"
 
-#include "base/message.h"
 #include "core/graph_read.h"
-#include "cuda/context.h"
 #include "vulkan/vk_kernel.h"
 #include "vulkan/vk_resource.h"
 #include "vulkan/vk_space.h"
 
-#include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
 /* What a node becomes. */
 typedef struct command {

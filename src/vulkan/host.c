@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Buffers in host memory that Vulkan and CUDA both use in place (VK_EXT_external_memory_host). */
-#include "base/message.h"
 #include "vulkan/vk_resource.h"
-#include "vulkan/vk_trace.h"
-
-#include <inttypes.h>
 
 static const VkExternalMemoryHandleTypeFlagBits host_pages =
     VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_ALLOCATION_BIT_EXT;

@@ -1,13 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Mapping images of the caller's: as arrays, or LINEAR ones by their rows. */
-#include "core/image.h"
-#include "base/message.h"
-#include "core/memory.h"
 #include "vulkan/vk.h"
-#include "vulkan/vk_trace.h"
-
-#include <inttypes.h>
-#include <string.h>
 
 culv_result culvi_vk_check_same_image(culv_vk_device *vk, const char *label,
                                       const VkImageCreateInfo *info,

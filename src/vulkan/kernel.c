@@ -2,14 +2,8 @@
 /* culv_vk_kernels: CUDA kernels in Vulkan's command buffers, by VK_NVX_binary_import. */
 #include "culvert/vulkan_kernel.h"
 
-#include "base/message.h"
-#include "core/kernel.h"
-#include "cuda/context.h"
 #include "vulkan/vk_kernel.h"
 #include "vulkan/vk_resource.h"
-#include "vulkan/vk_trace.h"
-
-#include <inttypes.h>
 
 culv_result culvi_vk_refuse_kernels(const culv_vk_device *vk, const char *label)
 {

@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Importing a caller's VkDeviceMemory. */
-#include "base/message.h"
-#include "vmm/allocation.h"
 #include "vmm/share.h"
 #include "vulkan/vk_resource.h"
-
-#include <inttypes.h>
 
 /* A buffer or an image of the caller's that is bound to the memory. Vulkan fixes the size of a
  * dedicated allocation that it exports. CUDA's memory, which Vulkan imports as dedicated, has whole

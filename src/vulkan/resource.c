@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Buffers and images that Culvert makes: the gate (whether a path has one, and how CUDA maps it),
  * their making with memory of their own, and the calls. */
-#include "base/message.h"
 #include "vulkan/vk_resource.h"
-#include "vulkan/vk_trace.h"
-
-#include <inttypes.h>
-#include <string.h>
 
 /* The gate ------------------------------------------------------------------------------------- */
 

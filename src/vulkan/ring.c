@@ -1,15 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Rings between CUDA and Vulkan: Vulkan's slots and timelines, barriers, the first hand-over of
  * images, submissions, and copies of a slot's resource. */
-#include "base/message.h"
-#include "core/image.h"
 #include "culvert/vulkan_ring.h"
 #include "graphics/graphics_ring.h"
-#include "graphics/lost.h"
 #include "vulkan/vk_resource.h"
-#include "vulkan/vk_trace.h"
-
-#include <inttypes.h>
 
 typedef struct culvi_vk_ring {
     culvi_graphics_ring base;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* A VkSampler's settings as those of a texture object. */
-#include "base/message.h"
 #include "culvert/vulkan_memory.h"
 #include "vulkan/vk_check.h"
 

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Vulkan semaphores in CUDA: the caller's own, and those that Culvert makes. */
-#include "base/message.h"
 #include "vulkan/vk_resource.h"
-#include "vulkan/vk_trace.h"
 
 /* Timelines on the host, in core or by VK_KHR_timeline_semaphore ------------------------------- */
 

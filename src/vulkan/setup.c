@@ -1,13 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Short ways: the physical device, its queues, and what instances and devices are created with. */
-#include "base/message.h"
-#include "base/text.h"
 #include "culvert/vulkan_kernel.h"
-#include "vulkan/vk_trace.h"
-
-#include <inttypes.h>
-#include <stddef.h>
-#include <string.h>
+#include "vulkan/vk.h"
 
 enum { MAX_ADDED = 8 }; /* more than any list of Culvert's has */
 

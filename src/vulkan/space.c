@@ -3,13 +3,8 @@
  * end. A capture address is meant for replays, and the specification lets a driver refuse any
  * (VkBufferOpaqueCaptureAddressCreateInfo); so both answers are checked, and another address is
  * tried. */
-#include "base/message.h"
-#include "vmm/allocation.h"
 #include "vulkan/vk_resource.h"
 #include "vulkan/vk_space.h"
-
-#include <inttypes.h>
-#include <string.h>
 
 static const culvi_space_api space_api = {.claim = culvi_vk_space_claim,
                                           .unclaim = culvi_vk_space_unclaim,

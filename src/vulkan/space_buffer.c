@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Parts of a space and whose they are. A buffer is the space's VkBuffer at an offset, or a sparse
  * VkBuffer of its own on the same memory. */
-#include "base/message.h"
 #include "vulkan/vk_space.h"
-
-#include <inttypes.h>
-#include <string.h>
 
 /* Whose part is whose -------------------------------------------------------------------------- */
 

@@ -4,12 +4,8 @@
  * CUDA's mapping waits for the caller's stream (culvi_vmm_unmap_after()); once it has gone, so has
  * all work with the memory, and Vulkan's binding is taken out. A bind operation therefore never
  * waits for work that is still running. */
-#include "base/message.h"
 #include "vulkan/vk_resource.h"
 #include "vulkan/vk_space.h"
-
-#include <inttypes.h>
-#include <string.h>
 
 size_t culvi_vk_space_find(const culv_vk_space *space, uint64_t offset)
 {

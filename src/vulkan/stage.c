@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Fallbacks through the host: pages that CUDA and Vulkan both reach. */
-#include "base/message.h"
 #include "vulkan/vk_resource.h"
-#include "vulkan/vk_trace.h"
-
-#include <inttypes.h>
-#include <string.h>
 
 static const VkBufferUsageFlags both_ways =
     VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT;

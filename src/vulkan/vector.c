@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* A culv_vector in Vulkan: a buffer on each chunk, or one sparse buffer on all of them. */
-#include "base/message.h"
 #include "culvert/vulkan_kernel.h"
 #include "graphics/pair.h"
 #include "graphics/vector_view.h"
-#include "vulkan/vk_trace.h"
-#include "vulkan/vk_vmm.h"
-
-#include <inttypes.h>
+#include "vulkan/vk_export.h"
 
 typedef struct vk_view {
     culv_vector_view base;

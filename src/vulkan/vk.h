@@ -6,6 +6,7 @@
 #include "culvert/vulkan.h"
 #include "graphics/graphics.h"
 #include "vulkan/vk_check.h"
+#include "vulkan/vk_trace.h"
 
 #ifdef _WIN32
 /* These are as in vulkan_win32.h, which would need windows.h with all its macros. A HANDLE is a

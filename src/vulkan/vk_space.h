@@ -8,8 +8,7 @@
 #include "culvert/vulkan_vmm.h"
 #include "vmm/mapping.h"
 #include "vmm/space.h"
-#include "vulkan/vk_trace.h"
-#include "vulkan/vk_vmm.h"
+#include "vulkan/vk_export.h"
 
 /* One allocation, at one place. */
 typedef struct culvi_vk_chunk {

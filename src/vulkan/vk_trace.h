@@ -4,7 +4,7 @@
 #define CULVI_VULKAN_VK_TRACE_H_
 
 #include "base/value.h"
-#include "vulkan/vk.h"
+#include "culvert/vulkan.h"
 
 enum { CULVI_VALUE_vk_memory = CULVI_VALUE_STRUCTS, CULVI_VALUE_vk_buffer, CULVI_VALUE_vk_image };
 

@@ -2,13 +2,7 @@
 /* VMM allocations under Vulkan's buffers and images. The drivers refuse little of what is wrong
  * here: memory of another GPU is imported and shows wrong data, and so do images that share an
  * allocation (docs/measured/nvidia-measured.md). */
-#include "base/message.h"
-#include "core/import.h"
-#include "core/memory.h"
-#include "vulkan/vk_trace.h"
-#include "vulkan/vk_vmm.h"
-
-#include <inttypes.h>
+#include "vulkan/vk_export.h"
 
 static culv_result check_exportable(const culv_vk_device *vk, const char *label,
                                     const culv_vmm_allocation *a)

@@ -7,7 +7,6 @@
 #include "core/image.h"
 #include "cuda/context.h"
 #include "graphics/graphics_ring.h"
-#include "graphics/lost.h"
 #include "graphics/match.h"
 #include "pages.h"
 #include "suite.h"
