@@ -4,6 +4,7 @@
 /* after it */
 #include "culvert/d3d12.h"
 #include "graphics/vector_view.h"
+#include "vmm/allocation.h"
 
 typedef struct d3d12_view {
     culv_vector_view base;
@@ -81,16 +82,11 @@ culv_result culv_d3d12_heap_from_vmm(culv_d3d_device *d3d, culv_vmm_allocation *
                                      ID3D12Heap **out)
 {
     CULVI_REQUIRE_WITH2(d3d, d3d->voice, allocation, out);
-    culv_result result = culvi_d3d_check_api(d3d, &culvi_d3d12, __func__);
-    return result != CULV_OK ? result : open_heap(d3d, allocation->label, allocation, out);
+    CULVI_TRY(culvi_d3d_check_api(d3d, &culvi_d3d12, __func__));
+    return open_heap(d3d, allocation->label, allocation, out);
 }
 
 /* Vectors -------------------------------------------------------------------------------------- */
-
-static const culv_d3d_device *device_of(const culv_vector_view *view)
-{
-    return culvi_d3d_of(view->graphics);
-}
 
 static void drop(culv_vector_view *view, const culvi_view_part *part)
 {
@@ -101,7 +97,7 @@ static void drop(culv_vector_view *view, const culvi_view_part *part)
 
 static culv_result make(culv_vector_view *view, const culv_part *chunk, culvi_view_part *part)
 {
-    const culv_d3d_device *d3d = device_of(view);
+    const culv_d3d_device *d3d = culvi_d3d_of(view->graphics);
     ID3D12Heap *heap = NULL;
     ID3D12Resource *buffer = NULL;
     CULVI_TRY(open_heap(d3d, view->label, chunk->allocation, &heap));

@@ -3,6 +3,7 @@
  * culv_vector. */
 #include "gl/gl_object.h"
 #include "graphics/vector_view.h"
+#include "vmm/allocation.h"
 
 culv_result culvi_gl_import_handle(const culv_gl *gl, const char *label, const culv_handle *handle,
                                    uint64_t size, bool dedicated, uint32_t *out)

@@ -213,11 +213,6 @@ static culv_result read_pixels(const culvi_gl_readback *r, uint32_t from, int32_
     return result;
 }
 
-static bool has_depth(const culvi_gl_readback *r)
-{
-    return (formats[r->format].mask & DEPTH) != 0;
-}
-
 /* A readback that turned depth by a blit did not come back with NVIDIA's 580, so the rows are
  * copied one by one. */
 static culv_result read_turned(culvi_gl_readback *r, uint32_t from, int32_t x, int32_t y)
@@ -269,7 +264,8 @@ culv_result culv_gl_readback_read(culv_registration *readback, uint32_t framebuf
     if (result == CULV_OK) result = check_extent(r, framebuffer, x, y);
     /* A resolve cannot turn the image upside down at the same time. */
     if (result == CULV_OK && samples > 0) result = blit(r, 0, false, &framebuffer, &x, &y);
-    if (result == CULV_OK && r->flip && has_depth(r)) return read_turned(r, framebuffer, x, y);
+    if (result == CULV_OK && r->flip && (formats[r->format].mask & DEPTH))
+        return read_turned(r, framebuffer, x, y);
     if (result == CULV_OK && r->flip) result = blit(r, 1, true, &framebuffer, &x, &y);
     return result == CULV_OK ? read_pixels(r, framebuffer, x, y, r->buffer) : result;
 }

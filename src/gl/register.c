@@ -4,6 +4,8 @@
  * cuGraphicsGLRegisterImage. */
 #include "gl/gl_register.h"
 
+#include "cuda/context.h"
+
 static culv_result refuse(const culv_gl *gl, const char *label, const char *what,
                           const char *instead)
 {
@@ -333,12 +335,6 @@ static culv_result look_again(const culv_gl *gl, const char *label, const char *
                : changed(gl, label, call, object, "was given another size or format");
 }
 
-/* Whether a look asks OpenGL so that its errors come of it: an earlier one is taken before. */
-static bool takes_errors(const culvi_gl_object_info *object)
-{
-    return object->target != 0;
-}
-
 static culv_result check_turn(culv_registration *const *list, uint32_t count, bool asks, bool map,
                               const char *call)
 {
@@ -349,7 +345,8 @@ static culv_result check_turn(culv_registration *const *list, uint32_t count, bo
     for (uint32_t i = 0; map && result == CULV_OK && i < count; i++) {
         const culvi_gl_registration *r = culvi_gl_registration_of(list[i]);
         if (!r->asks_object) continue;
-        if (takes_errors(&r->object)) culvi_gl_take_error(gl, call);
+        /* A look at an image asks so that errors come of it: an earlier one is taken before. */
+        if (r->object.target != 0) culvi_gl_take_error(gl, call);
         result = look_again(gl, r->base.memory.label, call, &r->object);
     }
     return result;

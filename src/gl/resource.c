@@ -148,15 +148,6 @@ static const char *why_not(uint32_t target)
     }
 }
 
-static culv_result fail_value(const culv_gl *gl, const culv_gl_image_create_desc *d,
-                              const char *what)
-{
-    return culvi_fail(gl->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_EXTENT,
-                      "culv_gl_image_create_desc: %s (width %" PRIu32 ", height %" PRIu32
-                      ", depth %" PRIu32 ", array_layers %" PRIu32 ", mip_levels %" PRIu32 ")",
-                      what, d->width, d->height, d->depth, d->array_layers, d->mip_levels);
-}
-
 culv_result culvi_gl_read_shape(const culv_gl *gl, const culv_gl_image_create_desc *d,
                                 culvi_gl_shape *out)
 {
@@ -223,7 +214,11 @@ culv_result culvi_gl_read_shape(const culv_gl *gl, const culv_gl_image_create_de
     else if (s.width > INT32_MAX || s.height > INT32_MAX || s.depth > INT32_MAX ||
              s.layers > INT32_MAX || s.levels > 32)
         wrong = "it is too large";
-    if (wrong != NULL) return fail_value(gl, d, wrong);
+    if (wrong != NULL)
+        return culvi_fail(gl->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_EXTENT,
+                          "culv_gl_image_create_desc: %s (width %" PRIu32 ", height %" PRIu32
+                          ", depth %" PRIu32 ", array_layers %" PRIu32 ", mip_levels %" PRIu32 ")",
+                          wrong, d->width, d->height, d->depth, d->array_layers, d->mip_levels);
     s.size = culvi_image_least_size(s.row, s.width, s.height, s.depth, s.layers, s.levels);
     *out = s;
     return CULV_OK;
@@ -378,13 +373,6 @@ culv_result culvi_gl_plan(culvi_graphics *graphics, culvi_plan *plan)
 
 /* The seam ------------------------------------------------------------------------------------- */
 
-static culv_result create(const culv_gl *gl, const culvi_gl_shape *shape, culvi_gl_object *object)
-{
-    return shape->is_image ? culvi_gl_create_texture(gl, shape, object->memory, &object->name)
-                           : culvi_gl_create_buffer(gl, shape->label, shape->size, object->memory,
-                                                    0, &object->name);
-}
-
 /* Deletes what lies in the memory first: Mesa 22 crashes otherwise (measured). */
 static void destroy(const culv_gl *gl, culvi_gl_object *object)
 {
@@ -422,7 +410,10 @@ culv_result culvi_gl_make(culvi_graphics *graphics, const culvi_plan *plan, culv
     object->row = shape->row;
     culv_result result = CULV_OK;
     if (plan->path == CULV_SHARING_SHARED) result = share(gl, shape, object);
-    if (result == CULV_OK) result = create(gl, shape, object);
+    if (result == CULV_OK)
+        result = shape->is_image ? culvi_gl_create_texture(gl, shape, object->memory, &object->name)
+                                 : culvi_gl_create_buffer(gl, shape->label, shape->size,
+                                                          object->memory, 0, &object->name);
     if (result != CULV_OK) {
         destroy(gl, object);
         return result;

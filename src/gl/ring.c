@@ -377,8 +377,7 @@ static bool refused(const culv_gl *gl, culv_result result)
             culvi_thread_state()->error.reason == CULV_REASON_DEVICE_MISMATCH);
 }
 
-/* Messages are of one line. */
-/* "a\nb\n" becomes "a; b". */
+/* Messages are of one line: "a\nb\n" becomes "a; b". */
 static void join_lines(culvi_text *text, const char *lines)
 {
     for (; *lines != '\0'; lines++) {
@@ -455,12 +454,6 @@ static culv_result destroy(void *context, const CUstream *last_use, const char *
 
 /* What it is made of --------------------------------------------------------------------------- */
 
-/* NULL: it is another API's. */
-static const culvi_gl_ring *ring_of(const culv_ring *ring)
-{
-    return culvi_ring_of_api(ring, &ring_api.ring, NULL);
-}
-
 culv_result culv_gl_ring_get_info(const culv_ring *ring, culv_gl_ring_info *out)
 {
     culv_gl_ring_info info = culv_gl_ring_info_init();
@@ -483,7 +476,7 @@ static bool has(const culvi_gl_ring *ring, uint32_t slot, uint32_t resource)
 
 uint32_t culv_gl_ring_name(const culv_ring *ring, uint32_t slot, uint32_t resource)
 {
-    const culvi_gl_ring *mine = ring_of(ring);
+    const culvi_gl_ring *mine = culvi_ring_of_api(ring, &ring_api.ring, NULL);
     return mine != NULL && has(mine, slot, resource) ? mine->slots[slot].names[resource] : 0;
 }
 

@@ -43,18 +43,12 @@ static culv_result copy_by_gl(const culvi_gl_ring *ring, uint32_t slot, bool up)
 
 /* Registered objects --------------------------------------------------------------------------- */
 
-static uint32_t list_slot(culvi_gl_ring *ring, uint32_t slot, uint32_t count)
-{
-    for (uint32_t i = 0; i < ring->base.num_resources; i++)
-        ring->list[count++] = ring->slots[slot].registrations[i];
-    return count;
-}
-
 static uint32_t list_slots(culvi_gl_ring *ring, uint64_t slots)
 {
     uint32_t count = 0;
     for (uint32_t slot = 0; slot < ring->base.depth; slot++)
-        if (slots >> slot & 1) count = list_slot(ring, slot, count);
+        for (uint32_t i = 0; (slots >> slot & 1) && i < ring->base.num_resources; i++)
+            ring->list[count++] = ring->slots[slot].registrations[i];
     return count;
 }
 

@@ -96,14 +96,6 @@ static const char *download_part(const culvi_gl_table *t, const culvi_gl_object 
     return "glGetTextureImage";
 }
 
-/* The host is about to read what CUDA uploads. OpenGL's wait for CUDA may be the GPU's alone
- * (GL_EXT_semaphore), so the thread waits until OpenGL has come past it. */
-static culv_result finish_waits(const culv_gl *gl, const char *label)
-{
-    gl->table.glFinish();
-    return culvi_gl_check(gl, label, "glFinish", "what CUDA uploads could not be waited for");
-}
-
 /* The whole texture, level by level. */
 static culv_result copy_image(const culvi_pair *pair, bool up)
 {
@@ -153,8 +145,13 @@ culv_result culvi_gl_copy(const culvi_pair *pair, bool up, bool finish, const ch
     if (result != CULV_OK || (is_image ? culv_image_sharing(pair->image)
                                        : culv_buffer_sharing(pair->buffer)) != CULV_SHARING_HOST)
         return result;
-    if (finish) result = finish_waits(gl, label);
-    if (result != CULV_OK) return result;
+    if (finish) {
+        /* The host is about to read what CUDA uploads. OpenGL's wait for CUDA may be the GPU's
+         * alone (GL_EXT_semaphore), so the thread waits until OpenGL has come past it. */
+        gl->table.glFinish();
+        CULVI_TRY(
+            culvi_gl_check(gl, label, "glFinish", "what CUDA uploads could not be waited for"));
+    }
     return is_image ? copy_image(pair, up) : copy_buffer(pair, up);
 }
 

@@ -2,6 +2,7 @@
 /* Attachments: identity, references, counts. */
 #include "graphics/graphics.h"
 
+#include "cuda/retire.h"
 #include "graphics/graphics_ring.h"
 
 void culvi_graphics_init(culvi_graphics *graphics, const culvi_graphics_api *api,

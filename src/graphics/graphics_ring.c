@@ -121,25 +121,17 @@ void culvi_graphics_ring_init(culvi_graphics_ring *ring, const culvi_graphics_ri
     culvi_label_set(ring->label, label);
 }
 
-/* A consumer may present. */
-static bool is_default(culv_ring_side side)
-{
-#ifdef _WIN32
-    return side == CULV_RING_CONSUMER;
-#else
-    (void)side;
-    return false;
-#endif
-}
-
 culv_result culvi_graphics_ring_set_waits(culvi_graphics_ring *ring, culv_ring_waits waits)
 {
     if ((uint32_t)waits > CULV_RING_WAITS_SIGNAL_FIRST)
         return culvi_fail(&ring->graphics->device->voice, label_of(ring), CULV_ERROR_INVALID,
                           CULV_REASON_VALUE, "%s.waits is %u, which is not a culv_ring_waits",
                           ring->api->desc, (unsigned)waits);
-    ring->signal_first = waits == CULV_RING_WAITS_DEFAULT ? is_default(ring->side)
-                                                          : waits == CULV_RING_WAITS_SIGNAL_FIRST;
+    /* On Windows a consumer may present. */
+    ring->signal_first =
+        waits == CULV_RING_WAITS_DEFAULT
+            ? (int)CULVI_SYSTEM == (int)CULVI_SYSTEM_WINDOWS && ring->side == CULV_RING_CONSUMER
+            : waits == CULV_RING_WAITS_SIGNAL_FIRST;
     return CULV_OK;
 }
 

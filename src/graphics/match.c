@@ -78,11 +78,6 @@ const culvi_cuda_device *culvi_match_find(const culvi_graphics_api *api, const c
     return NULL;
 }
 
-int culvi_match_rank(bool reachable, culv_driver driver, culvi_adapter_kind kind)
-{
-    return (reachable ? 100 : 0) + (driver == CULV_DRIVER_NVIDIA ? 10 : 0) + (int)kind;
-}
-
 typedef struct asker {
     const culvi_graphics_api *api;
     const void *source;

@@ -31,30 +31,27 @@ static bool impossible(const culvi_graphics *graphics, culv_sharing path, culv_r
 }
 
 culv_result culvi_try_paths(const culvi_graphics *graphics, const char *label, uint32_t fallback,
-                            const culvi_paths *paths, void *object, void *plan)
+                            culvi_path_fn *const paths[3], void *object, void *plan)
 {
-    const culvi_voice *voice = &graphics->device->voice;
+    static const struct {
+        culv_sharing path;
+        uint32_t fallback;
+    } ways[] = {{CULV_SHARING_PEER, CULV_FALLBACK_PEER}, {CULV_SHARING_HOST, CULV_FALLBACK_HOST}};
     char why[2][512] = {"", ""};
     culv_sharing path = CULV_SHARING_SHARED;
     culvi_attempt_begin();
-    culv_result result = paths->shared(object, plan);
-    if (result != CULV_OK && (fallback & CULV_FALLBACK_PEER) &&
-        impossible(graphics, path, result)) {
-        path = CULV_SHARING_PEER;
-        snprintf(why[0], sizeof why[0], "%s", culv_last_error_message());
-        result = paths->peer(object, plan);
-    }
-    if (result != CULV_OK && (fallback & CULV_FALLBACK_HOST) &&
-        impossible(graphics, path, result)) {
+    culv_result result = paths[0](object, plan);
+    for (int i = 0; i < 2; i++) {
+        if (!(fallback & ways[i].fallback) || !impossible(graphics, path, result)) continue;
         snprintf(why[path == CULV_SHARING_PEER], sizeof why[0], "%s", culv_last_error_message());
-        path = CULV_SHARING_HOST;
-        result = paths->host(object, plan);
+        path = ways[i].path;
+        result = paths[i + 1](object, plan);
     }
     if (result == CULV_OK && path != CULV_SHARING_SHARED)
-        culvi_log(voice, CULV_LOG_INFO, "'%s' uses %s sharing: %s%s%s", label != NULL ? label : "",
-                  culv_sharing_name(path), why[0], why[1][0] != '\0' ? "; no peer copies: " : "",
-                  why[1]);
-    return culvi_attempt_end(voice, result);
+        culvi_log(&graphics->device->voice, CULV_LOG_INFO, "'%s' uses %s sharing: %s%s%s",
+                  label != NULL ? label : "", culv_sharing_name(path), why[0],
+                  why[1][0] != '\0' ? "; no peer copies: " : "", why[1]);
+    return culvi_attempt_end(&graphics->device->voice, result);
 }
 
 /* Shared --------------------------------------------------------------------------------------- */
@@ -236,13 +233,13 @@ discard_staging:
 
 culv_result culvi_pair_make(culvi_graphics *graphics, culvi_plan *plan, culvi_pair *pair)
 {
-    static const culvi_paths paths = {share, make_by_peer, make_by_host};
+    static culvi_path_fn *const paths[] = {share, make_by_peer, make_by_host};
     pair->graphics = graphics;
     if (plan->only_host) return make_by_host(pair, plan);
     if (plan->fallback == 0) return share(pair, plan);
     CULVI_TRY(culvi_check_fallback(&graphics->device->voice, plan->label, plan->desc_name,
                                    plan->fallback));
-    return culvi_try_paths(graphics, plan->label, plan->fallback, &paths, pair, plan);
+    return culvi_try_paths(graphics, plan->label, plan->fallback, paths, pair, plan);
 }
 
 static void log_pair(const culvi_pair *pair, const char *deed)

@@ -226,14 +226,14 @@ static culv_result check_plan(const culvi_graphics *graphics, const culvi_semaph
 static culv_result make(culvi_graphics *graphics, culvi_semaphore_plan *plan,
                         culvi_semaphore_pair *pair)
 {
-    static const culvi_paths paths = {share, make_by_peer, make_by_host};
+    static culvi_path_fn *const paths[] = {share, make_by_peer, make_by_host};
     pair->graphics = graphics;
     if (plan->type == CULV_SEMAPHORE_NONE) plan->type = CULV_SEMAPHORE_TIMELINE;
     CULVI_TRY(check_plan(graphics, plan));
     CULVI_TRY(culvi_check_fallback(&graphics->device->voice, plan->label, plan->desc_name,
                                    plan->fallback));
     CULVI_TRY(plan->fallback != 0
-                  ? culvi_try_paths(graphics, plan->label, plan->fallback, &paths, pair, plan)
+                  ? culvi_try_paths(graphics, plan->label, plan->fallback, paths, pair, plan)
                   : share(pair, plan));
     culvi_graphics_object_made(graphics);
     return CULV_OK;

@@ -3,6 +3,7 @@
  * which have gone. */
 #include "graphics/vector_view.h"
 
+#include "base/handle.h"
 #include "graphics/pair.h"
 
 #include <stdio.h>

@@ -236,13 +236,6 @@ static culvi_adapter adapter_of(const culv_vk_candidate *c)
     return adapter;
 }
 
-/* It shares, but has no timelines to count frames with. */
-static bool shares_without_timelines(const culv_vk_candidate *c)
-{
-    return c->has_external_memory && c->has_external_semaphore && c->buffer_opaque_fd_export &&
-           c->binary_opaque_fd_export && !c->timeline_opaque_fd_export;
-}
-
 /* What a device with a CUDA match lacks for sharing with it. */
 static culv_reason missing_feature(const culv_vk_candidate *c, culvi_text *why)
 {
@@ -266,7 +259,9 @@ static culv_reason missing_feature(const culv_vk_candidate *c, culvi_text *why)
         culvi_text_add(
             why, "'%s' does not export %s by an opaque handle; a newer graphics driver may%s",
             c->name, export,
-            shares_without_timelines(c)
+            /* It shares, but has no timelines to count frames with. */
+            c->buffer_opaque_fd_export && c->binary_opaque_fd_export &&
+                    !c->timeline_opaque_fd_export
                 ? ". Memory and binary semaphores can be shared all the same if it is attached; rings and timelines need `fallback`, with which the CPU waits"
                 : "");
     return extension != NULL ? CULV_REASON_EXTENSION_MISSING
@@ -302,14 +297,14 @@ static void match(const culvi_probe *probe, culv_vk_candidate *c)
     c->reachable = c->reason == CULV_REASON_NONE;
 }
 
+/* How good a device is to draw on. */
 static int rank(const culv_vk_candidate *c)
 {
-    culvi_adapter_kind kind =
-        c->type == VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU     ? CULVI_ADAPTER_DISCRETE
-        : c->type == VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU ? CULVI_ADAPTER_INTEGRATED
-        : c->type == VK_PHYSICAL_DEVICE_TYPE_VIRTUAL_GPU    ? CULVI_ADAPTER_VIRTUAL
-                                                            : CULVI_ADAPTER_OTHER;
-    return culvi_match_rank(c->reachable != 0, c->driver, kind);
+    const int kind = c->type == VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU     ? 3
+                     : c->type == VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU ? 2
+                     : c->type == VK_PHYSICAL_DEVICE_TYPE_VIRTUAL_GPU    ? 1
+                                                                         : 0;
+    return (c->reachable != 0 ? 100 : 0) + (c->driver == CULV_DRIVER_NVIDIA ? 10 : 0) + kind;
 }
 
 /* Examines and ranks all devices of an instance; the list is the caller's to free. */
@@ -355,30 +350,17 @@ culv_result culvi_vk_candidates(const culvi_voice *voice, PFN_vkGetInstanceProcA
     return result;
 }
 
-culv_result culvi_vk_check_instance(const char *call, PFN_vkGetInstanceProcAddr get_proc,
-                                    VkInstance instance, const void *third, const char *third_name)
-{
-    const char *what = get_proc == NULL   ? "get_instance_proc_addr"
-                       : instance == NULL ? "instance"
-                       : third == NULL    ? third_name
-                                          : NULL;
-    if (what == NULL) return CULV_OK;
-    return culvi_fail_null(NULL, call, what);
-}
-
 culv_result culv_vk_rank_physical_devices(PFN_vkGetInstanceProcAddr get_instance_proc_addr,
                                           VkInstance instance, const culv_device_desc *desc,
                                           culv_vk_candidate *out, uint32_t capacity,
                                           uint32_t *count)
 {
-    culv_device_desc d;
     culvi_voice voice;
     culv_vk_candidate *list = NULL;
     uint32_t n = 0;
-    CULVI_TRY(culvi_vk_check_instance("culv_vk_rank_physical_devices", get_instance_proc_addr,
-                                      instance, count, "count"));
-    if (out == NULL && capacity != 0) CULVI_TRY(culvi_fail_null(NULL, __func__, "out"));
-    CULVI_TRY(culvi_desc_read(NULL, &d, sizeof d, desc, "culv_device_desc"));
+    CULVI_REQUIRE3(NULL, get_instance_proc_addr, instance, count);
+    if (capacity != 0) CULVI_REQUIRE(NULL, out);
+    CULVI_READ(NULL, culv_device_desc, d, desc);
     culvi_voice_init(&voice, &d.log, d.label);
     culv_result result =
         culvi_vk_candidates(&voice, get_instance_proc_addr, instance, d.driver, &n, &list);
@@ -423,9 +405,8 @@ culv_result culv_device_open_for_vk(PFN_vkGetInstanceProcAddr get_instance_proc_
     culvi_voice voice;
     culvi_vk_instance vk;
     culv_vk_candidate chosen = culv_vk_candidate_init();
-    CULVI_TRY(culvi_vk_check_instance("culv_device_open_for_vk", get_instance_proc_addr, instance,
-                                      out == NULL ? NULL : (const void *)physical_device,
-                                      out == NULL ? "out" : "physical_device"));
+    CULVI_REQUIRE3(NULL, get_instance_proc_addr, instance, out);
+    CULVI_REQUIRE(NULL, physical_device);
     CULVI_READ(NULL, culv_device_desc, d, desc);
     culvi_voice_init(&voice, &d.log, d.label);
     CULVI_TRY(culvi_vk_instance_load(&voice, get_instance_proc_addr, instance, &vk));

@@ -386,31 +386,26 @@ static culv_result plan_copy(const recording *r, const culvi_graph_node *node, c
 
 static culv_result check_desc(const recording *r)
 {
-    const culv_vk_graph_desc *d = &r->desc;
+    const culv_vk_graph_desc *desc = &r->desc;
     const culvi_voice *voice = &r->device->voice;
-    const char *call = "culv_vk_record_graph";
-    if ((d->num_kernels > 0 && d->kernels == NULL) || (d->num_memory > 0 && d->memory == NULL) ||
-        (d->num_params > 0 && d->params == NULL))
-        return culvi_fail_null(voice, call,
-                               d->num_kernels > 0 && d->kernels == NULL ? "desc->kernels"
-                               : d->num_memory > 0 && d->memory == NULL ? "desc->memory"
-                                                                        : "desc->params");
-    for (size_t i = 0; i < d->num_kernels; i++) {
-        if (d->kernels[i] == NULL)
-            return culvi_fail(voice, d->label, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
-                              "culv_vk_graph_desc.kernels[%zu] is NULL", i);
-        if (d->kernels[i]->vk != r->vk)
-            return culvi_fail(voice, d->label, CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,
-                              "culv_vk_graph_desc.kernels[%zu] was made with another attachment "
-                              "than the one of '%s'",
-                              i, r->vk->base.name);
+    if (desc->num_kernels > 0) CULVI_REQUIRE_IN(voice, "culv_vk_record_graph", desc->kernels);
+    if (desc->num_memory > 0) CULVI_REQUIRE_IN(voice, "culv_vk_record_graph", desc->memory);
+    if (desc->num_params > 0) CULVI_REQUIRE_IN(voice, "culv_vk_record_graph", desc->params);
+    for (size_t i = 0; i < desc->num_kernels; i++) {
+        if (desc->kernels[i] == NULL)
+            return FAIL(r, INVALID, NULL_ARGUMENT, "culv_vk_graph_desc.kernels[%zu] is NULL", i);
+        if (desc->kernels[i]->vk != r->vk)
+            return FAIL(r, INVALID, DEVICE_MISMATCH,
+                        "culv_vk_graph_desc.kernels[%zu] was made with another attachment "
+                        "than the one of '%s'",
+                        i, r->vk->base.name);
     }
-    for (size_t i = 0; i < d->num_params; i++)
-        if (d->params[i].value == NULL ||
-            (d->params[i].node == NULL && d->params[i].kernel == NULL))
-            return culvi_fail(voice, d->label, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
-                              "culv_vk_graph_desc.params[%zu] has no %s", i,
-                              d->params[i].value == NULL ? "value" : "node and no kernel");
+    for (size_t i = 0; i < desc->num_params; i++) {
+        const culv_vk_graph_param *param = &desc->params[i];
+        if (param->value == NULL || (param->node == NULL && param->kernel == NULL))
+            return FAIL(r, INVALID, NULL_ARGUMENT, "culv_vk_graph_desc.params[%zu] has no %s", i,
+                        param->value == NULL ? "value" : "node and no kernel");
+    }
     return check_memory(r);
 }
 

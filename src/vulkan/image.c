@@ -64,10 +64,8 @@ static culv_result check(culv_vk_device *vk, culv_memory *memory, const culv_vk_
     if (!has_outputs) return culvi_fail_null(vk->voice, call, "an output");
     CULVI_TRY(culvi_desc_read(vk->voice, d, sizeof *d, desc, "culv_vk_image_desc"));
     if (d->label == NULL) d->label = memory->label;
-    if (d->image == VK_NULL_HANDLE || d->create_info == NULL)
-        return culvi_fail(vk->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
-                          "culv_vk_image_desc.%s is NULL",
-                          d->image == VK_NULL_HANDLE ? "image" : "create_info");
+    CULVI_REQUIRE_FIELD(vk->voice, culv_vk_image_desc, *d, image);
+    CULVI_REQUIRE_FIELD(vk->voice, culv_vk_image_desc, *d, create_info);
     if (memory->device != vk->base.device)
         return culvi_fail(
             vk->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,

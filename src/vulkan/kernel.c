@@ -2,6 +2,7 @@
 /* culv_vk_kernels: CUDA kernels in Vulkan's command buffers, by VK_NVX_binary_import. */
 #include "culvert/vulkan_kernel.h"
 
+#include "cuda/context.h"
 #include "vulkan/vk_kernel.h"
 #include "vulkan/vk_resource.h"
 

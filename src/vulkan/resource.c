@@ -136,17 +136,6 @@ culv_result culvi_vk_create_buffer(const culv_vk_device *vk, const char *label,
     return CULV_OK;
 }
 
-static culv_result create_buffer(culv_vk_device *vk, const culvi_vk_plan *plan, culvi_native *made,
-                                 culvi_vk_needs *needs)
-{
-    VkBuffer buffer = VK_NULL_HANDLE;
-    culv_result result = culvi_vk_create_buffer(vk, plan->label, plan->buffer, plan->handle_types,
-                                                "buffer", "", &buffer);
-    if (result == CULV_OK) culvi_vk_buffer_needs(vk, buffer, needs);
-    made->object = (uint64_t)buffer;
-    return result;
-}
-
 static culv_result create_image(culv_vk_device *vk, const culvi_vk_plan *plan, culvi_native *made,
                                 culvi_vk_needs *needs)
 {
@@ -272,13 +261,20 @@ culv_result culvi_vk_resource_create(culv_vk_device *vk, const culvi_vk_plan *pl
                              (is_image ? plan->image->sharingMode : plan->buffer->sharingMode) ==
                              VK_SHARING_MODE_CONCURRENT};
     culvi_vk_needs needs;
-    culv_result result =
-        is_image ? create_image(vk, plan, &made, &needs) : create_buffer(vk, plan, &made, &needs);
-    if (result == CULV_OK) result = allocate(vk, plan, &needs, &made);
+    VkBuffer buffer = VK_NULL_HANDLE;
+    if (is_image) {
+        CULVI_TRY(create_image(vk, plan, &made, &needs));
+    } else {
+        CULVI_TRY(culvi_vk_create_buffer(vk, plan->label, plan->buffer, plan->handle_types,
+                                         "buffer", "", &buffer));
+        culvi_vk_buffer_needs(vk, buffer, &needs);
+        made.object = (uint64_t)buffer;
+    }
+    culv_result result = allocate(vk, plan, &needs, &made);
     if (result == CULV_OK) result = bind(vk, plan->label, &needs, &made);
     if (result == CULV_OK)
         *out = made;
-    else if (made.object != 0)
+    else
         culvi_vk_unmake(&vk->base, &made);
     return result;
 }
@@ -353,12 +349,6 @@ static culv_result check_host(const culvi_voice *voice, const culv_vk_buffer_cre
                       "culv_vk_buffer_create_desc: %s", wrong);
 }
 
-/* Vulkan's own host-visible memory is stale for CUDA (host.c). Pages of the host's are not. */
-static bool wants_pages(const culv_vk_device *vk, const culv_vk_buffer_create_desc *d)
-{
-    return culvi_vk_is_stale(d->memory_properties) && vk->host_alignment != 0;
-}
-
 static culv_result make_pair(culv_vk_device *vk, const culv_vk_buffer_create_desc *d,
                              culvi_pair *pair)
 {
@@ -367,7 +357,8 @@ static culv_result make_pair(culv_vk_device *vk, const culv_vk_buffer_create_des
                        .desc_name = "culv_vk_buffer_create_desc",
                        .fallback = d->fallback};
     if (d->host_memory != 0) return culvi_vk_buffer_share_host(vk, d, pair);
-    if (wants_pages(vk, d)) {
+    /* Vulkan's own host-visible memory is stale for CUDA (host.c). Pages of the host's are not. */
+    if (culvi_vk_is_stale(d->memory_properties) && vk->host_alignment != 0) {
         culvi_attempt_begin();
         culv_result result = culvi_vk_buffer_share_host(vk, d, pair);
         (void)culvi_attempt_end(NULL, result);

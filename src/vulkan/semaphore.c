@@ -65,17 +65,6 @@ static culv_result check_exportable(const culv_vk_device *vk, const char *label,
         type == VK_SEMAPHORE_TYPE_TIMELINE ? "binary one" : "timeline");
 }
 
-/* Asked first: a driver that exports none of that type may crash when it is to. */
-static culv_result check_import(const culv_vk_device *vk, const culv_vk_semaphore_desc *d)
-{
-    if (!culvi_vk_exports_semaphores(vk) ||
-        (d->type != CULV_SEMAPHORE_TIMELINE && d->type != CULV_SEMAPHORE_BINARY))
-        return CULV_OK; /* refused for that */
-    return check_exportable(vk, d->label,
-                            d->type == CULV_SEMAPHORE_BINARY ? VK_SEMAPHORE_TYPE_BINARY
-                                                             : VK_SEMAPHORE_TYPE_TIMELINE);
-}
-
 culv_result culv_vk_semaphore_import(culv_vk_device *vk, const culv_vk_semaphore_desc *desc,
                                      culv_semaphore **out)
 {
@@ -84,7 +73,12 @@ culv_result culv_vk_semaphore_import(culv_vk_device *vk, const culv_vk_semaphore
     if (d.semaphore == VK_NULL_HANDLE)
         return culvi_fail(vk->voice, d.label, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
                           "culv_vk_semaphore_desc.semaphore is VK_NULL_HANDLE");
-    CULVI_TRY(check_import(vk, &d));
+    const bool binary = d.type == CULV_SEMAPHORE_BINARY;
+    /* Asked first: a driver that exports none of that type may crash when it is to. What there is
+     * no such type or extension for is refused for that. */
+    if (culvi_vk_exports_semaphores(vk) && (binary || d.type == CULV_SEMAPHORE_TIMELINE))
+        CULVI_TRY(check_exportable(vk, d.label,
+                                   binary ? VK_SEMAPHORE_TYPE_BINARY : VK_SEMAPHORE_TYPE_TIMELINE));
     culv_semaphore_desc import = culv_semaphore_desc_init();
     import.type = d.type;
     import.signal_pending = d.signal_pending;

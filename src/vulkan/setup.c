@@ -19,7 +19,7 @@ typedef struct asked {
 
 static culv_result ask(const char *call, const culv_vk_device_desc *desc, asked *out)
 {
-    if (desc == NULL) return culvi_fail_null(NULL, call, "desc");
+    CULVI_REQUIRE_IN(NULL, call, desc);
     CULVI_READ(NULL, culv_vk_device_desc, d, desc);
     CULVI_REQUIRE_FIELD(NULL, culv_vk_device_desc, d, get_instance_proc_addr);
     CULVI_REQUIRE_FIELD(NULL, culv_vk_device_desc, d, instance);
@@ -59,8 +59,8 @@ static culv_result merge(const char *call, uint32_t num_names, const char *const
                          const char **out)
 {
     uint32_t total = 0;
-    if (count == NULL) return culvi_fail_null(NULL, call, "count");
-    if (names == NULL && num_names > 0) return culvi_fail_null(NULL, call, "names");
+    CULVI_REQUIRE_IN(NULL, call, count);
+    if (num_names > 0) CULVI_REQUIRE_IN(NULL, call, names);
     for (uint32_t i = 0; i < num_names; i++) {
         if (names[i] == NULL)
             return culvi_fail(NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
@@ -359,13 +359,11 @@ culv_result culv_vk_choose_physical_device(PFN_vkGetInstanceProcAddr get_instanc
                                            VkPhysicalDevice *out_physical_device,
                                            culv_device **out_device)
 {
-    culv_device_desc d;
     culvi_voice voice;
     culv_vk_candidate *list = NULL;
     uint32_t count = 0;
-    CULVI_TRY(culvi_vk_check_instance(__func__, get_instance_proc_addr, instance,
-                                      out_physical_device, "out_physical_device"));
-    CULVI_TRY(culvi_desc_read(NULL, &d, sizeof d, desc, "culv_device_desc"));
+    CULVI_REQUIRE3(NULL, get_instance_proc_addr, instance, out_physical_device);
+    CULVI_READ(NULL, culv_device_desc, d, desc);
     culvi_voice_init(&voice, &d.log, d.label);
     culv_result result =
         culvi_vk_candidates(&voice, get_instance_proc_addr, instance, d.driver, &count, &list);
@@ -415,13 +413,8 @@ culv_result culv_vk_find_queue_family(PFN_vkGetInstanceProcAddr get_instance_pro
     culvi_vk_instance vk;
     uint32_t count = 0, best = 0;
     int best_rank = 0;
-    if (get_instance_proc_addr == NULL || instance == VK_NULL_HANDLE ||
-        physical_device == VK_NULL_HANDLE || out == NULL)
-        return culvi_fail_null(NULL, "culv_vk_find_queue_family",
-                               get_instance_proc_addr == NULL      ? "get_instance_proc_addr"
-                               : instance == VK_NULL_HANDLE        ? "instance"
-                               : physical_device == VK_NULL_HANDLE ? "physical_device"
-                                                                   : "out");
+    CULVI_REQUIRE3(NULL, get_instance_proc_addr, instance, physical_device);
+    CULVI_REQUIRE(NULL, out);
     if ((uint32_t)use > CULV_VK_QUEUE_COPY)
         return culvi_fail(NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                           "culv_vk_find_queue_family: use is %u, which is not a culv_vk_queue_use",

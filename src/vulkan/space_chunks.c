@@ -92,12 +92,6 @@ void culvi_vk_space_free_unbound(culv_vk_space *space, bool wait)
 
 /* Taking out ----------------------------------------------------------------------------------- */
 
-/* Whether CUDA has taken its mapping out. */
-static bool has_gone(const culv_vk_space *s, const culvi_vk_chunk *chunk)
-{
-    return chunk->going && !culvi_vmm_is_unmapping(s->base.range, chunk->offset, chunk->size);
-}
-
 /* What CUDA has taken out, into `binds`, if any; at most `most`. */
 static uint32_t list_gone(culv_vk_space *s, VkSparseMemoryBind *binds, uint32_t most)
 {
@@ -106,10 +100,11 @@ static uint32_t list_gone(culv_vk_space *s, VkSparseMemoryBind *binds, uint32_t 
     culvi_mutex_lock(&s->base.device->lock);
     culvi_vmm_collect(s->base.range);
     for (size_t i = 0; i < s->num_chunks && n < most; i++) {
-        if (!has_gone(s, &s->chunks[i])) continue;
+        const culvi_vk_chunk *chunk = &s->chunks[i];
+        if (!chunk->going || culvi_vmm_is_unmapping(s->base.range, chunk->offset, chunk->size))
+            continue;
         if (binds != NULL)
-            binds[n] = (VkSparseMemoryBind){.resourceOffset = s->chunks[i].offset,
-                                            .size = s->chunks[i].size};
+            binds[n] = (VkSparseMemoryBind){.resourceOffset = chunk->offset, .size = chunk->size};
         n++;
     }
     culvi_mutex_unlock(&s->base.device->lock);
@@ -203,18 +198,6 @@ void culvi_vk_space_empty(culv_vk_space *space, uint64_t offset, uint64_t size)
 
 /* Putting in ----------------------------------------------------------------------------------- */
 
-/* With the lock. */
-static culv_result refuse_chunk(const culv_vk_space *s, const culvi_vk_chunk *chunk,
-                                uint64_t offset, uint64_t size)
-{
-    return culvi_fail(&s->base.device->voice, s->label, CULV_ERROR_BUSY, CULV_REASON_MAPPED,
-                      "%" PRIu64 " bytes at offset %" PRIu64 " of the space are not free: %s"
-                      "%" PRIu64 " bytes are committed at offset %" PRIu64,
-                      size, offset,
-                      chunk->going ? "Vulkan or CUDA still has what was given up: " : "",
-                      chunk->size, chunk->offset);
-}
-
 /* Refuses what is there; with `going`, not what is given up, and says whether there is any. */
 static culv_result check_free(culv_vk_space *s, uint64_t offset, uint64_t size, bool *going)
 {
@@ -222,10 +205,16 @@ static culv_result check_free(culv_vk_space *s, uint64_t offset, uint64_t size, 
     culvi_mutex_lock(&s->lock);
     for (size_t i = culvi_vk_space_find(s, offset);
          i < s->num_chunks && s->chunks[i].offset < offset + size && result == CULV_OK; i++) {
-        if (going == NULL || !s->chunks[i].going)
-            result = refuse_chunk(s, &s->chunks[i], offset, size);
-        else
+        const culvi_vk_chunk *chunk = &s->chunks[i];
+        if (going != NULL && chunk->going)
             *going = true;
+        else
+            result = culvi_fail(
+                &s->base.device->voice, s->label, CULV_ERROR_BUSY, CULV_REASON_MAPPED,
+                "%" PRIu64 " bytes at offset %" PRIu64 " of the space are not free: %s%" PRIu64
+                " bytes are committed at offset %" PRIu64,
+                size, offset, chunk->going ? "Vulkan or CUDA still has what was given up: " : "",
+                chunk->size, chunk->offset);
     }
     culvi_mutex_unlock(&s->lock);
     return result;

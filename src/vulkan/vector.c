@@ -174,18 +174,6 @@ static culv_result check_desc(const culv_vk_device *vk, const culv_vk_vector_vie
                       "culv_vk_vector_view_desc.%s", wrong);
 }
 
-/* Chunks to come are like this, whether there are any now or not. */
-static culv_result check_vector(const culv_vk_device *vk, const char *label,
-                                const culv_vector *vector)
-{
-    const culv_vmm_allocation like = {.device = vector->device,
-                                      .kind = vector->chunk.kind,
-                                      .uuid = vector->device->caps.uuid,
-                                      .handle_types = vector->chunk.handle_types,
-                                      .usage = vector->chunk.usage};
-    return culvi_vk_vmm_check(vk, label, &like);
-}
-
 static culv_result fail_sparse(const culv_vk_device *vk, const char *label, const char *why)
 {
     return culvi_fail(vk->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE,
@@ -227,14 +215,6 @@ culv_result culvi_vk_check_sparse(culv_vk_device *vk, const char *label,
                       most < vk->max_buffer_size ? most : vk->max_buffer_size);
 }
 
-static culv_result create_sparse(vk_view *view)
-{
-    CULVI_TRY(create_buffer(view, view->sparse_size, &view->sparse));
-    view->base.whole = (uint64_t)view->sparse;
-    culvi_vk_sparse_needs(view->vk, view->sparse, &view->alignment, &view->type_bits);
-    return CULV_OK;
-}
-
 static culv_result check_usage(culv_vk_device *vk, const char *label, const vk_view *view)
 {
     const VkBufferCreateInfo info =
@@ -252,7 +232,13 @@ culv_result culv_vk_vector_view_create(culv_vk_device *vk, culv_vector *vector,
     CULVI_READ(vk->voice, culv_vk_vector_view_desc, d, desc);
     if (d.label == NULL) d.label = vector->label;
     CULVI_TRY(check_desc(vk, &d));
-    CULVI_TRY(check_vector(vk, d.label, vector));
+    /* Chunks to come are like this, whether there are any now or not. */
+    const culv_vmm_allocation like = {.device = vector->device,
+                                      .kind = vector->chunk.kind,
+                                      .uuid = vector->device->caps.uuid,
+                                      .handle_types = vector->chunk.handle_types,
+                                      .usage = vector->chunk.usage};
+    CULVI_TRY(culvi_vk_vmm_check(vk, d.label, &like));
     CULVI_NEW(vk_view, view, vk->voice, d.label);
     culvi_vector_view_init(&view->base,
                            d.sparse_queue != NULL ? &with_sparse_buffer : &with_buffers, &vk->base,
@@ -262,7 +248,12 @@ culv_result culv_vk_vector_view_create(culv_vk_device *vk, culv_vector *vector,
     view->queue = d.sparse_queue;
     view->sparse_size = d.sparse_size;
     culv_result result = check_usage(vk, d.label, view);
-    if (result == CULV_OK && view->queue != NULL) result = create_sparse(view);
+    if (result == CULV_OK && view->queue != NULL)
+        result = create_buffer(view, view->sparse_size, &view->sparse);
+    if (result == CULV_OK && view->queue != NULL) {
+        view->base.whole = (uint64_t)view->sparse;
+        culvi_vk_sparse_needs(vk, view->sparse, &view->alignment, &view->type_bits);
+    }
     return culvi_vector_view_made(&view->base, result, out);
 }
 

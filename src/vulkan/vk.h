@@ -94,9 +94,6 @@ culv_result culvi_vk_check_versions(const culvi_voice *voice, const char *label,
 culv_result culvi_vk_candidates(const culvi_voice *voice, PFN_vkGetInstanceProcAddr get_proc,
                                 VkInstance instance, culv_driver driver, uint32_t *count,
                                 culv_vk_candidate **out);
-/* Refuses a NULL among a call's first three arguments. */
-culv_result culvi_vk_check_instance(const char *call, PFN_vkGetInstanceProcAddr get_proc,
-                                    VkInstance instance, const void *third, const char *third_name);
 /* Fills in a candidate except its match; culvi_vk_identify(): only who it is. */
 void culvi_vk_identify(const culvi_vk_instance *vk, VkPhysicalDevice device,
                        culv_vk_candidate *out);
