@@ -101,7 +101,7 @@ static culv_result choose_format(const culvi_voice *voice, const char *label, co
     if (*out != CULV_FORMAT_NONE) return CULV_OK;
     return culvi_fail(voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT,
                       "no CUDA array has DXGI_FORMAT %" PRIu32
-                      "; use another format, or share the texels in a legal.data",
+                      "; use another format, or share the texels in a buffer",
                       format);
 }
 

@@ -64,7 +64,7 @@ static culv_result fail_module(const culv_vk_kernels *made, const void *image, s
         &device->voice, made->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_MODULE, CULV_NATIVE_VULKAN,
         (int64_t)r, "vkCreateCuModuleNVX",
         "Vulkan's driver did not take the image, which CUDA's took: the GPU needs sm_%u%u, and the "
-        "image text.data %s",
+        "image has %s",
         device->caps.compute_major, device->caps.compute_minor,
         text.length > 0 ? text.data : "code that Culvert cannot list");
 }
