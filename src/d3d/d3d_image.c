@@ -178,12 +178,6 @@ static bool registers(uint32_t dxgi)
     return false;
 }
 
-/* Those that no format of Vulkan is: what their texels are. */
-static uint32_t plain_format(uint32_t dxgi)
-{
-    return dxgi == 65 ? 61 : dxgi == 88 ? 87 : dxgi;
-}
-
 uint32_t culvi_d3d_format_from_d3d9(uint32_t format)
 {
     /* The numbers are those of d3d9types.h. */
@@ -271,7 +265,9 @@ culv_result culvi_d3d_check_candidate(const culvi_voice *voice, const culvi_d3d_
     if (c->is_buffer) return CULV_OK;
     if (!registers(c->texture.format)) return refuse_format(voice, c, desc->label);
     culvi_d3d_texture texture = c->texture;
-    texture.format = plain_format(texture.format);
+    /* Two that no format of Vulkan is: A8 and B8G8R8X8, by what their texels are. */
+    if (texture.format == 65) texture.format = 61;
+    if (texture.format == 88) texture.format = 87;
     const culvi_d3d_view view = {.desc = "culv_d3d_register_desc",
                                  .label = desc->label,
                                  .cube = c->cube,

@@ -82,66 +82,59 @@ culv_result culvi_keyed_mutex_import_exported(culv_device *device, const culv_ke
 
 /* Acquire and release -------------------------------------------------------------------------- */
 
-static culv_result fail_acquire(const culv_keyed_mutex *mutex, CUresult r, uint64_t key,
-                                uint32_t timeout_ms)
+static culv_result fail(const culv_keyed_mutex *mutex, bool acquire, CUresult r, uint64_t key,
+                        uint32_t timeout_ms)
 {
-    static const char call[] = "cuWaitExternalSemaphoresAsync";
-    if (r == CUDA_ERROR_TIMEOUT)
+    const char *call =
+        acquire ? "cuWaitExternalSemaphoresAsync" : "cuSignalExternalSemaphoresAsync";
+    if (acquire && r == CUDA_ERROR_TIMEOUT)
         return culvi_fail_native(&mutex->device->voice, mutex->label, CULV_ERROR_TIMEOUT,
                                  CULV_REASON_NOT_READY, CULV_NATIVE_CUDA, r, call,
                                  "nobody released the keyed mutex with key %" PRIu64
                                  " within %" PRIu32 " ms; CUDA does not hold it",
                                  key, timeout_ms);
     return culvi_fail_cuda(mutex->device, mutex->label, r, call, CULV_REASON_DRIVER_REFUSED,
-                           "the keyed mutex could not be acquired with key %" PRIu64, key);
+                           "the keyed mutex could not be %s with key %" PRIu64,
+                           acquire ? "acquired" : "released", key);
+}
+
+static culv_result turn(culv_keyed_mutex *mutex, CUstream stream, bool acquire, uint64_t key,
+                        uint32_t timeout_ms)
+{
+    CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS wait = {.flags = 0};
+    CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS signal = {.flags = 0};
+    culv_device *device = mutex->device;
+    bool pushed, held = !acquire;
+    if (!atomic_compare_exchange_strong(&mutex->held, &held, acquire))
+        return culvi_fail(&device->voice, mutex->label, CULV_ERROR_INVALID, CULV_REASON_NOT_READY,
+                          acquire ? "CUDA holds the keyed mutex already; release it first"
+                                  : "CUDA does not hold the keyed mutex; acquire it first");
+    wait.params.keyedMutex.key = signal.params.keyedMutex.key = key;
+    wait.params.keyedMutex.timeoutMs = timeout_ms;
+    culv_result result = culvi_enter_stream(device, mutex->label, stream, &pushed);
+    if (result == CULV_OK) {
+        const culvi_cuda *cuda = device->cuda;
+        const CUresult r =
+            acquire ? cuda->cuWaitExternalSemaphoresAsync(&mutex->external, &wait, 1, stream)
+                    : cuda->cuSignalExternalSemaphoresAsync(&mutex->external, &signal, 1, stream);
+        if (r != CUDA_SUCCESS) result = fail(mutex, acquire, r, key, timeout_ms);
+        culvi_leave_frame(device, pushed);
+    }
+    if (result != CULV_OK) atomic_store(&mutex->held, !acquire);
+    return result;
 }
 
 culv_result culv_keyed_mutex_acquire(culv_keyed_mutex *mutex, CUstream stream, uint64_t key,
                                      uint32_t timeout_ms)
 {
-    CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS wait = {.flags = 0};
-    bool pushed, held = false;
     CULVI_REQUIRE(NULL, mutex);
-    culv_device *device = mutex->device;
-    if (!atomic_compare_exchange_strong(&mutex->held, &held, true))
-        return culvi_fail(&device->voice, mutex->label, CULV_ERROR_INVALID, CULV_REASON_NOT_READY,
-                          "CUDA holds the keyed mutex already; release it first");
-    wait.params.keyedMutex.key = key;
-    wait.params.keyedMutex.timeoutMs = timeout_ms;
-    culv_result result = culvi_enter_stream(device, mutex->label, stream, &pushed);
-    if (result == CULV_OK) {
-        const CUresult r =
-            device->cuda->cuWaitExternalSemaphoresAsync(&mutex->external, &wait, 1, stream);
-        if (r != CUDA_SUCCESS) result = fail_acquire(mutex, r, key, timeout_ms);
-        culvi_leave_frame(device, pushed);
-    }
-    if (result != CULV_OK) atomic_store(&mutex->held, false);
-    return result;
+    return turn(mutex, stream, true, key, timeout_ms);
 }
 
 culv_result culv_keyed_mutex_release(culv_keyed_mutex *mutex, CUstream stream, uint64_t key)
 {
-    CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS signal = {.flags = 0};
-    bool pushed, held = true;
     CULVI_REQUIRE(NULL, mutex);
-    culv_device *device = mutex->device;
-    if (!atomic_compare_exchange_strong(&mutex->held, &held, false))
-        return culvi_fail(&device->voice, mutex->label, CULV_ERROR_INVALID, CULV_REASON_NOT_READY,
-                          "CUDA does not hold the keyed mutex; acquire it first");
-    signal.params.keyedMutex.key = key;
-    culv_result result = culvi_enter_stream(device, mutex->label, stream, &pushed);
-    if (result == CULV_OK) {
-        const CUresult r =
-            device->cuda->cuSignalExternalSemaphoresAsync(&mutex->external, &signal, 1, stream);
-        if (r != CUDA_SUCCESS)
-            result =
-                culvi_fail_cuda(device, mutex->label, r, "cuSignalExternalSemaphoresAsync",
-                                CULV_REASON_DRIVER_REFUSED,
-                                "the keyed mutex could not be released with key %" PRIu64, key);
-        culvi_leave_frame(device, pushed);
-    }
-    if (result != CULV_OK) atomic_store(&mutex->held, true);
-    return result;
+    return turn(mutex, stream, false, key, 0);
 }
 
 /* The end -------------------------------------------------------------------------------------- */

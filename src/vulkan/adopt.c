@@ -97,19 +97,16 @@ static void give_part(culv_vk_device *vk, part *p)
 
 /* Views ---------------------------------------------------------------------------------------- */
 
-static uint64_t all_chunks(const culv_vmm_adopted *adopted)
-{
-    const culvi_adopted_chunk *last = adopted->chunks[adopted->count - 1];
-    return last->base + last->size - adopted->chunks[0]->base;
-}
-
 /* One sparse buffer, where the device allows it. */
 static void try_sparse(culv_vk_adopted *view, const culv_vmm_adopted *adopted, uint32_t *type_bits)
 {
     culv_vk_device *vk = view->vk;
     const culv_error error = culvi_thread_state()->error;
+    const culvi_adopted_chunk *first = adopted->chunks[0],
+                              *last = adopted->chunks[adopted->count - 1];
     const VkBufferCreateInfo info = {CULVI_STYPE(BUFFER_CREATE_INFO), .flags = CULVI_VK_SPARSE,
-                                     .size = all_chunks(adopted), .usage = view->usage};
+                                     .size = last->base + last->size - first->base,
+                                     .usage = view->usage};
     VkDeviceSize alignment;
     culvi_attempt_begin();
     culv_result result = culvi_vk_check_sparse(vk, view->label, &info);

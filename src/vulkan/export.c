@@ -93,15 +93,12 @@ static culv_result check_export(const culv_vk_device *vk, bool has_object, const
                                 culv_handle_type type, culvi_handle_use use, const culv_handle *out,
                                 const char *function)
 {
-    const culvi_voice *voice = vk != NULL ? vk->voice : NULL;
-    if (vk == NULL || !has_object || out == NULL)
-        return culvi_fail(voice, NULL, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
-                          "%s: %s is %s", function,
-                          vk == NULL    ? "vk"
-                          : !has_object ? object
-                                        : "out",
-                          vk != NULL && !has_object ? "VK_NULL_HANDLE" : "NULL");
-    return culvi_handle_use_check(voice, vk->base.label, "type", type, use);
+    CULVI_REQUIRE_IN(NULL, function, vk);
+    if (!has_object)
+        return culvi_fail(vk->voice, NULL, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
+                          "%s: %s is VK_NULL_HANDLE", function, object);
+    CULVI_REQUIRE_IN(vk->voice, function, out);
+    return culvi_handle_use_check(vk->voice, vk->base.label, "type", type, use);
 }
 
 culv_result culv_vk_memory_export_dup(culv_vk_device *vk, VkDeviceMemory memory,

@@ -51,33 +51,32 @@ static culv_result read_desc(culv_vk_device *vk, const culv_vk_memory_desc *desc
     return result;
 }
 
-static culvi_memory_ask ask_of(const culv_vk_memory_desc *d)
+static culv_result import(culv_vk_device *vk, const culv_vk_memory_desc *desc, bool shared,
+                          const char *call, culv_memory **out)
 {
-    return (culvi_memory_ask){.label = d->label,
-                              .memory = (uint64_t)d->memory,
-                              .size = d->allocation_size,
-                              .dedicated = d->dedicated != VK_FALSE,
-                              .callers_buffers =
-                                  d->buffer != VK_NULL_HANDLE || d->image == VK_NULL_HANDLE,
-                              .warning = culvi_vk_stale_warning(d->memory_properties)};
+    culv_vk_memory_desc d;
+    CULVI_TRY(read_desc(vk, desc, out, call, &d));
+    const culvi_memory_ask ask = {.label = d.label,
+                                  .memory = (uint64_t)d.memory,
+                                  .size = d.allocation_size,
+                                  .dedicated = d.dedicated != VK_FALSE,
+                                  .callers_buffers =
+                                      d.buffer != VK_NULL_HANDLE || d.image == VK_NULL_HANDLE,
+                                  .warning = culvi_vk_stale_warning(d.memory_properties)};
+    return shared ? culvi_graphics_acquire(&vk->base, &ask, out)
+                  : culvi_graphics_import(&vk->base, &ask, out);
 }
 
 culv_result culv_vk_memory_import(culv_vk_device *vk, const culv_vk_memory_desc *desc,
                                   culv_memory **out)
 {
-    culv_vk_memory_desc d;
-    CULVI_TRY(read_desc(vk, desc, out, "culv_vk_memory_import", &d));
-    culvi_memory_ask ask = ask_of(&d);
-    return culvi_graphics_import(&vk->base, &ask, out);
+    return import(vk, desc, false, __func__, out);
 }
 
 culv_result culv_vk_memory_import_shared(culv_vk_device *vk, const culv_vk_memory_desc *desc,
                                          culv_memory **out)
 {
-    culv_vk_memory_desc d;
-    CULVI_TRY(read_desc(vk, desc, out, "culv_vk_memory_import_shared", &d));
-    culvi_memory_ask ask = ask_of(&d);
-    return culvi_graphics_acquire(&vk->base, &ask, out);
+    return import(vk, desc, true, __func__, out);
 }
 
 /* What maps, and into how many bytes: whole memory alone, in whole units (measured). */
