@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Errors and log lines, structs that begin with their size, and memory. */
-#include "base/message.h"
 
 #include "base/platform.h"
 #include "base/text.h"
@@ -60,9 +59,15 @@ const char *culvi_reason_text(culv_reason reason)
     return (unsigned)reason < CULV_REASON_COUNT_ ? reasons[reason].text : "unknown";
 }
 
+/* Each version's size is a multiple of a size_t, so that no pointer is cut in two. */
+static bool size_possible(size_t size)
+{
+    return size >= 2 * sizeof(size_t) && size <= 65536 && size % sizeof(size_t) == 0;
+}
+
 void culv_last_error(culv_error *out)
 {
-    if (out == NULL || !culvi_struct_size_possible(out->struct_size)) return;
+    if (out == NULL || !size_possible(out->struct_size)) return;
     culvi_struct_write(out, &culvi_thread_state()->error, sizeof *out);
 }
 
@@ -245,11 +250,6 @@ culv_result culvi_attempt_end(const culvi_voice *voice, culv_result result)
 
 /* Structs -------------------------------------------------------------------------------------- */
 
-bool culvi_struct_size_possible(size_t size)
-{
-    return size >= 2 * sizeof(size_t) && size <= 65536 && size % sizeof(size_t) == 0;
-}
-
 void culvi_struct_write(void *out, const void *local, size_t size)
 {
     size_t known = 0;
@@ -264,7 +264,7 @@ culv_result culvi_struct_check(const culvi_voice *voice, const void *out, const 
 {
     size_t given = 0;
     memcpy(&given, out, sizeof given);
-    if (culvi_struct_size_possible(given)) return CULV_OK;
+    if (size_possible(given)) return CULV_OK;
     return culvi_fail(voice, NULL, CULV_ERROR_INVALID, CULV_REASON_STRUCT_SIZE,
                       "%s.struct_size is %zu; start from %s_init(), which sets it", name, given,
                       name);

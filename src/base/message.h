@@ -146,8 +146,6 @@ culv_result culvi_desc_read(const culvi_voice *voice, void *local, size_t size, 
 void culvi_struct_write(void *out, const void *local, size_t size);
 /* Refuses a caller's struct whose struct_size was never set. */
 culv_result culvi_struct_check(const culvi_voice *voice, const void *out, const char *name);
-/* Whether some version of a struct can have this size. */
-bool culvi_struct_size_possible(size_t size);
 
 /* Allocation on the host ----------------------------------------------------------------------- */
 

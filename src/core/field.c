@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* The kernels of culv_image_prepare_write(), as PTX that the driver compiles. */
-#include "base/message.h"
 #include "core/staging.h"
 
 enum { CULVI_FIELD_GEOMETRIES = 3, CULVI_FIELD_CHUNKS = 5 };

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Timelines in CUDA graphs: nodes, and their values of the next launch. */
-#include "base/message.h"
 #include "core/semaphore.h"
 #include "culvert/semaphore.h"
 

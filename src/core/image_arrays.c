@@ -3,7 +3,6 @@
  * several planes each is an array by itself: CUDA's own arrays of several planes look for the
  * second one in another place than where the graphics driver has it
  * (docs/measured/nvidia-measured.md). */
-#include "base/message.h"
 #include "core/staging.h"
 
 /* cuda.h, cuArray3DCreate: how the kinds of array are told apart. No graphics API ever draws into

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* How a culv_kernel_call is read. To record a launch takes half a microsecond: what comes
- * before it is inlined, and refusals are made elsewhere (kernel_call.c). */
+ * before it is inlined, and refusals are made elsewhere (kernel.c). */
 #ifndef CULVI_CORE_KERNEL_CALL_H_
 #define CULVI_CORE_KERNEL_CALL_H_
 

@@ -4,7 +4,6 @@
 #define CULVI_CORE_MEMORY_H_
 
 #include "core/import.h"
-#include "core/words.h"
 #include "cuda/retire.h"
 #include "culvert/memory.h"
 

@@ -4,7 +4,6 @@
 #define CULVI_CORE_SEMAPHORE_H_
 
 #include "core/import.h"
-#include "core/words.h"
 #include "cuda/retire.h"
 #include "cuda/watch.h"
 #include "culvert/semaphore.h"
@@ -105,8 +104,6 @@ enum { CULVI_UNSIGNALED = 0, CULVI_SIGNALED_BY_CUDA = 1, CULVI_SIGNALED_BY_PEER 
 void culvi_semaphore_release_or_defer(culv_semaphore *semaphore, const CUstream *last_use);
 /* Leaves it to a later collection, in which the driver waits by itself. */
 void culvi_semaphore_put_off(culv_semaphore *semaphore);
-
-/* unblock.c */
 
 /* Signals a timeline with `value`, on a stream of the call's own, in place of the side that was to
  * do it and never will. Does nothing where CUDA was told to signal as much. `value` of a binary

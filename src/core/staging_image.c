@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Fallbacks of images: the parts that are copied, and images without arrays. */
-#include "base/message.h"
 #include "core/staging.h"
 
 enum {

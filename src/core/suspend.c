@@ -4,7 +4,6 @@
  * Measured on an H200 (docs/checkpoints.md): the driver checkpoints a process that has imports, and
  * does not restore it. Memory that CUDA exported comes back as other memory, without an error, so
  * that is refused here. */
-#include "base/message.h"
 #include "core/memory.h"
 #include "core/semaphore.h"
 #include "culvert/device.h"

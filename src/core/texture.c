@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Texture objects of images. */
-#include "base/message.h"
 #include "core/image.h"
 
 static culv_result refuse(const culv_image *image, culv_result result, culv_reason reason,

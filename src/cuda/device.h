@@ -25,7 +25,7 @@ enum { CULVI_STREAM_SLOTS = 64, CULVI_STREAM_WAYS = 4 };
 enum { CULVI_ARRAY_FORMATS = 256 };
 
 /* Limits of seven kinds of array, with and without surfaces, and further ones of 3D arrays:
- * cuda/limits.c. */
+ * cuda/format_support.c. */
 enum { CULVI_ARRAY_LIMITS = 60 };
 
 enum { CULVI_GRANULARITIES = 8 };

@@ -3,6 +3,7 @@
 #ifndef CULVI_GRAPHICS_GRAPHICS_H_
 #define CULVI_GRAPHICS_GRAPHICS_H_
 
+#include "core/import.h"
 #include "core/memory.h"
 #include "core/peer.h"
 #include "culvert/semaphore.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Who is admitted, names, times, which servers there are, and handles by the number that another
  * process has for them: what is the same on every system. */
-#include "base/message.h"
 #include "ipc/ipc_channel.h"
 
 culv_result culvi_ipc_users_copy(const culvi_voice *voice, const uint32_t *users, size_t count,

@@ -40,14 +40,6 @@ struct culv_ipc_object {
     unsigned char data[CULVI_IPC_DATA]; /* of kinds that have plain bytes for a handle */
 };
 
-/* What the imports ask first: one of two kinds, a device, and a place for what comes. */
-culv_result culvi_ipc_object_check(const culv_ipc_object *object, const char *call,
-                                   culv_ipc_kind kind, culv_ipc_kind or_kind, const void *out);
-
-/* Memory of cuMemAlloc, opened. */
-culv_result culvi_ipc_open_memory(const culv_ipc_object *object, const char *call,
-                                  culv_memory **out);
-
 culv_ipc_client *culvi_ipc_client_ref(culv_ipc_client *client);
 void culvi_ipc_client_unref(culv_ipc_client *client);
 /* Asks, and waits for the answer: reply->type is that of the question. The handles of the answer

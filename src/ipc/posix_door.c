@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A server's listening socket, its file and the lock beside it, and the epoll set of its
  * connections. */
-#include "base/message.h"
 #include "ipc/ipc_channel.h"
 #include "ipc/posix_socket.h"
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* File descriptors of other processes, by pidfd_getfd(2). */
-#include "base/message.h"
 #include "ipc/ipc_channel.h"
 #include "ipc/posix_socket.h"
 

@@ -5,6 +5,7 @@
 #ifndef CULVI_RING_H_
 #define CULVI_RING_H_
 
+#include "base/text.h"
 #include "cuda/watch.h"
 #include "culvert/ring.h"
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* culv_mem_pool: another process's pool, and its pointers. culvert-extra makes pools and exports
  * them. */
-#include "base/message.h"
 #include "core/import.h"
 #include "culvert/vmm.h"
 #include "vmm/share.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* What memory is at an address, and what it can be shared as. */
-#include "base/message.h"
 #include "core/memory.h"
 #include "vmm/allocation.h"
 

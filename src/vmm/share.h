@@ -32,7 +32,11 @@ culvi_at culvi_vmm_ask_address(const culv_device *device, CUdeviceptr address, s
 
 /* The value of CUmemAllocationProp::win32HandleMetaData when the caller gave none; NULL where it
  * must be zero. */
+#ifdef _WIN32
 const void *culvi_vmm_object_attributes(void);
+#else
+#    define culvi_vmm_object_attributes() NULL
+#endif
 
 enum { CULVI_FABRIC = 8 }; /* CU_MEM_HANDLE_TYPE_FABRIC; cuda.h has it from 12.3 on */
 

@@ -2,7 +2,6 @@
 /* Unmapping, at once and deferred. CUDA unmaps whole mappings alone, and cuMemUnmap does not wait
  * for work that uses what it takes away (measured), so that what is deferred needs an event of its
  * stream. */
-#include "base/message.h"
 #include "culvert/vmm.h"
 #include "vmm/mapping.h"
 

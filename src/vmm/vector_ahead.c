@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The thread of a vector that commits ahead, so that growing only publishes. It never moves the
  * vector, and never waits for a stream. */
-#include "base/message.h"
 #include "vmm/vector.h"
 
 /* Bytes that are missing beyond the size. */

@@ -2,7 +2,6 @@
 /* A change of a vector, as one transaction that reads from top to bottom: addresses, memory,
  * mappings, then publish(); an error on the way undoes all of it. Nobody sees anything of it before
  * publish(). The vector is busy meanwhile. */
-#include "base/message.h"
 #include "vmm/vector.h"
 
 typedef struct change {

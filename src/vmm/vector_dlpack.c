@@ -2,7 +2,6 @@
 /* Tensors of a vector. A tensor pins the address that it was made of: the vector grows and moves as
  * before, but what the tensor covers stays where it is. */
 #include "base/list.h"
-#include "base/message.h"
 #include "core/dlpack.h"
 #include "vmm/vector.h"
 

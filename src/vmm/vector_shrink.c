@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* What a vector gives back: chunks, old addresses, and itself. */
-#include "base/message.h"
 #include "vmm/vector.h"
 
 /* The first chunk that lies wholly beyond an offset. */

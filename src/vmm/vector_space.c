@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The addresses of a vector: spaces, and the reserved ranges that they are made of. A grow takes
  * addresses from here (vector_change.c), a shrink gives mappings back here (vector_shrink.c). */
-#include "base/message.h"
 #include "vmm/vector.h"
 
 culvi_vector_segment *culvi_vector_segment_at(culvi_vector_segment *top, uint64_t offset)
