@@ -3,7 +3,6 @@
  * duplicate, and the caller's own handle stays as it is. */
 #include "core/import.h"
 
-#include "core/import.h"
 #include "cuda/context.h"
 
 culv_result culvi_import_check(const culv_device *device, culvi_import *import,
@@ -50,8 +49,9 @@ static culv_result give_duplicate(culv_device *device, const culvi_import *impor
 {
     culvi_duplicate duplicate;
     CUresult r;
-    if (import->exported &&
-        culvi_handle_row_of(import->handle->type)->closer != CULVI_CLOSER_DRIVER) {
+    if (import->refused != NULL ||
+        (import->exported &&
+         culvi_handle_row_of(import->handle->type)->closer != CULVI_CLOSER_DRIVER)) {
         r = import->give(device, import->handle, object);
     } else {
         CULVI_TRY(culvi_handle_lend_for(&device->voice, import->label, import->handle,
@@ -60,6 +60,9 @@ static culv_result give_duplicate(culv_device *device, const culvi_import *impor
         culvi_handle_lent_done(&duplicate, import->handle, r == CUDA_SUCCESS && !import->lent);
     }
     if (r == CUDA_SUCCESS) return CULV_OK;
+    if (import->refused != NULL)
+        return culvi_fail_cuda(device, import->label, r, import->call, CULV_REASON_HANDLE_REFUSED,
+                               "%s", import->refused);
     CULVI_TEXT(which, 160);
     CULVI_TEXT(text, 256);
     culvi_handle_describe(import->handle, &which);

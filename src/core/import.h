@@ -55,6 +55,7 @@ typedef struct culvi_import {
     bool lent;       /* the driver does not keep file descriptors of this kind */
     CUresult (*give)(culv_device *device, const culv_handle *duplicate, void *object);
     void (*describe)(const void *object, culvi_text *text); /* what the handle should have been */
+    const char *refused; /* of plain bytes: what a refusal means. NULL: it is no such handle */
 } culvi_import;
 
 culv_result culvi_import_check(const culv_device *device, culvi_import *import,

@@ -76,7 +76,7 @@ culv_result culvi_vmm_check_device(const culv_device *device, const char *call);
 /* CUDA's bits of handle types as Culvert's, for the types of this system. */
 uint32_t culvi_vmm_from_cuda_handle_types(uint64_t types);
 /* A handle as cuMemImportFromShareableHandle() and the like take it: the number itself, not its
- * address. */
+ * address; of bytes the address. */
 void *culvi_vmm_shareable(const culv_handle *handle);
 /* Reads a caller's descriptor and checks everything but the size. */
 culv_result culvi_vmm_read_desc(culv_device *device, const culv_vmm_allocation_desc *desc,

@@ -121,8 +121,9 @@ culv_result culvi_vmm_fabric_ask(culv_device *device, culv_vmm_allocation_desc *
 }
 
 /* Maps all of it once: the driver maps whole allocations only. */
-static culv_result check_size(culv_device *device, const culv_vmm_allocation *allocation)
+culv_result culvi_vmm_check_fabric_size(const culv_vmm_allocation *allocation)
 {
+    culv_device *device = allocation->device;
     culvi_scope scope;
     CUdeviceptr at = 0;
     const size_t size = (size_t)allocation->size;
@@ -146,19 +147,4 @@ static culv_result check_size(culv_device *device, const culv_vmm_allocation *al
             allocation->size);
     return culvi_fail_cuda(device, allocation->label, r, call, CULV_REASON_DRIVER_REFUSED,
                            "the memory of a fabric handle could not be mapped");
-}
-
-culv_result culvi_vmm_import_fabric(culv_device *device, const culv_vmm_import_desc *d,
-                                    culv_vmm_allocation **out)
-{
-    culv_handle handle = d->handle; /* the driver's argument is not const */
-    culv_vmm_allocation *made = NULL;
-    CULVI_TRY(culvi_vmm_check_device(device, "culv_vmm_import"));
-    CULVI_TRY(culvi_vmm_import_bytes(device, d, handle.value.fabric, &made));
-    culv_result result = check_size(device, made);
-    if (result == CULV_OK)
-        *out = made;
-    else
-        culv_vmm_allocation_destroy(&made);
-    return result;
 }

@@ -92,23 +92,6 @@ static void describe(const void *object, culvi_text *text)
                          "which must still be alive in its own process");
 }
 
-/* By a fabric handle (R29): bytes. On success the device has one more reference, the pool's. */
-static culv_result import_fabric(culv_mem_pool *pool, const culv_handle *handle)
-{
-    culv_device *device = pool->device;
-    culv_handle copy = *handle; /* the driver's argument is not const */
-    CULVI_CU_INSIDE(r, device, pool->label, cuMemPoolImportFromShareableHandle,
-                    (&pool->pool, copy.value.fabric, (CUmemAllocationHandleType)CULVI_FABRIC, 0));
-    if (r != CUDA_SUCCESS)
-        return culvi_fail_cuda(
-            device, pool->label, r, "cuMemPoolImportFromShareableHandle",
-            CULV_REASON_HANDLE_REFUSED,
-            "the driver refused a fabric handle; its pool must live in its own process, and this "
-            "user needs the same IMEX channel (culv_check_fabric())");
-    culvi_device_ref(device);
-    return CULV_OK;
-}
-
 /* Lets the importing device read and write the pool, wherever that lies. */
 static culv_result allow(culv_mem_pool *pool)
 {
@@ -139,12 +122,10 @@ culv_result culv_mem_pool_import(culv_device *device, const culv_mem_pool_import
                                  culv_mem_pool **out)
 {
     static const culv_uuid any;
-    culv_mem_pool_import_desc d;
     uint64_t uncounted = 0;
     CULVI_REQUIRE_WITH2(device, &device->voice, desc, out);
-    culv_result result =
-        culvi_desc_read(&device->voice, &d, sizeof d, desc, "culv_mem_pool_import_desc");
-    if (result != CULV_OK) return result;
+    CULVI_READ(&device->voice, culv_mem_pool_import_desc, d, desc);
+    const bool fabric = d.handle.type == CULV_HANDLE_FABRIC;
     culvi_import import = {.what = "memory pool",
                            .call = "cuMemPoolImportFromShareableHandle",
                            .field = "culv_mem_pool_import_desc.handle",
@@ -156,12 +137,14 @@ culv_result culv_mem_pool_import(culv_device *device, const culv_mem_pool_import
                            .lent = true,
                            .give = give,
                            .describe = describe};
-    const bool fabric = d.handle.type == CULV_HANDLE_FABRIC;
-    if (!fabric)
-        result =
-            culvi_handle_use_check(&device->voice, d.label, "culv_mem_pool_import_desc.handle.type",
-                                   d.handle.type, CULVI_USE_VMM);
-    if (result != CULV_OK) return result;
+    if (fabric)
+        import.refused =
+            "the driver refused a fabric handle; its pool must live in its own process, and this "
+            "user needs the same IMEX channel (culv_check_fabric())";
+    else
+        CULVI_TRY(culvi_handle_use_check(&device->voice, d.label,
+                                         "culv_mem_pool_import_desc.handle.type", d.handle.type,
+                                         CULVI_USE_VMM));
     if (d.handle.name != NULL && culvi_handle_row_of(d.handle.type)->kind == CULVI_KIND_NT)
         return culvi_fail(&device->voice, d.label, CULV_ERROR_INVALID, CULV_REASON_HANDLE_TYPE,
                           "culv_mem_pool_import_desc.handle is a name; pass a handle");
@@ -170,8 +153,7 @@ culv_result culv_mem_pool_import(culv_device *device, const culv_mem_pool_import
     CULVI_NEW(culv_mem_pool, pool, &device->voice, d.label);
     pool->device = device;
     culvi_label_set(pool->label, d.label);
-    CULVI_TRY_OR(fabric ? import_fabric(pool, &d.handle) : culvi_import_run(device, &import, pool),
-                 culvi_free(pool));
+    CULVI_TRY_OR(culvi_import_run(device, &import, pool), culvi_free(pool));
     culvi_log_object(&device->voice, "made", "memory pool", pool->label, 0);
     CULVI_TRY_OR(allow(pool), release_or_defer(pool); culvi_device_unref(device));
     culvi_mutex_lock(&device->lock);

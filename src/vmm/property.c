@@ -43,9 +43,11 @@ uint32_t culvi_vmm_from_cuda_handle_types(uint64_t types)
 
 void *culvi_vmm_shareable(const culv_handle *handle)
 {
-    return culvi_handle_row_of(handle->type)->kind == CULVI_KIND_FD
-               ? (void *)(intptr_t)handle->value.fd
-               : handle->value.win32;
+    switch (culvi_handle_row_of(handle->type)->kind) {
+    case CULVI_KIND_FD: return (void *)(intptr_t)handle->value.fd;
+    case CULVI_KIND_BYTES: return (void *)(uintptr_t)handle->value.fabric; /* only read */
+    default: return handle->value.win32;
+    }
 }
 
 /* What is asked for ---------------------------------------------------------------------------- */

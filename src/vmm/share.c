@@ -101,29 +101,14 @@ static void describe(const void *object, culvi_text *text)
 static culv_result find_owner(culv_device *device, const culv_vmm_import_desc *d,
                               culv_vmm_allocation *allocation)
 {
-    int count = 0, reaches = 0;
-    const char *call = "cuDeviceGetCount";
+    int reaches = 0;
+    const char *call;
     if (!culvi_uuid_given(&d->exporter) || culvi_uuid_equal(&d->exporter, &device->caps.uuid))
         return CULV_OK;
-    allocation->owner = -1;
-    CUresult r = CULVI_CU(device, cuDeviceGetCount, (&count));
-    for (int i = 0; r == CUDA_SUCCESS && i < count && allocation->owner < 0; i++) {
-        CUdevice ordinal = -1;
-        CUuuid bytes;
-        culv_uuid uuid;
-        call = "cuDeviceGet";
-        r = CULVI_CU(device, cuDeviceGet, (&ordinal, i));
-        if (r != CUDA_SUCCESS) break;
-        call = "cuDeviceGetUuid";
-        r = CULVI_CU(device, cuDeviceGetUuid, (&bytes, ordinal));
-        if (r != CUDA_SUCCESS) break;
-        memcpy(uuid.bytes, bytes.bytes, sizeof uuid.bytes);
-        if (culvi_uuid_equal(&uuid, &d->exporter)) allocation->owner = ordinal;
-    }
-    if (r == CUDA_SUCCESS && allocation->owner >= 0) {
-        call = "cuDeviceCanAccessPeer";
-        r = CULVI_CU(device, cuDeviceCanAccessPeer, (&reaches, device->ordinal, allocation->owner));
-    }
+    CUresult r = culvi_device_find(device, &d->exporter, &allocation->owner, &call);
+    if (r == CUDA_SUCCESS && allocation->owner >= 0)
+        r = CULVI_CU_AS(call, device, cuDeviceCanAccessPeer,
+                        (&reaches, device->ordinal, allocation->owner));
     if (r != CUDA_SUCCESS)
         return culvi_fail_cuda(device, d->label, r, call, CULV_REASON_DRIVER_REFUSED,
                                "the GPU that the allocation lies on could not be looked for");
@@ -179,6 +164,7 @@ static culv_result check_desc(const culv_device *device, culvi_import *how,
         return culvi_fail(voice, d->label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
                           "culv_vmm_import_desc.size is 0; "
                           "it is what culv_vmm_allocation_info::size of the exporter said");
+    if (how->refused != NULL) return CULV_OK;
     CULVI_TRY(culvi_import_check(device, how, &any));
     if (d->handle.name != NULL)
         return culvi_fail(
@@ -208,49 +194,11 @@ static culv_result check_made(culv_vmm_allocation *allocation)
         allocation->size, allocation->granularity);
 }
 
-culv_result culvi_vmm_import_bytes(culv_device *device, const culv_vmm_import_desc *d, void *bytes,
-                                   culv_vmm_allocation **out)
-{
-    culvi_scope scope;
-    if (d->size == 0)
-        return culvi_fail(&device->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
-                          "culv_vmm_import_desc.size is 0; "
-                          "it is what culv_vmm_allocation_info::size of the exporter said");
-    culv_vmm_allocation *allocation = culvi_vmm_allocation_new(device, d->label);
-    if (allocation == NULL) return CULV_ERROR_OUT_OF_MEMORY;
-    allocation->requested = allocation->size = d->size;
-    allocation->imported = true;
-    culv_result result = culvi_enter(device, &scope, d->label);
-    if (result == CULV_OK) {
-        result = find_owner(device, d, allocation);
-        CUresult r = CUDA_SUCCESS;
-        if (result == CULV_OK)
-            r = CULVI_CU(device, cuMemImportFromShareableHandle,
-                         (&allocation->handle, bytes, (CUmemAllocationHandleType)CULVI_FABRIC));
-        culvi_leave(device, &scope);
-        if (r != CUDA_SUCCESS)
-            result = culvi_fail_cuda(
-                device, d->label, r, "cuMemImportFromShareableHandle", CULV_REASON_HANDLE_REFUSED,
-                "the driver refused a fabric handle; its exporter must live, and this user needs "
-                "the same IMEX channel (culv_check_fabric())");
-    }
-    CULVI_TRY_OR(result, culvi_vmm_allocation_unref(allocation));
-    CULVI_LOCKED(&device->lock, device->counts.vmm_allocations++);
-    culvi_device_ref(device);
-    result = check_made(allocation);
-    culvi_vmm_allocation_shared(allocation);
-    if (result == CULV_OK)
-        *out = allocation;
-    else
-        culv_vmm_allocation_destroy(&allocation);
-    return result;
-}
-
 /* `exported`: Culvert has just made the handle, and knows the size. */
 static culv_result import_read(culv_device *device, const culv_vmm_import_desc *d, bool exported,
                                culv_vmm_allocation **out)
 {
-    culv_result result = culvi_vmm_check_device(device, "culv_vmm_import");
+    CULVI_TRY(culvi_vmm_check_device(device, "culv_vmm_import"));
     culvi_import how = {.what = "allocation",
                         .call = "cuMemImportFromShareableHandle",
                         .field = "culv_vmm_import_desc.handle",
@@ -262,17 +210,21 @@ static culv_result import_read(culv_device *device, const culv_vmm_import_desc *
                         .lent = true,
                         .give = give,
                         .describe = describe};
-    if (result == CULV_OK)
-        result = exported ? culvi_import_trust(device, &how) : check_desc(device, &how, d);
-    if (result != CULV_OK) return result;
+    if (d->handle.type == CULV_HANDLE_FABRIC)
+        how.refused = "the driver refused a fabric handle; its exporter must live, and this user "
+                      "needs the same IMEX channel (culv_check_fabric())";
+    CULVI_TRY(exported ? culvi_import_trust(device, &how) : check_desc(device, &how, d));
     culv_vmm_allocation *allocation = culvi_vmm_allocation_new(device, d->label);
     if (allocation == NULL) return CULV_ERROR_OUT_OF_MEMORY;
     allocation->requested = allocation->size = d->size;
     allocation->imported = true;
+    culv_result result;
     CULVI_INSIDE(result, device, d->label, find_owner(device, d, allocation));
     if (result == CULV_OK) result = culvi_import_run(device, &how, allocation);
     CULVI_TRY_OR(result, culvi_vmm_allocation_unref(allocation));
-    CULVI_TRY_OR(check_made(allocation), culv_vmm_allocation_destroy(&allocation));
+    result = check_made(allocation);
+    if (result == CULV_OK && how.refused != NULL) result = culvi_vmm_check_fabric_size(allocation);
+    CULVI_TRY_OR(result, culv_vmm_allocation_destroy(&allocation));
     culvi_vmm_allocation_shared(allocation);
     *out = allocation;
     return CULV_OK;
@@ -291,8 +243,7 @@ culv_result culv_vmm_import(culv_device *device, const culv_vmm_import_desc *des
 {
     CULVI_REQUIRE_WITH2(device, &device->voice, desc, out);
     CULVI_READ(&device->voice, culv_vmm_import_desc, d, desc);
-    return d.handle.type == CULV_HANDLE_FABRIC ? culvi_vmm_import_fabric(device, &d, out)
-                                               : import_read(device, &d, false, out);
+    return import_read(device, &d, false, out);
 }
 
 culv_result culvi_vmm_find_exporter(culv_device *device, const char *label,

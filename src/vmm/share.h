@@ -44,12 +44,7 @@ enum { CULVI_FABRIC = 8 }; /* CU_MEM_HANDLE_TYPE_FABRIC; cuda.h has it from 12.3
 culv_result culvi_vmm_fabric_ask(culv_device *device, culv_vmm_allocation_desc *d,
                                  CUmemAllocationProp *prop);
 
-/* culv_vmm_import() of d->handle of type FABRIC. */
-culv_result culvi_vmm_import_fabric(culv_device *device, const culv_vmm_import_desc *d,
-                                    culv_vmm_allocation **out);
-
-/* share.c: the allocation of a handle of plain bytes. */
-culv_result culvi_vmm_import_bytes(culv_device *device, const culv_vmm_import_desc *d, void *bytes,
-                                   culv_vmm_allocation **out);
+/* Whether an import by such a handle has the size that the caller says. */
+culv_result culvi_vmm_check_fabric_size(const culv_vmm_allocation *allocation);
 
 #endif
