@@ -180,24 +180,6 @@ static culv_result ask(culv_image *image, uint32_t slot, CUarray *array, CUsurfO
     return result;
 }
 
-static culv_result array_of(culv_image *image, uint32_t slot, CUarray *out)
-{
-    culv_result result = CULV_OK;
-    CUarray array = atomic_load_explicit(&image->levels[slot].array, memory_order_acquire);
-    if (array == NULL || image->memory->device->lost) result = ask(image, slot, &array, NULL);
-    if (result == CULV_OK) *out = array;
-    return result;
-}
-
-static culv_result surface_of(culv_image *image, uint32_t slot, CUsurfObject *out)
-{
-    culv_result result = CULV_OK;
-    CUsurfObject surface = atomic_load_explicit(&image->levels[slot].surface, memory_order_acquire);
-    if (surface == 0 || image->memory->device->lost) result = ask(image, slot, NULL, &surface);
-    if (result == CULV_OK) *out = surface;
-    return result;
-}
-
 static culv_result no_surfaces(const culv_image *image, bool by_format)
 {
     return culvi_fail(
@@ -221,8 +203,12 @@ static culv_result check(const culv_image *image, uint32_t level, uint32_t plane
 
 culv_result culv_image_get_array(culv_image *image, uint32_t level, uint32_t plane, CUarray *out)
 {
-    culv_result result = check(image, level, plane, out, "culv_image_get_array");
-    return result == CULV_OK ? array_of(image, culvi_image_slot(image, level, plane), out) : result;
+    CULVI_TRY(check(image, level, plane, out, "culv_image_get_array"));
+    const uint32_t slot = culvi_image_slot(image, level, plane);
+    CUarray array = atomic_load_explicit(&image->levels[slot].array, memory_order_acquire);
+    if (array == NULL || image->memory->device->lost) CULVI_TRY(ask(image, slot, &array, NULL));
+    *out = array;
+    return CULV_OK;
 }
 
 culv_result culv_image_get_surface(culv_image *image, uint32_t level, uint32_t plane,
@@ -231,7 +217,11 @@ culv_result culv_image_get_surface(culv_image *image, uint32_t level, uint32_t p
     CULVI_TRY(check(image, level, plane, out, "culv_image_get_surface"));
     if (!image->surfaces || (image->row->planes == 1 && !image->row->surfaces))
         return no_surfaces(image, image->row->planes == 1 && !image->row->surfaces);
-    return surface_of(image, culvi_image_slot(image, level, plane), out);
+    const uint32_t slot = culvi_image_slot(image, level, plane);
+    CUsurfObject surface = atomic_load_explicit(&image->levels[slot].surface, memory_order_acquire);
+    if (surface == 0 || image->memory->device->lost) CULVI_TRY(ask(image, slot, NULL, &surface));
+    *out = surface;
+    return CULV_OK;
 }
 
 bool culvi_image_release_views(culv_device *device, culv_image *image, bool last_try)

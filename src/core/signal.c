@@ -424,19 +424,6 @@ culv_result culv_semaphore_wait_batch(const culv_semaphore_point *points, uint32
 /* Streams that wait for a signal which nobody will make, because the device that was to make it is
  * lost or the submission never was: CUDA signals in its place. */
 
-/* One that shares its hardware queue with no stream that waits, as far as CUDA lets choose: streams
- * of another priority have queues of their own. */
-static CUresult make_stream(const culv_device *device, CUstream *out)
-{
-    int least = 0, greatest = 0;
-    if (device->cuda->cuStreamCreateWithPriority != NULL &&
-        device->cuda->cuCtxGetStreamPriorityRange != NULL &&
-        CULVI_CU(device, cuCtxGetStreamPriorityRange, (&least, &greatest)) == CUDA_SUCCESS)
-        return CULVI_CU(device, cuStreamCreateWithPriority,
-                        (out, CU_STREAM_NON_BLOCKING, greatest));
-    return CULVI_CU(device, cuStreamCreate, (out, CU_STREAM_NON_BLOCKING));
-}
-
 static culv_result signal_apart(culv_semaphore *semaphore, uint64_t value)
 {
     culv_device *device = semaphore->device;
@@ -447,7 +434,7 @@ static culv_result signal_apart(culv_semaphore *semaphore, uint64_t value)
     culv_result result = culvi_enter(device, &scope, semaphore->label);
     if (result != CULV_OK) return result;
     const char *call = "cuStreamCreate";
-    CUresult r = make_stream(device, &stream);
+    CUresult r = culvi_stream_create_apart(device, false, &stream);
     if (r == CUDA_SUCCESS)
         r = CULVI_CU_AS(call, device, cuSignalExternalSemaphoresAsync,
                         (&semaphore->external, &signal, 1, stream));

@@ -114,6 +114,9 @@ culv_result culvi_enter_stream(culv_device *device, const char *object, CUstream
  * not NULL, gets whether the stream is one. */
 culv_result culvi_enter_any_stream(culv_device *device, const char *object, CUstream stream,
                                    bool *green, bool *pushed);
+/* A stream that shares its hardware queue with no stream that waits, as far as CUDA lets choose:
+ * streams of another priority have queues of their own. Of the highest one, or of a middle one. */
+CUresult culvi_stream_create_apart(const culv_device *device, bool middle, CUstream *out);
 /* Checks a stream again after a refusal: by now the handle may belong to another stream than the
  * one that was checked. */
 culv_result culvi_recheck_stream(culv_device *device, const char *object, CUstream stream);

@@ -370,6 +370,17 @@ void culvi_release_or_defer(culv_device *device, culvi_deferred *object, const C
         collect_due(device, NULL, &scope, entered);
 }
 
+void culvi_release_alone(culv_device *device, culvi_deferred *object)
+{
+    culvi_scope scope;
+    culvi_mutex_lock(&device->lock);
+    bool entered = culvi_enter_quietly(device, &scope) == CUDA_SUCCESS;
+    if (!(entered || device->lost) || !object->release(device, object, false))
+        culvi_defer(device, object);
+    if (entered) culvi_leave(device, &scope);
+    culvi_mutex_unlock(&device->lock);
+}
+
 void culvi_wait_and_collect(culv_device *device)
 {
     for (int attempt = 0; device->deferred.root != NULL && attempt < 3; attempt++) {

@@ -226,45 +226,14 @@ culv_result culvi_ipc_line_use(culv_device *device, culvi_ipc_line *line, const 
                   : culv_semaphore_wait(line->semaphore, stream, value);
 }
 
-/* A stream of its own: of the highest priority, which shares no queue of the GPU with streams that
- * wait, or of a middle one, which shares none with either. */
-static culv_result make_stream(culv_device *device, bool middle, const char *label, CUstream *out)
+/* A stream of its own, of a middle priority: it shares no queue of the GPU with streams that wait,
+ * nor with those of culvi_semaphore_unblock(). */
+static culv_result make_stream(culv_device *device, const char *label, CUstream *out)
 {
-    int least = 0, greatest = 0;
-    CUresult r = CUDA_ERROR_NOT_SUPPORTED;
-    if (device->cuda->cuCtxGetStreamPriorityRange != NULL &&
-        device->cuda->cuStreamCreateWithPriority != NULL) {
-        (void)CULVI_CU(device, cuCtxGetStreamPriorityRange, (&least, &greatest));
-        r = CULVI_CU(device, cuStreamCreateWithPriority,
-                     (out, CU_STREAM_NON_BLOCKING, middle ? (least + greatest) / 2 : greatest));
-    }
-    if (r != CUDA_SUCCESS) r = CULVI_CU(device, cuStreamCreate, (out, CU_STREAM_NON_BLOCKING));
+    const CUresult r = culvi_stream_create_apart(device, true, out);
     if (r == CUDA_SUCCESS) return CULV_OK;
     return culvi_fail_cuda(device, label, r, "cuStreamCreate", CULV_REASON_DRIVER_REFUSED,
-                           "no stream could be made that %s",
-                           middle ? "looks how far a graphics API is"
-                                  : "signals in place of the side that has ended");
-}
-
-static void end_stream(culv_device *device, CUstream stream)
-{
-    if (CULVI_CU(device, cuStreamDestroy, (stream)) != CUDA_SUCCESS)
-        (void)CULVI_CU(device, cuStreamDestroy, (stream));
-}
-
-static culv_result signal_by_stream(culv_device *device, culv_semaphore *semaphore, uint64_t value,
-                                    const char *label)
-{
-    CUstream stream = NULL;
-    culvi_scope scope;
-    CULVI_TRY(culvi_enter(device, &scope, label));
-    culv_result result = make_stream(device, false, label, &stream);
-    if (result == CULV_OK) {
-        result = culv_semaphore_signal(semaphore, stream, value);
-        end_stream(device, stream);
-    }
-    culvi_leave(device, &scope);
-    return result;
+                           "no stream could be made that looks how far a graphics API is");
 }
 
 void culvi_ipc_line_move_on(culv_device *device, culvi_ipc_line *line, const char *label,
@@ -282,7 +251,7 @@ void culvi_ipc_line_move_on(culv_device *device, culvi_ipc_line *line, const cha
         result = line->signal(line->context, line->waited);
     } else if (line->semaphore != NULL) {
         line->used = true;
-        result = signal_by_stream(device, line->semaphore, line->waited, label);
+        result = culvi_semaphore_unblock(line->semaphore, line->waited);
     }
     culvi_log(culvi_ipc_voice(device), result == CULV_OK ? CULV_LOG_INFO : CULV_LOG_ERROR,
               "'%s': %s; a timeline was %s value %" PRIu64, label, why,
@@ -306,15 +275,10 @@ culv_result culvi_ipc_watch_for(culv_device *device, culvi_ipc_watch *watch, cul
                                 const char *label, uint64_t value)
 {
     culv_result result = CULV_OK;
-    if (watch->stream == NULL) {
-        culvi_scope scope;
-        CULVI_TRY(culvi_enter(device, &scope, label));
-        result = make_stream(device, true, label, &watch->stream);
-        culvi_leave(device, &scope);
-    }
-    if (result == CULV_OK)
-        result = culvi_ipc_line_use(device, line, label, watch->stream, value, CULVI_IPC_WAITS);
+    if (watch->stream == NULL)
+        CULVI_INSIDE(result, device, label, make_stream(device, label, &watch->stream));
     if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_ipc_line_use(device, line, label, watch->stream, value, CULVI_IPC_WAITS));
     if (line->waited < value) line->waited = value;
     return culvi_ipc_line_use(device, &watch->to, label, watch->stream, value, CULVI_IPC_SIGNALS);
 }
@@ -327,7 +291,7 @@ void culvi_ipc_watch_close(culv_device *device, culvi_ipc_watch *watch, culvi_ip
     if (atomic_load(watch->to.word) < line->waited)
         culvi_ipc_line_move_on(device, line, label, "this side has left before its GPU was done");
     if (culvi_enter(device, &scope, label) != CULV_OK) return;
-    end_stream(device, watch->stream);
+    CULVI_CU_TWICE(device, cuStreamDestroy, (watch->stream));
     watch->stream = NULL;
     culvi_leave(device, &scope);
 }

@@ -390,29 +390,19 @@ static culvi_ring_objects objects_of(const culv_ring *ring, uint32_t slot, uint3
     return ring->owner->api->objects(ring->owner->context, slot, resource);
 }
 
-culv_buffer *culv_ring_buffer(const culv_ring *ring, uint32_t slot, uint32_t resource)
-{
-    return objects_of(ring, slot, resource).buffer;
-}
-
-culv_image *culv_ring_image(const culv_ring *ring, uint32_t slot, uint32_t resource)
-{
-    return objects_of(ring, slot, resource).image;
-}
+#define OBJECT(type, function, member)                                                             \
+    type *function(const culv_ring *ring, uint32_t slot, uint32_t resource)                        \
+    {                                                                                              \
+        return objects_of(ring, slot, resource).member;                                            \
+    }
+OBJECT(culv_buffer, culv_ring_buffer, buffer)
+OBJECT(culv_image, culv_ring_image, image)
+OBJECT(culv_shared_buffer, culv_ring_shared_buffer, shared_buffer)
+OBJECT(culv_shared_image, culv_ring_shared_image, shared_image)
 
 CUdeviceptr culv_ring_pointer(const culv_ring *ring, uint32_t slot, uint32_t resource)
 {
     return culv_buffer_pointer(culv_ring_buffer(ring, slot, resource));
-}
-
-culv_shared_buffer *culv_ring_shared_buffer(const culv_ring *ring, uint32_t slot, uint32_t resource)
-{
-    return objects_of(ring, slot, resource).shared_buffer;
-}
-
-culv_shared_image *culv_ring_shared_image(const culv_ring *ring, uint32_t slot, uint32_t resource)
-{
-    return objects_of(ring, slot, resource).shared_image;
 }
 
 culv_result culv_ring_get_stats(const culv_ring *ring, culv_ring_stats *out)

@@ -193,17 +193,11 @@ void culvi_vmm_allocation_give_up(culv_vmm_allocation **allocation)
 {
     culv_vmm_allocation *mine = *allocation;
     culv_device *device = mine->device;
-    culvi_scope scope;
     *allocation = NULL;
     atomic_store(&mine->given_up, true);
     if (mine->kept.type != CULV_HANDLE_NONE) culvi_handle_close(&mine->kept);
     mine->deferred.release = release_allocation;
-    culvi_mutex_lock(&device->lock);
-    bool entered = culvi_enter_quietly(device, &scope) == CUDA_SUCCESS;
-    if (!(entered || device->lost) || !release_allocation(device, &mine->deferred, false))
-        culvi_defer(device, &mine->deferred);
-    if (entered) culvi_leave(device, &scope);
-    culvi_mutex_unlock(&device->lock);
+    culvi_release_alone(device, &mine->deferred);
     culvi_device_unref(device);
 }
 

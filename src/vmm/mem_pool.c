@@ -52,28 +52,18 @@ static bool release(culv_device *device, culvi_deferred *self, bool last_try)
     return true;
 }
 
-static void release_or_defer(culv_mem_pool *pool)
+static void give_up(culv_mem_pool *pool)
 {
     culv_device *device = pool->device;
-    culvi_scope scope;
     pool->deferred.release = release;
-    culvi_mutex_lock(&device->lock);
-    /* Not by culvi_release_or_defer(), whose collection releases other objects too, for which the
-     * driver may wait. */
-    bool entered = culvi_enter_quietly(device, &scope) == CUDA_SUCCESS;
-    if (!(entered || device->lost) || !release(device, &pool->deferred, false))
-        culvi_defer(device, &pool->deferred);
-    if (entered) culvi_leave(device, &scope);
-    culvi_mutex_unlock(&device->lock);
+    culvi_release_alone(device, &pool->deferred);
+    culvi_device_unref(device);
 }
 
 void culv_mem_pool_destroy(culv_mem_pool **pool)
 {
     culv_mem_pool *mine = culvi_take(pool);
-    if (mine == NULL) return;
-    culv_device *device = mine->device;
-    release_or_defer(mine);
-    culvi_device_unref(device);
+    if (mine != NULL) give_up(mine);
 }
 
 static CUresult give(culv_device *device, const culv_handle *duplicate, void *object)
@@ -155,7 +145,7 @@ culv_result culv_mem_pool_import(culv_device *device, const culv_mem_pool_import
     culvi_label_set(pool->label, d.label);
     CULVI_TRY_OR(culvi_import_run(device, &import, pool), culvi_free(pool));
     culvi_log_object(&device->voice, "made", "memory pool", pool->label, 0);
-    CULVI_TRY_OR(allow(pool), release_or_defer(pool); culvi_device_unref(device));
+    CULVI_TRY_OR(allow(pool), give_up(pool));
     culvi_mutex_lock(&device->lock);
     culvi_tie_add(device, &pool->tie, "memory pool", pool->label,
                   "was imported; destroy it before, and import it again after "
