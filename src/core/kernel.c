@@ -138,8 +138,7 @@ culv_result culv_kernels_load(culv_device *device, const char *directory, const 
 
 void culv_kernels_unload(culv_kernels **kernels)
 {
-    culv_kernels *mine = culvi_take(kernels);
-    if (mine == NULL) return;
+    CULVI_TAKE(culv_kernels, mine, kernels);
     culvi_kernels_unref(mine);
 }
 

@@ -409,8 +409,7 @@ void culvi_device_unref(culv_device *device)
 
 void culv_device_close(culv_device **device)
 {
-    culv_device *mine = culvi_take(device);
-    if (mine == NULL) return;
+    CULVI_TAKE(culv_device, mine, device);
     culvi_late_collect(mine);
     culvi_device_unref(mine);
 }

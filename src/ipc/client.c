@@ -330,8 +330,7 @@ void culvi_ipc_client_unref(culv_ipc_client *client)
 
 void culv_ipc_client_destroy(culv_ipc_client **client)
 {
-    culv_ipc_client *c = culvi_take(client);
-    if (c == NULL) return;
+    CULVI_TAKE(culv_ipc_client, c, client);
     while (c->consumers != NULL)
         culvi_ipc_consumer_over(c->consumers);
     end(c, "this client was destroyed");

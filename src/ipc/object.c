@@ -38,8 +38,7 @@ static culv_result check_object(const culv_ipc_object *object, const char *call,
 
 void culv_ipc_object_destroy(culv_ipc_object **object)
 {
-    culv_ipc_object *o = culvi_take(object);
-    if (o == NULL) return;
+    CULVI_TAKE(culv_ipc_object, o, object);
     culv_device *device = o->device;
     culv_handle_close(&o->handle);
     culvi_free(o);

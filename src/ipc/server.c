@@ -58,8 +58,7 @@ void culvi_ipc_server_unref(culv_ipc_server *server)
 
 void culv_ipc_server_destroy(culv_ipc_server **server)
 {
-    culv_ipc_server *s = culvi_take(server);
-    if (s == NULL) return;
+    CULVI_TAKE(culv_ipc_server, s, server);
     /* The rings first: they tell their consumers, and their offers go with them. */
     while (s->rings != NULL)
         culvi_ipc_ring_stop(s->rings);

@@ -228,8 +228,7 @@ culv_result culv_vmm_adopt(culv_device *device, CUdeviceptr pointer, uint64_t si
 
 void culv_vmm_adopted_destroy(culv_vmm_adopted **adopted)
 {
-    culv_vmm_adopted *mine = culvi_take(adopted);
-    if (mine == NULL) return;
+    CULVI_TAKE(culv_vmm_adopted, mine, adopted);
     culvi_log_object(&mine->device->voice, "destroyed", "adopted range", NULL, mine->size);
     free_adopted(mine);
 }

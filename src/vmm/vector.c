@@ -233,8 +233,7 @@ static void unmap_after(culv_vector *v, CUstream last_use)
 
 void culv_vector_destroy(culv_vector **vector, const CUstream *last_use)
 {
-    culv_vector *v = culvi_take(vector);
-    if (v == NULL) return;
+    CULVI_TAKE(culv_vector, v, vector);
     if (!culvi_vector_ahead_stop(v)) return;
     log_it(v, "destroyed"); /* before it may be another thread's, which may free it */
     if (culvi_vector_leave_to_pins(v)) return;
