@@ -163,23 +163,16 @@ culv_result culv_d3d_image_create(culv_d3d_device *d3d, const culv_d3d_image_cre
 }
 
 /* Either API's half. NULL for another back-end's. */
-static const culvi_native *half_of(const culvi_pair *pair)
+static IUnknown *resource_of(const culvi_pair *pair)
 {
     const culvi_graphics_api *api = pair->graphics->api;
-    return api == culvi_d3d11.graphics || api == culvi_d3d12.graphics ? &pair->native : NULL;
+    const bool ours = api == culvi_d3d11.graphics || api == culvi_d3d12.graphics;
+    return ours ? culvi_d3d_object(pair->native.object) : NULL;
 }
 
-IUnknown *culv_d3d_buffer_resource(const culv_shared_buffer *buffer)
-{
-    const culvi_native *half = buffer != NULL ? half_of(&buffer->pair) : NULL;
-    return half != NULL ? culvi_d3d_object(half->object) : NULL;
-}
-
-IUnknown *culv_d3d_image_resource(const culv_shared_image *image)
-{
-    const culvi_native *half = image != NULL ? half_of(&image->pair) : NULL;
-    return half != NULL ? culvi_d3d_object(half->object) : NULL;
-}
+CULVI_GETTER(IUnknown *, culv_d3d_buffer_resource, culv_shared_buffer, resource_of(&self->pair),
+             NULL)
+CULVI_GETTER(IUnknown *, culv_d3d_image_resource, culv_shared_image, resource_of(&self->pair), NULL)
 
 /* Fences --------------------------------------------------------------------------------------- */
 
@@ -280,10 +273,7 @@ culv_result culv_d3d_shadow_record(culv_d3d_shadow *shadow, IUnknown *commands, 
     return d3d->of->record(shadow, as, state, from_twin != 0);
 }
 
-const culv_shared_image *culv_d3d_shadow_image(const culv_d3d_shadow *shadow)
-{
-    return shadow != NULL ? shadow->image : NULL;
-}
+CULVI_GETTER(const culv_shared_image *, culv_d3d_shadow_image, culv_d3d_shadow, self->image, NULL)
 
 void culv_d3d_shadow_destroy(culv_d3d_shadow **shadow)
 {

@@ -5,10 +5,7 @@
 static const VkExternalMemoryHandleTypeFlagBits host_pages =
     VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_ALLOCATION_BIT_EXT;
 
-VkDeviceSize culv_vk_host_import_alignment(const culv_vk_device *vk)
-{
-    return vk != NULL ? vk->host_alignment : 0;
-}
+CULVI_GETTER(VkDeviceSize, culv_vk_host_import_alignment, culv_vk_device, self->host_alignment, 0)
 
 culv_result culvi_vk_host_memory_type(const culv_vk_device *vk, const char *label,
                                       uint32_t type_bits, VkMemoryPropertyFlags wanted,
@@ -156,7 +153,5 @@ culv_result culvi_vk_buffer_share_host(culv_vk_device *vk, const culv_vk_buffer_
     return result;
 }
 
-void *culv_vk_buffer_host_pointer(const culv_shared_buffer *buffer)
-{
-    return buffer != NULL && buffer->pair.import != NULL ? buffer->pair.import->host : NULL;
-}
+CULVI_GETTER(void *, culv_vk_buffer_host_pointer, culv_shared_buffer,
+             (self->pair.import != NULL ? self->pair.import->host : NULL), NULL)

@@ -411,10 +411,8 @@ void culv_vk_space_destroy(culv_vk_space **space)
 
 /* What it tells -------------------------------------------------------------------------------- */
 
-CUdeviceptr culv_vk_space_pointer(const culv_vk_space *space)
-{
-    return space != NULL ? culv_vmm_range_pointer(space->base.range) : 0;
-}
+CULVI_GETTER(CUdeviceptr, culv_vk_space_pointer, culv_vk_space,
+             culv_vmm_range_pointer(self->base.range), 0)
 
 culv_result culv_vk_space_get_info(culv_vk_space *space, culv_vk_space_info *out)
 {

@@ -387,7 +387,5 @@ void culv_vk_space_buffer_destroy(culv_vk_space_buffer **buffer)
     culvi_free(mine);
 }
 
-CUdeviceptr culv_vk_space_buffer_pointer(const culv_vk_space_buffer *buffer)
-{
-    return buffer != NULL ? culv_vk_space_pointer(buffer->space) + buffer->offset : 0;
-}
+CULVI_GETTER(CUdeviceptr, culv_vk_space_buffer_pointer, culv_vk_space_buffer,
+             culv_vk_space_pointer(self->space) + self->offset, 0)
