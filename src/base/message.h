@@ -93,8 +93,8 @@ culv_result culvi_fail_field(const culvi_voice *voice, const char *object, const
         if ((pointer) == NULL) return culvi_fail_null((voice), (call), #pointer);                  \
     } while (0)
 
-/* Goes on if `call` succeeds, and otherwise returns its error. For a function that has nothing to give
- * up by then. */
+/* Goes on if `call` succeeds, and otherwise returns its error. For a function that has nothing to
+ * give up by then. */
 #define CULVI_TRY(call)                                                                            \
     do {                                                                                           \
         const culv_result tried_ = (call);                                                         \

@@ -67,7 +67,7 @@ culv_result culvi_format_supported(culv_device *device, const culvi_format *row,
 /* Releases the arrays that served to ask the driver. Takes no lock: the device has no users
  * left. */
 void culvi_formats_release(culv_device *device);
-/* The limits that CUDA reports for its arrays --------------------------------------------------- */
+/* The limits that CUDA reports for its arrays -------------------------------------------------- */
 
 typedef struct culvi_array_extent {
     uint32_t width, height, depth, layers;

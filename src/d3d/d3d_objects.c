@@ -162,7 +162,7 @@ culv_result culv_d3d_image_create(culv_d3d_device *d3d, const culv_d3d_image_cre
     return d3d->of->create_image(d3d, &d, "culv_d3d_image_create_desc", out);
 }
 
-/* Either API's half. NULL for another back-end's. */
+/* The resource of either API. NULL for another back-end's. */
 static IUnknown *resource_of(const culvi_pair *pair)
 {
     const culvi_graphics_api *api = pair->graphics->api;

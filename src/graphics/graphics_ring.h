@@ -124,7 +124,7 @@ culv_result culvi_graphics_ring_submit(culvi_graphics_ring *ring, const culvi_gr
 culv_result culvi_graphics_ring_submit_failed(culvi_graphics_ring *ring,
                                               const culv_ring_frame *frame, const char *call);
 
-/* A native device that is lost (lost.c) ---------------------------------------------------------- */
+/* A native device that is lost (lost.c) -------------------------------------------------------- */
 
 /* Notes that the native device is lost: stops its rings, and signals what CUDA was told to wait for
  * in its place. Waits for nothing, and keeps the last error. */

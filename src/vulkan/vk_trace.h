@@ -54,8 +54,8 @@ void culvi_trace_vk_done(const culvi_voice *voice, const char *call, uint64_t ki
 #define CULVI_VKI_DO(instance, function, arguments)                                                \
     CULVI_VK_DO_OF((instance)->voice, (instance), function, arguments)
 
-/* Calls the next one of several, if those before it answered VK_SUCCESS in `r`. `called` is then its
- * name. */
+/* Calls the next one of several, if those before it answered VK_SUCCESS in `r`. `called` is then
+ * its name. */
 #define CULVI_VK_NEXT(r, called, vk, function, arguments)                                          \
     do {                                                                                           \
         if ((r) != VK_SUCCESS) break;                                                              \
