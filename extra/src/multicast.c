@@ -197,8 +197,8 @@ culv_result culv_multicast_create(culv_device *device, const culv_multicast_desc
     CULVI_X_READ(device, culv_multicast_desc, d, desc);
     CULVI_X_TRY(check_opt_in(device, d.opt_in, d.label, "culv_multicast_desc"));
     if (d.size == 0)
-        CULVI_X_TRY(culvi_x_fail(device, d.label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
-                                 "culv_multicast_desc.size is 0"));
+        return culvi_x_fail(device, d.label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
+                            "culv_multicast_desc.size is 0");
     CULVI_X_TRY(check_desc(device, &d));
     culv_multicast *m = new_object(device, d.label, d.num_devices);
     if (m == NULL) return CULV_ERROR_OUT_OF_MEMORY;

@@ -174,9 +174,9 @@ culv_result culv_multicast_bind_address(culv_multicast *multicast, uint64_t offs
     CULVI_X_TRY(check_ready(multicast, call));
     CULVI_X_TRY(check_place(multicast, offset, address, size, "address", call));
     if (!culvi_multicast_same_driver(multicast->device, device))
-        CULVI_X_TRY(culvi_x_fail(device, multicast->label, CULV_ERROR_INVALID,
-                                 CULV_REASON_DEVICE_MISMATCH, "%s: '%s' is of another driver", call,
-                                 culvi_x_caps(device).name));
+        return culvi_x_fail(device, multicast->label, CULV_ERROR_INVALID,
+                            CULV_REASON_DEVICE_MISMATCH, "%s: '%s' is of another driver", call,
+                            culvi_x_caps(device).name);
     culvi_x_mutex_lock(&multicast->lock);
     culv_result result = bind_memory(multicast, &caps.uuid, offset, NULL, address, size, call);
     culvi_x_mutex_unlock(&multicast->lock);

@@ -207,12 +207,12 @@ static culv_result finish(culv_sparse_array *array, const culv_format_info *form
     CUDA_ARRAY_SPARSE_PROPERTIES properties;
     CULVI_X_TRY(make(array, format, &properties));
     if (!note_shape(array, &properties))
-        CULVI_X_TRY(culvi_x_fail(
+        return culvi_x_fail(
             device, array->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_VMM,
             "the driver of '%s' reports tiles of %u x %u x %u texels and a mip tail of %llu "
             "bytes, which Culvert does not understand: tiles have 65,536 bytes",
             culvi_x_caps(device).name, properties.tileExtent.width, properties.tileExtent.height,
-            properties.tileExtent.depth, properties.miptailSize));
+            properties.tileExtent.depth, properties.miptailSize);
     return CULVI_X_OBJECT(device, &array->object, .kind = "sparse array", .label = array->label,
                           .size = array->info.full_size, .release = release, .free = culvi_x_free,
                           .user = array);

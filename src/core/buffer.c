@@ -2,7 +2,6 @@
 /* culv_buffer: ranges of an import's one mapping. */
 #include "core/memory.h"
 
-#include "base/list.h"
 #include "core/staging.h"
 
 /* Registered or not, the pages are unregistered with the memory. In the device's context. */

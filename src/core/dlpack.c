@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* DLPack tensors: shapes and ranges, the two forms, and the order between streams. */
-#include "core/dlpack.h"
-
 #include "core/memory.h"
 
 /* Both forms in one block, and behind them the shape and the strides: one is handed out at a

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Timelines in CUDA graphs: nodes, and their values of the next launch. */
 #include "core/semaphore.h"
-#include "culvert/semaphore.h"
 
 #define ADD "culv_graph_add_node"
 #define SET "culv_graph_exec_set_node"

@@ -2,7 +2,6 @@
 /* culv_image: mipmapped arrays on imported memory, what is mapped and when it goes. */
 #include "core/image.h"
 
-#include "base/list.h"
 #include "core/staging.h"
 
 uint32_t culvi_level_size(uint32_t size, uint32_t level)

@@ -2,7 +2,6 @@
 /* culv_memory: imports, and when they go. */
 #include "core/memory.h"
 
-#include "base/list.h"
 #include "core/image.h"
 
 #include <stdio.h>

@@ -5,7 +5,7 @@
 
 #include "core/import.h"
 #include "cuda/retire.h"
-#include "culvert/memory.h"
+#include "culvert/dlpack.h"
 
 /* How CUDA takes what a graphics API exports. */
 typedef enum culvi_memory_way {
@@ -149,5 +149,22 @@ culv_result culvi_buffer_range(culv_memory *memory, uint64_t offset, uint64_t si
                                const char *label, bool is_tensor, culv_buffer **out);
 /* Releases what an object of Culvert's owns. */
 void culvi_buffer_release_or_defer(culv_buffer *buffer, const CUstream *last_use);
+
+/* dlpack.c: a tensor of memory that some object of Culvert's keeps alive. */
+
+/* What a tensor lies in. */
+typedef struct culvi_dlpack_memory {
+    const culv_device *device;
+    const char *label;
+    CUdeviceptr pointer;
+    void *host; /* the same byte for the CPU, in a buffer of host memory; NULL: none */
+    uint64_t size;
+    void (*give_up)(void *owner); /* of the last deleter, from any thread */
+} culvi_dlpack_memory;
+
+/* Reads and checks the descriptor and makes the tensor. `owner` is given up with it; after an error
+ * the caller still has it. */
+culv_result culvi_dlpack_create(const culvi_dlpack_memory *memory, const culv_dlpack_desc *desc,
+                                void *owner, culv_dl_managed_tensor_versioned **out);
 
 #endif

@@ -2,7 +2,6 @@
 /* culv_semaphore: imports, and what is known of their state. Signals and waits: signal.c. */
 #include "core/semaphore.h"
 
-#include "base/list.h"
 #include "core/relay.h"
 
 static culvi_handle_use use_of(culv_semaphore_type type)

@@ -6,7 +6,6 @@
  * that is refused here. */
 #include "core/memory.h"
 #include "core/semaphore.h"
-#include "culvert/device.h"
 
 #define DESTROY "destroy it before, and make it again after culv_device_resume()"
 
@@ -124,7 +123,7 @@ static culv_result check_capture(culv_device *device)
                       "was given up");
 }
 
-/* As cuda/late.c does, which has no error to tell: cuMemFree waits, and breaks no capture. */
+/* As cuda/retire.c does, which has no error to tell: cuMemFree waits, and breaks no capture. */
 static culv_result wait_for_work(culv_device *device)
 {
     culvi_scope scope;

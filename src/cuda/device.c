@@ -3,7 +3,6 @@
 #include "cuda/device.h"
 
 #include "base/handle.h"
-#include "base/list.h"
 #include "cuda/format.h"
 #include "cuda/retire.h"
 #include "cuda/watch.h"

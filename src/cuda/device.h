@@ -95,7 +95,7 @@ struct culv_device {
     /* Used to verify copies from and to other GPUs; freed with the device */
     CUdeviceptr probe;
     /* Memory of cuMemAlloc, whose cuMemFree waits for all work, and what waits for that, which the
-     * driver's threads push, too: cuda/late.c */
+     * driver's threads push, too: cuda/retire.c */
     _Atomic uint64_t waiter;
     _Atomic(culvi_late *) late;
     /* Words that order streams: cuda/order.c */

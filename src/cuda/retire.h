@@ -72,7 +72,7 @@ bool culvi_refuse_owned(const culv_device *device, const char *label,
 bool culvi_refuse_part(const culv_device *device, const char *label, const char *owner_destroy_call,
                        const char *call);
 
-/* late.c: what goes after all work of the context, because nobody knows which streams use it. */
+/* What goes after all work of the context, because nobody knows which streams use it. */
 
 /* Part of an object that was given up. */
 typedef struct culvi_late {

@@ -2,7 +2,6 @@
 /* Destroys that wait. */
 #include "cuda/watch.h"
 
-#include "base/list.h"
 #include "cuda/context.h"
 
 static const uint64_t SECOND = 1000000000;

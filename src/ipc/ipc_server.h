@@ -3,7 +3,6 @@
 #ifndef CULVI_IPC_SERVER_H_
 #define CULVI_IPC_SERVER_H_
 
-#include "culvert/ipc.h"
 #include "culvert/ipc_ring.h"
 #include "ipc/ipc_channel.h"
 

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Adopting: whose chunks lie behind a range of addresses. */
-#include "vmm/adopt.h"
+#include "vmm/share.h"
 
 #include "core/memory.h"
-#include "vmm/share.h"
 
 /* Chunks --------------------------------------------------------------------------------------- */
 

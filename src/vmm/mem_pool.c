@@ -2,7 +2,6 @@
 /* culv_mem_pool: another process's pool, and its pointers. culvert-extra makes pools and exports
  * them. */
 #include "core/import.h"
-#include "culvert/vmm.h"
 #include "vmm/share.h"
 
 struct culv_mem_pool {

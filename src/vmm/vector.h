@@ -4,8 +4,6 @@
 #ifndef CULVI_VECTOR_H_
 #define CULVI_VECTOR_H_
 
-#include "culvert/vector.h"
-
 #include "vmm/mapping.h"
 #include "vmm/space.h"
 

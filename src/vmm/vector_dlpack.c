@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Tensors of a vector. A tensor pins the address that it was made of: the vector grows and moves as
  * before, but what the tensor covers stays where it is. */
-#include "base/list.h"
-#include "core/dlpack.h"
+#include "base/tree.h"
+#include "core/memory.h"
 #include "vmm/vector.h"
 
 bool culvi_vector_is_pinned(culv_vector *v, CUdeviceptr base, uint64_t offset)

@@ -2,7 +2,7 @@
 /* Adopted memory in Vulkan: a buffer on each chunk, which all views share, or one sparse buffer. */
 #include "culvert/vulkan_vmm.h"
 
-#include "vmm/adopt.h"
+#include "vmm/share.h"
 #include "vulkan/vk_export.h"
 
 /* What a VkDevice has of a chunk, once for each usage. In the attachment's tree, by chunk and use;
