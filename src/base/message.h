@@ -126,6 +126,8 @@ culv_result culvi_fail_host_memory(const culvi_voice *voice, const char *object)
 void culvi_attempt_begin(void);
 /* Logs a failure as an error after all. */
 culv_result culvi_attempt_end(const culvi_voice *voice, culv_result result);
+/* What a call answers whose failure stays news. */
+#define CULVI_ATTEMPT(call) (culvi_attempt_begin(), culvi_attempt_end(NULL, (call)))
 
 /* Structs that begin with their size: descriptors, and structs that are written out ------------ */
 
@@ -163,6 +165,10 @@ void *culvi_alloc_pages(uint64_t size, uint64_t alignment, void **block);
  * by then. */
 #define CULVI_NEW(type, name, voice, label)                                                        \
     type *name = culvi_alloc(sizeof(type));                                                        \
+    if (name == NULL) return culvi_fail_host_memory((voice), (label))
+/* The same for `count` of them, one after another. */
+#define CULVI_NEW_LIST(type, name, count, voice, label)                                            \
+    type *name = culvi_alloc((count) * sizeof(type));                                              \
     if (name == NULL) return culvi_fail_host_memory((voice), (label))
 /* What a handle, a place of one or NULL, has; it is NULL from now on. */
 void *culvi_take(void *handle);

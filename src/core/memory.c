@@ -387,9 +387,7 @@ static void map_at_old_address(culv_memory *memory)
 {
     const culvi_voice *voice = &memory->device->voice;
     CUresult r = CUDA_SUCCESS;
-    culvi_attempt_begin();
-    const culv_result result = import_again(memory, true);
-    (void)culvi_attempt_end(NULL, result);
+    const culv_result result = CULVI_ATTEMPT(import_again(memory, true));
     if (result == CULV_OK && culvi_memory_place_again(memory, &r)) return;
     culvi_log(voice, CULV_LOG_INFO, "%s: it cannot be mapped at its old address (CUDA error %d)",
               culvi_named("memory", memory->label).text, (int)r);

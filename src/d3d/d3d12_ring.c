@@ -16,12 +16,10 @@ static culv_result make_object(culvi_graphics_ring *ring, const void *descriptio
     culv_d3d_device *d3d = culvi_d3d_of(ring->graphics);
     culv_shared_image *image = from->images != NULL ? from->images[slot] : NULL;
     culv_shared_buffer *buffer = from->buffers != NULL ? from->buffers[slot] : NULL;
-    culv_result result = CULV_OK;
-    if (from->image != NULL) result = culv_d3d_image_create(d3d, from->image, &image);
-    if (from->buffer != NULL) result = culv_d3d_buffer_create(d3d, from->buffer, &buffer);
-    if (result == CULV_OK)
-        *out = image != NULL ? &image->pair : buffer != NULL ? &buffer->pair : NULL;
-    return result;
+    if (from->image != NULL) CULVI_TRY(culv_d3d_image_create(d3d, from->image, &image));
+    if (from->buffer != NULL) CULVI_TRY(culv_d3d_buffer_create(d3d, from->buffer, &buffer));
+    *out = image != NULL ? &image->pair : buffer != NULL ? &buffer->pair : NULL;
+    return CULV_OK;
 }
 
 static ID3D12Fence *fence_of(const culvi_graphics_ring *ring, culv_ring_side side)

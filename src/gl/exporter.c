@@ -303,21 +303,17 @@ culv_result culvi_gl_exporter_run(culv_gl *gl, const culvi_gl_shape *shape, culv
     culvi_graphics *vk = NULL;
     culvi_plan plan = {
         .label = shape->label, .is_image = shape->is_image, .path = CULV_SHARING_SHARED};
-    culv_result result = culvi_gl_exporter_get(gl, shape->label, &vk);
-    if (result == CULV_OK)
-        result = culvi_graphics_check_shares(
-            vk, shape->label, shape->is_image ? CULVI_SHARE_IMAGES : CULVI_SHARE_BUFFERS);
-    if (result == CULV_OK) {
-        culvi_attempt_begin();
-        result = shape->is_image ? plan_image(vk, shape, &plan, made)
-                                 : plan_buffer(gl, vk, shape, &plan, made);
-        result = culvi_gl_reworded(gl, result);
-    }
-    if (result == CULV_OK && out != NULL) {
+    CULVI_TRY(culvi_gl_exporter_get(gl, shape->label, &vk));
+    CULVI_TRY(culvi_graphics_check_shares(
+        vk, shape->label, shape->is_image ? CULVI_SHARE_IMAGES : CULVI_SHARE_BUFFERS));
+    culvi_attempt_begin();
+    CULVI_TRY(culvi_gl_reworded(gl, shape->is_image ? plan_image(vk, shape, &plan, made)
+                                                    : plan_buffer(gl, vk, shape, &plan, made)));
+    if (out != NULL) {
         out->handle_types = plan.handle_types;
         out->dedicated = plan.dedicated;
         out->size = shape->size;
         out->image = plan.image;
     }
-    return result;
+    return CULV_OK;
 }

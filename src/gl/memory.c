@@ -337,12 +337,9 @@ static culv_result make(culv_vector_view *view, const culv_part *chunk, culvi_vi
     culv_result result =
         culvi_gl_import_handle(gl, view->label, &handle, chunk->allocation->size, false, &memory);
     culv_handle_close(&handle);
-    if (result == CULV_OK)
-        result = culvi_gl_create_buffer(gl, view->label, chunk->size, memory, 0, &buffer);
-    if (result != CULV_OK) {
-        if (memory != 0) gl->table.glDeleteMemoryObjectsEXT(1, &memory);
-        return result;
-    }
+    if (result != CULV_OK) return result;
+    CULVI_TRY_OR(culvi_gl_create_buffer(gl, view->label, chunk->size, memory, 0, &buffer),
+                 gl->table.glDeleteMemoryObjectsEXT(1, &memory));
     part->object = buffer;
     part->memory = memory;
     return CULV_OK;

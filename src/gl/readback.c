@@ -219,26 +219,21 @@ static culv_result read_turned(culvi_gl_readback *r, uint32_t from, int32_t x, i
 {
     const culvi_gl_table *t = &r->gl->table;
     const ptrdiff_t row = (ptrdiff_t)r->width * (ptrdiff_t)formats[r->format].bytes;
-    culv_result result = CULV_OK;
     if (r->unturned == 0) {
         uint32_t made = 0;
         t->glCreateBuffers(1, &made);
         t->glNamedBufferStorage(made, row * r->height, NULL, 0);
-        result = culvi_gl_check(r->gl, r->label, "glNamedBufferStorage",
-                                "a pixel buffer of %td bytes could not be made", row * r->height);
-        if (result != CULV_OK) {
-            t->glDeleteBuffers(1, &made);
-            return result;
-        }
+        CULVI_TRY_OR(culvi_gl_check(r->gl, r->label, "glNamedBufferStorage",
+                                    "a pixel buffer of %td bytes could not be made",
+                                    row * r->height),
+                     t->glDeleteBuffers(1, &made));
         r->unturned = made;
     }
-    result = read_pixels(r, from, x, y, r->unturned);
-    for (ptrdiff_t i = 0; result == CULV_OK && i < r->height; i++)
+    CULVI_TRY(read_pixels(r, from, x, y, r->unturned));
+    for (ptrdiff_t i = 0; i < r->height; i++)
         t->glCopyNamedBufferSubData(r->unturned, r->buffer, i * row, (r->height - 1 - i) * row,
                                     row);
-    return result == CULV_OK ? culvi_gl_check(r->gl, r->label, "glCopyNamedBufferSubData",
-                                              "rows could not be copied")
-                             : result;
+    return culvi_gl_check(r->gl, r->label, "glCopyNamedBufferSubData", "rows could not be copied");
 }
 
 culv_result culv_gl_readback_read(culv_registration *readback, uint32_t framebuffer, int32_t x,
@@ -258,14 +253,13 @@ culv_result culv_gl_readback_read(culv_registration *readback, uint32_t framebuf
         return culvi_fail(gl->voice, r->label, CULV_ERROR_INVALID, CULV_REASON_MAPPED,
                           "culv_gl_readback_read(): CUDA has the buffer now; unmap it first");
     gl->table.glGetNamedFramebufferParameteriv(framebuffer, CULVI_GL_SAMPLES, &samples);
-    culv_result result =
-        culvi_gl_check_error(gl, r->label, "glGetNamedFramebufferParameteriv", CULV_REASON_VALUE,
-                             "%" PRIu32 " is no framebuffer of this context", framebuffer);
-    if (result == CULV_OK) result = check_extent(r, framebuffer, x, y);
+    CULVI_TRY(culvi_gl_check_error(gl, r->label, "glGetNamedFramebufferParameteriv",
+                                   CULV_REASON_VALUE,
+                                   "%" PRIu32 " is no framebuffer of this context", framebuffer));
+    CULVI_TRY(check_extent(r, framebuffer, x, y));
     /* A resolve cannot turn the image upside down at the same time. */
-    if (result == CULV_OK && samples > 0) result = blit(r, 0, false, &framebuffer, &x, &y);
-    if (result == CULV_OK && r->flip && (formats[r->format].mask & DEPTH))
-        return read_turned(r, framebuffer, x, y);
-    if (result == CULV_OK && r->flip) result = blit(r, 1, true, &framebuffer, &x, &y);
-    return result == CULV_OK ? read_pixels(r, framebuffer, x, y, r->buffer) : result;
+    if (samples > 0) CULVI_TRY(blit(r, 0, false, &framebuffer, &x, &y));
+    if (r->flip && (formats[r->format].mask & DEPTH)) return read_turned(r, framebuffer, x, y);
+    if (r->flip) CULVI_TRY(blit(r, 1, true, &framebuffer, &x, &y));
+    return read_pixels(r, framebuffer, x, y, r->buffer);
 }

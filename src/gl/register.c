@@ -339,17 +339,16 @@ static culv_result check_turn(culv_registration *const *list, uint32_t count, bo
                               const char *call)
 {
     const culv_gl *gl = list[0]->attachment;
-    culv_result result = CULV_OK;
     if (asks || atomic_load(&gl->lost))
-        result = culvi_gl_enter_frame(gl, list[0]->memory.label, call);
-    for (uint32_t i = 0; map && result == CULV_OK && i < count; i++) {
+        CULVI_TRY(culvi_gl_enter_frame(gl, list[0]->memory.label, call));
+    for (uint32_t i = 0; map && i < count; i++) {
         const culvi_gl_registration *r = culvi_gl_registration_of(list[i]);
         if (!r->asks_object) continue;
         /* A look at an image asks so that errors come of it: an earlier one is taken before. */
         if (r->object.target != 0) culvi_gl_take_error(gl, call);
-        result = look_again(gl, r->base.memory.label, call, &r->object);
+        CULVI_TRY(look_again(gl, r->base.memory.label, call, &r->object));
     }
-    return result;
+    return CULV_OK;
 }
 
 /* Registering ---------------------------------------------------------------------------------- */

@@ -116,14 +116,12 @@ culv_result culvi_gl_create_buffer(const culv_gl *gl, const char *label, uint64_
         t->glNamedBufferStorageMemEXT(name, (ptrdiff_t)size, memory, offset);
     else
         t->glNamedBufferStorage(name, (ptrdiff_t)size, NULL, DYNAMIC_STORAGE);
-    culv_result result = culvi_gl_check(
-        gl, label, memory != 0 ? "glNamedBufferStorageMemEXT" : "glNamedBufferStorage",
-        "a buffer of %" PRIu64 " bytes could not be made", size);
-    if (result == CULV_OK)
-        *out = name;
-    else
-        t->glDeleteBuffers(1, &name);
-    return result;
+    CULVI_TRY_OR(culvi_gl_check(gl, label,
+                                memory != 0 ? "glNamedBufferStorageMemEXT" : "glNamedBufferStorage",
+                                "a buffer of %" PRIu64 " bytes could not be made", size),
+                 t->glDeleteBuffers(1, &name));
+    *out = name;
+    return CULV_OK;
 }
 
 /* Textures ------------------------------------------------------------------------------------- */
@@ -280,13 +278,10 @@ culv_result culvi_gl_create_texture(const culv_gl *gl, const culvi_gl_shape *sha
     uint32_t name = 0;
     t->glCreateTextures(shape->target, 1, &name);
     CULVI_TRY(culvi_gl_check(gl, shape->label, "glCreateTextures", "no texture was made"));
-    culv_result result =
-        culvi_gl_texture_storage(gl, shape, name, CULVI_GL_OPTIMAL_TILING_EXT, memory, 0);
-    if (result == CULV_OK)
-        *out = name;
-    else
-        t->glDeleteTextures(1, &name);
-    return result;
+    CULVI_TRY_OR(culvi_gl_texture_storage(gl, shape, name, CULVI_GL_OPTIMAL_TILING_EXT, memory, 0),
+                 t->glDeleteTextures(1, &name));
+    *out = name;
+    return CULV_OK;
 }
 
 /* The gate ------------------------------------------------------------------------------------- */
@@ -408,16 +403,12 @@ culv_result culvi_gl_make(culvi_graphics *graphics, const culvi_plan *plan, culv
     object->target = shape->target;
     object->internal_format = shape->internal_format;
     object->row = shape->row;
-    culv_result result = CULV_OK;
-    if (plan->path == CULV_SHARING_SHARED) result = share(gl, shape, object);
-    if (result == CULV_OK)
-        result = shape->is_image ? culvi_gl_create_texture(gl, shape, object->memory, &object->name)
+    if (plan->path == CULV_SHARING_SHARED)
+        CULVI_TRY_OR(share(gl, shape, object), destroy(gl, object));
+    CULVI_TRY_OR(shape->is_image ? culvi_gl_create_texture(gl, shape, object->memory, &object->name)
                                  : culvi_gl_create_buffer(gl, shape->label, shape->size,
-                                                          object->memory, 0, &object->name);
-    if (result != CULV_OK) {
-        destroy(gl, object);
-        return result;
-    }
+                                                          object->memory, 0, &object->name),
+                 destroy(gl, object));
     *out = (culvi_native){.object = (uint64_t)(uintptr_t)object,
                           .memory = object->vk.memory,
                           .size = object->vk.object != 0 ? object->vk.size : shape->size,

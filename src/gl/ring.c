@@ -80,14 +80,13 @@ static const culvi_graphics_ring_api ring_api = {
 
 static culv_result make_objects(culvi_gl_ring *ring, const plan *p)
 {
-    culv_result result = CULV_OK;
-    for (uint32_t i = 0; i < p->desc->num_resources && result == CULV_OK; i++) {
+    for (uint32_t i = 0; i < p->desc->num_resources; i++) {
         const culv_gl_ring_resource *from = &p->desc->resources[i];
         const part description = {p, i};
-        result = culvi_graphics_ring_make_resource(&ring->base, &description, ring->is_image[i],
-                                                   from->image != NULL || from->buffer != NULL);
+        CULVI_TRY(culvi_graphics_ring_make_resource(&ring->base, &description, ring->is_image[i],
+                                                    from->image != NULL || from->buffer != NULL));
     }
-    return result;
+    return CULV_OK;
 }
 
 /* Registered objects --------------------------------------------------------------------------- */
@@ -223,10 +222,9 @@ static culv_result make_clocks(culvi_gl_ring *ring, const culv_ring_settings *se
 static culv_result unmake(culvi_gl_ring *ring, const CUstream *last_use)
 {
     const bool current = culvi_gl_is_current(ring->gl);
-    culv_result result = ring->way == CULV_GL_WAY_REGISTER ? unregister(ring) : CULV_OK;
-    for (int side = 0; side < 2 && result == CULV_OK; side++)
-        result = culvi_gl_clock_end(&ring->clocks[side]);
-    if (result != CULV_OK) return result;
+    if (ring->way == CULV_GL_WAY_REGISTER) CULVI_TRY(unregister(ring));
+    for (int side = 0; side < 2; side++)
+        CULVI_TRY(culvi_gl_clock_end(&ring->clocks[side]));
     culvi_graphics_ring_unmake(&ring->base, last_use);
     for (uint32_t slot = 0; slot < ring->base.depth; slot++)
         if (current && ring->slots[slot].fence != NULL)
@@ -311,7 +309,6 @@ static unsigned ways_of(const culv_gl_ring_resource *r)
 static culv_result read_resource(const culvi_voice *voice, plan *p, uint32_t i)
 {
     const culv_gl_ring_resource *r = &p->desc->resources[i];
-    culv_result result = CULV_OK;
     if ((r->image != NULL) + (r->buffer != NULL) + (r->images != NULL) + (r->buffers != NULL) +
             (r->registrations != NULL) !=
         1)
@@ -320,17 +317,17 @@ static culv_result read_resource(const culvi_voice *voice, plan *p, uint32_t i)
                           "buffer, image, buffers, images, registrations",
                           i);
     if (r->image != NULL) {
-        result = culvi_desc_read(voice, &p->images[i], sizeof p->images[i], r->image,
-                                 "culv_gl_image_create_desc");
-        if (result == CULV_OK) p->fallback |= p->images[i].fallback;
+        CULVI_TRY(culvi_desc_read(voice, &p->images[i], sizeof p->images[i], r->image,
+                                  "culv_gl_image_create_desc"));
+        p->fallback |= p->images[i].fallback;
     }
     if (r->buffer != NULL) {
-        result = culvi_desc_read(voice, &p->buffers[i], sizeof p->buffers[i], r->buffer,
-                                 "culv_gl_buffer_create_desc");
-        if (result == CULV_OK) p->fallback |= p->buffers[i].fallback;
+        CULVI_TRY(culvi_desc_read(voice, &p->buffers[i], sizeof p->buffers[i], r->buffer,
+                                  "culv_gl_buffer_create_desc"));
+        p->fallback |= p->buffers[i].fallback;
     }
     p->ways &= ways_of(r);
-    if (result != CULV_OK || p->ways != 0) return result;
+    if (p->ways != 0) return CULV_OK;
     return culvi_fail(voice, p->desc->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                       "culv_gl_ring_desc.resources[%" PRIu32
                       "] and those before it have no way in common: registrations are for "
@@ -341,9 +338,8 @@ static culv_result read_resource(const culvi_voice *voice, plan *p, uint32_t i)
 
 static culv_result read_plan(const culv_gl *gl, const culv_gl_ring_desc *d, plan *p)
 {
-    culv_result result = culvi_graphics_ring_check(&ring_api, &gl->base, d->label, d->max_depth,
-                                                   d->side, d->num_resources);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_graphics_ring_check(&ring_api, &gl->base, d->label, d->max_depth, d->side,
+                                        d->num_resources));
     if ((uint32_t)d->way > CULV_GL_WAY_STAGED)
         return culvi_fail(gl->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                           "culv_gl_ring_desc.way is %d, which is not a culv_gl_way", (int)d->way);
@@ -353,12 +349,10 @@ static culv_result read_plan(const culv_gl *gl, const culv_gl_ring_desc *d, plan
     p->desc = d;
     /* Without an object nothing is mapped, and OpenGL would wait for nothing. */
     p->ways = d->num_resources > 0 ? MEMORY | REGISTER | STAGED : MEMORY | STAGED;
-    for (uint32_t i = 0; i < d->num_resources && result == CULV_OK; i++)
-        result = read_resource(gl->voice, p, i);
-    if (result == CULV_OK)
-        result =
-            culvi_check_fallback(gl->voice, d->label, "culv_gl_ring_desc.resources", p->fallback);
-    if (result != CULV_OK) return result;
+    for (uint32_t i = 0; i < d->num_resources; i++)
+        CULVI_TRY(read_resource(gl->voice, p, i));
+    CULVI_TRY(
+        culvi_check_fallback(gl->voice, d->label, "culv_gl_ring_desc.resources", p->fallback));
     if (d->way != CULV_GL_WAY_NONE && !(p->ways >> d->way & 1))
         return culvi_fail(gl->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                           "culv_gl_ring_desc.way is %s, which its resources do not have",

@@ -172,8 +172,8 @@ static culv_result drop_events(culvi_gl_clock *clock)
     culv_device *device = ring->base.graphics->device;
     culvi_scope scope;
     if (culvi_lost(device)) return CULV_OK; /* they went with the context */
-    culv_result result = culvi_enter(device, &scope, ring->base.label);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_enter(device, &scope, ring->base.label));
+    culv_result result = CULV_OK;
     for (uint32_t i = 0; i < CULVI_RING_PAST && result == CULV_OK; i++) {
         culvi_gl_mark *mark = &clock->marks[i];
         if (mark->event == NULL) continue;

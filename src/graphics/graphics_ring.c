@@ -154,11 +154,10 @@ static culv_result make_timeline(culvi_graphics_ring *ring, uint32_t fallback,
 culv_result culvi_graphics_ring_make_timelines(culvi_graphics_ring *ring, uint32_t fallback)
 {
     const culvi_graphics *graphics = ring->graphics;
-    culv_result result =
-        graphics->api->check_timelines(graphics, label_of(ring), CULVI_HOST_SIGNALS);
-    for (int side = 0; side < 2 && result == CULV_OK; side++)
-        result = make_timeline(ring, fallback, &ring->timelines[side]);
-    return result;
+    CULVI_TRY(graphics->api->check_timelines(graphics, label_of(ring), CULVI_HOST_SIGNALS));
+    for (int side = 0; side < 2; side++)
+        CULVI_TRY(make_timeline(ring, fallback, &ring->timelines[side]));
+    return CULV_OK;
 }
 
 static culv_result refuse_resource(const culvi_graphics_ring *ring, uint32_t i, culv_reason reason,

@@ -123,10 +123,7 @@ culv_result culvi_graphics_acquire(culvi_graphics *graphics, const culvi_memory_
         }
         culv_memory_destroy(&made); /* another thread was first */
     }
-    culv_result result = check_again(graphics, ask, found);
-    if (result == CULV_OK)
-        *out = found;
-    else
-        culv_memory_destroy(&found);
-    return result;
+    CULVI_TRY_OR(check_again(graphics, ask, found), culv_memory_destroy(&found));
+    *out = found;
+    return CULV_OK;
 }

@@ -68,21 +68,20 @@ static void unmake(culvi_pair *pair)
 
 culv_result culvi_pair_map(culvi_pair *pair, const culvi_plan *plan)
 {
-    culv_result result;
     if (plan->is_image) {
         culv_image_desc map = plan->image;
         map.label = plan->label;
         memcpy(map.plane_offsets, pair->native.plane_offsets, sizeof map.plane_offsets);
-        result = culv_image_map(pair->import, &map, &pair->image);
-        if (result == CULV_OK) pair->image->owner_destroy_call = "culv_shared_image_destroy";
+        CULVI_TRY(culv_image_map(pair->import, &map, &pair->image));
+        pair->image->owner_destroy_call = "culv_shared_image_destroy";
     } else {
         culv_buffer_desc map = culv_buffer_desc_init();
         map.size = plan->size;
         map.label = plan->label;
-        result = culv_buffer_map(pair->import, &map, &pair->buffer);
-        if (result == CULV_OK) pair->buffer->owner_destroy_call = "culv_shared_buffer_destroy";
+        CULVI_TRY(culv_buffer_map(pair->import, &map, &pair->buffer));
+        pair->buffer->owner_destroy_call = "culv_shared_buffer_destroy";
     }
-    return result;
+    return CULV_OK;
 }
 
 static culv_result share(void *object, void *plans)
@@ -167,9 +166,9 @@ static culv_result make_by_peer(void *object, void *plans)
     culvi_plan *plan = plans;
     culv_device *device = pair->graphics->device;
     culvi_pair far = {.graphics = NULL};
-    culv_result result = culvi_graphics_peer(pair->graphics, plan->label, &far.graphics);
-    if (result == CULV_OK) result = share(&far, plan);
-    if (result != CULV_OK) return result;
+    culv_result result = CULV_OK;
+    CULVI_TRY(culvi_graphics_peer(pair->graphics, plan->label, &far.graphics));
+    CULVI_TRY(share(&far, plan));
     const culvi_format *row = plan->is_image ? far.image->row : NULL;
     const culv_image_desc *map = plan->is_image ? &far.image->desc : NULL;
     uint64_t size = plan->size;

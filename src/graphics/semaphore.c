@@ -73,23 +73,21 @@ culv_result culvi_graphics_import_semaphore(culvi_graphics *graphics, uint64_t s
 {
     culv_semaphore_desc import = *desc;
     bool timeline = desc->type == CULV_SEMAPHORE_TIMELINE;
-    culv_result result =
-        check_type(graphics, desc->label, desc_name, desc->type, desc->untracked != 0);
-    if (result == CULV_OK)
-        result = culvi_graphics_check_shares(graphics, desc->label, CULVI_SHARE_SEMAPHORES);
-    if (result == CULV_OK && timeline && desc->signal_pending)
+    CULVI_TRY(check_type(graphics, desc->label, desc_name, desc->type, desc->untracked != 0));
+    CULVI_TRY(culvi_graphics_check_shares(graphics, desc->label, CULVI_SHARE_SEMAPHORES));
+    if (timeline && desc->signal_pending)
         return culvi_fail(&graphics->device->voice, desc->label, CULV_ERROR_INVALID,
                           CULV_REASON_VALUE,
                           "%s.signal_pending is for binary semaphores; report promised values "
                           "with culv_semaphore_mark_value()",
                           desc_name);
-    if (result == CULV_OK && timeline)
-        result = graphics->api->check_timelines(graphics, desc->label, CULVI_HOST_READS);
+    if (timeline)
+        CULVI_TRY(graphics->api->check_timelines(graphics, desc->label, CULVI_HOST_READS));
     culv_semaphore *made = NULL;
-    if (result == CULV_OK) result = share_native(graphics, semaphore, false, &import, &made);
-    if (result == CULV_OK && timeline) result = note_counter(graphics, semaphore, made);
-    if (result == CULV_OK) *out = made;
-    return result;
+    CULVI_TRY(share_native(graphics, semaphore, false, &import, &made));
+    if (timeline) CULVI_TRY(note_counter(graphics, semaphore, made));
+    *out = made;
+    return CULV_OK;
 }
 
 /* Both halves ---------------------------------------------------------------------------------- */
@@ -243,12 +241,9 @@ culv_result culvi_shared_semaphore_create(culvi_graphics *graphics, culvi_semaph
                                           culv_shared_semaphore **out)
 {
     CULVI_NEW(culv_shared_semaphore, made, &graphics->device->voice, plan->label);
-    culv_result result = make(graphics, plan, &made->pair);
-    if (result == CULV_OK)
-        *out = made;
-    else
-        culvi_free(made);
-    return result;
+    CULVI_TRY_OR(make(graphics, plan, &made->pair), culvi_free(made));
+    *out = made;
+    return CULV_OK;
 }
 
 void culvi_semaphore_pair_set_owner(culvi_semaphore_pair *pair, const char *destroy_call)

@@ -125,8 +125,7 @@ static void try_sparse(culv_vk_adopted *view, const culv_vmm_adopted *adopted, u
 
 static culv_result bind(const culv_vk_adopted *view)
 {
-    VkSparseMemoryBind *binds = culvi_alloc(view->count * sizeof *binds);
-    if (binds == NULL) return culvi_fail_host_memory(view->vk->voice, view->label);
+    CULVI_NEW_LIST(VkSparseMemoryBind, binds, view->count, view->vk->voice, view->label);
     for (size_t i = 0; i < view->count; i++)
         binds[i] = (VkSparseMemoryBind){.resourceOffset = view->parts[i]->chunk->base -
                                                           view->parts[0]->chunk->base,

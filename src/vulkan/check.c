@@ -254,11 +254,10 @@ static culv_result begin(const char *call, const culv_vk_device *vk, const void 
     CULVI_REQUIRE_IN(NULL, call, vk);
     CULVI_REQUIRE_IN(vk->voice, call, create_info);
     CULVI_REQUIRE_IN(vk->voice, call, out);
-    culv_result result =
-        culvi_desc_read(vk->voice, &r->desc, sizeof r->desc, desc, "culv_vk_check_desc");
-    if (result == CULV_OK) result = culvi_struct_check(vk->voice, out, "culv_vk_sharing_info");
-    if (result == CULV_OK && !r->desc.host_memory)
-        result = culvi_graphics_check_shares(&vk->base, r->desc.label, what);
+    CULVI_TRY(culvi_desc_read(vk->voice, &r->desc, sizeof r->desc, desc, "culv_vk_check_desc"));
+    CULVI_TRY(culvi_struct_check(vk->voice, out, "culv_vk_sharing_info"));
+    if (!r->desc.host_memory)
+        CULVI_TRY(culvi_graphics_check_shares(&vk->base, r->desc.label, what));
     r->ask = (culvi_vk_ask){.label = r->desc.label,
                             .origin = CULVI_VK_PLANNED,
                             .handle_type = r->desc.handle_type,
@@ -266,7 +265,7 @@ static culv_result begin(const char *call, const culv_vk_device *vk, const void 
                             .no_surfaces = r->desc.no_surfaces != VK_FALSE,
                             .host = r->desc.host_memory != VK_FALSE};
     r->sharing = culv_vk_sharing_info_init();
-    return result;
+    return CULV_OK;
 }
 
 /* Each handle type by which such a resource can be shared; `buffer` or `image` is what it is asked
@@ -286,13 +285,11 @@ static culv_result find_handle_types(culv_vk_device *vk, const VkBufferCreateInf
         }
         bool no_array = type == CULV_HANDLE_DMA_BUF_FD && r->verdict.access == CULV_VK_ACCESS_ARRAY;
         if (!(vk->base.device->caps.memory_handle_types & bit) || no_array) continue;
-        culv_result result = CULV_OK;
         if (buffer != NULL)
             culvi_vk_ask_buffer_sharing(vk, buffer, culvi_vk_memory_handle_bit(type), &a.external);
         else
-            result = culvi_vk_ask_image_sharing(vk, r->ask.label, image,
-                                                culvi_vk_memory_handle_bit(type), &a);
-        if (result != CULV_OK) return result;
+            CULVI_TRY(culvi_vk_ask_image_sharing(vk, r->ask.label, image,
+                                                 culvi_vk_memory_handle_bit(type), &a));
         if (a.external.externalMemoryFeatures & VK_EXTERNAL_MEMORY_FEATURE_EXPORTABLE_BIT)
             r->sharing.handle_types |= bit;
     }

@@ -362,9 +362,8 @@ culv_result culv_vk_rank_physical_devices(PFN_vkGetInstanceProcAddr get_instance
     if (capacity != 0) CULVI_REQUIRE(NULL, out);
     CULVI_READ(NULL, culv_device_desc, d, desc);
     culvi_voice_init(&voice, &d.log, d.label);
-    culv_result result =
-        culvi_vk_candidates(&voice, get_instance_proc_addr, instance, d.driver, &n, &list);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_vk_candidates(&voice, get_instance_proc_addr, instance, d.driver, &n, &list));
+    culv_result result = CULV_OK;
     for (uint32_t i = 0; i < n && i < capacity; i++) {
         /* Elements of the caller's version of the struct: its size, not ours, is the stride. */
         size_t stride = out->struct_size;
@@ -384,10 +383,8 @@ culv_result culvi_vk_list(const void *source, const culvi_voice *voice, uint32_t
 {
     const culvi_vk_instance *vk = source;
     VkPhysicalDevice *devices = NULL;
-    culv_result result = list_devices(voice, vk, count, &devices);
-    if (result != CULV_OK) return result;
-    culvi_adapter *list = culvi_alloc((*count + 1) * sizeof *list);
-    if (list == NULL) result = culvi_fail_host_memory(voice, NULL);
+    CULVI_TRY(list_devices(voice, vk, count, &devices));
+    culvi_adapter *list = culvi_alloc_for(voice, NULL, (*count + 1) * sizeof *list);
     for (uint32_t i = 0; list != NULL && i < *count; i++) {
         culv_vk_candidate c = culv_vk_candidate_init();
         culvi_vk_identify(vk, devices[i], &c);
@@ -395,7 +392,7 @@ culv_result culvi_vk_list(const void *source, const culvi_voice *voice, uint32_t
     }
     culvi_free(devices);
     *out = list;
-    return result;
+    return list != NULL ? CULV_OK : CULV_ERROR_OUT_OF_MEMORY;
 }
 
 culv_result culv_device_open_for_vk(PFN_vkGetInstanceProcAddr get_instance_proc_addr,

@@ -10,10 +10,9 @@ static culv_result has_extension(const culv_vk_device *vk, const char *label, co
 {
     uint32_t n = 0;
     VkExtensionProperties *list = NULL;
-    culv_result result = culvi_vk_list_extensions(vk->voice, &vk->instance, vk->physical_device,
-                                                  label, vk->base.name, &n, &list);
     *out = false;
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_vk_list_extensions(vk->voice, &vk->instance, vk->physical_device, label,
+                                       vk->base.name, &n, &list));
     for (uint32_t i = 0; i < n; i++)
         *out = *out || strcmp(list[i].extensionName, name) == 0;
     culvi_free(list);

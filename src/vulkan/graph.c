@@ -267,15 +267,13 @@ static culv_result plan_launch(const recording *r, const culvi_graph_node *node,
     void **params = (void **)(void *)(room + count);
     const uint32_t grid[3] = {from->gridDimX, from->gridDimY, from->gridDimZ};
     const uint32_t block[3] = {from->blockDimX, from->blockDimY, from->blockDimZ};
-    culv_result result = culvi_graph_kernel_params(node, kernel, r->desc.label, params);
-    if (result == CULV_OK) result = put_params(r, node, kernel, params, given);
-    if (result == CULV_OK) result = translate(r, node, kernel, params, given, room);
-    if (result == CULV_OK)
-        result = culvi_vk_kernel_prepare(of, kernel, grid, block, from->sharedMemBytes,
-                                         &out->as.launch.info);
     out->as.launch.count = count;
     out->as.launch.params = params;
-    return result;
+    CULVI_TRY(culvi_graph_kernel_params(node, kernel, r->desc.label, params));
+    CULVI_TRY(put_params(r, node, kernel, params, given));
+    CULVI_TRY(translate(r, node, kernel, params, given, room));
+    return culvi_vk_kernel_prepare(of, kernel, grid, block, from->sharedMemBytes,
+                                   &out->as.launch.info);
 }
 
 /* Memsets and copies -------------------------------------------------------------------------- */
@@ -371,8 +369,7 @@ static culv_result plan_copy(const recording *r, const culvi_graph_node *node, c
     }
     if (rows > UINT32_MAX / slices || rows * slices > SIZE_MAX / sizeof(VkBufferCopy))
         return fail_range(r, node, "copies", from.first, from.bytes);
-    VkBufferCopy *region = culvi_alloc((size_t)(rows * slices) * sizeof *region);
-    if (region == NULL) return culvi_fail_host_memory(&r->device->voice, r->desc.label);
+    CULVI_NEW_LIST(VkBufferCopy, region, (size_t)(rows * slices), &r->device->voice, r->desc.label);
     out->own = out->as.copy.regions = region;
     out->as.copy.count = (uint32_t)(rows * slices);
     for (uint64_t z = 0; z < slices; z++)
@@ -428,23 +425,23 @@ static culv_result check_params_used(const recording *r)
 /* Runs in the device's context. */
 static culv_result plan(recording *r, CUgraph graph)
 {
-    culv_result result = culvi_graph_read(r->device, graph, r->desc.label, &r->work);
-    if (result == CULV_OK) result = check_params_used(r);
-    if (result != CULV_OK || r->work.count == 0) return result;
+    CULVI_TRY(culvi_graph_read(r->device, graph, r->desc.label, &r->work));
+    CULVI_TRY(check_params_used(r));
+    if (r->work.count == 0) return CULV_OK;
     r->commands = r->work.count > SIZE_MAX / sizeof *r->commands
                       ? NULL
                       : culvi_alloc(r->work.count * sizeof *r->commands);
     if (r->commands == NULL) return culvi_fail_host_memory(&r->device->voice, r->desc.label);
-    for (size_t i = 0; i < r->work.count && result == CULV_OK; i++) {
+    for (size_t i = 0; i < r->work.count; i++) {
         const culvi_graph_node *node = &r->work.nodes[i];
         command *out = &r->commands[i];
         out->level = node->level;
         out->type = node->type;
-        result = node->type == CU_GRAPH_NODE_TYPE_KERNEL   ? plan_launch(r, node, out)
-                 : node->type == CU_GRAPH_NODE_TYPE_MEMSET ? plan_fill(r, node, out)
-                                                           : plan_copy(r, node, out);
+        CULVI_TRY(node->type == CU_GRAPH_NODE_TYPE_KERNEL   ? plan_launch(r, node, out)
+                  : node->type == CU_GRAPH_NODE_TYPE_MEMSET ? plan_fill(r, node, out)
+                                                            : plan_copy(r, node, out));
     }
-    return result;
+    return CULV_OK;
 }
 
 static void record_one(const recording *r, const command *c, VkCommandBuffer to)

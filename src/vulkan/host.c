@@ -15,11 +15,10 @@ culv_result culvi_vk_host_memory_type(const culv_vk_device *vk, const char *labe
         VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
     if (wanted != 0) return culvi_vk_memory_type(vk, label, type_bits, wanted, out);
     /* Cached where it can be: the GPUs do not mind, the processor does. */
-    culvi_attempt_begin();
-    culv_result result = culvi_vk_memory_type(vk, label, type_bits,
-                                              coherent | VK_MEMORY_PROPERTY_HOST_CACHED_BIT, out);
-    (void)culvi_attempt_end(NULL, result);
-    return result == CULV_OK ? CULV_OK : culvi_vk_memory_type(vk, label, type_bits, coherent, out);
+    const VkMemoryPropertyFlags cached = coherent | VK_MEMORY_PROPERTY_HOST_CACHED_BIT;
+    if (CULVI_ATTEMPT(culvi_vk_memory_type(vk, label, type_bits, cached, out)) == CULV_OK)
+        return CULV_OK;
+    return culvi_vk_memory_type(vk, label, type_bits, coherent, out);
 }
 
 const char *culvi_vk_stale_warning(VkMemoryPropertyFlags properties)

@@ -37,18 +37,17 @@ static culv_result read_desc(culv_vk_device *vk, const culv_vk_memory_desc *desc
         return culvi_fail(
             vk->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
             "culv_vk_memory_desc.allocation_size is 0; it is VkMemoryAllocateInfo::allocationSize");
-    culv_result result = culvi_graphics_check_shares(
-        &vk->base, d->label, d->image != VK_NULL_HANDLE ? CULVI_SHARE_IMAGES : CULVI_SHARE_BUFFERS);
+    CULVI_TRY(culvi_graphics_check_shares(&vk->base, d->label,
+                                          d->image != VK_NULL_HANDLE ? CULVI_SHARE_IMAGES
+                                                                     : CULVI_SHARE_BUFFERS));
     culvi_vk_needs needs;
-    if (result == CULV_OK && d->buffer != VK_NULL_HANDLE) {
+    if (d->buffer != VK_NULL_HANDLE) {
         culvi_vk_buffer_needs(vk, d->buffer, &needs);
-        result = check_bound(vk, d, false, &needs);
+        CULVI_TRY(check_bound(vk, d, false, &needs));
     }
-    if (result == CULV_OK && d->image != VK_NULL_HANDLE) {
-        culvi_vk_image_needs(vk, d->image, 0, &needs);
-        result = check_bound(vk, d, true, &needs);
-    }
-    return result;
+    if (d->image == VK_NULL_HANDLE) return CULV_OK;
+    culvi_vk_image_needs(vk, d->image, 0, &needs);
+    return check_bound(vk, d, true, &needs);
 }
 
 static culv_result import(culv_vk_device *vk, const culv_vk_memory_desc *desc, bool shared,

@@ -42,9 +42,8 @@ static culv_result check_unshared(culv_vk_device *vk, const char *label,
                           "; copies through the host need TRANSFER_SRC and TRANSFER_DST in it",
                           stencil->stencilUsage);
     CULVI_TRY(culvi_vk_check_chroma(vk, label, info, row));
-    culv_result result =
-        culvi_vk_ask_image_sharing(vk, label, info, (VkExternalMemoryHandleTypeFlagBits)0, &a);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(
+        culvi_vk_ask_image_sharing(vk, label, info, (VkExternalMemoryHandleTypeFlagBits)0, &a));
     if (a.result != VK_SUCCESS)
         return culvi_fail_native(
             vk->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE, CULV_NATIVE_VULKAN,
@@ -270,13 +269,10 @@ culv_result culvi_vk_resource_create(culv_vk_device *vk, const culvi_vk_plan *pl
         culvi_vk_buffer_needs(vk, buffer, &needs);
         made.object = (uint64_t)buffer;
     }
-    culv_result result = allocate(vk, plan, &needs, &made);
-    if (result == CULV_OK) result = bind(vk, plan->label, &needs, &made);
-    if (result == CULV_OK)
-        *out = made;
-    else
-        culvi_vk_unmake(&vk->base, &made);
-    return result;
+    CULVI_TRY_OR(allocate(vk, plan, &needs, &made), culvi_vk_unmake(&vk->base, &made));
+    CULVI_TRY_OR(bind(vk, plan->label, &needs, &made), culvi_vk_unmake(&vk->base, &made));
+    *out = made;
+    return CULV_OK;
 }
 
 void culvi_vk_unmake(culvi_graphics *graphics, const culvi_native *native)
@@ -359,9 +355,7 @@ static culv_result make_pair(culv_vk_device *vk, const culv_vk_buffer_create_des
     if (d->host_memory != 0) return culvi_vk_buffer_share_host(vk, d, pair);
     /* Vulkan's own host-visible memory is stale for CUDA (host.c). Pages of the host's are not. */
     if (culvi_vk_is_stale(d->memory_properties) && vk->host_alignment != 0) {
-        culvi_attempt_begin();
-        culv_result result = culvi_vk_buffer_share_host(vk, d, pair);
-        (void)culvi_attempt_end(NULL, result);
+        culv_result result = CULVI_ATTEMPT(culvi_vk_buffer_share_host(vk, d, pair));
         if (result == CULV_OK || result == CULV_ERROR_OUT_OF_MEMORY || result == CULV_ERROR_ASYNC)
             return result;
         *pair = (culvi_pair){0};

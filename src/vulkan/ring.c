@@ -219,7 +219,6 @@ static culv_result make_object(culvi_graphics_ring *ring, const void *descriptio
     culv_vk_device *vk = culvi_vk_of(ring->graphics);
     culv_shared_image *image = from->images != NULL ? from->images[slot] : NULL;
     culv_shared_buffer *buffer = from->buffers != NULL ? from->buffers[slot] : NULL;
-    culv_result result = CULV_OK;
     if (from->own_images != NULL || from->own_buffers != NULL) {
         culvi_pair halves = {.native = {.is_image = from->own_images != NULL}};
         if (from->own_images != NULL) {
@@ -237,11 +236,10 @@ static culv_result make_object(culvi_graphics_ring *ring, const void *descriptio
         }
         return borrow(ring, &halves, slot, out);
     }
-    if (from->image != NULL) result = culv_vk_image_create(vk, from->image, &image);
-    if (from->buffer != NULL) result = culv_vk_buffer_create(vk, from->buffer, &buffer);
-    if (result == CULV_OK)
-        *out = image != NULL ? &image->pair : buffer != NULL ? &buffer->pair : NULL;
-    return result;
+    if (from->image != NULL) CULVI_TRY(culv_vk_image_create(vk, from->image, &image));
+    if (from->buffer != NULL) CULVI_TRY(culv_vk_buffer_create(vk, from->buffer, &buffer));
+    *out = image != NULL ? &image->pair : buffer != NULL ? &buffer->pair : NULL;
+    return CULV_OK;
 }
 
 static VkSemaphoreSubmitInfo point(const culvi_vk_ring *ring, culv_ring_side side, uint64_t value,

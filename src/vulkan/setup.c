@@ -163,8 +163,8 @@ culv_result culv_vk_merge_device_extensions(const culv_vk_device_desc *desc, uin
 {
     const char *added[3 * MAX_ADDED], *optional[MAX_ADDED];
     asked a = {0};
-    culv_result result = ask(__func__, desc, &a);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(ask(__func__, desc, &a));
+    culv_result result = CULV_OK;
     uint32_t num_added = culv_vk_device_extensions(a.version, MAX_ADDED, added);
     uint32_t num_optional = culv_vk_optional_device_extensions(a.version, MAX_ADDED, optional);
     for (uint32_t i = 0; i < num_added && result == CULV_OK; i++)
@@ -304,18 +304,16 @@ culv_result culv_vk_merge_device_features(const culv_vk_device_desc *desc, void 
     bool want[FEATURES] = {false};
     const void *head = chain;
     CULVI_REQUIRE2(NULL, storage, out_chain);
-    culv_result result = culvi_struct_check(NULL, storage, "culv_vk_device_features");
-    if (result == CULV_OK && storage->struct_size < sizeof *storage)
-        result = culvi_fail(
+    CULVI_TRY(culvi_struct_check(NULL, storage, "culv_vk_device_features"));
+    if (storage->struct_size < sizeof *storage)
+        return culvi_fail(
             NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_STRUCT_SIZE,
             "culv_vk_device_features.struct_size is %zu; culv_vk_device_features_init() sets %zu",
             storage->struct_size, sizeof *storage);
-    if (result == CULV_OK) result = ask(__func__, desc, &a);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(ask(__func__, desc, &a));
     ask_features(&a, want);
     culvi_free(a.offered);
-    if (storage->one_address != 0) result = want_one_address(&a, want);
-    if (result != CULV_OK) return result;
+    if (storage->one_address != 0) CULVI_TRY(want_one_address(&a, want));
     if (!want[TIMELINE])
         return culvi_fail(
             NULL, NULL, CULV_ERROR_UNSUPPORTED, CULV_REASON_EXTENSION_MISSING,
@@ -365,9 +363,9 @@ culv_result culv_vk_choose_physical_device(PFN_vkGetInstanceProcAddr get_instanc
     CULVI_REQUIRE3(NULL, get_instance_proc_addr, instance, out_physical_device);
     CULVI_READ(NULL, culv_device_desc, d, desc);
     culvi_voice_init(&voice, &d.log, d.label);
-    culv_result result =
-        culvi_vk_candidates(&voice, get_instance_proc_addr, instance, d.driver, &count, &list);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(
+        culvi_vk_candidates(&voice, get_instance_proc_addr, instance, d.driver, &count, &list));
+    culv_result result = CULV_OK;
     VkPhysicalDevice chosen = NULL;
     if (count > 0 && list[0].reachable) {
         chosen = list[0].physical_device;
@@ -421,8 +419,7 @@ culv_result culv_vk_find_queue_family(PFN_vkGetInstanceProcAddr get_instance_pro
                           (unsigned)use);
     CULVI_TRY(culvi_vk_instance_load(NULL, get_instance_proc_addr, instance, &vk));
     CULVI_VKI_DO(&vk, vkGetPhysicalDeviceQueueFamilyProperties, (physical_device, &count, NULL));
-    VkQueueFamilyProperties *families = culvi_alloc(count * sizeof *families);
-    if (families == NULL) return culvi_fail_host_memory(NULL, NULL);
+    CULVI_NEW_LIST(VkQueueFamilyProperties, families, count, NULL, NULL);
     CULVI_VKI_DO(&vk, vkGetPhysicalDeviceQueueFamilyProperties,
                  (physical_device, &count, families));
     for (uint32_t i = 0; i < count; i++) {

@@ -96,14 +96,13 @@ static culv_result check_device(culv_vk_device *vk, const char *label, const cha
     culv_vmm_allocation_desc like = culv_vmm_allocation_desc_init();
     like.handle_types = UINT32_C(1) << CULVI_HANDLE_OPAQUE;
     CULVI_VKI_DO(&vk->instance, vkGetPhysicalDeviceProperties, (vk->physical_device, &properties));
-    culv_result result = culvi_graphics_check_shares(&vk->base, label, CULVI_SHARE_CUDAS);
-    if (result == CULV_OK) result = culvi_vmm_check_device(device, call);
-    if (result == CULV_OK) result = check_version(vk, label, properties.apiVersion);
-    if (result == CULV_OK) result = culvi_vk_check_host_timelines(vk, label);
-    if (result == CULV_OK) result = check_features(vk, label, &properties);
-    if (result == CULV_OK) result = culv_vmm_get_granularity(device, &like, &info->granularity);
     info->max_size = most_bytes(vk, &properties);
-    return result;
+    CULVI_TRY(culvi_graphics_check_shares(&vk->base, label, CULVI_SHARE_CUDAS));
+    CULVI_TRY(culvi_vmm_check_device(device, call));
+    CULVI_TRY(check_version(vk, label, properties.apiVersion));
+    CULVI_TRY(culvi_vk_check_host_timelines(vk, label));
+    CULVI_TRY(check_features(vk, label, &properties));
+    return culv_vmm_get_granularity(device, &like, &info->granularity);
 }
 
 static culv_result refuse_value(const culv_vk_device *vk, const culv_vk_space_desc *d,

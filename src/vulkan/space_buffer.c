@@ -311,8 +311,7 @@ static culv_result make_own(culv_vk_space *s, const culv_vk_space_buffer_desc *d
     VkBuffer buffer = VK_NULL_HANDLE;
     while (end < s->num_chunks && s->chunks[end].offset < offset + size)
         end++;
-    VkSparseMemoryBind *binds = culvi_alloc((end - first) * sizeof *binds);
-    if (binds == NULL) return culvi_fail_host_memory(vk->voice, d->label);
+    CULVI_NEW_LIST(VkSparseMemoryBind, binds, end - first, vk->voice, d->label);
     for (size_t i = first; i < end; i++) {
         const culvi_vk_chunk *c = &s->chunks[i];
         const uint64_t from = larger(offset, c->offset);

@@ -387,13 +387,13 @@ culv_result culv_vk_space_decommit(culv_vk_space *space, uint64_t offset, uint64
                                    CUstream last_use, culv_bool wait)
 {
     CULVI_REQUIRE(NULL, space);
-    culv_result result = size > 0 ? give_up(space, offset, size, last_use, __func__) : CULV_OK;
-    if (result == CULV_OK && size > 0 && !wait) return CULV_OK;
-    if (result == CULV_OK && size > 0)
-        result = culvi_vmm_wait_and_collect(space->base.range, offset, size);
-    if (result != CULV_OK) return result;
+    if (size > 0) {
+        CULVI_TRY(give_up(space, offset, size, last_use, __func__));
+        if (!wait) return CULV_OK;
+        CULVI_TRY(culvi_vmm_wait_and_collect(space->base.range, offset, size));
+    }
     culvi_mutex_lock(&space->turn);
-    result = collect(space, size > 0);
+    const culv_result result = collect(space, size > 0);
     if (size == 0) culvi_vk_space_free_unbound(space, false);
     culvi_mutex_unlock(&space->turn);
     return result;

@@ -36,14 +36,10 @@ static culv_result import_pages(culv_vk_device *vk, const char *label, culvi_sta
                           .buffer = &info,
                           .handle_types = (VkExternalMemoryHandleTypeFlags)host_pages,
                           .pages = &pages};
-    culv_result result = culvi_vk_resource_create(vk, &plan, made);
-    if (result == CULV_OK) {
-        staging->host = pages.start;
-        staging->block = pages.block;
-    } else {
-        culvi_free(pages.block);
-    }
-    return result;
+    CULVI_TRY_OR(culvi_vk_resource_create(vk, &plan, made), culvi_free(pages.block));
+    staging->host = pages.start;
+    staging->block = pages.block;
+    return CULV_OK;
 }
 
 static void free_vulkans(const culvi_mapping *self)
@@ -63,9 +59,7 @@ static culv_result map_memory(culv_vk_device *vk, const char *label, culvi_stagi
     culvi_vk_plan plan = {.label = label,
                           .buffer = &info,
                           .memory_properties = wanted | VK_MEMORY_PROPERTY_HOST_CACHED_BIT};
-    culvi_attempt_begin();
-    culv_result result = culvi_vk_resource_create(vk, &plan, made);
-    (void)culvi_attempt_end(NULL, result);
+    culv_result result = CULVI_ATTEMPT(culvi_vk_resource_create(vk, &plan, made));
     if (result == CULV_ERROR_INVALID) { /* there is no such memory */
         plan.memory_properties = wanted;
         result = culvi_vk_resource_create(vk, &plan, made);
@@ -94,11 +88,7 @@ culv_result culvi_vk_stage(culvi_graphics *graphics, const char *label, culvi_st
 {
     culv_vk_device *vk = culvi_vk_of(graphics);
     culv_result result = CULV_ERROR_UNSUPPORTED;
-    if (takes_pages(vk)) {
-        culvi_attempt_begin();
-        result = import_pages(vk, label, staging, out);
-        (void)culvi_attempt_end(NULL, result);
-    }
+    if (takes_pages(vk)) result = CULVI_ATTEMPT(import_pages(vk, label, staging, out));
     if (result != CULV_OK && result != CULV_ERROR_OUT_OF_MEMORY && result != CULV_ERROR_ASYNC)
         result = map_memory(vk, label, staging, out);
     return result;

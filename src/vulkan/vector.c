@@ -126,10 +126,9 @@ static culv_result bind(culv_vector_view *base, const culvi_view_part *parts, si
     const vk_view *view = (const vk_view *)base;
     const VkDeviceSize before = culvi_vector_view_end(base->parts, base->num_parts);
     const VkDeviceSize now = culvi_vector_view_end(parts, count);
-    VkSparseMemoryBind *binds = culvi_alloc((count + 1) * sizeof *binds);
     uint32_t n = 0;
     culv_result result = CULV_OK;
-    if (binds == NULL) return culvi_fail_host_memory(view->vk->voice, base->label);
+    CULVI_NEW_LIST(VkSparseMemoryBind, binds, count + 1, view->vk->voice, base->label);
     for (size_t i = 0; i < count; i++)
         if (!culvi_vector_view_has(base, &parts[i]))
             binds[n++] = (VkSparseMemoryBind){.resourceOffset = parts[i].offset,
