@@ -143,11 +143,11 @@ void *culvi_x_module_open(const char *name, char *why, size_t why_size);
 bool culvi_x_module_find(void *module, const char *name, void *out);
 void culvi_x_module_close(void *module);
 
-/* Initializing says false where memory is out. */
+/* Initializing a condition says false where memory is out. */
 #ifdef _WIN32
 typedef SRWLOCK culvi_x_mutex;
 typedef CONDITION_VARIABLE culvi_x_condition;
-#    define culvi_x_mutex_init(mutex)             (InitializeSRWLock(mutex), true)
+#    define culvi_x_mutex_init(mutex)             InitializeSRWLock(mutex)
 #    define culvi_x_mutex_destroy(mutex)          ((void)(mutex))
 #    define culvi_x_mutex_lock(mutex)             AcquireSRWLockExclusive(mutex)
 #    define culvi_x_mutex_unlock(mutex)           ReleaseSRWLockExclusive(mutex)
@@ -157,7 +157,7 @@ typedef CONDITION_VARIABLE culvi_x_condition;
 #else
 typedef pthread_mutex_t culvi_x_mutex;
 typedef pthread_cond_t culvi_x_condition;
-#    define culvi_x_mutex_init(mutex)             (pthread_mutex_init(mutex, NULL) == 0)
+#    define culvi_x_mutex_init(mutex)             (*(mutex) = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER)
 #    define culvi_x_mutex_destroy(mutex)          pthread_mutex_destroy(mutex)
 #    define culvi_x_mutex_lock(mutex)             (culvi_x_at_lock(true), pthread_mutex_lock(mutex))
 #    define culvi_x_mutex_unlock(mutex)           (pthread_mutex_unlock(mutex), culvi_x_at_lock(false))

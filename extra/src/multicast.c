@@ -125,11 +125,11 @@ culv_result culv_multicast_get_granularity(culv_device *device, const culv_multi
 static culv_multicast *new_object(culv_device *device, const char *label, uint32_t num_devices)
 {
     culv_multicast *m = culvi_x_alloc(sizeof *m);
-    if (m == NULL || !culvi_x_mutex_init(&m->lock)) {
-        culvi_x_free(m);
+    if (m == NULL) {
         (void)culvi_x_fail_host_memory(device, label);
         return NULL;
     }
+    culvi_x_mutex_init(&m->lock);
     m->device = device;
     m->num_devices = num_devices;
     atomic_init(&m->missing, num_devices);

@@ -278,8 +278,8 @@ culv_result culv_rdma_cache_create(culv_device *device, const culv_rdma_cache_de
     atomic_init(&cache->refs, 1);
     atomic_init(&cache->turn, 1);
     cache->generation = culvi_x_generation();
-    if (!culvi_x_generation_watch() || !culvi_x_mutex_init(&cache->lock)) goto free_cache;
-    if (!culvi_x_condition_init(&cache->pinned)) goto destroy_lock;
+    if (!culvi_x_generation_watch() || !culvi_x_condition_init(&cache->pinned)) goto free_cache;
+    culvi_x_mutex_init(&cache->lock);
     if (!culvi_rdma_index_init(&cache->index)) goto destroy_condition;
     culv_result result =
         CULVI_X_OBJECT(device, &cache->object, .kind = "registration cache", .label = cache->label);
@@ -290,7 +290,6 @@ free_index:
     culvi_rdma_index_free(&cache->index);
 destroy_condition:
     culvi_x_condition_destroy(&cache->pinned);
-destroy_lock:
     culvi_x_mutex_destroy(&cache->lock);
 free_cache:
     culvi_x_free(cache);

@@ -38,7 +38,7 @@ typedef struct culvi_worker {
 } culvi_worker;
 #endif
 
-bool culvi_mutex_init(culvi_mutex *mutex);
+void culvi_mutex_init(culvi_mutex *mutex);
 void culvi_mutex_destroy(culvi_mutex *mutex);
 void culvi_mutex_lock(culvi_mutex *mutex);
 void culvi_mutex_unlock(culvi_mutex *mutex);

@@ -7,12 +7,9 @@
 
 static culv_kernels *new_kernels(culv_device *device, const char *object, const char *label)
 {
-    culv_kernels *made = culvi_alloc(sizeof *made);
-    if (made == NULL || !culvi_mutex_init(&made->lock)) {
-        culvi_free(made);
-        (void)culvi_fail_host_memory(&device->voice, object);
-        return NULL;
-    }
+    culv_kernels *made = culvi_alloc_for(&device->voice, object, sizeof *made);
+    if (made == NULL) return NULL;
+    culvi_mutex_init(&made->lock);
     made->device = device;
     culvi_label_set(made->label, label);
     return made;

@@ -182,18 +182,14 @@ static culv_result find_request(culv_semaphore *semaphore, culvi_request **out)
     made->relay = relay;
     atomic_init(&made->pending, false);
     atomic_init(&made->begun, false);
-    if (!culvi_mutex_init(&made->running)) {
-        culvi_free(made);
-        return culvi_fail_host_memory(&device->voice, semaphore->label);
-    }
     CUresult r = create_event(device, &made->done);
     if (r != CUDA_SUCCESS) {
-        culvi_mutex_destroy(&made->running);
         culvi_free(made);
         return culvi_fail_cuda(device, semaphore->label, r, "cuEventCreate",
                                CULV_REASON_DRIVER_REFUSED,
                                "a signal or wait by the host could not be prepared");
     }
+    culvi_mutex_init(&made->running);
     made->next = relay->requests;
     relay->requests = made;
     *out = made;
@@ -374,11 +370,12 @@ culv_result culvi_relay_semaphore(culv_device *device, const culvi_words *words,
 {
     culv_semaphore *semaphore = culvi_alloc(sizeof *semaphore);
     culvi_relay *relay = culvi_alloc(sizeof *relay);
-    if (semaphore == NULL || relay == NULL || !culvi_mutex_init(&relay->lock)) {
+    if (semaphore == NULL || relay == NULL) {
         culvi_free(relay);
         culvi_free(semaphore);
         return culvi_fail_host_memory(&device->voice, label);
     }
+    culvi_mutex_init(&relay->lock);
     semaphore->device = device;
     semaphore->words = words;
     semaphore->type = type;

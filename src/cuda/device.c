@@ -272,22 +272,12 @@ static culv_result open_device(const key *wanted, const culv_device_desc *desc, 
     int which = found->cuda->kind == CULV_DRIVER_SOFT;
     device->cuda = probe.drivers[which];
     probe.drivers[which] = NULL; /* the device's from here on */
-    if (!culvi_mutex_init(&device->lock)) {
-        result = culvi_fail(&voice, NULL, CULV_ERROR_OUT_OF_MEMORY, CULV_REASON_OS,
-                            "a mutex could not be made");
-        goto free_device;
-    }
-    if (!culvi_mutex_init(&device->rings_lock)) {
-        result = culvi_fail_host_memory(&voice, NULL);
-        goto destroy_lock;
-    }
-    if (!culvi_mutex_init(&device->orders_lock)) {
-        result = culvi_fail_host_memory(&voice, NULL);
-        goto destroy_rings_lock;
-    }
+    culvi_mutex_init(&device->lock);
+    culvi_mutex_init(&device->rings_lock);
+    culvi_mutex_init(&device->orders_lock);
     if (!culvi_watch_init(device)) {
         result = culvi_fail_host_memory(&voice, NULL);
-        goto destroy_orders_lock;
+        goto free_device;
     }
     result = read_caps(device, found);
     if (result == CULV_OK) result = take_context(device, d.context);
@@ -313,13 +303,10 @@ release_context:
         (void)CULVI_CU(device, cuDevicePrimaryCtxRelease, (device->ordinal));
 end_watch:
     culvi_watch_end(device);
-destroy_orders_lock:
-    culvi_mutex_destroy(&device->orders_lock);
-destroy_rings_lock:
-    culvi_mutex_destroy(&device->rings_lock);
-destroy_lock:
-    culvi_mutex_destroy(&device->lock);
 free_device:
+    culvi_mutex_destroy(&device->orders_lock);
+    culvi_mutex_destroy(&device->rings_lock);
+    culvi_mutex_destroy(&device->lock);
     culvi_cuda_close(device->cuda);
     culvi_free(device);
 close_probe:

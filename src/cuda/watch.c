@@ -10,10 +10,8 @@ enum { MOST_NAMED = 4 }; /* semaphores in one message */
 bool culvi_watch_init(culv_device *device)
 {
     culvi_watchman *man = &device->watchman;
-    if (!culvi_mutex_init(&man->lock)) return false;
-    if (culvi_condition_init(&man->changed)) return true;
-    culvi_mutex_destroy(&man->lock);
-    return false;
+    culvi_mutex_init(&man->lock);
+    return culvi_condition_init(&man->changed);
 }
 
 /* A child process has neither the thread nor, perhaps, the lock. */

@@ -204,10 +204,7 @@ culv_result culv_gl_attach(culv_device *device, const culv_gl_desc *desc, culv_g
     gl->voice = &device->voice;
     gl->how = d;
     gl->how.label = NULL;
-    if (!culvi_mutex_init(&gl->lock)) {
-        culvi_free(gl);
-        return culvi_fail_host_memory(&device->voice, d.label);
-    }
+    culvi_mutex_init(&gl->lock);
     culvi_gl_windows_open(&gl->windows, d.get_proc_address);
     CULVI_TRY_OR(take_context(gl), release(gl));
     culvi_gl_exporter_hold(gl);

@@ -268,12 +268,11 @@ static culv_result make(culv_gl *gl, const plan *p, culv_gl_way way, culvi_gl_ri
     }
     for (uint32_t i = 0; i < CULVI_GL_RING_OBJECTS; i++)
         ring->layouts[i] = CULVI_GL_LAYOUT_GENERAL_EXT;
-    const bool locks = culvi_mutex_init(&ring->lock);
-    if (!locks || !culvi_condition_init(&ring->nap)) {
-        if (locks) culvi_mutex_destroy(&ring->lock);
+    if (!culvi_condition_init(&ring->nap)) {
         culvi_free(ring);
         return culvi_fail_host_memory(gl->voice, d->label);
     }
+    culvi_mutex_init(&ring->lock);
     culv_result result = fill(ring, p);
     if (result == CULV_OK) {
         if (way != CULV_GL_WAY_MEMORY || ring->copies)

@@ -25,11 +25,8 @@ static int look(const culvi_graphics *graphics, uint64_t semaphore, uint64_t val
     culvi_condition time; /* nobody wakes who waits for it */
     const uint64_t began = culvi_now();
     int code = 1;
-    if (!culvi_mutex_init(&lock)) return NO_SLEEP;
-    if (!culvi_condition_init(&time)) {
-        culvi_mutex_destroy(&lock);
-        return NO_SLEEP;
-    }
+    if (!culvi_condition_init(&time)) return NO_SLEEP;
+    culvi_mutex_init(&lock);
     culvi_mutex_lock(&lock);
     for (;;) {
         uint64_t counter = 0;

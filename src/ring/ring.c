@@ -306,8 +306,11 @@ culv_result culvi_ring_create_core(culv_device *device, const culv_ring_desc *de
 {
     const culvi_voice *voice = device != NULL ? &device->voice : NULL;
     CULVI_NEW(culv_ring, ring, voice, desc->label);
-    if (!culvi_mutex_init(&ring->lock)) goto free_ring;
-    if (!culvi_condition_init(&ring->changed)) goto destroy_lock;
+    if (!culvi_condition_init(&ring->changed)) {
+        culvi_free(ring);
+        return culvi_fail_host_memory(voice, desc->label);
+    }
+    culvi_mutex_init(&ring->lock);
     ring->device = device;
     ring->now = culvi_now;
     ring->nap = nap;
@@ -325,12 +328,6 @@ culv_result culvi_ring_create_core(culv_device *device, const culv_ring_desc *de
     culvi_log_object(voice, "made", "ring", ring->label, 0);
     *out = ring;
     return CULV_OK;
-
-destroy_lock:
-    culvi_mutex_destroy(&ring->lock);
-free_ring:
-    culvi_free(ring);
-    return culvi_fail_host_memory(voice, desc->label);
 }
 
 void culvi_ring_destroy_core(culv_ring **ring)

@@ -41,12 +41,9 @@ static pool *find_pool(int device, bool make)
     }
     pool *there = atomic_load(&pools[device]);
     if (there != NULL || !make) return there;
-    pool *mine = culvi_alloc(sizeof *mine);
-    if (mine == NULL || !culvi_mutex_init(&mine->lock)) {
-        (void)culvi_fail_host_memory(NULL, NULL);
-        culvi_free(mine);
-        return NULL;
-    }
+    pool *mine = culvi_alloc_for(NULL, NULL, sizeof *mine);
+    if (mine == NULL) return NULL;
+    culvi_mutex_init(&mine->lock);
     if (culv_device_open_by_ordinal(device, NULL, &mine->device) != CULV_OK) goto destroy_lock;
     if (atomic_compare_exchange_strong(&pools[device], &there, mine)) return mine;
     culv_device_close(&mine->device); /* another thread was faster */

@@ -161,8 +161,11 @@ void culvi_vector_free_all(culv_vector *v, bool unmap)
 culv_result culvi_vector_new(culv_device *device, const culv_vector_desc *d, culv_vector **out)
 {
     CULVI_NEW(culv_vector, v, &device->voice, d->label);
-    if (!culvi_mutex_init(&v->lock)) goto free_vector;
-    if (!culvi_condition_init(&v->changed)) goto destroy_lock;
+    if (!culvi_condition_init(&v->changed)) {
+        culvi_free(v);
+        return culvi_fail_host_memory(&device->voice, d->label);
+    }
+    culvi_mutex_init(&v->lock);
     v->device = device;
     culvi_vector_ref(v);
     culvi_device_ref(device);
@@ -172,12 +175,6 @@ culv_result culvi_vector_new(culv_device *device, const culv_vector_desc *d, cul
     else
         culvi_vector_free_all(v, true);
     return result;
-
-destroy_lock:
-    culvi_mutex_destroy(&v->lock);
-free_vector:
-    culvi_free(v);
-    return culvi_fail_host_memory(&device->voice, d->label);
 }
 
 culv_result culvi_vector_check_own(const culv_vector *v, const char *call)

@@ -164,12 +164,8 @@ culv_result culv_vk_attach(culv_device *device, const culv_vk_device_desc *desc,
         vk->how.allocation_callbacks = vk->callbacks = &vk->allocation;
     }
     CULVI_TRY_OR(look(vk, &d), culvi_free(vk));
-    const bool known = culvi_mutex_init(&vk->known.lock);
-    if (!known || !culvi_mutex_init(&vk->adopted_lock)) {
-        if (known) culvi_mutex_destroy(&vk->known.lock);
-        culvi_free(vk);
-        return culvi_fail_host_memory(voice, d.label);
-    }
+    culvi_mutex_init(&vk->known.lock);
+    culvi_mutex_init(&vk->adopted_lock);
     ask_physical_device(vk);
     culvi_graphics_attached(&vk->base);
     *out = vk;

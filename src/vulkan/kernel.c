@@ -102,11 +102,8 @@ culv_result culv_vk_kernels_create(culv_vk_device *vk, culv_kernels *kernels, cu
     culvi_label_set(made->label, kernels->label);
     atomic_init(&made->functions, NULL);
     CULVI_TRY_OR(read_limits(vk->base.device, made->label, &made->limits), culvi_free(made));
-    if (!culvi_mutex_init(&made->lock)) {
-        culvi_free(made);
-        return culvi_fail_host_memory(vk->voice, kernels->label);
-    }
-    CULVI_TRY_OR(make_module(made), (culvi_mutex_destroy(&made->lock), culvi_free(made)));
+    CULVI_TRY_OR(make_module(made), culvi_free(made));
+    culvi_mutex_init(&made->lock);
     culvi_kernels_ref(kernels);
     culvi_graphics_ref(&vk->base);
     culvi_log_object(vk->voice, "made", "kernels of Vulkan", made->label, 0);

@@ -347,12 +347,8 @@ culv_result culv_vk_space_create(culv_vk_device *vk, const culv_vk_space_desc *d
     CULVI_TRY(check_device(vk, d.label, __func__, &info));
     CULVI_TRY(check_desc(vk, &d, &info));
     CULVI_NEW(culv_vk_space, s, vk->voice, d.label);
-    const bool locks = culvi_mutex_init(&s->lock);
-    if (!locks || !culvi_mutex_init(&s->turn)) {
-        if (locks) culvi_mutex_destroy(&s->lock);
-        culvi_free(s);
-        return culvi_fail_host_memory(vk->voice, d.label);
-    }
+    culvi_mutex_init(&s->lock);
+    culvi_mutex_init(&s->turn);
     s->base.api = &space_api;
     s->base.device = vk->base.device;
     s->vk = vk;
