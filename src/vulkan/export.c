@@ -4,21 +4,6 @@
 #include "vmm/share.h"
 #include "vulkan/vk_export.h"
 
-/* Whether the physical device offers it. */
-static culv_result has_extension(const culv_vk_device *vk, const char *label, const char *name,
-                                 bool *out)
-{
-    uint32_t n = 0;
-    VkExtensionProperties *list = NULL;
-    *out = false;
-    CULVI_TRY(culvi_vk_list_extensions(vk->voice, &vk->instance, vk->physical_device, label,
-                                       vk->base.name, &n, &list));
-    for (uint32_t i = 0; i < n; i++)
-        *out = *out || strcmp(list[i].extensionName, name) == 0;
-    culvi_free(list);
-    return CULV_OK;
-}
-
 /* A VkDevice that was attached for fallbacks may lack the extension, and with it the function. */
 static culv_result check_enabled(const culv_vk_device *vk, const char *label, bool enabled,
                                  const char *extension, const char *what)
@@ -41,14 +26,21 @@ static culv_result check_memory_handles(const culv_vk_device *vk, const char *la
  * function. */
 static culv_result check_dma_buf(const culv_vk_device *vk, const char *label)
 {
+    static const char name[] = VK_EXT_EXTERNAL_MEMORY_DMA_BUF_EXTENSION_NAME;
     bool has = false;
-    CULVI_TRY(has_extension(vk, label, VK_EXT_EXTERNAL_MEMORY_DMA_BUF_EXTENSION_NAME, &has));
+    uint32_t n = 0;
+    VkExtensionProperties *list = NULL;
+    CULVI_TRY(culvi_vk_list_extensions(vk->voice, &vk->instance, vk->physical_device, label,
+                                       vk->base.name, &n, &list));
+    for (uint32_t i = 0; i < n; i++)
+        has = has || strcmp(list[i].extensionName, name) == 0;
+    culvi_free(list);
     if (has) return CULV_OK;
     return culvi_fail(
         vk->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_EXTENSION_MISSING,
         "'%s' has no %s, so it neither exports nor imports a dma-buf (NVIDIA's driver has it where there is a DRM node); "
         "share the memory as OPAQUE_FD",
-        vk->base.name, VK_EXT_EXTERNAL_MEMORY_DMA_BUF_EXTENSION_NAME);
+        vk->base.name, name);
 }
 
 /* `call` was made for a handle of `what`. `advice` says how the caller should have made that. */

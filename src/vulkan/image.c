@@ -41,17 +41,6 @@ static culv_result check_planes(const culv_vk_device *vk, const culv_vk_image_de
     return culvi_image_check_planes(memory, d->label, row, d->offset, d->plane_offsets, size);
 }
 
-static culv_result check_bound(const culv_vk_device *vk, const culv_vk_image_desc *d,
-                               const culvi_format *row, const culvi_vk_needs *needs,
-                               const culv_memory *memory)
-{
-    CULVI_TRY(culvi_image_check_unused(vk->voice, d->label, needs->planes, d->plane_offsets));
-    if (needs->planes == 0)
-        return culvi_vk_check_binding(vk, d->label, "image", "culv_vk_image_desc.offset", needs,
-                                      d->offset, memory->size, memory->dedicated);
-    return check_planes(vk, d, row, needs, memory);
-}
-
 /* What both ways ask. */
 static culv_result check(culv_vk_device *vk, culv_memory *memory, const culv_vk_image_desc *desc,
                          bool has_outputs, const char *call, bool pitched, culv_vk_image_desc *d,
@@ -83,7 +72,11 @@ static culv_result check(culv_vk_device *vk, culv_memory *memory, const culv_vk_
     /* If it is CUDA's rule, culv_image_map() says so. */
     bool cudas_rule = !pitched && verdict->format->dedicated;
     needs.requires_dedicated = needs.requires_dedicated || (verdict->dedicated_only && !cudas_rule);
-    CULVI_TRY(check_bound(vk, d, verdict->format, &needs, memory));
+    CULVI_TRY(culvi_image_check_unused(vk->voice, d->label, needs.planes, d->plane_offsets));
+    CULVI_TRY(needs.planes > 0
+                  ? check_planes(vk, d, verdict->format, &needs, memory)
+                  : culvi_vk_check_binding(vk, d->label, "image", "culv_vk_image_desc.offset",
+                                           &needs, d->offset, memory->size, memory->dedicated));
     return culvi_vk_check_same_image(vk, d->label, d->create_info, verdict, &needs);
 }
 
