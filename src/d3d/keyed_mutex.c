@@ -159,8 +159,6 @@ void culv_keyed_mutex_destroy(culv_keyed_mutex **mutex, const CUstream *last_use
                   "more",
                   mine->label);
     mine->deferred.release = release_mutex;
-    culvi_mutex_lock(&device->lock);
-    culvi_release_or_defer(device, &mine->deferred, last_use);
-    culvi_mutex_unlock(&device->lock);
+    CULVI_LOCKED(&device->lock, culvi_release_or_defer(device, &mine->deferred, last_use));
     culvi_device_unref(device);
 }

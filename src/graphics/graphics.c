@@ -138,22 +138,15 @@ void culvi_graphics_unref(culvi_graphics *graphics)
     culvi_device_unref(device);
 }
 
-static void count_created(culv_device *device, int64_t change)
-{
-    culvi_mutex_lock(&device->lock);
-    device->counts.created += (uint64_t)change;
-    culvi_mutex_unlock(&device->lock);
-}
-
 void culvi_graphics_object_made(culvi_graphics *graphics)
 {
     culvi_graphics_ref(graphics);
-    count_created(graphics->device, 1);
+    CULVI_LOCKED(&graphics->device->lock, graphics->device->counts.created++);
 }
 
 void culvi_graphics_object_gone(culvi_graphics *graphics)
 {
-    count_created(graphics->device, -1);
+    CULVI_LOCKED(&graphics->device->lock, graphics->device->counts.created--);
     culvi_graphics_unref(graphics);
 }
 

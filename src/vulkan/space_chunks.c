@@ -160,9 +160,7 @@ static void mark_locked(culv_vk_space *s, uint64_t offset, uint64_t size)
 
 static void mark_going(culv_vk_space *s, uint64_t offset, uint64_t size)
 {
-    culvi_mutex_lock(&s->lock);
-    mark_locked(s, offset, size);
-    culvi_mutex_unlock(&s->lock);
+    CULVI_LOCKED(&s->lock, mark_locked(s, offset, size));
 }
 
 /* Calls that report no error use it, and destroys, which do not wait: a later one frees what Vulkan
@@ -183,10 +181,7 @@ void culvi_vk_space_hide(culv_space *space, uint64_t offset, uint64_t size, bool
 {
     culv_vk_space *s = culvi_vk_space_of(space);
     mark_going(s, offset, size);
-    if (!now) return;
-    culvi_mutex_lock(&s->turn);
-    collect_quietly(s);
-    culvi_mutex_unlock(&s->turn);
+    if (now) CULVI_LOCKED(&s->turn, collect_quietly(s));
 }
 
 void culvi_vk_space_empty(culv_vk_space *space, uint64_t offset, uint64_t size)
