@@ -127,11 +127,7 @@ culv_result culv_d3d12_ring_create(culv_d3d_device *d3d, const culv_d3d12_ring_d
     for (uint32_t i = 0; i < d.num_resources && result == CULV_OK; i++)
         result = make_resource(ring, &d.resources[i], i);
     if (result == CULV_OK) result = culvi_graphics_ring_make_core(ring, d.settings);
-    if (result != CULV_OK) {
-        culvi_graphics_ring_unmake(ring, NULL);
-        culvi_free(ring);
-        return result;
-    }
+    CULVI_TRY_OR(result, (culvi_graphics_ring_unmake(ring, NULL), culvi_free(ring)));
     culvi_graphics_ref(&d3d->base);
     *out = ring->core;
     return CULV_OK;

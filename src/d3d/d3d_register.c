@@ -98,10 +98,7 @@ static culv_result make(const culvi_d3d_version *version, culv_device *device, v
         .call = version->cuda_register};
     CULVI_NEW(culv_registration, made, &device->voice, d->label);
     culv_result result = culvi_registration_make(device, &plan, made);
-    if (result != CULV_OK) {
-        culvi_free(made);
-        return result;
-    }
+    CULVI_TRY_OR(result, culvi_free(made));
     if (d->access != CULV_ACCESS_READ_WRITE)
         result = culvi_registration_set_access(made, d->access);
     if (result != CULV_OK) {
@@ -216,11 +213,9 @@ static culv_result open_driver(const culvi_d3d_version *version, const char *cal
     else if (!version->has(cuda))
         result = culvi_fail(NULL, NULL, CULV_ERROR_UNSUPPORTED, CULV_REASON_DRIVER_TOO_OLD,
                             "%s(): the CUDA driver has no %s", call, function);
-    if (result == CULV_OK)
-        *out = cuda;
-    else
-        culvi_probe_close(probe);
-    return result;
+    CULVI_TRY_OR(result, culvi_probe_close(probe));
+    *out = cuda;
+    return CULV_OK;
 }
 
 static culv_result fail_query(const culvi_cuda *cuda, const char *call, const char *function,

@@ -35,11 +35,9 @@ culv_result culvi_gl_import_handle(const culv_gl *gl, const char *label, const c
         culvi_gl_check_error(gl, label, call, CULV_REASON_HANDLE_REFUSED,
                              "OpenGL did not import %" PRIu64 " bytes of memory", size);
     culvi_handle_lent_done(&lent, handle, result == CULV_OK);
-    if (result == CULV_OK)
-        *out = memory;
-    else
-        t->glDeleteMemoryObjectsEXT(1, &memory);
-    return result;
+    CULVI_TRY_OR(result, t->glDeleteMemoryObjectsEXT(1, &memory));
+    *out = memory;
+    return CULV_OK;
 }
 
 static culv_result make_memory(culv_gl *gl, const culv_gl_memory_desc *d, culv_gl_memory **out)

@@ -100,11 +100,8 @@ static culv_result need_scratch(culvi_gl_readback *r, int i)
     culv_result result = culvi_gl_check(
         r->gl, r->label, "glNamedFramebufferRenderbuffer",
         "a framebuffer of the internal format %#" PRIx32 " could not be made", r->internal_format);
-    if (result != CULV_OK) {
-        t->glDeleteFramebuffers(1, &framebuffer);
-        t->glDeleteRenderbuffers(1, &renderbuffer);
-        return result;
-    }
+    CULVI_TRY_OR(result, (t->glDeleteFramebuffers(1, &framebuffer),
+                          t->glDeleteRenderbuffers(1, &renderbuffer)));
     r->framebuffers[i] = framebuffer;
     r->renderbuffers[i] = renderbuffer;
     return CULV_OK;

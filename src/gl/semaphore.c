@@ -55,11 +55,9 @@ static culv_result import_sync(const culv_gl *gl, const culvi_semaphore_plan *pl
     culv_result result = culvi_gl_check_error(gl, plan->label, call, CULV_REASON_HANDLE_REFUSED,
                                               "OpenGL did not import the semaphore");
     culvi_handle_lent_done(&lent, handle, result == CULV_OK);
-    if (result == CULV_OK)
-        *out = name;
-    else
-        t->glDeleteSemaphoresEXT(1, &name);
-    return result;
+    CULVI_TRY_OR(result, t->glDeleteSemaphoresEXT(1, &name));
+    *out = name;
+    return CULV_OK;
 }
 
 static bool imports(const culv_gl *gl, culv_semaphore_type type)
@@ -106,11 +104,9 @@ culv_result culvi_gl_make_semaphore(culvi_graphics *graphics, const culvi_semaph
             culvi_handle_close(&handle);
         }
     }
-    if (result == CULV_OK)
-        *out = (uint64_t)(uintptr_t)sync;
-    else
-        culvi_gl_unmake_semaphore(graphics, (uint64_t)(uintptr_t)sync);
-    return result;
+    CULVI_TRY_OR(result, culvi_gl_unmake_semaphore(graphics, (uint64_t)(uintptr_t)sync));
+    *out = (uint64_t)(uintptr_t)sync;
+    return CULV_OK;
 }
 
 /* On the HOST path it may run on any thread, but there OpenGL has no part in it. */
@@ -279,17 +275,16 @@ static culv_result on_gpu(const culv_shared_semaphore *s, uint32_t name, bool si
     const culv_gl *gl = culvi_gl_of(s->pair.graphics);
     const culvi_gl_table *t = &gl->table;
     const char *label = s->pair.cuda->label;
-    culv_result result = CULV_OK;
     if (s->pair.cuda->type == CULV_SEMAPHORE_TIMELINE) {
         t->glSemaphoreParameterui64vEXT(name, CULVI_GL_TIMELINE_SEMAPHORE_VALUE_NV, &value);
-        result = culvi_gl_check(gl, label, "glSemaphoreParameterui64vEXT",
-                                "the timeline's value %" PRIu64 " was refused", value);
+        CULVI_TRY(culvi_gl_check(gl, label, "glSemaphoreParameterui64vEXT",
+                                 "the timeline's value %" PRIu64 " was refused", value));
     }
-    if (result != CULV_OK) return result;
     (signal ? t->glSignalSemaphoreEXT : t->glWaitSemaphoreEXT)(
         name, u->num_buffers, u->buffers, u->num_textures, u->textures, u->layouts);
-    result = culvi_gl_check(gl, label, signal ? "glSignalSemaphoreEXT" : "glWaitSemaphoreEXT",
-                            "OpenGL does not %s", signal ? "signal" : "wait");
+    const culv_result result =
+        culvi_gl_check(gl, label, signal ? "glSignalSemaphoreEXT" : "glWaitSemaphoreEXT",
+                       "OpenGL does not %s", signal ? "signal" : "wait");
     /* CUDA may wait for it from now on, and commands that stay in the client would never signal. */
     if (signal) t->glFlush();
     return result;

@@ -142,10 +142,7 @@ static culv_result own_image(culvi_pair *pair, const char *label, const culvi_fo
         result = culvi_image_set_staging(pair->image, staging);
         if (result != CULV_OK) culvi_image_release_or_defer(pair->image, NULL);
     }
-    if (result != CULV_OK) {
-        culv_memory_destroy(&pair->import);
-        return result;
-    }
+    CULVI_TRY_OR(result, culv_memory_destroy(&pair->import));
     pair->image->owner_destroy_call = "culv_shared_image_destroy";
     pair->image->deferred.holder = staging->native.holder;
     return CULV_OK;

@@ -125,11 +125,8 @@ static culv_result make_by_peer(void *object, void *plans)
     culv_result result = culvi_relay_semaphore(graphics->device, graphics->api->words, plan->type,
                                                plan->initial_value, plan->untracked, plan->label,
                                                far.cuda, NULL, &pair->cuda);
-    if (result != CULV_OK) {
-        culvi_semaphore_release_or_defer(far.cuda, NULL);
-        far.graphics->api->unmake_semaphore(far.graphics, far.native);
-        return result;
-    }
+    CULVI_TRY_OR(result, (culvi_semaphore_release_or_defer(far.cuda, NULL),
+                          far.graphics->api->unmake_semaphore(far.graphics, far.native)));
     pair->native = far.native;
     pair->cuda->exporter = graphics->id; /* CUDA's waits are for it, not for the far one */
     pair->cuda->owner_destroy_call = "culv_shared_semaphore_destroy";
@@ -201,11 +198,7 @@ static culv_result make_by_host(void *object, void *plans)
     culv_result result =
         culvi_relay_semaphore(graphics->device, api->words, plan->type, plan->initial_value, false,
                               plan->label, NULL, &host, &pair->cuda);
-    if (result != CULV_OK) {
-        api->unmake_semaphore(graphics, pair->native);
-        pair->native = 0;
-        return result;
-    }
+    CULVI_TRY_OR(result, (api->unmake_semaphore(graphics, pair->native), pair->native = 0));
     pair->cuda->owner_destroy_call = "culv_shared_semaphore_destroy";
     return CULV_OK;
 }

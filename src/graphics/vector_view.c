@@ -75,10 +75,7 @@ static culv_result list_chunks(const culv_vector_view *view, culv_part **out, si
             return culvi_fail_host_memory(&view->graphics->device->voice, view->label);
         result = culv_vector_get_parts(view->vector, list, capacity, &there, generation);
     }
-    if (result != CULV_OK) {
-        culvi_free(list);
-        return result;
-    }
+    CULVI_TRY_OR(result, culvi_free(list));
     *out = list;
     *count = there;
     return CULV_OK;
@@ -120,11 +117,8 @@ static culv_result update(culv_vector_view *view)
     }
     culvi_free(chunks);
     if (result == CULV_OK && view->api->show != NULL) result = view->api->show(view, parts, count);
-    if (result != CULV_OK) {
-        drop_others(view, parts, made, view->parts, view->num_parts);
-        culvi_free(parts);
-        return result;
-    }
+    CULVI_TRY_OR(result,
+                 (drop_others(view, parts, made, view->parts, view->num_parts), culvi_free(parts)));
     drop_others(view, view->parts, view->num_parts, parts, count);
     culvi_free(view->parts);
     view->parts = parts;
@@ -176,10 +170,7 @@ culv_result culvi_vector_view_made(culv_vector_view *view, culv_result result,
                                    culv_vector_view **out)
 {
     if (result == CULV_OK) result = update(view);
-    if (result != CULV_OK) {
-        end(view);
-        return result;
-    }
+    CULVI_TRY_OR(result, end(view));
     culvi_graphics_object_made(view->graphics);
     log_view(view, "made");
     *out = view;

@@ -186,10 +186,7 @@ culv_result culv_vk_adopted_create(culv_vk_device *vk, culv_vmm_adopted *adopted
     }
     culvi_mutex_unlock(&vk->adopted_lock);
     if (result == CULV_OK && view->sparse != VK_NULL_HANDLE) result = bind(view);
-    if (result != CULV_OK) {
-        release(view);
-        return result;
-    }
+    CULVI_TRY_OR(result, release(view));
     culvi_graphics_object_made(&vk->base);
     culvi_log_object(vk->voice, "made", "view of adopted memory", view->label, view->size);
     *out = view;

@@ -321,10 +321,7 @@ static culv_result candidates(const culvi_voice *voice, const culvi_vk_instance 
         if (result == CULV_OK) match(probe, &list[i]);
     }
     culvi_free(devices);
-    if (result != CULV_OK) {
-        culvi_free(list);
-        return result;
-    }
+    CULVI_TRY_OR(result, culvi_free(list));
     for (uint32_t i = 1; i < n; i++) { /* stable: equals stay in the instance's order */
         culv_vk_candidate c = list[i];
         uint32_t at = i;

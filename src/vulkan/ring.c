@@ -373,10 +373,7 @@ culv_result culv_vk_ring_create(culv_vk_device *vk, VkQueue queue, const culv_vk
     if (result == CULV_OK) result = make_barriers(ring, &d);
     if (result == CULV_OK) result = culvi_graphics_ring_make_core(&ring->base, d.settings);
     if (result == CULV_OK && ring->base.num_images > 0) result = hand_over(ring, queue);
-    if (result != CULV_OK) {
-        unmake(ring, NULL);
-        return result;
-    }
+    CULVI_TRY_OR(result, unmake(ring, NULL));
     culvi_graphics_ref(&vk->base);
     *out = ring->base.core;
     return CULV_OK;

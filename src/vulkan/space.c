@@ -371,11 +371,7 @@ culv_result culv_vk_space_create(culv_vk_device *vk, const culv_vk_space_desc *d
             s, &d, (d.size + info.granularity - 1) / info.granularity * info.granularity);
     if (result == CULV_OK) result = check_alignment(s);
     if (result == CULV_OK) result = create_timeline(s);
-    if (result != CULV_OK) {
-        free_vulkan(s);
-        culvi_vk_space_end_half(s);
-        return result;
-    }
+    CULVI_TRY_OR(result, (free_vulkan(s), culvi_vk_space_end_half(s)));
     culvi_graphics_object_made(&vk->base);
     culvi_log_object(vk->voice, "made", "space", s->label, culv_vmm_range_size(s->base.range));
     *out = s;

@@ -44,15 +44,12 @@ static culv_result make_buffer(const vk_view *view, const culv_part *chunk, VkBu
 {
     culv_vk_device *vk = view->vk;
     VkBuffer buffer = VK_NULL_HANDLE;
-    culv_result result = create_buffer(view, chunk->size, &buffer);
-    if (result == CULV_OK)
-        result = culvi_vk_vmm_bind_buffer(vk, view->base.label, buffer, chunk->allocation, 0,
-                                          culvi_vk_allocate_flags(view->usage), memory);
-    if (result == CULV_OK)
-        *out = buffer;
-    else
-        CULVI_VK_DO(vk, vkDestroyBuffer, (vk->vk_device, buffer, vk->callbacks));
-    return result;
+    CULVI_TRY(create_buffer(view, chunk->size, &buffer));
+    CULVI_TRY_OR(culvi_vk_vmm_bind_buffer(vk, view->base.label, buffer, chunk->allocation, 0,
+                                          culvi_vk_allocate_flags(view->usage), memory),
+                 CULVI_VK_DO(vk, vkDestroyBuffer, (vk->vk_device, buffer, vk->callbacks)));
+    *out = buffer;
+    return CULV_OK;
 }
 
 /* The memory that is to be bound to the sparse buffer. */
