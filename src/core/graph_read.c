@@ -42,13 +42,6 @@ typedef struct scratch {
     } * marks;        /* one more than nodes */
 } scratch;
 
-static void free_scratch(scratch *s)
-{
-    void *const all[] = {s->nodes, s->from, s->to, s->types, s->places, s->edges, s->marks};
-    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
-        culvi_free(all[i]);
-}
-
 /* Zeroed, and not NULL for none. */
 static void *alloc_many(size_t count, size_t size)
 {
@@ -339,7 +332,9 @@ culv_result culvi_graph_read(culv_device *device, CUgraph graph, const char *lab
     if (result == CULV_OK) result = list_edges(device, graph, label, &s);
     if (result == CULV_OK) result = order(device, label, &s);
     if (result == CULV_OK) result = read_nodes(device, label, &s, out);
-    free_scratch(&s);
+    void *const all[] = {s.nodes, s.from, s.to, s.types, s.places, s.edges, s.marks};
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
+        culvi_free(all[i]);
     return result;
 }
 
@@ -382,11 +377,6 @@ static culv_result compare_layouts(const culvi_graph_node *node, const culv_kern
     return r == CUDA_SUCCESS ? fail_layout(node, kernel, label) : CULV_OK;
 }
 
-static void only_read(void **to, const void *value)
-{
-    memcpy(to, &value, sizeof value);
-}
-
 culv_result culvi_graph_kernel_params(const culvi_graph_node *node, const culv_kernel *kernel,
                                       const char *label, void **params)
 {
@@ -412,9 +402,11 @@ culv_result culvi_graph_kernel_params(const culvi_graph_node *node, const culv_k
                           "the driver does not tell the arguments of node %zu of the graph, a "
                           "launch of the kernel '%s'",
                           node->index, kernel->name);
-    for (uint32_t i = 0; i < kernel->num_params; i++)
-        only_read(&params[i],
-                  from->kernelParams != NULL ? from->kernelParams[i] : block + kernel->offsets[i]);
+    for (uint32_t i = 0; i < kernel->num_params; i++) {
+        const void *const value =
+            from->kernelParams != NULL ? from->kernelParams[i] : block + kernel->offsets[i];
+        memcpy(&params[i], &value, sizeof value); /* it is only read */
+    }
     return CULV_OK;
 }
 

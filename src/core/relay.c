@@ -81,14 +81,6 @@ static CUresult record(const culv_device *device, CUevent event, CUstream stream
                                                      : device->cuda->cuEventRecord(event, stream);
 }
 
-static CUresult wait_for(const culv_device *device, CUstream stream, CUevent event)
-{
-    CUresult r = device->cuda->cuStreamWaitEvent(stream, event, 0);
-    return r == CUDA_SUCCESS || culvi_cuda_sticky(r)
-               ? r
-               : device->cuda->cuStreamWaitEvent(stream, event, 0);
-}
-
 /* The event is recorded in the caller's stream; the peer's own stream waits for it and signals. */
 static CUresult signal_by_peer(culv_semaphore *semaphore, CUstream stream, uint64_t value,
                                const char **call)
@@ -142,7 +134,10 @@ static CUresult wait_by_peer(culv_semaphore *semaphore, CUstream stream, uint64_
     culvi_leave_frame(peer, pushed);
     if (r != CUDA_SUCCESS) return r;
     *call = "cuStreamWaitEvent";
-    return wait_for(semaphore->device, stream, lane->event);
+    r = semaphore->device->cuda->cuStreamWaitEvent(stream, lane->event, 0);
+    if (r != CUDA_SUCCESS && !culvi_cuda_sticky(r))
+        r = semaphore->device->cuda->cuStreamWaitEvent(stream, lane->event, 0);
+    return r;
 }
 
 /* By the host ---------------------------------------------------------------------------------- */
@@ -313,14 +308,6 @@ static culv_result check_capture(const culv_semaphore *semaphore, CUstream strea
         (void *)stream, culv_sharing_name(semaphore->relay->path));
 }
 
-static CUresult submit_by_peer(culv_semaphore *semaphore, CUstream stream, uint64_t value,
-                               bool signal, unsigned steps, const char **call)
-{
-    if (!signal) return wait_by_peer(semaphore, stream, value, steps, call);
-    return (steps & CULVI_RELAY_SUBMIT) ? signal_by_peer(semaphore, stream, value, call)
-                                        : CUDA_SUCCESS;
-}
-
 culv_result culvi_relay_submit(culv_semaphore *semaphore, CUstream stream, uint64_t value,
                                bool signal, unsigned steps)
 {
@@ -335,7 +322,11 @@ culv_result culvi_relay_submit(culv_semaphore *semaphore, CUstream stream, uint6
     if (result == CULV_OK && relay->path == CULV_SHARING_HOST) {
         result = submit_by_host(semaphore, stream, value, signal, steps);
     } else if (result == CULV_OK) {
-        CUresult r = submit_by_peer(semaphore, stream, value, signal, steps, &call);
+        CUresult r = CUDA_SUCCESS;
+        if (!signal)
+            r = wait_by_peer(semaphore, stream, value, steps, &call);
+        else if (steps & CULVI_RELAY_SUBMIT)
+            r = signal_by_peer(semaphore, stream, value, &call);
         if (r != CUDA_SUCCESS) result = fail_on(semaphore, stream, r, call, signal, value);
     }
     culvi_mutex_unlock(&relay->lock);
@@ -425,17 +416,12 @@ static bool release_stream(culv_device *device, CUstream *stream, bool last_try)
     return true;
 }
 
-static bool are_over(culv_device *device, const culvi_relay *relay)
-{
-    for (const culvi_request *q = relay->requests; q != NULL; q = q->next)
-        if (!is_over(device, q)) return false;
-    return true;
-}
-
 /* What a host function that is still to come uses is kept, whatever else goes. */
 static bool release_host(culv_device *device, culvi_relay *relay, bool last_try)
 {
-    bool over = are_over(device, relay);
+    bool over = true;
+    for (const culvi_request *q = relay->requests; over && q != NULL; q = q->next)
+        over = is_over(device, q);
     if (!over && !last_try) return false;
     bool first = !atomic_exchange(&relay->released, true);
     for (culvi_request *q = relay->requests; q != NULL; q = q->next) {

@@ -261,11 +261,6 @@ static culv_result create(culv_image *image, const culvi_format *row, const culv
                            d->base_layer + d->layer_count - 1, image->row->name);
 }
 
-static bool same(const culv_texture_desc *a, const culv_texture_desc *b)
-{
-    return memcmp(a, b, sizeof *a) == 0;
-}
-
 /* So that equal settings are equal bytes: padding is 0 and what does not apply is left out. */
 static culv_texture_desc key_of(const culv_image *image, const culv_texture_desc *d)
 {
@@ -302,7 +297,7 @@ static CUtexObject find(culv_image *image, const culv_texture_desc *key)
 {
     for (culvi_texture *t = atomic_load_explicit(&image->textures, memory_order_acquire); t != NULL;
          t = t->next)
-        if (same(&t->key, key)) return t->object;
+        if (memcmp(&t->key, key, sizeof *key) == 0) return t->object;
     return 0;
 }
 

@@ -248,12 +248,6 @@ static uint32_t lower(uint32_t a, uint32_t b)
     return a < b ? a : b;
 }
 
-static culvi_array_extent lower_of(const culvi_array_extent *a, const culvi_array_extent *b)
-{
-    return (culvi_array_extent){lower(a->width, b->width), lower(a->height, b->height),
-                                lower(a->depth, b->depth), lower(a->layers, b->layers)};
-}
-
 /* "up to 32768 x 32768 texels and 2048 layers": of a kind only the sides that it has. */
 static void describe_most(array_kind kind, const culvi_array_extent *most, culvi_text *text)
 {
@@ -289,7 +283,11 @@ culv_result culvi_array_check_limits(culv_device *device, const char *label,
     for (int pass = 0; pass <= (int)surfaces; pass++) {
         CULVI_TRY(limits_of(device, label, kind, pass == 1, &limit));
         bool first = fits(&limit.most, d);
-        *most = lower_of(most, first || !fits(&limit.other, d) ? &limit.most : &limit.other);
+        const culvi_array_extent *own =
+            first || !fits(&limit.other, d) ? &limit.most : &limit.other;
+        *most =
+            (culvi_array_extent){lower(most->width, own->width), lower(most->height, own->height),
+                                 lower(most->depth, own->depth), lower(most->layers, own->layers)};
         if (!first && !fits(&limit.other, d))
             return too_big(device, label, words, d, kind, pass == 1, most);
     }

@@ -342,10 +342,7 @@ culv_bool culv_ipc_client_connected(culv_ipc_client *client)
     return client != NULL && culvi_ipc_look(client);
 }
 
-int32_t culv_ipc_client_server_pid(const culv_ipc_client *client)
-{
-    return client != NULL ? client->server_pid : 0;
-}
+CULVI_GETTER(int32_t, culv_ipc_client_server_pid, culv_ipc_client, self->server_pid, 0)
 
 /* Receiving ------------------------------------------------------------------------------------ */
 

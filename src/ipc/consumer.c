@@ -174,15 +174,6 @@ static culv_result read_own(const culvi_ipc_consumer *c, const culv_ipc_timeline
     return CULV_OK;
 }
 
-/* What this side's own streams and queues still wait for goes on. Frames that were given back and
- * are done waited for nothing more. */
-static void let_go(culvi_ipc_consumer *c)
-{
-    if (!c->dead && (busy(c) || (c->held && c->ready.used) || c->ready.word != NULL))
-        culvi_ipc_line_move_on(c->device, &c->ready, c->name, "this side has left");
-    c->dead = true;
-}
-
 void culvi_ipc_consumer_over(culvi_ipc_consumer *consumer)
 {
     culvi_ipc_consumer **at = &consumer->client->consumers;
@@ -192,7 +183,13 @@ void culvi_ipc_consumer_over(culvi_ipc_consumer *consumer)
     consumer->listed = false;
     report(consumer);
     if (page_is_mine(consumer)) atomic_store(&my_page(consumer)->state, (uint32_t)CULVI_IPC_LEFT);
-    let_go(consumer);
+    /* What this side's own streams and queues still wait for goes on. Frames that were given back
+     * and are done waited for nothing more. */
+    if (!consumer->dead && (busy(consumer) || (consumer->held && consumer->ready.used) ||
+                            consumer->ready.word != NULL))
+        culvi_ipc_line_move_on(consumer->device, &consumer->ready, consumer->name,
+                               "this side has left");
+    consumer->dead = true;
 }
 
 static void end(culvi_ring_apart *side)

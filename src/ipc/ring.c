@@ -298,16 +298,6 @@ static culv_result refuse(const culvi_ipc_ring *ring, culv_result class, culv_re
                       ring->name, text);
 }
 
-/* Takes back what processes that came and went have left, before it is much. The driver waits for
- * all streams then; none of them waits for another process. */
-static void tidy(culvi_ipc_ring *ring)
-{
-    enum { MANY = 256 };
-    if (ring->left < MANY) return;
-    ring->left = 0;
-    (void)culv_device_collect(ring->server->device);
-}
-
 /* In words for the consumer, who reads them. It says of its GPU what it likes; what is no timeline
  * of this one the driver refuses. */
 static culv_result same_gpu(const culvi_ipc_ring *ring, const culv_uuid *consumers)
@@ -386,7 +376,12 @@ culv_result culvi_ipc_ring_admit(culvi_ipc_ring *ring, uint32_t link,
     if (ring->server->links[link].channel == CULVI_IPC_NO_CHANNEL)
         return refuse(ring, CULV_ERROR_ASYNC, CULV_REASON_IPC_PROTOCOL,
                       "was asked by a client whose page makes no sense");
-    tidy(ring);
+    /* Takes back what processes that came and went have left, before it is much. The driver waits
+     * for all streams then; none of them waits for another process. */
+    if (ring->left >= 256) {
+        ring->left = 0;
+        (void)culv_device_collect(ring->server->device);
+    }
     const char *why = NULL;
     if (ring->desc.make != NULL && asked->timelines == CULVI_IPC_CONSUMERS)
         why = "makes the timelines itself; join it without any";

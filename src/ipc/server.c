@@ -72,10 +72,7 @@ void culv_ipc_server_destroy(culv_ipc_server **server)
     culvi_ipc_server_unref(s);
 }
 
-int culv_ipc_server_fd(const culv_ipc_server *server)
-{
-    return server != NULL ? culvi_ipc_door_fd(server->door) : -1;
-}
+CULVI_GETTER(int, culv_ipc_server_fd, culv_ipc_server, culvi_ipc_door_fd(self->door), -1)
 
 uint32_t culv_ipc_server_clients(const culv_ipc_server *server)
 {

@@ -263,10 +263,7 @@ culv_result culv_vmm_check_adopted(const culv_vmm_adopted *adopted)
     return result;
 }
 
-uint64_t culv_vmm_adopted_size(const culv_vmm_adopted *adopted)
-{
-    return adopted != NULL ? adopted->size : 0;
-}
+CULVI_GETTER(uint64_t, culv_vmm_adopted_size, culv_vmm_adopted, self->size, 0)
 
 culv_result culv_vmm_adopted_get_parts(const culv_vmm_adopted *adopted, culv_part *parts,
                                        size_t capacity, size_t *count)

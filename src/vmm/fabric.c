@@ -18,11 +18,6 @@ static culv_result refuse(const culv_device *device, const char *label, CUresult
         r == CUDA_ERROR_NOT_PERMITTED ? "CUDA_ERROR_NOT_PERMITTED" : "CUDA_ERROR_NOT_SUPPORTED");
 }
 
-static bool not_here(CUresult r)
-{
-    return r == CUDA_ERROR_NOT_PERMITTED || r == CUDA_ERROR_NOT_SUPPORTED;
-}
-
 /* Runs in the device's context. */
 static culv_result try_one(culv_device *device, const char *label)
 {
@@ -45,7 +40,8 @@ static culv_result try_one(culv_device *device, const char *label)
                         (bytes, handle, (CUmemAllocationHandleType)CULVI_FABRIC, 0));
         culvi_vmm_release_handle(device, handle);
     }
-    if (not_here(r)) return refuse(device, label, r, call);
+    if (r == CUDA_ERROR_NOT_PERMITTED || r == CUDA_ERROR_NOT_SUPPORTED)
+        return refuse(device, label, r, call);
     if (r != CUDA_SUCCESS)
         return culvi_fail_cuda(device, label, r, call, CULV_REASON_DRIVER_REFUSED,
                                "fabric handles could not be tried");
@@ -75,13 +71,6 @@ culv_result culv_check_fabric(culv_device *device)
     return check(device, NULL);
 }
 
-static void log_without(const culv_device *device, const char *label)
-{
-    culvi_log(&device->voice, CULV_LOG_INFO,
-              "'%s': without a fabric handle, which does not work here",
-              label != NULL ? label : "");
-}
-
 /* Refuses what is no culv_fabric, and fabric handles that do not work here: *works is false then,
  * or the call fails, as `fabric` says. `field` is for messages. */
 static culv_result ask(culv_device *device, culv_fabric fabric, const char *field,
@@ -96,7 +85,9 @@ static culv_result ask(culv_device *device, culv_fabric fabric, const char *fiel
                           field, (int)fabric);
     culv_result result = check(device, label);
     if (result == CULV_ERROR_UNSUPPORTED && fabric == CULV_FABRIC_TRY) {
-        log_without(device, label);
+        culvi_log(&device->voice, CULV_LOG_INFO,
+                  "'%s': without a fabric handle, which does not work here",
+                  label != NULL ? label : "");
         return CULV_OK;
     }
     *works = result == CULV_OK;

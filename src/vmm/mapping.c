@@ -137,11 +137,6 @@ culv_result culvi_vmm_map_resolved(culv_vmm_range *range, uint64_t offset,
 
 /* Who may do what with what is mapped ---------------------------------------------------------- */
 
-static bool same_place(const CUmemLocation *a, const CUmemLocation *b)
-{
-    return a->type == b->type && a->id == b->id;
-}
-
 /* Locations of the host's are alike, whatever their number (cuda.h, cuMemSetAccess). */
 static culv_result locate(const culv_device *device, const char *label,
                           const culv_vmm_access *access, const char *call, CUmemLocation *out)
@@ -225,7 +220,8 @@ culv_result culvi_vmm_resolve_for(culv_device *device, const char *label, CUdevi
                                 "culv_vmm_access_flags",
                                 call, (int)a->flags);
         for (size_t j = 0; result == CULV_OK && j < i; j++)
-            if (same_place(&out[j].location, &out[i].location))
+            if (out[j].location.type == out[i].location.type &&
+                out[j].location.id == out[i].location.id)
                 result =
                     culvi_fail(&device->voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                                "%s: entries %zu and %zu of access name the same place", call, j, i);

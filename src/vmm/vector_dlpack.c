@@ -28,13 +28,6 @@ static void free_orphan(culvi_late *late)
     culvi_vector_free_all(CULVI_CONTAINER(late, culv_vector, late), true);
 }
 
-/* Unmapping does not wait, and who used the tensors in which streams is not known. */
-static void release_orphan(culv_vector *v)
-{
-    v->late.release = free_orphan;
-    culvi_release_late(v->device, &v->late, "vector", v->label, culv_vector_committed(v));
-}
-
 bool culvi_vector_leave_to_pins(culv_vector *v)
 {
     culvi_mutex_lock(&v->lock);
@@ -66,7 +59,11 @@ static void give_up_pin(void *owner)
     const bool last = v->pins == NULL && v->orphan;
     culvi_mutex_unlock(&v->lock);
     culvi_free(pin);
-    if (last) release_orphan(v);
+    if (last) {
+        /* Unmapping does not wait, and who used the tensors in which streams is not known. */
+        v->late.release = free_orphan;
+        culvi_release_late(v->device, &v->late, "vector", v->label, culv_vector_committed(v));
+    }
     culvi_vector_unref(v);
 }
 
