@@ -443,8 +443,7 @@ static culv_result signal_apart(culv_semaphore *semaphore, uint64_t value)
             culvi_fail_cuda(device, semaphore->label, r, call, CULV_REASON_DRIVER_REFUSED,
                             "CUDA could not signal %" PRIu64 " in place of another side", value);
     /* What was submitted still runs. */
-    if (stream != NULL && CULVI_CU(device, cuStreamDestroy, (stream)) != CUDA_SUCCESS)
-        (void)CULVI_CU(device, cuStreamDestroy, (stream));
+    if (stream != NULL) CULVI_CU_TWICE(device, cuStreamDestroy, (stream));
     culvi_leave(device, &scope);
     return result;
 }
