@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Culvert: export macros, version, and the few CUDA handle types that the API uses.
  *
- * Everything that the headers declare is there since version 0.1, unless its comment says
- * otherwise. */
+ * All declarations in the headers exist since version 0.1, unless a comment says otherwise. */
 #ifndef CULV_BASE_H_
 #define CULV_BASE_H_
 
@@ -18,8 +17,8 @@
 #    define CULV_EXTERN_C_END
 #endif
 
-/* Define CULV_STATIC when linking libculvert.a (the CMake target culvert::static and `pkg-config
- * --static` do). */
+/* Define CULV_STATIC if you link libculvert.a (the CMake target culvert::static and `pkg-config
+ * --static` define it). */
 #if defined(CULV_STATIC)
 #    define CULV_EXPORT
 #elif defined(_WIN32)
@@ -46,9 +45,9 @@
 
 CULV_EXTERN_C_BEGIN
 
-/* Defines `type##_init()`, which returns a `type` with struct_size set and all else 0. Some types
- * have a comment that says what these zeros mean, and some have a function of their own that sets
- * more. */
+/* Defines `type##_init()`, which returns a `type` with struct_size set and all other fields 0. Some
+ * types have a comment that says what these zeros mean. Other types have their own init function,
+ * which sets more fields. */
 #define CULV_INIT(type)                                                                            \
     CULV_INLINE type type##_init(void)                                                             \
     {                                                                                              \
@@ -83,16 +82,16 @@ typedef struct culv_uuid {
 } culv_uuid;
 
 /** A Windows adapter's locally unique identifier: VkPhysicalDeviceIDProperties::deviceLUID, the
- * answer of cuDeviceGetLuid(), DXGI_ADAPTER_DESC::AdapterLuid and ID3D12Device::GetAdapterLuid()
- * are the same 8 bytes. Linked GPUs share one LUID. A node mask with one bit names one of them. */
+ * result of cuDeviceGetLuid(), DXGI_ADAPTER_DESC::AdapterLuid and ID3D12Device::GetAdapterLuid()
+ * are the same 8 bytes. Linked GPUs share one LUID. A node mask with one bit selects one. */
 typedef struct culv_luid {
     uint8_t bytes[8];
 } culv_luid;
 
-/** Returns the version of the library in use, coded as by CULV_MAKE_VERSION. */
+/** Returns the version of the library in use, encoded by CULV_MAKE_VERSION. */
 CULV_EXPORT uint32_t culv_version(void);
 
-/** Returns the version of the library in use as text, "0.1.0".
+/** Returns the version of the library in use as text, such as "0.1.0".
  * Ownership: a static string, never NULL. */
 CULV_EXPORT const char *culv_version_string(void);
 

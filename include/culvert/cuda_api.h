@@ -4,11 +4,11 @@
  *   CUdeviceptr p = 0;
  *   CUresult r = CULV_CUDA(device)->cuMemAlloc(&p, bytes);
  *
- * Every function comes from the driver that serves the device: NVIDIA's or the software twin's. The
- * program links nothing of CUDA. As with every driver call, the calling thread needs a current
- * context for most of them: CULV_CUDA(device)->cuCtxSetCurrent(culv_device_context(device)).
+ * Every function comes from the driver that serves the device: NVIDIA's driver or the software
+ * twin. The program links nothing of CUDA. Most functions need a current context on the calling
+ * thread, as always: CULV_CUDA(device)->cuCtxSetCurrent(culv_device_context(device)).
  *
- * A function that the driver lacks is NULL. CULV_CUDA_CHECK() says why:
+ * If the driver lacks a function, the member is NULL. CULV_CUDA_CHECK() says why:
  *
  *   if (CULV_CUDA_CHECK(device, cuMulticastCreate) != CULV_OK) puts(culv_last_error_message());
  *
@@ -16,21 +16,21 @@
  * compiler finds no <cuda.h>, it includes culvert/abi/cuda.h, which has the types and values that
  * this header names, so that no CUDA toolkit is needed.
  *
- * Names. cuda.h renames functions by macros: it makes cuMemAlloc cuMemAlloc_v2. The members here
- * are renamed in the same way, so you write cuMemAlloc in any case. Only the names differ from one
- * cuda.h to another, never the layout. cuGraphInstantiate is the member
- * cuGraphInstantiateWithFlags, because cuda.h makes that of it.
+ * Names. cuda.h renames functions by macros, for example cuMemAlloc to cuMemAlloc_v2. The macros
+ * rename the members here too, so you always write cuMemAlloc. The names depend on your cuda.h, but
+ * the layout does not. If you write cuGraphInstantiate, cuda.h makes it the member
+ * cuGraphInstantiateWithFlags.
  *
  * Forms. Some functions have other parameters in CUDA 13 than in CUDA 12, for instance cuMemAdvise.
- * Both forms are here. The plain name is the form that your cuda.h means by it. The other form has
- * its version behind its name, as its type in cudaTypedefs.h has: cuMemAdvise_v8000 or
- * cuMemAdvise_v12020. A function whose type your cuda.h does not know yet is there as a
+ * Both forms are here. The plain name is the form that your cuda.h declares. The other form has its
+ * version behind its name, like its type in cudaTypedefs.h: cuMemAdvise_v8000 or
+ * cuMemAdvise_v12020. If your cuda.h does not know a function's type yet, the member is a
  * culv_cuda_unknown.
  *
- * Stream 0. In the functions of culv_device_cuda_api(), a stream of NULL is the legacy default
- * stream, and a copy without a stream goes to it. With `per_thread` it is the calling thread's own
- * default stream. CULV_CUDA() takes the latter if CUDA_API_PER_THREAD_DEFAULT_STREAM is defined, as
- * cuda.h does.
+ * Stream 0. In the functions of culv_device_cuda_api(), a NULL stream is the legacy default stream,
+ * and a copy without a stream goes to that stream. If `per_thread` is nonzero, it is the calling
+ * thread's default stream instead. CULV_CUDA() sets `per_thread` if your program defines
+ * CUDA_API_PER_THREAD_DEFAULT_STREAM.
  * Source: cuda.h, cuGetProcAddress; cudaTypedefs.h. */
 #ifndef CULV_CUDA_API_H_
 #define CULV_CUDA_API_H_
@@ -53,11 +53,11 @@
 #    error "culvert/cuda_api.h needs the cuda.h of CUDA 12.0 or newer"
 #endif
 
-/* Every function: X(name without cu, version, kind). The version is that of the form, as in the
- * name of its type in cudaTypedefs.h; cuGetProcAddress() takes it. New functions come at the end.
- * The prefix is left off because cuda.h's macros would rename the whole name. The kind says from
- * which cuda.h on the type is known, and whether this is the form of CUDA 12 or of CUDA 13 if they
- * differ. */
+/* Every function: X(name without cu, version, kind). The version is the form's version, as in the
+ * name of its type in cudaTypedefs.h; cuGetProcAddress() takes it. New functions are added at the
+ * end. The prefix is left off because cuda.h's macros would rename the whole name. The kind says
+ * which cuda.h first has the type. If CUDA 12 and CUDA 13 have different forms, it also says which
+ * of the two this is. */
 #define CULV_CUDA_API_LIST(X)                                                                      \
     /* Errors, versions, what the driver has */                                                    \
     X(GetErrorName, 6000, ALL)                                                                     \
@@ -433,7 +433,7 @@
     X(GraphicsMapResources, 3000, ALL)                                                             \
     X(GraphicsUnmapResources, 3000, ALL)
 
-/** A function whose type this cuda.h does not know. Cast it to its type. */
+/** A function whose type your cuda.h does not know. Cast it to its type. */
 typedef void (*culv_cuda_unknown)(void);
 
 /* Internal: the type of a member. */
@@ -503,7 +503,7 @@ typedef void (*culv_cuda_unknown)(void);
 
 /** The functions of a device's driver. A function that the driver lacks is NULL. The library makes
  * the table; do not copy it. Later versions add members at the end. CULV_CUDA_API_ROOM bytes are
- * readable in any case, so that a member which an older library does not know is NULL. */
+ * always readable: if an older library does not know a member, the member is NULL. */
 typedef struct culv_cuda_api {
     size_t struct_size; /**< Bytes that the library in use fills. */
     CULV_CUDA_API_LIST(CULV_CUDA_MEMBER_)
@@ -513,17 +513,17 @@ typedef struct culv_cuda_api {
 
 CULV_EXTERN_C_BEGIN
 
-/** Returns the driver's functions, with the legacy default stream as stream 0; with `per_thread`
- * nonzero, the calling thread's own, as cuda.h has them for a program that defines
- * CUDA_API_PER_THREAD_DEFAULT_STREAM. CULV_CUDA() chooses as the file does. The first call asks the
- * driver for each of them; later calls only return the table. NULL for NULL.
- * Ownership: Culvert's, valid until the device and all objects made from it are gone.
+/** Returns the driver's functions, or NULL for NULL. Stream 0 is the legacy default stream. If
+ * `per_thread` is nonzero, it is the calling thread's default stream, as in a program that defines
+ * CUDA_API_PER_THREAD_DEFAULT_STREAM. CULV_CUDA() chooses by that macro. The first call asks the
+ * driver for each function; later calls only return the table.
+ * Ownership: Culvert owns the table, until the device and all objects made from it are gone.
  * Source: cuda.h, CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM. */
 CULV_EXPORT const culv_cuda_api *culv_device_cuda_api(culv_device *device, culv_bool per_thread);
 
-/** Tells why a member of culv_cuda_api is NULL. CULV_CUDA_CHECK() calls it. `name` is the
- * function's name in cuda.h, for instance "cuMemAlloc". `cuda_version` is your CUDA_VERSION: it
- * says which form the name means if CUDA 12 and CUDA 13 differ.
+/** Checks whether a member of culv_cuda_api is NULL; the error says why. CULV_CUDA_CHECK() calls
+ * it. `name` is the function's name in cuda.h, for instance "cuMemAlloc". `cuda_version` is your
+ * CUDA_VERSION: if CUDA 12 and CUDA 13 differ, it determines the form.
  * Errors: INVALID (NULL_ARGUMENT; VALUE: culv_cuda_api has no such function); UNSUPPORTED
  * (DRIVER_TOO_OLD: the driver lacks it, and the message says which CUDA brought it). */
 CULV_EXPORT culv_result culv_check_cuda_api(culv_device *device, const char *name,
@@ -531,15 +531,15 @@ CULV_EXPORT culv_result culv_check_cuda_api(culv_device *device, const char *nam
 
 CULV_EXTERN_C_END
 
-/* The functions of the device's driver, with stream 0 as this file is compiled. */
-#undef CULV_CUDA /* culvert.h's */
+/* The functions of the device's driver, with the stream 0 that this file is compiled for. */
+#undef CULV_CUDA /* culvert.h has one too */
 #if defined(CUDA_API_PER_THREAD_DEFAULT_STREAM)
 #    define CULV_CUDA(device) culv_device_cuda_api(device, 1)
 #else
 #    define CULV_CUDA(device) culv_device_cuda_api(device, 0)
 #endif
 
-/* CULV_OK when the driver has the function; the error says why it does not.
+/* Returns CULV_OK if the driver has the function. Otherwise the error says why not. Example:
  * CULV_CUDA_CHECK(device, cuMemAlloc) */
 #define CULV_CUDA_CHECK(device, function) culv_check_cuda_api((device), #function, CUDA_VERSION)
 

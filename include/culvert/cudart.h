@@ -11,13 +11,13 @@
  *   culv_cudart_semaphore_signal(semaphore, 0, n + 1);
  *
  * Stream 0. The runtime decides at compile time which stream 0 is. It is a stream of each host
- * thread when nvcc is given --default-stream per-thread, or when CUDA_API_PER_THREAD_DEFAULT_STREAM
- * is defined before CUDA's headers. Otherwise it is the legacy stream. Culvert calls the driver
- * API, which cannot see how its caller was compiled. There NULL is always the legacy stream, which
- * waits for every blocking stream of every thread, and every blocking stream waits for it. So the
- * functions here replace 0 by cudaStreamPerThread or cudaStreamLegacy, as their caller is compiled.
- * That stream belongs to the object's device, but a kernel goes to the current device:
- * culv_cudart_device_make_current() makes them the same.
+ * thread if nvcc gets --default-stream per-thread, or if CUDA_API_PER_THREAD_DEFAULT_STREAM is
+ * defined before CUDA's headers. Otherwise it is the legacy stream. Culvert calls the driver API,
+ * which cannot see how its caller was compiled. There NULL is always the legacy stream, which waits
+ * for every blocking stream of every thread, and every blocking stream waits for it. So the
+ * functions here replace 0 by cudaStreamPerThread or cudaStreamLegacy, whichever their caller is
+ * compiled for. That stream belongs to the object's device, but a kernel goes to the current
+ * device: culv_cudart_device_make_current() makes them the same.
  *
  * Signals and waits call only the driver, so cudaGetLastError() does not report their errors.
  * Source: CUDA guide 3.2.8.5.2, "Default Stream"; driver_types.h. */
@@ -40,9 +40,9 @@
 
 CULV_EXTERN_C_BEGIN
 
-/** Records an error that CUDA returned as the calling thread's last error. Internal to this header.
+/** Records CUDA's error code as the calling thread's last error. Internal to this header.
  * The runtime and the driver use the same error numbers.
- * Errors: returns the class. */
+ * Errors: returns the recorded result. */
 CULV_INLINE culv_result culv_cudart_record_(culv_native_api api, int answer, const char *call)
 {
     culv_error e = culv_error_init();
@@ -100,7 +100,7 @@ CULV_INLINE culv_result culv_cudart_record_(culv_native_api api, int answer, con
 }
 
 /** Records an error of this header itself. Internal to this header.
- * Errors: returns the class. */
+ * Errors: returns `result`. */
 CULV_INLINE culv_result culv_cudart_fail_(culv_result result, culv_reason reason,
                                           const char *message)
 {
@@ -111,11 +111,11 @@ CULV_INLINE culv_result culv_cudart_fail_(culv_result result, culv_reason reason
     return culv_last_error_set(&e);
 }
 
-/** Converts a result of the runtime to a culv_result. Unless it is cudaSuccess, it also becomes the
+/** Converts a result of the runtime to a culv_result. If it is an error, it also becomes the
  * calling thread's last error, so that a program can report all errors in one way. `call` names the
  * function that returned it.
- * Errors: depending on the runtime's result OUT_OF_MEMORY, NO_DEVICE, UNSUPPORTED (DRIVER_TOO_OLD),
- * ASYNC or DRIVER.
+ * Errors: the runtime's result determines the error: OUT_OF_MEMORY, NO_DEVICE, UNSUPPORTED
+ * (DRIVER_TOO_OLD), ASYNC or DRIVER.
  * Source: driver_types.h, cudaError. */
 CULV_INLINE culv_result culv_cudart_result(cudaError_t answer, const char *call)
 {
@@ -124,8 +124,7 @@ CULV_INLINE culv_result culv_cudart_result(cudaError_t answer, const char *call)
                                call != NULL ? call : "the CUDA runtime");
 }
 
-/** Returns the stream that 0 means in the code being compiled: cudaStreamPerThread or
- * cudaStreamLegacy.
+/** Returns the stream that 0 means in the caller's code: cudaStreamPerThread or cudaStreamLegacy.
  * Threads: any; the per-thread stream belongs to the calling thread.
  * Source: CUDA guide 3.2.8.5.2, "Default Stream". */
 CULV_INLINE CUstream culv_cudart_stream_0(void)
@@ -139,8 +138,8 @@ CULV_INLINE CUstream culv_cudart_stream_0(void)
  *   CUstream last_use = culv_cudart_stream(0);
  *   culv_buffer_unmap(&buffer, &last_use);
  *
- * The handle stays the same, except that 0 becomes culv_cudart_stream_0().
- * Ownership: stream stays yours.
+ * The handle stays the same; only 0 becomes culv_cudart_stream_0().
+ * Ownership: the stream stays yours.
  * Source: cuda_runtime_api.h, "Interactions between CUstream and cudaStream_t". */
 CULV_INLINE CUstream culv_cudart_stream(cudaStream_t stream)
 {
@@ -151,7 +150,7 @@ CULV_INLINE CUstream culv_cudart_stream(cudaStream_t stream)
  * be the software twin. Culvert works in the primary context, as the runtime does, unless
  * desc->context is set. The thread's current device does not change.
  * Errors: as culv_device_open_by_ordinal(); UNSUPPORTED (RUNTIME: desc->driver is CULV_DRIVER_SOFT;
- * DRIVER_TOO_OLD: too old for this runtime).
+ * DRIVER_TOO_OLD: the driver is too old for this runtime).
  * Ownership: *out is yours, for culv_device_close().
  * Source: cuda_runtime_api.h, "Primary Contexts". */
 CULV_INLINE culv_result culv_cudart_device_open_by_ordinal(int ordinal,
@@ -177,9 +176,10 @@ CULV_INLINE culv_result culv_cudart_device_open_by_ordinal(int ordinal,
     return CULV_OK;
 }
 
-/** Opens the runtime's current device of this thread (cudaGetDevice). Otherwise like
- * culv_cudart_device_open_by_ordinal(). A program that draws should open the device of its graphics
- * API instead, with culv_device_open_for_vk(), and then call culv_cudart_device_make_current().
+/** Opens the runtime's current device of this thread (cudaGetDevice) by
+ * culv_cudart_device_open_by_ordinal(). If your program draws, open the device of its graphics API
+ * instead, for example with culv_device_open_for_vk(), and then call
+ * culv_cudart_device_make_current().
  * Errors: as culv_cudart_device_open_by_ordinal().
  * Ownership: *out is yours, for culv_device_close(). */
 CULV_INLINE culv_result culv_cudart_device_open(const culv_device_desc *desc, culv_device **out)
@@ -191,10 +191,10 @@ CULV_INLINE culv_result culv_cudart_device_open(const culv_device_desc *desc, cu
 }
 
 /** Makes the device the runtime's current device on this thread. It calls cudaSetDevice() and then
- * makes the context that Culvert works in current, which matters when culv_device_desc::context is
+ * makes the context that Culvert works in current, which matters if culv_device_desc::context is
  * not the primary context.
  * Errors: INVALID (NULL_ARGUMENT), UNSUPPORTED (RUNTIME: the software twin serves the device;
- * DRIVER_TOO_OLD: too old for this runtime), NO_DEVICE, DRIVER, ASYNC, OUT_OF_MEMORY.
+ * DRIVER_TOO_OLD: the driver is too old for this runtime), NO_DEVICE, DRIVER, ASYNC, OUT_OF_MEMORY.
  * Ownership: none; the runtime retains the primary context for itself, so you may close the device.
  * Threads: any; each thread has its own current device.
  * Source: cuda_runtime_api.h, "Initialization and Tear-Down", "Context Interoperability". */
@@ -222,9 +222,9 @@ CULV_INLINE culv_result culv_cudart_device_make_current(const culv_device *devic
                : culv_cudart_record_(CULV_NATIVE_CUDA, (int)answer, "cuCtxSetCurrent");
 }
 
-/** Returns culv_buffer_pointer() as a void *, for kernels and copies. NULL for NULL. Never pass it
- * to cudaFree().
- * Ownership: Culvert owns it; it is valid until the buffer is unmapped. */
+/** Returns culv_buffer_pointer() as a void *, for kernels and copies, or NULL for NULL. Never pass
+ * it to cudaFree().
+ * Ownership: Culvert owns it, until the buffer is unmapped. */
 CULV_INLINE void *culv_cudart_buffer_pointer(const culv_buffer *buffer)
 {
     return (void *)(uintptr_t)culv_buffer_pointer(buffer);
@@ -233,7 +233,7 @@ CULV_INLINE void *culv_cudart_buffer_pointer(const culv_buffer *buffer)
 /** Gets culv_image_get_array() as a cudaArray_t, for example for cudaMemcpy2DToArrayAsync(). Never
  * pass it to cudaFreeArray().
  * Errors: as culv_image_get_array().
- * Ownership: Culvert owns it; it is valid until the image is unmapped.
+ * Ownership: Culvert owns it, until the image is unmapped.
  * Source: cuda_runtime_api.h, "Interactions between CUarray and cudaArray_t". */
 CULV_INLINE culv_result culv_cudart_image_get_array(culv_image *image, uint32_t level,
                                                     uint32_t plane, cudaArray_t *out)
@@ -247,7 +247,7 @@ CULV_INLINE culv_result culv_cudart_image_get_array(culv_image *image, uint32_t 
 /** Gets culv_image_get_surface() as the type that kernels declare. Never pass it to
  * cudaDestroySurfaceObject().
  * Errors: as culv_image_get_surface().
- * Ownership: Culvert owns it; it is valid until the image is unmapped.
+ * Ownership: Culvert owns it, until the image is unmapped.
  * Source: cuda_runtime_api.h, "Interactions between CUsurfObject and cudaSurfaceObject_t". */
 CULV_INLINE culv_result culv_cudart_image_get_surface(culv_image *image, uint32_t level,
                                                       uint32_t plane, cudaSurfaceObject_t *out)
@@ -261,7 +261,7 @@ CULV_INLINE culv_result culv_cudart_image_get_surface(culv_image *image, uint32_
 /** Gets culv_image_get_texture() as the type that kernels declare. Never pass it to
  * cudaDestroyTextureObject().
  * Errors: as culv_image_get_texture().
- * Ownership: Culvert owns it; it is valid until the image is unmapped.
+ * Ownership: Culvert owns it, until the image is unmapped.
  * Source: cuda_runtime_api.h, "Interactions between CUtexObject and cudaTextureObject_t". */
 CULV_INLINE culv_result culv_cudart_image_get_texture(culv_image *image,
                                                       const culv_texture_desc *desc,

@@ -3,25 +3,25 @@
  * CULV_EXPERIMENTAL and include that header by itself (docs/stability.md).
  *
  * Culvert lets CUDA and a graphics API use the same GPU memory without copies. Each graphics API
- * has a header of its own, which you include besides: culvert/vulkan.h. Code that uses the CUDA
- * runtime API includes culvert/cudart.h too. culvert/cuda_api.h has the functions of the CUDA
- * driver API (CULV_CUDA()).
+ * has its own header, for example culvert/vulkan.h, which you include in addition. Code that uses
+ * the CUDA runtime API includes culvert/cudart.h too. culvert/cuda_api.h has the functions of the
+ * CUDA driver API (CULV_CUDA()).
  *
  * A program opens a culv_device (device.h), shares memory and images with it (memory.h, image.h),
- * and orders both sides with semaphores (semaphore.h) or with a ring of frames (ring.h). Each call
- * that can fail returns a culv_result (result.h).
+ * and orders both sides with semaphores (semaphore.h) or with a ring of frames (ring.h). Nearly
+ * every call that can fail returns a culv_result (result.h).
  *
  * Rules that hold for every call, and that the comments do not repeat:
- * - A function's comment has no "Errors:" if it cannot fail, no "Ownership:" if nothing changes
- *   hands (a struct that a call fills is yours), and no "Threads:" if any thread may call it at any
- *   time.
- * - A call that destroys, closes, unmaps or gives up an object comes after all other calls on the
- *   object, and takes a pointer to your pointer. Culvert owns the object again, and your pointer is
- *   set to NULL, unless the call fails. A NULL, or a pointer to NULL, is a no-op.
- * - In a descriptor, zero in every field but struct_size means the default. A label is copied (up
- *   to 63 bytes) and appears in messages.
- * - A call that lists writes up to `capacity` elements into your array (which may be NULL if
- *   capacity is 0), and sets *count to the number of elements that there are.
+ * - If a comment has no "Errors:", the function cannot fail. If it has no "Ownership:", no object
+ *   gets a new owner (a struct that a call fills is yours). If it has no "Threads:", the comment of
+ *   the object's type says which threads may call the function, or any thread may at any time.
+ * - A call that ends an object (destroys, closes, detaches or unmaps it) takes a pointer to your
+ *   pointer, and comes after all other calls on the object. If it succeeds, your pointer is NULL.
+ *   If it fails, you still own the object. It does nothing for NULL or a pointer to NULL.
+ * - Begin a descriptor with its ..._init() function, and set the fields that are "Required". The
+ *   others have defaults. A label is copied (up to 63 bytes) and appears in messages.
+ * - A call that returns a list writes up to `capacity` elements into your array (NULL is allowed if
+ *   capacity is 0), and sets *count to the number of all elements.
  * - Outputs are written only on success. handle.h says what _dup in a name means.
  *
  * Pages such as "docs/gl.md" are in the source tree, and in share/doc/culvert/docs of an

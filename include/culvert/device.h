@@ -2,8 +2,8 @@
 /* Culvert: one CUDA device opened for work with a graphics API.
  *
  * Culvert opens exactly the device that the graphics side names, or it fails with an error that
- * names every candidate. Drivers do not check whether memory or a semaphore is another GPU's, so
- * every object knows its device. */
+ * names every candidate. Drivers do not check that memory or a semaphore belongs to the right GPU.
+ * So each object knows its device, and Culvert checks it. */
 #ifndef CULV_DEVICE_H_
 #define CULV_DEVICE_H_
 
@@ -17,8 +17,8 @@ typedef struct culv_device culv_device;
 /** The CUDA driver that serves the device. */
 typedef enum culv_driver {
     /** NVIDIA's driver, and also the software twin if culv_soft_enable() or CULVERT_SOFT=1 allows
-     * it. A UUID decides between them. Ordinals count NVIDIA's devices, or the twin's if it is
-     * alone. */
+     * it. If you open by UUID, the UUID decides between the two. Ordinals count NVIDIA's devices,
+     * or the twin's if it is alone. */
     CULV_DRIVER_AUTO = 0,
     CULV_DRIVER_NVIDIA = 1, /**< libcuda.so.1 (nvcuda.dll) only. */
     /** The software twin only: a CUDA driver on the CPU. */
@@ -31,9 +31,9 @@ typedef struct culv_device_desc {
     size_t struct_size; /**< Set by culv_device_desc_init(). */
     culv_driver driver; /**< Default: CULV_DRIVER_AUTO. */
     /** Borrowed: a context of that device. It must outlive the culv_device and all objects made
-     * from it (INVALID, VALUE: it is already destroyed; CONTEXT_DEVICE: it is another device's). It
-     * may be a CIG context (culvert/extra/cig.h). Default: the primary context, which Culvert
-     * retains. */
+     * from it. The open fails (INVALID) if it is destroyed already (VALUE) or belongs to another
+     * device (CONTEXT_DEVICE). It may be a CIG context (culvert/extra/cig.h). Default: the primary
+     * context, which Culvert retains. */
     CUcontext context;
     culv_log log;      /**< Default: silent. */
     const char *label; /**< Copied (up to 63 bytes); prefixes every message. Default: none. */
@@ -46,7 +46,7 @@ typedef struct culv_device_caps {
     size_t struct_size; /**< Set by culv_device_caps_init(). */
     char name[256];     /**< The name that the CUDA driver reports. */
     culv_uuid uuid;     /**< The UUID that the CUDA driver reports. */
-    /** Number among the devices of its driver. If that is NVIDIA's, cudaSetDevice() takes it. */
+    /** Number among the devices of its driver. With NVIDIA's driver, pass it to cudaSetDevice(). */
     int32_t ordinal;
     culv_bool is_software;   /**< The software twin serves the device. */
     uint32_t driver_version; /**< cuDriverGetVersion: 13000 is CUDA 13.0. */
@@ -71,17 +71,18 @@ typedef struct culv_device_caps {
     /** Kernels may read pageable host memory (pageableMemoryAccess). */
     culv_bool pageable_memory_access;
     culv_bool multicast;
-    culv_bool mig_slice; /**< The device is a MIG slice: no graphics API reaches it. */
+    culv_bool mig_slice; /**< The device is a MIG slice: graphics needs a +gfx profile. */
     /** The GPU has no memory but the host's. */
     culv_bool integrated;
     culv_bool host_register_supported; /**< cuMemHostRegister takes the host's pages. */
-    /** The GPU uses registered pages by the CPU's address. */
+    /** The GPU reaches registered pages at the address that the CPU uses. */
     culv_bool can_use_host_pointer_for_registered_mem;
     /** The GPU reads pageable memory through the CPU's page tables, as on Grace. */
     culv_bool pageable_memory_access_uses_host_page_tables;
     culv_bool luid_valid; /**< The driver reports a LUID, as on Windows in WDDM mode. */
     culv_luid luid;       /**< The adapter's LUID, if luid_valid. */
-    /** The bit of its node among linked GPUs, if luid_valid: 1 for a GPU alone. */
+    /** Bit of the device's node in a linked adapter, if luid_valid. A GPU that is not linked has
+     * 1. */
     uint32_t node_mask;
     /** culv_device_desc::context is a CIG context (culvert/extra/cig.h): no VMM, no memory
      * pools. */
@@ -92,12 +93,12 @@ typedef struct culv_device_caps {
 CULV_INIT(culv_device_caps)
 
 /** The live objects of a device, for leak checks. Kernels, rings, IPC servers and clients, and
- * registration caches are not counted, but the objects that they hold are. */
+ * registration caches are not counted. The objects that they hold are counted. */
 typedef struct culv_device_counts {
     size_t struct_size; /**< Set by culv_device_counts_init(). */
     uint64_t memories;  /**< Imports that the driver holds. */
-    /** Mappings that the driver holds: one for each import that has buffers, each image, and each
-     * buffer in host memory. */
+    /** Mappings that the driver holds: one for each import with buffers, one for each image, and
+     * one for each buffer in host memory. */
     uint64_t mappings;
     uint64_t buffers;    /**< Live culv_buffer objects. */
     uint64_t images;     /**< Live culv_image objects. */
@@ -125,34 +126,35 @@ typedef struct culv_device_counts {
 
 CULV_INIT(culv_device_counts)
 
-/** Opens the CUDA device with this UUID. desc may be NULL. In a Vulkan program use
- * culv_device_open_for_vk(), whose messages know the graphics side too.
+/** Opens the CUDA device with this UUID. desc may be NULL. In a Vulkan program, use
+ * culv_device_open_for_vk(): its messages name the graphics side too.
  * Errors: INVALID; NO_DEVICE, whose message names every CUDA device; UNSUPPORTED without a usable
  * driver; DRIVER; ASYNC; OUT_OF_MEMORY.
  * Ownership: *out is yours, for culv_device_close(). */
 CULV_EXPORT culv_result culv_device_open_by_uuid(const culv_uuid *uuid,
                                                  const culv_device_desc *desc, culv_device **out);
 
-/** Opens the CUDA device with this LUID and node, by which Direct3D knows a GPU. node_mask is 1 <<
- * node index: 1 for Direct3D 11, and if ID3D12Device::GetNodeCount() is 1. desc may be NULL.
+/** Opens the CUDA device with this LUID and node. Direct3D identifies a GPU by them. The node's
+ * mask is (1<<index). Pass 1 for Direct3D 11, or if ID3D12Device::GetNodeCount() is 1. desc may be
+ * NULL.
  * Errors: INVALID (NULL_ARGUMENT; VALUE: an all-zero LUID, or node_mask 0; DEVICE_GROUP: several
- * nodes); NO_DEVICE with every CUDA device named and what it has instead (DEVICE_UNKNOWN;
+ * nodes); NO_DEVICE, whose message names every CUDA device and its LUID (DEVICE_UNKNOWN;
  * DEVICE_GROUP: another node of that adapter); UNSUPPORTED without a usable driver; DRIVER; ASYNC;
  * OUT_OF_MEMORY.
  * Ownership: *out is yours, for culv_device_close(). */
 CULV_EXPORT culv_result culv_device_open_by_luid(const culv_luid *luid, uint32_t node_mask,
                                                  const culv_device_desc *desc, culv_device **out);
 
-/** Opens the CUDA device with this ordinal. The numbers are NVIDIA's (CUDA_VISIBLE_DEVICES
- * applies), or the software twin's if desc->driver is SOFT, or is AUTO and only the twin is there
- * and allowed. desc may be NULL.
+/** Opens the CUDA device with this ordinal. The ordinal counts NVIDIA's devices
+ * (CUDA_VISIBLE_DEVICES applies). It counts the software twin's if desc->driver is SOFT, or if
+ * desc->driver is AUTO and the twin is allowed and NVIDIA's driver is not there. desc may be NULL.
  * Errors: INVALID; NO_DEVICE; UNSUPPORTED; DRIVER; ASYNC; OUT_OF_MEMORY.
  * Ownership: *out is yours, for culv_device_close(). */
 CULV_EXPORT culv_result culv_device_open_by_ordinal(int32_t ordinal, const culv_device_desc *desc,
                                                     culv_device **out);
 
-/** Closes the device. Objects made from it live on. The call that destroys the last of them waits
- * for the GPU work of all deferred objects. */
+/** Closes the device. Objects made from it stay valid. The call that destroys the last of them
+ * waits for the GPU work of all deferred objects. */
 CULV_EXPORT void culv_device_close(culv_device **device);
 
 /** Fills *out with what the device can do, up to out->struct_size.
@@ -160,25 +162,26 @@ CULV_EXPORT void culv_device_close(culv_device **device);
 CULV_EXPORT culv_result culv_device_get_caps(const culv_device *device, culv_device_caps *out);
 
 /** Fills *out with the numbers of live objects. The call first releases the deferred objects that
- * are due, for which the driver waits for other CUDA work of the context.
+ * the GPU no longer uses. While it does so, the driver waits for other CUDA work of the context.
  * Errors: INVALID. */
 CULV_EXPORT culv_result culv_device_get_counts(culv_device *device, culv_device_counts *out);
 
-/** Releases the objects that were deferred behind a stream and that the GPU no longer uses.
- * Returns how many objects are still deferred; 0 for NULL. The driver may wait meanwhile for the
- * context's work. A program that destroys objects only behind streams must call this now and then,
- * when a wait does no harm (between scenes, once a second). Otherwise their memory is held until
- * the device is gone. */
+/** Releases objects that you destroyed with a stream of last use and that the GPU no longer uses.
+ * Returns the number of objects that are still deferred, or 0 for NULL. The driver may wait for the
+ * context's work meanwhile. If a program destroys objects only in this way, it must call this now
+ * and then, when a wait does no harm (between scenes, once a second). Otherwise the objects keep
+ * their memory until the device is gone. */
 CULV_EXPORT uint64_t culv_device_collect(culv_device *device);
 
 /** Returns the CUDA context that Culvert uses. Make it current (cuCtxSetCurrent) before you launch
- * kernels. Culvert's own calls need no current context and leave yours as it was. NULL for NULL.
+ * kernels. Culvert's own calls need no current context, and they do not change yours. Returns NULL
+ * for NULL.
  * Ownership: Culvert's, or yours if culv_device_desc::context named it. */
 CULV_EXPORT CUcontext culv_device_context(const culv_device *device);
 
-/** Returns a function of the SAME driver that serves the device (NVIDIA's or the twin's), to be
- * cast to its PFN_ type of cudaTypedefs.h. As in cuGetProcAddress, `name` has no suffix, and
- * `version` is the CUDA version whose form you want: ("cuMemAlloc", 3020).
+/** Returns a function of the SAME driver that serves the device (NVIDIA's or the twin's). Cast it
+ * to its PFN_ type of cudaTypedefs.h. As in cuGetProcAddress, `name` has no suffix, and `version`
+ * is the CUDA version that introduced the variant that you want: ("cuMemAlloc", 3020).
  * Errors: none; NULL if the driver lacks it.
  * Ownership: a function of the driver, valid while the device is open. */
 CULV_EXPORT void (*culv_device_cuda_proc(const culv_device *device, const char *name,
@@ -193,8 +196,8 @@ typedef enum culv_pointer_kind {
     CULV_POINTER_POOL = 3,    /**< Memory of a pool: cuMemAllocAsync. */
     CULV_POINTER_MANAGED = 4, /**< cuMemAllocManaged. */
     CULV_POINTER_HOST = 5,    /**< Page-locked host memory: cuMemHostAlloc, cuMemHostRegister. */
-    /** Memory imported from a graphics API: culv_buffer_pointer() of this culv_device. Memory that
-     * other code imported may be told as DEVICE. */
+    /** Memory imported from a graphics API: culv_buffer_pointer() of this culv_device. If other
+     * code imported the memory, the kind may be DEVICE. */
     CULV_POINTER_EXTERNAL = 6,
     CULV_POINTER_KIND_FORCE32 = 0x7fffffff
 } culv_pointer_kind;
@@ -204,8 +207,8 @@ typedef struct culv_pointer_info {
     size_t struct_size; /**< Set by culv_pointer_info_init(). */
     culv_pointer_kind kind;
     /** VMM and pools: bits (1 << culv_handle_type) of the types that the memory, or its pool, can
-     * be exported as. DMA_BUF_FD: culv_dma_buf_export_dup() may make one of it. 0: it cannot be
-     * exported, or is itself an import. */
+     * be exported as. If DMA_BUF_FD is set, culv_dma_buf_export_dup() may export the memory. 0: it
+     * cannot be exported, or it is itself an import. */
     uint32_t handle_types;
     /** Nonzero: Vulkan on the same GPU can import it by one of those handles. */
     culv_bool graphics;
@@ -216,15 +219,16 @@ typedef struct culv_pointer_info {
     /** The allocation. For VMM memory: the reserved addresses that it is mapped in. */
     CUdeviceptr range_start;
     uint64_t range_size;
-    CUdeviceptr mapping_start; /**< VMM: the mapping there. Otherwise the same as the range. */
+    CUdeviceptr mapping_start; /**< VMM: the mapping at `pointer`. Otherwise the range. */
     uint64_t mapping_size;
-    /** Number of the memory in this process, the same wherever it is mapped. 0: unknown. */
+    /** Number of the memory in this process. All mappings of the memory share this number. 0:
+     * unknown. */
     uint64_t memory_id;
-    /** Number of the allocation or mapping in this process; a later one at the same address has
-     * another. 0: unknown (external memory). */
+    /** Number of the allocation or mapping in this process. If another allocation or mapping comes
+     * to the same address later, it has a different number. 0: unknown (external memory). */
     uint64_t buffer_id;
     CUmemoryPool pool; /**< Pools: the driver's handle. */
-    /** Nonzero: cuIpcGetMemHandle takes it. It shares the whole block that the memory lies in. */
+    /** Nonzero: cuIpcGetMemHandle takes it, and shares the whole block that the memory lies in. */
     culv_bool ipc;
     culv_bool rdma; /**< Nonzero: third-party devices can reach it (GPUDirect RDMA). */
 } culv_pointer_info;
@@ -242,18 +246,18 @@ CULV_EXPORT culv_result culv_pointer_get_info(culv_device *device, CUdeviceptr p
 
 /* The software twin, a CUDA driver on the CPU. Its graphics partner is the machine's CPU
  * Vulkan device (Mesa's lavapipe). The twin lets the same program run where there is no GPU: in CI,
- * on a laptop, under a sanitizer. Culvert uses it only when the program or the environment allows
+ * on a laptop, under a sanitizer. Culvert uses it only if the program or the environment allows
  * it. */
 
-/** Allows the twin for this process, as the environment variable CULVERT_SOFT=1 does. It also lets
- * the Vulkan loader find the twin's layer in a build tree, a bundle or an installation in a
- * directory of its own: the twin's library adds that directory to VK_ADD_LAYER_PATH, or to
- * VK_LAYER_PATH if that is set. culv_vk_instance_layers() does the same, so a program that makes
- * that call needs this one only to allow the twin in code. Call it at the start of main, before
- * vkCreateInstance and before the program starts other threads. A second call does nothing.
- * Errors: UNSUPPORTED (SOFT_MISSING) when the twin's library is not found. Culvert looks for it
- * beside its own library (a static one is in the program), in CULVERT_SOFT_PATH, and then in the
- * system linker's directories.
+/** Allows the twin for this process, as the environment variable CULVERT_SOFT=1 does. If the twin's
+ * Vulkan layer is not in one of the system's directories, the call adds the layer's directory to
+ * VK_ADD_LAYER_PATH, or to VK_LAYER_PATH if that is set, so that the Vulkan loader finds it.
+ * culv_vk_instance_layers() does that too: with it, you need this call only if CULVERT_SOFT=1 is
+ * not set. Call it at the start of main, before vkCreateInstance and before the program starts
+ * other threads. A second call does nothing.
+ * Errors: UNSUPPORTED (SOFT_MISSING) if the twin's library is not found. Culvert looks for it
+ * beside its own library (or beside the program, if Culvert is linked statically), in
+ * CULVERT_SOFT_PATH, and then in the system linker's directories.
  * Threads: one, before all others. */
 CULV_EXPORT culv_result culv_soft_enable(void);
 
@@ -263,23 +267,25 @@ CULV_EXPORT culv_bool culv_soft_enabled(void);
 
 /* Checkpoints ---------------------------------------------------------------------------------- */
 
-/* Takes a program through a checkpoint of CUDA, by which a cluster preempts a job
+/* These calls take a program through a checkpoint of CUDA. A cluster makes one if it preempts a job
  * (cuCheckpointProcessLock(), ...Checkpoint(), ...Restore(), ...Unlock(), and the tool
  * cuda-checkpoint).
  *
  * The driver cannot restore a process that has imported anything of a graphics API: such a process
- * loses CUDA; memory that CUDA exported comes back as other memory, without an error. So call
- * culv_device_suspend() before somebody checkpoints the process, and culv_device_resume() after the
- * restore. docs/checkpoints.md has a program, what is refused, and what was measured. */
+ * loses CUDA. Memory that CUDA exported comes back as different memory, and no call reports that.
+ * So call culv_device_suspend() before somebody checkpoints the process, and culv_device_resume()
+ * after the restore. docs/checkpoints.md has a program, and says what is refused and what was
+ * measured. */
 
 /** Settings for suspending a device. */
 typedef struct culv_suspend_desc {
     size_t struct_size; /**< Set by culv_suspend_desc_init(). */
     /** Nonzero: your own VkDeviceMemory and VkSemaphore objects that you imported
-     * (culv_vk_memory_import(), culv_vk_semaphore_import()) are still there, and stay until the
-     * device is resumed, which asks Vulkan for their handles again. Default: such imports are
-     * refused, because you may have freed them. What culv_vk_memory_import_shared() imported is
-     * there by the rule of that call. */
+     * (culv_vk_memory_import(), culv_vk_semaphore_import()) still exist, and you keep them until
+     * the device is resumed: culv_device_resume() asks Vulkan for their handles again. Default:
+     * such imports are refused, because you may have freed the objects. Imports by
+     * culv_vk_memory_import_shared() need no flag: that call already asks you to keep the
+     * objects. */
     culv_bool imports_live;
 } culv_suspend_desc;
 
@@ -300,7 +306,7 @@ CULV_INIT(culv_moved_buffer)
 typedef struct culv_resume_desc {
     size_t struct_size; /**< Set by culv_resume_desc_init(). */
     /** Called for each buffer that has another address now, before culv_device_resume() returns. It
-     * must not call Culvert. Default: nobody is told. */
+     * must not call Culvert. Default: no call. */
     void (*moved)(void *context, const culv_moved_buffer *buffer);
     void *context; /**< The first argument of `moved`. */
 } culv_resume_desc;
@@ -310,39 +316,41 @@ CULV_INIT(culv_resume_desc)
 /** Gives up, at the CUDA driver, everything that the device has imported: memory, buffers, images
  * and semaphores of Vulkan, also those of rings. Your objects stay. Until culv_device_resume() you
  * may destroy them, but every other call on them or on the device is refused (NOT_READY). Vulkan's
- * halves are not touched: Vulkan may go on to use them.
+ * side of them is not touched: Vulkan may keep using it.
  *
- * The call waits for all CUDA work of the context. It refuses before it gives up anything if CUDA
- * has been told to wait for a value of a timeline that Vulkan has not reached, or if a stream that
- * the legacy stream waits for is being captured.
+ * The call waits for all CUDA work of the context. Before it gives up anything, it refuses if a
+ * CUDA stream waits for a timeline's value that Vulkan has not signaled yet, or if a blocking
+ * stream (the legacy stream waits for those) is being captured.
  *
- * It also refuses, by name, what it could not make again: imports by a handle
- * (culv_memory_import() and its like, other processes' objects); your own Vulkan objects
- * without `imports_live`; what was made for OpenGL or shared with another GPU, and binary
- * semaphores; registered objects; tensors of buffers that somebody still holds; and VMM allocations
- * and memory pools that were exported or imported, also as views of vectors and in spaces. Destroy
- * those first, and make them again after the resume.
+ * It also refuses if the device has an object that the resume could not make again, and its message
+ * names the object. Destroy these first, and make them again after the resume:
+ * - imports by a handle (culv_memory_import() and similar calls, other processes' objects);
+ * - imports of your own Vulkan objects, unless `imports_live` is set;
+ * - objects that were made for OpenGL or are shared with another GPU, and registered objects;
+ * - binary semaphores, and tensors of buffers that a consumer still holds;
+ * - VMM allocations and memory pools that were exported or imported. A vector's view exports the
+ *   vector's chunks, and a space exports all of its memory.
  *
- * CUDA graphs that signal or wait for a semaphore, or that use an image, keep handles that are
- * gone. Make them again too. desc may be NULL.
+ * CUDA graphs that signal or wait for a semaphore, or that use an image, contain handles that no
+ * longer exist. Make the graphs again too. desc may be NULL.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE; NOT_READY: the device is suspended already, or work
  * is not finished; CAPTURE; OPT_IN: see `imports_live`; NOT_EXPORTABLE, DEVICE_MISMATCH, MAPPED,
  * USAGE: as above), UNSUPPORTED (HANDLE_TYPE: on Windows, where CUDA has no checkpoints), DRIVER,
- * ASYNC, OUT_OF_MEMORY. After an error nothing has been given up, unless the message asks for
- * culv_device_resume().
+ * ASYNC, OUT_OF_MEMORY. After an error, everything is as before the call, unless the message asks
+ * for culv_device_resume().
  * Threads: any, while no other call on the device or its objects is made.
  * Source: measured, docs/checkpoints.md. */
 CULV_EXPORT culv_result culv_device_suspend(culv_device *device, const culv_suspend_desc *desc);
 
 /** Makes everything again that culv_device_suspend() gave up. Timelines go on with their values. A
- * buffer of 2 MiB or more keeps its address if the driver allows that; `moved` tells of the others.
- * An image's arrays, surfaces and textures are always new ones: ask its getters again. desc may be
- * NULL.
+ * buffer of 2 MiB or more keeps its address if the driver allows that; `moved` is called for each
+ * of the others. An image's arrays, surfaces and textures are always new ones: ask its getters
+ * again. desc may be NULL.
  *
  * After an error the device is still suspended. What was made again stays, and the next call makes
  * the rest.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE; NOT_READY: the device is not suspended), DRIVER (the
- * restore may have failed, after which CUDA is lost for the process), ASYNC, OUT_OF_MEMORY.
+ * restore may have failed: then the process has lost CUDA), ASYNC, OUT_OF_MEMORY.
  * Threads: any, while no other call on the device or its objects is made.
  * Source: measured, docs/checkpoints.md. */
 CULV_EXPORT culv_result culv_device_resume(culv_device *device, const culv_resume_desc *desc);

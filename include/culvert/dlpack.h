@@ -9,20 +9,18 @@
  *   culv_buffer_get_dlpack(buffer, &desc, &tensor);
  *   ... tensor->deleter(tensor);          the consumer calls it
  *
- * Nothing is copied: the tensor is the memory that the graphics API draws from. The tensor holds
+ * Nothing is copied: the tensor is the memory that the graphics API draws from. The tensor keeps
  * the mapping. You may unmap the buffer, destroy the object that owns it, free the native memory
  * and close the device while a consumer still has the tensor. The last deleter frees the memory, on
  * any thread, and makes no call of the graphics API.
  *
- * A slot of a ring is a buffer: culv_ring_buffer(). A
- * LINEAR image is a buffer and a layout: culv_vk_image_map_pitched(), then
- * culv_dlpack_describe_image().
+ * A slot of a ring has a buffer: culv_ring_buffer(). A LINEAR image is a buffer with a layout: call
+ * culv_vk_image_map_pitched(), then culv_dlpack_describe_image().
  *
- * DLPack has no semaphores. Order the reader of the tensor after the writer of the memory:
- * culv_dlpack_hand_over().
+ * DLPack has no semaphores. Call culv_dlpack_hand_over() to order the reader after the writer.
  *
- * The structs have the layout of dlpack/dlpack.h and names of their own, so that both headers may
- * be included. Cast a pointer from one to the other. */
+ * The structs have the layout of dlpack/dlpack.h but different names, so you may include both
+ * headers. Cast a pointer from one to the other. */
 #ifndef CULV_DLPACK_H_
 #define CULV_DLPACK_H_
 
@@ -35,7 +33,7 @@ CULV_EXTERN_C_BEGIN
 #define CULV_DLPACK_VERSION_MAJOR 1
 #define CULV_DLPACK_VERSION_MINOR 1
 
-/** Maximum number of dimensions of Culvert's tensors, the same as NumPy's. */
+/** Maximum number of dimensions of Culvert's tensors, as in NumPy. */
 #define CULV_DLPACK_MAX_DIMENSIONS 32
 
 /** The place of a tensor's memory: DLDeviceType. DLPack has more values than these. */
@@ -68,28 +66,28 @@ typedef enum culv_dl_flags {
 /** DLDevice. */
 typedef struct culv_dl_device {
     int32_t device_type; /**< A culv_dl_device_type, or another value of DLDeviceType. */
-    int32_t device_id;   /**< The CUDA device's ordinal. 0 for other devices. */
+    int32_t device_id;   /**< Ordinal of the CUDA device, or 0 for other devices. */
 } culv_dl_device;
 
 /** DLDataType. */
 typedef struct culv_dl_type {
     uint8_t code;   /**< A culv_dl_type_code, or another value of DLDataTypeCode. */
     uint8_t bits;   /**< Bits of one lane. */
-    uint16_t lanes; /**< 1, but for vector types. */
+    uint16_t lanes; /**< 1, except for vector types. */
 } culv_dl_type;
 
 /** DLTensor. */
 typedef struct culv_dl_tensor {
-    void *data; /**< A device pointer, if the device is CUDA's. */
+    void *data; /**< A device pointer if the device is CUDA. */
     culv_dl_device device;
     int32_t ndim;
     culv_dl_type dtype;
     int64_t *shape;       /**< `ndim` numbers of elements. */
     int64_t *strides;     /**< `ndim` distances in elements. Culvert never leaves it NULL. */
-    uint64_t byte_offset; /**< Bytes from data to the first element. Culvert's are 0. */
+    uint64_t byte_offset; /**< Bytes from data to the first element. Culvert sets 0. */
 } culv_dl_tensor;
 
-/** DLManagedTensor: the form without a version, which consumers before 2025 take. */
+/** DLManagedTensor: the form without a version, for consumers from before 2025. */
 typedef struct culv_dl_managed_tensor {
     culv_dl_tensor dl_tensor;
     void *manager_ctx;
@@ -111,52 +109,51 @@ typedef struct culv_dl_managed_tensor_versioned {
     culv_dl_tensor dl_tensor;
 } culv_dl_managed_tensor_versioned;
 
-/** The tensor to make. Zero in every field but struct_size means the default: all bytes of the
- * memory, as one dimension of uint8. */
+/** The tensor to make. If all fields but struct_size are zero, it has all bytes of the memory, as
+ * one dimension of uint8. */
 typedef struct culv_dlpack_desc {
     size_t struct_size; /**< Set by culv_dlpack_desc_init(). */
-    /** The element. Its bits times its lanes are whole bytes. lanes 0 means 1. All zero: uint8. */
+    /** Type of an element. Bits times lanes are whole bytes. lanes 0 means 1. All zero: uint8. */
     culv_dl_type type;
-    /** Number of dimensions, at most CULV_DLPACK_MAX_DIMENSIONS. 0 with a `shape` that is not NULL
-     * is a scalar. */
+    /** Number of dimensions, at most CULV_DLPACK_MAX_DIMENSIONS. 0 with a `shape`: a scalar. */
     int32_t ndim;
-    /** `ndim` numbers of elements. Read during the call. NULL: one dimension of as many elements as
-     * the memory has from `offset` on. */
+    /** `ndim` numbers of elements. Read during the call. NULL: one dimension with all elements of
+     * the memory from `offset` on. */
     const int64_t *shape;
     /** `ndim` distances in elements, which may be 0 or negative. Read during the call. NULL:
      * row-major without gaps. */
     const int64_t *strides;
     uint64_t offset;     /**< Bytes from the beginning of the memory to the first element. */
-    culv_bool read_only; /**< Nonzero: the tensor says CULV_DL_READ_ONLY. */
-    /** The place that the tensor states. 0: CUDA; CPU for the software twin, whose memory is the
-     * host's; CUDA_HOST for a buffer in host memory, for which you may also set CPU or CUDA. */
+    culv_bool read_only; /**< Nonzero: the tensor has the flag CULV_DL_READ_ONLY. */
+    /** Device type that the tensor states. 0: CUDA; for the software twin CPU, because its memory
+     * is host memory; for a buffer in host memory CUDA_HOST; you may set CPU or CUDA instead. */
     culv_dl_device_type device_type;
 } culv_dlpack_desc;
 
 CULV_INIT(culv_dlpack_desc)
 
-/** Makes a tensor of a buffer. desc may be NULL for the default. The tensor has its own mapping (at
- * no cost, because the import is mapped once): you may unmap the buffer, and destroy its owner,
- * before the tensor.
+/** Makes a tensor of a buffer. desc may be NULL for the default. The tensor has its own mapping, at
+ * no cost, because the import is mapped only once. So you may unmap the buffer, and destroy its
+ * owner, before the tensor is deleted.
  *
  * The deleter does what culv_buffer_unmap() does. If it releases the last mapping, the driver waits
  * for all CUDA work of the context, as cudaFree() does.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE; VALUE: the element, the number of dimensions or the
  * device; SIZE: a negative extent, or one that overflows; RANGE: an element outside the buffer, or
- * one that does not begin at a multiple of its lane's size; OWNED: a registered buffer, which a
- * tensor cannot keep after the unmap), OUT_OF_MEMORY, ASYNC.
+ * one that does not begin at a multiple of its lane's size; OWNED: a registered buffer, because a
+ * tensor cannot keep it after the unmap), OUT_OF_MEMORY, ASYNC.
  * Ownership: *out is yours; give it to a consumer, or call its deleter.
  * Source: DLPack 1.1, dlpack.h; strides must not be NULL since 1.2. */
 CULV_EXPORT culv_result culv_buffer_get_dlpack(culv_buffer *buffer, const culv_dlpack_desc *desc,
                                                culv_dl_managed_tensor_versioned **out);
 
 /** Makes a tensor of a vector's present size at its present address. desc may be NULL for the
- * default. If the vector grows, the tensor stays as it is. While the tensor lives,
+ * default. If the vector grows, the tensor stays as it is. While the tensor exists,
  * culv_vector_shrink() does not free its memory and culv_vector_retire() does not unmap its address
  * (BUSY). If you destroy the vector, its memory stays until its last tensor is deleted.
  *
  * The deleter of the last tensor of a destroyed vector waits for all CUDA work of the context, and
- * breaks no stream capture. If the driver refuses to wait, the memory stays until a later
+ * does not break a stream capture. If the driver refuses to wait, the memory stays until a later
  * culv_device_collect().
  * Errors: as culv_buffer_get_dlpack().
  * Ownership: *out is yours; give it to a consumer, or call its deleter.
@@ -164,51 +161,52 @@ CULV_EXPORT culv_result culv_buffer_get_dlpack(culv_buffer *buffer, const culv_d
 CULV_EXPORT culv_result culv_vector_get_dlpack(culv_vector *vector, const culv_dlpack_desc *desc,
                                                culv_dl_managed_tensor_versioned **out);
 
-/** Makes the form without a version of one of Culvert's tensors, for consumers that take no other.
- * It is the same tensor, and *tensor becomes NULL.
+/** Converts one of Culvert's tensors to the form without a version, for consumers that take no
+ * other form. It stays the same tensor, and *tensor becomes NULL.
  * Errors: INVALID (NULL_ARGUMENT; VALUE: not one of Culvert's tensors; USAGE: a read-only tensor,
- * because this form cannot say so). After an error the tensor is as it was.
+ * because this form has no such flag). After an error the tensor is as before.
  * Ownership: *out is yours in place of *tensor.
  * Threads: any, ordered with other uses of the tensor. */
 CULV_EXPORT culv_result culv_dlpack_to_unversioned(culv_dl_managed_tensor_versioned **tensor,
                                                    culv_dl_managed_tensor **out);
 
 /** Describes a level of a LINEAR image as a tensor of (slices or layers,) rows, columns and
- * channels. `layout` comes from culv_vk_image_map_pitched(). `channels` elements of desc->type are
- * one texel; if it is 1, the last dimension is left out. Sets desc->ndim, desc->shape and
- * desc->strides, which point into `shape` and `strides`.
+ * channels. `layout` comes from culv_vk_image_map_pitched(). One texel is `channels` elements of
+ * desc->type; if `channels` is 1, the tensor has no dimension for it. The call sets desc->ndim, and
+ * sets desc->shape and desc->strides to the arrays `shape` and `strides`, which it fills.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE; VALUE: the elements are not as large as a texel, a
  * block has several texels, the image has both slices and layers, or a pitch is not a multiple of
  * the element).
- * Ownership: the arrays are yours, of 4 numbers each. */
+ * Ownership: the arrays are yours, and have 4 elements each. */
 CULV_EXPORT culv_result culv_dlpack_describe_image(const culv_subresource_layout *layout,
                                                    uint32_t channels, culv_dlpack_desc *desc,
                                                    int64_t *shape, int64_t *strides);
 
-/** Special values of culv_dlpack_hand_over()'s `consumer`: those of `stream` in the array API's
- * __dlpack__(), and one for consumers on the host. */
+/** Special values for `consumer` of culv_dlpack_hand_over(). They are the values of `stream` in
+ * __dlpack__() of Python's array API, and one more for consumers on the host. */
 typedef enum culv_dlpack_stream {
-    CULV_DLPACK_STREAM_HOST = -2,      /**< The consumer reads on the host: the call waits. */
-    CULV_DLPACK_STREAM_NONE = -1,      /**< The consumer orders itself. */
+    CULV_DLPACK_STREAM_HOST = -2,      /**< The consumer reads on the host, so the call waits. */
+    CULV_DLPACK_STREAM_NONE = -1,      /**< The consumer takes care of the order itself. */
     CULV_DLPACK_STREAM_LEGACY = 1,     /**< The legacy default stream. */
     CULV_DLPACK_STREAM_PER_THREAD = 2, /**< The calling thread's default stream. */
     CULV_DLPACK_STREAM_FORCE32 = 0x7fffffff
 } culv_dlpack_stream;
 
 /** Makes a consumer's stream wait for the work that has been submitted to `producer` so far.
- * `consumer` is a CUstream as a number, or a culv_dlpack_stream. Call it before you hand the tensor
- * out, and once more, the other way round, when the consumer's work goes back to your stream. The
- * software twin's tensors are CPU's, so their consumers need CULV_DLPACK_STREAM_HOST.
+ * `consumer` is a CUstream as a number, or a culv_dlpack_stream. Call it before the consumer gets
+ * the tensor. Call it with the streams swapped before your stream uses the consumer's results.
+ * Tensors of the software twin have the device CPU, so their consumers need
+ * CULV_DLPACK_STREAM_HOST.
  * Errors: INVALID (NULL_ARGUMENT; VALUE: 0, which the array API forbids for CUDA; STREAM_DEVICE:
- * `producer` is another device's; CAPTURE: one of the two is being captured, or is the legacy
- * stream and waits for one that is, and they are not in the same capture; the capture goes on),
- * DRIVER (DRIVER_REFUSED), ASYNC.
+ * `producer` belongs to another device; CAPTURE: one of the streams is being captured, or is the
+ * legacy stream and waits for a captured one, and they are not in the same capture; the capture
+ * goes on), DRIVER (DRIVER_REFUSED), ASYNC.
  * Source: Python array API, __dlpack__. */
 CULV_EXPORT culv_result culv_dlpack_hand_over(culv_device *device, CUstream producer,
                                               int64_t consumer);
 
-/** Gets the bytes that any tensor covers, for culv_vmm_adopt(): from the first byte of its lowest
- * element to the last byte of its highest one.
+/** Gets the bytes that a tensor of any library covers, for culv_vmm_adopt(): from the first byte of
+ * its lowest element to the last byte of its highest element.
  * Errors: INVALID (NULL_ARGUMENT; VALUE: the tensor is impossible; SIZE: it has no elements, or it
  * overflows). */
 CULV_EXPORT culv_result culv_dlpack_get_range(const culv_dl_tensor *tensor, CUdeviceptr *pointer,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Culvert: includes every OpenGL header. They need no OpenGL header: names of GL objects (GLuint)
- * and GLenum are uint32_t here, which is the same type.
+/* Culvert: includes every OpenGL header. You need no OpenGL header for them: they write uint32_t
+ * for GLuint and GLenum, which is the same type.
  *
  * In your own OpenGL program, make your context current and do this:
  *   1. Ask culv_gl_check_context() what works here, and print its text if
@@ -15,12 +15,12 @@
  *   6. Let frames flow in a ring of slots, by either way: culv_gl_ring_create().     gl_ring.h
  *
  * Culvert calls OpenGL by direct state access (OpenGL 4.5, or GL_ARB_direct_state_access): it
- * changes none of your bindings. It reads glGetError() after its calls. An error that you left
- * there before is logged as a warning and cleared.
+ * changes none of your bindings. It reads glGetError() after its calls. If an error of your own
+ * calls is still there, Culvert logs it as a warning and clears it.
  *
  * Calls that need OpenGL say so under "Threads": a context of the attachment must be current on the
- * calling thread. They ask for the current context first, and on a wrong thread they refuse
- * (CONTEXT) before they do anything. docs/gl.md says more. */
+ * calling thread. They check that first: on a wrong thread they refuse (CONTEXT) and do nothing.
+ * docs/gl.md says more. */
 #ifndef CULV_GL_H_
 #define CULV_GL_H_
 

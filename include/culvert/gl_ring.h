@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Culvert: a ring of frames between CUDA and OpenGL. Each slot has buffers and textures, shared in
- * a way that works for both. culvert/ring.h describes the order of the calls, and has all that are
- * not OpenGL's alone.
+/* Culvert: rings of frames between CUDA and OpenGL. Each slot has buffers and textures, shared in a
+ * way that works for both. culvert/ring.h has the order of the calls, and the calls for all APIs.
  *
  *   culv_ring_acquire_on(ring, CULV_RING_PRODUCER, stream, timeout, &f);      CUDA, the producer
  *   kernel<<<..., stream>>>(culv_ring_pointer(ring, f.slot, 0));
@@ -12,8 +11,9 @@
  *   ... draw ...
  *   culv_ring_release(ring, CULV_RING_CONSUMER, &f);
  *
- * The calls are the same in each way (culv_gl_way); culv_ring_acquire_on() says what CUDA's do in
- * each. With REGISTER their thread needs a context of the attachment (culv_gl_add_context()). */
+ * The calls are the same in each way (culv_gl_way); culv_ring_acquire_on() says what CUDA's calls
+ * do in each way. With REGISTER, CUDA's thread needs a context of the attachment
+ * (culv_gl_add_context()). */
 #ifndef CULV_GL_RING_H_
 #define CULV_GL_RING_H_
 
@@ -28,18 +28,19 @@ CULV_EXTERN_C_BEGIN
 #define CULV_GL_RING_MAX_RESOURCES 16
 
 /** One buffer or texture that every slot has. Set exactly one of the five. Pass your own objects as
- * arrays of max_depth, one for each slot; they stay yours and must outlive the ring. */
+ * arrays of max_depth objects, one for each slot; they stay yours and must outlive the ring. */
 typedef struct culv_gl_ring_resource {
-    /** Descriptor by which Culvert makes one for each slot; read during the call. Its `fallback` is
-     * for the whole ring: HOST allows the way STAGED, PEER allows copies to another GPU. */
+    /** Descriptor of the buffer that Culvert makes for each slot. Read during the call. Its
+     * `fallback` applies to the ring: HOST allows the way STAGED, PEER allows copies to another
+     * GPU. */
     const culv_gl_buffer_create_desc *buffer;
-    const culv_gl_image_create_desc *image;  /**< The same. */
+    const culv_gl_image_create_desc *image;  /**< The same for textures. */
     culv_shared_buffer *const *buffers;      /**< For the ways MEMORY or STAGED. */
-    culv_shared_image *const *images;        /**< The same. */
-    culv_registration *const *registrations; /**< For the way REGISTER; none of them mapped. */
+    culv_shared_image *const *images;        /**< The same for textures. */
+    culv_registration *const *registrations; /**< For the way REGISTER. None may be mapped. */
 } culv_gl_ring_resource;
 
-/** Returns a resource with all 0. */
+/** Returns a resource whose fields are all 0. */
 CULV_INLINE culv_gl_ring_resource culv_gl_ring_resource_init(void)
 {
     culv_gl_ring_resource r;
@@ -54,10 +55,10 @@ typedef struct culv_gl_ring_desc {
     const culv_ring_settings *settings;     /**< As in culv_ring_desc::settings. */
     const culv_gl_ring_resource *resources; /**< Read during the call. */
     uint32_t num_resources; /**< 0 (a ring of slots only) to CULV_GL_RING_MAX_RESOURCES. */
-    /** OpenGL's side; CUDA has the other. culv_gl_ring_desc_init() sets CONSUMER. */
+    /** Side of OpenGL; CUDA has the other side. culv_gl_ring_desc_init() sets CONSUMER. */
     culv_ring_side side;
-    /** NONE tries MEMORY, then REGISTER, then STAGED, if a resource has a fallback. Any other
-     * value: this way or an error. If you ask for STAGED here, no resource needs a fallback. */
+    /** NONE: the ring tries MEMORY, then REGISTER, then (if a resource has a fallback) STAGED.
+     * Other values: this way, or an error. If you set STAGED, no resource needs a fallback. */
     culv_gl_way way;
     const char *label; /**< Copied (up to 63 bytes). Default: none. */
 } culv_gl_ring_desc;
@@ -72,43 +73,43 @@ CULV_INLINE culv_gl_ring_desc culv_gl_ring_desc_init(void)
     return d;
 }
 
-/** Makes a ring: all or nothing. The log (level INFO) says which way it took, and why it did not
- * take the earlier ones.
+/** Makes a ring: all or nothing. The log (level INFO) says which way it takes, and why it does not
+ * take the ways before.
  * Errors: as culv_ring_create(), culv_gl_buffer_create(), culv_gl_image_create(),
  * culv_gl_register_buffer(), culv_gl_register_image() and culv_gl_semaphore_create(). If several
- * ways were refused, the result and the reason are the first one's, and the message names them all.
- * INVALID (VALUE: your objects do not go together, or not with `way`; MAPPED: a registration is
- * mapped).
+ * ways fail, the result and the reason are for the first way, and the message names all. INVALID
+ * (VALUE: your objects do not fit together, or do not fit `way`; MAPPED: a registration is mapped).
  * Ownership: *out is yours, for culv_ring_destroy(); it keeps the attachment alive.
- * Threads: the context's. */
+ * Threads: the context's thread. */
 CULV_EXPORT culv_result culv_gl_ring_create(culv_gl *gl, const culv_gl_ring_desc *desc,
                                             culv_ring **out);
 
-/** How a ring works. */
+/** The way in which a ring works. */
 typedef struct culv_gl_ring_info {
     size_t struct_size; /**< Set by culv_gl_ring_info_init(). */
-    /** The way that it took: MEMORY, REGISTER or STAGED. With CULV_FALLBACK_PEER, MEMORY may be
-     * another GPU's (culv_buffer_sharing()). Only with MEMORY can culv_ring_drain() force
+    /** Way that it takes: MEMORY, REGISTER or STAGED. With CULV_FALLBACK_PEER, MEMORY may use
+     * another GPU (culv_buffer_sharing()). culv_ring_drain() can force only with MEMORY
      * (NO_FORCE). */
     culv_gl_way way;
-    /** 1: OpenGL's two calls wait on the CPU for CUDA's work or for OpenGL's own: with MEMORY
-     * without GL_EXT_semaphore or GL_NV_timeline_semaphore or across two GPUs, and with STAGED. */
+    /** 1: OpenGL's two calls wait on the CPU for the work of CUDA or OpenGL. They do so with
+     * STAGED, and with MEMORY if GL_EXT_semaphore or GL_NV_timeline_semaphore is missing or if
+     * there are two GPUs. */
     culv_bool waits_on_host;
-    /** Why the earlier ways were refused: a line for each, which ends with '\n'. "" if the first
-     * one works. The ring owns the text; it is valid until the ring is destroyed. */
+    /** Reasons why the ways before failed: a line for each way, which ends with '\n'. "" if the
+     * first way works. The ring owns the text, which is valid until the ring is destroyed. */
     const char *refusals;
 } culv_gl_ring_info;
 
 CULV_INIT(culv_gl_ring_info)
 
-/** Fills *out with how the ring works.
- * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE; VALUE: it is not OpenGL's).
+/** Fills *out with the way in which the ring works.
+ * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE; VALUE: it is not an OpenGL ring).
  * Ownership: see the fields. */
 CULV_EXPORT culv_result culv_gl_ring_get_info(const culv_ring *ring, culv_gl_ring_info *out);
 
-/** Returns OpenGL's name of a slot's buffer, texture or renderbuffer. 0 if the slot or the resource
- * does not exist.
- * Ownership: the ring's, or yours when you passed it in: never delete it before the ring. */
+/** Returns OpenGL's name of a slot's buffer, texture or renderbuffer, or 0 if the slot or the
+ * resource does not exist.
+ * Ownership: the ring owns it, or you do if you passed it in. Never delete it before the ring. */
 CULV_EXPORT uint32_t culv_gl_ring_name(const culv_ring *ring, uint32_t slot, uint32_t resource);
 
 CULV_EXTERN_C_END

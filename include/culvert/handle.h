@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Culvert: operating-system handles, which carry memory and semaphores from one API to another.
+/* Culvert: operating-system handles, by which one API passes memory and semaphores to another.
  *
  * A culv_handle is a file descriptor or a Windows handle together with its type. The name of a call
  * says who owns the handle (docs/ownership.md):
  *   _dup     Each call makes a new handle, which you close with culv_handle_close().
- * Every other call borrows the handle: it stays yours, open and untouched, and Culvert works on a
- * duplicate. This is the same on every system, although drivers treat handles differently: CUDA
- * keeps file descriptors and never keeps NT handles. Names, KMT handles and fabric handles
- * own nothing and are never closed. */
+ * Every other call borrows the handle: it stays yours, open and untouched, and Culvert uses a
+ * duplicate. This is the same on every system, although drivers differ: CUDA keeps file
+ * descriptors, and it never keeps NT handles. Names, KMT handles and fabric handles own nothing and
+ * are never closed. */
 #ifndef CULV_HANDLE_H_
 #define CULV_HANDLE_H_
 
@@ -30,9 +30,9 @@ typedef enum culv_handle_type {
     CULV_HANDLE_D3D12_HEAP = 5,
     /** Windows: the NT handle of a committed ID3D12Resource, or its name. Always dedicated. */
     CULV_HANDLE_D3D12_RESOURCE = 6,
-    /** Windows: the NT handle of an ID3D11Resource, or its name. Always dedicated. A resource has
-     * an NT handle when it was created with D3D11_RESOURCE_MISC_SHARED_NTHANDLE, and a KMT handle
-     * otherwise. */
+    /** Windows: the NT handle of an ID3D11Resource, or its name. Always dedicated. A shared
+     * resource has an NT handle if it was created with D3D11_RESOURCE_MISC_SHARED_NTHANDLE, and a
+     * KMT handle otherwise. */
     CULV_HANDLE_D3D11_RESOURCE = 7,
     /** Windows: the global share handle of an ID3D11Resource, which keeps nothing alive. */
     CULV_HANDLE_D3D11_RESOURCE_KMT = 8,
@@ -40,8 +40,9 @@ typedef enum culv_handle_type {
     CULV_HANDLE_D3D11_FENCE = 10, /**< Windows: NT handle of an ID3D11Fence. */
     CULV_HANDLE_D3D11_KEYED_MUTEX = 11,     /**< Windows: NT handle of an IDXGIKeyedMutex. */
     CULV_HANDLE_D3D11_KEYED_MUTEX_KMT = 12, /**< Windows: its global share handle. */
-    /** A CUmemFabricHandle (culvert/fabric.h): bytes that you send as they are, also to another
-     * machine. It owns nothing and is never closed. VMM allocations and memory pools only. */
+    /** A CUmemFabricHandle (culvert/fabric.h): 64 bytes, which you may send unchanged, also to
+     * another machine. It owns nothing and is never closed. VMM allocations and memory pools
+     * only. */
     CULV_HANDLE_FABRIC = 13,
     CULV_HANDLE_FORCE32 = 0x7fffffff
 } culv_handle_type;
@@ -51,19 +52,19 @@ typedef struct culv_handle {
     culv_handle_type type;
     union {
         int fd;             /**< For the ..._FD types. */
-        void *win32;        /**< For the ..._WIN32 types. NULL when `name` is given. */
+        void *win32;        /**< For all Windows types. NULL if `name` is set. */
         uint8_t fabric[64]; /**< For FABRIC. */
     } value;
-    /** The name of the object, for OPAQUE_WIN32 and the D3D11_... and D3D12_... types except KMT
-     * (VkExportMemoryWin32HandleInfoKHR::name, ID3D12Device::CreateSharedHandle), in UTF-16, which
-     * is wchar_t on Windows. Read during the call. NULL when value.win32 is given, and for all
+    /** Name of the object, for OPAQUE_WIN32 and the D3D11_... and D3D12_... types except KMT
+     * (VkExportMemoryWin32HandleInfoKHR::name, ID3D12Device::CreateSharedHandle). It is UTF-16,
+     * which is wchar_t on Windows. Read during the call. NULL if value.win32 is set, and for all
      * other types. */
     const wchar_t *name;
 } culv_handle;
 
-/* The functions that make a culv_handle check nothing, and nothing changes hands. A handle without
- * an owner (a name, a KMT handle) keeps nothing alive: its object must live until the import has
- * returned. The text of a name stays yours and is read when the handle is used. */
+/* The functions that make a culv_handle check nothing and take no ownership. A name or a KMT handle
+ * keeps nothing alive: its object must exist until the import has returned. The text of a name
+ * stays yours; the call that uses the handle reads it. */
 
 /** Makes a culv_handle of type CULV_HANDLE_OPAQUE_FD. */
 CULV_INLINE culv_handle culv_handle_opaque_fd(int fd)
@@ -131,10 +132,10 @@ CULV_INLINE culv_handle culv_handle_fabric(const void *bytes)
     return h;
 }
 
-/** Makes another handle of the same object. Use it when you need several NT handles of one
- * VkDeviceMemory or VkSemaphore: a Vulkan driver hands out only one
+/** Makes another handle of the same object. Use it if you need several NT handles of one
+ * VkDeviceMemory or VkSemaphore: a Vulkan driver exports only one
  * (VUID-VkMemoryGetWin32HandleInfoKHR-handleType-00663). Names, KMT handles and fabric handles own
- * nothing, so their copy is the same. The text of a name stays yours.
+ * nothing, so *out is equal to *handle. The text of a name stays yours.
  * Errors: INVALID (NULL_ARGUMENT, HANDLE_TYPE, HANDLE_BAD, HANDLE_KIND, OS), UNSUPPORTED
  * (HANDLE_TYPE).
  * Ownership: *handle is borrowed; *out is a new handle, yours to close. */
@@ -149,18 +150,19 @@ CULV_EXPORT void culv_handle_close(culv_handle *handle);
 
 /* Handles of other processes ------------------------------------------------------------------- */
 
-/* Gets handles of another process by their numbers in that process.
+/* These calls get handles of another process by their numbers in that process.
  *
- * Use this if the other program cannot send handles, but can tell their numbers (in a pipe, in a
- * file, on its command line), as in docs/ipc.md. Servers and clients (culvert/ipc.h) need none.
+ * Use them if the other program cannot send handles, but can report their numbers (in a pipe, in a
+ * file, on its command line), as in docs/ipc.md. Servers and clients (culvert/ipc.h) do not need
+ * them.
  *
  * Your process needs the rights of a debugger. On Linux (pidfd_getfd(2), from 5.6 on) that is
- * PTRACE_MODE_ATTACH_REALCREDS: both processes have the same user and group ids and the other one
- * may be dumped (prctl(PR_SET_DUMPABLE), not so for setuid programs), or yours has CAP_SYS_PTRACE.
- * If kernel.yama.ptrace_scope is 1, as on Ubuntu, the other process must be a child of yours or
- * name yours by prctl(PR_SET_PTRACER). On Windows (DuplicateHandle) the right is
- * PROCESS_DUP_HANDLE. A process with these rights can read all memory of the other process
- * anyway. */
+ * PTRACE_MODE_ATTACH_REALCREDS: either your process has CAP_SYS_PTRACE, or both processes have the
+ * same user and group ids and the other one is dumpable (prctl(PR_SET_DUMPABLE); a setuid program
+ * is not). If kernel.yama.ptrace_scope is 1, as on Ubuntu, and your process lacks CAP_SYS_PTRACE,
+ * the other process must also be its descendant, or allow it by prctl(PR_SET_PTRACER). On Windows
+ * (DuplicateHandle) the right is PROCESS_DUP_HANDLE. A process with these rights can read all
+ * memory of the other process anyway. */
 
 /** A handle to fetch. */
 typedef struct culv_ipc_fetch_desc {
@@ -168,34 +170,36 @@ typedef struct culv_ipc_fetch_desc {
     int32_t pid;           /**< Required: the other process. */
     culv_handle_type type; /**< Required: the type of the handle. KMT handles need no fetching. */
     uint64_t number;       /**< The other process's fd, or the value of its HANDLE. */
-    /** Answer of culv_ipc_process_get_start(), in the other process or earlier in this one. A new
-     * process with the pid of one that ended is then refused. 0: not checked, so be sure that the
-     * other process still lives. */
+    /** Start time of the other process. It calls culv_ipc_process_get_start() for pid 0 and reports
+     * the result, or you called that function earlier with its pid. If the process has ended and a
+     * new one has its pid, the call refuses the new one. 0: not checked, so be sure that the other
+     * process still exists. */
     uint64_t started;
     /** The users (uids) whose processes are trusted. NULL: only the user of this process. Windows:
      * NULL. */
     const uint32_t *users;
     size_t num_users;
-    /** Bytes that the memory must have. A smaller file is refused, if the system reports its size.
-     * 0: not checked. */
+    /** Minimum size in bytes of the memory behind the handle. Smaller memory is refused, if the
+     * system reports its size. 0: not checked. */
     uint64_t size;
 } culv_ipc_fetch_desc;
 
 CULV_INIT(culv_ipc_fetch_desc)
 
-/** Makes a handle of the object that another process has by that number. The other process keeps
- * its handle and does nothing. Programs that this process starts do not inherit the new handle.
+/** Makes a handle of the object that `number` refers to in the other process. The other process
+ * keeps its handle and does nothing. Programs that this process starts do not inherit the new
+ * handle.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE, HANDLE_TYPE, HANDLE_KIND; VALUE: the pid, the users;
  * HANDLE_BAD: the other process has no such handle; SIZE; OS: no handle is left), ASYNC (IPC_GONE:
  * the process has ended, or a new process has its pid), UNSUPPORTED (HANDLE_TYPE; IPC_REFUSED: the
  * system does not allow it, or the process belongs to a user that is not trusted; OS: the kernel is
  * older than Linux 5.6), OUT_OF_MEMORY, DRIVER (OS).
- * Ownership: *out is yours; for culv_handle_close().
+ * Ownership: *out is yours, for culv_handle_close().
  * Source: pidfd_getfd(2), ptrace(2); Windows: DuplicateHandle. */
 CULV_EXPORT culv_result culv_ipc_fetch_dup(const culv_ipc_fetch_desc *desc, culv_handle *out);
 
-/** Gets when a process started, in the system's units; pid 0: this process. The number together
- * with this time names one process for ever.
+/** Gets the time when a process started, in the system's units. Pid 0 is this process. No other
+ * process ever has the same pid and the same start time.
  * Errors: INVALID (NULL_ARGUMENT), ASYNC (IPC_GONE: there is no such process), DRIVER (OS).
  * Source: proc(5), /proc/PID/stat; Windows: GetProcessTimes. */
 CULV_EXPORT culv_result culv_ipc_process_get_start(int32_t pid, uint64_t *out);

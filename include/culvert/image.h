@@ -4,12 +4,12 @@
  *
  * An image's texels lie in the graphics driver's own order (OPTIMAL tiling). CUDA therefore reaches
  * them only through arrays and surface objects, never through pointers. Kernels write with
- * surf2Dwrite(), whose x is in BYTES. CUDA uses an image while its layout is
- * VK_IMAGE_LAYOUT_GENERAL and VK_QUEUE_FAMILY_EXTERNAL owns it: vulkan_barrier.h.
+ * surf2Dwrite(), whose x is in BYTES. CUDA may use an image while its layout is
+ * VK_IMAGE_LAYOUT_GENERAL and VK_QUEUE_FAMILY_EXTERNAL owns it (vulkan_barrier.h).
  *
- * Culvert maps all kinds of image: 1D, 2D, 3D, cubes and arrays of them, with their mip levels, in
- * every format that culvert/format.h maps. An image of several planes (NV12 ...) has one array for
- * each plane. */
+ * Culvert maps all kinds of image: 1D, 2D, 3D, cubes and arrays of these, with mip levels, in every
+ * format that culvert/format.h maps. An image of several planes (NV12 ...) has one array for each
+ * plane. */
 #ifndef CULV_IMAGE_H_
 #define CULV_IMAGE_H_
 
@@ -22,7 +22,7 @@ CULV_EXTERN_C_BEGIN
 typedef struct culv_image culv_image;
 
 /** The type of an image, in the terms of VkImageCreateInfo::imageType and flags. An image with more
- * than one layer (a cube: more than six) is an array of them. */
+ * than one layer (a cube: more than six layers) is an array. */
 typedef enum culv_image_type {
     CULV_IMAGE_2D = 0,
     CULV_IMAGE_1D = 1,
@@ -37,28 +37,30 @@ typedef struct culv_image_desc {
     size_t struct_size;   /**< Set by culv_image_desc_init(). */
     uint64_t offset;      /**< Bytes into the allocation: the memoryOffset of vkBindImageMemory. */
     culv_format format;   /**< Required. */
-    culv_texels texels;   /**< The CUDA format to use, if there are two (UNORM and SNORM). */
+    culv_texels texels;   /**< The CUDA format; UNORM and SNORM formats have two. */
     culv_image_type type; /**< Default: 2D. */
     uint32_t width;       /**< Required: texels of level 0. */
     uint32_t height;      /**< Required except for 1D (0 or 1): texels of level 0. */
     uint32_t depth;       /**< Required for 3D, otherwise 0 or 1: texels of level 0. */
-    /** All layers that the image was created with. A cube has six, an array of n cubes has 6n. 0:
-     * 1, or 6 for a cube. */
+    /** Number of layers that the image was created with. A cube has 6, an array of n cubes has 6n.
+     * 0 means 1, or 6 for a cube. */
     uint32_t array_layers;
-    uint32_t mip_levels; /**< All levels that the image was created with. 0: 1. */
-    /** 1 when the graphics API draws into it: CUDA_ARRAY3D_COLOR_ATTACHMENT. */
+    uint32_t mip_levels; /**< Levels that the image was created with. 0 means 1. */
+    /** 1 if the graphics API draws into it: CUDA_ARRAY3D_COLOR_ATTACHMENT. */
     culv_bool color_attachment;
     /** 1 for CUDA_ARRAY3D_TEXTURE_GATHER (2D of one layer; CUDA guide 3.2.14.1.7). */
     culv_bool texture_gather;
     /** 1 for CUDA_ARRAY3D_VIDEO_ENCODE_DECODE; not for images of several planes. */
     culv_bool video_encode_decode;
-    /** 1 to map it without CUDA_ARRAY3D_SURFACE_LDST: then it has no surfaces. Formats of blocks
-     * and of several planes never have surfaces, but the planes do. */
+    /** 1 for no CUDA_ARRAY3D_SURFACE_LDST: the image then has no surfaces. Compressed formats have
+     * no surfaces. If a format has several planes, each plane has surfaces, and the whole image has
+     * none. */
     culv_bool no_surfaces;
-    const char *label; /**< Copied (up to 63 bytes); appears in messages. Default: the import's. */
-    /** Formats of several planes: where each plane is bound, in bytes into the allocation. This is
-     * the memoryOffset of the VkBindImageMemoryInfo that has the plane's
-     * VkBindImagePlaneMemoryInfo. The image must be DISJOINT; `offset` stays 0. */
+    const char
+        *label; /**< Copied (up to 63 bytes); appears in messages. Default: the import's label. */
+    /** Formats of several planes: offset of each plane in the allocation, in bytes. This is the
+     * memoryOffset of the VkBindImageMemoryInfo that has the plane's VkBindImagePlaneMemoryInfo.
+     * The image must be DISJOINT; `offset` stays 0. */
     uint64_t plane_offsets[3];
 } culv_image_desc;
 
@@ -74,10 +76,10 @@ typedef struct culv_subresource_layout {
     uint64_t size;        /**< Bytes from the first block to the end of the last one. */
     uint64_t row_pitch;   /**< Bytes from one row of blocks to the next. */
     uint64_t depth_pitch; /**< Bytes from one slice of a 3D image to the next; otherwise 0. */
-    uint64_t layer_pitch; /**< Bytes from one array layer to the next; 0 for one layer. */
+    uint64_t layer_pitch; /**< Bytes from one array layer to the next; 0 if there is one layer. */
     uint32_t width;       /**< Texels of this level and plane. */
     uint32_t height;      /**< Texels of this level and plane. */
-    uint32_t depth;       /**< Slices of this level; 1 unless the image is 3D. */
+    uint32_t depth;       /**< Slices of this level; 1 if the image is not 3D. */
     uint32_t array_layers;
     uint32_t bytes_per_block; /**< Bytes of a block of this plane. */
     uint32_t block_width;     /**< Texels. */
@@ -88,66 +90,67 @@ CULV_INIT(culv_subresource_layout)
 
 /** Maps an image of the import. The image must have OPTIMAL tiling: CUDA maps a LINEAR image
  * without an error and reads wrong texels (measured on an H200). An image of several planes must be
- * DISJOINT, with all planes in this import. Vulkan does not tell where the planes of other images
- * lie.
- * Errors: INVALID (RANGE: also planes that overlap; EXTENT, USAGE, DEDICATED: the image of a
- * dedicated allocation lies at offset 0 and is not DISJOINT; D16_UNORM and S8_UINT
- * (culv_format_info::dedicated) can only be mapped in a dedicated allocation ...), UNSUPPORTED
- * (FORMAT: no CUDA array has it, or this driver's arrays lack it; HANDLE_TYPE: a dma-buf cannot
- * have arrays), DRIVER, ASYNC, OUT_OF_MEMORY.
+ * DISJOINT, with all planes in this import: if it is not DISJOINT, Vulkan does not say where its
+ * planes lie.
+ * Errors: INVALID (RANGE: also planes that overlap; EXTENT; USAGE; DEDICATED: a dedicated
+ * allocation needs offset 0 and no DISJOINT, and D16_UNORM and S8_UINT
+ * (culv_format_info::dedicated) need a dedicated allocation ...), UNSUPPORTED (FORMAT: no CUDA
+ * array has it, or this driver's arrays lack it; HANDLE_TYPE: a dma-buf cannot have arrays),
+ * DRIVER, ASYNC, OUT_OF_MEMORY.
  * Ownership: *out is yours, for culv_image_unmap(); it keeps the import alive.
  * Source: cuda.h, cuExternalMemoryGetMappedMipmappedArray. */
 CULV_EXPORT culv_result culv_image_map(culv_memory *memory, const culv_image_desc *desc,
                                        culv_image **out);
 
 /** Unmaps the image, with its level arrays and its surfaces. last_use is as in culv_buffer_unmap():
- * NULL may wait in the driver (measured: cuMipmappedArrayDestroy waits for the context), and a
- * stream DEFERS the release.
+ * if it is NULL, the call may wait in the driver (measured: cuMipmappedArrayDestroy waits for the
+ * context); otherwise it DEFERS the release.
  * Errors: INVALID (OWNED: Culvert made the image itself (culv_shared_image_cuda()); nothing
  * happens, and the pointer keeps its value). */
 CULV_EXPORT culv_result culv_image_unmap(culv_image **image, const CUstream *last_use);
 
 /** Gets the CUDA array of a mip level with all its layers (or slices), for copies (cuMemcpy2D,
  * cuMemcpy3D: dstZ is the layer). Culvert asks the driver once and keeps the answer. An image of
- * several planes (NV12: 0 is luma, 1 is chroma at half the size) has one level, and an array for
- * each plane, in the format that culv_format_info::plane_formats names. Otherwise `plane` is 0.
+ * several planes has one level, and an array for each plane, in the plane's format
+ * (culv_format_info::plane_formats); in NV12 plane 0 is luma, and plane 1 is chroma at half the
+ * size. For other images pass 0 as `plane`.
  * Errors: INVALID (LEVEL: no such level or plane), UNSUPPORTED (FORMAT: no CUDA array has the
  * format: culvert/shared.h), DRIVER, ASYNC, OUT_OF_MEMORY.
- * Ownership: Culvert's, valid until the image is unmapped; never destroy it.
+ * Ownership: Culvert owns it, until the image is unmapped; never destroy it.
  * Source: cuda.h, cuMipmappedArrayGetLevel. */
 CULV_EXPORT culv_result culv_image_get_array(culv_image *image, uint32_t level, uint32_t plane,
                                              CUarray *out);
 
 /** Gets the surface object of a mip level (or plane) with all its layers. Kernels read and write
- * it: surf2Dwrite(), surf2DLayeredwrite(), surfCubemapwrite() ... The first call makes it, and
- * Culvert keeps it.
+ * through it: surf2Dwrite(), surf2DLayeredwrite(), surfCubemapwrite() ... The first call makes it,
+ * and Culvert keeps it.
  * Errors: INVALID (LEVEL; USAGE: the image was mapped with no_surfaces, or its format has none),
  * DRIVER, ASYNC, OUT_OF_MEMORY.
- * Ownership: Culvert's, valid until the image is unmapped; never destroy it.
+ * Ownership: Culvert owns it, until the image is unmapped; never destroy it.
  * Source: cuda.h, cuSurfObjectCreate. */
 CULV_EXPORT culv_result culv_image_get_surface(culv_image *image, uint32_t level, uint32_t plane,
                                                CUsurfObject *out);
 
-/** Fills *out with the extent and the blocks of one level and plane. For a format that no CUDA
- * array has (R32G32B32_SFLOAT, D24_UNORM_S8_UINT ...), also with the place of its texels in device
- * memory; otherwise `pointer`, `size` and the pitches are 0. Only HOST (culvert/shared.h) has
- * such images. Their rows have no padding, and level follows level. Culvert refuses arrays,
- * surfaces and textures of them (UNSUPPORTED, FORMAT). Depth and stencil are planes 0 and 1, as in
- * vkCmdCopyImageToBuffer (D24 as 32-bit words).
+/** Fills *out with the extent and the blocks of one level and plane. If no CUDA array has the
+ * format (R32G32B32_SFLOAT, D24_UNORM_S8_UINT ...), it also gets the place of the texels in device
+ * memory; otherwise `pointer`, `size` and the pitches are 0. Images without a CUDA array exist only
+ * on the HOST path (culvert/shared.h), and have no surfaces or textures (UNSUPPORTED, FORMAT).
+ * Their rows have no padding, and each level follows the one before. Depth and stencil are planes 0
+ * and 1, as in vkCmdCopyImageToBuffer (D24 as 32-bit words).
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE, LEVEL).
- * Ownership: the memory is Culvert's, valid until the image is destroyed.
+ * Ownership: Culvert owns the memory, which is valid until the image is destroyed.
  * Source: Vulkan specification, "Buffer and Image Addressing". */
 CULV_EXPORT culv_result culv_image_get_layout(const culv_image *image, uint32_t level,
                                               uint32_t plane, culv_subresource_layout *out);
 
-/** Fills *out with the description of the mapped image. No field is left at a default, and label is
- * NULL.
+/** Fills *out with the description of the mapped image. The real value replaces each default, and
+ * label is NULL.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE). */
 CULV_EXPORT culv_result culv_image_get_desc(const culv_image *image, culv_image_desc *out);
 
 /* Textures ------------------------------------------------------------------------------------- */
 
-/* CUDA texture objects on shared images. They sample as the graphics API does.
+/* CUDA texture objects for shared images. They sample as the graphics API does.
  *
  * The settings are CUDA's (CUDA_TEXTURE_DESC). culv_vk_texture_desc_from_sampler() takes them from
  * a VkSamplerCreateInfo and reports the settings that CUDA lacks.
@@ -181,13 +184,13 @@ typedef enum culv_texture_filter {
 /** What a read returns. */
 typedef enum culv_texture_read {
     /** As the graphics API's sampler returns it: UNORM as floats in [0, 1], SNORM as floats in [-1,
-     * 1], sRGB as linear floats, UINT and SINT as integers, and floats as floats. The channels come
-     * in the order in which they are stored: B comes first in B8G8R8A8. Formats that are packed
-     * into one integer return that integer. Padded formats (R10X6) and scaled formats return the
-     * integers of their channels, because CUDA cannot scale them. */
+     * 1], sRGB as linear floats, UINT and SINT as integers, and floats as floats. But the channels
+     * have the stored order: B comes first in B8G8R8A8. Formats that are packed into one integer
+     * return that integer. Padded formats (R10X6) and scaled formats return the integers of their
+     * channels, because CUDA cannot scale them. */
     CULV_TEXTURE_READ_AS_GRAPHICS = 0,
     /** The stored integers. Floats are returned as floats. Compressed blocks are decoded as above,
-     * but sRGB ones return the coded values, not linear ones. */
+     * but sRGB blocks return the coded values, not linear values. */
     CULV_TEXTURE_READ_STORED = 1,
     CULV_TEXTURE_READ_FORCE32 = 0x7fffffff
 } culv_texture_read;
@@ -198,48 +201,46 @@ typedef struct culv_texture_desc {
     culv_texture_address address[3]; /**< One for each of x, y and z. */
     culv_texture_filter filter;      /**< Filter within a level, for minifying and magnifying. */
     culv_texture_filter mip_filter;  /**< Filter between levels. */
-    culv_texture_read read;          /**< What a read returns. */
-    float mip_bias;                  /**< Added to the level. In levels. */
+    culv_texture_read read;          /**< Values that a read returns. */
+    float mip_bias;                  /**< Bias that is added to the level of detail. */
     culv_bool clamp_lod;             /**< Nonzero: min_lod and max_lod apply. 0: all levels. */
     float min_lod;                   /**< Least level, counted from base_level. */
     float max_lod;                   /**< Greatest level, counted from base_level. */
     uint32_t max_anisotropy;         /**< At most 16. 0 and 1: off. */
-    /** The color for CULV_TEXTURE_ADDRESS_BORDER, with the channels in the order in which they are
-     * stored. */
+    /** Color for CULV_TEXTURE_ADDRESS_BORDER, with the channels in the stored order. */
     float border_color[4];
     /** Nonzero: coordinates are in texels instead of in [0, 1]. This needs one level and the
-     * address CLAMP. It does not work for cubes, nor for images that have several layers and
-     * several levels. */
+     * address CLAMP. It does not work for cubes, or for images with several layers and several
+     * levels. */
     culv_bool unnormalized_coordinates;
-    /** Nonzero: each face of a cube is filtered by itself. 0: filtering crosses the seams, as in
+    /** Nonzero: each cube face is filtered separately. 0: the filter crosses the seams, as in
      * Vulkan. */
     culv_bool no_seamless_cube;
-    uint32_t base_level; /**< The first level to read. */
-    /** Number of levels. 0: all levels from base_level on. Some images allow only one level, or
-     * levels from 0 on: NORMALIZED ones (culv_image_desc::texels), compressed blocks and 1D
-     * arrays. */
+    uint32_t base_level; /**< First level to read. */
+    /** Number of levels. 0: all levels from base_level on. NORMALIZED images
+     * (culv_image_desc::texels), compressed blocks and 1D arrays allow only one level, or levels
+     * from 0 on. */
     uint32_t level_count;
-    uint32_t base_layer; /**< The first layer to read, for images with layers. 0 for cubes. */
+    uint32_t base_layer; /**< First layer to read, for images with layers. 0 for cubes. */
     /** Number of layers. 0: all layers from base_layer on. Cubes need all layers, and so do
      * compressed blocks, 1D arrays and NORMALIZED images. */
     uint32_t layer_count;
-    uint32_t plane; /**< The plane to read, for images with several planes. */
+    uint32_t plane; /**< Plane to read, for images with several planes. */
 } culv_texture_desc;
 
-/** culv_texture_desc_init(): the nearest texel of the nearest level, clamped, with all levels and
- * layers. */
+/** culv_texture_desc_init(): filters NEAREST, addresses CLAMP, all levels and all layers. */
 CULV_INIT(culv_texture_desc)
 
 /** Gets a texture object of the image with these settings. desc may be NULL for the default.
  *
- * The image keeps the objects that it made. A second call with equal settings returns the same
- * object without asking the driver. Each different setting makes one more object, which lives as
- * long as the image, so do not animate settings.
+ * The image keeps the objects that it made. A second call with equal settings gets the same object
+ * without asking the driver. Each different setting makes one more object, which exists as long as
+ * the image, so do not animate settings.
  * Errors: INVALID (LEVEL: a range of levels or layers, or a plane, that the image lacks; VALUE:
  * settings that contradict each other or the format), UNSUPPORTED (LEVEL: a range that CUDA cannot
- * view, in blocks, cubes, 1D arrays and NORMALIZED images; unnormalized_coordinates in layers of
- * several levels), DRIVER, ASYNC, OUT_OF_MEMORY.
- * Ownership: Culvert owns the object; it is valid until the image is unmapped; never destroy it.
+ * view, for blocks, cubes, 1D arrays and NORMALIZED images; unnormalized_coordinates for an image
+ * with layers and several levels), DRIVER, ASYNC, OUT_OF_MEMORY.
+ * Ownership: Culvert owns the object, which is valid until the image is unmapped; never destroy it.
  * Source: cuda.h, cuTexObjectCreate. */
 CULV_EXPORT culv_result culv_image_get_texture(culv_image *image, const culv_texture_desc *desc,
                                                CUtexObject *out);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Culvert: shares memory, vectors, images and semaphores with other processes of this machine.
  *
- * A server offers objects by name, and clients receive them. A client uses the memory of the server
- * itself: nothing is copied.
+ * A server offers objects by name, and clients receive them. Both processes then use the same
+ * memory: nothing is copied.
  *
  *   the solver                                     the viewer
  *   culv_ipc_server_create(device, &d, &server);   culv_ipc_client_connect(device, &d, time, &c);
@@ -13,23 +13,24 @@
  *       culv_ipc_server_poll(server, 0, NULL);
  *   }
  *
- * culvert/ipc_ring.h hands frames over. Objects for which CUDA has IPC calls are shared, too.
+ * culvert/ipc_ring.h adds a ring of frames. The last part of this header shares objects for which
+ * CUDA itself has IPC calls.
  *
  * Culvert starts no threads: a server answers only inside culv_ipc_server_poll(), so call it now
  * and then, or when culv_ipc_server_fd() is readable. Calls that wait take a timeout in
- * nanoseconds. When a process ends, the other side's next call notices it. Received objects stay
+ * nanoseconds. If a process ends, the other side's next call notices it, and received objects stay
  * usable.
  *
  * Both sides check each other: the user of the other process, the protocol's version, every size
  * and count of every message, and the GPU's UUID. A peer that sends invalid messages loses its
  * connection, and nothing else happens. No call waits for a slow peer. But a peer that you admit
- * shares your memory and may write to it.
+ * uses the same memory and may write to it.
  *
  * On Linux messages and file descriptors travel over Unix sockets. On Windows messages travel over
  * named pipes, and the receiver duplicates NT handles from the process that sent them
- * (DuplicateHandle), so both processes need the same user and the same rights. Two processes of
- * which only one runs as administrator refuse each other. culv_ipc_fetch_dup() (culvert/handle.h)
- * gets a handle from a program that can only tell its number. */
+ * (DuplicateHandle), so both processes need the same user and the same rights: if only one runs as
+ * administrator, they refuse each other. If the other program cannot send a handle and only knows
+ * its number, culv_ipc_fetch_dup() (culvert/handle.h) gets the handle. */
 #ifndef CULV_IPC_H_
 #define CULV_IPC_H_
 
@@ -41,11 +42,11 @@
 
 CULV_EXTERN_C_BEGIN
 
-/** Opaque: what a process offers. Calls for one server, its offers and its rings come from one
- * thread at a time. */
+/** Opaque: a server and its offers. Only one thread at a time may call it, its offers and its
+ * rings. */
 typedef struct culv_ipc_server culv_ipc_server;
-/** Opaque: a connection to a server. Calls for one client and for objects received by it come from
- * one thread at a time. */
+/** Opaque: a connection to a server. Only one thread at a time may call it and the objects that it
+ * received. */
 typedef struct culv_ipc_client culv_ipc_client;
 /** Opaque: a received object: its description and its handle. */
 typedef struct culv_ipc_object culv_ipc_object;
@@ -77,7 +78,7 @@ typedef enum culv_ipc_kind {
     CULV_IPC_KIND_FORCE32 = 0x7fffffff
 } culv_ipc_kind;
 
-/** The meaning of an image's colours. The format has the order of the channels. */
+/** The meaning of an image's colours. The order of the channels follows from the format. */
 typedef enum culv_ipc_color {
     CULV_IPC_COLOR_UNKNOWN = 0,
     CULV_IPC_COLOR_DATA = 1,   /**< No colours. */
@@ -106,28 +107,28 @@ typedef enum culv_ipc_tiling {
     CULV_IPC_TILING_FORCE32 = 0x7fffffff
 } culv_ipc_tiling;
 
-/** The description of an offered object. The server fills it in, and clients get it. Fields that
- * the kind lacks are 0. */
+/** The description of an offered object. The server fills it in, and clients get it. A field that
+ * does not apply to the kind is 0. */
 typedef struct culv_ipc_info {
     size_t struct_size;            /**< Set by culv_ipc_info_init(). */
     char name[CULV_IPC_NAME_SIZE]; /**< Required. */
     /** Your own text for the other side, such as the meaning of the numbers. UTF-8 without control
      * characters. */
     char text[CULV_IPC_NAME_SIZE];
-    culv_ipc_kind kind; /**< BUFFER, IMAGE, SEMAPHORE: required. The other calls set it. */
+    culv_ipc_kind kind; /**< BUFFER, IMAGE, SEMAPHORE: required. Other kinds: set by the call. */
     culv_handle_type handle_type; /**< Set by the call. */
-    /** UUID of the GPU. BUFFER, IMAGE, SEMAPHORE: that of the graphics API's device, if it is
-     * another one than the server's (allow_other_gpu); 0: the server's. The other calls set it. */
+    /** UUID of the GPU. BUFFER, IMAGE, SEMAPHORE: 0 for the server's GPU, or the UUID of another
+     * GPU on which the graphics API runs (allow_other_gpu). Other kinds: set by the call. */
     culv_uuid device;
     /** BUFFER, IMAGE: required, the size of the whole allocation in bytes
      * (VkMemoryAllocateInfo::allocationSize). VMM, VECTOR: set by the call. */
     uint64_t allocation_size;
     uint64_t offset; /**< BUFFER, IMAGE, VMM: bytes into the allocation. */
-    /** BUFFER: bytes; 0: to the end. VMM: bytes in use; 0: all behind `offset`. VECTOR: bytes in
-     * use, set. */
+    /** Bytes in use. BUFFER, VMM: 0 means all bytes from `offset` to the end. VECTOR: set by the
+     * call. */
     uint64_t size;
     culv_bool dedicated;       /**< BUFFER, IMAGE: as culv_memory_desc::dedicated. */
-    uint32_t memory_type_bits; /**< The graphics API's memory types, for its own import. 0: any. */
+    uint32_t memory_type_bits; /**< Memory types for the graphics API's import. 0: any. */
     /** Format of one element of a buffer or vector (a vertex, a texel, a float). */
     culv_format element_format;
     uint32_t element_size;  /**< Bytes from one element to the next. */
@@ -141,11 +142,11 @@ typedef struct culv_ipc_info {
     culv_ipc_color color;
     culv_ipc_alpha alpha;
     culv_semaphore_type semaphore_type; /**< SEMAPHORE: required. */
-    uint32_t num_slots;                 /**< RING: its slots. Set by the call. */
+    uint32_t num_slots;                 /**< RING: number of slots. Set by the call. */
     uint64_t value;                     /**< SEMAPHORE: as culv_semaphore_desc::value. */
     uint64_t generation;                /**< VECTOR: culv_vector_generation(). Set by the call. */
-    uint32_t parts;                     /**< RING: objects in each slot. VECTOR: chunks. Set. */
-    uint32_t reserved;                  /**< 0. */
+    uint32_t parts;    /**< RING: objects in each slot. VECTOR: chunks. Set by the call. */
+    uint32_t reserved; /**< 0. */
 } culv_ipc_info;
 
 CULV_INIT(culv_ipc_info)
@@ -168,63 +169,67 @@ CULV_INLINE culv_ipc_info culv_ipc_info_named(const char *name)
 /** A server to make. */
 typedef struct culv_ipc_server_desc {
     size_t struct_size; /**< Set by culv_ipc_server_desc_init(). */
-    const char *name;   /**< Required: clients connect by it. Read during the call. */
-    /** A directory for the socket. It must be yours and closed to others (mode 0700). NULL: the
-     * socket is abstract, without a file; then only processes of this network namespace see it.
-     * Windows: NULL, as pipes lie in no directory; only this user's processes can open them. */
+    const char *name;   /**< Required: clients connect by this name. Read during the call. */
+    /** A directory for the socket. It must belong to your user and be closed to others (mode 0700).
+     * NULL: the socket is abstract: it has no file, and only processes of this network namespace
+     * see it. Windows: NULL. Pipes lie in no directory, and only this user's processes can open
+     * them. */
     const char *directory;
     /** The users (uids) whose processes are admitted. NULL: only the user of this process. Windows:
      * NULL. */
     const uint32_t *users;
     size_t num_users;
-    /** 1 to CULV_IPC_MAX_CLIENTS. Default: 16. If all places are taken, these make room for others:
-     * connections that have said nothing, and clients that for a second have left their answers
-     * unread or have asked nothing since they connected. Each user that `users` names has a place
-     * that the others cannot take, unless more are named than there are places. */
+    /** Maximum number of clients, 1 to CULV_IPC_MAX_CLIENTS. Default: 16. If all places are taken,
+     * the server disconnects a client that has sent nothing at all, or one that for a second has
+     * left an answer unread or has made no first request. Each user in `users` has one place that
+     * other users cannot take, if there are enough places. */
     uint32_t max_clients;
     const char *label; /**< Copied (up to 63 bytes). Appears in messages. Default: none. */
 } culv_ipc_server_desc;
 
 CULV_INIT(culv_ipc_server_desc)
 
-/** Makes a server, which listens from then on. Starts no thread. On Windows each
+/** Makes a server, which listens from then on. Starts no thread. On Windows, each
  * culv_ipc_server_poll() admits one client, and the others wait.
- * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE; VALUE: a name, a count, or a directory that is not
- * there; IPC_REFUSED: the directory is not yours or is open to others), BUSY (IPC_NAME: a server of
- * this name is there), UNSUPPORTED (NOT_BUILT: Windows has no directories and no uids),
- * OUT_OF_MEMORY, DRIVER (OS).
+ * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE; VALUE: a name, a count, or a directory that does not
+ * exist; IPC_REFUSED: the directory belongs to another user or is open to others), BUSY (IPC_NAME:
+ * there is a server of this name already), UNSUPPORTED (NOT_BUILT: `directory` or `users` is set on
+ * Windows), OUT_OF_MEMORY, DRIVER (OS).
  * Ownership: *out is yours, for culv_ipc_server_destroy(). It keeps the device open.
  * Source: unix(7), SCM_RIGHTS, SO_PEERCRED; Windows: CreateNamedPipe. */
 CULV_EXPORT culv_result culv_ipc_server_create(culv_device *device,
                                                const culv_ipc_server_desc *desc,
                                                culv_ipc_server **out);
 
-/** Destroys the server and its offers. Its rings end as if they were destroyed: consumers are told,
- * and their calls answer RING_STOPPED. You still have to call culv_ring_destroy() for them, before
- * this call or after it. Clients keep the objects that they received.
+/** Destroys the server and its offers. Its rings end as if they were destroyed: their consumers'
+ * calls answer RING_STOPPED. You still have to call culv_ring_destroy() for each ring, before this
+ * call or after it. Clients keep the objects that they received.
  * Ownership: offered objects and rings stay yours. A ring keeps the device open. */
 CULV_EXPORT void culv_ipc_server_destroy(culv_ipc_server **server);
 
-/** Answers the requests of clients so far, admits new clients, and notices those that have gone. If
- * there is nothing to do, it waits up to `timeout` nanoseconds (0: does not wait). It never waits
- * for a slow client. `answered` (may be NULL) gets the number of requests and departures.
- * Errors: INVALID (NULL_ARGUMENT), DRIVER (OS). Faults of clients are not errors: the log has them.
+/** Answers all requests that clients have sent, admits new clients, and notices clients that have
+ * gone. If there is nothing to do, it waits up to `timeout` nanoseconds (0: it does not wait). It
+ * never waits for a slow client. `answered` (may be NULL) gets the number of requests and
+ * departures.
+ * Errors: INVALID (NULL_ARGUMENT), DRIVER (OS). A client's fault is no error of this call: it is
+ * logged.
  * Threads: one at a time. */
 CULV_EXPORT culv_result culv_ipc_server_poll(culv_ipc_server *server, uint64_t timeout,
                                              uint32_t *answered);
 
-/** Returns a file descriptor that is readable when culv_ipc_server_poll() has something to do, for
- * poll() and the like. -1 for NULL and on Windows: call culv_ipc_server_poll() now and then there.
- * Ownership: the server's: never close it. */
+/** Returns a file descriptor for poll() and similar calls. It is readable when
+ * culv_ipc_server_poll() has something to do. Returns -1 for NULL and on Windows. On Windows, call
+ * culv_ipc_server_poll() regularly.
+ * Ownership: the server owns it: never close it. */
 CULV_EXPORT int culv_ipc_server_fd(const culv_ipc_server *server);
 
-/** Returns how many clients are connected. 0 for NULL. Threads: one at a time. */
+/** Returns how many clients are connected, or 0 for NULL. Threads: one at a time. */
 CULV_EXPORT uint32_t culv_ipc_server_clients(const culv_ipc_server *server);
 
-/** What is offered. A function makes it: culv_ipc_from_vmm(), culv_ipc_from_vector(),
- * culv_ipc_from_handle(), and those at the end for what only CUDA has. */
+/** The object to offer. These functions make it: culv_ipc_from_vmm(), culv_ipc_from_vector(),
+ * culv_ipc_from_handle(), and the functions in the last part of this header. */
 typedef struct culv_ipc_source {
-    culv_ipc_kind kind; /**< Its kind. NONE: a handle, and culv_ipc_info::kind says of what. */
+    culv_ipc_kind kind; /**< NONE: a handle, whose kind is in culv_ipc_info::kind. */
     /** The culv_vmm_allocation, culv_vector, culv_handle, CUevent or culv_mem_pool_pointer. */
     const void *object;
     CUdeviceptr pointer; /**< CUDA_MEMORY, POOL_MEMORY: the address. */
@@ -242,10 +247,10 @@ CULV_INLINE culv_ipc_source culv_ipc_from_vmm(culv_vmm_allocation *allocation)
 }
 
 /** Returns a vector as a source. Its chunks must be exportable as OPAQUE_FD (Windows:
- * OPAQUE_WIN32). Clients get the chunks that it has when they ask. The call reads these fields of
- * culv_ipc_info: name, text, element_format, element_size.
+ * OPAQUE_WIN32). Clients get the chunks that it has at the time of their request. The call reads
+ * these fields of culv_ipc_info: name, text, element_format, element_size.
  * Ownership: the vector stays yours. Withdraw the offer before you destroy the vector.
- * culv_ipc_server_poll() reads the vector: order it with culv_vector_shrink(). */
+ * culv_ipc_server_poll() reads the vector: do not call it during culv_vector_shrink(). */
 CULV_INLINE culv_ipc_source culv_ipc_from_vector(culv_vector *vector)
 {
     culv_ipc_source s = {CULV_IPC_VECTOR, NULL, 0};
@@ -253,11 +258,11 @@ CULV_INLINE culv_ipc_source culv_ipc_from_vector(culv_vector *vector)
     return s;
 }
 
-/** Returns a BUFFER, an IMAGE or a SEMAPHORE (culv_ipc_info::kind) by its exported handle as a
- * source: culv_vk_memory_export_dup(), culv_vk_semaphore_export_dup(); on Windows also
+/** Returns a BUFFER, an IMAGE or a SEMAPHORE (culv_ipc_info::kind) as a source. The handle comes
+ * from culv_vk_memory_export_dup() or culv_vk_semaphore_export_dup(), or on Windows from
  * ID3D12Device::CreateSharedHandle(). Names and KMT handles are refused, because they keep nothing
  * alive.
- * Ownership: the handle is borrowed; close it whenever you like after the offer. */
+ * Ownership: the handle stays yours, and you may close it at any time after the offer. */
 CULV_INLINE culv_ipc_source culv_ipc_from_handle(const culv_handle *handle)
 {
     culv_ipc_source s = {CULV_IPC_NONE, NULL, 0};
@@ -265,19 +270,19 @@ CULV_INLINE culv_ipc_source culv_ipc_from_handle(const culv_handle *handle)
     return s;
 }
 
-/** Offers something to the clients:
- * culv_ipc_offer(server, &info, culv_ipc_from_vmm(allocation)).
+/** Offers an object to the clients, for example culv_ipc_offer(server, &info,
+ * culv_ipc_from_vmm(allocation)).
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE, HANDLE_TYPE, HANDLE_BAD, HANDLE_KIND; VALUE: the
  * message names the field and its bounds; SIZE: the file behind the handle is smaller;
- * NOT_EXPORTABLE), BUSY (IPC_NAME: the name is taken), DRIVER, ASYNC, OUT_OF_MEMORY; the source may
- * have more.
+ * NOT_EXPORTABLE), BUSY (IPC_NAME: the name is taken), DRIVER, ASYNC, OUT_OF_MEMORY, and the errors
+ * that the source's function names.
  * Ownership: see the source's function. Threads: one at a time. */
 CULV_EXPORT culv_result culv_ipc_offer(culv_ipc_server *server, const culv_ipc_info *info,
                                        culv_ipc_source source);
 
 /** Withdraws an offer. Clients keep the objects that they received.
- * Errors: INVALID (NULL_ARGUMENT; IPC_NAME: nothing of that name is offered; OWNED: it belongs to a
- * ring, which withdraws it).
+ * Errors: INVALID (NULL_ARGUMENT; IPC_NAME: no offer has that name; OWNED: it belongs to a ring,
+ * which withdraws it).
  * Ownership: the offered object stays yours. Threads: one at a time. */
 CULV_EXPORT culv_result culv_ipc_withdraw(culv_ipc_server *server, const char *name);
 
@@ -286,7 +291,7 @@ CULV_EXPORT culv_result culv_ipc_withdraw(culv_ipc_server *server, const char *n
 /** A connection to make. */
 typedef struct culv_ipc_client_desc {
     size_t struct_size;    /**< Set by culv_ipc_client_desc_init(). */
-    const char *name;      /**< Required: the server's. Read during the call. */
+    const char *name;      /**< Required: the server's name. Read during the call. */
     const char *directory; /**< As culv_ipc_server_desc::directory. */
     /** The users (uids) whose servers are trusted. NULL: only the user of this process. Windows:
      * NULL. */
@@ -297,10 +302,10 @@ typedef struct culv_ipc_client_desc {
 
 CULV_INIT(culv_ipc_client_desc)
 
-/** Lists the servers by name: those with sockets in `directory` (culv_ipc_server_desc::directory),
- * or, if it is NULL, those of this network namespace with abstract sockets. On Windows it lists
- * those of this machine, of all users. Only culv_ipc_client_connect() shows whether a server admits
- * you.
+/** Lists the names of servers. If `directory` (culv_ipc_server_desc::directory) is NULL, it lists
+ * servers with abstract sockets in this network namespace; otherwise it lists servers with sockets
+ * in the directory. On Windows it lists all servers of this machine. Only culv_ipc_client_connect()
+ * shows whether a server admits you.
  * Errors: INVALID (NULL_ARGUMENT), DRIVER (OS: /proc or the directory cannot be read; Wine lists no
  * pipes), UNSUPPORTED (NOT_BUILT: a directory on Windows).
  * Ownership: the copies are yours.
@@ -309,25 +314,25 @@ CULV_EXPORT culv_result culv_ipc_find_servers(const char *directory,
                                               char (*names)[CULV_IPC_NAME_SIZE], size_t capacity,
                                               size_t *count);
 
-/** Connects to a server. It waits up to `timeout` nanoseconds for the server to appear, to have
- * room and to answer. If `device` is NULL, the client can list and receive, but not import into
- * CUDA.
+/** Connects to a server. It waits up to `timeout` nanoseconds until the server exists, has room and
+ * has answered. If `device` is NULL, the client can list and receive, but not import into CUDA.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE, VALUE), TIMEOUT (IPC_NAME: there is no such server;
  * IPC_GONE: it does not answer), BUSY (IPC_REFUSED: the server is full), UNSUPPORTED (NOT_BUILT;
  * IPC_REFUSED: the server does not admit this process, or belongs to a user that is not trusted),
- * ASYNC (IPC_GONE; IPC_PROTOCOL: it speaks another version of the protocol, or another protocol),
- * OUT_OF_MEMORY, DRIVER (OS).
+ * ASYNC (IPC_GONE; IPC_PROTOCOL: the server uses another version of the protocol, or another
+ * protocol), OUT_OF_MEMORY, DRIVER (OS).
  * Ownership: *out is yours, for culv_ipc_client_destroy(). It keeps the device open. */
 CULV_EXPORT culv_result culv_ipc_client_connect(culv_device *device,
                                                 const culv_ipc_client_desc *desc, uint64_t timeout,
                                                 culv_ipc_client **out);
 
-/** Ends the connection. Received and imported objects stay usable. A vector keeps its chunks and
- * gets no more (IPC_GONE); a consumer leaves its ring. */
+/** Ends the connection. Received and imported objects stay usable. A vector keeps its chunks, but
+ * updates fail (IPC_GONE). A consumer leaves its ring. */
 CULV_EXPORT void culv_ipc_client_destroy(culv_ipc_client **client);
 
-/** Gets the description of the server's offer number `index`, from 0 on, and in `count` (may be
- * NULL) the number of offers. If the index is too high, only *count is written.
+/** Gets the description of the server's offer number `index`, which counts from 0. *count (count
+ * may be NULL) gets the number of offers. If the index is too high, the call succeeds and writes
+ * only *count.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE), TIMEOUT (IPC_GONE: no answer), ASYNC (IPC_GONE: the
  * server has ended; IPC_PROTOCOL: its message is no answer).
  * Threads: one at a time. */
@@ -335,19 +340,19 @@ CULV_EXPORT culv_result culv_ipc_client_get_offer(culv_ipc_client *client, uint3
                                                   uint64_t timeout, culv_ipc_info *out,
                                                   uint32_t *count);
 
-/** Receives an offered object: its description and its handle. A vector comes without handles: see
+/** Receives an offered object: its description and its handle. A vector has no handle here: use
  * culv_ipc_vector_open().
- * Errors: as culv_ipc_client_get_offer(); INVALID (IPC_NAME: nothing of that name is offered; OS:
- * no handle is left).
+ * Errors: as culv_ipc_client_get_offer(); INVALID (IPC_NAME: no offer has that name; OS: no handle
+ * is left).
  * Ownership: *out is yours, for culv_ipc_object_destroy(). Threads: one at a time. */
 CULV_EXPORT culv_result culv_ipc_client_receive(culv_ipc_client *client, const char *name,
                                                 uint64_t timeout, culv_ipc_object **out);
 
-/** Tells whether the server is still there, without waiting and without asking it.
+/** Tells whether the server still exists. The call does not wait and asks the server nothing.
  * Errors: none; 0 for NULL. Threads: one at a time. */
 CULV_EXPORT culv_bool culv_ipc_client_connected(culv_ipc_client *client);
 
-/** Returns the process id of the server, from the kernel. 0 for NULL. */
+/** Returns the process id of the server, as the kernel reports it, or 0 for NULL. */
 CULV_EXPORT int32_t culv_ipc_client_server_pid(const culv_ipc_client *client);
 
 /** Destroys a received object and closes its handle. Imports from it stay usable.
@@ -359,12 +364,12 @@ CULV_EXPORT void culv_ipc_object_destroy(culv_ipc_object **object);
 CULV_EXPORT culv_result culv_ipc_object_get_info(const culv_ipc_object *object, culv_ipc_info *out);
 
 /** Gets the handle, for imports by a graphics API (culv_vk_memory_from_handle()).
- * Errors: INVALID (NULL_ARGUMENT; HANDLE_TYPE: its kind has none).
+ * Errors: INVALID (NULL_ARGUMENT; HANDLE_TYPE: an object of this kind has no handle).
  * Ownership: the object owns it: never close it. */
 CULV_EXPORT culv_result culv_ipc_object_get_handle(const culv_ipc_object *object, culv_handle *out);
 
-/** Imports a received VMM allocation into CUDA, on the client's device, also by a fabric handle. It
- * may lie on another GPU that the device reaches.
+/** Imports a received VMM allocation into CUDA, on the client's device. The allocation may have a
+ * fabric handle, and it may lie on another GPU that the device reaches.
  * Errors: as culv_vmm_import(); INVALID (VALUE: the object is
  * of another kind, or the client has no device).
  * Ownership: *out is yours, for culv_vmm_allocation_destroy(). */
@@ -377,8 +382,8 @@ CULV_EXPORT culv_result culv_ipc_import_vmm(const culv_ipc_object *object,
  * culv_ipc_import_vmm(); DEVICE_MISMATCH: this process does not see its GPU), UNSUPPORTED
  * (DRIVER_TOO_OLD), DRIVER (HANDLE_REFUSED: CUDA does not open memory of the same process or freed
  * memory).
- * Ownership: *out is yours, for culv_buffer_unmap(); memory of cuMemAlloc before its owner frees
- * it. The buffer keeps the import alive.
+ * Ownership: *out is yours, for culv_buffer_unmap(), and it keeps the import alive. Unmap memory of
+ * cuMemAlloc before its owner frees it.
  * Source: cuda.h, cuIpcOpenMemHandle. */
 CULV_EXPORT culv_result culv_ipc_import_buffer(const culv_ipc_object *object, culv_buffer **out);
 
@@ -388,8 +393,8 @@ CULV_EXPORT culv_result culv_ipc_import_buffer(const culv_ipc_object *object, cu
  * Ownership: *out is yours, for culv_image_unmap(). It keeps the import alive. */
 CULV_EXPORT culv_result culv_ipc_import_image(const culv_ipc_object *object, culv_image **out);
 
-/** Imports a received semaphore into CUDA, on the client's device. A timeline's value is that of
- * the server's offer: report later ones by culv_semaphore_mark_value().
+/** Imports a received semaphore into CUDA, on the client's device. A timeline's value is the value
+ * in the server's offer: report later values by culv_semaphore_mark_value().
  * Errors: as culv_semaphore_import(); INVALID (VALUE: as culv_ipc_import_vmm()).
  * Ownership: *out is yours, for culv_semaphore_destroy(). */
 CULV_EXPORT culv_result culv_ipc_import_semaphore(const culv_ipc_object *object,
@@ -401,58 +406,60 @@ CULV_EXPORT culv_result culv_ipc_import_semaphore(const culv_ipc_object *object,
 typedef struct culv_ipc_vector_desc {
     size_t struct_size; /**< Set by culv_ipc_vector_desc_init(). */
     const char *name;   /**< Required. Read during the call. */
-    /** Bytes of address space. If the vector outgrows it, it moves to twice as much. Default: 16
-     * times the vector's bytes, and at least 1 GiB. */
+    /** Bytes of address space. If the vector needs more, it moves to a range of twice that size.
+     * Default: 16 times the vector's bytes, and at least 1 GiB. */
     uint64_t reserve;
-    /** Nonzero: each chunk keeps its handle, for imports by a graphics API: views of the vector,
-     * and culv_vmm_export_dup() of a chunk's allocation. */
+    /** Nonzero: each chunk keeps its handle. A graphics API's view of the vector needs it, and so
+     * does culv_vmm_export_dup() of a chunk's allocation. */
     culv_bool keep_handles;
 } culv_ipc_vector_desc;
 
 CULV_INIT(culv_ipc_vector_desc)
 
 /** Opens a vector that the server offers: imports its present chunks, and maps them one after
- * another. What reads a culv_vector takes *out, as do culv_vector_get_dlpack() and, with
- * `keep_handles`, a graphics API's views; what changes one refuses it (USAGE).
+ * another. You can pass *out to all calls that read a vector, to culv_vector_get_dlpack() and, with
+ * `keep_handles`, to the calls that make a graphics API's view. Calls that change a vector refuse
+ * it (USAGE).
  * Errors: as culv_ipc_client_receive(), culv_vmm_import() and culv_vmm_map().
- * Ownership: *out is yours, for culv_vector_destroy(), before the client.
+ * Ownership: *out is yours: call culv_vector_destroy() before you destroy the client.
  * Threads: one at a time. */
 CULV_EXPORT culv_result culv_ipc_vector_open(culv_ipc_client *client,
                                              const culv_ipc_vector_desc *desc, uint64_t timeout,
                                              culv_vector **out);
 
-/** Asks the server for the vector's chunks, imports and maps new ones, and releases those that the
- * server's vector no longer has. These, and an outgrown address, are released after `last_use` has
- * done the work that has been submitted to it so far. The vector's generation is then the server's.
- * After an error the vector is as it was.
+/** Asks the server for the vector's chunks, imports and maps new chunks, and releases chunks that
+ * the server's vector no longer has. These chunks, and an address that the vector has left, are
+ * released once the work that is in `last_use` now is done. The vector's generation is then the
+ * same as the server's. After an error the vector is as it was.
  * Errors: as culv_ipc_vector_open(); INVALID (CAPTURE, STREAM_DEVICE; USAGE: the vector is this
  * process's own), BUSY (OWNED: a tensor of culv_vector_get_dlpack() uses memory or an address that
- * would go). Threads: one at a time. */
+ * the call would release). Threads: one at a time. */
 CULV_EXPORT culv_result culv_ipc_vector_update(culv_vector *vector, CUstream last_use,
                                                uint64_t timeout);
 
 /* What CUDA itself shares ---------------------------------------------------------------------- */
 
-/* Objects that CUDA itself can share with other processes: memory of cuMemAlloc, events,
- * and memory pools with their allocations.
+/* CUDA itself can share these objects with other processes: memory of cuMemAlloc, events, and
+ * memory pools with their allocations.
  *
- * Programs that allocate by cuMemAlloc or cuMemAllocAsync can offer that memory as it is. In new
- * programs prefer VMM memory (culv_ipc_from_vmm()): it lives until its last user is done, and
- * graphics APIs can import it. Keep these objects until the other processes have
- * closed them. CUDA does not say what happens otherwise, or if the exporter dies. */
+ * If your program allocates by cuMemAlloc or cuMemAllocAsync, it can offer that memory as it is. In
+ * new programs, prefer VMM memory (culv_ipc_from_vmm()): it exists until no process uses it, and
+ * graphics APIs can import it. Keep an object of this part until the other processes have closed
+ * it; otherwise the behavior is undefined (cuda.h). CUDA does not say what happens if the exporting
+ * process ends. */
 
 /* CUDA's own handle, repeated here as in base.h. */
 typedef struct CUevent_st *CUevent;
 
-/** Bytes of which address and size of CULV_IPC_CUDA_MEMORY must be multiples: CUDA cuts smaller
- * allocations out of such blocks. */
+/** The address and the size of CULV_IPC_CUDA_MEMORY must be multiples of these bytes. CUDA takes
+ * smaller allocations out of such blocks. */
 #define CULV_IPC_CUDA_BLOCK UINT64_C(2097152)
 
 /** Returns a whole allocation of cuMemAlloc as a source for culv_ipc_offer(). Its address and size
- * must be multiples of CULV_IPC_CUDA_BLOCK: CUDA shares whole blocks, so with a smaller allocation
- * the other process would get the rest of the block too. The call reads these fields of
- * culv_ipc_info: name, text, size, element_*. It refuses other memory (NOT_EXPORTABLE: the message
- * says what to do; DEVICE_MISMATCH), and drivers without IPC (DRIVER_TOO_OLD).
+ * must be multiples of CULV_IPC_CUDA_BLOCK: CUDA shares whole blocks, so the other process would
+ * also get memory around a smaller allocation. The call reads these fields of culv_ipc_info: name,
+ * text, size, element_*. It refuses other memory (NOT_EXPORTABLE: the message says what to do;
+ * DEVICE_MISMATCH), and drivers without IPC (DRIVER_TOO_OLD).
  * Ownership: the memory stays yours. Free it when the other processes have unmapped it
  * (culv_ipc_import_buffer()).
  * Source: cuda.h, cuIpcGetMemHandle. */
@@ -464,9 +471,10 @@ CULV_INLINE culv_ipc_source culv_ipc_from_cuda_memory(CUdeviceptr pointer)
 }
 
 /** Returns an event of the server's device as a source. It must be made with CU_EVENT_INTERPROCESS
- * and CU_EVENT_DISABLE_TIMING (else NOT_EXPORTABLE). The call reads the name and the text of
- * culv_ipc_info. A wait in another process waits for the record that was submitted last before it.
- * Ownership: the event stays yours. Destroy it when the other processes are done with it.
+ * and CU_EVENT_DISABLE_TIMING (otherwise NOT_EXPORTABLE). The call reads the name and the text of
+ * culv_ipc_info. A wait in another process waits for the last record that was submitted before the
+ * wait.
+ * Ownership: the event stays yours. Destroy it after the other processes have destroyed theirs.
  * Source: cuda.h, cuIpcGetEventHandle. */
 CULV_INLINE culv_ipc_source culv_ipc_from_event(CUevent event)
 {
@@ -475,10 +483,10 @@ CULV_INLINE culv_ipc_source culv_ipc_from_event(CUevent event)
     return s;
 }
 
-/** Returns a memory pool as a source, by an OPAQUE_FD or a fabric handle of it
- * (culv_pool_export_dup() of culvert-extra, cuMemPoolExportToShareableHandle). A client gets a
- * fabric handle as 64 bytes. The call reads the name and the text of culv_ipc_info, and refuses
- * other handles (HANDLE_TYPE).
+/** Returns a memory pool as a source. The handle is an OPAQUE_FD or a fabric handle of the pool
+ * (culv_pool_export_dup() of culvert-extra, cuMemPoolExportToShareableHandle); other types are
+ * refused (HANDLE_TYPE). A client gets a fabric handle as 64 bytes. The call reads the name and the
+ * text of culv_ipc_info.
  * Ownership: the handle stays yours; you may close it after the offer. Keep the pool until the
  * clients have imported it (culv_ipc_import_pool()). */
 CULV_INLINE culv_ipc_source culv_ipc_from_pool(const culv_handle *handle)
@@ -488,12 +496,12 @@ CULV_INLINE culv_ipc_source culv_ipc_from_pool(const culv_handle *handle)
     return s;
 }
 
-/** Returns an allocation of a pool that is offered as a source: its address here, and what was
- * exported of it (culv_pool_export_pointer() of culvert-extra, cuMemPoolExportPointer). The call
- * reads these fields of culv_ipc_info: name, text, size, element_*. If there are several pools,
- * name the pool in the text.
- * Ownership: the memory stays yours. Free it when the other processes have freed theirs. `exported`
- * is read during the offer. */
+/** Returns an allocation of a pool as a source. `pointer` is its address in this process, and
+ * `exported` is its data for export (culv_pool_export_pointer() of culvert-extra,
+ * cuMemPoolExportPointer). Offer the pool too. The call reads these fields of culv_ipc_info: name,
+ * text, size, element_*. If there are several pools, name the pool in the text.
+ * Ownership: the memory stays yours. Free it after the other processes have freed it. `exported` is
+ * read during the offer. */
 CULV_INLINE culv_ipc_source culv_ipc_from_pool_memory(CUdeviceptr pointer,
                                                       const culv_mem_pool_pointer *exported)
 {
@@ -503,9 +511,9 @@ CULV_INLINE culv_ipc_source culv_ipc_from_pool_memory(CUdeviceptr pointer,
     return s;
 }
 
-/** Returns VMM memory as a source that goes by its fabric handle: the client gets 64 bytes and no
- * file descriptor. If culv_vmm_allocation_info::handle_types lacks the bit of CULV_HANDLE_FABRIC,
- * use culv_ipc_from_vmm(). The call has the errors of culv_vmm_export_dup().
+/** Returns a VMM allocation as a source. The client gets its fabric handle (64 bytes) and no file
+ * descriptor. If culv_vmm_allocation_info::handle_types lacks the bit of CULV_HANDLE_FABRIC, use
+ * culv_ipc_from_vmm(). The offer also has the errors of culv_vmm_export_dup().
  * Ownership: the allocation stays yours. Keep it until the clients have imported it
  * (culv_ipc_import_vmm()). */
 CULV_INLINE culv_ipc_source culv_ipc_from_vmm_fabric(culv_vmm_allocation *allocation)
@@ -519,18 +527,18 @@ CULV_INLINE culv_ipc_source culv_ipc_from_vmm_fabric(culv_vmm_allocation *alloca
  * cuEventRecord and cuEventQuery.
  * Errors: INVALID (NULL_ARGUMENT; VALUE: the object is of another kind, or the client has no
  * device; DEVICE_MISMATCH: this process does not see its GPU), UNSUPPORTED (DRIVER_TOO_OLD), DRIVER
- * (HANDLE_REFUSED: CUDA does not open events of the same process or destroyed ones), ASYNC.
+ * (HANDLE_REFUSED: CUDA does not open an event of the same process or a destroyed event), ASYNC.
  * Ownership: *out is yours, for cuEventDestroy.
  * Source: cuda.h, cuIpcOpenEventHandle. */
 CULV_EXPORT culv_result culv_ipc_import_event(const culv_ipc_object *object, CUevent *out);
 
-/** Imports a received pool on the client's device, also by a fabric handle.
+/** Imports a received pool on the client's device. It may have a fabric handle.
  * Errors: as culv_mem_pool_import(); INVALID (VALUE: the
  * object is of another kind, or the client has no device).
  * Ownership: *out is yours, for culv_mem_pool_destroy(). */
 CULV_EXPORT culv_result culv_ipc_import_pool(const culv_ipc_object *object, culv_mem_pool **out);
 
-/** Imports a received allocation of a pool that was imported.
+/** Imports a received allocation. `pool` is the imported pool that it belongs to.
  * Errors: as culv_mem_pool_import_pointer(); INVALID (VALUE: the object is of another kind).
  * Ownership: *out is yours, for cuMemFreeAsync before its owner frees it. */
 CULV_EXPORT culv_result culv_ipc_import_pool_memory(const culv_ipc_object *object,

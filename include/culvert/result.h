@@ -56,7 +56,7 @@ typedef enum culv_result {
     X(DEVICE_MISMATCH, "the object belongs to another device")                                     \
     X(DEVICE_UNKNOWN, "no CUDA device has that UUID, LUID or ordinal")                             \
     X(DEVICE_GROUP, "the device is one of several linked GPUs, or spans them")                     \
-    X(DEVICE_SLICE, "CUDA sees only a MIG slice of that GPU, and slices have no graphics")         \
+    X(DEVICE_SLICE, "CUDA sees only a MIG slice of that GPU; graphics needs a +gfx profile")       \
     X(DRIVER_MISSING, "no CUDA driver library could be loaded")                                    \
     X(DRIVER_TOO_OLD, "the CUDA driver lacks an entry point that is required")                     \
     X(DRIVER_INIT, "the CUDA driver would not start")                                              \
@@ -149,12 +149,12 @@ typedef enum culv_native_api {
 /** A copy of a thread's last error. */
 typedef struct culv_error {
     size_t struct_size;         /**< Set by culv_error_init(). */
-    culv_result result;         /**< The class: what the failed call returned. */
-    culv_reason reason;         /**< The stable case within the class. */
-    culv_native_api native_api; /**< The API whose call failed underneath, or CULV_NATIVE_NONE. */
-    int64_t native_code;        /**< The code of that API. */
-    char native_call[64]; /**< The name of that call, such as "cuImportExternalMemory", or "". */
-    /** What was wrong, with the values, and what to do. One paragraph of English. */
+    culv_result result;         /**< Class: what the failed call returned. */
+    culv_reason reason;         /**< Stable case within the class. */
+    culv_native_api native_api; /**< API whose call failed, or CULV_NATIVE_NONE. */
+    int64_t native_code;        /**< Code of that API. */
+    char native_call[64];       /**< Name of that call, such as "cuImportExternalMemory", or "". */
+    /** Message: what was wrong, with the values, and what to do. One paragraph of English. */
     char message[2048];
 } culv_error;
 
@@ -162,20 +162,20 @@ CULV_INIT(culv_error)
 
 /** Copies the calling thread's last error into *out, as far as out->struct_size reaches. A
  * successful call does not clear the last error, so never use it to find out whether a call failed.
- * Errors: none. The call ignores NULL and a struct_size that no version's culv_error_init() sets.
+ * Errors: none. The call does nothing if out is NULL, or if no version's culv_error_init() sets
+ * such a struct_size.
  * Threads: any; each thread has its own last error. */
 CULV_EXPORT void culv_last_error(culv_error *out);
 
-/** Returns the message of the calling thread's last error, or "" when there was none.
+/** Returns the message of the calling thread's last error, or "" if there was none.
  * Ownership: Culvert owns the text, which stays valid until this thread's next Culvert call.
  * Threads: any; each thread has its own last error. */
 CULV_EXPORT const char *culv_last_error_message(void);
 
-/** Makes *error the calling thread's last error. It is for layers on top of Culvert, such as
- * culvert/cudart.h, whose callers want to report all errors in one way. Culvert does not log the
- * error.
- * Errors: returns error->result. Returns INVALID, and records that as the last error, when error is
- * NULL, its struct_size is not set, or its result is not negative.
+/** Makes *error the calling thread's last error. Use it in layers on top of Culvert, such as
+ * culvert/cudart.h, so that callers can report all errors in one way. It does not log the error.
+ * Errors: returns error->result. Returns INVALID, and records that, if error is NULL, its
+ * struct_size is not set, or its result is not negative.
  * Ownership: Culvert keeps a copy. Threads: any; each thread has its own last error. */
 CULV_EXPORT culv_result culv_last_error_set(const culv_error *error);
 
@@ -193,20 +193,19 @@ CULV_EXPORT const char *culv_reason_name(culv_reason reason);
 
 /* The log callback.
  *
- * Culvert prints nothing by itself. To see its messages, put a callback into culv_device_desc::log.
+ * Culvert prints nothing by itself. To see its messages, set a callback in culv_device_desc::log.
  * Or set the environment variable CULVERT_LOG to a level (error, warning, info, debug): devices
- * that were opened without a callback then log to stderr. */
+ * without a callback then log to stderr. */
 
 typedef enum culv_log_level {
     CULV_LOG_NONE = 0,  /**< As a threshold: the default, which is warnings and errors. */
     CULV_LOG_ERROR = 1, /**< A call failed. The text is the last error's message. */
-    /** Culvert repaired something or left it behind, such as an object that the driver refused to
-     * release. Or a destroy has waited for a second: the text names the object, the streams that
-     * wait, and the semaphores and values that they wait for. */
+    /** Culvert repaired something, or kept an object that the driver refused to release. Or a
+     * destroy has waited for a second: the text names the object, the streams that wait, and the
+     * semaphores and values that they wait for. */
     CULV_LOG_WARNING = 2,
-    /** A device was opened, closed, attached or detached, or an object was made or destroyed: its
-     * kind, its label and its bytes. The text of a deferred destroy comes when the object is
-     * released. */
+    /** A device was opened, closed, attached or detached, or an object was made or destroyed: the
+     * text has the object's kind, label and bytes. A deferred destroy is logged at its release. */
     CULV_LOG_INFO = 3,
     /** Each CUDA or Vulkan call outside the frame path, with its values and its result. Calls that
      * only make a context current are left out. */
@@ -215,22 +214,22 @@ typedef enum culv_log_level {
 } culv_log_level;
 
 /** The log callback. Culvert calls it on any thread that has a message, on several threads at the
- * same time, and often while it holds the device's lock. A thread of Culvert reports long waits.
- * The device starts that thread at the first destroy if warnings are logged.
+ * same time, and often while it holds the device's lock. Long waits are reported by a thread of
+ * Culvert. If warnings are logged, the device starts that thread at the first destroy.
  *
- * The callback must not call Culvert or CUDA, and must not wait for a thread that does: that thread
- * may wait for the same lock. It must return: it must not throw an exception, call longjmp() or end
- * the thread. It should be quick: other calls for the device wait for it.
+ * The callback must not call Culvert or CUDA, and must not wait for a thread that calls them: that
+ * thread may wait for the same lock. It must return: it must not throw an exception, call longjmp()
+ * or end the thread. It should be quick, because other calls for the device wait for it.
  *
  * `message` is one line, valid only during the call. Control characters in a label are replaced by
  * '?'. */
 typedef void (*culv_log_fn)(void *user, culv_log_level level, const char *message);
 
-/** The receiver of messages. A zero-filled culv_log is silent, unless CULVERT_LOG is set. */
+/** The receiver of messages. If it is all zero, the log is silent, unless CULVERT_LOG is set. */
 typedef struct culv_log {
     culv_log_fn fn;
     void *user;
-    culv_log_level level; /**< The least severe level that you want. */
+    culv_log_level level; /**< Least severe level that you want. */
 } culv_log;
 
 CULV_EXTERN_C_END

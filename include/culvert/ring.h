@@ -4,16 +4,16 @@
  *
  * The ring hands out slots, 0 to depth - 1, and the values of two timelines to wait for and to
  * signal. culv_vk_ring_create() (culvert/vulkan_ring.h), culv_gl_ring_create() and
- * culv_d3d12_ring_create() make one with slots and timelines of their API, culv_ipc_ring_create()
- * and culv_ipc_ring_join() (culvert/ipc_ring.h) make one between processes, and culv_ring_create()
- * makes one of your own slots and timelines. The calls of this header serve all of them.
+ * culv_d3d12_ring_create() make rings with slots and timelines of their API. culv_ipc_ring_create()
+ * and culv_ipc_ring_join() (culvert/ipc_ring.h) make rings between processes. culv_ring_create()
+ * makes a ring of your own slots and timelines. The calls of this header serve all rings.
  *
  *   producer: acquire -> wait for wait_value, write the slot, signal signal_value -> release
  *   consumer: acquire -> wait for wait_value, read the slot, signal signal_value -> release
  *
- * Each side has a timeline that only it signals: the producer `ready`, the consumer `done`. The
- * GPUs wait for each other through them, and the host waits for neither GPU. On a CUDA side, these
- * calls also wait and signal:
+ * Each side has a timeline that only it signals: the producer signals `ready`, the consumer signals
+ * `done`. The two sides' GPU work waits for these timelines, so that the host does not have to wait
+ * for it. On a CUDA side, these calls also wait and signal:
  *
  *   culv_ring_acquire_on(ring, CULV_RING_PRODUCER, stream, timeout, &frame);
  *   kernel<<<..., stream>>>(culv_ring_pointer(ring, frame.slot, 0));
@@ -25,9 +25,9 @@
 
 CULV_EXTERN_C_BEGIN
 
-/** Opaque: a ring. Each side is used by one thread at a time; one thread may drive both. A thread
- * that is cancelled (pthread_cancel) while it waits in a call ends after the call: give waits a
- * timeout, or wake them with culv_ring_stop(). */
+/** Opaque: a ring. One thread at a time uses a side; the same thread may use both sides. If a
+ * thread is cancelled (pthread_cancel) while it waits in a call, it ends only after the call: give
+ * waits a timeout, or wake them with culv_ring_stop(). */
 typedef struct culv_ring culv_ring;
 
 /** Maximum number of slots of a ring. */
@@ -42,17 +42,18 @@ typedef enum culv_ring_side {
 } culv_ring_side;
 
 typedef enum culv_ring_policy {
-    /** Every frame arrives, in order. A side that is ahead waits on the host, for a slot or a
-     * frame. */
+    /** Every frame arrives, in order. The side that is ahead waits on the host: the producer for a
+     * free slot, the consumer for a frame. */
     CULV_RING_FIFO = 0,
-    /** The newest frame wins. The consumer gets the newest frame whose GPU work is done, or the
-     * last one again, so it waits only for the first frame. The producer overwrites frames that
-     * nobody reads, and never waits for a reader. If only the newest finished frame's slot is left,
-     * the producer's acquire waits on the host until one of its own frames is done.
+    /** The newest frame wins. The consumer gets the newest frame whose GPU work is done. If there
+     * is no newer one, it gets the last one again, so it waits only for the first frame. The
+     * producer overwrites frames that the consumer does not read, and never waits for it. It never
+     * overwrites the newest finished frame. If no other slot is left, the producer's acquire waits
+     * on the host until a newer frame is finished.
      *
-     * The depth must be at least 3. Add one to keep the producer's next frame queued while it
-     * writes one, and one for each frame beyond the first that the consumer has in flight. Each
-     * acquire asks the driver for the counter of a timeline. `burst` is ignored. */
+     * The depth must be at least 3. Add one slot if the producer submits its next frame while the
+     * GPU writes one, and one slot for each frame beyond the first that the consumer has in flight.
+     * Each acquire asks the driver for the counter of a timeline. `burst` is ignored. */
     CULV_RING_MAILBOX = 1,
     CULV_RING_POLICY_FORCE32 = 0x7fffffff
 } culv_ring_policy;
@@ -63,23 +64,23 @@ typedef enum culv_ring_waits {
     CULV_RING_WAITS_DEFAULT = 0,
     /** The queue waits on the GPU, and the host runs ahead of both sides. */
     CULV_RING_WAITS_QUEUED = 1,
-    /** Acquire waits on the host until the other side has reached its signal, so that no queue
-     * waits for it. Use it for a queue that presents: on Windows a queue that waits for a signal at
+    /** Acquire waits on the host until the other side's signal has happened, so that no queue waits
+     * for it. Use it for a queue that presents: on Windows, a queue that waits for a signal during
      * Present can lock the desktop (KhronosGroup/Vulkan-Samples issue 588). Frames still overlap if
      * the ring has two or more slots. */
     CULV_RING_WAITS_SIGNAL_FIRST = 2,
     CULV_RING_WAITS_FORCE32 = 0x7fffffff
 } culv_ring_waits;
 
-/** The choice of the number of slots, the length of a burst, and whether the host waits in place of
- * CUDA's stream. */
+/** The way to choose the number of slots, the length of a burst, and the place of CUDA's waits. */
 typedef enum culv_ring_way {
     CULV_RING_WAY_AS_SET = 0, /**< The settings choose. */
-    /** FIFO: the ring measures ways while it runs and keeps the fastest, or with `max_latency` the
-     * fastest within that time (docs/waits.md). It tries up to `depth` slots, bursts up to `burst`,
-     * and, if `cuda_waits` is DEFAULT and both timelines have `wait`, the host in place of CUDA's
-     * stream. `done` must have `wait`. It loses no frame and keeps their order. Each choice is
-     * logged (INFO), and culv_ring_get_stats() returns it. */
+    /** FIFO: the ring measures several choices while it runs and keeps the fastest one; with
+     * `max_latency`, the fastest one within that time (docs/waits.md). It tries up to `depth` slots
+     * and bursts up to `burst`. If `cuda_waits` is DEFAULT and both timelines have `wait`, it also
+     * measures waits on the host in place of waits in CUDA's stream. `done` must have `wait`. No
+     * frame is lost, and their order stays. Each choice is logged (INFO), and culv_ring_get_stats()
+     * returns it. */
     CULV_RING_WAY_AUTO = 1,
     CULV_RING_WAY_FORCE32 = 0x7fffffff
 } culv_ring_way;
@@ -91,25 +92,27 @@ typedef struct culv_ring_settings {
     /** Number of slots in use, at most culv_ring_desc::max_depth. Default: all of them. */
     uint32_t depth;
     /** FIFO: number of frames that a side hands over together, at most `depth`, so that the GPU
-     * switches between the APIs once per burst. A producer's burst begins when there are free slots
-     * for all of it; right after a flush, one free slot is enough. A consumer's burst is made of
-     * the frames that are ready. Default: 1. */
+     * switches between the APIs once per burst. A producer's burst begins when the whole burst has
+     * free slots; right after a flush, one free slot is enough. A consumer's burst consists of the
+     * frames that are ready. Default: 1. */
     uint32_t burst;
-    /** Maximum number of frames that may be queued ahead of the consumer's GPU. When it is reached,
-     * acquire blocks until up to half of them have completed. With MAILBOX it limits only the
-     * consumer. The limit is at most 255 hand-overs; a burst is one hand-over. Default: 2 x depth;
-     * no limit if the host cannot wait on `done`. */
+    /** Maximum number of frames that may be queued ahead of the consumer's GPU. At the limit, an
+     * acquire waits until the number is below it; if many frames are queued, it waits until half of
+     * them have finished, so that not each acquire asks the driver. With MAILBOX, it applies only
+     * to the consumer. At most 255 bursts can be queued, whatever this limit is. Default: 2 x
+     * depth, or no limit if `done` lacks `wait`. */
     uint32_t max_frames_in_flight;
-    /** FIFO: a bound in nanoseconds. The ring then chooses one number for depth and burst, the
-     * largest with which 99 % of the frames are consumed within this time after the GPU began to
-     * produce them. It starts at `burst`, measures about 1000 running frames, and assumes that the
-     * two sides take turns on one GPU. A producer's acquire that begins a burst waits on the host
-     * for `done`. If no number keeps the bound, the depth is 1. Default: 0, off. */
+    /** FIFO: a bound in nanoseconds. The ring then uses one number for both depth and burst. It
+     * chooses the largest number with which 99 % of the frames are consumed within this time after
+     * the GPU began to produce them. It starts at `burst`, measures about 1000 frames while they
+     * run, and assumes that the two sides take turns on one GPU. A producer's acquire that begins a
+     * burst waits on the host for `done`. If no number keeps the bound, the depth is 1. Default: 0,
+     * off. */
     uint64_t max_latency;
-    /** Nonzero: each acquire asks the driver for the counter of the other side's timeline
-     * (microseconds) and fails with TIMELINE_CHANGED if neither side of the ring signaled that
-     * value. If a signal is submitted before the frame's release, it is recognized only while the
-     * side holds the frame. Default: 0. */
+    /** Nonzero: each acquire asks the driver for the counter of the other side's timeline, which
+     * takes microseconds. It fails with TIMELINE_CHANGED if neither side of the ring signaled that
+     * value. If a side submits a frame's signal before it releases the frame, the ring accepts the
+     * value only while the side holds the frame. Default: 0. */
     culv_bool check_counters;
     /** Place where culv_ring_acquire_on() waits (docs/waits.md). SIGNAL_FIRST needs `wait` of both
      * timelines. A graphics API's side has this setting in its own descriptor. Default: QUEUED. */
@@ -119,22 +122,22 @@ typedef struct culv_ring_settings {
 
 CULV_INIT(culv_ring_settings)
 
-/** A timeline, with the functions of its API by which the host uses it; NULL if the host cannot do
- * that. Each returns CULV_OK, or the error that it recorded with culv_last_error_set(). The ring
- * calls them on the thread that called the ring, with no lock that an acquire or release of the
- * other side needs. */
+/** A timeline, and the functions by which the host uses it. A function is NULL if the host cannot
+ * do that. Each returns CULV_OK, or the error that it recorded with culv_last_error_set(). The ring
+ * calls them on the thread that called the ring. Meanwhile it holds no lock that the other side's
+ * acquire or release needs. */
 typedef struct culv_ring_timeline {
     /** CUDA's half of the timeline. NULL if neither side is a CUDA stream used through Culvert. */
     culv_semaphore *semaphore;
     /** Function that gets the counter's present value. Required for MAILBOX, max_latency and
-     * check_counters. Otherwise optional; it makes waits rarer. */
+     * check_counters. Otherwise it is optional and makes waits rarer. */
     culv_result (*value)(void *context, uint64_t *out);
     /** Function that waits until the counter has reached `value`, and returns TIMEOUT after
-     * `timeout` nanoseconds (0: only asks). The ring splits a long wait into pieces. `done` must
-     * have it for max_frames_in_flight and max_latency, and both timelines for
-     * culv_ring_drain(). */
+     * `timeout` nanoseconds (0: at once). The ring splits a long wait into pieces.
+     * max_frames_in_flight and max_latency need it in `done`; culv_ring_drain() needs it in both
+     * timelines. */
     culv_result (*wait)(void *context, uint64_t value, uint64_t timeout);
-    /** Function that signals from the host, in place of a side which will never signal. If it is
+    /** Function that signals from the host, in place of a side that will never signal. If it is
      * NULL or fails, CUDA signals `semaphore` instead. */
     culv_result (*signal)(void *context, uint64_t value);
     void *context;
@@ -151,24 +154,24 @@ typedef struct culv_ring_desc {
     const culv_ring_settings *settings;
     culv_ring_timeline ready; /**< Required. */
     culv_ring_timeline done;  /**< Required: another timeline than `ready`. */
-    uint64_t ready_value; /**< The present values of the counters. The first signals are higher. */
+    uint64_t ready_value;     /**< The counters' present values: the first signals exceed them. */
     uint64_t done_value;
     const char *label; /**< Copied (up to 63 bytes). Appears in messages. Default: none. */
 } culv_ring_desc;
 
 CULV_INIT(culv_ring_desc)
 
-/** One slot, while a side has it. */
+/** A frame in a slot, while a side holds it. */
 typedef struct culv_ring_frame {
     /** Number of the frame: counts the frames that the producer released, from 0. */
     uint64_t number;
     /** Value of the other side's timeline to wait for before you touch the slot. 0: do not wait (an
-     * earlier frame of the burst did, or nobody has used the slot yet). */
+     * earlier frame of the burst waited, or the slot was never used). */
     uint64_t wait_value;
     /** Value of this side's timeline to signal after the last use. 0: do not signal (a later frame
-     * of the burst does). culv_ring_release() sets it. */
+     * of the burst will). culv_ring_release() sets it. */
     uint64_t signal_value;
-    /** MAILBOX, consumer: number of frames skipped since its last one. */
+    /** MAILBOX, consumer: number of frames that were skipped since its last frame. */
     uint64_t skipped;
     uint32_t slot;          /**< The slot, 0 to depth - 1. */
     culv_bool repeated;     /**< MAILBOX, consumer: nonzero if this is the same frame as before. */
@@ -186,9 +189,9 @@ typedef struct culv_ring_stats {
     uint64_t producer_waits, consumer_waits; /**< Number of acquires that waited on the host. */
     /** Number of values that were handed out to be signaled. */
     uint64_t ready_signaled, done_signaled;
-    /** The settings in use now, which max_latency or AUTO may have chosen. */
+    /** Settings that are in use now. max_latency or AUTO may have chosen them. */
     uint32_t depth, burst;
-    /** Nanoseconds from frame to frame, with max_latency and by AUTO's choice; otherwise 0. */
+    /** Nanoseconds from frame to frame, if max_latency or AUTO measures them; otherwise 0. */
     uint64_t frame_time;
     culv_ring_waits cuda_waits; /**< In use now: QUEUED or SIGNAL_FIRST. */
     culv_bool tries;            /**< Nonzero while AUTO has not chosen yet. */
@@ -196,9 +199,9 @@ typedef struct culv_ring_stats {
 
 CULV_INIT(culv_ring_stats)
 
-/** Makes a ring of `device` on your slots and timelines. From then on, CUDA's signals of these
- * semaphores wait for earlier small writes, which they could overtake otherwise (docs/ring.md, "Two
- * CUDA sides").
+/** Makes a ring of `device` on your slots and timelines. From then on, a signal by CUDA waits for
+ * small writes that came before it in the stream; without that, the signal could overtake them
+ * (docs/ring.md, "Two CUDA sides").
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE; VALUE: a depth, a burst, a policy, or a timeline
  * that lacks the functions that the settings need; DEVICE_MISMATCH: a semaphore of another device;
  * NOT_READY: the device is suspended), DRIVER, ASYNC, OUT_OF_MEMORY.
@@ -209,134 +212,142 @@ CULV_EXPORT culv_result culv_ring_create(culv_device *device, const culv_ring_de
 
 /** Destroys the ring and all that it made.
  *
- * End both sides first (culv_ring_stop()). A side that still waits in culv_ring_acquire() gets
- * RING_STOPPED, but one that gets its frame at that moment would use a destroyed ring.
+ * End both sides first (culv_ring_stop()). If a side still waits in culv_ring_acquire(), it gets
+ * RING_STOPPED; but if it gets its frame at that moment, it uses a destroyed ring.
  *
  * On a ring of your own slots, the call does not wait for the GPU: free the slots after
  * culv_ring_drain() has succeeded. On a graphics API's ring, that API's work must be done, or its
- * device lost. If last_use is NULL, CUDA's work should be done, too; otherwise the ring's objects
- * are DEFERRED behind the work of *last_use (culv_shared_buffer_destroy()). OpenGL's registered
- * objects are unmapped either way. If CUDA still waits for a signal of the API's side, Culvert
- * waits a second for it and then signals in its place.
+ * device must be lost. If last_use is NULL, CUDA's work should have finished too. If it is not
+ * NULL, the release of the ring's objects is DEFERRED until the work in *last_use has finished
+ * (culv_shared_buffer_destroy()). OpenGL's registered objects are unmapped in both cases. If CUDA
+ * still waits for a signal of the API's side, Culvert waits a second for that signal and then
+ * signals in its place.
  * Errors: after an error nothing is done, and the pointer keeps its value: INVALID (CONTEXT: it is
- * OpenGL's, and no context of its attachment is current on this thread), DRIVER (OpenGL's driver
- * refused: try again).
- * Threads: any, for OpenGL's the context's; after the last call of either side. */
+ * an OpenGL ring, and no context of its attachment is current on this thread), DRIVER (OpenGL's
+ * driver refused: try again).
+ * Threads: any (OpenGL: the context's thread), after the last call of either side. */
 CULV_EXPORT culv_result culv_ring_destroy(culv_ring **ring, const CUstream *last_use);
 
-/** Returns CUDA's half of a slot's buffer. NULL if the resource is an image or does not exist, and
- * on a ring of your own slots.
- * Ownership: the ring's, or that of the object that you passed in. */
+/** Returns CUDA's half of a slot's buffer, or NULL if the resource is an image or does not exist,
+ * or if the slots are your own.
+ * Ownership: the ring owns it, or you do if you passed the object in. */
 CULV_EXPORT culv_buffer *culv_ring_buffer(const culv_ring *ring, uint32_t slot, uint32_t resource);
 
-/** Returns CUDA's half of a slot's image, likewise; NULL if the resource is a buffer. If OpenGL's
- * way is REGISTER, its arrays, surfaces and textures are valid from an acquire to the release: ask
- * again in each frame.
+/** Returns CUDA's half of a slot's image, or NULL if the resource is a buffer or does not exist, or
+ * if the slots are your own. If culv_gl_ring_info::way is REGISTER, the image's arrays, surfaces
+ * and textures are valid from an acquire to the release: ask again in each frame.
  * Ownership: as culv_ring_buffer(). */
 CULV_EXPORT culv_image *culv_ring_image(const culv_ring *ring, uint32_t slot, uint32_t resource);
 
-/** Returns culv_buffer_pointer() of culv_ring_buffer(), 0 where that is NULL. If OpenGL's way is
- * REGISTER, it may differ after each acquire, and is 0 while CUDA does not have the slot.
- * Ownership: as culv_ring_buffer(). Threads: any; with REGISTER those of CUDA's side. */
+/** Returns culv_buffer_pointer() of culv_ring_buffer(), or 0 if that is NULL. If
+ * culv_gl_ring_info::way is REGISTER, the pointer may change with each acquire, and it is 0 while
+ * CUDA does not hold the slot.
+ * Ownership: as culv_ring_buffer(). Threads: any; with REGISTER, the thread of CUDA's side. */
 CULV_EXPORT CUdeviceptr culv_ring_pointer(const culv_ring *ring, uint32_t slot, uint32_t resource);
 
-/** Returns a slot's buffer with both halves, for culv_vk_buffer_handle() and its kin. NULL if the
- * resource is an image, is registered (OpenGL) or does not exist, and on a ring of your own slots.
- * Ownership: the ring's, unless you passed it in; culv_shared_buffer_destroy() refuses the ring's
- * (OWNED). */
+/** Returns a slot's buffer with both halves, for example for culv_vk_buffer_handle(). Returns NULL
+ * if the resource is an image, is registered (OpenGL) or does not exist, or if the slots are your
+ * own.
+ * Ownership: the ring owns it, or you do if you passed it in. culv_shared_buffer_destroy() refuses
+ * a buffer that the ring owns (OWNED). */
 CULV_EXPORT culv_shared_buffer *culv_ring_shared_buffer(const culv_ring *ring, uint32_t slot,
                                                         uint32_t resource);
 
-/** Returns a slot's image with both halves, for culv_vk_image_handle() and its kin; NULL if the
- * resource is a buffer. Otherwise as culv_ring_shared_buffer().
+/** Returns a slot's image with both halves, for example for culv_vk_image_handle(). Returns NULL if
+ * the resource is a buffer; otherwise as culv_ring_shared_buffer().
  * Ownership: as culv_ring_shared_buffer(). */
 CULV_EXPORT culv_shared_image *culv_ring_shared_image(const culv_ring *ring, uint32_t slot,
                                                       uint32_t resource);
 
-/** Takes the side's next slot. The host waits up to `timeout` nanoseconds for the other side to
- * submit (0: it does not wait), without polling. Afterwards make your queue wait for
+/** Takes the side's next slot. The host waits up to `timeout` nanoseconds until the other side has
+ * submitted (0: it does not wait), without polling. Afterwards make your queue wait for
  * out->wait_value of the other side's timeline. Allocates nothing. After an error nothing is
- * acquired. If the wait lasts 1, 10 and 100 s, the log is told who is late, in the words of the
- * error (WARNING).
+ * acquired. When the wait has lasted 1 s, 10 s and 100 s, the log gets a WARNING with the words of
+ * the TIMEOUT error: they say which side is late.
  *
- * On the side of Vulkan or Direct3D 12, the call also waits as SIGNAL_FIRST says;
- * culv_vk_ring_submit() and culv_d3d12_ring_submit() make the queue wait. In OpenGL, later commands
- * of this context wait for CUDA's work; if that wait is on the CPU
+ * On the side of Vulkan or Direct3D 12, the call also waits on the host if the setting is
+ * SIGNAL_FIRST; culv_vk_ring_submit() and culv_d3d12_ring_submit() make the queue wait. In OpenGL,
+ * later commands of this context wait for CUDA's work. If that wait is on the CPU
  * (culv_gl_ring_info::waits_on_host), `timeout` covers it too (RING_LATE). If OpenGL's way is
- * STAGED, a consumer's data are copied into the GL objects. On CUDA's side use
- * culv_ring_acquire_on(): OpenGL's ways REGISTER and STAGED refuse this call there (RING_SIDE).
+ * STAGED, the call copies a consumer's data into the GL objects. On CUDA's side use
+ * culv_ring_acquire_on(): with OpenGL's ways REGISTER and STAGED, this call is refused there
+ * (RING_SIDE).
  * Errors: INVALID (NULL_ARGUMENT; VALUE: there is no such side; RING_ORDER: this side holds a
  * frame; RING_SIDE: another thread is in a call of this side), TIMEOUT (RING_FULL, RING_EMPTY,
  * RING_LATE: the message names the timeline, the value, the side that signaled last and the side
  * that is late), ASYNC (RING_STOPPED, DEVICE_LOST, TIMELINE_CHANGED). On OpenGL's side also those
  * of culv_gl_semaphore_wait() and culv_gl_copy().
  * Ownership: the slot is yours until culv_ring_release() or culv_ring_cancel().
- * Threads: one at a time for each side; on OpenGL's side the context's. */
+ * Threads: one at a time for each side; on OpenGL's side, the context's thread. */
 CULV_EXPORT culv_result culv_ring_acquire(culv_ring *ring, culv_ring_side side, uint64_t timeout,
                                           culv_ring_frame *out);
 
-/** Hands the side's slot to the other side, and sets frame->signal_value. Call it right before you
- * submit a signal of this side's timeline with that value, after the last use of the slot. You may
- * also call it after the submission, because you can predict the value: burst_ends says whether it
- * is 0. Allocates nothing. After an error the side still holds the frame.
+/** Hands the side's slot to the other side, and sets frame->signal_value. Call it after you have
+ * recorded the last use of the slot, right before you submit a signal of this side's timeline with
+ * that value. You may also call it after the submission: the value is 0 if burst_ends is 0, and
+ * otherwise one more than the side's last value. Allocates nothing. After an error the side still
+ * holds the frame.
  *
- * On Vulkan's and Direct3D 12's side, call it only beside a submission of your own;
- * culv_vk_ring_submit() and culv_d3d12_ring_submit() release and submit. On OpenGL's side it hands
- * over after the earlier commands of this context, and signals. If OpenGL's way is STAGED, a
- * producer's data are read back first, which waits for OpenGL.
- * Errors: INVALID (NULL_ARGUMENT; RING_ORDER: this side did not acquire that frame, or the API
- * keeps frames of its burst (culv_vk_ring_submit()); RING_SIDE), ASYNC (RING_STOPPED). On OpenGL's
- * side also those of culv_gl_semaphore_signal() and culv_gl_copy().
- * Ownership: the slot belongs to the other side. Threads: as culv_ring_acquire(). */
+ * On Vulkan's and Direct3D 12's side, call it only if you submit the frame yourself:
+ * culv_vk_ring_submit() and culv_d3d12_ring_submit() release and submit. On OpenGL's side, the call
+ * also signals after the earlier commands of this context. If OpenGL's way is STAGED, it first
+ * reads a producer's data back, which waits for OpenGL.
+ * Errors: INVALID (NULL_ARGUMENT; RING_ORDER: this side did not acquire that frame, or
+ * culv_vk_ring_submit() still holds earlier frames of this burst; RING_SIDE), ASYNC (RING_STOPPED).
+ * On OpenGL's side also those of culv_gl_semaphore_signal() and culv_gl_copy().
+ * Ownership: the slot then belongs to the other side. Threads: as culv_ring_acquire(). */
 CULV_EXPORT culv_result culv_ring_release(culv_ring *ring, culv_ring_side side,
                                           culv_ring_frame *frame);
 
 /** Tells the ring that the submission of a frame failed after culv_ring_release(). The side then
- * holds the frame again. The other side's GPU work may wait for frame->signal_value by now, so
+ * holds the frame again. The other side's GPU work may already wait for frame->signal_value, so
  * culv_ring_cancel() is refused: call culv_ring_release(), which sets the same signal_value, and
- * submit. If the side cannot submit any more, end the wait by culv_ring_drain() with `force`. If
- * its device is lost, call culv_vk_device_lost() or culv_ring_stop().
+ * submit again. If the side can no longer submit, end the wait by culv_ring_drain() with `force`.
+ * If its device is lost, call culv_vk_device_lost() or culv_ring_stop().
  *
- * The call is for the frame that the side released last, before its next acquire. Calls that submit
- * by themselves (culv_ring_release_on(), culv_vk_ring_submit()) release nothing if they fail.
+ * Call it for the frame that the side released last, before the side's next acquire. You do not
+ * need it for calls that submit by themselves (culv_ring_release_on(), culv_vk_ring_submit()): if
+ * they fail, they release nothing.
  * Errors: INVALID (NULL_ARGUMENT; RING_ORDER: the side released another frame last, or holds one;
  * RING_SIDE), ASYNC (RING_STOPPED).
  * Ownership: the side must release the frame again. Threads: one at a time for each side. */
 CULV_EXPORT culv_result culv_ring_submit_failed(culv_ring *ring, culv_ring_side side,
                                                 culv_ring_frame *frame);
 
-/** Gives the side's slot back as if it had not been acquired. A consumer gets the frame again, or
- * with MAILBOX a newer one. If the frame was the first of a burst, the burst begins again.
+/** Gives the side's slot back as if it had not been acquired. A consumer's next acquire gets the
+ * frame again, or with MAILBOX a newer one. If the frame was the first of a burst, the burst begins
+ * again.
  * Errors: as culv_ring_release().
  * Ownership: as before the acquire. Threads: one at a time for each side. */
 CULV_EXPORT culv_result culv_ring_cancel(culv_ring *ring, culv_ring_side side,
                                          culv_ring_frame *frame);
 
 /** Ends a burst before it is full and hands over what this side has released. Sets *signal_value to
- * the value to signal on this side's timeline after the last use of those slots. 0: no burst is
- * open. On a CUDA side use culv_ring_flush_on().
+ * the value that you must signal on this side's timeline after the last use of those slots, or to 0
+ * if no burst is open. On a CUDA side, use culv_ring_flush_on().
  *
- * After culv_vk_ring_submit(), culv_d3d12_ring_submit() and in OpenGL, the call itself submits what
- * is kept, to the queue of the last submit, and signals. Then *signal_value is 0, and you may pass
- * NULL.
+ * If the side submits by culv_vk_ring_submit() or culv_d3d12_ring_submit(), or is OpenGL, the call
+ * itself submits what the ring has kept, to the queue of the last submit, and signals.
+ * *signal_value is 0 then, and you may pass NULL.
  * Errors: INVALID (NULL_ARGUMENT; RING_ORDER: this side holds a frame; RING_SIDE), ASYNC
  * (RING_STOPPED); those of culv_vk_ring_submit(), culv_d3d12_ring_submit() and culv_ring_release().
- * Threads: as culv_ring_acquire(); the queue is externally synchronized. */
+ * Threads: as culv_ring_acquire(). You synchronize the queue. */
 CULV_EXPORT culv_result culv_ring_flush(culv_ring *ring, culv_ring_side side,
                                         uint64_t *signal_value);
 
-/** Does what culv_ring_acquire() does, for a CUDA side, and makes `stream` wait. With OpenGL's
- * ring, what this call and its kin do depends on the way (culv_gl_ring_info::way):
+/** Does what culv_ring_acquire() does, for a CUDA side, and makes `stream` wait. On OpenGL's ring,
+ * culv_gl_ring_info::way determines what this call, culv_ring_release_on() and culv_ring_flush_on()
+ * do:
  *
  *   MEMORY    the stream waits for OpenGL's use of the slot, and signals.
  *   REGISTER  acquire maps the objects of a whole burst, and the release or the cancel that ends
- *             it unmaps them. Their thread needs a context of the attachment, and so does
- *             culv_ring_drain()'s. They have culv_registration_map()'s errors too.
- *   STAGED    a consumer's acquire brings the data to CUDA's memory, and a producer's release
- *             brings them to the host. They have the errors of culv_buffer_copy() too.
+ *             it unmaps them. The threads that call these and culv_ring_drain() need a current
+ *             context of the attachment. Further errors: as culv_registration_map().
+ *   STAGED    a consumer's acquire copies the data to CUDA's memory, and a producer's release
+ *             copies them to the host. Further errors: as culv_buffer_copy().
  *
  * Errors: as culv_ring_acquire() and culv_semaphore_wait(); INVALID (NULL_ARGUMENT: the timelines
- * lack a CUDA half; RING_SIDE: the side is the one of the ring's API).
+ * lack a CUDA half; RING_SIDE: this side is the graphics API's).
  * Ownership: as culv_ring_acquire(). Threads: one at a time for each side. */
 CULV_EXPORT culv_result culv_ring_acquire_on(culv_ring *ring, culv_ring_side side, CUstream stream,
                                              uint64_t timeout, culv_ring_frame *out);
@@ -352,47 +363,48 @@ CULV_EXPORT culv_result culv_ring_release_on(culv_ring *ring, culv_ring_side sid
  * Threads: one at a time for each side. */
 CULV_EXPORT culv_result culv_ring_flush_on(culv_ring *ring, culv_ring_side side, CUstream stream);
 
-/** Changes how frames flow, for each side from its next burst on. A smaller depth takes effect as
+/** Changes the settings, for each side from its next burst on. A smaller depth takes effect as
  * slots become free. No frame is lost, except those that MAILBOX skips.
  * Errors: as culv_ring_create(). */
 CULV_EXPORT culv_result culv_ring_configure(culv_ring *ring, const culv_ring_settings *settings);
 
 /** Waits on the host until the GPU has finished everything that was handed over. Frames that are
- * ready stay ready. It also works on a stopped ring; frames that a side holds do not matter then.
+ * ready stay ready. On a stopped ring, you may call it even while a side holds a frame.
  *
- * With `force`, if this takes longer than `timeout` nanoseconds, the host signals in place of the
- * side that is late, and then of the other side. The work that waited goes on, with wrong contents.
- * That work, and CUDA's work that waits for nobody, first gets a second at least to signal by
- * itself, so that no value is signaled twice. If the call had to signal, or if a side held a frame
- * or had a burst open, all slots are empty afterwards and no side holds a frame.
+ * If `force` is set and this takes longer than `timeout` nanoseconds, the host signals in place of
+ * the side that is late, and then in place of the other side. The work that waited goes on, with
+ * wrong contents. Before the host signals for a side, work of that side that can still run gets at
+ * least a second to signal by itself, so that no value is signaled twice. If the call had to
+ * signal, or if a side held a frame or had a burst open, all slots are empty afterwards and no side
+ * holds a frame.
  *
  * If CUDA's context is lost, the host signals by the graphics API. If the graphics device is lost,
- * CUDA signals. CULV_OK then says that nothing waits for the lost side. The ring stays stopped.
+ * CUDA signals. CULV_OK then means that nothing waits for the lost side. The ring stays stopped.
  * Errors: TIMEOUT (RING_LATE: the message names the timeline, the value, the side that signaled
  * last and the side that is late), UNSUPPORTED (NO_FORCE: neither the host nor CUDA can signal that
- * timeline), BUSY (RING_ORDER: without `force`, a side holds a frame or has a burst open), INVALID
- * (NULL_ARGUMENT; VALUE: a timeline lacks `wait`; RING_SIDE: a side is in a call), ASYNC
- * (DEVICE_LOST; RING_STOPPED: culv_ring_stop() was called meanwhile).
+ * timeline), BUSY (RING_ORDER: without `force`, on a ring that is not stopped, a side holds a frame
+ * or has a burst open), INVALID (NULL_ARGUMENT; VALUE: a timeline lacks `wait`; RING_SIDE: a side
+ * is in a call), ASYNC (DEVICE_LOST; RING_STOPPED: culv_ring_stop() was called meanwhile).
  * Threads: any, while neither side is in a call.
- * Source: vkSignalSemaphore: a timeline only grows, so the late side must not signal later. Destroy
- * its device. */
+ * Source: vkSignalSemaphore: a timeline only grows. So the late side must not signal after a forced
+ * drain: destroy its device. */
 CULV_EXPORT culv_result culv_ring_drain(culv_ring *ring, uint64_t timeout, culv_bool force);
 
-/** Stops the ring for both sides, for good: calls that wait in the ring and later calls get
- * RING_STOPPED. It does not wait and calls no driver, so it works if a device is lost. A second
- * call does nothing.
+/** Stops the ring for both sides, and there is no restart: each acquire, release, cancel and flush
+ * that waits or comes later gets RING_STOPPED. It does not wait and calls no driver, so it also
+ * works if a device is lost. A second call does nothing.
  *
- * When the threads that slept in the ring have ended, call culv_ring_drain(), and destroy the ring.
- * GPU work that waits is freed by culv_ring_drain() with `force` and culv_vk_device_lost().
+ * When the threads that waited in the ring have returned, call culv_ring_drain(), and destroy the
+ * ring. If GPU work still waits, culv_ring_drain() with `force` or culv_vk_device_lost() frees it.
  * Errors: INVALID (NULL_ARGUMENT).
  * Ownership: none; the ring stays yours.
  * Threads: any, also while other threads are in calls of the ring. */
 CULV_EXPORT culv_result culv_ring_stop(culv_ring *ring);
 
-/** Returns CUDA's half of a side's timeline, for graphs (culv_graph_add_node(),
- * culv_graph_exec_set_node()) with the values of culv_ring_acquire() and culv_ring_release().
- * NULL if the timeline lacks a CUDA half, or for NULL.
- * Ownership: that of culv_ring_timeline::semaphore. */
+/** Returns CUDA's half of a side's timeline, or NULL if it lacks one. Use it in graphs
+ * (culv_graph_add_node(), culv_graph_exec_set_node()) with the values of culv_ring_acquire() and
+ * culv_ring_release(). Returns NULL for NULL.
+ * Ownership: the ring owns it, or you do if you passed it in (culv_ring_timeline::semaphore). */
 CULV_EXPORT culv_semaphore *culv_ring_semaphore(const culv_ring *ring, culv_ring_side side);
 
 /** Fills *out with the history of the ring.

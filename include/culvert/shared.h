@@ -31,28 +31,30 @@ typedef struct culv_shared_semaphore culv_shared_semaphore;
  * memory. The API's work with it must be done, as for vkDestroyBuffer; OpenGL keeps the memory
  * until its own work is done.
  *
- * If last_use is NULL, CUDA's work should be done: the call may wait for it (culv_buffer_unmap()).
- * For a buffer in host memory it must be done, because no text says that unregistering waits.
+ * If last_use is NULL, CUDA's work should have finished: the call may wait for it
+ * (culv_buffer_unmap()). For a buffer in host memory it must have finished: CUDA's documents do not
+ * say that cuMemHostUnregister waits.
  *
- * Otherwise the call never waits for CUDA, and DEFERS CUDA's half behind the work of *last_use.
- * Until then the mapping keeps the pages, also yours of culv_vk_buffer_create_desc::host_pointer.
- * With HOST the memory of the copies may belong to the API: it is freed with
- * the mapping, at the latest when you detach. After that, the call that destroys the last object of
- * the attachment waits.
- * Errors: INVALID (OWNED: it is a part of a ring, a bridge or a shadow; CONTEXT: it is OpenGL's,
- * and no context of its attachment is current on this thread). After an error nothing is done.
- * Threads: any, and for an object of OpenGL the context's; ordered with other calls on this object
- * and with the destruction of its VkDevice. */
+ * If last_use is not NULL, the call never waits for CUDA, and DEFERS the release of CUDA's half
+ * until the work in *last_use has finished. Until then the mapping needs its pages, also your pages
+ * of culv_vk_buffer_create_desc::host_pointer. On the HOST path, the memory of the copies may
+ * belong to the API: it is freed with the mapping, or at the latest when you detach. After a
+ * detach, the call that destroys the attachment's last object waits.
+ * Errors: INVALID (OWNED: it is a part of a ring, a bridge or a shadow; CONTEXT: it is an OpenGL
+ * object, and no context of its attachment is current on this thread). After an error nothing has
+ * changed.
+ * Threads: any (OpenGL: the context's thread), but not during another call on this object or the
+ * destruction of its VkDevice. */
 CULV_EXPORT culv_result culv_shared_buffer_destroy(culv_shared_buffer **buffer,
                                                    const CUstream *last_use);
 
-/** Returns CUDA's half of the buffer: its pointer and size. NULL for NULL.
- * Ownership: Culvert's, valid until the buffer is destroyed; culv_buffer_unmap() refuses it. */
+/** Returns CUDA's half of the buffer, which has its pointer and size, or NULL for NULL.
+ * Ownership: Culvert owns it, until the buffer is destroyed; culv_buffer_unmap() refuses it. */
 CULV_EXPORT culv_buffer *culv_shared_buffer_cuda(const culv_shared_buffer *buffer);
 
-/** Returns the first byte of the buffer in CUDA: culv_buffer_pointer() of
- * culv_shared_buffer_cuda(). 0 for NULL.
- * Ownership: Culvert's, valid until the buffer is destroyed. */
+/** Returns the buffer's address in CUDA, which is culv_buffer_pointer() of
+ * culv_shared_buffer_cuda(), or 0 for NULL.
+ * Ownership: Culvert owns it, until the buffer is destroyed. */
 CULV_EXPORT CUdeviceptr culv_shared_buffer_pointer(const culv_shared_buffer *buffer);
 
 /** Does what culv_shared_buffer_destroy() does for an image. Destroy your views of it first.
@@ -60,46 +62,46 @@ CULV_EXPORT CUdeviceptr culv_shared_buffer_pointer(const culv_shared_buffer *buf
 CULV_EXPORT culv_result culv_shared_image_destroy(culv_shared_image **image,
                                                   const CUstream *last_use);
 
-/** Returns CUDA's half of the image: its arrays, surfaces and textures. NULL for NULL.
- * Ownership: Culvert's, valid until the image is destroyed; culv_image_unmap() refuses it. */
+/** Returns CUDA's half of the image, which has its arrays, surfaces and textures, or NULL for NULL.
+ * Ownership: Culvert owns it, until the image is destroyed; culv_image_unmap() refuses it. */
 CULV_EXPORT culv_image *culv_shared_image_cuda(const culv_shared_image *image);
 
 /** Destroys CUDA's import and the API's semaphore. The API's work with it must be done, as for
  * vkDestroySemaphore.
  *
- * If last_use is NULL, CUDA's work should be done: the call waits for it, as
+ * If last_use is NULL, CUDA's work should have finished: the call waits for it, as
  * culv_semaphore_destroy() does. CUDA may still wait for a value of a timeline that CUDA itself
- * does not signal. If that value does not come within a second, the call signals it and logs a
- * warning, because nobody else can.
+ * does not signal. If the other side does not signal that value within a second, the call signals
+ * it and logs a warning.
  *
- * Otherwise the call never waits for CUDA, and DEFERS CUDA's half behind the work of *last_use. On
- * the HOST path the API's semaphore is destroyed when no host function is
- * pending, at the latest when you detach. After that, this call waits if it destroys the last
- * object of the attachment.
+ * If last_use is not NULL, the call never waits for CUDA, and DEFERS the release of CUDA's half
+ * until the work in *last_use has finished. On the HOST path, the API's semaphore is destroyed when
+ * no host function is pending, or at the latest when you detach. After a detach, the call waits if
+ * it destroys the attachment's last object.
  * Errors: as culv_shared_buffer_destroy(). Threads: as culv_shared_buffer_destroy(). */
 CULV_EXPORT culv_result culv_shared_semaphore_destroy(culv_shared_semaphore **semaphore,
                                                       const CUstream *last_use);
 
-/** Signals the highest value of a timeline that CUDA was told to wait for, if the timeline has not
- * reached it. Call it if the submission that was to signal that value failed, or if an error came
- * between culv_semaphore_wait() and the submission. Otherwise every call that waits for CUDA's
- * work, such as the destruction of a buffer, waits for ever. CUDA's work after its wait then reads
- * data that was never written. No submission that signals the timeline may be pending. For a ring's
+/** Signals the highest value that CUDA waits for on a timeline, if the timeline has not reached it.
+ * Call it if the submission that should signal that value failed, or if an error came between
+ * culv_semaphore_wait() and the submission. Without it, each call that waits for CUDA's work, such
+ * as the destruction of a buffer, waits for ever. With it, CUDA's work after the wait reads data
+ * that was never written. No submission that signals the timeline may be pending. For a ring's
  * timeline use culv_ring_submit_failed().
  * Errors: INVALID (NULL_ARGUMENT; VALUE: it is a binary semaphore), DRIVER, ASYNC (DEVICE_LOST).
  * Threads: any, one at a time for each semaphore. */
 CULV_EXPORT culv_result culv_shared_semaphore_submit_failed(culv_shared_semaphore *semaphore);
 
-/** Returns CUDA's half of the semaphore, for culv_semaphore_signal() and culv_semaphore_wait().
+/** Returns CUDA's half of the semaphore, for culv_semaphore_signal() and culv_semaphore_wait(), or
  * NULL for NULL.
- * Ownership: Culvert's, valid until the semaphore is destroyed; culv_semaphore_destroy() refuses
+ * Ownership: Culvert owns it, until the semaphore is destroyed; culv_semaphore_destroy() refuses
  * it. */
 CULV_EXPORT culv_semaphore *culv_shared_semaphore_cuda(const culv_shared_semaphore *semaphore);
 
-/** Waits on the host until a timeline has reached `value`, whichever side signals it, for at most
- * `timeout` nanoseconds (0: only asks). If you call it before culv_semaphore_wait(), or before a
- * submission that waits, the GPU does not have to wait. It does not replace that wait, which also
- * makes the other side's writes visible. docs/waits.md says what it costs and when to use it.
+/** Waits on the host until a timeline has reached `value`, for at most `timeout` nanoseconds (0: it
+ * does not wait). Either side may signal the value. If you call this before culv_semaphore_wait(),
+ * or before a submission that waits, the GPU does not have to wait. You still need that wait: it
+ * also makes the other side's writes visible. docs/waits.md says what it costs and when to use it.
  * Errors: INVALID (NULL_ARGUMENT; VALUE: it is a binary semaphore), TIMEOUT (NOT_READY),
  * UNSUPPORTED (EXTENSION_MISSING: the device has no timelines that the host can wait for), DRIVER,
  * ASYNC (DEVICE_LOST).
@@ -110,20 +112,21 @@ CULV_EXPORT culv_result culv_shared_semaphore_wait_on_host(const culv_shared_sem
 
 /* What cannot be shared ------------------------------------------------------------------------ */
 
-/* Copies instead of sharing, if sharing is impossible: the graphics API draws on another
- * GPU, it exports nothing (WSL, remote desktop), or CUDA cannot map the format. A program must ask
- * for a fallback (culv_vk_buffer_create_desc::fallback and the like; culv_vk_device_desc::fallback
- * for another GPU), and each object says whether it uses one. docs/fallback.md has the frame and
- * the costs.
+/* Culvert can copy if sharing is impossible: the graphics API uses another GPU, it exports nothing
+ * (WSL, remote desktop), or CUDA cannot map the format. A program must ask for such a fallback
+ * (culv_vk_buffer_create_desc::fallback and similar fields; culv_vk_device_desc::fallback for
+ * another GPU), and each object says whether it uses one. docs/fallback.md has the frame and the
+ * costs.
  *
  *   PEER   The resource is shared with the CUDA device of its own GPU. Copies go from GPU to GPU,
  *          between that device and the memory of the culv_device.
  *   HOST   Only the graphics API uses the resource. Pinned host memory lies in between, with one
  *          copy on either side of it.
  *
- * Write the program once for all three: call culv_buffer_copy() or culv_image_copy() after CUDA's
- * last write and before CUDA's first read, and record the copies of culvert/vulkan_memory.h into
- * its command buffers. If memory is shared (SHARED, DIRECT), all of these calls do nothing. */
+ * Write the program once for sharing and both fallbacks: call culv_buffer_copy() or
+ * culv_image_copy() after CUDA's last write and before CUDA's first read, and record the copies of
+ * culvert/vulkan_memory.h into its command buffers. If memory is shared (SHARED, DIRECT), all of
+ * these calls do nothing. */
 
 /** The way in which CUDA reaches an object of a graphics API. */
 typedef enum culv_sharing {
@@ -145,31 +148,32 @@ typedef enum culv_fallback {
     CULV_FALLBACK_FORCE32 = 0x7fffffff
 } culv_fallback;
 
-/** Returns the name of a way of sharing, "SHARED".
+/** Returns the name of a way of sharing, for example "SHARED".
  * Errors: none; "unknown" for other values.
  * Ownership: a static string, never NULL. */
 CULV_EXPORT const char *culv_sharing_name(culv_sharing sharing);
 
-/** Tells how CUDA reaches a buffer; SHARED for NULL. */
+/** Returns the way in which CUDA reaches a buffer, or SHARED for NULL. */
 CULV_EXPORT culv_sharing culv_buffer_sharing(const culv_buffer *buffer);
 
-/** Tells how CUDA reaches an image; SHARED for NULL. */
+/** Returns the way in which CUDA reaches an image, or SHARED for NULL. */
 CULV_EXPORT culv_sharing culv_image_sharing(const culv_image *image);
 
-/** Tells how CUDA reaches a semaphore; SHARED for NULL, and for a semaphore of another GPU that
- * CUDA signals itself (culv_vk_device_desc::allow_other_gpu). PEER: signals and waits run on the
- * other GPU, and events tie them to the caller's stream. HOST: host functions in the stream signal
- * and wait. A pending wait then blocks a thread of the CUDA driver, and with it the host functions
- * of other streams. No such wait may depend on another stream's host function. */
+/** Returns the way in which CUDA reaches a semaphore, or SHARED for NULL. It is also SHARED for a
+ * semaphore of another GPU that CUDA signals itself (culv_vk_device_desc::allow_other_gpu). PEER:
+ * signals and waits run on the other GPU, and events order them with the caller's stream. HOST:
+ * host functions in the stream signal and wait. A pending wait blocks a thread of the CUDA driver,
+ * so that host functions of other streams do not run: no such wait may depend on one of them. */
 CULV_EXPORT culv_sharing culv_semaphore_sharing(const culv_semaphore *semaphore);
 
 /** The direction of a fallback's copy. */
 typedef enum culv_copy {
-    /** From CUDA to the graphics API. CUDA's half comes after CUDA's last write and before the
-     * signal that the graphics API waits for; the graphics API's half after that wait. */
+    /** From CUDA to the graphics API. Call CUDA's half after CUDA's last write and before the
+     * signal that the graphics API waits for. Record the graphics API's half after that wait. */
     CULV_COPY_UPLOAD = 0,
-    /** From the graphics API to CUDA. The graphics API's half comes after its last use and before
-     * the signal that CUDA waits for; CUDA's half after that wait and before CUDA's first read. */
+    /** From the graphics API to CUDA. Record the graphics API's half after its last use and before
+     * the signal that CUDA waits for. Call CUDA's half after that wait and before CUDA's first
+     * read. */
     CULV_COPY_DOWNLOAD = 1,
     CULV_COPY_FORCE32 = 0x7fffffff
 } culv_copy;
@@ -192,21 +196,21 @@ typedef struct culv_image_field {
     /** Bytes from one slice or layer to the next, a multiple of row_pitch. 0: they are packed. */
     uint64_t slice_pitch;
     uint32_t level; /**< The mip level; 0 for an image of several planes. */
-    uint32_t plane; /**< Of an image of several planes, or 1 for stencil beside depth; else 0. */
+    uint32_t plane; /**< The plane, if there are several; 1 for stencil beside depth; else 0. */
 } culv_image_field;
 
 CULV_INIT(culv_image_field)
 
-/** Copies a linear field into a whole level (or plane) of an image, in `stream`, straight to where
- * the graphics API reads it, whatever the sharing is: into the shared array, into the image on the
- * other GPU (PEER), or into the host memory that the copies of culvert/vulkan_memory.h take it
- * from (HOST). With PEER and HOST the device's own arrays keep what they have, so do not call
- * culv_image_copy() for the same frame.
+/** Copies linear texels into a whole level (or plane) of an image, in `stream`. The texels go
+ * directly to the memory that the graphics API reads: to the shared array, to the image on the
+ * other GPU (PEER), or to the host memory that the copies of culvert/vulkan_memory.h read (HOST).
+ * With PEER and HOST, the device's own arrays do not change, so do not call culv_image_copy() for
+ * the same frame.
  *
  * CUDA's copies into arrays are faster than vkCmdCopyBufferToImage in Vulkan's queue, and the
  * kernel of culv_image_prepare_write() is faster than both.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE; LEVEL: the image has no such level or plane; VALUE:
- * a pitch is smaller than what lies in it, or slice_pitch is no multiple of row_pitch; NOT_MAPPED;
+ * a pitch is smaller than a row or a slice, or slice_pitch is no multiple of row_pitch; NOT_MAPPED;
  * STREAM_DEVICE), UNSUPPORTED (FORMAT: a shared image without arrays), DRIVER, ASYNC,
  * OUT_OF_MEMORY.
  * Threads: any, one at a time for an image.
@@ -214,14 +218,14 @@ CULV_INIT(culv_image_field)
 CULV_EXPORT culv_result culv_image_write(culv_image *image, const culv_image_field *field,
                                          CUstream stream);
 
-/** Loads the kernel by which culv_image_write() fills this shared image from now on, in place of
+/** Loads a kernel. From then on, culv_image_write() fills this shared image by it in place of
  * CUDA's copy: on an H200 (driver 580.159.04) 1,812 in place of 411 GB/s (RGBA8, 4096 x 4096), and
- * 2,025 in place of 422 (RGBA32F). Each image needs this call once.
- * Call it while no work on the GPU waits for this thread. The driver compiles and loads (10 ms; 100
- * at a process's first module), and on an H200 it did not return before a stream that waited for
- * the host had gone on.
- * If there is no such kernel (PEER and HOST, 1D images, images without surfaces, a driver that
- * compiles no PTX, such as the twin's), the call does nothing and returns CULV_OK.
+ * 2,025 in place of 422 (RGBA32F). Each image needs this call once. Call it while no work on the
+ * GPU waits for this thread: on an H200, the driver did not return before a stream that waited for
+ * the host had gone on. The driver compiles and loads the kernel in 10 ms, or in 100 ms if it is
+ * the process's first module. If there is no such kernel (PEER and HOST, 1D images, images without
+ * surfaces, a driver that compiles no PTX, such as the twin's), the call does nothing and returns
+ * CULV_OK.
  * Errors: INVALID (NULL_ARGUMENT, NOT_MAPPED), DRIVER, ASYNC, OUT_OF_MEMORY.
  * Source: PTX ISA, sust; cuda.h, cuModuleLoadData. */
 CULV_EXPORT culv_result culv_image_prepare_write(culv_image *image);
@@ -251,32 +255,33 @@ typedef enum culv_access {
 } culv_access;
 
 /** Ends a registration. A mapped object is unmapped first, in the stream in which it was mapped.
- * CUDA's work with its surfaces and textures should be done; otherwise the call waits for it. After
- * culv_gl_lose_contexts() the driver's part is left to the CUDA context.
- * Errors: INVALID (OWNED: it is a part of a ring; CONTEXT: it is OpenGL's,
- * and no context of its attachment is current on this thread). Nothing is done then. DRIVER (the
+ * CUDA's work with its surfaces and textures should have finished; otherwise the call waits for it.
+ * After culv_gl_lose_contexts() the driver's part is left to the CUDA context.
+ * Errors: INVALID (OWNED: it is a part of a ring; CONTEXT: it is an OpenGL object, and no context
+ * of its attachment is current on this thread). After these errors nothing has changed. DRIVER (the
  * driver refused: try again).
- * Ownership: the object stays yours. CUDA's COM reference of a Direct3D object is released.
+ * Ownership: the object stays yours. CUDA releases its COM reference of a Direct3D object.
  * Threads: the API's thread, ordered with other calls on this object.
  * Source: cuda.h, cuGraphicsUnregisterResource. */
 CULV_EXPORT culv_result culv_registration_destroy(culv_registration **registration);
 
-/** Gives `count` objects to CUDA, all or none, in one call of the driver. Earlier work of the API
- * (in OpenGL: of this context) is done before later work of the stream. The API must not use the
- * objects until the unmap. `count` 0 is a no-op. More than 64 take an allocation.
+/** Gives `count` objects to CUDA, all or none, in one call of the driver. Later work of the stream
+ * comes after earlier work of the API (in OpenGL: of this context). The API must not use the
+ * objects until the unmap. If count is 0, the call does nothing. If count exceeds 64, it allocates
+ * memory.
  * Errors: INVALID (NULL_ARGUMENT; CONTEXT: as culv_registration_destroy(); MAPPED: one is mapped
- * already; VALUE: one is listed twice, is of another API or another attachment than the first, or
- * is OpenGL's and was deleted or resized since it was registered; DEVICE_MISMATCH: one was
- * registered with another culv_device; SIZE; CAPTURE: the stream is being captured; STREAM_DEVICE),
- * DRIVER, ASYNC, OUT_OF_MEMORY.
+ * already; VALUE: one is listed twice, belongs to another API or another attachment than the first,
+ * or is an OpenGL object that was deleted or resized since it was registered; DEVICE_MISMATCH: one
+ * was registered with another culv_device; SIZE; CAPTURE: the stream is being captured;
+ * STREAM_DEVICE), DRIVER, ASYNC, OUT_OF_MEMORY.
  * Threads: the API's thread, ordered with other calls on these objects.
  * Source: cuda.h, cuGraphicsMapResources. */
 CULV_EXPORT culv_result culv_registration_map(culv_registration *const *registrations,
                                               uint32_t count, CUstream stream);
 
-/** Gives the objects back to the API. Earlier work of the stream is done before later work of the
- * API; work in other streams is not waited for. Pointers, arrays, surfaces and textures of the
- * objects become invalid: ask again after each map. `count` 0 is a no-op.
+/** Gives the objects back to the API. Later work of the API comes after earlier work of this
+ * stream, but it does not wait for other streams. Pointers, arrays, surfaces and textures of the
+ * objects become invalid: ask again after each map. If count is 0, the call does nothing.
  * Errors: as culv_registration_map(), and INVALID (NOT_MAPPED). DRIVER with
  * CUDA_ERROR_UNMAP_FAILED: they are unmapped, but what CUDA wrote is lost.
  * Threads: the API's thread, ordered with other calls on these objects.
@@ -284,32 +289,35 @@ CULV_EXPORT culv_result culv_registration_map(culv_registration *const *registra
 CULV_EXPORT culv_result culv_registration_unmap(culv_registration *const *registrations,
                                                 uint32_t count, CUstream stream);
 
-/** Tells whether the object is mapped. 0 for NULL. Threads: any, ordered with maps and unmaps. */
+/** Tells whether the object is mapped. Returns 0 for NULL. Threads: any, but not during a map or
+ * unmap. */
 CULV_EXPORT culv_bool culv_registration_is_mapped(const culv_registration *registration);
 
-/** Returns CUDA's side of a registered buffer. Its culv_buffer_pointer() is 0 while it is not
- * mapped, and may be another one after each map. NULL for NULL, and for an image.
- * Ownership: Culvert's, valid until the registration is destroyed; culv_buffer_unmap() refuses
+/** Returns CUDA's side of a registered buffer, or NULL for an image or for NULL. Its
+ * culv_buffer_pointer() is 0 while it is not mapped, and may change with each map.
+ * Ownership: Culvert owns it, until the registration is destroyed; culv_buffer_unmap() refuses
  * it. */
 CULV_EXPORT culv_buffer *culv_registration_buffer(const culv_registration *registration);
 
-/** Returns CUDA's side of a registered image. Its arrays, surfaces and textures exist while it is
- * mapped; otherwise the calls that return them answer NOT_MAPPED. NULL for NULL, and for a buffer.
- * Ownership: Culvert's, valid until the registration is destroyed; culv_image_unmap() refuses
+/** Returns CUDA's side of a registered image, or NULL for a buffer or for NULL. Its arrays,
+ * surfaces and textures exist while it is mapped; otherwise the calls that return them answer
+ * NOT_MAPPED.
+ * Ownership: Culvert owns it, until the registration is destroyed; culv_image_unmap() refuses
  * it. */
 CULV_EXPORT culv_image *culv_registration_image(const culv_registration *registration);
 
-/** Returns the first byte of a mapped buffer in CUDA. 0 for NULL, for an image, and while it is not
+/** Returns a mapped buffer's address in CUDA, or 0 for NULL, for an image, and while it is not
  * mapped.
- * Ownership: the driver's, valid until the unmap. Threads: any, ordered with maps and unmaps. */
+ * Ownership: the driver owns it, until the unmap. Threads: any, but not during a map or unmap. */
 CULV_EXPORT CUdeviceptr culv_registration_pointer(const culv_registration *registration);
 
-/** Gets the array of one layer, or of one face of a cube (+x, -x, +y, -y, +z, -z), of a level of a
- * mapped image: Direct3D's sub-resource `level + layer * levels`. culv_image_get_array() returns
- * all layers of a level in one array. Copies of it reach all layers of a 2D array, but only the
- * first face of an OpenGL cube (an H200's driver): copy the other faces by this call.
+/** Gets the array of one layer (or of one face of a cube: +x, -x, +y, -y, +z, -z) of one level of a
+ * mapped image: in Direct3D, the sub-resource `level + layer * levels`. culv_image_get_array()
+ * returns all layers of a level in one array. A copy of that array reaches all layers of a 2D
+ * array, but only the first face of an OpenGL cube (measured on an H200): copy the other faces by
+ * this call.
  * Errors: INVALID (NULL_ARGUMENT, LEVEL, NOT_MAPPED; USAGE: it is a buffer), DRIVER, ASYNC.
- * Ownership: the driver's, valid until the unmap; never destroy it.
+ * Ownership: the driver owns it, until the unmap; never destroy it.
  * Threads: any, ordered with maps and unmaps.
  * Source: cuda.h, cuGraphicsSubResourceGetMappedArray. */
 CULV_EXPORT culv_result culv_registration_get_array(const culv_registration *registration,

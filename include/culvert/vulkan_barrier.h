@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Culvert: the barriers that hand buffers and images from a Vulkan queue to CUDA and back, as plain
+/* Culvert: barriers that pass buffers and images from a Vulkan queue to CUDA and back, as plain
  * structs for your own command buffers. Each barrier is half of a queue-family ownership transfer
  * with VK_QUEUE_FAMILY_EXTERNAL. The semaphore between the two submissions is the other half. */
 #ifndef CULV_VULKAN_BARRIER_H_
@@ -11,17 +11,17 @@
 
 CULV_EXTERN_C_BEGIN
 
-/** No queue family: the value that _init() functions set if a family is required. The call then
- * refuses a descriptor in which the family was forgotten. */
+/** No queue family: init functions set this value if a family is required, so that the call refuses
+ * a descriptor whose family you forgot to set. */
 #define CULV_VK_QUEUE_FAMILY_UNSET (~3u)
 
-/** In a transfer's queue_family: a kernel in the same command buffer or queue (vulkan_kernel.h)
- * takes CUDA's place, so no queue family changes. CULV_VK_RELEASE goes before the kernel, and
- * CULV_VK_ACQUIRE after it. No text says at which pipeline stage such a kernel runs, so the barrier
- * names ALL_COMMANDS, MEMORY_READ and MEMORY_WRITE on its side. */
+/** As a transfer's queue_family: a kernel in the same command buffer or queue (vulkan_kernel.h)
+ * takes CUDA's place, so no queue family changes. Record CULV_VK_RELEASE before the kernel, and
+ * CULV_VK_ACQUIRE after it. No specification says at which pipeline stage such a kernel runs, so
+ * the barrier has ALL_COMMANDS, MEMORY_READ and MEMORY_WRITE on the kernel's side. */
 #define CULV_VK_QUEUE_FAMILY_KERNEL (~4u)
 
-/** The direction in which a resource changes hands. */
+/** The direction of a transfer. */
 typedef enum culv_vk_direction {
     CULV_VK_ACQUIRE = 0, /**< From CUDA to Vulkan: Vulkan's queue acquires it. */
     CULV_VK_RELEASE = 1, /**< From Vulkan to CUDA: Vulkan's queue releases it. */
@@ -29,9 +29,9 @@ typedef enum culv_vk_direction {
 } culv_vk_direction;
 
 /** Vulkan's use of a shared resource. It determines the stage, the access and the image layout of a
- * barrier. Shader uses have the stage ALL_COMMANDS, which is right on every queue; set `stage`
- * (FRAGMENT_SHADER, for example) to narrow it. For transform feedback, conditional rendering and
- * video take ANY, and set `stage`, `access` and `layout` to narrow it. */
+ * barrier. Shader uses have the stage ALL_COMMANDS, which is right on every queue; set `stage` (for
+ * example FRAGMENT_SHADER) to narrow it. For transform feedback, conditional rendering and video
+ * use ANY, and narrow it by `stage`, `access` and `layout`. */
 typedef enum culv_vk_use {
     /** ALL_COMMANDS, MEMORY_READ and MEMORY_WRITE, layout GENERAL. Always right. */
     CULV_VK_USE_ANY = 0,
@@ -43,7 +43,7 @@ typedef enum culv_vk_use {
     /** Reads of a storage image, storage buffer, storage texel buffer or device address; layout
      * GENERAL. */
     CULV_VK_USE_STORAGE_READ = 5,
-    CULV_VK_USE_STORAGE = 6, /**< Reads and writes of the same; layout GENERAL. */
+    CULV_VK_USE_STORAGE = 6, /**< Reads and writes of these; layout GENERAL. */
     /** A sampled image, of any aspect, or a uniform texel buffer; layout
      * SHADER_READ_ONLY_OPTIMAL. */
     CULV_VK_USE_SAMPLED = 7,
@@ -69,19 +69,19 @@ typedef enum culv_vk_use {
     CULV_VK_USE_FORCE32 = 0x7fffffff
 } culv_vk_use;
 
-/** A range of a buffer that changes hands between a Vulkan queue and CUDA. */
+/** A transfer of a buffer's range between a Vulkan queue and CUDA. */
 typedef struct culv_vk_buffer_transfer {
     size_t struct_size;  /**< Set by culv_vk_buffer_transfer_init(). */
     VkBuffer buffer;     /**< Required. */
     VkDeviceSize offset; /**< Bytes into the buffer. */
     VkDeviceSize size;   /**< Bytes; 0: VK_WHOLE_SIZE. */
-    /** Required: the family of the queue that the barrier is submitted to, or
-     * VK_QUEUE_FAMILY_IGNORED with VK_SHARING_MODE_CONCURRENT, or CULV_VK_QUEUE_FAMILY_KERNEL.
+    /** Required: family of the queue that the barrier is submitted to, or VK_QUEUE_FAMILY_IGNORED
+     * with VK_SHARING_MODE_CONCURRENT, or CULV_VK_QUEUE_FAMILY_KERNEL.
      * culv_vk_buffer_transfer_init() sets CULV_VK_QUEUE_FAMILY_UNSET, which is refused. */
     uint32_t queue_family;
     culv_vk_use use;             /**< Vulkan's last use (release) or first use (acquire). */
-    VkPipelineStageFlags2 stage; /**< The stage of that use; never HOST. 0: by `use`. */
-    /** Release: how that use wrote. Acquire: how that use will access. 0: by `use`. */
+    VkPipelineStageFlags2 stage; /**< Stage of that use; never HOST. 0: by `use`. */
+    /** Release: write accesses of that use. Acquire: all accesses of that use. 0: by `use`. */
     VkAccessFlags2 access;
 } culv_vk_buffer_transfer;
 
@@ -102,31 +102,31 @@ typedef struct culv_vk_buffer_barrier {
     VkBufferMemoryBarrier barrier;
 } culv_vk_buffer_barrier;
 
-/** An image, or some of its mip levels and array layers, that changes hands between a Vulkan queue
- * and CUDA. CUDA's layout is GENERAL. A depth or stencil image needs `format` or `aspect`. */
+/** A transfer of an image, or of some mip levels and array layers, between a Vulkan queue and CUDA.
+ * In CUDA the layout is GENERAL. A depth or stencil image needs `format` or `aspect`. */
 typedef struct culv_vk_image_transfer {
     size_t struct_size;          /**< Set by culv_vk_image_transfer_init(). */
     VkImage image;               /**< Required. */
-    uint32_t base_mip_level;     /**< The first level. */
-    uint32_t level_count;        /**< 0: all that follow (VK_REMAINING_MIP_LEVELS). */
+    uint32_t base_mip_level;     /**< First level. */
+    uint32_t level_count;        /**< Levels. 0: all that follow (VK_REMAINING_MIP_LEVELS). */
     uint32_t queue_family;       /**< Required: as culv_vk_buffer_transfer::queue_family. */
     culv_vk_use use;             /**< Vulkan's last use (release) or first use (acquire). */
-    VkPipelineStageFlags2 stage; /**< The stage of that use; never HOST. 0: by `use`. */
-    /** Release: how that use wrote. Acquire: how that use will access. 0: by `use`. */
+    VkPipelineStageFlags2 stage; /**< Stage of that use; never HOST. 0: by `use`. */
+    /** Release: write accesses of that use. Acquire: all accesses of that use. 0: by `use`. */
     VkAccessFlags2 access;
-    /** Vulkan's layout before the release, or after the acquire. 0 (UNDEFINED): by `use`. */
+    /** Layout in Vulkan before the release, or after the acquire. 0 (UNDEFINED): by `use`. */
     VkImageLayout layout;
-    /** 1: the contents are not needed, and the old layout is UNDEFINED. Release a new image with it
-     * before CUDA's first use. */
+    /** 1: the contents are not needed, and the old layout is UNDEFINED. Set it to release a new
+     * image before CUDA's first use. */
     culv_bool discard;
-    uint32_t base_array_layer; /**< The first layer; for cubes, 6 * cube + face. */
-    /** 0: all that follow (VK_REMAINING_ARRAY_LAYERS). A 3D image is one layer: its slices change
-     * hands together. */
+    uint32_t base_array_layer; /**< First layer. Cubes: 6 * cube + face. */
+    /** Layers. 0: all that follow (VK_REMAINING_ARRAY_LAYERS). A 3D image is one layer: its slices
+     * are transferred together. */
     uint32_t layer_count;
-    /** The image's format, which tells its aspects. 0 (UNDEFINED): a color format. */
+    /** Format of the image, which determines its aspects. 0 (UNDEFINED): a color format. */
     VkFormat format;
-    /** 0: all aspects of `format`. Formats of several planes have COLOR. If the format has DEPTH
-     * and STENCIL, one of the two needs the feature separateDepthStencilLayouts. */
+    /** Aspects. 0: all aspects of `format`. Formats of several planes have COLOR. To transfer only
+     * DEPTH or STENCIL of a format with both, you need the feature separateDepthStencilLayouts. */
     VkImageAspectFlags aspect;
 } culv_vk_image_transfer;
 
@@ -150,9 +150,8 @@ typedef struct culv_vk_image_barrier {
 /** Fills *out with the queue-family ownership transfer of a buffer between a Vulkan queue and CUDA.
  * Release: record it after Vulkan's last use, in a submission that signals the timeline that CUDA
  * waits for. Acquire: record it before Vulkan's first use, in a submission that waits for the
- * timeline that CUDA signaled. A buffer that CUDA writes first needs the acquire, but no release
- * before. Between a kernel and another use in the same queue (CULV_VK_QUEUE_FAMILY_KERNEL) no
- * semaphore is needed.
+ * timeline that CUDA signaled. If CUDA writes the buffer first, only the acquire is needed. Between
+ * a kernel and another use in the same queue (CULV_VK_QUEUE_FAMILY_KERNEL) no semaphore is needed.
  * Errors: INVALID (NULL_ARGUMENT; STRUCT_SIZE; VALUE: an unknown direction, a use of images, the
  * stage or an access of the host, no queue family or a special one; RANGE: offset and size
  * overflow).
@@ -175,8 +174,8 @@ CULV_EXPORT culv_result culv_vk_image_get_barrier2(const culv_vk_image_transfer 
                                                    VkImageMemoryBarrier2 *out);
 
 #ifdef VK_VERSION_1_3
-/** Returns a barrier in the form of Vulkan 1.0, in which stages and accesses have the same bits. If
- * you set `stage`, `access` or `layout` of the transfer, set what Vulkan 1.0 has. */
+/** Converts a barrier to the form of Vulkan 1.0, whose stages and accesses have the same bits. If
+ * you set `stage`, `access` or `layout` of the transfer, set only what Vulkan 1.0 has. */
 CULV_INLINE culv_vk_buffer_barrier culv_vk_old_buffer_barrier(const VkBufferMemoryBarrier2 *barrier)
 {
     culv_vk_buffer_barrier b;

@@ -168,7 +168,7 @@ static culv_result no_match(const culvi_voice *voice, const culvi_probe *probe, 
     culvi_text_add(&text, ". CUDA has: ");
     culvi_probe_describe_others(probe, &text);
     if (wanted->luid != NULL) explain_luid(probe, linked, &text);
-    if (mig) culvi_text_add(&text, ". CUDA sees a MIG slice: graphics APIs do not reach slices");
+    if (mig) culvi_text_add(&text, ". CUDA sees a MIG slice: graphics needs one of a +gfx profile");
     if (wanted->describe == NULL && !any_driver && asked == CULV_DRIVER_AUTO &&
         !culvi_soft_allowed())
         culvi_text_add(

@@ -169,7 +169,7 @@ static void say_no_graphics(const struct report *report, struct cuda_device *d)
         vulkan_has_nvidia = vulkan_has_nvidia || report->graphics[i].vendor_id == PCI_VENDOR_NVIDIA;
     const char *why;
     if (d->caps.mig_slice)
-        why = "it is a MIG slice: no graphics API reaches slices";
+        why = "it is a MIG slice: graphics needs one of a +gfx profile";
     else if (report->num_graphics == 0)
         why = report->vulkan.why[0] != '\0' ? report->vulkan.why : "Vulkan lists no device";
     else if (d->driver == CULV_DRIVER_SOFT && getenv("CULVERT_SOFT_DEVICES") != NULL)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* culvert-extra: what few programs need, on public calls of Culvert alone (docs/extra.md). The
- * library is static: link culvert::extra, or what `pkg-config culvert-extra` says. The rules of
- * culvert/culvert.h hold here too. */
+/* culvert-extra: calls that few programs need. It uses only public calls of Culvert
+ * (docs/extra.md). The library is static: link culvert::extra, or use `pkg-config culvert-extra`.
+ * The rules in culvert/culvert.h apply here too. */
 #ifndef CULV_EXTRA_EXTRA_H_
 #define CULV_EXTRA_EXTRA_H_
 
-/* Functions of a static library, whatever kind of Culvert it is linked with. */
+/* Functions of a static library, even if the Culvert library is shared. */
 #define CULV_EXTRA
 
 #endif

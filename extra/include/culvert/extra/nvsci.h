@@ -2,11 +2,11 @@
 /* Culvert: NvSciBuf objects as CUDA memory, and NvSciSync objects as semaphores, on NVIDIA's
  * systems for vehicles and robots (DRIVE, Jetson).
  *
- * No header of NvSci is needed here: objects and fences are pointers, and attribute lists are yours
- * to fill. A list for a buffer that CUDA uses has NvSciBufGeneralAttrKey_GpuId with
+ * No header of NvSci is needed here: objects and fences are pointers, and you fill the attribute
+ * lists. If CUDA uses a buffer, set NvSciBufGeneralAttrKey_GpuId in its list to
  * culv_device_caps::uuid, which are the same 16 bytes.
  *
- * It has not run with NvSci yet: it is tested against a library that imitates NvSci's calls. */
+ * It has not run with NvSci yet: it was tested with a library that imitates NvSci's calls. */
 #ifndef CULV_EXTRA_NVSCI_H_
 #define CULV_EXTRA_NVSCI_H_
 
@@ -24,9 +24,9 @@ typedef struct culv_nvsci_sync culv_nvsci_sync;
 /** An NvSciBufObj to import. */
 typedef struct culv_nvsci_buffer_desc {
     size_t struct_size; /**< Set by culv_nvsci_buffer_desc_init(). */
-    /** Required: an NvSciBufObj, which is a pointer. It must outlive the import. */
+    /** Required: the NvSciBufObj (a pointer). It must outlive the import. */
     const void *object;
-    /** Required: its size in bytes (NvSciBufRawBufferAttrKey_Size, or the image's). */
+    /** Required: size in bytes (NvSciBufRawBufferAttrKey_Size, or the image's size). */
     uint64_t size;
     /** Nonzero: CUDA may only read it. Culvert imports a duplicate with less permission
      * (NvSciBufObjDupWithReducePerm() of libnvscibuf, which is loaded for this). */
@@ -38,30 +38,32 @@ CULV_INIT(culv_nvsci_buffer_desc)
 
 /** Imports an NvSciBufObj.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE; SIZE: size is 0), UNSUPPORTED (HANDLE_TYPE: the
- * driver takes no NvSciBuf; LIBRARY: read_only, and libnvscibuf is not there or is too old), DRIVER
- * (HANDLE_REFUSED; DRIVER_REFUSED: NvSci did not duplicate the object), OUT_OF_MEMORY, ASYNC.
+ * driver takes no NvSciBuf; LIBRARY: read_only is set, and libnvscibuf is missing or too old),
+ * DRIVER (HANDLE_REFUSED; DRIVER_REFUSED: NvSci did not duplicate the object), OUT_OF_MEMORY,
+ * ASYNC.
  * Ownership: the object stays yours. *out is yours, for culv_nvsci_buffer_destroy().
  * Source: CUDA guide 3.2.16.5.1; cuda.h, cuImportExternalMemory. */
 CULV_EXTRA culv_result culv_nvsci_buffer_import(culv_device *device,
                                                 const culv_nvsci_buffer_desc *desc,
                                                 culv_nvsci_buffer **out);
 
-/** Unmaps and destroys the import. The work that uses it should be done. */
+/** Unmaps and destroys the import. The work that uses it should have finished. */
 CULV_EXTRA void culv_nvsci_buffer_destroy(culv_nvsci_buffer **buffer);
 
-/** Maps all of a raw buffer, the first time, and gets its address.
- * Errors: INVALID (NULL_ARGUMENT; USAGE: it is mapped as an array), DRIVER, OUT_OF_MEMORY, ASYNC.
+/** Gets the address of a raw buffer. The first call maps the whole buffer.
+ * Errors: INVALID (NULL_ARGUMENT; USAGE: the import is mapped as an array), DRIVER, OUT_OF_MEMORY,
+ * ASYNC.
  * Ownership: the import owns the mapping. Threads: one at a time.
  * Source: cuda.h, cuExternalMemoryGetMappedBuffer. */
 CULV_EXTRA culv_result culv_nvsci_buffer_get_pointer(culv_nvsci_buffer *buffer, CUdeviceptr *out);
 
-/** The image in an NvSciBuf object, as CUDA's array. */
+/** The image in an NvSciBufObj to map as a CUDA array. */
 typedef struct culv_nvsci_array_desc {
     size_t struct_size;   /**< Set by culv_nvsci_array_desc_init(). */
     uint64_t offset;      /**< Offset of the image or the plane in the object, in bytes. */
-    uint64_t width;       /**< Required, in elements. */
-    uint64_t height;      /**< 0: the array has one dimension. */
-    uint64_t depth;       /**< Depth, or layers with the flag for them. */
+    uint64_t width;       /**< Required: width in elements. */
+    uint64_t height;      /**< Height in elements. 0: the array has one dimension. */
+    uint64_t depth;       /**< Depth, or number of layers if a flag asks for layers. */
     uint32_t cuda_format; /**< Required: a CUarray_format. */
     uint32_t channels;    /**< Required: 1, 2 or 4. */
     uint32_t flags;       /**< CUDA_ARRAY3D_... */
@@ -69,23 +71,23 @@ typedef struct culv_nvsci_array_desc {
 
 CULV_INIT(culv_nvsci_array_desc)
 
-/** Maps an image as an array, the first time, and gets it. It has one level (cuda.h).
- * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE; USAGE: it is mapped as a buffer; RANGE: offset is
- * not in it), DRIVER, OUT_OF_MEMORY, ASYNC.
+/** Gets the array of an image. The first call maps it. The array has one level (cuda.h).
+ * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE; USAGE: the import is mapped as a buffer; RANGE:
+ * offset is outside the object), DRIVER, OUT_OF_MEMORY, ASYNC.
  * Ownership: the import owns the array. Threads: one at a time.
  * Source: cuda.h, cuExternalMemoryGetMappedMipmappedArray. */
 CULV_EXTRA culv_result culv_nvsci_buffer_get_array(culv_nvsci_buffer *buffer,
                                                    const culv_nvsci_array_desc *desc, CUarray *out);
 
-/** The use of an NvSciSync object by a CUDA device. Bits. */
+/** Bits: the uses of an NvSciSync object by a CUDA device. */
 typedef enum culv_nvsci_role {
     CULV_NVSCI_SIGNALS = 1,
     CULV_NVSCI_WAITS = 2,
     CULV_NVSCI_ROLE_FORCE32 = 0x7fffffff
 } culv_nvsci_role;
 
-/** Fills an NvSciSyncAttrList with a device's needs: permission, primitive, GPU id. Use a list for
- * each role, and reconcile them.
+/** Fills an NvSciSyncAttrList with a device's needs: permission, primitive, GPU id. Use one list
+ * for each role, and reconcile the lists.
  * Errors: INVALID (NULL_ARGUMENT; VALUE: no role, or an unknown one), UNSUPPORTED (HANDLE_TYPE: the
  * driver knows no NvSciSync), DRIVER.
  * Ownership: the list stays yours.
@@ -105,23 +107,23 @@ CULV_EXTRA culv_result culv_nvsci_sync_import(culv_device *device, const void *o
 /** Destroys the import. All signals and waits must be complete. */
 CULV_EXTRA void culv_nvsci_sync_destroy(culv_nvsci_sync **sync);
 
-/** Flags of a signal and of a wait. Bits. */
+/** Bits: flags of a signal and of a wait. */
 typedef enum culv_nvsci_flags {
-    /** The call makes no NvSciBuf memory coherent, because it orders none, or because you do it.
-     * This saves a flush, or an invalidation, of all imported NvSciBuf memory. */
+    /** The call makes no NvSciBuf memory coherent: the fence orders no such memory, or you make it
+     * coherent yourself. This saves a flush or an invalidation of all imported NvSciBuf memory. */
     CULV_NVSCI_SKIP_MEMSYNC = 1,
     CULV_NVSCI_FLAGS_FORCE32 = 0x7fffffff
 } culv_nvsci_flags;
 
-/** Signals in a stream. The call writes the fence that others wait for.
+/** Signals the object in a stream. The call writes the fence that others wait for.
  * Errors: INVALID (NULL_ARGUMENT; VALUE: unknown flags), DRIVER, ASYNC.
- * Ownership: *fence is an NvSciSyncFence of yours, cleared before the first use.
+ * Ownership: *fence is your NvSciSyncFence; clear it before the first use.
  * Threads: one at a time for a sync object.
  * Source: cuda.h, cuSignalExternalSemaphoresAsync. */
 CULV_EXTRA culv_result culv_nvsci_sync_signal(culv_nvsci_sync *sync, void *fence, uint32_t flags,
                                               CUstream stream);
 
-/** Waits in a stream for a fence of the object.
+/** Makes a stream wait for a fence of the object.
  * Errors: as culv_nvsci_sync_signal().
  * Ownership: *fence stays yours. Keep it until the wait is done.
  * Threads: one at a time for a sync object.

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Culvert: sparse arrays. These are CUDA arrays whose texels get memory tile by tile.
+/* Culvert: sparse arrays, which are CUDA arrays whose texels get memory tile by tile.
  *
  * A sparse array begins without memory. culv_sparse_bind_batch() maps tiles of 64 KiB onto a pool
  * (a culv_vmm_allocation made with CULV_VMM_USAGE_TILE_POOL) and unmaps them again, as work in a
- * stream. Levels that are smaller than a tile share the mip tail, which is mapped by its bytes.
- * Copies fill the array's levels, and texture objects on the array (cuTexObjectCreate) read them.
+ * stream. Levels that are smaller than a tile share the mip tail, which is mapped by bytes. Copies
+ * fill the array's levels, and texture objects on the array (cuTexObjectCreate) read them.
  *
  * Outside of mapped tiles, a read returns zeros and a write is lost (measured on an H200). cuda.h
  * promises neither: use only the mapped part of a level.
@@ -21,8 +21,8 @@
 
 CULV_EXTERN_C_BEGIN
 
-/** Opaque: a sparse array or mipmapped array. The caller orders the creation and destruction of one
- * object. Other calls may come from any thread. */
+/** Opaque: a sparse array or mipmapped array. Order its destruction with other calls on it. Other
+ * calls may come from any thread. */
 typedef struct culv_sparse_array culv_sparse_array;
 
 #define CULV_SPARSE_TILE_BYTES 65536 /**< Bytes that each tile takes of a pool. */
@@ -31,15 +31,15 @@ typedef struct culv_sparse_array culv_sparse_array;
 typedef struct culv_sparse_array_desc {
     size_t struct_size;    /**< Set by culv_sparse_array_desc_init(). */
     culv_format format;    /**< Required: a format of one plane; blocks are allowed. */
-    culv_texels texels;    /**< The CUDA format to use, if there are two (UNORM and SNORM). */
+    culv_texels texels;    /**< CUDA format to use, if there are two (UNORM and SNORM). */
     culv_image_type type;  /**< 2D (the default) or 3D: CUDA has no other sparse arrays. */
     uint32_t width;        /**< Required: texels of level 0. */
     uint32_t height;       /**< Required: texels of level 0. */
     uint32_t depth;        /**< Required for 3D, otherwise 0 or 1: texels of level 0. */
-    uint32_t array_layers; /**< 2D: more than 1 make a layered array. 0: 1. */
-    uint32_t mip_levels;   /**< 0: a CUarray. Otherwise the levels of a CUmipmappedArray. */
-    /** 1 for CUDA_ARRAY3D_SURFACE_LDST. A driver without such sparse arrays (an H200's driver is
-     * one) answers UNSUPPORTED (USAGE). */
+    uint32_t array_layers; /**< 2D: more than 1 for a layered array. 0: 1. */
+    uint32_t mip_levels;   /**< Levels of a CUmipmappedArray. 0: a CUarray. */
+    /** 1 for CUDA_ARRAY3D_SURFACE_LDST. If the driver has no such sparse arrays (as on an H200),
+     * the result is UNSUPPORTED (USAGE). */
     culv_bool surfaces;
     culv_bool texture_gather; /**< 1 for CUDA_ARRAY3D_TEXTURE_GATHER: 2D of one layer. */
     const char *label;        /**< Copied (up to 63 bytes); appears in messages. Default: none. */
@@ -56,29 +56,29 @@ typedef struct culv_sparse_array_info {
     uint32_t tile_bytes; /**< CULV_SPARSE_TILE_BYTES. */
     uint32_t array_layers;
     uint32_t mip_levels; /**< 1 for a CUarray. */
-    /** The first level of the mip tail. Levels of the tail are only mapped together with it.
-     * mip_levels when there is no tail. */
+    /** First level of the mip tail. Its levels are mapped only together. mip_levels if there is no
+     * tail. */
     uint32_t mip_tail_first_level;
-    /** 1: one tail for all layers, mapped as layer 0. 0: one tail for each layer. */
+    /** 1: one tail for all layers, which you map as layer 0. 0: one tail for each layer. */
     culv_bool mip_tail_single;
     /** Bytes of one tail, a multiple of tile_bytes. 0: there is no tail. */
     uint64_t mip_tail_size;
     uint64_t full_size; /**< Bytes of pool that the whole array takes: every tile and every tail. */
-    /** The driver's array, for copies and texture objects. NULL for a mipmapped array. Culvert's:
-     * valid until the array is destroyed; never destroy it. */
+    /** Array of the driver, for copies and texture objects. NULL for a mipmapped array. Culvert
+     * owns it; it is valid until the sparse array is destroyed. Never destroy it. */
     CUarray array;
-    /** The driver's mipmapped array, for texture objects. NULL for an array without levels.
-     * Culvert's, as `array`. */
+    /** Mipmapped array of the driver, for texture objects. NULL for an array without levels.
+     * Culvert owns it, like `array`. */
     CUmipmappedArray mipmapped_array;
 } culv_sparse_array_info;
 
 CULV_INIT(culv_sparse_array_info)
 
-/** Some tiles of a level, in texels. Offsets are multiples of the tile's sides. Extents are too,
- * unless they end where the level ends. */
+/** Some tiles of a level, in texels. Offsets are multiples of the tile's sides. Extents are
+ * multiples too, or end where the level ends. */
 typedef struct culv_sparse_region {
     uint32_t level; /**< 0 for a CUarray. */
-    uint32_t layer; /**< 0 unless layered. */
+    uint32_t layer; /**< 0 if the array is not layered. */
     uint32_t x;
     uint32_t y;
     uint32_t z;
@@ -102,12 +102,12 @@ typedef struct culv_sparse_bind {
     uint64_t tail_offset; /**< MIP_TAIL: bytes into the tail, a multiple of tile_bytes. TILES: 0. */
     /** MIP_TAIL: bytes, a multiple of tile_bytes; 0: to the end of the tail. TILES: 0. */
     uint64_t tail_size;
-    /** The pool to map onto. Keep it until its tiles are unmapped and the stream has got there.
-     * NULL: unmap; the pool keeps the contents of its tiles. */
+    /** Pool to map onto. Keep it until the stream has unmapped its tiles. NULL: unmap; the pool
+     * keeps the contents of its tiles. */
     culv_vmm_allocation *pool;
-    /** Bytes into the pool, a multiple of tile_bytes: the place of the first tile. On the software
-     * twin the others follow along x, then y, then z. cuda.h promises no order: map one tile at a
-     * time when other tiles must find the pool's contents again. 0 for an unmapping. */
+    /** Offset of the first tile in the pool in bytes, a multiple of tile_bytes. On the software
+     * twin the other tiles follow along x, then y, then z. cuda.h promises no order: if you map the
+     * contents of the pool again later, map one tile at a time. Unmapping: 0. */
     uint64_t pool_offset;
 } culv_sparse_bind;
 
@@ -124,8 +124,9 @@ CULV_EXTRA culv_result culv_sparse_array_create(culv_device *device,
                                                 culv_sparse_array **out);
 
 /** Destroys the array and unmaps its tiles. If last_use is NULL, the work that uses the array
- * should be done: the driver may wait for the context's work. Otherwise the call DEFERS the release
- * behind the work of *last_use and never waits: see culv_buffer_unmap().
+ * should have finished: the driver may wait for the context's work. If it is not NULL, the call
+ * DEFERS the release until the work in *last_use has finished, and never waits: see
+ * culv_buffer_unmap().
  * Source: measured, docs/measured/nvidia-measured.md: cuMipmappedArrayDestroy waits for the
  * context. */
 CULV_EXTRA void culv_sparse_array_destroy(culv_sparse_array **array, const CUstream *last_use);
@@ -139,12 +140,13 @@ CULV_EXTRA culv_result culv_sparse_array_get_info(const culv_sparse_array *array
 /** Gets the CUDA array of a level with all its layers (or slices), for copies. Level 0 of a CUarray
  * is the CUarray itself. Copy only to and from mapped tiles.
  * Errors: INVALID (NULL_ARGUMENT, LEVEL), DRIVER, ASYNC, OUT_OF_MEMORY.
- * Ownership: Culvert's, valid until the array is destroyed; never destroy it.
+ * Ownership: Culvert owns it, until the sparse array is destroyed; never destroy it.
  * Source: cuda.h, cuMipmappedArrayGetLevel. */
 CULV_EXTRA culv_result culv_sparse_array_get_level(const culv_sparse_array *array, uint32_t level,
                                                    CUarray *out);
 
-/** Gets the bytes of pool that a region takes. Tiles at the level's edges count as whole tiles.
+/** Gets the number of bytes of a pool that a region takes. Tiles at the level's edges count as
+ * whole tiles.
  * Errors: INVALID (NULL_ARGUMENT; LEVEL: the level does not exist, or lies in the mip tail; RANGE:
  * layer, offsets or extents). */
 CULV_EXTRA culv_result culv_sparse_array_get_region_size(const culv_sparse_array *array,
@@ -152,15 +154,15 @@ CULV_EXTRA culv_result culv_sparse_array_get_region_size(const culv_sparse_array
                                                          uint64_t *out);
 
 /** Submits mappings and unmappings of one or several arrays of one device, as work in `stream`:
- * work that is submitted to the stream later may use the tiles. A tile that is already mapped is
- * mapped again. Culvert checks all binds before it submits any. Tiles that follow each other go to
- * the driver in one call, and each mip tail goes in its own call (measured: an H200 leaves a tail
- * unmapped if it is in one list with tiles). After an error of the driver, the binds before the
- * refused one are submitted; the message counts them. The stream must belong to that device's
- * context and must not be in capture, because CUDA's graphs have no node for it. count may be 0.
- * Errors: INVALID (NULL_ARGUMENT; VALUE: offsets or sizes that are not multiples; LEVEL: the level
- * does not exist or lies in the mip tail, or there is no tail; RANGE: beyond the level, the layers,
- * the tail or the pool; USAGE: the pool was not made with CULV_VMM_USAGE_TILE_POOL;
+ * later work in the stream may use the tiles. If a tile is already mapped, it is mapped again.
+ * Culvert checks all binds before it submits any. Consecutive binds of tiles go to the driver in
+ * one call, and each mip tail goes in its own call (measured: an H200 leaves a tail unmapped if it
+ * is in one list with tiles). If the driver refuses a bind, the binds before it are submitted, and
+ * the message says how many. The stream must belong to that device's context and must not be in
+ * capture, because CUDA's graphs have no node for this. count may be 0.
+ * Errors: INVALID (NULL_ARGUMENT; VALUE: offsets or sizes are not the required multiples; LEVEL:
+ * the level does not exist or lies in the mip tail, or there is no tail; RANGE: beyond the level,
+ * the layers, the tail or the pool; USAGE: the pool was not made with CULV_VMM_USAGE_TILE_POOL;
  * DEVICE_MISMATCH: arrays or a pool of different devices; STREAM_DEVICE, CAPTURE), DRIVER, ASYNC,
  * OUT_OF_MEMORY.
  * Source: cuda.h, cuMemMapArrayAsync. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Culvert: a CUDA-in-graphics context beside a VkDevice (culvert/extra/cig.h), by
+/* Culvert: a CUDA-in-graphics context for a VkDevice (culvert/extra/cig.h), by
  * VK_NV_external_compute_queue. */
 #ifndef CULV_EXTRA_VULKAN_CIG_H_
 #define CULV_EXTRA_VULKAN_CIG_H_
@@ -10,16 +10,16 @@
 
 CULV_EXTERN_C_BEGIN
 
-/** Makes a CIG context beside a queue of Vulkan. `vulkan` describes the VkDevice, as for
- * culv_vk_attach(), which need not be called before. You must have created it with the extension
+/** Makes a CIG context for a queue of Vulkan. `vulkan` describes the VkDevice, as for
+ * culv_vk_attach(); the VkDevice need not be attached. You must have created it with the extension
  * VK_NV_external_compute_queue and with a VkExternalComputeQueueDeviceCreateInfoNV whose
- * reservedExternalQueues is 1 or more. `queue` supports graphics commands; CUDA's work may run at
- * the same time as that queue's. The label may be NULL; it is copied (up to 63 bytes). The context
- * is not current on the calling thread afterwards. The call makes the VkExternalComputeQueueNV,
- * which culv_cig_destroy() destroys after the context.
+ * reservedExternalQueues is 1 or more. `queue` must support graphics commands; CUDA's work may run
+ * at the same time as that queue's work. The label may be NULL; it is copied (up to 63 bytes). The
+ * context is not current on the calling thread afterwards. The call also makes a
+ * VkExternalComputeQueueNV. culv_cig_destroy() destroys it after the context.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE; EXTENSION_MISSING: the VkDevice was created without
- * the extension; DEVICE_MISMATCH: it is another GPU's), UNSUPPORTED (DRIVER_TOO_OLD; CIG: the
- * device lacks it, or Vulkan has no external queues), DRIVER (CIG), ASYNC, OUT_OF_MEMORY.
+ * the extension; DEVICE_MISMATCH: it is another GPU), UNSUPPORTED (DRIVER_TOO_OLD; CIG: the device
+ * has no CIG, or Vulkan has no external queues), DRIVER (CIG), ASYNC, OUT_OF_MEMORY.
  * Ownership: the VkDevice and its queue stay yours and must outlive *out. *out is yours, for
  * culv_cig_destroy().
  * Source: cuda.h, cuCtxCreate_v4, CIG_DATA_TYPE_NV_BLOB; vkGetExternalComputeQueueDataNV. */

@@ -2,9 +2,9 @@
 /* Culvert: shares dma-bufs of compositors, cameras and capture tools with CUDA, in both directions.
  *
  * On desktops, NVIDIA's driver 580 imports dma-bufs into Vulkan, but not into CUDA. A bridge
- * imports one into Vulkan and records the copy to an image (or a buffer) that Vulkan and CUDA
+ * imports a dma-buf into Vulkan and records the copy to an image (or a buffer) that Vulkan and CUDA
  * share. In the other direction it records the copy of CUDA's image into a dma-buf that others
- * show. If CUDA's driver does take dma-bufs, a bridge with `direct` copies nothing. If your program
+ * show. If CUDA's driver takes dma-bufs, a bridge with `direct` copies nothing. If your program
  * makes the memory itself, share it directly (vulkan_memory.h).
  *
  *   culv_vk_dma_buf_desc d = culv_vk_dma_buf_desc_init();
@@ -36,8 +36,8 @@
 
 CULV_EXTERN_C_BEGIN
 
-/** The device extensions that a bridge needs besides culv_vk_device_extensions(), for the
- * initializer of an array of names: enable those that the device has. The last one is a part of
+/** The device extensions that a bridge needs in addition to culv_vk_device_extensions(), for the
+ * initializer of an array of names: enable the ones that the device has. The last one is part of
  * Vulkan 1.2. */
 #define CULV_VK_DMA_BUF_EXTENSIONS                                                                 \
     "VK_EXT_external_memory_dma_buf", "VK_EXT_image_drm_format_modifier",                          \
@@ -63,31 +63,31 @@ typedef struct culv_drm_modifier {
     uint32_t directions; /**< Bits 1 << CULV_VK_DMA_BUF_IN and 1 << CULV_VK_DMA_BUF_OUT. */
 } culv_drm_modifier;
 
-/** A DRM format (drm_fourcc.h), in Vulkan's and CUDA's terms. */
+/** The properties of a DRM format (drm_fourcc.h). */
 typedef struct culv_drm_format_info {
     size_t struct_size; /**< Set by culv_drm_format_info_init(). */
     uint32_t fourcc;    /**< DRM_FORMAT_... */
-    culv_format format; /**< The same texels in Vulkan's terms: cast it to VkFormat. */
+    culv_format format; /**< Format of the same texels in Vulkan: cast it to VkFormat. */
     /** 1: the fourth channel is not alpha and may have any value (XR24 ...). */
     culv_bool ignores_alpha;
     uint32_t planes; /**< Planes of the format: 2 for NV12 and P010, else 1. */
-    /** For a format with several planes, the DRM format of each plane. Make one bridge for each.
-     * Otherwise 0. */
+    /** If the format has several planes: DRM format of each plane, each of which needs its own
+     * bridge. Otherwise 0. */
     uint32_t plane_fourccs[3];
-    uint32_t chroma_across; /**< The width of plane 1 is that of plane 0 divided by this. */
+    uint32_t chroma_across; /**< Width of plane 0 divided by the width of plane 1. */
     uint32_t chroma_down;   /**< The same for the height. */
     uint32_t num_modifiers; /**< Elements of `modifiers`. 0 without a VkDevice. */
-    /** The modifiers with which the VkDevice can bridge the format, so that you can agree on one
-     * with the other side. */
+    /** Modifiers with which the VkDevice can bridge the format: agree on one with the other
+     * side. */
     culv_drm_modifier modifiers[CULV_DRM_MODIFIERS];
 } culv_drm_format_info;
 
 CULV_INIT(culv_drm_format_info)
 
-/** Gets a DRM format in Vulkan's and CUDA's terms. docs/dma-buf.md has the list. `vulkan` may be
- * NULL; if it describes a VkDevice, as for culv_vk_attach(), the call lists its modifiers too.
+/** Gets the properties of a DRM format. docs/dma-buf.md has the list of formats. `vulkan` may be
+ * NULL; if it describes a VkDevice, as for culv_vk_attach(), the call also lists the modifiers.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE), UNSUPPORTED (FORMAT: not in the list;
- * EXTENSION_MISSING: the device or the VkDevice lacks one), DRIVER, ASYNC, OUT_OF_MEMORY.
+ * EXTENSION_MISSING: the device or the VkDevice lacks an extension), DRIVER, ASYNC, OUT_OF_MEMORY.
  * Source: drm_fourcc.h; VkDrmFormatModifierPropertiesListEXT. */
 CULV_EXTRA culv_result culv_drm_format_get_info(const culv_vk_device_desc *vulkan, uint32_t fourcc,
                                                 culv_drm_format_info *out);
@@ -95,46 +95,46 @@ CULV_EXTRA culv_result culv_drm_format_get_info(const culv_vk_device_desc *vulka
 /** A dma-buf to bridge. */
 typedef struct culv_vk_dma_buf_desc {
     size_t struct_size; /**< Set by culv_vk_dma_buf_desc_init(). */
-    /** Required: the VkDevice, as culv_vk_attach() read it. Read during the call; its allocator
-     * must outlive the bridge. */
+    /** Required: description of the VkDevice, as for culv_vk_attach(). Read during the call; its
+     * allocator must outlive the bridge. */
     const culv_vk_device_desc *vulkan;
-    /** The dma-buf (culv_handle_dma_buf_fd()). Type NONE, only with OUT: the bridge makes one, and
-     * culv_vk_dma_buf_info::handle is it. */
+    /** Dma-buf to bridge (culv_handle_dma_buf_fd()). Type NONE, only with OUT: the bridge makes one
+     * (culv_vk_dma_buf_info::handle). */
     culv_handle handle;
-    culv_vk_dma_buf_direction direction; /**< The side that writes. */
-    /** Required, or else `format`: DRM_FORMAT_... of one plane. A format of several planes takes a
-     * bridge for each plane (culv_drm_format_info::plane_fourccs), with that plane's offset. */
+    culv_vk_dma_buf_direction direction; /**< Side that writes. */
+    /** Required, unless `format` is set: DRM_FORMAT_... of one plane. A format of several planes
+     * needs a bridge for each (culv_drm_format_info::plane_fourccs), with that plane's offset. */
     uint32_t fourcc;
-    /** Replaces `fourcc`: the VkFormat, for sRGB or integers. One plane, colors, no blocks. */
+    /** VkFormat in place of `fourcc`, for sRGB or integers: one plane, colors, no blocks. */
     VkFormat format;
     uint32_t width;  /**< Required: texels. */
     uint32_t height; /**< Required: texels. */
-    /** With `handle`: the maker's DRM_FORMAT_MOD_... 0 is LINEAR. DRM_FORMAT_MOD_INVALID
-     * ("implicit") is refused: only the driver that made it knows its meaning. */
+    /** With `handle`: DRM_FORMAT_MOD_... of its maker. 0 is LINEAR. DRM_FORMAT_MOD_INVALID
+     * ("implicit") is refused: only the maker's driver knows its meaning. */
     uint64_t modifier;
-    /** With `handle`, required: the number of memory planes. Some modifiers have more than one
-     * (compression). All lie in this dma-buf: if the maker sent an fd for each plane, all must be
-     * fds of the same dma-buf. */
+    /** With `handle`, required: number of memory planes. Some modifiers have more than one
+     * (compression). All planes must lie in this dma-buf: if the maker sent an fd for each plane,
+     * all must be fds of the same dma-buf. */
     uint32_t num_planes;
     uint64_t plane_offsets[CULV_VK_DMA_BUF_PLANES]; /**< With `handle`: bytes into the dma-buf. */
     uint64_t plane_pitches[CULV_VK_DMA_BUF_PLANES]; /**< With `handle`: bytes from row to row. */
-    /** Without `handle`, required: the modifiers that the other side takes. Vulkan chooses one that
-     * it supports too (culv_drm_format_info::modifiers). Read during the call. */
+    /** Without `handle`, required: modifiers that the other side takes. Vulkan chooses one that it
+     * supports too (culv_drm_format_info::modifiers). Read during the call. */
     const uint64_t *modifiers;
     uint32_t num_modifiers; /**< Elements of `modifiers`. */
-    /** Required: the family of the queue that the copies are submitted to.
-     * culv_vk_dma_buf_desc_init() sets CULV_VK_QUEUE_FAMILY_UNSET, which is refused. */
+    /** Required: family of the queue that the copies are submitted to. culv_vk_dma_buf_desc_init()
+     * sets CULV_VK_QUEUE_FAMILY_UNSET, which is refused. */
     uint32_t queue_family;
     /** 1: CUDA's side is a buffer with rows (culv_vk_dma_buf_info::buffer), for formats that no
-     * CUDA array has (RG24), and for code that wants pointers. 0: an image. */
+     * CUDA array has (RG24), and for code that needs pointers. 0: it is an image. */
     culv_bool to_buffer;
     culv_texels texels;    /**< As culv_image_desc::texels. */
     culv_bool no_surfaces; /**< As culv_image_desc::no_surfaces. */
     const char *label;     /**< Copied (up to 63 bytes). Default: none. */
-    /** 1, with `to_buffer` and a `handle` of one LINEAR plane: CUDA maps the dma-buf itself if its
-     * driver takes it, and nothing is copied; otherwise the bridge copies.
-     * culv_vk_dma_buf_info::direct says which of the two it does. Read the rows by
-     * culv_vk_dma_buf_info::pointer in both cases. */
+    /** 1 (with `to_buffer`, and a `handle` of one LINEAR plane): if CUDA's driver takes the
+     * dma-buf, CUDA maps it and nothing is copied; otherwise the bridge copies.
+     * culv_vk_dma_buf_info::direct says which. In both cases read the rows by
+     * culv_vk_dma_buf_info::pointer. */
     culv_bool direct;
 } culv_vk_dma_buf_desc;
 
@@ -151,20 +151,20 @@ CULV_INLINE culv_vk_dma_buf_desc culv_vk_dma_buf_desc_init(void)
 /** Opaque: a dma-buf in Vulkan, CUDA's image or buffer, and the timeline between them. */
 typedef struct culv_vk_dma_buf_bridge culv_vk_dma_buf_bridge;
 
-/** Makes a bridge. Nothing is copied by itself: record the copies. If `out` is NULL, the call only
- * tells whether such a bridge can be made, without reading the handle; the error's message says
- * what is missing. `vk` is attached to `device`.
+/** Makes a bridge. It copies nothing yet: record the copies. If `out` is NULL, the call only checks
+ * whether such a bridge can be made, and does not read the handle; the message says what is
+ * missing. `vk` must be attached to `device`.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE; VALUE: fourcc and format, direction, queue family,
  * planes, or a field that does not go with `handle`; MODIFIER: the implicit one, or another number
  * of planes than the modifier has; EXTENT: an extent of 0; RANGE: a row is longer than its pitch,
  * offsets overflow, or the driver has no such offsets and pitches with the modifier; HANDLE_TYPE,
  * HANDLE_BAD, HANDLE_KIND; SIZE: the dma-buf is too small for such an image; OS: no file descriptor
  * is left), UNSUPPORTED (FORMAT: unknown, of several planes, or no CUDA array has it;
- * EXTENSION_MISSING: the device or the VkDevice lacks one; MODIFIER: the device lacks it for this
- * format or this use; EXTENT: too large; NOT_EXPORTABLE: it is not imported, or not exported),
- * DRIVER (HANDLE_REFUSED: not a dma-buf that this device reaches), ASYNC, OUT_OF_MEMORY; and as
- * culv_vk_image_create() and culv_vk_semaphore_create().
- * Ownership: the handle is borrowed: close it when you like. *out is yours, for
+ * EXTENSION_MISSING: the device or the VkDevice lacks an extension; MODIFIER: the device lacks it
+ * for this format or this use; EXTENT: too large; NOT_EXPORTABLE: Vulkan cannot import or export
+ * it), DRIVER (HANDLE_REFUSED: this device does not reach the dma-buf), ASYNC, OUT_OF_MEMORY; and
+ * as culv_vk_image_create() and culv_vk_semaphore_create().
+ * Ownership: the handle stays yours: close it at any time. *out is yours, for
  * culv_vk_dma_buf_bridge_destroy(). It keeps the attachment alive, and your VkDevice must outlive
  * it.
  * Source: VK_EXT_external_memory_dma_buf, VkImageDrmFormatModifierExplicitCreateInfoEXT. */
@@ -173,20 +173,20 @@ CULV_EXTRA culv_result culv_vk_dma_buf_bridge_create(culv_device *device, culv_v
                                                      culv_vk_dma_buf_bridge **out);
 
 /** Destroys the bridge, with all that it made, and closes the dma-buf. Vulkan's work with it must
- * be done. CUDA's should be, as for culv_shared_image_destroy().
+ * be done. CUDA's work should have finished too, as for culv_shared_image_destroy().
  * Threads: any, ordered with other calls on this object and with its VkDevice's destruction. */
 CULV_EXTRA void culv_vk_dma_buf_bridge_destroy(culv_vk_dma_buf_bridge **bridge);
 
 /** Records the copy of the whole image into your command buffer, outside of render passes, with the
- * barriers: the dma-buf comes from VK_QUEUE_FAMILY_FOREIGN_EXT and goes back to it, CUDA's side
+ * barriers. They transfer the dma-buf from VK_QUEUE_FAMILY_FOREIGN_EXT and back, and CUDA's side
  * from VK_QUEUE_FAMILY_EXTERNAL and back. You may submit the command buffer again for each frame.
  *
- * With `first` nonzero, records instead the barrier that gives CUDA's image to CUDA for the first
- * time (OUT). Submit it once, before everything else, in a submission that signals 1 on the
- * timeline. With IN nothing is recorded then, because Vulkan comes first.
+ * If `first` is nonzero, the call instead records the barrier that transfers CUDA's image to CUDA
+ * for the first time (OUT). Submit it once, before everything else, in a submission that signals 1
+ * on the timeline. With IN it records nothing, because Vulkan uses the image first.
  * Errors: INVALID (NULL_ARGUMENT).
  * Ownership: the command buffer stays yours. The bridge must live until the GPU has run it.
- * Threads: the command buffer's.
+ * Threads: the thread that records the command buffer.
  * Source: Vulkan specification, "Queue Family Ownership Transfer", VK_QUEUE_FAMILY_FOREIGN_EXT. */
 CULV_EXTRA culv_result culv_vk_dma_buf_bridge_record(culv_vk_dma_buf_bridge *bridge,
                                                      VkCommandBuffer commands, culv_bool first);
@@ -203,15 +203,15 @@ typedef struct culv_vk_dma_buf_turn {
 
 CULV_INIT(culv_vk_dma_buf_turn)
 
-/** Begins the next frame: gets the values that it waits for and signals. Call it only for a frame
- * that you will submit, because the next frame waits for it.
+/** Begins the next frame: gets the values that the frame waits for and signals. Call it only for a
+ * frame that you will submit, because the next frame waits for it.
  *
  * If `timeout` is not NULL, the call first waits on the CPU until the others are done with the
- * dma-buf: with IN for its writers, with OUT for its readers too. *timeout is in nanoseconds (0:
- * only asks) and is rounded up to milliseconds. After a TIMEOUT no frame has begun. NULL: the
- * others tell you when they are done, or culv_vk_dma_buf_bridge_move_fence() does the rest.
+ * dma-buf: with IN it waits for writers, with OUT for readers too. *timeout is in nanoseconds (0:
+ * at once) and is rounded up to milliseconds. After a TIMEOUT no frame has begun. Pass NULL if the
+ * others tell you when they are done, or if you use culv_vk_dma_buf_bridge_move_fence().
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE), TIMEOUT (NOT_READY), DRIVER (OS).
- * Ownership: *out is yours; the semaphore is the bridge's.
+ * Ownership: *out is yours; the bridge owns the semaphore.
  * Threads: any; one frame after the other.
  * Source: poll() of a dma-buf (Linux: Documentation/driver-api/dma-buf.rst). */
 CULV_EXTRA culv_result culv_vk_dma_buf_bridge_next(culv_vk_dma_buf_bridge *bridge,
@@ -229,39 +229,38 @@ typedef struct culv_vk_dma_buf_info {
     uint32_t num_planes;
     uint64_t plane_offsets[CULV_VK_DMA_BUF_PLANES]; /**< Bytes. */
     uint64_t plane_pitches[CULV_VK_DMA_BUF_PLANES]; /**< Bytes. */
-    /** Bytes from row to row of CUDA's buffer; 0: CUDA's side is an image. */
+    /** Bytes from row to row in CUDA's buffer. 0: CUDA's side is an image. */
     uint64_t buffer_pitch;
-    /** 1: CUDA's rows are those of the dma-buf, and the recorded commands copy nothing. */
+    /** 1: CUDA uses the rows in the dma-buf itself, and the recorded commands copy nothing. */
     culv_bool direct;
-    /** CUDA's address of the first row, with `to_buffer`: in `buffer`, or in the dma-buf itself
+    /** With `to_buffer`: CUDA's address of the first row, in `buffer`, or in the dma-buf itself
      * (`direct`). Otherwise 0. */
     CUdeviceptr pointer;
-    /** The dma-buf, for the other side. The bridge's, which closes it: culv_handle_dup(). */
+    /** Dma-buf, for the other side. The bridge owns and closes it: copy it by culv_handle_dup(). */
     culv_handle handle;
-    /** What CUDA sees: culv_shared_image_cuda() of the image; with `to_buffer` image is NULL, and
-     * CUDA's side is the buffer, which is NULL if `direct` is 1. The bridge's, which destroys
-     * them. */
+    /** Image for CUDA (culv_shared_image_cuda()). With `to_buffer` it is NULL, and `buffer` is
+     * CUDA's side, or NULL if `direct` is 1. The bridge owns and destroys both. */
     const culv_shared_image *image;
     const culv_shared_buffer *buffer;
-    /** culv_shared_semaphore_cuda() of it is CUDA's. The bridge's, like the image. */
+    /** Timeline of the frames, for CUDA by culv_shared_semaphore_cuda(). The bridge owns it. */
     const culv_shared_semaphore *timeline;
 } culv_vk_dma_buf_info;
 
 CULV_INIT(culv_vk_dma_buf_info)
 
-/** Gets the description of the dma-buf, for the other side, and what CUDA uses of the bridge.
+/** Gets the description of the dma-buf, for the other side, and the bridge's objects for CUDA.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE).
- * Ownership: *out is yours, what it names the bridge's. */
+ * Ownership: *out is yours; the bridge owns the objects in it. */
 CULV_EXTRA culv_result culv_vk_dma_buf_bridge_get_info(const culv_vk_dma_buf_bridge *bridge,
                                                        culv_vk_dma_buf_info *out);
 
-/** Compositors and cameras leave their fences in the dma-buf (implicit synchronization). With
- * `to_others` 0, gives these fences to your binary semaphore, as a temporary payload, so that a
- * submission that waits for the semaphore waits for the others without the CPU. With 1, puts the
- * fence of your binary semaphore into the dma-buf, so that the others wait for it: submit the
- * submission that signals it first. The semaphore must then have been created with
- * VkExportSemaphoreCreateInfo{SYNC_FD}, and is unsignaled afterwards. If this is UNSUPPORTED, wait
- * by culv_vk_dma_buf_bridge_next().
+/** Moves fences between the dma-buf and your binary semaphore: compositors and cameras keep their
+ * fences in the dma-buf (implicit synchronization). If `to_others` is 0, the semaphore gets these
+ * fences as a temporary payload: a submission that waits for it then waits for the others without
+ * the CPU. If it is 1, the dma-buf gets the fence of the semaphore, so that the others wait for it:
+ * first submit the work that signals the semaphore. The semaphore must then have been created with
+ * VkExportSemaphoreCreateInfo{SYNC_FD}, and it is unsignaled afterwards. If this is UNSUPPORTED,
+ * wait by culv_vk_dma_buf_bridge_next().
  * Errors: INVALID (NULL_ARGUMENT, NOT_EXPORTABLE; OS: no file descriptor is left), UNSUPPORTED (OS:
  * the kernel is older than Linux 6.0, or the handle is not a dma-buf; EXTENSION_MISSING: semaphores
  * take or give no SYNC_FD here), DRIVER (OS; HANDLE_REFUSED), ASYNC, OUT_OF_MEMORY.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Culvert: memory that is CUDA memory, a VkBuffer and a dma-buf at once. A network card or a
- * capture device writes into it, and Vulkan draws it, without a copy.
+ * capture device ("card" below) writes into it, and Vulkan draws it, without a copy.
  *
  * NVIDIA's driver registers no dma-buf that Vulkan exported (open-gpu-kernel-modules issue 1130).
  * So CUDA allocates memory that cards reach (CULV_VMM_USAGE_RDMA) and exports the dma-buf, and
@@ -11,8 +11,8 @@
  *   ibv_reg_dmabuf_mr(pd, 0, part.size, part.pointer, part.dma_buf.value.fd, access);
  *   vkCmdBindVertexBuffers(..., &part.buffer, ...);
  *
- * When the card has said that its write is complete, call culv_rdma_flush_writes(). Then submit
- * Vulkan's work: the submit makes the data visible to it, like an earlier write of the host. */
+ * When the card has reported that its write is complete, call culv_rdma_flush_writes(). Then submit
+ * Vulkan's work: the submission makes the data visible to it, like an earlier write by the host. */
 #ifndef CULV_EXTRA_VULKAN_RDMA_H_
 #define CULV_EXTRA_VULKAN_RDMA_H_
 
@@ -22,7 +22,7 @@
 
 CULV_EXTERN_C_BEGIN
 
-/** Opaque: such a buffer. Call it from one thread at a time. */
+/** Opaque: a buffer of such memory. Call it from one thread at a time. */
 typedef struct culv_vk_rdma_buffer culv_vk_rdma_buffer;
 
 /** Memory to make. */
@@ -30,11 +30,11 @@ typedef struct culv_vk_rdma_buffer_desc {
     size_t struct_size;       /**< Set by culv_vk_rdma_buffer_desc_init(). */
     uint64_t size;            /**< Required: size in bytes. */
     VkBufferUsageFlags usage; /**< Required: the usage of the buffers. */
-    /** Bytes of address space. The buffer grows up to it, and beyond as long as the following
-     * addresses are free. Its address stays. Default: `size`. */
+    /** Bytes of address space. The buffer can grow up to this size, and beyond it while the
+     * following addresses are free. Its address stays. Default: `size`. */
     uint64_t reserve;
-    /** Maximum size of a part in bytes, as culv_vector_desc::max_chunk. Default: no limit, and one
-     * part until it grows. */
+    /** Maximum size of a part in bytes, as culv_vector_desc::max_chunk. Default: no limit, so there
+     * is one part until the buffer grows. */
     uint64_t max_part;
     /** Nonzero: if the device makes no dma-bufs, the memory is made without one. A kernel driver
      * then pins it by its address. */
@@ -50,7 +50,7 @@ CULV_INIT(culv_vk_rdma_buffer_desc)
 
 /** A part: one allocation. */
 typedef struct culv_vk_rdma_part {
-    uint64_t id;         /**< Number of the part, unique among all that the buffer ever had. */
+    uint64_t id;         /**< Number of the part; no other part of the buffer ever has it. */
     uint64_t offset;     /**< Offset in the buffer in bytes. */
     uint64_t size;       /**< Size in bytes. */
     CUdeviceptr pointer; /**< CUDA's address of the part. */
@@ -60,7 +60,7 @@ typedef struct culv_vk_rdma_part {
     culv_bool pcie; /**< Nonzero: the dma-buf is mapped over PCI Express. */
 } culv_vk_rdma_part;
 
-/** Makes memory that CUDA, Vulkan and cards use. `vk` is attached to `device`.
+/** Makes memory that CUDA, Vulkan and cards use. `vk` must be attached to `device`.
  * Errors: as culv_vector_create(), culv_vk_vector_view_create() and culv_rdma_dma_buf_export_dup();
  * INVALID (NULL_ARGUMENT, STRUCT_SIZE; SIZE: size is 0, or more than reserve; VALUE: no usage),
  * UNSUPPORTED (USAGE: the device has no VMM memory that cards reach; HANDLE_TYPE: it makes no
@@ -70,33 +70,33 @@ CULV_EXTRA culv_result culv_vk_rdma_buffer_create(culv_device *device, culv_vk_d
                                                   const culv_vk_rdma_buffer_desc *desc,
                                                   culv_vk_rdma_buffer **out);
 
-/** Destroys the buffer. Deregister its dma-bufs from the card first; the work of both sides must be
- * done. The memory lives on as long as a dma-buf of it is open.
+/** Destroys the buffer. First deregister its dma-bufs from the card. The work of CUDA and Vulkan
+ * must be done. The memory exists as long as a dma-buf of it is open.
  * Ownership: the buffer's parts are destroyed with it. */
 CULV_EXTRA void culv_vk_rdma_buffer_destroy(culv_vk_rdma_buffer **buffer);
 
 /** Makes the buffer at least `size` bytes long, by new parts. The address and the other parts stay
  * as they are, registered or not. A smaller size does nothing. After an error the buffer is as it
  * was.
- * Errors: as culv_vk_rdma_buffer_create(); OUT_OF_MEMORY (ADDRESS: no addresses are left if it
- * lies).
+ * Errors: as culv_vk_rdma_buffer_create(); OUT_OF_MEMORY (ADDRESS: the following addresses are not
+ * free).
  * Threads: one at a time. */
 CULV_EXTRA culv_result culv_vk_rdma_buffer_grow(culv_vk_rdma_buffer *buffer, uint64_t size);
 
 /** Lists the parts by offset. `parts` and *count are as in every call that lists (culvert.h).
  * Errors: INVALID (NULL_ARGUMENT).
- * Ownership: the buffer owns the VkBuffers and the dma-bufs: duplicate one that you keep
+ * Ownership: the buffer owns the VkBuffers and the dma-bufs: to keep one, duplicate it
  * (culv_handle_dup()).
  * Threads: one at a time. */
 CULV_EXTRA culv_result culv_vk_rdma_buffer_get_parts(const culv_vk_rdma_buffer *buffer,
                                                      culv_vk_rdma_part *parts, size_t capacity,
                                                      size_t *count);
 
-/** Returns CUDA's address of the first byte. 0 for NULL.
+/** Returns CUDA's address of the first byte, or 0 for NULL.
  * Ownership: the buffer owns the memory. Threads: one at a time. */
 CULV_EXTRA CUdeviceptr culv_vk_rdma_buffer_pointer(const culv_vk_rdma_buffer *buffer);
 
-/** Returns the number of bytes that were asked for. 0 for NULL. Threads: one at a time. */
+/** Returns the size that you asked for in bytes, or 0 for NULL. Threads: one at a time. */
 CULV_EXTRA uint64_t culv_vk_rdma_buffer_size(const culv_vk_rdma_buffer *buffer);
 
 CULV_EXTERN_C_END
