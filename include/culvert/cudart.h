@@ -40,8 +40,8 @@
 
 CULV_EXTERN_C_BEGIN
 
-/** Records CUDA's error code as the calling thread's last error. Internal to this header.
- * The runtime and the driver use the same error numbers.
+/** Records CUDA's error code as the calling thread's last error. Internal to this header. The
+ * runtime and the driver use the same error numbers.
  * Errors: returns the recorded result. */
 CULV_INLINE culv_result culv_cudart_record_(culv_native_api api, int answer, const char *call)
 {

@@ -76,8 +76,7 @@ typedef struct culv_keyed_mutex_desc {
 
 CULV_INIT(culv_keyed_mutex_desc)
 
-/** Imports a keyed mutex and BORROWS its handle. culv_d3d11_keyed_mutex_import()
- * needs no handle.
+/** Imports a keyed mutex and BORROWS its handle. culv_d3d11_keyed_mutex_import() needs no handle.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE, VALUE, HANDLE_TYPE, HANDLE_BAD), UNSUPPORTED
  * (NOT_BUILT: not Windows), DRIVER (also HANDLE_REFUSED), ASYNC, OUT_OF_MEMORY.
  * Ownership: the handle stays yours. A KMT handle keeps nothing alive: the resource must live until

@@ -17,8 +17,8 @@ typedef struct culv_device culv_device;
 /** The CUDA driver that serves the device. */
 typedef enum culv_driver {
     /** NVIDIA's driver, and also the software twin if culv_soft_enable() or CULVERT_SOFT=1 allows
-     * it. If you open by UUID, the UUID decides between the two. Ordinals count NVIDIA's devices,
-     * or the twin's if it is alone. */
+     * it. If you open by UUID, the UUID decides between the two. Ordinals count NVIDIA's devices.
+     * If NVIDIA's driver is missing, they count the twin's. */
     CULV_DRIVER_AUTO = 0,
     CULV_DRIVER_NVIDIA = 1, /**< libcuda.so.1 (nvcuda.dll) only. */
     /** The software twin only: a CUDA driver on the CPU. */
@@ -117,7 +117,7 @@ typedef struct culv_device_counts {
     /** culv_vmm_allocation objects whose handle the driver holds (culvert/vmm.h). */
     uint64_t vmm_allocations;
     uint64_t vmm_ranges; /**< Address ranges that the driver has reserved. */
-    /** Allocations that are mapped in those ranges, including those that wait for a stream. */
+    /** Allocations that are mapped in those ranges, also if their unmap waits for a stream. */
     uint64_t vmm_mappings;
     /** Buffers and images of a graphics API that are registered (culvert/gl_register.h,
      * culvert/d3d_register.h). */
@@ -168,9 +168,9 @@ CULV_EXPORT culv_result culv_device_get_counts(culv_device *device, culv_device_
 
 /** Releases objects that you destroyed with a stream of last use and that the GPU no longer uses.
  * Returns the number of objects that are still deferred, or 0 for NULL. The driver may wait for the
- * context's work meanwhile. If a program destroys objects only in this way, it must call this now
- * and then, when a wait does no harm (between scenes, once a second). Otherwise the objects keep
- * their memory until the device is gone. */
+ * context's work meanwhile. If a program never destroys an object with NULL, it must call
+ * culv_device_collect() now and then, when a wait does no harm (between scenes, once a second).
+ * Otherwise the objects keep their memory until the device is gone. */
 CULV_EXPORT uint64_t culv_device_collect(culv_device *device);
 
 /** Returns the CUDA context that Culvert uses. Make it current (cuCtxSetCurrent) before you launch
@@ -221,11 +221,10 @@ typedef struct culv_pointer_info {
     uint64_t range_size;
     CUdeviceptr mapping_start; /**< VMM: the mapping at `pointer`. Otherwise the range. */
     uint64_t mapping_size;
-    /** Number of the memory in this process. All mappings of the memory share this number. 0:
-     * unknown. */
+    /** Id of the memory in this process. All mappings of the memory share it. 0: unknown. */
     uint64_t memory_id;
-    /** Number of the allocation or mapping in this process. If another allocation or mapping comes
-     * to the same address later, it has a different number. 0: unknown (external memory). */
+    /** Id of the allocation or mapping in this process. If another one comes to the same address
+     * later, it has a different id. 0: unknown (external memory). */
     uint64_t buffer_id;
     CUmemoryPool pool; /**< Pools: the driver's handle. */
     /** Nonzero: cuIpcGetMemHandle takes it, and shares the whole block that the memory lies in. */
@@ -244,10 +243,9 @@ CULV_EXPORT culv_result culv_pointer_get_info(culv_device *device, CUdeviceptr p
 
 /* The software twin ---------------------------------------------------------------------------- */
 
-/* The software twin, a CUDA driver on the CPU. Its graphics partner is the machine's CPU
- * Vulkan device (Mesa's lavapipe). The twin lets the same program run where there is no GPU: in CI,
- * on a laptop, under a sanitizer. Culvert uses it only if the program or the environment allows
- * it. */
+/* The software twin, a CUDA driver on the CPU. Its graphics partner is the machine's CPU Vulkan
+ * device (Mesa's lavapipe). The twin lets the same program run where there is no GPU: in CI, on a
+ * laptop, under a sanitizer. Culvert uses it only if the program or the environment allows it. */
 
 /** Allows the twin for this process, as the environment variable CULVERT_SOFT=1 does. If the twin's
  * Vulkan layer is not in one of the system's directories, the call adds the layer's directory to
@@ -274,8 +272,7 @@ CULV_EXPORT culv_bool culv_soft_enabled(void);
  * The driver cannot restore a process that has imported anything of a graphics API: such a process
  * loses CUDA. Memory that CUDA exported comes back as different memory, and no call reports that.
  * So call culv_device_suspend() before somebody checkpoints the process, and culv_device_resume()
- * after the restore. docs/checkpoints.md has a program, and says what is refused and what was
- * measured. */
+ * after the restore. docs/checkpoints.md has a program, refusals and measurements. */
 
 /** Settings for suspending a device. */
 typedef struct culv_suspend_desc {
@@ -313,10 +310,10 @@ typedef struct culv_resume_desc {
 
 CULV_INIT(culv_resume_desc)
 
-/** Gives up, at the CUDA driver, everything that the device has imported: memory, buffers, images
- * and semaphores of Vulkan, also those of rings. Your objects stay. Until culv_device_resume() you
- * may destroy them, but every other call on them or on the device is refused (NOT_READY). Vulkan's
- * side of them is not touched: Vulkan may keep using it.
+/** Releases from the CUDA driver everything that the device has imported: memory, buffers, images
+ * and semaphores of Vulkan, also if they belong to rings. Your objects stay. Until
+ * culv_device_resume() you may destroy them, but every other call on them or on the device is
+ * refused (NOT_READY). Vulkan's side of them is not touched: Vulkan may keep using it.
  *
  * The call waits for all CUDA work of the context. Before it gives up anything, it refuses if a
  * CUDA stream waits for a timeline's value that Vulkan has not signaled yet, or if a blocking
@@ -328,8 +325,8 @@ CULV_INIT(culv_resume_desc)
  * - imports of your own Vulkan objects, unless `imports_live` is set;
  * - objects that were made for OpenGL or are shared with another GPU, and registered objects;
  * - binary semaphores, and tensors of buffers that a consumer still holds;
- * - VMM allocations and memory pools that were exported or imported. A vector's view exports the
- *   vector's chunks, and a space exports all of its memory.
+ * - VMM allocations and memory pools that were exported or imported. A vector with a view counts as
+ * exported, and so does all memory of a culv_space (culvert/vector.h).
  *
  * CUDA graphs that signal or wait for a semaphore, or that use an image, contain handles that no
  * longer exist. Make the graphs again too. desc may be NULL.
@@ -347,8 +344,8 @@ CULV_EXPORT culv_result culv_device_suspend(culv_device *device, const culv_susp
  * of the others. An image's arrays, surfaces and textures are always new ones: ask its getters
  * again. desc may be NULL.
  *
- * After an error the device is still suspended. What was made again stays, and the next call makes
- * the rest.
+ * After an error the device is still suspended. What was made again stays; the next call makes the
+ * rest.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE; NOT_READY: the device is not suspended), DRIVER (the
  * restore may have failed: then the process has lost CUDA), ASYNC, OUT_OF_MEMORY.
  * Threads: any, while no other call on the device or its objects is made.

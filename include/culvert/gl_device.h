@@ -45,12 +45,13 @@ typedef struct culv_gl_desc {
 
 CULV_INIT(culv_gl_desc)
 
-/** Opens the CUDA device that draws the current context. It compares UUIDs (GL_DEVICE_UUID_EXT); if
- * OpenGL reports none, it asks cuGLGetDevices and EGL_NV_device_cuda. Both descriptors may be NULL.
- * Of `desc`, the call reads only get_proc_address.
+/** Opens the CUDA device of the GPU that the current context runs on. It compares UUIDs
+ * (GL_DEVICE_UUID_EXT); if OpenGL reports none, it asks cuGLGetDevices and EGL_NV_device_cuda. Both
+ * descriptors may be NULL. Of `desc`, the call reads only get_proc_address.
  * Errors: INVALID (CONTEXT: no context is current), NO_DEVICE (the message names every device of
  * both sides and the likely cause, and culv_gl_check_context() says what to do), UNSUPPORTED
- * (EXTENSION_MISSING: nothing tells which GPU draws the context), DRIVER, ASYNC, OUT_OF_MEMORY.
+ * (EXTENSION_MISSING: no extension tells which GPU the context runs on), DRIVER, ASYNC,
+ * OUT_OF_MEMORY.
  * Ownership: *out is yours, for culv_device_close(). Threads: the context's thread. */
 CULV_EXPORT culv_result culv_device_open_for_gl(const culv_gl_desc *desc,
                                                 const culv_device_desc *device_desc,
@@ -80,8 +81,8 @@ CULV_EXPORT culv_result culv_gl_add_context(culv_gl *gl);
 
 /** Removes the context that is current on this thread from the attachment. Call it before you
  * destroy one of several contexts, even the attached one. Objects of the attachment belong to all
- * of its contexts and stay valid. Only a readback does not, because its framebuffers belong to the
- * context that made them: destroy it first.
+ * of its contexts and stay valid. The exception is a readback: its framebuffers belong to the
+ * context that made them, so destroy it first.
  * Errors: INVALID (NULL_ARGUMENT; CONTEXT: no context of the attachment is current; VALUE: it is
  * the last one: call culv_gl_detach() or culv_gl_lose_contexts()).
  * Ownership: the context stays yours. Threads: the context's thread. */
@@ -153,7 +154,7 @@ typedef struct culv_gl_report {
     culv_uuid uuid;        /**< GL_DEVICE_UUID_EXT, if has_uuid. */
     culv_uuid driver_uuid; /**< GL_DRIVER_UUID_EXT, if has_uuid. */
     uint32_t num_gpus;     /**< GL_NUM_DEVICE_UUIDS_EXT: more than 1 with SLI. */
-    int32_t cuda_ordinal;  /**< CUDA device that draws the context. -1: none. */
+    int32_t cuda_ordinal;  /**< CUDA device of the context's GPU. -1: none. */
     char cuda_name[256];   /**< Name of that device. */
     /** Answers of cuGLGetDevices(), as bits of CUDA ordinals below 32: all GPUs that draw the
      * context, GPUs of the current frame, GPUs of the next frame. They differ with SLI. 0:
@@ -176,7 +177,7 @@ CULV_INIT(culv_gl_report)
 
 /** Examines the context that is current on this thread. It makes nothing, registers nothing, opens
  * no CUDA context, and creates no VkDevice. `desc` may be NULL; the call reads only its
- * get_proc_address. If `device` is not NULL, the report says whether the device draws the context.
+ * get_proc_address. If `device` is not NULL, the report says whether the context runs on it.
  *
  * If nothing works on this machine, that is no error: *out says why.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE), OUT_OF_MEMORY.
@@ -208,8 +209,8 @@ CULV_EXPORT const char *culv_gl_way_name(culv_gl_way way);
  * CUDA uses another GPU (allow_other_gpu), because NVIDIA's OpenGL 580 did not wait for such
  * signals. culv_gl_report tells which extensions there are.
  *
- * Use one semaphore for each direction. If both sides signal one timeline, each value must exceed
- * all earlier values of both sides. */
+ * Use one binary semaphore for each direction. A timeline may serve both, if each value exceeds all
+ * earlier values of both sides. */
 
 /** A timeout without end. Timeouts are in nanoseconds. */
 #define CULV_GL_FOREVER UINT64_MAX
@@ -261,12 +262,13 @@ CULV_EXPORT culv_result culv_gl_semaphore_create(culv_gl *gl,
                                                  culv_shared_semaphore **out);
 
 /** Makes OpenGL signal after all earlier commands of this context, and passes `uses` (may be NULL)
- * to the other side. Timeline: `value` must exceed all earlier values. It must also exceed values
- * that CUDA has yet to signal, unless CUDA waits for `value` before. Binary: `value` is 0. The call
- * flushes. If it waits on the CPU (see above), it returns when OpenGL has finished.
+ * to the other side. Timeline: `value` must exceed all earlier values. It must also exceed the
+ * values that CUDA has still to signal, except values that CUDA signals only after it has waited
+ * for `value`. Binary: `value` is 0. The call flushes. If it waits on the CPU (see above), it
+ * returns when OpenGL has finished.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE, CONTEXT, VALUE; TIMELINE_BACKWARDS; DOUBLE_SIGNAL),
  * DRIVER.
- * Threads: the context's thread, ordered with other calls on this object by OpenGL's side. */
+ * Threads: the context's thread, and one call of OpenGL's side at a time. */
 CULV_EXPORT culv_result culv_gl_semaphore_signal(culv_shared_semaphore *semaphore, uint64_t value,
                                                  const culv_gl_uses *uses);
 
@@ -280,10 +282,10 @@ CULV_EXPORT culv_result culv_gl_semaphore_signal(culv_shared_semaphore *semaphor
  * can repeat the call. If the GPU waits, the call returns at once and ignores `timeout`. If nobody
  * signals the value, OpenGL's later commands then never run: put a fence behind them (glFenceSync),
  * and wait for the fence with a timeout before you make a call that waits without one (glFinish,
- * glReadPixels). docs/ipc.md, "When a side ends", has both waits for a viewer whose solver may die.
+ * glReadPixels). docs/ipc.md, "When a side ends", shows this for a viewer whose solver may end.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE, CONTEXT, VALUE; WAIT_BEFORE_SIGNAL), TIMEOUT
  * (NOT_READY), DRIVER.
- * Threads: the context's thread, ordered with other calls on this object by OpenGL's side. */
+ * Threads: the context's thread, and one call of OpenGL's side at a time. */
 CULV_EXPORT culv_result culv_gl_semaphore_wait(culv_shared_semaphore *semaphore, uint64_t value,
                                                uint64_t timeout, const culv_gl_uses *uses);
 

@@ -28,8 +28,8 @@ typedef struct culv_gl_buffer_create_desc {
     size_t struct_size; /**< Set by culv_gl_buffer_create_desc_init(). */
     uint64_t size;      /**< Required: bytes. */
     const char *label;  /**< Copied (up to 63 bytes). Default: none. */
-    /** CULV_FALLBACK_... that Culvert may use if sharing is impossible (culvert/shared.h).
-     * Default: none. */
+    /** CULV_FALLBACK_... that Culvert may use if sharing is impossible (culvert/shared.h). Default:
+     * none. */
     uint32_t fallback;
 } culv_gl_buffer_create_desc;
 

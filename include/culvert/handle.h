@@ -41,8 +41,7 @@ typedef enum culv_handle_type {
     CULV_HANDLE_D3D11_KEYED_MUTEX = 11,     /**< Windows: NT handle of an IDXGIKeyedMutex. */
     CULV_HANDLE_D3D11_KEYED_MUTEX_KMT = 12, /**< Windows: its global share handle. */
     /** A CUmemFabricHandle (culvert/fabric.h): 64 bytes, which you may send unchanged, also to
-     * another machine. It owns nothing and is never closed. VMM allocations and memory pools
-     * only. */
+     * another machine. It owns nothing and is never closed. For VMM and memory pools only. */
     CULV_HANDLE_FABRIC = 13,
     CULV_HANDLE_FORCE32 = 0x7fffffff
 } culv_handle_type;
@@ -187,8 +186,7 @@ typedef struct culv_ipc_fetch_desc {
 CULV_INIT(culv_ipc_fetch_desc)
 
 /** Makes a handle of the object that `number` refers to in the other process. The other process
- * keeps its handle and does nothing. Programs that this process starts do not inherit the new
- * handle.
+ * keeps its handle and does nothing. Programs that this process starts do not inherit it.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE, HANDLE_TYPE, HANDLE_KIND; VALUE: the pid, the users;
  * HANDLE_BAD: the other process has no such handle; SIZE; OS: no handle is left), ASYNC (IPC_GONE:
  * the process has ended, or a new process has its pid), UNSUPPORTED (HANDLE_TYPE; IPC_REFUSED: the

@@ -66,10 +66,10 @@ typedef struct culv_image_desc {
 
 CULV_INIT(culv_image_desc)
 
-/** The place of the texels of one level and one plane of an image in linear memory. The first byte
- * of block (x, y, z) of layer l is at pointer + y * row_pitch + x * bytes_per_block + z *
- * depth_pitch + l * layer_pitch. x and y count blocks; a block is one texel in most formats.
- * culv_image_get_layout() and culv_vk_image_map_pitched() fill it. */
+/** The layout of one level and plane of an image in linear memory. The first byte of block (x, y,
+ * z) of layer l is at pointer + y * row_pitch + x * bytes_per_block + z * depth_pitch + l *
+ * layer_pitch. x and y count blocks; a block is one texel in most formats. culv_image_get_layout()
+ * and culv_vk_image_map_pitched() fill it. */
 typedef struct culv_subresource_layout {
     size_t struct_size;   /**< Set by culv_subresource_layout_init(). */
     CUdeviceptr pointer;  /**< The first byte, in CUDA's address space. */
@@ -92,11 +92,11 @@ CULV_INIT(culv_subresource_layout)
  * without an error and reads wrong texels (measured on an H200). An image of several planes must be
  * DISJOINT, with all planes in this import: if it is not DISJOINT, Vulkan does not say where its
  * planes lie.
- * Errors: INVALID (RANGE: also planes that overlap; EXTENT; USAGE; DEDICATED: a dedicated
- * allocation needs offset 0 and no DISJOINT, and D16_UNORM and S8_UINT
- * (culv_format_info::dedicated) need a dedicated allocation ...), UNSUPPORTED (FORMAT: no CUDA
- * array has it, or this driver's arrays lack it; HANDLE_TYPE: a dma-buf cannot have arrays),
- * DRIVER, ASYNC, OUT_OF_MEMORY.
+ * Errors: INVALID (RANGE: also planes that overlap; EXTENT; USAGE; DEDICATED: an image in a
+ * dedicated allocation is DISJOINT or not at offset 0, or a D16_UNORM or S8_UINT image
+ * (culv_format_info::dedicated) is not in one ...), UNSUPPORTED (FORMAT: no CUDA array has it, or
+ * this driver's arrays lack it; HANDLE_TYPE: a dma-buf cannot have arrays), DRIVER, ASYNC,
+ * OUT_OF_MEMORY.
  * Ownership: *out is yours, for culv_image_unmap(); it keeps the import alive.
  * Source: cuda.h, cuExternalMemoryGetMappedMipmappedArray. */
 CULV_EXPORT culv_result culv_image_map(culv_memory *memory, const culv_image_desc *desc,
@@ -170,7 +170,8 @@ typedef enum culv_texture_address {
     CULV_TEXTURE_ADDRESS_WRAP = 1,
     /** VK_SAMPLER_ADDRESS_MODE_MIRRORED_REPEAT. Needs normalized coordinates. */
     CULV_TEXTURE_ADDRESS_MIRROR = 2,
-    CULV_TEXTURE_ADDRESS_BORDER = 3, /**< VK_SAMPLER_ADDRESS_MODE_CLAMP_TO_BORDER. */
+    /** VK_SAMPLER_ADDRESS_MODE_CLAMP_TO_BORDER. Needs normalized coordinates. */
+    CULV_TEXTURE_ADDRESS_BORDER = 3,
     CULV_TEXTURE_ADDRESS_FORCE32 = 0x7fffffff
 } culv_texture_address;
 
@@ -189,8 +190,8 @@ typedef enum culv_texture_read {
      * return that integer. Padded formats (R10X6) and scaled formats return the integers of their
      * channels, because CUDA cannot scale them. */
     CULV_TEXTURE_READ_AS_GRAPHICS = 0,
-    /** The stored integers. Floats are returned as floats. Compressed blocks are decoded as above,
-     * but sRGB blocks return the coded values, not linear values. */
+    /** The stored integers. Floats are returned as floats. Compressed blocks are decoded as by
+     * AS_GRAPHICS, but sRGB blocks return the encoded values. */
     CULV_TEXTURE_READ_STORED = 1,
     CULV_TEXTURE_READ_FORCE32 = 0x7fffffff
 } culv_texture_read;
@@ -217,9 +218,9 @@ typedef struct culv_texture_desc {
      * Vulkan. */
     culv_bool no_seamless_cube;
     uint32_t base_level; /**< First level to read. */
-    /** Number of levels. 0: all levels from base_level on. NORMALIZED images
-     * (culv_image_desc::texels), compressed blocks and 1D arrays allow only one level, or levels
-     * from 0 on. */
+    /** Number of levels. 0: all levels from base_level on. For NORMALIZED images
+     * (culv_image_desc::texels), compressed blocks and 1D arrays, level_count must be 1 or
+     * base_level must be 0. */
     uint32_t level_count;
     uint32_t base_layer; /**< First layer to read, for images with layers. 0 for cubes. */
     /** Number of layers. 0: all layers from base_layer on. Cubes need all layers, and so do

@@ -18,7 +18,7 @@
  *
  * Culvert starts no threads: a server answers only inside culv_ipc_server_poll(), so call it now
  * and then, or when culv_ipc_server_fd() is readable. Calls that wait take a timeout in
- * nanoseconds. If a process ends, the other side's next call notices it, and received objects stay
+ * nanoseconds. If a process ends, the other side's next call notices it; received objects stay
  * usable.
  *
  * Both sides check each other: the user of the other process, the protocol's version, every size
@@ -42,11 +42,9 @@
 
 CULV_EXTERN_C_BEGIN
 
-/** Opaque: a server and its offers. Only one thread at a time may call it, its offers and its
- * rings. */
+/** Opaque: a server. Only one thread at a time may call it, its offers and its rings. */
 typedef struct culv_ipc_server culv_ipc_server;
-/** Opaque: a connection to a server. Only one thread at a time may call it and the objects that it
- * received. */
+/** Opaque: a client. Only one thread at a time may call it and the objects that it received. */
 typedef struct culv_ipc_client culv_ipc_client;
 /** Opaque: a received object: its description and its handle. */
 typedef struct culv_ipc_object culv_ipc_object;
@@ -180,9 +178,9 @@ typedef struct culv_ipc_server_desc {
     const uint32_t *users;
     size_t num_users;
     /** Maximum number of clients, 1 to CULV_IPC_MAX_CLIENTS. Default: 16. If all places are taken,
-     * the server disconnects a client that has sent nothing at all, or one that for a second has
-     * left an answer unread or has made no first request. Each user in `users` has one place that
-     * other users cannot take, if there are enough places. */
+     * the server disconnects a client that has sent nothing yet. It also disconnects a client that
+     * has read no answer, or made no first request, for a second. Each user in `users` has one
+     * place that other users cannot take, if there are enough places. */
     uint32_t max_clients;
     const char *label; /**< Copied (up to 63 bytes). Appears in messages. Default: none. */
 } culv_ipc_server_desc;
@@ -211,8 +209,7 @@ CULV_EXPORT void culv_ipc_server_destroy(culv_ipc_server **server);
  * gone. If there is nothing to do, it waits up to `timeout` nanoseconds (0: it does not wait). It
  * never waits for a slow client. `answered` (may be NULL) gets the number of requests and
  * departures.
- * Errors: INVALID (NULL_ARGUMENT), DRIVER (OS). A client's fault is no error of this call: it is
- * logged.
+ * Errors: INVALID (NULL_ARGUMENT), DRIVER (OS). A client's fault is logged, and is no error.
  * Threads: one at a time. */
 CULV_EXPORT culv_result culv_ipc_server_poll(culv_ipc_server *server, uint64_t timeout,
                                              uint32_t *answered);
@@ -236,8 +233,8 @@ typedef struct culv_ipc_source {
 } culv_ipc_source;
 
 /** Returns a VMM allocation as a source. It must be exportable as OPAQUE_FD (Windows:
- * OPAQUE_WIN32). The call reads these fields of culv_ipc_info: name, text, offset, size, element_*.
- * The other process gets the whole allocation, with the data at `offset`.
+ * OPAQUE_WIN32). The offer reads these fields of culv_ipc_info: name, text, offset, size,
+ * element_*. The other process gets the whole allocation, with the data at `offset`.
  * Ownership: the allocation stays yours; you may destroy it when culv_ipc_offer() has returned. */
 CULV_INLINE culv_ipc_source culv_ipc_from_vmm(culv_vmm_allocation *allocation)
 {
@@ -247,7 +244,7 @@ CULV_INLINE culv_ipc_source culv_ipc_from_vmm(culv_vmm_allocation *allocation)
 }
 
 /** Returns a vector as a source. Its chunks must be exportable as OPAQUE_FD (Windows:
- * OPAQUE_WIN32). Clients get the chunks that it has at the time of their request. The call reads
+ * OPAQUE_WIN32). Clients get the chunks that it has at the time of their request. The offer reads
  * these fields of culv_ipc_info: name, text, element_format, element_size.
  * Ownership: the vector stays yours. Withdraw the offer before you destroy the vector.
  * culv_ipc_server_poll() reads the vector: do not call it during culv_vector_shrink(). */
@@ -260,8 +257,8 @@ CULV_INLINE culv_ipc_source culv_ipc_from_vector(culv_vector *vector)
 
 /** Returns a BUFFER, an IMAGE or a SEMAPHORE (culv_ipc_info::kind) as a source. The handle comes
  * from culv_vk_memory_export_dup() or culv_vk_semaphore_export_dup(), or on Windows from
- * ID3D12Device::CreateSharedHandle(). Names and KMT handles are refused, because they keep nothing
- * alive.
+ * ID3D12Device::CreateSharedHandle(). Handles that are names and KMT handles are refused, because
+ * they keep nothing alive.
  * Ownership: the handle stays yours, and you may close it at any time after the offer. */
 CULV_INLINE culv_ipc_source culv_ipc_from_handle(const culv_handle *handle)
 {
@@ -355,8 +352,7 @@ CULV_EXPORT culv_bool culv_ipc_client_connected(culv_ipc_client *client);
 /** Returns the process id of the server, as the kernel reports it, or 0 for NULL. */
 CULV_EXPORT int32_t culv_ipc_client_server_pid(const culv_ipc_client *client);
 
-/** Destroys a received object and closes its handle. Imports from it stay usable.
- * */
+/** Destroys a received object and closes its handle. Imports from it stay usable. */
 CULV_EXPORT void culv_ipc_object_destroy(culv_ipc_object **object);
 
 /** Fills *out with the description.
@@ -370,26 +366,25 @@ CULV_EXPORT culv_result culv_ipc_object_get_handle(const culv_ipc_object *object
 
 /** Imports a received VMM allocation into CUDA, on the client's device. The allocation may have a
  * fabric handle, and it may lie on another GPU that the device reaches.
- * Errors: as culv_vmm_import(); INVALID (VALUE: the object is
- * of another kind, or the client has no device).
+ * Errors: as culv_vmm_import(); INVALID (VALUE: the object is of another kind, or the client has no
+ * device).
  * Ownership: *out is yours, for culv_vmm_allocation_destroy(). */
 CULV_EXPORT culv_result culv_ipc_import_vmm(const culv_ipc_object *object,
                                             culv_vmm_allocation **out);
 
 /** Imports a received buffer, VMM allocation or memory of cuMemAlloc into CUDA, on the client's
  * device. Two imports of the same memory of cuMemAlloc have the same address.
- * Errors: as culv_memory_import() and culv_buffer_map(); INVALID (VALUE: as
- * culv_ipc_import_vmm(); DEVICE_MISMATCH: this process does not see its GPU), UNSUPPORTED
- * (DRIVER_TOO_OLD), DRIVER (HANDLE_REFUSED: CUDA does not open memory of the same process or freed
- * memory).
+ * Errors: as culv_memory_import() and culv_buffer_map(); INVALID (VALUE: as culv_ipc_import_vmm();
+ * DEVICE_MISMATCH: this process does not see its GPU), UNSUPPORTED (DRIVER_TOO_OLD), DRIVER
+ * (HANDLE_REFUSED: CUDA does not open memory of the same process or freed memory).
  * Ownership: *out is yours, for culv_buffer_unmap(), and it keeps the import alive. Unmap memory of
  * cuMemAlloc before its owner frees it.
  * Source: cuda.h, cuIpcOpenMemHandle. */
 CULV_EXPORT culv_result culv_ipc_import_buffer(const culv_ipc_object *object, culv_buffer **out);
 
 /** Imports a received image into CUDA, on the client's device.
- * Errors: as culv_memory_import() and culv_image_map(); INVALID (VALUE: as
- * culv_ipc_import_vmm(); TILING).
+ * Errors: as culv_memory_import() and culv_image_map(); INVALID (VALUE: as culv_ipc_import_vmm();
+ * TILING).
  * Ownership: *out is yours, for culv_image_unmap(). It keeps the import alive. */
 CULV_EXPORT culv_result culv_ipc_import_image(const culv_ipc_object *object, culv_image **out);
 
@@ -416,10 +411,10 @@ typedef struct culv_ipc_vector_desc {
 
 CULV_INIT(culv_ipc_vector_desc)
 
-/** Opens a vector that the server offers: imports its present chunks, and maps them one after
- * another. You can pass *out to all calls that read a vector, to culv_vector_get_dlpack() and, with
- * `keep_handles`, to the calls that make a graphics API's view. Calls that change a vector refuse
- * it (USAGE).
+/** Opens a vector that the server offers: imports its present chunks, and maps them at consecutive
+ * addresses. You can pass *out to all calls that read a vector, to culv_vector_get_dlpack() and,
+ * with `keep_handles`, to the calls that make a graphics API's view. Calls that change a vector
+ * refuse it (USAGE).
  * Errors: as culv_ipc_client_receive(), culv_vmm_import() and culv_vmm_map().
  * Ownership: *out is yours: call culv_vector_destroy() before you destroy the client.
  * Threads: one at a time. */
@@ -428,8 +423,8 @@ CULV_EXPORT culv_result culv_ipc_vector_open(culv_ipc_client *client,
                                              culv_vector **out);
 
 /** Asks the server for the vector's chunks, imports and maps new chunks, and releases chunks that
- * the server's vector no longer has. These chunks, and an address that the vector has left, are
- * released once the work that is in `last_use` now is done. The vector's generation is then the
+ * the server's vector no longer has. It releases these chunks, and an address that the vector has
+ * left, after the work that is now in `last_use` has finished. The vector's generation is then the
  * same as the server's. After an error the vector is as it was.
  * Errors: as culv_ipc_vector_open(); INVALID (CAPTURE, STREAM_DEVICE; USAGE: the vector is this
  * process's own), BUSY (OWNED: a tensor of culv_vector_get_dlpack() uses memory or an address that
@@ -439,14 +434,14 @@ CULV_EXPORT culv_result culv_ipc_vector_update(culv_vector *vector, CUstream las
 
 /* What CUDA itself shares ---------------------------------------------------------------------- */
 
-/* CUDA itself can share these objects with other processes: memory of cuMemAlloc, events, and
- * memory pools with their allocations.
+/* CUDA itself can share these objects with other processes: memory of cuMemAlloc, events, memory
+ * pools with their allocations, and fabric handles.
  *
  * If your program allocates by cuMemAlloc or cuMemAllocAsync, it can offer that memory as it is. In
  * new programs, prefer VMM memory (culv_ipc_from_vmm()): it exists until no process uses it, and
- * graphics APIs can import it. Keep an object of this part until the other processes have closed
- * it; otherwise the behavior is undefined (cuda.h). CUDA does not say what happens if the exporting
- * process ends. */
+ * graphics APIs can import it. Keep an object of this part as long as its function says; otherwise
+ * the behavior is undefined (cuda.h). CUDA does not say what happens if the exporting process
+ * ends. */
 
 /* CUDA's own handle, repeated here as in base.h. */
 typedef struct CUevent_st *CUevent;
@@ -457,9 +452,9 @@ typedef struct CUevent_st *CUevent;
 
 /** Returns a whole allocation of cuMemAlloc as a source for culv_ipc_offer(). Its address and size
  * must be multiples of CULV_IPC_CUDA_BLOCK: CUDA shares whole blocks, so the other process would
- * also get memory around a smaller allocation. The call reads these fields of culv_ipc_info: name,
- * text, size, element_*. It refuses other memory (NOT_EXPORTABLE: the message says what to do;
- * DEVICE_MISMATCH), and drivers without IPC (DRIVER_TOO_OLD).
+ * also get memory around a smaller allocation. The offer reads these fields of culv_ipc_info: name,
+ * text, size, element_*. It fails for other memory (NOT_EXPORTABLE: the message says what to do;
+ * DEVICE_MISMATCH), and if the driver has no IPC (DRIVER_TOO_OLD).
  * Ownership: the memory stays yours. Free it when the other processes have unmapped it
  * (culv_ipc_import_buffer()).
  * Source: cuda.h, cuIpcGetMemHandle. */
@@ -471,9 +466,8 @@ CULV_INLINE culv_ipc_source culv_ipc_from_cuda_memory(CUdeviceptr pointer)
 }
 
 /** Returns an event of the server's device as a source. It must be made with CU_EVENT_INTERPROCESS
- * and CU_EVENT_DISABLE_TIMING (otherwise NOT_EXPORTABLE). The call reads the name and the text of
- * culv_ipc_info. A wait in another process waits for the last record that was submitted before the
- * wait.
+ * and CU_EVENT_DISABLE_TIMING (otherwise NOT_EXPORTABLE). The offer reads the name and the text of
+ * culv_ipc_info. A wait in another process waits for the last record that was submitted before it.
  * Ownership: the event stays yours. Destroy it after the other processes have destroyed theirs.
  * Source: cuda.h, cuIpcGetEventHandle. */
 CULV_INLINE culv_ipc_source culv_ipc_from_event(CUevent event)
@@ -485,7 +479,7 @@ CULV_INLINE culv_ipc_source culv_ipc_from_event(CUevent event)
 
 /** Returns a memory pool as a source. The handle is an OPAQUE_FD or a fabric handle of the pool
  * (culv_pool_export_dup() of culvert-extra, cuMemPoolExportToShareableHandle); other types are
- * refused (HANDLE_TYPE). A client gets a fabric handle as 64 bytes. The call reads the name and the
+ * refused (HANDLE_TYPE). A client gets a fabric handle as 64 bytes. The offer reads name and
  * text of culv_ipc_info.
  * Ownership: the handle stays yours; you may close it after the offer. Keep the pool until the
  * clients have imported it (culv_ipc_import_pool()). */
@@ -498,7 +492,7 @@ CULV_INLINE culv_ipc_source culv_ipc_from_pool(const culv_handle *handle)
 
 /** Returns an allocation of a pool as a source. `pointer` is its address in this process, and
  * `exported` is its data for export (culv_pool_export_pointer() of culvert-extra,
- * cuMemPoolExportPointer). Offer the pool too. The call reads these fields of culv_ipc_info: name,
+ * cuMemPoolExportPointer). Offer the pool too. The offer reads these fields of culv_ipc_info: name,
  * text, size, element_*. If there are several pools, name the pool in the text.
  * Ownership: the memory stays yours. Free it after the other processes have freed it. `exported` is
  * read during the offer. */
@@ -533,8 +527,8 @@ CULV_INLINE culv_ipc_source culv_ipc_from_vmm_fabric(culv_vmm_allocation *alloca
 CULV_EXPORT culv_result culv_ipc_import_event(const culv_ipc_object *object, CUevent *out);
 
 /** Imports a received pool on the client's device. It may have a fabric handle.
- * Errors: as culv_mem_pool_import(); INVALID (VALUE: the
- * object is of another kind, or the client has no device).
+ * Errors: as culv_mem_pool_import(); INVALID (VALUE: the object is of another kind, or the client
+ * has no device).
  * Ownership: *out is yours, for culv_mem_pool_destroy(). */
 CULV_EXPORT culv_result culv_ipc_import_pool(const culv_ipc_object *object, culv_mem_pool **out);
 

@@ -34,12 +34,12 @@ typedef enum culv_memory_kind {
     CULV_MEMORY_KIND_FAST = 1,
     /** The driver may compress it. For both sides, streaming access to compressible contents is up
      * to 1.4 times as fast, and random access to CULV_SLOW_KIND_BYTES or more is up to seven times
-     * as slow. Exportable memory that is not dedicated is of this kind, and so are all blocks of an
-     * allocator. */
+     * as slow. Exportable memory that is not dedicated is of this kind, such as an allocator's
+     * blocks. */
     CULV_MEMORY_KIND_COMPRESSIBLE = 2,
-    /** Memory that CUDA allocated, in a buffer that is sparse or covers only a part of the
-     * allocation. It is fast for CUDA, and as slow as the compressible kind for the graphics
-     * API. */
+    /** Memory that CUDA allocated, bound to a buffer of the graphics API that is sparse or that
+     * covers only a part of the allocation. It is fast for CUDA, and as slow as the compressible
+     * kind for the graphics API. */
     CULV_MEMORY_KIND_PLAIN = 3,
     CULV_MEMORY_KIND_FORCE32 = 0x7fffffff
 } culv_memory_kind;

@@ -51,9 +51,9 @@ typedef enum culv_ring_policy {
      * overwrites the newest finished frame. If no other slot is left, the producer's acquire waits
      * on the host until a newer frame is finished.
      *
-     * The depth must be at least 3. Add one slot if the producer submits its next frame while the
-     * GPU writes one, and one slot for each frame beyond the first that the consumer has in flight.
-     * Each acquire asks the driver for the counter of a timeline. `burst` is ignored. */
+     * The depth must be at least 3. Add one slot if the producer submits a frame while the GPU
+     * still writes the previous one. If the consumer has n frames in flight, add n - 1 slots. Each
+     * acquire asks the driver for the counter of a timeline. `burst` is ignored. */
     CULV_RING_MAILBOX = 1,
     CULV_RING_POLICY_FORCE32 = 0x7fffffff
 } culv_ring_policy;
@@ -97,10 +97,10 @@ typedef struct culv_ring_settings {
      * frames that are ready. Default: 1. */
     uint32_t burst;
     /** Maximum number of frames that may be queued ahead of the consumer's GPU. At the limit, an
-     * acquire waits until the number is below it; if many frames are queued, it waits until half of
-     * them have finished, so that not each acquire asks the driver. With MAILBOX, it applies only
-     * to the consumer. At most 255 bursts can be queued, whatever this limit is. Default: 2 x
-     * depth, or no limit if `done` lacks `wait`. */
+     * acquire waits until fewer frames are queued. If many are queued, it waits for half of them,
+     * so that the next acquires need not ask the driver. With MAILBOX, it applies only to the
+     * consumer. At most 255 bursts can be queued, whatever this limit is. Default: 2 x depth, or no
+     * limit if `done` lacks `wait`. */
     uint32_t max_frames_in_flight;
     /** FIFO: a bound in nanoseconds. The ring then uses one number for both depth and burst. It
      * chooses the largest number with which 99 % of the frames are consumed within this time after
@@ -111,11 +111,12 @@ typedef struct culv_ring_settings {
     uint64_t max_latency;
     /** Nonzero: each acquire asks the driver for the counter of the other side's timeline, which
      * takes microseconds. It fails with TIMELINE_CHANGED if neither side of the ring signaled that
-     * value. If a side submits a frame's signal before it releases the frame, the ring accepts the
-     * value only while the side holds the frame. Default: 0. */
+     * value. A side may submit a frame's signal before it releases the frame, but only while it
+     * holds the frame: otherwise this check fails. Default: 0. */
     culv_bool check_counters;
     /** Place where culv_ring_acquire_on() waits (docs/waits.md). SIGNAL_FIRST needs `wait` of both
-     * timelines. A graphics API's side has this setting in its own descriptor. Default: QUEUED. */
+     * timelines. A graphics API's side has this setting in its own descriptor. Default: DEFAULT,
+     * which is QUEUED here. */
     culv_ring_waits cuda_waits;
     culv_ring_way way; /**< Default: AS_SET. */
 } culv_ring_settings;
@@ -229,13 +230,13 @@ CULV_EXPORT culv_result culv_ring_create(culv_device *device, const culv_ring_de
 CULV_EXPORT culv_result culv_ring_destroy(culv_ring **ring, const CUstream *last_use);
 
 /** Returns CUDA's half of a slot's buffer, or NULL if the resource is an image or does not exist,
- * or if the slots are your own.
- * Ownership: the ring owns it, or you do if you passed the object in. */
+ * or if culv_ring_create() made the ring.
+ * Ownership: the ring owns it, or you do if you passed it to the call that made the ring. */
 CULV_EXPORT culv_buffer *culv_ring_buffer(const culv_ring *ring, uint32_t slot, uint32_t resource);
 
 /** Returns CUDA's half of a slot's image, or NULL if the resource is a buffer or does not exist, or
- * if the slots are your own. If culv_gl_ring_info::way is REGISTER, the image's arrays, surfaces
- * and textures are valid from an acquire to the release: ask again in each frame.
+ * if culv_ring_create() made the ring. If culv_gl_ring_info::way is REGISTER, the image's arrays,
+ * surfaces and textures are valid from an acquire to the release: ask again in each frame.
  * Ownership: as culv_ring_buffer(). */
 CULV_EXPORT culv_image *culv_ring_image(const culv_ring *ring, uint32_t slot, uint32_t resource);
 
@@ -246,10 +247,10 @@ CULV_EXPORT culv_image *culv_ring_image(const culv_ring *ring, uint32_t slot, ui
 CULV_EXPORT CUdeviceptr culv_ring_pointer(const culv_ring *ring, uint32_t slot, uint32_t resource);
 
 /** Returns a slot's buffer with both halves, for example for culv_vk_buffer_handle(). Returns NULL
- * if the resource is an image, is registered (OpenGL) or does not exist, or if the slots are your
- * own.
- * Ownership: the ring owns it, or you do if you passed it in. culv_shared_buffer_destroy() refuses
- * a buffer that the ring owns (OWNED). */
+ * if the resource is an image, is registered (OpenGL) or does not exist, or if culv_ring_create()
+ * made the ring.
+ * Ownership: as culv_ring_buffer(). culv_shared_buffer_destroy() refuses a buffer that the ring
+ * owns (OWNED). */
 CULV_EXPORT culv_shared_buffer *culv_ring_shared_buffer(const culv_ring *ring, uint32_t slot,
                                                         uint32_t resource);
 
@@ -259,8 +260,8 @@ CULV_EXPORT culv_shared_buffer *culv_ring_shared_buffer(const culv_ring *ring, u
 CULV_EXPORT culv_shared_image *culv_ring_shared_image(const culv_ring *ring, uint32_t slot,
                                                       uint32_t resource);
 
-/** Takes the side's next slot. The host waits up to `timeout` nanoseconds until the other side has
- * submitted (0: it does not wait), without polling. Afterwards make your queue wait for
+/** Takes the side's next slot. The host waits up to `timeout` nanoseconds (0: not at all) until the
+ * other side has released a slot. It does not poll. Afterwards make your queue wait for
  * out->wait_value of the other side's timeline. Allocates nothing. After an error nothing is
  * acquired. When the wait has lasted 1 s, 10 s and 100 s, the log gets a WARNING with the words of
  * the TIMEOUT error: they say which side is late.
@@ -269,9 +270,9 @@ CULV_EXPORT culv_shared_image *culv_ring_shared_image(const culv_ring *ring, uin
  * SIGNAL_FIRST; culv_vk_ring_submit() and culv_d3d12_ring_submit() make the queue wait. In OpenGL,
  * later commands of this context wait for CUDA's work. If that wait is on the CPU
  * (culv_gl_ring_info::waits_on_host), `timeout` covers it too (RING_LATE). If OpenGL's way is
- * STAGED, the call copies a consumer's data into the GL objects. On CUDA's side use
- * culv_ring_acquire_on(): with OpenGL's ways REGISTER and STAGED, this call is refused there
- * (RING_SIDE).
+ * STAGED, the call copies a consumer's data into the GL objects. On CUDA's side, use
+ * culv_ring_acquire_on(). If OpenGL's way is REGISTER or STAGED, culv_ring_acquire() refuses CUDA's
+ * side (RING_SIDE).
  * Errors: INVALID (NULL_ARGUMENT; VALUE: there is no such side; RING_ORDER: this side holds a
  * frame; RING_SIDE: another thread is in a call of this side), TIMEOUT (RING_FULL, RING_EMPTY,
  * RING_LATE: the message names the timeline, the value, the side that signaled last and the side
@@ -284,8 +285,8 @@ CULV_EXPORT culv_result culv_ring_acquire(culv_ring *ring, culv_ring_side side, 
 
 /** Hands the side's slot to the other side, and sets frame->signal_value. Call it after you have
  * recorded the last use of the slot, right before you submit a signal of this side's timeline with
- * that value. You may also call it after the submission: the value is 0 if burst_ends is 0, and
- * otherwise one more than the side's last value. Allocates nothing. After an error the side still
+ * that value. You may also submit first and compute the value yourself: it is 0 if burst_ends is 0,
+ * and otherwise the side's last value plus 1. Allocates nothing. After an error the side still
  * holds the frame.
  *
  * On Vulkan's and Direct3D 12's side, call it only if you submit the frame yourself:
@@ -336,8 +337,7 @@ CULV_EXPORT culv_result culv_ring_flush(culv_ring *ring, culv_ring_side side,
                                         uint64_t *signal_value);
 
 /** Does what culv_ring_acquire() does, for a CUDA side, and makes `stream` wait. On OpenGL's ring,
- * culv_gl_ring_info::way determines what this call, culv_ring_release_on() and culv_ring_flush_on()
- * do:
+ * culv_gl_ring_info::way determines what this call and its counterparts do:
  *
  *   MEMORY    the stream waits for OpenGL's use of the slot, and signals.
  *   REGISTER  acquire maps the objects of a whole burst, and the release or the cancel that ends
@@ -379,7 +379,8 @@ CULV_EXPORT culv_result culv_ring_configure(culv_ring *ring, const culv_ring_set
  * holds a frame.
  *
  * If CUDA's context is lost, the host signals by the graphics API. If the graphics device is lost,
- * CUDA signals. CULV_OK then means that nothing waits for the lost side. The ring stays stopped.
+ * CUDA signals. CULV_OK then means that nothing waits for the lost side. A lost context or device
+ * stops the ring for good.
  * Errors: TIMEOUT (RING_LATE: the message names the timeline, the value, the side that signaled
  * last and the side that is late), UNSUPPORTED (NO_FORCE: neither the host nor CUDA can signal that
  * timeline), BUSY (RING_ORDER: without `force`, on a ring that is not stopped, a side holds a frame

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Culvert: semaphores of a graphics API that CUDA streams signal and wait for on the GPU, without
- * the host.
+/* Culvert: semaphores of a graphics API that CUDA streams signal and wait for on the GPU.
  *
  * A timeline is a counter: each side signals higher values, and the other side waits for them. A
  * binary semaphore takes one signal and one wait in turn. Prefer timelines.
@@ -164,8 +163,8 @@ CULV_EXPORT culv_result culv_semaphore_mark_waited(culv_semaphore *semaphore);
 
 /** Tells Culvert that others (a vkQueueSubmit, a vkSignalSemaphore) have signaled `value` of a
  * timeline or promised to. Culvert then refuses a culv_semaphore_signal() of a value that does not
- * exceed it. The call does nothing for a value below the highest known one, a binary semaphore or
- * NULL. */
+ * exceed it. The call does nothing if the value is below the highest known one, if the semaphore is
+ * binary, or for NULL. */
 CULV_EXPORT void culv_semaphore_mark_value(culv_semaphore *semaphore, uint64_t value);
 
 /** Returns the highest value that was signaled through this object, imported with it or reported to
@@ -199,10 +198,10 @@ typedef enum culv_graph_use {
  * CUDA_ERROR_INVALID_VALUE. To detect a body, the call clones the graph. That costs more if the
  * graph has more nodes, so add semaphores before the other nodes.
  * Errors: INVALID (NULL_ARGUMENT; VALUE: an unknown use, a count of 0 or above
- * CULV_SEMAPHORE_BATCH_MAX, or a binary semaphore, which a graph that runs many times would signal
- * many times for one wait; DEVICE_MISMATCH; TIMELINE_BACKWARDS), UNSUPPORTED (CAPTURE: a semaphore
- * that a fallback relays (culvert/shared.h), or the body of a conditional node), OUT_OF_MEMORY,
- * DRIVER, ASYNC.
+ * CULV_SEMAPHORE_BATCH_MAX, or a binary semaphore: each launch would signal it again, without a
+ * wait in between; DEVICE_MISMATCH; TIMELINE_BACKWARDS), UNSUPPORTED (CAPTURE: a semaphore that a
+ * fallback relays (culvert/shared.h), or the body of a conditional node), OUT_OF_MEMORY, DRIVER,
+ * ASYNC.
  * Ownership: the graph owns *out. Threads: any, one at a time for each graph.
  * Source: cuda.h, cuGraphAddExternalSemaphoresSignalNode, ...WaitNode. */
 CULV_EXPORT culv_result culv_graph_add_node(CUgraph graph, const CUgraphNode *dependencies,
@@ -210,10 +209,10 @@ CULV_EXPORT culv_result culv_graph_add_node(CUgraph graph, const CUgraphNode *de
                                             const culv_semaphore_point *points, uint32_t count,
                                             CUgraphNode *out);
 
-/** Sets the values of a node for the next launches. Launches that were already submitted
- * keep their values. The number of semaphores and the semaphores stay: only values change. Culvert
- * counts a signal's values as promised (culv_semaphore_last_value()) and refuses a value that does
- * not exceed the last one. Find the nodes of a capture with culv_graph_get_semaphore_nodes().
+/** Sets the values of a node for the next launches. Launches that were already submitted keep their
+ * values. The number of semaphores and the semaphores stay: only values change. Culvert counts a
+ * signal's values as promised (culv_semaphore_last_value()) and refuses a value that does not
+ * exceed the last one. Find the nodes of a capture with culv_graph_get_semaphore_nodes().
  * Errors: INVALID (NULL_ARGUMENT; VALUE: the count or the kind differs from the node's;
  * TIMELINE_BACKWARDS), DRIVER, ASYNC.
  * Threads: any, one at a time for each graph.

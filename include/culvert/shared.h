@@ -115,8 +115,7 @@ CULV_EXPORT culv_result culv_shared_semaphore_wait_on_host(const culv_shared_sem
 /* Culvert can copy if sharing is impossible: the graphics API uses another GPU, it exports nothing
  * (WSL, remote desktop), or CUDA cannot map the format. A program must ask for such a fallback
  * (culv_vk_buffer_create_desc::fallback and similar fields; culv_vk_device_desc::fallback for
- * another GPU), and each object says whether it uses one. docs/fallback.md has the frame and the
- * costs.
+ * another GPU), and each object says whether it uses one. docs/fallback.md has a frame and costs.
  *
  *   PEER   The resource is shared with the CUDA device of its own GPU. Copies go from GPU to GPU,
  *          between that device and the memory of the culv_device.
@@ -232,10 +231,10 @@ CULV_EXPORT culv_result culv_image_prepare_write(culv_image *image);
 
 /* Registered objects --------------------------------------------------------------------------- */
 
-/* Buffers and images of your own program that are registered with CUDA. CUDA has such an
- * object from a map to an unmap, and the graphics API has it the rest of the time. Each API has its
- * own calls that register (culvert/gl_register.h, culvert/d3d_register.h). The calls below serve
- * all APIs.
+/* Buffers and images of your own program that are registered with CUDA. CUDA has such an object
+ * from a map to an unmap, and the graphics API has it the rest of the time. Each API has its own
+ * calls that register (culvert/gl_register.h, culvert/d3d_register.h). The calls below serve all
+ * APIs.
  *
  * "The API's thread" in these comments is, for OpenGL, a thread on which a context of the
  * attachment is current; for Direct3D, the thread that calls Direct3D. */

@@ -56,8 +56,8 @@ typedef struct culv_vector_desc {
      * Default: no limit. */
     uint64_t max_chunk;
     /** Minimum size of a chunk, in percent of the bytes that are already committed, so that a
-     * vector that grows in small steps has few chunks. With 50, a grow commits up to half as much
-     * again. Default: 0: a grow commits the bytes that it needs, rounded up. */
+     * vector that grows in small steps has few chunks. With 50, a chunk has at least half of the
+     * bytes that are committed already. Default: 0: a grow commits what it needs, rounded up. */
     uint32_t growth_percent;
     uint32_t handle_types; /**< As culv_vmm_allocation_desc::handle_types. */
     uint32_t usage;        /**< As culv_vmm_allocation_desc::usage, except TILE_POOL. */
@@ -118,8 +118,8 @@ CULV_EXPORT culv_result culv_vector_create(culv_device *device, const culv_vecto
  * captured, Culvert cannot see its progress: the memory is freed with the device, and counts as
  * deferred until then.
  *
- * In a space (culvert/vulkan_vmm.h), a later call for the space frees Vulkan's half. If Vulkan or
- * another process imported the memory, their imports stay valid. If tensors exist
+ * In a space (culvert/vulkan_vmm.h), Vulkan's half is freed in a later call on that space. If
+ * Vulkan or another process imported the memory, their imports stay valid. If tensors exist
  * (culvert/dlpack.h), all memory stays until the last one is deleted. */
 CULV_EXPORT void culv_vector_destroy(culv_vector **vector, const CUstream *last_use);
 
@@ -140,12 +140,12 @@ CULV_EXPORT culv_result culv_vector_grow(culv_vector *vector, uint64_t size);
  * Threads: any, but not during culv_vector_shrink(). */
 CULV_EXPORT culv_result culv_vector_reserve(culv_vector *vector, uint64_t size);
 
-/** Makes the vector `size` bytes long, if it is longer. If you pass the vector's own size, it frees
+/** Shortens the vector to `size` bytes. A larger size does nothing. The vector's own size frees
  * memory that was committed beyond it. Never waits for the GPU.
  *
  * The call frees the chunks that lie wholly beyond the first `size` + `commit_ahead` bytes. It
- * unmaps them at old addresses too. It DEFERS, as culv_vmm_unmap() does. Their addresses cannot be
- * committed again before that release. If a grow comes earlier, it waits on the host for
+ * unmaps them at old addresses too. The call DEFERS the release, as culv_vmm_unmap() does. The
+ * addresses cannot be committed again before it. If a grow comes earlier, it waits on the host for
  * `last_use`, and the log says so.
  *
  * After an error nothing has changed. If the driver refuses only a part of the work, the call
@@ -180,8 +180,8 @@ CULV_EXPORT uint64_t culv_vector_committed(const culv_vector *vector);
  * side has already seen this number, it has nothing to import. */
 CULV_EXPORT uint64_t culv_vector_generation(const culv_vector *vector);
 
-/** Lists the chunks by offset. `parts` and *count are as in every call that lists (culvert.h).
- * Sets *generation (which may be NULL) to the generation of this list.
+/** Lists the chunks by offset. `parts` and *count are as in every call that lists (culvert.h). Sets
+ * *generation (which may be NULL) to the generation of this list.
  * Errors: INVALID (NULL_ARGUMENT).
  * Ownership: the elements are yours. The vector owns the allocations that they point to, which are
  * valid until a shrink removes the chunk. */

@@ -178,8 +178,7 @@ typedef struct culv_vmm_range_desc {
 CULV_INIT(culv_vmm_range_desc)
 
 /** A part of a vector, of its view in a graphics API, or of an adopted range. Each part lies in one
- * allocation, or in one buffer of the API. Lists of parts are in order of their offsets and have no
- * gaps. */
+ * allocation, or in one buffer of the API. Lists of parts are sorted by offset and have no gaps. */
 typedef struct culv_part {
     /** Number of the chunk. A vector numbers its chunks 1, 2, 3 ... and never uses a number again.
      * If adopted ranges of a device share a chunk, they give it the same number, and no other
@@ -276,8 +275,7 @@ CULV_EXPORT culv_result culv_vmm_range_destroy(culv_vmm_range **range);
  * Ownership: Culvert owns it. */
 CULV_EXPORT CUdeviceptr culv_vmm_range_pointer(const culv_vmm_range *range);
 
-/** Returns the number of reserved bytes, which is the descriptor's size rounded up, or 0 for
- * NULL. */
+/** Returns the number of reserved bytes (the descriptor's size, rounded up), or 0 for NULL. */
 CULV_EXPORT uint64_t culv_vmm_range_size(const culv_vmm_range *range);
 
 /** Maps a whole allocation at `offset` bytes into a range, and grants access. `access` has `count`
@@ -321,8 +319,8 @@ CULV_EXPORT culv_result culv_vmm_unmap(culv_vmm_range *range, uint64_t offset, u
 /* Memory from cuMemAllocAsync lies in a pool. The process that makes the pool has a culv_pool
  * (culvert/extra/mem_pool.h of culvert-extra) or CUDA's own handle. It sends the pool as a handle,
  * and each allocation in it as 64 bytes of data. The process that imports them has a culv_mem_pool.
- * The software twin also imports a pool of the same process; CUDA's documents do not say whether a
- * driver does.
+ * The software twin also imports a pool of the same process; CUDA does not say whether a driver
+ * does.
  *
  * An importer must not use an allocation before the owner's stream has allocated it, and must free
  * it (cuMemFreeAsync) before the owner does. culvert/ipc.h sends pools and allocations to other
@@ -441,8 +439,7 @@ CULV_EXPORT culv_result culv_vmm_adopted_get_parts(const culv_vmm_adopted *adopt
  *
  * Pass culv_torch_malloc() and culv_torch_free() to torch.cuda.memory.CUDAPluggableAllocator, and
  * its allocator() to torch.cuda.MemPool. culvert.torch_pool() of the Python package does both. With
- * a MemPool, you choose which parts of a program share their memory, and you need no environment
- * variable.
+ * a MemPool, you choose which parts of a program share memory, without an environment variable.
  *
  * Always use it behind a cache such as MemPool: each call makes memory by cuMemCreate and maps it,
  * and sizes are rounded up to 2 MiB. A training step of 3.2 ms took 9.2 ms with the bare allocator,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Culvert: barriers that pass buffers and images from a Vulkan queue to CUDA and back, as plain
- * structs for your own command buffers. Each barrier is half of a queue-family ownership transfer
- * with VK_QUEUE_FAMILY_EXTERNAL. The semaphore between the two submissions is the other half. */
+ * structs for your own command buffers. Each barrier is Vulkan's half of a queue-family ownership
+ * transfer with VK_QUEUE_FAMILY_EXTERNAL. CUDA's half needs no call; a semaphore orders both. */
 #ifndef CULV_VULKAN_BARRIER_H_
 #define CULV_VULKAN_BARRIER_H_
 

@@ -139,8 +139,8 @@ CULV_EXPORT uint32_t culv_vk_optional_device_extensions(uint32_t api_version, ui
  * devices before the twin, discrete devices before others). The others follow, each with the
  * reason. The call opens no context.
  *
- * desc may be NULL; desc->driver is as in culv_device_open_by_uuid(). `out` and *count
- * are as in every call that lists (culvert.h). Set each element's struct_size.
+ * desc may be NULL; desc->driver is as in culv_device_open_by_uuid(). `out` and *count are as in
+ * every call that lists (culvert.h). Set each element's struct_size.
  * Errors: INVALID, DRIVER (a Vulkan call failed), OUT_OF_MEMORY. It is no error if the machine
  * lacks CUDA: then no device is reachable.
  * Ownership: the copies are yours. */
@@ -223,8 +223,8 @@ CULV_EXPORT culv_result culv_vk_device_lost(culv_vk_device *vk);
  * GPUs before others. If your program draws to a window or needs other properties of a device, rank
  * the devices and choose yourself.
  *
- * desc may be NULL; desc->driver is as in culv_device_open_by_uuid(). If out_device is
- * NULL, the call opens no context.
+ * desc may be NULL; desc->driver is as in culv_device_open_by_uuid(). If out_device is NULL, the
+ * call opens no context.
  * Errors: INVALID; NO_DEVICE (the message says for every physical device why CUDA cannot reach it;
  * the reason is for the best device, or DEVICE_UNKNOWN if Vulkan shows none); DRIVER, ASYNC,
  * UNSUPPORTED, OUT_OF_MEMORY as in culv_device_open_for_vk().
@@ -268,10 +268,10 @@ culv_vk_merge_instance_layers(PFN_vkGetInstanceProcAddr get_instance_proc_addr, 
  * the device's version. The call does not check whether the device has your own extensions. If your
  * program must also run on devices that cannot share with CUDA (culvert/shared.h), use those two
  * lists yourself instead.
- * Errors: as culv_vk_merge_instance_layers(); INVALID (STRUCT_SIZE; VULKAN_VERSION: the
- * instance has Vulkan 1.0); UNSUPPORTED (EXTENSION_MISSING: the device lacks an extension that
- * Culvert needs; LAYER_MISSING: it is software Vulkan without the twin's layer; VULKAN_VERSION: a
- * device of Vulkan 1.0); DRIVER, OUT_OF_MEMORY.
+ * Errors: as culv_vk_merge_instance_layers(); INVALID (STRUCT_SIZE; VULKAN_VERSION: the instance
+ * has Vulkan 1.0); UNSUPPORTED (EXTENSION_MISSING: the device lacks an extension that Culvert
+ * needs; LAYER_MISSING: it is software Vulkan without the twin's layer; VULKAN_VERSION: a device of
+ * Vulkan 1.0); DRIVER, OUT_OF_MEMORY.
  * Ownership: as culv_vk_merge_instance_layers(). */
 CULV_EXPORT culv_result culv_vk_merge_device_extensions(const culv_vk_device_desc *desc,
                                                         uint32_t num_names,

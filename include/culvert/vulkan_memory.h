@@ -65,8 +65,8 @@ typedef struct culv_vk_buffer_create_desc {
      * the CPU writes there (docs/vulkan-sync.md, "The CPU's view"). */
     VkMemoryPropertyFlags memory_properties;
     const char *label; /**< Copied (up to 63 bytes). Default: none. */
-    /** CULV_FALLBACK_... that Culvert may use if sharing is impossible (culvert/shared.h). It
-     * then adds TRANSFER_SRC and TRANSFER_DST to the usage. Default: none. */
+    /** CULV_FALLBACK_... that Culvert may use if sharing is impossible (culvert/shared.h). It then
+     * adds TRANSFER_SRC and TRANSFER_DST to the usage. Default: none. */
     uint32_t fallback;
     /** 1: the buffer lies in host memory that both APIs use in place. Each access crosses the bus,
      * unless the GPU shares its memory with the CPU (Tegra, Grace, integrated). It needs
@@ -101,8 +101,8 @@ typedef struct culv_vk_image_create_desc {
     culv_texels texels;    /**< As culv_image_desc::texels. */
     culv_bool no_surfaces; /**< As culv_image_desc::no_surfaces. */
     const char *label;     /**< Copied (up to 63 bytes). Default: none. */
-    /** CULV_FALLBACK_... that Culvert may use if sharing is impossible (culvert/shared.h). It
-     * then adds TRANSFER_SRC and TRANSFER_DST to the usage. Default: none. */
+    /** CULV_FALLBACK_... that Culvert may use if sharing is impossible (culvert/shared.h). It then
+     * adds TRANSFER_SRC and TRANSFER_DST to the usage. Default: none. */
     uint32_t fallback;
 } culv_vk_image_create_desc;
 
@@ -121,15 +121,15 @@ CULV_EXPORT culv_result culv_vk_memory_import(culv_vk_device *vk, const culv_vk_
                                               culv_memory **out);
 
 /** Imports memory as culv_vk_memory_import() does, and counts references, for allocators
- * (VulkanMemoryAllocator). While such an import exists (the culv_memory, or a culv_buffer or
- * culv_image of it, but not a tensor of culv_buffer_get_dlpack()), a further call with the same
- * VkDeviceMemory and attachment returns the same import. Call it for each resource of a block, and
- * map the resource at its offset. You may destroy the import right after you have mapped the
- * resource, or together with it. Free the VkDeviceMemory only after all imports and mappings: later
- * memory may get the same handle, and this call cannot tell the two apart. On Windows keep one
- * import until right before vkFreeMemory, because Vulkan exports an NT handle of the memory only
- * once. Images whose format has culv_format_info::dedicated (D16_UNORM, S8_UINT) cannot be mapped
- * in a block.
+ * (VulkanMemoryAllocator). While such an import exists, a further call with the same VkDeviceMemory
+ * and attachment returns the same import. It exists as long as the culv_memory or a buffer or image
+ * that is mapped on it; DLPack tensors do not count. Call it for each resource of a block, and map
+ * the resource at its offset. You may destroy the import right after you have mapped the resource,
+ * or together with it. Free the VkDeviceMemory only after you have destroyed all imports and
+ * mappings: later memory may get the same handle, and this call cannot tell the two apart. On
+ * Windows keep one import until right before vkFreeMemory, because Vulkan exports an NT handle of
+ * the memory only once. Images whose format has culv_format_info::dedicated (D16_UNORM, S8_UINT)
+ * cannot be mapped in a block.
  * Errors: as culv_vk_memory_import(); INVALID (SIZE, DEDICATED: different from an earlier call).
  * Ownership: the VkDeviceMemory stays yours; each *out is a reference of yours, for
  * culv_memory_destroy(). */
@@ -140,8 +140,9 @@ CULV_EXPORT culv_result culv_vk_memory_import_shared(culv_vk_device *vk,
 /** Maps your image, bound to imported memory, as a CUDA mipmapped array. The VkImageCreateInfo
  * determines format, extent and levels; a view does not. Culvert checks tiling, samples, flags,
  * dedication and whether the device exports such images; CUDA's driver checks none of these. An
- * image of several planes must be DISJOINT, with every plane in this memory. Culvert detects the
- * VkImageCreateInfo of another image only if the two images need different memory (EXTENT).
+ * image of several planes must be DISJOINT, with every plane in this memory. If you pass another
+ * image's VkImageCreateInfo by mistake, Culvert notices only if the two images need different
+ * memory (EXTENT).
  * Errors: INVALID (TILING, USAGE, EXTENT, RANGE, DEDICATED, NOT_EXPORTABLE, DEVICE_MISMATCH ...),
  * UNSUPPORTED (FORMAT, EXTENT, NOT_EXPORTABLE, EXTENSION_MISSING; USAGE: several planes that are
  * not DISJOINT, 3D images with a depth attachment usage; HANDLE_TYPE: a dma-buf cannot have
@@ -309,7 +310,8 @@ CULV_EXPORT VkSemaphore culv_vk_semaphore_handle(const culv_shared_semaphore *se
  * are no dma-bufs here), DRIVER, ASYNC, OUT_OF_MEMORY.
  * Ownership: the VkDeviceMemory stays yours; each call makes a new *out, which you close with
  * culv_handle_close(). But Vulkan exports an NT handle of each memory object and type only once,
- * and culv_vk_memory_import() uses that one up: export first, and then call culv_handle_dup().
+ * and culv_vk_memory_import() uses that one up. So on Windows, export the handle yourself, and
+ * import it with culv_memory_import().
  * Source: VK_KHR_external_memory_fd, VK_KHR_external_memory_win32. */
 CULV_EXPORT culv_result culv_vk_memory_export_dup(culv_vk_device *vk, VkDeviceMemory memory,
                                                   culv_handle_type type, culv_handle *out);
@@ -347,8 +349,8 @@ typedef struct culv_vk_memory_from_handle_desc {
     uint32_t memory_type_bits;
     /** Nonzero: dedicate the memory to `buffer` or `image` (VkMemoryDedicatedAllocateInfo). `size`
      * must then be exactly the size that the resource needs. Set it for a buffer of
-     * CULV_SLOW_KIND_BYTES or more: its memory is then of the fast kind (culv_memory_kind).
-     * If it is not set, the log reports the slower kind, as a warning if `buffer` is set. CUDA's
+     * CULV_SLOW_KIND_BYTES or more: its memory is then of the fast kind (culv_memory_kind). If it
+     * is not set, the log reports the slower kind, as a warning if `buffer` is set. CUDA's
      * allocations are often larger than the resource; Vulkan then uses the beginning. An image on
      * CUDA's memory must be dedicated, unless the memory is compressible
      * (culv_vk_image_bind_vmm()). */
@@ -420,10 +422,10 @@ CULV_EXPORT culv_result culv_vk_texture_desc_from_sampler(const VkSamplerCreateI
 /* These calls do Vulkan's half of a fallback (culvert/shared.h; docs/fallback.md shows a frame). On
  * the HOST path CUDA uploads into pinned memory, and a copy in your own command buffer moves the
  * data from there into the VkBuffer or VkImage, or in the other direction. On all other paths these
- * calls record nothing, so you write the program once, and may submit a command buffer many times.
+ * calls record nothing, so one program serves all paths. You may submit one many times.
  *
- * The next upload must start after the recorded copy is done, and CUDA's download must start after
- * the recorded download is done. The waits that sharing needs anyway ensure both. */
+ * CUDA's next upload must start after the recorded upload is done, and CUDA's download must start
+ * after the recorded download is done. The waits that sharing needs anyway ensure both. */
 
 /** Records Vulkan's half of a copy of the buffer (HOST path), with the barriers that it needs.
  * Record it outside of render passes: record an upload after the acquire barrier and before
