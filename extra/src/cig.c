@@ -19,8 +19,7 @@ static culv_result make(culv_device *device, const culvi_cig_source *source, con
     const culv_device_caps caps = culvi_x_caps(device);
     CUcontext popped = NULL;
     int supported = 0;
-    culv_result result = CULV_CUDA_CHECK(device, cuCtxCreate);
-    if (result != CULV_OK) return result;
+    CULVI_X_TRY(CULV_CUDA_CHECK(device, cuCtxCreate));
     CUresult r = CULV_CUDA(device)->cuDeviceGetAttribute(&supported, source->attribute,
                                                          (CUdevice)caps.ordinal);
     if (r != CUDA_SUCCESS && r != CUDA_ERROR_INVALID_VALUE)
@@ -68,8 +67,7 @@ end_source:
 culv_result culv_d3d12_cig_create(culv_device *device, struct ID3D12CommandQueue *queue,
                                   const char *label, culv_cig **out)
 {
-    CULVI_X_REQUIRE(NULL, device);
-    CULVI_X_REQUIRE2(device, queue, out);
+    CULVI_X_REQUIRE_WITH2(device, device, queue, out);
     const culvi_cig_source source = {.attribute = CU_DEVICE_ATTRIBUTE_D3D12_CIG_SUPPORTED,
                                      .type = CIG_DATA_TYPE_D3D12_COMMAND_QUEUE,
                                      .data = queue};

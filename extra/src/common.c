@@ -79,8 +79,8 @@ culv_result culvi_x_desc_read(culv_device *device, void *local, size_t size, con
                               const char *name)
 {
     size_t given = 0;
-    culv_result result = culvi_x_out_check(device, NULL, desc, name); /* it is not NULL */
-    if (result != CULV_OK) return result;
+    CULVI_X_TRY(culvi_x_out_check(device, NULL, desc, name)); /* it is not NULL */
+
     memcpy(&given, desc, sizeof given);
     memset(local, 0, size);
     memcpy(local, desc, given < size ? given : size);

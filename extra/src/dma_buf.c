@@ -46,9 +46,8 @@ static culv_result ask_cuda(const culv_vk_dma_buf_bridge *b, uint64_t size, bool
     culv_handle again;
     CUexternalMemory memory = NULL;
     uint64_t scope;
-    culv_result result = culv_device_enter(b->device, 0, &scope);
-    if (result != CULV_OK) return result;
-    result = culv_handle_dup(&b->d.handle, &again);
+    CULVI_X_TRY(culv_device_enter(b->device, 0, &scope));
+    culv_result result = culv_handle_dup(&b->d.handle, &again);
     if (result == CULV_OK) {
         const CUDA_EXTERNAL_MEMORY_HANDLE_DESC desc = {.type =
                                                            CU_EXTERNAL_MEMORY_HANDLE_TYPE_DMABUF_FD,
@@ -143,10 +142,8 @@ culv_result culv_vk_dma_buf_bridge_create(culv_device *device, culv_vk_device *v
                                           const culv_vk_dma_buf_desc *desc,
                                           culv_vk_dma_buf_bridge **out)
 {
-    CULVI_X_REQUIRE(NULL, device);
-    CULVI_X_REQUIRE2(device, vk, desc);
-    culv_vk_dma_buf_bridge *b = culvi_x_alloc(sizeof *b);
-    if (b == NULL) return culvi_x_fail_host_memory(device, NULL);
+    CULVI_X_REQUIRE_WITH2(device, device, vk, desc);
+    CULVI_X_NEW(culv_vk_dma_buf_bridge, b, device, NULL);
     b->device = device;
     b->attachment = vk;
     culv_result result =
@@ -179,9 +176,8 @@ culv_result culv_vk_dma_buf_bridge_next(culv_vk_dma_buf_bridge *bridge, const ui
                                         culv_vk_dma_buf_turn *out)
 {
     CULVI_X_REQUIRE(NULL, bridge);
-    culv_result result = culvi_x_out_check(bridge->device, __func__, out, "culv_vk_dma_buf_turn");
-    if (result == CULV_OK && timeout != NULL) result = culvi_dma_buf_wait(bridge, *timeout);
-    if (result != CULV_OK) return result;
+    CULVI_X_TRY(culvi_x_out_check(bridge->device, __func__, out, "culv_vk_dma_buf_turn"));
+    if (timeout != NULL) CULVI_X_TRY(culvi_dma_buf_wait(bridge, *timeout));
     const uint64_t before = 2 * atomic_fetch_add(&bridge->turns, 1);
     culv_vk_dma_buf_turn turn = culv_vk_dma_buf_turn_init();
     turn.semaphore = culv_vk_semaphore_handle(bridge->timeline);

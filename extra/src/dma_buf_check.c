@@ -255,9 +255,8 @@ static culv_result check_given(const culv_vk_dma_buf_bridge *b,
                                   " have %" PRIu32 " memory planes",
                                   d->num_planes, b->format.name, d->modifier,
                                   m->drmFormatModifierPlaneCount);
-    culv_result result = culvi_dma_buf_ask(&b->vk, b->label, (VkFormat)b->format.vk_format, m,
-                                           d->direction, &features, &most);
-    if (result != CULV_OK) return result;
+    CULVI_X_TRY(culvi_dma_buf_ask(&b->vk, b->label, (VkFormat)b->format.vk_format, m, d->direction,
+                                  &features, &most));
     if (most.width == 0)
         return CULVI_DMA_BUF_FAIL(b, UNSUPPORTED, MODIFIER,
                                   "'%s' lists the modifier %#" PRIx64 " for the format %s, but has "
@@ -288,11 +287,9 @@ static culv_result choose(culv_vk_dma_buf_bridge *b, const VkDrmFormatModifierPr
     for (uint32_t i = 0; i < d->num_modifiers; i++) {
         VkExternalMemoryFeatureFlags features = 0;
         VkExtent3D most;
-        culv_result result =
-            culvi_dma_buf_ask(&b->vk, b->label, (VkFormat)b->format.vk_format,
-                              culvi_dma_buf_find_modifier(list, count, d->modifiers[i]),
-                              d->direction, &features, &most);
-        if (result != CULV_OK) return result;
+        CULVI_X_TRY(culvi_dma_buf_ask(&b->vk, b->label, (VkFormat)b->format.vk_format,
+                                      culvi_dma_buf_find_modifier(list, count, d->modifiers[i]),
+                                      d->direction, &features, &most));
         exists = exists || most.width > 0;
         if (!(features & VK_EXTERNAL_MEMORY_FEATURE_EXPORTABLE_BIT)) continue;
         large = large || d->width > most.width || d->height > most.height;

@@ -95,8 +95,7 @@ static culv_result check_semaphores(const culv_vk_dma_buf_bridge *b, bool import
 static culv_result from_dma_buf(const culv_vk_dma_buf_bridge *b, VkSemaphore semaphore)
 {
     const PFN_vkImportSemaphoreFdKHR import = CULVI_X_VK(&b->vk, vkImportSemaphoreFdKHR);
-    culv_result result = check_semaphores(b, true, import != NULL);
-    if (result != CULV_OK) return result;
+    CULVI_X_TRY(check_semaphores(b, true, import != NULL));
     sync_file file = {.flags =
                           b->d.direction == CULV_VK_DMA_BUF_IN ? SYNC_READ : SYNC_READ | SYNC_WRITE,
                       .fd = -1};

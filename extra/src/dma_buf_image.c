@@ -78,9 +78,8 @@ static culv_result import(culv_vk_dma_buf_bridge *b)
         planes[i].offset = b->d.plane_offsets[i];
         planes[i].rowPitch = b->d.plane_pitches[i];
     }
-    culv_result result = culv_handle_dup(&b->d.handle, &b->info.handle);
-    if (result == CULV_OK) result = create(b, &layout, &needs);
-    if (result != CULV_OK) return result;
+    CULVI_X_TRY(culv_handle_dup(&b->d.handle, &b->info.handle));
+    CULVI_X_TRY(create(b, &layout, &needs));
     const uint64_t size = culvi_dma_buf_size(b->d.handle.value.fd);
     if (size < needs.size)
         return CULVI_DMA_BUF_FAIL(b, INVALID, SIZE,
@@ -92,7 +91,7 @@ static culv_result import(culv_vk_dma_buf_bridge *b)
     m.image = b->image;
     m.dedicated = 1;
     m.label = b->label;
-    result = culv_vk_memory_from_handle(b->attachment, &m, &b->memory);
+    culv_result result = culv_vk_memory_from_handle(b->attachment, &m, &b->memory);
     return result == CULV_OK ? bind(b) : result;
 }
 
@@ -137,8 +136,7 @@ static culv_result look(culv_vk_dma_buf_bridge *b)
         return culvi_x_fail_vk(&b->vk, b->label, r, "vkGetImageDrmFormatModifierPropertiesEXT",
                                CULV_REASON_DRIVER_REFUSED,
                                "Vulkan does not say which modifier it chose");
-    culv_result result = culvi_dma_buf_modifiers(&b->vk, b->label, b->info.format, &count, &list);
-    if (result != CULV_OK) return result;
+    CULVI_X_TRY(culvi_dma_buf_modifiers(&b->vk, b->label, b->info.format, &count, &list));
     const VkDrmFormatModifierPropertiesEXT *m =
         culvi_dma_buf_find_modifier(list, count, chosen.drmFormatModifier);
     b->info.modifier = chosen.drmFormatModifier;
@@ -162,11 +160,10 @@ static culv_result make(culv_vk_dma_buf_bridge *b)
         .drmFormatModifierCount = b->num_modifiers,
         .pDrmFormatModifiers = b->modifiers};
     VkMemoryRequirements needs;
-    culv_result result = create(b, &layout, &needs);
-    if (result == CULV_OK) result = allocate(b, &needs);
-    if (result == CULV_OK) result = bind(b);
-    if (result == CULV_OK) result = look(b);
-    if (result != CULV_OK) return result;
+    CULVI_X_TRY(create(b, &layout, &needs));
+    CULVI_X_TRY(allocate(b, &needs));
+    CULVI_X_TRY(bind(b));
+    CULVI_X_TRY(look(b));
     return culv_vk_memory_export_dup(b->attachment, b->memory, CULV_HANDLE_DMA_BUF_FD,
                                      &b->info.handle);
 }

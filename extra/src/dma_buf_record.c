@@ -49,8 +49,7 @@ static culv_result shared(const culv_vk_dma_buf_bridge *b, VkCommandBuffer comma
     t.use = u.use = use;
     if (b->buffer != NULL) {
         u.buffer = culv_vk_buffer_handle(b->buffer);
-        culv_result result = culv_vk_buffer_get_barrier2(&u, direction, &buffer);
-        if (result != CULV_OK) return result;
+        CULVI_X_TRY(culv_vk_buffer_get_barrier2(&u, direction, &buffer));
         const culv_vk_buffer_barrier old = culv_vk_old_buffer_barrier(&buffer);
         record(commands, old.src_stage, old.dst_stage, 0, 0, NULL, 1, &old.barrier, 0, NULL);
         return CULV_OK;
@@ -58,8 +57,7 @@ static culv_result shared(const culv_vk_dma_buf_bridge *b, VkCommandBuffer comma
     t.image = culv_vk_image_handle(b->target);
     t.format = b->info.format;
     t.discard = discard;
-    culv_result result = culv_vk_image_get_barrier2(&t, direction, &image);
-    if (result != CULV_OK) return result;
+    CULVI_X_TRY(culv_vk_image_get_barrier2(&t, direction, &image));
     const culv_vk_image_barrier old = culv_vk_old_image_barrier(&image);
     record(commands, old.src_stage, old.dst_stage, 0, 0, NULL, 0, NULL, 1, &old.barrier);
     return CULV_OK;
@@ -93,14 +91,12 @@ static void copy(const culv_vk_dma_buf_bridge *b, VkCommandBuffer commands)
 culv_result culv_vk_dma_buf_bridge_record(culv_vk_dma_buf_bridge *bridge, VkCommandBuffer commands,
                                           culv_bool first)
 {
-    CULVI_X_REQUIRE(NULL, bridge);
-    CULVI_X_REQUIRE(bridge->device, commands);
+    CULVI_X_REQUIRE_WITH(bridge, bridge->device, commands);
     const bool in = bridge->d.direction == CULV_VK_DMA_BUF_IN;
     if (bridge->rows != NULL || (first && in)) return CULV_OK;
     const culv_vk_use use = in ? CULV_VK_USE_TRANSFER_DST : CULV_VK_USE_TRANSFER_SRC;
     if (first) return shared(bridge, commands, CULV_VK_RELEASE, use, true);
-    culv_result result = shared(bridge, commands, CULV_VK_ACQUIRE, use, in);
-    if (result != CULV_OK) return result;
+    CULVI_X_TRY(shared(bridge, commands, CULV_VK_ACQUIRE, use, in));
     foreign(bridge, commands, true);
     copy(bridge, commands);
     foreign(bridge, commands, false);

@@ -57,10 +57,41 @@ culv_result culvi_x_fail_host_memory(culv_device *device, const char *object);
         CULVI_X_REQUIRE(device, second);                                                           \
     } while (0)
 
+/* Of an object, which has that device, and of what comes with it. */
+#define CULVI_X_REQUIRE_WITH(object, device, first)                                                \
+    do {                                                                                           \
+        CULVI_X_REQUIRE(NULL, object);                                                             \
+        CULVI_X_REQUIRE(device, first);                                                            \
+    } while (0)
+#define CULVI_X_REQUIRE_WITH2(object, device, first, second)                                       \
+    do {                                                                                           \
+        CULVI_X_REQUIRE(NULL, object);                                                             \
+        CULVI_X_REQUIRE2(device, first, second);                                                   \
+    } while (0)
+/* Goes on if `call` succeeds, and otherwise returns its error. */
+#define CULVI_X_TRY(call)                                                                          \
+    do {                                                                                           \
+        const culv_result tried_ = (call);                                                         \
+        if (tried_ != CULV_OK) return tried_;                                                      \
+    } while (0)
+
+/* The same for a function that has something to give up by then: what `otherwise` does. */
+#define CULVI_X_TRY_OR(call, otherwise)                                                            \
+    do {                                                                                           \
+        const culv_result tried_ = (call);                                                         \
+        if (tried_ == CULV_OK) break;                                                              \
+        otherwise;                                                                                 \
+        return tried_;                                                                             \
+    } while (0)
+
 /* Structs that begin with their size ----------------------------------------------------------- */
 
 culv_result culvi_x_desc_read(culv_device *device, void *local, size_t size, const void *desc,
                               const char *name);
+/* Declares `local`, of that type, and reads it; for the first lines of a public function. */
+#define CULVI_X_READ(device, type, local, desc)                                                    \
+    type local;                                                                                    \
+    CULVI_X_TRY(culvi_x_desc_read((device), &(local), sizeof(local), (desc), #type))
 /* What a call is to write to: its parameter `out`. */
 culv_result culvi_x_out_check(culv_device *device, const char *call, const void *out,
                               const char *name);
@@ -75,6 +106,21 @@ culv_device_caps culvi_x_caps(const culv_device *device);
         (device),                                                                                  \
         &(culv_addon_object_desc){.struct_size = sizeof(culv_addon_object_desc), __VA_ARGS__},     \
         (out))
+/* Makes a call in the device's context: `result` is its result, or why there is no context. */
+#define CULVI_X_INSIDE(result, device, call)                                                       \
+    do {                                                                                           \
+        uint64_t inside_;                                                                          \
+        (result) = culv_device_enter((device), 0, &inside_);                                       \
+        if ((result) != CULV_OK) break;                                                            \
+        (result) = (call);                                                                         \
+        culv_device_leave((device), inside_);                                                      \
+    } while (0)
+/* Declares `r`, the driver's answer to `call` in the device's context; returns if there is none. */
+#define CULVI_X_CU_INSIDE(r, device, call)                                                         \
+    uint64_t r##_scope;                                                                            \
+    CULVI_X_TRY(culv_device_enter((device), 0, &r##_scope));                                       \
+    const CUresult r = (call);                                                                     \
+    culv_device_leave((device), r##_scope)
 /* A call that gives something back: one refusal is not taken for an answer. */
 #define CULVI_X_RELEASE(call) ((void)((call) != CUDA_SUCCESS && (call)))
 /* What a handle, a place of one or NULL, has; it is NULL from now on. */
@@ -84,6 +130,11 @@ void culvi_x_label_set(char label[64], const char *text);
 /* Zeros. NULL: out of memory. */
 void *culvi_x_alloc(size_t size);
 void culvi_x_free(void *memory);
+/* Declares `name`, a new object of that type, all zeros; for a function that has nothing to give up
+ * by then. */
+#define CULVI_X_NEW(type, name, device, label)                                                     \
+    type *name = culvi_x_alloc(sizeof(type));                                                      \
+    if (name == NULL) return culvi_x_fail_host_memory((device), (label))
 
 /* The system: posix.c, win32.c ----------------------------------------------------------------- */
 
@@ -92,11 +143,11 @@ void *culvi_x_module_open(const char *name, char *why, size_t why_size);
 bool culvi_x_module_find(void *module, const char *name, void *out);
 void culvi_x_module_close(void *module);
 
-/* Initializing says false where memory is out. */
+/* Initializing a condition says false where memory is out. */
 #ifdef _WIN32
 typedef SRWLOCK culvi_x_mutex;
 typedef CONDITION_VARIABLE culvi_x_condition;
-#    define culvi_x_mutex_init(mutex)             (InitializeSRWLock(mutex), true)
+#    define culvi_x_mutex_init(mutex)             InitializeSRWLock(mutex)
 #    define culvi_x_mutex_destroy(mutex)          ((void)(mutex))
 #    define culvi_x_mutex_lock(mutex)             AcquireSRWLockExclusive(mutex)
 #    define culvi_x_mutex_unlock(mutex)           ReleaseSRWLockExclusive(mutex)
@@ -106,7 +157,7 @@ typedef CONDITION_VARIABLE culvi_x_condition;
 #else
 typedef pthread_mutex_t culvi_x_mutex;
 typedef pthread_cond_t culvi_x_condition;
-#    define culvi_x_mutex_init(mutex)             (pthread_mutex_init(mutex, NULL) == 0)
+#    define culvi_x_mutex_init(mutex)             (*(mutex) = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER)
 #    define culvi_x_mutex_destroy(mutex)          pthread_mutex_destroy(mutex)
 #    define culvi_x_mutex_lock(mutex)             (culvi_x_at_lock(true), pthread_mutex_lock(mutex))
 #    define culvi_x_mutex_unlock(mutex)           (pthread_mutex_unlock(mutex), culvi_x_at_lock(false))

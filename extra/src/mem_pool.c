@@ -83,8 +83,7 @@ static culv_result check_device(culv_device *device, const char *label, unsigned
         return culvi_x_fail(device, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_CIG,
                             "a CUDA-in-graphics (CIG) context has no memory pools; use memory of "
                             "cuMemAlloc, or a device with another context");
-    culv_result result = CULV_CUDA_CHECK(device, cuMemPoolCreate);
-    if (result != CULV_OK) return result;
+    CULVI_X_TRY(CULV_CUDA_CHECK(device, cuMemPoolCreate));
     CUresult r = CULV_CUDA(device)->cuDeviceGetAttribute(
         &pools, CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED, (CUdevice)caps.ordinal);
     if (r == CUDA_SUCCESS)
@@ -206,15 +205,13 @@ static culv_result make_either(culv_pool *pool, const culv_pool_desc *d)
     unsigned supported = 0;
     const char *call = NULL;
     const bool required = d->fabric == CULV_FABRIC_REQUIRED;
-    culv_result result = check_device(pool->device, pool->label, &supported);
-    if (result == CULV_OK && required) result = culv_check_fabric(pool->device);
-    if (result != CULV_OK) return result;
+    CULVI_X_TRY(check_device(pool->device, pool->label, &supported));
+    if (required) CULVI_X_TRY(culv_check_fabric(pool->device));
     pool->handle_types = d->handle_types;
     if (required || (d->fabric == CULV_FABRIC_TRY && culvi_x_caps(pool->device).vmm_fabric &&
                      supported & CU_FABRIC))
         pool->handle_types |= FABRIC_BIT;
-    result = check_supported(pool, supported);
-    if (result != CULV_OK) return result;
+    CULVI_X_TRY(check_supported(pool, supported));
     CUresult r = make(pool, d, &call);
     if (!required && pool->handle_types & FABRIC_BIT &&
         (r == CUDA_ERROR_NOT_PERMITTED || r == CUDA_ERROR_NOT_SUPPORTED)) {
@@ -228,17 +225,14 @@ culv_result culv_pool_create(culv_device *device, const culv_pool_desc *desc, cu
 {
     culv_pool_desc d = culv_pool_desc_init();
     uint64_t scope;
-    CULVI_X_REQUIRE(NULL, device);
-    CULVI_X_REQUIRE(device, out);
-    culv_result result =
-        desc != NULL ? culvi_x_desc_read(device, &d, sizeof d, desc, "culv_pool_desc") : CULV_OK;
-    if (result == CULV_OK) result = check_desc(device, &d);
-    if (result != CULV_OK) return result;
-    culv_pool *pool = culvi_x_alloc(sizeof *pool);
-    if (pool == NULL) return culvi_x_fail_host_memory(device, d.label);
+    CULVI_X_REQUIRE_WITH(device, device, out);
+    CULVI_X_TRY(desc != NULL ? culvi_x_desc_read(device, &d, sizeof d, desc, "culv_pool_desc")
+                             : CULV_OK);
+    CULVI_X_TRY(check_desc(device, &d));
+    CULVI_X_NEW(culv_pool, pool, device, d.label);
     pool->device = device;
     culvi_x_label_set(pool->label, d.label);
-    result = culv_device_enter(device, 0, &scope);
+    culv_result result = culv_device_enter(device, 0, &scope);
     if (result == CULV_OK) {
         result = make_either(pool, &d);
         if (result == CULV_OK) {
@@ -250,10 +244,7 @@ culv_result culv_pool_create(culv_device *device, const culv_pool_desc *desc, cu
         }
         culv_device_leave(device, scope);
     }
-    if (result != CULV_OK) {
-        culvi_x_free(pool);
-        return result;
-    }
+    CULVI_X_TRY_OR(result, culvi_x_free(pool));
     *out = pool;
     return CULV_OK;
 }
@@ -271,8 +262,7 @@ culv_result culv_pool_get_info(const culv_pool *pool, culv_pool_info *out)
 {
     culv_pool_info info = culv_pool_info_init();
     CULVI_X_REQUIRE(NULL, pool);
-    culv_result result = culvi_x_out_check(pool->device, __func__, out, "culv_pool_info");
-    if (result != CULV_OK) return result;
+    CULVI_X_TRY(culvi_x_out_check(pool->device, __func__, out, "culv_pool_info"));
     info.handle_types = pool->handle_types;
     info.native_handle = pool->pool;
     culvi_x_struct_write(out, &info, sizeof info);
@@ -295,10 +285,8 @@ static culv_result note_shared(culv_pool *pool)
 culv_result culv_pool_export_dup(culv_pool *pool, culv_handle_type type, culv_handle *out)
 {
     culv_handle handle;
-    uint64_t scope;
     int at = 0;
-    CULVI_X_REQUIRE(NULL, pool);
-    CULVI_X_REQUIRE(pool->device, out);
+    CULVI_X_REQUIRE_WITH(pool, pool->device, out);
     while (at < TYPES && types[at].type != type)
         at++;
     if (at == TYPES)
@@ -320,13 +308,10 @@ culv_result culv_pool_export_dup(culv_pool *pool, culv_handle_type type, culv_ha
     memset(&handle, 0, sizeof handle);
     handle.type = type;
     /* Asked before: a driver that finds no descriptor left breaks the pool. */
-    culv_result result =
-        type != CULV_HANDLE_FABRIC ? check_left(pool, "cuMemPoolExportToShareableHandle") : CULV_OK;
-    if (result == CULV_OK) result = note_shared(pool);
-    if (result == CULV_OK) result = culv_device_enter(pool->device, 0, &scope);
-    if (result != CULV_OK) return result;
-    const CUresult r = export(pool, &handle.value, types[at].cuda);
-    culv_device_leave(pool->device, scope);
+    CULVI_X_TRY(type != CULV_HANDLE_FABRIC ? check_left(pool, "cuMemPoolExportToShareableHandle")
+                                           : CULV_OK);
+    CULVI_X_TRY(note_shared(pool));
+    CULVI_X_CU_INSIDE(r, pool->device, export(pool, &handle.value, types[at].cuda));
     if (r != CUDA_SUCCESS)
         return culvi_x_fail_cuda(pool->device, pool->label, r, "cuMemPoolExportToShareableHandle",
                                  CULV_REASON_NOT_EXPORTABLE, "the pool could not be exported");
@@ -377,10 +362,9 @@ culv_result culv_pool_export_pointer(culv_pool *pool, CUdeviceptr pointer,
             pool->device, pool->label, CULV_ERROR_INVALID, CULV_REASON_NOT_READY,
             "culv_pool_export_pointer: the pool was not exported yet; CUDA exports pointers "
             "only from a pool that was shared before (cuda.h): call culv_pool_export_dup() first");
-    culv_result result = culv_device_enter(pool->device, 0, &scope);
-    if (result != CULV_OK) return result;
+    CULVI_X_TRY(culv_device_enter(pool->device, 0, &scope));
     memset(&data, 0, sizeof data);
-    result = check_pointer(pool, pointer);
+    culv_result result = check_pointer(pool, pointer);
     const CUresult r = result == CULV_OK
                            ? CULV_CUDA(pool->device)->cuMemPoolExportPointer(&data, pointer)
                            : CUDA_SUCCESS;

@@ -103,8 +103,7 @@ culv_result culv_multicast_get_granularity(culv_device *device, const culv_multi
     culv_multicast_desc d;
     uint64_t scope;
     uint64_t least = 0, best = 0;
-    CULVI_X_REQUIRE(NULL, device);
-    CULVI_X_REQUIRE(device, desc);
+    CULVI_X_REQUIRE_WITH(device, device, desc);
     culv_result result = culvi_x_desc_read(device, &d, sizeof d, desc, "culv_multicast_desc");
     if (result == CULV_OK) result = check_desc(device, &d);
     if (result == CULV_OK) result = culv_device_enter(device, 0, &scope);
@@ -126,11 +125,11 @@ culv_result culv_multicast_get_granularity(culv_device *device, const culv_multi
 static culv_multicast *new_object(culv_device *device, const char *label, uint32_t num_devices)
 {
     culv_multicast *m = culvi_x_alloc(sizeof *m);
-    if (m == NULL || !culvi_x_mutex_init(&m->lock)) {
-        culvi_x_free(m);
+    if (m == NULL) {
         (void)culvi_x_fail_host_memory(device, label);
         return NULL;
     }
+    culvi_x_mutex_init(&m->lock);
     m->device = device;
     m->num_devices = num_devices;
     atomic_init(&m->missing, num_devices);
@@ -194,28 +193,18 @@ static culv_result make(culv_multicast *m, const culv_multicast_desc *d)
 culv_result culv_multicast_create(culv_device *device, const culv_multicast_desc *desc,
                                   culv_multicast **out)
 {
-    culv_multicast_desc d;
-    uint64_t scope;
-    CULVI_X_REQUIRE(NULL, device);
-    CULVI_X_REQUIRE2(device, desc, out);
-    culv_result result = culvi_x_desc_read(device, &d, sizeof d, desc, "culv_multicast_desc");
-    if (result == CULV_OK) result = check_opt_in(device, d.opt_in, d.label, "culv_multicast_desc");
-    if (result == CULV_OK && d.size == 0)
-        result = culvi_x_fail(device, d.label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
-                              "culv_multicast_desc.size is 0");
-    if (result == CULV_OK) result = check_desc(device, &d);
-    if (result != CULV_OK) return result;
+    CULVI_X_REQUIRE_WITH2(device, device, desc, out);
+    CULVI_X_READ(device, culv_multicast_desc, d, desc);
+    CULVI_X_TRY(check_opt_in(device, d.opt_in, d.label, "culv_multicast_desc"));
+    if (d.size == 0)
+        return culvi_x_fail(device, d.label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
+                            "culv_multicast_desc.size is 0");
+    CULVI_X_TRY(check_desc(device, &d));
     culv_multicast *m = new_object(device, d.label, d.num_devices);
     if (m == NULL) return CULV_ERROR_OUT_OF_MEMORY;
-    result = culv_device_enter(device, 0, &scope);
-    if (result == CULV_OK) {
-        result = make(m, &d);
-        culv_device_leave(device, scope);
-    }
-    if (result != CULV_OK) {
-        free_object(m);
-        return result;
-    }
+    culv_result result;
+    CULVI_X_INSIDE(result, device, make(m, &d));
+    CULVI_X_TRY_OR(result, free_object(m));
     note_added(m, 0);
     *out = m;
     return CULV_OK;
@@ -223,8 +212,7 @@ culv_result culv_multicast_create(culv_device *device, const culv_multicast_desc
 
 static culv_result check_import(culv_device *device, const culv_multicast_import_desc *d)
 {
-    culv_result result = check_opt_in(device, d->opt_in, d->label, "culv_multicast_import_desc");
-    if (result != CULV_OK) return result;
+    CULVI_X_TRY(check_opt_in(device, d->opt_in, d->label, "culv_multicast_import_desc"));
     if (d->num_devices == 0 || d->size == 0)
         return culvi_x_fail(device, d->label, CULV_ERROR_INVALID,
                             d->size == 0 ? CULV_REASON_SIZE : CULV_REASON_VALUE,
@@ -237,14 +225,9 @@ static culv_result check_import(culv_device *device, const culv_multicast_import
 culv_result culv_multicast_import(culv_device *device, const culv_multicast_import_desc *desc,
                                   culv_multicast **out)
 {
-    culv_multicast_import_desc d;
-    uint64_t scope;
-    CULVI_X_REQUIRE(NULL, device);
-    CULVI_X_REQUIRE2(device, desc, out);
-    culv_result result =
-        culvi_x_desc_read(device, &d, sizeof d, desc, "culv_multicast_import_desc");
-    if (result == CULV_OK) result = check_import(device, &d);
-    if (result != CULV_OK) return result;
+    CULVI_X_REQUIRE_WITH2(device, device, desc, out);
+    CULVI_X_READ(device, culv_multicast_import_desc, d, desc);
+    CULVI_X_TRY(check_import(device, &d));
     culv_multicast *m = new_object(device, d.label, d.num_devices);
     if (m == NULL) return CULV_ERROR_OUT_OF_MEMORY;
     const CUmulticastObjectProp prop = to_cuda(d.num_devices, d.size, 0);
@@ -252,17 +235,12 @@ culv_result culv_multicast_import(culv_device *device, const culv_multicast_impo
     memory.handle = d.handle;
     memory.size = d.size;
     memory.label = d.label;
-    result = culv_device_enter(device, 0, &scope);
-    if (result == CULV_OK) {
-        result = ask_granularity(device, d.label, &prop, CU_MULTICAST_GRANULARITY_MINIMUM,
-                                 &m->granularity);
-        culv_device_leave(device, scope);
-    }
+    culv_result result;
+    CULVI_X_INSIDE(
+        result, device,
+        ask_granularity(device, d.label, &prop, CU_MULTICAST_GRANULARITY_MINIMUM, &m->granularity));
     if (result == CULV_OK) result = culv_vmm_import(device, &memory, &m->allocation);
-    if (result != CULV_OK) {
-        free_object(m);
-        return result;
-    }
+    CULVI_X_TRY_OR(result, free_object(m));
     (void)culv_vmm_allocation_get_info(m->allocation, &m->info);
     note_added(m, 0);
     *out = m;
@@ -295,7 +273,6 @@ bool culvi_multicast_same_driver(culv_device *a, culv_device *b)
 /* The caller holds the object's lock. */
 static culv_result add(culv_multicast *m, culv_device *device)
 {
-    uint64_t scope;
     const culv_device_caps caps = culvi_x_caps(device);
     for (uint32_t i = 0; i < m->num_members; i++)
         if (m->members[i].ordinal == caps.ordinal)
@@ -307,11 +284,9 @@ static culv_result add(culv_multicast *m, culv_device *device)
                             "culv_multicast_add_device: all of the object's %" PRIu32
                             " devices were added",
                             m->num_devices);
-    culv_result result = culv_device_enter(m->device, 0, &scope);
-    if (result != CULV_OK) return result;
-    CUresult r =
-        CULV_CUDA(m->device)->cuMulticastAddDevice(m->info.native_handle, (CUdevice)caps.ordinal);
-    culv_device_leave(m->device, scope);
+    CULVI_X_CU_INSIDE(
+        r, m->device,
+        CULV_CUDA(m->device)->cuMulticastAddDevice(m->info.native_handle, (CUdevice)caps.ordinal));
     if (r != CUDA_SUCCESS)
         return culvi_multicast_fail(m->device, m->label, r, "cuMulticastAddDevice",
                                     "a device could not be added to the multicast object");
@@ -329,10 +304,9 @@ culv_result culv_multicast_add_device(culv_multicast *multicast, culv_device *de
             device, multicast->label, CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,
             "culv_multicast_add_device: '%s' is of another driver than '%s', which made the object",
             culvi_x_caps(device).name, culvi_x_caps(multicast->device).name);
-    culv_result result = check_device(device, multicast->label);
-    if (result != CULV_OK) return result;
+    CULVI_X_TRY(check_device(device, multicast->label));
     culvi_x_mutex_lock(&multicast->lock);
-    result = add(multicast, device);
+    culv_result result = add(multicast, device);
     culvi_x_mutex_unlock(&multicast->lock);
     return result;
 }

@@ -113,8 +113,7 @@ static culv_result submit(const culv_multicast *m, CUdevice device, uint64_t off
                           const culv_vmm_allocation_info *memory, uint64_t from, uint64_t size,
                           const char *call)
 {
-    culv_result result = memory == NULL ? check_address(m, device, from, call) : CULV_OK;
-    if (result != CULV_OK) return result;
+    CULVI_X_TRY(memory == NULL ? check_address(m, device, from, call) : CULV_OK);
     const char *driver_call = memory != NULL ? "cuMulticastBindMem" : "cuMulticastBindAddr";
     CUresult r = memory != NULL ? CULV_CUDA(m->device)->cuMulticastBindMem(
                                       m->info.native_handle, (size_t)offset, memory->native_handle,
@@ -131,22 +130,13 @@ static culv_result bind_memory(culv_multicast *m, const culv_uuid *uuid, uint64_
                                const culv_vmm_allocation_info *memory, uint64_t from, uint64_t size,
                                const char *call)
 {
-    uint64_t scope;
     CUdevice device = -1;
-    culv_result result = find_member(m, uuid, call, &device);
-    if (result == CULV_OK) result = check_free(m, device, offset, size, call);
-    if (result != CULV_OK) return result;
-    culvi_binding *binding = culvi_x_alloc(sizeof *binding);
-    if (binding == NULL) return culvi_x_fail_host_memory(m->device, m->label);
-    result = culv_device_enter(m->device, 0, &scope);
-    if (result == CULV_OK) {
-        result = submit(m, device, offset, memory, from, size, call);
-        culv_device_leave(m->device, scope);
-    }
-    if (result != CULV_OK) {
-        culvi_x_free(binding);
-        return result;
-    }
+    CULVI_X_TRY(find_member(m, uuid, call, &device));
+    CULVI_X_TRY(check_free(m, device, offset, size, call));
+    CULVI_X_NEW(culvi_binding, binding, m->device, m->label);
+    culv_result result;
+    CULVI_X_INSIDE(result, m->device, submit(m, device, offset, memory, from, size, call));
+    CULVI_X_TRY_OR(result, culvi_x_free(binding));
     binding->device = device;
     binding->offset = offset;
     binding->size = size;
@@ -159,17 +149,15 @@ culv_result culv_multicast_bind(culv_multicast *multicast, uint64_t offset,
                                 culv_vmm_allocation *memory, uint64_t memory_offset, uint64_t size)
 {
     static const char call[] = "culv_multicast_bind";
-    CULVI_X_REQUIRE(NULL, multicast);
-    CULVI_X_REQUIRE(multicast->device, memory);
+    CULVI_X_REQUIRE_WITH(multicast, multicast->device, memory);
     culv_vmm_allocation_info info = culv_vmm_allocation_info_init();
-    culv_result result = culv_vmm_allocation_get_info(memory, &info);
-    if (result == CULV_OK) result = check_ready(multicast, call);
-    if (result == CULV_OK)
-        result = check_place(multicast, offset, memory_offset, size, "memory_offset", call);
-    if (result == CULV_OK) result = check_memory(multicast, &info, memory_offset, size, call);
-    if (result != CULV_OK) return result;
+    CULVI_X_TRY(culv_vmm_allocation_get_info(memory, &info));
+    CULVI_X_TRY(check_ready(multicast, call));
+    CULVI_X_TRY(check_place(multicast, offset, memory_offset, size, "memory_offset", call));
+    CULVI_X_TRY(check_memory(multicast, &info, memory_offset, size, call));
     culvi_x_mutex_lock(&multicast->lock);
-    result = bind_memory(multicast, &info.device, offset, &info, memory_offset, size, call);
+    culv_result result =
+        bind_memory(multicast, &info.device, offset, &info, memory_offset, size, call);
     culvi_x_mutex_unlock(&multicast->lock);
     return result;
 }
@@ -178,21 +166,19 @@ culv_result culv_multicast_bind_address(culv_multicast *multicast, uint64_t offs
                                         culv_device *device, CUdeviceptr address, uint64_t size)
 {
     static const char call[] = "culv_multicast_bind_address";
-    CULVI_X_REQUIRE(NULL, multicast);
-    CULVI_X_REQUIRE(multicast->device, device);
+    CULVI_X_REQUIRE_WITH(multicast, multicast->device, device);
     const culv_device_caps caps = culvi_x_caps(device);
     if (address == 0)
         return culvi_x_fail(multicast->device, NULL, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
                             "%s: address is 0", call);
-    culv_result result = check_ready(multicast, call);
-    if (result == CULV_OK) result = check_place(multicast, offset, address, size, "address", call);
-    if (result == CULV_OK && !culvi_multicast_same_driver(multicast->device, device))
-        result =
-            culvi_x_fail(device, multicast->label, CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,
-                         "%s: '%s' is of another driver", call, culvi_x_caps(device).name);
-    if (result != CULV_OK) return result;
+    CULVI_X_TRY(check_ready(multicast, call));
+    CULVI_X_TRY(check_place(multicast, offset, address, size, "address", call));
+    if (!culvi_multicast_same_driver(multicast->device, device))
+        return culvi_x_fail(device, multicast->label, CULV_ERROR_INVALID,
+                            CULV_REASON_DEVICE_MISMATCH, "%s: '%s' is of another driver", call,
+                            culvi_x_caps(device).name);
     culvi_x_mutex_lock(&multicast->lock);
-    result = bind_memory(multicast, &caps.uuid, offset, NULL, address, size, call);
+    culv_result result = bind_memory(multicast, &caps.uuid, offset, NULL, address, size, call);
     culvi_x_mutex_unlock(&multicast->lock);
     return result;
 }
@@ -200,7 +186,6 @@ culv_result culv_multicast_bind_address(culv_multicast *multicast, uint64_t offs
 /* The caller holds the object's lock. */
 static culv_result unbind(culv_multicast *m, uint64_t offset, CUdevice device, uint64_t size)
 {
-    uint64_t scope;
     culvi_binding **link = &m->bindings;
     while (*link != NULL &&
            ((*link)->device != device || (*link)->offset != offset || (*link)->size != size))
@@ -210,11 +195,9 @@ static culv_result unbind(culv_multicast *m, uint64_t offset, CUdevice device, u
                             "culv_multicast_unbind: CUDA device %d has not bound %" PRIu64 " bytes "
                             "at offset %" PRIu64 "; pass the values that the memory was bound with",
                             (int)device, size, offset);
-    culv_result result = culv_device_enter(m->device, 0, &scope);
-    if (result != CULV_OK) return result;
-    CUresult r = CULV_CUDA(m->device)->cuMulticastUnbind(m->info.native_handle, device,
-                                                         (size_t)offset, (size_t)size);
-    culv_device_leave(m->device, scope);
+    CULVI_X_CU_INSIDE(r, m->device,
+                      CULV_CUDA(m->device)->cuMulticastUnbind(m->info.native_handle, device,
+                                                              (size_t)offset, (size_t)size));
     if (r != CUDA_SUCCESS)
         return culvi_multicast_fail(m->device, m->label, r, "cuMulticastUnbind",
                                     "memory could not be unbound from the multicast object");
@@ -227,8 +210,7 @@ static culv_result unbind(culv_multicast *m, uint64_t offset, CUdevice device, u
 culv_result culv_multicast_unbind(culv_multicast *multicast, uint64_t offset, culv_device *device,
                                   uint64_t size)
 {
-    CULVI_X_REQUIRE(NULL, multicast);
-    CULVI_X_REQUIRE(multicast->device, device);
+    CULVI_X_REQUIRE_WITH(multicast, multicast->device, device);
     culvi_x_mutex_lock(&multicast->lock);
     culv_result result = unbind(multicast, offset, (CUdevice)culvi_x_caps(device).ordinal, size);
     culvi_x_mutex_unlock(&multicast->lock);

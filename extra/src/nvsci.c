@@ -115,8 +115,7 @@ culv_result culv_nvsci_buffer_import(culv_device *device, const culv_nvsci_buffe
                                      culv_nvsci_buffer **out)
 {
     culv_nvsci_buffer_desc d;
-    CULVI_X_REQUIRE(NULL, device);
-    CULVI_X_REQUIRE2(device, desc, out);
+    CULVI_X_REQUIRE_WITH2(device, device, desc, out);
     culv_result result = culvi_x_desc_read(device, &d, sizeof d, desc, "culv_nvsci_buffer_desc");
     if (result != CULV_OK) return result;
     if (d.object == NULL)
@@ -125,8 +124,7 @@ culv_result culv_nvsci_buffer_import(culv_device *device, const culv_nvsci_buffe
     if (d.size == 0)
         return culvi_x_fail(device, d.label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
                             "culv_nvsci_buffer_desc.size is 0");
-    culv_nvsci_buffer *b = culvi_x_alloc(sizeof *b);
-    if (b == NULL) return culvi_x_fail_host_memory(device, d.label);
+    CULVI_X_NEW(culv_nvsci_buffer, b, device, d.label);
     b->device = device;
     b->size = d.size;
     culvi_x_label_set(b->label, d.label);
@@ -135,10 +133,7 @@ culv_result culv_nvsci_buffer_import(culv_device *device, const culv_nvsci_buffe
     if (result == CULV_OK)
         result = CULVI_X_OBJECT(device, &b->object, .kind = "NvSciBuf object", .label = b->label,
                                 .size = b->size, .not_suspended = not_suspended);
-    if (result != CULV_OK) {
-        release(b);
-        return result;
-    }
+    CULVI_X_TRY_OR(result, release(b));
     *out = b;
     return CULV_OK;
 }
@@ -156,9 +151,8 @@ static culv_result mapped_otherwise(const culv_nvsci_buffer *b, const char *call
 
 culv_result culv_nvsci_buffer_get_pointer(culv_nvsci_buffer *buffer, CUdeviceptr *out)
 {
-    CULVI_X_REQUIRE(NULL, buffer);
+    CULVI_X_REQUIRE_WITH(buffer, buffer->device, out);
     culv_device *device = buffer->device;
-    CULVI_X_REQUIRE(device, out);
     if (buffer->arrays != NULL) return mapped_otherwise(buffer, __func__, "an array");
     if (buffer->pointer == 0) {
         const CUDA_EXTERNAL_MEMORY_BUFFER_DESC d = {.size = buffer->size};
@@ -216,19 +210,16 @@ static culv_result map_array(culv_nvsci_buffer *b, const culv_nvsci_array_desc *
 culv_result culv_nvsci_buffer_get_array(culv_nvsci_buffer *buffer,
                                         const culv_nvsci_array_desc *desc, CUarray *out)
 {
-    culv_nvsci_array_desc d;
-    CULVI_X_REQUIRE(NULL, buffer);
+    CULVI_X_REQUIRE_WITH2(buffer, buffer->device, desc, out);
     culv_device *device = buffer->device;
-    CULVI_X_REQUIRE2(device, desc, out);
-    culv_result result = culvi_x_desc_read(device, &d, sizeof d, desc, "culv_nvsci_array_desc");
-    if (result != CULV_OK) return result;
+    CULVI_X_READ(device, culv_nvsci_array_desc, d, desc);
     if (buffer->pointer != 0) return mapped_otherwise(buffer, __func__, "a buffer");
     if (d.offset >= buffer->size)
         return culvi_x_fail(device, buffer->label, CULV_ERROR_INVALID, CULV_REASON_RANGE,
                             "culv_nvsci_array_desc.offset is %" PRIu64
                             ", and the object has %" PRIu64 " bytes",
                             d.offset, buffer->size);
-    result = buffer->arrays == NULL ? map_array(buffer, &d) : CULV_OK;
+    culv_result result = buffer->arrays == NULL ? map_array(buffer, &d) : CULV_OK;
     if (result == CULV_OK) *out = buffer->array;
     return result;
 }
@@ -238,8 +229,7 @@ culv_result culv_nvsci_buffer_get_array(culv_nvsci_buffer *buffer,
 culv_result culv_nvsci_get_sync_attributes(culv_device *device, void *attribute_list,
                                            uint32_t roles)
 {
-    CULVI_X_REQUIRE(NULL, device);
-    CULVI_X_REQUIRE(device, attribute_list);
+    CULVI_X_REQUIRE_WITH(device, device, attribute_list);
     if (roles == 0 || (roles & ~(uint32_t)(CULV_NVSCI_SIGNALS | CULV_NVSCI_WAITS)) != 0)
         return culvi_x_fail(device, NULL, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                             "%s: roles is %#x; it has CULV_NVSCI_SIGNALS, CULV_NVSCI_WAITS or both",
@@ -265,10 +255,8 @@ culv_result culv_nvsci_sync_import(culv_device *device, const void *object, culv
     const CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC d = {
         .type = CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_NVSCISYNC, .handle.nvSciSyncObj = object};
     uint64_t scope;
-    CULVI_X_REQUIRE(NULL, device);
-    CULVI_X_REQUIRE2(device, object, out);
-    culv_nvsci_sync *sync = culvi_x_alloc(sizeof *sync);
-    if (sync == NULL) return culvi_x_fail_host_memory(device, NULL);
+    CULVI_X_REQUIRE_WITH2(device, device, object, out);
+    CULVI_X_NEW(culv_nvsci_sync, sync, device, NULL);
     sync->device = device;
     culv_result result = culv_device_enter(device, 0, &scope);
     if (result == CULV_OK) {
@@ -288,10 +276,7 @@ culv_result culv_nvsci_sync_import(culv_device *device, const void *object, culv
     if (result == CULV_OK)
         result = CULVI_X_OBJECT(device, &sync->object, .kind = "NvSciSync object",
                                 .not_suspended = not_suspended);
-    if (result != CULV_OK) {
-        culv_nvsci_sync_destroy(&sync);
-        return result;
-    }
+    CULVI_X_TRY_OR(result, culv_nvsci_sync_destroy(&sync));
     *out = sync;
     return CULV_OK;
 }
@@ -326,8 +311,7 @@ static culv_result use(culv_nvsci_sync *sync, bool signals, void *fence, uint32_
         .params.nvSciSync.fence = fence,
         .flags = skip ? CUDA_EXTERNAL_SEMAPHORE_WAIT_SKIP_NVSCIBUF_MEMSYNC : 0};
     uint64_t scope;
-    culv_result result = culv_device_enter(device, 0, &scope);
-    if (result != CULV_OK) return result;
+    CULVI_X_TRY(culv_device_enter(device, 0, &scope));
     const char *call =
         signals ? "cuSignalExternalSemaphoresAsync" : "cuWaitExternalSemaphoresAsync";
     CUresult r = signals ? cu->cuSignalExternalSemaphoresAsync(&sync->semaphore, &signal, 1, stream)
@@ -342,15 +326,13 @@ static culv_result use(culv_nvsci_sync *sync, bool signals, void *fence, uint32_
 culv_result culv_nvsci_sync_signal(culv_nvsci_sync *sync, void *fence, uint32_t flags,
                                    CUstream stream)
 {
-    CULVI_X_REQUIRE(NULL, sync);
-    CULVI_X_REQUIRE(sync->device, fence);
+    CULVI_X_REQUIRE_WITH(sync, sync->device, fence);
     return use(sync, true, fence, flags, stream, __func__);
 }
 
 culv_result culv_nvsci_sync_wait(culv_nvsci_sync *sync, void *fence, uint32_t flags,
                                  CUstream stream)
 {
-    CULVI_X_REQUIRE(NULL, sync);
-    CULVI_X_REQUIRE(sync->device, fence);
+    CULVI_X_REQUIRE_WITH(sync, sync->device, fence);
     return use(sync, false, fence, flags, stream, __func__);
 }

@@ -33,9 +33,8 @@ static culv_result export_part(const culv_vk_rdma_buffer *b, culv_vk_rdma_part *
     culv_device *device = b->device;
     culv_rdma_dma_buf dma_buf = culv_rdma_dma_buf_init();
     if (b->optional_dma_buf && !culvi_x_caps(device).dma_buf_export) return CULV_OK;
-    culv_result result = culv_rdma_dma_buf_export_dup(device, part->pointer, part->size,
-                                                      CULV_DMA_BUF_PCIE, &dma_buf);
-    if (result != CULV_OK) return result;
+    CULVI_X_TRY(culv_rdma_dma_buf_export_dup(device, part->pointer, part->size, CULV_DMA_BUF_PCIE,
+                                             &dma_buf));
     part->dma_buf = dma_buf.handle;
     part->pcie = dma_buf.pcie;
     return CULV_OK;
@@ -92,8 +91,7 @@ static culv_result check(culv_device *device, const culv_vk_rdma_buffer_desc *d)
                             "; it is at least 1, and at "
                             "most reserve (%" PRIu64 ")",
                             d->size, d->reserve);
-    culv_result result = culv_rdma_get_caps(device, &caps);
-    if (result != CULV_OK) return result;
+    CULVI_X_TRY(culv_rdma_get_caps(device, &caps));
     if (!caps.with_vmm)
         return culvi_x_fail(device, d->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE,
                             "'%s' has no VMM memory that cards reach "
@@ -118,41 +116,32 @@ static culv_result make(culv_vk_rdma_buffer *b, const culv_vk_rdma_buffer_desc *
     vd.usage = CULV_VMM_USAGE_RDMA;
     vd.no_move = 1;
     vd.label = d->label;
-    culv_result result = culv_vector_create(device, &vd, &b->vector);
-    if (result != CULV_OK) return result;
+    CULVI_X_TRY(culv_vector_create(device, &vd, &b->vector));
     culv_vk_vector_view_desc view = culv_vk_vector_view_desc_init();
     view.usage = d->usage;
     view.label = d->label;
-    result = culv_vk_vector_view_create(b->vk, b->vector, &view, &b->view);
-    if (result == CULV_OK) result = list(b);
-    if (result == CULV_OK && d->set_context_sync)
-        result = culv_rdma_set_sync_memops(device, culv_vector_pointer(b->vector), 1, NULL);
-    return result;
+    CULVI_X_TRY(culv_vk_vector_view_create(b->vk, b->vector, &view, &b->view));
+    CULVI_X_TRY(list(b));
+    if (d->set_context_sync)
+        CULVI_X_TRY(culv_rdma_set_sync_memops(device, culv_vector_pointer(b->vector), 1, NULL));
+    return CULV_OK;
 }
 
 culv_result culv_vk_rdma_buffer_create(culv_device *device, culv_vk_device *vk,
                                        const culv_vk_rdma_buffer_desc *desc,
                                        culv_vk_rdma_buffer **out)
 {
-    culv_vk_rdma_buffer_desc d;
-    CULVI_X_REQUIRE(NULL, device);
-    CULVI_X_REQUIRE(device, vk);
+    CULVI_X_REQUIRE_WITH(device, device, vk);
     CULVI_X_REQUIRE2(device, desc, out);
-    culv_result result = culvi_x_desc_read(device, &d, sizeof d, desc, "culv_vk_rdma_buffer_desc");
-    if (result == CULV_OK) result = check(device, &d);
-    if (result != CULV_OK) return result;
-    culv_vk_rdma_buffer *b = culvi_x_alloc(sizeof *b);
-    if (b == NULL) return culvi_x_fail_host_memory(device, d.label);
+    CULVI_X_READ(device, culv_vk_rdma_buffer_desc, d, desc);
+    CULVI_X_TRY(check(device, &d));
+    CULVI_X_NEW(culv_vk_rdma_buffer, b, device, d.label);
     b->device = device;
     b->vk = vk;
     b->size = d.size;
     b->optional_dma_buf = d.optional_dma_buf != 0;
     culvi_x_label_set(b->label, d.label);
-    result = make(b, &d);
-    if (result != CULV_OK) {
-        destroy(b);
-        return result;
-    }
+    CULVI_X_TRY_OR(make(b, &d), destroy(b));
     *out = b;
     return CULV_OK;
 }
@@ -177,8 +166,7 @@ culv_result culv_vk_rdma_buffer_grow(culv_vk_rdma_buffer *buffer, uint64_t size)
 culv_result culv_vk_rdma_buffer_get_parts(const culv_vk_rdma_buffer *buffer,
                                           culv_vk_rdma_part *parts, size_t capacity, size_t *count)
 {
-    CULVI_X_REQUIRE(NULL, buffer);
-    CULVI_X_REQUIRE(buffer->device, count);
+    CULVI_X_REQUIRE_WITH(buffer, buffer->device, count);
     if (capacity > 0) CULVI_X_REQUIRE(buffer->device, parts);
     for (size_t i = 0; i < buffer->count && i < capacity; i++)
         parts[i] = buffer->parts[i];

@@ -90,12 +90,9 @@ culv_result culvi_rdma_ask_id(culv_rdma_cache *cache, const culv_rdma_registrati
                                                      pointer) == CUDA_SUCCESS &&
             id == e->buffer_id;
     if (*same) return CULV_OK;
-    uint64_t scope;
-    culv_result result = culv_device_enter(device, 0, &scope);
-    if (result != CULV_OK) return result;
-    CUresult r =
-        CULV_CUDA(device)->cuPointerGetAttribute(&id, CU_POINTER_ATTRIBUTE_BUFFER_ID, pointer);
-    culv_device_leave(device, scope);
+    CULVI_X_CU_INSIDE(
+        r, device,
+        CULV_CUDA(device)->cuPointerGetAttribute(&id, CU_POINTER_ATTRIBUTE_BUFFER_ID, pointer));
     *same = r == CUDA_SUCCESS && id == e->buffer_id;
     if (r == CUDA_SUCCESS || r == CUDA_ERROR_INVALID_VALUE) return CULV_OK;
     return culvi_x_fail_cuda(
@@ -145,8 +142,7 @@ culv_result culv_rdma_cache_get(culv_rdma_cache *cache, CUdeviceptr pointer, uin
                                 culv_rdma_registration **out)
 {
     culv_rdma_registration *found = NULL;
-    CULVI_X_REQUIRE(NULL, cache);
-    CULVI_X_REQUIRE(cache->device, out);
+    CULVI_X_REQUIRE_WITH(cache, cache->device, out);
     if (is_parents(cache))
         return culvi_x_fail(
             cache->device, cache->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_FORKED,
@@ -176,8 +172,7 @@ culv_result culv_rdma_registration_get_range(const culv_rdma_registration *regis
 {
     CULVI_X_REQUIRE(NULL, registration);
     culv_device *device = registration->cache->device;
-    culv_result result = culvi_x_out_check(device, __func__, out, "culv_rdma_range");
-    if (result != CULV_OK) return result;
+    CULVI_X_TRY(culvi_x_out_check(device, __func__, out, "culv_rdma_range"));
     const culv_rdma_range range = culvi_rdma_range_of(registration);
     culvi_x_struct_write(out, &range, sizeof range);
     return CULV_OK;
@@ -238,8 +233,7 @@ culv_result culv_rdma_cache_trim(culv_rdma_cache *cache, uint64_t bytes)
 culv_result culv_rdma_cache_get_stats(culv_rdma_cache *cache, culv_rdma_cache_stats *out)
 {
     CULVI_X_REQUIRE(NULL, cache);
-    culv_result result = culvi_x_out_check(cache->device, __func__, out, "culv_rdma_cache_stats");
-    if (result != CULV_OK) return result;
+    CULVI_X_TRY(culvi_x_out_check(cache->device, __func__, out, "culv_rdma_cache_stats"));
     culvi_x_mutex_lock(&cache->lock);
     culv_rdma_cache_stats stats = cache->stats;
     stats.bytes = cache->pinned_bytes;
@@ -270,14 +264,10 @@ static culv_result check_desc(culv_device *device, const culv_rdma_cache_desc *d
 culv_result culv_rdma_cache_create(culv_device *device, const culv_rdma_cache_desc *desc,
                                    culv_rdma_cache **out)
 {
-    culv_rdma_cache_desc d;
-    CULVI_X_REQUIRE(NULL, device);
-    CULVI_X_REQUIRE2(device, desc, out);
-    culv_result result = culvi_x_desc_read(device, &d, sizeof d, desc, "culv_rdma_cache_desc");
-    if (result == CULV_OK) result = check_desc(device, &d);
-    if (result != CULV_OK) return result;
-    culv_rdma_cache *cache = culvi_x_alloc(sizeof *cache);
-    if (cache == NULL) return culvi_x_fail_host_memory(device, d.label);
+    CULVI_X_REQUIRE_WITH2(device, device, desc, out);
+    CULVI_X_READ(device, culv_rdma_cache_desc, d, desc);
+    CULVI_X_TRY(check_desc(device, &d));
+    CULVI_X_NEW(culv_rdma_cache, cache, device, d.label);
     const uint64_t base = d.max_bytes != 0 ? d.max_bytes : culvi_x_caps(device).total_memory;
     const unsigned percent = d.whole_percent != 0 ? d.whole_percent : DEFAULT_PERCENT;
     cache->device = device;
@@ -288,10 +278,10 @@ culv_result culv_rdma_cache_create(culv_device *device, const culv_rdma_cache_de
     atomic_init(&cache->refs, 1);
     atomic_init(&cache->turn, 1);
     cache->generation = culvi_x_generation();
-    if (!culvi_x_generation_watch() || !culvi_x_mutex_init(&cache->lock)) goto free_cache;
-    if (!culvi_x_condition_init(&cache->pinned)) goto destroy_lock;
+    if (!culvi_x_generation_watch() || !culvi_x_condition_init(&cache->pinned)) goto free_cache;
+    culvi_x_mutex_init(&cache->lock);
     if (!culvi_rdma_index_init(&cache->index)) goto destroy_condition;
-    result =
+    culv_result result =
         CULVI_X_OBJECT(device, &cache->object, .kind = "registration cache", .label = cache->label);
     if (result != CULV_OK) goto free_index;
     *out = cache;
@@ -300,7 +290,6 @@ free_index:
     culvi_rdma_index_free(&cache->index);
 destroy_condition:
     culvi_x_condition_destroy(&cache->pinned);
-destroy_lock:
     culvi_x_mutex_destroy(&cache->lock);
 free_cache:
     culvi_x_free(cache);

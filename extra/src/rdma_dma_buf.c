@@ -62,21 +62,19 @@ culv_result culv_rdma_dma_buf_export_dup(culv_device *device, CUdeviceptr pointe
 {
     uint64_t scope;
     CULVI_X_REQUIRE(NULL, device);
-    culv_result result = culvi_x_out_check(device, __func__, out, "culv_rdma_dma_buf");
-    if (result != CULV_OK) return result;
+    CULVI_X_TRY(culvi_x_out_check(device, __func__, out, "culv_rdma_dma_buf"));
     if ((flags & ~(uint64_t)CULV_DMA_BUF_PCIE) != 0)
         return culvi_x_fail(device, NULL, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                             "%s: flags is %#" PRIx64 "; it is 0 or CULV_DMA_BUF_PCIE (%d)",
                             function, flags, (int)CULV_DMA_BUF_PCIE);
-    result = culv_device_enter(device, 0, &scope);
-    if (result != CULV_OK) return result;
+    CULVI_X_TRY(culv_device_enter(device, 0, &scope));
     const uint64_t page = culvi_x_page_size();
     culv_rdma_dma_buf b = culv_rdma_dma_buf_init();
     b.start = pointer / page * page;
     b.offset = pointer - b.start;
     b.size = (b.offset + size + page - 1) / page * page;
     b.pcie = (flags & CULV_DMA_BUF_PCIE) != 0;
-    result = check(device, pointer, size);
+    culv_result result = check(device, pointer, size);
     if (result == CULV_OK) result = make(device, pointer, &b);
     culv_device_leave(device, scope);
     if (result != CULV_OK) return result;

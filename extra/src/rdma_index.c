@@ -2,8 +2,6 @@
 /* The radix tree. */
 #include "rdma_index.h"
 
-#include <stddef.h>
-
 typedef _Atomic(uintptr_t) slot;
 
 enum { LINE = 64 /* of the processor's cache */ };

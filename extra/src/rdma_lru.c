@@ -6,8 +6,6 @@
  * alone. So what comes out of it may have been used since: it goes back with its new turn. */
 #include "rdma_cache.h"
 
-#include <string.h>
-
 /* The heap ------------------------------------------------------------------------------------- */
 
 static bool before(const culv_rdma_registration *a, const culv_rdma_registration *b)
@@ -43,13 +41,6 @@ static void sink(culv_rdma_cache *cache, size_t at, culv_rdma_registration *entr
         at = child;
     }
     place(cache, at, entry);
-}
-
-static void heap_add(culv_rdma_cache *cache, culv_rdma_registration *entry)
-{
-    entry->rest->heap_used = atomic_load_explicit(&entry->used, memory_order_relaxed);
-    entry->rest->heap_order = ++cache->order;
-    rise(cache, cache->heap_count++, entry);
 }
 
 static void heap_remove(culv_rdma_cache *cache, culv_rdma_registration *entry)
@@ -156,7 +147,9 @@ void culvi_rdma_entry_add(culv_rdma_cache *cache, culv_rdma_registration *entry,
                           memory_order_relaxed);
     atomic_fetch_add(&cache->refs, 1);
     count(cache, entry);
-    heap_add(cache, entry);
+    entry->rest->heap_used = atomic_load_explicit(&entry->used, memory_order_relaxed);
+    entry->rest->heap_order = ++cache->order;
+    rise(cache, cache->heap_count++, entry);
     cache->stats.entries++;
     atomic_store_explicit(&entry->state, CULVI_RDMA_VALID | uses, memory_order_release);
     culvi_rdma_index_add(&cache->index, entry);

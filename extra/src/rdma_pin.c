@@ -26,9 +26,8 @@ static culv_result examine(job *j)
     culv_device *device = j->cache->device;
     culvi_rdma_memory *m = &j->memory;
     uint64_t scope;
-    culv_result result = culv_device_enter(device, 0, &scope);
-    if (result != CULV_OK) return result;
-    result = culvi_rdma_look(device, j->pointer, m);
+    CULVI_X_TRY(culv_device_enter(device, 0, &scope));
+    culv_result result = culvi_rdma_look(device, j->pointer, m);
     if (result == CULV_OK && m->kind != CULV_POINTER_EXTERNAL)
         result = culvi_rdma_check_memory(device, call, j->pointer, m);
     culv_device_leave(device, scope);
@@ -248,13 +247,11 @@ static culv_result sync_memops(const job *j)
     const culv_rdma_cache_desc *d = &j->cache->desc;
     culv_device *device = j->cache->device;
     culv_rdma_sync got;
-    uint64_t scope;
     if (d->no_sync_memops || j->memory.on_host || j->memory.sync) return CULV_OK;
-    culv_result result = culv_device_enter(device, 0, &scope);
-    if (result != CULV_OK) return result;
-    result = culvi_rdma_sync(device, "culv_rdma_cache_get", j->pointer, d->allow_context_sync != 0,
-                             &got);
-    culv_device_leave(device, scope);
+    culv_result result;
+    CULVI_X_INSIDE(result, device,
+                   culvi_rdma_sync(device, "culv_rdma_cache_get", j->pointer,
+                                   d->allow_context_sync != 0, &got));
     return result;
 }
 

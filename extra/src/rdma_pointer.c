@@ -11,11 +11,9 @@ culv_result culvi_rdma_look(culv_device *device, CUdeviceptr pointer, culvi_rdma
     CUpointer_attribute attributes[] = {CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
                                         CU_POINTER_ATTRIBUTE_SYNC_MEMOPS};
     void *values[] = {&type, &sync};
-    culv_result result = culv_pointer_get_info(device, pointer, &info);
+    CULVI_X_TRY(culv_pointer_get_info(device, pointer, &info));
     /* What is about to be called freed is asked about once more. */
-    if (result == CULV_OK && info.kind == CULV_POINTER_NONE)
-        result = culv_pointer_get_info(device, pointer, &info);
-    if (result != CULV_OK) return result;
+    if (info.kind == CULV_POINTER_NONE) CULVI_X_TRY(culv_pointer_get_info(device, pointer, &info));
     memset(out, 0, sizeof *out);
     out->kind = info.kind;
     out->device = -1;
@@ -112,10 +110,9 @@ culv_result culvi_rdma_check_arguments(culv_device *device, const char *call, CU
 culv_result culvi_rdma_check(culv_device *device, const char *call, CUdeviceptr pointer,
                              uint64_t size, bool spans, culvi_rdma_memory *out)
 {
-    culv_result result = culvi_rdma_check_arguments(device, call, pointer, size);
-    if (result == CULV_OK) result = culvi_rdma_look(device, pointer, out);
-    if (result == CULV_OK) result = culvi_rdma_check_memory(device, call, pointer, out);
-    if (result != CULV_OK) return result;
+    CULVI_X_TRY(culvi_rdma_check_arguments(device, call, pointer, size));
+    CULVI_X_TRY(culvi_rdma_look(device, pointer, out));
+    CULVI_X_TRY(culvi_rdma_check_memory(device, call, pointer, out));
     const bool wide = spans && out->kind == CULV_POINTER_VMM;
     const CUdeviceptr start = wide ? out->reserved_start : out->start;
     const uint64_t room = wide ? out->reserved_size : out->size;
@@ -134,27 +131,23 @@ culv_result culvi_rdma_check(culv_device *device, const char *call, CUdeviceptr 
 
 culv_result culv_rdma_check_range(culv_device *device, CUdeviceptr pointer, uint64_t size)
 {
-    uint64_t scope;
     culvi_rdma_memory memory;
     CULVI_X_REQUIRE(NULL, device);
-    culv_result result = culv_device_enter(device, 0, &scope);
-    if (result != CULV_OK) return result;
-    result = culvi_rdma_check(device, "culv_rdma_check_range", pointer, size, false, &memory);
-    culv_device_leave(device, scope);
+    culv_result result;
+    CULVI_X_INSIDE(
+        result, device,
+        culvi_rdma_check(device, "culv_rdma_check_range", pointer, size, false, &memory));
     return result;
 }
 
 culv_result culv_rdma_get_info(culv_device *device, CUdeviceptr pointer, culv_rdma_info *out)
 {
-    uint64_t scope;
     culvi_rdma_memory m;
     char other[64];
     CULVI_X_REQUIRE(NULL, device);
-    culv_result result = culvi_x_out_check(device, __func__, out, "culv_rdma_info");
-    if (result == CULV_OK) result = culv_device_enter(device, 0, &scope);
-    if (result != CULV_OK) return result;
-    result = culvi_rdma_look(device, pointer, &m);
-    culv_device_leave(device, scope);
+    CULVI_X_TRY(culvi_x_out_check(device, __func__, out, "culv_rdma_info"));
+    culv_result result;
+    CULVI_X_INSIDE(result, device, culvi_rdma_look(device, pointer, &m));
     if (result != CULV_OK) return result;
     culv_rdma_info info = culv_rdma_info_init();
     info.kind = m.kind;
@@ -229,9 +222,8 @@ culv_result culv_rdma_set_sync_memops(culv_device *device, CUdeviceptr pointer,
     culvi_rdma_memory memory;
     culv_rdma_sync sync = CULV_RDMA_SYNC_NONE;
     CULVI_X_REQUIRE(NULL, device);
-    culv_result result = culv_device_enter(device, 0, &scope);
-    if (result != CULV_OK) return result;
-    result = culvi_rdma_check(device, call, pointer, 1, false, &memory);
+    CULVI_X_TRY(culv_device_enter(device, 0, &scope));
+    culv_result result = culvi_rdma_check(device, call, pointer, 1, false, &memory);
     /* Copies to and from the host are synchronous by themselves, and it has no such attribute. */
     if (result == CULV_OK && !memory.on_host)
         result = culvi_rdma_sync(device, call, pointer, allow_context != 0, &sync);
@@ -248,11 +240,11 @@ culv_result culv_rdma_get_tokens(culv_device *device, CUdeviceptr pointer, culv_
     culvi_rdma_memory memory;
     CUDA_POINTER_ATTRIBUTE_P2P_TOKENS tokens;
     CULVI_X_REQUIRE(NULL, device);
-    culv_result result = culvi_x_out_check(device, __func__, out, "culv_rdma_tokens");
-    if (result == CULV_OK) result = culv_device_enter(device, 0, &scope);
-    if (result != CULV_OK) return result;
+    CULVI_X_TRY(culvi_x_out_check(device, __func__, out, "culv_rdma_tokens"));
+    CULVI_X_TRY(culv_device_enter(device, 0, &scope));
     memset(&tokens, 0, sizeof tokens);
-    result = culvi_rdma_check(device, "culv_rdma_get_tokens", pointer, 1, false, &memory);
+    culv_result result =
+        culvi_rdma_check(device, "culv_rdma_get_tokens", pointer, 1, false, &memory);
     if (result == CULV_OK) {
         CUresult r = CULV_CUDA(device)->cuPointerGetAttribute(
             &tokens, CU_POINTER_ATTRIBUTE_P2P_TOKENS, pointer);

@@ -73,10 +73,8 @@ culv_result culv_rdma_flush_writes(culv_device *device, culv_rdma_ordering scope
 
 culv_result culv_rdma_get_cost(CUdeviceptr pointer, uint64_t size, culv_rdma_cost *out)
 {
-    culv_result result = culvi_x_out_check(NULL, __func__, out, "culv_rdma_cost");
-    if (result == CULV_OK)
-        result = culvi_rdma_check_arguments(NULL, "culv_rdma_get_cost", pointer, size);
-    if (result != CULV_OK) return result;
+    CULVI_X_TRY(culvi_x_out_check(NULL, __func__, out, "culv_rdma_cost"));
+    CULVI_X_TRY(culvi_rdma_check_arguments(NULL, "culv_rdma_get_cost", pointer, size));
     culv_rdma_cost c = culv_rdma_cost_init();
     c.start = pointer / CULV_RDMA_CHUNK * CULV_RDMA_CHUNK;
     c.chunks = (pointer - c.start + size + CULV_RDMA_CHUNK - 1) / CULV_RDMA_CHUNK;
@@ -164,10 +162,9 @@ culv_result culv_rdma_get_bar1(culv_device *device, culv_rdma_bar1 *out)
     nvml n;
     nvml_bar1 told = {0};
     CULVI_X_REQUIRE(NULL, device);
-    culv_result result = culvi_x_out_check(device, __func__, out, "culv_rdma_bar1");
-    if (result == CULV_OK) result = open_nvml(device, &n);
-    if (result != CULV_OK) return result;
-    result = ask_nvml(device, &n, &told);
+    CULVI_X_TRY(culvi_x_out_check(device, __func__, out, "culv_rdma_bar1"));
+    CULVI_X_TRY(open_nvml(device, &n));
+    culv_result result = ask_nvml(device, &n, &told);
     culvi_x_module_close(n.module);
     if (result != CULV_OK) return result;
     culv_rdma_bar1 b = culv_rdma_bar1_init();

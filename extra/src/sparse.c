@@ -52,10 +52,8 @@ static culv_result check_extent(culv_device *device, const culv_sparse_array_des
 static culv_result check_format(culv_device *device, const culv_sparse_array_desc *d,
                                 culv_format_info *format)
 {
-    culv_result result = culv_format_get_info(d->format, format);
-    if (result == CULV_OK && format->mapped)
-        result = culv_check_format(device, d->format, d->texels);
-    if (result != CULV_OK) return result;
+    CULVI_X_TRY(culv_format_get_info(d->format, format));
+    if (format->mapped) CULVI_X_TRY(culv_check_format(device, d->format, d->texels));
     if (!format->mapped)
         return culvi_x_fail(device, d->label, CULV_ERROR_UNSUPPORTED, format->reason,
                             "culv_sparse_array_desc.format is %s: %s", format->name,
@@ -207,15 +205,14 @@ static culv_result finish(culv_sparse_array *array, const culv_format_info *form
 {
     culv_device *device = array->device;
     CUDA_ARRAY_SPARSE_PROPERTIES properties;
-    culv_result result = make(array, format, &properties);
-    if (result == CULV_OK && !note_shape(array, &properties))
-        result = culvi_x_fail(
+    CULVI_X_TRY(make(array, format, &properties));
+    if (!note_shape(array, &properties))
+        return culvi_x_fail(
             device, array->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_VMM,
             "the driver of '%s' reports tiles of %u x %u x %u texels and a mip tail of %llu "
             "bytes, which Culvert does not understand: tiles have 65,536 bytes",
             culvi_x_caps(device).name, properties.tileExtent.width, properties.tileExtent.height,
             properties.tileExtent.depth, properties.miptailSize);
-    if (result != CULV_OK) return result;
     return CULVI_X_OBJECT(device, &array->object, .kind = "sparse array", .label = array->label,
                           .size = array->info.full_size, .release = release, .free = culvi_x_free,
                           .user = array);
@@ -224,30 +221,22 @@ static culv_result finish(culv_sparse_array *array, const culv_format_info *form
 culv_result culv_sparse_array_create(culv_device *device, const culv_sparse_array_desc *desc,
                                      culv_sparse_array **out)
 {
-    culv_sparse_array_desc d;
     uint64_t scope;
-    CULVI_X_REQUIRE(NULL, device);
-    CULVI_X_REQUIRE2(device, desc, out);
-    culv_result result = culvi_x_desc_read(device, &d, sizeof d, desc, "culv_sparse_array_desc");
-    if (result != CULV_OK) return result;
+    CULVI_X_REQUIRE_WITH2(device, device, desc, out);
+    CULVI_X_READ(device, culv_sparse_array_desc, d, desc);
     if (d.type != CULV_IMAGE_3D && d.depth == 0) d.depth = 1;
     if (d.array_layers == 0) d.array_layers = 1;
     culv_format_info format = culv_format_info_init();
-    result = check_device(device, d.label);
-    if (result == CULV_OK) result = check_extent(device, &d);
-    if (result == CULV_OK) result = check_format(device, &d, &format);
-    if (result != CULV_OK) return result;
-    culv_sparse_array *array = culvi_x_alloc(sizeof *array);
-    if (array == NULL) return culvi_x_fail_host_memory(device, d.label);
+    CULVI_X_TRY(check_device(device, d.label));
+    CULVI_X_TRY(check_extent(device, &d));
+    CULVI_X_TRY(check_format(device, &d, &format));
+    CULVI_X_NEW(culv_sparse_array, array, device, d.label);
     array->device = device;
     array->desc = d;
     array->desc.label = NULL;
     culvi_x_label_set(array->label, d.label);
-    result = culv_device_enter(device, 0, &scope);
-    if (result != CULV_OK) {
-        culvi_x_free(array);
-        return result;
-    }
+    culv_result result = culv_device_enter(device, 0, &scope);
+    CULVI_X_TRY_OR(result, culvi_x_free(array));
     result = finish(array, &format);
     if (result != CULV_OK) {
         const char *call;
@@ -269,8 +258,7 @@ void culv_sparse_array_destroy(culv_sparse_array **array, const CUstream *last_u
 culv_result culv_sparse_array_get_info(const culv_sparse_array *array, culv_sparse_array_info *out)
 {
     CULVI_X_REQUIRE(NULL, array);
-    culv_result result = culvi_x_out_check(array->device, __func__, out, "culv_sparse_array_info");
-    if (result != CULV_OK) return result;
+    CULVI_X_TRY(culvi_x_out_check(array->device, __func__, out, "culv_sparse_array_info"));
     culv_sparse_array_info info = array->info;
     info.array = array->array;
     info.mipmapped_array = array->mipmap;
@@ -282,15 +270,13 @@ culv_result culv_sparse_array_get_level(const culv_sparse_array *array, uint32_t
                                         CUarray *out)
 {
     uint64_t scope;
-    CULVI_X_REQUIRE(NULL, array);
-    CULVI_X_REQUIRE(array->device, out);
+    CULVI_X_REQUIRE_WITH(array, array->device, out);
     if (level >= array->info.mip_levels)
         return culvi_x_fail(array->device, array->label, CULV_ERROR_INVALID, CULV_REASON_LEVEL,
                             "culv_sparse_array_get_level: level is %" PRIu32
                             ", but the array has %" PRIu32 " levels",
                             level, array->info.mip_levels);
-    culv_result result = culv_device_enter(array->device, 0, &scope);
-    if (result != CULV_OK) return result;
+    CULVI_X_TRY(culv_device_enter(array->device, 0, &scope));
     CUresult r = CUDA_SUCCESS;
     CUarray found = array->array;
     if (array->mipmap != NULL)

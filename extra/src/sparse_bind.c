@@ -58,8 +58,7 @@ static culv_result check_region(const culv_sparse_array *array, culv_sparse_regi
                               array->info.tile_depth};
     const uint32_t offset[3] = {region->x, region->y, region->z};
     uint32_t *extent[3] = {&region->width, &region->height, &region->depth};
-    culv_result result = check_level(array, region, p);
-    if (result != CULV_OK) return result;
+    CULVI_X_TRY(check_level(array, region, p));
     *bytes = CULV_SPARSE_TILE_BYTES;
     for (int i = 0; i < 3; i++) {
         const uint32_t side = culvi_sparse_side(array, region->level, i);
@@ -134,8 +133,7 @@ static culv_result check_pool(const culv_sparse_bind *bind, uint64_t bytes, cons
                       "pool_offset is %" PRIu64 ", but pool is NULL, which unmaps",
                       bind->pool_offset);
     }
-    culv_result result = culv_vmm_allocation_get_info(bind->pool, &pool);
-    if (result != CULV_OK) return result;
+    CULVI_X_TRY(culv_vmm_allocation_get_info(bind->pool, &pool));
     if ((pool.usage & CULV_VMM_USAGE_TILE_POOL) == 0)
         return refuse(array, p, CULV_REASON_USAGE,
                       "pool is not a tile pool; allocate it with CULV_VMM_USAGE_TILE_POOL in "
@@ -236,11 +234,10 @@ static culv_result submit(const culv_sparse_array *array, CUarrayMapInfo *list, 
     uint64_t scope;
     CUresult r = CUDA_SUCCESS;
     uint32_t done = 0;
-    culv_result result = culv_device_enter(device, 0, &scope);
-    if (result != CULV_OK) return result;
+    CULVI_X_TRY(culv_device_enter(device, 0, &scope));
     /* A capture has no node for it, and the driver's refusal would invalidate the capture. */
-    result = culv_device_check_stream(device, array->label, stream,
-                                      "CUDA's graphs have no node that maps tiles");
+    culv_result result = culv_device_check_stream(device, array->label, stream,
+                                                  "CUDA's graphs have no node that maps tiles");
     while (result == CULV_OK && r == CUDA_SUCCESS && done < count) {
         uint32_t n = together(list + done, count - done);
         r = CULV_CUDA(device)->cuMemMapArrayAsync(list + done, n, stream);
@@ -285,8 +282,7 @@ culv_result culv_sparse_array_get_region_size(const culv_sparse_array *array,
 {
     uint64_t bytes;
     const place p = {.call = "culv_sparse_array_get_region_size"};
-    CULVI_X_REQUIRE(NULL, array);
-    CULVI_X_REQUIRE2(array->device, region, out);
+    CULVI_X_REQUIRE_WITH2(array, array->device, region, out);
     culv_sparse_region copy = *region;
     culv_result result = check_region(array, &copy, &p, &bytes);
     if (result == CULV_OK) *out = bytes;

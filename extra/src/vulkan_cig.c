@@ -3,8 +3,40 @@
 #include "culvert/extra/vulkan_cig.h"
 
 #include "cig.h"
-#include "vk_external_queue.h"
 #include "vulkan.h"
+
+/* VK_NV_external_compute_queue, by the numbers of Vulkan's registry, for headers before 1.4.311. */
+#ifndef VK_NV_external_compute_queue
+#    define VK_NV_EXTERNAL_COMPUTE_QUEUE_EXTENSION_NAME             "VK_NV_external_compute_queue"
+#    define VK_STRUCTURE_TYPE_EXTERNAL_COMPUTE_QUEUE_CREATE_INFO_NV ((VkStructureType)1000556001)
+#    define VK_STRUCTURE_TYPE_EXTERNAL_COMPUTE_QUEUE_DATA_PARAMS_NV ((VkStructureType)1000556002)
+#    define VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_EXTERNAL_COMPUTE_QUEUE_PROPERTIES_NV                 \
+        ((VkStructureType)1000556003)
+VK_DEFINE_HANDLE(VkExternalComputeQueueNV)
+typedef struct VkExternalComputeQueueCreateInfoNV {
+    VkStructureType sType;
+    const void *pNext;
+    VkQueue preferredQueue;
+} VkExternalComputeQueueCreateInfoNV;
+typedef struct VkExternalComputeQueueDataParamsNV {
+    VkStructureType sType;
+    const void *pNext;
+    uint32_t deviceIndex;
+} VkExternalComputeQueueDataParamsNV;
+typedef struct VkPhysicalDeviceExternalComputeQueuePropertiesNV {
+    VkStructureType sType;
+    void *pNext;
+    uint32_t externalDataSize;
+    uint32_t maxExternalQueues;
+} VkPhysicalDeviceExternalComputeQueuePropertiesNV;
+typedef VkResult(VKAPI_PTR *PFN_vkCreateExternalComputeQueueNV)(
+    VkDevice device, const VkExternalComputeQueueCreateInfoNV *info,
+    const VkAllocationCallbacks *callbacks, VkExternalComputeQueueNV *queue);
+typedef void(VKAPI_PTR *PFN_vkDestroyExternalComputeQueueNV)(
+    VkDevice device, VkExternalComputeQueueNV queue, const VkAllocationCallbacks *callbacks);
+typedef void(VKAPI_PTR *PFN_vkGetExternalComputeQueueDataNV)(
+    VkExternalComputeQueueNV queue, VkExternalComputeQueueDataParamsNV *params, void *data);
+#endif
 
 typedef struct queue_end {
     culvi_x_vk vk;
@@ -69,18 +101,13 @@ static culv_result make_queue(queue_end *end, VkQueue queue, const char *label, 
 culv_result culv_vk_cig_create(culv_device *device, const culv_vk_device_desc *vulkan,
                                VkQueue queue, const char *label, culv_cig **out)
 {
-    CULVI_X_REQUIRE(NULL, device);
-    CULVI_X_REQUIRE2(device, vulkan, queue);
+    CULVI_X_REQUIRE_WITH2(device, device, vulkan, queue);
     CULVI_X_REQUIRE(device, out);
-    queue_end *end = culvi_x_alloc(sizeof *end);
-    if (end == NULL) return culvi_x_fail_host_memory(device, label);
+    CULVI_X_NEW(queue_end, end, device, label);
     void *data = NULL;
     culv_result result = culvi_x_vk_read(&end->vk, device, vulkan, __func__);
     if (result == CULV_OK) result = make_queue(end, queue, label, &data);
-    if (result != CULV_OK) {
-        culvi_x_free(end);
-        return result;
-    }
+    CULVI_X_TRY_OR(result, culvi_x_free(end));
     const culvi_cig_source source = {.attribute = CU_DEVICE_ATTRIBUTE_VULKAN_CIG_SUPPORTED,
                                      .type = CIG_DATA_TYPE_NV_BLOB,
                                      .data = data,

@@ -128,9 +128,7 @@ culv_result culvi_handle_types_check(const culvi_voice *voice, const char *label
         for (uint32_t type = 0; type < 32 && types >> type != 0; type++) {
             if (!(types & UINT32_C(1) << type)) continue;
             if (pass == 0 && serves(culvi_handle_row_of((culv_handle_type)type), use)) continue;
-            culv_result result =
-                culvi_handle_use_check(voice, label, field, (culv_handle_type)type, use);
-            if (result != CULV_OK) return result;
+            CULVI_TRY(culvi_handle_use_check(voice, label, field, (culv_handle_type)type, use));
         }
     return CULV_OK;
 }

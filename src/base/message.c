@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Errors and log lines. */
-#include "base/message.h"
+/* Errors and log lines, structs that begin with their size, and memory. */
 
-#include "base/attempt.h"
-#include "base/desc.h"
 #include "base/platform.h"
 #include "base/text.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 uint32_t culv_version(void)
 {
@@ -64,18 +59,22 @@ const char *culvi_reason_text(culv_reason reason)
     return (unsigned)reason < CULV_REASON_COUNT_ ? reasons[reason].text : "unknown";
 }
 
+/* Each version's size is a multiple of a size_t, so that no pointer is cut in two. */
+static bool size_possible(size_t size)
+{
+    return size >= 2 * sizeof(size_t) && size <= 65536 && size % sizeof(size_t) == 0;
+}
+
 void culv_last_error(culv_error *out)
 {
-    if (out == NULL || !culvi_struct_size_possible(out->struct_size)) return;
+    if (out == NULL || !size_possible(out->struct_size)) return;
     culvi_struct_write(out, &culvi_thread_state()->error, sizeof *out);
 }
 
 culv_result culv_last_error_set(const culv_error *error)
 {
-    culv_error e;
     CULVI_REQUIRE(NULL, error);
-    culv_result result = culvi_desc_read(NULL, &e, sizeof e, error, "culv_error");
-    if (result != CULV_OK) return result;
+    CULVI_READ(NULL, culv_error, e, error);
     if (e.result >= 0)
         return culvi_fail(NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                           "culv_last_error_set: result is %d, which is no error", (int)e.result);
@@ -192,6 +191,12 @@ culv_result culvi_fail(const culvi_voice *voice, const char *object, culv_result
     return result;
 }
 
+culv_result culvi_fail_field(const culvi_voice *voice, const char *object, const char *field)
+{
+    return culvi_fail(voice, object, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT, "%s is NULL",
+                      field);
+}
+
 culv_result culvi_fail_null(const culvi_voice *voice, const char *call, const char *name)
 {
     return culvi_fail(voice, NULL, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT, "%s: %s is NULL",
@@ -241,4 +246,110 @@ culv_result culvi_attempt_end(const culvi_voice *voice, culv_result result)
     if (--thread->attempts == 0 && result != CULV_OK)
         culvi_log(voice, CULV_LOG_ERROR, "%s", thread->error.message);
     return result;
+}
+
+/* Structs -------------------------------------------------------------------------------------- */
+
+void culvi_struct_write(void *out, const void *local, size_t size)
+{
+    size_t known = 0;
+    memcpy(&known, out, sizeof known);
+    size_t copy = known < size ? known : size;
+    if (copy <= sizeof known) return;
+    memcpy((char *)out + sizeof known, (const char *)local + sizeof known, copy - sizeof known);
+    if (known > size) memset((char *)out + size, 0, known - size);
+}
+
+culv_result culvi_struct_check(const culvi_voice *voice, const void *out, const char *name)
+{
+    size_t given = 0;
+    memcpy(&given, out, sizeof given);
+    if (size_possible(given)) return CULV_OK;
+    return culvi_fail(voice, NULL, CULV_ERROR_INVALID, CULV_REASON_STRUCT_SIZE,
+                      "%s.struct_size is %zu; start from %s_init(), which sets it", name, given,
+                      name);
+}
+
+culv_result culvi_desc_read(const culvi_voice *voice, void *local, size_t size, const void *desc,
+                            const char *name)
+{
+    size_t given = 0;
+    if (desc != NULL) memcpy(&given, desc, sizeof given);
+    if (given == size) { /* the present version, which most are of */
+        memcpy(local, desc, size);
+        return CULV_OK;
+    }
+    memset(local, 0, size);
+    memcpy(local, &size, sizeof size);
+    if (desc == NULL) return CULV_OK;
+    CULVI_TRY(culvi_struct_check(voice, desc, name));
+    for (size_t i = size; i < given;
+         i++) /* a later version of the struct, using what this library does not know */
+        if (((const unsigned char *)desc)[i] != 0)
+            return culvi_fail(
+                voice, NULL, CULV_ERROR_UNSUPPORTED, CULV_REASON_STRUCT_SIZE,
+                "%s has %zu bytes with a field set beyond the %zu that this library (%s) knows; "
+                "use a library at least as new as the headers",
+                name, given, size, culv_version_string());
+    size_t copy = given < size ? given : size;
+    memcpy((char *)local + sizeof size, (const char *)desc + sizeof size, copy - sizeof size);
+    return CULV_OK;
+}
+
+/* Memory --------------------------------------------------------------------------------------- */
+
+#ifdef CULVI_TEST_HOOKS
+#    include <stdatomic.h>
+/* The N-th allocation from now fails; counted down by tests. */
+_Atomic long culvi_alloc_countdown;
+_Atomic long culvi_alloc_count;
+
+void *culvi_alloc(size_t size)
+{
+    atomic_fetch_add(&culvi_alloc_count, 1);
+    if (atomic_load(&culvi_alloc_countdown) > 0 && atomic_fetch_sub(&culvi_alloc_countdown, 1) == 1)
+        return NULL;
+    return calloc(1, size);
+}
+#else
+void *culvi_alloc(size_t size)
+{
+    if (size > PTRDIFF_MAX) return NULL; /* with -flto gcc warns of such a size */
+    return calloc(1, size);
+}
+#endif
+
+void *culvi_alloc_for(const culvi_voice *voice, const char *label, size_t size)
+{
+    void *memory = culvi_alloc(size);
+    if (memory == NULL) (void)culvi_fail_host_memory(voice, label);
+    return memory;
+}
+
+void culvi_free(void *memory)
+{
+    free(memory);
+}
+
+void *culvi_alloc_pages(uint64_t size, uint64_t alignment, void **block)
+{
+    if (alignment > SIZE_MAX / 4 || size > SIZE_MAX / 2) return NULL;
+    char *start = culvi_alloc((size_t)size + (size_t)alignment);
+    if (start == NULL) return NULL;
+    *block = start;
+    size_t over = (size_t)((uintptr_t)start % alignment);
+    if (over != 0) start += (size_t)alignment - over;
+    /* Volatile, or a compiler that sees through to calloc() leaves it out. */
+    for (uint64_t i = 0, page = culvi_page_size(); i < size; i += page)
+        *(volatile char *)(start + i) = 0;
+    return start;
+}
+
+void *culvi_take(void *handle)
+{
+    void *mine = NULL, *none = NULL;
+    if (handle == NULL) return NULL;
+    memcpy(&mine, handle, sizeof mine);
+    memcpy(handle, &none, sizeof none);
+    return mine;
 }

@@ -38,10 +38,17 @@ typedef struct culvi_worker {
 } culvi_worker;
 #endif
 
-bool culvi_mutex_init(culvi_mutex *mutex);
+void culvi_mutex_init(culvi_mutex *mutex);
 void culvi_mutex_destroy(culvi_mutex *mutex);
 void culvi_mutex_lock(culvi_mutex *mutex);
 void culvi_mutex_unlock(culvi_mutex *mutex);
+/* Does one thing with the mutex held. */
+#define CULVI_LOCKED(mutex, statement)                                                             \
+    do {                                                                                           \
+        culvi_mutex_lock(mutex);                                                                   \
+        statement;                                                                                 \
+        culvi_mutex_unlock(mutex);                                                                 \
+    } while (0)
 bool culvi_condition_init(culvi_condition *condition);
 void culvi_condition_destroy(culvi_condition *condition);
 void culvi_condition_wake_all(culvi_condition *condition);

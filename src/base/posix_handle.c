@@ -7,7 +7,6 @@
 #include <fcntl.h>
 #include <stdatomic.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>

@@ -26,9 +26,10 @@ static void at_lock(bool before)
 }
 #endif
 
-bool culvi_mutex_init(culvi_mutex *mutex)
+/* POSIX: as pthread_mutex_init() without attributes, but it cannot fail. */
+void culvi_mutex_init(culvi_mutex *mutex)
 {
-    return pthread_mutex_init(&mutex->m, NULL) == 0;
+    *mutex = (culvi_mutex){PTHREAD_MUTEX_INITIALIZER};
 }
 
 void culvi_mutex_destroy(culvi_mutex *mutex)

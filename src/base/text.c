@@ -3,7 +3,6 @@
 #include "base/text.h"
 
 #include <stdio.h>
-#include <string.h>
 
 void culvi_text_add(culvi_text *text, const char *format, ...)
 {

@@ -2,9 +2,6 @@
 /* The tree: a treap, whose priorities are made of the nodes' addresses. */
 #include "base/tree.h"
 
-#include <stdbool.h>
-#include <stddef.h>
-
 static uint64_t priority(const culvi_tree_node *node)
 {
     uint64_t x = (uint64_t)(uintptr_t)node; /* splitmix64's end */

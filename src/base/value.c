@@ -2,9 +2,6 @@
 /* Driver calls in the log. */
 #include "base/value.h"
 
-#include <inttypes.h>
-#include <string.h>
-
 static void add_pointed(culvi_text *text, unsigned kind, const void *at, bool success,
                         culvi_value_add add)
 {

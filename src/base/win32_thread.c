@@ -9,10 +9,9 @@
 _Static_assert(sizeof(SRWLOCK) == sizeof(void *), "an SRWLOCK is one pointer");
 _Static_assert(sizeof(CONDITION_VARIABLE) == sizeof(void *), "a CONDITION_VARIABLE is one pointer");
 
-bool culvi_mutex_init(culvi_mutex *mutex)
+void culvi_mutex_init(culvi_mutex *mutex)
 {
     InitializeSRWLock((PSRWLOCK)&mutex->srw);
-    return true;
 }
 
 void culvi_mutex_destroy(culvi_mutex *mutex)

@@ -1,14 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* culv_buffer: ranges of an import's one mapping. */
-#include "core/buffer.h"
+#include "core/memory.h"
 
-#include "base/alloc.h"
-#include "base/desc.h"
-#include "base/list.h"
 #include "core/staging.h"
-#include "cuda/context.h"
-
-#include <inttypes.h>
 
 /* Registered or not, the pages are unregistered with the memory. In the device's context. */
 static culv_result register_pages(culv_device *device, culv_memory *memory)
@@ -85,16 +79,11 @@ culv_result culvi_buffer_range(culv_memory *memory, uint64_t offset, uint64_t si
                                const char *label, bool is_tensor, culv_buffer **out)
 {
     culv_device *device = memory->device;
-    culv_buffer *buffer = culvi_alloc(sizeof *buffer);
-    if (buffer == NULL) return culvi_fail_host_memory(&device->voice, label);
+    CULVI_NEW(culv_buffer, buffer, &device->voice, label);
     culvi_mutex_lock(&device->lock);
-    culv_result result =
-        device->suspended ? culvi_fail_suspended(device, label) : culvi_memory_map(memory);
-    if (result != CULV_OK) {
-        culvi_mutex_unlock(&device->lock);
-        culvi_free(buffer);
-        return result;
-    }
+    CULVI_TRY_OR(device->suspended ? culvi_fail_suspended(device, label) : culvi_memory_map(memory),
+                 culvi_mutex_unlock(&device->lock);
+                 culvi_free(buffer));
     memory->refs++;
     if (!is_tensor) memory->holders++;
     memory->buffers++;
@@ -128,11 +117,9 @@ static culv_result refuse_range(const culv_memory *memory, const culv_buffer_des
 
 culv_result culv_buffer_map(culv_memory *memory, const culv_buffer_desc *desc, culv_buffer **out)
 {
-    culv_buffer_desc d;
     CULVI_REQUIRE2(NULL, memory, out);
     culv_device *device = memory->device;
-    culv_result result = culvi_desc_read(&device->voice, &d, sizeof d, desc, "culv_buffer_desc");
-    if (result != CULV_OK) return result;
+    CULVI_READ(&device->voice, culv_buffer_desc, d, desc);
     const char *label = d.label != NULL ? d.label : memory->label;
     if (d.offset >= memory->size || d.size > memory->size - d.offset)
         return refuse_range(memory, &d, label);

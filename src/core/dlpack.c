@@ -1,14 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* DLPack tensors: shapes and ranges, the two forms, and the order between streams. */
-#include "core/dlpack.h"
-
-#include "base/alloc.h"
-#include "base/desc.h"
-#include "core/buffer.h"
-#include "cuda/context.h"
-#include "cuda/stream.h"
-
-#include <inttypes.h>
+#include "core/memory.h"
 
 /* Both forms in one block, and behind them the shape and the strides: one is handed out at a
  * time. */
@@ -252,10 +244,7 @@ culv_result culvi_dlpack_create(const culvi_dlpack_memory *memory, const culv_dl
     for (int32_t i = 0; d.strides != NULL && i < ndim; i++)
         t->strides[i] = d.strides[i];
     if (result == CULV_OK) result = check_elements(memory, &d, element, tensor);
-    if (result != CULV_OK) {
-        culvi_free(tensor);
-        return result;
-    }
+    CULVI_TRY_OR(result, culvi_free(tensor));
     tensor->device = device;
     tensor->give_up = memory->give_up;
     tensor->owner = owner;
@@ -314,9 +303,7 @@ culv_result culv_buffer_get_dlpack(culv_buffer *buffer, const culv_dlpack_desc *
             buffer->memory->words->name);
     if (buffer->staging != NULL) culvi_late_prepare(device); /* culvi_staging_release() waits */
     const uint64_t at = buffer->pointer - buffer->memory->base;
-    culv_result result =
-        culvi_buffer_range(buffer->memory, at, buffer->size, buffer->label, true, &mine);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_buffer_range(buffer->memory, at, buffer->size, buffer->label, true, &mine));
     const culvi_dlpack_memory memory = {
         .device = device,
         .label = buffer->label,
@@ -324,7 +311,7 @@ culv_result culv_buffer_get_dlpack(culv_buffer *buffer, const culv_dlpack_desc *
         .host = mine->memory->host != NULL ? (char *)mine->memory->host + at : NULL,
         .size = mine->size,
         .give_up = give_up_buffer};
-    result = culvi_dlpack_create(&memory, desc, mine, out);
+    culv_result result = culvi_dlpack_create(&memory, desc, mine, out);
     if (result != CULV_OK) give_up_buffer(mine);
     return result;
 }
@@ -334,9 +321,8 @@ culv_result culv_dlpack_describe_image(const culv_subresource_layout *layout, ui
 {
     CULVI_REQUIRE2(NULL, layout, desc);
     CULVI_REQUIRE2(NULL, shape, strides);
-    culv_result result = culvi_struct_check(NULL, layout, "culv_subresource_layout");
-    if (result == CULV_OK) result = culvi_struct_check(NULL, desc, "culv_dlpack_desc");
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_struct_check(NULL, layout, "culv_subresource_layout"));
+    CULVI_TRY(culvi_struct_check(NULL, desc, "culv_dlpack_desc"));
     const culv_dl_type type = desc->type.bits != 0
                                   ? desc->type
                                   : (culv_dl_type){.code = CULV_DL_UINT, .bits = 8, .lanes = 1};
@@ -415,9 +401,8 @@ culv_result culv_dlpack_hand_over(culv_device *device, CUstream producer, int64_
     const CUstream to = (CUstream)(uintptr_t)consumer; /* 1 and 2 are CUDA's own numbers */
     if (to == producer) return CULV_OK;
     culvi_scope scope;
-    culv_result result = culvi_enter(device, &scope, NULL);
-    if (result != CULV_OK) return result;
-    result = culvi_enter_any_stream(device, NULL, producer, NULL, &pushed);
+    CULVI_TRY(culvi_enter(device, &scope, NULL));
+    culv_result result = culvi_enter_any_stream(device, NULL, producer, NULL, &pushed);
     if (result == CULV_OK) {
         result = culvi_order_check(
             device, "culv_dlpack_hand_over", producer, "the tensor's producer", to,

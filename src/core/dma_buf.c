@@ -5,9 +5,6 @@
 #include "base/handle.h"
 #include "cuda/context.h"
 
-#include <inttypes.h>
-#include <string.h>
-
 static const char function[] = "culv_dma_buf_export_dup";
 
 static culv_result check_call(const culv_device *device, CUdeviceptr pointer, uint64_t size,
@@ -19,9 +16,8 @@ static culv_result check_call(const culv_device *device, CUdeviceptr pointer, ui
         return culvi_fail(voice, NULL, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
                           "%s: pointer is 0", function);
     CULVI_REQUIRE_IN(voice, function, out);
-    culv_result result = culvi_handle_type_check(voice, NULL, "the type of what is exported",
-                                                 CULV_HANDLE_DMA_BUF_FD);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_handle_type_check(voice, NULL, "the type of what is exported",
+                                      CULV_HANDLE_DMA_BUF_FD));
     if ((flags & ~(uint64_t)CULV_DMA_BUF_PCIE) != 0)
         return culvi_fail(voice, NULL, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                           "%s: flags is %#" PRIx64 "; it is 0 or CULV_DMA_BUF_PCIE (%d)", function,
@@ -118,10 +114,9 @@ culv_result culv_dma_buf_export_dup(culv_device *device, CUdeviceptr pointer, ui
 {
     culvi_scope scope;
     int fd = -1;
-    culv_result result = check_call(device, pointer, size, flags, out);
-    if (result == CULV_OK) result = culvi_enter(device, &scope, NULL);
-    if (result != CULV_OK) return result;
-    result = check_memory(device, pointer);
+    CULVI_TRY(check_call(device, pointer, size, flags, out));
+    CULVI_TRY(culvi_enter(device, &scope, NULL));
+    culv_result result = check_memory(device, pointer);
     if (result == CULV_OK) result = make(device, pointer, size, flags, &fd);
     culvi_leave(device, &scope);
     if (result != CULV_OK) return result;

@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The kernels of culv_image_prepare_write(), as PTX that the driver compiles. */
-#include "base/alloc.h"
-#include "base/text.h"
 #include "core/staging.h"
-#include "cuda/context.h"
-
-#include <inttypes.h>
 
 enum { CULVI_FIELD_GEOMETRIES = 3, CULVI_FIELD_CHUNKS = 5 };
 
@@ -174,18 +169,13 @@ static culv_result prepare(culv_device *device, culv_image *image, size_t geomet
 
 culv_result culv_image_prepare_write(culv_image *image)
 {
-    culvi_scope scope;
     CULVI_REQUIRE_IN(NULL, __func__, image);
     culv_device *device = image->memory->device;
     const size_t geometry = geometry_of(image);
     culv_result result = image->staging == NULL ? culvi_image_check_arrays(image) : CULV_OK;
     if (result != CULV_OK || geometry == CULVI_FIELD_GEOMETRIES) return result;
     culvi_mutex_lock(&device->lock);
-    result = culvi_enter(device, &scope, image->label);
-    if (result == CULV_OK) {
-        result = prepare(device, image, geometry);
-        culvi_leave(device, &scope);
-    }
+    CULVI_INSIDE(result, device, image->label, prepare(device, image, geometry));
     culvi_mutex_unlock(&device->lock);
     return result;
 }

@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Timelines in CUDA graphs: nodes, and their values of the next launch. */
-#include "base/alloc.h"
 #include "core/semaphore.h"
-#include "cuda/context.h"
-#include "culvert/semaphore.h"
-
-#include <inttypes.h>
 
 #define ADD "culv_graph_add_node"
 #define SET "culv_graph_exec_set_node"
@@ -114,8 +109,7 @@ static culv_result check_body(const culv_device *device, const char *label, CUgr
     CUresult r = CULVI_CU(device, cuGraphClone, (&copy, graph));
     if (r == CUDA_SUCCESS) (void)CULVI_CU(device, cuGraphDestroy, (copy));
     if (r != CUDA_ERROR_NOT_SUPPORTED) return CULV_OK;
-    culv_result result = get_nodes(device, label, graph, &nodes, &count);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(get_nodes(device, label, graph, &nodes, &count));
     bool all = true;
     r = CUDA_SUCCESS;
     for (size_t i = 0; r == CUDA_SUCCESS && all && i < count; i++) {
@@ -145,12 +139,11 @@ culv_result culv_graph_add_node(CUgraph graph, const CUgraphNode *dependencies,
     CULVI_REQUIRE_IN(NULL, ADD, graph);
     CULVI_REQUIRE_IN(NULL, ADD, out);
     if (num_dependencies != 0) CULVI_REQUIRE_IN(NULL, ADD, dependencies);
-    culv_result result = begin(points, count, use, ADD, &params, &scope);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(begin(points, count, use, ADD, &params, &scope));
     culv_device *device = points[0].semaphore->device;
     const char *label = points[0].semaphore->label, *call = NULL;
     CUresult r = CUDA_SUCCESS;
-    result = check_body(device, label, graph, ADD);
+    culv_result result = check_body(device, label, graph, ADD);
     if (result == CULV_OK)
         r = use == CULV_GRAPH_SIGNAL
                 ? CULVI_CU_AS(call, device, cuGraphAddExternalSemaphoresSignalNode,
@@ -223,9 +216,8 @@ culv_result culv_graph_get_semaphore_nodes(culv_device *device, CUgraph graph,
     size_t count = 0, found[2] = {0};
     CULVI_REQUIRE(NULL, device);
     CULVI_REQUIRE3(&device->voice, graph, num_signals, num_waits);
-    culv_result result = culvi_enter(device, &scope, NULL);
-    if (result != CULV_OK) return result;
-    result = get_nodes(device, NULL, graph, &nodes, &count);
+    CULVI_TRY(culvi_enter(device, &scope, NULL));
+    culv_result result = get_nodes(device, NULL, graph, &nodes, &count);
     if (result != CULV_OK) goto leave;
     for (size_t i = 0; i < count; i++) {
         CUgraphNodeType type = CU_GRAPH_NODE_TYPE_EMPTY;

@@ -2,12 +2,8 @@
 /* CUDA graphs, read for queues that are not CUDA's. */
 #include "core/graph_read.h"
 
-#include "base/alloc.h"
-#include "cuda/context.h"
-
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* The index is the number of the kind, CUgraphNodeType. */
 static const char *const kinds[] = {"a kernel",
@@ -45,13 +41,6 @@ typedef struct scratch {
         size_t ready; /* no node's own: a list of those that are */
     } * marks;        /* one more than nodes */
 } scratch;
-
-static void free_scratch(scratch *s)
-{
-    void *const all[] = {s->nodes, s->from, s->to, s->types, s->places, s->edges, s->marks};
-    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
-        culvi_free(all[i]);
-}
 
 /* Zeroed, and not NULL for none. */
 static void *alloc_many(size_t count, size_t size)
@@ -326,8 +315,7 @@ static culv_result read_nodes(culv_device *device, const char *label, const scra
         node->type = s->types[i];
         node->index = i;
         node->level = s->marks[i].level;
-        culv_result result = read_node(device, label, node);
-        if (result != CULV_OK) return result;
+        CULVI_TRY(read_node(device, label, node));
     }
     qsort(out->nodes, out->count, sizeof *out->nodes, compare_nodes);
     return CULV_OK;
@@ -344,7 +332,9 @@ culv_result culvi_graph_read(culv_device *device, CUgraph graph, const char *lab
     if (result == CULV_OK) result = list_edges(device, graph, label, &s);
     if (result == CULV_OK) result = order(device, label, &s);
     if (result == CULV_OK) result = read_nodes(device, label, &s, out);
-    free_scratch(&s);
+    void *const all[] = {s.nodes, s.from, s.to, s.types, s.places, s.edges, s.marks};
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
+        culvi_free(all[i]);
     return result;
 }
 
@@ -387,11 +377,6 @@ static culv_result compare_layouts(const culvi_graph_node *node, const culv_kern
     return r == CUDA_SUCCESS ? fail_layout(node, kernel, label) : CULV_OK;
 }
 
-static void only_read(void **to, const void *value)
-{
-    memcpy(to, &value, sizeof value);
-}
-
 culv_result culvi_graph_kernel_params(const culvi_graph_node *node, const culv_kernel *kernel,
                                       const char *label, void **params)
 {
@@ -405,10 +390,7 @@ culv_result culvi_graph_kernel_params(const culvi_graph_node *node, const culv_k
                           "(cuFuncGetParamInfo, CUDA 12.4), so a graph's launch of it cannot be "
                           "recorded",
                           kernel->name);
-    if (from->func != kernel->function) {
-        culv_result result = compare_layouts(node, kernel, label);
-        if (result != CULV_OK) return result;
-    }
+    if (from->func != kernel->function) CULVI_TRY(compare_layouts(node, kernel, label));
     for (void *const *extra = from->extra;
          from->kernelParams == NULL && extra != NULL && *extra != CU_LAUNCH_PARAM_END; extra += 2) {
         if (*extra == CU_LAUNCH_PARAM_BUFFER_POINTER) block = extra[1];
@@ -420,9 +402,11 @@ culv_result culvi_graph_kernel_params(const culvi_graph_node *node, const culv_k
                           "the driver does not tell the arguments of node %zu of the graph, a "
                           "launch of the kernel '%s'",
                           node->index, kernel->name);
-    for (uint32_t i = 0; i < kernel->num_params; i++)
-        only_read(&params[i],
-                  from->kernelParams != NULL ? from->kernelParams[i] : block + kernel->offsets[i]);
+    for (uint32_t i = 0; i < kernel->num_params; i++) {
+        const void *const value =
+            from->kernelParams != NULL ? from->kernelParams[i] : block + kernel->offsets[i];
+        memcpy(&params[i], &value, sizeof value); /* it is only read */
+    }
     return CULV_OK;
 }
 

@@ -2,13 +2,7 @@
 /* culv_image: mipmapped arrays on imported memory, what is mapped and when it goes. */
 #include "core/image.h"
 
-#include "base/alloc.h"
-#include "base/desc.h"
-#include "base/list.h"
-#include "core/image_check.h"
 #include "core/staging.h"
-
-#include <inttypes.h>
 
 uint32_t culvi_level_size(uint32_t size, uint32_t level)
 {
@@ -55,11 +49,9 @@ culv_image *culvi_image_new(culv_memory *memory, const culvi_format *row,
                             const culv_image_desc *desc, const char *label)
 {
     const uint32_t slots = row->planes > 1 ? row->planes : desc->mip_levels;
-    culv_image *image = culvi_alloc(sizeof *image + slots * sizeof image->levels[0]);
-    if (image == NULL) {
-        (void)culvi_fail_host_memory(&memory->device->voice, label);
-        return NULL;
-    }
+    culv_image *image = culvi_alloc_for(&memory->device->voice, label,
+                                        sizeof *image + slots * sizeof image->levels[0]);
+    if (image == NULL) return NULL;
     image->memory = memory;
     image->row = row;
     image->desc = *desc;
@@ -76,24 +68,20 @@ culv_image *culvi_image_new(culv_memory *memory, const culvi_format *row,
 
 culv_result culv_image_map(culv_memory *memory, const culv_image_desc *desc, culv_image **out)
 {
-    culv_image_desc d;
-    CULVI_REQUIRE(NULL, memory);
-    CULVI_REQUIRE2(&memory->device->voice, desc, out);
+    CULVI_REQUIRE_WITH2(memory, &memory->device->voice, desc, out);
     culv_device *device = memory->device;
-    culv_result result = culvi_desc_read(&device->voice, &d, sizeof d, desc, "culv_image_desc");
-    if (result != CULV_OK) return result;
+    CULVI_READ(&device->voice, culv_image_desc, d, desc);
     const char *label = d.label != NULL ? d.label : memory->label;
     const culvi_format *row = culvi_format_find((uint32_t)d.format);
     char kept[64]; /* the caller's may be the last thing that d points to */
     culvi_label_set(kept, label);
     explicit_defaults(&d);
-    result = culvi_image_check_desc(memory, row, &d, kept);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_image_check_desc(memory, row, &d, kept));
     if (row->planes == 1 && !row->surfaces) d.no_surfaces = 1;
     culv_image *image = culvi_image_new(memory, row, &d, kept);
     if (image == NULL) return CULV_ERROR_OUT_OF_MEMORY;
     culvi_mutex_lock(&device->lock);
-    result = culvi_image_make_arrays(image);
+    culv_result result = culvi_image_make_arrays(image);
     if (result == CULV_OK) {
         memory->refs++;
         memory->holders++;
@@ -107,10 +95,7 @@ culv_result culv_image_map(culv_memory *memory, const culv_image_desc *desc, cul
         image = NULL;
     }
     culvi_mutex_unlock(&device->lock);
-    if (result != CULV_OK) {
-        culvi_free(image);
-        return result;
-    }
+    CULVI_TRY_OR(result, culvi_free(image));
     culvi_device_ref(device);
     culvi_made(device, &image->deferred, "image", image->label, memory->size);
     *out = image;
@@ -153,10 +138,8 @@ culv_result culvi_image_check_call(const culv_image *image, uint32_t index, uint
 
 culv_result culv_image_get_desc(const culv_image *image, culv_image_desc *out)
 {
-    culv_result result = culvi_image_check_call(image, 0, 1, "level", out, "culv_image_get_desc");
-    if (result == CULV_OK)
-        result = culvi_struct_check(&image->memory->device->voice, out, "culv_image_desc");
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_image_check_call(image, 0, 1, "level", out, "culv_image_get_desc"));
+    CULVI_TRY(culvi_struct_check(&image->memory->device->voice, out, "culv_image_desc"));
     culvi_struct_write(out, &image->desc, sizeof image->desc);
     return CULV_OK;
 }

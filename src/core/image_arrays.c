@@ -3,11 +3,7 @@
  * several planes each is an array by itself: CUDA's own arrays of several planes look for the
  * second one in another place than where the graphics driver has it
  * (docs/measured/nvidia-measured.md). */
-#include "base/alloc.h"
 #include "core/staging.h"
-#include "cuda/context.h"
-
-#include <inttypes.h>
 
 /* cuda.h, cuArray3DCreate: how the kinds of array are told apart. No graphics API ever draws into
  * CUDA's own. */
@@ -160,8 +156,7 @@ culv_result culvi_image_get_surface(culv_image *image, uint32_t slot, CUsurfObje
     CUDA_RESOURCE_DESC d = {0};
     *out = atomic_load_explicit(&image->levels[slot].surface, memory_order_relaxed);
     if (*out != 0) return CULV_OK;
-    culv_result result = culvi_image_get_array(image, slot, &d.res.array.hArray);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_image_get_array(image, slot, &d.res.array.hArray));
     d.resType = CU_RESOURCE_TYPE_ARRAY;
     CUresult r = CULVI_CU(device, cuSurfObjectCreate, (out, &d));
     if (r != CUDA_SUCCESS)
@@ -176,33 +171,12 @@ culv_result culvi_image_get_surface(culv_image *image, uint32_t slot, CUsurfObje
 static culv_result ask(culv_image *image, uint32_t slot, CUarray *array, CUsurfObject *surface)
 {
     culv_device *device = image->memory->device;
-    culvi_scope scope;
     culvi_mutex_lock(&device->lock);
-    culv_result result = culvi_enter(device, &scope, image->label);
-    if (result == CULV_OK) {
-        result = surface != NULL ? culvi_image_get_surface(image, slot, surface)
-                                 : culvi_image_get_array(image, slot, array);
-        culvi_leave(device, &scope);
-    }
+    culv_result result;
+    CULVI_INSIDE(result, device, image->label,
+                 surface != NULL ? culvi_image_get_surface(image, slot, surface)
+                                 : culvi_image_get_array(image, slot, array));
     culvi_mutex_unlock(&device->lock);
-    return result;
-}
-
-static culv_result array_of(culv_image *image, uint32_t slot, CUarray *out)
-{
-    culv_result result = CULV_OK;
-    CUarray array = atomic_load_explicit(&image->levels[slot].array, memory_order_acquire);
-    if (array == NULL || image->memory->device->lost) result = ask(image, slot, &array, NULL);
-    if (result == CULV_OK) *out = array;
-    return result;
-}
-
-static culv_result surface_of(culv_image *image, uint32_t slot, CUsurfObject *out)
-{
-    culv_result result = CULV_OK;
-    CUsurfObject surface = atomic_load_explicit(&image->levels[slot].surface, memory_order_acquire);
-    if (surface == 0 || image->memory->device->lost) result = ask(image, slot, NULL, &surface);
-    if (result == CULV_OK) *out = surface;
     return result;
 }
 
@@ -229,18 +203,25 @@ static culv_result check(const culv_image *image, uint32_t level, uint32_t plane
 
 culv_result culv_image_get_array(culv_image *image, uint32_t level, uint32_t plane, CUarray *out)
 {
-    culv_result result = check(image, level, plane, out, "culv_image_get_array");
-    return result == CULV_OK ? array_of(image, culvi_image_slot(image, level, plane), out) : result;
+    CULVI_TRY(check(image, level, plane, out, "culv_image_get_array"));
+    const uint32_t slot = culvi_image_slot(image, level, plane);
+    CUarray array = atomic_load_explicit(&image->levels[slot].array, memory_order_acquire);
+    if (array == NULL || image->memory->device->lost) CULVI_TRY(ask(image, slot, &array, NULL));
+    *out = array;
+    return CULV_OK;
 }
 
 culv_result culv_image_get_surface(culv_image *image, uint32_t level, uint32_t plane,
                                    CUsurfObject *out)
 {
-    culv_result result = check(image, level, plane, out, "culv_image_get_surface");
-    if (result != CULV_OK) return result;
+    CULVI_TRY(check(image, level, plane, out, "culv_image_get_surface"));
     if (!image->surfaces || (image->row->planes == 1 && !image->row->surfaces))
         return no_surfaces(image, image->row->planes == 1 && !image->row->surfaces);
-    return surface_of(image, culvi_image_slot(image, level, plane), out);
+    const uint32_t slot = culvi_image_slot(image, level, plane);
+    CUsurfObject surface = atomic_load_explicit(&image->levels[slot].surface, memory_order_acquire);
+    if (surface == 0 || image->memory->device->lost) CULVI_TRY(ask(image, slot, NULL, &surface));
+    *out = surface;
+    return CULV_OK;
 }
 
 bool culvi_image_release_views(culv_device *device, culv_image *image, bool last_try)

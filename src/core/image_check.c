@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What an image must be, whichever API made it: extents, formats, and where it lies in its
  * memory. */
-#include "core/image_check.h"
-
-#include <inttypes.h>
+#include "core/image.h"
 
 /* The widest that any CUDA array is; the device's own limits, which the driver checks, are lower
  * for some. They also keep the sizes below within 64 bits. */

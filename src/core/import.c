@@ -10,12 +10,10 @@ culv_result culvi_import_check(const culv_device *device, culvi_import *import,
 {
     CULVI_TEXT(text, 96);
     culvi_text_add(&text, "%s.type", import->field);
-    culv_result result = culvi_handle_use_check(&device->voice, import->label, text.data,
-                                                import->handle->type, import->use);
-    if (result == CULV_OK)
-        result = culvi_handle_check(&device->voice, import->label, import->field, import->source,
-                                    import->handle, &import->facts);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_handle_use_check(&device->voice, import->label, text.data, import->handle->type,
+                                     import->use));
+    CULVI_TRY(culvi_handle_check(&device->voice, import->label, import->field, import->source,
+                                 import->handle, &import->facts));
     return culvi_check_exporter(device, import->label, exporter, import->what);
 }
 
@@ -51,17 +49,20 @@ static culv_result give_duplicate(culv_device *device, const culvi_import *impor
 {
     culvi_duplicate duplicate;
     CUresult r;
-    if (import->exported &&
-        culvi_handle_row_of(import->handle->type)->closer != CULVI_CLOSER_DRIVER) {
+    if (import->refused != NULL ||
+        (import->exported &&
+         culvi_handle_row_of(import->handle->type)->closer != CULVI_CLOSER_DRIVER)) {
         r = import->give(device, import->handle, object);
     } else {
-        culv_result result = culvi_handle_lend_for(&device->voice, import->label, import->handle,
-                                                   &import->facts, &duplicate);
-        if (result != CULV_OK) return result;
+        CULVI_TRY(culvi_handle_lend_for(&device->voice, import->label, import->handle,
+                                        &import->facts, &duplicate));
         r = import->give(device, &duplicate.handle, object);
         culvi_handle_lent_done(&duplicate, import->handle, r == CUDA_SUCCESS && !import->lent);
     }
     if (r == CUDA_SUCCESS) return CULV_OK;
+    if (import->refused != NULL)
+        return culvi_fail_cuda(device, import->label, r, import->call, CULV_REASON_HANDLE_REFUSED,
+                               "%s", import->refused);
     CULVI_TEXT(which, 160);
     CULVI_TEXT(text, 256);
     culvi_handle_describe(import->handle, &which);
@@ -104,15 +105,59 @@ culv_result culvi_import_run_again(culv_device *device, culvi_import *import, vo
 
 culv_result culvi_import_run(culv_device *device, const culvi_import *import, void *object)
 {
-    culvi_scope scope;
     culvi_mutex_lock(&device->lock);
-    culv_result result = culvi_enter(device, &scope, import->label);
-    if (result == CULV_OK) {
-        result = give_duplicate(device, import, object);
-        culvi_leave(device, &scope);
-    }
+    culv_result result;
+    CULVI_INSIDE(result, device, import->label, give_duplicate(device, import, object));
     if (result == CULV_OK) ++*import->count;
     culvi_mutex_unlock(&device->lock);
     if (result == CULV_OK) culvi_device_ref(device);
     return result;
+}
+
+/* The words for what came from no attachment: any graphics API may have made it ---------------- */
+
+/* What has an owner came from an attachment. */
+#define OF_NO_ATTACHMENT                                                                           \
+    .api = CULV_NATIVE_NONE, .name = "graphics", .physical_device = "graphics device",             \
+    .read_call = "the counter's read", .wait_call = "the wait", .signal_call = "the signal",       \
+    .attach_desc = "the attachment's descriptor", .cross = "",                                     \
+    .open_call = "the graphics API's open call", .memory_desc = "culv_memory_desc",                \
+    .memory_size = "size"
+
+const culvi_words culvi_plain_words = {
+    OF_NO_ATTACHMENT,
+    .memory = "memory object",
+    .semaphore = "semaphore",
+    .size = "in Vulkan VkMemoryAllocateInfo::allocationSize",
+    .dedicated = "in Vulkan VkMemoryDedicatedAllocateInfo",
+    .buffer_offset = "in Vulkan memoryOffset of vkBindBufferMemory",
+    .image_offset = "in Vulkan memoryOffset of vkBindImageMemory",
+    .plane_offset =
+        "in Vulkan memoryOffset of VkBindImagePlaneMemoryInfo's bind of a DISJOINT image",
+    .map_rows = "in Vulkan a LINEAR one by culv_vk_image_map_pitched()",
+};
+
+static const culvi_words direct_words = {
+    OF_NO_ATTACHMENT,
+    .memory = "heap or resource",
+    .semaphore = "fence",
+    .size = "in Direct3D 12 D3D12_HEAP_DESC::SizeInBytes or GetResourceAllocationInfo()",
+    .dedicated = "in Direct3D 12 a committed resource, in Direct3D 11 every resource",
+    .buffer_offset = "in Direct3D 12 HeapOffset of CreatePlacedResource",
+    .image_offset = "in Direct3D 12 HeapOffset of CreatePlacedResource",
+    .plane_offset = "which Direct3D has none of",
+    .map_rows = "a buffer",
+};
+
+const culvi_words *culvi_words_of_handle(culv_handle_type type)
+{
+    switch (type) {
+    case CULV_HANDLE_D3D12_HEAP:
+    case CULV_HANDLE_D3D12_RESOURCE:
+    case CULV_HANDLE_D3D11_RESOURCE:
+    case CULV_HANDLE_D3D11_RESOURCE_KMT:
+    case CULV_HANDLE_D3D12_FENCE:
+    case CULV_HANDLE_D3D11_FENCE: return &direct_words;
+    default: return &culvi_plain_words;
+    }
 }

@@ -1,24 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* culv_kernels: files of kernels, the kernels in them, and their launch. */
 #include "core/kernel.h"
+#include "core/kernel_call.h"
 
-#include "base/alloc.h"
-#include "base/desc.h"
-#include "cuda/context.h"
-#include "cuda/stream.h"
-
-#include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
 static culv_kernels *new_kernels(culv_device *device, const char *object, const char *label)
 {
-    culv_kernels *made = culvi_alloc(sizeof *made);
-    if (made == NULL || !culvi_mutex_init(&made->lock)) {
-        culvi_free(made);
-        (void)culvi_fail_host_memory(&device->voice, object);
-        return NULL;
-    }
+    culv_kernels *made = culvi_alloc_for(&device->voice, object, sizeof *made);
+    if (made == NULL) return NULL;
+    culvi_mutex_init(&made->lock);
     made->device = device;
     culvi_label_set(made->label, label);
     return made;
@@ -65,10 +56,7 @@ static culv_result load(culv_kernels *made, const char *name, culv_kernels **out
                 culvi_kernel_file_fail(device, name, made->label, made->image, made->image_size, r);
         culvi_leave(device, &scope);
     }
-    if (result != CULV_OK) {
-        free_kernels(made);
-        return result;
-    }
+    CULVI_TRY_OR(result, free_kernels(made));
     made->deferred.release = release;
     atomic_init(&made->refs, 1);
     culvi_device_ref(device);
@@ -95,8 +83,7 @@ static culv_result load_file(culv_device *device, const char *path, culv_kernels
 culv_result culv_kernels_load_file(culv_device *device, const char *path, const char *kernel,
                                    culv_kernels **out)
 {
-    CULVI_REQUIRE(NULL, device);
-    CULVI_REQUIRE2(&device->voice, path, out);
+    CULVI_REQUIRE_WITH2(device, &device->voice, path, out);
     return kernel == NULL ? load_file(device, path, out)
                           : culvi_kernels_load_program(device, path, kernel, out);
 }
@@ -104,16 +91,14 @@ culv_result culv_kernels_load_file(culv_device *device, const char *path, const 
 culv_result culv_kernels_load_data(culv_device *device, const void *data, size_t size,
                                    const char *label, culv_kernels **out)
 {
-    CULVI_REQUIRE(NULL, device);
-    CULVI_REQUIRE2(&device->voice, data, out);
+    CULVI_REQUIRE_WITH2(device, &device->voice, data, out);
     const culvi_voice *voice = &device->voice;
     const char *name = label != NULL ? label : "data";
     if (size == 0)
         return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
                           "culv_kernels_load_data: size is 0");
     const culvi_kernel_file kind = culvi_kernel_data_kind(data, size);
-    culv_result result = culvi_kernel_kind_check(device, kind, name, label, data, size);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_kernel_kind_check(device, kind, name, label, data, size));
     if (size == SIZE_MAX) return culvi_fail_host_memory(voice, label);
     culv_kernels *made = new_kernels(device, label, name);
     if (made == NULL) return CULV_ERROR_OUT_OF_MEMORY;
@@ -150,9 +135,7 @@ culv_result culv_kernels_load(culv_device *device, const char *directory, const 
 
 void culv_kernels_unload(culv_kernels **kernels)
 {
-    if (kernels == NULL || *kernels == NULL) return;
-    culv_kernels *mine = *kernels;
-    *kernels = NULL;
+    CULVI_TAKE(culv_kernels, mine, kernels);
     culvi_kernels_unref(mine);
 }
 
@@ -165,9 +148,7 @@ void culvi_kernels_unref(culv_kernels *kernels)
 {
     culv_device *device = kernels->device;
     if (atomic_fetch_sub(&kernels->refs, 1) != 1) return;
-    culvi_mutex_lock(&device->lock);
-    culvi_release_or_defer(device, &kernels->deferred, NULL);
-    culvi_mutex_unlock(&device->lock);
+    CULVI_LOCKED(&device->lock, culvi_release_or_defer(device, &kernels->deferred, NULL));
     culvi_device_unref(device);
 }
 
@@ -324,8 +305,7 @@ static culv_result make_kernel(culv_kernels *kernels, const char *name, culv_ker
 culv_result culv_kernels_get(culv_kernels *kernels, const char *name, culv_kernel **out)
 {
     culvi_scope scope;
-    CULVI_REQUIRE(NULL, kernels);
-    CULVI_REQUIRE2(&kernels->device->voice, name, out);
+    CULVI_REQUIRE_WITH2(kernels, &kernels->device->voice, name, out);
     culv_result result = culvi_enter(kernels->device, &scope, kernels->label);
     if (result != CULV_OK) return result;
     culvi_mutex_lock(&kernels->lock);
@@ -425,9 +405,7 @@ culv_result culvi_kernel_start(culv_kernel *kernel, const culv_launch_desc *desc
         if (d.grid[i] == 0) d.grid[i] = 1;
         if (d.block[i] == 0) d.block[i] = 1;
     }
-    culv_result result =
-        culvi_enter_any_stream(device, kernel->owner->label, d.stream, NULL, &pushed);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_enter_any_stream(device, kernel->owner->label, d.stream, NULL, &pushed));
     const char *call = NULL;
     CUresult r = CUDA_SUCCESS;
     if (d.shared_bytes > atomic_load_explicit(&kernel->dynamic_shared, memory_order_acquire))
@@ -445,15 +423,86 @@ culv_result culvi_kernel_start(culv_kernel *kernel, const culv_launch_desc *desc
 culv_result culv_kernel_launch(culv_kernel *kernel, const culv_launch_desc *desc,
                                const culv_kernel_arg *args, size_t num_args)
 {
-    culv_launch_desc d;
     void *params[CULV_KERNEL_ARGS_MAX];
     CULVI_REQUIRE(NULL, kernel);
     culv_device *device = kernel->owner->device;
     if (num_args > 0) CULVI_REQUIRE(&device->voice, args);
-    culv_result result = culvi_desc_read(&device->voice, &d, sizeof d, desc, "culv_launch_desc");
-    if (result == CULV_OK) result = check_args(kernel, args, num_args);
-    if (result != CULV_OK) return result;
+    CULVI_READ(&device->voice, culv_launch_desc, d, desc);
+    CULVI_TRY(check_args(kernel, args, num_args));
     for (size_t i = 0; i < num_args; i++)
         memcpy(&params[i], &args[i].value, sizeof params[i]); /* only read */
     return culvi_kernel_start(kernel, &d, params, NULL);
+}
+
+/* culv_kernel_call: a kernel with its parameters, for a stream or for a graphics API's queue --- */
+
+culv_result culvi_kernel_call_refuse_arg(const culv_kernel_call *call, const char *function,
+                                         size_t index)
+{
+    const culv_kernel_call_arg *arg = &call->args[index];
+    return arg->value == NULL ? culvi_kernel_fail_no_value(call->kernel, function, index)
+                              : culvi_kernel_check_size(call->kernel, index, arg->size);
+}
+
+/* A struct may be padded behind its last member. */
+static culv_result read_block(const culv_kernel_call *c, bool in_queue, culvi_kernel_values *out)
+{
+    const culv_kernel *kernel = c->kernel;
+    const void *block = in_queue && c->queue_params != NULL ? c->queue_params : c->params;
+    out->count = 0;
+    if (!kernel->params_known) {
+        out->block = block;
+        out->block_size = c->params_size;
+        return CULV_OK;
+    }
+    if (c->params_size < kernel->params_size || c->params_size - kernel->params_size >= 16)
+        return culvi_fail(&kernel->owner->device->voice, kernel->owner->label, CULV_ERROR_INVALID,
+                          CULV_REASON_KERNEL,
+                          "the arguments of the kernel '%s' are a block of %" PRIu32
+                          " bytes, and culv_kernel_call.params_size is %zu",
+                          kernel->name, kernel->params_size, c->params_size);
+    for (uint32_t i = 0; i < kernel->num_params; i++)
+        culvi_kernel_param(out, i, (const char *)block + kernel->offsets[i]);
+    out->count = kernel->num_params;
+    return CULV_OK;
+}
+
+culv_result culvi_kernel_call_read_other(const culv_kernel_call *c, const char *function,
+                                         bool in_queue, culvi_kernel_values *values)
+{
+    values->block = NULL;
+    if (c->kernel == NULL) return culvi_fail_null(NULL, function, "call->kernel");
+    const culv_kernels *owner = c->kernel->owner;
+    const culvi_voice *voice = &owner->device->voice;
+    if (c->params != NULL && (c->args != NULL || c->num_args > 0))
+        return culvi_fail(
+            voice, owner->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+            "culv_kernel_call: args and params are both set; pass the arguments one by one, or all "
+            "of them as one block");
+    if (c->params != NULL) return read_block(c, in_queue, values);
+    if (c->queue_params != NULL || c->params_size > 0)
+        return culvi_fail_null(voice, function, "call->params");
+    if (c->num_args > 0 && c->args == NULL) return culvi_fail_null(voice, function, "call->args");
+    CULVI_TRY(culvi_kernel_check_count(c->kernel, c->num_args));
+    return culvi_kernel_call_read_args(c, function, in_queue, c->kernel->params_known, values);
+}
+
+culv_result culv_kernel_call_launch(const culv_kernel_call *call, CUstream stream)
+{
+    culvi_kernel_values values;
+    CULVI_REQUIRE(NULL, call);
+    CULVI_TRY(culvi_kernel_call_read(call, __func__, false, &values));
+    culv_launch_desc d = culv_launch_desc_init();
+    call = values.call;
+    for (unsigned i = 0; i < 3; i++) {
+        d.grid[i] = culvi_at_least_one(&call->grid[i]);
+        d.block[i] = culvi_at_least_one(&call->block[i]);
+    }
+    d.shared_bytes = call->shared_bytes;
+    d.stream = stream;
+    if (values.block == NULL) return culvi_kernel_start(call->kernel, &d, values.params, NULL);
+    void *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, NULL, CU_LAUNCH_PARAM_BUFFER_SIZE,
+                     &values.block_size, CU_LAUNCH_PARAM_END};
+    memcpy(&extra[1], &values.block, sizeof extra[1]); /* only read */
+    return culvi_kernel_start(call->kernel, &d, NULL, extra);
 }

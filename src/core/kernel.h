@@ -3,7 +3,6 @@
 #ifndef CULVI_CORE_KERNEL_H_
 #define CULVI_CORE_KERNEL_H_
 
-#include "base/text.h"
 #include "cuda/retire.h"
 #include "culvert/kernel.h"
 

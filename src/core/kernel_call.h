@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* How a culv_kernel_call is read. To record a launch takes half a microsecond: what comes
- * before it is inlined, and refusals are made elsewhere (kernel_call.c). */
+ * before it is inlined, and refusals are made elsewhere (kernel.c). */
 #ifndef CULVI_CORE_KERNEL_CALL_H_
 #define CULVI_CORE_KERNEL_CALL_H_
 
-#include "base/desc.h"
 #include "core/kernel.h"
-
-#include <string.h>
 
 /* A call with its arguments, checked, as one of the two ways takes them. */
 typedef struct culvi_kernel_values {

@@ -3,13 +3,7 @@
  * has code for; and the fatbinaries that nvcc put into a program: an ELF file's .nv_fatbin. */
 #include "core/kernel.h"
 
-#include "base/alloc.h"
-#include "base/attempt.h"
-#include "base/platform.h"
-#include "cuda/context.h"
-
 #include <errno.h>
-#include <string.h>
 
 enum { HEAD_SIZE = 2048 };
 static const char soft_suffix[] = ".soft.so", fatbin_suffix[] = ".fatbin";
@@ -324,10 +318,9 @@ static culv_result try_image(culv_device *device, const unsigned char *image, si
 {
     culv_kernels *made = NULL;
     culv_kernel *found;
-    culv_result result = culv_kernels_load_data(device, image, size, path, &made);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culv_kernels_load_data(device, image, size, path, &made));
     *loaded = true;
-    result = culv_kernels_get(made, kernel, &found);
+    culv_result result = culv_kernels_get(made, kernel, &found);
     if (result == CULV_OK)
         *out = made;
     else

@@ -2,15 +2,8 @@
 /* culv_memory: imports, and when they go. */
 #include "core/memory.h"
 
-#include "base/alloc.h"
-#include "base/attempt.h"
-#include "base/desc.h"
-#include "base/list.h"
-#include "core/buffer.h"
 #include "core/image.h"
-#include "cuda/context.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 
 bool culvi_memory_is_import(culv_device *device, CUdeviceptr pointer)
@@ -67,11 +60,8 @@ static void log_made(const culv_memory *memory)
 static culv_memory *new_memory(culv_device *device, const culvi_words *words, uint64_t size,
                                const char *label)
 {
-    culv_memory *memory = culvi_alloc(sizeof *memory);
-    if (memory == NULL) {
-        (void)culvi_fail_host_memory(&device->voice, label);
-        return NULL;
-    }
+    culv_memory *memory = culvi_alloc_for(&device->voice, label, sizeof *memory);
+    if (memory == NULL) return NULL;
     memory->device = device;
     memory->words = words;
     memory->size = size;
@@ -84,9 +74,7 @@ static culv_memory *new_memory(culv_device *device, const culvi_words *words, ui
 /* It is whole, and has its reference on the device. */
 static void enter_list(culv_memory *memory)
 {
-    culvi_mutex_lock(&memory->device->lock);
-    CULVI_LIST_ADD(memory->device->memories, memory);
-    culvi_mutex_unlock(&memory->device->lock);
+    CULVI_LOCKED(&memory->device->lock, CULVI_LIST_ADD(memory->device->memories, memory));
     log_made(memory);
 }
 
@@ -238,11 +226,7 @@ static culv_result import_checked(culv_device *device, const culvi_words *words,
         kind == CULVI_DEDICATED_ALWAYS || (kind == CULVI_DEDICATED_EITHER && d->dedicated != 0);
     if (memory->dedicated) memory->kind = CULV_MEMORY_KIND_FAST;
     memory->handle_type = d->handle.type;
-    culv_result result = culvi_import_run(device, import, memory);
-    if (result != CULV_OK) {
-        culvi_free(memory);
-        return result;
-    }
+    CULVI_TRY_OR(culvi_import_run(device, import, memory), culvi_free(memory));
     enter_list(memory);
     *out = memory;
     return CULV_OK;
@@ -298,18 +282,15 @@ culv_memory *culvi_memory_to_open(culv_device *device, uint64_t size, const char
 
 culv_result culv_memory_import(culv_device *device, const culv_memory_desc *desc, culv_memory **out)
 {
-    culv_memory_desc d;
-    CULVI_REQUIRE(NULL, device);
-    CULVI_REQUIRE2(&device->voice, desc, out);
-    culv_result result = culvi_desc_read(&device->voice, &d, sizeof d, desc, "culv_memory_desc");
-    if (result != CULV_OK) return result;
+    CULVI_REQUIRE_WITH2(device, &device->voice, desc, out);
+    CULVI_READ(&device->voice, culv_memory_desc, d, desc);
     if (d.size == 0)
         return culvi_fail(
             &device->voice, d.label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
             "culv_memory_desc.size is 0; it is the whole allocation's size in bytes (%s)",
             culvi_words_of_handle(d.handle.type)->size);
     culvi_import import = how_to_import(device, &d);
-    result = culvi_import_check(device, &import, &d.exporter);
+    culv_result result = culvi_import_check(device, &import, &d.exporter);
     return result == CULV_OK ? import_checked(device, culvi_words_of_handle(d.handle.type), &import,
                                               &d, CULVI_MEMORY_IMPORTED, out)
                              : result;
@@ -387,8 +368,7 @@ static culv_result import_again(culv_memory *memory, bool by_vmm)
     culv_memory_desc d = culv_memory_desc_init();
     d.size = memory->size;
     d.label = memory->label;
-    culv_result result = culvi_source_export(device, source, memory->label, "memory", &d.handle);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_source_export(device, source, memory->label, "memory", &d.handle));
     culvi_import import = how_to_import(device, &d);
     if (by_vmm) {
         import.call = "cuMemImportFromShareableHandle";
@@ -396,7 +376,7 @@ static culv_result import_again(culv_memory *memory, bool by_vmm)
         import.count = NULL;
     }
     memory->by_vmm = by_vmm;
-    result = culvi_import_run_again(device, &import, memory);
+    culv_result result = culvi_import_run_again(device, &import, memory);
     memory->by_vmm = false;
     return result;
 }
@@ -407,9 +387,7 @@ static void map_at_old_address(culv_memory *memory)
 {
     const culvi_voice *voice = &memory->device->voice;
     CUresult r = CUDA_SUCCESS;
-    culvi_attempt_begin();
-    const culv_result result = import_again(memory, true);
-    (void)culvi_attempt_end(NULL, result);
+    const culv_result result = CULVI_ATTEMPT(import_again(memory, true));
     if (result == CULV_OK && culvi_memory_place_again(memory, &r)) return;
     culvi_log(voice, CULV_LOG_INFO, "%s: it cannot be mapped at its old address (CUDA error %d)",
               culvi_named("memory", memory->label).text, (int)r);

@@ -4,9 +4,8 @@
 #define CULVI_CORE_MEMORY_H_
 
 #include "core/import.h"
-#include "core/words.h"
 #include "cuda/retire.h"
-#include "culvert/memory.h"
+#include "culvert/dlpack.h"
 
 /* How CUDA takes what a graphics API exports. */
 typedef enum culvi_memory_way {
@@ -129,5 +128,43 @@ void culvi_memory_drop_holder(culv_memory *memory);
 /* Releases at the driver what nobody needs any longer, or leaves it to a later call. The caller
  * holds the lock. */
 void culvi_memory_release_unused(culv_memory *memory, bool entered, bool last_try);
+
+/* buffer.c */
+
+struct culv_buffer {
+    culv_memory *memory;
+    uint64_t size;
+    CUdeviceptr pointer;
+    const char *owner_destroy_call;   /* of the object of Culvert's that has it; or NULL */
+    struct culvi_staging *staging;    /* NULL: it is shared */
+    bool is_tensor;                   /* culvi_buffer_range() */
+    struct culv_buffer *next, **link; /* culv_memory::first_buffer */
+    char label[64];
+    culvi_deferred deferred;
+};
+
+/* Maps a range that lies in the memory. A tensor's keeps the memory and is no holder of it: its
+ * consumer may keep it for longer than the native memory, whose number may then be another's. */
+culv_result culvi_buffer_range(culv_memory *memory, uint64_t offset, uint64_t size,
+                               const char *label, bool is_tensor, culv_buffer **out);
+/* Releases what an object of Culvert's owns. */
+void culvi_buffer_release_or_defer(culv_buffer *buffer, const CUstream *last_use);
+
+/* dlpack.c: a tensor of memory that some object of Culvert's keeps alive. */
+
+/* What a tensor lies in. */
+typedef struct culvi_dlpack_memory {
+    const culv_device *device;
+    const char *label;
+    CUdeviceptr pointer;
+    void *host; /* the same byte for the CPU, in a buffer of host memory; NULL: none */
+    uint64_t size;
+    void (*give_up)(void *owner); /* of the last deleter, from any thread */
+} culvi_dlpack_memory;
+
+/* Reads and checks the descriptor and makes the tensor. `owner` is given up with it; after an error
+ * the caller still has it. */
+culv_result culvi_dlpack_create(const culvi_dlpack_memory *memory, const culv_dlpack_desc *desc,
+                                void *owner, culv_dl_managed_tensor_versioned **out);
 
 #endif

@@ -4,10 +4,6 @@
  * what cuImportExternalMemory refuses in the other context, and no peer access is enabled. */
 #include "core/memory.h"
 
-#include "cuda/context.h"
-
-#include <inttypes.h>
-
 static size_t span(const culv_memory *memory)
 {
     return (size_t)((memory->size + CULVI_PLACED_UNIT - 1) / CULVI_PLACED_UNIT * CULVI_PLACED_UNIT);

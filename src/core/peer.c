@@ -5,13 +5,9 @@
  * Linux"). */
 #include "core/peer.h"
 
-#include "base/alloc.h"
-#include "cuda/context.h"
 #include "cuda/retire.h"
 
-#include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
 enum { PROBE_BYTES = 1 << 16 };
 
@@ -175,11 +171,8 @@ static culvi_peer *find(culv_device *device, const culv_uuid *uuid, const char *
 {
     for (culvi_peer *p = device->peers; p != NULL; p = p->next)
         if (culvi_uuid_equal(&p->uuid, uuid)) return p;
-    culvi_peer *made = culvi_alloc(sizeof *made);
-    if (made == NULL) {
-        (void)culvi_fail_host_memory(&device->voice, label);
-        return NULL;
-    }
+    culvi_peer *made = culvi_alloc_for(&device->voice, label, sizeof *made);
+    if (made == NULL) return NULL;
     made->uuid = *uuid;
     made->next = device->peers;
     device->peers = made;
@@ -213,8 +206,7 @@ culv_result culvi_peer_verify(culv_device *device, culvi_peer *peer, const char 
     uint32_t wrong = 0;
     if (peer->verdict == CULVI_PEER_GOOD) return CULV_OK;
     if (peer->verdict == CULVI_PEER_WRONG) return refuse(device, peer, label);
-    culv_result result = verify(device, peer->device, label, &wrong);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(verify(device, peer->device, label, &wrong));
     peer->verdict = wrong == 0 ? CULVI_PEER_GOOD : CULVI_PEER_WRONG;
     if (wrong == 0) {
         culvi_log(&device->voice, CULV_LOG_INFO, "copies between '%s' and '%s' were verified",
@@ -245,8 +237,7 @@ culv_result culvi_peer_acquire(culv_device *device, const culv_uuid *uuid, const
         d.driver = device->cuda->kind;
         d.log = device->voice.log;
         d.label = device->voice.label;
-        culv_result result = culvi_device_open(uuid, -1, NULL, NULL, &d, &peer->device);
-        if (result != CULV_OK) return result;
+        CULVI_TRY(culvi_device_open(uuid, -1, NULL, NULL, &d, &peer->device));
         peer->device->free_peers = free_peers; /* it has a `probe` of its own */
         device->counts.peers++;
     }

@@ -2,13 +2,6 @@
 /* culv_registration: the driver's calls, and what is given out between a map and an unmap. */
 #include "core/registration.h"
 
-#include "base/alloc.h"
-#include "base/attempt.h"
-#include "cuda/context.h"
-#include "cuda/stream.h"
-
-#include <inttypes.h>
-
 enum { FEW = 64 }; /* resources of one call without an allocation */
 
 static const char destroy_call[] = "culv_registration_destroy";
@@ -144,10 +137,9 @@ culv_result culvi_registration_make(culv_device *device, const culvi_register_pl
     culvi_scope scope;
     r->device = device;
     describe(r, plan);
-    culv_result result = plan->image != NULL ? make_image(r, plan) : CULV_OK;
-    if (result != CULV_OK) return result;
+    CULVI_TRY(plan->image != NULL ? make_image(r, plan) : CULV_OK);
     culvi_mutex_lock(&device->lock);
-    result = culvi_enter(device, &scope, plan->label);
+    culv_result result = culvi_enter(device, &scope, plan->label);
     if (result == CULV_OK) {
         CUresult code = plan->make(device, plan->what, plan->flags, &r->resource);
         culvi_leave(device, &scope);
@@ -160,11 +152,7 @@ culv_result culvi_registration_make(culv_device *device, const culvi_register_pl
                                      more != NULL ? "; " : "", more != NULL ? more : "");
     }
     culvi_mutex_unlock(&device->lock);
-    if (result != CULV_OK) {
-        culvi_free(r->image);
-        r->image = NULL;
-        return result;
-    }
+    CULVI_TRY_OR(result, culvi_free(r->image); r->image = NULL);
     culvi_device_ref(device);
     culvi_log_object(&device->voice, "made", plan->image != NULL ? "image" : "buffer", plan->label,
                      plan->size);
@@ -205,8 +193,7 @@ static culv_result release(culv_registration *r, bool forget)
 {
     culv_device *device = r->device;
     if (r->mapped) {
-        culv_result result = forget ? CULV_OK : unmap_to_release(r);
-        if (result != CULV_OK) return result;
+        CULVI_TRY(forget ? CULV_OK : unmap_to_release(r));
         if (r->image != NULL) note_last_use(r, r->stream);
         hide(r);
         r->mapped = false;
@@ -409,8 +396,7 @@ static culv_result unmap_all(const batch *b, bool *done)
     CUresult code = CULVI_CU(device, cuGraphicsUnmapResources, (b->count, b->resources, b->stream));
     /* UNMAP_FAILED: they are unmapped, and something that CUDA wrote was lost. */
     *done = code == CUDA_SUCCESS || code == CUDA_ERROR_UNMAP_FAILED;
-    culv_result result = *done ? CULV_OK : recheck_stream(b, code);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(*done ? CULV_OK : recheck_stream(b, code));
     if (!*done)
         return culvi_fail_cuda(device, label, code, "cuGraphicsUnmapResources",
                                CULV_REASON_DRIVER_REFUSED,
@@ -454,9 +440,8 @@ static bool has_image(const batch *b)
 static culv_result take_turn(const batch *b, bool map)
 {
     bool pushed = false, done = false;
-    culv_result result = begin(b, map);
-    if (result != CULV_OK) return result;
-    result = culvi_enter_stream(b->device, label_of(b->list[0]), b->stream, &pushed);
+    CULVI_TRY(begin(b, map));
+    culv_result result = culvi_enter_stream(b->device, label_of(b->list[0]), b->stream, &pushed);
     if (result == CULV_OK) {
         if (b->asks_caller) result = check_stream(b);
         if (result == CULV_OK && has_image(b))
@@ -525,22 +510,16 @@ culv_result culv_registration_get_array(const culv_registration *registration, u
     CULVI_REQUIRE(voice_of(r), out);
     culv_device *device = r->device;
     const culv_image *image = r->image;
-    culvi_scope scope;
     CUarray array = NULL;
     if (image == NULL)
         return culvi_fail(voice_of(r), label_of(r), CULV_ERROR_INVALID, CULV_REASON_USAGE,
                           "%s(): it is a buffer, which has a pointer and no arrays", __func__);
-    culv_result result =
-        culvi_image_check_call(image, level, image->desc.mip_levels, "level", out, __func__);
-    if (result == CULV_OK)
-        result =
-            culvi_image_check_call(image, layer, image->desc.array_layers, "layer", out, __func__);
-    if (result == CULV_OK) result = culvi_image_check_arrays(image);
-    if (result == CULV_OK) result = culvi_enter(device, &scope, label_of(r));
-    if (result != CULV_OK) return result;
-    CUresult code =
-        CULVI_CU(device, cuGraphicsSubResourceGetMappedArray, (&array, r->resource, layer, level));
-    culvi_leave(device, &scope);
+    CULVI_TRY(culvi_image_check_call(image, level, image->desc.mip_levels, "level", out, __func__));
+    CULVI_TRY(
+        culvi_image_check_call(image, layer, image->desc.array_layers, "layer", out, __func__));
+    CULVI_TRY(culvi_image_check_arrays(image));
+    CULVI_CU_INSIDE(code, device, label_of(r), cuGraphicsSubResourceGetMappedArray,
+                    (&array, r->resource, layer, level));
     if (code != CUDA_SUCCESS)
         return culvi_fail_cuda(device, label_of(r), code, "cuGraphicsSubResourceGetMappedArray",
                                CULV_REASON_DRIVER_REFUSED,
@@ -562,8 +541,7 @@ culv_result culvi_check_access(const culvi_voice *voice, const char *label, cons
 culv_result culvi_registration_set_access(culv_registration *r, culv_access access)
 {
     culvi_scope scope;
-    culv_result result = culvi_enter(r->device, &scope, label_of(r));
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_enter(r->device, &scope, label_of(r)));
     /* CUgraphicsMapResourceFlags has the same numbers. */
     CUresult code =
         CULVI_CU(r->device, cuGraphicsResourceSetMapFlags, (r->resource, (unsigned)access));

@@ -5,7 +5,6 @@
 #ifndef CULVI_CORE_REGISTRATION_H_
 #define CULVI_CORE_REGISTRATION_H_
 
-#include "core/buffer.h"
 #include "core/image.h"
 #include "culvert/shared.h"
 

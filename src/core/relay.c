@@ -3,12 +3,6 @@
  * functions. */
 #include "core/relay.h"
 
-#include "base/alloc.h"
-#include "cuda/context.h"
-#include "cuda/stream.h"
-
-#include <inttypes.h>
-
 culv_sharing culv_semaphore_sharing(const culv_semaphore *semaphore)
 {
     return semaphore != NULL && semaphore->relay != NULL ? semaphore->relay->path
@@ -87,14 +81,6 @@ static CUresult record(const culv_device *device, CUevent event, CUstream stream
                                                      : device->cuda->cuEventRecord(event, stream);
 }
 
-static CUresult wait_for(const culv_device *device, CUstream stream, CUevent event)
-{
-    CUresult r = device->cuda->cuStreamWaitEvent(stream, event, 0);
-    return r == CUDA_SUCCESS || culvi_cuda_sticky(r)
-               ? r
-               : device->cuda->cuStreamWaitEvent(stream, event, 0);
-}
-
 /* The event is recorded in the caller's stream; the peer's own stream waits for it and signals. */
 static CUresult signal_by_peer(culv_semaphore *semaphore, CUstream stream, uint64_t value,
                                const char **call)
@@ -148,7 +134,10 @@ static CUresult wait_by_peer(culv_semaphore *semaphore, CUstream stream, uint64_
     culvi_leave_frame(peer, pushed);
     if (r != CUDA_SUCCESS) return r;
     *call = "cuStreamWaitEvent";
-    return wait_for(semaphore->device, stream, lane->event);
+    r = semaphore->device->cuda->cuStreamWaitEvent(stream, lane->event, 0);
+    if (r != CUDA_SUCCESS && !culvi_cuda_sticky(r))
+        r = semaphore->device->cuda->cuStreamWaitEvent(stream, lane->event, 0);
+    return r;
 }
 
 /* By the host ---------------------------------------------------------------------------------- */
@@ -184,23 +173,18 @@ static culv_result find_request(culv_semaphore *semaphore, culvi_request **out)
             *out = q;
             return CULV_OK;
         }
-    culvi_request *made = culvi_alloc(sizeof *made);
-    if (made == NULL) return culvi_fail_host_memory(&device->voice, semaphore->label);
+    CULVI_NEW(culvi_request, made, &device->voice, semaphore->label);
     made->relay = relay;
     atomic_init(&made->pending, false);
     atomic_init(&made->begun, false);
-    if (!culvi_mutex_init(&made->running)) {
-        culvi_free(made);
-        return culvi_fail_host_memory(&device->voice, semaphore->label);
-    }
     CUresult r = create_event(device, &made->done);
     if (r != CUDA_SUCCESS) {
-        culvi_mutex_destroy(&made->running);
         culvi_free(made);
         return culvi_fail_cuda(device, semaphore->label, r, "cuEventCreate",
                                CULV_REASON_DRIVER_REFUSED,
                                "a signal or wait by the host could not be prepared");
     }
+    culvi_mutex_init(&made->running);
     made->next = relay->requests;
     relay->requests = made;
     *out = made;
@@ -324,14 +308,6 @@ static culv_result check_capture(const culv_semaphore *semaphore, CUstream strea
         (void *)stream, culv_sharing_name(semaphore->relay->path));
 }
 
-static CUresult submit_by_peer(culv_semaphore *semaphore, CUstream stream, uint64_t value,
-                               bool signal, unsigned steps, const char **call)
-{
-    if (!signal) return wait_by_peer(semaphore, stream, value, steps, call);
-    return (steps & CULVI_RELAY_SUBMIT) ? signal_by_peer(semaphore, stream, value, call)
-                                        : CUDA_SUCCESS;
-}
-
 culv_result culvi_relay_submit(culv_semaphore *semaphore, CUstream stream, uint64_t value,
                                bool signal, unsigned steps)
 {
@@ -346,7 +322,11 @@ culv_result culvi_relay_submit(culv_semaphore *semaphore, CUstream stream, uint6
     if (result == CULV_OK && relay->path == CULV_SHARING_HOST) {
         result = submit_by_host(semaphore, stream, value, signal, steps);
     } else if (result == CULV_OK) {
-        CUresult r = submit_by_peer(semaphore, stream, value, signal, steps, &call);
+        CUresult r = CUDA_SUCCESS;
+        if (!signal)
+            r = wait_by_peer(semaphore, stream, value, steps, &call);
+        else if (steps & CULVI_RELAY_SUBMIT)
+            r = signal_by_peer(semaphore, stream, value, &call);
         if (r != CUDA_SUCCESS) result = fail_on(semaphore, stream, r, call, signal, value);
     }
     culvi_mutex_unlock(&relay->lock);
@@ -361,13 +341,11 @@ static culv_result prepare_peer(culv_semaphore *semaphore)
     culv_device *device = semaphore->device, *peer = relay->there;
     const char *call = "cuEventCreate";
     culvi_scope scope;
-    culv_result result = culvi_enter(device, &scope, semaphore->label);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_enter(device, &scope, semaphore->label));
     CUresult r = create_event(device, &relay->before);
     culvi_leave(device, &scope);
     if (r != CUDA_SUCCESS) return fail(semaphore, device, r, call, true, 0);
-    result = culvi_enter(peer, &scope, semaphore->label);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_enter(peer, &scope, semaphore->label));
     call = "cuStreamCreate";
     r = create_stream(peer, &relay->signals);
     if (r == CUDA_SUCCESS) r = create_lane(peer, &relay->lanes[0], &call);
@@ -383,11 +361,12 @@ culv_result culvi_relay_semaphore(culv_device *device, const culvi_words *words,
 {
     culv_semaphore *semaphore = culvi_alloc(sizeof *semaphore);
     culvi_relay *relay = culvi_alloc(sizeof *relay);
-    if (semaphore == NULL || relay == NULL || !culvi_mutex_init(&relay->lock)) {
+    if (semaphore == NULL || relay == NULL) {
         culvi_free(relay);
         culvi_free(semaphore);
         return culvi_fail_host_memory(&device->voice, label);
     }
+    culvi_mutex_init(&relay->lock);
     semaphore->device = device;
     semaphore->words = words;
     semaphore->type = type;
@@ -410,9 +389,7 @@ culv_result culvi_relay_semaphore(culv_device *device, const culvi_words *words,
     atomic_init(&relay->failed, 0);
     atomic_init(&relay->failed_wait, false);
     culvi_device_ref(device);
-    culvi_mutex_lock(&device->lock);
-    device->counts.semaphores++;
-    culvi_mutex_unlock(&device->lock);
+    CULVI_LOCKED(&device->lock, device->counts.semaphores++);
     culvi_semaphore_made(semaphore);
     culv_result result = peer != NULL ? prepare_peer(semaphore) : CULV_OK;
     if (result != CULV_OK) {
@@ -439,17 +416,12 @@ static bool release_stream(culv_device *device, CUstream *stream, bool last_try)
     return true;
 }
 
-static bool are_over(culv_device *device, const culvi_relay *relay)
-{
-    for (const culvi_request *q = relay->requests; q != NULL; q = q->next)
-        if (!is_over(device, q)) return false;
-    return true;
-}
-
 /* What a host function that is still to come uses is kept, whatever else goes. */
 static bool release_host(culv_device *device, culvi_relay *relay, bool last_try)
 {
-    bool over = are_over(device, relay);
+    bool over = true;
+    for (const culvi_request *q = relay->requests; over && q != NULL; q = q->next)
+        over = is_over(device, q);
     if (!over && !last_try) return false;
     bool first = !atomic_exchange(&relay->released, true);
     for (culvi_request *q = relay->requests; q != NULL; q = q->next) {

@@ -2,12 +2,7 @@
 /* culv_semaphore: imports, and what is known of their state. Signals and waits: signal.c. */
 #include "core/semaphore.h"
 
-#include "base/alloc.h"
-#include "base/desc.h"
-#include "base/list.h"
 #include "core/relay.h"
-#include "cuda/context.h"
-#include "cuda/stream.h"
 
 static culvi_handle_use use_of(culv_semaphore_type type)
 {
@@ -51,9 +46,7 @@ static culv_result check_desc(const culv_device *device, culvi_import *import,
                               const culv_semaphore_desc *desc)
 {
     const culvi_voice *voice = &device->voice;
-    culv_result result =
-        culvi_semaphore_check_type(voice, desc->label, "culv_semaphore_desc", desc->type);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_semaphore_check_type(voice, desc->label, "culv_semaphore_desc", desc->type));
     if (desc->type == CULV_SEMAPHORE_TIMELINE && (desc->untracked || desc->signal_pending))
         return culvi_fail(voice, desc->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                           "culv_semaphore_desc.%s is for binary semaphores; a timeline's values "
@@ -102,8 +95,7 @@ static culv_result import_checked(culv_device *device, const culvi_words *words,
             &device->voice, d->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_DRIVER_TOO_OLD,
             "'%s' does not import timeline semaphores (CU_DEVICE_ATTRIBUTE_TIMELINE_SEMAPHORE_INTEROP_SUPPORTED is 0)",
             device->caps.name);
-    culv_semaphore *semaphore = culvi_alloc(sizeof *semaphore);
-    if (semaphore == NULL) return culvi_fail_host_memory(&device->voice, d->label);
+    CULVI_NEW(culv_semaphore, semaphore, &device->voice, d->label);
     semaphore->device = device;
     semaphore->words = words;
     semaphore->exporter = exporter;
@@ -114,14 +106,8 @@ static culv_result import_checked(culv_device *device, const culvi_words *words,
     atomic_init(&semaphore->released, 0);
     atomic_init(&semaphore->state, d->signal_pending ? CULVI_SIGNALED_BY_PEER : CULVI_UNSIGNALED);
     culvi_label_set(semaphore->label, d->label);
-    culv_result result = culvi_import_run(device, import, semaphore);
-    if (result != CULV_OK) {
-        culvi_free(semaphore);
-        return result;
-    }
-    culvi_mutex_lock(&device->lock);
-    CULVI_LIST_ADD(device->semaphores, semaphore);
-    culvi_mutex_unlock(&device->lock);
+    CULVI_TRY_OR(culvi_import_run(device, import, semaphore), culvi_free(semaphore));
+    CULVI_LOCKED(&device->lock, CULVI_LIST_ADD(device->semaphores, semaphore));
     culvi_semaphore_made(semaphore);
     *out = semaphore;
     return CULV_OK;
@@ -143,8 +129,7 @@ culv_result culvi_semaphore_arrives(culv_semaphore *semaphore)
     culv_device *device = semaphore->device;
     const char *call = NULL;
     culvi_scope scope;
-    culv_result result = culvi_enter(device, &scope, semaphore->label);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_enter(device, &scope, semaphore->label));
     const CUresult r = culvi_arrive_prepare(device, &call);
     culvi_leave(device, &scope);
     semaphore->arrives = r == CUDA_SUCCESS;
@@ -157,13 +142,10 @@ culv_result culvi_semaphore_arrives(culv_semaphore *semaphore)
 culv_result culv_semaphore_import(culv_device *device, const culv_semaphore_desc *desc,
                                   culv_semaphore **out)
 {
-    culv_semaphore_desc d;
-    CULVI_REQUIRE(NULL, device);
-    CULVI_REQUIRE2(&device->voice, desc, out);
-    culv_result result = culvi_desc_read(&device->voice, &d, sizeof d, desc, "culv_semaphore_desc");
-    if (result != CULV_OK) return result;
+    CULVI_REQUIRE_WITH2(device, &device->voice, desc, out);
+    CULVI_READ(&device->voice, culv_semaphore_desc, d, desc);
     culvi_import import = how_to_import(device, &d);
-    result = check_desc(device, &import, &d);
+    culv_result result = check_desc(device, &import, &d);
     return result == CULV_OK
                ? import_checked(device, culvi_words_of_handle(d.handle.type), 0, &import, &d, out)
                : result;
@@ -220,12 +202,9 @@ culv_result culvi_semaphore_resume(culv_semaphore *semaphore)
     if (!semaphore->away || semaphore->deferred.release != NULL) return CULV_OK;
     d.type = semaphore->type;
     d.label = semaphore->label;
-    culv_result result =
-        culvi_source_export(device, source, semaphore->label, "semaphore", &d.handle);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_source_export(device, source, semaphore->label, "semaphore", &d.handle));
     culvi_import import = how_to_import(device, &d);
-    result = culvi_import_run_again(device, &import, semaphore);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_import_run_again(device, &import, semaphore));
     semaphore->away = false;
     culvi_wait_note_leave(device, &semaphore->waits, false);
     return CULV_OK;
@@ -235,9 +214,7 @@ void culvi_semaphore_release_or_defer(culv_semaphore *semaphore, const CUstream 
 {
     culv_device *device = semaphore->device;
     semaphore->deferred.release = release_semaphore;
-    culvi_mutex_lock(&device->lock);
-    culvi_release_or_defer(device, &semaphore->deferred, last_use);
-    culvi_mutex_unlock(&device->lock);
+    CULVI_LOCKED(&device->lock, culvi_release_or_defer(device, &semaphore->deferred, last_use));
     culvi_device_unref(device);
 }
 
@@ -245,9 +222,7 @@ void culvi_semaphore_put_off(culv_semaphore *semaphore)
 {
     culv_device *device = semaphore->device;
     semaphore->deferred.release = release_semaphore;
-    culvi_mutex_lock(&device->lock);
-    culvi_defer(device, &semaphore->deferred);
-    culvi_mutex_unlock(&device->lock);
+    CULVI_LOCKED(&device->lock, culvi_defer(device, &semaphore->deferred));
     culvi_device_unref(device);
 }
 

@@ -2,10 +2,8 @@
 /* Signals and waits on streams: the frame path. Nothing is allocated here and no lock is taken, but
  * for the streams of green contexts. */
 #include "core/relay.h"
-#include "cuda/context.h"
-#include "cuda/stream.h"
 
-#include <inttypes.h>
+#include <stdio.h>
 
 typedef enum direction { SIGNAL, WAIT } direction;
 
@@ -256,10 +254,9 @@ take_back:
 static culv_result relay(const culv_semaphore_point *point, direction way, CUstream stream)
 {
     culv_semaphore *semaphore = point->semaphore;
-    culv_result result = reserve(point, way);
-    if (result != CULV_OK) return result;
-    result = culvi_relay_submit(semaphore, stream, point->value, way == SIGNAL,
-                                CULVI_RELAY_PREPARE | CULVI_RELAY_SUBMIT);
+    CULVI_TRY(reserve(point, way));
+    culv_result result = culvi_relay_submit(semaphore, stream, point->value, way == SIGNAL,
+                                            CULVI_RELAY_PREPARE | CULVI_RELAY_SUBMIT);
     if (result != CULV_OK)
         take_back(point, 1, way);
     else
@@ -393,10 +390,9 @@ static culv_result submit_batch(const culv_semaphore_point *points, uint32_t cou
     if (fits && gather(points, count, way, externals, array))
         return submit(points, count, count, way, stream, externals, array);
     bool relayed;
-    culv_result result = culvi_semaphore_check_batch(
+    CULVI_TRY(culvi_semaphore_check_batch(
         points, count, way == SIGNAL ? "culv_semaphore_signal_batch" : "culv_semaphore_wait_batch",
-        &relayed);
-    if (result != CULV_OK) return result;
+        &relayed));
     if (relayed) return relay_batch(points, count, way, stream);
     return submit(points, count, 0, way, stream, externals, array);
 }
@@ -421,4 +417,98 @@ culv_result culv_semaphore_wait_batch(const culv_semaphore_point *points, uint32
                                       CUstream stream)
 {
     return submit_batch(points, count, stream, WAIT);
+}
+
+/* In place of others --------------------------------------------------------------------------- */
+
+/* Streams that wait for a signal which nobody will make, because the device that was to make it is
+ * lost or the submission never was: CUDA signals in its place. */
+
+static culv_result signal_apart(culv_semaphore *semaphore, uint64_t value)
+{
+    culv_device *device = semaphore->device;
+    const CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS signal = {
+        .params.fence.value = semaphore->type == CULV_SEMAPHORE_TIMELINE ? value : 0};
+    culvi_scope scope;
+    CUstream stream = NULL;
+    culv_result result = culvi_enter(device, &scope, semaphore->label);
+    if (result != CULV_OK) return result;
+    const char *call = "cuStreamCreate";
+    CUresult r = culvi_stream_create_apart(device, false, &stream);
+    if (r == CUDA_SUCCESS)
+        r = CULVI_CU_AS(call, device, cuSignalExternalSemaphoresAsync,
+                        (&semaphore->external, &signal, 1, stream));
+    if (r != CUDA_SUCCESS)
+        result =
+            culvi_fail_cuda(device, semaphore->label, r, call, CULV_REASON_DRIVER_REFUSED,
+                            "CUDA could not signal %" PRIu64 " in place of another side", value);
+    /* What was submitted still runs. */
+    if (stream != NULL) CULVI_CU_TWICE(device, cuStreamDestroy, (stream));
+    culvi_leave(device, &scope);
+    return result;
+}
+
+/* How far CUDA has signaled it. */
+static _Atomic uint64_t *reached(culv_semaphore *semaphore)
+{
+    return semaphore->type == CULV_SEMAPHORE_TIMELINE ? &semaphore->signaled : &semaphore->released;
+}
+
+culv_result culvi_semaphore_unblock(culv_semaphore *semaphore, uint64_t value)
+{
+    const culvi_relay *relay = semaphore->relay;
+    if (relay != NULL && relay->path == CULV_SHARING_PEER)
+        return culvi_semaphore_unblock(relay->peer, value);
+    if (relay != NULL)
+        return culvi_fail(&semaphore->device->voice, semaphore->label, CULV_ERROR_UNSUPPORTED,
+                          CULV_REASON_NO_FORCE,
+                          "CUDA cannot signal the semaphore in place of another side: it goes "
+                          "through the host");
+    uint64_t before = atomic_load_explicit(reached(semaphore), memory_order_relaxed);
+    do {
+        if (before >= value) return CULV_OK;
+    } while (!atomic_compare_exchange_weak_explicit(reached(semaphore), &before, value,
+                                                    memory_order_relaxed, memory_order_relaxed));
+    culv_result result = signal_apart(semaphore, value);
+    if (result != CULV_OK) (void)atomic_compare_exchange_strong(reached(semaphore), &value, before);
+    return result;
+}
+
+uint64_t culvi_semaphore_owed(culv_semaphore *semaphore)
+{
+    const uint64_t waited = atomic_load_explicit(&semaphore->waits.value, memory_order_relaxed);
+    const uint64_t signaled = atomic_load_explicit(reached(semaphore), memory_order_relaxed);
+    return waited > signaled ? waited : 0;
+}
+
+typedef struct loss {
+    uint64_t exporter;
+    bool again;
+} loss;
+
+static void unblock(culvi_wait_note *note, void *context)
+{
+    culv_semaphore *semaphore = CULVI_CONTAINER(note, culv_semaphore, waits);
+    const loss *lost = context;
+    uint64_t counter = 0;
+    if (semaphore->exporter != lost->exporter) return;
+    if (lost->again) atomic_store_explicit(&semaphore->released, 0, memory_order_relaxed);
+    const uint64_t value = culvi_semaphore_owed(semaphore);
+    if (value == 0) return;
+    if (note->counter != NULL && note->counter(note->context, &counter) && counter >= value) return;
+    char number[32] = "";
+    if (note->timeline) snprintf(number, sizeof number, " with %" PRIu64, value);
+    culvi_log(&semaphore->device->voice, CULV_LOG_WARNING,
+              "CUDA signals %s%s in place of a device that is lost, because a stream was told to "
+              "wait for that",
+              culvi_named("semaphore", semaphore->label).text, number);
+    (void)culvi_semaphore_unblock(semaphore, value);
+}
+
+void culvi_semaphores_unblock(culv_device *device, uint64_t exporter, bool again)
+{
+    loss lost = {exporter, again};
+    culvi_thread_state()->attempts++; /* the device is lost: nobody can do more */
+    culvi_wait_note_each(device, unblock, &lost);
+    culvi_thread_state()->attempts--;
 }

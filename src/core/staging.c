@@ -2,14 +2,6 @@
 /* Fallbacks: the paths, the memory in between, and the copies. */
 #include "core/staging.h"
 
-#include "base/alloc.h"
-#include "base/desc.h"
-#include "cuda/context.h"
-#include "cuda/retire.h"
-#include "cuda/stream.h"
-
-#include <inttypes.h>
-
 const char *culv_sharing_name(culv_sharing path)
 {
     switch (path) {
@@ -216,15 +208,14 @@ static CUresult copy_image(copy *c, const culv_image *image)
 static culv_result run(copy *c, const culv_buffer *buffer, const culv_image *image)
 {
     bool pushed;
-    culv_result result = culvi_enter_any_stream(c->device, c->label, c->stream, NULL, &pushed);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_enter_any_stream(c->device, c->label, c->stream, NULL, &pushed));
     CUresult r = buffer != NULL ? copy_bytes(c, buffer->staging, buffer->pointer, buffer->size)
                                 : copy_image(c, image);
     culvi_leave_frame(c->device, pushed);
     if (r == CUDA_SUCCESS) return CULV_OK;
     /* Its address may have become another context's stream. */
-    result = culvi_cuda_sticky(r) ? CULV_OK : culvi_recheck_stream(c->device, c->label, c->stream);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_cuda_sticky(r) ? CULV_OK
+                                   : culvi_recheck_stream(c->device, c->label, c->stream));
     char name[40];
     culvi_stream_name(c->stream, name);
     return culvi_fail_cuda(
@@ -337,33 +328,27 @@ static CUresult copy_field(copy *c, const culv_image_field *f, const culvi_part 
 
 culv_result culv_image_write(culv_image *image, const culv_image_field *field, CUstream stream)
 {
-    culv_image_field f;
     culvi_part part;
     CUarray array = NULL;
     bool pushed;
-    culv_result result = culvi_image_check_call(image, 0, 1, "level", field, "culv_image_write");
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_image_check_call(image, 0, 1, "level", field, "culv_image_write"));
     const culvi_voice *voice = &image->memory->device->voice;
-    result = culvi_desc_read(voice, &f, sizeof f, field, "culv_image_field");
-    if (result != CULV_OK) return result;
+    CULVI_READ(voice, culv_image_field, f, field);
     if (f.pointer == 0)
         return culvi_fail(voice, image->label, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
                           "culv_image_write: culv_image_field.pointer is 0");
-    result = culvi_image_check_call(image, f.level, image->desc.mip_levels, "level", field,
-                                    "culv_image_write");
-    if (result == CULV_OK)
-        result = culvi_image_check_call(image, f.plane, culvi_image_planes(image), "plane", field,
-                                        "culv_image_write");
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_image_check_call(image, f.level, image->desc.mip_levels, "level", field,
+                                     "culv_image_write"));
+    CULVI_TRY(culvi_image_check_call(image, f.plane, culvi_image_planes(image), "plane", field,
+                                     "culv_image_write"));
     culvi_part_describe(image, f.level, f.plane, &part);
-    result = check_field(image, &f, &part);
+    culv_result result = check_field(image, &f, &part);
     const culvi_staging *staging = image->staging;
     if (result == CULV_OK && staging == NULL)
         result = culv_image_get_array(image, f.level, f.plane, &array);
     if (result != CULV_OK) return result;
     copy c = {.device = image->memory->device, .label = image->label, .stream = stream};
-    result = culvi_enter_any_stream(c.device, c.label, stream, NULL, &pushed);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_enter_any_stream(c.device, c.label, stream, NULL, &pushed));
     CUresult r = CUDA_SUCCESS;
     c.call = "cuLaunchKernel";
     if (staging != NULL && staging->path == CULV_SHARING_PEER)
@@ -372,8 +357,7 @@ culv_result culv_image_write(culv_image *image, const culv_image_field *field, C
         r = copy_field(&c, &f, &part, image);
     culvi_leave_frame(c.device, pushed);
     if (r == CUDA_SUCCESS) return CULV_OK;
-    result = culvi_cuda_sticky(r) ? CULV_OK : culvi_recheck_stream(c.device, c.label, stream);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_cuda_sticky(r) ? CULV_OK : culvi_recheck_stream(c.device, c.label, stream));
     return culvi_fail_cuda(c.device, c.label, r, c.call, CULV_REASON_DRIVER_REFUSED,
                            "%" PRIu32 " x %" PRIu32 " texels at %#llx could not be copied into the "
                            "image",

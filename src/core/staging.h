@@ -3,7 +3,6 @@
 #ifndef CULVI_CORE_STAGING_H_
 #define CULVI_CORE_STAGING_H_
 
-#include "core/buffer.h"
 #include "core/image.h"
 #include "culvert/shared.h"
 

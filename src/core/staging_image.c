@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Fallbacks of images: the parts that are copied, and images without arrays. */
-#include "base/alloc.h"
-#include "base/desc.h"
 #include "core/staging.h"
-#include "cuda/context.h"
-
-#include <inttypes.h>
 
 enum {
     ASPECT_COLOR = 1,
@@ -80,11 +75,9 @@ culvi_staging *culvi_staging_new(culv_device *device, culv_sharing path, const c
 {
     uint32_t planes = row != NULL ? planes_of(row) : 0;
     uint32_t count = row != NULL ? planes * desc->mip_levels : 0;
-    culvi_staging *staging = culvi_alloc(sizeof *staging + count * sizeof staging->parts[0]);
-    if (staging == NULL) {
-        (void)culvi_fail_host_memory(&device->voice, label);
-        return NULL;
-    }
+    culvi_staging *staging =
+        culvi_alloc_for(&device->voice, label, sizeof *staging + count * sizeof staging->parts[0]);
+    if (staging == NULL) return NULL;
     staging->path = path;
     staging->num_parts = count;
     uint64_t end = 0;
@@ -169,10 +162,7 @@ culv_result culvi_image_make_linear(culv_memory *memory, const culvi_format *row
         device->counts.images++;
     }
     culvi_mutex_unlock(&device->lock);
-    if (result != CULV_OK) {
-        culvi_free(image);
-        return result;
-    }
+    CULVI_TRY_OR(result, culvi_free(image));
     staging->linear = true;
     image->staging = staging;
     culvi_device_ref(device);
@@ -200,14 +190,11 @@ culv_result culv_image_get_layout(const culv_image *image, uint32_t level, uint3
                                   culv_subresource_layout *out)
 {
     culvi_part part;
-    culv_result result = culvi_image_check_call(image, level, culvi_image_levels(image), "level",
-                                                out, "culv_image_get_layout");
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_image_check_call(image, level, culvi_image_levels(image), "level", out,
+                                     "culv_image_get_layout"));
     const uint32_t planes = culvi_image_planes(image);
-    result = culvi_image_check_call(image, plane, planes, "plane", out, "culv_image_get_layout");
-    if (result == CULV_OK)
-        result = culvi_struct_check(&image->memory->device->voice, out, "culv_subresource_layout");
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_image_check_call(image, plane, planes, "plane", out, "culv_image_get_layout"));
+    CULVI_TRY(culvi_struct_check(&image->memory->device->voice, out, "culv_subresource_layout"));
     culvi_part_describe(image, level, plane, &part);
     culv_subresource_layout l = culv_subresource_layout_init();
     if (image->staging != NULL && image->staging->linear) {

@@ -4,15 +4,8 @@
  * Measured on an H200 (docs/checkpoints.md): the driver checkpoints a process that has imports, and
  * does not restore it. Memory that CUDA exported comes back as other memory, without an error, so
  * that is refused here. */
-#include "base/desc.h"
-#include "core/buffer.h"
+#include "core/memory.h"
 #include "core/semaphore.h"
-#include "cuda/context.h"
-#include "cuda/stream.h"
-#include "cuda/watch.h"
-#include "culvert/device.h"
-
-#include <inttypes.h>
 
 #define DESTROY "destroy it before, and make it again after culv_device_resume()"
 
@@ -117,8 +110,7 @@ static culv_result check_capture(culv_device *device)
 {
     culvi_scope scope;
     culvi_capture capture = CULVI_NOT_CAPTURED;
-    culv_result result = culvi_enter(device, &scope, NULL);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_enter(device, &scope, NULL));
     const CUresult r = culvi_stream_capture(device, NULL, &capture);
     culvi_leave(device, &scope);
     if (r != CUDA_SUCCESS)
@@ -131,15 +123,14 @@ static culv_result check_capture(culv_device *device)
                       "was given up");
 }
 
-/* As cuda/late.c does, which has no error to tell: cuMemFree waits, and breaks no capture. */
+/* As cuda/retire.c does, which has no error to tell: cuMemFree waits, and breaks no capture. */
 static culv_result wait_for_work(culv_device *device)
 {
     culvi_scope scope;
     culvi_watch watch;
     CUdeviceptr made = 0;
     const char *call = "cuMemAlloc";
-    culv_result result = culvi_enter(device, &scope, NULL);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_enter(device, &scope, NULL));
     CUresult r = CULVI_CU(device, cuMemAlloc, (&made, 1));
     if (r == CUDA_SUCCESS) {
         call = "cuMemFree";
@@ -207,12 +198,10 @@ static culv_result refuse_half(culv_device *device)
 
 culv_result culv_device_suspend(culv_device *device, const culv_suspend_desc *desc)
 {
-    culv_suspend_desc d;
     culvi_scope scope;
     CULVI_REQUIRE(NULL, device);
     const culvi_voice *voice = &device->voice;
-    culv_result result = culvi_desc_read(voice, &d, sizeof d, desc, "culv_suspend_desc");
-    if (result != CULV_OK) return result;
+    CULVI_READ(voice, culv_suspend_desc, d, desc);
     if ((int)CULVI_SYSTEM != (int)CULVI_SYSTEM_POSIX)
         return culvi_fail(voice, NULL, CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE,
                           "culv_device_suspend: CUDA has checkpoints on Linux alone (cuda.h)");
@@ -220,7 +209,7 @@ culv_result culv_device_suspend(culv_device *device, const culv_suspend_desc *de
         return culvi_fail(voice, NULL, CULV_ERROR_INVALID, CULV_REASON_NOT_READY,
                           "culv_device_suspend: the device is suspended already; call "
                           "culv_device_resume()");
-    result = check(device, d.imports_live != 0);
+    culv_result result = check(device, d.imports_live != 0);
     if (result == CULV_OK) result = check_capture(device);
     if (result == CULV_OK) result = finish_work(device);
     if (result == CULV_OK) result = culvi_enter(device, &scope, NULL);
@@ -255,23 +244,17 @@ static void tell_moved(culv_memory *memory, const culv_resume_desc *d)
 
 culv_result culv_device_resume(culv_device *device, const culv_resume_desc *desc)
 {
-    culv_resume_desc d;
     culvi_scope scope;
     CULVI_REQUIRE(NULL, device);
     const culvi_voice *voice = &device->voice;
-    culv_result result = culvi_desc_read(voice, &d, sizeof d, desc, "culv_resume_desc");
-    if (result != CULV_OK) return result;
+    CULVI_READ(voice, culv_resume_desc, d, desc);
     if (!device->suspended)
         return culvi_fail(voice, NULL, CULV_ERROR_INVALID, CULV_REASON_NOT_READY,
                           "culv_device_resume: the device is not suspended");
     device->suspended = false;
-    result = culvi_enter(device, &scope, NULL);
-    if (result != CULV_OK) {
-        device->suspended = true;
-        return result;
-    }
+    CULVI_TRY_OR(culvi_enter(device, &scope, NULL), device->suspended = true);
     culvi_mutex_lock(&device->lock);
-    result = make_again(device);
+    culv_result result = make_again(device);
     if (result != CULV_OK) device->suspended = true;
     for (culv_memory *m = device->memories; result == CULV_OK && m != NULL; m = m->next)
         tell_moved(m, &d);

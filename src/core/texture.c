@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Texture objects of images. */
-#include "base/alloc.h"
-#include "base/desc.h"
 #include "core/image.h"
-#include "cuda/context.h"
-
-#include <inttypes.h>
-#include <string.h>
 
 static culv_result refuse(const culv_image *image, culv_result result, culv_reason reason,
                           const char *text)
@@ -255,8 +249,7 @@ static culv_result create(culv_image *image, const culvi_format *row, const culv
     CUDA_RESOURCE_DESC resource;
     CUDA_RESOURCE_VIEW_DESC view;
     bool viewed = false;
-    culv_result result = choose(image, d, &resource, &view, &viewed);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(choose(image, d, &resource, &view, &viewed));
     CUresult r = CULVI_CU(device, cuTexObjectCreate, (out, &resource, &t, viewed ? &view : NULL));
     if (r == CUDA_SUCCESS) return CULV_OK;
     return culvi_fail_cuda(device, image->label, r, "cuTexObjectCreate",
@@ -266,11 +259,6 @@ static culv_result create(culv_image *image, const culvi_format *row, const culv
                            " of the %s image could not be made a texture",
                            d->base_level, d->base_level + d->level_count - 1, d->base_layer,
                            d->base_layer + d->layer_count - 1, image->row->name);
-}
-
-static bool same(const culv_texture_desc *a, const culv_texture_desc *b)
-{
-    return memcmp(a, b, sizeof *a) == 0;
 }
 
 /* So that equal settings are equal bytes: padding is 0 and what does not apply is left out. */
@@ -309,7 +297,7 @@ static CUtexObject find(culv_image *image, const culv_texture_desc *key)
 {
     for (culvi_texture *t = atomic_load_explicit(&image->textures, memory_order_acquire); t != NULL;
          t = t->next)
-        if (same(&t->key, key)) return t->object;
+        if (memcmp(&t->key, key, sizeof *key) == 0) return t->object;
     return 0;
 }
 
@@ -318,20 +306,12 @@ static culv_result add(culv_image *image, const culvi_format *row, const culv_te
                        CUtexObject *out)
 {
     culv_device *device = image->memory->device;
-    culvi_scope scope;
     *out = find(image, key); /* another thread may have been first */
     if (*out != 0 && !device->lost) return CULV_OK;
-    culvi_texture *texture = culvi_alloc(sizeof *texture);
-    if (texture == NULL) return culvi_fail_host_memory(&device->voice, image->label);
-    culv_result result = culvi_enter(device, &scope, image->label);
-    if (result == CULV_OK) {
-        result = create(image, row, key, &texture->object);
-        culvi_leave(device, &scope);
-    }
-    if (result != CULV_OK) {
-        culvi_free(texture);
-        return result;
-    }
+    CULVI_NEW(culvi_texture, texture, &device->voice, image->label);
+    culv_result result;
+    CULVI_INSIDE(result, device, image->label, create(image, row, key, &texture->object));
+    CULVI_TRY_OR(result, culvi_free(texture));
     texture->key = *key;
     texture->next = atomic_load_explicit(&image->textures, memory_order_relaxed);
     atomic_store_explicit(&image->textures, texture, memory_order_release);
@@ -342,27 +322,21 @@ static culv_result add(culv_image *image, const culvi_format *row, const culv_te
 culv_result culv_image_get_texture(culv_image *image, const culv_texture_desc *desc,
                                    CUtexObject *out)
 {
-    culv_texture_desc d;
-    culv_result result =
-        culvi_image_check_call(image, 0, 1, "level", out, "culv_image_get_texture");
-    if (result == CULV_OK) result = culvi_image_check_arrays(image);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_image_check_call(image, 0, 1, "level", out, "culv_image_get_texture"));
+    CULVI_TRY(culvi_image_check_arrays(image));
     culv_device *device = image->memory->device;
-    result = culvi_desc_read(&device->voice, &d, sizeof d, desc, "culv_texture_desc");
-    if (result != CULV_OK) return result;
+    CULVI_READ(&device->voice, culv_texture_desc, d, desc);
     if (d.plane >= image->row->planes)
         return refuse(image, CULV_ERROR_INVALID, CULV_REASON_LEVEL, "it has no such plane");
     const culvi_format *row = sampled_row(image, d.plane);
-    result = check_ranges(image, row, &d);
+    culv_result result = check_ranges(image, row, &d);
     if (result != CULV_OK) return result;
     const char *wrong = broken_rule(image, row, &d);
     if (wrong != NULL) return refuse(image, CULV_ERROR_INVALID, CULV_REASON_VALUE, wrong);
     culv_texture_desc key = key_of(image, &d);
     CUtexObject object = find(image, &key);
     if (object == 0 || device->lost) {
-        culvi_mutex_lock(&device->lock);
-        result = add(image, row, &key, &object);
-        culvi_mutex_unlock(&device->lock);
+        CULVI_LOCKED(&device->lock, result = add(image, row, &key, &object));
     }
     if (result == CULV_OK) *out = object;
     return result;

@@ -2,11 +2,7 @@
 /* What libraries on top of this one need of a device. */
 #include "culvert/addon.h"
 
-#include "base/alloc.h"
-#include "base/desc.h"
-#include "cuda/context.h"
 #include "cuda/retire.h"
-#include "cuda/stream.h"
 
 struct culv_addon_object {
     culv_device *device;
@@ -22,8 +18,7 @@ enum { PUSHED = 1, RELAXED = 2, MODE = 2 /* bits below it */ };
 culv_result culv_device_enter(culv_device *device, culv_bool quietly, uint64_t *scope)
 {
     culvi_scope s;
-    CULVI_REQUIRE(NULL, device);
-    CULVI_REQUIRE(&device->voice, scope);
+    CULVI_REQUIRE_WITH(device, &device->voice, scope);
     if (quietly) {
         if (culvi_enter_quietly(device, &s) != CUDA_SUCCESS) return CULV_ERROR_ASYNC;
     } else {
@@ -45,10 +40,8 @@ void culv_device_leave(culv_device *device, uint64_t scope)
 culv_result culv_device_fail(culv_device *device, const char *object, const culv_error *error)
 {
     const culvi_voice *voice = device != NULL ? &device->voice : NULL;
-    culv_error e;
     CULVI_REQUIRE(voice, error);
-    culv_result result = culvi_desc_read(voice, &e, sizeof e, error, "culv_error");
-    if (result != CULV_OK) return result;
+    CULVI_READ(voice, culv_error, e, error);
     e.native_call[sizeof e.native_call - 1] = '\0';
     e.message[sizeof e.message - 1] = '\0';
     if (e.result == CULV_OK && e.native_api == CULV_NATIVE_CUDA && device != NULL)
@@ -64,25 +57,19 @@ culv_result culv_device_fail(culv_device *device, const char *object, const culv
 culv_result culv_addon_object_create(culv_device *device, const culv_addon_object_desc *desc,
                                      culv_addon_object **out)
 {
-    culv_addon_object_desc d;
-    CULVI_REQUIRE(NULL, device);
-    CULVI_REQUIRE2(&device->voice, desc, out);
-    culv_result result =
-        culvi_desc_read(&device->voice, &d, sizeof d, desc, "culv_addon_object_desc");
-    if (result != CULV_OK) return result;
+    CULVI_REQUIRE_WITH2(device, &device->voice, desc, out);
+    CULVI_READ(&device->voice, culv_addon_object_desc, d, desc);
     if (d.kind == NULL)
         return culvi_fail(&device->voice, d.label, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
                           "culv_addon_object_desc.kind is NULL");
-    culv_addon_object *o = culvi_alloc(sizeof *o);
-    if (o == NULL) return culvi_fail_host_memory(&device->voice, d.label);
+    CULVI_NEW(culv_addon_object, o, &device->voice, d.label);
     o->device = device;
     o->desc = d;
     culvi_label_set(o->label, d.label);
     culvi_device_ref(device);
     if (d.not_suspended != NULL) {
-        culvi_mutex_lock(&device->lock);
-        culvi_tie_add(device, &o->tie, o->desc.kind, o->label, d.not_suspended);
-        culvi_mutex_unlock(&device->lock);
+        CULVI_LOCKED(&device->lock,
+                     culvi_tie_add(device, &o->tie, o->desc.kind, o->label, d.not_suspended));
     }
     culvi_made(device, &o->deferred, o->desc.kind, o->label, d.size);
     *out = o;

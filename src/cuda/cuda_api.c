@@ -5,7 +5,6 @@
 #include "cuda/device.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /* Which cuda.h calls a form by its plain name. */
 enum {

@@ -2,18 +2,12 @@
 /* culv_device: finding, opening, closing. */
 #include "cuda/device.h"
 
-#include "base/alloc.h"
-#include "base/desc.h"
 #include "base/handle.h"
-#include "base/list.h"
-#include "cuda/context.h"
 #include "cuda/format.h"
 #include "cuda/retire.h"
-#include "cuda/stream.h"
 #include "cuda/watch.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #if CUDA_VERSION >= 12090
 /* Runs inside a driver call, on its thread: keeps what the driver says about it (R5). */
@@ -251,13 +245,11 @@ static culv_result take_context(culv_device *device, CUcontext theirs)
 static culv_result open_device(const key *wanted, const culv_device_desc *desc, culv_device **out)
 {
     bool linked = false;
-    culv_device_desc d;
     culvi_voice voice;
     culvi_probe probe;
-    culv_result result = culvi_desc_read(NULL, &d, sizeof d, desc, "culv_device_desc");
-    if (result != CULV_OK) return result;
+    CULVI_READ(NULL, culv_device_desc, d, desc);
     culvi_voice_init(&voice, &d.log, d.label);
-    result = culvi_probe_open(&voice, d.driver, &probe);
+    culv_result result = culvi_probe_open(&voice, d.driver, &probe);
     if (result != CULV_OK) return result;
     const culvi_cuda_device *found =
         wanted->uuid != NULL ? culvi_probe_find(&probe, wanted->uuid)
@@ -280,22 +272,12 @@ static culv_result open_device(const key *wanted, const culv_device_desc *desc, 
     int which = found->cuda->kind == CULV_DRIVER_SOFT;
     device->cuda = probe.drivers[which];
     probe.drivers[which] = NULL; /* the device's from here on */
-    if (!culvi_mutex_init(&device->lock)) {
-        result = culvi_fail(&voice, NULL, CULV_ERROR_OUT_OF_MEMORY, CULV_REASON_OS,
-                            "a mutex could not be made");
-        goto free_device;
-    }
-    if (!culvi_mutex_init(&device->rings_lock)) {
-        result = culvi_fail_host_memory(&voice, NULL);
-        goto destroy_lock;
-    }
-    if (!culvi_mutex_init(&device->orders_lock)) {
-        result = culvi_fail_host_memory(&voice, NULL);
-        goto destroy_rings_lock;
-    }
+    culvi_mutex_init(&device->lock);
+    culvi_mutex_init(&device->rings_lock);
+    culvi_mutex_init(&device->orders_lock);
     if (!culvi_watch_init(device)) {
         result = culvi_fail_host_memory(&voice, NULL);
-        goto destroy_orders_lock;
+        goto free_device;
     }
     result = read_caps(device, found);
     if (result == CULV_OK) result = take_context(device, d.context);
@@ -321,13 +303,10 @@ release_context:
         (void)CULVI_CU(device, cuDevicePrimaryCtxRelease, (device->ordinal));
 end_watch:
     culvi_watch_end(device);
-destroy_orders_lock:
-    culvi_mutex_destroy(&device->orders_lock);
-destroy_rings_lock:
-    culvi_mutex_destroy(&device->rings_lock);
-destroy_lock:
-    culvi_mutex_destroy(&device->lock);
 free_device:
+    culvi_mutex_destroy(&device->orders_lock);
+    culvi_mutex_destroy(&device->rings_lock);
+    culvi_mutex_destroy(&device->lock);
     culvi_cuda_close(device->cuda);
     culvi_free(device);
 close_probe:
@@ -416,9 +395,7 @@ void culvi_device_unref(culv_device *device)
 
 void culv_device_close(culv_device **device)
 {
-    if (device == NULL || *device == NULL) return;
-    culv_device *mine = *device;
-    *device = NULL;
+    CULVI_TAKE(culv_device, mine, device);
     culvi_late_collect(mine);
     culvi_device_unref(mine);
 }
@@ -445,8 +422,7 @@ uint64_t culv_device_collect(culv_device *device)
 culv_result culv_device_get_counts(culv_device *device, culv_device_counts *out)
 {
     CULVI_REQUIRE2(NULL, device, out);
-    culv_result result = culvi_struct_check(&device->voice, out, "culv_device_counts");
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_struct_check(&device->voice, out, "culv_device_counts"));
     culvi_late_collect(device);
     culvi_mutex_lock(&device->lock);
     culvi_collect_for(device, NULL);

@@ -25,7 +25,7 @@ enum { CULVI_STREAM_SLOTS = 64, CULVI_STREAM_WAYS = 4 };
 enum { CULVI_ARRAY_FORMATS = 256 };
 
 /* Limits of seven kinds of array, with and without surfaces, and further ones of 3D arrays:
- * cuda/limits.c. */
+ * cuda/format_support.c. */
 enum { CULVI_ARRAY_LIMITS = 60 };
 
 enum { CULVI_GRANULARITIES = 8 };
@@ -95,7 +95,7 @@ struct culv_device {
     /* Used to verify copies from and to other GPUs; freed with the device */
     CUdeviceptr probe;
     /* Memory of cuMemAlloc, whose cuMemFree waits for all work, and what waits for that, which the
-     * driver's threads push, too: cuda/late.c */
+     * driver's threads push, too: cuda/retire.c */
     _Atomic uint64_t waiter;
     _Atomic(culvi_late *) late;
     /* Words that order streams: cuda/order.c */

@@ -2,13 +2,11 @@
 /* Loading a CUDA driver and listing what it has. */
 #include "cuda/driver.h"
 
-#include "base/alloc.h"
 #include "base/platform.h"
 #include "cuda/cuda_trace.h"
 
 #include <stdatomic.h>
 #include <stdio.h>
-#include <string.h>
 
 const char *culvi_driver_name(culv_driver kind)
 {
@@ -343,11 +341,8 @@ culv_result culvi_probe_open(const culvi_voice *voice, culv_driver kind, culvi_p
         }
         text.length = before;
         probe->problems[before] = '\0';
-        culv_result result = list_devices(voice, probe, probe->drivers[i], &text);
-        if (result != CULV_OK) {
-            culvi_probe_close(probe);
-            return result;
-        }
+        CULVI_TRY_OR(list_devices(voice, probe, probe->drivers[i], &text),
+                     culvi_probe_close(probe));
     }
     return CULV_OK;
 }

@@ -8,7 +8,6 @@
 
 #include <cuda.h>
 #include <cudaTypedefs.h>
-#include <stdbool.h>
 
 /* cudaGLTypedefs.h has these, for whoever has OpenGL's headers: GLuint and GLenum are unsigned. */
 typedef CUresult(CUDAAPI *PFN_cuGraphicsGLRegisterBuffer_v3000)(CUgraphicsResource *resource,

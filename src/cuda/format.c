@@ -2,8 +2,6 @@
 /* The format table and the questions that are asked of it. */
 #include "cuda/format.h"
 
-#include "base/desc.h"
-
 #include <stdio.h>
 
 /* CUDA's array formats: (name, CUarray_format, the CUDA version whose cuda.h has it first, or 0 for
@@ -290,8 +288,7 @@ static culv_result refuse_number(const char *call, culv_format format)
 culv_result culv_format_get_info(culv_format format, culv_format_info *out)
 {
     CULVI_REQUIRE(NULL, out);
-    culv_result result = culvi_struct_check(NULL, out, "culv_format_info");
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_struct_check(NULL, out, "culv_format_info"));
     const culvi_format *row = culvi_format_find((uint32_t)format);
     if (row == NULL) return refuse_number("culv_format_get_info", format);
     culv_format_info info = culv_format_info_init();

@@ -46,8 +46,7 @@ static culv_result ask(culv_device *device, const char *label, const culvi_forma
                        CUarray_format format, uint32_t channels, CUarray *answer)
 {
     culvi_scope scope;
-    culv_result result = culvi_enter(device, &scope, label);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_enter(device, &scope, label));
     CUresult r = create(device, row, format, channels, answer);
     culvi_leave(device, &scope);
     if (r == CUDA_SUCCESS) return CULV_OK;
@@ -116,4 +115,181 @@ culv_result culv_check_format(culv_device *device, culv_format format, culv_texe
                           "culvert/format_list.h lists them",
                           (unsigned)format);
     return culvi_format_supported(device, row, texels, NULL);
+}
+
+/* Limits --------------------------------------------------------------------------------------- */
+
+/* The limits that CUDA tells of its arrays: the table "Valid extents" of cuda.h,
+ * cuMipmappedArrayCreate. */
+
+typedef enum array_kind {
+    ARRAY_1D,
+    ARRAY_2D,
+    ARRAY_3D,
+    ARRAY_1D_LAYERED,
+    ARRAY_2D_LAYERED,
+    ARRAY_CUBE,
+    ARRAY_CUBE_LAYERED,
+    ARRAY_KINDS
+} array_kind;
+
+#define TEXTURE(name) CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE##name
+#define SURFACE(name) CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACE##name
+
+/* The limits have the order of culvi_array_extent: width, height, depth, layers. 0: no limit of
+ * that kind. */
+typedef struct kind_row {
+    const char *name;
+    int texture[4];
+    int surface[4];
+} kind_row;
+
+static const kind_row kinds[ARRAY_KINDS] = {
+    [ARRAY_1D] = {"1D", {TEXTURE(1D_MIPMAPPED_WIDTH)}, {SURFACE(1D_WIDTH)}},
+    [ARRAY_2D] = {"2D",
+                  {TEXTURE(2D_MIPMAPPED_WIDTH), TEXTURE(2D_MIPMAPPED_HEIGHT)},
+                  {SURFACE(2D_WIDTH), SURFACE(2D_HEIGHT)}},
+    [ARRAY_3D] = {"3D",
+                  {TEXTURE(3D_WIDTH), TEXTURE(3D_HEIGHT), TEXTURE(3D_DEPTH)},
+                  {SURFACE(3D_WIDTH), SURFACE(3D_HEIGHT), SURFACE(3D_DEPTH)}},
+    [ARRAY_1D_LAYERED] = {"1D array",
+                          {TEXTURE(1D_LAYERED_WIDTH), 0, 0, TEXTURE(1D_LAYERED_LAYERS)},
+                          {SURFACE(1D_LAYERED_WIDTH), 0, 0, SURFACE(1D_LAYERED_LAYERS)}},
+    [ARRAY_2D_LAYERED] = {"2D array",
+                          {TEXTURE(2D_LAYERED_WIDTH), TEXTURE(2D_LAYERED_HEIGHT), 0,
+                           TEXTURE(2D_LAYERED_LAYERS)},
+                          {SURFACE(2D_LAYERED_WIDTH), SURFACE(2D_LAYERED_HEIGHT), 0,
+                           SURFACE(2D_LAYERED_LAYERS)}},
+    [ARRAY_CUBE] = {"cube",
+                    {TEXTURE(CUBEMAP_WIDTH), TEXTURE(CUBEMAP_WIDTH)},
+                    {SURFACE(CUBEMAP_WIDTH), SURFACE(CUBEMAP_WIDTH)}},
+    [ARRAY_CUBE_LAYERED] = {"cube array",
+                            {TEXTURE(CUBEMAP_LAYERED_WIDTH), TEXTURE(CUBEMAP_LAYERED_WIDTH), 0,
+                             TEXTURE(CUBEMAP_LAYERED_LAYERS)},
+                            {SURFACE(CUBEMAP_LAYERED_WIDTH), SURFACE(CUBEMAP_LAYERED_WIDTH), 0,
+                             SURFACE(CUBEMAP_LAYERED_LAYERS)}},
+};
+static const int alternate_3d[4] = {TEXTURE(3D_WIDTH_ALTERNATE), TEXTURE(3D_HEIGHT_ALTERNATE),
+                                    TEXTURE(3D_DEPTH_ALTERNATE)};
+
+static array_kind kind_of(const culv_image_desc *d)
+{
+    switch (d->type) {
+    case CULV_IMAGE_1D: return d->array_layers > 1 ? ARRAY_1D_LAYERED : ARRAY_1D;
+    case CULV_IMAGE_3D: return ARRAY_3D;
+    case CULV_IMAGE_CUBE: return d->array_layers > 6 ? ARRAY_CUBE_LAYERED : ARRAY_CUBE;
+    default: return d->array_layers > 1 ? ARRAY_2D_LAYERED : ARRAY_2D;
+    }
+}
+
+/* What was told is kept in the device: 0 is not asked yet, NOT_TOLD is no limit. Nothing of it ever
+ * changes, so that two threads that ask at once keep the same. */
+enum { SIDES = 4, ALTERNATE = ARRAY_KINDS * 2 * SIDES };
+#define NOT_TOLD UINT32_MAX
+_Static_assert(ALTERNATE + SIDES == CULVI_ARRAY_LIMITS, "a place for each limit");
+
+static culv_result ask_attribute(culv_device *device, const char *label, int attribute, int place,
+                                 uint32_t *out)
+{
+    int value = 0;
+    *out = attribute != 0 ? atomic_load_explicit(&device->array_limits[place], memory_order_relaxed)
+                          : NOT_TOLD;
+    if (*out != 0) return CULV_OK;
+    CUresult r = CULVI_CU(device, cuDeviceGetAttribute,
+                          (&value, (CUdevice_attribute)attribute, device->ordinal));
+    /* A driver that does not know the attribute, or says 0, tells no limit. */
+    if (r != CUDA_SUCCESS && r != CUDA_ERROR_INVALID_VALUE)
+        return culvi_fail_cuda(device, label, r, "cuDeviceGetAttribute", CULV_REASON_DRIVER_REFUSED,
+                               "the limits of the device's arrays are unknown");
+    *out = r == CUDA_SUCCESS && value > 0 ? (uint32_t)value : NOT_TOLD;
+    atomic_store_explicit(&device->array_limits[place], *out, memory_order_relaxed);
+    return CULV_OK;
+}
+
+/* `otherwise` stands for what is not told. */
+static culv_result ask_extent(culv_device *device, const char *label, const int attributes[SIDES],
+                              int place, uint32_t otherwise, culvi_array_extent *out)
+{
+    uint32_t values[SIDES];
+    for (int i = 0; i < SIDES; i++) {
+        CULVI_TRY(ask_attribute(device, label, attributes[i], place + i, &values[i]));
+        if (values[i] == NOT_TOLD) values[i] = otherwise;
+    }
+    *out = (culvi_array_extent){values[0], values[1], values[2], values[3]};
+    return CULV_OK;
+}
+
+/* One of the two holds (3D); `other` is all 0 where there is one alone. */
+typedef struct limits {
+    culvi_array_extent most, other;
+} limits;
+
+static culv_result limits_of(culv_device *device, const char *label, array_kind kind, bool surfaces,
+                             limits *out)
+{
+    const int place = ((int)kind * 2 + (int)surfaces) * SIDES;
+    const int *attributes = surfaces ? kinds[kind].surface : kinds[kind].texture;
+    *out = (limits){.other = {0, 0, 0, 0}};
+    culv_result result = ask_extent(device, label, attributes, place, UINT32_MAX, &out->most);
+    if (result == CULV_OK && kind == ARRAY_3D && !surfaces)
+        result = ask_extent(device, label, alternate_3d, ALTERNATE, 0, &out->other);
+    out->other.layers = out->most.layers;
+    return result;
+}
+
+static bool fits(const culvi_array_extent *most, const culv_image_desc *d)
+{
+    return d->width <= most->width && d->height <= most->height && d->depth <= most->depth &&
+           d->array_layers <= most->layers;
+}
+
+static uint32_t lower(uint32_t a, uint32_t b)
+{
+    return a < b ? a : b;
+}
+
+/* "up to 32768 x 32768 texels and 2048 layers": of a kind only the sides that it has. */
+static void describe_most(array_kind kind, const culvi_array_extent *most, culvi_text *text)
+{
+    culvi_text_add(text, "up to %" PRIu32, most->width);
+    if (kind != ARRAY_1D && kind != ARRAY_1D_LAYERED)
+        culvi_text_add(text, " x %" PRIu32, most->height);
+    if (kind == ARRAY_3D) culvi_text_add(text, " x %" PRIu32, most->depth);
+    culvi_text_add(text, " texels");
+    if (kinds[kind].texture[3] != 0) culvi_text_add(text, " and %" PRIu32 " layers", most->layers);
+}
+
+static culv_result too_big(const culv_device *device, const char *label,
+                           const culvi_extent_words *words, const culv_image_desc *d,
+                           array_kind kind, bool surfaces, const culvi_array_extent *most)
+{
+    CULVI_TEXT(text, 96);
+    describe_most(kind, most, &text);
+    return culvi_fail(&device->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_EXTENT,
+                      "%s is %" PRIu32 " x %" PRIu32 " x %" PRIu32 " and %s %" PRIu32
+                      "; CUDA on '%s' maps %s images of %s%s",
+                      words->extent, d->width, d->height, d->depth, words->layers, d->array_layers,
+                      device->caps.name, kinds[kind].name, text.data,
+                      surfaces ? " with surfaces; no_surfaces goes without them" : "");
+}
+
+culv_result culvi_array_check_limits(culv_device *device, const char *label,
+                                     const culvi_extent_words *words, const culv_image_desc *d,
+                                     bool surfaces, culvi_array_extent *most)
+{
+    array_kind kind = kind_of(d);
+    limits limit;
+    /* The limits of textures always hold, those of surfaces besides where there are surfaces. */
+    for (int pass = 0; pass <= (int)surfaces; pass++) {
+        CULVI_TRY(limits_of(device, label, kind, pass == 1, &limit));
+        bool first = fits(&limit.most, d);
+        const culvi_array_extent *own =
+            first || !fits(&limit.other, d) ? &limit.most : &limit.other;
+        *most =
+            (culvi_array_extent){lower(most->width, own->width), lower(most->height, own->height),
+                                 lower(most->depth, own->depth), lower(most->layers, own->layers)};
+        if (!first && !fits(&limit.other, d))
+            return too_big(device, label, words, d, kind, pass == 1, most);
+    }
+    return CULV_OK;
 }

@@ -7,13 +7,9 @@
  *
  * Each use takes a word of its own in the GPU's memory. Behind its wait the waiting stream writes
  * the same value into a mark in the host's memory. A word whose mark is equal can be used again. */
-#include "cuda/stream.h"
-
-#include "base/alloc.h"
 #include "cuda/context.h"
-#include "culvert/semaphore.h"
 
-#include <inttypes.h>
+#include "culvert/semaphore.h"
 
 enum {
     WORDS = 128, /* of a block */
@@ -139,9 +135,7 @@ static CUresult order_by_word(culv_device *device, culvi_order_block *b, uint32_
     CUresult r = CULVI_CU_AS(*call, device, cuStreamWriteValue64,
                              (before, at, (cuuint64_t)value, CU_STREAM_WRITE_VALUE_DEFAULT));
     if (r != CUDA_SUCCESS) {
-        culvi_mutex_lock(&device->orders_lock);
-        b->values[word]--;
-        culvi_mutex_unlock(&device->orders_lock);
+        CULVI_LOCKED(&device->orders_lock, b->values[word]--);
         return r;
     }
     r = CULVI_CU_AS(*call, device, cuStreamWaitValue64,
@@ -285,9 +279,8 @@ culv_result culv_stream_wait_stream(culv_device *device, CUstream stream, CUstre
     if (stream == NULL) stream = CU_STREAM_LEGACY;
     if (other == NULL) other = CU_STREAM_LEGACY;
     if (stream == other) return CULV_OK;
-    culv_result result = culvi_enter(device, &scope, NULL);
-    if (result != CULV_OK) return result;
-    result = culvi_enter_any_stream(device, NULL, other, NULL, &pushed);
+    CULVI_TRY(culvi_enter(device, &scope, NULL));
+    culv_result result = culvi_enter_any_stream(device, NULL, other, NULL, &pushed);
     if (result == CULV_OK) {
         culvi_leave_frame(device, pushed);
         result = culvi_enter_any_stream(device, NULL, stream, NULL, &pushed);

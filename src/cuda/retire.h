@@ -37,6 +37,9 @@ void culvi_release_or_defer(culv_device *device, culvi_deferred *object, const C
  * release the object. Call it in the device's context. */
 culv_result culvi_defer_after(culv_device *device, culvi_deferred *object, CUstream last_use,
                               const char *label, const char *call);
+/* Releases this object and no other, for which the driver might wait, or leaves it to a later
+ * collection. Takes the lock. */
+void culvi_release_alone(culv_device *device, culvi_deferred *object);
 /* Leaves an object to a later collection. */
 void culvi_defer(culv_device *device, culvi_deferred *object);
 /* Takes an object back that no collection has released yet. */
@@ -69,7 +72,7 @@ bool culvi_refuse_owned(const culv_device *device, const char *label,
 bool culvi_refuse_part(const culv_device *device, const char *label, const char *owner_destroy_call,
                        const char *call);
 
-/* late.c: what goes after all work of the context, because nobody knows which streams use it. */
+/* What goes after all work of the context, because nobody knows which streams use it. */
 
 /* Part of an object that was given up. */
 typedef struct culvi_late {

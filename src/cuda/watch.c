@@ -2,10 +2,7 @@
 /* Destroys that wait. */
 #include "cuda/watch.h"
 
-#include "base/list.h"
-#include "cuda/stream.h"
-
-#include <inttypes.h>
+#include "cuda/context.h"
 
 static const uint64_t SECOND = 1000000000;
 enum { MOST_NAMED = 4 }; /* semaphores in one message */
@@ -13,10 +10,8 @@ enum { MOST_NAMED = 4 }; /* semaphores in one message */
 bool culvi_watch_init(culv_device *device)
 {
     culvi_watchman *man = &device->watchman;
-    if (!culvi_mutex_init(&man->lock)) return false;
-    if (culvi_condition_init(&man->changed)) return true;
-    culvi_mutex_destroy(&man->lock);
-    return false;
+    culvi_mutex_init(&man->lock);
+    return culvi_condition_init(&man->changed);
 }
 
 /* A child process has neither the thread nor, perhaps, the lock. */
@@ -46,18 +41,14 @@ void culvi_wait_note_add(culv_device *device, culvi_wait_note *note)
 {
     culvi_watchman *man = &device->watchman;
     if (!is_here(man)) return;
-    culvi_mutex_lock(&man->lock);
-    CULVI_LIST_ADD(man->notes, note);
-    culvi_mutex_unlock(&man->lock);
+    CULVI_LOCKED(&man->lock, CULVI_LIST_ADD(man->notes, note));
 }
 
 void culvi_wait_note_remove(culv_device *device, culvi_wait_note *note)
 {
     culvi_watchman *man = &device->watchman;
     if (!is_here(man)) return;
-    culvi_mutex_lock(&man->lock);
-    CULVI_LIST_REMOVE(note);
-    culvi_mutex_unlock(&man->lock);
+    CULVI_LOCKED(&man->lock, CULVI_LIST_REMOVE(note));
 }
 
 void culvi_wait_note_set_counter(culv_device *device, culvi_wait_note *note,
@@ -75,9 +66,7 @@ void culvi_wait_note_leave(culv_device *device, culvi_wait_note *note, bool leav
 {
     culvi_watchman *man = &device->watchman;
     if (!is_here(man)) return;
-    culvi_mutex_lock(&man->lock);
-    note->leaving = leaving;
-    culvi_mutex_unlock(&man->lock);
+    CULVI_LOCKED(&man->lock, note->leaving = leaving);
 }
 
 void culvi_wait_note_each(culv_device *device, void (*visit)(culvi_wait_note *note, void *context),

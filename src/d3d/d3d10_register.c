@@ -2,8 +2,6 @@
 /* Resources of Direct3D 10 that are registered with CUDA, and its devices. */
 #include "d3d/d3d_register.h"
 /* after it */
-#include "cuda/context.h"
-
 #include <d3d10.h>
 
 /* What all textures have. */

@@ -2,15 +2,11 @@
 /* Direct3D 11: what differs in its attachments, and its resources that CUDA registers. */
 #include "d3d/d3d_attach.h"
 /* after it */
-#include "cuda/context.h"
-#include "cuda/format.h"
 #include "d3d/d3d_register.h"
 #include "d3d/keyed_mutex.h"
 
 #include <d3d11_4.h>
 #include <dxgi1_2.h>
-#include <inttypes.h>
-#include <string.h>
 
 #undef OPTIONAL
 
@@ -105,9 +101,8 @@ static culv_result ask_memory(const culv_d3d_device *d3d, const culv_d3d_memory_
                               culvi_memory_ask *ask)
 {
     void *resource = NULL;
-    culv_result result = culvi_d3d_as(d3d, d->label, d->object, &culvi_d3d11.resource_iid,
-                                      "ID3D11Resource", &resource);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_d3d_as(d3d, d->label, d->object, &culvi_d3d11.resource_iid, "ID3D11Resource",
+                           &resource));
     const shape found = shape_of(resource);
     ask->dedicated = true;
     ask->memory = (uint64_t)(uintptr_t)resource;
@@ -189,16 +184,13 @@ culv_result culv_d3d11_keyed_mutex_import(culv_d3d_device *d3d, ID3D11Resource *
                                           const char *label, culv_keyed_mutex **out)
 {
     culv_keyed_mutex_desc d = culv_keyed_mutex_desc_init();
-    CULVI_REQUIRE(NULL, d3d);
-    CULVI_REQUIRE2(d3d->voice, resource, out);
-    culv_result result = culvi_d3d_check_api(d3d, &culvi_d3d11, __func__);
-    if (result != CULV_OK) return result;
+    CULVI_REQUIRE_WITH2(d3d, d3d->voice, resource, out);
+    CULVI_TRY(culvi_d3d_check_api(d3d, &culvi_d3d11, __func__));
     if (!(shape_of(resource).misc & D3D11_RESOURCE_MISC_SHARED_KEYEDMUTEX))
         return culvi_fail(d3d->voice, label, CULV_ERROR_INVALID, CULV_REASON_NOT_EXPORTABLE,
                           "the ID3D11Resource has no keyed mutex: it was created without "
                           "D3D11_RESOURCE_MISC_SHARED_KEYEDMUTEX; use a fence");
-    result = share(d3d, label, resource, NULL, &d.handle);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(share(d3d, label, resource, NULL, &d.handle));
     d.handle.type = d.handle.type == CULV_HANDLE_D3D11_RESOURCE ? CULV_HANDLE_D3D11_KEYED_MUTEX
                                                                 : CULV_HANDLE_D3D11_KEYED_MUTEX_KMT;
     d.label = label;
@@ -237,19 +229,19 @@ static UINT sharing(culv_bool keyed_mutex, culv_bool kmt)
 }
 
 static culv_result create_buffer(culv_d3d_device *d3d, const culv_d3d_buffer_create_desc *d,
-                                 const char *name, culv_shared_buffer **out)
+                                 culv_shared_buffer **out)
 {
     if (d->size == 0 || d->size > UINT32_MAX)
         return culvi_fail(d3d->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
-                          "%s.size is %" PRIu64 "; a buffer of Direct3D 11 has 1 to %" PRIu32
-                          " bytes",
-                          name, d->size, UINT32_MAX);
+                          "culv_d3d_buffer_create_desc.size is %" PRIu64
+                          "; a buffer of Direct3D 11 has 1 to %" PRIu32 " bytes",
+                          d->size, UINT32_MAX);
     const D3D11_BUFFER_DESC desc = {
         .ByteWidth = (UINT)d->size,
         .BindFlags = d->bind_flags != 0 ? (UINT)d->bind_flags : (UINT)D3D11_BIND_SHADER_RESOURCE,
         .MiscFlags = ((UINT)d->misc_flags & ~(UINT)SHARING) | sharing(d->keyed_mutex, d->kmt),
         .StructureByteStride = d->stride};
-    return culvi_d3d_make_buffer(d3d, d, name, &desc, out);
+    return culvi_d3d_make_buffer(d3d, d, &desc, out);
 }
 
 /* Direct3D itself answers E_INVALIDARG, which names nothing.
@@ -282,8 +274,7 @@ static culv_result create_image(culv_d3d_device *d3d, const culv_d3d_image_creat
         return culvi_fail(d3d->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_EXTENT,
                           "%s.texture_desc->%s is 0", name,
                           texture->Width == 0 ? "Width" : "Height");
-    culv_result result = check_shared(d3d->voice, d->label, name, texture);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(check_shared(d3d->voice, d->label, name, texture));
     D3D11_TEXTURE2D_DESC desc = *texture;
     desc.MiscFlags = (desc.MiscFlags & ~(UINT)SHARING) | sharing(d->keyed_mutex, d->kmt);
     return culvi_d3d_make_image(d3d, d, name, CULVI_D3D_TEXTURE_2D(desc), &desc, out);

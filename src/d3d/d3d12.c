@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Direct3D 12: what differs in its attachments. */
 #include "d3d/d3d12_core.h"
-/* after it */
-#include <inttypes.h>
-#include <string.h>
 
 const GUID culvi_iid_d3d12_heap = {
     0x6b3b2502, 0x6e51, 0x45b3, {0x90, 0xee, 0x98, 0x84, 0x26, 0x5e, 0x8d, 0xf3}};
@@ -16,31 +13,19 @@ typedef void(STDMETHODCALLTYPE *get_allocation_fn)(ID3D12Device *, D3D12_RESOURC
 
 #define GET(object, method, out) ((get_fn)(void (*)(void))(object)->lpVtbl->method)((object), (out))
 
-D3D12_HEAP_DESC culvi_d3d12_heap_desc(ID3D12Heap *heap)
-{
-    D3D12_HEAP_DESC desc;
-    memset(&desc, 0, sizeof desc);
-    GET(heap, GetDesc, &desc);
-    return desc;
-}
+#define GETTER(type, function, object)                                                             \
+    type function(object *from)                                                                    \
+    {                                                                                              \
+        type desc;                                                                                 \
+        memset(&desc, 0, sizeof desc);                                                             \
+        GET(from, GetDesc, &desc);                                                                 \
+        return desc;                                                                               \
+    }
+GETTER(D3D12_HEAP_DESC, culvi_d3d12_heap_desc, ID3D12Heap)
+GETTER(D3D12_COMMAND_QUEUE_DESC, culvi_d3d12_queue_desc, ID3D12CommandQueue)
+static GETTER(D3D12_RESOURCE_DESC, resource_desc, ID3D12Resource)
 
-D3D12_COMMAND_QUEUE_DESC culvi_d3d12_queue_desc(ID3D12CommandQueue *queue)
-{
-    D3D12_COMMAND_QUEUE_DESC desc;
-    memset(&desc, 0, sizeof desc);
-    GET(queue, GetDesc, &desc);
-    return desc;
-}
-
-static D3D12_RESOURCE_DESC resource_desc(ID3D12Resource *resource)
-{
-    D3D12_RESOURCE_DESC desc;
-    memset(&desc, 0, sizeof desc);
-    GET(resource, GetDesc, &desc);
-    return desc;
-}
-
-static uint64_t allocation_size(ID3D12Device *device, const D3D12_RESOURCE_DESC *desc)
+    static uint64_t allocation_size(ID3D12Device *device, const D3D12_RESOURCE_DESC *desc)
 {
     D3D12_RESOURCE_ALLOCATION_INFO info = {0, 0};
     ((get_allocation_fn)(void (*)(void))device->lpVtbl->GetResourceAllocationInfo)(device, &info, 0,
@@ -163,23 +148,17 @@ static culv_result share(const culv_d3d_device *d3d, const char *label, void *ob
 
 /* The match ------------------------------------------------------------------------------------ */
 
-static culv_result check_nodes(const culvi_voice *voice, const char *label, ID3D12Device *device)
-{
-    const UINT nodes = ID3D12Device_GetNodeCount(device);
-    if (nodes == 1) return CULV_OK;
-    return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_DEVICE_GROUP,
-                      "the ID3D12Device has %u linked nodes (ID3D12Device::GetNodeCount), and "
-                      "memory is shared with CUDA on one alone; unlink the GPUs in the driver's "
-                      "settings and create a device for each adapter",
-                      (unsigned)nodes);
-}
-
 static culv_result read_luid(const culvi_voice *voice, const char *label, void *device,
                              culv_luid *out)
 {
-    culv_result result = check_nodes(voice, label, device);
-    if (result != CULV_OK) return result;
+    const UINT nodes = ID3D12Device_GetNodeCount((ID3D12Device *)device);
     LUID found = {0, 0};
+    if (nodes != 1)
+        return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_DEVICE_GROUP,
+                          "the ID3D12Device has %u linked nodes (ID3D12Device::GetNodeCount), and "
+                          "memory is shared with CUDA on one alone; unlink the GPUs in the "
+                          "driver's settings and create a device for each adapter",
+                          (unsigned)nodes);
     GET((ID3D12Device *)device, GetAdapterLuid, &found);
     *out = culvi_d3d_luid(&found);
     return CULV_OK;
@@ -214,31 +193,24 @@ static culv_result make(culvi_graphics *graphics, const culvi_plan *plan, culvi_
 }
 
 /* Direct3D itself answers E_INVALIDARG, which names nothing. */
-static culv_result check_buffer_size(const culv_d3d_device *d3d,
-                                     const culv_d3d_buffer_create_desc *d)
+static culv_result create_buffer(culv_d3d_device *d3d, const culv_d3d_buffer_create_desc *d,
+                                 culv_shared_buffer **out)
 {
     D3D12_FEATURE_DATA_GPU_VIRTUAL_ADDRESS_SUPPORT bits = {0, 0};
-    const HRESULT hr = ID3D12Device_CheckFeatureSupport(
-        culvi_d3d12_device(d3d), D3D12_FEATURE_GPU_VIRTUAL_ADDRESS_SUPPORT, &bits, sizeof bits);
-    const UINT most = SUCCEEDED(hr) ? bits.MaxGPUVirtualAddressBitsPerResource : 0;
-    if (most == 0 || most > 63 || d->size <= UINT64_C(1) << most) return CULV_OK;
-    return culvi_fail(d3d->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
-                      "culv_d3d_buffer_create_desc.size is %" PRIu64
-                      "; a resource of this device has %" PRIu64 " bytes at most",
-                      d->size, UINT64_C(1) << most);
-}
-
-static culv_result create_buffer(culv_d3d_device *d3d, const culv_d3d_buffer_create_desc *d,
-                                 const char *name, culv_shared_buffer **out)
-{
     if (d->size == 0)
         return culvi_fail(d3d->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
                           "culv_d3d_buffer_create_desc.size is 0");
-    culv_result result = check_buffer_size(d3d, d);
-    if (result != CULV_OK) return result;
+    const HRESULT hr = ID3D12Device_CheckFeatureSupport(
+        culvi_d3d12_device(d3d), D3D12_FEATURE_GPU_VIRTUAL_ADDRESS_SUPPORT, &bits, sizeof bits);
+    const UINT most = SUCCEEDED(hr) ? bits.MaxGPUVirtualAddressBitsPerResource : 0;
+    if (most != 0 && most <= 63 && d->size > UINT64_C(1) << most)
+        return culvi_fail(d3d->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
+                          "culv_d3d_buffer_create_desc.size is %" PRIu64
+                          "; a resource of this device has %" PRIu64 " bytes at most",
+                          d->size, UINT64_C(1) << most);
     const D3D12_RESOURCE_DESC desc =
         culvi_d3d12_buffer_desc(d->size, (D3D12_RESOURCE_FLAGS)d->resource_flags);
-    return culvi_d3d_make_buffer(d3d, d, name, &desc, out);
+    return culvi_d3d_make_buffer(d3d, d, &desc, out);
 }
 
 static culv_result create_image(culv_d3d_device *d3d, const culv_d3d_image_create_desc *d,

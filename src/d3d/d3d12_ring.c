@@ -2,12 +2,8 @@
 /* Rings between CUDA and Direct3D 12: its slots, its fences, its submissions. */
 #include "d3d/d3d12_core.h"
 /* after it */
-#include "base/alloc.h"
-#include "base/desc.h"
 #include "culvert/d3d12.h"
 #include "graphics/graphics_ring.h"
-
-#include <inttypes.h>
 
 _Static_assert(CULV_D3D12_RING_MAX_RESOURCES == CULVI_RING_RESOURCES, "as many as a slot has");
 
@@ -20,12 +16,10 @@ static culv_result make_object(culvi_graphics_ring *ring, const void *descriptio
     culv_d3d_device *d3d = culvi_d3d_of(ring->graphics);
     culv_shared_image *image = from->images != NULL ? from->images[slot] : NULL;
     culv_shared_buffer *buffer = from->buffers != NULL ? from->buffers[slot] : NULL;
-    culv_result result = CULV_OK;
-    if (from->image != NULL) result = culv_d3d_image_create(d3d, from->image, &image);
-    if (from->buffer != NULL) result = culv_d3d_buffer_create(d3d, from->buffer, &buffer);
-    if (result == CULV_OK)
-        *out = image != NULL ? &image->pair : buffer != NULL ? &buffer->pair : NULL;
-    return result;
+    if (from->image != NULL) CULVI_TRY(culv_d3d_image_create(d3d, from->image, &image));
+    if (from->buffer != NULL) CULVI_TRY(culv_d3d_buffer_create(d3d, from->buffer, &buffer));
+    *out = image != NULL ? &image->pair : buffer != NULL ? &buffer->pair : NULL;
+    return CULV_OK;
 }
 
 static ID3D12Fence *fence_of(const culvi_graphics_ring *ring, culv_ring_side side)
@@ -54,8 +48,7 @@ static culv_result submit(culvi_graphics_ring *ring, const culvi_graphics_work *
     ID3D12CommandList *lists[CULV_RING_MAX_DEPTH];
     for (uint32_t i = 0; i < count; i++) {
         lists[i] = ring->pending[i];
-        culv_result result = check_type(ring, queue, lists[i]);
-        if (result != CULV_OK) return result;
+        CULVI_TRY(check_type(ring, queue, lists[i]));
     }
     HRESULT hr = S_OK;
     if (wait != 0)
@@ -119,31 +112,22 @@ static culv_result make_resource(culvi_graphics_ring *ring, const culv_d3d12_rin
 culv_result culv_d3d12_ring_create(culv_d3d_device *d3d, const culv_d3d12_ring_desc *desc,
                                    culv_ring **out)
 {
-    culv_d3d12_ring_desc d;
-    CULVI_REQUIRE(NULL, d3d);
-    CULVI_REQUIRE2(d3d->voice, desc, out);
-    culv_result result = culvi_d3d_check_api(d3d, &culvi_d3d12, __func__);
-    if (result == CULV_OK) result = culvi_desc_read(d3d->voice, &d, sizeof d, desc, ring_api.desc);
-    if (result == CULV_OK)
-        result = culvi_graphics_ring_check(&ring_api, &d3d->base, d.label, d.max_depth, d.side,
-                                           d.num_resources);
-    if (result != CULV_OK) return result;
+    CULVI_REQUIRE_WITH2(d3d, d3d->voice, desc, out);
+    CULVI_TRY(culvi_d3d_check_api(d3d, &culvi_d3d12, __func__));
+    CULVI_READ(d3d->voice, culv_d3d12_ring_desc, d, desc);
+    CULVI_TRY(culvi_graphics_ring_check(&ring_api, &d3d->base, d.label, d.max_depth, d.side,
+                                        d.num_resources));
     if (d.num_resources > 0 && d.resources == NULL)
         return culvi_fail(d3d->voice, d.label, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
                           "culv_d3d12_ring_desc.resources is NULL");
-    culvi_graphics_ring *ring = culvi_alloc(sizeof *ring);
-    if (ring == NULL) return culvi_fail_host_memory(d3d->voice, d.label);
+    CULVI_NEW(culvi_graphics_ring, ring, d3d->voice, d.label);
     culvi_graphics_ring_init(ring, &ring_api, &d3d->base, d.max_depth, d.side, d.label);
-    result = culvi_graphics_ring_set_waits(ring, d.waits);
+    culv_result result = culvi_graphics_ring_set_waits(ring, d.waits);
     if (result == CULV_OK) result = culvi_graphics_ring_make_timelines(ring, 0);
     for (uint32_t i = 0; i < d.num_resources && result == CULV_OK; i++)
         result = make_resource(ring, &d.resources[i], i);
     if (result == CULV_OK) result = culvi_graphics_ring_make_core(ring, d.settings);
-    if (result != CULV_OK) {
-        culvi_graphics_ring_unmake(ring, NULL);
-        culvi_free(ring);
-        return result;
-    }
+    CULVI_TRY_OR(result, (culvi_graphics_ring_unmake(ring, NULL), culvi_free(ring)));
     culvi_graphics_ref(&d3d->base);
     *out = ring->core;
     return CULV_OK;
@@ -166,8 +150,7 @@ culv_result culv_d3d12_ring_submit(culv_ring *ring, ID3D12CommandQueue *queue,
     culvi_graphics_ring *mine = culvi_ring_of_api(ring, &ring_api.ring, __func__);
     if (mine == NULL) return CULV_ERROR_INVALID;
     CULVI_REQUIRE3(&ring->device->voice, queue, list, frame);
-    culv_result result = check_type(mine, queue, list); /* also of one that is kept */
-    if (result != CULV_OK) return result;
+    CULVI_TRY(check_type(mine, queue, list)); /* also of one that is kept */
     const culvi_graphics_work work = {.queue = queue, .commands = list};
     return culvi_graphics_ring_submit(mine, &work, frame, __func__);
 }

@@ -2,13 +2,9 @@
 /* VMM allocations as heaps of Direct3D 12, and vectors as buffers in such heaps. */
 #include "d3d/d3d12_core.h"
 /* after it */
-#include "base/alloc.h"
-#include "base/desc.h"
 #include "culvert/d3d12.h"
 #include "graphics/vector_view.h"
 #include "vmm/allocation.h"
-
-#include <inttypes.h>
 
 typedef struct d3d12_view {
     culv_vector_view base;
@@ -20,8 +16,7 @@ typedef struct d3d12_view {
 static culv_result check(const culv_d3d_device *d3d, const char *label,
                          const culv_vmm_allocation *a)
 {
-    culv_result result = culvi_check_exporter(d3d->base.device, label, &a->uuid, "VMM allocation");
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_check_exporter(d3d->base.device, label, &a->uuid, "VMM allocation"));
     if (a->usage & (CULV_VMM_USAGE_TILE_POOL | CULV_VMM_USAGE_MULTICAST))
         return culvi_fail(d3d->voice, label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
                           "the VMM allocation is a %s; open an ordinary allocation",
@@ -65,9 +60,8 @@ static culv_result open_heap(const culv_d3d_device *d3d, const char *label, culv
 {
     culv_handle handle = {.type = CULV_HANDLE_NONE};
     ID3D12Heap *heap = NULL;
-    culv_result result = check(d3d, label, a);
-    if (result == CULV_OK) result = culv_vmm_export_dup(a, CULV_HANDLE_OPAQUE_WIN32, &handle);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(check(d3d, label, a));
+    CULVI_TRY(culv_vmm_export_dup(a, CULV_HANDLE_OPAQUE_WIN32, &handle));
     const HRESULT hr = ID3D12Device_OpenSharedHandle(culvi_d3d12_device(d3d), handle.value.win32,
                                                      &culvi_iid_d3d12_heap, (void **)&heap);
     culv_handle_close(&handle);
@@ -87,18 +81,12 @@ static culv_result open_heap(const culv_d3d_device *d3d, const char *label, culv
 culv_result culv_d3d12_heap_from_vmm(culv_d3d_device *d3d, culv_vmm_allocation *allocation,
                                      ID3D12Heap **out)
 {
-    CULVI_REQUIRE(NULL, d3d);
-    CULVI_REQUIRE2(d3d->voice, allocation, out);
-    culv_result result = culvi_d3d_check_api(d3d, &culvi_d3d12, __func__);
-    return result != CULV_OK ? result : open_heap(d3d, allocation->label, allocation, out);
+    CULVI_REQUIRE_WITH2(d3d, d3d->voice, allocation, out);
+    CULVI_TRY(culvi_d3d_check_api(d3d, &culvi_d3d12, __func__));
+    return open_heap(d3d, allocation->label, allocation, out);
 }
 
 /* Vectors -------------------------------------------------------------------------------------- */
-
-static const culv_d3d_device *device_of(const culv_vector_view *view)
-{
-    return culvi_d3d_of(view->graphics);
-}
 
 static void drop(culv_vector_view *view, const culvi_view_part *part)
 {
@@ -109,11 +97,10 @@ static void drop(culv_vector_view *view, const culvi_view_part *part)
 
 static culv_result make(culv_vector_view *view, const culv_part *chunk, culvi_view_part *part)
 {
-    const culv_d3d_device *d3d = device_of(view);
+    const culv_d3d_device *d3d = culvi_d3d_of(view->graphics);
     ID3D12Heap *heap = NULL;
     ID3D12Resource *buffer = NULL;
-    culv_result result = open_heap(d3d, view->label, chunk->allocation, &heap);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(open_heap(d3d, view->label, chunk->allocation, &heap));
     const D3D12_RESOURCE_DESC desc =
         culvi_d3d12_buffer_desc(chunk->size, ((const d3d12_view *)view)->flags);
     const HRESULT hr = ID3D12Device_CreatePlacedResource(
@@ -135,18 +122,12 @@ culv_result culv_d3d12_vector_view_create(culv_d3d_device *d3d, culv_vector *vec
                                           const culv_d3d12_vector_view_desc *desc,
                                           culv_vector_view **out)
 {
-    culv_d3d12_vector_view_desc d = culv_d3d12_vector_view_desc_init();
-    CULVI_REQUIRE(NULL, d3d);
-    CULVI_REQUIRE2(d3d->voice, vector, out);
-    culv_result result = culvi_d3d_check_api(d3d, &culvi_d3d12, __func__);
-    if (result == CULV_OK && desc != NULL)
-        result = culvi_desc_read(d3d->voice, &d, sizeof d, desc, "culv_d3d12_vector_view_desc");
-    if (result != CULV_OK) return result;
+    CULVI_REQUIRE_WITH2(d3d, d3d->voice, vector, out);
+    CULVI_TRY(culvi_d3d_check_api(d3d, &culvi_d3d12, __func__));
+    CULVI_READ(d3d->voice, culv_d3d12_vector_view_desc, d, desc);
     if (d.label == NULL) d.label = vector->label;
-    result = culvi_vector_view_check(&d3d->base, d.label, vector);
-    if (result != CULV_OK) return result;
-    d3d12_view *view = culvi_alloc(sizeof *view);
-    if (view == NULL) return culvi_fail_host_memory(d3d->voice, d.label);
+    CULVI_TRY(culvi_vector_view_check(&d3d->base, d.label, vector));
+    CULVI_NEW(d3d12_view, view, d3d->voice, d.label);
     view->flags = (D3D12_RESOURCE_FLAGS)d.resource_flags;
     culvi_vector_view_init(&view->base, &view_api, &d3d->base, vector, d.label);
     return culvi_vector_view_made(&view->base, CULV_OK, out);

@@ -2,10 +2,7 @@
 /* Resources of Direct3D 9 that are registered with CUDA, and its devices. */
 #include "d3d/d3d_register.h"
 /* after it */
-#include "cuda/context.h"
-
 #include <d3d9.h>
-#include <string.h>
 
 static const GUID iid_d3d9_ex = {
     0x02177241, 0x69fc, 0x400c, {0x8f, 0xf1, 0x93, 0xa4, 0x4d, 0xf6, 0x86, 0x1d}};

@@ -3,14 +3,11 @@
  * handles and fences. */
 #include "d3d/d3d_attach.h"
 /* after it */
-#include "base/alloc.h"
-#include "base/desc.h"
 #include "d3d/d3d_register.h"
-#include "graphics/lost.h"
+#include "graphics/graphics_ring.h"
 
 #include <dxgi.h>
 #include <stdio.h>
-#include <string.h>
 
 culv_result culvi_d3d_check_api(const culv_d3d_device *d3d, const culvi_d3d_api *api,
                                 const char *call)
@@ -40,13 +37,12 @@ culv_result culvi_d3d_as(const culv_d3d_device *d3d, const char *label, void *ob
 static culv_result identify(culvi_graphics *graphics, const culv_luid *luid, const char *native)
 {
     const culv_device *device = graphics->device;
-    char buffer[768] = "";
-    culvi_text text = {buffer, sizeof buffer, 0};
+    CULVI_TEXT(text, 768);
     graphics->luid = *luid;
     graphics->node_mask = 1;
     culvi_text_add(&text, "adapter of ");
     culvi_text_add_luid(&text, luid, 1);
-    snprintf(graphics->name, sizeof graphics->name, "%s", buffer);
+    snprintf(graphics->name, sizeof graphics->name, "%s", text.data);
     if (device->caps.luid_valid && culvi_luid_equal(&device->caps.luid, luid)) {
         /* Direct3D tells no UUID. */
         graphics->uuid = device->caps.uuid;
@@ -58,7 +54,7 @@ static culv_result identify(culvi_graphics *graphics, const culv_luid *luid, con
                       CULV_REASON_DEVICE_MISMATCH,
                       "the %s is on the %s; open the device by %s(), which finds the one that "
                       "matches",
-                      native, buffer, graphics->api->words->open_call);
+                      native, text.data, graphics->api->words->open_call);
 }
 
 static culv_result read_adapter(IDXGIAdapter *adapter, culv_luid *out)
@@ -111,35 +107,25 @@ culv_result culv_d3d_attach(culv_device *device, const culv_d3d_device_desc *des
 {
     static const culvi_d3d_api *const apis[] = {&culvi_d3d12, &culvi_d3d11};
     const GUID *const ids[] = {&culvi_d3d12.device_iid, &culvi_d3d11.device_iid};
-    culv_d3d_device_desc d;
     culv_luid luid;
     void *as = NULL;
     CULVI_REQUIRE(NULL, device);
     const culvi_voice *voice = &device->voice;
     CULVI_REQUIRE2(voice, desc, out);
-    culv_result result = culvi_desc_read(voice, &d, sizeof d, desc, "culv_d3d_device_desc");
-    if (result != CULV_OK) return result;
-    if (d.device == NULL)
-        return culvi_fail(voice, d.label, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
-                          "culv_d3d_device_desc.device is NULL");
+    CULVI_READ(voice, culv_d3d_device_desc, d, desc);
+    CULVI_REQUIRE_FIELD(voice, culv_d3d_device_desc, d, device);
     const int found = culvi_d3d_pick(d.device, ids, 2, &as);
     if (found < 0)
         return culvi_fail(voice, d.label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                           "culv_d3d_device_desc.device is no ID3D12Device and no ID3D11Device");
     const culvi_d3d_api *api = apis[found];
-    result = api->read_luid(voice, d.label, as, &luid);
-    if (result != CULV_OK) return result;
-    culv_d3d_device *d3d = culvi_alloc(sizeof *d3d);
-    if (d3d == NULL) return culvi_fail_host_memory(voice, d.label);
+    CULVI_TRY(api->read_luid(voice, d.label, as, &luid));
+    CULVI_NEW(culv_d3d_device, d3d, voice, d.label);
     culvi_graphics_init(&d3d->base, api->graphics, device, d.label);
     d3d->voice = voice;
     d3d->of = api;
     d3d->device = as;
-    result = identify(&d3d->base, &luid, api->device_name);
-    if (result != CULV_OK) {
-        culvi_free(d3d);
-        return result;
-    }
+    CULVI_TRY_OR(identify(&d3d->base, &luid, api->device_name), culvi_free(d3d));
     IUnknown_AddRef((IUnknown *)d3d->device);
     culvi_graphics_attached(&d3d->base);
     *out = d3d;
@@ -162,9 +148,7 @@ culv_result culv_d3d_device_lost(culv_d3d_device *d3d)
 
 void culv_d3d_detach(culv_d3d_device **d3d)
 {
-    if (d3d == NULL || *d3d == NULL) return;
-    culv_d3d_device *mine = *d3d;
-    *d3d = NULL;
+    CULVI_TAKE(culv_d3d_device, mine, d3d);
     culvi_graphics_unref(&mine->base);
 }
 
@@ -217,8 +201,7 @@ culv_result culvi_d3d_fail_share(const culv_d3d_device *d3d, const char *label, 
 culv_result culv_d3d_export_dup(culv_d3d_device *d3d, IUnknown *object, const wchar_t *name,
                                 culv_handle *out)
 {
-    CULVI_REQUIRE(NULL, d3d);
-    CULVI_REQUIRE2(d3d->voice, object, out);
+    CULVI_REQUIRE_WITH2(d3d, d3d->voice, object, out);
     return d3d->of->share(d3d, d3d->base.label, object, name, out);
 }
 

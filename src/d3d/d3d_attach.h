@@ -44,7 +44,7 @@ struct culvi_d3d_api {
     culvi_d3d_texture (*texture_of)(void *resource);
     /* Of a descriptor that was read; `name` is whose fields messages name. */
     culv_result (*create_buffer)(culv_d3d_device *d3d, const culv_d3d_buffer_create_desc *d,
-                                 const char *name, culv_shared_buffer **out);
+                                 culv_shared_buffer **out);
     culv_result (*create_image)(culv_d3d_device *d3d, const culv_d3d_image_create_desc *d,
                                 const char *name, culv_shared_image **out);
     /* Makes shadow->image by `make`, which has what the caller said. */
@@ -79,6 +79,10 @@ int culvi_d3d_fence_value(const culvi_d3d_api *api, void *fence, uint64_t *out);
 culv_result culvi_d3d_as(const culv_d3d_device *d3d, const char *label, void *object,
                          const GUID *id, const char *name, void **as);
 
+/* The same for a `kind` of the attachment's API: resource, fence, commands. */
+#define CULVI_D3D_AS(d3d, label, object, kind, as)                                                 \
+    culvi_d3d_as((d3d), (label), (object), &(d3d)->of->kind##_iid, (d3d)->of->kind##_name, (as))
+
 /* Records why no shared handle came from `call`. `advice` is what the caller can do. */
 culv_result culvi_d3d_fail_share(const culv_d3d_device *d3d, const char *label, HRESULT code,
                                  const char *call, const char *what, const wchar_t *name,
@@ -95,7 +99,7 @@ typedef struct culvi_d3d_made {
 
 /* Both halves, of descriptors that were checked. */
 culv_result culvi_d3d_make_buffer(culv_d3d_device *d3d, const culv_d3d_buffer_create_desc *d,
-                                  const char *name, const void *native, culv_shared_buffer **out);
+                                  const void *native, culv_shared_buffer **out);
 culv_result culvi_d3d_make_image(culv_d3d_device *d3d, const culv_d3d_image_create_desc *d,
                                  const char *name, culvi_d3d_texture texture, const void *native,
                                  culv_shared_image **out);

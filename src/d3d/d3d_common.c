@@ -2,15 +2,7 @@
 /* COM objects and HRESULTs: what is the same in all versions of Direct3D. */
 #include "d3d/d3d_common.h"
 /* after it */
-#include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
-
-static bool is_removed(HRESULT code)
-{
-    return (int)code == CULVI_D3D_REMOVED || (int)code == CULVI_D3D_HUNG ||
-           (int)code == CULVI_D3D_RESET || (int)code == CULVI_D3D_INTERNAL_ERROR;
-}
 
 const char *culvi_d3d_code_name(HRESULT code)
 {
@@ -32,7 +24,8 @@ culv_result culvi_fail_d3d(const culvi_voice *voice, const char *label, HRESULT 
     va_start(args, format);
     vsnprintf(what, sizeof what, format, args);
     va_end(args);
-    if (is_removed(code))
+    if ((int)code == CULVI_D3D_REMOVED || (int)code == CULVI_D3D_HUNG ||
+        (int)code == CULVI_D3D_RESET || (int)code == CULVI_D3D_INTERNAL_ERROR)
         return culvi_fail_native(voice, label, CULV_ERROR_ASYNC, CULV_REASON_DEVICE_LOST,
                                  CULV_NATIVE_D3D, (int64_t)(uint32_t)code, call,
                                  "%s: %s answered %#lx (the device is removed; %s says why)", what,

@@ -3,12 +3,7 @@
  * "Direct3D Interoperability". */
 #include "d3d/d3d_image.h"
 
-#include "base/text.h"
 #include "core/image.h"
-#include "cuda/format.h"
-
-#include <inttypes.h>
-#include <string.h>
 
 /* Families of formats that a view may cast a TYPELESS texture to, by dxgiformat.h's numbers:
  * `first` to `last`, and one more that stands elsewhere (0: none). Source: "Format casting rules"
@@ -87,15 +82,14 @@ static void list(culvi_text *text, const struct family *family)
 static culv_result choose_format(const culvi_voice *voice, const char *label, const char *desc,
                                  uint32_t own, uint32_t named, culv_format *out)
 {
-    char buffer[512] = "";
-    culvi_text legal = {buffer, sizeof buffer, 0};
+    CULVI_TEXT(legal, 512);
     const struct family *family = family_of(own);
     if (family != NULL && !has(family, named)) {
         list(&legal, family);
         return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_FORMAT,
                           "the texture is %s, and %s.format is DXGI_FORMAT %" PRIu32
                           "; name what CUDA shall see in it: %s",
-                          family->name, desc, named, buffer);
+                          family->name, desc, named, legal.data);
     }
     if (family == NULL && named != 0 && named != own)
         return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_FORMAT,
@@ -131,9 +125,8 @@ culv_result culvi_d3d_describe_image(const culvi_voice *voice, const culvi_d3d_t
     if (fault != NULL)
         return culvi_fail(voice, view->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE,
                           "CUDA cannot map the resource as a texture: %s", fault);
-    culv_result result =
-        choose_format(voice, view->label, view->desc, texture->format, view->format, &format);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(
+        choose_format(voice, view->label, view->desc, texture->format, view->format, &format));
     const uint32_t layers = texture->sides == 3 ? 1 : texture->depth_or_layers;
     if (view->cube && (texture->sides != 2 || layers == 0 || layers % 6 != 0 ||
                        texture->width != texture->height))
@@ -183,12 +176,6 @@ static bool registers(uint32_t dxgi)
     for (size_t i = 0; i < sizeof ranges / sizeof ranges[0]; i++)
         if (dxgi >= ranges[i].first && dxgi <= ranges[i].last) return true;
     return false;
-}
-
-/* Those that no format of Vulkan is: what their texels are. */
-static uint32_t plain_format(uint32_t dxgi)
-{
-    return dxgi == 65 ? 61 : dxgi == 88 ? 87 : dxgi;
 }
 
 uint32_t culvi_d3d_format_from_d3d9(uint32_t format)
@@ -278,12 +265,14 @@ culv_result culvi_d3d_check_candidate(const culvi_voice *voice, const culvi_d3d_
     if (c->is_buffer) return CULV_OK;
     if (!registers(c->texture.format)) return refuse_format(voice, c, desc->label);
     culvi_d3d_texture texture = c->texture;
-    texture.format = plain_format(texture.format);
+    /* Two that no format of Vulkan is: A8 and B8G8R8X8, by what their texels are. */
+    if (texture.format == 65) texture.format = 61;
+    if (texture.format == 88) texture.format = 87;
     const culvi_d3d_view view = {.desc = "culv_d3d_register_desc",
                                  .label = desc->label,
                                  .cube = c->cube,
                                  .no_surfaces = desc->no_surfaces != 0};
-    culv_result result = culvi_d3d_describe_image(voice, &texture, &view, out);
-    if (result == CULV_OK) out->texture_gather = desc->texture_gather != 0;
-    return result;
+    CULVI_TRY(culvi_d3d_describe_image(voice, &texture, &view, out));
+    out->texture_gather = desc->texture_gather != 0;
+    return CULV_OK;
 }

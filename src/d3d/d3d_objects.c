@@ -3,8 +3,6 @@
  * shared twins of textures that cannot be shared. */
 #include "d3d/d3d_attach.h"
 /* after it */
-#include "base/alloc.h"
-#include "base/desc.h"
 #include "core/semaphore.h"
 
 /* A field that one API alone has. */
@@ -26,27 +24,30 @@ static culv_result check_fields(const culv_d3d_device *d3d, const char *label, c
     return CULV_OK;
 }
 
+/* Refuses such fields of the other API, each of which is a FIELD(). */
+#define CHECK_FIELDS(d3d, type, local, ...)                                                        \
+    do {                                                                                           \
+        const field fields[] = {__VA_ARGS__};                                                      \
+        CULVI_TRY(                                                                                 \
+            check_fields((d3d), (local).label, #type, fields, sizeof fields / sizeof fields[0]));  \
+    } while (0)
+#define FIELD(api, local, name)                                                                    \
+    {                                                                                              \
+        (local).name != 0, &culvi_d3d##api, #name                                                  \
+    }
+
 /* The caller's memory -------------------------------------------------------------------------- */
 
 culv_result culv_d3d_memory_import(culv_d3d_device *d3d, const culv_d3d_memory_desc *desc,
                                    culv_memory **out)
 {
-    static const char name[] = "culv_d3d_memory_desc";
     culvi_memory_ask ask = {.callers_buffers = false};
-    culv_d3d_memory_desc d;
-    CULVI_REQUIRE(NULL, d3d);
-    CULVI_REQUIRE2(d3d->voice, desc, out);
-    culv_result result = culvi_desc_read(d3d->voice, &d, sizeof d, desc, name);
-    if (result != CULV_OK) return result;
-    if (d.object == NULL)
-        return culvi_fail(d3d->voice, d.label, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
-                          "%s.object is NULL", name);
-    const field fields[] = {{d.size != 0, &culvi_d3d11, "size"}};
-    result = check_fields(d3d, d.label, name, fields, 1);
-    if (result != CULV_OK) return result;
+    CULVI_REQUIRE_WITH2(d3d, d3d->voice, desc, out);
+    CULVI_READ(d3d->voice, culv_d3d_memory_desc, d, desc);
+    CULVI_REQUIRE_FIELD(d3d->voice, culv_d3d_memory_desc, d, object);
+    CHECK_FIELDS(d3d, culv_d3d_memory_desc, d, FIELD(11, d, size));
     ask.label = d.label;
-    result = d3d->of->ask_memory(d3d, &d, &ask);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(d3d->of->ask_memory(d3d, &d, &ask));
     return d.shared ? culvi_graphics_acquire(&d3d->base, &ask, out)
                     : culvi_graphics_import(&d3d->base, &ask, out);
 }
@@ -68,35 +69,25 @@ static culv_result check_resource(const culv_memory *memory, void *resource, con
 culv_result culv_d3d_image_map(culv_d3d_device *d3d, culv_memory *memory,
                                const culv_d3d_image_desc *desc, culv_image **out)
 {
-    static const char name[] = "culv_d3d_image_desc";
-    culv_d3d_image_desc d;
     culv_image_desc map;
     void *resource = NULL;
-    CULVI_REQUIRE(NULL, d3d);
-    CULVI_REQUIRE2(d3d->voice, memory, desc);
+    CULVI_REQUIRE_WITH2(d3d, d3d->voice, memory, desc);
     CULVI_REQUIRE(d3d->voice, out);
-    culv_result result = culvi_desc_read(d3d->voice, &d, sizeof d, desc, name);
-    if (result != CULV_OK) return result;
-    if (d.resource == NULL)
-        return culvi_fail(d3d->voice, d.label, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
-                          "%s.resource is NULL", name);
-    const field fields[] = {{d.offset != 0, &culvi_d3d12, "offset"}};
-    result = check_fields(d3d, d.label, name, fields, 1);
-    if (result == CULV_OK)
-        result = culvi_d3d_as(d3d, d.label, d.resource, &d3d->of->resource_iid,
-                              d3d->of->resource_name, &resource);
-    if (result == CULV_OK) result = check_resource(memory, resource, d.label);
-    if (result != CULV_OK) return result;
+    CULVI_READ(d3d->voice, culv_d3d_image_desc, d, desc);
+    CULVI_REQUIRE_FIELD(d3d->voice, culv_d3d_image_desc, d, resource);
+    CHECK_FIELDS(d3d, culv_d3d_image_desc, d, FIELD(12, d, offset));
+    CULVI_TRY(CULVI_D3D_AS(d3d, d.label, d.resource, resource, &resource));
+    CULVI_TRY(check_resource(memory, resource, d.label));
     const culvi_d3d_texture texture = d3d->of->texture_of(resource);
-    const culvi_d3d_view view = {.desc = name,
+    const culvi_d3d_view view = {.desc = "culv_d3d_image_desc",
                                  .label = d.label,
                                  .offset = d.offset,
                                  .cube = d.cube != 0,
                                  .format = d.format,
                                  .texels = d.texels,
                                  .no_surfaces = d.no_surfaces != 0};
-    result = culvi_d3d_describe_image(d3d->voice, &texture, &view, &map);
-    return result == CULV_OK ? culv_image_map(memory, &map, out) : result;
+    CULVI_TRY(culvi_d3d_describe_image(d3d->voice, &texture, &view, &map));
+    return culv_image_map(memory, &map, out);
 }
 
 /* Memory that Culvert makes -------------------------------------------------------------------- */
@@ -126,10 +117,11 @@ void culvi_d3d_unmake(culvi_graphics *graphics, const culvi_native *native)
 }
 
 culv_result culvi_d3d_make_buffer(culv_d3d_device *d3d, const culv_d3d_buffer_create_desc *d,
-                                  const char *name, const void *native, culv_shared_buffer **out)
+                                  const void *native, culv_shared_buffer **out)
 {
     const culvi_d3d_made what = {.size = d->size, .native = native};
-    culvi_plan plan = {.label = d->label, .desc = &what, .desc_name = name};
+    culvi_plan plan = {
+        .label = d->label, .desc = &what, .desc_name = "culv_d3d_buffer_create_desc"};
     return culvi_shared_buffer_create(&d3d->base, &plan, out);
 }
 
@@ -152,57 +144,35 @@ culv_result culvi_d3d_make_image(culv_d3d_device *d3d, const culv_d3d_image_crea
 culv_result culv_d3d_buffer_create(culv_d3d_device *d3d, const culv_d3d_buffer_create_desc *desc,
                                    culv_shared_buffer **out)
 {
-    static const char name[] = "culv_d3d_buffer_create_desc";
-    culv_d3d_buffer_create_desc d;
-    CULVI_REQUIRE(NULL, d3d);
-    CULVI_REQUIRE2(d3d->voice, desc, out);
-    culv_result result = culvi_desc_read(d3d->voice, &d, sizeof d, desc, name);
-    if (result != CULV_OK) return result;
-    const field fields[] = {{d.resource_flags != 0, &culvi_d3d12, "resource_flags"},
-                            {d.bind_flags != 0, &culvi_d3d11, "bind_flags"},
-                            {d.misc_flags != 0, &culvi_d3d11, "misc_flags"},
-                            {d.stride != 0, &culvi_d3d11, "stride"},
-                            {d.keyed_mutex != 0, &culvi_d3d11, "keyed_mutex"},
-                            {d.kmt != 0, &culvi_d3d11, "kmt"}};
-    result = check_fields(d3d, d.label, name, fields, sizeof fields / sizeof fields[0]);
-    return result == CULV_OK ? d3d->of->create_buffer(d3d, &d, name, out) : result;
+    CULVI_REQUIRE_WITH2(d3d, d3d->voice, desc, out);
+    CULVI_READ(d3d->voice, culv_d3d_buffer_create_desc, d, desc);
+    CHECK_FIELDS(d3d, culv_d3d_buffer_create_desc, d, FIELD(12, d, resource_flags),
+                 FIELD(11, d, bind_flags), FIELD(11, d, misc_flags), FIELD(11, d, stride),
+                 FIELD(11, d, keyed_mutex), FIELD(11, d, kmt));
+    return d3d->of->create_buffer(d3d, &d, out);
 }
 
 culv_result culv_d3d_image_create(culv_d3d_device *d3d, const culv_d3d_image_create_desc *desc,
                                   culv_shared_image **out)
 {
-    static const char name[] = "culv_d3d_image_create_desc";
-    culv_d3d_image_create_desc d;
-    CULVI_REQUIRE(NULL, d3d);
-    CULVI_REQUIRE2(d3d->voice, desc, out);
-    culv_result result = culvi_desc_read(d3d->voice, &d, sizeof d, desc, name);
-    if (result != CULV_OK) return result;
-    const field fields[] = {{d.resource_desc != NULL, &culvi_d3d12, "resource_desc"},
-                            {d.texture_desc != NULL, &culvi_d3d11, "texture_desc"},
-                            {d.keyed_mutex != 0, &culvi_d3d11, "keyed_mutex"},
-                            {d.kmt != 0, &culvi_d3d11, "kmt"}};
-    result = check_fields(d3d, d.label, name, fields, sizeof fields / sizeof fields[0]);
-    return result == CULV_OK ? d3d->of->create_image(d3d, &d, name, out) : result;
+    CULVI_REQUIRE_WITH2(d3d, d3d->voice, desc, out);
+    CULVI_READ(d3d->voice, culv_d3d_image_create_desc, d, desc);
+    CHECK_FIELDS(d3d, culv_d3d_image_create_desc, d, FIELD(12, d, resource_desc),
+                 FIELD(11, d, texture_desc), FIELD(11, d, keyed_mutex), FIELD(11, d, kmt));
+    return d3d->of->create_image(d3d, &d, "culv_d3d_image_create_desc", out);
 }
 
-/* Either API's half. NULL for another back-end's. */
-static const culvi_native *half_of(const culvi_pair *pair)
+/* The resource of either API. NULL for another back-end's. */
+static IUnknown *resource_of(const culvi_pair *pair)
 {
     const culvi_graphics_api *api = pair->graphics->api;
-    return api == culvi_d3d11.graphics || api == culvi_d3d12.graphics ? &pair->native : NULL;
+    const bool ours = api == culvi_d3d11.graphics || api == culvi_d3d12.graphics;
+    return ours ? culvi_d3d_object(pair->native.object) : NULL;
 }
 
-IUnknown *culv_d3d_buffer_resource(const culv_shared_buffer *buffer)
-{
-    const culvi_native *half = buffer != NULL ? half_of(&buffer->pair) : NULL;
-    return half != NULL ? culvi_d3d_object(half->object) : NULL;
-}
-
-IUnknown *culv_d3d_image_resource(const culv_shared_image *image)
-{
-    const culvi_native *half = image != NULL ? half_of(&image->pair) : NULL;
-    return half != NULL ? culvi_d3d_object(half->object) : NULL;
-}
+CULVI_GETTER(IUnknown *, culv_d3d_buffer_resource, culv_shared_buffer, resource_of(&self->pair),
+             NULL)
+CULVI_GETTER(IUnknown *, culv_d3d_image_resource, culv_shared_image, resource_of(&self->pair), NULL)
 
 /* Fences --------------------------------------------------------------------------------------- */
 
@@ -216,16 +186,12 @@ culv_result culv_d3d_semaphore_import(culv_d3d_device *d3d, IUnknown *fence, con
 {
     culv_semaphore_desc d = culv_semaphore_desc_init();
     void *as = NULL;
-    CULVI_REQUIRE(NULL, d3d);
-    CULVI_REQUIRE2(d3d->voice, fence, out);
+    CULVI_REQUIRE_WITH2(d3d, d3d->voice, fence, out);
     d.type = CULV_SEMAPHORE_TIMELINE;
     d.label = label;
-    culv_result result =
-        culvi_d3d_as(d3d, label, fence, &d3d->of->fence_iid, d3d->of->fence_name, &as);
-    if (result == CULV_OK)
-        result = culvi_graphics_import_semaphore(&d3d->base, (uint64_t)(uintptr_t)as, &d,
-                                                 "culv_d3d_semaphore_import()", out);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(CULVI_D3D_AS(d3d, label, fence, fence, &as));
+    CULVI_TRY(culvi_graphics_import_semaphore(&d3d->base, (uint64_t)(uintptr_t)as, &d,
+                                              "culv_d3d_semaphore_import()", out));
     IUnknown_AddRef((IUnknown *)as);
     (*out)->present.read = d3d->of->read_fence;
     (*out)->present.release = release_fence;
@@ -237,22 +203,15 @@ culv_result culv_d3d_semaphore_create(culv_d3d_device *d3d,
                                       const culv_d3d_semaphore_create_desc *desc,
                                       culv_shared_semaphore **out)
 {
-    static const char name[] = "culv_d3d_semaphore_create_desc";
-    culv_d3d_semaphore_create_desc d = culv_d3d_semaphore_create_desc_init();
-    CULVI_REQUIRE(NULL, d3d);
-    CULVI_REQUIRE(d3d->voice, out);
-    culv_result result =
-        desc != NULL ? culvi_desc_read(d3d->voice, &d, sizeof d, desc, name) : CULV_OK;
-    const field fields[] = {{d.fallback != 0, &culvi_d3d12, "fallback"}};
-    if (result == CULV_OK) result = check_fields(d3d, d.label, name, fields, 1);
-    if (result != CULV_OK) return result;
+    CULVI_REQUIRE_WITH(d3d, d3d->voice, out);
+    CULVI_READ(d3d->voice, culv_d3d_semaphore_create_desc, d, desc);
+    CHECK_FIELDS(d3d, culv_d3d_semaphore_create_desc, d, FIELD(12, d, fallback));
     culvi_semaphore_plan plan = {.label = d.label,
-                                 .desc_name = name,
+                                 .desc_name = "culv_d3d_semaphore_create_desc",
                                  .fallback = d.fallback,
                                  .type = CULV_SEMAPHORE_TIMELINE,
                                  .initial_value = d.initial_value};
-    result = culvi_shared_semaphore_create(&d3d->base, &plan, out);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_shared_semaphore_create(&d3d->base, &plan, out));
     culvi_semaphore_pair_reads(&(*out)->pair);
     culv_semaphore *cuda = (*out)->pair.cuda;
     cuda->present.read = d3d->of->read_fence; /* the pair holds the fence while there are signals */
@@ -272,39 +231,24 @@ IUnknown *culv_d3d_semaphore_fence(const culv_shared_semaphore *semaphore)
 culv_result culv_d3d_shadow_create(culv_d3d_device *d3d, const culv_d3d_shadow_desc *desc,
                                    culv_d3d_shadow **out)
 {
-    static const char name[] = "culv_d3d_shadow_desc";
-    culv_d3d_shadow_desc d;
     culv_d3d_image_create_desc make = culv_d3d_image_create_desc_init();
     void *resource = NULL;
-    CULVI_REQUIRE(NULL, d3d);
-    CULVI_REQUIRE2(d3d->voice, desc, out);
-    culv_result result = culvi_desc_read(d3d->voice, &d, sizeof d, desc, name);
-    if (result != CULV_OK) return result;
-    if (d.resource == NULL)
-        return culvi_fail(d3d->voice, d.label, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
-                          "%s.resource is NULL", name);
-    const field fields[] = {{d.keyed_mutex != 0, &culvi_d3d11, "keyed_mutex"}};
-    result = check_fields(d3d, d.label, name, fields, 1);
-    if (result != CULV_OK) return result;
-    result = culvi_d3d_as(d3d, d.label, d.resource, &d3d->of->resource_iid, d3d->of->resource_name,
-                          &resource);
-    if (result != CULV_OK) return result;
+    CULVI_REQUIRE_WITH2(d3d, d3d->voice, desc, out);
+    CULVI_READ(d3d->voice, culv_d3d_shadow_desc, d, desc);
+    CULVI_REQUIRE_FIELD(d3d->voice, culv_d3d_shadow_desc, d, resource);
+    CHECK_FIELDS(d3d, culv_d3d_shadow_desc, d, FIELD(11, d, keyed_mutex));
+    CULVI_TRY(CULVI_D3D_AS(d3d, d.label, d.resource, resource, &resource));
     make.cube = d.cube;
     make.format = d.format;
     make.texels = d.texels;
     make.no_surfaces = d.no_surfaces;
     make.keyed_mutex = d.keyed_mutex;
     make.label = d.label;
-    culv_d3d_shadow *shadow = culvi_alloc(sizeof *shadow);
-    if (shadow == NULL) return culvi_fail_host_memory(d3d->voice, d.label);
+    CULVI_NEW(culv_d3d_shadow, shadow, d3d->voice, d.label);
     shadow->d3d = d3d;
     shadow->resource = resource;
     shadow->levels = 1;
-    result = d3d->of->create_twin(shadow, &make, name);
-    if (result != CULV_OK) {
-        culvi_free(shadow);
-        return result;
-    }
+    CULVI_TRY_OR(d3d->of->create_twin(shadow, &make, "culv_d3d_shadow_desc"), culvi_free(shadow));
     culvi_pair_set_owner(&shadow->image->pair, "culv_d3d_shadow_destroy");
     culvi_label_set(shadow->label, d.label);
     culvi_graphics_ref(&d3d->base);
@@ -325,22 +269,15 @@ culv_result culv_d3d_shadow_record(culv_d3d_shadow *shadow, IUnknown *commands, 
     CULVI_REQUIRE(NULL, shadow);
     const culv_d3d_device *d3d = shadow->d3d;
     CULVI_REQUIRE(d3d->voice, commands);
-    culv_result result = culvi_d3d_as(d3d, shadow->label, commands, &d3d->of->commands_iid,
-                                      d3d->of->commands_name, &as);
-    if (result == CULV_OK) result = d3d->of->record(shadow, as, state, from_twin != 0);
-    return result;
+    CULVI_TRY(CULVI_D3D_AS(d3d, shadow->label, commands, commands, &as));
+    return d3d->of->record(shadow, as, state, from_twin != 0);
 }
 
-const culv_shared_image *culv_d3d_shadow_image(const culv_d3d_shadow *shadow)
-{
-    return shadow != NULL ? shadow->image : NULL;
-}
+CULVI_GETTER(const culv_shared_image *, culv_d3d_shadow_image, culv_d3d_shadow, self->image, NULL)
 
 void culv_d3d_shadow_destroy(culv_d3d_shadow **shadow)
 {
-    if (shadow == NULL || *shadow == NULL) return;
-    culv_d3d_shadow *mine = *shadow;
-    *shadow = NULL;
+    CULVI_TAKE(culv_d3d_shadow, mine, shadow);
     culvi_pair_destroy(&mine->image->pair, NULL);
     IUnknown_Release((IUnknown *)mine->resource);
     culvi_graphics_unref(&mine->d3d->base);

@@ -4,14 +4,7 @@
  * so on). */
 #include "d3d/d3d_register.h"
 /* after it */
-#include "base/alloc.h"
-#include "base/attempt.h"
-#include "base/desc.h"
-#include "base/text.h"
-#include "cuda/context.h"
-
 #include <dxgi.h>
-#include <string.h>
 
 static const culvi_words words = {
     CULVI_D3D_ALL_WORDS,
@@ -53,9 +46,9 @@ static const char *explain(CUresult code)
 static culv_result destroy(culv_registration *r, const char *call)
 {
     (void)call;
-    culv_result result = culvi_registration_release(r, false);
-    if (result == CULV_OK) culvi_free(r);
-    return result;
+    CULVI_TRY(culvi_registration_release(r, false));
+    culvi_free(r);
+    return CULV_OK;
 }
 
 /* Direct3D needs no attachment, and Culvert asks nothing of it before a map. */
@@ -74,15 +67,14 @@ static unsigned flags_of(const culv_image_desc *image)
 static culv_result check_device(const culv_device *device, const char *label, const culv_luid *luid,
                                 bool software)
 {
-    char buffer[512] = "";
-    culvi_text text = {buffer, sizeof buffer, 0};
+    CULVI_TEXT(text, 512);
     if (device->caps.luid_valid && culvi_luid_equal(&device->caps.luid, luid)) return CULV_OK;
     culvi_text_add_luid(&text, luid, 1);
     culvi_text_add(&text, ", and ");
     culvi_d3d_add_device(&text, device, "it is in TCC mode");
     return culvi_fail(
         &device->voice, label, CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,
-        "the resource is of the adapter of %s; %s", buffer,
+        "the resource is of the adapter of %s; %s", text.data,
         software ? "the adapter is a software rasterizer (WARP or REF), and CUDA registers "
                    "resources of hardware devices alone"
                  : "open the culv_device by culv_device_open_for_d3d(), which finds the one that "
@@ -104,13 +96,9 @@ static culv_result make(const culvi_d3d_version *version, culv_device *device, v
         .make = version->make,
         .what = resource,
         .call = version->cuda_register};
-    culv_registration *made = culvi_alloc(sizeof *made);
-    if (made == NULL) return culvi_fail_host_memory(&device->voice, d->label);
+    CULVI_NEW(culv_registration, made, &device->voice, d->label);
     culv_result result = culvi_registration_make(device, &plan, made);
-    if (result != CULV_OK) {
-        culvi_free(made);
-        return result;
-    }
+    CULVI_TRY_OR(result, culvi_free(made));
     if (d->access != CULV_ACCESS_READ_WRITE)
         result = culvi_registration_set_access(made, d->access);
     if (result != CULV_OK) {
@@ -127,21 +115,13 @@ static culv_result make(const culvi_d3d_version *version, culv_device *device, v
     return CULV_OK;
 }
 
-/* NULL: it is no resource that CUDA registers. */
-static const culvi_d3d_version *version_of(IUnknown *resource, void **as)
-{
-    static const culvi_d3d_version *const versions[] = {&culvi_d3d11_version, &culvi_d3d10_version,
-                                                        &culvi_d3d9_version};
-    const GUID *const ids[] = {&culvi_d3d11_version.resource_iid, &culvi_d3d10_version.resource_iid,
-                               &culvi_d3d9_version.resource_iid};
-    const int found = culvi_d3d_pick(resource, ids, 3, as);
-    return found >= 0 ? versions[found] : NULL;
-}
-
 culv_result culv_d3d_register(culv_device *device, IUnknown *resource,
                               const culv_d3d_register_desc *desc, culv_registration **out)
 {
-    culv_d3d_register_desc d = culv_d3d_register_desc_init();
+    const culvi_d3d_version *const versions[] = {&culvi_d3d11_version, &culvi_d3d10_version,
+                                                 &culvi_d3d9_version};
+    const GUID *const ids[] = {&culvi_d3d11_version.resource_iid, &culvi_d3d10_version.resource_iid,
+                               &culvi_d3d9_version.resource_iid};
     culvi_d3d_candidate candidate = {.version = 0};
     culv_image_desc image = culv_image_desc_init();
     culv_luid luid;
@@ -150,26 +130,23 @@ culv_result culv_d3d_register(culv_device *device, IUnknown *resource,
     CULVI_REQUIRE(NULL, device);
     const culvi_voice *voice = &device->voice;
     CULVI_REQUIRE2(voice, resource, out);
-    culv_result result = desc != NULL
-                             ? culvi_desc_read(voice, &d, sizeof d, desc, "culv_d3d_register_desc")
-                             : CULV_OK;
-    if (result == CULV_OK)
-        result = culvi_check_access(voice, d.label, "culv_d3d_register_desc.access", d.access);
-    if (result != CULV_OK) return result;
-    const culvi_d3d_version *version = version_of(resource, &as);
-    if (version == NULL)
+    CULVI_READ(voice, culv_d3d_register_desc, d, desc);
+    CULVI_TRY(culvi_check_access(voice, d.label, "culv_d3d_register_desc.access", d.access));
+    const int found = culvi_d3d_pick(resource, ids, 3, &as);
+    if (found < 0)
         return culvi_fail(voice, d.label, CULV_ERROR_INVALID, CULV_REASON_HANDLE_KIND,
                           "the object is no ID3D11Resource, ID3D10Resource or IDirect3DResource9, "
                           "and CUDA registers nothing else; share the memory of Direct3D 12's: "
                           "culv_d3d_memory_import()");
+    const culvi_d3d_version *version = versions[found];
     if (!version->has(device->cuda) || device->cuda->cuGraphicsMapResources == NULL)
         return culvi_fail(voice, d.label, CULV_ERROR_UNSUPPORTED, CULV_REASON_DRIVER_TOO_OLD,
                           "%s(): the CUDA driver has no %s: it registers no resources of %s",
                           __func__, version->cuda_register, version->name);
-    result = version->look(voice, d.label, as, &candidate, &luid, &software);
-    if (result == CULV_OK) result = check_device(device, d.label, &luid, software);
-    if (result == CULV_OK) result = culvi_d3d_check_candidate(voice, &candidate, &d, &image);
-    return result == CULV_OK ? make(version, device, as, &d, &candidate, &image, out) : result;
+    CULVI_TRY(version->look(voice, d.label, as, &candidate, &luid, &software));
+    CULVI_TRY(check_device(device, d.label, &luid, software));
+    CULVI_TRY(culvi_d3d_check_candidate(voice, &candidate, &d, &image));
+    return make(version, device, as, &d, &candidate, &image, out);
 }
 
 /* Devices -------------------------------------------------------------------------------------- */
@@ -223,29 +200,22 @@ bool culvi_d3d_is_back_buffer(void *resource)
            (usage & DXGI_USAGE_BACK_BUFFER) != 0;
 }
 
-/* The driver whose ordinals culv_device_open_by_ordinal() takes. */
-static const culvi_cuda *driver_of(const culvi_probe *probe)
-{
-    return probe->drivers[0] != NULL ? probe->drivers[0] : probe->drivers[1];
-}
-
 static culv_result open_driver(const culvi_d3d_version *version, const char *call,
                                const char *function, culvi_probe *probe, const culvi_cuda **out)
 {
-    culv_result result = culvi_probe_open(NULL, CULV_DRIVER_AUTO, probe);
-    if (result != CULV_OK) return result;
-    const culvi_cuda *cuda = driver_of(probe);
+    CULVI_TRY(culvi_probe_open(NULL, CULV_DRIVER_AUTO, probe));
+    /* The driver whose ordinals culv_device_open_by_ordinal() takes. */
+    const culvi_cuda *cuda = probe->drivers[probe->drivers[0] == NULL];
+    culv_result result = CULV_OK;
     if (cuda == NULL)
         result = culvi_fail(NULL, NULL, CULV_ERROR_NO_DEVICE, probe->reason, "%s(): %s", call,
                             probe->problems);
     else if (!version->has(cuda))
         result = culvi_fail(NULL, NULL, CULV_ERROR_UNSUPPORTED, CULV_REASON_DRIVER_TOO_OLD,
                             "%s(): the CUDA driver has no %s", call, function);
-    if (result == CULV_OK)
-        *out = cuda;
-    else
-        culvi_probe_close(probe);
-    return result;
+    CULVI_TRY_OR(result, culvi_probe_close(probe));
+    *out = cuda;
+    return CULV_OK;
 }
 
 static culv_result fail_query(const culvi_cuda *cuda, const char *call, const char *function,
@@ -263,43 +233,31 @@ static culv_result fail_query(const culvi_cuda *cuda, const char *call, const ch
                              function, name, (int)code);
 }
 
-static culv_result get_devices(const culvi_d3d_version *version, const char *call, void *device,
-                               culv_d3d_device_list list, uint32_t capacity, int32_t *ordinals,
-                               uint32_t *count)
+/* Of a device, or the one of an adapter. */
+static culv_result get_devices(const culvi_d3d_version *version, const char *call, void *of,
+                               bool adapter, culv_d3d_device_list list, uint32_t capacity,
+                               int32_t *ordinals, uint32_t *count)
 {
+    const char *function = adapter ? "cuD3D11GetDevice" : version->cuda_get_devices;
     culvi_probe probe;
     const culvi_cuda *cuda = NULL;
     CUdevice devices[MOST];
-    unsigned found = 0;
-    culv_result result = open_driver(version, call, version->cuda_get_devices, &probe, &cuda);
-    if (result != CULV_OK) return result;
-    const CUresult code = version->get_devices(cuda, device, (unsigned)list, MOST, devices, &found);
+    unsigned found = 1;
+    culv_result result = CULV_OK;
+    CULVI_TRY(open_driver(version, call, function, &probe, &cuda));
+    const CUresult code =
+        adapter ? cuda->cuD3D11GetDevice(devices, of)
+                : version->get_devices(cuda, of, (unsigned)list, MOST, devices, &found);
     if (code == CUDA_SUCCESS) {
         for (uint32_t i = 0; i < found && i < capacity && i < MOST; i++)
             ordinals[i] = devices[i];
         *count = found;
     } else {
-        result = fail_query(cuda, call, version->cuda_get_devices,
-                            "the devices that it draws with could not be told", code);
+        result = fail_query(cuda, call, function,
+                            adapter ? "the device of the adapter could not be told"
+                                    : "the devices that it draws with could not be told",
+                            code);
     }
-    culvi_probe_close(&probe);
-    return result;
-}
-
-static culv_result get_device(const char *call, const void *adapter, int32_t *ordinal)
-{
-    static const char function[] = "cuD3D11GetDevice";
-    culvi_probe probe;
-    const culvi_cuda *cuda = NULL;
-    CUdevice found = 0;
-    culv_result result = open_driver(&culvi_d3d11_version, call, function, &probe, &cuda);
-    if (result != CULV_OK) return result;
-    const CUresult code = cuda->cuD3D11GetDevice(&found, (void *)(uintptr_t)adapter);
-    if (code == CUDA_SUCCESS)
-        *ordinal = found;
-    else
-        result =
-            fail_query(cuda, call, function, "the device of the adapter could not be told", code);
     culvi_probe_close(&probe);
     return result;
 }
@@ -307,12 +265,11 @@ static culv_result get_device(const char *call, const void *adapter, int32_t *or
 culv_result culv_d3d_get_devices(IUnknown *object, culv_d3d_device_list list, uint32_t capacity,
                                  int32_t *ordinals, uint32_t *count)
 {
-    static const culvi_d3d_version *const versions[] = {&culvi_d3d11_version, &culvi_d3d10_version,
-                                                        &culvi_d3d9_version};
+    const culvi_d3d_version *const versions[] = {&culvi_d3d11_version, &culvi_d3d10_version,
+                                                 &culvi_d3d9_version, &culvi_d3d11_version};
     const GUID *const ids[] = {&culvi_d3d11_version.device_iid, &culvi_d3d10_version.device_iid,
                                &culvi_d3d9_version.device_iid, &culvi_iid_dxgi_adapter};
     void *as = NULL;
-    int32_t one = 0;
     CULVI_REQUIRE2(NULL, object, count);
     if (capacity != 0) CULVI_REQUIRE(NULL, ordinals);
     if ((uint32_t)list < CULV_D3D_DEVICES_ALL || (uint32_t)list > CULV_D3D_DEVICES_NEXT_FRAME)
@@ -325,11 +282,5 @@ culv_result culv_d3d_get_devices(IUnknown *object, culv_d3d_device_list list, ui
                           "%s(): it is no ID3D11Device, ID3D10Device, IDirect3DDevice9 or "
                           "IDXGIAdapter",
                           __func__);
-    if (found < 3)
-        return get_devices(versions[found], __func__, as, list, capacity, ordinals, count);
-    culv_result result = get_device(__func__, as, &one);
-    if (result != CULV_OK) return result;
-    if (capacity > 0) ordinals[0] = one;
-    *count = 1;
-    return CULV_OK;
+    return get_devices(versions[found], __func__, as, found == 3, list, capacity, ordinals, count);
 }

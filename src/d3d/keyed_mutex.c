@@ -2,14 +2,8 @@
 /* culv_keyed_mutex: an external semaphore with keys and time limits. */
 #include "d3d/keyed_mutex.h"
 
-#include "base/alloc.h"
-#include "base/desc.h"
 #include "core/import.h"
-#include "cuda/context.h"
 #include "cuda/retire.h"
-#include "cuda/stream.h"
-
-#include <inttypes.h>
 
 struct culv_keyed_mutex {
     culv_device *device;
@@ -55,16 +49,11 @@ static culvi_import how_to_import(culv_device *device, const culv_keyed_mutex_de
 static culv_result import_checked(culv_device *device, const culvi_import *import,
                                   culv_keyed_mutex **out)
 {
-    culv_keyed_mutex *mutex = culvi_alloc(sizeof *mutex);
-    if (mutex == NULL) return culvi_fail_host_memory(&device->voice, import->label);
+    CULVI_NEW(culv_keyed_mutex, mutex, &device->voice, import->label);
     mutex->device = device;
     atomic_init(&mutex->held, false);
     culvi_label_set(mutex->label, import->label);
-    culv_result result = culvi_import_run(device, import, mutex);
-    if (result != CULV_OK) {
-        culvi_free(mutex);
-        return result;
-    }
+    CULVI_TRY_OR(culvi_import_run(device, import, mutex), culvi_free(mutex));
     culvi_made(device, &mutex->deferred, "keyed mutex", mutex->label, 0);
     *out = mutex;
     return CULV_OK;
@@ -74,15 +63,11 @@ culv_result culv_keyed_mutex_import(culv_device *device, const culv_keyed_mutex_
                                     culv_keyed_mutex **out)
 {
     static const culv_uuid any = {{0}};
-    culv_keyed_mutex_desc d;
-    CULVI_REQUIRE(NULL, device);
-    CULVI_REQUIRE2(&device->voice, desc, out);
-    culv_result result =
-        culvi_desc_read(&device->voice, &d, sizeof d, desc, "culv_keyed_mutex_desc");
-    if (result != CULV_OK) return result;
+    CULVI_REQUIRE_WITH2(device, &device->voice, desc, out);
+    CULVI_READ(&device->voice, culv_keyed_mutex_desc, d, desc);
     culvi_import import = how_to_import(device, &d);
-    result = culvi_import_check(device, &import, &any);
-    return result == CULV_OK ? import_checked(device, &import, out) : result;
+    CULVI_TRY(culvi_import_check(device, &import, &any));
+    return import_checked(device, &import, out);
 }
 
 culv_result culvi_keyed_mutex_import_exported(culv_device *device, const culv_keyed_mutex_desc *d,
@@ -97,66 +82,59 @@ culv_result culvi_keyed_mutex_import_exported(culv_device *device, const culv_ke
 
 /* Acquire and release -------------------------------------------------------------------------- */
 
-static culv_result fail_acquire(const culv_keyed_mutex *mutex, CUresult r, uint64_t key,
-                                uint32_t timeout_ms)
+static culv_result fail(const culv_keyed_mutex *mutex, bool acquire, CUresult r, uint64_t key,
+                        uint32_t timeout_ms)
 {
-    static const char call[] = "cuWaitExternalSemaphoresAsync";
-    if (r == CUDA_ERROR_TIMEOUT)
+    const char *call =
+        acquire ? "cuWaitExternalSemaphoresAsync" : "cuSignalExternalSemaphoresAsync";
+    if (acquire && r == CUDA_ERROR_TIMEOUT)
         return culvi_fail_native(&mutex->device->voice, mutex->label, CULV_ERROR_TIMEOUT,
                                  CULV_REASON_NOT_READY, CULV_NATIVE_CUDA, r, call,
                                  "nobody released the keyed mutex with key %" PRIu64
                                  " within %" PRIu32 " ms; CUDA does not hold it",
                                  key, timeout_ms);
     return culvi_fail_cuda(mutex->device, mutex->label, r, call, CULV_REASON_DRIVER_REFUSED,
-                           "the keyed mutex could not be acquired with key %" PRIu64, key);
+                           "the keyed mutex could not be %s with key %" PRIu64,
+                           acquire ? "acquired" : "released", key);
+}
+
+static culv_result turn(culv_keyed_mutex *mutex, CUstream stream, bool acquire, uint64_t key,
+                        uint32_t timeout_ms)
+{
+    CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS wait = {.flags = 0};
+    CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS signal = {.flags = 0};
+    culv_device *device = mutex->device;
+    bool pushed, held = !acquire;
+    if (!atomic_compare_exchange_strong(&mutex->held, &held, acquire))
+        return culvi_fail(&device->voice, mutex->label, CULV_ERROR_INVALID, CULV_REASON_NOT_READY,
+                          acquire ? "CUDA holds the keyed mutex already; release it first"
+                                  : "CUDA does not hold the keyed mutex; acquire it first");
+    wait.params.keyedMutex.key = signal.params.keyedMutex.key = key;
+    wait.params.keyedMutex.timeoutMs = timeout_ms;
+    culv_result result = culvi_enter_stream(device, mutex->label, stream, &pushed);
+    if (result == CULV_OK) {
+        const culvi_cuda *cuda = device->cuda;
+        const CUresult r =
+            acquire ? cuda->cuWaitExternalSemaphoresAsync(&mutex->external, &wait, 1, stream)
+                    : cuda->cuSignalExternalSemaphoresAsync(&mutex->external, &signal, 1, stream);
+        if (r != CUDA_SUCCESS) result = fail(mutex, acquire, r, key, timeout_ms);
+        culvi_leave_frame(device, pushed);
+    }
+    if (result != CULV_OK) atomic_store(&mutex->held, !acquire);
+    return result;
 }
 
 culv_result culv_keyed_mutex_acquire(culv_keyed_mutex *mutex, CUstream stream, uint64_t key,
                                      uint32_t timeout_ms)
 {
-    CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS wait = {.flags = 0};
-    bool pushed, held = false;
     CULVI_REQUIRE(NULL, mutex);
-    culv_device *device = mutex->device;
-    if (!atomic_compare_exchange_strong(&mutex->held, &held, true))
-        return culvi_fail(&device->voice, mutex->label, CULV_ERROR_INVALID, CULV_REASON_NOT_READY,
-                          "CUDA holds the keyed mutex already; release it first");
-    wait.params.keyedMutex.key = key;
-    wait.params.keyedMutex.timeoutMs = timeout_ms;
-    culv_result result = culvi_enter_stream(device, mutex->label, stream, &pushed);
-    if (result == CULV_OK) {
-        const CUresult r =
-            device->cuda->cuWaitExternalSemaphoresAsync(&mutex->external, &wait, 1, stream);
-        if (r != CUDA_SUCCESS) result = fail_acquire(mutex, r, key, timeout_ms);
-        culvi_leave_frame(device, pushed);
-    }
-    if (result != CULV_OK) atomic_store(&mutex->held, false);
-    return result;
+    return turn(mutex, stream, true, key, timeout_ms);
 }
 
 culv_result culv_keyed_mutex_release(culv_keyed_mutex *mutex, CUstream stream, uint64_t key)
 {
-    CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS signal = {.flags = 0};
-    bool pushed, held = true;
     CULVI_REQUIRE(NULL, mutex);
-    culv_device *device = mutex->device;
-    if (!atomic_compare_exchange_strong(&mutex->held, &held, false))
-        return culvi_fail(&device->voice, mutex->label, CULV_ERROR_INVALID, CULV_REASON_NOT_READY,
-                          "CUDA does not hold the keyed mutex; acquire it first");
-    signal.params.keyedMutex.key = key;
-    culv_result result = culvi_enter_stream(device, mutex->label, stream, &pushed);
-    if (result == CULV_OK) {
-        const CUresult r =
-            device->cuda->cuSignalExternalSemaphoresAsync(&mutex->external, &signal, 1, stream);
-        if (r != CUDA_SUCCESS)
-            result =
-                culvi_fail_cuda(device, mutex->label, r, "cuSignalExternalSemaphoresAsync",
-                                CULV_REASON_DRIVER_REFUSED,
-                                "the keyed mutex could not be released with key %" PRIu64, key);
-        culvi_leave_frame(device, pushed);
-    }
-    if (result != CULV_OK) atomic_store(&mutex->held, true);
-    return result;
+    return turn(mutex, stream, false, key, 0);
 }
 
 /* The end -------------------------------------------------------------------------------------- */
@@ -173,18 +151,14 @@ static bool release_mutex(culv_device *device, culvi_deferred *self, bool last_t
 
 void culv_keyed_mutex_destroy(culv_keyed_mutex **mutex, const CUstream *last_use)
 {
-    if (mutex == NULL || *mutex == NULL) return;
-    culv_keyed_mutex *mine = *mutex;
+    CULVI_TAKE(culv_keyed_mutex, mine, mutex);
     culv_device *device = mine->device;
-    *mutex = NULL;
     if (atomic_load(&mine->held))
         culvi_log(&device->voice, CULV_LOG_WARNING,
                   "'%s': a keyed mutex is destroyed while CUDA holds it; nobody can acquire it any "
                   "more",
                   mine->label);
     mine->deferred.release = release_mutex;
-    culvi_mutex_lock(&device->lock);
-    culvi_release_or_defer(device, &mine->deferred, last_use);
-    culvi_mutex_unlock(&device->lock);
+    CULVI_LOCKED(&device->lock, culvi_release_or_defer(device, &mine->deferred, last_use));
     culvi_device_unref(device);
 }

@@ -3,7 +3,7 @@
 #ifndef CULVI_D3D_KEYED_MUTEX_H_
 #define CULVI_D3D_KEYED_MUTEX_H_
 
-#include "core/words.h"
+#include "core/import.h"
 #include "culvert/d3d.h"
 
 /* Imports a handle that an API has just exported, only for this call (culvi_import_trust()). The

@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* culv_gl: the caller's context, attached; which CUDA device draws it. */
-#include "base/alloc.h"
-#include "base/desc.h"
-#include "gl/gl_core.h"
-#include "gl/gl_exporter.h"
+#include "gl/gl_object.h"
 #include "graphics/match.h"
 
-#include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
 
 /* Errors --------------------------------------------------------------------------------------- */
 
@@ -116,8 +111,7 @@ static culv_result find_gpu(const culvi_voice *voice, culv_driver driver, culvi_
     culvi_probe probe;
     culvi_gl_identify(source, NULL);
     if (source->has_uuid) return CULV_OK;
-    culv_result result = culvi_probe_open(voice, driver, &probe);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_probe_open(voice, driver, &probe));
     culvi_gl_identify(source, &probe);
     culvi_probe_close(&probe);
     return CULV_OK;
@@ -153,8 +147,7 @@ static culv_result identify(culv_gl *gl, const culvi_gl_context *now)
 {
     culv_device *device = gl->base.device;
     culvi_gl_source source = {.windows = &gl->windows, .table = &gl->table, .context = *now};
-    culv_result result = find_gpu(&device->voice, device->cuda->kind, &source);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(find_gpu(&device->voice, device->cuda->kind, &source));
     if (!source.has_uuid && gl->how.fallback == 0)
         return culvi_fail(
             &device->voice, gl->base.label, CULV_ERROR_UNSUPPORTED, CULV_REASON_EXTENSION_MISSING,
@@ -169,64 +162,56 @@ static culv_result identify(culv_gl *gl, const culvi_gl_context *now)
     return culvi_graphics_identify(&gl->base, gl->how.fallback, gl->how.allow_other_gpu != 0);
 }
 
-culv_result culv_gl_attach(culv_device *device, const culv_gl_desc *desc, culv_gl **out)
+/* What is current on this thread becomes the attachment's. */
+static culv_result take_context(culv_gl *gl)
 {
-    culv_gl_desc d = culv_gl_desc_init();
-    CULVI_REQUIRE(NULL, device);
-    CULVI_REQUIRE(&device->voice, out);
-    const culvi_voice *voice = &device->voice;
-    culv_result result =
-        desc != NULL ? culvi_desc_read(voice, &d, sizeof d, desc, "culv_gl_desc") : CULV_OK;
-    if (result == CULV_OK)
-        result = culvi_check_fallback(voice, d.label, "culv_gl_desc", d.fallback);
-    if (result == CULV_OK) result = culvi_gl_exporter_check(device, &d);
-    if (result != CULV_OK) return result;
-    culv_gl *gl = culvi_alloc(sizeof *gl);
-    if (gl == NULL) return culvi_fail_host_memory(voice, d.label);
-    culvi_graphics_init(&gl->base, &culvi_gl_api, device, d.label);
-    gl->voice = voice;
-    gl->how = d;
-    gl->how.label = NULL;
-    culvi_gl_windows_open(&gl->windows, d.get_proc_address);
-    culvi_gl_context now = culvi_gl_current(&gl->windows);
-    if (now.context == NULL) {
-        result = culvi_fail(voice, d.label, CULV_ERROR_INVALID, CULV_REASON_CONTEXT,
-                            "culv_gl_attach(): no OpenGL context is current on this thread; make "
-                            "yours current first (eglMakeCurrent, glXMakeCurrent, wglMakeCurrent)");
-        goto close_windows;
-    }
+    const culvi_gl_context now = culvi_gl_current(&gl->windows);
+    if (now.context == NULL)
+        return culvi_fail(gl->voice, gl->base.label, CULV_ERROR_INVALID, CULV_REASON_CONTEXT,
+                          "culv_gl_attach(): no OpenGL context is current on this thread; make "
+                          "yours current first (eglMakeCurrent, glXMakeCurrent, wglMakeCurrent)");
     uint32_t pending = culvi_gl_table_load(&gl->table, &gl->windows, now.platform);
     if (pending != CULVI_GL_NO_ERROR)
-        culvi_log(voice, CULV_LOG_WARNING,
+        culvi_log(gl->voice, CULV_LOG_WARNING,
                   "culv_gl_attach(): an earlier OpenGL call of the program left %s (%#x), which is "
                   "gone now",
                   culvi_gl_error_name(pending), (unsigned)pending);
-    result = check_context(gl);
-    if (result == CULV_OK) result = identify(gl, &now);
-    if (result != CULV_OK) goto close_windows;
-    if (!culvi_mutex_init(&gl->lock)) {
-        result = culvi_fail_host_memory(voice, d.label);
-        goto close_windows;
-    }
-    result = culvi_gl_make_marker(gl);
-    if (result != CULV_OK) goto destroy_lock;
+    CULVI_TRY(check_context(gl));
+    CULVI_TRY(identify(gl, &now));
     gl->platform = now.platform;
     for (int i = 0; i < CULVI_GL_CONTEXTS; i++) {
         atomic_init(&gl->contexts[i].context, i == 0 ? (uintptr_t)now.context : 0);
         atomic_init(&gl->contexts[i].display, i == 0 ? (uintptr_t)now.display : 0);
     }
+    return culvi_gl_make_marker(gl);
+}
+
+static void release(culv_gl *gl)
+{
+    culvi_mutex_destroy(&gl->lock);
+    culvi_gl_windows_close(&gl->windows);
+    culvi_free(gl);
+}
+
+culv_result culv_gl_attach(culv_device *device, const culv_gl_desc *desc, culv_gl **out)
+{
+    CULVI_REQUIRE_WITH(device, &device->voice, out);
+    CULVI_READ(&device->voice, culv_gl_desc, d, desc);
+    CULVI_TRY(culvi_check_fallback(&device->voice, d.label, "culv_gl_desc", d.fallback));
+    CULVI_TRY(culvi_gl_exporter_check(device, &d));
+    CULVI_NEW(culv_gl, gl, &device->voice, d.label);
+    culvi_graphics_init(&gl->base, &culvi_gl_api, device, d.label);
+    gl->voice = &device->voice;
+    gl->how = d;
+    gl->how.label = NULL;
+    culvi_mutex_init(&gl->lock);
+    culvi_gl_windows_open(&gl->windows, d.get_proc_address);
+    CULVI_TRY_OR(take_context(gl), release(gl));
     culvi_gl_exporter_hold(gl);
     culvi_gl_keep_drivers(); /* those of the program's own VkInstance */
     culvi_graphics_attached(&gl->base);
     *out = gl;
     return CULV_OK;
-
-destroy_lock:
-    culvi_mutex_destroy(&gl->lock);
-close_windows:
-    culvi_gl_windows_close(&gl->windows);
-    culvi_free(gl);
-    return result;
 }
 
 /* The last reference may go on any thread. */
@@ -235,9 +220,7 @@ static void free_attachment(culvi_graphics *graphics)
     culv_gl *gl = culvi_gl_of(graphics);
     culvi_gl_delete_marker(gl);
     culvi_gl_exporter_free(gl);
-    culvi_mutex_destroy(&gl->lock);
-    culvi_gl_windows_close(&gl->windows);
-    culvi_free(gl);
+    release(gl);
 }
 
 static culv_result attach_again(culvi_graphics *graphics, culv_device *device, culvi_graphics **out)
@@ -246,16 +229,14 @@ static culv_result attach_again(culvi_graphics *graphics, culv_device *device, c
     culv_gl_desc how = gl->how;
     culv_gl *again = NULL;
     how.vk = NULL; /* that is attached to the other device */
-    culv_result result = culv_gl_attach(device, &how, &again);
-    if (result == CULV_OK) *out = &again->base;
-    return result;
+    CULVI_TRY(culv_gl_attach(device, &how, &again));
+    *out = &again->base;
+    return CULV_OK;
 }
 
 void culv_gl_detach(culv_gl **gl)
 {
-    if (gl == NULL || *gl == NULL) return;
-    culv_gl *mine = *gl;
-    *gl = NULL;
+    CULVI_TAKE(culv_gl, mine, gl);
     culvi_graphics_unref(&mine->base);
 }
 
@@ -289,8 +270,7 @@ static culvi_adapter adapter_of(const culvi_gl_source *s)
 static culv_result list(const void *source, const culvi_voice *voice, uint32_t *count,
                         culvi_adapter **out)
 {
-    culvi_adapter *one = culvi_alloc(sizeof *one);
-    if (one == NULL) return culvi_fail_host_memory(voice, NULL);
+    CULVI_NEW(culvi_adapter, one, voice, NULL);
     *one = adapter_of(source);
     *count = 1;
     *out = one;
@@ -352,8 +332,8 @@ static culv_result find_device(const culvi_voice *voice, culvi_gl_source *source
                           "the context lacks %s; Culvert needs OpenGL 4.5, or "
                           "GL_ARB_direct_state_access",
                           source->table->missing != NULL ? source->table->missing : "glGetError");
-    culv_result result = find_gpu(voice, d->driver, source);
-    if (result != CULV_OK || source->has_uuid) return result;
+    CULVI_TRY(find_gpu(voice, d->driver, source));
+    if (source->has_uuid) return CULV_OK;
     return culvi_fail(
         voice, d->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_EXTENSION_MISSING,
         "nothing tells which GPU the context of '%s' is: it lacks "
@@ -365,19 +345,14 @@ static culv_result find_device(const culvi_voice *voice, culvi_gl_source *source
 culv_result culv_device_open_for_gl(const culv_gl_desc *desc, const culv_device_desc *device_desc,
                                     culv_device **out)
 {
-    culv_gl_desc g = culv_gl_desc_init();
-    culv_device_desc d = culv_device_desc_init();
     culvi_voice voice;
     culvi_gl_windows windows;
     culv_result result = CULV_OK;
     CULVI_REQUIRE(NULL, out);
-    if (desc != NULL) result = culvi_desc_read(NULL, &g, sizeof g, desc, "culv_gl_desc");
-    if (result == CULV_OK && device_desc != NULL)
-        result = culvi_desc_read(NULL, &d, sizeof d, device_desc, "culv_device_desc");
-    if (result != CULV_OK) return result;
+    CULVI_READ(NULL, culv_gl_desc, g, desc);
+    CULVI_READ(NULL, culv_device_desc, d, device_desc);
     culvi_voice_init(&voice, &d.log, d.label);
-    culvi_gl_table *table = culvi_alloc(sizeof *table);
-    if (table == NULL) return culvi_fail_host_memory(&voice, d.label);
+    CULVI_NEW(culvi_gl_table, table, &voice, d.label);
     culvi_gl_windows_open(&windows, g.get_proc_address);
     culvi_gl_source source = {.windows = &windows, .table = table};
     source.context = culvi_gl_current(&windows);

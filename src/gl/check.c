@@ -1,16 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* culv_gl_check_context(): asks OpenGL and CUDA, and says what to do where the two cannot share:
  * the causes that users meet (docs/gl.md), each with its remedy. */
-#include "base/alloc.h"
-#include "base/attempt.h"
-#include "base/desc.h"
-#include "base/platform.h"
-#include "base/text.h"
 #include "gl/gl_check.h"
 #include "gl/gl_core.h"
 
 #include <stdio.h>
-#include <string.h>
 
 /* The text ------------------------------------------------------------------------------------- */
 
@@ -345,18 +339,15 @@ culv_result culv_gl_check_context(const culv_gl_desc *desc, culv_device *device,
                                   culv_gl_report *out)
 {
     const culvi_voice *voice = device != NULL ? &device->voice : NULL;
-    culv_gl_desc d = culv_gl_desc_init();
+    culv_result result = CULV_OK;
     culv_gl_report report = {.cuda_ordinal = -1};
     culvi_gl_facts facts = {.device_name = ""};
     culvi_gl_windows windows;
     culvi_probe probe;
     CULVI_REQUIRE(voice, out);
-    culv_result result = culvi_struct_check(voice, out, "culv_gl_report");
-    if (result == CULV_OK && desc != NULL)
-        result = culvi_desc_read(voice, &d, sizeof d, desc, "culv_gl_desc");
-    if (result != CULV_OK) return result;
-    culvi_gl_table *table = culvi_alloc(sizeof *table);
-    if (table == NULL) return culvi_fail_host_memory(voice, NULL);
+    CULVI_TRY(culvi_struct_check(voice, out, "culv_gl_report"));
+    CULVI_READ(voice, culv_gl_desc, d, desc);
+    CULVI_NEW(culvi_gl_table, table, voice, NULL);
     culvi_gl_windows_open(&windows, d.get_proc_address);
     culvi_gl_source source = {.windows = &windows, .table = table};
     source.context = culvi_gl_current(&windows);
@@ -367,13 +358,13 @@ culv_result culv_gl_check_context(const culv_gl_desc *desc, culv_device *device,
         facts.lacks = culvi_gl_lacks(table);
         result =
             culvi_probe_open(voice, device != NULL ? device->cuda->kind : CULV_DRIVER_AUTO, &probe);
-        if (result != CULV_OK) goto close_windows;
-        ask_cuda(&report, &facts, &source, &probe, device);
+        if (result == CULV_OK) ask_cuda(&report, &facts, &source, &probe, device);
     }
-    culvi_gl_judge(&report, &facts, &this_world);
-    culvi_struct_write(out, &report, sizeof report);
-    if (source.context.context != NULL) culvi_probe_close(&probe);
-close_windows:
+    if (result == CULV_OK) {
+        culvi_gl_judge(&report, &facts, &this_world);
+        culvi_struct_write(out, &report, sizeof report);
+        if (source.context.context != NULL) culvi_probe_close(&probe);
+    }
     culvi_gl_windows_close(&windows);
     culvi_free(table);
     return result;

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Contexts of EGL, GLX and WGL, found at run time: nothing of them is linked. Which one is current
  * on this thread, and whether it is one of an attachment's. */
-#include "base/platform.h"
 #include "gl/gl_core.h"
-#include "graphics/lost.h"
+#include "graphics/graphics_ring.h"
 
 #include <stdio.h>
-#include <string.h>
 
 const char *const culvi_gl_extension_names[CULVI_GL_EXTENSIONS] = {
     "GL_ARB_direct_state_access", "GL_EXT_memory_object",
@@ -327,8 +325,8 @@ static bool finds_marker(const culv_gl *gl)
 
 static culv_result enter(const culv_gl *gl, const char *label, const char *call)
 {
-    culv_result result = enter_by_handles(gl, label, call);
-    if (result != CULV_OK || (gl->table.glIsBuffer(gl->marker) && finds_marker(gl))) return result;
+    CULVI_TRY(enter_by_handles(gl, label, call));
+    if (gl->table.glIsBuffer(gl->marker) && finds_marker(gl)) return CULV_OK;
     return culvi_fail(gl->voice, label, CULV_ERROR_INVALID, CULV_REASON_CONTEXT,
                       "%s(): the attached context was destroyed, and another one has its handle; "
                       "call culv_gl_lose_contexts() and destroy what you made, then attach anew",
@@ -344,9 +342,9 @@ culv_result culvi_gl_enter_frame(const culv_gl *gl, const char *label, const cha
 
 culv_result culvi_gl_enter(const culv_gl *gl, const char *label, const char *call)
 {
-    culv_result result = enter(gl, label, call);
-    if (result == CULV_OK) culvi_gl_take_error(gl, call);
-    return result;
+    CULVI_TRY(enter(gl, label, call));
+    culvi_gl_take_error(gl, call);
+    return CULV_OK;
 }
 
 culv_result culvi_gl_enter_to_destroy(const culv_gl *gl, const char *label, const char *call)
@@ -367,15 +365,12 @@ culv_result culvi_gl_make_marker(culv_gl *gl)
     gl->marked_size = LEAST + 2 * (int64_t)(gl->marked[1] % ((MOST - LEAST) / 2));
     memcpy(bytes, gl->marked, sizeof gl->marked);
     t->glCreateBuffers(1, &gl->marker);
-    culv_result result =
-        culvi_gl_check(gl, gl->base.label, "glCreateBuffers", "a small buffer could not be made");
-    if (result != CULV_OK) {
-        gl->marker = 0;
-        return result;
-    }
+    CULVI_TRY_OR(
+        culvi_gl_check(gl, gl->base.label, "glCreateBuffers", "a small buffer could not be made"),
+        gl->marker = 0);
     t->glNamedBufferStorage(gl->marker, (ptrdiff_t)gl->marked_size, bytes, 0);
-    result = culvi_gl_check(gl, gl->base.label, "glNamedBufferStorage",
-                            "a small buffer could not be made");
+    culv_result result = culvi_gl_check(gl, gl->base.label, "glNamedBufferStorage",
+                                        "a small buffer could not be made");
     if (result != CULV_OK) {
         t->glDeleteBuffers(1, &gl->marker);
         gl->marker = 0;

@@ -1,13 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Exportable memory by Vulkan: the caller's VkDevice, or one of Culvert's own. It is reached by the
  * public calls and by the table that every attachment has. */
-#include "base/alloc.h"
-#include "base/attempt.h"
 #include "culvert/vulkan.h"
-#include "gl/gl_exporter.h"
-
-#include <inttypes.h>
-#include <string.h>
+#include "gl/gl_object.h"
 
 struct culvi_gl_exporter {
     culv_vk_device *vk; /* the caller's, or attached here */
@@ -75,8 +70,7 @@ static culv_result make_instance(const culv_gl *gl, const char *label, culvi_gl_
     PFN_vkCreateInstance create = (PFN_vkCreateInstance)get(NULL, "vkCreateInstance");
     const char *layers[2];
     uint32_t num_layers = 2;
-    culv_result result = culv_vk_merge_instance_layers(get, 0, NULL, &num_layers, layers);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culv_vk_merge_instance_layers(get, 0, NULL, &num_layers, layers));
     VkApplicationInfo application = {.sType = VK_STRUCTURE_TYPE_APPLICATION_INFO,
                                      .pEngineName = "Culvert",
                                      .apiVersion = API_VERSION};
@@ -106,8 +100,7 @@ static culv_result choose(const culv_gl *gl, const char *label, PFN_vkGetInstanc
     d.driver = gl->base.device->cuda->kind;
     for (uint32_t i = 0; i < 16; i++)
         list[i] = culv_vk_candidate_init();
-    culv_result result = culv_vk_rank_physical_devices(get, instance, &d, list, count, &count);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culv_vk_rank_physical_devices(get, instance, &d, list, count, &count));
     if (count > 16) count = 16;
     for (uint32_t i = 0; i < count; i++)
         if (culvi_uuid_equal(&list[i].uuid, &gl->base.uuid)) {
@@ -118,15 +111,14 @@ static culv_result choose(const culv_gl *gl, const char *label, PFN_vkGetInstanc
         *out = list[0].physical_device;
         return CULV_OK;
     }
-    char buffer[128];
-    culvi_text text = {buffer, sizeof buffer, 0};
+    CULVI_TEXT(text, 128);
     culvi_text_add_uuid(&text, &gl->base.uuid);
     return culvi_fail(
         gl->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_NOT_EXPORTABLE,
         "OpenGL exports no memory, and Vulkan has no device with the UUID %s of '%s' "
         "that could; let VK_DRIVER_FILES not exclude it, set culv_gl_desc.vk, or allow "
         "a fallback",
-        buffer, gl->base.name);
+        text.data, gl->base.name);
 }
 
 static culv_result make_device(const culv_gl *gl, const char *label, culvi_gl_exporter *e,
@@ -137,9 +129,8 @@ static culv_result make_device(const culv_gl *gl, const char *label, culvi_gl_ex
     uint32_t num_names = 16;
     culv_vk_device_features features = culv_vk_device_features_init();
     PFN_vkCreateDevice create = (PFN_vkCreateDevice)get(e->instance, "vkCreateDevice");
-    culv_result result = culv_vk_merge_device_extensions(d, 0, NULL, &num_names, names);
-    if (result == CULV_OK) result = culv_vk_merge_device_features(d, NULL, &features, &chain);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culv_vk_merge_device_extensions(d, 0, NULL, &num_names, names));
+    CULVI_TRY(culv_vk_merge_device_features(d, NULL, &features, &chain));
     const float priority = 1.0f;
     VkDeviceQueueCreateInfo queue = {.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO,
                                      .queueCount = 1,
@@ -166,19 +157,17 @@ static culv_result make_device(const culv_gl *gl, const char *label, culvi_gl_ex
 static culv_result make_own(culv_gl *gl, const char *label, culvi_gl_exporter *e)
 {
     culv_vk_device_desc d = culv_vk_device_desc_init();
-    culv_result result = open_loader(gl, label, e, &d.get_instance_proc_addr);
-    if (result == CULV_OK) result = make_instance(gl, label, e, d.get_instance_proc_addr);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(open_loader(gl, label, e, &d.get_instance_proc_addr));
+    CULVI_TRY(make_instance(gl, label, e, d.get_instance_proc_addr));
     d.instance = e->instance;
     d.api_version = API_VERSION;
     d.num_physical_devices = 1;
     d.label = "OpenGL's exporter";
     d.fallback = gl->how.fallback;
     d.allow_other_gpu = gl->how.allow_other_gpu;
-    result = choose(gl, label, d.get_instance_proc_addr, e->instance, &d.physical_device);
-    if (result == CULV_OK) result = make_device(gl, label, e, d.get_instance_proc_addr, &d);
-    if (result == CULV_OK) result = culv_vk_attach(gl->base.device, &d, &e->vk);
-    return result;
+    CULVI_TRY(choose(gl, label, d.get_instance_proc_addr, e->instance, &d.physical_device));
+    CULVI_TRY(make_device(gl, label, e, d.get_instance_proc_addr, &d));
+    return culv_vk_attach(gl->base.device, &d, &e->vk);
 }
 
 static void free_own(culvi_gl_exporter *e)
@@ -314,21 +303,17 @@ culv_result culvi_gl_exporter_run(culv_gl *gl, const culvi_gl_shape *shape, culv
     culvi_graphics *vk = NULL;
     culvi_plan plan = {
         .label = shape->label, .is_image = shape->is_image, .path = CULV_SHARING_SHARED};
-    culv_result result = culvi_gl_exporter_get(gl, shape->label, &vk);
-    if (result == CULV_OK)
-        result = culvi_graphics_check_shares(
-            vk, shape->label, shape->is_image ? CULVI_SHARE_IMAGES : CULVI_SHARE_BUFFERS);
-    if (result == CULV_OK) {
-        culvi_attempt_begin();
-        result = shape->is_image ? plan_image(vk, shape, &plan, made)
-                                 : plan_buffer(gl, vk, shape, &plan, made);
-        result = culvi_gl_reworded(gl, result);
-    }
-    if (result == CULV_OK && out != NULL) {
+    CULVI_TRY(culvi_gl_exporter_get(gl, shape->label, &vk));
+    CULVI_TRY(culvi_graphics_check_shares(
+        vk, shape->label, shape->is_image ? CULVI_SHARE_IMAGES : CULVI_SHARE_BUFFERS));
+    culvi_attempt_begin();
+    CULVI_TRY(culvi_gl_reworded(gl, shape->is_image ? plan_image(vk, shape, &plan, made)
+                                                    : plan_buffer(gl, vk, shape, &plan, made)));
+    if (out != NULL) {
         out->handle_types = plan.handle_types;
         out->dedicated = plan.dedicated;
         out->size = shape->size;
         out->image = plan.image;
     }
-    return result;
+    return CULV_OK;
 }

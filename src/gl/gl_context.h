@@ -7,8 +7,6 @@
 #include "culvert/gl_device.h"
 #include "gl/gl_numbers.h"
 
-#include <stdbool.h>
-
 /* A context's platform and handle. */
 typedef struct culvi_gl_context {
     culv_gl_platform platform;

@@ -3,14 +3,11 @@
 #ifndef CULVI_GL_CORE_H_
 #define CULVI_GL_CORE_H_
 
-#include "base/platform.h"
 #include "culvert/gl.h"
 #include "gl/gl_context.h"
 #include "graphics/pair.h"
 
-#include <stdatomic.h>
-
-typedef struct culvi_gl_exporter culvi_gl_exporter; /* gl/gl_exporter.h */
+typedef struct culvi_gl_exporter culvi_gl_exporter; /* gl/gl_object.h */
 
 enum { CULVI_GL_CONTEXTS = 16 };
 

@@ -3,7 +3,6 @@
 #ifndef CULVI_GL_REGISTER_H_
 #define CULVI_GL_REGISTER_H_
 
-#include "base/alloc.h"
 #include "core/registration.h"
 #include "culvert/gl_register.h"
 #include "gl/gl_core.h"

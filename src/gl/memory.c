@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* GL memory objects on memory that exists: handles, VMM allocations and the chunks of a
  * culv_vector. */
-#include "base/alloc.h"
-#include "base/desc.h"
-#include "base/handle.h"
 #include "gl/gl_object.h"
 #include "graphics/vector_view.h"
 #include "vmm/allocation.h"
-
-#include <inttypes.h>
 
 culv_result culvi_gl_import_handle(const culv_gl *gl, const char *label, const culv_handle *handle,
                                    uint64_t size, bool dedicated, uint32_t *out)
@@ -19,16 +14,16 @@ culv_result culvi_gl_import_handle(const culv_gl *gl, const char *label, const c
     culvi_duplicate lent;
     uint32_t memory = 0;
     t->glCreateMemoryObjectsEXT(1, &memory);
-    culv_result result =
-        culvi_gl_check(gl, label, "glCreateMemoryObjectsEXT", "a memory object could not be made");
-    if (result != CULV_OK) return result;
+    CULVI_TRY(
+        culvi_gl_check(gl, label, "glCreateMemoryObjectsEXT", "a memory object could not be made"));
     if (dedicated) {
         t->glMemoryObjectParameterivEXT(memory, CULVI_GL_DEDICATED_MEMORY_OBJECT_EXT, &yes);
-        result = culvi_gl_check(gl, label, "glMemoryObjectParameterivEXT",
-                                "the memory object could not be made a dedicated one");
+        CULVI_TRY_OR(culvi_gl_check(gl, label, "glMemoryObjectParameterivEXT",
+                                    "the memory object could not be made a dedicated one"),
+                     t->glDeleteMemoryObjectsEXT(1, &memory));
     }
-    if (result == CULV_OK) result = culvi_handle_lend_for(gl->voice, label, handle, NULL, &lent);
-    if (result != CULV_OK) goto delete_memory;
+    CULVI_TRY_OR(culvi_handle_lend_for(gl->voice, label, handle, NULL, &lent),
+                 t->glDeleteMemoryObjectsEXT(1, &memory));
 #ifdef _WIN32
     t->glImportMemoryWin32HandleEXT(memory, size, type, lent.handle.value.win32);
     const char *call = "glImportMemoryWin32HandleEXT";
@@ -36,34 +31,26 @@ culv_result culvi_gl_import_handle(const culv_gl *gl, const char *label, const c
     t->glImportMemoryFdEXT(memory, size, type, lent.handle.value.fd);
     const char *call = "glImportMemoryFdEXT";
 #endif
-    result = culvi_gl_check_error(gl, label, call, CULV_REASON_HANDLE_REFUSED,
-                                  "OpenGL did not import %" PRIu64 " bytes of memory", size);
+    culv_result result =
+        culvi_gl_check_error(gl, label, call, CULV_REASON_HANDLE_REFUSED,
+                             "OpenGL did not import %" PRIu64 " bytes of memory", size);
     culvi_handle_lent_done(&lent, handle, result == CULV_OK);
-    if (result == CULV_OK) {
-        *out = memory;
-        return CULV_OK;
-    }
-delete_memory:
-    t->glDeleteMemoryObjectsEXT(1, &memory);
-    return result;
+    CULVI_TRY_OR(result, t->glDeleteMemoryObjectsEXT(1, &memory));
+    *out = memory;
+    return CULV_OK;
 }
 
 static culv_result make_memory(culv_gl *gl, const culv_gl_memory_desc *d, culv_gl_memory **out)
 {
-    culv_gl_memory *memory = culvi_alloc(sizeof *memory);
-    if (memory == NULL) return culvi_fail_host_memory(gl->voice, d->label);
+    CULVI_NEW(culv_gl_memory, memory, gl->voice, d->label);
     memory->gl = gl;
     memory->size = d->size;
     memory->dedicated = d->dedicated != 0;
     culvi_label_set(memory->label, d->label);
-    culv_result result =
-        culvi_gl_import_handle(gl, d->label, &d->handle, d->size, memory->dedicated, &memory->name);
-    if (result != CULV_OK) {
-        culvi_free(memory);
-        return result;
-    }
-    culvi_graphics_ref(&gl->base);
-    culvi_graphics_count_created(&gl->base, true);
+    CULVI_TRY_OR(
+        culvi_gl_import_handle(gl, d->label, &d->handle, d->size, memory->dedicated, &memory->name),
+        culvi_free(memory));
+    culvi_graphics_object_made(&gl->base);
     culvi_log_object(gl->voice, "made", "OpenGL memory object", memory->label, memory->size);
     *out = memory;
     return CULV_OK;
@@ -73,14 +60,13 @@ static culv_result check_exporter(const culv_gl *gl, const char *label, const cu
                                   const char *what)
 {
     if (!culvi_uuid_given(exporter) || culvi_uuid_equal(exporter, &gl->base.uuid)) return CULV_OK;
-    char buffer[256];
-    culvi_text text = {buffer, sizeof buffer, 0};
+    CULVI_TEXT(text, 256);
     culvi_text_add(&text, "UUID ");
     culvi_text_add_uuid(&text, exporter);
     culvi_text_add(&text, ", but the context is '%s' UUID ", gl->base.name);
     culvi_text_add_uuid(&text, &gl->base.uuid);
     return culvi_fail(gl->voice, label, CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,
-                      "%s lies on another GPU: %s", what, buffer);
+                      "%s lies on another GPU: %s", what, text.data);
 }
 
 static culv_result need_imports(const culv_gl *gl, const char *label, const char *what)
@@ -92,55 +78,47 @@ culv_result culv_gl_memory_import(culv_gl *gl, const culv_gl_memory_desc *desc,
                                   culv_gl_memory **out)
 {
     static const char field[] = "culv_gl_memory_desc.handle";
-    culv_gl_memory_desc d;
     culvi_handle_facts facts;
-    CULVI_REQUIRE(NULL, gl);
-    CULVI_REQUIRE2(gl->voice, desc, out);
-    culv_result result = culvi_desc_read(gl->voice, &d, sizeof d, desc, "culv_gl_memory_desc");
-    if (result == CULV_OK) result = culvi_gl_enter(gl, d.label, __func__);
-    if (result == CULV_OK) result = need_imports(gl, d.label, "it imports no memory");
-    if (result == CULV_OK && d.size == 0)
-        result = culvi_fail(gl->voice, d.label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
-                            "culv_gl_memory_desc.size is 0; it is that of the whole allocation");
-    if (result == CULV_OK)
-        result = culvi_handle_use_check(gl->voice, d.label, "culv_gl_memory_desc.handle.type",
-                                        d.handle.type, CULVI_USE_GL);
-    if (result == CULV_OK)
-        result = culvi_handle_check(gl->voice, d.label, field, culvi_handle_memory_source,
-                                    &d.handle, &facts);
-    if (result == CULV_OK && d.size > facts.size_limit)
-        result = culvi_fail(gl->voice, d.label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
-                            "culv_gl_memory_desc.size is %" PRIu64
-                            ", but the allocation behind the handle has at most %" PRIu64,
-                            d.size, facts.size_limit);
-    if (result == CULV_OK) result = check_exporter(gl, d.label, &d.exporter, "the memory");
-    return result == CULV_OK ? make_memory(gl, &d, out) : result;
+    CULVI_REQUIRE_WITH2(gl, gl->voice, desc, out);
+    CULVI_READ(gl->voice, culv_gl_memory_desc, d, desc);
+    CULVI_TRY(culvi_gl_enter(gl, d.label, __func__));
+    CULVI_TRY(need_imports(gl, d.label, "it imports no memory"));
+    if (d.size == 0)
+        return culvi_fail(gl->voice, d.label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
+                          "culv_gl_memory_desc.size is 0; it is that of the whole allocation");
+    CULVI_TRY(culvi_handle_use_check(gl->voice, d.label, "culv_gl_memory_desc.handle.type",
+                                     d.handle.type, CULVI_USE_GL));
+    CULVI_TRY(culvi_handle_check(gl->voice, d.label, field, culvi_handle_memory_source, &d.handle,
+                                 &facts));
+    if (d.size > facts.size_limit)
+        return culvi_fail(gl->voice, d.label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
+                          "culv_gl_memory_desc.size is %" PRIu64
+                          ", but the allocation behind the handle has at most %" PRIu64,
+                          d.size, facts.size_limit);
+    CULVI_TRY(check_exporter(gl, d.label, &d.exporter, "the memory"));
+    return make_memory(gl, &d, out);
 }
 
 culv_result culv_gl_memory_from_vmm(culv_gl *gl, culv_vmm_allocation *allocation, const char *label,
                                     culv_gl_memory **out)
 {
     culv_gl_memory_desc d = culv_gl_memory_desc_init();
-    CULVI_REQUIRE(NULL, gl);
-    CULVI_REQUIRE2(gl->voice, allocation, out);
-    culv_result result = culvi_gl_enter(gl, label, __func__);
-    if (result == CULV_OK) result = need_imports(gl, label, "it imports no memory");
-    if (result == CULV_OK && allocation->usage & CULV_VMM_USAGE_TILE_POOL)
-        result = culvi_fail(gl->voice, label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
-                            "the VMM allocation is a tile pool, which backs sparse arrays and "
-                            "nothing else");
-    if (result == CULV_OK)
-        result = check_exporter(gl, label,
-                                allocation->kind == CULV_VMM_LOCATION_DEVICE
-                                    ? &allocation->uuid
-                                    : &allocation->device->caps.uuid,
-                                "the VMM allocation");
-    if (result == CULV_OK)
-        result = culv_vmm_export_dup(allocation, (culv_handle_type)CULVI_HANDLE_OPAQUE, &d.handle);
-    if (result != CULV_OK) return result;
+    CULVI_REQUIRE_WITH2(gl, gl->voice, allocation, out);
+    CULVI_TRY(culvi_gl_enter(gl, label, __func__));
+    CULVI_TRY(need_imports(gl, label, "it imports no memory"));
+    if (allocation->usage & CULV_VMM_USAGE_TILE_POOL)
+        return culvi_fail(gl->voice, label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
+                          "the VMM allocation is a tile pool, which backs sparse arrays and "
+                          "nothing else");
+    CULVI_TRY(check_exporter(gl, label,
+                             allocation->kind == CULV_VMM_LOCATION_DEVICE
+                                 ? &allocation->uuid
+                                 : &allocation->device->caps.uuid,
+                             "the VMM allocation"));
+    CULVI_TRY(culv_vmm_export_dup(allocation, (culv_handle_type)CULVI_HANDLE_OPAQUE, &d.handle));
     d.size = allocation->size;
     d.label = label;
-    result = make_memory(gl, &d, out);
+    culv_result result = make_memory(gl, &d, out);
     culv_handle_close(&d.handle);
     return result;
 }
@@ -150,14 +128,12 @@ culv_result culv_gl_memory_destroy(culv_gl_memory **memory)
     if (memory == NULL || *memory == NULL) return CULV_OK;
     culv_gl_memory *mine = *memory;
     culv_gl *gl = mine->gl;
-    culv_result result = culvi_gl_enter_to_destroy(gl, mine->label, __func__);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_gl_enter_to_destroy(gl, mine->label, __func__));
     *memory = NULL;
     culvi_log_object(gl->voice, "destroyed", "OpenGL memory object", mine->label, mine->size);
     if (culvi_gl_is_current(gl)) gl->table.glDeleteMemoryObjectsEXT(1, &mine->name);
     culvi_free(mine);
-    culvi_graphics_count_created(&gl->base, false);
-    culvi_graphics_unref(&gl->base);
+    culvi_graphics_object_gone(&gl->base);
     return CULV_OK;
 }
 
@@ -188,11 +164,10 @@ static culv_result compare(const culv_gl *gl, const char *label, uint32_t first,
     t->glGetNamedBufferSubData(copy, 0, sizeof words, words);
     for (int i = 0; i < WORDS; i++)
         second_kept = second_kept && words[i] == two;
-    culv_result result = culvi_gl_check(gl, label, "glCopyNamedBufferSubData",
-                                        "two small buffers could not be compared");
-    if (result == CULV_OK)
-        *out = first_kept && second_kept ? CULVI_GL_OFFSETS_HONOURED : CULVI_GL_OFFSETS_IGNORED;
-    return result;
+    CULVI_TRY(culvi_gl_check(gl, label, "glCopyNamedBufferSubData",
+                             "two small buffers could not be compared"));
+    *out = first_kept && second_kept ? CULVI_GL_OFFSETS_HONOURED : CULVI_GL_OFFSETS_IGNORED;
+    return CULV_OK;
 }
 
 static culv_result try_offsets(const culv_gl *gl, const char *label, uint32_t memory,
@@ -220,10 +195,9 @@ static culv_result probe(culv_gl *gl, const char *label, culvi_gl_offsets *out)
     culvi_graphics *vk = NULL;
     culv_handle handle;
     uint32_t memory = 0;
-    culv_result result = culvi_gl_exporter_get(gl, label, &vk);
-    if (result == CULV_OK) result = culvi_gl_exporter_run(gl, &shape, NULL, &native);
-    if (result != CULV_OK) return result;
-    result = vk->api->export_memory(vk, label, native.memory, &handle);
+    CULVI_TRY(culvi_gl_exporter_get(gl, label, &vk));
+    CULVI_TRY(culvi_gl_exporter_run(gl, &shape, NULL, &native));
+    culv_result result = vk->api->export_memory(vk, label, native.memory, &handle);
     if (result == CULV_OK) {
         result = culvi_gl_import_handle(gl, label, &handle, native.size, native.dedicated, &memory);
         culvi_handle_close(&handle);
@@ -241,8 +215,7 @@ static culv_result check_offset(culv_gl *gl, const char *label, uint64_t offset)
     culvi_gl_offsets known = (culvi_gl_offsets)atomic_load(&gl->offsets);
     if (offset == 0) return CULV_OK;
     if (known == CULVI_GL_OFFSETS_UNKNOWN) {
-        culv_result result = probe(gl, label, &known);
-        if (result != CULV_OK) return result;
+        CULVI_TRY(probe(gl, label, &known));
         atomic_store(&gl->offsets, (int)known);
         culvi_log(gl->voice, CULV_LOG_INFO, "'%s' %s offsets into memory objects", gl->base.name,
                   known == CULVI_GL_OFFSETS_HONOURED ? "honours" : "ignores");
@@ -291,8 +264,7 @@ static culv_result bind_buffer(culv_gl_memory *m, uint32_t buffer, uint64_t offs
     if (t->glGetError() != CULVI_GL_NO_ERROR || has != 0)
         return fail_bind(m, CULV_REASON_VALUE, buffer,
                          "has storage already; make a new buffer by glCreateBuffers()");
-    culv_result result = check_offset(gl, m->label, offset);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(check_offset(gl, m->label, offset));
     t->glNamedBufferStorageMemEXT(buffer, (ptrdiff_t)size, m->name, offset);
     return culvi_gl_check(gl, m->label, "glNamedBufferStorageMemEXT",
                           "buffer %u could not have %" PRIu64 " bytes of the memory",
@@ -306,8 +278,7 @@ static culv_result bind_texture(culv_gl_memory *m, uint32_t texture, uint64_t of
     int32_t immutable = 0, width = 0;
     culv_gl *gl = m->gl;
     const culvi_gl_table *t = &gl->table;
-    culv_result result = culvi_gl_read_shape(gl, d, &shape);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_gl_read_shape(gl, d, &shape));
     /* Mesa 22 takes a texture that is larger than its memory (measured). */
     if (offset > m->size || shape.size > m->size - offset)
         return fail_range(m, offset, shape.size, "a texture");
@@ -320,8 +291,7 @@ static culv_result bind_texture(culv_gl_memory *m, uint32_t texture, uint64_t of
     if (t->glGetError() != CULVI_GL_NO_ERROR || immutable || width != 0)
         return fail_bind(m, CULV_REASON_VALUE, texture,
                          "has storage already; make a new texture by glCreateTextures()");
-    result = check_offset(gl, m->label, offset);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(check_offset(gl, m->label, offset));
     return culvi_gl_texture_storage(
         gl, &shape, texture, d->linear ? CULVI_GL_LINEAR_TILING_EXT : CULVI_GL_OPTIMAL_TILING_EXT,
         m->name, offset);
@@ -331,13 +301,11 @@ culv_result culv_gl_memory_bind(culv_gl_memory *memory, uint32_t name, uint64_t 
                                 uint64_t size, const culv_gl_image_create_desc *texture)
 {
     culv_gl_image_create_desc d = culv_gl_image_create_desc_init();
-    culv_result result = CULV_OK;
     CULVI_REQUIRE(NULL, memory);
     if (texture != NULL)
-        result =
-            culvi_desc_read(memory->gl->voice, &d, sizeof d, texture, "culv_gl_image_create_desc");
-    if (result == CULV_OK) result = culvi_gl_enter(memory->gl, memory->label, __func__);
-    if (result != CULV_OK) return result;
+        CULVI_TRY(
+            culvi_desc_read(memory->gl->voice, &d, sizeof d, texture, "culv_gl_image_create_desc"));
+    CULVI_TRY(culvi_gl_enter(memory->gl, memory->label, __func__));
     if (texture == NULL) return bind_buffer(memory, name, offset, size);
     d.label = memory->label;
     if (size != 0)
@@ -362,18 +330,14 @@ static culv_result make(culv_vector_view *view, const culv_part *chunk, culvi_vi
     const culv_gl *gl = culvi_gl_of(view->graphics);
     uint32_t memory = 0, buffer = 0;
     culv_handle handle;
+    CULVI_TRY(
+        culv_vmm_export_dup(chunk->allocation, (culv_handle_type)CULVI_HANDLE_OPAQUE, &handle));
     culv_result result =
-        culv_vmm_export_dup(chunk->allocation, (culv_handle_type)CULVI_HANDLE_OPAQUE, &handle);
-    if (result != CULV_OK) return result;
-    result =
         culvi_gl_import_handle(gl, view->label, &handle, chunk->allocation->size, false, &memory);
     culv_handle_close(&handle);
-    if (result == CULV_OK)
-        result = culvi_gl_create_buffer(gl, view->label, chunk->size, memory, 0, &buffer);
-    if (result != CULV_OK) {
-        if (memory != 0) gl->table.glDeleteMemoryObjectsEXT(1, &memory);
-        return result;
-    }
+    if (result != CULV_OK) return result;
+    CULVI_TRY_OR(culvi_gl_create_buffer(gl, view->label, chunk->size, memory, 0, &buffer),
+                 gl->table.glDeleteMemoryObjectsEXT(1, &memory));
     part->object = buffer;
     part->memory = memory;
     return CULV_OK;
@@ -390,15 +354,12 @@ static const culvi_vector_view_api view_api = {
 culv_result culv_gl_vector_view_create(culv_gl *gl, culv_vector *vector, const char *label,
                                        culv_vector_view **out)
 {
-    CULVI_REQUIRE(NULL, gl);
-    CULVI_REQUIRE2(gl->voice, vector, out);
+    CULVI_REQUIRE_WITH2(gl, gl->voice, vector, out);
     if (label == NULL) label = vector->label;
-    culv_result result = culvi_gl_enter(gl, label, __func__);
-    if (result == CULV_OK) result = need_imports(gl, label, "it shows no vector");
-    if (result == CULV_OK) result = culvi_vector_view_check(&gl->base, label, vector);
-    if (result != CULV_OK) return result;
-    culv_vector_view *view = culvi_alloc(sizeof *view);
-    if (view == NULL) return culvi_fail_host_memory(gl->voice, label);
+    CULVI_TRY(culvi_gl_enter(gl, label, __func__));
+    CULVI_TRY(need_imports(gl, label, "it shows no vector"));
+    CULVI_TRY(culvi_vector_view_check(&gl->base, label, vector));
+    CULVI_NEW(culv_vector_view, view, gl->voice, label);
     culvi_vector_view_init(view, &view_api, &gl->base, vector, label);
     return culvi_vector_view_made(view, CULV_OK, out);
 }

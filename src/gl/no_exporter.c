@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A build without Vulkan: nothing can be exported for OpenGL. Imports and fallbacks work. */
-#include "gl/gl_exporter.h"
+#include "gl/gl_object.h"
 
 static culv_result none(const culv_gl *gl, const char *label)
 {

@@ -3,11 +3,6 @@
  * buffer object. Such images themselves CUDA does not register. */
 #include "gl/gl_register.h"
 
-#include "base/alloc.h"
-#include "base/desc.h"
-
-#include <inttypes.h>
-
 enum { SCRATCH = 2 }; /* resolved; upside down */
 enum { MOST = 32768 };
 enum { DEPTH = 0x100 }; /* GL_DEPTH_BUFFER_BIT */
@@ -34,15 +29,17 @@ static const struct {
     {0x8814, 0x8ce0, 0x4000, 0x1908, 0x1406, 16},       /* GL_RGBA32F */
 };
 
-static void delete_objects(culvi_gl_readback *r)
+void culvi_gl_readback_end(culvi_gl_readback *r)
 {
     const culvi_gl_table *t = &r->gl->table;
-    for (int i = 0; i < SCRATCH; i++) {
+    const bool lost = atomic_load(&r->gl->lost);
+    for (int i = 0; !lost && i < SCRATCH; i++) {
         if (r->framebuffers[i] != 0) t->glDeleteFramebuffers(1, &r->framebuffers[i]);
         if (r->renderbuffers[i] != 0) t->glDeleteRenderbuffers(1, &r->renderbuffers[i]);
     }
-    if (r->unturned != 0) t->glDeleteBuffers(1, &r->unturned);
-    if (r->buffer != 0) t->glDeleteBuffers(1, &r->buffer);
+    if (!lost && r->unturned != 0) t->glDeleteBuffers(1, &r->unturned);
+    if (!lost && r->buffer != 0) t->glDeleteBuffers(1, &r->buffer);
+    culvi_free(r);
 }
 
 static culv_result check_desc(const culvi_voice *voice, const culv_gl_readback_desc *d)
@@ -62,16 +59,12 @@ static culv_result check_desc(const culvi_voice *voice, const culv_gl_readback_d
 culv_result culv_gl_readback_create(culv_gl *gl, const culv_gl_readback_desc *desc,
                                     culv_registration **out)
 {
-    culv_gl_readback_desc d;
     culv_gl_register_desc how = culv_gl_register_desc_init();
-    CULVI_REQUIRE(NULL, gl);
-    CULVI_REQUIRE2(gl->voice, desc, out);
-    culv_result result = culvi_desc_read(gl->voice, &d, sizeof d, desc, "culv_gl_readback_desc");
-    if (result == CULV_OK) result = check_desc(gl->voice, &d);
-    if (result == CULV_OK) result = culvi_gl_enter(gl, d.label, "culv_gl_readback_create");
-    if (result != CULV_OK) return result;
-    culvi_gl_readback *r = culvi_alloc(sizeof *r);
-    if (r == NULL) return culvi_fail_host_memory(gl->voice, d.label);
+    CULVI_REQUIRE_WITH2(gl, gl->voice, desc, out);
+    CULVI_READ(gl->voice, culv_gl_readback_desc, d, desc);
+    CULVI_TRY(check_desc(gl->voice, &d));
+    CULVI_TRY(culvi_gl_enter(gl, d.label, "culv_gl_readback_create"));
+    CULVI_NEW(culvi_gl_readback, r, gl->voice, d.label);
     r->gl = gl;
     r->width = (int32_t)d.width;
     r->height = (int32_t)d.height;
@@ -83,20 +76,14 @@ culv_result culv_gl_readback_create(culv_gl *gl, const culv_gl_readback_desc *de
     const ptrdiff_t size = (ptrdiff_t)d.width * (ptrdiff_t)d.height * formats[r->format].bytes;
     gl->table.glCreateBuffers(1, &r->buffer);
     gl->table.glNamedBufferStorage(r->buffer, size, NULL, 0);
-    result = culvi_gl_check(gl, r->label, "glNamedBufferStorage",
-                            "a pixel buffer of %td bytes could not be made", size);
-    if (result != CULV_OK) goto delete_buffer;
+    CULVI_TRY_OR(culvi_gl_check(gl, r->label, "glNamedBufferStorage",
+                                "a pixel buffer of %td bytes could not be made", size),
+                 culvi_gl_readback_end(r));
     how.access = CULV_ACCESS_READ_ONLY;
     how.label = r->label;
-    result = culv_gl_register_buffer(gl, r->buffer, &how, out);
-    if (result != CULV_OK) goto delete_buffer;
+    CULVI_TRY_OR(culv_gl_register_buffer(gl, r->buffer, &how, out), culvi_gl_readback_end(r));
     culvi_gl_registration_of(*out)->readback = r;
     return CULV_OK;
-
-delete_buffer:
-    delete_objects(r);
-    culvi_free(r);
-    return result;
 }
 
 /* A framebuffer of one sample, made when it is first needed. */
@@ -113,11 +100,8 @@ static culv_result need_scratch(culvi_gl_readback *r, int i)
     culv_result result = culvi_gl_check(
         r->gl, r->label, "glNamedFramebufferRenderbuffer",
         "a framebuffer of the internal format %#" PRIx32 " could not be made", r->internal_format);
-    if (result != CULV_OK) {
-        t->glDeleteFramebuffers(1, &framebuffer);
-        t->glDeleteRenderbuffers(1, &renderbuffer);
-        return result;
-    }
+    CULVI_TRY_OR(result, (t->glDeleteFramebuffers(1, &framebuffer),
+                          t->glDeleteRenderbuffers(1, &renderbuffer)));
     r->framebuffers[i] = framebuffer;
     r->renderbuffers[i] = renderbuffer;
     return CULV_OK;
@@ -191,9 +175,8 @@ static culv_result blit(culvi_gl_readback *r, int i, bool flip, uint32_t *from, 
                         int32_t *y)
 {
     const culvi_gl_table *t = &r->gl->table;
-    culv_result result = check_conditional(r);
-    if (result == CULV_OK) result = need_scratch(r, i);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(check_conditional(r));
+    CULVI_TRY(need_scratch(r, i));
     const unsigned char scissor = t->glIsEnabled(CULVI_GL_SCISSOR_TEST);
     if (scissor) t->glDisable(CULVI_GL_SCISSOR_TEST);
     t->glBlitNamedFramebuffer(*from, r->framebuffers[i], *x, *y, *x + r->width, *y + r->height, 0,
@@ -227,37 +210,27 @@ static culv_result read_pixels(const culvi_gl_readback *r, uint32_t from, int32_
     return result;
 }
 
-static bool has_depth(const culvi_gl_readback *r)
-{
-    return (formats[r->format].mask & DEPTH) != 0;
-}
-
 /* A readback that turned depth by a blit did not come back with NVIDIA's 580, so the rows are
  * copied one by one. */
 static culv_result read_turned(culvi_gl_readback *r, uint32_t from, int32_t x, int32_t y)
 {
     const culvi_gl_table *t = &r->gl->table;
     const ptrdiff_t row = (ptrdiff_t)r->width * (ptrdiff_t)formats[r->format].bytes;
-    culv_result result = CULV_OK;
     if (r->unturned == 0) {
         uint32_t made = 0;
         t->glCreateBuffers(1, &made);
         t->glNamedBufferStorage(made, row * r->height, NULL, 0);
-        result = culvi_gl_check(r->gl, r->label, "glNamedBufferStorage",
-                                "a pixel buffer of %td bytes could not be made", row * r->height);
-        if (result != CULV_OK) {
-            t->glDeleteBuffers(1, &made);
-            return result;
-        }
+        CULVI_TRY_OR(culvi_gl_check(r->gl, r->label, "glNamedBufferStorage",
+                                    "a pixel buffer of %td bytes could not be made",
+                                    row * r->height),
+                     t->glDeleteBuffers(1, &made));
         r->unturned = made;
     }
-    result = read_pixels(r, from, x, y, r->unturned);
-    for (ptrdiff_t i = 0; result == CULV_OK && i < r->height; i++)
+    CULVI_TRY(read_pixels(r, from, x, y, r->unturned));
+    for (ptrdiff_t i = 0; i < r->height; i++)
         t->glCopyNamedBufferSubData(r->unturned, r->buffer, i * row, (r->height - 1 - i) * row,
                                     row);
-    return result == CULV_OK ? culvi_gl_check(r->gl, r->label, "glCopyNamedBufferSubData",
-                                              "rows could not be copied")
-                             : result;
+    return culvi_gl_check(r->gl, r->label, "glCopyNamedBufferSubData", "rows could not be copied");
 }
 
 culv_result culv_gl_readback_read(culv_registration *readback, uint32_t framebuffer, int32_t x,
@@ -272,25 +245,18 @@ culv_result culv_gl_readback_read(culv_registration *readback, uint32_t framebuf
                           "culv_gl_readback_read(): it is no readback; culv_gl_readback_create() "
                           "makes one");
     culv_gl *gl = r->gl;
-    culv_result result = culvi_gl_enter(gl, r->label, "culv_gl_readback_read");
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_gl_enter(gl, r->label, "culv_gl_readback_read"));
     if (readback->mapped)
         return culvi_fail(gl->voice, r->label, CULV_ERROR_INVALID, CULV_REASON_MAPPED,
                           "culv_gl_readback_read(): CUDA has the buffer now; unmap it first");
     gl->table.glGetNamedFramebufferParameteriv(framebuffer, CULVI_GL_SAMPLES, &samples);
-    result =
-        culvi_gl_check_error(gl, r->label, "glGetNamedFramebufferParameteriv", CULV_REASON_VALUE,
-                             "%" PRIu32 " is no framebuffer of this context", framebuffer);
-    if (result == CULV_OK) result = check_extent(r, framebuffer, x, y);
+    CULVI_TRY(culvi_gl_check_error(gl, r->label, "glGetNamedFramebufferParameteriv",
+                                   CULV_REASON_VALUE,
+                                   "%" PRIu32 " is no framebuffer of this context", framebuffer));
+    CULVI_TRY(check_extent(r, framebuffer, x, y));
     /* A resolve cannot turn the image upside down at the same time. */
-    if (result == CULV_OK && samples > 0) result = blit(r, 0, false, &framebuffer, &x, &y);
-    if (result == CULV_OK && r->flip && has_depth(r)) return read_turned(r, framebuffer, x, y);
-    if (result == CULV_OK && r->flip) result = blit(r, 1, true, &framebuffer, &x, &y);
-    return result == CULV_OK ? read_pixels(r, framebuffer, x, y, r->buffer) : result;
-}
-
-void culvi_gl_readback_end(culvi_gl_readback *readback)
-{
-    if (!atomic_load(&readback->gl->lost)) delete_objects(readback);
-    culvi_free(readback);
+    if (samples > 0) CULVI_TRY(blit(r, 0, false, &framebuffer, &x, &y));
+    if (r->flip && (formats[r->format].mask & DEPTH)) return read_turned(r, framebuffer, x, y);
+    if (r->flip) CULVI_TRY(blit(r, 1, true, &framebuffer, &x, &y));
+    return read_pixels(r, framebuffer, x, y, r->buffer);
 }

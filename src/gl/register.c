@@ -4,12 +4,7 @@
  * cuGraphicsGLRegisterImage. */
 #include "gl/gl_register.h"
 
-#include "base/alloc.h"
-#include "base/desc.h"
 #include "cuda/context.h"
-
-#include <inttypes.h>
-#include <stddef.h>
 
 static culv_result refuse(const culv_gl *gl, const char *label, const char *what,
                           const char *instead)
@@ -340,26 +335,20 @@ static culv_result look_again(const culv_gl *gl, const char *label, const char *
                : changed(gl, label, call, object, "was given another size or format");
 }
 
-/* Whether a look asks OpenGL so that its errors come of it: an earlier one is taken before. */
-static bool takes_errors(const culvi_gl_object_info *object)
-{
-    return object->target != 0;
-}
-
 static culv_result check_turn(culv_registration *const *list, uint32_t count, bool asks, bool map,
                               const char *call)
 {
     const culv_gl *gl = list[0]->attachment;
-    culv_result result = CULV_OK;
     if (asks || atomic_load(&gl->lost))
-        result = culvi_gl_enter_frame(gl, list[0]->memory.label, call);
-    for (uint32_t i = 0; map && result == CULV_OK && i < count; i++) {
+        CULVI_TRY(culvi_gl_enter_frame(gl, list[0]->memory.label, call));
+    for (uint32_t i = 0; map && i < count; i++) {
         const culvi_gl_registration *r = culvi_gl_registration_of(list[i]);
         if (!r->asks_object) continue;
-        if (takes_errors(&r->object)) culvi_gl_take_error(gl, call);
-        result = look_again(gl, r->base.memory.label, call, &r->object);
+        /* A look at an image asks so that errors come of it: an earlier one is taken before. */
+        if (r->object.target != 0) culvi_gl_take_error(gl, call);
+        CULVI_TRY(look_again(gl, r->base.memory.label, call, &r->object));
     }
-    return result;
+    return CULV_OK;
 }
 
 /* Registering ---------------------------------------------------------------------------------- */
@@ -403,9 +392,8 @@ static culv_result destroy(culv_registration *r, const char *call)
     culv_gl *gl = r->attachment;
     /* A lost device has nothing left that the driver could unregister. */
     bool lost = atomic_load(&gl->lost);
-    culv_result result = culvi_gl_enter_to_destroy(gl, r->memory.label, call);
-    if (result == CULV_OK) result = culvi_registration_release(r, lost);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_gl_enter_to_destroy(gl, r->memory.label, call));
+    CULVI_TRY(culvi_registration_release(r, lost));
     culvi_gl_registration *mine = culvi_gl_registration_of(r);
     if (mine->readback != NULL) culvi_gl_readback_end(mine->readback);
     culvi_free(mine);
@@ -428,12 +416,8 @@ static culv_result begin(culv_gl *gl, const culv_gl_register_desc *desc, culv_gl
                          const char *call)
 {
     *d = culv_gl_register_desc_init();
-    culv_result result =
-        desc != NULL ? culvi_desc_read(gl->voice, d, sizeof *d, desc, "culv_gl_register_desc")
-                     : CULV_OK;
-    if (result != CULV_OK) return result;
-    result = culvi_check_access(gl->voice, d->label, "culv_gl_register_desc.access", d->access);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_desc_read(gl->voice, d, sizeof *d, desc, "culv_gl_register_desc"));
+    CULVI_TRY(culvi_check_access(gl->voice, d->label, "culv_gl_register_desc.access", d->access));
     if (gl->base.foreign)
         return culvi_fail(gl->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,
                           "%s(): the context is of '%s', and CUDA registers objects of its own "
@@ -464,8 +448,7 @@ static unsigned flags_of(const culv_gl_register_desc *d, bool image)
 static culv_result finish(culv_gl *gl, const culv_gl_register_desc *d, culvi_register_plan *plan,
                           const culvi_gl_object_info *object, culv_registration **out)
 {
-    culvi_gl_registration *made = culvi_alloc(sizeof *made);
-    if (made == NULL) return culvi_fail_host_memory(gl->voice, d->label);
+    CULVI_NEW(culvi_gl_registration, made, gl->voice, d->label);
     made->object = *object;
     made->asks_object = d->unchecked == 0;
     plan->registrar = &registrar;
@@ -473,11 +456,7 @@ static culv_result finish(culv_gl *gl, const culv_gl_register_desc *d, culvi_reg
     plan->label = d->label;
     plan->unchecked = d->unchecked != 0;
     plan->what = &made->object;
-    culv_result result = culvi_registration_make(gl->base.device, plan, &made->base);
-    if (result != CULV_OK) {
-        culvi_free(made);
-        return result;
-    }
+    CULVI_TRY_OR(culvi_registration_make(gl->base.device, plan, &made->base), culvi_free(made));
     culvi_graphics_ref(&gl->base);
     *out = &made->base;
     return CULV_OK;
@@ -488,11 +467,9 @@ culv_result culv_gl_register_buffer(culv_gl *gl, uint32_t buffer, const culv_gl_
 {
     culv_gl_register_desc d;
     culvi_gl_object_info object;
-    CULVI_REQUIRE(NULL, gl);
-    CULVI_REQUIRE(gl->voice, out);
-    culv_result result = begin(gl, desc, &d, "culv_gl_register_buffer");
-    if (result == CULV_OK) result = look_at_buffer(gl, d.label, buffer, &object);
-    if (result != CULV_OK) return result;
+    CULVI_REQUIRE_WITH(gl, gl->voice, out);
+    CULVI_TRY(begin(gl, desc, &d, "culv_gl_register_buffer"));
+    CULVI_TRY(look_at_buffer(gl, d.label, buffer, &object));
     culvi_register_plan plan = {.size = object.size,
                                 .flags = flags_of(&d, false),
                                 .make = make_buffer,
@@ -506,12 +483,10 @@ culv_result culv_gl_register_image(culv_gl *gl, uint32_t name, uint32_t target,
     culv_gl_register_desc d;
     culvi_gl_object_info object;
     culv_image_desc image = culv_image_desc_init();
-    CULVI_REQUIRE(NULL, gl);
-    CULVI_REQUIRE(gl->voice, out);
-    culv_result result = begin(gl, desc, &d, "culv_gl_register_image");
-    if (result == CULV_OK) result = look_at_image(gl, d.label, name, target, &object);
-    if (result == CULV_OK) result = describe_image(gl, d.label, &object, &image);
-    if (result != CULV_OK) return result;
+    CULVI_REQUIRE_WITH(gl, gl->voice, out);
+    CULVI_TRY(begin(gl, desc, &d, "culv_gl_register_image"));
+    CULVI_TRY(look_at_image(gl, d.label, name, target, &object));
+    CULVI_TRY(describe_image(gl, d.label, &object, &image));
     image.no_surfaces = d.no_surfaces != 0;
     image.texture_gather = d.texture_gather != 0;
     culvi_register_plan plan = {.image = &image,
@@ -524,7 +499,7 @@ culv_result culv_gl_register_image(culv_gl *gl, uint32_t name, uint32_t target,
 
 culv_result culvi_gl_unregister(culv_registration **registration, const char *call)
 {
-    culv_result result = destroy(*registration, call);
-    if (result == CULV_OK) *registration = NULL;
-    return result;
+    CULVI_TRY(destroy(*registration, call));
+    *registration = NULL;
+    return CULV_OK;
 }

@@ -1,16 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Buffers and textures that Culvert makes: whether a path has them and how CUDA maps them (the
  * gate), memory that Vulkan exports, a memory object and the GL object, and the calls. */
-#include "base/alloc.h"
-#include "base/attempt.h"
-#include "base/desc.h"
-#include "base/handle.h"
-#include "core/image_check.h"
 #include "gl/gl_object.h"
 
-#include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
 /* Formats -------------------------------------------------------------------------------------- */
 
@@ -118,20 +111,17 @@ culv_result culvi_gl_create_buffer(const culv_gl *gl, const char *label, uint64_
     const culvi_gl_table *t = &gl->table;
     uint32_t name = 0;
     t->glCreateBuffers(1, &name);
-    culv_result result = culvi_gl_check(gl, label, "glCreateBuffers", "no buffer was made");
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_gl_check(gl, label, "glCreateBuffers", "no buffer was made"));
     if (memory != 0)
         t->glNamedBufferStorageMemEXT(name, (ptrdiff_t)size, memory, offset);
     else
         t->glNamedBufferStorage(name, (ptrdiff_t)size, NULL, DYNAMIC_STORAGE);
-    result = culvi_gl_check(gl, label,
-                            memory != 0 ? "glNamedBufferStorageMemEXT" : "glNamedBufferStorage",
-                            "a buffer of %" PRIu64 " bytes could not be made", size);
-    if (result == CULV_OK)
-        *out = name;
-    else
-        t->glDeleteBuffers(1, &name);
-    return result;
+    CULVI_TRY_OR(culvi_gl_check(gl, label,
+                                memory != 0 ? "glNamedBufferStorageMemEXT" : "glNamedBufferStorage",
+                                "a buffer of %" PRIu64 " bytes could not be made", size),
+                 t->glDeleteBuffers(1, &name));
+    *out = name;
+    return CULV_OK;
 }
 
 /* Textures ------------------------------------------------------------------------------------- */
@@ -154,15 +144,6 @@ static const char *why_not(uint32_t target)
                "into a GL_TEXTURE_2D, which a framebuffer takes as well";
     default: return NULL;
     }
-}
-
-static culv_result fail_value(const culv_gl *gl, const culv_gl_image_create_desc *d,
-                              const char *what)
-{
-    return culvi_fail(gl->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_EXTENT,
-                      "culv_gl_image_create_desc: %s (width %" PRIu32 ", height %" PRIu32
-                      ", depth %" PRIu32 ", array_layers %" PRIu32 ", mip_levels %" PRIu32 ")",
-                      what, d->width, d->height, d->depth, d->array_layers, d->mip_levels);
 }
 
 culv_result culvi_gl_read_shape(const culv_gl *gl, const culv_gl_image_create_desc *d,
@@ -231,7 +212,11 @@ culv_result culvi_gl_read_shape(const culv_gl *gl, const culv_gl_image_create_de
     else if (s.width > INT32_MAX || s.height > INT32_MAX || s.depth > INT32_MAX ||
              s.layers > INT32_MAX || s.levels > 32)
         wrong = "it is too large";
-    if (wrong != NULL) return fail_value(gl, d, wrong);
+    if (wrong != NULL)
+        return culvi_fail(gl->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_EXTENT,
+                          "culv_gl_image_create_desc: %s (width %" PRIu32 ", height %" PRIu32
+                          ", depth %" PRIu32 ", array_layers %" PRIu32 ", mip_levels %" PRIu32 ")",
+                          wrong, d->width, d->height, d->depth, d->array_layers, d->mip_levels);
     s.size = culvi_image_least_size(s.row, s.width, s.height, s.depth, s.layers, s.levels);
     *out = s;
     return CULV_OK;
@@ -265,9 +250,8 @@ culv_result culvi_gl_texture_storage(const culv_gl *gl, const culvi_gl_shape *s,
     const int sides = sides_of(s, &last);
     if (memory != 0) {
         t->glTextureParameteri(texture, CULVI_GL_TEXTURE_TILING_EXT, (int32_t)tiling);
-        culv_result result =
-            culvi_gl_check(gl, s->label, "glTextureParameteri", "the tiling could not be set");
-        if (result != CULV_OK) return result;
+        CULVI_TRY(
+            culvi_gl_check(gl, s->label, "glTextureParameteri", "the tiling could not be set"));
     }
     if (memory == 0 && sides == 1)
         t->glTextureStorage1D(texture, levels, format, width);
@@ -293,15 +277,11 @@ culv_result culvi_gl_create_texture(const culv_gl *gl, const culvi_gl_shape *sha
     const culvi_gl_table *t = &gl->table;
     uint32_t name = 0;
     t->glCreateTextures(shape->target, 1, &name);
-    culv_result result =
-        culvi_gl_check(gl, shape->label, "glCreateTextures", "no texture was made");
-    if (result != CULV_OK) return result;
-    result = culvi_gl_texture_storage(gl, shape, name, CULVI_GL_OPTIMAL_TILING_EXT, memory, 0);
-    if (result == CULV_OK)
-        *out = name;
-    else
-        t->glDeleteTextures(1, &name);
-    return result;
+    CULVI_TRY(culvi_gl_check(gl, shape->label, "glCreateTextures", "no texture was made"));
+    CULVI_TRY_OR(culvi_gl_texture_storage(gl, shape, name, CULVI_GL_OPTIMAL_TILING_EXT, memory, 0),
+                 t->glDeleteTextures(1, &name));
+    *out = name;
+    return CULV_OK;
 }
 
 /* The gate ------------------------------------------------------------------------------------- */
@@ -388,13 +368,6 @@ culv_result culvi_gl_plan(culvi_graphics *graphics, culvi_plan *plan)
 
 /* The seam ------------------------------------------------------------------------------------- */
 
-static culv_result create(const culv_gl *gl, const culvi_gl_shape *shape, culvi_gl_object *object)
-{
-    return shape->is_image ? culvi_gl_create_texture(gl, shape, object->memory, &object->name)
-                           : culvi_gl_create_buffer(gl, shape->label, shape->size, object->memory,
-                                                    0, &object->name);
-}
-
 /* Deletes what lies in the memory first: Mesa 22 crashes otherwise (measured). */
 static void destroy(const culv_gl *gl, culvi_gl_object *object)
 {
@@ -412,14 +385,12 @@ static culv_result share(culv_gl *gl, const culvi_gl_shape *shape, culvi_gl_obje
 {
     culvi_graphics *vk = NULL;
     culv_handle handle;
-    culv_result result = culvi_gl_exporter_get(gl, shape->label, &vk);
-    if (result == CULV_OK) result = culvi_gl_exporter_run(gl, shape, NULL, &object->vk);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_gl_exporter_get(gl, shape->label, &vk));
+    CULVI_TRY(culvi_gl_exporter_run(gl, shape, NULL, &object->vk));
     object->exporter = vk;
-    result = vk->api->export_memory(vk, shape->label, object->vk.memory, &handle);
-    if (result != CULV_OK) return result;
-    result = culvi_gl_import_handle(gl, shape->label, &handle, object->vk.size,
-                                    object->vk.dedicated, &object->memory);
+    CULVI_TRY(vk->api->export_memory(vk, shape->label, object->vk.memory, &handle));
+    culv_result result = culvi_gl_import_handle(gl, shape->label, &handle, object->vk.size,
+                                                object->vk.dedicated, &object->memory);
     culvi_handle_close(&handle);
     return result;
 }
@@ -428,18 +399,16 @@ culv_result culvi_gl_make(culvi_graphics *graphics, const culvi_plan *plan, culv
 {
     culv_gl *gl = culvi_gl_of(graphics);
     const culvi_gl_shape *shape = plan->desc;
-    culvi_gl_object *object = culvi_alloc(sizeof *object);
-    if (object == NULL) return culvi_fail_host_memory(gl->voice, plan->label);
+    CULVI_NEW(culvi_gl_object, object, gl->voice, plan->label);
     object->target = shape->target;
     object->internal_format = shape->internal_format;
     object->row = shape->row;
-    culv_result result = CULV_OK;
-    if (plan->path == CULV_SHARING_SHARED) result = share(gl, shape, object);
-    if (result == CULV_OK) result = create(gl, shape, object);
-    if (result != CULV_OK) {
-        destroy(gl, object);
-        return result;
-    }
+    if (plan->path == CULV_SHARING_SHARED)
+        CULVI_TRY_OR(share(gl, shape, object), destroy(gl, object));
+    CULVI_TRY_OR(shape->is_image ? culvi_gl_create_texture(gl, shape, object->memory, &object->name)
+                                 : culvi_gl_create_buffer(gl, shape->label, shape->size,
+                                                          object->memory, 0, &object->name),
+                 destroy(gl, object));
     *out = (culvi_native){.object = (uint64_t)(uintptr_t)object,
                           .memory = object->vk.memory,
                           .size = object->vk.object != 0 ? object->vk.size : shape->size,
@@ -458,8 +427,8 @@ culv_result culvi_gl_export_memory(const culvi_graphics *graphics, const char *l
                                    uint64_t memory, culv_handle *out)
 {
     culvi_graphics *vk = NULL;
-    culv_result result = culvi_gl_exporter_get(culvi_gl_of(graphics), label, &vk);
-    return result == CULV_OK ? vk->api->export_memory(vk, label, memory, out) : result;
+    CULVI_TRY(culvi_gl_exporter_get(culvi_gl_of(graphics), label, &vk));
+    return vk->api->export_memory(vk, label, memory, out);
 }
 
 /* The calls ------------------------------------------------------------------------------------ */
@@ -474,8 +443,7 @@ culv_result culvi_gl_check_buffer_size(const culv_gl *gl, const culv_gl_buffer_c
 culv_result culvi_gl_make_buffer(culv_gl *gl, const culv_gl_buffer_create_desc *desc,
                                  bool only_host, culv_shared_buffer **out)
 {
-    culv_result result = culvi_gl_check_buffer_size(gl, desc);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_gl_check_buffer_size(gl, desc));
     const culvi_gl_shape shape = {.label = desc->label, .size = desc->size};
     culvi_plan plan = {.label = desc->label,
                        .desc = &shape,
@@ -488,13 +456,10 @@ culv_result culvi_gl_make_buffer(culv_gl *gl, const culv_gl_buffer_create_desc *
 culv_result culv_gl_buffer_create(culv_gl *gl, const culv_gl_buffer_create_desc *desc,
                                   culv_shared_buffer **out)
 {
-    culv_gl_buffer_create_desc d;
-    CULVI_REQUIRE(NULL, gl);
-    CULVI_REQUIRE2(gl->voice, desc, out);
-    culv_result result =
-        culvi_desc_read(gl->voice, &d, sizeof d, desc, "culv_gl_buffer_create_desc");
-    if (result == CULV_OK) result = culvi_gl_enter(gl, d.label, __func__);
-    return result == CULV_OK ? culvi_gl_make_buffer(gl, &d, false, out) : result;
+    CULVI_REQUIRE_WITH2(gl, gl->voice, desc, out);
+    CULVI_READ(gl->voice, culv_gl_buffer_create_desc, d, desc);
+    CULVI_TRY(culvi_gl_enter(gl, d.label, __func__));
+    return culvi_gl_make_buffer(gl, &d, false, out);
 }
 
 uint32_t culv_gl_buffer_name(const culv_shared_buffer *buffer)
@@ -507,8 +472,7 @@ culv_result culvi_gl_make_image(culv_gl *gl, const culv_gl_image_create_desc *de
                                 culv_shared_image **out)
 {
     culvi_gl_shape shape;
-    culv_result result = culvi_gl_read_shape(gl, desc, &shape);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_gl_read_shape(gl, desc, &shape));
     culvi_plan plan = {.label = desc->label,
                        .desc = &shape,
                        .desc_name = "culv_gl_image_create_desc",
@@ -520,16 +484,13 @@ culv_result culvi_gl_make_image(culv_gl *gl, const culv_gl_image_create_desc *de
 culv_result culv_gl_image_create(culv_gl *gl, const culv_gl_image_create_desc *desc,
                                  culv_shared_image **out)
 {
-    culv_gl_image_create_desc d;
-    CULVI_REQUIRE(NULL, gl);
-    CULVI_REQUIRE2(gl->voice, desc, out);
-    culv_result result =
-        culvi_desc_read(gl->voice, &d, sizeof d, desc, "culv_gl_image_create_desc");
-    if (result == CULV_OK && d.linear)
-        result = culvi_fail(gl->voice, d.label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                            "culv_gl_image_create_desc.linear is for culv_gl_memory_bind() alone");
-    if (result == CULV_OK) result = culvi_gl_enter(gl, d.label, __func__);
-    return result == CULV_OK ? culvi_gl_make_image(gl, &d, false, out) : result;
+    CULVI_REQUIRE_WITH2(gl, gl->voice, desc, out);
+    CULVI_READ(gl->voice, culv_gl_image_create_desc, d, desc);
+    if (d.linear)
+        return culvi_fail(gl->voice, d.label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+                          "culv_gl_image_create_desc.linear is for culv_gl_memory_bind() alone");
+    CULVI_TRY(culvi_gl_enter(gl, d.label, __func__));
+    return culvi_gl_make_image(gl, &d, false, out);
 }
 
 uint32_t culv_gl_image_name(const culv_shared_image *image)

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Rings between CUDA and OpenGL: which way they take, and what their slots are made of. */
-#include "base/alloc.h"
-#include "base/attempt.h"
-#include "base/desc.h"
-#include "cuda/context.h"
 #include "gl/gl_register.h"
 #include "gl/gl_ring.h"
 
@@ -84,14 +80,13 @@ static const culvi_graphics_ring_api ring_api = {
 
 static culv_result make_objects(culvi_gl_ring *ring, const plan *p)
 {
-    culv_result result = CULV_OK;
-    for (uint32_t i = 0; i < p->desc->num_resources && result == CULV_OK; i++) {
+    for (uint32_t i = 0; i < p->desc->num_resources; i++) {
         const culv_gl_ring_resource *from = &p->desc->resources[i];
         const part description = {p, i};
-        result = culvi_graphics_ring_make_resource(&ring->base, &description, ring->is_image[i],
-                                                   from->image != NULL || from->buffer != NULL);
+        CULVI_TRY(culvi_graphics_ring_make_resource(&ring->base, &description, ring->is_image[i],
+                                                    from->image != NULL || from->buffer != NULL));
     }
-    return result;
+    return CULV_OK;
 }
 
 /* Registered objects --------------------------------------------------------------------------- */
@@ -125,33 +120,27 @@ static culv_result register_object(culvi_gl_ring *ring, const plan *p, uint32_t 
     if (!ring->is_image[i]) {
         const culv_gl_buffer_create_desc *from = &p->buffers[i];
         d.label = from->label;
-        culv_result result = culvi_gl_check_buffer_size(gl, from);
-        if (result == CULV_OK)
-            result = culvi_gl_create_buffer(gl, d.label, from->size, 0, 0, &s->names[i]);
-        return result == CULV_OK
-                   ? culv_gl_register_buffer(gl, s->names[i], &d, &s->registrations[i])
-                   : result;
+        CULVI_TRY(culvi_gl_check_buffer_size(gl, from));
+        CULVI_TRY(culvi_gl_create_buffer(gl, d.label, from->size, 0, 0, &s->names[i]));
+        return culv_gl_register_buffer(gl, s->names[i], &d, &s->registrations[i]);
     }
     const culv_gl_image_create_desc *from = &p->images[i];
     d.label = from->label;
     d.no_surfaces = from->no_surfaces;
-    culv_result result = culvi_gl_read_shape(gl, from, &shape);
-    if (result == CULV_OK && from->texels != CULV_TEXELS_STORED)
-        result = culvi_fail(gl->voice, d.label, CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT,
-                            "culv_gl_image_create_desc.texels: a registered image has its texels "
-                            "as they are stored");
-    if (result == CULV_OK) result = culvi_gl_create_texture(gl, &shape, 0, &s->names[i]);
-    return result == CULV_OK
-               ? culv_gl_register_image(gl, s->names[i], shape.target, &d, &s->registrations[i])
-               : result;
+    CULVI_TRY(culvi_gl_read_shape(gl, from, &shape));
+    if (from->texels != CULV_TEXELS_STORED)
+        return culvi_fail(gl->voice, d.label, CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT,
+                          "culv_gl_image_create_desc.texels: a registered image has its texels "
+                          "as they are stored");
+    CULVI_TRY(culvi_gl_create_texture(gl, &shape, 0, &s->names[i]));
+    return culv_gl_register_image(gl, s->names[i], shape.target, &d, &s->registrations[i]);
 }
 
 /* Nobody else has the object, so that no map needs to ask whether it is still there. But a caller
  * may be on the wrong thread. */
 static culv_result register_made(culvi_gl_ring *ring, const plan *p, uint32_t i, uint32_t slot)
 {
-    culv_result result = register_object(ring, p, i, slot);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(register_object(ring, p, i, slot));
     culv_registration *made = ring->slots[slot].registrations[i];
     made->asks_caller = true;
     culvi_registration_own(made, "culv_ring_destroy");
@@ -176,13 +165,11 @@ static culv_result make_registered(culvi_gl_ring *ring, const plan *p)
         ring->made[i] = given == NULL;
         for (uint32_t slot = 0; slot < ring->base.depth; slot++) {
             culvi_gl_ring_slot *s = &ring->slots[slot];
-            culv_result result = given != NULL ? check_registration(ring, i, given[slot])
-                                               : register_made(ring, p, i, slot);
-            if (result != CULV_OK) return result;
+            CULVI_TRY(given != NULL ? check_registration(ring, i, given[slot])
+                                    : register_made(ring, p, i, slot));
             if (given == NULL) continue;
             s->registrations[i] = given[slot];
-            result = check_given_twice(ring, i, slot);
-            if (result != CULV_OK) return result;
+            CULVI_TRY(check_given_twice(ring, i, slot));
             s->names[i] = culvi_gl_registration_of(given[slot])->object.name;
         }
     }
@@ -196,18 +183,14 @@ static culv_result unregister(culvi_gl_ring *ring)
     /* A CUDA context that is lost took its mappings along. */
     if (ring->mapped != 0 && culvi_gl_is_current(ring->gl) &&
         !culvi_lost(ring->base.graphics->device)) {
-        culv_result result = culvi_gl_ring_unmap(ring, ring->mapped, NULL);
-        if (result != CULV_OK) return result;
+        CULVI_TRY(culvi_gl_ring_unmap(ring, ring->mapped, NULL));
     }
     for (uint32_t slot = 0; slot < ring->base.depth; slot++)
         for (uint32_t i = 0; i < ring->base.num_resources; i++) {
             culvi_gl_ring_slot *s = &ring->slots[slot];
             if (!ring->made[i]) continue;
-            culv_result result =
-                s->registrations[i] != NULL
-                    ? culvi_gl_unregister(&s->registrations[i], "culv_ring_destroy")
-                    : CULV_OK;
-            if (result != CULV_OK) return result;
+            if (s->registrations[i] != NULL)
+                CULVI_TRY(culvi_gl_unregister(&s->registrations[i], "culv_ring_destroy"));
             if (s->names[i] == 0 || !culvi_gl_is_current(ring->gl)) continue;
             if (ring->is_image[i])
                 t->glDeleteTextures(1, &s->names[i]);
@@ -239,10 +222,9 @@ static culv_result make_clocks(culvi_gl_ring *ring, const culv_ring_settings *se
 static culv_result unmake(culvi_gl_ring *ring, const CUstream *last_use)
 {
     const bool current = culvi_gl_is_current(ring->gl);
-    culv_result result = ring->way == CULV_GL_WAY_REGISTER ? unregister(ring) : CULV_OK;
-    for (int side = 0; side < 2 && result == CULV_OK; side++)
-        result = culvi_gl_clock_end(&ring->clocks[side]);
-    if (result != CULV_OK) return result;
+    if (ring->way == CULV_GL_WAY_REGISTER) CULVI_TRY(unregister(ring));
+    for (int side = 0; side < 2; side++)
+        CULVI_TRY(culvi_gl_clock_end(&ring->clocks[side]));
     culvi_graphics_ring_unmake(&ring->base, last_use);
     for (uint32_t slot = 0; slot < ring->base.depth; slot++)
         if (current && ring->slots[slot].fence != NULL)
@@ -256,29 +238,25 @@ static culv_result unmake(culvi_gl_ring *ring, const CUstream *last_use)
 static culv_result fill(culvi_gl_ring *ring, const plan *p)
 {
     const culv_ring_settings *settings = p->desc->settings;
-    culv_result result;
     if (ring->way == CULV_GL_WAY_MEMORY) {
         /* The objects say at once what is impossible here, the timelines may need a VkDevice. */
-        result = make_objects(ring, p);
-        if (result == CULV_OK)
-            result =
-                culvi_graphics_ring_make_timelines(&ring->base, p->fallback & CULV_FALLBACK_PEER);
-        if (result != CULV_OK) return result;
+        CULVI_TRY(make_objects(ring, p));
+        CULVI_TRY(
+            culvi_graphics_ring_make_timelines(&ring->base, p->fallback & CULV_FALLBACK_PEER));
         for (int side = 0; side < 2; side++)
             ring->base.signal_first |= culvi_gl_semaphore_waits_on_host(
                 (culv_shared_semaphore *)ring->base.timelines[side].pair);
         return culvi_graphics_ring_make_core(&ring->base, settings);
     }
     ring->base.signal_first = ring->way == CULV_GL_WAY_STAGED;
-    result = ring->base.signal_first ? make_objects(ring, p) : make_registered(ring, p);
-    return result == CULV_OK ? make_clocks(ring, settings) : result;
+    CULVI_TRY(ring->base.signal_first ? make_objects(ring, p) : make_registered(ring, p));
+    return make_clocks(ring, settings);
 }
 
 static culv_result make(culv_gl *gl, const plan *p, culv_gl_way way, culvi_gl_ring **out)
 {
     const culv_gl_ring_desc *d = p->desc;
-    culvi_gl_ring *ring = culvi_alloc(sizeof *ring);
-    if (ring == NULL) return culvi_fail_host_memory(gl->voice, d->label);
+    CULVI_NEW(culvi_gl_ring, ring, gl->voice, d->label);
     culvi_graphics_ring_init(&ring->base, &ring_api, &gl->base, d->max_depth, d->side, d->label);
     ring->gl = gl;
     ring->way = way;
@@ -290,8 +268,11 @@ static culv_result make(culv_gl *gl, const plan *p, culv_gl_way way, culvi_gl_ri
     }
     for (uint32_t i = 0; i < CULVI_GL_RING_OBJECTS; i++)
         ring->layouts[i] = CULVI_GL_LAYOUT_GENERAL_EXT;
-    if (!culvi_mutex_init(&ring->lock)) goto free_ring;
-    if (!culvi_condition_init(&ring->nap)) goto destroy_lock;
+    if (!culvi_condition_init(&ring->nap)) {
+        culvi_free(ring);
+        return culvi_fail_host_memory(gl->voice, d->label);
+    }
+    culvi_mutex_init(&ring->lock);
     culv_result result = fill(ring, p);
     if (result == CULV_OK) {
         if (way != CULV_GL_WAY_MEMORY || ring->copies)
@@ -306,12 +287,6 @@ static culv_result make(culv_gl *gl, const plan *p, culv_gl_way way, culvi_gl_ri
         culvi_log(gl->voice, CULV_LOG_WARNING,
                   "a ring that could not be made could not be given up either, and stays");
     return culv_last_error_set(&error);
-
-destroy_lock:
-    culvi_mutex_destroy(&ring->lock);
-free_ring:
-    culvi_free(ring);
-    return culvi_fail_host_memory(gl->voice, d->label);
 }
 
 /* Descriptors ---------------------------------------------------------------------------------- */
@@ -333,7 +308,6 @@ static unsigned ways_of(const culv_gl_ring_resource *r)
 static culv_result read_resource(const culvi_voice *voice, plan *p, uint32_t i)
 {
     const culv_gl_ring_resource *r = &p->desc->resources[i];
-    culv_result result = CULV_OK;
     if ((r->image != NULL) + (r->buffer != NULL) + (r->images != NULL) + (r->buffers != NULL) +
             (r->registrations != NULL) !=
         1)
@@ -342,17 +316,17 @@ static culv_result read_resource(const culvi_voice *voice, plan *p, uint32_t i)
                           "buffer, image, buffers, images, registrations",
                           i);
     if (r->image != NULL) {
-        result = culvi_desc_read(voice, &p->images[i], sizeof p->images[i], r->image,
-                                 "culv_gl_image_create_desc");
-        if (result == CULV_OK) p->fallback |= p->images[i].fallback;
+        CULVI_TRY(culvi_desc_read(voice, &p->images[i], sizeof p->images[i], r->image,
+                                  "culv_gl_image_create_desc"));
+        p->fallback |= p->images[i].fallback;
     }
     if (r->buffer != NULL) {
-        result = culvi_desc_read(voice, &p->buffers[i], sizeof p->buffers[i], r->buffer,
-                                 "culv_gl_buffer_create_desc");
-        if (result == CULV_OK) p->fallback |= p->buffers[i].fallback;
+        CULVI_TRY(culvi_desc_read(voice, &p->buffers[i], sizeof p->buffers[i], r->buffer,
+                                  "culv_gl_buffer_create_desc"));
+        p->fallback |= p->buffers[i].fallback;
     }
     p->ways &= ways_of(r);
-    if (result != CULV_OK || p->ways != 0) return result;
+    if (p->ways != 0) return CULV_OK;
     return culvi_fail(voice, p->desc->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                       "culv_gl_ring_desc.resources[%" PRIu32
                       "] and those before it have no way in common: registrations are for "
@@ -363,9 +337,8 @@ static culv_result read_resource(const culvi_voice *voice, plan *p, uint32_t i)
 
 static culv_result read_plan(const culv_gl *gl, const culv_gl_ring_desc *d, plan *p)
 {
-    culv_result result = culvi_graphics_ring_check(&ring_api, &gl->base, d->label, d->max_depth,
-                                                   d->side, d->num_resources);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_graphics_ring_check(&ring_api, &gl->base, d->label, d->max_depth, d->side,
+                                        d->num_resources));
     if ((uint32_t)d->way > CULV_GL_WAY_STAGED)
         return culvi_fail(gl->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                           "culv_gl_ring_desc.way is %d, which is not a culv_gl_way", (int)d->way);
@@ -375,12 +348,10 @@ static culv_result read_plan(const culv_gl *gl, const culv_gl_ring_desc *d, plan
     p->desc = d;
     /* Without an object nothing is mapped, and OpenGL would wait for nothing. */
     p->ways = d->num_resources > 0 ? MEMORY | REGISTER | STAGED : MEMORY | STAGED;
-    for (uint32_t i = 0; i < d->num_resources && result == CULV_OK; i++)
-        result = read_resource(gl->voice, p, i);
-    if (result == CULV_OK)
-        result =
-            culvi_check_fallback(gl->voice, d->label, "culv_gl_ring_desc.resources", p->fallback);
-    if (result != CULV_OK) return result;
+    for (uint32_t i = 0; i < d->num_resources; i++)
+        CULVI_TRY(read_resource(gl->voice, p, i));
+    CULVI_TRY(
+        culvi_check_fallback(gl->voice, d->label, "culv_gl_ring_desc.resources", p->fallback));
     if (d->way != CULV_GL_WAY_NONE && !(p->ways >> d->way & 1))
         return culvi_fail(gl->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                           "culv_gl_ring_desc.way is %s, which its resources do not have",
@@ -399,8 +370,7 @@ static bool refused(const culv_gl *gl, culv_result result)
             culvi_thread_state()->error.reason == CULV_REASON_DEVICE_MISMATCH);
 }
 
-/* Messages are of one line. */
-/* "a\nb\n" becomes "a; b". */
+/* Messages are of one line: "a\nb\n" becomes "a; b". */
 static void join_lines(culvi_text *text, const char *lines)
 {
     for (; *lines != '\0'; lines++) {
@@ -447,15 +417,11 @@ static culv_result make_best(culv_gl *gl, const plan *p, culvi_gl_ring **out)
 
 culv_result culv_gl_ring_create(culv_gl *gl, const culv_gl_ring_desc *desc, culv_ring **out)
 {
-    culv_gl_ring_desc d;
     culvi_gl_ring *ring = NULL;
-    CULVI_REQUIRE(NULL, gl);
-    CULVI_REQUIRE2(gl->voice, desc, out);
-    culv_result result = culvi_desc_read(gl->voice, &d, sizeof d, desc, "culv_gl_ring_desc");
-    if (result != CULV_OK) return result;
-    plan *p = culvi_alloc(sizeof *p);
-    if (p == NULL) return culvi_fail_host_memory(gl->voice, d.label);
-    result = read_plan(gl, &d, p);
+    CULVI_REQUIRE_WITH2(gl, gl->voice, desc, out);
+    CULVI_READ(gl->voice, culv_gl_ring_desc, d, desc);
+    CULVI_NEW(plan, p, gl->voice, d.label);
+    culv_result result = read_plan(gl, &d, p);
     if (result == CULV_OK) result = culvi_gl_enter(gl, d.label, __func__);
     if (result == CULV_OK)
         result = d.way == CULV_GL_WAY_NONE ? make_best(gl, p, &ring) : make(gl, p, d.way, &ring);
@@ -473,19 +439,13 @@ static culv_result destroy(void *context, const CUstream *last_use, const char *
 {
     culvi_gl_ring *ring = culvi_gl_ring_of(context);
     culv_gl *gl = ring->gl;
-    culv_result result = culvi_gl_enter_to_destroy(gl, ring->base.label, call);
-    if (result == CULV_OK) result = unmake(ring, last_use);
-    if (result == CULV_OK) culvi_graphics_unref(&gl->base);
-    return result;
+    CULVI_TRY(culvi_gl_enter_to_destroy(gl, ring->base.label, call));
+    CULVI_TRY(unmake(ring, last_use));
+    culvi_graphics_unref(&gl->base);
+    return CULV_OK;
 }
 
 /* What it is made of --------------------------------------------------------------------------- */
-
-/* NULL: it is another API's. */
-static const culvi_gl_ring *ring_of(const culv_ring *ring)
-{
-    return culvi_ring_of_api(ring, &ring_api.ring, NULL);
-}
 
 culv_result culv_gl_ring_get_info(const culv_ring *ring, culv_gl_ring_info *out)
 {
@@ -494,8 +454,7 @@ culv_result culv_gl_ring_get_info(const culv_ring *ring, culv_gl_ring_info *out)
     const culvi_gl_ring *mine = culvi_ring_of_api(ring, &ring_api.ring, __func__);
     if (mine == NULL) return CULV_ERROR_INVALID;
     CULVI_REQUIRE(mine->gl->voice, out);
-    culv_result result = culvi_struct_check(mine->gl->voice, out, "culv_gl_ring_info");
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_struct_check(mine->gl->voice, out, "culv_gl_ring_info"));
     info.way = mine->way;
     info.waits_on_host = mine->base.signal_first;
     info.refusals = mine->refusals;
@@ -510,7 +469,7 @@ static bool has(const culvi_gl_ring *ring, uint32_t slot, uint32_t resource)
 
 uint32_t culv_gl_ring_name(const culv_ring *ring, uint32_t slot, uint32_t resource)
 {
-    const culvi_gl_ring *mine = ring_of(ring);
+    const culvi_gl_ring *mine = culvi_ring_of_api(ring, &ring_api.ring, NULL);
     return mine != NULL && has(mine, slot, resource) ? mine->slots[slot].names[resource] : 0;
 }
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Timelines of a ring that has no semaphores: fences of OpenGL, or events of CUDA. */
-#include "cuda/context.h"
 #include "gl/gl_ring.h"
 
 enum { EVENT_DISABLE_TIMING = 2 }; /* CU_EVENT_DISABLE_TIMING */
@@ -23,9 +22,8 @@ static culvi_gl_mark *find_mark(culvi_gl_clock *clock, uint64_t value)
 
 static culv_result fail_fence(const culvi_gl_ring *ring, uint32_t answer)
 {
-    culv_result result = culvi_gl_check(ring->gl, ring->base.label, "glClientWaitSync",
-                                        "a fence of the ring was not waited for");
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_gl_check(ring->gl, ring->base.label, "glClientWaitSync",
+                             "a fence of the ring was not waited for"));
     return culvi_fail(
         ring->gl->voice, ring->base.label, CULV_ERROR_DRIVER, CULV_REASON_DRIVER_REFUSED,
         "a fence of the ring was not waited for: glClientWaitSync answered %#x", (unsigned)answer);
@@ -46,8 +44,7 @@ static culv_result ask_event(const culvi_gl_ring *ring, const culvi_gl_mark *mar
 {
     culv_device *device = ring->base.graphics->device;
     culvi_scope scope;
-    culv_result result = culvi_enter(device, &scope, ring->base.label);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_enter(device, &scope, ring->base.label));
     const CUresult code = CULVI_CU(device, cuEventQuery, (mark->event));
     culvi_leave(device, &scope);
     *passed = code == CUDA_SUCCESS;
@@ -90,8 +87,8 @@ static culv_result wait_for_event(culvi_gl_clock *clock, uint64_t value, uint64_
 {
     const uint64_t begun = culvi_now();
     for (;;) {
-        culv_result result = look(clock);
-        if (result != CULV_OK || clock->reached >= value) return result;
+        CULVI_TRY(look(clock));
+        if (clock->reached >= value) return CULV_OK;
         const uint64_t since = culvi_now() - begun;
         if (since >= timeout) return CULV_ERROR_TIMEOUT;
         uint64_t nap = since / 4;
@@ -143,12 +140,10 @@ static culv_result clock_wait(void *context, uint64_t value, uint64_t timeout)
 {
     culvi_gl_clock *clock = context;
     culvi_gl_ring *ring = clock->ring;
-    culv_result result = CULV_OK;
     if (clock->kind == CULVI_GL_CLOCK_FENCES)
-        result = culvi_gl_enter(ring->gl, ring->base.label, "culv_gl_ring: a wait for its slots");
-    if (result != CULV_OK) return result;
+        CULVI_TRY(culvi_gl_enter(ring->gl, ring->base.label, "culv_gl_ring: a wait for its slots"));
     culvi_mutex_lock(&ring->lock);
-    result = wait_for(clock, value, timeout);
+    culv_result result = wait_for(clock, value, timeout);
     culvi_mutex_unlock(&ring->lock);
     if (result != CULV_ERROR_TIMEOUT) return result;
     return culvi_fail(ring->gl->voice, ring->base.label, CULV_ERROR_TIMEOUT, CULV_REASON_RING_LATE,
@@ -177,8 +172,8 @@ static culv_result drop_events(culvi_gl_clock *clock)
     culv_device *device = ring->base.graphics->device;
     culvi_scope scope;
     if (culvi_lost(device)) return CULV_OK; /* they went with the context */
-    culv_result result = culvi_enter(device, &scope, ring->base.label);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_enter(device, &scope, ring->base.label));
+    culv_result result = CULV_OK;
     for (uint32_t i = 0; i < CULVI_RING_PAST && result == CULV_OK; i++) {
         culvi_gl_mark *mark = &clock->marks[i];
         if (mark->event == NULL) continue;
@@ -197,8 +192,7 @@ culv_result culvi_gl_clock_end(culvi_gl_clock *clock)
 {
     if (clock->ring == NULL) return CULV_OK;
     const culv_gl *gl = clock->ring->gl;
-    culv_result result = clock->kind == CULVI_GL_CLOCK_EVENTS ? drop_events(clock) : CULV_OK;
-    if (result != CULV_OK) return result;
+    if (clock->kind == CULVI_GL_CLOCK_EVENTS) CULVI_TRY(drop_events(clock));
     for (uint32_t i = 0; i < clock->count; i++) {
         culvi_gl_mark *mark = mark_at(clock, i);
         if (mark->fence != NULL && culvi_gl_is_current(gl)) gl->table.glDeleteSync(mark->fence);
@@ -212,12 +206,11 @@ static culv_result make_fence(const culvi_gl_ring *ring, culvi_gl_mark *mark)
 {
     const culvi_gl_table *t = &ring->gl->table;
     void *fence = t->glFenceSync(CULVI_GL_SYNC_GPU_COMMANDS_COMPLETE, 0);
-    culv_result result = culvi_gl_check(ring->gl, ring->base.label, "glFenceSync",
-                                        "the ring's slot could not be handed over");
-    if (result == CULV_OK && fence == NULL)
-        result = culvi_fail(ring->gl->voice, ring->base.label, CULV_ERROR_DRIVER,
-                            CULV_REASON_DRIVER_REFUSED, "glFenceSync made no fence");
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_gl_check(ring->gl, ring->base.label, "glFenceSync",
+                             "the ring's slot could not be handed over"));
+    if (fence == NULL)
+        return culvi_fail(ring->gl->voice, ring->base.label, CULV_ERROR_DRIVER,
+                          CULV_REASON_DRIVER_REFUSED, "glFenceSync made no fence");
     t->glFlush(); /* another context may wait for it, and cannot flush this one */
     mark->fence = fence;
     mark->context = culvi_gl_current(&ring->gl->windows).context;

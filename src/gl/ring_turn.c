@@ -19,58 +19,47 @@ static culv_shared_semaphore *semaphore_of(const culvi_gl_ring *ring, culv_ring_
 static culv_result copy_by_cuda(const culvi_gl_ring *ring, uint32_t slot, bool up, CUstream stream)
 {
     const culv_copy copy = up ? CULV_COPY_UPLOAD : CULV_COPY_DOWNLOAD;
-    culv_result result = CULV_OK;
-    for (uint32_t i = 0; ring->copies && i < ring->base.num_resources && result == CULV_OK; i++) {
+    for (uint32_t i = 0; ring->copies && i < ring->base.num_resources; i++) {
         const culvi_pair *pair = ring->base.resources[i].objects[slot];
-        if (pair->image != NULL)
-            result = culv_image_copy(pair->image, copy, stream);
-        else
-            result = culv_buffer_copy(pair->buffer, copy, stream);
+        CULVI_TRY(pair->image != NULL ? culv_image_copy(pair->image, copy, stream)
+                                      : culv_buffer_copy(pair->buffer, copy, stream));
     }
-    return result;
+    return CULV_OK;
 }
 
 /* OpenGL's half. Where the wait for CUDA was the CPU's, nothing is left to finish. */
 static culv_result copy_by_gl(const culvi_gl_ring *ring, uint32_t slot, bool up)
 {
     const char *call = up ? "culv_ring_acquire" : "culv_ring_release";
-    culv_result result = CULV_OK;
-    for (uint32_t i = 0; ring->copies && i < ring->base.num_resources && result == CULV_OK; i++)
-        result = culvi_gl_copy(ring->base.resources[i].objects[slot], up,
-                               up && !ring->base.signal_first, call);
-    return result;
+    for (uint32_t i = 0; ring->copies && i < ring->base.num_resources; i++)
+        CULVI_TRY(culvi_gl_copy(ring->base.resources[i].objects[slot], up,
+                                up && !ring->base.signal_first, call));
+    return CULV_OK;
 }
 
 /* Registered objects --------------------------------------------------------------------------- */
-
-static uint32_t list_slot(culvi_gl_ring *ring, uint32_t slot, uint32_t count)
-{
-    for (uint32_t i = 0; i < ring->base.num_resources; i++)
-        ring->list[count++] = ring->slots[slot].registrations[i];
-    return count;
-}
 
 static uint32_t list_slots(culvi_gl_ring *ring, uint64_t slots)
 {
     uint32_t count = 0;
     for (uint32_t slot = 0; slot < ring->base.depth; slot++)
-        if (slots >> slot & 1) count = list_slot(ring, slot, count);
+        for (uint32_t i = 0; (slots >> slot & 1) && i < ring->base.num_resources; i++)
+            ring->list[count++] = ring->slots[slot].registrations[i];
     return count;
 }
 
 culv_result culvi_gl_ring_unmap(culvi_gl_ring *ring, uint64_t slots, CUstream stream)
 {
     const uint32_t count = list_slots(ring, slots);
-    culv_result result = culv_registration_unmap(ring->list, count, stream);
-    if (result == CULV_OK) ring->mapped &= ~slots;
-    return result;
+    CULVI_TRY(culv_registration_unmap(ring->list, count, stream));
+    ring->mapped &= ~slots;
+    return CULV_OK;
 }
 
 /* Each in the stream in which it was released: mostly one for all of them. */
 static culv_result unmap_burst(culvi_gl_ring *ring, CUstream last)
 {
-    culv_result result = CULV_OK;
-    while (ring->mapped != 0 && result == CULV_OK) {
+    while (ring->mapped != 0) {
         CUstream stream = last;
         uint64_t together = 0;
         for (uint32_t slot = 0; slot < ring->base.depth; slot++) {
@@ -78,9 +67,9 @@ static culv_result unmap_burst(culvi_gl_ring *ring, CUstream last)
             if (together == 0) stream = ring->slots[slot].stream;
             if (ring->slots[slot].stream == stream) together |= UINT64_C(1) << slot;
         }
-        result = culvi_gl_ring_unmap(ring, together, stream);
+        CULVI_TRY(culvi_gl_ring_unmap(ring, together, stream));
     }
-    return result;
+    return CULV_OK;
 }
 
 /* Maps the slots of CUDA's burst, by one call. */
@@ -93,12 +82,9 @@ static culv_result map_burst(culvi_gl_ring *ring, const culv_ring_frame *frame, 
     for (uint32_t i = me->at; i < me->length; i++)
         slots |= UINT64_C(1) << me->slots[i];
     slots &= ~ring->mapped;
-    culv_result result = CULV_OK;
     if (frame->wait_value != 0)
-        result = culvi_gl_clock_order(&ring->clocks[ring->base.side], frame->wait_value);
-    if (result == CULV_OK)
-        result = culv_registration_map(ring->list, list_slots(ring, slots), stream);
-    if (result != CULV_OK) return result;
+        CULVI_TRY(culvi_gl_clock_order(&ring->clocks[ring->base.side], frame->wait_value));
+    CULVI_TRY(culv_registration_map(ring->list, list_slots(ring, slots), stream));
     ring->mapped |= slots;
     for (uint32_t slot = 0; slot < ring->base.depth; slot++)
         if (slots >> slot & 1) ring->slots[slot].stream = stream;
@@ -132,9 +118,9 @@ static culv_result acquire_by_cuda(void *context, const CUstream *stream, uint64
     culvi_gl_ring *ring = culvi_gl_ring_of(context);
     const bool registered = ring->way == CULV_GL_WAY_REGISTER;
     const culv_ring_side side = culvi_gl_ring_cuda_side(ring);
-    culv_result result = enter_for_cuda(ring, call);
-    if (result == CULV_OK) result = take_for_cuda(ring, *stream, timeout, &frame, call);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(enter_for_cuda(ring, call));
+    CULVI_TRY(take_for_cuda(ring, *stream, timeout, &frame, call));
+    culv_result result = CULV_OK;
     if (registered)
         result = map_burst(ring, &frame, *stream);
     else if (side == CULV_RING_CONSUMER)
@@ -172,8 +158,7 @@ static culv_result release_by_cuda(void *context, const CUstream *stream, culv_r
                                    const char *call)
 {
     culvi_gl_ring *ring = culvi_gl_ring_of(context);
-    culv_result result = enter_for_cuda(ring, call);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(enter_for_cuda(ring, call));
     cuda_turn turn = {ring, *stream, frame};
     return culvi_ring_release_by(ring->base.core, culvi_gl_ring_cuda_side(ring), frame,
                                  hand_over_by_cuda, &turn, call);
@@ -185,8 +170,7 @@ static culv_result flush_by_cuda(void *context, const CUstream *stream, uint64_t
     uint64_t value = 0;
     (void)signal_value;
     culvi_gl_ring *ring = culvi_gl_ring_of(context);
-    culv_result result = enter_for_cuda(ring, call);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(enter_for_cuda(ring, call));
     cuda_turn turn = {ring, *stream, NULL};
     return culvi_ring_flush_by(ring->base.core, culvi_gl_ring_cuda_side(ring), hand_over_by_cuda,
                                &turn, &value, call);
@@ -196,12 +180,11 @@ static culv_result cancel_by_cuda(void *context, culv_ring_frame *frame, const c
 {
     culvi_gl_ring *ring = culvi_gl_ring_of(context);
     const culv_ring_side side = culvi_gl_ring_cuda_side(ring);
-    culv_result result = enter_for_cuda(ring, call);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(enter_for_cuda(ring, call));
     /* The whole burst goes back with its first frame. */
     if (frame->burst_begins && culvi_ring_holds(party_of(ring, side), frame))
-        result = unmap_burst(ring, NULL);
-    return result == CULV_OK ? culvi_ring_cancel(ring->base.core, side, frame, call) : result;
+        CULVI_TRY(unmap_burst(ring, NULL));
+    return culvi_ring_cancel(ring->base.core, side, frame, call);
 }
 
 const culvi_ring_stream_api culvi_gl_ring_stream_api = {
@@ -261,19 +244,16 @@ static culv_result wait_for_last_use(culvi_gl_ring *ring, uint32_t slot)
 static culv_result begin_gl(culvi_gl_ring *ring, const culv_ring_frame *frame)
 {
     const uint64_t value = frame->wait_value;
-    culv_result result = CULV_OK;
     switch (ring->way) {
     case CULV_GL_WAY_REGISTER:
         return value != 0
                    ? culvi_gl_clock_order(&ring->clocks[culvi_gl_ring_cuda_side(ring)], value)
                    : CULV_OK;
-    case CULV_GL_WAY_STAGED: result = wait_for_last_use(ring, frame->slot); break;
+    case CULV_GL_WAY_STAGED: CULVI_TRY(wait_for_last_use(ring, frame->slot)); break;
     default:
-        if (value != 0 && !ring->base.signal_first) result = wait_on_gpu(ring, frame);
+        if (value != 0 && !ring->base.signal_first) CULVI_TRY(wait_on_gpu(ring, frame));
     }
-    if (result == CULV_OK && ring->base.side == CULV_RING_CONSUMER)
-        result = copy_by_gl(ring, frame->slot, true);
-    return result;
+    return ring->base.side == CULV_RING_CONSUMER ? copy_by_gl(ring, frame->slot, true) : CULV_OK;
 }
 
 culv_result culvi_gl_ring_acquire(void *context, const CUstream *stream, uint64_t timeout,
@@ -281,11 +261,9 @@ culv_result culvi_gl_ring_acquire(void *context, const CUstream *stream, uint64_
 {
     culv_ring_frame frame;
     culvi_gl_ring *ring = culvi_gl_ring_of(context);
-    culv_result result = culvi_gl_enter(ring->gl, ring->base.label, call);
-    if (result == CULV_OK)
-        result = culvi_graphics_ring_acquire(context, stream, timeout, &frame, call);
-    if (result != CULV_OK) return result;
-    result = begin_gl(ring, &frame);
+    CULVI_TRY(culvi_gl_enter(ring->gl, ring->base.label, call));
+    CULVI_TRY(culvi_graphics_ring_acquire(context, stream, timeout, &frame, call));
+    culv_result result = begin_gl(ring, &frame);
     if (result != CULV_OK)
         return culvi_ring_give_back(ring->base.core, ring->base.side, &frame, result);
     *out = frame;
@@ -313,9 +291,8 @@ static culv_result finish_gl(culvi_gl_ring *ring, const culv_ring_frame *frame)
 {
     const culvi_gl_table *t = &ring->gl->table;
     culvi_gl_ring_slot *slot = &ring->slots[frame->slot];
-    culv_result result = CULV_OK;
-    if (ring->base.side == CULV_RING_PRODUCER) result = copy_by_gl(ring, frame->slot, false);
-    if (result != CULV_OK || ring->way != CULV_GL_WAY_STAGED) return result;
+    if (ring->base.side == CULV_RING_PRODUCER) CULVI_TRY(copy_by_gl(ring, frame->slot, false));
+    if (ring->way != CULV_GL_WAY_STAGED) return CULV_OK;
     if (slot->fence != NULL) t->glDeleteSync(slot->fence); /* the slot was released again */
     slot->fence = t->glFenceSync(CULVI_GL_SYNC_GPU_COMMANDS_COMPLETE, 0);
     return culvi_gl_check(ring->gl, ring->base.label, "glFenceSync",
@@ -327,10 +304,8 @@ culv_result culvi_gl_ring_release(void *context, const CUstream *stream, culv_ri
 {
     (void)stream;
     culvi_gl_ring *ring = culvi_gl_ring_of(context);
-    culv_result result = culvi_gl_enter(ring->gl, ring->base.label, call);
-    if (result == CULV_OK && culvi_ring_holds(party_of(ring, ring->base.side), frame))
-        result = finish_gl(ring, frame);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_gl_enter(ring->gl, ring->base.label, call));
+    if (culvi_ring_holds(party_of(ring, ring->base.side), frame)) CULVI_TRY(finish_gl(ring, frame));
     const culvi_graphics_work work = {
         .commands = frame->slot < ring->base.depth ? &ring->slots[frame->slot] : NULL};
     return culvi_graphics_ring_submit(&ring->base, &work, frame, call);
@@ -340,7 +315,6 @@ culv_result culvi_gl_ring_flush(void *context, const CUstream *stream, uint64_t 
                                 const char *call)
 {
     const culvi_gl_ring *ring = culvi_gl_ring_of(context);
-    culv_result result = culvi_gl_enter(ring->gl, ring->base.label, call);
-    return result == CULV_OK ? culvi_graphics_ring_flush(context, stream, signal_value, call)
-                             : result;
+    CULVI_TRY(culvi_gl_enter(ring->gl, ring->base.label, call));
+    return culvi_graphics_ring_flush(context, stream, signal_value, call);
 }

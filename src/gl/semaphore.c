@@ -2,12 +2,7 @@
 /* Semaphores that Vulkan makes, and that OpenGL and CUDA import. Where OpenGL imports none, its
  * half is played on the CPU: the host waits for the timeline, or signals it after glFinish(). */
 #include "core/semaphore.h"
-#include "base/alloc.h"
-#include "base/desc.h"
-#include "base/handle.h"
 #include "gl/gl_object.h"
-
-#include <inttypes.h>
 
 /* culvi_semaphore_pair::native: a pointer to this. */
 typedef struct gl_sync {
@@ -39,18 +34,17 @@ static culv_result import_sync(const culv_gl *gl, const culvi_semaphore_plan *pl
         t->glCreateSemaphoresNV(1, &name);
     else
         t->glGenSemaphoresEXT(1, &name);
-    culv_result result =
-        culvi_gl_check(gl, plan->label, is_timeline ? "glCreateSemaphoresNV" : "glGenSemaphoresEXT",
-                       "a semaphore could not be made");
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_gl_check(gl, plan->label,
+                             is_timeline ? "glCreateSemaphoresNV" : "glGenSemaphoresEXT",
+                             "a semaphore could not be made"));
     if (is_timeline) {
         t->glSemaphoreParameterivNV(name, CULVI_GL_SEMAPHORE_TYPE_NV, &timeline);
-        result = culvi_gl_check(gl, plan->label, "glSemaphoreParameterivNV",
-                                "the semaphore could not be made a timeline");
+        CULVI_TRY_OR(culvi_gl_check(gl, plan->label, "glSemaphoreParameterivNV",
+                                    "the semaphore could not be made a timeline"),
+                     t->glDeleteSemaphoresEXT(1, &name));
     }
-    if (result == CULV_OK)
-        result = culvi_handle_lend_for(gl->voice, plan->label, handle, NULL, &lent);
-    if (result != CULV_OK) goto delete_semaphore;
+    CULVI_TRY_OR(culvi_handle_lend_for(gl->voice, plan->label, handle, NULL, &lent),
+                 t->glDeleteSemaphoresEXT(1, &name));
 #ifdef _WIN32
     t->glImportSemaphoreWin32HandleEXT(name, type, lent.handle.value.win32);
     const char *call = "glImportSemaphoreWin32HandleEXT";
@@ -58,16 +52,12 @@ static culv_result import_sync(const culv_gl *gl, const culvi_semaphore_plan *pl
     t->glImportSemaphoreFdEXT(name, type, lent.handle.value.fd);
     const char *call = "glImportSemaphoreFdEXT";
 #endif
-    result = culvi_gl_check_error(gl, plan->label, call, CULV_REASON_HANDLE_REFUSED,
-                                  "OpenGL did not import the semaphore");
+    culv_result result = culvi_gl_check_error(gl, plan->label, call, CULV_REASON_HANDLE_REFUSED,
+                                              "OpenGL did not import the semaphore");
     culvi_handle_lent_done(&lent, handle, result == CULV_OK);
-    if (result == CULV_OK) {
-        *out = name;
-        return CULV_OK;
-    }
-delete_semaphore:
-    t->glDeleteSemaphoresEXT(1, &name);
-    return result;
+    CULVI_TRY_OR(result, t->glDeleteSemaphoresEXT(1, &name));
+    *out = name;
+    return CULV_OK;
 }
 
 static bool imports(const culv_gl *gl, culv_semaphore_type type)
@@ -87,7 +77,6 @@ culv_result culvi_gl_make_semaphore(culvi_graphics *graphics, const culvi_semaph
     culv_gl *gl = culvi_gl_of(graphics);
     culvi_graphics *vk = NULL;
     culv_handle handle;
-    culv_result result = CULV_OK;
     /* NVIDIA's OpenGL does not wait for what another GPU signals (measured with 580): it read
      * memory that CUDA still wrote. Vulkan's queue waits for the same semaphore. */
     const bool imported = exportable && !gl->base.across && imports(gl, plan->type);
@@ -97,21 +86,17 @@ culv_result culvi_gl_make_semaphore(culvi_graphics *graphics, const culvi_semaph
                           "OpenGL does not wait for a binary semaphore that another GPU signals; "
                           "use a timeline, for which the CPU waits");
     if (plan->type == CULV_SEMAPHORE_BINARY && !imported)
-        result = culvi_gl_need(gl, plan->label, CULVI_GL_SEMAPHORE, CULVI_GL_SEMAPHORE_HANDLE,
-                               "it has no binary semaphores; use a timeline, for which the CPU "
-                               "waits there");
-    if (result == CULV_OK) result = culvi_gl_exporter_get(gl, plan->label, &vk);
-    if (result == CULV_OK && exportable)
-        result = culvi_graphics_check_shares(vk, plan->label, CULVI_SHARE_SEMAPHORES);
-    if (result == CULV_OK && !imported)
-        result = vk->api->check_timelines(vk, plan->label, CULVI_HOST_SIGNALS);
-    if (result != CULV_OK) return result;
-    gl_sync *sync = culvi_alloc(sizeof *sync);
-    if (sync == NULL) return culvi_fail_host_memory(gl->voice, plan->label);
+        CULVI_TRY(culvi_gl_need(gl, plan->label, CULVI_GL_SEMAPHORE, CULVI_GL_SEMAPHORE_HANDLE,
+                                "it has no binary semaphores; use a timeline, for which the CPU "
+                                "waits there"));
+    CULVI_TRY(culvi_gl_exporter_get(gl, plan->label, &vk));
+    if (exportable) CULVI_TRY(culvi_graphics_check_shares(vk, plan->label, CULVI_SHARE_SEMAPHORES));
+    if (!imported) CULVI_TRY(vk->api->check_timelines(vk, plan->label, CULVI_HOST_SIGNALS));
+    CULVI_NEW(gl_sync, sync, gl->voice, plan->label);
     sync->exporter = vk;
     sync->last = plan->initial_value;
-    result = vk->api->make_semaphore(vk, plan, exportable, &sync->semaphore);
-    if (result != CULV_OK) goto free_sync;
+    CULVI_TRY_OR(vk->api->make_semaphore(vk, plan, exportable, &sync->semaphore), culvi_free(sync));
+    culv_result result = CULV_OK;
     if (imported) {
         result = vk->api->export_semaphore(vk, plan->label, sync->semaphore, &handle);
         if (result == CULV_OK) {
@@ -119,14 +104,9 @@ culv_result culvi_gl_make_semaphore(culvi_graphics *graphics, const culvi_semaph
             culvi_handle_close(&handle);
         }
     }
-    if (result == CULV_OK) {
-        *out = (uint64_t)(uintptr_t)sync;
-        return CULV_OK;
-    }
-    vk->api->unmake_semaphore(vk, sync->semaphore);
-free_sync:
-    culvi_free(sync);
-    return result;
+    CULVI_TRY_OR(result, culvi_gl_unmake_semaphore(graphics, (uint64_t)(uintptr_t)sync));
+    *out = (uint64_t)(uintptr_t)sync;
+    return CULV_OK;
 }
 
 /* On the HOST path it may run on any thread, but there OpenGL has no part in it. */
@@ -151,8 +131,8 @@ culv_result culvi_gl_check_timelines(const culvi_graphics *graphics, const char 
                                      culvi_host_use use)
 {
     culvi_graphics *vk = NULL;
-    culv_result result = culvi_gl_exporter_get(culvi_gl_of(graphics), label, &vk);
-    return result == CULV_OK ? vk->api->check_timelines(vk, label, use) : result;
+    CULVI_TRY(culvi_gl_exporter_get(culvi_gl_of(graphics), label, &vk));
+    return vk->api->check_timelines(vk, label, use);
 }
 
 /* Host functions call it too, so it takes no lock. */
@@ -182,8 +162,8 @@ culv_result culvi_gl_fail_timeline(const culvi_graphics *graphics, const char *l
                                    const char *call, const char *what)
 {
     culvi_graphics *vk = NULL;
-    culv_result result = culvi_gl_exporter_get(culvi_gl_of(graphics), label, &vk);
-    return result == CULV_OK ? vk->api->fail(vk, label, code, call, what) : result;
+    CULVI_TRY(culvi_gl_exporter_get(culvi_gl_of(graphics), label, &vk));
+    return vk->api->fail(vk, label, code, call, what);
 }
 
 /* The calls ------------------------------------------------------------------------------------ */
@@ -191,23 +171,18 @@ culv_result culvi_gl_fail_timeline(const culvi_graphics *graphics, const char *l
 culv_result culv_gl_semaphore_create(culv_gl *gl, const culv_gl_semaphore_create_desc *desc,
                                      culv_shared_semaphore **out)
 {
-    culv_gl_semaphore_create_desc d = culv_gl_semaphore_create_desc_init();
-    culv_result result = CULV_OK;
-    CULVI_REQUIRE(NULL, gl);
-    CULVI_REQUIRE(gl->voice, out);
-    if (desc != NULL)
-        result = culvi_desc_read(gl->voice, &d, sizeof d, desc, "culv_gl_semaphore_create_desc");
-    if (result == CULV_OK) result = culvi_gl_enter(gl, d.label, __func__);
-    if (result != CULV_OK) return result;
+    CULVI_REQUIRE_WITH(gl, gl->voice, out);
+    CULVI_READ(gl->voice, culv_gl_semaphore_create_desc, d, desc);
+    CULVI_TRY(culvi_gl_enter(gl, d.label, __func__));
     culvi_semaphore_plan plan = {.label = d.label,
                                  .desc_name = "culv_gl_semaphore_create_desc",
                                  .fallback = d.fallback,
                                  .type = d.type,
                                  .initial_value = d.initial_value,
                                  .untracked = d.untracked != 0};
-    result = culvi_shared_semaphore_create(&gl->base, &plan, out);
-    if (result == CULV_OK) culvi_semaphore_pair_reads(&(*out)->pair);
-    return result;
+    CULVI_TRY(culvi_shared_semaphore_create(&gl->base, &plan, out));
+    culvi_semaphore_pair_reads(&(*out)->pair);
+    return CULV_OK;
 }
 
 static uint32_t name_of(const culv_shared_semaphore *semaphore)
@@ -244,8 +219,7 @@ static culv_result read_uses(const culv_shared_semaphore *s, const culv_gl_uses 
     const culvi_voice *voice = &s->pair.graphics->device->voice;
     *out = culv_gl_uses_init();
     if (uses == NULL) return CULV_OK;
-    culv_result result = culvi_desc_read(voice, out, sizeof *out, uses, "culv_gl_uses");
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_desc_read(voice, out, sizeof *out, uses, "culv_gl_uses"));
     if ((out->num_buffers != 0 && out->buffers == NULL) ||
         (out->num_textures != 0 && out->textures == NULL))
         return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
@@ -301,17 +275,16 @@ static culv_result on_gpu(const culv_shared_semaphore *s, uint32_t name, bool si
     const culv_gl *gl = culvi_gl_of(s->pair.graphics);
     const culvi_gl_table *t = &gl->table;
     const char *label = s->pair.cuda->label;
-    culv_result result = CULV_OK;
     if (s->pair.cuda->type == CULV_SEMAPHORE_TIMELINE) {
         t->glSemaphoreParameterui64vEXT(name, CULVI_GL_TIMELINE_SEMAPHORE_VALUE_NV, &value);
-        result = culvi_gl_check(gl, label, "glSemaphoreParameterui64vEXT",
-                                "the timeline's value %" PRIu64 " was refused", value);
+        CULVI_TRY(culvi_gl_check(gl, label, "glSemaphoreParameterui64vEXT",
+                                 "the timeline's value %" PRIu64 " was refused", value));
     }
-    if (result != CULV_OK) return result;
     (signal ? t->glSignalSemaphoreEXT : t->glWaitSemaphoreEXT)(
         name, u->num_buffers, u->buffers, u->num_textures, u->textures, u->layouts);
-    result = culvi_gl_check(gl, label, signal ? "glSignalSemaphoreEXT" : "glWaitSemaphoreEXT",
-                            "OpenGL does not %s", signal ? "signal" : "wait");
+    const culv_result result =
+        culvi_gl_check(gl, label, signal ? "glSignalSemaphoreEXT" : "glWaitSemaphoreEXT",
+                       "OpenGL does not %s", signal ? "signal" : "wait");
     /* CUDA may wait for it from now on, and commands that stay in the client would never signal. */
     if (signal) t->glFlush();
     return result;
@@ -322,8 +295,7 @@ static culv_result signal_on_cpu(const culv_shared_semaphore *s, uint64_t value)
     const culv_gl *gl = culvi_gl_of(s->pair.graphics);
     const char *label = s->pair.cuda->label;
     gl->table.glFinish();
-    culv_result result = culvi_gl_check(gl, label, "glFinish", "OpenGL did not finish its work");
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_gl_check(gl, label, "glFinish", "OpenGL did not finish its work"));
     int code = culvi_gl_timeline_signal(s->pair.graphics, s->pair.native, value);
     return code == 0
                ? CULV_OK
@@ -336,10 +308,10 @@ static culv_result begin(const culv_shared_semaphore *s, uint64_t value, const c
                          culv_gl_uses *out, const char *call)
 {
     const char *label = s->pair.cuda->label;
-    culv_result result = culvi_check_made_by(s->pair.graphics, &culvi_gl_api, label, call);
-    if (result == CULV_OK) result = culvi_gl_enter(culvi_gl_of(s->pair.graphics), label, call);
-    if (result == CULV_OK) result = read_uses(s, uses, out);
-    return result == CULV_OK ? check_value(s, value, call) : result;
+    CULVI_TRY(culvi_check_made_by(s->pair.graphics, &culvi_gl_api, label, call));
+    CULVI_TRY(culvi_gl_enter(culvi_gl_of(s->pair.graphics), label, call));
+    CULVI_TRY(read_uses(s, uses, out));
+    return check_value(s, value, call);
 }
 
 culv_result culv_gl_semaphore_signal(culv_shared_semaphore *semaphore, uint64_t value,
@@ -349,12 +321,11 @@ culv_result culv_gl_semaphore_signal(culv_shared_semaphore *semaphore, uint64_t 
     CULVI_REQUIRE(NULL, semaphore);
     culv_semaphore *cuda = semaphore->pair.cuda;
     const bool timeline = cuda->type == CULV_SEMAPHORE_TIMELINE;
-    culv_result result = begin(semaphore, value, uses, &u, __func__);
-    if (result == CULV_OK)
-        result = timeline ? check_rise(semaphore, value) : culv_semaphore_mark_signaled(cuda);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(begin(semaphore, value, uses, &u, __func__));
+    CULVI_TRY(timeline ? check_rise(semaphore, value) : culv_semaphore_mark_signaled(cuda));
     const uint32_t name = name_of(semaphore);
-    result = name != 0 ? on_gpu(semaphore, name, true, value, &u) : signal_on_cpu(semaphore, value);
+    culv_result result =
+        name != 0 ? on_gpu(semaphore, name, true, value, &u) : signal_on_cpu(semaphore, value);
     if (result == CULV_OK && timeline) {
         sync_of(semaphore->pair.native)->last = value;
         culv_semaphore_mark_value(cuda, value);
@@ -386,12 +357,11 @@ culv_result culv_gl_semaphore_wait(culv_shared_semaphore *semaphore, uint64_t va
     CULVI_REQUIRE(NULL, semaphore);
     culv_semaphore *cuda = semaphore->pair.cuda;
     const bool timeline = cuda->type == CULV_SEMAPHORE_TIMELINE;
-    culv_result result = begin(semaphore, value, uses, &u, __func__);
-    if (result == CULV_OK && !timeline) result = culv_semaphore_mark_waited(cuda);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(begin(semaphore, value, uses, &u, __func__));
+    if (!timeline) CULVI_TRY(culv_semaphore_mark_waited(cuda));
     const uint32_t name = name_of(semaphore);
-    result = name != 0 ? on_gpu(semaphore, name, false, value, &u)
-                       : wait_on_cpu(semaphore, value, timeout);
+    culv_result result = name != 0 ? on_gpu(semaphore, name, false, value, &u)
+                                   : wait_on_cpu(semaphore, value, timeout);
     if (result != CULV_OK && !timeline) (void)culv_semaphore_mark_signaled(cuda); /* as before */
     return result;
 }

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Copies through the host: pages of Culvert's own, which CUDA pins and OpenGL reads and writes as
  * client memory. */
-#include "base/alloc.h"
 #include "gl/gl_object.h"
-
-#include <inttypes.h>
 
 culv_result culvi_gl_stage(culvi_graphics *graphics, const char *label, culvi_staging *staging,
                            culvi_native *out)
@@ -99,14 +96,6 @@ static const char *download_part(const culvi_gl_table *t, const culvi_gl_object 
     return "glGetTextureImage";
 }
 
-/* The host is about to read what CUDA uploads. OpenGL's wait for CUDA may be the GPU's alone
- * (GL_EXT_semaphore), so the thread waits until OpenGL has come past it. */
-static culv_result finish_waits(const culv_gl *gl, const char *label)
-{
-    gl->table.glFinish();
-    return culvi_gl_check(gl, label, "glFinish", "what CUDA uploads could not be waited for");
-}
-
 /* The whole texture, level by level. */
 static culv_result copy_image(const culvi_pair *pair, bool up)
 {
@@ -150,26 +139,30 @@ culv_result culvi_gl_copy(const culvi_pair *pair, bool up, bool finish, const ch
 {
     const char *label = culvi_pair_label(pair);
     const bool is_image = pair->image != NULL;
-    culv_result result = culvi_check_made_by(pair->graphics, &culvi_gl_api, label, call);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_check_made_by(pair->graphics, &culvi_gl_api, label, call));
     const culv_gl *gl = culvi_gl_of(pair->graphics);
-    result = culvi_gl_enter(gl, label, call);
+    culv_result result = culvi_gl_enter(gl, label, call);
     if (result != CULV_OK || (is_image ? culv_image_sharing(pair->image)
                                        : culv_buffer_sharing(pair->buffer)) != CULV_SHARING_HOST)
         return result;
-    if (finish) result = finish_waits(gl, label);
-    if (result != CULV_OK) return result;
+    if (finish) {
+        /* The host is about to read what CUDA uploads. OpenGL's wait for CUDA may be the GPU's
+         * alone (GL_EXT_semaphore), so the thread waits until OpenGL has come past it. */
+        gl->table.glFinish();
+        CULVI_TRY(
+            culvi_gl_check(gl, label, "glFinish", "what CUDA uploads could not be waited for"));
+    }
     return is_image ? copy_image(pair, up) : copy_buffer(pair, up);
 }
 
 culv_result culv_gl_copy(culv_shared_buffer *buffer, culv_shared_image *image, culv_copy copy)
 {
     if (image == NULL) CULVI_REQUIRE(NULL, buffer);
-    culv_result result = culvi_check_copy(copy, __func__);
-    if (result == CULV_OK && image != NULL && buffer != NULL)
-        result = culvi_fail(NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                            "%s(): a buffer and an image; make a call for each", __func__);
+    CULVI_TRY(culvi_check_copy(copy, __func__));
+    if (image != NULL && buffer != NULL)
+        return culvi_fail(NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+                          "%s(): a buffer and an image; make a call for each", __func__);
     const bool up = copy == CULV_COPY_UPLOAD;
     const culvi_pair *pair = image != NULL ? &image->pair : &buffer->pair;
-    return result == CULV_OK ? culvi_gl_copy(pair, up, up, __func__) : result;
+    return culvi_gl_copy(pair, up, up, __func__);
 }

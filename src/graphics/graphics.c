@@ -2,10 +2,8 @@
 /* Attachments: identity, references, counts. */
 #include "graphics/graphics.h"
 
-#include "base/attempt.h"
-#include "base/handle.h"
 #include "cuda/retire.h"
-#include "graphics/lost.h"
+#include "graphics/graphics_ring.h"
 
 void culvi_graphics_init(culvi_graphics *graphics, const culvi_graphics_api *api,
                          culv_device *device, const char *label)
@@ -36,9 +34,7 @@ static culv_result check_across(const culvi_graphics *graphics)
                           "Culvert shares memory with another GPU on Linux only. Open the device "
                           "with %s(), or set %s.fallback for copies",
                           graphics->api->words->open_call, graphics->api->words->attach_desc);
-    culv_result result =
-        culvi_reach_ask(device, &graphics->uuid, graphics->label, &owner, &reaches);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_reach_ask(device, &graphics->uuid, graphics->label, &owner, &reaches));
     if (owner < 0) {
         CULVI_TEXT(text, 128);
         culvi_text_add_uuid(&text, &graphics->uuid);
@@ -142,15 +138,16 @@ void culvi_graphics_unref(culvi_graphics *graphics)
     culvi_device_unref(device);
 }
 
-void culvi_graphics_count_created(culvi_graphics *graphics, bool more)
+void culvi_graphics_object_made(culvi_graphics *graphics)
 {
-    culv_device *device = graphics->device;
-    culvi_mutex_lock(&device->lock);
-    if (more)
-        device->counts.created++;
-    else
-        device->counts.created--;
-    culvi_mutex_unlock(&device->lock);
+    culvi_graphics_ref(graphics);
+    CULVI_LOCKED(&graphics->device->lock, graphics->device->counts.created++);
+}
+
+void culvi_graphics_object_gone(culvi_graphics *graphics)
+{
+    CULVI_LOCKED(&graphics->device->lock, graphics->device->counts.created--);
+    culvi_graphics_unref(graphics);
 }
 
 static culv_result refuse_across(const culvi_graphics *graphics, const char *label,

@@ -3,9 +3,9 @@
 #ifndef CULVI_GRAPHICS_GRAPHICS_H_
 #define CULVI_GRAPHICS_GRAPHICS_H_
 
+#include "core/import.h"
 #include "core/memory.h"
 #include "core/peer.h"
-#include "core/words.h"
 #include "culvert/semaphore.h"
 
 typedef struct culvi_graphics culvi_graphics;
@@ -131,8 +131,9 @@ void culvi_graphics_attached(culvi_graphics *graphics);
 
 void culvi_graphics_ref(culvi_graphics *graphics);
 void culvi_graphics_unref(culvi_graphics *graphics);
-/* Counts objects that Culvert made with the attachment. */
-void culvi_graphics_count_created(culvi_graphics *graphics, bool more);
+/* An object that Culvert made with the attachment is counted, and holds it. */
+void culvi_graphics_object_made(culvi_graphics *graphics);
+void culvi_graphics_object_gone(culvi_graphics *graphics);
 
 /* What is shared. Another GPU's attachment shares the first two where the caller allows it. */
 typedef enum culvi_share {

@@ -2,9 +2,6 @@
 /* Rings between CUDA and a graphics API: made, given up, and the API's turn with a slot. */
 #include "graphics/graphics_ring.h"
 
-#include "base/alloc.h"
-#include "graphics/lost.h"
-
 /* Timelines, as the ring's core asks for them -------------------------------------------------- */
 
 static const char *label_of(const culvi_graphics_ring *ring)
@@ -124,25 +121,17 @@ void culvi_graphics_ring_init(culvi_graphics_ring *ring, const culvi_graphics_ri
     culvi_label_set(ring->label, label);
 }
 
-/* A consumer may present. */
-static bool is_default(culv_ring_side side)
-{
-#ifdef _WIN32
-    return side == CULV_RING_CONSUMER;
-#else
-    (void)side;
-    return false;
-#endif
-}
-
 culv_result culvi_graphics_ring_set_waits(culvi_graphics_ring *ring, culv_ring_waits waits)
 {
     if ((uint32_t)waits > CULV_RING_WAITS_SIGNAL_FIRST)
         return culvi_fail(&ring->graphics->device->voice, label_of(ring), CULV_ERROR_INVALID,
                           CULV_REASON_VALUE, "%s.waits is %u, which is not a culv_ring_waits",
                           ring->api->desc, (unsigned)waits);
-    ring->signal_first = waits == CULV_RING_WAITS_DEFAULT ? is_default(ring->side)
-                                                          : waits == CULV_RING_WAITS_SIGNAL_FIRST;
+    /* On Windows a consumer may present. */
+    ring->signal_first =
+        waits == CULV_RING_WAITS_DEFAULT
+            ? (int)CULVI_SYSTEM == (int)CULVI_SYSTEM_WINDOWS && ring->side == CULV_RING_CONSUMER
+            : waits == CULV_RING_WAITS_SIGNAL_FIRST;
     return CULV_OK;
 }
 
@@ -155,8 +144,7 @@ static culv_result make_timeline(culvi_graphics_ring *ring, uint32_t fallback,
                                  .fallback = fallback,
                                  .type = CULV_SEMAPHORE_TIMELINE};
     culv_shared_semaphore *made = NULL;
-    culv_result result = culvi_shared_semaphore_create(ring->graphics, &plan, &made);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_shared_semaphore_create(ring->graphics, &plan, &made));
     culvi_semaphore_pair_reads(&made->pair); /* the ring has checked that it can */
     culvi_semaphore_pair_set_owner(&made->pair, "culv_ring_destroy");
     *out = (culvi_graphics_timeline){ring, &made->pair};
@@ -166,11 +154,10 @@ static culv_result make_timeline(culvi_graphics_ring *ring, uint32_t fallback,
 culv_result culvi_graphics_ring_make_timelines(culvi_graphics_ring *ring, uint32_t fallback)
 {
     const culvi_graphics *graphics = ring->graphics;
-    culv_result result =
-        graphics->api->check_timelines(graphics, label_of(ring), CULVI_HOST_SIGNALS);
-    for (int side = 0; side < 2 && result == CULV_OK; side++)
-        result = make_timeline(ring, fallback, &ring->timelines[side]);
-    return result;
+    CULVI_TRY(graphics->api->check_timelines(graphics, label_of(ring), CULVI_HOST_SIGNALS));
+    for (int side = 0; side < 2; side++)
+        CULVI_TRY(make_timeline(ring, fallback, &ring->timelines[side]));
+    return CULV_OK;
 }
 
 static culv_result refuse_resource(const culvi_graphics_ring *ring, uint32_t i, culv_reason reason,
@@ -219,8 +206,7 @@ culv_result culvi_graphics_ring_make_resource(culvi_graphics_ring *ring, const v
         return culvi_fail_host_memory(&ring->graphics->device->voice, ring->label);
     if (is_image) ring->num_images++;
     for (uint32_t slot = 0; slot < ring->depth; slot++) {
-        culv_result result = api->make_object(ring, description, slot, &r->objects[slot]);
-        if (result != CULV_OK) return result;
+        CULVI_TRY(api->make_object(ring, description, slot, &r->objects[slot]));
         if (made) culvi_pair_set_owner(r->objects[slot], "culv_ring_destroy");
         if (r->objects[slot] == NULL)
             return refuse_resource(ring, i, CULV_REASON_NULL_ARGUMENT,
@@ -245,8 +231,7 @@ culv_result culvi_graphics_ring_make_core_on(culvi_graphics_ring *ring,
     core.ready = timelines[CULV_RING_PRODUCER];
     core.done = timelines[CULV_RING_CONSUMER];
     core.label = label_of(ring);
-    culv_result result = culvi_ring_create(ring->graphics->device, &core, &ring->core);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_ring_create(ring->graphics->device, &core, &ring->core));
     ring->owner = (culvi_ring_owner){.side = ring->side,
                                      .stream_side = 1 - ring->side,
                                      .api = &ring->api->ring,
@@ -374,9 +359,8 @@ static culv_result submit(void *context, uint64_t value)
         note_queue(ring, work);
         return CULV_OK;
     }
-    culv_result result =
-        culvi_graphics_notice(ring->graphics, ring->api->submit(ring, work, count, wait, value));
-    if (result != CULV_OK) return result;
+    CULVI_TRY(
+        culvi_graphics_notice(ring->graphics, ring->api->submit(ring, work, count, wait, value)));
     ring->num_pending = 0;
     ring->pending_wait = 0;
     note_queue(ring, work);
@@ -416,7 +400,7 @@ culv_result culvi_graphics_ring_flush(void *context, const CUstream *stream, uin
     }
     const culvi_graphics_work work = {.queue = ring->queue};
     submission s = {.ring = ring, .work = &work};
-    culv_result result = culvi_ring_flush_by(ring->core, ring->side, submit, &s, &signaled, call);
-    if (result == CULV_OK && signal_value != NULL) *signal_value = 0;
-    return result;
+    CULVI_TRY(culvi_ring_flush_by(ring->core, ring->side, submit, &s, &signaled, call));
+    if (signal_value != NULL) *signal_value = 0;
+    return CULV_OK;
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* The host waits for a timeline, whichever side signals it. */
-#include "base/platform.h"
 #include "core/semaphore.h"
 #include "graphics/pair.h"
 
@@ -26,11 +25,8 @@ static int look(const culvi_graphics *graphics, uint64_t semaphore, uint64_t val
     culvi_condition time; /* nobody wakes who waits for it */
     const uint64_t began = culvi_now();
     int code = 1;
-    if (!culvi_mutex_init(&lock)) return NO_SLEEP;
-    if (!culvi_condition_init(&time)) {
-        culvi_mutex_destroy(&lock);
-        return NO_SLEEP;
-    }
+    if (!culvi_condition_init(&time)) return NO_SLEEP;
+    culvi_mutex_init(&lock);
     culvi_mutex_lock(&lock);
     for (;;) {
         uint64_t counter = 0;

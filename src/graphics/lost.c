@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* A native device that is lost: its rings stop, and streams of CUDA that wait for it go on. */
-#include "graphics/lost.h"
+#include "graphics/graphics_ring.h"
 
-#include "base/text.h"
-#include "core/unblock.h"
-
-#include <inttypes.h>
+#include "core/semaphore.h"
 
 /* A destroy waits so long for native work that its caller says is over. */
 static const uint64_t GRACE_NS = 1000000000;

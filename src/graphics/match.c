@@ -2,8 +2,6 @@
 /* Native devices and their CUDA match. */
 #include "graphics/match.h"
 
-#include "base/alloc.h"
-
 static void add_device(culvi_text *text, const culvi_words *words, const culvi_adapter *adapter)
 {
     culvi_text_add(text, "%s device '%s' UUID ", words->name, adapter->name);
@@ -78,11 +76,6 @@ const culvi_cuda_device *culvi_match_find(const culvi_graphics_api *api, const c
     culvi_text_add(why, ". ");
     add_cause(why, api->words, probe, adapter);
     return NULL;
-}
-
-int culvi_match_rank(bool reachable, culv_driver driver, culvi_adapter_kind kind)
-{
-    return (reachable ? 100 : 0) + (driver == CULV_DRIVER_NVIDIA ? 10 : 0) + (int)kind;
 }
 
 typedef struct asker {

@@ -23,14 +23,6 @@ const culvi_cuda_device *culvi_match_find(const culvi_graphics_api *api, const c
                                           const culvi_adapter *adapter, culv_reason *reason,
                                           culvi_text *why);
 
-/* How good a device is to draw on. */
-typedef enum culvi_adapter_kind {
-    CULVI_ADAPTER_OTHER,
-    CULVI_ADAPTER_VIRTUAL,
-    CULVI_ADAPTER_INTEGRATED,
-    CULVI_ADAPTER_DISCRETE
-} culvi_adapter_kind;
-int culvi_match_rank(bool reachable, culv_driver driver, culvi_adapter_kind kind);
 /* Opens the CUDA device that is `adapter`. `source` is what api->list() takes; an error names all
  * its devices. */
 culv_result culvi_match_open(const culvi_graphics_api *api, const void *source,

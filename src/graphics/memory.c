@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Importing a caller's native memory, each time or once for all who need it. */
-#include "core/memory.h"
 #include "graphics/graphics.h"
-
-#include <inttypes.h>
 
 /* The one place that sees all of the caller's own memory; what Culvert makes is as it was asked
  * for. */
@@ -61,15 +58,12 @@ culv_result culvi_graphics_import(culvi_graphics *graphics, const culvi_memory_a
     const culvi_graphics_api *api = graphics->api;
     culv_memory_desc import = culv_memory_desc_init();
     culvi_memory_way way = CULVI_MEMORY_IMPORTED;
-    culv_result result = graphics->across ? choose_across(graphics, ask, &way) : CULV_OK;
-    if (result == CULV_OK)
-        result = api->export_memory(graphics, ask->label, ask->memory, &import.handle);
-    if (result != CULV_OK) return result;
+    if (graphics->across) CULVI_TRY(choose_across(graphics, ask, &way));
+    CULVI_TRY(api->export_memory(graphics, ask->label, ask->memory, &import.handle));
     import.size = ask->size;
     import.dedicated = ask->dedicated;
     import.label = ask->label;
-    result = culvi_memory_import_exported(graphics->device, api->words, &import, way, out);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_memory_import_exported(graphics->device, api->words, &import, way, out));
     (*out)->identity = ask->identity;
     const culvi_source source = {export_again, NULL, graphics, ask->memory, !ask->stays};
     if (api->exports_again && !graphics->foreign) culvi_memory_set_source(*out, &source);
@@ -121,8 +115,7 @@ culv_result culvi_graphics_acquire(culvi_graphics *graphics, const culvi_memory_
         culv_memory *made = NULL;
         culvi_memory_ask stays = *ask;
         stays.stays = true; /* by the rule of such imports */
-        culv_result result = culvi_graphics_import(graphics, &stays, &made);
-        if (result != CULV_OK) return result;
+        CULVI_TRY(culvi_graphics_import(graphics, &stays, &made));
         found = find_or_share(graphics, ask->memory, made);
         if (found == NULL) {
             *out = made;
@@ -130,10 +123,7 @@ culv_result culvi_graphics_acquire(culvi_graphics *graphics, const culvi_memory_
         }
         culv_memory_destroy(&made); /* another thread was first */
     }
-    culv_result result = check_again(graphics, ask, found);
-    if (result == CULV_OK)
-        *out = found;
-    else
-        culv_memory_destroy(&found);
-    return result;
+    CULVI_TRY_OR(check_again(graphics, ask, found), culv_memory_destroy(&found));
+    *out = found;
+    return CULV_OK;
 }

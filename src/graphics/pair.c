@@ -3,12 +3,9 @@
  * nothing. */
 #include "graphics/pair.h"
 
-#include "base/alloc.h"
-#include "base/attempt.h"
-#include "graphics/lost.h"
+#include "graphics/graphics_ring.h"
 
 #include <stdio.h>
-#include <string.h>
 
 /* Which path is taken -------------------------------------------------------------------------- */
 
@@ -34,30 +31,27 @@ static bool impossible(const culvi_graphics *graphics, culv_sharing path, culv_r
 }
 
 culv_result culvi_try_paths(const culvi_graphics *graphics, const char *label, uint32_t fallback,
-                            const culvi_paths *paths, void *object, void *plan)
+                            culvi_path_fn *const paths[3], void *object, void *plan)
 {
-    const culvi_voice *voice = &graphics->device->voice;
+    static const struct {
+        culv_sharing path;
+        uint32_t fallback;
+    } ways[] = {{CULV_SHARING_PEER, CULV_FALLBACK_PEER}, {CULV_SHARING_HOST, CULV_FALLBACK_HOST}};
     char why[2][512] = {"", ""};
     culv_sharing path = CULV_SHARING_SHARED;
     culvi_attempt_begin();
-    culv_result result = paths->shared(object, plan);
-    if (result != CULV_OK && (fallback & CULV_FALLBACK_PEER) &&
-        impossible(graphics, path, result)) {
-        path = CULV_SHARING_PEER;
-        snprintf(why[0], sizeof why[0], "%s", culv_last_error_message());
-        result = paths->peer(object, plan);
-    }
-    if (result != CULV_OK && (fallback & CULV_FALLBACK_HOST) &&
-        impossible(graphics, path, result)) {
+    culv_result result = paths[0](object, plan);
+    for (int i = 0; i < 2; i++) {
+        if (!(fallback & ways[i].fallback) || !impossible(graphics, path, result)) continue;
         snprintf(why[path == CULV_SHARING_PEER], sizeof why[0], "%s", culv_last_error_message());
-        path = CULV_SHARING_HOST;
-        result = paths->host(object, plan);
+        path = ways[i].path;
+        result = paths[i + 1](object, plan);
     }
     if (result == CULV_OK && path != CULV_SHARING_SHARED)
-        culvi_log(voice, CULV_LOG_INFO, "'%s' uses %s sharing: %s%s%s", label != NULL ? label : "",
-                  culv_sharing_name(path), why[0], why[1][0] != '\0' ? "; no peer copies: " : "",
-                  why[1]);
-    return culvi_attempt_end(voice, result);
+        culvi_log(&graphics->device->voice, CULV_LOG_INFO, "'%s' uses %s sharing: %s%s%s",
+                  label != NULL ? label : "", culv_sharing_name(path), why[0],
+                  why[1][0] != '\0' ? "; no peer copies: " : "", why[1]);
+    return culvi_attempt_end(&graphics->device->voice, result);
 }
 
 /* Shared --------------------------------------------------------------------------------------- */
@@ -74,21 +68,20 @@ static void unmake(culvi_pair *pair)
 
 culv_result culvi_pair_map(culvi_pair *pair, const culvi_plan *plan)
 {
-    culv_result result;
     if (plan->is_image) {
         culv_image_desc map = plan->image;
         map.label = plan->label;
         memcpy(map.plane_offsets, pair->native.plane_offsets, sizeof map.plane_offsets);
-        result = culv_image_map(pair->import, &map, &pair->image);
-        if (result == CULV_OK) pair->image->owner_destroy_call = "culv_shared_image_destroy";
+        CULVI_TRY(culv_image_map(pair->import, &map, &pair->image));
+        pair->image->owner_destroy_call = "culv_shared_image_destroy";
     } else {
         culv_buffer_desc map = culv_buffer_desc_init();
         map.size = plan->size;
         map.label = plan->label;
-        result = culv_buffer_map(pair->import, &map, &pair->buffer);
-        if (result == CULV_OK) pair->buffer->owner_destroy_call = "culv_shared_buffer_destroy";
+        CULVI_TRY(culv_buffer_map(pair->import, &map, &pair->buffer));
+        pair->buffer->owner_destroy_call = "culv_shared_buffer_destroy";
     }
-    return result;
+    return CULV_OK;
 }
 
 static culv_result share(void *object, void *plans)
@@ -97,22 +90,18 @@ static culv_result share(void *object, void *plans)
     culvi_plan *plan = plans;
     culvi_graphics *graphics = pair->graphics;
     plan->path = CULV_SHARING_SHARED;
-    culv_result result = culvi_graphics_check_shares(
-        graphics, plan->label, plan->is_image ? CULVI_SHARE_IMAGES : CULVI_SHARE_BUFFERS);
-    if (result == CULV_OK) result = graphics->api->plan(graphics, plan);
-    if (result == CULV_OK) result = graphics->api->make(graphics, plan, &pair->native);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_graphics_check_shares(
+        graphics, plan->label, plan->is_image ? CULVI_SHARE_IMAGES : CULVI_SHARE_BUFFERS));
+    CULVI_TRY(graphics->api->plan(graphics, plan));
+    CULVI_TRY(graphics->api->make(graphics, plan, &pair->native));
     culvi_memory_ask ask = {.label = plan->label,
                             .memory = pair->native.memory,
                             .size = pair->native.size,
                             .dedicated = pair->native.dedicated,
                             .stays = true};
-    result = culvi_graphics_import(graphics, &ask, &pair->import);
-    if (result != CULV_OK) {
-        graphics->api->unmake(graphics, &pair->native);
-        return result;
-    }
-    result = culvi_pair_map(pair, plan);
+    CULVI_TRY_OR(culvi_graphics_import(graphics, &ask, &pair->import),
+                 graphics->api->unmake(graphics, &pair->native));
+    culv_result result = culvi_pair_map(pair, plan);
     if (result != CULV_OK) unmake(pair);
     return result;
 }
@@ -131,11 +120,8 @@ static culv_result own_buffer(culvi_pair *pair, const char *label, uint64_t size
                               culvi_staging *staging)
 {
     if (!own_memory(pair, label, size)) return CULV_ERROR_OUT_OF_MEMORY;
-    culv_result result = culv_buffer_map(pair->import, NULL, &pair->buffer);
-    if (result != CULV_OK) {
-        culv_memory_destroy(&pair->import);
-        return result;
-    }
+    CULVI_TRY_OR(culv_buffer_map(pair->import, NULL, &pair->buffer),
+                 culv_memory_destroy(&pair->import));
     pair->buffer->owner_destroy_call = "culv_shared_buffer_destroy";
     pair->buffer->staging = staging;
     pair->buffer->deferred.holder = staging->native.holder;
@@ -156,10 +142,7 @@ static culv_result own_image(culvi_pair *pair, const char *label, const culvi_fo
         result = culvi_image_set_staging(pair->image, staging);
         if (result != CULV_OK) culvi_image_release_or_defer(pair->image, NULL);
     }
-    if (result != CULV_OK) {
-        culv_memory_destroy(&pair->import);
-        return result;
-    }
+    CULVI_TRY_OR(result, culv_memory_destroy(&pair->import));
     pair->image->owner_destroy_call = "culv_shared_image_destroy";
     pair->image->deferred.holder = staging->native.holder;
     return CULV_OK;
@@ -180,9 +163,9 @@ static culv_result make_by_peer(void *object, void *plans)
     culvi_plan *plan = plans;
     culv_device *device = pair->graphics->device;
     culvi_pair far = {.graphics = NULL};
-    culv_result result = culvi_graphics_peer(pair->graphics, plan->label, &far.graphics);
-    if (result == CULV_OK) result = share(&far, plan);
-    if (result != CULV_OK) return result;
+    culv_result result = CULV_OK;
+    CULVI_TRY(culvi_graphics_peer(pair->graphics, plan->label, &far.graphics));
+    CULVI_TRY(share(&far, plan));
     const culvi_format *row = plan->is_image ? far.image->row : NULL;
     const culv_image_desc *map = plan->is_image ? &far.image->desc : NULL;
     uint64_t size = plan->size;
@@ -218,13 +201,12 @@ static culv_result make_by_host(void *object, void *plans)
         return culvi_fail(&device->voice, plan->label, CULV_ERROR_UNSUPPORTED,
                           CULV_REASON_NOT_EXPORTABLE,
                           "Culvert has no copies through the host for %s", api->words->name);
-    culv_result result = api->plan(graphics, plan);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(api->plan(graphics, plan));
     uint64_t size = plan->size;
     culvi_staging *staging = culvi_staging_new(device, CULV_SHARING_HOST, plan->label, plan->row,
                                                plan->is_image ? &plan->image : NULL, &size);
     if (staging == NULL) return CULV_ERROR_OUT_OF_MEMORY;
-    result = api->make(graphics, plan, &pair->native);
+    culv_result result = api->make(graphics, plan, &pair->native);
     if (result != CULV_OK) goto discard_staging;
     memcpy(plan->image.plane_offsets, pair->native.plane_offsets, sizeof plan->image.plane_offsets);
     result = api->stage(graphics, plan->label, staging, &pair->stage);
@@ -247,15 +229,13 @@ discard_staging:
 
 culv_result culvi_pair_make(culvi_graphics *graphics, culvi_plan *plan, culvi_pair *pair)
 {
-    static const culvi_paths paths = {share, make_by_peer, make_by_host};
+    static culvi_path_fn *const paths[] = {share, make_by_peer, make_by_host};
     pair->graphics = graphics;
     if (plan->only_host) return make_by_host(pair, plan);
     if (plan->fallback == 0) return share(pair, plan);
-    culv_result result = culvi_check_fallback(&graphics->device->voice, plan->label,
-                                              plan->desc_name, plan->fallback);
-    return result == CULV_OK
-               ? culvi_try_paths(graphics, plan->label, plan->fallback, &paths, pair, plan)
-               : result;
+    CULVI_TRY(culvi_check_fallback(&graphics->device->voice, plan->label, plan->desc_name,
+                                   plan->fallback));
+    return culvi_try_paths(graphics, plan->label, plan->fallback, paths, pair, plan);
 }
 
 static void log_pair(const culvi_pair *pair, const char *deed)
@@ -272,19 +252,13 @@ static void log_pair(const culvi_pair *pair, const char *deed)
 void culvi_pair_made(culvi_pair *pair)
 {
     log_pair(pair, "made");
-    culvi_graphics_ref(pair->graphics);
-    culvi_graphics_count_created(pair->graphics, true);
+    culvi_graphics_object_made(pair->graphics);
 }
 
 static culv_result create(culvi_graphics *graphics, culvi_plan *plan, culvi_pair **out)
 {
-    culvi_pair *made = culvi_alloc(sizeof *made);
-    if (made == NULL) return culvi_fail_host_memory(&graphics->device->voice, plan->label);
-    culv_result result = culvi_pair_make(graphics, plan, made);
-    if (result != CULV_OK) {
-        culvi_free(made);
-        return result;
-    }
+    CULVI_NEW(culvi_pair, made, &graphics->device->voice, plan->label);
+    CULVI_TRY_OR(culvi_pair_make(graphics, plan, made), culvi_free(made));
     culvi_pair_made(made);
     *out = made;
     return CULV_OK;
@@ -294,9 +268,9 @@ culv_result culvi_shared_buffer_create(culvi_graphics *graphics, culvi_plan *pla
                                        culv_shared_buffer **out)
 {
     culvi_pair *pair = NULL;
-    culv_result result = create(graphics, plan, &pair);
-    if (result == CULV_OK) *out = CULVI_CONTAINER(pair, culv_shared_buffer, pair);
-    return result;
+    CULVI_TRY(create(graphics, plan, &pair));
+    *out = CULVI_CONTAINER(pair, culv_shared_buffer, pair);
+    return CULV_OK;
 }
 
 culv_result culvi_shared_image_create(culvi_graphics *graphics, culvi_plan *plan,
@@ -304,9 +278,9 @@ culv_result culvi_shared_image_create(culvi_graphics *graphics, culvi_plan *plan
 {
     culvi_pair *pair = NULL;
     plan->is_image = true;
-    culv_result result = create(graphics, plan, &pair);
-    if (result == CULV_OK) *out = CULVI_CONTAINER(pair, culv_shared_image, pair);
-    return result;
+    CULVI_TRY(create(graphics, plan, &pair));
+    *out = CULVI_CONTAINER(pair, culv_shared_image, pair);
+    return CULV_OK;
 }
 
 void culvi_pair_set_owner(culvi_pair *pair, const char *destroy_call)
@@ -329,6 +303,5 @@ void culvi_pair_destroy(culvi_pair *pair, const CUstream *last_use)
         unmake(pair);
     }
     culvi_free(pair);
-    culvi_graphics_count_created(graphics, false);
-    culvi_graphics_unref(graphics);
+    culvi_graphics_object_gone(graphics);
 }

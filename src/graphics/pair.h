@@ -151,15 +151,10 @@ int culvi_graphics_wait(const culvi_graphics *graphics, const culvi_semaphore_pa
 /* Chooses between sharing and the fallbacks (pair.c). */
 culv_result culvi_check_fallback(const culvi_voice *voice, const char *label, const char *desc,
                                  uint32_t fallback);
-/* Makes one object in each way. */
-typedef struct culvi_paths {
-    culv_result (*shared)(void *object, void *plan);
-    culv_result (*peer)(void *object, void *plan);
-    culv_result (*host)(void *object, void *plan);
-} culvi_paths;
-/* Makes the object shared, or, if that is impossible, with a fallback that `fallback` allows. The
- * log says which one and why. */
+/* Makes the object, in the ways SHARED, PEER and HOST: shared, or, if that is impossible, with a
+ * fallback that `fallback` allows. The log says which one and why. */
+typedef culv_result culvi_path_fn(void *object, void *plan);
 culv_result culvi_try_paths(const culvi_graphics *graphics, const char *label, uint32_t fallback,
-                            const culvi_paths *paths, void *object, void *plan);
+                            culvi_path_fn *const paths[3], void *object, void *plan);
 
 #endif

@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Native semaphores in CUDA: the caller's own, and those that Culvert makes. */
-#include "core/semaphore.h"
-#include "base/alloc.h"
 #include "core/relay.h"
-#include "graphics/lost.h"
-#include "graphics/pair.h"
-
-#include <inttypes.h>
+#include "graphics/graphics_ring.h"
 
 static culv_result check_type(const culvi_graphics *graphics, const char *label, const char *desc,
                               culv_semaphore_type type, bool untracked)
@@ -35,19 +30,18 @@ static culv_result share_native(culvi_graphics *graphics, uint64_t semaphore, bo
                                 culv_semaphore_desc *import, culv_semaphore **out)
 {
     const culvi_graphics_api *api = graphics->api;
-    culv_result result = api->export_semaphore(graphics, import->label, semaphore, &import->handle);
-    if (result != CULV_OK) return result;
-    result =
-        culvi_semaphore_import_exported(graphics->device, api->words, graphics->id, import, out);
+    CULVI_TRY(api->export_semaphore(graphics, import->label, semaphore, &import->handle));
+    CULVI_TRY(
+        culvi_semaphore_import_exported(graphics->device, api->words, graphics->id, import, out));
     const bool reads =
         import->type == CULV_SEMAPHORE_TIMELINE && graphics->api->check_timelines != NULL;
     const culvi_source source = {export_again, reads ? read_again : NULL, graphics, semaphore,
                                  !stays};
-    if (result == CULV_OK && graphics->api->exports_again && !graphics->foreign)
+    if (graphics->api->exports_again && !graphics->foreign)
         culvi_semaphore_set_source(*out, &source);
-    if (result != CULV_OK || !(graphics->across || api->overtaken)) return result;
+    if (!(graphics->across || api->overtaken)) return CULV_OK;
     (*out)->across = graphics->across;
-    result = culvi_semaphore_arrives(*out);
+    culv_result result = culvi_semaphore_arrives(*out);
     if (result != CULV_OK) {
         culvi_semaphore_release_or_defer(*out, NULL);
         *out = NULL;
@@ -79,23 +73,21 @@ culv_result culvi_graphics_import_semaphore(culvi_graphics *graphics, uint64_t s
 {
     culv_semaphore_desc import = *desc;
     bool timeline = desc->type == CULV_SEMAPHORE_TIMELINE;
-    culv_result result =
-        check_type(graphics, desc->label, desc_name, desc->type, desc->untracked != 0);
-    if (result == CULV_OK)
-        result = culvi_graphics_check_shares(graphics, desc->label, CULVI_SHARE_SEMAPHORES);
-    if (result == CULV_OK && timeline && desc->signal_pending)
+    CULVI_TRY(check_type(graphics, desc->label, desc_name, desc->type, desc->untracked != 0));
+    CULVI_TRY(culvi_graphics_check_shares(graphics, desc->label, CULVI_SHARE_SEMAPHORES));
+    if (timeline && desc->signal_pending)
         return culvi_fail(&graphics->device->voice, desc->label, CULV_ERROR_INVALID,
                           CULV_REASON_VALUE,
                           "%s.signal_pending is for binary semaphores; report promised values "
                           "with culv_semaphore_mark_value()",
                           desc_name);
-    if (result == CULV_OK && timeline)
-        result = graphics->api->check_timelines(graphics, desc->label, CULVI_HOST_READS);
+    if (timeline)
+        CULVI_TRY(graphics->api->check_timelines(graphics, desc->label, CULVI_HOST_READS));
     culv_semaphore *made = NULL;
-    if (result == CULV_OK) result = share_native(graphics, semaphore, false, &import, &made);
-    if (result == CULV_OK && timeline) result = note_counter(graphics, semaphore, made);
-    if (result == CULV_OK) *out = made;
-    return result;
+    CULVI_TRY(share_native(graphics, semaphore, false, &import, &made));
+    if (timeline) CULVI_TRY(note_counter(graphics, semaphore, made));
+    *out = made;
+    return CULV_OK;
 }
 
 /* Both halves ---------------------------------------------------------------------------------- */
@@ -105,16 +97,14 @@ static culv_result share(void *object, void *plans)
     culvi_semaphore_pair *pair = object;
     const culvi_semaphore_plan *plan = plans;
     culvi_graphics *graphics = pair->graphics;
-    culv_result result = culvi_graphics_check_shares(graphics, plan->label, CULVI_SHARE_SEMAPHORES);
-    if (result == CULV_OK)
-        result = graphics->api->make_semaphore(graphics, plan, true, &pair->native);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_graphics_check_shares(graphics, plan->label, CULVI_SHARE_SEMAPHORES));
+    CULVI_TRY(graphics->api->make_semaphore(graphics, plan, true, &pair->native));
     culv_semaphore_desc import = culv_semaphore_desc_init();
     import.type = plan->type;
     import.value = plan->initial_value;
     import.untracked = plan->untracked;
     import.label = plan->label;
-    result = share_native(graphics, pair->native, true, &import, &pair->cuda);
+    culv_result result = share_native(graphics, pair->native, true, &import, &pair->cuda);
     if (result == CULV_OK) {
         pair->cuda->owner_destroy_call = "culv_shared_semaphore_destroy";
         return CULV_OK;
@@ -130,17 +120,13 @@ static culv_result make_by_peer(void *object, void *plans)
     culvi_semaphore_plan *plan = plans;
     const culvi_graphics *graphics = pair->graphics;
     culvi_semaphore_pair far = {.graphics = NULL};
-    culv_result result = culvi_graphics_peer(pair->graphics, plan->label, &far.graphics);
-    if (result == CULV_OK) result = share(&far, plan);
-    if (result != CULV_OK) return result;
-    result = culvi_relay_semaphore(graphics->device, graphics->api->words, plan->type,
-                                   plan->initial_value, plan->untracked, plan->label, far.cuda,
-                                   NULL, &pair->cuda);
-    if (result != CULV_OK) {
-        culvi_semaphore_release_or_defer(far.cuda, NULL);
-        far.graphics->api->unmake_semaphore(far.graphics, far.native);
-        return result;
-    }
+    CULVI_TRY(culvi_graphics_peer(pair->graphics, plan->label, &far.graphics));
+    CULVI_TRY(share(&far, plan));
+    culv_result result = culvi_relay_semaphore(graphics->device, graphics->api->words, plan->type,
+                                               plan->initial_value, plan->untracked, plan->label,
+                                               far.cuda, NULL, &pair->cuda);
+    CULVI_TRY_OR(result, (culvi_semaphore_release_or_defer(far.cuda, NULL),
+                          far.graphics->api->unmake_semaphore(far.graphics, far.native)));
     pair->native = far.native;
     pair->cuda->exporter = graphics->id; /* CUDA's waits are for it, not for the far one */
     pair->cuda->owner_destroy_call = "culv_shared_semaphore_destroy";
@@ -207,16 +193,12 @@ static culv_result make_by_host(void *object, void *plans)
             &graphics->device->voice, plan->label, CULV_ERROR_UNSUPPORTED,
             CULV_REASON_NOT_EXPORTABLE,
             "the binary semaphore cannot be shared, and the host signals only timelines; use a timeline");
-    culv_result result = api->check_timelines(graphics, plan->label, CULVI_HOST_SIGNALS);
-    if (result == CULV_OK) result = api->make_semaphore(graphics, plan, false, &pair->native);
-    if (result != CULV_OK) return result;
-    result = culvi_relay_semaphore(graphics->device, api->words, plan->type, plan->initial_value,
-                                   false, plan->label, NULL, &host, &pair->cuda);
-    if (result != CULV_OK) {
-        api->unmake_semaphore(graphics, pair->native);
-        pair->native = 0;
-        return result;
-    }
+    CULVI_TRY(api->check_timelines(graphics, plan->label, CULVI_HOST_SIGNALS));
+    CULVI_TRY(api->make_semaphore(graphics, plan, false, &pair->native));
+    culv_result result =
+        culvi_relay_semaphore(graphics->device, api->words, plan->type, plan->initial_value, false,
+                              plan->label, NULL, &host, &pair->cuda);
+    CULVI_TRY_OR(result, (api->unmake_semaphore(graphics, pair->native), pair->native = 0));
     pair->cuda->owner_destroy_call = "culv_shared_semaphore_destroy";
     return CULV_OK;
 }
@@ -224,9 +206,7 @@ static culv_result make_by_host(void *object, void *plans)
 static culv_result check_plan(const culvi_graphics *graphics, const culvi_semaphore_plan *plan)
 {
     const culvi_voice *voice = &graphics->device->voice;
-    culv_result result =
-        check_type(graphics, plan->label, plan->desc_name, plan->type, plan->untracked);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(check_type(graphics, plan->label, plan->desc_name, plan->type, plan->untracked));
     if (plan->type == CULV_SEMAPHORE_BINARY && plan->initial_value != 0)
         return culvi_fail(voice, plan->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                           "%s.initial_value is %" PRIu64 "; a binary semaphore begins unsignaled",
@@ -237,34 +217,26 @@ static culv_result check_plan(const culvi_graphics *graphics, const culvi_semaph
 static culv_result make(culvi_graphics *graphics, culvi_semaphore_plan *plan,
                         culvi_semaphore_pair *pair)
 {
-    static const culvi_paths paths = {share, make_by_peer, make_by_host};
+    static culvi_path_fn *const paths[] = {share, make_by_peer, make_by_host};
     pair->graphics = graphics;
     if (plan->type == CULV_SEMAPHORE_NONE) plan->type = CULV_SEMAPHORE_TIMELINE;
-    culv_result result = check_plan(graphics, plan);
-    if (result == CULV_OK)
-        result = culvi_check_fallback(&graphics->device->voice, plan->label, plan->desc_name,
-                                      plan->fallback);
-    if (result != CULV_OK) return result;
-    result = plan->fallback != 0
-                 ? culvi_try_paths(graphics, plan->label, plan->fallback, &paths, pair, plan)
-                 : share(pair, plan);
-    if (result != CULV_OK) return result;
-    culvi_graphics_ref(graphics);
-    culvi_graphics_count_created(graphics, true);
+    CULVI_TRY(check_plan(graphics, plan));
+    CULVI_TRY(culvi_check_fallback(&graphics->device->voice, plan->label, plan->desc_name,
+                                   plan->fallback));
+    CULVI_TRY(plan->fallback != 0
+                  ? culvi_try_paths(graphics, plan->label, plan->fallback, paths, pair, plan)
+                  : share(pair, plan));
+    culvi_graphics_object_made(graphics);
     return CULV_OK;
 }
 
 culv_result culvi_shared_semaphore_create(culvi_graphics *graphics, culvi_semaphore_plan *plan,
                                           culv_shared_semaphore **out)
 {
-    culv_shared_semaphore *made = culvi_alloc(sizeof *made);
-    if (made == NULL) return culvi_fail_host_memory(&graphics->device->voice, plan->label);
-    culv_result result = make(graphics, plan, &made->pair);
-    if (result == CULV_OK)
-        *out = made;
-    else
-        culvi_free(made);
-    return result;
+    CULVI_NEW(culv_shared_semaphore, made, &graphics->device->voice, plan->label);
+    CULVI_TRY_OR(make(graphics, plan, &made->pair), culvi_free(made));
+    *out = made;
+    return CULV_OK;
 }
 
 void culvi_semaphore_pair_set_owner(culvi_semaphore_pair *pair, const char *destroy_call)
@@ -288,6 +260,5 @@ void culvi_semaphore_pair_destroy(culvi_semaphore_pair *pair, const CUstream *la
         graphics->api->unmake_semaphore(graphics, pair->native);
         culvi_free(pair);
     }
-    culvi_graphics_count_created(graphics, false);
-    culvi_graphics_unref(graphics);
+    culvi_graphics_object_gone(graphics);
 }

@@ -2,10 +2,7 @@
 /* culv_shared_buffer, culv_shared_image and culv_shared_semaphore: what is the same whichever API
  * has the other half. */
 #include "core/semaphore.h"
-#include "graphics/lost.h"
-#include "graphics/pair.h"
-
-#include <inttypes.h>
+#include "graphics/graphics_ring.h"
 
 culv_result culvi_check_made_by(const culvi_graphics *maker, const culvi_graphics_api *api,
                                 const char *label, const char *call)
@@ -27,10 +24,9 @@ static culv_result may_end(culvi_graphics *graphics, const char *label, const ch
 
 static culv_result end_pair(culvi_pair *pair, const CUstream *last_use, const char *call)
 {
-    culv_result result =
-        may_end(pair->graphics, culvi_pair_label(pair), pair->owner_destroy_call, call);
-    if (result == CULV_OK) culvi_pair_destroy(pair, last_use);
-    return result;
+    CULVI_TRY(may_end(pair->graphics, culvi_pair_label(pair), pair->owner_destroy_call, call));
+    culvi_pair_destroy(pair, last_use);
+    return CULV_OK;
 }
 
 /* Buffers -------------------------------------------------------------------------------------- */
@@ -38,9 +34,9 @@ static culv_result end_pair(culvi_pair *pair, const CUstream *last_use, const ch
 culv_result culv_shared_buffer_destroy(culv_shared_buffer **buffer, const CUstream *last_use)
 {
     if (buffer == NULL || *buffer == NULL) return CULV_OK;
-    culv_result result = end_pair(&(*buffer)->pair, last_use, __func__);
-    if (result == CULV_OK) *buffer = NULL;
-    return result;
+    CULVI_TRY(end_pair(&(*buffer)->pair, last_use, __func__));
+    *buffer = NULL;
+    return CULV_OK;
 }
 
 CULVI_GETTER(culv_buffer *, culv_shared_buffer_cuda, culv_shared_buffer, self->pair.buffer, NULL)
@@ -55,9 +51,9 @@ CUdeviceptr culv_shared_buffer_pointer(const culv_shared_buffer *buffer)
 culv_result culv_shared_image_destroy(culv_shared_image **image, const CUstream *last_use)
 {
     if (image == NULL || *image == NULL) return CULV_OK;
-    culv_result result = end_pair(&(*image)->pair, last_use, __func__);
-    if (result == CULV_OK) *image = NULL;
-    return result;
+    CULVI_TRY(end_pair(&(*image)->pair, last_use, __func__));
+    *image = NULL;
+    return CULV_OK;
 }
 
 CULVI_GETTER(culv_image *, culv_shared_image_cuda, culv_shared_image, self->pair.image, NULL)
@@ -69,9 +65,7 @@ culv_result culv_shared_semaphore_destroy(culv_shared_semaphore **semaphore,
 {
     if (semaphore == NULL || *semaphore == NULL) return CULV_OK;
     culvi_semaphore_pair *pair = &(*semaphore)->pair;
-    culv_result result =
-        may_end(pair->graphics, pair->cuda->label, pair->owner_destroy_call, __func__);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(may_end(pair->graphics, pair->cuda->label, pair->owner_destroy_call, __func__));
     *semaphore = NULL;
     culvi_semaphore_pair_destroy(pair, last_use);
     return CULV_OK;
@@ -107,8 +101,7 @@ culv_result culv_shared_semaphore_wait_on_host(const culv_shared_semaphore *sema
                           "%s: a binary semaphore has no counter that the host can wait for; use a "
                           "timeline, or a fence of the submission",
                           __func__);
-    culv_result result = graphics->api->check_timelines(graphics, label, CULVI_HOST_WAITS);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(graphics->api->check_timelines(graphics, label, CULVI_HOST_WAITS));
     const char *call = NULL;
     const int cancel = culvi_cancel_disable();
     const int code = culvi_graphics_wait(graphics, pair, value, timeout, &call);

@@ -3,11 +3,9 @@
  * which have gone. */
 #include "graphics/vector_view.h"
 
-#include "base/alloc.h"
 #include "base/handle.h"
 #include "graphics/pair.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 
 void culvi_vector_view_init(culv_vector_view *view, const culvi_vector_view_api *api,
@@ -77,10 +75,7 @@ static culv_result list_chunks(const culv_vector_view *view, culv_part **out, si
             return culvi_fail_host_memory(&view->graphics->device->voice, view->label);
         result = culv_vector_get_parts(view->vector, list, capacity, &there, generation);
     }
-    if (result != CULV_OK) {
-        culvi_free(list);
-        return result;
-    }
+    CULVI_TRY_OR(result, culvi_free(list));
     *out = list;
     *count = there;
     return CULV_OK;
@@ -111,33 +106,25 @@ static culv_result update(culv_vector_view *view)
             "culv_vector_view_update: the vector was destroyed; the view keeps the buffers that it "
             "has until culv_vector_view_destroy()");
     if (culv_vector_generation(view->vector) == atomic_load(&view->generation)) return CULV_OK;
-    culv_result result = list_chunks(view, &chunks, &count, &generation);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(list_chunks(view, &chunks, &count, &generation));
     parts = culvi_alloc((count + 1) * sizeof *parts);
-    if (parts == NULL) {
-        result = culvi_fail_host_memory(&view->graphics->device->voice, view->label);
-        goto free_chunks;
-    }
-    for (; made < count; made++) {
+    culv_result result = parts != NULL
+                             ? CULV_OK
+                             : culvi_fail_host_memory(&view->graphics->device->voice, view->label);
+    while (result == CULV_OK && made < count) {
         result = make_part(view, &chunks[made], &parts[made]);
-        if (result != CULV_OK) goto drop_new;
+        if (result == CULV_OK) made++;
     }
-    if (view->api->show != NULL) result = view->api->show(view, parts, count);
-    if (result != CULV_OK) goto drop_new;
+    culvi_free(chunks);
+    if (result == CULV_OK && view->api->show != NULL) result = view->api->show(view, parts, count);
+    CULVI_TRY_OR(result,
+                 (drop_others(view, parts, made, view->parts, view->num_parts), culvi_free(parts)));
     drop_others(view, view->parts, view->num_parts, parts, count);
     culvi_free(view->parts);
     view->parts = parts;
     view->num_parts = count;
     atomic_store(&view->generation, generation);
-    culvi_free(chunks);
     return CULV_OK;
-
-drop_new:
-    drop_others(view, parts, made, view->parts, view->num_parts);
-    culvi_free(parts);
-free_chunks:
-    culvi_free(chunks);
-    return result;
 }
 
 /* A view's life -------------------------------------------------------------------------------- */
@@ -183,12 +170,8 @@ culv_result culvi_vector_view_made(culv_vector_view *view, culv_result result,
                                    culv_vector_view **out)
 {
     if (result == CULV_OK) result = update(view);
-    if (result != CULV_OK) {
-        end(view);
-        return result;
-    }
-    culvi_graphics_ref(view->graphics);
-    culvi_graphics_count_created(view->graphics, true);
+    CULVI_TRY_OR(result, end(view));
+    culvi_graphics_object_made(view->graphics);
     log_view(view, "made");
     *out = view;
     return CULV_OK;
@@ -199,22 +182,19 @@ culv_result culv_vector_view_destroy(culv_vector_view **view)
     if (view == NULL || *view == NULL) return CULV_OK;
     culv_vector_view *mine = *view;
     culvi_graphics *graphics = mine->graphics;
-    culv_result result = culvi_graphics_may_unmake(graphics, mine->label, __func__);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_graphics_may_unmake(graphics, mine->label, __func__));
     *view = NULL;
     log_view(mine, "destroyed");
     end(mine);
-    culvi_graphics_count_created(graphics, false);
-    culvi_graphics_unref(graphics);
+    culvi_graphics_object_gone(graphics);
     return CULV_OK;
 }
 
 culv_result culv_vector_view_update(culv_vector_view *view)
 {
     CULVI_REQUIRE(NULL, view);
-    culv_result result =
-        view->api->may_update != NULL ? view->api->may_update(view, __func__) : CULV_OK;
-    return result == CULV_OK ? update(view) : result;
+    if (view->api->may_update != NULL) CULVI_TRY(view->api->may_update(view, __func__));
+    return update(view);
 }
 
 CULVI_GETTER(uint64_t, culv_vector_view_generation, culv_vector_view,
@@ -239,8 +219,7 @@ static void warn_if_stale(const culv_vector_view *view, const char *call)
 culv_result culv_vector_view_get_parts(const culv_vector_view *view, culv_part *parts,
                                        size_t capacity, size_t *count)
 {
-    CULVI_REQUIRE(NULL, view);
-    CULVI_REQUIRE(&view->graphics->device->voice, count);
+    CULVI_REQUIRE_WITH(view, &view->graphics->device->voice, count);
     if (capacity != 0) CULVI_REQUIRE(&view->graphics->device->voice, parts);
     warn_if_stale(view, __func__);
     if (view->whole != 0 && capacity > 0)

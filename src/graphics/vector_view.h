@@ -3,7 +3,6 @@
 #ifndef CULVI_GRAPHICS_VECTOR_VIEW_H_
 #define CULVI_GRAPHICS_VECTOR_VIEW_H_
 
-#include "core/memory.h"
 #include "culvert/vector.h"
 #include "graphics/graphics.h"
 #include "vmm/vector.h"

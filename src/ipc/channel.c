@@ -1,13 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Who is admitted, names, times, which servers there are, and handles by the number that another
  * process has for them: what is the same on every system. */
-#include "base/alloc.h"
-#include "base/desc.h"
-#include "base/platform.h"
 #include "ipc/ipc_channel.h"
-
-#include <inttypes.h>
-#include <string.h>
 
 culv_result culvi_ipc_users_copy(const culvi_voice *voice, const uint32_t *users, size_t count,
                                  const char *field, culvi_ipc_users *out)
@@ -141,15 +135,12 @@ culv_result culv_ipc_find_servers(const char *directory, char (*names)[CULV_IPC_
 
 culv_result culv_ipc_fetch_dup(const culv_ipc_fetch_desc *desc, culv_handle *out)
 {
-    culv_ipc_fetch_desc d;
     culvi_ipc_users users;
     culvi_handle_facts facts;
     culvi_ipc_native native = CULVI_IPC_NO_NATIVE;
     CULVI_REQUIRE2(NULL, desc, out);
-    culv_result result = culvi_desc_read(NULL, &d, sizeof d, desc, "culv_ipc_fetch_desc");
-    if (result == CULV_OK)
-        result = culvi_handle_type_check(NULL, NULL, "culv_ipc_fetch_desc.type", d.type);
-    if (result != CULV_OK) return result;
+    CULVI_READ(NULL, culv_ipc_fetch_desc, d, desc);
+    CULVI_TRY(culvi_handle_type_check(NULL, NULL, "culv_ipc_fetch_desc.type", d.type));
     if (!culvi_ipc_travels(d.type))
         return culvi_fail(NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_HANDLE_TYPE,
                           "culv_ipc_fetch_desc.type is %s, which is a number for every process; "
@@ -158,7 +149,8 @@ culv_result culv_ipc_fetch_dup(const culv_ipc_fetch_desc *desc, culv_handle *out
     if (d.pid <= 0)
         return culvi_fail(NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                           "culv_ipc_fetch_desc.pid is %d, which is no process", (int)d.pid);
-    result = culvi_ipc_users_copy(NULL, d.users, d.num_users, "culv_ipc_fetch_desc", &users);
+    culv_result result =
+        culvi_ipc_users_copy(NULL, d.users, d.num_users, "culv_ipc_fetch_desc", &users);
     if (result == CULV_OK) result = culvi_ipc_fetch(&d, &users, &native);
     culvi_ipc_users_free(&users);
     if (result != CULV_OK) return result;

@@ -2,15 +2,7 @@
 /* culv_ipc_client: it connects, asks and receives. */
 #include "ipc/ipc_client.h"
 
-#include "base/alloc.h"
-#include "base/attempt.h"
-#include "base/desc.h"
-#include "base/handle.h"
-#include "base/platform.h"
 #include "cuda/context.h"
-
-#include <inttypes.h>
-#include <string.h>
 
 /* Questions ------------------------------------------------------------------------------------ */
 
@@ -242,8 +234,7 @@ static culv_result greet(culv_ipc_client *client, uint64_t until)
         question.driver = (uint32_t)driver;
         question.device = client->device->caps.uuid;
     }
-    culv_result result = culvi_ipc_ask(client, connect_call, &question, NULL, until, &reply, got);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_ipc_ask(client, connect_call, &question, NULL, until, &reply, got));
     client->server_device = reply.device;
     client->server_own_pid = (int32_t)reply.pid;
     return CULV_OK;
@@ -295,20 +286,16 @@ static culv_result meet(culv_ipc_client *client, const culvi_ipc_address *addres
 culv_result culv_ipc_client_connect(culv_device *device, const culv_ipc_client_desc *desc,
                                     uint64_t timeout, culv_ipc_client **out)
 {
-    culv_ipc_client_desc d;
     culvi_ipc_address address;
     culvi_ipc_users users;
     const culvi_voice *voice = culvi_ipc_voice(device);
     CULVI_REQUIRE2(voice, desc, out);
     const uint64_t until = culvi_ipc_until(timeout);
-    culv_result result = culvi_desc_read(voice, &d, sizeof d, desc, "culv_ipc_client_desc");
-    if (result != CULV_OK) return result;
+    CULVI_READ(voice, culv_ipc_client_desc, d, desc);
     CULVI_REQUIRE(voice, desc->name);
-    result =
-        culvi_ipc_address_make(voice, d.name, d.directory, "culv_ipc_client_desc", true, &address);
-    if (result == CULV_OK)
-        result = culvi_ipc_users_copy(voice, d.users, d.num_users, "culv_ipc_client_desc", &users);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(
+        culvi_ipc_address_make(voice, d.name, d.directory, "culv_ipc_client_desc", true, &address));
+    CULVI_TRY(culvi_ipc_users_copy(voice, d.users, d.num_users, "culv_ipc_client_desc", &users));
     culv_ipc_client *client = culvi_alloc(sizeof *client);
     if (client == NULL) {
         culvi_ipc_users_free(&users);
@@ -320,12 +307,9 @@ culv_result culv_ipc_client_connect(culv_device *device, const culv_ipc_client_d
     client->channel = CULVI_IPC_NO_CHANNEL;
     if (device != NULL) culvi_device_ref(device);
     culvi_label_set(client->label, d.label != NULL ? d.label : d.name);
-    result = meet(client, &address, &users, until);
+    culv_result result = meet(client, &address, &users, until);
     culvi_ipc_users_free(&users);
-    if (result != CULV_OK) {
-        culv_ipc_client_destroy(&client);
-        return result;
-    }
+    CULVI_TRY_OR(result, culv_ipc_client_destroy(&client));
     *out = client;
     return CULV_OK;
 }
@@ -346,9 +330,7 @@ void culvi_ipc_client_unref(culv_ipc_client *client)
 
 void culv_ipc_client_destroy(culv_ipc_client **client)
 {
-    if (client == NULL || *client == NULL) return;
-    culv_ipc_client *c = *client;
-    *client = NULL;
+    CULVI_TAKE(culv_ipc_client, c, client);
     while (c->consumers != NULL)
         culvi_ipc_consumer_over(c->consumers);
     end(c, "this client was destroyed");
@@ -360,10 +342,7 @@ culv_bool culv_ipc_client_connected(culv_ipc_client *client)
     return client != NULL && culvi_ipc_look(client);
 }
 
-int32_t culv_ipc_client_server_pid(const culv_ipc_client *client)
-{
-    return client != NULL ? client->server_pid : 0;
-}
+CULVI_GETTER(int32_t, culv_ipc_client_server_pid, culv_ipc_client, self->server_pid, 0)
 
 /* Receiving ------------------------------------------------------------------------------------ */
 
@@ -372,14 +351,11 @@ culv_result culv_ipc_client_get_offer(culv_ipc_client *client, uint32_t index, u
 {
     culvi_ipc_message question = {.type = CULVI_IPC_LIST, .number = index}, reply;
     culvi_ipc_native got[CULVI_IPC_FDS];
-    CULVI_REQUIRE(NULL, client);
+    CULVI_REQUIRE_WITH(client, culvi_ipc_voice(client->device), out);
     const culvi_voice *voice = culvi_ipc_voice(client->device);
-    CULVI_REQUIRE(voice, out);
-    culv_result result = culvi_struct_check(voice, out, "culv_ipc_info");
-    if (result != CULV_OK) return result;
-    result =
-        culvi_ipc_ask(client, __func__, &question, NULL, culvi_ipc_until(timeout), &reply, got);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_struct_check(voice, out, "culv_ipc_info"));
+    CULVI_TRY(
+        culvi_ipc_ask(client, __func__, &question, NULL, culvi_ipc_until(timeout), &reply, got));
     if (reply.number != index)
         return over(client, __func__, CULV_REASON_IPC_PROTOCOL, "it is another number's");
     if (index < reply.total) culvi_struct_write(out, &reply.info, sizeof reply.info);
@@ -392,14 +368,11 @@ culv_result culv_ipc_client_receive(culv_ipc_client *client, const char *name, u
 {
     culvi_ipc_message question = {.type = CULVI_IPC_RECEIVE}, reply;
     culvi_ipc_native got[CULVI_IPC_FDS];
-    CULVI_REQUIRE(NULL, client);
+    CULVI_REQUIRE_WITH2(client, culvi_ipc_voice(client->device), name, out);
     const culvi_voice *voice = culvi_ipc_voice(client->device);
-    CULVI_REQUIRE2(voice, name, out);
-    culv_result result = culvi_ipc_read_name(voice, __func__, ": ", name, question.name);
-    if (result != CULV_OK) return result;
-    culv_ipc_object *object = culvi_alloc(sizeof *object);
-    if (object == NULL) return culvi_fail_host_memory(voice, client->label);
-    result =
+    CULVI_TRY(culvi_ipc_read_name(voice, __func__, ": ", name, question.name));
+    CULVI_NEW(culv_ipc_object, object, voice, client->label);
+    culv_result result =
         culvi_ipc_ask(client, __func__, &question, NULL, culvi_ipc_until(timeout), &reply, got);
     const char *wrong = NULL;
     if (result == CULV_OK && strcmp(reply.info.name, question.name) != 0)
@@ -410,10 +383,7 @@ culv_result culv_ipc_client_receive(culv_ipc_client *client, const char *name, u
         culvi_ipc_close_fds(got, reply.fds);
         result = over(client, __func__, CULV_REASON_IPC_PROTOCOL, wrong);
     }
-    if (result != CULV_OK) {
-        culvi_free(object);
-        return result;
-    }
+    CULVI_TRY_OR(result, culvi_free(object));
     object->device = client->device;
     if (object->device != NULL) culvi_device_ref(object->device);
     object->info = reply.info;

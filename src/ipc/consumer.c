@@ -3,14 +3,7 @@
 #include "ipc/ipc_client.h"
 #include "ipc/ipc_line.h"
 
-#include "base/alloc.h"
-#include "base/desc.h"
-#include "base/handle.h"
-#include "base/platform.h"
 #include "ring/ring.h"
-
-#include <inttypes.h>
-#include <string.h>
 
 /* ns. A wait ends so often, so that a side that is stopped lets go. */
 #define WAIT_SLICE UINT64_C(250000000)
@@ -104,10 +97,8 @@ static culv_result refuse_answer(const culvi_ipc_consumer *c, const char *what)
 static culv_result open_pages(culvi_ipc_consumer *c, const culvi_ipc_native *fds, bool counters)
 {
     const bool streams = c->device != NULL && culvi_ipc_can_count(c->device);
-    culv_result result = culvi_ipc_pages_open(c->device, fds[0], false, false, c->name, &c->ring);
-    if (result == CULV_OK)
-        result = culvi_ipc_pages_open(c->device, fds[1], true, streams, c->name, &c->mine);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_ipc_pages_open(c->device, fds[0], false, false, c->name, &c->ring));
+    CULVI_TRY(culvi_ipc_pages_open(c->device, fds[1], true, streams, c->name, &c->mine));
     const culvi_ipc_ring_page *page = ring_page(c);
     if (page->magic != CULVI_IPC_PAGE_MAGIC || page->slots != c->slots)
         return refuse_answer(c, "its page is of another kind");
@@ -124,10 +115,8 @@ static culv_result open_pages(culvi_ipc_consumer *c, const culvi_ipc_native *fds
 static culv_result import_lines(culvi_ipc_consumer *c, const culv_handle *ready,
                                 const culv_handle *done, const culv_uuid *exporter)
 {
-    culv_result result = culvi_ipc_line_import(c->device, ready, exporter, c->name, &c->ready);
-    if (result == CULV_OK)
-        result = culvi_ipc_line_import(c->device, done, exporter, c->name, &c->done);
-    return result;
+    CULVI_TRY(culvi_ipc_line_import(c->device, ready, exporter, c->name, &c->ready));
+    return culvi_ipc_line_import(c->device, done, exporter, c->name, &c->done);
 }
 
 /* Own timelines, or those that the producer made, or counters. */
@@ -171,10 +160,8 @@ static culv_result read_own(const culvi_ipc_consumer *c, const culv_ipc_timeline
                             culv_ipc_timelines *out)
 {
     const culvi_voice *voice = culvi_ipc_voice(c->device);
-    culv_result result = culvi_desc_read(voice, out, sizeof *out, given, "culv_ipc_timelines");
-    if (result != CULV_OK) return result;
-    result = culvi_ipc_timelines_check(voice, c->name, "culv_ipc_consumer_desc.timelines", out);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_desc_read(voice, out, sizeof *out, given, "culv_ipc_timelines"));
+    CULVI_TRY(culvi_ipc_timelines_check(voice, c->name, "culv_ipc_consumer_desc.timelines", out));
     if (out->signal == NULL && c->device == NULL)
         return culvi_fail(voice, c->name, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                           "culv_ipc_timelines.signal is NULL, and the client has no device that "
@@ -187,15 +174,6 @@ static culv_result read_own(const culvi_ipc_consumer *c, const culv_ipc_timeline
     return CULV_OK;
 }
 
-/* What this side's own streams and queues still wait for goes on. Frames that were given back and
- * are done waited for nothing more. */
-static void let_go(culvi_ipc_consumer *c)
-{
-    if (!c->dead && (busy(c) || (c->held && c->ready.used) || c->ready.word != NULL))
-        culvi_ipc_line_move_on(c->device, &c->ready, c->name, "this side has left");
-    c->dead = true;
-}
-
 void culvi_ipc_consumer_over(culvi_ipc_consumer *consumer)
 {
     culvi_ipc_consumer **at = &consumer->client->consumers;
@@ -205,7 +183,13 @@ void culvi_ipc_consumer_over(culvi_ipc_consumer *consumer)
     consumer->listed = false;
     report(consumer);
     if (page_is_mine(consumer)) atomic_store(&my_page(consumer)->state, (uint32_t)CULVI_IPC_LEFT);
-    let_go(consumer);
+    /* What this side's own streams and queues still wait for goes on. Frames that were given back
+     * and are done waited for nothing more. */
+    if (!consumer->dead && (busy(consumer) || (consumer->held && consumer->ready.used) ||
+                            consumer->ready.word != NULL))
+        culvi_ipc_line_move_on(consumer->device, &consumer->ready, consumer->name,
+                               "this side has left");
+    consumer->dead = true;
 }
 
 static void end(culvi_ring_apart *side)
@@ -234,17 +218,13 @@ static void end(culvi_ring_apart *side)
 culv_result culv_ipc_ring_join(culv_ipc_client *client, const culv_ipc_consumer_desc *desc,
                                uint64_t timeout, culv_ring **out)
 {
-    culv_ipc_consumer_desc d;
     culv_ipc_timelines own, made = culv_ipc_timelines_init();
     culvi_ipc_message question = {.type = CULVI_IPC_JOIN}, reply;
     culvi_ipc_native fds[CULVI_IPC_FDS], mine[2] = {CULVI_IPC_NO_NATIVE, CULVI_IPC_NO_NATIVE};
-    CULVI_REQUIRE(NULL, client);
+    CULVI_REQUIRE_WITH2(client, culvi_ipc_voice(client->device), desc, out);
     const culvi_voice *voice = culvi_ipc_voice(client->device);
-    CULVI_REQUIRE2(voice, desc, out);
-    culv_result result = culvi_desc_read(voice, &d, sizeof d, desc, "culv_ipc_consumer_desc");
-    if (result == CULV_OK && d.made != NULL)
-        result = culvi_struct_check(voice, d.made, "culv_ipc_timelines");
-    if (result != CULV_OK) return result;
+    CULVI_READ(voice, culv_ipc_consumer_desc, d, desc);
+    if (d.made != NULL) CULVI_TRY(culvi_struct_check(voice, d.made, "culv_ipc_timelines"));
     CULVI_REQUIRE(voice, desc->ring);
     if (d.policy != CULV_RING_FIFO && d.policy != CULV_RING_MAILBOX)
         return culvi_fail(voice, client->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
@@ -262,7 +242,7 @@ culv_result culv_ipc_ring_join(culv_ipc_client *client, const culv_ipc_consumer_
     c->policy = d.policy;
     if (c->device != NULL) culvi_device_ref(c->device);
     question.join.policy = (uint32_t)d.policy;
-    result = culvi_ipc_read_name(voice, __func__, ": ", d.ring, question.name);
+    culv_result result = culvi_ipc_read_name(voice, __func__, ": ", d.ring, question.name);
     memcpy(c->name, question.name, sizeof c->name);
     if (result == CULV_OK && d.timelines != NULL) {
         result = read_own(c, d.timelines, &own);
@@ -285,10 +265,7 @@ culv_result culv_ipc_ring_join(culv_ipc_client *client, const culv_ipc_consumer_
     }
     if (result == CULV_OK)
         result = culvi_ring_create_apart(c->device, c->slots, c->name, &consumer_api, &c->side);
-    if (result != CULV_OK) {
-        end(&c->side);
-        return result;
-    }
+    CULVI_TRY_OR(result, end(&c->side));
     c->next_of_client = client->consumers;
     client->consumers = c;
     c->listed = true;
@@ -307,10 +284,8 @@ culv_result culv_ipc_ring_receive(culv_ring *ring, uint32_t slot, uint32_t part,
     char name[CULV_IPC_NAME_SIZE];
     const culvi_ipc_consumer *consumer = culvi_ring_of_api(ring, &consumer_api.ring, __func__);
     if (consumer == NULL) return CULV_ERROR_INVALID;
-    culv_result result =
-        culvi_ipc_part_name(culvi_ipc_voice(consumer->device), __func__, consumer->name,
-                            consumer->slots, consumer->parts, slot, part, name);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_ipc_part_name(culvi_ipc_voice(consumer->device), __func__, consumer->name,
+                                  consumer->slots, consumer->parts, slot, part, name));
     return culv_ipc_client_receive(consumer->client, name, timeout, out);
 }
 

@@ -3,12 +3,8 @@
 #ifndef CULVI_IPC_CLIENT_H_
 #define CULVI_IPC_CLIENT_H_
 
-#include "cuda/device.h"
-#include "culvert/ipc.h"
 #include "culvert/ipc_ring.h"
 #include "ipc/ipc_channel.h"
-
-#include <stdatomic.h>
 
 typedef struct culvi_ipc_consumer culvi_ipc_consumer;
 
@@ -42,14 +38,6 @@ struct culv_ipc_object {
     int32_t server_pid, server_own_pid;
     unsigned char data[CULVI_IPC_DATA]; /* of kinds that have plain bytes for a handle */
 };
-
-/* What the imports ask first: one of two kinds, a device, and a place for what comes. */
-culv_result culvi_ipc_object_check(const culv_ipc_object *object, const char *call,
-                                   culv_ipc_kind kind, culv_ipc_kind or_kind, const void *out);
-
-/* Memory of cuMemAlloc, opened. */
-culv_result culvi_ipc_open_memory(const culv_ipc_object *object, const char *call,
-                                  culv_memory **out);
 
 culv_ipc_client *culvi_ipc_client_ref(culv_ipc_client *client);
 void culvi_ipc_client_unref(culv_ipc_client *client);

@@ -7,8 +7,6 @@
 #include "culvert/ipc_ring.h"
 #include "ipc/ipc_channel.h"
 
-#include <stdatomic.h>
-
 enum { CULVI_IPC_RUNS = 1, CULVI_IPC_STOPPED = 2 };                    /* of a ring */
 enum { CULVI_IPC_JOINS = 0, CULVI_IPC_LIVES = 1, CULVI_IPC_LEFT = 2 }; /* of a consumer */
 #define CULVI_IPC_PAGE_MAGIC UINT32_C(0x474e4952)

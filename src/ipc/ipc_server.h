@@ -3,8 +3,6 @@
 #ifndef CULVI_IPC_SERVER_H_
 #define CULVI_IPC_SERVER_H_
 
-#include "cuda/device.h"
-#include "culvert/ipc.h"
 #include "culvert/ipc_ring.h"
 #include "ipc/ipc_channel.h"
 
@@ -68,11 +66,6 @@ culv_result culvi_ipc_offer_by(culv_ipc_server *server, const char *call, const 
                                culv_ipc_source source, culvi_ipc_ring *belongs);
 culv_result culvi_ipc_offer_ring(culv_ipc_server *server, const char *call, const char *name,
                                  culvi_ipc_ring *ring, uint32_t slots, uint32_t parts);
-/* offer_cuda.c: what only CUDA has. */
-culv_result culvi_ipc_offer_cudas(culv_ipc_server *server, const char *call,
-                                  const culv_ipc_source *source, culvi_ipc_offer *offer);
-/* It goes as plain bytes, at most CULVI_IPC_DATA. */
-void culvi_ipc_offer_data(culvi_ipc_offer *offer, const void *bytes, size_t size);
 culvi_ipc_offer *culvi_ipc_offer_find(culv_ipc_server *server, const char *name);
 void culvi_ipc_offer_remove(culv_ipc_server *server, const culvi_ipc_offer *offer);
 

@@ -2,15 +2,7 @@
 /* Pages that two processes share, and timelines: counters in a page, or imported semaphores. */
 #include "ipc/ipc_line.h"
 
-#include "base/alloc.h"
-#include "base/handle.h"
-#include "base/platform.h"
 #include "core/semaphore.h"
-#include "cuda/context.h"
-#include "cuda/stream.h"
-
-#include <inttypes.h>
-#include <string.h>
 
 /* Pages ---------------------------------------------------------------------------------------- */
 
@@ -38,8 +30,7 @@ static culv_result register_pages(culvi_ipc_pages *p, const char *label)
     culv_device *device = p->device;
     culvi_scope scope;
     const char *call = "cuMemHostRegister";
-    culv_result result = culvi_enter(device, &scope, label);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_enter(device, &scope, label));
     CUresult r = CULVI_CU(
         device, cuMemHostRegister,
         (p->map, CULVI_IPC_PAGE, CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP));
@@ -69,8 +60,7 @@ culv_result culvi_ipc_pages_open(culv_device *device, culvi_ipc_native native, b
                                  bool streams, const char *label, culvi_ipc_pages **out)
 {
     const culvi_voice *voice = culvi_ipc_voice(device);
-    culvi_ipc_pages *p = culvi_alloc(sizeof *p);
-    if (p == NULL) return culvi_fail_host_memory(voice, label);
+    CULVI_NEW(culvi_ipc_pages, p, voice, label);
     p->device = device;
     p->native = CULVI_IPC_NO_NATIVE;
     culvi_label_set(p->label, label);
@@ -88,11 +78,7 @@ culv_result culvi_ipc_pages_open(culv_device *device, culvi_ipc_native native, b
                                  error, "mmap", "the ring's page could not be mapped");
     }
     if (streams) {
-        culv_result result = register_pages(p, label);
-        if (result != CULV_OK) {
-            free_pages(p);
-            return result;
-        }
+        CULVI_TRY_OR(register_pages(p, label), free_pages(p));
     }
     if (device != NULL) culvi_device_ref(device);
     *out = p;
@@ -205,8 +191,7 @@ static culv_result count(culv_device *device, const culvi_ipc_line *line, const 
 {
     bool pushed;
     culvi_capture capture = CULVI_NOT_CAPTURED;
-    culv_result result = culvi_enter_stream(device, label, stream, &pushed);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_enter_stream(device, label, stream, &pushed));
     const char *call = "cuStreamIsCapturing";
     CUresult r = culvi_stream_capture(device, stream, &capture);
     if (r == CUDA_SUCCESS && capture == CULVI_NOT_CAPTURED) {
@@ -241,46 +226,14 @@ culv_result culvi_ipc_line_use(culv_device *device, culvi_ipc_line *line, const 
                   : culv_semaphore_wait(line->semaphore, stream, value);
 }
 
-/* A stream of its own: of the highest priority, which shares no queue of the GPU with streams that
- * wait, or of a middle one, which shares none with either. */
-static culv_result make_stream(culv_device *device, bool middle, const char *label, CUstream *out)
+/* A stream of its own, of a middle priority: it shares no queue of the GPU with streams that wait,
+ * nor with those of culvi_semaphore_unblock(). */
+static culv_result make_stream(culv_device *device, const char *label, CUstream *out)
 {
-    int least = 0, greatest = 0;
-    CUresult r = CUDA_ERROR_NOT_SUPPORTED;
-    if (device->cuda->cuCtxGetStreamPriorityRange != NULL &&
-        device->cuda->cuStreamCreateWithPriority != NULL) {
-        (void)CULVI_CU(device, cuCtxGetStreamPriorityRange, (&least, &greatest));
-        r = CULVI_CU(device, cuStreamCreateWithPriority,
-                     (out, CU_STREAM_NON_BLOCKING, middle ? (least + greatest) / 2 : greatest));
-    }
-    if (r != CUDA_SUCCESS) r = CULVI_CU(device, cuStreamCreate, (out, CU_STREAM_NON_BLOCKING));
+    const CUresult r = culvi_stream_create_apart(device, true, out);
     if (r == CUDA_SUCCESS) return CULV_OK;
     return culvi_fail_cuda(device, label, r, "cuStreamCreate", CULV_REASON_DRIVER_REFUSED,
-                           "no stream could be made that %s",
-                           middle ? "looks how far a graphics API is"
-                                  : "signals in place of the side that has ended");
-}
-
-static void end_stream(culv_device *device, CUstream stream)
-{
-    if (CULVI_CU(device, cuStreamDestroy, (stream)) != CUDA_SUCCESS)
-        (void)CULVI_CU(device, cuStreamDestroy, (stream));
-}
-
-static culv_result signal_by_stream(culv_device *device, culv_semaphore *semaphore, uint64_t value,
-                                    const char *label)
-{
-    CUstream stream = NULL;
-    culvi_scope scope;
-    culv_result result = culvi_enter(device, &scope, label);
-    if (result != CULV_OK) return result;
-    result = make_stream(device, false, label, &stream);
-    if (result == CULV_OK) {
-        result = culv_semaphore_signal(semaphore, stream, value);
-        end_stream(device, stream);
-    }
-    culvi_leave(device, &scope);
-    return result;
+                           "no stream could be made that looks how far a graphics API is");
 }
 
 void culvi_ipc_line_move_on(culv_device *device, culvi_ipc_line *line, const char *label,
@@ -298,7 +251,7 @@ void culvi_ipc_line_move_on(culv_device *device, culvi_ipc_line *line, const cha
         result = line->signal(line->context, line->waited);
     } else if (line->semaphore != NULL) {
         line->used = true;
-        result = signal_by_stream(device, line->semaphore, line->waited, label);
+        result = culvi_semaphore_unblock(line->semaphore, line->waited);
     }
     culvi_log(culvi_ipc_voice(device), result == CULV_OK ? CULV_LOG_INFO : CULV_LOG_ERROR,
               "'%s': %s; a timeline was %s value %" PRIu64, label, why,
@@ -322,16 +275,10 @@ culv_result culvi_ipc_watch_for(culv_device *device, culvi_ipc_watch *watch, cul
                                 const char *label, uint64_t value)
 {
     culv_result result = CULV_OK;
-    if (watch->stream == NULL) {
-        culvi_scope scope;
-        result = culvi_enter(device, &scope, label);
-        if (result != CULV_OK) return result;
-        result = make_stream(device, true, label, &watch->stream);
-        culvi_leave(device, &scope);
-    }
-    if (result == CULV_OK)
-        result = culvi_ipc_line_use(device, line, label, watch->stream, value, CULVI_IPC_WAITS);
+    if (watch->stream == NULL)
+        CULVI_INSIDE(result, device, label, make_stream(device, label, &watch->stream));
     if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_ipc_line_use(device, line, label, watch->stream, value, CULVI_IPC_WAITS));
     if (line->waited < value) line->waited = value;
     return culvi_ipc_line_use(device, &watch->to, label, watch->stream, value, CULVI_IPC_SIGNALS);
 }
@@ -344,7 +291,7 @@ void culvi_ipc_watch_close(culv_device *device, culvi_ipc_watch *watch, culvi_ip
     if (atomic_load(watch->to.word) < line->waited)
         culvi_ipc_line_move_on(device, line, label, "this side has left before its GPU was done");
     if (culvi_enter(device, &scope, label) != CULV_OK) return;
-    end_stream(device, watch->stream);
+    CULVI_CU_TWICE(device, cuStreamDestroy, (watch->stream));
     watch->stream = NULL;
     culvi_leave(device, &scope);
 }

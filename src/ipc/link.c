@@ -6,13 +6,7 @@
  * given up because others use up the rest: it waits. Whoever does not read is not read from. */
 #include "ipc/ipc_ring_side.h"
 
-#include "base/alloc.h"
-#include "base/platform.h"
-
-#include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
 
 /* The log -------------------------------------------------------------------------------------- */
 

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* A server's listening socket, its file and the lock beside it, and the epoll set of its
  * connections. */
-#include "base/alloc.h"
 #include "ipc/ipc_channel.h"
 #include "ipc/posix_socket.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <string.h>
 #include <sys/epoll.h>
 #include <sys/file.h>
 #include <sys/socket.h>
@@ -220,8 +218,7 @@ static culv_result begin_listening(culvi_ipc_door *door, const culvi_voice *voic
 culv_result culvi_ipc_door_open(const culvi_voice *voice, const char *label,
                                 const culvi_ipc_address *address, culvi_ipc_door **out)
 {
-    culvi_ipc_door *door = culvi_alloc(sizeof *door);
-    if (door == NULL) return culvi_fail_host_memory(voice, label);
+    CULVI_NEW(culvi_ipc_door, door, voice, label);
     door->address = *address;
     door->process = culvi_ipc_this_process();
     door->listener = door->epoll = door->lock = -1;

@@ -1,17 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* File descriptors of other processes, by pidfd_getfd(2). */
-#include "base/desc.h"
-#include "base/handle.h"
 #include "ipc/ipc_channel.h"
 #include "ipc/posix_socket.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <limits.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -191,9 +187,8 @@ culv_result culvi_ipc_fetch(const culv_ipc_fetch_desc *d, const culvi_ipc_users 
         return culvi_fail(NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_HANDLE_BAD,
                           "culv_ipc_fetch_desc.number is %" PRIu64 ", which is no file descriptor",
                           d->number);
-    culv_result result = open_process(d->pid, &process_fd);
-    if (result != CULV_OK) return result;
-    result = check_process(d, users, process_fd);
+    CULVI_TRY(open_process(d->pid, &process_fd));
+    culv_result result = check_process(d, users, process_fd);
     if (result == CULV_OK) result = take(d, process_fd, out);
     close(process_fd);
     return result;

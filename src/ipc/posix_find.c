@@ -5,13 +5,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
 #include <linux/sock_diag.h>
 #include <linux/unix_diag.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -135,13 +133,6 @@ static bool read_netlink(culvi_ipc_names *n)
     return good;
 }
 
-static void add_socket(culvi_ipc_names *n, int directory, const char *name)
-{
-    struct stat st;
-    if (fstatat(directory, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISSOCK(st.st_mode))
-        culvi_ipc_names_add(n, name);
-}
-
 /* getdents64(2): an entry has its own length at byte 16, and its name at byte 19. */
 static int read_directory(culvi_ipc_names *n, const char *directory)
 {
@@ -160,7 +151,10 @@ static int read_directory(culvi_ipc_names *n, const char *directory)
             uint16_t length;
             memcpy(&length, bytes + at + LENGTH, sizeof length);
             if (length <= NAME || length > got - at) break;
-            add_socket(n, fd, bytes + at + NAME);
+            struct stat st;
+            const char *const name = bytes + at + NAME;
+            if (fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISSOCK(st.st_mode))
+                culvi_ipc_names_add(n, name);
             at += length;
         }
     }

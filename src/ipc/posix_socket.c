@@ -2,16 +2,13 @@
 /* Unix sockets and sealed files of Linux. posix_door.c has the server's listening. */
 #include "ipc/ipc_channel.h"
 
-#include "base/platform.h"
 #include "ipc/posix_socket.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/sockios.h>
 #include <poll.h>
-#include <stdatomic.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -153,8 +150,7 @@ culv_result culvi_ipc_address_make(const culvi_voice *voice, const char *name,
                               "%s.directory and name have %zu bytes together, and a socket's path "
                               "has at most %zu",
                               what, bytes, sizeof a.sun_path - 1);
-        result = trusts ? CULV_OK : check_directory(voice, directory, what);
-        if (result != CULV_OK) return result;
+        CULVI_TRY(trusts ? CULV_OK : check_directory(voice, directory, what));
         culvi_text t = {text, sizeof a.sun_path, 0};
         culvi_text_add(&t, "%s/%s", directory, out->name);
         memcpy(out->path, text, bytes);

@@ -2,14 +2,6 @@
 /* The producer's side of a ring: its making, its offers, and consumers that come and go. */
 #include "ipc/ipc_ring_side.h"
 
-#include "base/alloc.h"
-#include "base/desc.h"
-#include "base/handle.h"
-#include "base/platform.h"
-
-#include <inttypes.h>
-#include <string.h>
-
 culv_result culvi_ipc_ring_check_runs(const culvi_ipc_ring *ring, const char *call)
 {
     if (!ring->stopped) return CULV_OK;
@@ -29,9 +21,8 @@ static culv_result make_page(culvi_ipc_ring *ring)
     /* It knows of its own GPU, lest it takes its own lateness for a consumer's, or believes one
      * that says so. */
     const bool written = ring->desc.make == NULL && culvi_ipc_can_count(ring->server->device);
-    culv_result result = culvi_ipc_pages_open(ring->server->device, ring->native, true, written,
-                                              ring->name, &ring->pages);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_ipc_pages_open(ring->server->device, ring->native, true, written, ring->name,
+                                   &ring->pages));
     if (written) {
         ring->written.word = &culvi_ipc_ring_page_of(ring)->written;
         ring->written.at = ring->pages->at + offsetof(culvi_ipc_ring_page, written);
@@ -56,12 +47,9 @@ culvi_ipc_ring *culvi_ipc_ring_of(const culv_ring *ring, const char *call)
 culv_result culv_ipc_ring_create(culv_ipc_server *server, const culv_ipc_ring_desc *desc,
                                  culv_ring **out)
 {
-    culv_ipc_ring_desc d;
-    CULVI_REQUIRE(NULL, server);
+    CULVI_REQUIRE_WITH2(server, &server->device->voice, desc, out);
     const culvi_voice *voice = &server->device->voice;
-    CULVI_REQUIRE2(voice, desc, out);
-    culv_result result = culvi_desc_read(voice, &d, sizeof d, desc, "culv_ipc_ring_desc");
-    if (result != CULV_OK) return result;
+    CULVI_READ(voice, culv_ipc_ring_desc, d, desc);
     CULVI_REQUIRE(voice, desc->name);
     if (d.parts == 0) d.parts = 1;
     if (d.max_consumers == 0) d.max_consumers = 8;
@@ -78,8 +66,7 @@ culv_result culv_ipc_ring_create(culv_ipc_server *server, const culv_ipc_ring_de
             return culvi_fail(voice, server->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                               "culv_ipc_ring_desc.%s is %zu; at most %zu, and at least 1",
                               limits[i].name, limits[i].value, limits[i].most);
-    culvi_ipc_ring *ring = culvi_alloc(sizeof *ring);
-    if (ring == NULL) return culvi_fail_host_memory(voice, server->label);
+    CULVI_NEW(culvi_ipc_ring, ring, voice, server->label);
     ring->server = server;
     ring->slots = d.num_slots;
     ring->parts = d.parts;
@@ -87,7 +74,7 @@ culv_result culv_ipc_ring_create(culv_ipc_server *server, const culv_ipc_ring_de
     ring->desc = d;
     ring->native = CULVI_IPC_NO_NATIVE;
     culvi_label_set(ring->name, d.name);
-    result = make_page(ring);
+    culv_result result = make_page(ring);
     if (result == CULV_OK)
         result = culvi_ring_create_apart(server->device, ring->slots, ring->name,
                                          &culvi_ipc_ring_api, &ring->side);
@@ -112,18 +99,13 @@ culv_result culv_ipc_ring_create(culv_ipc_server *server, const culv_ipc_ring_de
 culv_result culv_ipc_ring_offer(culv_ring *core, uint32_t slot, uint32_t part,
                                 const culv_ipc_info *info, culv_ipc_source source)
 {
-    culv_ipc_info named;
     culvi_ipc_ring *ring = culvi_ipc_ring_of(core, __func__);
     if (ring == NULL) return CULV_ERROR_INVALID;
     CULVI_REQUIRE(culvi_ipc_ring_voice(ring), info);
-    culv_result result = culvi_ipc_ring_check_runs(ring, __func__);
-    if (result == CULV_OK)
-        result = culvi_desc_read(culvi_ipc_ring_voice(ring), &named, sizeof named, info,
-                                 "culv_ipc_info");
-    if (result != CULV_OK) return result;
-    result = culvi_ipc_part_name(culvi_ipc_ring_voice(ring), __func__, ring->name, ring->slots,
-                                 ring->parts, slot, part, named.name);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_ipc_ring_check_runs(ring, __func__));
+    CULVI_READ(culvi_ipc_ring_voice(ring), culv_ipc_info, named, info);
+    CULVI_TRY(culvi_ipc_part_name(culvi_ipc_ring_voice(ring), __func__, ring->name, ring->slots,
+                                  ring->parts, slot, part, named.name));
     return culvi_ipc_offer_by(ring->server, __func__, &named, source, ring);
 }
 
@@ -270,8 +252,7 @@ culv_result culv_ipc_ring_drop(culv_ring *core, uint32_t consumer)
 {
     const culvi_ipc_ring *ring = culvi_ipc_ring_of(core, __func__);
     if (ring == NULL) return CULV_ERROR_INVALID;
-    culv_result result = culvi_ipc_ring_check_runs(ring, __func__);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_ipc_ring_check_runs(ring, __func__));
     if (consumer >= ring->max_consumers || !ring->sides[consumer].used)
         return culvi_fail(culvi_ipc_ring_voice(ring), ring->name, CULV_ERROR_INVALID,
                           CULV_REASON_RANGE, "culv_ipc_ring_drop: there is no consumer %" PRIu32,
@@ -288,13 +269,12 @@ static culv_result make_timelines(culvi_ipc_ring *ring, culvi_ipc_side *s, culvi
                                   uint32_t *type)
 {
     culv_ipc_timelines t = culv_ipc_timelines_init();
-    culv_result result = ring->desc.make(ring->desc.context, (uint32_t)(s - ring->sides), &t);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(ring->desc.make(ring->desc.context, (uint32_t)(s - ring->sides), &t));
     s->reached = t.reached;
     s->context = t.context;
     culv_handle ready, done;
-    result = culvi_ipc_timelines_check(culvi_ipc_ring_voice(ring), ring->name,
-                                       "culv_ipc_ring_desc.make", &t);
+    culv_result result = culvi_ipc_timelines_check(culvi_ipc_ring_voice(ring), ring->name,
+                                                   "culv_ipc_ring_desc.make", &t);
     if (result == CULV_OK) result = culv_handle_dup(&t.ready, &ready);
     if (result == CULV_OK) {
         result = culv_handle_dup(&t.done, &done);
@@ -316,16 +296,6 @@ static culv_result refuse(const culvi_ipc_ring *ring, culv_result class, culv_re
 {
     return culvi_fail(culvi_ipc_ring_voice(ring), ring->name, class, reason, "the ring '%s' %s",
                       ring->name, text);
-}
-
-/* Takes back what processes that came and went have left, before it is much. The driver waits for
- * all streams then; none of them waits for another process. */
-static void tidy(culvi_ipc_ring *ring)
-{
-    enum { MANY = 256 };
-    if (ring->left < MANY) return;
-    ring->left = 0;
-    (void)culv_device_collect(ring->server->device);
 }
 
 /* In words for the consumer, who reads them. It says of its GPU what it likes; what is no timeline
@@ -406,7 +376,12 @@ culv_result culvi_ipc_ring_admit(culvi_ipc_ring *ring, uint32_t link,
     if (ring->server->links[link].channel == CULVI_IPC_NO_CHANNEL)
         return refuse(ring, CULV_ERROR_ASYNC, CULV_REASON_IPC_PROTOCOL,
                       "was asked by a client whose page makes no sense");
-    tidy(ring);
+    /* Takes back what processes that came and went have left, before it is much. The driver waits
+     * for all streams then; none of them waits for another process. */
+    if (ring->left >= 256) {
+        ring->left = 0;
+        (void)culv_device_collect(ring->server->device);
+    }
     const char *why = NULL;
     if (ring->desc.make != NULL && asked->timelines == CULVI_IPC_CONSUMERS)
         why = "makes the timelines itself; join it without any";
@@ -458,12 +433,8 @@ culv_result culvi_ipc_ring_admit(culvi_ipc_ring *ring, uint32_t link,
         result = refuse(ring, CULV_ERROR_ASYNC, CULV_REASON_IPC_DROPPED,
                         "has dropped the client that joined");
     }
-    if (result != CULV_OK) {
-        culvi_ipc_line_close(&s->ready);
-        culvi_ipc_pages_leave(&s->pages, NULL);
-        culvi_ipc_close_own(out, 2);
-        return result;
-    }
+    CULVI_TRY_OR(result, culvi_ipc_line_close(&s->ready); culvi_ipc_pages_leave(&s->pages, NULL);
+                 culvi_ipc_close_own(out, 2));
     if (s->timelines == CULVI_IPC_COUNTERS) {
         s->ready.word = &culvi_ipc_page_of(s)->ready;
         s->ready.at = s->pages->at + offsetof(culvi_ipc_consumer_page, ready);

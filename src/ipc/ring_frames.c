@@ -4,11 +4,6 @@
  * true costs nobody but itself, and no stream of the producer's waits for another process. */
 #include "ipc/ipc_ring_side.h"
 
-#include "base/platform.h"
-
-#include <inttypes.h>
-#include <string.h>
-
 /* ns. A wake may be lost with the process that was to send it. */
 #define LONGEST_WAIT UINT64_C(2000000)
 #define LOG_AGAIN    UINT64_C(10000000000)

@@ -2,16 +2,7 @@
 /* culv_ipc_server: it listens, admits and answers, all within culv_ipc_server_poll(). */
 #include "ipc/ipc_server.h"
 
-#include "base/alloc.h"
-#include "base/attempt.h"
-#include "base/desc.h"
-#include "base/handle.h"
-#include "base/platform.h"
-#include "cuda/context.h"
 #include "ipc/ipc_ring_side.h"
-
-#include <inttypes.h>
-#include <string.h>
 
 enum {
     MESSAGES = 8, /* of one client before the others have their turn */
@@ -24,21 +15,17 @@ enum {
 culv_result culv_ipc_server_create(culv_device *device, const culv_ipc_server_desc *desc,
                                    culv_ipc_server **out)
 {
-    culv_ipc_server_desc d;
     culvi_ipc_address address;
-    CULVI_REQUIRE(NULL, device);
+    CULVI_REQUIRE_WITH2(device, &device->voice, desc, out);
     const culvi_voice *voice = &device->voice;
-    CULVI_REQUIRE2(voice, desc, out);
-    culv_result result = culvi_desc_read(voice, &d, sizeof d, desc, "culv_ipc_server_desc");
-    if (result != CULV_OK) return result;
+    CULVI_READ(voice, culv_ipc_server_desc, d, desc);
     CULVI_REQUIRE(voice, desc->name);
     if (d.max_clients > CULV_IPC_MAX_CLIENTS)
         return culvi_fail(voice, d.label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                           "culv_ipc_server_desc.max_clients is %" PRIu32
                           "; at most %d are possible",
                           d.max_clients, CULV_IPC_MAX_CLIENTS);
-    culv_ipc_server *server = culvi_alloc(sizeof *server);
-    if (server == NULL) return culvi_fail_host_memory(voice, d.label);
+    CULVI_NEW(culv_ipc_server, server, voice, d.label);
     server->refs = 1;
     server->device = device;
     server->process = culvi_ipc_this_process();
@@ -48,17 +35,14 @@ culv_result culv_ipc_server_create(culv_device *device, const culv_ipc_server_de
         server->links[i].channel = CULVI_IPC_NO_CHANNEL;
     culvi_device_ref(device);
     (void)CULVI_CU(device, cuDriverGetVersion, (&server->driver));
-    result =
+    culv_result result =
         culvi_ipc_users_copy(voice, d.users, d.num_users, "culv_ipc_server_desc", &server->users);
     if (result == CULV_OK)
         result = culvi_ipc_address_make(voice, d.name, d.directory, "culv_ipc_server_desc", false,
                                         &address);
     if (result == CULV_OK)
         result = culvi_ipc_door_open(voice, server->label, &address, &server->door);
-    if (result != CULV_OK) {
-        culv_ipc_server_destroy(&server);
-        return result;
-    }
+    CULVI_TRY_OR(result, culv_ipc_server_destroy(&server));
     culvi_log_object(voice, "made", "server", server->label, 0);
     *out = server;
     return CULV_OK;
@@ -74,9 +58,7 @@ void culvi_ipc_server_unref(culv_ipc_server *server)
 
 void culv_ipc_server_destroy(culv_ipc_server **server)
 {
-    if (server == NULL || *server == NULL) return;
-    culv_ipc_server *s = *server;
-    *server = NULL;
+    CULVI_TAKE(culv_ipc_server, s, server);
     /* The rings first: they tell their consumers, and their offers go with them. */
     while (s->rings != NULL)
         culvi_ipc_ring_stop(s->rings);
@@ -90,10 +72,7 @@ void culv_ipc_server_destroy(culv_ipc_server **server)
     culvi_ipc_server_unref(s);
 }
 
-int culv_ipc_server_fd(const culv_ipc_server *server)
-{
-    return server != NULL ? culvi_ipc_door_fd(server->door) : -1;
-}
+CULVI_GETTER(int, culv_ipc_server_fd, culv_ipc_server, culvi_ipc_door_fd(self->door), -1)
 
 uint32_t culv_ipc_server_clients(const culv_ipc_server *server)
 {

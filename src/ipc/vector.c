@@ -3,14 +3,7 @@
  * behind the other. */
 #include "vmm/vector.h"
 
-#include "base/alloc.h"
-#include "base/desc.h"
-#include "base/handle.h"
 #include "ipc/ipc_client.h"
-#include "vmm/allocation.h"
-
-#include <inttypes.h>
-#include <string.h>
 
 /* Where a vector comes from: its culv_vector::source. */
 typedef struct source {
@@ -142,9 +135,7 @@ static culv_result ask(change *c, uint64_t until)
             c->entries[i].seen = false;
         culvi_ipc_message question = {.type = CULVI_IPC_CHUNKS, .number = at, .known = known(c)};
         memcpy(question.name, c->from->name, sizeof question.name);
-        culv_result result =
-            culvi_ipc_ask(c->from->client, c->call, &question, NULL, until, &reply, fds);
-        if (result != CULV_OK) return result;
+        CULVI_TRY(culvi_ipc_ask(c->from->client, c->call, &question, NULL, until, &reply, fds));
         if ((at != 0 && reply.generation != c->generation) || reply.number != at) {
             /* It changed between two answers. */
             culvi_ipc_close_fds(fds, reply.fds);
@@ -155,8 +146,7 @@ static culv_result ask(change *c, uint64_t until)
             at = 0;
             continue;
         }
-        result = take_answer(c, &reply, fds);
-        if (result != CULV_OK) return result;
+        CULVI_TRY(take_answer(c, &reply, fds));
         c->size = reply.size;
         c->generation = reply.generation;
         at += reply.count;
@@ -275,10 +265,7 @@ static culv_result apply(change *c, CUstream last_use)
         result = move(c, end, &fresh);
     else if (result == CULV_OK && kept < c->had)
         result = culvi_vector_unmap_after(old, goes_from, last_use, c->call);
-    if (result != CULV_OK) {
-        culvi_free(chunks);
-        return result;
-    }
+    CULVI_TRY_OR(result, culvi_free(chunks));
     publish(c, fresh, chunks, end);
     if (fresh != NULL && old != NULL) /* the GPU may still use it */
         culvi_vector_space_free(old,
@@ -321,14 +308,9 @@ culv_result culv_ipc_vector_update(culv_vector *vector, CUstream last_use, uint6
 static culv_result make_source(culv_ipc_client *client, const culv_ipc_vector_desc *d,
                                const culvi_voice *voice, const char *call, source **out)
 {
-    source *s = culvi_alloc(sizeof *s);
-    if (s == NULL) return culvi_fail_host_memory(voice, client->label);
+    CULVI_NEW(source, s, voice, client->label);
     s->keep_handles = d->keep_handles != 0;
-    culv_result result = culvi_ipc_read_name(voice, call, ": ", d->name, s->name);
-    if (result != CULV_OK) {
-        culvi_free(s);
-        return result;
-    }
+    CULVI_TRY_OR(culvi_ipc_read_name(voice, call, ": ", d->name, s->name), culvi_free(s));
     s->client = culvi_ipc_client_ref(client);
     *out = s;
     return CULV_OK;
@@ -337,37 +319,25 @@ static culv_result make_source(culv_ipc_client *client, const culv_ipc_vector_de
 culv_result culv_ipc_vector_open(culv_ipc_client *client, const culv_ipc_vector_desc *desc,
                                  uint64_t timeout, culv_vector **out)
 {
-    culv_ipc_vector_desc d;
     culv_vector_desc vd = culv_vector_desc_init();
     source *from = NULL;
     culv_vector *v = NULL;
-    CULVI_REQUIRE(NULL, client);
+    CULVI_REQUIRE_WITH2(client, culvi_ipc_voice(client->device), desc, out);
     const culvi_voice *voice = culvi_ipc_voice(client->device);
-    CULVI_REQUIRE2(voice, desc, out);
-    culv_result result = culvi_desc_read(voice, &d, sizeof d, desc, "culv_ipc_vector_desc");
-    if (result != CULV_OK) return result;
+    CULVI_READ(voice, culv_ipc_vector_desc, d, desc);
     CULVI_REQUIRE(voice, desc->name);
     if (client->device == NULL)
         return culvi_fail(NULL, client->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                           "culv_ipc_vector_open: the client was connected without a device; pass "
                           "one to culv_ipc_client_connect()");
-    result = make_source(client, &d, voice, __func__, &from);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(make_source(client, &d, voice, __func__, &from));
     vd.label = from->name;
     vd.handle_types = from->keep_handles ? UINT32_C(1) << CULVI_HANDLE_OPAQUE : 0;
-    result = culvi_vector_new(client->device, &vd, &v);
-    if (result != CULV_OK) {
-        free_source(from);
-        return result;
-    }
+    CULVI_TRY_OR(culvi_vector_new(client->device, &vd, &v), free_source(from));
     v->source = from;
     v->free_source = free_source;
     v->reserve = d.reserve;
-    result = update(v, __func__, NULL, timeout);
-    if (result != CULV_OK) {
-        culvi_vector_free_all(v, true);
-        return result;
-    }
+    CULVI_TRY_OR(update(v, __func__, NULL, timeout), culvi_vector_free_all(v, true));
     culvi_log_object(voice, "made", "vector", v->label, culv_vector_committed(v));
     *out = v;
     return CULV_OK;

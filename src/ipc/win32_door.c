@@ -3,11 +3,6 @@
  * connections. One event is set whenever a read or the listening is over; then all are asked. */
 #include "ipc/win32_pipe.h"
 
-#include "base/alloc.h"
-#include "base/platform.h"
-
-#include <string.h>
-
 struct culvi_ipc_door {
     wchar_t name[CULVI_IPC_PIPE_NAME];
     HANDLE event;
@@ -96,8 +91,7 @@ static culvi_ipc_pipe *make(culvi_ipc_door *door, bool first)
 culv_result culvi_ipc_door_open(const culvi_voice *voice, const char *label,
                                 const culvi_ipc_address *address, culvi_ipc_door **out)
 {
-    culvi_ipc_door *door = culvi_alloc(sizeof *door);
-    if (door == NULL) return culvi_fail_host_memory(voice, label);
+    CULVI_NEW(culvi_ipc_door, door, voice, label);
     culvi_ipc_pipe_name(address, door->name);
     door->event = CreateEventW(NULL, TRUE, FALSE, NULL);
     if (door->event != NULL) door->next = make(door, true);
@@ -195,4 +189,48 @@ culv_result culvi_ipc_door_wait(culvi_ipc_door *door, const culvi_voice *voice, 
                                      CULV_NATIVE_OS, (int)GetLastError(), "WaitForSingleObject",
                                      "the clients could not be waited for");
     }
+}
+
+/* Which servers there are ---------------------------------------------------------------------- */
+
+/* Which servers there are: the names of all pipes, as the pipes' file system lists them. That
+ * opens none of them. A name is there once, however many instances its pipe has. */
+
+/* The server of a pipe's name; false: it is nobody of Culvert's. */
+static bool server_of(const wchar_t *pipe, char out[CULV_IPC_NAME_SIZE])
+{
+    static const char prefix[] = CULVI_IPC_PIPE_PREFIX;
+    const size_t skip = sizeof prefix - 1;
+    size_t n = 0;
+    for (size_t i = 0; i < skip; i++)
+        if (pipe[i] != (wchar_t)prefix[i]) return false;
+    for (; pipe[skip + n] != 0; n++) {
+        if (n == CULV_IPC_NAME_SIZE - 1 || pipe[skip + n] > 0x7f) return false;
+        out[n] = (char)pipe[skip + n];
+    }
+    out[n] = 0;
+    return true;
+}
+
+culv_result culvi_ipc_names_read(const char *directory, culvi_ipc_names *out)
+{
+    WIN32_FIND_DATAW found;
+    char name[CULV_IPC_NAME_SIZE];
+    if (directory != NULL)
+        return culvi_fail(NULL, NULL, CULV_ERROR_UNSUPPORTED, CULV_REASON_NOT_BUILT,
+                          "culv_ipc_find_servers: directory is given, and named pipes lie in no "
+                          "directory; pass NULL");
+    /* All of them: patterns other than this one are not what every version takes here. */
+    const HANDLE search = FindFirstFileW(L"\\\\.\\pipe\\*", &found);
+    DWORD error = search != INVALID_HANDLE_VALUE ? ERROR_SUCCESS : GetLastError();
+    while (error == ERROR_SUCCESS) {
+        if (server_of(found.cFileName, name)) culvi_ipc_names_add(out, name);
+        if (!FindNextFileW(search, &found)) error = GetLastError();
+    }
+    if (search != INVALID_HANDLE_VALUE) FindClose(search);
+    if (error == ERROR_NO_MORE_FILES || error == ERROR_FILE_NOT_FOUND) return CULV_OK;
+    return culvi_fail_native(
+        NULL, NULL, CULV_ERROR_DRIVER, CULV_REASON_OS, CULV_NATIVE_OS, (int)error, "FindFirstFile",
+        "the system does not list its named pipes%s",
+        error == ERROR_BAD_DEV_TYPE ? " (Wine 8 does not); connect by the server's name" : "");
 }

@@ -2,8 +2,6 @@
 /* Handles of other processes, by DuplicateHandle. */
 #include "ipc/win32_pipe.h"
 
-#include <inttypes.h>
-
 /* When it started, and whether it still runs. A process that has ended keeps its number while
  * somebody has a handle of it. False: GetLastError(). */
 static bool ask(HANDLE process, uint64_t *started, bool *runs)
@@ -62,9 +60,8 @@ culv_result culvi_ipc_fetch(const culv_ipc_fetch_desc *d, const culvi_ipc_users 
                             culvi_ipc_native *out)
 {
     HANDLE process = NULL;
-    culv_result result = open_process(d->pid, PROCESS_DUP_HANDLE, &process);
-    if (result != CULV_OK) return result;
-    result = check_process(d, users, process);
+    CULVI_TRY(open_process(d->pid, PROCESS_DUP_HANDLE, &process));
+    culv_result result = check_process(d, users, process);
     if (result == CULV_OK && !culvi_ipc_pull(process, d->number, out))
         result = culvi_fail_native(NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_HANDLE_BAD,
                                    CULV_NATIVE_OS, (int)GetLastError(), "DuplicateHandle",

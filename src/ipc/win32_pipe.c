@@ -6,11 +6,6 @@
  * believe numbers: a peer that sends rubbish would name handles of the receiver's own. */
 #include "ipc/win32_pipe.h"
 
-#include "base/alloc.h"
-#include "base/platform.h"
-
-#include <string.h>
-
 _Static_assert(sizeof(culvi_ipc_native) == sizeof(HANDLE), "a HANDLE");
 
 /* Who ------------------------------------------------------------------------------------------ */
@@ -97,8 +92,7 @@ culv_result culvi_ipc_address_make(const culvi_voice *voice, const char *name,
 {
     (void)trusts;
     memset(out, 0, sizeof *out);
-    culv_result result = culvi_ipc_read_name(voice, what, ".", name, out->name);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_ipc_read_name(voice, what, ".", name, out->name));
     if (directory != NULL)
         return culvi_fail(
             voice, NULL, CULV_ERROR_UNSUPPORTED, CULV_REASON_NOT_BUILT,
@@ -201,8 +195,7 @@ static culv_result open_pipe(const culvi_voice *voice, const char *label, HANDLE
         return culvi_fail_native(voice, label, CULV_ERROR_ASYNC, CULV_REASON_IPC_PROTOCOL,
                                  CULV_NATIVE_OS, (int)GetLastError(), "SetNamedPipeHandleState",
                                  "what listens at this name is no server of this protocol");
-    culvi_ipc_pipe *p = culvi_alloc(sizeof *p);
-    if (p == NULL) return culvi_fail_host_memory(voice, label);
+    CULVI_NEW(culvi_ipc_pipe, p, voice, label);
     p->pipe = pipe;
     GetSystemTimeAsFileTime(&p->since);
     p->own_event = p->event = CreateEventW(NULL, TRUE, FALSE, NULL);

@@ -2,9 +2,6 @@
 /* Messages, as bytes and back. */
 #include "ipc/ipc_channel.h"
 
-#include <inttypes.h>
-#include <string.h>
-
 /* "CIPC" */
 #define MAGIC UINT32_C(0x43504943)
 /* No memory of today's machines is larger. Sums of two such sizes do not overflow. */
@@ -60,13 +57,6 @@ static void read_number(const unsigned char *bytes, void *value, size_t size)
         memcpy(value, &u, sizeof u);
 }
 
-static void write_number(unsigned char *bytes, const void *value, size_t size)
-{
-    const uint64_t v = number_of(value, size);
-    for (size_t i = 0; i < size; i++)
-        bytes[i] = (unsigned char)(v >> (8 * i));
-}
-
 static bool field_good(const culvi_ipc_field *f, const void *value, culvi_text *why);
 
 static void field(cursor *c, const char *name, void *value, size_t size, culvi_ipc_form form,
@@ -83,7 +73,8 @@ static void field(cursor *c, const char *name, void *value, size_t size, culvi_i
         break;
     case WRITE:
         if (form == CULVI_IPC_NUMBER)
-            write_number(c->bytes + c->at, value, size);
+            for (size_t i = 0; i < size; i++)
+                c->bytes[c->at + i] = (unsigned char)(number_of(value, size) >> (8 * i));
         else
             memcpy(c->bytes + c->at, value, size);
         break;

@@ -4,8 +4,6 @@
  * max_latency: ring_auto.c; AUTO: ring_way.c. */
 #include "ring/ring.h"
 
-#include "base/alloc.h"
-#include "base/desc.h"
 #include "core/semaphore.h"
 
 #include <stdio.h>
@@ -153,9 +151,7 @@ static culv_result read_settings(const culvi_voice *voice, const char *label,
                                  const culv_ring_desc *d, const culv_ring_settings *settings,
                                  culv_ring_settings *out)
 {
-    culv_ring_settings s;
-    culv_result result = culvi_desc_read(voice, &s, sizeof s, settings, "culv_ring_settings");
-    if (result != CULV_OK) return result;
+    CULVI_READ(voice, culv_ring_settings, s, settings);
     if (s.policy != CULV_RING_FIFO && s.policy != CULV_RING_MAILBOX)
         return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                           "culv_ring_settings.policy is %d; "
@@ -186,7 +182,7 @@ static culv_result read_settings(const culvi_voice *voice, const char *label,
                           "culv_ring_settings.depth is %" PRIu32 "; "
                           "MAILBOX needs 3: one that is read, one that waits, one that is written",
                           s.depth);
-    result = check_functions(voice, label, d, &s);
+    culv_result result = check_functions(voice, label, d, &s);
     if (result == CULV_OK) *out = s;
     return result;
 }
@@ -225,8 +221,7 @@ culv_result culv_ring_configure(culv_ring *ring, const culv_ring_settings *setti
     d.max_depth = ring->max_depth;
     d.ready = ring->side[CULV_RING_PRODUCER].api;
     d.done = ring->side[CULV_RING_CONSUMER].api;
-    culv_result result = read_settings(culvi_ring_voice(ring), ring->label, &d, settings, &s);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(read_settings(culvi_ring_voice(ring), ring->label, &d, settings, &s));
     culvi_mutex_lock(&ring->lock);
     apply(ring, &s);
     culvi_ring_wake(ring);
@@ -279,8 +274,7 @@ static void start_party(culvi_ring_party *party, const culv_ring_timeline *api, 
 culv_result culv_ring_create(culv_device *device, const culv_ring_desc *desc, culv_ring **out)
 {
     culv_ring *ring = NULL;
-    CULVI_REQUIRE(NULL, device);
-    CULVI_REQUIRE2(&device->voice, desc, out);
+    CULVI_REQUIRE_WITH2(device, &device->voice, desc, out);
     culv_result result = culvi_ring_create(device, desc, &ring);
     /* A stream of CUDA's may be on the other side. */
     for (int side = 0; side < 2 && result == CULV_OK; side++)
@@ -295,16 +289,14 @@ culv_result culv_ring_create(culv_device *device, const culv_ring_desc *desc, cu
 
 culv_result culvi_ring_create(culv_device *device, const culv_ring_desc *desc, culv_ring **out)
 {
-    culv_ring_desc d;
     culv_ring_settings s;
     const culvi_voice *voice = &device->voice;
-    culv_result result = culvi_desc_read(voice, &d, sizeof d, desc, "culv_ring_desc");
-    if (result != CULV_OK) return result;
+    CULVI_READ(voice, culv_ring_desc, d, desc);
     if (d.max_depth == 0 || d.max_depth > CULV_RING_MAX_DEPTH)
         return culvi_fail(voice, d.label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                           "culv_ring_desc.max_depth is %" PRIu32 "; a ring has 1 to %d slots",
                           d.max_depth, CULV_RING_MAX_DEPTH);
-    result = check_timelines(device, &d);
+    culv_result result = check_timelines(device, &d);
     if (result == CULV_OK) result = read_settings(voice, d.label, &d, d.settings, &s);
     return result == CULV_OK ? culvi_ring_create_core(device, &d, &s, out) : result;
 }
@@ -313,10 +305,12 @@ culv_result culvi_ring_create_core(culv_device *device, const culv_ring_desc *de
                                    const culv_ring_settings *settings, culv_ring **out)
 {
     const culvi_voice *voice = device != NULL ? &device->voice : NULL;
-    culv_ring *ring = culvi_alloc(sizeof *ring);
-    if (ring == NULL) return culvi_fail_host_memory(voice, desc->label);
-    if (!culvi_mutex_init(&ring->lock)) goto free_ring;
-    if (!culvi_condition_init(&ring->changed)) goto destroy_lock;
+    CULVI_NEW(culv_ring, ring, voice, desc->label);
+    if (!culvi_condition_init(&ring->changed)) {
+        culvi_free(ring);
+        return culvi_fail_host_memory(voice, desc->label);
+    }
+    culvi_mutex_init(&ring->lock);
     ring->device = device;
     ring->now = culvi_now;
     ring->nap = nap;
@@ -334,12 +328,6 @@ culv_result culvi_ring_create_core(culv_device *device, const culv_ring_desc *de
     culvi_log_object(voice, "made", "ring", ring->label, 0);
     *out = ring;
     return CULV_OK;
-
-destroy_lock:
-    culvi_mutex_destroy(&ring->lock);
-free_ring:
-    culvi_free(ring);
-    return culvi_fail_host_memory(voice, desc->label);
 }
 
 void culvi_ring_destroy_core(culv_ring **ring)
@@ -399,37 +387,26 @@ static culvi_ring_objects objects_of(const culv_ring *ring, uint32_t slot, uint3
     return ring->owner->api->objects(ring->owner->context, slot, resource);
 }
 
-culv_buffer *culv_ring_buffer(const culv_ring *ring, uint32_t slot, uint32_t resource)
-{
-    return objects_of(ring, slot, resource).buffer;
-}
-
-culv_image *culv_ring_image(const culv_ring *ring, uint32_t slot, uint32_t resource)
-{
-    return objects_of(ring, slot, resource).image;
-}
+#define OBJECT(type, function, member)                                                             \
+    type *function(const culv_ring *ring, uint32_t slot, uint32_t resource)                        \
+    {                                                                                              \
+        return objects_of(ring, slot, resource).member;                                            \
+    }
+OBJECT(culv_buffer, culv_ring_buffer, buffer)
+OBJECT(culv_image, culv_ring_image, image)
+OBJECT(culv_shared_buffer, culv_ring_shared_buffer, shared_buffer)
+OBJECT(culv_shared_image, culv_ring_shared_image, shared_image)
 
 CUdeviceptr culv_ring_pointer(const culv_ring *ring, uint32_t slot, uint32_t resource)
 {
     return culv_buffer_pointer(culv_ring_buffer(ring, slot, resource));
 }
 
-culv_shared_buffer *culv_ring_shared_buffer(const culv_ring *ring, uint32_t slot, uint32_t resource)
-{
-    return objects_of(ring, slot, resource).shared_buffer;
-}
-
-culv_shared_image *culv_ring_shared_image(const culv_ring *ring, uint32_t slot, uint32_t resource)
-{
-    return objects_of(ring, slot, resource).shared_image;
-}
-
 culv_result culv_ring_get_stats(const culv_ring *ring, culv_ring_stats *out)
 {
     CULVI_REQUIRE(NULL, ring);
     CULVI_REQUIRE(culvi_ring_voice(ring), out);
-    culv_result result = culvi_struct_check(culvi_ring_voice(ring), out, "culv_ring_stats");
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_struct_check(culvi_ring_voice(ring), out, "culv_ring_stats"));
     culv_ring *r = (culv_ring *)ring; /* its lock */
     culv_ring_stats s = culv_ring_stats_init();
     if (culvi_ring_is_apart(ring)) {

@@ -5,11 +5,9 @@
 #ifndef CULVI_RING_H_
 #define CULVI_RING_H_
 
-#include "base/platform.h"
+#include "base/text.h"
 #include "cuda/watch.h"
 #include "culvert/ring.h"
-
-#include <inttypes.h>
 
 enum {
     /* how many of a side's hand-overs are remembered; a power of two */

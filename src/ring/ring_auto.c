@@ -21,8 +21,6 @@
  * a slot is written again only when it was read, so that none is older. */
 #include "ring/ring.h"
 
-#include <string.h>
-
 enum {
     PATIENCE = 128, /* windows */
     SETTLED = 4,    /* the same */

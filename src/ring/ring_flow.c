@@ -281,8 +281,7 @@ static culv_result begin(culv_ring *ring, culv_ring_side side, culvi_ring_need *
             me->at = 0;
             return CULV_OK;
         }
-        culv_result result = wait_for(ring, side, need, &limit, &waited);
-        if (result != CULV_OK) return result;
+        CULVI_TRY(wait_for(ring, side, need, &limit, &waited));
     }
 }
 
@@ -419,8 +418,7 @@ culv_result culv_ring_acquire(culv_ring *ring, culv_ring_side side, uint64_t tim
         CULVI_REQUIRE(culvi_ring_voice(ring), out);
         return api->acquire(ring->owner->context, NULL, timeout, out, __func__);
     }
-    culv_result result = culvi_ring_check_plain(ring, side, __func__);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_ring_check_plain(ring, side, __func__));
     if (culvi_ring_acquire_next(ring, side, out)) return CULV_OK;
     return culvi_ring_acquire(ring, side, timeout, CULVI_RING_BY_QUEUE, out, __func__);
 }
@@ -485,9 +483,7 @@ static void finish_frame(culv_ring *ring, culv_ring_side side)
         culvi_ring_show(me);
         return;
     }
-    culvi_mutex_lock(&ring->lock);
-    hand_over(ring, side);
-    culvi_mutex_unlock(&ring->lock);
+    CULVI_LOCKED(&ring->lock, hand_over(ring, side));
 }
 
 /* Whether the frame is one that the side holds again, as culvi_ring_holds(). */
@@ -526,8 +522,8 @@ culv_result culvi_ring_release_by(culv_ring *ring, culv_ring_side side, culv_rin
             return result;
         }
         if (me != NULL) give_side(me);
-        culv_result result = enter_with(ring, side, frame, call); /* says why */
-        if (result != CULV_OK) return result;
+        CULVI_TRY(enter_with(ring, side, frame, call)); /* says why */
+
         culvi_ring_leave(ring, side); /* it was so for a moment */
     }
     uint64_t value = me->at + 1 == me->length ? next_value(ring, side) : 0;
@@ -536,9 +532,7 @@ culv_result culvi_ring_release_by(culv_ring *ring, culv_ring_side side, culv_rin
         frame->signal_value = value;
         finish_frame(ring, side);
     } else {
-        culvi_mutex_lock(&ring->lock);
-        result = culvi_ring_note_failure(ring, result, me->name);
-        culvi_mutex_unlock(&ring->lock);
+        CULVI_LOCKED(&ring->lock, result = culvi_ring_note_failure(ring, result, me->name));
     }
     give_side(me);
     return result;
@@ -551,16 +545,14 @@ culv_result culv_ring_release(culv_ring *ring, culv_ring_side side, culv_ring_fr
         CULVI_REQUIRE(culvi_ring_voice(ring), frame);
         return api->release(ring->owner->context, NULL, frame, __func__);
     }
-    culv_result result = culvi_ring_check_plain(ring, side, __func__);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_ring_check_plain(ring, side, __func__));
     return culvi_ring_release_by(ring, side, frame, NULL, NULL, __func__);
 }
 
 culv_result culvi_ring_cancel(culv_ring *ring, culv_ring_side side, culv_ring_frame *frame,
                               const char *call)
 {
-    culv_result result = enter_with(ring, side, frame, call);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(enter_with(ring, side, frame, call));
     culvi_ring_party *me = &ring->side[side];
     me->held = false;
     culvi_ring_show(me);
@@ -657,7 +649,6 @@ culv_result culv_ring_flush(culv_ring *ring, culv_ring_side side, uint64_t *sign
     const culvi_ring_api *api = culvi_ring_api_of(ring, side);
     if (api != NULL) return api->flush(ring->owner->context, NULL, signal_value, __func__);
     if (ring != NULL) CULVI_REQUIRE(culvi_ring_voice(ring), signal_value);
-    culv_result result = culvi_ring_check_plain(ring, side, __func__);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_ring_check_plain(ring, side, __func__));
     return culvi_ring_flush_by(ring, side, NULL, NULL, signal_value, __func__);
 }

@@ -3,7 +3,7 @@
  * forcing. */
 #include "ring/ring.h"
 
-#include "core/unblock.h"
+#include "core/semaphore.h"
 
 #include <stdio.h>
 
@@ -61,9 +61,7 @@ culv_result culvi_ring_note_failure(culv_ring *ring, culv_result result, const c
 culv_result culv_ring_stop(culv_ring *ring)
 {
     CULVI_REQUIRE(NULL, ring);
-    culvi_mutex_lock(&ring->lock);
-    culvi_ring_end(ring, "culv_ring_stop() was called");
-    culvi_mutex_unlock(&ring->lock);
+    CULVI_LOCKED(&ring->lock, culvi_ring_end(ring, "culv_ring_stop() was called"));
     return CULV_OK;
 }
 
@@ -435,8 +433,7 @@ static culv_result force_lost(culv_ring *ring, draining *d)
         culvi_mutex_lock(&ring->lock);
         if (counter >= promised) continue;
         d->spoilt = true;
-        culv_result result = force_side(ring, (culv_ring_side)i, counter);
-        if (result != CULV_OK) return result;
+        CULVI_TRY(force_side(ring, (culv_ring_side)i, counter));
     }
     /* The other side may have a device of its own. */
     culv_result result = wait_for_all(ring, d);
@@ -498,14 +495,13 @@ static bool was_stopped_meanwhile(void)
 
 static culv_result drain(culv_ring *ring, draining *d)
 {
-    culv_result result = check_drain(ring, d);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(check_drain(ring, d));
     for (int i = 0; i < 2; i++)
         d->spoilt = d->spoilt || ring->side[i].held || ring->side[i].owes || ring->side[i].at > 0;
     culvi_watch watch;
     culvi_watch_for(ring->device, &watch, "ring", ring->label, "draining it",
                     "The GPU work of both sides must end");
-    result = wait_for_all(ring, d);
+    culv_result result = wait_for_all(ring, d);
     /* Whoever waited for the first late side goes on then; when it does not, it is late too. What
      * runs signals by itself, and a signal of the host's would be a second one: it has time. */
     for (int i = 0; i < 3 && d->force && result == CULV_ERROR_TIMEOUT; i++) {

@@ -58,9 +58,8 @@ culv_result culvi_ring_give_back(culv_ring *ring, culv_ring_side side, culv_ring
     culv_last_error(&error);
     if (culvi_ring_cancel(ring, side, frame, "culv_ring_cancel") == CULV_OK &&
         result == CULV_ERROR_ASYNC) {
-        culvi_mutex_lock(&ring->lock);
-        (void)culvi_ring_note_failure(ring, result, culvi_ring_other(ring, side)->name);
-        culvi_mutex_unlock(&ring->lock);
+        CULVI_LOCKED(&ring->lock, (void)culvi_ring_note_failure(
+                                      ring, result, culvi_ring_other(ring, side)->name));
     }
     return culv_last_error_set(&error);
 }
@@ -69,11 +68,10 @@ culv_result culvi_ring_acquire_on(culv_ring *ring, culv_ring_side side, CUstream
                                   uint64_t timeout, culv_ring_frame *out, const char *call)
 {
     culv_ring_frame frame;
-    culv_result result = check_stream_call(ring, side, true, call);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(check_stream_call(ring, side, true, call));
     if (culvi_ring_acquire_next(ring, side, out)) return CULV_OK;
-    result = culvi_ring_acquire(ring, side, timeout, CULVI_RING_AS_SET, out != NULL ? &frame : NULL,
-                                call);
+    culv_result result = culvi_ring_acquire(ring, side, timeout, CULVI_RING_AS_SET,
+                                            out != NULL ? &frame : NULL, call);
     if (result != CULV_OK) return result;
     if (frame.wait_value != 0)
         result = culv_semaphore_wait(culvi_ring_other(ring, side)->api.semaphore, stream,
@@ -112,8 +110,7 @@ culv_result culv_ring_release_on(culv_ring *ring, culv_ring_side side, CUstream 
         CULVI_REQUIRE(culvi_ring_voice(ring), frame);
         return api->release(ring->owner->context, &stream, frame, __func__);
     }
-    culv_result result = check_stream_call(ring, side, false, __func__);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(check_stream_call(ring, side, false, __func__));
     stream_signal s = {.stream = stream};
     if (is_side(ring, side)) s.semaphore = ring->side[side].api.semaphore;
     return culvi_ring_release_by(ring, side, frame, signal_on, &s, __func__);
@@ -124,8 +121,7 @@ culv_result culv_ring_flush_on(culv_ring *ring, culv_ring_side side, CUstream st
     uint64_t value = 0;
     const culvi_ring_stream_api *api = culvi_ring_stream_of(ring, side);
     if (api != NULL) return api->flush(ring->owner->context, &stream, NULL, __func__);
-    culv_result result = check_stream_call(ring, side, false, __func__);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(check_stream_call(ring, side, false, __func__));
     stream_signal s = {.stream = stream};
     if (is_side(ring, side)) s.semaphore = ring->side[side].api.semaphore;
     return culvi_ring_flush_by(ring, side, signal_on, &s, &value, __func__);

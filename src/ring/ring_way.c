@@ -14,7 +14,6 @@
 #include "ring/ring.h"
 
 #include <stdio.h>
-#include <string.h>
 
 static const uint64_t WARM_NS = 100000000, TRY_NS = 30000000, WATCH_NS = 100000000;
 /* The host sees the end of a burst of CUDA's up to 1 ms late. */

@@ -1,23 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* Adopting: whose chunks lie behind a range of addresses. */
-#include "vmm/adopt.h"
-
-#include "base/alloc.h"
-#include "base/handle.h"
-#include "core/memory.h"
-#include "cuda/context.h"
-#include "vmm/property.h"
 #include "vmm/share.h"
 
-#include <inttypes.h>
+#include "core/memory.h"
 
 /* Chunks --------------------------------------------------------------------------------------- */
 
 void culvi_adopted_chunk_ref(culvi_adopted_chunk *chunk)
 {
-    culvi_mutex_lock(&chunk->device->lock);
-    chunk->refs++;
-    culvi_mutex_unlock(&chunk->device->lock);
+    CULVI_LOCKED(&chunk->device->lock, chunk->refs++);
 }
 
 static void forget(culvi_adopted_chunk *chunk)
@@ -69,9 +60,8 @@ static culv_result make_chunk(culv_device *device, CUdeviceptr base, uint64_t si
                               culvi_adopted_chunk **out)
 {
     culv_vmm_allocation *allocation = NULL;
-    culv_result result = culvi_vmm_retain_at(device, base, &allocation);
-    if (result != CULV_OK) return result;
-    result = check_chunk(device, base, allocation);
+    CULVI_TRY(culvi_vmm_retain_at(device, base, &allocation));
+    culv_result result = check_chunk(device, base, allocation);
     culvi_adopted_chunk *chunk = result == CULV_OK ? culvi_alloc(sizeof *chunk) : NULL;
     if (chunk == NULL) {
         if (result == CULV_OK) result = culvi_fail_host_memory(&device->voice, NULL);
@@ -165,9 +155,7 @@ static culv_result chunk_at(culv_device *device, CUdeviceptr at, culvi_adopted_c
     if (r != CUDA_SUCCESS) {
         result = refuse(device, at, call, r, NULL);
     } else {
-        culvi_mutex_lock(&device->lock);
-        *out = find(device, there.base, there.handle);
-        culvi_mutex_unlock(&device->lock);
+        CULVI_LOCKED(&device->lock, *out = find(device, there.base, there.handle));
         culvi_vmm_release_handle(device, there.handle);
     }
     culvi_leave(device, &scope);
@@ -206,8 +194,7 @@ static void free_adopted(culv_vmm_adopted *adopted)
 culv_result culv_vmm_adopt(culv_device *device, CUdeviceptr pointer, uint64_t size,
                            culv_vmm_adopted **out)
 {
-    CULVI_REQUIRE(NULL, device);
-    CULVI_REQUIRE(&device->voice, out);
+    CULVI_REQUIRE_WITH(device, &device->voice, out);
     if (pointer == 0) return culvi_fail_null(&device->voice, __func__, "pointer");
     if (size == 0 || pointer > UINT64_MAX - size)
         return culvi_fail(&device->voice, NULL, CULV_ERROR_INVALID, CULV_REASON_SIZE,
@@ -215,8 +202,7 @@ culv_result culv_vmm_adopt(culv_device *device, CUdeviceptr pointer, uint64_t si
                           size, (uint64_t)pointer);
     culv_result result = culvi_vmm_check_device(device, "culv_vmm_adopt");
     if (result != CULV_OK) return result;
-    culv_vmm_adopted *adopted = culvi_alloc(sizeof *adopted);
-    if (adopted == NULL) return culvi_fail_host_memory(&device->voice, NULL);
+    CULVI_NEW(culv_vmm_adopted, adopted, &device->voice, NULL);
     adopted->device = device;
     adopted->size = size;
     culvi_device_ref(device);
@@ -233,10 +219,7 @@ culv_result culv_vmm_adopt(culv_device *device, CUdeviceptr pointer, uint64_t si
         if (adopted->count == 1) adopted->offset = pointer - chunk->base;
         at = chunk->base + chunk->size;
     }
-    if (result != CULV_OK) {
-        free_adopted(adopted);
-        return result;
-    }
+    CULVI_TRY_OR(result, free_adopted(adopted));
     culvi_log_object(&device->voice, "made", "adopted range", NULL, size);
     *out = adopted;
     return CULV_OK;
@@ -244,9 +227,7 @@ culv_result culv_vmm_adopt(culv_device *device, CUdeviceptr pointer, uint64_t si
 
 void culv_vmm_adopted_destroy(culv_vmm_adopted **adopted)
 {
-    if (adopted == NULL || *adopted == NULL) return;
-    culv_vmm_adopted *mine = *adopted;
-    *adopted = NULL;
+    CULVI_TAKE(culv_vmm_adopted, mine, adopted);
     culvi_log_object(&mine->device->voice, "destroyed", "adopted range", NULL, mine->size);
     free_adopted(mine);
 }
@@ -282,16 +263,12 @@ culv_result culv_vmm_check_adopted(const culv_vmm_adopted *adopted)
     return result;
 }
 
-uint64_t culv_vmm_adopted_size(const culv_vmm_adopted *adopted)
-{
-    return adopted != NULL ? adopted->size : 0;
-}
+CULVI_GETTER(uint64_t, culv_vmm_adopted_size, culv_vmm_adopted, self->size, 0)
 
 culv_result culv_vmm_adopted_get_parts(const culv_vmm_adopted *adopted, culv_part *parts,
                                        size_t capacity, size_t *count)
 {
-    CULVI_REQUIRE(NULL, adopted);
-    CULVI_REQUIRE(&adopted->device->voice, count);
+    CULVI_REQUIRE_WITH(adopted, &adopted->device->voice, count);
     if (capacity > 0) CULVI_REQUIRE(&adopted->device->voice, parts);
     uint64_t done = 0;
     for (size_t i = 0; i < adopted->count && i < capacity; done += parts[i++].size) {

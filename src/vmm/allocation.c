@@ -2,16 +2,9 @@
 /* Physical memory: making it, giving it up. */
 #include "vmm/allocation.h"
 
-#include "base/alloc.h"
-#include "base/desc.h"
 #include "base/handle.h"
-#include "cuda/context.h"
-#include "cuda/retire.h"
 #include "culvert/addon.h"
-#include "vmm/fabric.h"
-#include "vmm/property.h"
-
-#include <inttypes.h>
+#include "vmm/share.h"
 
 bool culvi_vmm_same_driver(const culv_device *a, const culv_device *b)
 {
@@ -33,11 +26,8 @@ culv_result culvi_vmm_enter(culv_device *device, culvi_scope *scope, const char 
 
 culv_vmm_allocation *culvi_vmm_allocation_new(culv_device *device, const char *label)
 {
-    culv_vmm_allocation *allocation = culvi_alloc(sizeof *allocation);
-    if (allocation == NULL) {
-        (void)culvi_fail_host_memory(&device->voice, label);
-        return NULL;
-    }
+    culv_vmm_allocation *allocation = culvi_alloc_for(&device->voice, label, sizeof *allocation);
+    if (allocation == NULL) return NULL;
     allocation->device = device;
     atomic_init(&allocation->refs, 1);
     atomic_init(&allocation->mappings, 0);
@@ -52,9 +42,7 @@ culv_vmm_allocation *culvi_vmm_allocation_new(culv_device *device, const char *l
 void culvi_vmm_allocation_made(culv_vmm_allocation *allocation)
 {
     culv_device *device = allocation->device;
-    culvi_mutex_lock(&device->lock);
-    device->counts.vmm_allocations++;
-    culvi_mutex_unlock(&device->lock);
+    CULVI_LOCKED(&device->lock, device->counts.vmm_allocations++);
     culvi_device_ref(device);
     culvi_log_object(&device->voice, "made", "VMM allocation", allocation->label, allocation->size);
 }
@@ -143,17 +131,13 @@ culv_result culv_vmm_allocation_create(culv_device *device, const culv_vmm_alloc
 {
     culv_vmm_allocation_desc d;
     CUmemAllocationProp prop;
-    culvi_scope scope;
     uint64_t granularity = 0;
-    culv_result result =
-        culvi_vmm_read_desc(device, desc, out, "culv_vmm_allocation_create", &d, &prop);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_vmm_read_desc(device, desc, out, "culv_vmm_allocation_create", &d, &prop));
     if (d.size == 0)
         return culvi_fail(&device->voice, d.label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
                           "culv_vmm_allocation_desc.size is 0");
-    result = culvi_vmm_fabric_ask(device, &d, &prop);
-    if (result == CULV_OK) result = culvi_vmm_granularity_of(device, &d, &prop, &granularity);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_vmm_fabric_ask(device, &d, &prop));
+    CULVI_TRY(culvi_vmm_granularity_of(device, &d, &prop, &granularity));
     if (d.size > UINT64_MAX - (granularity - 1))
         return culvi_fail(&device->voice, d.label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
                           "culv_vmm_allocation_desc.size is %" PRIu64
@@ -166,15 +150,9 @@ culv_result culv_vmm_allocation_create(culv_device *device, const culv_vmm_alloc
     allocation->granularity = granularity;
     allocation->kind = d.kind;
     allocation->handle_types = d.handle_types;
-    result = culvi_enter(device, &scope, d.label);
-    if (result == CULV_OK) {
-        result = create(allocation, &prop);
-        culvi_leave(device, &scope);
-    }
-    if (result != CULV_OK) {
-        culvi_vmm_allocation_unref(allocation);
-        return result;
-    }
+    culv_result result;
+    CULVI_INSIDE(result, device, d.label, create(allocation, &prop));
+    CULVI_TRY_OR(result, culvi_vmm_allocation_unref(allocation));
     culvi_vmm_allocation_made(allocation);
     *out = allocation;
     return CULV_OK;
@@ -215,17 +193,11 @@ void culvi_vmm_allocation_give_up(culv_vmm_allocation **allocation)
 {
     culv_vmm_allocation *mine = *allocation;
     culv_device *device = mine->device;
-    culvi_scope scope;
     *allocation = NULL;
     atomic_store(&mine->given_up, true);
     if (mine->kept.type != CULV_HANDLE_NONE) culvi_handle_close(&mine->kept);
     mine->deferred.release = release_allocation;
-    culvi_mutex_lock(&device->lock);
-    bool entered = culvi_enter_quietly(device, &scope) == CUDA_SUCCESS;
-    if (!(entered || device->lost) || !release_allocation(device, &mine->deferred, false))
-        culvi_defer(device, &mine->deferred);
-    if (entered) culvi_leave(device, &scope);
-    culvi_mutex_unlock(&device->lock);
+    culvi_release_alone(device, &mine->deferred);
     culvi_device_unref(device);
 }
 
@@ -243,12 +215,8 @@ culv_result culv_vmm_allocation_destroy(culv_vmm_allocation **allocation)
 culv_result culv_vmm_allocation_wrap(culv_device *device, const culv_vmm_allocation_info *info,
                                      const char *label, culv_vmm_allocation **out)
 {
-    culv_vmm_allocation_info i;
-    CULVI_REQUIRE(NULL, device);
-    CULVI_REQUIRE2(&device->voice, info, out);
-    culv_result result =
-        culvi_desc_read(&device->voice, &i, sizeof i, info, "culv_vmm_allocation_info");
-    if (result != CULV_OK) return result;
+    CULVI_REQUIRE_WITH2(device, &device->voice, info, out);
+    CULVI_READ(&device->voice, culv_vmm_allocation_info, i, info);
     culv_vmm_allocation *allocation = culvi_vmm_allocation_new(device, label);
     if (allocation == NULL) return CULV_ERROR_OUT_OF_MEMORY;
     allocation->handle = i.native_handle;
@@ -273,11 +241,8 @@ void culv_vmm_allocation_own(culv_vmm_allocation *allocation, const char *destro
 culv_result culv_vmm_allocation_get_info(const culv_vmm_allocation *allocation,
                                          culv_vmm_allocation_info *out)
 {
-    CULVI_REQUIRE(NULL, allocation);
-    CULVI_REQUIRE(&allocation->device->voice, out);
-    culv_result result =
-        culvi_struct_check(&allocation->device->voice, out, "culv_vmm_allocation_info");
-    if (result != CULV_OK) return result;
+    CULVI_REQUIRE_WITH(allocation, &allocation->device->voice, out);
+    CULVI_TRY(culvi_struct_check(&allocation->device->voice, out, "culv_vmm_allocation_info"));
     culv_vmm_allocation_info info = culv_vmm_allocation_info_init();
     info.requested = allocation->requested;
     info.size = allocation->size;

@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Fabric handles (R29): bytes in place of file descriptors. The attribute alone lies, so they are
  * tried. */
-#include "vmm/fabric.h"
+#include "vmm/share.h"
 
-#include "base/desc.h"
 #include "base/handle.h"
-#include "vmm/property.h"
-
-#include <inttypes.h>
-#include <string.h>
 
 static culv_result refuse(const culv_device *device, const char *label, CUresult r,
                           const char *call)
@@ -21,11 +16,6 @@ static culv_result refuse(const culv_device *device, const char *label, CUresult
         "(nvidia-modprobe, or the container's devices); on one machine use OPAQUE_FD",
         device->caps.name, call,
         r == CUDA_ERROR_NOT_PERMITTED ? "CUDA_ERROR_NOT_PERMITTED" : "CUDA_ERROR_NOT_SUPPORTED");
-}
-
-static bool not_here(CUresult r)
-{
-    return r == CUDA_ERROR_NOT_PERMITTED || r == CUDA_ERROR_NOT_SUPPORTED;
 }
 
 /* Runs in the device's context. */
@@ -50,7 +40,8 @@ static culv_result try_one(culv_device *device, const char *label)
                         (bytes, handle, (CUmemAllocationHandleType)CULVI_FABRIC, 0));
         culvi_vmm_release_handle(device, handle);
     }
-    if (not_here(r)) return refuse(device, label, r, call);
+    if (r == CUDA_ERROR_NOT_PERMITTED || r == CUDA_ERROR_NOT_SUPPORTED)
+        return refuse(device, label, r, call);
     if (r != CUDA_SUCCESS)
         return culvi_fail_cuda(device, label, r, call, CULV_REASON_DRIVER_REFUSED,
                                "fabric handles could not be tried");
@@ -67,8 +58,7 @@ static culv_result check(culv_device *device, const char *label)
                           "'%s' has no fabric handles (culv_device_caps::vmm_fabric is 0); use "
                           "OPAQUE_FD",
                           device->caps.name);
-    result = culvi_enter(device, &scope, label);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_enter(device, &scope, label));
     result = try_one(device, label);
     culvi_leave(device, &scope);
     if (result == CULV_OK) atomic_store(&device->fabric_works, true);
@@ -79,13 +69,6 @@ culv_result culv_check_fabric(culv_device *device)
 {
     CULVI_REQUIRE(NULL, device);
     return check(device, NULL);
-}
-
-static void log_without(const culv_device *device, const char *label)
-{
-    culvi_log(&device->voice, CULV_LOG_INFO,
-              "'%s': without a fabric handle, which does not work here",
-              label != NULL ? label : "");
 }
 
 /* Refuses what is no culv_fabric, and fabric handles that do not work here: *works is false then,
@@ -102,7 +85,9 @@ static culv_result ask(culv_device *device, culv_fabric fabric, const char *fiel
                           field, (int)fabric);
     culv_result result = check(device, label);
     if (result == CULV_ERROR_UNSUPPORTED && fabric == CULV_FABRIC_TRY) {
-        log_without(device, label);
+        culvi_log(&device->voice, CULV_LOG_INFO,
+                  "'%s': without a fabric handle, which does not work here",
+                  label != NULL ? label : "");
         return CULV_OK;
     }
     *works = result == CULV_OK;
@@ -127,13 +112,13 @@ culv_result culvi_vmm_fabric_ask(culv_device *device, culv_vmm_allocation_desc *
 }
 
 /* Maps all of it once: the driver maps whole allocations only. */
-static culv_result check_size(culv_device *device, const culv_vmm_allocation *allocation)
+culv_result culvi_vmm_check_fabric_size(const culv_vmm_allocation *allocation)
 {
+    culv_device *device = allocation->device;
     culvi_scope scope;
     CUdeviceptr at = 0;
     const size_t size = (size_t)allocation->size;
-    culv_result result = culvi_enter(device, &scope, allocation->label);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_enter(device, &scope, allocation->label));
     const char *call = "cuMemAddressReserve";
     CUresult r = CULVI_CU(device, cuMemAddressReserve, (&at, size, 0, 0, 0));
     if (r == CUDA_SUCCESS) {
@@ -153,20 +138,4 @@ static culv_result check_size(culv_device *device, const culv_vmm_allocation *al
             allocation->size);
     return culvi_fail_cuda(device, allocation->label, r, call, CULV_REASON_DRIVER_REFUSED,
                            "the memory of a fabric handle could not be mapped");
-}
-
-culv_result culvi_vmm_import_fabric(culv_device *device, const culv_vmm_import_desc *d,
-                                    culv_vmm_allocation **out)
-{
-    culv_handle handle = d->handle; /* the driver's argument is not const */
-    culv_vmm_allocation *made = NULL;
-    culv_result result = culvi_vmm_check_device(device, "culv_vmm_import");
-    if (result == CULV_OK) result = culvi_vmm_import_bytes(device, d, handle.value.fabric, &made);
-    if (result != CULV_OK) return result;
-    result = check_size(device, made);
-    if (result == CULV_OK)
-        *out = made;
-    else
-        culv_vmm_allocation_destroy(&made);
-    return result;
 }

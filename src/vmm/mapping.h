@@ -1,9 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* Mapping into a range and unmapping, at once and deferred. */
+/* Mapping into a range and unmapping, at once and deferred, and who reaches what is mapped. */
 #ifndef CULVI_VMM_MAPPING_H_
 #define CULVI_VMM_MAPPING_H_
 
 #include "vmm/range.h"
+
+/* Makes an access list as CUDA takes it: `count` entries, or 1 when count is 0. Checks that the
+ * devices reach memory of `device`. */
+culv_result culvi_vmm_access_resolve(culv_device *device, const culv_vmm_access *access,
+                                     size_t count, CUmemAccessDesc *out);
+
+/* culvi_vmm_access_resolve() for memory that lies on `owner` (-1: on the host). */
+culv_result culvi_vmm_resolve_for(culv_device *device, const char *label, CUdevice owner,
+                                  const culv_vmm_access *access, size_t count, CUmemAccessDesc *out,
+                                  const char *call);
 
 /* culv_vmm_map() with an access list that was checked before and has at least one entry. */
 culv_result culvi_vmm_map_resolved(culv_vmm_range *range, uint64_t offset,

@@ -1,15 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* culv_mem_pool: another process's pool, and its pointers. culvert-extra makes pools and exports
  * them. */
-#include "base/alloc.h"
-#include "base/desc.h"
-#include "base/handle.h"
 #include "core/import.h"
-#include "cuda/context.h"
-#include "cuda/retire.h"
-#include "culvert/vmm.h"
-#include "vmm/fabric.h"
-#include "vmm/property.h"
+#include "vmm/share.h"
 
 struct culv_mem_pool {
     culv_device *device;
@@ -24,9 +17,7 @@ static culv_result check_device(const culv_device *device, const char *label)
 {
     const culvi_cuda *cuda = device->cuda;
     int supported = 0;
-    culv_result result =
-        culvi_cig_refuse(device, label, "a memory pool", "use memory of cuMemAlloc");
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_cig_refuse(device, label, "a memory pool", "use memory of cuMemAlloc"));
     if (cuda->cuMemPoolDestroy == NULL || cuda->cuMemPoolGetAccess == NULL ||
         cuda->cuMemPoolSetAccess == NULL || cuda->cuMemPoolImportFromShareableHandle == NULL ||
         cuda->cuMemPoolImportPointer == NULL)
@@ -60,29 +51,18 @@ static bool release(culv_device *device, culvi_deferred *self, bool last_try)
     return true;
 }
 
-static void release_or_defer(culv_mem_pool *pool)
+static void give_up(culv_mem_pool *pool)
 {
     culv_device *device = pool->device;
-    culvi_scope scope;
     pool->deferred.release = release;
-    culvi_mutex_lock(&device->lock);
-    /* Not by culvi_release_or_defer(), whose collection releases other objects too, for which the
-     * driver may wait. */
-    bool entered = culvi_enter_quietly(device, &scope) == CUDA_SUCCESS;
-    if (!(entered || device->lost) || !release(device, &pool->deferred, false))
-        culvi_defer(device, &pool->deferred);
-    if (entered) culvi_leave(device, &scope);
-    culvi_mutex_unlock(&device->lock);
+    culvi_release_alone(device, &pool->deferred);
+    culvi_device_unref(device);
 }
 
 void culv_mem_pool_destroy(culv_mem_pool **pool)
 {
-    if (pool == NULL || *pool == NULL) return;
-    culv_mem_pool *mine = *pool;
-    culv_device *device = mine->device;
-    *pool = NULL;
-    release_or_defer(mine);
-    culvi_device_unref(device);
+    culv_mem_pool *mine = culvi_take(pool);
+    if (mine != NULL) give_up(mine);
 }
 
 static CUresult give(culv_device *device, const culv_handle *duplicate, void *object)
@@ -101,28 +81,6 @@ static void describe(const void *object, culvi_text *text)
                          "which must still be alive in its own process");
 }
 
-/* By a fabric handle (R29): bytes. On success the device has one more reference, the pool's. */
-static culv_result import_fabric(culv_mem_pool *pool, const culv_handle *handle)
-{
-    culv_device *device = pool->device;
-    culvi_scope scope;
-    culv_handle copy = *handle; /* the driver's argument is not const */
-    culv_result result = culvi_enter(device, &scope, pool->label);
-    if (result != CULV_OK) return result;
-    const CUresult r =
-        CULVI_CU(device, cuMemPoolImportFromShareableHandle,
-                 (&pool->pool, copy.value.fabric, (CUmemAllocationHandleType)CULVI_FABRIC, 0));
-    culvi_leave(device, &scope);
-    if (r != CUDA_SUCCESS)
-        return culvi_fail_cuda(
-            device, pool->label, r, "cuMemPoolImportFromShareableHandle",
-            CULV_REASON_HANDLE_REFUSED,
-            "the driver refused a fabric handle; its pool must live in its own process, and this "
-            "user needs the same IMEX channel (culv_check_fabric())");
-    culvi_device_ref(device);
-    return CULV_OK;
-}
-
 /* Lets the importing device read and write the pool, wherever that lies. */
 static culv_result allow(culv_mem_pool *pool)
 {
@@ -134,8 +92,7 @@ static culv_result allow(culv_mem_pool *pool)
     access.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
     access.location.id = device->ordinal;
     access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
-    culv_result result = culvi_enter(device, &scope, pool->label);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_enter(device, &scope, pool->label));
     const char *call = "cuMemPoolGetAccess";
     CUresult r = CULVI_CU(device, cuMemPoolGetAccess, (&flags, pool->pool, &access.location));
     if (r == CUDA_SUCCESS && flags != CU_MEM_ACCESS_FLAGS_PROT_READWRITE) {
@@ -154,13 +111,10 @@ culv_result culv_mem_pool_import(culv_device *device, const culv_mem_pool_import
                                  culv_mem_pool **out)
 {
     static const culv_uuid any;
-    culv_mem_pool_import_desc d;
     uint64_t uncounted = 0;
-    CULVI_REQUIRE(NULL, device);
-    CULVI_REQUIRE2(&device->voice, desc, out);
-    culv_result result =
-        culvi_desc_read(&device->voice, &d, sizeof d, desc, "culv_mem_pool_import_desc");
-    if (result != CULV_OK) return result;
+    CULVI_REQUIRE_WITH2(device, &device->voice, desc, out);
+    CULVI_READ(&device->voice, culv_mem_pool_import_desc, d, desc);
+    const bool fabric = d.handle.type == CULV_HANDLE_FABRIC;
     culvi_import import = {.what = "memory pool",
                            .call = "cuMemPoolImportFromShareableHandle",
                            .field = "culv_mem_pool_import_desc.handle",
@@ -172,34 +126,25 @@ culv_result culv_mem_pool_import(culv_device *device, const culv_mem_pool_import
                            .lent = true,
                            .give = give,
                            .describe = describe};
-    const bool fabric = d.handle.type == CULV_HANDLE_FABRIC;
-    if (!fabric)
-        result =
-            culvi_handle_use_check(&device->voice, d.label, "culv_mem_pool_import_desc.handle.type",
-                                   d.handle.type, CULVI_USE_VMM);
-    if (result != CULV_OK) return result;
+    if (fabric)
+        import.refused =
+            "the driver refused a fabric handle; its pool must live in its own process, and this "
+            "user needs the same IMEX channel (culv_check_fabric())";
+    else
+        CULVI_TRY(culvi_handle_use_check(&device->voice, d.label,
+                                         "culv_mem_pool_import_desc.handle.type", d.handle.type,
+                                         CULVI_USE_VMM));
     if (d.handle.name != NULL && culvi_handle_row_of(d.handle.type)->kind == CULVI_KIND_NT)
         return culvi_fail(&device->voice, d.label, CULV_ERROR_INVALID, CULV_REASON_HANDLE_TYPE,
                           "culv_mem_pool_import_desc.handle is a name; pass a handle");
-    result = check_device(device, d.label);
-    if (result == CULV_OK && !fabric) result = culvi_import_check(device, &import, &any);
-    if (result != CULV_OK) return result;
-    culv_mem_pool *pool = culvi_alloc(sizeof *pool);
-    if (pool == NULL) return culvi_fail_host_memory(&device->voice, d.label);
+    CULVI_TRY(check_device(device, d.label));
+    if (!fabric) CULVI_TRY(culvi_import_check(device, &import, &any));
+    CULVI_NEW(culv_mem_pool, pool, &device->voice, d.label);
     pool->device = device;
     culvi_label_set(pool->label, d.label);
-    result = fabric ? import_fabric(pool, &d.handle) : culvi_import_run(device, &import, pool);
-    if (result != CULV_OK) {
-        culvi_free(pool);
-        return result;
-    }
+    CULVI_TRY_OR(culvi_import_run(device, &import, pool), culvi_free(pool));
     culvi_log_object(&device->voice, "made", "memory pool", pool->label, 0);
-    result = allow(pool);
-    if (result != CULV_OK) {
-        release_or_defer(pool);
-        culvi_device_unref(device);
-        return result;
-    }
+    CULVI_TRY_OR(allow(pool), give_up(pool));
     culvi_mutex_lock(&device->lock);
     culvi_tie_add(device, &pool->tie, "memory pool", pool->label,
                   "was imported; destroy it before, and import it again after "
@@ -212,18 +157,13 @@ culv_result culv_mem_pool_import(culv_device *device, const culv_mem_pool_import
 culv_result culv_mem_pool_import_pointer(culv_mem_pool *pool, const culv_mem_pool_pointer *pointer,
                                          CUdeviceptr *out)
 {
-    culvi_scope scope;
     CUmemPoolPtrExportData data;
     CUdeviceptr found = 0;
     _Static_assert(sizeof data == sizeof pointer->data, "what is sent is all that the driver made");
-    CULVI_REQUIRE(NULL, pool);
-    CULVI_REQUIRE2(&pool->device->voice, pointer, out);
+    CULVI_REQUIRE_WITH2(pool, &pool->device->voice, pointer, out);
     culv_device *device = pool->device;
     memcpy(&data, pointer->data, sizeof data);
-    culv_result result = culvi_enter(device, &scope, pool->label);
-    if (result != CULV_OK) return result;
-    CUresult r = CULVI_CU(device, cuMemPoolImportPointer, (&found, pool->pool, &data));
-    culvi_leave(device, &scope);
+    CULVI_CU_INSIDE(r, device, pool->label, cuMemPoolImportPointer, (&found, pool->pool, &data));
     if (r != CUDA_SUCCESS)
         return culvi_fail_cuda(device, pool->label, r, "cuMemPoolImportPointer",
                                CULV_REASON_HANDLE_REFUSED,

@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What memory is at an address, and what it can be shared as. */
-#include "base/desc.h"
-#include "base/handle.h"
 #include "core/memory.h"
-#include "cuda/context.h"
 #include "vmm/allocation.h"
-#include "vmm/property.h"
 
 #include <stdio.h>
 
@@ -166,12 +162,10 @@ culv_result culv_pointer_get_info(culv_device *device, CUdeviceptr pointer, culv
 {
     culvi_scope scope;
     answers a;
-    CULVI_REQUIRE(NULL, device);
-    CULVI_REQUIRE(&device->voice, out);
-    culv_result result = culvi_struct_check(&device->voice, out, "culv_pointer_info");
-    if (result != CULV_OK) return result;
+    CULVI_REQUIRE_WITH(device, &device->voice, out);
+    CULVI_TRY(culvi_struct_check(&device->voice, out, "culv_pointer_info"));
     culv_pointer_info info = culv_pointer_info_init();
-    result = culvi_enter(device, &scope, NULL);
+    culv_result result = culvi_enter(device, &scope, NULL);
     if (result != CULV_OK) return result;
     CUresult r = ask(device, pointer, &a);
     /* Measured: of reserved addresses where nothing is mapped nothing is told. */

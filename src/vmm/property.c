@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* What may be asked of physical memory: properties, and the granularity that goes with them. */
-#include "vmm/property.h"
-
-#include "base/desc.h"
-#include "base/handle.h"
-#include "cuda/context.h"
 #include "vmm/allocation.h"
-#include "vmm/share.h"
 
-#include <inttypes.h>
+#include "base/handle.h"
+#include "vmm/share.h"
 
 enum {
     ALL_USAGES = CULV_VMM_USAGE_COMPRESSIBLE | CULV_VMM_USAGE_RDMA | CULV_VMM_USAGE_TILE_POOL |
@@ -48,9 +43,11 @@ uint32_t culvi_vmm_from_cuda_handle_types(uint64_t types)
 
 void *culvi_vmm_shareable(const culv_handle *handle)
 {
-    return culvi_handle_row_of(handle->type)->kind == CULVI_KIND_FD
-               ? (void *)(intptr_t)handle->value.fd
-               : handle->value.win32;
+    switch (culvi_handle_row_of(handle->type)->kind) {
+    case CULVI_KIND_FD: return (void *)(intptr_t)handle->value.fd;
+    case CULVI_KIND_BYTES: return (void *)(uintptr_t)handle->value.fabric; /* only read */
+    default: return handle->value.win32;
+    }
 }
 
 /* What is asked for ---------------------------------------------------------------------------- */
@@ -58,10 +55,9 @@ void *culvi_vmm_shareable(const culv_handle *handle)
 static culv_result check_handle_types(const culv_device *device, const culv_vmm_allocation_desc *d)
 {
     const culvi_voice *voice = &device->voice;
-    culv_result result = culvi_handle_types_check(
+    CULVI_TRY(culvi_handle_types_check(
         voice, d->label, "the number of a bit in culv_vmm_allocation_desc.handle_types",
-        d->handle_types, CULVI_USE_VMM);
-    if (result != CULV_OK) return result;
+        d->handle_types, CULVI_USE_VMM));
     if (d->handle_types != 0 && d->kind == CULV_VMM_LOCATION_HOST)
         return culvi_fail(voice, d->label, CULV_ERROR_INVALID, CULV_REASON_HANDLE_TYPE,
                           "culv_vmm_allocation_desc.handle_types is %#" PRIx32
@@ -130,13 +126,11 @@ culv_result culvi_vmm_read_desc(culv_device *device, const culv_vmm_allocation_d
     CULVI_REQUIRE_IN(NULL, call, device);
     CULVI_REQUIRE_IN(&device->voice, call, desc);
     CULVI_REQUIRE_IN(&device->voice, call, out);
-    culv_result result =
-        culvi_desc_read(&device->voice, d, sizeof *d, desc, "culv_vmm_allocation_desc");
-    if (result == CULV_OK) result = culvi_vmm_check_device(device, call);
-    if (result == CULV_OK) result = check_place(device, d);
-    if (result == CULV_OK) result = check_handle_types(device, d);
-    if (result == CULV_OK) result = check_usage(device, d);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_desc_read(&device->voice, d, sizeof *d, desc, "culv_vmm_allocation_desc"));
+    CULVI_TRY(culvi_vmm_check_device(device, call));
+    CULVI_TRY(check_place(device, d));
+    CULVI_TRY(check_handle_types(device, d));
+    CULVI_TRY(check_usage(device, d));
     memset(prop, 0, sizeof *prop);
     prop->type = CU_MEM_ALLOCATION_TYPE_PINNED;
     prop->requestedHandleTypes = (CUmemAllocationHandleType)to_cuda_handle_types(d->handle_types);
@@ -242,9 +236,8 @@ culv_result culvi_vmm_granularity_of(culv_device *device, const culv_vmm_allocat
     culvi_scope scope;
     size_t bytes = 0;
     if (find_granularity(device, d, out)) return CULV_OK;
-    culv_result result = culvi_enter(device, &scope, d->label);
-    if (result != CULV_OK) return result;
-    result = check_support(device, d);
+    CULVI_TRY(culvi_enter(device, &scope, d->label));
+    culv_result result = check_support(device, d);
     if (result == CULV_OK) {
         CUresult r =
             CULVI_CU(device, cuMemGetAllocationGranularity,

@@ -2,14 +2,7 @@
 /* Reserved addresses, and which of them are in use. */
 #include "vmm/range.h"
 
-#include "base/alloc.h"
-#include "base/desc.h"
-#include "cuda/context.h"
-#include "cuda/retire.h"
 #include "vmm/mapping.h"
-#include "vmm/property.h"
-
-#include <inttypes.h>
 
 culvi_vmm_mapping *culvi_vmm_find(const culv_vmm_range *range, uint64_t offset)
 {
@@ -176,28 +169,20 @@ static culv_result reserve(culv_vmm_range *range, const culv_vmm_range_desc *d)
 culv_result culv_vmm_range_create(culv_device *device, const culv_vmm_range_desc *desc,
                                   culv_vmm_range **out)
 {
-    culv_vmm_range_desc d;
     culvi_scope scope;
     uint64_t granularity = 0;
-    CULVI_REQUIRE(NULL, device);
-    CULVI_REQUIRE2(&device->voice, desc, out);
-    culv_result result = culvi_desc_read(&device->voice, &d, sizeof d, desc, "culv_vmm_range_desc");
-    if (result == CULV_OK) result = culvi_vmm_check_device(device, "culv_vmm_range_create");
-    if (result == CULV_OK)
-        result = culvi_vmm_least_granularity(device, CULV_VMM_LOCATION_DEVICE, 0, &granularity);
-    if (result == CULV_OK) result = check_desc(device, &d, granularity);
-    if (result != CULV_OK) return result;
-    culv_vmm_range *range = culvi_alloc(sizeof *range);
-    if (range == NULL) return culvi_fail_host_memory(&device->voice, d.label);
+    CULVI_REQUIRE_WITH2(device, &device->voice, desc, out);
+    CULVI_READ(&device->voice, culv_vmm_range_desc, d, desc);
+    CULVI_TRY(culvi_vmm_check_device(device, "culv_vmm_range_create"));
+    CULVI_TRY(culvi_vmm_least_granularity(device, CULV_VMM_LOCATION_DEVICE, 0, &granularity));
+    CULVI_TRY(check_desc(device, &d, granularity));
+    CULVI_NEW(culv_vmm_range, range, &device->voice, d.label);
     range->device = device;
     range->granularity = granularity;
     range->size = (d.size + granularity - 1) / granularity * granularity;
     culvi_label_set(range->label, d.label);
-    result = culvi_enter(device, &scope, d.label);
-    if (result != CULV_OK) {
-        culvi_free(range);
-        return result;
-    }
+    culv_result result = culvi_enter(device, &scope, d.label);
+    CULVI_TRY_OR(result, culvi_free(range));
     result = reserve(range, &d);
     culvi_mutex_lock(&device->lock);
     const bool reserved = range->base != 0;

@@ -5,7 +5,6 @@
 #ifndef CULVI_VMM_RANGE_H_
 #define CULVI_VMM_RANGE_H_
 
-#include "base/text.h"
 #include "vmm/allocation.h"
 
 /* A whole allocation at an offset of a range. */

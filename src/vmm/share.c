@@ -2,14 +2,7 @@
 /* VMM memory out of this process, into it, and by its address. */
 #include "vmm/share.h"
 
-#include "base/desc.h"
 #include "core/import.h"
-#include "cuda/context.h"
-#include "vmm/allocation.h"
-#include "vmm/fabric.h"
-#include "vmm/property.h"
-
-#include <inttypes.h>
 
 /* What CUDA takes and gives as a shareable handle. */
 typedef union shareable {
@@ -26,8 +19,7 @@ culv_result culv_vmm_export_dup(culv_vmm_allocation *allocation, culv_handle_typ
 {
     culvi_scope scope;
     shareable made = {0};
-    CULVI_REQUIRE(NULL, allocation);
-    CULVI_REQUIRE(&allocation->device->voice, out);
+    CULVI_REQUIRE_WITH(allocation, &allocation->device->voice, out);
     culv_device *device = allocation->device;
     const culvi_voice *voice = &device->voice;
     const char *label = allocation->label;
@@ -36,10 +28,9 @@ culv_result culv_vmm_export_dup(culv_vmm_allocation *allocation, culv_handle_typ
                           "culv_vmm_export_dup: type is DMA_BUF_FD; "
                           "a dma-buf is made of mapped memory: culv_dma_buf_export_dup()");
     const bool fabric = type == CULV_HANDLE_FABRIC;
-    culv_result result = fabric ? CULV_OK
-                                : culvi_handle_use_check(voice, label, "culv_vmm_export_dup: type",
-                                                         type, CULVI_USE_VMM);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(fabric ? CULV_OK
+                     : culvi_handle_use_check(voice, label, "culv_vmm_export_dup: type", type,
+                                              CULVI_USE_VMM));
     if (!(allocation->handle_types & UINT32_C(1) << type))
         return culvi_fail(
             voice, label, CULV_ERROR_INVALID, CULV_REASON_NOT_EXPORTABLE,
@@ -54,7 +45,7 @@ culv_result culv_vmm_export_dup(culv_vmm_allocation *allocation, culv_handle_typ
                                    "says why there may be none"
                                  : "; set its bit in culv_vmm_allocation_desc.handle_types");
     if (allocation->kept.type != CULV_HANDLE_NONE) return culv_handle_dup(&allocation->kept, out);
-    result = culvi_enter(device, &scope, label);
+    culv_result result = culvi_enter(device, &scope, label);
     if (result != CULV_OK) return result;
     CUresult r = CULVI_CU(device, cuMemExportToShareableHandle,
                           (&made, allocation->handle,
@@ -110,29 +101,14 @@ static void describe(const void *object, culvi_text *text)
 static culv_result find_owner(culv_device *device, const culv_vmm_import_desc *d,
                               culv_vmm_allocation *allocation)
 {
-    int count = 0, reaches = 0;
-    const char *call = "cuDeviceGetCount";
+    int reaches = 0;
+    const char *call;
     if (!culvi_uuid_given(&d->exporter) || culvi_uuid_equal(&d->exporter, &device->caps.uuid))
         return CULV_OK;
-    allocation->owner = -1;
-    CUresult r = CULVI_CU(device, cuDeviceGetCount, (&count));
-    for (int i = 0; r == CUDA_SUCCESS && i < count && allocation->owner < 0; i++) {
-        CUdevice ordinal = -1;
-        CUuuid bytes;
-        culv_uuid uuid;
-        call = "cuDeviceGet";
-        r = CULVI_CU(device, cuDeviceGet, (&ordinal, i));
-        if (r != CUDA_SUCCESS) break;
-        call = "cuDeviceGetUuid";
-        r = CULVI_CU(device, cuDeviceGetUuid, (&bytes, ordinal));
-        if (r != CUDA_SUCCESS) break;
-        memcpy(uuid.bytes, bytes.bytes, sizeof uuid.bytes);
-        if (culvi_uuid_equal(&uuid, &d->exporter)) allocation->owner = ordinal;
-    }
-    if (r == CUDA_SUCCESS && allocation->owner >= 0) {
-        call = "cuDeviceCanAccessPeer";
-        r = CULVI_CU(device, cuDeviceCanAccessPeer, (&reaches, device->ordinal, allocation->owner));
-    }
+    CUresult r = culvi_device_find(device, &d->exporter, &allocation->owner, &call);
+    if (r == CUDA_SUCCESS && allocation->owner >= 0)
+        r = CULVI_CU_AS(call, device, cuDeviceCanAccessPeer,
+                        (&reaches, device->ordinal, allocation->owner));
     if (r != CUDA_SUCCESS)
         return culvi_fail_cuda(device, d->label, r, call, CULV_REASON_DRIVER_REFUSED,
                                "the GPU that the allocation lies on could not be looked for");
@@ -154,14 +130,10 @@ static culv_result find_owner(culv_device *device, const culv_vmm_import_desc *d
 static culv_result check_import(culv_vmm_allocation *allocation)
 {
     culv_device *device = allocation->device;
-    culvi_scope scope;
     CUmemAllocationProp prop;
     memset(&prop, 0, sizeof prop);
-    culv_result result = culvi_enter(device, &scope, allocation->label);
-    if (result != CULV_OK) return result;
-    CUresult r =
-        CULVI_CU(device, cuMemGetAllocationPropertiesFromHandle, (&prop, allocation->handle));
-    culvi_leave(device, &scope);
+    CULVI_CU_INSIDE(r, device, allocation->label, cuMemGetAllocationPropertiesFromHandle,
+                    (&prop, allocation->handle));
     if (r == CUDA_ERROR_INVALID_VALUE || r == CUDA_ERROR_NOT_SUPPORTED) {
         /* Memory of another API's, which CUDA takes as well (measured): as the descriptor says. */
         prop.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
@@ -192,8 +164,8 @@ static culv_result check_desc(const culv_device *device, culvi_import *how,
         return culvi_fail(voice, d->label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
                           "culv_vmm_import_desc.size is 0; "
                           "it is what culv_vmm_allocation_info::size of the exporter said");
-    culv_result result = culvi_import_check(device, how, &any);
-    if (result != CULV_OK) return result;
+    if (how->refused != NULL) return CULV_OK;
+    CULVI_TRY(culvi_import_check(device, how, &any));
     if (d->handle.name != NULL)
         return culvi_fail(
             voice, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
@@ -222,55 +194,11 @@ static culv_result check_made(culv_vmm_allocation *allocation)
         allocation->size, allocation->granularity);
 }
 
-culv_result culvi_vmm_import_bytes(culv_device *device, const culv_vmm_import_desc *d, void *bytes,
-                                   culv_vmm_allocation **out)
-{
-    culvi_scope scope;
-    if (d->size == 0)
-        return culvi_fail(&device->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
-                          "culv_vmm_import_desc.size is 0; "
-                          "it is what culv_vmm_allocation_info::size of the exporter said");
-    culv_vmm_allocation *allocation = culvi_vmm_allocation_new(device, d->label);
-    if (allocation == NULL) return CULV_ERROR_OUT_OF_MEMORY;
-    allocation->requested = allocation->size = d->size;
-    allocation->imported = true;
-    culv_result result = culvi_enter(device, &scope, d->label);
-    if (result == CULV_OK) {
-        result = find_owner(device, d, allocation);
-        CUresult r = CUDA_SUCCESS;
-        if (result == CULV_OK)
-            r = CULVI_CU(device, cuMemImportFromShareableHandle,
-                         (&allocation->handle, bytes, (CUmemAllocationHandleType)CULVI_FABRIC));
-        culvi_leave(device, &scope);
-        if (r != CUDA_SUCCESS)
-            result = culvi_fail_cuda(
-                device, d->label, r, "cuMemImportFromShareableHandle", CULV_REASON_HANDLE_REFUSED,
-                "the driver refused a fabric handle; its exporter must live, and this user needs "
-                "the same IMEX channel (culv_check_fabric())");
-    }
-    if (result != CULV_OK) {
-        culvi_vmm_allocation_unref(allocation);
-        return result;
-    }
-    culvi_mutex_lock(&device->lock);
-    device->counts.vmm_allocations++;
-    culvi_mutex_unlock(&device->lock);
-    culvi_device_ref(device);
-    result = check_made(allocation);
-    culvi_vmm_allocation_shared(allocation);
-    if (result == CULV_OK)
-        *out = allocation;
-    else
-        culv_vmm_allocation_destroy(&allocation);
-    return result;
-}
-
 /* `exported`: Culvert has just made the handle, and knows the size. */
 static culv_result import_read(culv_device *device, const culv_vmm_import_desc *d, bool exported,
                                culv_vmm_allocation **out)
 {
-    culvi_scope scope;
-    culv_result result = culvi_vmm_check_device(device, "culv_vmm_import");
+    CULVI_TRY(culvi_vmm_check_device(device, "culv_vmm_import"));
     culvi_import how = {.what = "allocation",
                         .call = "cuMemImportFromShareableHandle",
                         .field = "culv_vmm_import_desc.handle",
@@ -282,28 +210,21 @@ static culv_result import_read(culv_device *device, const culv_vmm_import_desc *
                         .lent = true,
                         .give = give,
                         .describe = describe};
-    if (result == CULV_OK)
-        result = exported ? culvi_import_trust(device, &how) : check_desc(device, &how, d);
-    if (result != CULV_OK) return result;
+    if (d->handle.type == CULV_HANDLE_FABRIC)
+        how.refused = "the driver refused a fabric handle; its exporter must live, and this user "
+                      "needs the same IMEX channel (culv_check_fabric())";
+    CULVI_TRY(exported ? culvi_import_trust(device, &how) : check_desc(device, &how, d));
     culv_vmm_allocation *allocation = culvi_vmm_allocation_new(device, d->label);
     if (allocation == NULL) return CULV_ERROR_OUT_OF_MEMORY;
     allocation->requested = allocation->size = d->size;
     allocation->imported = true;
-    result = culvi_enter(device, &scope, d->label);
-    if (result == CULV_OK) {
-        result = find_owner(device, d, allocation);
-        culvi_leave(device, &scope);
-    }
+    culv_result result;
+    CULVI_INSIDE(result, device, d->label, find_owner(device, d, allocation));
     if (result == CULV_OK) result = culvi_import_run(device, &how, allocation);
-    if (result != CULV_OK) {
-        culvi_vmm_allocation_unref(allocation);
-        return result;
-    }
+    CULVI_TRY_OR(result, culvi_vmm_allocation_unref(allocation));
     result = check_made(allocation);
-    if (result != CULV_OK) {
-        culv_vmm_allocation_destroy(&allocation);
-        return result;
-    }
+    if (result == CULV_OK && how.refused != NULL) result = culvi_vmm_check_fabric_size(allocation);
+    CULVI_TRY_OR(result, culv_vmm_allocation_destroy(&allocation));
     culvi_vmm_allocation_shared(allocation);
     *out = allocation;
     return CULV_OK;
@@ -320,14 +241,9 @@ culv_result culvi_vmm_import_exported(culv_device *device, const culv_vmm_import
 culv_result culv_vmm_import(culv_device *device, const culv_vmm_import_desc *desc,
                             culv_vmm_allocation **out)
 {
-    culv_vmm_import_desc d;
-    CULVI_REQUIRE(NULL, device);
-    CULVI_REQUIRE2(&device->voice, desc, out);
-    culv_result result =
-        culvi_desc_read(&device->voice, &d, sizeof d, desc, "culv_vmm_import_desc");
-    if (result != CULV_OK) return result;
-    return d.handle.type == CULV_HANDLE_FABRIC ? culvi_vmm_import_fabric(device, &d, out)
-                                               : import_read(device, &d, false, out);
+    CULVI_REQUIRE_WITH2(device, &device->voice, desc, out);
+    CULVI_READ(&device->voice, culv_vmm_import_desc, d, desc);
+    return import_read(device, &d, false, out);
 }
 
 culv_result culvi_vmm_find_exporter(culv_device *device, const char *label,
@@ -342,9 +258,8 @@ culv_result culvi_vmm_find_exporter(culv_device *device, const char *label,
     if (!device->caps.vmm || culvi_handle_number(handle->type, CULVI_USE_VMM) == 0 ||
         handle->name != NULL)
         return CULV_OK;
-    culv_result result = culvi_enter(device, &scope, label);
-    if (result != CULV_OK) return result;
-    result = culvi_handle_lend_for(&device->voice, label, handle, NULL, &duplicate);
+    CULVI_TRY(culvi_enter(device, &scope, label));
+    culv_result result = culvi_handle_lend_for(&device->voice, label, handle, NULL, &duplicate);
     if (result == CULV_OK) {
         const char *call = "cuMemImportFromShareableHandle";
         CUresult r = import_handle(device, &duplicate.handle, &found);
@@ -450,10 +365,7 @@ static culv_result retain(culv_vmm_allocation *allocation, CUdeviceptr address)
                             " lies on CUDA device %d; this device is %d '%s'",
                             (uint64_t)address, prop.location.id, (int)device->ordinal,
                             device->caps.name);
-    if (result != CULV_OK) {
-        culvi_vmm_release_handle(device, allocation->handle);
-        return result;
-    }
+    CULVI_TRY_OR(result, culvi_vmm_release_handle(device, allocation->handle));
     culvi_vmm_allocation_describe(allocation, &prop);
     allocation->requested = allocation->size = there.size;
     return CULV_OK;
@@ -461,25 +373,15 @@ static culv_result retain(culv_vmm_allocation *allocation, CUdeviceptr address)
 
 culv_result culvi_vmm_retain_at(culv_device *device, CUdeviceptr address, culv_vmm_allocation **out)
 {
-    culvi_scope scope;
     culv_vmm_allocation *allocation = culvi_vmm_allocation_new(device, NULL);
     if (allocation == NULL) return CULV_ERROR_OUT_OF_MEMORY;
-    culv_result result = culvi_enter(device, &scope, NULL);
-    if (result == CULV_OK) {
-        result = retain(allocation, address);
-        culvi_leave(device, &scope);
-    }
-    if (result != CULV_OK) {
-        culvi_vmm_allocation_unref(allocation);
-        return result;
-    }
+    culv_result result;
+    CULVI_INSIDE(result, device, NULL, retain(allocation, address));
+    CULVI_TRY_OR(result, culvi_vmm_allocation_unref(allocation));
     culvi_vmm_allocation_made(allocation);
-    result = culvi_vmm_least_granularity(device, allocation->kind, allocation->numa_node,
-                                         &allocation->granularity);
-    if (result != CULV_OK) {
-        culv_vmm_allocation_destroy(&allocation);
-        return result;
-    }
+    CULVI_TRY_OR(culvi_vmm_least_granularity(device, allocation->kind, allocation->numa_node,
+                                             &allocation->granularity),
+                 culv_vmm_allocation_destroy(&allocation));
     *out = allocation;
     return CULV_OK;
 }

@@ -7,15 +7,9 @@
  * that ran. */
 #include "culvert/vmm.h"
 
-#include "base/alloc.h"
 #include "base/handle.h"
-#include "cuda/context.h"
-#include "cuda/stream.h"
 #include "cuda/watch.h"
 #include "vmm/mapping.h"
-
-#include <inttypes.h>
-#include <stdatomic.h>
 
 enum { DEVICES = 64 };
 
@@ -47,12 +41,9 @@ static pool *find_pool(int device, bool make)
     }
     pool *there = atomic_load(&pools[device]);
     if (there != NULL || !make) return there;
-    pool *mine = culvi_alloc(sizeof *mine);
-    if (mine == NULL || !culvi_mutex_init(&mine->lock)) {
-        (void)culvi_fail_host_memory(NULL, NULL);
-        culvi_free(mine);
-        return NULL;
-    }
+    pool *mine = culvi_alloc_for(NULL, NULL, sizeof *mine);
+    if (mine == NULL) return NULL;
+    culvi_mutex_init(&mine->lock);
     if (culv_device_open_by_ordinal(device, NULL, &mine->device) != CULV_OK) goto destroy_lock;
     if (atomic_compare_exchange_strong(&pools[device], &there, mine)) return mine;
     culv_device_close(&mine->device); /* another thread was faster */
@@ -200,11 +191,8 @@ void *culv_torch_malloc(ptrdiff_t size, int device, CUstream stream)
     pool *p = find_pool(device, true);
     if (p == NULL) return NULL;
     (void)culv_device_collect(p->device); /* what earlier calls have left */
-    block *b = culvi_alloc(sizeof *b);
-    if (b == NULL) {
-        (void)culvi_fail_host_memory(NULL, NULL);
-        return NULL;
-    }
+    block *b = culvi_alloc_for(NULL, NULL, sizeof *b);
+    if (b == NULL) return NULL;
     if (map(p, (uint64_t)size, &b->range) != CULV_OK) {
         culvi_free(b);
         return NULL;
@@ -213,9 +201,7 @@ void *culv_torch_malloc(ptrdiff_t size, int device, CUstream stream)
     b->late.release = release_late;
     b->pointer = culv_vmm_range_pointer(b->range);
     void *pointer = (void *)(uintptr_t)b->pointer;
-    culvi_mutex_lock(&p->lock);
-    culvi_tree_add(&p->blocks, &b->node, b->pointer, 0);
-    culvi_mutex_unlock(&p->lock);
+    CULVI_LOCKED(&p->lock, culvi_tree_add(&p->blocks, &b->node, b->pointer, 0));
     return pointer;
 }
 

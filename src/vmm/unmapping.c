@@ -2,13 +2,8 @@
 /* Unmapping, at once and deferred. CUDA unmaps whole mappings alone, and cuMemUnmap does not wait
  * for work that uses what it takes away (measured), so that what is deferred needs an event of its
  * stream. */
-#include "base/alloc.h"
-#include "cuda/context.h"
-#include "cuda/retire.h"
 #include "culvert/vmm.h"
 #include "vmm/mapping.h"
-
-#include <inttypes.h>
 
 bool culvi_vmm_unmap_one(culvi_vmm_mapping *m, bool last_try, CUresult *code)
 {
@@ -97,13 +92,10 @@ culv_result culvi_vmm_wait_and_collect(culv_vmm_range *range, uint64_t offset, u
     culv_device *device = range->device;
     const span where = {offset, size};
     bool waiting = true;
-    culv_result result = culvi_vmm_check_span(range, offset, size, "culvi_vmm_wait_and_collect");
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_vmm_check_span(range, offset, size, "culvi_vmm_wait_and_collect"));
     for (int attempt = 0; attempt < 3 && waiting; attempt++) {
         culvi_wait_and_collect_for(device, range, touches, &where);
-        culvi_mutex_lock(&device->lock);
-        waiting = culvi_vmm_is_unmapping(range, offset, size);
-        culvi_mutex_unlock(&device->lock);
+        CULVI_LOCKED(&device->lock, waiting = culvi_vmm_is_unmapping(range, offset, size));
     }
     if (!waiting) return CULV_OK;
     return culvi_fail(&device->voice, range->label, CULV_ERROR_BUSY, CULV_REASON_MAPPED,
@@ -131,8 +123,7 @@ static culv_result choose(const culv_vmm_range *range, uint64_t offset, uint64_t
                           const char *call, culvi_vmm_mapping **first, size_t *count)
 {
     size_t live = 0;
-    culv_result result = culvi_vmm_check_span(range, offset, size, call);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_vmm_check_span(range, offset, size, call));
     *first = culvi_vmm_find(range, offset);
     *count = 0;
     for (const culvi_vmm_mapping *m = *first; m != NULL && m->offset < offset + size;

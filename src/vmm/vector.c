@@ -4,12 +4,7 @@
  * vector_shrink.c; the thread that commits ahead: vector_ahead.c. */
 #include "vmm/vector.h"
 
-#include "base/alloc.h"
-#include "base/attempt.h"
-#include "base/desc.h"
 #include "base/handle.h"
-
-#include <inttypes.h>
 
 bool culvi_vector_take(culv_vector *v, uint64_t unless_committed)
 {
@@ -72,9 +67,8 @@ static culv_result read_desc(culv_vector *v, const culv_vector_desc *d)
     v->chunk.handle_types = d->handle_types;
     if (d->space != NULL) v->chunk.handle_types |= UINT32_C(1) << CULVI_HANDLE_OPAQUE;
     v->chunk.usage = d->usage;
-    culv_result result = culv_vmm_get_granularity(device, &v->chunk, &v->granularity);
-    if (result == CULV_OK) result = check_sizes(v, d);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culv_vmm_get_granularity(device, &v->chunk, &v->granularity));
+    CULVI_TRY(check_sizes(v, d));
     v->min_chunk = d->min_chunk != 0 ? culvi_vector_round(v, d->min_chunk) : v->granularity;
     v->max_chunk = d->max_chunk != 0 ? d->max_chunk / v->granularity * v->granularity : UINT64_MAX;
     if (v->min_chunk > v->max_chunk) v->min_chunk = v->max_chunk;
@@ -166,10 +160,12 @@ void culvi_vector_free_all(culv_vector *v, bool unmap)
 
 culv_result culvi_vector_new(culv_device *device, const culv_vector_desc *d, culv_vector **out)
 {
-    culv_vector *v = culvi_alloc(sizeof *v);
-    if (v == NULL) return culvi_fail_host_memory(&device->voice, d->label);
-    if (!culvi_mutex_init(&v->lock)) goto free_vector;
-    if (!culvi_condition_init(&v->changed)) goto destroy_lock;
+    CULVI_NEW(culv_vector, v, &device->voice, d->label);
+    if (!culvi_condition_init(&v->changed)) {
+        culvi_free(v);
+        return culvi_fail_host_memory(&device->voice, d->label);
+    }
+    culvi_mutex_init(&v->lock);
     v->device = device;
     culvi_vector_ref(v);
     culvi_device_ref(device);
@@ -179,12 +175,6 @@ culv_result culvi_vector_new(culv_device *device, const culv_vector_desc *d, cul
     else
         culvi_vector_free_all(v, true);
     return result;
-
-destroy_lock:
-    culvi_mutex_destroy(&v->lock);
-free_vector:
-    culvi_free(v);
-    return culvi_fail_host_memory(&device->voice, d->label);
 }
 
 culv_result culvi_vector_check_own(const culv_vector *v, const char *call)
@@ -198,19 +188,13 @@ culv_result culvi_vector_check_own(const culv_vector *v, const char *call)
 
 culv_result culv_vector_create(culv_device *device, const culv_vector_desc *desc, culv_vector **out)
 {
-    culv_vector_desc d;
     culv_vector *v = NULL;
-    CULVI_REQUIRE(NULL, device);
-    CULVI_REQUIRE(&device->voice, out);
-    culv_result result = culvi_desc_read(&device->voice, &d, sizeof d, desc, "culv_vector_desc");
-    if (result == CULV_OK) result = culvi_vector_new(device, &d, &v);
-    if (result != CULV_OK) return result;
-    result = begin(v, &d);
+    CULVI_REQUIRE_WITH(device, &device->voice, out);
+    CULVI_READ(&device->voice, culv_vector_desc, d, desc);
+    CULVI_TRY(culvi_vector_new(device, &d, &v));
+    culv_result result = begin(v, &d);
     if (result == CULV_OK) result = culvi_vector_ahead_start(v);
-    if (result != CULV_OK) {
-        culvi_vector_free_all(v, true);
-        return result;
-    }
+    CULVI_TRY_OR(result, culvi_vector_free_all(v, true));
     log_it(v, "made");
     *out = v;
     return CULV_OK;
@@ -246,9 +230,7 @@ static void unmap_after(culv_vector *v, CUstream last_use)
 
 void culv_vector_destroy(culv_vector **vector, const CUstream *last_use)
 {
-    if (vector == NULL || *vector == NULL) return;
-    culv_vector *v = *vector;
-    *vector = NULL;
+    CULVI_TAKE(culv_vector, v, vector);
     if (!culvi_vector_ahead_stop(v)) return;
     log_it(v, "destroyed"); /* before it may be another thread's, which may free it */
     if (culvi_vector_leave_to_pins(v)) return;
@@ -267,8 +249,7 @@ CULVI_GETTER(uint64_t, culv_vector_generation, culv_vector, atomic_load(&self->g
 culv_result culv_vector_get_parts(const culv_vector *vector, culv_part *parts, size_t capacity,
                                   size_t *count, uint64_t *generation)
 {
-    CULVI_REQUIRE(NULL, vector);
-    CULVI_REQUIRE(&vector->device->voice, count);
+    CULVI_REQUIRE_WITH(vector, &vector->device->voice, count);
     if (capacity > 0) CULVI_REQUIRE(&vector->device->voice, parts);
     culv_vector *v = (culv_vector *)vector; /* its lock */
     culvi_mutex_lock(&v->lock);
@@ -282,10 +263,8 @@ culv_result culv_vector_get_parts(const culv_vector *vector, culv_part *parts, s
 
 culv_result culv_vector_get_stats(const culv_vector *vector, culv_vector_stats *out)
 {
-    CULVI_REQUIRE(NULL, vector);
-    CULVI_REQUIRE(&vector->device->voice, out);
-    culv_result result = culvi_struct_check(&vector->device->voice, out, "culv_vector_stats");
-    if (result != CULV_OK) return result;
+    CULVI_REQUIRE_WITH(vector, &vector->device->voice, out);
+    CULVI_TRY(culvi_struct_check(&vector->device->voice, out, "culv_vector_stats"));
     culv_vector *v = (culv_vector *)vector; /* its lock */
     culvi_mutex_lock(&v->lock);
     culv_vector_stats s = v->stats;

@@ -4,11 +4,7 @@
 #ifndef CULVI_VECTOR_H_
 #define CULVI_VECTOR_H_
 
-#include "culvert/vector.h"
-
-#include "vmm/access.h"
 #include "vmm/mapping.h"
-#include "vmm/range.h"
 #include "vmm/space.h"
 
 /* A reserved range of an address space. No chunk lies in two of them, because nothing promises that

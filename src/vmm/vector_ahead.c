@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The thread of a vector that commits ahead, so that growing only publishes. It never moves the
  * vector, and never waits for a stream. */
-#include "base/attempt.h"
 #include "vmm/vector.h"
 
 /* Bytes that are missing beyond the size. */
@@ -43,9 +42,7 @@ static bool fill(culv_vector *v)
         result = culvi_vector_commit(v, least, room, 0, false, &before);
     }
     if (result != CULV_OK) return false;
-    culvi_mutex_lock(&v->lock);
-    v->stats.ahead_commits += v->num_chunks - chunks;
-    culvi_mutex_unlock(&v->lock);
+    CULVI_LOCKED(&v->lock, v->stats.ahead_commits += v->num_chunks - chunks);
     return true;
 }
 
@@ -78,9 +75,8 @@ static void run(void *user)
 void culvi_vector_ahead_wake(culv_vector *v)
 {
     if (v->ahead == 0 || !atomic_load(&v->asleep) || !is_wanted(v)) return;
-    culvi_mutex_lock(&v->lock);
-    if (atomic_exchange(&v->asleep, false)) culvi_condition_wake_all(&v->changed);
-    culvi_mutex_unlock(&v->lock);
+    CULVI_LOCKED(&v->lock,
+                 if (atomic_exchange(&v->asleep, false)) culvi_condition_wake_all(&v->changed));
 }
 
 culv_result culvi_vector_ahead_start(culv_vector *v)

@@ -2,11 +2,7 @@
 /* A change of a vector, as one transaction that reads from top to bottom: addresses, memory,
  * mappings, then publish(); an error on the way undoes all of it. Nobody sees anything of it before
  * publish(). The vector is busy meanwhile. */
-#include "base/alloc.h"
-#include "base/attempt.h"
 #include "vmm/vector.h"
-
-#include <inttypes.h>
 
 typedef struct change {
     culv_vector *v;
@@ -31,8 +27,7 @@ static void begin(change *c, culv_vector *v)
 static culv_result extend(change *c, uint64_t end)
 {
     culvi_vector_segment *segment = NULL;
-    culv_result result = culvi_vector_space_extend(c->v, c->top, c->reserved, end, &segment);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_vector_space_extend(c->v, c->top, c->reserved, end, &segment));
     c->top = segment;
     c->reserved = segment->offset + segment->size;
     return CULV_OK;
@@ -41,8 +36,7 @@ static culv_result extend(change *c, uint64_t end)
 /* One new range for all of it. */
 static culv_result move(change *c, uint64_t size)
 {
-    culv_result result = culvi_vector_space_create(c->v, size, &c->fresh);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_vector_space_create(c->v, size, &c->fresh));
     c->top = c->fresh->top;
     c->reserved = c->fresh->reserved;
     return CULV_OK;

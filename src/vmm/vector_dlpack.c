@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Tensors of a vector. A tensor pins the address that it was made of: the vector grows and moves as
  * before, but what the tensor covers stays where it is. */
-#include "base/alloc.h"
-#include "base/list.h"
-#include "core/dlpack.h"
+#include "base/tree.h"
+#include "core/memory.h"
 #include "vmm/vector.h"
 
 bool culvi_vector_is_pinned(culv_vector *v, CUdeviceptr base, uint64_t offset)
@@ -27,13 +26,6 @@ culv_result culvi_vector_fail_pinned(const culv_vector *v, const char *call)
 static void free_orphan(culvi_late *late)
 {
     culvi_vector_free_all(CULVI_CONTAINER(late, culv_vector, late), true);
-}
-
-/* Unmapping does not wait, and who used the tensors in which streams is not known. */
-static void release_orphan(culv_vector *v)
-{
-    v->late.release = free_orphan;
-    culvi_release_late(v->device, &v->late, "vector", v->label, culv_vector_committed(v));
 }
 
 bool culvi_vector_leave_to_pins(culv_vector *v)
@@ -67,7 +59,11 @@ static void give_up_pin(void *owner)
     const bool last = v->pins == NULL && v->orphan;
     culvi_mutex_unlock(&v->lock);
     culvi_free(pin);
-    if (last) release_orphan(v);
+    if (last) {
+        /* Unmapping does not wait, and who used the tensors in which streams is not known. */
+        v->late.release = free_orphan;
+        culvi_release_late(v->device, &v->late, "vector", v->label, culv_vector_committed(v));
+    }
     culvi_vector_unref(v);
 }
 
@@ -79,8 +75,7 @@ culv_result culv_vector_get_dlpack(culv_vector *vector, const culv_dlpack_desc *
     culv_device *device = v->device;
     CULVI_REQUIRE(&device->voice, out);
     culvi_late_prepare(device);
-    culvi_vector_pin *pin = culvi_alloc(sizeof *pin);
-    if (pin == NULL) return culvi_fail_host_memory(&device->voice, v->label);
+    CULVI_NEW(culvi_vector_pin, pin, &device->voice, v->label);
     culvi_mutex_lock(&v->lock);
     pin->vector = v;
     pin->end = atomic_load(&v->size);

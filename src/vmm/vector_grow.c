@@ -2,8 +2,6 @@
 /* Growing a vector: the calls, and how much a grow takes. How it takes it: vector_change.c. */
 #include "vmm/vector.h"
 
-#include <inttypes.h>
-
 uint64_t culvi_vector_policy(const culv_vector *v, uint64_t need)
 {
     const uint64_t committed = atomic_load(&v->committed);
@@ -43,8 +41,7 @@ static void publish_size(culv_vector *v, uint64_t size)
 static culv_result check(const culv_vector *v, uint64_t size, const char *call)
 {
     if (v == NULL) return culvi_fail_null(NULL, call, "vector");
-    culv_result result = culvi_vector_check_own(v, call);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_vector_check_own(v, call));
     if (size > UINT64_MAX - v->granularity)
         return culvi_fail(&v->device->voice, v->label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
                           "%s: %" PRIu64
@@ -66,8 +63,7 @@ static culv_result leave(culv_vector *v, culv_result result, CUdeviceptr before)
 culv_result culv_vector_grow(culv_vector *vector, uint64_t size)
 {
     CUdeviceptr before = 0;
-    culv_result result = check(vector, size, "culv_vector_grow");
-    if (result != CULV_OK) return result;
+    CULVI_TRY(check(vector, size, "culv_vector_grow"));
     if (size <= atomic_load(&vector->committed)) {
         publish_size(vector, size);
         return CULV_OK;
@@ -77,12 +73,10 @@ culv_result culv_vector_grow(culv_vector *vector, uint64_t size)
         return CULV_OK;
     }
     if (vector->ahead != 0) {
-        culvi_mutex_lock(&vector->lock);
-        vector->stats.ahead_misses++;
-        culvi_mutex_unlock(&vector->lock);
+        CULVI_LOCKED(&vector->lock, vector->stats.ahead_misses++);
     }
     const uint64_t need = culvi_vector_round(vector, size) - atomic_load(&vector->committed);
-    result =
+    culv_result result =
         culvi_vector_commit(vector, need, culvi_vector_policy(vector, need), size, true, &before);
     return leave(vector, result, before);
 }
@@ -90,15 +84,14 @@ culv_result culv_vector_grow(culv_vector *vector, uint64_t size)
 culv_result culv_vector_reserve(culv_vector *vector, uint64_t size)
 {
     CUdeviceptr before = 0;
-    culv_result result = check(vector, size, "culv_vector_reserve");
-    if (result != CULV_OK) return result;
+    CULVI_TRY(check(vector, size, "culv_vector_reserve"));
     (void)culvi_vector_take(vector, UINT64_MAX);
     if (size <= vector->space->reserved) {
         culvi_vector_give(vector);
         return CULV_OK;
     }
     size = culvi_vector_round(vector, size);
-    result = culvi_vector_change(
+    culv_result result = culvi_vector_change(
         vector, &(culvi_vector_plan){.addresses = size, .addresses_wish = size, .may_move = true},
         &before);
     return leave(vector, result, before);

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What a vector gives back: chunks, old addresses, and itself. */
-#include "base/attempt.h"
 #include "vmm/vector.h"
-
-#include <inttypes.h>
 
 /* The first chunk that lies wholly beyond an offset. */
 static size_t first_beyond(const culv_vector *v, uint64_t offset)
@@ -101,9 +98,7 @@ culv_result culv_vector_retire(culv_vector *vector, CUdeviceptr before, CUstream
                      : culvi_vector_unmap_after(space, 0, last_use, "culv_vector_retire");
         if (result != CULV_OK) break; /* it stays, and can be retired again */
         *link = space->next;
-        culvi_mutex_lock(&v->lock);
-        v->stats.retiring--;
-        culvi_mutex_unlock(&v->lock);
+        CULVI_LOCKED(&v->lock, v->stats.retiring--);
         culvi_vector_space_free(space, false);
     }
     culvi_vector_give(v);

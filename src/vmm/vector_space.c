@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The addresses of a vector: spaces, and the reserved ranges that they are made of. A grow takes
  * addresses from here (vector_change.c), a shrink gives mappings back here (vector_shrink.c). */
-#include "base/alloc.h"
 #include "vmm/vector.h"
 
 culvi_vector_segment *culvi_vector_segment_at(culvi_vector_segment *top, uint64_t offset)
@@ -19,20 +18,16 @@ static culv_result make_segment(culv_vector *v, CUdeviceptr at, uint64_t offset,
                                 culvi_vector_segment **out)
 {
     culv_vmm_range_desc d = culv_vmm_range_desc_init();
-    culvi_vector_segment *segment = culvi_alloc(sizeof *segment);
-    if (segment == NULL) return culvi_fail_host_memory(&v->device->voice, v->label);
+    CULVI_NEW(culvi_vector_segment, segment, &v->device->voice, v->label);
     d.size = size;
     d.alignment = v->granularity;
     d.address = at;
     d.fixed_address = at != 0;
     d.label = v->label;
-    culv_result result = v->home != NULL ? v->home->api->claim(v->home, v->label, size, size,
-                                                               &segment->start, &segment->size)
-                                         : culv_vmm_range_create(v->device, &d, &segment->range);
-    if (result != CULV_OK) {
-        culvi_free(segment);
-        return result;
-    }
+    CULVI_TRY_OR(v->home != NULL ? v->home->api->claim(v->home, v->label, size, size,
+                                                       &segment->start, &segment->size)
+                                 : culv_vmm_range_create(v->device, &d, &segment->range),
+                 culvi_free(segment));
     segment->home = v->home;
     segment->offset = offset;
     if (v->home != NULL)
@@ -59,13 +54,8 @@ culv_result culvi_vector_space_extend(culv_vector *v, culvi_vector_segment *top,
 culv_result culvi_vector_space_create(culv_vector *v, uint64_t size, culvi_vector_space **out)
 {
     culvi_vector_segment *segment = NULL;
-    culvi_vector_space *space = culvi_alloc(sizeof *space);
-    if (space == NULL) return culvi_fail_host_memory(&v->device->voice, v->label);
-    culv_result result = make_segment(v, 0, 0, size, &segment);
-    if (result != CULV_OK) {
-        culvi_free(space);
-        return result;
-    }
+    CULVI_NEW(culvi_vector_space, space, &v->device->voice, v->label);
+    CULVI_TRY_OR(make_segment(v, 0, 0, size, &segment), culvi_free(space));
     space->base = culv_vmm_range_pointer(segment->range) + segment->start;
     space->reserved = segment->size;
     space->top = segment;
@@ -109,8 +99,7 @@ culv_result culvi_vector_unmap_after(culvi_vector_space *space, uint64_t from, C
         if (s->offset >= space->mapped) continue;
         const uint64_t begin = from > s->offset ? from : s->offset;
         const uint64_t place = s->start + begin - s->offset, size = space->mapped - begin;
-        culv_result result = culvi_vmm_unmap_after(s->range, place, size, last_use, call);
-        if (result != CULV_OK) return result;
+        CULVI_TRY(culvi_vmm_unmap_after(s->range, place, size, last_use, call));
         if (s->home != NULL) s->home->api->hide(s->home, place, size, false);
         space->mapped = begin;
     }

@@ -2,14 +2,8 @@
 /* Adopted memory in Vulkan: a buffer on each chunk, which all views share, or one sparse buffer. */
 #include "culvert/vulkan_vmm.h"
 
-#include "base/alloc.h"
-#include "base/attempt.h"
-#include "base/desc.h"
-#include "vmm/adopt.h"
-#include "vulkan/vk_trace.h"
-#include "vulkan/vk_vmm.h"
-
-#include <inttypes.h>
+#include "vmm/share.h"
+#include "vulkan/vk_export.h"
 
 /* What a VkDevice has of a chunk, once for each usage. In the attachment's tree, by chunk and use;
  * guarded by its lock. */
@@ -48,8 +42,7 @@ static culv_result fill(const culv_vk_adopted *view, uint32_t type_bits, part *p
 {
     culv_vk_device *vk = view->vk;
     culv_vmm_allocation *allocation = p->chunk->allocation;
-    culv_result result = culvi_vk_vmm_check(vk, view->label, allocation);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_vk_vmm_check(vk, view->label, allocation));
     if (p->sparse) {
         culv_vk_memory_from_handle_desc d = culv_vk_memory_from_handle_desc_init();
         d.memory_type_bits = type_bits;
@@ -57,10 +50,9 @@ static culv_result fill(const culv_vk_adopted *view, uint32_t type_bits, part *p
         d.label = view->label;
         return culvi_vk_vmm_import(vk, allocation, &d, &p->memory);
     }
-    result = create_buffer(view, p->chunk->size, 0, &p->buffer);
-    if (result != CULV_OK) return result;
-    result = culvi_vk_vmm_bind_buffer(vk, view->label, p->buffer, allocation, 0,
-                                      culvi_vk_allocate_flags(view->usage), &p->memory);
+    CULVI_TRY(create_buffer(view, p->chunk->size, 0, &p->buffer));
+    culv_result result = culvi_vk_vmm_bind_buffer(vk, view->label, p->buffer, allocation, 0,
+                                                  culvi_vk_allocate_flags(view->usage), &p->memory);
     if (result != CULV_OK)
         CULVI_VK_DO(vk, vkDestroyBuffer, (vk->vk_device, p->buffer, vk->callbacks));
     return result;
@@ -80,16 +72,11 @@ static culv_result take_part(const culv_vk_adopted *view, culvi_adopted_chunk *c
         *out = there;
         return CULV_OK;
     }
-    part *made = culvi_alloc(sizeof *made);
-    if (made == NULL) return culvi_fail_host_memory(vk->voice, view->label);
+    CULVI_NEW(part, made, vk->voice, view->label);
     made->chunk = chunk;
     made->refs = 1;
     made->sparse = sparse;
-    const culv_result result = fill(view, type_bits, made);
-    if (result != CULV_OK) {
-        culvi_free(made);
-        return result;
-    }
+    CULVI_TRY_OR(fill(view, type_bits, made), culvi_free(made));
     culvi_adopted_chunk_ref(chunk);
     culvi_tree_add(&vk->adopted, &made->node, of, use);
     *out = made;
@@ -110,19 +97,16 @@ static void give_part(culv_vk_device *vk, part *p)
 
 /* Views ---------------------------------------------------------------------------------------- */
 
-static uint64_t all_chunks(const culv_vmm_adopted *adopted)
-{
-    const culvi_adopted_chunk *last = adopted->chunks[adopted->count - 1];
-    return last->base + last->size - adopted->chunks[0]->base;
-}
-
 /* One sparse buffer, where the device allows it. */
 static void try_sparse(culv_vk_adopted *view, const culv_vmm_adopted *adopted, uint32_t *type_bits)
 {
     culv_vk_device *vk = view->vk;
     const culv_error error = culvi_thread_state()->error;
+    const culvi_adopted_chunk *first = adopted->chunks[0],
+                              *last = adopted->chunks[adopted->count - 1];
     const VkBufferCreateInfo info = {CULVI_STYPE(BUFFER_CREATE_INFO), .flags = CULVI_VK_SPARSE,
-                                     .size = all_chunks(adopted), .usage = view->usage};
+                                     .size = last->base + last->size - first->base,
+                                     .usage = view->usage};
     VkDeviceSize alignment;
     culvi_attempt_begin();
     culv_result result = culvi_vk_check_sparse(vk, view->label, &info);
@@ -141,8 +125,7 @@ static void try_sparse(culv_vk_adopted *view, const culv_vmm_adopted *adopted, u
 
 static culv_result bind(const culv_vk_adopted *view)
 {
-    VkSparseMemoryBind *binds = culvi_alloc(view->count * sizeof *binds);
-    if (binds == NULL) return culvi_fail_host_memory(view->vk->voice, view->label);
+    CULVI_NEW_LIST(VkSparseMemoryBind, binds, view->count, view->vk->voice, view->label);
     for (size_t i = 0; i < view->count; i++)
         binds[i] = (VkSparseMemoryBind){.resourceOffset = view->parts[i]->chunk->base -
                                                           view->parts[0]->chunk->base,
@@ -178,11 +161,8 @@ static culv_result check_usage(culv_vk_device *vk, const culv_vk_adopted *view)
 culv_result culv_vk_adopted_create(culv_vk_device *vk, culv_vmm_adopted *adopted,
                                    const culv_vk_adopted_desc *desc, culv_vk_adopted **out)
 {
-    culv_vk_adopted_desc d;
-    CULVI_REQUIRE(NULL, vk);
-    CULVI_REQUIRE3(vk->voice, adopted, desc, out);
-    culv_result result = culvi_desc_read(vk->voice, &d, sizeof d, desc, "culv_vk_adopted_desc");
-    if (result != CULV_OK) return result;
+    CULVI_REQUIRE_WITH3(vk, vk->voice, adopted, desc, out);
+    CULVI_READ(vk->voice, culv_vk_adopted_desc, d, desc);
     if (d.usage == 0)
         return culvi_fail(vk->voice, d.label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                           "culv_vk_adopted_desc.usage is 0; say what Vulkan does with the buffers, "
@@ -196,7 +176,7 @@ culv_result culv_vk_adopted_create(culv_vk_device *vk, culv_vmm_adopted *adopted
     view->offset = adopted->offset;
     view->size = adopted->size;
     uint32_t type_bits = 0;
-    result = check_usage(vk, view);
+    culv_result result = check_usage(vk, view);
     if (result == CULV_OK && d.sparse_queue != VK_NULL_HANDLE && adopted->count > 1)
         try_sparse(view, adopted, &type_bits);
     culvi_mutex_lock(&vk->adopted_lock);
@@ -206,12 +186,8 @@ culv_result culv_vk_adopted_create(culv_vk_device *vk, culv_vmm_adopted *adopted
     }
     culvi_mutex_unlock(&vk->adopted_lock);
     if (result == CULV_OK && view->sparse != VK_NULL_HANDLE) result = bind(view);
-    if (result != CULV_OK) {
-        release(view);
-        return result;
-    }
-    culvi_graphics_ref(&vk->base);
-    culvi_graphics_count_created(&vk->base, true);
+    CULVI_TRY_OR(result, release(view));
+    culvi_graphics_object_made(&vk->base);
     culvi_log_object(vk->voice, "made", "view of adopted memory", view->label, view->size);
     *out = view;
     return CULV_OK;
@@ -219,21 +195,17 @@ culv_result culv_vk_adopted_create(culv_vk_device *vk, culv_vmm_adopted *adopted
 
 void culv_vk_adopted_destroy(culv_vk_adopted **view)
 {
-    if (view == NULL || *view == NULL) return;
-    culv_vk_adopted *mine = *view;
+    CULVI_TAKE(culv_vk_adopted, mine, view);
     culv_vk_device *vk = mine->vk;
-    *view = NULL;
     culvi_log_object(vk->voice, "destroyed", "view of adopted memory", mine->label, mine->size);
     release(mine);
-    culvi_graphics_count_created(&vk->base, false);
-    culvi_graphics_unref(&vk->base);
+    culvi_graphics_object_gone(&vk->base);
 }
 
 culv_result culv_vk_adopted_get_parts(const culv_vk_adopted *view, culv_part *parts,
                                       size_t capacity, size_t *count)
 {
-    CULVI_REQUIRE(NULL, view);
-    CULVI_REQUIRE(view->vk->voice, count);
+    CULVI_REQUIRE_WITH(view, view->vk->voice, count);
     if (capacity > 0) CULVI_REQUIRE(view->vk->voice, parts);
     const bool sparse = view->sparse != VK_NULL_HANDLE;
     if (sparse && capacity > 0)

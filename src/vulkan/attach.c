@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* culv_vk_device: the caller's VkDevice, attached. */
-#include "base/alloc.h"
-#include "base/desc.h"
-#include "graphics/lost.h"
+#include "graphics/graphics_ring.h"
 #include "vulkan/vk_resource.h"
-#include "vulkan/vk_trace.h"
 
 #include <stdio.h>
-#include <string.h>
 
 /* The members of culvi_vk_table, one after another, each behind whether it is required. */
 #define REQUIRED "!"
@@ -98,13 +94,12 @@ static culv_result check_extensions(culv_vk_device *vk, const culvi_voice *voice
                                                                : NULL;
     if (extension == NULL || vk->how.fallback != 0) return CULV_OK;
     if (c->has_external_memory && !c->has_external_semaphore && vk->base.device->caps.is_software) {
-        char hint[1024];
-        culvi_text text = {hint, sizeof hint, 0};
-        culvi_vk_add_layer_hint(&text);
+        CULVI_TEXT(hint, 1024);
+        culvi_vk_add_layer_hint(&hint);
         return culvi_fail(
             voice, vk->base.label, CULV_ERROR_INVALID, CULV_REASON_LAYER_MISSING,
             "the VkInstance of '%s' was created without the layer %s, which gives software Vulkan exportable timelines; %s. Then enable the device extension %s too",
-            vk->base.name, culvi_vk_soft_layer, hint, extension);
+            vk->base.name, culvi_vk_soft_layer, hint.data, extension);
     }
     return culvi_fail(voice, vk->base.label, CULV_ERROR_INVALID, CULV_REASON_EXTENSION_MISSING,
                       "the VkDevice of '%s' was created without the extension %s; "
@@ -117,10 +112,8 @@ static culv_result check_extensions(culv_vk_device *vk, const culvi_voice *voice
 static culv_result check_identity(culv_vk_device *vk, const culvi_voice *voice,
                                   const culv_vk_device_desc *d, const culv_vk_candidate *c)
 {
-    culv_result result = culvi_vk_check_versions(voice, vk->base.label, c, d->api_version);
-    if (result == CULV_OK)
-        result = culvi_graphics_identify(&vk->base, d->fallback, d->allow_other_gpu != 0);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_vk_check_versions(voice, vk->base.label, c, d->api_version));
+    CULVI_TRY(culvi_graphics_identify(&vk->base, d->fallback, d->allow_other_gpu != 0));
     if (d->num_physical_devices > 1 || (d->num_physical_devices == 0 && c->group_size > 1))
         return culvi_fail(
             voice, vk->base.label, CULV_ERROR_INVALID, CULV_REASON_DEVICE_GROUP,
@@ -131,28 +124,35 @@ static culv_result check_identity(culv_vk_device *vk, const culvi_voice *voice,
     return CULV_OK;
 }
 
+/* What the VkDevice is and has. */
+static culv_result look(culv_vk_device *vk, const culv_vk_device_desc *d)
+{
+    const culvi_voice *voice = vk->voice;
+    culv_vk_candidate c;
+    CULVI_TRY(culvi_vk_instance_load(voice, d->get_instance_proc_addr, d->instance, &vk->instance));
+    CULVI_TRY(culvi_vk_examine(voice, &vk->instance, d->physical_device, &c));
+    snprintf(vk->base.name, sizeof vk->base.name, "%s", c.name);
+    vk->base.uuid = c.uuid;
+    vk->base.luid = c.luid;
+    vk->base.node_mask = c.node_mask;
+    CULVI_TRY(check_identity(vk, voice, d, &c));
+    const uint32_t version = d->api_version != 0 ? d->api_version : VK_API_VERSION_1_1;
+    CULVI_TRY(load_device(vk, voice, version < c.api_version ? version : c.api_version));
+    return check_extensions(vk, voice, &c);
+}
+
 culv_result culv_vk_attach(culv_device *device, const culv_vk_device_desc *desc,
                            culv_vk_device **out)
 {
-    culv_vk_device_desc d;
-    culv_vk_candidate candidate;
-    CULVI_REQUIRE(NULL, device);
-    CULVI_REQUIRE2(&device->voice, desc, out);
+    CULVI_REQUIRE_WITH2(device, &device->voice, desc, out);
     const culvi_voice *voice = &device->voice;
-    culv_result result = culvi_desc_read(voice, &d, sizeof d, desc, "culv_vk_device_desc");
-    if (result != CULV_OK) return result;
-    result = culvi_check_fallback(voice, d.label, "culv_vk_device_desc", d.fallback);
-    if (result != CULV_OK) return result;
-    const char *missing = d.get_instance_proc_addr == NULL ? "get_instance_proc_addr"
-                          : d.instance == NULL             ? "instance"
-                          : d.physical_device == NULL      ? "physical_device"
-                          : d.device == NULL               ? "device"
-                                                           : NULL;
-    if (missing != NULL)
-        return culvi_fail(voice, d.label, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
-                          "culv_vk_device_desc.%s is NULL", missing);
-    culv_vk_device *vk = culvi_alloc(sizeof *vk);
-    if (vk == NULL) return culvi_fail_host_memory(voice, d.label);
+    CULVI_READ(voice, culv_vk_device_desc, d, desc);
+    CULVI_TRY(culvi_check_fallback(voice, d.label, "culv_vk_device_desc", d.fallback));
+    CULVI_REQUIRE_FIELD(voice, culv_vk_device_desc, d, get_instance_proc_addr);
+    CULVI_REQUIRE_FIELD(voice, culv_vk_device_desc, d, instance);
+    CULVI_REQUIRE_FIELD(voice, culv_vk_device_desc, d, physical_device);
+    CULVI_REQUIRE_FIELD(voice, culv_vk_device_desc, d, device);
+    CULVI_NEW(culv_vk_device, vk, voice, d.label);
     culvi_graphics_init(&vk->base, &culvi_vk_api, device, d.label);
     vk->voice = voice;
     vk->physical_device = d.physical_device;
@@ -163,36 +163,13 @@ culv_result culv_vk_attach(culv_device *device, const culv_vk_device_desc *desc,
         vk->allocation = *d.allocation_callbacks;
         vk->how.allocation_callbacks = vk->callbacks = &vk->allocation;
     }
-    result = culvi_vk_instance_load(voice, d.get_instance_proc_addr, d.instance, &vk->instance);
-    if (result == CULV_OK)
-        result = culvi_vk_examine(voice, &vk->instance, d.physical_device, &candidate);
-    if (result != CULV_OK) goto free_vk;
-    snprintf(vk->base.name, sizeof vk->base.name, "%s", candidate.name);
-    vk->base.uuid = candidate.uuid;
-    vk->base.luid = candidate.luid;
-    vk->base.node_mask = candidate.node_mask;
-    result = check_identity(vk, voice, &d, &candidate);
-    uint32_t api_version = d.api_version != 0 ? d.api_version : VK_API_VERSION_1_1;
-    if (api_version > candidate.api_version) api_version = candidate.api_version;
-    if (result == CULV_OK) result = load_device(vk, voice, api_version);
-    if (result == CULV_OK) result = check_extensions(vk, voice, &candidate);
-    if (result == CULV_OK && !culvi_mutex_init(&vk->known.lock))
-        result = culvi_fail_host_memory(voice, d.label);
-    if (result != CULV_OK) goto free_vk;
-    if (!culvi_mutex_init(&vk->adopted_lock)) {
-        result = culvi_fail_host_memory(voice, d.label);
-        goto destroy_known_lock;
-    }
+    CULVI_TRY_OR(look(vk, &d), culvi_free(vk));
+    culvi_mutex_init(&vk->known.lock);
+    culvi_mutex_init(&vk->adopted_lock);
     ask_physical_device(vk);
     culvi_graphics_attached(&vk->base);
     *out = vk;
     return CULV_OK;
-
-destroy_known_lock:
-    culvi_mutex_destroy(&vk->known.lock);
-free_vk:
-    culvi_free(vk);
-    return result;
 }
 
 static void free_attachment(culvi_graphics *graphics)
@@ -208,9 +185,9 @@ static culv_result attach_again(culvi_graphics *graphics, culv_device *device, c
 {
     const culv_vk_device *vk = culvi_vk_of(graphics);
     culv_vk_device *again = NULL;
-    culv_result result = culv_vk_attach(device, &vk->how, &again);
-    if (result == CULV_OK) *out = &again->base;
-    return result;
+    CULVI_TRY(culv_vk_attach(device, &vk->how, &again));
+    *out = &again->base;
+    return CULV_OK;
 }
 
 static culv_result check_exports(const culvi_graphics *graphics, const char *label, bool semaphores)
@@ -311,8 +288,6 @@ culv_result culv_vk_device_lost(culv_vk_device *vk)
 
 void culv_vk_detach(culv_vk_device **vk)
 {
-    if (vk == NULL || *vk == NULL) return;
-    culv_vk_device *mine = *vk;
-    *vk = NULL;
+    CULVI_TAKE(culv_vk_device, mine, vk);
     culvi_graphics_unref(&mine->base);
 }

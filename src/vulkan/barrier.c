@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Queue-family barriers between a Vulkan queue and CUDA, as plain structs. */
-#include "base/desc.h"
-#include "cuda/format.h"
 #include "culvert/vulkan_kernel.h"
 #include "vulkan/vk.h"
-
-#include <inttypes.h>
 
 /* What each use means. Shader uses have the stage ALL_COMMANDS, since the queue is not known: a
  * compute queue has no fragment stage. Only flags that Vulkan 1.0's form has too, so that both
@@ -142,8 +138,7 @@ static culv_result check(const request *r, culv_vk_direction direction)
  * after the wait whatever stage that names. */
 static culv_result plan(const request *r, culv_vk_direction direction, scopes *out)
 {
-    culv_result result = check(r, direction);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(check(r, direction));
     const use_row *use = &uses[r->use];
     const bool kernel = r->queue_family == CULV_VK_QUEUE_FAMILY_KERNEL;
     const uint32_t family = kernel ? VK_QUEUE_FAMILY_IGNORED : r->queue_family;
@@ -179,13 +174,11 @@ culv_result culv_vk_buffer_get_barrier2(const culv_vk_buffer_transfer *transfer,
 {
     culv_vk_buffer_transfer t;
     scopes s;
-    culv_result result = read_transfer(false, transfer, &t, sizeof t, out);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(read_transfer(false, transfer, &t, sizeof t, out));
     if (t.buffer == VK_NULL_HANDLE)
         return REFUSE(CULV_REASON_NULL_ARGUMENT,
                       "culv_vk_buffer_transfer.buffer is VK_NULL_HANDLE");
-    result = plan(&(request){false, t.queue_family, t.use, t.stage, t.access}, direction, &s);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(plan(&(request){false, t.queue_family, t.use, t.stage, t.access}, direction, &s));
     if (t.size != VK_WHOLE_SIZE && t.offset > UINT64_MAX - t.size)
         return REFUSE(CULV_REASON_RANGE,
                       "culv_vk_buffer_transfer: offset %" PRIu64 " and size %" PRIu64
@@ -282,10 +275,9 @@ static culv_result check_range(const char *what, uint32_t base, uint32_t count)
 static culv_result choose_range(const culv_vk_image_transfer *t, VkImageLayout layout,
                                 VkImageSubresourceRange *out)
 {
-    culv_result result = check_range("mip level", t->base_mip_level, t->level_count);
-    if (result == CULV_OK) result = check_range("array layer", t->base_array_layer, t->layer_count);
-    if (result == CULV_OK) result = choose_aspects(t, layout, &out->aspectMask);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(check_range("mip level", t->base_mip_level, t->level_count));
+    CULVI_TRY(check_range("array layer", t->base_array_layer, t->layer_count));
+    CULVI_TRY(choose_aspects(t, layout, &out->aspectMask));
     out->baseMipLevel = t->base_mip_level;
     out->levelCount = t->level_count != 0 ? t->level_count : VK_REMAINING_MIP_LEVELS;
     out->baseArrayLayer = t->base_array_layer;
@@ -299,20 +291,17 @@ culv_result culv_vk_image_get_barrier2(const culv_vk_image_transfer *transfer,
     culv_vk_image_transfer t;
     scopes s;
     VkImageSubresourceRange range;
-    culv_result result = read_transfer(true, transfer, &t, sizeof t, out);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(read_transfer(true, transfer, &t, sizeof t, out));
     if (t.image == VK_NULL_HANDLE)
         return REFUSE(CULV_REASON_NULL_ARGUMENT, "culv_vk_image_transfer.image is VK_NULL_HANDLE");
-    result = plan(&(request){true, t.queue_family, t.use, t.stage, t.access}, direction, &s);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(plan(&(request){true, t.queue_family, t.use, t.stage, t.access}, direction, &s));
     const VkImageLayout layout =
         t.layout != VK_IMAGE_LAYOUT_UNDEFINED ? t.layout : uses[t.use].layout;
     if (direction == CULV_VK_ACQUIRE && layout == VK_IMAGE_LAYOUT_PREINITIALIZED)
         return REFUSE_VALUE(
             "culv_vk_image_transfer.layout is PREINITIALIZED, and no barrier can bring an image "
             "into that layout; name the layout that Vulkan uses it in, or 0 for that of `use`");
-    result = choose_range(&t, layout, &range);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(choose_range(&t, layout, &range));
     const VkImageLayout old_layout =
         direction == CULV_VK_RELEASE ? layout : VK_IMAGE_LAYOUT_GENERAL;
     *out = (VkImageMemoryBarrier2){

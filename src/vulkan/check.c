@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The gate: its two calls, what buffers and images have in common, and buffers. */
-#include "base/desc.h"
-#include "core/memory.h"
 #include "vulkan/vk_resource.h"
-
-#include <inttypes.h>
-#include <string.h>
 
 const void *culvi_vk_chain_find(const void *chain, VkStructureType type)
 {
@@ -38,9 +33,8 @@ culv_result culvi_vk_check_handle_type(const culv_vk_device *vk, const culvi_vk_
     culv_handle_type type = ask->handle_type != CULV_HANDLE_NONE
                                 ? ask->handle_type
                                 : (culv_handle_type)CULVI_HANDLE_OPAQUE;
-    culv_result result =
-        culvi_handle_use_check(vk->voice, ask->label, "handle_type", type, CULVI_USE_VK_MEMORY);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(
+        culvi_handle_use_check(vk->voice, ask->label, "handle_type", type, CULVI_USE_VK_MEMORY));
     if (type == CULV_HANDLE_DMA_BUF_FD && out->access == CULV_VK_ACCESS_ARRAY)
         return culvi_fail(
             vk->voice, ask->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE,
@@ -201,9 +195,8 @@ static culv_result check_fields(culv_vk_device *vk, const char *label,
         return culvi_fail(
             vk->voice, label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
             "VkBufferCreateInfo::usage is 0; say what Vulkan does with the buffer, TRANSFER_SRC for one");
-    culv_result result = culvi_vk_check_buffer_flags(vk, label, info);
-    if (result == CULV_OK) result = check_chain(vk, label, info);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_vk_check_buffer_flags(vk, label, info));
+    CULVI_TRY(check_chain(vk, label, info));
     return culvi_vk_check_families(vk, label, "Buffer", info->sharingMode,
                                    info->queueFamilyIndexCount, info->pQueueFamilyIndices);
 }
@@ -218,15 +211,13 @@ culv_result culvi_vk_check_buffer(culv_vk_device *vk, const culvi_vk_ask *ask,
                           "create_info->sType is %d, not VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO",
                           (int)info->sType);
     out->access = CULV_VK_ACCESS_POINTER;
-    culv_result result = culvi_vk_check_unique(vk, ask->label, "Buffer", info->pNext);
-    if (result == CULV_OK) result = culvi_vk_check_handle_type(vk, ask, out);
-    if (result == CULV_OK) result = check_fields(vk, ask->label, info);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_vk_check_unique(vk, ask->label, "Buffer", info->pNext));
+    CULVI_TRY(culvi_vk_check_handle_type(vk, ask, out));
+    CULVI_TRY(check_fields(vk, ask->label, info));
     const VkExternalMemoryBufferCreateInfo *external =
         culvi_vk_chain_find(info->pNext, VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO);
     VkExternalMemoryHandleTypeFlags types = external != NULL ? external->handleTypes : 0;
-    result = culvi_vk_check_external(vk, ask, "Buffer", external != NULL, types, out);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_vk_check_external(vk, ask, "Buffer", external != NULL, types, out));
     culvi_vk_ask_buffer_sharing(vk, info, out->vk_handle_type, &properties);
     if (ask->host &&
         !(properties.externalMemoryFeatures & VK_EXTERNAL_MEMORY_FEATURE_IMPORTABLE_BIT))
@@ -263,11 +254,10 @@ static culv_result begin(const char *call, const culv_vk_device *vk, const void 
     CULVI_REQUIRE_IN(NULL, call, vk);
     CULVI_REQUIRE_IN(vk->voice, call, create_info);
     CULVI_REQUIRE_IN(vk->voice, call, out);
-    culv_result result =
-        culvi_desc_read(vk->voice, &r->desc, sizeof r->desc, desc, "culv_vk_check_desc");
-    if (result == CULV_OK) result = culvi_struct_check(vk->voice, out, "culv_vk_sharing_info");
-    if (result == CULV_OK && !r->desc.host_memory)
-        result = culvi_graphics_check_shares(&vk->base, r->desc.label, what);
+    CULVI_TRY(culvi_desc_read(vk->voice, &r->desc, sizeof r->desc, desc, "culv_vk_check_desc"));
+    CULVI_TRY(culvi_struct_check(vk->voice, out, "culv_vk_sharing_info"));
+    if (!r->desc.host_memory)
+        CULVI_TRY(culvi_graphics_check_shares(&vk->base, r->desc.label, what));
     r->ask = (culvi_vk_ask){.label = r->desc.label,
                             .origin = CULVI_VK_PLANNED,
                             .handle_type = r->desc.handle_type,
@@ -275,7 +265,7 @@ static culv_result begin(const char *call, const culv_vk_device *vk, const void 
                             .no_surfaces = r->desc.no_surfaces != VK_FALSE,
                             .host = r->desc.host_memory != VK_FALSE};
     r->sharing = culv_vk_sharing_info_init();
-    return result;
+    return CULV_OK;
 }
 
 /* Each handle type by which such a resource can be shared; `buffer` or `image` is what it is asked
@@ -295,13 +285,11 @@ static culv_result find_handle_types(culv_vk_device *vk, const VkBufferCreateInf
         }
         bool no_array = type == CULV_HANDLE_DMA_BUF_FD && r->verdict.access == CULV_VK_ACCESS_ARRAY;
         if (!(vk->base.device->caps.memory_handle_types & bit) || no_array) continue;
-        culv_result result = CULV_OK;
         if (buffer != NULL)
             culvi_vk_ask_buffer_sharing(vk, buffer, culvi_vk_memory_handle_bit(type), &a.external);
         else
-            result = culvi_vk_ask_image_sharing(vk, r->ask.label, image,
-                                                culvi_vk_memory_handle_bit(type), &a);
-        if (result != CULV_OK) return result;
+            CULVI_TRY(culvi_vk_ask_image_sharing(vk, r->ask.label, image,
+                                                 culvi_vk_memory_handle_bit(type), &a));
         if (a.external.externalMemoryFeatures & VK_EXTERNAL_MEMORY_FEATURE_EXPORTABLE_BIT)
             r->sharing.handle_types |= bit;
     }
@@ -326,13 +314,11 @@ static culv_result finish(culv_vk_device *vk, const culvi_vk_needs *needs, reque
     culv_vk_sharing_info *s = &r->sharing;
     uint32_t type = 0;
     uint32_t bits = needs != NULL ? needs->memory.memoryTypeBits : UINT32_MAX;
-    culv_result result =
+    CULVI_TRY(
         r->ask.host
             ? culvi_vk_host_memory_type(vk, r->ask.label, bits, r->desc.memory_properties, &type)
-            : culvi_vk_memory_type(vk, r->ask.label, bits, r->desc.memory_properties, &type);
-    if (result == CULV_OK && needs != NULL)
-        result = culvi_vk_check_heap(vk, r->ask.label, type, needs->memory.size);
-    if (result != CULV_OK) return result;
+            : culvi_vk_memory_type(vk, r->ask.label, bits, r->desc.memory_properties, &type));
+    if (needs != NULL) CULVI_TRY(culvi_vk_check_heap(vk, r->ask.label, type, needs->memory.size));
     s->access = r->verdict.access;
     s->handle_type = r->verdict.handle_type;
     s->dedicated_required = r->verdict.dedicated_only;
@@ -370,13 +356,10 @@ static culv_result check(const char *call, culv_vk_device *vk, const VkBufferCre
     request r;
     culvi_vk_needs needs;
     const bool is_image = what == CULVI_SHARE_IMAGES;
-    culv_result result =
-        begin(call, vk, is_image ? (const void *)image : buffer, desc, out, what, &r);
-    if (result == CULV_OK)
-        result = is_image ? culvi_vk_check_image(vk, &r.ask, image, &r.verdict)
-                          : culvi_vk_check_buffer(vk, &r.ask, buffer, &r.verdict);
-    if (result == CULV_OK) result = find_handle_types(vk, buffer, image, &r);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(begin(call, vk, is_image ? (const void *)image : buffer, desc, out, what, &r));
+    CULVI_TRY(is_image ? culvi_vk_check_image(vk, &r.ask, image, &r.verdict)
+                       : culvi_vk_check_buffer(vk, &r.ask, buffer, &r.verdict));
+    CULVI_TRY(find_handle_types(vk, buffer, image, &r));
     const VkExternalMemoryHandleTypeFlagBits type = r.verdict.vk_handle_type;
     const bool known = is_image ? culvi_vk_ask_image_needs(vk, image, type, &needs)
                                 : culvi_vk_ask_buffer_needs(vk, buffer, type, &needs);

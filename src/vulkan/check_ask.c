@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The gate: what Vulkan is asked, and asked once. */
-#include "core/buffer.h"
 #include "vulkan/vk.h"
-#include "vulkan/vk_trace.h"
-
-#include <string.h>
 
 /* Answers, kept: asking again costs a hash and a comparison ------------------------------------ */
 

@@ -5,8 +5,6 @@
  * usages are. */
 #include "vulkan/vk.h"
 
-#include <inttypes.h>
-
 typedef struct flag {
     uint32_t bit;
     const char *name;
@@ -159,8 +157,8 @@ culv_result culvi_vk_check_image_usage(const culv_vk_device *vk, const char *lab
 {
     const VkImageStencilUsageCreateInfo *stencil =
         culvi_vk_chain_find(info->pNext, VK_STRUCTURE_TYPE_IMAGE_STENCIL_USAGE_CREATE_INFO);
-    culv_result result = check_usage(vk, label, "VkImageCreateInfo::usage", info->usage);
-    if (result != CULV_OK || stencil == NULL) return result;
+    CULVI_TRY(check_usage(vk, label, "VkImageCreateInfo::usage", info->usage));
+    if (stencil == NULL) return CULV_OK;
     return check_usage(vk, label, "VkImageStencilUsageCreateInfo::stencilUsage",
                        stencil->stencilUsage);
 }

@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The gate: images. What CUDA cannot map at all, or maps without an error and then reads wrong, is
  * refused with the field and what to do. */
-#include "core/image_check.h"
-#include "cuda/limits.h"
 #include "vulkan/vk.h"
-
-#include <inttypes.h>
-#include <string.h>
 
 static culv_result refuse(const culv_vk_device *vk, const char *label, culv_reason reason,
                           const char *what)
@@ -64,17 +59,15 @@ static culv_result check_video(const culv_vk_device *vk, const char *label,
 
 static culv_result check_kind(culv_vk_device *vk, const char *label, const VkImageCreateInfo *info)
 {
-    culv_result result = culvi_vk_check_image_flags(vk, label, info);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_vk_check_image_flags(vk, label, info));
     if (info->samples != VK_SAMPLE_COUNT_1_BIT)
         return culvi_fail(
             vk->voice, label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
             "VkImageCreateInfo::samples is %d; "
             "CUDA arrays have one sample, so resolve into an image of VK_SAMPLE_COUNT_1_BIT and share that",
             (int)info->samples);
-    result = culvi_vk_check_image_usage(vk, label, info);
-    if (result == CULV_OK) result = check_video(vk, label, info);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_vk_check_image_usage(vk, label, info));
+    CULVI_TRY(check_video(vk, label, info));
     if (info->initialLayout != VK_IMAGE_LAYOUT_UNDEFINED)
         return culvi_fail(
             vk->voice, label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
@@ -336,8 +329,7 @@ static culv_result not_exported(const culv_vk_device *vk, const char *label,
                                 const VkImageCreateInfo *info, const culvi_vk_verdict *verdict,
                                 const culvi_vk_answer *a)
 {
-    char buffer[512] = "";
-    culvi_text text = {buffer, sizeof buffer, 0};
+    CULVI_TEXT(text, 512);
     if (a->culprits != 0) {
         culvi_text_add(&text, "; it can export them without ");
         culvi_vk_usage_text(a->culprits, &text);
@@ -358,7 +350,7 @@ static culv_result not_exported(const culv_vk_device *vk, const char *label,
         "usage %#" PRIx32 " as %s%s",
         vk->base.name, verdict->format != NULL ? verdict->format->name : "such",
         (int)info->imageType, (int)info->tiling, info->flags, info->usage,
-        culvi_handle_type_name(verdict->handle_type), buffer);
+        culvi_handle_type_name(verdict->handle_type), text.data);
 }
 
 culv_result culvi_vk_check_image_size(const culv_vk_device *vk, const char *label,
@@ -417,8 +409,7 @@ static culv_result check_answers(culv_vk_device *vk, const culvi_vk_ask *ask,
                                  VkExternalMemoryHandleTypeFlags external, culvi_vk_verdict *out)
 {
     culvi_vk_answer a;
-    culv_result result = culvi_vk_ask_image_sharing(vk, ask->label, info, out->vk_handle_type, &a);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_vk_ask_image_sharing(vk, ask->label, info, out->vk_handle_type, &a));
     VkExternalMemoryFeatureFlags features = a.external.externalMemoryFeatures;
     if (!(features & VK_EXTERNAL_MEMORY_FEATURE_EXPORTABLE_BIT))
         return not_exported(vk, ask->label, info, out, &a);
@@ -430,15 +421,14 @@ static culv_result check_answers(culv_vk_device *vk, const culvi_vk_ask *ask,
             "'%s' exports %s images only in dedicated allocations, which a DISJOINT image cannot "
             "have (VUID-VkMemoryDedicatedAllocateInfo-image-01797): take an image for each plane",
             vk->base.name, out->format->name);
-    result = culvi_vk_check_compatible(vk, ask->label, "Image", external, out, &a.external);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_vk_check_compatible(vk, ask->label, "Image", external, out, &a.external));
     uint32_t levels =
         culvi_image_most_levels(info->extent.width, info->extent.height, info->extent.depth);
     out->most = a.most;
     out->most.sampleCounts = VK_SAMPLE_COUNT_1_BIT;
     if (out->most.maxMipLevels > levels) out->most.maxMipLevels = levels;
-    result = culvi_vk_check_image_size(vk, ask->label, info, out);
-    if (result != CULV_OK || out->access != CULV_VK_ACCESS_ARRAY) return result;
+    CULVI_TRY(culvi_vk_check_image_size(vk, ask->label, info, out));
+    if (out->access != CULV_VK_ACCESS_ARRAY) return CULV_OK;
     out->image = culvi_vk_describe_image(info, ask, out->format);
     return check_cuda(vk, ask->label, out);
 }
@@ -452,22 +442,20 @@ culv_result culvi_vk_check_image(culv_vk_device *vk, const culvi_vk_ask *ask,
         return culvi_fail(vk->voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                           "create_info->sType is %d, not VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO",
                           (int)info->sType);
-    culv_result result = culvi_vk_check_unique(vk, label, "Image", info->pNext);
-    if (result == CULV_OK) result = check_tiling(vk, ask, info, &out->access);
-    if (result == CULV_OK) result = culvi_vk_check_handle_type(vk, ask, out);
-    if (result == CULV_OK) result = check_kind(vk, label, info);
-    if (result == CULV_OK) result = check_shape(vk, label, info);
-    if (result == CULV_OK) result = check_chain(vk, label, info);
-    if (result == CULV_OK) result = check_format(vk, ask, info, out);
-    if (result == CULV_OK) result = check_ycbcr(vk, label, info, out);
-    if (result == CULV_OK) result = check_slices(vk, label, info, out);
-    if (result == CULV_OK) result = culvi_vk_check_chroma(vk, label, info, out->format);
-    if (result == CULV_OK) result = check_disjoint(vk, label, info, out);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_vk_check_unique(vk, label, "Image", info->pNext));
+    CULVI_TRY(check_tiling(vk, ask, info, &out->access));
+    CULVI_TRY(culvi_vk_check_handle_type(vk, ask, out));
+    CULVI_TRY(check_kind(vk, label, info));
+    CULVI_TRY(check_shape(vk, label, info));
+    CULVI_TRY(check_chain(vk, label, info));
+    CULVI_TRY(check_format(vk, ask, info, out));
+    CULVI_TRY(check_ycbcr(vk, label, info, out));
+    CULVI_TRY(check_slices(vk, label, info, out));
+    CULVI_TRY(culvi_vk_check_chroma(vk, label, info, out->format));
+    CULVI_TRY(check_disjoint(vk, label, info, out));
     const VkExternalMemoryImageCreateInfo *external =
         culvi_vk_chain_find(info->pNext, VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMAGE_CREATE_INFO);
     VkExternalMemoryHandleTypeFlags types = external != NULL ? external->handleTypes : 0;
-    result = culvi_vk_check_external(vk, ask, "Image", external != NULL, types, out);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_vk_check_external(vk, ask, "Image", external != NULL, types, out));
     return check_answers(vk, ask, info, types, out);
 }

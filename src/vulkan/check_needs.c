@@ -2,10 +2,6 @@
 /* The gate: memory. Requirements, memory types, and what the caller says of a bound resource:
  * CUDA's driver checks none of it (measured, docs/measured/nvidia-measured.md). */
 #include "vulkan/vk.h"
-#include "vulkan/vk_trace.h"
-
-#include <inttypes.h>
-#include <string.h>
 
 void culvi_vk_buffer_needs(const culv_vk_device *vk, VkBuffer buffer, culvi_vk_needs *out)
 {
@@ -117,8 +113,7 @@ culv_result culvi_vk_memory_type(const culv_vk_device *vk, const char *label, ui
                                  VkMemoryPropertyFlags wanted, uint32_t *out)
 {
     const VkPhysicalDeviceMemoryProperties *all = &vk->memory_types;
-    char buffer[256] = "";
-    culvi_text text = {buffer, sizeof buffer, 0};
+    CULVI_TEXT(text, 256);
     if (type_bits == 0)
         return culvi_fail(
             vk->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_MEMORY_TYPE,
@@ -137,7 +132,7 @@ culv_result culvi_vk_memory_type(const culv_vk_device *vk, const char *label, ui
     return culvi_fail(vk->voice, label, CULV_ERROR_INVALID, CULV_REASON_MEMORY_TYPE,
                       "none of the resource's memory types has the memory_properties %#" PRIx32
                       " (VkMemoryPropertyFlags); its memory types are:%s",
-                      wanted, buffer);
+                      wanted, text.data);
 }
 
 culv_result culvi_vk_check_heap(const culv_vk_device *vk, const char *label, uint32_t type,

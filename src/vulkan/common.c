@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Loading Vulkan functions, naming results, the lists of what a caller must enable. */
-#include "base/alloc.h"
-#include "vulkan/vk_trace.h"
+#include "vulkan/vk.h"
 
 #include <stdio.h>
-#include <string.h>
 
 /* Vulkan's numbers in base/handle_rows.h, held against its header. */
 enum {

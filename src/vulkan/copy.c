@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Copies by a compute shader: four times as fast as vkCmdCopyBuffer on an H200. */
-#include "base/alloc.h"
 #include "culvert/vulkan_memory.h"
 #include "vulkan/vk.h"
-#include "vulkan/vk_trace.h"
-
-#include <inttypes.h>
 
 /* glslangValidator -V --target-env vulkan1.1, then spirv-opt -O --strip-debug, of
  *   layout(local_size_x = 256) in;
@@ -121,21 +117,17 @@ static VkResult make_pipeline(culv_vk_device *vk, culvi_vk_copier *copier, const
                                         .stage = {CULVI_STYPE(PIPELINE_SHADER_STAGE_CREATE_INFO),
                                                   .stage = VK_SHADER_STAGE_COMPUTE_BIT,
                                                   .pName = "main"}};
-    *call = "vkCreatePipelineLayout";
-    VkResult r = CULVI_VK(vk, vkCreatePipelineLayout,
-                          (vk->vk_device, &layout, vk->callbacks, &copier->layout));
-    if (r != VK_SUCCESS) return r;
-    *call = "vkCreateShaderModule";
-    r = CULVI_VK(vk, vkCreateShaderModule,
-                 (vk->vk_device, &code, vk->callbacks, &info.stage.module));
-    if (r == VK_SUCCESS) {
-        *call = "vkCreateComputePipelines";
-        info.layout = copier->layout;
-        r = CULVI_VK(vk, vkCreateComputePipelines,
-                     (vk->vk_device, VK_NULL_HANDLE, 1, &info, vk->callbacks, &copier->pipeline));
+    VkResult r = VK_SUCCESS;
+    CULVI_VK_NEXT(r, *call, vk, vkCreatePipelineLayout,
+                  (vk->vk_device, &layout, vk->callbacks, &copier->layout));
+    CULVI_VK_NEXT(r, *call, vk, vkCreateShaderModule,
+                  (vk->vk_device, &code, vk->callbacks, &info.stage.module));
+    info.layout = copier->layout;
+    CULVI_VK_NEXT(r, *call, vk, vkCreateComputePipelines,
+                  (vk->vk_device, VK_NULL_HANDLE, 1, &info, vk->callbacks, &copier->pipeline));
+    if (info.stage.module != VK_NULL_HANDLE)
         CULVI_VK_DO(vk, vkDestroyShaderModule, (vk->vk_device, info.stage.module, vk->callbacks));
-    }
-    if (r != VK_SUCCESS)
+    if (r != VK_SUCCESS && copier->layout != VK_NULL_HANDLE)
         CULVI_VK_DO(vk, vkDestroyPipelineLayout, (vk->vk_device, copier->layout, vk->callbacks));
     return r;
 }
@@ -146,8 +138,7 @@ static culv_result get_copier(culv_vk_device *vk, culvi_vk_copier **out)
     const char *call;
     *out = atomic_load_explicit(&vk->copier, memory_order_acquire);
     if (*out != NULL) return CULV_OK;
-    culvi_vk_copier *mine = culvi_alloc(sizeof *mine);
-    if (mine == NULL) return culvi_fail_host_memory(vk->voice, vk->base.label);
+    CULVI_NEW(culvi_vk_copier, mine, vk->voice, vk->base.label);
     const VkResult r = make_pipeline(vk, mine, &call);
     if (r != VK_SUCCESS) {
         culvi_free(mine);
@@ -202,11 +193,9 @@ culv_result culv_vk_record_copy(culv_vk_device *vk, VkCommandBuffer commands, Vk
                                 VkDeviceAddress to, VkDeviceSize size)
 {
     culvi_vk_copier *copier = NULL;
-    CULVI_REQUIRE(NULL, vk);
-    CULVI_REQUIRE(vk->voice, commands);
-    culv_result result = check_places(vk, from, to, size);
-    if (result == CULV_OK) result = get_copier(vk, &copier);
-    if (result != CULV_OK) return result;
+    CULVI_REQUIRE_WITH(vk, vk->voice, commands);
+    CULVI_TRY(check_places(vk, from, to, size));
+    CULVI_TRY(get_copier(vk, &copier));
     vk->table.vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, copier->pipeline);
     while (size > 0) {
         const VkDeviceSize part = size < MOST_BYTES ? size : MOST_BYTES;

@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Physical devices and their CUDA match. */
-#include "base/alloc.h"
-#include "base/desc.h"
 #include "graphics/match.h"
 #include "vulkan/vk.h"
-#include "vulkan/vk_trace.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 static culv_result list_devices(const culvi_voice *voice, const culvi_vk_instance *vk,
                                 uint32_t *count, VkPhysicalDevice **out)
@@ -139,8 +135,7 @@ static culv_result examine_extensions(const culvi_voice *voice, const culvi_vk_i
 {
     uint32_t n = 0;
     VkExtensionProperties *list = NULL;
-    culv_result result = culvi_vk_list_extensions(voice, vk, device, NULL, out->name, &n, &list);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_vk_list_extensions(voice, vk, device, NULL, out->name, &n, &list));
     bool timeline = out->api_version >= VK_API_VERSION_1_2;
     for (uint32_t i = 0; i < n; i++) {
         const char *name = list[i].extensionName;
@@ -198,9 +193,8 @@ culv_result culvi_vk_examine(const culvi_voice *voice, const culvi_vk_instance *
     out->group_size = 1;
     culvi_vk_identify(vk, device, out);
     if (out->api_version < VK_API_VERSION_1_1 || is_nobody(out)) return CULV_OK;
-    culv_result result = examine_extensions(voice, vk, device, out);
-    if (result == CULV_OK) result = get_group_size(voice, vk, device, &out->group_size);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(examine_extensions(voice, vk, device, out));
+    CULVI_TRY(get_group_size(voice, vk, device, &out->group_size));
     VkExternalMemoryFeatureFlags opaque = buffer_features(
         vk, device, culvi_vk_memory_handle_bit((culv_handle_type)CULVI_HANDLE_OPAQUE));
     VkExternalMemoryFeatureFlags dma =
@@ -242,13 +236,6 @@ static culvi_adapter adapter_of(const culv_vk_candidate *c)
     return adapter;
 }
 
-/* It shares, but has no timelines to count frames with. */
-static bool shares_without_timelines(const culv_vk_candidate *c)
-{
-    return c->has_external_memory && c->has_external_semaphore && c->buffer_opaque_fd_export &&
-           c->binary_opaque_fd_export && !c->timeline_opaque_fd_export;
-}
-
 /* What a device with a CUDA match lacks for sharing with it. */
 static culv_reason missing_feature(const culv_vk_candidate *c, culvi_text *why)
 {
@@ -272,7 +259,9 @@ static culv_reason missing_feature(const culv_vk_candidate *c, culvi_text *why)
         culvi_text_add(
             why, "'%s' does not export %s by an opaque handle; a newer graphics driver may%s",
             c->name, export,
-            shares_without_timelines(c)
+            /* It shares, but has no timelines to count frames with. */
+            c->buffer_opaque_fd_export && c->binary_opaque_fd_export &&
+                    !c->timeline_opaque_fd_export
                 ? ". Memory and binary semaphores can be shared all the same if it is attached; rings and timelines need `fallback`, with which the CPU waits"
                 : "");
     return extension != NULL ? CULV_REASON_EXTENSION_MISSING
@@ -308,14 +297,14 @@ static void match(const culvi_probe *probe, culv_vk_candidate *c)
     c->reachable = c->reason == CULV_REASON_NONE;
 }
 
+/* How good a device is to draw on. */
 static int rank(const culv_vk_candidate *c)
 {
-    culvi_adapter_kind kind =
-        c->type == VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU     ? CULVI_ADAPTER_DISCRETE
-        : c->type == VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU ? CULVI_ADAPTER_INTEGRATED
-        : c->type == VK_PHYSICAL_DEVICE_TYPE_VIRTUAL_GPU    ? CULVI_ADAPTER_VIRTUAL
-                                                            : CULVI_ADAPTER_OTHER;
-    return culvi_match_rank(c->reachable != 0, c->driver, kind);
+    const int kind = c->type == VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU     ? 3
+                     : c->type == VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU ? 2
+                     : c->type == VK_PHYSICAL_DEVICE_TYPE_VIRTUAL_GPU    ? 1
+                                                                         : 0;
+    return (c->reachable != 0 ? 100 : 0) + (c->driver == CULV_DRIVER_NVIDIA ? 10 : 0) + kind;
 }
 
 /* Examines and ranks all devices of an instance; the list is the caller's to free. */
@@ -324,21 +313,15 @@ static culv_result candidates(const culvi_voice *voice, const culvi_vk_instance 
 {
     VkPhysicalDevice *devices = NULL;
     uint32_t n = 0;
-    culv_result result = list_devices(voice, vk, &n, &devices);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(list_devices(voice, vk, &n, &devices));
     culv_vk_candidate *list = culvi_alloc((n + 1) * sizeof *list);
-    if (list == NULL) {
-        result = culvi_fail_host_memory(voice, NULL);
-        goto free_devices;
-    }
+    culv_result result = list != NULL ? CULV_OK : culvi_fail_host_memory(voice, NULL);
     for (uint32_t i = 0; i < n && result == CULV_OK; i++) {
         result = culvi_vk_examine(voice, vk, devices[i], &list[i]);
         if (result == CULV_OK) match(probe, &list[i]);
     }
-    if (result != CULV_OK) {
-        culvi_free(list);
-        goto free_devices;
-    }
+    culvi_free(devices);
+    CULVI_TRY_OR(result, culvi_free(list));
     for (uint32_t i = 1; i < n; i++) { /* stable: equals stay in the instance's order */
         culv_vk_candidate c = list[i];
         uint32_t at = i;
@@ -348,9 +331,7 @@ static culv_result candidates(const culvi_voice *voice, const culvi_vk_instance 
     }
     *count = n;
     *out = list;
-free_devices:
-    culvi_free(devices);
-    return result;
+    return CULV_OK;
 }
 
 culv_result culvi_vk_candidates(const culvi_voice *voice, PFN_vkGetInstanceProcAddr get_proc,
@@ -359,23 +340,11 @@ culv_result culvi_vk_candidates(const culvi_voice *voice, PFN_vkGetInstanceProcA
 {
     culvi_probe probe;
     culvi_vk_instance vk;
-    culv_result result = culvi_vk_instance_load(voice, get_proc, instance, &vk);
-    if (result == CULV_OK) result = culvi_probe_open(voice, driver, &probe);
-    if (result != CULV_OK) return result;
-    result = candidates(voice, &vk, &probe, count, out);
+    CULVI_TRY(culvi_vk_instance_load(voice, get_proc, instance, &vk));
+    CULVI_TRY(culvi_probe_open(voice, driver, &probe));
+    culv_result result = candidates(voice, &vk, &probe, count, out);
     culvi_probe_close(&probe);
     return result;
-}
-
-culv_result culvi_vk_check_instance(const char *call, PFN_vkGetInstanceProcAddr get_proc,
-                                    VkInstance instance, const void *third, const char *third_name)
-{
-    const char *what = get_proc == NULL   ? "get_instance_proc_addr"
-                       : instance == NULL ? "instance"
-                       : third == NULL    ? third_name
-                                          : NULL;
-    if (what == NULL) return CULV_OK;
-    return culvi_fail_null(NULL, call, what);
 }
 
 culv_result culv_vk_rank_physical_devices(PFN_vkGetInstanceProcAddr get_instance_proc_addr,
@@ -383,19 +352,15 @@ culv_result culv_vk_rank_physical_devices(PFN_vkGetInstanceProcAddr get_instance
                                           culv_vk_candidate *out, uint32_t capacity,
                                           uint32_t *count)
 {
-    culv_device_desc d;
     culvi_voice voice;
     culv_vk_candidate *list = NULL;
     uint32_t n = 0;
-    culv_result result = culvi_vk_check_instance("culv_vk_rank_physical_devices",
-                                                 get_instance_proc_addr, instance, count, "count");
-    if (result == CULV_OK && out == NULL && capacity != 0)
-        result = culvi_fail_null(NULL, __func__, "out");
-    if (result == CULV_OK) result = culvi_desc_read(NULL, &d, sizeof d, desc, "culv_device_desc");
-    if (result != CULV_OK) return result;
+    CULVI_REQUIRE3(NULL, get_instance_proc_addr, instance, count);
+    if (capacity != 0) CULVI_REQUIRE(NULL, out);
+    CULVI_READ(NULL, culv_device_desc, d, desc);
     culvi_voice_init(&voice, &d.log, d.label);
-    result = culvi_vk_candidates(&voice, get_instance_proc_addr, instance, d.driver, &n, &list);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_vk_candidates(&voice, get_instance_proc_addr, instance, d.driver, &n, &list));
+    culv_result result = CULV_OK;
     for (uint32_t i = 0; i < n && i < capacity; i++) {
         /* Elements of the caller's version of the struct: its size, not ours, is the stride. */
         size_t stride = out->struct_size;
@@ -415,10 +380,8 @@ culv_result culvi_vk_list(const void *source, const culvi_voice *voice, uint32_t
 {
     const culvi_vk_instance *vk = source;
     VkPhysicalDevice *devices = NULL;
-    culv_result result = list_devices(voice, vk, count, &devices);
-    if (result != CULV_OK) return result;
-    culvi_adapter *list = culvi_alloc((*count + 1) * sizeof *list);
-    if (list == NULL) result = culvi_fail_host_memory(voice, NULL);
+    CULVI_TRY(list_devices(voice, vk, count, &devices));
+    culvi_adapter *list = culvi_alloc_for(voice, NULL, (*count + 1) * sizeof *list);
     for (uint32_t i = 0; list != NULL && i < *count; i++) {
         culv_vk_candidate c = culv_vk_candidate_init();
         culvi_vk_identify(vk, devices[i], &c);
@@ -426,29 +389,23 @@ culv_result culvi_vk_list(const void *source, const culvi_voice *voice, uint32_t
     }
     culvi_free(devices);
     *out = list;
-    return result;
+    return list != NULL ? CULV_OK : CULV_ERROR_OUT_OF_MEMORY;
 }
 
 culv_result culv_device_open_for_vk(PFN_vkGetInstanceProcAddr get_instance_proc_addr,
                                     VkInstance instance, VkPhysicalDevice physical_device,
                                     const culv_device_desc *desc, culv_device **out)
 {
-    culv_device_desc d;
     culvi_voice voice;
     culvi_vk_instance vk;
     culv_vk_candidate chosen = culv_vk_candidate_init();
-    culv_result result =
-        culvi_vk_check_instance("culv_device_open_for_vk", get_instance_proc_addr, instance,
-                                out == NULL ? NULL : (const void *)physical_device,
-                                out == NULL ? "out" : "physical_device");
-    if (result == CULV_OK) result = culvi_desc_read(NULL, &d, sizeof d, desc, "culv_device_desc");
-    if (result != CULV_OK) return result;
+    CULVI_REQUIRE3(NULL, get_instance_proc_addr, instance, out);
+    CULVI_REQUIRE(NULL, physical_device);
+    CULVI_READ(NULL, culv_device_desc, d, desc);
     culvi_voice_init(&voice, &d.log, d.label);
-    result = culvi_vk_instance_load(&voice, get_instance_proc_addr, instance, &vk);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_vk_instance_load(&voice, get_instance_proc_addr, instance, &vk));
     culvi_vk_identify(&vk, physical_device, &chosen);
-    result = culvi_vk_check_versions(&voice, NULL, &chosen, 0);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_vk_check_versions(&voice, NULL, &chosen, 0));
     culvi_adapter adapter = adapter_of(&chosen);
     return culvi_match_open(&culvi_vk_api, &vk, &adapter, &d, out);
 }

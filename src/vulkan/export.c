@@ -1,31 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* VkDeviceMemory and VkSemaphore as operating-system handles, and VkDeviceMemory made of one. What
  * differs by system is in posix_export.c and win32_export.c. */
-#include "base/alloc.h"
-#include "base/desc.h"
-#include "core/memory.h"
 #include "vmm/share.h"
 #include "vulkan/vk_export.h"
-#include "vulkan/vk_trace.h"
-
-#include <inttypes.h>
-#include <string.h>
-
-/* Whether the physical device offers it. */
-static culv_result has_extension(const culv_vk_device *vk, const char *label, const char *name,
-                                 bool *out)
-{
-    uint32_t n = 0;
-    VkExtensionProperties *list = NULL;
-    culv_result result = culvi_vk_list_extensions(vk->voice, &vk->instance, vk->physical_device,
-                                                  label, vk->base.name, &n, &list);
-    *out = false;
-    if (result != CULV_OK) return result;
-    for (uint32_t i = 0; i < n; i++)
-        *out = *out || strcmp(list[i].extensionName, name) == 0;
-    culvi_free(list);
-    return CULV_OK;
-}
 
 /* A VkDevice that was attached for fallbacks may lack the extension, and with it the function. */
 static culv_result check_enabled(const culv_vk_device *vk, const char *label, bool enabled,
@@ -49,15 +26,21 @@ static culv_result check_memory_handles(const culv_vk_device *vk, const char *la
  * function. */
 static culv_result check_dma_buf(const culv_vk_device *vk, const char *label)
 {
+    static const char name[] = VK_EXT_EXTERNAL_MEMORY_DMA_BUF_EXTENSION_NAME;
     bool has = false;
-    culv_result result =
-        has_extension(vk, label, VK_EXT_EXTERNAL_MEMORY_DMA_BUF_EXTENSION_NAME, &has);
-    if (result != CULV_OK || has) return result;
+    uint32_t n = 0;
+    VkExtensionProperties *list = NULL;
+    CULVI_TRY(culvi_vk_list_extensions(vk->voice, &vk->instance, vk->physical_device, label,
+                                       vk->base.name, &n, &list));
+    for (uint32_t i = 0; i < n; i++)
+        has = has || strcmp(list[i].extensionName, name) == 0;
+    culvi_free(list);
+    if (has) return CULV_OK;
     return culvi_fail(
         vk->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_EXTENSION_MISSING,
         "'%s' has no %s, so it neither exports nor imports a dma-buf (NVIDIA's driver has it where there is a DRM node); "
         "share the memory as OPAQUE_FD",
-        vk->base.name, VK_EXT_EXTERNAL_MEMORY_DMA_BUF_EXTENSION_NAME);
+        vk->base.name, name);
 }
 
 /* `call` was made for a handle of `what`. `advice` says how the caller should have made that. */
@@ -101,45 +84,38 @@ static culv_result check_export(const culv_vk_device *vk, bool has_object, const
                                 culv_handle_type type, culvi_handle_use use, const culv_handle *out,
                                 const char *function)
 {
-    const culvi_voice *voice = vk != NULL ? vk->voice : NULL;
-    if (vk == NULL || !has_object || out == NULL)
-        return culvi_fail(voice, NULL, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
-                          "%s: %s is %s", function,
-                          vk == NULL    ? "vk"
-                          : !has_object ? object
-                                        : "out",
-                          vk != NULL && !has_object ? "VK_NULL_HANDLE" : "NULL");
-    return culvi_handle_use_check(voice, vk->base.label, "type", type, use);
+    CULVI_REQUIRE_IN(NULL, function, vk);
+    if (!has_object)
+        return culvi_fail(vk->voice, NULL, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
+                          "%s: %s is VK_NULL_HANDLE", function, object);
+    CULVI_REQUIRE_IN(vk->voice, function, out);
+    return culvi_handle_use_check(vk->voice, vk->base.label, "type", type, use);
 }
 
 culv_result culv_vk_memory_export_dup(culv_vk_device *vk, VkDeviceMemory memory,
                                       culv_handle_type type, culv_handle *out)
 {
     culv_handle handle;
-    culv_result result = check_export(vk, memory != VK_NULL_HANDLE, "memory", type,
-                                      CULVI_USE_VK_MEMORY, out, "culv_vk_memory_export_dup");
-    if (result == CULV_OK) result = check_memory_handles(vk, vk->base.label);
-    if (result == CULV_OK && type == CULV_HANDLE_DMA_BUF_FD)
-        result = check_dma_buf(vk, vk->base.label);
-    if (result == CULV_OK)
-        result = culvi_vk_memory_export(vk, vk->base.label, memory, type, &handle);
-    if (result == CULV_OK) *out = handle;
-    return result;
+    CULVI_TRY(check_export(vk, memory != VK_NULL_HANDLE, "memory", type, CULVI_USE_VK_MEMORY, out,
+                           "culv_vk_memory_export_dup"));
+    CULVI_TRY(check_memory_handles(vk, vk->base.label));
+    if (type == CULV_HANDLE_DMA_BUF_FD) CULVI_TRY(check_dma_buf(vk, vk->base.label));
+    CULVI_TRY(culvi_vk_memory_export(vk, vk->base.label, memory, type, &handle));
+    *out = handle;
+    return CULV_OK;
 }
 
 culv_result culv_vk_semaphore_export_dup(culv_vk_device *vk, VkSemaphore semaphore,
                                          culv_handle_type type, culv_handle *out)
 {
     culv_handle handle;
-    culv_result result = check_export(vk, semaphore != VK_NULL_HANDLE, "semaphore", type,
-                                      CULVI_USE_VK_SEMAPHORE, out, "culv_vk_semaphore_export_dup");
-    if (result == CULV_OK)
-        result = check_enabled(vk, vk->base.label, culvi_vk_exports_semaphores(vk),
-                               culvi_vk_semaphore_extension, "semaphores");
-    if (result == CULV_OK)
-        result = culvi_vk_semaphore_export(vk, vk->base.label, semaphore, type, &handle);
-    if (result == CULV_OK) *out = handle;
-    return result;
+    CULVI_TRY(check_export(vk, semaphore != VK_NULL_HANDLE, "semaphore", type,
+                           CULVI_USE_VK_SEMAPHORE, out, "culv_vk_semaphore_export_dup"));
+    CULVI_TRY(check_enabled(vk, vk->base.label, culvi_vk_exports_semaphores(vk),
+                            culvi_vk_semaphore_extension, "semaphores"));
+    CULVI_TRY(culvi_vk_semaphore_export(vk, vk->base.label, semaphore, type, &handle));
+    *out = handle;
+    return CULV_OK;
 }
 
 /* The memory that a handle of the descriptor can become: `bits` of memory types that what will be
@@ -201,12 +177,10 @@ culv_result culvi_vk_memory_check_exporter(const culv_vk_device *vk,
     if (culvi_uuid_given(&d->exporter) &&
         culvi_uuid_equal(&d->exporter, &vk->base.device->caps.uuid))
         return culvi_graphics_check_shares(&vk->base, d->label, CULVI_SHARE_CUDAS);
-    culv_result result = check_memory_handles(vk, d->label);
-    if (result != CULV_OK || !culvi_uuid_given(&d->exporter) ||
-        culvi_uuid_equal(&d->exporter, &vk->base.uuid))
-        return result;
-    char buffer[400];
-    culvi_text text = {buffer, sizeof buffer, 0};
+    CULVI_TRY(check_memory_handles(vk, d->label));
+    if (!culvi_uuid_given(&d->exporter) || culvi_uuid_equal(&d->exporter, &vk->base.uuid))
+        return CULV_OK;
+    CULVI_TEXT(text, 400);
     culvi_text_add_uuid(&text, &d->exporter);
     culvi_text_add(&text, "; this VkDevice is '%s' UUID ", vk->base.name);
     culvi_text_add_uuid(&text, &vk->base.uuid);
@@ -214,7 +188,7 @@ culv_result culvi_vk_memory_check_exporter(const culv_vk_device *vk,
         vk->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,
         "the memory was exported by the device with UUID %s. "
         "Import it on the device that exported it: no driver carries it to another GPU",
-        buffer);
+        text.data);
 }
 
 /* Fills the exporter in where the driver tells it. */
@@ -226,19 +200,16 @@ static culv_result check_desc(const culv_vk_device *vk, culv_vk_memory_from_hand
             vk->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
             "culv_vk_memory_from_handle_desc.size is 0; it is the exported allocation's size in "
             "bytes");
-    culv_result result =
-        culvi_handle_use_check(vk->voice, d->label, "culv_vk_memory_from_handle_desc.handle.type",
-                               d->handle.type, CULVI_USE_VK_MEMORY);
-    if (result == CULV_OK)
-        result = culvi_handle_check(vk->voice, d->label, "culv_vk_memory_from_handle_desc.handle",
-                                    "cuMemExportToShareableHandle or culv_vk_memory_export_dup()",
-                                    &d->handle, facts);
-    if (result == CULV_OK && !culvi_uuid_given(&d->exporter))
-        result = culvi_vmm_find_exporter(vk->base.device, d->label, &d->handle, &d->exporter);
-    if (result == CULV_OK) result = culvi_vk_memory_check_exporter(vk, d);
-    if (result == CULV_OK && d->handle.type == CULV_HANDLE_DMA_BUF_FD)
-        result = check_dma_buf(vk, d->label);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_handle_use_check(vk->voice, d->label,
+                                     "culv_vk_memory_from_handle_desc.handle.type", d->handle.type,
+                                     CULVI_USE_VK_MEMORY));
+    CULVI_TRY(culvi_handle_check(vk->voice, d->label, "culv_vk_memory_from_handle_desc.handle",
+                                 "cuMemExportToShareableHandle or culv_vk_memory_export_dup()",
+                                 &d->handle, facts));
+    if (!culvi_uuid_given(&d->exporter))
+        CULVI_TRY(culvi_vmm_find_exporter(vk->base.device, d->label, &d->handle, &d->exporter));
+    CULVI_TRY(culvi_vk_memory_check_exporter(vk, d));
+    if (d->handle.type == CULV_HANDLE_DMA_BUF_FD) CULVI_TRY(check_dma_buf(vk, d->label));
     if (d->size > facts->size_limit)
         return culvi_fail(vk->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
                           "culv_vk_memory_from_handle_desc.size is %" PRIu64
@@ -267,8 +238,7 @@ culv_result culvi_vk_memory_plan(const culv_vk_device *vk, const culv_vk_memory_
                                  const char *size_is, uint32_t *type)
 {
     uint32_t bits = 0, allowed = UINT32_MAX;
-    culv_result result = check_resource(vk, d, size_is, &bits);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(check_resource(vk, d, size_is, &bits));
     /* An opaque handle's types cannot be asked for
      * (VUID-vkGetMemoryFdPropertiesKHR-handleType-00674). */
     if (d->handle.type == CULV_HANDLE_DMA_BUF_FD) {
@@ -305,8 +275,7 @@ culv_result culvi_vk_memory_import(const culv_vk_device *vk,
                                  .pNext = d->allocate_flags != 0 ? &flags : flags.pNext,
                                  .allocationSize = d->size, .memoryTypeIndex = type};
     culvi_duplicate duplicate;
-    culv_result result = culvi_handle_lend_for(vk->voice, d->label, &d->handle, facts, &duplicate);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_handle_lend_for(vk->voice, d->label, &d->handle, facts, &duplicate));
     VkDeviceMemory memory = VK_NULL_HANDLE;
     VkResult r = culvi_vk_allocate_from(vk, &duplicate.handle, &info, &memory);
     culvi_handle_lent_done(&duplicate, &d->handle, r == VK_SUCCESS);
@@ -342,17 +311,13 @@ culv_result culv_vk_memory_from_handle(culv_vk_device *vk,
                                        const culv_vk_memory_from_handle_desc *desc,
                                        VkDeviceMemory *out)
 {
-    culv_vk_memory_from_handle_desc d;
     culvi_handle_facts facts;
     uint32_t type = 0;
-    CULVI_REQUIRE(NULL, vk);
-    CULVI_REQUIRE2(vk->voice, desc, out);
-    culv_result result =
-        culvi_desc_read(vk->voice, &d, sizeof d, desc, "culv_vk_memory_from_handle_desc");
-    if (result == CULV_OK) result = check_desc(vk, &d, &facts);
-    if (result == CULV_OK)
-        result = culvi_vk_memory_plan(vk, &d, "culv_vk_memory_from_handle_desc.size", &type);
-    if (result == CULV_OK) result = culvi_vk_memory_import(vk, &d, &facts, type, out);
-    if (result == CULV_OK) culvi_vk_memory_tell_kind(vk, &d);
-    return result;
+    CULVI_REQUIRE_WITH2(vk, vk->voice, desc, out);
+    CULVI_READ(vk->voice, culv_vk_memory_from_handle_desc, d, desc);
+    CULVI_TRY(check_desc(vk, &d, &facts));
+    CULVI_TRY(culvi_vk_memory_plan(vk, &d, "culv_vk_memory_from_handle_desc.size", &type));
+    CULVI_TRY(culvi_vk_memory_import(vk, &d, &facts, type, out));
+    culvi_vk_memory_tell_kind(vk, &d);
+    return CULV_OK;
 }

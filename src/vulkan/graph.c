@@ -3,18 +3,12 @@
  * one is recorded. */
 #include "culvert/vulkan_kernel.h"
 
-#include "base/alloc.h"
-#include "base/attempt.h"
-#include "base/desc.h"
 #include "core/graph_read.h"
-#include "cuda/context.h"
 #include "vulkan/vk_kernel.h"
 #include "vulkan/vk_resource.h"
 #include "vulkan/vk_space.h"
 
-#include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
 /* What a node becomes. */
 typedef struct command {
@@ -160,8 +154,7 @@ static culv_result find_kernel(const recording *r, const culvi_graph_node *node,
     for (size_t i = 0; i < r->desc.num_kernels && node->name[0] != '\0'; i++) {
         culv_kernel *kernel;
         culv_vk_kernels *queue = r->desc.kernels[i];
-        culv_result result = find_name(r, queue->kernels, node->name, &kernel);
-        if (result != CULV_OK) return result;
+        CULVI_TRY(find_name(r, queue->kernels, node->name, &kernel));
         if (kernel == NULL || (*of != NULL && kernel->function != node->params.kernel.func))
             continue;
         *of = queue;
@@ -254,9 +247,7 @@ static culv_result translate(const recording *r, const culvi_graph_node *node,
         }
         if (value < 4096) continue; /* no memory is there */
         bool known = find_end(r, value) != NULL;
-        culv_result result = CULV_OK;
-        if (!known) result = culvi_graph_is_pointer(r->device, r->desc.label, value, &known);
-        if (result != CULV_OK) return result;
+        if (!known) CULVI_TRY(culvi_graph_is_pointer(r->device, r->desc.label, value, &known));
         if (known) return fail_address(r, node, kernel, i, value);
     }
     return CULV_OK;
@@ -268,8 +259,7 @@ static culv_result plan_launch(const recording *r, const culvi_graph_node *node,
     bool given[CULV_KERNEL_ARGS_MAX] = {false};
     culv_vk_kernels *of = NULL;
     culv_kernel *kernel = NULL;
-    culv_result result = find_kernel(r, node, &of, &kernel);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(find_kernel(r, node, &of, &kernel));
     const size_t count = kernel->num_params;
     out->own = culvi_alloc((count + 1) * (sizeof(uint64_t) + sizeof(void *)));
     if (out->own == NULL) return culvi_fail_host_memory(&r->device->voice, r->desc.label);
@@ -277,15 +267,13 @@ static culv_result plan_launch(const recording *r, const culvi_graph_node *node,
     void **params = (void **)(void *)(room + count);
     const uint32_t grid[3] = {from->gridDimX, from->gridDimY, from->gridDimZ};
     const uint32_t block[3] = {from->blockDimX, from->blockDimY, from->blockDimZ};
-    result = culvi_graph_kernel_params(node, kernel, r->desc.label, params);
-    if (result == CULV_OK) result = put_params(r, node, kernel, params, given);
-    if (result == CULV_OK) result = translate(r, node, kernel, params, given, room);
-    if (result == CULV_OK)
-        result = culvi_vk_kernel_prepare(of, kernel, grid, block, from->sharedMemBytes,
-                                         &out->as.launch.info);
     out->as.launch.count = count;
     out->as.launch.params = params;
-    return result;
+    CULVI_TRY(culvi_graph_kernel_params(node, kernel, r->desc.label, params));
+    CULVI_TRY(put_params(r, node, kernel, params, given));
+    CULVI_TRY(translate(r, node, kernel, params, given, room));
+    return culvi_vk_kernel_prepare(of, kernel, grid, block, from->sharedMemBytes,
+                                   &out->as.launch.info);
 }
 
 /* Memsets and copies -------------------------------------------------------------------------- */
@@ -303,9 +291,8 @@ static culv_result plan_fill(const recording *r, const culvi_graph_node *node, c
                     rows, set->width, size);
     const size_t row = set->width * size;
     const size_t pitch = rows > 1 ? set->pitch : row;
-    culv_result result = find_buffer(r, node, &sets, set->dst, (rows - 1) * pitch + row,
-                                     &out->as.fill.buffer, &out->as.fill.offset);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(find_buffer(r, node, &sets, set->dst, (rows - 1) * pitch + row, &out->as.fill.buffer,
+                          &out->as.fill.offset));
     if (((out->as.fill.offset | row | (rows > 1 ? pitch : 0)) & 3) != 0)
         return FAIL(r, UNSUPPORTED, GRAPH,
                     "node %zu of the graph sets rows of %zu bytes, %zu apart, from byte "
@@ -368,14 +355,11 @@ static culv_result plan_copy(const recording *r, const culvi_graph_node *node, c
     side from, to;
     VkDeviceSize from_offset, to_offset;
     if (c->WidthInBytes == 0 || c->Height == 0 || c->Depth == 0) return CULV_OK; /* no regions */
-    culv_result result = read_side(r, node, true, &from);
-    if (result == CULV_OK) result = read_side(r, node, false, &to);
-    if (result == CULV_OK)
-        result =
-            find_buffer(r, node, &reads, from.first, from.bytes, &out->as.copy.from, &from_offset);
-    if (result == CULV_OK)
-        result = find_buffer(r, node, &writes, to.first, to.bytes, &out->as.copy.to, &to_offset);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(read_side(r, node, true, &from));
+    CULVI_TRY(read_side(r, node, false, &to));
+    CULVI_TRY(
+        find_buffer(r, node, &reads, from.first, from.bytes, &out->as.copy.from, &from_offset));
+    CULVI_TRY(find_buffer(r, node, &writes, to.first, to.bytes, &out->as.copy.to, &to_offset));
     /* Rows, and slices, without a gap on either side are one region. */
     uint64_t width = c->WidthInBytes, rows = c->Height, slices = c->Depth;
     if (from.row == width && to.row == width &&
@@ -385,8 +369,7 @@ static culv_result plan_copy(const recording *r, const culvi_graph_node *node, c
     }
     if (rows > UINT32_MAX / slices || rows * slices > SIZE_MAX / sizeof(VkBufferCopy))
         return fail_range(r, node, "copies", from.first, from.bytes);
-    VkBufferCopy *region = culvi_alloc((size_t)(rows * slices) * sizeof *region);
-    if (region == NULL) return culvi_fail_host_memory(&r->device->voice, r->desc.label);
+    CULVI_NEW_LIST(VkBufferCopy, region, (size_t)(rows * slices), &r->device->voice, r->desc.label);
     out->own = out->as.copy.regions = region;
     out->as.copy.count = (uint32_t)(rows * slices);
     for (uint64_t z = 0; z < slices; z++)
@@ -400,31 +383,26 @@ static culv_result plan_copy(const recording *r, const culvi_graph_node *node, c
 
 static culv_result check_desc(const recording *r)
 {
-    const culv_vk_graph_desc *d = &r->desc;
+    const culv_vk_graph_desc *desc = &r->desc;
     const culvi_voice *voice = &r->device->voice;
-    const char *call = "culv_vk_record_graph";
-    if ((d->num_kernels > 0 && d->kernels == NULL) || (d->num_memory > 0 && d->memory == NULL) ||
-        (d->num_params > 0 && d->params == NULL))
-        return culvi_fail_null(voice, call,
-                               d->num_kernels > 0 && d->kernels == NULL ? "desc->kernels"
-                               : d->num_memory > 0 && d->memory == NULL ? "desc->memory"
-                                                                        : "desc->params");
-    for (size_t i = 0; i < d->num_kernels; i++) {
-        if (d->kernels[i] == NULL)
-            return culvi_fail(voice, d->label, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
-                              "culv_vk_graph_desc.kernels[%zu] is NULL", i);
-        if (d->kernels[i]->vk != r->vk)
-            return culvi_fail(voice, d->label, CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,
-                              "culv_vk_graph_desc.kernels[%zu] was made with another attachment "
-                              "than the one of '%s'",
-                              i, r->vk->base.name);
+    if (desc->num_kernels > 0) CULVI_REQUIRE_IN(voice, "culv_vk_record_graph", desc->kernels);
+    if (desc->num_memory > 0) CULVI_REQUIRE_IN(voice, "culv_vk_record_graph", desc->memory);
+    if (desc->num_params > 0) CULVI_REQUIRE_IN(voice, "culv_vk_record_graph", desc->params);
+    for (size_t i = 0; i < desc->num_kernels; i++) {
+        if (desc->kernels[i] == NULL)
+            return FAIL(r, INVALID, NULL_ARGUMENT, "culv_vk_graph_desc.kernels[%zu] is NULL", i);
+        if (desc->kernels[i]->vk != r->vk)
+            return FAIL(r, INVALID, DEVICE_MISMATCH,
+                        "culv_vk_graph_desc.kernels[%zu] was made with another attachment "
+                        "than the one of '%s'",
+                        i, r->vk->base.name);
     }
-    for (size_t i = 0; i < d->num_params; i++)
-        if (d->params[i].value == NULL ||
-            (d->params[i].node == NULL && d->params[i].kernel == NULL))
-            return culvi_fail(voice, d->label, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
-                              "culv_vk_graph_desc.params[%zu] has no %s", i,
-                              d->params[i].value == NULL ? "value" : "node and no kernel");
+    for (size_t i = 0; i < desc->num_params; i++) {
+        const culv_vk_graph_param *param = &desc->params[i];
+        if (param->value == NULL || (param->node == NULL && param->kernel == NULL))
+            return FAIL(r, INVALID, NULL_ARGUMENT, "culv_vk_graph_desc.params[%zu] has no %s", i,
+                        param->value == NULL ? "value" : "node and no kernel");
+    }
     return check_memory(r);
 }
 
@@ -447,23 +425,23 @@ static culv_result check_params_used(const recording *r)
 /* Runs in the device's context. */
 static culv_result plan(recording *r, CUgraph graph)
 {
-    culv_result result = culvi_graph_read(r->device, graph, r->desc.label, &r->work);
-    if (result == CULV_OK) result = check_params_used(r);
-    if (result != CULV_OK || r->work.count == 0) return result;
+    CULVI_TRY(culvi_graph_read(r->device, graph, r->desc.label, &r->work));
+    CULVI_TRY(check_params_used(r));
+    if (r->work.count == 0) return CULV_OK;
     r->commands = r->work.count > SIZE_MAX / sizeof *r->commands
                       ? NULL
                       : culvi_alloc(r->work.count * sizeof *r->commands);
     if (r->commands == NULL) return culvi_fail_host_memory(&r->device->voice, r->desc.label);
-    for (size_t i = 0; i < r->work.count && result == CULV_OK; i++) {
+    for (size_t i = 0; i < r->work.count; i++) {
         const culvi_graph_node *node = &r->work.nodes[i];
         command *out = &r->commands[i];
         out->level = node->level;
         out->type = node->type;
-        result = node->type == CU_GRAPH_NODE_TYPE_KERNEL   ? plan_launch(r, node, out)
-                 : node->type == CU_GRAPH_NODE_TYPE_MEMSET ? plan_fill(r, node, out)
-                                                           : plan_copy(r, node, out);
+        CULVI_TRY(node->type == CU_GRAPH_NODE_TYPE_KERNEL   ? plan_launch(r, node, out)
+                  : node->type == CU_GRAPH_NODE_TYPE_MEMSET ? plan_fill(r, node, out)
+                                                            : plan_copy(r, node, out));
     }
-    return result;
+    return CULV_OK;
 }
 
 static void record_one(const recording *r, const command *c, VkCommandBuffer to)
@@ -517,14 +495,13 @@ culv_result culv_vk_record_graph(culv_vk_device *vk, CUgraph graph, const culv_v
     CULVI_REQUIRE(NULL, vk);
     r.device = vk->base.device;
     CULVI_REQUIRE3(&r.device->voice, graph, desc, command_buffer);
-    culv_result result =
-        culvi_desc_read(&r.device->voice, &r.desc, sizeof r.desc, desc, "culv_vk_graph_desc");
-    if (result == CULV_OK && !vk->kernels) result = culvi_vk_refuse_kernels(vk, r.desc.label);
-    if (result == CULV_OK) result = check_desc(&r);
-    if (result == CULV_OK) result = culvi_vk_check_kernel_family(vk, r.desc.label, queue_family);
-    if (result == CULV_OK) result = culvi_enter(r.device, &scope, r.desc.label);
-    if (result != CULV_OK) return result;
-    result = plan(&r, graph);
+    CULVI_TRY(
+        culvi_desc_read(&r.device->voice, &r.desc, sizeof r.desc, desc, "culv_vk_graph_desc"));
+    if (!vk->kernels) return culvi_vk_refuse_kernels(vk, r.desc.label);
+    CULVI_TRY(check_desc(&r));
+    CULVI_TRY(culvi_vk_check_kernel_family(vk, r.desc.label, queue_family));
+    CULVI_TRY(culvi_enter(r.device, &scope, r.desc.label));
+    culv_result result = plan(&r, graph);
     culvi_leave(r.device, &scope);
     if (result == CULV_OK) record(&r, command_buffer);
     for (size_t i = 0; r.commands != NULL && i < r.work.count; i++)

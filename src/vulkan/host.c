@@ -1,19 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Buffers in host memory that Vulkan and CUDA both use in place (VK_EXT_external_memory_host). */
-#include "base/alloc.h"
-#include "base/attempt.h"
 #include "vulkan/vk_resource.h"
-#include "vulkan/vk_trace.h"
-
-#include <inttypes.h>
 
 static const VkExternalMemoryHandleTypeFlagBits host_pages =
     VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_ALLOCATION_BIT_EXT;
 
-VkDeviceSize culv_vk_host_import_alignment(const culv_vk_device *vk)
-{
-    return vk != NULL ? vk->host_alignment : 0;
-}
+CULVI_GETTER(VkDeviceSize, culv_vk_host_import_alignment, culv_vk_device, self->host_alignment, 0)
 
 culv_result culvi_vk_host_memory_type(const culv_vk_device *vk, const char *label,
                                       uint32_t type_bits, VkMemoryPropertyFlags wanted,
@@ -23,11 +15,10 @@ culv_result culvi_vk_host_memory_type(const culv_vk_device *vk, const char *labe
         VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
     if (wanted != 0) return culvi_vk_memory_type(vk, label, type_bits, wanted, out);
     /* Cached where it can be: the GPUs do not mind, the processor does. */
-    culvi_attempt_begin();
-    culv_result result = culvi_vk_memory_type(vk, label, type_bits,
-                                              coherent | VK_MEMORY_PROPERTY_HOST_CACHED_BIT, out);
-    (void)culvi_attempt_end(NULL, result);
-    return result == CULV_OK ? CULV_OK : culvi_vk_memory_type(vk, label, type_bits, coherent, out);
+    const VkMemoryPropertyFlags cached = coherent | VK_MEMORY_PROPERTY_HOST_CACHED_BIT;
+    if (CULVI_ATTEMPT(culvi_vk_memory_type(vk, label, type_bits, cached, out)) == CULV_OK)
+        return CULV_OK;
+    return culvi_vk_memory_type(vk, label, type_bits, coherent, out);
 }
 
 const char *culvi_vk_stale_warning(VkMemoryPropertyFlags properties)
@@ -57,9 +48,8 @@ static culv_result import(culv_vk_device *vk, const culvi_vk_plan *plan, uint32_
                                                 .handleType = host_pages, .pHostPointer = start};
     VkMemoryAllocateInfo info = {CULVI_STYPE(MEMORY_ALLOCATE_INFO), .pNext = &pointer,
                                  .allocationSize = plan->pages->size};
-    culv_result result = culvi_vk_host_memory_type(vk, label, type_bits & properties.memoryTypeBits,
-                                                   plan->memory_properties, &info.memoryTypeIndex);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_vk_host_memory_type(vk, label, type_bits & properties.memoryTypeBits,
+                                        plan->memory_properties, &info.memoryTypeIndex));
     r = CULVI_VK(vk, vkAllocateMemory, (vk->vk_device, &info, vk->callbacks, out));
     if (r == VK_SUCCESS) return CULV_OK;
     *out = VK_NULL_HANDLE;
@@ -132,12 +122,11 @@ culv_result culvi_vk_buffer_share_host(culv_vk_device *vk, const culv_vk_buffer_
     culvi_vk_ask ask = {.label = d->label, .origin = CULVI_VK_MADE_HERE, .host = true};
     culvi_vk_pages pages = {.start = d->host_pointer};
     culvi_plan map = {.label = d->label, .size = d->create_info->size};
-    culv_result result = culvi_vk_check_buffer(vk, &ask, d->create_info, &verdict);
-    if (result == CULV_OK && pages.start != NULL) {
+    CULVI_TRY(culvi_vk_check_buffer(vk, &ask, d->create_info, &verdict));
+    if (pages.start != NULL) {
         pages.size = d->host_size != 0 ? d->host_size : d->create_info->size;
-        result = check_pointer(vk, d, pages.size);
+        CULVI_TRY(check_pointer(vk, d, pages.size));
     }
-    if (result != CULV_OK) return result;
     VkBufferCreateInfo info = *d->create_info;
     if (vk->kernels) info.usage |= VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT;
     culvi_vk_plan plan = {.label = d->label,
@@ -146,28 +135,22 @@ culv_result culvi_vk_buffer_share_host(culv_vk_device *vk, const culv_vk_buffer_
                           .dedicated = verdict.dedicated_only,
                           .memory_properties = d->memory_properties,
                           .pages = &pages};
-    result = culvi_vk_resource_create(vk, &plan, &pair->native);
-    if (result != CULV_OK) goto free_pages;
+    CULVI_TRY_OR(culvi_vk_resource_create(vk, &plan, &pair->native), culvi_free(pages.block));
     pair->import =
         culvi_memory_host(vk->base.device, pages.start, pages.size, pages.block, d->label);
-    if (pair->import == NULL) {
-        result = CULV_ERROR_OUT_OF_MEMORY;
-        goto destroy_resource;
+    culv_result result = CULV_ERROR_OUT_OF_MEMORY;
+    if (pair->import != NULL) {
+        pages.block = NULL; /* the import's */
+        pair->import->words = &culvi_vk_words;
+        pair->graphics = &vk->base;
+        result = culvi_pair_map(pair, &map);
+        if (result == CULV_OK) return CULV_OK;
     }
-    pages.block = NULL; /* the import's */
-    pair->import->words = &culvi_vk_words;
-    pair->graphics = &vk->base;
-    result = culvi_pair_map(pair, &map);
-    if (result == CULV_OK) return CULV_OK;
-destroy_resource:
     culvi_vk_unmake(&vk->base, &pair->native);
     culv_memory_destroy(&pair->import);
-free_pages:
     culvi_free(pages.block);
     return result;
 }
 
-void *culv_vk_buffer_host_pointer(const culv_shared_buffer *buffer)
-{
-    return buffer != NULL && buffer->pair.import != NULL ? buffer->pair.import->host : NULL;
-}
+CULVI_GETTER(void *, culv_vk_buffer_host_pointer, culv_shared_buffer,
+             (self->pair.import != NULL ? self->pair.import->host : NULL), NULL)

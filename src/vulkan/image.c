@@ -1,13 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Mapping images of the caller's: as arrays, or LINEAR ones by their rows. */
-#include "base/desc.h"
-#include "core/buffer.h"
-#include "core/image_check.h"
 #include "vulkan/vk.h"
-#include "vulkan/vk_trace.h"
-
-#include <inttypes.h>
-#include <string.h>
 
 culv_result culvi_vk_check_same_image(culv_vk_device *vk, const char *label,
                                       const VkImageCreateInfo *info,
@@ -41,25 +34,11 @@ static culv_result check_planes(const culv_vk_device *vk, const culv_vk_image_de
     uint64_t size[CULVI_PLANES] = {0};
     for (uint32_t i = 0; i < needs->planes; i++) {
         culvi_vk_needs one = {.memory = needs->plane[i]};
-        culv_result result = culvi_vk_check_binding(vk, d->label, names[i], fields[i], &one,
-                                                    d->plane_offsets[i], memory->size, false);
-        if (result != CULV_OK) return result;
+        CULVI_TRY(culvi_vk_check_binding(vk, d->label, names[i], fields[i], &one,
+                                         d->plane_offsets[i], memory->size, false));
         size[i] = needs->plane[i].size;
     }
     return culvi_image_check_planes(memory, d->label, row, d->offset, d->plane_offsets, size);
-}
-
-static culv_result check_bound(const culv_vk_device *vk, const culv_vk_image_desc *d,
-                               const culvi_format *row, const culvi_vk_needs *needs,
-                               const culv_memory *memory)
-{
-    culv_result result =
-        culvi_image_check_unused(vk->voice, d->label, needs->planes, d->plane_offsets);
-    if (result != CULV_OK) return result;
-    if (needs->planes == 0)
-        return culvi_vk_check_binding(vk, d->label, "image", "culv_vk_image_desc.offset", needs,
-                                      d->offset, memory->size, memory->dedicated);
-    return check_planes(vk, d, row, needs, memory);
 }
 
 /* What both ways ask. */
@@ -72,36 +51,33 @@ static culv_result check(culv_vk_device *vk, culv_memory *memory, const culv_vk_
     CULVI_REQUIRE_IN(vk->voice, call, memory);
     CULVI_REQUIRE_IN(vk->voice, call, desc);
     if (!has_outputs) return culvi_fail_null(vk->voice, call, "an output");
-    culv_result result = culvi_desc_read(vk->voice, d, sizeof *d, desc, "culv_vk_image_desc");
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_desc_read(vk->voice, d, sizeof *d, desc, "culv_vk_image_desc"));
     if (d->label == NULL) d->label = memory->label;
-    if (d->image == VK_NULL_HANDLE || d->create_info == NULL)
-        return culvi_fail(vk->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
-                          "culv_vk_image_desc.%s is NULL",
-                          d->image == VK_NULL_HANDLE ? "image" : "create_info");
+    CULVI_REQUIRE_FIELD(vk->voice, culv_vk_image_desc, *d, image);
+    CULVI_REQUIRE_FIELD(vk->voice, culv_vk_image_desc, *d, create_info);
     if (memory->device != vk->base.device)
         return culvi_fail(
             vk->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,
             "the memory was imported into another culv_device ('%s') than the one attached ('%s')",
             memory->device->caps.name, vk->base.device->caps.name);
-    result = culvi_graphics_check_shares(&vk->base, d->label, CULVI_SHARE_IMAGES);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_graphics_check_shares(&vk->base, d->label, CULVI_SHARE_IMAGES));
     culvi_vk_ask ask = {.label = d->label,
                         .origin = CULVI_VK_THE_CALLERS,
                         .handle_type = memory->handle_type,
                         .texels = d->texels,
                         .no_surfaces = d->no_surfaces,
                         .pitched = pitched};
-    result = culvi_vk_check_image(vk, &ask, d->create_info, verdict);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_vk_check_image(vk, &ask, d->create_info, verdict));
     culvi_vk_image_needs(vk, d->image, culvi_vk_disjoint_planes(d->create_info), &needs);
     /* If it is CUDA's rule, culv_image_map() says so. */
     bool cudas_rule = !pitched && verdict->format->dedicated;
     needs.requires_dedicated = needs.requires_dedicated || (verdict->dedicated_only && !cudas_rule);
-    result = check_bound(vk, d, verdict->format, &needs, memory);
-    return result == CULV_OK
-               ? culvi_vk_check_same_image(vk, d->label, d->create_info, verdict, &needs)
-               : result;
+    CULVI_TRY(culvi_image_check_unused(vk->voice, d->label, needs.planes, d->plane_offsets));
+    CULVI_TRY(needs.planes > 0
+                  ? check_planes(vk, d, verdict->format, &needs, memory)
+                  : culvi_vk_check_binding(vk, d->label, "image", "culv_vk_image_desc.offset",
+                                           &needs, d->offset, memory->size, memory->dedicated));
+    return culvi_vk_check_same_image(vk, d->label, d->create_info, verdict, &needs);
 }
 
 culv_result culv_vk_image_map(culv_vk_device *vk, culv_memory *memory,
@@ -109,9 +85,7 @@ culv_result culv_vk_image_map(culv_vk_device *vk, culv_memory *memory,
 {
     culv_vk_image_desc d;
     culvi_vk_verdict verdict;
-    culv_result result =
-        check(vk, memory, desc, out != NULL, "culv_vk_image_map", false, &d, &verdict);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(check(vk, memory, desc, out != NULL, "culv_vk_image_map", false, &d, &verdict));
     culv_image_desc map = verdict.image;
     map.offset = d.offset;
     memcpy(map.plane_offsets, d.plane_offsets, sizeof map.plane_offsets);
@@ -172,18 +146,15 @@ culv_result culv_vk_image_map_pitched(culv_vk_device *vk, culv_memory *memory,
     culvi_vk_verdict verdict;
     culv_subresource_layout p;
     VkDeviceSize offset = 0;
-    culv_result result = check(vk, memory, desc, out != NULL && layout != NULL,
-                               "culv_vk_image_map_pitched", true, &d, &verdict);
-    if (result == CULV_OK)
-        result = culvi_struct_check(vk->voice, layout, "culv_subresource_layout");
-    if (result == CULV_OK) result = describe(vk, &d, level, plane, &p, &offset);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(check(vk, memory, desc, out != NULL && layout != NULL, "culv_vk_image_map_pitched",
+                    true, &d, &verdict));
+    CULVI_TRY(culvi_struct_check(vk->voice, layout, "culv_subresource_layout"));
+    CULVI_TRY(describe(vk, &d, level, plane, &p, &offset));
     culv_buffer_desc map = culv_buffer_desc_init();
     map.offset = d.offset + offset;
     map.size = p.size;
     map.label = d.label;
-    result = culv_buffer_map(memory, &map, out);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culv_buffer_map(memory, &map, out));
     p.pointer = culv_buffer_pointer(*out);
     culvi_struct_write(layout, &p, sizeof p);
     return CULV_OK;

@@ -2,21 +2,15 @@
 /* culv_vk_kernels: CUDA kernels in Vulkan's command buffers, by VK_NVX_binary_import. */
 #include "culvert/vulkan_kernel.h"
 
-#include "base/alloc.h"
-#include "core/kernel.h"
 #include "cuda/context.h"
 #include "vulkan/vk_kernel.h"
 #include "vulkan/vk_resource.h"
-#include "vulkan/vk_trace.h"
-
-#include <inttypes.h>
 
 culv_result culvi_vk_refuse_kernels(const culv_vk_device *vk, const char *label)
 {
     culv_vk_device_desc desc = vk->how;
     desc.device = vk->vk_device;
-    culv_result result = culv_vk_check_kernels(&desc); /* records why */
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culv_vk_check_kernels(&desc)); /* records why */
     return culvi_fail(vk->voice, label, CULV_ERROR_INVALID, CULV_REASON_EXTENSION_MISSING,
                       "'%s' was attached without culv_vk_device_desc.kernels; set it to 1 before "
                       "vkCreateDevice and culv_vk_attach()",
@@ -61,8 +55,7 @@ static culv_result fail_module(const culv_vk_kernels *made, const void *image, s
                                VkResult r)
 {
     const culv_device *device = made->vk->base.device;
-    char has[256] = "";
-    culvi_text text = {has, sizeof has, 0};
+    CULVI_TEXT(text, 256);
     if (r != VK_ERROR_INITIALIZATION_FAILED)
         return culvi_fail_vk(&device->voice, made->label, r, "vkCreateCuModuleNVX",
                              CULV_REASON_DRIVER_REFUSED, "the kernels could not be loaded");
@@ -73,7 +66,7 @@ static culv_result fail_module(const culv_vk_kernels *made, const void *image, s
         "Vulkan's driver did not take the image, which CUDA's took: the GPU needs sm_%u%u, and the "
         "image has %s",
         device->caps.compute_major, device->caps.compute_minor,
-        text.length > 0 ? has : "code that Culvert cannot list");
+        text.length > 0 ? text.data : "code that Culvert cannot list");
 }
 
 static culv_result make_module(culv_vk_kernels *made)
@@ -101,43 +94,27 @@ static culv_result check_attachment(const culv_vk_device *vk, const culv_kernels
 
 culv_result culv_vk_kernels_create(culv_vk_device *vk, culv_kernels *kernels, culv_vk_kernels **out)
 {
-    CULVI_REQUIRE(NULL, vk);
-    CULVI_REQUIRE2(vk->voice, kernels, out);
-    culv_result result = check_attachment(vk, kernels);
-    if (result != CULV_OK) return result;
-    culv_vk_kernels *made = culvi_alloc(sizeof *made);
-    if (made == NULL) return culvi_fail_host_memory(vk->voice, kernels->label);
+    CULVI_REQUIRE_WITH2(vk, vk->voice, kernels, out);
+    CULVI_TRY(check_attachment(vk, kernels));
+    CULVI_NEW(culv_vk_kernels, made, vk->voice, kernels->label);
     made->vk = vk;
     made->kernels = kernels;
     culvi_label_set(made->label, kernels->label);
     atomic_init(&made->functions, NULL);
-    result = read_limits(vk->base.device, made->label, &made->limits);
-    if (result != CULV_OK) goto free_kernels;
-    if (!culvi_mutex_init(&made->lock)) {
-        result = culvi_fail_host_memory(vk->voice, made->label);
-        goto free_kernels;
-    }
-    result = make_module(made);
-    if (result != CULV_OK) goto destroy_lock;
+    CULVI_TRY_OR(read_limits(vk->base.device, made->label, &made->limits), culvi_free(made));
+    CULVI_TRY_OR(make_module(made), culvi_free(made));
+    culvi_mutex_init(&made->lock);
     culvi_kernels_ref(kernels);
     culvi_graphics_ref(&vk->base);
     culvi_log_object(vk->voice, "made", "kernels of Vulkan", made->label, 0);
     *out = made;
     return CULV_OK;
-
-destroy_lock:
-    culvi_mutex_destroy(&made->lock);
-free_kernels:
-    culvi_free(made);
-    return result;
 }
 
 void culv_vk_kernels_destroy(culv_vk_kernels **kernels)
 {
-    if (kernels == NULL || *kernels == NULL) return;
-    culv_vk_kernels *mine = *kernels;
+    CULVI_TAKE(culv_vk_kernels, mine, kernels);
     culv_vk_device *vk = mine->vk;
-    *kernels = NULL;
     for (culvi_vk_function *f = atomic_load(&mine->functions), *next; f != NULL; f = next) {
         next = f->next;
         CULVI_VK_DO(vk, vkDestroyCuFunctionNVX, (vk->vk_device, f->handle, vk->callbacks));
@@ -166,8 +143,7 @@ static culv_result make_function(culv_vk_kernels *kernels, const culv_kernel *ke
     culv_vk_device *vk = kernels->vk;
     const VkCuFunctionCreateInfoNVX info = {CULVI_STYPE(CU_FUNCTION_CREATE_INFO_NVX),
                                             .module = kernels->module, .pName = kernel->name};
-    culvi_vk_function *made = culvi_alloc(sizeof *made);
-    if (made == NULL) return culvi_fail_host_memory(vk->voice, kernels->label);
+    CULVI_NEW(culvi_vk_function, made, vk->voice, kernels->label);
     VkResult r =
         CULVI_VK(vk, vkCreateCuFunctionNVX, (vk->vk_device, &info, vk->callbacks, &made->handle));
     if (r != VK_SUCCESS) {
@@ -217,8 +193,7 @@ culv_result culvi_vk_kernel_get(culv_vk_kernels *kernels, const culv_kernel *ker
 culv_result culv_vk_kernels_prepare(culv_vk_kernels *kernels, culv_kernel *kernel)
 {
     const culvi_vk_function *made;
-    CULVI_REQUIRE(NULL, kernels);
-    CULVI_REQUIRE(kernels->vk->voice, kernel);
+    CULVI_REQUIRE_WITH(kernels, kernels->vk->voice, kernel);
     return culvi_vk_kernel_get(kernels, kernel, &made);
 }
 
@@ -278,17 +253,15 @@ culv_result culv_vk_kernel_call_record(culv_vk_kernels *kernels, const culv_kern
 {
     culvi_kernel_values values;
     VkCuLaunchInfoNVX info;
-    CULVI_REQUIRE(NULL, kernels);
-    CULVI_REQUIRE2(kernels->vk->voice, call, command_buffer);
-    culv_result result = culvi_kernel_call_read(call, __func__, true, &values);
-    if (result != CULV_OK) return result;
+    CULVI_REQUIRE_WITH2(kernels, kernels->vk->voice, call, command_buffer);
+    CULVI_TRY(culvi_kernel_call_read(call, __func__, true, &values));
     call = values.call;
-    result = culvi_vk_kernel_prepare(kernels, call->kernel, call->grid, call->block,
-                                     call->shared_bytes, &info);
-    if (result == CULV_OK && !culvi_vk_family_runs(kernels->vk, queue_family))
-        result = culvi_vk_check_kernel_family(kernels->vk, kernels->label, queue_family);
-    if (result == CULV_OK) culvi_vk_kernel_launch(kernels->vk, &info, &values, command_buffer);
-    return result;
+    CULVI_TRY(culvi_vk_kernel_prepare(kernels, call->kernel, call->grid, call->block,
+                                      call->shared_bytes, &info));
+    if (!culvi_vk_family_runs(kernels->vk, queue_family))
+        CULVI_TRY(culvi_vk_check_kernel_family(kernels->vk, kernels->label, queue_family));
+    culvi_vk_kernel_launch(kernels->vk, &info, &values, command_buffer);
+    return CULV_OK;
 }
 
 /* Arguments: addresses of buffers, handles of image views -------------------------------------- */
@@ -320,8 +293,7 @@ VkDeviceAddress culv_vk_buffer_address(const culv_shared_buffer *buffer)
 culv_result culv_vk_get_buffer_address(const culv_vk_device *vk, VkBuffer buffer,
                                        VkDeviceAddress *out)
 {
-    CULVI_REQUIRE(NULL, vk);
-    CULVI_REQUIRE(vk->voice, out);
+    CULVI_REQUIRE_WITH(vk, vk->voice, out);
     if (buffer == VK_NULL_HANDLE) return culvi_fail_null(vk->voice, __func__, "buffer");
     const VkDeviceAddress address = culvi_vk_buffer_address(vk, buffer);
     if (address == 0) return culvi_vk_refuse_addresses(vk);
@@ -335,8 +307,7 @@ culv_result culv_vk_get_buffer_address(const culv_vk_device *vk, VkBuffer buffer
 culv_result culv_vk_get_view_handle(const culv_vk_device *vk, VkImageView view, VkSampler sampler,
                                     uint64_t *out)
 {
-    CULVI_REQUIRE(NULL, vk);
-    CULVI_REQUIRE(vk->voice, out);
+    CULVI_REQUIRE_WITH(vk, vk->voice, out);
     if (view == VK_NULL_HANDLE) return culvi_fail_null(vk->voice, __func__, "view");
     const VkImageViewHandleInfoNVX info = {
         CULVI_STYPE(IMAGE_VIEW_HANDLE_INFO_NVX), .imageView = view,

@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Importing a caller's VkDeviceMemory. */
-#include "base/desc.h"
-#include "vmm/property.h"
 #include "vmm/share.h"
 #include "vulkan/vk_resource.h"
-
-#include <inttypes.h>
 
 /* A buffer or an image of the caller's that is bound to the memory. Vulkan fixes the size of a
  * dedicated allocation that it exports. CUDA's memory, which Vulkan imports as dedicated, has whole
@@ -14,12 +10,11 @@ static culv_result check_bound(const culv_vk_device *vk, const culv_vk_memory_de
                                const culvi_vk_needs *needs)
 {
     const char *what = image ? "image" : "buffer";
-    culv_result result = culvi_vk_check_binding(
+    CULVI_TRY(culvi_vk_check_binding(
         vk, d->label, what,
         image ? "culv_vk_memory_desc.image_offset" : "culv_vk_memory_desc.buffer_offset", needs,
-        image ? d->image_offset : d->buffer_offset, d->allocation_size, d->dedicated);
-    if (result != CULV_OK || !d->dedicated || d->allocation_size == needs->memory.size)
-        return result;
+        image ? d->image_offset : d->buffer_offset, d->allocation_size, d->dedicated));
+    if (!d->dedicated || d->allocation_size == needs->memory.size) return CULV_OK;
     return culvi_fail(
         vk->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
         "dedicated is set, and a dedicated allocation for this %s has exactly %" PRIu64
@@ -34,8 +29,7 @@ static culv_result read_desc(culv_vk_device *vk, const culv_vk_memory_desc *desc
     CULVI_REQUIRE_IN(NULL, call, vk);
     CULVI_REQUIRE_IN(vk->voice, call, desc);
     CULVI_REQUIRE_IN(vk->voice, call, out);
-    culv_result result = culvi_desc_read(vk->voice, d, sizeof *d, desc, "culv_vk_memory_desc");
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_desc_read(vk->voice, d, sizeof *d, desc, "culv_vk_memory_desc"));
     if (d->memory == VK_NULL_HANDLE)
         return culvi_fail(vk->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
                           "culv_vk_memory_desc.memory is VK_NULL_HANDLE");
@@ -43,49 +37,45 @@ static culv_result read_desc(culv_vk_device *vk, const culv_vk_memory_desc *desc
         return culvi_fail(
             vk->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
             "culv_vk_memory_desc.allocation_size is 0; it is VkMemoryAllocateInfo::allocationSize");
-    result = culvi_graphics_check_shares(
-        &vk->base, d->label, d->image != VK_NULL_HANDLE ? CULVI_SHARE_IMAGES : CULVI_SHARE_BUFFERS);
+    CULVI_TRY(culvi_graphics_check_shares(&vk->base, d->label,
+                                          d->image != VK_NULL_HANDLE ? CULVI_SHARE_IMAGES
+                                                                     : CULVI_SHARE_BUFFERS));
     culvi_vk_needs needs;
-    if (result == CULV_OK && d->buffer != VK_NULL_HANDLE) {
+    if (d->buffer != VK_NULL_HANDLE) {
         culvi_vk_buffer_needs(vk, d->buffer, &needs);
-        result = check_bound(vk, d, false, &needs);
+        CULVI_TRY(check_bound(vk, d, false, &needs));
     }
-    if (result == CULV_OK && d->image != VK_NULL_HANDLE) {
-        culvi_vk_image_needs(vk, d->image, 0, &needs);
-        result = check_bound(vk, d, true, &needs);
-    }
-    return result;
+    if (d->image == VK_NULL_HANDLE) return CULV_OK;
+    culvi_vk_image_needs(vk, d->image, 0, &needs);
+    return check_bound(vk, d, true, &needs);
 }
 
-static culvi_memory_ask ask_of(const culv_vk_memory_desc *d)
+static culv_result import(culv_vk_device *vk, const culv_vk_memory_desc *desc, bool shared,
+                          const char *call, culv_memory **out)
 {
-    return (culvi_memory_ask){.label = d->label,
-                              .memory = (uint64_t)d->memory,
-                              .size = d->allocation_size,
-                              .dedicated = d->dedicated != VK_FALSE,
-                              .callers_buffers =
-                                  d->buffer != VK_NULL_HANDLE || d->image == VK_NULL_HANDLE,
-                              .warning = culvi_vk_stale_warning(d->memory_properties)};
+    culv_vk_memory_desc d;
+    CULVI_TRY(read_desc(vk, desc, out, call, &d));
+    const culvi_memory_ask ask = {.label = d.label,
+                                  .memory = (uint64_t)d.memory,
+                                  .size = d.allocation_size,
+                                  .dedicated = d.dedicated != VK_FALSE,
+                                  .callers_buffers =
+                                      d.buffer != VK_NULL_HANDLE || d.image == VK_NULL_HANDLE,
+                                  .warning = culvi_vk_stale_warning(d.memory_properties)};
+    return shared ? culvi_graphics_acquire(&vk->base, &ask, out)
+                  : culvi_graphics_import(&vk->base, &ask, out);
 }
 
 culv_result culv_vk_memory_import(culv_vk_device *vk, const culv_vk_memory_desc *desc,
                                   culv_memory **out)
 {
-    culv_vk_memory_desc d;
-    culv_result result = read_desc(vk, desc, out, "culv_vk_memory_import", &d);
-    if (result != CULV_OK) return result;
-    culvi_memory_ask ask = ask_of(&d);
-    return culvi_graphics_import(&vk->base, &ask, out);
+    return import(vk, desc, false, __func__, out);
 }
 
 culv_result culv_vk_memory_import_shared(culv_vk_device *vk, const culv_vk_memory_desc *desc,
                                          culv_memory **out)
 {
-    culv_vk_memory_desc d;
-    culv_result result = read_desc(vk, desc, out, "culv_vk_memory_import_shared", &d);
-    if (result != CULV_OK) return result;
-    culvi_memory_ask ask = ask_of(&d);
-    return culvi_graphics_acquire(&vk->base, &ask, out);
+    return import(vk, desc, true, __func__, out);
 }
 
 /* What maps, and into how many bytes: whole memory alone, in whole units (measured). */
@@ -93,10 +83,8 @@ static culv_result vmm_size(const culv_vk_device *vk, const culv_vk_memory_desc 
 {
     culv_device *device = vk->base.device;
     uint64_t unit;
-    culv_result result = culvi_vmm_check_device(device, "culv_vk_memory_import_vmm");
-    if (result == CULV_OK)
-        result = culvi_vmm_least_granularity(device, CULV_VMM_LOCATION_DEVICE, 0, &unit);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_vmm_check_device(device, "culv_vk_memory_import_vmm"));
+    CULVI_TRY(culvi_vmm_least_granularity(device, CULV_VMM_LOCATION_DEVICE, 0, &unit));
     const uint64_t size = d->allocation_size, beyond = size % unit;
     *out = size;
     if (beyond == 0) return CULV_OK;
@@ -117,17 +105,15 @@ culv_result culv_vk_memory_import_vmm(culv_vk_device *vk, const culv_vk_memory_d
 {
     culv_vk_memory_desc d;
     culv_vmm_import_desc import = culv_vmm_import_desc_init();
-    culv_result result = read_desc(vk, desc, out, "culv_vk_memory_import_vmm", &d);
-    if (result == CULV_OK && d.image != VK_NULL_HANDLE)
-        result = culvi_fail(vk->voice, d.label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
-                            "culv_vk_memory_import_vmm: the memory is an image's, whose bytes lie "
-                            "in an order that only the driver knows; culv_vk_memory_import() and "
-                            "culv_vk_image_map() give arrays");
-    if (result == CULV_OK) result = vmm_size(vk, &d, &import.size);
-    if (result == CULV_OK)
-        result = culvi_vk_memory_export(vk, d.label, d.memory,
-                                        (culv_handle_type)CULVI_HANDLE_OPAQUE, &import.handle);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(read_desc(vk, desc, out, "culv_vk_memory_import_vmm", &d));
+    if (d.image != VK_NULL_HANDLE)
+        return culvi_fail(vk->voice, d.label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
+                          "culv_vk_memory_import_vmm: the memory is an image's, whose bytes lie "
+                          "in an order that only the driver knows; culv_vk_memory_import() and "
+                          "culv_vk_image_map() give arrays");
+    CULVI_TRY(vmm_size(vk, &d, &import.size));
+    CULVI_TRY(culvi_vk_memory_export(vk, d.label, d.memory, (culv_handle_type)CULVI_HANDLE_OPAQUE,
+                                     &import.handle));
     import.exporter = vk->base.uuid;
     import.label = d.label;
     return culvi_vmm_import_exported(vk->base.device, &import, out);

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Handles of Vulkan's objects: file descriptors. */
 #include "vulkan/vk_export.h"
-#include "vulkan/vk_trace.h"
-
-#include <string.h>
 
 const char *const culvi_vk_memory_extension = VK_KHR_EXTERNAL_MEMORY_FD_EXTENSION_NAME;
 const char *const culvi_vk_semaphore_extension = VK_KHR_EXTERNAL_SEMAPHORE_FD_EXTENSION_NAME;

@@ -1,14 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Buffers and images that Culvert makes: the gate (whether a path has one, and how CUDA maps it),
  * their making with memory of their own, and the calls. */
-#include "base/alloc.h"
-#include "base/attempt.h"
-#include "base/desc.h"
 #include "vulkan/vk_resource.h"
-#include "vulkan/vk_trace.h"
-
-#include <inttypes.h>
-#include <string.h>
 
 /* The gate ------------------------------------------------------------------------------------- */
 
@@ -48,10 +41,9 @@ static culv_result check_unshared(culv_vk_device *vk, const char *label,
                           "VkImageStencilUsageCreateInfo::stencilUsage is %#" PRIx32
                           "; copies through the host need TRANSFER_SRC and TRANSFER_DST in it",
                           stencil->stencilUsage);
-    culv_result result = culvi_vk_check_chroma(vk, label, info, row);
-    if (result != CULV_OK) return result;
-    result = culvi_vk_ask_image_sharing(vk, label, info, (VkExternalMemoryHandleTypeFlagBits)0, &a);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_vk_check_chroma(vk, label, info, row));
+    CULVI_TRY(
+        culvi_vk_ask_image_sharing(vk, label, info, (VkExternalMemoryHandleTypeFlagBits)0, &a));
     if (a.result != VK_SUCCESS)
         return culvi_fail_native(
             vk->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE, CULV_NATIVE_VULKAN,
@@ -109,10 +101,10 @@ static culv_result plan_image(culv_vk_device *vk, culvi_plan *plan)
     plan->dedicated = false;
     plan->row = culvi_format_find((uint32_t)info.format);
     if (plan->row == NULL) return result;
-    result = check_unshared(vk, d->label, &info, plan->row);
-    if (result == CULV_OK) result = has_arrays(vk, d, plan->row, &plan->arrays);
-    if (result == CULV_OK) plan->image = culvi_vk_describe_image(&info, &ask, plan->row);
-    return result;
+    CULVI_TRY(check_unshared(vk, d->label, &info, plan->row));
+    CULVI_TRY(has_arrays(vk, d, plan->row, &plan->arrays));
+    plan->image = culvi_vk_describe_image(&info, &ask, plan->row);
+    return CULV_OK;
 }
 
 culv_result culvi_vk_plan_native(culvi_graphics *graphics, culvi_plan *plan)
@@ -141,17 +133,6 @@ culv_result culvi_vk_create_buffer(const culv_vk_device *vk, const char *label,
                                where);
     *out = made;
     return CULV_OK;
-}
-
-static culv_result create_buffer(culv_vk_device *vk, const culvi_vk_plan *plan, culvi_native *made,
-                                 culvi_vk_needs *needs)
-{
-    VkBuffer buffer = VK_NULL_HANDLE;
-    culv_result result = culvi_vk_create_buffer(vk, plan->label, plan->buffer, plan->handle_types,
-                                                "buffer", "", &buffer);
-    if (result == CULV_OK) culvi_vk_buffer_needs(vk, buffer, needs);
-    made->object = (uint64_t)buffer;
-    return result;
 }
 
 static culv_result create_image(culv_vk_device *vk, const culvi_vk_plan *plan, culvi_native *made,
@@ -194,10 +175,9 @@ static culv_result allocate(culv_vk_device *vk, const culvi_vk_plan *plan,
 {
     uint32_t type = 0;
     if (plan->pages != NULL) return culvi_vk_host_allocate(vk, plan, needs, made);
-    culv_result result = culvi_vk_memory_type(vk, plan->label, needs->memory.memoryTypeBits,
-                                              plan->memory_properties, &type);
-    if (result == CULV_OK) result = culvi_vk_check_heap(vk, plan->label, type, needs->memory.size);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_vk_memory_type(vk, plan->label, needs->memory.memoryTypeBits,
+                                   plan->memory_properties, &type));
+    CULVI_TRY(culvi_vk_check_heap(vk, plan->label, type, needs->memory.size));
     VkMemoryDedicatedAllocateInfo dedicated = {
         CULVI_STYPE(MEMORY_DEDICATED_ALLOCATE_INFO),
         .buffer = made->is_image ? VK_NULL_HANDLE : (VkBuffer)made->object,
@@ -280,15 +260,19 @@ culv_result culvi_vk_resource_create(culv_vk_device *vk, const culvi_vk_plan *pl
                              (is_image ? plan->image->sharingMode : plan->buffer->sharingMode) ==
                              VK_SHARING_MODE_CONCURRENT};
     culvi_vk_needs needs;
-    culv_result result =
-        is_image ? create_image(vk, plan, &made, &needs) : create_buffer(vk, plan, &made, &needs);
-    if (result == CULV_OK) result = allocate(vk, plan, &needs, &made);
-    if (result == CULV_OK) result = bind(vk, plan->label, &needs, &made);
-    if (result == CULV_OK)
-        *out = made;
-    else if (made.object != 0)
-        culvi_vk_unmake(&vk->base, &made);
-    return result;
+    VkBuffer buffer = VK_NULL_HANDLE;
+    if (is_image) {
+        CULVI_TRY(create_image(vk, plan, &made, &needs));
+    } else {
+        CULVI_TRY(culvi_vk_create_buffer(vk, plan->label, plan->buffer, plan->handle_types,
+                                         "buffer", "", &buffer));
+        culvi_vk_buffer_needs(vk, buffer, &needs);
+        made.object = (uint64_t)buffer;
+    }
+    CULVI_TRY_OR(allocate(vk, plan, &needs, &made), culvi_vk_unmake(&vk->base, &made));
+    CULVI_TRY_OR(bind(vk, plan->label, &needs, &made), culvi_vk_unmake(&vk->base, &made));
+    *out = made;
+    return CULV_OK;
 }
 
 void culvi_vk_unmake(culvi_graphics *graphics, const culvi_native *native)
@@ -361,12 +345,6 @@ static culv_result check_host(const culvi_voice *voice, const culv_vk_buffer_cre
                       "culv_vk_buffer_create_desc: %s", wrong);
 }
 
-/* Vulkan's own host-visible memory is stale for CUDA (host.c). Pages of the host's are not. */
-static bool wants_pages(const culv_vk_device *vk, const culv_vk_buffer_create_desc *d)
-{
-    return culvi_vk_is_stale(d->memory_properties) && vk->host_alignment != 0;
-}
-
 static culv_result make_pair(culv_vk_device *vk, const culv_vk_buffer_create_desc *d,
                              culvi_pair *pair)
 {
@@ -375,10 +353,9 @@ static culv_result make_pair(culv_vk_device *vk, const culv_vk_buffer_create_des
                        .desc_name = "culv_vk_buffer_create_desc",
                        .fallback = d->fallback};
     if (d->host_memory != 0) return culvi_vk_buffer_share_host(vk, d, pair);
-    if (wants_pages(vk, d)) {
-        culvi_attempt_begin();
-        culv_result result = culvi_vk_buffer_share_host(vk, d, pair);
-        (void)culvi_attempt_end(NULL, result);
+    /* Vulkan's own host-visible memory is stale for CUDA (host.c). Pages of the host's are not. */
+    if (culvi_vk_is_stale(d->memory_properties) && vk->host_alignment != 0) {
+        culv_result result = CULVI_ATTEMPT(culvi_vk_buffer_share_host(vk, d, pair));
         if (result == CULV_OK || result == CULV_ERROR_OUT_OF_MEMORY || result == CULV_ERROR_ASYNC)
             return result;
         *pair = (culvi_pair){0};
@@ -394,25 +371,13 @@ static culv_result make_pair(culv_vk_device *vk, const culv_vk_buffer_create_des
 culv_result culv_vk_buffer_create(culv_vk_device *vk, const culv_vk_buffer_create_desc *desc,
                                   culv_shared_buffer **out)
 {
-    culv_vk_buffer_create_desc d;
-    CULVI_REQUIRE(NULL, vk);
-    CULVI_REQUIRE2(vk->voice, desc, out);
-    culv_result result =
-        culvi_desc_read(vk->voice, &d, sizeof d, desc, "culv_vk_buffer_create_desc");
-    if (result != CULV_OK) return result;
-    if (d.create_info == NULL)
-        return culvi_fail(vk->voice, d.label, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
-                          "culv_vk_buffer_create_desc.create_info is NULL");
-    result = check_host(vk->voice, &d);
-    if (result == CULV_OK) result = check_kind(vk->voice, &d);
-    if (result != CULV_OK) return result;
-    culv_shared_buffer *buffer = culvi_alloc(sizeof *buffer);
-    if (buffer == NULL) return culvi_fail_host_memory(vk->voice, d.label);
-    result = make_pair(vk, &d, &buffer->pair);
-    if (result != CULV_OK) {
-        culvi_free(buffer);
-        return result;
-    }
+    CULVI_REQUIRE_WITH2(vk, vk->voice, desc, out);
+    CULVI_READ(vk->voice, culv_vk_buffer_create_desc, d, desc);
+    CULVI_REQUIRE_FIELD(vk->voice, culv_vk_buffer_create_desc, d, create_info);
+    CULVI_TRY(check_host(vk->voice, &d));
+    CULVI_TRY(check_kind(vk->voice, &d));
+    CULVI_NEW(culv_shared_buffer, buffer, vk->voice, d.label);
+    CULVI_TRY_OR(make_pair(vk, &d, &buffer->pair), culvi_free(buffer));
     culvi_pair_made(&buffer->pair);
     *out = buffer;
     return CULV_OK;
@@ -434,15 +399,9 @@ VkDeviceMemory culv_vk_buffer_memory(const culv_shared_buffer *buffer, VkDeviceS
 culv_result culv_vk_image_create(culv_vk_device *vk, const culv_vk_image_create_desc *desc,
                                  culv_shared_image **out)
 {
-    culv_vk_image_create_desc d;
-    CULVI_REQUIRE(NULL, vk);
-    CULVI_REQUIRE2(vk->voice, desc, out);
-    culv_result result =
-        culvi_desc_read(vk->voice, &d, sizeof d, desc, "culv_vk_image_create_desc");
-    if (result != CULV_OK) return result;
-    if (d.create_info == NULL)
-        return culvi_fail(vk->voice, d.label, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
-                          "culv_vk_image_create_desc.create_info is NULL");
+    CULVI_REQUIRE_WITH2(vk, vk->voice, desc, out);
+    CULVI_READ(vk->voice, culv_vk_image_create_desc, d, desc);
+    CULVI_REQUIRE_FIELD(vk->voice, culv_vk_image_create_desc, d, create_info);
     culvi_plan plan = {.label = d.label,
                        .desc = &d,
                        .desc_name = "culv_vk_image_create_desc",

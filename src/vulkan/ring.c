@@ -1,84 +1,68 @@
 /* SPDX-License-Identifier: MIT */
 /* Rings between CUDA and Vulkan: Vulkan's slots and timelines, barriers, the first hand-over of
  * images, submissions, and copies of a slot's resource. */
-#include "base/alloc.h"
-#include "base/desc.h"
-#include "core/image_check.h"
 #include "culvert/vulkan_ring.h"
 #include "graphics/graphics_ring.h"
-#include "graphics/lost.h"
 #include "vulkan/vk_resource.h"
-#include "vulkan/vk_trace.h"
-
-#include <inttypes.h>
-
-/* A slot's barriers, in arrays that all slots share. */
-typedef struct culvi_vk_ring_slot {
-    VkDependencyInfo barriers[2]; /* by culv_vk_direction */
-} culvi_vk_ring_slot;
 
 typedef struct culvi_vk_ring {
     culvi_graphics_ring base;
     culv_vk_device *vk; /* base.graphics: a reference */
     uint32_t queue_family;
     VkPipelineStageFlags2 wait_stage;
-    culvi_vk_ring_slot slots[CULV_RING_MAX_DEPTH];
+    /* Of each slot by culv_vk_direction, in arrays that all slots share. */
+    VkDependencyInfo barriers[CULV_RING_MAX_DEPTH][2];
     VkImageMemoryBarrier2 *image_barriers;   /* acquires of all slots, then releases */
     VkBufferMemoryBarrier2 *buffer_barriers; /* the same */
 } culvi_vk_ring;
 
-static const culv_shared_image *image_of(const culvi_vk_ring *ring, uint32_t slot,
-                                         uint32_t resource)
-{
-    return (const culv_shared_image *)culvi_graphics_ring_object(&ring->base, slot, resource, true);
-}
-
-static const culv_shared_buffer *buffer_of(const culvi_vk_ring *ring, uint32_t slot,
-                                           uint32_t resource)
-{
-    return (const culv_shared_buffer *)culvi_graphics_ring_object(&ring->base, slot, resource,
-                                                                  false);
-}
+#define REFUSE(ring, result, reason, ...)                                                          \
+    culvi_fail((ring)->vk->voice, (ring)->base.label, CULV_ERROR_##result, CULV_REASON_##reason,   \
+               __VA_ARGS__)
 
 /* Barriers ------------------------------------------------------------------------------------- */
 
-static culv_result image_barriers(const culvi_vk_ring *ring, const culv_vk_ring_resource *r,
-                                  const culv_shared_image *image, VkImageMemoryBarrier2 *acquire,
-                                  VkImageMemoryBarrier2 *release)
+/* The barriers around a use of a slot's object in the ring's queue, by culv_vk_direction. */
+typedef struct turn {
+    bool is_image; /* one of the two */
+    VkImageMemoryBarrier2 image[2];
+    VkBufferMemoryBarrier2 buffer[2];
+} turn;
+
+static culv_result turn_of(const culvi_vk_ring *ring, const culvi_pair *object,
+                           const culv_vk_ring_resource *use, turn *out)
 {
-    culv_vk_image_transfer t = culv_vk_image_transfer_init();
-    t.image = culv_vk_image_handle(image);
-    t.format = (VkFormat)image->pair.image->desc.format;
-    t.queue_family = culvi_vk_native_family(&image->pair.native, ring->queue_family);
-    t.use = r->use;
-    t.stage = r->stage;
-    t.access = r->access;
-    t.layout = r->layout;
-    culv_result result = culv_vk_image_get_barrier2(&t, CULV_VK_ACQUIRE, acquire);
-    return result == CULV_OK ? culv_vk_image_get_barrier2(&t, CULV_VK_RELEASE, release) : result;
+    const uint32_t family = culvi_vk_native_family(&object->native, ring->queue_family);
+    out->is_image = object->native.is_image;
+    for (culv_vk_direction way = CULV_VK_ACQUIRE; way <= CULV_VK_RELEASE; way++) {
+        culv_vk_image_transfer i = culv_vk_image_transfer_init();
+        culv_vk_buffer_transfer b = culv_vk_buffer_transfer_init();
+        i.image = (VkImage)object->native.object;
+        b.buffer = (VkBuffer)object->native.object;
+        i.queue_family = b.queue_family = family;
+        i.use = b.use = use->use;
+        i.stage = b.stage = use->stage;
+        i.access = b.access = use->access;
+        i.layout = use->layout;
+        if (out->is_image) i.format = (VkFormat)object->image->desc.format;
+        CULVI_TRY(out->is_image ? culv_vk_image_get_barrier2(&i, way, &out->image[way])
+                                : culv_vk_buffer_get_barrier2(&b, way, &out->buffer[way]));
+    }
+    return CULV_OK;
 }
 
-static culv_result buffer_barriers(const culvi_vk_ring *ring, const culv_vk_ring_resource *r,
-                                   const culv_shared_buffer *buffer,
-                                   VkBufferMemoryBarrier2 *acquire, VkBufferMemoryBarrier2 *release)
+/* In the form of Vulkan 1.0. */
+static void record_barrier(const culvi_vk_ring *ring, VkCommandBuffer commands, const turn *t,
+                           culv_vk_direction way)
 {
-    culv_vk_buffer_transfer t = culv_vk_buffer_transfer_init();
-    t.buffer = culv_vk_buffer_handle(buffer);
-    t.queue_family = culvi_vk_native_family(&buffer->pair.native, ring->queue_family);
-    t.use = r->use;
-    t.stage = r->stage;
-    t.access = r->access;
-    culv_result result = culv_vk_buffer_get_barrier2(&t, CULV_VK_ACQUIRE, acquire);
-    return result == CULV_OK ? culv_vk_buffer_get_barrier2(&t, CULV_VK_RELEASE, release) : result;
-}
-
-static VkDependencyInfo dependency(const VkImageMemoryBarrier2 *images, uint32_t num_images,
-                                   const VkBufferMemoryBarrier2 *buffers, uint32_t num_buffers)
-{
-    return (VkDependencyInfo){CULVI_STYPE(DEPENDENCY_INFO), .bufferMemoryBarrierCount = num_buffers,
-                              .pBufferMemoryBarriers = num_buffers > 0 ? buffers : NULL,
-                              .imageMemoryBarrierCount = num_images,
-                              .pImageMemoryBarriers = num_images > 0 ? images : NULL};
+    const PFN_vkCmdPipelineBarrier call = ring->vk->table.vkCmdPipelineBarrier;
+    if (t->is_image) {
+        const culv_vk_image_barrier i = culv_vk_old_image_barrier(&t->image[way]);
+        call(commands, i.src_stage, i.dst_stage, 0, 0, NULL, 0, NULL, 1, &i.barrier);
+    } else {
+        const culv_vk_buffer_barrier b = culv_vk_old_buffer_barrier(&t->buffer[way]);
+        call(commands, b.src_stage, b.dst_stage, 0, 0, NULL, 1, &b.barrier, 0, NULL);
+    }
 }
 
 static culv_result make_barriers(culvi_vk_ring *ring, const culv_vk_ring_desc *d)
@@ -86,35 +70,29 @@ static culv_result make_barriers(culvi_vk_ring *ring, const culv_vk_ring_desc *d
     const culvi_graphics_ring *base = &ring->base;
     uint32_t num_images = base->num_images, num_buffers = base->num_resources - num_images;
     size_t images = (size_t)base->depth * num_images, buffers = (size_t)base->depth * num_buffers;
-    ring->image_barriers =
-        images > 0 ? culvi_alloc(2 * images * sizeof *ring->image_barriers) : NULL;
-    ring->buffer_barriers =
-        buffers > 0 ? culvi_alloc(2 * buffers * sizeof *ring->buffer_barriers) : NULL;
-    if ((images > 0 && ring->image_barriers == NULL) ||
-        (buffers > 0 && ring->buffer_barriers == NULL))
+    VkImageMemoryBarrier2 *image = ring->image_barriers =
+        culvi_alloc((2 * images + 1) * sizeof *image);
+    VkBufferMemoryBarrier2 *buffer = ring->buffer_barriers =
+        culvi_alloc((2 * buffers + 1) * sizeof *buffer);
+    if (image == NULL || buffer == NULL)
         return culvi_fail_host_memory(ring->vk->voice, base->label);
     for (uint32_t slot = 0; slot < base->depth; slot++) {
-        VkImageMemoryBarrier2 *image =
-            images > 0 ? ring->image_barriers + (size_t)slot * num_images : NULL;
-        VkBufferMemoryBarrier2 *buffer =
-            buffers > 0 ? ring->buffer_barriers + (size_t)slot * num_buffers : NULL;
-        culvi_vk_ring_slot *s = &ring->slots[slot];
-        s->barriers[CULV_VK_ACQUIRE] = dependency(image, num_images, buffer, num_buffers);
-        s->barriers[CULV_VK_RELEASE] =
-            dependency(image != NULL ? image + images : NULL, num_images,
-                       buffer != NULL ? buffer + buffers : NULL, num_buffers);
+        for (culv_vk_direction way = CULV_VK_ACQUIRE; way <= CULV_VK_RELEASE; way++)
+            ring->barriers[slot][way] = (VkDependencyInfo){
+                CULVI_STYPE(DEPENDENCY_INFO), .bufferMemoryBarrierCount = num_buffers,
+                .pBufferMemoryBarriers = num_buffers > 0 ? buffer + (size_t)way * buffers : NULL,
+                .imageMemoryBarrierCount = num_images,
+                .pImageMemoryBarriers = num_images > 0 ? image + (size_t)way * images : NULL};
         for (uint32_t i = 0; i < base->num_resources; i++) {
-            const culv_shared_image *slot_image = image_of(ring, slot, i);
-            culv_result result;
-            if (slot_image != NULL) {
-                result = image_barriers(ring, &d->resources[i], slot_image, image, image + images);
-                image++;
+            turn t;
+            CULVI_TRY(turn_of(ring, base->resources[i].objects[slot], &d->resources[i], &t));
+            if (t.is_image) {
+                image[images] = t.image[CULV_VK_RELEASE];
+                *image++ = t.image[CULV_VK_ACQUIRE];
             } else {
-                result = buffer_barriers(ring, &d->resources[i], buffer_of(ring, slot, i), buffer,
-                                         buffer + buffers);
-                buffer++;
+                buffer[buffers] = t.buffer[CULV_VK_RELEASE];
+                *buffer++ = t.buffer[CULV_VK_ACQUIRE];
             }
-            if (result != CULV_OK) return result;
         }
     }
     return CULV_OK;
@@ -137,31 +115,18 @@ static culv_result make_resource(culvi_vk_ring *ring, const culv_vk_ring_resourc
         from->image != NULL || from->buffer != NULL || own);
 }
 
-static culv_result record_hand_over(culvi_vk_ring *ring, VkCommandBuffer commands)
+static culv_result record_hand_over(const culvi_vk_ring *ring, VkCommandBuffer commands)
 {
-    const culvi_vk_table *table = &ring->vk->table;
+    const culv_vk_ring_resource any = {.use = CULV_VK_USE_ANY};
     for (uint32_t i = 0; i < ring->base.num_resources; i++)
         for (uint32_t slot = 0; ring->base.resources[i].is_image && slot < ring->base.depth;
              slot++) {
-            const culv_shared_image *image = image_of(ring, slot, i);
-            culv_vk_image_transfer t = culv_vk_image_transfer_init();
-            culv_vk_image_barrier b;
-            t.image = culv_vk_image_handle(image);
-            t.format = (VkFormat)image->pair.image->desc.format;
-            t.queue_family = culvi_vk_native_family(&image->pair.native, ring->queue_family);
-            t.discard = VK_TRUE;
-            culv_result result = culvi_vk_image_barrier(&t, CULV_VK_RELEASE, &b);
-            if (result != CULV_OK) return result;
-            table->vkCmdPipelineBarrier(commands, b.src_stage, b.dst_stage, 0, 0, NULL, 0, NULL, 1,
-                                        &b.barrier);
+            turn t;
+            CULVI_TRY(turn_of(ring, ring->base.resources[i].objects[slot], &any, &t));
+            t.image[CULV_VK_RELEASE].oldLayout = VK_IMAGE_LAYOUT_UNDEFINED;
+            record_barrier(ring, commands, &t, CULV_VK_RELEASE);
         }
     return CULV_OK;
-}
-
-static culv_result fail_hand_over(const culvi_vk_ring *ring, VkResult r, const char *call)
-{
-    return culvi_fail_vk(ring->vk->voice, ring->base.label, r, call, CULV_REASON_DRIVER_REFUSED,
-                         "the ring's images could not be handed to CUDA");
 }
 
 /* All images from UNDEFINED to GENERAL and VK_QUEUE_FAMILY_EXTERNAL, which every later acquire
@@ -174,49 +139,37 @@ static culv_result hand_over(culvi_vk_ring *ring, VkQueue queue)
     VkFence fence = VK_NULL_HANDLE;
     VkCommandBuffer commands = VK_NULL_HANDLE;
     culv_result result = CULV_OK;
+    VkResult r = VK_SUCCESS;
+    const char *call = NULL;
     const VkCommandPoolCreateInfo pool_info = {CULVI_STYPE(COMMAND_POOL_CREATE_INFO),
                                                .queueFamilyIndex = ring->queue_family};
-    VkResult r = CULVI_VK(vk, vkCreateCommandPool, (device, &pool_info, vk->callbacks, &pool));
-    if (r != VK_SUCCESS) return fail_hand_over(ring, r, "vkCreateCommandPool");
     const VkFenceCreateInfo fence_info = {CULVI_STYPE(FENCE_CREATE_INFO)};
-    r = CULVI_VK(vk, vkCreateFence, (device, &fence_info, vk->callbacks, &fence));
-    if (r != VK_SUCCESS) {
-        result = fail_hand_over(ring, r, "vkCreateFence");
-        goto destroy_pool;
-    }
+    CULVI_VK_NEXT(r, call, vk, vkCreateCommandPool, (device, &pool_info, vk->callbacks, &pool));
+    CULVI_VK_NEXT(r, call, vk, vkCreateFence, (device, &fence_info, vk->callbacks, &fence));
     const VkCommandBufferAllocateInfo commands_info = {
         CULVI_STYPE(COMMAND_BUFFER_ALLOCATE_INFO), .commandPool = pool,
         .level = VK_COMMAND_BUFFER_LEVEL_PRIMARY, .commandBufferCount = 1};
     const VkCommandBufferBeginInfo begin = {CULVI_STYPE(COMMAND_BUFFER_BEGIN_INFO),
                                             .flags = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT};
-    const char *call = "vkAllocateCommandBuffers";
-    r = CULVI_VK(vk, vkAllocateCommandBuffers, (device, &commands_info, &commands));
-    if (r == VK_SUCCESS) {
-        call = "vkBeginCommandBuffer";
-        r = CULVI_VK(vk, vkBeginCommandBuffer, (commands, &begin));
-    }
-    if (r == VK_SUCCESS) {
-        result = record_hand_over(ring, commands);
-        if (result != CULV_OK) goto destroy_fence;
-        call = "vkEndCommandBuffer";
-        r = CULVI_VK(vk, vkEndCommandBuffer, (commands));
-    }
-    if (r == VK_SUCCESS) {
+    CULVI_VK_NEXT(r, call, vk, vkAllocateCommandBuffers, (device, &commands_info, &commands));
+    CULVI_VK_NEXT(r, call, vk, vkBeginCommandBuffer, (commands, &begin));
+    if (r == VK_SUCCESS) result = record_hand_over(ring, commands);
+    if (result == CULV_OK) {
         const VkSubmitInfo submit = {CULVI_STYPE(SUBMIT_INFO), .commandBufferCount = 1,
                                      .pCommandBuffers = &commands};
-        call = "vkQueueSubmit";
-        r = CULVI_VK(vk, vkQueueSubmit, (queue, 1, &submit, fence));
+        CULVI_VK_NEXT(r, call, vk, vkEndCommandBuffer, (commands));
+        CULVI_VK_NEXT(r, call, vk, vkQueueSubmit, (queue, 1, &submit, fence));
+        if (r == VK_SUCCESS) {
+            call = "vkWaitForFences";
+            r = culvi_vk_wait_for_fence(vk, fence);
+        }
     }
-    if (r == VK_SUCCESS) {
-        call = "vkWaitForFences";
-        r = culvi_vk_wait_for_fence(vk, fence);
-    }
-    if (r != VK_SUCCESS) result = fail_hand_over(ring, r, call);
-
-destroy_fence:
-    CULVI_VK_DO(vk, vkDestroyFence, (device, fence, vk->callbacks));
-destroy_pool:
-    CULVI_VK_DO(vk, vkDestroyCommandPool, (device, pool, vk->callbacks));
+    if (r != VK_SUCCESS)
+        result = culvi_vk_failed(vk, ring->base.label, r, call,
+                                 "the ring's images could not be handed to CUDA");
+    if (fence != VK_NULL_HANDLE) CULVI_VK_DO(vk, vkDestroyFence, (device, fence, vk->callbacks));
+    if (pool != VK_NULL_HANDLE)
+        CULVI_VK_DO(vk, vkDestroyCommandPool, (device, pool, vk->callbacks));
     return result;
 }
 
@@ -250,8 +203,7 @@ static culv_result borrow(culvi_graphics_ring *ring, const culvi_pair *halves, u
                 other->native.object == halves->native.object)
                 return culvi_graphics_ring_fail_twice(ring, last, slot, i, k);
         }
-    culvi_pair *made = culvi_alloc(sizeof *made);
-    if (made == NULL) return culvi_fail_host_memory(&device->voice, ring->label);
+    CULVI_NEW(culvi_pair, made, &device->voice, ring->label);
     *made = *halves;
     made->graphics = ring->graphics;
     made->borrowed = true;
@@ -267,7 +219,6 @@ static culv_result make_object(culvi_graphics_ring *ring, const void *descriptio
     culv_vk_device *vk = culvi_vk_of(ring->graphics);
     culv_shared_image *image = from->images != NULL ? from->images[slot] : NULL;
     culv_shared_buffer *buffer = from->buffers != NULL ? from->buffers[slot] : NULL;
-    culv_result result = CULV_OK;
     if (from->own_images != NULL || from->own_buffers != NULL) {
         culvi_pair halves = {.native = {.is_image = from->own_images != NULL}};
         if (from->own_images != NULL) {
@@ -285,11 +236,10 @@ static culv_result make_object(culvi_graphics_ring *ring, const void *descriptio
         }
         return borrow(ring, &halves, slot, out);
     }
-    if (from->image != NULL) result = culv_vk_image_create(vk, from->image, &image);
-    if (from->buffer != NULL) result = culv_vk_buffer_create(vk, from->buffer, &buffer);
-    if (result == CULV_OK)
-        *out = image != NULL ? &image->pair : buffer != NULL ? &buffer->pair : NULL;
-    return result;
+    if (from->image != NULL) CULVI_TRY(culv_vk_image_create(vk, from->image, &image));
+    if (from->buffer != NULL) CULVI_TRY(culv_vk_buffer_create(vk, from->buffer, &buffer));
+    *out = image != NULL ? &image->pair : buffer != NULL ? &buffer->pair : NULL;
+    return CULV_OK;
 }
 
 static VkSemaphoreSubmitInfo point(const culvi_vk_ring *ring, culv_ring_side side, uint64_t value,
@@ -358,9 +308,8 @@ _Static_assert(CULV_VK_RING_MAX_RESOURCES == CULVI_RING_RESOURCES, "as many as a
 
 static culv_result check_desc(const culv_vk_device *vk, VkQueue queue, const culv_vk_ring_desc *d)
 {
-    culv_result result = culvi_graphics_ring_check(&ring_api, &vk->base, d->label, d->max_depth,
-                                                   d->side, d->num_resources);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_graphics_ring_check(&ring_api, &vk->base, d->label, d->max_depth, d->side,
+                                        d->num_resources));
     if ((d->num_resources > 0 && d->resources == NULL) || queue == VK_NULL_HANDLE)
         return culvi_fail(vk->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
                           "culv_vk_ring_create: %s is NULL",
@@ -408,19 +357,15 @@ static uint32_t fallbacks(const culvi_voice *voice, const culv_vk_ring_desc *d)
 culv_result culv_vk_ring_create(culv_vk_device *vk, VkQueue queue, const culv_vk_ring_desc *desc,
                                 culv_ring **out)
 {
-    culv_vk_ring_desc d;
-    CULVI_REQUIRE(NULL, vk);
-    CULVI_REQUIRE2(vk->voice, desc, out);
-    culv_result result = culvi_desc_read(vk->voice, &d, sizeof d, desc, "culv_vk_ring_desc");
-    if (result == CULV_OK) result = check_desc(vk, queue, &d);
-    if (result != CULV_OK) return result;
-    culvi_vk_ring *ring = culvi_alloc(sizeof *ring);
-    if (ring == NULL) return culvi_fail_host_memory(vk->voice, d.label);
+    CULVI_REQUIRE_WITH2(vk, vk->voice, desc, out);
+    CULVI_READ(vk->voice, culv_vk_ring_desc, d, desc);
+    CULVI_TRY(check_desc(vk, queue, &d));
+    CULVI_NEW(culvi_vk_ring, ring, vk->voice, d.label);
     culvi_graphics_ring_init(&ring->base, &ring_api, &vk->base, d.max_depth, d.side, d.label);
     ring->vk = vk;
     ring->queue_family = d.queue_family;
     ring->wait_stage = d.wait_stage != 0 ? d.wait_stage : VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT;
-    result = culvi_graphics_ring_set_waits(&ring->base, d.waits);
+    culv_result result = culvi_graphics_ring_set_waits(&ring->base, d.waits);
     if (result == CULV_OK)
         result = culvi_graphics_ring_make_timelines(&ring->base, fallbacks(vk->voice, &d));
     for (uint32_t i = 0; i < d.num_resources && result == CULV_OK; i++)
@@ -428,10 +373,7 @@ culv_result culv_vk_ring_create(culv_vk_device *vk, VkQueue queue, const culv_vk
     if (result == CULV_OK) result = make_barriers(ring, &d);
     if (result == CULV_OK) result = culvi_graphics_ring_make_core(&ring->base, d.settings);
     if (result == CULV_OK && ring->base.num_images > 0) result = hand_over(ring, queue);
-    if (result != CULV_OK) {
-        unmake(ring, NULL);
-        return result;
-    }
+    CULVI_TRY_OR(result, unmake(ring, NULL));
     culvi_graphics_ref(&vk->base);
     *out = ring->base.core;
     return CULV_OK;
@@ -455,7 +397,7 @@ const VkDependencyInfo *culv_vk_ring_barriers(const culv_ring *ring, uint32_t sl
     const culvi_vk_ring *mine = ring_of(ring, NULL);
     if (mine == NULL || slot >= mine->base.depth || (uint32_t)direction > CULV_VK_RELEASE)
         return NULL;
-    return &mine->slots[slot].barriers[direction];
+    return &mine->barriers[slot][direction];
 }
 
 VkSemaphore culv_vk_ring_semaphore(const culv_ring *ring, culv_ring_side side)
@@ -530,102 +472,47 @@ static void show_to_host(const culvi_vk_table *table, VkCommandBuffer commands)
                                 VK_PIPELINE_STAGE_HOST_BIT, 0, 1, &barrier, 0, NULL, 0, NULL);
 }
 
-static culv_result refuse_copy(const culvi_vk_ring *ring, culv_result result, culv_reason reason,
-                               const char *text)
+static culv_result check_copy(const culvi_vk_ring *ring, const culvi_pair *from,
+                              VkDeviceSize offset, VkDeviceSize size, uint64_t *bytes)
 {
-    return culvi_fail(ring->vk->voice, ring->base.label, result, reason,
-                      "culv_vk_ring_record_copy: %s", text);
-}
-
-static culv_result check_copy(const culvi_vk_ring *ring, VkFlags usage, VkFlags needed,
-                              uint64_t bytes, VkDeviceSize size)
-{
-    if ((usage & needed) == 0)
-        return refuse_copy(ring, CULV_ERROR_INVALID, CULV_REASON_USAGE,
-                           "the slot's resource was made without the usage TRANSFER_SRC");
-    if (size >= bytes) return CULV_OK;
-    return culvi_fail(ring->vk->voice, ring->base.label, CULV_ERROR_INVALID, CULV_REASON_RANGE,
+    const culv_image_desc *d = from->image != NULL ? &from->image->desc : NULL;
+    const culvi_format *row = from->image != NULL ? from->image->row : NULL;
+    if (row != NULL && (row->planes > 1 || (row->aspects & (row->aspects - 1)) != 0))
+        return REFUSE(ring, UNSUPPORTED, FORMAT,
+                      "culv_vk_ring_record_copy: an image with several planes or aspects is not "
+                      "one copy; record one for each");
+    *bytes = row != NULL
+                 ? culvi_image_least_size(row, d->width, d->height, d->depth, d->array_layers, 1)
+                 : culv_buffer_size(from->buffer);
+    /* The bit is the same of images. */
+    if (!(from->native.usage & VK_BUFFER_USAGE_TRANSFER_SRC_BIT))
+        return REFUSE(ring, INVALID, USAGE,
+                      "culv_vk_ring_record_copy: the slot's resource was made without the usage "
+                      "TRANSFER_SRC");
+    if (size < *bytes)
+        return REFUSE(ring, INVALID, RANGE,
                       "culv_vk_ring_record_copy: size is %" PRIu64
                       ", but the slot's resource has %" PRIu64 " bytes to copy",
-                      (uint64_t)size, bytes);
-}
-
-static culv_result record_buffer(const culvi_vk_ring *ring, VkCommandBuffer commands,
-                                 const culv_shared_buffer *from, VkBuffer to, VkDeviceSize offset,
-                                 VkDeviceSize size)
-{
-    const culvi_vk_table *table = &ring->vk->table;
-    culv_vk_buffer_transfer t = culv_vk_buffer_transfer_init();
-    culv_vk_buffer_barrier acquire, release;
-    uint64_t bytes = culv_buffer_size(culv_shared_buffer_cuda(from));
-    culv_result result =
-        check_copy(ring, from->pair.native.usage, VK_BUFFER_USAGE_TRANSFER_SRC_BIT, bytes, size);
-    if (result != CULV_OK) return result;
-    t.buffer = culv_vk_buffer_handle(from);
-    t.queue_family = culvi_vk_native_family(&from->pair.native, ring->queue_family);
-    t.use = CULV_VK_USE_TRANSFER_SRC;
-    result = culvi_vk_buffer_barrier(&t, CULV_VK_ACQUIRE, &acquire);
-    if (result == CULV_OK) result = culvi_vk_buffer_barrier(&t, CULV_VK_RELEASE, &release);
-    if (result != CULV_OK) return result;
-    const VkBufferCopy region = {.dstOffset = offset, .size = bytes};
-    table->vkCmdPipelineBarrier(commands, acquire.src_stage, acquire.dst_stage, 0, 0, NULL, 1,
-                                &acquire.barrier, 0, NULL);
-    if (ring->base.side == CULV_RING_CONSUMER)
-        result = culv_vk_buffer_record_copy(from, CULV_COPY_UPLOAD, commands);
-    if (result != CULV_OK) return result;
-    table->vkCmdCopyBuffer(commands, t.buffer, to, 1, &region);
-    table->vkCmdPipelineBarrier(commands, release.src_stage, release.dst_stage, 0, 0, NULL, 1,
-                                &release.barrier, 0, NULL);
-    show_to_host(table, commands);
-    return CULV_OK;
-}
-
-static culv_result record_image(const culvi_vk_ring *ring, VkCommandBuffer commands,
-                                const culv_shared_image *from, VkBuffer to, VkDeviceSize offset,
-                                VkDeviceSize size)
-{
-    const culvi_vk_table *table = &ring->vk->table;
-    const culv_image_desc *d = &from->pair.image->desc;
-    const culvi_format *row = from->pair.image->row;
-    culv_vk_image_transfer t = culv_vk_image_transfer_init();
-    culv_vk_image_barrier acquire, release;
-    if (row->planes > 1 || (row->aspects & (row->aspects - 1)) != 0)
-        return refuse_copy(
-            ring, CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT,
-            "an image with several planes or aspects is not one copy; record one for each");
-    uint64_t bytes = culvi_image_least_size(row, d->width, d->height, d->depth, d->array_layers, 1);
-    culv_result result =
-        check_copy(ring, from->pair.native.usage, VK_IMAGE_USAGE_TRANSFER_SRC_BIT, bytes, size);
-    if (result != CULV_OK) return result;
+                      (uint64_t)size, *bytes);
     /* VUID-vkCmdCopyImageToBuffer-dstImage-07975 and -07737; 4 is for queues that only copy, and
      * for depth. */
-    if (offset % row->block_bytes != 0 || offset % 4 != 0)
-        return culvi_fail(ring->vk->voice, ring->base.label, CULV_ERROR_INVALID, CULV_REASON_RANGE,
-                          "culv_vk_ring_record_copy: offset is %" PRIu64 "; it must be a multiple "
-                          "of 4 and of the %u bytes of a texel or block",
-                          (uint64_t)offset, (unsigned)row->block_bytes);
-    t.image = culv_vk_image_handle(from);
-    t.format = (VkFormat)row->format;
-    t.queue_family = culvi_vk_native_family(&from->pair.native, ring->queue_family);
-    t.use = CULV_VK_USE_TRANSFER_SRC;
-    result = culvi_vk_image_barrier(&t, CULV_VK_ACQUIRE, &acquire);
-    if (result == CULV_OK) result = culvi_vk_image_barrier(&t, CULV_VK_RELEASE, &release);
-    if (result != CULV_OK) return result;
-    const VkBufferImageCopy region = {.bufferOffset = offset,
-                                      .imageSubresource = {row->aspects, 0, 0, d->array_layers},
-                                      .imageExtent = {d->width, d->height, d->depth}};
-    table->vkCmdPipelineBarrier(commands, acquire.src_stage, acquire.dst_stage, 0, 0, NULL, 0, NULL,
-                                1, &acquire.barrier);
-    if (ring->base.side == CULV_RING_CONSUMER)
-        result = culv_vk_image_record_copy(from, CULV_COPY_UPLOAD, commands,
-                                           VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL);
-    if (result != CULV_OK) return result;
-    table->vkCmdCopyImageToBuffer(commands, t.image, VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL, to, 1,
-                                  &region);
-    table->vkCmdPipelineBarrier(commands, release.src_stage, release.dst_stage, 0, 0, NULL, 0, NULL,
-                                1, &release.barrier);
-    show_to_host(table, commands);
-    return CULV_OK;
+    if (row == NULL || (offset % row->block_bytes == 0 && offset % 4 == 0)) return CULV_OK;
+    return REFUSE(ring, INVALID, RANGE,
+                  "culv_vk_ring_record_copy: offset is %" PRIu64 "; it must be a multiple "
+                  "of 4 and of the %u bytes of a texel or block",
+                  (uint64_t)offset, (unsigned)row->block_bytes);
+}
+
+/* On CUDA's turn the slot's stage has what is to be copied. */
+static culv_result upload(const culvi_vk_ring *ring, const culvi_pair *from,
+                          VkCommandBuffer commands)
+{
+    if (ring->base.side != CULV_RING_CONSUMER) return CULV_OK;
+    return from->native.is_image
+               ? culv_vk_image_record_copy((const culv_shared_image *)from, CULV_COPY_UPLOAD,
+                                           commands, VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL)
+               : culv_vk_buffer_record_copy((const culv_shared_buffer *)from, CULV_COPY_UPLOAD,
+                                            commands);
 }
 
 culv_result culv_vk_ring_record_copy(const culv_ring *ring, VkCommandBuffer commands, uint32_t slot,
@@ -641,8 +528,27 @@ culv_result culv_vk_ring_record_copy(const culv_ring *ring, VkCommandBuffer comm
                           "culv_vk_ring_record_copy: slot %" PRIu32 " and resource %" PRIu32
                           " of a ring that has %" PRIu32 " and %" PRIu32,
                           slot, resource, base->depth, base->num_resources);
+    const culv_vk_ring_resource source = {.use = CULV_VK_USE_TRANSFER_SRC};
     const culvi_pair *from = base->resources[resource].objects[slot];
-    return base->resources[resource].is_image
-               ? record_image(mine, commands, (const culv_shared_image *)from, to, offset, size)
-               : record_buffer(mine, commands, (const culv_shared_buffer *)from, to, offset, size);
+    const culvi_vk_table *table = &mine->vk->table;
+    VkBufferCopy region = {.dstOffset = offset};
+    turn t;
+    CULVI_TRY(check_copy(mine, from, offset, size, &region.size));
+    CULVI_TRY(turn_of(mine, from, &source, &t));
+    record_barrier(mine, commands, &t, CULV_VK_ACQUIRE);
+    CULVI_TRY(upload(mine, from, commands));
+    if (t.is_image) {
+        const culv_image_desc *d = &from->image->desc;
+        const VkBufferImageCopy texels = {
+            .bufferOffset = offset,
+            .imageSubresource = {from->image->row->aspects, 0, 0, d->array_layers},
+            .imageExtent = {d->width, d->height, d->depth}};
+        table->vkCmdCopyImageToBuffer(commands, (VkImage)from->native.object,
+                                      VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL, to, 1, &texels);
+    } else {
+        table->vkCmdCopyBuffer(commands, (VkBuffer)from->native.object, to, 1, &region);
+    }
+    record_barrier(mine, commands, &t, CULV_VK_RELEASE);
+    show_to_host(table, commands);
+    return CULV_OK;
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* A VkSampler's settings as those of a texture object. */
-#include "base/desc.h"
 #include "culvert/vulkan_memory.h"
 #include "vulkan/vk_check.h"
 
@@ -118,11 +117,9 @@ static void take_extras(const VkSamplerCreateInfo *s, culv_texture_desc *d, uint
 culv_result culv_vk_texture_desc_from_sampler(const VkSamplerCreateInfo *sampler,
                                               culv_texture_desc *out, uint32_t *differences)
 {
-    culv_texture_desc d;
     uint32_t found = 0;
     CULVI_REQUIRE2(NULL, sampler, out);
-    culv_result result = culvi_desc_read(NULL, &d, sizeof d, out, "culv_texture_desc");
-    if (result != CULV_OK) return result;
+    CULVI_READ(NULL, culv_texture_desc, d, out);
     if (sampler->sType != VK_STRUCTURE_TYPE_SAMPLER_CREATE_INFO) return refuse("sType");
     if (!take_address(sampler->addressModeU, &d.address[0], &found)) return refuse("addressModeU");
     if (!take_address(sampler->addressModeV, &d.address[1], &found)) return refuse("addressModeV");

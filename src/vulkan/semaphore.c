@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Vulkan semaphores in CUDA: the caller's own, and those that Culvert makes. */
-#include "base/desc.h"
 #include "vulkan/vk_resource.h"
-#include "vulkan/vk_trace.h"
 
 /* Timelines on the host, in core or by VK_KHR_timeline_semaphore ------------------------------- */
 
@@ -67,30 +65,20 @@ static culv_result check_exportable(const culv_vk_device *vk, const char *label,
         type == VK_SEMAPHORE_TYPE_TIMELINE ? "binary one" : "timeline");
 }
 
-/* Asked first: a driver that exports none of that type may crash when it is to. */
-static culv_result check_import(const culv_vk_device *vk, const culv_vk_semaphore_desc *d)
-{
-    if (!culvi_vk_exports_semaphores(vk) ||
-        (d->type != CULV_SEMAPHORE_TIMELINE && d->type != CULV_SEMAPHORE_BINARY))
-        return CULV_OK; /* refused for that */
-    return check_exportable(vk, d->label,
-                            d->type == CULV_SEMAPHORE_BINARY ? VK_SEMAPHORE_TYPE_BINARY
-                                                             : VK_SEMAPHORE_TYPE_TIMELINE);
-}
-
 culv_result culv_vk_semaphore_import(culv_vk_device *vk, const culv_vk_semaphore_desc *desc,
                                      culv_semaphore **out)
 {
-    culv_vk_semaphore_desc d;
-    CULVI_REQUIRE(NULL, vk);
-    CULVI_REQUIRE2(vk->voice, desc, out);
-    culv_result result = culvi_desc_read(vk->voice, &d, sizeof d, desc, "culv_vk_semaphore_desc");
-    if (result != CULV_OK) return result;
+    CULVI_REQUIRE_WITH2(vk, vk->voice, desc, out);
+    CULVI_READ(vk->voice, culv_vk_semaphore_desc, d, desc);
     if (d.semaphore == VK_NULL_HANDLE)
         return culvi_fail(vk->voice, d.label, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
                           "culv_vk_semaphore_desc.semaphore is VK_NULL_HANDLE");
-    result = check_import(vk, &d);
-    if (result != CULV_OK) return result;
+    const bool binary = d.type == CULV_SEMAPHORE_BINARY;
+    /* Asked first: a driver that exports none of that type may crash when it is to. What there is
+     * no such type or extension for is refused for that. */
+    if (culvi_vk_exports_semaphores(vk) && (binary || d.type == CULV_SEMAPHORE_TIMELINE))
+        CULVI_TRY(check_exportable(vk, d.label,
+                                   binary ? VK_SEMAPHORE_TYPE_BINARY : VK_SEMAPHORE_TYPE_TIMELINE));
     culv_semaphore_desc import = culv_semaphore_desc_init();
     import.type = d.type;
     import.signal_pending = d.signal_pending;
@@ -107,11 +95,9 @@ culv_result culvi_vk_make_semaphore(culvi_graphics *graphics, const culvi_semaph
     VkSemaphore made = VK_NULL_HANDLE;
     VkSemaphoreType type =
         plan->type == CULV_SEMAPHORE_BINARY ? VK_SEMAPHORE_TYPE_BINARY : VK_SEMAPHORE_TYPE_TIMELINE;
-    culv_result result = CULV_OK;
     if (type == VK_SEMAPHORE_TYPE_TIMELINE && !culvi_vk_reads_timelines(vk))
-        result = culvi_vk_refuse_timelines(vk, plan->label);
-    if (result == CULV_OK && exportable) result = check_exportable(vk, plan->label, type);
-    if (result != CULV_OK) return result;
+        return culvi_vk_refuse_timelines(vk, plan->label);
+    if (exportable) CULVI_TRY(check_exportable(vk, plan->label, type));
     VkSemaphoreTypeCreateInfo kind = {CULVI_STYPE(SEMAPHORE_TYPE_CREATE_INFO),
                                       .semaphoreType = type, .initialValue = plan->initial_value};
     VkExportSemaphoreCreateInfo export_info = {
@@ -139,22 +125,17 @@ void culvi_vk_unmake_semaphore(culvi_graphics *graphics, uint64_t semaphore)
 culv_result culv_vk_semaphore_create(culv_vk_device *vk, const culv_vk_semaphore_create_desc *desc,
                                      culv_shared_semaphore **out)
 {
-    culv_vk_semaphore_create_desc d;
-    CULVI_REQUIRE(NULL, vk);
-    CULVI_REQUIRE(vk->voice, out);
-    culv_result result =
-        culvi_desc_read(vk->voice, &d, sizeof d, desc, "culv_vk_semaphore_create_desc");
-    if (result != CULV_OK) return result;
+    CULVI_REQUIRE_WITH(vk, vk->voice, out);
+    CULVI_READ(vk->voice, culv_vk_semaphore_create_desc, d, desc);
     culvi_semaphore_plan plan = {.label = d.label,
                                  .desc_name = "culv_vk_semaphore_create_desc",
                                  .fallback = d.fallback,
                                  .type = d.type,
                                  .initial_value = d.initial_value,
                                  .untracked = d.untracked != 0};
-    result = culvi_shared_semaphore_create(&vk->base, &plan, out);
-    if (result == CULV_OK && culvi_vk_reads_timelines(vk))
-        culvi_semaphore_pair_reads(&(*out)->pair);
-    return result;
+    CULVI_TRY(culvi_shared_semaphore_create(&vk->base, &plan, out));
+    if (culvi_vk_reads_timelines(vk)) culvi_semaphore_pair_reads(&(*out)->pair);
+    return CULV_OK;
 }
 
 VkSemaphore culv_vk_semaphore_handle(const culv_shared_semaphore *semaphore)

@@ -1,14 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Short ways: the physical device, its queues, and what instances and devices are created with. */
-#include "base/alloc.h"
-#include "base/desc.h"
-#include "base/text.h"
 #include "culvert/vulkan_kernel.h"
-#include "vulkan/vk_trace.h"
-
-#include <inttypes.h>
-#include <stddef.h>
-#include <string.h>
+#include "vulkan/vk.h"
 
 enum { MAX_ADDED = 8 }; /* more than any list of Culvert's has */
 
@@ -26,19 +19,12 @@ typedef struct asked {
 
 static culv_result ask(const char *call, const culv_vk_device_desc *desc, asked *out)
 {
-    culv_vk_device_desc d;
-    if (desc == NULL) return culvi_fail_null(NULL, call, "desc");
-    culv_result result = culvi_desc_read(NULL, &d, sizeof d, desc, "culv_vk_device_desc");
-    if (result != CULV_OK) return result;
-    const char *missing = d.get_instance_proc_addr == NULL ? "get_instance_proc_addr"
-                          : d.instance == NULL             ? "instance"
-                          : d.physical_device == NULL      ? "physical_device"
-                                                           : NULL;
-    if (missing != NULL)
-        return culvi_fail(NULL, d.label, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
-                          "culv_vk_device_desc.%s is NULL", missing);
-    result = culvi_vk_instance_load(NULL, d.get_instance_proc_addr, d.instance, &out->vk);
-    if (result != CULV_OK) return result;
+    CULVI_REQUIRE_IN(NULL, call, desc);
+    CULVI_READ(NULL, culv_vk_device_desc, d, desc);
+    CULVI_REQUIRE_FIELD(NULL, culv_vk_device_desc, d, get_instance_proc_addr);
+    CULVI_REQUIRE_FIELD(NULL, culv_vk_device_desc, d, instance);
+    CULVI_REQUIRE_FIELD(NULL, culv_vk_device_desc, d, physical_device);
+    CULVI_TRY(culvi_vk_instance_load(NULL, d.get_instance_proc_addr, d.instance, &out->vk));
     const VkPhysicalDevice device = out->device = d.physical_device;
     const uint32_t api_version = d.api_version;
     out->kernels = d.kernels != 0;
@@ -46,8 +32,7 @@ static culv_result ask(const char *call, const culv_vk_device_desc *desc, asked 
     out->vk.vkGetPhysicalDeviceProperties(device, &out->properties);
     culv_vk_candidate who = culv_vk_candidate_init();
     culvi_vk_identify(&out->vk, device, &who);
-    result = culvi_vk_check_versions(NULL, d.label, &who, api_version);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_vk_check_versions(NULL, d.label, &who, api_version));
     out->version = api_version != 0 ? api_version : VK_API_VERSION_1_1;
     if (out->version > out->properties.apiVersion) out->version = out->properties.apiVersion;
     return culvi_vk_list_extensions(NULL, &out->vk, device, NULL, out->properties.deviceName,
@@ -74,8 +59,8 @@ static culv_result merge(const char *call, uint32_t num_names, const char *const
                          const char **out)
 {
     uint32_t total = 0;
-    if (count == NULL) return culvi_fail_null(NULL, call, "count");
-    if (names == NULL && num_names > 0) return culvi_fail_null(NULL, call, "names");
+    CULVI_REQUIRE_IN(NULL, call, count);
+    if (num_names > 0) CULVI_REQUIRE_IN(NULL, call, names);
     for (uint32_t i = 0; i < num_names; i++) {
         if (names[i] == NULL)
             return culvi_fail(NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
@@ -153,8 +138,7 @@ static const char *created_without(const asked *a)
 culv_result culv_vk_check_kernels(const culv_vk_device_desc *desc)
 {
     asked a = {0};
-    culv_result result = ask(__func__, desc, &a);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(ask(__func__, desc, &a));
     const char *missing = lacks_for_kernels(&a);
     culvi_free(a.offered);
     if (missing != NULL)
@@ -179,8 +163,8 @@ culv_result culv_vk_merge_device_extensions(const culv_vk_device_desc *desc, uin
 {
     const char *added[3 * MAX_ADDED], *optional[MAX_ADDED];
     asked a = {0};
-    culv_result result = ask(__func__, desc, &a);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(ask(__func__, desc, &a));
+    culv_result result = CULV_OK;
     uint32_t num_added = culv_vk_device_extensions(a.version, MAX_ADDED, added);
     uint32_t num_optional = culv_vk_optional_device_extensions(a.version, MAX_ADDED, optional);
     for (uint32_t i = 0; i < num_added && result == CULV_OK; i++)
@@ -320,18 +304,16 @@ culv_result culv_vk_merge_device_features(const culv_vk_device_desc *desc, void 
     bool want[FEATURES] = {false};
     const void *head = chain;
     CULVI_REQUIRE2(NULL, storage, out_chain);
-    culv_result result = culvi_struct_check(NULL, storage, "culv_vk_device_features");
-    if (result == CULV_OK && storage->struct_size < sizeof *storage)
-        result = culvi_fail(
+    CULVI_TRY(culvi_struct_check(NULL, storage, "culv_vk_device_features"));
+    if (storage->struct_size < sizeof *storage)
+        return culvi_fail(
             NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_STRUCT_SIZE,
             "culv_vk_device_features.struct_size is %zu; culv_vk_device_features_init() sets %zu",
             storage->struct_size, sizeof *storage);
-    if (result == CULV_OK) result = ask(__func__, desc, &a);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(ask(__func__, desc, &a));
     ask_features(&a, want);
     culvi_free(a.offered);
-    if (storage->one_address != 0) result = want_one_address(&a, want);
-    if (result != CULV_OK) return result;
+    if (storage->one_address != 0) CULVI_TRY(want_one_address(&a, want));
     if (!want[TIMELINE])
         return culvi_fail(
             NULL, NULL, CULV_ERROR_UNSUPPORTED, CULV_REASON_EXTENSION_MISSING,
@@ -357,8 +339,7 @@ culv_result culv_vk_merge_device_features(const culv_vk_device_desc *desc, void 
 static culv_result refuse_all(const culvi_voice *voice, const culv_vk_candidate *list,
                               uint32_t count)
 {
-    char buffer[1800];
-    culvi_text text = {buffer, sizeof buffer, 0};
+    CULVI_TEXT(text, 1800);
     if (count == 0)
         return culvi_fail(
             voice, NULL, CULV_ERROR_NO_DEVICE, CULV_REASON_DEVICE_UNKNOWN,
@@ -368,7 +349,7 @@ static culv_result refuse_all(const culvi_voice *voice, const culv_vk_candidate 
     return culvi_fail(voice, NULL, CULV_ERROR_NO_DEVICE, list[0].reason,
                       count == 1 ? "CUDA cannot reach Vulkan's only device: %s"
                                  : "CUDA can reach none of Vulkan's devices: %s",
-                      buffer);
+                      text.data);
 }
 
 culv_result culv_vk_choose_physical_device(PFN_vkGetInstanceProcAddr get_instance_proc_addr,
@@ -376,17 +357,15 @@ culv_result culv_vk_choose_physical_device(PFN_vkGetInstanceProcAddr get_instanc
                                            VkPhysicalDevice *out_physical_device,
                                            culv_device **out_device)
 {
-    culv_device_desc d;
     culvi_voice voice;
     culv_vk_candidate *list = NULL;
     uint32_t count = 0;
-    culv_result result = culvi_vk_check_instance(__func__, get_instance_proc_addr, instance,
-                                                 out_physical_device, "out_physical_device");
-    if (result == CULV_OK) result = culvi_desc_read(NULL, &d, sizeof d, desc, "culv_device_desc");
-    if (result != CULV_OK) return result;
+    CULVI_REQUIRE3(NULL, get_instance_proc_addr, instance, out_physical_device);
+    CULVI_READ(NULL, culv_device_desc, d, desc);
     culvi_voice_init(&voice, &d.log, d.label);
-    result = culvi_vk_candidates(&voice, get_instance_proc_addr, instance, d.driver, &count, &list);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(
+        culvi_vk_candidates(&voice, get_instance_proc_addr, instance, d.driver, &count, &list));
+    culv_result result = CULV_OK;
     VkPhysicalDevice chosen = NULL;
     if (count > 0 && list[0].reachable) {
         chosen = list[0].physical_device;
@@ -432,22 +411,15 @@ culv_result culv_vk_find_queue_family(PFN_vkGetInstanceProcAddr get_instance_pro
     culvi_vk_instance vk;
     uint32_t count = 0, best = 0;
     int best_rank = 0;
-    if (get_instance_proc_addr == NULL || instance == VK_NULL_HANDLE ||
-        physical_device == VK_NULL_HANDLE || out == NULL)
-        return culvi_fail_null(NULL, "culv_vk_find_queue_family",
-                               get_instance_proc_addr == NULL      ? "get_instance_proc_addr"
-                               : instance == VK_NULL_HANDLE        ? "instance"
-                               : physical_device == VK_NULL_HANDLE ? "physical_device"
-                                                                   : "out");
+    CULVI_REQUIRE3(NULL, get_instance_proc_addr, instance, physical_device);
+    CULVI_REQUIRE(NULL, out);
     if ((uint32_t)use > CULV_VK_QUEUE_COPY)
         return culvi_fail(NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                           "culv_vk_find_queue_family: use is %u, which is not a culv_vk_queue_use",
                           (unsigned)use);
-    culv_result result = culvi_vk_instance_load(NULL, get_instance_proc_addr, instance, &vk);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_vk_instance_load(NULL, get_instance_proc_addr, instance, &vk));
     CULVI_VKI_DO(&vk, vkGetPhysicalDeviceQueueFamilyProperties, (physical_device, &count, NULL));
-    VkQueueFamilyProperties *families = culvi_alloc(count * sizeof *families);
-    if (families == NULL) return culvi_fail_host_memory(NULL, NULL);
+    CULVI_NEW_LIST(VkQueueFamilyProperties, families, count, NULL, NULL);
     CULVI_VKI_DO(&vk, vkGetPhysicalDeviceQueueFamilyProperties,
                  (physical_device, &count, families));
     for (uint32_t i = 0; i < count; i++) {

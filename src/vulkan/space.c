@@ -3,15 +3,8 @@
  * end. A capture address is meant for replays, and the specification lets a driver refuse any
  * (VkBufferOpaqueCaptureAddressCreateInfo); so both answers are checked, and another address is
  * tried. */
-#include "base/alloc.h"
-#include "base/attempt.h"
-#include "base/desc.h"
-#include "vmm/property.h"
 #include "vulkan/vk_resource.h"
 #include "vulkan/vk_space.h"
-
-#include <inttypes.h>
-#include <string.h>
 
 static const culvi_space_api space_api = {.claim = culvi_vk_space_claim,
                                           .unclaim = culvi_vk_space_unclaim,
@@ -103,14 +96,13 @@ static culv_result check_device(culv_vk_device *vk, const char *label, const cha
     culv_vmm_allocation_desc like = culv_vmm_allocation_desc_init();
     like.handle_types = UINT32_C(1) << CULVI_HANDLE_OPAQUE;
     CULVI_VKI_DO(&vk->instance, vkGetPhysicalDeviceProperties, (vk->physical_device, &properties));
-    culv_result result = culvi_graphics_check_shares(&vk->base, label, CULVI_SHARE_CUDAS);
-    if (result == CULV_OK) result = culvi_vmm_check_device(device, call);
-    if (result == CULV_OK) result = check_version(vk, label, properties.apiVersion);
-    if (result == CULV_OK) result = culvi_vk_check_host_timelines(vk, label);
-    if (result == CULV_OK) result = check_features(vk, label, &properties);
-    if (result == CULV_OK) result = culv_vmm_get_granularity(device, &like, &info->granularity);
     info->max_size = most_bytes(vk, &properties);
-    return result;
+    CULVI_TRY(culvi_graphics_check_shares(&vk->base, label, CULVI_SHARE_CUDAS));
+    CULVI_TRY(culvi_vmm_check_device(device, call));
+    CULVI_TRY(check_version(vk, label, properties.apiVersion));
+    CULVI_TRY(culvi_vk_check_host_timelines(vk, label));
+    CULVI_TRY(check_features(vk, label, &properties));
+    return culv_vmm_get_granularity(device, &like, &info->granularity);
 }
 
 static culv_result refuse_value(const culv_vk_device *vk, const culv_vk_space_desc *d,
@@ -349,18 +341,14 @@ void culvi_vk_space_end_half(culv_vk_space *s)
 culv_result culv_vk_space_create(culv_vk_device *vk, const culv_vk_space_desc *desc,
                                  culv_vk_space **out)
 {
-    culv_vk_space_desc d;
     culv_vk_space_info info = culv_vk_space_info_init();
-    CULVI_REQUIRE(NULL, vk);
-    CULVI_REQUIRE2(vk->voice, desc, out);
-    culv_result result = culvi_desc_read(vk->voice, &d, sizeof d, desc, "culv_vk_space_desc");
-    if (result == CULV_OK) result = check_device(vk, d.label, __func__, &info);
-    if (result == CULV_OK) result = check_desc(vk, &d, &info);
-    if (result != CULV_OK) return result;
-    culv_vk_space *s = culvi_alloc(sizeof *s);
-    if (s == NULL) return culvi_fail_host_memory(vk->voice, d.label);
-    if (!culvi_mutex_init(&s->lock)) goto free_space;
-    if (!culvi_mutex_init(&s->turn)) goto destroy_lock;
+    CULVI_REQUIRE_WITH2(vk, vk->voice, desc, out);
+    CULVI_READ(vk->voice, culv_vk_space_desc, d, desc);
+    CULVI_TRY(check_device(vk, d.label, __func__, &info));
+    CULVI_TRY(check_desc(vk, &d, &info));
+    CULVI_NEW(culv_vk_space, s, vk->voice, d.label);
+    culvi_mutex_init(&s->lock);
+    culvi_mutex_init(&s->turn);
     s->base.api = &space_api;
     s->base.device = vk->base.device;
     s->vk = vk;
@@ -377,28 +365,17 @@ culv_result culv_vk_space_create(culv_vk_device *vk, const culv_vk_space_desc *d
     s->memory_usage = d.memory_usage;
     s->vectors_do_not_wait = d.vectors_do_not_wait != 0;
     culvi_label_set(s->label, d.label);
-    result = resolve_access(s, &d);
+    culv_result result = resolve_access(s, &d);
     if (result == CULV_OK)
         result = find_address(
             s, &d, (d.size + info.granularity - 1) / info.granularity * info.granularity);
     if (result == CULV_OK) result = check_alignment(s);
     if (result == CULV_OK) result = create_timeline(s);
-    if (result != CULV_OK) {
-        free_vulkan(s);
-        culvi_vk_space_end_half(s);
-        return result;
-    }
-    culvi_graphics_ref(&vk->base);
-    culvi_graphics_count_created(&vk->base, true);
+    CULVI_TRY_OR(result, (free_vulkan(s), culvi_vk_space_end_half(s)));
+    culvi_graphics_object_made(&vk->base);
     culvi_log_object(vk->voice, "made", "space", s->label, culv_vmm_range_size(s->base.range));
     *out = s;
     return CULV_OK;
-
-destroy_lock:
-    culvi_mutex_destroy(&s->lock);
-free_space:
-    culvi_free(s);
-    return culvi_fail_host_memory(vk->voice, d.label);
 }
 
 void culvi_vk_space_ref(culv_vk_space *space)
@@ -414,24 +391,19 @@ void culvi_vk_space_unref(culv_vk_space *space)
                      culv_vmm_range_size(space->base.range));
     free_vulkan(space);
     culvi_vk_space_end_half(space);
-    culvi_graphics_count_created(&vk->base, false);
-    culvi_graphics_unref(&vk->base);
+    culvi_graphics_object_gone(&vk->base);
 }
 
 void culv_vk_space_destroy(culv_vk_space **space)
 {
-    if (space == NULL || *space == NULL) return;
-    culv_vk_space *mine = *space;
-    *space = NULL;
+    CULVI_TAKE(culv_vk_space, mine, space);
     culvi_vk_space_unref(mine);
 }
 
 /* What it tells -------------------------------------------------------------------------------- */
 
-CUdeviceptr culv_vk_space_pointer(const culv_vk_space *space)
-{
-    return space != NULL ? culv_vmm_range_pointer(space->base.range) : 0;
-}
+CULVI_GETTER(CUdeviceptr, culv_vk_space_pointer, culv_vk_space,
+             culv_vmm_range_pointer(self->base.range), 0)
 
 culv_result culv_vk_space_get_info(culv_vk_space *space, culv_vk_space_info *out)
 {
@@ -440,8 +412,7 @@ culv_result culv_vk_space_get_info(culv_vk_space *space, culv_vk_space_info *out
     CULVI_REQUIRE(NULL, space);
     const culv_vk_device *vk = space->vk;
     CULVI_REQUIRE(vk->voice, out);
-    culv_result result = culvi_struct_check(vk->voice, out, "culv_vk_space_info");
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_struct_check(vk->voice, out, "culv_vk_space_info"));
     CULVI_VKI_DO(&vk->instance, vkGetPhysicalDeviceProperties, (vk->physical_device, &properties));
     info.granularity = space->granularity;
     info.max_size = most_bytes(vk, &properties);

@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Parts of a space and whose they are. A buffer is the space's VkBuffer at an offset, or a sparse
  * VkBuffer of its own on the same memory. */
-#include "base/alloc.h"
-#include "base/desc.h"
 #include "vulkan/vk_space.h"
-
-#include <inttypes.h>
-#include <string.h>
 
 /* Whose part is whose -------------------------------------------------------------------------- */
 
@@ -295,8 +290,7 @@ static culv_result fill_gaps(culv_vk_space *s, uint64_t offset, uint64_t size, f
                               "the buffer would need more than %d chunks between those that are "
                               "there; commit its bytes first",
                               MOST_GAPS);
-        culv_result result = culvi_vk_space_fill(s, at, stop - at, NULL);
-        if (result != CULV_OK) return result;
+        CULVI_TRY(culvi_vk_space_fill(s, at, stop - at, NULL));
         f->gaps[f->count].offset = at;
         f->gaps[f->count++].size = stop - at;
         at = stop;
@@ -317,8 +311,7 @@ static culv_result make_own(culv_vk_space *s, const culv_vk_space_buffer_desc *d
     VkBuffer buffer = VK_NULL_HANDLE;
     while (end < s->num_chunks && s->chunks[end].offset < offset + size)
         end++;
-    VkSparseMemoryBind *binds = culvi_alloc((end - first) * sizeof *binds);
-    if (binds == NULL) return culvi_fail_host_memory(vk->voice, d->label);
+    CULVI_NEW_LIST(VkSparseMemoryBind, binds, end - first, vk->voice, d->label);
     for (size_t i = first; i < end; i++) {
         const culvi_vk_chunk *c = &s->chunks[i];
         const uint64_t from = larger(offset, c->offset);
@@ -345,25 +338,21 @@ static culv_result make_own(culv_vk_space *s, const culv_vk_space_buffer_desc *d
 culv_result culv_vk_space_buffer_create(culv_vk_space *space, const culv_vk_space_buffer_desc *desc,
                                         culv_vk_space_buffer **out)
 {
-    culv_vk_space_buffer_desc d;
     filled f = {.count = 0};
     CULVI_REQUIRE(NULL, space);
     const culvi_voice *voice = &space->base.device->voice;
     CULVI_REQUIRE2(voice, desc, out);
-    culv_result result = culvi_desc_read(voice, &d, sizeof d, desc, "culv_vk_space_buffer_desc");
-    if (result != CULV_OK) return result;
+    CULVI_READ(voice, culv_vk_space_buffer_desc, d, desc);
     if (d.label == NULL) d.label = space->label;
     const uint64_t alignment = alignment_of(space, &d);
     /* A VkBuffer of its own is bound in whole blocks. */
     uint64_t size = d.size, offset = d.offset;
     if (d.own_handle != NULL && size <= UINT64_MAX - space->alignment)
         size = (size + space->alignment - 1) / space->alignment * space->alignment;
-    result = check_desc(space, &d, alignment, size);
-    if (result != CULV_OK) return result;
-    culv_vk_space_buffer *buffer = culvi_alloc(sizeof *buffer);
-    if (buffer == NULL) return culvi_fail_host_memory(voice, d.label);
+    CULVI_TRY(check_desc(space, &d, alignment, size));
+    CULVI_NEW(culv_vk_space_buffer, buffer, voice, d.label);
     culvi_mutex_lock(&space->turn);
-    result = take(space, d.label, size, alignment, &offset);
+    culv_result result = take(space, d.label, size, alignment, &offset);
     const bool taken = result == CULV_OK;
     if (result == CULV_OK) result = fill_gaps(space, offset, size, &f);
     if (result == CULV_OK && d.own_handle != NULL)
@@ -387,11 +376,9 @@ culv_result culv_vk_space_buffer_create(culv_vk_space *space, const culv_vk_spac
 
 void culv_vk_space_buffer_destroy(culv_vk_space_buffer **buffer)
 {
-    if (buffer == NULL || *buffer == NULL) return;
-    culv_vk_space_buffer *mine = *buffer;
+    CULVI_TAKE(culv_vk_space_buffer, mine, buffer);
     culv_vk_space *space = mine->space;
     const culv_vk_device *vk = space->vk;
-    *buffer = NULL;
     if (mine->own != VK_NULL_HANDLE)
         CULVI_VK_DO(vk, vkDestroyBuffer, (vk->vk_device, mine->own, vk->callbacks));
     culvi_log_object(vk->voice, "destroyed", "part of a space", space->label, mine->size);
@@ -399,7 +386,5 @@ void culv_vk_space_buffer_destroy(culv_vk_space_buffer **buffer)
     culvi_free(mine);
 }
 
-CUdeviceptr culv_vk_space_buffer_pointer(const culv_vk_space_buffer *buffer)
-{
-    return buffer != NULL ? culv_vk_space_pointer(buffer->space) + buffer->offset : 0;
-}
+CULVI_GETTER(CUdeviceptr, culv_vk_space_buffer_pointer, culv_vk_space_buffer,
+             culv_vk_space_pointer(self->space) + self->offset, 0)

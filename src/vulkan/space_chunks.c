@@ -4,13 +4,8 @@
  * CUDA's mapping waits for the caller's stream (culvi_vmm_unmap_after()); once it has gone, so has
  * all work with the memory, and Vulkan's binding is taken out. A bind operation therefore never
  * waits for work that is still running. */
-#include "base/alloc.h"
-#include "base/attempt.h"
 #include "vulkan/vk_resource.h"
 #include "vulkan/vk_space.h"
-
-#include <inttypes.h>
-#include <string.h>
 
 size_t culvi_vk_space_find(const culv_vk_space *space, uint64_t offset)
 {
@@ -97,12 +92,6 @@ void culvi_vk_space_free_unbound(culv_vk_space *space, bool wait)
 
 /* Taking out ----------------------------------------------------------------------------------- */
 
-/* Whether CUDA has taken its mapping out. */
-static bool has_gone(const culv_vk_space *s, const culvi_vk_chunk *chunk)
-{
-    return chunk->going && !culvi_vmm_is_unmapping(s->base.range, chunk->offset, chunk->size);
-}
-
 /* What CUDA has taken out, into `binds`, if any; at most `most`. */
 static uint32_t list_gone(culv_vk_space *s, VkSparseMemoryBind *binds, uint32_t most)
 {
@@ -111,10 +100,11 @@ static uint32_t list_gone(culv_vk_space *s, VkSparseMemoryBind *binds, uint32_t 
     culvi_mutex_lock(&s->base.device->lock);
     culvi_vmm_collect(s->base.range);
     for (size_t i = 0; i < s->num_chunks && n < most; i++) {
-        if (!has_gone(s, &s->chunks[i])) continue;
+        const culvi_vk_chunk *chunk = &s->chunks[i];
+        if (!chunk->going || culvi_vmm_is_unmapping(s->base.range, chunk->offset, chunk->size))
+            continue;
         if (binds != NULL)
-            binds[n] = (VkSparseMemoryBind){.resourceOffset = s->chunks[i].offset,
-                                            .size = s->chunks[i].size};
+            binds[n] = (VkSparseMemoryBind){.resourceOffset = chunk->offset, .size = chunk->size};
         n++;
     }
     culvi_mutex_unlock(&s->base.device->lock);
@@ -155,9 +145,9 @@ static culv_result collect(culv_vk_space *s, bool wait)
     culvi_mutex_unlock(&s->lock);
     culvi_free(binds);
     if (result != CULV_OK || !wait) return result;
-    result = culvi_vk_space_wait(s, value);
-    if (result == CULV_OK) culvi_vk_space_free_unbound(s, false);
-    return result;
+    CULVI_TRY(culvi_vk_space_wait(s, value));
+    culvi_vk_space_free_unbound(s, false);
+    return CULV_OK;
 }
 
 /* With the lock. */
@@ -170,9 +160,7 @@ static void mark_locked(culv_vk_space *s, uint64_t offset, uint64_t size)
 
 static void mark_going(culv_vk_space *s, uint64_t offset, uint64_t size)
 {
-    culvi_mutex_lock(&s->lock);
-    mark_locked(s, offset, size);
-    culvi_mutex_unlock(&s->lock);
+    CULVI_LOCKED(&s->lock, mark_locked(s, offset, size));
 }
 
 /* Calls that report no error use it, and destroys, which do not wait: a later one frees what Vulkan
@@ -193,10 +181,7 @@ void culvi_vk_space_hide(culv_space *space, uint64_t offset, uint64_t size, bool
 {
     culv_vk_space *s = culvi_vk_space_of(space);
     mark_going(s, offset, size);
-    if (!now) return;
-    culvi_mutex_lock(&s->turn);
-    collect_quietly(s);
-    culvi_mutex_unlock(&s->turn);
+    if (now) CULVI_LOCKED(&s->turn, collect_quietly(s));
 }
 
 void culvi_vk_space_empty(culv_vk_space *space, uint64_t offset, uint64_t size)
@@ -208,18 +193,6 @@ void culvi_vk_space_empty(culv_vk_space *space, uint64_t offset, uint64_t size)
 
 /* Putting in ----------------------------------------------------------------------------------- */
 
-/* With the lock. */
-static culv_result refuse_chunk(const culv_vk_space *s, const culvi_vk_chunk *chunk,
-                                uint64_t offset, uint64_t size)
-{
-    return culvi_fail(&s->base.device->voice, s->label, CULV_ERROR_BUSY, CULV_REASON_MAPPED,
-                      "%" PRIu64 " bytes at offset %" PRIu64 " of the space are not free: %s"
-                      "%" PRIu64 " bytes are committed at offset %" PRIu64,
-                      size, offset,
-                      chunk->going ? "Vulkan or CUDA still has what was given up: " : "",
-                      chunk->size, chunk->offset);
-}
-
 /* Refuses what is there; with `going`, not what is given up, and says whether there is any. */
 static culv_result check_free(culv_vk_space *s, uint64_t offset, uint64_t size, bool *going)
 {
@@ -227,10 +200,16 @@ static culv_result check_free(culv_vk_space *s, uint64_t offset, uint64_t size, 
     culvi_mutex_lock(&s->lock);
     for (size_t i = culvi_vk_space_find(s, offset);
          i < s->num_chunks && s->chunks[i].offset < offset + size && result == CULV_OK; i++) {
-        if (going == NULL || !s->chunks[i].going)
-            result = refuse_chunk(s, &s->chunks[i], offset, size);
-        else
+        const culvi_vk_chunk *chunk = &s->chunks[i];
+        if (going != NULL && chunk->going)
             *going = true;
+        else
+            result = culvi_fail(
+                &s->base.device->voice, s->label, CULV_ERROR_BUSY, CULV_REASON_MAPPED,
+                "%" PRIu64 " bytes at offset %" PRIu64 " of the space are not free: %s%" PRIu64
+                " bytes are committed at offset %" PRIu64,
+                size, offset, chunk->going ? "Vulkan or CUDA still has what was given up: " : "",
+                chunk->size, chunk->offset);
     }
     culvi_mutex_unlock(&s->lock);
     return result;
@@ -240,10 +219,10 @@ static culv_result check_free(culv_vk_space *s, uint64_t offset, uint64_t size, 
 static culv_result make_room(culv_vk_space *s, uint64_t offset, uint64_t size)
 {
     bool going = false;
-    culv_result result = check_free(s, offset, size, &going);
-    if (result != CULV_OK || !going) return result;
+    CULVI_TRY(check_free(s, offset, size, &going));
+    if (!going) return CULV_OK;
     culvi_mutex_unlock(&s->turn);
-    result = culvi_vmm_wait_and_collect(s->base.range, offset, size);
+    culv_result result = culvi_vmm_wait_and_collect(s->base.range, offset, size);
     culvi_mutex_lock(&s->turn);
     if (result == CULV_OK) result = collect(s, false);
     return result == CULV_OK ? check_free(s, offset, size, NULL) : result;
@@ -285,11 +264,10 @@ static culv_result show(culv_vk_space *s, uint64_t offset, culv_vmm_allocation *
     d.memory_type_bits = s->type_bits;
     d.allocate_flags = VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT;
     d.label = s->label;
-    culv_result result = make_room(s, offset, a->size);
-    if (result == CULV_OK) result = culvi_vk_vmm_import(vk, a, &d, &memory);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(make_room(s, offset, a->size));
+    CULVI_TRY(culvi_vk_vmm_import(vk, a, &d, &memory));
     VkSparseMemoryBind bind = {.resourceOffset = offset, .size = a->size, .memory = memory};
-    result = insert(s, offset, a->size, memory);
+    culv_result result = insert(s, offset, a->size, memory);
     if (result != CULV_OK) goto free_memory;
     result = culvi_vk_space_bind(s, s->buffer, &bind, 1, &value);
     if (result != CULV_OK) goto take_out;
@@ -326,13 +304,11 @@ culv_result culvi_vk_space_show(culv_space *space, uint64_t offset, culv_vmm_all
 static culv_result put(culv_vk_space *s, uint64_t offset, culv_vmm_allocation *a, uint64_t *ready,
                        const char *call)
 {
-    culv_result result = make_room(s, offset, a->size);
+    CULVI_TRY(make_room(s, offset, a->size));
     /* A vector may have come while that waited. */
-    if (result == CULV_OK) result = culvi_vk_space_check_claims(s, offset, a->size, true, call);
-    if (result == CULV_OK)
-        result = culvi_vmm_map_resolved(s->base.range, offset, a, s->access, s->access_count);
-    if (result != CULV_OK) return result;
-    result = show(s, offset, a, ready);
+    CULVI_TRY(culvi_vk_space_check_claims(s, offset, a->size, true, call));
+    CULVI_TRY(culvi_vmm_map_resolved(s->base.range, offset, a, s->access, s->access_count));
+    culv_result result = show(s, offset, a, ready);
     if (result != CULV_OK) culvi_vmm_unmap_or_defer(s->base.range, offset, a->size);
     return result;
 }
@@ -346,10 +322,9 @@ culv_result culvi_vk_space_fill(culv_vk_space *space, uint64_t offset, uint64_t 
     d.handle_types = UINT32_C(1) << CULVI_HANDLE_OPAQUE;
     d.usage = space->memory_usage;
     d.label = space->label;
-    culv_result result = make_room(space, offset, size);
-    if (result == CULV_OK) result = culv_vmm_allocation_create(space->base.device, &d, &a);
-    if (result != CULV_OK) return result;
-    result = put(space, offset, a, ready, "culv_vk_space_commit");
+    CULVI_TRY(make_room(space, offset, size));
+    CULVI_TRY(culv_vmm_allocation_create(space->base.device, &d, &a));
+    culv_result result = put(space, offset, a, ready, "culv_vk_space_commit");
     culv_vmm_allocation_destroy(&a); /* the mapping and Vulkan's import have the memory */
     return result;
 }
@@ -377,12 +352,10 @@ culv_result culv_vk_space_commit(culv_vk_space *space, uint64_t offset, uint64_t
 {
     CULVI_REQUIRE(NULL, space);
     if (allocation != NULL) size = allocation->size;
-    culv_result result = check_place(space, offset, size, __func__);
-    if (result == CULV_OK && allocation != NULL)
-        result = culvi_vk_vmm_check(space->vk, space->label, allocation);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(check_place(space, offset, size, __func__));
+    if (allocation != NULL) CULVI_TRY(culvi_vk_vmm_check(space->vk, space->label, allocation));
     culvi_mutex_lock(&space->turn);
-    result = culvi_vk_space_check_claims(space, offset, size, true, __func__);
+    culv_result result = culvi_vk_space_check_claims(space, offset, size, true, __func__);
     if (result == CULV_OK)
         result = allocation != NULL ? put(space, offset, allocation, ready, __func__)
                                     : culvi_vk_space_fill(space, offset, size, ready);
@@ -395,10 +368,9 @@ culv_result culv_vk_space_commit(culv_vk_space *space, uint64_t offset, uint64_t
 static culv_result give_up(culv_vk_space *s, uint64_t offset, uint64_t size, CUstream last_use,
                            const char *call)
 {
-    culv_result result = check_place(s, offset, size, call);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(check_place(s, offset, size, call));
     culvi_mutex_lock(&s->lock);
-    result = culvi_vk_space_check_locked(s, offset, size, false, call);
+    culv_result result = culvi_vk_space_check_locked(s, offset, size, false, call);
     if (result == CULV_OK)
         result = culvi_vmm_unmap_after(s->base.range, offset, size, last_use, call);
     if (result == CULV_OK) mark_locked(s, offset, size);
@@ -410,13 +382,13 @@ culv_result culv_vk_space_decommit(culv_vk_space *space, uint64_t offset, uint64
                                    CUstream last_use, culv_bool wait)
 {
     CULVI_REQUIRE(NULL, space);
-    culv_result result = size > 0 ? give_up(space, offset, size, last_use, __func__) : CULV_OK;
-    if (result == CULV_OK && size > 0 && !wait) return CULV_OK;
-    if (result == CULV_OK && size > 0)
-        result = culvi_vmm_wait_and_collect(space->base.range, offset, size);
-    if (result != CULV_OK) return result;
+    if (size > 0) {
+        CULVI_TRY(give_up(space, offset, size, last_use, __func__));
+        if (!wait) return CULV_OK;
+        CULVI_TRY(culvi_vmm_wait_and_collect(space->base.range, offset, size));
+    }
     culvi_mutex_lock(&space->turn);
-    result = collect(space, size > 0);
+    const culv_result result = collect(space, size > 0);
     if (size == 0) culvi_vk_space_free_unbound(space, false);
     culvi_mutex_unlock(&space->turn);
     return result;

@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Fallbacks through the host: pages that CUDA and Vulkan both reach. */
-#include "base/alloc.h"
-#include "base/attempt.h"
 #include "vulkan/vk_resource.h"
-#include "vulkan/vk_trace.h"
-
-#include <inttypes.h>
-#include <string.h>
 
 static const VkBufferUsageFlags both_ways =
     VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT;
@@ -42,14 +36,10 @@ static culv_result import_pages(culv_vk_device *vk, const char *label, culvi_sta
                           .buffer = &info,
                           .handle_types = (VkExternalMemoryHandleTypeFlags)host_pages,
                           .pages = &pages};
-    culv_result result = culvi_vk_resource_create(vk, &plan, made);
-    if (result == CULV_OK) {
-        staging->host = pages.start;
-        staging->block = pages.block;
-    } else {
-        culvi_free(pages.block);
-    }
-    return result;
+    CULVI_TRY_OR(culvi_vk_resource_create(vk, &plan, made), culvi_free(pages.block));
+    staging->host = pages.start;
+    staging->block = pages.block;
+    return CULV_OK;
 }
 
 static void free_vulkans(const culvi_mapping *self)
@@ -69,9 +59,7 @@ static culv_result map_memory(culv_vk_device *vk, const char *label, culvi_stagi
     culvi_vk_plan plan = {.label = label,
                           .buffer = &info,
                           .memory_properties = wanted | VK_MEMORY_PROPERTY_HOST_CACHED_BIT};
-    culvi_attempt_begin();
-    culv_result result = culvi_vk_resource_create(vk, &plan, made);
-    (void)culvi_attempt_end(NULL, result);
+    culv_result result = CULVI_ATTEMPT(culvi_vk_resource_create(vk, &plan, made));
     if (result == CULV_ERROR_INVALID) { /* there is no such memory */
         plan.memory_properties = wanted;
         result = culvi_vk_resource_create(vk, &plan, made);
@@ -100,11 +88,7 @@ culv_result culvi_vk_stage(culvi_graphics *graphics, const char *label, culvi_st
 {
     culv_vk_device *vk = culvi_vk_of(graphics);
     culv_result result = CULV_ERROR_UNSUPPORTED;
-    if (takes_pages(vk)) {
-        culvi_attempt_begin();
-        result = import_pages(vk, label, staging, out);
-        (void)culvi_attempt_end(NULL, result);
-    }
+    if (takes_pages(vk)) result = CULVI_ATTEMPT(import_pages(vk, label, staging, out));
     if (result != CULV_OK && result != CULV_ERROR_OUT_OF_MEMORY && result != CULV_ERROR_ASYNC)
         result = map_memory(vk, label, staging, out);
     return result;
@@ -127,8 +111,7 @@ static const VkAccessFlags copying = VK_ACCESS_TRANSFER_READ_BIT | VK_ACCESS_TRA
 static culv_result check_call(const culvi_pair *pair, const char *call, const char *what,
                               culv_copy copy, VkCommandBuffer commands)
 {
-    culv_result result = culvi_check_copy(copy, call);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_check_copy(copy, call));
     if (pair != NULL && commands != NULL)
         return culvi_check_made_by(pair->graphics, &culvi_vk_api, culvi_pair_label(pair), call);
     return culvi_fail_null(pair != NULL ? &pair->graphics->device->voice : NULL, call,
@@ -152,10 +135,8 @@ culv_result culv_vk_buffer_record_copy(const culv_shared_buffer *b, culv_copy co
                                        VkCommandBuffer commands)
 {
     const bool push = copy == CULV_COPY_UPLOAD;
-    culv_result result =
-        check_call(b != NULL ? &b->pair : NULL, __func__, "buffer", copy, commands);
-    if (result != CULV_OK || culv_buffer_sharing(b->pair.buffer) != CULV_SHARING_HOST)
-        return result;
+    CULVI_TRY(check_call(b != NULL ? &b->pair : NULL, __func__, "buffer", copy, commands));
+    if (culv_buffer_sharing(b->pair.buffer) != CULV_SHARING_HOST) return CULV_OK;
     const culv_vk_device *vk = culvi_vk_of(b->pair.graphics);
     VkBufferCopy region = {.size = culv_buffer_size(b->pair.buffer)};
     barrier(vk, commands, true, NULL);
@@ -194,8 +175,7 @@ culv_result culv_vk_image_record_copy(const culv_shared_image *i, culv_copy copy
                                       VkCommandBuffer commands, VkImageLayout layout)
 {
     const bool push = copy == CULV_COPY_UPLOAD;
-    culv_result result = check_call(i != NULL ? &i->pair : NULL, __func__, "image", copy, commands);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(check_call(i != NULL ? &i->pair : NULL, __func__, "image", copy, commands));
     const culv_vk_device *vk = culvi_vk_of(i->pair.graphics);
     if (layout == VK_IMAGE_LAYOUT_UNDEFINED || layout == VK_IMAGE_LAYOUT_PREINITIALIZED)
         return culvi_fail(

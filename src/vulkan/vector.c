@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* A culv_vector in Vulkan: a buffer on each chunk, or one sparse buffer on all of them. */
-#include "base/alloc.h"
-#include "base/desc.h"
 #include "culvert/vulkan_kernel.h"
 #include "graphics/pair.h"
 #include "graphics/vector_view.h"
-#include "vulkan/vk_trace.h"
-#include "vulkan/vk_vmm.h"
-
-#include <inttypes.h>
+#include "vulkan/vk_export.h"
 
 typedef struct vk_view {
     culv_vector_view base;
@@ -49,15 +44,12 @@ static culv_result make_buffer(const vk_view *view, const culv_part *chunk, VkBu
 {
     culv_vk_device *vk = view->vk;
     VkBuffer buffer = VK_NULL_HANDLE;
-    culv_result result = create_buffer(view, chunk->size, &buffer);
-    if (result == CULV_OK)
-        result = culvi_vk_vmm_bind_buffer(vk, view->base.label, buffer, chunk->allocation, 0,
-                                          culvi_vk_allocate_flags(view->usage), memory);
-    if (result == CULV_OK)
-        *out = buffer;
-    else
-        CULVI_VK_DO(vk, vkDestroyBuffer, (vk->vk_device, buffer, vk->callbacks));
-    return result;
+    CULVI_TRY(create_buffer(view, chunk->size, &buffer));
+    CULVI_TRY_OR(culvi_vk_vmm_bind_buffer(vk, view->base.label, buffer, chunk->allocation, 0,
+                                          culvi_vk_allocate_flags(view->usage), memory),
+                 CULVI_VK_DO(vk, vkDestroyBuffer, (vk->vk_device, buffer, vk->callbacks)));
+    *out = buffer;
+    return CULV_OK;
 }
 
 /* The memory that is to be bound to the sparse buffer. */
@@ -90,11 +82,9 @@ static culv_result make(culv_vector_view *base, const culv_part *chunk, culvi_vi
     const vk_view *view = (const vk_view *)base;
     VkBuffer buffer = VK_NULL_HANDLE;
     VkDeviceMemory memory = VK_NULL_HANDLE;
-    culv_result result = culvi_vk_vmm_check(view->vk, base->label, chunk->allocation);
-    if (result == CULV_OK)
-        result = view->queue != NULL ? make_memory(view, chunk, &memory)
-                                     : make_buffer(view, chunk, &buffer, &memory);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_vk_vmm_check(view->vk, base->label, chunk->allocation));
+    CULVI_TRY(view->queue != NULL ? make_memory(view, chunk, &memory)
+                                  : make_buffer(view, chunk, &buffer, &memory));
     part->object = (uint64_t)buffer;
     part->memory = (uint64_t)memory;
     return CULV_OK;
@@ -111,17 +101,16 @@ culv_result culvi_vk_bind_sparse(const culv_vk_device *vk, const char *label, Vk
                                    .pBufferBinds = &bind};
     const VkFenceCreateInfo fence_info = {CULVI_STYPE(FENCE_CREATE_INFO)};
     VkFence fence = VK_NULL_HANDLE;
-    const char *call = "vkCreateFence";
-    VkResult r = CULVI_VK(vk, vkCreateFence, (vk->vk_device, &fence_info, vk->callbacks, &fence));
+    const char *call = NULL;
+    VkResult r = VK_SUCCESS;
+    CULVI_VK_NEXT(r, call, vk, vkCreateFence, (vk->vk_device, &fence_info, vk->callbacks, &fence));
+    CULVI_VK_NEXT(r, call, vk, vkQueueBindSparse, (queue, 1, &info, fence));
     if (r == VK_SUCCESS) {
-        call = "vkQueueBindSparse";
-        r = CULVI_VK(vk, vkQueueBindSparse, (queue, 1, &info, fence));
-        if (r == VK_SUCCESS) {
-            call = "vkWaitForFences";
-            r = culvi_vk_wait_for_fence(vk, fence);
-        }
-        CULVI_VK_DO(vk, vkDestroyFence, (vk->vk_device, fence, vk->callbacks));
+        call = "vkWaitForFences";
+        r = culvi_vk_wait_for_fence(vk, fence);
     }
+    if (fence != VK_NULL_HANDLE)
+        CULVI_VK_DO(vk, vkDestroyFence, (vk->vk_device, fence, vk->callbacks));
     if (r == VK_SUCCESS) return CULV_OK;
     return culvi_vk_failed(vk, label, r, call,
                            "%" PRIu32 " ranges of the sparse buffer could not be bound", count);
@@ -134,10 +123,9 @@ static culv_result bind(culv_vector_view *base, const culvi_view_part *parts, si
     const vk_view *view = (const vk_view *)base;
     const VkDeviceSize before = culvi_vector_view_end(base->parts, base->num_parts);
     const VkDeviceSize now = culvi_vector_view_end(parts, count);
-    VkSparseMemoryBind *binds = culvi_alloc((count + 1) * sizeof *binds);
     uint32_t n = 0;
     culv_result result = CULV_OK;
-    if (binds == NULL) return culvi_fail_host_memory(view->vk->voice, base->label);
+    CULVI_NEW_LIST(VkSparseMemoryBind, binds, count + 1, view->vk->voice, base->label);
     for (size_t i = 0; i < count; i++)
         if (!culvi_vector_view_has(base, &parts[i]))
             binds[n++] = (VkSparseMemoryBind){.resourceOffset = parts[i].offset,
@@ -182,18 +170,6 @@ static culv_result check_desc(const culv_vk_device *vk, const culv_vk_vector_vie
                       "culv_vk_vector_view_desc.%s", wrong);
 }
 
-/* Chunks to come are like this, whether there are any now or not. */
-static culv_result check_vector(const culv_vk_device *vk, const char *label,
-                                const culv_vector *vector)
-{
-    const culv_vmm_allocation like = {.device = vector->device,
-                                      .kind = vector->chunk.kind,
-                                      .uuid = vector->device->caps.uuid,
-                                      .handle_types = vector->chunk.handle_types,
-                                      .usage = vector->chunk.usage};
-    return culvi_vk_vmm_check(vk, label, &like);
-}
-
 static culv_result fail_sparse(const culv_vk_device *vk, const char *label, const char *why)
 {
     return culvi_fail(vk->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE,
@@ -235,15 +211,6 @@ culv_result culvi_vk_check_sparse(culv_vk_device *vk, const char *label,
                       most < vk->max_buffer_size ? most : vk->max_buffer_size);
 }
 
-static culv_result create_sparse(vk_view *view)
-{
-    culv_result result = create_buffer(view, view->sparse_size, &view->sparse);
-    if (result != CULV_OK) return result;
-    view->base.whole = (uint64_t)view->sparse;
-    culvi_vk_sparse_needs(view->vk, view->sparse, &view->alignment, &view->type_bits);
-    return CULV_OK;
-}
-
 static culv_result check_usage(culv_vk_device *vk, const char *label, const vk_view *view)
 {
     const VkBufferCreateInfo info =
@@ -257,17 +224,18 @@ static culv_result check_usage(culv_vk_device *vk, const char *label, const vk_v
 culv_result culv_vk_vector_view_create(culv_vk_device *vk, culv_vector *vector,
                                        const culv_vk_vector_view_desc *desc, culv_vector_view **out)
 {
-    culv_vk_vector_view_desc d;
-    CULVI_REQUIRE(NULL, vk);
-    CULVI_REQUIRE3(vk->voice, vector, desc, out);
-    culv_result result = culvi_desc_read(vk->voice, &d, sizeof d, desc, "culv_vk_vector_view_desc");
-    if (result != CULV_OK) return result;
+    CULVI_REQUIRE_WITH3(vk, vk->voice, vector, desc, out);
+    CULVI_READ(vk->voice, culv_vk_vector_view_desc, d, desc);
     if (d.label == NULL) d.label = vector->label;
-    result = check_desc(vk, &d);
-    if (result == CULV_OK) result = check_vector(vk, d.label, vector);
-    if (result != CULV_OK) return result;
-    vk_view *view = culvi_alloc(sizeof *view);
-    if (view == NULL) return culvi_fail_host_memory(vk->voice, d.label);
+    CULVI_TRY(check_desc(vk, &d));
+    /* Chunks to come are like this, whether there are any now or not. */
+    const culv_vmm_allocation like = {.device = vector->device,
+                                      .kind = vector->chunk.kind,
+                                      .uuid = vector->device->caps.uuid,
+                                      .handle_types = vector->chunk.handle_types,
+                                      .usage = vector->chunk.usage};
+    CULVI_TRY(culvi_vk_vmm_check(vk, d.label, &like));
+    CULVI_NEW(vk_view, view, vk->voice, d.label);
     culvi_vector_view_init(&view->base,
                            d.sparse_queue != NULL ? &with_sparse_buffer : &with_buffers, &vk->base,
                            vector, d.label);
@@ -275,8 +243,13 @@ culv_result culv_vk_vector_view_create(culv_vk_device *vk, culv_vector *vector,
     view->usage = d.usage | (vk->kernels ? VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT : 0);
     view->queue = d.sparse_queue;
     view->sparse_size = d.sparse_size;
-    result = check_usage(vk, d.label, view);
-    if (result == CULV_OK && view->queue != NULL) result = create_sparse(view);
+    culv_result result = check_usage(vk, d.label, view);
+    if (result == CULV_OK && view->queue != NULL)
+        result = create_buffer(view, view->sparse_size, &view->sparse);
+    if (result == CULV_OK && view->queue != NULL) {
+        view->base.whole = (uint64_t)view->sparse;
+        culvi_vk_sparse_needs(vk, view->sparse, &view->alignment, &view->type_bits);
+    }
     return culvi_vector_view_made(&view->base, result, out);
 }
 
@@ -285,8 +258,7 @@ culv_result culv_vk_vector_view_get_address(const culv_vector_view *view, VkDevi
     CULVI_REQUIRE(NULL, view);
     const culvi_voice *voice = &view->graphics->device->voice;
     CULVI_REQUIRE(voice, out);
-    culv_result result = culvi_check_made_by(view->graphics, &culvi_vk_api, view->label, __func__);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_check_made_by(view->graphics, &culvi_vk_api, view->label, __func__));
     const vk_view *mine = (const vk_view *)view;
     if (!(mine->usage & VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT))
         return culvi_fail(

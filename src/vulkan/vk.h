@@ -6,6 +6,7 @@
 #include "culvert/vulkan.h"
 #include "graphics/graphics.h"
 #include "vulkan/vk_check.h"
+#include "vulkan/vk_trace.h"
 
 #ifdef _WIN32
 /* These are as in vulkan_win32.h, which would need windows.h with all its macros. A HANDLE is a
@@ -93,9 +94,6 @@ culv_result culvi_vk_check_versions(const culvi_voice *voice, const char *label,
 culv_result culvi_vk_candidates(const culvi_voice *voice, PFN_vkGetInstanceProcAddr get_proc,
                                 VkInstance instance, culv_driver driver, uint32_t *count,
                                 culv_vk_candidate **out);
-/* Refuses a NULL among a call's first three arguments. */
-culv_result culvi_vk_check_instance(const char *call, PFN_vkGetInstanceProcAddr get_proc,
-                                    VkInstance instance, const void *third, const char *third_name);
 /* Fills in a candidate except its match; culvi_vk_identify(): only who it is. */
 void culvi_vk_identify(const culvi_vk_instance *vk, VkPhysicalDevice device,
                        culv_vk_candidate *out);
@@ -152,26 +150,5 @@ culv_result culvi_vk_refuse_kernels(const culv_vk_device *vk, const char *label)
 /* Whether semaphores of this type can be exported by this system's opaque handle. */
 bool culvi_vk_semaphore_exportable(const culvi_vk_instance *vk, VkPhysicalDevice device,
                                    VkSemaphoreType type);
-
-/* A barrier in the form of Vulkan 1.0. */
-static inline culv_result culvi_vk_buffer_barrier(const culv_vk_buffer_transfer *transfer,
-                                                  culv_vk_direction direction,
-                                                  culv_vk_buffer_barrier *out)
-{
-    VkBufferMemoryBarrier2 b;
-    culv_result result = culv_vk_buffer_get_barrier2(transfer, direction, &b);
-    if (result == CULV_OK) *out = culv_vk_old_buffer_barrier(&b);
-    return result;
-}
-
-static inline culv_result culvi_vk_image_barrier(const culv_vk_image_transfer *transfer,
-                                                 culv_vk_direction direction,
-                                                 culv_vk_image_barrier *out)
-{
-    VkImageMemoryBarrier2 b;
-    culv_result result = culv_vk_image_get_barrier2(transfer, direction, &b);
-    if (result == CULV_OK) *out = culv_vk_old_image_barrier(&b);
-    return result;
-}
 
 #endif

@@ -9,8 +9,6 @@
 #ifndef CULVI_VK_CHECK_H_
 #define CULVI_VK_CHECK_H_
 
-#include "base/handle.h"
-#include "base/platform.h"
 #include "core/image.h"
 #include "culvert/vulkan.h"
 

@@ -6,11 +6,9 @@
 #define CULVI_VK_SPACE_H_
 
 #include "culvert/vulkan_vmm.h"
-#include "vmm/access.h"
 #include "vmm/mapping.h"
 #include "vmm/space.h"
-#include "vulkan/vk_trace.h"
-#include "vulkan/vk_vmm.h"
+#include "vulkan/vk_export.h"
 
 /* One allocation, at one place. */
 typedef struct culvi_vk_chunk {

@@ -4,7 +4,7 @@
 #define CULVI_VULKAN_VK_TRACE_H_
 
 #include "base/value.h"
-#include "vulkan/vk.h"
+#include "culvert/vulkan.h"
 
 enum { CULVI_VALUE_vk_memory = CULVI_VALUE_STRUCTS, CULVI_VALUE_vk_buffer, CULVI_VALUE_vk_image };
 
@@ -53,5 +53,14 @@ void culvi_trace_vk_done(const culvi_voice *voice, const char *call, uint64_t ki
     CULVI_VK_OF((instance)->voice, (instance), function, arguments)
 #define CULVI_VKI_DO(instance, function, arguments)                                                \
     CULVI_VK_DO_OF((instance)->voice, (instance), function, arguments)
+
+/* Calls the next one of several, if those before it answered VK_SUCCESS in `r`. `called` is then
+ * its name. */
+#define CULVI_VK_NEXT(r, called, vk, function, arguments)                                          \
+    do {                                                                                           \
+        if ((r) != VK_SUCCESS) break;                                                              \
+        (called) = #function;                                                                      \
+        (r) = CULVI_VK(vk, function, arguments);                                                   \
+    } while (0)
 
 #endif

@@ -2,13 +2,7 @@
 /* VMM allocations under Vulkan's buffers and images. The drivers refuse little of what is wrong
  * here: memory of another GPU is imported and shows wrong data, and so do images that share an
  * allocation (docs/measured/nvidia-measured.md). */
-#include "base/desc.h"
-#include "core/import.h"
-#include "core/memory.h"
-#include "vulkan/vk_trace.h"
-#include "vulkan/vk_vmm.h"
-
-#include <inttypes.h>
+#include "vulkan/vk_export.h"
 
 static culv_result check_exportable(const culv_vk_device *vk, const char *label,
                                     const culv_vmm_allocation *a)
@@ -43,8 +37,8 @@ culv_result culvi_vk_vmm_check(const culv_vk_device *vk, const char *label,
     culv_vk_memory_from_handle_desc whose = {.exporter = a->uuid, .label = label};
     /* Host memory was seen to be right with the GPU that allocated it. */
     if (a->kind != CULV_VMM_LOCATION_DEVICE) whose.exporter = a->device->caps.uuid;
-    culv_result result = culvi_vk_memory_check_exporter(vk, &whose);
-    return result == CULV_OK ? check_exportable(vk, label, a) : result;
+    CULVI_TRY(culvi_vk_memory_check_exporter(vk, &whose));
+    return check_exportable(vk, label, a);
 }
 
 /* A dedicated allocation is of the very size that its image needs
@@ -67,11 +61,10 @@ culv_result culvi_vk_vmm_import(culv_vk_device *vk, culv_vmm_allocation *a,
     d.size = a->size;
     d.exporter = a->uuid;
     take_beginning(vk, &d);
-    culv_result result = culvi_vk_memory_plan(vk, &d, "the VMM allocation", &type);
-    if (result == CULV_OK)
-        result = culv_vmm_export_dup(a, (culv_handle_type)CULVI_HANDLE_OPAQUE, &d.handle);
-    if (result != CULV_OK) return result;
-    result = culvi_vk_memory_import(vk, &d, culvi_import_known_facts(vk->base.device), type, out);
+    CULVI_TRY(culvi_vk_memory_plan(vk, &d, "the VMM allocation", &type));
+    CULVI_TRY(culv_vmm_export_dup(a, (culv_handle_type)CULVI_HANDLE_OPAQUE, &d.handle));
+    culv_result result =
+        culvi_vk_memory_import(vk, &d, culvi_import_known_facts(vk->base.device), type, out);
     culv_handle_close(&d.handle);
     return result;
 }
@@ -103,13 +96,8 @@ culv_result culv_vk_memory_from_vmm(culv_vk_device *vk, culv_vmm_allocation *all
                                     const culv_vk_memory_from_handle_desc *desc,
                                     VkDeviceMemory *out)
 {
-    culv_vk_memory_from_handle_desc d = culv_vk_memory_from_handle_desc_init();
-    CULVI_REQUIRE(NULL, vk);
-    CULVI_REQUIRE2(vk->voice, allocation, out);
-    culv_result result = desc != NULL ? culvi_desc_read(vk->voice, &d, sizeof d, desc,
-                                                        "culv_vk_memory_from_handle_desc")
-                                      : CULV_OK;
-    if (result != CULV_OK) return result;
+    CULVI_REQUIRE_WITH2(vk, vk->voice, allocation, out);
+    CULVI_READ(vk->voice, culv_vk_memory_from_handle_desc, d, desc);
     const char *told = d.handle.type != CULV_HANDLE_NONE ? "handle"
                        : d.size != 0                     ? "size"
                        : culvi_uuid_given(&d.exporter)   ? "exporter"
@@ -121,11 +109,10 @@ culv_result culv_vk_memory_from_vmm(culv_vk_device *vk, culv_vmm_allocation *all
             "allocation determines it; leave it out",
             told);
     if (d.label == NULL) d.label = allocation->label;
-    result = culvi_vk_vmm_check(vk, d.label, allocation);
-    if (result == CULV_OK && d.image != VK_NULL_HANDLE && d.buffer == VK_NULL_HANDLE)
-        result = check_image_memory(vk, d.label, allocation, d.dedicated);
-    if (result == CULV_OK) result = culvi_vk_vmm_import(vk, allocation, &d, out);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_vk_vmm_check(vk, d.label, allocation));
+    if (d.image != VK_NULL_HANDLE && d.buffer == VK_NULL_HANDLE)
+        CULVI_TRY(check_image_memory(vk, d.label, allocation, d.dedicated));
+    CULVI_TRY(culvi_vk_vmm_import(vk, allocation, &d, out));
     d.size = allocation->size;
     if (!(allocation->usage & CULV_VMM_USAGE_COMPRESSIBLE)) culvi_vk_memory_tell_kind(vk, &d);
     return CULV_OK;
@@ -194,8 +181,7 @@ static culv_result import_and_bind(culv_vk_device *vk, culv_vmm_allocation *a,
 {
     const bool image = d->image != VK_NULL_HANDLE;
     VkDeviceMemory memory = VK_NULL_HANDLE;
-    culv_result result = culvi_vk_vmm_import(vk, a, d, &memory);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_vk_vmm_import(vk, a, d, &memory));
     VkResult r = image
                      ? CULVI_VK(vk, vkBindImageMemory, (vk->vk_device, d->image, memory, offset))
                      : CULVI_VK(vk, vkBindBufferMemory, (vk->vk_device, d->buffer, memory, offset));
@@ -215,17 +201,15 @@ culv_result culvi_vk_vmm_bind_buffer(culv_vk_device *vk, const char *label, VkBu
 {
     culvi_vk_needs needs;
     culvi_vk_buffer_needs(vk, buffer, &needs);
-    culv_result result =
-        check_place(vk, label, a, "buffer", &needs, needs.requires_dedicated, true, offset);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(check_place(vk, label, a, "buffer", &needs, needs.requires_dedicated, true, offset));
     culv_vk_memory_from_handle_desc d = culv_vk_memory_from_handle_desc_init();
     d.buffer = buffer;
     d.dedicated = fills(a, &needs, offset);
     d.allocate_flags = flags;
     d.label = label;
-    result = import_and_bind(vk, a, &d, offset, out);
-    if (result == CULV_OK) warn_of_plain(vk, label, a, &needs, offset);
-    return result;
+    CULVI_TRY(import_and_bind(vk, a, &d, offset, out));
+    warn_of_plain(vk, label, a, &needs, offset);
+    return CULV_OK;
 }
 
 culv_result culv_vk_buffer_bind_vmm(culv_vk_device *vk, VkBuffer buffer,
@@ -235,8 +219,7 @@ culv_result culv_vk_buffer_bind_vmm(culv_vk_device *vk, VkBuffer buffer,
     CULVI_REQUIRE(NULL, vk);
     if (buffer == VK_NULL_HANDLE) return culvi_fail_null(vk->voice, __func__, "buffer");
     CULVI_REQUIRE2(vk->voice, allocation, out);
-    culv_result result = culvi_vk_vmm_check(vk, allocation->label, allocation);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_vk_vmm_check(vk, allocation->label, allocation));
     return culvi_vk_vmm_bind_buffer(vk, allocation->label, buffer, allocation, offset, 0, out);
 }
 
@@ -248,19 +231,17 @@ static culv_result check_image(culv_vk_device *vk, const char *label, VkImage im
     culvi_vk_needs needs;
     /* That no surface can be made of it is no reason against it here. */
     const culvi_vk_ask ask = {.label = label, .origin = CULVI_VK_THE_CALLERS, .no_surfaces = true};
-    culv_result result = culvi_vk_check_image(vk, &ask, info, &verdict);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_vk_check_image(vk, &ask, info, &verdict));
     if (culvi_vk_disjoint_planes(info) > 0)
         return culvi_fail(
             vk->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE,
             "VkImageCreateInfo::flags has DISJOINT, so each plane is bound by itself: make memory of a compressible allocation by culv_vk_memory_from_vmm() and call vkBindImageMemory2");
     culvi_vk_image_needs(vk, image, 0, &needs);
-    result = culvi_vk_check_same_image(vk, label, info, &verdict, &needs);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_vk_check_same_image(vk, label, info, &verdict, &needs));
     *dedicated = offset == 0;
-    result = check_place(vk, label, a, "image", &needs,
-                         needs.requires_dedicated || verdict.dedicated_only, false, offset);
-    return result == CULV_OK ? check_image_memory(vk, label, a, *dedicated) : result;
+    CULVI_TRY(check_place(vk, label, a, "image", &needs,
+                          needs.requires_dedicated || verdict.dedicated_only, false, offset));
+    return check_image_memory(vk, label, a, *dedicated);
 }
 
 culv_result culv_vk_image_bind_vmm(culv_vk_device *vk, VkImage image,
@@ -273,10 +254,8 @@ culv_result culv_vk_image_bind_vmm(culv_vk_device *vk, VkImage image,
     if (image == VK_NULL_HANDLE) return culvi_fail_null(vk->voice, __func__, "image");
     CULVI_REQUIRE3(vk->voice, create_info, allocation, out);
     const char *label = allocation->label;
-    culv_result result = culvi_vk_vmm_check(vk, label, allocation);
-    if (result == CULV_OK)
-        result = check_image(vk, label, image, create_info, allocation, offset, &dedicated);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_vk_vmm_check(vk, label, allocation));
+    CULVI_TRY(check_image(vk, label, image, create_info, allocation, offset, &dedicated));
     culv_vk_memory_from_handle_desc d = culv_vk_memory_from_handle_desc_init();
     d.image = image;
     d.dedicated = dedicated;

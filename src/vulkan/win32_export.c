@@ -9,7 +9,6 @@
 
 #undef OPTIONAL
 #include "vulkan/vk_export.h"
-#include "vulkan/vk_trace.h"
 
 #include <string.h>
 

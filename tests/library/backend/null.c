@@ -2,13 +2,11 @@
 /* The null back-end: everything that an API has to add, with as few native calls as there can
  * be. */
 #include "null.h"
-#include "base/alloc.h"
-#include "base/desc.h"
 #include "base/handle.h"
-#include "core/image_check.h"
+#include "base/message.h"
+#include "core/image.h"
 #include "cuda/context.h"
 #include "graphics/graphics_ring.h"
-#include "graphics/lost.h"
 #include "graphics/match.h"
 #include "pages.h"
 #include "suite.h"

@@ -2,7 +2,7 @@
 /* Arrays of CUDA's own, which a fallback copies to and from: those of Y'CbCr images, which no
  * software Vulkan makes, so by libculvert's inner calls. */
 #define TEST_GROUP "own."
-#include "base/alloc.h"
+#include "base/message.h"
 #include "core/staging.h"
 #include "library.h"
 #include "raw_cuda_image.h"

@@ -3,7 +3,6 @@
  * deferred unmapping. A call that fails leaves all of it as it was. */
 #include "torture.h"
 
-#include "vmm/access.h"
 #include "vmm/mapping.h"
 
 #include <culvert/vmm.h>

@@ -3,7 +3,6 @@
 #define TEST_GROUP "own."
 #include "vmm_stage.h"
 
-#include "vmm/access.h"
 #include "vmm/mapping.h"
 
 #include <pthread.h>
