@@ -72,10 +72,11 @@ static culv_result try_direct(culv_vk_dma_buf_bridge *b)
     culv_buffer_desc rows = culv_buffer_desc_init();
     bool takes = false;
     if (size < needed)
-        return CULVI_DMA_BUF_FAIL(b, INVALID, SIZE,
-                                  "the dma-buf has %" PRIu64 " bytes, but such rows, with their "
-                                  "offset and pitch, need %" PRIu64,
-                                  size, needed);
+        return CULVI_DMA_BUF_FAIL(
+            b, INVALID, SIZE,
+            "the dma-buf has %" PRIu64
+            " bytes, but such rows, with their offset and pitch, need %" PRIu64,
+            size, needed);
     m.handle = d->handle;
     m.size = size != UINT64_MAX ? size : needed;
     m.label = rows.label = b->label;

@@ -34,17 +34,16 @@ culv_result culvi_dma_buf_check_extensions(const culvi_x_vk *vk, const char *lab
         if (at == count)
             result = culvi_x_fail(
                 vk->device, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_EXTENSION_MISSING,
-                "'%s' has no %s, so no dma-buf can be bridged here (NVIDIA's driver has it where there is a DRM node); "
-                "copy by way of host memory",
+                "'%s' has no %s, so no dma-buf can be bridged here (NVIDIA's driver has it where there is a DRM node); copy by way of host memory",
                 culvi_x_vk_name(vk).text, names[i]);
     }
     culvi_x_free(all);
     if (result != CULV_OK || CULVI_X_VK(vk, vkGetImageDrmFormatModifierPropertiesEXT) != NULL)
         return result;
-    return culvi_x_fail(vk->device, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_EXTENSION_MISSING,
-                        "the VkDevice of '%s' was created without %s; enable "
-                        "CULV_VK_DMA_BUF_EXTENSIONS",
-                        culvi_x_vk_name(vk).text, names[1]);
+    return culvi_x_fail(
+        vk->device, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_EXTENSION_MISSING,
+        "the VkDevice of '%s' was created without %s; enable CULV_VK_DMA_BUF_EXTENSIONS",
+        culvi_x_vk_name(vk).text, names[1]);
 }
 
 culv_result culvi_dma_buf_modifiers(const culvi_x_vk *vk, const char *label, VkFormat format,
@@ -141,9 +140,7 @@ static culv_result find_format(culv_vk_dma_buf_bridge *b)
     if (result == CULV_OK && info.planes > 1)
         return CULVI_DMA_BUF_FAIL(
             b, UNSUPPORTED, FORMAT,
-            "the DRM format '%s' has %u planes; make a bridge for each, with the plane's "
-            "offset and pitch: '%s', and '%s' with the width divided by %u and the height by "
-            "%u (culv_drm_format_get_info())",
+            "the DRM format '%s' has %u planes; make a bridge for each, with the plane's offset and pitch: '%s', and '%s' with the width divided by %u and the height by %u (culv_drm_format_get_info())",
             culvi_fourcc_name(d->fourcc).text, (unsigned)info.planes,
             culvi_fourcc_name(info.plane_fourccs[0]).text,
             culvi_fourcc_name(info.plane_fourccs[1]).text, (unsigned)info.chroma_across,
@@ -153,10 +150,10 @@ static culv_result find_format(culv_vk_dma_buf_bridge *b)
     if (result != CULV_OK) return result;
     if (b->format.planes > 1 || b->format.block_width != 1 || b->format.block_height != 1 ||
         b->format.aspects != VK_IMAGE_ASPECT_COLOR_BIT)
-        return CULVI_DMA_BUF_FAIL(b, UNSUPPORTED, FORMAT,
-                                  "culv_vk_dma_buf_desc.format is %s; a bridge takes colors of one "
-                                  "plane without blocks",
-                                  b->format.name);
+        return CULVI_DMA_BUF_FAIL(
+            b, UNSUPPORTED, FORMAT,
+            "culv_vk_dma_buf_desc.format is %s; a bridge takes colors of one plane without blocks",
+            b->format.name);
     if (d->to_buffer || b->format.mapped) return CULV_OK;
     return CULVI_DMA_BUF_FAIL(
         b, UNSUPPORTED, FORMAT,
@@ -176,8 +173,7 @@ static culv_result check_planes(const culv_vk_dma_buf_bridge *b)
     if (d->modifier == MOD_INVALID)
         return CULVI_DMA_BUF_FAIL(
             b, INVALID, MODIFIER,
-            "culv_vk_dma_buf_desc.modifier is DRM_FORMAT_MOD_INVALID; ask the maker of the dma-buf "
-            "for an explicit modifier, or for LINEAR");
+            "culv_vk_dma_buf_desc.modifier is DRM_FORMAT_MOD_INVALID; ask the maker of the dma-buf for an explicit modifier, or for LINEAR");
     for (uint32_t i = 0; i < d->num_planes; i++)
         if (d->plane_pitches[i] > UINT64_MAX / d->height ||
             d->plane_offsets[i] > UINT64_MAX - d->plane_pitches[i] * d->height)
@@ -224,10 +220,10 @@ culv_result culvi_dma_buf_check_desc(culv_vk_dma_buf_bridge *b)
                                   "culv_vk_dma_buf_desc: the extent is %" PRIu32 " x %" PRIu32,
                                   d->width, d->height);
     if (b->imported && d->handle.type != CULV_HANDLE_DMA_BUF_FD)
-        return CULVI_DMA_BUF_FAIL(b, INVALID, HANDLE_TYPE,
-                                  "culv_vk_dma_buf_desc.handle has type %d; a bridge takes "
-                                  "DMA_BUF_FD, and CUDA maps the other types without one",
-                                  (int)d->handle.type);
+        return CULVI_DMA_BUF_FAIL(
+            b, INVALID, HANDLE_TYPE,
+            "culv_vk_dma_buf_desc.handle has type %d; a bridge takes DMA_BUF_FD, and CUDA maps the other types without one",
+            (int)d->handle.type);
     culv_result result = find_format(b);
     return result == CULV_OK && b->imported ? check_planes(b) : result;
 }
@@ -242,12 +238,12 @@ static culv_result check_given(const culv_vk_dma_buf_bridge *b,
     VkExternalMemoryFeatureFlags features = 0;
     VkExtent3D most;
     if (!copies(m, d->direction))
-        return CULVI_DMA_BUF_FAIL(b, UNSUPPORTED, MODIFIER,
-                                  "'%s' %s no images of the format %s with the modifier %#" PRIx64
-                                  "; agree with the other side on one of "
-                                  "culv_drm_format_info::modifiers",
-                                  culvi_x_vk_name(&b->vk).text, m == NULL ? "has" : "copies",
-                                  b->format.name, d->modifier);
+        return CULVI_DMA_BUF_FAIL(
+            b, UNSUPPORTED, MODIFIER,
+            "'%s' %s no images of the format %s with the modifier %#" PRIx64
+            "; agree with the other side on one of culv_drm_format_info::modifiers",
+            culvi_x_vk_name(&b->vk).text, m == NULL ? "has" : "copies", b->format.name,
+            d->modifier);
     if (m->drmFormatModifierPlaneCount != d->num_planes)
         return CULVI_DMA_BUF_FAIL(b, INVALID, MODIFIER,
                                   "culv_vk_dma_buf_desc.num_planes is %" PRIu32
@@ -258,11 +254,12 @@ static culv_result check_given(const culv_vk_dma_buf_bridge *b,
     CULVI_X_TRY(culvi_dma_buf_ask(&b->vk, b->label, (VkFormat)b->format.vk_format, m, d->direction,
                                   &features, &most));
     if (most.width == 0)
-        return CULVI_DMA_BUF_FAIL(b, UNSUPPORTED, MODIFIER,
-                                  "'%s' lists the modifier %#" PRIx64 " for the format %s, but has "
-                                  "no such images that are dma-bufs to copy %s",
-                                  culvi_x_vk_name(&b->vk).text, d->modifier, b->format.name,
-                                  d->direction == CULV_VK_DMA_BUF_IN ? "from" : "to");
+        return CULVI_DMA_BUF_FAIL(
+            b, UNSUPPORTED, MODIFIER,
+            "'%s' lists the modifier %#" PRIx64
+            " for the format %s, but has no such images that are dma-bufs to copy %s",
+            culvi_x_vk_name(&b->vk).text, d->modifier, b->format.name,
+            d->direction == CULV_VK_DMA_BUF_IN ? "from" : "to");
     if (!(features & VK_EXTERNAL_MEMORY_FEATURE_IMPORTABLE_BIT))
         return CULVI_DMA_BUF_FAIL(
             b, UNSUPPORTED, NOT_EXPORTABLE,

@@ -52,9 +52,9 @@ culv_result culvi_dma_buf_wait(const culv_vk_dma_buf_bridge *b, uint64_t timeout
             return culvi_x_fail_os(b->device, b->label, CULV_ERROR_DRIVER, n > 0 ? EIO : errno,
                                    "poll", "the dma-buf does not tell when the others are done");
         if (left == 0)
-            return CULVI_DMA_BUF_FAIL(b, TIMEOUT, NOT_READY,
-                                      "the others are not done with the dma-buf yet; wait longer, "
-                                      "or show the frame before");
+            return CULVI_DMA_BUF_FAIL(
+                b, TIMEOUT, NOT_READY,
+                "the others are not done with the dma-buf yet; wait longer, or show the frame before");
     }
 }
 
@@ -64,9 +64,7 @@ static culv_result fail_ioctl(const culv_vk_dma_buf_bridge *b, const char *name)
     if (error == ENOTTY || error == EINVAL || error == ENOSYS)
         return culvi_x_fail_os(
             b->device, b->label, CULV_ERROR_UNSUPPORTED, error, name,
-            "the kernel hands no fences of this dma-buf out: it is older than Linux 6.0, or the "
-            "file is no dma-buf; wait by culv_vk_dma_buf_bridge_next(), and wait for Vulkan on the "
-            "CPU before the others may go on");
+            "the kernel hands no fences of this dma-buf out: it is older than Linux 6.0, or the file is no dma-buf; wait by culv_vk_dma_buf_bridge_next(), and wait for Vulkan on the CPU before the others may go on");
     return error == EMFILE || error == ENFILE
                ? culvi_x_fail_os(b->device, b->label, CULV_ERROR_INVALID, error, name,
                                  "the process has no file descriptor left")
@@ -132,10 +130,9 @@ static culv_result to_dma_buf(const culv_vk_dma_buf_bridge *b, VkSemaphore semap
                       .fd = -1};
     const VkResult r = export(b->vk.d.device, &info, &file.fd);
     if (r != VK_SUCCESS)
-        return culvi_x_fail_vk(&b->vk, b->label, r, "vkGetSemaphoreFdKHR",
-                               CULV_REASON_NOT_EXPORTABLE,
-                               "the semaphore's fence could not be exported; create it with "
-                               "VkExportSemaphoreCreateInfo, handleTypes SYNC_FD");
+        return culvi_x_fail_vk(
+            &b->vk, b->label, r, "vkGetSemaphoreFdKHR", CULV_REASON_NOT_EXPORTABLE,
+            "the semaphore's fence could not be exported; create it with VkExportSemaphoreCreateInfo, handleTypes SYNC_FD");
     if (file.fd < 0) return CULV_OK; /* it has been signaled: nobody has to wait */
     if (ioctl(b->info.handle.value.fd, IMPORT, &file) != 0)
         result = fail_ioctl(b, "DMA_BUF_IOCTL_IMPORT_SYNC_FILE");

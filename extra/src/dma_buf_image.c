@@ -16,9 +16,7 @@ static culv_result bad_layout(const culv_vk_dma_buf_bridge *b)
     return CULVI_DMA_BUF_FAIL(
         b, INVALID, RANGE,
         "culv_vk_dma_buf_desc: with the modifier %#" PRIx64
-        " the driver has no images of %s whose planes have these offsets and pitches "
-        "(bytes): %s; pass what the maker of the dma-buf said (vkCreateImage answered "
-        "VK_ERROR_INVALID_DRM_FORMAT_MODIFIER_PLANE_LAYOUT_EXT)",
+        " the driver has no images of %s whose planes have these offsets and pitches (bytes): %s; pass what the maker of the dma-buf said (vkCreateImage answered VK_ERROR_INVALID_DRM_FORMAT_MODIFIER_PLANE_LAYOUT_EXT)",
         b->d.modifier, b->format.name, planes);
 }
 
@@ -49,8 +47,8 @@ static culv_result create(culv_vk_dma_buf_bridge *b, const void *layout,
     b->image = VK_NULL_HANDLE;
     if (r == VK_ERROR_INVALID_DRM_FORMAT_MODIFIER_PLANE_LAYOUT_EXT) return bad_layout(b);
     return culvi_x_fail_vk(&b->vk, b->label, r, "vkCreateImage", CULV_REASON_DRIVER_REFUSED,
-                           "no VkImage of %" PRIu32 " x %" PRIu32 " texels of %s could be made for "
-                           "a dma-buf",
+                           "no VkImage of %" PRIu32 " x %" PRIu32
+                           " texels of %s could be made for a dma-buf",
                            b->d.width, b->d.height, b->format.name);
 }
 
@@ -82,10 +80,11 @@ static culv_result import(culv_vk_dma_buf_bridge *b)
     CULVI_X_TRY(create(b, &layout, &needs));
     const uint64_t size = culvi_dma_buf_size(b->d.handle.value.fd);
     if (size < needs.size)
-        return CULVI_DMA_BUF_FAIL(b, INVALID, SIZE,
-                                  "the dma-buf has %" PRIu64 " bytes, but such an image, with its "
-                                  "offsets and pitches, needs %" PRIu64,
-                                  size, (uint64_t)needs.size);
+        return CULVI_DMA_BUF_FAIL(
+            b, INVALID, SIZE,
+            "the dma-buf has %" PRIu64
+            " bytes, but such an image, with its offsets and pitches, needs %" PRIu64,
+            size, (uint64_t)needs.size);
     m.handle = b->d.handle;
     m.size = needs.size;
     m.image = b->image;

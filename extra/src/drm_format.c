@@ -105,8 +105,8 @@ culv_result culv_drm_format_get_info(const culv_vk_device_desc *vulkan, uint32_t
         if (result == CULV_OK) culvi_x_struct_write(out, &info, sizeof info);
         return result;
     }
-    return culvi_x_fail(NULL, NULL, CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT,
-                        "Culvert knows no DRM format '%s' (%#x); docs/dma-buf.md lists those that "
-                        "it bridges, and culv_vk_dma_buf_desc.format takes a VkFormat",
-                        culvi_fourcc_name(fourcc).text, (unsigned)fourcc);
+    return culvi_x_fail(
+        NULL, NULL, CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT,
+        "Culvert knows no DRM format '%s' (%#x); docs/dma-buf.md lists those that it bridges, and culv_vk_dma_buf_desc.format takes a VkFormat",
+        culvi_fourcc_name(fourcc).text, (unsigned)fourcc);
 }

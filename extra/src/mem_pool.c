@@ -59,14 +59,14 @@ static culv_result check_desc(culv_device *device, const culv_pool_desc *d)
             ", and `fabric` asks for fabric handles",
             d->handle_types, here);
     if (d->fabric < CULV_FABRIC_NO || d->fabric > CULV_FABRIC_REQUIRED)
-        return culvi_x_fail(device, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                            "culv_pool_desc.fabric is %d; it is CULV_FABRIC_NO, CULV_FABRIC_TRY or "
-                            "CULV_FABRIC_REQUIRED",
-                            (int)d->fabric);
+        return culvi_x_fail(
+            device, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+            "culv_pool_desc.fabric is %d; it is CULV_FABRIC_NO, CULV_FABRIC_TRY or CULV_FABRIC_REQUIRED",
+            (int)d->fabric);
     if (d->security_attributes != NULL && !(d->handle_types & 1u << CULV_HANDLE_OPAQUE_WIN32))
-        return culvi_x_fail(device, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                            "culv_pool_desc.security_attributes is given, but it is only for "
-                            "OPAQUE_WIN32 handles, which handle_types lacks");
+        return culvi_x_fail(
+            device, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+            "culv_pool_desc.security_attributes is given, but it is only for OPAQUE_WIN32 handles, which handle_types lacks");
     if (d->max_size <= SIZE_MAX) return CULV_OK;
     return culvi_x_fail(device, d->label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
                         "culv_pool_desc.max_size is %" PRIu64
@@ -80,9 +80,9 @@ static culv_result check_device(culv_device *device, const char *label, unsigned
     const culv_device_caps caps = culvi_x_caps(device);
     int pools = 0, handles = 0;
     if (caps.cig_context)
-        return culvi_x_fail(device, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_CIG,
-                            "a CUDA-in-graphics (CIG) context has no memory pools; use memory of "
-                            "cuMemAlloc, or a device with another context");
+        return culvi_x_fail(
+            device, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_CIG,
+            "a CUDA-in-graphics (CIG) context has no memory pools; use memory of cuMemAlloc, or a device with another context");
     CULVI_X_TRY(CULV_CUDA_CHECK(device, cuMemPoolCreate));
     CUresult r = CULV_CUDA(device)->cuDeviceGetAttribute(
         &pools, CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED, (CUdevice)caps.ordinal);
@@ -95,10 +95,9 @@ static culv_result check_device(culv_device *device, const char *label, unsigned
             "the driver could not be asked for the memory pools of '%s'", caps.name);
     *out = (unsigned)handles;
     if (pools) return CULV_OK;
-    return culvi_x_fail(device, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_VMM,
-                        "'%s' has no memory pools (CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED is "
-                        "0)",
-                        caps.name);
+    return culvi_x_fail(
+        device, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_VMM,
+        "'%s' has no memory pools (CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED is 0)", caps.name);
 }
 
 static culv_result check_supported(const culv_pool *pool, unsigned supported)
@@ -107,8 +106,7 @@ static culv_result check_supported(const culv_pool *pool, unsigned supported)
     return culvi_x_fail(
         pool->device, pool->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE,
         "culv_pool_desc.handle_types (with fabric: bit %d) is %#" PRIx32
-        ", but pools of '%s' are exported only as "
-        "CUmemAllocationHandleType bits %#x (CU_DEVICE_ATTRIBUTE_MEMPOOL_SUPPORTED_HANDLE_TYPES)",
+        ", but pools of '%s' are exported only as CUmemAllocationHandleType bits %#x (CU_DEVICE_ATTRIBUTE_MEMPOOL_SUPPORTED_HANDLE_TYPES)",
         (int)CULV_HANDLE_FABRIC, pool->handle_types, culvi_x_caps(pool->device).name, supported);
 }
 
@@ -184,12 +182,10 @@ static culv_result refuse(const culv_pool *pool, const culv_pool_desc *d, CUresu
 {
     if (pool->handle_types & FABRIC_BIT &&
         (r == CUDA_ERROR_NOT_PERMITTED || r == CUDA_ERROR_NOT_SUPPORTED))
-        return culvi_x_fail_native(pool->device, pool->label, CULV_ERROR_UNSUPPORTED,
-                                   CULV_REASON_HANDLE_TYPE, r, call,
-                                   "%s of '%s' answered %d: fabric handles do not work here, and "
-                                   "culv_check_fabric() says what to do; on one machine use "
-                                   "OPAQUE_FD",
-                                   call, culvi_x_caps(pool->device).name, (int)r);
+        return culvi_x_fail_native(
+            pool->device, pool->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE, r, call,
+            "%s of '%s' answered %d: fabric handles do not work here, and culv_check_fabric() says what to do; on one machine use OPAQUE_FD",
+            call, culvi_x_caps(pool->device).name, (int)r);
     culv_result left = pool->handle_types != 0 ? check_left(pool, call) : CULV_OK;
     if (left != CULV_OK) return left;
     return culvi_x_fail_cuda(pool->device, pool->label, r, call,
@@ -302,9 +298,9 @@ culv_result culv_pool_export_dup(culv_pool *pool, culv_handle_type type, culv_ha
         return culvi_x_fail(
             pool->device, pool->label, CULV_ERROR_INVALID, CULV_REASON_NOT_EXPORTABLE,
             "culv_pool_export_dup: the pool was not made for it; %s",
-            type == CULV_HANDLE_FABRIC ? "set culv_pool_desc.fabric, and culv_check_fabric() says "
-                                         "why there may be none"
-                                       : "set the type's bit in culv_pool_desc.handle_types");
+            type == CULV_HANDLE_FABRIC
+                ? "set culv_pool_desc.fabric, and culv_check_fabric() says why there may be none"
+                : "set the type's bit in culv_pool_desc.handle_types");
     memset(&handle, 0, sizeof handle);
     handle.type = type;
     /* Asked before: a driver that finds no descriptor left breaks the pool. */
@@ -335,12 +331,11 @@ static culv_result check_pointer(const culv_pool *pool, CUdeviceptr pointer)
             pool->device, pool->label, r, "cuPointerGetAttributes", CULV_REASON_DRIVER_REFUSED,
             "the driver could not be asked which pool %#" PRIx64 " belongs to", (uint64_t)pointer);
     if (found == pool->pool) return CULV_OK;
-    return culvi_x_fail(pool->device, pool->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                        "culv_pool_export_pointer: pointer is %#" PRIx64 ", which is %s",
-                        (uint64_t)pointer,
-                        found == NULL ? "not memory of a pool; culv_pointer_get_info() says what "
-                                        "it is"
-                                      : "memory of another pool");
+    return culvi_x_fail(
+        pool->device, pool->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+        "culv_pool_export_pointer: pointer is %#" PRIx64 ", which is %s", (uint64_t)pointer,
+        found == NULL ? "not memory of a pool; culv_pointer_get_info() says what it is"
+                      : "memory of another pool");
 }
 
 culv_result culv_pool_export_pointer(culv_pool *pool, CUdeviceptr pointer,
@@ -353,15 +348,13 @@ culv_result culv_pool_export_pointer(culv_pool *pool, CUdeviceptr pointer,
     if (pointer == 0) return culvi_x_fail_null(pool->device, __func__, "pointer");
     CULVI_X_REQUIRE(pool->device, out);
     if (pool->handle_types == 0)
-        return culvi_x_fail(pool->device, pool->label, CULV_ERROR_INVALID,
-                            CULV_REASON_NOT_EXPORTABLE,
-                            "culv_pool_export_pointer: the pool was made without "
-                            "culv_pool_desc.handle_types");
+        return culvi_x_fail(
+            pool->device, pool->label, CULV_ERROR_INVALID, CULV_REASON_NOT_EXPORTABLE,
+            "culv_pool_export_pointer: the pool was made without culv_pool_desc.handle_types");
     if (!atomic_load(&pool->exported))
         return culvi_x_fail(
             pool->device, pool->label, CULV_ERROR_INVALID, CULV_REASON_NOT_READY,
-            "culv_pool_export_pointer: the pool was not exported yet; CUDA exports pointers "
-            "only from a pool that was shared before (cuda.h): call culv_pool_export_dup() first");
+            "culv_pool_export_pointer: the pool was not exported yet; CUDA exports pointers only from a pool that was shared before (cuda.h): call culv_pool_export_dup() first");
     CULVI_X_TRY(culv_device_enter(pool->device, 0, &scope));
     memset(&data, 0, sizeof data);
     culv_result result = check_pointer(pool, pointer);
@@ -372,8 +365,8 @@ culv_result culv_pool_export_pointer(culv_pool *pool, CUdeviceptr pointer,
     if (r != CUDA_SUCCESS)
         return culvi_x_fail_cuda(
             pool->device, pool->label, r, "cuMemPoolExportPointer", CULV_REASON_NOT_EXPORTABLE,
-            "memory at %#" PRIx64 " could not be exported; pass the start of an allocation that is "
-            "not freed",
+            "memory at %#" PRIx64
+            " could not be exported; pass the start of an allocation that is not freed",
             (uint64_t)pointer);
     if (result == CULV_OK) memcpy(out->data, &data, sizeof out->data);
     return result;

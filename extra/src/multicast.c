@@ -26,14 +26,12 @@ culv_result culvi_multicast_fail(culv_device *device, const char *label, CUresul
     if (r == CUDA_ERROR_SYSTEM_NOT_READY)
         return culvi_x_fail_native(
             device, label, CULV_ERROR_DRIVER, CULV_REASON_NOT_READY, r, call,
-            "%s: %s of '%s' answered CUDA_ERROR_SYSTEM_NOT_READY: the system software that multicast needs is not initialized or not running (the Fabric Manager, where NVSwitches are); "
-            "try again once it is",
+            "%s: %s of '%s' answered CUDA_ERROR_SYSTEM_NOT_READY: the system software that multicast needs is not initialized or not running (the Fabric Manager, where NVSwitches are); try again once it is",
             what, call, culvi_x_caps(device).name);
     if (r == CUDA_ERROR_ILLEGAL_STATE)
         return culvi_x_fail_native(
             device, label, CULV_ERROR_DRIVER, CULV_REASON_DRIVER_REFUSED, r, call,
-            "%s: %s of '%s' answered CUDA_ERROR_ILLEGAL_STATE: the system's configuration is in an illegal state; "
-            "see that it is valid and that all of the driver's daemons run, then make the object anew",
+            "%s: %s of '%s' answered CUDA_ERROR_ILLEGAL_STATE: the system's configuration is in an illegal state; see that it is valid and that all of the driver's daemons run, then make the object anew",
             what, call, culvi_x_caps(device).name);
     return culvi_x_fail_cuda(device, label, r, call, CULV_REASON_DRIVER_REFUSED, "%s", what);
 }
@@ -44,8 +42,7 @@ static culv_result check_opt_in(culv_device *device, uint32_t opt_in, const char
     if (opt_in != 0) return CULV_OK;
     return culvi_x_fail(
         device, label, CULV_ERROR_INVALID, CULV_REASON_OPT_IN,
-        "%s.opt_in is 0: a multicast object sets up the NVSwitches of the machine, which may "
-        "disturb other programs on it; set opt_in if nobody else uses the machine",
+        "%s.opt_in is 0: a multicast object sets up the NVSwitches of the machine, which may disturb other programs on it; set opt_in if nobody else uses the machine",
         desc);
 }
 
@@ -214,11 +211,11 @@ static culv_result check_import(culv_device *device, const culv_multicast_import
 {
     CULVI_X_TRY(check_opt_in(device, d->opt_in, d->label, "culv_multicast_import_desc"));
     if (d->num_devices == 0 || d->size == 0)
-        return culvi_x_fail(device, d->label, CULV_ERROR_INVALID,
-                            d->size == 0 ? CULV_REASON_SIZE : CULV_REASON_VALUE,
-                            "culv_multicast_import_desc.%s is 0; CUDA does not report it for an "
-                            "import",
-                            d->size == 0 ? "size" : "num_devices");
+        return culvi_x_fail(
+            device, d->label, CULV_ERROR_INVALID,
+            d->size == 0 ? CULV_REASON_SIZE : CULV_REASON_VALUE,
+            "culv_multicast_import_desc.%s is 0; CUDA does not report it for an import",
+            d->size == 0 ? "size" : "num_devices");
     return check_device(device, d->label);
 }
 

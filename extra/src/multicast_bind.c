@@ -8,10 +8,8 @@ static culv_result check_ready(const culv_multicast *m, const char *call)
     if (missing == 0) return CULV_OK;
     return culvi_x_fail(
         m->device, m->label, CULV_ERROR_INVALID, CULV_REASON_NOT_READY,
-        "%s: %" PRIu32 " of the object's %" PRIu32 " devices are missing, and the driver would "
-        "wait for them forever (cuda.h, cuMulticastAddDevice); call culv_multicast_add_device() "
-        "for each, and culv_multicast_mark_devices_added() for those that other processes have "
-        "added",
+        "%s: %" PRIu32 " of the object's %" PRIu32
+        " devices are missing, and the driver would wait for them forever (cuda.h, cuMulticastAddDevice); call culv_multicast_add_device() for each, and culv_multicast_mark_devices_added() for those that other processes have added",
         call, missing, m->num_devices);
 }
 
@@ -22,9 +20,9 @@ static culv_result check_place(const culv_multicast *m, uint64_t offset, uint64_
     if (size == 0 || offset % m->granularity != 0 || from % m->granularity != 0 ||
         size % m->granularity != 0)
         return culvi_x_fail(m->device, m->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                            "%s: offset is %" PRIu64 ", %s %" PRIu64 " and size %" PRIu64 "; all "
-                            "must be multiples of the granularity of %" PRIu64 " bytes "
-                            "(culv_multicast_get_granularity()), and size must not be 0",
+                            "%s: offset is %" PRIu64 ", %s %" PRIu64 " and size %" PRIu64
+                            "; all must be multiples of the granularity of %" PRIu64
+                            " bytes (culv_multicast_get_granularity()), and size must not be 0",
                             call, offset, from_name, from, size, m->granularity);
     if (offset >= m->info.size || size > m->info.size - offset)
         return culvi_x_fail(m->device, m->label, CULV_ERROR_INVALID, CULV_REASON_RANGE,
@@ -81,8 +79,7 @@ static culv_result check_memory(const culv_multicast *m, const culv_vmm_allocati
         !memory->imported)
         return culvi_x_fail(
             m->device, m->label, CULV_ERROR_INVALID, CULV_REASON_NOT_EXPORTABLE,
-            "%s: the object %s, and memory was made without handle_types: CUDA binds only "
-            "memory that can be exported to such an object (cuda.h, cuMulticastBindMem)",
+            "%s: the object %s, and memory was made without handle_types: CUDA binds only memory that can be exported to such an object (cuda.h, cuMulticastBindMem)",
             call, m->info.imported ? "was imported" : "can be exported");
     return CULV_OK;
 }
@@ -192,8 +189,9 @@ static culv_result unbind(culv_multicast *m, uint64_t offset, CUdevice device, u
         link = &(*link)->next;
     if (*link == NULL)
         return culvi_x_fail(m->device, m->label, CULV_ERROR_INVALID, CULV_REASON_NOT_MAPPED,
-                            "culv_multicast_unbind: CUDA device %d has not bound %" PRIu64 " bytes "
-                            "at offset %" PRIu64 "; pass the values that the memory was bound with",
+                            "culv_multicast_unbind: CUDA device %d has not bound %" PRIu64
+                            " bytes at offset %" PRIu64
+                            "; pass the values that the memory was bound with",
                             (int)device, size, offset);
     CULVI_X_CU_INSIDE(r, m->device,
                       CULV_CUDA(m->device)->cuMulticastUnbind(m->info.native_handle, device,

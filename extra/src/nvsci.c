@@ -47,8 +47,7 @@ static culv_result reduce(culv_nvsci_buffer *b, const void *object)
     if (b->library == NULL)
         return culvi_x_fail(
             device, b->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_LIBRARY,
-            "culv_nvsci_buffer_desc.read_only needs libnvscibuf, which could not be "
-            "loaded: %s",
+            "culv_nvsci_buffer_desc.read_only needs libnvscibuf, which could not be loaded: %s",
             why);
     if (!culvi_x_module_find(b->library, "NvSciBufObjDupWithReducePerm", &dup) ||
         !culvi_x_module_find(b->library, "NvSciBufObjFree", &b->free_duplicate))
@@ -60,8 +59,7 @@ static culv_result reduce(culv_nvsci_buffer *b, const void *object)
     b->duplicate = NULL;
     return culvi_x_fail(
         device, b->label, CULV_ERROR_DRIVER, CULV_REASON_DRIVER_REFUSED,
-        "NvSciBufObjDupWithReducePerm answered %d: the object has no duplicate that "
-        "is only read",
+        "NvSciBufObjDupWithReducePerm answered %d: the object has no duplicate that is only read",
         r);
 }
 
@@ -85,9 +83,8 @@ static culv_result import(culv_nvsci_buffer *b, const void *object)
     else if (r != CUDA_SUCCESS)
         result = culvi_x_fail_cuda(
             device, b->label, r, "cuImportExternalMemory", CULV_REASON_HANDLE_REFUSED,
-            "an NvSciBuf object of %" PRIu64 " bytes could not be imported; it needs "
-            "NvSciBufGeneralAttrKey_GpuId with this device's UUID, and drivers of desktop GPUs "
-            "take none",
+            "an NvSciBuf object of %" PRIu64
+            " bytes could not be imported; it needs NvSciBufGeneralAttrKey_GpuId with this device's UUID, and drivers of desktop GPUs take none",
             b->size);
     culv_device_leave(device, scope);
     return result;
@@ -267,10 +264,9 @@ culv_result culv_nvsci_sync_import(culv_device *device, const void *object, culv
                                          "the driver of '%s' takes no NvSciSync objects",
                                          culvi_x_caps(device).name);
         else if (r != CUDA_SUCCESS)
-            result = culvi_x_fail_cuda(device, NULL, r, "cuImportExternalSemaphore",
-                                       CULV_REASON_HANDLE_REFUSED,
-                                       "an NvSciSync object could not be imported; make it of "
-                                       "culv_nvsci_get_sync_attributes()");
+            result = culvi_x_fail_cuda(
+                device, NULL, r, "cuImportExternalSemaphore", CULV_REASON_HANDLE_REFUSED,
+                "an NvSciSync object could not be imported; make it of culv_nvsci_get_sync_attributes()");
         culv_device_leave(device, scope);
     }
     if (result == CULV_OK)

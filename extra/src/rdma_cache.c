@@ -146,9 +146,7 @@ culv_result culv_rdma_cache_get(culv_rdma_cache *cache, CUdeviceptr pointer, uin
     if (is_parents(cache))
         return culvi_x_fail(
             cache->device, cache->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_FORKED,
-            "culv_rdma_cache_get: this process is a child of fork(), and what the cache has pinned "
-            "is its parent's, on whose card it works on: call exec, or start processes before the "
-            "first CUDA call, each with a cache of its own");
+            "culv_rdma_cache_get: this process is a child of fork(), and what the cache has pinned is its parent's, on whose card it works on: call exec, or start processes before the first CUDA call, each with a cache of its own");
     culv_result result = culvi_rdma_check_arguments(cache->device, __func__, pointer, size);
     if (result == CULV_OK) result = look_up(cache, pointer, size, &found);
     if (result == CULV_OK && found == NULL) result = culvi_rdma_pin(cache, pointer, size, &found);

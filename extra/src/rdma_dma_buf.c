@@ -10,11 +10,11 @@ static culv_result check(culv_device *device, CUdeviceptr pointer, uint64_t size
     culvi_rdma_memory memory;
     culv_result result = culvi_rdma_check(device, function, pointer, size, true, &memory);
     if (result == CULV_OK && memory.kind == CULV_POINTER_HOST)
-        return culvi_x_fail(device, NULL, CULV_ERROR_INVALID, CULV_REASON_HOST_POINTER,
-                            "%s: %#" PRIx64
-                            " is page-locked host memory, which needs no dma-buf; register the "
-                            "pointer with the card as host memory",
-                            function, (uint64_t)pointer);
+        return culvi_x_fail(
+            device, NULL, CULV_ERROR_INVALID, CULV_REASON_HOST_POINTER,
+            "%s: %#" PRIx64
+            " is page-locked host memory, which needs no dma-buf; register the pointer with the card as host memory",
+            function, (uint64_t)pointer);
     return result;
 }
 
@@ -26,10 +26,10 @@ static culv_result make(culv_device *device, CUdeviceptr pointer, culv_rdma_dma_
     const CUmemRangeHandleType type = CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD;
     int fd = -1;
     if (!culvi_x_caps(device).dma_buf_export)
-        return culvi_x_fail(device, NULL, CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE,
-                            "'%s' cannot make dma-bufs (CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED is "
-                            "0); export VMM memory as a POSIX file descriptor instead",
-                            culvi_x_caps(device).name);
+        return culvi_x_fail(
+            device, NULL, CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE,
+            "'%s' cannot make dma-bufs (CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED is 0); export VMM memory as a POSIX file descriptor instead",
+            culvi_x_caps(device).name);
     if (cu->cuMemGetHandleForAddressRange == NULL)
         return culvi_x_fail(device, NULL, CULV_ERROR_UNSUPPORTED, CULV_REASON_DRIVER_TOO_OLD,
                             "the CUDA driver of '%s' lacks %s", culvi_x_caps(device).name, call);
@@ -49,8 +49,8 @@ static culv_result make(culv_device *device, CUdeviceptr pointer, culv_rdma_dma_
     if (r != CUDA_SUCCESS)
         return culvi_x_fail_cuda(
             device, NULL, r, call, CULV_REASON_NOT_EXPORTABLE,
-            "%" PRIu64 " bytes at %#" PRIx64 " could not be exported as a dma-buf; all of the "
-            "range must be mapped, and its memory must have the same properties throughout",
+            "%" PRIu64 " bytes at %#" PRIx64
+            " could not be exported as a dma-buf; all of the range must be mapped, and its memory must have the same properties throughout",
             b->size, (uint64_t)pointer);
     b->handle = culv_handle_dma_buf_fd(fd);
     culvi_x_keep_private(fd);

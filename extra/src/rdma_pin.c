@@ -41,10 +41,11 @@ static culv_result examine(job *j)
                             call, j->size, (uint64_t)j->pointer, m->size, (uint64_t)m->start);
     if (m->buffer_id != 0 || j->cache->desc.validity != CULV_RDMA_VALIDITY_BUFFER_ID)
         return CULV_OK;
-    return culvi_x_fail(device, j->cache->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE,
-                        "%s: the memory at %#" PRIx64 " has no buffer id, so a free of it would go "
-                        "unseen; make the cache with CULV_RDMA_VALIDITY_NOTIFICATION",
-                        call, (uint64_t)j->pointer);
+    return culvi_x_fail(
+        device, j->cache->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE,
+        "%s: the memory at %#" PRIx64
+        " has no buffer id, so a free of it would go unseen; make the cache with CULV_RDMA_VALIDITY_NOTIFICATION",
+        call, (uint64_t)j->pointer);
 }
 
 static uint64_t round_down(uint64_t address)

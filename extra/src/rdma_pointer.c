@@ -44,31 +44,25 @@ static const char *why_not(culv_device *device, CUdeviceptr pointer, const culvi
     case CULV_POINTER_NONE:
         if (culvi_x_host_readable(pointer)) {
             *reason = CULV_REASON_HOST_POINTER;
-            return "it is the host's own memory (a stack, a heap or a file), which CUDA does not "
-                   "know; register the pointer with the card as host memory";
+            return "it is the host's own memory (a stack, a heap or a file), which CUDA does not know; register the pointer with the card as host memory";
         }
         *reason = CULV_REASON_NOT_MAPPED;
         return "nothing is allocated or mapped there; it was freed, or never allocated";
     case CULV_POINTER_MANAGED:
         *reason = CULV_REASON_MANAGED;
-        return "it is managed memory, which moves: the card would use a copy that goes stale; "
-               "allocate with cuMemAlloc or with culv_vmm_allocation_create()";
+        return "it is managed memory, which moves: the card would use a copy that goes stale; allocate with cuMemAlloc or with culv_vmm_allocation_create()";
     case CULV_POINTER_EXTERNAL:
         *reason = CULV_REASON_NOT_EXPORTABLE;
-        return "it was imported from a graphics API, and NVIDIA's driver pins no such memory "
-               "(open-gpu-kernel-modules issue 1130); let CUDA allocate it and the graphics API "
-               "import it (culvert/vulkan_rdma.h)";
+        return "it was imported from a graphics API, and NVIDIA's driver pins no such memory (open-gpu-kernel-modules issue 1130); let CUDA allocate it and the graphics API import it (culvert/vulkan_rdma.h)";
     case CULV_POINTER_POOL:
         *reason = CULV_REASON_USAGE;
         return m->rdma
                    ? NULL
-                   : "it is memory of a pool that third-party devices cannot reach; allocate with "
-                     "cuMemAlloc or with culv_vmm_allocation_create() and CULV_VMM_USAGE_RDMA";
+                   : "it is memory of a pool that third-party devices cannot reach; allocate with cuMemAlloc or with culv_vmm_allocation_create() and CULV_VMM_USAGE_RDMA";
     case CULV_POINTER_VMM:
         *reason = CULV_REASON_USAGE;
         if (!m->rdma && !m->on_host)
-            return "it is memory of cuMemCreate without allocFlags.gpuDirectRDMACapable, which no "
-                   "card reaches; allocate with CULV_VMM_USAGE_RDMA";
+            return "it is memory of cuMemCreate without allocFlags.gpuDirectRDMACapable, which no card reaches; allocate with CULV_VMM_USAGE_RDMA";
         break;
     default: break;
     }
@@ -176,8 +170,7 @@ static culv_result sync_context(culv_device *device, const char *call)
     if (CULV_CUDA(device)->cuCtxSetFlags == NULL || CULV_CUDA(device)->cuCtxGetFlags == NULL)
         return culvi_x_fail(
             device, NULL, CULV_ERROR_UNSUPPORTED, CULV_REASON_DRIVER_TOO_OLD,
-            "%s: the CUDA driver of '%s' lacks cuCtxSetFlags (CUDA 12.1), which VMM "
-            "memory needs for synchronous copies",
+            "%s: the CUDA driver of '%s' lacks cuCtxSetFlags (CUDA 12.1), which VMM memory needs for synchronous copies",
             call, culvi_x_caps(device).name);
     CUresult r = CULV_CUDA(device)->cuCtxGetFlags(&flags);
     if (r != CUDA_SUCCESS)
@@ -207,8 +200,8 @@ culv_result culvi_rdma_sync(culv_device *device, const char *call, CUdeviceptr p
     if (!allow_context)
         return culvi_x_fail_native(
             device, NULL, CULV_ERROR_INVALID, CULV_REASON_OPT_IN, r, "cuPointerSetAttribute",
-            "%s: the memory at %#" PRIx64 " cannot carry SYNC_MEMOPS, as VMM memory cannot; allow "
-            "the flag of the whole context, or set CU_CTX_SYNC_MEMOPS yourself",
+            "%s: the memory at %#" PRIx64
+            " cannot carry SYNC_MEMOPS, as VMM memory cannot; allow the flag of the whole context, or set CU_CTX_SYNC_MEMOPS yourself",
             call, (uint64_t)pointer);
     *out = CULV_RDMA_SYNC_CONTEXT;
     return sync_context(device, call);

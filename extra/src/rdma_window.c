@@ -45,8 +45,7 @@ culv_result culv_rdma_flush_writes(culv_device *device, culv_rdma_ordering scope
     if (scope != CULV_RDMA_ORDERING_OWNER && scope != CULV_RDMA_ORDERING_ALL_DEVICES)
         return culvi_x_fail(
             device, NULL, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-            "culv_rdma_flush_writes: scope is %d; it is CULV_RDMA_ORDERING_OWNER or "
-            "CULV_RDMA_ORDERING_ALL_DEVICES",
+            "culv_rdma_flush_writes: scope is %d; it is CULV_RDMA_ORDERING_OWNER or CULV_RDMA_ORDERING_ALL_DEVICES",
             (int)scope);
     culv_result result = culv_rdma_get_caps(device, &caps);
     if (result != CULV_OK || (int)caps.ordering >= (int)scope) return result;

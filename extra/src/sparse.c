@@ -22,8 +22,7 @@ static culv_result check_extent(culv_device *device, const culv_sparse_array_des
     if (d->type != CULV_IMAGE_2D && d->type != CULV_IMAGE_3D)
         return culvi_x_fail(
             device, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-            "culv_sparse_array_desc.type is %u; CUDA has only 2D (0) sparse arrays, with or "
-            "without layers, and 3D (2) ones (cuda.h, cuMemMapArrayAsync)",
+            "culv_sparse_array_desc.type is %u; CUDA has only 2D (0) sparse arrays, with or without layers, and 3D (2) ones (cuda.h, cuMemMapArrayAsync)",
             (unsigned)d->type);
     if (d->width == 0 || d->height == 0 || d->depth == 0)
         rule = "no side may be 0";
@@ -60,20 +59,19 @@ static culv_result check_format(culv_device *device, const culv_sparse_array_des
                             format->reason_text);
     if (format->kind != CULV_TEXEL_KIND_PLANES && format->kind != CULV_TEXEL_KIND_SUBSAMPLED)
         return CULV_OK;
-    return culvi_x_fail(device, d->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT,
-                        "culv_sparse_array_desc.format is %s, a Y'CbCr format, and those have no "
-                        "sparse arrays; make one for each plane's format "
-                        "(culv_format_info.plane_formats)",
-                        format->name);
+    return culvi_x_fail(
+        device, d->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT,
+        "culv_sparse_array_desc.format is %s, a Y'CbCr format, and those have no sparse arrays; make one for each plane's format (culv_format_info.plane_formats)",
+        format->name);
 }
 
 static culv_result check_device(culv_device *device, const char *label)
 {
     const culv_device_caps caps = culvi_x_caps(device);
     if (caps.cig_context)
-        return culvi_x_fail(device, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_CIG,
-                            "a CUDA-in-graphics (CIG) context has no sparse arrays; use an array "
-                            "without memory of VMM, or a device with another context");
+        return culvi_x_fail(
+            device, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_CIG,
+            "a CUDA-in-graphics (CIG) context has no sparse arrays; use an array without memory of VMM, or a device with another context");
     if (!caps.sparse_arrays)
         return culvi_x_fail(
             device, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_VMM,
@@ -123,15 +121,13 @@ static culv_result refuse(const culv_sparse_array *array, const culv_format_info
     if (r == CUDA_ERROR_INVALID_VALUE && d->surfaces)
         return culvi_x_fail_native(
             device, array->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE, r, call,
-            "%s of '%s' cannot make a sparse array of %s with culv_sparse_array_desc.surfaces: "
-            "NVIDIA's driver refuses CUDA_ARRAY3D_SPARSE with CUDA_ARRAY3D_SURFACE_LDST (measured "
-            "on an H200); leave it 0, and fill the array by copies",
+            "%s of '%s' cannot make a sparse array of %s with culv_sparse_array_desc.surfaces: NVIDIA's driver refuses CUDA_ARRAY3D_SPARSE with CUDA_ARRAY3D_SURFACE_LDST (measured on an H200); leave it 0, and fill the array by copies",
             call, culvi_x_caps(device).name, format->name);
     return culvi_x_fail_cuda(
         device, array->label, r, call, CULV_REASON_FORMAT,
         "a sparse array of %" PRIu32 " x %" PRIu32 " x %" PRIu32 " texels %s, %" PRIu32
-        " layers and %" PRIu32 " levels could not be made; "
-        "the device's limits may be lower, or it has no sparse arrays of this format",
+        " layers and %" PRIu32
+        " levels could not be made; the device's limits may be lower, or it has no sparse arrays of this format",
         d->width, d->height, d->depth, format->name, d->array_layers, d->mip_levels);
 }
 
@@ -209,8 +205,7 @@ static culv_result finish(culv_sparse_array *array, const culv_format_info *form
     if (!note_shape(array, &properties))
         return culvi_x_fail(
             device, array->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_VMM,
-            "the driver of '%s' reports tiles of %u x %u x %u texels and a mip tail of %llu "
-            "bytes, which Culvert does not understand: tiles have 65,536 bytes",
+            "the driver of '%s' reports tiles of %u x %u x %u texels and a mip tail of %llu bytes, which Culvert does not understand: tiles have 65,536 bytes",
             culvi_x_caps(device).name, properties.tileExtent.width, properties.tileExtent.height,
             properties.tileExtent.depth, properties.miptailSize);
     return CULVI_X_OBJECT(device, &array->object, .kind = "sparse array", .label = array->label,

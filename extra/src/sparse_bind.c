@@ -35,12 +35,13 @@ static culv_result check_level(const culv_sparse_array *array, const culv_sparse
                       "region.level is %" PRIu32 ", but the array has %" PRIu32 " levels",
                       region->level, info->mip_levels);
     if (region->level >= info->mip_tail_first_level)
-        return refuse(array, p, CULV_REASON_LEVEL,
-                      "region.level is %" PRIu32
-                      ", which is smaller than a tile and lies in the mip "
-                      "tail (from level %" PRIu32 " on, %" PRIu64 " bytes); map that with a "
-                      "culv_sparse_bind whose part is CULV_SPARSE_MIP_TAIL",
-                      region->level, info->mip_tail_first_level, info->mip_tail_size);
+        return refuse(
+            array, p, CULV_REASON_LEVEL,
+            "region.level is %" PRIu32
+            ", which is smaller than a tile and lies in the mip tail (from level %" PRIu32
+            " on, %" PRIu64
+            " bytes); map that with a culv_sparse_bind whose part is CULV_SPARSE_MIP_TAIL",
+            region->level, info->mip_tail_first_level, info->mip_tail_size);
     if (region->layer >= info->array_layers)
         return refuse(array, p, CULV_REASON_RANGE,
                       "region.layer is %" PRIu32 ", but the array has %" PRIu32 " layers",
@@ -68,16 +69,17 @@ static culv_result check_region(const culv_sparse_array *array, culv_sparse_regi
                           offset_names[i], offset[i], region->level, side);
         if (offset[i] % tile[i] != 0)
             return refuse(array, p, CULV_REASON_VALUE,
-                          "region.%s is %" PRIu32 ", which is not a multiple of the "
-                          "tile's %" PRIu32 " texels",
+                          "region.%s is %" PRIu32 ", which is not a multiple of the tile's %" PRIu32
+                          " texels",
                           offset_names[i], offset[i], tile[i]);
         if (*extent[i] == 0) *extent[i] = side - offset[i];
         if (*extent[i] > side - offset[i])
-            return refuse(array, p, CULV_REASON_RANGE,
-                          "region.%s is %" PRIu32 " from %" PRIu32 " on, but level %" PRIu32
-                          " ends at %" PRIu32 "; for a tile at the edge pass only the "
-                          "part within the level (0: to the edge)",
-                          extent_names[i], *extent[i], offset[i], region->level, side);
+            return refuse(
+                array, p, CULV_REASON_RANGE,
+                "region.%s is %" PRIu32 " from %" PRIu32 " on, but level %" PRIu32
+                " ends at %" PRIu32
+                "; for a tile at the edge pass only the part within the level (0: to the edge)",
+                extent_names[i], *extent[i], offset[i], region->level, side);
         if (*extent[i] % tile[i] != 0 && offset[i] + *extent[i] != side)
             return refuse(array, p, CULV_REASON_VALUE,
                           "region.%s is %" PRIu32 ", which is not a multiple of the tile's %" PRIu32
@@ -106,8 +108,8 @@ static culv_result check_tail(culv_sparse_bind *bind, const place *p)
     if (bind->tail_offset % CULV_SPARSE_TILE_BYTES != 0 ||
         bind->tail_size % CULV_SPARSE_TILE_BYTES != 0)
         return refuse(array, p, CULV_REASON_VALUE,
-                      "tail_offset is %" PRIu64 " and tail_size %" PRIu64 "; both must "
-                      "be multiples of %d bytes",
+                      "tail_offset is %" PRIu64 " and tail_size %" PRIu64
+                      "; both must be multiples of %d bytes",
                       bind->tail_offset, bind->tail_size, CULV_SPARSE_TILE_BYTES);
     if (bind->tail_offset >= info->mip_tail_size ||
         bind->tail_size > info->mip_tail_size - bind->tail_offset)
@@ -135,15 +137,15 @@ static culv_result check_pool(const culv_sparse_bind *bind, uint64_t bytes, cons
     }
     CULVI_X_TRY(culv_vmm_allocation_get_info(bind->pool, &pool));
     if ((pool.usage & CULV_VMM_USAGE_TILE_POOL) == 0)
-        return refuse(array, p, CULV_REASON_USAGE,
-                      "pool is not a tile pool; allocate it with CULV_VMM_USAGE_TILE_POOL in "
-                      "culv_vmm_allocation_desc.usage");
+        return refuse(
+            array, p, CULV_REASON_USAGE,
+            "pool is not a tile pool; allocate it with CULV_VMM_USAGE_TILE_POOL in culv_vmm_allocation_desc.usage");
     const culv_device_caps caps = culvi_x_caps(device);
     if (memcmp(&pool.device, &caps.uuid, sizeof pool.device) != 0)
-        return refuse(array, p, CULV_REASON_DEVICE_MISMATCH,
-                      "pool lies on another GPU than the array, which is on device %d '%s'; tiles "
-                      "need memory of their array's device",
-                      (int)caps.ordinal, caps.name);
+        return refuse(
+            array, p, CULV_REASON_DEVICE_MISMATCH,
+            "pool lies on another GPU than the array, which is on device %d '%s'; tiles need memory of their array's device",
+            (int)caps.ordinal, caps.name);
     if (bind->pool_offset % CULV_SPARSE_TILE_BYTES != 0)
         return refuse(array, p, CULV_REASON_VALUE,
                       "pool_offset is %" PRIu64 ", which is not a multiple of the tile's %d bytes",
@@ -168,11 +170,11 @@ static culv_result translate(culv_sparse_bind *bind, culv_device *device, const 
         return culvi_x_fail(device, NULL, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
                             "%s: %sarray is NULL", p->call, p->at);
     if (array->device != device)
-        return refuse(array, p, CULV_REASON_DEVICE_MISMATCH,
-                      "array is of another culv_device ('%s', CUDA device %d) than the first "
-                      "one's ('%s', CUDA device %d); make one call for each",
-                      culvi_x_caps(array->device).name, (int)culvi_x_caps(array->device).ordinal,
-                      culvi_x_caps(device).name, (int)culvi_x_caps(device).ordinal);
+        return refuse(
+            array, p, CULV_REASON_DEVICE_MISMATCH,
+            "array is of another culv_device ('%s', CUDA device %d) than the first one's ('%s', CUDA device %d); make one call for each",
+            culvi_x_caps(array->device).name, (int)culvi_x_caps(array->device).ordinal,
+            culvi_x_caps(device).name, (int)culvi_x_caps(device).ordinal);
     if ((uint32_t)bind->part > CULV_SPARSE_MIP_TAIL)
         return refuse(array, p, CULV_REASON_VALUE, "part is %u, which is not a culv_sparse_part",
                       (unsigned)bind->part);

@@ -70,16 +70,14 @@ static culv_result make_queue(queue_end *end, VkQueue queue, const char *label, 
         return culvi_x_fail(vk->device, label, CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,
                             "the VkDevice is on '%s', another GPU than the culv_device's", name);
     if (create == NULL)
-        return culvi_x_fail(vk->device, label, CULV_ERROR_INVALID, CULV_REASON_EXTENSION_MISSING,
-                            "the VkDevice was created without the extension "
-                            "VK_NV_external_compute_queue; enable it where the physical device has "
-                            "it, with VkExternalComputeQueueDeviceCreateInfoNV and one reserved "
-                            "queue");
+        return culvi_x_fail(
+            vk->device, label, CULV_ERROR_INVALID, CULV_REASON_EXTENSION_MISSING,
+            "the VkDevice was created without the extension VK_NV_external_compute_queue; enable it where the physical device has it, with VkExternalComputeQueueDeviceCreateInfoNV and one reserved queue");
     if (limits.maxExternalQueues == 0 || limits.externalDataSize == 0)
-        return culvi_x_fail(vk->device, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_CIG,
-                            "'%s' has no external compute queues "
-                            "(VkPhysicalDeviceExternalComputeQueuePropertiesNV)",
-                            name);
+        return culvi_x_fail(
+            vk->device, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_CIG,
+            "'%s' has no external compute queues (VkPhysicalDeviceExternalComputeQueuePropertiesNV)",
+            name);
     void *data = culvi_x_alloc(limits.externalDataSize);
     if (data == NULL) return culvi_x_fail_host_memory(vk->device, label);
     const VkExternalComputeQueueCreateInfoNV info = {
@@ -89,9 +87,9 @@ static culv_result make_queue(queue_end *end, VkQueue queue, const char *label, 
     const VkResult r = create(vk->d.device, &info, vk->callbacks, &end->external);
     if (r != VK_SUCCESS) {
         culvi_x_free(data);
-        return culvi_x_fail_vk(vk, label, r, "vkCreateExternalComputeQueueNV", CULV_REASON_CIG,
-                               "no external compute queue could be made; were enough of them "
-                               "reserved when the VkDevice was created?");
+        return culvi_x_fail_vk(
+            vk, label, r, "vkCreateExternalComputeQueueNV", CULV_REASON_CIG,
+            "no external compute queue could be made; were enough of them reserved when the VkDevice was created?");
     }
     CULVI_X_VK(vk, vkGetExternalComputeQueueDataNV)(end->external, &params, data);
     *out = data;

@@ -87,11 +87,10 @@ culv_result culvi_handle_type_check(const culvi_voice *voice, const char *label,
                                                                     : "Windows has",
                           here.data);
     /* handle_rows.h has no other that is not built. */
-    return culvi_fail(voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE,
-                      "%s is %d (%s), %s, which only culv_vmm_import() and culv_mem_pool_import() "
-                      "take; culv_vmm_allocation_desc.fabric and culv_pool_desc.fabric ask for "
-                      "one (culvert/fabric.h)",
-                      field, (int)type, row->name, row->words);
+    return culvi_fail(
+        voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE,
+        "%s is %d (%s), %s, which only culv_vmm_import() and culv_mem_pool_import() take; culv_vmm_allocation_desc.fabric and culv_pool_desc.fabric ask for one (culvert/fabric.h)",
+        field, (int)type, row->name, row->words);
 }
 
 culv_result culvi_handle_use_check(const culvi_voice *voice, const char *label, const char *field,

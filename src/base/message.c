@@ -288,8 +288,7 @@ culv_result culvi_desc_read(const culvi_voice *voice, void *local, size_t size, 
         if (((const unsigned char *)desc)[i] != 0)
             return culvi_fail(
                 voice, NULL, CULV_ERROR_UNSUPPORTED, CULV_REASON_STRUCT_SIZE,
-                "%s has %zu bytes with a field set beyond the %zu that this library (%s) knows; "
-                "use a library at least as new as the headers",
+                "%s has %zu bytes with a field set beyond the %zu that this library (%s) knows; use a library at least as new as the headers",
                 name, given, size, culv_version_string());
     size_t copy = given < size ? given : size;
     memcpy((char *)local + sizeof size, (const char *)desc + sizeof size, copy - sizeof size);

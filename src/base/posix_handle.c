@@ -34,10 +34,10 @@ bool culvi_handle_examine(const culv_handle *handle, const char *source, culvi_h
     int fd = handle->value.fd;
     if (fd < 0 || fstat(fd, &st) != 0) {
         *problem = CULV_REASON_HANDLE_BAD;
-        snprintf(text, size,
-                 "file descriptor %d is not open (%s); "
-                 "an earlier import may have taken it, export a new one for each import",
-                 fd, strerror(fd < 0 ? EBADF : errno));
+        snprintf(
+            text, size,
+            "file descriptor %d is not open (%s); an earlier import may have taken it, export a new one for each import",
+            fd, strerror(fd < 0 ? EBADF : errno));
         return false;
     }
     const char *kind = S_ISFIFO(st.st_mode)   ? "a pipe"

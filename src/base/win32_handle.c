@@ -63,8 +63,7 @@ bool culvi_handle_examine(const culv_handle *handle, const char *source, culvi_h
         *problem = CULV_REASON_HANDLE_BAD;
         snprintf(
             text, size,
-            "NT handle %p is not open; "
-            "an earlier import may have taken it, or it is a KMT handle, which has a type of its own",
+            "NT handle %p is not open; an earlier import may have taken it, or it is a KMT handle, which has a type of its own",
             nt);
         return false;
     }

@@ -26,8 +26,7 @@ static culv_result register_pages(culv_device *device, culv_memory *memory)
         "%" PRIu64 " bytes of host memory at %p could not be pinned for CUDA%s", memory->size,
         memory->host,
         r == CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED
-            ? "; CUDA has pinned them already (cuMemHostRegister, cuMemHostAlloc or another "
-              "buffer): unregister them first, or use other memory"
+            ? "; CUDA has pinned them already (cuMemHostRegister, cuMemHostAlloc or another buffer): unregister them first, or use other memory"
             : "");
 }
 
@@ -68,8 +67,8 @@ culv_result culvi_memory_map(culv_memory *memory)
         result = culvi_fail_cuda(
             device, memory->label, r, "cuExternalMemoryGetMappedBuffer",
             r == CUDA_ERROR_INVALID_VALUE ? CULV_REASON_SIZE : CULV_REASON_DRIVER_REFUSED,
-            "the import of %" PRIu64 " bytes could not be mapped; if the allocation is smaller, "
-            "pass its own size (%s) when importing",
+            "the import of %" PRIu64
+            " bytes could not be mapped; if the allocation is smaller, pass its own size (%s) when importing",
             memory->size, memory->words->size);
     culvi_leave(device, &scope);
     return result;
@@ -106,13 +105,13 @@ static culv_result refuse_range(const culv_memory *memory, const culv_buffer_des
                                 const char *label)
 {
     const culvi_words *words = memory->words;
-    return culvi_fail(&memory->device->voice, label, CULV_ERROR_INVALID, CULV_REASON_RANGE,
-                      "culv_buffer_desc.offset is %" PRIu64 " and its size %" PRIu64
-                      ", which leaves the memory of %" PRIu64 " bytes (%s.%s); offset is where the "
-                      "buffer was bound (%s), size is the buffer's, and the memory's is that of "
-                      "the whole allocation (%s)",
-                      d->offset, d->size, memory->size, words->memory_desc, words->memory_size,
-                      words->buffer_offset, words->size);
+    return culvi_fail(
+        &memory->device->voice, label, CULV_ERROR_INVALID, CULV_REASON_RANGE,
+        "culv_buffer_desc.offset is %" PRIu64 " and its size %" PRIu64
+        ", which leaves the memory of %" PRIu64
+        " bytes (%s.%s); offset is where the buffer was bound (%s), size is the buffer's, and the memory's is that of the whole allocation (%s)",
+        d->offset, d->size, memory->size, words->memory_desc, words->memory_size,
+        words->buffer_offset, words->size);
 }
 
 culv_result culv_buffer_map(culv_memory *memory, const culv_buffer_desc *desc, culv_buffer **out)

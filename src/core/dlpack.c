@@ -99,8 +99,7 @@ culv_result culv_dlpack_get_range(const culv_dl_tensor *tensor, CUdeviceptr *poi
         return culvi_fail(
             NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_VALUE,
             "culv_dlpack_get_range: the tensor has %" PRId32
-            " dimensions and elements of %u bits in %u lanes; Culvert takes up to %d dimensions, "
-            "none of them negative, and elements of whole bytes",
+            " dimensions and elements of %u bits in %u lanes; Culvert takes up to %d dimensions, none of them negative, and elements of whole bytes",
             tensor->ndim, tensor->dtype.bits, tensor->dtype.lanes, CULV_DLPACK_MAX_DIMENSIONS);
     const int64_t *strides = tensor->strides;
     bool fits = true;
@@ -130,8 +129,7 @@ static culv_result check_type(const culvi_dlpack_memory *memory, culv_dl_type *t
     if (type->bits % 8 == 0 && type->bits != 0) return CULV_OK;
     return culvi_fail(
         &memory->device->voice, memory->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-        "culv_dlpack_desc.type has %u bits; an element of Culvert's is made of whole bytes, such "
-        "as {CULV_DL_FLOAT, 32, 1}",
+        "culv_dlpack_desc.type has %u bits; an element of Culvert's is made of whole bytes, such as {CULV_DL_FLOAT, 32, 1}",
         type->bits);
 }
 
@@ -167,8 +165,8 @@ static culv_result check_shape(const culvi_dlpack_memory *memory, const culv_dlp
     if (d->ndim < 0 || d->ndim > CULV_DLPACK_MAX_DIMENSIONS ||
         (d->shape == NULL && (d->ndim > 1 || d->strides != NULL)))
         return culvi_fail(voice, memory->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "culv_dlpack_desc.ndim is %" PRId32 "%s; it is 0 to %d, with a shape of "
-                          "as many numbers",
+                          "culv_dlpack_desc.ndim is %" PRId32
+                          "%s; it is 0 to %d, with a shape of as many numbers",
                           d->ndim, d->shape == NULL ? " and shape is NULL" : "",
                           CULV_DLPACK_MAX_DIMENSIONS);
     for (int32_t i = 0; d->shape != NULL && i < d->ndim; i++)
@@ -263,15 +261,14 @@ culv_result culv_dlpack_to_unversioned(culv_dl_managed_tensor_versioned **tensor
     CULVI_REQUIRE2(NULL, tensor, out);
     if (*tensor == NULL) return culvi_fail_null(NULL, __func__, "*tensor");
     if ((*tensor)->deleter != delete_versioned)
-        return culvi_fail(NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "culv_dlpack_to_unversioned: the tensor was not made by Culvert; ask its "
-                          "producer for the form without a version");
+        return culvi_fail(
+            NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+            "culv_dlpack_to_unversioned: the tensor was not made by Culvert; ask its producer for the form without a version");
     dlpack_tensor *mine = (*tensor)->manager_ctx;
     if (mine->versioned.flags & CULV_DL_READ_ONLY)
-        return culvi_fail(&mine->device->voice, NULL, CULV_ERROR_INVALID, CULV_REASON_USAGE,
-                          "culv_dlpack_to_unversioned: the tensor is read-only, and the form "
-                          "without a version cannot say so; leave culv_dlpack_desc.read_only out, "
-                          "or use a consumer that takes DLPack 1.0");
+        return culvi_fail(
+            &mine->device->voice, NULL, CULV_ERROR_INVALID, CULV_REASON_USAGE,
+            "culv_dlpack_to_unversioned: the tensor is read-only, and the form without a version cannot say so; leave culv_dlpack_desc.read_only out, or use a consumer that takes DLPack 1.0");
     mine->unversioned.dl_tensor = mine->versioned.dl_tensor;
     mine->unversioned.manager_ctx = mine;
     mine->unversioned.deleter = delete_unversioned;
@@ -297,9 +294,7 @@ culv_result culv_buffer_get_dlpack(culv_buffer *buffer, const culv_dlpack_desc *
     if (culvi_memory_is_registration(buffer->memory))
         return culvi_fail(
             &device->voice, buffer->label, CULV_ERROR_INVALID, CULV_REASON_OWNED,
-            "culv_buffer_get_dlpack: the buffer is a registered one, whose memory CUDA has until "
-            "the unmap, and a tensor may live longer; copy the bytes at culv_buffer_pointer() into "
-            "memory of yours, or share a buffer with %s in place of registering it",
+            "culv_buffer_get_dlpack: the buffer is a registered one, whose memory CUDA has until the unmap, and a tensor may live longer; copy the bytes at culv_buffer_pointer() into memory of yours, or share a buffer with %s in place of registering it",
             buffer->memory->words->name);
     if (buffer->staging != NULL) culvi_late_prepare(device); /* culvi_staging_release() waits */
     const uint64_t at = buffer->pointer - buffer->memory->base;
@@ -379,10 +374,10 @@ static culv_result wait_on_stream(culv_device *device, CUstream producer, CUstre
     const char *call = NULL;
     const CUresult r = culvi_order(device, producer, consumer, &call);
     if (r == CUDA_SUCCESS) return CULV_OK;
-    return culvi_fail_cuda(device, NULL, r, call, CULV_REASON_DRIVER_REFUSED,
-                           "the tensor's consumer (stream %p) could not be made to wait for its "
-                           "producer (stream %p)",
-                           (void *)consumer, (void *)producer);
+    return culvi_fail_cuda(
+        device, NULL, r, call, CULV_REASON_DRIVER_REFUSED,
+        "the tensor's consumer (stream %p) could not be made to wait for its producer (stream %p)",
+        (void *)consumer, (void *)producer);
 }
 
 culv_result culv_dlpack_hand_over(culv_device *device, CUstream producer, int64_t consumer)
@@ -394,8 +389,7 @@ culv_result culv_dlpack_hand_over(culv_device *device, CUstream producer, int64_
         return culvi_fail(
             &device->voice, NULL, CULV_ERROR_INVALID, CULV_REASON_VALUE,
             "culv_dlpack_hand_over: the consumer's stream is %" PRId64
-            "; say which default stream is meant: 1 is the legacy one, 2 the thread's own. -1 "
-            "orders nothing, -2 waits on the host",
+            "; say which default stream is meant: 1 is the legacy one, 2 the thread's own. -1 orders nothing, -2 waits on the host",
             consumer);
     if (producer == NULL) producer = CU_STREAM_LEGACY;
     const CUstream to = (CUstream)(uintptr_t)consumer; /* 1 and 2 are CUDA's own numbers */

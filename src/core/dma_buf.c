@@ -28,8 +28,9 @@ static culv_result check_call(const culv_device *device, CUdeviceptr pointer, ui
     uint64_t page = culvi_page_size();
     if (pointer % page != 0 || size % page != 0)
         return culvi_fail(voice, NULL, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "%s: %s is %#" PRIx64 ", which is not a multiple of the host's page "
-                          "size, %" PRIu64 "; export the pages that the range lies in",
+                          "%s: %s is %#" PRIx64
+                          ", which is not a multiple of the host's page size, %" PRIu64
+                          "; export the pages that the range lies in",
                           function, pointer % page != 0 ? "pointer" : "size",
                           pointer % page != 0 ? (uint64_t)pointer : size, page);
     if (size > UINT64_MAX - pointer)
@@ -61,8 +62,8 @@ static culv_result check_memory(const culv_device *device, CUdeviceptr pointer)
     if (managed)
         return culvi_fail(
             &device->voice, NULL, CULV_ERROR_INVALID, CULV_REASON_NOT_EXPORTABLE,
-            "%s: pointer is %#" PRIx64 ", managed memory, which moves and cannot be shared with a "
-            "graphics API or another process; allocate with cuMemAlloc or cuMemCreate",
+            "%s: pointer is %#" PRIx64
+            ", managed memory, which moves and cannot be shared with a graphics API or another process; allocate with cuMemAlloc or cuMemCreate",
             function, (uint64_t)pointer);
     if (type == CU_MEMORYTYPE_DEVICE && ordinal != (int)device->ordinal)
         return culvi_fail(
@@ -71,10 +72,10 @@ static culv_result check_memory(const culv_device *device, CUdeviceptr pointer)
             function, (uint64_t)pointer, ordinal, (int)device->ordinal, device->caps.name);
     /* Older drivers have no attribute for page-locked host memory, so the driver decides. */
     if (type == CU_MEMORYTYPE_DEVICE && !device->caps.dma_buf_export)
-        return culvi_fail(&device->voice, NULL, CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE,
-                          "'%s' cannot make dma-bufs (CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED is "
-                          "0); export VMM memory as a POSIX file descriptor instead",
-                          device->caps.name);
+        return culvi_fail(
+            &device->voice, NULL, CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE,
+            "'%s' cannot make dma-bufs (CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED is 0); export VMM memory as a POSIX file descriptor instead",
+            device->caps.name);
     if (device->cuda->cuMemGetHandleForAddressRange == NULL)
         return culvi_fail(&device->voice, NULL, CULV_ERROR_UNSUPPORTED, CULV_REASON_DRIVER_TOO_OLD,
                           "the CUDA driver of '%s' lacks cuMemGetHandleForAddressRange",
@@ -103,9 +104,8 @@ static culv_result make(const culv_device *device, CUdeviceptr pointer, uint64_t
     }
     return culvi_fail_cuda(
         device, NULL, r, "cuMemGetHandleForAddressRange", CULV_REASON_NOT_EXPORTABLE,
-        "%" PRIu64 " bytes at %#" PRIx64 " could not be exported as a dma-buf; all of the range "
-        "must be mapped, and its memory must have the same properties throughout; memory that was "
-        "imported from a graphics API (a culv_buffer) has no dma-buf",
+        "%" PRIu64 " bytes at %#" PRIx64
+        " could not be exported as a dma-buf; all of the range must be mapped, and its memory must have the same properties throughout; memory that was imported from a graphics API (a culv_buffer) has no dma-buf",
         size, (uint64_t)pointer);
 }
 

@@ -24,8 +24,7 @@ static culv_result check_point(const culv_semaphore_point *point, culv_graph_use
     if (semaphore->type != CULV_SEMAPHORE_TIMELINE)
         return culvi_fail(
             &semaphore->device->voice, semaphore->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-            "%s: the semaphore is binary: each of its signals allows one wait, but a graph may be "
-            "launched many times; use a timeline",
+            "%s: the semaphore is binary: each of its signals allows one wait, but a graph may be launched many times; use a timeline",
             call);
     if (semaphore->relay != NULL)
         return culvi_fail(
@@ -122,9 +121,7 @@ static culv_result check_body(const culv_device *device, const char *label, CUgr
     return culvi_fail_native(
         &device->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_CAPTURE, CULV_NATIVE_CUDA,
         (int64_t)CUDA_ERROR_NOT_SUPPORTED, "cuGraphClone",
-        "%s: the graph is the body of a conditional node, which takes no semaphores: "
-        "cuGraphInstantiate... would fail; signal and wait in the graph around the conditional "
-        "node, or in the stream",
+        "%s: the graph is the body of a conditional node, which takes no semaphores: cuGraphInstantiate... would fail; signal and wait in the graph around the conditional node, or in the stream",
         call);
 }
 
@@ -172,9 +169,8 @@ static culv_result fail_set(const culv_device *device, const char *label, CUresu
     return culvi_fail_native(
         &device->voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE, CULV_NATIVE_CUDA, (int64_t)r,
         call,
-        "the node does not take the values of %" PRIu32 " semaphores (CUDA_ERROR_INVALID_VALUE); "
-        "pass a node of the graph that the executable was made from, of the same kind and with "
-        "the same number of semaphores",
+        "the node does not take the values of %" PRIu32
+        " semaphores (CUDA_ERROR_INVALID_VALUE); pass a node of the graph that the executable was made from, of the same kind and with the same number of semaphores",
         count);
 }
 

@@ -87,9 +87,7 @@ static culv_result list_edges(culv_device *device, CUgraph graph, const char *la
         return culvi_fail_native(
             &device->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_GRAPH, CULV_NATIVE_CUDA,
             (int64_t)r, "cuGraphGetEdges",
-            "an edge of the graph has data: a kernel may start before the one before it has ended "
-            "(programmatic dependent launch), and barriers cannot express that; launch without "
-            "that attribute");
+            "an edge of the graph has data: a kernel may start before the one before it has ended (programmatic dependent launch), and barriers cannot express that; launch without that attribute");
     return culvi_fail_cuda(device, label, r, "cuGraphGetEdges", CULV_REASON_DRIVER_REFUSED,
                            "the graph's edges could not be listed");
 }
@@ -101,9 +99,7 @@ static culv_result check_kinds(const culv_device *device, const char *label, con
         if (kind <= CU_GRAPH_NODE_TYPE_MEMSET || kind == CU_GRAPH_NODE_TYPE_EMPTY) continue;
         return culvi_fail(
             &device->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_GRAPH,
-            "node %zu of the graph's %zu is %s, which a queue of a graphics API cannot do; kernels, "
-            "memsets and copies within shared memory can be recorded, and the rest belongs on a "
-            "stream, before or after",
+            "node %zu of the graph's %zu is %s, which a queue of a graphics API cannot do; kernels, memsets and copies within shared memory can be recorded, and the rest belongs on a stream, before or after",
             i, s->num_nodes,
             kind < sizeof kinds / sizeof kinds[0] ? kinds[kind]
                                                   : "of a kind that Culvert does not know");
@@ -248,8 +244,7 @@ static culv_result check_attributes(culv_device *device, const char *label,
         if (!is_set(attributes[i].id, &value)) continue;
         return culvi_fail(
             &device->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_GRAPH,
-            "node %zu of the graph launches the kernel '%s', and that launch %s, which a "
-            "queue of a graphics API cannot do; launch it on a stream",
+            "node %zu of the graph launches the kernel '%s', and that launch %s, which a queue of a graphics API cannot do; launch it on a stream",
             node->index, node->name, attributes[i].what);
     }
     return CULV_OK;
@@ -351,8 +346,7 @@ static culv_result fail_layout(const culvi_graph_node *node, const culv_kernel *
 {
     return culvi_fail(
         &kernel->owner->device->voice, label, CULV_ERROR_INVALID, CULV_REASON_KERNEL,
-        "node %zu of the graph launches a kernel '%s' that takes other arguments than "
-        "the one of that name in '%s'; load the same code",
+        "node %zu of the graph launches a kernel '%s' that takes other arguments than the one of that name in '%s'; load the same code",
         node->index, kernel->name, kernel->owner->label);
 }
 
@@ -385,11 +379,10 @@ culv_result culvi_graph_kernel_params(const culvi_graph_node *node, const culv_k
     const char *block = NULL;
     size_t size = 0;
     if (!kernel->params_known)
-        return culvi_fail(voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_KERNEL,
-                          "the driver does not tell the parameters of the kernel '%s' "
-                          "(cuFuncGetParamInfo, CUDA 12.4), so a graph's launch of it cannot be "
-                          "recorded",
-                          kernel->name);
+        return culvi_fail(
+            voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_KERNEL,
+            "the driver does not tell the parameters of the kernel '%s' (cuFuncGetParamInfo, CUDA 12.4), so a graph's launch of it cannot be recorded",
+            kernel->name);
     if (from->func != kernel->function) CULVI_TRY(compare_layouts(node, kernel, label));
     for (void *const *extra = from->extra;
          from->kernelParams == NULL && extra != NULL && *extra != CU_LAUNCH_PARAM_END; extra += 2) {
@@ -398,10 +391,10 @@ culv_result culvi_graph_kernel_params(const culvi_graph_node *node, const culv_k
     }
     if (kernel->num_params > 0 && from->kernelParams == NULL &&
         (block == NULL || size < kernel->params_size))
-        return culvi_fail(voice, label, CULV_ERROR_DRIVER, CULV_REASON_DRIVER_REFUSED,
-                          "the driver does not tell the arguments of node %zu of the graph, a "
-                          "launch of the kernel '%s'",
-                          node->index, kernel->name);
+        return culvi_fail(
+            voice, label, CULV_ERROR_DRIVER, CULV_REASON_DRIVER_REFUSED,
+            "the driver does not tell the arguments of node %zu of the graph, a launch of the kernel '%s'",
+            node->index, kernel->name);
     for (uint32_t i = 0; i < kernel->num_params; i++) {
         const void *const value =
             from->kernelParams != NULL ? from->kernelParams[i] : block + kernel->offsets[i];

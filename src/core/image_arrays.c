@@ -59,8 +59,7 @@ static culv_result fail(const culv_image *image, uint32_t plane, CUresult r, con
     if (mapped_levels(image) != d->mip_levels)
         culvi_text_add(
             &text,
-            " (mapped with the %u levels of a whole chain, since NVIDIA's driver spaces the "
-            "layers for those)",
+            " (mapped with the %u levels of a whole chain, since NVIDIA's driver spaces the layers for those)",
             mapped_levels(image));
     if (!memory->own)
         culvi_text_add(&text, ", at offset %" PRIu64 " of %" PRIu64 " bytes could not be mapped",
@@ -185,8 +184,7 @@ static culv_result no_surfaces(const culv_image *image, bool by_format)
     return culvi_fail(
         &image->memory->device->voice, image->label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
         by_format
-            ? "kernels have no surfaces of the format %s; "
-              "use copies of whole blocks or textures"
+            ? "kernels have no surfaces of the format %s; use copies of whole blocks or textures"
             : "the image (%s) was mapped with no_surfaces (without CUDA_ARRAY3D_SURFACE_LDST), so it has no surfaces",
         image->row->name);
 }

@@ -95,8 +95,7 @@ static culv_result check_format(const culvi_voice *voice, const culvi_format *ro
     if (row->planes > 1 && d->video_encode_decode != 0)
         return culvi_fail(
             voice, label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
-            "culv_image_desc.video_encode_decode is set, but the planes of %s are arrays of plain "
-            "formats, and CUDA has no video arrays of those; leave it 0",
+            "culv_image_desc.video_encode_decode is set, but the planes of %s are arrays of plain formats, and CUDA has no video arrays of those; leave it 0",
             row->name);
     if ((uint32_t)d->texels > CULV_TEXELS_NORMALIZED)
         return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
@@ -105,8 +104,7 @@ static culv_result check_format(const culvi_voice *voice, const culvi_format *ro
     if (d->texels == CULV_TEXELS_NORMALIZED && row->normalized_format == 0)
         return culvi_fail(
             voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT,
-            "culv_image_desc.texels is NORMALIZED, but CUDA has no normalized array format like %s; "
-            "map it as STORED",
+            "culv_image_desc.texels is NORMALIZED, but CUDA has no normalized array format like %s; map it as STORED",
             row->name);
     return CULV_OK;
 }
@@ -124,8 +122,8 @@ static culv_result check_chroma(const culvi_voice *voice, const culvi_format *ro
         return CULV_OK;
     return culvi_fail(
         voice, label, CULV_ERROR_INVALID, CULV_REASON_EXTENT,
-        "%s is a Y'CbCr format: such images are 2D, with one layer and one level, a width that is "
-        "a multiple of %" PRIu32 " and a height that is a multiple of %" PRIu32,
+        "%s is a Y'CbCr format: such images are 2D, with one layer and one level, a width that is a multiple of %" PRIu32
+        " and a height that is a multiple of %" PRIu32,
         row->name, across, down);
 }
 
@@ -137,15 +135,14 @@ culv_result culvi_image_check_planes(const culv_memory *memory, const char *labe
     if (memory->dedicated)
         return culvi_fail(
             voice, label, CULV_ERROR_INVALID, CULV_REASON_DEDICATED,
-            "the import is dedicated, but an image of format %s is bound plane by plane (in "
-            "Vulkan DISJOINT), and a dedicated allocation cannot hold such an image",
+            "the import is dedicated, but an image of format %s is bound plane by plane (in Vulkan DISJOINT), and a dedicated allocation cannot hold such an image",
             row->name);
     if (offset != 0)
-        return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_RANGE,
-                          "offset is %" PRIu64
-                          ", but the format %s has several planes, and plane_offsets say "
-                          "where each was bound; leave offset 0",
-                          offset, row->name);
+        return culvi_fail(
+            voice, label, CULV_ERROR_INVALID, CULV_REASON_RANGE,
+            "offset is %" PRIu64
+            ", but the format %s has several planes, and plane_offsets say where each was bound; leave offset 0",
+            offset, row->name);
     for (uint32_t i = 0; i < row->planes; i++) {
         uint64_t at = plane_offsets[i];
         if (at >= memory->size || size[i] > memory->size - at)
@@ -158,10 +155,10 @@ culv_result culvi_image_check_planes(const culv_memory *memory, const char *labe
             uint64_t other = plane_offsets[k];
             if (at >= other + size[k] || other >= at + size[i]) continue;
             return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_RANGE,
-                              "planes %" PRIu32 " and %" PRIu32 " of the %s image overlap: "
-                              "plane_offsets are %" PRIu64 " and %" PRIu64 ", and the planes have "
-                              "at least %" PRIu64 " and %" PRIu64 " bytes; pass where each plane "
-                              "was bound (%s)",
+                              "planes %" PRIu32 " and %" PRIu32
+                              " of the %s image overlap: plane_offsets are %" PRIu64 " and %" PRIu64
+                              ", and the planes have at least %" PRIu64 " and %" PRIu64
+                              " bytes; pass where each plane was bound (%s)",
                               k, i, row->name, other, at, size[k], size[i],
                               memory->words->plane_offset);
         }
@@ -205,9 +202,9 @@ static culv_result check_place(const culv_memory *memory, const culvi_format *ro
     if (d->offset < memory->size && least <= memory->size - d->offset) return CULV_OK;
     return culvi_fail(
         &memory->device->voice, label, CULV_ERROR_INVALID, CULV_REASON_RANGE,
-        "the image's texels need %" PRIu64 " bytes from offset %" PRIu64 " on, but the allocation "
-        "has %" PRIu64 " bytes; check the extent, the format and the offset at which the image "
-        "was bound (%s)",
+        "the image's texels need %" PRIu64 " bytes from offset %" PRIu64
+        " on, but the allocation has %" PRIu64
+        " bytes; check the extent, the format and the offset at which the image was bound (%s)",
         least, d->offset, memory->size, memory->words->image_offset);
 }
 
@@ -218,14 +215,12 @@ culv_result culvi_image_check_desc(const culv_memory *memory, const culvi_format
     if (memory->handle_type == CULV_HANDLE_DMA_BUF_FD)
         return culvi_fail(
             voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE,
-            "CUDA maps no images on an imported dma-buf (cuda.h, cuImportExternalMemory); "
-            "share a buffer, or an image by its rows (%s)",
+            "CUDA maps no images on an imported dma-buf (cuda.h, cuImportExternalMemory); share a buffer, or an image by its rows (%s)",
             memory->words->map_rows);
     if (memory->way != CULVI_MEMORY_IMPORTED)
         return culvi_fail(
             voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_DEVICE_MISMATCH,
-            "the memory lies on another GPU than '%s', and drivers map images as arrays on their own "
-            "GPU alone (measured); share a buffer and copy it into the image on that GPU",
+            "the memory lies on another GPU than '%s', and drivers map images as arrays on their own GPU alone (measured); share a buffer and copy it into the image on that GPU",
             memory->device->caps.name);
     culv_result result = check_format(voice, row, d, label);
     if (result == CULV_OK) result = check_extent(voice, d, label);
@@ -233,15 +228,13 @@ culv_result culvi_image_check_desc(const culv_memory *memory, const culvi_format
     if (result != CULV_OK) return result;
     if (memory->dedicated && d->offset != 0)
         return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_DEDICATED,
-                          "the import is dedicated, but offset is %" PRIu64 "; a dedicated "
-                          "allocation holds its one resource at offset 0",
+                          "the import is dedicated, but offset is %" PRIu64
+                          "; a dedicated allocation holds its one resource at offset 0",
                           d->offset);
     if (row->dedicated && !memory->own && !memory->dedicated)
         return culvi_fail(
             voice, label, CULV_ERROR_INVALID, CULV_REASON_DEDICATED,
-            "CUDA finds the texels of %s images only in a dedicated allocation, and reads wrong "
-            "bytes from other memory without an error (measured on an H200): make it a dedicated "
-            "allocation (%s) and import it with dedicated set",
+            "CUDA finds the texels of %s images only in a dedicated allocation, and reads wrong bytes from other memory without an error (measured on an H200): make it a dedicated allocation (%s) and import it with dedicated set",
             row->name, memory->words->dedicated);
     if (!memory->own) result = check_place(memory, row, d, label);
     return result == CULV_OK ? culvi_format_supported(memory->device, row, d->texels, label)

@@ -70,9 +70,7 @@ static culv_result give_duplicate(culv_device *device, const culvi_import *impor
         return culvi_fail_native(
             &device->voice, import->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE,
             CULV_NATIVE_CUDA, r, import->call,
-            "the %s (%s) could not be imported as a dma-buf: %s of '%s' answered %d. "
-            "CUDA imports dma-bufs on Tegra from Thor on (cuda.h), and this driver does not; export the "
-            "memory as OPAQUE_FD, or let a graphics API copy it (in Vulkan culv_vk_dma_buf_bridge_create())",
+            "the %s (%s) could not be imported as a dma-buf: %s of '%s' answered %d. CUDA imports dma-bufs on Tegra from Thor on (cuda.h), and this driver does not; export the memory as OPAQUE_FD, or let a graphics API copy it (in Vulkan culv_vk_dma_buf_bridge_create())",
             import->what, which.data, import->call, device->caps.name, (int)r);
     if (r == CUDA_ERROR_OUT_OF_MEMORY)
         culvi_text_add(&text, "there is no memory for it");
@@ -89,8 +87,7 @@ culv_result culvi_source_export(const culv_device *device, const culvi_source *s
     if (source->handle != NULL) return source->handle(source->context, source->native, label, out);
     return culvi_fail(
         &device->voice, label, CULV_ERROR_INVALID, CULV_REASON_NOT_EXPORTABLE,
-        "the attachment that the %s was imported by was detached while the device was "
-        "suspended, so that it cannot be imported again: destroy it",
+        "the attachment that the %s was imported by was detached while the device was suspended, so that it cannot be imported again: destroy it",
         what);
 }
 

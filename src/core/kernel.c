@@ -247,11 +247,10 @@ culv_result culvi_kernel_refuse_clusters(const culvi_voice *voice, const char *l
     if (clusters->size[0] != 0)
         snprintf(size, sizeof size, " of %" PRIu32 " x %" PRIu32 " x %" PRIu32 " blocks",
                  clusters->size[0], clusters->size[1], clusters->size[2]);
-    return culvi_fail(voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_KERNEL,
-                      "%sthe kernel '%s' runs in clusters%s (__cluster_dims__), which a queue of a "
-                      "graphics API does not have; launch it on a stream "
-                      "(culv_kernel_call_launch())",
-                      where, kernel, size);
+    return culvi_fail(
+        voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_KERNEL,
+        "%sthe kernel '%s' runs in clusters%s (__cluster_dims__), which a queue of a graphics API does not have; launch it on a stream (culv_kernel_call_launch())",
+        where, kernel, size);
 }
 
 /* Runs in the device's context; the caller holds the kernels' lock. */
@@ -477,8 +476,7 @@ culv_result culvi_kernel_call_read_other(const culv_kernel_call *c, const char *
     if (c->params != NULL && (c->args != NULL || c->num_args > 0))
         return culvi_fail(
             voice, owner->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-            "culv_kernel_call: args and params are both set; pass the arguments one by one, or all "
-            "of them as one block");
+            "culv_kernel_call: args and params are both set; pass the arguments one by one, or all of them as one block");
     if (c->params != NULL) return read_block(c, in_queue, values);
     if (c->queue_params != NULL || c->params_size > 0)
         return culvi_fail_null(voice, function, "call->params");

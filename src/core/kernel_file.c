@@ -164,10 +164,8 @@ static culv_result fail_missing(const culv_device *device, const char *path, con
     if (other_exists(device, path))
         more =
             device->caps.is_software
-                ? "; the .fatbin beside it is for NVIDIA devices, but this one is the software "
-                  "twin's: build with the twin (culvert_add_kernels(), or culvert-kernels --soft)"
-                : "; the .soft.so beside it is for the software twin, but this device is NVIDIA's: "
-                  "build where nvcc is (culvert_add_kernels(), or culvert-kernels --fatbin)";
+                ? "; the .fatbin beside it is for NVIDIA devices, but this one is the software twin's: build with the twin (culvert_add_kernels(), or culvert-kernels --soft)"
+                : "; the .soft.so beside it is for the software twin, but this device is NVIDIA's: build where nvcc is (culvert_add_kernels(), or culvert-kernels --fatbin)";
     return fail_read(&device->voice, path, label, error, more);
 }
 
@@ -195,12 +193,8 @@ culv_result culvi_kernel_kind_check(const culv_device *device, culvi_kernel_file
     return culvi_fail(
         &device->voice, label, CULV_ERROR_INVALID, CULV_REASON_MODULE,
         soft
-            ? "'%s' is %s%s%s%s, and '%s' is the software twin's device, which runs a .soft.so alone; "
-              "culv_kernels_load() picks the right file of the two that culvert_add_kernels() "
-              "and culvert-kernels make"
-            : "'%s' is %s%s%s%s for the CPU, and '%s' is NVIDIA's device, which runs a fatbin, a cubin or "
-              "PTX; culv_kernels_load() picks the right file of the two that "
-              "culvert_add_kernels() and culvert-kernels make",
+            ? "'%s' is %s%s%s%s, and '%s' is the software twin's device, which runs a .soft.so alone; culv_kernels_load() picks the right file of the two that culvert_add_kernels() and culvert-kernels make"
+            : "'%s' is %s%s%s%s for the CPU, and '%s' is NVIDIA's device, which runs a fatbin, a cubin or PTX; culv_kernels_load() picks the right file of the two that culvert_add_kernels() and culvert-kernels make",
         name, names[kind], list.length > 0 ? " (" : "", list.data, list.length > 0 ? ")" : "",
         device->caps.name);
 }
@@ -227,30 +221,29 @@ culv_result culvi_kernel_file_fail(const culv_device *device, const char *name, 
     culv_result result = CULV_ERROR_INVALID;
     switch (code) {
     case CUDA_ERROR_SHARED_OBJECT_SYMBOL_NOT_FOUND:
-        what = "is a shared object without a list of kernels; end the .cu source with "
-               "CULV_KERNELS(first, second), which names each kernel of the file";
+        what =
+            "is a shared object without a list of kernels; end the .cu source with CULV_KERNELS(first, second), which names each kernel of the file";
         break;
     case CUDA_ERROR_NO_BINARY_FOR_GPU:
         if (soft)
             what =
-                "was compiled with another version of culvert_kernel.h than this twin's; compile "
-                "it again";
+                "was compiled with another version of culvert_kernel.h than this twin's; compile it again";
         else
-            what = "has no code for this GPU; add its compute capability to "
-                   "CULVERT_CUDA_ARCHITECTURES (culvert-kernels --arch)";
+            what =
+                "has no code for this GPU; add its compute capability to CULVERT_CUDA_ARCHITECTURES (culvert-kernels --arch)";
         add_code(device, data, size, &text);
         result = CULV_ERROR_UNSUPPORTED;
         break;
     case CUDA_ERROR_UNSUPPORTED_PTX_VERSION:
-        what = "has no code for this GPU but PTX of a newer CUDA than the driver's; add the GPU's "
-               "compute capability to CULVERT_CUDA_ARCHITECTURES (culvert-kernels --arch)";
+        what =
+            "has no code for this GPU but PTX of a newer CUDA than the driver's; add the GPU's compute capability to CULVERT_CUDA_ARCHITECTURES (culvert-kernels --arch)";
         result = CULV_ERROR_UNSUPPORTED;
         break;
     case CUDA_ERROR_INVALID_IMAGE:
-        what = soft
-                   ? "cannot be opened by dlopen(): it is damaged, for another processor, or calls "
-                     "functions that are nowhere; link it with -Wl,-z,defs to see which"
-                   : "is no fatbin, no cubin and no PTX, or is damaged";
+        what =
+            soft
+                ? "cannot be opened by dlopen(): it is damaged, for another processor, or calls functions that are nowhere; link it with -Wl,-z,defs to see which"
+                : "is no fatbin, no cubin and no PTX, or is damaged";
         break;
     default: break;
     }
@@ -347,8 +340,7 @@ static culv_result try_images(culv_device *device, const unsigned char *section,
     (void)culvi_attempt_end(NULL, CULV_OK);
     return culvi_fail(
         &device->voice, path, CULV_ERROR_INVALID, CULV_REASON_KERNEL,
-        "none of the %zu fatbinaries in '%s' has a kernel '%s'; a kernel's name in C++ "
-        "is the mangled one, which cuFuncGetName tells",
+        "none of the %zu fatbinaries in '%s' has a kernel '%s'; a kernel's name in C++ is the mangled one, which cuFuncGetName tells",
         count, path, kernel);
 }
 
@@ -366,10 +358,10 @@ culv_result culvi_kernels_load_program(culv_device *device, const char *path, co
     if (section != NULL)
         result = try_images(device, section, size, path, kernel, out);
     else
-        result = culvi_fail(&device->voice, path, CULV_ERROR_INVALID, CULV_REASON_MODULE,
-                            "'%s' is no 64-bit ELF file with a section %s, into which nvcc puts a "
-                            "program's kernels",
-                            path, section_name);
+        result = culvi_fail(
+            &device->voice, path, CULV_ERROR_INVALID, CULV_REASON_MODULE,
+            "'%s' is no 64-bit ELF file with a section %s, into which nvcc puts a program's kernels",
+            path, section_name);
     culvi_free(file);
     return result;
 }

@@ -213,8 +213,8 @@ static culv_result import_checked(culv_device *device, const culvi_words *words,
         else
             snprintf(what, sizeof what, "the %s", words->memory);
         return culvi_fail(&device->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
-                          "%s.%s is %" PRIu64 " bytes, but at most %" PRIu64 " are behind %s; "
-                          "pass the whole allocation's size (%s)",
+                          "%s.%s is %" PRIu64 " bytes, but at most %" PRIu64
+                          " are behind %s; pass the whole allocation's size (%s)",
                           words->memory_desc, words->memory_size, d->size, import->facts.size_limit,
                           what, words->size);
     }

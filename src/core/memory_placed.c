@@ -66,9 +66,8 @@ culv_result culvi_memory_place(culv_memory *memory)
     return culvi_fail_cuda(
         device, memory->label, r, call,
         r == CUDA_ERROR_INVALID_VALUE ? CULV_REASON_SIZE : CULV_REASON_DRIVER_REFUSED,
-        "the other GPU's memory of %" PRIu64 " bytes could not be mapped for '%s' (as %zu bytes); "
-        "pass the allocation's own size (%s), or give the buffer memory that is dedicated to it "
-        "(%s)",
+        "the other GPU's memory of %" PRIu64
+        " bytes could not be mapped for '%s' (as %zu bytes); pass the allocation's own size (%s), or give the buffer memory that is dedicated to it (%s)",
         memory->size, device->caps.name, span(memory), memory->words->size,
         memory->words->dedicated);
 }

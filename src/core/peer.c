@@ -195,10 +195,10 @@ void culvi_peer_enable(culv_device *device, culvi_peer *peer)
     culvi_leave(device, &scope);
     peer->enabled = r == CUDA_SUCCESS || r == CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED;
     if (!peer->enabled)
-        culvi_log(&device->voice, CULV_LOG_INFO,
-                  "copies between '%s' and '%s' go through the host: cuCtxEnablePeerAccess "
-                  "answered %d",
-                  device->caps.name, peer->device->caps.name, (int)r);
+        culvi_log(
+            &device->voice, CULV_LOG_INFO,
+            "copies between '%s' and '%s' go through the host: cuCtxEnablePeerAccess answered %d",
+            device->caps.name, peer->device->caps.name, (int)r);
 }
 
 culv_result culvi_peer_verify(culv_device *device, culvi_peer *peer, const char *label)
@@ -215,9 +215,8 @@ culv_result culvi_peer_verify(culv_device *device, culvi_peer *peer, const char 
     }
     snprintf(
         peer->why, sizeof peer->why,
-        "copies between '%s' and '%s' arrive wrong without an error (%" PRIu32 " of %d words): an "
-        "IOMMU or a virtual machine stands between the GPUs (culvert-info reports it). Use HOST, "
-        "or turn the IOMMU off",
+        "copies between '%s' and '%s' arrive wrong without an error (%" PRIu32
+        " of %d words): an IOMMU or a virtual machine stands between the GPUs (culvert-info reports it). Use HOST, or turn the IOMMU off",
         device->caps.name, peer->device->caps.name, wrong,
         2 * (int)(PROBE_BYTES / sizeof(uint32_t)));
     return refuse(device, peer, label);
@@ -267,10 +266,10 @@ culv_result culvi_reach_ask(const culv_device *device, const culv_uuid *uuid, co
                         (&can, (CUdevice)device->ordinal, (CUdevice)*owner));
     }
     if (r != CUDA_SUCCESS)
-        return culvi_fail_cuda(device, label, r, call, CULV_REASON_DRIVER_REFUSED,
-                               "the driver could not be asked whether '%s' reaches memory of the "
-                               "other GPU",
-                               device->caps.name);
+        return culvi_fail_cuda(
+            device, label, r, call, CULV_REASON_DRIVER_REFUSED,
+            "the driver could not be asked whether '%s' reaches memory of the other GPU",
+            device->caps.name);
     *reaches = can != 0;
     return CULV_OK;
 }

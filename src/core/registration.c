@@ -76,11 +76,11 @@ static culv_result show(culv_registration *r)
             return culvi_fail_cuda(device, label_of(r), code, "cuGraphicsResourceGetMappedPointer",
                                    CULV_REASON_DRIVER_REFUSED, "the mapped buffer has no pointer");
         if (size != r->size)
-            return culvi_fail(voice_of(r), label_of(r), CULV_ERROR_INVALID, CULV_REASON_SIZE,
-                              "the buffer had %" PRIu64 " bytes when it was registered and has %zu "
-                              "now; culv_registration_destroy() it, and register it again after "
-                              "each change of its size",
-                              r->size, size);
+            return culvi_fail(
+                voice_of(r), label_of(r), CULV_ERROR_INVALID, CULV_REASON_SIZE,
+                "the buffer had %" PRIu64
+                " bytes when it was registered and has %zu now; culv_registration_destroy() it, and register it again after each change of its size",
+                r->size, size);
         r->buffer.pointer = pointer;
         return CULV_OK;
     }
@@ -268,8 +268,7 @@ static culv_result fail_apart(const batch *b, uint32_t i)
     if (r->registrar != first->registrar)
         return culvi_fail(voice_of(first), label_of(r), CULV_ERROR_INVALID, CULV_REASON_VALUE,
                           "%s(): entry %" PRIu32
-                          " is %s's and entry 0 is %s's; make a call for each "
-                          "API",
+                          " is %s's and entry 0 is %s's; make a call for each API",
                           b->call, i, r->registrar->words->name, first->registrar->words->name);
     if (r->attachment != first->attachment)
         return culvi_fail(voice_of(first), label_of(r), CULV_ERROR_INVALID, CULV_REASON_VALUE,
@@ -342,11 +341,10 @@ static culv_result check_stream(const batch *b)
     culvi_capture capture = CULVI_NOT_CAPTURED;
     CUresult code = culvi_stream_capture(b->device, b->stream, &capture);
     if (code == CUDA_SUCCESS && capture != CULVI_NOT_CAPTURED)
-        return culvi_fail(voice_of(first), label_of(first), CULV_ERROR_INVALID, CULV_REASON_CAPTURE,
-                          "%s(): the stream %p %s being captured, and a graph can hold no map; map "
-                          "before the capture",
-                          b->call, (void *)b->stream,
-                          capture == CULVI_CAPTURED ? "is" : "waits for one that is");
+        return culvi_fail(
+            voice_of(first), label_of(first), CULV_ERROR_INVALID, CULV_REASON_CAPTURE,
+            "%s(): the stream %p %s being captured, and a graph can hold no map; map before the capture",
+            b->call, (void *)b->stream, capture == CULVI_CAPTURED ? "is" : "waits for one that is");
     return CULV_OK;
 }
 
@@ -371,9 +369,7 @@ static culv_result map_all(const batch *b, bool *done)
             device, label_of(b->list[0]), code, "cuGraphicsMapResources",
             CULV_REASON_DRIVER_REFUSED,
             "%" PRIu32
-            " resources could not be mapped; was one of them deleted or resized since it "
-            "was registered, does the program have it mapped itself, or is it mapped through "
-            "another registration?",
+            " resources could not be mapped; was one of them deleted or resized since it was registered, does the program have it mapped itself, or is it mapped through another registration?",
             b->count);
     uint32_t shown = 0;
     for (; result == CULV_OK && shown < b->count; shown++) {
@@ -410,9 +406,7 @@ static culv_result unmap_all(const batch *b, bool *done)
     if (code == CUDA_SUCCESS) return CULV_OK;
     return culvi_fail_cuda(
         device, label, code, "cuGraphicsUnmapResources", CULV_REASON_DRIVER_REFUSED,
-        "the resources are unmapped, but what CUDA wrote is lost: one of them "
-        "was deleted or resized while it was mapped, or CUDA wrote into one whose access is "
-        "READ_ONLY");
+        "the resources are unmapped, but what CUDA wrote is lost: one of them was deleted or resized while it was mapped, or CUDA wrote into one whose access is READ_ONLY");
 }
 
 /* Views wait and go in calls that would end captures of other threads. */

@@ -200,8 +200,7 @@ static culv_result refuse_failed(const culv_semaphore *semaphore, int code)
     return culvi_fail_native(
         &semaphore->device->voice, semaphore->label, CULV_ERROR_ASYNC, CULV_REASON_EARLIER_FAILURE,
         words->api, code, wait ? words->wait_call : words->signal_call,
-        "an earlier %s (HOST sharing) failed in its host function: %s answered %d; the work that "
-        "it should have ordered may have run out of order",
+        "an earlier %s (HOST sharing) failed in its host function: %s answered %d; the work that it should have ordered may have run out of order",
         wait ? "wait" : "signal", wait ? words->wait_call : words->signal_call, code);
 }
 
@@ -302,9 +301,7 @@ static culv_result check_capture(const culv_semaphore *semaphore, CUstream strea
     if (capture == CULVI_NOT_CAPTURED) return CULV_OK;
     return culvi_fail(
         &device->voice, semaphore->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_CAPTURE,
-        "the stream %p is being captured, or waits for one that is, but the semaphore's sharing "
-        "is %s, and a graph cannot repeat its signals and waits; signal and wait before and after "
-        "the graph's launch",
+        "the stream %p is being captured, or waits for one that is, but the semaphore's sharing is %s, and a graph cannot repeat its signals and waits; signal and wait before and after the graph's launch",
         (void *)stream, culv_sharing_name(semaphore->relay->path));
 }
 
@@ -430,9 +427,9 @@ static bool release_host(culv_device *device, culvi_relay *relay, bool last_try)
     }
     if (first) relay->host.release(relay->host.context);
     if (!over)
-        culvi_log(&device->voice, CULV_LOG_WARNING,
-                  "a host function of a semaphore (HOST sharing) has not run yet, and the driver "
-                  "refuses to wait for it; Culvert keeps what it uses");
+        culvi_log(
+            &device->voice, CULV_LOG_WARNING,
+            "a host function of a semaphore (HOST sharing) has not run yet, and the driver refuses to wait for it; Culvert keeps what it uses");
     return over;
 }
 

@@ -48,10 +48,10 @@ static culv_result check_desc(const culv_device *device, culvi_import *import,
     const culvi_voice *voice = &device->voice;
     CULVI_TRY(culvi_semaphore_check_type(voice, desc->label, "culv_semaphore_desc", desc->type));
     if (desc->type == CULV_SEMAPHORE_TIMELINE && (desc->untracked || desc->signal_pending))
-        return culvi_fail(voice, desc->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "culv_semaphore_desc.%s is for binary semaphores; a timeline's values "
-                          "are always checked",
-                          desc->untracked ? "untracked" : "signal_pending");
+        return culvi_fail(
+            voice, desc->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+            "culv_semaphore_desc.%s is for binary semaphores; a timeline's values are always checked",
+            desc->untracked ? "untracked" : "signal_pending");
     if (desc->type == CULV_SEMAPHORE_BINARY && desc->value != 0)
         return culvi_fail(
             voice, desc->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
@@ -276,9 +276,7 @@ culv_result culv_semaphore_mark_signaled(culv_semaphore *semaphore)
         return CULV_OK;
     return culvi_fail(
         &semaphore->device->voice, semaphore->label, CULV_ERROR_INVALID, CULV_REASON_DOUBLE_SIGNAL,
-        "the other API signaled a binary semaphore that %s had signaled already, and no wait for "
-        "it was reported since; was a culv_semaphore_mark_waited() left out? If not, the "
-        "semaphore's state is undefined now",
+        "the other API signaled a binary semaphore that %s had signaled already, and no wait for it was reported since; was a culv_semaphore_mark_waited() left out? If not, the semaphore's state is undefined now",
         state == CULVI_SIGNALED_BY_CUDA ? "CUDA" : "it");
 }
 
@@ -291,6 +289,5 @@ culv_result culv_semaphore_mark_waited(culv_semaphore *semaphore)
     return culvi_fail(
         &semaphore->device->voice, semaphore->label, CULV_ERROR_INVALID,
         CULV_REASON_WAIT_BEFORE_SIGNAL,
-        "the other API waits for a binary semaphore that nobody has signaled since its last wait; "
-        "submit the signal first, or that wait may never end");
+        "the other API waits for a binary semaphore that nobody has signaled since its last wait; submit the signal first, or that wait may never end");
 }

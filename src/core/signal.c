@@ -24,9 +24,9 @@ static culv_result check_counter(const culv_semaphore *semaphore, uint64_t value
     return culvi_fail(
         &semaphore->device->voice, semaphore->label, CULV_ERROR_INVALID,
         CULV_REASON_TIMELINE_BACKWARDS,
-        "value %" PRIu64 " does not exceed %" PRIu64 ", at which the %s is already (%s); "
-        "the driver would set it back without an error: signal %" PRIu64 " or more, "
-        "and report what the other API signals by culv_semaphore_mark_value()",
+        "value %" PRIu64 " does not exceed %" PRIu64
+        ", at which the %s is already (%s); the driver would set it back without an error: signal %" PRIu64
+        " or more, and report what the other API signals by culv_semaphore_mark_value()",
         value, now, semaphore->words->semaphore, semaphore->words->read_call, now + 1);
 }
 
@@ -35,25 +35,27 @@ culv_result culvi_semaphore_check_rise(const culv_semaphore *semaphore, uint64_t
     uint64_t last = culvi_semaphore_last(semaphore);
     /* ID3D12Fence::GetCompletedValue: of a removed device. */
     if (value == UINT64_MAX && semaphore->words->api == CULV_NATIVE_D3D)
-        return culvi_fail(&semaphore->device->voice, semaphore->label, CULV_ERROR_INVALID,
-                          CULV_REASON_VALUE,
-                          "value %" PRIu64 " (UINT64_MAX) is what a fence of a removed device has; "
-                          "signal a smaller one",
-                          value);
+        return culvi_fail(
+            &semaphore->device->voice, semaphore->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+            "value %" PRIu64
+            " (UINT64_MAX) is what a fence of a removed device has; signal a smaller one",
+            value);
     if (value > last)
         return semaphore->present.read != NULL ? check_counter(semaphore, value) : CULV_OK;
     if (last == UINT64_MAX)
-        return culvi_fail(&semaphore->device->voice, semaphore->label, CULV_ERROR_INVALID,
-                          CULV_REASON_TIMELINE_BACKWARDS,
-                          "value %" PRIu64 " does not exceed %" PRIu64 " (UINT64_MAX), which was "
-                          "signaled or promised before; no value is left, make a new timeline",
-                          value, last);
-    return culvi_fail(&semaphore->device->voice, semaphore->label, CULV_ERROR_INVALID,
-                      CULV_REASON_TIMELINE_BACKWARDS,
-                      "value %" PRIu64 " does not exceed %" PRIu64 ", which was signaled or "
-                      "promised before; a timeline only grows, and the driver would set it back "
-                      "without an error: signal %" PRIu64 " or more",
-                      value, last, last + 1);
+        return culvi_fail(
+            &semaphore->device->voice, semaphore->label, CULV_ERROR_INVALID,
+            CULV_REASON_TIMELINE_BACKWARDS,
+            "value %" PRIu64 " does not exceed %" PRIu64
+            " (UINT64_MAX), which was signaled or promised before; no value is left, make a new timeline",
+            value, last);
+    return culvi_fail(
+        &semaphore->device->voice, semaphore->label, CULV_ERROR_INVALID,
+        CULV_REASON_TIMELINE_BACKWARDS,
+        "value %" PRIu64 " does not exceed %" PRIu64
+        ", which was signaled or promised before; a timeline only grows, and the driver would set it back without an error: signal %" PRIu64
+        " or more",
+        value, last, last + 1);
 }
 
 static culv_result refuse_state(const culv_semaphore *semaphore, direction way, uint32_t state)
@@ -62,19 +64,15 @@ static culv_result refuse_state(const culv_semaphore *semaphore, direction way, 
     if (way == SIGNAL)
         return culvi_fail(
             voice, semaphore->label, CULV_ERROR_INVALID, CULV_REASON_DOUBLE_SIGNAL,
-            "the binary semaphore is signaled already (by %s) and nobody has waited for it since; "
-            "submit the wait and report it with culv_semaphore_mark_waited(), or use one "
-            "semaphore for each direction",
+            "the binary semaphore is signaled already (by %s) and nobody has waited for it since; submit the wait and report it with culv_semaphore_mark_waited(), or use one semaphore for each direction",
             state == CULVI_SIGNALED_BY_CUDA ? "CUDA" : "the other API");
     if (state == CULVI_SIGNALED_BY_CUDA)
         return culvi_fail(
             voice, semaphore->label, CULV_ERROR_INVALID, CULV_REASON_SAME_SIDE,
-            "the binary semaphore was signaled by CUDA, so the other API must wait for it; "
-            "between CUDA streams use an event");
+            "the binary semaphore was signaled by CUDA, so the other API must wait for it; between CUDA streams use an event");
     return culvi_fail(
         voice, semaphore->label, CULV_ERROR_INVALID, CULV_REASON_WAIT_BEFORE_SIGNAL,
-        "nobody has signaled the binary semaphore since its last wait; submit the other API's "
-        "signal first and report it with culv_semaphore_mark_signaled()");
+        "nobody has signaled the binary semaphore since its last wait; submit the other API's signal first and report it with culv_semaphore_mark_signaled()");
 }
 
 /* Holds one point against what is known, and marks a binary semaphore. */
@@ -331,8 +329,7 @@ culv_result culvi_semaphore_check_batch(const culv_semaphore_point *points, uint
                 &semaphore->device->voice, semaphore->label, CULV_ERROR_INVALID,
                 CULV_REASON_DEVICE_MISMATCH,
                 "%s: points[%" PRIu32
-                "] is of another culv_device ('%s', CUDA device %d) than points[0] ('%s', CUDA device %d); "
-                "make one call for each",
+                "] is of another culv_device ('%s', CUDA device %d) than points[0] ('%s', CUDA device %d); make one call for each",
                 call, i, semaphore->device->caps.name, (int)semaphore->device->ordinal,
                 points[0].semaphore->device->caps.name, (int)points[0].semaphore->device->ordinal);
         for (uint32_t k = 0; k < i; k++)
@@ -460,10 +457,10 @@ culv_result culvi_semaphore_unblock(culv_semaphore *semaphore, uint64_t value)
     if (relay != NULL && relay->path == CULV_SHARING_PEER)
         return culvi_semaphore_unblock(relay->peer, value);
     if (relay != NULL)
-        return culvi_fail(&semaphore->device->voice, semaphore->label, CULV_ERROR_UNSUPPORTED,
-                          CULV_REASON_NO_FORCE,
-                          "CUDA cannot signal the semaphore in place of another side: it goes "
-                          "through the host");
+        return culvi_fail(
+            &semaphore->device->voice, semaphore->label, CULV_ERROR_UNSUPPORTED,
+            CULV_REASON_NO_FORCE,
+            "CUDA cannot signal the semaphore in place of another side: it goes through the host");
     uint64_t before = atomic_load_explicit(reached(semaphore), memory_order_relaxed);
     do {
         if (before >= value) return CULV_OK;
@@ -498,10 +495,10 @@ static void unblock(culvi_wait_note *note, void *context)
     if (note->counter != NULL && note->counter(note->context, &counter) && counter >= value) return;
     char number[32] = "";
     if (note->timeline) snprintf(number, sizeof number, " with %" PRIu64, value);
-    culvi_log(&semaphore->device->voice, CULV_LOG_WARNING,
-              "CUDA signals %s%s in place of a device that is lost, because a stream was told to "
-              "wait for that",
-              culvi_named("semaphore", semaphore->label).text, number);
+    culvi_log(
+        &semaphore->device->voice, CULV_LOG_WARNING,
+        "CUDA signals %s%s in place of a device that is lost, because a stream was told to wait for that",
+        culvi_named("semaphore", semaphore->label).text, number);
     (void)culvi_semaphore_unblock(semaphore, value);
 }
 

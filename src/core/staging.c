@@ -46,9 +46,7 @@ culv_result culvi_staging_register(culv_device *device, culvi_staging *staging, 
     else if (r != CUDA_SUCCESS)
         culvi_log(
             &device->voice, CULV_LOG_WARNING,
-            "'%s': CUDA does not pin the graphics API's memory (error %d): copies take a detour "
-            "inside the driver and block the calling thread; with host pages they would not (in "
-            "Vulkan enable VK_EXT_external_memory_host)",
+            "'%s': CUDA does not pin the graphics API's memory (error %d): copies take a detour inside the driver and block the calling thread; with host pages they would not (in Vulkan enable VK_EXT_external_memory_host)",
             label != NULL ? label : "", (int)r);
     culvi_leave(device, &scope);
     if (result != CULV_OK) return result;
@@ -270,8 +268,8 @@ static culv_result check_field(const culv_image *image, culv_image_field *f, con
     if (f->slice_pitch == 0) f->slice_pitch = f->row_pitch * part->rows;
     if (f->slice_pitch % f->row_pitch != 0 || f->slice_pitch / f->row_pitch < part->rows)
         return culvi_fail(voice, image->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "culv_image_field.slice_pitch is %" PRIu64 "; it is a multiple of "
-                          "row_pitch (%" PRIu64 ") and covers the %" PRIu32
+                          "culv_image_field.slice_pitch is %" PRIu64
+                          "; it is a multiple of row_pitch (%" PRIu64 ") and covers the %" PRIu32
                           " rows of a slice or layer",
                           f->slice_pitch, f->row_pitch, part->rows);
     /* With a srcHeight of more than 1, the layers behind the first one of a 1D array came out wrong
@@ -359,7 +357,7 @@ culv_result culv_image_write(culv_image *image, const culv_image_field *field, C
     if (r == CUDA_SUCCESS) return CULV_OK;
     CULVI_TRY(culvi_cuda_sticky(r) ? CULV_OK : culvi_recheck_stream(c.device, c.label, stream));
     return culvi_fail_cuda(c.device, c.label, r, c.call, CULV_REASON_DRIVER_REFUSED,
-                           "%" PRIu32 " x %" PRIu32 " texels at %#llx could not be copied into the "
-                           "image",
+                           "%" PRIu32 " x %" PRIu32
+                           " texels at %#llx could not be copied into the image",
                            part.width, part.height, (unsigned long long)f.pointer);
 }

@@ -174,16 +174,14 @@ culv_result culvi_image_make_linear(culv_memory *memory, const culvi_format *row
 culv_result culvi_image_check_arrays(const culv_image *image)
 {
     if (atomic_load_explicit(&image->away, memory_order_relaxed))
-        return culvi_fail(&image->memory->device->voice, image->label, CULV_ERROR_INVALID,
-                          CULV_REASON_NOT_MAPPED,
-                          "the registered image is not mapped, so it has no arrays, surfaces or "
-                          "textures; those of an earlier map are gone: map it, then ask anew");
+        return culvi_fail(
+            &image->memory->device->voice, image->label, CULV_ERROR_INVALID, CULV_REASON_NOT_MAPPED,
+            "the registered image is not mapped, so it has no arrays, surfaces or textures; those of an earlier map are gone: map it, then ask anew");
     if (image->staging == NULL || !image->staging->linear) return CULV_OK;
-    return culvi_fail(&image->memory->device->voice, image->label, CULV_ERROR_UNSUPPORTED,
-                      CULV_REASON_FORMAT,
-                      "no CUDA array has the format %s, so the image (HOST sharing) has no array; "
-                      "its texels are in linear memory: call culv_image_get_layout()",
-                      image->row->name);
+    return culvi_fail(
+        &image->memory->device->voice, image->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT,
+        "no CUDA array has the format %s, so the image (HOST sharing) has no array; its texels are in linear memory: call culv_image_get_layout()",
+        image->row->name);
 }
 
 culv_result culv_image_get_layout(const culv_image *image, uint32_t level, uint32_t plane,

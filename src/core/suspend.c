@@ -22,13 +22,13 @@ static culv_result check_source(const culv_device *device, const culvi_source *s
                                 const char *label, const char *kind, bool imports_live)
 {
     if (source->handle == NULL)
-        return refuse(device, label, CULV_REASON_NOT_EXPORTABLE, kind,
-                      "was imported by a handle, or is not Vulkan's, or its attachment is gone, so "
-                      "that Culvert cannot ask for its handle again; " DESTROY);
+        return refuse(
+            device, label, CULV_REASON_NOT_EXPORTABLE, kind,
+            "was imported by a handle, or is not Vulkan's, or its attachment is gone, so that Culvert cannot ask for its handle again; " DESTROY);
     if (!source->callers || imports_live) return CULV_OK;
-    return refuse(device, label, CULV_REASON_OPT_IN, kind,
-                  "is an import of your own Vulkan object, which may be gone; if it stays until "
-                  "the resume, set culv_suspend_desc.imports_live");
+    return refuse(
+        device, label, CULV_REASON_OPT_IN, kind,
+        "is an import of your own Vulkan object, which may be gone; if it stays until the resume, set culv_suspend_desc.imports_live");
 }
 
 static culv_result check_memory(const culv_memory *memory, bool imports_live)
@@ -36,15 +36,14 @@ static culv_result check_memory(const culv_memory *memory, bool imports_live)
     const culv_device *device = memory->device;
     for (const culv_buffer *b = memory->first_buffer; b != NULL; b = b->next)
         if (b->is_tensor && b->deferred.release == NULL)
-            return refuse(device, b->label, CULV_REASON_MAPPED, "buffer",
-                          "has a tensor (culv_buffer_get_dlpack()) that somebody holds, and whose "
-                          "address may change; release the tensor before");
+            return refuse(
+                device, b->label, CULV_REASON_MAPPED, "buffer",
+                "has a tensor (culv_buffer_get_dlpack()) that somebody holds, and whose address may change; release the tensor before");
     if (memory->holders == 0 || memory->host != NULL) return CULV_OK;
     if (memory->way == CULVI_MEMORY_OPENED)
-        return refuse(device, memory->label, CULV_REASON_NOT_EXPORTABLE,
-                      "memory of another process",
-                      "is not restored; destroy it before, and import it again after "
-                      "culv_device_resume()");
+        return refuse(
+            device, memory->label, CULV_REASON_NOT_EXPORTABLE, "memory of another process",
+            "is not restored; destroy it before, and import it again after culv_device_resume()");
     if (memory->way != CULVI_MEMORY_IMPORTED)
         return refuse(device, memory->label, CULV_REASON_DEVICE_MISMATCH, "memory",
                       "lies on another GPU; " DESTROY);
@@ -81,16 +80,15 @@ static culv_result check_counts(const culv_device *device)
     const culvi_tie *tie = device->ties;
     if (tie != NULL) return refuse(device, tie->label, CULV_REASON_MAPPED, tie->kind, tie->what);
     if (device->counts.registrations > 0)
-        return culvi_fail(&device->voice, NULL, CULV_ERROR_INVALID, CULV_REASON_MAPPED,
-                          "culv_device_suspend: %" PRIu64
-                          " objects of a graphics API are registered; unregister them before, and "
-                          "register them again after culv_device_resume(). Nothing was given up",
-                          device->counts.registrations);
+        return culvi_fail(
+            &device->voice, NULL, CULV_ERROR_INVALID, CULV_REASON_MAPPED,
+            "culv_device_suspend: %" PRIu64
+            " objects of a graphics API are registered; unregister them before, and register them again after culv_device_resume(). Nothing was given up",
+            device->counts.registrations);
     if (device->peers == NULL) return CULV_OK;
-    return culvi_fail(&device->voice, NULL, CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,
-                      "culv_device_suspend: objects are copied through another GPU (fallback "
-                      "PEER), which has imports of its own; destroy what is shared with it, and "
-                      "detach it. Nothing was given up");
+    return culvi_fail(
+        &device->voice, NULL, CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,
+        "culv_device_suspend: objects are copied through another GPU (fallback PEER), which has imports of its own; destroy what is shared with it, and detach it. Nothing was given up");
 }
 
 static culv_result check(culv_device *device, bool imports_live)
@@ -117,10 +115,9 @@ static culv_result check_capture(culv_device *device)
         return culvi_fail_cuda(device, NULL, r, "cuStreamIsCapturing", CULV_REASON_DRIVER_REFUSED,
                                "culv_device_suspend could not ask for captures");
     if (capture == CULVI_NOT_CAPTURED) return CULV_OK;
-    return culvi_fail(&device->voice, NULL, CULV_ERROR_INVALID, CULV_REASON_CAPTURE,
-                      "culv_device_suspend: a stream of the context is being captured, and its "
-                      "graph would have handles that are given up; end the capture before. Nothing "
-                      "was given up");
+    return culvi_fail(
+        &device->voice, NULL, CULV_ERROR_INVALID, CULV_REASON_CAPTURE,
+        "culv_device_suspend: a stream of the context is being captured, and its graph would have handles that are given up; end the capture before. Nothing was given up");
 }
 
 /* As cuda/retire.c does, which has no error to tell: cuMemFree waits, and breaks no capture. */
@@ -141,9 +138,9 @@ static culv_result wait_for_work(culv_device *device)
     }
     culvi_leave(device, &scope);
     if (r == CUDA_SUCCESS) return CULV_OK;
-    return culvi_fail_cuda(device, NULL, r, call, CULV_REASON_DRIVER_REFUSED,
-                           "culv_device_suspend could not wait for the context's work. Nothing "
-                           "was given up");
+    return culvi_fail_cuda(
+        device, NULL, r, call, CULV_REASON_DRIVER_REFUSED,
+        "culv_device_suspend could not wait for the context's work. Nothing was given up");
 }
 
 /* All work of the context, and what was destroyed and waits for it. */
@@ -206,9 +203,9 @@ culv_result culv_device_suspend(culv_device *device, const culv_suspend_desc *de
         return culvi_fail(voice, NULL, CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE,
                           "culv_device_suspend: CUDA has checkpoints on Linux alone (cuda.h)");
     if (device->suspended)
-        return culvi_fail(voice, NULL, CULV_ERROR_INVALID, CULV_REASON_NOT_READY,
-                          "culv_device_suspend: the device is suspended already; call "
-                          "culv_device_resume()");
+        return culvi_fail(
+            voice, NULL, CULV_ERROR_INVALID, CULV_REASON_NOT_READY,
+            "culv_device_suspend: the device is suspended already; call culv_device_resume()");
     culv_result result = check(device, d.imports_live != 0);
     if (result == CULV_OK) result = check_capture(device);
     if (result == CULV_OK) result = finish_work(device);

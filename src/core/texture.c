@@ -96,14 +96,11 @@ static culv_result check_ranges(const culv_image *image, const culvi_format *row
     if (image->desc.type == CULV_IMAGE_CUBE && d->layer_count != layers)
         return refuse(
             image, CULV_ERROR_UNSUPPORTED, CULV_REASON_LEVEL,
-            "a texture of cubes reads all layers, since cuda.h does not say whether a range "
-            "counts cubes or faces; the kernel chooses the cube (texCubemapLayered())");
+            "a texture of cubes reads all layers, since cuda.h does not say whether a range counts cubes or faces; the kernel chooses the cube (texCubemapLayered())");
     if (d->unnormalized_coordinates && d->level_count == 1 && has_layers_of_levels(image))
         return refuse(
             image, CULV_ERROR_UNSUPPORTED, CULV_REASON_LEVEL,
-            "unnormalized_coordinates need a level's own array (cuda.h), and NVIDIA's driver "
-            "reads texels of other levels in the layers of that array (measured on an H200): "
-            "divide the coordinates by the level's extent, or give the image one level");
+            "unnormalized_coordinates need a level's own array (cuda.h), and NVIDIA's driver reads texels of other levels in the layers of that array (measured on an H200): divide the coordinates by the level's extent, or give the image one level");
     if (!needs_view(image, d)) return CULV_OK;
     if (row->kind == CULV_TEXEL_KIND_BLOCKS)
         return refuse(
@@ -116,9 +113,7 @@ static culv_result check_ranges(const culv_image *image, const culvi_format *row
     if (view_format(image) == CU_RES_VIEW_FORMAT_NONE)
         return refuse(
             image, CULV_ERROR_UNSUPPORTED, CULV_REASON_LEVEL,
-            "CUDA needs a CUresourceViewFormat to view part of an array, and has none for its "
-            "normalized array formats: map the image as CULV_TEXELS_STORED, or read one level, or "
-            "levels from 0 on, with all layers");
+            "CUDA needs a CUresourceViewFormat to view part of an array, and has none for its normalized array formats: map the image as CULV_TEXELS_STORED, or read one level, or levels from 0 on, with all layers");
     return CULV_OK;
 }
 
@@ -151,8 +146,7 @@ static const char *broken_rule(const culv_image *image, const culvi_format *row,
         return "filter or mip_filter is not a culv_texture_filter";
     if ((uint32_t)d->read > CULV_TEXTURE_READ_STORED) return "read is not a culv_texture_read";
     if (d->read == CULV_TEXTURE_READ_STORED && image->desc.texels == CULV_TEXELS_NORMALIZED)
-        return "read is STORED, but the image was mapped as NORMALIZED, which reads only floats; "
-               "map it as STORED";
+        return "read is STORED, but the image was mapped as NORMALIZED, which reads only floats; map it as STORED";
     if (!floats &&
         (d->filter == CULV_TEXTURE_FILTER_LINEAR || d->mip_filter == CULV_TEXTURE_FILTER_LINEAR))
         return "linear filters need a read that returns floats; this one returns integers";
@@ -161,8 +155,7 @@ static const char *broken_rule(const culv_image *image, const culvi_format *row,
          d->border_color[3] != 0))
         return "border_color is not 0, which needs a read that returns floats; this one returns integers";
     if (d->unnormalized_coordinates && (!clamps || d->level_count > 1))
-        return "unnormalized_coordinates allow only the address CLAMP and one level (level_count "
-               "1)";
+        return "unnormalized_coordinates allow only the address CLAMP and one level (level_count 1)";
     if (d->unnormalized_coordinates && image->desc.type == CULV_IMAGE_CUBE)
         return "a cube has no unnormalized_coordinates";
     if (d->max_anisotropy > 16) return "max_anisotropy is at most 16";

@@ -85,10 +85,10 @@ bool culvi_lost(culv_device *device)
 
 culv_result culvi_fail_suspended(const culv_device *device, const char *object)
 {
-    return culvi_fail(&device->voice, object, CULV_ERROR_INVALID, CULV_REASON_NOT_READY,
-                      "'%s' is suspended, and what it imported is given up: call "
-                      "culv_device_resume() first, after the restore of the checkpoint",
-                      device->caps.name);
+    return culvi_fail(
+        &device->voice, object, CULV_ERROR_INVALID, CULV_REASON_NOT_READY,
+        "'%s' is suspended, and what it imported is given up: call culv_device_resume() first, after the restore of the checkpoint",
+        device->caps.name);
 }
 
 culv_result culvi_enter(culv_device *device, culvi_scope *scope, const char *object)
@@ -179,11 +179,7 @@ culv_result culvi_fail_cuda(const culv_device *device, const char *object, CUres
         return culvi_fail_native(
             &device->voice, object, CULV_ERROR_ASYNC, CULV_REASON_EARLIER_FAILURE, CULV_NATIVE_CUDA,
             code, call,
-            "an earlier asynchronous failure surfaced in %s of '%s', which is not its cause: %s (%d, %s). "
-            "A kernel launched before has faulted; "
-            "the context is lost for the whole process. Destroy what is in it, then reset the "
-            "device (cuDevicePrimaryCtxReset, which takes what other libraries have there, too) or "
-            "start a new process: opening it again without a reset fails in the same way. (%s)",
+            "an earlier asynchronous failure surfaced in %s of '%s', which is not its cause: %s (%d, %s). A kernel launched before has faulted; the context is lost for the whole process. Destroy what is in it, then reset the device (cuDevicePrimaryCtxReset, which takes what other libraries have there, too) or start a new process: opening it again without a reset fails in the same way. (%s)",
             call, device->caps.name, name, (int)code, text, what);
     culv_result result = CULV_ERROR_DRIVER;
     if (code == CUDA_ERROR_OUT_OF_MEMORY) {
@@ -193,16 +189,13 @@ culv_result culvi_fail_cuda(const culv_device *device, const char *object, CUres
         return culvi_fail_native(
             &device->voice, object, CULV_ERROR_UNSUPPORTED, CULV_REASON_FORKED, CULV_NATIVE_CUDA,
             CUDA_ERROR_NOT_INITIALIZED, call,
-            "this process is a child of fork(), in which no CUDA driver works: call exec, or start "
-            "processes before the first CUDA call (Python: multiprocessing's \"spawn\"). "
-            "Everything of '%s' is the parent's, and works on there. (%s)",
+            "this process is a child of fork(), in which no CUDA driver works: call exec, or start processes before the first CUDA call (Python: multiprocessing's \"spawn\"). Everything of '%s' is the parent's, and works on there. (%s)",
             device->caps.name, what);
     } else if (is_lost(device)) {
         return culvi_fail_native(
             &device->voice, object, CULV_ERROR_ASYNC, CULV_REASON_DEVICE_LOST, CULV_NATIVE_CUDA,
             code, call,
-            "the CUDA context of '%s' was reset or destroyed, and everything that was made in it "
-            "is gone: destroy it and open the device again. (%s: %s answered %s, %d, %s)",
+            "the CUDA context of '%s' was reset or destroyed, and everything that was made in it is gone: destroy it and open the device again. (%s: %s answered %s, %d, %s)",
             device->caps.name, what, call, name, (int)code, text);
     } else if (culvi_cuda_gone(code)) {
         refused = CULV_REASON_DEVICE_LOST;
@@ -236,10 +229,10 @@ culv_result culvi_cig_refuse(const culv_device *device, const char *label, const
                              const char *instead)
 {
     if (!device->caps.cig_context) return CULV_OK;
-    return culvi_fail(&device->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_CIG,
-                      "%s: culv_device_desc.context is a CUDA-in-graphics (CIG) context, which has "
-                      "none of it; %s, or use a device with another context",
-                      what, instead);
+    return culvi_fail(
+        &device->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_CIG,
+        "%s: culv_device_desc.context is a CUDA-in-graphics (CIG) context, which has none of it; %s, or use a device with another context",
+        what, instead);
 }
 
 /* Streams: each must be of the device's context (R6) ------------------------------------------- */
@@ -327,16 +320,12 @@ static culv_result check_stream(culv_device *device, const char *object, CUstrea
     if (*green)
         return culvi_fail(
             &device->voice, object, CULV_ERROR_UNSUPPORTED, CULV_REASON_STREAM_DEVICE,
-            "the stream %p is one of a green context, which this call does not take; order it with "
-            "culv_stream_wait_stream() behind and before a stream that was made with "
-            "culv_device_context() current, and give that stream",
+            "the stream %p is one of a green context, which this call does not take; order it with culv_stream_wait_stream() behind and before a stream that was made with culv_device_context() current, and give that stream",
             (void *)stream);
     if (context != device->context)
         return culvi_fail(
             &device->voice, object, CULV_ERROR_INVALID, CULV_REASON_STREAM_DEVICE,
-            "the stream %p belongs to a context of CUDA device %d, but the object belongs to the "
-            "context culv_device_context() of device %d '%s', and the driver does not mix them; "
-            "use a stream made with that context current",
+            "the stream %p belongs to a context of CUDA device %d, but the object belongs to the context culv_device_context() of device %d '%s', and the driver does not mix them; use a stream made with that context current",
             (void *)stream, (int)actual, (int)device->ordinal, device->caps.name);
     return CULV_OK;
 }

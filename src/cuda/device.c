@@ -136,13 +136,11 @@ static void explain_luid(const culvi_probe *probe, bool linked, culvi_text *text
     if (linked)
         culvi_text_add(
             text,
-            ". "
-            "Linked GPUs share a LUID and have a CUDA device for each node: pass the bit of the node that the resources are on");
+            ". Linked GPUs share a LUID and have a CUDA device for each node: pass the bit of the node that the resources are on");
     else if (without > 0)
         culvi_text_add(
             text,
-            ". The driver reports no LUID for %u of them: it reports LUIDs only on Windows, and "
-            "not in TCC mode; open the device by UUID or ordinal",
+            ". The driver reports no LUID for %u of them: it reports LUIDs only on Windows, and not in TCC mode; open the device by UUID or ordinal",
             (unsigned)without);
 }
 
@@ -223,9 +221,9 @@ static culv_result take_context(culv_device *device, CUcontext theirs)
     const int64_t code = culvi_thread_state()->error.native_code;
     if (result != CULV_OK &&
         (code == CUDA_ERROR_INVALID_CONTEXT || code == CUDA_ERROR_CONTEXT_IS_DESTROYED))
-        return culvi_fail(&device->voice, NULL, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "culv_device_desc.context is no CUDA context, or was destroyed; pass one "
-                          "that outlives the device, or none for the primary one");
+        return culvi_fail(
+            &device->voice, NULL, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+            "culv_device_desc.context is no CUDA context, or was destroyed; pass one that outlives the device, or none for the primary one");
     if (result != CULV_OK) return result;
     CUdevice actual = -1;
     CUresult r = CULVI_CU(device, cuCtxGetDevice, (&actual));
@@ -236,8 +234,7 @@ static culv_result take_context(culv_device *device, CUcontext theirs)
     if (actual != device->ordinal)
         return culvi_fail(
             &device->voice, NULL, CULV_ERROR_INVALID, CULV_REASON_CONTEXT_DEVICE,
-            "culv_device_desc.context belongs to CUDA device %d, but the device asked for is %d '%s'; "
-            "pass a context of that device, or none for its primary one",
+            "culv_device_desc.context belongs to CUDA device %d, but the device asked for is %d '%s'; pass a context of that device, or none for its primary one",
             (int)actual, (int)device->ordinal, device->caps.name);
     return culvi_cig_note(device);
 }
@@ -331,13 +328,11 @@ culv_result culv_device_open_by_luid(const culv_luid *luid, uint32_t node_mask,
             "culv_device_open_by_luid: %s is 0; %s", node_mask == 0 ? "node_mask" : "luid",
             node_mask == 0
                 ? "it has the bit of one node, which is 1 for a GPU alone"
-                : "no adapter has that LUID; a graphics API that reports it has no LUID for its "
-                  "device (in Vulkan VkPhysicalDeviceIDProperties::deviceLUIDValid)");
+                : "no adapter has that LUID; a graphics API that reports it has no LUID for its device (in Vulkan VkPhysicalDeviceIDProperties::deviceLUIDValid)");
     if ((node_mask & (node_mask - 1)) != 0)
         return culvi_fail(
             NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_DEVICE_GROUP,
-            "culv_device_open_by_luid: node_mask is %#x, several nodes of linked GPUs; "
-            "CUDA has a device for each of them: pass one bit, and open a device for each node that is used",
+            "culv_device_open_by_luid: node_mask is %#x, several nodes of linked GPUs; CUDA has a device for each of them: pass one bit, and open a device for each node that is used",
             (unsigned)node_mask);
     return open_device(&(key){.luid = luid, .node_mask = node_mask, .ordinal = -1}, desc, out);
 }
@@ -489,8 +484,6 @@ culv_result culvi_check_exporter(const culv_device *device, const char *object,
         &device->voice, object, CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,
         "the %s was exported by the device with UUID %s. %s", what, text.data,
         known && ordinal < 0
-            ? "This process does not see that GPU: look at CUDA_VISIBLE_DEVICES, or give this "
-              "container that GPU"
-            : "Import it on the device that exported it (culv_device_open_by_uuid()). Another GPU "
-              "takes VMM memory (culv_ipc_from_vmm() and its like); docs/two-gpus.md has the rest");
+            ? "This process does not see that GPU: look at CUDA_VISIBLE_DEVICES, or give this container that GPU"
+            : "Import it on the device that exported it (culv_device_open_by_uuid()). Another GPU takes VMM memory (culv_ipc_from_vmm() and its like); docs/two-gpus.md has the rest");
 }

@@ -75,8 +75,7 @@ static void *open_library(culv_driver kind, culvi_text *text)
     if (module == NULL || culvi_module_symbol(module, "culvSoftTwin") == NULL) return module;
     culvi_text_add(
         text,
-        "%s is the software twin in this process, as culvert-soft-run and wine-run arrange it; "
-        "allow the twin by CULVERT_SOFT=1 and open the device with CULV_DRIVER_AUTO or CULV_DRIVER_SOFT",
+        "%s is the software twin in this process, as culvert-soft-run and wine-run arrange it; allow the twin by CULVERT_SOFT=1 and open the device with CULV_DRIVER_AUTO or CULV_DRIVER_SOFT",
         culvi_cuda_library);
     culvi_module_close(module);
     return NULL;

@@ -15,8 +15,7 @@ static culv_result refuse(culv_device *device, const char *label, const culvi_fo
     uint32_t since = culvi_array_format_version(format);
     return culvi_fail(
         &device->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT,
-        "%s is CUDA's array format %#x, which came with CUDA %u.%u, and the driver of '%s' (CUDA "
-        "%u.%u) cannot make such arrays: use another format, or a newer driver",
+        "%s is CUDA's array format %#x, which came with CUDA %u.%u, and the driver of '%s' (CUDA %u.%u) cannot make such arrays: use another format, or a newer driver",
         row->name, (unsigned)format, (unsigned)since / 1000, (unsigned)since % 1000 / 10,
         device->caps.name, (unsigned)device->caps.driver_version / 1000,
         (unsigned)device->caps.driver_version % 1000 / 10);
@@ -110,10 +109,10 @@ culv_result culv_check_format(culv_device *device, culv_format format, culv_texe
                           (unsigned)texels);
     const culvi_format *row = culvi_format_find((uint32_t)format);
     if (row == NULL)
-        return culvi_fail(&device->voice, NULL, CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT,
-                          "culv_check_format: format is %u, which is not a format of Vulkan 1.3; "
-                          "culvert/format_list.h lists them",
-                          (unsigned)format);
+        return culvi_fail(
+            &device->voice, NULL, CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT,
+            "culv_check_format: format is %u, which is not a format of Vulkan 1.3; culvert/format_list.h lists them",
+            (unsigned)format);
     return culvi_format_supported(device, row, texels, NULL);
 }
 

@@ -233,8 +233,7 @@ static culv_result refuse_capture(const culv_device *device, const char *functio
     culvi_stream_name(stream, name);
     return culvi_fail(
         &device->voice, NULL, CULV_ERROR_INVALID, CULV_REASON_CAPTURE,
-        "%s: %s, %s, %s, and the order that is asked for would end that capture; call it before "
-        "the capture, let both streams be of one capture, or order them by yourself",
+        "%s: %s, %s, %s, and the order that is asked for would end that capture; call it before the capture, let both streams be of one capture, or order them by yourself",
         function, name, is,
         capture == CULVI_CAPTURED ? "is being captured" : "waits for a stream that is");
 }

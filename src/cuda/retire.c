@@ -60,10 +60,11 @@ static CUresult record(culv_device *device, culvi_deferred *object, CUstream str
 static void warn_of_many(const culv_device *device)
 {
     if (device->counts.deferred % MANY == 0)
-        culvi_log(&device->voice, CULV_LOG_WARNING,
-                  "%" PRIu64 " objects that were given up behind a stream are not released yet; "
-                  "call culv_device_collect() now and then, where waiting does no harm",
-                  device->counts.deferred);
+        culvi_log(
+            &device->voice, CULV_LOG_WARNING,
+            "%" PRIu64
+            " objects that were given up behind a stream are not released yet; call culv_device_collect() now and then, where waiting does no harm",
+            device->counts.deferred);
 }
 
 /* Records when `last_use` will have got here. Where it cannot be recorded, the object is due at the
@@ -100,8 +101,7 @@ culv_result culvi_defer_after(culv_device *device, culvi_deferred *object, CUstr
     if (r == CUDA_SUCCESS && capture != CULVI_NOT_CAPTURED) {
         result = culvi_fail(
             &device->voice, label, CULV_ERROR_INVALID, CULV_REASON_CAPTURE,
-            "%s: the stream %p %s; "
-            "call this outside of the capture, with a stream that the work is submitted to",
+            "%s: the stream %p %s; call this outside of the capture, with a stream that the work is submitted to",
             call, (void *)last_use,
             capture == CULVI_CAPTURED
                 ? "is being captured, and does nothing until its graph runs"
@@ -526,10 +526,10 @@ void culvi_release_late(culv_device *device, culvi_late *object, const char *kin
         object->release(object);
         return;
     }
-    culvi_log(&device->voice, CULV_LOG_WARNING,
-              "%s: the driver does not wait for the work that may still use it; it is kept until a "
-              "later culv_device_collect()",
-              culvi_named(kind, label).text);
+    culvi_log(
+        &device->voice, CULV_LOG_WARNING,
+        "%s: the driver does not wait for the work that may still use it; it is kept until a later culv_device_collect()",
+        culvi_named(kind, label).text);
     culvi_late_push(device, object);
 }
 

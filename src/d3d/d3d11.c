@@ -109,10 +109,10 @@ static culv_result ask_memory(const culv_d3d_device *d3d, const culv_d3d_memory_
     ask->identity = culvi_d3d_identity(resource);
     ask->size = d->size != 0 ? d->size : found.size;
     if (ask->size != 0) return CULV_OK;
-    return culvi_fail(d3d->voice, d->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT,
-                      "no CUDA array has the texture's DXGI_FORMAT %u, so its size is unknown; "
-                      "copy the texels into a buffer",
-                      (unsigned)found.texture.format);
+    return culvi_fail(
+        d3d->voice, d->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT,
+        "no CUDA array has the texture's DXGI_FORMAT %u, so its size is unknown; copy the texels into a buffer",
+        (unsigned)found.texture.format);
 }
 
 /* Shared handles ------------------------------------------------------------------------------- */
@@ -137,18 +137,16 @@ static culv_result share_resource(const culv_d3d_device *d3d, const char *label,
     void *dxgi = NULL;
     HANDLE handle = NULL;
     if (!(found.misc & (D3D11_RESOURCE_MISC_SHARED | D3D11_RESOURCE_MISC_SHARED_KEYEDMUTEX)))
-        return culvi_fail(d3d->voice, label, CULV_ERROR_INVALID, CULV_REASON_NOT_EXPORTABLE,
-                          "the ID3D11Resource cannot be shared: it was created with neither "
-                          "D3D11_RESOURCE_MISC_SHARED nor "
-                          "D3D11_RESOURCE_MISC_SHARED_KEYEDMUTEX%s",
-                          found.is_buffer
-                              ? ""
-                              : "; an engine's texture that cannot be created anew gets a "
-                                "shared twin (culv_d3d_shadow_create())");
+        return culvi_fail(
+            d3d->voice, label, CULV_ERROR_INVALID, CULV_REASON_NOT_EXPORTABLE,
+            "the ID3D11Resource cannot be shared: it was created with neither D3D11_RESOURCE_MISC_SHARED nor D3D11_RESOURCE_MISC_SHARED_KEYEDMUTEX%s",
+            found.is_buffer
+                ? ""
+                : "; an engine's texture that cannot be created anew gets a shared twin (culv_d3d_shadow_create())");
     if (!nt && name != NULL)
-        return culvi_fail(d3d->voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "a KMT handle has no name; create the resource with "
-                          "D3D11_RESOURCE_MISC_SHARED_NTHANDLE besides");
+        return culvi_fail(
+            d3d->voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+            "a KMT handle has no name; create the resource with D3D11_RESOURCE_MISC_SHARED_NTHANDLE besides");
     HRESULT hr = ID3D11Resource_QueryInterface(
         resource, nt ? &iid_dxgi_resource1 : &culvi_iid_dxgi_resource, &dxgi);
     if (SUCCEEDED(hr)) {
@@ -175,9 +173,9 @@ static culv_result share(const culv_d3d_device *d3d, const char *label, void *ob
     if (found != NULL) return share_fence(d3d, label, found, name, out);
     found = culvi_d3d_query(object, &culvi_d3d11.resource_iid);
     if (found != NULL) return share_resource(d3d, label, found, name, out);
-    return culvi_fail(d3d->voice, label, CULV_ERROR_INVALID, CULV_REASON_HANDLE_KIND,
-                      "the object is no ID3D11Resource and no ID3D11Fence; Direct3D 11 shares "
-                      "nothing else");
+    return culvi_fail(
+        d3d->voice, label, CULV_ERROR_INVALID, CULV_REASON_HANDLE_KIND,
+        "the object is no ID3D11Resource and no ID3D11Fence; Direct3D 11 shares nothing else");
 }
 
 culv_result culv_d3d11_keyed_mutex_import(culv_d3d_device *d3d, ID3D11Resource *resource,
@@ -187,9 +185,9 @@ culv_result culv_d3d11_keyed_mutex_import(culv_d3d_device *d3d, ID3D11Resource *
     CULVI_REQUIRE_WITH2(d3d, d3d->voice, resource, out);
     CULVI_TRY(culvi_d3d_check_api(d3d, &culvi_d3d11, __func__));
     if (!(shape_of(resource).misc & D3D11_RESOURCE_MISC_SHARED_KEYEDMUTEX))
-        return culvi_fail(d3d->voice, label, CULV_ERROR_INVALID, CULV_REASON_NOT_EXPORTABLE,
-                          "the ID3D11Resource has no keyed mutex: it was created without "
-                          "D3D11_RESOURCE_MISC_SHARED_KEYEDMUTEX; use a fence");
+        return culvi_fail(
+            d3d->voice, label, CULV_ERROR_INVALID, CULV_REASON_NOT_EXPORTABLE,
+            "the ID3D11Resource has no keyed mutex: it was created without D3D11_RESOURCE_MISC_SHARED_KEYEDMUTEX; use a fence");
     CULVI_TRY(share(d3d, label, resource, NULL, &d.handle));
     d.handle.type = d.handle.type == CULV_HANDLE_D3D11_RESOURCE ? CULV_HANDLE_D3D11_KEYED_MUTEX
                                                                 : CULV_HANDLE_D3D11_KEYED_MUTEX_KMT;
@@ -250,16 +248,15 @@ static culv_result check_shared(const culvi_voice *voice, const char *label, con
                                 const D3D11_TEXTURE2D_DESC *desc)
 {
     if (desc->MipLevels != 1)
-        return culvi_fail(voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE,
-                          "%s.texture_desc->MipLevels is %u%s; Direct3D 11 shares textures of one "
-                          "level alone",
-                          name, (unsigned)desc->MipLevels,
-                          desc->MipLevels == 0 ? " (all levels)" : "");
+        return culvi_fail(
+            voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE,
+            "%s.texture_desc->MipLevels is %u%s; Direct3D 11 shares textures of one level alone",
+            name, (unsigned)desc->MipLevels, desc->MipLevels == 0 ? " (all levels)" : "");
     if (desc->Usage != D3D11_USAGE_DEFAULT || desc->CPUAccessFlags != 0)
-        return culvi_fail(voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE,
-                          "%s.texture_desc->Usage is %d and CPUAccessFlags %#x; a shared texture "
-                          "is of D3D11_USAGE_DEFAULT, without access of the CPU's",
-                          name, (int)desc->Usage, (unsigned)desc->CPUAccessFlags);
+        return culvi_fail(
+            voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE,
+            "%s.texture_desc->Usage is %d and CPUAccessFlags %#x; a shared texture is of D3D11_USAGE_DEFAULT, without access of the CPU's",
+            name, (int)desc->Usage, (unsigned)desc->CPUAccessFlags);
     return CULV_OK;
 }
 
@@ -314,8 +311,7 @@ static culv_result create_twin(culv_d3d_shadow *shadow, culv_d3d_image_create_de
     if (texture == NULL)
         return culvi_fail(
             voice, make->label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
-            "%s.resource is no ID3D11Texture2D; Direct3D 11 shares no other textures, "
-            "and a buffer is copied into one of culv_d3d_buffer_create()'s",
+            "%s.resource is no ID3D11Texture2D; Direct3D 11 shares no other textures, and a buffer is copied into one of culv_d3d_buffer_create()'s",
             name);
     ID3D11Texture2D_GetDesc(texture, &engine);
     ID3D11Texture2D_GetDevice(texture, &its);
@@ -369,8 +365,7 @@ static culv_result make_semaphore(culvi_graphics *graphics, const culvi_semaphor
         return culvi_fail_native(
             d3d->voice, plan->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_NOT_EXPORTABLE,
             CULV_NATIVE_D3D, (int64_t)(uint32_t)hr, "ID3D11Device::QueryInterface(ID3D11Device5)",
-            "this ID3D11Device has no fences (%#lx), which came with Windows 10 1703; use a "
-            "resource's keyed mutex",
+            "this ID3D11Device has no fences (%#lx), which came with Windows 10 1703; use a resource's keyed mutex",
             (unsigned long)hr);
     hr = ID3D11Device5_CreateFence(device, plan->initial_value,
                                    exportable ? D3D11_FENCE_FLAG_SHARED : D3D11_FENCE_FLAG_NONE,
@@ -387,9 +382,9 @@ static culv_result check_timelines(const culvi_graphics *graphics, const char *l
                                    culvi_host_use use)
 {
     if (use != CULVI_HOST_SIGNALS) return CULV_OK;
-    return culvi_fail(&graphics->device->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_NO_FORCE,
-                      "the host cannot signal an ID3D11Fence: ID3D11DeviceContext4::Signal does "
-                      "that, on the thread of the context");
+    return culvi_fail(
+        &graphics->device->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_NO_FORCE,
+        "the host cannot signal an ID3D11Fence: ID3D11DeviceContext4::Signal does that, on the thread of the context");
 }
 
 static int timeline_signal(const culvi_graphics *graphics, uint64_t semaphore, uint64_t value)

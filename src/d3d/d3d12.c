@@ -105,8 +105,7 @@ static const char *why_not(void *object, culv_handle_type type)
     if (flags & D3D12_HEAP_FLAG_SHARED) return NULL;
     if (type == CULV_HANDLE_D3D12_RESOURCE &&
         resource_desc((ID3D12Resource *)object).Dimension != D3D12_RESOURCE_DIMENSION_BUFFER)
-        return "it was created without D3D12_HEAP_FLAG_SHARED; an engine's texture that cannot "
-               "be created anew gets a shared twin (culv_d3d_shadow_create())";
+        return "it was created without D3D12_HEAP_FLAG_SHARED; an engine's texture that cannot be created anew gets a shared twin (culv_d3d_shadow_create())";
     return "it was created without D3D12_HEAP_FLAG_SHARED";
 }
 
@@ -122,9 +121,9 @@ static culv_result share(const culv_d3d_device *d3d, const char *label, void *ob
     const int found = culvi_d3d_pick(object, ids, 3, &child);
     const culv_handle_type type = found < 0 ? CULV_HANDLE_NONE : types[found];
     if (type == CULV_HANDLE_NONE)
-        return culvi_fail(d3d->voice, label, CULV_ERROR_INVALID, CULV_REASON_HANDLE_KIND,
-                          "the object is no ID3D12Heap, ID3D12Resource or ID3D12Fence; Direct3D "
-                          "shares nothing else");
+        return culvi_fail(
+            d3d->voice, label, CULV_ERROR_INVALID, CULV_REASON_HANDLE_KIND,
+            "the object is no ID3D12Heap, ID3D12Resource or ID3D12Fence; Direct3D shares nothing else");
     const char *what = type == CULV_HANDLE_D3D12_FENCE      ? "ID3D12Fence"
                        : type == CULV_HANDLE_D3D12_RESOURCE ? "ID3D12Resource"
                                                             : "ID3D12Heap";
@@ -154,11 +153,10 @@ static culv_result read_luid(const culvi_voice *voice, const char *label, void *
     const UINT nodes = ID3D12Device_GetNodeCount((ID3D12Device *)device);
     LUID found = {0, 0};
     if (nodes != 1)
-        return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_DEVICE_GROUP,
-                          "the ID3D12Device has %u linked nodes (ID3D12Device::GetNodeCount), and "
-                          "memory is shared with CUDA on one alone; unlink the GPUs in the "
-                          "driver's settings and create a device for each adapter",
-                          (unsigned)nodes);
+        return culvi_fail(
+            voice, label, CULV_ERROR_INVALID, CULV_REASON_DEVICE_GROUP,
+            "the ID3D12Device has %u linked nodes (ID3D12Device::GetNodeCount), and memory is shared with CUDA on one alone; unlink the GPUs in the driver's settings and create a device for each adapter",
+            (unsigned)nodes);
     GET((ID3D12Device *)device, GetAdapterLuid, &found);
     *out = culvi_d3d_luid(&found);
     return CULV_OK;
@@ -227,10 +225,10 @@ static culv_result create_image(culv_d3d_device *d3d, const culv_d3d_image_creat
                           : what->Height == 0 ? "Height"
                                               : "DepthOrArraySize");
     if (what->Dimension == D3D12_RESOURCE_DIMENSION_BUFFER)
-        return culvi_fail(d3d->voice, d->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE,
-                          "%s is of a buffer, not of a texture; make a shared one by "
-                          "culv_d3d_buffer_create()",
-                          name);
+        return culvi_fail(
+            d3d->voice, d->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE,
+            "%s is of a buffer, not of a texture; make a shared one by culv_d3d_buffer_create()",
+            name);
     return culvi_d3d_make_image(d3d, d, name, describe(what), what, out);
 }
 

@@ -33,11 +33,10 @@ static culv_result check_type(const culvi_graphics_ring *ring, ID3D12CommandQueu
     const D3D12_COMMAND_LIST_TYPE type = culvi_d3d12_queue_desc(queue).Type;
     const D3D12_COMMAND_LIST_TYPE found = ID3D12CommandList_GetType(list);
     if (found == type) return CULV_OK;
-    return culvi_fail(&ring->graphics->device->voice, ring->label, CULV_ERROR_INVALID,
-                      CULV_REASON_VALUE,
-                      "a command list of the D3D12_COMMAND_LIST_TYPE %d is for another queue: this "
-                      "one is of type %d",
-                      (int)found, (int)type);
+    return culvi_fail(
+        &ring->graphics->device->voice, ring->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+        "a command list of the D3D12_COMMAND_LIST_TYPE %d is for another queue: this one is of type %d",
+        (int)found, (int)type);
 }
 
 static culv_result submit(culvi_graphics_ring *ring, const culvi_graphics_work *work,
@@ -60,9 +59,9 @@ static culv_result submit(culvi_graphics_ring *ring, const culvi_graphics_work *
     if (count > 0) ID3D12CommandQueue_ExecuteCommandLists(queue, count, lists);
     if (signal != 0) hr = ID3D12CommandQueue_Signal(queue, fence_of(ring, ring->side), signal);
     if (FAILED(hr))
-        return culvi_d3d_fail(d3d, ring->label, hr, "ID3D12CommandQueue::Signal",
-                              "the command lists of a ring's frames were submitted, but not "
-                              "their signal");
+        return culvi_d3d_fail(
+            d3d, ring->label, hr, "ID3D12CommandQueue::Signal",
+            "the command lists of a ring's frames were submitted, but not their signal");
     return CULV_OK;
 }
 
@@ -101,8 +100,8 @@ static culv_result make_resource(culvi_graphics_ring *ring, const culv_d3d12_rin
     if (kinds != 1)
         return culvi_fail(&ring->graphics->device->voice, ring->label, CULV_ERROR_INVALID,
                           CULV_REASON_VALUE,
-                          "culv_d3d12_ring_desc.resources[%" PRIu32 "] must have exactly one of "
-                          "image, buffer, images, buffers",
+                          "culv_d3d12_ring_desc.resources[%" PRIu32
+                          "] must have exactly one of image, buffer, images, buffers",
                           i);
     return culvi_graphics_ring_make_resource(ring, from,
                                              from->image != NULL || from->images != NULL,

@@ -24,16 +24,15 @@ static culv_result check(const culv_d3d_device *d3d, const char *label,
                               ? "multicast object's, which no graphics API knows"
                               : "tile pool, which backs CUDA's sparse arrays and nothing else");
     if (a->imported)
-        return culvi_fail(d3d->voice, label, CULV_ERROR_INVALID, CULV_REASON_NOT_EXPORTABLE,
-                          "the VMM allocation was imported, and CUDA does not export imports; "
-                          "give a handle of the exporter's to ID3D12Device::OpenSharedHandle");
+        return culvi_fail(
+            d3d->voice, label, CULV_ERROR_INVALID, CULV_REASON_NOT_EXPORTABLE,
+            "the VMM allocation was imported, and CUDA does not export imports; give a handle of the exporter's to ID3D12Device::OpenSharedHandle");
     if (a->handle_types & 1u << CULV_HANDLE_OPAQUE_WIN32) return CULV_OK;
-    return culvi_fail(d3d->voice, label, CULV_ERROR_INVALID, CULV_REASON_NOT_EXPORTABLE,
-                      "the VMM allocation was not made to be exported as an NT handle; set the bit "
-                      "of OPAQUE_WIN32 in handle_types (%#" PRIx32
-                      ") of the descriptor that it is allocated with. Direct3D 12 opens no KMT "
-                      "handles",
-                      a->handle_types);
+    return culvi_fail(
+        d3d->voice, label, CULV_ERROR_INVALID, CULV_REASON_NOT_EXPORTABLE,
+        "the VMM allocation was not made to be exported as an NT handle; set the bit of OPAQUE_WIN32 in handle_types (%#" PRIx32
+        ") of the descriptor that it is allocated with. Direct3D 12 opens no KMT handles",
+        a->handle_types);
 }
 
 static culv_result refused(const culv_d3d_device *d3d, const char *label, HRESULT hr)
@@ -48,9 +47,7 @@ static culv_result refused(const culv_d3d_device *d3d, const char *label, HRESUL
     return culvi_fail_native(
         d3d->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_REFUSED, CULV_NATIVE_D3D,
         (int64_t)(uint32_t)hr, call,
-        "this Direct3D does not open CUDA's VMM memory as an ID3D12Heap: %s answered %#lx. Let "
-        "Direct3D make the memory and CUDA import it (culv_d3d_buffer_create(), "
-        "culv_d3d_memory_import())",
+        "this Direct3D does not open CUDA's VMM memory as an ID3D12Heap: %s answered %#lx. Let Direct3D make the memory and CUDA import it (culv_d3d_buffer_create(), culv_d3d_memory_import())",
         call, (unsigned long)hr);
 }
 

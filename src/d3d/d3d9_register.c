@@ -61,9 +61,9 @@ static culv_result look_at_device(const culvi_voice *voice, const char *label,
     D3DDEVICE_CREATION_PARAMETERS made;
     memset(&made, 0, sizeof made);
     if (FAILED(IDirect3DDevice9_QueryInterface(plain, &iid_device9_ex, (void **)&device)))
-        return culvi_fail(voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE,
-                          "the device is no IDirect3DDevice9Ex, and CUDA works with those alone; "
-                          "create it by Direct3DCreate9Ex() and CreateDeviceEx()");
+        return culvi_fail(
+            voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE,
+            "the device is no IDirect3DDevice9Ex, and CUDA works with those alone; create it by Direct3DCreate9Ex() and CreateDeviceEx()");
     const char *call = "IDirect3DDevice9Ex::GetCreationParameters";
     HRESULT hr = IDirect3DDevice9Ex_GetCreationParameters(device, &made);
     if (SUCCEEDED(hr)) hr = read_luid(device, made.AdapterOrdinal, &call, luid);
@@ -184,9 +184,9 @@ static culv_result look(const culvi_voice *voice, const char *label, void *resou
     IDirect3DDevice9_Release(device);
     *software = false; /* find_fault() has refused it */
     if (result == CULV_OK && !look_at_shape(resource, out))
-        return culvi_fail(voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE,
-                          "CUDA registers buffers, textures and surfaces of Direct3D 9, and this "
-                          "is none of them; of a volume register its texture");
+        return culvi_fail(
+            voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE,
+            "CUDA registers buffers, textures and surfaces of Direct3D 9, and this is none of them; of a volume register its texture");
     return result;
 }
 

@@ -50,11 +50,10 @@ static culv_result identify(culvi_graphics *graphics, const culv_luid *luid, con
     }
     culvi_text_add(&text, ", but ");
     culvi_d3d_add_device(&text, device, "it is in TCC mode, or this is not Windows");
-    return culvi_fail(&device->voice, graphics->label, CULV_ERROR_INVALID,
-                      CULV_REASON_DEVICE_MISMATCH,
-                      "the %s is on the %s; open the device by %s(), which finds the one that "
-                      "matches",
-                      native, text.data, graphics->api->words->open_call);
+    return culvi_fail(
+        &device->voice, graphics->label, CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,
+        "the %s is on the %s; open the device by %s(), which finds the one that matches", native,
+        text.data, graphics->api->words->open_call);
 }
 
 static culv_result read_adapter(IDXGIAdapter *adapter, culv_luid *out)
@@ -63,11 +62,11 @@ static culv_result read_adapter(IDXGIAdapter *adapter, culv_luid *out)
     memset(&found, 0, sizeof found);
     const HRESULT hr = IDXGIAdapter_GetDesc(adapter, &found);
     if (FAILED(hr))
-        return culvi_fail_native(NULL, NULL, CULV_ERROR_DRIVER, CULV_REASON_DRIVER_REFUSED,
-                                 CULV_NATIVE_D3D, (int64_t)(uint32_t)hr, "IDXGIAdapter::GetDesc",
-                                 "the adapter does not say what it is: IDXGIAdapter::GetDesc "
-                                 "answered %#lx",
-                                 (unsigned long)hr);
+        return culvi_fail_native(
+            NULL, NULL, CULV_ERROR_DRIVER, CULV_REASON_DRIVER_REFUSED, CULV_NATIVE_D3D,
+            (int64_t)(uint32_t)hr, "IDXGIAdapter::GetDesc",
+            "the adapter does not say what it is: IDXGIAdapter::GetDesc answered %#lx",
+            (unsigned long)hr);
     *out = culvi_d3d_luid(&found.AdapterLuid);
     return CULV_OK;
 }
@@ -94,10 +93,10 @@ culv_result culv_device_open_for_d3d(IUnknown *object, const culv_device_desc *d
         break;
     case ADAPTER: result = read_adapter(as, &luid); break;
     default:
-        return culvi_fail(NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "%s(): it is no ID3D12Device, ID3D11Device, ID3D10Device, "
-                          "IDirect3DDevice9Ex or IDXGIAdapter",
-                          __func__);
+        return culvi_fail(
+            NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+            "%s(): it is no ID3D12Device, ID3D11Device, ID3D10Device, IDirect3DDevice9Ex or IDXGIAdapter",
+            __func__);
     }
     return result == CULV_OK ? culv_device_open_by_luid(&luid, 1, desc, out) : result;
 }
@@ -168,31 +167,29 @@ culv_result culvi_d3d_fail_share(const culv_d3d_device *d3d, const char *label, 
     const int hr = (int)code;
     if (name != NULL && (hr == CULVI_D3D_NAME_THERE || hr == CULVI_D3D_ALREADY_EXISTS ||
                          hr == CULVI_D3D_INVALID_HANDLE))
-        return culvi_fail_native(d3d->voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                                 CULV_NATIVE_D3D, (int64_t)(uint32_t)code, call,
-                                 "another object has the name '%ls' already (%#lx); choose one "
-                                 "that is unique, for example with the process's number",
-                                 name, (unsigned long)code);
+        return culvi_fail_native(
+            d3d->voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE, CULV_NATIVE_D3D,
+            (int64_t)(uint32_t)code, call,
+            "another object has the name '%ls' already (%#lx); choose one that is unique, for example with the process's number",
+            name, (unsigned long)code);
     if (name != NULL && (hr == CULVI_D3D_INVALID_CALL || hr == CULVI_D3D_BAD_ARGUMENT))
-        return culvi_fail_native(d3d->voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                                 CULV_NATIVE_D3D, (int64_t)(uint32_t)code, call,
-                                 "Direct3D refused the name '%ls' (%#lx): it has at most 260 "
-                                 "characters, and no backslash but the one of Local\\ or Global\\",
-                                 name, (unsigned long)code);
+        return culvi_fail_native(
+            d3d->voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE, CULV_NATIVE_D3D,
+            (int64_t)(uint32_t)code, call,
+            "Direct3D refused the name '%ls' (%#lx): it has at most 260 characters, and no backslash but the one of Local\\ or Global\\",
+            name, (unsigned long)code);
     if (hr == CULVI_D3D_BAD_ARGUMENT || hr == CULVI_D3D_NOT_IMPLEMENTED ||
         hr == CULVI_D3D_NO_INTERFACE || SUCCEEDED(code))
         return culvi_fail_native(
             d3d->voice, label,
             hr == CULVI_D3D_BAD_ARGUMENT ? CULV_ERROR_INVALID : CULV_ERROR_UNSUPPORTED,
             CULV_REASON_NOT_EXPORTABLE, CULV_NATIVE_D3D, (int64_t)(uint32_t)code, call,
-            "the %s cannot be shared: %s answered %#lx%s; %s. A wrapper of the device "
-            "(Streamline, ReShade, PIX) answers so too: pass the native %s and its objects%s",
+            "the %s cannot be shared: %s answered %#lx%s; %s. A wrapper of the device (Streamline, ReShade, PIX) answers so too: pass the native %s and its objects%s",
             what, call, (unsigned long)code,
             SUCCEEDED(code) ? " and no handle" : culvi_d3d_code_name(code), advice,
             d3d->of->device_name,
             hr != CULVI_D3D_BAD_ARGUMENT && is_wine()
-                ? ". This is Wine, whose Direct3D has no shared handles: run the program by "
-                  "scripts/wine-run, which puts them in place"
+                ? ". This is Wine, whose Direct3D has no shared handles: run the program by scripts/wine-run, which puts them in place"
                 : "");
     return culvi_fail_d3d(d3d->voice, label, code, call, d3d->of->removed,
                           CULV_REASON_DRIVER_REFUSED, "the %s could not be shared", what);

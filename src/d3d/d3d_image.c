@@ -93,8 +93,9 @@ static culv_result choose_format(const culvi_voice *voice, const char *label, co
     }
     if (family == NULL && named != 0 && named != own)
         return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_FORMAT,
-                          "%s.format is DXGI_FORMAT %" PRIu32 ", but the texture has DXGI_FORMAT "
-                          "%" PRIu32 "; only a TYPELESS one is seen as another",
+                          "%s.format is DXGI_FORMAT %" PRIu32
+                          ", but the texture has DXGI_FORMAT %" PRIu32
+                          "; only a TYPELESS one is seen as another",
                           desc, named, own);
     const uint32_t format = family != NULL ? named : own;
     *out = culvi_format_from(CULV_NATIVE_D3D, format);
@@ -109,11 +110,9 @@ static const char *find_fault(const culvi_d3d_texture *t)
 {
     if (t->sides < 1 || t->sides > 3) return "it is a buffer; map it by culv_buffer_map()";
     if (t->samples > 1)
-        return "it is multisampled, which CUDA does not map; resolve it into a shared texture by "
-               "ResolveSubresource()";
+        return "it is multisampled, which CUDA does not map; resolve it into a shared texture by ResolveSubresource()";
     if (t->row_major)
-        return "its layout is ROW_MAJOR, which CUDA reads wrong as an array; use "
-               "D3D12_TEXTURE_LAYOUT_UNKNOWN, or a buffer";
+        return "its layout is ROW_MAJOR, which CUDA reads wrong as an array; use D3D12_TEXTURE_LAYOUT_UNKNOWN, or a buffer";
     return NULL;
 }
 
@@ -130,11 +129,11 @@ culv_result culvi_d3d_describe_image(const culvi_voice *voice, const culvi_d3d_t
     const uint32_t layers = texture->sides == 3 ? 1 : texture->depth_or_layers;
     if (view->cube && (texture->sides != 2 || layers == 0 || layers % 6 != 0 ||
                        texture->width != texture->height))
-        return culvi_fail(voice, view->label, CULV_ERROR_INVALID, CULV_REASON_EXTENT,
-                          "%s.cube is set, but a cube is a 2D array of 6 square layers, or of 6 "
-                          "for each cube; this one has %" PRIu32 " dimensions, %" PRIu64
-                          " x %" PRIu32 " texels and %" PRIu32 " layers",
-                          view->desc, texture->sides, texture->width, texture->height, layers);
+        return culvi_fail(
+            voice, view->label, CULV_ERROR_INVALID, CULV_REASON_EXTENT,
+            "%s.cube is set, but a cube is a 2D array of 6 square layers, or of 6 for each cube; this one has %" PRIu32
+            " dimensions, %" PRIu64 " x %" PRIu32 " texels and %" PRIu32 " layers",
+            view->desc, texture->sides, texture->width, texture->height, layers);
     if (texture->width > UINT32_MAX)
         return culvi_fail(voice, view->label, CULV_ERROR_INVALID, CULV_REASON_EXTENT,
                           "the texture is %" PRIu64 " texels wide", texture->width);
@@ -211,25 +210,20 @@ static const char *find_refusal(const culvi_d3d_candidate *c)
 {
     const bool is_9 = c->version == 9;
     if (c->back_buffer)
-        return "back buffer of a swap chain (the primary render target); draw into a texture of "
-               "your own, register that, and copy it to the back buffer";
+        return "back buffer of a swap chain (the primary render target); draw into a texture of your own, register that, and copy it to the back buffer";
     if (c->part)
-        return "level or face of a texture; register the texture, and ask for the level and the "
-               "face by culv_registration_get_array()";
+        return "level or face of a texture; register the texture, and ask for the level and the face by culv_registration_get_array()";
     if (c->in_memory)
         return is_9 ? "resource outside D3DPOOL_DEFAULT; create it there"
                     : "staging resource, which is the CPU's; register one of USAGE_DEFAULT";
     if (c->shared)
-        return "resource that was created as shared; create it without D3D11_RESOURCE_MISC_SHARED "
-               "and its kind, or share its memory: culv_d3d_memory_import()";
+        return "resource that was created as shared; create it without D3D11_RESOURCE_MISC_SHARED and its kind, or share its memory: culv_d3d_memory_import()";
     if (c->depth)
-        return "depth or stencil surface; copy it by a shader into an R32_FLOAT texture, and "
-               "register that";
+        return "depth or stencil surface; copy it by a shader into an R32_FLOAT texture, and register that";
     if (!c->is_buffer && c->texture.samples > 1)
-        return is_9 ? "multisampled surface; resolve it by StretchRect() into one of one sample, "
-                      "and register that"
-                    : "multisampled texture; resolve it by ResolveSubresource() into one of one "
-                      "sample, and register that";
+        return is_9
+                   ? "multisampled surface; resolve it by StretchRect() into one of one sample, and register that"
+                   : "multisampled texture; resolve it by ResolveSubresource() into one of one sample, and register that";
     return NULL;
 }
 
@@ -237,16 +231,15 @@ static culv_result refuse_format(const culvi_voice *voice, const culvi_d3d_candi
                                  const char *label)
 {
     if (c->version == 9)
-        return culvi_fail(voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT,
-                          "CUDA registers no texture of D3DFORMAT %" PRIu32
-                          "; it takes one, two or four channels of 8, 16 or 32 bits, as "
-                          "D3DFMT_A8R8G8B8 and D3DFMT_R32F (culvert/d3d_register.h lists them)",
-                          c->number);
+        return culvi_fail(
+            voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT,
+            "CUDA registers no texture of D3DFORMAT %" PRIu32
+            "; it takes one, two or four channels of 8, 16 or 32 bits, as D3DFMT_A8R8G8B8 and D3DFMT_R32F (culvert/d3d_register.h lists them)",
+            c->number);
     return culvi_fail(
         voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT,
         "CUDA registers no texture of DXGI_FORMAT %" PRIu32
-        "; it takes typed ones of one, two or four channels of 8, 16 or 32 bits, as "
-        "R8G8B8A8_UNORM and R32_FLOAT (culvert/d3d_register.h lists them)%s",
+        "; it takes typed ones of one, two or four channels of 8, 16 or 32 bits, as R8G8B8A8_UNORM and R32_FLOAT (culvert/d3d_register.h lists them)%s",
         c->texture.format,
         c->version == 11 ? "; others can be shared as memory: culv_d3d_memory_import()" : "");
 }
@@ -259,9 +252,9 @@ culv_result culvi_d3d_check_candidate(const culvi_voice *voice, const culvi_d3d_
         return culvi_fail(voice, desc->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE,
                           "CUDA registers no %s", fault);
     if (c->immutable && desc->access != CULV_ACCESS_READ_ONLY)
-        return culvi_fail(voice, desc->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "the resource is IMMUTABLE, so CUDA can only read it; set "
-                          "culv_d3d_register_desc.access to CULV_ACCESS_READ_ONLY");
+        return culvi_fail(
+            voice, desc->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+            "the resource is IMMUTABLE, so CUDA can only read it; set culv_d3d_register_desc.access to CULV_ACCESS_READ_ONLY");
     if (c->is_buffer) return CULV_OK;
     if (!registers(c->texture.format)) return refuse_format(voice, c, desc->label);
     culvi_d3d_texture texture = c->texture;

@@ -60,9 +60,7 @@ static culv_result check_resource(const culv_memory *memory, void *resource, con
     if (memory->identity == 0 || identity == 0 || memory->identity == identity) return CULV_OK;
     return culvi_fail(
         &memory->device->voice, label, CULV_ERROR_INVALID, CULV_REASON_RANGE,
-        "culv_d3d_image_desc.resource is another resource than the one whose memory was imported%s%s: CUDA "
-        "would read and write that one in its place. Import the memory of each "
-        "resource, and map it with the same one",
+        "culv_d3d_image_desc.resource is another resource than the one whose memory was imported%s%s: CUDA would read and write that one in its place. Import the memory of each resource, and map it with the same one",
         memory->label[0] != '\0' ? " as " : "", memory->label);
 }
 
@@ -253,11 +251,11 @@ culv_result culv_d3d_shadow_create(culv_d3d_device *d3d, const culv_d3d_shadow_d
     culvi_label_set(shadow->label, d.label);
     culvi_graphics_ref(&d3d->base);
     IUnknown_AddRef((IUnknown *)resource);
-    culvi_log(d3d->voice, CULV_LOG_WARNING,
-              "texture '%s' is shadowed: CUDA sees a twin of %s, and each frame that needs it "
-              "costs a copy on the GPU; create it with %s%s where you can",
-              shadow->label, shadow->levels > 1 ? "its first level" : "it", d3d->of->unshared,
-              shadow->levels > 1 ? " and one level" : "");
+    culvi_log(
+        d3d->voice, CULV_LOG_WARNING,
+        "texture '%s' is shadowed: CUDA sees a twin of %s, and each frame that needs it costs a copy on the GPU; create it with %s%s where you can",
+        shadow->label, shadow->levels > 1 ? "its first level" : "it", d3d->of->unshared,
+        shadow->levels > 1 ? " and one level" : "");
     *out = shadow;
     return CULV_OK;
 }

@@ -28,17 +28,13 @@ static const char *explain(CUresult code)
 {
     switch ((int)code) {
     case CUDA_ERROR_INVALID_HANDLE:
-        return "it is registered with this CUDA context already, or the driver takes no object of "
-               "this kind";
+        return "it is registered with this CUDA context already, or the driver takes no object of this kind";
     case CUDA_ERROR_INVALID_CONTEXT:
-        return "drivers of CUDA before 5.0 wanted a context of cuD3D9CtxCreate() and the like; "
-               "later ones want none";
+        return "drivers of CUDA before 5.0 wanted a context of cuD3D9CtxCreate() and the like; later ones want none";
     case CUDA_ERROR_INVALID_VALUE: return "the driver takes no such flags for it";
     case CUDA_ERROR_INVALID_GRAPHICS_CONTEXT:
     case CUDA_ERROR_UNKNOWN:
-        return "the driver cannot register it: was it created as shared, is it the primary render "
-               "target, or is its device a wrapper's (Streamline, ReShade, PIX)? Pass the native "
-               "one";
+        return "the driver cannot register it: was it created as shared, is it the primary render target, or is its device a wrapper's (Streamline, ReShade, PIX)? Pass the native one";
     default: return NULL;
     }
 }
@@ -75,10 +71,9 @@ static culv_result check_device(const culv_device *device, const char *label, co
     return culvi_fail(
         &device->voice, label, CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,
         "the resource is of the adapter of %s; %s", text.data,
-        software ? "the adapter is a software rasterizer (WARP or REF), and CUDA registers "
-                   "resources of hardware devices alone"
-                 : "open the culv_device by culv_device_open_for_d3d(), which finds the one that "
-                   "matches");
+        software
+            ? "the adapter is a software rasterizer (WARP or REF), and CUDA registers resources of hardware devices alone"
+            : "open the culv_device by culv_device_open_for_d3d(), which finds the one that matches");
 }
 
 static culv_result make(const culvi_d3d_version *version, culv_device *device, void *resource,
@@ -134,10 +129,9 @@ culv_result culv_d3d_register(culv_device *device, IUnknown *resource,
     CULVI_TRY(culvi_check_access(voice, d.label, "culv_d3d_register_desc.access", d.access));
     const int found = culvi_d3d_pick(resource, ids, 3, &as);
     if (found < 0)
-        return culvi_fail(voice, d.label, CULV_ERROR_INVALID, CULV_REASON_HANDLE_KIND,
-                          "the object is no ID3D11Resource, ID3D10Resource or IDirect3DResource9, "
-                          "and CUDA registers nothing else; share the memory of Direct3D 12's: "
-                          "culv_d3d_memory_import()");
+        return culvi_fail(
+            voice, d.label, CULV_ERROR_INVALID, CULV_REASON_HANDLE_KIND,
+            "the object is no ID3D11Resource, ID3D10Resource or IDirect3DResource9, and CUDA registers nothing else; share the memory of Direct3D 12's: culv_d3d_memory_import()");
     const culvi_d3d_version *version = versions[found];
     if (!version->has(device->cuda) || device->cuda->cuGraphicsMapResources == NULL)
         return culvi_fail(voice, d.label, CULV_ERROR_UNSUPPORTED, CULV_REASON_DRIVER_TOO_OLD,
@@ -278,9 +272,9 @@ culv_result culv_d3d_get_devices(IUnknown *object, culv_d3d_device_list list, ui
                           (int)list);
     const int found = culvi_d3d_pick(object, ids, 4, &as);
     if (found < 0)
-        return culvi_fail(NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "%s(): it is no ID3D11Device, ID3D10Device, IDirect3DDevice9 or "
-                          "IDXGIAdapter",
-                          __func__);
+        return culvi_fail(
+            NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+            "%s(): it is no ID3D11Device, ID3D10Device, IDirect3DDevice9 or IDXGIAdapter",
+            __func__);
     return get_devices(versions[found], __func__, as, found == 3, list, capacity, ordinals, count);
 }

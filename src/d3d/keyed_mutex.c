@@ -28,8 +28,9 @@ static CUresult give(culv_device *device, const culv_handle *duplicate, void *ob
 static void describe(const void *object, culvi_text *text)
 {
     (void)object;
-    culvi_text_add(text, "it must be the handle of a resource with a keyed mutex "
-                         "(D3D11_RESOURCE_MISC_SHARED_KEYEDMUTEX) of this same GPU");
+    culvi_text_add(
+        text,
+        "it must be the handle of a resource with a keyed mutex (D3D11_RESOURCE_MISC_SHARED_KEYEDMUTEX) of this same GPU");
 }
 
 static culvi_import how_to_import(culv_device *device, const culv_keyed_mutex_desc *d)
@@ -154,10 +155,10 @@ void culv_keyed_mutex_destroy(culv_keyed_mutex **mutex, const CUstream *last_use
     CULVI_TAKE(culv_keyed_mutex, mine, mutex);
     culv_device *device = mine->device;
     if (atomic_load(&mine->held))
-        culvi_log(&device->voice, CULV_LOG_WARNING,
-                  "'%s': a keyed mutex is destroyed while CUDA holds it; nobody can acquire it any "
-                  "more",
-                  mine->label);
+        culvi_log(
+            &device->voice, CULV_LOG_WARNING,
+            "'%s': a keyed mutex is destroyed while CUDA holds it; nobody can acquire it any more",
+            mine->label);
     mine->deferred.release = release_mutex;
     CULVI_LOCKED(&device->lock, culvi_release_or_defer(device, &mine->deferred, last_use));
     culvi_device_unref(device);

@@ -131,16 +131,16 @@ static culv_result check_context(const culv_gl *gl)
                 ? "pass your loader's function, or NULL"
                 : "pass your loader's function, because Culvert found none by itself");
     if (t->es)
-        return culvi_fail(gl->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_EXTENSION_MISSING,
-                          "the context is OpenGL ES ('%s'); Culvert needs OpenGL 4.5, or "
-                          "GL_ARB_direct_state_access",
-                          t->version);
+        return culvi_fail(
+            gl->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_EXTENSION_MISSING,
+            "the context is OpenGL ES ('%s'); Culvert needs OpenGL 4.5, or GL_ARB_direct_state_access",
+            t->version);
     const char *lacks = culvi_gl_lacks(t);
     if (lacks == NULL) return CULV_OK;
-    return culvi_fail(gl->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_EXTENSION_MISSING,
-                      "the context ('%s', %s) lacks %s; Culvert needs OpenGL 4.5, or "
-                      "GL_ARB_direct_state_access",
-                      t->version, t->renderer, lacks);
+    return culvi_fail(
+        gl->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_EXTENSION_MISSING,
+        "the context ('%s', %s) lacks %s; Culvert needs OpenGL 4.5, or GL_ARB_direct_state_access",
+        t->version, t->renderer, lacks);
 }
 
 static culv_result identify(culv_gl *gl, const culvi_gl_context *now)
@@ -151,9 +151,7 @@ static culv_result identify(culv_gl *gl, const culvi_gl_context *now)
     if (!source.has_uuid && gl->how.fallback == 0)
         return culvi_fail(
             &device->voice, gl->base.label, CULV_ERROR_UNSUPPORTED, CULV_REASON_EXTENSION_MISSING,
-            "nothing tells which GPU the context of '%s' is: it lacks GL_EXT_memory_object, and CUDA "
-            "does not know it; culv_gl_check_context() says what to do, or set culv_gl_desc.fallback for "
-            "copies",
+            "nothing tells which GPU the context of '%s' is: it lacks GL_EXT_memory_object, and CUDA does not know it; culv_gl_check_context() says what to do, or set culv_gl_desc.fallback for copies",
             gl->table.renderer);
     gl->base.uuid = source.uuid;
     gl->base.luid = gl->table.luid;
@@ -167,15 +165,15 @@ static culv_result take_context(culv_gl *gl)
 {
     const culvi_gl_context now = culvi_gl_current(&gl->windows);
     if (now.context == NULL)
-        return culvi_fail(gl->voice, gl->base.label, CULV_ERROR_INVALID, CULV_REASON_CONTEXT,
-                          "culv_gl_attach(): no OpenGL context is current on this thread; make "
-                          "yours current first (eglMakeCurrent, glXMakeCurrent, wglMakeCurrent)");
+        return culvi_fail(
+            gl->voice, gl->base.label, CULV_ERROR_INVALID, CULV_REASON_CONTEXT,
+            "culv_gl_attach(): no OpenGL context is current on this thread; make yours current first (eglMakeCurrent, glXMakeCurrent, wglMakeCurrent)");
     uint32_t pending = culvi_gl_table_load(&gl->table, &gl->windows, now.platform);
     if (pending != CULVI_GL_NO_ERROR)
-        culvi_log(gl->voice, CULV_LOG_WARNING,
-                  "culv_gl_attach(): an earlier OpenGL call of the program left %s (%#x), which is "
-                  "gone now",
-                  culvi_gl_error_name(pending), (unsigned)pending);
+        culvi_log(
+            gl->voice, CULV_LOG_WARNING,
+            "culv_gl_attach(): an earlier OpenGL call of the program left %s (%#x), which is gone now",
+            culvi_gl_error_name(pending), (unsigned)pending);
     CULVI_TRY(check_context(gl));
     CULVI_TRY(identify(gl, &now));
     gl->platform = now.platform;
@@ -293,8 +291,8 @@ const culvi_words culvi_gl_words = {
     .wait_call = "vkWaitSemaphores",
     .signal_call = "vkSignalSemaphore",
     .attach_desc = "culv_gl_desc",
-    .cross = "set culv_gl_desc.allow_other_gpu to 1 and work on that GPU's buffers in place from "
-             "this one, ",
+    .cross =
+        "set culv_gl_desc.allow_other_gpu to 1 and work on that GPU's buffers in place from this one, ",
     .open_call = "culv_device_open_for_gl",
     .memory_desc = "culv_gl_memory_desc",
     .memory_size = "size",
@@ -328,17 +326,15 @@ static culv_result find_device(const culvi_voice *voice, culvi_gl_source *source
                                const culv_device_desc *d)
 {
     if (source->table->glGetError == NULL || source->table->missing != NULL)
-        return culvi_fail(voice, d->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_EXTENSION_MISSING,
-                          "the context lacks %s; Culvert needs OpenGL 4.5, or "
-                          "GL_ARB_direct_state_access",
-                          source->table->missing != NULL ? source->table->missing : "glGetError");
+        return culvi_fail(
+            voice, d->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_EXTENSION_MISSING,
+            "the context lacks %s; Culvert needs OpenGL 4.5, or GL_ARB_direct_state_access",
+            source->table->missing != NULL ? source->table->missing : "glGetError");
     CULVI_TRY(find_gpu(voice, d->driver, source));
     if (source->has_uuid) return CULV_OK;
     return culvi_fail(
         voice, d->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_EXTENSION_MISSING,
-        "nothing tells which GPU the context of '%s' is: it lacks "
-        "GL_EXT_memory_object, and CUDA does not know it; culv_gl_check_context() says what "
-        "to do",
+        "nothing tells which GPU the context of '%s' is: it lacks GL_EXT_memory_object, and CUDA does not know it; culv_gl_check_context() says what to do",
         source->table->renderer);
 }
 
@@ -357,9 +353,9 @@ culv_result culv_device_open_for_gl(const culv_gl_desc *desc, const culv_device_
     culvi_gl_source source = {.windows = &windows, .table = table};
     source.context = culvi_gl_current(&windows);
     if (source.context.context == NULL) {
-        result = culvi_fail(&voice, d.label, CULV_ERROR_INVALID, CULV_REASON_CONTEXT,
-                            "culv_device_open_for_gl(): no OpenGL context is current on this "
-                            "thread; make yours current first");
+        result = culvi_fail(
+            &voice, d.label, CULV_ERROR_INVALID, CULV_REASON_CONTEXT,
+            "culv_device_open_for_gl(): no OpenGL context is current on this thread; make yours current first");
     } else {
         (void)culvi_gl_table_load(table, &windows, source.context.platform);
         result = find_device(&voice, &source, &d);

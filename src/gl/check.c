@@ -71,29 +71,29 @@ static void python(culvi_text *text, const culv_gl_report *r, const culvi_gl_wor
     const char *platform = get(w, "PYOPENGL_PLATFORM");
     if (platform == NULL) return;
     if (strcmp(platform, "osmesa") == 0)
-        culvi_text_add(text, "PYOPENGL_PLATFORM=osmesa draws on the CPU. Set "
-                             "PYOPENGL_PLATFORM=egl for a context without a window.\n");
+        culvi_text_add(
+            text,
+            "PYOPENGL_PLATFORM=osmesa draws on the CPU. Set PYOPENGL_PLATFORM=egl for a context without a window.\n");
     else if (r->platform == CULV_GL_PLATFORM_GLX && strcmp(platform, "egl") == 0)
-        culvi_text_add(text,
-                       "PYOPENGL_PLATFORM=egl, but the current context is GLX's (a window's). "
-                       "Unset it, or set PYOPENGL_PLATFORM=glx.\n");
+        culvi_text_add(
+            text,
+            "PYOPENGL_PLATFORM=egl, but the current context is GLX's (a window's). Unset it, or set PYOPENGL_PLATFORM=glx.\n");
     else if (r->platform == CULV_GL_PLATFORM_EGL && strcmp(platform, "glx") == 0)
-        culvi_text_add(text, "PYOPENGL_PLATFORM=glx, but the current context is EGL's. Set "
-                             "PYOPENGL_PLATFORM=egl.\n");
+        culvi_text_add(
+            text,
+            "PYOPENGL_PLATFORM=glx, but the current context is EGL's. Set PYOPENGL_PLATFORM=egl.\n");
 }
 
 static void no_context(culvi_text *text, const culv_gl_report *r, const culvi_gl_world *w)
 {
     culvi_text_add(
         text,
-        "No OpenGL context is current on this thread. Make it current on the thread that "
-        "calls CUDA (%s), or give that thread a context that shares objects with it.\n",
+        "No OpenGL context is current on this thread. Make it current on the thread that calls CUDA (%s), or give that thread a context that shares objects with it.\n",
         w->windows ? "wglMakeCurrent" : "eglMakeCurrent, glXMakeCurrent");
     if (!w->windows && get(w, "DISPLAY") == NULL && get(w, "WAYLAND_DISPLAY") == NULL)
         culvi_text_add(
-            text, "There is no display (DISPLAY and WAYLAND_DISPLAY are unset). Make a context "
-                  "by EGL: EGL_EXT_platform_device on NVIDIA's driver; in Python set "
-                  "PYOPENGL_PLATFORM=egl before the first import of OpenGL.\n");
+            text,
+            "There is no display (DISPLAY and WAYLAND_DISPLAY are unset). Make a context by EGL: EGL_EXT_platform_device on NVIDIA's driver; in Python set PYOPENGL_PLATFORM=egl before the first import of OpenGL.\n");
     python(text, r, w);
 }
 
@@ -101,18 +101,17 @@ static void no_context(culvi_text *text, const culv_gl_report *r, const culvi_gl
 static void choose_nvidia(culvi_text *text, const culv_gl_report *r, const culvi_gl_world *w)
 {
     if (w->windows) {
-        culvi_text_add(text,
-                       "Choose the NVIDIA GPU for this program in Windows' graphics settings, "
-                       "or export the variable NvOptimusEnablement = 1 from it.\n");
+        culvi_text_add(
+            text,
+            "Choose the NVIDIA GPU for this program in Windows' graphics settings, or export the variable NvOptimusEnablement = 1 from it.\n");
     } else if (r->platform == CULV_GL_PLATFORM_EGL) {
         culvi_text_add(
-            text, "Let EGL take NVIDIA's device: eglQueryDevicesEXT and EGL_EXT_platform_device "
-                  "(EGL_NV_device_cuda tells its CUDA ordinal), or set "
-                  "__EGL_VENDOR_LIBRARY_FILENAMES="
-                  "/usr/share/glvnd/egl_vendor.d/10_nvidia.json.\n");
+            text,
+            "Let EGL take NVIDIA's device: eglQueryDevicesEXT and EGL_EXT_platform_device (EGL_NV_device_cuda tells its CUDA ordinal), or set __EGL_VENDOR_LIBRARY_FILENAMES=/usr/share/glvnd/egl_vendor.d/10_nvidia.json.\n");
     } else {
-        culvi_text_add(text, "Run the program with __NV_PRIME_RENDER_OFFLOAD=1 "
-                             "__GLX_VENDOR_LIBRARY_NAME=nvidia.\n");
+        culvi_text_add(
+            text,
+            "Run the program with __NV_PRIME_RENDER_OFFLOAD=1 __GLX_VENDOR_LIBRARY_NAME=nvidia.\n");
     }
 }
 
@@ -125,8 +124,7 @@ static void software(culvi_text *text, const culv_gl_report *r, const culvi_gl_f
     const char *name = strstr(r->renderer, "llvmpipe") != NULL ? "llvmpipe" : r->renderer;
     culvi_text_add(
         text,
-        "%s renders: this context draws on the CPU, and CUDA's GPU has none of its memory "
-        "(registration would fail with 304 or 999).\n",
+        "%s renders: this context draws on the CPU, and CUDA's GPU has none of its memory (registration would fail with 304 or 999).\n",
         name);
     for (size_t i = 0; i < sizeof forced / sizeof forced[0]; i++) {
         const char *value = get(w, forced[i]);
@@ -135,24 +133,23 @@ static void software(culvi_text *text, const culv_gl_report *r, const culvi_gl_f
         return;
     }
     if (there(w, "/dev/dxg")) {
-        culvi_text_add(text,
-                       "This is WSL2 (/dev/dxg): its OpenGL shares nothing with CUDA. Allow a "
-                       "fallback (CULV_FALLBACK_HOST), or run on Linux or Windows itself.\n");
+        culvi_text_add(
+            text,
+            "This is WSL2 (/dev/dxg): its OpenGL shares nothing with CUDA. Allow a fallback (CULV_FALLBACK_HOST), or run on Linux or Windows itself.\n");
     } else if (desktop != NULL && w->windows) {
-        culvi_text_add(text,
-                       "This is a remote desktop (%s), which draws without the GPU. Start the "
-                       "program on the console's session.\n",
-                       desktop);
+        culvi_text_add(
+            text,
+            "This is a remote desktop (%s), which draws without the GPU. Start the program on the console's session.\n",
+            desktop);
     } else if (!w->windows && !has_dri(w) && !there(w, "/dev/nvidiactl")) {
-        culvi_text_add(text,
-                       "There is no /dev/dri and no /dev/nvidiactl: this machine or container "
-                       "was given no GPU (docker run --gpus all -e "
-                       "NVIDIA_DRIVER_CAPABILITIES=graphics,compute,utility).\n");
+        culvi_text_add(
+            text,
+            "There is no /dev/dri and no /dev/nvidiactl: this machine or container was given no GPU (docker run --gpus all -e NVIDIA_DRIVER_CAPABILITIES=graphics,compute,utility).\n");
     } else if (desktop != NULL) {
-        culvi_text_add(text,
-                       "This is a remote desktop (%s), whose X server draws on the CPU. Run the "
-                       "program by VirtualGL's EGL back end: vglrun -d egl PROGRAM.\n",
-                       desktop);
+        culvi_text_add(
+            text,
+            "This is a remote desktop (%s), whose X server draws on the CPU. Run the program by VirtualGL's EGL back end: vglrun -d egl PROGRAM.\n",
+            desktop);
     } else if (!w->windows && !has_dri(w)) {
         culvi_text_add(text, "There is no /dev/dri, so Mesa cannot reach the GPU. ");
         choose_nvidia(text, r, w);
@@ -165,11 +162,10 @@ static void software(culvi_text *text, const culv_gl_report *r, const culvi_gl_f
 static void other_gpu(culvi_text *text, const culv_gl_report *r, const culvi_gl_world *w)
 {
     if (there(w, "/dev/dxg") || strncmp(r->renderer, "D3D12", 5) == 0) {
-        culvi_text_add(text,
-                       "This is WSL2 (/dev/dxg): its OpenGL ('%s') shares nothing with CUDA. "
-                       "Allow a fallback (CULV_FALLBACK_HOST), or run on Linux or Windows "
-                       "itself.\n",
-                       r->renderer);
+        culvi_text_add(
+            text,
+            "This is WSL2 (/dev/dxg): its OpenGL ('%s') shares nothing with CUDA. Allow a fallback (CULV_FALLBACK_HOST), or run on Linux or Windows itself.\n",
+            r->renderer);
         return;
     }
     culvi_text_add(text, "'%s' (%s) draws, which is no NVIDIA GPU: CUDA cannot reach its memory.\n",
@@ -189,13 +185,15 @@ static void ways(culvi_text *text, const culv_gl_report *r)
                            ? "; there is no GL_NV_timeline_semaphore, so timelines wait on the CPU"
                            : " with semaphores on the GPU");
     else if (r->memory_reason == CULV_REASON_EXTENSION_MISSING)
-        culvi_text_add(text, "Memory objects do not work: the context lacks GL_EXT_memory_object "
-                             "and its handles.\n");
+        culvi_text_add(
+            text,
+            "Memory objects do not work: the context lacks GL_EXT_memory_object and its handles.\n");
     if (r->register_reason == CULV_REASON_NONE)
         culvi_text_add(text, "Registration (cuGraphicsGLRegisterBuffer) works.\n");
     else if (r->register_reason == CULV_REASON_DRIVER_TOO_OLD)
-        culvi_text_add(text, "Registration does not work: the CUDA driver has no "
-                             "cuGraphicsGLRegisterBuffer.\n");
+        culvi_text_add(
+            text,
+            "Registration does not work: the CUDA driver has no cuGraphicsGLRegisterBuffer.\n");
 }
 
 /* VirtualGL's EGL back end gives the program a GLX context that is none of the driver's. */
@@ -213,17 +211,16 @@ static void one_gpu(culvi_text *text, culv_gl_report *r, const culvi_gl_facts *f
     r->register_reason = f->registers ? CULV_REASON_NONE : CULV_REASON_DRIVER_TOO_OLD;
     if (virtual_gl(w) && !w->windows) {
         r->register_reason = CULV_REASON_CONTEXT;
-        culvi_text_add(text,
-                       "VirtualGL's EGL back end (VGL_DISPLAY=%s) hides the driver's context: "
-                       "registration fails with 999 there. Use memory objects, or VirtualGL's "
-                       "GLX back end (vglrun -d :0).\n",
-                       get(w, "VGL_DISPLAY"));
+        culvi_text_add(
+            text,
+            "VirtualGL's EGL back end (VGL_DISPLAY=%s) hides the driver's context: registration fails with 999 there. Use memory objects, or VirtualGL's GLX back end (vglrun -d :0).\n",
+            get(w, "VGL_DISPLAY"));
     }
     if (r->num_gpus > 1)
-        culvi_text_add(text,
-                       "The context spans %u linked GPUs (SLI): share with the one that "
-                       "cuGLGetDevices() names for the frame, or turn SLI off.\n",
-                       (unsigned)r->num_gpus);
+        culvi_text_add(
+            text,
+            "The context spans %u linked GPUs (SLI): share with the one that cuGLGetDevices() names for the frame, or turn SLI off.\n",
+            (unsigned)r->num_gpus);
     ways(text, r);
     r->way = r->memory_reason == CULV_REASON_NONE     ? CULV_GL_WAY_MEMORY
              : r->register_reason == CULV_REASON_NONE ? CULV_GL_WAY_REGISTER
@@ -255,18 +252,18 @@ void culvi_gl_judge(culv_gl_report *r, const culvi_gl_facts *f, const culvi_gl_w
     if (f->lacks != NULL) {
         r->way = CULV_GL_WAY_NONE;
         r->memory_reason = r->register_reason = CULV_REASON_EXTENSION_MISSING;
-        culvi_text_add(&text,
-                       "No way works: the context lacks %s, and culv_gl_attach() refuses it. Make "
-                       "one of OpenGL 4.5, or with GL_ARB_direct_state_access.\n",
-                       f->lacks);
+        culvi_text_add(
+            &text,
+            "No way works: the context lacks %s, and culv_gl_attach() refuses it. Make one of OpenGL 4.5, or with GL_ARB_direct_state_access.\n",
+            f->lacks);
         return;
     }
     if (f->other_device) {
         r->memory_reason = r->register_reason = CULV_REASON_DEVICE_MISMATCH;
-        culvi_text_add(&text,
-                       "The culv_device '%s' is another GPU. Open the context's by "
-                       "culv_device_open_for_gl(), or allow a fallback.\n",
-                       f->device_name);
+        culvi_text_add(
+            &text,
+            "The culv_device '%s' is another GPU. Open the context's by culv_device_open_for_gl(), or allow a fallback.\n",
+            f->device_name);
     }
     if (r->cuda_ordinal >= 0 && !f->other_device) {
         culvi_text_add(&text, "It is CUDA device %d, '%s'.\n", (int)r->cuda_ordinal, r->cuda_name);
@@ -276,8 +273,9 @@ void culvi_gl_judge(culv_gl_report *r, const culvi_gl_facts *f, const culvi_gl_w
     } else if (!f->nvidia && !r->is_software) {
         other_gpu(&text, r, w);
     } else if (r->cuda_ordinal < 0) {
-        culvi_text_add(&text, "CUDA does not show the GPU that draws it: look at "
-                              "CUDA_VISIBLE_DEVICES and at MIG mode.\n");
+        culvi_text_add(
+            &text,
+            "CUDA does not show the GPU that draws it: look at CUDA_VISIBLE_DEVICES and at MIG mode.\n");
     }
 }
 

@@ -292,21 +292,19 @@ static culv_result enter_by_handles(const culv_gl *gl, const char *label, const 
 {
     culvi_gl_context now = culvi_gl_current(&gl->windows);
     if (atomic_load(&gl->lost))
-        return culvi_fail(gl->voice, label, CULV_ERROR_INVALID, CULV_REASON_CONTEXT,
-                          "%s(): culv_gl_lose_contexts() said that the attachment's contexts are "
-                          "gone; attach the new one",
-                          call);
+        return culvi_fail(
+            gl->voice, label, CULV_ERROR_INVALID, CULV_REASON_CONTEXT,
+            "%s(): culv_gl_lose_contexts() said that the attachment's contexts are gone; attach the new one",
+            call);
     if (now.context == NULL)
         return culvi_fail(
             gl->voice, label, CULV_ERROR_INVALID, CULV_REASON_CONTEXT,
-            "%s(): no OpenGL context is current on this thread; make the attached one "
-            "current, or one that shares objects with it (culv_gl_add_context())",
+            "%s(): no OpenGL context is current on this thread; make the attached one current, or one that shares objects with it (culv_gl_add_context())",
             call);
     if (!listed(gl, &now))
         return culvi_fail(
             gl->voice, label, CULV_ERROR_INVALID, CULV_REASON_CONTEXT,
-            "%s(): the %s context %p is current on this thread, but %p is attached; make that one "
-            "current, or tell Culvert of this one by culv_gl_add_context() if the two share objects",
+            "%s(): the %s context %p is current on this thread, but %p is attached; make that one current, or tell Culvert of this one by culv_gl_add_context() if the two share objects",
             call, platform_name(now.platform), now.context, one_of(gl));
     return CULV_OK;
 }
@@ -327,10 +325,10 @@ static culv_result enter(const culv_gl *gl, const char *label, const char *call)
 {
     CULVI_TRY(enter_by_handles(gl, label, call));
     if (gl->table.glIsBuffer(gl->marker) && finds_marker(gl)) return CULV_OK;
-    return culvi_fail(gl->voice, label, CULV_ERROR_INVALID, CULV_REASON_CONTEXT,
-                      "%s(): the attached context was destroyed, and another one has its handle; "
-                      "call culv_gl_lose_contexts() and destroy what you made, then attach anew",
-                      call);
+    return culvi_fail(
+        gl->voice, label, CULV_ERROR_INVALID, CULV_REASON_CONTEXT,
+        "%s(): the attached context was destroyed, and another one has its handle; call culv_gl_lose_contexts() and destroy what you made, then attach anew",
+        call);
 }
 
 culv_result culvi_gl_enter_frame(const culv_gl *gl, const char *label, const char *call)
@@ -425,8 +423,7 @@ culv_result culv_gl_add_context(culv_gl *gl)
     if (now.platform != gl->platform || !sees_marker(gl))
         return culvi_fail(
             gl->voice, gl->base.label, CULV_ERROR_INVALID, CULV_REASON_CONTEXT,
-            "culv_gl_add_context(): the %s context %p shares no objects with the attached one; "
-            "create it with that one as its share context",
+            "culv_gl_add_context(): the %s context %p shares no objects with the attached one; create it with that one as its share context",
             platform_name(now.platform), now.context);
     culv_result result = CULV_OK;
     culvi_mutex_lock(&gl->lock);

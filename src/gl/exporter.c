@@ -24,8 +24,7 @@ culv_result culvi_gl_exporter_check(const culv_device *device, const culv_gl_des
     if (desc->vk == NULL || graphics_of(desc->vk)->device == device) return CULV_OK;
     return culvi_fail(
         &device->voice, desc->label, CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,
-        "culv_gl_desc.vk is attached to the culv_device '%s', not to '%s' here; attach "
-        "the VkDevice to the same culv_device",
+        "culv_gl_desc.vk is attached to the culv_device '%s', not to '%s' here; attach the VkDevice to the same culv_device",
         graphics_of(desc->vk)->device->caps.name, device->caps.name);
 }
 
@@ -39,8 +38,7 @@ static culv_result fail_vk(const culv_gl *gl, const char *label, VkResult r, con
     const culv_result result = culvi_vk_cause(r, CULV_ERROR_DRIVER, &reason);
     return culvi_fail_native(
         gl->voice, label, result, reason, CULV_NATIVE_VULKAN, r, call,
-        "Culvert's own VkDevice, which exports memory for OpenGL, could not be "
-        "made: %s answered %d",
+        "Culvert's own VkDevice, which exports memory for OpenGL, could not be made: %s answered %d",
         call, (int)r);
 }
 
@@ -58,10 +56,10 @@ static culv_result open_loader(const culv_gl *gl, const char *label, culvi_gl_ex
     if (e->module != NULL) found = culvi_module_symbol(e->module, "vkGetInstanceProcAddr");
     memcpy(get, &found, sizeof found);
     if (found != NULL) return CULV_OK;
-    return culvi_fail(gl->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_NOT_EXPORTABLE,
-                      "OpenGL exports no memory, and the Vulkan loader that could is missing (%s: "
-                      "%s); install it, set culv_gl_desc.vk, or allow a fallback",
-                      name, why);
+    return culvi_fail(
+        gl->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_NOT_EXPORTABLE,
+        "OpenGL exports no memory, and the Vulkan loader that could is missing (%s: %s); install it, set culv_gl_desc.vk, or allow a fallback",
+        name, why);
 }
 
 static culv_result make_instance(const culv_gl *gl, const char *label, culvi_gl_exporter *e,
@@ -115,9 +113,7 @@ static culv_result choose(const culv_gl *gl, const char *label, PFN_vkGetInstanc
     culvi_text_add_uuid(&text, &gl->base.uuid);
     return culvi_fail(
         gl->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_NOT_EXPORTABLE,
-        "OpenGL exports no memory, and Vulkan has no device with the UUID %s of '%s' "
-        "that could; let VK_DRIVER_FILES not exclude it, set culv_gl_desc.vk, or allow "
-        "a fallback",
+        "OpenGL exports no memory, and Vulkan has no device with the UUID %s of '%s' that could; let VK_DRIVER_FILES not exclude it, set culv_gl_desc.vk, or allow a fallback",
         text.data, gl->base.name);
 }
 

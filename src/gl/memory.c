@@ -107,9 +107,9 @@ culv_result culv_gl_memory_from_vmm(culv_gl *gl, culv_vmm_allocation *allocation
     CULVI_TRY(culvi_gl_enter(gl, label, __func__));
     CULVI_TRY(need_imports(gl, label, "it imports no memory"));
     if (allocation->usage & CULV_VMM_USAGE_TILE_POOL)
-        return culvi_fail(gl->voice, label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
-                          "the VMM allocation is a tile pool, which backs sparse arrays and "
-                          "nothing else");
+        return culvi_fail(
+            gl->voice, label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
+            "the VMM allocation is a tile pool, which backs sparse arrays and nothing else");
     CULVI_TRY(check_exporter(gl, label,
                              allocation->kind == CULV_VMM_LOCATION_DEVICE
                                  ? &allocation->uuid
@@ -224,9 +224,7 @@ static culv_result check_offset(culv_gl *gl, const char *label, uint64_t offset)
     return culvi_fail(
         gl->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_RANGE,
         "'%s' ignores offsets into memory objects: from offset %" PRIu64
-        " on it would show what is at 0. Give each buffer and texture an allocation of "
-        "its own, or bind the whole memory as one buffer and use ranges of it "
-        "(glBindBufferRange)",
+        " on it would show what is at 0. Give each buffer and texture an allocation of its own, or bind the whole memory as one buffer and use ranges of it (glBindBufferRange)",
         gl->base.name, offset);
 }
 

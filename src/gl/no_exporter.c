@@ -6,9 +6,7 @@ static culv_result none(const culv_gl *gl, const char *label)
 {
     return culvi_fail(
         gl->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_NOT_BUILT,
-        "OpenGL exports no memory, and this build of Culvert leaves Vulkan out, which "
-        "could; allow a fallback, or import what others export "
-        "(culv_gl_memory_import())");
+        "OpenGL exports no memory, and this build of Culvert leaves Vulkan out, which could; allow a fallback, or import what others export (culv_gl_memory_import())");
 }
 
 culv_result culvi_gl_exporter_check(const culv_device *device, const culv_gl_desc *desc)

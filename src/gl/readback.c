@@ -46,8 +46,8 @@ static culv_result check_desc(const culvi_voice *voice, const culv_gl_readback_d
 {
     if (d->width == 0 || d->height == 0 || d->width > MOST || d->height > MOST)
         return culvi_fail(voice, d->label, CULV_ERROR_INVALID, CULV_REASON_EXTENT,
-                          "culv_gl_readback_desc: %" PRIu32 " x %" PRIu32 " pixels; each is from 1 "
-                          "to %d",
+                          "culv_gl_readback_desc: %" PRIu32 " x %" PRIu32
+                          " pixels; each is from 1 to %d",
                           d->width, d->height, (int)MOST);
     if ((uint32_t)d->format >= sizeof formats / sizeof formats[0])
         return culvi_fail(voice, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
@@ -240,10 +240,9 @@ culv_result culv_gl_readback_read(culv_registration *readback, uint32_t framebuf
     int32_t samples = 0;
     culvi_gl_readback *r = culvi_gl_readback_of(readback);
     if (r == NULL)
-        return culvi_fail(&readback->device->voice, readback->memory.label, CULV_ERROR_INVALID,
-                          CULV_REASON_VALUE,
-                          "culv_gl_readback_read(): it is no readback; culv_gl_readback_create() "
-                          "makes one");
+        return culvi_fail(
+            &readback->device->voice, readback->memory.label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+            "culv_gl_readback_read(): it is no readback; culv_gl_readback_create() makes one");
     culv_gl *gl = r->gl;
     CULVI_TRY(culvi_gl_enter(gl, r->label, "culv_gl_readback_read"));
     if (readback->mapped)

@@ -63,13 +63,11 @@ static const struct {
     {CULVI_GL_TEXTURE_1D_ARRAY, "GL_TEXTURE_1D_ARRAY",
      "use a GL_TEXTURE_2D, with a row for each layer"},
     {CULVI_GL_TEXTURE_CUBE_MAP_ARRAY, "GL_TEXTURE_CUBE_MAP_ARRAY",
-     "register a GL_TEXTURE_2D_ARRAY of all faces, and draw with a view of it (glTextureView); or "
-     "make the texture by culv_gl_image_create()"},
+     "register a GL_TEXTURE_2D_ARRAY of all faces, and draw with a view of it (glTextureView); or make the texture by culv_gl_image_create()"},
     {CULVI_GL_TEXTURE_BUFFER, "GL_TEXTURE_BUFFER",
      "register the buffer behind it (culv_gl_register_buffer())"},
     {CULVI_GL_TEXTURE_2D_MULTISAMPLE, "GL_TEXTURE_2D_MULTISAMPLE",
-     "resolve and read it by culv_gl_readback_create(), or resolve it into a "
-     "texture of one sample (glBlitNamedFramebuffer) and register that"},
+     "resolve and read it by culv_gl_readback_create(), or resolve it into a texture of one sample (glBlitNamedFramebuffer) and register that"},
     {CULVI_GL_TEXTURE_2D_MULTISAMPLE_ARRAY, "GL_TEXTURE_2D_MULTISAMPLE_ARRAY",
      "resolve and read its layers by culv_gl_readback_create()"},
 };
@@ -174,10 +172,11 @@ static culv_result look_at_texture(const culv_gl *gl, const char *label, culvi_g
     look_at_level(gl, out, 0);
     culvi_gl_drop_errors(&gl->table);
     if (out->width > 0 && has_handle(gl, out->name))
-        return culvi_fail(gl->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE,
-                          "texture %" PRIu32 " has a bindless handle already; register it first, "
-                          "then ask for the handle (glGetTextureHandleARB)",
-                          out->name);
+        return culvi_fail(
+            gl->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE,
+            "texture %" PRIu32
+            " has a bindless handle already; register it first, then ask for the handle (glGetTextureHandleARB)",
+            out->name);
     if (out->width > 0) out->levels = count_levels(gl, out);
     culvi_gl_drop_errors(&gl->table);
     return CULV_OK;
@@ -194,10 +193,9 @@ static culv_result look_at_image(const culv_gl *gl, const char *label, uint32_t 
     culvi_gl_drop_errors(&gl->table);
     if (result != CULV_OK) return result;
     if (out->samples > 0)
-        return refuse(gl, label, "multisampled renderbuffer",
-                      "resolve and read it by culv_gl_readback_create(), or "
-                      "resolve it into one of one sample (glBlitNamedFramebuffer) and register "
-                      "that");
+        return refuse(
+            gl, label, "multisampled renderbuffer",
+            "resolve and read it by culv_gl_readback_create(), or resolve it into one of one sample (glBlitNamedFramebuffer) and register that");
     if (out->width <= 0 || out->height <= 0)
         return no_storage(
             gl, label, target == CULVI_GL_RENDERBUFFER ? "renderbuffer" : "texture", name,
@@ -251,20 +249,16 @@ static const char *way_round(uint32_t internal, culv_format format)
     case 0x906f:
     case 0x8c3a:
     case 0x8c3d:
-        return "register a GL_R32UI texture, and draw with a view of it (glTextureView); or make "
-               "the texture by culv_gl_image_create()";
+        return "register a GL_R32UI texture, and draw with a view of it (glTextureView); or make the texture by culv_gl_image_create()";
     default: break;
     }
     if ((internal >= 0x81a5 && internal <= 0x81a7) || internal == 0x8cac || internal == 0x88f0 ||
         internal == 0x8cad || internal == 0x1902 || internal == 0x84f9 || internal == 0x8d48)
-        return "read depth and stencil by culv_gl_readback_create(), or make "
-               "the texture by culv_gl_image_create()";
+        return "read depth and stencil by culv_gl_readback_create(), or make the texture by culv_gl_image_create()";
     const culvi_format *row = culvi_format_find((uint32_t)format);
     if (row != NULL && row->block_width > 1)
-        return "make the texture by culv_gl_image_create(), or copy blocks through a registered "
-               "buffer that is bound to GL_PIXEL_UNPACK_BUFFER";
-    return "use GL_R, GL_RG or GL_RGBA with 8, 16 or 32 bits, draw with a view of such a texture "
-           "(glTextureView), or copy through a registered buffer (GL_PIXEL_PACK_BUFFER)";
+        return "make the texture by culv_gl_image_create(), or copy blocks through a registered buffer that is bound to GL_PIXEL_UNPACK_BUFFER";
+    return "use GL_R, GL_RG or GL_RGBA with 8, 16 or 32 bits, draw with a view of such a texture (glTextureView), or copy through a registered buffer (GL_PIXEL_PACK_BUFFER)";
 }
 
 static culv_result describe_image(const culv_gl *gl, const char *label,
@@ -298,10 +292,11 @@ static culv_result describe_image(const culv_gl *gl, const char *label,
 static culv_result changed(const culv_gl *gl, const char *label, const char *call,
                            const culvi_gl_object_info *object, const char *how)
 {
-    return culvi_fail(gl->voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                      "%s(): the %s %" PRIu32 " %s since it was registered; "
-                      "culv_registration_destroy() it, and register what there is now",
-                      call, object->target == 0 ? "buffer" : "image", object->name, how);
+    return culvi_fail(
+        gl->voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+        "%s(): the %s %" PRIu32
+        " %s since it was registered; culv_registration_destroy() it, and register what there is now",
+        call, object->target == 0 ? "buffer" : "image", object->name, how);
 }
 
 /* One call of OpenGL where it can be, because a map is called for each frame. */
@@ -359,15 +354,12 @@ static const char *explain(CUresult code)
     case CUDA_ERROR_INVALID_GRAPHICS_CONTEXT:
     case CUDA_ERROR_OPERATING_SYSTEM:
     case CUDA_ERROR_UNKNOWN:
-        return "the CUDA driver finds no OpenGL context of its own GPU on this thread, although one "
-               "is current: it is another driver's (Mesa's, a remote desktop's), or another GPU's. "
-               "culv_gl_check_context() says what to set";
+        return "the CUDA driver finds no OpenGL context of its own GPU on this thread, although one is current: it is another driver's (Mesa's, a remote desktop's), or another GPU's. culv_gl_check_context() says what to set";
     case CUDA_ERROR_INVALID_DEVICE:
         return "the context is another GPU's; culv_gl_check_context() names both";
     case CUDA_ERROR_INVALID_VALUE: return "the driver takes no object of this kind, size or format";
     case CUDA_ERROR_INVALID_HANDLE:
-        return "the driver does not know the object: it must be there, with storage, in the context "
-               "that is current on this thread";
+        return "the driver does not know the object: it must be there, with storage, in the context that is current on this thread";
     case CUDA_ERROR_ALREADY_MAPPED: return "it is mapped by another registration";
     default: return NULL;
     }
@@ -419,18 +411,17 @@ static culv_result begin(culv_gl *gl, const culv_gl_register_desc *desc, culv_gl
     CULVI_TRY(culvi_desc_read(gl->voice, d, sizeof *d, desc, "culv_gl_register_desc"));
     CULVI_TRY(culvi_check_access(gl->voice, d->label, "culv_gl_register_desc.access", d->access));
     if (gl->base.foreign)
-        return culvi_fail(gl->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,
-                          "%s(): the context is of '%s', and CUDA registers objects of its own "
-                          "device '%s' alone; make them by culv_gl_buffer_create() or "
-                          "culv_gl_image_create() with a fallback, which copies",
-                          call, gl->base.name, gl->base.device->caps.name);
+        return culvi_fail(
+            gl->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,
+            "%s(): the context is of '%s', and CUDA registers objects of its own device '%s' alone; make them by culv_gl_buffer_create() or culv_gl_image_create() with a fallback, which copies",
+            call, gl->base.name, gl->base.device->caps.name);
     const culvi_cuda *cuda = gl->base.device->cuda;
     if (cuda->cuGraphicsGLRegisterBuffer == NULL || cuda->cuGraphicsGLRegisterImage == NULL ||
         cuda->cuGraphicsMapResources == NULL)
-        return culvi_fail(gl->voice, d->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_DRIVER_TOO_OLD,
-                          "%s(): the CUDA driver has no cuGraphicsGLRegisterBuffer: it registers "
-                          "no objects of OpenGL on this system",
-                          call);
+        return culvi_fail(
+            gl->voice, d->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_DRIVER_TOO_OLD,
+            "%s(): the CUDA driver has no cuGraphicsGLRegisterBuffer: it registers no objects of OpenGL on this system",
+            call);
     return culvi_gl_enter(gl, d->label, call);
 }
 

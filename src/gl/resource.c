@@ -130,18 +130,14 @@ static const char *why_not(uint32_t target)
 {
     switch (target) {
     case CULVI_GL_TEXTURE_RECTANGLE:
-        return "GL_TEXTURE_RECTANGLE has no memory objects; register it (culvert/gl_register.h), "
-               "or use GL_TEXTURE_2D, whose texels texelFetch() reads by the same coordinates";
+        return "GL_TEXTURE_RECTANGLE has no memory objects; register it (culvert/gl_register.h), or use GL_TEXTURE_2D, whose texels texelFetch() reads by the same coordinates";
     case CULVI_GL_TEXTURE_BUFFER:
-        return "GL_TEXTURE_BUFFER is a view of a buffer: make a culv_shared_buffer and call "
-               "glTextureBuffer() with its name";
+        return "GL_TEXTURE_BUFFER is a view of a buffer: make a culv_shared_buffer and call glTextureBuffer() with its name";
     case CULVI_GL_TEXTURE_2D_MULTISAMPLE:
     case CULVI_GL_TEXTURE_2D_MULTISAMPLE_ARRAY:
-        return "CUDA maps no multisampled images; resolve into a GL_TEXTURE_2D by "
-               "glBlitNamedFramebuffer(), and share that";
+        return "CUDA maps no multisampled images; resolve into a GL_TEXTURE_2D by glBlitNamedFramebuffer(), and share that";
     case CULVI_GL_RENDERBUFFER:
-        return "a renderbuffer has no memory objects; register it (culvert/gl_register.h), or draw "
-               "into a GL_TEXTURE_2D, which a framebuffer takes as well";
+        return "a renderbuffer has no memory objects; register it (culvert/gl_register.h), or draw into a GL_TEXTURE_2D, which a framebuffer takes as well";
     default: return NULL;
     }
 }
@@ -183,19 +179,17 @@ culv_result culvi_gl_read_shape(const culv_gl *gl, const culv_gl_image_create_de
                           ", which is no target of textures",
                           target);
     if (d->internal_format == 0)
-        return culvi_fail(gl->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_FORMAT,
-                          "culv_gl_image_create_desc.internal_format is 0; say a sized format, as "
-                          "GL_RGBA8");
+        return culvi_fail(
+            gl->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_FORMAT,
+            "culv_gl_image_create_desc.internal_format is 0; say a sized format, as GL_RGBA8");
     s.row = culvi_format_find((uint32_t)culvi_format_from(CULV_NATIVE_GL, d->internal_format));
     if (s.row == NULL)
-        return culvi_fail(gl->voice, d->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT,
-                          "culv_gl_image_create_desc.internal_format is %#" PRIx32 "%s",
-                          d->internal_format,
-                          d->internal_format == CULVI_GL_RGBA4
-                              ? " (GL_RGBA4): NVIDIA's driver keeps it as 8 bits a channel and "
-                                "Mesa as A4R4G4B4, so CUDA cannot know its texels; use GL_RGBA8 "
-                                "or GL_RGB5_A1"
-                              : "; it takes sized formats, as GL_RGBA8");
+        return culvi_fail(
+            gl->voice, d->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT,
+            "culv_gl_image_create_desc.internal_format is %#" PRIx32 "%s", d->internal_format,
+            d->internal_format == CULVI_GL_RGBA4
+                ? " (GL_RGBA4): NVIDIA's driver keeps it as 8 bits a channel and Mesa as A4R4G4B4, so CUDA cannot know its texels; use GL_RGBA8 or GL_RGB5_A1"
+                : "; it takes sized formats, as GL_RGBA8");
     const char *wrong = NULL;
     if (d->width == 0)
         wrong = "the width is 0";

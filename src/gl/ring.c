@@ -129,9 +129,9 @@ static culv_result register_object(culvi_gl_ring *ring, const plan *p, uint32_t 
     d.no_surfaces = from->no_surfaces;
     CULVI_TRY(culvi_gl_read_shape(gl, from, &shape));
     if (from->texels != CULV_TEXELS_STORED)
-        return culvi_fail(gl->voice, d.label, CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT,
-                          "culv_gl_image_create_desc.texels: a registered image has its texels "
-                          "as they are stored");
+        return culvi_fail(
+            gl->voice, d.label, CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT,
+            "culv_gl_image_create_desc.texels: a registered image has its texels as they are stored");
     CULVI_TRY(culvi_gl_create_texture(gl, &shape, 0, &s->names[i]));
     return culv_gl_register_image(gl, s->names[i], shape.target, &d, &s->registrations[i]);
 }
@@ -311,10 +311,11 @@ static culv_result read_resource(const culvi_voice *voice, plan *p, uint32_t i)
     if ((r->image != NULL) + (r->buffer != NULL) + (r->images != NULL) + (r->buffers != NULL) +
             (r->registrations != NULL) !=
         1)
-        return culvi_fail(voice, p->desc->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "culv_gl_ring_desc.resources[%" PRIu32 "] must have exactly one of "
-                          "buffer, image, buffers, images, registrations",
-                          i);
+        return culvi_fail(
+            voice, p->desc->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+            "culv_gl_ring_desc.resources[%" PRIu32
+            "] must have exactly one of buffer, image, buffers, images, registrations",
+            i);
     if (r->image != NULL) {
         CULVI_TRY(culvi_desc_read(voice, &p->images[i], sizeof p->images[i], r->image,
                                   "culv_gl_image_create_desc"));
@@ -327,12 +328,11 @@ static culv_result read_resource(const culvi_voice *voice, plan *p, uint32_t i)
     }
     p->ways &= ways_of(r);
     if (p->ways != 0) return CULV_OK;
-    return culvi_fail(voice, p->desc->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                      "culv_gl_ring_desc.resources[%" PRIu32
-                      "] and those before it have no way in common: registrations are for "
-                      "REGISTER, objects that are copied through the host for STAGED, others of "
-                      "yours for MEMORY",
-                      i);
+    return culvi_fail(
+        voice, p->desc->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+        "culv_gl_ring_desc.resources[%" PRIu32
+        "] and those before it have no way in common: registrations are for REGISTER, objects that are copied through the host for STAGED, others of yours for MEMORY",
+        i);
 }
 
 static culv_result read_plan(const culv_gl *gl, const culv_gl_ring_desc *d, plan *p)

@@ -81,14 +81,13 @@ culv_result culvi_gl_make_semaphore(culvi_graphics *graphics, const culvi_semaph
      * memory that CUDA still wrote. Vulkan's queue waits for the same semaphore. */
     const bool imported = exportable && !gl->base.across && imports(gl, plan->type);
     if (plan->type == CULV_SEMAPHORE_BINARY && gl->base.across)
-        return culvi_fail(gl->voice, plan->label, CULV_ERROR_UNSUPPORTED,
-                          CULV_REASON_DEVICE_MISMATCH,
-                          "OpenGL does not wait for a binary semaphore that another GPU signals; "
-                          "use a timeline, for which the CPU waits");
+        return culvi_fail(
+            gl->voice, plan->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_DEVICE_MISMATCH,
+            "OpenGL does not wait for a binary semaphore that another GPU signals; use a timeline, for which the CPU waits");
     if (plan->type == CULV_SEMAPHORE_BINARY && !imported)
-        CULVI_TRY(culvi_gl_need(gl, plan->label, CULVI_GL_SEMAPHORE, CULVI_GL_SEMAPHORE_HANDLE,
-                                "it has no binary semaphores; use a timeline, for which the CPU "
-                                "waits there"));
+        CULVI_TRY(culvi_gl_need(
+            gl, plan->label, CULVI_GL_SEMAPHORE, CULVI_GL_SEMAPHORE_HANDLE,
+            "it has no binary semaphores; use a timeline, for which the CPU waits there"));
     CULVI_TRY(culvi_gl_exporter_get(gl, plan->label, &vk));
     if (exportable) CULVI_TRY(culvi_graphics_check_shares(vk, plan->label, CULVI_SHARE_SEMAPHORES));
     if (!imported) CULVI_TRY(vk->api->check_timelines(vk, plan->label, CULVI_HOST_SIGNALS));

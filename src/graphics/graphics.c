@@ -30,28 +30,25 @@ static culv_result check_across(const culvi_graphics *graphics)
     int owner = -1;
     bool reaches = false;
     if ((int)CULVI_SYSTEM != (int)CULVI_SYSTEM_POSIX)
-        return culvi_fail(voice, graphics->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE,
-                          "Culvert shares memory with another GPU on Linux only. Open the device "
-                          "with %s(), or set %s.fallback for copies",
-                          graphics->api->words->open_call, graphics->api->words->attach_desc);
+        return culvi_fail(
+            voice, graphics->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE,
+            "Culvert shares memory with another GPU on Linux only. Open the device with %s(), or set %s.fallback for copies",
+            graphics->api->words->open_call, graphics->api->words->attach_desc);
     CULVI_TRY(culvi_reach_ask(device, &graphics->uuid, graphics->label, &owner, &reaches));
     if (owner < 0) {
         CULVI_TEXT(text, 128);
         culvi_text_add_uuid(&text, &graphics->uuid);
         return culvi_fail(
             voice, graphics->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_DEVICE_UNKNOWN,
-            "the CUDA driver of '%s' shows no device with the UUID %s of '%s', so it is not known "
-            "whether the one reaches the memory of the other. Both must be of NVIDIA's driver, and "
-            "CUDA_VISIBLE_DEVICES must list both; or set %s.fallback for copies",
+            "the CUDA driver of '%s' shows no device with the UUID %s of '%s', so it is not known whether the one reaches the memory of the other. Both must be of NVIDIA's driver, and CUDA_VISIBLE_DEVICES must list both; or set %s.fallback for copies",
             device->caps.name, text.data, graphics->name, graphics->api->words->attach_desc);
     }
     if (reaches) return CULV_OK;
-    return culvi_fail(voice, graphics->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_PEER,
-                      "'%s', CUDA device %d, does not reach memory of '%s', device %d "
-                      "(cuDeviceCanAccessPeer says so; `nvidia-smi topo -p2p r` shows the pairs). "
-                      "Set %s.fallback for copies",
-                      device->caps.name, (int)device->ordinal, graphics->name, owner,
-                      graphics->api->words->attach_desc);
+    return culvi_fail(
+        voice, graphics->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_PEER,
+        "'%s', CUDA device %d, does not reach memory of '%s', device %d (cuDeviceCanAccessPeer says so; `nvidia-smi topo -p2p r` shows the pairs). Set %s.fallback for copies",
+        device->caps.name, (int)device->ordinal, graphics->name, owner,
+        graphics->api->words->attach_desc);
 }
 
 /* Where the two cannot be brought together, a fallback takes the place of an error. */
@@ -78,8 +75,7 @@ culv_result culvi_graphics_identify(culvi_graphics *graphics, uint32_t fallback,
                                                         &device->caps.luid, device->caps.node_mask))
         return culvi_fail(
             &device->voice, graphics->label, CULV_ERROR_INVALID, CULV_REASON_DEVICE_GROUP,
-            "'%s' has node mask %#x among linked GPUs, but the culv_device '%s' has node mask "
-            "%#x; open the device of that node (culv_device_open_by_luid())",
+            "'%s' has node mask %#x among linked GPUs, but the culv_device '%s' has node mask %#x; open the device of that node (culv_device_open_by_luid())",
             graphics->name, (unsigned)graphics->node_mask, device->caps.name,
             (unsigned)device->caps.node_mask);
     if (graphics->foreign && allow_other_gpu) return go_across(graphics, fallback);
@@ -91,9 +87,7 @@ culv_result culvi_graphics_identify(culvi_graphics *graphics, uint32_t fallback,
     culvi_text_add_uuid(&text, &device->caps.uuid);
     return culvi_fail(
         &device->voice, graphics->label, CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,
-        "the %s is %s; "
-        "open the device with %s(), which finds the one that matches, %sor set %s.fallback for "
-        "copies",
+        "the %s is %s; open the device with %s(), which finds the one that matches, %sor set %s.fallback for copies",
         words->physical_device, text.data, words->open_call, words->cross, words->attach_desc);
 }
 
@@ -161,10 +155,8 @@ static culv_result refuse_across(const culvi_graphics *graphics, const char *lab
             ? "drivers map its images as arrays on its own GPU alone (measured)"
             : "it would see wrong words in memory of that one without an error (measured)",
         what == CULVI_SHARE_IMAGES
-            ? "Share a buffer and copy it into the image on its GPU, or set `fallback` to "
-              "CULV_FALLBACK_PEER for an image with copies"
-            : "Let the graphics API's GPU own the memory (make the buffer or the ring with it, or "
-              "import its memory), or attach to a culv_device of that GPU");
+            ? "Share a buffer and copy it into the image on its GPU, or set `fallback` to CULV_FALLBACK_PEER for an image with copies"
+            : "Let the graphics API's GPU own the memory (make the buffer or the ring with it, or import its memory), or attach to a culv_device of that GPU");
 }
 
 culv_result culvi_graphics_check_shares(const culvi_graphics *graphics, const char *label,
@@ -179,9 +171,7 @@ culv_result culvi_graphics_check_shares(const culvi_graphics *graphics, const ch
     if (graphics->across) return refuse_across(graphics, label, what);
     return culvi_fail(
         &graphics->device->voice, label, CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,
-        "the %s device '%s' is another GPU than the culv_device '%s'; "
-        "this attachment shares nothing with it: %sor let what Culvert makes be copied "
-        "(`fallback`)",
+        "the %s device '%s' is another GPU than the culv_device '%s'; this attachment shares nothing with it: %sor let what Culvert makes be copied (`fallback`)",
         api->words->name, graphics->name, graphics->device->caps.name, api->words->cross);
 }
 

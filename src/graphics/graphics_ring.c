@@ -81,8 +81,8 @@ static culv_result refuse_pending(const culvi_graphics_ring *ring, const char *c
 {
     return culvi_fail(
         &ring->graphics->device->voice, ring->label, CULV_ERROR_INVALID, CULV_REASON_RING_ORDER,
-        "%s: %" PRIu32 " command buffers that %s() kept are not submitted yet; "
-        "end their burst by %s() or culv_ring_flush()",
+        "%s: %" PRIu32
+        " command buffers that %s() kept are not submitted yet; end their burst by %s() or culv_ring_flush()",
         call, ring->num_pending, ring->api->ring.submit_call, ring->api->ring.submit_call);
 }
 

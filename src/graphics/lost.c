@@ -83,10 +83,11 @@ static culv_result signal_in_place(culvi_semaphore_pair *pair, uint64_t value, u
     if (value == 0) return CULV_OK;
     int code = graphics->api->timeline_wait(graphics, pair->native, value, grace_ns);
     if (code == 0) return CULV_OK;
-    culvi_log(&device->voice, CULV_LOG_WARNING,
-              "CUDA waits for %s to reach %" PRIu64 ", which nobody has signaled or will: it is "
-              "signaled here, and the frames that were in flight are not valid",
-              culvi_named("semaphore", pair->cuda->label).text, value);
+    culvi_log(
+        &device->voice, CULV_LOG_WARNING,
+        "CUDA waits for %s to reach %" PRIu64
+        ", which nobody has signaled or will: it is signaled here, and the frames that were in flight are not valid",
+        culvi_named("semaphore", pair->cuda->label).text, value);
     uint64_t counter = 0;
     if (code > 0 && graphics->api->timeline_signal(graphics, pair->native, value) == 0 &&
         graphics->api->timeline_value(graphics, pair->native, &counter) == 0 && counter >= value)

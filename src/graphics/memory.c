@@ -12,10 +12,8 @@ static void warn_of_slow(const culvi_graphics *graphics, const culvi_memory_ask 
     culvi_log(
         &graphics->device->voice, CULV_LOG_WARNING,
         "%s: this %s of %" PRIu64
-        " bytes is not dedicated: random access to buffers of GiBs in it can be six times as "
-        "slow, from CUDA and from %s (measured). Give such a buffer memory of its own that is "
-        "dedicated to it (%s), or let Culvert make the buffer; or make blocks smaller than "
-        "%" PRIu64 " bytes",
+        " bytes is not dedicated: random access to buffers of GiBs in it can be six times as slow, from CUDA and from %s (measured). Give such a buffer memory of its own that is dedicated to it (%s), or let Culvert make the buffer; or make blocks smaller than %" PRIu64
+        " bytes",
         culvi_named("memory", memory->label).text, words->memory, memory->size, words->name,
         words->dedicated, CULV_SLOW_KIND_BYTES);
 }
@@ -38,17 +36,17 @@ static culv_result choose_across(const culvi_graphics *graphics, const culvi_mem
     *out = by_vmm ? CULVI_MEMORY_PLACED : CULVI_MEMORY_ACROSS;
     if (ask->dedicated) return CULV_OK;
     if (!maps)
-        return culvi_fail(&device->voice, ask->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_VMM,
-                          "memory of another GPU that is not dedicated to one buffer is mapped by "
-                          "VMM, which %s '%s' lacks; give the buffer memory of its own (%s)",
-                          device->caps.cig_context ? "a CIG context of" : "the device",
-                          device->caps.name, words->dedicated);
+        return culvi_fail(
+            &device->voice, ask->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_VMM,
+            "memory of another GPU that is not dedicated to one buffer is mapped by VMM, which %s '%s' lacks; give the buffer memory of its own (%s)",
+            device->caps.cig_context ? "a CIG context of" : "the device", device->caps.name,
+            words->dedicated);
     if (ask->size % CULVI_PLACED_UNIT == 0) return CULV_OK;
     return culvi_fail(
         &device->voice, ask->label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
-        "%s.%s is %" PRIu64 ", and memory of another GPU that is not dedicated to "
-        "one buffer maps in multiples of %" PRIu64 " bytes alone (measured): allocate "
-        "such a size, or give the buffer memory of its own (%s)",
+        "%s.%s is %" PRIu64
+        ", and memory of another GPU that is not dedicated to one buffer maps in multiples of %" PRIu64
+        " bytes alone (measured): allocate such a size, or give the buffer memory of its own (%s)",
         words->memory_desc, words->memory_size, ask->size, CULVI_PLACED_UNIT, words->dedicated);
 }
 

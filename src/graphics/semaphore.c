@@ -76,11 +76,10 @@ culv_result culvi_graphics_import_semaphore(culvi_graphics *graphics, uint64_t s
     CULVI_TRY(check_type(graphics, desc->label, desc_name, desc->type, desc->untracked != 0));
     CULVI_TRY(culvi_graphics_check_shares(graphics, desc->label, CULVI_SHARE_SEMAPHORES));
     if (timeline && desc->signal_pending)
-        return culvi_fail(&graphics->device->voice, desc->label, CULV_ERROR_INVALID,
-                          CULV_REASON_VALUE,
-                          "%s.signal_pending is for binary semaphores; report promised values "
-                          "with culv_semaphore_mark_value()",
-                          desc_name);
+        return culvi_fail(
+            &graphics->device->voice, desc->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+            "%s.signal_pending is for binary semaphores; report promised values with culv_semaphore_mark_value()",
+            desc_name);
     if (timeline)
         CULVI_TRY(graphics->api->check_timelines(graphics, desc->label, CULVI_HOST_READS));
     culv_semaphore *made = NULL;

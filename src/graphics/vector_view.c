@@ -103,8 +103,7 @@ static culv_result update(culv_vector_view *view)
     if (atomic_load(&view->vector->gone))
         return culvi_fail(
             &view->graphics->device->voice, view->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-            "culv_vector_view_update: the vector was destroyed; the view keeps the buffers that it "
-            "has until culv_vector_view_destroy()");
+            "culv_vector_view_update: the vector was destroyed; the view keeps the buffers that it has until culv_vector_view_destroy()");
     if (culv_vector_generation(view->vector) == atomic_load(&view->generation)) return CULV_OK;
     CULVI_TRY(list_chunks(view, &chunks, &count, &generation));
     parts = culvi_alloc((count + 1) * sizeof *parts);
@@ -135,19 +134,19 @@ culv_result culvi_vector_view_check(const culvi_graphics *graphics, const char *
     const culvi_voice *voice = &graphics->device->voice;
     const uint32_t type = CULVI_HANDLE_OPAQUE;
     if (graphics->device != vector->device)
-        return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,
-                          "the vector is of another culv_device ('%s') than the attachment ('%s'); "
-                          "make both of one",
-                          vector->device->caps.name, graphics->device->caps.name);
+        return culvi_fail(
+            voice, label, CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,
+            "the vector is of another culv_device ('%s') than the attachment ('%s'); make both of one",
+            vector->device->caps.name, graphics->device->caps.name);
     if (graphics->foreign)
         return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,
                           "the vector lies on '%s', and %s runs on '%s'", vector->device->caps.name,
                           graphics->api->words->name, graphics->name);
     if (vector->chunk.handle_types & UINT32_C(1) << type) return CULV_OK;
-    return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_NOT_EXPORTABLE,
-                      "the vector's chunks are not made to be exported as %s; set its bit in the "
-                      "handle_types of the descriptor that the vector is made with",
-                      culvi_handle_type_name((culv_handle_type)type));
+    return culvi_fail(
+        voice, label, CULV_ERROR_INVALID, CULV_REASON_NOT_EXPORTABLE,
+        "the vector's chunks are not made to be exported as %s; set its bit in the handle_types of the descriptor that the vector is made with",
+        culvi_handle_type_name((culv_handle_type)type));
 }
 
 static void log_view(const culv_vector_view *view, const char *deed)

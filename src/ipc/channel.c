@@ -8,10 +8,10 @@ culv_result culvi_ipc_users_copy(const culvi_voice *voice, const uint32_t *users
 {
     memset(out, 0, sizeof *out);
     if (users != NULL && (int)CULVI_SYSTEM == CULVI_SYSTEM_WINDOWS)
-        return culvi_fail(voice, NULL, CULV_ERROR_UNSUPPORTED, CULV_REASON_NOT_BUILT,
-                          "%s.users is given, and Windows has no numbers for users; leave it NULL, "
-                          "then only the user of this process is admitted",
-                          field);
+        return culvi_fail(
+            voice, NULL, CULV_ERROR_UNSUPPORTED, CULV_REASON_NOT_BUILT,
+            "%s.users is given, and Windows has no numbers for users; leave it NULL, then only the user of this process is admitted",
+            field);
     if ((users == NULL) != (count == 0) || count > 4096)
         return culvi_fail(
             voice, NULL, CULV_ERROR_INVALID, CULV_REASON_VALUE,
@@ -24,9 +24,8 @@ culv_result culvi_ipc_users_copy(const culvi_voice *voice, const uint32_t *users
         return culvi_fail(
             voice, NULL, users != NULL ? CULV_ERROR_INVALID : CULV_ERROR_UNSUPPORTED,
             CULV_REASON_IPC_REFUSED,
-            "%s.users %s %" PRIu32 ", which is the number of everybody whom this user namespace "
-            "does not map, so that nobody could be told from a stranger; %s that "
-            "/proc/self/uid_map has (in a container another USER than nobody)",
+            "%s.users %s %" PRIu32
+            ", which is the number of everybody whom this user namespace does not map, so that nobody could be told from a stranger; %s that /proc/self/uid_map has (in a container another USER than nobody)",
             field, users != NULL ? "names user" : "is NULL, and this process runs as user", user,
             users != NULL ? "name users" : "run it as a user");
     }
@@ -142,10 +141,10 @@ culv_result culv_ipc_fetch_dup(const culv_ipc_fetch_desc *desc, culv_handle *out
     CULVI_READ(NULL, culv_ipc_fetch_desc, d, desc);
     CULVI_TRY(culvi_handle_type_check(NULL, NULL, "culv_ipc_fetch_desc.type", d.type));
     if (!culvi_ipc_travels(d.type))
-        return culvi_fail(NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_HANDLE_TYPE,
-                          "culv_ipc_fetch_desc.type is %s, which is a number for every process; "
-                          "there is nothing to fetch",
-                          culvi_handle_type_name(d.type));
+        return culvi_fail(
+            NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_HANDLE_TYPE,
+            "culv_ipc_fetch_desc.type is %s, which is a number for every process; there is nothing to fetch",
+            culvi_handle_type_name(d.type));
     if (d.pid <= 0)
         return culvi_fail(NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                           "culv_ipc_fetch_desc.pid is %d, which is no process", (int)d.pid);
@@ -158,11 +157,10 @@ culv_result culv_ipc_fetch_dup(const culv_ipc_fetch_desc *desc, culv_handle *out
     result = culvi_handle_check(NULL, NULL, "what culv_ipc_fetch_dup() got",
                                 culvi_handle_memory_source, &handle, &facts);
     if (result == CULV_OK && d.size > facts.size_limit)
-        result =
-            culvi_fail(NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_SIZE,
-                       "culv_ipc_fetch_desc.size is %" PRIu64 " bytes, and the file of process %d "
-                       "has %" PRIu64,
-                       d.size, (int)d.pid, facts.size_limit);
+        result = culvi_fail(NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_SIZE,
+                            "culv_ipc_fetch_desc.size is %" PRIu64
+                            " bytes, and the file of process %d has %" PRIu64,
+                            d.size, (int)d.pid, facts.size_limit);
     if (result == CULV_OK)
         *out = handle;
     else

@@ -42,11 +42,10 @@ static void end(culv_ipc_client *client, const char *why)
 /* The connection was over before this call. */
 static culv_result fail_gone(const culv_ipc_client *client, const char *call)
 {
-    return culvi_fail(culvi_ipc_voice(client->device), client->label, CULV_ERROR_ASYNC,
-                      CULV_REASON_IPC_GONE,
-                      "%s: the connection is over: %s. What was received stays usable; "
-                      "culv_ipc_client_destroy() this client and connect anew",
-                      call, client->over);
+    return culvi_fail(
+        culvi_ipc_voice(client->device), client->label, CULV_ERROR_ASYNC, CULV_REASON_IPC_GONE,
+        "%s: the connection is over: %s. What was received stays usable; culv_ipc_client_destroy() this client and connect anew",
+        call, client->over);
 }
 
 static culv_result over(culv_ipc_client *client, const char *call, culv_reason reason,
@@ -54,10 +53,10 @@ static culv_result over(culv_ipc_client *client, const char *call, culv_reason r
 {
     end(client, why);
     if (reason == CULV_REASON_IPC_GONE) return fail_gone(client, call);
-    return culvi_fail(culvi_ipc_voice(client->device), client->label, CULV_ERROR_ASYNC, reason,
-                      "%s: what the server (process %d) sent is no answer: %s. The connection is "
-                      "closed",
-                      call, (int)client->server_pid, why);
+    return culvi_fail(
+        culvi_ipc_voice(client->device), client->label, CULV_ERROR_ASYNC, reason,
+        "%s: what the server (process %d) sent is no answer: %s. The connection is closed", call,
+        (int)client->server_pid, why);
 }
 
 /* Nobody but this process's own system, or a filter on it, is to blame. */
@@ -68,8 +67,7 @@ static culv_result refused(culv_ipc_client *client, const char *call, const char
     return culvi_fail_native(
         culvi_ipc_voice(client->device), client->label, CULV_ERROR_DRIVER, CULV_REASON_OS,
         CULV_NATIVE_OS, error, what,
-        "%s: the system refuses to this process what the connection to the server (process %d) "
-        "needs, and the connection is closed. A filter on this process (seccomp) may forbid it",
+        "%s: the system refuses to this process what the connection to the server (process %d) needs, and the connection is closed. A filter on this process (seccomp) may forbid it",
         call, (int)client->server_pid);
 }
 
@@ -149,10 +147,8 @@ culv_result culvi_ipc_ask(culv_ipc_client *client, const char *call, culvi_ipc_m
         return culvi_fail(
             voice, client->label, CULV_ERROR_TIMEOUT, CULV_REASON_IPC_GONE,
             io == CULVI_IPC_LATER
-                ? "%s: the server (process %d) has not read earlier questions; does it call "
-                  "culv_ipc_server_poll()?"
-                : "%s: the handles could not be sent to the server (process %d): this user has as "
-                  "many in flight as RLIMIT_NOFILE allows",
+                ? "%s: the server (process %d) has not read earlier questions; does it call culv_ipc_server_poll()?"
+                : "%s: the handles could not be sent to the server (process %d): this user has as many in flight as RLIMIT_NOFILE allows",
             call, (int)client->server_pid);
     if (io == CULVI_IPC_OS) return refused(client, call, culvi_ipc_send_call);
     /* A server that turned this client away said why before it closed. */
@@ -185,10 +181,10 @@ culv_result culvi_ipc_ask(culv_ipc_client *client, const char *call, culvi_ipc_m
         if (ready < 0) return refused(client, call, culvi_ipc_wait_call);
         /* An answer that is here in the end is taken; what comes without end is not. */
         if (ready == 0 || late)
-            return culvi_fail(voice, client->label, CULV_ERROR_TIMEOUT, CULV_REASON_IPC_GONE,
-                              "%s: the server (process %d) has not answered in time; does it call "
-                              "culv_ipc_server_poll()?",
-                              call, (int)client->server_pid);
+            return culvi_fail(
+                voice, client->label, CULV_ERROR_TIMEOUT, CULV_REASON_IPC_GONE,
+                "%s: the server (process %d) has not answered in time; does it call culv_ipc_server_poll()?",
+                call, (int)client->server_pid);
         late = culvi_now() >= until;
     }
 }
@@ -255,12 +251,11 @@ static culv_result meet(culv_ipc_client *client, const culvi_ipc_address *addres
             return refused(client, connect_call, culvi_ipc_peer_call);
         /* Whoever comes first may listen at an abstract name, so the server is asked who it is. */
         if (result == CULV_OK && !culvi_ipc_user_admitted(users, client->server_user))
-            result =
-                culvi_fail(voice, client->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_IPC_REFUSED,
-                           "the server '%s' is process %d of user %u%s, whom "
-                           "culv_ipc_client_desc.users does not name",
-                           address->name, (int)client->server_pid, (unsigned)client->server_user,
-                           culvi_ipc_user_note(client->server_user));
+            result = culvi_fail(
+                voice, client->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_IPC_REFUSED,
+                "the server '%s' is process %d of user %u%s, whom culv_ipc_client_desc.users does not name",
+                address->name, (int)client->server_pid, (unsigned)client->server_user,
+                culvi_ipc_user_note(client->server_user));
         if (result != CULV_OK) return result;
         culvi_attempt_begin();
         result = greet(client, until);
@@ -272,10 +267,10 @@ static culv_result meet(culv_ipc_client *client, const culvi_ipc_address *addres
                            client->ended && culvi_now() < until;
         (void)culvi_attempt_end(voice, again ? CULV_OK : result);
         if (!again && full && result == CULV_ERROR_TIMEOUT)
-            return culvi_fail(voice, client->label, CULV_ERROR_BUSY, CULV_REASON_IPC_REFUSED,
-                              "%s: the server (process %d) had as many clients as it admits "
-                              "(culv_ipc_server_desc.max_clients) all the time",
-                              connect_call, (int)client->server_pid);
+            return culvi_fail(
+                voice, client->label, CULV_ERROR_BUSY, CULV_REASON_IPC_REFUSED,
+                "%s: the server (process %d) had as many clients as it admits (culv_ipc_server_desc.max_clients) all the time",
+                connect_call, (int)client->server_pid);
         if (!again) return result;
         client->over[0] = 0;
         client->ended = false;

@@ -130,14 +130,13 @@ static culv_result take_answer(culvi_ipc_consumer *c, const culvi_ipc_message *m
     c->slots = m->join.depth;
     c->parts = m->join.parts;
     if (own == NULL && c->device == NULL)
-        return culvi_fail(NULL, c->name, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "culv_ipc_ring_join: without timelines of yours the ring needs CUDA, "
-                          "and the client was connected without a device");
+        return culvi_fail(
+            NULL, c->name, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+            "culv_ipc_ring_join: without timelines of yours the ring needs CUDA, and the client was connected without a device");
     if ((own == NULL || own->reached == NULL) && !culvi_ipc_can_count(c->device))
-        return culvi_fail(&c->device->voice, c->name, CULV_ERROR_UNSUPPORTED,
-                          CULV_REASON_DRIVER_TOO_OLD,
-                          "culv_ipc_ring_join: the driver has no stream memory operations, and "
-                          "nothing else tells how far the GPU is (culv_ipc_timelines.reached)");
+        return culvi_fail(
+            &c->device->voice, c->name, CULV_ERROR_UNSUPPORTED, CULV_REASON_DRIVER_TOO_OLD,
+            "culv_ipc_ring_join: the driver has no stream memory operations, and nothing else tells how far the GPU is (culv_ipc_timelines.reached)");
     culv_result result = open_pages(c, fds, counters);
     if (result != CULV_OK || counters) return result;
     if (own != NULL) {
@@ -163,14 +162,13 @@ static culv_result read_own(const culvi_ipc_consumer *c, const culv_ipc_timeline
     CULVI_TRY(culvi_desc_read(voice, out, sizeof *out, given, "culv_ipc_timelines"));
     CULVI_TRY(culvi_ipc_timelines_check(voice, c->name, "culv_ipc_consumer_desc.timelines", out));
     if (out->signal == NULL && c->device == NULL)
-        return culvi_fail(voice, c->name, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "culv_ipc_timelines.signal is NULL, and the client has no device that "
-                          "could signal in place of a producer that has ended");
+        return culvi_fail(
+            voice, c->name, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+            "culv_ipc_timelines.signal is NULL, and the client has no device that could signal in place of a producer that has ended");
     if (out->reached == NULL && c->device == NULL)
-        return culvi_fail(voice, c->name, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "culv_ipc_timelines.reached is NULL, and the client has no device that "
-                          "could tell how far `done` is; let it read the counter of `done` (in "
-                          "Vulkan vkGetSemaphoreCounterValue)");
+        return culvi_fail(
+            voice, c->name, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+            "culv_ipc_timelines.reached is NULL, and the client has no device that could tell how far `done` is; let it read the counter of `done` (in Vulkan vkGetSemaphoreCounterValue)");
     return CULV_OK;
 }
 
@@ -358,13 +356,13 @@ static bool take_newest(culvi_ipc_consumer *c, uint64_t *frame, uint32_t *slot)
 static culv_result stopped(const culvi_ipc_consumer *c)
 {
     const bool dropped = atomic_load(&my_page(c)->dropped) != 0;
-    return culvi_fail(culvi_ipc_voice(c->device), c->name, CULV_ERROR_ASYNC,
-                      dropped ? CULV_REASON_IPC_DROPPED : CULV_REASON_RING_STOPPED,
-                      "the producer (process %d) %s; culv_ring_destroy() this side",
-                      (int)c->client->server_pid,
-                      dropped ? "has dropped this side (it was late for longer than the producer "
-                                "allows, was turned away, or broke the protocol) and runs on"
-                              : "has ended, or has closed the ring");
+    return culvi_fail(
+        culvi_ipc_voice(c->device), c->name, CULV_ERROR_ASYNC,
+        dropped ? CULV_REASON_IPC_DROPPED : CULV_REASON_RING_STOPPED,
+        "the producer (process %d) %s; culv_ring_destroy() this side", (int)c->client->server_pid,
+        dropped
+            ? "has dropped this side (it was late for longer than the producer allows, was turned away, or broke the protocol) and runs on"
+            : "has ended, or has closed the ring");
 }
 
 static culv_result late(const culvi_ipc_consumer *c, uint64_t head)
@@ -372,9 +370,8 @@ static culv_result late(const culvi_ipc_consumer *c, uint64_t head)
     if (c->policy == CULV_RING_MAILBOX && c->counts && head > c->next && busy(c))
         return culvi_fail(
             culvi_ipc_voice(c->device), c->name, CULV_ERROR_TIMEOUT, CULV_REASON_RING_LATE,
-            "frame %" PRIu64 " is there, but this side's GPU has not reached value "
-            "%" PRIu64 " of `done` in time, and a side of the newest frame has one at "
-            "a time",
+            "frame %" PRIu64 " is there, but this side's GPU has not reached value %" PRIu64
+            " of `done` in time, and a side of the newest frame has one at a time",
             head - 1, c->releases);
     return culvi_fail(
         culvi_ipc_voice(c->device), c->name, CULV_ERROR_TIMEOUT, CULV_REASON_RING_EMPTY,
@@ -411,10 +408,9 @@ static const char *refuses(const culvi_ring_apart *side, bool has_stream)
 {
     const culvi_ipc_consumer *c = (const culvi_ipc_consumer *)side;
     if (has_stream ? c->device != NULL : c->ready.word == NULL) return NULL;
-    return has_stream ? "the client was connected without a device; call culv_ring_acquire() and "
-                        "culv_ring_release()"
-                      : "the ring's timelines are counters, so this side needs a stream; its calls "
-                        "are culv_ring_acquire_on() and culv_ring_release_on()";
+    return has_stream
+               ? "the client was connected without a device; call culv_ring_acquire() and culv_ring_release()"
+               : "the ring's timelines are counters, so this side needs a stream; its calls are culv_ring_acquire_on() and culv_ring_release_on()";
 }
 
 static culv_result acquire_frame(culvi_ipc_consumer *c, uint64_t timeout, culv_ring_frame *out,

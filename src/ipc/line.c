@@ -48,9 +48,9 @@ static culv_result register_pages(culvi_ipc_pages *p, const char *label)
     p->registered = true;
     culvi_mutex_lock(&device->lock);
     device->counts.mappings++;
-    culvi_tie_add(device, &p->tie, "page", p->label,
-                  "belongs to a ring between processes, which is not restored; destroy the ring's "
-                  "end before");
+    culvi_tie_add(
+        device, &p->tie, "page", p->label,
+        "belongs to a ring between processes, which is not restored; destroy the ring's end before");
     culvi_mutex_unlock(&device->lock);
     culvi_made(device, &p->deferred, "page", p->label, CULVI_IPC_PAGE);
     return CULV_OK;
@@ -70,10 +70,10 @@ culv_result culvi_ipc_pages_open(culv_device *device, culvi_ipc_native native, b
         const int error = culvi_ipc_os_error();
         culvi_free(p);
         if (strange)
-            return culvi_fail(voice, label, CULV_ERROR_ASYNC, CULV_REASON_IPC_PROTOCOL,
-                              "the page that the other process sent is not sealed, or is not of %d "
-                              "bytes",
-                              (int)CULVI_IPC_PAGE);
+            return culvi_fail(
+                voice, label, CULV_ERROR_ASYNC, CULV_REASON_IPC_PROTOCOL,
+                "the page that the other process sent is not sealed, or is not of %d bytes",
+                (int)CULVI_IPC_PAGE);
         return culvi_fail_native(voice, label, CULV_ERROR_DRIVER, CULV_REASON_OS, CULV_NATIVE_OS,
                                  error, "mmap", "the ring's page could not be mapped");
     }
@@ -217,10 +217,9 @@ culv_result culvi_ipc_line_use(culv_device *device, culvi_ipc_line *line, const 
     const bool signal = how == CULVI_IPC_SIGNALS;
     if (line->word != NULL) return count(device, line, label, stream, value, signal);
     if (line->semaphore == NULL)
-        return culvi_fail(&device->voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "the ring's timelines are a graphics API's, which makes them for each "
-                          "consumer; use the calls without a stream, and submit "
-                          "frame->wait_points and frame->signal_points");
+        return culvi_fail(
+            &device->voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+            "the ring's timelines are a graphics API's, which makes them for each consumer; use the calls without a stream, and submit frame->wait_points and frame->signal_points");
     line->used = true;
     return signal ? culv_semaphore_signal(line->semaphore, stream, value)
                   : culv_semaphore_wait(line->semaphore, stream, value);

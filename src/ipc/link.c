@@ -144,15 +144,16 @@ static void blame(culv_ipc_server *server, const culvi_ipc_link *link)
         if (other->channel != CULVI_IPC_NO_CHANNEL && unread(other) > worst->unread) worst = other;
     }
     if (worst != link)
-        culvi_ipc_server_log(server, CULV_LOG_WARNING,
-                             "too many handles are in flight (RLIMIT_NOFILE), so that process %d "
-                             "waits for an answer; process %d has not read %" PRIu32 " of its own",
-                             (int)link->pid, (int)worst->pid, worst->unread);
+        culvi_ipc_server_log(
+            server, CULV_LOG_WARNING,
+            "too many handles are in flight (RLIMIT_NOFILE), so that process %d waits for an answer; process %d has not read %" PRIu32
+            " of its own",
+            (int)link->pid, (int)worst->pid, worst->unread);
     else
-        culvi_ipc_server_log(server, CULV_LOG_WARNING,
-                             "too many handles of this user are in flight (RLIMIT_NOFILE), in "
-                             "sockets of other programs; process %d waits for an answer",
-                             (int)link->pid);
+        culvi_ipc_server_log(
+            server, CULV_LOG_WARNING,
+            "too many handles of this user are in flight (RLIMIT_NOFILE), in sockets of other programs; process %d waits for an answer",
+            (int)link->pid);
 }
 
 static void keep(culv_ipc_server *server, culvi_ipc_link *link, const culvi_ipc_message *reply,
@@ -194,9 +195,9 @@ static bool send_answer(culv_ipc_server *server, culvi_ipc_link *link,
         culvi_ipc_link_drop(server, link, "lets in no handles, and asked for some");
         break;
     case CULVI_IPC_OS:
-        culvi_ipc_link_drop(server, link,
-                            "could not be answered: the system refuses it to this process; a "
-                            "filter on it (seccomp) may forbid it");
+        culvi_ipc_link_drop(
+            server, link,
+            "could not be answered: the system refuses it to this process; a filter on it (seccomp) may forbid it");
         break;
     case CULVI_IPC_NO_FD:
     case CULVI_IPC_BAD: culvi_ipc_link_drop(server, link, "could not be answered"); break;

@@ -29,10 +29,10 @@ static culv_result check_object(const culv_ipc_object *object, const char *call,
                           "%s: '%s' is %s, not %s", call, object->info.name,
                           kinds[object->info.kind], kinds[kind]);
     if (object->device == NULL)
-        return culvi_fail(voice, object->info.name, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "%s: the client was connected without a device; pass one to "
-                          "culv_ipc_client_connect()",
-                          call);
+        return culvi_fail(
+            voice, object->info.name, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+            "%s: the client was connected without a device; pass one to culv_ipc_client_connect()",
+            call);
     return CULV_OK;
 }
 
@@ -84,20 +84,20 @@ static culv_result check_owner(const culv_ipc_object *object, const char *what)
     char gpu[40] = "";
     culvi_text t = {gpu, sizeof gpu, 0};
     if (object->server_pid == culvi_ipc_this_process())
-        return culvi_fail(voice, object->info.name, CULV_ERROR_DRIVER, CULV_REASON_HANDLE_REFUSED,
-                          "the %s is this process's own (%d), and CUDA opens it in other processes "
-                          "alone; use it as it is here",
-                          what, (int)object->server_pid);
+        return culvi_fail(
+            voice, object->info.name, CULV_ERROR_DRIVER, CULV_REASON_HANDLE_REFUSED,
+            "the %s is this process's own (%d), and CUDA opens it in other processes alone; use it as it is here",
+            what, (int)object->server_pid);
     if (!culvi_uuid_given(&object->info.device) ||
         culvi_uuid_equal(&object->info.device, &object->device->caps.uuid) ||
         culvi_device_find(object->device, &object->info.device, &ordinal, &call) != CUDA_SUCCESS ||
         ordinal >= 0)
         return CULV_OK;
     culvi_text_add_uuid(&t, &object->info.device);
-    return culvi_fail(voice, object->info.name, CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,
-                      "the %s is on the GPU %s, which this process does not see; look at "
-                      "CUDA_VISIBLE_DEVICES, or give this container that GPU",
-                      what, gpu);
+    return culvi_fail(
+        voice, object->info.name, CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,
+        "the %s is on the GPU %s, which this process does not see; look at CUDA_VISIBLE_DEVICES, or give this container that GPU",
+        what, gpu);
 }
 
 /* The driver has said no, and its words do not tell these apart. */
@@ -111,11 +111,11 @@ static culv_result fail_open(const culv_ipc_object *object, const char *what, co
                                "the %s of process %d could not be opened", what,
                                (int)object->server_pid);
     if (object->server_pid != object->server_own_pid)
-        why = "its owner is in another PID namespace (container), where CUDA does not find it; let "
-              "both have one (docker run --pid), or share by culv_ipc_from_vmm()";
+        why =
+            "its owner is in another PID namespace (container), where CUDA does not find it; let both have one (docker run --pid), or share by culv_ipc_from_vmm()";
     else if (!culvi_uuid_equal(&object->info.device, &device->caps.uuid))
-        why = "it is on another GPU than the client's device, which may not reach that one "
-              "(cuDeviceCanAccessPeer); or its owner has ended, or has given it up";
+        why =
+            "it is on another GPU than the client's device, which may not reach that one (cuDeviceCanAccessPeer); or its owner has ended, or has given it up";
     return culvi_fail_native(&device->voice, object->info.name, CULV_ERROR_DRIVER,
                              CULV_REASON_HANDLE_REFUSED, CULV_NATIVE_CUDA, (int64_t)r, call,
                              "the %s of process %d could not be opened: %s (CUDA error %d)", what,
@@ -239,10 +239,10 @@ culv_result culv_ipc_import_image(const culv_ipc_object *object, culv_image **ou
     CULVI_TRY(check_object(object, __func__, CULV_IPC_IMAGE, CULV_IPC_IMAGE, (const void *)out));
     const culv_ipc_info *i = &object->info;
     if (i->tiling != CULV_IPC_TILING_OPTIMAL)
-        return culvi_fail(&object->device->voice, i->name, CULV_ERROR_INVALID, CULV_REASON_TILING,
-                          "culv_ipc_import_image: '%s' is LINEAR, and CUDA's arrays read such "
-                          "images wrong; offer it as a BUFFER of its rows",
-                          i->name);
+        return culvi_fail(
+            &object->device->voice, i->name, CULV_ERROR_INVALID, CULV_REASON_TILING,
+            "culv_ipc_import_image: '%s' is LINEAR, and CUDA's arrays read such images wrong; offer it as a BUFFER of its rows",
+            i->name);
     CULVI_TRY(import_memory(object, &memory));
     d.offset = i->offset;
     d.format = i->format;

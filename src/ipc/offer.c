@@ -150,11 +150,11 @@ static culv_result from_vector(culv_ipc_server *server, const char *call,
         culv_vmm_allocation_info what = culv_vmm_allocation_info_init();
         CULVI_TRY(culv_vmm_allocation_get_info(first.allocation, &what));
         if (!(what.handle_types & UINT32_C(1) << (unsigned)CULVI_HANDLE_OPAQUE))
-            return culvi_fail(&server->device->voice, server->label, CULV_ERROR_INVALID,
-                              CULV_REASON_NOT_EXPORTABLE,
-                              "%s: the vector was not made for export; give it "
-                              "%s in culv_vector_desc.handle_types",
-                              call, culvi_handle_type_name((culv_handle_type)CULVI_HANDLE_OPAQUE));
+            return culvi_fail(
+                &server->device->voice, server->label, CULV_ERROR_INVALID,
+                CULV_REASON_NOT_EXPORTABLE,
+                "%s: the vector was not made for export; give it %s in culv_vector_desc.handle_types",
+                call, culvi_handle_type_name((culv_handle_type)CULVI_HANDLE_OPAQUE));
     }
     offer->vector = vector;
     offer->info.allocation_size = culv_vector_committed(vector);
@@ -177,10 +177,10 @@ static culv_result check_handle(const culv_ipc_server *server, const culv_ipc_in
                                : semaphore ? CULVI_USE_TIMELINE
                                            : CULVI_USE_MEMORY);
     if (result == CULV_OK && (!culvi_ipc_travels(handle->type) || handle->name != NULL))
-        return culvi_fail(voice, server->label, CULV_ERROR_INVALID, CULV_REASON_HANDLE_TYPE,
-                          "culv_ipc_offer: handle is %s, which keeps nothing alive for the other "
-                          "process; export an NT handle and offer that",
-                          handle->name != NULL ? "a name" : "a KMT handle");
+        return culvi_fail(
+            voice, server->label, CULV_ERROR_INVALID, CULV_REASON_HANDLE_TYPE,
+            "culv_ipc_offer: handle is %s, which keeps nothing alive for the other process; export an NT handle and offer that",
+            handle->name != NULL ? "a name" : "a KMT handle");
     if (result == CULV_OK)
         result = culvi_handle_check(
             voice, server->label, "culv_ipc_offer: handle",
@@ -216,11 +216,10 @@ static culv_result from_handle(culv_ipc_server *server, const char *call,
     if (culvi_uuid_given(&info->device)) offer->info.device = info->device;
     if (offer->info.kind != CULV_IPC_BUFFER && offer->info.kind != CULV_IPC_IMAGE &&
         offer->info.kind != CULV_IPC_SEMAPHORE)
-        return culvi_fail(&server->device->voice, server->label, CULV_ERROR_INVALID,
-                          CULV_REASON_VALUE,
-                          "%s: culv_ipc_info.kind is %d; a handle is a BUFFER, an IMAGE or a "
-                          "SEMAPHORE",
-                          call, (int)offer->info.kind);
+        return culvi_fail(
+            &server->device->voice, server->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+            "%s: culv_ipc_info.kind is %d; a handle is a BUFFER, an IMAGE or a SEMAPHORE", call,
+            (int)offer->info.kind);
     culv_result result = check_handle(server, &offer->info, handle);
     if (result == CULV_OK) tell_rest(server, &offer->info);
     offer->info.handle_type = handle->type;
@@ -237,8 +236,7 @@ static culv_result whole_blocks(const culv_ipc_server *server, const char *call,
     if (what->kind != CULV_POINTER_DEVICE || !what->ipc)
         return culvi_fail(
             voice, server->label, CULV_ERROR_INVALID, CULV_REASON_NOT_EXPORTABLE,
-            "%s: CUDA has no cuIpc handle for what lies at 0x%llx. "
-            "%s goes to other processes by %s",
+            "%s: CUDA has no cuIpc handle for what lies at 0x%llx. %s goes to other processes by %s",
             call, (unsigned long long)pointer,
             what->kind == CULV_POINTER_VMM    ? "Memory of cuMemCreate"
             : what->kind == CULV_POINTER_POOL ? "Memory of a pool"
@@ -247,36 +245,32 @@ static culv_result whole_blocks(const culv_ipc_server *server, const char *call,
                 : "Neither managed memory, nor the host's, nor what is none of CUDA's",
             what->kind == CULV_POINTER_VMM ? "culv_ipc_from_vmm()"
             : what->kind == CULV_POINTER_POOL
-                ? "culv_ipc_from_pool_memory(), if its pool was made with handle types "
-                  "(cuMemPoolCreate); the default pool of cudaMallocAsync was not, so take "
-                  "memory of such a pool or of culv_vmm_allocation_create()"
+                ? "culv_ipc_from_pool_memory(), if its pool was made with handle types (cuMemPoolCreate); the default pool of cudaMallocAsync was not, so take memory of such a pool or of culv_vmm_allocation_create()"
             : what->kind == CULV_POINTER_EXTERNAL ? "culv_ipc_from_handle()"
                                                   : "any call; use culv_vmm_allocation_create()");
     if (what->device != (int32_t)server->device->ordinal)
-        return culvi_fail(voice, server->label, CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,
-                          "%s: the memory is of CUDA device %d, and the "
-                          "server's is %d; offer it by a server of its device",
-                          call, (int)what->device, (int)server->device->ordinal);
+        return culvi_fail(
+            voice, server->label, CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,
+            "%s: the memory is of CUDA device %d, and the server's is %d; offer it by a server of its device",
+            call, (int)what->device, (int)server->device->ordinal);
     if (pointer == what->range_start && pointer % CULV_IPC_CUDA_BLOCK == 0 &&
         what->range_size % CULV_IPC_CUDA_BLOCK == 0)
         return CULV_OK;
     return culvi_fail(
         voice, server->label, CULV_ERROR_INVALID, CULV_REASON_NOT_EXPORTABLE,
         "%s: 0x%llx lies %" PRIu64 " bytes into an allocation of %" PRIu64
-        " bytes at 0x%llx. CUDA shares whole blocks of %" PRIu64 " bytes, so that the other "
-        "process would get what else lies in them. Offer an allocation from its start whose size "
-        "is a multiple of that (cuMemAlloc aligns it), or memory of culv_vmm_allocation_create()",
+        " bytes at 0x%llx. CUDA shares whole blocks of %" PRIu64
+        " bytes, so that the other process would get what else lies in them. Offer an allocation from its start whose size is a multiple of that (cuMemAlloc aligns it), or memory of culv_vmm_allocation_create()",
         call, (unsigned long long)pointer, (uint64_t)(pointer - what->range_start),
         what->range_size, (unsigned long long)what->range_start, CULV_IPC_CUDA_BLOCK);
 }
 
 static culv_result too_old(const culv_ipc_server *server, const char *call)
 {
-    return culvi_fail(&server->device->voice, server->label, CULV_ERROR_UNSUPPORTED,
-                      CULV_REASON_DRIVER_TOO_OLD,
-                      "%s: the CUDA driver lacks cuIpcGetMemHandle and its like; offer memory of "
-                      "culv_vmm_allocation_create()",
-                      call);
+    return culvi_fail(
+        &server->device->voice, server->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_DRIVER_TOO_OLD,
+        "%s: the CUDA driver lacks cuIpcGetMemHandle and its like; offer memory of culv_vmm_allocation_create()",
+        call);
 }
 
 static culv_result from_memory(culv_ipc_server *server, const char *call, CUdeviceptr pointer,
@@ -306,11 +300,10 @@ static culv_result from_event(culv_ipc_server *server, const char *call, CUevent
     if (device->cuda->cuIpcGetEventHandle == NULL) return too_old(server, call);
     CULVI_CU_INSIDE(r, device, server->label, cuIpcGetEventHandle, (&handle, event));
     if (r == CUDA_ERROR_INVALID_HANDLE || r == CUDA_ERROR_INVALID_VALUE)
-        return culvi_fail_native(&device->voice, server->label, CULV_ERROR_INVALID,
-                                 CULV_REASON_NOT_EXPORTABLE, CULV_NATIVE_CUDA, (int64_t)r,
-                                 "cuIpcGetEventHandle",
-                                 "the event is not for other processes; make it with "
-                                 "CU_EVENT_INTERPROCESS | CU_EVENT_DISABLE_TIMING");
+        return culvi_fail_native(
+            &device->voice, server->label, CULV_ERROR_INVALID, CULV_REASON_NOT_EXPORTABLE,
+            CULV_NATIVE_CUDA, (int64_t)r, "cuIpcGetEventHandle",
+            "the event is not for other processes; make it with CU_EVENT_INTERPROCESS | CU_EVENT_DISABLE_TIMING");
     if (r != CUDA_SUCCESS)
         return culvi_fail_cuda(device, server->label, r, "cuIpcGetEventHandle",
                                CULV_REASON_NOT_EXPORTABLE, "the event could not be shared");
@@ -373,10 +366,10 @@ culv_result culvi_ipc_offer_by(culv_ipc_server *server, const char *call, const 
     case CULV_IPC_POOL:
     case CULV_IPC_POOL_MEMORY: result = from_cuda(server, call, &source, &offer); break;
     default:
-        return culvi_fail(voice, server->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "%s: culv_ipc_source.kind is %d, of which nothing can be offered; "
-                          "culv_ipc_from_vmm() and its like make a source",
-                          call, (int)source.kind);
+        return culvi_fail(
+            voice, server->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+            "%s: culv_ipc_source.kind is %d, of which nothing can be offered; culv_ipc_from_vmm() and its like make a source",
+            call, (int)source.kind);
     }
     if (result == CULV_OK) result = add(server, call, &offer);
     if (result != CULV_OK && offer.handle.type != CULV_HANDLE_NONE)
@@ -400,10 +393,10 @@ culv_result culv_ipc_withdraw(culv_ipc_server *server, const char *name)
         return culvi_fail(voice, server->label, CULV_ERROR_INVALID, CULV_REASON_IPC_NAME,
                           "culv_ipc_withdraw: nothing of the name '%.63s' is offered", name);
     if (offer->ring != NULL || offer->belongs != NULL)
-        return culvi_fail(voice, server->label, CULV_ERROR_INVALID, CULV_REASON_OWNED,
-                          "culv_ipc_withdraw: '%s' belongs to a ring; culv_ring_destroy() "
-                          "withdraws it",
-                          offer->info.name);
+        return culvi_fail(
+            voice, server->label, CULV_ERROR_INVALID, CULV_REASON_OWNED,
+            "culv_ipc_withdraw: '%s' belongs to a ring; culv_ring_destroy() withdraws it",
+            offer->info.name);
     culvi_ipc_offer_remove(server, offer);
     return CULV_OK;
 }

@@ -166,10 +166,10 @@ static culv_result fail_name(const culvi_ipc_door *door, const culvi_voice *voic
 {
     const culvi_ipc_address *a = &door->address;
     if (error == EEXIST)
-        return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_IPC_NAME,
-                          "culv_ipc_server_desc.name '%s': there is a file '%s' that is no socket, "
-                          "and it stays; choose another name or another directory",
-                          a->name, a->path);
+        return culvi_fail(
+            voice, label, CULV_ERROR_INVALID, CULV_REASON_IPC_NAME,
+            "culv_ipc_server_desc.name '%s': there is a file '%s' that is no socket, and it stays; choose another name or another directory",
+            a->name, a->path);
     const bool taken = error == EADDRINUSE, no_room = error == ENOSPC || error == EDQUOT;
     char text[CULVI_IPC_PATH + 200];
     culvi_text t = {text, sizeof text, 0};
@@ -178,13 +178,13 @@ static culv_result fail_name(const culvi_ipc_door *door, const culvi_voice *voic
     } else if (a->path[0] != 0 && door->lock < 0) {
         lock_path path;
         lock_path_of(a, path);
-        culvi_text_add(&t, ": its lock '%s' %s", path,
-                       error == ELOOP || error == EISDIR || error == ENXIO
-                           ? "is a link, a directory or no file to be locked; it stays: remove it, "
-                             "or choose another name or directory"
-                       : no_room        ? "finds no room in the directory's file system"
-                       : error == EROFS ? "cannot be made: the file system is read-only"
-                                        : "cannot be opened and locked");
+        culvi_text_add(
+            &t, ": its lock '%s' %s", path,
+            error == ELOOP || error == EISDIR || error == ENXIO
+                ? "is a link, a directory or no file to be locked; it stays: remove it, or choose another name or directory"
+            : no_room        ? "finds no room in the directory's file system"
+            : error == EROFS ? "cannot be made: the file system is read-only"
+                             : "cannot be opened and locked");
     } else {
         culvi_text_add(&t, " cannot be listened at%s",
                        no_room ? ": the directory's file system has no room" : "");
@@ -306,9 +306,9 @@ culv_result culvi_ipc_door_wait(culvi_ipc_door *door, const culvi_voice *voice, 
     }
     if (ready < 0 && errno == EINTR) ready = 0;
     if (ready < 0)
-        return fail_os(voice, label, "epoll_wait, or ppoll",
-                       "the clients could not be waited for; a filter on this process (seccomp) "
-                       "may forbid it");
+        return fail_os(
+            voice, label, "epoll_wait, or ppoll",
+            "the clients could not be waited for; a filter on this process (seccomp) may forbid it");
     *count = (size_t)ready;
     for (int i = 0; i < ready; i++)
         numbers[i] = events[i].data.u32;

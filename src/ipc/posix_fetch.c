@@ -65,11 +65,10 @@ static culv_result unreadable(int32_t pid, int error)
 
 static culv_result too_old(const char *call, const char *since)
 {
-    return culvi_fail_native(NULL, NULL, CULV_ERROR_UNSUPPORTED, CULV_REASON_OS, CULV_NATIVE_OS,
-                             ENOSYS, call,
-                             "this kernel has no %s (Linux %s); send the descriptor by a Unix "
-                             "socket (SCM_RIGHTS)",
-                             call, since);
+    return culvi_fail_native(
+        NULL, NULL, CULV_ERROR_UNSUPPORTED, CULV_REASON_OS, CULV_NATIVE_OS, ENOSYS, call,
+        "this kernel has no %s (Linux %s); send the descriptor by a Unix socket (SCM_RIGHTS)", call,
+        since);
 }
 
 /* Linux tells EPERM for all of these. */
@@ -80,11 +79,8 @@ static culv_result not_allowed(int32_t pid, uint64_t number)
     return culvi_fail_native(
         NULL, NULL, CULV_ERROR_UNSUPPORTED, CULV_REASON_IPC_REFUSED, CULV_NATIVE_OS, EPERM,
         "pidfd_getfd",
-        "the kernel does not let this process take file descriptor %" PRIu64 " of process %d. That "
-        "needs the rights of a debugger (ptrace(2), PTRACE_MODE_ATTACH_REALCREDS): the same user "
-        "on both sides and a process that may be dumped, or CAP_SYS_PTRACE%s%s%s. A container's "
-        "seccomp filter may forbid it, too. Send the descriptor by a Unix socket instead "
-        "(SCM_RIGHTS)",
+        "the kernel does not let this process take file descriptor %" PRIu64
+        " of process %d. That needs the rights of a debugger (ptrace(2), PTRACE_MODE_ATTACH_REALCREDS): the same user on both sides and a process that may be dumped, or CAP_SYS_PTRACE%s%s%s. A container's seccomp filter may forbid it, too. Send the descriptor by a Unix socket instead (SCM_RIGHTS)",
         number, (int)pid, scope[0] != 0 ? "; kernel.yama.ptrace_scope is " : "", scope,
         scope[0] == '1' ? ", so that the other process must name this one by prctl(PR_SET_PTRACER)"
                         : "");
@@ -106,9 +102,9 @@ static culv_result open_process(int32_t pid, int *out)
     if (fd >= 0) return CULV_OK;
     switch (errno) {
     case ESRCH:
-        return gone(pid, ESRCH,
-                    "does not exist, or has ended; a number of another PID namespace (container) "
-                    "means nothing here");
+        return gone(
+            pid, ESRCH,
+            "does not exist, or has ended; a number of another PID namespace (container) means nothing here");
     case EINVAL:
         return culvi_fail(NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                           "culv_ipc_fetch_desc.pid is %d, which is a thread and no process",
@@ -139,17 +135,15 @@ static culv_result check_process(const culv_ipc_fetch_desc *d, const culvi_ipc_u
     if (has_ended(process_fd)) return gone(d->pid, ESRCH, "has ended");
     if (!read) return unreadable(d->pid, error);
     if (d->started != 0 && d->started != what.started && !same_clock(d->pid))
-        return culvi_fail(NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "culv_ipc_fetch_desc.started is %" PRIu64 ", and here process %d started "
-                          "at %" PRIu64
-                          "; it is in another time namespace, whose clock has another "
-                          "start, so that the two cannot be compared. Send the descriptor by a "
-                          "Unix socket (SCM_RIGHTS), or leave `started` 0",
-                          d->started, (int)d->pid, what.started);
+        return culvi_fail(
+            NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+            "culv_ipc_fetch_desc.started is %" PRIu64 ", and here process %d started at %" PRIu64
+            "; it is in another time namespace, whose clock has another start, so that the two cannot be compared. Send the descriptor by a Unix socket (SCM_RIGHTS), or leave `started` 0",
+            d->started, (int)d->pid, what.started);
     if (d->started != 0 && d->started != what.started)
-        return gone(d->pid, ESRCH,
-                    "is another one than was meant: the one that told its start has ended, and its "
-                    "number is in use again; or it told a number of another PID namespace");
+        return gone(
+            d->pid, ESRCH,
+            "is another one than was meant: the one that told its start has ended, and its number is in use again; or it told a number of another PID namespace");
     if (culvi_ipc_user_admitted(users, what.user)) return CULV_OK;
     return culvi_fail(NULL, NULL, CULV_ERROR_UNSUPPORTED, CULV_REASON_IPC_REFUSED,
                       "process %d is of user %u%s, whom culv_ipc_fetch_desc.users does not name",

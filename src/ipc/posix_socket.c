@@ -114,17 +114,15 @@ static culv_result check_directory(const culvi_voice *voice, const char *directo
         return culvi_fail(voice, NULL, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                           "%s.directory is '%s', which is no directory", what, directory);
     if (!culvi_ipc_user_is_one(st.st_uid))
-        return culvi_fail(voice, NULL, CULV_ERROR_INVALID, CULV_REASON_IPC_REFUSED,
-                          "%s.directory is '%s', of a user that this user namespace does not map, "
-                          "as far as anybody can tell: its number is %u; choose a directory of a "
-                          "user that is mapped (/proc/self/uid_map)",
-                          what, directory, (unsigned)st.st_uid);
+        return culvi_fail(
+            voice, NULL, CULV_ERROR_INVALID, CULV_REASON_IPC_REFUSED,
+            "%s.directory is '%s', of a user that this user namespace does not map, as far as anybody can tell: its number is %u; choose a directory of a user that is mapped (/proc/self/uid_map)",
+            what, directory, (unsigned)st.st_uid);
     if (st.st_uid == geteuid() && (st.st_mode & (S_IRWXG | S_IRWXO)) == 0) return CULV_OK;
-    return culvi_fail(voice, NULL, CULV_ERROR_INVALID, CULV_REASON_IPC_REFUSED,
-                      "%s.directory is '%s', of user %u with mode %04o; it must be yours (%u) and "
-                      "closed to others (chmod 0700)",
-                      what, directory, (unsigned)st.st_uid, (unsigned)(st.st_mode & 07777),
-                      (unsigned)geteuid());
+    return culvi_fail(
+        voice, NULL, CULV_ERROR_INVALID, CULV_REASON_IPC_REFUSED,
+        "%s.directory is '%s', of user %u with mode %04o; it must be yours (%u) and closed to others (chmod 0700)",
+        what, directory, (unsigned)st.st_uid, (unsigned)(st.st_mode & 07777), (unsigned)geteuid());
 }
 
 culv_result culvi_ipc_address_make(const culvi_voice *voice, const char *name,
@@ -146,10 +144,10 @@ culv_result culvi_ipc_address_make(const culvi_voice *voice, const char *name,
     } else {
         const size_t bytes = strlen(directory) + 1 + strlen(out->name) + 1;
         if (bytes > sizeof a.sun_path)
-            return culvi_fail(voice, NULL, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                              "%s.directory and name have %zu bytes together, and a socket's path "
-                              "has at most %zu",
-                              what, bytes, sizeof a.sun_path - 1);
+            return culvi_fail(
+                voice, NULL, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+                "%s.directory and name have %zu bytes together, and a socket's path has at most %zu",
+                what, bytes, sizeof a.sun_path - 1);
         CULVI_TRY(trusts ? CULV_OK : check_directory(voice, directory, what));
         culvi_text t = {text, sizeof a.sun_path, 0};
         culvi_text_add(&t, "%s/%s", directory, out->name);
@@ -173,9 +171,7 @@ static culv_result fail_name(const culvi_voice *voice, const char *label,
         return culvi_fail_native(
             voice, label, CULV_ERROR_TIMEOUT, CULV_REASON_IPC_NAME, CULV_NATIVE_OS, error,
             "connect",
-            "there is no server '%s' in this network namespace; start it, or give "
-            "culv_ipc_client_connect() more time. A container has its own: give both sides a "
-            "directory (culv_ipc_server_desc.directory)",
+            "there is no server '%s' in this network namespace; start it, or give culv_ipc_client_connect() more time. A container has its own: give both sides a directory (culv_ipc_server_desc.directory)",
             address->name);
     culvi_text_add(&t, "%.*s", (int)(strlen(address->path) - strlen(address->name) - 1),
                    address->path);
@@ -183,13 +179,11 @@ static culv_result fail_name(const culvi_voice *voice, const char *label,
         return culvi_fail_native(
             voice, label, CULV_ERROR_TIMEOUT, CULV_REASON_IPC_NAME, CULV_NATIVE_OS, error,
             "connect",
-            "there is no server '%s', and no directory '%s' here; if the server is in another "
-            "container, mount it into both",
+            "there is no server '%s', and no directory '%s' here; if the server is in another container, mount it into both",
             address->name, directory);
     return culvi_fail_native(
         voice, label, CULV_ERROR_TIMEOUT, CULV_REASON_IPC_NAME, CULV_NATIVE_OS, error, "connect",
-        "there is no server '%s' in the directory '%s'; start it, or give "
-        "culv_ipc_client_connect() more time. If it is in another container, mount it into both",
+        "there is no server '%s' in the directory '%s'; start it, or give culv_ipc_client_connect() more time. If it is in another container, mount it into both",
         address->name, directory);
 }
 
@@ -223,8 +217,7 @@ culv_result culvi_ipc_reach(const culvi_voice *voice, const char *label,
             return culvi_fail_native(
                 voice, label, CULV_ERROR_TIMEOUT, CULV_REASON_IPC_GONE, CULV_NATIVE_OS, error,
                 "connect",
-                "the server '%s' has as many clients at its door as find room there, and lets "
-                "none of them in; does it call culv_ipc_server_poll()?",
+                "the server '%s' has as many clients at its door as find room there, and lets none of them in; does it call culv_ipc_server_poll()?",
                 address->name);
         if (culvi_now() >= until) return fail_name(voice, label, address, error);
         culvi_sleep_ms(2);

@@ -309,11 +309,10 @@ static culv_result same_gpu(const culvi_ipc_ring *ring, const culv_uuid *consume
     culvi_text_add_uuid(&t, consumers);
     culvi_text_add(&t, ", and the ring's is ");
     culvi_text_add_uuid(&t, own);
-    return culvi_fail(culvi_ipc_ring_voice(ring), ring->name, CULV_ERROR_INVALID,
-                      CULV_REASON_DEVICE_MISMATCH,
-                      "the consumer's timelines are of the GPU %s. No driver carries them to "
-                      "another GPU; join the ring '%s' without timelines",
-                      text, ring->name);
+    return culvi_fail(
+        culvi_ipc_ring_voice(ring), ring->name, CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,
+        "the consumer's timelines are of the GPU %s. No driver carries them to another GPU; join the ring '%s' without timelines",
+        text, ring->name);
 }
 
 /* A place for a consumer; NULL: none. Whoever has joined and does not begin to live makes room,
@@ -338,10 +337,10 @@ static culvi_ipc_side *place(culvi_ipc_ring *ring, uint32_t link)
         if (of_link[s->link] > most || s->arrived < silent->arrived) silent = s;
     }
     if (silent == NULL) return NULL;
-    culvi_ipc_server_log(ring->server, CULV_LOG_WARNING,
-                         "ring '%s': the client of process %d has joined and does not begin, and "
-                         "made room for another",
-                         ring->name, (int)ring->server->links[silent->link].pid);
+    culvi_ipc_server_log(
+        ring->server, CULV_LOG_WARNING,
+        "ring '%s': the client of process %d has joined and does not begin, and made room for another",
+        ring->name, (int)ring->server->links[silent->link].pid);
     atomic_store(&culvi_ipc_page_of(silent)->dropped, 1u);
     remove_side(ring, silent, false);
     return silent;

@@ -139,12 +139,11 @@ static bool drop_late(culvi_ipc_ring *ring, uint64_t now)
         if (!s->used || s->late_since == 0 || now - s->late_since <= ring->desc.late_limit)
             continue;
         any = true;
-        culvi_ipc_link_drop(ring->server, &ring->server->links[s->link],
-                            s->late == CULV_IPC_LAG_HOST
-                                ? "was late for longer than culv_ipc_ring_desc.late_limit: it has "
-                                  "not given a frame back"
-                                : "was late for longer than culv_ipc_ring_desc.late_limit: its GPU "
-                                  "is not done with a frame");
+        culvi_ipc_link_drop(
+            ring->server, &ring->server->links[s->link],
+            s->late == CULV_IPC_LAG_HOST
+                ? "was late for longer than culv_ipc_ring_desc.late_limit: it has not given a frame back"
+                : "was late for longer than culv_ipc_ring_desc.late_limit: its GPU is not done with a frame");
     }
     return any;
 }
@@ -163,17 +162,19 @@ static culv_result fail_late(culvi_ipc_ring *ring, uint64_t now)
     else
         *logged = now;
     if (late == NULL)
-        return culvi_fail(&quiet, ring->name, CULV_ERROR_TIMEOUT, CULV_REASON_RING_FULL,
-                          "frame %" PRIu64 " has no slot: this process's GPU has not written an "
-                          "earlier one yet; wait longer, or have more slots",
-                          ring->head);
-    return culvi_fail(&quiet, ring->name, CULV_ERROR_TIMEOUT, CULV_REASON_RING_FULL,
-                      "frame %" PRIu64 " has no slot: %s consumer %d (process %d) %s; wait longer, "
-                      "have more slots, or culv_ipc_ring_drop() it",
-                      ring->head, late->late == CULV_IPC_LAG_HOST ? "the" : "the GPU of the",
-                      (int)(late - ring->sides), (int)ring->server->links[late->link].pid,
-                      late->late == CULV_IPC_LAG_HOST ? "has not given back an earlier one"
-                                                      : "is not done with an earlier one");
+        return culvi_fail(
+            &quiet, ring->name, CULV_ERROR_TIMEOUT, CULV_REASON_RING_FULL,
+            "frame %" PRIu64
+            " has no slot: this process's GPU has not written an earlier one yet; wait longer, or have more slots",
+            ring->head);
+    return culvi_fail(
+        &quiet, ring->name, CULV_ERROR_TIMEOUT, CULV_REASON_RING_FULL,
+        "frame %" PRIu64
+        " has no slot: %s consumer %d (process %d) %s; wait longer, have more slots, or culv_ipc_ring_drop() it",
+        ring->head, late->late == CULV_IPC_LAG_HOST ? "the" : "the GPU of the",
+        (int)(late - ring->sides), (int)ring->server->links[late->link].pid,
+        late->late == CULV_IPC_LAG_HOST ? "has not given back an earlier one"
+                                        : "is not done with an earlier one");
 }
 
 static uint64_t sum(uint64_t a, uint64_t b)
@@ -246,10 +247,9 @@ static const char *refuses(const culvi_ring_apart *side, bool has_stream)
 {
     const bool plain = ((const culvi_ipc_ring *)side)->desc.make != NULL;
     if (has_stream != plain) return NULL;
-    return plain ? "the ring's timelines are your graphics API's (culv_ipc_ring_desc.make); call "
-                   "culv_ring_acquire() and culv_ring_release()"
-                 : "CUDA's side of this ring needs a stream; its calls are culv_ring_acquire_on() "
-                   "and culv_ring_release_on()";
+    return plain
+               ? "the ring's timelines are your graphics API's (culv_ipc_ring_desc.make); call culv_ring_acquire() and culv_ring_release()"
+               : "CUDA's side of this ring needs a stream; its calls are culv_ring_acquire_on() and culv_ring_release_on()";
 }
 
 /* Whoever read the slot is done with it, so that no stream waits for anything. */
@@ -386,11 +386,10 @@ static culv_result drain(culvi_ring_apart *side, uint64_t timeout, const char *c
         if (!is_busy(ring)) return CULV_OK;
         const uint64_t now = culvi_now();
         if (now >= until)
-            return culvi_fail(culvi_ipc_ring_voice(ring), ring->name, CULV_ERROR_TIMEOUT,
-                              CULV_REASON_RING_LATE,
-                              "%s: a GPU is not done with a frame that was released; "
-                              "culv_ipc_ring_consumers() says whose",
-                              call);
+            return culvi_fail(
+                culvi_ipc_ring_voice(ring), ring->name, CULV_ERROR_TIMEOUT, CULV_REASON_RING_LATE,
+                "%s: a GPU is not done with a frame that was released; culv_ipc_ring_consumers() says whose",
+                call);
         result = culv_ipc_server_poll(ring->server, culvi_ipc_soon(&began, until) - now, NULL);
     }
 }

@@ -157,8 +157,7 @@ static culvi_ipc_link *place(culv_ipc_server *server, uint32_t user)
         if (kind == 2) { /* it reads this when it asks */
             const culvi_ipc_message m = culvi_ipc_error(
                 CULV_ERROR_BUSY, CULV_REASON_IPC_REFUSED,
-                "the server was full, and this client had asked nothing for a second since it "
-                "connected, so it made room for another; connect again");
+                "the server was full, and this client had asked nothing for a second since it connected, so it made room for another; connect again");
             (void)culvi_ipc_send(oldest[kind]->channel, &m, NULL);
         }
         culvi_ipc_link_drop(server, oldest[kind], why[kind]);
@@ -182,15 +181,14 @@ static bool admit(culv_ipc_server *server, uint32_t *done)
     if (io == CULVI_IPC_OS)
         culvi_ipc_server_log(
             server, CULV_LOG_WARNING,
-            "the system refuses to this process to let clients in (%d); a filter on it "
-            "(seccomp) may forbid it",
+            "the system refuses to this process to let clients in (%d); a filter on it (seccomp) may forbid it",
             culvi_ipc_os_error());
     if (io != CULVI_IPC_DONE) return false;
     if (!culvi_ipc_peer(stranger, &user, &pid)) {
-        culvi_ipc_server_log(server, CULV_LOG_WARNING,
-                             "a client was turned away: the system does not tell this process who "
-                             "it is (%s, %d); a filter on it (seccomp) may forbid it",
-                             culvi_ipc_peer_call, culvi_ipc_os_error());
+        culvi_ipc_server_log(
+            server, CULV_LOG_WARNING,
+            "a client was turned away: the system does not tell this process who it is (%s, %d); a filter on it (seccomp) may forbid it",
+            culvi_ipc_peer_call, culvi_ipc_os_error());
         turn_away(&stranger, CULV_ERROR_UNSUPPORTED,
                   "the server's system does not tell it who this is");
         return true;
@@ -203,9 +201,9 @@ static bool admit(culv_ipc_server *server, uint32_t *done)
     }
     culvi_ipc_link *link = place(server, user);
     if (link == NULL) {
-        turn_away(&stranger, CULV_ERROR_BUSY,
-                  "the server has as many clients as it admits "
-                  "(culv_ipc_server_desc.max_clients), or keeps its last places for other users");
+        turn_away(
+            &stranger, CULV_ERROR_BUSY,
+            "the server has as many clients as it admits (culv_ipc_server_desc.max_clients), or keeps its last places for other users");
         return true;
     }
     memset(link, 0, sizeof *link);
@@ -357,24 +355,23 @@ static void join(culv_ipc_server *server, culvi_ipc_link *link, const culvi_ipc_
     /* A client that was not let send them asks so, and hears here why. */
     if (question->join.timelines != 0 && question->fds == 0 &&
         culvi_ipc_ring_takes_handles(offer->ring)) {
-        culvi_ipc_refuse(server, link, question, CULV_ERROR_BUSY, CULV_REASON_VALUE,
-                         server->takes_handles
-                             ? "the two handles of the timelines did not come with the question; "
-                               "the ring takes them now"
-                             : "the server lets no handles in: too many that others sent are still "
-                               "to be closed; join again later");
+        culvi_ipc_refuse(
+            server, link, question, CULV_ERROR_BUSY, CULV_REASON_VALUE,
+            server->takes_handles
+                ? "the two handles of the timelines did not come with the question; the ring takes them now"
+                : "the server lets no handles in: too many that others sent are still to be closed; join again later");
         return;
     }
     char text[128] = "";
     culvi_text why = {text, sizeof text, 0};
     const culvi_ipc_io good = culvi_ipc_handles_good(fds, question->fds, false, &why);
     if (good != CULVI_IPC_DONE) {
-        culvi_ipc_refuse(server, link, question,
-                         good == CULVI_IPC_OS ? CULV_ERROR_DRIVER : CULV_ERROR_INVALID,
-                         good == CULVI_IPC_OS ? CULV_REASON_OS : CULV_REASON_HANDLE_KIND,
-                         good == CULVI_IPC_OS ? "the server's process may not look at file "
-                                                "descriptors (statx; a seccomp filter?)"
-                                              : text);
+        culvi_ipc_refuse(
+            server, link, question, good == CULVI_IPC_OS ? CULV_ERROR_DRIVER : CULV_ERROR_INVALID,
+            good == CULVI_IPC_OS ? CULV_REASON_OS : CULV_REASON_HANDLE_KIND,
+            good == CULVI_IPC_OS
+                ? "the server's process may not look at file descriptors (statx; a seccomp filter?)"
+                : text);
         return;
     }
     culvi_attempt_begin(); /* a client can ask for what fails as often as it likes */
@@ -442,10 +439,10 @@ static uint32_t read_link(culv_ipc_server *server, culvi_ipc_link *link)
         case CULVI_IPC_OS: {
             const int error = culvi_ipc_os_error();
             why = (culvi_text){text, sizeof text, 0};
-            culvi_text_add(&why,
-                           "could not be read: the system refuses %s to this process (%d); a "
-                           "filter on it (seccomp) may forbid it",
-                           culvi_ipc_receive_call, error);
+            culvi_text_add(
+                &why,
+                "could not be read: the system refuses %s to this process (%d); a filter on it (seccomp) may forbid it",
+                culvi_ipc_receive_call, error);
             culvi_ipc_link_drop(server, link, text);
             return done + 1;
         }

@@ -30,8 +30,7 @@ static culv_result open_process(int32_t pid, DWORD rights, HANDLE *out)
     return culvi_fail_native(
         NULL, NULL, CULV_ERROR_UNSUPPORTED, CULV_REASON_IPC_REFUSED, CULV_NATIVE_OS, error,
         "OpenProcess",
-        "the system does not let this process open process %d (PROCESS_DUP_HANDLE): it is another "
-        "user's, or has more rights than this one",
+        "the system does not let this process open process %d (PROCESS_DUP_HANDLE): it is another user's, or has more rights than this one",
         (int)pid);
 }
 
@@ -47,9 +46,9 @@ static culv_result check_process(const culv_ipc_fetch_desc *d, const culvi_ipc_u
                                  "process %d cannot be asked", (int)d->pid);
     if (!runs) return gone(d->pid, 0, "has ended");
     if (d->started != 0 && d->started != started)
-        return gone(d->pid, 0,
-                    "is another one than was meant: the one that told its start has ended, and its "
-                    "number is in use again");
+        return gone(
+            d->pid, 0,
+            "is another one than was meant: the one that told its start has ended, and its number is in use again");
     if (culvi_ipc_process_user(process, &user) && culvi_ipc_user_admitted(users, user))
         return CULV_OK;
     return culvi_fail(NULL, NULL, CULV_ERROR_UNSUPPORTED, CULV_REASON_IPC_REFUSED,

@@ -292,8 +292,9 @@ static bool field_good(const culvi_ipc_field *f, const void *value, culvi_text *
     const bool text = f->form == CULVI_IPC_TEXTUAL || f->form == CULVI_IPC_CUT;
     if ((text && !text_good(value, f->size)) ||
         (f->form == CULVI_IPC_TEXTUAL && !culvi_text_plain(value))) {
-        culvi_text_add(why, "text does not end, goes on behind its end, has control characters, or "
-                            "is not UTF-8");
+        culvi_text_add(
+            why,
+            "text does not end, goes on behind its end, has control characters, or is not UTF-8");
         return false;
     }
     if (f->form != CULVI_IPC_NUMBER) return true;

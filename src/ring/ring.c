@@ -39,11 +39,10 @@ culv_result culvi_ring_enter_any(culv_ring *ring, culv_ring_side side, const cha
             (int)side, (int)CULV_RING_PRODUCER, (int)CULV_RING_CONSUMER);
     culvi_ring_party *me = &ring->side[side];
     if (atomic_exchange_explicit(&me->in_call, true, memory_order_acquire))
-        return culvi_fail(culvi_ring_voice(ring), ring->label, CULV_ERROR_INVALID,
-                          CULV_REASON_RING_SIDE,
-                          "%s: another thread is in a call of %s; only one thread at a time may "
-                          "use a side",
-                          call, side_names[side]);
+        return culvi_fail(
+            culvi_ring_voice(ring), ring->label, CULV_ERROR_INVALID, CULV_REASON_RING_SIDE,
+            "%s: another thread is in a call of %s; only one thread at a time may use a side", call,
+            side_names[side]);
     culvi_mutex_lock(&ring->lock);
     return CULV_OK;
 }
@@ -153,10 +152,10 @@ static culv_result read_settings(const culvi_voice *voice, const char *label,
 {
     CULVI_READ(voice, culv_ring_settings, s, settings);
     if (s.policy != CULV_RING_FIFO && s.policy != CULV_RING_MAILBOX)
-        return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "culv_ring_settings.policy is %d; "
-                          "it is CULV_RING_FIFO (%d) or CULV_RING_MAILBOX (%d)",
-                          (int)s.policy, (int)CULV_RING_FIFO, (int)CULV_RING_MAILBOX);
+        return culvi_fail(
+            voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+            "culv_ring_settings.policy is %d; it is CULV_RING_FIFO (%d) or CULV_RING_MAILBOX (%d)",
+            (int)s.policy, (int)CULV_RING_FIFO, (int)CULV_RING_MAILBOX);
     if ((uint32_t)s.cuda_waits > CULV_RING_WAITS_SIGNAL_FIRST)
         return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                           "culv_ring_settings.cuda_waits is %u, which is not a culv_ring_waits",
@@ -178,10 +177,11 @@ static culv_result read_settings(const culvi_voice *voice, const char *label,
                           "; a burst has at most as many frames as there are slots, %" PRIu32,
                           s.burst, s.depth);
     if (s.policy == CULV_RING_MAILBOX && s.depth < 3)
-        return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "culv_ring_settings.depth is %" PRIu32 "; "
-                          "MAILBOX needs 3: one that is read, one that waits, one that is written",
-                          s.depth);
+        return culvi_fail(
+            voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+            "culv_ring_settings.depth is %" PRIu32
+            "; MAILBOX needs 3: one that is read, one that waits, one that is written",
+            s.depth);
     culv_result result = check_functions(voice, label, d, &s);
     if (result == CULV_OK) *out = s;
     return result;
@@ -213,10 +213,9 @@ culv_result culv_ring_configure(culv_ring *ring, const culv_ring_settings *setti
     CULVI_REQUIRE(NULL, ring);
     CULVI_REQUIRE(culvi_ring_voice(ring), settings);
     if (culvi_ring_is_apart(ring))
-        return culvi_fail(culvi_ring_voice(ring), ring->label, CULV_ERROR_INVALID,
-                          CULV_REASON_RING_SIDE,
-                          "culv_ring_configure: each consumer of a ring between processes chooses "
-                          "how its frames flow (culv_ipc_consumer_desc.policy)");
+        return culvi_fail(
+            culvi_ring_voice(ring), ring->label, CULV_ERROR_INVALID, CULV_REASON_RING_SIDE,
+            "culv_ring_configure: each consumer of a ring between processes chooses how its frames flow (culv_ipc_consumer_desc.policy)");
     culv_ring_desc d = culv_ring_desc_init();
     d.max_depth = ring->max_depth;
     d.ready = ring->side[CULV_RING_PRODUCER].api;

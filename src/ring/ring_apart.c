@@ -96,8 +96,7 @@ static culv_result cancel(void *context, culv_ring_frame *frame, const char *cal
         result = culvi_fail(culvi_ring_voice(side->core), side->core->label, CULV_ERROR_INVALID,
                             CULV_REASON_RING_ORDER,
                             "%s: a release of frame %" PRIu64
-                            " failed after a stream was told to signal "
-                            "it; release it again",
+                            " failed after a stream was told to signal it; release it again",
                             call, hold.number);
     if (result == CULV_OK) side->api->take_back(side);
     return result;

@@ -350,11 +350,11 @@ static culv_result fail_held(culv_ring *ring, const culvi_ring_party *me, const 
                                "%s: this side holds frame %" PRIu64 " (slot %" PRIu32
                                ") again, whose submission failed; release it once more",
                                call, me->owed.number, me->owed.slot);
-    return culvi_ring_fail(ring, CULV_ERROR_INVALID, CULV_REASON_RING_ORDER,
-                           "%s: this side holds frame %" PRIu64 " (slot %" PRIu32
-                           "); release or cancel it first (in Vulkan culv_vk_ring_submit() "
-                           "releases it)",
-                           call, me->number, (uint32_t)me->slots[me->at]);
+    return culvi_ring_fail(
+        ring, CULV_ERROR_INVALID, CULV_REASON_RING_ORDER,
+        "%s: this side holds frame %" PRIu64 " (slot %" PRIu32
+        "); release or cancel it first (in Vulkan culv_vk_ring_submit() releases it)",
+        call, me->number, (uint32_t)me->slots[me->at]);
 }
 
 /* What a burst waits for, on the host. Without it the burst goes back, as by culv_ring_cancel(). */

@@ -400,8 +400,8 @@ static culv_result force_side(culv_ring *ring, culv_ring_side late, uint64_t cou
     uint64_t value = party->promised;
     culvi_mutex_unlock(&ring->lock);
     culvi_log(culvi_ring_voice(ring), CULV_LOG_WARNING,
-              "%s: the host signals '%s' with %" PRIu64 " in place of %s, at %" PRIu64 ": the "
-              "frames that were in flight are not valid",
+              "%s: the host signals '%s' with %" PRIu64 " in place of %s, at %" PRIu64
+              ": the frames that were in flight are not valid",
               culvi_named("ring", ring->label).text, party->name, value, sides[late], counter);
     culv_result result = signal_for(&party->api, value);
     culvi_mutex_lock(&ring->lock);

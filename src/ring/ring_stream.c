@@ -12,12 +12,11 @@ static culv_result fail_owners_side(const culv_ring *ring, const char *call)
         return culvi_fail(culvi_ring_voice(ring), ring->label, CULV_ERROR_INVALID,
                           CULV_REASON_RING_SIDE, "%s: the %s of this ring is in another process",
                           call, producer ? "consumer" : "producer");
-    return culvi_fail(culvi_ring_voice(ring), ring->label, CULV_ERROR_INVALID,
-                      CULV_REASON_RING_SIDE,
-                      "%s: the %s of this ring is not CUDA's side; its calls are "
-                      "culv_ring_acquire(), %s() and culv_ring_flush(); CUDA has the %s",
-                      call, producer ? "producer" : "consumer", owner->api->submit_call,
-                      producer ? "consumer" : "producer");
+    return culvi_fail(
+        culvi_ring_voice(ring), ring->label, CULV_ERROR_INVALID, CULV_REASON_RING_SIDE,
+        "%s: the %s of this ring is not CUDA's side; its calls are culv_ring_acquire(), %s() and culv_ring_flush(); CUDA has the %s",
+        call, producer ? "producer" : "consumer", owner->api->submit_call,
+        producer ? "consumer" : "producer");
 }
 
 culv_result culvi_ring_check_plain(const culv_ring *ring, culv_ring_side side, const char *call)
@@ -25,11 +24,10 @@ culv_result culvi_ring_check_plain(const culv_ring *ring, culv_ring_side side, c
     if (culvi_ring_is_apart(ring) && (int)side == 1 - (int)ring->owner->side)
         return fail_owners_side(ring, call);
     if (culvi_ring_stream_of(ring, side) == NULL) return CULV_OK;
-    return culvi_fail(culvi_ring_voice(ring), ring->label, CULV_ERROR_INVALID,
-                      CULV_REASON_RING_SIDE,
-                      "%s: CUDA's side of this ring needs a stream; its calls are "
-                      "culv_ring_acquire_on(), culv_ring_release_on() and culv_ring_flush_on()",
-                      call);
+    return culvi_fail(
+        culvi_ring_voice(ring), ring->label, CULV_ERROR_INVALID, CULV_REASON_RING_SIDE,
+        "%s: CUDA's side of this ring needs a stream; its calls are culv_ring_acquire_on(), culv_ring_release_on() and culv_ring_flush_on()",
+        call);
 }
 
 static bool is_side(const culv_ring *ring, culv_ring_side side)

@@ -50,9 +50,7 @@ static culv_result check_chunk(const culv_device *device, CUdeviceptr at,
     return culvi_fail(
         &device->voice, NULL, CULV_ERROR_INVALID, CULV_REASON_NOT_EXPORTABLE,
         "culv_vmm_adopt: the memory at %#" PRIx64
-        " is of cuMemCreate, but was not made to be exported. Whoever allocates it sets "
-        "CUmemAllocationProp::requestedHandleTypes to CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR (on "
-        "Windows CU_MEM_HANDLE_TYPE_WIN32)",
+        " is of cuMemCreate, but was not made to be exported. Whoever allocates it sets CUmemAllocationProp::requestedHandleTypes to CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR (on Windows CU_MEM_HANDLE_TYPE_WIN32)",
         (uint64_t)at);
 }
 
@@ -134,9 +132,7 @@ static culv_result refuse(culv_device *device, CUdeviceptr at, const char *call,
         &device->voice, NULL, CULV_ERROR_INVALID, CULV_REASON_NOT_EXPORTABLE, CULV_NATIVE_CUDA,
         code, call,
         "culv_vmm_adopt: %#" PRIx64
-        " lies in %zu bytes of %s, which CUDA does not export. PyTorch: set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True "
-        "before the program starts, or take culv_torch_malloc for a torch.cuda.MemPool. Others: "
-        "allocate with culv_vector or cuMemCreate, or copy into a buffer of Culvert's",
+        " lies in %zu bytes of %s, which CUDA does not export. PyTorch: set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True before the program starts, or take culv_torch_malloc for a torch.cuda.MemPool. Others: allocate with culv_vector or cuMemCreate, or copy into a buffer of Culvert's",
         (uint64_t)at, size,
         there == CULVI_AT_POOL               ? "a pool (cudaMallocAsync)"
         : there == CULVI_AT_HOST             ? "page-locked host memory"
@@ -245,9 +241,9 @@ culv_result culv_vmm_check_adopted(const culv_vmm_adopted *adopted)
         const char *call = NULL;
         const CUresult r = look(device, chunk->base, &there, &call);
         if (r != CUDA_SUCCESS) {
-            result = refuse(device, chunk->base, call, r,
-                            " was unmapped since it was adopted; destroy the range and its views, "
-                            "and adopt it anew");
+            result = refuse(
+                device, chunk->base, call, r,
+                " was unmapped since it was adopted; destroy the range and its views, and adopt it anew");
             break;
         }
         culvi_vmm_release_handle(device, there.handle);
@@ -255,8 +251,7 @@ culv_result culv_vmm_check_adopted(const culv_vmm_adopted *adopted)
             result = culvi_fail(
                 &device->voice, NULL, CULV_ERROR_INVALID, CULV_REASON_NOT_MAPPED,
                 "culv_vmm_check_adopted: the chunk of %" PRIu64 " bytes at %#" PRIx64
-                " was replaced by other memory since it was adopted; destroy the range and its "
-                "views, and adopt it anew",
+                " was replaced by other memory since it was adopted; destroy the range and its views, and adopt it anew",
                 chunk->size, (uint64_t)chunk->base);
     }
     culvi_leave(device, &scope);

@@ -113,11 +113,10 @@ static culv_result create(culv_vmm_allocation *allocation, const CUmemAllocation
                      (&granted, allocation->handle));
         if (r != CUDA_SUCCESS) {
             culvi_vmm_release_handle(device, allocation->handle);
-            return culvi_fail_cuda(device, allocation->label, r,
-                                   "cuMemGetAllocationPropertiesFromHandle",
-                                   CULV_REASON_DRIVER_REFUSED,
-                                   "the driver could not be asked whether the memory is "
-                                   "compressible");
+            return culvi_fail_cuda(
+                device, allocation->label, r, "cuMemGetAllocationPropertiesFromHandle",
+                CULV_REASON_DRIVER_REFUSED,
+                "the driver could not be asked whether the memory is compressible");
         }
     }
     const uint32_t handle_types = allocation->handle_types;
@@ -161,13 +160,11 @@ culv_result culv_vmm_allocation_create(culv_device *device, const culv_vmm_alloc
 void culvi_vmm_allocation_shared(culv_vmm_allocation *allocation)
 {
     culvi_mutex_lock(&allocation->device->lock);
-    culvi_tie_add(allocation->device, &allocation->tie, "VMM allocation", allocation->label,
-                  allocation->imported
-                      ? "was imported, and CUDA does not restore imports; destroy it before, and "
-                        "import it again after culv_device_resume()"
-                      : "was exported, to Vulkan or to another process, and comes back as other "
-                        "memory than theirs; destroy it, or the vector or the view that it is "
-                        "part of, before");
+    culvi_tie_add(
+        allocation->device, &allocation->tie, "VMM allocation", allocation->label,
+        allocation->imported
+            ? "was imported, and CUDA does not restore imports; destroy it before, and import it again after culv_device_resume()"
+            : "was exported, to Vulkan or to another process, and comes back as other memory than theirs; destroy it, or the vector or the view that it is part of, before");
     culvi_mutex_unlock(&allocation->device->lock);
 }
 

@@ -11,9 +11,7 @@ static culv_result refuse(const culv_device *device, const char *label, CUresult
     return culvi_fail_native(
         &device->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE, CULV_NATIVE_CUDA,
         (int64_t)r, call,
-        "'%s' has fabric handles, but %s answered %s: this user has no IMEX channel. "
-        "nvidia-imex must run, and /dev/nvidia-caps-imex-channels/channel0 must be readable "
-        "(nvidia-modprobe, or the container's devices); on one machine use OPAQUE_FD",
+        "'%s' has fabric handles, but %s answered %s: this user has no IMEX channel. nvidia-imex must run, and /dev/nvidia-caps-imex-channels/channel0 must be readable (nvidia-modprobe, or the container's devices); on one machine use OPAQUE_FD",
         device->caps.name, call,
         r == CUDA_ERROR_NOT_PERMITTED ? "CUDA_ERROR_NOT_PERMITTED" : "CUDA_ERROR_NOT_SUPPORTED");
 }
@@ -54,10 +52,10 @@ static culv_result check(culv_device *device, const char *label)
     culv_result result = culvi_vmm_check_device(device, "culv_check_fabric");
     if (result != CULV_OK || atomic_load(&device->fabric_works)) return result;
     if (!device->caps.vmm_fabric)
-        return culvi_fail(&device->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE,
-                          "'%s' has no fabric handles (culv_device_caps::vmm_fabric is 0); use "
-                          "OPAQUE_FD",
-                          device->caps.name);
+        return culvi_fail(
+            &device->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE,
+            "'%s' has no fabric handles (culv_device_caps::vmm_fabric is 0); use OPAQUE_FD",
+            device->caps.name);
     CULVI_TRY(culvi_enter(device, &scope, label));
     result = try_one(device, label);
     culvi_leave(device, &scope);
@@ -80,8 +78,7 @@ static culv_result ask(culv_device *device, culv_fabric fabric, const char *fiel
     if (fabric == CULV_FABRIC_NO) return CULV_OK;
     if (fabric != CULV_FABRIC_TRY && fabric != CULV_FABRIC_REQUIRED)
         return culvi_fail(&device->voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "%s is %d; it is CULV_FABRIC_NO, CULV_FABRIC_TRY or "
-                          "CULV_FABRIC_REQUIRED",
+                          "%s is %d; it is CULV_FABRIC_NO, CULV_FABRIC_TRY or CULV_FABRIC_REQUIRED",
                           field, (int)fabric);
     culv_result result = check(device, label);
     if (result == CULV_ERROR_UNSUPPORTED && fabric == CULV_FABRIC_TRY) {
@@ -99,9 +96,9 @@ culv_result culvi_vmm_fabric_ask(culv_device *device, culv_vmm_allocation_desc *
 {
     bool works;
     if (d->fabric != CULV_FABRIC_NO && d->kind == CULV_VMM_LOCATION_HOST)
-        return culvi_fail(&device->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_HANDLE_TYPE,
-                          "culv_vmm_allocation_desc.fabric is set, but CUDA does not export host "
-                          "memory without a NUMA node (cuda.h, cuMemCreate)");
+        return culvi_fail(
+            &device->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_HANDLE_TYPE,
+            "culv_vmm_allocation_desc.fabric is set, but CUDA does not export host memory without a NUMA node (cuda.h, cuMemCreate)");
     culv_result result =
         ask(device, d->fabric, "culv_vmm_allocation_desc.fabric", d->label, &works);
     if (!works) return result;
@@ -133,8 +130,8 @@ culv_result culvi_vmm_check_fabric_size(const culv_vmm_allocation *allocation)
         return culvi_fail_native(
             &device->voice, allocation->label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
             CULV_NATIVE_CUDA, (int64_t)r, call,
-            "culv_vmm_import_desc.size is %" PRIu64 " bytes, which is not what is behind the "
-            "fabric handle; pass culv_vmm_allocation_info::size of the exporter",
+            "culv_vmm_import_desc.size is %" PRIu64
+            " bytes, which is not what is behind the fabric handle; pass culv_vmm_allocation_info::size of the exporter",
             allocation->size);
     return culvi_fail_cuda(device, allocation->label, r, call, CULV_REASON_DRIVER_REFUSED,
                            "the memory of a fabric handle could not be mapped");

@@ -42,13 +42,12 @@ static culv_result check_map(const culv_vmm_range *range, uint64_t offset,
     if (missing > 0)
         return culvi_fail(
             voice, range->label, CULV_ERROR_INVALID, CULV_REASON_NOT_READY,
-            "culv_vmm_map: %u devices are still to be added to %s "
-            "(culv_multicast_add_device()), and the driver would wait for them forever",
+            "culv_vmm_map: %u devices are still to be added to %s (culv_multicast_add_device()), and the driver would wait for them forever",
             missing, culvi_named("multicast object", allocation->label).text);
     if (offset % range->granularity != 0)
         return culvi_fail(voice, range->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "culv_vmm_map: offset is %" PRIu64 ", which is not a multiple of the "
-                          "granularity of %" PRIu64 " bytes",
+                          "culv_vmm_map: offset is %" PRIu64
+                          ", which is not a multiple of the granularity of %" PRIu64 " bytes",
                           offset, range->granularity);
     return culvi_vmm_check_span(range, offset, allocation->size, "culv_vmm_map");
 }
@@ -85,9 +84,7 @@ static culv_result map_now(const culvi_vmm_mapping *m, const CUmemAccessDesc *ac
             m->allocation->imported ? CULV_REASON_SIZE : CULV_REASON_DRIVER_REFUSED,
             "%" PRIu64 " bytes could not be mapped at offset %" PRIu64 "%s", m->size, m->offset,
             m->allocation->imported
-                ? "; the allocation was imported: culv_vmm_import_desc.size must be the size that "
-                  "its exporter has (culv_vmm_allocation_info::size there), which CUDA does not "
-                  "report"
+                ? "; the allocation was imported: culv_vmm_import_desc.size must be the size that its exporter has (culv_vmm_allocation_info::size there), which CUDA does not report"
                 : "");
     r = CULVI_CU(device, cuMemSetAccess, (address, (size_t)m->size, access, count));
     if (r == CUDA_SUCCESS) return CULV_OK;
@@ -151,8 +148,8 @@ static culv_result locate(const culv_device *device, const char *label,
                           "%s: culv_vmm_access.device is given, but kind is the host", call);
     if (access->kind != CULV_VMM_LOCATION_HOST_NUMA && access->numa_node != 0)
         return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "%s: culv_vmm_access.numa_node is %" PRId32 ", but kind is not "
-                          "CULV_VMM_LOCATION_HOST_NUMA",
+                          "%s: culv_vmm_access.numa_node is %" PRId32
+                          ", but kind is not CULV_VMM_LOCATION_HOST_NUMA",
                           call, access->numa_node);
     const culv_device *asked = access->device != NULL ? access->device : device;
     if (!culvi_vmm_same_driver(device, asked))
@@ -180,8 +177,7 @@ static culv_result check_reach(culv_device *device, const char *label, CUdevice 
     if (location->type != CU_MEM_LOCATION_TYPE_DEVICE)
         return culvi_fail(
             &device->voice, label, CULV_ERROR_INVALID, CULV_REASON_PEER,
-            "%s: the host has no access to device memory (cuda.h, cuMemSetAccess, which answers CUDA_ERROR_NOT_SUPPORTED); "
-            "memory of CULV_VMM_LOCATION_HOST_NUMA is for both",
+            "%s: the host has no access to device memory (cuda.h, cuMemSetAccess, which answers CUDA_ERROR_NOT_SUPPORTED); memory of CULV_VMM_LOCATION_HOST_NUMA is for both",
             call);
     if (location->id == owner) return CULV_OK;
     culv_result result = culvi_enter(device, &scope, label);
@@ -195,8 +191,7 @@ static culv_result check_reach(culv_device *device, const char *label, CUdevice 
     else if (!reaches)
         result = culvi_fail(
             &device->voice, label, CULV_ERROR_INVALID, CULV_REASON_PEER,
-            "%s: '%s', CUDA device %d, does not reach memory of device %d (cuDeviceCanAccessPeer says so); "
-            "keep a copy on each GPU",
+            "%s: '%s', CUDA device %d, does not reach memory of device %d (cuDeviceCanAccessPeer says so); keep a copy on each GPU",
             call, access->device != NULL ? access->device->caps.name : device->caps.name,
             location->id, (int)owner);
     culvi_leave(device, &scope);
@@ -215,10 +210,10 @@ culv_result culvi_vmm_resolve_for(culv_device *device, const char *label, CUdevi
         culv_result result = locate(device, label, a, call, &out[i].location);
         if (result == CULV_OK && a->flags != CULV_VMM_ACCESS_NONE &&
             a->flags != CULV_VMM_ACCESS_READ && a->flags != CULV_VMM_ACCESS_READ_WRITE)
-            result = culvi_fail(&device->voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                                "%s: culv_vmm_access.flags is %d, which is not one of "
-                                "culv_vmm_access_flags",
-                                call, (int)a->flags);
+            result = culvi_fail(
+                &device->voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+                "%s: culv_vmm_access.flags is %d, which is not one of culv_vmm_access_flags", call,
+                (int)a->flags);
         for (size_t j = 0; result == CULV_OK && j < i; j++)
             if (out[j].location.type == out[i].location.type &&
                 out[j].location.id == out[i].location.id)

@@ -77,8 +77,9 @@ static CUresult give(culv_device *device, const culv_handle *duplicate, void *ob
 static void describe(const void *object, culvi_text *text)
 {
     (void)object;
-    culvi_text_add(text, "it must be of a memory pool (cuMemPoolExportToShareableHandle), "
-                         "which must still be alive in its own process");
+    culvi_text_add(
+        text,
+        "it must be of a memory pool (cuMemPoolExportToShareableHandle), which must still be alive in its own process");
 }
 
 /* Lets the importing device read and write the pool, wherever that lies. */
@@ -102,8 +103,7 @@ static culv_result allow(culv_mem_pool *pool)
     if (r == CUDA_SUCCESS) return CULV_OK;
     return culvi_fail_cuda(
         device, pool->label, r, call, CULV_REASON_PEER,
-        "'%s' could not be given access to the imported pool; a pool of another GPU needs a "
-        "device that reaches that GPU (cuDeviceCanAccessPeer)",
+        "'%s' could not be given access to the imported pool; a pool of another GPU needs a device that reaches that GPU (cuDeviceCanAccessPeer)",
         device->caps.name);
 }
 
@@ -128,8 +128,7 @@ culv_result culv_mem_pool_import(culv_device *device, const culv_mem_pool_import
                            .describe = describe};
     if (fabric)
         import.refused =
-            "the driver refused a fabric handle; its pool must live in its own process, and this "
-            "user needs the same IMEX channel (culv_check_fabric())";
+            "the driver refused a fabric handle; its pool must live in its own process, and this user needs the same IMEX channel (culv_check_fabric())";
     else
         CULVI_TRY(culvi_handle_use_check(&device->voice, d.label,
                                          "culv_mem_pool_import_desc.handle.type", d.handle.type,
@@ -146,9 +145,9 @@ culv_result culv_mem_pool_import(culv_device *device, const culv_mem_pool_import
     culvi_log_object(&device->voice, "made", "memory pool", pool->label, 0);
     CULVI_TRY_OR(allow(pool), give_up(pool));
     culvi_mutex_lock(&device->lock);
-    culvi_tie_add(device, &pool->tie, "memory pool", pool->label,
-                  "was imported; destroy it before, and import it again after "
-                  "culv_device_resume()");
+    culvi_tie_add(
+        device, &pool->tie, "memory pool", pool->label,
+        "was imported; destroy it before, and import it again after culv_device_resume()");
     culvi_mutex_unlock(&device->lock);
     *out = pool;
     return CULV_OK;
@@ -165,10 +164,9 @@ culv_result culv_mem_pool_import_pointer(culv_mem_pool *pool, const culv_mem_poo
     memcpy(&data, pointer->data, sizeof data);
     CULVI_CU_INSIDE(r, device, pool->label, cuMemPoolImportPointer, (&found, pool->pool, &data));
     if (r != CUDA_SUCCESS)
-        return culvi_fail_cuda(device, pool->label, r, "cuMemPoolImportPointer",
-                               CULV_REASON_HANDLE_REFUSED,
-                               "an allocation of the pool could not be imported; was it exported "
-                               "from this very pool, and is it still allocated?");
+        return culvi_fail_cuda(
+            device, pool->label, r, "cuMemPoolImportPointer", CULV_REASON_HANDLE_REFUSED,
+            "an allocation of the pool could not be imported; was it exported from this very pool, and is it still allocated?");
     *out = found;
     return CULV_OK;
 }

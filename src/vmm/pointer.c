@@ -102,37 +102,21 @@ static const char *why(const culv_pointer_info *info)
     case CULV_POINTER_NONE:
         return "CUDA has no memory at this address: it is the host's own, or reserved and not mapped.";
     case CULV_POINTER_DEVICE:
-        return "Memory of cuMemAlloc cannot be shared with a graphics API. Other CUDA processes "
-               "get it only with cuIpcGetMemHandle; third-party devices take its dma-buf where "
-               "there is one. For graphics allocate with culv_vmm_allocation_create() and "
-               "handle_types, or with the graphics API.";
+        return "Memory of cuMemAlloc cannot be shared with a graphics API. Other CUDA processes get it only with cuIpcGetMemHandle; third-party devices take its dma-buf where there is one. For graphics allocate with culv_vmm_allocation_create() and handle_types, or with the graphics API.";
     case CULV_POINTER_VMM:
         return handles
                    ? "culv_vmm_adopt() finds the allocation, and culv_vmm_export_dup() exports all of it, for Vulkan on the same GPU and for other processes."
-                   : "This allocation was made without handle types, or was imported (CUDA does "
-                     "not say which). If it was imported, its exporter can share the handle that "
-                     "it has; otherwise allocate it again with "
-                     "culv_vmm_allocation_desc.handle_types.";
+                   : "This allocation was made without handle types, or was imported (CUDA does not say which). If it was imported, its exporter can share the handle that it has; otherwise allocate it again with culv_vmm_allocation_desc.handle_types.";
     case CULV_POINTER_POOL:
         return handles
-                   ? "Another CUDA process gets it with cuMemPoolExportToShareableHandle and then "
-                     "cuMemPoolExportPointer (culv_pool of culvert-extra). Vulkan refuses pools' "
-                     "handles: for graphics copy it into a culv_vmm_allocation or into memory of the graphics API."
-                   : "CUDA does not report its handle types. Another CUDA process gets it with "
-                     "cuMemPoolExportToShareableHandle and then cuMemPoolExportPointer if its pool "
-                     "was made with handle types here; the default pool was not. Vulkan "
-                     "refuses pools' handles in any case: for graphics copy it into a "
-                     "culv_vmm_allocation or into memory of the graphics API.";
+                   ? "Another CUDA process gets it with cuMemPoolExportToShareableHandle and then cuMemPoolExportPointer (culv_pool of culvert-extra). Vulkan refuses pools' handles: for graphics copy it into a culv_vmm_allocation or into memory of the graphics API."
+                   : "CUDA does not report its handle types. Another CUDA process gets it with cuMemPoolExportToShareableHandle and then cuMemPoolExportPointer if its pool was made with handle types here; the default pool was not. Vulkan refuses pools' handles in any case: for graphics copy it into a culv_vmm_allocation or into memory of the graphics API.";
     case CULV_POINTER_MANAGED:
-        return "Managed memory moves between the host and the GPUs, and cannot be shared with a "
-               "graphics API or another process; allocate with culv_vmm_allocation_create().";
+        return "Managed memory moves between the host and the GPUs, and cannot be shared with a graphics API or another process; allocate with culv_vmm_allocation_create().";
     case CULV_POINTER_HOST:
-        return "No CUDA call exports page-locked host memory. Vulkan and CUDA share buffers in "
-               "host memory with culvert/vulkan_memory.h; for other processes use the system's "
-               "shared memory.";
+        return "No CUDA call exports page-locked host memory. Vulkan and CUDA share buffers in host memory with culvert/vulkan_memory.h; for other processes use the system's shared memory.";
     case CULV_POINTER_EXTERNAL:
-        return "It was imported from a graphics API (or another owner): export it where it was "
-               "allocated. It has no dma-buf (measured).";
+        return "It was imported from a graphics API (or another owner): export it where it was allocated. It has no dma-buf (measured).";
     default: return "";
     }
 }

@@ -59,12 +59,11 @@ static culv_result check_handle_types(const culv_device *device, const culv_vmm_
         voice, d->label, "the number of a bit in culv_vmm_allocation_desc.handle_types",
         d->handle_types, CULVI_USE_VMM));
     if (d->handle_types != 0 && d->kind == CULV_VMM_LOCATION_HOST)
-        return culvi_fail(voice, d->label, CULV_ERROR_INVALID, CULV_REASON_HANDLE_TYPE,
-                          "culv_vmm_allocation_desc.handle_types is %#" PRIx32
-                          ", but CUDA does not export host "
-                          "memory without a NUMA node (cuda.h, cuMemCreate): set kind to "
-                          "CULV_VMM_LOCATION_HOST_NUMA, or handle_types to 0",
-                          d->handle_types);
+        return culvi_fail(
+            voice, d->label, CULV_ERROR_INVALID, CULV_REASON_HANDLE_TYPE,
+            "culv_vmm_allocation_desc.handle_types is %#" PRIx32
+            ", but CUDA does not export host memory without a NUMA node (cuda.h, cuMemCreate): set kind to CULV_VMM_LOCATION_HOST_NUMA, or handle_types to 0",
+            d->handle_types);
     const bool fd =
         (d->handle_types & 1u << CULV_HANDLE_OPAQUE_FD) != 0 && !device->caps.vmm_posix_fd;
     const bool win32 =
@@ -77,8 +76,7 @@ static culv_result check_handle_types(const culv_device *device, const culv_vmm_
     if (d->object_attributes != NULL && !(d->handle_types & 1u << CULV_HANDLE_OPAQUE_WIN32))
         return culvi_fail(
             voice, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-            "culv_vmm_allocation_desc.object_attributes is given, but it is only for OPAQUE_WIN32 "
-            "handles, which handle_types lacks");
+            "culv_vmm_allocation_desc.object_attributes is given, but it is only for OPAQUE_WIN32 handles, which handle_types lacks");
     return CULV_OK;
 }
 
@@ -86,16 +84,16 @@ static culv_result check_place(const culv_device *device, const culv_vmm_allocat
 {
     const culvi_voice *voice = &device->voice;
     if ((int)d->kind < CULV_VMM_LOCATION_DEVICE || (int)d->kind > CULV_VMM_LOCATION_HOST)
-        return culvi_fail(voice, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "culv_vmm_allocation_desc.kind is %d, which is not a "
-                          "culv_vmm_location_kind",
-                          (int)d->kind);
+        return culvi_fail(
+            voice, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+            "culv_vmm_allocation_desc.kind is %d, which is not a culv_vmm_location_kind",
+            (int)d->kind);
     if (d->numa_node < 0 || (d->numa_node != 0 && d->kind != CULV_VMM_LOCATION_HOST_NUMA))
-        return culvi_fail(voice, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "culv_vmm_allocation_desc.numa_node is %" PRId32
-                          "; it is a NUMA node's number for "
-                          "CULV_VMM_LOCATION_HOST_NUMA, and 0 for other kinds",
-                          d->numa_node);
+        return culvi_fail(
+            voice, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+            "culv_vmm_allocation_desc.numa_node is %" PRId32
+            "; it is a NUMA node's number for CULV_VMM_LOCATION_HOST_NUMA, and 0 for other kinds",
+            d->numa_node);
     return CULV_OK;
 }
 
@@ -103,19 +101,19 @@ static culv_result check_usage(const culv_device *device, const culv_vmm_allocat
 {
     if (d->usage & ~(uint32_t)ALL_USAGES)
         return culvi_fail(&device->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "culv_vmm_allocation_desc.usage is %#" PRIx32 "; it may have only bits "
-                          "of culv_vmm_usage (%#" PRIx32 ")",
+                          "culv_vmm_allocation_desc.usage is %#" PRIx32
+                          "; it may have only bits of culv_vmm_usage (%#" PRIx32 ")",
                           d->usage, (uint32_t)ALL_USAGES);
     if (d->usage != 0 && d->kind != CULV_VMM_LOCATION_DEVICE)
         return culvi_fail(&device->voice, d->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE,
-                          "culv_vmm_allocation_desc.usage is %#" PRIx32 ", which is only for "
-                          "device memory; host memory has 0",
+                          "culv_vmm_allocation_desc.usage is %#" PRIx32
+                          ", which is only for device memory; host memory has 0",
                           d->usage);
     if (d->usage & CULV_VMM_USAGE_TILE_POOL && !device->caps.sparse_arrays)
-        return culvi_fail(&device->voice, d->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE,
-                          "CULV_VMM_USAGE_TILE_POOL backs sparse arrays, which '%s' lacks "
-                          "(culv_device_caps::sparse_arrays is 0)",
-                          device->caps.name);
+        return culvi_fail(
+            &device->voice, d->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE,
+            "CULV_VMM_USAGE_TILE_POOL backs sparse arrays, which '%s' lacks (culv_device_caps::sparse_arrays is 0)",
+            device->caps.name);
     return CULV_OK;
 }
 

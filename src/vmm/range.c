@@ -124,13 +124,13 @@ static culv_result check_desc(const culv_device *device, const culv_vmm_range_de
                           d->size == 0 ? "" : ", which cannot be rounded up to the granularity");
     if ((d->alignment & (d->alignment - 1)) != 0)
         return culvi_fail(voice, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "culv_vmm_range_desc.alignment is %" PRIu64 ", which is not a power of "
-                          "two",
+                          "culv_vmm_range_desc.alignment is %" PRIu64
+                          ", which is not a power of two",
                           d->alignment);
     if (d->fixed_address != 0 && d->address == 0)
-        return culvi_fail(voice, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "culv_vmm_range_desc.fixed_address is set, but "
-                          "culv_vmm_range_desc.address is 0");
+        return culvi_fail(
+            voice, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+            "culv_vmm_range_desc.fixed_address is set, but culv_vmm_range_desc.address is 0");
     if (d->address % granularity != 0 ||
         (d->fixed_address != 0 && d->alignment != 0 && d->address % d->alignment != 0))
         return culvi_fail(
@@ -159,11 +159,11 @@ static culv_result reserve(culv_vmm_range *range, const culv_vmm_range_desc *d)
                                CULV_REASON_DRIVER_REFUSED,
                                "%" PRIu64 " bytes of addresses could not be reserved", range->size);
     if (d->fixed_address == 0 || range->base == d->address) return CULV_OK;
-    return culvi_fail(&device->voice, d->label, CULV_ERROR_OUT_OF_MEMORY, CULV_REASON_ADDRESS,
-                      "%" PRIu64 " bytes of addresses at %#" PRIx64
-                      " could not be reserved, since something "
-                      "else is there; the driver offered %#" PRIx64,
-                      range->size, (uint64_t)d->address, (uint64_t)range->base);
+    return culvi_fail(
+        &device->voice, d->label, CULV_ERROR_OUT_OF_MEMORY, CULV_REASON_ADDRESS,
+        "%" PRIu64 " bytes of addresses at %#" PRIx64
+        " could not be reserved, since something else is there; the driver offered %#" PRIx64,
+        range->size, (uint64_t)d->address, (uint64_t)range->base);
 }
 
 culv_result culv_vmm_range_create(culv_device *device, const culv_vmm_range_desc *desc,
@@ -216,8 +216,8 @@ static culv_result release(culv_vmm_range *range)
         culvi_vmm_list(range, 0, range->size, &text);
         return culvi_fail(
             &device->voice, range->label, CULV_ERROR_BUSY, CULV_REASON_MAPPED,
-            "the range of %" PRIu64 " bytes at %#" PRIx64 " cannot be released, since something "
-            "is mapped in it: %s. Call culv_vmm_unmap() first%s",
+            "the range of %" PRIu64 " bytes at %#" PRIx64
+            " cannot be released, since something is mapped in it: %s. Call culv_vmm_unmap() first%s",
             range->size, (uint64_t)range->base, text.data,
             range->num_unmapping > 0
                 ? "; a mapping that waits for a stream goes once the stream gets there"

@@ -24,9 +24,9 @@ culv_result culv_vmm_export_dup(culv_vmm_allocation *allocation, culv_handle_typ
     const culvi_voice *voice = &device->voice;
     const char *label = allocation->label;
     if (type == CULV_HANDLE_DMA_BUF_FD)
-        return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_HANDLE_TYPE,
-                          "culv_vmm_export_dup: type is DMA_BUF_FD; "
-                          "a dma-buf is made of mapped memory: culv_dma_buf_export_dup()");
+        return culvi_fail(
+            voice, label, CULV_ERROR_INVALID, CULV_REASON_HANDLE_TYPE,
+            "culv_vmm_export_dup: type is DMA_BUF_FD; a dma-buf is made of mapped memory: culv_dma_buf_export_dup()");
     const bool fabric = type == CULV_HANDLE_FABRIC;
     CULVI_TRY(fabric ? CULV_OK
                      : culvi_handle_use_check(voice, label, "culv_vmm_export_dup: type", type,
@@ -36,14 +36,13 @@ culv_result culv_vmm_export_dup(culv_vmm_allocation *allocation, culv_handle_typ
             voice, label, CULV_ERROR_INVALID, CULV_REASON_NOT_EXPORTABLE,
             "culv_vmm_export_dup: the allocation %s %s%s",
             allocation->imported
-                ? "was imported, and CUDA does not export imports: keep or duplicate the handle "
-                  "(culv_handle_dup()) that you imported as"
+                ? "was imported, and CUDA does not export imports: keep or duplicate the handle (culv_handle_dup()) that you imported as"
                 : "was not made for export as",
             culvi_handle_type_name(type),
             allocation->imported ? ""
-            : fabric             ? "; set culv_vmm_allocation_desc.fabric, and culv_check_fabric() "
-                                   "says why there may be none"
-                                 : "; set its bit in culv_vmm_allocation_desc.handle_types");
+            : fabric
+                ? "; set culv_vmm_allocation_desc.fabric, and culv_check_fabric() says why there may be none"
+                : "; set its bit in culv_vmm_allocation_desc.handle_types");
     if (allocation->kept.type != CULV_HANDLE_NONE) return culv_handle_dup(&allocation->kept, out);
     culv_result result = culvi_enter(device, &scope, label);
     if (result != CULV_OK) return result;
@@ -120,8 +119,7 @@ static culv_result find_owner(culv_device *device, const culv_vmm_import_desc *d
     return culvi_fail(
         &device->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,
         allocation->owner < 0
-            ? "the exporter's GPU is said to be %s, and no CUDA device that this process sees has that UUID (CUDA_VISIBLE_DEVICES?); "
-              "'%s' has another one"
+            ? "the exporter's GPU is said to be %s, and no CUDA device that this process sees has that UUID (CUDA_VISIBLE_DEVICES?); '%s' has another one"
             : "the exporter's GPU is said to be %s, a GPU whose memory '%s' does not reach (cuDeviceCanAccessPeer says so)",
         buffer, device->caps.name);
 }
@@ -146,8 +144,7 @@ static culv_result check_import(culv_vmm_allocation *allocation)
     if (prop.location.type == CU_MEM_LOCATION_TYPE_DEVICE && prop.location.id != allocation->owner)
         return culvi_fail(
             &device->voice, allocation->label, CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,
-            "the allocation lies on CUDA device %d, but culv_vmm_import_desc.exporter says device "
-            "%d; pass culv_vmm_allocation_info::device of the exporter",
+            "the allocation lies on CUDA device %d, but culv_vmm_import_desc.exporter says device %d; pass culv_vmm_allocation_info::device of the exporter",
             prop.location.id, (int)allocation->owner);
     culvi_vmm_allocation_describe(allocation, &prop);
     allocation->handle_types = 0; /* measured: an import's are, and it is not exported */
@@ -161,9 +158,9 @@ static culv_result check_desc(const culv_device *device, culvi_import *how,
     static const culv_uuid any;
     const culvi_voice *voice = &device->voice;
     if (d->size == 0)
-        return culvi_fail(voice, d->label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
-                          "culv_vmm_import_desc.size is 0; "
-                          "it is what culv_vmm_allocation_info::size of the exporter said");
+        return culvi_fail(
+            voice, d->label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
+            "culv_vmm_import_desc.size is 0; it is what culv_vmm_allocation_info::size of the exporter said");
     if (how->refused != NULL) return CULV_OK;
     CULVI_TRY(culvi_import_check(device, how, &any));
     if (d->handle.name != NULL)
@@ -188,9 +185,9 @@ static culv_result check_made(culv_vmm_allocation *allocation)
     if (result != CULV_OK || allocation->size % allocation->granularity == 0) return result;
     return culvi_fail(
         voice, allocation->label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
-        "culv_vmm_import_desc.size is %" PRIu64 " bytes, which is not a multiple of the "
-        "granularity of %" PRIu64 "; pass culv_vmm_allocation_info::size of the exporter, not "
-        "the size that it asked for",
+        "culv_vmm_import_desc.size is %" PRIu64
+        " bytes, which is not a multiple of the granularity of %" PRIu64
+        "; pass culv_vmm_allocation_info::size of the exporter, not the size that it asked for",
         allocation->size, allocation->granularity);
 }
 
@@ -211,8 +208,8 @@ static culv_result import_read(culv_device *device, const culv_vmm_import_desc *
                         .give = give,
                         .describe = describe};
     if (d->handle.type == CULV_HANDLE_FABRIC)
-        how.refused = "the driver refused a fabric handle; its exporter must live, and this user "
-                      "needs the same IMEX channel (culv_check_fabric())";
+        how.refused =
+            "the driver refused a fabric handle; its exporter must live, and this user needs the same IMEX channel (culv_check_fabric())";
     CULVI_TRY(exported ? culvi_import_trust(device, &how) : check_desc(device, &how, d));
     culv_vmm_allocation *allocation = culvi_vmm_allocation_new(device, d->label);
     if (allocation == NULL) return CULV_ERROR_OUT_OF_MEMORY;

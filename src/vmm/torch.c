@@ -149,9 +149,8 @@ static fate settle(block *b, CUstream stream)
         if (!give_to_graph(b, graph))
             culvi_log(
                 &device->voice, CULV_LOG_WARNING,
-                "culv_torch_free: the stream %p is being captured, and the driver did not give "
-                "%" PRIu64 " bytes at %#" PRIx64
-                " to the graph: they stay allocated until the process ends",
+                "culv_torch_free: the stream %p is being captured, and the driver did not give %" PRIu64
+                " bytes at %#" PRIx64 " to the graph: they stay allocated until the process ends",
                 (void *)stream, size, (uint64_t)b->pointer);
         return GRAPHS;
     }

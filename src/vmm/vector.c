@@ -47,9 +47,9 @@ static culv_result check_sizes(const culv_vector *v, const culv_vector_desc *d)
         return refuse(v->device, d, CULV_REASON_VALUE, "min_chunk", d->min_chunk,
                       "it is more than max_chunk");
     if (d->max_chunk != 0 && d->max_chunk < v->granularity)
-        return refuse(v->device, d, CULV_REASON_VALUE, "max_chunk", d->max_chunk,
-                      "a chunk is at least as large as the granularity "
-                      "(culv_vmm_get_granularity())");
+        return refuse(
+            v->device, d, CULV_REASON_VALUE, "max_chunk", d->max_chunk,
+            "a chunk is at least as large as the granularity (culv_vmm_get_granularity())");
     if (d->usage & CULV_VMM_USAGE_TILE_POOL)
         return refuse(v->device, d, CULV_REASON_VALUE, "usage", d->usage,
                       "tile pools are not mapped");
@@ -180,10 +180,10 @@ culv_result culvi_vector_new(culv_device *device, const culv_vector_desc *d, cul
 culv_result culvi_vector_check_own(const culv_vector *v, const char *call)
 {
     if (v->source == NULL) return CULV_OK;
-    return culvi_fail(&v->device->voice, v->label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
-                      "%s: the vector is another process's, which alone changes it; "
-                      "culv_ipc_vector_update() takes in what it has",
-                      call);
+    return culvi_fail(
+        &v->device->voice, v->label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
+        "%s: the vector is another process's, which alone changes it; culv_ipc_vector_update() takes in what it has",
+        call);
 }
 
 culv_result culv_vector_create(culv_device *device, const culv_vector_desc *desc, culv_vector **out)
@@ -221,10 +221,10 @@ static void unmap_after(culv_vector *v, CUstream last_use)
     }
     (void)culvi_attempt_end(&v->device->voice, CULV_OK);
     if (result != CULV_OK)
-        culvi_log(&v->device->voice, CULV_LOG_WARNING,
-                  "%s was destroyed, and its memory is released with the device, not after its "
-                  "stream: %s",
-                  culvi_named("vector", v->label).text, culvi_thread_state()->error.message);
+        culvi_log(
+            &v->device->voice, CULV_LOG_WARNING,
+            "%s was destroyed, and its memory is released with the device, not after its stream: %s",
+            culvi_named("vector", v->label).text, culvi_thread_state()->error.message);
     culvi_thread_state()->error = error;
 }
 

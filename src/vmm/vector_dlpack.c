@@ -17,10 +17,10 @@ bool culvi_vector_is_pinned(culv_vector *v, CUdeviceptr base, uint64_t offset)
 
 culv_result culvi_vector_fail_pinned(const culv_vector *v, const char *call)
 {
-    return culvi_fail(&v->device->voice, v->label, CULV_ERROR_BUSY, CULV_REASON_OWNED,
-                      "%s: a tensor of culv_vector_get_dlpack() still has that memory; let its "
-                      "consumer give it up first",
-                      call);
+    return culvi_fail(
+        &v->device->voice, v->label, CULV_ERROR_BUSY, CULV_REASON_OWNED,
+        "%s: a tensor of culv_vector_get_dlpack() still has that memory; let its consumer give it up first",
+        call);
 }
 
 static void free_orphan(culvi_late *late)

@@ -105,7 +105,6 @@ culv_result culv_vector_retire(culv_vector *vector, CUdeviceptr before, CUstream
     if (found) return result;
     return culvi_fail(
         &v->device->voice, v->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-        "culv_vector_retire: 0x%llx is not an old address of this vector that is still mapped; "
-        "culv_vector_moved reports those",
+        "culv_vector_retire: 0x%llx is not an old address of this vector that is still mapped; culv_vector_moved reports those",
         (unsigned long long)before);
 }

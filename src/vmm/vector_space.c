@@ -42,10 +42,9 @@ culv_result culvi_vector_space_extend(culv_vector *v, culvi_vector_segment *top,
                                       uint64_t end, culvi_vector_segment **out)
 {
     if (v->home != NULL)
-        return culvi_fail(&v->device->voice, v->label, CULV_ERROR_OUT_OF_MEMORY,
-                          CULV_REASON_ADDRESS,
-                          "a vector in a space has the addresses that it was made with; reserve "
-                          "more at first (culv_vector_desc.reserve)");
+        return culvi_fail(
+            &v->device->voice, v->label, CULV_ERROR_OUT_OF_MEMORY, CULV_REASON_ADDRESS,
+            "a vector in a space has the addresses that it was made with; reserve more at first (culv_vector_desc.reserve)");
     culv_result result = make_segment(v, v->space->base + reserved, reserved, end - reserved, out);
     if (result == CULV_OK) (*out)->below = top;
     return result;

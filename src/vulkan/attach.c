@@ -31,8 +31,7 @@ static culv_result load_device(culv_vk_device *vk, const culvi_voice *voice, uin
         vk->instance.vkGetDeviceProcAddr(vk->vk_device, "vkCmdPipelineBarrier2") == NULL)
         return culvi_fail(
             voice, vk->base.label, CULV_ERROR_INVALID, CULV_REASON_VULKAN_VERSION,
-            "culv_vk_device_desc.api_version is 1.3, and the VkDevice lacks vkCmdPipelineBarrier2: "
-            "functions of Vulkan 1.3 are NULL if the VkInstance is older; create it with VkApplicationInfo::apiVersion 1.3");
+            "culv_vk_device_desc.api_version is 1.3, and the VkDevice lacks vkCmdPipelineBarrier2: functions of Vulkan 1.3 are NULL if the VkInstance is older; create it with VkApplicationInfo::apiVersion 1.3");
     /* Some drivers hand core functions out that the instance's version does not have. */
     if (api_version < VK_API_VERSION_1_3) {
         vk->table.vkGetDeviceBufferMemoryRequirements =
@@ -101,12 +100,10 @@ static culv_result check_extensions(culv_vk_device *vk, const culvi_voice *voice
             "the VkInstance of '%s' was created without the layer %s, which gives software Vulkan exportable timelines; %s. Then enable the device extension %s too",
             vk->base.name, culvi_vk_soft_layer, hint.data, extension);
     }
-    return culvi_fail(voice, vk->base.label, CULV_ERROR_INVALID, CULV_REASON_EXTENSION_MISSING,
-                      "the VkDevice of '%s' was created without the extension %s; "
-                      "enable what culv_vk_device_extensions() lists. If you cannot, because an "
-                      "engine made it, set culv_vk_device_desc.fallback to CULV_FALLBACK_ANY: what "
-                      "the device can share is shared, and the rest is copied",
-                      vk->base.name, extension);
+    return culvi_fail(
+        voice, vk->base.label, CULV_ERROR_INVALID, CULV_REASON_EXTENSION_MISSING,
+        "the VkDevice of '%s' was created without the extension %s; enable what culv_vk_device_extensions() lists. If you cannot, because an engine made it, set culv_vk_device_desc.fallback to CULV_FALLBACK_ANY: what the device can share is shared, and the rest is copied",
+        vk->base.name, extension);
 }
 
 static culv_result check_identity(culv_vk_device *vk, const culvi_voice *voice,
@@ -117,9 +114,7 @@ static culv_result check_identity(culv_vk_device *vk, const culvi_voice *voice,
     if (d->num_physical_devices > 1 || (d->num_physical_devices == 0 && c->group_size > 1))
         return culvi_fail(
             voice, vk->base.label, CULV_ERROR_INVALID, CULV_REASON_DEVICE_GROUP,
-            "'%s' is one of %u linked GPUs and culv_vk_device_desc.num_physical_devices is %u; "
-            "memory of a device group has instances on several GPUs and CUDA would see one of them. "
-            "Create the VkDevice from one physical device and set num_physical_devices to 1",
+            "'%s' is one of %u linked GPUs and culv_vk_device_desc.num_physical_devices is %u; memory of a device group has instances on several GPUs and CUDA would see one of them. Create the VkDevice from one physical device and set num_physical_devices to 1",
             vk->base.name, c->group_size, d->num_physical_devices);
     return CULV_OK;
 }
@@ -249,8 +244,8 @@ const culvi_words culvi_vk_words = {
     .wait_call = "vkWaitSemaphores",
     .signal_call = "vkSignalSemaphore",
     .attach_desc = "culv_vk_device_desc",
-    .cross = "set culv_vk_device_desc.allow_other_gpu to 1 and work on that GPU's buffers in "
-             "place from this one, ",
+    .cross =
+        "set culv_vk_device_desc.allow_other_gpu to 1 and work on that GPU's buffers in place from this one, ",
     .open_call = "culv_device_open_for_vk",
     .memory_desc = "culv_vk_memory_desc",
     .memory_size = "allocation_size",

@@ -95,19 +95,16 @@ static culv_result check(const request *r, culv_vk_direction direction)
     const char *name = name_of(r->image);
     if (direction != CULV_VK_ACQUIRE && direction != CULV_VK_RELEASE)
         return REFUSE_VALUE(
-            "a barrier of %s: direction %d is not a culv_vk_direction; pass CULV_VK_ACQUIRE (from "
-            "CUDA to Vulkan) or CULV_VK_RELEASE (from Vulkan to CUDA)",
+            "a barrier of %s: direction %d is not a culv_vk_direction; pass CULV_VK_ACQUIRE (from CUDA to Vulkan) or CULV_VK_RELEASE (from Vulkan to CUDA)",
             name, (int)direction);
     if (r->queue_family == CULV_VK_QUEUE_FAMILY_UNSET)
         return REFUSE_VALUE(
-            "%s.queue_family is not set; "
-            "pass the index of the family of the queue that the barrier is submitted to (VK_QUEUE_FAMILY_IGNORED for VK_SHARING_MODE_CONCURRENT)",
+            "%s.queue_family is not set; pass the index of the family of the queue that the barrier is submitted to (VK_QUEUE_FAMILY_IGNORED for VK_SHARING_MODE_CONCURRENT)",
             name);
     if (r->queue_family == VK_QUEUE_FAMILY_EXTERNAL ||
         r->queue_family == VK_QUEUE_FAMILY_FOREIGN_EXT)
         return REFUSE_VALUE(
-            "%s.queue_family is a special family; "
-            "pass the index of the family of the queue that the barrier is submitted to (VK_QUEUE_FAMILY_IGNORED for VK_SHARING_MODE_CONCURRENT)",
+            "%s.queue_family is a special family; pass the index of the family of the queue that the barrier is submitted to (VK_QUEUE_FAMILY_IGNORED for VK_SHARING_MODE_CONCURRENT)",
             name);
     if ((uint32_t)r->use >= USE_COUNT) return REFUSE_VALUE("%s.use is not a culv_vk_use", name);
     const use_row *use = &uses[r->use];
@@ -122,8 +119,7 @@ static culv_result check(const request *r, culv_vk_direction direction)
     if ((r->stage & VK_PIPELINE_STAGE_2_HOST_BIT) != 0 ||
         (r->access & (VK_ACCESS_2_HOST_READ_BIT | VK_ACCESS_2_HOST_WRITE_BIT)) != 0)
         return REFUSE_VALUE(
-            "%s names the stage HOST or an access of it, which no barrier between queue families may have. "
-            "The CPU needs none: let it wait for the semaphore, then invalidate before it reads, or flush after it wrote (vkInvalidateMappedMemoryRanges, vkFlushMappedMemoryRanges) unless the memory is HOST_COHERENT",
+            "%s names the stage HOST or an access of it, which no barrier between queue families may have. The CPU needs none: let it wait for the semaphore, then invalidate before it reads, or flush after it wrote (vkInvalidateMappedMemoryRanges, vkFlushMappedMemoryRanges) unless the memory is HOST_COHERENT",
             name);
     return CULV_OK;
 }
@@ -235,14 +231,12 @@ static culv_result choose_aspects(const culv_vk_image_transfer *t, VkImageLayout
     const VkImageAspectFlags has = row != NULL ? row->aspects : COLOR, given = t->aspect;
     if (given != 0 && given != COLOR && (given & ~(VkImageAspectFlags)(DEPTH | STENCIL)) != 0)
         return REFUSE_VALUE(
-            "culv_vk_image_transfer.aspect is %#x; it is COLOR (also for formats with several "
-            "planes), DEPTH, STENCIL, the last two together, or 0 for what `format` has",
+            "culv_vk_image_transfer.aspect is %#x; it is COLOR (also for formats with several planes), DEPTH, STENCIL, the last two together, or 0 for what `format` has",
             (unsigned)given);
     if (t->format != VK_FORMAT_UNDEFINED && (given & ~has) != 0)
-        return REFUSE_VALUE("culv_vk_image_transfer.aspect is %s, but .format is %s, which has %s; "
-                            "leave aspect 0 to hand over all that the format has",
-                            aspects_text(given), row != NULL ? row->name : "not in the table",
-                            aspects_text(has));
+        return REFUSE_VALUE(
+            "culv_vk_image_transfer.aspect is %s, but .format is %s, which has %s; leave aspect 0 to hand over all that the format has",
+            aspects_text(given), row != NULL ? row->name : "not in the table", aspects_text(has));
     const VkImageAspectFlags aspects = given != 0 ? given : has;
     const VkImageAspectFlags of_use = aspects_of_layout(uses[t->use].layout),
                              in_layout = aspects_of_layout(layout);
@@ -256,8 +250,7 @@ static culv_result choose_aspects(const culv_vk_image_transfer *t, VkImageLayout
             uses[t->use].name, aspects_text(of_use), aspects_text(aspects), fix);
     if ((aspects & ~in_layout) != 0)
         return REFUSE_VALUE(
-            "culv_vk_image_transfer.layout is VkImageLayout %d, for the aspect %s, but what changes hands is %s; "
-            "%s",
+            "culv_vk_image_transfer.layout is VkImageLayout %d, for the aspect %s, but what changes hands is %s; %s",
             (int)layout, aspects_text(in_layout), aspects_text(aspects), fix);
     *out = aspects;
     return CULV_OK;
@@ -299,8 +292,7 @@ culv_result culv_vk_image_get_barrier2(const culv_vk_image_transfer *transfer,
         t.layout != VK_IMAGE_LAYOUT_UNDEFINED ? t.layout : uses[t.use].layout;
     if (direction == CULV_VK_ACQUIRE && layout == VK_IMAGE_LAYOUT_PREINITIALIZED)
         return REFUSE_VALUE(
-            "culv_vk_image_transfer.layout is PREINITIALIZED, and no barrier can bring an image "
-            "into that layout; name the layout that Vulkan uses it in, or 0 for that of `use`");
+            "culv_vk_image_transfer.layout is PREINITIALIZED, and no barrier can bring an image into that layout; name the layout that Vulkan uses it in, or 0 for that of `use`");
     CULVI_TRY(choose_range(&t, layout, &range));
     const VkImageLayout old_layout =
         direction == CULV_VK_RELEASE ? layout : VK_IMAGE_LAYOUT_GENERAL;

@@ -19,8 +19,7 @@ static culv_result check_host_type(const culv_vk_device *vk, const culvi_vk_ask 
     if (vk->host_alignment == 0)
         return culvi_fail(
             vk->voice, ask->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_EXTENSION_MISSING,
-            "the VkDevice of '%s' was created without the extension %s, so it takes no host memory; "
-            "it is one of culv_vk_optional_device_extensions()",
+            "the VkDevice of '%s' was created without the extension %s, so it takes no host memory; it is one of culv_vk_optional_device_extensions()",
             vk->base.name, VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME);
     out->vk_handle_type = VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_ALLOCATION_BIT_EXT;
     return CULV_OK;
@@ -38,17 +37,13 @@ culv_result culvi_vk_check_handle_type(const culv_vk_device *vk, const culvi_vk_
     if (type == CULV_HANDLE_DMA_BUF_FD && out->access == CULV_VK_ACCESS_ARRAY)
         return culvi_fail(
             vk->voice, ask->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE,
-            "handle_type is DMA_BUF_FD, and CUDA maps no arrays on a dma-buf (cuda.h, "
-            "CU_EXTERNAL_MEMORY_HANDLE_TYPE_DMABUF_FD); share the image as OPAQUE_FD, or make it "
-            "LINEAR");
+            "handle_type is DMA_BUF_FD, and CUDA maps no arrays on a dma-buf (cuda.h, CU_EXTERNAL_MEMORY_HANDLE_TYPE_DMABUF_FD); share the image as OPAQUE_FD, or make it LINEAR");
     /* CUDA has already accepted the type of memory that the caller imported. */
     if (ask->origin != CULVI_VK_THE_CALLERS &&
         !(vk->base.device->caps.memory_handle_types & (UINT32_C(1) << type)))
         return culvi_fail(
             vk->voice, ask->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE,
-            "handle_type is %s; only an import shows whether CUDA imports that on '%s' "
-            "(culv_memory_import(); cuda.h: dma-bufs on Tegra, from Thor on). Leave it 0 "
-            "for %s",
+            "handle_type is %s; only an import shows whether CUDA imports that on '%s' (culv_memory_import(); cuda.h: dma-bufs on Tegra, from Thor on). Leave it 0 for %s",
             culvi_handle_type_name(type), vk->base.device->caps.name,
             culvi_handle_type_name((culv_handle_type)CULVI_HANDLE_OPAQUE));
     out->handle_type = type;
@@ -66,10 +61,10 @@ culv_result culvi_vk_check_unique(const culv_vk_device *vk, const char *label, c
 {
     for (const VkBaseInStructure *s = chain; s != NULL; s = s->pNext)
         if (culvi_vk_chain_find(s->pNext, s->sType) != NULL)
-            return culvi_fail(vk->voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                              "the pNext chain of Vk%sCreateInfo has two structs of sType %d; "
-                              "each may come once (VUID-Vk%sCreateInfo-sType-unique)",
-                              what, (int)s->sType, what);
+            return culvi_fail(
+                vk->voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+                "the pNext chain of Vk%sCreateInfo has two structs of sType %d; each may come once (VUID-Vk%sCreateInfo-sType-unique)",
+                what, (int)s->sType, what);
     return CULV_OK;
 }
 
@@ -79,16 +74,15 @@ culv_result culvi_vk_check_external(const culv_vk_device *vk, const culvi_vk_ask
                                     const culvi_vk_verdict *verdict)
 {
     if (found && ask->origin == CULVI_VK_MADE_HERE)
-        return culvi_fail(vk->voice, ask->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "the pNext chain of Vk%sCreateInfo has a VkExternalMemory%sCreateInfo; "
-                          "Culvert puts its own there, leave it out",
-                          what, what);
+        return culvi_fail(
+            vk->voice, ask->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+            "the pNext chain of Vk%sCreateInfo has a VkExternalMemory%sCreateInfo; Culvert puts its own there, leave it out",
+            what, what);
     if (!found && ask->origin != CULVI_VK_THE_CALLERS) return CULV_OK;
     if (external & (VkExternalMemoryHandleTypeFlags)verdict->vk_handle_type) return CULV_OK;
     return culvi_fail(
         vk->voice, ask->label, CULV_ERROR_INVALID, CULV_REASON_NOT_EXPORTABLE,
-        "the pNext chain of Vk%sCreateInfo has %s VkExternalMemory%sCreateInfo%s with %s in handleTypes; "
-        "created so, its bytes may lie in a way that only its own driver reads",
+        "the pNext chain of Vk%sCreateInfo has %s VkExternalMemory%sCreateInfo%s with %s in handleTypes; created so, its bytes may lie in a way that only its own driver reads",
         what, found ? "a" : "no", what, found ? ", but not one" : "",
         type_name(ask->host, verdict));
 }
@@ -104,9 +98,8 @@ culv_result culvi_vk_check_compatible(const culv_vk_device *vk, const char *labe
     if (!(external & ~together)) return CULV_OK;
     return culvi_fail(
         vk->voice, label, CULV_ERROR_INVALID, CULV_REASON_HANDLE_TYPE,
-        "VkExternalMemory%sCreateInfo::handleTypes is %#" PRIx32 ", but %#" PRIx32 " of it is not "
-        "compatible with %s on '%s' (VkExternalMemoryProperties::compatibleHandleTypes); leave it "
-        "out",
+        "VkExternalMemory%sCreateInfo::handleTypes is %#" PRIx32 ", but %#" PRIx32
+        " of it is not compatible with %s on '%s' (VkExternalMemoryProperties::compatibleHandleTypes); leave it out",
         what, external, external & ~together,
         type_name(verdict->handle_type == CULV_HANDLE_NONE, verdict), vk->base.name);
 }
@@ -155,8 +148,7 @@ static culv_result check_chain(const culv_vk_device *vk, const char *label,
             dedicated->dedicatedAllocation != VK_FALSE)
             return culvi_fail(
                 vk->voice, label, CULV_ERROR_INVALID, CULV_REASON_DEDICATED,
-                "VkDedicatedAllocationBufferCreateInfoNV::dedicatedAllocation is set, which binds the buffer to memory of VkDedicatedAllocationMemoryAllocateInfoNV; "
-                "leave it out and allocate with VkMemoryDedicatedAllocateInfo, which has replaced it and is what Culvert takes");
+                "VkDedicatedAllocationBufferCreateInfoNV::dedicatedAllocation is set, which binds the buffer to memory of VkDedicatedAllocationMemoryAllocateInfoNV; leave it out and allocate with VkMemoryDedicatedAllocateInfo, which has replaced it and is what Culvert takes");
         if ((s->sType == VK_STRUCTURE_TYPE_BUFFER_OPAQUE_CAPTURE_ADDRESS_CREATE_INFO &&
              address->opaqueCaptureAddress != 0) ||
             (s->sType == VK_STRUCTURE_TYPE_BUFFER_DEVICE_ADDRESS_CREATE_INFO_EXT &&
@@ -164,10 +156,7 @@ static culv_result check_chain(const culv_vk_device *vk, const char *label,
             s->sType == VK_STRUCTURE_TYPE_OPAQUE_CAPTURE_DESCRIPTOR_DATA_CREATE_INFO_EXT)
             return culvi_fail(
                 vk->voice, label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
-                "the pNext chain has what a replay captured (sType %d), which is only for "
-                "DEVICE_ADDRESS_CAPTURE_REPLAY or DESCRIPTOR_BUFFER_CAPTURE_REPLAY in flags "
-                "(VUID-VkBufferCreateInfo-opaqueCaptureAddress-03337, -deviceAddress-02604, "
-                "-pNext-08100), and addresses of shared memory are not replayed; leave it out",
+                "the pNext chain has what a replay captured (sType %d), which is only for DEVICE_ADDRESS_CAPTURE_REPLAY or DESCRIPTOR_BUFFER_CAPTURE_REPLAY in flags (VUID-VkBufferCreateInfo-opaqueCaptureAddress-03337, -deviceAddress-02604, -pNext-08100), and addresses of shared memory are not replayed; leave it out",
                 (int)s->sType);
     }
     return CULV_OK;
@@ -188,9 +177,9 @@ static culv_result check_fields(culv_vk_device *vk, const char *label,
     /* VkBufferUsageFlags2CreateInfo (Vulkan 1.4), which these headers may not have: it would
      * replace `usage`. */
     if (culvi_vk_chain_find(info->pNext, (VkStructureType)1000470006) != NULL)
-        return culvi_fail(vk->voice, label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
-                          "the pNext chain has a VkBufferUsageFlags2CreateInfo; set "
-                          "VkBufferCreateInfo::usage instead");
+        return culvi_fail(
+            vk->voice, label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
+            "the pNext chain has a VkBufferUsageFlags2CreateInfo; set VkBufferCreateInfo::usage instead");
     if (info->usage == 0)
         return culvi_fail(
             vk->voice, label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
@@ -222,9 +211,9 @@ culv_result culvi_vk_check_buffer(culv_vk_device *vk, const culvi_vk_ask *ask,
     if (ask->host &&
         !(properties.externalMemoryFeatures & VK_EXTERNAL_MEMORY_FEATURE_IMPORTABLE_BIT))
         return culvi_fail(vk->voice, ask->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE,
-                          "'%s' cannot use host memory for buffers with flags %#" PRIx32 " and "
-                          "usage %#" PRIx32 " (vkGetPhysicalDeviceExternalBufferProperties); try "
-                          "fewer usages",
+                          "'%s' cannot use host memory for buffers with flags %#" PRIx32
+                          " and usage %#" PRIx32
+                          " (vkGetPhysicalDeviceExternalBufferProperties); try fewer usages",
                           vk->base.name, info->flags, info->usage);
     if (!ask->host &&
         !(properties.externalMemoryFeatures & VK_EXTERNAL_MEMORY_FEATURE_EXPORTABLE_BIT))

@@ -51,11 +51,9 @@ static const flag image_refused[] = {
     {VK_IMAGE_CREATE_SPLIT_INSTANCE_BIND_REGIONS_BIT, "SPLIT_INSTANCE_BIND_REGIONS",
      "it would be split over the GPUs of a device group, and CUDA would see one of them; create it without"},
     {VK_IMAGE_CREATE_2D_ARRAY_COMPATIBLE_BIT, "2D_ARRAY_COMPATIBLE",
-     "slices that can be viewed as layers may lie otherwise than those of a plain 3D image, and no CUDA array says so; "
-     "create it without, or take a 2D image with layers"},
+     "slices that can be viewed as layers may lie otherwise than those of a plain 3D image, and no CUDA array says so; create it without, or take a 2D image with layers"},
     {IMAGE_2D_VIEW_COMPATIBLE, "2D_VIEW_COMPATIBLE",
-     "slices that can be viewed as 2D images may lie otherwise than those of a plain 3D image, and no CUDA array says so; "
-     "create it without, or take a 2D image with layers"},
+     "slices that can be viewed as 2D images may lie otherwise than those of a plain 3D image, and no CUDA array says so; create it without, or take a 2D image with layers"},
     {VK_IMAGE_CREATE_CORNER_SAMPLED_BIT_NV, "CORNER_SAMPLED",
      "its mip levels have other sizes than CUDA's; create it without"},
     {VK_IMAGE_CREATE_SUBSAMPLED_BIT_EXT, "SUBSAMPLED",
@@ -82,9 +80,7 @@ static const flag usages_refused[] = {
     {VK_IMAGE_USAGE_TRANSIENT_ATTACHMENT_BIT, "TRANSIENT_ATTACHMENT",
      "such an image need not have memory at all; create it without"},
     {USAGE_HOST_TRANSFER, "HOST_TRANSFER",
-     "its texels may lie as the processor copies them (VkHostImageCopyDevicePerformanceQueryEXT::identicalMemoryLayout), and no CUDA array says so. "
-     "NVIDIA's driver (580) has no memory type for such an image that is exported, although its format query allows it; "
-     "create it without, and copy through a buffer"},
+     "its texels may lie as the processor copies them (VkHostImageCopyDevicePerformanceQueryEXT::identicalMemoryLayout), and no CUDA array says so. NVIDIA's driver (580) has no memory type for such an image that is exported, although its format query allows it; create it without, and copy through a buffer"},
     {0, NULL, NULL},
 };
 
@@ -119,8 +115,8 @@ static culv_result check_bits(const culv_vk_device *vk, const char *label, const
                               "%s is %#" PRIx32 ", which has %s: %s", field, bits, f->name, f->why);
     if (bits & ~known)
         return culvi_fail(vk->voice, label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
-                          "%s is %#" PRIx32 "; this version does not know %#" PRIx32 " in it, nor "
-                          "what that means for the bytes in memory; create it without",
+                          "%s is %#" PRIx32 "; this version does not know %#" PRIx32
+                          " in it, nor what that means for the bytes in memory; create it without",
                           field, bits, bits & ~known);
     return CULV_OK;
 }

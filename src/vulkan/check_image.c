@@ -19,19 +19,16 @@ static culv_result check_tiling(const culv_vk_device *vk, const culvi_vk_ask *as
     if (info->tiling == (pitched ? VK_IMAGE_TILING_LINEAR : VK_IMAGE_TILING_OPTIMAL))
         return CULV_OK;
     if (info->tiling == VK_IMAGE_TILING_OPTIMAL)
-        return refuse(vk, ask->label, CULV_REASON_TILING,
-                      "VkImageCreateInfo::tiling is OPTIMAL: its texels do not lie in rows; "
-                      "culv_vk_image_map() maps it as an array");
+        return refuse(
+            vk, ask->label, CULV_REASON_TILING,
+            "VkImageCreateInfo::tiling is OPTIMAL: its texels do not lie in rows; culv_vk_image_map() maps it as an array");
     if (info->tiling == VK_IMAGE_TILING_LINEAR)
         return refuse(
             vk, ask->label, CULV_REASON_TILING,
-            "VkImageCreateInfo::tiling is LINEAR; CUDA maps such an image as an array without an "
-            "error and reads wrong texels. Use VK_IMAGE_TILING_OPTIMAL, or map a LINEAR image of "
-            "your own as rows of bytes with culv_vk_image_map_pitched()");
+            "VkImageCreateInfo::tiling is LINEAR; CUDA maps such an image as an array without an error and reads wrong texels. Use VK_IMAGE_TILING_OPTIMAL, or map a LINEAR image of your own as rows of bytes with culv_vk_image_map_pitched()");
     return culvi_fail(
         vk->voice, ask->label, CULV_ERROR_INVALID, CULV_REASON_TILING,
-        "VkImageCreateInfo::tiling is %d; CUDA knows no DRM format modifiers, only OPTIMAL (as "
-        "arrays) and LINEAR (as rows of bytes)",
+        "VkImageCreateInfo::tiling is %d; CUDA knows no DRM format modifiers, only OPTIMAL (as arrays) and LINEAR (as rows of bytes)",
         (int)info->tiling);
 }
 
@@ -52,8 +49,7 @@ static culv_result check_video(const culv_vk_device *vk, const char *label,
     return culvi_fail(
         vk->voice, label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
         "VkImageCreateInfo::usage is %#" PRIx32
-        ", which has video, but the pNext chain has no VkVideoProfileListInfoKHR that names a profile; "
-        "add it (VUID-VkImageCreateInfo-usage-04815, -04816), or create it without",
+        ", which has video, but the pNext chain has no VkVideoProfileListInfoKHR that names a profile; add it (VUID-VkImageCreateInfo-usage-04815, -04816), or create it without",
         info->usage);
 }
 
@@ -63,16 +59,14 @@ static culv_result check_kind(culv_vk_device *vk, const char *label, const VkIma
     if (info->samples != VK_SAMPLE_COUNT_1_BIT)
         return culvi_fail(
             vk->voice, label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
-            "VkImageCreateInfo::samples is %d; "
-            "CUDA arrays have one sample, so resolve into an image of VK_SAMPLE_COUNT_1_BIT and share that",
+            "VkImageCreateInfo::samples is %d; CUDA arrays have one sample, so resolve into an image of VK_SAMPLE_COUNT_1_BIT and share that",
             (int)info->samples);
     CULVI_TRY(culvi_vk_check_image_usage(vk, label, info));
     CULVI_TRY(check_video(vk, label, info));
     if (info->initialLayout != VK_IMAGE_LAYOUT_UNDEFINED)
         return culvi_fail(
             vk->voice, label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
-            "VkImageCreateInfo::initialLayout is %d; external memory allows only UNDEFINED "
-            "(VUID-VkImageCreateInfo-pNext-01443)",
+            "VkImageCreateInfo::initialLayout is %d; external memory allows only UNDEFINED (VUID-VkImageCreateInfo-pNext-01443)",
             (int)info->initialLayout);
     return culvi_vk_check_families(vk, label, "Image", info->sharingMode,
                                    info->queueFamilyIndexCount, info->pQueueFamilyIndices);
@@ -106,9 +100,8 @@ static culv_result check_shape(const culv_vk_device *vk, const char *label,
     else if ((info->flags & VK_IMAGE_CREATE_CUBE_COMPATIBLE_BIT) &&
              (info->imageType != VK_IMAGE_TYPE_2D || e->width != e->height ||
               info->arrayLayers % 6 != 0))
-        rule = "with CUBE_COMPATIBLE it is a cube for CUDA: 2D and square, with six layers, or 6n "
-               "for an array of n cubes. Round arrayLayers up to a multiple of six, or create it "
-               "without the flag";
+        rule =
+            "with CUBE_COMPATIBLE it is a cube for CUDA: 2D and square, with six layers, or 6n for an array of n cubes. Round arrayLayers up to a multiple of six, or create it without the flag";
     if (rule == NULL) return CULV_OK;
     return culvi_fail(vk->voice, label, CULV_ERROR_INVALID, CULV_REASON_EXTENT,
                       "VkImageCreateInfo describes a %s image of extent %" PRIu32 " x %" PRIu32
@@ -137,13 +130,10 @@ static const struct {
      "VkImageDrmFormatModifierExplicitCreateInfoEXT", CULV_REASON_TILING, DRM_MODIFIERS},
     {VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMAGE_CREATE_INFO_NV, "VkExternalMemoryImageCreateInfoNV",
      CULV_REASON_USAGE,
-     "it must not be used with VkExternalMemoryImageCreateInfo "
-     "(VUID-VkImageCreateInfo-pNext-00988), which has replaced it; leave it out"},
+     "it must not be used with VkExternalMemoryImageCreateInfo (VUID-VkImageCreateInfo-pNext-00988), which has replaced it; leave it out"},
     {VK_STRUCTURE_TYPE_OPAQUE_CAPTURE_DESCRIPTOR_DATA_CREATE_INFO_EXT,
      "VkOpaqueCaptureDescriptorDataCreateInfoEXT", CULV_REASON_USAGE,
-     "it is only for DESCRIPTOR_BUFFER_CAPTURE_REPLAY in flags "
-     "(VUID-VkImageCreateInfo-pNext-08105), and addresses of shared memory are not replayed; "
-     "leave it out"},
+     "it is only for DESCRIPTOR_BUFFER_CAPTURE_REPLAY in flags (VUID-VkImageCreateInfo-pNext-08105), and addresses of shared memory are not replayed; leave it out"},
 };
 
 static culv_result check_chain(const culv_vk_device *vk, const char *label,
@@ -164,8 +154,7 @@ static culv_result check_chain(const culv_vk_device *vk, const char *label,
                                    VK_IMAGE_COMPRESSION_FIXED_RATE_EXPLICIT_EXT)))
             return refuse(
                 vk, label, CULV_REASON_USAGE,
-                "VkImageCompressionControlEXT::flags asks for fixed-rate compression, which CUDA does not read; "
-                "take VK_IMAGE_COMPRESSION_DISABLED_EXT");
+                "VkImageCompressionControlEXT::flags asks for fixed-rate compression, which CUDA does not read; take VK_IMAGE_COMPRESSION_DISABLED_EXT");
         if (s->sType == VK_STRUCTURE_TYPE_IMAGE_FORMAT_LIST_CREATE_INFO &&
             list->viewFormatCount != 0 && list->pViewFormats == NULL)
             return refuse(
@@ -175,8 +164,7 @@ static culv_result check_chain(const culv_vk_device *vk, const char *label,
             dedicated->dedicatedAllocation != VK_FALSE)
             return refuse(
                 vk, label, CULV_REASON_DEDICATED,
-                "VkDedicatedAllocationImageCreateInfoNV::dedicatedAllocation is set, which binds the image to memory of VkDedicatedAllocationMemoryAllocateInfoNV; "
-                "leave it out and allocate with VkMemoryDedicatedAllocateInfo, which has replaced it and is what Culvert takes");
+                "VkDedicatedAllocationImageCreateInfoNV::dedicatedAllocation is set, which binds the image to memory of VkDedicatedAllocationMemoryAllocateInfoNV; leave it out and allocate with VkMemoryDedicatedAllocateInfo, which has replaced it and is what Culvert takes");
     }
     return CULV_OK;
 }
@@ -253,19 +241,16 @@ static culv_result check_disjoint(const culv_vk_device *vk, const char *label,
             ", which has DISJOINT: it is for formats of several planes (%s has one); create it without",
             info->flags, verdict->format->name);
     if (disjoint && verdict->access != CULV_VK_ACCESS_ARRAY)
-        return culvi_fail(vk->voice, label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
-                          "VkImageCreateInfo::flags is %#" PRIx32
-                          ", which has DISJOINT: Vulkan reports where "
-                          "each plane of a LINEAR image lies; create it without",
-                          info->flags);
+        return culvi_fail(
+            vk->voice, label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
+            "VkImageCreateInfo::flags is %#" PRIx32
+            ", which has DISJOINT: Vulkan reports where each plane of a LINEAR image lies; create it without",
+            info->flags);
     if (disjoint || !several || verdict->access != CULV_VK_ACCESS_ARRAY) return CULV_OK;
     return culvi_fail(
         vk->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE,
-        "VkImageCreateInfo::flags is %#" PRIx32 " without DISJOINT: Vulkan does not report where "
-        "the planes of such an image (%s) lie, and CUDA's own arrays of several planes read the "
-        "second one wrong (measured). Create it with VK_IMAGE_CREATE_DISJOINT_BIT, bind each "
-        "plane with VkBindImagePlaneMemoryInfo and pass plane_offsets, or take an image for each "
-        "plane in the formats that culv_format_info.plane_formats names",
+        "VkImageCreateInfo::flags is %#" PRIx32
+        " without DISJOINT: Vulkan does not report where the planes of such an image (%s) lie, and CUDA's own arrays of several planes read the second one wrong (measured). Create it with VK_IMAGE_CREATE_DISJOINT_BIT, bind each plane with VkBindImagePlaneMemoryInfo and pass plane_offsets, or take an image for each plane in the formats that culv_format_info.plane_formats names",
         info->flags, verdict->format->name);
 }
 
@@ -283,8 +268,7 @@ static culv_result check_slices(const culv_vk_device *vk, const char *label,
         return CULV_OK;
     return culvi_fail(
         vk->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE,
-        "VkImageCreateInfo::imageType is 3D, with DEPTH_STENCIL_ATTACHMENT in usage: the slices of such an image lie otherwise than CUDA's (measured); "
-        "create it without, or take a 2D image with layers");
+        "VkImageCreateInfo::imageType is 3D, with DEPTH_STENCIL_ATTACHMENT in usage: the slices of such an image lie otherwise than CUDA's (measured); create it without, or take a 2D image with layers");
 }
 
 /* VUID-VkImageCreateInfo-format-04712 and -04713, which no answer of Vulkan's tells: chroma at half
@@ -296,8 +280,8 @@ culv_result culvi_vk_check_chroma(const culv_vk_device *vk, const char *label,
     if (culvi_format_whole_chroma(row, info->extent.width, info->extent.height, &across, &down))
         return CULV_OK;
     return culvi_fail(vk->voice, label, CULV_ERROR_INVALID, CULV_REASON_EXTENT,
-                      "VkImageCreateInfo::extent is %" PRIu32 " x %" PRIu32 "; %s has a width "
-                      "that is a multiple of %" PRIu32
+                      "VkImageCreateInfo::extent is %" PRIu32 " x %" PRIu32
+                      "; %s has a width that is a multiple of %" PRIu32
                       " and a height that is a multiple of %" PRIu32,
                       info->extent.width, info->extent.height, row->name, across, down);
 }
@@ -337,17 +321,16 @@ static culv_result not_exported(const culv_vk_device *vk, const char *label,
     } else if (a->exists)
         culvi_text_add(
             &text,
-            ", though it makes such images without sharing; copy to and from an image that can be "
-            "shared");
+            ", though it makes such images without sharing; copy to and from an image that can be shared");
     else
         culvi_text_add(
-            &text, ", even without sharing: this device does not have that combination of format, "
-                   "imageType, tiling, usage and flags");
+            &text,
+            ", even without sharing: this device does not have that combination of format, imageType, tiling, usage and flags");
     return culvi_fail_native(
         vk->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_NOT_EXPORTABLE, CULV_NATIVE_VULKAN,
         a->result, "vkGetPhysicalDeviceImageFormatProperties2",
-        "'%s' cannot export %s images of imageType %d with tiling %d, flags %#" PRIx32 " and "
-        "usage %#" PRIx32 " as %s%s",
+        "'%s' cannot export %s images of imageType %d with tiling %d, flags %#" PRIx32
+        " and usage %#" PRIx32 " as %s%s",
         vk->base.name, verdict->format != NULL ? verdict->format->name : "such",
         (int)info->imageType, (int)info->tiling, info->flags, info->usage,
         culvi_handle_type_name(verdict->handle_type), text.data);
@@ -418,8 +401,7 @@ static culv_result check_answers(culv_vk_device *vk, const culvi_vk_ask *ask,
     if (out->dedicated_only && (info->flags & VK_IMAGE_CREATE_DISJOINT_BIT))
         return culvi_fail(
             vk->voice, ask->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_NOT_EXPORTABLE,
-            "'%s' exports %s images only in dedicated allocations, which a DISJOINT image cannot "
-            "have (VUID-VkMemoryDedicatedAllocateInfo-image-01797): take an image for each plane",
+            "'%s' exports %s images only in dedicated allocations, which a DISJOINT image cannot have (VUID-VkMemoryDedicatedAllocateInfo-image-01797): take an image for each plane",
             vk->base.name, out->format->name);
     CULVI_TRY(culvi_vk_check_compatible(vk, ask->label, "Image", external, out, &a.external));
     uint32_t levels =

@@ -86,8 +86,7 @@ culv_result culvi_vk_check_binding(const culv_vk_device *vk, const char *label, 
             vk->voice, label, CULV_ERROR_INVALID,
             offset == 0 ? CULV_REASON_SIZE : CULV_REASON_RANGE,
             "the %s needs %" PRIu64 " bytes, but %s is %" PRIu64 " and the allocation has %" PRIu64
-            " (culv_vk_memory_desc.allocation_size); pass VkMemoryAllocateInfo::allocationSize and "
-            "the memoryOffset of vkBind%sMemory",
+            " (culv_vk_memory_desc.allocation_size); pass VkMemoryAllocateInfo::allocationSize and the memoryOffset of vkBind%sMemory",
             what, r->size, field, offset, allocation_size, what[0] == 'b' ? "Buffer" : "Image");
     if (r->alignment != 0 && offset % r->alignment != 0)
         return culvi_fail(vk->voice, label, CULV_ERROR_INVALID, CULV_REASON_RANGE,
@@ -98,8 +97,7 @@ culv_result culvi_vk_check_binding(const culv_vk_device *vk, const char *label, 
     if (needs->requires_dedicated && !dedicated)
         return culvi_fail(
             vk->voice, label, CULV_ERROR_INVALID, CULV_REASON_DEDICATED,
-            "Vulkan requires a dedicated allocation for this %s (VkMemoryDedicatedRequirements::requiresDedicatedAllocation), but dedicated is not set; "
-            "allocate with VkMemoryDedicatedAllocateInfo and set it",
+            "Vulkan requires a dedicated allocation for this %s (VkMemoryDedicatedRequirements::requiresDedicatedAllocation), but dedicated is not set; allocate with VkMemoryDedicatedAllocateInfo and set it",
             what);
     if (dedicated && offset != 0)
         return culvi_fail(vk->voice, label, CULV_ERROR_INVALID, CULV_REASON_DEDICATED,
@@ -117,8 +115,7 @@ culv_result culvi_vk_memory_type(const culv_vk_device *vk, const char *label, ui
     if (type_bits == 0)
         return culvi_fail(
             vk->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_MEMORY_TYPE,
-            "no memory type of '%s' can hold the resource (VkMemoryRequirements::memoryTypeBits is 0), whatever the queries of formats and buffers say; "
-            "create it with fewer usages and flags",
+            "no memory type of '%s' can hold the resource (VkMemoryRequirements::memoryTypeBits is 0), whatever the queries of formats and buffers say; create it with fewer usages and flags",
             vk->base.name);
     if (wanted == 0) wanted = VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT;
     for (uint32_t i = 0; i < all->memoryTypeCount; i++) {

@@ -64,8 +64,7 @@ culv_result culvi_vk_instance_load(const culvi_voice *voice, PFN_vkGetInstancePr
         if (found == NULL)
             return culvi_fail(
                 voice, NULL, CULV_ERROR_INVALID, CULV_REASON_VULKAN_VERSION,
-                "get_instance_proc_addr does not know %s for this instance; create it with "
-                "VkApplicationInfo::apiVersion 1.1 or higher",
+                "get_instance_proc_addr does not know %s for this instance; create it with VkApplicationInfo::apiVersion 1.1 or higher",
                 name);
     }
     return CULV_OK;

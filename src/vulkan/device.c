@@ -98,10 +98,10 @@ culv_result culvi_vk_check_versions(const culvi_voice *voice, const char *label,
                           "'%s' has Vulkan 1.0; Culvert needs 1.1, which reports a device's UUID",
                           c->name);
     if (said != 0 && said < VK_API_VERSION_1_1)
-        return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_VULKAN_VERSION,
-                          "culv_vk_device_desc.api_version is %u.%u; "
-                          "create the VkInstance with VkApplicationInfo::apiVersion 1.1 or later",
-                          VK_API_VERSION_MAJOR(said), VK_API_VERSION_MINOR(said));
+        return culvi_fail(
+            voice, label, CULV_ERROR_INVALID, CULV_REASON_VULKAN_VERSION,
+            "culv_vk_device_desc.api_version is %u.%u; create the VkInstance with VkApplicationInfo::apiVersion 1.1 or later",
+            VK_API_VERSION_MAJOR(said), VK_API_VERSION_MINOR(said));
     if (!is_nobody(c)) return CULV_OK;
     return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_VULKAN_VERSION, INSTANCE_OF_1_0,
                       c->name);
@@ -226,8 +226,7 @@ static culvi_adapter adapter_of(const culv_vk_candidate *c)
                              .nvidia = c->vendor_id == VENDOR_NVIDIA};
     if (adapter.nvidia && c->driver_id != 0 && c->driver_id != VK_DRIVER_ID_NVIDIA_PROPRIETARY)
         adapter.cause =
-            "It is an NVIDIA GPU under a Vulkan driver that is not NVIDIA's, which CUDA cannot share with; "
-            "install NVIDIA's or select it with VK_DRIVER_FILES";
+            "It is an NVIDIA GPU under a Vulkan driver that is not NVIDIA's, which CUDA cannot share with; install NVIDIA's or select it with VK_DRIVER_FILES";
     if (adapter.software && c->driver_id != 0 && c->driver_id != VK_DRIVER_ID_MESA_LLVMPIPE &&
         c->driver_id != VK_DRIVER_ID_GOOGLE_SWIFTSHADER)
         adapter.cause =
@@ -275,10 +274,8 @@ static void match(const culvi_probe *probe, culv_vk_candidate *c)
     culvi_text why = {c->reason_text, sizeof c->reason_text, 0};
     if (c->api_version < VK_API_VERSION_1_1) {
         c->reason = CULV_REASON_VULKAN_VERSION;
-        culvi_text_add(&why,
-                       "'%s' has Vulkan 1.0; Culvert needs 1.1, which reports a device's "
-                       "UUID",
-                       c->name);
+        culvi_text_add(
+            &why, "'%s' has Vulkan 1.0; Culvert needs 1.1, which reports a device's UUID", c->name);
         return;
     }
     if (is_nobody(c)) {

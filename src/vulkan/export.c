@@ -11,8 +11,7 @@ static culv_result check_enabled(const culv_vk_device *vk, const char *label, bo
     if (enabled) return CULV_OK;
     return culvi_fail(
         vk->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_EXTENSION_MISSING,
-        "the VkDevice of '%s' was created without the extension %s, which handles of %s need; "
-        "enable what culv_vk_device_extensions() lists",
+        "the VkDevice of '%s' was created without the extension %s, which handles of %s need; enable what culv_vk_device_extensions() lists",
         vk->base.name, extension, what);
 }
 
@@ -38,8 +37,7 @@ static culv_result check_dma_buf(const culv_vk_device *vk, const char *label)
     if (has) return CULV_OK;
     return culvi_fail(
         vk->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_EXTENSION_MISSING,
-        "'%s' has no %s, so it neither exports nor imports a dma-buf (NVIDIA's driver has it where there is a DRM node); "
-        "share the memory as OPAQUE_FD",
+        "'%s' has no %s, so it neither exports nor imports a dma-buf (NVIDIA's driver has it where there is a DRM node); share the memory as OPAQUE_FD",
         vk->base.name, name);
 }
 
@@ -130,14 +128,13 @@ static culv_result check_resource(const culv_vk_device *vk,
     if (d->buffer != VK_NULL_HANDLE && d->image != VK_NULL_HANDLE)
         return culvi_fail(
             vk->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-            "culv_vk_memory_from_handle_desc.buffer and .image are both given; "
-            "an allocation chosen for both takes the memory_type_bits that both allow");
+            "culv_vk_memory_from_handle_desc.buffer and .image are both given; an allocation chosen for both takes the memory_type_bits that both allow");
     if (d->buffer != VK_NULL_HANDLE) culvi_vk_buffer_needs(vk, d->buffer, &needs);
     if (d->image != VK_NULL_HANDLE) culvi_vk_image_needs(vk, d->image, 0, &needs);
     if (given && d->memory_type_bits != 0)
         return culvi_fail(vk->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "culv_vk_memory_from_handle_desc.memory_type_bits is %#" PRIx32 ", but "
-                          "the %s determines them already; give one of them",
+                          "culv_vk_memory_from_handle_desc.memory_type_bits is %#" PRIx32
+                          ", but the %s determines them already; give one of them",
                           d->memory_type_bits, d->buffer != VK_NULL_HANDLE ? "buffer" : "image");
     if (!given && d->dedicated)
         return culvi_fail(
@@ -145,24 +142,25 @@ static culv_result check_resource(const culv_vk_device *vk,
             "culv_vk_memory_from_handle_desc.dedicated is set without the buffer or image that the memory is for");
     if (d->allocate_flags & ~(VkMemoryAllocateFlags)VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT)
         return culvi_fail(vk->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "culv_vk_memory_from_handle_desc.allocate_flags is %#" PRIx32 "; "
-                          "imported memory may have only DEVICE_ADDRESS",
+                          "culv_vk_memory_from_handle_desc.allocate_flags is %#" PRIx32
+                          "; imported memory may have only DEVICE_ADDRESS",
                           d->allocate_flags);
     if (d->size < needs.memory.size)
         return culvi_fail(vk->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
                           "%s is %" PRIu64 " bytes, but the buffer or image needs %" PRIu64,
                           size_is, d->size, needs.memory.size);
     if (needs.requires_dedicated && !d->dedicated)
-        return culvi_fail(vk->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_DEDICATED,
-                          "Vulkan requires a dedicated allocation for the buffer or image; set "
-                          "culv_vk_memory_from_handle_desc.dedicated");
+        return culvi_fail(
+            vk->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_DEDICATED,
+            "Vulkan requires a dedicated allocation for the buffer or image; set culv_vk_memory_from_handle_desc.dedicated");
     /* VUID-VkMemoryDedicatedAllocateInfo-image-02964, -buffer-02965. CUDA allocates multiples of
      * its granularity. */
     if (d->dedicated && d->size != needs.memory.size)
         return culvi_fail(
             vk->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_DEDICATED,
-            "%s is %" PRIu64 " bytes, but a dedicated allocation must have exactly the size that "
-            "the %s needs, %" PRIu64 "; %smake one that needs %" PRIu64,
+            "%s is %" PRIu64
+            " bytes, but a dedicated allocation must have exactly the size that the %s needs, %" PRIu64
+            "; %smake one that needs %" PRIu64,
             size_is, d->size, d->buffer != VK_NULL_HANDLE ? "buffer" : "image", needs.memory.size,
             needs.requires_dedicated ? "which Vulkan requires here: " : "leave dedicated 0, or ",
             d->size);
@@ -186,8 +184,7 @@ culv_result culvi_vk_memory_check_exporter(const culv_vk_device *vk,
     culvi_text_add_uuid(&text, &vk->base.uuid);
     return culvi_fail(
         vk->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,
-        "the memory was exported by the device with UUID %s. "
-        "Import it on the device that exported it: no driver carries it to another GPU",
+        "the memory was exported by the device with UUID %s. Import it on the device that exported it: no driver carries it to another GPU",
         text.data);
 }
 
@@ -198,8 +195,7 @@ static culv_result check_desc(const culv_vk_device *vk, culv_vk_memory_from_hand
     if (d->size == 0)
         return culvi_fail(
             vk->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
-            "culv_vk_memory_from_handle_desc.size is 0; it is the exported allocation's size in "
-            "bytes");
+            "culv_vk_memory_from_handle_desc.size is 0; it is the exported allocation's size in bytes");
     CULVI_TRY(culvi_handle_use_check(vk->voice, d->label,
                                      "culv_vk_memory_from_handle_desc.handle.type", d->handle.type,
                                      CULVI_USE_VK_MEMORY));
@@ -280,12 +276,13 @@ culv_result culvi_vk_memory_import(const culv_vk_device *vk,
     VkResult r = culvi_vk_allocate_from(vk, &duplicate.handle, &info, &memory);
     culvi_handle_lent_done(&duplicate, &d->handle, r == VK_SUCCESS);
     if (r != VK_SUCCESS)
-        return culvi_fail_vk(vk->voice, d->label, r, "vkAllocateMemory", CULV_REASON_HANDLE_REFUSED,
-                             "no VkDeviceMemory could be made of the handle (%s, %" PRIu64
-                             " bytes, memory type %" PRIu32 "%s); it must be memory of this same "
-                             "GPU, of an allocation of that size",
-                             culvi_handle_type_name(d->handle.type), d->size, info.memoryTypeIndex,
-                             d->dedicated ? ", dedicated" : "");
+        return culvi_fail_vk(
+            vk->voice, d->label, r, "vkAllocateMemory", CULV_REASON_HANDLE_REFUSED,
+            "no VkDeviceMemory could be made of the handle (%s, %" PRIu64
+            " bytes, memory type %" PRIu32
+            "%s); it must be memory of this same GPU, of an allocation of that size",
+            culvi_handle_type_name(d->handle.type), d->size, info.memoryTypeIndex,
+            d->dedicated ? ", dedicated" : "");
     *out = memory;
     return CULV_OK;
 }
@@ -301,9 +298,8 @@ void culvi_vk_memory_tell_kind(const culv_vk_device *vk, const culv_vk_memory_fr
     culvi_log(
         vk->voice, given ? CULV_LOG_WARNING : CULV_LOG_INFO,
         "%s: a VkDeviceMemory of %" PRIu64
-        " bytes was made of a handle and is not dedicated: Vulkan's random access to a buffer "
-        "of %" PRIu64 " bytes in it can be six times as slow (measured). Set "
-        "culv_vk_memory_from_handle_desc.dedicated, with a buffer that needs all of the memory",
+        " bytes was made of a handle and is not dedicated: Vulkan's random access to a buffer of %" PRIu64
+        " bytes in it can be six times as slow (measured). Set culv_vk_memory_from_handle_desc.dedicated, with a buffer that needs all of the memory",
         culvi_named("memory", d->label != NULL ? d->label : "").text, d->size, needs.memory.size);
 }
 

@@ -163,14 +163,14 @@ static culv_result find_kernel(const recording *r, const culvi_graph_node *node,
     }
     if (*of != NULL) return CULV_OK;
     if (node->name[0] == '\0')
-        return FAIL(r, UNSUPPORTED, KERNEL,
-                    "the driver does not tell the name of the kernel that node %zu of the "
-                    "graph launches (cuFuncGetName, CUDA 12.3)",
-                    node->index);
-    return FAIL(r, INVALID, KERNEL,
-                "node %zu of the graph launches the kernel '%s', and none of the %zu "
-                "culv_vk_kernels in culv_vk_graph_desc.kernels has it",
-                node->index, node->name, r->desc.num_kernels);
+        return FAIL(
+            r, UNSUPPORTED, KERNEL,
+            "the driver does not tell the name of the kernel that node %zu of the graph launches (cuFuncGetName, CUDA 12.3)",
+            node->index);
+    return FAIL(
+        r, INVALID, KERNEL,
+        "node %zu of the graph launches the kernel '%s', and none of the %zu culv_vk_kernels in culv_vk_graph_desc.kernels has it",
+        node->index, node->name, r->desc.num_kernels);
 }
 
 static bool param_fits(const culv_vk_graph_param *param, const culvi_graph_node *node)
@@ -219,15 +219,16 @@ static culv_result fail_address(const recording *r, const culvi_graph_node *node
     const culv_vk_graph_memory *ends = find_end(r, address);
     char end[160] = "";
     if (ends != NULL)
-        snprintf(end, sizeof end,
-                 "; element %zu ends there: add the memory behind it, or give an end that is only "
-                 "compared by culv_vk_graph_desc.params",
-                 (size_t)(ends - r->desc.memory));
-    return FAIL(r, INVALID, RANGE,
-                "argument %" PRIu32 " (0 is the first) of node %zu of the graph, a launch of "
-                "the kernel '%s', is the address 0x%" PRIx64
-                ", which is in no element of culv_vk_graph_desc.memory%s",
-                index, node->index, kernel->name, address, end);
+        snprintf(
+            end, sizeof end,
+            "; element %zu ends there: add the memory behind it, or give an end that is only compared by culv_vk_graph_desc.params",
+            (size_t)(ends - r->desc.memory));
+    return FAIL(
+        r, INVALID, RANGE,
+        "argument %" PRIu32
+        " (0 is the first) of node %zu of the graph, a launch of the kernel '%s', is the address 0x%" PRIx64
+        ", which is in no element of culv_vk_graph_desc.memory%s",
+        index, node->index, kernel->name, address, end);
 }
 
 /* Turns addresses of CUDA's into Vulkan's. `room` is for those that change. */
@@ -295,8 +296,8 @@ static culv_result plan_fill(const recording *r, const culvi_graph_node *node, c
                           &out->as.fill.offset));
     if (((out->as.fill.offset | row | (rows > 1 ? pitch : 0)) & 3) != 0)
         return FAIL(r, UNSUPPORTED, GRAPH,
-                    "node %zu of the graph sets rows of %zu bytes, %zu apart, from byte "
-                    "%" PRIu64 " of a VkBuffer on, and vkCmdFillBuffer takes multiples of 4",
+                    "node %zu of the graph sets rows of %zu bytes, %zu apart, from byte %" PRIu64
+                    " of a VkBuffer on, and vkCmdFillBuffer takes multiples of 4",
                     node->index, row, pitch, (uint64_t)out->as.fill.offset);
     const uint32_t value = set->value;
     out->as.fill.word = size == 1   ? (value & 0xff) * 0x01010101u
@@ -329,11 +330,11 @@ static culv_result read_side(const recording *r, const culvi_graph_node *node, b
                    height = from ? c->srcHeight : c->dstHeight;
     if ((type != CU_MEMORYTYPE_DEVICE && type != CU_MEMORYTYPE_UNIFIED) ||
         (from ? c->srcLOD : c->dstLOD) != 0)
-        return FAIL(r, UNSUPPORTED, GRAPH,
-                    "node %zu of the graph copies %s %s; only copies within the memory of "
-                    "culv_vk_graph_desc.memory can be recorded",
-                    node->index, from ? "from" : "to",
-                    type == CU_MEMORYTYPE_HOST ? "the host" : "an array");
+        return FAIL(
+            r, UNSUPPORTED, GRAPH,
+            "node %zu of the graph copies %s %s; only copies within the memory of culv_vk_graph_desc.memory can be recorded",
+            node->index, from ? "from" : "to",
+            type == CU_MEMORYTYPE_HOST ? "the host" : "an array");
     uint64_t slice = 0;
     if (!add_product(&slice, pitch, height)) slice = UINT64_MAX;
     out->row = c->Height > 1 || c->Depth > 1 ? pitch : c->WidthInBytes;
@@ -392,10 +393,10 @@ static culv_result check_desc(const recording *r)
         if (desc->kernels[i] == NULL)
             return FAIL(r, INVALID, NULL_ARGUMENT, "culv_vk_graph_desc.kernels[%zu] is NULL", i);
         if (desc->kernels[i]->vk != r->vk)
-            return FAIL(r, INVALID, DEVICE_MISMATCH,
-                        "culv_vk_graph_desc.kernels[%zu] was made with another attachment "
-                        "than the one of '%s'",
-                        i, r->vk->base.name);
+            return FAIL(
+                r, INVALID, DEVICE_MISMATCH,
+                "culv_vk_graph_desc.kernels[%zu] was made with another attachment than the one of '%s'",
+                i, r->vk->base.name);
     }
     for (size_t i = 0; i < desc->num_params; i++) {
         const culv_vk_graph_param *param = &desc->params[i];
@@ -413,11 +414,11 @@ static culv_result check_params_used(const recording *r)
         for (size_t n = 0; n < r->work.count && !fits; n++)
             fits = param_fits(&r->desc.params[i], &r->work.nodes[n]);
         if (!fits)
-            return FAIL(r, INVALID, VALUE,
-                        "culv_vk_graph_desc.params[%zu] is for %s%s, which the graph does not "
-                        "launch",
-                        i, r->desc.params[i].node != NULL ? "a node" : "the kernel ",
-                        r->desc.params[i].node != NULL ? "" : r->desc.params[i].kernel);
+            return FAIL(
+                r, INVALID, VALUE,
+                "culv_vk_graph_desc.params[%zu] is for %s%s, which the graph does not launch", i,
+                r->desc.params[i].node != NULL ? "a node" : "the kernel ",
+                r->desc.params[i].node != NULL ? "" : r->desc.params[i].kernel);
     }
     return CULV_OK;
 }

@@ -24,8 +24,7 @@ culv_result culvi_vk_host_memory_type(const culv_vk_device *vk, const char *labe
 const char *culvi_vk_stale_warning(VkMemoryPropertyFlags properties)
 {
     return culvi_vk_is_stale(properties)
-               ? "this is HOST_VISIBLE memory of Vulkan's. CUDA sees what the CPU writes there only after it has waited for a later submission to a queue (measured; docs/vulkan-sync.md, the CPU's view); "
-                 "what CUDA writes, the CPU sees. Let Culvert make the buffer (culv_vk_buffer_create_desc::host_memory), or register what vkMapMemory returned (cuMemHostRegister) in place of an import"
+               ? "this is HOST_VISIBLE memory of Vulkan's. CUDA sees what the CPU writes there only after it has waited for a later submission to a queue (measured; docs/vulkan-sync.md, the CPU's view); what CUDA writes, the CPU sees. Let Culvert make the buffer (culv_vk_buffer_create_desc::host_memory), or register what vkMapMemory returned (cuMemHostRegister) in place of an import"
                : NULL;
 }
 
@@ -95,11 +94,11 @@ static culv_result check_pointer(const culv_vk_device *vk, const culv_vk_buffer_
     uintptr_t start = (uintptr_t)d->host_pointer;
     VkDeviceSize alignment = vk->host_alignment;
     if (start % alignment != 0)
-        return culvi_fail(vk->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_RANGE,
-                          "host_pointer %p is not a multiple of %" PRIu64 ", as "
-                          "culv_vk_host_import_alignment() reports for '%s'; allocate it with "
-                          "aligned_alloc(), or leave it NULL",
-                          d->host_pointer, alignment, vk->base.name);
+        return culvi_fail(
+            vk->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_RANGE,
+            "host_pointer %p is not a multiple of %" PRIu64
+            ", as culv_vk_host_import_alignment() reports for '%s'; allocate it with aligned_alloc(), or leave it NULL",
+            d->host_pointer, alignment, vk->base.name);
     if (size % alignment != 0)
         return culvi_fail(
             vk->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_SIZE,

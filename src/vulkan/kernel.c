@@ -11,10 +11,10 @@ culv_result culvi_vk_refuse_kernels(const culv_vk_device *vk, const char *label)
     culv_vk_device_desc desc = vk->how;
     desc.device = vk->vk_device;
     CULVI_TRY(culv_vk_check_kernels(&desc)); /* records why */
-    return culvi_fail(vk->voice, label, CULV_ERROR_INVALID, CULV_REASON_EXTENSION_MISSING,
-                      "'%s' was attached without culv_vk_device_desc.kernels; set it to 1 before "
-                      "vkCreateDevice and culv_vk_attach()",
-                      vk->base.name);
+    return culvi_fail(
+        vk->voice, label, CULV_ERROR_INVALID, CULV_REASON_EXTENSION_MISSING,
+        "'%s' was attached without culv_vk_device_desc.kernels; set it to 1 before vkCreateDevice and culv_vk_attach()",
+        vk->base.name);
 }
 
 /* Making -------------------------------------------------------------------------------------- */
@@ -63,8 +63,7 @@ static culv_result fail_module(const culv_vk_kernels *made, const void *image, s
     return culvi_fail_native(
         &device->voice, made->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_MODULE, CULV_NATIVE_VULKAN,
         (int64_t)r, "vkCreateCuModuleNVX",
-        "Vulkan's driver did not take the image, which CUDA's took: the GPU needs sm_%u%u, and the "
-        "image has %s",
+        "Vulkan's driver did not take the image, which CUDA's took: the GPU needs sm_%u%u, and the image has %s",
         device->caps.compute_major, device->caps.compute_minor,
         text.length > 0 ? text.data : "code that Culvert cannot list");
 }
@@ -83,12 +82,11 @@ static culv_result check_attachment(const culv_vk_device *vk, const culv_kernels
 {
     if (!vk->kernels) return culvi_vk_refuse_kernels(vk, kernels->label);
     if (vk->base.foreign || kernels->device != vk->base.device)
-        return culvi_fail(vk->voice, kernels->label, CULV_ERROR_INVALID,
-                          CULV_REASON_DEVICE_MISMATCH,
-                          "the kernels were loaded for the culv_device '%s', and the VkDevice is "
-                          "'%s'%s; load them with the attachment's culv_device",
-                          kernels->device->caps.name, vk->base.name,
-                          vk->base.foreign ? ", another GPU" : " of another culv_device");
+        return culvi_fail(
+            vk->voice, kernels->label, CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,
+            "the kernels were loaded for the culv_device '%s', and the VkDevice is '%s'%s; load them with the attachment's culv_device",
+            kernels->device->caps.name, vk->base.name,
+            vk->base.foreign ? ", another GPU" : " of another culv_device");
     return CULV_OK;
 }
 
@@ -174,11 +172,10 @@ culv_result culvi_vk_kernel_get(culv_vk_kernels *kernels, const culv_kernel *ker
     *out = culvi_vk_kernel_find(kernels, kernel);
     if (*out != NULL) return CULV_OK;
     if (kernel->owner != kernels->kernels)
-        return culvi_fail(kernels->vk->voice, kernels->label, CULV_ERROR_INVALID,
-                          CULV_REASON_KERNEL,
-                          "the kernel '%s' is of another culv_kernels than the culv_vk_kernels; "
-                          "create one of it by culv_vk_kernels_create()",
-                          kernel->name);
+        return culvi_fail(
+            kernels->vk->voice, kernels->label, CULV_ERROR_INVALID, CULV_REASON_KERNEL,
+            "the kernel '%s' is of another culv_kernels than the culv_vk_kernels; create one of it by culv_vk_kernels_create()",
+            kernel->name);
     if (kernel->clusters.needed) /* the driver would take it, and run it without */
         return culvi_kernel_refuse_clusters(kernels->vk->voice, kernels->label, "", kernel->name,
                                             &kernel->clusters);
@@ -225,12 +222,12 @@ culv_result culvi_vk_kernel_refuse(const culv_vk_kernels *kernels, const culv_ke
                           " has %" PRIu64 " threads, and this kernel can have %" PRIu32,
                           kernel->name, of_block[0], of_block[1], of_block[2], threads,
                           most_threads(most, kernel));
-    return culvi_fail(voice, kernels->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                      "the kernel '%s': %" PRIu32 " bytes of dynamic shared memory and %" PRIu32
-                      " of its own are more than the %" PRIu32
-                      " that a launch in a command buffer has; a CUDA stream takes more "
-                      "(culv_kernel_call_launch())",
-                      kernel->name, shared_bytes, kernel->static_shared, most->shared);
+    return culvi_fail(
+        voice, kernels->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+        "the kernel '%s': %" PRIu32 " bytes of dynamic shared memory and %" PRIu32
+        " of its own are more than the %" PRIu32
+        " that a launch in a command buffer has; a CUDA stream takes more (culv_kernel_call_launch())",
+        kernel->name, shared_bytes, kernel->static_shared, most->shared);
 }
 
 culv_result culvi_vk_check_kernel_family(const culv_vk_device *vk, const char *label,
@@ -239,8 +236,8 @@ culv_result culvi_vk_check_kernel_family(const culv_vk_device *vk, const char *l
     if (culvi_vk_family_runs(vk, family)) return CULV_OK;
     const bool known = family < vk->queue_families;
     return culvi_fail(vk->voice, label, CULV_ERROR_INVALID, CULV_REASON_QUEUE,
-                      known ? "queue family %" PRIu32 " of '%s' has neither GRAPHICS nor COMPUTE, "
-                              "and runs no kernels"
+                      known ? "queue family %" PRIu32
+                              " of '%s' has neither GRAPHICS nor COMPUTE, and runs no kernels"
                             : "there is no queue family %" PRIu32
                               " of '%s'; pass that of the command buffer's pool",
                       family, vk->base.name);
@@ -277,10 +274,10 @@ VkDeviceAddress culvi_vk_buffer_address(const culv_vk_device *vk, VkBuffer buffe
 
 culv_result culvi_vk_refuse_addresses(const culv_vk_device *vk)
 {
-    return culvi_fail(vk->voice, NULL, CULV_ERROR_UNSUPPORTED, CULV_REASON_EXTENSION_MISSING,
-                      "the VkDevice of '%s' tells no addresses of buffers; it needs Vulkan 1.2 or "
-                      "VK_KHR_buffer_device_address, and the feature bufferDeviceAddress",
-                      vk->base.name);
+    return culvi_fail(
+        vk->voice, NULL, CULV_ERROR_UNSUPPORTED, CULV_REASON_EXTENSION_MISSING,
+        "the VkDevice of '%s' tells no addresses of buffers; it needs Vulkan 1.2 or VK_KHR_buffer_device_address, and the feature bufferDeviceAddress",
+        vk->base.name);
 }
 
 VkDeviceAddress culv_vk_buffer_address(const culv_shared_buffer *buffer)
@@ -320,8 +317,7 @@ culv_result culv_vk_get_view_handle(const culv_vk_device *vk, VkImageView view, 
         return culvi_fail_native(
             vk->voice, NULL, CULV_ERROR_DRIVER, CULV_REASON_DRIVER_REFUSED, CULV_NATIVE_VULKAN, 0,
             "vkGetImageViewHandleNVX",
-            "vkGetImageViewHandleNVX gave no handle of the image view; the image needs the usage "
-            "%s, and memory must be bound to it",
+            "vkGetImageViewHandleNVX gave no handle of the image view; the image needs the usage %s, and memory must be bound to it",
             sampler != VK_NULL_HANDLE ? "SAMPLED" : "STORAGE");
     *out = handle;
     return CULV_OK;

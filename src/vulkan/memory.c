@@ -94,9 +94,9 @@ static culv_result vmm_size(const culv_vk_device *vk, const culv_vk_memory_desc 
     }
     return culvi_fail(
         &device->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
-        "culv_vk_memory_desc.allocation_size is %" PRIu64 ", and memory maps as VMM in multiples "
-        "of %" PRIu64 " bytes alone, or if it is dedicated and larger than that (measured); round "
-        "VkMemoryAllocateInfo::allocationSize up",
+        "culv_vk_memory_desc.allocation_size is %" PRIu64
+        ", and memory maps as VMM in multiples of %" PRIu64
+        " bytes alone, or if it is dedicated and larger than that (measured); round VkMemoryAllocateInfo::allocationSize up",
         size, unit);
 }
 
@@ -107,10 +107,9 @@ culv_result culv_vk_memory_import_vmm(culv_vk_device *vk, const culv_vk_memory_d
     culv_vmm_import_desc import = culv_vmm_import_desc_init();
     CULVI_TRY(read_desc(vk, desc, out, "culv_vk_memory_import_vmm", &d));
     if (d.image != VK_NULL_HANDLE)
-        return culvi_fail(vk->voice, d.label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
-                          "culv_vk_memory_import_vmm: the memory is an image's, whose bytes lie "
-                          "in an order that only the driver knows; culv_vk_memory_import() and "
-                          "culv_vk_image_map() give arrays");
+        return culvi_fail(
+            vk->voice, d.label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
+            "culv_vk_memory_import_vmm: the memory is an image's, whose bytes lie in an order that only the driver knows; culv_vk_memory_import() and culv_vk_image_map() give arrays");
     CULVI_TRY(vmm_size(vk, &d, &import.size));
     CULVI_TRY(culvi_vk_memory_export(vk, d.label, d.memory, (culv_handle_type)CULVI_HANDLE_OPAQUE,
                                      &import.handle));

@@ -30,8 +30,7 @@ static culv_result check_unshared(culv_vk_device *vk, const char *label,
         NULL)
         return culvi_fail(
             vk->voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-            "the pNext chain of VkImageCreateInfo has a VkExternalMemoryImageCreateInfo; "
-            "leave it out: the image is not shared");
+            "the pNext chain of VkImageCreateInfo has a VkExternalMemoryImageCreateInfo; leave it out: the image is not shared");
     const VkImageStencilUsageCreateInfo *stencil =
         culvi_vk_chain_find(info->pNext, VK_STRUCTURE_TYPE_IMAGE_STENCIL_USAGE_CREATE_INFO);
     const VkImageUsageFlags copied =
@@ -48,9 +47,9 @@ static culv_result check_unshared(culv_vk_device *vk, const char *label,
         return culvi_fail_native(
             vk->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE, CULV_NATIVE_VULKAN,
             a.result, "vkGetPhysicalDeviceImageFormatProperties2",
-            "'%s' cannot make %s images with flags %#" PRIx32 " (DISJOINT takes a format that has "
-            "VK_FORMAT_FEATURE_DISJOINT_BIT) and usage %#" PRIx32 "; copies through the host need "
-            "TRANSFER_SRC and TRANSFER_DST in it",
+            "'%s' cannot make %s images with flags %#" PRIx32
+            " (DISJOINT takes a format that has VK_FORMAT_FEATURE_DISJOINT_BIT) and usage %#" PRIx32
+            "; copies through the host need TRANSFER_SRC and TRANSFER_DST in it",
             vk->base.name, row->name, info->flags, info->usage);
     uint32_t levels =
         culvi_image_most_levels(info->extent.width, info->extent.height, info->extent.depth);
@@ -67,9 +66,7 @@ static culv_result has_arrays(culv_vk_device *vk, const culv_vk_image_create_des
     if (!stored && !row->mapped)
         return culvi_fail(
             vk->voice, d->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT,
-            "no CUDA array has the format %s, and the linear memory that takes its place (HOST "
-            "sharing) holds texels as they are stored: leave culv_vk_image_create_desc.texels at "
-            "CULV_TEXELS_STORED",
+            "no CUDA array has the format %s, and the linear memory that takes its place (HOST sharing) holds texels as they are stored: leave culv_vk_image_create_desc.texels at CULV_TEXELS_STORED",
             row->name);
     if (stored) culvi_attempt_begin(); /* else a refusal is the answer */
     culv_result result = culvi_format_supported(vk->base.device, row, d->texels, d->label);
@@ -338,8 +335,8 @@ static culv_result check_host(const culvi_voice *voice, const culv_vk_buffer_cre
     else if (d->host_pointer == NULL && d->host_size != 0)
         wrong = "host_size says how much is at host_pointer, but that is NULL; leave host_size 0";
     else if (d->host_memory != 0 && d->fallback != 0)
-        wrong = "host_memory and fallback are both set; a buffer in host memory is used in place, "
-                "not copied; set one of them";
+        wrong =
+            "host_memory and fallback are both set; a buffer in host memory is used in place, not copied; set one of them";
     if (wrong == NULL) return CULV_OK;
     return culvi_fail(voice, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                       "culv_vk_buffer_create_desc: %s", wrong);

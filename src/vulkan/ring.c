@@ -106,10 +106,11 @@ static culv_result make_resource(culvi_vk_ring *ring, const culv_vk_ring_resourc
     int kinds = (from->image != NULL) + (from->buffer != NULL) + (from->images != NULL) +
                 (from->buffers != NULL) + (from->own_images != NULL) + (from->own_buffers != NULL);
     if (kinds != 1)
-        return culvi_fail(ring->vk->voice, ring->base.label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "culv_vk_ring_desc.resources[%" PRIu32 "] must have exactly one of "
-                          "image, buffer, images, buffers, own_images, own_buffers",
-                          i);
+        return culvi_fail(
+            ring->vk->voice, ring->base.label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+            "culv_vk_ring_desc.resources[%" PRIu32
+            "] must have exactly one of image, buffer, images, buffers, own_images, own_buffers",
+            i);
     return culvi_graphics_ring_make_resource(
         &ring->base, from, from->image != NULL || from->images != NULL || from->own_images != NULL,
         from->image != NULL || from->buffer != NULL || own);
@@ -193,8 +194,8 @@ static culv_result borrow(culvi_graphics_ring *ring, const culvi_pair *halves, u
     if ((is_image ? halves->image->memory->device : halves->buffer->memory->device) != device)
         return culvi_fail(&device->voice, ring->label, CULV_ERROR_INVALID,
                           CULV_REASON_DEVICE_MISMATCH,
-                          "culv_vk_ring_desc.resources[%" PRIu32 "].own_%s[%" PRIu32 "].cuda is of "
-                          "another culv_device than the ring",
+                          "culv_vk_ring_desc.resources[%" PRIu32 "].own_%s[%" PRIu32
+                          "].cuda is of another culv_device than the ring",
                           last, is_image ? "images" : "buffers", slot);
     for (uint32_t i = 0; i <= last; i++)
         for (uint32_t k = 0; k < (i < last ? ring->depth : slot); k++) {
@@ -315,9 +316,9 @@ static culv_result check_desc(const culv_vk_device *vk, VkQueue queue, const cul
                           "culv_vk_ring_create: %s is NULL",
                           queue == VK_NULL_HANDLE ? "queue" : "culv_vk_ring_desc.resources");
     if (d->queue_family == CULV_VK_QUEUE_FAMILY_UNSET)
-        return culvi_fail(vk->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "culv_vk_ring_desc.queue_family is not set; "
-                          "pass the index of the family of `queue`");
+        return culvi_fail(
+            vk->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+            "culv_vk_ring_desc.queue_family is not set; pass the index of the family of `queue`");
     if (d->queue_family >= vk->queue_families)
         return culvi_fail(vk->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                           "culv_vk_ring_desc.queue_family is %" PRIu32 ", but '%s' has %" PRIu32
@@ -438,8 +439,7 @@ culv_result culv_vk_ring_submit_failed(culv_ring *ring, culv_ring_frame *frame, 
     culvi_graphics_lose(&mine->vk->base);
     return culvi_fail_vk(
         voice, mine->base.label, result, "vkQueueSubmit2", CULV_REASON_DRIVER_REFUSED,
-        "a frame was not submitted; the ring stops, and CUDA goes on: destroy what "
-        "is the VkDevice's");
+        "a frame was not submitted; the ring stops, and CUDA goes on: destroy what is the VkDevice's");
 }
 
 culv_result culv_vk_ring_submit(culv_ring *ring, VkQueue queue, VkCommandBuffer commands,
@@ -452,8 +452,7 @@ culv_result culv_vk_ring_submit(culv_ring *ring, VkQueue queue, VkCommandBuffer 
         return culvi_fail(
             &ring->device->voice, mine->base.label, CULV_ERROR_UNSUPPORTED,
             CULV_REASON_EXTENSION_MISSING,
-            "%s: the VkDevice has no vkQueueSubmit2 (Vulkan 1.3 or VK_KHR_synchronization2, and the feature synchronization2); "
-            "submit the frame's semaphores yourself",
+            "%s: the VkDevice has no vkQueueSubmit2 (Vulkan 1.3 or VK_KHR_synchronization2, and the feature synchronization2); submit the frame's semaphores yourself",
             __func__);
     const culvi_graphics_work work = {queue, commands, (uint64_t)fence};
     return culvi_graphics_ring_submit(&mine->base, &work, frame, __func__);
@@ -478,17 +477,17 @@ static culv_result check_copy(const culvi_vk_ring *ring, const culvi_pair *from,
     const culv_image_desc *d = from->image != NULL ? &from->image->desc : NULL;
     const culvi_format *row = from->image != NULL ? from->image->row : NULL;
     if (row != NULL && (row->planes > 1 || (row->aspects & (row->aspects - 1)) != 0))
-        return REFUSE(ring, UNSUPPORTED, FORMAT,
-                      "culv_vk_ring_record_copy: an image with several planes or aspects is not "
-                      "one copy; record one for each");
+        return REFUSE(
+            ring, UNSUPPORTED, FORMAT,
+            "culv_vk_ring_record_copy: an image with several planes or aspects is not one copy; record one for each");
     *bytes = row != NULL
                  ? culvi_image_least_size(row, d->width, d->height, d->depth, d->array_layers, 1)
                  : culv_buffer_size(from->buffer);
     /* The bit is the same of images. */
     if (!(from->native.usage & VK_BUFFER_USAGE_TRANSFER_SRC_BIT))
-        return REFUSE(ring, INVALID, USAGE,
-                      "culv_vk_ring_record_copy: the slot's resource was made without the usage "
-                      "TRANSFER_SRC");
+        return REFUSE(
+            ring, INVALID, USAGE,
+            "culv_vk_ring_record_copy: the slot's resource was made without the usage TRANSFER_SRC");
     if (size < *bytes)
         return REFUSE(ring, INVALID, RANGE,
                       "culv_vk_ring_record_copy: size is %" PRIu64
@@ -498,8 +497,8 @@ static culv_result check_copy(const culvi_vk_ring *ring, const culvi_pair *from,
      * for depth. */
     if (row == NULL || (offset % row->block_bytes == 0 && offset % 4 == 0)) return CULV_OK;
     return REFUSE(ring, INVALID, RANGE,
-                  "culv_vk_ring_record_copy: offset is %" PRIu64 "; it must be a multiple "
-                  "of 4 and of the %u bytes of a texel or block",
+                  "culv_vk_ring_record_copy: offset is %" PRIu64
+                  "; it must be a multiple of 4 and of the %u bytes of a texel or block",
                   (uint64_t)offset, (unsigned)row->block_bytes);
 }
 

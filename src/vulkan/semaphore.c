@@ -16,8 +16,7 @@ culv_result culvi_vk_refuse_timelines(const culv_vk_device *vk, const char *labe
 {
     return culvi_fail(
         vk->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_EXTENSION_MISSING,
-        "the VkDevice has no timeline semaphores; "
-        "create it with Vulkan 1.2 or VK_KHR_timeline_semaphore, and with the feature timelineSemaphore");
+        "the VkDevice has no timeline semaphores; create it with Vulkan 1.2 or VK_KHR_timeline_semaphore, and with the feature timelineSemaphore");
 }
 
 culv_result culvi_vk_check_host_timelines(const culv_vk_device *vk, const char *label)

@@ -206,11 +206,11 @@ const char *culvi_vk_lacks_for_one_address(const culvi_vk_instance *vk, VkPhysic
 static culv_result want_one_address(const asked *a, bool *want)
 {
     if (a->version < VK_API_VERSION_1_2)
-        return culvi_fail(NULL, NULL, CULV_ERROR_UNSUPPORTED, CULV_REASON_VULKAN_VERSION,
-                          "culv_vk_device_features.one_address needs Vulkan 1.2, and '%s' with "
-                          "culv_vk_device_desc.api_version has %u.%u",
-                          a->properties.deviceName, VK_API_VERSION_MAJOR(a->version),
-                          VK_API_VERSION_MINOR(a->version));
+        return culvi_fail(
+            NULL, NULL, CULV_ERROR_UNSUPPORTED, CULV_REASON_VULKAN_VERSION,
+            "culv_vk_device_features.one_address needs Vulkan 1.2, and '%s' with culv_vk_device_desc.api_version has %u.%u",
+            a->properties.deviceName, VK_API_VERSION_MAJOR(a->version),
+            VK_API_VERSION_MINOR(a->version));
     const char *lacks = culvi_vk_lacks_for_one_address(&a->vk, a->device);
     if (lacks != NULL)
         return culvi_fail(NULL, NULL, CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE,

@@ -44,10 +44,10 @@ void *culvi_vk_space_grow(void *array, size_t count, size_t more, size_t *capaci
 static culv_result lacks(const culv_vk_device *vk, const char *label, const char *how,
                          const char *what)
 {
-    return culvi_fail(vk->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE,
-                      "'%s' %s%s, so CUDA and Vulkan cannot have one address; a culv_vector with a "
-                      "view of culv_vk_vector_view_create() has two",
-                      vk->base.name, how, what);
+    return culvi_fail(
+        vk->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE,
+        "'%s' %s%s, so CUDA and Vulkan cannot have one address; a culv_vector with a view of culv_vk_vector_view_create() has two",
+        vk->base.name, how, what);
 }
 
 static culv_result check_version(const culv_vk_device *vk, const char *label, uint32_t version)
@@ -55,12 +55,11 @@ static culv_result check_version(const culv_vk_device *vk, const char *label, ui
     if (version >= VK_API_VERSION_1_2 && vk->how.api_version >= VK_API_VERSION_1_2 &&
         vk->table.vkGetBufferDeviceAddress != NULL)
         return CULV_OK;
-    return culvi_fail(vk->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_VULKAN_VERSION,
-                      "one address needs Vulkan 1.2 (vkGetBufferDeviceAddress): '%s' has %u.%u, "
-                      "and culv_vk_device_desc.api_version is %u.%u",
-                      vk->base.name, VK_API_VERSION_MAJOR(version), VK_API_VERSION_MINOR(version),
-                      VK_API_VERSION_MAJOR(vk->how.api_version),
-                      VK_API_VERSION_MINOR(vk->how.api_version));
+    return culvi_fail(
+        vk->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_VULKAN_VERSION,
+        "one address needs Vulkan 1.2 (vkGetBufferDeviceAddress): '%s' has %u.%u, and culv_vk_device_desc.api_version is %u.%u",
+        vk->base.name, VK_API_VERSION_MAJOR(version), VK_API_VERSION_MINOR(version),
+        VK_API_VERSION_MAJOR(vk->how.api_version), VK_API_VERSION_MINOR(vk->how.api_version));
 }
 
 static culv_result check_features(culv_vk_device *vk, const char *label,
@@ -117,13 +116,14 @@ static culv_result check_desc(const culv_vk_device *vk, const culv_vk_space_desc
 {
     const uint64_t g = info->granularity;
     if (d->queue == NULL)
-        return culvi_fail(vk->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
-                          "culv_vk_space_desc.queue is NULL; give it a queue with "
-                          "VK_QUEUE_SPARSE_BINDING_BIT");
+        return culvi_fail(
+            vk->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
+            "culv_vk_space_desc.queue is NULL; give it a queue with VK_QUEUE_SPARSE_BINDING_BIT");
     if (d->size == 0 || d->size > info->max_size / g * g)
         return culvi_fail(vk->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
-                          "culv_vk_space_desc.size is %" PRIu64 "; '%s' has sparse buffers of 1 to "
-                          "%" PRIu64 " bytes (sparseAddressSpaceSize, maxBufferSize)",
+                          "culv_vk_space_desc.size is %" PRIu64
+                          "; '%s' has sparse buffers of 1 to %" PRIu64
+                          " bytes (sparseAddressSpaceSize, maxBufferSize)",
                           d->size, vk->base.name, info->max_size / g * g);
     if (d->address % g != 0)
         return refuse_value(vk, d, "address is not a multiple of the granularity");
@@ -231,27 +231,24 @@ static culv_result find_address(culv_vk_space *s, const culv_vk_space_desc *d, u
         result = try_address(s, size, address, &next);
     }
     if (result != CULV_OK && next && own_list && s->refused_by_vulkan == s->attempts)
-        result = culvi_fail(voice, s->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE,
-                            "Vulkan gives no sparse buffer at an address that it is told, not one "
-                            "of %" PRIu32 ": the VkDevice was created without the features "
-                            "sparseBinding, sparseResidencyBuffer, bufferDeviceAddress and "
-                            "bufferDeviceAddressCaptureReplay (set "
-                            "culv_vk_device_features::one_address), or its driver has them in name "
-                            "only",
-                            s->attempts);
+        result = culvi_fail(
+            voice, s->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE,
+            "Vulkan gives no sparse buffer at an address that it is told, not one of %" PRIu32
+            ": the VkDevice was created without the features sparseBinding, sparseResidencyBuffer, bufferDeviceAddress and bufferDeviceAddressCaptureReplay (set culv_vk_device_features::one_address), or its driver has them in name only",
+            s->attempts);
     else if (result != CULV_OK && next) {
         char why[512];
         culvi_text text = {why, sizeof why, 0};
         culvi_text_add(&text, "%s", culvi_thread_state()->error.message);
-        result = culvi_fail(voice, s->label, CULV_ERROR_OUT_OF_MEMORY, CULV_REASON_ADDRESS,
-                            "no address is free in CUDA and in Vulkan for %" PRIu64 " bytes: of "
-                            "%" PRIu32 " that were tried CUDA did not give %" PRIu32
-                            " and Vulkan did not give %" PRIu32 "; the last one: %s%s",
-                            size, s->attempts, s->refused_by_cuda, s->refused_by_vulkan, why,
-                            s->refused_by_vulkan == s->attempts
-                                ? ". Was the VkDevice created with bufferDeviceAddressCaptureReplay"
-                                  " (culv_vk_device_features::one_address)?"
-                                : "");
+        result = culvi_fail(
+            voice, s->label, CULV_ERROR_OUT_OF_MEMORY, CULV_REASON_ADDRESS,
+            "no address is free in CUDA and in Vulkan for %" PRIu64 " bytes: of %" PRIu32
+            " that were tried CUDA did not give %" PRIu32 " and Vulkan did not give %" PRIu32
+            "; the last one: %s%s",
+            size, s->attempts, s->refused_by_cuda, s->refused_by_vulkan, why,
+            s->refused_by_vulkan == s->attempts
+                ? ". Was the VkDevice created with bufferDeviceAddressCaptureReplay (culv_vk_device_features::one_address)?"
+                : "");
     }
     return culvi_attempt_end(voice, result);
 }

@@ -13,11 +13,11 @@ culv_result culvi_vk_space_check_locked(const culv_vk_space *space, uint64_t off
         if (c->offset >= offset + size || offset >= c->offset + c->size ||
             (vectors_only && !c->vector))
             continue;
-        return culvi_fail(&space->base.device->voice, space->label, CULV_ERROR_BUSY,
-                          CULV_REASON_MAPPED,
-                          "%s: %" PRIu64 " bytes at offset %" PRIu64 " of the space are not free: "
-                          "a %s has %" PRIu64 " bytes at offset %" PRIu64,
-                          call, size, offset, c->vector ? "vector" : "buffer", c->size, c->offset);
+        return culvi_fail(
+            &space->base.device->voice, space->label, CULV_ERROR_BUSY, CULV_REASON_MAPPED,
+            "%s: %" PRIu64 " bytes at offset %" PRIu64
+            " of the space are not free: a %s has %" PRIu64 " bytes at offset %" PRIu64,
+            call, size, offset, c->vector ? "vector" : "buffer", c->size, c->offset);
     }
     return CULV_OK;
 }
@@ -215,20 +215,19 @@ static culv_result check_desc(const culv_vk_space *s, const culv_vk_space_buffer
                           "; give a power of two up to the granularity of %" PRIu64 " bytes",
                           d->alignment, s->granularity);
     if (d->usage == 0 && d->own_handle != NULL)
-        return culvi_fail(voice, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "culv_vk_space_buffer_desc.usage is 0, and a VkBuffer of its own needs a "
-                          "usage");
+        return culvi_fail(
+            voice, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+            "culv_vk_space_buffer_desc.usage is 0, and a VkBuffer of its own needs a usage");
     if (d->own_handle != NULL && (d->usage & VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT))
-        return culvi_fail(voice, d->label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
-                          "culv_vk_space_buffer_desc.usage has SHADER_DEVICE_ADDRESS: a VkBuffer "
-                          "of its own would have a second address; take "
-                          "culv_vk_space_buffer_pointer(), or leave own_handle out");
+        return culvi_fail(
+            voice, d->label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
+            "culv_vk_space_buffer_desc.usage has SHADER_DEVICE_ADDRESS: a VkBuffer of its own would have a second address; take culv_vk_space_buffer_pointer(), or leave own_handle out");
     if (d->own_handle == NULL && (d->usage & ~s->usage) != 0)
-        return culvi_fail(voice, d->label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
-                          "culv_vk_space_buffer_desc.usage has %#" PRIx32 ", which the space's "
-                          "VkBuffer lacks; add it to culv_vk_space_desc.buffer_usage, or set "
-                          "own_handle",
-                          d->usage & ~s->usage);
+        return culvi_fail(
+            voice, d->label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
+            "culv_vk_space_buffer_desc.usage has %#" PRIx32
+            ", which the space's VkBuffer lacks; add it to culv_vk_space_desc.buffer_usage, or set own_handle",
+            d->usage & ~s->usage);
     if (d->offset != CULV_VK_SPACE_ANYWHERE && d->offset % alignment != 0)
         return culvi_fail(voice, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                           "culv_vk_space_buffer_desc.offset is %" PRIu64
@@ -286,10 +285,10 @@ static culv_result fill_gaps(culv_vk_space *s, uint64_t offset, uint64_t size, f
         culvi_mutex_unlock(&s->lock);
         if (at >= end) break;
         if (f->count == MOST_GAPS)
-            return culvi_fail(&s->base.device->voice, s->label, CULV_ERROR_BUSY, CULV_REASON_MAPPED,
-                              "the buffer would need more than %d chunks between those that are "
-                              "there; commit its bytes first",
-                              MOST_GAPS);
+            return culvi_fail(
+                &s->base.device->voice, s->label, CULV_ERROR_BUSY, CULV_REASON_MAPPED,
+                "the buffer would need more than %d chunks between those that are there; commit its bytes first",
+                MOST_GAPS);
         CULVI_TRY(culvi_vk_space_fill(s, at, stop - at, NULL));
         f->gaps[f->count].offset = at;
         f->gaps[f->count++].size = stop - at;

@@ -180,8 +180,7 @@ culv_result culv_vk_image_record_copy(const culv_shared_image *i, culv_copy copy
     if (layout == VK_IMAGE_LAYOUT_UNDEFINED || layout == VK_IMAGE_LAYOUT_PREINITIALIZED)
         return culvi_fail(
             vk->voice, i->pair.image->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-            "%s: layout is %d, and an image cannot be left in that layout; pass the layout that "
-            "it is used in",
+            "%s: layout is %d, and an image cannot be left in that layout; pass the layout that it is used in",
             __func__, (int)layout);
     if (culv_image_sharing(i->pair.image) != CULV_SHARING_HOST) return CULV_OK;
     VkImageLayout copied =

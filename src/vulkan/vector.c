@@ -60,8 +60,7 @@ static culv_result make_memory(const vk_view *view, const culv_part *chunk, VkDe
             view->vk->voice, view->base.label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
             "culv_vk_vector_view_desc.sparse_size is %" PRIu64
             ", but the vector has committed %" PRIu64
-            " bytes, including those ahead; make the view again with a larger sparse_size, which "
-            "costs no memory",
+            " bytes, including those ahead; make the view again with a larger sparse_size, which costs no memory",
             view->sparse_size, chunk->offset + chunk->size);
     if (chunk->offset % view->alignment != 0 || chunk->size % view->alignment != 0)
         return culvi_fail(view->vk->voice, view->base.label, CULV_ERROR_UNSUPPORTED,
@@ -163,8 +162,7 @@ static culv_result check_desc(const culv_vk_device *vk, const culv_vk_vector_vie
             "sparse_size is given without sparse_queue; give both for one sparse buffer, or none";
     else if (d->sparse_queue != NULL && d->sparse_size == 0)
         wrong =
-            "sparse_queue is given without sparse_size; set it to the most bytes that the vector "
-            "will have";
+            "sparse_queue is given without sparse_size; set it to the most bytes that the vector will have";
     if (wrong == NULL) return CULV_OK;
     return culvi_fail(vk->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                       "culv_vk_vector_view_desc.%s", wrong);
@@ -198,9 +196,9 @@ culv_result culvi_vk_check_sparse(culv_vk_device *vk, const char *label,
             "is software Vulkan, whose sparse buffers do not show memory that was imported");
     culvi_vk_ask_buffer_sharing(vk, info, culvi_vk_opaque_bit(), &external);
     if (!(external.externalMemoryFeatures & VK_EXTERNAL_MEMORY_FEATURE_IMPORTABLE_BIT))
-        return fail_sparse(vk, label,
-                           "cannot import memory for sparse buffers with this usage "
-                           "(vkGetPhysicalDeviceExternalBufferProperties)");
+        return fail_sparse(
+            vk, label,
+            "cannot import memory for sparse buffers with this usage (vkGetPhysicalDeviceExternalBufferProperties)");
     const VkDeviceSize most = properties.limits.sparseAddressSpaceSize;
     if (info->size <= most && info->size <= vk->max_buffer_size) return CULV_OK;
     return culvi_fail(vk->voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
@@ -263,13 +261,12 @@ culv_result culv_vk_vector_view_get_address(const culv_vector_view *view, VkDevi
     if (!(mine->usage & VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT))
         return culvi_fail(
             voice, NULL, CULV_ERROR_INVALID, CULV_REASON_USAGE,
-            "the view's buffers have no address; add "
-            "VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT to culv_vk_vector_view_desc.usage");
+            "the view's buffers have no address; add VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT to culv_vk_vector_view_desc.usage");
     if (mine->queue == NULL && view->num_parts != 1)
-        return culvi_fail(voice, NULL, CULV_ERROR_UNSUPPORTED, CULV_REASON_ADDRESS,
-                          "the view shows the vector as %zu buffers, each with an address of its "
-                          "own; a sparse view has one (culv_vk_vector_view_desc.sparse_queue)",
-                          view->num_parts);
+        return culvi_fail(
+            voice, NULL, CULV_ERROR_UNSUPPORTED, CULV_REASON_ADDRESS,
+            "the view shows the vector as %zu buffers, each with an address of its own; a sparse view has one (culv_vk_vector_view_desc.sparse_queue)",
+            view->num_parts);
     const VkBuffer buffer = mine->queue != NULL ? mine->sparse : (VkBuffer)view->parts[0].object;
     const VkDeviceAddress address = culvi_vk_buffer_address(mine->vk, buffer);
     if (address == 0) return culvi_vk_refuse_addresses(mine->vk);

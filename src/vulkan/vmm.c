@@ -11,24 +11,21 @@ static culv_result check_exportable(const culv_vk_device *vk, const char *label,
     if (a->usage & CULV_VMM_USAGE_TILE_POOL)
         return culvi_fail(
             vk->voice, label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
-            "the VMM allocation is a tile pool, which backs sparse arrays and nothing else; "
-            "allocate without CULV_VMM_USAGE_TILE_POOL");
+            "the VMM allocation is a tile pool, which backs sparse arrays and nothing else; allocate without CULV_VMM_USAGE_TILE_POOL");
     if (a->usage & CULV_VMM_USAGE_MULTICAST)
         return culvi_fail(
             vk->voice, label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
-            "the VMM allocation is a multicast object's, which no graphics API knows; "
-            "share one of the allocations that are bound to it");
+            "the VMM allocation is a multicast object's, which no graphics API knows; share one of the allocations that are bound to it");
     if (a->imported && a->kept.type == CULV_HANDLE_NONE)
         return culvi_fail(
             vk->voice, label, CULV_ERROR_INVALID, CULV_REASON_NOT_EXPORTABLE,
-            "the VMM allocation was imported, and CUDA does not export imports; hand a handle of "
-            "the exporter's (culv_vmm_export_dup(), culv_handle_dup()) to "
-            "culv_vk_memory_from_handle()");
+            "the VMM allocation was imported, and CUDA does not export imports; hand a handle of the exporter's (culv_vmm_export_dup(), culv_handle_dup()) to culv_vk_memory_from_handle()");
     if (a->handle_types & UINT32_C(1) << type) return CULV_OK;
-    return culvi_fail(vk->voice, label, CULV_ERROR_INVALID, CULV_REASON_NOT_EXPORTABLE,
-                      "the VMM allocation was not made to be exported as %s; set its bit in "
-                      "handle_types (%#" PRIx32 ") of the descriptor that it is allocated with",
-                      culvi_handle_type_name(type), a->handle_types);
+    return culvi_fail(
+        vk->voice, label, CULV_ERROR_INVALID, CULV_REASON_NOT_EXPORTABLE,
+        "the VMM allocation was not made to be exported as %s; set its bit in handle_types (%#" PRIx32
+        ") of the descriptor that it is allocated with",
+        culvi_handle_type_name(type), a->handle_types);
 }
 
 culv_result culvi_vk_vmm_check(const culv_vk_device *vk, const char *label,
@@ -79,17 +76,12 @@ static culv_result check_image_memory(const culv_vk_device *vk, const char *labe
     if ((a->usage & CULV_VMM_USAGE_COMPRESSIBLE) && device->caps.multicast)
         return culvi_fail(
             &device->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_VMM,
-            "the VMM allocation is compressible, and '%s' is one of several GPUs behind NVSwitches: "
-            "NVIDIA's driver crashes there when CUDA imports such memory, which an image needs "
-            "(measured with 580.159.04). Give the image an allocation of its own that is not "
-            "compressible, dedicated and from offset 0 on",
+            "the VMM allocation is compressible, and '%s' is one of several GPUs behind NVSwitches: NVIDIA's driver crashes there when CUDA imports such memory, which an image needs (measured with 580.159.04). Give the image an allocation of its own that is not compressible, dedicated and from offset 0 on",
             device->caps.name);
     if (dedicated || (a->usage & CULV_VMM_USAGE_COMPRESSIBLE)) return CULV_OK;
     return culvi_fail(
         vk->voice, label, CULV_ERROR_INVALID, CULV_REASON_DEDICATED,
-        "the image would share the VMM allocation with others, and CUDA would misread what Vulkan "
-        "writes into it; give it an allocation of its own, dedicated and from offset 0 on, or a "
-        "compressible one (CULV_VMM_USAGE_COMPRESSIBLE, where the device grants it)");
+        "the image would share the VMM allocation with others, and CUDA would misread what Vulkan writes into it; give it an allocation of its own, dedicated and from offset 0 on, or a compressible one (CULV_VMM_USAGE_COMPRESSIBLE, where the device grants it)");
 }
 
 culv_result culv_vk_memory_from_vmm(culv_vk_device *vk, culv_vmm_allocation *allocation,
@@ -105,8 +97,7 @@ culv_result culv_vk_memory_from_vmm(culv_vk_device *vk, culv_vmm_allocation *all
     if (told != NULL)
         return culvi_fail(
             vk->voice, d.label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-            "culv_vk_memory_from_vmm: culv_vk_memory_from_handle_desc.%s is given, but the "
-            "allocation determines it; leave it out",
+            "culv_vk_memory_from_vmm: culv_vk_memory_from_handle_desc.%s is given, but the allocation determines it; leave it out",
             told);
     if (d.label == NULL) d.label = allocation->label;
     CULVI_TRY(culvi_vk_vmm_check(vk, d.label, allocation));
@@ -144,8 +135,8 @@ static culv_result check_place(const culv_vk_device *vk, const char *label,
             what, r->size, a->size, what);
     if (!dedicated || offset == 0) return CULV_OK;
     return culvi_fail(vk->voice, label, CULV_ERROR_INVALID, CULV_REASON_DEDICATED,
-                      "the %s needs a dedicated allocation, but was given offset %" PRIu64 " of "
-                      "the VMM allocation; give it one of its own, at offset 0",
+                      "the %s needs a dedicated allocation, but was given offset %" PRIu64
+                      " of the VMM allocation; give it one of its own, at offset 0",
                       what, offset);
 }
 
@@ -168,9 +159,7 @@ static void warn_of_plain(const culv_vk_device *vk, const char *label, const cul
         vk->voice, CULV_LOG_WARNING,
         "VMM allocation '%s': a buffer that needs %" PRIu64 " bytes was bound at offset %" PRIu64
         " of its %" PRIu64
-        " bytes, so its memory is not dedicated: Vulkan's random access to it can be six times "
-        "as slow (measured). Make the buffer as large as the allocation, bind it at offset 0, "
-        "and use ranges of it; or take a culv_vector",
+        " bytes, so its memory is not dedicated: Vulkan's random access to it can be six times as slow (measured). Make the buffer as large as the allocation, bind it at offset 0, and use ranges of it; or take a culv_vector",
         label != NULL ? label : "", needs->memory.size, offset, a->size);
 }
 
