@@ -25,11 +25,17 @@ void lib_forget_error(void)
         FAIL("the message that tells an old error is \"%s\"", culv_last_error_message());
 }
 
-void lib_require_error(const char *file, int line, const char *text, culv_result result,
-                       culv_result expected, culv_reason reason, ...)
+culv_error lib_last_error(void)
 {
     culv_error e = culv_error_init();
     culv_last_error(&e);
+    return e;
+}
+
+void lib_require_error(const char *file, int line, const char *text, culv_result result,
+                       culv_result expected, culv_reason reason, ...)
+{
+    const culv_error e = lib_last_error();
     if (result == CULV_OK) /* the thread's last error is an older one */
         test_fail(file, line, "%s is CULV_OK, not %s, %s", text, culv_result_name(expected),
                   culv_reason_name(reason));

@@ -62,6 +62,7 @@ __attribute__((sentinel)) void lib_require_error(const char *file, int line, con
                                                  culv_reason reason, ...);
 /* Makes the last error one that no test expects. */
 void lib_forget_error(void);
+culv_error lib_last_error(void);
 /* The last error's message has this text in it. */
 #define LIB_SAYS(text) lib_require_says(__FILE__, __LINE__, (text))
 void lib_require_says(const char *file, int line, const char *text);
@@ -236,6 +237,8 @@ void lib_fd_require_untouched(const lib_fd *watched);
 /* The number is closed, or another file's by now. */
 void lib_fd_require_gone(const lib_fd *watched);
 void lib_fd_done(lib_fd *watched, bool close_fd);
+/* Requires first that it is untouched. */
+void lib_fd_end(lib_fd *watched, bool close_fd);
 
 /* Two threads in one call, in an order that is always the same: the log holds the first one. */
 

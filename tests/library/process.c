@@ -52,6 +52,12 @@ void lib_fd_done(lib_fd *watched, bool close_fd)
     watched->fd = watched->twin = -1;
 }
 
+void lib_fd_end(lib_fd *watched, bool close_fd)
+{
+    lib_fd_require_untouched(watched);
+    lib_fd_done(watched, close_fd);
+}
+
 void lib_with_environment(const char *name, const char *value)
 {
     const char *now = getenv(name);
@@ -284,8 +290,7 @@ void bad_handles_try(const lib_world *w, size_t size,
         refuse(w, &handles[i]);
         if (handles[i].result == CULV_ERROR_DRIVER) LIB_SAYS(caps.name); /* whose driver it was */
         if (i < NOT_OPEN) continue;
-        lib_fd_require_untouched(&fd);
-        lib_fd_done(&fd, false);
+        lib_fd_end(&fd, false);
     }
     REQUIRE_EQ(test_open_fds(), fds);
     for (int i = NOT_OPEN; i < BAD_HANDLES; i++)

@@ -106,8 +106,7 @@ bool torture_disarm(void)
  * there is none. */
 static void check_error(const char *what, culv_result r, bool opening)
 {
-    culv_error e = culv_error_init();
-    culv_last_error(&e);
+    const culv_error e = lib_last_error();
     torture.failures++;
     if (r != e.result || e.message[0] == '\0')
         FAIL("%s: %s, but the last error is %s \"%s\"", what, culv_result_name(r),

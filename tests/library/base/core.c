@@ -106,8 +106,7 @@ static pthread_barrier_t barrier;
 static void *other_thread(void *unused)
 {
     (void)unused;
-    culv_error e = culv_error_init();
-    culv_last_error(&e);
+    const culv_error e = lib_last_error();
     REQUIRE_EQ(e.result, CULV_OK); /* a thread begins without one */
     REQUIRE_EQ(e.reason, CULV_REASON_NONE);
     REQUIRE_EQ_STR(culv_last_error_message(), "");

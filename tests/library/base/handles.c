@@ -113,8 +113,7 @@ TEST(duplicates)
         lib_fd_require_untouched(&fd);
         for (int k = 0; k < 3; k++)
             culv_handle_close(&copies[k]);
-        lib_fd_require_untouched(&fd);
-        lib_fd_done(&fd, true);
+        lib_fd_end(&fd, true);
     }
     REQUIRE_EQ(test_open_fds(), fds);
 }
@@ -159,8 +158,7 @@ LIB_CASE(memory_is_exported, .title = "export.memory")
         culv_memory_desc d = lib_memory_desc(w, &vk, handles[i].value.fd);
         lib_fd fd = lib_fd_watch(handles[i].value.fd);
         NEW(OWN(culv_memory), memory, culv_memory_import, w->device, &d);
-        lib_fd_require_untouched(&fd);
-        lib_fd_done(&fd, false);
+        lib_fd_end(&fd, false);
         culv_handle_close(&handles[i]);
         NEW(OWN(culv_buffer), buffer, culv_buffer_map, memory, NULL);
         CUcontext before = lib_enter(w);
@@ -285,8 +283,7 @@ LIB_CASE(export_fails, .title = "export.fails")
         NOTHING(image, culv_vk_image_create(lying, &id, &image));
         NOTHING(memory, culv_vk_memory_import(lying, &md, &memory));
 #undef NOTHING
-        culv_error e = culv_error_init();
-        culv_last_error(&e);
+        const culv_error e = lib_last_error();
         REQUIRE_EQ(e.native_api, CULV_NATIVE_VULKAN);
         REQUIRE_EQ(e.native_code, rows[i].vulkan);
         REQUIRE_EQ_STR(e.native_call, "vkGetMemoryFdKHR");
@@ -588,8 +585,7 @@ static int right_fd(stage *s, const struct entry *c)
 static void require_refused(const struct entry *c, const struct row *r, culv_result result,
                             culv_result expected)
 {
-    culv_error e = culv_error_init();
-    culv_last_error(&e);
+    const culv_error e = lib_last_error();
     printf("%s, %s: %s\n", c->name, r->name, e.message);
     REQUIRE_EQ(result, expected);
     REQUIRE_EQ(e.result, expected);
@@ -600,8 +596,7 @@ static void require_refused(const struct entry *c, const struct row *r, culv_res
 /* What no row's number decides: whether this machine has dma-bufs. */
 static void require_dma_buf(const struct entry *c, culv_result result)
 {
-    culv_error e = culv_error_init();
-    culv_last_error(&e);
+    const culv_error e = lib_last_error();
     printf("%s, DMA_BUF_FD: %s\n", c->name, e.message);
     if (c->by == MEMORY) {
         REQUIRE_EQ(result, CULV_ERROR_UNSUPPORTED);
@@ -692,8 +687,7 @@ TEST(no_type)
             handle.type = (culv_handle_type)none[k];
             printf("%s, type %d\n", calls[i].name, none[k]);
             LIB_INVALID(calls[i].run(&s, handle), HANDLE_TYPE);
-            lib_fd_require_untouched(&watched);
-            lib_fd_done(&watched, true);
+            lib_fd_end(&watched, true);
         }
     close_stage(&s);
 }

@@ -224,8 +224,7 @@ SCENE_CASE(found)
 /* Only the driver knows the node. */
 static void misused(const scene *s, const char *how, culv_result result)
 {
-    culv_error e = culv_error_init();
-    culv_last_error(&e);
+    const culv_error e = lib_last_error();
     MEASURED("graphs.misused", "%s: %s, native code %d", how, culv_result_name(result),
              (int)e.native_code);
     if (!s->w.cu->software) return;

@@ -240,8 +240,7 @@ IMAGE_CASE(from_a_file_descriptor)
     lib_fd fd = lib_fd_watch(raw_vk_image_fd(vk, &theirs));
     LIB_OK(image_from_fd(s->w.device, s->w.attachment, fd.fd, theirs.allocation_size, theirs.offset,
                          theirs.image, &info, &i.cuda));
-    lib_fd_require_untouched(&fd);
-    lib_fd_done(&fd, true);
+    lib_fd_end(&fd, true);
     i.format = culv_format_info_init();
     LIB_OK(culv_format_get_info(CULV_FORMAT_R8G8B8A8_UNORM, &i.format));
     for (uint32_t level = 0; level < i.levels; level++) {

@@ -210,8 +210,7 @@ LIB_CASE(borrow_again)
     REQUIRE_EQ(lib_counts(w).memories, 8);
     for (int i = 0; i < 8; i++)
         culv_memory_destroy(&memories[i]);
-    lib_fd_require_untouched(&fd);
-    lib_fd_done(&fd, true);
+    lib_fd_end(&fd, true);
     /* Closed it is gone, unless the driver has the number by now. */
     if (fcntl(d.handle.value.fd, F_GETFD) < 0)
         LIB_REFUSES(memories[0], culv_memory_import(w->device, &d, &memories[0]), INVALID,
@@ -264,8 +263,7 @@ LIB_CASE(wrong_descriptors)
     d.label = "heights";
     LIB_REFUSES(memory, culv_memory_import(w->device, &d, &memory), INVALID, DEVICE_MISMATCH,
                 "'heights'");
-    lib_fd_require_untouched(&fd);
-    lib_fd_done(&fd, true);
+    lib_fd_end(&fd, true);
 }
 
 /* A size beyond the allocation's. Where the handle tells its size (a memfd), the import is refused;
@@ -294,8 +292,7 @@ LIB_CASE(size_is_too_big)
             culv_memory_destroy(&memory);
         } else if (w->cu->software) {
             REQUIRE_EQ(r, CULV_ERROR_INVALID);
-            culv_error e = culv_error_init();
-            culv_last_error(&e);
+            const culv_error e = lib_last_error();
             REQUIRE_EQ(e.reason, CULV_REASON_SIZE);
             REQUIRE(memory == POISON(culv_memory));
         } else {
@@ -463,8 +460,6 @@ LIB_CASE(out_of_file_descriptors, .own = true)
     }
     REQUIRE(memory == POISON(culv_memory) && in == POISON(culv_vmm_allocation));
     REQUIRE_EQ(out.type, CULV_HANDLE_NONE);
-    lib_fd_require_untouched(&fd);
-    lib_fd_done(&fd, true);
-    lib_fd_require_untouched(&vmm_fd);
-    lib_fd_done(&vmm_fd, true);
+    lib_fd_end(&fd, true);
+    lib_fd_end(&vmm_fd, true);
 }

@@ -178,8 +178,7 @@ LIB_CASE(wrong_descriptors)
     NEW(OWN(culv_semaphore), borrowed, culv_semaphore_import, w->device, &right);
     lib_fd_require_untouched(&fd);
     NEW(OWN(culv_semaphore), taken, culv_semaphore_import, w->device, &right);
-    lib_fd_require_untouched(&fd);
-    lib_fd_done(&fd, true);
+    lib_fd_end(&fd, true);
     LIB_OK(culv_semaphore_signal(taken, NULL, 1));
     LIB_OK(culv_semaphore_wait(borrowed, NULL, 1));
     lib_finish(w, NULL);
@@ -1273,15 +1272,13 @@ PAIR_CASE(types_are_mixed_up, .title = "import.types_are_mixed_up")
     lib_fd fd = lib_fd_watch(d.handle.value.fd);
     if (p->w.cu->software)
         LIB_REFUSES(wrong, culv_semaphore_import(p->w.device, &d, &wrong), DRIVER, HANDLE_REFUSED);
-    lib_fd_require_untouched(&fd);
-    lib_fd_done(&fd, true);
+    lib_fd_end(&fd, true);
     d.type = CULV_SEMAPHORE_BINARY;
     d.handle = culv_handle_opaque_fd(raw_vk_timeline_fd(&p->w.vk, timeline));
     fd = lib_fd_watch(d.handle.value.fd);
     if (p->w.cu->software)
         LIB_REFUSES(wrong, culv_semaphore_import(p->w.device, &d, &wrong), DRIVER, HANDLE_REFUSED);
-    lib_fd_require_untouched(&fd);
-    lib_fd_done(&fd, true);
+    lib_fd_end(&fd, true);
 }
 
 /* Data ----------------------------------------------------------------------------------------- */
@@ -1635,8 +1632,7 @@ TEST(told_as_timeline)
     d.type = CULV_SEMAPHORE_TIMELINE;
     d.label = "present";
     const culv_result result = culv_vk_semaphore_import(r.w.attachment, &d, &semaphore);
-    culv_error e = culv_error_init();
-    culv_last_error(&e);
+    const culv_error e = lib_last_error();
     printf("%s\n", e.message);
     if (result == CULV_OK && !r.w.cu->software) { /* an H200's do not tell them apart (measured) */
         MEASURED("library.binary_told_as_timeline", "value %" PRIu64,

@@ -130,10 +130,8 @@ no_device:
     REQUIRE(device == NULL || device == POISON(culv_device));
     CU_OK(cu->CtxGetCurrent(&current));
     REQUIRE(current == NULL);
-    lib_fd_require_untouched(&fd);
-    lib_fd_done(&fd, true);
-    lib_fd_require_untouched(&fd2);
-    lib_fd_done(&fd2, true);
+    lib_fd_end(&fd, true);
+    lib_fd_end(&fd2, true);
 }
 
 static const torture_path path = {
@@ -463,8 +461,7 @@ static void binary_end(void)
 
 static bool has_reason(culv_result result, culv_reason reason)
 {
-    culv_error e = culv_error_init();
-    culv_last_error(&e);
+    const culv_error e = lib_last_error();
     return result == CULV_ERROR_INVALID && e.reason == reason;
 }
 
@@ -639,8 +636,7 @@ static void handles_run(void)
     TRY_REFUSED(culv_dma_buf_export_dup(w->device, pointer, BYTES, 0, &none),
                 CULV_ERROR_UNSUPPORTED);
     REQUIRE(poisoned(&none) && never == POISON(culv_memory) && third == VK_NULL_HANDLE);
-    lib_fd_require_untouched(&fd);
-    lib_fd_done(&fd, false);
+    lib_fd_end(&fd, false);
 
     vkFreeMemory(w->vk.device, second, NULL);
     DO(culv_handle_close(&memory_fd));

@@ -484,8 +484,7 @@ TEST(errors)
         e.native_code = rows[i].code;
         LIB_FAILS(culv_device_fail(device, NULL, &e), rows[i].result, rows[i].reason,
                   "it has 5 wheels", "cuCartMake");
-        culv_error told = culv_error_init();
-        culv_last_error(&told);
+        const culv_error told = lib_last_error();
         REQUIRE(told.native_api == CULV_NATIVE_CUDA && told.native_code == (int64_t)rows[i].code);
     }
 }

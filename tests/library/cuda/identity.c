@@ -69,8 +69,7 @@ TEST(exporter_is_another_device, .own = true)
     s.exporter = m.exporter;
     LIB_REFUSES(semaphore, culv_semaphore_import(device, &s, &semaphore), INVALID, DEVICE_MISMATCH);
     LIB_REFUSES(semaphore, culv_semaphore_import(device, &s, &semaphore), INVALID, DEVICE_MISMATCH);
-    lib_fd_require_untouched(&fd);
-    lib_fd_done(&fd, false);
+    lib_fd_end(&fd, false);
     fclose(file);
 }
 
@@ -312,8 +311,7 @@ TEST(twin_is_missing, .title = "no_driver.twin_is_missing", .own = true)
     REQUIRE(setenv("CULVERT_SOFT", "1", 1) == 0);
     const culv_device_desc any = culv_device_desc_init();
     if (culv_device_open_by_ordinal(99, &any, &device) == CULV_ERROR_UNSUPPORTED) {
-        culv_error e = culv_error_init();
-        culv_last_error(&e);
+        const culv_error e = lib_last_error();
         REQUIRE_EQ(e.reason, CULV_REASON_SOFT_MISSING);
     }
     REQUIRE(device == NULL);

@@ -476,8 +476,7 @@ static void fault(scene *s)
 static void require_earlier_failure(const lib_world *w)
 {
     culv_device_caps caps = lib_caps(w->device);
-    culv_error e = culv_error_init();
-    culv_last_error(&e);
+    const culv_error e = lib_last_error();
     REQUIRE_EQ(e.native_api, CULV_NATIVE_CUDA);
     REQUIRE_EQ(e.native_code, CUDA_ERROR_ILLEGAL_ADDRESS);
     REQUIRE(e.native_call[0] != '\0');
@@ -617,8 +616,7 @@ static void first_call(scene *s, way which)
         lib_fd fd = lib_fd_watch(raw_vk_buffer_fd(&s->w.vk, &s->vk2));
         const culv_memory_desc d = lib_memory_desc(&s->w, &s->vk2, fd.fd);
         LIB_REFUSES_AS(memory, culv_memory_import(s->w.device, &d, &memory), lost, why);
-        lib_fd_require_untouched(&fd);
-        lib_fd_done(&fd, true);
+        lib_fd_end(&fd, true);
         break;
     }
     case IMPORT_TIMELINE:

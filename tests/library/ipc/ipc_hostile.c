@@ -213,8 +213,7 @@ static void receive_filtered(ipc_child *parent, const char *name)
     const bool quick = filters[filter].call == SYS_ppoll && result == CULV_OK; /* it never waited */
     if (!quick) REQUIRE_EQ(result, unknown ? CULV_ERROR_DRIVER : filters[filter].result);
     if (result != CULV_OK) {
-        culv_error e = culv_error_init();
-        culv_last_error(&e);
+        const culv_error e = lib_last_error();
         REQUIRE_EQ(e.reason, CULV_REASON_OS);
         LIB_SAYS("seccomp");
     }
@@ -495,8 +494,7 @@ TEST(full_server, .own = true)
     do /* a server that is late itself is told as that */
         result = culv_ipc_client_connect(NULL, &d, UINT64_C(100000000), &client);
     while (result == CULV_ERROR_TIMEOUT);
-    culv_error e = culv_error_init();
-    culv_last_error(&e);
+    const culv_error e = lib_last_error();
     REQUIRE(result == CULV_ERROR_BUSY && e.reason == CULV_REASON_IPC_REFUSED);
     LIB_SAYS("culv_ipc_server_desc.max_clients");
     hostile_end(&h);

@@ -248,11 +248,9 @@ RING_NEWEST_CASE(own_work, 3)
     REQUIRE_EQ(p.slot, 2);
     uint64_t value = submit(s, P, &p);
     culv_ring_frame f;
-    LIB_ERROR(culv_ring_acquire(s->ring, P, 0, &f), TIMEOUT, RING_LATE);
-    REQUIRE_EQ_STR(
-        culv_last_error_message(),
-        "the producer is late: 'ready' has not reached 3 within 0 ms; it is at 2 of 3; "
-        "the producer released with 3, but that signal has not run yet; was it submitted?");
+    LIB_ERROR(culv_ring_acquire(s->ring, P, 0, &f), TIMEOUT, RING_LATE,
+              "the producer is late: 'ready' has not reached 3 within 0 ms; it is at 2 of 3; "
+              "the producer released with 3, but that signal has not run yet; was it submitted?");
     fake_signal(&s->line[P], value);
     p = stage_acquire(s, P);
     REQUIRE_EQ(p.slot, 1);
@@ -372,27 +370,24 @@ TEST(misuse)
     culv_ring_stats stats = culv_ring_stats_init();
     stats.struct_size = 1;
     LIB_INVALID(culv_ring_get_stats(s.ring, &stats), STRUCT_SIZE);
-    LIB_INVALID(culv_ring_acquire(s.ring, (culv_ring_side)2, 0, &f), VALUE);
-    REQUIRE_EQ_STR(culv_last_error_message(),
-                   "'frames': culv_ring_acquire: side is 2; "
-                   "it is CULV_RING_PRODUCER (0) or CULV_RING_CONSUMER (1)");
+    LIB_INVALID(culv_ring_acquire(s.ring, (culv_ring_side)2, 0, &f), VALUE,
+                "'frames': culv_ring_acquire: side is 2; "
+                "it is CULV_RING_PRODUCER (0) or CULV_RING_CONSUMER (1)");
     LIB_INVALID(culv_ring_acquire_on(s.ring, P, NULL, 0, &f), NULL_ARGUMENT,
                 "'frames': culv_ring_acquire_on: 'done' has no CUDA half");
     LIB_INVALID(culv_ring_release_on(s.ring, P, NULL, &f), NULL_ARGUMENT);
     LIB_INVALID(culv_ring_flush_on(s.ring, C, NULL), NULL_ARGUMENT);
 
     /* Release without acquire; acquire twice; another frame. */
-    LIB_INVALID(culv_ring_release(s.ring, P, &f), RING_ORDER);
-    REQUIRE_EQ_STR(culv_last_error_message(),
-                   "'frames': culv_ring_release: this side holds no frame; acquire one first");
+    LIB_INVALID(culv_ring_release(s.ring, P, &f), RING_ORDER,
+                "'frames': culv_ring_release: this side holds no frame; acquire one first");
     REQUIRE_EQ(f.number, 77);
     LIB_INVALID(culv_ring_cancel(s.ring, C, &f), RING_ORDER);
     (void)stage_turn(&s, P);
     f = stage_acquire(&s, P);
     before = f;
-    LIB_INVALID(culv_ring_acquire(s.ring, P, 0, &f), RING_ORDER);
-    REQUIRE_EQ_STR(
-        culv_last_error_message(),
+    LIB_INVALID(
+        culv_ring_acquire(s.ring, P, 0, &f), RING_ORDER,
         "'frames': culv_ring_acquire: this side holds frame 1 (slot 1); release or cancel it first "
         "(in Vulkan culv_vk_ring_submit() releases it)");
     REQUIRE_EQ_BYTES(&f, &before, sizeof f);
@@ -400,15 +395,13 @@ TEST(misuse)
     REQUIRE_EQ(value, 55);
     culv_ring_frame other = f;
     other.slot = 0;
-    LIB_INVALID(culv_ring_release(s.ring, P, &other), RING_ORDER);
-    REQUIRE_EQ_STR(
-        culv_last_error_message(),
+    LIB_INVALID(
+        culv_ring_release(s.ring, P, &other), RING_ORDER,
         "'frames': culv_ring_release: frame 1 in slot 0 is not the one that this side holds, 1 in slot 1");
     LIB_INVALID(culv_ring_release(s.ring, C, &f), RING_ORDER);
-    LIB_ERROR(culv_ring_drain(s.ring, 0, 0), BUSY, RING_ORDER);
-    REQUIRE_EQ_STR(culv_last_error_message(),
-                   "'frames': culv_ring_drain: sides still have frames; the producer: it holds "
-                   "frame 1 in slot 1. Release or cancel what is held, or force the ring");
+    LIB_ERROR(culv_ring_drain(s.ring, 0, 0), BUSY, RING_ORDER,
+              "'frames': culv_ring_drain: sides still have frames; the producer: it holds "
+              "frame 1 in slot 1. Release or cancel what is held, or force the ring");
     stage_release(&s, P, &f);
     LIB_INVALID(culv_ring_release(s.ring, P, &f), RING_ORDER); /* twice */
     REQUIRE_EQ(stage_turn(&s, C).number, 0);
@@ -435,9 +428,8 @@ RING_CASE(late_hosts, 4)
                    "'frames': the producer is late: within 20 ms it handed no frame over; "
                    "it has to signal 'cuda' with 1 and it holds no frame; nobody has signaled yet");
     (void)stage_turn(s, P);
-    LIB_ERROR(culv_ring_acquire(s->ring, C, 0, &f), TIMEOUT, RING_EMPTY);
-    REQUIRE_EQ_STR(
-        culv_last_error_message(),
+    LIB_ERROR(
+        culv_ring_acquire(s->ring, C, 0, &f), TIMEOUT, RING_EMPTY,
         "'frames': the producer is late: within 0 ms it handed no frame over; "
         "it has to signal 'cuda' with 1 and it has released 1 of a burst of 2 (culv_ring_flush() hands them over); "
         "nobody has signaled yet");
@@ -446,9 +438,8 @@ RING_CASE(late_hosts, 4)
     (void)stage_turn(s, C);
     f = stage_acquire(s, C);
     culv_ring_frame p;
-    LIB_ERROR(culv_ring_acquire(s->ring, P, 1500, &p), TIMEOUT, RING_FULL);
-    REQUIRE_EQ_STR(
-        culv_last_error_message(),
+    LIB_ERROR(
+        culv_ring_acquire(s->ring, P, 1500, &p), TIMEOUT, RING_FULL,
         "'frames': the consumer is late: within 1500 ns it gave no slot back (0 of 4 free, a burst takes 2); "
         "it has to signal 'vulkan' with 1 and it holds frame 1 in slot 1; "
         "the last to signal was the producer: 'cuda' with 2");
@@ -473,9 +464,8 @@ RING_CASE(counters_checked, 2, .title = "errors.counters")
     fake_signal(&s->line[P], 2); /* submitted before its release: it is foreseeable */
     LIB_ERROR(culv_ring_acquire(s->ring, C, 0, &f), TIMEOUT, RING_EMPTY);
     LIB_OK(culv_ring_cancel(s->ring, P, &f));
-    LIB_ERROR(culv_ring_acquire(s->ring, C, 0, &f), ASYNC, TIMELINE_CHANGED);
-    REQUIRE_EQ_STR(
-        culv_last_error_message(),
+    LIB_ERROR(
+        culv_ring_acquire(s->ring, C, 0, &f), ASYNC, TIMELINE_CHANGED,
         "'ready' is at 2, but 1 is the last value that the ring handed out: somebody else signaled it");
     fake_set(&s->line[C], 0);
     (void)culv_ring_acquire(s->ring, P, 0, &f);
@@ -492,9 +482,8 @@ RING_CASE(counters_checked, 2, .title = "errors.counters")
         (void)stage_turn(s, C);
     }
     fake_set(&s->line[C], 1);
-    LIB_ERROR(culv_ring_acquire(s->ring, P, 0, &f), ASYNC, TIMELINE_CHANGED);
-    REQUIRE_EQ_STR(culv_last_error_message(),
-                   "'done' is at 1 and was at 2 before: somebody set it back");
+    LIB_ERROR(culv_ring_acquire(s->ring, P, 0, &f), ASYNC, TIMELINE_CHANGED,
+              "'done' is at 1 and was at 2 before: somebody set it back");
     fake_set(&s->line[C], 3);
     (void)stage_turn(s, P); /* the error stops nothing */
 }
@@ -528,11 +517,9 @@ RING_CASE(drained, 4)
     LIB_OK(culv_ring_drain(s->ring, CULV_RING_FOREVER, 1));
     REQUIRE_FRAME(stage_turn(s, C), 1, 1, 2, 1, 1);
     promise(s, P);
-    LIB_ERROR(culv_ring_drain(s->ring, 2 * MS, 0), TIMEOUT, RING_LATE);
-    REQUIRE_EQ_STR(
-        culv_last_error_message(),
-        "the producer is late: 'ready' has not reached 3 within 2 ms; it is at 2 of 3; "
-        "the producer released with 3, but that signal has not run yet; was it submitted?");
+    LIB_ERROR(culv_ring_drain(s->ring, 2 * MS, 0), TIMEOUT, RING_LATE,
+              "the producer is late: 'ready' has not reached 3 within 2 ms; it is at 2 of 3; "
+              "the producer released with 3, but that signal has not run yet; was it submitted?");
     fake_signal(&s->line[P], 3);
     LIB_OK(culv_ring_drain(s->ring, 0, 0));
 }
@@ -552,9 +539,8 @@ TEST(who_is_late)
         promise(&s, P); /* never submitted: ready 2 */
         promise(&s, C); /* done 2 after it */
         promise(&s, P);
-        LIB_ERROR(culv_ring_drain(s.ring, MS, 0), TIMEOUT, RING_LATE);
-        REQUIRE_EQ_STR(
-            culv_last_error_message(),
+        LIB_ERROR(
+            culv_ring_drain(s.ring, MS, 0), TIMEOUT, RING_LATE,
             "'frames': the producer is late: 'ready' has not reached 3 within 1 ms; "
             "it is at 1 of 3; the producer released with 3, but that signal has not run yet; was it submitted?");
         stage_close(&s);
@@ -567,9 +553,8 @@ TEST(who_is_late)
         promise(&s, C); /* never submitted: done 1 */
         promise(&s, P); /* ready 2 after done 1 */
         promise(&s, C);
-        LIB_ERROR(culv_ring_drain(s.ring, MS, 0), TIMEOUT, RING_LATE);
-        REQUIRE_EQ_STR(
-            culv_last_error_message(),
+        LIB_ERROR(
+            culv_ring_drain(s.ring, MS, 0), TIMEOUT, RING_LATE,
             "'frames': the consumer is late: 'ready' has not reached 2 within 1 ms; "
             "it is at 1 of 2, since the producer's work waits for 'done' to reach 1, which is at 0 of 2; "
             "the consumer released with 2, but that signal has not run yet; was it submitted?");
@@ -578,9 +563,8 @@ TEST(who_is_late)
         t.max_frames_in_flight = 1;
         LIB_OK(culv_ring_configure(s.ring, &t));
         culv_ring_frame f;
-        LIB_ERROR(culv_ring_acquire(s.ring, P, MS, &f), TIMEOUT, RING_LATE);
-        REQUIRE_EQ_STR(
-            culv_last_error_message(),
+        LIB_ERROR(
+            culv_ring_acquire(s.ring, P, MS, &f), TIMEOUT, RING_LATE,
             "'frames': the consumer is late: 'done' has not reached 1 within 1 ms; "
             "it is at 0 of 2; the consumer released with 2, but that signal has not run yet; was it submitted?");
         REQUIRE_EQ(stage_stats(&s).producer_waits, 1);
@@ -678,9 +662,8 @@ RING_CASE(no_force, 4)
     t.policy = CULV_RING_MAILBOX;
     stage_make(s, &t);
     promise(s, P);
-    LIB_ERROR(culv_ring_drain(s->ring, MS, 1), UNSUPPORTED, NO_FORCE);
-    REQUIRE_EQ_STR(
-        culv_last_error_message(),
+    LIB_ERROR(
+        culv_ring_drain(s->ring, MS, 1), UNSUPPORTED, NO_FORCE,
         "the producer is late: 'ready' is at 0 of 1, and the host cannot signal it (culv_ring_timeline.signal is NULL)");
     fake_signal(&s->line[P], 1);
     promise(s, C);
@@ -714,10 +697,9 @@ RING_CASE(device_lost, 2)
     fake_lose(&s->line[C]);
     LIB_ERROR(culv_ring_acquire(s->ring, P, 0, &f), ASYNC, DEVICE_LOST);
     for (int side = 0; side < 2; side++) {
-        LIB_ERROR(culv_ring_acquire(s->ring, (culv_ring_side)side, 0, &f), ASYNC, RING_STOPPED);
-        REQUIRE_EQ_STR(culv_last_error_message(),
-                       "'frames': the ring is stopped: at 'done', the device is lost; "
-                       "what is left is culv_ring_drain() and culv_ring_destroy()");
+        LIB_ERROR(culv_ring_acquire(s->ring, (culv_ring_side)side, 0, &f), ASYNC, RING_STOPPED,
+                  "'frames': the ring is stopped: at 'done', the device is lost; "
+                  "what is left is culv_ring_drain() and culv_ring_destroy()");
         LIB_ERROR(culv_ring_release(s->ring, (culv_ring_side)side, &f), ASYNC, RING_STOPPED);
         LIB_ERROR(culv_ring_flush(s->ring, (culv_ring_side)side, &value), ASYNC, RING_STOPPED);
     }
@@ -902,10 +884,9 @@ RING_CASE(wakes, 4)
     stage_release(s, P, &w.frame);
     waiter_start(&w, s, P, CULV_RING_FOREVER);
     /* A second thread on the same side, and whoever waits for both. */
-    LIB_INVALID(culv_ring_acquire(s->ring, P, 0, &f), RING_SIDE);
-    REQUIRE_EQ_STR(culv_last_error_message(),
-                   "culv_ring_acquire: another thread is in a call of the producer; "
-                   "only one thread at a time may use a side");
+    LIB_INVALID(culv_ring_acquire(s->ring, P, 0, &f), RING_SIDE,
+                "culv_ring_acquire: another thread is in a call of the producer; "
+                "only one thread at a time may use a side");
     LIB_INVALID(culv_ring_release(s->ring, P, &f), RING_SIDE);
     LIB_INVALID(culv_ring_drain(s->ring, 0, 1), RING_SIDE);
     culv_ring_destroy(&s->ring, NULL);
@@ -1146,8 +1127,7 @@ static void acquire(model *m, int side)
         return;
     }
     if (result != CULV_OK) {
-        culv_error e = culv_error_init();
-        culv_last_error(&e);
+        const culv_error e = lib_last_error();
         REQUIRE_EQ(result, CULV_ERROR_TIMEOUT);
         if (!m->was_ordered) REQUIRE(e.reason != CULV_REASON_RING_FULL);
         return;

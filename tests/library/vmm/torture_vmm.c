@@ -102,8 +102,7 @@ static void run_with(lib_world *w, CUstream stream)
     culv_device_caps caps = lib_caps(w->device);
     i.exporter = caps.uuid;
     TRY_AGAIN(culv_vmm_import(other, &i, &in), in == POISON(culv_vmm_allocation));
-    lib_fd_require_untouched(&fd);
-    lib_fd_done(&fd, true);
+    lib_fd_end(&fd, true);
     TRY_AGAIN(culv_vmm_adopt(w->device, culv_vmm_range_pointer(range) + BLOCK, 1, &again),
               again == POISON(culv_vmm_adopted));
     TRY_AGAIN(culv_vmm_map(range, 4 * BLOCK, in, NULL, 0), has_mappings(range, 4));

@@ -685,8 +685,7 @@ VMM_CASE(in_one_process, .smoke = true)
     lib_fd_require_untouched(&watched);
     d.exporter = lib_allocation(made).device;
     NEW(OWN(culv_vmm_allocation), taken, culv_vmm_import, s->w.device, &d);
-    lib_fd_require_untouched(&watched);
-    lib_fd_done(&watched, true);
+    lib_fd_end(&watched, true);
     culv_vmm_allocation_info info = lib_allocation(taken);
     REQUIRE(info.imported && info.handle_types == 0 && info.kind == CULV_VMM_LOCATION_DEVICE);
     REQUIRE(info.size == 2 * VMM_BLOCK && info.requested == info.size &&
@@ -759,8 +758,7 @@ VMM_CASE(refused)
     LIB_OK(culv_vmm_import(s->w.device, &d, &in));
     OWN(culv_vmm_range) *range = vmm_range(s, 2);
     culv_result r = culv_vmm_map(range, 0, in, NULL, 0);
-    culv_error e = culv_error_init();
-    culv_last_error(&e);
+    const culv_error e = lib_last_error();
     REQUIRE_EQ(r, CULV_ERROR_DRIVER);
     REQUIRE_EQ(e.reason, CULV_REASON_SIZE);
     LIB_SAYS("culv_vmm_import_desc.size");
@@ -782,8 +780,7 @@ VMM_CASE(wrong_files)
         LIB_REFUSES(in, culv_vmm_import(s->w.device, &d, &in), DRIVER, HANDLE_REFUSED,
                     "culv_vmm_export_dup()");
         LIB_REFUSES(in, culv_vmm_import(s->w.device, &d, &in), DRIVER, HANDLE_REFUSED);
-        lib_fd_require_untouched(&fd);
-        lib_fd_done(&fd, true);
+        lib_fd_end(&fd, true);
     }
     int ends[2];
     REQUIRE(pipe(ends) == 0);
@@ -867,8 +864,7 @@ VMM_TWO_CASE(other_gpu)
                     "cuDeviceCanAccessPeer");
         s->w.cu->SoftBarPeers(0);
     }
-    lib_fd_require_untouched(&fd);
-    lib_fd_done(&fd, true);
+    lib_fd_end(&fd, true);
 }
 
 /* Host memory of a NUMA node is exported too, where the driver says so (cuda.h, cuMemCreate). */
