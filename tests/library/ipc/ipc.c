@@ -29,7 +29,7 @@ static uint64_t blocks_of(size_t words)
 IPC_ROLE(view_fields)
 {
     culv_ipc_object *object = ipc_receive(e->client, "steps");
-    NEW(culv_semaphore, steps, culv_ipc_import_semaphore, object);
+    NEW(OWN(culv_semaphore), steps, culv_ipc_import_semaphore, object);
     culv_ipc_object_destroy(&object);
     for (size_t i = 0; i < SIZES; i++) {
         char field[] = {'f', (char)('0' + i), 0};
@@ -50,7 +50,6 @@ IPC_ROLE(view_fields)
         vmm_unmapped(&range, &memory);
         culv_ipc_object_destroy(&object);
     }
-    culv_semaphore_destroy(&steps, NULL);
 }
 
 IPC_CASE_(fields, true, view_fields, .own = true, .smoke = true)
@@ -59,7 +58,7 @@ IPC_CASE_(fields, true, view_fields, .own = true, .smoke = true)
     culv_vmm_allocation *memory[SIZES];
     culv_vmm_range *range[SIZES];
     culv_handle handle;
-    NEW(culv_shared_semaphore, made, culv_vk_semaphore_create, w->attachment, NULL);
+    NEW(OWN(culv_shared_semaphore), made, culv_vk_semaphore_create, w->attachment, NULL);
     LIB_OK(culv_vk_semaphore_export_dup(w->attachment, culv_vk_semaphore_handle(made),
                                         CULV_HANDLE_OPAQUE_FD, &handle));
     culv_ipc_info info = culv_ipc_info_named("steps");
@@ -91,7 +90,6 @@ IPC_CASE_(fields, true, view_fields, .own = true, .smoke = true)
     culv_ipc_server_destroy(&e->server);
     for (size_t i = 0; i < SIZES; i++)
         vmm_unmapped(&range[i], &memory[i]);
-    culv_shared_semaphore_destroy(&made, NULL);
 }
 
 /* A buffer of a graphics API's, whose memory is said to be of that GPU; 0: the server's. */
@@ -199,7 +197,7 @@ enum { WORDS = 500003 };
 
 IPC_ROLE(view)
 {
-    culv_ipc_object *object = ipc_receive(e->client, "woven");
+    OWN(culv_ipc_object) *object = ipc_receive(e->client, "woven");
     const culv_ipc_info info = ipc_info_of(object);
     culv_buffer *buffer = NULL;
     culv_handle handle;
@@ -215,13 +213,12 @@ IPC_ROLE(view)
     ipc_require(&e->s.w, e->stream, vmm_address(range, 0), WORDS, 3);
     ipc_write(&e->s.w, e->stream, vmm_address(range, 0), WORDS, 4);
     vmm_unmapped(&range, &memory);
-    culv_ipc_object_destroy(&object);
 }
 
 IPC_CASE(fabric, view)
 {
     culv_vmm_allocation_desc d = culv_vmm_allocation_desc_init();
-    culv_vmm_allocation *plain = vmm_allocation(&e->s, 1, 0);
+    OWN(culv_vmm_allocation) *plain = vmm_allocation(&e->s, 1, 0);
     culv_ipc_info info = culv_ipc_info_named("woven");
     d.size = WORDS * 4;
     d.fabric = CULV_FABRIC_REQUIRED;
@@ -240,7 +237,6 @@ IPC_CASE(fabric, view)
     ipc_require(&e->s.w, e->stream, vmm_address(range, 0), WORDS, 4);
     culv_ipc_server_destroy(&e->server);
     vmm_unmapped(&range, &memory);
-    culv_vmm_allocation_destroy(&plain);
 }
 
 #undef TEST_GROUP

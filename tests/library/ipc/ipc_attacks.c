@@ -327,7 +327,7 @@ static void never_done(hostile *t)
 {
     enum { LIES = 3 };
     static const uint64_t values[LIES] = {1, UINT64_C(1) << 62, UINT64_MAX};
-    CUstream stream = lib_stream(&t->s.w);
+    CUstream stream = lib_case_stream(&t->s.w);
     for (size_t lie = 0; lie < 2 * LIES; lie++) {
         const int fd = hostile_greeted(t);
         int fds[2];
@@ -364,13 +364,12 @@ static void never_done(hostile *t)
         REQUIRE_EQ(culv_ipc_ring_consumers(t->ring, NULL, 0), 0);
     }
     hostile_settle(t);
-    lib_stream_destroy(&t->s.w, stream);
 }
 /* The page of a consumer says what cannot be: the producer's stream would wait for ever. */
 static void wild_page(hostile *t)
 {
     const int fd = hostile_greeted(t);
-    CUstream stream = lib_stream(&t->s.w);
+    CUstream stream = lib_case_stream(&t->s.w);
     culv_ring_frame f;
     int fds[2];
     culvi_ipc_consumer_page *page = hostile_join(t, fd, 1, CULV_RING_FIFO, fds);
@@ -387,7 +386,6 @@ static void wild_page(hostile *t)
     raw_leave(page, fds);
     close(fd);
     hostile_settle(t);
-    lib_stream_destroy(&t->s.w, stream);
 }
 static void replay(hostile *t)
 {

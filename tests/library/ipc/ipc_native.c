@@ -23,7 +23,7 @@ static void copy_level(const lib_world *w, CUarray array, uint32_t *texels, bool
 IPC_ROLE(use_natives)
 {
     static uint32_t texels[TEXELS];
-    culv_image *image = NULL;
+    OWN(culv_image) *image = NULL;
     CUarray array = NULL;
     const lib_world *w = &e->s.w;
     culv_ipc_info info = culv_ipc_info_init();
@@ -34,7 +34,7 @@ IPC_ROLE(use_natives)
     culv_ipc_object *object = ipc_receive(e->client, "vertices");
     info = ipc_info_of(object);
     REQUIRE(info.kind == CULV_IPC_BUFFER && info.size == WORDS * 4 && info.offset != 0);
-    NEW(culv_buffer, buffer, culv_ipc_import_buffer, object);
+    NEW(OWN(culv_buffer), buffer, culv_ipc_import_buffer, object);
     LIB_ERROR(culv_ipc_import_image(object, &image), INVALID, VALUE);
     culv_ipc_object_destroy(&object);
     ipc_require(w, e->stream, culv_buffer_pointer(buffer), WORDS, 1);
@@ -52,8 +52,6 @@ IPC_ROLE(use_natives)
         texels[i] = lib_word(i, 4);
     copy_level(w, array, texels, true);
     ipc_say(&e->other, 'd');
-    culv_image_unmap(&image, NULL);
-    culv_buffer_unmap(&buffer, NULL);
 }
 
 IPC_VK_CASE(natives, use_natives)
@@ -129,7 +127,7 @@ IPC_ROLE(use_binaries)
 {
     const lib_world *w = &e->s.w;
     culv_ipc_object *object = ipc_receive(e->client, "cells");
-    NEW(culv_buffer, buffer, culv_ipc_import_buffer, object);
+    NEW(OWN(culv_buffer), buffer, culv_ipc_import_buffer, object);
     culv_ipc_object_destroy(&object);
     culv_semaphore *there = receive_binary(e->client, "there"),
                    *back = receive_binary(e->client, "back");
@@ -147,7 +145,6 @@ IPC_ROLE(use_binaries)
     ipc_hear(&e->other, 'e');
     culv_semaphore_destroy(&there, NULL);
     culv_semaphore_destroy(&back, NULL);
-    culv_buffer_unmap(&buffer, NULL);
 }
 
 static void offer_binary(culv_ipc_server *server, lib_world *w, const char *name, raw_binary *out)
@@ -291,7 +288,7 @@ IPC_CASE(vectors, follow)
     culv_vector_desc d = culv_vector_desc_init();
     d.handle_types = FD_BIT;
     d.max_chunk = VMM_BLOCK; /* 48 chunks: several answers */
-    NEW(culv_vector, vector, culv_vector_create, e->s.w.device, &d);
+    NEW(OWN(culv_vector), vector, culv_vector_create, e->s.w.device, &d);
     culv_ipc_info info = culv_ipc_info_named("particles");
     LIB_OK(culv_ipc_offer(e->server, &info, culv_ipc_from_vector(vector)));
     LIB_INVALID(culv_ipc_vector_update(vector, e->stream, IPC_FAR), USAGE);
@@ -307,7 +304,6 @@ IPC_CASE(vectors, follow)
     }
     ipc_end_join(e);
     culv_ipc_server_destroy(&e->server);
-    culv_vector_destroy(&vector, NULL);
 }
 
 /* A ring from CUDA to Vulkan ------------------------------------------------------------------- */

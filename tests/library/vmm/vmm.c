@@ -107,7 +107,7 @@ VMM_CASE(aliases)
 VMM_CASE(retained)
 {
     const raw_cuda *cu = s->w.cu;
-    culv_vmm_range *range = vmm_range(s, 4);
+    OWN(culv_vmm_range) *range = vmm_range(s, 4);
     culv_vmm_allocation *allocation = vmm_allocation(s, 2, 1u << CULV_HANDLE_OPAQUE_FD);
     culv_vmm_adopted *adopted = NULL;
     culv_part chunk;
@@ -128,7 +128,6 @@ VMM_CASE(retained)
     vmm_require_words(s->w.device, cu, vmm_address(range, 0), WORDS, 3);
     culv_vmm_adopted_destroy(&adopted);
     LIB_OK(culv_vmm_unmap(range, 0, VMM_BLOCK * 4, NULL));
-    LIB_OK(culv_vmm_range_destroy(&range));
 }
 
 VMM_CASE(places)
