@@ -526,13 +526,10 @@ IPC_ROLE(misbehave)
 
 static culvi_ipc_message wait_for_answer(int fd, int fds[CULVI_IPC_FDS])
 {
-    char text[200] = "";
-    culvi_text why = {text, sizeof text, 0};
     culvi_ipc_message m;
     struct pollfd p = {.fd = fd, .events = POLLIN};
     REQUIRE_EQ(poll(&p, 1, (int)TEST_FAR_MS), 1);
-    const culvi_ipc_io io = culvi_ipc_receive(fd, true, &m, fds, &why);
-    if (io != CULVI_IPC_DONE) FAIL("no answer: %d %s", (int)io, text);
+    REQUIRE_EQ(raw_receive(fd, true, &m, fds), CULVI_IPC_DONE);
     return m;
 }
 
@@ -550,11 +547,9 @@ static void lie(ipc_child *parent, const char *name)
         if (test_now_us() > until) FAIL("no server '%s'", name);
         lib_sleep_ms(1);
     }
-    culvi_ipc_message m = raw_message(CULVI_IPC_HELLO);
-    REQUIRE(raw_send_message(fd, &m, NULL));
+    raw_ask(fd, CULVI_IPC_HELLO, "");
     REQUIRE_EQ(wait_for_answer(fd, fds).type, CULVI_IPC_HELLO);
-    m = raw_message(CULVI_IPC_JOIN);
-    strcpy(m.name, "frames");
+    culvi_ipc_message m = raw_named(CULVI_IPC_JOIN, "frames");
     m.join.policy = CULV_RING_MAILBOX;
     REQUIRE(raw_send_message(fd, &m, NULL));
     m = wait_for_answer(fd, fds);

@@ -504,6 +504,34 @@ culvi_ipc_message raw_message(culvi_ipc_type type)
     return m;
 }
 
+culvi_ipc_message raw_named(culvi_ipc_type type, const char *name)
+{
+    culvi_ipc_message m = raw_message(type);
+    strcpy(m.name, name);
+    return m;
+}
+
+void raw_ask(int fd, culvi_ipc_type type, const char *name)
+{
+    const culvi_ipc_message m = raw_named(type, name);
+    REQUIRE(raw_send_message(fd, &m, NULL));
+}
+
+culvi_ipc_io raw_receive(int fd, bool answer, culvi_ipc_message *out, int fds[CULVI_IPC_FDS])
+{
+    char text[200] = "";
+    culvi_text why = {text, sizeof text, 0};
+    const culvi_ipc_io io = culvi_ipc_receive(fd, answer, out, fds, &why);
+    if (io != CULVI_IPC_DONE && text[0] != 0) printf("%s\n", text);
+    return io;
+}
+
+int raw_accept(int listener)
+{
+    struct pollfd p = {.fd = listener, .events = POLLIN};
+    return poll(&p, 1, (int)TEST_FAR_MS) <= 0 ? -1 : accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+}
+
 bool raw_send_message(int fd, const culvi_ipc_message *m, const int *fds)
 {
     unsigned char bytes[CULVI_IPC_BYTES];
@@ -516,10 +544,7 @@ culvi_ipc_message raw_answer(int fd)
 {
     culvi_ipc_message m;
     int fds[CULVI_IPC_FDS];
-    char text[200] = "";
-    culvi_text why = {text, sizeof text, 0};
-    const culvi_ipc_io io = culvi_ipc_receive(fd, true, &m, fds, &why);
-    if (io != CULVI_IPC_DONE) FAIL("no answer: %d %s", (int)io, text);
+    REQUIRE_EQ(raw_receive(fd, true, &m, fds), CULVI_IPC_DONE);
     culvi_ipc_close_fds(fds, m.fds);
     return m;
 }
@@ -725,11 +750,16 @@ int hostile_keep(hostile *h, int fd)
 int hostile_greeted(hostile *h)
 {
     const int fd = raw_connect(h->name);
-    const culvi_ipc_message m = raw_message(CULVI_IPC_HELLO);
-    REQUIRE(raw_send_message(fd, &m, NULL));
+    raw_ask(fd, CULVI_IPC_HELLO, "");
     ipc_serve(h->server);
     REQUIRE_EQ(raw_answer(fd).type, CULVI_IPC_HELLO);
     return fd;
+}
+
+void hostile_crowd(hostile *h, size_t count)
+{
+    while (count-- > 0)
+        hostile_keep(h, hostile_greeted(h));
 }
 
 void hostile_lingering(hostile *h, bool nested, int *fds, size_t count)
@@ -753,16 +783,13 @@ void hostile_sent(hostile *h, size_t let_in)
 culvi_ipc_consumer_page *hostile_join(hostile *h, int fd, uint32_t sequence,
                                       culv_ring_policy policy, int ring[2])
 {
-    culvi_ipc_message m = raw_message(CULVI_IPC_JOIN);
+    culvi_ipc_message m = raw_named(CULVI_IPC_JOIN, "frames");
     int fds[CULVI_IPC_FDS];
-    char text[200] = "";
-    culvi_text why = {text, sizeof text, 0};
-    strcpy(m.name, "frames");
     m.sequence = sequence;
     m.join.policy = (uint32_t)policy;
     REQUIRE(raw_send_message(fd, &m, NULL));
     ipc_serve(h->server);
-    REQUIRE_EQ(culvi_ipc_receive(fd, true, &m, fds, &why), CULVI_IPC_DONE);
+    REQUIRE_EQ(raw_receive(fd, true, &m, fds), CULVI_IPC_DONE);
     if (m.type != CULVI_IPC_JOIN || m.fds != 2) FAIL("%s", m.text);
     culvi_ipc_consumer_page *page =
         mmap(NULL, CULVI_IPC_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fds[1], 0);

@@ -50,7 +50,7 @@ culv_ring_frame stage_acquire(ring_stage *s, culv_ring_side side);
 void stage_release(ring_stage *s, culv_ring_side side, culv_ring_frame *frame);
 /* Acquires and releases; returns the frame with its values. */
 culv_ring_frame stage_turn(ring_stage *s, culv_ring_side side);
-/* A turn for each letter; the last one's frame. P, C: a side's turn. p, c: its GPU does not signal. */
+/* A turn for each letter; the last one's frame. P, C: a side's. p, c: its GPU does not signal. */
 culv_ring_frame stage_turns(ring_stage *s, const char *turns);
 culv_ring_stats stage_stats(const ring_stage *s);
 
