@@ -431,6 +431,24 @@ CUstream lib_stream(const lib_world *w)
     return stream;
 }
 
+void lib_fault(const lib_world *w, CUstream stream)
+{
+    CUdeviceptr nowhere = 0x1000;
+    uint32_t value = 1;
+    void *params[] = {&nowhere, &value};
+    CUcontext before = lib_enter(w);
+    CUfunction poke =
+        raw_cuda_function(w->cu, raw_cuda_load(w->cu, "library_kernels"), "library_poke");
+    CU_OK(w->cu->LaunchKernel(poke, 1, 1, 1, 32, 1, 1, 0, stream, params, NULL));
+    CUresult r = CUDA_SUCCESS;
+    for (unsigned i = 0; i < TEST_FAR_MS && (r == CUDA_SUCCESS || r == CUDA_ERROR_NOT_READY); i++) {
+        r = w->cu->StreamQuery(stream);
+        lib_sleep_ms(1);
+    }
+    REQUIRE_EQ(r, CUDA_ERROR_ILLEGAL_ADDRESS);
+    (void)w->cu->CtxSetCurrent(before);
+}
+
 bool lib_green_open(const lib_world *w, lib_green *g)
 {
     unsigned char all[512], part[512], rest[512]; /* CUdevResource has 144 bytes (cuda.h) */

@@ -170,6 +170,9 @@ VkPipeline lib_compute_pipeline(VkDevice device, const char *name, VkPipelineLay
 /* A CUDA stream of the device's context; the current context is left as it was. */
 CUstream lib_stream(const lib_world *w);
 void lib_stream_destroy(const lib_world *w, CUstream stream);
+/* A kernel of the stream's writes where nothing is; waits until the context knows, which is broken
+ * from then on. */
+void lib_fault(const lib_world *w, CUstream stream);
 /* A green context: a stream on a part of the multiprocessors. False: the driver has none. */
 typedef struct lib_green {
     CUresult(CUDAAPI *create)(void **context, void *parts, CUdevice device, unsigned flags);

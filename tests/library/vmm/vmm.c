@@ -1238,20 +1238,7 @@ TEST(after_a_fault, .faults = true)
     LIB_OK(culv_vmm_map(range, 2 * VMM_BLOCK, one, NULL, 0));
     CUstream stream = lib_stream(&s.w);
     LIB_OK(culv_vmm_unmap(range, 2 * VMM_BLOCK, VMM_BLOCK, &stream));
-    CUdeviceptr nowhere = 0x1000;
-    uint32_t value = 1;
-    void *params[] = {&nowhere, &value};
-    CUcontext before = lib_enter(&s.w);
-    CUmodule module = raw_cuda_load(cu, "library_kernels");
-    CU_OK(cu->LaunchKernel(raw_cuda_function(cu, module, "library_poke"), 1, 1, 1, 32, 1, 1, 0,
-                           stream, params, NULL));
-    CUresult r = CUDA_SUCCESS;
-    for (unsigned i = 0; i < TEST_FAR_MS && (r == CUDA_SUCCESS || r == CUDA_ERROR_NOT_READY); i++) {
-        r = cu->StreamQuery(stream);
-        lib_sleep_ms(1);
-    }
-    REQUIRE_EQ(r, CUDA_ERROR_ILLEGAL_ADDRESS);
-    (void)cu->CtxSetCurrent(before);
+    lib_fault(&s.w, stream);
     culv_vmm_allocation *more = NULL;
     culv_vmm_allocation_desc d = culv_vmm_allocation_desc_init();
     d.size = 1;
@@ -1274,15 +1261,6 @@ TEST(after_a_fault, .faults = true)
     test_pass(); /* the broken context's module and stream go with the process */
 }
 
-static void reset(const vmm_stage *s)
-{
-    CUresult(CUDAAPI * primary_reset)(CUdevice) = NULL;
-    void (*found)(void) = culv_device_cuda_proc(s->w.device, "cuDevicePrimaryCtxReset", 11000);
-    REQUIRE(found != NULL);
-    memcpy(&primary_reset, &found, sizeof found);
-    CU_OK(primary_reset(lib_caps(s->w.device).ordinal));
-}
-
 /* With the context gone every release is quiet, and counted. */
 TEST(after_a_reset, .own = true)
 {
@@ -1296,7 +1274,7 @@ TEST(after_a_reset, .own = true)
     culv_vmm_allocation *one = vmm_allocation(&s, 1, 0);
     LIB_OK(culv_vmm_map(range, 0, one, NULL, 0));
     LIB_OK(culv_vmm_map(range, VMM_BLOCK, one, NULL, 0));
-    reset(&s);
+    CU_OK(cu->DevicePrimaryCtxReset(lib_caps(s.w.device).ordinal));
     LIB_OK(culv_vmm_unmap(range, 0, VMM_BLOCK, NULL));
     LIB_OK(culv_vmm_unmap(range, VMM_BLOCK, VMM_BLOCK, &(CUstream){NULL}));
     culv_vmm_allocation_destroy(&one);
