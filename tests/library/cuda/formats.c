@@ -6,7 +6,6 @@
 #include "library.h"
 
 #include <ctype.h>
-#include <dlfcn.h>
 
 typedef struct format_name {
     culv_format format;
@@ -57,20 +56,6 @@ TEST(complete, .smoke = true)
         }
     REQUIRE_EQ(found, format_count);
     REQUIRE_EQ(found, 238);
-}
-
-TEST(names)
-{
-    for (size_t i = 0; i < format_count; i++) {
-        const format_name *f = &format_names[i];
-        culv_format_info info = format_info(f->format);
-        REQUIRE_EQ(f->format, f->vulkan);
-        REQUIRE_EQ(f->format, f->number);
-        REQUIRE_EQ(info.struct_size, sizeof info);
-        REQUIRE_EQ(info.format, f->format);
-        REQUIRE_EQ(info.vk_format, f->vulkan);
-        REQUIRE_EQ_STR(info.name, f->name);
-    }
 }
 
 static uint32_t type_size(const char *type)
@@ -252,35 +237,6 @@ TEST(bad_arguments)
     LIB_ERROR(culv_format_get_info((culv_format)-1, &info), UNSUPPORTED, FORMAT);
     LIB_ERROR(culv_format_get_info((culv_format)185, &info), UNSUPPORTED, FORMAT);
     LIB_ERROR(culv_format_get_info(CULV_FORMAT_FORCE32, &info), UNSUPPORTED, FORMAT, "2147483647");
-}
-
-/* A shorter or longer culv_format_info of another version of the headers. */
-TEST(info_of_other_versions)
-{
-    struct {
-        culv_format_info info;
-        unsigned char beyond[32];
-    } out;
-    memset(&out, 0x77, sizeof out);
-    const size_t older = offsetof(culv_format_info, reason_text) / sizeof(size_t) * sizeof(size_t);
-    out.info.struct_size = older;
-    LIB_OK(culv_format_get_info(CULV_FORMAT_R32_SFLOAT, &out.info));
-    REQUIRE_EQ(out.info.mapped, 1);
-    for (size_t i = older; i < sizeof out; i++)
-        REQUIRE_EQ(((unsigned char *)&out)[i], 0x77);
-    memset(&out, 0x77, sizeof out);
-    out.info.struct_size = sizeof out.info + 16;
-    LIB_OK(culv_format_get_info(CULV_FORMAT_R32_SFLOAT, &out.info));
-    REQUIRE_EQ(out.info.struct_size, sizeof out.info + 16);
-    for (size_t i = 0; i < sizeof out.beyond; i++)
-        REQUIRE_EQ(out.beyond[i], i < 16 ? 0 : 0x77);
-    static const size_t wrong[] = {0, sizeof(size_t), 65537, SIZE_MAX};
-    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
-        memset(&out, 0x77, sizeof out);
-        out.info.struct_size = wrong[i];
-        LIB_INVALID(culv_format_get_info(CULV_FORMAT_R32_SFLOAT, &out.info), STRUCT_SIZE);
-        REQUIRE_EQ(((unsigned char *)&out)[sizeof(size_t)], 0x77);
-    }
 }
 
 /* The table as lines, for check_formats.py. */
@@ -557,7 +513,17 @@ static void check_plain(const culv_format_info *f)
 TEST(from_names)
 {
     for (size_t i = 0; i < format_count; i++) {
-        culv_format_info f = format_info(format_names[i].format);
+        const format_name *n = &format_names[i];
+        culv_format_info f = format_info(n->format);
+        REQUIRE(n->format == (culv_format)n->vulkan && n->number == (uint32_t)n->vulkan);
+        REQUIRE(f.format == n->format && f.vk_format == (uint32_t)n->vulkan);
+        REQUIRE_EQ(f.struct_size, sizeof f);
+        REQUIRE_EQ_STR(f.name, n->name);
+        for (uint32_t plane = f.planes; plane < 3; plane++)
+            REQUIRE_EQ(f.plane_formats[plane], CULV_FORMAT_NONE);
+        if (f.planes == 1)
+            REQUIRE(f.plane_formats[0] == f.format && f.plane_width_divisor == 1 &&
+                    f.plane_height_divisor == 1);
         if (has(f.name, "_BLOCK"))
             check_blocks(&f);
         else if (has(f.name, "PLANE_"))
@@ -568,18 +534,6 @@ TEST(from_names)
             check_depth(&f);
         else
             check_plain(&f);
-    }
-}
-
-TEST(planes)
-{
-    for (size_t i = 0; i < format_count; i++) {
-        culv_format_info f = format_info(format_names[i].format);
-        for (uint32_t plane = f.planes; plane < 3; plane++)
-            REQUIRE_EQ(f.plane_formats[plane], CULV_FORMAT_NONE);
-        if (f.planes == 1)
-            REQUIRE(f.plane_formats[0] == f.format && f.plane_width_divisor == 1 &&
-                    f.plane_height_divisor == 1);
     }
     const culv_format_info f = format_info(CULV_FORMAT_G10X6_B10X6R10X6_2PLANE_422_UNORM_3PACK16);
     REQUIRE_EQ(f.plane_formats[1], CULV_FORMAT_R10X6G10X6_UNORM_2PACK16);
@@ -722,35 +676,28 @@ LIB_CASE(every_format, .smoke = true)
 
 LIB_CASE(asked_once)
 {
+    /* What every driver has is not asked at all, nor is another format of the same array format. */
     static const struct {
         culv_format format;
         culv_texels texels;
-    } newer[] = {{CULV_FORMAT_R8G8B8A8_UNORM, CULV_TEXELS_NORMALIZED},
-                 {CULV_FORMAT_BC7_SRGB_BLOCK, CULV_TEXELS_STORED},
-                 {CULV_FORMAT_G10X6B10X6G10X6R10X6_422_UNORM_4PACK16, CULV_TEXELS_STORED},
-                 {CULV_FORMAT_A2B10G10R10_UNORM_PACK32, CULV_TEXELS_NORMALIZED}};
+        uint64_t arrays; /* that are kept: destroying them may wait */
+        bool asks;
+    } rows[] = {{CULV_FORMAT_R8G8B8A8_UNORM, CULV_TEXELS_STORED, 0, false},
+                {CULV_FORMAT_D32_SFLOAT, CULV_TEXELS_STORED, 0, false},
+                {CULV_FORMAT_G8_B8R8_2PLANE_420_UNORM, CULV_TEXELS_STORED, 0, false},
+                {CULV_FORMAT_R8G8B8A8_UNORM, CULV_TEXELS_NORMALIZED, 1, true},
+                {CULV_FORMAT_BC7_SRGB_BLOCK, CULV_TEXELS_STORED, 2, true},
+                {CULV_FORMAT_G10X6B10X6G10X6R10X6_422_UNORM_4PACK16, CULV_TEXELS_STORED, 3, true},
+                {CULV_FORMAT_A2B10G10R10_UNORM_PACK32, CULV_TEXELS_NORMALIZED, 4, true},
+                {CULV_FORMAT_B8G8R8A8_UNORM, CULV_TEXELS_NORMALIZED, 4, false}};
     need_twin(w);
-    /* What every driver has is not asked at all. */
-    REQUIRE_EQ(CALLS(w, LIB_OK(culv_check_format(w->device, CULV_FORMAT_R8G8B8A8_UNORM,
-                                                 CULV_TEXELS_STORED))),
-               0);
-    REQUIRE_EQ(
-        CALLS(w, LIB_OK(culv_check_format(w->device, CULV_FORMAT_D32_SFLOAT, CULV_TEXELS_STORED))),
-        0);
-    REQUIRE_EQ(CALLS(w, LIB_OK(culv_check_format(w->device, CULV_FORMAT_G8_B8R8_2PLANE_420_UNORM,
-                                                 CULV_TEXELS_STORED))),
-               0);
-    for (size_t i = 0; i < sizeof newer / sizeof newer[0]; i++) {
-        REQUIRE(CALLS(w, LIB_OK(culv_check_format(w->device, newer[i].format, newer[i].texels))) >
-                0);
-        REQUIRE_EQ(CALLS(w, LIB_OK(culv_check_format(w->device, newer[i].format, newer[i].texels))),
-                   0);
-        REQUIRE_EQ(arrays_of(w), i + 1); /* kept, not destroyed: that may wait */
-    }
-    /* Another format of the same array format. */
-    REQUIRE_EQ(CALLS(w, LIB_OK(culv_check_format(w->device, CULV_FORMAT_B8G8R8A8_UNORM,
-                                                 CULV_TEXELS_NORMALIZED))),
-               0);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        for (int again = 0; again < 2; again++) {
+            const uint64_t calls =
+                CALLS(w, LIB_OK(culv_check_format(w->device, rows[i].format, rows[i].texels)));
+            REQUIRE_EQ(calls > 0, rows[i].asks && !again);
+            REQUIRE_EQ(arrays_of(w), rows[i].arrays);
+        }
     lib_close_culvert(w);
     REQUIRE_EQ(arrays_of(w), 0);
 }
@@ -769,37 +716,30 @@ LIB_CASE(asked_beside_waiting_work)
     lib_finish(w, stream);
 }
 
-TEST(older_driver)
+LIB_VULKAN_CASE(older_driver)
 {
-    void (*play_version)(int) = NULL;
-    lib_world w = {0};
-    lib_open_vulkan(&w);
-    need_twin(&w);
-    void *symbol = dlsym(w.cu->library, "culvSoftPlayVersion");
-    REQUIRE(symbol != NULL);
-    memcpy(&play_version, &symbol, sizeof symbol);
-    play_version(12040);
-    lib_open_culvert(&w);
-    LIB_OK(culv_check_format(w.device, CULV_FORMAT_BC1_RGBA_UNORM_BLOCK, CULV_TEXELS_STORED));
-    LIB_OK(culv_check_format(w.device, CULV_FORMAT_G8_B8R8_2PLANE_420_UNORM, CULV_TEXELS_STORED));
+    need_twin(w);
+    w->cu->SoftPlayVersion(12040);
+    lib_open_culvert(w);
+    LIB_OK(culv_check_format(w->device, CULV_FORMAT_BC1_RGBA_UNORM_BLOCK, CULV_TEXELS_STORED));
+    LIB_OK(culv_check_format(w->device, CULV_FORMAT_G8_B8R8_2PLANE_420_UNORM, CULV_TEXELS_STORED));
     for (int turn = 0; turn < 2; turn++) { /* asked, then remembered */
-        LIB_OK(culv_check_format(w.device, CULV_FORMAT_G10X6_B10X6R10X6_2PLANE_420_UNORM_3PACK16,
+        LIB_OK(culv_check_format(w->device, CULV_FORMAT_G10X6_B10X6R10X6_2PLANE_420_UNORM_3PACK16,
                                  CULV_TEXELS_STORED)); /* its planes are older */
-        LIB_ERROR(culv_check_format(w.device, CULV_FORMAT_G10X6B10X6G10X6R10X6_422_UNORM_4PACK16,
+        LIB_ERROR(culv_check_format(w->device, CULV_FORMAT_G10X6B10X6G10X6R10X6_422_UNORM_4PACK16,
                                     CULV_TEXELS_STORED),
                   UNSUPPORTED, FORMAT, "12.4", "12.5");
-        LIB_ERROR(culv_check_format(w.device, CULV_FORMAT_A2B10G10R10_UNORM_PACK32,
+        LIB_ERROR(culv_check_format(w->device, CULV_FORMAT_A2B10G10R10_UNORM_PACK32,
                                     CULV_TEXELS_NORMALIZED),
                   UNSUPPORTED, FORMAT, "12.8");
         LIB_OK(
-            culv_check_format(w.device, CULV_FORMAT_A2B10G10R10_UNORM_PACK32, CULV_TEXELS_STORED));
-        play_version(0); /* the answers are of the device, not asked again */
+            culv_check_format(w->device, CULV_FORMAT_A2B10G10R10_UNORM_PACK32, CULV_TEXELS_STORED));
+        w->cu->SoftPlayVersion(0); /* the answers are of the device, not asked again */
     }
-    lib_close_culvert(&w);
-    lib_open_culvert(&w); /* another device, asked anew */
-    LIB_OK(culv_check_format(w.device, CULV_FORMAT_G10X6B10X6G10X6R10X6_422_UNORM_4PACK16,
+    lib_close_culvert(w);
+    lib_open_culvert(w); /* another device, asked anew */
+    LIB_OK(culv_check_format(w->device, CULV_FORMAT_G10X6B10X6G10X6R10X6_422_UNORM_4PACK16,
                              CULV_TEXELS_STORED));
-    lib_close(&w);
 }
 
 /* The n-th driver call of a question fails: an error, nothing left behind, and the next question is
