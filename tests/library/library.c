@@ -528,6 +528,16 @@ culv_memory_desc lib_memory_desc(const lib_world *w, const raw_vk_buffer *buffer
     return d;
 }
 
+culv_semaphore *lib_import_semaphore_fd(culv_device *device, culv_semaphore_type type, int fd)
+{
+    culv_semaphore *semaphore = NULL;
+    culv_semaphore_desc d = culv_semaphore_desc_init();
+    d.type = type;
+    d.handle = culv_handle_opaque_fd(fd);
+    LIB_TAKE(culv_semaphore_import(device, &d, &semaphore), &d.handle);
+    return semaphore;
+}
+
 culv_semaphore *lib_import_timeline(const lib_world *w, VkSemaphore timeline)
 {
     culv_vk_semaphore_desc d = culv_vk_semaphore_desc_init();

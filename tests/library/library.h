@@ -204,6 +204,8 @@ bool lib_disjoint(const lib_world *w, VkFormat format);
 culv_memory *lib_import(const lib_world *w, const raw_vk_buffer *buffer);
 culv_memory_desc lib_memory_desc(const lib_world *w, const raw_vk_buffer *buffer, int fd);
 culv_semaphore *lib_import_timeline(const lib_world *w, VkSemaphore timeline);
+/* By the raw road; takes the fd. */
+culv_semaphore *lib_import_semaphore_fd(culv_device *device, culv_semaphore_type type, int fd);
 /* A semaphore each way: timelines, or binary ones where Vulkan exports no timelines. */
 typedef struct lib_turns {
     bool binary;
