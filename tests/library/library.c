@@ -140,12 +140,19 @@ void lib_run_across(void (*run)(void))
     run();
 }
 
+culv_device *lib_another_device(int32_t ordinal, const culv_log *log)
+{
+    culv_device_desc d = culv_device_desc_init();
+    d.driver = lib_driver()->software ? CULV_DRIVER_SOFT : CULV_DRIVER_NVIDIA;
+    if (log != NULL) d.log = *log;
+    NEW(culv_device, device, culv_device_open_by_ordinal, ordinal, &d);
+    return device;
+}
+
 void lib_open_culvert(lib_world *w)
 {
     if (lib_across) {
-        culv_device_desc dd = culv_device_desc_init();
-        dd.driver = w->cu->software ? CULV_DRIVER_SOFT : CULV_DRIVER_NVIDIA;
-        LIB_OK(culv_device_open_by_ordinal(1, &dd, &w->device));
+        w->device = lib_another_device(1, NULL);
         culv_vk_device_desc d = lib_vk_desc(w);
         d.allow_other_gpu = 1;
         LIB_OK(culv_vk_attach(w->device, &d, &w->attachment));

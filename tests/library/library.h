@@ -98,10 +98,14 @@ LIB_ENDS(culv_vector, culv_vector_destroy(object, NULL))
 LIB_ENDS(culv_vector_view, LIB_OK(culv_vector_view_destroy(object)))
 LIB_ENDS(culv_vmm_adopted, culv_vmm_adopted_destroy(object))
 LIB_ENDS(culv_vmm_allocation, LIB_OK(culv_vmm_allocation_destroy(object)))
-LIB_ENDS(culv_vmm_range, LIB_OK(culv_vmm_range_destroy(object)))
+/* What is mapped in it goes first. */
+LIB_ENDS(culv_vmm_range, ((void)culv_vmm_unmap(*object, 0, culv_vmm_range_size(*object), NULL),
+                          LIB_OK(culv_vmm_range_destroy(object))))
 
 /* The driver under test, with Culvert allowed to use the same one. */
 const raw_cuda *lib_driver(void);
+/* One more device of that driver's; it logs where `log` is not NULL. */
+culv_device *lib_another_device(int32_t ordinal, const culv_log *log);
 
 typedef struct lib_world {
     const raw_cuda *cu;

@@ -57,13 +57,9 @@ static void listen(void *user, culv_log_level level, const char *message)
 
 static void open_device(void)
 {
-    culv_device_desc d = culv_device_desc_init();
     memset(&s, 0, sizeof s);
     s.w.cu = lib_driver();
-    d.driver = s.w.cu->software ? CULV_DRIVER_SOFT : CULV_DRIVER_NVIDIA;
-    d.log.fn = listen;
-    d.log.level = CULV_LOG_INFO;
-    LIB_OK(culv_device_open_by_ordinal(0, &d, &s.w.device));
+    s.w.device = lib_another_device(0, &(culv_log){.fn = listen, .level = CULV_LOG_INFO});
     s.w.context = culv_device_context(s.w.device);
 }
 

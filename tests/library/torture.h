@@ -135,6 +135,10 @@ void torture_turns(const torture_path *path);
             torture_alive(hit_);                                                                   \
         }                                                                                          \
     } while (0)
+/* Declares what such a call makes. */
+#define TRY_NEW(type, name, create, ...)                                                           \
+    type *name = POISON(type);                                                                     \
+    TRY_AGAIN(create(__VA_ARGS__, &(name)), (name) == POISON(type))
 /* A call that cannot fail. */
 #define DO(made)                                                                                   \
     do {                                                                                           \

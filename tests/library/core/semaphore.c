@@ -924,12 +924,9 @@ FLEET_BINARY_CASE(failures_are_taken_back, .title = "nothing.failures_are_taken_
 FLEET_CASE_((raw_cuda_two_devices(), fleet_open(false)), of_two_devices,
             .title = "nothing.of_two_devices")
 {
-    culv_device *second = NULL;
     int32_t last = f.w.cu->device_count > 1 ? 1 : 0;
-    culv_device_desc dd = culv_device_desc_init();
-    dd.driver = f.w.cu->software ? CULV_DRIVER_SOFT : CULV_DRIVER_NVIDIA;
     for (int32_t ordinal = 0; ordinal <= last; ordinal++) {
-        LIB_OK(culv_device_open_by_ordinal(ordinal, &dd, &second));
+        OWN(culv_device) *second = lib_another_device(ordinal, NULL);
         culv_semaphore *stranger = lib_import_semaphore_fd(
             second, CULV_SEMAPHORE_TIMELINE, raw_vk_timeline_fd(&f.w.vk, f.timelines[MAX]));
         const culv_semaphore_point points[] = {
@@ -939,7 +936,6 @@ FLEET_CASE_((raw_cuda_two_devices(), fleet_open(false)), of_two_devices,
         REQUIRE_EQ(culv_semaphore_last_value(stranger), 0);
         require_values(0);
         culv_semaphore_destroy(&stranger, NULL);
-        culv_device_close(&second);
     }
 }
 

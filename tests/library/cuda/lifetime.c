@@ -154,12 +154,9 @@ LIB_CASE(nobody_collects)
 {
     int warnings = 0;
     raw_vk_buffer vk = lib_case_buffer(w, 65536, RAW_VK_EXPORT);
-    culv_device_caps caps = lib_caps(w->device);
-    culv_device_desc d = culv_device_desc_init();
-    d.driver = caps.is_software ? CULV_DRIVER_SOFT : CULV_DRIVER_NVIDIA;
-    d.log = (culv_log){.fn = count_warnings, .user = &warnings};
     culv_memory *memory = NULL;
-    NEW(OWN(culv_device), device, culv_device_open_by_uuid, &caps.uuid, &d);
+    OWN(culv_device) *device = lib_another_device(
+        lib_caps(w->device).ordinal, &(culv_log){.fn = count_warnings, .user = &warnings});
     culv_memory_desc m = lib_memory_desc(w, &vk, raw_vk_buffer_fd(&w->vk, &vk));
     LIB_TAKE(culv_memory_import(device, &m, &memory), &m.handle);
     CUstream stream = lib_case_stream(w);

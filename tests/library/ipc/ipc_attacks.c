@@ -1245,7 +1245,6 @@ IPC_ROLE(refuse_frame)
     culv_ring_frame f;
     CUgraph graph = NULL;
     ipc_ring_join(e, CULV_RING_MAILBOX);
-    ipc_say(&e->other, 'j');
     ipc_hear(&e->other, 'g');
     CUcontext before = lib_enter(&e->s.w);
     CU_OK(e->s.w.cu->StreamBeginCapture(e->stream, CU_STREAM_CAPTURE_MODE_RELAXED));
@@ -1286,7 +1285,6 @@ IPC_ROLE(see_no_frame)
 {
     culv_ring_frame f;
     ipc_ring_join(e, page_policy);
-    ipc_say(&e->other, 'j');
     ipc_hear(&e->other, 'g');
     for (uint64_t i = page_policy == CULV_RING_MAILBOX ? 1 : 0; i < 2; i++)
         REQUIRE_EQ(ipc_ring_consume(e), i);

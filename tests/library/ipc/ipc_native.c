@@ -594,7 +594,6 @@ IPC_ROLE(die)
 {
     culv_ring_frame f;
     ipc_ring_join(e, CULV_RING_FIFO);
-    ipc_say(&e->other, 'j');
     for (uint64_t i = 0; i < 2; i++)
         REQUIRE_EQ(ipc_ring_consume(e), i);
     LIB_OK(culv_ring_acquire_on(e->ring, CULV_RING_CONSUMER, e->stream, IPC_FAR, &f));

@@ -266,11 +266,8 @@ void ipc_end_serve(ipc_end *e, ipc_role other, const char *word, bool vulkan)
     else
         vmm_stage_open(&e->s);
     if (ipc_log.fn != NULL) {
-        culv_device_desc d = culv_device_desc_init();
-        d.driver = e->s.w.cu->software ? CULV_DRIVER_SOFT : CULV_DRIVER_NVIDIA;
-        d.log = ipc_log;
         culv_device_close(&e->s.w.device);
-        LIB_OK(culv_device_open_by_ordinal(0, &d, &e->s.w.device));
+        e->s.w.device = lib_another_device(0, &ipc_log);
         e->s.w.context = culv_device_context(e->s.w.device);
     }
     e->stream = lib_stream(&e->s.w);
@@ -388,6 +385,7 @@ void ipc_ring_join(ipc_end *e, culv_ring_policy policy)
     }
     e->data = calloc(e->words, sizeof *e->data);
     REQUIRE(e->data != NULL);
+    ipc_say(&e->other, 'j');
 }
 
 uint64_t ipc_ring_consume(ipc_end *e)
@@ -408,7 +406,6 @@ void ipc_read_every(ipc_child *parent, const char *name)
     ipc_end e;
     ipc_end_connect(&e, parent, name, 0);
     ipc_ring_join(&e, CULV_RING_FIFO);
-    ipc_say(parent, 'j');
     for (uint64_t i = 0; i < IPC_FRAMES; i++)
         REQUIRE_EQ(ipc_ring_consume(&e), i);
     ipc_say(parent, 'd');
@@ -621,12 +618,10 @@ static void take_line(void *user, culv_log_level level, const char *text)
 
 void hostile_open(hostile *h)
 {
-    culv_device_desc d = culv_device_desc_init();
     const uint32_t nobody = 65500;
     memset(h, 0, sizeof *h);
     vmm_stage_open(&h->s);
-    d.log = (culv_log){.fn = take_line, .user = h, .level = CULV_LOG_WARNING};
-    LIB_OK(culv_device_open_by_ordinal(0, &d, &h->device));
+    h->device = lib_another_device(0, &(culv_log){take_line, h, CULV_LOG_WARNING});
     h->server = ipc_server(h->device, ipc_name(h->name, "hostile"));
     culv_ipc_server_desc closed = culv_ipc_server_desc_init();
     closed.name = ipc_name(h->closed_name, "closed");

@@ -123,7 +123,7 @@ void ipc_ring_wait_consumers(ipc_end *e, uint32_t count);
 /* The words of the next frame; and of one that was acquired. */
 void ipc_ring_produce(ipc_end *e, uint32_t frames);
 void ipc_ring_write(ipc_end *e, culv_ring_frame *f);
-/* A consumer, which receives all slots, and reads a frame; its number. */
+/* A consumer, which receives all slots and says 'j'; and reads a frame: its number. */
 void ipc_ring_join(ipc_end *e, culv_ring_policy policy);
 uint64_t ipc_ring_consume(ipc_end *e);
 /* A role: IPC_FRAMES frames. It says 'j' and 'd'. */

@@ -92,15 +92,6 @@ static void vector_stage_close(vector_stage *s)
     vmm_stage_close(&s->of);
 }
 
-/* One more device of that GPU. */
-static culv_device *another(int ordinal)
-{
-    culv_device_desc dd = culv_device_desc_init();
-    dd.driver = lib_driver()->software ? CULV_DRIVER_SOFT : CULV_DRIVER_NVIDIA;
-    NEW(culv_device, device, culv_device_open_by_ordinal, ordinal, &dd);
-    return device;
-}
-
 static void launch(const vector_stage *s, CUfunction kernel, CUdeviceptr at, uint64_t bytes,
                    uint32_t value)
 {
@@ -383,7 +374,7 @@ TEST(two_devices)
     int reach = 0;
     if (cu->device_count < 2) SKIP("one CUDA device only");
     vector_stage_open(&s);
-    culv_device *other = another(1);
+    culv_device *other = lib_another_device(1, NULL);
     CU_OK(cu->DeviceCanAccessPeer(&reach, 1, 0));
     if (!reach) SKIP("the second device does not reach the first one's memory");
     culv_vmm_access access[2];
@@ -417,7 +408,7 @@ TEST(two_devices)
 /* A vector goes before or after its device is closed. */
 VECTOR_CASE(outlives_its_device)
 {
-    culv_device *second = another(0);
+    culv_device *second = lib_another_device(0, NULL);
     NEW(OWN(culv_vector), v, culv_vector_create, second, NULL);
     LIB_OK(culv_vector_grow(v, s->chunk));
     culv_device_close(&second);
@@ -566,12 +557,9 @@ static void sabotage(void *user, culv_log_level level, const char *message)
 
 static void open_sabotaged(saboteur *it, const vector_stage *s, culv_device **device)
 {
-    culv_device_desc dd = culv_device_desc_init();
     if (s->w.cu->SoftFailAt == NULL) SKIP("the twin alone fails when it is told to");
     *it = (saboteur){.cu = s->w.cu, .script = nothing};
-    dd.driver = CULV_DRIVER_SOFT;
-    dd.log = (culv_log){.fn = sabotage, .user = it, .level = CULV_LOG_DEBUG};
-    LIB_OK(culv_device_open_by_ordinal(0, &dd, device));
+    *device = lib_another_device(0, &(culv_log){sabotage, it, CULV_LOG_DEBUG});
 }
 
 /* A grow whose undoing meets a failure too: the next one finds its place free. */
@@ -959,12 +947,7 @@ TEST(two_refusals_are_told, .own = true)
     vector_stage_open(&s);
     refusals r = {.cu = s.w.cu};
     if (r.cu->SoftBefore == NULL) SKIP("only the twin lets a test act between its calls");
-    culv_device_desc dd = culv_device_desc_init();
-    dd.driver = CULV_DRIVER_SOFT;
-    dd.log.fn = count_kept;
-    dd.log.user = &r;
-    dd.log.level = CULV_LOG_WARNING;
-    NEW(culv_device, device, culv_device_open_by_ordinal, 0, &dd);
+    culv_device *device = lib_another_device(0, &(culv_log){count_kept, &r, CULV_LOG_WARNING});
     const uint64_t first = driver_objects(r.cu);
     uint64_t before = first;
     size_t told = 0;
@@ -1010,7 +993,7 @@ VECTOR_CASE(goes_with_its_device)
     const raw_cuda *cu = s->w.cu;
     if (cu->StreamBeginCapture == NULL || cu->StreamEndCapture == NULL || cu->GraphDestroy == NULL)
         SKIP("this driver captures no streams");
-    culv_device *second = another(0);
+    culv_device *second = lib_another_device(0, NULL);
     NEW(culv_vector, v, culv_vector_create, second, NULL);
     LIB_OK(culv_vector_grow(v, s->chunk));
     LIB_OK(culv_vector_grow(v, 2 * s->chunk));

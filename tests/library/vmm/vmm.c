@@ -100,7 +100,6 @@ VMM_CASE(aliases)
     vmm_require_words(s->w.device, cu, vmm_address(there, 1), WORDS, 2);
     REQUIRE_EQ(vmm_count_mappings(s), 1);
     vmm_require_counts(s, 0, 2, 1);
-    LIB_OK(culv_vmm_unmap(there, 0, 2 * VMM_BLOCK, NULL));
 }
 
 /* The memory that is mapped at an address, whoever mapped it. */
@@ -127,7 +126,6 @@ VMM_CASE(retained)
     LIB_OK(culv_vmm_map(range, 0, chunk.allocation, NULL, 0)); /* the memory was kept by it */
     vmm_require_words(s->w.device, cu, vmm_address(range, 0), WORDS, 3);
     culv_vmm_adopted_destroy(&adopted);
-    LIB_OK(culv_vmm_unmap(range, 0, VMM_BLOCK * 4, NULL));
 }
 
 VMM_CASE(places)
@@ -287,7 +285,6 @@ VMM_CASE(of_each_mapping)
     REQUIRE_EQ(vmm_access_of(s->w.cu, range, 0, s->w.device), CULV_VMM_ACCESS_READ_WRITE);
     vmm_write(s->w.device, s->w.cu, vmm_address(range, 0), WORDS, 2);
     vmm_require_words(s->w.device, s->w.cu, vmm_address(range, 0), WORDS, 2);
-    LIB_OK(culv_vmm_unmap(range, 0, 4 * VMM_BLOCK, NULL));
 }
 
 /* What a copy to memory that is only to be read does is the driver's affair; that it does not write
@@ -392,7 +389,6 @@ VMM_TWO_CASE(retained_elsewhere)
     culv_vmm_allocation_info info = lib_allocation(chunk.allocation);
     REQUIRE_EQ_BYTES(&info.device, &caps.uuid, sizeof caps.uuid);
     culv_vmm_adopted_destroy(&adopted);
-    LIB_OK(culv_vmm_unmap(range, 0, VMM_BLOCK, NULL));
 }
 
 #undef TEST_GROUP
@@ -499,9 +495,7 @@ VMM_CASE(without)
 
     /* A device opened now has none of it. */
     s->w.cu->SoftPlayAttribute(CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, 0);
-    culv_device_desc dd = culv_device_desc_init();
-    dd.driver = CULV_DRIVER_SOFT;
-    NEW(culv_device, device, culv_device_open_by_ordinal, 0, &dd);
+    culv_device *device = lib_another_device(0, NULL);
     culv_vmm_range_desc r = culv_vmm_range_desc_init();
     culv_vmm_import_desc i = culv_vmm_import_desc_init();
     uint64_t granularity = 0;
@@ -514,7 +508,7 @@ VMM_CASE(without)
     culv_device_close(&device);
     s->w.cu->SoftPlayAttribute(CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, 1);
     s->w.cu->SoftPlayAttribute(CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED, 0);
-    LIB_OK(culv_device_open_by_ordinal(0, &dd, &device));
+    device = lib_another_device(0, NULL);
     d.handle_types = 1u << CULV_HANDLE_OPAQUE_FD;
     culv_device_caps caps = lib_caps(device);
     if (!caps.vmm_posix_fd)
@@ -605,7 +599,6 @@ VMM_CASE(maps)
     /* It is all still there. */
     vmm_write(s->w.device, s->w.cu, vmm_address(range, 1), 100, 4);
     vmm_require_words(s->w.device, s->w.cu, vmm_address(range, 1), 100, 4);
-    LIB_OK(culv_vmm_unmap(range, VMM_BLOCK, 2 * VMM_BLOCK, NULL));
 }
 
 /* More than the message holds. */
@@ -618,7 +611,6 @@ VMM_CASE(long_list)
     for (uint64_t i = 0; i < MANY; i++)
         LIB_OK(culv_vmm_map(range, i * VMM_BLOCK, allocation, NULL, 0));
     LIB_ERROR(culv_vmm_range_destroy(&range), BUSY, MAPPED, "and 22 more");
-    LIB_OK(culv_vmm_unmap(range, 0, MANY * VMM_BLOCK, NULL));
 }
 
 /* Of two drivers in one process nothing mixes. */
@@ -668,7 +660,7 @@ static int export_fd(culv_vmm_allocation *allocation)
     return handle.value.fd;
 }
 
-/* Out, and in again twice: all three are the same memory. */
+/* Out, and in again twice: all three are the same memory. At last the handle alone keeps it. */
 VMM_CASE(in_one_process, .smoke = true)
 {
     const raw_cuda *cu = s->w.cu;
@@ -684,7 +676,7 @@ VMM_CASE(in_one_process, .smoke = true)
     lib_fd_require_untouched(&watched);
     d.exporter = lib_allocation(made).device;
     NEW(OWN(culv_vmm_allocation), taken, culv_vmm_import, s->w.device, &d);
-    lib_fd_end(&watched, true);
+    lib_fd_require_untouched(&watched);
     culv_vmm_allocation_info info = lib_allocation(taken);
     REQUIRE(info.imported && info.handle_types == 0 && info.kind == CULV_VMM_LOCATION_DEVICE);
     REQUIRE(info.size == 2 * VMM_BLOCK && info.requested == info.size &&
@@ -701,25 +693,15 @@ VMM_CASE(in_one_process, .smoke = true)
     LIB_INVALID(culv_vmm_export_dup(taken, CULV_HANDLE_OPAQUE_FD, &handle), NOT_EXPORTABLE,
                 "imported");
     REQUIRE_EQ(handle.type, CULV_HANDLE_NONE);
-    LIB_OK(culv_vmm_unmap(range, 0, 6 * VMM_BLOCK, NULL));
-}
 
-/* The handle alone keeps the memory. */
-VMM_CASE(kept_by_the_handle)
-{
-    OWN(culv_vmm_range) *range = vmm_range(s, 1);
-    OWN(culv_vmm_allocation) *one = vmm_allocation(s, 1, FD_BIT);
-    LIB_OK(culv_vmm_map(range, 0, one, NULL, 0));
-    vmm_write(s->w.device, s->w.cu, vmm_address(range, 0), WORDS, 4);
-    const int fd = export_fd(one);
-    LIB_OK(culv_vmm_unmap(range, 0, VMM_BLOCK, NULL));
-    culv_vmm_allocation_destroy(&one);
+    LIB_OK(culv_vmm_unmap(range, 0, 6 * VMM_BLOCK, NULL));
+    culv_vmm_allocation_destroy(&borrowed);
+    culv_vmm_allocation_destroy(&taken);
     vmm_require_counts(s, 0, 1, 0);
-    culv_vmm_import_desc d = import_desc(fd, VMM_BLOCK);
-    LIB_TAKE(culv_vmm_import(s->w.device, &d, &one), &d.handle);
-    LIB_OK(culv_vmm_map(range, 0, one, NULL, 0));
-    vmm_require_words(s->w.device, s->w.cu, vmm_address(range, 0), WORDS, 4);
-    LIB_OK(culv_vmm_unmap(range, 0, VMM_BLOCK, NULL));
+    LIB_OK(culv_vmm_import(s->w.device, &d, &made));
+    lib_fd_end(&watched, true);
+    LIB_OK(culv_vmm_map(range, 0, made, NULL, 0));
+    vmm_require_words(s->w.device, cu, vmm_address(range, 0), WORDS, 2);
 }
 
 VMM_CASE(refused)
@@ -830,15 +812,12 @@ VMM_CASE(other_process, .own = true)
     REQUIRE_EQ(test_run_child("share.other_process_child"), 0);
     close(fd);
     vmm_require_words(s->w.device, s->w.cu, vmm_address(range, 0), WORDS, 12);
-    LIB_OK(culv_vmm_unmap(range, 0, 2 * VMM_BLOCK, NULL));
 }
 
 /* Memory of one GPU imported for the other: CUDA may, with access granted. */
 VMM_TWO_CASE(other_gpu)
 {
-    int reaches = 0;
-    CU_OK(s->w.cu->DeviceCanAccessPeer(&reaches, 0, 1));
-    if (!reaches) SKIP("the GPUs are no peers");
+    if (!reach(s)) SKIP("the GPUs are no peers");
     OWN(culv_vmm_range) *range = vmm_range(s, 1);
     OWN(culv_vmm_allocation) *theirs = vmm_allocation_on(s->other, 1, FD_BIT, "theirs"), *in = NULL;
     lib_fd fd = lib_fd_watch(export_fd(theirs));
@@ -958,7 +937,6 @@ VMM_FABRIC_CASE(1, 1, both_ways)
     vmm_require_words(s->w.device, cu, vmm_address(range, 2), FABRIC_WORDS, 1);
     vmm_write(s->w.device, cu, vmm_address(range, 2), FABRIC_WORDS, 2);
     vmm_require_words(s->w.device, cu, vmm_address(range, 0), FABRIC_WORDS, 2);
-    LIB_OK(culv_vmm_unmap(range, 0, 4 * VMM_BLOCK, NULL));
 }
 
 /* As on an H200 without an IMEX channel: the attribute is 1, and nothing works. */
@@ -1018,10 +996,8 @@ VMM_FABRIC_CASE(1, 1, fabric_refused, .title = "fabric.refused")
     spoiled = handle;
     LIB_INVALID(culv_vmm_export_dup(plain, CULV_HANDLE_FABRIC, &handle), NOT_EXPORTABLE);
     REQUIRE_EQ_BYTES(&handle, &spoiled, sizeof handle);
-    culv_vmm_allocation_desc bits = culv_vmm_allocation_desc_init();
-    bits.size = 1;
-    bits.handle_types = FABRIC_BIT;
-    LIB_REFUSES(out, culv_vmm_allocation_create(device, &bits, &out), UNSUPPORTED, HANDLE_TYPE,
+    d = wanted(CULV_FABRIC_NO, FABRIC_BIT);
+    LIB_REFUSES(out, culv_vmm_allocation_create(device, &d, &out), UNSUPPORTED, HANDLE_TYPE,
                 "culv_vmm_allocation_desc.fabric");
     vmm_require_counts(s, 2, 0, 0);
 }
@@ -1092,10 +1068,7 @@ VMM_CASE(asked_once_a_stream)
     vmm_gate gate;
     heard h = {0, 0};
     culv_device *quiet = s->w.device;
-    culv_device_desc d = culv_device_desc_init();
-    d.driver = s->w.cu->software ? CULV_DRIVER_SOFT : CULV_DRIVER_NVIDIA;
-    d.log = (culv_log){listen, &h, CULV_LOG_DEBUG};
-    LIB_OK(culv_device_open_by_ordinal(0, &d, &s->w.device));
+    s->w.device = lib_another_device(0, &(culv_log){listen, &h, CULV_LOG_DEBUG});
     culv_vmm_range *range = vmm_range(s, BLOCKS), *other = vmm_range(s, 2);
     culv_vmm_allocation *one = vmm_allocation(s, 1, 0);
     CUstream idle = lib_stream(&s->w);
@@ -1195,7 +1168,6 @@ VMM_TWO_CASE(refused_streams)
     vmm_require_counts(s, 1, 1, 1);
     REQUIRE_EQ(lib_counts(&s->w).deferred, 0);
     vmm_write(s->w.device, cu, vmm_address(range, 0), WORDS, 1);
-    LIB_OK(culv_vmm_unmap(range, 0, VMM_BLOCK, NULL));
 }
 
 /* The legacy stream waits for every blocking stream, one that is being captured included. */
