@@ -159,11 +159,23 @@ void lib_open_culvert(lib_world *w)
         w->context = culv_device_context(w->device);
         return;
     }
-    LIB_OK(culv_device_open_for_vk(vkGetInstanceProcAddr, w->vk.instance, w->vk.physical, NULL,
-                                   &w->device));
+    lib_open_heard(w, culv_device_desc_init().log);
+}
+
+void lib_open_heard(lib_world *w, culv_log log)
+{
+    culv_device_desc dd = culv_device_desc_init();
+    dd.log = log;
+    LIB_OK(lib_open_for_vk(w, vkGetInstanceProcAddr, &dd, &w->device));
     culv_vk_device_desc d = lib_vk_desc(w);
     LIB_OK(culv_vk_attach(w->device, &d, &w->attachment));
     w->context = culv_device_context(w->device);
+}
+
+culv_result lib_open_for_vk(const lib_world *w, PFN_vkGetInstanceProcAddr loader,
+                            const culv_device_desc *desc, culv_device **out)
+{
+    return culv_device_open_for_vk(loader, w->vk.instance, w->vk.physical, desc, out);
 }
 
 void lib_open(lib_world *w)

@@ -132,6 +132,11 @@ void lib_open_vulkan(lib_world *w);
 /* With what buffers at a chosen address need, where the device has it. */
 void lib_open_vulkan_for_one_address(lib_world *w);
 void lib_open_culvert(lib_world *w);
+/* The device and its attachment alone, with a log. */
+void lib_open_heard(lib_world *w, culv_log log);
+/* culv_device_open_for_vk() of the world's Vulkan device. */
+culv_result lib_open_for_vk(const lib_world *w, PFN_vkGetInstanceProcAddr loader,
+                            const culv_device_desc *desc, culv_device **out);
 /* Closes all that is open and requires that nothing is left: fds, driver's and layer's objects,
  * validation messages. */
 void lib_close(lib_world *w);

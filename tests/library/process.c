@@ -183,13 +183,7 @@ void lib_race_open(lib_race *r, lib_world *w)
 {
     memset(r, 0, sizeof *r);
     lib_open_vulkan(w);
-    culv_device_desc d = culv_device_desc_init();
-    d.log = (culv_log){hold, r, CULV_LOG_DEBUG};
-    LIB_OK(culv_device_open_for_vk(vkGetInstanceProcAddr, w->vk.instance, w->vk.physical, &d,
-                                   &w->device));
-    culv_vk_device_desc v = lib_vk_desc(w);
-    LIB_OK(culv_vk_attach(w->device, &v, &w->attachment));
-    w->context = culv_device_context(w->device);
+    lib_open_heard(w, (culv_log){hold, r, CULV_LOG_DEBUG});
 }
 
 static void *run_first(void *argument)

@@ -422,8 +422,7 @@ static void described_check(lib_world *w, const described *d)
 static culv_memory *shared_memory;
 static shared_image subject; /* what is mapped */
 
-MAKES(open_device, culv_device,
-      culv_device_open_for_vk(vkGetInstanceProcAddr, w->vk.instance, w->vk.physical, desc, &object),
+MAKES(open_device, culv_device, lib_open_for_vk(w, vkGetInstanceProcAddr, desc, &object),
       (culv_device_close(&object), 0))
 MAKES(open_ordinal, culv_device, culv_device_open_by_ordinal(0, desc, &object),
       (culv_device_close(&object), 0))

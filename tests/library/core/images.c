@@ -447,11 +447,9 @@ IMAGE_CASE(bindings)
                 EXTENT);
 
     /* The same GPU, but another culv_device. */
-    culv_vk_device *vk = NULL;
     culv_vk_device_desc vd = lib_vk_desc(&s->w);
-    NEW(culv_device, device, culv_device_open_for_vk, vkGetInstanceProcAddr, s->w.vk.instance,
-        s->w.vk.physical, NULL);
-    LIB_OK(culv_vk_attach(device, &vd, &vk));
+    NEW(culv_device, device, lib_open_for_vk, &s->w, vkGetInstanceProcAddr, NULL);
+    NEW(culv_vk_device, vk, culv_vk_attach, device, &vd);
     d.create_info = &info;
     LIB_REFUSES(mapped, culv_vk_image_map(vk, at.memory, &d, &mapped), INVALID, DEVICE_MISMATCH);
     culv_vk_detach(&vk);

@@ -44,9 +44,7 @@ static void run(void)
 no_rank:
     if (torture.failures > 0) REQUIRE_EQ(count, 999);
     unsigned failures = torture.failures;
-    TRY(culv_device_open_for_vk(vkGetInstanceProcAddr, w->vk.instance, w->vk.physical, NULL,
-                                &device),
-        true, no_device);
+    TRY(lib_open_for_vk(w, vkGetInstanceProcAddr, NULL, &device), true, no_device);
     w->device = device;
     w->context = culv_device_context(device);
     culv_vk_device_desc vd = lib_vk_desc(w);

@@ -389,13 +389,7 @@ static void scene_open(scene *s)
     /* From its first export on, Vulkan's side keeps an fd */
     close(raw_vk_timeline_fd(&w->vk, s->timeline));
     s->fds = test_open_fds();
-    culv_device_desc dd = culv_device_desc_init();
-    dd.log = (culv_log){hear, &s->heard, CULV_LOG_WARNING};
-    LIB_OK(culv_device_open_for_vk(vkGetInstanceProcAddr, w->vk.instance, w->vk.physical, &dd,
-                                   &w->device));
-    culv_vk_device_desc vd = lib_vk_desc(w);
-    LIB_OK(culv_vk_attach(w->device, &vd, &w->attachment));
-    w->context = culv_device_context(w->device);
+    lib_open_heard(w, (culv_log){hear, &s->heard, CULV_LOG_WARNING});
     s->memory = lib_import(w, &s->vk);
     LIB_OK(culv_buffer_map(s->memory, NULL, &s->buffer));
     LIB_OK(culv_buffer_map(s->memory, NULL, &s->second));
