@@ -640,6 +640,12 @@ uint32_t lib_word(uint32_t i, uint32_t seed)
     return i * 2654435761u + seed;
 }
 
+void lib_words(uint32_t *words, size_t count, uint32_t seed)
+{
+    for (size_t i = 0; i < count; i++)
+        words[i] = lib_word((uint32_t)i, seed);
+}
+
 void lib_require_words(const char *file, int line, const uint32_t *words, size_t count,
                        uint32_t seed)
 {

@@ -231,6 +231,7 @@ void lib_turns_cuda_begin(lib_turns *t, CUstream stream);
 void lib_turns_cuda_end(lib_turns *t, CUstream stream);
 /* Word i of the pattern that tests write: its index and a seed mixed. */
 uint32_t lib_word(uint32_t i, uint32_t seed);
+void lib_words(uint32_t *words, size_t count, uint32_t seed);
 void lib_require_words(const char *file, int line, const uint32_t *words, size_t count,
                        uint32_t seed);
 #define REQUIRE_WORDS(words, count, seed)                                                          \

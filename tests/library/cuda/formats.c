@@ -298,13 +298,13 @@ static parts take_apart(const char *name)
     return p;
 }
 
-static void expect_integers(const culv_format_info *f, bool is_signed, uint32_t bits,
+static void expect_integers(const culv_format_info *f, bool negative, uint32_t bits,
                             uint32_t channels)
 {
     static const CUarray_format of[2][3] = {
         {CU_AD_FORMAT_UNSIGNED_INT8, CU_AD_FORMAT_UNSIGNED_INT16, CU_AD_FORMAT_UNSIGNED_INT32},
         {CU_AD_FORMAT_SIGNED_INT8, CU_AD_FORMAT_SIGNED_INT16, CU_AD_FORMAT_SIGNED_INT32}};
-    REQUIRE_EQ(f->cuda_array_format, of[is_signed][bits == 8 ? 0 : bits == 16 ? 1 : 2]);
+    REQUIRE_EQ(f->cuda_array_format, of[negative][bits == 8 ? 0 : bits == 16 ? 1 : 2]);
     REQUIRE_EQ(f->channels, channels);
     REQUIRE_EQ(f->bytes_per_block, bits / 8 * channels);
     REQUIRE_EQ(f->surfaces, 1);
@@ -338,6 +338,12 @@ static culv_texel_kind kind_of(const char *rest)
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
         if (begins(rest, kinds[i].name)) return kinds[i].kind;
     FAIL("what is %s?", rest);
+}
+
+static bool is_signed(culv_texel_kind kind)
+{
+    return kind == CULV_TEXEL_KIND_SNORM || kind == CULV_TEXEL_KIND_SINT ||
+           kind == CULV_TEXEL_KIND_SSCALED;
 }
 
 static void check_blocks(const culv_format_info *f)
@@ -443,10 +449,7 @@ static void check_packed(const culv_format_info *f, const parts *p)
                "A8B8G8R8_")) { /* which is four bytes, on processors that begin with the lowest */
         culv_texel_kind kind = kind_of(p->rest);
         REQUIRE_EQ(f->kind, kind);
-        expect_integers(f,
-                        kind == CULV_TEXEL_KIND_SNORM || kind == CULV_TEXEL_KIND_SINT ||
-                            kind == CULV_TEXEL_KIND_SSCALED,
-                        8, 4);
+        expect_integers(f, is_signed(kind), 8, 4);
         return;
     }
     REQUIRE_EQ(f->kind, CULV_TEXEL_KIND_PACKED);
@@ -501,10 +504,7 @@ static void check_plain(const culv_format_info *f)
             REQUIRE_EQ(f->cuda_array_format, bits == 16 ? CU_AD_FORMAT_HALF : CU_AD_FORMAT_FLOAT);
             REQUIRE_EQ(f->channels, p.count);
         } else {
-            expect_integers(f,
-                            kind == CULV_TEXEL_KIND_SNORM || kind == CULV_TEXEL_KIND_SINT ||
-                                kind == CULV_TEXEL_KIND_SSCALED,
-                            bits, p.count);
+            expect_integers(f, is_signed(kind), bits, p.count);
         }
         check_normalized(f, &p);
     }
@@ -605,6 +605,9 @@ TEST(gl)
 #undef TEST_GROUP
 #define TEST_GROUP "support."
 /* Whether a driver has an array format: known of the oldest, asked once of each other. */
+
+#define CHECK(format, texels)                                                                      \
+    culv_check_format(w->device, CULV_FORMAT_##format, CULV_TEXELS_##texels)
 
 /* Driver calls that Culvert makes in `call`, where the driver counts them. */
 #define CALLS(w, call) (calls_of(w, 0), (call), calls_of(w, 1))
@@ -709,8 +712,8 @@ LIB_CASE(asked_beside_waiting_work)
     OWN(culv_semaphore) *semaphore = lib_import_timeline(w, timeline);
     CUstream stream = lib_case_stream(w);
     LIB_OK(culv_semaphore_wait(semaphore, stream, 1));
-    LIB_OK(culv_check_format(w->device, CULV_FORMAT_BC7_UNORM_BLOCK, CULV_TEXELS_STORED));
-    LIB_OK(culv_check_format(w->device, CULV_FORMAT_R16G16_SNORM, CULV_TEXELS_NORMALIZED));
+    LIB_OK(CHECK(BC7_UNORM_BLOCK, STORED));
+    LIB_OK(CHECK(R16G16_SNORM, NORMALIZED));
     REQUIRE_EQ(lib_query(w, stream), CUDA_ERROR_NOT_READY);
     raw_vk_timeline_signal(&w->vk, timeline, 1);
     lib_finish(w, stream);
@@ -721,25 +724,19 @@ LIB_VULKAN_CASE(older_driver)
     need_twin(w);
     w->cu->SoftPlayVersion(12040);
     lib_open_culvert(w);
-    LIB_OK(culv_check_format(w->device, CULV_FORMAT_BC1_RGBA_UNORM_BLOCK, CULV_TEXELS_STORED));
-    LIB_OK(culv_check_format(w->device, CULV_FORMAT_G8_B8R8_2PLANE_420_UNORM, CULV_TEXELS_STORED));
+    LIB_OK(CHECK(BC1_RGBA_UNORM_BLOCK, STORED));
+    LIB_OK(CHECK(G8_B8R8_2PLANE_420_UNORM, STORED));
     for (int turn = 0; turn < 2; turn++) { /* asked, then remembered */
-        LIB_OK(culv_check_format(w->device, CULV_FORMAT_G10X6_B10X6R10X6_2PLANE_420_UNORM_3PACK16,
-                                 CULV_TEXELS_STORED)); /* its planes are older */
-        LIB_ERROR(culv_check_format(w->device, CULV_FORMAT_G10X6B10X6G10X6R10X6_422_UNORM_4PACK16,
-                                    CULV_TEXELS_STORED),
-                  UNSUPPORTED, FORMAT, "12.4", "12.5");
-        LIB_ERROR(culv_check_format(w->device, CULV_FORMAT_A2B10G10R10_UNORM_PACK32,
-                                    CULV_TEXELS_NORMALIZED),
-                  UNSUPPORTED, FORMAT, "12.8");
-        LIB_OK(
-            culv_check_format(w->device, CULV_FORMAT_A2B10G10R10_UNORM_PACK32, CULV_TEXELS_STORED));
+        LIB_OK(CHECK(G10X6_B10X6R10X6_2PLANE_420_UNORM_3PACK16, STORED)); /* its planes are older */
+        LIB_ERROR(CHECK(G10X6B10X6G10X6R10X6_422_UNORM_4PACK16, STORED), UNSUPPORTED, FORMAT,
+                  "12.4", "12.5");
+        LIB_ERROR(CHECK(A2B10G10R10_UNORM_PACK32, NORMALIZED), UNSUPPORTED, FORMAT, "12.8");
+        LIB_OK(CHECK(A2B10G10R10_UNORM_PACK32, STORED));
         w->cu->SoftPlayVersion(0); /* the answers are of the device, not asked again */
     }
     lib_close_culvert(w);
     lib_open_culvert(w); /* another device, asked anew */
-    LIB_OK(culv_check_format(w->device, CULV_FORMAT_G10X6B10X6G10X6R10X6_422_UNORM_4PACK16,
-                             CULV_TEXELS_STORED));
+    LIB_OK(CHECK(G10X6B10X6G10X6R10X6_422_UNORM_4PACK16, STORED));
 }
 
 /* The n-th driver call of a question fails: an error, nothing left behind, and the next question is
@@ -787,12 +784,9 @@ LIB_CASE(support_bad_arguments, .title = "support.bad_arguments")
 {
     LIB_INVALID(culv_check_format(w->device, CULV_FORMAT_R8_UNORM, (culv_texels)2), VALUE);
     LIB_INVALID(culv_check_format(w->device, CULV_FORMAT_R8_UNORM, (culv_texels)-1), VALUE);
-    LIB_ERROR(culv_check_format(w->device, CULV_FORMAT_NONE, CULV_TEXELS_STORED), UNSUPPORTED,
-              FORMAT);
+    LIB_ERROR(CHECK(NONE, STORED), UNSUPPORTED, FORMAT);
     LIB_ERROR(culv_check_format(w->device, (culv_format)4711, CULV_TEXELS_STORED), UNSUPPORTED,
               FORMAT, "4711");
-    LIB_ERROR(culv_check_format(w->device, CULV_FORMAT_R8G8B8_UNORM, CULV_TEXELS_STORED),
-              UNSUPPORTED, FORMAT, "never 3");
-    LIB_ERROR(culv_check_format(w->device, CULV_FORMAT_R8G8B8A8_SRGB, CULV_TEXELS_NORMALIZED),
-              UNSUPPORTED, FORMAT, "CULV_TEXELS_STORED");
+    LIB_ERROR(CHECK(R8G8B8_UNORM, STORED), UNSUPPORTED, FORMAT, "never 3");
+    LIB_ERROR(CHECK(R8G8B8A8_SRGB, NORMALIZED), UNSUPPORTED, FORMAT, "CULV_TEXELS_STORED");
 }

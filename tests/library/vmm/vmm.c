@@ -448,15 +448,13 @@ VMM_CASE(allocations)
     }
     culv_vmm_allocation_desc d = culv_vmm_allocation_desc_init();
     d.size = 1;
-    const culv_result null = CULV_ERROR_INVALID;
     d.struct_size = 3;
-    LIB_FAILS(culv_vmm_allocation_create(s->w.device, &d, &allocation), null,
-              CULV_REASON_STRUCT_SIZE);
+    LIB_INVALID(culv_vmm_allocation_create(s->w.device, &d, &allocation), STRUCT_SIZE);
     d.struct_size = sizeof d;
     LIB_OK(culv_vmm_allocation_create(s->w.device, &d, &allocation));
     culv_vmm_allocation_info info = culv_vmm_allocation_info_init();
     info.struct_size = 1;
-    LIB_FAILS(culv_vmm_allocation_get_info(allocation, &info), null, CULV_REASON_STRUCT_SIZE);
+    LIB_INVALID(culv_vmm_allocation_get_info(allocation, &info), STRUCT_SIZE);
     vmm_require_counts(s, 1, 0, 0);
 }
 
