@@ -132,9 +132,7 @@ no_device:
     lib_fd_end(&fd2, true);
 }
 
-static const torture_path path = {
-    .any_driver = true, .begin = begin, .run = run, .end = end, .least = {4, 4, 4}};
-TORTURE_CASES("import", path)
+TORTURE(import, .any_driver = true, .begin = begin, .run = run, .end = end, .least = {4, 4, 4})
 
 /* Torture of buffers and images: those that Culvert makes, and a caller's image mapped. */
 
@@ -315,29 +313,12 @@ static void planes_run(void)
     torture_close(stream);
 }
 
-static const torture_path buffers_path = {
-    .any_driver = true, .run = buffers_run, .least = {6, 6, 4}};
-
-static const torture_path images_path = {
-    .any_driver = true, .unvalidated = true, .run = images_run, .least = {8, 6, 4}};
-
-static const torture_path callers_path = {.any_driver = true,
-                                          .begin = callers_begin,
-                                          .run = callers_run,
-                                          .end = callers_end,
-                                          .least = {8, 2, 3}};
-
-static const torture_path planes_path = {.any_driver = true,
-                                         .unvalidated = true,
-                                         .begin = planes_begin,
-                                         .run = planes_run,
-                                         .end = planes_end,
-                                         .least = {7, 1, 2}};
-
-TORTURE_CASES("buffers", buffers_path)
-TORTURE_CASES("images", images_path)
-TORTURE_CASES("callers", callers_path)
-TORTURE_CASES("planes", planes_path)
+TORTURE(buffers, .any_driver = true, .run = buffers_run, .least = {6, 6, 4})
+TORTURE(images, .any_driver = true, .unvalidated = true, .run = images_run, .least = {8, 6, 4})
+TORTURE(callers, .any_driver = true, .begin = callers_begin, .run = callers_run, .end = callers_end,
+        .least = {8, 2, 3})
+TORTURE(planes, .any_driver = true, .unvalidated = true, .begin = planes_begin, .run = planes_run,
+        .end = planes_end, .least = {7, 1, 2})
 
 /* Torture of files of kernels: loaded, asked for a kernel, launched, unloaded. */
 
@@ -375,9 +356,7 @@ static void kernels_run(void)
     torture_close(stream);
 }
 
-static const torture_path kernels_path = {
-    .begin = kernels_begin, .run = kernels_run, .least = {8, 0, 3}};
-TORTURE_CASES("kernels", kernels_path)
+TORTURE(kernels, .begin = kernels_begin, .run = kernels_run, .least = {8, 0, 3})
 
 /* Torture of semaphores: those that Culvert makes; binary ones by fd and by Vulkan; batches of both
  * types. */
@@ -416,8 +395,7 @@ static void made_run(void)
     torture_close(stream);
 }
 
-static const torture_path made_path = {.any_driver = true, .run = made_run, .least = {8, 4, 4}};
-TORTURE_CASES("made", made_path)
+TORTURE(made, .any_driver = true, .run = made_run, .least = {8, 4, 4})
 
 /* Binary ones, and batches --------------------------------------------------------------------- */
 
@@ -513,10 +491,7 @@ static void binary_run(void)
     torture_close(stream);
 }
 
-static const torture_path binary_path = {
-    .begin = binary_begin, .run = binary_run, .end = binary_end, .least = {8, 1, 4}};
-
-TORTURE_CASES("binary", binary_path)
+TORTURE(binary, .begin = binary_begin, .run = binary_run, .end = binary_end, .least = {8, 1, 4})
 
 /* Torture of handles: exports from Vulkan, memory made of one of them, and what is refused only
  * after the driver or the system was asked. */
@@ -623,6 +598,4 @@ static void handles_run(void)
     torture_close(stream);
 }
 
-static const torture_path handles_path = {
-    .begin = handles_begin, .run = handles_run, .end = handles_end, .least = {4, 3, 1}};
-TORTURE_CASES("handles", handles_path)
+TORTURE(handles, .begin = handles_begin, .run = handles_run, .end = handles_end, .least = {4, 3, 1})

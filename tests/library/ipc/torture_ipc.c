@@ -176,5 +176,4 @@ static void begin(void)
     lib_with_option("--validation=off"); /* no Vulkan is used */
 }
 
-static const torture_path path = {.begin = begin, .run = run, .alive = alive, .least = {20, 0, 8}};
-TORTURE_CASES("ipc", path)
+TORTURE(ipc, .begin = begin, .run = run, .alive = alive, .least = {20, 0, 8})

@@ -269,14 +269,9 @@ static void leave(void)
     test_pass();
 }
 
-static const torture_path path = {.begin = begin, .run = run, .least = {120, 0, 15}};
-static const torture_path inner_path = {.begin = begin, .run = inner, .least = {20, 0, 4}};
-static const torture_path allocator_path = {
-    .begin = begin, .run = allocator, .end = leave, .least = {20, 0, 6}};
-
-TORTURE_CUDA_CASES("vmm", path)
-TORTURE_CUDA_CASES("inner", inner_path)
-TORTURE_CUDA_CASES("allocator", allocator_path)
+TORTURE_CUDA(vmm, .begin = begin, .run = run, .least = {120, 0, 15})
+TORTURE_CUDA(inner, .begin = begin, .run = inner, .least = {20, 0, 4})
+TORTURE_CUDA(allocator, .begin = begin, .run = allocator, .end = leave, .least = {20, 0, 6})
 
 /* Torture of culv_vector: each driver call and each allocation on the ways of growing, moving,
  * reserving, shrinking and retiring fails once. A vector that answers with an error is as it was,
@@ -477,12 +472,9 @@ static void shrink_and_regrow(void)
     close_device();
 }
 
-static const torture_path growing = {.run = grow_and_move, .least = {20, 0, 10}};
-static const torture_path extending = {.run = extend_in_place, .least = {10, 0, 5}};
-static const torture_path shrinking = {.run = shrink_and_regrow, .least = {10, 0, 5}};
-TORTURE_CUDA_CASES("grow", growing)
-TORTURE_CUDA_CASES("extend", extending)
-TORTURE_CUDA_CASES("shrink", shrinking)
+TORTURE_CUDA(grow, .run = grow_and_move, .least = {20, 0, 10})
+TORTURE_CUDA(extend, .run = extend_in_place, .least = {10, 0, 5})
+TORTURE_CUDA(shrink, .run = shrink_and_regrow, .least = {10, 0, 5})
 
 /* Torture of fabric handles: tried, exported and imported. */
 
@@ -515,6 +507,4 @@ static void fabric_run(void)
     torture_close(stream);
 }
 
-static const torture_path fabric_path = {
-    .begin = fabric_begin, .run = fabric_run, .least = {8, 0, 2}};
-TORTURE_CASES("fabric", fabric_path)
+TORTURE(fabric, .begin = fabric_begin, .run = fabric_run, .least = {8, 0, 2})
