@@ -847,7 +847,7 @@ VMM_TWO_CASE(other_gpu)
 VMM_CASE(host_numa)
 {
     culv_vmm_allocation_desc d = culv_vmm_allocation_desc_init();
-    culv_vmm_allocation *made = NULL, *in = NULL;
+    OWN(culv_vmm_allocation) *made = NULL, *in = NULL;
     d.size = 1;
     d.kind = CULV_VMM_LOCATION_HOST_NUMA;
     d.handle_types = FD_BIT;
@@ -860,14 +860,12 @@ VMM_CASE(host_numa)
         culv_vmm_allocation_info info = lib_allocation(in);
         REQUIRE_EQ(info.kind, CULV_VMM_LOCATION_HOST_NUMA);
         REQUIRE_EQ_BYTES(&info.device, &(culv_uuid){{0}}, sizeof info.device);
-        culv_vmm_range *range = vmm_range(s, 2 * (info.size / VMM_BLOCK));
+        OWN(culv_vmm_range) *range = vmm_range(s, 2 * (info.size / VMM_BLOCK));
         LIB_OK(culv_vmm_map(range, 0, made, NULL, 0));
         LIB_OK(culv_vmm_map(range, info.size, in, NULL, 0));
         vmm_write(s->w.device, s->w.cu, vmm_address(range, 0), WORDS, 21);
         vmm_require_words(s->w.device, s->w.cu, culv_vmm_range_pointer(range) + info.size, WORDS,
                           21);
-        vmm_unmapped(&range, &in);
-        culv_vmm_allocation_destroy(&made);
     }
 }
 
