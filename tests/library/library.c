@@ -140,6 +140,13 @@ void lib_run_across(void (*run)(void))
     run();
 }
 
+culv_soft_counts lib_soft_counts(const raw_cuda *cu)
+{
+    culv_soft_counts c = {.struct_size = sizeof c};
+    if (cu->SoftCounts != NULL) cu->SoftCounts(&c);
+    return c;
+}
+
 culv_device *lib_another_device(int32_t ordinal, const culv_log *log)
 {
     culv_device_desc d = culv_device_desc_init();
@@ -391,8 +398,7 @@ void lib_require_driver_counts(const lib_world *w, uint64_t memories, uint64_t m
                                uint64_t semaphores)
 {
     if (w->cu->SoftCounts == NULL) return;
-    culv_soft_counts s = {.struct_size = sizeof s};
-    w->cu->SoftCounts(&s);
+    const culv_soft_counts s = lib_soft_counts(w->cu);
     REQUIRE_EQ(s.external_memories, memories);
     REQUIRE_EQ(s.external_mappings, mappings);
     REQUIRE_EQ(s.external_semaphores, semaphores);

@@ -104,6 +104,8 @@ LIB_ENDS(culv_vmm_range, ((void)culv_vmm_unmap(*object, 0, culv_vmm_range_size(*
 
 /* The driver under test, with Culvert allowed to use the same one. */
 const raw_cuda *lib_driver(void);
+/* What the twin holds and was asked; 0 on another driver. */
+culv_soft_counts lib_soft_counts(const raw_cuda *cu);
 /* One more device of that driver's; it logs where `log` is not NULL. */
 culv_device *lib_another_device(int32_t ordinal, const culv_log *log);
 

@@ -306,13 +306,6 @@ static void one_granularity(void)
     one_answer();
 }
 
-static uint64_t arrays_of_driver(void)
-{
-    culv_soft_counts c = {.struct_size = sizeof c};
-    if (s.w.cu->SoftCounts != NULL) s.w.cu->SoftCounts(&c);
-    return c.arrays;
-}
-
 /* A format that not every driver has: a small array answers, which stays. */
 static void ask_format(int who)
 {
@@ -322,7 +315,8 @@ static void ask_format(int who)
 
 static void one_array(void)
 {
-    if (s.w.cu->SoftCounts != NULL) REQUIRE_EQ(arrays_of_driver(), s.got[GAPS_FIRST] - 1);
+    if (s.w.cu->SoftCounts != NULL)
+        REQUIRE_EQ(lib_soft_counts(s.w.cu).arrays, s.got[GAPS_FIRST] - 1);
     one_answer();
 }
 
@@ -531,14 +525,11 @@ static void allocate_first(int who)
 
 static void one_context(void)
 {
-    culv_soft_counts c = {.struct_size = sizeof c};
-    s.w.cu->SoftCounts(&c);
-    REQUIRE_EQ(c.contexts, s.device);
+    REQUIRE_EQ(lib_soft_counts(s.w.cu).contexts, s.device);
     REQUIRE(s.blocks[GAPS_FIRST] != s.blocks[GAPS_SECOND]);
     for (int i = 0; i < 2; i++)
         culv_torch_free(s.blocks[i], 4096, s.device, NULL);
-    s.w.cu->SoftCounts(&c);
-    REQUIRE_EQ(c.reservations, 0);
+    REQUIRE_EQ(lib_soft_counts(s.w.cu).reservations, 0);
 }
 
 static void leave(void)

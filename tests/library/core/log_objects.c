@@ -142,9 +142,7 @@ LOG_CASE(failures, CULV_LOG_DEBUG, .own = true)
 
 static uint64_t cuda_calls(const log_scene *s)
 {
-    culv_soft_counts counts = {.struct_size = sizeof counts};
-    s->w.cu->SoftCounts(&counts);
-    return counts.calls;
+    return lib_soft_counts(s->w.cu).calls;
 }
 
 /* A level hears nothing of what lies below it, and no level changes what is called. */

@@ -119,7 +119,6 @@ LIB_CASE(told_dedicated, .title = "data.told_dedicated")
         SKIP("only the twin tells what it was given");
     }
     for (int dedicated = 0; dedicated < 2; dedicated++) {
-        culv_soft_counts c = {.struct_size = sizeof c};
         raw_vk_buffer vk;
         OWN(culv_memory) *memory = NULL;
         raw_vk_buffer_create(&w->vk, BYTES, RAW_VK_EXPORT | (dedicated ? RAW_VK_DEDICATED : 0),
@@ -127,7 +126,7 @@ LIB_CASE(told_dedicated, .title = "data.told_dedicated")
         culv_memory_desc d = lib_memory_desc(w, &vk, raw_vk_buffer_fd(&w->vk, &vk));
         d.dedicated = dedicated ? 1 : 0;
         LIB_TAKE(culv_memory_import(w->device, &d, &memory), &d.handle);
-        w->cu->SoftCounts(&c);
+        const culv_soft_counts c = lib_soft_counts(w->cu);
         REQUIRE_EQ(c.external_memories, 1);
         REQUIRE_EQ(c.dedicated_memories, dedicated);
         raw_vk_buffer_destroy(&w->vk, &vk);
@@ -164,20 +163,17 @@ LIB_CASE(ranges_share_one_mapping, .title = "ranges.share_one_mapping")
     REQUIRE_EQ(c.mappings, 1);
     REQUIRE_EQ(c.buffers, RANGES + 1);
     if (w->cu->SoftCounts != NULL) {
-        culv_soft_counts s = {.struct_size = sizeof s};
-        w->cu->SoftCounts(&s);
+        const culv_soft_counts s = lib_soft_counts(w->cu);
         REQUIRE_EQ(s.external_memories, 1);
         REQUIRE_EQ(s.external_mappings, 1);
         /* What a frame asks a buffer is no call of a driver's. */
-        const uint64_t calls = s.calls;
         culv_vk_buffer_transfer t = culv_vk_buffer_transfer_init();
         VkBufferMemoryBarrier2 barrier;
         t.queue_family = 0;
         t.buffer = vk.buffer;
         LIB_OK(culv_vk_buffer_get_barrier2(&t, CULV_VK_ACQUIRE, &barrier));
         REQUIRE(culv_buffer_pointer(whole) != 0);
-        w->cu->SoftCounts(&s);
-        REQUIRE_EQ(s.calls, calls);
+        REQUIRE_EQ(lib_soft_counts(w->cu).calls, s.calls);
     }
     launch(w, "library_write", culv_buffer_pointer(whole) + vk.offset, 9);
     cuda_read(w, culv_buffer_pointer(buffers[3]), back, BYTES - 3 * 1024);

@@ -943,9 +943,7 @@ FLEET_CASE_((raw_cuda_two_devices(), fleet_open(false)), of_two_devices,
 
 static uint64_t calls(void)
 {
-    culv_soft_counts c = {.struct_size = sizeof c};
-    f.w.cu->SoftCounts(&c);
-    return c.calls;
+    return lib_soft_counts(f.w.cu).calls;
 }
 
 /* What a hand-written program calls and nothing besides, whatever context is current: a stream that

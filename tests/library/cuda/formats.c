@@ -615,18 +615,15 @@ TEST(gl)
 static uint64_t calls_of(const lib_world *w, int ended)
 {
     static uint64_t before;
-    culv_soft_counts counts = {.struct_size = sizeof counts};
-    w->cu->SoftCounts(&counts);
-    if (ended) return counts.calls - before;
-    before = counts.calls;
+    const uint64_t calls = lib_soft_counts(w->cu).calls;
+    if (ended) return calls - before;
+    before = calls;
     return 0;
 }
 
 static uint64_t arrays_of(const lib_world *w)
 {
-    culv_soft_counts counts = {.struct_size = sizeof counts};
-    w->cu->SoftCounts(&counts);
-    return counts.arrays;
+    return lib_soft_counts(w->cu).arrays;
 }
 
 static void need_twin(const lib_world *w)

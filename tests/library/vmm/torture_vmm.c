@@ -23,9 +23,8 @@ static void begin(void)
 /* How often the places of a range are mapped, as Culvert tells and as the driver does. */
 static bool has_mappings(culv_vmm_range *range, size_t expected)
 {
-    culv_soft_counts c = {.struct_size = sizeof c};
-    torture.w.cu->SoftCounts(&c);
-    return range->num_mappings == expected && c.virtual_mappings == expected;
+    return range->num_mappings == expected &&
+           lib_soft_counts(torture.w.cu).virtual_mappings == expected;
 }
 
 /* Those included that were released meanwhile, since their stream had got there. */
@@ -200,7 +199,7 @@ static void allocator_settles(void)
         void *next = culv_torch_malloc(1, 0, NULL);
         REQUIRE(next != NULL);
         culv_torch_free(next, 1, 0, NULL);
-        torture.w.cu->SoftCounts(&c);
+        c = lib_soft_counts(torture.w.cu);
         if (c.reservations == 0 && c.physical_allocations == 0) return;
         lib_sleep_ms(1);
     }
@@ -369,9 +368,8 @@ static culv_vector *make_vector(uint64_t reserve, bool fixed)
 /* Nothing of virtual memory management is left, however often something failed. */
 static void close_device(void)
 {
-    culv_soft_counts c = {.struct_size = sizeof c};
     DO(culv_device_close(&torture.w.device));
-    torture.w.cu->SoftCounts(&c);
+    const culv_soft_counts c = lib_soft_counts(torture.w.cu);
     if (c.physical_allocations + c.reservations + c.virtual_mappings != 0)
         torture_complain("leaves %d allocations, %d reservations, %d mappings",
                          (int)c.physical_allocations, (int)c.reservations, (int)c.virtual_mappings);

@@ -50,11 +50,9 @@ static void vector_open_wall(vector_stage *s)
 
 static bool vector_objects_of(const vector_stage *s, vector_objects *out)
 {
-    culv_soft_counts c = {.struct_size = sizeof c};
-    if (s->w.cu->SoftCounts == NULL) return false;
-    s->w.cu->SoftCounts(&c);
+    const culv_soft_counts c = lib_soft_counts(s->w.cu);
     *out = (vector_objects){c.physical_allocations, c.reservations, c.virtual_mappings};
-    return true;
+    return s->w.cu->SoftCounts != NULL;
 }
 
 static void load(vector_stage *s)
@@ -231,10 +229,7 @@ static void vector_wall(vector_stage *s, const culv_vector *v)
 
 static uint64_t calls_of(const vector_stage *s)
 {
-    culv_soft_counts c = {.struct_size = sizeof c};
-    if (s->w.cu->SoftCounts == NULL) return 0;
-    s->w.cu->SoftCounts(&c);
-    return c.calls;
+    return lib_soft_counts(s->w.cu).calls;
 }
 
 /* What a grow makes the driver do, when addresses are there: as much as raw code. */
@@ -936,8 +931,7 @@ static void refuse_the_next(void *user, const char *call)
 
 static uint64_t driver_objects(const raw_cuda *cu)
 {
-    culv_soft_counts c = {.struct_size = sizeof c};
-    cu->SoftCounts(&c);
+    const culv_soft_counts c = lib_soft_counts(cu);
     return c.physical_allocations + c.reservations + c.virtual_mappings + c.events;
 }
 

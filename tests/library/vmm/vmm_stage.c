@@ -49,8 +49,7 @@ void vmm_require_counts(const vmm_stage *s, uint64_t allocations, uint64_t range
     REQUIRE_EQ(c.vmm_ranges, ranges);
     REQUIRE_EQ(c.vmm_mappings, mappings);
     if (s->w.cu->SoftCounts == NULL || s->other != NULL) return;
-    culv_soft_counts driver = {.struct_size = sizeof driver};
-    s->w.cu->SoftCounts(&driver);
+    const culv_soft_counts driver = lib_soft_counts(s->w.cu);
     REQUIRE_EQ(driver.reservations, ranges);
     REQUIRE_EQ(driver.virtual_mappings, mappings);
 }
