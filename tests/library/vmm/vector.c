@@ -36,9 +36,12 @@ static uint32_t seed_at(uint64_t offset, uint32_t seed)
     return lib_word((uint32_t)(offset / 4), seed);
 }
 
+/* What was held is done, and given back. */
 static void vector_let_go(vector_stage *s)
 {
     atomic_store(&s->held, false);
+    lib_finish(&s->w, s->stream);
+    lib_settle(&s->w);
 }
 
 static void vector_open_wall(vector_stage *s)
@@ -84,7 +87,6 @@ static void vector_stage_open(vector_stage *s)
 static void vector_stage_close(vector_stage *s)
 {
     vector_let_go(s);
-    lib_finish(&s->w, s->stream);
     vector_open_wall(s);
     unload(s);
     vmm_stage_close(&s->of);
@@ -728,8 +730,6 @@ VECTOR_CASE(moves_without_a_copy, .smoke = true)
         REQUIRE_EQ(held.mappings, has.mappings);
     }
     vector_let_go(s);
-    lib_finish(&s->w, s->stream);
-    lib_settle(&s->w);
     if (counts) {
         REQUIRE(vector_objects_of(s, &has));
         REQUIRE_EQ(has.mappings, 2);
@@ -864,8 +864,6 @@ VECTOR_CASE(shrinks)
     REQUIRE(lib_counts(&s->w).deferred > 0);
     if (s->w.cu->software) REQUIRE_EQ(allocations(s), 6); /* the stream may still use them */
     vector_let_go(s);
-    lib_finish(&s->w, s->stream);
-    lib_settle(&s->w);
     if (s->w.cu->software) REQUIRE_EQ(allocations(s), 3);
     vector_require(s, base, 3 * s->chunk, 31, 0);
     LIB_OK(culv_vector_shrink(v, 0, s->stream));
@@ -888,8 +886,6 @@ VECTOR_CASE(destroys)
     culv_vector_destroy(NULL, &s->stream);
     if (s->w.cu->software) REQUIRE_EQ(allocations(s), 3);
     vector_let_go(s);
-    lib_finish(&s->w, s->stream);
-    lib_settle(&s->w);
     if (s->w.cu->software) REQUIRE_EQ(allocations(s), 0);
     v = make(s, 3);
     vector_hold(s);
@@ -897,8 +893,6 @@ VECTOR_CASE(destroys)
     culv_vector_destroy(&v, NULL); /* what it gave back before still waits for its stream */
     if (s->w.cu->software) REQUIRE_EQ(allocations(s), 2);
     vector_let_go(s);
-    lib_finish(&s->w, s->stream);
-    lib_settle(&s->w);
     if (s->w.cu->software) REQUIRE_EQ(allocations(s), 0);
     v = make(s, 0);
     culv_vector_destroy(&v, &s->stream);
@@ -1171,8 +1165,6 @@ VECTOR_CASE(never_waits)
     REQUIRE(atomic_load(&s->held));
     REQUIRE_EQ(lib_query(&s->w, s->stream), CUDA_ERROR_NOT_READY);
     vector_let_go(s);
-    lib_finish(&s->w, s->stream);
-    lib_settle(&s->w);
     LIB_OK(culv_vector_grow(v, 4 * c));
     wait_committed(v, 6 * c);
     vector_write(s, culv_vector_pointer(v), 0, 6 * c, 2);
