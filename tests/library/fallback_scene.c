@@ -31,11 +31,7 @@ void scene_open_bare(scene *s, scene_kind kind)
     /* NVIDIA's driver opens files of its own with each context; library-endurance shows that none
      * is leaked. */
     if (!cu->software) w->fds += 1000;
-    culv_device_desc dd = culv_device_desc_init();
-    dd.driver = cu->software ? CULV_DRIVER_SOFT : CULV_DRIVER_NVIDIA;
-    LIB_OK(two ? culv_device_open_by_ordinal(scene_draws == 0, &dd, &w->device)
-               : culv_device_open_for_vk(vkGetInstanceProcAddr, w->vk.instance, w->vk.physical, &dd,
-                                         &w->device));
+    w->device = lib_another_device(two && scene_draws == 0, NULL);
     lib_lying = (lib_lies){
         .exports_nothing = lies, .exports_no_semaphores = lies, .takes_pages = kind == SCENE_PAGES};
     culv_vk_device_desc d = lib_vk_desc(w);

@@ -25,11 +25,17 @@ void lib_forget_error(void)
         FAIL("the message that tells an old error is \"%s\"", culv_last_error_message());
 }
 
-void lib_require_error(const char *file, int line, const char *text, culv_result result,
-                       culv_result expected, culv_reason reason, ...)
+culv_error lib_last_error(void)
 {
     culv_error e = culv_error_init();
     culv_last_error(&e);
+    return e;
+}
+
+void lib_require_error(const char *file, int line, const char *text, culv_result result,
+                       culv_result expected, culv_reason reason, ...)
+{
+    const culv_error e = lib_last_error();
     if (result == CULV_OK) /* the thread's last error is an older one */
         test_fail(file, line, "%s is CULV_OK, not %s, %s", text, culv_result_name(expected),
                   culv_reason_name(reason));
@@ -134,23 +140,49 @@ void lib_run_across(void (*run)(void))
     run();
 }
 
+culv_soft_counts lib_soft_counts(const raw_cuda *cu)
+{
+    culv_soft_counts c = {.struct_size = sizeof c};
+    if (cu->SoftCounts != NULL) cu->SoftCounts(&c);
+    return c;
+}
+
+culv_device *lib_another_device(int32_t ordinal, const culv_log *log)
+{
+    culv_device_desc d = culv_device_desc_init();
+    d.driver = lib_driver()->software ? CULV_DRIVER_SOFT : CULV_DRIVER_NVIDIA;
+    if (log != NULL) d.log = *log;
+    NEW(culv_device, device, culv_device_open_by_ordinal, ordinal, &d);
+    return device;
+}
+
 void lib_open_culvert(lib_world *w)
 {
     if (lib_across) {
-        culv_device_desc dd = culv_device_desc_init();
-        dd.driver = w->cu->software ? CULV_DRIVER_SOFT : CULV_DRIVER_NVIDIA;
-        LIB_OK(culv_device_open_by_ordinal(1, &dd, &w->device));
+        w->device = lib_another_device(1, NULL);
         culv_vk_device_desc d = lib_vk_desc(w);
         d.allow_other_gpu = 1;
         LIB_OK(culv_vk_attach(w->device, &d, &w->attachment));
         w->context = culv_device_context(w->device);
         return;
     }
-    LIB_OK(culv_device_open_for_vk(vkGetInstanceProcAddr, w->vk.instance, w->vk.physical, NULL,
-                                   &w->device));
+    lib_open_heard(w, culv_device_desc_init().log);
+}
+
+void lib_open_heard(lib_world *w, culv_log log)
+{
+    culv_device_desc dd = culv_device_desc_init();
+    dd.log = log;
+    LIB_OK(lib_open_for_vk(w, vkGetInstanceProcAddr, &dd, &w->device));
     culv_vk_device_desc d = lib_vk_desc(w);
     LIB_OK(culv_vk_attach(w->device, &d, &w->attachment));
     w->context = culv_device_context(w->device);
+}
+
+culv_result lib_open_for_vk(const lib_world *w, PFN_vkGetInstanceProcAddr loader,
+                            const culv_device_desc *desc, culv_device **out)
+{
+    return culv_device_open_for_vk(loader, w->vk.instance, w->vk.physical, desc, out);
 }
 
 void lib_open(lib_world *w)
@@ -366,8 +398,7 @@ void lib_require_driver_counts(const lib_world *w, uint64_t memories, uint64_t m
                                uint64_t semaphores)
 {
     if (w->cu->SoftCounts == NULL) return;
-    culv_soft_counts s = {.struct_size = sizeof s};
-    w->cu->SoftCounts(&s);
+    const culv_soft_counts s = lib_soft_counts(w->cu);
     REQUIRE_EQ(s.external_memories, memories);
     REQUIRE_EQ(s.external_mappings, mappings);
     REQUIRE_EQ(s.external_semaphores, semaphores);
@@ -423,6 +454,24 @@ CUstream lib_stream(const lib_world *w)
     CUstream stream = NULL;
     LIB_CU_OK(w, w->cu->StreamCreate(&stream, CU_STREAM_NON_BLOCKING));
     return stream;
+}
+
+void lib_fault(const lib_world *w, CUstream stream)
+{
+    CUdeviceptr nowhere = 0x1000;
+    uint32_t value = 1;
+    void *params[] = {&nowhere, &value};
+    CUcontext before = lib_enter(w);
+    CUfunction poke =
+        raw_cuda_function(w->cu, raw_cuda_load(w->cu, "library_kernels"), "library_poke");
+    CU_OK(w->cu->LaunchKernel(poke, 1, 1, 1, 32, 1, 1, 0, stream, params, NULL));
+    CUresult r = CUDA_SUCCESS;
+    for (unsigned i = 0; i < TEST_FAR_MS && (r == CUDA_SUCCESS || r == CUDA_ERROR_NOT_READY); i++) {
+        r = w->cu->StreamQuery(stream);
+        lib_sleep_ms(1);
+    }
+    REQUIRE_EQ(r, CUDA_ERROR_ILLEGAL_ADDRESS);
+    (void)w->cu->CtxSetCurrent(before);
 }
 
 bool lib_green_open(const lib_world *w, lib_green *g)
@@ -502,6 +551,16 @@ culv_memory_desc lib_memory_desc(const lib_world *w, const raw_vk_buffer *buffer
     d.dedicated = (buffer->flags & RAW_VK_DEDICATED) != 0;
     memcpy(d.exporter.bytes, w->vk.id.deviceUUID, VK_UUID_SIZE);
     return d;
+}
+
+culv_semaphore *lib_import_semaphore_fd(culv_device *device, culv_semaphore_type type, int fd)
+{
+    culv_semaphore *semaphore = NULL;
+    culv_semaphore_desc d = culv_semaphore_desc_init();
+    d.type = type;
+    d.handle = culv_handle_opaque_fd(fd);
+    LIB_TAKE(culv_semaphore_import(device, &d, &semaphore), &d.handle);
+    return semaphore;
 }
 
 culv_semaphore *lib_import_timeline(const lib_world *w, VkSemaphore timeline)
@@ -585,6 +644,12 @@ void lib_turns_cuda_end(lib_turns *t, CUstream stream)
 uint32_t lib_word(uint32_t i, uint32_t seed)
 {
     return i * 2654435761u + seed;
+}
+
+void lib_words(uint32_t *words, size_t count, uint32_t seed)
+{
+    for (size_t i = 0; i < count; i++)
+        words[i] = lib_word((uint32_t)i, seed);
 }
 
 void lib_require_words(const char *file, int line, const uint32_t *words, size_t count,

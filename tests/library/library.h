@@ -62,6 +62,7 @@ __attribute__((sentinel)) void lib_require_error(const char *file, int line, con
                                                  culv_reason reason, ...);
 /* Makes the last error one that no test expects. */
 void lib_forget_error(void);
+culv_error lib_last_error(void);
 /* The last error's message has this text in it. */
 #define LIB_SAYS(text) lib_require_says(__FILE__, __LINE__, (text))
 void lib_require_says(const char *file, int line, const char *text);
@@ -97,10 +98,16 @@ LIB_ENDS(culv_vector, culv_vector_destroy(object, NULL))
 LIB_ENDS(culv_vector_view, LIB_OK(culv_vector_view_destroy(object)))
 LIB_ENDS(culv_vmm_adopted, culv_vmm_adopted_destroy(object))
 LIB_ENDS(culv_vmm_allocation, LIB_OK(culv_vmm_allocation_destroy(object)))
-LIB_ENDS(culv_vmm_range, LIB_OK(culv_vmm_range_destroy(object)))
+/* What is mapped in it goes first. */
+LIB_ENDS(culv_vmm_range, ((void)culv_vmm_unmap(*object, 0, culv_vmm_range_size(*object), NULL),
+                          LIB_OK(culv_vmm_range_destroy(object))))
 
 /* The driver under test, with Culvert allowed to use the same one. */
 const raw_cuda *lib_driver(void);
+/* What the twin holds and was asked; 0 on another driver. */
+culv_soft_counts lib_soft_counts(const raw_cuda *cu);
+/* One more device of that driver's; it logs where `log` is not NULL. */
+culv_device *lib_another_device(int32_t ordinal, const culv_log *log);
 
 typedef struct lib_world {
     const raw_cuda *cu;
@@ -127,6 +134,11 @@ void lib_open_vulkan(lib_world *w);
 /* With what buffers at a chosen address need, where the device has it. */
 void lib_open_vulkan_for_one_address(lib_world *w);
 void lib_open_culvert(lib_world *w);
+/* The device and its attachment alone, with a log. */
+void lib_open_heard(lib_world *w, culv_log log);
+/* culv_device_open_for_vk() of the world's Vulkan device. */
+culv_result lib_open_for_vk(const lib_world *w, PFN_vkGetInstanceProcAddr loader,
+                            const culv_device_desc *desc, culv_device **out);
 /* Closes all that is open and requires that nothing is left: fds, driver's and layer's objects,
  * validation messages. */
 void lib_close(lib_world *w);
@@ -169,6 +181,9 @@ VkPipeline lib_compute_pipeline(VkDevice device, const char *name, VkPipelineLay
 /* A CUDA stream of the device's context; the current context is left as it was. */
 CUstream lib_stream(const lib_world *w);
 void lib_stream_destroy(const lib_world *w, CUstream stream);
+/* A kernel of the stream's writes where nothing is; waits until the context knows, which is broken
+ * from then on. */
+void lib_fault(const lib_world *w, CUstream stream);
 /* A green context: a stream on a part of the multiprocessors. False: the driver has none. */
 typedef struct lib_green {
     CUresult(CUDAAPI *create)(void **context, void *parts, CUdevice device, unsigned flags);
@@ -200,6 +215,8 @@ bool lib_disjoint(const lib_world *w, VkFormat format);
 culv_memory *lib_import(const lib_world *w, const raw_vk_buffer *buffer);
 culv_memory_desc lib_memory_desc(const lib_world *w, const raw_vk_buffer *buffer, int fd);
 culv_semaphore *lib_import_timeline(const lib_world *w, VkSemaphore timeline);
+/* By the raw road; takes the fd. */
+culv_semaphore *lib_import_semaphore_fd(culv_device *device, culv_semaphore_type type, int fd);
 /* A semaphore each way: timelines, or binary ones where Vulkan exports no timelines. */
 typedef struct lib_turns {
     bool binary;
@@ -216,6 +233,7 @@ void lib_turns_cuda_begin(lib_turns *t, CUstream stream);
 void lib_turns_cuda_end(lib_turns *t, CUstream stream);
 /* Word i of the pattern that tests write: its index and a seed mixed. */
 uint32_t lib_word(uint32_t i, uint32_t seed);
+void lib_words(uint32_t *words, size_t count, uint32_t seed);
 void lib_require_words(const char *file, int line, const uint32_t *words, size_t count,
                        uint32_t seed);
 #define REQUIRE_WORDS(words, count, seed)                                                          \
@@ -236,6 +254,8 @@ void lib_fd_require_untouched(const lib_fd *watched);
 /* The number is closed, or another file's by now. */
 void lib_fd_require_gone(const lib_fd *watched);
 void lib_fd_done(lib_fd *watched, bool close_fd);
+/* Requires first that it is untouched. */
+void lib_fd_end(lib_fd *watched, bool close_fd);
 
 /* Two threads in one call, in an order that is always the same: the log holds the first one. */
 

@@ -52,6 +52,12 @@ void lib_fd_done(lib_fd *watched, bool close_fd)
     watched->fd = watched->twin = -1;
 }
 
+void lib_fd_end(lib_fd *watched, bool close_fd)
+{
+    lib_fd_require_untouched(watched);
+    lib_fd_done(watched, close_fd);
+}
+
 void lib_with_environment(const char *name, const char *value)
 {
     const char *now = getenv(name);
@@ -177,13 +183,7 @@ void lib_race_open(lib_race *r, lib_world *w)
 {
     memset(r, 0, sizeof *r);
     lib_open_vulkan(w);
-    culv_device_desc d = culv_device_desc_init();
-    d.log = (culv_log){hold, r, CULV_LOG_DEBUG};
-    LIB_OK(culv_device_open_for_vk(vkGetInstanceProcAddr, w->vk.instance, w->vk.physical, &d,
-                                   &w->device));
-    culv_vk_device_desc v = lib_vk_desc(w);
-    LIB_OK(culv_vk_attach(w->device, &v, &w->attachment));
-    w->context = culv_device_context(w->device);
+    lib_open_heard(w, (culv_log){hold, r, CULV_LOG_DEBUG});
 }
 
 static void *run_first(void *argument)
@@ -284,8 +284,7 @@ void bad_handles_try(const lib_world *w, size_t size,
         refuse(w, &handles[i]);
         if (handles[i].result == CULV_ERROR_DRIVER) LIB_SAYS(caps.name); /* whose driver it was */
         if (i < NOT_OPEN) continue;
-        lib_fd_require_untouched(&fd);
-        lib_fd_done(&fd, false);
+        lib_fd_end(&fd, false);
     }
     REQUIRE_EQ(test_open_fds(), fds);
     for (int i = NOT_OPEN; i < BAD_HANDLES; i++)

@@ -4,7 +4,7 @@
 #include "base/tree.h"
 #include "cuda/device.h"
 #include "gaps.h"
-#include "library.h"
+#include "image_stage.h"
 #include "vulkan/vk.h"
 #include "vulkan/vk_check.h"
 
@@ -37,6 +37,11 @@ static struct {
     int device; /* a new one each round */
 } s;
 
+/* The case of a path. What a round leaves would be the next one's. */
+#define GAPS(path, ...)                                                                            \
+    static const gaps_path path = {__VA_ARGS__};                                                   \
+    TEST_AS(path##_in_gaps, gaps_all(&(path)), .title = #path, .time_limit = 300, .own = true)
+
 static void open_world(void)
 {
     memset(&s, 0, sizeof s);
@@ -57,13 +62,9 @@ static void listen(void *user, culv_log_level level, const char *message)
 
 static void open_device(void)
 {
-    culv_device_desc d = culv_device_desc_init();
     memset(&s, 0, sizeof s);
     s.w.cu = lib_driver();
-    d.driver = s.w.cu->software ? CULV_DRIVER_SOFT : CULV_DRIVER_NVIDIA;
-    d.log.fn = listen;
-    d.log.level = CULV_LOG_INFO;
-    LIB_OK(culv_device_open_by_ordinal(0, &d, &s.w.device));
+    s.w.device = lib_another_device(0, &(culv_log){.fn = listen, .level = CULV_LOG_INFO});
     s.w.context = culv_device_context(s.w.device);
 }
 
@@ -104,8 +105,7 @@ static void one_kernel(void)
     close_device();
 }
 
-static const gaps_path kernels_get = {
-    .begin = load_kernels, .act = get_kernel, .judge = one_kernel, .least = {1, 3}};
+GAPS(kernels_get, .begin = load_kernels, .act = get_kernel, .judge = one_kernel, .least = {1, 3})
 
 /* One kernel, launched with different dynamic shared memory ------------------------------------ */
 
@@ -137,8 +137,7 @@ static void launch_again(void)
     close_device();
 }
 
-static const gaps_path launches = {
-    .begin = open_kernel, .act = launch, .judge = launch_again, .least = {0, 2}};
+GAPS(launches, .begin = open_kernel, .act = launch, .judge = launch_again, .least = {0, 2})
 
 /* Somebody's memory: one chunk, adopted by two threads, has one number, and one buffer --------- */
 
@@ -174,12 +173,8 @@ static void drop_adopted(void)
     REQUIRE_EQ(lib_counts(&s.w).vmm_allocations, 0);
 }
 
-static const gaps_path adopts = {.open = open_device,
-                                 .begin = map_memory,
-                                 .act = adopt,
-                                 .judge = drop_adopted,
-                                 .close = close_device,
-                                 .least = {3, 3}};
+GAPS(adopts, .open = open_device, .begin = map_memory, .act = adopt, .judge = drop_adopted,
+     .close = close_device, .least = {3, 3})
 
 static void make_adopted(void)
 {
@@ -205,12 +200,8 @@ static void drop_views(void)
     drop_adopted();
 }
 
-static const gaps_path views_of_adopted = {.open = open_world,
-                                           .begin = make_adopted,
-                                           .act = view_adopted,
-                                           .judge = drop_views,
-                                           .close = close_world,
-                                           .least = {1, 0}};
+GAPS(views_of_adopted, .open = open_world, .begin = make_adopted, .act = view_adopted,
+     .judge = drop_views, .close = close_world, .least = {1, 0})
 
 /* Imports and images --------------------------------------------------------------------------- */
 
@@ -237,29 +228,12 @@ static void drop_imports(void)
     raw_vk_buffer_destroy(&s.w.vk, &s.raw);
 }
 
-static const gaps_path shared_imports = {.open = open_world,
-                                         .begin = make_buffer,
-                                         .act = import_shared,
-                                         .judge = drop_imports,
-                                         .close = close_world,
-                                         .least = {1, 0}};
-
-static VkImageCreateInfo image_info(void)
-{
-    return (VkImageCreateInfo){.sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO,
-                               .imageType = VK_IMAGE_TYPE_2D,
-                               .format = VK_FORMAT_R8G8B8A8_UNORM,
-                               .extent = {61, 33, 1},
-                               .mipLevels = 3,
-                               .arrayLayers = 1,
-                               .samples = VK_SAMPLE_COUNT_1_BIT,
-                               .usage = VK_IMAGE_USAGE_TRANSFER_SRC_BIT |
-                                        VK_IMAGE_USAGE_TRANSFER_DST_BIT};
-}
+GAPS(shared_imports, .open = open_world, .begin = make_buffer, .act = import_shared,
+     .judge = drop_imports, .close = close_world, .least = {1, 0})
 
 static void make_image(void)
 {
-    const VkImageCreateInfo info = image_info();
+    const VkImageCreateInfo info = image_info(VK_FORMAT_R8G8B8A8_UNORM, 61, 33, 3, 0, NULL);
     culv_vk_image_create_desc d = culv_vk_image_create_desc_init();
     d.create_info = &info;
     LIB_OK(culv_vk_image_create(s.w.attachment, &d, &s.image));
@@ -296,15 +270,11 @@ static void get_texture(int who)
 }
 
 #define OF_IMAGE(name, get)                                                                        \
-    static const gaps_path name = {.open = open_world,                                             \
-                                   .begin = make_image,                                            \
-                                   .act = get,                                                     \
-                                   .judge = drop_image,                                            \
-                                   .close = close_world,                                           \
-                                   .least = {1, 0}}
-OF_IMAGE(image_arrays, get_array);
-OF_IMAGE(image_surfaces, get_surface);
-OF_IMAGE(image_textures, get_texture);
+    GAPS(name, .open = open_world, .begin = make_image, .act = get, .judge = drop_image,           \
+         .close = close_world, .least = {1, 0})
+OF_IMAGE(image_arrays, get_array)
+OF_IMAGE(image_surfaces, get_surface)
+OF_IMAGE(image_textures, get_texture)
 
 /* What a device or an attachment is asked once ------------------------------------------------- */
 
@@ -336,13 +306,6 @@ static void one_granularity(void)
     one_answer();
 }
 
-static uint64_t arrays_of_driver(void)
-{
-    culv_soft_counts c = {.struct_size = sizeof c};
-    if (s.w.cu->SoftCounts != NULL) s.w.cu->SoftCounts(&c);
-    return c.arrays;
-}
-
 /* A format that not every driver has: a small array answers, which stays. */
 static void ask_format(int who)
 {
@@ -352,13 +315,14 @@ static void ask_format(int who)
 
 static void one_array(void)
 {
-    if (s.w.cu->SoftCounts != NULL) REQUIRE_EQ(arrays_of_driver(), s.got[GAPS_FIRST] - 1);
+    if (s.w.cu->SoftCounts != NULL)
+        REQUIRE_EQ(lib_soft_counts(s.w.cu).arrays, s.got[GAPS_FIRST] - 1);
     one_answer();
 }
 
 static void check_image(int who)
 {
-    const VkImageCreateInfo info = image_info();
+    const VkImageCreateInfo info = image_info(VK_FORMAT_R8G8B8A8_UNORM, 61, 33, 3, 0, NULL);
     culv_vk_sharing_info shared = culv_vk_sharing_info_init();
     LIB_OK(culv_vk_check_image(s.w.attachment, &info, NULL, &shared));
     s.got[who] = 1 + (uint64_t)shared.memory_type_index;
@@ -380,11 +344,11 @@ static void no_answer_twice(void)
 }
 
 #define ASKED(name, ask, kept)                                                                     \
-    static const gaps_path name = {.begin = open_world, .act = ask, .judge = kept, .brief = true}
-ASKED(table_of_functions, get_table, one_answer);
-ASKED(granularity, get_granularity, one_granularity);
-ASKED(format, ask_format, one_array);
-ASKED(answers_of_vulkan, check_image, no_answer_twice);
+    GAPS(name, .begin = open_world, .act = ask, .judge = kept, .brief = true)
+ASKED(table_of_functions, get_table, one_answer)
+ASKED(granularity, get_granularity, one_granularity)
+ASKED(format, ask_format, one_array)
+ASKED(answers_of_vulkan, check_image, no_answer_twice)
 
 /* The end of a vector beside the end of its last tensor ---------------------------------------- */
 
@@ -398,20 +362,20 @@ static void make_tensor(void)
     LIB_OK(culv_vector_get_dlpack(s.vector, NULL, &s.tensor));
 }
 
-static void end_vector(int who)
-{
-    if (who == GAPS_FIRST)
-        culv_vector_destroy(&s.vector, NULL);
-    else
-        s.tensor->deleter(s.tensor);
-}
-
 static void end_vector_after(int who)
 {
     if (who == GAPS_FIRST)
         culv_vector_destroy(&s.vector, &(CUstream){NULL});
     else
         s.tensor->deleter(s.tensor);
+}
+
+static void end_vector(int who)
+{
+    if (who == GAPS_FIRST)
+        culv_vector_destroy(&s.vector, NULL);
+    else
+        end_vector_after(who);
 }
 
 /* Where the second thread has freed the vector, the first one has no more to say of it. */
@@ -428,13 +392,10 @@ static void told_once(void)
 }
 
 #define ENDS(name, end)                                                                            \
-    static const gaps_path name = {.begin = make_tensor,                                           \
-                                   .act = end,                                                     \
-                                   .between = gone_is_told,                                        \
-                                   .judge = told_once,                                             \
-                                   .least = {1, 0}}
-ENDS(tensors, end_vector);
-ENDS(tensors_after, end_vector_after);
+    GAPS(name, .begin = make_tensor, .act = end, .between = gone_is_told, .judge = told_once,      \
+         .least = {1, 0})
+ENDS(tensors, end_vector)
+ENDS(tensors_after, end_vector_after)
 
 /* A vector grows in two threads ---------------------------------------------------------------- */
 
@@ -472,7 +433,7 @@ static void grown(void)
     close_device();
 }
 
-static const gaps_path grows = {.begin = make_vector, .act = grow, .judge = grown, .least = {3, 3}};
+GAPS(grows, .begin = make_vector, .act = grow, .judge = grown, .least = {3, 3})
 
 /* A view is brought up to date while its vector grows ------------------------------------------ */
 
@@ -507,13 +468,8 @@ static void updated(void)
     culv_vector_destroy(&s.vector, NULL);
 }
 
-static const gaps_path views = {.open = open_world,
-                                .begin = make_view,
-                                .act = update,
-                                .judge = updated,
-                                .close = close_world,
-                                .least = {2, 0},
-                                .brief = true};
+GAPS(views, .open = open_world, .begin = make_view, .act = update, .judge = updated,
+     .close = close_world, .least = {2, 0}, .brief = true)
 
 /* culv_torch_malloc() beside culv_torch_free(), and for the first time of a device ------------- */
 
@@ -550,8 +506,7 @@ static void block_works(void)
     culv_torch_free(s.blocks[1], 54321, 0, NULL);
 }
 
-static const gaps_path blocks = {
-    .begin = make_block, .act = free_and_take, .judge = block_works, .least = {2, 2}};
+GAPS(blocks, .begin = make_block, .act = free_and_take, .judge = block_works, .least = {2, 2})
 
 /* The twin alone has so many devices; the allocator keeps them open. */
 static void next_device(void)
@@ -570,14 +525,11 @@ static void allocate_first(int who)
 
 static void one_context(void)
 {
-    culv_soft_counts c = {.struct_size = sizeof c};
-    s.w.cu->SoftCounts(&c);
-    REQUIRE_EQ(c.contexts, s.device);
+    REQUIRE_EQ(lib_soft_counts(s.w.cu).contexts, s.device);
     REQUIRE(s.blocks[GAPS_FIRST] != s.blocks[GAPS_SECOND]);
     for (int i = 0; i < 2; i++)
         culv_torch_free(s.blocks[i], 4096, s.device, NULL);
-    s.w.cu->SoftCounts(&c);
-    REQUIRE_EQ(c.reservations, 0);
+    REQUIRE_EQ(lib_soft_counts(s.w.cu).reservations, 0);
 }
 
 static void leave(void)
@@ -585,34 +537,8 @@ static void leave(void)
     test_pass();
 }
 
-static const gaps_path allocator = {.begin = next_device,
-                                    .act = allocate_first,
-                                    .judge = one_context,
-                                    .close = leave,
-                                    .brief = true,
-                                    .most = 15};
-
-/* What a round leaves would be the next one's. */
-#define CASE(path)                                                                                 \
-    TEST_AS(path##_in_gaps, gaps_all(&(path)), .title = #path, .time_limit = 300, .own = true)
-CASE(adopts)
-CASE(kernels_get)
-CASE(launches)
-CASE(views_of_adopted)
-CASE(shared_imports)
-CASE(image_arrays)
-CASE(image_surfaces)
-CASE(image_textures)
-CASE(table_of_functions)
-CASE(granularity)
-CASE(format)
-CASE(answers_of_vulkan)
-CASE(tensors)
-CASE(tensors_after)
-CASE(grows)
-CASE(views)
-CASE(blocks)
-CASE(allocator)
+GAPS(allocator, .begin = next_device, .act = allocate_first, .judge = one_context, .close = leave,
+     .brief = true, .most = 15)
 
 #undef TEST_GROUP
 #define TEST_GROUP "tree."

@@ -23,11 +23,7 @@ static uint64_t events(void)
 {
     if (torture.mode != TORTURE_FAILURES) return 0;
     if (torture.victim == TORTURE_ALLOCATION) return (uint64_t)atomic_load(&culvi_alloc_count);
-    if (torture.victim == TORTURE_CUDA_CALL) {
-        culv_soft_counts c = {.struct_size = sizeof c};
-        torture.w.cu->SoftCounts(&c);
-        return c.calls;
-    }
+    if (torture.victim == TORTURE_CUDA_CALL) return lib_soft_counts(torture.w.cu).calls;
     culv_soft_vk_counts c = {.struct_size = sizeof c};
     torture.layer.counts(&c);
     return c.calls;
@@ -106,8 +102,7 @@ bool torture_disarm(void)
  * there is none. */
 static void check_error(const char *what, culv_result r, bool opening)
 {
-    culv_error e = culv_error_init();
-    culv_last_error(&e);
+    const culv_error e = lib_last_error();
     torture.failures++;
     if (r != e.result || e.message[0] == '\0')
         FAIL("%s: %s, but the last error is %s \"%s\"", what, culv_result_name(r),
@@ -329,9 +324,8 @@ static totals count_all(void)
 {
     totals n = {.threads = lib_threads()};
     n.fds = test_open_fds(); /* after the threads: one that has ended holds none */
-    n.cuda.struct_size = sizeof n.cuda;
     n.vulkan.struct_size = sizeof n.vulkan;
-    if (torture.w.cu->SoftCounts != NULL) torture.w.cu->SoftCounts(&n.cuda);
+    n.cuda = lib_soft_counts(torture.w.cu);
     if (torture.layer.counts != NULL) torture.layer.counts(&n.vulkan);
     n.cuda.calls = n.vulkan.calls = 0;
     return n;

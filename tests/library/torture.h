@@ -135,6 +135,10 @@ void torture_turns(const torture_path *path);
             torture_alive(hit_);                                                                   \
         }                                                                                          \
     } while (0)
+/* Declares what such a call makes. */
+#define TRY_NEW(type, name, create, ...)                                                           \
+    type *name = POISON(type);                                                                     \
+    TRY_AGAIN(create(__VA_ARGS__, &(name)), (name) == POISON(type))
 /* A call that cannot fail. */
 #define DO(made)                                                                                   \
     do {                                                                                           \
@@ -164,6 +168,13 @@ void torture_close(CUstream stream);
     TORTURE_CASE_(prefix, path, cuda_unknown, CUDA_CALL, CUDA_ERROR_UNKNOWN)                       \
     TORTURE_CASE_(prefix, path, cuda_illegal_address, CUDA_CALL, CUDA_ERROR_ILLEGAL_ADDRESS)       \
     TORTURE_CASE_(prefix, path, allocations, ALLOCATION, 0)
+/* A path with them: TORTURE(made, .run = made_run, .least = {8, 4, 4}) */
+#define TORTURE(name, ...)                                                                         \
+    static const torture_path name##_path = {__VA_ARGS__};                                         \
+    TORTURE_CASES(#name, name##_path)
+#define TORTURE_CUDA(name, ...)                                                                    \
+    static const torture_path name##_path = {__VA_ARGS__};                                         \
+    TORTURE_CUDA_CASES(#name, name##_path)
 #define TORTURE_MODE_(prefix, path, mode)                                                          \
     TEST_AS(path##_##mode, torture_##mode(&(path)), .title = prefix "." #mode, .time_limit = 900,  \
             .own = true)

@@ -104,17 +104,10 @@ LIB_CASE(buffer_both_ways, .smoke = true)
     REQUIRE(tensor->dl_tensor.strides[0] == 4 && tensor->dl_tensor.strides[1] == 1);
     REQUIRE_EQ(tensor->dl_tensor.byte_offset, 0);
     REQUIRE_EQ(address(tensor), culv_shared_buffer_pointer(made));
-    for (uint32_t i = 0; i < WORDS; i++)
-        words[i] = lib_word(i, 1);
+    lib_words(words, WORDS, 1);
     raw_vk_write(&w->vk, &raw, 0, words, BYTES);
-    memset(words, 0, sizeof words);
-    CUcontext before = lib_enter(w);
-    CU_OK(w->cu->MemcpyDtoH(words, address(tensor), BYTES));
-    REQUIRE_WORDS(words, WORDS, 1);
-    for (uint32_t i = 0; i < WORDS; i++)
-        words[i] = lib_word(i, 2);
-    CU_OK(raw_cuda_upload(w->cu, address(tensor), words, BYTES));
-    lib_leave(w, before);
+    vmm_require_words(w->device, w->cu, address(tensor), WORDS, 1);
+    vmm_write(w->device, w->cu, address(tensor), WORDS, 2);
     memset(words, 0, sizeof words);
     raw_vk_read(&w->vk, &raw, 0, words, BYTES);
     REQUIRE_WORDS(words, WORDS, 2);
@@ -126,7 +119,7 @@ LIB_CASE(buffer_both_ways, .smoke = true)
     REQUIRE_EQ(c.buffers, 1);
     culv_vk_detach(&w->attachment);
     culv_device_close(&w->device);
-    before = lib_enter(w);
+    CUcontext before = lib_enter(w);
     memset(words, 0, sizeof words);
     CU_OK(w->cu->MemcpyDtoH(words, address(tensor), BYTES));
     REQUIRE_WORDS(words, WORDS, 2);
@@ -278,15 +271,12 @@ LIB_CASE(forms)
     old->deleter(old);
     REQUIRE_EQ(lib_counts(w).buffers, 1);
 
-    const culv_result null = CULV_ERROR_INVALID;
-    LIB_FAILS(culv_dlpack_to_unversioned(&none, &old), null, CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_dlpack_to_unversioned(&none, &old), NULL_ARGUMENT);
     culv_dlpack_desc zero = {0};
-    LIB_FAILS(culv_buffer_get_dlpack(culv_shared_buffer_cuda(made), &zero, &none), null,
-              CULV_REASON_STRUCT_SIZE);
+    LIB_INVALID(culv_buffer_get_dlpack(culv_shared_buffer_cuda(made), &zero, &none), STRUCT_SIZE);
     d = culv_dlpack_desc_init();
     d.device_type = w->cu->software ? CULV_DL_DEVICE_CUDA : CULV_DL_DEVICE_CPU;
-    LIB_FAILS(culv_buffer_get_dlpack(culv_shared_buffer_cuda(made), &d, &none), null,
-              CULV_REASON_VALUE);
+    LIB_INVALID(culv_buffer_get_dlpack(culv_shared_buffer_cuda(made), &d, &none), VALUE);
     REQUIRE(none == NULL);
 }
 
@@ -464,7 +454,6 @@ VMM_CASE(last_one_waits)
     CUstream work = lib_stream(&s->w), captured = lib_stream(&s->w);
     for (int mode = -1; mode <= CU_STREAM_CAPTURE_MODE_RELAXED; mode++) {
         atomic_int done = 0;
-        pthread_t thread;
         CUgraph graph = NULL;
         culv_vector *v = make(s, 2);
         NEW(culv_dl_managed_tensor_versioned, tensor, culv_vector_get_dlpack, v, NULL);
@@ -472,8 +461,7 @@ VMM_CASE(last_one_waits)
         CU_OK(cu->MemsetD32Async(address(tensor), 7, VECTOR_WORDS, work));
         culv_vector_destroy(&v, NULL);
         if (mode >= 0) CU_OK(cu->StreamBeginCapture(captured, (CUstreamCaptureMode)mode));
-        REQUIRE_EQ(pthread_create(&thread, NULL, delete_it, tensor), 0);
-        REQUIRE_EQ(pthread_join(thread, NULL), 0);
+        delete_on_another_thread(tensor);
         REQUIRE(atomic_load(&done));
         if (mode >= 0) CU_OK(cu->StreamEndCapture(captured, &graph));
         if (mode >= 0) CU_OK(cu->GraphDestroy(graph));

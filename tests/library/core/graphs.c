@@ -224,8 +224,7 @@ SCENE_CASE(found)
 /* Only the driver knows the node. */
 static void misused(const scene *s, const char *how, culv_result result)
 {
-    culv_error e = culv_error_init();
-    culv_last_error(&e);
+    const culv_error e = lib_last_error();
     MEASURED("graphs.misused", "%s: %s, native code %d", how, culv_result_name(result),
              (int)e.native_code);
     if (!s->w.cu->software) return;
@@ -286,8 +285,7 @@ SCENE_CASE(refused_kinds)
 {
     CUgraphNode node = NULL;
     culv_vk_device_desc vd = lib_vk_desc(&s->w);
-    NEW(culv_device, other, culv_device_open_for_vk, vkGetInstanceProcAddr, s->w.vk.instance,
-        s->w.vk.physical, NULL);
+    NEW(culv_device, other, lib_open_for_vk, &s->w, vkGetInstanceProcAddr, NULL);
     NEW(culv_vk_device, attached, culv_vk_attach, other, &vd);
     NEW(culv_shared_semaphore, theirs, culv_vk_semaphore_create, attached, NULL);
     const culv_semaphore_point mixed[] = {{s->out, 1}, {culv_shared_semaphore_cuda(theirs), 1}};

@@ -29,7 +29,6 @@ static void make_and_destroy(log_scene *s)
     culv_kernels_unload(&kernels);
     culv_memory_destroy(&memory); /* lives on in the buffer */
     raw_vk_buffer_destroy(&s->w.vk, &raw);
-    lib_settle(&s->w);
 }
 
 /* Each object that was made is destroyed, under the same name and with the same size. */
@@ -143,9 +142,7 @@ LOG_CASE(failures, CULV_LOG_DEBUG, .own = true)
 
 static uint64_t cuda_calls(const log_scene *s)
 {
-    culv_soft_counts counts = {.struct_size = sizeof counts};
-    s->w.cu->SoftCounts(&counts);
-    return counts.calls;
+    return lib_soft_counts(s->w.cu).calls;
 }
 
 /* A level hears nothing of what lies below it, and no level changes what is called. */
@@ -220,7 +217,7 @@ LOG_CASE(buffer_waits, CULV_LOG_WARNING, .title = "waits.buffer")
     opener o;
     char stream[64];
     culv_shared_buffer *buffer = log_make_buffer(s, "late", 65536);
-    culv_shared_semaphore *gate = log_make_timeline(s, "gate", 3);
+    OWN(culv_shared_semaphore) *gate = log_make_timeline(s, "gate", 3);
     OWN(culv_shared_semaphore) *other = log_make_timeline(s, "reached", 9);
     CUstream work = lib_case_stream(&s->w);
     LIB_OK(culv_semaphore_wait(culv_shared_semaphore_cuda(other), work, 9));
@@ -238,7 +235,6 @@ LOG_CASE(buffer_waits, CULV_LOG_WARNING, .title = "waits.buffer")
     (void)log_line_of(s, CULV_LOG_WARNING, "buffer 'late' (65536 bytes): its release went on",
                       NULL);
     lib_finish(&s->w, work);
-    culv_shared_semaphore_destroy(&gate, NULL);
 }
 
 /* The plain destroy of the semaphore itself, an import of the caller's, whose counter Culvert does

@@ -27,13 +27,7 @@ void log_open(log_scene *s, culv_log_level level)
     s->lines = calloc(LOG_LINES, sizeof *s->lines);
     REQUIRE(s->lines != NULL);
     lib_open_vulkan(&s->w);
-    culv_device_desc d = culv_device_desc_init();
-    d.log = (culv_log){keep, s, level};
-    LIB_OK(culv_device_open_for_vk(vkGetInstanceProcAddr, s->w.vk.instance, s->w.vk.physical, &d,
-                                   &s->w.device));
-    culv_vk_device_desc v = lib_vk_desc(&s->w);
-    LIB_OK(culv_vk_attach(s->w.device, &v, &s->w.attachment));
-    s->w.context = culv_device_context(s->w.device);
+    lib_open_heard(&s->w, (culv_log){keep, s, level});
 }
 
 void log_close(log_scene *s)

@@ -53,8 +53,7 @@ static void exchange(lib_world *w, const raw_vk_buffer *vk, const culv_buffer *b
 {
     static uint32_t words[WORDS], back[WORDS];
     CUdeviceptr p = culv_buffer_pointer(buffer);
-    for (uint32_t i = 0; i < WORDS; i++)
-        words[i] = lib_word(i, seed);
+    lib_words(words, WORDS, seed);
     raw_vk_write(&w->vk, vk, 0, words, BYTES);
     cuda_read(w, p, back, BYTES);
     REQUIRE_WORDS(back, WORDS, seed);
@@ -120,7 +119,6 @@ LIB_CASE(told_dedicated, .title = "data.told_dedicated")
         SKIP("only the twin tells what it was given");
     }
     for (int dedicated = 0; dedicated < 2; dedicated++) {
-        culv_soft_counts c = {.struct_size = sizeof c};
         raw_vk_buffer vk;
         OWN(culv_memory) *memory = NULL;
         raw_vk_buffer_create(&w->vk, BYTES, RAW_VK_EXPORT | (dedicated ? RAW_VK_DEDICATED : 0),
@@ -128,7 +126,7 @@ LIB_CASE(told_dedicated, .title = "data.told_dedicated")
         culv_memory_desc d = lib_memory_desc(w, &vk, raw_vk_buffer_fd(&w->vk, &vk));
         d.dedicated = dedicated ? 1 : 0;
         LIB_TAKE(culv_memory_import(w->device, &d, &memory), &d.handle);
-        w->cu->SoftCounts(&c);
+        const culv_soft_counts c = lib_soft_counts(w->cu);
         REQUIRE_EQ(c.external_memories, 1);
         REQUIRE_EQ(c.dedicated_memories, dedicated);
         raw_vk_buffer_destroy(&w->vk, &vk);
@@ -165,20 +163,17 @@ LIB_CASE(ranges_share_one_mapping, .title = "ranges.share_one_mapping")
     REQUIRE_EQ(c.mappings, 1);
     REQUIRE_EQ(c.buffers, RANGES + 1);
     if (w->cu->SoftCounts != NULL) {
-        culv_soft_counts s = {.struct_size = sizeof s};
-        w->cu->SoftCounts(&s);
+        const culv_soft_counts s = lib_soft_counts(w->cu);
         REQUIRE_EQ(s.external_memories, 1);
         REQUIRE_EQ(s.external_mappings, 1);
         /* What a frame asks a buffer is no call of a driver's. */
-        const uint64_t calls = s.calls;
         culv_vk_buffer_transfer t = culv_vk_buffer_transfer_init();
         VkBufferMemoryBarrier2 barrier;
         t.queue_family = 0;
         t.buffer = vk.buffer;
         LIB_OK(culv_vk_buffer_get_barrier2(&t, CULV_VK_ACQUIRE, &barrier));
         REQUIRE(culv_buffer_pointer(whole) != 0);
-        w->cu->SoftCounts(&s);
-        REQUIRE_EQ(s.calls, calls);
+        REQUIRE_EQ(lib_soft_counts(w->cu).calls, s.calls);
     }
     launch(w, "library_write", culv_buffer_pointer(whole) + vk.offset, 9);
     cuda_read(w, culv_buffer_pointer(buffers[3]), back, BYTES - 3 * 1024);
@@ -210,8 +205,7 @@ LIB_CASE(borrow_again)
     REQUIRE_EQ(lib_counts(w).memories, 8);
     for (int i = 0; i < 8; i++)
         culv_memory_destroy(&memories[i]);
-    lib_fd_require_untouched(&fd);
-    lib_fd_done(&fd, true);
+    lib_fd_end(&fd, true);
     /* Closed it is gone, unless the driver has the number by now. */
     if (fcntl(d.handle.value.fd, F_GETFD) < 0)
         LIB_REFUSES(memories[0], culv_memory_import(w->device, &d, &memories[0]), INVALID,
@@ -264,8 +258,7 @@ LIB_CASE(wrong_descriptors)
     d.label = "heights";
     LIB_REFUSES(memory, culv_memory_import(w->device, &d, &memory), INVALID, DEVICE_MISMATCH,
                 "'heights'");
-    lib_fd_require_untouched(&fd);
-    lib_fd_done(&fd, true);
+    lib_fd_end(&fd, true);
 }
 
 /* A size beyond the allocation's. Where the handle tells its size (a memfd), the import is refused;
@@ -294,8 +287,7 @@ LIB_CASE(size_is_too_big)
             culv_memory_destroy(&memory);
         } else if (w->cu->software) {
             REQUIRE_EQ(r, CULV_ERROR_INVALID);
-            culv_error e = culv_error_init();
-            culv_last_error(&e);
+            const culv_error e = lib_last_error();
             REQUIRE_EQ(e.reason, CULV_REASON_SIZE);
             REQUIRE(memory == POISON(culv_memory));
         } else {
@@ -463,8 +455,6 @@ LIB_CASE(out_of_file_descriptors, .own = true)
     }
     REQUIRE(memory == POISON(culv_memory) && in == POISON(culv_vmm_allocation));
     REQUIRE_EQ(out.type, CULV_HANDLE_NONE);
-    lib_fd_require_untouched(&fd);
-    lib_fd_done(&fd, true);
-    lib_fd_require_untouched(&vmm_fd);
-    lib_fd_done(&vmm_fd, true);
+    lib_fd_end(&fd, true);
+    lib_fd_end(&vmm_fd, true);
 }

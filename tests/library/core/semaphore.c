@@ -11,75 +11,106 @@
 /* In the static library of a build with tests. */
 extern _Atomic long culvi_alloc_count;
 
-static culv_result by_batch(bool waits, culv_semaphore *one, culv_semaphore *other, CUstream stream,
-                            uint64_t value)
+enum { ROUND_TRIPS = 1000, TOGETHER = 100 };
+
+/* A semaphore that both sides have. One of binary ones has the value 0, and what the other side did
+ * is said. */
+typedef struct shared_semaphore {
+    VkSemaphore timeline;
+    raw_binary binary;
+    culv_semaphore *cuda;
+} shared_semaphore;
+
+static shared_semaphore share(lib_world *w, bool binary)
 {
-    const culv_semaphore_point points[] = {{one, value}, {other, waits ? 0 : value}};
-    return waits ? culv_semaphore_wait_batch(points, 2, stream)
-                 : culv_semaphore_signal_batch(points, 2, stream);
+    shared_semaphore s = {.timeline = VK_NULL_HANDLE};
+    if (!binary) s.timeline = lib_case_timeline(w, 0);
+    if (binary) raw_binary_create(&w->vk, w->cu, &s.binary);
+    s.cuda = binary ? lib_import_semaphore_fd(w->device, CULV_SEMAPHORE_BINARY,
+                                              raw_binary_fd(&w->vk, &s.binary))
+                    : lib_import_timeline(w, s.timeline);
+    return s;
 }
 
 /* A thousand turns, all on the GPU's side: CUDA writes word r and signals; Vulkan waits, copies it
- * to its log and writes an answer; CUDA waits and copies the answer to its own. No data may be late
- * or lost, and once it runs, Culvert allocates nothing. In every other turn by batches. */
-LIB_CASE(round_trips, .smoke = true)
+ * to its log and writes an answer; CUDA waits and copies the answer to its own. No data may be
+ * late or lost, and once it runs, Culvert allocates nothing. Timelines in every other turn by
+ * batches, with a third one. Binary semaphores on one queue: a wait that is submitted to another
+ * one ahead of time takes a signal meant for an earlier wait (measured,
+ * tests/contract/timelines.c). */
+static void thousand_turns(lib_world *w, bool binary)
 {
-    enum { ROUNDS = 1000, BATCH = 100 };
     const raw_cuda *cu = w->cu;
+    static uint32_t answered[ROUND_TRIPS];
     long allocated = 0;
     raw_vk_buffer shared = lib_case_buffer(w, 4096, RAW_VK_EXPORT);
-    raw_vk_buffer log = lib_case_buffer(w, ROUNDS * 4, RAW_VK_HOST);
-    VkSemaphore a = lib_case_timeline(w, 0), b = lib_case_timeline(w, 0),
-                c = lib_case_timeline(w, 0);
+    raw_vk_buffer log = lib_case_buffer(w, ROUND_TRIPS * 4, RAW_VK_HOST);
+    shared_semaphore a = share(w, binary), b = share(w, binary), c = share(w, binary);
     OWN(culv_memory) *memory = lib_import(w, &shared);
     NEW(OWN(culv_buffer), buffer, culv_buffer_map, memory, NULL);
-    OWN(culv_semaphore) *to_vulkan = lib_import_timeline(w, a),
-                        *to_cuda = lib_import_timeline(w, b), *besides = lib_import_timeline(w, c);
     CUstream stream = lib_case_stream(w);
     CUdeviceptr p = culv_buffer_pointer(buffer) + shared.offset, answers = 0;
-    static uint32_t answered[ROUNDS];
     CUcontext before = lib_enter(w);
-    CU_OK(cu->MemAlloc(&answers, ROUNDS * 4));
+    CU_OK(cu->MemAlloc(&answers, ROUND_TRIPS * 4));
     double start = test_now_us();
-    for (uint32_t r = 1; r <= ROUNDS; r++) {
+    for (uint32_t r = 1; r <= ROUND_TRIPS; r++) {
+        const uint64_t value = binary ? 0 : r;
+        const uint32_t queue = binary ? 0 : r % w->vk.queue_count, places = binary || r % 2 ? 1 : 2;
+        const culv_semaphore_point signals[] = {{a.cuda, value}, {c.cuda, value}},
+                                   waits[] = {{b.cuda, value}, {c.cuda, 0}};
+        raw_binary_turn turn = {.wait = &a.binary, .signal = &b.binary};
+        const raw_vk_job job = {.queue = queue,
+                                .wait = a.timeline,
+                                .wait_value = r,
+                                .signal = b.timeline,
+                                .signal_value = r,
+                                .pending = true};
         if (r == 3) allocated = atomic_load(&culvi_alloc_count);
-        CU_OK(cu->MemsetD32Async(p, r * 2654435761u, 1, stream));
-        LIB_OK(r % 2 ? culv_semaphore_signal(to_vulkan, stream, r)
-                     : by_batch(false, to_vulkan, besides, stream, r));
-        uint32_t queue = r % w->vk.queue_count;
+        CU_OK(cu->MemsetD32Async(p, lib_word(r - 1, 5), 1, stream));
+        LIB_OK(places == 1 ? culv_semaphore_signal(a.cuda, stream, value)
+                           : culv_semaphore_signal_batch(signals, places, stream));
         VkCommandBuffer commands = raw_vk_begin(&w->vk, queue);
         const VkBufferCopy copy = {.dstOffset = (r - 1) * 4, .size = 4};
         raw_vk_acquire(&w->vk, commands, queue, &shared);
         vkCmdCopyBuffer(commands, shared.buffer, log.buffer, 1, &copy);
-        vkCmdFillBuffer(commands, shared.buffer, 4, 4, r ^ 0xffff0000u);
+        vkCmdFillBuffer(commands, shared.buffer, 4, 4, lib_word(r - 1, 9));
         raw_vk_release(&w->vk, commands, queue, &shared);
-        raw_vk_submit(&w->vk, commands,
-                      &(raw_vk_job){.queue = queue,
-                                    .wait = a,
-                                    .wait_value = r,
-                                    .signal = b,
-                                    .signal_value = r,
-                                    .pending = true});
-
-        LIB_OK(r % 2 ? culv_semaphore_wait(to_cuda, stream, r)
-                     : by_batch(true, to_cuda, besides, stream, r));
+        raw_vk_submit(&w->vk, commands, binary ? raw_binary_turn_begin(cu, &turn) : &job);
+        if (binary) LIB_OK(culv_semaphore_mark_waited(a.cuda));
+        if (binary) LIB_OK(culv_semaphore_mark_signaled(b.cuda));
+        LIB_OK(places == 1 ? culv_semaphore_wait(b.cuda, stream, value)
+                           : culv_semaphore_wait_batch(waits, places, stream));
         CU_OK(cu->MemcpyDtoDAsync(answers + (r - 1) * 4, p + 4, 4, stream));
-        if (r % BATCH == 0) raw_vk_idle(&w->vk);
+        if (r % TOGETHER == 0) raw_vk_idle(&w->vk);
     }
     REQUIRE_EQ(atomic_load(&culvi_alloc_count), allocated);
     CU_OK(cu->StreamSynchronize(stream));
-    MEASURED("library.round_trip_us", "%.1f", (test_now_us() - start) / ROUNDS);
+    MEASURED(binary ? "library.binary_round_trip_us" : "library.round_trip_us", "%.1f",
+             (test_now_us() - start) / ROUND_TRIPS);
     CU_OK(cu->MemcpyDtoH(answered, answers, sizeof answered));
     CU_OK(cu->MemFree(answers));
     lib_leave(w, before);
-    const uint32_t *logged = log.mapped;
-    for (uint32_t r = 1; r <= ROUNDS; r++) {
-        REQUIRE_EQ(logged[r - 1], r * 2654435761u);
-        REQUIRE_EQ(answered[r - 1], r ^ 0xffff0000u);
+    REQUIRE_WORDS((const uint32_t *)log.mapped, ROUND_TRIPS, 5);
+    REQUIRE_WORDS(answered, ROUND_TRIPS, 9);
+    if (!binary) REQUIRE_EQ(raw_vk_timeline_value(&w->vk, a.timeline), ROUND_TRIPS);
+    if (!binary) REQUIRE_EQ(raw_vk_timeline_value(&w->vk, c.timeline), ROUND_TRIPS);
+    raw_vk_idle(&w->vk);
+    shared_semaphore *const all[] = {&a, &b, &c};
+    for (int i = 0; i < 3; i++) {
+        culv_semaphore_destroy(&all[i]->cuda, NULL);
+        lib_settle(w);
+        if (binary) raw_binary_destroy(&w->vk, &all[i]->binary);
     }
-    REQUIRE_EQ(raw_vk_timeline_value(&w->vk, a), ROUNDS);
-    REQUIRE_EQ(raw_vk_timeline_value(&w->vk, c), ROUNDS);
-    lib_settle(w);
+}
+
+LIB_CASE(round_trips, .smoke = true)
+{
+    thousand_turns(w, false);
+}
+
+LIB_CASE(alternations)
+{
+    thousand_turns(w, true);
 }
 
 /* Values --------------------------------------------------------------------------------------- */
@@ -126,7 +157,6 @@ LIB_CASE(values_go_up, .title = "values.go_up")
     BACKWARDS(UINT64_C(31));
     lib_finish(w, stream);
     REQUIRE_EQ(raw_vk_timeline_value(&w->vk, timeline), 31);
-    lib_settle(w);
 }
 
 #undef TEST_GROUP
@@ -178,8 +208,7 @@ LIB_CASE(wrong_descriptors)
     NEW(OWN(culv_semaphore), borrowed, culv_semaphore_import, w->device, &right);
     lib_fd_require_untouched(&fd);
     NEW(OWN(culv_semaphore), taken, culv_semaphore_import, w->device, &right);
-    lib_fd_require_untouched(&fd);
-    lib_fd_done(&fd, true);
+    lib_fd_end(&fd, true);
     LIB_OK(culv_semaphore_signal(taken, NULL, 1));
     LIB_OK(culv_semaphore_wait(borrowed, NULL, 1));
     lib_finish(w, NULL);
@@ -246,7 +275,7 @@ static uint64_t layer_semaphores(void)
 /* The host waits for either side's signal, and moves nothing. */
 LIB_CASE(host_waits)
 {
-    culv_shared_semaphore *binary = NULL;
+    OWN(culv_shared_semaphore) *binary = NULL;
     culv_vk_semaphore_create_desc d = culv_vk_semaphore_create_desc_init();
     OWN(culv_shared_semaphore) *made = make(w, 3), *gate = make(w, 0);
     culv_semaphore *cuda = culv_shared_semaphore_cuda(made);
@@ -280,7 +309,6 @@ LIB_CASE(host_waits)
     d.type = CULV_SEMAPHORE_BINARY;
     if (culv_vk_semaphore_create(w->attachment, &d, &binary) == CULV_OK)
         LIB_INVALID(culv_shared_semaphore_wait_on_host(binary, 0, 0), VALUE);
-    culv_shared_semaphore_destroy(&binary, NULL);
 }
 
 /* CUDA's side is no object of the caller's: giving it up is refused, and nothing happens. */
@@ -388,7 +416,38 @@ LIB_CASE(default_streams, .title = "streams.default")
     lib_finish(w, NULL);
     culv_semaphore_destroy(&to_vulkan, &(CUstream){CU_STREAM_PER_THREAD});
     culv_semaphore_destroy(&to_cuda, &(CUstream){NULL});
-    lib_settle(w);
+}
+
+/* A stream of another context: one of the device's own (which the driver would refuse: measured),
+ * or the primary one of the second device. */
+typedef struct foreign {
+    CUcontext context;
+    CUstream stream;
+} foreign;
+
+static foreign foreign_open(const raw_cuda *cu, CUdevice device)
+{
+    foreign o = {NULL, NULL};
+    CUcontext popped = NULL;
+    REQUIRE(cu->CtxCreate != NULL);
+    if (device == 0) {
+        CU_OK(cu->CtxCreate(&o.context, 0, 0));
+    } else {
+        CU_OK(cu->DevicePrimaryCtxRetain(&o.context, device));
+        CU_OK(cu->CtxPushCurrent(o.context));
+    }
+    CU_OK(cu->StreamCreate(&o.stream, CU_STREAM_NON_BLOCKING));
+    CU_OK(cu->CtxPopCurrent(&popped));
+    return o;
+}
+
+static void foreign_close(const raw_cuda *cu, CUdevice device, const foreign *o)
+{
+    CUcontext popped = NULL;
+    CU_OK(cu->CtxPushCurrent(o->context));
+    CU_OK(cu->StreamDestroy(o->stream));
+    CU_OK(cu->CtxPopCurrent(&popped));
+    CU_OK(device == 0 ? cu->CtxDestroy(o->context) : cu->DevicePrimaryCtxRelease(device));
 }
 
 /* Each call with a stream that is not the semaphore's; a refused signal promises nothing. */
@@ -412,50 +471,18 @@ static void streams_refuse(const lib_world *w, culv_semaphore *semaphore, CUstre
     REQUIRE(current == NULL);
 }
 
-/* A stream of another context is refused, of the same device (whose driver would refuse it:
- * measured) or another. */
-TEST(streams_of_other_contexts, .title = "streams.of_other_contexts")
+TEST_ON(lib_world, w, (raw_cuda_two_devices(), lib_open(w)), lib_close(w), of_other_contexts)
 {
-    raw_cuda_two_devices();
-    lib_world w;
-    lib_open(&w);
-    const raw_cuda *cu = w.cu;
-    VkSemaphore timeline = lib_case_timeline(&w, 0);
-    culv_semaphore *semaphore = lib_import_timeline(&w, timeline);
-    CUcontext context = NULL, popped = NULL;
-    CUstream stream = NULL;
-    REQUIRE(cu->CtxCreate != NULL);
-    CU_OK(cu->CtxCreate(&context, 0, 0));
-    CU_OK(cu->StreamCreate(&stream, CU_STREAM_NON_BLOCKING));
-    CU_OK(cu->CtxPopCurrent(&popped));
-    streams_refuse(&w, semaphore, stream, "context");
-    LIB_OK(culv_semaphore_signal(semaphore, NULL, 1));
-    REQUIRE(raw_vk_timeline_wait(&w.vk, timeline, 1, TEST_FAR_MS));
-    CU_OK(cu->CtxPushCurrent(context));
-    CU_OK(cu->StreamDestroy(stream));
-    CU_OK(cu->CtxDestroy(context));
-    culv_semaphore_destroy(&semaphore, NULL);
-    lib_settle(&w);
-
-    if (cu->device_count > 1) {
-        semaphore = lib_import_timeline(&w, timeline);
-        CU_OK(cu->DevicePrimaryCtxRetain(&context, 1));
-        CU_OK(cu->CtxPushCurrent(context));
-        CU_OK(cu->StreamCreate(&stream, CU_STREAM_NON_BLOCKING));
-        CU_OK(cu->CtxPopCurrent(&popped));
-        streams_refuse(&w, semaphore, stream, "device 1");
-        CU_OK(cu->CtxPushCurrent(context));
-        CU_OK(cu->StreamDestroy(stream));
-        CU_OK(cu->CtxPopCurrent(&popped));
-        CU_OK(cu->DevicePrimaryCtxRelease(1));
-        LIB_OK(culv_semaphore_signal(semaphore, NULL, 2));
-        lib_finish(&w, NULL);
-        culv_semaphore_destroy(&semaphore, NULL);
-        lib_settle(&w);
-    } else {
-        printf("one device only: streams of another were not tried\n");
+    VkSemaphore timeline = lib_case_timeline(w, 0);
+    for (CUdevice device = 0; device < (w->cu->device_count > 1 ? 2 : 1); device++) {
+        OWN(culv_semaphore) *semaphore = lib_import_timeline(w, timeline);
+        const foreign other = foreign_open(w->cu, device);
+        streams_refuse(w, semaphore, other.stream, device == 0 ? "context" : "device 1");
+        LIB_OK(culv_semaphore_signal(semaphore, NULL, (uint64_t)device + 1));
+        REQUIRE(raw_vk_timeline_wait(&w->vk, timeline, (uint64_t)device + 1, TEST_FAR_MS));
+        lib_finish(w, NULL);
+        foreign_close(w->cu, device, &other);
     }
-    lib_close(&w);
 }
 
 /* One that was used before and then destroyed: the refusal says so. Others than the twin may crash
@@ -619,7 +646,6 @@ LIB_CASE(of_green_contexts)
     lib_stream_destroy(w, reader);
     lib_stream_destroy(w, plain);
     lib_leave(w, before);
-    lib_settle(w);
 }
 
 #undef TEST_GROUP
@@ -641,8 +667,21 @@ typedef struct fleet {
 
 static fleet f;
 
+#define FLEET_CASE(...)        FLEET_CASE_(fleet_open(false), __VA_ARGS__, .next = NULL)
+#define FLEET_BINARY_CASE(...) FLEET_CASE_(fleet_open(true), __VA_ARGS__, .next = NULL)
+#define FLEET_CASE_(open, name, ...)                                                               \
+    static void name##_by(void);                                                                   \
+    TEST_(name, __VA_ARGS__)                                                                       \
+    {                                                                                              \
+        open;                                                                                      \
+        name##_by();                                                                               \
+        fleet_close();                                                                             \
+    }                                                                                              \
+    static void name##_by(void)
+
 static void fleet_open(bool binaries)
 {
+    memset(&f, 0, sizeof f);
     lib_open(&f.w);
     f.stream = lib_stream(&f.w);
     for (int i = 0; i <= MAX; i++) {
@@ -651,10 +690,8 @@ static void fleet_open(bool binaries)
     }
     for (int i = 0; binaries && i < BINARIES; i++) {
         raw_binary_create(&f.w.vk, f.w.cu, &f.others[i]);
-        culv_semaphore_desc d = culv_semaphore_desc_init();
-        d.type = CULV_SEMAPHORE_BINARY;
-        d.handle = culv_handle_opaque_fd(raw_binary_fd(&f.w.vk, &f.others[i]));
-        LIB_TAKE(culv_semaphore_import(f.w.device, &d, &f.binaries[i]), &d.handle);
+        f.binaries[i] = lib_import_semaphore_fd(f.w.device, CULV_SEMAPHORE_BINARY,
+                                                raw_binary_fd(&f.w.vk, &f.others[i]));
     }
 }
 
@@ -693,10 +730,9 @@ static void all_timelines(culv_semaphore_point points[MAX + 1], uint64_t value)
 
 /* Sizes ---------------------------------------------------------------------------------------- */
 
-TEST(sizes)
+FLEET_CASE(sizes)
 {
     culv_semaphore_point points[MAX + 1];
-    fleet_open(false);
     LIB_OK(culv_semaphore_signal_batch(NULL, 0, f.stream));
     LIB_OK(culv_semaphore_wait_batch(NULL, 0, f.stream));
     all_timelines(points, 1);
@@ -723,16 +759,14 @@ TEST(sizes)
     lib_finish(&f.w, f.stream);
     for (int i = 0; i < MAX; i++)
         REQUIRE_EQ(raw_vk_timeline_value(&f.w.vk, f.timelines[i]), 100 + i);
-    fleet_close();
 }
 
 /* The stream goes on when the last of them is there, each at its own value. Vulkan's timelines,
  * which may be waited for first. */
-TEST(waits_for_all)
+FLEET_CASE(waits_for_all)
 {
     enum { COUNT = 5 };
     culv_semaphore_point points[COUNT];
-    fleet_open(false);
     for (int i = 0; i < COUNT; i++) {
         points[i] = (culv_semaphore_point){f.semaphores[i], (uint64_t)i + 2};
         raw_vk_timeline_signal(&f.w.vk, f.timelines[i], (uint64_t)i + 1); /* not enough */
@@ -744,13 +778,11 @@ TEST(waits_for_all)
         raw_vk_timeline_signal(&f.w.vk, f.timelines[i], (uint64_t)i + 2);
     }
     lib_finish(&f.w, f.stream);
-    fleet_close();
 }
 
 /* Timelines and binary semaphores in one call, there and back. */
-TEST(mixed_types)
+FLEET_BINARY_CASE(mixed_types)
 {
-    fleet_open(true);
     for (uint64_t turn = 1; turn <= 20; turn++) {
         const culv_semaphore_point points[] = {{f.semaphores[0], turn},
                                                {f.binaries[0], 0},
@@ -771,7 +803,6 @@ TEST(mixed_types)
         LIB_OK(culv_semaphore_wait_batch(points, 4, f.stream));
         lib_finish(&f.w, f.stream);
     }
-    fleet_close();
 }
 
 /* All or nothing ------------------------------------------------------------------------------- */
@@ -785,9 +816,8 @@ static void require_binary(int i, bool signaled)
         LIB_INVALID(culv_semaphore_wait(f.binaries[i], f.stream, 0), WAIT_BEFORE_SIGNAL);
 }
 
-TEST(one_is_wrong, .title = "nothing.one_is_wrong")
+FLEET_BINARY_CASE(one_is_wrong, .title = "nothing.one_is_wrong")
 {
-    fleet_open(true);
     CUstream s = f.stream;
     LIB_OK(culv_semaphore_signal(f.semaphores[2], s, 9));
     /* The wrong one is third of four each time. */
@@ -832,12 +862,11 @@ TEST(one_is_wrong, .title = "nothing.one_is_wrong")
     lib_finish(&f.w, s);
     for (int i = 0; i <= MAX; i++) /* what the driver has done */
         REQUIRE_EQ(raw_vk_timeline_value(&f.w.vk, f.timelines[i]), i == 2 ? 9 : 0);
-    fleet_close();
 }
 
 /* The same in batches of timelines alone, which are checked by a way of their own: at each place,
  * the last one's included. */
-TEST(timelines_that_are_wrong, .title = "nothing.timelines_that_are_wrong")
+FLEET_CASE(timelines_that_are_wrong, .title = "nothing.timelines_that_are_wrong")
 {
     static const uint32_t sizes[] = {2, 3, MAX};
     static const struct {
@@ -850,7 +879,6 @@ TEST(timelines_that_are_wrong, .title = "nothing.timelines_that_are_wrong")
                 {true, 10, CULV_REASON_VALUE},
                 {true, 11, CULV_REASON_VALUE}};
     culv_semaphore_point points[MAX + 1];
-    fleet_open(false);
     all_timelines(points, 9);
     LIB_OK(culv_semaphore_signal_batch(points, MAX, f.stream));
     LIB_OK(culv_semaphore_signal(f.semaphores[MAX], f.stream, 9));
@@ -869,55 +897,38 @@ TEST(timelines_that_are_wrong, .title = "nothing.timelines_that_are_wrong")
     require_values(9);
     all_timelines(points, 9); /* waits may repeat a value */
     LIB_OK(culv_semaphore_wait_batch(points, MAX, f.stream));
-    fleet_close();
 }
 
 /* A stream that is refused. Each driver call fails in the scenario "binary". */
-TEST(failures_are_taken_back, .title = "nothing.failures_are_taken_back")
+FLEET_BINARY_CASE(failures_are_taken_back, .title = "nothing.failures_are_taken_back")
 {
-    fleet_open(true);
     const raw_cuda *cu = f.w.cu;
-    CUcontext context = NULL, popped = NULL;
-    CUstream foreign = NULL;
-    REQUIRE(cu->CtxCreate != NULL);
-    CU_OK(cu->CtxCreate(&context, 0, 0));
-    CU_OK(cu->StreamCreate(&foreign, CU_STREAM_NON_BLOCKING));
-    CU_OK(cu->CtxPopCurrent(&popped));
+    const foreign other = foreign_open(cu, 0);
     raw_binary_signal(&f.w.vk, cu, &f.others[1]);
     LIB_OK(culv_semaphore_mark_signaled(f.binaries[1]));
     const culv_semaphore_point signals[] = {
         {f.semaphores[0], 3}, {f.binaries[0], 0}, {f.semaphores[1], 3}};
     const culv_semaphore_point waits[] = {
         {f.semaphores[0], 0}, {f.binaries[1], 0}, {f.semaphores[1], 0}};
-    LIB_INVALID(culv_semaphore_signal_batch(signals, 3, foreign), STREAM_DEVICE);
-    LIB_INVALID(culv_semaphore_wait_batch(waits, 3, foreign), STREAM_DEVICE);
+    LIB_INVALID(culv_semaphore_signal_batch(signals, 3, other.stream), STREAM_DEVICE);
+    LIB_INVALID(culv_semaphore_wait_batch(waits, 3, other.stream), STREAM_DEVICE);
     require_binary(0, false);
     require_binary(1, true);
     LIB_OK(culv_semaphore_signal_batch(signals, 3, f.stream));
     LIB_OK(culv_semaphore_wait_batch(waits, 3, f.stream));
     REQUIRE(raw_binary_wait(&f.w.vk, cu, &f.others[0], TEST_FAR_MS));
-    CU_OK(cu->CtxPushCurrent(context));
-    CU_OK(cu->StreamDestroy(foreign));
-    CU_OK(cu->CtxDestroy(context));
-    fleet_close();
+    foreign_close(cu, 0, &other);
 }
 
 /* Of two devices, and of two culv_device of one GPU. */
-TEST(of_two_devices, .title = "nothing.of_two_devices")
+FLEET_CASE_((raw_cuda_two_devices(), fleet_open(false)), of_two_devices,
+            .title = "nothing.of_two_devices")
 {
-    raw_cuda_two_devices();
-    fleet_open(false);
-    culv_device *second = NULL;
-    culv_semaphore *stranger = NULL;
     int32_t last = f.w.cu->device_count > 1 ? 1 : 0;
-    culv_device_desc dd = culv_device_desc_init();
-    dd.driver = f.w.cu->software ? CULV_DRIVER_SOFT : CULV_DRIVER_NVIDIA;
     for (int32_t ordinal = 0; ordinal <= last; ordinal++) {
-        LIB_OK(culv_device_open_by_ordinal(ordinal, &dd, &second));
-        culv_semaphore_desc d = culv_semaphore_desc_init();
-        d.type = CULV_SEMAPHORE_TIMELINE;
-        d.handle = culv_handle_opaque_fd(raw_vk_timeline_fd(&f.w.vk, f.timelines[MAX]));
-        LIB_TAKE(culv_semaphore_import(second, &d, &stranger), &d.handle);
+        OWN(culv_device) *second = lib_another_device(ordinal, NULL);
+        culv_semaphore *stranger = lib_import_semaphore_fd(
+            second, CULV_SEMAPHORE_TIMELINE, raw_vk_timeline_fd(&f.w.vk, f.timelines[MAX]));
         const culv_semaphore_point points[] = {
             {f.semaphores[0], 1}, {stranger, 1}, {f.semaphores[1], 1}};
         LIB_INVALID(culv_semaphore_signal_batch(points, 3, f.stream), DEVICE_MISMATCH);
@@ -925,26 +936,21 @@ TEST(of_two_devices, .title = "nothing.of_two_devices")
         REQUIRE_EQ(culv_semaphore_last_value(stranger), 0);
         require_values(0);
         culv_semaphore_destroy(&stranger, NULL);
-        culv_device_close(&second);
     }
-    fleet_close();
 }
 
 /* Driver calls --------------------------------------------------------------------------------- */
 
 static uint64_t calls(void)
 {
-    culv_soft_counts c = {.struct_size = sizeof c};
-    f.w.cu->SoftCounts(&c);
-    return c.calls;
+    return lib_soft_counts(f.w.cu).calls;
 }
 
 /* What a hand-written program calls and nothing besides, whatever context is current: a stream that
  * is known brings its own along. */
-TEST(one_driver_call)
+FLEET_CASE(one_driver_call)
 {
     culv_semaphore_point points[MAX + 1];
-    fleet_open(false);
     if (f.w.cu->SoftCounts == NULL) SKIP("only the twin counts its calls");
     /* The stream is known from now on */
     LIB_OK(culv_semaphore_signal(f.semaphores[MAX], f.stream, 1));
@@ -971,7 +977,6 @@ TEST(one_driver_call)
         REQUIRE_EQ(calls() - start, 0);
         if (inside) lib_leave(&f.w, before);
     }
-    fleet_close();
 }
 
 /* Each way to signal, with what each of them must look at. There is no Direct3D here: its counter
@@ -1021,7 +1026,7 @@ static bool play_counter(void *context, uint64_t *out)
     return *out != 0; /* 0: it does not answer */
 }
 
-TEST(each_way_to_signal)
+FLEET_CASE(each_way_to_signal)
 {
     static const struct {
         uint64_t reported, counter, value;
@@ -1036,7 +1041,6 @@ TEST(each_way_to_signal)
         {0, 7, 8, true, CULV_REASON_NONE},
         {5, 0, 6, false, CULV_REASON_NONE},
     };
-    fleet_open(false);
     for (unsigned i = 0; i < WAYS * sizeof rows / sizeof rows[0]; i++) {
         const unsigned row = i / WAYS;
         uint64_t counter = rows[row].counter;
@@ -1066,7 +1070,6 @@ TEST(each_way_to_signal)
         s->words = own;
         lib_finish(&f.w, f.stream);
     }
-    fleet_close();
 }
 
 #undef TEST_GROUP
@@ -1257,7 +1260,6 @@ PAIR_CASE(values_are_for_timelines)
     OWN(culv_semaphore) *other = lib_import_timeline(&p->w, timeline);
     LIB_INVALID(culv_semaphore_mark_signaled(other), VALUE, "culv_semaphore_mark_value");
     LIB_INVALID(culv_semaphore_mark_waited(other), VALUE);
-    lib_settle(&p->w);
 }
 
 /* Imports -------------------------------------------------------------------------------------- */
@@ -1273,15 +1275,13 @@ PAIR_CASE(types_are_mixed_up, .title = "import.types_are_mixed_up")
     lib_fd fd = lib_fd_watch(d.handle.value.fd);
     if (p->w.cu->software)
         LIB_REFUSES(wrong, culv_semaphore_import(p->w.device, &d, &wrong), DRIVER, HANDLE_REFUSED);
-    lib_fd_require_untouched(&fd);
-    lib_fd_done(&fd, true);
+    lib_fd_end(&fd, true);
     d.type = CULV_SEMAPHORE_BINARY;
     d.handle = culv_handle_opaque_fd(raw_vk_timeline_fd(&p->w.vk, timeline));
     fd = lib_fd_watch(d.handle.value.fd);
     if (p->w.cu->software)
         LIB_REFUSES(wrong, culv_semaphore_import(p->w.device, &d, &wrong), DRIVER, HANDLE_REFUSED);
-    lib_fd_require_untouched(&fd);
-    lib_fd_done(&fd, true);
+    lib_fd_end(&fd, true);
 }
 
 /* Data ----------------------------------------------------------------------------------------- */
@@ -1305,77 +1305,6 @@ PAIR_CASE(stream_waits, .title = "stream_waits", .smoke = true)
     lib_finish(&p->w, p->stream);
     raw_vk_idle(&p->w.vk);
     raw_vk_timeline_destroy(&p->w.vk, gate);
-}
-
-/* A thousand turns. Vulkan writes word r and signals; CUDA waits, logs it, writes an answer and
- * signals; Vulkan waits and logs that with its next word. One semaphore for each direction, and one
- * queue: a wait that is submitted to another one ahead of time takes a signal meant for an earlier
- * wait (measured, tests/contract/timelines.c). */
-LIB_CASE(alternations, .title = "alternations")
-{
-    enum { ROUND_TRIPS = 1000, TOGETHER = 100 };
-    const raw_cuda *cu = w->cu;
-    raw_binary asked, answered;
-    raw_binary_create(&w->vk, cu, &asked);
-    raw_binary_create(&w->vk, cu, &answered);
-    culv_semaphore *to_cuda = NULL, *to_vulkan = NULL;
-    culv_semaphore_desc d = culv_semaphore_desc_init();
-    d.type = CULV_SEMAPHORE_BINARY;
-    d.handle = culv_handle_opaque_fd(raw_binary_fd(&w->vk, &asked));
-    LIB_TAKE(culv_semaphore_import(w->device, &d, &to_cuda), &d.handle);
-    d.handle = culv_handle_opaque_fd(raw_binary_fd(&w->vk, &answered));
-    LIB_TAKE(culv_semaphore_import(w->device, &d, &to_vulkan), &d.handle);
-    raw_vk_buffer shared = lib_case_buffer(w, 4096, RAW_VK_EXPORT);
-    raw_vk_buffer log = lib_case_buffer(w, (ROUND_TRIPS + 1) * 4, RAW_VK_HOST);
-    culv_memory *memory = lib_import(w, &shared);
-    NEW(culv_buffer, buffer, culv_buffer_map, memory, NULL);
-    CUstream stream = lib_stream(w);
-    CUdeviceptr p = culv_buffer_pointer(buffer) + shared.offset, words = 0;
-    static uint32_t heard[ROUND_TRIPS];
-    long allocated = 0;
-    CUcontext before = lib_enter(w);
-    CU_OK(cu->MemAlloc(&words, ROUND_TRIPS * 4));
-    double start = test_now_us();
-    for (uint32_t r = 0; r <= ROUND_TRIPS; r++) {
-        const uint32_t queue = 0;
-        if (r == 2) allocated = atomic_load(&culvi_alloc_count);
-        VkCommandBuffer commands = raw_vk_begin(&w->vk, queue);
-        const VkBufferCopy copy = {.srcOffset = 4, .dstOffset = (VkDeviceSize)r * 4, .size = 4};
-        raw_vk_acquire(&w->vk, commands, queue, &shared);
-        if (r > 0) vkCmdCopyBuffer(commands, shared.buffer, log.buffer, 1, &copy);
-        if (r < ROUND_TRIPS) vkCmdFillBuffer(commands, shared.buffer, 0, 4, lib_word(r, 5));
-        raw_vk_release(&w->vk, commands, queue, &shared);
-        raw_binary_turn turn = {.queue = queue,
-                                .wait = r > 0 ? &answered : NULL,
-                                .signal = r < ROUND_TRIPS ? &asked : NULL};
-        raw_vk_submit(&w->vk, commands, raw_binary_turn_begin(cu, &turn));
-        if (r > 0) LIB_OK(culv_semaphore_mark_waited(to_vulkan));
-        if (r == ROUND_TRIPS) break;
-        LIB_OK(culv_semaphore_mark_signaled(to_cuda));
-
-        LIB_OK(culv_semaphore_wait(to_cuda, stream, 0));
-        CU_OK(cu->MemcpyDtoDAsync(words + (CUdeviceptr)r * 4, p, 4, stream));
-        CU_OK(cu->MemsetD32Async(p + 4, lib_word(r, 9), 1, stream));
-        LIB_OK(culv_semaphore_signal(to_vulkan, stream, 0));
-        if (r % TOGETHER == 0) raw_vk_idle(&w->vk);
-    }
-    REQUIRE_EQ(atomic_load(&culvi_alloc_count), allocated); /* nothing, once it runs */
-    CU_OK(cu->StreamSynchronize(stream));
-    raw_vk_idle(&w->vk);
-    MEASURED("library.binary_round_trip_us", "%.1f", (test_now_us() - start) / ROUND_TRIPS);
-    CU_OK(cu->MemcpyDtoH(heard, words, sizeof heard));
-    CU_OK(cu->MemFree(words));
-    lib_leave(w, before);
-    REQUIRE_WORDS(heard, ROUND_TRIPS, 5);
-    REQUIRE_WORDS((const uint32_t *)log.mapped + 1, ROUND_TRIPS, 9);
-    culv_semaphore_destroy(&to_cuda, NULL);
-    culv_semaphore_destroy(&to_vulkan, NULL);
-    culv_buffer_unmap(&buffer, NULL);
-    culv_memory_destroy(&memory);
-    lib_settle(w);
-    lib_stream_destroy(w, stream);
-    raw_binary_destroy(&w->vk, &asked);
-    raw_binary_destroy(&w->vk, &answered);
 }
 
 #undef TEST_GROUP
@@ -1635,8 +1564,7 @@ TEST(told_as_timeline)
     d.type = CULV_SEMAPHORE_TIMELINE;
     d.label = "present";
     const culv_result result = culv_vk_semaphore_import(r.w.attachment, &d, &semaphore);
-    culv_error e = culv_error_init();
-    culv_last_error(&e);
+    const culv_error e = lib_last_error();
     printf("%s\n", e.message);
     if (result == CULV_OK && !r.w.cu->software) { /* an H200's do not tell them apart (measured) */
         MEASURED("library.binary_told_as_timeline", "value %" PRIu64,

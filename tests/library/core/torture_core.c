@@ -44,9 +44,7 @@ static void run(void)
 no_rank:
     if (torture.failures > 0) REQUIRE_EQ(count, 999);
     unsigned failures = torture.failures;
-    TRY(culv_device_open_for_vk(vkGetInstanceProcAddr, w->vk.instance, w->vk.physical, NULL,
-                                &device),
-        true, no_device);
+    TRY(lib_open_for_vk(w, vkGetInstanceProcAddr, NULL, &device), true, no_device);
     w->device = device;
     w->context = culv_device_context(device);
     culv_vk_device_desc vd = lib_vk_desc(w);
@@ -130,15 +128,11 @@ no_device:
     REQUIRE(device == NULL || device == POISON(culv_device));
     CU_OK(cu->CtxGetCurrent(&current));
     REQUIRE(current == NULL);
-    lib_fd_require_untouched(&fd);
-    lib_fd_done(&fd, true);
-    lib_fd_require_untouched(&fd2);
-    lib_fd_done(&fd2, true);
+    lib_fd_end(&fd, true);
+    lib_fd_end(&fd2, true);
 }
 
-static const torture_path path = {
-    .any_driver = true, .begin = begin, .run = run, .end = end, .least = {4, 4, 4}};
-TORTURE_CASES("import", path)
+TORTURE(import, .any_driver = true, .begin = begin, .run = run, .end = end, .least = {4, 4, 4})
 
 /* Torture of buffers and images: those that Culvert makes, and a caller's image mapped. */
 
@@ -175,14 +169,13 @@ static void require_counts(uint64_t buffers, uint64_t images, uint64_t created)
 static void buffers_run(void)
 {
     lib_world *w = &torture.w;
-    culv_shared_buffer *one = POISON(culv_shared_buffer), *two = POISON(culv_shared_buffer);
     const VkBufferCreateInfo info = raw_vk_buffer_info(70000, VK_BUFFER_USAGE_TRANSFER_DST_BIT);
     culv_vk_buffer_create_desc d = culv_vk_buffer_create_desc_init();
     d.create_info = &info;
     d.label = "tortured";
     CUstream stream = torture_open();
-    TRY_AGAIN(culv_vk_buffer_create(w->attachment, &d, &one), one == POISON(culv_shared_buffer));
-    TRY_AGAIN(culv_vk_buffer_create(w->attachment, &d, &two), two == POISON(culv_shared_buffer));
+    TRY_NEW(culv_shared_buffer, one, culv_vk_buffer_create, w->attachment, &d);
+    TRY_NEW(culv_shared_buffer, two, culv_vk_buffer_create, w->attachment, &d);
     LIB_CU_OK(w, w->cu->MemsetD32Async(culv_buffer_pointer(culv_shared_buffer_cuda(one)), 7, 100,
                                        stream));
     require_counts(2, 0, 2);
@@ -196,14 +189,13 @@ static void buffers_run(void)
 static void images_run(void)
 {
     lib_world *w = &torture.w;
-    culv_shared_image *one = POISON(culv_shared_image), *two = POISON(culv_shared_image);
     const VkImageCreateInfo info = image_info(VK_FORMAT_R8G8B8A8_UNORM, 61, 33, LEVELS, 0, NULL);
     culv_vk_image_create_desc d = culv_vk_image_create_desc_init();
     d.create_info = &info;
     d.label = "tortured";
     CUstream stream = torture_open();
-    TRY_AGAIN(culv_vk_image_create(w->attachment, &d, &one), one == POISON(culv_shared_image));
-    TRY_AGAIN(culv_vk_image_create(w->attachment, &d, &two), two == POISON(culv_shared_image));
+    TRY_NEW(culv_shared_image, one, culv_vk_image_create, w->attachment, &d);
+    TRY_NEW(culv_shared_image, two, culv_vk_image_create, w->attachment, &d);
     ask_for_levels(culv_shared_image_cuda(one), false);
     ask_for_levels(culv_shared_image_cuda(two), true);
     require_counts(0, 2, 2);
@@ -236,25 +228,23 @@ static void callers_end(void)
 static void callers_run(void)
 {
     lib_world *w = &torture.w;
-    culv_memory *memory = POISON(culv_memory);
-    culv_image *one = POISON(culv_image), *two = POISON(culv_image);
     CUstream stream = torture_open();
     culv_vk_memory_desc md = culv_vk_memory_desc_init();
     md.memory = callers.memory;
     md.allocation_size = callers.allocation_size;
     md.dedicated = VK_TRUE;
     md.image = callers.image;
-    TRY_AGAIN(culv_vk_memory_import(w->attachment, &md, &memory), memory == POISON(culv_memory));
+    TRY_NEW(culv_memory, memory, culv_vk_memory_import, w->attachment, &md);
     VkExternalMemoryImageCreateInfo external;
     const VkImageCreateInfo info = image_info(callers.desc.format, 61, 33, LEVELS, 0, &external);
     culv_vk_image_desc d = culv_vk_image_desc_init();
     d.image = callers.image;
     d.create_info = &info;
-    TRY_AGAIN(culv_vk_image_map(w->attachment, memory, &d, &one), one == POISON(culv_image));
+    TRY_NEW(culv_image, one, culv_vk_image_map, w->attachment, memory, &d);
     ask_for_levels(one, true);
     require_counts(0, 1, 0);
     DO(culv_image_unmap(&one, NULL));
-    TRY_AGAIN(culv_vk_image_map(w->attachment, memory, &d, &two), two == POISON(culv_image));
+    TRY_NEW(culv_image, two, culv_vk_image_map, w->attachment, memory, &d);
     ask_for_levels(two, false);
     DO(culv_memory_destroy(&memory));
     DO(culv_image_unmap(&two, &stream));
@@ -292,8 +282,6 @@ static void ask_for_planes(culv_image *image)
 static void planes_run(void)
 {
     lib_world *w = &torture.w;
-    culv_memory *memory = POISON(culv_memory);
-    culv_image *one = POISON(culv_image);
     culv_shared_image *two = POISON(culv_shared_image);
     VkImageCreateInfo info = image_info(VK_FORMAT_G8_B8R8_2PLANE_420_UNORM, 32, 16, 1, 0, NULL);
     info.flags = VK_IMAGE_CREATE_DISJOINT_BIT;
@@ -301,13 +289,13 @@ static void planes_run(void)
     culv_vk_memory_desc md = culv_vk_memory_desc_init();
     md.memory = plain.memory;
     md.allocation_size = plain.allocation_size;
-    TRY_AGAIN(culv_vk_memory_import(w->attachment, &md, &memory), memory == POISON(culv_memory));
+    TRY_NEW(culv_memory, memory, culv_vk_memory_import, w->attachment, &md);
     culv_image_desc d = culv_image_desc_init();
     d.format = CULV_FORMAT_G8_B8R8_2PLANE_420_UNORM;
     d.width = 32;
     d.height = 16;
     d.plane_offsets[1] = PLANE;
-    TRY_AGAIN(culv_image_map(memory, &d, &one), one == POISON(culv_image));
+    TRY_NEW(culv_image, one, culv_image_map, memory, &d);
     ask_for_planes(one);
     require_counts(0, 1, 0);
     DO(culv_memory_destroy(&memory));
@@ -325,29 +313,12 @@ static void planes_run(void)
     torture_close(stream);
 }
 
-static const torture_path buffers_path = {
-    .any_driver = true, .run = buffers_run, .least = {6, 6, 4}};
-
-static const torture_path images_path = {
-    .any_driver = true, .unvalidated = true, .run = images_run, .least = {8, 6, 4}};
-
-static const torture_path callers_path = {.any_driver = true,
-                                          .begin = callers_begin,
-                                          .run = callers_run,
-                                          .end = callers_end,
-                                          .least = {8, 2, 3}};
-
-static const torture_path planes_path = {.any_driver = true,
-                                         .unvalidated = true,
-                                         .begin = planes_begin,
-                                         .run = planes_run,
-                                         .end = planes_end,
-                                         .least = {7, 1, 2}};
-
-TORTURE_CASES("buffers", buffers_path)
-TORTURE_CASES("images", images_path)
-TORTURE_CASES("callers", callers_path)
-TORTURE_CASES("planes", planes_path)
+TORTURE(buffers, .any_driver = true, .run = buffers_run, .least = {6, 6, 4})
+TORTURE(images, .any_driver = true, .unvalidated = true, .run = images_run, .least = {8, 6, 4})
+TORTURE(callers, .any_driver = true, .begin = callers_begin, .run = callers_run, .end = callers_end,
+        .least = {8, 2, 3})
+TORTURE(planes, .any_driver = true, .unvalidated = true, .begin = planes_begin, .run = planes_run,
+        .end = planes_end, .least = {7, 1, 2})
 
 /* Torture of files of kernels: loaded, asked for a kernel, launched, unloaded. */
 
@@ -363,8 +334,6 @@ static void kernels_run(void)
 {
     enum { BYTES = 60000 };
     lib_world *w = &torture.w;
-    culv_kernels *kernels = POISON(culv_kernels);
-    culv_kernel *touch = POISON(culv_kernel);
     CUstream stream = torture_open();
     CUdeviceptr to = 0;
     CUcontext current = lib_enter(w);
@@ -372,9 +341,8 @@ static void kernels_run(void)
     lib_leave(w, current);
     int bytes = BYTES;
     unsigned seed = 1;
-    TRY_AGAIN(culv_kernels_load(w->device, share, "block_kernels", &kernels),
-              kernels == POISON(culv_kernels));
-    TRY_AGAIN(culv_kernels_get(kernels, "block_touch", &touch), touch == POISON(culv_kernel));
+    TRY_NEW(culv_kernels, kernels, culv_kernels_load, w->device, share, "block_kernels");
+    TRY_NEW(culv_kernel, touch, culv_kernels_get, kernels, "block_touch");
     culv_launch_desc d = culv_launch_1d(1, 1, stream);
     d.shared_bytes = BYTES;
     const culv_kernel_arg args[] = {CULV_ARG(to), CULV_ARG(bytes), CULV_ARG(seed)};
@@ -388,35 +356,22 @@ static void kernels_run(void)
     torture_close(stream);
 }
 
-static const torture_path kernels_path = {
-    .begin = kernels_begin, .run = kernels_run, .least = {8, 0, 3}};
-TORTURE_CASES("kernels", kernels_path)
+TORTURE(kernels, .begin = kernels_begin, .run = kernels_run, .least = {8, 0, 3})
 
 /* Torture of semaphores: those that Culvert makes; binary ones by fd and by Vulkan; batches of both
  * types. */
-
-static culv_semaphore *semaphore_poison(void)
-{
-    return POISON(culv_semaphore);
-}
-
-static culv_shared_semaphore *made_poison(void)
-{
-    return POISON(culv_shared_semaphore);
-}
 
 /* Those that Culvert makes --------------------------------------------------------------------- */
 
 static void made_run(void)
 {
     lib_world *w = &torture.w;
-    culv_shared_semaphore *one = made_poison(), *two = made_poison();
     CUstream stream = torture_open();
-    TRY_AGAIN(culv_vk_semaphore_create(w->attachment, NULL, &one), one == made_poison());
+    TRY_NEW(culv_shared_semaphore, one, culv_vk_semaphore_create, w->attachment, NULL);
     culv_vk_semaphore_create_desc d = culv_vk_semaphore_create_desc_init();
     d.initial_value = 5;
     d.label = "tortured";
-    TRY_AGAIN(culv_vk_semaphore_create(w->attachment, &d, &two), two == made_poison());
+    TRY_NEW(culv_shared_semaphore, two, culv_vk_semaphore_create, w->attachment, &d);
     culv_semaphore *out = culv_shared_semaphore_cuda(one), *in = culv_shared_semaphore_cuda(two);
     TRY_AGAIN(culv_semaphore_signal(out, stream, 1), culv_semaphore_last_value(out) == 0);
     REQUIRE_EQ(culv_semaphore_last_value(out), 1);
@@ -440,8 +395,7 @@ static void made_run(void)
     torture_close(stream);
 }
 
-static const torture_path made_path = {.any_driver = true, .run = made_run, .least = {8, 4, 4}};
-TORTURE_CASES("made", made_path)
+TORTURE(made, .any_driver = true, .run = made_run, .least = {8, 4, 4})
 
 /* Binary ones, and batches --------------------------------------------------------------------- */
 
@@ -463,8 +417,7 @@ static void binary_end(void)
 
 static bool has_reason(culv_result result, culv_reason reason)
 {
-    culv_error e = culv_error_init();
-    culv_last_error(&e);
+    const culv_error e = lib_last_error();
     return result == CULV_ERROR_INVALID && e.reason == reason;
 }
 
@@ -496,18 +449,17 @@ static void binary_run(void)
     lib_lying = (lib_lies){.plays_binaries = true, .binary_fd = other.peer};
     vd.get_instance_proc_addr = lib_lying_loader;
     NEW(culv_vk_device, vk, culv_vk_attach, w->device, &vd);
-    culv_semaphore *taken = semaphore_poison(), *borrowed = semaphore_poison();
-    culv_shared_semaphore *made = made_poison();
+    culv_semaphore *taken = POISON(culv_semaphore), *borrowed = POISON(culv_semaphore);
 
     culv_semaphore_desc d = culv_semaphore_desc_init();
     d.type = CULV_SEMAPHORE_BINARY;
     d.handle = culv_handle_opaque_fd(raw_binary_fd(&w->vk, &other));
     lib_fd fd = lib_fd_watch(d.handle.value.fd);
     TRY_AGAIN(culv_semaphore_import(w->device, &d, &borrowed),
-              borrowed == semaphore_poison() && (lib_fd_require_untouched(&fd), true));
+              borrowed == POISON(culv_semaphore) && (lib_fd_require_untouched(&fd), true));
     lib_fd_require_untouched(&fd);
     TRY_AGAIN(culv_semaphore_import(w->device, &d, &taken),
-              taken == semaphore_poison() && (lib_fd_require_untouched(&fd), true));
+              taken == POISON(culv_semaphore) && (lib_fd_require_untouched(&fd), true));
     lib_fd_done(&fd, true);
     TRY_AGAIN(culv_semaphore_signal(taken, stream, 0), unsignaled(taken));
     turn(taken);
@@ -517,7 +469,7 @@ static void binary_run(void)
 
     culv_vk_semaphore_create_desc cd = culv_vk_semaphore_create_desc_init();
     cd.type = CULV_SEMAPHORE_BINARY;
-    TRY_AGAIN(culv_vk_semaphore_create(vk, &cd, &made), made == made_poison());
+    TRY_NEW(culv_shared_semaphore, made, culv_vk_semaphore_create, vk, &cd);
     culv_semaphore *cuda = culv_shared_semaphore_cuda(made),
                    *timed = lib_import_timeline(w, timeline);
     const culv_semaphore_point signals[] = {{timed, value + 1}, {cuda, 0}};
@@ -539,10 +491,7 @@ static void binary_run(void)
     torture_close(stream);
 }
 
-static const torture_path binary_path = {
-    .begin = binary_begin, .run = binary_run, .end = binary_end, .least = {8, 1, 4}};
-
-TORTURE_CASES("binary", binary_path)
+TORTURE(binary, .begin = binary_begin, .run = binary_run, .end = binary_end, .least = {8, 1, 4})
 
 /* Torture of handles: exports from Vulkan, memory made of one of them, and what is refused only
  * after the driver or the system was asked. */
@@ -639,8 +588,7 @@ static void handles_run(void)
     TRY_REFUSED(culv_dma_buf_export_dup(w->device, pointer, BYTES, 0, &none),
                 CULV_ERROR_UNSUPPORTED);
     REQUIRE(poisoned(&none) && never == POISON(culv_memory) && third == VK_NULL_HANDLE);
-    lib_fd_require_untouched(&fd);
-    lib_fd_done(&fd, false);
+    lib_fd_end(&fd, false);
 
     vkFreeMemory(w->vk.device, second, NULL);
     DO(culv_handle_close(&memory_fd));
@@ -650,6 +598,4 @@ static void handles_run(void)
     torture_close(stream);
 }
 
-static const torture_path handles_path = {
-    .begin = handles_begin, .run = handles_run, .end = handles_end, .least = {4, 3, 1}};
-TORTURE_CASES("handles", handles_path)
+TORTURE(handles, .begin = handles_begin, .run = handles_run, .end = handles_end, .least = {4, 3, 1})

@@ -190,10 +190,8 @@ LIB_CASE(vulkan_device_without_a_match)
     memcpy(uuid, w->vk.id.deviceUUID, 16);
     uuid[3] ^= 0x40;
     lib_lying = (lib_lies){.uuid_xor = 0x40};
-    LIB_REFUSES(
-        device,
-        culv_device_open_for_vk(lib_lying_loader, w->vk.instance, w->vk.physical, NULL, &device),
-        NO_DEVICE, DEVICE_UNKNOWN, w->vk.properties.deviceName);
+    LIB_REFUSES(device, lib_open_for_vk(w, lib_lying_loader, NULL, &device), NO_DEVICE,
+                DEVICE_UNKNOWN, w->vk.properties.deviceName);
     uuid_text(text, uuid);
     LIB_SAYS(text);
     LIB_SAYS(lib_caps(w->device).name);
@@ -204,12 +202,9 @@ LIB_CASE(vulkan_device_without_a_match)
 
     lib_lying.says_type = true; /* another vendor's: only where the name does not say NVIDIA */
     lib_lying.type = VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU;
-    if (strstr(w->vk.properties.deviceName, "NVIDIA") == NULL) {
-        LIB_REFUSES(device,
-                    culv_device_open_for_vk(lib_lying_loader, w->vk.instance, w->vk.physical, NULL,
-                                            &device),
-                    NO_DEVICE, DEVICE_UNKNOWN, "not an NVIDIA GPU");
-    }
+    if (strstr(w->vk.properties.deviceName, "NVIDIA") == NULL)
+        LIB_REFUSES(device, lib_open_for_vk(w, lib_lying_loader, NULL, &device), NO_DEVICE,
+                    DEVICE_UNKNOWN, "not an NVIDIA GPU");
 }
 
 TEST(driver_kinds, .own = true)
@@ -256,8 +251,7 @@ LIB_CASE(callers_context, .title = "context.callers", .smoke = true)
     CUcontext context = create_context(cu, lib_caps(w->device).ordinal), now = NULL;
     culv_device_desc d = culv_device_desc_init();
     d.context = context;
-    NEW(culv_device, device, culv_device_open_for_vk, vkGetInstanceProcAddr, w->vk.instance,
-        w->vk.physical, &d);
+    NEW(culv_device, device, lib_open_for_vk, w, vkGetInstanceProcAddr, &d);
     REQUIRE(culv_device_context(device) == context);
     REQUIRE(culv_device_context(device) != culv_device_context(w->device));
     CU_OK(cu->CtxGetCurrent(&now));
@@ -267,13 +261,9 @@ LIB_CASE(callers_context, .title = "context.callers", .smoke = true)
     CU_OK(cu->CtxSynchronize());
     CU_OK(cu->CtxPopCurrent(&now));
     CU_OK(cu->CtxDestroy(context));
-    if (cu->software) { /* on NVIDIA's driver a destroyed context's handle is undefined */
-        LIB_REFUSES(device,
-                    culv_device_open_for_vk(vkGetInstanceProcAddr, w->vk.instance, w->vk.physical,
-                                            &d, &device),
-                    INVALID, VALUE,
+    if (cu->software) /* on NVIDIA's driver a destroyed context's handle is undefined */
+        LIB_REFUSES(device, lib_open_for_vk(w, vkGetInstanceProcAddr, &d, &device), INVALID, VALUE,
                     "culv_device_desc.context is no CUDA context, or was destroyed");
-    }
 }
 
 /* What the caller's thread must be found with after every call: its context, and its capture
@@ -320,8 +310,7 @@ static void walk(lib_world *w, const watched *s, const raw_vk_buffer *buffer, Vk
     STEP(culv_vk_rank_physical_devices(vkGetInstanceProcAddr, w->vk.instance, NULL, NULL, 0, &n));
     STEP(culv_device_open_by_uuid(&uuid, NULL, &device));
     STEP(culv_device_open_by_ordinal(99, NULL, &device));
-    STEP(culv_device_open_for_vk(vkGetInstanceProcAddr, w->vk.instance, w->vk.physical, NULL,
-                                 &device));
+    STEP(lib_open_for_vk(w, vkGetInstanceProcAddr, NULL, &device));
     REQUIRE(device != NULL);
     culv_vk_device_desc vd = lib_vk_desc(w);
     STEP(culv_vk_attach(device, &vd, &vk));
@@ -484,8 +473,7 @@ TEST(errors)
         e.native_code = rows[i].code;
         LIB_FAILS(culv_device_fail(device, NULL, &e), rows[i].result, rows[i].reason,
                   "it has 5 wheels", "cuCartMake");
-        culv_error told = culv_error_init();
-        culv_last_error(&told);
+        const culv_error told = lib_last_error();
         REQUIRE(told.native_api == CULV_NATIVE_CUDA && told.native_code == (int64_t)rows[i].code);
     }
 }

@@ -6,7 +6,6 @@
 #include "library.h"
 
 #include <ctype.h>
-#include <dlfcn.h>
 
 typedef struct format_name {
     culv_format format;
@@ -57,20 +56,6 @@ TEST(complete, .smoke = true)
         }
     REQUIRE_EQ(found, format_count);
     REQUIRE_EQ(found, 238);
-}
-
-TEST(names)
-{
-    for (size_t i = 0; i < format_count; i++) {
-        const format_name *f = &format_names[i];
-        culv_format_info info = format_info(f->format);
-        REQUIRE_EQ(f->format, f->vulkan);
-        REQUIRE_EQ(f->format, f->number);
-        REQUIRE_EQ(info.struct_size, sizeof info);
-        REQUIRE_EQ(info.format, f->format);
-        REQUIRE_EQ(info.vk_format, f->vulkan);
-        REQUIRE_EQ_STR(info.name, f->name);
-    }
 }
 
 static uint32_t type_size(const char *type)
@@ -254,35 +239,6 @@ TEST(bad_arguments)
     LIB_ERROR(culv_format_get_info(CULV_FORMAT_FORCE32, &info), UNSUPPORTED, FORMAT, "2147483647");
 }
 
-/* A shorter or longer culv_format_info of another version of the headers. */
-TEST(info_of_other_versions)
-{
-    struct {
-        culv_format_info info;
-        unsigned char beyond[32];
-    } out;
-    memset(&out, 0x77, sizeof out);
-    const size_t older = offsetof(culv_format_info, reason_text) / sizeof(size_t) * sizeof(size_t);
-    out.info.struct_size = older;
-    LIB_OK(culv_format_get_info(CULV_FORMAT_R32_SFLOAT, &out.info));
-    REQUIRE_EQ(out.info.mapped, 1);
-    for (size_t i = older; i < sizeof out; i++)
-        REQUIRE_EQ(((unsigned char *)&out)[i], 0x77);
-    memset(&out, 0x77, sizeof out);
-    out.info.struct_size = sizeof out.info + 16;
-    LIB_OK(culv_format_get_info(CULV_FORMAT_R32_SFLOAT, &out.info));
-    REQUIRE_EQ(out.info.struct_size, sizeof out.info + 16);
-    for (size_t i = 0; i < sizeof out.beyond; i++)
-        REQUIRE_EQ(out.beyond[i], i < 16 ? 0 : 0x77);
-    static const size_t wrong[] = {0, sizeof(size_t), 65537, SIZE_MAX};
-    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
-        memset(&out, 0x77, sizeof out);
-        out.info.struct_size = wrong[i];
-        LIB_INVALID(culv_format_get_info(CULV_FORMAT_R32_SFLOAT, &out.info), STRUCT_SIZE);
-        REQUIRE_EQ(((unsigned char *)&out)[sizeof(size_t)], 0x77);
-    }
-}
-
 /* The table as lines, for check_formats.py. */
 TEST(dump)
 {
@@ -342,13 +298,13 @@ static parts take_apart(const char *name)
     return p;
 }
 
-static void expect_integers(const culv_format_info *f, bool is_signed, uint32_t bits,
+static void expect_integers(const culv_format_info *f, bool negative, uint32_t bits,
                             uint32_t channels)
 {
     static const CUarray_format of[2][3] = {
         {CU_AD_FORMAT_UNSIGNED_INT8, CU_AD_FORMAT_UNSIGNED_INT16, CU_AD_FORMAT_UNSIGNED_INT32},
         {CU_AD_FORMAT_SIGNED_INT8, CU_AD_FORMAT_SIGNED_INT16, CU_AD_FORMAT_SIGNED_INT32}};
-    REQUIRE_EQ(f->cuda_array_format, of[is_signed][bits == 8 ? 0 : bits == 16 ? 1 : 2]);
+    REQUIRE_EQ(f->cuda_array_format, of[negative][bits == 8 ? 0 : bits == 16 ? 1 : 2]);
     REQUIRE_EQ(f->channels, channels);
     REQUIRE_EQ(f->bytes_per_block, bits / 8 * channels);
     REQUIRE_EQ(f->surfaces, 1);
@@ -382,6 +338,12 @@ static culv_texel_kind kind_of(const char *rest)
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
         if (begins(rest, kinds[i].name)) return kinds[i].kind;
     FAIL("what is %s?", rest);
+}
+
+static bool is_signed(culv_texel_kind kind)
+{
+    return kind == CULV_TEXEL_KIND_SNORM || kind == CULV_TEXEL_KIND_SINT ||
+           kind == CULV_TEXEL_KIND_SSCALED;
 }
 
 static void check_blocks(const culv_format_info *f)
@@ -487,10 +449,7 @@ static void check_packed(const culv_format_info *f, const parts *p)
                "A8B8G8R8_")) { /* which is four bytes, on processors that begin with the lowest */
         culv_texel_kind kind = kind_of(p->rest);
         REQUIRE_EQ(f->kind, kind);
-        expect_integers(f,
-                        kind == CULV_TEXEL_KIND_SNORM || kind == CULV_TEXEL_KIND_SINT ||
-                            kind == CULV_TEXEL_KIND_SSCALED,
-                        8, 4);
+        expect_integers(f, is_signed(kind), 8, 4);
         return;
     }
     REQUIRE_EQ(f->kind, CULV_TEXEL_KIND_PACKED);
@@ -545,10 +504,7 @@ static void check_plain(const culv_format_info *f)
             REQUIRE_EQ(f->cuda_array_format, bits == 16 ? CU_AD_FORMAT_HALF : CU_AD_FORMAT_FLOAT);
             REQUIRE_EQ(f->channels, p.count);
         } else {
-            expect_integers(f,
-                            kind == CULV_TEXEL_KIND_SNORM || kind == CULV_TEXEL_KIND_SINT ||
-                                kind == CULV_TEXEL_KIND_SSCALED,
-                            bits, p.count);
+            expect_integers(f, is_signed(kind), bits, p.count);
         }
         check_normalized(f, &p);
     }
@@ -557,7 +513,17 @@ static void check_plain(const culv_format_info *f)
 TEST(from_names)
 {
     for (size_t i = 0; i < format_count; i++) {
-        culv_format_info f = format_info(format_names[i].format);
+        const format_name *n = &format_names[i];
+        culv_format_info f = format_info(n->format);
+        REQUIRE(n->format == (culv_format)n->vulkan && n->number == (uint32_t)n->vulkan);
+        REQUIRE(f.format == n->format && f.vk_format == (uint32_t)n->vulkan);
+        REQUIRE_EQ(f.struct_size, sizeof f);
+        REQUIRE_EQ_STR(f.name, n->name);
+        for (uint32_t plane = f.planes; plane < 3; plane++)
+            REQUIRE_EQ(f.plane_formats[plane], CULV_FORMAT_NONE);
+        if (f.planes == 1)
+            REQUIRE(f.plane_formats[0] == f.format && f.plane_width_divisor == 1 &&
+                    f.plane_height_divisor == 1);
         if (has(f.name, "_BLOCK"))
             check_blocks(&f);
         else if (has(f.name, "PLANE_"))
@@ -568,18 +534,6 @@ TEST(from_names)
             check_depth(&f);
         else
             check_plain(&f);
-    }
-}
-
-TEST(planes)
-{
-    for (size_t i = 0; i < format_count; i++) {
-        culv_format_info f = format_info(format_names[i].format);
-        for (uint32_t plane = f.planes; plane < 3; plane++)
-            REQUIRE_EQ(f.plane_formats[plane], CULV_FORMAT_NONE);
-        if (f.planes == 1)
-            REQUIRE(f.plane_formats[0] == f.format && f.plane_width_divisor == 1 &&
-                    f.plane_height_divisor == 1);
     }
     const culv_format_info f = format_info(CULV_FORMAT_G10X6_B10X6R10X6_2PLANE_422_UNORM_3PACK16);
     REQUIRE_EQ(f.plane_formats[1], CULV_FORMAT_R10X6G10X6_UNORM_2PACK16);
@@ -652,24 +606,24 @@ TEST(gl)
 #define TEST_GROUP "support."
 /* Whether a driver has an array format: known of the oldest, asked once of each other. */
 
+#define CHECK(format, texels)                                                                      \
+    culv_check_format(w->device, CULV_FORMAT_##format, CULV_TEXELS_##texels)
+
 /* Driver calls that Culvert makes in `call`, where the driver counts them. */
 #define CALLS(w, call) (calls_of(w, 0), (call), calls_of(w, 1))
 
 static uint64_t calls_of(const lib_world *w, int ended)
 {
     static uint64_t before;
-    culv_soft_counts counts = {.struct_size = sizeof counts};
-    w->cu->SoftCounts(&counts);
-    if (ended) return counts.calls - before;
-    before = counts.calls;
+    const uint64_t calls = lib_soft_counts(w->cu).calls;
+    if (ended) return calls - before;
+    before = calls;
     return 0;
 }
 
 static uint64_t arrays_of(const lib_world *w)
 {
-    culv_soft_counts counts = {.struct_size = sizeof counts};
-    w->cu->SoftCounts(&counts);
-    return counts.arrays;
+    return lib_soft_counts(w->cu).arrays;
 }
 
 static void need_twin(const lib_world *w)
@@ -722,35 +676,28 @@ LIB_CASE(every_format, .smoke = true)
 
 LIB_CASE(asked_once)
 {
+    /* What every driver has is not asked at all, nor is another format of the same array format. */
     static const struct {
         culv_format format;
         culv_texels texels;
-    } newer[] = {{CULV_FORMAT_R8G8B8A8_UNORM, CULV_TEXELS_NORMALIZED},
-                 {CULV_FORMAT_BC7_SRGB_BLOCK, CULV_TEXELS_STORED},
-                 {CULV_FORMAT_G10X6B10X6G10X6R10X6_422_UNORM_4PACK16, CULV_TEXELS_STORED},
-                 {CULV_FORMAT_A2B10G10R10_UNORM_PACK32, CULV_TEXELS_NORMALIZED}};
+        uint64_t arrays; /* that are kept: destroying them may wait */
+        bool asks;
+    } rows[] = {{CULV_FORMAT_R8G8B8A8_UNORM, CULV_TEXELS_STORED, 0, false},
+                {CULV_FORMAT_D32_SFLOAT, CULV_TEXELS_STORED, 0, false},
+                {CULV_FORMAT_G8_B8R8_2PLANE_420_UNORM, CULV_TEXELS_STORED, 0, false},
+                {CULV_FORMAT_R8G8B8A8_UNORM, CULV_TEXELS_NORMALIZED, 1, true},
+                {CULV_FORMAT_BC7_SRGB_BLOCK, CULV_TEXELS_STORED, 2, true},
+                {CULV_FORMAT_G10X6B10X6G10X6R10X6_422_UNORM_4PACK16, CULV_TEXELS_STORED, 3, true},
+                {CULV_FORMAT_A2B10G10R10_UNORM_PACK32, CULV_TEXELS_NORMALIZED, 4, true},
+                {CULV_FORMAT_B8G8R8A8_UNORM, CULV_TEXELS_NORMALIZED, 4, false}};
     need_twin(w);
-    /* What every driver has is not asked at all. */
-    REQUIRE_EQ(CALLS(w, LIB_OK(culv_check_format(w->device, CULV_FORMAT_R8G8B8A8_UNORM,
-                                                 CULV_TEXELS_STORED))),
-               0);
-    REQUIRE_EQ(
-        CALLS(w, LIB_OK(culv_check_format(w->device, CULV_FORMAT_D32_SFLOAT, CULV_TEXELS_STORED))),
-        0);
-    REQUIRE_EQ(CALLS(w, LIB_OK(culv_check_format(w->device, CULV_FORMAT_G8_B8R8_2PLANE_420_UNORM,
-                                                 CULV_TEXELS_STORED))),
-               0);
-    for (size_t i = 0; i < sizeof newer / sizeof newer[0]; i++) {
-        REQUIRE(CALLS(w, LIB_OK(culv_check_format(w->device, newer[i].format, newer[i].texels))) >
-                0);
-        REQUIRE_EQ(CALLS(w, LIB_OK(culv_check_format(w->device, newer[i].format, newer[i].texels))),
-                   0);
-        REQUIRE_EQ(arrays_of(w), i + 1); /* kept, not destroyed: that may wait */
-    }
-    /* Another format of the same array format. */
-    REQUIRE_EQ(CALLS(w, LIB_OK(culv_check_format(w->device, CULV_FORMAT_B8G8R8A8_UNORM,
-                                                 CULV_TEXELS_NORMALIZED))),
-               0);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        for (int again = 0; again < 2; again++) {
+            const uint64_t calls =
+                CALLS(w, LIB_OK(culv_check_format(w->device, rows[i].format, rows[i].texels)));
+            REQUIRE_EQ(calls > 0, rows[i].asks && !again);
+            REQUIRE_EQ(arrays_of(w), rows[i].arrays);
+        }
     lib_close_culvert(w);
     REQUIRE_EQ(arrays_of(w), 0);
 }
@@ -762,44 +709,31 @@ LIB_CASE(asked_beside_waiting_work)
     OWN(culv_semaphore) *semaphore = lib_import_timeline(w, timeline);
     CUstream stream = lib_case_stream(w);
     LIB_OK(culv_semaphore_wait(semaphore, stream, 1));
-    LIB_OK(culv_check_format(w->device, CULV_FORMAT_BC7_UNORM_BLOCK, CULV_TEXELS_STORED));
-    LIB_OK(culv_check_format(w->device, CULV_FORMAT_R16G16_SNORM, CULV_TEXELS_NORMALIZED));
+    LIB_OK(CHECK(BC7_UNORM_BLOCK, STORED));
+    LIB_OK(CHECK(R16G16_SNORM, NORMALIZED));
     REQUIRE_EQ(lib_query(w, stream), CUDA_ERROR_NOT_READY);
     raw_vk_timeline_signal(&w->vk, timeline, 1);
     lib_finish(w, stream);
 }
 
-TEST(older_driver)
+LIB_VULKAN_CASE(older_driver)
 {
-    void (*play_version)(int) = NULL;
-    lib_world w = {0};
-    lib_open_vulkan(&w);
-    need_twin(&w);
-    void *symbol = dlsym(w.cu->library, "culvSoftPlayVersion");
-    REQUIRE(symbol != NULL);
-    memcpy(&play_version, &symbol, sizeof symbol);
-    play_version(12040);
-    lib_open_culvert(&w);
-    LIB_OK(culv_check_format(w.device, CULV_FORMAT_BC1_RGBA_UNORM_BLOCK, CULV_TEXELS_STORED));
-    LIB_OK(culv_check_format(w.device, CULV_FORMAT_G8_B8R8_2PLANE_420_UNORM, CULV_TEXELS_STORED));
+    need_twin(w);
+    w->cu->SoftPlayVersion(12040);
+    lib_open_culvert(w);
+    LIB_OK(CHECK(BC1_RGBA_UNORM_BLOCK, STORED));
+    LIB_OK(CHECK(G8_B8R8_2PLANE_420_UNORM, STORED));
     for (int turn = 0; turn < 2; turn++) { /* asked, then remembered */
-        LIB_OK(culv_check_format(w.device, CULV_FORMAT_G10X6_B10X6R10X6_2PLANE_420_UNORM_3PACK16,
-                                 CULV_TEXELS_STORED)); /* its planes are older */
-        LIB_ERROR(culv_check_format(w.device, CULV_FORMAT_G10X6B10X6G10X6R10X6_422_UNORM_4PACK16,
-                                    CULV_TEXELS_STORED),
-                  UNSUPPORTED, FORMAT, "12.4", "12.5");
-        LIB_ERROR(culv_check_format(w.device, CULV_FORMAT_A2B10G10R10_UNORM_PACK32,
-                                    CULV_TEXELS_NORMALIZED),
-                  UNSUPPORTED, FORMAT, "12.8");
-        LIB_OK(
-            culv_check_format(w.device, CULV_FORMAT_A2B10G10R10_UNORM_PACK32, CULV_TEXELS_STORED));
-        play_version(0); /* the answers are of the device, not asked again */
+        LIB_OK(CHECK(G10X6_B10X6R10X6_2PLANE_420_UNORM_3PACK16, STORED)); /* its planes are older */
+        LIB_ERROR(CHECK(G10X6B10X6G10X6R10X6_422_UNORM_4PACK16, STORED), UNSUPPORTED, FORMAT,
+                  "12.4", "12.5");
+        LIB_ERROR(CHECK(A2B10G10R10_UNORM_PACK32, NORMALIZED), UNSUPPORTED, FORMAT, "12.8");
+        LIB_OK(CHECK(A2B10G10R10_UNORM_PACK32, STORED));
+        w->cu->SoftPlayVersion(0); /* the answers are of the device, not asked again */
     }
-    lib_close_culvert(&w);
-    lib_open_culvert(&w); /* another device, asked anew */
-    LIB_OK(culv_check_format(w.device, CULV_FORMAT_G10X6B10X6G10X6R10X6_422_UNORM_4PACK16,
-                             CULV_TEXELS_STORED));
-    lib_close(&w);
+    lib_close_culvert(w);
+    lib_open_culvert(w); /* another device, asked anew */
+    LIB_OK(CHECK(G10X6B10X6G10X6R10X6_422_UNORM_4PACK16, STORED));
 }
 
 /* The n-th driver call of a question fails: an error, nothing left behind, and the next question is
@@ -847,12 +781,9 @@ LIB_CASE(support_bad_arguments, .title = "support.bad_arguments")
 {
     LIB_INVALID(culv_check_format(w->device, CULV_FORMAT_R8_UNORM, (culv_texels)2), VALUE);
     LIB_INVALID(culv_check_format(w->device, CULV_FORMAT_R8_UNORM, (culv_texels)-1), VALUE);
-    LIB_ERROR(culv_check_format(w->device, CULV_FORMAT_NONE, CULV_TEXELS_STORED), UNSUPPORTED,
-              FORMAT);
+    LIB_ERROR(CHECK(NONE, STORED), UNSUPPORTED, FORMAT);
     LIB_ERROR(culv_check_format(w->device, (culv_format)4711, CULV_TEXELS_STORED), UNSUPPORTED,
               FORMAT, "4711");
-    LIB_ERROR(culv_check_format(w->device, CULV_FORMAT_R8G8B8_UNORM, CULV_TEXELS_STORED),
-              UNSUPPORTED, FORMAT, "never 3");
-    LIB_ERROR(culv_check_format(w->device, CULV_FORMAT_R8G8B8A8_SRGB, CULV_TEXELS_NORMALIZED),
-              UNSUPPORTED, FORMAT, "CULV_TEXELS_STORED");
+    LIB_ERROR(CHECK(R8G8B8_UNORM, STORED), UNSUPPORTED, FORMAT, "never 3");
+    LIB_ERROR(CHECK(R8G8B8A8_SRGB, NORMALIZED), UNSUPPORTED, FORMAT, "CULV_TEXELS_STORED");
 }

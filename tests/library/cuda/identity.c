@@ -18,11 +18,26 @@ static void need(const char *relative)
     if (access(test_path(path, relative), R_OK) != 0) SKIP("no %s", path);
 }
 
+/* With the libcuda.so.1 of that directory. */
+static void with_driver(const char *directory, const char *soft)
+{
+    char relative[64];
+    snprintf(relative, sizeof relative, "%s/libcuda.so.1", directory);
+    need(relative);
+    lib_with_libcuda_of(directory);
+    lib_with_environment("CULVERT_SOFT", soft);
+}
+
 static void pose(void)
 {
-    need("lib/pose/libcuda.so.1");
-    lib_with_libcuda_of("lib/pose");
-    lib_with_environment("CULVERT_SOFT", NULL);
+    with_driver("lib/pose", NULL);
+}
+
+static void with_twin(void)
+{
+    char path[TEST_PATH_MAX];
+    need("lib/libculvert-soft.so.0");
+    REQUIRE(setenv("CULVERT_SOFT_PATH", test_path(path, "lib"), 1) == 0);
 }
 
 /* The posing driver passes for NVIDIA's: Culvert has only its file's name to go by. */
@@ -69,8 +84,7 @@ TEST(exporter_is_another_device, .own = true)
     s.exporter = m.exporter;
     LIB_REFUSES(semaphore, culv_semaphore_import(device, &s, &semaphore), INVALID, DEVICE_MISMATCH);
     LIB_REFUSES(semaphore, culv_semaphore_import(device, &s, &semaphore), INVALID, DEVICE_MISMATCH);
-    lib_fd_require_untouched(&fd);
-    lib_fd_done(&fd, false);
+    lib_fd_end(&fd, false);
     fclose(file);
 }
 
@@ -86,22 +100,16 @@ TEST(attach_to_another_device, .own = true)
                 w.vk.properties.deviceName, lib_caps(device).name, "culv_device_open_for_vk()");
     culv_device_close(&device);
     /* No posing device is a Vulkan device. */
-    LIB_REFUSES(
-        device,
-        culv_device_open_for_vk(vkGetInstanceProcAddr, w.vk.instance, w.vk.physical, NULL, &device),
-        NO_DEVICE, DEVICE_UNKNOWN, "posing device 0", "posing device 1");
+    LIB_REFUSES(device, lib_open_for_vk(&w, vkGetInstanceProcAddr, NULL, &device), NO_DEVICE,
+                DEVICE_UNKNOWN, "posing device 0", "posing device 1");
     raw_vk_close(&w.vk);
 }
 
 /* NVIDIA's driver and the twin in one process: a UUID decides, never a fall-back. */
 TEST(two_drivers, .own = true)
 {
-    need("lib/pose/libcuda.so.1");
-    need("lib/libculvert-soft.so.0");
-    lib_with_libcuda_of("lib/pose");
-    lib_with_environment("CULVERT_SOFT", "1");
-    char path[TEST_PATH_MAX];
-    REQUIRE(setenv("CULVERT_SOFT_PATH", test_path(path, "lib"), 1) == 0);
+    with_driver("lib/pose", "1");
+    with_twin();
     OWN(culv_device) *nvidia = NULL, *soft = NULL;
     culv_device_desc d = culv_device_desc_init();
     LIB_OK(culv_device_open_by_ordinal(0, NULL, &nvidia)); /* ordinals are NVIDIA's */
@@ -176,9 +184,7 @@ LIB_VULKAN_CASE(long_names, .own = true)
 
 TEST(no_nvidia_driver, .title = "no_driver.nvidias_is_missing", .own = true)
 {
-    need("lib/broken/libcuda.so.1"); /* a file of text: found, and no library */
-    lib_with_libcuda_of("lib/broken");
-    lib_with_environment("CULVERT_SOFT", NULL);
+    with_driver("lib/broken", NULL); /* a file of text: found, and no library */
     culv_device *device = NULL;
     culv_uuid uuid = {{1}};
     LIB_REFUSES(device, culv_device_open_by_ordinal(0, NULL, &device), UNSUPPORTED, DRIVER_MISSING,
@@ -189,9 +195,7 @@ TEST(no_nvidia_driver, .title = "no_driver.nvidias_is_missing", .own = true)
 
 TEST(driver_is_too_old, .title = "no_driver.too_old", .own = true)
 {
-    need("lib/old/libcuda.so.1");
-    lib_with_libcuda_of("lib/old");
-    lib_with_environment("CULVERT_SOFT", NULL);
+    with_driver("lib/old", NULL);
     culv_device *device = NULL;
     LIB_REFUSES(device, culv_device_open_by_ordinal(0, NULL, &device), UNSUPPORTED, DRIVER_TOO_OLD,
                 "525");
@@ -200,11 +204,9 @@ TEST(driver_is_too_old, .title = "no_driver.too_old", .own = true)
 /* The twin needs a software Vulkan device for its partner. */
 TEST(twin_without_vulkan, .title = "no_driver.twin_without_vulkan", .own = true)
 {
-    need("lib/libculvert-soft.so.0");
+    with_twin();
     lib_with_environment("VK_DRIVER_FILES", "/nonexistent");
     lib_with_environment("VK_ICD_FILENAMES", "/nonexistent");
-    char path[TEST_PATH_MAX];
-    REQUIRE(setenv("CULVERT_SOFT_PATH", test_path(path, "lib"), 1) == 0);
     culv_device *device = NULL;
     culv_device_desc d = culv_device_desc_init();
     d.driver = CULV_DRIVER_SOFT;
@@ -312,8 +314,7 @@ TEST(twin_is_missing, .title = "no_driver.twin_is_missing", .own = true)
     REQUIRE(setenv("CULVERT_SOFT", "1", 1) == 0);
     const culv_device_desc any = culv_device_desc_init();
     if (culv_device_open_by_ordinal(99, &any, &device) == CULV_ERROR_UNSUPPORTED) {
-        culv_error e = culv_error_init();
-        culv_last_error(&e);
+        const culv_error e = lib_last_error();
         REQUIRE_EQ(e.reason, CULV_REASON_SOFT_MISSING);
     }
     REQUIRE(device == NULL);
@@ -330,10 +331,8 @@ TEST(twin_is_missing, .title = "no_driver.twin_is_missing", .own = true)
  * other one. */
 TEST(twin_is_missing_for_vulkan, .title = "no_driver.twin_is_missing_for_vulkan", .own = true)
 {
-    need("lib/broken/libcuda.so.1");
-    lib_with_libcuda_of("lib/broken");
+    with_driver("lib/broken", "1");
     REQUIRE(setenv("CULVERT_SOFT_PATH", "/nonexistent", 1) == 0);
-    REQUIRE(setenv("CULVERT_SOFT", "1", 1) == 0);
     lib_world w = {0};
     static culv_vk_candidate list[LIB_CANDIDATES];
     raw_vk_open_instance(&w.vk, &(raw_vk_options){.software = false});
@@ -407,32 +406,20 @@ TEST(program_in_path, .title = "loading.program_in_path", .own = true)
     make_place(&p);
     snprintf(lie, sizeof lie, "%s/culvert-test", p.b);
     link_twin(&p, p.b);
-    int in_directory = run(&(start){.program = "culvert-test",
-                                    .argv0 = "culvert-test",
-                                    .directory = p.b,
-                                    .expected = "missing",
-                                    .path = p.a,
-                                    .library_path = ""}); /* a bundle's names the twin's place */
-    int by_name = run(&(start){.program = p.program,
-                               .argv0 = lie,
-                               .directory = "/",
-                               .expected = "missing",
-                               .library_path = ""});
-    link_twin(&p, p.a);
-    int beside = run(&(start){.program = "culvert-test",
-                              .argv0 = "culvert-test",
-                              .directory = "/",
-                              .expected = "found",
-                              .path = p.a});
-    int lied_to = run(&(start){.program = p.program,
-                               .argv0 = "/nonexistent/culvert-test",
-                               .directory = "/",
-                               .expected = "found"});
+    const start rows[] = {
+        /* in its directory, and by its name; a bundle's library_path names the twin's place */
+        {"culvert-test", "culvert-test", p.b, "missing", p.a, ""},
+        {p.program, lie, "/", "missing", NULL, ""},
+        {"culvert-test", "culvert-test", "/", "found", p.a, NULL},
+        {p.program, "/nonexistent/culvert-test", "/", "found", NULL, NULL}};
+    int status[4];
+    for (int i = 0; i < 4; i++) {
+        if (i == 2) link_twin(&p, p.a);
+        status[i] = run(&rows[i]);
+    }
     remove_place(&p);
-    REQUIRE_EQ(in_directory, 0);
-    REQUIRE_EQ(by_name, 0);
-    REQUIRE_EQ(beside, 0);
-    REQUIRE_EQ(lied_to, 0);
+    for (int i = 0; i < 4; i++)
+        if (status[i] != 0) FAIL("row %d ends with %d", i, status[i]);
 }
 
 /* Another user's or group's rights, by the file's mode. */
@@ -456,9 +443,8 @@ TEST(privileged_program, .title = "loading.privileged_program", .own = true)
         SKIP("a user who is not root and in one group gives no file rights");
     }
     link_twin(&p, p.a); /* as a hard link elsewhere would have it */
-    char directory[TEST_PATH_MAX];
+    with_twin();
     REQUIRE(setenv("CULVERT_SOFT", "1", 1) == 0);
-    REQUIRE(setenv("CULVERT_SOFT_PATH", test_path(directory, "lib"), 1) == 0);
     REQUIRE(setenv("CULVERT_LOG", "debug", 1) == 0);
     REQUIRE(setenv("CULVERT_SOFT_FAIL_AT", "cuda:1", 1) == 0);
     REQUIRE(setenv("CULVERT_SOFT_DEVICES", "3", 1) == 0);
@@ -492,9 +478,7 @@ TEST(relative_library, .title = "loading.relative_library", .own = true)
 /* A software Vulkan device where the twin is not allowed: the message says how to allow it. */
 TEST(twin_is_not_allowed, .title = "no_driver.twin_is_not_allowed", .own = true)
 {
-    need("lib/broken/libcuda.so.1");
-    lib_with_libcuda_of("lib/broken");
-    lib_with_environment("CULVERT_SOFT", NULL);
+    with_driver("lib/broken", NULL);
     lib_world w = {0};
     culv_device *device = NULL;
     static culv_vk_candidate list[LIB_CANDIDATES];
@@ -506,10 +490,9 @@ TEST(twin_is_not_allowed, .title = "no_driver.twin_is_not_allowed", .own = true)
         if (list[i].type != VK_PHYSICAL_DEVICE_TYPE_CPU) continue;
         found = true;
         REQUIRE(strstr(list[i].reason_text, "CULVERT_SOFT=1") != NULL);
-        LIB_REFUSES(device,
-                    culv_device_open_for_vk(vkGetInstanceProcAddr, w.vk.instance,
-                                            list[i].physical_device, NULL, &device),
-                    UNSUPPORTED, DRIVER_MISSING, "CULVERT_SOFT=1", "culv_soft_enable()");
+        w.vk.physical = list[i].physical_device;
+        LIB_REFUSES(device, lib_open_for_vk(&w, vkGetInstanceProcAddr, NULL, &device), UNSUPPORTED,
+                    DRIVER_MISSING, "CULVERT_SOFT=1", "culv_soft_enable()");
     }
     REQUIRE_EQ(culv_vk_instance_layers(vkGetInstanceProcAddr, 0, NULL), 0);
     raw_vk_close(&w.vk);
@@ -696,15 +679,12 @@ TEST(vulkan)
     /* Adapters that differ are UUIDs' matter: a driver in TCC mode leaves what it likes there. */
     w.cu->SoftPlayLuid(ordinal, two.bytes, 1);
     lib_lying = (lib_lies){.luid = one.bytes, .node_mask = 1};
-    NEW(culv_device, device, culv_device_open_for_vk, lib_lying_loader, w.vk.instance,
-        w.vk.physical, NULL);
+    NEW(culv_device, device, lib_open_for_vk, &w, lib_lying_loader, NULL);
     culv_device_close(&device);
     lib_lying = (lib_lies){.luid = one.bytes, .node_mask = 1, .uuid_xor = 0x40}; /* nobody's */
-    LIB_REFUSES(
-        device,
-        culv_device_open_for_vk(lib_lying_loader, w.vk.instance, w.vk.physical, NULL, &device),
-        NO_DEVICE, DEVICE_UNKNOWN, "LUID f403000000000080 node mask 0x1",
-        "LUID f403000000000081 node mask 0x1");
+    LIB_REFUSES(device, lib_open_for_vk(&w, lib_lying_loader, NULL, &device), NO_DEVICE,
+                DEVICE_UNKNOWN, "LUID f403000000000080 node mask 0x1",
+                "LUID f403000000000081 node mask 0x1");
     w.cu->SoftPlayLuid(ordinal, NULL, 0);
     lib_close(&w);
 }

@@ -7,7 +7,6 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 /* R8: a capture in global mode goes on, whatever is imported, mapped and given up meanwhile. */
@@ -42,7 +41,6 @@ LIB_CASE(is_left_alone)
     CU_OK(cu->GraphDestroy(graph));
     CU_OK(cu->StreamDestroy(captured));
     lib_leave(w, before);
-    lib_settle(w);
 }
 
 #undef TEST_GROUP
@@ -52,6 +50,7 @@ LIB_CASE(is_left_alone)
 /* A stream that waits for a timeline's value 1, and then writes the buffer: whoever releases the
  * mapping before makes that a fault. */
 typedef struct busy {
+    lib_world w;
     raw_vk_buffer vk;
     VkSemaphore gate;
     culv_memory *memory;
@@ -60,34 +59,37 @@ typedef struct busy {
     CUstream stream;
 } busy;
 
-static void busy_begin(lib_world *w, busy *b)
+static void busy_begin(busy *b)
 {
+    lib_world *w = &b->w;
     lib_open(w);
-    const raw_cuda *cu = w->cu;
-    raw_vk_buffer_create(&w->vk, 65536, RAW_VK_EXPORT, &b->vk);
-    b->gate = raw_vk_timeline(&w->vk, 0, true);
+    b->vk = lib_case_buffer(w, 65536, RAW_VK_EXPORT);
+    b->gate = lib_case_timeline(w, 0);
     b->memory = lib_import(w, &b->vk);
     LIB_OK(culv_buffer_map(b->memory, NULL, &b->buffer));
     b->semaphore = lib_import_timeline(w, b->gate);
     b->stream = lib_stream(w);
     LIB_OK(culv_semaphore_wait(b->semaphore, b->stream, 1));
-    CUcontext before = lib_enter(w);
-    CU_OK(cu->MemsetD32Async(culv_buffer_pointer(b->buffer), 0xfeedbeef, 65536 / 4, b->stream));
-    CU_IS(cu->StreamQuery(b->stream), CUDA_ERROR_NOT_READY);
-    lib_leave(w, before);
+    LIB_CU_OK(
+        w, w->cu->MemsetD32Async(culv_buffer_pointer(b->buffer), 0xfeedbeef, 65536 / 4, b->stream));
+    REQUIRE_EQ(lib_query(w, b->stream), CUDA_ERROR_NOT_READY);
 }
 
-static void busy_end(lib_world *w, busy *b)
+/* What the case has not given up goes now. */
+static void busy_end(busy *b)
 {
     static uint32_t words[65536 / 4];
-    raw_vk_read(&w->vk, &b->vk, 0, words, sizeof words);
+    raw_vk_read(&b->w.vk, &b->vk, 0, words, sizeof words);
     for (size_t i = 0; i < sizeof words / 4; i++)
         REQUIRE_EQ(words[i], 0xfeedbeef);
-    if (b->stream != NULL) lib_stream_destroy(w, b->stream);
-    raw_vk_timeline_destroy(&w->vk, b->gate);
-    raw_vk_buffer_destroy(&w->vk, &b->vk);
-    lib_close(w);
+    culv_buffer_unmap(&b->buffer, NULL);
+    culv_semaphore_destroy(&b->semaphore, NULL);
+    culv_memory_destroy(&b->memory);
+    if (b->stream != NULL) lib_stream_destroy(&b->w, b->stream);
+    lib_close(&b->w);
 }
+
+#define BUSY_CASE(...) TEST_ON(busy, b, busy_begin(b), busy_end(b), __VA_ARGS__)
 
 /* Opens the gate a while after it was started. What is not to wait comes before that, or it hangs:
  * no time is long enough on a busy machine. */
@@ -108,9 +110,9 @@ static void *open_later(void *user)
     return NULL;
 }
 
-static void opener_start(opener *o, lib_world *w, const busy *b, long after_ms)
+static void opener_start(opener *o, busy *b, long after_ms)
 {
-    o->w = w;
+    o->w = &b->w;
     o->gate = b->gate;
     o->after_ms = after_ms;
     atomic_init(&o->opened, false);
@@ -119,31 +121,27 @@ static void opener_start(opener *o, lib_world *w, const busy *b, long after_ms)
 
 /* With a stream of last use nothing waits, and nothing is released before that stream has got
  * there. */
-TEST(after_a_stream, .smoke = true)
+BUSY_CASE(after_a_stream, .smoke = true)
 {
-    lib_world w;
-    busy b;
-    busy_begin(&w, &b);
-    culv_buffer_unmap(&b.buffer, &b.stream);
-    culv_semaphore_destroy(&b.semaphore, &b.stream);
-    culv_memory_destroy(&b.memory);
-    REQUIRE(b.buffer == NULL && b.semaphore == NULL && b.memory == NULL);
+    culv_buffer_unmap(&b->buffer, &b->stream);
+    culv_semaphore_destroy(&b->semaphore, &b->stream);
+    culv_memory_destroy(&b->memory);
+    REQUIRE(b->buffer == NULL && b->semaphore == NULL && b->memory == NULL);
     for (int i = 0; i < 20; i++) {
-        culv_device_counts c = lib_counts(&w);
+        culv_device_counts c = lib_counts(&b->w);
         REQUIRE_EQ(c.buffers, 0);  /* the caller's is gone, */
         REQUIRE_EQ(c.mappings, 1); /* the driver's is not */
         REQUIRE_EQ(c.memories, 1);
         REQUIRE_EQ(c.semaphores, 1);
         REQUIRE_EQ(c.deferred, 2);
-        REQUIRE_EQ(culv_device_collect(w.device), 2);
-        lib_require_driver_counts(&w, 1, 1, 1);
+        REQUIRE_EQ(culv_device_collect(b->w.device), 2);
+        lib_require_driver_counts(&b->w, 1, 1, 1);
         lib_sleep_ms(5);
     }
-    raw_vk_timeline_signal(&w.vk, b.gate, 1);
-    lib_finish(&w, b.stream);
-    REQUIRE_EQ(culv_device_collect(w.device), 0);
-    lib_require_driver_counts(&w, 0, 0, 0);
-    busy_end(&w, &b);
+    raw_vk_timeline_signal(&b->w.vk, b->gate, 1);
+    lib_finish(&b->w, b->stream);
+    REQUIRE_EQ(culv_device_collect(b->w.device), 0);
+    lib_require_driver_counts(&b->w, 0, 0, 0);
 }
 
 static void count_warnings(void *user, culv_log_level level, const char *message)
@@ -156,12 +154,9 @@ LIB_CASE(nobody_collects)
 {
     int warnings = 0;
     raw_vk_buffer vk = lib_case_buffer(w, 65536, RAW_VK_EXPORT);
-    culv_device_caps caps = lib_caps(w->device);
-    culv_device_desc d = culv_device_desc_init();
-    d.driver = caps.is_software ? CULV_DRIVER_SOFT : CULV_DRIVER_NVIDIA;
-    d.log = (culv_log){.fn = count_warnings, .user = &warnings};
     culv_memory *memory = NULL;
-    NEW(OWN(culv_device), device, culv_device_open_by_uuid, &caps.uuid, &d);
+    OWN(culv_device) *device = lib_another_device(
+        lib_caps(w->device).ordinal, &(culv_log){.fn = count_warnings, .user = &warnings});
     culv_memory_desc m = lib_memory_desc(w, &vk, raw_vk_buffer_fd(&w->vk, &vk));
     LIB_TAKE(culv_memory_import(device, &m, &memory), &m.handle);
     CUstream stream = lib_case_stream(w);
@@ -177,138 +172,121 @@ LIB_CASE(nobody_collects)
 
 /* Without one, the driver waits: the call returns when the work is done, not before. The mapping
  * goes before the import. */
-TEST(without_a_stream)
+static void give_up_waiting(busy *b, bool semaphore)
 {
-    for (int semaphore = 0; semaphore < 2; semaphore++) {
-        lib_world w;
-        busy b;
-        opener o;
-        busy_begin(&w, &b);
-        NEW(culv_buffer, second, culv_buffer_map, b.memory, NULL);
-        culv_buffer_unmap(&second, NULL); /* not the last range: nothing to release */
-        culv_memory_destroy(&b.memory);
-        REQUIRE_EQ(lib_counts(&w).memories, 1); /* the buffer holds it */
-        lib_require_driver_counts(&w, 1, 1, 1);
-        opener_start(&o, &w, &b, 300);
-        if (semaphore)
-            culv_semaphore_destroy(&b.semaphore, NULL);
-        else
-            culv_buffer_unmap(&b.buffer, NULL);
-        REQUIRE(atomic_load(&o.opened));
-        REQUIRE_EQ(lib_counts(&w).semaphores, !semaphore);
-        REQUIRE_EQ(lib_counts(&w).mappings, semaphore);
-        REQUIRE_EQ(lib_counts(&w).memories, semaphore);
-        REQUIRE_EQ(lib_counts(&w).deferred, 0);
-        REQUIRE_EQ(pthread_join(o.thread, NULL), 0);
-        lib_finish(&w, b.stream);
-        culv_semaphore_destroy(&b.semaphore, NULL);
-        culv_buffer_unmap(&b.buffer, NULL);
-        lib_require_driver_counts(&w, 0, 0, 0);
-        busy_end(&w, &b);
-    }
+    opener o;
+    NEW(culv_buffer, second, culv_buffer_map, b->memory, NULL);
+    culv_buffer_unmap(&second, NULL); /* not the last range: nothing to release */
+    culv_memory_destroy(&b->memory);
+    REQUIRE_EQ(lib_counts(&b->w).memories, 1); /* the buffer holds it */
+    lib_require_driver_counts(&b->w, 1, 1, 1);
+    opener_start(&o, b, 300);
+    if (semaphore)
+        culv_semaphore_destroy(&b->semaphore, NULL);
+    else
+        culv_buffer_unmap(&b->buffer, NULL);
+    REQUIRE(atomic_load(&o.opened));
+    REQUIRE_EQ(lib_counts(&b->w).semaphores, !semaphore);
+    REQUIRE_EQ(lib_counts(&b->w).mappings, semaphore);
+    REQUIRE_EQ(lib_counts(&b->w).memories, semaphore);
+    REQUIRE_EQ(lib_counts(&b->w).deferred, 0);
+    REQUIRE_EQ(pthread_join(o.thread, NULL), 0);
+    lib_finish(&b->w, b->stream);
+    culv_semaphore_destroy(&b->semaphore, NULL);
+    culv_buffer_unmap(&b->buffer, NULL);
+    lib_require_driver_counts(&b->w, 0, 0, 0);
+}
+
+BUSY_CASE(semaphore_without_a_stream)
+{
+    give_up_waiting(b, true);
+}
+
+BUSY_CASE(without_a_stream)
+{
+    give_up_waiting(b, false);
 }
 
 /* Giving up after another stream, which is done, does not wait for the busy one, and neither do
  * imports and mappings after it: what is due is released by calls that may wait. */
-TEST(idle_stream_does_not_wait)
+BUSY_CASE(idle_stream_does_not_wait)
 {
-    lib_world w;
-    busy b;
-    busy_begin(&w, &b);
     raw_vk_buffer other;
-    raw_vk_buffer_create(&w.vk, 65536, RAW_VK_EXPORT, &other);
-    culv_memory *memory = lib_import(&w, &other);
+    raw_vk_buffer_create(&b->w.vk, 65536, RAW_VK_EXPORT, &other);
+    culv_memory *memory = lib_import(&b->w, &other);
     NEW(culv_buffer, buffer, culv_buffer_map, memory, NULL);
-    CUstream idle = lib_stream(&w);
+    CUstream idle = lib_stream(&b->w);
     culv_buffer_unmap(&buffer, &idle);
     culv_memory_destroy(&memory);
-    lib_finish(&w, idle);
-    memory = lib_import(&w, &other);
+    lib_finish(&b->w, idle);
+    memory = lib_import(&b->w, &other);
     LIB_OK(culv_buffer_map(memory, NULL, &buffer));
     culv_buffer_unmap(&buffer, &idle);
-    raw_vk_timeline_signal(&w.vk, b.gate, 1); /* all this while the gate was closed */
-    lib_finish(&w, b.stream);
+    raw_vk_timeline_signal(&b->w.vk, b->gate, 1); /* all this while the gate was closed */
+    lib_finish(&b->w, b->stream);
     culv_memory_destroy(&memory);
-    lib_settle(&w);
-    lib_stream_destroy(&w, idle);
-    raw_vk_buffer_destroy(&w.vk, &other);
-    culv_buffer_unmap(&b.buffer, NULL);
-    culv_semaphore_destroy(&b.semaphore, NULL);
-    culv_memory_destroy(&b.memory);
-    busy_end(&w, &b);
+    lib_settle(&b->w);
+    lib_stream_destroy(&b->w, idle);
+    raw_vk_buffer_destroy(&b->w.vk, &other);
 }
 
 /* A range of the same import that others still use keeps the mapping, also past a deferred one. */
-TEST(deferred_range_keeps_the_mapping, .title = "deferred.range_keeps_the_mapping")
+BUSY_CASE(deferred_range_keeps_the_mapping, .title = "deferred.range_keeps_the_mapping")
 {
-    lib_world w;
-    busy b;
-    busy_begin(&w, &b);
     culv_buffer *second = NULL;
-    culv_buffer_unmap(&b.buffer, &b.stream);
-    LIB_OK(culv_buffer_map(b.memory, NULL, &second)); /* mapped anew while the first is deferred */
-    REQUIRE_EQ(lib_counts(&w).mappings, 1);
-    REQUIRE_EQ(lib_counts(&w).deferred, 1);
-    raw_vk_timeline_signal(&w.vk, b.gate, 1);
-    lib_finish(&w, b.stream);
-    lib_settle(&w);
-    REQUIRE_EQ(lib_counts(&w).mappings, 1);
+    culv_buffer_unmap(&b->buffer, &b->stream);
+    LIB_OK(culv_buffer_map(b->memory, NULL, &second)); /* mapped anew while the first is deferred */
+    REQUIRE_EQ(lib_counts(&b->w).mappings, 1);
+    REQUIRE_EQ(lib_counts(&b->w).deferred, 1);
+    raw_vk_timeline_signal(&b->w.vk, b->gate, 1);
+    lib_finish(&b->w, b->stream);
+    lib_settle(&b->w);
+    REQUIRE_EQ(lib_counts(&b->w).mappings, 1);
     uint32_t word = 0;
-    LIB_CU_OK(&w, w.cu->MemcpyDtoH(&word, culv_buffer_pointer(second), 4));
+    LIB_CU_OK(&b->w, b->w.cu->MemcpyDtoH(&word, culv_buffer_pointer(second), 4));
     REQUIRE_EQ(word, 0xfeedbeef);
     culv_buffer_unmap(&second, NULL);
-    culv_semaphore_destroy(&b.semaphore, NULL);
-    culv_memory_destroy(&b.memory);
-    busy_end(&w, &b);
 }
 
 /* The last call on a device waits for what is deferred; here the device itself is closed first. */
-TEST(device_is_closed_first)
+BUSY_CASE(device_is_closed_first)
 {
-    lib_world w;
-    busy b;
     opener o;
-    busy_begin(&w, &b);
     CUcontext held = NULL; /* so that the stream outlives the device */
-    const raw_cuda *cu = w.cu;
-    CU_OK(cu->DevicePrimaryCtxRetain(&held, lib_caps(w.device).ordinal));
-    culv_device_close(&w.device);
-    culv_vk_detach(&w.attachment);
-    culv_memory_destroy(&b.memory);
-    culv_buffer_unmap(&b.buffer, &b.stream);
-    opener_start(&o, &w, &b, 300);
-    culv_semaphore_destroy(&b.semaphore, &b.stream); /* the last object */
+    const raw_cuda *cu = b->w.cu;
+    CU_OK(cu->DevicePrimaryCtxRetain(&held, lib_caps(b->w.device).ordinal));
+    culv_device_close(&b->w.device);
+    culv_vk_detach(&b->w.attachment);
+    culv_memory_destroy(&b->memory);
+    culv_buffer_unmap(&b->buffer, &b->stream);
+    opener_start(&o, b, 300);
+    culv_semaphore_destroy(&b->semaphore, &b->stream); /* the last object */
     REQUIRE(atomic_load(&o.opened));
-    lib_require_driver_counts(&w, 0, 0, 0);
+    lib_require_driver_counts(&b->w, 0, 0, 0);
     REQUIRE_EQ(pthread_join(o.thread, NULL), 0);
-    lib_stream_destroy(&w, b.stream);
+    lib_stream_destroy(&b->w, b->stream);
     CU_OK(cu->DevicePrimaryCtxRelease(0));
-    b.stream = NULL;
-    busy_end(&w, &b);
+    b->stream = NULL;
 }
 
 /* A last use that cannot be told (the stream is gone) is no reason to wait now, nor to release
  * early later. */
-TEST(last_use_on_a_destroyed_stream)
+BUSY_CASE(last_use_on_a_destroyed_stream)
 {
-    lib_world w;
-    busy b;
     opener o;
-    busy_begin(&w, &b);
-    if (!w.cu->software) SKIP("a destroyed stream's handle is undefined on NVIDIA's driver");
-    CUstream gone = lib_stream(&w);
-    lib_stream_destroy(&w, gone);
-    culv_buffer_unmap(&b.buffer, &gone);
-    culv_semaphore_destroy(&b.semaphore, &gone);
-    culv_memory_destroy(&b.memory);
-    opener_start(&o, &w, &b, 300);
-    REQUIRE_EQ(culv_device_collect(w.device), 0); /* the driver waits in here */
+    if (!b->w.cu->software) SKIP("a destroyed stream's handle is undefined on NVIDIA's driver");
+    CUstream gone = lib_stream(&b->w);
+    lib_stream_destroy(&b->w, gone);
+    culv_buffer_unmap(&b->buffer, &gone);
+    culv_semaphore_destroy(&b->semaphore, &gone);
+    culv_memory_destroy(&b->memory);
+    opener_start(&o, b, 300);
+    REQUIRE_EQ(culv_device_collect(b->w.device), 0); /* the driver waits in here */
     REQUIRE(atomic_load(&o.opened));
     REQUIRE_EQ(pthread_join(o.thread, NULL), 0);
-    lib_finish(&w, b.stream);
-    lib_settle(&w);
-    REQUIRE_EQ(lib_counts(&w).mappings, 0);
-    busy_end(&w, &b);
+    lib_finish(&b->w, b->stream);
+    lib_settle(&b->w);
+    REQUIRE_EQ(lib_counts(&b->w).mappings, 0);
 }
 
 typedef struct giver {
@@ -411,13 +389,7 @@ static void scene_open(scene *s)
     /* From its first export on, Vulkan's side keeps an fd */
     close(raw_vk_timeline_fd(&w->vk, s->timeline));
     s->fds = test_open_fds();
-    culv_device_desc dd = culv_device_desc_init();
-    dd.log = (culv_log){hear, &s->heard, CULV_LOG_WARNING};
-    LIB_OK(culv_device_open_for_vk(vkGetInstanceProcAddr, w->vk.instance, w->vk.physical, &dd,
-                                   &w->device));
-    culv_vk_device_desc vd = lib_vk_desc(w);
-    LIB_OK(culv_vk_attach(w->device, &vd, &w->attachment));
-    w->context = culv_device_context(w->device);
+    lib_open_heard(w, (culv_log){hear, &s->heard, CULV_LOG_WARNING});
     s->memory = lib_import(w, &s->vk);
     LIB_OK(culv_buffer_map(s->memory, NULL, &s->buffer));
     LIB_OK(culv_buffer_map(s->memory, NULL, &s->second));
@@ -453,31 +425,10 @@ static void destroy_objects(scene *s, CUstream *after)
     culv_memory_destroy(&s->memory);
 }
 
-/* Runs a kernel that writes where nothing is, and waits until the context knows. */
-static void fault(scene *s)
-{
-    const raw_cuda *cu = s->w.cu;
-    CUdeviceptr nowhere = 0x1000;
-    uint32_t value = 1;
-    void *params[] = {&nowhere, &value};
-    CUcontext before = lib_enter(&s->w);
-    CUmodule module = raw_cuda_load(cu, "library_kernels");
-    CUfunction poke = raw_cuda_function(cu, module, "library_poke");
-    CU_OK(cu->LaunchKernel(poke, 1, 1, 1, 32, 1, 1, 0, s->stream, params, NULL));
-    CUresult r = CUDA_SUCCESS;
-    for (unsigned i = 0; i < TEST_FAR_MS && (r == CUDA_SUCCESS || r == CUDA_ERROR_NOT_READY); i++) {
-        r = cu->StreamQuery(s->stream);
-        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
-    }
-    REQUIRE_EQ(r, CUDA_ERROR_ILLEGAL_ADDRESS);
-    (void)cu->CtxSetCurrent(before);
-}
-
 static void require_earlier_failure(const lib_world *w)
 {
     culv_device_caps caps = lib_caps(w->device);
-    culv_error e = culv_error_init();
-    culv_last_error(&e);
+    const culv_error e = lib_last_error();
     REQUIRE_EQ(e.native_api, CULV_NATIVE_CUDA);
     REQUIRE_EQ(e.native_code, CUDA_ERROR_ILLEGAL_ADDRESS);
     REQUIRE(e.native_call[0] != '\0');
@@ -503,7 +454,7 @@ TEST(sticky_fault, .faults = true)
     lib_fd fd2 = lib_fd_watch(raw_vk_timeline_fd(&s.w.vk, s.timeline));
     culv_buffer *buffer = POISON(culv_buffer);
     culv_memory *unmapped = lib_import(&s.w, &s.vk2);
-    fault(&s);
+    lib_fault(&s.w, s.stream);
 
     BROKEN(culv_semaphore_signal(s.semaphore, s.stream, 2));
     REQUIRE_EQ(culv_semaphore_last_value(s.semaphore), 1);
@@ -617,8 +568,7 @@ static void first_call(scene *s, way which)
         lib_fd fd = lib_fd_watch(raw_vk_buffer_fd(&s->w.vk, &s->vk2));
         const culv_memory_desc d = lib_memory_desc(&s->w, &s->vk2, fd.fd);
         LIB_REFUSES_AS(memory, culv_memory_import(s->w.device, &d, &memory), lost, why);
-        lib_fd_require_untouched(&fd);
-        lib_fd_done(&fd, true);
+        lib_fd_end(&fd, true);
         break;
     }
     case IMPORT_TIMELINE:
@@ -727,7 +677,7 @@ TEST(opened_after_a_fault, .faults = true)
     scene s;
     scene_open(&s);
     const raw_cuda *cu = s.w.cu;
-    fault(&s);
+    lib_fault(&s.w, s.stream);
     culv_device *device = NULL;
     if (!cu->software) {
         /* An H200 lets the broken context be retained once more, now and then (measured). */

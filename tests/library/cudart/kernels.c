@@ -305,12 +305,10 @@ RUNTIME_CASE(arrays)
 
 enum { BYTES = 1 << 16, WIDTH = 64, HEIGHT = 32, LEVELS = 3 };
 
-TEST(same_handles)
+WORLD_CASE(same_handles)
 {
-    world w;
-    world_open(&w);
-    culv_shared_buffer *buffer = buffer_make(&w).made;
-    culv_shared_image *image = image_make(&w, VK_FORMAT_R8G8B8A8_UNORM, LEVELS).made;
+    culv_shared_buffer *buffer = buffer_make(w).made;
+    culv_shared_image *image = image_make(w, VK_FORMAT_R8G8B8A8_UNORM, LEVELS).made;
     culv_buffer *mapped = culv_shared_buffer_cuda(buffer);
     culv_image *array = culv_shared_image_cuda(image);
     for (int i = 0; i < CALLS_COUNT; i++) {
@@ -332,35 +330,28 @@ TEST(same_handles)
         }
         cudaArray_t no_array = POISON(struct cudaArray);
         cudaSurfaceObject_t no_surface = 0x5a5a;
-        REFUSED(calls->image_array(array, LEVELS, 0, &no_array), CULV_ERROR_INVALID,
-                CULV_REASON_LEVEL);
-        REFUSED(calls->image_surface(array, LEVELS, 0, &no_surface), CULV_ERROR_INVALID,
-                CULV_REASON_LEVEL);
+        REFUSED(calls->image_array(array, LEVELS, 0, &no_array), INVALID, LEVEL);
+        REFUSED(calls->image_surface(array, LEVELS, 0, &no_surface), INVALID, LEVEL);
         REQUIRE(no_array == POISON(struct cudaArray) && no_surface == 0x5a5a);
-        REFUSED(calls->image_array(array, 0, 0, NULL), CULV_ERROR_INVALID,
-                CULV_REASON_NULL_ARGUMENT);
-        REFUSED(calls->image_surface(array, 0, 0, NULL), CULV_ERROR_INVALID,
-                CULV_REASON_NULL_ARGUMENT);
+        REFUSED(calls->image_array(array, 0, 0, NULL), INVALID, NULL_ARGUMENT);
+        REFUSED(calls->image_surface(array, 0, 0, NULL), INVALID, NULL_ARGUMENT);
     }
     culv_shared_image_destroy(&image, NULL);
     culv_shared_buffer_destroy(&buffer, &(CUstream){culv_cudart_stream(0)});
-    world_close(&w);
 }
 
 /* Mappings of the caller's own, given up after work on stream 0: they last until it is done. */
-TEST(unmap_after)
+WORLD_CASE(unmap_after)
 {
-    world w;
-    world_open(&w);
-    const raw_cuda *cu = w.cu;
+    const raw_cuda *cu = w->cu;
     for (int i = 0; i < CALLS_COUNT; i++) {
         const cudart_calls *calls = all_calls[i];
         uint32_t value = 0x01020304u + (uint32_t)i;
         uint32_t words[BYTES / 4];
         raw_vk_buffer vk;
         raw_vk_image vk_image;
-        raw_vk_buffer_create(&w.vk, BYTES, RAW_VK_EXPORT, &vk);
-        raw_vk_image_create(&w.vk,
+        raw_vk_buffer_create(&w->vk, BYTES, RAW_VK_EXPORT, &vk);
+        raw_vk_image_create(&w->vk,
                             &(raw_vk_image_desc){.format = VK_FORMAT_R8G8B8A8_UNORM,
                                                  .width = WIDTH,
                                                  .height = HEIGHT,
@@ -374,13 +365,13 @@ TEST(unmap_after)
         d.memory = vk.memory;
         d.allocation_size = vk.allocation_size;
         d.buffer = vk.buffer;
-        OK(culv_vk_memory_import(w.attachment, &d, &memory));
+        OK(culv_vk_memory_import(w->attachment, &d, &memory));
         d = culv_vk_memory_desc_init();
         d.memory = vk_image.memory;
         d.allocation_size = vk_image.allocation_size;
         d.image = vk_image.image;
         d.dedicated = VK_TRUE;
-        OK(culv_vk_memory_import(w.attachment, &d, &image_memory));
+        OK(culv_vk_memory_import(w->attachment, &d, &image_memory));
         culv_buffer_desc bd = culv_buffer_desc_init();
         bd.size = BYTES;
         OK(culv_buffer_map(memory, &bd, &buffer));
@@ -391,7 +382,7 @@ TEST(unmap_after)
         id.mip_levels = LEVELS;
         OK(culv_image_map(image_memory, &id, &image));
 
-        timeline gate = timeline_make(&w);
+        timeline gate = timeline_make(w);
         CUdeviceptr pointer = (CUdeviceptr)(uintptr_t)calls->buffer_pointer(buffer);
         OK(calls->semaphore_wait(gate.culv, 0, 1));
         CU_OK(cu->MemsetD32Async(pointer, value, BYTES / 4, calls->stream(0)));
@@ -401,18 +392,17 @@ TEST(unmap_after)
         REQUIRE(buffer == NULL && image == NULL);
         culv_memory_destroy(&memory);
         culv_memory_destroy(&image_memory);
-        REQUIRE_EQ(world_counts(&w).mappings, 2);
-        raw_vk_timeline_signal(&w.vk, gate.vk, 1);
-        world_settle(&w);
-        REQUIRE_EQ(world_counts(&w).mappings + world_counts(&w).memories, 0);
-        raw_vk_read(&w.vk, &vk, 0, words, sizeof words);
+        REQUIRE_EQ(world_counts(w).mappings, 2);
+        raw_vk_timeline_signal(&w->vk, gate.vk, 1);
+        world_settle(w);
+        REQUIRE_EQ(world_counts(w).mappings + world_counts(w).memories, 0);
+        raw_vk_read(&w->vk, &vk, 0, words, sizeof words);
         for (size_t k = 0; k < BYTES / 4; k++)
             REQUIRE_EQ(words[k], value);
-        timeline_destroy(&w, &gate);
-        raw_vk_image_destroy(&w.vk, &vk_image);
-        raw_vk_buffer_destroy(&w.vk, &vk);
+        timeline_destroy(w, &gate);
+        raw_vk_image_destroy(&w->vk, &vk_image);
+        raw_vk_buffer_destroy(&w->vk, &vk);
     }
-    world_close(&w);
 }
 
 #undef TEST_GROUP

@@ -37,7 +37,7 @@ TEST(results, .title = "results")
         const cudart_calls *calls = all_calls[i];
         for (size_t r = 0; r < sizeof rows / sizeof rows[0]; r++) {
             culv_error e = culv_error_init();
-            REFUSED(calls->result(rows[r].answer, "cudaSomething"), rows[r].result, rows[r].reason);
+            FAILS(calls->result(rows[r].answer, "cudaSomething"), rows[r].result, rows[r].reason);
             culv_last_error(&e);
             REQUIRE_EQ(e.native_api, CULV_NATIVE_CUDA_RUNTIME);
             REQUIRE_EQ(e.native_code, rows[r].answer);
@@ -45,8 +45,7 @@ TEST(results, .title = "results")
             REQUIRE(strstr(e.message, cudaGetErrorName(rows[r].answer)) != NULL);
         }
         REQUIRE_EQ(calls->result(cudaSuccess, "cudaSomething"), CULV_OK);
-        REFUSED(calls->result(cudaErrorUnknown, NULL), CULV_ERROR_DRIVER,
-                CULV_REASON_DRIVER_REFUSED);
+        REFUSED(calls->result(cudaErrorUnknown, NULL), DRIVER, DRIVER_REFUSED);
     }
 }
 
@@ -73,22 +72,17 @@ TEST(nothing, .title = "null")
         cudaArray_t array = POISON(struct cudaArray);
         cudaSurfaceObject_t surface = 0x5a5a;
         const culv_semaphore_point point = {NULL, 1};
-        REFUSED(calls->device_make_current(NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-        REFUSED(calls->device_open(NULL, NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-        REFUSED(calls->device_open_by_ordinal(0, NULL, NULL), CULV_ERROR_INVALID,
-                CULV_REASON_NULL_ARGUMENT);
+        REFUSED(calls->device_make_current(NULL), INVALID, NULL_ARGUMENT);
+        REFUSED(calls->device_open(NULL, NULL), INVALID, NULL_ARGUMENT);
+        REFUSED(calls->device_open_by_ordinal(0, NULL, NULL), INVALID, NULL_ARGUMENT);
         REQUIRE(calls->buffer_pointer(NULL) == NULL);
-        REFUSED(calls->image_array(NULL, 0, 0, &array), CULV_ERROR_INVALID,
-                CULV_REASON_NULL_ARGUMENT);
-        REFUSED(calls->image_surface(NULL, 0, 0, &surface), CULV_ERROR_INVALID,
-                CULV_REASON_NULL_ARGUMENT);
+        REFUSED(calls->image_array(NULL, 0, 0, &array), INVALID, NULL_ARGUMENT);
+        REFUSED(calls->image_surface(NULL, 0, 0, &surface), INVALID, NULL_ARGUMENT);
         REQUIRE(array == POISON(struct cudaArray) && surface == 0x5a5a);
-        REFUSED(calls->semaphore_signal(NULL, 0, 1), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-        REFUSED(calls->semaphore_wait(NULL, 0, 1), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-        REFUSED(calls->semaphore_signal_batch(&point, 1, 0), CULV_ERROR_INVALID,
-                CULV_REASON_NULL_ARGUMENT);
-        REFUSED(calls->semaphore_wait_batch(NULL, 1, 0), CULV_ERROR_INVALID,
-                CULV_REASON_NULL_ARGUMENT);
+        REFUSED(calls->semaphore_signal(NULL, 0, 1), INVALID, NULL_ARGUMENT);
+        REFUSED(calls->semaphore_wait(NULL, 0, 1), INVALID, NULL_ARGUMENT);
+        REFUSED(calls->semaphore_signal_batch(&point, 1, 0), INVALID, NULL_ARGUMENT);
+        REFUSED(calls->semaphore_wait_batch(NULL, 1, 0), INVALID, NULL_ARGUMENT);
         REQUIRE_EQ(calls->semaphore_signal_batch(NULL, 0, 0), CULV_OK);
     }
 }
@@ -100,10 +94,8 @@ TEST(twin_asked_for, .own = true)
     d.driver = CULV_DRIVER_SOFT;
     for (int i = 0; i < CALLS_COUNT; i++) {
         culv_device *device = POISON(culv_device);
-        REFUSED(all_calls[i]->device_open(&d, &device), CULV_ERROR_UNSUPPORTED,
-                CULV_REASON_RUNTIME);
-        REFUSED(all_calls[i]->device_open_by_ordinal(0, &d, &device), CULV_ERROR_UNSUPPORTED,
-                CULV_REASON_RUNTIME);
+        REFUSED(all_calls[i]->device_open(&d, &device), UNSUPPORTED, RUNTIME);
+        REFUSED(all_calls[i]->device_open_by_ordinal(0, &d, &device), UNSUPPORTED, RUNTIME);
         REQUIRE(strstr(culv_last_error_message(), "CULV_DRIVER_SOFT") != NULL);
         REQUIRE(device == POISON(culv_device));
     }
@@ -121,8 +113,7 @@ TEST(twin_is_refused, .own = true)
     CUcontext before = POISON(struct CUctx_st), after = NULL;
     CU_OK(cu->CtxGetCurrent(&before));
     for (int i = 0; i < CALLS_COUNT; i++)
-        REFUSED(all_calls[i]->device_make_current(device), CULV_ERROR_UNSUPPORTED,
-                CULV_REASON_RUNTIME);
+        REFUSED(all_calls[i]->device_make_current(device), UNSUPPORTED, RUNTIME);
     REQUIRE(strstr(culv_last_error_message(), "software twin") != NULL);
     CU_OK(cu->CtxGetCurrent(&after));
     REQUIRE(before == after);
@@ -139,10 +130,9 @@ TEST(no_driver, .own = true)
     (void)use_driver();
     for (int i = 0; i < CALLS_COUNT; i++) {
         culv_device *device = POISON(culv_device);
-        REFUSED(all_calls[i]->device_open(NULL, &device), CULV_ERROR_UNSUPPORTED,
-                CULV_REASON_DRIVER_MISSING);
-        REFUSED(all_calls[i]->device_open_by_ordinal(7, NULL, &device), CULV_ERROR_UNSUPPORTED,
-                CULV_REASON_DRIVER_MISSING);
+        REFUSED(all_calls[i]->device_open(NULL, &device), UNSUPPORTED, DRIVER_MISSING);
+        REFUSED(all_calls[i]->device_open_by_ordinal(7, NULL, &device), UNSUPPORTED,
+                DRIVER_MISSING);
         REQUIRE(device == POISON(culv_device));
     }
 }
@@ -191,10 +181,10 @@ TEST(bad_descriptors, .own = true)
     culv_device_desc d = culv_device_desc_init();
     culv_device *device = POISON(culv_device);
     d.struct_size = 3;
-    REFUSED(culv_cudart_device_open(&d, &device), CULV_ERROR_INVALID, CULV_REASON_STRUCT_SIZE);
+    REFUSED(culv_cudart_device_open(&d, &device), INVALID, STRUCT_SIZE);
     d = culv_device_desc_init();
     d.driver = (culv_driver)77;
-    REFUSED(culv_cudart_device_open(&d, &device), CULV_ERROR_INVALID, CULV_REASON_VALUE);
+    REFUSED(culv_cudart_device_open(&d, &device), INVALID, VALUE);
     REQUIRE(device == POISON(culv_device));
 }
 
@@ -203,9 +193,9 @@ TEST(last_error_set, .title = "last_error_set")
 {
     culv_error e = culv_error_init(), got = culv_error_init();
     /* CULV_OK is no error */
-    REFUSED(culv_last_error_set(&e), CULV_ERROR_INVALID, CULV_REASON_VALUE);
+    REFUSED(culv_last_error_set(&e), INVALID, VALUE);
     e.struct_size = 0;
-    REFUSED(culv_last_error_set(&e), CULV_ERROR_INVALID, CULV_REASON_STRUCT_SIZE);
+    REFUSED(culv_last_error_set(&e), INVALID, STRUCT_SIZE);
     e = culv_error_init();
     e.result = CULV_ERROR_BUSY;
     e.reason = CULV_REASON_OS;
@@ -267,10 +257,8 @@ TEST(same_device, .own = true)
         REQUIRE_EQ(current, ordinal);
     }
     culv_device *none = POISON(culv_device);
-    REFUSED(culv_cudart_device_open_by_ordinal(count, NULL, &none), CULV_ERROR_NO_DEVICE,
-            CULV_REASON_DEVICE_UNKNOWN);
-    REFUSED(culv_cudart_device_open_by_ordinal(-1, NULL, &none), CULV_ERROR_NO_DEVICE,
-            CULV_REASON_DEVICE_UNKNOWN);
+    REFUSED(culv_cudart_device_open_by_ordinal(count, NULL, &none), NO_DEVICE, DEVICE_UNKNOWN);
+    REFUSED(culv_cudart_device_open_by_ordinal(-1, NULL, &none), NO_DEVICE, DEVICE_UNKNOWN);
     REQUIRE(none == POISON(culv_device));
     world_close(&w);
 }
@@ -323,13 +311,8 @@ RUNTIME_CASE(borrowed_context, .own = true)
     REQUIRE(current_context(cu) == context);
 
     VkSemaphore vk = raw_vk_timeline(&w->vk, 0, true);
-    culv_semaphore_desc sd = culv_semaphore_desc_init();
-    culv_semaphore *semaphore = NULL;
+    culv_semaphore *semaphore = timeline_import(w, device, vk, 0);
     cudaStream_t stream = NULL;
-    sd.type = CULV_SEMAPHORE_TIMELINE;
-    sd.handle = culv_handle_opaque_fd(raw_vk_timeline_fd(&w->vk, vk));
-    OK(culv_semaphore_import(device, &sd, &semaphore));
-    culv_handle_close(&sd.handle);
     RT(cudaStreamCreate(&stream));
     REQUIRE(current_context(cu) == context);
     OK(culv_cudart_semaphore_signal(semaphore, stream, 1));
@@ -342,12 +325,8 @@ RUNTIME_CASE(borrowed_context, .own = true)
     OK(culv_cudart_device_make_current(w->device));
     RT(cudaStreamCreate(&stream));
     OK(culv_cudart_semaphore_signal(t.culv, stream, 1));
-    sd.handle = culv_handle_opaque_fd(raw_vk_timeline_fd(&w->vk, vk));
-    sd.value = 1;
-    OK(culv_semaphore_import(device, &sd, &semaphore));
-    culv_handle_close(&sd.handle);
-    REFUSED(culv_cudart_semaphore_signal(semaphore, stream, 2), CULV_ERROR_INVALID,
-            CULV_REASON_STREAM_DEVICE);
+    semaphore = timeline_import(w, device, vk, 1);
+    REFUSED(culv_cudart_semaphore_signal(semaphore, stream, 2), INVALID, STREAM_DEVICE);
     RT(cudaStreamSynchronize(stream));
     RT(cudaStreamDestroy(stream));
     timeline_destroy(w, &t);
@@ -367,10 +346,8 @@ RUNTIME_CASE(another_gpu, .own = true)
     timeline t = timeline_make(w);
     RT(cudaSetDevice(1));
     RT(cudaStreamCreate(&stream));
-    REFUSED(culv_cudart_semaphore_signal(t.culv, stream, 1), CULV_ERROR_INVALID,
-            CULV_REASON_STREAM_DEVICE);
-    REFUSED(culv_cudart_semaphore_wait(t.culv, stream, 1), CULV_ERROR_INVALID,
-            CULV_REASON_STREAM_DEVICE);
+    REFUSED(culv_cudart_semaphore_signal(t.culv, stream, 1), INVALID, STREAM_DEVICE);
+    REFUSED(culv_cudart_semaphore_wait(t.culv, stream, 1), INVALID, STREAM_DEVICE);
     OK(culv_cudart_semaphore_signal(t.culv, 0, 1)); /* stream 0 of the semaphore's own device */
     REQUIRE(timeline_reaches(w, &t, 1, TEST_FAR_MS));
     int current = -1;
@@ -392,8 +369,7 @@ RUNTIME_CASE(runtime_last_error, .own = true)
     OK(culv_cudart_semaphore_wait(t.culv, 0, 1));
     REQUIRE_EQ(cudaPeekAtLastError(), cudaErrorInvalidDevice);
     REQUIRE_EQ(cudaGetLastError(), cudaErrorInvalidDevice);
-    REFUSED(culv_cudart_semaphore_signal(t.culv, 0, 1), CULV_ERROR_INVALID,
-            CULV_REASON_TIMELINE_BACKWARDS);
+    REFUSED(culv_cudart_semaphore_signal(t.culv, 0, 1), INVALID, TIMELINE_BACKWARDS);
     REQUIRE_EQ(cudaGetLastError(), cudaSuccess);
     timeline_destroy(w, &t);
 }
@@ -491,40 +467,41 @@ static void start_anew(world *w)
     RT(cudaFree(memory));
     OK(culv_cudart_device_open(NULL, &w->device));
     timeline t = {raw_vk_timeline(&w->vk, 0, true), NULL};
-    culv_semaphore_desc d = culv_semaphore_desc_init();
-    d.type = CULV_SEMAPHORE_TIMELINE;
-    d.handle = culv_handle_opaque_fd(raw_vk_timeline_fd(&w->vk, t.vk));
-    OK(culv_semaphore_import(w->device, &d, &t.culv));
-    culv_handle_close(&d.handle);
+    t.culv = timeline_import(w, w->device, t.vk, 0);
     OK(culv_cudart_semaphore_signal(t.culv, 0, 1));
     REQUIRE(timeline_reaches(w, &t, 1, TEST_FAR_MS));
     timeline_destroy(w, &t);
 }
 
-RUNTIME_CASE(device_reset, .own = true)
-{
-    victim v = victim_make(w);
-    culv_vk_detach(&w->attachment);
-    culv_device_close(&w->device);
-    RT(cudaDeviceReset());
-    victim_destroy(w, &v);
-    start_anew(w);
-}
-
-/* The primary context is there again by the time that the old objects go, and it is another one. */
-RUNTIME_CASE(device_reset_and_used_again, .own = true)
+/* `again`: the primary context is there again by the time that the old objects go, and it is
+ * another one. */
+static void reset(world *w, bool again)
 {
     void *memory = NULL;
     victim v = victim_make(w);
     culv_vk_detach(&w->attachment);
     culv_device_close(&w->device);
     RT(cudaDeviceReset());
-    RT(cudaMalloc(&memory, 4096));
-    RT(all_launches[0]->fill(memory, 1024, 1, 0));
-    RT(cudaDeviceSynchronize());
+    if (again) {
+        RT(cudaMalloc(&memory, 4096));
+        RT(all_launches[0]->fill(memory, 1024, 1, 0));
+        RT(cudaDeviceSynchronize());
+    }
     victim_destroy(w, &v);
-    RT(all_launches[0]->mix(memory, 1024, 1, 0));
-    RT(cudaDeviceSynchronize());
-    RT(cudaFree(memory));
+    if (again) {
+        RT(all_launches[0]->mix(memory, 1024, 1, 0));
+        RT(cudaDeviceSynchronize());
+        RT(cudaFree(memory));
+    }
     start_anew(w);
+}
+
+RUNTIME_CASE(device_reset, .own = true)
+{
+    reset(w, false);
+}
+
+RUNTIME_CASE(device_reset_and_used_again, .own = true)
+{
+    reset(w, true);
 }

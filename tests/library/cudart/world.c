@@ -146,6 +146,18 @@ timeline timeline_make(world *w)
     return t;
 }
 
+culv_semaphore *timeline_import(world *w, culv_device *device, VkSemaphore vk, uint64_t value)
+{
+    culv_semaphore *semaphore = NULL;
+    culv_semaphore_desc d = culv_semaphore_desc_init();
+    d.type = CULV_SEMAPHORE_TIMELINE;
+    d.value = value;
+    d.handle = culv_handle_opaque_fd(raw_vk_timeline_fd(&w->vk, vk));
+    OK(culv_semaphore_import(device, &d, &semaphore));
+    culv_handle_close(&d.handle);
+    return semaphore;
+}
+
 bool timeline_reaches(world *w, const timeline *t, uint64_t value, unsigned timeout_ms)
 {
     return raw_vk_timeline_wait(&w->vk, t->vk, value, timeout_ms);

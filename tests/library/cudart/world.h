@@ -13,8 +13,11 @@
 
 #define OK(call) require_ok(__FILE__, __LINE__, #call, (call))
 #define RT(call) require_runtime(__FILE__, __LINE__, #call, (call))
-/* The call's class, and the class and reason of the thread's last error. */
-#define REFUSED(call, class, why) require_error(__FILE__, __LINE__, #call, (call), (class), (why))
+/* The call's class, and the class and reason of the thread's last error, which are words (INVALID,
+ * VALUE). FAILS takes values. */
+#define REFUSED(call, class, why) FAILS(call, CULV_ERROR_##class, CULV_REASON_##why)
+#define FAILS(call, expected, reason)                                                              \
+    require_error(__FILE__, __LINE__, #call, (call), expected, reason)
 
 void require_ok(const char *file, int line, const char *text, culv_result result);
 void require_runtime(const char *file, int line, const char *text, cudaError_t answer);
@@ -44,6 +47,7 @@ void world_open(world *w);
 void world_open_runtime(world *w);
 /* Requires that nothing is left. */
 void world_close(world *w);
+#define WORLD_CASE(...)   TEST_ON(world, w, world_open(w), world_close(w), __VA_ARGS__)
 #define RUNTIME_CASE(...) TEST_ON(world, w, world_open_runtime(w), world_close(w), __VA_ARGS__)
 /* Waits (5 s at most) until no release is deferred any more. */
 void world_settle(const world *w);
@@ -57,6 +61,8 @@ typedef struct timeline {
 } timeline;
 
 timeline timeline_make(world *w);
+/* CUDA's side alone: a file descriptor of `vk` as `device` takes it, from `value` on. */
+culv_semaphore *timeline_import(world *w, culv_device *device, VkSemaphore vk, uint64_t value);
 /* Whether it comes to `value` within so many milliseconds. */
 bool timeline_reaches(world *w, const timeline *t, uint64_t value, unsigned timeout_ms);
 void timeline_destroy(world *w, timeline *t);

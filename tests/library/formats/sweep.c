@@ -8,6 +8,7 @@
  * Program options: --jsonl=FILE (default: formats.jsonl in --results=DIR), --reduced (2D for all
  * formats, all dimensions for a few), --reduced=most (those few alone), --format=NAME (that one
  * alone). */
+#include "image_stage.h"
 #include "library.h"
 #include "raw_vulkan_image.h"
 #include "sweep_kernels.h"
@@ -21,7 +22,6 @@
 #include <unistd.h>
 
 enum {
-    MAX_LEVELS = 12,
     MAX_PLANES = 3,
     MAX_REASON = 480,
     SWEEP_BYTES = 1 << 20, /* room for an image's texels, all levels, layers and planes */
@@ -62,8 +62,7 @@ enum { FETCH_1D, FETCH_2D, FETCH_3D, NUM_FETCHES };
 
 typedef struct sweep {
     lib_world w;
-    CUmodule surfaces, textures;
-    CUfunction store, load, sample; /* sweep_... of the two */
+    CUfunction store, load, sample; /* sweep_... */
     CUstream stream;
     lib_turns turns;
     /* host-visible: SWEEP_BYTES, SWEEP_BYTES, 16 bytes a texel */
@@ -177,92 +176,64 @@ static bool sweep_name_has(const culv_format_info *format, const char *text)
     return strstr(format->name, text) != NULL;
 }
 
-/* The results file of the format sweep: a line of JSON for each row of the table, each answer and
- * the machine. A line is written by one write(), so that processes may share the file. */
-
-typedef struct line {
-    char text[4096];
-    size_t length;
-} line;
-
-static TEST_PRINTF(3, 4) void answer_set(answer *a, outcome what, const char *format, ...)
+static TEST_PRINTF(2, 3) answer answered(outcome what, const char *format, ...)
 {
     va_list args;
+    answer a = {.outcome = what};
     va_start(args, format);
-    a->outcome = what;
-    vsnprintf(a->reason, sizeof a->reason, format, args);
+    vsnprintf(a.reason, sizeof a.reason, format, args);
     va_end(args);
+    return a;
 }
 
-static void put(line *l, const char *text)
+/* Text of others, as a string of JSON. */
+static const char *quoted(const char *value, char out[1024])
 {
-    size_t length = strlen(text);
-    REQUIRE(l->length + length + 2 < sizeof l->text);
-    memcpy(l->text + l->length, text, length + 1);
-    l->length += length;
+    size_t length = 0;
+    out[length++] = '"';
+    for (const unsigned char *c = (const unsigned char *)value; *c != '\0' && length < 1000; c++)
+        length += (size_t)snprintf(out + length, 1024 - length,
+                                   *c == '"' || *c == '\\' ? "\\%c"
+                                   : *c < 0x20             ? "\\u%04x"
+                                                           : "%c",
+                                   *c);
+    strcpy(out + length, "\"");
+    return out;
 }
 
-static void put_key(line *l, const char *key)
+/* A line of the results file: JSON, for each row of the table, each answer and the machine. It is
+ * written by one write(), so that processes may share the file. */
+static TEST_PRINTF(1, 2) void report(const char *format, ...)
 {
-    put(l, l->length == 0 ? "{\"" : ", \"");
-    put(l, key);
-    put(l, "\": ");
-}
-
-static void put_string(line *l, const char *key, const char *value)
-{
-    put_key(l, key);
-    put(l, "\"");
-    for (const unsigned char *c = (const unsigned char *)value; *c != '\0'; c++) {
-        char escaped[8];
-        if (*c == '"' || *c == '\\')
-            snprintf(escaped, sizeof escaped, "\\%c", *c);
-        else if (*c < 0x20)
-            snprintf(escaped, sizeof escaped, "\\u%04x", *c);
-        else
-            snprintf(escaped, sizeof escaped, "%c", *c);
-        put(l, escaped);
-    }
-    put(l, "\"");
-}
-
-static void put_number(line *l, const char *key, uint64_t value)
-{
-    char text[24];
-    snprintf(text, sizeof text, "%llu", (unsigned long long)value);
-    put_key(l, key);
-    put(l, text);
-}
-
-static void end(line *l)
-{
-    char joined[TEST_PATH_MAX];
+    char joined[TEST_PATH_MAX], text[4096];
     const char *path = test_option("jsonl", NULL), *dir = test_option("results", NULL);
+    va_list args;
     if (path == NULL && dir == NULL) return;
-    if (path == NULL) {
-        snprintf(joined, sizeof joined, "%s/formats.jsonl", dir);
-        path = joined;
-    }
-    put(l, "}\n");
+    snprintf(joined, sizeof joined, "%s/formats.jsonl", dir != NULL ? dir : "");
+    if (path == NULL) path = joined;
+    va_start(args, format);
+    const int length = vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    REQUIRE(length > 0 && length < (int)sizeof text);
     int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
     if (fd < 0) FAIL("%s: %s", path, strerror(errno));
-    ssize_t written = write(fd, l->text, l->length);
+    ssize_t written = write(fd, text, (size_t)length);
     close(fd);
-    REQUIRE(written == (ssize_t)l->length);
+    REQUIRE_EQ(written, length);
 }
 
 static void sweep_report(const cell *what, way by, const answer *a)
 {
     static const char *const names[] = {"none", "right", "wrong", "skipped", "refused"};
-    line l = {.length = 0};
-    put_string(&l, "format", what->format->name);
-    put_string(&l, "dimension", sweep_dimension_names[what->dimension]);
-    put_string(&l, "form", what->texels == CULV_TEXELS_NORMALIZED ? "normalized" : "stored");
-    put_string(&l, "origin", what->origin == ORIGIN_CALLERS ? "caller's" : "culvert's");
-    put_string(&l, "way", sweep_way_names[by]);
-    put_string(&l, "result", names[a->outcome]);
-    if (a->outcome != OUTCOME_RIGHT) put_string(&l, "reason", a->reason);
-    end(&l);
+    char reason[1024];
+    const bool right = a->outcome == OUTCOME_RIGHT;
+    report("{\"format\": \"%s\", \"dimension\": \"%s\", \"form\": \"%s\", \"origin\": \"%s\", "
+           "\"way\": \"%s\", \"result\": \"%s\"%s%s}\n",
+           what->format->name, sweep_dimension_names[what->dimension],
+           what->texels == CULV_TEXELS_NORMALIZED ? "normalized" : "stored",
+           what->origin == ORIGIN_CALLERS ? "caller's" : "culvert's", sweep_way_names[by],
+           names[a->outcome],
+           right ? "" : ", \"reason\": ", right ? "" : quoted(a->reason, reason));
 }
 
 static void sweep_report_machine(sweep *s)
@@ -271,49 +242,32 @@ static void sweep_report_machine(sweep *s)
         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DRIVER_PROPERTIES};
     VkPhysicalDeviceProperties2 properties = {
         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, .pNext = &driver};
-    culv_device_caps caps = culv_device_caps_init();
-    line l = {.length = 0};
-    char text[320], date[16];
+    char texts[3][1024], date[16];
     time_t now = time(NULL);
     struct tm day;
     REQUIRE(gmtime_r(&now, &day) != NULL && strftime(date, sizeof date, "%Y-%m-%d", &day) > 0);
     vkGetPhysicalDeviceProperties2(s->w.vk.physical, &properties);
-    LIB_OK(culv_device_get_caps(s->w.device, &caps));
-    put_string(&l, "machine", properties.properties.deviceName);
-    put_number(&l, "software", s->w.cu->software ? 1 : 0);
-    put_string(&l, "cuda_device", caps.name);
-    snprintf(text, sizeof text, "%d.%d", s->w.cu->driver_version / 1000,
-             s->w.cu->driver_version % 1000 / 10);
-    put_string(&l, "cuda", text);
-    snprintf(text, sizeof text, "%s", driver.driverInfo);
-    put_string(&l, "vulkan_driver", text);
-    put_string(&l, "date", date);
-    end(&l);
+    report("{\"machine\": %s, \"software\": %d, \"cuda_device\": %s, \"cuda\": \"%d.%d\", "
+           "\"vulkan_driver\": %s, \"date\": \"%s\"}\n",
+           quoted(properties.properties.deviceName, texts[0]), s->w.cu->software,
+           quoted(lib_caps(s->w.device).name, texts[1]), s->w.cu->driver_version / 1000,
+           s->w.cu->driver_version % 1000 / 10, quoted(driver.driverInfo, texts[2]), date);
 }
 
 static void sweep_report_row(const culv_format_info *f)
 {
-    line l = {.length = 0};
-    put_string(&l, "row", f->name);
-    put_number(&l, "mapped", f->mapped);
-    put_string(&l, "why", f->reason_text);
-    put_number(&l, "vk", f->vk_format);
-    put_number(&l, "dxgi", f->dxgi_format);
-    put_number(&l, "gl", f->gl_internal_format);
-    put_number(&l, "cuda", f->cuda_array_format);
-    put_number(&l, "channels", f->channels);
-    put_number(&l, "cuda_normalized", f->normalized_array_format);
-    put_number(&l, "normalized_channels", f->normalized_channels);
-    put_number(&l, "bytes", f->bytes_per_block);
-    put_number(&l, "block_width", f->block_width);
-    put_number(&l, "block_height", f->block_height);
-    put_number(&l, "planes", f->planes);
-    put_number(&l, "kind", (uint64_t)f->kind);
-    put_string(&l, "order", f->channel_order);
-    put_string(&l, "kernel_type", f->kernel_type);
-    put_number(&l, "cuda_version", f->cuda_version);
-    put_number(&l, "normalized_cuda_version", f->normalized_cuda_version);
-    end(&l);
+    char why[1024];
+    report(
+        "{\"row\": \"%s\", \"mapped\": %u, \"why\": %s, \"vk\": %u, \"dxgi\": %u, \"gl\": %u, "
+        "\"cuda\": %u, \"channels\": %u, \"cuda_normalized\": %u, \"normalized_channels\": %u, "
+        "\"bytes\": %u, \"block_width\": %u, \"block_height\": %u, \"planes\": %u, \"kind\": %d, "
+        "\"order\": \"%s\", \"kernel_type\": \"%s\", \"cuda_version\": %u, "
+        "\"normalized_cuda_version\": %u}\n",
+        f->name, f->mapped, quoted(f->reason_text, why), f->vk_format, f->dxgi_format,
+        f->gl_internal_format, f->cuda_array_format, f->channels, f->normalized_array_format,
+        f->normalized_channels, f->bytes_per_block, f->block_width, f->block_height, f->planes,
+        (int)f->kind, f->channel_order, f->kernel_type, f->cuda_version,
+        f->normalized_cuda_version);
 }
 
 typedef struct reading {
@@ -531,38 +485,44 @@ static uint32_t level_side(uint32_t side, uint32_t level)
     return side >> level != 0 ? side >> level : 1;
 }
 
-/* Of a plane's level: texels; slices is the depth, or all layers. */
-static void sweep_image_extent(const sweep_image *i, uint32_t plane, uint32_t level,
-                               uint32_t *width, uint32_t *height, uint32_t *slices)
+/* Of a plane's level: texels; the depth is that, or all layers. */
+static VkExtent3D sweep_image_extent(const sweep_image *i, uint32_t plane, uint32_t level)
 {
-    *width = level_side(i->info.extent.width / i->planes[plane].across, level);
-    *height = level_side(i->info.extent.height / i->planes[plane].down, level);
-    *slices = i->what.dimension == SWEEP_3D ? level_side(i->info.extent.depth, level)
-                                            : i->info.arrayLayers;
+    return (VkExtent3D){level_side(i->info.extent.width / i->planes[plane].across, level),
+                        level_side(i->info.extent.height / i->planes[plane].down, level),
+                        i->what.dimension == SWEEP_3D ? level_side(i->info.extent.depth, level)
+                                                      : i->info.arrayLayers};
 }
 
 /* The same in blocks. */
-static void sweep_image_blocks(const sweep_image *i, uint32_t plane, uint32_t level,
-                               uint32_t *width, uint32_t *height, uint32_t *slices)
+static VkExtent3D sweep_image_blocks(const sweep_image *i, uint32_t plane, uint32_t level)
 {
     const culv_format_info *f = &i->planes[plane].format;
-    sweep_image_extent(i, plane, level, width, height, slices);
-    *width = (*width + f->block_width - 1) / f->block_width;
-    *height = (*height + f->block_height - 1) / f->block_height;
+    VkExtent3D e = sweep_image_extent(i, plane, level);
+    e.width = (e.width + f->block_width - 1) / f->block_width;
+    e.height = (e.height + f->block_height - 1) / f->block_height;
+    return e;
+}
+
+static size_t count_of(VkExtent3D e)
+{
+    return (size_t)e.width * e.height * e.depth;
+}
+
+static size_t bytes_of(const sweep_image *i, uint32_t plane, uint32_t level)
+{
+    return count_of(sweep_image_blocks(i, plane, level)) * i->planes[plane].format.bytes_per_block;
 }
 
 static void lay_out(sweep_image *i)
 {
     for (uint32_t plane = 0; plane < i->plane_count; plane++)
         for (uint32_t level = 0; level < i->info.mipLevels; level++) {
-            uint32_t width, height, slices;
             i->bytes_at[plane][level] = i->bytes;
             i->texels_at[plane][level] = i->texels;
-            sweep_image_blocks(i, plane, level, &width, &height, &slices);
-            i->bytes += (size_t)width * height * slices * i->planes[plane].format.bytes_per_block;
+            i->bytes += bytes_of(i, plane, level);
             i->bytes = (i->bytes + 15) / 16 * 16; /* bufferOffset */
-            sweep_image_extent(i, plane, level, &width, &height, &slices);
-            i->texels += (size_t)width * height * slices;
+            i->texels += count_of(sweep_image_extent(i, plane, level));
         }
     REQUIRE(i->bytes <= SWEEP_BYTES && i->texels <= SWEEP_TEXELS);
 }
@@ -570,16 +530,16 @@ static void lay_out(sweep_image *i)
 /* For messages: which byte of the texels this is. */
 static void sweep_image_where(const sweep_image *i, size_t byte, char *text, size_t size)
 {
-    uint32_t plane = 0, level = 0, width, height, slices;
+    uint32_t plane = 0, level = 0;
     for (uint32_t p = 0; p < i->plane_count; p++)
         for (uint32_t l = 0; l < i->info.mipLevels; l++)
             if (i->bytes_at[p][l] <= byte) plane = p, level = l;
-    sweep_image_blocks(i, plane, level, &width, &height, &slices);
+    const VkExtent3D e = sweep_image_blocks(i, plane, level);
     size_t block = (byte - i->bytes_at[plane][level]) / i->planes[plane].format.bytes_per_block;
-    size_t row = block / width;
+    size_t row = block / e.width;
     snprintf(text, size, "plane %u, level %u of %u, slice or layer %zu of %u, x %zu, y %zu",
-             (unsigned)plane, (unsigned)level, (unsigned)i->info.mipLevels, row / height,
-             (unsigned)slices, block % width, row % height);
+             (unsigned)plane, (unsigned)level, (unsigned)i->info.mipLevels, row / e.height,
+             (unsigned)e.depth, block % e.width, row % e.height);
 }
 
 /* Planning ------------------------------------------------------------------------------------- */
@@ -675,7 +635,6 @@ static bool is_disjoint(const sweep_image *i)
 /* What Vulkan says; the chain of levels is cut to what it has. */
 static answer ask_vulkan(sweep *s, sweep_image *i)
 {
-    answer a = {.outcome = OUTCOME_RIGHT};
     const VkPhysicalDeviceExternalImageFormatInfo external = {
         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_EXTERNAL_IMAGE_FORMAT_INFO,
         .handleType = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT};
@@ -693,31 +652,28 @@ static answer ask_vulkan(sweep *s, sweep_image *i)
                                            .pNext = &exported};
     VkResult r = vkGetPhysicalDeviceImageFormatProperties2(s->w.vk.physical, &info, &properties);
     const VkImageFormatProperties *limits = &properties.imageFormatProperties;
-    if (r == VK_ERROR_FORMAT_NOT_SUPPORTED) {
-        answer_set(&a, OUTCOME_SKIPPED,
-                   "Vulkan has no such images (VK_ERROR_FORMAT_NOT_SUPPORTED)");
-        return a;
-    }
-    if (is_disjoint(i) && (i->features & VK_FORMAT_FEATURE_DISJOINT_BIT) == 0) {
-        answer_set(&a, OUTCOME_SKIPPED,
-                   "Vulkan has no such images whose planes are bound each by itself (DISJOINT)");
-        return a;
-    }
+    if (r == VK_ERROR_FORMAT_NOT_SUPPORTED)
+        return answered(OUTCOME_SKIPPED,
+                        "Vulkan has no such images (VK_ERROR_FORMAT_NOT_SUPPORTED)");
+    if (is_disjoint(i) && (i->features & VK_FORMAT_FEATURE_DISJOINT_BIT) == 0)
+        return answered(
+            OUTCOME_SKIPPED,
+            "Vulkan has no such images whose planes are bound each by itself (DISJOINT)");
     VK_OK(r);
     if (i->info.mipLevels > limits->maxMipLevels) i->info.mipLevels = limits->maxMipLevels;
     if (!(exported.externalMemoryProperties.externalMemoryFeatures &
           VK_EXTERNAL_MEMORY_FEATURE_EXPORTABLE_BIT))
-        answer_set(&a, OUTCOME_SKIPPED, "Vulkan exports no such images");
-    else if (i->info.arrayLayers > limits->maxArrayLayers)
-        answer_set(&a, OUTCOME_SKIPPED, "Vulkan has no such images of more than %u layers",
-                   (unsigned)limits->maxArrayLayers);
-    else if (i->info.extent.width > limits->maxExtent.width ||
-             i->info.extent.height > limits->maxExtent.height ||
-             i->info.extent.depth > limits->maxExtent.depth)
-        answer_set(&a, OUTCOME_SKIPPED, "Vulkan has such images up to %u x %u x %u only",
-                   (unsigned)limits->maxExtent.width, (unsigned)limits->maxExtent.height,
-                   (unsigned)limits->maxExtent.depth);
-    return a;
+        return answered(OUTCOME_SKIPPED, "Vulkan exports no such images");
+    if (i->info.arrayLayers > limits->maxArrayLayers)
+        return answered(OUTCOME_SKIPPED, "Vulkan has no such images of more than %u layers",
+                        (unsigned)limits->maxArrayLayers);
+    if (i->info.extent.width > limits->maxExtent.width ||
+        i->info.extent.height > limits->maxExtent.height ||
+        i->info.extent.depth > limits->maxExtent.depth)
+        return answered(OUTCOME_SKIPPED, "Vulkan has such images up to %u x %u x %u only",
+                        (unsigned)limits->maxExtent.width, (unsigned)limits->maxExtent.height,
+                        (unsigned)limits->maxExtent.depth);
+    return (answer){.outcome = OUTCOME_RIGHT};
 }
 
 /* Describes the image, and answers whether this Vulkan, the gate and this CUDA driver have it:
@@ -725,34 +681,26 @@ static answer ask_vulkan(sweep *s, sweep_image *i)
 static answer sweep_image_plan(sweep *s, const cell *what, sweep_image *out)
 {
     const culv_format_info *f = what->format;
-    answer a = {.outcome = OUTCOME_RIGHT};
     memset(out, 0, sizeof *out);
     out->what = *what;
-    if (is_video(f) && what->dimension != SWEEP_2D) {
+    if (is_video(f) && what->dimension != SWEEP_2D)
         /* VUID-VkImageCreateInfo-format-06412 and -06413 */
-        answer_set(
-            &a, OUTCOME_SKIPPED,
+        return answered(
+            OUTCOME_SKIPPED,
             "Vulkan has Y'CbCr formats as 2D images of one layer (arrays: with VK_EXT_ycbcr_image_arrays, which is not enabled here)");
-        return a;
-    }
     plan_planes(out, f);
     plan_info(s, out, what);
-    a = ask_vulkan(s, out);
+    const answer a = ask_vulkan(s, out);
     if (a.outcome != OUTCOME_RIGHT) return a;
-    culv_result r = culv_check_format(s->w.device, f->format, what->texels);
+    const culv_result r = culv_check_format(s->w.device, f->format, what->texels);
     if (r == CULV_ERROR_UNSUPPORTED)
-        answer_set(&a, OUTCOME_SKIPPED, "%s", culv_last_error_message());
-    else
-        LIB_OK(r);
-    if (a.outcome != OUTCOME_RIGHT) return a;
+        return answered(OUTCOME_SKIPPED, "%s", culv_last_error_message());
+    LIB_OK(r);
     culv_vk_check_desc check = culv_vk_check_desc_init();
     culv_vk_sharing_info sharing = culv_vk_sharing_info_init();
     check.texels = what->texels;
-    r = culv_vk_check_image(s->w.attachment, &out->info, &check, &sharing);
-    if (r != CULV_OK) {
-        answer_set(&a, OUTCOME_REFUSED, "%s", culv_last_error_message());
-        return a;
-    }
+    if (culv_vk_check_image(s->w.attachment, &out->info, &check, &sharing) != CULV_OK)
+        return answered(OUTCOME_REFUSED, "%s", culv_last_error_message());
     REQUIRE_EQ(sharing.access, CULV_VK_ACCESS_ARRAY);
     lay_out(out);
     return a;
@@ -814,14 +762,12 @@ static culv_result create_callers(sweep *s, sweep_image *i)
 
 static answer sweep_image_create(sweep *s, sweep_image *i)
 {
-    answer a = {.outcome = OUTCOME_RIGHT};
-    culv_result r = i->what.origin == ORIGIN_CALLERS ? create_callers(s, i) : create_culverts(s, i);
-    if (r != CULV_OK)
-        answer_set(&a, OUTCOME_WRONG, "the gate has it, but it could not be %s: %s",
-                   i->what.origin == ORIGIN_CALLERS ? "mapped" : "made", culv_last_error_message());
-    else
-        REQUIRE_EQ(lib_image(i->cuda).format, i->what.format->format);
-    return a;
+    const bool callers = i->what.origin == ORIGIN_CALLERS;
+    if ((callers ? create_callers : create_culverts)(s, i) != CULV_OK)
+        return answered(OUTCOME_WRONG, "the gate has it, but it could not be %s: %s",
+                        callers ? "mapped" : "made", culv_last_error_message());
+    REQUIRE_EQ(lib_image(i->cuda).format, i->what.format->format);
+    return (answer){.outcome = OUTCOME_RIGHT};
 }
 
 static void sweep_image_destroy(sweep *s, sweep_image *i)
@@ -907,11 +853,10 @@ static void put_level(const sweep_image *i, uint32_t plane, uint32_t level, uint
                       unsigned char *at)
 {
     const culv_format_info *f = &i->planes[plane].format;
-    uint32_t width, height, slices;
-    sweep_image_blocks(i, plane, level, &width, &height, &slices);
-    for (uint32_t z = 0; z < slices; z++)
-        for (uint32_t y = 0; y < height; y++)
-            for (uint32_t x = 0; x < width; x++, at += f->bytes_per_block) {
+    const VkExtent3D e = sweep_image_blocks(i, plane, level);
+    for (uint32_t z = 0; z < e.depth; z++)
+        for (uint32_t y = 0; y < e.height; y++)
+            for (uint32_t x = 0; x < e.width; x++, at += f->bytes_per_block) {
                 uint32_t hash =
                     mix(seed + 31 * plane) ^ mix(level + 101) ^ mix(z + 1009) ^ mix(y * 65537 + x);
                 /* The first texels of the first row, others in each slice, since a level may have
@@ -933,29 +878,16 @@ static void sweep_pattern(const sweep_image *i, uint32_t seed, unsigned char *by
 
 enum { MAX_REGIONS = MAX_PLANES * MAX_LEVELS };
 
-static void record(VkCommandBuffer commands, const VkImageMemoryBarrier2 *barrier)
-{
-    const VkDependencyInfo info = {.sType = VK_STRUCTURE_TYPE_DEPENDENCY_INFO,
-                                   .imageMemoryBarrierCount = 1,
-                                   .pImageMemoryBarriers = barrier};
-    vkCmdPipelineBarrier2(commands, &info);
-}
-
-static void sweep_record_hand_over(VkCommandBuffer commands, const sweep_image *i, bool to_cuda,
+static void sweep_record_hand_over(VkCommandBuffer commands, const sweep_image *i, hand_over to,
                                    culv_vk_use use, bool discard)
 {
     culv_vk_image_transfer t = culv_vk_image_transfer_init();
-    VkImageMemoryBarrier2 barrier;
     t.image = i->image;
     t.format = i->info.format;
     t.queue_family = 0;
     t.use = use;
     t.discard = discard ? VK_TRUE : VK_FALSE;
-    if (to_cuda)
-        LIB_OK(culv_vk_image_get_barrier2(&t, CULV_VK_RELEASE, &barrier));
-    else
-        LIB_OK(culv_vk_image_get_barrier2(&t, CULV_VK_ACQUIRE, &barrier));
-    record(commands, &barrier);
+    record_barrier(commands, &t, to, false);
 }
 
 /* Of formats of several planes COLOR stands for all. */
@@ -975,7 +907,10 @@ static void sweep_record_between(VkCommandBuffer commands, const sweep_image *i,
         .image = i->image,
         .subresourceRange = {i->what.format->aspects, 0, VK_REMAINING_MIP_LEVELS, 0,
                              VK_REMAINING_ARRAY_LAYERS}};
-    record(commands, &barrier);
+    const VkDependencyInfo info = {.sType = VK_STRUCTURE_TYPE_DEPENDENCY_INFO,
+                                   .imageMemoryBarrierCount = 1,
+                                   .pImageMemoryBarriers = &barrier};
+    vkCmdPipelineBarrier2(commands, &info);
 }
 
 static uint32_t regions(const sweep_image *i, VkBufferImageCopy out[MAX_REGIONS])
@@ -983,13 +918,12 @@ static uint32_t regions(const sweep_image *i, VkBufferImageCopy out[MAX_REGIONS]
     uint32_t count = 0;
     for (uint32_t plane = 0; plane < i->plane_count; plane++)
         for (uint32_t level = 0; level < i->info.mipLevels; level++) {
-            uint32_t width, height, slices;
-            sweep_image_extent(i, plane, level, &width, &height, &slices);
-            bool is_3d = i->info.imageType == VK_IMAGE_TYPE_3D;
+            VkExtent3D e = sweep_image_extent(i, plane, level);
+            if (i->info.imageType != VK_IMAGE_TYPE_3D) e.depth = 1;
             out[count++] = (VkBufferImageCopy){
                 .bufferOffset = i->bytes_at[plane][level],
                 .imageSubresource = {i->planes[plane].aspect, level, 0, i->info.arrayLayers},
-                .imageExtent = {width, height, is_3d ? slices : 1}};
+                .imageExtent = e};
         }
     return count;
 }
@@ -1138,13 +1072,12 @@ static VkImageView sweep_record_fetch(sweep *s, VkCommandBuffer commands, const 
     vkCmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_COMPUTE, s->pipeline_layout, 0, 1,
                             &set, 0, NULL);
     for (uint32_t level = 0; level < i->info.mipLevels; level++) {
-        uint32_t width, height, slices;
-        sweep_image_extent(i, 0, level, &width, &height, &slices);
-        const int32_t push[] = {(int32_t)width, (int32_t)height, (int32_t)slices, (int32_t)level,
-                                (int32_t)i->texels_at[0][level]};
+        const VkExtent3D e = sweep_image_extent(i, 0, level);
+        const int32_t push[] = {(int32_t)e.width, (int32_t)e.height, (int32_t)e.depth,
+                                (int32_t)level, (int32_t)i->texels_at[0][level]};
         vkCmdPushConstants(commands, s->pipeline_layout, VK_SHADER_STAGE_COMPUTE_BIT, 0,
                            sizeof push, push);
-        vkCmdDispatch(commands, (width * height * slices + 63) / 64, 1, 1);
+        vkCmdDispatch(commands, ((uint32_t)count_of(e) + 63) / 64, 1, 1);
     }
     raw_vk_to_host(commands, VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT, VK_ACCESS_2_SHADER_WRITE_BIT);
     return view;
@@ -1161,10 +1094,11 @@ static const char *library_said(const char *call)
     return said;
 }
 
-/* A kernel's fault stays with the context: it is told by every call from then on. The context is
- * current. */
+/* NULL of a success. A kernel's fault stays with the context: it is told by every call from then
+ * on. */
 static const char *driver_said(sweep *s, const char *call, CUresult r)
 {
+    if (r == CUDA_SUCCESS) return NULL;
     s->lost = s->w.cu->StreamSynchronize(s->stream) != CUDA_SUCCESS;
     snprintf(said, sizeof said, "%s answers %s", call, raw_cuda_result_name(r));
     return said;
@@ -1194,35 +1128,27 @@ static const char *copy_level(sweep *s, const sweep_image *i, uint32_t plane, ui
                               void *context)
 {
     const host_bytes *b = context;
-    const raw_cuda *cu = s->w.cu;
-    uint32_t width, height, slices;
     CUarray array = NULL;
-    culv_result result = culv_image_get_array(i->cuda, level, plane, &array);
-    if (result != CULV_OK) return library_said("culv_image_get_array");
-    sweep_image_blocks(i, plane, level, &width, &height, &slices);
-    size_t row = (size_t)width * i->planes[plane].format.bytes_per_block,
-           at = i->bytes_at[plane][level];
-    CUDA_MEMCPY3D c = {.WidthInBytes = row, .Height = height, .Depth = slices};
-    if (b->from != NULL) {
-        c.srcMemoryType = CU_MEMORYTYPE_HOST;
-        c.srcHost = b->from + at;
-        c.srcPitch = row;
-        c.srcHeight = height;
-        c.dstMemoryType = CU_MEMORYTYPE_ARRAY;
-        c.dstArray = array;
-    } else {
-        c.srcMemoryType = CU_MEMORYTYPE_ARRAY;
-        c.srcArray = array;
-        c.dstMemoryType = CU_MEMORYTYPE_HOST;
-        c.dstHost = b->to + at;
-        c.dstPitch = row;
-        c.dstHeight = height;
-    }
-    CUcontext before = lib_enter(&s->w);
-    CUresult r = cu->Memcpy3DAsync(&c, s->stream);
-    const char *text = r != CUDA_SUCCESS ? driver_said(s, "cuMemcpy3DAsync", r) : NULL;
-    lib_leave(&s->w, before);
-    return text;
+    if (culv_image_get_array(i->cuda, level, plane, &array) != CULV_OK)
+        return library_said("culv_image_get_array");
+    const VkExtent3D e = sweep_image_blocks(i, plane, level);
+    const size_t row = (size_t)e.width * i->planes[plane].format.bytes_per_block,
+                 at = i->bytes_at[plane][level];
+    const bool writes = b->from != NULL;
+    const CUDA_MEMCPY3D c = {.WidthInBytes = row,
+                             .Height = e.height,
+                             .Depth = e.depth,
+                             .srcMemoryType = writes ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_ARRAY,
+                             .srcHost = writes ? b->from + at : NULL,
+                             .srcArray = writes ? NULL : array,
+                             .srcPitch = row,
+                             .srcHeight = e.height,
+                             .dstMemoryType = writes ? CU_MEMORYTYPE_ARRAY : CU_MEMORYTYPE_HOST,
+                             .dstHost = writes ? NULL : b->to + at,
+                             .dstArray = writes ? array : NULL,
+                             .dstPitch = row,
+                             .dstHeight = e.height};
+    return driver_said(s, "cuMemcpy3DAsync", s->w.cu->Memcpy3DAsync(&c, s->stream));
 }
 
 /* In CUDA's turn. NULL, or what the library or driver said. */
@@ -1243,13 +1169,9 @@ static const char *sweep_array_read(sweep *s, const sweep_image *i, unsigned cha
 
 static const char *launch(sweep *s, CUfunction kernel, uint32_t threads, void **params)
 {
-    const raw_cuda *cu = s->w.cu;
-    CUcontext before = lib_enter(&s->w);
-    CUresult r = cu->LaunchKernel(kernel, (threads + 127) / 128, 1, 1, 128, 1, 1, 0, s->stream,
-                                  params, NULL);
-    const char *text = r != CUDA_SUCCESS ? driver_said(s, "cuLaunchKernel", r) : NULL;
-    lib_leave(&s->w, before);
-    return text;
+    return driver_said(s, "cuLaunchKernel",
+                       s->w.cu->LaunchKernel(kernel, (threads + 127) / 128, 1, 1, 128, 1, 1, 0,
+                                             s->stream, params, NULL));
 }
 
 /* To or from s->device, where the kernels work, in their stream: cuMemcpyHtoD may return before the
@@ -1257,19 +1179,15 @@ static const char *launch(sweep *s, CUfunction kernel, uint32_t threads, void **
  * returns. */
 static void to_device(sweep *s, const unsigned char *bytes, size_t size)
 {
-    LIB_CU_OK(&s->w, s->w.cu->MemcpyHtoDAsync(s->device, bytes, size, s->stream));
+    CU_OK(s->w.cu->MemcpyHtoDAsync(s->device, bytes, size, s->stream));
 }
 
 /* Waits. */
 static const char *from_device(sweep *s, unsigned char *bytes, size_t size)
 {
-    const raw_cuda *cu = s->w.cu;
-    CUcontext before = lib_enter(&s->w);
-    CUresult r = cu->MemcpyDtoHAsync(bytes, s->device, size, s->stream);
-    if (r == CUDA_SUCCESS) r = cu->StreamSynchronize(s->stream);
-    const char *text = r != CUDA_SUCCESS ? driver_said(s, "the kernel's stream", r) : NULL;
-    lib_leave(&s->w, before);
-    return text;
+    CUresult r = s->w.cu->MemcpyDtoHAsync(bytes, s->device, size, s->stream);
+    if (r == CUDA_SUCCESS) r = s->w.cu->StreamSynchronize(s->stream);
+    return driver_said(s, "the kernel's stream", r);
 }
 
 /* What the kernels call the type; the table's names are all there. */
@@ -1289,16 +1207,15 @@ static const char *surface_level(sweep *s, const sweep_image *i, uint32_t plane,
                                  void *context)
 {
     const CUfunction *kernel = context;
-    uint32_t width, height, slices;
     CUsurfObject surface = 0;
-    culv_result result = culv_image_get_surface(i->cuda, level, plane, &surface);
-    if (result != CULV_OK) return library_said("culv_image_get_surface");
-    sweep_image_blocks(i, plane, level, &width, &height, &slices);
+    if (culv_image_get_surface(i->cuda, level, plane, &surface) != CULV_OK)
+        return library_said("culv_image_get_surface");
+    const VkExtent3D e = sweep_image_blocks(i, plane, level);
     int dimension = i->what.dimension, type = type_of(&i->planes[plane].format);
-    int w = (int)width, h = (int)height, d = (int)slices;
+    int w = (int)e.width, h = (int)e.height, d = (int)e.depth;
     CUdeviceptr texels = s->device + i->bytes_at[plane][level];
     void *params[] = {&surface, &dimension, &type, &w, &h, &d, &texels};
-    return launch(s, *kernel, width * height * slices, params);
+    return launch(s, *kernel, (uint32_t)count_of(e), params);
 }
 
 static const char *sweep_surface_write(sweep *s, const sweep_image *i, const unsigned char *bytes)
@@ -1319,7 +1236,6 @@ static const char *texture_level(sweep *s, const sweep_image *i, uint32_t plane,
                                  void *context)
 {
     const culv_texture_read *read = context;
-    uint32_t width, height, slices;
     CUtexObject texture = 0;
     culv_texture_desc d = culv_texture_desc_init();
     d.read = *read;
@@ -1327,12 +1243,12 @@ static const char *texture_level(sweep *s, const sweep_image *i, uint32_t plane,
     if (culv_image_get_texture(i->cuda, &d, &texture) != CULV_OK)
         return library_said("culv_image_get_texture");
     const reading r = sweep_reading(&i->planes[plane].format, i->what.texels, *read);
-    sweep_image_extent(i, plane, level, &width, &height, &slices);
+    const VkExtent3D e = sweep_image_extent(i, plane, level);
     int dimension = i->what.dimension, number = r.number, channels = (int)r.channels;
-    int w = (int)width, h = (int)height, depth = (int)slices, which = (int)level;
+    int w = (int)e.width, h = (int)e.height, depth = (int)e.depth, which = (int)level;
     CUdeviceptr values = s->device + i->texels_at[plane][level] * 16;
     void *params[] = {&texture, &dimension, &number, &channels, &which, &w, &h, &depth, &values};
-    return launch(s, s->sample, width * height * slices, params);
+    return launch(s, s->sample, (uint32_t)count_of(e), params);
 }
 
 /* Four words a texel into `values`. */
@@ -1366,49 +1282,34 @@ static void sweep_open(sweep *s)
     memset(s, 0, sizeof *s);
     open_world(&s->w);
     const raw_cuda *cu = s->w.cu;
-    raw_vk *vk = &s->w.vk;
-    CUcontext before = lib_enter(&s->w);
-    s->surfaces = raw_cuda_load(cu, "formats_surface");
-    s->textures = raw_cuda_load(cu, "formats_texture");
-    s->store = raw_cuda_function(cu, s->surfaces, "sweep_store");
-    s->load = raw_cuda_function(cu, s->surfaces, "sweep_load");
-    s->sample = raw_cuda_function(cu, s->textures, "sweep_sample");
-    CU_OK(cu->MemAlloc(&s->device, (size_t)SWEEP_TEXELS * 16));
-    lib_leave(&s->w, before);
-    s->stream = lib_stream(&s->w);
+    (void)lib_enter(&s->w); /* where it stays */
+    CUmodule surfaces = raw_cuda_module(cu, "formats_surface");
+    s->store = raw_cuda_function(cu, surfaces, "sweep_store");
+    s->load = raw_cuda_function(cu, surfaces, "sweep_load");
+    s->sample = raw_cuda_function(cu, raw_cuda_module(cu, "formats_texture"), "sweep_sample");
+    s->device = raw_cuda_memory(cu, (size_t)SWEEP_TEXELS * 16);
+    s->stream = lib_case_stream(&s->w);
+    s->written = lib_case_buffer(&s->w, SWEEP_BYTES, RAW_VK_HOST);
+    s->read = lib_case_buffer(&s->w, SWEEP_BYTES, RAW_VK_HOST);
+    s->fetched = lib_case_buffer(&s->w, (VkDeviceSize)SWEEP_TEXELS * 16, RAW_VK_HOST);
+    s->expected = test_memory((size_t)SWEEP_TEXELS * 16);
+    s->found = test_memory((size_t)SWEEP_TEXELS * 16);
     lib_turns_open(&s->w, &s->turns);
-    raw_vk_buffer_create(vk, SWEEP_BYTES, RAW_VK_HOST, &s->written);
-    raw_vk_buffer_create(vk, SWEEP_BYTES, RAW_VK_HOST, &s->read);
-    raw_vk_buffer_create(vk, (VkDeviceSize)SWEEP_TEXELS * 16, RAW_VK_HOST, &s->fetched);
-    s->expected = malloc((size_t)SWEEP_TEXELS * 16);
-    s->found = malloc((size_t)SWEEP_TEXELS * 16);
-    REQUIRE(s->expected != NULL && s->found != NULL);
     sweep_open_fetch(s);
     sweep_report_machine(s);
 }
 
 static void sweep_close(sweep *s)
 {
-    const raw_cuda *cu = s->w.cu;
-    raw_vk *vk = &s->w.vk;
     lib_finish(&s->w, s->stream);
-    raw_vk_idle(vk);
+    raw_vk_idle(&s->w.vk);
     sweep_close_fetch(s);
-    free(s->expected);
-    free(s->found);
-    raw_vk_buffer_destroy(vk, &s->written);
-    raw_vk_buffer_destroy(vk, &s->read);
-    raw_vk_buffer_destroy(vk, &s->fetched);
     lib_turns_close(&s->w, &s->turns);
-    CUcontext before = lib_enter(&s->w);
-    CU_OK(cu->MemFree(s->device));
-    CU_OK(cu->ModuleUnload(s->surfaces));
-    CU_OK(cu->ModuleUnload(s->textures));
-    lib_leave(&s->w, before);
-    lib_stream_destroy(&s->w, s->stream);
+    test_settle();
+    lib_leave(&s->w, NULL);
     lib_close_culvert(&s->w);
-    raw_vk_close(vk);
-    raw_cuda_require_empty(cu);
+    raw_vk_close(&s->w.vk);
+    raw_cuda_require_empty(s->w.cu);
 }
 
 static void sweep_cuda_end(sweep *s)
@@ -1427,7 +1328,8 @@ static void sweep_cuda_end(sweep *s)
 
 static void wrong(answer *a, const char *direction, const char *text)
 {
-    if (a->outcome == OUTCOME_RIGHT) answer_set(a, OUTCOME_WRONG, "%s: %s", direction, text);
+    if (text != NULL && a->outcome == OUTCOME_RIGHT)
+        *a = answered(OUTCOME_WRONG, "%s: %s", direction, text);
 }
 
 /* Holds texels against the pattern of this seed, padding between levels apart. */
@@ -1438,10 +1340,7 @@ static void compare_bytes(sweep *s, const sweep_image *i, uint32_t seed, const u
     sweep_pattern(i, seed, s->expected);
     for (uint32_t plane = 0; plane < i->plane_count; plane++)
         for (uint32_t level = 0; level < i->info.mipLevels; level++) {
-            uint32_t width, height, slices;
-            sweep_image_blocks(i, plane, level, &width, &height, &slices);
-            size_t size = (size_t)width * height * slices * i->planes[plane].format.bytes_per_block;
-            size_t at = i->bytes_at[plane][level];
+            const size_t size = bytes_of(i, plane, level), at = i->bytes_at[plane][level];
             all += size;
             if (memcmp(found + at, s->expected + at, size) == 0) continue;
             for (size_t k = at; k < at + size; k++)
@@ -1450,9 +1349,9 @@ static void compare_bytes(sweep *s, const sweep_image *i, uint32_t seed, const u
     if (bad == 0 || a->outcome != OUTCOME_RIGHT) return;
     char where[160];
     sweep_image_where(i, first, where, sizeof where);
-    answer_set(a, OUTCOME_WRONG,
-               "%s: %zu of %zu bytes are wrong, the first in %s: 0x%02x, not 0x%02x", direction,
-               bad, all, where, (unsigned)found[first], (unsigned)s->expected[first]);
+    *a = answered(OUTCOME_WRONG,
+                  "%s: %zu of %zu bytes are wrong, the first in %s: 0x%02x, not 0x%02x", direction,
+                  bad, all, where, (unsigned)found[first], (unsigned)s->expected[first]);
 }
 
 /* Vulkan's turns ------------------------------------------------------------------------------- */
@@ -1460,7 +1359,7 @@ static void compare_bytes(sweep *s, const sweep_image *i, uint32_t seed, const u
 static void first_release(sweep *s, const sweep_image *i)
 {
     VkCommandBuffer commands = raw_vk_begin(&s->w.vk, 0);
-    sweep_record_hand_over(commands, i, true, CULV_VK_USE_ANY, true);
+    sweep_record_hand_over(commands, i, TO_CUDA, CULV_VK_USE_ANY, true);
     lib_turns_submit(&s->w, &s->turns, commands, 0);
 }
 
@@ -1470,7 +1369,7 @@ static void read_and_write(sweep *s, const sweep_image *i, uint32_t seed)
     bool fetch = sweep_can_fetch(i);
     VkCommandBuffer commands = raw_vk_begin(&s->w.vk, 0);
     sweep_pattern(i, seed, s->written.mapped);
-    sweep_record_hand_over(commands, i, false, CULV_VK_USE_TRANSFER_SRC, false);
+    sweep_record_hand_over(commands, i, TO_VULKAN, CULV_VK_USE_TRANSFER_SRC, false);
     sweep_record_copy_out(commands, i, s->read.buffer);
     sweep_record_between(commands, i, VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL,
                          VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL);
@@ -1480,7 +1379,7 @@ static void read_and_write(sweep *s, const sweep_image *i, uint32_t seed)
                              VK_IMAGE_LAYOUT_GENERAL);
         view = sweep_record_fetch(s, commands, i);
     }
-    sweep_record_hand_over(commands, i, true, fetch ? CULV_VK_USE_ANY : CULV_VK_USE_TRANSFER_DST,
+    sweep_record_hand_over(commands, i, TO_CUDA, fetch ? CULV_VK_USE_ANY : CULV_VK_USE_TRANSFER_DST,
                            false);
     lib_turns_submit(&s->w, &s->turns, commands, 0);
     vkDestroyImageView(s->w.vk.device, view, NULL);
@@ -1489,7 +1388,7 @@ static void read_and_write(sweep *s, const sweep_image *i, uint32_t seed)
 static void read_last(sweep *s, const sweep_image *i)
 {
     VkCommandBuffer commands = raw_vk_begin(&s->w.vk, 0);
-    sweep_record_hand_over(commands, i, false, CULV_VK_USE_TRANSFER_SRC, false);
+    sweep_record_hand_over(commands, i, TO_VULKAN, CULV_VK_USE_TRANSFER_SRC, false);
     sweep_record_copy_out(commands, i, s->read.buffer);
     lib_turns_submit(&s->w, &s->turns, commands, 0);
 }
@@ -1583,14 +1482,13 @@ static void check_level(value_check *v, uint32_t plane, uint32_t level)
 {
     const sweep_image *i = v->image;
     const culv_format_info *f = &i->planes[plane].format;
-    uint32_t width, height, slices, blocks_across, blocks_down;
     size_t texel = i->texels_at[plane][level];
-    sweep_image_blocks(i, plane, level, &blocks_across, &blocks_down, &slices);
-    sweep_image_extent(i, plane, level, &width, &height, &slices);
-    for (uint32_t z = 0; z < slices; z++)
-        for (uint32_t y = 0; y < height; y++)
-            for (uint32_t x = 0; x < width; x++, texel++) {
-                size_t block = ((size_t)z * blocks_down + y / f->block_height) * blocks_across +
+    const VkExtent3D blocks = sweep_image_blocks(i, plane, level);
+    const VkExtent3D e = sweep_image_extent(i, plane, level);
+    for (uint32_t z = 0; z < e.depth; z++)
+        for (uint32_t y = 0; y < e.height; y++)
+            for (uint32_t x = 0; x < e.width; x++, texel++) {
+                size_t block = ((size_t)z * blocks.height + y / f->block_height) * blocks.width +
                                x / f->block_width;
                 check_texel(v, plane, i->bytes_at[plane][level] + block * f->bytes_per_block,
                             texel);
@@ -1603,17 +1501,15 @@ static void compare_texture(sweep *s, const sweep_image *i, uint32_t seed, culv_
     value_check v = {.s = s, .image = i, .read = read};
     const char *name = read == CULV_TEXTURE_READ_STORED ? "read as stored" : "read as graphics do";
     const char *text = sweep_texture_read(s, i, read, s->found);
-    if (text != NULL) {
-        wrong(a, name, text);
-        return;
-    }
+    wrong(a, name, text);
+    if (text != NULL) return;
     sweep_pattern(i, seed, s->expected);
     for (uint32_t plane = 0; plane < i->plane_count; plane++)
         for (uint32_t level = 0; level < i->info.mipLevels; level++)
             check_level(&v, plane, level);
     if (v.bad > 0 && a->outcome == OUTCOME_RIGHT)
-        answer_set(a, OUTCOME_WRONG, "%s: %zu of %zu values are wrong, the first in %s", name,
-                   v.bad, v.all, v.first);
+        *a = answered(OUTCOME_WRONG, "%s: %zu of %zu values are wrong, the first in %s", name,
+                      v.bad, v.all, v.first);
 }
 
 /* What there is nothing to compare with, or that the twin leaves out. */
@@ -1621,12 +1517,12 @@ static bool texture_left_out(const sweep *s, const sweep_image *i, answer *a)
 {
     const culv_format_info *f = i->what.format;
     if (f->kind == CULV_TEXEL_KIND_SUBSAMPLED)
-        answer_set(a, OUTCOME_SKIPPED, "cuda.h does not say what textures return of 4:2:2 pairs");
+        *a = answered(OUTCOME_SKIPPED, "cuda.h does not say what textures return of 4:2:2 pairs");
     else if (f->kind == CULV_TEXEL_KIND_BLOCKS && s->w.cu->software)
-        answer_set(a, OUTCOME_SKIPPED, "the software twin decodes no compressed blocks");
+        *a = answered(OUTCOME_SKIPPED, "the software twin decodes no compressed blocks");
     else if (f->kind == CULV_TEXEL_KIND_BLOCKS && !sweep_can_fetch(i))
-        answer_set(a, OUTCOME_SKIPPED,
-                   "Vulkan samples no such images, so there is nothing to compare with");
+        *a = answered(OUTCOME_SKIPPED,
+                      "Vulkan samples no such images, so there is nothing to compare with");
     else
         return false;
     return true;
@@ -1651,31 +1547,28 @@ static bool has_surfaces(const sweep_image *i)
 static void turns(sweep *s, const sweep_image *i, uint32_t seed, answer answers[NUM_WAYS])
 {
     answer *array = &answers[WAY_ARRAY], *surface = &answers[WAY_SURFACE];
-    const char *text;
     first_release(s, i);
     lib_turns_cuda_begin(&s->turns, s->stream);
     sweep_pattern(i, seed, s->expected);
-    if ((text = sweep_array_write(s, i, s->expected)) != NULL) wrong(array, "CUDA to Vulkan", text);
+    wrong(array, "CUDA to Vulkan", sweep_array_write(s, i, s->expected));
     sweep_cuda_end(s);
 
     read_and_write(s, i, seed + 1);
     compare_bytes(s, i, seed, s->read.mapped, "CUDA to Vulkan", array);
 
     lib_turns_cuda_begin(&s->turns, s->stream);
-    if ((text = sweep_array_read(s, i, s->found)) != NULL) wrong(array, "Vulkan to CUDA", text);
+    wrong(array, "Vulkan to CUDA", sweep_array_read(s, i, s->found));
     lib_finish(&s->w, s->stream);
     compare_bytes(s, i, seed + 1, s->found, "Vulkan to CUDA", array);
     if (has_surfaces(i)) {
-        if ((text = sweep_surface_read(s, i, s->found)) != NULL)
-            wrong(surface, "Vulkan to CUDA", text);
+        wrong(surface, "Vulkan to CUDA", sweep_surface_read(s, i, s->found));
         compare_bytes(s, i, seed + 1, s->found, "Vulkan to CUDA", surface);
     }
     if (!s->lost) textures(s, i, seed + 1, &answers[WAY_TEXTURE]);
     if (s->lost) return;
     if (has_surfaces(i)) {
         sweep_pattern(i, seed + 2, s->expected);
-        if ((text = sweep_surface_write(s, i, s->expected)) != NULL)
-            wrong(surface, "CUDA to Vulkan", text);
+        wrong(surface, "CUDA to Vulkan", sweep_surface_write(s, i, s->expected));
     }
     sweep_cuda_end(s);
     if (!has_surfaces(i)) return;

@@ -29,7 +29,7 @@ static uint64_t blocks_of(size_t words)
 IPC_ROLE(view_fields)
 {
     culv_ipc_object *object = ipc_receive(e->client, "steps");
-    NEW(culv_semaphore, steps, culv_ipc_import_semaphore, object);
+    NEW(OWN(culv_semaphore), steps, culv_ipc_import_semaphore, object);
     culv_ipc_object_destroy(&object);
     for (size_t i = 0; i < SIZES; i++) {
         char field[] = {'f', (char)('0' + i), 0};
@@ -40,17 +40,15 @@ IPC_ROLE(view_fields)
         REQUIRE_EQ(info.element_count, sizes[i]);
         REQUIRE_EQ(info.allocation_size, blocks_of(sizes[i]) * VMM_BLOCK);
         REQUIRE_EQ_STR(info.text, "cells");
-        NEW(culv_vmm_allocation, memory, culv_ipc_import_vmm, object);
-        culv_vmm_range *range = vmm_mapped(&e->s, memory);
+        NEW(OWN(culv_vmm_allocation), memory, culv_ipc_import_vmm, object);
+        OWN(culv_vmm_range) *range = vmm_mapped(&e->s, memory);
         LIB_OK(culv_semaphore_wait(steps, e->stream, 2 * i + 1));
         ipc_require(&e->s.w, e->stream, vmm_address(range, 0), sizes[i], (uint32_t)i);
         ipc_write(&e->s.w, e->stream, vmm_address(range, 0), sizes[i], (uint32_t)i + 100);
         LIB_OK(culv_semaphore_signal(steps, e->stream, 2 * i + 2));
         lib_finish(&e->s.w, e->stream);
-        vmm_unmapped(&range, &memory);
         culv_ipc_object_destroy(&object);
     }
-    culv_semaphore_destroy(&steps, NULL);
 }
 
 IPC_CASE_(fields, true, view_fields, .own = true, .smoke = true)
@@ -59,7 +57,7 @@ IPC_CASE_(fields, true, view_fields, .own = true, .smoke = true)
     culv_vmm_allocation *memory[SIZES];
     culv_vmm_range *range[SIZES];
     culv_handle handle;
-    NEW(culv_shared_semaphore, made, culv_vk_semaphore_create, w->attachment, NULL);
+    NEW(OWN(culv_shared_semaphore), made, culv_vk_semaphore_create, w->attachment, NULL);
     LIB_OK(culv_vk_semaphore_export_dup(w->attachment, culv_vk_semaphore_handle(made),
                                         CULV_HANDLE_OPAQUE_FD, &handle));
     culv_ipc_info info = culv_ipc_info_named("steps");
@@ -91,7 +89,6 @@ IPC_CASE_(fields, true, view_fields, .own = true, .smoke = true)
     culv_ipc_server_destroy(&e->server);
     for (size_t i = 0; i < SIZES; i++)
         vmm_unmapped(&range[i], &memory[i]);
-    culv_shared_semaphore_destroy(&made, NULL);
 }
 
 /* A buffer of a graphics API's, whose memory is said to be of that GPU; 0: the server's. */
@@ -132,12 +129,11 @@ static void view_from_second(ipc_child *parent, const char *name)
         const culv_device_caps here = lib_caps(e.s.w.device);
         const culv_ipc_info info = ipc_info_of(object);
         REQUIRE(memcmp(&info.device, &here.uuid, sizeof here.uuid) != 0);
-        NEW(culv_vmm_allocation, memory, culv_ipc_import_vmm, object);
-        culv_vmm_range *range = vmm_mapped(&e.s, memory);
+        NEW(OWN(culv_vmm_allocation), memory, culv_ipc_import_vmm, object);
+        OWN(culv_vmm_range) *range = vmm_mapped(&e.s, memory);
         ipc_require(&e.s.w, e.stream, vmm_address(range, 0), sizes[i], (uint32_t)i);
         ipc_write(&e.s.w, e.stream, vmm_address(range, 0), sizes[i], (uint32_t)i + 100);
         lib_finish(&e.s.w, e.stream);
-        vmm_unmapped(&range, &memory);
     }
     buffer_is_elsewhere(client, "of-the-server", ", CUDA device 0 here; this device is '");
     buffer_is_elsewhere(client, "of-the-server", "culv_device_open_by_uuid()");
@@ -199,7 +195,7 @@ enum { WORDS = 500003 };
 
 IPC_ROLE(view)
 {
-    culv_ipc_object *object = ipc_receive(e->client, "woven");
+    OWN(culv_ipc_object) *object = ipc_receive(e->client, "woven");
     const culv_ipc_info info = ipc_info_of(object);
     culv_buffer *buffer = NULL;
     culv_handle handle;
@@ -210,23 +206,21 @@ IPC_ROLE(view)
     LIB_OK(culv_ipc_object_get_handle(object, &handle));
     REQUIRE_EQ(handle.type, CULV_HANDLE_FABRIC);
     LIB_ERROR(culv_ipc_import_buffer(object, &buffer), INVALID, VALUE);
-    NEW(culv_vmm_allocation, memory, culv_ipc_import_vmm, object);
-    culv_vmm_range *range = vmm_mapped(&e->s, memory);
+    NEW(OWN(culv_vmm_allocation), memory, culv_ipc_import_vmm, object);
+    OWN(culv_vmm_range) *range = vmm_mapped(&e->s, memory);
     ipc_require(&e->s.w, e->stream, vmm_address(range, 0), WORDS, 3);
     ipc_write(&e->s.w, e->stream, vmm_address(range, 0), WORDS, 4);
-    vmm_unmapped(&range, &memory);
-    culv_ipc_object_destroy(&object);
 }
 
 IPC_CASE(fabric, view)
 {
     culv_vmm_allocation_desc d = culv_vmm_allocation_desc_init();
-    culv_vmm_allocation *plain = vmm_allocation(&e->s, 1, 0);
+    OWN(culv_vmm_allocation) *plain = vmm_allocation(&e->s, 1, 0);
     culv_ipc_info info = culv_ipc_info_named("woven");
     d.size = WORDS * 4;
     d.fabric = CULV_FABRIC_REQUIRED;
-    NEW(culv_vmm_allocation, memory, culv_vmm_allocation_create, e->s.w.device, &d);
-    culv_vmm_range *range = vmm_mapped(&e->s, memory);
+    NEW(OWN(culv_vmm_allocation), memory, culv_vmm_allocation_create, e->s.w.device, &d);
+    OWN(culv_vmm_range) *range = vmm_mapped(&e->s, memory);
     ipc_write(&e->s.w, e->stream, vmm_address(range, 0), WORDS, 3);
     info.element_size = 4;
     info.element_count = WORDS;
@@ -239,8 +233,6 @@ IPC_CASE(fabric, view)
     ipc_end_join(e);
     ipc_require(&e->s.w, e->stream, vmm_address(range, 0), WORDS, 4);
     culv_ipc_server_destroy(&e->server);
-    vmm_unmapped(&range, &memory);
-    culv_vmm_allocation_destroy(&plain);
 }
 
 #undef TEST_GROUP
@@ -679,24 +671,22 @@ TEST(server_dies, .own = true)
     vmm_stage_open(&s);
     CUstream stream = lib_case_stream(&s.w);
     for (int i = 0; i < SERVERS; i++) {
-        culv_vmm_allocation *memory = NULL;
+        OWN(culv_vmm_allocation) *memory = NULL;
         ipc_say(&child[i], 'g'); /* the same name as the one that was killed */
         OWN(culv_ipc_client) *client = ipc_client(s.w.device, name);
         REQUIRE_EQ(culv_ipc_client_server_pid(client), child[i].pid);
         REQUIRE(culv_ipc_client_connected(client));
-        NEW(culv_ipc_object, object, culv_ipc_client_receive, client, "cells", IPC_FAR);
+        NEW(OWN(culv_ipc_object), object, culv_ipc_client_receive, client, "cells", IPC_FAR);
         if (i == 1) ipc_kill(&child[i]);
         LIB_OK(culv_ipc_import_vmm(object, &memory)); /* what was received stays */
         if (i != 1) ipc_kill(&child[i]);
-        culv_vmm_range *range = vmm_mapped(&s, memory);
+        OWN(culv_vmm_range) *range = vmm_mapped(&s, memory);
         ipc_write(&s.w, stream, vmm_address(range, 0), 1025, 5);
         ipc_require(&s.w, stream, vmm_address(range, 0), 1025, 5);
         culv_ipc_object *more = POISON(culv_ipc_object);
         LIB_ERROR(culv_ipc_client_receive(client, "cells", IPC_FAR, &more), ASYNC, IPC_GONE);
         REQUIRE(more == POISON(culv_ipc_object));
         REQUIRE(!culv_ipc_client_connected(client));
-        vmm_unmapped(&range, &memory);
-        culv_ipc_object_destroy(&object);
     }
     culv_ipc_client_desc d = culv_ipc_client_desc_init();
     culv_ipc_client *none = POISON(culv_ipc_client);

@@ -27,7 +27,7 @@ static void release(const lib_world *w, CUdeviceptr at)
 
 IPC_ROLE(use_memory)
 {
-    culv_buffer *memory = NULL;
+    OWN(culv_buffer) *memory = NULL;
     culv_vmm_allocation *other = NULL;
     culv_ipc_object *object = ipc_receive(e->client, "cells");
     const culv_ipc_info info = ipc_info_of(object);
@@ -49,7 +49,6 @@ IPC_ROLE(use_memory)
     ipc_say(&e->other, 'w');
     ipc_hear(&e->other, 'r');
     ipc_require(&e->s.w, e->stream, culv_buffer_pointer(memory), WORDS, 3);
-    LIB_OK(culv_buffer_unmap(&memory, NULL));
     LIB_OK(culv_buffer_unmap(&memory, NULL));
 }
 
@@ -283,7 +282,7 @@ IPC_ROLE(use_events)
 {
     CUevent given = NULL, back = NULL;
     culv_ipc_object *object = ipc_receive(e->client, "cells");
-    NEW(culv_buffer, memory, culv_ipc_import_buffer, object);
+    NEW(OWN(culv_buffer), memory, culv_ipc_import_buffer, object);
     culv_ipc_object_destroy(&object);
     object = ipc_receive(e->client, "given");
     REQUIRE_EQ(ipc_info_of(object).kind, CULV_IPC_EVENT);
@@ -306,7 +305,6 @@ IPC_ROLE(use_events)
     CU_OK(e->s.w.cu->EventDestroy(given));
     CU_OK(e->s.w.cu->EventDestroy(back));
     lib_leave(&e->s.w, before);
-    LIB_OK(culv_buffer_unmap(&memory, NULL));
 }
 
 IPC_CASE(events, use_events)
@@ -348,7 +346,7 @@ enum { FEW = 77777 };
 
 IPC_ROLE(use_pool)
 {
-    culv_mem_pool *pool = NULL;
+    OWN(culv_mem_pool) *pool = NULL;
     CUdeviceptr at = 0;
     culv_ipc_object *object = ipc_receive(e->client, "pool");
     const bool fabric = ipc_info_of(object).kind == CULV_IPC_POOL_FABRIC;
@@ -371,7 +369,6 @@ IPC_ROLE(use_pool)
     lib_pool_free(&e->s.w, at, e->stream);
     lib_finish(&e->s.w, e->stream);
     ipc_say(&e->other, 'w');
-    culv_mem_pool_destroy(&pool);
 }
 
 /* A pool of CUDA's own calls, exported. */

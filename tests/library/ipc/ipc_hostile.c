@@ -27,6 +27,9 @@
 #    define SO_PASSRIGHTS 83
 #endif
 
+#define HOSTILE_CASE(...)        HOSTILE_CASE_(hostile_open(h), __VA_ARGS__, .own = true)
+#define HOSTILE_CASE_(open, ...) TEST_ON(hostile, h, open, hostile_close(h), __VA_ARGS__)
+
 /* Others have the lock of what they send ------------------------------------------------------- */
 
 /* A thread that is stopped as it writes: it has the file's lock, and reads from a page that comes
@@ -83,11 +86,9 @@ static int own_socket(void)
 }
 
 /* Whatever is sent, the thread that serves asks it nothing that takes its lock. */
-TEST(held_locks, .own = true)
+HOSTILE_CASE(held_locks)
 {
-    static hostile h;
-    hostile_open(&h);
-    hostile_be_honest(&h);
+    hostile_be_honest(h);
     for (int i = 0; i < 2; i++) {
         holder l;
         int ends[2];
@@ -95,21 +96,19 @@ TEST(held_locks, .own = true)
         const int socket_fd = own_socket();
         hold_lock(&l, i == 0 ? ends[1] : socket_fd);
         printf("%s\n", i == 0 ? "a pipe" : "a socket");
-        const int fd = hostile_keep(&h, hostile_greeted(&h));
-        culvi_ipc_message m = raw_message(CULVI_IPC_JOIN);
+        const int fd = hostile_keep(h, hostile_greeted(h));
+        culvi_ipc_message m = raw_named(CULVI_IPC_JOIN, "frames");
         int fds[2] = {i == 0 ? ends[0] : socket_fd, i == 0 ? ends[0] : socket_fd};
-        strcpy(m.name, "frames");
         m.join.timelines = 1;
         m.fds = 2;
         REQUIRE(raw_send_message(fd, &m, fds));
         close(ends[0]); /* what is in the message is the last one */
-        ipc_serve(h.server);
+        ipc_serve(h->server);
         REQUIRE_EQ(raw_answer(fd).reason, CULV_REASON_HANDLE_KIND);
-        hostile_be_honest(&h);
+        hostile_be_honest(h);
         let_go(&l);
         close(i == 0 ? socket_fd : ends[1]);
     }
-    hostile_close(&h);
 }
 
 /* Whether a client's messages may have handles, as the kernel has it, where it knows of that. */
@@ -126,48 +125,42 @@ static bool lets_handles(const hostile *h)
 }
 
 /* A server takes them while a ring of its wants some. */
-TEST(wants_handles, .own = true)
+HOSTILE_CASE(wants_handles)
 {
-    static hostile h;
     culv_ring *counters = NULL;
     culv_ipc_ring_desc r = culv_ipc_ring_desc_init();
-    hostile_open(&h);
-    (void)hostile_keep(&h, hostile_greeted(&h));
-    REQUIRE(lets_handles(&h));
-    culv_ring_destroy(&h.ring, NULL);
-    REQUIRE(!lets_handles(&h));
+    (void)hostile_keep(h, hostile_greeted(h));
+    REQUIRE(lets_handles(h));
+    culv_ring_destroy(&h->ring, NULL);
+    REQUIRE(!lets_handles(h));
     r.name = "frames";
     r.num_slots = 3;
     r.counters = 1;
-    LIB_OK(culv_ipc_ring_create(h.server, &r, &counters));
-    REQUIRE(!lets_handles(&h));
+    LIB_OK(culv_ipc_ring_create(h->server, &r, &counters));
+    REQUIRE(!lets_handles(h));
     r.name = "others";
     r.counters = 0;
-    LIB_OK(culv_ipc_ring_create(h.server, &r, &h.ring));
-    REQUIRE(lets_handles(&h));
+    LIB_OK(culv_ipc_ring_create(h->server, &r, &h->ring));
+    REQUIRE(lets_handles(h));
     culv_ring_destroy(&counters, NULL);
-    REQUIRE(lets_handles(&h));
-    hostile_close(&h);
+    REQUIRE(lets_handles(h));
 }
 
 /* A look for an offer compares few names, however many there are. */
-TEST(many_offers, .own = true)
+HOSTILE_CASE(many_offers)
 {
     enum { OFFERS = 400, LONGEST = 8 };
-    static hostile h;
     char name[CULV_IPC_NAME_SIZE];
-    hostile_open(&h);
     for (int i = 0; i < OFFERS; i++) {
         snprintf(name, sizeof name, "cells.%d.%d", i / 20, i % 20);
-        ipc_offer_vmm(h.server, name, h.memory);
+        ipc_offer_vmm(h->server, name, h->memory);
     }
     for (size_t i = 0; i < CULVI_IPC_LISTS; i++) {
         size_t length = 0;
-        for (const culvi_ipc_offer *o = h.server->by_name[i]; o != NULL; o = o->next)
+        for (const culvi_ipc_offer *o = h->server->by_name[i]; o != NULL; o = o->next)
             length++;
         if (length > LONGEST) FAIL("%zu of %d names are in one list", length, OFFERS);
     }
-    hostile_close(&h);
 }
 
 /* Filters (seccomp), as containers have them --------------------------------------------------- */
@@ -213,8 +206,7 @@ static void receive_filtered(ipc_child *parent, const char *name)
     const bool quick = filters[filter].call == SYS_ppoll && result == CULV_OK; /* it never waited */
     if (!quick) REQUIRE_EQ(result, unknown ? CULV_ERROR_DRIVER : filters[filter].result);
     if (result != CULV_OK) {
-        culv_error e = culv_error_init();
-        culv_last_error(&e);
+        const culv_error e = lib_last_error();
         REQUIRE_EQ(e.reason, CULV_REASON_OS);
         LIB_SAYS("seccomp");
     }
@@ -248,11 +240,10 @@ TEST(filtered_clients, .title = "filters", .own = true, .time_limit = 120)
 static void serve_filtered(ipc_child *parent, const char *name)
 {
     static hostile h;
-    const culvi_ipc_message hello = raw_message(CULVI_IPC_HELLO);
     (void)parent, (void)name;
     hostile_open(&h);
     strcpy(h.blame, "seccomp");
-    REQUIRE(raw_send_message(raw_connect(h.name), &hello, NULL));
+    raw_ask(raw_connect(h.name), CULVI_IPC_HELLO, "");
     ipc_forbid(filters[filter].call, filters[filter].error);
     culv_result result = CULV_OK;
     for (int i = 0; i < 3 && result == CULV_OK; i++)
@@ -275,16 +266,14 @@ TEST(filtered_servers, .title = "filters.servers", .own = true, .time_limit = 12
 }
 
 /* A consumer that comes and goes beside a GPU that is busy: no call waits for that. */
-TEST(comes_and_goes, .own = true)
+HOSTILE_CASE(comes_and_goes)
 {
-    static hostile h;
     vmm_gate gate;
-    hostile_open(&h);
-    const int fd = hostile_greeted(&h);
+    const int fd = hostile_greeted(h);
     culvi_ipc_message leave = raw_message(CULVI_IPC_LEAVE);
-    vmm_gate_begin(&h.s, &gate);
+    vmm_gate_begin(&h->s, &gate);
     for (uint32_t i = 1; i <= 600; i++) {
-        culvi_ipc_consumer_page *page = hostile_join(&h, fd, i, CULV_RING_FIFO, NULL);
+        culvi_ipc_consumer_page *page = hostile_join(h, fd, i, CULV_RING_FIFO, NULL);
         REQUIRE(atomic_load(&page->state) == CULVI_IPC_JOINS && atomic_load(&page->first) == 0);
         /* Its work is on its way: the page is nobody else's. */
         if (i == 300) atomic_store(&page->last[1], 1);
@@ -293,46 +282,42 @@ TEST(comes_and_goes, .own = true)
         atomic_store(&page->state, (uint32_t)CULVI_IPC_LIVES);
         leave.number = i;
         REQUIRE(raw_send_message(fd, &leave, NULL));
-        ipc_serve(h.server);
+        ipc_serve(h->server);
         REQUIRE_EQ(munmap(page, CULVI_IPC_PAGE), 0);
     }
-    vmm_gate_open(&h.s, &gate);
-    vmm_gate_end(&h.s, &gate);
+    vmm_gate_open(&h->s, &gate);
+    vmm_gate_end(&h->s, &gate);
     close(fd);
-    ipc_serve(h.server);
-    hostile_close(&h);
+    ipc_serve(h->server);
 }
 
 /* A consumer that keeps slots and says that the producer's GPU is not done with them. */
-TEST(lies_about_lag, .own = true)
+HOSTILE_CASE(lies_about_lag)
 {
-    static hostile h;
     culv_ring_frame f;
     culv_ipc_consumer_info info;
     size_t count = 0;
-    hostile_open(&h);
-    CUstream stream = lib_stream(&h.s.w);
-    culv_ring *core = h.ring;
-    const int fd = hostile_greeted(&h);
-    culvi_ipc_consumer_page *page = hostile_join(&h, fd, 1, CULV_RING_FIFO, NULL);
+    CUstream stream = lib_stream(&h->s.w);
+    culv_ring *core = h->ring;
+    const int fd = hostile_greeted(h);
+    culvi_ipc_consumer_page *page = hostile_join(h, fd, 1, CULV_RING_FIFO, NULL);
     atomic_store(&page->state, (uint32_t)CULVI_IPC_LIVES);
     for (int i = 0; i < 3; i++) {
         LIB_OK(culv_ring_acquire_on(core, CULV_RING_PRODUCER, stream, IPC_FAR, &f));
         LIB_OK(culv_ring_release_on(core, CULV_RING_PRODUCER, stream, &f));
     }
-    lib_finish(&h.s.w, stream);
+    lib_finish(&h->s.w, stream);
     for (int slot = 0; slot < 3; slot++)
         atomic_store(&page->last[slot], UINT64_C(1) << 62);
     atomic_store(&page->next, UINT64_C(1) << 62);
     atomic_store(&page->ready, 0);
     LIB_ERROR(culv_ring_acquire_on(core, CULV_RING_PRODUCER, stream, 0, &f), TIMEOUT, RING_FULL);
-    count = culv_ipc_ring_consumers(h.ring, &info, 1);
+    count = culv_ipc_ring_consumers(h->ring, &info, 1);
     REQUIRE(count == 1 && info.lag == CULV_IPC_LAG_GPU);
     REQUIRE_EQ(munmap(page, CULVI_IPC_PAGE), 0);
     close(fd);
-    ipc_serve(h.server);
-    lib_stream_destroy(&h.s.w, stream);
-    hostile_close(&h);
+    ipc_serve(h->server);
+    lib_stream_destroy(&h->s.w, stream);
 }
 
 /* Of this thread: with each message that it sends, the ring's page has one frame more. */
@@ -345,23 +330,21 @@ ssize_t sendmsg(int fd, const struct msghdr *header, int flags)
 }
 
 /* Each frame has gone when a consumer of the newest one has said that it takes it. */
-TEST(endless_head, .own = true)
+HOSTILE_CASE(endless_head)
 {
-    static hostile h;
     culv_ring_frame f;
     size_t count = 0;
     culv_ipc_consumer_desc d = culv_ipc_consumer_desc_init();
-    hostile_open(&h);
-    CUstream stream = lib_stream(&h.s.w);
-    hostile_begin(&h);
-    culv_ipc_client *client = ipc_client(h.s.w.device, h.name);
+    CUstream stream = lib_stream(&h->s.w);
+    hostile_begin(h);
+    culv_ipc_client *client = ipc_client(h->s.w.device, h->name);
     d.ring = "frames";
     d.policy = CULV_RING_MAILBOX;
     NEW(culv_ring, side, culv_ipc_ring_join, client, &d, IPC_FAR);
-    hostile_end(&h);
-    count = culv_ipc_ring_consumers(h.ring, NULL, 0); /* it counts from now on */
+    hostile_end(h);
+    count = culv_ipc_ring_consumers(h->ring, NULL, 0); /* it counts from now on */
     REQUIRE_EQ(count, 1);
-    rising = culvi_ipc_ring_page_of(culvi_ipc_ring_of(h.ring, "endless_head"));
+    rising = culvi_ipc_ring_page_of(culvi_ipc_ring_of(h->ring, "endless_head"));
     atomic_store(&rising->producer_waits, 1u);
     atomic_store(&rising->head, 1);
     LIB_ERROR(culv_ring_acquire_on(side, CULV_RING_CONSUMER, stream, 0, &f), TIMEOUT, RING_EMPTY);
@@ -370,17 +353,14 @@ TEST(endless_head, .own = true)
     rising = NULL;
     culv_ring_destroy(&side, NULL);
     culv_ipc_client_destroy(&client);
-    lib_stream_destroy(&h.s.w, stream);
-    hostile_close(&h);
+    lib_stream_destroy(&h->s.w, stream);
 }
 
 /* A server ends as it is greeted, and another one takes its name. */
 static void *end_and_begin(void *arg)
 {
     hostile *h = arg;
-    struct pollfd p = {.fd = h->fds[0], .events = POLLIN};
-    REQUIRE_EQ(poll(&p, 1, (int)TEST_FAR_MS), 1);
-    const int fd = accept4(h->fds[0], NULL, NULL, SOCK_CLOEXEC);
+    const int fd = raw_accept(h->fds[0]);
     close(h->fds[0]);
     close(fd);
     culv_ipc_server *server = ipc_server(h->device, h->blame);
@@ -393,24 +373,21 @@ static void *end_and_begin(void *arg)
     return NULL;
 }
 
-TEST(dying_server, .own = true)
+HOSTILE_CASE(dying_server)
 {
-    static hostile h;
     pthread_t thread;
     char name[CULV_IPC_NAME_SIZE];
-    hostile_open(&h);
-    snprintf(h.blame, sizeof h.blame, "%.39s", ipc_name(name, "dying"));
-    h.fds[0] = raw_listen(h.blame);
-    REQUIRE_EQ(pthread_create(&thread, NULL, end_and_begin, &h), 0);
-    culv_ipc_client *client = ipc_client(NULL, h.blame);
+    snprintf(h->blame, sizeof h->blame, "%.39s", ipc_name(name, "dying"));
+    h->fds[0] = raw_listen(h->blame);
+    REQUIRE_EQ(pthread_create(&thread, NULL, end_and_begin, h), 0);
+    culv_ipc_client *client = ipc_client(NULL, h->blame);
     culv_ipc_object *part = ipc_receive(client, "part");
     REQUIRE_EQ(ipc_info_of(part).offset, 4096);
     REQUIRE_EQ(ipc_info_of(part).size, VMM_BLOCK - 4096);
     culv_ipc_object_destroy(&part);
     culv_ipc_client_destroy(&client);
-    atomic_store(&h.over, true);
+    atomic_store(&h->over, true);
     REQUIRE_EQ(pthread_join(thread, NULL), 0);
-    hostile_close(&h);
 }
 
 /* Of this thread: how many packets the library has taken out of queues that it gives up. */
@@ -423,33 +400,22 @@ ssize_t recv(int fd, void *out, size_t size, int flags)
 }
 
 /* Who is turned away costs a poll as much, however much it has sent. */
-TEST(long_queues, .own = true)
+HOSTILE_CASE(long_queues)
 {
     enum { STRANGERS = 8, EACH = 16 };
-    static hostile h;
     const culvi_ipc_message m = raw_message(CULVI_IPC_LIST);
     size_t queued = 0;
-    hostile_open(&h);
-    for (int i = 0; i < 16; i++)
-        hostile_keep(&h, hostile_greeted(&h));
+    hostile_crowd(h, 16);
     for (int i = 0; i < STRANGERS; i++) {
-        const int fd = hostile_keep(&h, raw_connect(h.name));
+        const int fd = hostile_keep(h, raw_connect(h->name));
         while (raw_send_message(fd, &m, NULL))
             queued++;
     }
     REQUIRE(queued > 3 * STRANGERS * EACH);
     given_up = 0;
-    LIB_OK(culv_ipc_server_poll(h.server, 0, NULL));
+    LIB_OK(culv_ipc_server_poll(h->server, 0, NULL));
     if (given_up > STRANGERS * EACH)
         FAIL("a poll took %zu packets of strangers, of %zu", given_up, queued);
-    hostile_close(&h);
-}
-
-static void ask(int fd, culvi_ipc_type type, const char *name)
-{
-    culvi_ipc_message m = raw_message(type);
-    strcpy(m.name, name);
-    REQUIRE(raw_send_message(fd, &m, NULL));
 }
 
 static void *come_in(void *arg)
@@ -463,153 +429,136 @@ static void *come_in(void *arg)
 
 /* Who comes to a server that is full of clients which have asked something waits as long as it
  * wants to, and then hears why. Who was silent hears why it lost its place. */
-TEST(full_server, .own = true)
+HOSTILE_CASE(full_server)
 {
     enum { TURNS = 50 };
-    static hostile h;
     pthread_t thread;
     culv_ipc_client *client = NULL;
     culv_ipc_client_desc d = culv_ipc_client_desc_init();
     culv_ipc_info info = culv_ipc_info_init();
     culv_result result;
-    hostile_open(&h);
-    d.name = h.name;
-    hostile_begin(&h);
+    d.name = h->name;
+    hostile_begin(h);
     NEW(culv_ipc_client, quiet, culv_ipc_client_connect, NULL, &d, IPC_FAR);
-    hostile_end(&h);
-    while (h.count < 16) { /* the last one gets the quiet one's place */
-        const int fd = hostile_keep(&h, raw_connect(h.name));
-        ask(fd, CULVI_IPC_HELLO, "");
-        ipc_serve(h.server);
+    hostile_end(h);
+    while (h->count < 16) { /* the last one gets the quiet one's place */
+        const int fd = hostile_keep(h, raw_connect(h->name));
+        raw_ask(fd, CULVI_IPC_HELLO, "");
+        ipc_serve(h->server);
         if (raw_answer(fd).type == CULVI_IPC_HELLO) {
-            ask(fd, CULVI_IPC_LIST, "");
-            LIB_OK(culv_ipc_server_poll(h.server, UINT64_C(1000000), NULL));
+            raw_ask(fd, CULVI_IPC_LIST, "");
+            LIB_OK(culv_ipc_server_poll(h->server, UINT64_C(1000000), NULL));
         } else
-            close(h.fds[--h.count]);
+            close(h->fds[--h->count]);
     }
     LIB_ERROR(culv_ipc_client_get_offer(quiet, 0, IPC_FAR, &info, NULL), BUSY, IPC_REFUSED,
               "asked nothing for a second since it connected");
     REQUIRE(!culv_ipc_client_connected(quiet));
     culv_ipc_client_destroy(&quiet);
-    hostile_begin(&h);
+    hostile_begin(h);
     do /* a server that is late itself is told as that */
         result = culv_ipc_client_connect(NULL, &d, UINT64_C(100000000), &client);
     while (result == CULV_ERROR_TIMEOUT);
-    culv_error e = culv_error_init();
-    culv_last_error(&e);
+    const culv_error e = lib_last_error();
     REQUIRE(result == CULV_ERROR_BUSY && e.reason == CULV_REASON_IPC_REFUSED);
     LIB_SAYS("culv_ipc_server_desc.max_clients");
-    hostile_end(&h);
-    REQUIRE_EQ(pthread_create(&thread, NULL, come_in, &h), 0);
+    hostile_end(h);
+    REQUIRE_EQ(pthread_create(&thread, NULL, come_in, h), 0);
     for (int i = 0; i < TURNS; i++) /* it is turned away in some of them */
-        LIB_OK(culv_ipc_server_poll(h.server, UINT64_C(1000000), NULL));
-    close(h.fds[7]);
-    h.fds[7] = dup(0);
-    while (atomic_load(&h.over))
-        LIB_OK(culv_ipc_server_poll(h.server, UINT64_C(1000000), NULL));
+        LIB_OK(culv_ipc_server_poll(h->server, UINT64_C(1000000), NULL));
+    close(h->fds[7]);
+    h->fds[7] = dup(0);
+    while (atomic_load(&h->over))
+        LIB_OK(culv_ipc_server_poll(h->server, UINT64_C(1000000), NULL));
     REQUIRE_EQ(pthread_join(thread, NULL), 0);
-    hostile_close(&h);
 }
 
 /* A server that ends while strangers wait at its door, and have sent what takes long. */
-TEST(ends_with_strangers, .own = true)
+HOSTILE_CASE_((atomic_store(&culvi_ipc_old_kernel, true), hostile_open(h)), ends_with_strangers,
+              .own = true)
 {
-    static hostile h;
     int fds[4];
-    atomic_store(&culvi_ipc_old_kernel, true);
-    hostile_open(&h);
     const size_t threads = lib_threads();
-    hostile_lingering(&h, true, fds, 4);
-    const int fd = raw_connect(h.closed_name);
+    hostile_lingering(h, true, fds, 4);
+    const int fd = raw_connect(h->closed_name);
     REQUIRE(raw_send(fd, "x", 1, fds, 4));
-    hostile_sent(&h, 4);
-    culv_ipc_server_destroy(&h.closed);
+    hostile_sent(h, 4);
+    culv_ipc_server_destroy(&h->closed);
     for (size_t k = 0; k < 4; k++)
-        raw_linger_open(&h.linger[k]);
+        raw_linger_open(&h->linger[k]);
     close(fd);
     lib_wait_threads(threads);
-    hostile_close(&h);
 }
 
 /* Others use up what may be in flight ---------------------------------------------------------- */
 
 enum { LIMIT = 160 };
 
-static void drop_rights(void)
+static void open_without_rights(hostile *h)
 {
     const struct rlimit limit = {LIMIT, LIMIT};
     if (geteuid() == 0 &&
         (setresgid(65533, 65533, 65533) != 0 || setresuid(65533, 65533, 65533) != 0))
         SKIP("this user has rights that cannot be given up");
     REQUIRE_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
+    hostile_open(h);
+    hostile_be_honest(h);
 }
 
-TEST(answers_wait, .title = "in_flight.answers_wait", .own = true)
+#define IN_FLIGHT_CASE(...) HOSTILE_CASE_(open_without_rights(h), __VA_ARGS__, .own = true)
+
+IN_FLIGHT_CASE(answers_wait, .title = "in_flight.answers_wait")
 {
-    static hostile h;
     int pair[2], some[64];
-    drop_rights();
-    hostile_open(&h);
-    hostile_be_honest(&h);
-    strcpy(h.blame, "of other programs");
+    strcpy(h->blame, "of other programs");
     REQUIRE_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair), 0);
     for (size_t i = 0; i < 64; i++)
         some[i] = pair[0];
-    const int fd = hostile_greeted(&h);
+    const int fd = hostile_greeted(h);
     bool sent_some = true;
     for (int i = 0; i < 100 && sent_some; i++)
         sent_some = raw_send(pair[0], "x", 1, some, 64);
     if (sent_some) SKIP("this kernel does not count descriptors in flight");
     REQUIRE_EQ(errno, ETOOMANYREFS);
-    culvi_ipc_message m = raw_message(CULVI_IPC_RECEIVE);
-    strcpy(m.name, "cells");
-    REQUIRE(raw_send_message(fd, &m, NULL));
-    m = raw_message(CULVI_IPC_LIST);
+    raw_ask(fd, CULVI_IPC_RECEIVE, "cells");
+    culvi_ipc_message m = raw_message(CULVI_IPC_LIST);
     m.sequence = 2;
     REQUIRE(raw_send_message(fd, &m, NULL));
-    ipc_serve(h.server);
+    ipc_serve(h->server);
     char byte;
     REQUIRE(recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0 && errno == EAGAIN);
-    REQUIRE_EQ(culv_ipc_server_clients(h.server), 1);
-    REQUIRE_EQ(h.blamed, 1);
+    REQUIRE_EQ(culv_ipc_server_clients(h->server), 1);
+    REQUIRE_EQ(h->blamed, 1);
     close(pair[0]);
     close(pair[1]);
     /* The kernel frees a socket that is in its own queue a little later. */
     const double until = test_now_us() + TEST_FAR_MS * 1000.0;
     while (recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0 && test_now_us() < until)
-        LIB_OK(culv_ipc_server_poll(h.server, UINT64_C(1000000), NULL));
+        LIB_OK(culv_ipc_server_poll(h->server, UINT64_C(1000000), NULL));
     m = raw_answer(fd);
     REQUIRE(m.type == CULVI_IPC_RECEIVE && m.fds == 1);
-    ipc_serve(h.server);
+    ipc_serve(h->server);
     m = raw_answer(fd);
     REQUIRE(m.type == CULVI_IPC_LIST && m.sequence == 2);
     close(fd);
-    ipc_serve(h.server);
-    hostile_be_honest(&h);
-    hostile_close(&h);
+    ipc_serve(h->server);
+    hostile_be_honest(h);
 }
 
 /* Fifteen clients that do not read leave room for one that does. */
-TEST(deaf_among_few, .title = "in_flight.deaf_among_few", .own = true)
+IN_FLIGHT_CASE(deaf_among_few, .title = "in_flight.deaf_among_few")
 {
-    static hostile h;
-    drop_rights();
-    hostile_open(&h);
-    hostile_be_honest(&h);
-    strcpy(h.blame, "does not read");
-    culvi_ipc_message m = raw_message(CULVI_IPC_CHUNKS);
-    strcpy(m.name, "particles");
+    strcpy(h->blame, "does not read");
     for (int i = 0; i < 15; i++) {
-        const int fd = hostile_keep(&h, hostile_greeted(&h));
+        const int fd = hostile_keep(h, hostile_greeted(h));
         for (int k = 0; k < 14; k++)
-            REQUIRE(raw_send_message(fd, &m, NULL));
-        ipc_serve(h.server);
-        hostile_be_honest(&h);
+            raw_ask(fd, CULVI_IPC_CHUNKS, "particles");
+        ipc_serve(h->server);
+        hostile_be_honest(h);
     }
-    ipc_serve(h.server); /* the honest one has left */
-    REQUIRE_EQ(culv_ipc_server_clients(h.server), 15);
-    REQUIRE_EQ(h.blamed, 0);
-    hostile_close(&h);
+    ipc_serve(h->server); /* the honest one has left */
+    REQUIRE_EQ(culv_ipc_server_clients(h->server), 15);
+    REQUIRE_EQ(h->blamed, 0);
 }
 
 /* One user among several ----------------------------------------------------------------------- */
@@ -628,22 +577,31 @@ static size_t take(int fd, size_t *handles)
 {
     culvi_ipc_message m;
     int fds[CULVI_IPC_FDS];
-    char text[200] = "";
-    culvi_text why = {text, sizeof text, 0};
     size_t count = 0;
-    for (; culvi_ipc_receive(fd, true, &m, fds, &why) == CULVI_IPC_DONE; count++) {
+    for (; raw_receive(fd, true, &m, fds) == CULVI_IPC_DONE; count++) {
         *handles += m.fds;
         culvi_ipc_close_fds(fds, m.fds);
     }
     return count;
 }
 
+static culv_ipc_server *serve_users(const hostile *h, const char *name, const uint32_t *users,
+                                    uint32_t count, uint32_t places)
+{
+    culv_ipc_server_desc d = culv_ipc_server_desc_init();
+    d.name = name;
+    d.users = users;
+    d.num_users = count;
+    d.max_clients = places;
+    NEW(culv_ipc_server, server, culv_ipc_server_create, h->device, &d);
+    return server;
+}
+
 /* Clients of one user, none of which has more than its share unread, use up that user's part. The
  * clients of another one get all that they ask for. */
-TEST(one_user, .title = "in_flight.one_user", .own = true)
+HOSTILE_CASE(one_user, .title = "in_flight.one_user")
 {
     enum { MANY = 14, EACH = 8, SHARE = 8, QUARTER = 16 * SHARE, BAD = 65533, GOOD = 65532 };
-    static hostile h;
     char name[CULV_IPC_NAME_SIZE];
     const uint32_t users[] = {BAD, GOOD};
     const struct rlimit limit = {4 * QUARTER, 4 * QUARTER};
@@ -651,36 +609,29 @@ TEST(one_user, .title = "in_flight.one_user", .own = true)
     size_t handles = 0, asked = 0, came = 0;
     if (geteuid() != 0) SKIP("only root can be several users");
     REQUIRE_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
-    hostile_open(&h);
-    culv_ipc_server_desc d = culv_ipc_server_desc_init();
-    d.name = ipc_name(name, "users");
-    d.users = users;
-    d.num_users = 2;
-    d.max_clients = 16;
-    NEW(culv_ipc_server, server, culv_ipc_server_create, h.device, &d);
-    ipc_offer_vmm(server, "cells", h.memory);
+    OWN(culv_ipc_server) *server = serve_users(h, ipc_name(name, "users"), users, 2, 16);
+    ipc_offer_vmm(server, "cells", h->memory);
     const culv_ipc_info info = culv_ipc_info_named("particles");
-    LIB_OK(culv_ipc_offer(server, &info, culv_ipc_from_vector(h.vector)));
-    const culvi_ipc_message hello = raw_message(CULVI_IPC_HELLO);
+    LIB_OK(culv_ipc_offer(server, &info, culv_ipc_from_vector(h->vector)));
     for (int i = 0; i < MANY + 1; i++) {
-        const int fd = hostile_keep(&h, connect_as(name, i < MANY ? BAD : GOOD));
-        REQUIRE(raw_send_message(fd, &hello, NULL));
+        const int fd = hostile_keep(h, connect_as(name, i < MANY ? BAD : GOOD));
+        raw_ask(fd, CULVI_IPC_HELLO, "");
         ipc_serve(server);
         REQUIRE_EQ(raw_answer(fd).type, CULVI_IPC_HELLO);
         if (i < MANY) bad[i] = fd;
     }
-    const int good = h.fds[h.count - 1];
+    const int good = h->fds[h->count - 1];
     /* The first half leave one handle less unread than their share, and ask for as many again. */
     for (int i = 0; i < MANY; i++) {
         for (int k = 0; k < EACH; k++)
-            if ((i < MANY / 2) == (k < EACH - 1)) ask(bad[i], CULVI_IPC_RECEIVE, "cells");
-        ask(bad[i], CULVI_IPC_CHUNKS, "particles");
+            if ((i < MANY / 2) == (k < EACH - 1)) raw_ask(bad[i], CULVI_IPC_RECEIVE, "cells");
+        raw_ask(bad[i], CULVI_IPC_CHUNKS, "particles");
         asked += i < MANY / 2 ? EACH : 2;
         ipc_serve(server);
     }
     for (int round = 0; round < 20; round++) {
-        ask(good, round % 2 == 0 ? CULVI_IPC_RECEIVE : CULVI_IPC_CHUNKS,
-            round % 2 == 0 ? "cells" : "particles");
+        raw_ask(good, round % 2 == 0 ? CULVI_IPC_RECEIVE : CULVI_IPC_CHUNKS,
+                round % 2 == 0 ? "cells" : "particles");
         ipc_serve(server);
         const culvi_ipc_message m = raw_answer(good);
         REQUIRE(m.fds == (round % 2 == 0 ? 1 : SHARE));
@@ -699,121 +650,102 @@ TEST(one_user, .title = "in_flight.one_user", .own = true)
             came += take(bad[i], &handles);
     }
     REQUIRE_EQ(came, asked);
-    hostile_leave(&h);
+    hostile_leave(h);
     ipc_serve(server);
     REQUIRE_EQ(culv_ipc_server_clients(server), 0);
-    culv_ipc_server_destroy(&server);
-    hostile_close(&h);
 }
 
 /* Each user that is named keeps a place, whatever the others do. */
-TEST(places_of_users, .own = true)
+HOSTILE_CASE(places_of_users)
 {
     enum { BAD = 65533, GOOD = 65532, PLACES = 3 };
-    static hostile h;
     char name[CULV_IPC_NAME_SIZE];
     const uint32_t users[] = {BAD, GOOD, GOOD};
     if (geteuid() != 0) SKIP("only root can be several users");
-    hostile_open(&h);
-    culv_ipc_server_desc d = culv_ipc_server_desc_init();
-    d.name = ipc_name(name, "places");
-    d.users = users;
-    d.num_users = 3;
-    d.max_clients = PLACES;
-    NEW(culv_ipc_server, server, culv_ipc_server_create, h.device, &d);
+    OWN(culv_ipc_server) *server = serve_users(h, ipc_name(name, "places"), users, 3, PLACES);
     for (int silent = 0; silent < 2; silent++) {
         for (int i = 0; i < PLACES; i++) {
-            ask(hostile_keep(&h, connect_as(name, BAD)), CULVI_IPC_HELLO, "");
-            ask(h.fds[h.count - 1], CULVI_IPC_LIST, "");
+            raw_ask(hostile_keep(h, connect_as(name, BAD)), CULVI_IPC_HELLO, "");
+            raw_ask(h->fds[h->count - 1], CULVI_IPC_LIST, "");
             ipc_serve(server);
-            const culvi_ipc_message m = raw_answer(h.fds[h.count - 1]);
+            const culvi_ipc_message m = raw_answer(h->fds[h->count - 1]);
             REQUIRE_EQ(m.type, i < PLACES - 1 ? CULVI_IPC_HELLO : CULVI_IPC_ERROR);
             if (i == PLACES - 1) REQUIRE(strstr(m.text, "keeps its last places") != NULL);
         }
-        const int good = hostile_keep(&h, connect_as(name, GOOD));
-        if (silent == 0) ask(good, CULVI_IPC_HELLO, "");
+        const int good = hostile_keep(h, connect_as(name, GOOD));
+        if (silent == 0) raw_ask(good, CULVI_IPC_HELLO, "");
         ipc_serve(server);
         for (int i = 0; i < 2 * PLACES; i++) { /* silent ones, and the good one's place stays */
-            hostile_keep(&h, connect_as(name, BAD));
+            hostile_keep(h, connect_as(name, BAD));
             ipc_serve(server);
         }
-        if (silent == 1) ask(good, CULVI_IPC_HELLO, "");
+        if (silent == 1) raw_ask(good, CULVI_IPC_HELLO, "");
         ipc_serve(server);
         REQUIRE_EQ(raw_answer(good).type, CULVI_IPC_HELLO);
-        hostile_leave(&h);
+        hostile_leave(h);
         ipc_serve(server);
         REQUIRE_EQ(culv_ipc_server_clients(server), 0);
     }
-    culv_ipc_server_destroy(&server);
-    hostile_close(&h);
 }
 
 /* No descriptor for who comes ------------------------------------------------------------------ */
 
-TEST(no_descriptor_left, .own = true)
+HOSTILE_CASE(no_descriptor_left)
 {
-    static hostile h;
     int fds[4], fill[LIMIT];
     size_t filled = 0;
     uint32_t some = 0;
     const struct rlimit limit = {LIMIT, LIMIT};
-    hostile_open(&h);
-    hostile_be_honest(&h);
+    hostile_be_honest(h);
     REQUIRE_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
-    const int old = hostile_greeted(&h);
-    strcpy(h.blame, "no handle is left");
+    const int old = hostile_greeted(h);
+    strcpy(h->blame, "no handle is left");
     for (size_t i = 0; i < 4; i++) {
-        culvi_ipc_message m = raw_message(CULVI_IPC_HELLO);
-        fds[i] = raw_connect(h.name);
-        REQUIRE(raw_send_message(fds[i], &m, NULL));
+        fds[i] = raw_connect(h->name);
+        raw_ask(fds[i], CULVI_IPC_HELLO, "");
     }
     while (filled < LIMIT && (fill[filled] = fcntl(0, F_DUPFD_CLOEXEC, 0)) >= 0)
         filled++;
     for (int i = 0; i < 3; i++)
-        LIB_OK(culv_ipc_server_poll(h.server, 0, &some));
+        LIB_OK(culv_ipc_server_poll(h->server, 0, &some));
     /* It sleeps, however often it is asked, and the others are served. */
-    struct pollfd p = {.fd = culv_ipc_server_fd(h.server), .events = POLLIN};
+    struct pollfd p = {.fd = culv_ipc_server_fd(h->server), .events = POLLIN};
     REQUIRE_EQ(poll(&p, 1, 0), 0);
     for (int i = 0; i < 1000; i++)
-        LIB_OK(culv_ipc_server_poll(h.server, 0, &some));
-    REQUIRE(h.blamed >= 1 && h.lines <= 1003);
-    culvi_ipc_message m = raw_message(CULVI_IPC_LIST);
-    REQUIRE(raw_send_message(old, &m, NULL));
-    ipc_serve(h.server);
+        LIB_OK(culv_ipc_server_poll(h->server, 0, &some));
+    REQUIRE(h->blamed >= 1 && h->lines <= 1003);
+    raw_ask(old, CULVI_IPC_LIST, "");
+    ipc_serve(h->server);
     REQUIRE_EQ(raw_answer(old).total, 3);
     /* Those who wait come in as soon as there is room. */
     for (size_t i = 0; i < filled; i++)
         close(fill[i]);
     for (int i = 0; i < 6; i++)
-        LIB_OK(culv_ipc_server_poll(h.server, 0, &some));
+        LIB_OK(culv_ipc_server_poll(h->server, 0, &some));
     for (size_t i = 0; i < 4; i++) {
         REQUIRE_EQ(raw_answer(fds[i]).type, CULVI_IPC_HELLO);
         close(fds[i]);
     }
     close(old);
-    ipc_serve(h.server);
-    hostile_close(&h);
+    ipc_serve(h->server);
 }
 
 /* The log -------------------------------------------------------------------------------------- */
 
-TEST(log_has_a_limit, .title = "log", .own = true)
+HOSTILE_CASE(log_has_a_limit, .title = "log")
 {
     enum { ROUNDS = 3000 };
-    static hostile h;
-    hostile_open(&h);
     for (int i = 0; i < ROUNDS; i++) {
-        const int fd = raw_connect(h.name);
+        const int fd = raw_connect(h->name);
         REQUIRE(raw_send(fd, "rubbish", 7, NULL, 0));
-        ipc_serve(h.server);
+        ipc_serve(h->server);
         close(fd);
     }
     /* What was left out is told in the end at the latest, and nothing is lost. */
-    culv_ring_destroy(&h.ring, NULL);
-    culv_ipc_server_destroy(&h.server);
-    if (h.lines + h.left_out != ROUNDS) FAIL("%zu lines and %zu left out", h.lines, h.left_out);
-    REQUIRE(h.left_out > 0);
-    hostile_close(&h);
+    culv_ring_destroy(&h->ring, NULL);
+    culv_ipc_server_destroy(&h->server);
+    if (h->lines + h->left_out != ROUNDS) FAIL("%zu lines and %zu left out", h->lines, h->left_out);
+    REQUIRE(h->left_out > 0);
 }
 
 /* Names in a directory ------------------------------------------------------------------------- */
@@ -846,18 +778,15 @@ static void dead_socket(place *p)
     close(p->fd);
     p->fd = -1;
 }
-static void live_stream(place *p)
-{
-    bind_there(p, SOCK_STREAM, true);
-}
-static void live_datagrams(place *p)
-{
-    bind_there(p, SOCK_DGRAM, false);
-}
-static void live_packets(place *p)
-{
-    bind_there(p, SOCK_SEQPACKET, true);
-}
+#define BINDS(name, type, listens)                                                                 \
+    static void name(place *p)                                                                     \
+    {                                                                                              \
+        bind_there(p, type, listens);                                                              \
+    }
+BINDS(live_stream, SOCK_STREAM, true)
+BINDS(live_datagrams, SOCK_DGRAM, false)
+BINDS(live_packets, SOCK_SEQPACKET, true)
+#undef BINDS
 static void file(place *p)
 {
     const int fd = open(p->path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);

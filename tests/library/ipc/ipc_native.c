@@ -23,7 +23,7 @@ static void copy_level(const lib_world *w, CUarray array, uint32_t *texels, bool
 IPC_ROLE(use_natives)
 {
     static uint32_t texels[TEXELS];
-    culv_image *image = NULL;
+    OWN(culv_image) *image = NULL;
     CUarray array = NULL;
     const lib_world *w = &e->s.w;
     culv_ipc_info info = culv_ipc_info_init();
@@ -34,7 +34,7 @@ IPC_ROLE(use_natives)
     culv_ipc_object *object = ipc_receive(e->client, "vertices");
     info = ipc_info_of(object);
     REQUIRE(info.kind == CULV_IPC_BUFFER && info.size == WORDS * 4 && info.offset != 0);
-    NEW(culv_buffer, buffer, culv_ipc_import_buffer, object);
+    NEW(OWN(culv_buffer), buffer, culv_ipc_import_buffer, object);
     LIB_ERROR(culv_ipc_import_image(object, &image), INVALID, VALUE);
     culv_ipc_object_destroy(&object);
     ipc_require(w, e->stream, culv_buffer_pointer(buffer), WORDS, 1);
@@ -48,12 +48,19 @@ IPC_ROLE(use_natives)
     LIB_OK(culv_image_get_array(image, 0, 0, &array));
     copy_level(w, array, texels, false);
     REQUIRE_WORDS(texels, TEXELS, 3);
-    for (uint32_t i = 0; i < TEXELS; i++)
-        texels[i] = lib_word(i, 4);
+    lib_words(texels, TEXELS, 4);
     copy_level(w, array, texels, true);
     ipc_say(&e->other, 'd');
-    culv_image_unmap(&image, NULL);
-    culv_buffer_unmap(&buffer, NULL);
+}
+
+static culv_ipc_info buffer_info(const char *name, const raw_vk_buffer *buffer)
+{
+    culv_ipc_info info = culv_ipc_info_named(name);
+    info.kind = CULV_IPC_BUFFER;
+    info.allocation_size = buffer->allocation_size;
+    info.offset = buffer->offset;
+    info.size = buffer->size;
+    return info;
 }
 
 IPC_VK_CASE(natives, use_natives)
@@ -69,19 +76,13 @@ IPC_VK_CASE(natives, use_natives)
                                              .height = HEIGHT,
                                              .flags = RAW_VK_EXPORT | RAW_VK_DEDICATED},
                         &image);
-    for (uint32_t i = 0; i < WORDS; i++)
-        data[i] = lib_word(i, 1);
+    lib_words(data, WORDS, 1);
     raw_vk_write(&w->vk, &buffer, 0, data, WORDS * 4);
-    for (uint32_t i = 0; i < TEXELS; i++)
-        data[i] = lib_word(i, 3);
+    lib_words(data, TEXELS, 3);
     raw_vk_image_write(&w->vk, &image, 0, data);
 
     culv_handle handle = culv_handle_opaque_fd(raw_vk_buffer_fd(&w->vk, &buffer));
-    culv_ipc_info info = culv_ipc_info_named("vertices");
-    info.kind = CULV_IPC_BUFFER;
-    info.allocation_size = buffer.allocation_size;
-    info.offset = buffer.offset;
-    info.size = buffer.size;
+    culv_ipc_info info = buffer_info("vertices", &buffer);
     LIB_OK(culv_ipc_offer(e->server, &info, culv_ipc_from_handle(&handle)));
     LIB_ERROR(culv_ipc_offer(e->server, &info, culv_ipc_from_handle(&handle)), BUSY, IPC_NAME);
     info.offset = info.allocation_size;
@@ -129,7 +130,7 @@ IPC_ROLE(use_binaries)
 {
     const lib_world *w = &e->s.w;
     culv_ipc_object *object = ipc_receive(e->client, "cells");
-    NEW(culv_buffer, buffer, culv_ipc_import_buffer, object);
+    NEW(OWN(culv_buffer), buffer, culv_ipc_import_buffer, object);
     culv_ipc_object_destroy(&object);
     culv_semaphore *there = receive_binary(e->client, "there"),
                    *back = receive_binary(e->client, "back");
@@ -147,7 +148,6 @@ IPC_ROLE(use_binaries)
     ipc_hear(&e->other, 'e');
     culv_semaphore_destroy(&there, NULL);
     culv_semaphore_destroy(&back, NULL);
-    culv_buffer_unmap(&buffer, NULL);
 }
 
 static void offer_binary(culv_ipc_server *server, lib_world *w, const char *name, raw_binary *out)
@@ -167,11 +167,7 @@ IPC_VK_CASE(binaries, use_binaries)
     raw_vk_buffer buffer = lib_case_buffer(w, WORDS * 4, RAW_VK_EXPORT);
     raw_vk_buffer host = lib_case_buffer(w, WORDS * 4, RAW_VK_HOST);
     culv_handle handle = culv_handle_opaque_fd(raw_vk_buffer_fd(&w->vk, &buffer));
-    culv_ipc_info info = culv_ipc_info_named("cells");
-    info.kind = CULV_IPC_BUFFER;
-    info.allocation_size = buffer.allocation_size;
-    info.offset = buffer.offset;
-    info.size = buffer.size;
+    const culv_ipc_info info = buffer_info("cells", &buffer);
     LIB_OK(culv_ipc_offer(e->server, &info, culv_ipc_from_handle(&handle)));
     culv_handle_close(&handle);
     raw_binary there, back;
@@ -179,8 +175,7 @@ IPC_VK_CASE(binaries, use_binaries)
     offer_binary(e->server, w, "back", &back);
     for (uint32_t i = 0; i < TURNS; i++) {
         raw_binary_turn signals = {.signal = &there}, waits = {.wait = &back};
-        for (uint32_t k = 0; k < WORDS; k++)
-            ((uint32_t *)host.mapped)[k] = lib_word(k, i);
+        lib_words(host.mapped, WORDS, i);
         raw_vk_copy(&w->vk, &host, 0, &buffer, 0, WORDS * 4,
                     raw_binary_turn_begin(w->cu, &signals));
         ipc_say(&e->other, 'w');
@@ -291,7 +286,7 @@ IPC_CASE(vectors, follow)
     culv_vector_desc d = culv_vector_desc_init();
     d.handle_types = FD_BIT;
     d.max_chunk = VMM_BLOCK; /* 48 chunks: several answers */
-    NEW(culv_vector, vector, culv_vector_create, e->s.w.device, &d);
+    NEW(OWN(culv_vector), vector, culv_vector_create, e->s.w.device, &d);
     culv_ipc_info info = culv_ipc_info_named("particles");
     LIB_OK(culv_ipc_offer(e->server, &info, culv_ipc_from_vector(vector)));
     LIB_INVALID(culv_ipc_vector_update(vector, e->stream, IPC_FAR), USAGE);
@@ -307,7 +302,6 @@ IPC_CASE(vectors, follow)
     }
     ipc_end_join(e);
     culv_ipc_server_destroy(&e->server);
-    culv_vector_destroy(&vector, NULL);
 }
 
 /* A ring from CUDA to Vulkan ------------------------------------------------------------------- */
@@ -318,7 +312,7 @@ enum { SLOTS = 3 };
 static raw_vk_buffer import_slot(lib_world *w, culv_ring *side, uint32_t slot)
 {
     raw_vk_buffer b = {.size = WORDS * 4, .flags = RAW_VK_EXPORT};
-    NEW(culv_ipc_object, object, culv_ipc_ring_receive, side, slot, 0, IPC_FAR);
+    NEW(OWN(culv_ipc_object), object, culv_ipc_ring_receive, side, slot, 0, IPC_FAR);
     const VkExternalMemoryBufferCreateInfo external = {
         .sType = VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO,
         .handleTypes = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT};
@@ -335,7 +329,6 @@ static raw_vk_buffer import_slot(lib_world *w, culv_ring *side, uint32_t slot)
     d.buffer = b.buffer;
     LIB_OK(culv_vk_memory_from_handle(w->attachment, &d, &b.memory));
     VK_OK(vkBindBufferMemory(w->vk.device, b.buffer, b.memory, 0));
-    culv_ipc_object_destroy(&object);
     return b;
 }
 
@@ -421,10 +414,11 @@ static void vk_side_close(vk_side *v, culv_ring **side)
 
 static void show(ipc_child *parent, const char *name)
 {
-    raw_vk_buffer slots[SLOTS], host;
+    raw_vk_buffer slots[SLOTS];
     culv_ring *side = NULL;
     vk_side v;
     vk_side_open(&v, name, false); /* CUDA has no part in it */
+    const raw_vk_buffer host = lib_case_buffer(&v.w, WORDS * 4, RAW_VK_HOST);
     LIB_ERROR(culv_ipc_ring_join(v.client, &v.d, IPC_FAR, &side), INVALID, VALUE,
               "culv_ipc_timelines.signal is NULL");
     v.own.signal = signal_ready;
@@ -437,7 +431,6 @@ static void show(ipc_child *parent, const char *name)
     REQUIRE(none.ready.type == CULV_HANDLE_NONE && none.done.type == CULV_HANDLE_NONE);
     for (uint32_t i = 0; i < SLOTS; i++)
         slots[i] = import_slot(&v.w, side, i);
-    raw_vk_buffer_create(&v.w.vk, WORDS * 4, RAW_VK_HOST, &host);
     ipc_say(parent, 'j');
     read_frames(&v.w, side, v.ready, v.done, slots, &host);
     ipc_say(parent, 'd');
@@ -447,7 +440,6 @@ static void show(ipc_child *parent, const char *name)
         vkDestroyBuffer(v.w.vk.device, slots[i].buffer, NULL);
         vkFreeMemory(v.w.vk.device, slots[i].memory, NULL);
     }
-    raw_vk_buffer_destroy(&v.w.vk, &host);
     lib_close(&v.w);
 }
 
@@ -552,10 +544,12 @@ static VkSemaphore import_timeline(raw_vk *vk, const culv_handle *handle)
 static void read_in_vulkan(ipc_child *parent, const char *name)
 {
     lib_world w;
-    raw_vk_buffer slots[SLOTS], host, like;
+    raw_vk_buffer slots[SLOTS];
     culv_ipc_timelines t = culv_ipc_timelines_init(), bad = {.struct_size = 0};
     culv_ipc_consumer_desc d = culv_ipc_consumer_desc_init();
     lib_open(&w);
+    const raw_vk_buffer host = lib_case_buffer(&w, WORDS * 4, RAW_VK_HOST),
+                        like = lib_case_buffer(&w, WORDS * 4, RAW_VK_EXPORT);
     culv_ipc_client *client = ipc_client(w.device, name);
     d.ring = "frames";
     culv_ring *side = NULL;
@@ -567,8 +561,6 @@ static void read_in_vulkan(ipc_child *parent, const char *name)
     REQUIRE(t.signal == NULL && t.context == NULL);
     const VkSemaphore ready = import_timeline(&w.vk, &t.ready),
                       done = import_timeline(&w.vk, &t.done);
-    raw_vk_buffer_create(&w.vk, WORDS * 4, RAW_VK_HOST, &host);
-    raw_vk_buffer_create(&w.vk, WORDS * 4, RAW_VK_EXPORT, &like);
     for (uint32_t i = 0; i < SLOTS; i++) {
         culv_handle handle;
         NEW(OWN(culv_ipc_object), object, culv_ipc_ring_receive, side, i, 0, IPC_FAR);
@@ -585,8 +577,6 @@ static void read_in_vulkan(ipc_child *parent, const char *name)
     culv_ipc_client_destroy(&client);
     for (uint32_t i = 0; i < SLOTS; i++)
         raw_vk_buffer_destroy(&w.vk, &slots[i]);
-    raw_vk_buffer_destroy(&w.vk, &like);
-    raw_vk_buffer_destroy(&w.vk, &host);
     raw_vk_timeline_destroy(&w.vk, ready);
     raw_vk_timeline_destroy(&w.vk, done);
     lib_settle(&w);
@@ -598,7 +588,6 @@ IPC_ROLE(die)
 {
     culv_ring_frame f;
     ipc_ring_join(e, CULV_RING_FIFO);
-    ipc_say(&e->other, 'j');
     for (uint64_t i = 0; i < 2; i++)
         REQUIRE_EQ(ipc_ring_consume(e), i);
     LIB_OK(culv_ring_acquire_on(e->ring, CULV_RING_CONSUMER, e->stream, IPC_FAR, &f));
@@ -656,8 +645,7 @@ static void produce(lib_world *w, culv_ring *ring, const lines *l, const raw_vk_
         LIB_OK(culv_ring_cancel(ring, CULV_RING_PRODUCER, &f)); /* it never was */
         LIB_OK(culv_ring_acquire(ring, CULV_RING_PRODUCER, IPC_FAR, &f));
     }
-    for (uint32_t i = 0; i < WORDS; i++)
-        ((uint32_t *)host->mapped)[i] = lib_word(i, (uint32_t)f.number);
+    lib_words(host->mapped, WORDS, (uint32_t)f.number);
     const uint32_t slot = f.slot;
     LIB_OK(culv_ring_release(ring, CULV_RING_PRODUCER, &f));
     REQUIRE_EQ(f.signal_value, f.number + 1);
@@ -673,11 +661,12 @@ static void run(ipc_role role, const char *word, bool dies)
 {
     ipc_child child;
     lib_world w;
-    raw_vk_buffer slots[SLOTS], host;
+    raw_vk_buffer slots[SLOTS];
     lines l = {.w = &w};
     char name[CULV_IPC_NAME_SIZE];
     ipc_fork(&child, role, ipc_name(name, word));
     lib_open(&w);
+    const raw_vk_buffer host = lib_case_buffer(&w, WORDS * 4, RAW_VK_HOST);
     culv_ipc_server *server = ipc_server(w.device, name);
     culv_ipc_ring_desc d = culv_ipc_ring_desc_init();
     d.name = "frames";
@@ -687,15 +676,10 @@ static void run(ipc_role role, const char *word, bool dies)
     d.drop = drop;
     d.context = &l;
     NEW(culv_ring, ring, culv_ipc_ring_create, server, &d);
-    raw_vk_buffer_create(&w.vk, WORDS * 4, RAW_VK_HOST, &host);
     for (uint32_t i = 0; i < SLOTS; i++) {
         raw_vk_buffer_create(&w.vk, WORDS * 4, RAW_VK_EXPORT, &slots[i]);
         culv_handle handle = culv_handle_opaque_fd(raw_vk_buffer_fd(&w.vk, &slots[i]));
-        culv_ipc_info info = culv_ipc_info_init();
-        info.kind = CULV_IPC_BUFFER;
-        info.allocation_size = slots[i].allocation_size;
-        info.offset = slots[i].offset;
-        info.size = slots[i].size;
+        const culv_ipc_info info = buffer_info("", &slots[i]);
         LIB_OK(culv_ipc_ring_offer(ring, i, 0, &info, culv_ipc_from_handle(&handle)));
         culv_handle_close(&handle);
     }
@@ -726,7 +710,6 @@ static void run(ipc_role role, const char *word, bool dies)
     lib_settle(&w);
     for (uint32_t i = 0; i < SLOTS; i++)
         raw_vk_buffer_destroy(&w.vk, &slots[i]);
-    raw_vk_buffer_destroy(&w.vk, &host);
     lib_close(&w);
 }
 

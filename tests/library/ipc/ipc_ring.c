@@ -45,7 +45,6 @@ static void read_on_other_gpu(ipc_child *parent, const char *name)
     ipc_hear(parent, 'g');
     ipc_end_connect(&e, parent, name, 1);
     ipc_ring_join(&e, CULV_RING_FIFO);
-    ipc_say(parent, 'j');
     for (uint64_t i = 0; i < IPC_FRAMES; i++)
         REQUIRE_EQ(ipc_ring_consume(&e), i);
     ipc_write(&e.s.w, e.stream, vmm_address(e.range, 0), WORDS, 77);
@@ -57,7 +56,6 @@ IPC_ROLE(read_newest)
 {
     uint64_t last = 0, now = 0;
     ipc_ring_join(e, CULV_RING_MAILBOX);
-    ipc_say(&e->other, 'j');
     while (now < IPC_FRAMES - 1) {
         now = ipc_ring_consume(e);
         REQUIRE(now >= last);
@@ -115,7 +113,6 @@ IPC_ROLE(die_holding)
 {
     culv_ring_frame f;
     ipc_ring_join(e, CULV_RING_FIFO);
-    ipc_say(&e->other, 'j');
     (void)ipc_ring_consume(e);
     LIB_OK(acquire(e, CULV_RING_CONSUMER, e->stream, &f));
     ipc_say(&e->other, 'h');
@@ -127,7 +124,6 @@ IPC_ROLE(die_unsignaled)
 {
     vmm_gate gate;
     ipc_ring_join(e, CULV_RING_FIFO);
-    ipc_say(&e->other, 'j');
     vmm_gate_begin(&e->s, &gate);
     for (int i = 0; i < SLOTS; i++)
         turn_in(e, CULV_RING_CONSUMER, gate.stream);
@@ -139,7 +135,6 @@ IPC_ROLE(die_waiting)
 {
     culv_ring_frame f;
     ipc_ring_join(e, CULV_RING_FIFO);
-    ipc_say(&e->other, 'j');
     for (int i = 0; i < SLOTS; i++)
         (void)ipc_ring_consume(e);
     ipc_say(&e->other, 'h');
@@ -237,7 +232,6 @@ static void read_what_is_left(culv_ring_policy policy, int what)
     ipc_fork(&child, end_in_order, ipc_name(name, "left"));
     ipc_end_connect(&e, &child, name, 0);
     ipc_ring_join(&e, policy);
-    ipc_say(&child, 'j');
     left == UNWRITTEN ? ipc_hear(&child, 'e') : ipc_join(&child);
     REQUIRE(!culv_ipc_ring_connected(e.ring));
     uint64_t next = policy == CULV_RING_FIFO ? 0 : SLOTS - 1;
@@ -325,7 +319,6 @@ IPC_ROLE(leave_without_stream)
 {
     ghost unheard;
     ipc_ring_join(e, CULV_RING_FIFO);
-    ipc_say(&e->other, 'j');
     (void)ipc_ring_consume(e);
     bury(e, &unheard);
     ipc_say(&e->other, 'd');
@@ -358,18 +351,15 @@ IPC_ROLE(outlive)
 {
     culv_ring_frame f;
     ipc_ring_join(e, CULV_RING_FIFO);
-    ipc_say(&e->other, 'j');
     LIB_ERROR(acquire(e, CULV_RING_CONSUMER, e->stream, &f), ASYNC, RING_STOPPED);
 }
 
-TEST(server_first, .own = true)
+IPC_CASE(server_first, outlive)
 {
-    ipc_end p;
     culv_ring *second = NULL;
     culv_ipc_object *object = NULL;
     culv_ring_frame f;
-    ipc_end_serve(&p, outlive, "server-first", false);
-    ipc_ring_offer(&p, 2, WORDS, 0);
+    ipc_ring_offer(e, 2, WORDS, 0);
     culv_ipc_ring_desc d = culv_ipc_ring_desc_init();
     d.name = "second";
     d.num_slots = 1;
@@ -378,30 +368,29 @@ TEST(server_first, .own = true)
     part.element_count = 4;
     for (int again = 0; again < 2; again++) { /* the memory of its slots goes with a ring */
         culv_ring_destroy(&second, NULL);
-        LIB_OK(culv_ipc_ring_create(p.server, &d, &second));
-        LIB_OK(culv_ipc_ring_offer(second, 0, 0, &part, culv_ipc_from_vmm(p.memory[again])));
+        LIB_OK(culv_ipc_ring_create(e->server, &d, &second));
+        LIB_OK(culv_ipc_ring_offer(second, 0, 0, &part, culv_ipc_from_vmm(e->memory[again])));
     }
-    ipc_hear_serving(&p.other, 'j', p.server);
+    ipc_hear_serving(&e->other, 'j', e->server);
     /* it goes while a frame is held */
-    LIB_OK(culv_ring_acquire_on(p.ring, CULV_RING_PRODUCER, p.stream, 0, &f));
-    culv_ipc_server_destroy(&p.server);
-    ipc_join(&p.other);
+    LIB_OK(culv_ring_acquire_on(e->ring, CULV_RING_PRODUCER, e->stream, 0, &f));
+    culv_ipc_server_destroy(&e->server);
+    ipc_join(&e->other);
     const culv_ipc_info info = culv_ipc_info_init();
-    REQUIRE_EQ(culv_ipc_ring_consumers(p.ring, NULL, 0), 0);
-    LIB_ERROR(culv_ring_release_on(p.ring, CULV_RING_PRODUCER, p.stream, &f), ASYNC, RING_STOPPED,
+    REQUIRE_EQ(culv_ipc_ring_consumers(e->ring, NULL, 0), 0);
+    LIB_ERROR(culv_ring_release_on(e->ring, CULV_RING_PRODUCER, e->stream, &f), ASYNC, RING_STOPPED,
               "the ring's server was destroyed; culv_ring_destroy() the ring");
-    LIB_ERROR(acquire(&p, CULV_RING_PRODUCER, p.stream, &f), ASYNC, RING_STOPPED);
-    LIB_ERROR(culv_ipc_ring_drop(p.ring, 0), ASYNC, RING_STOPPED);
-    LIB_ERROR(culv_ipc_ring_offer(p.ring, 0, 0, &info, culv_ipc_from_vmm(p.memory[0])), ASYNC,
+    LIB_ERROR(acquire(e, CULV_RING_PRODUCER, e->stream, &f), ASYNC, RING_STOPPED);
+    LIB_ERROR(culv_ipc_ring_drop(e->ring, 0), ASYNC, RING_STOPPED);
+    LIB_ERROR(culv_ipc_ring_offer(e->ring, 0, 0, &info, culv_ipc_from_vmm(e->memory[0])), ASYNC,
               RING_STOPPED);
     LIB_REFUSES(object, culv_ipc_ring_receive(second, 0, 0, 0, &object), INVALID, VALUE,
                 "the ring is not one of culv_ipc_ring_join()");
     REQUIRE(!culv_ipc_ring_connected(second));
     LIB_OK(culv_ring_destroy(&second, NULL));
-    ipc_ring_close(&p);
-    LIB_OK(culv_device_suspend(p.s.w.device, NULL)); /* nothing of a ring is in its way */
-    LIB_OK(culv_device_resume(p.s.w.device, NULL));
-    ipc_end_close(&p); /* it counts files and objects */
+    ipc_ring_close(e);
+    LIB_OK(culv_device_suspend(e->s.w.device, NULL)); /* nothing of a ring is in its way */
+    LIB_OK(culv_device_resume(e->s.w.device, NULL));
 }
 
 /* Joins that are given up ---------------------------------------------------------------------- */
@@ -506,7 +495,6 @@ IPC_ROLE(misbehave)
     culv_ring_frame f;
     vmm_gate gate;
     ipc_ring_join(e, misdeed_policy);
-    ipc_say(&e->other, 'j');
     if (misdeed == BUSY) vmm_gate_begin(&e->s, &gate);
     CUstream stream = misdeed == BUSY ? gate.stream : e->stream;
     if (misdeed != READS_NOT) LIB_OK(acquire(e, CULV_RING_CONSUMER, stream, &f));
@@ -526,13 +514,10 @@ IPC_ROLE(misbehave)
 
 static culvi_ipc_message wait_for_answer(int fd, int fds[CULVI_IPC_FDS])
 {
-    char text[200] = "";
-    culvi_text why = {text, sizeof text, 0};
     culvi_ipc_message m;
     struct pollfd p = {.fd = fd, .events = POLLIN};
     REQUIRE_EQ(poll(&p, 1, (int)TEST_FAR_MS), 1);
-    const culvi_ipc_io io = culvi_ipc_receive(fd, true, &m, fds, &why);
-    if (io != CULVI_IPC_DONE) FAIL("no answer: %d %s", (int)io, text);
+    REQUIRE_EQ(raw_receive(fd, true, &m, fds), CULVI_IPC_DONE);
     return m;
 }
 
@@ -550,11 +535,9 @@ static void lie(ipc_child *parent, const char *name)
         if (test_now_us() > until) FAIL("no server '%s'", name);
         lib_sleep_ms(1);
     }
-    culvi_ipc_message m = raw_message(CULVI_IPC_HELLO);
-    REQUIRE(raw_send_message(fd, &m, NULL));
+    raw_ask(fd, CULVI_IPC_HELLO, "");
     REQUIRE_EQ(wait_for_answer(fd, fds).type, CULVI_IPC_HELLO);
-    m = raw_message(CULVI_IPC_JOIN);
-    strcpy(m.name, "frames");
+    culvi_ipc_message m = raw_named(CULVI_IPC_JOIN, "frames");
     m.join.policy = CULV_RING_MAILBOX;
     REQUIRE(raw_send_message(fd, &m, NULL));
     m = wait_for_answer(fd, fds);
@@ -826,7 +809,6 @@ IPC_ROLE(consume_by_core)
     ipc_ring_join(e, CULV_RING_FIFO);
     culv_ring *core = e->ring;
     refuse_others_calls(core, CULV_RING_CONSUMER);
-    ipc_say(&e->other, 'j');
     for (uint64_t i = 0; i < IPC_FRAMES; i++) {
         LIB_OK(acquire(e, CULV_RING_CONSUMER, e->stream, &f));
         REQUIRE_EQ(f.number, i);

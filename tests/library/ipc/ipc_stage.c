@@ -77,7 +77,9 @@ bool ipc_heard(ipc_child *other, char word)
 void ipc_hear(ipc_child *other, char word)
 {
     struct pollfd p = {.fd = other->told, .events = POLLIN};
-    if (poll(&p, 1, (int)TEST_FAR_MS) <= 0) FAIL("'%c' did not come", word);
+    /* A child may have to wait for others to be served. It ends with its parent at the latest. */
+    const int limit = other->pid == getppid() ? -1 : (int)TEST_FAR_MS;
+    if (poll(&p, 1, limit) <= 0) FAIL("'%c' did not come", word);
     take(other, word);
 }
 
@@ -230,8 +232,7 @@ void ipc_write(const lib_world *w, CUstream stream, CUdeviceptr at, size_t words
 {
     uint32_t *data = malloc(words * sizeof *data);
     REQUIRE(data != NULL);
-    for (size_t i = 0; i < words; i++)
-        data[i] = lib_word((uint32_t)i, seed);
+    lib_words(data, words, seed);
     CUcontext before = lib_enter(w);
     CU_OK(w->cu->MemcpyHtoDAsync(at, data, words * sizeof *data, stream));
     CU_OK(w->cu->StreamSynchronize(stream));
@@ -264,11 +265,8 @@ void ipc_end_serve(ipc_end *e, ipc_role other, const char *word, bool vulkan)
     else
         vmm_stage_open(&e->s);
     if (ipc_log.fn != NULL) {
-        culv_device_desc d = culv_device_desc_init();
-        d.driver = e->s.w.cu->software ? CULV_DRIVER_SOFT : CULV_DRIVER_NVIDIA;
-        d.log = ipc_log;
         culv_device_close(&e->s.w.device);
-        LIB_OK(culv_device_open_by_ordinal(0, &d, &e->s.w.device));
+        e->s.w.device = lib_another_device(0, &ipc_log);
         e->s.w.context = culv_device_context(e->s.w.device);
     }
     e->stream = lib_stream(&e->s.w);
@@ -349,8 +347,7 @@ void ipc_ring_produce(ipc_end *e, uint32_t frames)
 void ipc_ring_write(ipc_end *e, culv_ring_frame *f)
 {
     uint32_t *data = e->data + f->number % KEPT * e->words;
-    for (uint32_t i = 0; i < e->words; i++)
-        data[i] = lib_word(i, (uint32_t)f->number);
+    lib_words(data, e->words, (uint32_t)f->number);
     LIB_CU_OK(&e->s.w, e->s.w.cu->MemcpyHtoDAsync(vmm_address(e->range, f->slot), data,
                                                   e->words * 4, e->stream));
     LIB_OK(culv_ring_release_on(e->ring, CULV_RING_PRODUCER, e->stream, f));
@@ -386,6 +383,7 @@ void ipc_ring_join(ipc_end *e, culv_ring_policy policy)
     }
     e->data = calloc(e->words, sizeof *e->data);
     REQUIRE(e->data != NULL);
+    ipc_say(&e->other, 'j');
 }
 
 uint64_t ipc_ring_consume(ipc_end *e)
@@ -406,7 +404,6 @@ void ipc_read_every(ipc_child *parent, const char *name)
     ipc_end e;
     ipc_end_connect(&e, parent, name, 0);
     ipc_ring_join(&e, CULV_RING_FIFO);
-    ipc_say(parent, 'j');
     for (uint64_t i = 0; i < IPC_FRAMES; i++)
         REQUIRE_EQ(ipc_ring_consume(&e), i);
     ipc_say(parent, 'd');
@@ -502,6 +499,34 @@ culvi_ipc_message raw_message(culvi_ipc_type type)
     return m;
 }
 
+culvi_ipc_message raw_named(culvi_ipc_type type, const char *name)
+{
+    culvi_ipc_message m = raw_message(type);
+    strcpy(m.name, name);
+    return m;
+}
+
+void raw_ask(int fd, culvi_ipc_type type, const char *name)
+{
+    const culvi_ipc_message m = raw_named(type, name);
+    REQUIRE(raw_send_message(fd, &m, NULL));
+}
+
+culvi_ipc_io raw_receive(int fd, bool answer, culvi_ipc_message *out, int fds[CULVI_IPC_FDS])
+{
+    char text[200] = "";
+    culvi_text why = {text, sizeof text, 0};
+    const culvi_ipc_io io = culvi_ipc_receive(fd, answer, out, fds, &why);
+    if (io != CULVI_IPC_DONE && text[0] != 0) printf("%s\n", text);
+    return io;
+}
+
+int raw_accept(int listener)
+{
+    struct pollfd p = {.fd = listener, .events = POLLIN};
+    return poll(&p, 1, (int)TEST_FAR_MS) <= 0 ? -1 : accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+}
+
 bool raw_send_message(int fd, const culvi_ipc_message *m, const int *fds)
 {
     unsigned char bytes[CULVI_IPC_BYTES];
@@ -514,10 +539,7 @@ culvi_ipc_message raw_answer(int fd)
 {
     culvi_ipc_message m;
     int fds[CULVI_IPC_FDS];
-    char text[200] = "";
-    culvi_text why = {text, sizeof text, 0};
-    const culvi_ipc_io io = culvi_ipc_receive(fd, true, &m, fds, &why);
-    if (io != CULVI_IPC_DONE) FAIL("no answer: %d %s", (int)io, text);
+    REQUIRE_EQ(raw_receive(fd, true, &m, fds), CULVI_IPC_DONE);
     culvi_ipc_close_fds(fds, m.fds);
     return m;
 }
@@ -594,12 +616,10 @@ static void take_line(void *user, culv_log_level level, const char *text)
 
 void hostile_open(hostile *h)
 {
-    culv_device_desc d = culv_device_desc_init();
     const uint32_t nobody = 65500;
     memset(h, 0, sizeof *h);
     vmm_stage_open(&h->s);
-    d.log = (culv_log){.fn = take_line, .user = h, .level = CULV_LOG_WARNING};
-    LIB_OK(culv_device_open_by_ordinal(0, &d, &h->device));
+    h->device = lib_another_device(0, &(culv_log){take_line, h, CULV_LOG_WARNING});
     h->server = ipc_server(h->device, ipc_name(h->name, "hostile"));
     culv_ipc_server_desc closed = culv_ipc_server_desc_init();
     closed.name = ipc_name(h->closed_name, "closed");
@@ -723,11 +743,16 @@ int hostile_keep(hostile *h, int fd)
 int hostile_greeted(hostile *h)
 {
     const int fd = raw_connect(h->name);
-    const culvi_ipc_message m = raw_message(CULVI_IPC_HELLO);
-    REQUIRE(raw_send_message(fd, &m, NULL));
+    raw_ask(fd, CULVI_IPC_HELLO, "");
     ipc_serve(h->server);
     REQUIRE_EQ(raw_answer(fd).type, CULVI_IPC_HELLO);
     return fd;
+}
+
+void hostile_crowd(hostile *h, size_t count)
+{
+    while (count-- > 0)
+        hostile_keep(h, hostile_greeted(h));
 }
 
 void hostile_lingering(hostile *h, bool nested, int *fds, size_t count)
@@ -751,16 +776,13 @@ void hostile_sent(hostile *h, size_t let_in)
 culvi_ipc_consumer_page *hostile_join(hostile *h, int fd, uint32_t sequence,
                                       culv_ring_policy policy, int ring[2])
 {
-    culvi_ipc_message m = raw_message(CULVI_IPC_JOIN);
+    culvi_ipc_message m = raw_named(CULVI_IPC_JOIN, "frames");
     int fds[CULVI_IPC_FDS];
-    char text[200] = "";
-    culvi_text why = {text, sizeof text, 0};
-    strcpy(m.name, "frames");
     m.sequence = sequence;
     m.join.policy = (uint32_t)policy;
     REQUIRE(raw_send_message(fd, &m, NULL));
     ipc_serve(h->server);
-    REQUIRE_EQ(culvi_ipc_receive(fd, true, &m, fds, &why), CULVI_IPC_DONE);
+    REQUIRE_EQ(raw_receive(fd, true, &m, fds), CULVI_IPC_DONE);
     if (m.type != CULVI_IPC_JOIN || m.fds != 2) FAIL("%s", m.text);
     culvi_ipc_consumer_page *page =
         mmap(NULL, CULVI_IPC_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fds[1], 0);

@@ -123,7 +123,7 @@ void ipc_ring_wait_consumers(ipc_end *e, uint32_t count);
 /* The words of the next frame; and of one that was acquired. */
 void ipc_ring_produce(ipc_end *e, uint32_t frames);
 void ipc_ring_write(ipc_end *e, culv_ring_frame *f);
-/* A consumer, which receives all slots, and reads a frame; its number. */
+/* A consumer, which receives all slots and says 'j'; and reads a frame: its number. */
 void ipc_ring_join(ipc_end *e, culv_ring_policy policy);
 uint64_t ipc_ring_consume(ipc_end *e);
 /* A role: IPC_FRAMES frames. It says 'j' and 'd'. */
@@ -141,6 +141,13 @@ int raw_connect(const char *name);
 bool raw_send(int fd, const void *bytes, size_t size, const int *fds, size_t count);
 culvi_ipc_message raw_message(culvi_ipc_type type);
 bool raw_send_message(int fd, const culvi_ipc_message *m, const int *fds);
+/* A question that must go, and one that has a name. */
+void raw_ask(int fd, culvi_ipc_type type, const char *name);
+culvi_ipc_message raw_named(culvi_ipc_type type, const char *name);
+/* What has come, with its descriptors. */
+culvi_ipc_io raw_receive(int fd, bool answer, culvi_ipc_message *out, int fds[CULVI_IPC_FDS]);
+/* A listener's first connection; -1: none came. */
+int raw_accept(int listener);
 /* A server's answer, which must be there. Its descriptors are closed. */
 culvi_ipc_message raw_answer(int fd);
 /* Whether the other side has closed the connection. */
@@ -190,8 +197,9 @@ void hostile_leave(hostile *h);
 void hostile_be_honest(hostile *h);
 /* Closed with the attack. */
 int hostile_keep(hostile *h, int fd);
-/* A connection that was greeted. */
+/* A connection that was greeted; and as many that are kept. */
 int hostile_greeted(hostile *h);
+void hostile_crowd(hostile *h, size_t count);
 /* Whether the kernel keeps descriptors out of a socket (SO_PASSRIGHTS). */
 bool hostile_has_door(void);
 /* Four descriptors whose close() waits; or that many times one of them. */

@@ -91,30 +91,23 @@ static void frames(culv_ring *ring, culv_ring *consumer, CUstream stream)
 static void ask(culv_ring *ring, culv_vector *vector, const char *name, CUstream stream)
 {
     lib_world *w = &torture.w;
-    culv_ipc_client *client = POISON(culv_ipc_client);
-    culv_ipc_object *object = POISON(culv_ipc_object);
-    culv_vector *seen = POISON(culv_vector);
-    culv_ring *consumer = POISON(culv_ring);
-    culv_vmm_allocation *memory = POISON(culv_vmm_allocation);
     culv_ipc_client_desc d = culv_ipc_client_desc_init();
     culv_ipc_vector_desc v = culv_ipc_vector_desc_init();
     culv_ipc_consumer_desc c = culv_ipc_consumer_desc_init();
     d.name = name;
     serve_on();
-    TRY_AGAIN(culv_ipc_client_connect(w->device, &d, IPC_FAR, &client),
-              client == POISON(culv_ipc_client));
-    TRY_AGAIN(culv_ipc_client_receive(client, "cells", IPC_FAR, &object),
-              object == POISON(culv_ipc_object));
-    TRY_AGAIN(culv_ipc_import_vmm(object, &memory), memory == POISON(culv_vmm_allocation));
+    TRY_NEW(culv_ipc_client, client, culv_ipc_client_connect, w->device, &d, IPC_FAR);
+    TRY_NEW(culv_ipc_object, object, culv_ipc_client_receive, client, "cells", IPC_FAR);
+    TRY_NEW(culv_vmm_allocation, memory, culv_ipc_import_vmm, object);
     v.name = "particles";
-    TRY_AGAIN(culv_ipc_vector_open(client, &v, IPC_FAR, &seen), seen == POISON(culv_vector));
+    TRY_NEW(culv_vector, seen, culv_ipc_vector_open, client, &v, IPC_FAR);
     serve_off();
     LIB_OK(culv_vector_grow(vector, 3 * VMM_BLOCK));
     serve_on();
     TRY_AGAIN(culv_ipc_vector_update(seen, stream, IPC_FAR), culv_vector_size(seen) == VMM_BLOCK);
     REQUIRE_EQ(culv_vector_size(seen), 3 * VMM_BLOCK);
     c.ring = "frames";
-    TRY_AGAIN(culv_ipc_ring_join(client, &c, IPC_FAR, &consumer), consumer == POISON(culv_ring));
+    TRY_NEW(culv_ring, consumer, culv_ipc_ring_join, client, &c, IPC_FAR);
     serve_off();
     /* A join that failed after the server's answer has left a consumer, who has left by now. */
     ipc_serve(server);
@@ -134,7 +127,6 @@ static void run(void)
     lib_world *w = &torture.w;
     pthread_t thread;
     char name[CULV_IPC_NAME_SIZE];
-    culv_ring *ring = POISON(culv_ring);
     CUstream stream = torture_open();
     culv_vmm_allocation_desc a = culv_vmm_allocation_desc_init();
     a.size = VMM_BLOCK;
@@ -155,7 +147,7 @@ static void run(void)
     culv_ipc_ring_desc r = culv_ipc_ring_desc_init();
     r.name = "frames";
     r.num_slots = 2;
-    TRY_AGAIN(culv_ipc_ring_create(server, &r, &ring), ring == POISON(culv_ring));
+    TRY_NEW(culv_ring, ring, culv_ipc_ring_create, server, &r);
     info = culv_ipc_info_init();
     TRY_AGAIN(culv_ipc_ring_offer(ring, 0, 0, &info, culv_ipc_from_vmm(memory)), true);
     atomic_store(&quit, false);
@@ -184,5 +176,4 @@ static void begin(void)
     lib_with_option("--validation=off"); /* no Vulkan is used */
 }
 
-static const torture_path path = {.begin = begin, .run = run, .alive = alive, .least = {20, 0, 8}};
-TORTURE_CASES("ipc", path)
+TORTURE(ipc, .begin = begin, .run = run, .alive = alive, .least = {20, 0, 8})

@@ -139,6 +139,12 @@ void stage_close(ring_stage *s)
     culv_device_close(&s->device);
 }
 
+void stage_reopen(ring_stage *s, uint32_t max_depth)
+{
+    stage_close(s);
+    stage_open(s, max_depth);
+}
+
 culv_ring_frame stage_acquire(ring_stage *s, culv_ring_side side)
 {
     culv_ring_frame f;
@@ -158,6 +164,20 @@ culv_ring_frame stage_turn(ring_stage *s, culv_ring_side side)
 {
     culv_ring_frame f = stage_acquire(s, side);
     stage_release(s, side, &f);
+    return f;
+}
+
+culv_ring_frame stage_turns(ring_stage *s, const char *turns)
+{
+    culv_ring_frame f = {.number = 0};
+    for (; *turns != 0; turns++) {
+        const culv_ring_side side = *turns == 'P' || *turns == 'p' ? P : C;
+        f = stage_acquire(s, side);
+        if (*turns == 'P' || *turns == 'C')
+            stage_release(s, side, &f);
+        else
+            LIB_OK(culv_ring_release(s->ring, side, &f));
+    }
     return f;
 }
 

@@ -40,6 +40,7 @@ typedef struct ring_stage {
 void stage_open(ring_stage *s, uint32_t max_depth);
 void stage_make(ring_stage *s, const culv_ring_settings *settings);
 void stage_close(ring_stage *s);
+void stage_reopen(ring_stage *s, uint32_t max_depth);
 #define RING_CASE(name, ...)                                                                       \
     TEST_ON_(ring_stage, s, stage_open(s, TEST_FIRST(__VA_ARGS__)), stage_close(s), name,          \
              TEST_REST(__VA_ARGS__))
@@ -49,6 +50,8 @@ culv_ring_frame stage_acquire(ring_stage *s, culv_ring_side side);
 void stage_release(ring_stage *s, culv_ring_side side, culv_ring_frame *frame);
 /* Acquires and releases; returns the frame with its values. */
 culv_ring_frame stage_turn(ring_stage *s, culv_ring_side side);
+/* A turn for each letter; the last one's frame. P, C: a side's. p, c: its GPU does not signal. */
+culv_ring_frame stage_turns(ring_stage *s, const char *turns);
 culv_ring_stats stage_stats(const ring_stage *s);
 
 #define REQUIRE_FRAME(f, slot_, number_, wait_, begins_, ends_)                                    \

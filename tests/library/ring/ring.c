@@ -59,8 +59,7 @@ static void order(ring_stage *s, bool bare)
 RING_CASE(ordered, 3, .smoke = true)
 {
     order(s, false);
-    stage_close(s);
-    stage_open(s, 3);
+    stage_reopen(s, 3);
     order(s, true);
 }
 
@@ -92,8 +91,7 @@ TEST(kept_slot_in_burst)
     all.burst = 3;
     stage_open(&s, 3);
     stage_make(&s, &newest);
-    (void)stage_turn(&s, P);
-    (void)stage_turn(&s, C);
+    stage_turns(&s, "PC");
     LIB_OK(culv_ring_configure(s.ring, &all));
     for (uint64_t i = 1; i < 4; i++)
         REQUIRE_EQ(stage_turn(&s, P).number, i);
@@ -101,8 +99,7 @@ TEST(kept_slot_in_burst)
         REQUIRE_EQ(stage_turn(&s, C).number, i);
     /* Not while it is read again. */
     LIB_OK(culv_ring_configure(s.ring, &newest));
-    (void)stage_turn(&s, P);
-    (void)stage_turn(&s, C);
+    stage_turns(&s, "PC");
     culv_ring_frame again = stage_acquire(&s, C), f;
     REQUIRE_EQ(again.repeated, 1);
     LIB_OK(culv_ring_configure(s.ring, &all));
@@ -115,7 +112,7 @@ TEST(kept_slot_in_burst)
     /* Nor where it is the one slot that max_latency begins with. */
     LIB_OK(culv_ring_configure(s.ring, &newest));
     do {
-        (void)stage_turn(&s, P);
+        stage_turns(&s, "P");
         f = stage_turn(&s, C);
     } while (f.slot != 0);
     all = culv_ring_settings_init();
@@ -132,25 +129,15 @@ RING_CASE(lead, 4)
     settings.max_frames_in_flight = 3;
     stage_make(s, &settings);
     culv_ring_frame f;
-    for (int i = 0; i < 4; i++) { /* the host is far ahead: nothing of `done` is reached */
-        (void)stage_turn(s, P);
-        f = stage_acquire(s, C);
-        LIB_OK(culv_ring_release(s->ring, C, &f));
-    }
+    stage_turns(s, "PcPcPcPc"); /* the host is far ahead: nothing of `done` is reached */
     LIB_ERROR(culv_ring_acquire(s->ring, P, 0, &f), TIMEOUT, RING_LATE);
     fake_signal(&s->line[C], 1);
-    (void)stage_turn(s, P);
-    f = stage_acquire(s, C);
-    LIB_OK(culv_ring_release(s->ring, C, &f));
+    stage_turns(s, "Pc");
     LIB_ERROR(culv_ring_acquire(s->ring, C, 0, &f), TIMEOUT, RING_EMPTY);
     LIB_ERROR(culv_ring_acquire(s->ring, P, 0, &f), TIMEOUT, RING_LATE);
     fake_signal(&s->line[C], 5);
     uint64_t reads = s->line[C].reads, others = s->line[P].reads; /* those of the messages */
-    for (int i = 0; i < 3; i++) {
-        (void)stage_turn(s, P);
-        f = stage_acquire(s, C);
-        LIB_OK(culv_ring_release(s->ring, C, &f));
-    }
+    stage_turns(s, "PcPcPc");
     REQUIRE_EQ(s->line[C].reads, reads + 1); /* what is known is not asked for again */
     REQUIRE_EQ(s->line[P].reads, others);
     REQUIRE_EQ(s->line[P].waits, 0);
@@ -159,15 +146,7 @@ RING_CASE(lead, 4)
     settings.max_frames_in_flight = 4;
     fake_signal(&s->line[C], 8);
     LIB_OK(culv_ring_configure(s->ring, &settings));
-    for (int i = 0; i < 6; i++) {
-        f = stage_acquire(s, P);
-        stage_release(s, P, &f);
-        if (i % 2 == 0) continue;
-        for (int k = 0; k < 2; k++) {
-            f = stage_acquire(s, C);
-            LIB_OK(culv_ring_release(s->ring, C, &f));
-        }
-    }
+    stage_turns(s, "PPccPPccPPcc");
     LIB_ERROR(culv_ring_acquire(s->ring, P, 0, &f), TIMEOUT, RING_LATE);
 }
 
@@ -218,57 +197,33 @@ static void open_newest(ring_stage *s, uint32_t depth)
     TEST_ON_(ring_stage, s, open_newest(s, TEST_FIRST(__VA_ARGS__)), stage_close(s), name,         \
              TEST_REST(__VA_ARGS__))
 
-/* A release whose GPU work is not done yet. */
-static uint64_t submit(ring_stage *s, culv_ring_side side, culv_ring_frame *f)
-{
-    LIB_OK(culv_ring_release(s->ring, side, f));
-    REQUIRE(f->signal_value != 0);
-    return f->signal_value;
-}
-
 /* The first frame is taken before it is done: the GPU waits for it. */
 RING_NEWEST_CASE(first_frame, 4)
 {
-    culv_ring_frame a = stage_acquire(s, P);
-    (void)submit(s, P, &a);
-    culv_ring_frame b = stage_acquire(s, P);
-    (void)submit(s, P, &b);
-    culv_ring_frame f = stage_acquire(s, C);
-    REQUIRE_FRAME(f, 0, 0, 1, 1, 1); /* the one that is done first */
+    stage_turns(s, "pp");
+    REQUIRE_FRAME(stage_acquire(s, C), 0, 0, 1, 1, 1); /* the one that is done first */
 }
 
 /* The newest frame that is done stays for the consumer: the producer waits for its own work rather
  * than to write over it. */
 RING_NEWEST_CASE(own_work, 3)
 {
-    (void)stage_turn(s, P);
-    (void)stage_turn(s, C);                  /* slot 0 is the consumer's */
-    (void)stage_turn(s, P);                  /* slot 1 is done */
-    culv_ring_frame p = stage_acquire(s, P); /* slot 2 is being written */
-    REQUIRE_EQ(p.slot, 2);
-    uint64_t value = submit(s, P, &p);
-    culv_ring_frame f;
-    LIB_ERROR(culv_ring_acquire(s->ring, P, 0, &f), TIMEOUT, RING_LATE);
-    REQUIRE_EQ_STR(
-        culv_last_error_message(),
-        "the producer is late: 'ready' has not reached 3 within 0 ms; it is at 2 of 3; "
-        "the producer released with 3, but that signal has not run yet; was it submitted?");
+    culv_ring_frame f = stage_turns(s, "PCPp"); /* 0 is the consumer's, 1 done, 2 being written */
+    REQUIRE_EQ(f.slot, 2);
+    const uint64_t value = f.signal_value;
+    LIB_ERROR(culv_ring_acquire(s->ring, P, 0, &f), TIMEOUT, RING_LATE,
+              "the producer is late: 'ready' has not reached 3 within 0 ms; it is at 2 of 3; "
+              "the producer released with 3, but that signal has not run yet; was it submitted?");
     fake_signal(&s->line[P], value);
-    p = stage_acquire(s, P);
-    REQUIRE_EQ(p.slot, 1);
+    REQUIRE_EQ(stage_acquire(s, P).slot, 1);
     REQUIRE_EQ(stage_turn(s, C).number, 2);
 }
 
 /* A consumer whose GPU is slow: its slots are not waited for while there are others. */
 RING_NEWEST_CASE(slow_reader, 4)
 {
-    (void)stage_turn(s, P);
-    culv_ring_frame f = stage_acquire(s, C);
-    uint64_t first = submit(s, C, &f);
-    (void)stage_turn(s, P);
-    f = stage_acquire(s, C); /* slot 0 comes free, but is still read */
-    REQUIRE_EQ(f.slot, 1);
-    (void)submit(s, C, &f);
+    const uint64_t first = stage_turns(s, "Pc").signal_value;
+    REQUIRE_EQ(stage_turns(s, "Pc").slot, 1); /* slot 0 comes free, but is still read */
     for (int i = 0; i < 20; i++) {
         culv_ring_frame p = stage_turn(s, P);
         REQUIRE(p.slot == 2 || p.slot == 3);
@@ -281,27 +236,16 @@ RING_NEWEST_CASE(slow_reader, 4)
 /* Too small for what the consumer has in flight: the GPU waits, not the host. */
 RING_NEWEST_CASE(too_small, 3)
 {
-    culv_ring_frame f;
-    (void)stage_turn(s, P);
-    for (int i = 0; i < 2; i++) {
-        f = stage_acquire(s, C);
-        (void)submit(s, C, &f);
-        (void)stage_turn(s, P);
-    }
-    f = stage_acquire(s, C);
-    (void)submit(s, C, &f); /* slots 0 and 1 are free, and read until 1 and 2 */
-    culv_ring_frame p = stage_turn(s, P);
-    REQUIRE_FRAME(p, 0, 3, 1, 1, 1);
+    stage_turns(s, "PcPcPc"); /* slots 0 and 1 are free, and read until 1 and 2 */
+    REQUIRE_FRAME(stage_turn(s, P), 0, 3, 1, 1, 1);
 }
 
 /* Counters are read where they tell something, and no more. */
 RING_NEWEST_CASE(reads, 4)
 {
-    (void)stage_turn(s, P);
-    (void)stage_turn(s, C);
+    stage_turns(s, "PC");
     REQUIRE_EQ(s->line[P].reads, 1);
-    for (int i = 0; i < 10; i++)
-        (void)stage_turn(s, C); /* nothing new was released */
+    stage_turns(s, "CCCCCCCCCC"); /* nothing new was released */
     REQUIRE_EQ(s->line[P].reads, 1);
     REQUIRE_EQ(s->line[P].waits + s->line[C].waits, 0);
 }
@@ -372,27 +316,24 @@ TEST(misuse)
     culv_ring_stats stats = culv_ring_stats_init();
     stats.struct_size = 1;
     LIB_INVALID(culv_ring_get_stats(s.ring, &stats), STRUCT_SIZE);
-    LIB_INVALID(culv_ring_acquire(s.ring, (culv_ring_side)2, 0, &f), VALUE);
-    REQUIRE_EQ_STR(culv_last_error_message(),
-                   "'frames': culv_ring_acquire: side is 2; "
-                   "it is CULV_RING_PRODUCER (0) or CULV_RING_CONSUMER (1)");
+    LIB_INVALID(culv_ring_acquire(s.ring, (culv_ring_side)2, 0, &f), VALUE,
+                "'frames': culv_ring_acquire: side is 2; "
+                "it is CULV_RING_PRODUCER (0) or CULV_RING_CONSUMER (1)");
     LIB_INVALID(culv_ring_acquire_on(s.ring, P, NULL, 0, &f), NULL_ARGUMENT,
                 "'frames': culv_ring_acquire_on: 'done' has no CUDA half");
     LIB_INVALID(culv_ring_release_on(s.ring, P, NULL, &f), NULL_ARGUMENT);
     LIB_INVALID(culv_ring_flush_on(s.ring, C, NULL), NULL_ARGUMENT);
 
     /* Release without acquire; acquire twice; another frame. */
-    LIB_INVALID(culv_ring_release(s.ring, P, &f), RING_ORDER);
-    REQUIRE_EQ_STR(culv_last_error_message(),
-                   "'frames': culv_ring_release: this side holds no frame; acquire one first");
+    LIB_INVALID(culv_ring_release(s.ring, P, &f), RING_ORDER,
+                "'frames': culv_ring_release: this side holds no frame; acquire one first");
     REQUIRE_EQ(f.number, 77);
     LIB_INVALID(culv_ring_cancel(s.ring, C, &f), RING_ORDER);
-    (void)stage_turn(&s, P);
+    stage_turns(&s, "P");
     f = stage_acquire(&s, P);
     before = f;
-    LIB_INVALID(culv_ring_acquire(s.ring, P, 0, &f), RING_ORDER);
-    REQUIRE_EQ_STR(
-        culv_last_error_message(),
+    LIB_INVALID(
+        culv_ring_acquire(s.ring, P, 0, &f), RING_ORDER,
         "'frames': culv_ring_acquire: this side holds frame 1 (slot 1); release or cancel it first "
         "(in Vulkan culv_vk_ring_submit() releases it)");
     REQUIRE_EQ_BYTES(&f, &before, sizeof f);
@@ -400,15 +341,13 @@ TEST(misuse)
     REQUIRE_EQ(value, 55);
     culv_ring_frame other = f;
     other.slot = 0;
-    LIB_INVALID(culv_ring_release(s.ring, P, &other), RING_ORDER);
-    REQUIRE_EQ_STR(
-        culv_last_error_message(),
+    LIB_INVALID(
+        culv_ring_release(s.ring, P, &other), RING_ORDER,
         "'frames': culv_ring_release: frame 1 in slot 0 is not the one that this side holds, 1 in slot 1");
     LIB_INVALID(culv_ring_release(s.ring, C, &f), RING_ORDER);
-    LIB_ERROR(culv_ring_drain(s.ring, 0, 0), BUSY, RING_ORDER);
-    REQUIRE_EQ_STR(culv_last_error_message(),
-                   "'frames': culv_ring_drain: sides still have frames; the producer: it holds "
-                   "frame 1 in slot 1. Release or cancel what is held, or force the ring");
+    LIB_ERROR(culv_ring_drain(s.ring, 0, 0), BUSY, RING_ORDER,
+              "'frames': culv_ring_drain: sides still have frames; the producer: it holds "
+              "frame 1 in slot 1. Release or cancel what is held, or force the ring");
     stage_release(&s, P, &f);
     LIB_INVALID(culv_ring_release(s.ring, P, &f), RING_ORDER); /* twice */
     REQUIRE_EQ(stage_turn(&s, C).number, 0);
@@ -434,21 +373,17 @@ RING_CASE(late_hosts, 4)
     REQUIRE_EQ_STR(culv_last_error_message(),
                    "'frames': the producer is late: within 20 ms it handed no frame over; "
                    "it has to signal 'cuda' with 1 and it holds no frame; nobody has signaled yet");
-    (void)stage_turn(s, P);
-    LIB_ERROR(culv_ring_acquire(s->ring, C, 0, &f), TIMEOUT, RING_EMPTY);
-    REQUIRE_EQ_STR(
-        culv_last_error_message(),
+    stage_turns(s, "P");
+    LIB_ERROR(
+        culv_ring_acquire(s->ring, C, 0, &f), TIMEOUT, RING_EMPTY,
         "'frames': the producer is late: within 0 ms it handed no frame over; "
         "it has to signal 'cuda' with 1 and it has released 1 of a burst of 2 (culv_ring_flush() hands them over); "
         "nobody has signaled yet");
-    for (int i = 0; i < 3; i++)
-        (void)stage_turn(s, P);
-    (void)stage_turn(s, C);
+    stage_turns(s, "PPPC");
     f = stage_acquire(s, C);
     culv_ring_frame p;
-    LIB_ERROR(culv_ring_acquire(s->ring, P, 1500, &p), TIMEOUT, RING_FULL);
-    REQUIRE_EQ_STR(
-        culv_last_error_message(),
+    LIB_ERROR(
+        culv_ring_acquire(s->ring, P, 1500, &p), TIMEOUT, RING_FULL,
         "'frames': the consumer is late: within 1500 ns it gave no slot back (0 of 4 free, a burst takes 2); "
         "it has to signal 'vulkan' with 1 and it holds frame 1 in slot 1; "
         "the last to signal was the producer: 'cuda' with 2");
@@ -465,74 +400,50 @@ RING_CASE(counters_checked, 2, .title = "errors.counters")
     stage_make(s, &t);
     culv_ring_frame f;
     uint64_t reads = s->line[C].reads;
-    (void)stage_turn(s, P);
-    (void)stage_turn(s, C);
+    stage_turns(s, "PC");
     REQUIRE_EQ(s->line[C].reads, reads + 1);
     REQUIRE_EQ(s->line[P].reads, 1);
     f = stage_acquire(s, P);
     fake_signal(&s->line[P], 2); /* submitted before its release: it is foreseeable */
     LIB_ERROR(culv_ring_acquire(s->ring, C, 0, &f), TIMEOUT, RING_EMPTY);
     LIB_OK(culv_ring_cancel(s->ring, P, &f));
-    LIB_ERROR(culv_ring_acquire(s->ring, C, 0, &f), ASYNC, TIMELINE_CHANGED);
-    REQUIRE_EQ_STR(
-        culv_last_error_message(),
+    LIB_ERROR(
+        culv_ring_acquire(s->ring, C, 0, &f), ASYNC, TIMELINE_CHANGED,
         "'ready' is at 2, but 1 is the last value that the ring handed out: somebody else signaled it");
     fake_set(&s->line[C], 0);
     (void)culv_ring_acquire(s->ring, P, 0, &f);
     fake_set(&s->line[C], 1);
     t.check_counters = 0;
     LIB_OK(culv_ring_configure(s->ring, &t));
-    stage_close(s);
-
-    stage_open(s, 2);
+    stage_reopen(s, 2);
     t.check_counters = 1;
     stage_make(s, &t);
-    for (int i = 0; i < 3; i++) {
-        (void)stage_turn(s, P);
-        (void)stage_turn(s, C);
-    }
+    stage_turns(s, "PCPCPC");
     fake_set(&s->line[C], 1);
-    LIB_ERROR(culv_ring_acquire(s->ring, P, 0, &f), ASYNC, TIMELINE_CHANGED);
-    REQUIRE_EQ_STR(culv_last_error_message(),
-                   "'done' is at 1 and was at 2 before: somebody set it back");
+    LIB_ERROR(culv_ring_acquire(s->ring, P, 0, &f), ASYNC, TIMELINE_CHANGED,
+              "'done' is at 1 and was at 2 before: somebody set it back");
     fake_set(&s->line[C], 3);
-    (void)stage_turn(s, P); /* the error stops nothing */
+    stage_turns(s, "P"); /* the error stops nothing */
 }
 
 #undef TEST_GROUP
 #define TEST_GROUP "stop."
 /* culv_ring: late work, draining, forcing, lost devices. */
 
-static void release_only(ring_stage *s, culv_ring_side side, culv_ring_frame *f)
-{
-    LIB_OK(culv_ring_release(s->ring, side, f));
-}
-
-/* A whole turn of which nothing reaches the GPU. */
-static void promise(ring_stage *s, culv_ring_side side)
-{
-    culv_ring_frame f = stage_acquire(s, side);
-    release_only(s, side, &f);
-}
-
 RING_CASE(drained, 4)
 {
     stage_make(s, NULL);
     LIB_OK(culv_ring_drain(s->ring, 0, 0));
-    (void)stage_turn(s, P);
-    (void)stage_turn(s, P);
-    (void)stage_turn(s, C);
+    stage_turns(s, "PPC");
     LIB_OK(culv_ring_drain(s->ring, 0, 0));
     REQUIRE_EQ(s->line[P].signals + s->line[C].signals, 0);
     /* What is ready stays so, also with force where none was needed. */
     LIB_OK(culv_ring_drain(s->ring, CULV_RING_FOREVER, 1));
     REQUIRE_FRAME(stage_turn(s, C), 1, 1, 2, 1, 1);
-    promise(s, P);
-    LIB_ERROR(culv_ring_drain(s->ring, 2 * MS, 0), TIMEOUT, RING_LATE);
-    REQUIRE_EQ_STR(
-        culv_last_error_message(),
-        "the producer is late: 'ready' has not reached 3 within 2 ms; it is at 2 of 3; "
-        "the producer released with 3, but that signal has not run yet; was it submitted?");
+    stage_turns(s, "p");
+    LIB_ERROR(culv_ring_drain(s->ring, 2 * MS, 0), TIMEOUT, RING_LATE,
+              "the producer is late: 'ready' has not reached 3 within 2 ms; it is at 2 of 3; "
+              "the producer released with 3, but that signal has not run yet; was it submitted?");
     fake_signal(&s->line[P], 3);
     LIB_OK(culv_ring_drain(s->ring, 0, 0));
 }
@@ -547,29 +458,18 @@ TEST(who_is_late)
         s.desc.label = "frames";
         if (reads == 0) s.desc.ready.value = s.desc.done.value = NULL;
         stage_make(&s, NULL);
-        (void)stage_turn(&s, P);
-        (void)stage_turn(&s, C);
-        promise(&s, P); /* never submitted: ready 2 */
-        promise(&s, C); /* done 2 after it */
-        promise(&s, P);
-        LIB_ERROR(culv_ring_drain(s.ring, MS, 0), TIMEOUT, RING_LATE);
-        REQUIRE_EQ_STR(
-            culv_last_error_message(),
+        stage_turns(&s, "PCpcp"); /* ready 2 is never submitted, and done 2 comes after it */
+        LIB_ERROR(
+            culv_ring_drain(s.ring, MS, 0), TIMEOUT, RING_LATE,
             "'frames': the producer is late: 'ready' has not reached 3 within 1 ms; "
             "it is at 1 of 3; the producer released with 3, but that signal has not run yet; was it submitted?");
-        stage_close(&s);
-
-        stage_open(&s, 1);
+        stage_reopen(&s, 1);
         s.desc.label = "frames";
         if (reads == 0) s.desc.ready.value = s.desc.done.value = NULL;
         stage_make(&s, NULL);
-        (void)stage_turn(&s, P);
-        promise(&s, C); /* never submitted: done 1 */
-        promise(&s, P); /* ready 2 after done 1 */
-        promise(&s, C);
-        LIB_ERROR(culv_ring_drain(s.ring, MS, 0), TIMEOUT, RING_LATE);
-        REQUIRE_EQ_STR(
-            culv_last_error_message(),
+        stage_turns(&s, "Pcpc"); /* done 1 is never submitted, and ready 2 comes after it */
+        LIB_ERROR(
+            culv_ring_drain(s.ring, MS, 0), TIMEOUT, RING_LATE,
             "'frames': the consumer is late: 'ready' has not reached 2 within 1 ms; "
             "it is at 1 of 2, since the producer's work waits for 'done' to reach 1, which is at 0 of 2; "
             "the consumer released with 2, but that signal has not run yet; was it submitted?");
@@ -578,9 +478,8 @@ TEST(who_is_late)
         t.max_frames_in_flight = 1;
         LIB_OK(culv_ring_configure(s.ring, &t));
         culv_ring_frame f;
-        LIB_ERROR(culv_ring_acquire(s.ring, P, MS, &f), TIMEOUT, RING_LATE);
-        REQUIRE_EQ_STR(
-            culv_last_error_message(),
+        LIB_ERROR(
+            culv_ring_acquire(s.ring, P, MS, &f), TIMEOUT, RING_LATE,
             "'frames': the consumer is late: 'done' has not reached 1 within 1 ms; "
             "it is at 0 of 2; the consumer released with 2, but that signal has not run yet; was it submitted?");
         REQUIRE_EQ(stage_stats(&s).producer_waits, 1);
@@ -592,10 +491,7 @@ TEST(who_is_late)
 RING_CASE(forced_consumer, 2)
 {
     stage_make(s, NULL);
-    for (int i = 0; i < 4; i++) {
-        promise(s, P);
-        promise(s, C);
-    }
+    stage_turns(s, "pcpcpcpc");
     fake_signal(&s->line[P], 2); /* what waits for nothing is done; the rest waits for `done` */
     LIB_ERROR(culv_ring_drain(s->ring, 5 * MS, 0), TIMEOUT, RING_LATE, "the consumer is late");
     culv_ring_frame held = stage_acquire(s, P);
@@ -632,18 +528,15 @@ TEST(forced_frames_are_counted)
                 culv_ring_settings t = culv_ring_settings_init();
                 t.burst = BURST;
                 stage_make(&s, &t);
-                for (uint32_t i = 0; i < produced; i++)
-                    promise(&s, P);
-                for (uint32_t i = 0; i < consumed; i++)
-                    promise(&s, C);
+                stage_turns(&s, &"pppppp"[DEPTH - produced]);
+                stage_turns(&s, &"cccccc"[DEPTH - consumed]);
                 if (holds) (void)stage_acquire(&s, C);
                 LIB_OK(culv_ring_drain(s.ring, 0, 1));
                 const culv_ring_stats stats = stage_stats(&s);
                 REQUIRE_EQ(stats.produced, produced);
                 REQUIRE_EQ(stats.consumed, consumed);
                 REQUIRE_EQ(stats.skipped, produced - consumed);
-                for (uint32_t i = 0; i < BURST; i++)
-                    (void)stage_turn(&s, P);
+                stage_turns(&s, "PPP");
                 REQUIRE_EQ(stage_turn(&s, C).number, produced);
                 stage_close(&s);
             }
@@ -656,8 +549,7 @@ RING_CASE(forced_with_less_depth, 5)
     culv_ring_settings t = culv_ring_settings_init();
     t.depth = 2;
     stage_make(s, &t);
-    promise(s, P);
-    promise(s, C);
+    stage_turns(s, "pc");
     (void)stage_acquire(s, P);
     LIB_OK(culv_ring_drain(s->ring, 0, 1));
     REQUIRE_EQ(stage_turn(s, P).slot, 0);
@@ -677,23 +569,19 @@ RING_CASE(no_force, 4)
     culv_ring_settings t = culv_ring_settings_init();
     t.policy = CULV_RING_MAILBOX;
     stage_make(s, &t);
-    promise(s, P);
-    LIB_ERROR(culv_ring_drain(s->ring, MS, 1), UNSUPPORTED, NO_FORCE);
-    REQUIRE_EQ_STR(
-        culv_last_error_message(),
+    stage_turns(s, "p");
+    LIB_ERROR(
+        culv_ring_drain(s->ring, MS, 1), UNSUPPORTED, NO_FORCE,
         "the producer is late: 'ready' is at 0 of 1, and the host cannot signal it (culv_ring_timeline.signal is NULL)");
     fake_signal(&s->line[P], 1);
-    promise(s, C);
-    promise(s, C);
+    stage_turns(s, "cc");
     LIB_OK(culv_ring_drain(s->ring, MS, 1));
     REQUIRE_EQ(s->line[C].signals, 1);
     REQUIRE_EQ(fake_counter(&s->line[C]), 2);
     culv_ring_frame f;
     LIB_ERROR(culv_ring_acquire(s->ring, C, 0, &f), TIMEOUT, RING_EMPTY); /* kept no more */
     REQUIRE_FRAME(stage_turn(s, P), 0, 1, 0, 1, 1);
-    stage_close(s);
-
-    stage_open(s, 2);
+    stage_reopen(s, 2);
     s->desc.done.wait = NULL;
     stage_make(s, NULL);
     LIB_INVALID(culv_ring_drain(s->ring, 0, 0), VALUE);
@@ -705,19 +593,15 @@ RING_CASE(device_lost, 2)
     culv_ring_settings t = culv_ring_settings_init();
     t.max_frames_in_flight = 1;
     stage_make(s, &t);
-    (void)stage_turn(s, P);
-    promise(s, C);
-    (void)stage_turn(s, P);
-    promise(s, C);
+    stage_turns(s, "PcPc");
     culv_ring_frame f;
     uint64_t value;
     fake_lose(&s->line[C]);
     LIB_ERROR(culv_ring_acquire(s->ring, P, 0, &f), ASYNC, DEVICE_LOST);
     for (int side = 0; side < 2; side++) {
-        LIB_ERROR(culv_ring_acquire(s->ring, (culv_ring_side)side, 0, &f), ASYNC, RING_STOPPED);
-        REQUIRE_EQ_STR(culv_last_error_message(),
-                       "'frames': the ring is stopped: at 'done', the device is lost; "
-                       "what is left is culv_ring_drain() and culv_ring_destroy()");
+        LIB_ERROR(culv_ring_acquire(s->ring, (culv_ring_side)side, 0, &f), ASYNC, RING_STOPPED,
+                  "'frames': the ring is stopped: at 'done', the device is lost; "
+                  "what is left is culv_ring_drain() and culv_ring_destroy()");
         LIB_ERROR(culv_ring_release(s->ring, (culv_ring_side)side, &f), ASYNC, RING_STOPPED);
         LIB_ERROR(culv_ring_flush(s->ring, (culv_ring_side)side, &value), ASYNC, RING_STOPPED);
     }
@@ -743,9 +627,7 @@ TEST(lost_elsewhere)
         if (way == 2) t.check_counters = 1;
         stage_make(&s, &t);
         culv_ring_frame f;
-        promise(&s, P);
-        if (way == 1) promise(&s, C);
-        if (way == 1) promise(&s, P);
+        stage_turns(&s, way == 1 ? "pcp" : "p");
         fake_lose(&s.line[P]);
         if (way == 0)
             LIB_OK(culv_ring_drain(s.ring, CULV_RING_FOREVER, 1));
@@ -805,9 +687,7 @@ RING_CASE(submission_failed, 2)
     LIB_OK(culv_ring_drain(s->ring, MS, 1));
     REQUIRE_EQ(fake_counter(&s->line[C]), 2);
     REQUIRE_EQ(stage_turn(s, P).number, 2);
-    stage_close(s);
-
-    stage_open(s, 4);
+    stage_reopen(s, 4);
     culv_ring_settings t = culv_ring_settings_init();
     t.burst = 2;
     stage_make(s, &t);
@@ -887,7 +767,9 @@ RING_CASE(wakes, 4)
     t.depth = 1;
     stage_make(s, &t);
     waiter_start(&w, s, C, CULV_RING_FOREVER);
-    (void)stage_turn(s, P); /* a release */
+    /* Waiting takes no processor time: the thread sleeps, and does not wake in between. */
+    REQUIRE(test_asleep(0, atomic_load(&w.id), 100));
+    stage_turns(s, "P"); /* a release */
     waiter_end(&w, CULV_OK, CULV_REASON_NONE);
     f = w.frame;
     waiter_start(&w, s, P, 60000 * (uint64_t)MS);
@@ -902,22 +784,19 @@ RING_CASE(wakes, 4)
     stage_release(s, P, &w.frame);
     waiter_start(&w, s, P, CULV_RING_FOREVER);
     /* A second thread on the same side, and whoever waits for both. */
-    LIB_INVALID(culv_ring_acquire(s->ring, P, 0, &f), RING_SIDE);
-    REQUIRE_EQ_STR(culv_last_error_message(),
-                   "culv_ring_acquire: another thread is in a call of the producer; "
-                   "only one thread at a time may use a side");
+    LIB_INVALID(culv_ring_acquire(s->ring, P, 0, &f), RING_SIDE,
+                "culv_ring_acquire: another thread is in a call of the producer; "
+                "only one thread at a time may use a side");
     LIB_INVALID(culv_ring_release(s->ring, P, &f), RING_SIDE);
     LIB_INVALID(culv_ring_drain(s->ring, 0, 1), RING_SIDE);
     culv_ring_destroy(&s->ring, NULL);
     waiter_end(&w, CULV_ERROR_ASYNC, CULV_REASON_RING_STOPPED);
     REQUIRE(strstr(w.error.message, "the ring is stopped: it is being destroyed") != NULL);
-    stage_close(s);
-
-    stage_open(s, 2);
+    stage_reopen(s, 2);
     stage_make(s, NULL);
     waiter_start(&w, s, C, CULV_RING_FOREVER);
     LIB_INVALID(culv_ring_drain(s->ring, 0, 1), RING_SIDE);
-    (void)stage_turn(s, P);
+    stage_turns(s, "P");
     waiter_end(&w, CULV_OK, CULV_REASON_NONE);
 }
 
@@ -936,10 +815,10 @@ TEST(huge_timeouts)
         stage_make(&s, &t);
         waiter_start(&w, &s, C, rows[i]);
         lib_sleep_ms(5);
-        (void)stage_turn(&s, P);
+        stage_turns(&s, "P");
         waiter_end(&w, CULV_OK, CULV_REASON_NONE);
         LIB_OK(culv_ring_release(s.ring, C, &w.frame));
-        (void)stage_turn(&s, P);
+        stage_turns(&s, "P");
         culv_ring_frame f = stage_acquire(&s, C);
         LIB_OK(culv_ring_release(s.ring, C, &f));
         waiter_start(&w, &s, P, rows[i]);
@@ -973,7 +852,7 @@ TEST(cancelled)
         stage_make(&s, &t);
         const culv_ring_side side = way == WORK ? P : C;
         for (int i = 0; way == WORK && i < 2; i++) {
-            (void)stage_turn(&s, P);
+            stage_turns(&s, "P");
             culv_ring_frame f = stage_acquire(&s, C);
             LIB_OK(culv_ring_release(s.ring, C, &f));
         }
@@ -986,14 +865,14 @@ TEST(cancelled)
         REQUIRE_EQ(pthread_cancel(w.thread), 0);
         lib_sleep_ms(20);
         if (way == WORK) fake_signal(&s.line[C], 1);
-        if (way == SIDE) (void)stage_turn(&s, P);
+        if (way == SIDE) stage_turns(&s, "P");
         REQUIRE_EQ(pthread_join(w.thread, &end), 0);
         REQUIRE(end == PTHREAD_CANCELED);
         REQUIRE_EQ(w.result, way == TIME ? CULV_ERROR_TIMEOUT : CULV_OK);
         if (way != TIME) stage_release(&s, side, &w.frame);
         if (way == WORK) fake_signal(&s.line[C], 2);
         for (int i = 0; i < 5; i++) { /* both sides go on */
-            if (way != WORK || i > 0) (void)stage_turn(&s, P);
+            if (way != WORK || i > 0) stage_turns(&s, "P");
             culv_ring_frame f = stage_acquire(&s, C);
             stage_release(&s, C, &f);
         }
@@ -1028,13 +907,12 @@ TEST(stopped)
         t.max_frames_in_flight = 1;
         stage_make(&s, &t);
         for (int i = 0; i < 2; i++) {
-            (void)stage_turn(&s, P);
+            stage_turns(&s, "P");
             held = stage_acquire(&s, C);
             if (way != SIDE || i == 0) LIB_OK(culv_ring_release(s.ring, C, &held));
         }
         if (way == SIDE) {
-            (void)stage_turn(&s, P);
-            (void)stage_turn(&s, P);
+            stage_turns(&s, "PP");
             waiter_start(&w, &s, P, timeout); /* for a slot; the consumer holds a frame */
         } else if (way == WORK) {
             waiter_start(&w, &s, P, timeout);
@@ -1060,17 +938,6 @@ TEST(stopped)
         }
         stage_close(&s);
     }
-}
-
-/* Waiting takes no processor time: the thread sleeps, and does not wake in between. */
-RING_CASE(no_polling, 1)
-{
-    waiter w;
-    stage_make(s, NULL);
-    waiter_start(&w, s, C, CULV_RING_FOREVER);
-    REQUIRE(test_asleep(0, atomic_load(&w.id), 100));
-    (void)stage_turn(s, P);
-    waiter_end(&w, CULV_OK, CULV_REASON_NONE);
 }
 
 #undef TEST_GROUP
@@ -1146,8 +1013,7 @@ static void acquire(model *m, int side)
         return;
     }
     if (result != CULV_OK) {
-        culv_error e = culv_error_init();
-        culv_last_error(&e);
+        const culv_error e = lib_last_error();
         REQUIRE_EQ(result, CULV_ERROR_TIMEOUT);
         if (!m->was_ordered) REQUIRE(e.reason != CULV_REASON_RING_FULL);
         return;

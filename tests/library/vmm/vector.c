@@ -36,9 +36,12 @@ static uint32_t seed_at(uint64_t offset, uint32_t seed)
     return lib_word((uint32_t)(offset / 4), seed);
 }
 
+/* What was held is done, and given back. */
 static void vector_let_go(vector_stage *s)
 {
     atomic_store(&s->held, false);
+    lib_finish(&s->w, s->stream);
+    lib_settle(&s->w);
 }
 
 static void vector_open_wall(vector_stage *s)
@@ -50,11 +53,9 @@ static void vector_open_wall(vector_stage *s)
 
 static bool vector_objects_of(const vector_stage *s, vector_objects *out)
 {
-    culv_soft_counts c = {.struct_size = sizeof c};
-    if (s->w.cu->SoftCounts == NULL) return false;
-    s->w.cu->SoftCounts(&c);
+    const culv_soft_counts c = lib_soft_counts(s->w.cu);
     *out = (vector_objects){c.physical_allocations, c.reservations, c.virtual_mappings};
-    return true;
+    return s->w.cu->SoftCounts != NULL;
 }
 
 static void load(vector_stage *s)
@@ -86,19 +87,9 @@ static void vector_stage_open(vector_stage *s)
 static void vector_stage_close(vector_stage *s)
 {
     vector_let_go(s);
-    lib_finish(&s->w, s->stream);
     vector_open_wall(s);
     unload(s);
     vmm_stage_close(&s->of);
-}
-
-/* One more device of that GPU. */
-static culv_device *another(int ordinal)
-{
-    culv_device_desc dd = culv_device_desc_init();
-    dd.driver = lib_driver()->software ? CULV_DRIVER_SOFT : CULV_DRIVER_NVIDIA;
-    NEW(culv_device, device, culv_device_open_by_ordinal, ordinal, &dd);
-    return device;
 }
 
 static void launch(const vector_stage *s, CUfunction kernel, CUdeviceptr at, uint64_t bytes,
@@ -240,50 +231,7 @@ static void vector_wall(vector_stage *s, const culv_vector *v)
 
 static uint64_t calls_of(const vector_stage *s)
 {
-    culv_soft_counts c = {.struct_size = sizeof c};
-    if (s->w.cu->SoftCounts == NULL) return 0;
-    s->w.cu->SoftCounts(&c);
-    return c.calls;
-}
-
-/* Doubling: what was written stays, the address too, and each step is one chunk and a
- * generation. */
-VECTOR_CASE(doubles)
-{
-    culv_vector_desc d = culv_vector_desc_init();
-    d.label = "doubling";
-    OWN(culv_vector) *v = vector_make(s, &d);
-    const CUdeviceptr base = culv_vector_pointer(v);
-    REQUIRE(base != 0 && base % s->chunk == 0);
-    REQUIRE_EQ(culv_vector_size(v), 0);
-    REQUIRE_EQ(culv_vector_committed(v), 0);
-    REQUIRE_EQ(culv_vector_generation(v), 1);
-    REQUIRE(vector_stats(v).reserved >= GIB);
-    uint64_t had = 0, generation = 1;
-    for (uint64_t size = s->chunk; size <= 16 * s->chunk; had = size, size *= 2) {
-        LIB_OK(culv_vector_grow(v, size));
-        REQUIRE_EQ(culv_vector_pointer(v), base);
-        REQUIRE_EQ(culv_vector_size(v), size);
-        REQUIRE_EQ(culv_vector_committed(v), size);
-        REQUIRE_EQ(culv_vector_generation(v), ++generation);
-        vector_write(s, base, had, size, 7);
-        REQUIRE_EQ(vector_check(v), generation - 1);
-    }
-    vector_require(s, base, had, 7, 0);
-    vector_add(s, base, had, 5); /* one kernel over all chunks */
-    vector_require(s, base, had, 7, 5);
-    LIB_OK(culv_vector_grow(v, had - 1)); /* no shrink */
-    LIB_OK(culv_vector_grow(v, 0));
-    LIB_OK(culv_vector_reserve(v, had));
-    REQUIRE_EQ(culv_vector_size(v), had);
-    REQUIRE_EQ(culv_vector_generation(v), generation);
-    const culv_vector_stats stats = vector_stats(v);
-    REQUIRE_EQ(stats.peak, had);
-    REQUIRE_EQ(stats.moves + stats.extensions + stats.retiring + stats.ahead_commits +
-                   stats.ahead_misses,
-               0);
-    culv_vector_destroy(&v, NULL);
-    REQUIRE(v == NULL);
+    return lib_soft_counts(s->w.cu).calls;
 }
 
 /* What a grow makes the driver do, when addresses are there: as much as raw code. */
@@ -306,53 +254,54 @@ VECTOR_CASE(calls)
     REQUIRE_EQ(calls_of(s), idle);
 }
 
-/* Sizes begin anywhere; a size to begin with is there; memory of a vector that grows while a kernel
- * runs is not touched. */
+/* What is reserved and committed for a size to begin with; and a grow while a kernel runs waits for
+ * nothing. */
 VECTOR_CASE(begins)
 {
-    culv_vector_desc d = culv_vector_desc_init();
-    d.size = 3 * s->chunk + 12;
-    d.reserve = 8 * s->chunk - 1;
-    OWN(culv_vector) *v = vector_make(s, &d);
-    const CUdeviceptr base = culv_vector_pointer(v);
-    REQUIRE_EQ(culv_vector_size(v), d.size);
-    REQUIRE_EQ(culv_vector_committed(v), 4 * s->chunk);
-    REQUIRE_EQ(vector_stats(v).reserved, 8 * s->chunk);
-    REQUIRE_EQ(vector_check(v), 1);
+    const uint64_t c = s->chunk;
+    const struct {
+        uint64_t reserve, size, reserved, committed;
+    } rows[] = {
+        {8 * c - 1, 8 * c + 1, 9 * c, 9 * c}, /* more than is to be reserved */
+        {64 * GIB, c, 64 * GIB, c},           /* addresses; and memory for what is used */
+        {0, 128 * MIB, 16 * 128 * MIB, 128 * MIB},
+        {8 * c - 1, 3 * c + 12, 8 * c, 4 * c},
+    };
+    OWN(culv_vector) *v = NULL;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        culv_vector_desc d = culv_vector_desc_init();
+        d.reserve = rows[i].reserve;
+        d.size = rows[i].size;
+        culv_vector_destroy(&v, NULL);
+        v = vector_make(s, &d);
+        LIB_OK(culv_vector_reserve(v, rows[i].reserved));
+        REQUIRE_EQ(culv_vector_size(v), rows[i].size);
+        REQUIRE_EQ(culv_vector_committed(v), rows[i].committed);
+        REQUIRE_EQ(vector_stats(v).reserved, rows[i].reserved);
+        REQUIRE_EQ(vector_check(v), 1);
+    }
     vector_hold(s);
-    LIB_OK(culv_vector_grow(v, 5 * s->chunk)); /* waits for nothing */
+    LIB_OK(culv_vector_grow(v, 5 * c));
     REQUIRE_EQ(lib_query(&s->w, s->stream), CUDA_ERROR_NOT_READY);
     vector_let_go(s);
-    vector_write(s, base, 0, 5 * s->chunk, 1);
-    vector_require(s, base, 5 * s->chunk, 1, 0);
-    culv_vector_destroy(&v, NULL);
-    d.size = 8 * s->chunk + 1; /* more than is to be reserved */
-    v = vector_make(s, &d);
-    REQUIRE_EQ(vector_stats(v).reserved, 9 * s->chunk);
-    culv_vector_destroy(&v, NULL);
-    d.reserve = 64 * GIB; /* addresses; and memory for what is used */
-    d.size = s->chunk;
-    v = vector_make(s, &d);
-    REQUIRE_EQ(vector_stats(v).reserved, 64 * GIB);
-    LIB_OK(culv_vector_reserve(v, 64 * GIB));
-    REQUIRE_EQ(vector_stats(v).committed, s->chunk);
-    culv_vector_destroy(&v, NULL);
-    d.reserve = 0;
-    d.size = 128 * MIB;
-    v = vector_make(s, &d);
-    REQUIRE_EQ(vector_stats(v).reserved, 16 * d.size);
+    vector_write(s, culv_vector_pointer(v), 0, 5 * c, 1);
+    vector_require(s, culv_vector_pointer(v), 5 * c, 1, 0);
 }
 
-/* Sizes of chunks, in granularities: what is made of each grow, one generation each. */
+/* Lives of vectors: sizes, to which they grow and shrink, and the chunks that there are in the end,
+ * in granularities. What was written stays, at the same address, for one kernel over all chunks;
+ * and each step that changes the chunks is a generation. */
 VECTOR_CASE(policies)
 {
-    enum { GROWS = 4, CHUNKS = 6 };
+    enum { STEPS = 6, CHUNKS = 6 };
     const uint64_t c = s->chunk;
     const struct {
         uint64_t reserve, min_chunk, max_chunk; /* the last two in bytes */
         uint32_t percent, no_move;
-        uint64_t grows[GROWS], chunks[CHUNKS];
+        int64_t steps[STEPS]; /* less than 0: a shrink */
+        uint64_t chunks[CHUNKS];
     } rows[] = {
+        {0, 0, 0, 0, 0, {1, 2, 4, 8, 16, 15}, {1, 1, 2, 4, 8}},
         {64, 4 * c - 1, 0, 0, 0, {1, 10}, {4, 6}},
         {64, 0, 3 * c + 1, 0, 0, {8}, {3, 3, 2}},
         {64, 0, 0, 50, 0, {8, 9, 12, 13}, {8, 4, 6}}, /* what 12 asks for is there */
@@ -361,29 +310,53 @@ VECTOR_CASE(policies)
         /* Where there is no memory for the policy, or no addresses, what is asked for is enough. */
         {512 * GIB / c, 0, 0, UINT32_MAX, 0, {2, 3}, {2, 1}},
         {8, 0, 0, UINT32_MAX, 1, {5, 6}, {5, 3}},
+        /* What a policy wants beyond the size goes by a shrink to that size, unless its chunk is
+         * in use. */
+        {64, c, c, 100, 0, {4, -1, 1}, {1}},
+        {64, 0, 0, 100, 0, {2, 3, -2, 3, -3}, {2, 2}},
+        {16, c, c, 0, 0, {6, -3, -5, -2, 4, -4}, {1, 1, 1, 1}},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         culv_vector_desc d = culv_vector_desc_init();
         culv_part chunks[CHUNKS];
         size_t count = 0, should = 0;
-        uint64_t generation = 0;
+        uint64_t peak = 0, had = 0;
         d.reserve = rows[i].reserve * c;
         d.min_chunk = rows[i].min_chunk;
         d.max_chunk = rows[i].max_chunk;
         d.growth_percent = rows[i].percent;
         d.no_move = rows[i].no_move;
         OWN(culv_vector) *v = vector_make(s, &d);
-        for (size_t k = 0; k < GROWS && rows[i].grows[k] > 0; k++) {
-            const uint64_t size = rows[i].grows[k] * c - 3, committed = culv_vector_committed(v);
-            generation = culv_vector_generation(v);
-            LIB_OK(culv_vector_grow(v, size));
-            REQUIRE_EQ(culv_vector_size(v), size);
-            REQUIRE_EQ(culv_vector_generation(v), generation + (size > committed));
+        const CUdeviceptr base = culv_vector_pointer(v);
+        REQUIRE(base != 0 && base % c == 0 && culv_vector_size(v) == 0);
+        REQUIRE(culv_vector_committed(v) == 0 && culv_vector_generation(v) == 1);
+        REQUIRE(vector_stats(v).reserved >= (d.reserve > 0 ? d.reserve : GIB));
+        for (size_t k = 0; k < STEPS && rows[i].steps[k] != 0; k++) {
+            const bool shrinks = rows[i].steps[k] < 0;
+            const uint64_t size = (uint64_t)llabs(rows[i].steps[k]) * c - 4;
+            const uint64_t committed = culv_vector_committed(v);
+            const uint64_t generation = culv_vector_generation(v);
+            LIB_OK(shrinks ? culv_vector_shrink(v, size, s->stream) : culv_vector_grow(v, size));
+            if (shrinks ? size < had : size > had) had = size;
+            REQUIRE(culv_vector_size(v) == had && culv_vector_pointer(v) == base);
+            REQUIRE_EQ(culv_vector_generation(v),
+                       generation + (culv_vector_committed(v) != committed));
+            if (culv_vector_committed(v) > peak) peak = culv_vector_committed(v);
+            (void)vector_check(v);
+            if (!shrinks) vector_write(s, base, committed, culv_vector_committed(v), 7);
+            vector_require(s, base, had, 7, 0);
         }
+        vector_add(s, base, had, 5);
+        vector_require(s, base, had, 7, 5);
+        const culv_vector_stats stats = vector_stats(v);
+        REQUIRE_EQ(stats.peak, peak);
+        REQUIRE_EQ(stats.moves + stats.extensions + stats.retiring + stats.ahead_commits +
+                       stats.ahead_misses,
+                   0);
         LIB_OK(culv_vector_get_parts(v, chunks, CHUNKS, &count, NULL));
         while (should < CHUNKS && rows[i].chunks[should] > 0)
             should++;
-        REQUIRE_EQ(vector_check(v), should);
+        REQUIRE_EQ(count, should);
         for (size_t k = 0; k < should; k++)
             REQUIRE_EQ(chunks[k].size, rows[i].chunks[k] * c);
     }
@@ -398,7 +371,7 @@ TEST(two_devices)
     int reach = 0;
     if (cu->device_count < 2) SKIP("one CUDA device only");
     vector_stage_open(&s);
-    culv_device *other = another(1);
+    culv_device *other = lib_another_device(1, NULL);
     CU_OK(cu->DeviceCanAccessPeer(&reach, 1, 0));
     if (!reach) SKIP("the second device does not reach the first one's memory");
     culv_vmm_access access[2];
@@ -432,7 +405,7 @@ TEST(two_devices)
 /* A vector goes before or after its device is closed. */
 VECTOR_CASE(outlives_its_device)
 {
-    culv_device *second = another(0);
+    culv_device *second = lib_another_device(0, NULL);
     NEW(OWN(culv_vector), v, culv_vector_create, second, NULL);
     LIB_OK(culv_vector_grow(v, s->chunk));
     culv_device_close(&second);
@@ -581,12 +554,9 @@ static void sabotage(void *user, culv_log_level level, const char *message)
 
 static void open_sabotaged(saboteur *it, const vector_stage *s, culv_device **device)
 {
-    culv_device_desc dd = culv_device_desc_init();
     if (s->w.cu->SoftFailAt == NULL) SKIP("the twin alone fails when it is told to");
     *it = (saboteur){.cu = s->w.cu, .script = nothing};
-    dd.driver = CULV_DRIVER_SOFT;
-    dd.log = (culv_log){.fn = sabotage, .user = it, .level = CULV_LOG_DEBUG};
-    LIB_OK(culv_device_open_by_ordinal(0, &dd, device));
+    *device = lib_another_device(0, &(culv_log){sabotage, it, CULV_LOG_DEBUG});
 }
 
 /* A grow whose undoing meets a failure too: the next one finds its place free. */
@@ -760,8 +730,6 @@ VECTOR_CASE(moves_without_a_copy, .smoke = true)
         REQUIRE_EQ(held.mappings, has.mappings);
     }
     vector_let_go(s);
-    lib_finish(&s->w, s->stream);
-    lib_settle(&s->w);
     if (counts) {
         REQUIRE(vector_objects_of(s, &has));
         REQUIRE_EQ(has.mappings, 2);
@@ -896,20 +864,8 @@ VECTOR_CASE(shrinks)
     REQUIRE(lib_counts(&s->w).deferred > 0);
     if (s->w.cu->software) REQUIRE_EQ(allocations(s), 6); /* the stream may still use them */
     vector_let_go(s);
-    lib_finish(&s->w, s->stream);
-    lib_settle(&s->w);
     if (s->w.cu->software) REQUIRE_EQ(allocations(s), 3);
     vector_require(s, base, 3 * s->chunk, 31, 0);
-    LIB_OK(culv_vector_shrink(v, 5 * s->chunk, s->stream)); /* it has less */
-    LIB_OK(culv_vector_shrink(v, 2 * s->chunk, s->stream));
-    REQUIRE_EQ(culv_vector_committed(v), 2 * s->chunk);
-    LIB_OK(culv_vector_shrink(v, s->chunk + 4, s->stream)); /* no chunk lies beyond it */
-    REQUIRE_EQ(culv_vector_generation(v), 9);
-    LIB_OK(culv_vector_grow(v, 4 * s->chunk));
-    REQUIRE_EQ(culv_vector_pointer(v), base);
-    vector_require(s, base, 2 * s->chunk, 31, 0);
-    vector_write(s, base, 2 * s->chunk, 4 * s->chunk, 31);
-    vector_require(s, base, 4 * s->chunk, 31, 0);
     LIB_OK(culv_vector_shrink(v, 0, s->stream));
     REQUIRE_EQ(culv_vector_committed(v), 0);
     REQUIRE_EQ(vector_check(v), 0);
@@ -917,31 +873,6 @@ VECTOR_CASE(shrinks)
     lib_finish(&s->w, s->stream);
     LIB_OK(culv_vector_grow(v, s->chunk));
     vector_write(s, base, 0, s->chunk, 1);
-}
-
-/* What was committed beyond the size, as a policy wants it, goes by a shrink to that size. */
-VECTOR_CASE(shrinks_to_fit)
-{
-    culv_vector_desc d = culv_vector_desc_init();
-    d.growth_percent = 100;
-    d.max_chunk = s->chunk;
-    d.min_chunk = s->chunk;
-    OWN(culv_vector) *v = vector_make(s, &d);
-    LIB_OK(culv_vector_grow(v, 4 * s->chunk));
-    REQUIRE_EQ(vector_check(v), 4);
-    LIB_OK(culv_vector_shrink(v, s->chunk - 8, s->stream));
-    LIB_OK(culv_vector_grow(v, s->chunk));
-    REQUIRE_EQ(vector_check(v), 1);
-    culv_vector_destroy(&v, NULL);
-    d.max_chunk = 0;
-    v = vector_make(s, &d);
-    LIB_OK(culv_vector_grow(v, 2 * s->chunk));
-    LIB_OK(culv_vector_grow(v, 3 * s->chunk));
-    REQUIRE_EQ(culv_vector_committed(v), 4 * s->chunk);
-    LIB_OK(culv_vector_shrink(v, 2 * s->chunk, s->stream));
-    LIB_OK(culv_vector_grow(v, 3 * s->chunk));
-    LIB_OK(culv_vector_shrink(v, 3 * s->chunk, s->stream)); /* the last chunk is in use */
-    REQUIRE_EQ(culv_vector_committed(v), 4 * s->chunk);
 }
 
 /* Vectors that go at once, and when their stream is done. */
@@ -955,8 +886,6 @@ VECTOR_CASE(destroys)
     culv_vector_destroy(NULL, &s->stream);
     if (s->w.cu->software) REQUIRE_EQ(allocations(s), 3);
     vector_let_go(s);
-    lib_finish(&s->w, s->stream);
-    lib_settle(&s->w);
     if (s->w.cu->software) REQUIRE_EQ(allocations(s), 0);
     v = make(s, 3);
     vector_hold(s);
@@ -964,8 +893,6 @@ VECTOR_CASE(destroys)
     culv_vector_destroy(&v, NULL); /* what it gave back before still waits for its stream */
     if (s->w.cu->software) REQUIRE_EQ(allocations(s), 2);
     vector_let_go(s);
-    lib_finish(&s->w, s->stream);
-    lib_settle(&s->w);
     if (s->w.cu->software) REQUIRE_EQ(allocations(s), 0);
     v = make(s, 0);
     culv_vector_destroy(&v, &s->stream);
@@ -998,8 +925,7 @@ static void refuse_the_next(void *user, const char *call)
 
 static uint64_t driver_objects(const raw_cuda *cu)
 {
-    culv_soft_counts c = {.struct_size = sizeof c};
-    cu->SoftCounts(&c);
+    const culv_soft_counts c = lib_soft_counts(cu);
     return c.physical_allocations + c.reservations + c.virtual_mappings + c.events;
 }
 
@@ -1009,12 +935,7 @@ TEST(two_refusals_are_told, .own = true)
     vector_stage_open(&s);
     refusals r = {.cu = s.w.cu};
     if (r.cu->SoftBefore == NULL) SKIP("only the twin lets a test act between its calls");
-    culv_device_desc dd = culv_device_desc_init();
-    dd.driver = CULV_DRIVER_SOFT;
-    dd.log.fn = count_kept;
-    dd.log.user = &r;
-    dd.log.level = CULV_LOG_WARNING;
-    NEW(culv_device, device, culv_device_open_by_ordinal, 0, &dd);
+    culv_device *device = lib_another_device(0, &(culv_log){count_kept, &r, CULV_LOG_WARNING});
     const uint64_t first = driver_objects(r.cu);
     uint64_t before = first;
     size_t told = 0;
@@ -1060,7 +981,7 @@ VECTOR_CASE(goes_with_its_device)
     const raw_cuda *cu = s->w.cu;
     if (cu->StreamBeginCapture == NULL || cu->StreamEndCapture == NULL || cu->GraphDestroy == NULL)
         SKIP("this driver captures no streams");
-    culv_device *second = another(0);
+    culv_device *second = lib_another_device(0, NULL);
     NEW(culv_vector, v, culv_vector_create, second, NULL);
     LIB_OK(culv_vector_grow(v, s->chunk));
     LIB_OK(culv_vector_grow(v, 2 * s->chunk));
@@ -1178,8 +1099,9 @@ VECTOR_CASE(survives_failures)
     vector_require(s, culv_vector_pointer(v), size, 6, 0);
 }
 
-/* Six chunks of addresses, which the thread has committed as far as it can; four are in use. */
-static culv_vector *before_a_wall(vector_stage *s)
+/* Six chunks of addresses, which the thread fills, and moves nothing. A shrink makes room, which it
+ * fills again. The caller moves the vector, and the thread goes on there. */
+VECTOR_CASE(stops_at_the_wall)
 {
     const uint64_t c = s->chunk;
     culv_vector_desc d = culv_vector_desc_init();
@@ -1188,25 +1110,25 @@ static culv_vector *before_a_wall(vector_stage *s)
     culv_vector *first = vector_make(s, &d); /* whose place the next one shall have */
     culv_vector_destroy(&first, NULL);
     d.commit_ahead = 4 * c;
-    culv_vector *v = vector_make(s, &d);
+    OWN(culv_vector) *v = vector_make(s, &d);
+    const CUdeviceptr base = culv_vector_pointer(v);
     vector_wall(s, v);
     wait_committed(v, 5 * c);
     LIB_OK(culv_vector_grow(v, 4 * c));
     wait_committed(v, 6 * c);
-    return v;
-}
-
-/* The thread fills what there is of addresses, and moves nothing; the caller does, and it goes on
- * there. */
-VECTOR_CASE(stops_at_the_wall)
-{
-    const uint64_t c = s->chunk;
-    OWN(culv_vector) *v = before_a_wall(s);
-    const CUdeviceptr base = culv_vector_pointer(v);
-    wait_quiet();
+    wait_quiet(); /* the thread has found that nothing is left */
     REQUIRE_EQ(culv_vector_pointer(v), base);
     REQUIRE_EQ(vector_stats(v).moves, 0);
     if (culv_vector_committed(v) == 6 * c) {
+        LIB_OK(culv_vector_shrink(v, 0, s->stream));
+        REQUIRE_EQ(culv_vector_committed(v), 5 * c); /* the last chunk goes, four are kept ahead */
+        lib_finish(&s->w, s->stream);
+        lib_settle(&s->w);
+        LIB_OK(culv_vector_grow(v, 4 * c));
+        wait_committed(v, 6 * c);
+        REQUIRE_EQ(culv_vector_pointer(v), base);
+        vector_write(s, base, 0, 6 * c, 4);
+        vector_require(s, base, 6 * c, 4, 0);
         LIB_OK(culv_vector_grow(v, 5 * c));
         wait_quiet();
         const uint64_t before = calls_of(s);
@@ -1220,26 +1142,6 @@ VECTOR_CASE(stops_at_the_wall)
     }
     wait_quiet();
     (void)vector_check(v);
-}
-
-/* A shrink makes room before the wall, and the thread fills it again. */
-VECTOR_CASE(refills_after_a_shrink)
-{
-    const uint64_t c = s->chunk;
-    OWN(culv_vector) *v = before_a_wall(s);
-    const CUdeviceptr base = culv_vector_pointer(v);
-    wait_quiet(); /* the thread has found that nothing is left */
-    if (culv_vector_committed(v) == 6 * c) {
-        LIB_OK(culv_vector_shrink(v, 0, s->stream));
-        REQUIRE_EQ(culv_vector_committed(v), 5 * c); /* the last chunk goes, four are kept ahead */
-        lib_finish(&s->w, s->stream);
-        lib_settle(&s->w);
-        LIB_OK(culv_vector_grow(v, 4 * c));
-        wait_committed(v, 6 * c);
-        REQUIRE_EQ(culv_vector_pointer(v), base);
-        vector_write(s, base, 0, 6 * c, 4);
-        vector_require(s, base, 6 * c, 4, 0);
-    }
 }
 
 /* After a shrink, while its memory waits for a stream, the thread waits for nobody. */
@@ -1263,8 +1165,6 @@ VECTOR_CASE(never_waits)
     REQUIRE(atomic_load(&s->held));
     REQUIRE_EQ(lib_query(&s->w, s->stream), CUDA_ERROR_NOT_READY);
     vector_let_go(s);
-    lib_finish(&s->w, s->stream);
-    lib_settle(&s->w);
     LIB_OK(culv_vector_grow(v, 4 * c));
     wait_committed(v, 6 * c);
     vector_write(s, culv_vector_pointer(v), 0, 6 * c, 2);

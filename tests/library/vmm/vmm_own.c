@@ -90,28 +90,20 @@ VMM_CASE(unmapped_quietly)
 VMM_CASE(calls)
 {
     if (s->w.cu->SoftCounts == NULL) SKIP("only the twin counts");
-    culv_vmm_range *range = vmm_range(s, 2);
-    culv_vmm_allocation *allocations[2];
-    culv_soft_counts c[4] = {{.struct_size = sizeof c[0]},
-                             {.struct_size = sizeof c[0]},
-                             {.struct_size = sizeof c[0]},
-                             {.struct_size = sizeof c[0]}};
+    OWN(culv_vmm_range) *range = vmm_range(s, 2);
+    uint64_t calls[3] = {0};
     (void)lib_enter(&s->w); /* whose context is current already */
     for (size_t i = 0; i < 2; i++) {
-        s->w.cu->SoftCounts(&c[0]);
-        allocations[i] = vmm_allocation(s, 1, 0);
-        s->w.cu->SoftCounts(&c[1]);
-        LIB_OK(culv_vmm_map(range, i * VMM_BLOCK, allocations[i], NULL, 0));
-        s->w.cu->SoftCounts(&c[2]);
+        calls[0] = lib_soft_counts(s->w.cu).calls;
+        OWN(culv_vmm_allocation) *allocation = vmm_allocation(s, 1, 0);
+        calls[1] = lib_soft_counts(s->w.cu).calls;
+        LIB_OK(culv_vmm_map(range, i * VMM_BLOCK, allocation, NULL, 0));
+        calls[2] = lib_soft_counts(s->w.cu).calls;
     }
     /* cuCtxGetId, cuCtxGetCurrent, cuThreadExchangeStreamCaptureMode twice, and the work. */
-    REQUIRE_EQ(c[1].calls - c[0].calls, 4 + 1);
-    REQUIRE_EQ(c[2].calls - c[1].calls, 4 + 2);
+    REQUIRE_EQ(calls[1] - calls[0], 4 + 1);
+    REQUIRE_EQ(calls[2] - calls[1], 4 + 2);
     CU_OK(s->w.cu->CtxSetCurrent(NULL));
-    LIB_OK(culv_vmm_unmap(range, 0, 2 * VMM_BLOCK, NULL));
-    LIB_OK(culv_vmm_range_destroy(&range));
-    culv_vmm_allocation_destroy(&allocations[0]);
-    culv_vmm_allocation_destroy(&allocations[1]);
 }
 
 /* Several threads, each in a part of one range, and allocations that come and go. */

@@ -4,14 +4,6 @@
 
 #include <stdatomic.h>
 
-static culv_device *open_device(const raw_cuda *cu, int32_t ordinal)
-{
-    culv_device_desc d = culv_device_desc_init();
-    d.driver = cu->software ? CULV_DRIVER_SOFT : CULV_DRIVER_NVIDIA;
-    NEW(culv_device, device, culv_device_open_by_ordinal, ordinal, &d);
-    return device;
-}
-
 static void open_stage(vmm_stage *s, int32_t ordinal)
 {
     memset(s, 0, sizeof *s);
@@ -19,7 +11,7 @@ static void open_stage(vmm_stage *s, int32_t ordinal)
     if (ordinal >= s->w.cu->device_count) SKIP("one CUDA device only");
     /* NVIDIA's driver opens files of its own with the first context and keeps them, and with the
      * first export. */
-    s->w.device = open_device(s->w.cu, ordinal);
+    s->w.device = lib_another_device(ordinal, NULL);
     culv_device_caps caps = lib_caps(s->w.device);
     if (!caps.vmm) SKIP("'%s' has no virtual memory management", caps.name);
     s->w.context = culv_device_context(s->w.device);
@@ -45,7 +37,7 @@ void vmm_stage_open_two(vmm_stage *s)
         culv_device_close(&s->w.device);
         SKIP("one CUDA device only");
     }
-    s->other = open_device(s->w.cu, 1);
+    s->other = lib_another_device(1, NULL);
     s->fds = test_open_fds();
 }
 
@@ -57,8 +49,7 @@ void vmm_require_counts(const vmm_stage *s, uint64_t allocations, uint64_t range
     REQUIRE_EQ(c.vmm_ranges, ranges);
     REQUIRE_EQ(c.vmm_mappings, mappings);
     if (s->w.cu->SoftCounts == NULL || s->other != NULL) return;
-    culv_soft_counts driver = {.struct_size = sizeof driver};
-    s->w.cu->SoftCounts(&driver);
+    const culv_soft_counts driver = lib_soft_counts(s->w.cu);
     REQUIRE_EQ(driver.reservations, ranges);
     REQUIRE_EQ(driver.virtual_mappings, mappings);
 }
@@ -151,8 +142,7 @@ void vmm_write(const culv_device *device, const raw_cuda *cu, CUdeviceptr at, si
 {
     uint32_t *data = malloc(words * sizeof *data);
     REQUIRE(data != NULL);
-    for (size_t i = 0; i < words; i++)
-        data[i] = lib_word((uint32_t)i, seed);
+    lib_words(data, words, seed);
     CUcontext before = enter(device, cu);
     CU_OK(raw_cuda_upload(cu, at, data, words * sizeof *data));
     CU_OK(cu->CtxSetCurrent(before));
