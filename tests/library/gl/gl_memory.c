@@ -26,17 +26,17 @@ static culv_shared_buffer *make_buffer(const gl_stage *s, uint64_t size, uint32_
 
 static void both_ways(gl_stage *s, uint32_t name, CUdeviceptr pointer, uint32_t seed)
 {
-    gl_stage_pattern(words, WORDS, seed);
+    lib_fill(words, WORDS, seed);
     gl_stage_upload(s, pointer, words, BYTES);
     memset(words, 0, sizeof words);
     raw_gl_read_buffer(&s->gl, name, words, BYTES);
-    REQUIRE_PATTERN(words, WORDS, seed);
-    gl_stage_pattern(words, WORDS, ~seed);
+    REQUIRE_WORDS(words, WORDS, seed);
+    lib_fill(words, WORDS, ~seed);
     raw_gl_write_buffer(&s->gl, name, words, BYTES);
     s->gl.Finish();
     memset(words, 0, sizeof words);
     gl_stage_download(s, words, pointer, BYTES);
-    REQUIRE_PATTERN(words, WORDS, ~seed);
+    REQUIRE_WORDS(words, WORDS, ~seed);
 }
 
 /* The old way and the new one meet: what has storage of a memory object can be registered, too. */
@@ -49,18 +49,18 @@ GL_CASE(buffers_registered, 0, .smoke = true)
     const uint32_t name = culv_gl_buffer_name(buffer);
     NEW(culv_registration, r, culv_gl_register_buffer, s->attachment, name, NULL);
     for (uint32_t seed = 10; seed < 14; seed++) {
-        gl_stage_pattern(words, WORDS, seed);
+        lib_fill(words, WORDS, seed);
         gl_stage_upload(s, culv_shared_buffer_pointer(buffer), words, BYTES);
         LIB_OK(culv_registration_map(&r, 1, s->stream));
         memset(words, 0, sizeof words);
         gl_stage_download(s, words, culv_registration_pointer(r), BYTES);
-        REQUIRE_PATTERN(words, WORDS, seed);
-        gl_stage_pattern(words, WORDS, ~seed);
+        REQUIRE_WORDS(words, WORDS, seed);
+        lib_fill(words, WORDS, ~seed);
         gl_stage_upload(s, culv_registration_pointer(r), words, BYTES);
         LIB_OK(culv_registration_unmap(&r, 1, s->stream));
         memset(words, 0, sizeof words);
         raw_gl_read_buffer(&s->gl, name, words, BYTES);
-        REQUIRE_PATTERN(words, WORDS, ~seed);
+        REQUIRE_WORDS(words, WORDS, ~seed);
         both_ways(s, name, culv_shared_buffer_pointer(buffer), seed);
     }
     LIB_OK(culv_registration_destroy(&r));
@@ -335,7 +335,6 @@ static void level_turn(gl_stage *s, const raw_gl_image *raw, culv_shared_image *
                        uint32_t level, uint32_t seed)
 {
     CUarray array = NULL;
-    CUcontext before;
     int width, height, depth;
     raw_gl_level_size(raw->kind, (int)level, &width, &height, &depth);
     const size_t size = raw_gl_level_bytes(raw, (int)level);
@@ -344,9 +343,7 @@ static void level_turn(gl_stage *s, const raw_gl_image *raw, culv_shared_image *
     REQUIRE(size <= sizeof texels);
     LIB_OK(culv_image_get_array(cuda, level, 0, &array));
     raw_gl_fill(raw->format, texels, size, seed);
-    CU_OK(s->cu->CtxPushCurrent(s->context));
-    CU_OK(raw_cuda_write_box(s->cu, array, texels, row, (size_t)height, (size_t)depth));
-    CU_OK(s->cu->CtxPopCurrent(&before));
+    GL_CU_OK(s, raw_cuda_write_box(s->cu, array, texels, row, (size_t)height, (size_t)depth));
     LIB_OK(culv_image_copy(cuda, CULV_COPY_UPLOAD, s->stream));
     gl_stage_finish(s);
     LIB_OK(culv_gl_copy(NULL, image, CULV_COPY_UPLOAD));
@@ -362,9 +359,7 @@ static void level_turn(gl_stage *s, const raw_gl_image *raw, culv_shared_image *
     LIB_OK(culv_image_copy(cuda, CULV_COPY_DOWNLOAD, s->stream));
     gl_stage_finish(s);
     memset(found, 0, size);
-    CU_OK(s->cu->CtxPushCurrent(s->context));
-    CU_OK(raw_cuda_read_box(s->cu, array, found, row, (size_t)height, (size_t)depth));
-    CU_OK(s->cu->CtxPopCurrent(&before));
+    GL_CU_OK(s, raw_cuda_read_box(s->cu, array, found, row, (size_t)height, (size_t)depth));
     if (memcmp(texels, found, size) != 0)
         FAIL("%s of %s, level %u: CUDA reads other texels", raw->kind->name, raw->format->name,
              (unsigned)level);
@@ -411,7 +406,6 @@ static void packed_turn(gl_stage *s, uint32_t number, uint32_t fallback)
     culv_gl_image_create_desc d = culv_gl_image_create_desc_init();
     culv_format_info f = culv_format_info_init();
     CUarray array = NULL;
-    CUcontext before;
     LIB_OK(culv_format_get_info((culv_format)number, &f));
     if (!f.mapped || f.gl_internal_format == 0 || strstr(f.name, "_UNORM_PACK") == NULL) return;
     d.internal_format = f.gl_internal_format;
@@ -424,9 +418,7 @@ static void packed_turn(gl_stage *s, uint32_t number, uint32_t fallback)
         const uint32_t word = only(f.name, "RGBA"[i / 4]);
         memcpy(texels + i * f.bytes_per_block, &word, f.bytes_per_block);
     }
-    CU_OK(s->cu->CtxPushCurrent(s->context));
-    CU_OK(raw_cuda_write_box(s->cu, array, texels, 4 * f.bytes_per_block, 4, 1));
-    CU_OK(s->cu->CtxPopCurrent(&before));
+    GL_CU_OK(s, raw_cuda_write_box(s->cu, array, texels, 4 * f.bytes_per_block, 4, 1));
     LIB_OK(culv_image_copy(cuda, CULV_COPY_UPLOAD, s->stream));
     gl_stage_finish(s);
     LIB_OK(culv_gl_copy(NULL, image, CULV_COPY_UPLOAD));
@@ -469,7 +461,6 @@ static void blocks_turn(gl_stage *s, GLenum format, size_t block_bytes)
     REQUIRE(write != NULL && read != NULL);
     culv_gl_image_create_desc d = culv_gl_image_create_desc_init();
     CUarray array = NULL;
-    CUcontext before;
     const size_t row = ROWS * block_bytes, size = ROWS * row;
     d.target = GL_TEXTURE_2D;
     d.internal_format = format;
@@ -479,9 +470,7 @@ static void blocks_turn(gl_stage *s, GLenum format, size_t block_bytes)
     LIB_OK(culv_image_get_array(cuda, 0, 0, &array));
     for (size_t i = 0; i < size; i++)
         texels[i] = (uint8_t)(i * 7 + i / 251 + format);
-    CU_OK(s->cu->CtxPushCurrent(s->context));
-    CU_OK(raw_cuda_write_box(s->cu, array, texels, row, ROWS, 1));
-    CU_OK(s->cu->CtxPopCurrent(&before));
+    GL_CU_OK(s, raw_cuda_write_box(s->cu, array, texels, row, ROWS, 1));
     LIB_OK(culv_image_copy(cuda, CULV_COPY_UPLOAD, s->stream));
     gl_stage_finish(s);
     LIB_OK(culv_gl_copy(NULL, image, CULV_COPY_UPLOAD));
@@ -499,9 +488,7 @@ static void blocks_turn(gl_stage *s, GLenum format, size_t block_bytes)
     LIB_OK(culv_image_copy(cuda, CULV_COPY_DOWNLOAD, s->stream));
     gl_stage_finish(s);
     memset(found, 0, size);
-    CU_OK(s->cu->CtxPushCurrent(s->context));
-    CU_OK(raw_cuda_read_box(s->cu, array, found, row, ROWS, 1));
-    CU_OK(s->cu->CtxPopCurrent(&before));
+    GL_CU_OK(s, raw_cuda_read_box(s->cu, array, found, row, ROWS, 1));
     if (memcmp(texels, found, size) != 0)
         FAIL("format %#x: CUDA reads other blocks", (unsigned)format);
 }
@@ -561,8 +548,7 @@ GL_CASE(bound_textures, 0)
         const raw_gl_image raw = {&kind, raw_gl_format_named("GL_R32UI"), name};
         memset(seen, 0, sizeof seen);
         raw_gl_image_read(&s->gl, &raw, 0, seen);
-        for (size_t i = 0; i < TEXELS; i++)
-            REQUIRE_EQ(seen[i], VALUE + round);
+        REQUIRE_ALL(seen, TEXELS, VALUE + round);
         const uint32_t other = ~(uint32_t)VALUE + round;
         GL_OK(&s->gl, s->gl.ClearTexImage(name, 0, GL_RED_INTEGER, GL_UNSIGNED_INT, &other));
         s->gl.Finish();

@@ -65,8 +65,7 @@ static GLuint stage_buffer(const stage *s, size_t size, uint32_t seed)
 {
     GLuint buffer = 0;
     uint32_t *words = malloc(size);
-    for (uint32_t i = 0; i < size / 4; i++)
-        words[i] = lib_word(i, seed);
+    lib_fill(words, size / 4, seed);
     s->gl.CreateBuffers(1, &buffer);
     GL_OK(&s->gl, s->gl.NamedBufferData(buffer, (GLsizeiptr)size, words, GL_DYNAMIC_DRAW));
     free(words);
@@ -154,8 +153,7 @@ REGISTER_CASE(buffers, RAW_GL_CORE, .smoke = true)
         CU_OK(cu->MemcpyDtoHAsync(words, pointer, SIZE, s->stream));
         CU_OK(cu->StreamSynchronize(s->stream));
         REQUIRE_WORDS(words, SIZE / 4, turn + 1);
-        for (uint32_t i = 0; i < SIZE / 4; i++)
-            words[i] = lib_word(i, turn + 2);
+        lib_fill(words, SIZE / 4, turn + 2);
         CU_OK(cu->MemcpyHtoDAsync(pointer, words, SIZE, s->stream));
         lib_leave(&s->w, before);
         LIB_OK(culv_registration_unmap(&r, 1, s->stream));
@@ -168,8 +166,7 @@ REGISTER_CASE(buffers, RAW_GL_CORE, .smoke = true)
     r = stage_register(s, buffer, CULV_ACCESS_WRITE_DISCARD);
     LIB_OK(culv_registration_map(&r, 1, s->stream));
     CUcontext before = lib_enter(&s->w);
-    for (uint32_t i = 0; i < SIZE / 4; i++)
-        words[i] = lib_word(i, 9);
+    lib_fill(words, SIZE / 4, 9);
     CU_OK(cu->MemcpyHtoDAsync(culv_registration_pointer(r), words, SIZE, s->stream));
     lib_leave(&s->w, before);
     LIB_OK(culv_registration_unmap(&r, 1, s->stream));
@@ -878,8 +875,7 @@ static void *cuda_thread(void *arg)
         CUcontext before = lib_enter(&s->w);
         CU_OK(s->w.cu->MemcpyDtoHAsync(words, culv_registration_pointer(r), WORDS * 4, s->stream));
         CU_OK(s->w.cu->StreamSynchronize(s->stream));
-        for (unsigned k = 0; k < WORDS; k++)
-            REQUIRE_EQ(words[k], 2 * i);
+        REQUIRE_ALL(words, WORDS, 2 * i);
         CU_OK(s->w.cu->MemsetD32Async(culv_registration_pointer(r), 2 * i + 1, WORDS, s->stream));
         lib_leave(&s->w, before);
         LIB_OK(culv_registration_unmap(&r, 1, s->stream));
@@ -909,8 +905,7 @@ REGISTER_CASE(second_thread, RAW_GL_CORE)
         next_turn(&t);
         wait_for_turn(&t, 2 * i + 2);
         raw_gl_read_buffer(&s->gl, t.buffer, words, WORDS * 4);
-        for (unsigned k = 0; k < WORDS; k++)
-            REQUIRE_EQ(words[k], 2 * i + 1);
+        REQUIRE_ALL(words, WORDS, 2 * i + 1);
     }
     REQUIRE_EQ(pthread_join(thread, NULL), 0);
     free(words);

@@ -14,8 +14,7 @@ static uint32_t words[WORDS];
 
 static void fill_words(uint32_t seed)
 {
-    for (uint32_t i = 0; i < WORDS; i++)
-        words[i] = lib_word(i, seed);
+    lib_fill(words, WORDS, seed);
 }
 
 /* The words' bytes; the last word may be there in part. */

@@ -18,8 +18,7 @@ static void both_ways(scene *s, raw_vk_buffer *own, culv_buffer *cuda, uint64_t 
         for (uint32_t turn = 0; turn < 2; turn++) {
             const uint32_t seed = (uint32_t)end * 2 + turn + 7;
             CUcontext before = lib_enter(&s->w);
-            for (uint32_t i = 0; i < WORDS; i++)
-                words[i] = lib_word(i, seed);
+            lib_fill(words, WORDS, seed);
             if (turn == 0)
                 CU_OK(
                     raw_cuda_upload(cu, culv_buffer_pointer(cuda) + at[end], words, sizeof words));
@@ -243,10 +242,8 @@ TEST(vector_of_the_owner)
     NEW(culv_vector_view, view, culv_vk_vector_view_create, owner.attachment, vector, &d);
     LIB_OK(culv_vector_grow(vector, 4 * WORDS));
     LIB_OK(culv_vector_view_update(view));
-    uint32_t *words = malloc(4 * WORDS);
-    REQUIRE(words != NULL);
-    for (uint32_t i = 0; i < WORDS; i++)
-        words[i] = lib_word(i, 5);
+    LIB_BLOCK(uint32_t, words, 4 * WORDS);
+    lib_fill(words, WORDS, 5);
     LIB_CU_OK(&s.w,
               s.w.cu->MemcpyHtoDAsync(culv_vector_pointer(vector), words, 4 * WORDS, s.stream));
     culv_part parts[8];
@@ -263,7 +260,6 @@ TEST(vector_of_the_owner)
     raw_vk_idle(&s.w.vk);
     REQUIRE(count >= 2);
     REQUIRE_WORDS(host.mapped, WORDS, 5);
-    free(words);
     LIB_OK(culv_vector_view_destroy(&view));
     culv_vector_destroy(&vector, NULL);
     lib_settle(&owner);
@@ -382,8 +378,7 @@ static void small_writes(scene *s, solver *one, const raw_vk_buffer *host, VkFen
         draw(s, one, 1, host, fence);
         VK_OK(vkWaitForFences(s->w.vk.device, 1, &fence, VK_TRUE, UINT64_MAX));
         VK_OK(vkResetFences(s->w.vk.device, 1, &fence));
-        for (uint32_t i = 0; i < count; i++)
-            REQUIRE_EQ(((const uint32_t *)host->mapped)[i], f);
+        REQUIRE_ALL(host->mapped, count, f);
     }
 }
 
@@ -478,8 +473,7 @@ TEST(solver_faults, .faults = true)
         if (f > 9) draw(&s, all, 1, &host, fence);
         VK_OK(vkWaitForFences(s.w.vk.device, 1, &fence, VK_TRUE, UINT64_MAX));
         VK_OK(vkResetFences(s.w.vk.device, 1, &fence));
-        for (uint32_t i = 0; i < PART; i++)
-            REQUIRE_EQ(((const uint32_t *)host.mapped)[i], f);
+        REQUIRE_ALL(host.mapped, PART, f);
     }
     culv_shared_semaphore *none = NULL;
     LIB_REFUSES(none, culv_vk_semaphore_create(gone->w.attachment, &gd, &none), ASYNC,
@@ -651,8 +645,7 @@ static void fill(const row *r, const piece *p, uint32_t seed, unsigned char *out
 static void require(const row *r, const piece *p, uint32_t seed, unsigned char *found,
                     const char *where)
 {
-    unsigned char *expected = malloc(p->size);
-    REQUIRE(expected != NULL);
+    LIB_BLOCK(unsigned char, expected, p->size);
     fill(r, p, seed, expected);
     for (size_t i = 3;
          r->format == VK_FORMAT_D24_UNORM_S8_UINT && p->block_bytes == 4 && i < p->size; i += 4)
@@ -661,7 +654,6 @@ static void require(const row *r, const piece *p, uint32_t seed, unsigned char *
         if (found[i] != expected[i])
             FAIL("%s, %s: level %u, plane %u, byte %zu of %zu is 0x%02x, not 0x%02x", r->what,
                  where, p->level, p->plane, i, p->size, found[i], expected[i]);
-    free(expected);
 }
 
 /* CUDA's side ---------------------------------------------------------------------------------- */
@@ -736,9 +728,7 @@ static void write_fields(const scene *s, const row *r, culv_image *image, uint32
         f.plane = p->plane;
         LIB_OK(culv_image_write(image, &f, s->stream));
         lib_finish(&s->w, s->stream);
-        before = lib_enter(&s->w);
-        CU_OK(cu->MemFree(f.pointer));
-        lib_leave(&s->w, before);
+        LIB_CU_OK(&s->w, cu->MemFree(f.pointer));
     }
 }
 
@@ -938,8 +928,7 @@ static void run_row(scene *s, const row *r)
     if (!make(s, r, &image)) return;
     culv_image *cuda = culv_shared_image_cuda(image);
     REQUIRE_EQ(culv_image_sharing(cuda), r->linear || r->host ? CULV_SHARING_HOST : s->path);
-    unsigned char *texels = malloc(all_bytes);
-    REQUIRE(texels != NULL);
+    LIB_BLOCK(unsigned char, texels, all_bytes);
     raw_vk_buffer_create(&s->w.vk, all_bytes, RAW_VK_HOST, &host);
     culv_subresource_layout l = culv_subresource_layout_init();
     if (r->linear)
@@ -988,7 +977,6 @@ static void run_row(scene *s, const row *r)
     raw_vk_idle(&s->w.vk);
     culv_shared_image_destroy(&image, &s->stream);
     raw_vk_buffer_destroy(&s->w.vk, &host);
-    free(texels);
     printf("  %s: %u levels, %u layers, compared both ways\n", r->what, r->levels, r->layers);
 }
 

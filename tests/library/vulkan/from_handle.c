@@ -68,8 +68,7 @@ static void same_pages(lib_world *w, bool dedicated)
     lib_fd_done(&fd, false);
     culv_handle_close(&handle);
     VK_OK(vkBindBufferMemory(w->vk.device, second.buffer, second.memory, 0));
-    for (uint32_t i = 0; i < WORDS; i++)
-        words[i] = lib_word(i, 5);
+    lib_fill(words, WORDS, 5);
     raw_vk_write(&w->vk, &first, 0, words, BYTES);
     raw_vk_read(&w->vk, &second, 0, back, BYTES);
     REQUIRE_WORDS(back, WORDS, 5);
@@ -334,8 +333,7 @@ LIB_CASE(mesa_dma_buf)
     REQUIRE(file >= 0 && ftruncate(file, BYTES) == 0);
     uint32_t *words = mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
     REQUIRE(words != MAP_FAILED);
-    for (uint32_t i = 0; i < WORDS; i++)
-        words[i] = lib_word(i, 9);
+    lib_fill(words, WORDS, 9);
     lib_fd fd = lib_fd_watch(file);
     size_t fds = test_open_fds();
     culv_vk_memory_from_handle_desc d = culv_vk_memory_from_handle_desc_init();

@@ -161,8 +161,7 @@ static void round_trip(stage *s, host_origin origin, VkDeviceSize size)
         uint32_t copies = count < WORDS ? count : WORDS;
         for (uint32_t i = 0; i < copies; i++)
             REQUIRE_EQ(copied[i], lib_word(count - copies + i, 5) + turn);
-        for (uint32_t i = 0; i < count; i++)
-            REQUIRE_EQ(words[i], 0xabcd0000u + turn);
+        REQUIRE_ALL(words, count, 0xabcd0000u + turn);
         stage_cuda_begin(s);
         launch(s, "library_add", p, count, 1);
         stage_cuda_end(s);
@@ -287,16 +286,14 @@ TEST(on_another_gpu)
     const raw_vk_buffer raw = {
         .buffer = culv_vk_buffer_handle(b), .size = BYTES, .flags = RAW_VK_EXPORT};
     CUcontext before = lib_enter(&w);
-    for (uint32_t i = 0; i < WORDS; i++)
-        words[i] = lib_word(i, 11);
+    lib_fill(words, WORDS, 11);
     CU_OK(raw_cuda_upload(cu, culv_buffer_pointer(culv_shared_buffer_cuda(b)), words, BYTES));
     memset(words, 0, sizeof words);
     raw_vk_read(&w.vk, &raw, 0, words, BYTES);
     REQUIRE_WORDS(words, WORDS, 11);
     raw_vk_fill(&w.vk, &raw, 0, BYTES, 0x77aa55cc, NULL);
     CU_OK(cu->MemcpyDtoH(words, culv_buffer_pointer(culv_shared_buffer_cuda(b)), BYTES));
-    for (uint32_t i = 0; i < WORDS; i++)
-        REQUIRE_EQ(words[i], 0x77aa55cc);
+    REQUIRE_ALL(words, WORDS, 0x77aa55cc);
     lib_leave(&w, before);
     culv_shared_buffer_destroy(&b, NULL);
     lib_close(&w);
@@ -347,8 +344,7 @@ TEST(destroyed_with_work_pending)
         REQUIRE_EQ(c.mappings, 0);
         LIB_CU_OK(w, cu->MemcpyDtoH(words, copy, BYTES));
         LIB_CU_OK(w, cu->MemFree(copy));
-        for (uint32_t i = 0; i < WORDS; i++)
-            REQUIRE_EQ(words[i], 0xfeedbeef);
+        REQUIRE_ALL(words, WORDS, 0xfeedbeef);
         if (origin == HOST_CALLERS) {
             REQUIRE_EQ(((const uint32_t *)pages.start)[WORDS - 1], 0xfeedbeef);
             host_require_unregistered(w, &pages);

@@ -83,19 +83,15 @@ LIB_CASE(copied_by_a_shader)
                 {4, 8, 3 << 20}, {8, 8, 1020},        {0, 0, 0}};
     VkBufferCreateInfo info = buffer_info(MOST);
     culv_vk_buffer_create_desc d = culv_vk_buffer_create_desc_init();
-    uint32_t *words = malloc(MOST);
-    REQUIRE(words != NULL);
+    LIB_BLOCK(uint32_t, words, MOST);
     info.usage |= VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT;
     d.create_info = &info;
     NEW(OWN(culv_shared_buffer), made, culv_vk_buffer_create, w->attachment, &d);
     raw_vk_buffer mine = lib_case_buffer(w, MOST, RAW_VK_ADDRESS);
     const VkDeviceAddress from = culv_vk_buffer_address(made),
                           to = raw_vk_buffer_address(&w->vk, &mine);
-    for (uint32_t i = 0; i < MOST / 4; i++)
-        words[i] = lib_word(i, 11);
-    CUcontext before = lib_enter(w);
-    CU_OK(raw_cuda_upload(w->cu, culv_shared_buffer_pointer(made), words, MOST));
-    lib_leave(w, before);
+    lib_fill(words, MOST / 4, 11);
+    LIB_CU_OK(w, raw_cuda_upload(w->cu, culv_shared_buffer_pointer(made), words, MOST));
     const raw_vk_buffer raw = as_raw(made);
     for (size_t k = 0; k < sizeof rows / sizeof rows[0]; k++) {
         const uint32_t first = (uint32_t)rows[k].to / 4, end = first + (uint32_t)rows[k].size / 4;
@@ -123,7 +119,6 @@ LIB_CASE(copied_by_a_shader)
     LIB_INVALID(culv_vk_record_copy(w->attachment, commands, to + 4, to, 8), RANGE);
     LIB_INVALID(culv_vk_record_copy(w->attachment, commands, from, UINT64_MAX - 7, 16), RANGE);
     raw_vk_submit(&w->vk, commands, NULL);
-    free(words);
 }
 
 /* What they are -------------------------------------------------------------------------------- */
@@ -219,14 +214,12 @@ LIB_CASE(buffer_in_host_visible_memory)
         REQUIRE(p != 0);
         REQUIRE_EQ(culv_shared_buffer_pointer(made), p);
         for (uint32_t round = 0; round < 3; round++) {
-            for (uint32_t i = 0; i < 64; i++)
-                words[i] = lib_word(i, 3 + 2 * round);
+            lib_fill(words, 64, 3 + 2 * round);
             VK_OK(vkFlushMappedMemoryRanges(w->vk.device, 1, &range));
             CU_OK(cu->MemcpyDtoH(back, p, sizeof back));
             REQUIRE_WORDS(back, 64, 3 + 2 * round);
         }
-        for (uint32_t i = 0; i < 64; i++)
-            back[i] = lib_word(i, 4);
+        lib_fill(back, 64, 4);
         CU_OK(raw_cuda_upload(cu, p, back, sizeof back));
         lib_leave(w, before);
         VK_OK(vkInvalidateMappedMemoryRanges(w->vk.device, 1, &range));
@@ -496,15 +489,13 @@ static void exchange_end(lib_world *w, const culv_shared_buffer *made)
     static uint32_t words[WORDS];
     const raw_vk_buffer raw = as_raw(made);
     const uint64_t at = raw.size - BYTES; /* its end */
-    for (uint32_t i = 0; i < WORDS; i++)
-        words[i] = lib_word(i, 3);
+    lib_fill(words, WORDS, 3);
     raw_vk_write(&w->vk, &raw, at, words, BYTES);
     memset(words, 0, sizeof words);
     CUcontext before = lib_enter(w);
     CU_OK(w->cu->MemcpyDtoH(words, culv_shared_buffer_pointer(made) + at, BYTES));
     REQUIRE_WORDS(words, WORDS, 3);
-    for (uint32_t i = 0; i < WORDS; i++)
-        words[i] = lib_word(i, 4);
+    lib_fill(words, WORDS, 4);
     CU_OK(raw_cuda_upload(w->cu, culv_shared_buffer_pointer(made) + at, words, BYTES));
     lib_leave(w, before);
     memset(words, 0, sizeof words);

@@ -159,16 +159,13 @@ static void space_require_same(space_stage *t, culv_vk_space *space, uint64_t of
 {
     const raw_vk_buffer buffer = space_raw(space);
     const CUdeviceptr at = culv_vk_space_pointer(space) + offset;
-    uint32_t *words = malloc((size_t)size);
-    REQUIRE(words != NULL);
+    LIB_BLOCK(uint32_t, words, size);
     vmm_stage_kernel(&t->s, "library_write", at, size, seed);
     raw_vk_read(&t->s.w.vk, &buffer, offset, words, size);
     REQUIRE_WORDS(words, (size_t)(size / 4), seed);
     raw_vk_fill(&t->s.w.vk, &buffer, offset, size, seed ^ 0x5a5a5a5au, NULL);
     vmm_stage_cuda_read(&t->s, at, size, words);
-    for (size_t i = 0; i < size / 4; i++)
-        REQUIRE_EQ(words[i], seed ^ 0x5a5a5a5au);
-    free(words);
+    REQUIRE_ALL(words, size / 4, seed ^ 0x5a5a5a5au);
 }
 
 /* Lists ---------------------------------------------------------------------------------------- */
@@ -392,14 +389,12 @@ SPACE_CASE(placed)
     }
     REQUIRE_EQ(space_info(space).committed, 2 * SPACE_CHUNK);
     const raw_vk_buffer raw = space_raw(space);
-    uint32_t *words = malloc(1000000);
-    REQUIRE(words != NULL);
+    LIB_BLOCK(uint32_t, words, 1000000);
     for (unsigned i = 0; i < 4; i++) {
         raw_vk_read(&t->s.w.vk, &raw, culv_vk_space_buffer_pointer(buffers[i]) - base, words,
                     1000000);
         REQUIRE_WORDS(words, 250000, i);
     }
-    free(words);
     /* A hole is found again, and its memory has stayed. */
     const CUdeviceptr second = culv_vk_space_buffer_pointer(buffers[1]);
     culv_vk_space_buffer_destroy(&buffers[1]);
@@ -437,15 +432,12 @@ SPACE_CASE(own_handle)
     raw_vk_read(&t->s.w.vk, &own, VMM_MIB, words, sizeof words);
     REQUIRE_WORDS(words, 1024, 9);
     raw_vk_fill(&t->s.w.vk, &own, 0, size, 0x12345678u, NULL);
-    uint32_t *all = malloc((size_t)size);
-    REQUIRE(all != NULL);
+    LIB_BLOCK(uint32_t, all, size);
     vmm_stage_cuda_read(&t->s, base + at, size, all);
-    for (size_t i = 0; i < size / 4; i++)
-        REQUIRE_EQ(all[i], 0x12345678u);
+    REQUIRE_ALL(all, size / 4, 0x12345678u);
     vmm_stage_kernel(&t->s, "library_write", base + at, size, 11);
     raw_vk_read(&t->s.w.vk, &own, 0, all, size);
     REQUIRE_WORDS(all, (size_t)(size / 4), 11);
-    free(all);
     culv_vk_space_buffer_destroy(&buffer);
     /* All of it goes, with the holes, and what comes at a place is new memory on both sides. */
     LIB_OK(culv_vk_space_commit(space, 8 * SPACE_CHUNK, SPACE_CHUNK, NULL, NULL));

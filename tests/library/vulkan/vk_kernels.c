@@ -12,8 +12,7 @@ static uint32_t words[WORDS], others[WORDS];
 
 static void fill_words(uint32_t *out)
 {
-    for (uint32_t i = 0; i < WORDS; i++)
-        out[i] = lib_word(i, 5);
+    lib_fill(out, WORDS, 5);
 }
 
 /* The solver: STEPS times two kernels, written once. */
@@ -267,8 +266,7 @@ VK_KERNELS_CASE(addresses)
     LIB_OK(culv_vk_kernel_call_record(s->queue, &call, commands, 0));
     raw_vk_submit(vk, commands, NULL);
     raw_vk_read(vk, &mine, 0, found, sizeof found);
-    for (int i = 0; i < 1024; i++)
-        REQUIRE_EQ(found[i], 18);
+    REQUIRE_ALL(found, 1024, 18);
     raw_vk_buffer_destroy(vk, &mine);
 
     /* In host memory, where the device imports that. */
@@ -552,8 +550,7 @@ VK_KERNELS_CASE(launches)
     culv_kernels_unload(&theirs);
     raw_vk_submit(vk, commands, NULL);
     raw_vk_read(vk, &field, 0, found, sizeof found);
-    for (int i = 0; i < 256; i++)
-        REQUIRE_EQ(found[i], 7);
+    REQUIRE_ALL(found, 256, 7);
     raw_vk_buffer_destroy(vk, &field);
 }
 
@@ -582,8 +579,7 @@ VK_KERNELS_CASE(clusters)
     }
     raw_vk_submit(&s->w.vk, commands, NULL);
     vk_kernels_read(s, field, found, sizeof found);
-    for (int i = 0; i < 5; i++)
-        REQUIRE_EQ(found[i], 0xeeeeeeeeu);
+    REQUIRE_ALL(found, 5, 0xeeeeeeeeu);
     LIB_OK(culv_kernel_call_launch(&call, s->stream));
     vk_kernels_read(s, field, found, sizeof found);
     for (int i = 0; i < 5; i++)

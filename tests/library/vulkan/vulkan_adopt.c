@@ -145,8 +145,7 @@ VMM_CASE(both_ways, .smoke = true)
         culv_vk_adopted *view = view_of(s, adopted, VK_NULL_HANDLE);
         LIB_OK(culv_vk_adopted_get_parts(view, NULL, 0, &count));
         REQUIRE_EQ(count, rows[i].chunks);
-        uint32_t *words = malloc(rows[i].size);
-        REQUIRE(words != NULL);
+        LIB_BLOCK(uint32_t, words, rows[i].size);
         vmm_stage_fill(words, rows[i].size, 0, (uint32_t)i);
         LIB_CU_OK(&s->w, raw_cuda_upload(s->w.cu, at, words, rows[i].size));
         require_in_vulkan(s, view, rows[i].size, (uint32_t)i);
@@ -154,7 +153,6 @@ VMM_CASE(both_ways, .smoke = true)
         memset(words, 0, rows[i].size);
         LIB_CU_OK(&s->w, s->w.cu->MemcpyDtoH(words, at, rows[i].size));
         REQUIRE_EQ(vmm_stage_wrong(words, rows[i].size, 0, (uint32_t)i + 100), 0);
-        free(words);
         /* Either may go first. */
         if (i % 2 == 0) culv_vmm_adopted_destroy(&adopted);
         culv_vk_adopted_destroy(&view);
@@ -237,11 +235,9 @@ VMM_CASE(stale)
     LIB_OK(culv_vmm_adopted_get_parts(anew, now, 2, &count));
     REQUIRE(old[0].id == now[0].id && old[1].id != now[1].id);
     culv_vk_adopted *view = view_of(s, anew, VK_NULL_HANDLE);
-    uint32_t *words = malloc(2 * CHUNK);
-    REQUIRE(words != NULL);
+    LIB_BLOCK(uint32_t, words, 2 * CHUNK);
     vmm_stage_fill(words, 2 * CHUNK, 0, 3);
     LIB_CU_OK(&s->w, raw_cuda_upload(s->w.cu, t.base, words, 2 * CHUNK));
-    free(words);
     require_in_vulkan(s, view, 2 * CHUNK, 3);
     culv_vk_adopted_destroy(&view);
     culv_vmm_adopted_destroy(&adopted);
@@ -346,15 +342,13 @@ TEST(sparse)
     culv_vk_adopted *view = view_of(&s, adopted, queue);
     LIB_OK(culv_vk_adopted_get_parts(view, NULL, 0, &count));
     REQUIRE_EQ(count, has ? 1 : 3);
-    uint32_t *words = malloc(2 * CHUNK);
-    REQUIRE(words != NULL);
+    LIB_BLOCK(uint32_t, words, 2 * CHUNK);
     vmm_stage_fill(words, 2 * CHUNK, 0, 5);
     LIB_CU_OK(&s.w, raw_cuda_upload(s.w.cu, t.base + CHUNK / 2, words, 2 * CHUNK));
     require_in_vulkan(&s, view, 2 * CHUNK, 5);
     write_by_vulkan(&s, view, 6);
     LIB_CU_OK(&s.w, s.w.cu->MemcpyDtoH(words, t.base + CHUNK / 2, 2 * CHUNK));
     REQUIRE_EQ(vmm_stage_wrong(words, 2 * CHUNK, 0, 6), 0);
-    free(words);
     culv_vk_adopted_destroy(&view);
     culv_vmm_adopted_destroy(&adopted);
     free_theirs(&s, &t);
@@ -515,8 +509,7 @@ TEST(captured, .own = true)
             CU_OK(cu->MemsetD32Async(out, 0, FEW, s.stream));
             CU_OK(cu->GraphLaunch(exec, s.stream));
             vmm_stage_cuda_read(&s, out, sizeof words, words);
-            for (uint32_t k = 0; k < FEW; k++)
-                REQUIRE_EQ(words[k], 1000 + i);
+            REQUIRE_ALL(words, FEW, 1000 + i);
         }
         require_freed(&s, had + (cu->software ? 1 : 0));
         CU_OK(cu->GraphExecDestroy(exec));

@@ -19,8 +19,7 @@ static unsigned char texel_byte(uint32_t x, uint32_t y, uint32_t b, uint32_t see
 static void fill(const ring_stage *s, unsigned char *bytes, uint64_t number)
 {
     uint32_t seed = ring_seed(number), *words = (uint32_t *)(void *)bytes;
-    for (uint32_t i = 0; i < RING_WORDS; i++)
-        words[i] = lib_word(i, seed);
+    lib_fill(words, RING_WORDS, seed);
     for (uint32_t i = 0; s->o.image && i < RING_BYTES; i++)
         bytes[RING_BYTES + i] = texel_byte(i / 4 % RING_SIDE, i / 4 / RING_SIDE, i % 4, seed);
 }

@@ -54,11 +54,9 @@ static size_t require_shows(const culv_vector_view *view, const culv_vector *vec
 /* What CUDA wrote into all of the vector, Vulkan reads in a part. */
 static void require_part(vmm_stage *s, const culv_part *part, uint32_t seed)
 {
-    uint32_t *words = malloc((size_t)part->size);
-    REQUIRE(words != NULL);
+    LIB_BLOCK(uint32_t, words, part->size);
     vmm_stage_vulkan_read(s, (VkBuffer)part->buffer, part->size, words);
     REQUIRE_EQ(vmm_stage_wrong(words, part->size, (uint32_t)(part->offset / 4), seed), 0);
-    free(words);
 }
 
 /* All of it, in both directions. */
@@ -69,8 +67,7 @@ static void require_data(vmm_stage *s, const culv_vector_view *view, const culv_
     size_t count = require_shows(view, vector, parts);
     const uint64_t size = culv_vector_committed(vector);
     const CUdeviceptr at = culv_vector_pointer(vector);
-    uint32_t *words = malloc((size_t)size);
-    REQUIRE(words != NULL);
+    LIB_BLOCK(uint32_t, words, size);
     vmm_stage_kernel(s, "library_write", at, size, seed);
     for (size_t i = 0; i < count; i++) {
         require_part(s, &parts[i], seed);
@@ -80,7 +77,6 @@ static void require_data(vmm_stage *s, const culv_vector_view *view, const culv_
     vmm_stage_kernel(s, "library_add", at, size, 1);
     vmm_stage_cuda_read(s, at, size, words);
     REQUIRE_EQ(vmm_stage_wrong(words, size, 0, seed + 2), 0);
-    free(words);
     if (count > 0) {
         const culv_part *last = &parts[count - 1];
         vmm_stage_require_same(s, (VkBuffer)last->buffer, at + (CUdeviceptr)last->offset,
@@ -612,8 +608,7 @@ static void require_bound(vmm_stage *s, const culv_vector_view *view, const culv
                           uint32_t seed)
 {
     const uint64_t size = culv_vector_committed(vector);
-    uint32_t *words = malloc(CHUNK);
-    REQUIRE(words != NULL);
+    LIB_BLOCK(uint32_t, words, CHUNK);
     const culv_part part = the_part(view);
     REQUIRE((VkBuffer)part.buffer == played.sparse);
     REQUIRE_EQ(part.size, size);
@@ -633,7 +628,6 @@ static void require_bound(vmm_stage *s, const culv_vector_view *view, const culv
         REQUIRE_EQ(vmm_stage_wrong(words, CHUNK, (uint32_t)(i * CHUNK / 4), seed), 0);
         vkDestroyBuffer(s->w.vk.device, buffer, NULL);
     }
-    free(words);
 }
 
 VMM_PLAYED_CASE(binds, .title = "vk_vector.sparse_binds")

@@ -20,11 +20,9 @@ VMM_CASE(whole, .smoke = true)
     culv_vmm_allocation_destroy(&allocation);
     REQUIRE(allocation == NULL);
     vmm_stage_unmap(&range);
-    uint32_t *words = malloc((size_t)size);
-    REQUIRE(words != NULL);
+    LIB_BLOCK(uint32_t, words, size);
     vmm_stage_vulkan_read(s, buffer, size, words);
     REQUIRE_EQ(vmm_stage_wrong(words, size, 0, 41), 0);
-    free(words);
     vmm_stage_drop(s, &buffer, &memory);
 }
 
@@ -51,8 +49,7 @@ VMM_CASE(vulkans_memory_beside_cudas)
     culv_vmm_range_desc rd = culv_vmm_range_desc_init();
     culv_vmm_allocation *own = vmm_stage_allocate(s, 2 * VMM_MIB), *theirs = NULL;
     uint64_t offset = 2 * VMM_MIB;
-    uint32_t *words = malloc((size_t)(4 * VMM_MIB));
-    REQUIRE(words != NULL);
+    LIB_BLOCK(uint32_t, words, 4 * VMM_MIB);
     rd.size = 12 * VMM_MIB;
     NEW(culv_vmm_range, range, culv_vmm_range_create, s->w.device, &rd);
     LIB_OK(culv_vmm_map(range, 0, own, NULL, 0));
@@ -79,7 +76,6 @@ VMM_CASE(vulkans_memory_beside_cudas)
         offset += rows[i].mapped;
     }
     vmm_stage_unmap(&range);
-    free(words);
 }
 
 VMM_CASE(vulkans_memory_refused)
@@ -498,11 +494,9 @@ static void fill(const shared_image *i, pattern kind, uint32_t seed, unsigned ch
 static void require(const shared_image *i, pattern kind, uint32_t seed, unsigned char flip,
                     const unsigned char *texels)
 {
-    unsigned char *expected = malloc(i->size);
-    REQUIRE(expected != NULL);
+    LIB_BLOCK(unsigned char, expected, i->size);
     fill(i, kind, seed, flip, expected);
     REQUIRE_EQ_BYTES(texels, expected, i->size);
-    free(expected);
 }
 
 typedef enum work { COPY_IN, COPY_OUT, CLEAR, PAINT, TURN_OVER } work;
@@ -563,8 +557,7 @@ static void try_row(stage *s, culv_vk_device *seeing, const image_row *row, VkIm
            row->bound_here ? ", bound here" : "");
     const shared_image *i = &m.i;
     raw_vk_buffer buffer;
-    unsigned char *texels = malloc(i->size);
-    REQUIRE(texels != NULL);
+    LIB_BLOCK(unsigned char, texels, i->size);
     raw_vk_buffer_create(&s->w.vk, i->size, RAW_VK_HOST, &buffer);
     memset(buffer.mapped, 0, i->size); /* what lies between the levels stays so */
     image_first_release(s, i, 0, false);
@@ -587,7 +580,6 @@ static void try_row(stage *s, culv_vk_device *seeing, const image_row *row, VkIm
         vulkan_turn(s, i, CLEAR, NULL);
         cuda_reads(s, i, CLEARED, 0, texels);
     }
-    free(texels);
     raw_vk_buffer_destroy(&s->w.vk, &buffer);
     close_image(s, &m);
 }
