@@ -1363,10 +1363,8 @@ static void buffers_of(VkSharingMode sharing)
                                      .sharingMode = sharing,
                                      .queueFamilyIndexCount = concurrent ? s.w.vk.queue_count : 0,
                                      .pQueueFamilyIndices = concurrent ? families : NULL};
-    culv_vk_buffer_create_desc d = culv_vk_buffer_create_desc_init();
-    d.create_info = &info;
     probe_open(&p, &s);
-    NEW(culv_shared_buffer, made, culv_vk_buffer_create, s.w.attachment, &d);
+    culv_shared_buffer *made = lib_made_buffer(s.w.attachment, &info);
     const CUdeviceptr pointer = culv_buffer_pointer(culv_shared_buffer_cuda(made));
     culv_vk_buffer_transfer t = culv_vk_buffer_transfer_init();
     t.buffer = culv_vk_buffer_handle(made);

@@ -658,11 +658,9 @@ TEST(shared_with_making, .own = true)
     culv_vk_device *vk = check_attach(&w, VK_API_VERSION_1_3);
     const VkImageCreateInfo info = check_image_info(VK_FORMAT_R32_SFLOAT, 64, 64);
     culv_vk_sharing_info s = culv_vk_sharing_info_init();
-    culv_vk_image_create_desc d = culv_vk_image_create_desc_init();
-    d.create_info = &info;
     LIB_OK(culv_vk_check_image(vk, &info, NULL, &s));
     zero_counts();
-    NEW(culv_shared_image, made, culv_vk_image_create, vk, &d);
+    culv_shared_image *made = lib_made_image(vk, &info);
     REQUIRE_EQ(check_spy.sharing + check_spy.needs, 0);
     culv_shared_image_destroy(&made, NULL);
     culv_vk_detach(&vk);

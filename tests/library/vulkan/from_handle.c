@@ -362,9 +362,7 @@ enum { ACQUIRE_BYTES = 1 << 20 };
 
 static culv_vk_memory_desc desc_of(const raw_vk_buffer *buffer)
 {
-    culv_vk_memory_desc d = culv_vk_memory_desc_init();
-    d.memory = buffer->memory;
-    d.allocation_size = buffer->allocation_size;
+    culv_vk_memory_desc d = lib_vk_memory(buffer);
     return d;
 }
 
@@ -565,16 +563,12 @@ static void try_format(lib_world *w, const raw_vk_buffer *block, VkFormat format
     const VkImageCreateInfo planned = image_info(&image, NULL);
     raw_vk_image_destroy(&w->vk, &image);
     culv_vk_sharing_info sharing = culv_vk_sharing_info_init();
-    culv_vk_image_create_desc cd = culv_vk_image_create_desc_init();
-    culv_vk_device_desc vd = lib_vk_desc(w);
     lib_lying = (lib_lies){.missing = NULL}; /* which says nothing but the truth */
-    vd.get_instance_proc_addr = lib_lying_loader;
-    NEW(culv_vk_device, watched, culv_vk_attach, w->device, &vd);
+    culv_vk_device *watched = lib_attach(w, lib_lying_loader);
     LIB_OK(culv_vk_check_image(watched, &planned, NULL, &sharing));
     if (alone) REQUIRE_EQ(sharing.dedicated_required, 1);
-    cd.create_info = &planned;
     lib_saw_dedicated = false;
-    NEW(culv_shared_image, made, culv_vk_image_create, watched, &cd);
+    culv_shared_image *made = lib_made_image(watched, &planned);
     REQUIRE(lib_saw_dedicated || !sharing.dedicated_required);
     culv_shared_image_destroy(&made, NULL);
     culv_vk_detach(&watched);

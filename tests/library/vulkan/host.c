@@ -274,9 +274,7 @@ TEST(on_another_gpu)
                                          .software = cu->software,
                                          .host_memory = true});
     w.fds = test_open_fds();
-    culv_device_desc dd = culv_device_desc_init();
-    dd.driver = cu->software ? CULV_DRIVER_SOFT : CULV_DRIVER_NVIDIA;
-    LIB_OK(culv_device_open_by_ordinal(1, &dd, &w.device));
+    w.device = lib_open_ordinal(cu, 1);
     culv_vk_device_desc d = lib_vk_desc(&w);
     d.fallback = CULV_FALLBACK_ANY;
     LIB_OK(culv_vk_attach(w.device, &d, &w.attachment));

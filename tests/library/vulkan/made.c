@@ -33,9 +33,7 @@ static culv_shared_buffer *make_buffer(const lib_world *w, VkDeviceSize size)
 static culv_shared_image *make_image(const lib_world *w)
 {
     const VkImageCreateInfo info = image_info(VK_FORMAT_R8G8B8A8_UNORM, 61, 33, 3, 0, NULL);
-    culv_vk_image_create_desc d = culv_vk_image_create_desc_init();
-    d.create_info = &info;
-    NEW(culv_shared_image, image, culv_vk_image_create, w->attachment, &d);
+    culv_shared_image *image = lib_made_image(w->attachment, &info);
     return image;
 }
 
@@ -82,11 +80,9 @@ LIB_CASE(copied_by_a_shader)
     } rows[] = {{0, 0, 4},       {32, 16, 4096 + 12}, {0, 16, MOST - 16},
                 {4, 8, 3 << 20}, {8, 8, 1020},        {0, 0, 0}};
     VkBufferCreateInfo info = buffer_info(MOST);
-    culv_vk_buffer_create_desc d = culv_vk_buffer_create_desc_init();
     LIB_BLOCK(uint32_t, words, MOST);
     info.usage |= VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT;
-    d.create_info = &info;
-    NEW(OWN(culv_shared_buffer), made, culv_vk_buffer_create, w->attachment, &d);
+    OWN(culv_shared_buffer) *made = lib_made_buffer(w->attachment, &info);
     raw_vk_buffer mine = lib_case_buffer(w, MOST, RAW_VK_ADDRESS);
     const VkDeviceAddress from = culv_vk_buffer_address(made),
                           to = raw_vk_buffer_address(&w->vk, &mine);
@@ -151,10 +147,8 @@ TEST(dedicated_as_vulkan_wants, .title = "dedicated_as_vulkan_wants")
     lib_world w;
     lib_open(&w);
     for (int row = 0; row < 3; row++) {
-        culv_vk_device_desc vd = lib_vk_desc(&w);
         lib_lying = (lib_lies){.requires_dedicated = row == 1, .prefers_dedicated = row == 2};
-        vd.get_instance_proc_addr = lib_lying_loader;
-        NEW(culv_vk_device, vk, culv_vk_attach, w.device, &vd);
+        culv_vk_device *vk = lib_attach(&w, lib_lying_loader);
         lib_world other = w;
         other.attachment = vk;
         lib_saw_dedicated = false;
@@ -243,9 +237,7 @@ LIB_CASE(buffer_is_like_the_callers)
         info.pQueueFamilyIndices = families;
     }
     const VkBufferCreateInfo before = info;
-    culv_vk_buffer_create_desc d = culv_vk_buffer_create_desc_init();
-    d.create_info = &info;
-    NEW(culv_shared_buffer, made, culv_vk_buffer_create, w->attachment, &d);
+    culv_shared_buffer *made = lib_made_buffer(w->attachment, &info);
     REQUIRE_EQ_BYTES(&info, &before, sizeof info); /* read, not written */
     const VkBufferViewCreateInfo view_info = {.sType = VK_STRUCTURE_TYPE_BUFFER_VIEW_CREATE_INFO,
                                               .buffer = culv_vk_buffer_handle(made),

@@ -169,9 +169,7 @@ static culv_shared_image *make_image(void)
                                     .arrayLayers = 1,
                                     .samples = VK_SAMPLE_COUNT_1_BIT,
                                     .usage = VK_IMAGE_USAGE_TRANSFER_DST_BIT};
-    culv_vk_image_create_desc d = culv_vk_image_create_desc_init();
-    d.create_info = &info;
-    NEW(culv_shared_image, image, culv_vk_image_create, torture.w.attachment, &d);
+    culv_shared_image *image = lib_made_image(torture.w.attachment, &info);
     return image;
 }
 
@@ -349,9 +347,7 @@ static void tensors_run(void)
     d.max_chunk = CHUNK;
     d.handle_types = 1u << CULV_HANDLE_OPAQUE_FD;
     NEW(culv_vector, vector, culv_vector_create, w->device, &d);
-    culv_vk_buffer_create_desc bd = culv_vk_buffer_create_desc_init();
-    bd.create_info = &buffer_info;
-    NEW(culv_shared_buffer, buffer, culv_vk_buffer_create, w->attachment, &bd);
+    culv_shared_buffer *buffer = lib_made_buffer(w->attachment, &buffer_info);
     TRY_AGAIN(culv_buffer_get_dlpack(culv_shared_buffer_cuda(buffer), NULL, &of_buffer),
               of_buffer == NONE);
     TRY_AGAIN(culv_vector_get_dlpack(vector, NULL, &of_vector), of_vector == NONE);

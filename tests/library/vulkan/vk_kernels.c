@@ -464,10 +464,8 @@ VK_KERNELS_CASE(attachments)
 
     /* Its buffers have no addresses. */
     const VkBufferCreateInfo info = raw_vk_buffer_info(4096, VK_BUFFER_USAGE_STORAGE_BUFFER_BIT);
-    culv_vk_buffer_create_desc b = culv_vk_buffer_create_desc_init();
-    b.create_info = &info;
     LIB_OK(culv_vk_attach(s->w.device, &d, &plain));
-    NEW(culv_shared_buffer, buffer, culv_vk_buffer_create, plain, &b);
+    culv_shared_buffer *buffer = lib_made_buffer(plain, &info);
     REQUIRE_EQ(culv_vk_buffer_address(buffer), 0);
     culv_shared_buffer_destroy(&buffer, NULL);
     culv_vk_detach(&plain);

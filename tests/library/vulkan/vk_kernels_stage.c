@@ -95,9 +95,7 @@ culv_shared_buffer *vk_kernels_buffer(const vk_kernels_stage *s, VkDeviceSize si
 {
     const VkBufferCreateInfo info = raw_vk_buffer_info(size, VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
                                                                  VK_BUFFER_USAGE_TRANSFER_DST_BIT);
-    culv_vk_buffer_create_desc d = culv_vk_buffer_create_desc_init();
-    d.create_info = &info;
-    NEW(culv_shared_buffer, made, culv_vk_buffer_create, s->w.attachment, &d);
+    culv_shared_buffer *made = lib_made_buffer(s->w.attachment, &info);
     REQUIRE(culv_vk_buffer_address(made) != 0);
     return made;
 }
@@ -107,9 +105,7 @@ culv_shared_image *vk_kernels_image(const vk_kernels_stage *s, uint32_t width, u
     const VkImageCreateInfo info = raw_vk_image_info(
         VK_FORMAT_R8G8B8A8_UNORM, width, height,
         VK_IMAGE_USAGE_STORAGE_BIT | VK_IMAGE_USAGE_SAMPLED_BIT | VK_IMAGE_USAGE_TRANSFER_SRC_BIT);
-    culv_vk_image_create_desc d = culv_vk_image_create_desc_init();
-    d.create_info = &info;
-    NEW(culv_shared_image, made, culv_vk_image_create, s->w.attachment, &d);
+    culv_shared_image *made = lib_made_image(s->w.attachment, &info);
     return made;
 }
 

@@ -436,8 +436,7 @@ RINGS_CASE(strangers)
     described d;
     culv_ring *ring = NULL;
     VkQueue queue = s->w.vk.queues[0].queue;
-    culv_vk_device_desc vd = lib_vk_desc(&s->w);
-    NEW(culv_vk_device, other, culv_vk_attach, s->w.device, &vd);
+    culv_vk_device *other = lib_attach(&s->w, vkGetInstanceProcAddr);
     describe(s, &d);
     d.options.handed_in = true;
     describe_as(s, &d);
@@ -910,35 +909,24 @@ enum { FRAMES = 200, AHEAD = 2, BYTES = 4099 };
 typedef struct flight {
     VkCommandPool pool;
     VkCommandBuffer commands;
-    VkDescriptorPool descriptors;
     raw_vk_buffer scratch;
 } flight;
 
-static void prepare(ring_stage *s, flight *f, VkDescriptorSetLayout layout)
+static void prepare(ring_stage *s, flight *f)
 {
-    VkDevice device = s->w.vk.device;
     const VkCommandBufferAllocateInfo commands = {
         .sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
         .commandPool = f->pool,
         .commandBufferCount = 1};
-    const VkDescriptorSetAllocateInfo sets = {.sType =
-                                                  VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO,
-                                              .descriptorPool = f->descriptors,
-                                              .descriptorSetCount = 1,
-                                              .pSetLayouts = &layout};
-    VkDescriptorSet set;
-    VK_OK(vkAllocateCommandBuffers(device, &commands, &f->commands));
-    VK_OK(vkAllocateDescriptorSets(device, &sets, &set));
+    VK_OK(vkAllocateCommandBuffers(s->w.vk.device, &commands, &f->commands));
     raw_vk_buffer_create(&s->w.vk, BYTES, 0, &f->scratch);
 }
 
 /* Its submission is over: as engines do, all of it is reset or destroyed. */
 static void reuse(ring_stage *s, flight *f)
 {
-    VkDevice device = s->w.vk.device;
-    vkFreeCommandBuffers(device, f->pool, 1, &f->commands);
-    VK_OK(vkResetCommandPool(device, f->pool, 0));
-    VK_OK(vkResetDescriptorPool(device, f->descriptors, 0));
+    vkFreeCommandBuffers(s->w.vk.device, f->pool, 1, &f->commands);
+    VK_OK(vkResetCommandPool(s->w.vk.device, f->pool, 0));
     raw_vk_buffer_destroy(&s->w.vk, &f->scratch);
 }
 
@@ -978,28 +966,10 @@ RING_CASE(RING(.side = CULV_RING_CONSUMER, .depth = 3), paced)
 {
     flight flights[AHEAD];
     VkDevice device = s->w.vk.device;
-    const VkDescriptorSetLayoutBinding binding = {.descriptorType =
-                                                      VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
-                                                  .descriptorCount = 1,
-                                                  .stageFlags = VK_SHADER_STAGE_COMPUTE_BIT};
-    const VkDescriptorSetLayoutCreateInfo layout_info = {
-        .sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO,
-        .bindingCount = 1,
-        .pBindings = &binding};
-    const VkDescriptorPoolSize size = {VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 1};
-    const VkDescriptorPoolCreateInfo descriptors = {
-        .sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO,
-        .maxSets = 1,
-        .poolSizeCount = 1,
-        .pPoolSizes = &size};
     const VkCommandPoolCreateInfo pool = {.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,
                                           .queueFamilyIndex = s->o.family};
-    VkDescriptorSetLayout layout;
-    VK_OK(vkCreateDescriptorSetLayout(device, &layout_info, NULL, &layout));
-    for (int i = 0; i < AHEAD; i++) {
+    for (int i = 0; i < AHEAD; i++)
         VK_OK(vkCreateCommandPool(device, &pool, NULL, &flights[i].pool));
-        VK_OK(vkCreateDescriptorPool(device, &descriptors, NULL, &flights[i].descriptors));
-    }
     VkSemaphore pace = raw_vk_timeline(&s->w.vk, 0, false);
     for (uint64_t n = 1; n <= FRAMES + AHEAD; n++) {
         flight *f = &flights[n % AHEAD];
@@ -1008,18 +978,15 @@ RING_CASE(RING(.side = CULV_RING_CONSUMER, .depth = 3), paced)
             reuse(s, f);
         }
         if (n > FRAMES) continue;
-        prepare(s, f, layout);
+        prepare(s, f);
         frame(s, f, pace, n);
     }
     LIB_OK(culv_ring_drain(s->ring, RING_LIMIT, 0));
     ring_forget(s);
     raw_vk_idle(&s->w.vk);
     raw_vk_timeline_destroy(&s->w.vk, pace);
-    for (int i = 0; i < AHEAD; i++) {
+    for (int i = 0; i < AHEAD; i++)
         vkDestroyCommandPool(device, flights[i].pool, NULL);
-        vkDestroyDescriptorPool(device, flights[i].descriptors, NULL);
-    }
-    vkDestroyDescriptorSetLayout(device, layout, NULL);
     ring_close(s);
     REQUIRE_EQ(s->w.vk.validation_messages, 0);
 }

@@ -28,10 +28,7 @@ VMM_CASE(whole, .smoke = true)
 
 static culv_vk_memory_desc memory_desc(const raw_vk_buffer *buffer)
 {
-    culv_vk_memory_desc d = culv_vk_memory_desc_init();
-    d.memory = buffer->memory;
-    d.allocation_size = buffer->allocation_size;
-    d.dedicated = (buffer->flags & RAW_VK_DEDICATED) != 0;
+    culv_vk_memory_desc d = lib_vk_memory(buffer);
     return d;
 }
 
