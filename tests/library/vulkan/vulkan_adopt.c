@@ -10,7 +10,7 @@
 #include <stdatomic.h>
 #include <unistd.h>
 
-enum { CHUNKS = 4, WORDS = 1024 };
+enum { CHUNKS = 4 };
 #define CHUNK (2 * VMM_MIB)
 
 /* Somebody's addresses, with chunks of their own in them. */
