@@ -707,29 +707,19 @@ static void write_fields(const scene *s, const row *r, culv_image *image, uint32
 
 static void refuse_fields(culv_image *image, const row *r)
 {
-    const culv_image_field good = culv_image_field_init();
-    const struct {
-        uint64_t pointer, row_pitch, slice_pitch;
-        uint32_t level, plane;
-        culv_reason reason;
-    } bad[] = {{0, 0, 0, 0, 0, CULV_REASON_NULL_ARGUMENT},
-               {4096, 1, 0, 0, 0, CULV_REASON_VALUE},
-               {4096, 4096, 4097, 0, 0, CULV_REASON_VALUE},
-               {4096, 4096, 4096ull * (pieces[0].rows - 1), 0, 0, CULV_REASON_VALUE},
-               {4096, UINT64_MAX, 0, 0, 0, CULV_REASON_VALUE},
-               {4096, 0, 0, r->levels, 0, CULV_REASON_LEVEL},
-               {4096, 0, 0, 0, planes_of(r), CULV_REASON_LEVEL}};
+    culv_image_field f = culv_image_field_init();
+    f.pointer = 4096;
+#define ROW(change, why) SPOILT(f, change, LIB_INVALID(culv_image_write(image, &f, NULL), why))
     LIB_INVALID(culv_image_write(image, NULL, NULL), NULL_ARGUMENT);
-    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
-        culv_image_field f = good;
-        if (i == 3 && pieces[0].rows == 1) continue; /* 0: packed */
-        f.pointer = (CUdeviceptr)bad[i].pointer;
-        f.row_pitch = bad[i].row_pitch;
-        f.slice_pitch = bad[i].slice_pitch;
-        f.level = bad[i].level;
-        f.plane = bad[i].plane;
-        LIB_FAILS(culv_image_write(image, &f, NULL), CULV_ERROR_INVALID, bad[i].reason);
-    }
+    ROW(f.pointer = 0, NULL_ARGUMENT);
+    ROW(f.row_pitch = 1, VALUE);
+    ROW((f.row_pitch = 4096, f.slice_pitch = 4097), VALUE);
+    if (pieces[0].rows > 1) /* or it is 0: packed */
+        ROW((f.row_pitch = 4096, f.slice_pitch = 4096ull * (pieces[0].rows - 1)), VALUE);
+    ROW(f.row_pitch = UINT64_MAX, VALUE);
+    ROW(f.level = r->levels, LEVEL);
+    ROW(f.plane = planes_of(r), LEVEL);
+#undef ROW
 }
 
 static void require_cuda(const scene *s, const row *r, culv_image *image, uint32_t seed,
