@@ -426,25 +426,20 @@ LIB_CASE(refused)
     culv_vk_image_desc d = desc_of(&l);
     LIB_REFUSES(image, culv_vk_image_map(w->attachment, l.memory, &d, &image), INVALID, TILING,
                 "culv_vk_image_map_pitched");
-    LIB_REFUSES(buffer, culv_vk_image_map_pitched(w->attachment, l.memory, &d, 1, 0, &buffer, &p),
-                INVALID, LEVEL);
-    LIB_REFUSES(buffer, culv_vk_image_map_pitched(w->attachment, l.memory, &d, 0, 1, &buffer, &p),
-                INVALID, LEVEL);
+#define ROW(level, layer, ...)                                                                     \
+    LIB_REFUSES(buffer,                                                                            \
+                culv_vk_image_map_pitched(w->attachment, l.memory, &d, level, layer, &buffer, &p), \
+                INVALID, __VA_ARGS__)
+    ROW(1, 0, LEVEL);
+    ROW(0, 1, LEVEL);
     LIB_INVALID(culv_vk_image_map_pitched(w->attachment, l.memory, &d, 0, 0, NULL, &p),
                 NULL_ARGUMENT);
     LIB_INVALID(culv_vk_image_map_pitched(w->attachment, l.memory, &d, 0, 0, &buffer, NULL),
                 NULL_ARGUMENT);
-    p.struct_size = 3;
-    LIB_REFUSES(buffer, culv_vk_image_map_pitched(w->attachment, l.memory, &d, 0, 0, &buffer, &p),
-                INVALID, STRUCT_SIZE);
-    p = culv_subresource_layout_init();
-    l.info.tiling = VK_IMAGE_TILING_OPTIMAL;
-    LIB_REFUSES(buffer, culv_vk_image_map_pitched(w->attachment, l.memory, &d, 0, 0, &buffer, &p),
-                INVALID, TILING);
-    l.info.tiling = VK_IMAGE_TILING_LINEAR;
-    l.info.pNext = NULL;
-    LIB_REFUSES(buffer, culv_vk_image_map_pitched(w->attachment, l.memory, &d, 0, 0, &buffer, &p),
-                INVALID, NOT_EXPORTABLE);
+    SPOILT(p, p.struct_size = 3, ROW(0, 0, STRUCT_SIZE));
+    SPOILT(l.info, l.info.tiling = VK_IMAGE_TILING_OPTIMAL, ROW(0, 0, TILING));
+    SPOILT(l.info, l.info.pNext = NULL, ROW(0, 0, NOT_EXPORTABLE));
+#undef ROW
     const culv_subresource_layout untouched = culv_subresource_layout_init();
     REQUIRE_EQ_BYTES(&p, &untouched, sizeof p);
     REQUIRE_EQ(lib_counts(w).buffers, 0);
@@ -563,11 +558,9 @@ LOG_CASE(imported, CULV_LOG_WARNING)
             raw_vk_buffer raw;
             raw_vk_buffer_create(&s->w.vk, rows[i].size,
                                  RAW_VK_EXPORT | (rows[i].dedicated ? RAW_VK_DEDICATED : 0), &raw);
-            culv_vk_memory_desc d = culv_vk_memory_desc_init();
+            culv_vk_memory_desc d = lib_vk_memory(&raw);
             OWN(culv_memory) *memory = NULL, *again = NULL;
             culv_buffer_desc part = culv_buffer_desc_init();
-            d.memory = raw.memory;
-            d.allocation_size = raw.allocation_size;
             d.dedicated = rows[i].dedicated;
             d.image = rows[i].image ? image : VK_NULL_HANDLE;
             d.label = "block";
@@ -617,7 +610,7 @@ LIB_CASE(by_handle)
 }
 
 /* What the gate answers beforehand. */
-TEST(planned)
+LIB_CASE(planned)
 {
     static const struct {
         VkDeviceSize block;
@@ -629,19 +622,16 @@ TEST(planned)
                 {GIB, CULV_MEMORY_KIND_COMPRESSIBLE, 1},
                 {4 * GIB, CULV_MEMORY_KIND_COMPRESSIBLE, 1}};
     REQUIRE_EQ(CULV_SLOW_KIND_BYTES, GIB);
-    lib_world w;
-    lib_open(&w);
     const VkBufferCreateInfo info = buffer_info(BYTES);
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         culv_vk_check_desc d = culv_vk_check_desc_init();
         culv_vk_sharing_info answer = culv_vk_sharing_info_init();
         d.block_size = rows[i].block;
-        LIB_OK(culv_vk_check_buffer(w.attachment, &info, &d, &answer));
+        LIB_OK(culv_vk_check_buffer(w->attachment, &info, &d, &answer));
         REQUIRE_EQ(answer.memory_kind, rows[i].kind);
         REQUIRE_EQ(answer.random_access_slow, rows[i].slow);
-        if (w.cu->software) REQUIRE_EQ(answer.dedicated_preferred, 1);
+        if (w->cu->software) REQUIRE_EQ(answer.dedicated_preferred, 1);
     }
-    lib_close(&w);
 }
 
 /* VMM allocations ------------------------------------------------------------------------------ */
@@ -675,7 +665,10 @@ static void open_vmm(log_scene *s, culv_log_level level)
     log_forget(s);
 }
 
-TEST(vmm_bound)
+#define VMM_LOG_CASE(level, ...)                                                                   \
+    TEST_ON(log_scene, s, open_vmm(s, level), log_close(s), __VA_ARGS__)
+
+VMM_LOG_CASE(CULV_LOG_WARNING, vmm_bound)
 {
     static const struct {
         uint64_t allocation, offset, buffer;
@@ -688,29 +681,26 @@ TEST(vmm_bound)
                 {GIB + MIB2, MIB2, GIB, false, true},
                 /* Of the allocation's size alone nothing follows. */
                 {GIB + MIB2, GIB, MIB2, false, false}};
-    log_scene s;
-    open_vmm(&s, CULV_LOG_WARNING);
-    culv_vk_device *vk = s.w.attachment;
+    culv_vk_device *vk = s->w.attachment;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        OWN(culv_vmm_allocation) *allocation = allocate(&s, rows[i].allocation);
-        VkBuffer buffer = vulkans(&s, rows[i].buffer);
+        OWN(culv_vmm_allocation) *allocation = allocate(s, rows[i].allocation);
+        VkBuffer buffer = vulkans(s, rows[i].buffer);
         VkDeviceMemory memory = VK_NULL_HANDLE;
         const uint64_t offset = rows[i].offset;
         LIB_OK(culv_vk_buffer_bind_vmm(vk, buffer, allocation, offset, &memory));
-        const seen now = look(&s.w);
+        const seen now = look(&s->w);
         if (now.counted) REQUIRE_EQ(now.vulkan, rows[i].dedicated);
-        REQUIRE_EQ(warnings(&s), rows[i].warns);
-        if (rows[i].warns) REQUIRE(strstr(s.lines[0].text, "VMM allocation 'cells'") != NULL);
-        log_forget(&s);
-        vkDestroyBuffer(s.w.vk.device, buffer, NULL);
-        vkFreeMemory(s.w.vk.device, memory, NULL);
+        REQUIRE_EQ(warnings(s), rows[i].warns);
+        if (rows[i].warns) REQUIRE(strstr(s->lines[0].text, "VMM allocation 'cells'") != NULL);
+        log_forget(s);
+        vkDestroyBuffer(s->w.vk.device, buffer, NULL);
+        vkFreeMemory(s->w.vk.device, memory, NULL);
     }
-    log_close(&s);
 }
 
 /* Memory that the caller binds: warned of where a buffer is named, told where it may be meant for
  * sparse binding. */
-TEST(vmm_memory)
+VMM_LOG_CASE(CULV_LOG_INFO, vmm_memory)
 {
     static const struct {
         uint64_t allocation, buffer; /* 0: none is named */
@@ -719,70 +709,64 @@ TEST(vmm_memory)
     } rows[] = {{GIB, GIB, false, CULV_LOG_WARNING},   {GIB, GIB, true, CULV_LOG_NONE},
                 {GIB, MIB2, false, CULV_LOG_NONE},     {GIB, 0, false, CULV_LOG_INFO},
                 {GIB - MIB2, 0, false, CULV_LOG_NONE}, {MIB2, MIB2, false, CULV_LOG_NONE}};
-    log_scene s;
-    open_vmm(&s, CULV_LOG_INFO);
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         for (int handle = 0; handle < 2; handle++) {
-            OWN(culv_vmm_allocation) *allocation = allocate(&s, rows[i].allocation);
+            OWN(culv_vmm_allocation) *allocation = allocate(s, rows[i].allocation);
             culv_vk_memory_from_handle_desc d = culv_vk_memory_from_handle_desc_init();
             VkDeviceMemory memory = VK_NULL_HANDLE;
-            if (rows[i].buffer != 0) d.buffer = vulkans(&s, rows[i].buffer);
+            if (rows[i].buffer != 0) d.buffer = vulkans(s, rows[i].buffer);
             d.dedicated = rows[i].dedicated;
             d.label = "from CUDA";
             if (handle) {
                 LIB_OK(culv_vmm_export_dup(allocation, CULV_HANDLE_OPAQUE_FD, &d.handle));
                 d.size = rows[i].allocation;
-                LIB_OK(culv_vk_memory_from_handle(s.w.attachment, &d, &memory));
+                LIB_OK(culv_vk_memory_from_handle(s->w.attachment, &d, &memory));
                 culv_handle_close(&d.handle);
             } else {
-                LIB_OK(culv_vk_memory_from_vmm(s.w.attachment, allocation, &d, &memory));
+                LIB_OK(culv_vk_memory_from_vmm(s->w.attachment, allocation, &d, &memory));
             }
             for (int level = CULV_LOG_WARNING; level <= CULV_LOG_INFO; level++) {
                 const bool there =
-                    log_find(&s, 0, (culv_log_level)level, SLOW, "memory 'from CUDA'") < s.count;
+                    log_find(s, 0, (culv_log_level)level, SLOW, "memory 'from CUDA'") < s->count;
                 REQUIRE_EQ(there, rows[i].level == (culv_log_level)level);
             }
-            const seen now = look(&s.w);
+            const seen now = look(&s->w);
             if (now.counted) REQUIRE_EQ(now.vulkan, rows[i].dedicated);
-            log_forget(&s);
-            vkDestroyBuffer(s.w.vk.device, d.buffer, NULL);
-            vkFreeMemory(s.w.vk.device, memory, NULL);
+            log_forget(s);
+            vkDestroyBuffer(s->w.vk.device, d.buffer, NULL);
+            vkFreeMemory(s->w.vk.device, memory, NULL);
         }
     }
-    log_close(&s);
 }
 
 /* Each chunk's buffer has all of the chunk. */
-TEST(vector)
+VMM_LOG_CASE(CULV_LOG_WARNING, vector)
 {
-    log_scene s;
-    open_vmm(&s, CULV_LOG_WARNING);
     culv_vector_desc d = culv_vector_desc_init();
     culv_vk_vector_view_desc vd = culv_vk_vector_view_desc_init();
     d.size = GIB;
     d.handle_types = 1u << CULV_HANDLE_OPAQUE_FD;
     vd.usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT;
-    NEW(culv_vector, vector, culv_vector_create, s.w.device, &d);
-    NEW(culv_vector_view, view, culv_vk_vector_view_create, s.w.attachment, vector, &vd);
+    NEW(culv_vector, vector, culv_vector_create, s->w.device, &d);
+    NEW(culv_vector_view, view, culv_vk_vector_view_create, s->w.attachment, vector, &vd);
     for (int grown = 0; grown < 2; grown++) {
         size_t parts = 0;
         LIB_OK(culv_vector_view_get_parts(view, NULL, 0, &parts));
         REQUIRE(parts > 0);
-        const seen now = look(&s.w);
+        const seen now = look(&s->w);
         if (now.counted) REQUIRE_EQ(now.vulkan, parts);
         if (grown) break;
         LIB_OK(culv_vector_grow(vector, GIB + MIB2));
         for (int twice = 0; twice < 2; twice++) /* a forgotten update is told once */
             LIB_OK(culv_vector_view_get_parts(view, NULL, 0, &parts));
-        REQUIRE_EQ(s.count, 1);
-        REQUIRE(strstr(s.lines[0].text, "call culv_vector_view_update()") != NULL);
-        log_forget(&s);
+        REQUIRE_EQ(s->count, 1);
+        REQUIRE(strstr(s->lines[0].text, "call culv_vector_view_update()") != NULL);
+        log_forget(s);
         LIB_OK(culv_vector_view_update(view));
     }
-    REQUIRE_EQ(s.count, 0);
+    REQUIRE_EQ(s->count, 0);
     culv_vector_view_destroy(&view);
     culv_vector_destroy(&vector, NULL);
-    log_close(&s);
 }
 
 /* Compressible memory that was asked for, where the device grants it. */

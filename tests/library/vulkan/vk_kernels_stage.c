@@ -57,6 +57,24 @@ culv_kernel *vk_kernels_get(const vk_kernels_stage *s, const char *name)
     return kernel;
 }
 
+culv_kernel_call vk_kernels_call(culv_kernel *kernel, uint32_t grid, uint32_t block,
+                                 const culv_kernel_call_arg *args, uint32_t num_args)
+{
+    culv_kernel_call call = culv_kernel_call_init(kernel);
+    call.grid[0] = grid;
+    call.block[0] = block;
+    call.args = args;
+    call.num_args = num_args;
+    return call;
+}
+
+void vk_kernels_run(vk_kernels_stage *s, const culv_kernel_call *call)
+{
+    VkCommandBuffer commands = raw_vk_begin(&s->w.vk, 0);
+    LIB_OK(culv_vk_kernel_call_record(s->queue, call, commands, 0));
+    raw_vk_submit(&s->w.vk, commands, NULL);
+}
+
 culv_kernel *vk_kernels_clusters(const vk_kernels_stage *s)
 {
     culv_kernel *kernel = vk_kernels_get(s, "queue_clusters");
