@@ -29,23 +29,17 @@ static void require_bytes(const void *found, size_t size, uint32_t seed)
 
 static void write_cuda(const scene *s, const culv_shared_buffer *buffer, size_t size, uint32_t seed)
 {
-    const raw_cuda *cu = s->w.cu;
-    CUcontext before = lib_enter(&s->w);
     fill_words(seed);
-    CU_OK(raw_cuda_upload(cu, culv_buffer_pointer(culv_shared_buffer_cuda(buffer)), words, size));
-    lib_leave(&s->w, before);
+    LIB_CU_OK(&s->w, raw_cuda_upload(s->w.cu, culv_shared_buffer_pointer(buffer), words, size));
 }
 
 static void require_cuda(const scene *s, const culv_shared_buffer *buffer, size_t size,
                          uint32_t seed)
 {
     static uint32_t found[WORDS];
-    const raw_cuda *cu = s->w.cu;
     lib_finish(&s->w, s->stream);
-    CUcontext before = lib_enter(&s->w);
     memset(found, 0, sizeof found);
-    CU_OK(cu->MemcpyDtoH(found, culv_buffer_pointer(culv_shared_buffer_cuda(buffer)), size));
-    lib_leave(&s->w, before);
+    LIB_CU_OK(&s->w, s->w.cu->MemcpyDtoH(found, culv_shared_buffer_pointer(buffer), size));
     require_bytes(found, size, seed);
 }
 

@@ -747,8 +747,8 @@ VMM_LOG_CASE(CULV_LOG_WARNING, vector)
     d.size = GIB;
     d.handle_types = 1u << CULV_HANDLE_OPAQUE_FD;
     vd.usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT;
-    NEW(culv_vector, vector, culv_vector_create, s->w.device, &d);
-    NEW(culv_vector_view, view, culv_vk_vector_view_create, s->w.attachment, vector, &vd);
+    NEW(OWN(culv_vector), vector, culv_vector_create, s->w.device, &d);
+    NEW(OWN(culv_vector_view), view, culv_vk_vector_view_create, s->w.attachment, vector, &vd);
     for (int grown = 0; grown < 2; grown++) {
         size_t parts = 0;
         LIB_OK(culv_vector_view_get_parts(view, NULL, 0, &parts));
@@ -765,8 +765,6 @@ VMM_LOG_CASE(CULV_LOG_WARNING, vector)
         LIB_OK(culv_vector_view_update(view));
     }
     REQUIRE_EQ(s->count, 0);
-    culv_vector_view_destroy(&view);
-    culv_vector_destroy(&vector, NULL);
 }
 
 /* Compressible memory that was asked for, where the device grants it. */

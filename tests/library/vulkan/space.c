@@ -1137,7 +1137,7 @@ SPACE_CASE(grows)
     const CUdeviceptr base = culv_vk_space_pointer(space);
     LIB_OK(culv_vk_space_commit(space, 0, SPACE_CHUNK, NULL, NULL));
     const culv_vector_desc d = vector_desc(space, SPACE_CHUNK, 64 * VMM_MIB);
-    NEW(culv_vector, a, culv_vector_create, t->s.w.device, &d);
+    NEW(OWN(culv_vector), a, culv_vector_create, t->s.w.device, &d);
     NEW(culv_vector, b, culv_vector_create, t->s.w.device, &d);
     const CUdeviceptr at = culv_vector_pointer(a), bt = culv_vector_pointer(b);
     REQUIRE_EQ(at, base + SPACE_CHUNK); /* behind the memory that is there */
@@ -1168,7 +1168,6 @@ SPACE_CASE(grows)
     culv_vector_destroy(&b, NULL);
     LIB_OK(culv_vk_space_commit(space, bt - base, SPACE_CHUNK, NULL, NULL));
     space_require_same(t, space, bt - base, SPACE_CHUNK, 6);
-    culv_vector_destroy(&a, NULL);
 }
 
 /* By default a vector leaves room for others, and has room to grow. */

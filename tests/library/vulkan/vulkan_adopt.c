@@ -325,7 +325,8 @@ THEIRS_CASE(vmm_stage_open_sparse(&t->s, NULL), sparse)
     const bool has = !s->w.cu->software && family < s->w.vk.queue_count && features.sparseBinding &&
                      features.sparseResidencyBuffer;
     VkQueue queue = s->w.vk.queues[has ? family : 0].queue;
-    NEW(culv_vmm_adopted, adopted, culv_vmm_adopt, s->w.device, t->base + CHUNK / 2, 2 * CHUNK);
+    NEW(OWN(culv_vmm_adopted), adopted, culv_vmm_adopt, s->w.device, t->base + CHUNK / 2,
+        2 * CHUNK);
     culv_vk_adopted *view = view_of(s, adopted, queue);
     LIB_OK(culv_vk_adopted_get_parts(view, NULL, 0, &count));
     REQUIRE_EQ(count, has ? 1 : 3);
@@ -334,7 +335,6 @@ THEIRS_CASE(vmm_stage_open_sparse(&t->s, NULL), sparse)
     write_by_vulkan(s, view, 6);
     require_in_cuda(t, CHUNK / 2, 2 * CHUNK, 6);
     culv_vk_adopted_destroy(&view);
-    culv_vmm_adopted_destroy(&adopted);
 }
 
 #undef TEST_GROUP
@@ -353,8 +353,8 @@ TORCH_CASE(allocates, .smoke = true)
     size_t count = 0;
     culv_vk_adopted_desc d = culv_vk_adopted_desc_init();
     d.usage = VK_BUFFER_USAGE_TRANSFER_SRC_BIT;
-    NEW(culv_vmm_adopted, adopted, culv_vmm_adopt, s->w.device, (CUdeviceptr)(uintptr_t)a + 512,
-        4096);
+    NEW(OWN(culv_vmm_adopted), adopted, culv_vmm_adopt, s->w.device,
+        (CUdeviceptr)(uintptr_t)a + 512, 4096);
     NEW(culv_vk_adopted, view, culv_vk_adopted_create, s->w.attachment, adopted, &d);
     LIB_OK(culv_vk_adopted_get_parts(view, &part, 1, &count));
     REQUIRE(count == 1 && part.inner_offset == 512 && part.size == 4096);
@@ -373,7 +373,6 @@ TORCH_CASE(allocates, .smoke = true)
     REQUIRE_EQ(vmm_stage_wrong(words, sizeof words, 0, 4), 0);
     LIB_INVALID(culv_vmm_check_adopted(adopted), NOT_MAPPED);
     culv_vk_adopted_destroy(&view);
-    culv_vmm_adopted_destroy(&adopted);
 }
 
 TEST(refuses, .own = true)

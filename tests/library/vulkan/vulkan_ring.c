@@ -97,7 +97,7 @@ RINGS_CASE(no_resources)
     REQUIRE_EQ(d.side, CULV_RING_CONSUMER);
     d.max_depth = 2;
     d.wait_stage = VK_PIPELINE_STAGE_2_TRANSFER_BIT;
-    NEW(culv_ring, ring, culv_vk_ring_create, s->w.attachment, s->w.vk.queues[0].queue, &d);
+    NEW(OWN(culv_ring), ring, culv_vk_ring_create, s->w.attachment, s->w.vk.queues[0].queue, &d);
     culv_ring_frame frame;
     culv_ring_frame f;
     LIB_OK(culv_ring_acquire_on(ring, CULV_RING_PRODUCER, s->stream, 0, &frame));
@@ -110,7 +110,6 @@ RINGS_CASE(no_resources)
     REQUIRE_EQ(none->bufferMemoryBarrierCount + none->imageMemoryBarrierCount, 0);
     LIB_OK(culv_ring_cancel(ring, CULV_RING_CONSUMER, &f));
     lib_finish(&s->w, s->stream);
-    culv_ring_destroy(&ring, NULL);
     culv_ring_destroy(&ring, NULL);
 }
 
