@@ -173,6 +173,7 @@ SHOWN_CASE(2 * VMM_MIB, grows)
     LIB_OK(culv_vector_view_get_parts(v->view, NULL, 0, &count));
     REQUIRE_EQ(count, 3);
     LIB_INVALID(culv_vector_view_get_parts(v->view, NULL, 1, &count), NULL_ARGUMENT);
+    LIB_INVALID(culv_vector_view_get_parts(v->view, NULL, 0, NULL), NULL_ARGUMENT);
     culv_vector_view_destroy(&v->view);
     REQUIRE(v->view == NULL);
     REQUIRE_EQ(lib_counts(&v->s.w).created, 0);

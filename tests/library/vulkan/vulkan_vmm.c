@@ -717,6 +717,8 @@ VMM_CASE(wrong_calls)
 #define BIND(buffer, offset, ...)                                                                  \
     LIB_REFUSES(out, culv_vk_buffer_bind_vmm(vk, buffer, allocation, offset, &out), INVALID,       \
                 __VA_ARGS__)
+    LIB_REFUSES(out, culv_vk_buffer_bind_vmm(vk, buffer, NULL, 0, &out), INVALID, NULL_ARGUMENT);
+    LIB_INVALID(culv_vk_buffer_bind_vmm(vk, buffer, allocation, 0, NULL), NULL_ARGUMENT);
     BIND(VK_NULL_HANDLE, 0, NULL_ARGUMENT);
     BIND(big, 0, RANGE, "which has 2097152");
     BIND(buffer, size, RANGE);
