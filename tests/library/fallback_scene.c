@@ -60,6 +60,12 @@ void scene_open(scene *s, scene_kind kind)
     s->stream = lib_stream(&s->w);
 }
 
+void scene_open_unheard(scene *s, scene_kind kind)
+{
+    lib_with_option("--validation=off");
+    scene_open(s, kind);
+}
+
 void scene_close(scene *s)
 {
     if (s->stream != NULL) {

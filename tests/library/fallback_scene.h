@@ -31,6 +31,10 @@ extern int scene_draws;
 void scene_open_bare(scene *s, scene_kind kind);
 void scene_open(scene *s, scene_kind kind);
 void scene_close(scene *s);
+/* Cases in such scenes, by one of these calls. The last one is scene_open() without
+ * validation, which takes signals by the host ill. */
+void scene_open_unheard(scene *s, scene_kind kind);
+#define SCENE_CASE(open, kind, ...) TEST_ON(scene, s, open(s, kind), scene_close(s), __VA_ARGS__)
 culv_result scene_buffer(const scene *s, uint64_t size, uint32_t fallback,
                          culv_shared_buffer **out);
 culv_result scene_semaphore(const scene *s, uint32_t fallback, culv_shared_semaphore **out);

@@ -204,8 +204,7 @@ void image_fill(const shared_image *i, uint32_t seed, unsigned char flip, unsign
 void image_require(const char *file, int line, const shared_image *i, uint32_t seed,
                    unsigned char flip, const unsigned char *texels)
 {
-    unsigned char *expected = malloc(i->size);
-    REQUIRE(expected != NULL);
+    LIB_BLOCK(unsigned char, expected, i->size);
     image_fill(i, seed, flip, expected);
     for (uint32_t level = 0; level < i->levels; level++) {
         VkExtent3D e = shared_image_extent(i, level);
@@ -215,7 +214,6 @@ void image_require(const char *file, int line, const shared_image *i, uint32_t s
         test_require_eq_bytes(file, line, what, texels + i->at[level], expected + i->at[level],
                               (size_t)e.width * e.height * i->format.bytes_per_block);
     }
-    free(expected);
 }
 
 /* CUDA ----------------------------------------------------------------------------------------- */

@@ -7,6 +7,20 @@
 #include <stdarg.h>
 #include <time.h>
 
+void *lib_block(size_t bytes)
+{
+    void *block = malloc(bytes);
+    REQUIRE(block != NULL);
+    return block;
+}
+
+void lib_block_end(void *block)
+{
+    void *start;
+    memcpy(&start, block, sizeof start);
+    free(start);
+}
+
 /* Errors --------------------------------------------------------------------------------------- */
 
 void lib_require_ok(const char *file, int line, const char *text, culv_result result)
@@ -334,6 +348,22 @@ void lib_close(lib_world *w)
     raw_cuda_require_empty(w->cu);
 }
 
+culv_vk_device *lib_attach(const lib_world *w, PFN_vkGetInstanceProcAddr loader)
+{
+    culv_vk_device_desc d = lib_vk_desc(w);
+    d.get_instance_proc_addr = loader;
+    NEW(culv_vk_device, vk, culv_vk_attach, w->device, &d);
+    return vk;
+}
+
+culv_device *lib_open_ordinal(const raw_cuda *cu, int ordinal)
+{
+    culv_device_desc d = culv_device_desc_init();
+    d.driver = cu->software ? CULV_DRIVER_SOFT : CULV_DRIVER_NVIDIA;
+    NEW(culv_device, device, culv_device_open_by_ordinal, ordinal, &d);
+    return device;
+}
+
 culv_device_caps lib_caps(const culv_device *device)
 {
     culv_device_caps caps = culv_device_caps_init();
@@ -357,6 +387,13 @@ culv_device_counts lib_counts(const lib_world *w)
     culv_device_counts c = culv_device_counts_init();
     LIB_OK(culv_device_get_counts(w->device, &c));
     return c;
+}
+
+uint64_t lib_calls(const raw_cuda *cu)
+{
+    culv_soft_counts counts = {.struct_size = sizeof counts};
+    if (cu->SoftCounts != NULL) cu->SoftCounts(&counts);
+    return counts.calls;
 }
 
 void lib_settle(const lib_world *w)
@@ -531,16 +568,38 @@ CUresult lib_query(const lib_world *w, CUstream stream)
     return r;
 }
 
-culv_memory *lib_import(const lib_world *w, const raw_vk_buffer *buffer)
+culv_vk_memory_desc lib_vk_memory(const raw_vk_buffer *buffer)
 {
     culv_vk_memory_desc d = culv_vk_memory_desc_init();
     d.memory = buffer->memory;
     d.allocation_size = buffer->allocation_size;
     d.dedicated = (buffer->flags & RAW_VK_DEDICATED) != 0;
+    return d;
+}
+
+culv_memory *lib_import(const lib_world *w, const raw_vk_buffer *buffer)
+{
+    culv_vk_memory_desc d = lib_vk_memory(buffer);
     d.buffer = buffer->buffer;
     d.buffer_offset = buffer->offset;
     NEW(culv_memory, memory, culv_vk_memory_import, w->attachment, &d);
     return memory;
+}
+
+culv_shared_buffer *lib_made_buffer(culv_vk_device *vk, const VkBufferCreateInfo *info)
+{
+    culv_vk_buffer_create_desc d = culv_vk_buffer_create_desc_init();
+    d.create_info = info;
+    NEW(culv_shared_buffer, made, culv_vk_buffer_create, vk, &d);
+    return made;
+}
+
+culv_shared_image *lib_made_image(culv_vk_device *vk, const VkImageCreateInfo *info)
+{
+    culv_vk_image_create_desc d = culv_vk_image_create_desc_init();
+    d.create_info = info;
+    NEW(culv_shared_image, made, culv_vk_image_create, vk, &d);
+    return made;
 }
 
 culv_memory_desc lib_memory_desc(const lib_world *w, const raw_vk_buffer *buffer, int fd)
@@ -646,10 +705,19 @@ uint32_t lib_word(uint32_t i, uint32_t seed)
     return i * 2654435761u + seed;
 }
 
-void lib_words(uint32_t *words, size_t count, uint32_t seed)
+void lib_fill(uint32_t *words, size_t count, uint32_t seed)
 {
     for (size_t i = 0; i < count; i++)
         words[i] = lib_word((uint32_t)i, seed);
+}
+
+void lib_require_all(const char *file, int line, const uint32_t *words, size_t count,
+                     uint32_t value)
+{
+    for (size_t i = 0; i < count; i++)
+        if (words[i] != value)
+            test_fail(file, line, "word %zu is 0x%08" PRIx32 ", not 0x%08" PRIx32, i, words[i],
+                      value);
 }
 
 void lib_require_words(const char *file, int line, const uint32_t *words, size_t count,

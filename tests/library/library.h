@@ -102,6 +102,12 @@ LIB_ENDS(culv_vmm_allocation, LIB_OK(culv_vmm_allocation_destroy(object)))
 LIB_ENDS(culv_vmm_range, ((void)culv_vmm_unmap(*object, 0, culv_vmm_range_size(*object), NULL),
                           LIB_OK(culv_vmm_range_destroy(object))))
 
+/* Memory that goes with its block: LIB_BLOCK(uint32_t, words, bytes); */
+#define LIB_BLOCK(type, name, bytes)                                                               \
+    __attribute__((cleanup(lib_block_end))) type *name = lib_block((size_t)(bytes))
+void *lib_block(size_t bytes);
+void lib_block_end(void *block); /* of the pointer's address */
+
 /* The driver under test, with Culvert allowed to use the same one. */
 const raw_cuda *lib_driver(void);
 /* What the twin holds and was asked; 0 on another driver. */
@@ -150,6 +156,10 @@ void lib_close(lib_world *w);
 void lib_close_culvert(lib_world *w);
 culv_vk_device_desc lib_vk_desc(const lib_world *w);
 
+/* A second attachment, by a loader; a device by its number. */
+culv_vk_device *lib_attach(const lib_world *w, PFN_vkGetInstanceProcAddr loader);
+culv_device *lib_open_ordinal(const raw_cuda *cu, int ordinal);
+
 culv_device_caps lib_caps(const culv_device *device);
 /* Ranks the instance's devices; how many there are, one at least. */
 enum { LIB_CANDIDATES = 16 };
@@ -161,6 +171,8 @@ void lib_require_no_objects(const lib_world *w);
 /* What the driver itself has, where it tells (the twin). */
 void lib_require_driver_counts(const lib_world *w, uint64_t memories, uint64_t mappings,
                                uint64_t semaphores);
+/* Calls of the driver so far, where it tells. */
+uint64_t lib_calls(const raw_cuda *cu);
 /* Waits (5 s at most) until no release is deferred any more. */
 void lib_settle(const lib_world *w);
 
@@ -214,6 +226,11 @@ bool lib_disjoint(const lib_world *w, VkFormat format);
 /* A plain import: memory of `buffer`, by the Vulkan road. */
 culv_memory *lib_import(const lib_world *w, const raw_vk_buffer *buffer);
 culv_memory_desc lib_memory_desc(const lib_world *w, const raw_vk_buffer *buffer, int fd);
+/* What is told of it by the Vulkan road. */
+culv_vk_memory_desc lib_vk_memory(const raw_vk_buffer *buffer);
+/* What Culvert makes by nothing but Vulkan's own description. */
+culv_shared_buffer *lib_made_buffer(culv_vk_device *vk, const VkBufferCreateInfo *info);
+culv_shared_image *lib_made_image(culv_vk_device *vk, const VkImageCreateInfo *info);
 culv_semaphore *lib_import_timeline(const lib_world *w, VkSemaphore timeline);
 /* By the raw road; takes the fd. */
 culv_semaphore *lib_import_semaphore_fd(culv_device *device, culv_semaphore_type type, int fd);
@@ -233,11 +250,16 @@ void lib_turns_cuda_begin(lib_turns *t, CUstream stream);
 void lib_turns_cuda_end(lib_turns *t, CUstream stream);
 /* Word i of the pattern that tests write: its index and a seed mixed. */
 uint32_t lib_word(uint32_t i, uint32_t seed);
-void lib_words(uint32_t *words, size_t count, uint32_t seed);
+void lib_fill(uint32_t *words, size_t count, uint32_t seed);
 void lib_require_words(const char *file, int line, const uint32_t *words, size_t count,
                        uint32_t seed);
 #define REQUIRE_WORDS(words, count, seed)                                                          \
     lib_require_words(__FILE__, __LINE__, (words), (count), (seed))
+/* All of them are one value. */
+void lib_require_all(const char *file, int line, const uint32_t *words, size_t count,
+                     uint32_t value);
+#define REQUIRE_ALL(words, count, value)                                                           \
+    lib_require_all(__FILE__, __LINE__, (words), (count), (value))
 
 /* File descriptors ----------------------------------------------------------------------------- */
 

@@ -3,6 +3,7 @@
 #include "suite.h"
 
 #include <inttypes.h>
+#include <stdarg.h>
 #include <time.h>
 
 void suite_require_ok(const char *file, int line, const char *text, culv_result result)
@@ -13,7 +14,7 @@ void suite_require_ok(const char *file, int line, const char *text, culv_result 
 }
 
 void suite_require_refused(const char *file, int line, const char *text, culv_result result,
-                           culv_result class, culv_reason reason)
+                           culv_result class, culv_reason reason, ...)
 {
     culv_error e = culv_error_init();
     if (result == CULV_OK) test_fail(file, line, "%s succeeded", text);
@@ -22,6 +23,13 @@ void suite_require_refused(const char *file, int line, const char *text, culv_re
     if (result != class || e.result != class || e.reason != reason)
         test_fail(file, line, "%s is %s, %s", text, culv_result_name(result),
                   culv_reason_name(e.reason));
+    va_list words;
+    va_start(words, reason);
+    for (const char *says = va_arg(words, const char *); says != NULL;
+         says = va_arg(words, const char *))
+        if (strstr(e.message, says) == NULL)
+            test_fail(file, line, "the message does not say \"%s\": %s", says, e.message);
+    va_end(words);
 }
 
 void suite_require_says(const char *text)
@@ -64,11 +72,8 @@ void suite_open_on(scene *s, bool other, backend_lie lie, uint32_t fallback)
     s->b->lie(lie);
     OK(s->b->attach(s->device, fallback, &s->attachment));
     const raw_cuda *cu = s->cu;
-    CUcontext before;
     s->context = culv_device_context(s->device);
-    CU_OK(cu->CtxPushCurrent(s->context));
-    CU_OK(cu->StreamCreate(&s->stream, CU_STREAM_NON_BLOCKING));
-    CU_OK(cu->CtxPopCurrent(&before));
+    SUITE_CU_OK(s, cu->StreamCreate(&s->stream, CU_STREAM_NON_BLOCKING));
 }
 
 void suite_open(scene *s, backend_lie lie, uint32_t fallback)
@@ -79,22 +84,16 @@ void suite_open(scene *s, backend_lie lie, uint32_t fallback)
 void suite_finish(const scene *s)
 {
     const raw_cuda *cu = s->cu;
-    CUcontext before;
-    CU_OK(cu->CtxPushCurrent(s->context));
-    CU_OK(cu->StreamSynchronize(s->stream));
-    CU_OK(cu->CtxPopCurrent(&before));
+    SUITE_CU_OK(s, cu->StreamSynchronize(s->stream));
 }
 
 void suite_close_culvert(scene *s)
 {
     const raw_cuda *cu = s->cu;
-    CUcontext before;
     culv_device_counts c = culv_device_counts_init();
     if (s->stream != NULL) {
         suite_finish(s);
-        CU_OK(cu->CtxPushCurrent(s->context));
-        CU_OK(cu->StreamDestroy(s->stream));
-        CU_OK(cu->CtxPopCurrent(&before));
+        SUITE_CU_OK(s, cu->StreamDestroy(s->stream));
     }
     for (unsigned i = 0; i < TEST_FAR_MS && culv_device_collect(s->device) > 0; i++)
         nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
@@ -148,17 +147,11 @@ void suite_require_pattern(const char *file, int line, const uint32_t *words, si
 void suite_upload(const scene *s, CUdeviceptr to, const void *from, size_t size)
 {
     const raw_cuda *cu = s->cu;
-    CUcontext before;
-    CU_OK(cu->CtxPushCurrent(s->context));
-    CU_OK(raw_cuda_upload(cu, to, from, size));
-    CU_OK(cu->CtxPopCurrent(&before));
+    SUITE_CU_OK(s, raw_cuda_upload(cu, to, from, size));
 }
 
 void suite_download(const scene *s, void *to, CUdeviceptr from, size_t size)
 {
     const raw_cuda *cu = s->cu;
-    CUcontext before;
-    CU_OK(cu->CtxPushCurrent(s->context));
-    CU_OK(cu->MemcpyDtoH(to, from, size));
-    CU_OK(cu->CtxPopCurrent(&before));
+    SUITE_CU_OK(s, cu->MemcpyDtoH(to, from, size));
 }

@@ -21,11 +21,17 @@ typedef struct scene {
 } scene;
 
 #define OK(call) suite_require_ok(__FILE__, __LINE__, #call, (call))
-#define REFUSED(call, class, why)                                                                  \
-    suite_require_refused(__FILE__, __LINE__, #call, (call), (class), (why))
+/* The class and the reason as words, and as values; then words of the message. */
+#define REFUSED(call, class, ...) REFUSED_(call, class, __VA_ARGS__, (const char *)NULL)
+#define REFUSED_(call, class, why, ...)                                                            \
+    suite_require_refused(__FILE__, __LINE__, #call, (call), CULV_ERROR_##class,                   \
+                          CULV_REASON_##why, __VA_ARGS__)
+#define REFUSED_AS(call, ...)                                                                      \
+    suite_require_refused(__FILE__, __LINE__, #call, (call), __VA_ARGS__, (const char *)NULL)
 void suite_require_ok(const char *file, int line, const char *text, culv_result result);
-void suite_require_refused(const char *file, int line, const char *text, culv_result result,
-                           culv_result class, culv_reason reason);
+__attribute__((sentinel)) void suite_require_refused(const char *file, int line, const char *text,
+                                                     culv_result result, culv_result class,
+                                                     culv_reason reason, ...);
 void suite_require_says(const char *text);
 
 /* The native device alone; then Culvert's device, attached, and a stream. */
@@ -46,6 +52,14 @@ void suite_require_pattern(const char *file, int line, const uint32_t *words, si
                            uint32_t seed);
 #define REQUIRE_PATTERN(words, count, seed)                                                        \
     suite_require_pattern(__FILE__, __LINE__, (words), (count), (seed))
+/* A driver's call in the device's context. */
+#define SUITE_CU_OK(s, call)                                                                       \
+    do {                                                                                           \
+        CUcontext before_;                                                                         \
+        CU_OK((s)->cu->CtxPushCurrent((s)->context));                                              \
+        CU_OK(call);                                                                               \
+        CU_OK((s)->cu->CtxPopCurrent(&before_));                                                   \
+    } while (0)
 /* By CUDA. */
 void suite_upload(const scene *s, CUdeviceptr to, const void *from, size_t size);
 void suite_download(const scene *s, void *to, CUdeviceptr from, size_t size);

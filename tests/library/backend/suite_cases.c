@@ -1,9 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /* What every back-end promises. */
+#include "raw_cuda_image.h"
 #include "suite.h"
 
 enum { WORDS = BYTES / 4 };
 static uint32_t words[WORDS];
+
+/* On a native device that lies, for a back-end that is not excused. */
+static void open_lying(scene *s, bool excused, backend_lie lie, uint32_t fallback)
+{
+    if (excused) SKIP("the back-end has nothing of this");
+    suite_open(s, lie, fallback);
+}
+
+#define LYING_CASE(excuse, lie, fallback, ...)                                                     \
+    TEST_ON(scene, s, open_lying(s, backend_under_test.excuse, lie, fallback), suite_close(s),     \
+            __VA_ARGS__)
 
 /* Imports -------------------------------------------------------------------------------------- */
 
@@ -38,37 +50,35 @@ SUITE_CASE(import_data, .title = "import.data")
     s->b->memory_destroy(native);
 }
 
-TEST(import_shared, .title = "import.shared_is_found_again")
+static void require_memories(const scene *s, uint64_t expected)
 {
-    scene s;
-    if (backend_under_test.imports_anew) SKIP("each import is a new one");
-    suite_open(&s, BACKEND_HONEST, 0);
-    void *native = s.b->memory_create(BYTES), *other = s.b->memory_create(BYTES);
-    uint64_t size = s.b->memory_size(native);
-    culv_memory *first = NULL, *second = NULL, *third = NULL, *wrong = NULL;
     culv_device_counts c = culv_device_counts_init();
-    OK(s.b->memory_import(s.attachment, native, size, true, &first));
-    OK(s.b->memory_import(s.attachment, native, size, true, &second));
-    OK(s.b->memory_import(s.attachment, other, size, true, &third));
+    OK(culv_device_get_counts(s->device, &c));
+    REQUIRE_EQ(c.memories, expected);
+}
+
+LYING_CASE(imports_anew, BACKEND_HONEST, 0, import_shared, .title = "import.shared_is_found_again")
+{
+    void *native = s->b->memory_create(BYTES), *other = s->b->memory_create(BYTES);
+    uint64_t size = s->b->memory_size(native);
+    culv_memory *first = NULL, *second = NULL, *third = NULL, *wrong = NULL;
+    OK(s->b->memory_import(s->attachment, native, size, true, &first));
+    OK(s->b->memory_import(s->attachment, native, size, true, &second));
+    OK(s->b->memory_import(s->attachment, other, size, true, &third));
     REQUIRE(first == second && first != third);
-    REFUSED(s.b->memory_import(s.attachment, native, size - 1, true, &wrong), CULV_ERROR_INVALID,
-            CULV_REASON_SIZE);
-    suite_require_says(s.b->memory_word);
+    REFUSED(s->b->memory_import(s->attachment, native, size - 1, true, &wrong), INVALID, SIZE,
+            s->b->memory_word);
     REQUIRE(wrong == NULL);
-    OK(culv_device_get_counts(s.device, &c));
-    REQUIRE_EQ(c.memories, 2);
+    require_memories(s, 2);
     culv_memory_destroy(&first);
-    OK(culv_device_get_counts(s.device, &c));
-    REQUIRE_EQ(c.memories, 2);
+    require_memories(s, 2);
     culv_memory_destroy(&second);
-    OK(culv_device_get_counts(s.device, &c));
-    REQUIRE_EQ(c.memories, 1);
-    OK(s.b->memory_import(s.attachment, native, size, true, &first)); /* anew */
+    require_memories(s, 1);
+    OK(s->b->memory_import(s->attachment, native, size, true, &first)); /* anew */
     culv_memory_destroy(&first);
     culv_memory_destroy(&third);
-    s.b->memory_destroy(native);
-    s.b->memory_destroy(other);
-    suite_close(&s);
+    s->b->memory_destroy(native);
+    s->b->memory_destroy(other);
 }
 
 SUITE_CASE(import_refused, .title = "import.refused")
@@ -79,7 +89,7 @@ SUITE_CASE(import_refused, .title = "import.refused")
     culv_buffer_desc d = culv_buffer_desc_init();
     OK(s->b->memory_import(s->attachment, native, s->b->memory_size(native), false, &memory));
     d.size = s->b->memory_size(native) + 1;
-    REFUSED(culv_buffer_map(memory, &d, &buffer), CULV_ERROR_INVALID, CULV_REASON_RANGE);
+    REFUSED(culv_buffer_map(memory, &d, &buffer), INVALID, RANGE);
     REQUIRE(buffer == NULL);
     /* No word of another API's. */
     REQUIRE(s->b->imports_anew || strcmp(s->b->name, "vulkan") == 0 ||
@@ -95,32 +105,27 @@ SUITE_CASE(identity_stranger, .title = "identity.stranger")
     void *attachment = NULL;
     culv_device *none = NULL;
     s->b->lie(BACKEND_STRANGER);
-    REFUSED(s->b->attach(s->device, 0, &attachment), CULV_ERROR_INVALID,
-            CULV_REASON_DEVICE_MISMATCH);
+    REFUSED(s->b->attach(s->device, 0, &attachment), INVALID, DEVICE_MISMATCH);
     REQUIRE(attachment == NULL);
-    REFUSED(s->b->device_open(&none), CULV_ERROR_NO_DEVICE, CULV_REASON_DEVICE_UNKNOWN);
+    REFUSED(s->b->device_open(&none), NO_DEVICE, DEVICE_UNKNOWN);
     REQUIRE(none == NULL);
 }
 
 /* What is on another GPU is not shared, whatever the driver would say. */
-TEST(identity_foreign, .title = "identity.foreign")
+LYING_CASE(copies_nothing, BACKEND_STRANGER, CULV_FALLBACK_HOST, identity_foreign,
+           .title = "identity.foreign")
 {
-    scene s;
-    if (backend_under_test.copies_nothing) SKIP("nothing is copied");
     void *buffer = NULL, *native;
     culv_memory *memory = NULL;
-    suite_open(&s, BACKEND_STRANGER, CULV_FALLBACK_HOST);
-    native = s.b->memory_create(BYTES);
-    REFUSED(s.b->memory_import(s.attachment, native, s.b->memory_size(native), false, &memory),
-            CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH);
-    REFUSED(s.b->buffer_create(s.attachment, BYTES, 0, &buffer), CULV_ERROR_INVALID,
-            CULV_REASON_DEVICE_MISMATCH);
+    native = s->b->memory_create(BYTES);
+    REFUSED(s->b->memory_import(s->attachment, native, s->b->memory_size(native), false, &memory),
+            INVALID, DEVICE_MISMATCH);
+    REFUSED(s->b->buffer_create(s->attachment, BYTES, 0, &buffer), INVALID, DEVICE_MISMATCH);
     REQUIRE(memory == NULL && buffer == NULL);
-    OK(s.b->buffer_create(s.attachment, BYTES, CULV_FALLBACK_HOST, &buffer));
-    REQUIRE_EQ(culv_buffer_sharing(s.b->buffer_cuda(buffer)), CULV_SHARING_HOST);
-    s.b->buffer_destroy(&buffer, false, NULL);
-    s.b->memory_destroy(native);
-    suite_close(&s);
+    OK(s->b->buffer_create(s->attachment, BYTES, CULV_FALLBACK_HOST, &buffer));
+    REQUIRE_EQ(culv_buffer_sharing(s->b->buffer_cuda(buffer)), CULV_SHARING_HOST);
+    s->b->buffer_destroy(&buffer, false, NULL);
+    s->b->memory_destroy(native);
 }
 
 /* Both halves ---------------------------------------------------------------------------------- */
@@ -166,29 +171,12 @@ static void image_turn(const scene *s, const void *image)
 {
     const raw_cuda *cu = s->cu;
     CUarray array = NULL;
-    CUcontext before;
     uint32_t texels[HEIGHT][WIDTH];
     OK(culv_image_get_array(s->b->image_cuda(image), 0, 0, &array));
     suite_pattern(&texels[0][0], (size_t)WIDTH * HEIGHT, 7);
-    CUDA_MEMCPY2D copy = {.srcMemoryType = CU_MEMORYTYPE_HOST,
-                          .srcHost = texels,
-                          .srcPitch = sizeof texels[0],
-                          .dstMemoryType = CU_MEMORYTYPE_ARRAY,
-                          .dstArray = array,
-                          .WidthInBytes = sizeof texels[0],
-                          .Height = HEIGHT};
-    CU_OK(cu->CtxPushCurrent(s->context));
-    CU_OK(cu->Memcpy2D(&copy));
+    SUITE_CU_OK(s, raw_cuda_write_box(cu, array, texels, sizeof texels[0], HEIGHT, 1));
     memset(texels, 0, sizeof texels);
-    copy = (CUDA_MEMCPY2D){.srcMemoryType = CU_MEMORYTYPE_ARRAY,
-                           .srcArray = array,
-                           .dstMemoryType = CU_MEMORYTYPE_HOST,
-                           .dstHost = texels,
-                           .dstPitch = sizeof texels[0],
-                           .WidthInBytes = sizeof texels[0],
-                           .Height = HEIGHT};
-    CU_OK(cu->Memcpy2D(&copy));
-    CU_OK(cu->CtxPopCurrent(&before));
+    SUITE_CU_OK(s, raw_cuda_read_box(cu, array, texels, sizeof texels[0], HEIGHT, 1));
     REQUIRE_PATTERN(&texels[0][0], (size_t)WIDTH * HEIGHT, 7);
 }
 
@@ -286,33 +274,29 @@ TEST(made_in_every_order, .title = "made.given_up_in_every_order", .time_limit =
 
 /* Copies --------------------------------------------------------------------------------------- */
 
-TEST(fallback_host, .title = "fallback.host")
+LYING_CASE(copies_nothing, BACKEND_CLOSED, CULV_FALLBACK_ANY, fallback_host,
+           .title = "fallback.host")
 {
-    scene s;
-    if (backend_under_test.copies_nothing) SKIP("nothing is copied");
     void *buffer = NULL, *image = NULL;
     culv_memory *memory = NULL;
-    suite_open(&s, BACKEND_CLOSED, CULV_FALLBACK_ANY);
-    void *native = s.b->memory_create(BYTES);
-    OK(s.b->buffer_create(s.attachment, BYTES, CULV_FALLBACK_ANY, &buffer));
-    OK(s.b->image_create(s.attachment, WIDTH, HEIGHT, CULV_FALLBACK_ANY, &image));
-    REQUIRE_EQ(culv_buffer_sharing(s.b->buffer_cuda(buffer)), CULV_SHARING_HOST);
-    REQUIRE_EQ(culv_image_sharing(s.b->image_cuda(image)), CULV_SHARING_HOST);
-    both_ways(&s, buffer);
-    image_turn(&s, image);
-    OK(culv_image_copy(s.b->image_cuda(image), CULV_COPY_UPLOAD, s.stream));
-    suite_finish(&s);
-    s.b->image_destroy(&image, true, s.stream);
-    s.b->buffer_destroy(&buffer, true, s.stream);
+    void *native = s->b->memory_create(BYTES);
+    OK(s->b->buffer_create(s->attachment, BYTES, CULV_FALLBACK_ANY, &buffer));
+    OK(s->b->image_create(s->attachment, WIDTH, HEIGHT, CULV_FALLBACK_ANY, &image));
+    REQUIRE_EQ(culv_buffer_sharing(s->b->buffer_cuda(buffer)), CULV_SHARING_HOST);
+    REQUIRE_EQ(culv_image_sharing(s->b->image_cuda(image)), CULV_SHARING_HOST);
+    both_ways(s, buffer);
+    image_turn(s, image);
+    OK(culv_image_copy(s->b->image_cuda(image), CULV_COPY_UPLOAD, s->stream));
+    suite_finish(s);
+    s->b->image_destroy(&image, true, s->stream);
+    s->b->buffer_destroy(&buffer, true, s->stream);
     /* Without copies there is none. */
-    REQUIRE(s.b->buffer_create(s.attachment, BYTES, 0, &buffer) == CULV_ERROR_UNSUPPORTED);
-    REQUIRE(s.b->buffer_create(s.attachment, BYTES, CULV_FALLBACK_PEER, &buffer) ==
+    REQUIRE(s->b->buffer_create(s->attachment, BYTES, 0, &buffer) == CULV_ERROR_UNSUPPORTED);
+    REQUIRE(s->b->buffer_create(s->attachment, BYTES, CULV_FALLBACK_PEER, &buffer) ==
             CULV_ERROR_UNSUPPORTED);
-    REFUSED(s.b->buffer_create(s.attachment, BYTES, 4, &buffer), CULV_ERROR_INVALID,
-            CULV_REASON_VALUE);
+    REFUSED(s->b->buffer_create(s->attachment, BYTES, 4, &buffer), INVALID, VALUE);
     REQUIRE(buffer == NULL && memory == NULL);
-    s.b->memory_destroy(native);
-    suite_close(&s);
+    s->b->memory_destroy(native);
 }
 
 static void copied_turns(const scene *s, const void *semaphore)
@@ -329,17 +313,14 @@ static void copied_turns(const scene *s, const void *semaphore)
     }
 }
 
-TEST(fallback_semaphore, .title = "fallback.semaphore")
+LYING_CASE(relays_nothing, BACKEND_CLOSED, CULV_FALLBACK_HOST, fallback_semaphore,
+           .title = "fallback.semaphore")
 {
-    scene s;
     void *semaphore = NULL;
-    if (backend_under_test.relays_nothing) SKIP("nothing is relayed");
-    suite_open(&s, BACKEND_CLOSED, CULV_FALLBACK_HOST);
-    OK(s.b->semaphore_create(s.attachment, 3, CULV_FALLBACK_HOST, &semaphore));
-    REQUIRE_EQ(culv_semaphore_sharing(s.b->semaphore_cuda(semaphore)), CULV_SHARING_HOST);
-    copied_turns(&s, semaphore);
-    s.b->semaphore_destroy(&semaphore, true, s.stream);
-    suite_close(&s);
+    OK(s->b->semaphore_create(s->attachment, 3, CULV_FALLBACK_HOST, &semaphore));
+    REQUIRE_EQ(culv_semaphore_sharing(s->b->semaphore_cuda(semaphore)), CULV_SHARING_HOST);
+    copied_turns(s, semaphore);
+    s->b->semaphore_destroy(&semaphore, true, s->stream);
 }
 
 /* Culvert's device is another GPU: the native device's own one is shared with, and copied to. */
@@ -404,8 +385,7 @@ SUITE_CASE(timelines_made, .title = "timelines.made")
     REQUIRE_EQ(culv_semaphore_last_value(cuda), 5);
     for (uint64_t value = 6; value < 26; value += 2)
         timelines_turn(s, cuda, s->b->semaphore_timeline(semaphore), value);
-    REFUSED(culv_semaphore_signal(cuda, s->stream, 7), CULV_ERROR_INVALID,
-            CULV_REASON_TIMELINE_BACKWARDS);
+    REFUSED(culv_semaphore_signal(cuda, s->stream, 7), INVALID, TIMELINE_BACKWARDS);
     s->b->semaphore_destroy(&semaphore, true, s->stream);
 }
 

@@ -41,6 +41,10 @@ typedef struct turns {
 
 static const backend *const b = &backend_under_test;
 
+/* A ring's settings, as they are by default but for some. */
+#define WITH(...)                                                                                  \
+    (&(const culv_ring_settings){.struct_size = sizeof(culv_ring_settings), __VA_ARGS__})
+
 static uint32_t seed_of(uint64_t number)
 {
     return (uint32_t)number * 2246822519u + 1;
@@ -75,11 +79,25 @@ static void leave(const turns *t)
     CU_OK(t->s.cu->CtxPopCurrent(&before));
 }
 
+#define INSIDE(t, call) (enter(t), (call), leave(t))
+
 static void require_waiting(const turns *t)
 {
-    enter(t);
-    REQUIRE_EQ(t->s.cu->StreamQuery(t->s.stream), CUDA_ERROR_NOT_READY);
-    leave(t);
+    INSIDE(t, REQUIRE_EQ(t->s.cu->StreamQuery(t->s.stream), CUDA_ERROR_NOT_READY));
+}
+
+static void finish(const turns *t)
+{
+    suite_finish(&t->s);
+    if (b->finish != NULL) b->finish();
+}
+
+/* CUDA's side has its stream. */
+static culv_result acquire(const turns *t, culv_ring_side side, uint64_t timeout,
+                           culv_ring_frame *out)
+{
+    return side == t->cuda ? culv_ring_acquire_on(t->ring, side, t->s.stream, timeout, out)
+                           : culv_ring_acquire(t->ring, side, timeout, out);
 }
 
 /* What each ring has of its own: on the API's side culv_ring_release() is a promise; a burst is
@@ -200,8 +218,7 @@ static bool ring_begin(turns *t, const backend_ring *d)
 /* All that was handed over is done; it is right, or nobody cares. */
 static void check(turns *t, bool right)
 {
-    suite_finish(&t->s);
-    if (b->finish != NULL) b->finish();
+    finish(t);
     for (uint32_t n = 0; n < MOST; n++)
         if (t->read[n]) {
             const uint32_t *words = t->page + (size_t)n * WORDS;
@@ -315,8 +332,7 @@ static void note(turns *t, culv_ring_side side, const culv_ring_frame *f)
 static culv_ring_frame take(turns *t, culv_ring_side side)
 {
     culv_ring_frame f;
-    OK(side == t->cuda ? culv_ring_acquire_on(t->ring, side, t->s.stream, FAR, &f)
-                       : culv_ring_acquire(t->ring, side, FAR, &f));
+    OK(acquire(t, side, FAR, &f));
     REQUIRE_EQ(f.signal_value, 0);
     return f;
 }
@@ -407,9 +423,7 @@ static culv_ring_frame promise(turns *t)
 /* The signal in place of the API's, by CUDA's half of its timeline. */
 static void signal_for_api(const turns *t, uint64_t value)
 {
-    enter(t);
-    OK(culv_semaphore_signal(culv_ring_semaphore(t->ring, t->api), t->other, value));
-    leave(t);
+    INSIDE(t, OK(culv_semaphore_signal(culv_ring_semaphore(t->ring, t->api), t->other, value)));
 }
 
 /* The producer fills what is free, then the consumer takes it. */
@@ -474,13 +488,12 @@ static void carry_all(uint32_t fallback, unsigned across)
     static const struct {
         uint32_t depth, burst;
     } rows[] = {{1, 1}, {6, 1}, {6, 3}, {8, 8}};
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        culv_ring_settings settings = culv_ring_settings_init();
-        settings.burst = rows[i].burst;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         each(carry,
-             (backend_ring){.depth = rows[i].depth, .fallback = fallback, .settings = &settings},
+             (backend_ring){.depth = rows[i].depth,
+                            .fallback = fallback,
+                            .settings = WITH(.burst = rows[i].burst)},
              BOTH | across);
-    }
 }
 
 TEST_AS(carried, carry_all(0, 0), .smoke = true)
@@ -513,10 +526,8 @@ static void race_asked(turns *t)
 
 TEST(raced, .time_limit = 2400)
 {
-    culv_ring_settings settings = culv_ring_settings_init();
-    settings.burst = 4;
     each(race_asked, (backend_ring){.depth = 3}, BOTH);
-    each(race_asked, (backend_ring){.depth = 8, .settings = &settings}, BOTH);
+    each(race_asked, (backend_ring){.depth = 8, .settings = WITH(.burst = 4)}, BOTH);
 }
 
 /* Each side waits on the host for the other one's signals. */
@@ -527,12 +538,11 @@ static void race_some(turns *t)
 
 TEST(waits_on_host)
 {
-    culv_ring_settings settings = culv_ring_settings_init();
-    settings.cuda_waits = CULV_RING_WAITS_SIGNAL_FIRST;
     for (uint32_t depth = 1; depth <= 3; depth++)
         each(race_some,
-             (backend_ring){
-                 .depth = depth, .settings = &settings, .waits = CULV_RING_WAITS_SIGNAL_FIRST},
+             (backend_ring){.depth = depth,
+                            .settings = WITH(.cuda_waits = CULV_RING_WAITS_SIGNAL_FIRST),
+                            .waits = CULV_RING_WAITS_SIGNAL_FIRST},
              BOTH);
 }
 
@@ -549,16 +559,14 @@ static void choose(turns *t)
     race(t, 100);
     REQUIRE_EQ(stats_of(t).cuda_waits, CULV_RING_WAITS_SIGNAL_FIRST);
     settings.way = (culv_ring_way)2;
-    REFUSED(culv_ring_configure(t->ring, &settings), CULV_ERROR_INVALID, CULV_REASON_VALUE);
-    suite_require_says("culv_ring_settings.way is 2");
+    REFUSED(culv_ring_configure(t->ring, &settings), INVALID, VALUE, "culv_ring_settings.way is 2");
 }
 
 TEST(chooses)
 {
-    culv_ring_settings settings = culv_ring_settings_init();
-    settings.way = CULV_RING_WAY_AUTO;
-    each(choose, (backend_ring){.depth = 1, .settings = &settings}, OF_CONSUMER);
-    each(choose, (backend_ring){.depth = 4, .settings = &settings}, BOTH);
+    each(choose, (backend_ring){.depth = 1, .settings = WITH(.way = CULV_RING_WAY_AUTO)},
+         OF_CONSUMER);
+    each(choose, (backend_ring){.depth = 4, .settings = WITH(.way = CULV_RING_WAY_AUTO)}, BOTH);
 }
 
 /* Nothing is lost, whatever is changed while frames flow. */
@@ -633,10 +641,10 @@ static void between_streams(turns *t)
 
 TEST(streams)
 {
-    culv_ring_settings settings = culv_ring_settings_init();
-    settings.check_counters = 1;
-    for (settings.burst = 1; settings.burst <= 4; settings.burst++)
-        each(between_streams, (backend_ring){.depth = 4, .settings = &settings}, OF_CONSUMER);
+    for (uint32_t burst = 1; burst <= 4; burst++)
+        each(between_streams,
+             (backend_ring){.depth = 4, .settings = WITH(.burst = burst, .check_counters = 1)},
+             OF_CONSUMER);
 }
 
 static void CUDA_CB nap(void *user)
@@ -662,12 +670,8 @@ static void two_in_a_burst(turns *t)
         (void)turn(t, t->api);
 }
 
-TEST(streams_of_a_burst)
-{
-    culv_ring_settings settings = culv_ring_settings_init();
-    settings.burst = 2;
-    each(two_in_a_burst, (backend_ring){.depth = 4, .settings = &settings}, OF_CONSUMER);
-}
+TEST_AS(streams_of_a_burst,
+        each(two_in_a_burst, (backend_ring){.depth = 4, .settings = WITH(.burst = 2)}, OF_CONSUMER))
 
 /* culvi_arrive(): a signal that CUDA or OpenGL may wait for does not overtake what its stream has
  * written inline. Vulkan's and Direct3D's need no word, which would cost each frame time. */
@@ -707,8 +711,7 @@ static void show_newest(turns *t)
     for (uint32_t round = 1; round <= 6; round++) {
         for (uint32_t i = 0; i < 5; i++)
             (void)turn(t, CULV_RING_PRODUCER);
-        suite_finish(&t->s);
-        if (b->finish != NULL) b->finish();
+        finish(t);
         for (uint32_t again = 0; again < 2; again++) {
             const culv_ring_frame f = turn(t, CULV_RING_CONSUMER);
             REQUIRE_EQ(f.number, 5 * round - 1);
@@ -720,9 +723,8 @@ static void show_newest(turns *t)
 
 static void newest(unsigned what)
 {
-    culv_ring_settings settings = culv_ring_settings_init();
-    settings.policy = CULV_RING_MAILBOX;
-    each(show_newest, (backend_ring){.depth = 4, .settings = &settings}, what);
+    each(show_newest, (backend_ring){.depth = 4, .settings = WITH(.policy = CULV_RING_MAILBOX)},
+         what);
 }
 
 TEST_AS(mailbox, newest(BOTH))
@@ -748,12 +750,9 @@ static void race_newest(turns *t)
     REQUIRE_EQ(stats.consumed + stats.skipped, r.frames);
 }
 
-TEST(newest_of_many)
-{
-    culv_ring_settings settings = culv_ring_settings_init();
-    settings.policy = CULV_RING_MAILBOX;
-    each(race_newest, (backend_ring){.depth = 4, .settings = &settings}, OF_CONSUMER);
-}
+TEST_AS(newest_of_many,
+        each(race_newest, (backend_ring){.depth = 4, .settings = WITH(.policy = CULV_RING_MAILBOX)},
+             OF_CONSUMER))
 
 /* Bursts --------------------------------------------------------------------------------------- */
 
@@ -783,12 +782,7 @@ static void flush_each(turns *t)
     REQUIRE_EQ(stats_of(t).done_signaled, 21);
 }
 
-TEST(flushed)
-{
-    culv_ring_settings settings = culv_ring_settings_init();
-    settings.burst = 4;
-    each(flush_each, (backend_ring){.depth = 8, .settings = &settings}, BOTH);
-}
+TEST_AS(flushed, each(flush_each, (backend_ring){.depth = 8, .settings = WITH(.burst = 4)}, BOTH))
 
 /* What the API's side keeps of a burst goes first, whichever call somebody tries; a program that
  * submits by itself is told what to signal. */
@@ -801,35 +795,31 @@ static void keep(turns *t)
     if (!promises(t)) return;
     if (me == CULV_RING_CONSUMER) {
         (void)turn(t, t->cuda);
-        REFUSED(culv_ring_acquire(t->ring, me, 0, &f), CULV_ERROR_TIMEOUT, CULV_REASON_RING_EMPTY);
-        suite_require_says(t->own ? "culv_ring_flush() hands them over"
-                                  : "culv_ring_flush_on() hands them over");
+        REFUSED(culv_ring_acquire(t->ring, me, 0, &f), TIMEOUT, RING_EMPTY,
+                t->own ? "culv_ring_flush() hands them over"
+                       : "culv_ring_flush_on() hands them over");
         for (int i = 0; i < 3; i++)
             (void)turn(t, t->cuda);
     }
     (void)turn(t, me);
     if (me == CULV_RING_PRODUCER) {
-        REFUSED(culv_ring_acquire_on(t->ring, t->cuda, t->s.stream, 0, &f), CULV_ERROR_TIMEOUT,
-                CULV_REASON_RING_EMPTY);
-        suite_require_says("culv_ring_flush() hands them over");
+        REFUSED(culv_ring_acquire_on(t->ring, t->cuda, t->s.stream, 0, &f), TIMEOUT, RING_EMPTY,
+                "culv_ring_flush() hands them over");
     }
-    REFUSED(culv_ring_drain(t->ring, 0, 0), CULV_ERROR_BUSY, CULV_REASON_RING_ORDER);
-    suite_require_says("culv_ring_flush() hands them over");
+    REFUSED(culv_ring_drain(t->ring, 0, 0), BUSY, RING_ORDER, "culv_ring_flush() hands them over");
     f = take(t, me);
     if (kept) {
-        REFUSED(culv_ring_release(t->ring, me, &f), CULV_ERROR_INVALID, CULV_REASON_RING_ORDER);
-        suite_require_says("culv_ring_release: 1 command buffers that ");
-        suite_require_says("or culv_ring_flush()");
+        REFUSED(culv_ring_release(t->ring, me, &f), INVALID, RING_ORDER,
+                "culv_ring_release: 1 command buffers that ", "or culv_ring_flush()");
     }
-    REFUSED(culv_ring_flush(t->ring, me, &value), CULV_ERROR_INVALID, CULV_REASON_RING_ORDER);
+    REFUSED(culv_ring_flush(t->ring, me, &value), INVALID, RING_ORDER);
     OK(culv_ring_cancel(t->ring, me, &f));
     REQUIRE_EQ(value, 7);
     OK(culv_ring_flush(t->ring, me, &value));
     REQUIRE_EQ(value, kept ? 0 : 1);
     if (!kept) signal_own(t, value);
     f = promise(t);
-    if (kept)
-        REFUSED(culv_ring_flush(t->ring, me, NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    if (kept) REFUSED(culv_ring_flush(t->ring, me, NULL), INVALID, NULL_ARGUMENT);
     OK(culv_ring_flush(t->ring, me, &value));
     REQUIRE_EQ(value, 2);
     if (b->finish != NULL) b->finish();
@@ -837,12 +827,7 @@ static void keep(turns *t)
     OK(culv_ring_drain(t->ring, FAR, 0));
 }
 
-TEST(kept)
-{
-    culv_ring_settings settings = culv_ring_settings_init();
-    settings.burst = 2;
-    each(keep, (backend_ring){.depth = 4, .settings = &settings}, BOTH);
-}
+TEST_AS(kept, each(keep, (backend_ring){.depth = 4, .settings = WITH(.burst = 2)}, BOTH))
 
 /* Calls ---------------------------------------------------------------------------------------- */
 
@@ -853,35 +838,24 @@ static void cancel(turns *t)
     for (int i = 0; i < 2; i++) {
         const culv_ring_side me = i == 0 ? t->cuda : t->api;
         culv_ring_frame f, other;
-        REFUSED(culv_ring_acquire(t->ring, (culv_ring_side)2, 0, &f), CULV_ERROR_INVALID,
-                CULV_REASON_VALUE);
-        REFUSED(i == 0 ? culv_ring_acquire_on(t->ring, me, t->s.stream, 0, NULL)
-                       : culv_ring_acquire(t->ring, me, 0, NULL),
-                CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+        REFUSED(culv_ring_acquire(t->ring, (culv_ring_side)2, 0, &f), INVALID, VALUE);
+        REFUSED(acquire(t, me, 0, NULL), INVALID, NULL_ARGUMENT);
         f = take(t, me);
-        if (i == 0) {
-            REFUSED(culv_ring_acquire_on(t->ring, me, t->s.stream, FAR, &other), CULV_ERROR_INVALID,
-                    CULV_REASON_RING_ORDER);
-            suite_require_says("culv_ring_acquire_on: this side holds");
-        } else {
-            REFUSED(culv_ring_acquire(t->ring, me, FAR, &other), CULV_ERROR_INVALID,
-                    CULV_REASON_RING_ORDER);
-        }
+        REFUSED(acquire(t, me, FAR, &other), INVALID, RING_ORDER,
+                i == 0 ? "culv_ring_acquire_on: this side holds" : "this side holds");
         other = f;
         other.number++;
-        REFUSED(culv_ring_cancel(t->ring, me, &other), CULV_ERROR_INVALID, CULV_REASON_RING_ORDER);
+        REFUSED(culv_ring_cancel(t->ring, me, &other), INVALID, RING_ORDER);
         REFUSED(i == 0   ? culv_ring_release_on(t->ring, me, t->s.stream, &other)
                 : t->own ? culv_ring_release(t->ring, me, &other)
                          : b->ring_release(t->ring, &other, seed_of(f.number)),
-                CULV_ERROR_INVALID, CULV_REASON_RING_ORDER);
-        REFUSED(culv_ring_drain(t->ring, 0, 0), CULV_ERROR_BUSY, CULV_REASON_RING_ORDER);
+                INVALID, RING_ORDER);
+        REFUSED(culv_ring_drain(t->ring, 0, 0), BUSY, RING_ORDER);
         OK(culv_ring_cancel(t->ring, me, &f));
-        REFUSED(culv_ring_cancel(t->ring, me, &f), CULV_ERROR_INVALID, CULV_REASON_RING_ORDER);
-        suite_require_says("culv_ring_cancel: ");
+        REFUSED(culv_ring_cancel(t->ring, me, &f), INVALID, RING_ORDER, "culv_ring_cancel: ");
         if (i == 0) {
             REQUIRE_EQ(!t->own && culv_ring_pointer(t->ring, f.slot, 0) == 0, is_way_of_context(t));
-            REFUSED(culv_ring_release_on(t->ring, me, t->s.stream, &f), CULV_ERROR_INVALID,
-                    CULV_REASON_RING_ORDER);
+            REFUSED(culv_ring_release_on(t->ring, me, t->s.stream, &f), INVALID, RING_ORDER);
         }
         REQUIRE_EQ(turn(t, me).number, 0);
         REQUIRE_EQ(turn(t, me).number, 1);
@@ -889,12 +863,8 @@ static void cancel(turns *t)
     flow(t, 8, 4);
 }
 
-TEST(cancelled)
-{
-    culv_ring_settings settings = culv_ring_settings_init();
-    settings.burst = 2;
-    each(cancel, (backend_ring){.depth = 4, .settings = &settings}, OF_CONSUMER);
-}
+TEST_AS(cancelled,
+        each(cancel, (backend_ring){.depth = 4, .settings = WITH(.burst = 2)}, OF_CONSUMER))
 
 /* A call with a stream of another context's undoes the ring's step. */
 static void refuse_stream(turns *t)
@@ -912,20 +882,17 @@ static void refuse_stream(turns *t)
     }
     culv_ring_frame f, again;
     if (t->api == CULV_RING_PRODUCER) /* there is something to wait for */
-        REFUSED(culv_ring_acquire_on(t->ring, t->cuda, foreign, 0, &f), CULV_ERROR_INVALID,
-                CULV_REASON_STREAM_DEVICE);
-    REFUSED(culv_ring_cancel(t->ring, t->cuda, &f), CULV_ERROR_INVALID, CULV_REASON_RING_ORDER);
+        REFUSED(culv_ring_acquire_on(t->ring, t->cuda, foreign, 0, &f), INVALID, STREAM_DEVICE);
+    REFUSED(culv_ring_cancel(t->ring, t->cuda, &f), INVALID, RING_ORDER);
     f = take(t, t->cuda);
     again = f;
     if (f.burst_ends) {
-        REFUSED(culv_ring_release_on(t->ring, t->cuda, foreign, &f), CULV_ERROR_INVALID,
-                CULV_REASON_STREAM_DEVICE);
+        REFUSED(culv_ring_release_on(t->ring, t->cuda, foreign, &f), INVALID, STREAM_DEVICE);
         REQUIRE_EQ_BYTES(&f, &again, sizeof f);
         give_cuda(t, &f);
     } else {
         give_cuda(t, &f);
-        REFUSED(culv_ring_flush_on(t->ring, t->cuda, foreign), CULV_ERROR_INVALID,
-                CULV_REASON_STREAM_DEVICE);
+        REFUSED(culv_ring_flush_on(t->ring, t->cuda, foreign), INVALID, STREAM_DEVICE);
         flush(t, t->cuda);
     }
     if (t->api == CULV_RING_CONSUMER) (void)turn(t, t->api);
@@ -938,10 +905,8 @@ static void refuse_stream(turns *t)
 
 TEST(strange_streams)
 {
-    culv_ring_settings settings = culv_ring_settings_init();
     each(refuse_stream, (backend_ring){.depth = 2}, BOTH);
-    settings.burst = 2;
-    each(refuse_stream, (backend_ring){.depth = 2, .settings = &settings}, OF_CONSUMER);
+    each(refuse_stream, (backend_ring){.depth = 2, .settings = WITH(.burst = 2)}, OF_CONSUMER);
 }
 
 /* What the ring owns goes with it: giving up a part is refused, and nothing happens. The API's side
@@ -981,20 +946,17 @@ static void refuse_parts(turns *t)
     }
     if (line != NULL) REQUIRE(is_owned(culv_semaphore_destroy(&line, NULL)));
     (void)turn(t, CULV_RING_PRODUCER);
-    REFUSED(culv_ring_acquire_on(t->ring, t->api, t->s.stream, 0, &f), CULV_ERROR_INVALID,
-            CULV_REASON_RING_SIDE);
-    suite_require_says("culv_ring_acquire(), ");
-    REFUSED(culv_ring_release_on(t->ring, t->api, t->s.stream, &f), CULV_ERROR_INVALID,
-            CULV_REASON_RING_SIDE);
-    REFUSED(culv_ring_flush_on(t->ring, t->api, t->s.stream), CULV_ERROR_INVALID,
-            CULV_REASON_RING_SIDE);
+    REFUSED(culv_ring_acquire_on(t->ring, t->api, t->s.stream, 0, &f), INVALID, RING_SIDE,
+            "culv_ring_acquire(), ");
+    REFUSED(culv_ring_release_on(t->ring, t->api, t->s.stream, &f), INVALID, RING_SIDE);
+    REFUSED(culv_ring_flush_on(t->ring, t->api, t->s.stream), INVALID, RING_SIDE);
     (void)turn(t, CULV_RING_CONSUMER);
     if (t->d.way == 0) return; /* nor where a turn of CUDA's is more than a wait */
     uint64_t value = 0;
-    REFUSED(culv_ring_acquire(t->ring, t->cuda, 0, &f), CULV_ERROR_INVALID, CULV_REASON_RING_SIDE);
-    suite_require_says("culv_ring_acquire: CUDA's side of this ring needs a stream");
-    REFUSED(culv_ring_release(t->ring, t->cuda, &f), CULV_ERROR_INVALID, CULV_REASON_RING_SIDE);
-    REFUSED(culv_ring_flush(t->ring, t->cuda, &value), CULV_ERROR_INVALID, CULV_REASON_RING_SIDE);
+    REFUSED(culv_ring_acquire(t->ring, t->cuda, 0, &f), INVALID, RING_SIDE,
+            "culv_ring_acquire: CUDA's side of this ring needs a stream");
+    REFUSED(culv_ring_release(t->ring, t->cuda, &f), INVALID, RING_SIDE);
+    REFUSED(culv_ring_flush(t->ring, t->cuda, &value), INVALID, RING_SIDE);
 }
 
 TEST_AS(parts, each(refuse_parts, (backend_ring){.depth = 3}, BOTH))
@@ -1037,9 +999,8 @@ TEST(refused)
                                     .side = (culv_ring_side)rows[i].side,
                                     .resources = rows[i].resources,
                                     .settings = &settings};
-            REFUSED(b->ring_create(t.s.attachment, &d, &t.ring), CULV_ERROR_INVALID,
-                    last ? CULV_REASON_STRUCT_SIZE : CULV_REASON_VALUE);
-            suite_require_says(rows[i].says);
+            REFUSED_AS(b->ring_create(t.s.attachment, &d, &t.ring), CULV_ERROR_INVALID,
+                       last ? CULV_REASON_STRUCT_SIZE : CULV_REASON_VALUE, rows[i].says);
             REQUIRE(t.ring == NULL);
             OK(culv_device_get_counts(t.s.device, &after));
             REQUIRE_EQ(after.created, before.created);
@@ -1059,11 +1020,10 @@ TEST(refused_timelines)
     culv_ring *out = NULL;
     culv_device *second = NULL;
     desc.done.semaphore = desc.ready.semaphore;
-    REFUSED(culv_ring_create(t.s.device, &desc, &out), CULV_ERROR_INVALID, CULV_REASON_VALUE);
-    suite_require_says("are the same semaphore");
+    REFUSED(culv_ring_create(t.s.device, &desc, &out), INVALID, VALUE, "are the same semaphore");
     OK(b->device_open(&second));
     desc.done.semaphore = NULL;
-    REFUSED(culv_ring_create(second, &desc, &out), CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH);
+    REFUSED(culv_ring_create(second, &desc, &out), INVALID, DEVICE_MISMATCH);
     REQUIRE(out == NULL);
     culv_device_close(&second);
     ring_finish(&t);
@@ -1078,21 +1038,14 @@ static void be_late(turns *t)
     culv_ring_frame f;
     for (int i = 0; i < 2; i++) {
         const double start = test_now_us();
-        REFUSED(t->cuda == CULV_RING_CONSUMER
-                    ? culv_ring_acquire_on(t->ring, t->cuda, t->s.stream, i == 0 ? 0 : 3 * MS, &f)
-                    : culv_ring_acquire(t->ring, t->api, i == 0 ? 0 : 3 * MS, &f),
-                CULV_ERROR_TIMEOUT, CULV_REASON_RING_EMPTY);
-        suite_require_says("the producer is late");
+        REFUSED(acquire(t, CULV_RING_CONSUMER, i == 0 ? 0 : 3 * MS, &f), TIMEOUT, RING_EMPTY,
+                "the producer is late");
         if (i > 0) REQUIRE(test_now_us() - start >= 2900);
         (void)turn(t, CULV_RING_PRODUCER);
     }
     for (int i = 0; i < 2; i++)
         (void)turn(t, CULV_RING_PRODUCER);
-    REFUSED(t->cuda == CULV_RING_PRODUCER
-                ? culv_ring_acquire_on(t->ring, t->cuda, t->s.stream, 3 * MS, &f)
-                : culv_ring_acquire(t->ring, t->api, 3 * MS, &f),
-            CULV_ERROR_TIMEOUT, CULV_REASON_RING_FULL);
-    suite_require_says("the consumer is late");
+    REFUSED(acquire(t, CULV_RING_PRODUCER, 3 * MS, &f), TIMEOUT, RING_FULL, "the consumer is late");
     for (int i = 0; i < 4; i++)
         (void)turn(t, CULV_RING_CONSUMER);
     flow(t, 8, 4);
@@ -1101,9 +1054,7 @@ static void be_late(turns *t)
 
 static void late_sides(unsigned what)
 {
-    culv_ring_settings settings = culv_ring_settings_init();
-    settings.burst = 2;
-    each(be_late, (backend_ring){.depth = 4, .settings = &settings}, what);
+    each(be_late, (backend_ring){.depth = 4, .settings = WITH(.burst = 2)}, what);
 }
 
 TEST_AS(late, late_sides(BOTH))
@@ -1121,15 +1072,13 @@ static void hold(turns *t)
     flow(t, 2, 1); /* what is loaded first may wait for all streams */
     settle(t);
     if (queues(t) || host_waits(t)) {
-        enter(t);
-        OK(culv_semaphore_wait(half, t->s.stream, 1));
-        leave(t);
+        INSIDE(t, OK(culv_semaphore_wait(half, t->s.stream, 1)));
         (void)turn(t, t->cuda);
         if (host_waits(t)) {
             for (int i = 0; i < 2; i++)
-                REFUSED(culv_ring_acquire(t->ring, t->api, i == 0 ? 0 : 3 * MS, &f),
-                        CULV_ERROR_TIMEOUT, CULV_REASON_RING_LATE);
-            suite_require_says("the producer is late: 'ready' has not reached 3 within 3 ms");
+                REFUSED(culv_ring_acquire(t->ring, t->api, i == 0 ? 0 : 3 * MS, &f), TIMEOUT,
+                        RING_LATE, "the producer is late: 'ready' has not reached 3",
+                        i == 0 ? "" : "within 3 ms");
             b->timeline_signal(gate, 1);
             f = take(t, t->api);
             REQUIRE_EQ(f.number, 2);
@@ -1166,7 +1115,7 @@ static void wait_in_place(turns *t)
     const uint64_t value = promise(t).signal_value;
     for (int i = 0; i < 2; i++)
         REFUSED(culv_ring_acquire_on(t->ring, t->cuda, t->s.stream, i == 0 ? 0 : 2 * MS, &f),
-                CULV_ERROR_TIMEOUT, CULV_REASON_RING_LATE);
+                TIMEOUT, RING_LATE);
     settings.cuda_waits = CULV_RING_WAITS_QUEUED;
     OK(culv_ring_configure(t->ring, &settings));
     OK(culv_ring_acquire_on(t->ring, t->cuda, t->s.stream, 0, &f));
@@ -1182,12 +1131,11 @@ static void wait_in_place(turns *t)
     flow(t, 4, 2); /* the right data */
 }
 
-TEST(waits_in_place)
-{
-    culv_ring_settings settings = culv_ring_settings_init();
-    settings.cuda_waits = CULV_RING_WAITS_SIGNAL_FIRST;
-    each(wait_in_place, (backend_ring){.depth = 2, .settings = &settings}, OF_PRODUCER);
-}
+TEST_AS(waits_in_place,
+        each(wait_in_place,
+             (backend_ring){.depth = 2,
+                            .settings = WITH(.cuda_waits = CULV_RING_WAITS_SIGNAL_FIRST)},
+             OF_PRODUCER))
 
 /* Ends ----------------------------------------------------------------------------------------- */
 
@@ -1204,9 +1152,9 @@ static void force_api(turns *t)
     (void)promise(t);
     (void)turn(t, t->cuda);
     (void)promise(t);
-    REFUSED(culv_ring_drain(t->ring, 20 * MS, 0), CULV_ERROR_TIMEOUT, CULV_REASON_RING_LATE);
-    suite_require_says("the consumer is late: 'ready' has not reached 9 within 20 ms");
-    suite_require_says("the producer's work waits for 'done' to reach 7, which is at 6 of 8");
+    REFUSED(culv_ring_drain(t->ring, 20 * MS, 0), TIMEOUT, RING_LATE,
+            "the consumer is late: 'ready' has not reached 9 within 20 ms",
+            "the producer's work waits for 'done' to reach 7, which is at 6 of 8");
     suite_require_says(
         "the consumer released with 8, but that signal has not run yet; was it submitted?");
     require_waiting(t);
@@ -1229,8 +1177,8 @@ static void force_cuda(turns *t)
     }
     for (int i = 0; i < (queues(t) ? 3 : keeps(t) ? 1 : 0); i++)
         (void)turn(t, t->api);
-    REFUSED(culv_ring_drain(t->ring, 0, 0), keeps(t) ? CULV_ERROR_BUSY : CULV_ERROR_TIMEOUT,
-            keeps(t) ? CULV_REASON_RING_ORDER : CULV_REASON_RING_LATE);
+    REFUSED_AS(culv_ring_drain(t->ring, 0, 0), keeps(t) ? CULV_ERROR_BUSY : CULV_ERROR_TIMEOUT,
+               keeps(t) ? CULV_REASON_RING_ORDER : CULV_REASON_RING_LATE);
     OK(culv_ring_drain(t->ring, 20 * MS, 1));
     OK(culv_ring_drain(t->ring, 0, 0));
     check(t, false);
@@ -1240,12 +1188,10 @@ static void force_cuda(turns *t)
 
 static void forced_all(unsigned across)
 {
-    culv_ring_settings settings = culv_ring_settings_init();
     each(force_api, (backend_ring){.depth = 2, .waits = CULV_RING_WAITS_QUEUED},
          OF_CONSUMER | across);
-    settings.burst = 2;
     each(force_cuda,
-         (backend_ring){.depth = 4, .settings = &settings, .waits = CULV_RING_WAITS_QUEUED},
+         (backend_ring){.depth = 4, .settings = WITH(.burst = 2), .waits = CULV_RING_WAITS_QUEUED},
          OF_CONSUMER | across);
 }
 
@@ -1262,9 +1208,8 @@ static void fail_once(turns *t)
         OK(culv_ring_release(t->ring, t->api, &f));
         const uint64_t value = f.signal_value;
         OK(culv_ring_submit_failed(t->ring, t->api, &f));
-        REFUSED(culv_ring_submit_failed(t->ring, t->api, &f), CULV_ERROR_INVALID,
-                CULV_REASON_RING_ORDER);
-        REFUSED(culv_ring_cancel(t->ring, t->api, &f), CULV_ERROR_INVALID, CULV_REASON_RING_ORDER);
+        REFUSED(culv_ring_submit_failed(t->ring, t->api, &f), INVALID, RING_ORDER);
+        REFUSED(culv_ring_cancel(t->ring, t->api, &f), INVALID, RING_ORDER);
         give_api(t, &f);
         REQUIRE_EQ(f.signal_value, value);
     }
@@ -1282,21 +1227,15 @@ static void change_counter(turns *t)
     flow(t, 4, 2);
     settle(t);
     signal_for_api(t, 100);
-    enter(t);
-    CU_OK(t->s.cu->StreamSynchronize(t->other));
-    leave(t);
-    REFUSED(culv_ring_acquire_on(t->ring, t->cuda, t->s.stream, 0, &f), CULV_ERROR_ASYNC,
-            CULV_REASON_TIMELINE_CHANGED);
-    suite_require_says("is at 100, but 4 is the last value that the ring handed out");
+    INSIDE(t, CU_OK(t->s.cu->StreamSynchronize(t->other)));
+    REFUSED(culv_ring_acquire_on(t->ring, t->cuda, t->s.stream, 0, &f), ASYNC, TIMELINE_CHANGED,
+            "is at 100, but 4 is the last value that the ring handed out");
     ring_unmake(t, false);
 }
 
-TEST(changed_counter)
-{
-    culv_ring_settings settings = culv_ring_settings_init();
-    settings.check_counters = 1;
-    each(change_counter, (backend_ring){.depth = 2, .settings = &settings}, BOTH);
-}
+TEST_AS(changed_counter,
+        each(change_counter, (backend_ring){.depth = 2, .settings = WITH(.check_counters = 1)},
+             BOTH))
 
 /* A ring that ends with frames that nobody took, a burst half kept, a frame held, or CUDA waiting
  * for what was never submitted. */
@@ -1328,13 +1267,12 @@ static void end_early(turns *t)
 
 TEST(ended)
 {
-    culv_ring_settings settings = culv_ring_settings_init();
-    settings.burst = 2;
     for (int i = 0; i < 2 * ENDINGS; i++) {
         how_ended = (ending)(i / 2);
         ended_after = i % 2 != 0;
         each(end_early,
-             (backend_ring){.depth = 6, .settings = &settings, .waits = CULV_RING_WAITS_QUEUED},
+             (backend_ring){
+                 .depth = 6, .settings = WITH(.burst = 2), .waits = CULV_RING_WAITS_QUEUED},
              OF_CONSUMER);
     }
 }
@@ -1381,13 +1319,11 @@ static void *stop(void *user)
 static void require_stopped(turns *t)
 {
     culv_ring_frame f = {.slot = 0};
-    REFUSED(culv_ring_acquire(t->ring, t->api, CULV_RING_FOREVER, &f), CULV_ERROR_ASYNC,
-            CULV_REASON_RING_STOPPED);
-    suite_require_says("what is left is culv_ring_drain() and culv_ring_destroy()");
-    REFUSED(culv_ring_acquire_on(t->ring, t->cuda, t->s.stream, CULV_RING_FOREVER, &f),
-            CULV_ERROR_ASYNC, CULV_REASON_RING_STOPPED);
-    REFUSED(culv_ring_flush_on(t->ring, t->cuda, t->s.stream), CULV_ERROR_ASYNC,
-            CULV_REASON_RING_STOPPED);
+    for (int side = 0; side < 2; side++) {
+        REFUSED(acquire(t, (culv_ring_side)side, CULV_RING_FOREVER, &f), ASYNC, RING_STOPPED,
+                "what is left is culv_ring_drain() and culv_ring_destroy()");
+    }
+    REFUSED(culv_ring_flush_on(t->ring, t->cuda, t->s.stream), ASYNC, RING_STOPPED);
 }
 
 static void stop_waiting(turns *t)
@@ -1400,9 +1336,7 @@ static void stop_waiting(turns *t)
     flow(t, 1, 1);
     const bool late = what_for == FOR_WORK && host_waits(t);
     if (late) {
-        enter(t);
-        OK(culv_semaphore_wait(half, t->s.stream, 1));
-        leave(t);
+        INSIDE(t, OK(culv_semaphore_wait(half, t->s.stream, 1)));
         (void)turn(t, t->cuda);
     } else if (what_for == FOR_WORK) {
         what_for = FOR_A_FRAME;
@@ -1410,16 +1344,12 @@ static void stop_waiting(turns *t)
     for (uint32_t i = 0; what_for == FOR_A_SLOT && i < t->d.depth; i++)
         (void)turn(t, t->cuda);
     REQUIRE_EQ(pthread_create(&thread, NULL, stop, t), 0);
-    REFUSED(what_for == FOR_A_SLOT
-                ? culv_ring_acquire_on(t->ring, t->cuda, t->s.stream, CULV_RING_FOREVER, &f)
-                : culv_ring_acquire(t->ring, t->api, CULV_RING_FOREVER, &f),
-            CULV_ERROR_ASYNC, CULV_REASON_RING_STOPPED);
-    suite_require_says("culv_ring_stop() was called");
+    REFUSED(acquire(t, what_for == FOR_A_SLOT ? t->cuda : t->api, CULV_RING_FOREVER, &f), ASYNC,
+            RING_STOPPED, "culv_ring_stop() was called");
     REQUIRE_EQ(pthread_join(thread, NULL), 0);
     require_stopped(t);
     if (late) b->timeline_signal(gate, 1);
-    suite_finish(&t->s);
-    if (b->finish != NULL) b->finish();
+    finish(t);
     ring_unmake(t, false);
     culv_semaphore_destroy(&half, NULL);
     b->timeline_destroy(gate);
@@ -1459,10 +1389,7 @@ static void *sleep_in_acquire(void *user)
     sleeper *me = user;
     culv_ring_frame f;
     me->error = culv_error_init();
-    me->result =
-        me->side == me->t->cuda
-            ? culv_ring_acquire_on(me->t->ring, me->side, me->t->s.stream, CULV_RING_FOREVER, &f)
-            : culv_ring_acquire(me->t->ring, me->side, CULV_RING_FOREVER, &f);
+    me->result = acquire(me->t, me->side, CULV_RING_FOREVER, &f);
     culv_last_error(&me->error);
     return NULL;
 }
@@ -1505,14 +1432,13 @@ static void lose(turns *t)
     if (is_lost && how_lost == BY_SUBMIT) {
         f = take(t, t->api);
         if (b->ring_record != NULL) b->ring_record(t->ring, &f, 1);
-        REFUSED(b->ring_release(t->ring, &f, 1), CULV_ERROR_ASYNC, CULV_REASON_DEVICE_LOST);
-        REFUSED(b->ring_release(t->ring, &f, 1), CULV_ERROR_ASYNC, CULV_REASON_RING_STOPPED);
+        REFUSED(b->ring_release(t->ring, &f, 1), ASYNC, DEVICE_LOST);
+        REFUSED(b->ring_release(t->ring, &f, 1), ASYNC, RING_STOPPED);
     } else if (is_lost && how_lost == BY_ACQUIRE) {
         culv_ring_settings settings = culv_ring_settings_init();
         settings.check_counters = 1;
         OK(culv_ring_configure(t->ring, &settings));
-        REFUSED(culv_ring_acquire(t->ring, t->api, CULV_RING_FOREVER, &f), CULV_ERROR_ASYNC,
-                CULV_REASON_DEVICE_LOST);
+        REFUSED(culv_ring_acquire(t->ring, t->api, CULV_RING_FOREVER, &f), ASYNC, DEVICE_LOST);
     } else if (how_lost != BY_TELLING) {
         OK(culv_ring_stop(t->ring));
     }
@@ -1520,18 +1446,14 @@ static void lose(turns *t)
         REQUIRE_EQ(pthread_join(thread, NULL), 0);
         REQUIRE_EQ(me.result, CULV_ERROR_ASYNC);
         REQUIRE_EQ(me.error.reason, CULV_REASON_RING_STOPPED);
-        REFUSED(culv_ring_acquire_on(t->ring, t->cuda, t->s.stream, 0, &f), CULV_ERROR_ASYNC,
-                CULV_REASON_RING_STOPPED);
+        REFUSED(culv_ring_acquire_on(t->ring, t->cuda, t->s.stream, 0, &f), ASYNC, RING_STOPPED);
     }
     REQUIRE(culv_ring_acquire(t->ring, t->api, CULV_RING_FOREVER, &f) != CULV_OK);
     if (how_lost == BY_DRAIN || (how_lost >= BY_SUBMIT && !is_lost))
         OK(culv_ring_drain(t->ring, 20 * MS, 1));
     if (how_lost != BY_DESTROY) suite_finish(&t->s);
     if (how_lost == BY_TELLING) {
-        CUcontext before;
-        CU_OK(t->s.cu->CtxPushCurrent(t->s.context));
-        CU_OK(t->s.cu->StreamSynchronize(t->other));
-        CU_OK(t->s.cu->CtxPopCurrent(&before));
+        SUITE_CU_OK(&t->s, t->s.cu->StreamSynchronize(t->other));
         b->buffer_destroy(&buffer, false, NULL);
         b->semaphore_destroy(&semaphore, false, NULL);
     }
@@ -1576,8 +1498,7 @@ static void lose_cuda(turns *t)
     for (uint32_t i = 0; in_state > CUDA_HOLDS && i < 1; i++)
         (void)turn(t, t->cuda);
     if (in_state == API_HOLDS) f = take(t, t->api);
-    suite_finish(&t->s);
-    if (b->finish != NULL) b->finish();
+    finish(t);
     if (sleeps) start_sleeping(&other, t, t->api, &thread);
     if (is_broken)
         cu->SoftFailAt(1, CUDA_ERROR_ILLEGAL_ADDRESS);
@@ -1585,8 +1506,7 @@ static void lose_cuda(turns *t)
         CU_OK(cu->DevicePrimaryCtxReset(0));
     if (!cu->software) { /* which must not be handed stale handles */
         void *made = NULL;
-        REFUSED(b->semaphore_create(t->s.attachment, 0, 0, &made), CULV_ERROR_ASYNC,
-                CULV_REASON_DEVICE_LOST);
+        REFUSED(b->semaphore_create(t->s.attachment, 0, 0, &made), ASYNC, DEVICE_LOST);
     }
     if (in_state != CUDA_HOLDS && burst == 1) /* an acquire that waits for nothing asks nobody */
         result = culv_ring_acquire_on(t->ring, t->cuda, t->s.stream, CULV_RING_FOREVER, &mine);
@@ -1601,8 +1521,7 @@ static void lose_cuda(turns *t)
         REQUIRE_EQ(other.result, CULV_ERROR_ASYNC);
         REQUIRE_EQ(other.error.reason, CULV_REASON_RING_STOPPED);
         REQUIRE(is_broken || strstr(other.error.message, "the device is lost") != NULL);
-        REFUSED(culv_ring_acquire_on(t->ring, t->cuda, t->s.stream, 0, &f), CULV_ERROR_ASYNC,
-                CULV_REASON_RING_STOPPED);
+        REFUSED(culv_ring_acquire_on(t->ring, t->cuda, t->s.stream, 0, &f), ASYNC, RING_STOPPED);
     } else { /* it learns of it, or has its frame; it does not wait for ever */
         if (in_state == API_HOLDS) (void)culv_ring_release(t->ring, t->api, &f);
         for (uint32_t i = 0; i <= t->d.depth; i++)
@@ -1619,14 +1538,14 @@ static void lose_cuda(turns *t)
 
 static void cuda_lost(bool broken)
 {
-    culv_ring_settings settings = culv_ring_settings_init();
     if (b->rings_of_the_twin) SKIP("its memory is CUDA's");
     if (broken && raw_cuda_open()->SoftFailAt == NULL) SKIP("only the twin fails on demand");
     is_broken = broken;
     for (int in = IDLE; in < STATES; in++) {
         in_state = (state)in;
-        settings.burst = in_state == OPEN ? 2 : 1;
-        each(lose_cuda, (backend_ring){.depth = 3, .settings = &settings}, OF_CONSUMER | ALONE);
+        each(lose_cuda,
+             (backend_ring){.depth = 3, .settings = WITH(.burst = in_state == OPEN ? 2 : 1)},
+             OF_CONSUMER | ALONE);
     }
 }
 

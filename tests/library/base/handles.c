@@ -141,7 +141,7 @@ LIB_CASE(memory_is_exported, .title = "export.memory")
     static uint32_t words[WORDS], back[WORDS];
     const raw_cuda *cu = w->cu;
     raw_vk_buffer vk = lib_case_buffer(w, sizeof words, RAW_VK_EXPORT);
-    lib_words(words, WORDS, 77);
+    lib_fill(words, WORDS, 77);
     raw_vk_write(&w->vk, &vk, 0, words, sizeof words);
     size_t fds = test_open_fds();
     culv_handle handles[TIMES];

@@ -104,7 +104,7 @@ LIB_CASE(buffer_both_ways, .smoke = true)
     REQUIRE(tensor->dl_tensor.strides[0] == 4 && tensor->dl_tensor.strides[1] == 1);
     REQUIRE_EQ(tensor->dl_tensor.byte_offset, 0);
     REQUIRE_EQ(address(tensor), culv_shared_buffer_pointer(made));
-    lib_words(words, WORDS, 1);
+    lib_fill(words, WORDS, 1);
     raw_vk_write(&w->vk, &raw, 0, words, BYTES);
     vmm_require_words(w->device, w->cu, address(tensor), WORDS, 1);
     vmm_write(w->device, w->cu, address(tensor), WORDS, 2);

@@ -442,7 +442,7 @@ static void ring_by_graphs(culv_ring_side vulkan)
     ring_stage s;
     produced graphs[DEPTH];
     memset(graphs, 0, sizeof graphs);
-    ring_options o = ring_options_init(vulkan, DEPTH);
+    ring_options o = {.side = vulkan, .depth = DEPTH};
     ring_world_open(&s);
     ring_open(&s, &o);
     REQUIRE(culv_ring_semaphore(s.ring, (culv_ring_side)2) == NULL);

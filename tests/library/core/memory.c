@@ -53,7 +53,7 @@ static void exchange(lib_world *w, const raw_vk_buffer *vk, const culv_buffer *b
 {
     static uint32_t words[WORDS], back[WORDS];
     CUdeviceptr p = culv_buffer_pointer(buffer);
-    lib_words(words, WORDS, seed);
+    lib_fill(words, WORDS, seed);
     raw_vk_write(&w->vk, vk, 0, words, BYTES);
     cuda_read(w, p, back, BYTES);
     REQUIRE_WORDS(back, WORDS, seed);

@@ -82,7 +82,7 @@ static void *visit(void *argument)
     LIB_OK(culv_gl_add_context(v->s->attachment));
     REQUIRE(culv_gl_is_current(v->s->attachment));
     v->made = make_buffer(v->s->attachment, CULV_OK);
-    gl_stage_pattern(words, 256, 9);
+    lib_fill(words, 256, 9);
     gl_stage_upload(v->s, culv_shared_buffer_pointer(v->made), words, sizeof words);
     v->s->gl.Finish();
     LIB_OK(culv_shared_buffer_destroy(&v->taken, NULL));
@@ -99,7 +99,7 @@ GL_CASE(shared_context, 0, .title = "gl.context.shared")
     REQUIRE(pthread_join(thread, NULL) == 0);
     REQUIRE(v.taken == NULL);
     raw_gl_read_buffer(&s->gl, culv_gl_buffer_name(v.made), words, sizeof words);
-    REQUIRE_PATTERN(words, 256, 9);
+    REQUIRE_WORDS(words, 256, 9);
     LIB_OK(culv_shared_buffer_destroy(&v.made, NULL));
     raw_gl_destroy(&s->gl, v.context);
 }
@@ -591,7 +591,7 @@ static void turns(culv_semaphore_type type)
     for (uint32_t frame = 1; frame <= FRAMES; frame++) {
         const uint64_t value = timeline ? frame : 0;
         CU_OK(s.cu->CtxPushCurrent(s.context));
-        gl_stage_pattern(words, WORDS, frame);
+        lib_fill(words, WORDS, frame);
         CU_OK(s.cu->MemcpyHtoDAsync(culv_shared_buffer_pointer(a), words, BYTES, s.stream));
         LIB_OK(culv_semaphore_signal(culv_shared_semaphore_cuda(to_gl), s.stream, value));
         LIB_OK(culv_gl_semaphore_wait(to_gl, value, CULV_GL_FOREVER, &uses));
@@ -603,7 +603,7 @@ static void turns(culv_semaphore_type type)
         CU_OK(s.cu->MemcpyDtoHAsync(words, culv_shared_buffer_pointer(b), BYTES, s.stream));
         CU_OK(s.cu->StreamSynchronize(s.stream));
         CU_OK(s.cu->CtxPopCurrent(&before));
-        REQUIRE_PATTERN(words, WORDS, frame);
+        REQUIRE_WORDS(words, WORDS, frame);
     }
     LIB_OK(culv_shared_buffer_destroy(&a, NULL));
     LIB_OK(culv_shared_buffer_destroy(&b, NULL));
@@ -626,7 +626,6 @@ static void CUDA_CB held(void *lock)
  * does not make the host wait. */
 GL_CASE(timed, 0)
 {
-    CUcontext before;
     pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
     NEW(OWN(culv_shared_semaphore), to_gl, culv_gl_semaphore_create, s->attachment, NULL);
     OWN(culv_shared_buffer) *buffer = semaphores_make_buffer(s);
@@ -635,12 +634,11 @@ GL_CASE(timed, 0)
     uses.num_buffers = 1;
     uses.buffers = &name;
     for (uint32_t frame = 1; frame <= 3; frame++) {
-        gl_stage_pattern(words, WORDS, frame);
+        lib_fill(words, WORDS, frame);
         pthread_mutex_lock(&gate);
-        CU_OK(s->cu->CtxPushCurrent(s->context));
-        CU_OK(s->cu->LaunchHostFunc(s->stream, held, &gate));
-        CU_OK(s->cu->MemcpyHtoDAsync(culv_shared_buffer_pointer(buffer), words, BYTES, s->stream));
-        CU_OK(s->cu->CtxPopCurrent(&before));
+        GL_CU_OK(s, s->cu->LaunchHostFunc(s->stream, held, &gate));
+        GL_CU_OK(
+            s, s->cu->MemcpyHtoDAsync(culv_shared_buffer_pointer(buffer), words, BYTES, s->stream));
         LIB_OK(culv_semaphore_signal(culv_shared_semaphore_cuda(to_gl), s->stream, frame));
         if (s->cu->software) {
             for (uint64_t timeout = 0; timeout <= 2000000; timeout += 1000000) {
@@ -655,21 +653,18 @@ GL_CASE(timed, 0)
         gl_stage_finish(s); /* before `words` is used again */
         memset(words, 0, sizeof words);
         raw_gl_read_buffer(&s->gl, name, words, BYTES);
-        REQUIRE_PATTERN(words, WORDS, frame);
+        REQUIRE_WORDS(words, WORDS, frame);
     }
 }
 
 /* How much of `buffer` holds `frame`, as CUDA sees it while OpenGL still waits. */
 static bool written(const gl_stage *s, culv_shared_buffer *buffer, CUstream stream, uint32_t frame)
 {
-    CUcontext before;
     memset(words, 0, sizeof words);
-    CU_OK(s->cu->CtxPushCurrent(s->context));
-    CU_OK(s->cu->MemcpyDtoHAsync(words, culv_shared_buffer_pointer(buffer), 1004, stream));
-    CU_OK(s->cu->StreamSynchronize(stream));
-    CU_OK(s->cu->CtxPopCurrent(&before));
+    GL_CU_OK(s, s->cu->MemcpyDtoHAsync(words, culv_shared_buffer_pointer(buffer), 1004, stream));
+    GL_CU_OK(s, s->cu->StreamSynchronize(stream));
     static uint32_t expected[251];
-    gl_stage_pattern(expected, 251, frame);
+    lib_fill(expected, 251, frame);
     return memcmp(words, expected, sizeof expected) == 0;
 }
 
@@ -689,12 +684,12 @@ GL_CASE(writes_behind_a_wait, 0)
                             *own = semaphores_make_buffer(s);
     const uint32_t names[3] = {culv_gl_buffer_name(copied), culv_gl_buffer_name(poked),
                                culv_gl_buffer_name(own)};
-    gl_stage_pattern(words, WORDS, 2);
+    lib_fill(words, WORDS, 2);
     CU_OK(s->cu->CtxPushCurrent(s->context));
     CU_OK(s->cu->StreamCreate(&beside, CU_STREAM_NON_BLOCKING));
     CU_OK(s->cu->MemcpyHtoDAsync(culv_shared_buffer_pointer(own), words, BYTES, beside));
     CU_OK(s->cu->StreamSynchronize(beside));
-    gl_stage_pattern(words, WORDS, 1);
+    lib_fill(words, WORDS, 1);
     CU_OK(s->cu->MemcpyHtoDAsync(culv_shared_buffer_pointer(copied), words, BYTES, beside));
     CU_OK(s->cu->MemcpyHtoDAsync(culv_shared_buffer_pointer(poked), words, BYTES, beside));
     CU_OK(s->cu->StreamSynchronize(beside));
@@ -703,7 +698,7 @@ GL_CASE(writes_behind_a_wait, 0)
     CU_OK(s->cu->CtxPopCurrent(&before));
     LIB_OK(culv_semaphore_signal(culv_shared_semaphore_cuda(to_gl), s->stream, 1));
     LIB_OK(culv_gl_semaphore_wait(to_gl, 1, CULV_GL_FOREVER, NULL));
-    gl_stage_pattern(words, WORDS, 2);
+    lib_fill(words, WORDS, 2);
     GL_OK(&s->gl, s->gl.NamedBufferSubData(names[1], 0, 1004, words));
     GL_OK(&s->gl, s->gl.CopyNamedBufferSubData(names[2], names[0], 0, 0, 1004));
     s->gl.Flush();
@@ -718,9 +713,7 @@ GL_CASE(writes_behind_a_wait, 0)
     REQUIRE(early || s->cu->software);
     REQUIRE(written(s, copied, beside, 2) && written(s, poked, beside, 2));
     gl_stage_finish(s);
-    CU_OK(s->cu->CtxPushCurrent(s->context));
-    CU_OK(s->cu->StreamDestroy(beside));
-    CU_OK(s->cu->CtxPopCurrent(&before));
+    GL_CU_OK(s, s->cu->StreamDestroy(beside));
 }
 
 /* What CUDA has signaled, seen by OpenGL or not, or was told to signal. The one exception: CUDA

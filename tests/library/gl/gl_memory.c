@@ -9,8 +9,18 @@
 #include <culvert/gl_register.h>
 #include <culvert/vulkan.h>
 
-enum { WORDS = 12347, BYTES = 4 * WORDS };
+enum { WORDS = 12347, BYTES = 4 * WORDS, MIB2 = 2 << 20 };
 static uint32_t words[WORDS];
+
+static culv_gl_image_create_desc image_desc(GLenum target, GLenum format, int width, int height)
+{
+    culv_gl_image_create_desc d = culv_gl_image_create_desc_init();
+    d.target = target;
+    d.internal_format = format;
+    d.width = (uint32_t)width;
+    d.height = (uint32_t)height;
+    return d;
+}
 
 static culv_shared_buffer *make_buffer(const gl_stage *s, uint64_t size, uint32_t fallback)
 {
@@ -26,17 +36,17 @@ static culv_shared_buffer *make_buffer(const gl_stage *s, uint64_t size, uint32_
 
 static void both_ways(gl_stage *s, uint32_t name, CUdeviceptr pointer, uint32_t seed)
 {
-    gl_stage_pattern(words, WORDS, seed);
+    lib_fill(words, WORDS, seed);
     gl_stage_upload(s, pointer, words, BYTES);
     memset(words, 0, sizeof words);
     raw_gl_read_buffer(&s->gl, name, words, BYTES);
-    REQUIRE_PATTERN(words, WORDS, seed);
-    gl_stage_pattern(words, WORDS, ~seed);
+    REQUIRE_WORDS(words, WORDS, seed);
+    lib_fill(words, WORDS, ~seed);
     raw_gl_write_buffer(&s->gl, name, words, BYTES);
     s->gl.Finish();
     memset(words, 0, sizeof words);
     gl_stage_download(s, words, pointer, BYTES);
-    REQUIRE_PATTERN(words, WORDS, ~seed);
+    REQUIRE_WORDS(words, WORDS, ~seed);
 }
 
 /* The old way and the new one meet: what has storage of a memory object can be registered, too. */
@@ -49,21 +59,30 @@ GL_CASE(buffers_registered, 0, .smoke = true)
     const uint32_t name = culv_gl_buffer_name(buffer);
     NEW(culv_registration, r, culv_gl_register_buffer, s->attachment, name, NULL);
     for (uint32_t seed = 10; seed < 14; seed++) {
-        gl_stage_pattern(words, WORDS, seed);
+        lib_fill(words, WORDS, seed);
         gl_stage_upload(s, culv_shared_buffer_pointer(buffer), words, BYTES);
         LIB_OK(culv_registration_map(&r, 1, s->stream));
         memset(words, 0, sizeof words);
         gl_stage_download(s, words, culv_registration_pointer(r), BYTES);
-        REQUIRE_PATTERN(words, WORDS, seed);
-        gl_stage_pattern(words, WORDS, ~seed);
+        REQUIRE_WORDS(words, WORDS, seed);
+        lib_fill(words, WORDS, ~seed);
         gl_stage_upload(s, culv_registration_pointer(r), words, BYTES);
         LIB_OK(culv_registration_unmap(&r, 1, s->stream));
         memset(words, 0, sizeof words);
         raw_gl_read_buffer(&s->gl, name, words, BYTES);
-        REQUIRE_PATTERN(words, WORDS, ~seed);
+        REQUIRE_WORDS(words, WORDS, ~seed);
         both_ways(s, name, culv_shared_buffer_pointer(buffer), seed);
     }
     LIB_OK(culv_registration_destroy(&r));
+}
+
+static culv_vmm_allocation *allocate(const gl_stage *s)
+{
+    culv_vmm_allocation_desc d = culv_vmm_allocation_desc_init();
+    d.size = MIB2;
+    d.handle_types = UINT32_C(1) << CULV_HANDLE_OPAQUE_FD;
+    NEW(culv_vmm_allocation, allocation, culv_vmm_allocation_create, s->device, &d);
+    return allocation;
 }
 
 /* The context's GPU is another one than the device, which works on its buffers in place; and what
@@ -81,9 +100,7 @@ TEST(across, .own = true)
     for (uint32_t seed = 0; seed < 3; seed++)
         both_ways(&s, culv_gl_buffer_name(buffer), culv_shared_buffer_pointer(buffer), seed);
     LIB_OK(culv_shared_buffer_destroy(&buffer, NULL));
-    culv_gl_image_create_desc d = culv_gl_image_create_desc_init();
-    d.internal_format = 0x8058; /* GL_RGBA8 */
-    d.width = d.height = 32;
+    const culv_gl_image_create_desc d = image_desc(GL_TEXTURE_2D, GL_RGBA8, 32, 32);
     LIB_REFUSES(image, culv_gl_image_create(s.attachment, &d, &image), UNSUPPORTED, DEVICE_MISMATCH,
                 "Share a buffer");
     culv_gl_desc silent = gl_stage_desc(0);
@@ -91,10 +108,7 @@ TEST(across, .own = true)
     LIB_REFUSES(again, culv_gl_attach(s.device, &silent, &again), INVALID, DEVICE_MISMATCH,
                 "culv_gl_desc.allow_other_gpu");
     if (lib_caps(s.device).vmm) {
-        culv_vmm_allocation_desc a = culv_vmm_allocation_desc_init();
-        a.size = UINT64_C(2) << 20;
-        a.handle_types = UINT32_C(1) << CULV_HANDLE_OPAQUE_FD;
-        NEW(OWN(culv_vmm_allocation), allocation, culv_vmm_allocation_create, s.device, &a);
+        OWN(culv_vmm_allocation) *allocation = allocate(&s);
         LIB_REFUSES(memory, culv_gl_memory_from_vmm(s.attachment, allocation, NULL, &memory),
                     INVALID, DEVICE_MISMATCH);
     }
@@ -106,26 +120,15 @@ GL_CASE(buffers_refused, 0, .title = "gl.buffers.refused")
     culv_shared_buffer *buffer = NULL;
     culv_gl_buffer_create_desc d = culv_gl_buffer_create_desc_init();
     LIB_REFUSES(buffer, culv_gl_buffer_create(s->attachment, &d, &buffer), INVALID, SIZE);
-    LIB_REFUSES(buffer, culv_gl_buffer_create(s->attachment, NULL, &buffer), INVALID,
-                NULL_ARGUMENT);
     d.struct_size = 3;
     LIB_REFUSES(buffer, culv_gl_buffer_create(s->attachment, &d, &buffer), INVALID, STRUCT_SIZE);
-}
-
-static culv_vmm_allocation *allocate(const gl_stage *s, uint64_t size)
-{
-    culv_vmm_allocation_desc d = culv_vmm_allocation_desc_init();
-    d.size = size;
-    d.handle_types = UINT32_C(1) << CULV_HANDLE_OPAQUE_FD;
-    NEW(culv_vmm_allocation, allocation, culv_vmm_allocation_create, s->device, &d);
-    return allocation;
 }
 
 /* Whether the driver gives a buffer what is at an offset. */
 static bool offsets_honoured(const gl_stage *s)
 {
     GLuint name = 0;
-    culv_vmm_allocation *allocation = allocate(s, UINT64_C(2) << 20);
+    culv_vmm_allocation *allocation = allocate(s);
     NEW(culv_gl_memory, memory, culv_gl_memory_from_vmm, s->attachment, allocation, "chunk");
     GL_OK(&s->gl, s->gl.CreateBuffers(1, &name));
     const culv_result result = culv_gl_memory_bind(memory, name, 65536, BYTES, NULL);
@@ -155,40 +158,66 @@ TEST(offsets)
     gl_stage_close(s);
 }
 
-/* CUDA's memory in OpenGL, at an offset where the driver honours that. */
-GL_CASE(cuda_memory, 0)
+/* A chunk of CUDA's in both APIs. */
+typedef struct chunk {
+    gl_stage s;
+    bool honoured; /* offsets in it */
+    culv_vmm_range *range;
+    culv_gl_memory *memory;
+    CUdeviceptr at;
+} chunk;
+
+static void open_chunk(chunk *c)
 {
-    const bool honoured = offsets_honoured(s);
-    OWN(culv_vmm_allocation) *allocation = allocate(s, UINT64_C(2) << 20);
     culv_vmm_range_desc r = culv_vmm_range_desc_init();
-    r.size = UINT64_C(2) << 20;
-    NEW(OWN(culv_vmm_range), range, culv_vmm_range_create, s->device, &r);
-    LIB_OK(culv_vmm_map(range, 0, allocation, NULL, 0));
-    NEW(culv_gl_memory, memory, culv_gl_memory_from_vmm, s->attachment, allocation, "chunk");
+    memset(c, 0, sizeof *c);
+    gl_stage_open(&c->s, 0);
+    c->honoured = offsets_honoured(&c->s);
+    OWN(culv_vmm_allocation) *allocation = allocate(&c->s);
+    r.size = MIB2;
+    LIB_OK(culv_vmm_range_create(c->s.device, &r, &c->range));
+    LIB_OK(culv_vmm_map(c->range, 0, allocation, NULL, 0));
+    LIB_OK(culv_gl_memory_from_vmm(c->s.attachment, allocation, "chunk", &c->memory));
+    c->at = culv_vmm_range_pointer(c->range);
+}
+
+static void close_chunk(chunk *c)
+{
+    LIB_OK(culv_gl_memory_destroy(&c->memory));
+    LIB_OK(culv_vmm_unmap(c->range, 0, MIB2, NULL));
+    LIB_OK(culv_vmm_range_destroy(&c->range));
+    gl_stage_close(&c->s);
+}
+
+#define CHUNK_CASE(...) TEST_ON(chunk, c, open_chunk(c), close_chunk(c), __VA_ARGS__)
+#define BIND_INVALID(name, offset, size, desc, ...)                                                \
+    LIB_INVALID(culv_gl_memory_bind(c->memory, name, offset, size, desc), __VA_ARGS__)
+
+/* CUDA's memory in OpenGL, at an offset where the driver honours that. */
+CHUNK_CASE(cuda_memory)
+{
+    gl_stage *s = &c->s;
     GLuint name[2];
     GL_OK(&s->gl, s->gl.CreateBuffers(2, name));
-    LIB_OK(culv_gl_memory_bind(memory, name[0], 0, BYTES, NULL));
-    both_ways(s, name[0], culv_vmm_range_pointer(range), 5);
-    LIB_INVALID(culv_gl_memory_bind(memory, name[0], 0, BYTES, NULL), VALUE); /* it has storage */
+    LIB_OK(culv_gl_memory_bind(c->memory, name[0], 0, BYTES, NULL));
+    both_ways(s, name[0], c->at, 5);
+    BIND_INVALID(name[0], 0, BYTES, NULL, VALUE); /* it has storage */
     GLuint mutable_one = 0;
     GL_OK(&s->gl, s->gl.CreateBuffers(1, &mutable_one));
     GL_OK(&s->gl, s->gl.NamedBufferData(mutable_one, 4099, NULL, GL_DYNAMIC_DRAW));
-    LIB_INVALID(culv_gl_memory_bind(memory, mutable_one, 0, BYTES, NULL), VALUE,
-                "has storage already");
+    BIND_INVALID(mutable_one, 0, BYTES, NULL, VALUE, "has storage already");
     s->gl.DeleteBuffers(1, &mutable_one);
-    LIB_INVALID(culv_gl_memory_bind(memory, 4711, 0, BYTES, NULL), VALUE);
-    LIB_INVALID(culv_gl_memory_bind(memory, name[1], UINT64_C(2) << 20, 4, NULL), RANGE);
-    LIB_INVALID(culv_gl_memory_bind(memory, name[1], 0, 0, NULL), SIZE);
-    if (honoured) {
-        LIB_OK(culv_gl_memory_bind(memory, name[1], 65536, BYTES, NULL));
-        both_ways(s, name[1], culv_vmm_range_pointer(range) + 65536, 6);
+    BIND_INVALID(4711, 0, BYTES, NULL, VALUE);
+    BIND_INVALID(name[1], MIB2, 4, NULL, RANGE);
+    BIND_INVALID(name[1], 0, 0, NULL, SIZE);
+    if (c->honoured) {
+        LIB_OK(culv_gl_memory_bind(c->memory, name[1], 65536, BYTES, NULL));
+        both_ways(s, name[1], c->at + 65536, 6);
     } else {
-        LIB_ERROR(culv_gl_memory_bind(memory, name[1], 65536, BYTES, NULL), UNSUPPORTED, RANGE,
+        LIB_ERROR(culv_gl_memory_bind(c->memory, name[1], 65536, BYTES, NULL), UNSUPPORTED, RANGE,
                   "ignores offsets");
     }
     s->gl.DeleteBuffers(2, name);
-    LIB_OK(culv_gl_memory_destroy(&memory));
-    LIB_OK(culv_vmm_unmap(range, 0, UINT64_C(2) << 20, NULL));
 }
 
 GL_CASE(memory_refused, 0, .title = "gl.memory.refused")
@@ -196,19 +225,20 @@ GL_CASE(memory_refused, 0, .title = "gl.memory.refused")
     culv_gl_memory *memory = NULL;
     culv_gl_memory_desc d = culv_gl_memory_desc_init();
     culv_handle handle;
-    OWN(culv_vmm_allocation) *allocation = allocate(s, UINT64_C(2) << 20);
+    OWN(culv_vmm_allocation) *allocation = allocate(s);
     LIB_OK(culv_vmm_export_dup(allocation, CULV_HANDLE_OPAQUE_FD, &handle));
     lib_fd watched = lib_fd_watch(handle.value.fd);
     d.handle = handle;
-    LIB_REFUSES(memory, culv_gl_memory_import(s->attachment, &d, &memory), INVALID, SIZE);
-    d.size = UINT64_C(2) << 20;
-    d.exporter = (culv_uuid){{1, 2, 3}};
-    LIB_REFUSES(memory, culv_gl_memory_import(s->attachment, &d, &memory), INVALID,
-                DEVICE_MISMATCH);
+    d.size = MIB2;
     d.exporter = lib_caps(s->device).uuid;
-    d.handle.type = CULV_HANDLE_DMA_BUF_FD;
-    LIB_REFUSES(memory, culv_gl_memory_import(s->attachment, &d, &memory), INVALID, HANDLE_TYPE);
-    d.handle.type = CULV_HANDLE_OPAQUE_FD;
+#define ROW(change, ...)                                                                           \
+    SPOILT(d, change,                                                                              \
+           LIB_REFUSES(memory, culv_gl_memory_import(s->attachment, &d, &memory), INVALID,         \
+                       __VA_ARGS__))
+    ROW(d.size = 0, SIZE);
+    ROW(d.exporter.bytes[0] ^= 1, DEVICE_MISMATCH);
+    ROW(d.handle.type = CULV_HANDLE_DMA_BUF_FD, HANDLE_TYPE);
+#undef ROW
     lib_fd_require_untouched(&watched);
     LIB_OK(culv_gl_memory_import(s->attachment, &d, &memory));
     lib_fd_require_untouched(&watched);
@@ -257,15 +287,11 @@ GL_CASE(vectors, 0)
 /* The types are one family's, so the compiler takes OpenGL's objects for Vulkan's. */
 GL_CASE(not_vulkans_objects, 0, .title = "gl.not_vulkans")
 {
-    culv_gl_image_create_desc id = culv_gl_image_create_desc_init();
+    const culv_gl_image_create_desc id = image_desc(GL_TEXTURE_2D, GL_RGBA8, 37, 21);
     culv_gl_semaphore_create_desc sd = culv_gl_semaphore_create_desc_init();
     VkDeviceSize size = 77;
     VkCommandBuffer commands = (VkCommandBuffer)(uintptr_t)&size; /* nobody may look into it */
     OWN(culv_shared_buffer) *buffer = make_buffer(s, BYTES, 0);
-    id.target = GL_TEXTURE_2D;
-    id.internal_format = GL_RGBA8;
-    id.width = 37;
-    id.height = 21;
     NEW(OWN(culv_shared_image), image, culv_gl_image_create, s->attachment, &id);
     NEW(OWN(culv_shared_semaphore), semaphore, culv_gl_semaphore_create, s->attachment, &sd);
     REQUIRE(culv_vk_buffer_handle(buffer) == VK_NULL_HANDLE);
@@ -308,6 +334,41 @@ enum { FORMATS = sizeof format_names / sizeof format_names[0] };
 
 static uint8_t texels[65536], found[65536];
 
+/* A level of an image, by CUDA's array: what is in `texels` goes to OpenGL; what OpenGL has done is
+ * found. */
+typedef struct crossing {
+    culv_shared_image *image;
+    CUarray array;
+    size_t row, height, depth; /* in bytes; in rows of texels or of blocks */
+} crossing;
+
+static crossing level_of(culv_shared_image *image, uint32_t number, size_t row, size_t height,
+                         size_t depth)
+{
+    crossing l = {image, NULL, row, height, depth};
+    LIB_OK(culv_image_get_array(culv_shared_image_cuda(image), number, 0, &l.array));
+    return l;
+}
+
+static void give_to_gl(gl_stage *s, const crossing *l)
+{
+    GL_CU_OK(s, raw_cuda_write_box(s->cu, l->array, texels, l->row, l->height, l->depth));
+    LIB_OK(culv_image_copy(culv_shared_image_cuda(l->image), CULV_COPY_UPLOAD, s->stream));
+    gl_stage_finish(s);
+    LIB_OK(culv_gl_copy(NULL, l->image, CULV_COPY_UPLOAD));
+    memset(found, 0, l->row * l->height * l->depth);
+}
+
+static void take_from_gl(gl_stage *s, const crossing *l)
+{
+    LIB_OK(culv_gl_copy(NULL, l->image, CULV_COPY_DOWNLOAD));
+    s->gl.Finish();
+    LIB_OK(culv_image_copy(culv_shared_image_cuda(l->image), CULV_COPY_DOWNLOAD, s->stream));
+    gl_stage_finish(s);
+    memset(found, 0, l->row * l->height * l->depth);
+    GL_CU_OK(s, raw_cuda_read_box(s->cu, l->array, found, l->row, l->height, l->depth));
+}
+
 /* Textures of one row have calls of their own. */
 static void write_level(gl_stage *s, const raw_gl_image *raw, int level, const void *from)
 {
@@ -331,54 +392,35 @@ static void write_level(gl_stage *s, const raw_gl_image *raw, int level, const v
 }
 
 /* One level, each way. */
-static void level_turn(gl_stage *s, const raw_gl_image *raw, culv_shared_image *image,
-                       uint32_t level, uint32_t seed)
+static void level_turn(gl_stage *s, const raw_gl_image *raw, culv_shared_image *image, int number,
+                       uint32_t seed)
 {
-    CUarray array = NULL;
-    CUcontext before;
     int width, height, depth;
-    raw_gl_level_size(raw->kind, (int)level, &width, &height, &depth);
-    const size_t size = raw_gl_level_bytes(raw, (int)level);
-    const size_t row = (size_t)width * raw->format->bytes;
-    culv_image *cuda = culv_shared_image_cuda(image);
+    raw_gl_level_size(raw->kind, number, &width, &height, &depth);
+    const size_t size = raw_gl_level_bytes(raw, number);
     REQUIRE(size <= sizeof texels);
-    LIB_OK(culv_image_get_array(cuda, level, 0, &array));
+    const crossing l = level_of(image, (uint32_t)number, (size_t)width * raw->format->bytes,
+                                (size_t)height, (size_t)depth);
     raw_gl_fill(raw->format, texels, size, seed);
-    CU_OK(s->cu->CtxPushCurrent(s->context));
-    CU_OK(raw_cuda_write_box(s->cu, array, texels, row, (size_t)height, (size_t)depth));
-    CU_OK(s->cu->CtxPopCurrent(&before));
-    LIB_OK(culv_image_copy(cuda, CULV_COPY_UPLOAD, s->stream));
-    gl_stage_finish(s);
-    LIB_OK(culv_gl_copy(NULL, image, CULV_COPY_UPLOAD));
-    memset(found, 0, size);
-    raw_gl_image_read(&s->gl, raw, (int)level, found);
+    give_to_gl(s, &l);
+    raw_gl_image_read(&s->gl, raw, number, found);
     if (memcmp(texels, found, size) != 0)
-        FAIL("%s of %s, level %u: OpenGL reads other texels", raw->kind->name, raw->format->name,
-             (unsigned)level);
+        FAIL("%s of %s, level %d: OpenGL reads other texels", raw->kind->name, raw->format->name,
+             number);
     raw_gl_fill(raw->format, texels, size, seed + 1);
-    write_level(s, raw, (int)level, texels);
-    LIB_OK(culv_gl_copy(NULL, image, CULV_COPY_DOWNLOAD));
-    s->gl.Finish();
-    LIB_OK(culv_image_copy(cuda, CULV_COPY_DOWNLOAD, s->stream));
-    gl_stage_finish(s);
-    memset(found, 0, size);
-    CU_OK(s->cu->CtxPushCurrent(s->context));
-    CU_OK(raw_cuda_read_box(s->cu, array, found, row, (size_t)height, (size_t)depth));
-    CU_OK(s->cu->CtxPopCurrent(&before));
+    write_level(s, raw, number, texels);
+    take_from_gl(s, &l);
     if (memcmp(texels, found, size) != 0)
-        FAIL("%s of %s, level %u: CUDA reads other texels", raw->kind->name, raw->format->name,
-             (unsigned)level);
+        FAIL("%s of %s, level %d: CUDA reads other texels", raw->kind->name, raw->format->name,
+             number);
     REQUIRE(s->gl.GetError() == 0);
 }
 
 static void image_turn(gl_stage *s, const raw_gl_kind *kind, const raw_gl_format *format,
                        uint32_t fallback)
 {
-    culv_gl_image_create_desc d = culv_gl_image_create_desc_init();
-    d.target = kind->target;
-    d.internal_format = format->internal;
-    d.width = (uint32_t)kind->width;
-    d.height = (uint32_t)kind->height;
+    culv_gl_image_create_desc d =
+        image_desc(kind->target, format->internal, kind->width, kind->height);
     d.depth = kind->layered ? 0 : (uint32_t)kind->depth;
     d.array_layers = kind->layered ? (uint32_t)kind->depth : 0;
     d.mip_levels = (uint32_t)kind->levels;
@@ -388,8 +430,8 @@ static void image_turn(gl_stage *s, const raw_gl_kind *kind, const raw_gl_format
     REQUIRE_EQ(culv_image_sharing(culv_shared_image_cuda(image)),
                fallback != 0 ? CULV_SHARING_HOST : CULV_SHARING_SHARED);
     const raw_gl_image raw = {kind, format, culv_gl_image_name(image)};
-    for (uint32_t level = 0; level < (uint32_t)kind->levels; level++)
-        level_turn(s, &raw, image, level, 3 * level + format->internal);
+    for (int number = 0; number < kind->levels; number++)
+        level_turn(s, &raw, image, number, 3 * (uint32_t)number + format->internal);
 }
 
 /* A texel of a packed format, as A1R5G5B5_UNORM_PACK16, with all of one channel. */
@@ -408,28 +450,18 @@ static uint32_t only(const char *name, char channel)
  * the table gives one format have the same bits. */
 static void packed_turn(gl_stage *s, uint32_t number, uint32_t fallback)
 {
-    culv_gl_image_create_desc d = culv_gl_image_create_desc_init();
     culv_format_info f = culv_format_info_init();
-    CUarray array = NULL;
-    CUcontext before;
     LIB_OK(culv_format_get_info((culv_format)number, &f));
     if (!f.mapped || f.gl_internal_format == 0 || strstr(f.name, "_UNORM_PACK") == NULL) return;
-    d.internal_format = f.gl_internal_format;
-    d.width = d.height = 4;
+    culv_gl_image_create_desc d = image_desc(GL_TEXTURE_2D, f.gl_internal_format, 4, 4);
     d.fallback = fallback;
     NEW(OWN(culv_shared_image), image, culv_gl_image_create, s->attachment, &d);
-    culv_image *cuda = culv_shared_image_cuda(image);
-    LIB_OK(culv_image_get_array(cuda, 0, 0, &array));
+    const crossing l = level_of(image, 0, 4 * (size_t)f.bytes_per_block, 4, 1);
     for (uint32_t i = 0; i < 16; i++) {
         const uint32_t word = only(f.name, "RGBA"[i / 4]);
         memcpy(texels + i * f.bytes_per_block, &word, f.bytes_per_block);
     }
-    CU_OK(s->cu->CtxPushCurrent(s->context));
-    CU_OK(raw_cuda_write_box(s->cu, array, texels, 4 * f.bytes_per_block, 4, 1));
-    CU_OK(s->cu->CtxPopCurrent(&before));
-    LIB_OK(culv_image_copy(cuda, CULV_COPY_UPLOAD, s->stream));
-    gl_stage_finish(s);
-    LIB_OK(culv_gl_copy(NULL, image, CULV_COPY_UPLOAD));
+    give_to_gl(s, &l);
     s->gl.GetTextureImage(culv_gl_image_name(image), 0, GL_RGBA, GL_UNSIGNED_BYTE, 64, found);
     REQUIRE_EQ(s->gl.GetError(), 0);
     for (size_t i = 0; i < 64; i++) {
@@ -467,25 +499,13 @@ static void blocks_turn(gl_stage *s, GLenum format, size_t block_bytes)
     address = raw_gl_get_proc("glGetCompressedTextureImage");
     memcpy(&read, &address, sizeof read);
     REQUIRE(write != NULL && read != NULL);
-    culv_gl_image_create_desc d = culv_gl_image_create_desc_init();
-    CUarray array = NULL;
-    CUcontext before;
     const size_t row = ROWS * block_bytes, size = ROWS * row;
-    d.target = GL_TEXTURE_2D;
-    d.internal_format = format;
-    d.width = d.height = SIDE;
+    const culv_gl_image_create_desc d = image_desc(GL_TEXTURE_2D, format, SIDE, SIDE);
     NEW(OWN(culv_shared_image), image, culv_gl_image_create, s->attachment, &d);
-    culv_image *cuda = culv_shared_image_cuda(image);
-    LIB_OK(culv_image_get_array(cuda, 0, 0, &array));
+    const crossing l = level_of(image, 0, row, ROWS, 1);
     for (size_t i = 0; i < size; i++)
         texels[i] = (uint8_t)(i * 7 + i / 251 + format);
-    CU_OK(s->cu->CtxPushCurrent(s->context));
-    CU_OK(raw_cuda_write_box(s->cu, array, texels, row, ROWS, 1));
-    CU_OK(s->cu->CtxPopCurrent(&before));
-    LIB_OK(culv_image_copy(cuda, CULV_COPY_UPLOAD, s->stream));
-    gl_stage_finish(s);
-    LIB_OK(culv_gl_copy(NULL, image, CULV_COPY_UPLOAD));
-    memset(found, 0, size);
+    give_to_gl(s, &l);
     read(culv_gl_image_name(image), 0, (GLsizei)size, found);
     REQUIRE_EQ(s->gl.GetError(), 0);
     if (memcmp(texels, found, size) != 0)
@@ -494,14 +514,7 @@ static void blocks_turn(gl_stage *s, GLenum format, size_t block_bytes)
         texels[i] = (uint8_t)(i * 13 + i / 241 + format);
     write(culv_gl_image_name(image), 0, 0, 0, SIDE, SIDE, format, (GLsizei)size, texels);
     REQUIRE_EQ(s->gl.GetError(), 0);
-    LIB_OK(culv_gl_copy(NULL, image, CULV_COPY_DOWNLOAD));
-    s->gl.Finish();
-    LIB_OK(culv_image_copy(cuda, CULV_COPY_DOWNLOAD, s->stream));
-    gl_stage_finish(s);
-    memset(found, 0, size);
-    CU_OK(s->cu->CtxPushCurrent(s->context));
-    CU_OK(raw_cuda_read_box(s->cu, array, found, row, ROWS, 1));
-    CU_OK(s->cu->CtxPopCurrent(&before));
+    take_from_gl(s, &l);
     if (memcmp(texels, found, size) != 0)
         FAIL("format %#x: CUDA reads other blocks", (unsigned)format);
 }
@@ -532,50 +545,35 @@ TEST(images_staged, .title = "gl.images.staged")
 
 /* A texture in CUDA's memory. What CUDA sets everywhere OpenGL reads in every texel, whatever the
  * tiling, and what OpenGL clears it to CUDA finds as often as there are texels. */
-GL_CASE(bound_textures, 0)
+CHUNK_CASE(bound_textures)
 {
-    enum { MIB2 = 2 << 20, WIDTH = 253, HEIGHT = 127, TEXELS = WIDTH * HEIGHT, VALUE = 0x71c3a55a };
+    enum { WIDTH = 253, HEIGHT = 127, TEXELS = WIDTH * HEIGHT, VALUE = 0x71c3a55a };
     static const raw_gl_kind kind = {"GL_TEXTURE_2D", GL_TEXTURE_2D, WIDTH, HEIGHT, 1, 1, false};
     static uint32_t seen[MIB2 / 4];
-    CUcontext before;
-    const bool honoured = offsets_honoured(s);
-    OWN(culv_vmm_allocation) *allocation = allocate(s, MIB2);
-    culv_vmm_range_desc r = culv_vmm_range_desc_init();
-    r.size = MIB2;
-    NEW(OWN(culv_vmm_range), range, culv_vmm_range_create, s->device, &r);
-    LIB_OK(culv_vmm_map(range, 0, allocation, NULL, 0));
-    NEW(culv_gl_memory, memory, culv_gl_memory_from_vmm, s->attachment, allocation, "chunk");
-    culv_gl_image_create_desc d = culv_gl_image_create_desc_init();
-    d.internal_format = GL_R32UI;
-    d.width = WIDTH;
-    d.height = HEIGHT;
-    for (uint32_t round = 0; round < (honoured ? 2u : 1u); round++) {
+    gl_stage *s = &c->s;
+    culv_gl_image_create_desc d = image_desc(0, GL_R32UI, WIDTH, HEIGHT);
+    for (uint32_t round = 0; round < (c->honoured ? 2u : 1u); round++) {
         const uint64_t offset = round * (MIB2 / 2);
         GLuint name = 0;
         GL_OK(&s->gl, s->gl.CreateTextures(GL_TEXTURE_2D, 1, &name));
-        LIB_OK(culv_gl_memory_bind(memory, name, offset, 0, &d));
-        CU_OK(s->cu->CtxPushCurrent(s->context));
-        CU_OK(s->cu->MemsetD32Async(culv_vmm_range_pointer(range), VALUE + round, MIB2 / 4,
-                                    s->stream));
-        CU_OK(s->cu->StreamSynchronize(s->stream));
+        LIB_OK(culv_gl_memory_bind(c->memory, name, offset, 0, &d));
+        GL_CU_OK(s, s->cu->MemsetD32Async(c->at, VALUE + round, MIB2 / 4, s->stream));
+        gl_stage_finish(s);
         const raw_gl_image raw = {&kind, raw_gl_format_named("GL_R32UI"), name};
         memset(seen, 0, sizeof seen);
         raw_gl_image_read(&s->gl, &raw, 0, seen);
-        for (size_t i = 0; i < TEXELS; i++)
-            REQUIRE_EQ(seen[i], VALUE + round);
+        REQUIRE_ALL(seen, TEXELS, VALUE + round);
         const uint32_t other = ~(uint32_t)VALUE + round;
         GL_OK(&s->gl, s->gl.ClearTexImage(name, 0, GL_RED_INTEGER, GL_UNSIGNED_INT, &other));
         s->gl.Finish();
-        CU_OK(s->cu->MemcpyDtoHAsync(seen, culv_vmm_range_pointer(range), MIB2, s->stream));
-        CU_OK(s->cu->StreamSynchronize(s->stream));
-        CU_OK(s->cu->CtxPopCurrent(&before));
+        gl_stage_download(s, seen, c->at, MIB2);
         size_t found_there = 0;
         for (size_t i = 0; i < MIB2 / 4; i++) {
             if (seen[i] == other) REQUIRE(4 * i >= offset);
             found_there += seen[i] == other;
         }
         REQUIRE(found_there >= TEXELS);
-        LIB_INVALID(culv_gl_memory_bind(memory, name, offset, 0, &d), VALUE); /* it has storage */
+        BIND_INVALID(name, offset, 0, &d, VALUE); /* it has storage */
         s->gl.DeleteTextures(1, &name);
     }
     GLuint name = 0;
@@ -585,17 +583,16 @@ GL_CASE(bound_textures, 0)
     s->gl.BindTexture(GL_TEXTURE_2D, mutable_one);
     s->gl.TexImage2D(GL_TEXTURE_2D, 0, GL_R32UI, 7, 3, 0, GL_RED_INTEGER, GL_UNSIGNED_INT, NULL);
     GL_OK(&s->gl, s->gl.BindTexture(GL_TEXTURE_2D, 0));
-    LIB_INVALID(culv_gl_memory_bind(memory, mutable_one, 0, 0, &d), VALUE, "has storage already");
+    BIND_INVALID(mutable_one, 0, 0, &d, VALUE, "has storage already");
     s->gl.DeleteTextures(1, &mutable_one);
-    LIB_INVALID(culv_gl_memory_bind(memory, 4711, 0, 0, &d), VALUE);
-    LIB_INVALID(culv_gl_memory_bind(memory, name, MIB2, 0, &d), RANGE);
-    if (!honoured) LIB_ERROR(culv_gl_memory_bind(memory, name, 65536, 0, &d), UNSUPPORTED, RANGE);
+    BIND_INVALID(4711, 0, 0, &d, VALUE);
+    BIND_INVALID(name, MIB2, 0, &d, RANGE);
+    if (!c->honoured)
+        LIB_ERROR(culv_gl_memory_bind(c->memory, name, 65536, 0, &d), UNSUPPORTED, RANGE);
     d.width = d.height = 4096;
-    LIB_INVALID(culv_gl_memory_bind(memory, name, 0, 0, &d), RANGE);
-    LIB_INVALID(culv_gl_memory_bind(memory, name, 0, 4, &d), SIZE, "is a texture");
+    BIND_INVALID(name, 0, 0, &d, RANGE);
+    BIND_INVALID(name, 0, 4, &d, SIZE, "is a texture");
     s->gl.DeleteTextures(1, &name);
-    LIB_OK(culv_gl_memory_destroy(&memory));
-    LIB_OK(culv_vmm_unmap(range, 0, MIB2, NULL));
 }
 
 /* The words are those of who asked for a GL object. */
@@ -609,60 +606,34 @@ static void require_no_vulkan(void)
 
 GL_CASE(images_refused, 0, .title = "gl.images.refused")
 {
-    static const struct row {
-        GLenum target, format;
-        uint32_t width, height, depth, layers, levels;
-        culv_result result;
-        culv_reason reason;
-        const char *says;
-    } rows[] = {
-        {GL_TEXTURE_RECTANGLE, GL_RGBA8, 8, 8, 0, 0, 0, CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE,
-         "use GL_TEXTURE_2D"},
-        {GL_TEXTURE_2D_MULTISAMPLE, GL_RGBA8, 8, 8, 0, 0, 0, CULV_ERROR_UNSUPPORTED,
-         CULV_REASON_USAGE, "glBlitNamedFramebuffer"},
-        {GL_RENDERBUFFER, GL_RGBA8, 8, 8, 0, 0, 0, CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE,
-         "GL_TEXTURE_2D"},
-        {GL_TEXTURE_BUFFER, GL_RGBA8, 8, 1, 0, 0, 0, CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE,
-         "glTextureBuffer"},
-        {GL_ARRAY_BUFFER, GL_RGBA8, 8, 8, 0, 0, 0, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-         "no target"},
-        {GL_TEXTURE_2D, GL_RGBA, 8, 8, 0, 0, 0, CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT,
-         "sized formats"},
-        {GL_TEXTURE_2D, 0, 8, 8, 0, 0, 0, CULV_ERROR_INVALID, CULV_REASON_FORMAT,
-         "internal_format is 0; say a sized format"},
-        {GL_TEXTURE_2D, GL_RGB8, 8, 8, 0, 0, 0, CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT,
-         "GL_RGBA8 for GL_RGB8"},
-        {GL_TEXTURE_2D, GL_RGBA4, 8, 8, 0, 0, 0, CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT,
-         "NVIDIA's driver keeps it as 8 bits a channel"},
-        {GL_TEXTURE_2D, GL_RGBA8, 61, 35, 0, 0, 12, CULV_ERROR_INVALID, CULV_REASON_EXTENT,
-         "culv_gl_image_create_desc.mip_levels is 12"},
-        {GL_TEXTURE_2D, GL_RGBA8, 1000003, 8, 0, 0, 0, CULV_ERROR_INVALID, CULV_REASON_EXTENT,
-         "culv_gl_image_create_desc.width x height x depth is 1000003 x 8 x 1"},
-        {GL_TEXTURE_2D_ARRAY, GL_RGBA8, 8, 8, 0, 100003, 0, CULV_ERROR_INVALID, CULV_REASON_EXTENT,
-         "culv_gl_image_create_desc.array_layers is 100003"},
-        {GL_TEXTURE_2D, GL_RGBA8, 0, 8, 0, 0, 0, CULV_ERROR_INVALID, CULV_REASON_EXTENT, "width"},
-        {GL_TEXTURE_2D, GL_RGBA8, 8, 8, 2, 0, 0, CULV_ERROR_INVALID, CULV_REASON_EXTENT, "depth"},
-        {GL_TEXTURE_2D, GL_RGBA8, 8, 8, 0, 2, 0, CULV_ERROR_INVALID, CULV_REASON_EXTENT,
-         "no layers"},
-        {GL_TEXTURE_CUBE_MAP, GL_RGBA8, 8, 9, 0, 0, 0, CULV_ERROR_INVALID, CULV_REASON_EXTENT,
-         "square"},
-        {GL_TEXTURE_1D, GL_RGBA8, 8, 2, 0, 0, 0, CULV_ERROR_INVALID, CULV_REASON_EXTENT,
-         "1D texture"},
-    };
     culv_shared_image *image = NULL;
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        culv_gl_image_create_desc d = culv_gl_image_create_desc_init();
-        d.target = rows[i].target;
-        d.internal_format = rows[i].format;
-        d.width = rows[i].width;
-        d.height = rows[i].height;
-        d.depth = rows[i].depth;
-        d.array_layers = rows[i].layers;
-        d.mip_levels = rows[i].levels;
-        LIB_REFUSES_AS(image, culv_gl_image_create(s->attachment, &d, &image), rows[i].result,
-                       rows[i].reason, rows[i].says);
-        require_no_vulkan();
-    }
+    culv_gl_image_create_desc d = image_desc(GL_TEXTURE_2D, GL_RGBA8, 8, 8);
+#define ROW(change, ...)                                                                           \
+    SPOILT(d, change,                                                                              \
+           LIB_REFUSES(image, culv_gl_image_create(s->attachment, &d, &image), __VA_ARGS__);       \
+           require_no_vulkan())
+#define DESC "culv_gl_image_create_desc."
+    ROW(d.target = GL_TEXTURE_RECTANGLE, UNSUPPORTED, USAGE, "use GL_TEXTURE_2D");
+    ROW(d.target = GL_TEXTURE_2D_MULTISAMPLE, UNSUPPORTED, USAGE, "glBlitNamedFramebuffer");
+    ROW(d.target = GL_RENDERBUFFER, UNSUPPORTED, USAGE, "GL_TEXTURE_2D");
+    ROW((d.target = GL_TEXTURE_BUFFER, d.height = 1), UNSUPPORTED, USAGE, "glTextureBuffer");
+    ROW(d.target = GL_ARRAY_BUFFER, INVALID, VALUE, "no target");
+    ROW(d.internal_format = GL_RGBA, UNSUPPORTED, FORMAT, "sized formats");
+    ROW(d.internal_format = 0, INVALID, FORMAT, "internal_format is 0; say a sized format");
+    ROW(d.internal_format = GL_RGB8, UNSUPPORTED, FORMAT, "GL_RGBA8 for GL_RGB8");
+    ROW(d.internal_format = GL_RGBA4, UNSUPPORTED, FORMAT,
+        "NVIDIA's driver keeps it as 8 bits a channel");
+    ROW((d.width = 61, d.height = 35, d.mip_levels = 12), INVALID, EXTENT, DESC "mip_levels is 12");
+    ROW(d.width = 1000003, INVALID, EXTENT, DESC "width x height x depth is 1000003 x 8 x 1");
+    ROW((d.target = GL_TEXTURE_2D_ARRAY, d.array_layers = 100003), INVALID, EXTENT,
+        DESC "array_layers is 100003");
+    ROW(d.width = 0, INVALID, EXTENT, "width");
+    ROW(d.depth = 2, INVALID, EXTENT, "depth");
+    ROW(d.array_layers = 2, INVALID, EXTENT, "no layers");
+    ROW((d.target = GL_TEXTURE_CUBE_MAP, d.height = 9), INVALID, EXTENT, "square");
+    ROW((d.target = GL_TEXTURE_1D, d.height = 2), INVALID, EXTENT, "1D texture");
+#undef DESC
+#undef ROW
     culv_gl_buffer_create_desc b = culv_gl_buffer_create_desc_init();
     culv_shared_buffer *buffer = NULL;
     b.size = UINT64_C(1) << 50;

@@ -92,19 +92,15 @@ static culv_result try_ring(turns *t, culv_gl_way way, culv_ring_side side, uint
 
 static void begin_turns(turns *t)
 {
-    CUcontext before;
     const raw_cuda *cu = t->s.cu;
     t->seen = 0;
-    CU_OK(cu->CtxPushCurrent(t->s.context));
-    CU_OK(cu->MemAlloc(&t->words, 4 * image_words(t->image)));
-    CU_OK(cu->MemAlloc(&t->results, MOST * result_bytes(t->image)));
-    CU_OK(cu->CtxPopCurrent(&before));
+    GL_CU_OK(&t->s, cu->MemAlloc(&t->words, 4 * image_words(t->image)));
+    GL_CU_OK(&t->s, cu->MemAlloc(&t->results, MOST * result_bytes(t->image)));
 }
 
 static void end_turns(turns *t)
 {
     static uint32_t found[BYTES / 4 + WIDTH * HEIGHT * MOST_TEXEL];
-    CUcontext before;
     const raw_cuda *cu = t->s.cu;
     LIB_OK(culv_ring_drain(t->ring, FAR, 0));
     gl_stage_finish(&t->s);
@@ -116,10 +112,8 @@ static void end_turns(turns *t)
                 FAIL("frame %u, word %zu: CUDA reads 0x%08x, not 0x%08x", (unsigned)n, k,
                      (unsigned)found[k], (unsigned)value_of(n));
     }
-    CU_OK(cu->CtxPushCurrent(t->s.context));
-    CU_OK(cu->MemFree(t->words));
-    CU_OK(cu->MemFree(t->results));
-    CU_OK(cu->CtxPopCurrent(&before));
+    GL_CU_OK(&t->s, cu->MemFree(t->words));
+    GL_CU_OK(&t->s, cu->MemFree(t->results));
     LIB_OK(culv_ring_destroy(&t->ring, NULL));
     REQUIRE(t->ring == NULL);
 }
@@ -260,12 +254,9 @@ TEST(across, .own = true)
     d.way = CULV_GL_WAY_MEMORY;
     LIB_OK(culv_gl_ring_create(t.s.attachment, &d, &t.ring));
     for (uint32_t n = 0; n < 10; n++) {
-        CUcontext before;
         LIB_OK(culv_ring_acquire_on(t.ring, CULV_RING_PRODUCER, t.s.stream, FAR, &f));
-        CU_OK(t.s.cu->CtxPushCurrent(t.s.context));
-        CU_OK(t.s.cu->MemsetD32Async(culv_ring_pointer(t.ring, f.slot, 0), value_of(n), BYTES / 4,
-                                     t.s.stream));
-        CU_OK(t.s.cu->CtxPopCurrent(&before));
+        GL_CU_OK(&t.s, t.s.cu->MemsetD32Async(culv_ring_pointer(t.ring, f.slot, 0), value_of(n),
+                                              BYTES / 4, t.s.stream));
         LIB_OK(culv_ring_release_on(t.ring, CULV_RING_PRODUCER, t.s.stream, &f));
         LIB_OK(culv_ring_acquire(t.ring, CULV_RING_CONSUMER, FAR, &f));
         raw_gl_read_buffer(&t.s.gl, culv_gl_ring_name(t.ring, f.slot, 0), words, BYTES);

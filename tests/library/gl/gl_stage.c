@@ -28,7 +28,6 @@ void gl_stage_open(gl_stage *s, uint32_t fallback)
     gl_stage_open_context(s);
     culv_gl_desc d = gl_stage_desc(fallback);
     culv_device_desc device = culv_device_desc_init();
-    CUcontext before;
     device.driver = s->cu->software ? CULV_DRIVER_SOFT : CULV_DRIVER_NVIDIA;
     if (lying_gl.uuid_xor || lying_gl.no_uuid || gl_stage_across)
         LIB_OK(culv_device_open_by_ordinal(gl_stage_across, &device, &s->device));
@@ -37,27 +36,19 @@ void gl_stage_open(gl_stage *s, uint32_t fallback)
     LIB_OK(culv_gl_attach(s->device, &d, &s->attachment));
     REQUIRE(culv_gl_is_current(s->attachment));
     s->context = culv_device_context(s->device);
-    CU_OK(s->cu->CtxPushCurrent(s->context));
-    CU_OK(s->cu->StreamCreate(&s->stream, CU_STREAM_NON_BLOCKING));
-    CU_OK(s->cu->CtxPopCurrent(&before));
+    GL_CU_OK(s, s->cu->StreamCreate(&s->stream, CU_STREAM_NON_BLOCKING));
 }
 
 void gl_stage_finish(const gl_stage *s)
 {
-    CUcontext before;
-    CU_OK(s->cu->CtxPushCurrent(s->context));
-    CU_OK(s->cu->StreamSynchronize(s->stream));
-    CU_OK(s->cu->CtxPopCurrent(&before));
+    GL_CU_OK(s, s->cu->StreamSynchronize(s->stream));
 }
 
 void gl_stage_close(gl_stage *s)
 {
-    CUcontext before;
     culv_device_counts c = culv_device_counts_init();
     gl_stage_finish(s);
-    CU_OK(s->cu->CtxPushCurrent(s->context));
-    CU_OK(s->cu->StreamDestroy(s->stream));
-    CU_OK(s->cu->CtxPopCurrent(&before));
+    GL_CU_OK(s, s->cu->StreamDestroy(s->stream));
     for (unsigned i = 0; i < TEST_FAR_MS && culv_device_collect(s->device) > 0; i++)
         lib_sleep_ms(1);
     culv_gl_detach(&s->attachment);
@@ -80,33 +71,12 @@ void gl_stage_close_context(gl_stage *s)
     lying_gl = (lying_gl_lies){.uuid_xor = false};
 }
 
-void gl_stage_pattern(uint32_t *words, size_t count, uint32_t seed)
-{
-    for (size_t i = 0; i < count; i++)
-        words[i] = (uint32_t)i * 2654435761u + seed;
-}
-
-void gl_stage_require(const char *file, int line, const uint32_t *words, size_t count,
-                      uint32_t seed)
-{
-    for (size_t i = 0; i < count; i++)
-        if (words[i] != (uint32_t)i * 2654435761u + seed)
-            test_fail(file, line, "word %zu is 0x%08x, not 0x%08x", i, (unsigned)words[i],
-                      (unsigned)((uint32_t)i * 2654435761u + seed));
-}
-
 void gl_stage_upload(const gl_stage *s, CUdeviceptr to, const void *from, size_t size)
 {
-    CUcontext before;
-    CU_OK(s->cu->CtxPushCurrent(s->context));
-    CU_OK(raw_cuda_upload(s->cu, to, from, size));
-    CU_OK(s->cu->CtxPopCurrent(&before));
+    GL_CU_OK(s, raw_cuda_upload(s->cu, to, from, size));
 }
 
 void gl_stage_download(const gl_stage *s, void *to, CUdeviceptr from, size_t size)
 {
-    CUcontext before;
-    CU_OK(s->cu->CtxPushCurrent(s->context));
-    CU_OK(s->cu->MemcpyDtoH(to, from, size));
-    CU_OK(s->cu->CtxPopCurrent(&before));
+    GL_CU_OK(s, s->cu->MemcpyDtoH(to, from, size));
 }

@@ -32,11 +32,14 @@ void gl_stage_close(gl_stage *s);
 void gl_stage_close_context(gl_stage *s);
 culv_gl_desc gl_stage_desc(uint32_t fallback);
 
-void gl_stage_pattern(uint32_t *words, size_t count, uint32_t seed);
-void gl_stage_require(const char *file, int line, const uint32_t *words, size_t count,
-                      uint32_t seed);
-#define REQUIRE_PATTERN(words, count, seed)                                                        \
-    gl_stage_require(__FILE__, __LINE__, (words), (count), (seed))
+/* A driver's call in the device's context. */
+#define GL_CU_OK(s, call)                                                                          \
+    do {                                                                                           \
+        CUcontext before_;                                                                         \
+        CU_OK((s)->cu->CtxPushCurrent((s)->context));                                              \
+        CU_OK(call);                                                                               \
+        CU_OK((s)->cu->CtxPopCurrent(&before_));                                                   \
+    } while (0)
 /* By CUDA, and waited for. */
 void gl_stage_upload(const gl_stage *s, CUdeviceptr to, const void *from, size_t size);
 void gl_stage_download(const gl_stage *s, void *to, CUdeviceptr from, size_t size);

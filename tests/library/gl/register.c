@@ -19,6 +19,9 @@ typedef struct stage {
 #define REGISTER_CASE(name, ...)                                                                   \
     TEST_ON_(stage, s, stage_open(s, TEST_FIRST(__VA_ARGS__)), stage_close(s), name,               \
              TEST_REST(__VA_ARGS__))
+/* By a loader of the case's own. */
+#define LOADER_CASE(get_proc, ...)                                                                 \
+    TEST_ON(stage, s, stage_open_with(s, RAW_GL_CORE, get_proc), stage_close(s), __VA_ARGS__)
 
 static void stage_open_with(stage *s, int profile, culv_gl_get_proc get_proc)
 {
@@ -64,22 +67,26 @@ static culv_registration *stage_register(const stage *s, GLuint buffer, culv_acc
 static GLuint stage_buffer(const stage *s, size_t size, uint32_t seed)
 {
     GLuint buffer = 0;
-    uint32_t *words = malloc(size);
-    for (uint32_t i = 0; i < size / 4; i++)
-        words[i] = lib_word(i, seed);
+    LIB_BLOCK(uint32_t, words, size);
+    lib_fill(words, size / 4, seed);
     s->gl.CreateBuffers(1, &buffer);
     GL_OK(&s->gl, s->gl.NamedBufferData(buffer, (GLsizeiptr)size, words, GL_DYNAMIC_DRAW));
-    free(words);
     return buffer;
 }
 
 /* Words of a buffer by lib_word(); read through OpenGL. */
 static void stage_require_words(const stage *s, GLuint buffer, size_t size, uint32_t seed)
 {
-    uint32_t *words = malloc(size);
+    LIB_BLOCK(uint32_t, words, size);
     raw_gl_read_buffer(&s->gl, buffer, words, size);
     REQUIRE_WORDS(words, size / 4, seed);
-    free(words);
+}
+
+/* What a frame without work does. */
+static void stage_turn(const stage *s, culv_registration *const *list, uint32_t count)
+{
+    LIB_OK(culv_registration_map(list, count, s->stream));
+    LIB_OK(culv_registration_unmap(list, count, s->stream));
 }
 
 static void move_box(const raw_cuda *cu, CUarray array, void *texels, size_t row, size_t height,
@@ -127,16 +134,22 @@ static void stage_move_level(const stage *s, culv_registration *r, const raw_gl_
     lib_leave(&s->w, before);
 }
 
-#define INVALID     CULV_ERROR_INVALID
-#define UNSUPPORTED CULV_ERROR_UNSUPPORTED
-
 /* Data ----------------------------------------------------------------------------------------- */
+
+/* CUDA has it until the unmap, and a tensor would keep it. */
+static void refuse_tensor(const stage *s, culv_buffer *cuda)
+{
+    culv_dl_managed_tensor_versioned *tensor;
+    LIB_REFUSES(tensor, culv_buffer_get_dlpack(cuda, NULL, &tensor), INVALID, OWNED, "registered",
+                "OpenGL", "culv_buffer_pointer()"); /* what to do */
+    REQUIRE_EQ(lib_counts(&s->w).buffers, 0);
+}
 
 REGISTER_CASE(buffers, RAW_GL_CORE, .smoke = true)
 {
     enum { SIZE = 40000 };
     const raw_cuda *cu = s->w.cu;
-    uint32_t *words = malloc(SIZE);
+    LIB_BLOCK(uint32_t, words, SIZE);
     const GLuint buffer = stage_buffer(s, SIZE, 1);
     culv_registration *r = stage_register(s, buffer, CULV_ACCESS_READ_WRITE);
     REQUIRE_EQ(lib_counts(&s->w).registrations, 1);
@@ -145,19 +158,18 @@ REGISTER_CASE(buffers, RAW_GL_CORE, .smoke = true)
     REQUIRE_EQ(culv_buffer_size(cuda), SIZE);
     REQUIRE_EQ(culv_buffer_pointer(cuda), 0);
     for (uint32_t turn = 0; turn < 3; turn++) {
+        refuse_tensor(s, cuda);
         LIB_OK(culv_registration_map(&r, 1, s->stream));
         REQUIRE(culv_registration_is_mapped(r));
+        refuse_tensor(s, cuda);
         const CUdeviceptr pointer = culv_registration_pointer(r);
         REQUIRE(pointer != 0);
         REQUIRE_EQ(culv_buffer_pointer(cuda), pointer);
-        CUcontext before = lib_enter(&s->w);
-        CU_OK(cu->MemcpyDtoHAsync(words, pointer, SIZE, s->stream));
-        CU_OK(cu->StreamSynchronize(s->stream));
+        LIB_CU_OK(&s->w, cu->MemcpyDtoHAsync(words, pointer, SIZE, s->stream));
+        lib_finish(&s->w, s->stream);
         REQUIRE_WORDS(words, SIZE / 4, turn + 1);
-        for (uint32_t i = 0; i < SIZE / 4; i++)
-            words[i] = lib_word(i, turn + 2);
-        CU_OK(cu->MemcpyHtoDAsync(pointer, words, SIZE, s->stream));
-        lib_leave(&s->w, before);
+        lib_fill(words, SIZE / 4, turn + 2);
+        LIB_CU_OK(&s->w, cu->MemcpyHtoDAsync(pointer, words, SIZE, s->stream));
         LIB_OK(culv_registration_unmap(&r, 1, s->stream));
         REQUIRE_EQ(culv_buffer_pointer(cuda), 0);
         stage_require_words(s, buffer, SIZE, turn + 2);
@@ -167,33 +179,10 @@ REGISTER_CASE(buffers, RAW_GL_CORE, .smoke = true)
     /* What is to be discarded, and what is only read. */
     r = stage_register(s, buffer, CULV_ACCESS_WRITE_DISCARD);
     LIB_OK(culv_registration_map(&r, 1, s->stream));
-    CUcontext before = lib_enter(&s->w);
-    for (uint32_t i = 0; i < SIZE / 4; i++)
-        words[i] = lib_word(i, 9);
-    CU_OK(cu->MemcpyHtoDAsync(culv_registration_pointer(r), words, SIZE, s->stream));
-    lib_leave(&s->w, before);
+    lib_fill(words, SIZE / 4, 9);
+    LIB_CU_OK(&s->w, cu->MemcpyHtoDAsync(culv_registration_pointer(r), words, SIZE, s->stream));
     LIB_OK(culv_registration_unmap(&r, 1, s->stream));
     stage_require_words(s, buffer, SIZE, 9);
-    LIB_OK(culv_registration_destroy(&r));
-    free(words);
-    s->gl.DeleteBuffers(1, &buffer);
-}
-
-/* CUDA has it until the unmap, and a tensor would keep it. */
-REGISTER_CASE(no_tensor, RAW_GL_CORE)
-{
-    const GLuint buffer = stage_buffer(s, 4096, 1);
-    culv_registration *r = stage_register(s, buffer, CULV_ACCESS_READ_WRITE);
-    culv_dl_managed_tensor_versioned *tensor = POISON(culv_dl_managed_tensor_versioned);
-    for (int mapped = 0; mapped < 2; mapped++) {
-        if (mapped) LIB_OK(culv_registration_map(&r, 1, s->stream));
-        LIB_INVALID(culv_buffer_get_dlpack(culv_registration_buffer(r), NULL, &tensor), OWNED,
-                    "registered", "culv_buffer_pointer()"); /* what to do */
-        LIB_SAYS("OpenGL");
-        REQUIRE(tensor == POISON(culv_dl_managed_tensor_versioned));
-    }
-    REQUIRE_EQ(lib_counts(&s->w).buffers, 0);
-    LIB_OK(culv_registration_unmap(&r, 1, s->stream));
     LIB_OK(culv_registration_destroy(&r));
     s->gl.DeleteBuffers(1, &buffer);
 }
@@ -390,31 +379,27 @@ REGISTER_CASE(refused_images, RAW_GL_CORE, .smoke = true)
         else
             s->gl.TextureStorage2D(name, 1, rows[i].format, 16, 16);
         LIB_REFUSES_AS(r, culv_gl_register_image(s->attached, name, rows[i].target, NULL, &r),
-                       UNSUPPORTED, rows[i].reason, rows[i].says);
+                       CULV_ERROR_UNSUPPORTED, rows[i].reason, rows[i].says);
         s->gl.DeleteTextures(1, &name);
     }
+#define REFUSED(target, ...)                                                                       \
+    LIB_REFUSES(r, culv_gl_register_image(s->attached, name, target, NULL, &r), __VA_ARGS__)
     GLuint name = 0;
     s->gl.CreateRenderbuffers(1, &name);
-    LIB_REFUSES_AS(r, culv_gl_register_image(s->attached, name, GL_RENDERBUFFER, NULL, &r), INVALID,
-                   CULV_REASON_SIZE, "renderbuffer ",
-                   "has no storage yet; give it some first (glNamedRenderbufferStorage)");
+    REFUSED(GL_RENDERBUFFER, INVALID, SIZE, "renderbuffer ",
+            "has no storage yet; give it some first (glNamedRenderbufferStorage)");
     s->gl.NamedRenderbufferStorageMultisample(name, 4, GL_RGBA8, 16, 16);
-    LIB_REFUSES_AS(r, culv_gl_register_image(s->attached, name, GL_RENDERBUFFER, NULL, &r),
-                   UNSUPPORTED, CULV_REASON_USAGE, "culv_gl_readback_create");
-    LIB_REFUSES_AS(r, culv_gl_register_image(s->attached, name, GL_TEXTURE_2D, NULL, &r), INVALID,
-                   CULV_REASON_VALUE);
+    REFUSED(GL_RENDERBUFFER, UNSUPPORTED, USAGE, "culv_gl_readback_create");
+    REFUSED(GL_TEXTURE_2D, INVALID, VALUE);
     s->gl.DeleteRenderbuffers(1, &name);
     s->gl.CreateTextures(GL_TEXTURE_2D, 1, &name);
-    LIB_REFUSES_AS(r, culv_gl_register_image(s->attached, name, GL_TEXTURE_2D, NULL, &r), INVALID,
-                   CULV_REASON_SIZE);
+    REFUSED(GL_TEXTURE_2D, INVALID, SIZE);
     s->gl.TextureStorage2D(name, 1, GL_RGBA8, 16, 16);
-    LIB_REFUSES_AS(r, culv_gl_register_image(s->attached, name, GL_TEXTURE_3D, NULL, &r), INVALID,
-                   CULV_REASON_VALUE, "is a GL_TEXTURE_2D, not a GL_TEXTURE_3D");
-    LIB_REFUSES_AS(r, culv_gl_register_image(s->attached, name, 0x1234, NULL, &r), INVALID,
-                   CULV_REASON_VALUE);
+    REFUSED(GL_TEXTURE_3D, INVALID, VALUE, "is a GL_TEXTURE_2D, not a GL_TEXTURE_3D");
+    REFUSED(0x1234, INVALID, VALUE);
     s->gl.DeleteTextures(1, &name);
-    LIB_REFUSES_AS(r, culv_gl_register_image(s->attached, name, GL_TEXTURE_2D, NULL, &r), INVALID,
-                   CULV_REASON_VALUE, "has no texture");
+    REFUSED(GL_TEXTURE_2D, INVALID, VALUE, "has no texture");
+#undef REFUSED
     raw_gl_require_ok(&s->gl, "refusals", __FILE__, __LINE__);
     REQUIRE_EQ(lib_counts(&s->w).registrations, 0);
 }
@@ -439,13 +424,9 @@ REGISTER_CASE(states, RAW_GL_CORE)
     culv_registration *r[2] = {NULL, NULL}, *none[1] = {NULL}, *out;
     culv_gl_register_desc bad = culv_gl_register_desc_init();
     bad.access = (culv_access)7;
-    LIB_INVALID(culv_gl_register_buffer(s->attached, name, NULL, NULL), NULL_ARGUMENT);
-    LIB_REFUSES_AS(out, culv_gl_register_buffer(s->attached, name, &bad, &out), INVALID,
-                   CULV_REASON_VALUE);
-    LIB_REFUSES_AS(out, culv_gl_register_buffer(s->attached, 0, NULL, &out), INVALID,
-                   CULV_REASON_VALUE);
-    LIB_REFUSES_AS(out, culv_gl_register_buffer(s->attached, empty, NULL, &out), INVALID,
-                   CULV_REASON_SIZE);
+    LIB_REFUSES(out, culv_gl_register_buffer(s->attached, name, &bad, &out), INVALID, VALUE);
+    LIB_REFUSES(out, culv_gl_register_buffer(s->attached, 0, NULL, &out), INVALID, VALUE);
+    LIB_REFUSES(out, culv_gl_register_buffer(s->attached, empty, NULL, &out), INVALID, SIZE);
     r[0] = stage_register(s, name, CULV_ACCESS_READ_WRITE);
     r[1] = r[0];
     CUarray array = NULL;
@@ -466,8 +447,7 @@ REGISTER_CASE(states, RAW_GL_CORE)
     REQUIRE(same == cuda && culv_registration_is_mapped(r[0]));
     LIB_OK(culv_registration_unmap(r, 1, s->stream));
     refuse_in_capture(s, r, 1);
-    LIB_OK(culv_registration_map(r, 1, s->stream));
-    LIB_OK(culv_registration_unmap(r, 1, s->stream));
+    stage_turn(s, r, 1);
     LIB_OK(culv_registration_destroy(&r[0]));
     LIB_OK(culv_registration_destroy(&r[0]));
     LIB_OK(culv_registration_destroy(NULL));
@@ -612,8 +592,7 @@ REGISTER_CASE(changed_objects, RAW_GL_CORE, .own = true)
     if (error != GL_NO_ERROR) { /* a driver may hold on to what is registered */
         REQUIRE_EQ(error, GL_INVALID_OPERATION);
         REQUIRE_EQ(width, 16);
-        LIB_OK(culv_registration_map(&r, 1, s->stream));
-        LIB_OK(culv_registration_unmap(&r, 1, s->stream));
+        stage_turn(s, &r, 1);
     } else {
         REQUIRE_EQ(width, 32);
         LIB_INVALID(culv_registration_map(&r, 1, s->stream), VALUE, "another size or format");
@@ -663,43 +642,39 @@ static void *counting_get_proc(const char *name)
 static int asked_by_a_turn(const stage *s, culv_registration *const *list, uint32_t count)
 {
     asked = 0;
-    LIB_OK(culv_registration_map(list, count, s->stream));
-    LIB_OK(culv_registration_unmap(list, count, s->stream));
+    stage_turn(s, list, count);
     return asked;
 }
 
 /* The context and the stream are looked at by each call, the object by each map, and none of them
  * where the program answers for all; lost contexts are still refused. */
-TEST(asks, .own = true)
+LOADER_CASE(counting_get_proc, asks, .own = true)
 {
-    stage s;
-    stage_open_with(&s, RAW_GL_CORE, counting_get_proc);
-    const GLuint buffers[2] = {stage_buffer(&s, 4097, 1), stage_buffer(&s, 819200, 1)};
+    const GLuint buffers[2] = {stage_buffer(s, 4097, 1), stage_buffer(s, 819200, 1)};
     culv_gl_register_desc d = culv_gl_register_desc_init();
     culv_registration *both[2] = {NULL, NULL};
-    LIB_OK(culv_gl_register_buffer(s.attached, buffers[0], &d, &both[0]));
+    LIB_OK(culv_gl_register_buffer(s->attached, buffers[0], &d, &both[0]));
     d.unchecked = 1;
-    LIB_OK(culv_gl_register_buffer(s.attached, buffers[1], &d, &both[1]));
-    REQUIRE_EQ(asked_by_a_turn(&s, &both[0], 1), 3);
-    REQUIRE_EQ(asked_by_a_turn(&s, &both[1], 1), 0);
-    REQUIRE_EQ(asked_by_a_turn(&s, both, 2), 3);
-    REQUIRE_EQ(asked_by_a_turn(&s, (culv_registration *[]){both[1], both[0]}, 2), 3);
-    refuse_in_capture(&s, both, 2);
+    LIB_OK(culv_gl_register_buffer(s->attached, buffers[1], &d, &both[1]));
+    REQUIRE_EQ(asked_by_a_turn(s, &both[0], 1), 3);
+    REQUIRE_EQ(asked_by_a_turn(s, &both[1], 1), 0);
+    REQUIRE_EQ(asked_by_a_turn(s, both, 2), 3);
+    REQUIRE_EQ(asked_by_a_turn(s, (culv_registration *[]){both[1], both[0]}, 2), 3);
+    refuse_in_capture(s, both, 2);
     CUgraph graph = NULL;
-    CUcontext before = lib_enter(&s.w);
-    CU_OK(s.w.cu->StreamBeginCapture(s.stream, CU_STREAM_CAPTURE_MODE_RELAXED));
-    REQUIRE_EQ(culv_registration_map(&both[1], 1, s.stream), CULV_ERROR_DRIVER);
+    CUcontext before = lib_enter(&s->w);
+    CU_OK(s->w.cu->StreamBeginCapture(s->stream, CU_STREAM_CAPTURE_MODE_RELAXED));
+    REQUIRE_EQ(culv_registration_map(&both[1], 1, s->stream), CULV_ERROR_DRIVER);
     REQUIRE(!culv_registration_is_mapped(both[1]));
-    REQUIRE(s.w.cu->StreamEndCapture(s.stream, &graph) != CUDA_SUCCESS);
-    lib_leave(&s.w, before);
+    REQUIRE(s->w.cu->StreamEndCapture(s->stream, &graph) != CUDA_SUCCESS);
+    lib_leave(&s->w, before);
     LIB_OK(culv_registration_destroy(&both[0]));
-    culv_gl_lose_contexts(s.attached);
+    culv_gl_lose_contexts(s->attached);
     asked = 0;
-    LIB_INVALID(culv_registration_map(&both[1], 1, s.stream), CONTEXT);
+    LIB_INVALID(culv_registration_map(&both[1], 1, s->stream), CONTEXT);
     REQUIRE_EQ(asked, 0);
     LIB_OK(culv_registration_destroy(&both[1]));
-    s.gl.DeleteBuffers(2, buffers);
-    stage_close(&s);
+    s->gl.DeleteBuffers(2, buffers);
 }
 
 /* A texture with a bindless handle takes no parameters, which is how Culvert knows. */
@@ -739,26 +714,21 @@ static void *bindless_get_proc(const char *name)
     return found;
 }
 
-TEST(bindless)
+LOADER_CASE(bindless_get_proc, bindless)
 {
-    stage s;
-    handle_made = false;
-    stage_open_with(&s, RAW_GL_CORE, bindless_get_proc);
     raw_gl_image image;
     culv_registration *r = NULL;
-    REQUIRE(raw_gl_image_make(&s.gl, &raw_gl_kinds[0], raw_gl_format_named("GL_RGBA8"), &image));
+    REQUIRE(raw_gl_image_make(&s->gl, &raw_gl_kinds[0], raw_gl_format_named("GL_RGBA8"), &image));
     handle_made = true;
-    LIB_REFUSES_AS(r, culv_gl_register_image(s.attached, image.name, GL_TEXTURE_2D, NULL, &r),
-                   UNSUPPORTED, CULV_REASON_USAGE, "bindless handle");
+    LIB_REFUSES(r, culv_gl_register_image(s->attached, image.name, GL_TEXTURE_2D, NULL, &r),
+                UNSUPPORTED, USAGE, "bindless handle");
     handle_made = false;
-    LIB_OK(culv_gl_register_image(s.attached, image.name, GL_TEXTURE_2D, NULL, &r));
+    LIB_OK(culv_gl_register_image(s->attached, image.name, GL_TEXTURE_2D, NULL, &r));
     handle_made = true; /* after the registration it may be asked for */
-    LIB_OK(culv_registration_map(&r, 1, s.stream));
-    LIB_OK(culv_registration_unmap(&r, 1, s.stream));
+    stage_turn(s, &r, 1);
     handle_made = false;
     LIB_OK(culv_registration_destroy(&r));
-    raw_gl_image_delete(&s.gl, &image);
-    stage_close(&s);
+    raw_gl_image_delete(&s->gl, &image);
 }
 
 /* Contexts ------------------------------------------------------------------------------------- */
@@ -776,8 +746,8 @@ REGISTER_CASE(contexts, RAW_GL_CORE)
     void *const wrong[] = {NULL, stranger, shared};
     for (int i = 0; i < 3; i++) {
         raw_gl_current(&s->gl, wrong[i]);
-        LIB_REFUSES_AS(out, culv_gl_register_buffer(s->attached, buffer, NULL, &out), INVALID,
-                       CULV_REASON_CONTEXT);
+        LIB_REFUSES(out, culv_gl_register_buffer(s->attached, buffer, NULL, &out), INVALID,
+                    CONTEXT);
         LIB_INVALID(culv_registration_destroy(&r), CONTEXT);
         REQUIRE(r == kept);
         if (wrong[i] == shared) break; /* a map finds out by itself that it shares */
@@ -823,8 +793,7 @@ TEST(lost_contexts, .own = true)
     LIB_INVALID(culv_registration_destroy(&r[0]), CONTEXT);
     culv_gl_lose_contexts(s.attached);
     LIB_INVALID(culv_registration_map(r, 1, s.stream), CONTEXT);
-    LIB_REFUSES_AS(out, culv_gl_register_buffer(s.attached, 1, NULL, &out), INVALID,
-                   CULV_REASON_CONTEXT);
+    LIB_REFUSES(out, culv_gl_register_buffer(s.attached, 1, NULL, &out), INVALID, CONTEXT);
     LIB_OK(culv_registration_destroy(&r[0]));
     LIB_OK(culv_registration_destroy(&r[1]));
     LIB_OK(culv_registration_destroy(&readback));
@@ -871,15 +840,14 @@ static void *cuda_thread(void *arg)
     raw_gl_current(&s->gl, t->context);
     LIB_OK(culv_gl_add_context(s->attached));
     culv_registration *r = stage_register(s, t->buffer, CULV_ACCESS_READ_WRITE);
-    uint32_t *words = malloc(WORDS * 4);
+    LIB_BLOCK(uint32_t, words, WORDS * 4);
     for (unsigned i = 0; i < FRAMES; i++) {
         wait_for_turn(t, 2 * i + 1);
         LIB_OK(culv_registration_map(&r, 1, s->stream));
         CUcontext before = lib_enter(&s->w);
         CU_OK(s->w.cu->MemcpyDtoHAsync(words, culv_registration_pointer(r), WORDS * 4, s->stream));
         CU_OK(s->w.cu->StreamSynchronize(s->stream));
-        for (unsigned k = 0; k < WORDS; k++)
-            REQUIRE_EQ(words[k], 2 * i);
+        REQUIRE_ALL(words, WORDS, 2 * i);
         CU_OK(s->w.cu->MemsetD32Async(culv_registration_pointer(r), 2 * i + 1, WORDS, s->stream));
         lib_leave(&s->w, before);
         LIB_OK(culv_registration_unmap(&r, 1, s->stream));
@@ -887,7 +855,6 @@ static void *cuda_thread(void *arg)
         next_turn(t);
     }
     LIB_OK(culv_registration_destroy(&r));
-    free(words);
     raw_gl_current(&s->gl, NULL);
     return NULL;
 }
@@ -900,7 +867,7 @@ REGISTER_CASE(second_thread, RAW_GL_CORE)
                 .lock = PTHREAD_MUTEX_INITIALIZER,
                 .changed = PTHREAD_COND_INITIALIZER};
     pthread_t thread;
-    uint32_t *words = malloc(WORDS * 4);
+    LIB_BLOCK(uint32_t, words, WORDS * 4);
     REQUIRE_EQ(pthread_create(&thread, NULL, cuda_thread, &t), 0);
     for (unsigned i = 0; i < FRAMES; i++) {
         const uint32_t value = 2 * i;
@@ -909,11 +876,9 @@ REGISTER_CASE(second_thread, RAW_GL_CORE)
         next_turn(&t);
         wait_for_turn(&t, 2 * i + 2);
         raw_gl_read_buffer(&s->gl, t.buffer, words, WORDS * 4);
-        for (unsigned k = 0; k < WORDS; k++)
-            REQUIRE_EQ(words[k], 2 * i + 1);
+        REQUIRE_ALL(words, WORDS, 2 * i + 1);
     }
     REQUIRE_EQ(pthread_join(thread, NULL), 0);
-    free(words);
     raw_gl_destroy(&s->gl, t.context);
     s->gl.DeleteBuffers(1, &t.buffer);
 }
@@ -1077,13 +1042,11 @@ REGISTER_CASE(refused_readbacks, RAW_GL_CORE)
     target t;
     culv_registration *readback = NULL;
     culv_gl_readback_desc d = culv_gl_readback_desc_init();
-    LIB_REFUSES_AS(readback, culv_gl_readback_create(s->attached, &d, &readback), INVALID,
-                   CULV_REASON_EXTENT);
+    LIB_REFUSES(readback, culv_gl_readback_create(s->attached, &d, &readback), INVALID, EXTENT);
     d.width = WIDTH;
     d.height = HEIGHT;
     d.format = (culv_gl_readback_format)9;
-    LIB_REFUSES_AS(readback, culv_gl_readback_create(s->attached, &d, &readback), INVALID,
-                   CULV_REASON_VALUE);
+    LIB_REFUSES(readback, culv_gl_readback_create(s->attached, &d, &readback), INVALID, VALUE);
     /* Depth of another format than the one that is resolved into. */
     d.format = CULV_GL_READBACK_DEPTH32F;
     draw(s, 4, GL_DEPTH_COMPONENT24, &t);

@@ -14,8 +14,7 @@ static uint32_t words[WORDS];
 
 static void fill_words(uint32_t seed)
 {
-    for (uint32_t i = 0; i < WORDS; i++)
-        words[i] = lib_word(i, seed);
+    lib_fill(words, WORDS, seed);
 }
 
 /* The words' bytes; the last word may be there in part. */
@@ -30,23 +29,17 @@ static void require_bytes(const void *found, size_t size, uint32_t seed)
 
 static void write_cuda(const scene *s, const culv_shared_buffer *buffer, size_t size, uint32_t seed)
 {
-    const raw_cuda *cu = s->w.cu;
-    CUcontext before = lib_enter(&s->w);
     fill_words(seed);
-    CU_OK(raw_cuda_upload(cu, culv_buffer_pointer(culv_shared_buffer_cuda(buffer)), words, size));
-    lib_leave(&s->w, before);
+    LIB_CU_OK(&s->w, raw_cuda_upload(s->w.cu, culv_shared_buffer_pointer(buffer), words, size));
 }
 
 static void require_cuda(const scene *s, const culv_shared_buffer *buffer, size_t size,
                          uint32_t seed)
 {
     static uint32_t found[WORDS];
-    const raw_cuda *cu = s->w.cu;
     lib_finish(&s->w, s->stream);
-    CUcontext before = lib_enter(&s->w);
     memset(found, 0, sizeof found);
-    CU_OK(cu->MemcpyDtoH(found, culv_buffer_pointer(culv_shared_buffer_cuda(buffer)), size));
-    lib_leave(&s->w, before);
+    LIB_CU_OK(&s->w, s->w.cu->MemcpyDtoH(found, culv_shared_buffer_pointer(buffer), size));
     require_bytes(found, size, seed);
 }
 
@@ -170,109 +163,94 @@ TEST(buffers_in_order, .title = "buffers.in_order", .own = true)
 
 /* Where sharing is possible, allowing a fallback or another GPU changes nothing, and the calls for
  * it call nobody. */
-TEST(shared_costs_nothing)
+SCENE_CASE(scene_open, SCENE_SHARED, shared_costs_nothing)
 {
-    static scene s;
     culv_shared_buffer *buffer = NULL;
-    scene_open(&s, SCENE_SHARED);
-    culv_vk_device_desc d = lib_vk_desc(&s.w);
+    culv_vk_device_desc d = lib_vk_desc(&s->w);
     d.allow_other_gpu = 1;
-    LIB_OK(scene_buffer(&s, BYTES, CULV_FALLBACK_ANY, &buffer));
-    culv_soft_counts before = {.struct_size = sizeof before}, after = before;
-    VkCommandBuffer commands = raw_vk_begin(&s.w.vk, 0);
-    if (s.w.cu->SoftCounts != NULL) s.w.cu->SoftCounts(&before);
-    NEW(culv_vk_device, vk, culv_vk_attach, s.w.device, &d);
-    LIB_OK(culv_buffer_copy(culv_shared_buffer_cuda(buffer), CULV_COPY_UPLOAD, s.stream));
-    LIB_OK(culv_buffer_copy(culv_shared_buffer_cuda(buffer), CULV_COPY_DOWNLOAD, s.stream));
+    LIB_OK(scene_buffer(s, BYTES, CULV_FALLBACK_ANY, &buffer));
+    VkCommandBuffer commands = raw_vk_begin(&s->w.vk, 0);
+    const uint64_t calls = lib_calls(s->w.cu);
+    NEW(culv_vk_device, vk, culv_vk_attach, s->w.device, &d);
+    LIB_OK(culv_buffer_copy(culv_shared_buffer_cuda(buffer), CULV_COPY_UPLOAD, s->stream));
+    LIB_OK(culv_buffer_copy(culv_shared_buffer_cuda(buffer), CULV_COPY_DOWNLOAD, s->stream));
     LIB_OK(culv_vk_buffer_record_copy(buffer, CULV_COPY_UPLOAD, commands));
     LIB_OK(culv_vk_buffer_record_copy(buffer, CULV_COPY_DOWNLOAD, commands));
     const culv_copy neither = (culv_copy)2;
-    LIB_INVALID(culv_buffer_copy(culv_shared_buffer_cuda(buffer), neither, s.stream), VALUE,
+    LIB_INVALID(culv_buffer_copy(culv_shared_buffer_cuda(buffer), neither, s->stream), VALUE,
                 "culv_buffer_copy: copy is 2");
     LIB_INVALID(culv_vk_buffer_record_copy(buffer, neither, commands), VALUE);
-    if (s.w.cu->SoftCounts != NULL) s.w.cu->SoftCounts(&after);
-    REQUIRE_EQ(before.calls, after.calls);
-    raw_vk_submit(&s.w.vk, commands, NULL);
+    REQUIRE_EQ(lib_calls(s->w.cu), calls);
+    raw_vk_submit(&s->w.vk, commands, NULL);
     culv_shared_buffer_destroy(&buffer, NULL);
-    culv_vk_detach(&s.w.attachment);
-    s.w.attachment = vk;
-    LIB_OK(scene_buffer(&s, 4097, 0, &buffer));
+    culv_vk_detach(&s->w.attachment);
+    s->w.attachment = vk;
+    LIB_OK(scene_buffer(s, 4097, 0, &buffer));
     REQUIRE_EQ(culv_buffer_sharing(culv_shared_buffer_cuda(buffer)), CULV_SHARING_SHARED);
     culv_shared_buffer_destroy(&buffer, NULL);
-    scene_close(&s);
 }
 
 /* Off unless asked for, and never for calls that are wrong. */
-TEST(refused)
+SCENE_CASE(scene_open_bare, SCENE_PAGES, refused)
 {
-    static scene s;
     culv_shared_buffer *buffer = NULL;
     culv_shared_semaphore *semaphore = NULL;
-    scene_open_bare(&s, SCENE_PAGES);
-    LIB_REFUSES(buffer, scene_buffer(&s, BYTES, 0, &buffer), UNSUPPORTED, NOT_EXPORTABLE);
-    LIB_REFUSES(buffer, scene_buffer(&s, BYTES, CULV_FALLBACK_PEER, &buffer), UNSUPPORTED, PEER,
+    LIB_REFUSES(buffer, scene_buffer(s, BYTES, 0, &buffer), UNSUPPORTED, NOT_EXPORTABLE);
+    LIB_REFUSES(buffer, scene_buffer(s, BYTES, CULV_FALLBACK_PEER, &buffer), UNSUPPORTED, PEER,
                 "own GPU");
-    LIB_REFUSES(buffer, scene_buffer(&s, BYTES, 8, &buffer), INVALID, VALUE);
-    LIB_REFUSES(buffer, scene_buffer(&s, 0, CULV_FALLBACK_ANY, &buffer), INVALID, SIZE);
-    LIB_REFUSES(semaphore, scene_semaphore(&s, 0, &semaphore), UNSUPPORTED, NOT_EXPORTABLE);
-    LIB_REFUSES(semaphore, scene_semaphore(&s, CULV_FALLBACK_PEER, &semaphore), UNSUPPORTED, PEER);
+    LIB_REFUSES(buffer, scene_buffer(s, BYTES, 8, &buffer), INVALID, VALUE);
+    LIB_REFUSES(buffer, scene_buffer(s, 0, CULV_FALLBACK_ANY, &buffer), INVALID, SIZE);
+    LIB_REFUSES(semaphore, scene_semaphore(s, 0, &semaphore), UNSUPPORTED, NOT_EXPORTABLE);
+    LIB_REFUSES(semaphore, scene_semaphore(s, CULV_FALLBACK_PEER, &semaphore), UNSUPPORTED, PEER);
     culv_vk_semaphore_create_desc d = culv_vk_semaphore_create_desc_init();
     d.type = CULV_SEMAPHORE_BINARY;
     d.fallback = CULV_FALLBACK_ANY;
-    LIB_REFUSES(semaphore, culv_vk_semaphore_create(s.w.attachment, &d, &semaphore), UNSUPPORTED,
+    LIB_REFUSES(semaphore, culv_vk_semaphore_create(s->w.attachment, &d, &semaphore), UNSUPPORTED,
                 NOT_EXPORTABLE);
     REQUIRE_EQ(culv_buffer_sharing(NULL), CULV_SHARING_SHARED);
     REQUIRE_EQ(culv_image_sharing(NULL), CULV_SHARING_SHARED);
     REQUIRE_EQ(culv_semaphore_sharing(NULL), CULV_SHARING_SHARED);
     REQUIRE_EQ_STR(culv_sharing_name(CULV_SHARING_HOST), "HOST");
     REQUIRE_EQ_STR(culv_sharing_name((culv_sharing)77), "unknown");
-    scene_close(&s);
 }
 
 /* Another GPU: attached only when asked for, and nothing of it is imported, nor tried on the
  * driver. */
-TEST(another_gpu)
+SCENE_CASE(scene_open_bare, SCENE_PEER, another_gpu)
 {
-    static scene s;
     culv_vk_device *vk = NULL;
     culv_shared_buffer *buffer = NULL;
     culv_memory *memory = NULL;
     culv_semaphore *semaphore = NULL;
-    scene_open_bare(&s, SCENE_PEER);
-    const raw_cuda *cu = s.w.cu;
-    culv_vk_device_desc d = lib_vk_desc(&s.w);
-    LIB_REFUSES(vk, culv_vk_attach(s.w.device, &d, &vk), INVALID, DEVICE_MISMATCH,
+    const raw_cuda *cu = s->w.cu;
+    culv_vk_device_desc d = lib_vk_desc(&s->w);
+    LIB_REFUSES(vk, culv_vk_attach(s->w.device, &d, &vk), INVALID, DEVICE_MISMATCH,
                 "culv_vk_device_desc.fallback", "culv_vk_device_desc.allow_other_gpu");
     d.fallback = 64;
-    LIB_REFUSES(vk, culv_vk_attach(s.w.device, &d, &vk), INVALID, VALUE);
-    raw_vk_buffer own = lib_case_buffer(&s.w, 65536, RAW_VK_EXPORT);
-    VkSemaphore timeline = lib_case_timeline(&s.w, 0);
-    culv_soft_counts before = {.struct_size = sizeof before}, after = before;
-    if (cu->SoftCounts != NULL) cu->SoftCounts(&before);
-    culv_vk_memory_desc m = culv_vk_memory_desc_init();
-    m.memory = own.memory;
-    m.allocation_size = own.allocation_size;
-    LIB_REFUSES(memory, culv_vk_memory_import(s.w.attachment, &m, &memory), INVALID,
+    LIB_REFUSES(vk, culv_vk_attach(s->w.device, &d, &vk), INVALID, VALUE);
+    raw_vk_buffer own = lib_case_buffer(&s->w, 65536, RAW_VK_EXPORT);
+    VkSemaphore timeline = lib_case_timeline(&s->w, 0);
+    const uint64_t calls = lib_calls(cu);
+    const culv_vk_memory_desc m = lib_vk_memory(&own);
+    LIB_REFUSES(memory, culv_vk_memory_import(s->w.attachment, &m, &memory), INVALID,
                 DEVICE_MISMATCH);
-    LIB_REFUSES(memory, culv_vk_memory_import_shared(s.w.attachment, &m, &memory), INVALID,
+    LIB_REFUSES(memory, culv_vk_memory_import_shared(s->w.attachment, &m, &memory), INVALID,
                 DEVICE_MISMATCH);
     culv_vk_semaphore_desc t = culv_vk_semaphore_desc_init();
     t.semaphore = timeline;
     t.type = CULV_SEMAPHORE_TIMELINE;
-    LIB_REFUSES(semaphore, culv_vk_semaphore_import(s.w.attachment, &t, &semaphore), INVALID,
+    LIB_REFUSES(semaphore, culv_vk_semaphore_import(s->w.attachment, &t, &semaphore), INVALID,
                 DEVICE_MISMATCH);
-    LIB_REFUSES(buffer, scene_buffer(&s, BYTES, 0, &buffer), INVALID, DEVICE_MISMATCH);
+    LIB_REFUSES(buffer, scene_buffer(s, BYTES, 0, &buffer), INVALID, DEVICE_MISMATCH);
     const VkBufferCreateInfo info = raw_vk_buffer_info(BYTES, VK_BUFFER_USAGE_TRANSFER_SRC_BIT);
     culv_vk_sharing_info sharing = culv_vk_sharing_info_init();
-    LIB_INVALID(culv_vk_check_buffer(s.w.attachment, &info, NULL, &sharing), DEVICE_MISMATCH);
-    if (cu->SoftCounts != NULL) cu->SoftCounts(&after);
-    REQUIRE_EQ(before.calls, after.calls);
+    LIB_INVALID(culv_vk_check_buffer(s->w.attachment, &info, NULL, &sharing), DEVICE_MISMATCH);
+    REQUIRE_EQ(lib_calls(cu), calls);
     /* Told to, it goes through the host from one GPU to the other. */
-    LIB_OK(scene_buffer(&s, BYTES, CULV_FALLBACK_HOST, &buffer));
+    LIB_OK(scene_buffer(s, BYTES, CULV_FALLBACK_HOST, &buffer));
     REQUIRE_EQ(culv_buffer_sharing(culv_shared_buffer_cuda(buffer)), CULV_SHARING_HOST);
     culv_shared_buffer_destroy(&buffer, NULL);
-    LIB_REFUSES(buffer, scene_buffer(&s, 0, CULV_FALLBACK_ANY, &buffer), INVALID, SIZE);
-    scene_close(&s);
+    LIB_REFUSES(buffer, scene_buffer(s, 0, CULV_FALLBACK_ANY, &buffer), INVALID, SIZE);
 }
 
 /* A VkDevice without the extensions that sharing needs, of this GPU or of another one; or, as an
@@ -295,11 +273,11 @@ static void without_extensions(bool foreign, bool memory_too)
                                           .without_memory_fd = memory_too,
                                           .without_semaphore_fd = true});
     w->fds = test_open_fds() + (cu->software ? 0 : 1000);
-    culv_device_desc dd = culv_device_desc_init();
-    dd.driver = cu->software ? CULV_DRIVER_SOFT : CULV_DRIVER_NVIDIA;
-    LIB_OK(foreign ? culv_device_open_by_ordinal(1, &dd, &w->device)
-                   : culv_device_open_for_vk(vkGetInstanceProcAddr, w->vk.instance, w->vk.physical,
-                                             NULL, &w->device));
+    if (foreign)
+        w->device = lib_open_ordinal(cu, 1);
+    else
+        LIB_OK(culv_device_open_for_vk(vkGetInstanceProcAddr, w->vk.instance, w->vk.physical, NULL,
+                                       &w->device));
     culv_vk_device_desc d = lib_vk_desc(w);
     LIB_REFUSES_AS(vk, culv_vk_attach(w->device, &d, &vk), CULV_ERROR_INVALID,
                    foreign ? CULV_REASON_DEVICE_MISMATCH : CULV_REASON_EXTENSION_MISSING);
@@ -325,29 +303,20 @@ TEST_AS(no_semaphores, without_extensions(false, false))
 TEST_AS(no_extensions_on_another_gpu, without_extensions(true, true))
 
 /* Stencil has a usage of its own, which copies need as well. */
-TEST(stencil_usage)
+SCENE_CASE(scene_open_bare, SCENE_PAGES, stencil_usage)
 {
-    static scene s;
     culv_shared_image *image = NULL;
-    scene_open_bare(&s, SCENE_PAGES);
     const VkImageStencilUsageCreateInfo stencil = {
         .sType = VK_STRUCTURE_TYPE_IMAGE_STENCIL_USAGE_CREATE_INFO,
         .stencilUsage = VK_IMAGE_USAGE_DEPTH_STENCIL_ATTACHMENT_BIT};
-    const VkImageCreateInfo info = {.sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO,
-                                    .pNext = &stencil,
-                                    .imageType = VK_IMAGE_TYPE_2D,
-                                    .format = VK_FORMAT_D32_SFLOAT_S8_UINT,
-                                    .extent = {16, 16, 1},
-                                    .mipLevels = 1,
-                                    .arrayLayers = 1,
-                                    .samples = VK_SAMPLE_COUNT_1_BIT,
-                                    .usage = VK_IMAGE_USAGE_DEPTH_STENCIL_ATTACHMENT_BIT};
+    VkImageCreateInfo info = raw_vk_image_info(VK_FORMAT_D32_SFLOAT_S8_UINT, 16, 16,
+                                               VK_IMAGE_USAGE_DEPTH_STENCIL_ATTACHMENT_BIT);
+    info.pNext = &stencil;
     culv_vk_image_create_desc d = culv_vk_image_create_desc_init();
     d.create_info = &info;
     d.fallback = CULV_FALLBACK_HOST;
-    LIB_REFUSES(image, culv_vk_image_create(s.w.attachment, &d, &image), INVALID, USAGE,
+    LIB_REFUSES(image, culv_vk_image_create(s->w.attachment, &d, &image), INVALID, USAGE,
                 "stencilUsage");
-    scene_close(&s);
 }
 
 /* Fallbacks: what leads on to the next path, forms of texels, streams that are gone. */
@@ -360,36 +329,33 @@ static void need_twin(scene *s)
 }
 
 /* Whatever the driver refuses of the other GPU, HOST is next; and PEER alone says what it was. */
-TEST(peer_refused)
+SCENE_CASE(scene_open_bare, SCENE_PEER, peer_refused)
 {
-    static scene s;
     unsigned hits = 0, fell = 0;
-    scene_open_bare(&s, SCENE_PEER);
-    need_twin(&s);
-    culv_vk_detach(&s.w.attachment);
+    need_twin(s);
+    culv_vk_detach(&s->w.attachment);
     for (uint64_t n = 1; n == hits + 1; n++) {
         culv_shared_buffer *buffer = NULL;
-        culv_vk_device_desc d = lib_vk_desc(&s.w);
+        culv_vk_device_desc d = lib_vk_desc(&s->w);
         d.get_instance_proc_addr = lib_lying_loader;
         d.fallback = CULV_FALLBACK_ANY;
         for (int alone = 0; alone < 2; alone++) {
-            LIB_OK(culv_vk_attach(s.w.device, &d, &s.w.attachment));
-            s.w.cu->SoftFailAt(n, CUDA_ERROR_UNKNOWN);
+            LIB_OK(culv_vk_attach(s->w.device, &d, &s->w.attachment));
+            s->w.cu->SoftFailAt(n, CUDA_ERROR_UNKNOWN);
             culv_result result =
-                scene_buffer(&s, 4096, alone ? CULV_FALLBACK_PEER : CULV_FALLBACK_ANY, &buffer);
-            if (!alone) hits += s.w.cu->SoftFailedCall() != NULL;
-            s.w.cu->SoftFailAt(0, 0);
+                scene_buffer(s, 4096, alone ? CULV_FALLBACK_PEER : CULV_FALLBACK_ANY, &buffer);
+            if (!alone) hits += s->w.cu->SoftFailedCall() != NULL;
+            s->w.cu->SoftFailAt(0, 0);
             if (!alone) LIB_OK(result);
             if (!alone)
                 fell += culv_buffer_sharing(culv_shared_buffer_cuda(buffer)) == CULV_SHARING_HOST;
             if (result == CULV_OK) culv_shared_buffer_destroy(&buffer, NULL);
-            lib_settle(&s.w);
-            culv_vk_detach(&s.w.attachment);
+            lib_settle(&s->w);
+            culv_vk_detach(&s->w.attachment);
         }
     }
     REQUIRE(hits > 20);
     REQUIRE(fell > 5);
-    scene_close(&s);
 }
 
 static culv_result make(const scene *s, VkFormat format, culv_texels texels,
@@ -406,20 +372,17 @@ static culv_result make(const scene *s, VkFormat format, culv_texels texels,
 }
 
 /* As memory of bytes they would not be what was asked for. */
-TEST(normalized)
+SCENE_CASE(scene_open_bare, SCENE_PAGES, normalized)
 {
-    static scene s;
     culv_shared_image *image = NULL;
-    scene_open_bare(&s, SCENE_PAGES);
-    LIB_REFUSES(image, make(&s, VK_FORMAT_R8G8B8A8_SRGB, CULV_TEXELS_NORMALIZED, &image),
+    LIB_REFUSES(image, make(s, VK_FORMAT_R8G8B8A8_SRGB, CULV_TEXELS_NORMALIZED, &image),
                 UNSUPPORTED, FORMAT, "CULV_TEXELS_STORED");
-    LIB_REFUSES(image, make(&s, VK_FORMAT_D24_UNORM_S8_UINT, CULV_TEXELS_NORMALIZED, &image),
+    LIB_REFUSES(image, make(s, VK_FORMAT_D24_UNORM_S8_UINT, CULV_TEXELS_NORMALIZED, &image),
                 UNSUPPORTED, FORMAT);
-    LIB_OK(make(&s, VK_FORMAT_R8G8B8A8_UNORM, CULV_TEXELS_NORMALIZED, &image));
+    LIB_OK(make(s, VK_FORMAT_R8G8B8A8_UNORM, CULV_TEXELS_NORMALIZED, &image));
     CUarray array = NULL;
     LIB_OK(culv_image_get_array(culv_shared_image_cuda(image), 0, 0, &array));
     culv_shared_image_destroy(&image, NULL);
-    scene_close(&s);
 }
 
 /* The handle may be another context's stream by now: the error says so, not what the driver made of
@@ -655,25 +618,18 @@ TEST_AS(batches_host, batches(SCENE_PAGES), .title = "batches.host", .own = true
 TEST_AS(batches_peer, batches(SCENE_PEER), .title = "batches.peer", .own = true)
 
 /* A host function has nobody to tell that Vulkan refused: the next call does. */
-TEST(host_function_fails, .own = true)
+SCENE_CASE(scene_open_unheard, SCENE_PAGES, host_function_fails, .own = true)
 {
-    static scene s;
     lib_layer layer;
-    lib_with_option("--validation=off");
-    scene_open(&s, SCENE_PAGES);
-    if (!lib_layer_find(&layer)) {
-        scene_close(&s);
-        SKIP("only the twin's layer fails on demand");
-    }
-    culv_semaphore *semaphore = culv_shared_semaphore_cuda(s.to_vulkan);
+    if (!lib_layer_find(&layer)) SKIP("only the twin's layer fails on demand");
+    culv_semaphore *semaphore = culv_shared_semaphore_cuda(s->to_vulkan);
     layer.fail_at(1, VK_ERROR_DEVICE_LOST);
-    LIB_OK(culv_semaphore_signal(semaphore, s.stream, 1));
-    lib_finish(&s.w, s.stream);
+    LIB_OK(culv_semaphore_signal(semaphore, s->stream, 1));
+    lib_finish(&s->w, s->stream);
     layer.fail_at(0, 0);
-    LIB_ERROR(culv_semaphore_signal(semaphore, s.stream, 2), ASYNC, EARLIER_FAILURE,
+    LIB_ERROR(culv_semaphore_signal(semaphore, s->stream, 2), ASYNC, EARLIER_FAILURE,
               "vkSignalSemaphore");
-    LIB_ERROR(culv_semaphore_wait(semaphore, s.stream, 2), ASYNC, EARLIER_FAILURE);
-    scene_close(&s);
+    LIB_ERROR(culv_semaphore_wait(semaphore, s->stream, 2), ASYNC, EARLIER_FAILURE);
 }
 
 #undef TEST_GROUP
@@ -745,27 +701,22 @@ static void require_opened(pthread_t opener)
 }
 
 /* Both GPUs are busy, and what the copies between them are verified with waits for neither. */
-TEST(verified_beside_work, .smoke = true)
+SCENE_CASE(scene_open_bare, SCENE_PEER, verified_beside_work, .smoke = true)
 {
-    static scene s;
     culv_shared_buffer *buffer = NULL;
     CUcontext far = NULL, popped = NULL;
     CUstream there = NULL;
-    scene_open_bare(&s, SCENE_PEER);
-    const raw_cuda *cu = s.w.cu;
-    if (!cu->software) {
-        scene_close(&s);
-        SKIP("what other calls of a real driver wait for is not known");
-    }
-    s.stream = lib_stream(&s.w);
+    const raw_cuda *cu = s->w.cu;
+    if (!cu->software) SKIP("what other calls of a real driver wait for is not known");
+    s->stream = lib_stream(&s->w);
     CU_OK(cu->DevicePrimaryCtxRetain(&far, 0));
     CU_OK(cu->CtxPushCurrent(far));
     CU_OK(cu->StreamCreate(&there, CU_STREAM_NON_BLOCKING));
     close_gate();
     CU_OK(cu->LaunchHostFunc(there, waits_hold, NULL));
     CU_OK(cu->CtxPopCurrent(&popped));
-    hold_stream(&s, s.stream);
-    LIB_OK(scene_buffer(&s, WAITS_BYTES, CULV_FALLBACK_PEER, &buffer));
+    hold_stream(s, s->stream);
+    LIB_OK(scene_buffer(s, WAITS_BYTES, CULV_FALLBACK_PEER, &buffer));
     open_gate();
     culv_shared_buffer_destroy(&buffer, NULL);
     CU_OK(cu->CtxPushCurrent(far));
@@ -773,7 +724,6 @@ TEST(verified_beside_work, .smoke = true)
     CU_OK(cu->StreamDestroy(there));
     CU_OK(cu->CtxPopCurrent(&popped));
     CU_OK(cu->DevicePrimaryCtxRelease(0));
-    scene_close(&s);
 }
 
 /* Copies between the GPUs that arrive wrong without an error are found out, once, and HOST is next
@@ -803,12 +753,10 @@ TEST(wrong_copies)
                     "IOMMU", "HOST", name, spoilt == 1 ? "words" : "16384 of 32768 words");
         open_gate();
         cu->SoftSpoilPeers(0); /* the verdict stays: nothing is verified twice */
-        culv_soft_counts before = {.struct_size = sizeof before}, after = before;
-        cu->SoftCounts(&before);
+        const uint64_t calls = lib_calls(cu);
         LIB_REFUSES(buffer, scene_buffer(&s, BYTES, CULV_FALLBACK_PEER, &buffer), UNSUPPORTED,
                     PEER);
-        cu->SoftCounts(&after);
-        REQUIRE_EQ(before.calls, after.calls);
+        REQUIRE_EQ(lib_calls(cu), calls);
         LIB_OK(scene_buffer(&s, BYTES, CULV_FALLBACK_ANY, &buffer));
         REQUIRE_EQ(culv_buffer_sharing(culv_shared_buffer_cuda(buffer)), CULV_SHARING_HOST);
         culv_shared_buffer_destroy(&buffer, NULL);
@@ -818,12 +766,8 @@ TEST(wrong_copies)
 
 static culv_shared_image *make_image(const scene *s, VkFormat format)
 {
-    const VkImageCreateInfo info = raw_vk_image_info(
-        format, 32, 16, VK_IMAGE_USAGE_TRANSFER_SRC_BIT | VK_IMAGE_USAGE_TRANSFER_DST_BIT);
-    culv_vk_image_create_desc d = culv_vk_image_create_desc_init();
-    d.create_info = &info;
-    d.fallback = CULV_FALLBACK_ANY;
-    NEW(culv_shared_image, image, culv_vk_image_create, s->w.attachment, &d);
+    culv_shared_image *image = NULL;
+    LIB_OK(make(s, format, CULV_TEXELS_STORED, &image));
     return image;
 }
 
@@ -875,25 +819,21 @@ TEST_AS(after_placed, after_waits_for_nothing(SCENE_PLACED), .title = "waits.aft
 
 /* A semaphore stays as long as a host function is to come, whatever the stream of last use has
  * done. */
-TEST(host_function_in_another_stream, .own = true)
+SCENE_CASE(scene_open_unheard, SCENE_PAGES, host_function_in_another_stream, .own = true)
 {
-    static scene s;
     culv_shared_semaphore *semaphore = NULL;
-    lib_with_option("--validation=off");
-    scene_open(&s, SCENE_PAGES);
-    CUstream idle = lib_case_stream(&s.w);
-    LIB_OK(scene_semaphore(&s, CULV_FALLBACK_ANY, &semaphore));
+    CUstream idle = lib_case_stream(&s->w);
+    LIB_OK(scene_semaphore(s, CULV_FALLBACK_ANY, &semaphore));
     close_gate();
-    hold_stream(&s, s.stream);
-    LIB_OK(culv_semaphore_signal(culv_shared_semaphore_cuda(semaphore), s.stream, 1));
+    hold_stream(s, s->stream);
+    LIB_OK(culv_semaphore_signal(culv_shared_semaphore_cuda(semaphore), s->stream, 1));
     culv_shared_semaphore_destroy(&semaphore, &idle);
-    lib_finish(&s.w, idle);
+    lib_finish(&s->w, idle);
     for (int i = 0; i < 3; i++)
-        REQUIRE_EQ(culv_device_collect(s.w.device), 1);
+        REQUIRE_EQ(culv_device_collect(s->w.device), 1);
     open_gate();
-    lib_finish(&s.w, s.stream);
-    lib_settle(&s.w);
-    scene_close(&s);
+    lib_finish(&s->w, s->stream);
+    lib_settle(&s->w);
 }
 
 static culv_soft_vk_counts layer_counts(void)
@@ -977,22 +917,18 @@ static bool begins(const char *text, const char *with)
 }
 
 /* The host function uses the semaphore: it must be over, whatever the driver says meanwhile. */
-TEST(refused_to_wait, .own = true)
+SCENE_CASE(scene_open_unheard, SCENE_PAGES, refused_to_wait, .own = true)
 {
-    static scene s;
     unsigned asked = 0, hits = 0;
-    lib_with_option("--validation=off");
-    scene_open(&s, SCENE_PAGES);
-    need_twin(&s);
+    need_twin(s);
     for (uint64_t n = 1; n == hits + 1; n++) {
-        const char *call = destroyed_at(&s, n, CUDA_ERROR_UNKNOWN);
+        const char *call = destroyed_at(s, n, CUDA_ERROR_UNKNOWN);
         hits += call != NULL;
         if (call == NULL || (!begins(call, "cuEventQuery") && !begins(call, "cuEventSynchronize")))
             continue;
         /* Nor is an answer that would stay with the context believed at once. */
-        (void)destroyed_at(&s, n, CUDA_ERROR_ILLEGAL_ADDRESS);
+        (void)destroyed_at(s, n, CUDA_ERROR_ILLEGAL_ADDRESS);
         asked++;
     }
     REQUIRE(asked >= 2);
-    scene_close(&s);
 }

@@ -18,8 +18,7 @@ static void both_ways(scene *s, raw_vk_buffer *own, culv_buffer *cuda, uint64_t 
         for (uint32_t turn = 0; turn < 2; turn++) {
             const uint32_t seed = (uint32_t)end * 2 + turn + 7;
             CUcontext before = lib_enter(&s->w);
-            for (uint32_t i = 0; i < WORDS; i++)
-                words[i] = lib_word(i, seed);
+            lib_fill(words, WORDS, seed);
             if (turn == 0)
                 CU_OK(
                     raw_cuda_upload(cu, culv_buffer_pointer(cuda) + at[end], words, sizeof words));
@@ -37,25 +36,20 @@ static void both_ways(scene *s, raw_vk_buffer *own, culv_buffer *cuda, uint64_t 
 
 /* Memory that is dedicated, of any size; and memory that is not, whole units of it, of which two
  * buffers have a part each. */
-TEST(own_memory)
+SCENE_CASE(scene_open_bare, SCENE_DIRECT, own_memory)
 {
-    static scene s;
     static const struct {
         VkDeviceSize size;
         unsigned flags;
     } rows[] = {{70001, RAW_VK_DEDICATED}, {UNIT + 4096, RAW_VK_DEDICATED}, {2 * UNIT, 0}};
-    scene_open_bare(&s, SCENE_DIRECT);
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         raw_vk_buffer own;
         culv_memory *memory = NULL;
-        raw_vk_buffer_create(&s.w.vk, rows[i].size, RAW_VK_EXPORT | rows[i].flags, &own);
-        culv_vk_memory_desc d = culv_vk_memory_desc_init();
-        d.memory = own.memory;
-        d.allocation_size = own.allocation_size;
-        d.dedicated = rows[i].flags != 0;
+        raw_vk_buffer_create(&s->w.vk, rows[i].size, RAW_VK_EXPORT | rows[i].flags, &own);
+        culv_vk_memory_desc d = lib_vk_memory(&own);
         d.buffer = own.buffer;
-        LIB_OK(culv_vk_memory_import_shared(s.w.attachment, &d, &memory));
-        NEW(culv_memory, again, culv_vk_memory_import_shared, s.w.attachment, &d);
+        LIB_OK(culv_vk_memory_import_shared(s->w.attachment, &d, &memory));
+        NEW(culv_memory, again, culv_vk_memory_import_shared, s->w.attachment, &d);
         REQUIRE(memory == again);
         culv_memory_destroy(&again);
         culv_image *image = NULL;
@@ -72,55 +66,42 @@ TEST(own_memory)
         REQUIRE_EQ(culv_buffer_sharing(whole), CULV_SHARING_DIRECT);
         REQUIRE_EQ(culv_buffer_memory_kind(whole),
                    rows[i].flags != 0 ? CULV_MEMORY_KIND_FAST : CULV_MEMORY_KIND_COMPRESSIBLE);
-        REQUIRE_EQ(lib_counts(&s.w).memories, 1);
-        REQUIRE_EQ(lib_counts(&s.w).mappings, 1);
-        both_ways(&s, &own, whole, 0);
-        both_ways(&s, &own, part, 65536);
+        REQUIRE_EQ(lib_counts(&s->w).memories, 1);
+        REQUIRE_EQ(lib_counts(&s->w).mappings, 1);
+        both_ways(s, &own, whole, 0);
+        both_ways(s, &own, part, 65536);
         culv_memory_destroy(&memory);
         LIB_OK(culv_buffer_unmap(&whole, NULL));
-        both_ways(&s, &own, part, 65536);
+        both_ways(s, &own, part, 65536);
         LIB_OK(culv_buffer_unmap(&part, NULL));
-        REQUIRE_EQ(lib_counts(&s.w).memories, 0);
-        REQUIRE_EQ(lib_counts(&s.w).mappings, 0);
-        raw_vk_buffer_destroy(&s.w.vk, &own);
+        REQUIRE_EQ(lib_counts(&s->w).memories, 0);
+        REQUIRE_EQ(lib_counts(&s->w).mappings, 0);
+        raw_vk_buffer_destroy(&s->w.vk, &own);
     }
-    scene_close(&s);
 }
 
 /* What does not go across says what does; the driver is not asked. */
-TEST(refused)
+SCENE_CASE(scene_open_bare, SCENE_DIRECT, refused)
 {
-    static scene s;
     culv_memory *memory = NULL;
     culv_shared_image *made = NULL;
-    scene_open_bare(&s, SCENE_DIRECT);
-    culv_vk_device *vk = s.w.attachment;
-    raw_vk_buffer own = lib_case_buffer(&s.w, 65536, RAW_VK_EXPORT);
-    culv_vk_memory_desc d = culv_vk_memory_desc_init();
-    d.memory = own.memory;
-    d.allocation_size = own.allocation_size;
-    culv_soft_counts before = {.struct_size = sizeof before}, after = before;
-    if (s.w.cu->SoftCounts != NULL) s.w.cu->SoftCounts(&before);
+    culv_vk_device *vk = s->w.attachment;
+    raw_vk_buffer own = lib_case_buffer(&s->w, 65536, RAW_VK_EXPORT);
+    culv_vk_memory_desc d = lib_vk_memory(&own);
+    const uint64_t calls = lib_calls(s->w.cu);
     LIB_REFUSES(memory, culv_vk_memory_import(vk, &d, &memory), INVALID, SIZE, "2097152",
                 "VkMemoryDedicatedAllocateInfo");
     d.image = (VkImage)own.buffer; /* not looked at */
     LIB_REFUSES(memory, culv_vk_memory_import(vk, &d, &memory), UNSUPPORTED, DEVICE_MISMATCH,
                 "copy it into the image on its GPU");
-    VkImageCreateInfo info = {.sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO,
-                              .imageType = VK_IMAGE_TYPE_2D,
-                              .format = VK_FORMAT_R8G8B8A8_UNORM,
-                              .extent = {61, 33, 1},
-                              .mipLevels = 1,
-                              .arrayLayers = 1,
-                              .samples = VK_SAMPLE_COUNT_1_BIT,
-                              .usage = VK_IMAGE_USAGE_TRANSFER_DST_BIT};
+    const VkImageCreateInfo info =
+        raw_vk_image_info(VK_FORMAT_R8G8B8A8_UNORM, 61, 33, VK_IMAGE_USAGE_TRANSFER_DST_BIT);
     culv_vk_image_create_desc make = culv_vk_image_create_desc_init();
     make.create_info = &info;
     LIB_REFUSES(made, culv_vk_image_create(vk, &make, &made), UNSUPPORTED, DEVICE_MISMATCH);
     culv_vk_sharing_info sharing = culv_vk_sharing_info_init();
     LIB_ERROR(culv_vk_check_image(vk, &info, NULL, &sharing), UNSUPPORTED, DEVICE_MISMATCH);
-    if (s.w.cu->SoftCounts != NULL) s.w.cu->SoftCounts(&after);
-    REQUIRE_EQ(before.calls, after.calls);
+    REQUIRE_EQ(lib_calls(s->w.cu), calls);
     const VkBufferCreateInfo buffer = raw_vk_buffer_info(64, VK_BUFFER_USAGE_TRANSFER_SRC_BIT);
     LIB_OK(culv_vk_check_buffer(vk, &buffer, NULL, &sharing));
     /* Told to, an image is copied from GPU to GPU. */
@@ -128,52 +109,46 @@ TEST(refused)
     LIB_OK(culv_vk_image_create(vk, &make, &made));
     REQUIRE_EQ(culv_image_sharing(culv_shared_image_cuda(made)), CULV_SHARING_PEER);
     culv_shared_image_destroy(&made, NULL);
-    scene_close(&s);
 }
 
 /* GPUs that do not reach each other, and a Vulkan whose GPU CUDA does not show. */
-TEST(out_of_reach)
+SCENE_CASE(scene_open_bare, SCENE_DIRECT, out_of_reach)
 {
-    static scene s;
     culv_vk_device *vk = NULL;
     culv_shared_buffer *buffer = NULL;
-    scene_open_bare(&s, SCENE_DIRECT);
-    culv_vk_device_desc d = lib_vk_desc(&s.w);
+    culv_vk_device_desc d = lib_vk_desc(&s->w);
     d.get_instance_proc_addr = lib_lying_loader;
     d.allow_other_gpu = 1;
     for (int hidden = 0; hidden < 2; hidden++) {
-        if (hidden == 0 && s.w.cu->SoftBarPeers == NULL) continue;
-        if (hidden == 0) s.w.cu->SoftBarPeers(1);
+        if (hidden == 0 && s->w.cu->SoftBarPeers == NULL) continue;
+        if (hidden == 0) s->w.cu->SoftBarPeers(1);
         lib_lying.uuid_xor = hidden != 0 ? 0x5a : 0;
-        LIB_REFUSES_AS(vk, culv_vk_attach(s.w.device, &d, &vk), CULV_ERROR_UNSUPPORTED,
+        LIB_REFUSES_AS(vk, culv_vk_attach(s->w.device, &d, &vk), CULV_ERROR_UNSUPPORTED,
                        hidden != 0 ? CULV_REASON_DEVICE_UNKNOWN : CULV_REASON_PEER,
                        hidden != 0 ? "CUDA_VISIBLE_DEVICES" : "cuDeviceCanAccessPeer",
                        "culv_vk_device_desc.fallback");
         /* With a fallback nothing is shared, and all can be copied. */
         culv_vk_device_desc f = d;
         f.fallback = CULV_FALLBACK_HOST;
-        LIB_OK(culv_vk_attach(s.w.device, &f, &vk));
-        culv_vk_device *first = s.w.attachment;
-        s.w.attachment = vk;
-        LIB_REFUSES(buffer, scene_buffer(&s, 4097, 0, &buffer), INVALID, DEVICE_MISMATCH);
-        LIB_OK(scene_buffer(&s, 4097, CULV_FALLBACK_HOST, &buffer));
+        LIB_OK(culv_vk_attach(s->w.device, &f, &vk));
+        culv_vk_device *first = s->w.attachment;
+        s->w.attachment = vk;
+        LIB_REFUSES(buffer, scene_buffer(s, 4097, 0, &buffer), INVALID, DEVICE_MISMATCH);
+        LIB_OK(scene_buffer(s, 4097, CULV_FALLBACK_HOST, &buffer));
         REQUIRE_EQ(culv_buffer_sharing(culv_shared_buffer_cuda(buffer)), CULV_SHARING_HOST);
         culv_shared_buffer_destroy(&buffer, NULL);
-        s.w.attachment = first;
+        s->w.attachment = first;
         culv_vk_detach(&vk);
         lib_lying.uuid_xor = 0;
-        if (hidden == 0) s.w.cu->SoftBarPeers(0);
+        if (hidden == 0) s->w.cu->SoftBarPeers(0);
     }
-    scene_close(&s);
 }
 
 /* Memory of CUDA's in the other GPU's Vulkan: each way to it says what works instead. */
-TEST(cudas_memory)
+SCENE_CASE(scene_open_bare, SCENE_DIRECT, cudas_memory)
 {
-    static scene s;
-    scene_open_bare(&s, SCENE_DIRECT);
-    if (!lib_caps(s.w.device).vmm) SKIP("the device has no virtual memory management");
-    culv_vk_device *vk = s.w.attachment;
+    if (!lib_caps(s->w.device).vmm) SKIP("the device has no virtual memory management");
+    culv_vk_device *vk = s->w.attachment;
     culv_vector_view *view = NULL;
     culv_vk_adopted *buffers = NULL;
     culv_vk_space *space = NULL;
@@ -181,7 +156,7 @@ TEST(cudas_memory)
     culv_vmm_allocation_desc a = culv_vmm_allocation_desc_init();
     a.size = UNIT;
     a.handle_types = UINT32_C(1) << CULV_HANDLE_OPAQUE_FD;
-    NEW(culv_vmm_allocation, allocation, culv_vmm_allocation_create, s.w.device, &a);
+    NEW(culv_vmm_allocation, allocation, culv_vmm_allocation_create, s->w.device, &a);
     LIB_ERROR(culv_vk_memory_from_vmm(vk, allocation, NULL, &memory), UNSUPPORTED, DEVICE_MISMATCH,
               "own the memory");
     culv_vk_memory_from_handle_desc h = culv_vk_memory_from_handle_desc_init();
@@ -194,12 +169,12 @@ TEST(cudas_memory)
     culv_vector_desc v = culv_vector_desc_init();
     v.size = UNIT;
     v.handle_types = a.handle_types;
-    NEW(culv_vector, vector, culv_vector_create, s.w.device, &v);
+    NEW(culv_vector, vector, culv_vector_create, s->w.device, &v);
     culv_vk_vector_view_desc d = culv_vk_vector_view_desc_init();
     d.usage = VK_BUFFER_USAGE_TRANSFER_SRC_BIT;
     LIB_REFUSES(view, culv_vk_vector_view_create(vk, vector, &d, &view), UNSUPPORTED,
                 DEVICE_MISMATCH, "own the memory");
-    NEW(culv_vmm_adopted, adopted, culv_vmm_adopt, s.w.device, culv_vector_pointer(vector), 4096);
+    NEW(culv_vmm_adopted, adopted, culv_vmm_adopt, s->w.device, culv_vector_pointer(vector), 4096);
     culv_vk_adopted_desc ad = culv_vk_adopted_desc_init();
     ad.usage = d.usage;
     LIB_REFUSES(buffers, culv_vk_adopted_create(vk, adopted, &ad, &buffers), UNSUPPORTED,
@@ -210,27 +185,24 @@ TEST(cudas_memory)
     culv_vk_space_desc sd = culv_vk_space_desc_init();
     sd.size = 64 << 20;
     sd.buffer_usage = d.usage | VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT;
-    vkGetDeviceQueue(s.w.vk.device, 0, 0, &sd.queue);
+    vkGetDeviceQueue(s->w.vk.device, 0, 0, &sd.queue);
     LIB_REFUSES(space, culv_vk_space_create(vk, &sd, &space), UNSUPPORTED, DEVICE_MISMATCH,
                 "own the memory");
-    scene_close(&s);
 }
 
 /* What works instead: the GPU that draws owns the vector and lets the solver's use it. The solver
  * grows nothing; it writes all of it, and signals its own timeline. */
-TEST(vector_of_the_owner)
+SCENE_CASE(scene_open, SCENE_DIRECT, vector_of_the_owner)
 {
     enum { WORDS = 3 * UNIT / 4 };
-    static scene s;
-    scene_open(&s, SCENE_DIRECT);
-    lib_world owner = s.w;
-    if (!lib_caps(s.w.device).vmm) SKIP("the device has no virtual memory management");
-    LIB_OK(culv_device_open_for_vk(vkGetInstanceProcAddr, s.w.vk.instance, s.w.vk.physical, NULL,
+    lib_world owner = s->w;
+    if (!lib_caps(s->w.device).vmm) SKIP("the device has no virtual memory management");
+    LIB_OK(culv_device_open_for_vk(vkGetInstanceProcAddr, s->w.vk.instance, s->w.vk.physical, NULL,
                                    &owner.device));
-    const culv_vk_device_desc vd = lib_vk_desc(&s.w);
+    const culv_vk_device_desc vd = lib_vk_desc(&s->w);
     LIB_OK(culv_vk_attach(owner.device, &vd, &owner.attachment));
     const culv_vmm_access both[] = {{.flags = CULV_VMM_ACCESS_READ_WRITE},
-                                    {.device = s.w.device, .flags = CULV_VMM_ACCESS_READ_WRITE}};
+                                    {.device = s->w.device, .flags = CULV_VMM_ACCESS_READ_WRITE}};
     culv_vector_desc v = culv_vector_desc_init();
     v.size = UNIT;
     v.handle_types = UINT32_C(1) << CULV_HANDLE_OPAQUE_FD;
@@ -243,33 +215,29 @@ TEST(vector_of_the_owner)
     NEW(culv_vector_view, view, culv_vk_vector_view_create, owner.attachment, vector, &d);
     LIB_OK(culv_vector_grow(vector, 4 * WORDS));
     LIB_OK(culv_vector_view_update(view));
-    uint32_t *words = malloc(4 * WORDS);
-    REQUIRE(words != NULL);
-    for (uint32_t i = 0; i < WORDS; i++)
-        words[i] = lib_word(i, 5);
-    LIB_CU_OK(&s.w,
-              s.w.cu->MemcpyHtoDAsync(culv_vector_pointer(vector), words, 4 * WORDS, s.stream));
+    LIB_BLOCK(uint32_t, words, 4 * WORDS);
+    lib_fill(words, WORDS, 5);
+    LIB_CU_OK(&s->w,
+              s->w.cu->MemcpyHtoDAsync(culv_vector_pointer(vector), words, 4 * WORDS, s->stream));
     culv_part parts[8];
     size_t count = 0;
     LIB_OK(culv_vector_view_get_parts(view, parts, 8, &count));
-    raw_vk_buffer host = lib_case_buffer(&s.w, 4 * WORDS, RAW_VK_HOST);
-    VkCommandBuffer commands = raw_vk_begin(&s.w.vk, 0);
+    raw_vk_buffer host = lib_case_buffer(&s->w, 4 * WORDS, RAW_VK_HOST);
+    VkCommandBuffer commands = raw_vk_begin(&s->w.vk, 0);
     for (size_t i = 0; i < count; i++) {
         const VkBufferCopy part = {.dstOffset = parts[i].offset, .size = parts[i].size};
         vkCmdCopyBuffer(commands, (VkBuffer)parts[i].buffer, host.buffer, 1, &part);
     }
-    scene_signal(&s);
-    scene_submit(&s, commands);
-    raw_vk_idle(&s.w.vk);
+    scene_signal(s);
+    scene_submit(s, commands);
+    raw_vk_idle(&s->w.vk);
     REQUIRE(count >= 2);
     REQUIRE_WORDS(host.mapped, WORDS, 5);
-    free(words);
     LIB_OK(culv_vector_view_destroy(&view));
     culv_vector_destroy(&vector, NULL);
     lib_settle(&owner);
     culv_vk_detach(&owner.attachment);
     culv_device_close(&owner.device);
-    scene_close(&s);
 }
 
 /* Several GPUs solve one frame ----------------------------------------------------------------- */
@@ -286,10 +254,8 @@ enum { PART = 4099, MOST_SOLVERS = 4 };
 
 static void solver_open(const scene *s, int ordinal, solver *out)
 {
-    culv_device_desc dd = culv_device_desc_init();
     out->w = s->w;
-    dd.driver = s->w.cu->software ? CULV_DRIVER_SOFT : CULV_DRIVER_NVIDIA;
-    LIB_OK(culv_device_open_by_ordinal(ordinal, &dd, &out->w.device));
+    out->w.device = lib_open_ordinal(s->w.cu, ordinal);
     culv_vk_device_desc d = lib_vk_desc(&s->w);
     d.allow_other_gpu = 1;
     LIB_OK(culv_vk_attach(out->w.device, &d, &out->w.attachment));
@@ -382,8 +348,7 @@ static void small_writes(scene *s, solver *one, const raw_vk_buffer *host, VkFen
         draw(s, one, 1, host, fence);
         VK_OK(vkWaitForFences(s->w.vk.device, 1, &fence, VK_TRUE, UINT64_MAX));
         VK_OK(vkResetFences(s->w.vk.device, 1, &fence));
-        for (uint32_t i = 0; i < count; i++)
-            REQUIRE_EQ(((const uint32_t *)host->mapped)[i], f);
+        REQUIRE_ALL(host->mapped, count, f);
     }
 }
 
@@ -478,8 +443,7 @@ TEST(solver_faults, .faults = true)
         if (f > 9) draw(&s, all, 1, &host, fence);
         VK_OK(vkWaitForFences(s.w.vk.device, 1, &fence, VK_TRUE, UINT64_MAX));
         VK_OK(vkResetFences(s.w.vk.device, 1, &fence));
-        for (uint32_t i = 0; i < PART; i++)
-            REQUIRE_EQ(((const uint32_t *)host.mapped)[i], f);
+        REQUIRE_ALL(host.mapped, PART, f);
     }
     culv_shared_semaphore *none = NULL;
     LIB_REFUSES(none, culv_vk_semaphore_create(gone->w.attachment, &gd, &none), ASYNC,
@@ -511,35 +475,38 @@ typedef struct row {
     bool host;   /* what CUDA has, but is not shared as it is */
 } row;
 
-#define IMAGE_2D VK_IMAGE_TYPE_2D
+#define D1       VK_IMAGE_TYPE_1D
+#define D2       VK_IMAGE_TYPE_2D
+#define D3       VK_IMAGE_TYPE_3D
+#define CUBE     VK_IMAGE_CREATE_CUBE_COMPATIBLE_BIT
 #define DISJOINT VK_IMAGE_CREATE_DISJOINT_BIT
+#define NV12     VK_FORMAT_G8_B8R8_2PLANE_420_UNORM
+#define I420     VK_FORMAT_G8_B8_R8_3PLANE_420_UNORM
+#define BC1      VK_FORMAT_BC1_RGBA_UNORM_BLOCK
 
 static const row rows[] = {
-    TEST_ROW("2D", VK_FORMAT_R8G8B8A8_UNORM, IMAGE_2D, 0, {61, 33, 1}, 3, 1, false, false),
-    TEST_ROW("2D array", VK_FORMAT_R16G16_SFLOAT, IMAGE_2D, 0, {31, 17, 1}, 2, 3, false, false),
-    TEST_ROW("1D array", VK_FORMAT_R8_UNORM, VK_IMAGE_TYPE_1D, 0, {101, 1, 1}, 2, 2, false, false),
-    TEST_ROW("3D", VK_FORMAT_R32_UINT, VK_IMAGE_TYPE_3D, 0, {13, 9, 5}, 2, 1, false, false),
-    TEST_ROW("cube", VK_FORMAT_R8G8_UNORM, IMAGE_2D, VK_IMAGE_CREATE_CUBE_COMPATIBLE_BIT,
-             {16, 16, 1}, 2, 6, false, false),
-    TEST_ROW("blocks", VK_FORMAT_BC1_RGBA_UNORM_BLOCK, IMAGE_2D, 0, {36, 20, 1}, 2, 1, false,
-             false),
-    TEST_ROW("blocks in layers", VK_FORMAT_BC1_RGBA_UNORM_BLOCK, IMAGE_2D, 0, {36, 20, 1}, 2, 3,
-             false, false),
-    TEST_ROW("depth", VK_FORMAT_D16_UNORM, IMAGE_2D, 0, {40, 20, 1}, 1, 1, false, false),
-    TEST_ROW("planes", VK_FORMAT_G8_B8R8_2PLANE_420_UNORM, IMAGE_2D, DISJOINT, {48, 24, 1}, 1, 1,
-             false, false),
-    TEST_ROW("three planes", VK_FORMAT_G8_B8_R8_3PLANE_420_UNORM, IMAGE_2D, DISJOINT, {32, 16, 1},
-             1, 1, false, false),
-    TEST_ROW("joined planes", VK_FORMAT_G8_B8R8_2PLANE_420_UNORM, IMAGE_2D, 0, {48, 24, 1}, 1, 1,
-             false, true),
-    TEST_ROW("three channels", VK_FORMAT_R32G32B32_SFLOAT, IMAGE_2D, 0, {23, 11, 1}, 1, 1, true,
-             false),
-    TEST_ROW("three channels, 3D", VK_FORMAT_R32G32B32_UINT, VK_IMAGE_TYPE_3D, 0, {9, 7, 3}, 1, 1,
-             true, false),
-    TEST_ROW("depth and stencil", VK_FORMAT_D24_UNORM_S8_UINT, IMAGE_2D, 0, {19, 13, 1}, 2, 2, true,
-             false),
-    TEST_ROW("float depth and stencil", VK_FORMAT_D32_SFLOAT_S8_UINT, IMAGE_2D, 0, {19, 13, 1}, 2,
-             1, true, false),
+    {"2D", VK_FORMAT_R8G8B8A8_UNORM, D2, 0, {61, 33, 1}, 3, 1, .host = false},
+    {"2D array", VK_FORMAT_R16G16_SFLOAT, D2, 0, {31, 17, 1}, 2, 3, .host = false},
+    {"1D array", VK_FORMAT_R8_UNORM, D1, 0, {101, 1, 1}, 2, 2, .host = false},
+    {"3D", VK_FORMAT_R32_UINT, D3, 0, {13, 9, 5}, 2, 1, .host = false},
+    {"cube", VK_FORMAT_R8G8_UNORM, D2, CUBE, {16, 16, 1}, 2, 6, .host = false},
+    {"blocks", BC1, D2, 0, {36, 20, 1}, 2, 1, .host = false},
+    {"blocks in layers", BC1, D2, 0, {36, 20, 1}, 2, 3, .host = false},
+    {"depth", VK_FORMAT_D16_UNORM, D2, 0, {40, 20, 1}, 1, 1, .host = false},
+    {"planes", NV12, D2, DISJOINT, {48, 24, 1}, 1, 1, .host = false},
+    {"three planes", I420, D2, DISJOINT, {32, 16, 1}, 1, 1, .host = false},
+    {"joined planes", NV12, D2, 0, {48, 24, 1}, 1, 1, .host = true},
+    {"three channels", VK_FORMAT_R32G32B32_SFLOAT, D2, 0, {23, 11, 1}, 1, 1, .linear = true},
+    {"three channels, 3D", VK_FORMAT_R32G32B32_UINT, D3, 0, {9, 7, 3}, 1, 1, .linear = true},
+    {"depth and stencil", VK_FORMAT_D24_UNORM_S8_UINT, D2, 0, {19, 13, 1}, 2, 2, .linear = true},
+    {"float depth and stencil",
+     VK_FORMAT_D32_SFLOAT_S8_UINT,
+     D2,
+     0,
+     {19, 13, 1},
+     2,
+     1,
+     .linear = true},
 };
 
 /* One plane of one level, as vkCmdCopyImageToBuffer lays it out. */
@@ -573,7 +540,7 @@ static piece plane_of(const row *r, uint32_t plane)
     case VK_FORMAT_R32_UINT: p.block_bytes = 4; break;
     case VK_FORMAT_R8_UNORM: p.block_bytes = 1; break;
     case VK_FORMAT_R8G8_UNORM: p.block_bytes = 2; break;
-    case VK_FORMAT_BC1_RGBA_UNORM_BLOCK: p.block_bytes = 8; break;
+    case BC1: p.block_bytes = 8; break;
     case VK_FORMAT_R32G32B32_SFLOAT:
     case VK_FORMAT_R32G32B32_UINT: p.block_bytes = 12; break;
     case VK_FORMAT_D16_UNORM:
@@ -586,7 +553,7 @@ static piece plane_of(const row *r, uint32_t plane)
         p.aspect = first ? VK_IMAGE_ASPECT_DEPTH_BIT : VK_IMAGE_ASPECT_STENCIL_BIT;
         break;
     default: /* of several planes */
-        p.block_bytes = r->format == VK_FORMAT_G8_B8R8_2PLANE_420_UNORM && !first ? 2 : 1;
+        p.block_bytes = r->format == NV12 && !first ? 2 : 1;
         p.aspect = (VkImageAspectFlags)VK_IMAGE_ASPECT_PLANE_0_BIT << plane;
         if (!first) p.extent = (VkExtent3D){r->extent.width / 2, r->extent.height / 2, 1};
     }
@@ -596,8 +563,8 @@ static piece plane_of(const row *r, uint32_t plane)
 static uint32_t planes_of(const row *r)
 {
     switch ((int)r->format) {
-    case VK_FORMAT_G8_B8_R8_3PLANE_420_UNORM: return 3;
-    case VK_FORMAT_G8_B8R8_2PLANE_420_UNORM:
+    case I420: return 3;
+    case NV12:
     case VK_FORMAT_D24_UNORM_S8_UINT:
     case VK_FORMAT_D32_SFLOAT_S8_UINT: return 2;
     default: return 1;
@@ -611,7 +578,7 @@ static void cut(const row *r)
     for (uint32_t level = 0; level < r->levels; level++)
         for (uint32_t plane = 0; plane < planes_of(r); plane++) {
             piece p = plane_of(r, plane);
-            uint32_t block = r->format == VK_FORMAT_BC1_RGBA_UNORM_BLOCK ? 4 : 1;
+            uint32_t block = r->format == BC1 ? 4 : 1;
             p.level = level;
             p.extent = (VkExtent3D){half(p.extent.width, level), half(p.extent.height, level),
                                     half(p.extent.depth, level)};
@@ -651,8 +618,7 @@ static void fill(const row *r, const piece *p, uint32_t seed, unsigned char *out
 static void require(const row *r, const piece *p, uint32_t seed, unsigned char *found,
                     const char *where)
 {
-    unsigned char *expected = malloc(p->size);
-    REQUIRE(expected != NULL);
+    LIB_BLOCK(unsigned char, expected, p->size);
     fill(r, p, seed, expected);
     for (size_t i = 3;
          r->format == VK_FORMAT_D24_UNORM_S8_UINT && p->block_bytes == 4 && i < p->size; i += 4)
@@ -661,7 +627,6 @@ static void require(const row *r, const piece *p, uint32_t seed, unsigned char *
         if (found[i] != expected[i])
             FAIL("%s, %s: level %u, plane %u, byte %zu of %zu is 0x%02x, not 0x%02x", r->what,
                  where, p->level, p->plane, i, p->size, found[i], expected[i]);
-    free(expected);
 }
 
 /* CUDA's side ---------------------------------------------------------------------------------- */
@@ -736,37 +701,25 @@ static void write_fields(const scene *s, const row *r, culv_image *image, uint32
         f.plane = p->plane;
         LIB_OK(culv_image_write(image, &f, s->stream));
         lib_finish(&s->w, s->stream);
-        before = lib_enter(&s->w);
-        CU_OK(cu->MemFree(f.pointer));
-        lib_leave(&s->w, before);
+        LIB_CU_OK(&s->w, cu->MemFree(f.pointer));
     }
 }
 
 static void refuse_fields(culv_image *image, const row *r)
 {
-    const culv_image_field good = culv_image_field_init();
-    const struct {
-        uint64_t pointer, row_pitch, slice_pitch;
-        uint32_t level, plane;
-        culv_reason reason;
-    } bad[] = {{0, 0, 0, 0, 0, CULV_REASON_NULL_ARGUMENT},
-               {4096, 1, 0, 0, 0, CULV_REASON_VALUE},
-               {4096, 4096, 4097, 0, 0, CULV_REASON_VALUE},
-               {4096, 4096, 4096ull * (pieces[0].rows - 1), 0, 0, CULV_REASON_VALUE},
-               {4096, UINT64_MAX, 0, 0, 0, CULV_REASON_VALUE},
-               {4096, 0, 0, r->levels, 0, CULV_REASON_LEVEL},
-               {4096, 0, 0, 0, planes_of(r), CULV_REASON_LEVEL}};
+    culv_image_field f = culv_image_field_init();
+    f.pointer = 4096;
+#define ROW(change, why) SPOILT(f, change, LIB_INVALID(culv_image_write(image, &f, NULL), why))
     LIB_INVALID(culv_image_write(image, NULL, NULL), NULL_ARGUMENT);
-    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
-        culv_image_field f = good;
-        if (i == 3 && pieces[0].rows == 1) continue; /* 0: packed */
-        f.pointer = (CUdeviceptr)bad[i].pointer;
-        f.row_pitch = bad[i].row_pitch;
-        f.slice_pitch = bad[i].slice_pitch;
-        f.level = bad[i].level;
-        f.plane = bad[i].plane;
-        LIB_FAILS(culv_image_write(image, &f, NULL), CULV_ERROR_INVALID, bad[i].reason);
-    }
+    ROW(f.pointer = 0, NULL_ARGUMENT);
+    ROW(f.row_pitch = 1, VALUE);
+    ROW((f.row_pitch = 4096, f.slice_pitch = 4097), VALUE);
+    if (pieces[0].rows > 1) /* or it is 0: packed */
+        ROW((f.row_pitch = 4096, f.slice_pitch = 4096ull * (pieces[0].rows - 1)), VALUE);
+    ROW(f.row_pitch = UINT64_MAX, VALUE);
+    ROW(f.level = r->levels, LEVEL);
+    ROW(f.plane = planes_of(r), LEVEL);
+#undef ROW
 }
 
 static void require_cuda(const scene *s, const row *r, culv_image *image, uint32_t seed,
@@ -842,16 +795,13 @@ static bool vulkan_makes(const scene *s, const VkImageCreateInfo *info)
 
 static bool make(const scene *s, const row *r, culv_shared_image **out)
 {
-    const VkImageCreateInfo info = {.sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO,
-                                    .flags = r->flags,
-                                    .imageType = r->type,
-                                    .format = r->format,
-                                    .extent = r->extent,
-                                    .mipLevels = r->levels,
-                                    .arrayLayers = r->layers,
-                                    .samples = VK_SAMPLE_COUNT_1_BIT,
-                                    .usage = VK_IMAGE_USAGE_TRANSFER_SRC_BIT |
-                                             VK_IMAGE_USAGE_TRANSFER_DST_BIT};
+    VkImageCreateInfo info = raw_vk_image_info(
+        r->format, 0, 0, VK_IMAGE_USAGE_TRANSFER_SRC_BIT | VK_IMAGE_USAGE_TRANSFER_DST_BIT);
+    info.flags = r->flags;
+    info.imageType = r->type;
+    info.extent = r->extent;
+    info.mipLevels = r->levels;
+    info.arrayLayers = r->layers;
     if (!vulkan_makes(s, &info)) {
         printf("  %s: Vulkan makes no such images (format %d)\n", r->what, (int)r->format);
         return false;
@@ -938,8 +888,7 @@ static void run_row(scene *s, const row *r)
     if (!make(s, r, &image)) return;
     culv_image *cuda = culv_shared_image_cuda(image);
     REQUIRE_EQ(culv_image_sharing(cuda), r->linear || r->host ? CULV_SHARING_HOST : s->path);
-    unsigned char *texels = malloc(all_bytes);
-    REQUIRE(texels != NULL);
+    LIB_BLOCK(unsigned char, texels, all_bytes);
     raw_vk_buffer_create(&s->w.vk, all_bytes, RAW_VK_HOST, &host);
     culv_subresource_layout l = culv_subresource_layout_init();
     if (r->linear)
@@ -988,7 +937,6 @@ static void run_row(scene *s, const row *r)
     raw_vk_idle(&s->w.vk);
     culv_shared_image_destroy(&image, &s->stream);
     raw_vk_buffer_destroy(&s->w.vk, &host);
-    free(texels);
     printf("  %s: %u levels, %u layers, compared both ways\n", r->what, r->levels, r->layers);
 }
 
@@ -1014,22 +962,15 @@ TEST_AS(images_peer, images(SCENE_PEER), .title = "images.peer")
 TEST_AS(images_across, images(SCENE_DIRECT), .title = "images.across")
 
 /* Wrong on any path. */
-TEST(images_refused, .title = "images.refused")
+SCENE_CASE(scene_open_bare, SCENE_PAGES, images_refused, .title = "images.refused")
 {
     /* No CUDA array has them; Vulkan has one of the last two (Required Format Support). */
     static const VkFormat linear[] = {VK_FORMAT_R32G32B32_SFLOAT, VK_FORMAT_D32_SFLOAT_S8_UINT,
                                       VK_FORMAT_D24_UNORM_S8_UINT};
-    static scene s;
     culv_shared_image *image = NULL;
-    scene_open_bare(&s, SCENE_PAGES);
-    VkImageCreateInfo good = {.sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO,
-                              .imageType = IMAGE_2D,
-                              .extent = {16, 16, 1},
-                              .mipLevels = 1,
-                              .arrayLayers = 1,
-                              .samples = VK_SAMPLE_COUNT_1_BIT,
-                              .usage = VK_IMAGE_USAGE_TRANSFER_SRC_BIT |
-                                       VK_IMAGE_USAGE_TRANSFER_DST_BIT};
+    VkImageCreateInfo good =
+        raw_vk_image_info(VK_FORMAT_UNDEFINED, 16, 16,
+                          VK_IMAGE_USAGE_TRANSFER_SRC_BIT | VK_IMAGE_USAGE_TRANSFER_DST_BIT);
     VkImageCreateInfo info;
     const VkExternalMemoryImageCreateInfo external = {
         .sType = VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMAGE_CREATE_INFO};
@@ -1038,15 +979,15 @@ TEST(images_refused, .title = "images.refused")
     d.fallback = CULV_FALLBACK_HOST;
     for (size_t i = 0; i < sizeof linear / sizeof linear[0]; i++) {
         good.format = linear[i];
-        if (vulkan_makes(&s, &good)) break;
+        if (vulkan_makes(s, &good)) break;
         info = good;
-        LIB_REFUSES(image, culv_vk_image_create(s.w.attachment, &d, &image), UNSUPPORTED, USAGE);
+        LIB_REFUSES(image, culv_vk_image_create(s->w.attachment, &d, &image), UNSUPPORTED, USAGE);
     }
     good.usage = VK_IMAGE_USAGE_TRANSFER_DST_BIT; /* the other one is added */
     info = good;
 #define ROW(what, change, class, why)                                                              \
     SPOILT(what, change,                                                                           \
-           LIB_REFUSES(image, culv_vk_image_create(s.w.attachment, &d, &image), class, why))
+           LIB_REFUSES(image, culv_vk_image_create(s->w.attachment, &d, &image), class, why))
     ROW(info, info.samples = VK_SAMPLE_COUNT_4_BIT, INVALID, USAGE);
     ROW(info, info.tiling = VK_IMAGE_TILING_LINEAR, INVALID, TILING);
     ROW(info, info.mipLevels = 6, INVALID, EXTENT);
@@ -1054,5 +995,4 @@ TEST(images_refused, .title = "images.refused")
     ROW(d, d.fallback = 0, UNSUPPORTED, FORMAT);
     ROW(d, d.fallback = 5, INVALID, VALUE);
 #undef ROW
-    scene_close(&s);
 }

@@ -85,8 +85,7 @@ static void buffer_run(culv_shared_buffer *buffer, CUstream stream)
     TRY_AGAIN(culv_buffer_copy(cuda, CULV_COPY_DOWNLOAD, stream), true);
     lib_finish(w, stream);
     LIB_CU_OK(w, cu->MemcpyDtoH(words, culv_buffer_pointer(cuda), sizeof words));
-    for (size_t i = 0; i < WORDS; i++)
-        REQUIRE_EQ(words[i], 7);
+    REQUIRE_ALL(words, WORDS, 7);
 }
 
 static void memory_run(void)
@@ -96,20 +95,15 @@ static void memory_run(void)
     culv_shared_buffer *one = POISON(culv_shared_buffer), *two = POISON(culv_shared_buffer);
     culv_shared_image *arrays = POISON(culv_shared_image), *linear = POISON(culv_shared_image);
     const VkBufferCreateInfo info = raw_vk_buffer_info(WORDS * 4, VK_BUFFER_USAGE_TRANSFER_DST_BIT);
-    VkImageCreateInfo image = {.sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO,
-                               .imageType = VK_IMAGE_TYPE_2D,
-                               .format = VK_FORMAT_R8G8B8A8_UNORM,
-                               .extent = {61, 33, 1},
-                               .mipLevels = 2,
-                               .arrayLayers = 1,
-                               .samples = VK_SAMPLE_COUNT_1_BIT,
-                               .usage = VK_IMAGE_USAGE_TRANSFER_DST_BIT};
+    VkImageCreateInfo image =
+        raw_vk_image_info(VK_FORMAT_R8G8B8A8_UNORM, 61, 33, VK_IMAGE_USAGE_TRANSFER_DST_BIT);
     culv_vk_buffer_create_desc d = culv_vk_buffer_create_desc_init();
     culv_vk_image_create_desc i = culv_vk_image_create_desc_init();
     d.create_info = &info;
     d.fallback = i.fallback = CULV_FALLBACK_ANY;
     d.label = i.label = "tortured";
     i.create_info = &image;
+    image.mipLevels = 2;
     open_all(&stream);
     TRY_AGAIN(culv_vk_buffer_create(w->attachment, &d, &one), one == POISON(culv_shared_buffer));
     TRY_AGAIN(culv_vk_buffer_create(w->attachment, &d, &two), two == POISON(culv_shared_buffer));
@@ -123,9 +117,7 @@ static void memory_run(void)
     REQUIRE_EQ(culv_image_sharing(culv_shared_image_cuda(linear)), CULV_SHARING_HOST);
     buffer_run(one, stream);
     culv_image_field f = culv_image_field_init();
-    CUcontext before = lib_enter(w);
-    CU_OK(w->cu->MemAlloc(&f.pointer, 65536));
-    lib_leave(w, before);
+    LIB_CU_OK(w, w->cu->MemAlloc(&f.pointer, 65536));
     TRY_AGAIN(culv_image_prepare_write(culv_shared_image_cuda(arrays)), true);
     TRY_AGAIN(culv_image_write(culv_shared_image_cuda(arrays), &f, stream), true);
     TRY_AGAIN(culv_image_write(culv_shared_image_cuda(linear), &f, stream), true);
@@ -134,9 +126,7 @@ static void memory_run(void)
     DO(culv_shared_buffer_destroy(&one, &stream));
     DO(culv_shared_image_destroy(&linear, &stream));
     lib_finish(w, stream);
-    before = lib_enter(w);
-    CU_OK(w->cu->MemFree(f.pointer));
-    lib_leave(w, before);
+    LIB_CU_OK(w, w->cu->MemFree(f.pointer));
     DO(culv_shared_image_destroy(&arrays, NULL));
     DO(culv_shared_buffer_destroy(&two, NULL));
     REQUIRE(one == NULL && two == NULL && arrays == NULL && linear == NULL);
@@ -273,8 +263,7 @@ static void run(void)
     }
     uint32_t words[1024];
     raw_gl_read_buffer(&context, buffer, words, sizeof words);
-    for (int i = 0; i < 1024; i++)
-        REQUIRE_EQ(words[i], 7);
+    REQUIRE_ALL(words, 1024, 7);
     TRY_AGAIN(culv_registration_map(r, 2, stream), true);
     TRY_AGAIN(culv_registration_destroy(&r[1]), r[1] != NULL); /* mapped */
     TRY_AGAIN(culv_registration_destroy(&r[0]), r[0] != NULL);
@@ -326,8 +315,7 @@ static void made_run(void)
                                        1024, stream));
     lib_finish(w, stream);
     raw_gl_read_buffer(&context, culv_gl_buffer_name(shared), words, sizeof words);
-    for (int i = 0; i < 1024; i++)
-        REQUIRE_EQ(words[i], 7);
+    REQUIRE_ALL(words, 1024, 7);
     DO(culv_shared_semaphore_destroy(&turn, NULL));
     DO(culv_shared_image_destroy(&picture, NULL));
     DO(culv_shared_buffer_destroy(&shared, NULL));

@@ -113,7 +113,7 @@ TEST(from_gl, .own = true)
         culv_ring_frame f;
         LIB_OK(culv_ring_acquire_on(e.ring, CULV_RING_PRODUCER, s.stream, IPC_FAR, &f));
         gl_stage_finish(&s); /* the reader is done */
-        lib_words(words, WORDS, n);
+        lib_fill(words, WORDS, n);
         raw_gl_write_buffer(&s.gl, buffers[f.slot], words, BYTES);
         s.gl.Finish();
         LIB_OK(culv_ring_release_on(e.ring, CULV_RING_PRODUCER, s.stream, &f));

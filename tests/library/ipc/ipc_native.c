@@ -48,7 +48,7 @@ IPC_ROLE(use_natives)
     LIB_OK(culv_image_get_array(image, 0, 0, &array));
     copy_level(w, array, texels, false);
     REQUIRE_WORDS(texels, TEXELS, 3);
-    lib_words(texels, TEXELS, 4);
+    lib_fill(texels, TEXELS, 4);
     copy_level(w, array, texels, true);
     ipc_say(&e->other, 'd');
 }
@@ -76,9 +76,9 @@ IPC_VK_CASE(natives, use_natives)
                                              .height = HEIGHT,
                                              .flags = RAW_VK_EXPORT | RAW_VK_DEDICATED},
                         &image);
-    lib_words(data, WORDS, 1);
+    lib_fill(data, WORDS, 1);
     raw_vk_write(&w->vk, &buffer, 0, data, WORDS * 4);
-    lib_words(data, TEXELS, 3);
+    lib_fill(data, TEXELS, 3);
     raw_vk_image_write(&w->vk, &image, 0, data);
 
     culv_handle handle = culv_handle_opaque_fd(raw_vk_buffer_fd(&w->vk, &buffer));
@@ -175,7 +175,7 @@ IPC_VK_CASE(binaries, use_binaries)
     offer_binary(e->server, w, "back", &back);
     for (uint32_t i = 0; i < TURNS; i++) {
         raw_binary_turn signals = {.signal = &there}, waits = {.wait = &back};
-        lib_words(host.mapped, WORDS, i);
+        lib_fill(host.mapped, WORDS, i);
         raw_vk_copy(&w->vk, &host, 0, &buffer, 0, WORDS * 4,
                     raw_binary_turn_begin(w->cu, &signals));
         ipc_say(&e->other, 'w');
@@ -645,7 +645,7 @@ static void produce(lib_world *w, culv_ring *ring, const lines *l, const raw_vk_
         LIB_OK(culv_ring_cancel(ring, CULV_RING_PRODUCER, &f)); /* it never was */
         LIB_OK(culv_ring_acquire(ring, CULV_RING_PRODUCER, IPC_FAR, &f));
     }
-    lib_words(host->mapped, WORDS, (uint32_t)f.number);
+    lib_fill(host->mapped, WORDS, (uint32_t)f.number);
     const uint32_t slot = f.slot;
     LIB_OK(culv_ring_release(ring, CULV_RING_PRODUCER, &f));
     REQUIRE_EQ(f.signal_value, f.number + 1);

@@ -232,7 +232,7 @@ void ipc_write(const lib_world *w, CUstream stream, CUdeviceptr at, size_t words
 {
     uint32_t *data = malloc(words * sizeof *data);
     REQUIRE(data != NULL);
-    lib_words(data, words, seed);
+    lib_fill(data, words, seed);
     CUcontext before = lib_enter(w);
     CU_OK(w->cu->MemcpyHtoDAsync(at, data, words * sizeof *data, stream));
     CU_OK(w->cu->StreamSynchronize(stream));
@@ -347,7 +347,7 @@ void ipc_ring_produce(ipc_end *e, uint32_t frames)
 void ipc_ring_write(ipc_end *e, culv_ring_frame *f)
 {
     uint32_t *data = e->data + f->number % KEPT * e->words;
-    lib_words(data, e->words, (uint32_t)f->number);
+    lib_fill(data, e->words, (uint32_t)f->number);
     LIB_CU_OK(&e->s.w, e->s.w.cu->MemcpyHtoDAsync(vmm_address(e->range, f->slot), data,
                                                   e->words * 4, e->stream));
     LIB_OK(culv_ring_release_on(e->ring, CULV_RING_PRODUCER, e->stream, f));

@@ -142,7 +142,7 @@ void vmm_write(const culv_device *device, const raw_cuda *cu, CUdeviceptr at, si
 {
     uint32_t *data = malloc(words * sizeof *data);
     REQUIRE(data != NULL);
-    lib_words(data, words, seed);
+    lib_fill(data, words, seed);
     CUcontext before = enter(device, cu);
     CU_OK(raw_cuda_upload(cu, at, data, words * sizeof *data));
     CU_OK(cu->CtxSetCurrent(before));

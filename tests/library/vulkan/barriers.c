@@ -8,18 +8,9 @@
 #include "library.h"
 #include "raw_vulkan_image.h"
 
-typedef enum form { BARRIER2, OLD_FORM } form;
 #define STAGE(name)  VK_PIPELINE_STAGE_2_##name##_BIT
 #define ACCESS(name) VK_ACCESS_2_##name##_BIT
 #define LAYOUT(name) VK_IMAGE_LAYOUT_##name
-
-/* Both forms and kinds in one. */
-typedef struct fields {
-    VkStructureType type;
-    const void *next;
-    uint64_t src_stage, dst_stage, src_access, dst_access;
-    uint32_t src_family, dst_family;
-} fields;
 
 enum {
     COLOR = VK_IMAGE_ASPECT_COLOR_BIT,
@@ -76,129 +67,121 @@ static const struct {
 };
 
 enum { USES = sizeof each_use / sizeof each_use[0], FAMILY = 3 };
+_Static_assert(USES == CULV_VK_USE_ACCELERATION_STRUCTURE_BUILD_INPUT + 1, "every use has a row");
 
-static VkBuffer some_buffer(void)
+/* Told of, and never looked at. */
+#define SOME_BUFFER ((VkBuffer)(uintptr_t)0x1122334455667700)
+#define SOME_IMAGE  ((VkImage)(uintptr_t)0x1122334455667711)
+
+/* What either kind of barrier says of one side. */
+typedef struct half {
+    uint64_t stage, access;
+    uint32_t family;
+} half;
+
+#define SRC(b) ((half){(b).srcStageMask, (b).srcAccessMask, (b).srcQueueFamilyIndex})
+#define DST(b) ((half){(b).dstStageMask, (b).dstAccessMask, (b).dstQueueFamilyIndex})
+
+/* Vulkan's half has the stage, the access and the queue's family; the other one is CUDA's. */
+static void require_halves(half src, half dst, culv_vk_direction w, uint64_t at, uint64_t access,
+                           uint32_t family)
 {
-    VkBuffer handle;
-    uint64_t number = 0x1122334455667700;
-    memcpy(&handle, &number, sizeof handle);
-    return handle;
+    const half vulkans = w == CULV_VK_RELEASE ? src : dst, cudas = w == CULV_VK_RELEASE ? dst : src;
+    REQUIRE_EQ(vulkans.stage, at);
+    REQUIRE_EQ(vulkans.access, access);
+    REQUIRE_EQ(vulkans.family, family);
+    REQUIRE_EQ(cudas.stage, VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT);
+    REQUIRE_EQ(cudas.access, 0);
+    REQUIRE_EQ(cudas.family, VK_QUEUE_FAMILY_EXTERNAL);
 }
 
-static VkImage some_image(void)
+/* The form of Vulkan 1.0 says the same. */
+#define REQUIRE_OLD(b, old, type)                                                                  \
+    do {                                                                                           \
+        REQUIRE((b).sType == type##_2 && (b).pNext == NULL);                                       \
+        REQUIRE((old).barrier.sType == (type) && (old).barrier.pNext == NULL);                     \
+        REQUIRE_EQ((old).src_stage, (b).srcStageMask);                                             \
+        REQUIRE_EQ((old).dst_stage, (b).dstStageMask);                                             \
+        REQUIRE_EQ((old).barrier.srcAccessMask, (b).srcAccessMask);                                \
+        REQUIRE_EQ((old).barrier.dstAccessMask, (b).dstAccessMask);                                \
+        REQUIRE_EQ((old).barrier.srcQueueFamilyIndex, (b).srcQueueFamilyIndex);                    \
+        REQUIRE_EQ((old).barrier.dstQueueFamilyIndex, (b).dstQueueFamilyIndex);                    \
+    } while (0)
+
+static VkBufferMemoryBarrier2 buffer_barrier(const culv_vk_buffer_transfer *t, culv_vk_direction w)
 {
-    VkImage handle;
-    uint64_t number = 0x1122334455667711;
-    memcpy(&handle, &number, sizeof handle);
-    return handle;
+    VkBufferMemoryBarrier2 b;
+    LIB_OK(culv_vk_buffer_get_barrier2(t, w, &b));
+    const culv_vk_buffer_barrier old = culv_vk_old_buffer_barrier(&b);
+    REQUIRE_OLD(b, old, VK_STRUCTURE_TYPE_BUFFER_MEMORY_BARRIER);
+    REQUIRE(b.buffer == t->buffer && old.barrier.buffer == t->buffer);
+    REQUIRE_EQ(old.barrier.offset, b.offset);
+    REQUIRE_EQ(old.barrier.size, b.size);
+    return b;
 }
 
-/* Of any kind of barrier, whose stages are elsewhere in the older form. */
-#define FIELDS(b, src_stage, dst_stage)                                                            \
-    (fields)                                                                                       \
-    {                                                                                              \
-        (b).sType, (b).pNext, (src_stage), (dst_stage), (b).srcAccessMask, (b).dstAccessMask,      \
-            (b).srcQueueFamilyIndex, (b).dstQueueFamilyIndex                                       \
-    }
-
-static culv_result buffer_barrier(const culv_vk_buffer_transfer *t, culv_vk_direction w, form f,
-                                  fields *out, VkBuffer *handle, VkDeviceSize *offset,
-                                  VkDeviceSize *size)
+static VkImageMemoryBarrier2 image_barrier(const culv_vk_image_transfer *t, culv_vk_direction w)
 {
-    if (f == BARRIER2) {
-        VkBufferMemoryBarrier2 b;
-        culv_result r = culv_vk_buffer_get_barrier2(t, w, &b);
-        if (r != CULV_OK) return r;
-        *out = FIELDS(b, b.srcStageMask, b.dstStageMask);
-        *handle = b.buffer;
-        *offset = b.offset;
-        *size = b.size;
-        return r;
-    }
-    culv_vk_buffer_barrier b;
-    culv_result r = lib_buffer_barrier(t, w, &b);
-    if (r != CULV_OK) return r;
-    *out = FIELDS(b.barrier, b.src_stage, b.dst_stage);
-    *handle = b.barrier.buffer;
-    *offset = b.barrier.offset;
-    *size = b.barrier.size;
-    return r;
+    VkImageMemoryBarrier2 b;
+    LIB_OK(culv_vk_image_get_barrier2(t, w, &b));
+    const culv_vk_image_barrier old = culv_vk_old_image_barrier(&b);
+    REQUIRE_OLD(b, old, VK_STRUCTURE_TYPE_IMAGE_MEMORY_BARRIER);
+    REQUIRE(b.image == t->image && old.barrier.image == t->image);
+    REQUIRE_EQ(old.barrier.oldLayout, b.oldLayout);
+    REQUIRE_EQ(old.barrier.newLayout, b.newLayout);
+    REQUIRE_EQ_BYTES(&old.barrier.subresourceRange, &b.subresourceRange, sizeof b.subresourceRange);
+    return b;
 }
 
-static culv_result image_barrier(const culv_vk_image_transfer *t, culv_vk_direction w, form f,
-                                 fields *out, VkImage *handle, VkImageLayout layouts[2],
-                                 VkImageSubresourceRange *range)
+static culv_vk_buffer_transfer of_buffer(void)
 {
-    if (f == BARRIER2) {
-        VkImageMemoryBarrier2 b;
-        culv_result r = culv_vk_image_get_barrier2(t, w, &b);
-        if (r != CULV_OK) return r;
-        *out = FIELDS(b, b.srcStageMask, b.dstStageMask);
-        *handle = b.image;
-        layouts[0] = b.oldLayout;
-        layouts[1] = b.newLayout;
-        *range = b.subresourceRange;
-        return r;
-    }
-    culv_vk_image_barrier b;
-    culv_result r = lib_image_barrier(t, w, &b);
-    if (r != CULV_OK) return r;
-    *out = FIELDS(b.barrier, b.src_stage, b.dst_stage);
-    *handle = b.barrier.image;
-    layouts[0] = b.barrier.oldLayout;
-    layouts[1] = b.barrier.newLayout;
-    *range = b.barrier.subresourceRange;
-    return r;
+    culv_vk_buffer_transfer t = culv_vk_buffer_transfer_init();
+    t.buffer = SOME_BUFFER;
+    t.queue_family = FAMILY;
+    return t;
 }
 
-/* The half that counts has stage, access and the queue's family; the other one is CUDA's. */
-static void require_half(const fields *b, culv_vk_direction w, uint64_t at, uint64_t access,
-                         uint32_t family)
+static culv_vk_image_transfer of_image(VkFormat format)
 {
-    REQUIRE(b->next == NULL);
-    REQUIRE_EQ(w == CULV_VK_RELEASE ? b->src_stage : b->dst_stage, at);
-    REQUIRE_EQ(w == CULV_VK_RELEASE ? b->src_access : b->dst_access, access);
-    REQUIRE_EQ(w == CULV_VK_RELEASE ? b->src_family : b->dst_family, family);
-    REQUIRE_EQ(w == CULV_VK_RELEASE ? b->dst_stage : b->src_stage,
-               VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT);
-    REQUIRE_EQ(w == CULV_VK_RELEASE ? b->dst_access : b->src_access, 0);
-    REQUIRE_EQ(w == CULV_VK_RELEASE ? b->dst_family : b->src_family, VK_QUEUE_FAMILY_EXTERNAL);
+    culv_vk_image_transfer t = culv_vk_image_transfer_init();
+    t.image = SOME_IMAGE;
+    t.queue_family = FAMILY;
+    t.format = format;
+    return t;
 }
+
+#define REFUSED_IMAGE(t, w, ...)                                                                   \
+    LIB_INVALID(culv_vk_image_get_barrier2(&(t), w, &(VkImageMemoryBarrier2){.pNext = NULL}),      \
+                __VA_ARGS__)
+#define REFUSED_BUFFER(t, w, ...)                                                                  \
+    LIB_INVALID(culv_vk_buffer_get_barrier2(&(t), w, &(VkBufferMemoryBarrier2){.pNext = NULL}),    \
+                __VA_ARGS__)
 
 TEST(buffers)
 {
-    fields b;
-    VkBuffer handle;
-    VkDeviceSize offset, size;
-    for (int n = 0; n < USES * 4; n++) {
-        int u = n / 4;
-        culv_vk_direction w = n & 1 ? CULV_VK_ACQUIRE : CULV_VK_RELEASE;
-        form f = n & 2 ? OLD_FORM : BARRIER2;
-        culv_vk_buffer_transfer t = culv_vk_buffer_transfer_init();
-        t.buffer = some_buffer();
-        t.queue_family = FAMILY;
+    for (int n = 0; n < USES * 2; n++) {
+        const int u = n / 2;
+        const culv_vk_direction w = n & 1 ? CULV_VK_ACQUIRE : CULV_VK_RELEASE;
+        culv_vk_buffer_transfer t = of_buffer();
         t.use = each_use[u].use;
         if (!each_use[u].buffers) {
-            LIB_INVALID(buffer_barrier(&t, w, f, &b, &handle, &offset, &size), VALUE);
+            REFUSED_BUFFER(t, w, VALUE);
             continue;
         }
-        LIB_OK(buffer_barrier(&t, w, f, &b, &handle, &offset, &size));
-        REQUIRE_EQ(b.type, f == BARRIER2 ? VK_STRUCTURE_TYPE_BUFFER_MEMORY_BARRIER_2
-                                         : VK_STRUCTURE_TYPE_BUFFER_MEMORY_BARRIER);
-        require_half(&b, w, each_use[u].stage,
-                     w == CULV_VK_RELEASE ? each_use[u].release : each_use[u].acquire, FAMILY);
-        REQUIRE(handle == some_buffer());
-        REQUIRE_EQ(offset, 0);
-        REQUIRE_EQ(size, VK_WHOLE_SIZE);
+        VkBufferMemoryBarrier2 b = buffer_barrier(&t, w);
+        require_halves(SRC(b), DST(b), w, each_use[u].stage,
+                       w == CULV_VK_RELEASE ? each_use[u].release : each_use[u].acquire, FAMILY);
+        REQUIRE_EQ(b.offset, 0);
+        REQUIRE_EQ(b.size, VK_WHOLE_SIZE);
         t.offset = UINT64_C(0x123456789a);
         t.size = UINT64_C(0xabcdef0123);
         t.stage = STAGE(COMPUTE_SHADER) | STAGE(FRAGMENT_SHADER);
         t.access = ACCESS(SHADER_WRITE);
         t.queue_family = VK_QUEUE_FAMILY_IGNORED; /* VK_SHARING_MODE_CONCURRENT */
-        LIB_OK(buffer_barrier(&t, w, f, &b, &handle, &offset, &size));
-        require_half(&b, w, t.stage, t.access, VK_QUEUE_FAMILY_IGNORED);
-        REQUIRE_EQ(offset, t.offset);
-        REQUIRE_EQ(size, t.size);
+        b = buffer_barrier(&t, w);
+        require_halves(SRC(b), DST(b), w, t.stage, t.access, VK_QUEUE_FAMILY_IGNORED);
+        REQUIRE_EQ(b.offset, t.offset);
+        REQUIRE_EQ(b.size, t.size);
     }
 }
 
@@ -232,40 +215,27 @@ enum { FORMATS = sizeof each_format / sizeof each_format[0] };
 
 TEST(images)
 {
-    fields b;
-    VkImage handle;
-    VkImageLayout layouts[2];
-    VkImageSubresourceRange range;
-    for (int n = 0; n < USES * FORMATS * 4; n++) {
-        const int u = n / 4 % USES, k = n / 4 / USES;
-        culv_vk_direction w = n & 1 ? CULV_VK_ACQUIRE : CULV_VK_RELEASE;
-        form f = n & 2 ? OLD_FORM : BARRIER2;
-        const int vulkans = w == CULV_VK_RELEASE ? 0 : 1; /* whose half of the layouts */
-        culv_vk_image_transfer t = culv_vk_image_transfer_init();
-        t.image = some_image();
-        t.queue_family = FAMILY;
+    for (int n = 0; n < USES * FORMATS * 2; n++) {
+        const int u = n / 2 % USES, k = n / 2 / USES;
+        const culv_vk_direction w = n & 1 ? CULV_VK_ACQUIRE : CULV_VK_RELEASE;
+        const VkImageAspectFlags aspects = each_format[k].aspects;
+        culv_vk_image_transfer t = of_image(each_format[k].format);
         t.use = each_use[u].use;
-        t.format = each_format[k].format;
-        if ((each_format[k].aspects & ~each_use[u].images) != 0) {
-            LIB_INVALID(image_barrier(&t, w, f, &b, &handle, layouts, &range), VALUE,
-                        "culv_vk_image_transfer.use is ");
+        if ((aspects & ~each_use[u].images) != 0) {
+            REFUSED_IMAGE(t, w, VALUE, "culv_vk_image_transfer.use is ");
             t.layout = VK_IMAGE_LAYOUT_GENERAL; /* helps nobody */
-            LIB_INVALID(image_barrier(&t, w, f, &b, &handle, layouts, &range), VALUE);
+            REFUSED_IMAGE(t, w, VALUE);
             continue;
         }
-        LIB_OK(image_barrier(&t, w, f, &b, &handle, layouts, &range));
-        REQUIRE_EQ(b.type, f == BARRIER2 ? VK_STRUCTURE_TYPE_IMAGE_MEMORY_BARRIER_2
-                                         : VK_STRUCTURE_TYPE_IMAGE_MEMORY_BARRIER);
-        require_half(&b, w, each_use[u].stage,
-                     w == CULV_VK_RELEASE ? each_use[u].release : each_use[u].acquire, FAMILY);
-        REQUIRE(handle == some_image());
-        REQUIRE_EQ(layouts[vulkans], each_use[u].layout);
-        REQUIRE_EQ(layouts[1 - vulkans], VK_IMAGE_LAYOUT_GENERAL);
-        REQUIRE_EQ(range.aspectMask, each_format[k].aspects);
-        REQUIRE_EQ(range.baseMipLevel, 0);
-        REQUIRE_EQ(range.levelCount, VK_REMAINING_MIP_LEVELS);
-        REQUIRE_EQ(range.baseArrayLayer, 0);
-        REQUIRE_EQ(range.layerCount, VK_REMAINING_ARRAY_LAYERS);
+        VkImageMemoryBarrier2 b = image_barrier(&t, w);
+        require_halves(SRC(b), DST(b), w, each_use[u].stage,
+                       w == CULV_VK_RELEASE ? each_use[u].release : each_use[u].acquire, FAMILY);
+        REQUIRE_EQ(w == CULV_VK_RELEASE ? b.oldLayout : b.newLayout, each_use[u].layout);
+        REQUIRE_EQ(w == CULV_VK_RELEASE ? b.newLayout : b.oldLayout, VK_IMAGE_LAYOUT_GENERAL);
+        const VkImageSubresourceRange all = {aspects, 0, VK_REMAINING_MIP_LEVELS, 0,
+                                             VK_REMAINING_ARRAY_LAYERS},
+                                      some = {aspects, 2, 3, 7, 5};
+        REQUIRE_EQ_BYTES(&b.subresourceRange, &all, sizeof all);
         t.layout = VK_IMAGE_LAYOUT_GENERAL; /* the caller's word counts */
         t.base_mip_level = 2;
         t.level_count = 3;
@@ -274,19 +244,13 @@ TEST(images)
         t.stage = STAGE(FRAGMENT_SHADER);
         t.access = ACCESS(INPUT_ATTACHMENT_READ);
         t.queue_family = VK_QUEUE_FAMILY_IGNORED; /* VK_SHARING_MODE_CONCURRENT */
-        LIB_OK(image_barrier(&t, w, f, &b, &handle, layouts, &range));
-        require_half(&b, w, t.stage, t.access, VK_QUEUE_FAMILY_IGNORED);
-        REQUIRE_EQ(layouts[vulkans], t.layout);
-        REQUIRE_EQ(layouts[1 - vulkans], VK_IMAGE_LAYOUT_GENERAL);
-        REQUIRE_EQ(range.aspectMask, each_format[k].aspects);
-        REQUIRE_EQ(range.baseMipLevel, 2);
-        REQUIRE_EQ(range.levelCount, 3);
-        REQUIRE_EQ(range.baseArrayLayer, 7);
-        REQUIRE_EQ(range.layerCount, 5);
+        b = image_barrier(&t, w);
+        require_halves(SRC(b), DST(b), w, t.stage, t.access, VK_QUEUE_FAMILY_IGNORED);
+        REQUIRE(b.oldLayout == t.layout && b.newLayout == VK_IMAGE_LAYOUT_GENERAL);
+        REQUIRE_EQ_BYTES(&b.subresourceRange, &some, sizeof some);
         t.discard = VK_TRUE;
-        LIB_OK(image_barrier(&t, w, f, &b, &handle, layouts, &range));
-        REQUIRE_EQ(layouts[0], VK_IMAGE_LAYOUT_UNDEFINED);
-        REQUIRE_EQ(layouts[1], w == CULV_VK_RELEASE ? VK_IMAGE_LAYOUT_GENERAL : t.layout);
+        b = image_barrier(&t, w);
+        REQUIRE(b.oldLayout == VK_IMAGE_LAYOUT_UNDEFINED && b.newLayout == t.layout);
     }
 }
 
@@ -311,35 +275,24 @@ TEST(aspects)
         UINT32_MAX,
     };
     enum { GIVEN = sizeof given / sizeof given[0], VALID = 4 };
-    VkImageMemoryBarrier2 b;
     for (int n = 0; n < GIVEN * FORMATS; n++) {
         const int i = n % GIVEN, k = n / GIVEN;
-        culv_vk_image_transfer t = culv_vk_image_transfer_init();
-        t.queue_family = 0;
-        t.image = some_image();
-        t.format = each_format[k].format;
+        culv_vk_image_transfer t = of_image(each_format[k].format);
         t.aspect = given[i];
         if (i < VALID &&
-            (t.format == VK_FORMAT_UNDEFINED || (given[i] & ~each_format[k].aspects) == 0)) {
-            LIB_OK(culv_vk_image_get_barrier2(&t, CULV_VK_RELEASE, &b));
-            REQUIRE_EQ(b.subresourceRange.aspectMask, given[i]);
-            continue;
-        }
-        LIB_INVALID(culv_vk_image_get_barrier2(&t, CULV_VK_RELEASE, &b), VALUE,
-                    "culv_vk_image_transfer.aspect is ");
+            (t.format == VK_FORMAT_UNDEFINED || (given[i] & ~each_format[k].aspects) == 0))
+            REQUIRE_EQ(image_barrier(&t, CULV_VK_RELEASE).subresourceRange.aspectMask, given[i]);
+        else
+            REFUSED_IMAGE(t, CULV_VK_RELEASE, VALUE, "culv_vk_image_transfer.aspect is ");
     }
     /* A named aspect meets the use as that of a format does. */
-    culv_vk_image_transfer t = culv_vk_image_transfer_init();
-    t.queue_family = 0;
-    t.image = some_image();
+    culv_vk_image_transfer t = of_image(VK_FORMAT_UNDEFINED);
     t.use = CULV_VK_USE_DEPTH_STENCIL_ATTACHMENT;
-    LIB_INVALID(culv_vk_image_get_barrier2(&t, CULV_VK_RELEASE, &b), VALUE,
-                "set format to the image's VkFormat");
+    REFUSED_IMAGE(t, CULV_VK_RELEASE, VALUE, "set format to the image's VkFormat");
     t.aspect = STENCIL;
-    LIB_OK(culv_vk_image_get_barrier2(&t, CULV_VK_RELEASE, &b));
+    (void)image_barrier(&t, CULV_VK_RELEASE);
     t.format = VK_FORMAT_D32_SFLOAT_S8_UINT; /* separateDepthStencilLayouts */
-    LIB_OK(culv_vk_image_get_barrier2(&t, CULV_VK_RELEASE, &b));
-    REQUIRE_EQ(b.subresourceRange.aspectMask, STENCIL);
+    REQUIRE_EQ(image_barrier(&t, CULV_VK_RELEASE).subresourceRange.aspectMask, STENCIL);
 }
 
 /* A layout that is named: one that the aspects can be in. */
@@ -367,173 +320,50 @@ TEST(layouts)
         {LAYOUT(PRESENT_SRC_KHR), EVERY},
     };
     enum { ROWS = sizeof rows / sizeof rows[0] };
-    fields b;
-    VkImage handle;
-    VkImageLayout found[2];
-    VkImageSubresourceRange range;
-    for (int n = 0; n < ROWS * FORMATS * 4; n++) {
-        const int i = n / 4 % ROWS, k = n / 4 / ROWS;
-        culv_vk_direction w = n & 1 ? CULV_VK_ACQUIRE : CULV_VK_RELEASE;
-        form f = n & 2 ? OLD_FORM : BARRIER2;
-        culv_vk_image_transfer t = culv_vk_image_transfer_init();
-        t.queue_family = 0;
-        t.image = some_image();
-        t.format = each_format[k].format;
+    for (int n = 0; n < ROWS * FORMATS * 2; n++) {
+        const int i = n / 2 % ROWS, k = n / 2 / ROWS;
+        const culv_vk_direction w = n & 1 ? CULV_VK_ACQUIRE : CULV_VK_RELEASE;
+        culv_vk_image_transfer t = of_image(each_format[k].format);
         t.layout = rows[i].layout;
         if ((each_format[k].aspects & ~rows[i].aspects) != 0) {
-            LIB_INVALID(image_barrier(&t, w, f, &b, &handle, found, &range), VALUE,
-                        "culv_vk_image_transfer.layout is ");
+            REFUSED_IMAGE(t, w, VALUE, "culv_vk_image_transfer.layout is ");
             continue;
         }
-        LIB_OK(image_barrier(&t, w, f, &b, &handle, found, &range));
-        REQUIRE_EQ(found[w == CULV_VK_RELEASE ? 0 : 1], t.layout);
+        const VkImageMemoryBarrier2 b = image_barrier(&t, w);
+        REQUIRE_EQ(w == CULV_VK_RELEASE ? b.oldLayout : b.newLayout, t.layout);
     }
     /* The contents of a PREINITIALIZED image can be handed over; no image becomes one. */
-    for (int n = 0; n < 4; n++) {
-        culv_vk_image_transfer t = culv_vk_image_transfer_init();
-        form f = n & 2 ? OLD_FORM : BARRIER2;
-        t.queue_family = 0;
-        t.image = some_image();
-        t.layout = VK_IMAGE_LAYOUT_PREINITIALIZED;
-        if (n & 1) {
-            LIB_INVALID(image_barrier(&t, CULV_VK_ACQUIRE, f, &b, &handle, found, &range), VALUE);
-            continue;
-        }
-        LIB_OK(image_barrier(&t, CULV_VK_RELEASE, f, &b, &handle, found, &range));
-        REQUIRE_EQ(found[0], VK_IMAGE_LAYOUT_PREINITIALIZED);
-    }
+    culv_vk_image_transfer t = of_image(VK_FORMAT_UNDEFINED);
+    t.layout = VK_IMAGE_LAYOUT_PREINITIALIZED;
+    REFUSED_IMAGE(t, CULV_VK_ACQUIRE, VALUE);
+    REQUIRE_EQ(image_barrier(&t, CULV_VK_RELEASE).oldLayout, VK_IMAGE_LAYOUT_PREINITIALIZED);
 }
-
-/* What Culvert's barriers refuse. */
 
 /* All that Vulkan 1.0's form has is the same there. */
 TEST(old_form)
 {
-    culv_vk_buffer_transfer bt = culv_vk_buffer_transfer_init();
-    bt.queue_family = 0;
-    bt.buffer = some_buffer();
+    culv_vk_buffer_transfer t = of_buffer();
     static const VkPipelineStageFlags last_stage =
         VK_PIPELINE_STAGE_ACCELERATION_STRUCTURE_BUILD_BIT_KHR;
     static const VkAccessFlags last_access = VK_ACCESS_TRANSFORM_FEEDBACK_COUNTER_WRITE_BIT_EXT;
-    culv_vk_buffer_barrier out;
     for (uint64_t bit = 1; bit <= last_access; bit <<= 1) {
         if (bit & (ACCESS(HOST_READ) | ACCESS(HOST_WRITE))) continue;
-        bt.stage = bit <= last_stage && bit != STAGE(HOST) ? bit : 0;
-        bt.access = bit;
-        LIB_OK(lib_buffer_barrier(&bt, CULV_VK_RELEASE, &out));
-        REQUIRE_EQ(out.src_stage, bt.stage != 0 ? bit : STAGE(ALL_COMMANDS));
-        REQUIRE_EQ(out.barrier.srcAccessMask, bit);
+        t.stage = bit <= last_stage && bit != STAGE(HOST) ? bit : 0;
+        t.access = bit;
+        const VkBufferMemoryBarrier2 b = buffer_barrier(&t, CULV_VK_RELEASE);
+        REQUIRE_EQ(b.srcStageMask, t.stage != 0 ? bit : STAGE(ALL_COMMANDS));
+        REQUIRE_EQ(b.srcAccessMask, bit);
     }
 }
 
-static void refuse_buffer(const culv_vk_buffer_transfer *t, culv_reason reason)
-{
-    fields b;
-    VkBuffer handle;
-    VkDeviceSize offset, size;
-    for (int n = 0; n < 4; n++)
-        LIB_FAILS(buffer_barrier(t, n & 1 ? CULV_VK_ACQUIRE : CULV_VK_RELEASE,
-                                 n & 2 ? OLD_FORM : BARRIER2, &b, &handle, &offset, &size),
-                  CULV_ERROR_INVALID, reason);
-}
-
-static void refuse_image(const culv_vk_image_transfer *t, culv_reason reason)
-{
-    fields b;
-    VkImage handle;
-    VkImageLayout layouts[2];
-    VkImageSubresourceRange range;
-    for (int n = 0; n < 4; n++)
-        LIB_FAILS(image_barrier(t, n & 1 ? CULV_VK_ACQUIRE : CULV_VK_RELEASE,
-                                n & 2 ? OLD_FORM : BARRIER2, &b, &handle, layouts, &range),
-                  CULV_ERROR_INVALID, reason);
-}
-
-/* A direction that is none of the two, in both calls, which leave *out alone. */
-static void refuse_direction(const culv_vk_buffer_transfer *bt, const culv_vk_image_transfer *it)
-{
-    static const int wrong[] = {CULV_VK_RELEASE + 1, -1, INT32_MIN, CULV_VK_DIRECTION_FORCE32};
-    union {
-        VkBufferMemoryBarrier2 buffer2;
-        VkImageMemoryBarrier2 image2;
-        unsigned char bytes[sizeof(VkImageMemoryBarrier2)];
-    } out;
-    memset(&out, 0x66, sizeof out);
-    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
-        const culv_vk_direction d = (culv_vk_direction)wrong[i];
-        LIB_INVALID(culv_vk_buffer_get_barrier2(bt, d, &out.buffer2), VALUE, "culv_vk_direction");
-        LIB_INVALID(culv_vk_image_get_barrier2(it, d, &out.image2), VALUE);
-    }
-    for (size_t k = 0; k < sizeof out; k++)
-        REQUIRE_EQ(out.bytes[k], 0x66);
-}
-
-/* What cannot be a range of any resource. */
-static void ranges(culv_vk_buffer_transfer bt, culv_vk_image_transfer it)
-{
-    VkBufferMemoryBarrier2 b;
-    VkImageMemoryBarrier2 i;
-    bt.offset = UINT64_C(0xfffffffffffffff0);
-    bt.size = 17;
-    refuse_buffer(&bt, CULV_REASON_RANGE);
-    bt.offset = 64;
-    bt.size = UINT64_MAX - 62; /* the caller's subtraction went below zero */
-    refuse_buffer(&bt, CULV_REASON_RANGE);
-    bt.size = VK_WHOLE_SIZE;
-    LIB_OK(culv_vk_buffer_get_barrier2(&bt, CULV_VK_RELEASE, &b));
-    REQUIRE_EQ(b.size, VK_WHOLE_SIZE);
-    it.base_mip_level = 4;
-    it.level_count = UINT32_MAX - 2;
-    refuse_image(&it, CULV_REASON_RANGE);
-    LIB_SAYS("mip level");
-    it.level_count = VK_REMAINING_MIP_LEVELS;
-    it.base_array_layer = 6;
-    it.layer_count = UINT32_MAX - 3;
-    refuse_image(&it, CULV_REASON_RANGE);
-    LIB_SAYS("array layer");
-    it.layer_count = VK_REMAINING_ARRAY_LAYERS;
-    LIB_OK(culv_vk_image_get_barrier2(&it, CULV_VK_RELEASE, &i));
-    REQUIRE_EQ(i.subresourceRange.levelCount, VK_REMAINING_MIP_LEVELS);
-    REQUIRE_EQ(i.subresourceRange.layerCount, VK_REMAINING_ARRAY_LAYERS);
-}
-
+/* What is no transfer of any resource, in either direction. The fuzzer of barriers sees that *out
+ * is left alone. */
 TEST(refused)
 {
-    culv_vk_buffer_transfer bt = culv_vk_buffer_transfer_init();
-    culv_vk_image_transfer it = culv_vk_image_transfer_init();
-    refuse_buffer(NULL, CULV_REASON_NULL_ARGUMENT);
-    refuse_image(NULL, CULV_REASON_NULL_ARGUMENT);
-    refuse_buffer(&bt, CULV_REASON_NULL_ARGUMENT); /* no handle */
-    refuse_image(&it, CULV_REASON_NULL_ARGUMENT);
-    bt.buffer = some_buffer();
-    it.image = some_image();
-    LIB_INVALID(culv_vk_buffer_get_barrier2(&bt, CULV_VK_RELEASE, NULL), NULL_ARGUMENT);
-    LIB_INVALID(culv_vk_buffer_get_barrier2(&bt, CULV_VK_ACQUIRE, NULL), NULL_ARGUMENT);
-    LIB_INVALID(culv_vk_image_get_barrier2(&it, CULV_VK_RELEASE, NULL), NULL_ARGUMENT);
-    LIB_INVALID(culv_vk_image_get_barrier2(&it, CULV_VK_ACQUIRE, NULL), NULL_ARGUMENT);
-    /* A family that was forgotten is not taken for family 0. */
-    REQUIRE_EQ(bt.queue_family, CULV_VK_QUEUE_FAMILY_UNSET);
-    REQUIRE_EQ(it.queue_family, CULV_VK_QUEUE_FAMILY_UNSET);
-    refuse_buffer(&bt, CULV_REASON_VALUE);
-    LIB_SAYS("culv_vk_buffer_transfer.queue_family is not set");
-    refuse_image(&it, CULV_REASON_VALUE);
-    LIB_SAYS("culv_vk_image_transfer.queue_family is not set");
     static const uint32_t families[] = {VK_QUEUE_FAMILY_EXTERNAL, VK_QUEUE_FAMILY_FOREIGN_EXT};
-    for (int i = 0; i < 2; i++) {
-        bt.queue_family = it.queue_family = families[i];
-        refuse_buffer(&bt, CULV_REASON_VALUE);
-        refuse_image(&it, CULV_REASON_VALUE);
-    }
-    bt.queue_family = it.queue_family = 0;
-    static const int wrong[] = {CULV_VK_USE_ACCELERATION_STRUCTURE_BUILD_INPUT + 1, -1, INT32_MIN,
-                                CULV_VK_USE_FORCE32};
-    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
-        bt.use = it.use = (culv_vk_use)wrong[i];
-        refuse_buffer(&bt, CULV_REASON_VALUE);
-        refuse_image(&it, CULV_REASON_VALUE);
-    }
-    bt.use = it.use = CULV_VK_USE_ANY;
-    refuse_direction(&bt, &it);
+    static const int uses[] = {CULV_VK_USE_ACCELERATION_STRUCTURE_BUILD_INPUT + 1, -1, INT32_MIN,
+                               CULV_VK_USE_FORCE32},
+                     directions[] = {CULV_VK_RELEASE + 1, -1, INT32_MIN, CULV_VK_DIRECTION_FORCE32};
     /* No transfer between queue families has the stage HOST
      * (VUID-VkBufferMemoryBarrier2-srcStageMask-03851). */
     static const struct {
@@ -544,22 +374,56 @@ TEST(refused)
                  {0, ACCESS(HOST_READ)},
                  {STAGE(HOST), ACCESS(HOST_WRITE)},
                  {0, ACCESS(HOST_WRITE) | ACCESS(TRANSFER_WRITE)}};
-    for (size_t i = 0; i < sizeof hosts / sizeof hosts[0]; i++) {
-        bt.stage = it.stage = hosts[i].stage;
-        bt.access = it.access = hosts[i].access;
-        refuse_buffer(&bt, CULV_REASON_VALUE);
-        LIB_SAYS("HOST");
-        refuse_image(&it, CULV_REASON_VALUE);
-    }
-    bt.stage = it.stage = 0;
-    bt.access = it.access = 0;
-    ranges(bt, it);
     static const size_t sizes[] = {0, sizeof(size_t), 65537, SIZE_MAX};
-    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
-        bt.struct_size = it.struct_size = sizes[i];
-        refuse_buffer(&bt, CULV_REASON_STRUCT_SIZE);
-        refuse_image(&it, CULV_REASON_STRUCT_SIZE);
+    culv_vk_buffer_transfer bt = of_buffer();
+    culv_vk_image_transfer it = of_image(VK_FORMAT_UNDEFINED);
+    for (int n = 0; n < 2; n++) {
+        const culv_vk_direction w = n & 1 ? CULV_VK_ACQUIRE : CULV_VK_RELEASE;
+#define BUFFER(change, ...) SPOILT(bt, change, REFUSED_BUFFER(bt, w, __VA_ARGS__))
+#define IMAGE(change, ...)  SPOILT(it, change, REFUSED_IMAGE(it, w, __VA_ARGS__))
+#define BOTH(field, to, ...)                                                                       \
+    do {                                                                                           \
+        BUFFER(bt.field = (to), __VA_ARGS__);                                                      \
+        IMAGE(it.field = (to), __VA_ARGS__);                                                       \
+    } while (0)
+        BUFFER(bt.buffer = VK_NULL_HANDLE, NULL_ARGUMENT);
+        IMAGE(it.image = VK_NULL_HANDLE, NULL_ARGUMENT);
+        /* A family that was forgotten is not taken for family 0. */
+        BUFFER(bt.queue_family = culv_vk_buffer_transfer_init().queue_family, VALUE,
+               "culv_vk_buffer_transfer.queue_family is not set");
+        IMAGE(it.queue_family = culv_vk_image_transfer_init().queue_family, VALUE,
+              "culv_vk_image_transfer.queue_family is not set");
+        for (int i = 0; i < 2; i++)
+            BOTH(queue_family, families[i], VALUE);
+        for (int i = 0; i < 4; i++) {
+            BOTH(use, (culv_vk_use)uses[i], VALUE);
+            BOTH(struct_size, sizes[i], STRUCT_SIZE);
+            REFUSED_BUFFER(bt, (culv_vk_direction)directions[i], VALUE, "culv_vk_direction");
+            REFUSED_IMAGE(it, (culv_vk_direction)directions[i], VALUE);
+        }
+        for (size_t i = 0; i < sizeof hosts / sizeof hosts[0]; i++) {
+            BUFFER((bt.stage = hosts[i].stage, bt.access = hosts[i].access), VALUE, "HOST");
+            IMAGE((it.stage = hosts[i].stage, it.access = hosts[i].access), VALUE, "HOST");
+        }
+        BUFFER((bt.offset = UINT64_C(0xfffffffffffffff0), bt.size = 17), RANGE);
+        /* The caller's subtraction went below zero. */
+        BUFFER((bt.offset = 64, bt.size = UINT64_MAX - 62), RANGE);
+        IMAGE((it.base_mip_level = 4, it.level_count = UINT32_MAX - 2), RANGE, "mip level");
+        IMAGE((it.base_array_layer = 6, it.layer_count = UINT32_MAX - 3), RANGE, "array layer");
+#undef BUFFER
+#undef IMAGE
+#undef BOTH
     }
+    bt.offset = 64;
+    bt.size = VK_WHOLE_SIZE;
+    REQUIRE_EQ(buffer_barrier(&bt, CULV_VK_RELEASE).size, VK_WHOLE_SIZE);
+    it.base_mip_level = 4;
+    it.level_count = VK_REMAINING_MIP_LEVELS;
+    it.base_array_layer = 6;
+    it.layer_count = VK_REMAINING_ARRAY_LAYERS;
+    const VkImageMemoryBarrier2 i = image_barrier(&it, CULV_VK_RELEASE);
+    REQUIRE_EQ(i.subresourceRange.levelCount, VK_REMAINING_MIP_LEVELS);
+    REQUIRE_EQ(i.subresourceRange.layerCount, VK_REMAINING_ARRAY_LAYERS);
 }
 
 #undef TEST_GROUP
@@ -592,8 +456,8 @@ typedef struct probe {
     VkShaderModule vertex, sampled, input;
     raw_vk_image own[PROBE_DIMENSIONS]; /* bound where the subject is not; in GENERAL */
     VkImageView own_views[PROBE_DIMENSIONS];
-    VkBuffer buffer; /* zeros, then the arguments of a draw; bound where the subject is not */
-    VkDeviceMemory memory;
+    culv_shared_buffer *zeros; /* then the arguments of a draw; bound where the subject is not */
+    VkBuffer buffer;           /* that one */
     VkBufferView buffer_view;
     raw_vk_buffer copies;
     uint32_t pass_count;
@@ -612,22 +476,6 @@ static VkImageAspectFlags probe_aspects(VkFormat format)
     if (format > VK_FORMAT_S8_UINT && format <= VK_FORMAT_D32_SFLOAT_S8_UINT)
         return VK_IMAGE_ASPECT_DEPTH_BIT | VK_IMAGE_ASPECT_STENCIL_BIT;
     return VK_IMAGE_ASPECT_COLOR_BIT;
-}
-
-/* The layout that a use of images has. */
-static VkImageLayout probe_layout(culv_vk_use use)
-{
-    switch (use) {
-    case CULV_VK_USE_SAMPLED:
-    case CULV_VK_USE_INPUT_ATTACHMENT: return VK_IMAGE_LAYOUT_SHADER_READ_ONLY_OPTIMAL;
-    case CULV_VK_USE_COLOR_ATTACHMENT: return VK_IMAGE_LAYOUT_COLOR_ATTACHMENT_OPTIMAL;
-    case CULV_VK_USE_TRANSFER_SRC: return VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL;
-    case CULV_VK_USE_TRANSFER_DST: return VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL;
-    case CULV_VK_USE_DEPTH_STENCIL_ATTACHMENT:
-        return VK_IMAGE_LAYOUT_DEPTH_STENCIL_ATTACHMENT_OPTIMAL;
-    case CULV_VK_USE_DEPTH_STENCIL_READ: return VK_IMAGE_LAYOUT_DEPTH_STENCIL_READ_ONLY_OPTIMAL;
-    default: return VK_IMAGE_LAYOUT_GENERAL;
-    }
 }
 
 static void probe_forget(probe *p)
@@ -667,9 +515,9 @@ static VkRenderPass make_pass(VkDevice device, VkFormat format, culv_vk_use use)
                                                 .storeOp = store,
                                                 .stencilLoadOp = VK_ATTACHMENT_LOAD_OP_LOAD,
                                                 .stencilStoreOp = store,
-                                                .initialLayout = probe_layout(use),
-                                                .finalLayout = probe_layout(use)};
-    const VkAttachmentReference reference = {0, probe_layout(use)};
+                                                .initialLayout = each_use[use].layout,
+                                                .finalLayout = each_use[use].layout};
+    const VkAttachmentReference reference = {0, each_use[use].layout};
     const VkSubpassDescription subpass = {
         .pipelineBindPoint = VK_PIPELINE_BIND_POINT_GRAPHICS,
         .colorAttachmentCount = use == CULV_VK_USE_COLOR_ATTACHMENT,
@@ -834,8 +682,9 @@ static void probe_draw_image(probe *p, VkCommandBuffer commands, const raw_vk_im
     VkDescriptorImageInfo infos[2];
     VkWriteDescriptorSet writes[2];
     for (uint32_t i = 0; i < 2; i++) { /* both, since lavapipe reads what is not used too */
-        infos[i] = (VkDescriptorImageInfo){p->sampler, i == at ? p->aspect_view : p->own_views[1],
-                                           i == at ? probe_layout(use) : VK_IMAGE_LAYOUT_GENERAL};
+        infos[i] =
+            (VkDescriptorImageInfo){p->sampler, i == at ? p->aspect_view : p->own_views[1],
+                                    i == at ? each_use[use].layout : VK_IMAGE_LAYOUT_GENERAL};
         writes[i] = (VkWriteDescriptorSet){.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET,
                                            .dstSet = p->graphics_set,
                                            .dstBinding = i,
@@ -941,30 +790,15 @@ static VkBufferView view_words(const probe *p, VkBuffer buffer)
     return view;
 }
 
-static void open_buffer(probe *p)
+static void open_buffer(probe *p, culv_vk_device *vk)
 {
-    const VkDevice device = p->vk->device;
     const VkBufferCreateInfo info = raw_vk_buffer_info(PROBE_BUFFER_BYTES, probe_buffer_usage());
-    VK_OK(vkCreateBuffer(device, &info, NULL, &p->buffer));
-    VkMemoryRequirements needs;
-    vkGetBufferMemoryRequirements(device, p->buffer, &needs);
-    const VkMemoryPropertyFlags wanted =
-        VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
-    uint32_t type = 0;
-    while ((needs.memoryTypeBits >> type & 1u) == 0 ||
-           (p->vk->memory.memoryTypes[type].propertyFlags & wanted) != wanted)
-        REQUIRE(++type < p->vk->memory.memoryTypeCount);
-    const VkMemoryAllocateInfo allocate = {.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO,
-                                           .allocationSize = needs.size,
-                                           .memoryTypeIndex = type};
-    VK_OK(vkAllocateMemory(device, &allocate, NULL, &p->memory));
-    VK_OK(vkBindBufferMemory(device, p->buffer, p->memory, 0));
-    void *mapped;
-    VK_OK(vkMapMemory(device, p->memory, 0, PROBE_BUFFER_BYTES, 0, &mapped));
-    memset(mapped, 0, PROBE_BUFFER_BYTES);
     const VkDrawIndexedIndirectCommand draw = {.indexCount = 1, .instanceCount = 1};
-    memcpy((char *)mapped + PROBE_DRAW_OFFSET, &draw, sizeof draw);
-    vkUnmapMemory(device, p->memory);
+    p->zeros = lib_made_buffer(vk, &info);
+    p->buffer = culv_vk_buffer_handle(p->zeros);
+    const raw_vk_buffer raw = {.buffer = p->buffer, .size = PROBE_BUFFER_BYTES}; /* no CUDA's */
+    raw_vk_fill(p->vk, &raw, 0, PROBE_BUFFER_BYTES, 0, NULL);
+    raw_vk_write(p->vk, &raw, PROBE_DRAW_OFFSET, &draw, sizeof draw);
     p->buffer_view = view_words(p, p->buffer);
 }
 
@@ -1001,14 +835,15 @@ static void open_images(probe *p)
     }
 }
 
-static void probe_open(probe *p, raw_vk *vk)
+static void probe_open(probe *p, stage *s)
 {
+    raw_vk *vk = &s->w.vk;
     memset(p, 0, sizeof *p);
     p->vk = vk;
     const VkSamplerCreateInfo sampler = {.sType = VK_STRUCTURE_TYPE_SAMPLER_CREATE_INFO};
     VK_OK(vkCreateSampler(vk->device, &sampler, NULL, &p->sampler));
     open_sets(p);
-    open_buffer(p);
+    open_buffer(p, s->w.attachment);
     open_images(p);
     raw_vk_buffer_create(vk, PROBE_COPY_BYTES, RAW_VK_HOST, &p->copies);
     memset(p->copies.mapped, 0, PROBE_COPY_BYTES);
@@ -1040,8 +875,7 @@ static void probe_close(probe *p)
     }
     raw_vk_buffer_destroy(p->vk, &p->copies);
     vkDestroyBufferView(device, p->buffer_view, NULL);
-    vkDestroyBuffer(device, p->buffer, NULL);
-    vkFreeMemory(device, p->memory, NULL);
+    LIB_OK(culv_shared_buffer_destroy(&p->zeros, NULL));
     vkDestroyDescriptorPool(device, p->pool, NULL);
     const VkPipelineLayout layouts[] = {p->image_layout, p->graphics_layout, p->buffer_layout};
     const VkDescriptorSetLayout sets[] = {p->image_set_layout, p->graphics_set_layout,
@@ -1165,7 +999,7 @@ static void dispatch_images(probe *p, VkCommandBuffer commands, uint32_t dimensi
     for (uint32_t i = 0; i < PROBE_IMAGE_BINDINGS; i++) {
         images[i] =
             (VkDescriptorImageInfo){p->sampler, i == at ? p->aspect_view : p->own_views[i / 3],
-                                    i == at ? probe_layout(use) : VK_IMAGE_LAYOUT_GENERAL};
+                                    i == at ? each_use[use].layout : VK_IMAGE_LAYOUT_GENERAL};
         writes[i] = (VkWriteDescriptorSet){.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET,
                                            .dstSet = p->image_set,
                                            .dstBinding = i,
@@ -1206,11 +1040,11 @@ static void copy_image(probe *p, VkCommandBuffer commands, const raw_vk_image *i
         count++;
     }
     if (use == CULV_VK_USE_TRANSFER_SRC)
-        vkCmdCopyImageToBuffer(commands, image->image, probe_layout(use), p->copies.buffer, count,
-                               regions);
+        vkCmdCopyImageToBuffer(commands, image->image, each_use[use].layout, p->copies.buffer,
+                               count, regions);
     else
-        vkCmdCopyBufferToImage(commands, p->copies.buffer, image->image, probe_layout(use), count,
-                               regions);
+        vkCmdCopyBufferToImage(commands, p->copies.buffer, image->image, each_use[use].layout,
+                               count, regions);
 }
 
 static void probe_image_use(probe *p, VkCommandBuffer commands, const raw_vk_image *image,
@@ -1232,106 +1066,62 @@ static void probe_image_use(probe *p, VkCommandBuffer commands, const raw_vk_ima
         probe_draw_image(p, commands, image, range->baseMipLevel, use);
 }
 
-/* VK_REMAINING_... is 0 in a transfer. */
+/* Zeros are what images have by default; VK_REMAINING_... is 0 in a transfer. */
 typedef struct image_kind {
     const char *name;
-    raw_vk_image_desc desc;
-    uint32_t base_level, levels, base_layer, layers; /* what changes hands */
+    VkFormat format;
+    uint32_t dimensions, width, height, depth, levels, layers;
+    VkImageCreateFlags create_flags;
+    unsigned flags;
+    uint32_t base_level, level_count, base_layer, layer_count; /* what changes hands */
 } image_kind;
 
 #define CUBE   VK_IMAGE_CREATE_CUBE_COMPATIBLE_BIT
 #define SLICED VK_IMAGE_CREATE_2D_ARRAY_COMPATIBLE_BIT
 
 static const image_kind kinds[] = {
-    TEST_ROW("1D", {.format = VK_FORMAT_R32_SFLOAT, .dimensions = 1, .width = 40}, 0, 0, 0, 0),
-    TEST_ROW(
-        "a level of a 1D array",
-        {.format = VK_FORMAT_R32_SFLOAT, .dimensions = 1, .width = 40, .levels = 4, .layers = 5}, 2,
-        1, 3, 2),
-    TEST_ROW("2D", {.format = VK_FORMAT_R32_SFLOAT, .width = 33, .height = 17}, 0, 0, 0, 0),
-    TEST_ROW("the last levels of a 2D image",
-             {.format = VK_FORMAT_R32_SFLOAT, .width = 32, .height = 16, .levels = 6}, 3, 0, 0, 0),
-    TEST_ROW("a level and layer of a 2D array",
-             {.format = VK_FORMAT_R32_SFLOAT, .width = 32, .height = 16, .levels = 3, .layers = 7},
-             1, 1, 4, 1),
-    TEST_ROW("the last layers of a 2D array",
-             {.format = VK_FORMAT_R32_SFLOAT, .width = 32, .height = 16, .layers = 7}, 0, 0, 5, 0),
-    TEST_ROW(
-        "3D",
-        {.format = VK_FORMAT_R32_SFLOAT, .dimensions = 3, .width = 16, .height = 8, .depth = 8}, 0,
-        0, 0, 0),
-    TEST_ROW("a level of a 3D image",
-             {.format = VK_FORMAT_R32_SFLOAT,
-              .dimensions = 3,
-              .width = 16,
-              .height = 16,
-              .depth = 16,
-              .levels = 3},
-             1, 1, 0, 1),
-    TEST_ROW("3D that has 2D views",
-             {.format = VK_FORMAT_R32_SFLOAT,
-              .dimensions = 3,
-              .width = 8,
-              .height = 8,
-              .depth = 8,
-              .create_flags = SLICED},
-             0, 0, 0, 1),
-    TEST_ROW("cube",
-             {.format = VK_FORMAT_R32_SFLOAT,
-              .width = 16,
-              .height = 16,
-              .layers = 6,
-              .create_flags = CUBE},
-             0, 0, 0, 0),
-    TEST_ROW("a face of a cube array",
-             {.format = VK_FORMAT_R32_SFLOAT,
-              .width = 16,
-              .height = 16,
-              .levels = 2,
-              .layers = 18,
-              .create_flags = CUBE},
-             1, 1, 6 * 1 + 4, 1),
-    TEST_ROW("D16", {.format = VK_FORMAT_D16_UNORM, .width = 16, .height = 16}, 0, 0, 0, 0),
-    TEST_ROW("X8_D24", {.format = VK_FORMAT_X8_D24_UNORM_PACK32, .width = 16, .height = 16}, 0, 0,
-             0, 0),
-    TEST_ROW("D32", {.format = VK_FORMAT_D32_SFLOAT, .width = 16, .height = 16}, 0, 0, 0, 0),
-    TEST_ROW("a level and layer of a D32 array",
-             {.format = VK_FORMAT_D32_SFLOAT, .width = 32, .height = 16, .levels = 3, .layers = 4},
-             2, 1, 3, 1),
-    TEST_ROW("a face of a D32 cube",
-             {.format = VK_FORMAT_D32_SFLOAT,
-              .width = 16,
-              .height = 16,
-              .layers = 6,
-              .create_flags = CUBE},
-             0, 1, 5, 1),
-    TEST_ROW("S8", {.format = VK_FORMAT_S8_UINT, .width = 16, .height = 16}, 0, 0, 0, 0),
-    TEST_ROW("D16_S8", {.format = VK_FORMAT_D16_UNORM_S8_UINT, .width = 16, .height = 16}, 0, 0, 0,
-             0),
-    TEST_ROW("D24_S8", {.format = VK_FORMAT_D24_UNORM_S8_UINT, .width = 16, .height = 16}, 0, 0, 0,
-             0),
-    TEST_ROW("D32_S8 with levels",
-             {.format = VK_FORMAT_D32_SFLOAT_S8_UINT,
-              .width = 16,
-              .height = 16,
-              .levels = 2,
-              .layers = 2},
-             1, 0, 1, 0),
-    TEST_ROW("BC1", {.format = VK_FORMAT_BC1_RGBA_UNORM_BLOCK, .width = 16, .height = 16}, 0, 0, 0,
-             0),
-    TEST_ROW(
-        "BC7 with levels",
-        {.format = VK_FORMAT_BC7_UNORM_BLOCK, .width = 32, .height = 32, .levels = 3, .layers = 2},
-        1, 1, 1, 1),
-    TEST_ROW("two planes",
-             {.format = VK_FORMAT_G8_B8R8_2PLANE_420_UNORM, .width = 16, .height = 16}, 0, 0, 0, 0),
-    TEST_ROW("LINEAR",
-             {.format = VK_FORMAT_R32_SFLOAT, .width = 33, .height = 17, .flags = RAW_VK_LINEAR}, 0,
-             0, 0, 0),
+    {"1D", VK_FORMAT_R32_SFLOAT, 1, 40, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0},
+    {"a level of a 1D array", VK_FORMAT_R32_SFLOAT, 1, 40, 0, 0, 4, 5, 0, 0, 2, 1, 3, 2},
+    {"2D", VK_FORMAT_R32_SFLOAT, 2, 33, 17, 0, 0, 0, 0, 0, 0, 0, 0, 0},
+    {"the last levels of a 2D image", VK_FORMAT_R32_SFLOAT, 2, 32, 16, 0, 6, 0, 0, 0, 3, 0, 0, 0},
+    {"a level and layer of a 2D array", VK_FORMAT_R32_SFLOAT, 2, 32, 16, 0, 3, 7, 0, 0, 1, 1, 4, 1},
+    {"the last layers of a 2D array", VK_FORMAT_R32_SFLOAT, 2, 32, 16, 0, 0, 7, 0, 0, 0, 0, 5, 0},
+    {"3D", VK_FORMAT_R32_SFLOAT, 3, 16, 8, 8, 0, 0, 0, 0, 0, 0, 0, 0},
+    {"a level of a 3D image", VK_FORMAT_R32_SFLOAT, 3, 16, 16, 16, 3, 0, 0, 0, 1, 1, 0, 1},
+    {"3D that has 2D views", VK_FORMAT_R32_SFLOAT, 3, 8, 8, 8, 0, 0, SLICED, 0, 0, 0, 0, 1},
+    {"cube", VK_FORMAT_R32_SFLOAT, 2, 16, 16, 0, 0, 6, CUBE, 0, 0, 0, 0, 0},
+    {"a face of a cube array", VK_FORMAT_R32_SFLOAT, 2, 16, 16, 0, 2, 18, CUBE, 0, 1, 1, 6 * 1 + 4,
+     1},
+    {"D16", VK_FORMAT_D16_UNORM, 2, 16, 16, 0, 0, 0, 0, 0, 0, 0, 0, 0},
+    {"X8_D24", VK_FORMAT_X8_D24_UNORM_PACK32, 2, 16, 16, 0, 0, 0, 0, 0, 0, 0, 0, 0},
+    {"D32", VK_FORMAT_D32_SFLOAT, 2, 16, 16, 0, 0, 0, 0, 0, 0, 0, 0, 0},
+    {"a level and layer of a D32 array", VK_FORMAT_D32_SFLOAT, 2, 32, 16, 0, 3, 4, 0, 0, 2, 1, 3,
+     1},
+    {"a face of a D32 cube", VK_FORMAT_D32_SFLOAT, 2, 16, 16, 0, 0, 6, CUBE, 0, 0, 1, 5, 1},
+    {"S8", VK_FORMAT_S8_UINT, 2, 16, 16, 0, 0, 0, 0, 0, 0, 0, 0, 0},
+    {"D16_S8", VK_FORMAT_D16_UNORM_S8_UINT, 2, 16, 16, 0, 0, 0, 0, 0, 0, 0, 0, 0},
+    {"D24_S8", VK_FORMAT_D24_UNORM_S8_UINT, 2, 16, 16, 0, 0, 0, 0, 0, 0, 0, 0, 0},
+    {"D32_S8 with levels", VK_FORMAT_D32_SFLOAT_S8_UINT, 2, 16, 16, 0, 2, 2, 0, 0, 1, 0, 1, 0},
+    {"BC1", VK_FORMAT_BC1_RGBA_UNORM_BLOCK, 2, 16, 16, 0, 0, 0, 0, 0, 0, 0, 0, 0},
+    {"BC7 with levels", VK_FORMAT_BC7_UNORM_BLOCK, 2, 32, 32, 0, 3, 2, 0, 0, 1, 1, 1, 1},
+    {"two planes", VK_FORMAT_G8_B8R8_2PLANE_420_UNORM, 2, 16, 16, 0, 0, 0, 0, 0, 0, 0, 0, 0},
+    {"LINEAR", VK_FORMAT_R32_SFLOAT, 2, 33, 17, 0, 0, 0, 0, RAW_VK_LINEAR, 0, 0, 0, 0},
 };
 
 enum { KINDS = sizeof kinds / sizeof kinds[0] };
-_Static_assert(USES == CULV_VK_USE_ACCELERATION_STRUCTURE_BUILD_INPUT + 1, "every use has a row");
+
+static raw_vk_image_desc desc_of(const image_kind *k)
+{
+    return (raw_vk_image_desc){.format = k->format,
+                               .dimensions = k->dimensions,
+                               .width = k->width,
+                               .height = k->height,
+                               .depth = k->depth,
+                               .levels = k->levels,
+                               .layers = k->layers,
+                               .create_flags = k->create_flags,
+                               .flags = k->flags | RAW_VK_EXPORT | RAW_VK_UNTOUCHED};
+}
 
 /* CUDA's turn: it waits for what Vulkan submitted and signals what Vulkan waits for next. */
 static void cudas_turn(stage *s)
@@ -1443,13 +1233,13 @@ static unsigned turns(stage *s, probe *p, const image_kind *kind, const raw_vk_i
 {
     unsigned count = 0;
     culv_vk_image_transfer t = culv_vk_image_transfer_init();
-    release_first(s, image->image, kind->desc.format, false);
+    release_first(s, image->image, kind->format, false);
     t.image = image->image;
-    t.format = kind->desc.format;
+    t.format = kind->format;
     t.base_mip_level = kind->base_level;
-    t.level_count = kind->levels;
+    t.level_count = kind->level_count;
     t.base_array_layer = kind->base_layer;
-    t.layer_count = kind->layers;
+    t.layer_count = kind->layer_count;
     for (uint32_t queue = 0; queue < s->w.vk.queue_count; queue++) {
         if (!stage_copies(s, queue)) continue;
         t.queue_family = queue;
@@ -1468,11 +1258,10 @@ IMAGE_CASE(recorded_images, .title = "recorded.images")
 {
     probe p;
     unsigned total = 0, made = 0;
-    probe_open(&p, &s->w.vk);
+    probe_open(&p, s);
     for (int k = 0; k < KINDS; k++) {
-        raw_vk_image_desc d = kinds[k].desc;
+        raw_vk_image_desc d = desc_of(&kinds[k]);
         raw_vk_image image;
-        d.flags |= RAW_VK_EXPORT | RAW_VK_UNTOUCHED;
         if (!choose_usage(s, &d)) d.flags |= RAW_VK_DEDICATED; /* DEDICATED_ONLY */
         if (!choose_usage(s, &d)) {
             printf("no exportable image here: %s\n", kinds[k].name);
@@ -1499,9 +1288,9 @@ IMAGE_CASE(validation_listens)
     probe p;
     raw_vk_image image;
     if (!s->w.vk.validation) SKIP("no validation layer");
-    probe_open(&p, &s->w.vk);
-    raw_vk_image_desc d = kinds[2].desc;
-    d.flags |= RAW_VK_EXPORT | RAW_VK_DEDICATED | RAW_VK_UNTOUCHED;
+    probe_open(&p, s);
+    raw_vk_image_desc d = desc_of(&kinds[2]);
+    d.flags |= RAW_VK_DEDICATED;
     REQUIRE(choose_usage(s, &d));
     raw_vk_image_create(&s->w.vk, &d, &image);
     culv_vk_image_transfer t = culv_vk_image_transfer_init();
@@ -1574,10 +1363,8 @@ static void buffers_of(VkSharingMode sharing)
                                      .sharingMode = sharing,
                                      .queueFamilyIndexCount = concurrent ? s.w.vk.queue_count : 0,
                                      .pQueueFamilyIndices = concurrent ? families : NULL};
-    culv_vk_buffer_create_desc d = culv_vk_buffer_create_desc_init();
-    d.create_info = &info;
-    probe_open(&p, &s.w.vk);
-    NEW(culv_shared_buffer, made, culv_vk_buffer_create, s.w.attachment, &d);
+    probe_open(&p, &s);
+    culv_shared_buffer *made = lib_made_buffer(s.w.attachment, &info);
     const CUdeviceptr pointer = culv_buffer_pointer(culv_shared_buffer_cuda(made));
     culv_vk_buffer_transfer t = culv_vk_buffer_transfer_init();
     t.buffer = culv_vk_buffer_handle(made);
@@ -1639,31 +1426,24 @@ static bool open_subject(stage *s, const image_kind *kind, subject *x)
                                        VK_FORMAT_D32_SFLOAT, VK_FORMAT_S8_UINT};
     raw_vk_image_desc *desc = &x->vulkan.desc;
     size_t known = 0;
-    while (known < 4 && formats[known] != kind->desc.format)
+    while (known < 4 && formats[known] != kind->format)
         known++;
-    if (known == 4 || kind->desc.flags != 0 || kind->desc.create_flags == SLICED) return false;
+    if (known == 4 || kind->flags != 0 || kind->create_flags == SLICED) return false;
     memset(x, 0, sizeof *x);
     x->kind = kind;
-    *desc = kind->desc;
-    if (desc->dimensions == 0) desc->dimensions = 2;
-    if (desc->height == 0) desc->height = 1;
-    if (desc->depth == 0) desc->depth = 1;
-    if (desc->levels == 0) desc->levels = 1;
+    *desc = desc_of(kind);
     if (desc->layers == 0) desc->layers = 1;
     if (desc->dimensions == 2)
         desc->usage = known == 0 ? VK_IMAGE_USAGE_COLOR_ATTACHMENT_BIT
                                  : VK_IMAGE_USAGE_DEPTH_STENCIL_ATTACHMENT_BIT;
-    const VkImageCreateInfo info = {.sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO,
-                                    .flags = desc->create_flags,
-                                    .imageType = types[desc->dimensions - 1],
-                                    .format = desc->format,
-                                    .extent = {desc->width, desc->height, desc->depth},
-                                    .mipLevels = desc->levels,
-                                    .arrayLayers = desc->layers,
-                                    .samples = VK_SAMPLE_COUNT_1_BIT,
-                                    .tiling = VK_IMAGE_TILING_OPTIMAL,
-                                    .usage = desc->usage | VK_IMAGE_USAGE_TRANSFER_SRC_BIT |
-                                             VK_IMAGE_USAGE_TRANSFER_DST_BIT};
+    VkImageCreateInfo info = raw_vk_image_info(
+        kind->format, kind->width, kind->height != 0 ? kind->height : 1,
+        desc->usage | VK_IMAGE_USAGE_TRANSFER_SRC_BIT | VK_IMAGE_USAGE_TRANSFER_DST_BIT);
+    info.flags = kind->create_flags;
+    info.imageType = types[kind->dimensions - 1];
+    if (kind->depth != 0) info.extent.depth = kind->depth;
+    if (kind->levels != 0) info.mipLevels = kind->levels;
+    info.arrayLayers = desc->layers;
     culv_vk_image_create_desc d = culv_vk_image_create_desc_init();
     d.create_info = &info;
     culv_result r = culv_vk_image_create(s->w.attachment, &d, &x->made);
@@ -1687,27 +1467,16 @@ static bool open_subject(stage *s, const image_kind *kind, subject *x)
 }
 
 /* CUDA's turn: all layers or slices of the level, from or to host memory. */
-static void cuda_copy(stage *s, const subject *x, const void *from, void *to)
+static void cuda_copy(stage *s, const subject *x, unsigned char *texels, bool in)
 {
-    const size_t row = (size_t)x->width * x->texel;
-    const bool in = from != NULL;
     CUarray array = NULL;
     LIB_OK(culv_image_get_array(x->cuda, x->kind->base_level, 0, &array));
-    CUDA_MEMCPY3D c = {.srcMemoryType = in ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_ARRAY,
-                       .srcHost = from,
-                       .srcPitch = in ? row : 0,
-                       .srcHeight = in ? x->height : 0,
-                       .srcArray = in ? NULL : array,
-                       .dstMemoryType = in ? CU_MEMORYTYPE_ARRAY : CU_MEMORYTYPE_HOST,
-                       .dstHost = to,
-                       .dstPitch = in ? 0 : row,
-                       .dstHeight = in ? 0 : x->height,
-                       .dstArray = in ? array : NULL,
-                       .WidthInBytes = row,
-                       .Height = x->height,
-                       .Depth = (size_t)x->depth * x->vulkan.desc.layers};
     stage_cuda_begin(s);
-    LIB_CU_OK(&s->w, s->w.cu->Memcpy3DAsync(&c, s->stream));
+    lib_finish(&s->w, s->stream);
+    const size_t row = (size_t)x->width * x->texel,
+                 slices = (size_t)x->depth * x->vulkan.desc.layers;
+    LIB_CU_OK(&s->w, in ? raw_cuda_write_box(s->w.cu, array, texels, row, x->height, slices)
+                        : raw_cuda_read_box(s->w.cu, array, texels, row, x->height, slices));
     stage_cuda_end(s);
     lib_finish(&s->w, s->stream);
 }
@@ -1717,7 +1486,7 @@ static culv_vk_image_transfer transfer(const subject *x, culv_vk_use use)
     culv_vk_image_transfer t = culv_vk_image_transfer_init();
     t.queue_family = 0;
     t.image = x->vulkan.image;
-    t.format = x->kind->desc.format;
+    t.format = x->kind->format;
     t.use = use;
     t.base_mip_level = x->kind->base_level;
     t.level_count = 1;
@@ -1732,7 +1501,7 @@ static void vulkans_turn(stage *s, probe *p, const subject *x, culv_vk_use use,
 {
     const culv_vk_image_transfer t = transfer(x, use);
     const VkImageSubresourceRange range = {0, x->kind->base_level, 1, x->kind->base_layer, 1};
-    const VkBufferImageCopy region = {.imageSubresource = {probe_aspects(x->kind->desc.format),
+    const VkBufferImageCopy region = {.imageSubresource = {probe_aspects(x->kind->format),
                                                            x->kind->base_level, x->kind->base_layer,
                                                            1},
                                       .imageExtent = {x->width, x->height, x->depth}};
@@ -1758,11 +1527,11 @@ static void round_trip(stage *s, probe *p, const subject *x, const raw_vk_buffer
                        bool old_form)
 {
     static unsigned char texels[MAX_BYTES], expected[MAX_BYTES];
-    const bool color = probe_aspects(x->kind->desc.format) == VK_IMAGE_ASPECT_COLOR_BIT;
+    const bool color = probe_aspects(x->kind->format) == VK_IMAGE_ASPECT_COLOR_BIT;
     unsigned char *taken = expected + x->kind->base_layer * x->layer_bytes;
     fill(x, 5, expected, x->bytes);
     memcpy(texels, expected, x->bytes);
-    cuda_copy(s, x, texels, NULL);
+    cuda_copy(s, x, texels, true);
 
     memset(host->mapped, 0x55, x->layer_bytes);
     vulkans_turn(s, p, x, CULV_VK_USE_TRANSFER_SRC, host, old_form);
@@ -1782,7 +1551,7 @@ static void round_trip(stage *s, probe *p, const subject *x, const raw_vk_buffer
         memset(taken, 0, x->texel); /* which the probe clears */
     }
     memset(texels, 0x77, x->bytes);
-    cuda_copy(s, x, NULL, texels);
+    cuda_copy(s, x, texels, false);
     REQUIRE_EQ_BYTES(texels, expected, x->bytes);
 }
 
@@ -1791,11 +1560,11 @@ IMAGE_CASE(data)
     probe p;
     subject x;
     unsigned count = 0;
-    probe_open(&p, &s->w.vk);
+    probe_open(&p, s);
     raw_vk_buffer host = lib_case_buffer(&s->w, MAX_BYTES, RAW_VK_HOST);
     for (int k = 0; k < KINDS; k++) {
         if (!open_subject(s, &kinds[k], &x)) continue;
-        release_first(s, x.vulkan.image, kinds[k].desc.format, k % 2 != 0);
+        release_first(s, x.vulkan.image, kinds[k].format, k % 2 != 0);
         round_trip(s, &p, &x, &host, false);
         round_trip(s, &p, &x, &host, true);
         culv_shared_image_destroy(&x.made, NULL);

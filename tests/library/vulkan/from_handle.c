@@ -17,12 +17,10 @@ static VkBuffer make_buffer(const lib_world *w, VkExternalMemoryHandleTypeFlagBi
 {
     const VkExternalMemoryBufferCreateInfo external = {
         .sType = VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO, .handleTypes = type};
-    const VkBufferCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
-                                     .pNext = &external,
-                                     .size = BYTES,
-                                     .usage = VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
-                                              VK_BUFFER_USAGE_TRANSFER_DST_BIT};
+    VkBufferCreateInfo info = raw_vk_buffer_info(BYTES, VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
+                                                            VK_BUFFER_USAGE_TRANSFER_DST_BIT);
     VkBuffer buffer;
+    info.pNext = &external;
     VK_OK(vkCreateBuffer(w->vk.device, &info, NULL, &buffer));
     return buffer;
 }
@@ -68,8 +66,7 @@ static void same_pages(lib_world *w, bool dedicated)
     lib_fd_done(&fd, false);
     culv_handle_close(&handle);
     VK_OK(vkBindBufferMemory(w->vk.device, second.buffer, second.memory, 0));
-    for (uint32_t i = 0; i < WORDS; i++)
-        words[i] = lib_word(i, 5);
+    lib_fill(words, WORDS, 5);
     raw_vk_write(&w->vk, &first, 0, words, BYTES);
     raw_vk_read(&w->vk, &second, 0, back, BYTES);
     REQUIRE_WORDS(back, WORDS, 5);
@@ -184,11 +181,7 @@ LIB_CASE(played_dma_bufs)
 {
     if (!w->cu->software) SKIP("played on lavapipe only, whose one memory type is known");
     raw_vk_buffer like = lib_case_buffer(w, BYTES, RAW_VK_EXPORT);
-    culv_vk_device_desc vd = lib_vk_desc(w);
-    const VkMemoryPropertyFlags local = VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT;
-    lib_lying = (lib_lies){.plays_dma_bufs = true, .dma_buf_types = 1, .second_type = local};
-    vd.get_instance_proc_addr = lib_lying_loader;
-    NEW(culv_vk_device, lying, culv_vk_attach, w->device, &vd);
+    culv_vk_device *lying = NULL;
     culv_handle handle;
     export(w, &like, &handle);
     handle.type = CULV_HANDLE_DMA_BUF_FD;
@@ -208,11 +201,11 @@ LIB_CASE(played_dma_bufs)
                 {2, 1, VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT, -1},
                 {0, 0, VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT, -1}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        lib_lying.dma_buf_types = rows[i].told;
-        lib_lying.second_type = rows[i].second;
+        lib_lying = (lib_lies){
+            .plays_dma_bufs = true, .dma_buf_types = rows[i].told, .second_type = rows[i].second};
         d.memory_type_bits = rows[i].asked;
         culv_vk_detach(&lying); /* which asked for the types when it was attached */
-        LIB_OK(culv_vk_attach(w->device, &vd, &lying));
+        lying = lib_attach(w, lib_lying_loader);
         if (rows[i].type < 0) {
             LIB_REFUSES_AS(memory, culv_vk_memory_from_handle(lying, &d, &memory),
                            rows[i].told == 0 ? CULV_ERROR_UNSUPPORTED : CULV_ERROR_INVALID,
@@ -232,7 +225,7 @@ LIB_CASE(played_dma_bufs)
     culv_vk_detach(&lying);
     /* What needs an allocation of its own gets one. */
     lib_lying = (lib_lies){.requires_dedicated = true};
-    LIB_OK(culv_vk_attach(w->device, &vd, &lying));
+    lying = lib_attach(w, lib_lying_loader);
     export(w, &like, &handle);
     d = describe(w, &like, handle);
     d.memory_type_bits = 0;
@@ -334,8 +327,7 @@ LIB_CASE(mesa_dma_buf)
     REQUIRE(file >= 0 && ftruncate(file, BYTES) == 0);
     uint32_t *words = mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
     REQUIRE(words != MAP_FAILED);
-    for (uint32_t i = 0; i < WORDS; i++)
-        words[i] = lib_word(i, 9);
+    lib_fill(words, WORDS, 9);
     lib_fd fd = lib_fd_watch(file);
     size_t fds = test_open_fds();
     culv_vk_memory_from_handle_desc d = culv_vk_memory_from_handle_desc_init();
@@ -362,17 +354,9 @@ LIB_CASE(mesa_dma_buf)
 
 enum { ACQUIRE_BYTES = 1 << 20 };
 
-static culv_vk_memory_desc desc_of(const raw_vk_buffer *buffer)
-{
-    culv_vk_memory_desc d = culv_vk_memory_desc_init();
-    d.memory = buffer->memory;
-    d.allocation_size = buffer->allocation_size;
-    return d;
-}
-
 static culv_memory *acquire(culv_vk_device *vk, const raw_vk_buffer *buffer)
 {
-    culv_vk_memory_desc d = desc_of(buffer);
+    culv_vk_memory_desc d = lib_vk_memory(buffer);
     NEW(culv_memory, memory, culv_vk_memory_import_shared, vk, &d);
     return memory;
 }
@@ -447,8 +431,7 @@ LIB_CASE(deferred_is_not_found)
 LIB_CASE(apart)
 {
     raw_vk_buffer block = lib_case_buffer(w, ACQUIRE_BYTES, RAW_VK_EXPORT);
-    culv_vk_device_desc vd = lib_vk_desc(w);
-    NEW(culv_vk_device, other, culv_vk_attach, w->device, &vd);
+    culv_vk_device *other = lib_attach(w, vkGetInstanceProcAddr);
     culv_memory *plain = lib_import(w, &block);
     culv_memory *a = acquire(w->attachment, &block);
     culv_memory *b = acquire(other, &block);
@@ -456,7 +439,7 @@ LIB_CASE(apart)
     REQUIRE_EQ(lib_counts(w).memories, 3);
     culv_vk_detach(&other);
     /* A third attachment may lie where the second was: its imports are its own all the same. */
-    LIB_OK(culv_vk_attach(w->device, &vd, &other));
+    other = lib_attach(w, vkGetInstanceProcAddr);
     culv_memory *c = acquire(other, &block);
     REQUIRE(c != b);
     culv_vk_detach(&other);
@@ -471,50 +454,31 @@ LIB_CASE(acquire_refused, .title = "acquire.refused")
     culv_memory *memory = NULL;
     raw_vk_buffer block = lib_case_buffer(w, ACQUIRE_BYTES, RAW_VK_EXPORT);
     OWN(culv_memory) *first = acquire(w->attachment, &block);
-    culv_vk_memory_desc d = desc_of(&block);
-    d.allocation_size -= 1;
-    LIB_REFUSES(memory, culv_vk_memory_import_shared(w->attachment, &d, &memory), INVALID, SIZE,
-                "allocation_size");
-    static const VkDeviceSize more[] = {1, 256, 4096, 1 << 20};
-    for (size_t i = 0; i < sizeof more / sizeof more[0]; i++) {
-        raw_vk_buffer alone;
-        raw_vk_buffer_create(&w->vk, ACQUIRE_BYTES + 4, RAW_VK_EXPORT | RAW_VK_DEDICATED, &alone);
-        d = desc_of(&alone);
-        d.dedicated = VK_TRUE;
-        d.buffer = alone.buffer;
-        d.allocation_size += more[i];
-        LIB_REFUSES(memory, culv_vk_memory_import(w->attachment, &d, &memory), INVALID, SIZE,
-                    "has exactly");
-        raw_vk_buffer_destroy(&w->vk, &alone);
-    }
-    d = desc_of(&block);
-    d.dedicated = VK_TRUE;
-    LIB_REFUSES(memory, culv_vk_memory_import_shared(w->attachment, &d, &memory), INVALID,
-                DEDICATED);
-    d = desc_of(&block);
+    culv_vk_memory_desc d = lib_vk_memory(&block);
+#define ROW(call, change, ...)                                                                     \
+    SPOILT(d, change, LIB_REFUSES(memory, call(w->attachment, &d, &memory), INVALID, __VA_ARGS__))
+    ROW(culv_vk_memory_import_shared, d.allocation_size -= 1, SIZE, "allocation_size");
+    ROW(culv_vk_memory_import_shared, d.dedicated = VK_TRUE, DEDICATED);
     d.buffer = block.buffer;
     d.buffer_offset = block.allocation_size;
-    LIB_REFUSES(memory, culv_vk_memory_import_shared(w->attachment, &d, &memory), INVALID,
-                RANGE); /* found or not, what is said of the resource is checked */
-    d.memory = VK_NULL_HANDLE;
-    LIB_REFUSES(memory, culv_vk_memory_import_shared(w->attachment, &d, &memory), INVALID,
-                NULL_ARGUMENT);
+    /* Found or not, what is said of the resource is checked. */
+    ROW(culv_vk_memory_import_shared, (void)0, RANGE);
+    ROW(culv_vk_memory_import_shared, d.memory = VK_NULL_HANDLE, NULL_ARGUMENT);
+    static const VkDeviceSize more[] = {1, 256, 4096, 1 << 20};
+    raw_vk_buffer alone = lib_case_buffer(w, ACQUIRE_BYTES + 4, RAW_VK_EXPORT | RAW_VK_DEDICATED);
+    d = lib_vk_memory(&alone);
+    d.dedicated = VK_TRUE;
+    d.buffer = alone.buffer;
+    for (size_t i = 0; i < sizeof more / sizeof more[0]; i++)
+        ROW(culv_vk_memory_import, d.allocation_size += more[i], SIZE, "has exactly");
+#undef ROW
     REQUIRE_EQ(lib_counts(w).memories, 1);
 }
 
-static VkImageCreateInfo image_info(const raw_vk_image *image,
-                                    const VkExternalMemoryImageCreateInfo *external)
+static VkImageCreateInfo image_info(const raw_vk_image *image)
 {
-    return (VkImageCreateInfo){.sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO,
-                               .pNext = external,
-                               .imageType = VK_IMAGE_TYPE_2D,
-                               .format = image->desc.format,
-                               .extent = {image->desc.width, image->desc.height, 1},
-                               .mipLevels = 1,
-                               .arrayLayers = 1,
-                               .samples = VK_SAMPLE_COUNT_1_BIT,
-                               .usage = VK_IMAGE_USAGE_TRANSFER_SRC_BIT |
-                                        VK_IMAGE_USAGE_TRANSFER_DST_BIT};
+    return raw_vk_image_info(image->desc.format, image->desc.width, image->desc.height,
+                             VK_IMAGE_USAGE_TRANSFER_SRC_BIT | VK_IMAGE_USAGE_TRANSFER_DST_BIT);
 }
 
 static culv_result map_image(lib_world *w, culv_memory *memory, const raw_vk_image *image,
@@ -523,7 +487,8 @@ static culv_result map_image(lib_world *w, culv_memory *memory, const raw_vk_ima
     const VkExternalMemoryImageCreateInfo external = {
         .sType = VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMAGE_CREATE_INFO,
         .handleTypes = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT};
-    const VkImageCreateInfo info = image_info(image, &external);
+    VkImageCreateInfo info = image_info(image);
+    info.pNext = &external;
     culv_vk_image_desc d = culv_vk_image_desc_init();
     d.image = image->image;
     d.create_info = &info;
@@ -564,19 +529,15 @@ static void try_format(lib_world *w, const raw_vk_buffer *block, VkFormat format
     culv_memory_destroy(&memory);
 
     /* The gate says so before, and what Culvert makes is so. */
-    const VkImageCreateInfo planned = image_info(&image, NULL);
+    const VkImageCreateInfo planned = image_info(&image);
     raw_vk_image_destroy(&w->vk, &image);
     culv_vk_sharing_info sharing = culv_vk_sharing_info_init();
-    culv_vk_image_create_desc cd = culv_vk_image_create_desc_init();
-    culv_vk_device_desc vd = lib_vk_desc(w);
     lib_lying = (lib_lies){.missing = NULL}; /* which says nothing but the truth */
-    vd.get_instance_proc_addr = lib_lying_loader;
-    NEW(culv_vk_device, watched, culv_vk_attach, w->device, &vd);
+    culv_vk_device *watched = lib_attach(w, lib_lying_loader);
     LIB_OK(culv_vk_check_image(watched, &planned, NULL, &sharing));
     if (alone) REQUIRE_EQ(sharing.dedicated_required, 1);
-    cd.create_info = &planned;
     lib_saw_dedicated = false;
-    NEW(culv_shared_image, made, culv_vk_image_create, watched, &cd);
+    culv_shared_image *made = lib_made_image(watched, &planned);
     REQUIRE(lib_saw_dedicated || !sharing.dedicated_required);
     culv_shared_image_destroy(&made, NULL);
     culv_vk_detach(&watched);

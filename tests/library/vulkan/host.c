@@ -37,12 +37,6 @@ static host_pages host_pages_alloc(const lib_world *w, size_t bytes)
     return p;
 }
 
-static void host_pages_free(host_pages *pages)
-{
-    free(pages->block);
-    memset(pages, 0, sizeof *pages);
-}
-
 static VkBufferCreateInfo host_info(VkDeviceSize size)
 {
     return (VkBufferCreateInfo){
@@ -69,6 +63,16 @@ static culv_shared_buffer *host_make(const lib_world *w, VkDeviceSize size, cons
     return buffer;
 }
 
+/* Of either origin; `pages` are the caller's, or none. */
+static culv_shared_buffer *host_make_of(const lib_world *w, host_origin origin, VkDeviceSize size,
+                                        host_pages *pages)
+{
+    memset(pages, 0, sizeof *pages);
+    if (origin == HOST_CULVERTS) return host_make(w, size, NULL);
+    *pages = host_pages_alloc(w, (size_t)size);
+    return host_make(w, size, pages);
+}
+
 /* CUDA knows nothing of these pages: it takes them, and gives them back. */
 static void host_require_unregistered(const lib_world *w, const host_pages *pages)
 {
@@ -76,6 +80,20 @@ static void host_require_unregistered(const lib_world *w, const host_pages *page
     LIB_CU_OK(w, cu->MemHostRegister(pages->start, pages->size, 0));
     LIB_CU_OK(w, cu->MemHostUnregister(pages->start));
 }
+
+static void host_pages_free(const lib_world *w, host_pages *pages)
+{
+    if (pages->start == NULL) return;
+    host_require_unregistered(w, pages);
+    free(pages->block);
+    memset(pages, 0, sizeof *pages);
+}
+
+/* Cases of a Vulkan device that takes host memory. */
+#define HOST_CASE(...)                                                                             \
+    TEST_ON(lib_world, w, (lib_open(w), host_require(w)), lib_close(w), __VA_ARGS__)
+#define HOST_STAGE_CASE(...)                                                                       \
+    TEST_ON(stage, s, (stage_open(s), host_require(&s->w)), stage_close(s), __VA_ARGS__)
 
 /* Data ----------------------------------------------------------------------------------------- */
 
@@ -118,23 +136,20 @@ static void vulkan_turn(stage *s, culv_shared_buffer *b, VkDeviceSize size, uint
 static void launch(stage *s, const char *kernel, CUdeviceptr data, uint32_t count, uint32_t operand)
 {
     const raw_cuda *cu = s->w.cu;
-    CUcontext before = lib_enter(&s->w);
     void *params[] = {&data, &count, &operand};
-    CU_OK(cu->LaunchKernel(raw_cuda_function(cu, s->module, kernel), (count + 255) / 256, 1, 1, 256,
-                           1, 1, 0, s->stream, params, NULL));
-    lib_leave(&s->w, before);
+    LIB_CU_OK(&s->w, cu->LaunchKernel(raw_cuda_function(cu, s->module, kernel), (count + 255) / 256,
+                                      1, 1, 256, 1, 1, 0, s->stream, params, NULL));
 }
 
 /* CPU, kernels, Vulkan, CPU, kernels again: each reads what the one before it wrote, in the same
  * bytes. */
 static void round_trip(stage *s, host_origin origin, VkDeviceSize size)
 {
-    host_pages pages = {.start = NULL};
+    host_pages pages;
     raw_vk_buffer out;
     uint32_t count = (uint32_t)(size / 4);
-    if (origin == HOST_CALLERS) pages = host_pages_alloc(&s->w, (size_t)size);
     raw_vk_buffer_create(&s->w.vk, BYTES, RAW_VK_HOST, &out);
-    culv_shared_buffer *b = host_make(&s->w, size, origin == HOST_CALLERS ? &pages : NULL);
+    culv_shared_buffer *b = host_make_of(&s->w, origin, size, &pages);
     uint32_t *words = culv_vk_buffer_host_pointer(b);
     CUdeviceptr p = culv_buffer_pointer(culv_shared_buffer_cuda(b));
     VkDeviceSize allocation = 0;
@@ -161,8 +176,7 @@ static void round_trip(stage *s, host_origin origin, VkDeviceSize size)
         uint32_t copies = count < WORDS ? count : WORDS;
         for (uint32_t i = 0; i < copies; i++)
             REQUIRE_EQ(copied[i], lib_word(count - copies + i, 5) + turn);
-        for (uint32_t i = 0; i < count; i++)
-            REQUIRE_EQ(words[i], 0xabcd0000u + turn);
+        REQUIRE_ALL(words, count, 0xabcd0000u + turn);
         stage_cuda_begin(s);
         launch(s, "library_add", p, count, 1);
         stage_cuda_end(s);
@@ -180,16 +194,14 @@ static void round_trip(stage *s, host_origin origin, VkDeviceSize size)
         words = pages.start; /* the caller's, as they were left */
         for (uint32_t i = 0; i < count; i++)
             REQUIRE_EQ(words[i], lib_word(i, 5));
-        host_require_unregistered(&s->w, &pages);
-        host_pages_free(&pages);
     }
+    host_pages_free(&s->w, &pages);
     raw_vk_buffer_destroy(&s->w.vk, &out);
 }
 
-IMAGE_CASE(both_ways, .smoke = true)
+HOST_STAGE_CASE(both_ways, .smoke = true)
 {
     static const VkDeviceSize sizes[] = {4, 100, 4096, BYTES, 1 << 20, (1 << 20) + 4};
-    host_require(&s->w);
     MEASURED("library.host_import_alignment", "%" PRIu64,
              (uint64_t)culv_vk_host_import_alignment(s->w.attachment));
     for (size_t k = 0; k < sizeof sizes / sizeof sizes[0]; k++)
@@ -198,10 +210,9 @@ IMAGE_CASE(both_ways, .smoke = true)
 }
 
 /* One buffer in the middle of a larger block: the rest of it is nobody's but the caller's. */
-IMAGE_CASE(in_the_middle, .title = "host.in_the_middle_of_a_block")
+HOST_STAGE_CASE(in_the_middle, .title = "host.in_the_middle_of_a_block")
 {
     enum { PAGES = 7, FIRST = 2, SHARED = 3 };
-    host_require(&s->w);
     size_t unit = (size_t)culv_vk_host_import_alignment(s->w.attachment);
     host_pages all = host_pages_alloc(&s->w, PAGES * unit);
     char *start = all.start;
@@ -220,8 +231,7 @@ IMAGE_CASE(in_the_middle, .title = "host.in_the_middle_of_a_block")
     culv_shared_buffer *neighbour = host_make(&s->w, 64, &next);
     culv_shared_buffer_destroy(&b, NULL);
     culv_shared_buffer_destroy(&neighbour, NULL);
-    host_require_unregistered(&s->w, &all);
-    host_pages_free(&all);
+    host_pages_free(&s->w, &all);
     /* Work that was begun on the timelines goes on, so Vulkan has its turn. */
     VkCommandBuffer commands = raw_vk_begin(&s->w.vk, 0);
     stage_submit(s, commands, 0);
@@ -229,9 +239,8 @@ IMAGE_CASE(in_the_middle, .title = "host.in_the_middle_of_a_block")
 
 /* A descriptor, a device address, a chain: as of any VkBuffer; and the memory type is the
  * processor's. */
-LIB_CASE(is_a_plain_buffer)
+HOST_CASE(is_a_plain_buffer)
 {
-    host_require(w);
     culv_shared_buffer *b = host_make(w, BYTES, NULL);
     const VkBufferDeviceAddressInfo address = {
         .sType = VK_STRUCTURE_TYPE_BUFFER_DEVICE_ADDRESS_INFO, .buffer = culv_vk_buffer_handle(b)};
@@ -251,9 +260,7 @@ LIB_CASE(is_a_plain_buffer)
 
     /* An exportable one has no such address. */
     const VkBufferCreateInfo info = host_info(BYTES);
-    culv_vk_buffer_create_desc d = culv_vk_buffer_create_desc_init();
-    d.create_info = &info;
-    LIB_OK(culv_vk_buffer_create(w->attachment, &d, &b));
+    b = lib_made_buffer(w->attachment, &info);
     REQUIRE(culv_vk_buffer_host_pointer(b) == NULL);
     culv_shared_buffer_destroy(&b, NULL);
     REQUIRE(culv_vk_buffer_host_pointer(NULL) == NULL);
@@ -275,9 +282,7 @@ TEST(on_another_gpu)
                                          .software = cu->software,
                                          .host_memory = true});
     w.fds = test_open_fds();
-    culv_device_desc dd = culv_device_desc_init();
-    dd.driver = cu->software ? CULV_DRIVER_SOFT : CULV_DRIVER_NVIDIA;
-    LIB_OK(culv_device_open_by_ordinal(1, &dd, &w.device));
+    w.device = lib_open_ordinal(cu, 1);
     culv_vk_device_desc d = lib_vk_desc(&w);
     d.fallback = CULV_FALLBACK_ANY;
     LIB_OK(culv_vk_attach(w.device, &d, &w.attachment));
@@ -287,16 +292,14 @@ TEST(on_another_gpu)
     const raw_vk_buffer raw = {
         .buffer = culv_vk_buffer_handle(b), .size = BYTES, .flags = RAW_VK_EXPORT};
     CUcontext before = lib_enter(&w);
-    for (uint32_t i = 0; i < WORDS; i++)
-        words[i] = lib_word(i, 11);
+    lib_fill(words, WORDS, 11);
     CU_OK(raw_cuda_upload(cu, culv_buffer_pointer(culv_shared_buffer_cuda(b)), words, BYTES));
     memset(words, 0, sizeof words);
     raw_vk_read(&w.vk, &raw, 0, words, BYTES);
     REQUIRE_WORDS(words, WORDS, 11);
     raw_vk_fill(&w.vk, &raw, 0, BYTES, 0x77aa55cc, NULL);
     CU_OK(cu->MemcpyDtoH(words, culv_buffer_pointer(culv_shared_buffer_cuda(b)), BYTES));
-    for (uint32_t i = 0; i < WORDS; i++)
-        REQUIRE_EQ(words[i], 0x77aa55cc);
+    REQUIRE_ALL(words, WORDS, 0x77aa55cc);
     lib_leave(&w, before);
     culv_shared_buffer_destroy(&b, NULL);
     lib_close(&w);
@@ -304,36 +307,25 @@ TEST(on_another_gpu)
 
 /* Buffers in host memory: every way to give them up, and what they leave. */
 
-/* A stream that waits for the gate, then writes the buffer and copies it. */
-static void held_back(stage *s, culv_shared_buffer *b, culv_semaphore *gate, CUdeviceptr copy)
-{
-    const raw_cuda *cu = s->w.cu;
-    CUdeviceptr p = culv_buffer_pointer(culv_shared_buffer_cuda(b));
-    LIB_OK(culv_semaphore_wait(gate, s->stream, 1));
-    LIB_CU_OK(&s->w, cu->MemsetD32Async(p, 0xfeedbeef, WORDS, s->stream));
-    LIB_CU_OK(&s->w, cu->MemcpyDtoDAsync(copy, p, BYTES, s->stream));
-}
-
 /* Given up while the stream is held back: nothing waits for it, or it would hang, and pages and
  * registration stay until it is done. */
-TEST(destroyed_with_work_pending)
+HOST_STAGE_CASE(destroyed_with_work_pending)
 {
+    lib_world *w = &s->w;
+    const raw_cuda *cu = w->cu;
     for (int origin = 0; origin < HOST_ORIGINS; origin++) {
-        stage s;
-        stage_open(&s);
-        lib_world *w = &s.w;
-        host_require(w);
-        const raw_cuda *cu = w->cu;
-        host_pages pages = {.start = NULL};
+        host_pages pages;
         CUdeviceptr copy = 0;
         static uint32_t words[WORDS];
-        if (origin == HOST_CALLERS) pages = host_pages_alloc(w, BYTES);
         LIB_CU_OK(w, cu->MemAlloc(&copy, BYTES));
-        culv_shared_buffer *b = host_make(w, BYTES, origin == HOST_CALLERS ? &pages : NULL);
+        culv_shared_buffer *b = host_make_of(w, (host_origin)origin, BYTES, &pages);
+        CUdeviceptr p = culv_buffer_pointer(culv_shared_buffer_cuda(b));
         VkSemaphore gate = raw_vk_timeline(&w->vk, 0, true);
         culv_semaphore *wait = lib_import_timeline(w, gate);
-        held_back(&s, b, wait, copy);
-        culv_shared_buffer_destroy(&b, &s.stream);
+        LIB_OK(culv_semaphore_wait(wait, s->stream, 1));
+        LIB_CU_OK(w, cu->MemsetD32Async(p, 0xfeedbeef, WORDS, s->stream));
+        LIB_CU_OK(w, cu->MemcpyDtoDAsync(copy, p, BYTES, s->stream));
+        culv_shared_buffer_destroy(&b, &s->stream);
         REQUIRE(b == NULL);
         culv_device_counts c = lib_counts(w);
         REQUIRE_EQ(c.created, 0);
@@ -341,22 +333,18 @@ TEST(destroyed_with_work_pending)
         REQUIRE_EQ(c.mappings, 1); /* still registered */
         REQUIRE_EQ(c.deferred, 1);
         raw_vk_timeline_signal(&w->vk, gate, 1);
-        lib_finish(w, s.stream);
+        lib_finish(w, s->stream);
         REQUIRE_EQ(culv_device_collect(w->device), 0);
         c = lib_counts(w);
         REQUIRE_EQ(c.mappings, 0);
         LIB_CU_OK(w, cu->MemcpyDtoH(words, copy, BYTES));
         LIB_CU_OK(w, cu->MemFree(copy));
-        for (uint32_t i = 0; i < WORDS; i++)
-            REQUIRE_EQ(words[i], 0xfeedbeef);
-        if (origin == HOST_CALLERS) {
+        REQUIRE_ALL(words, WORDS, 0xfeedbeef);
+        if (origin == HOST_CALLERS)
             REQUIRE_EQ(((const uint32_t *)pages.start)[WORDS - 1], 0xfeedbeef);
-            host_require_unregistered(w, &pages);
-            host_pages_free(&pages);
-        }
+        host_pages_free(w, &pages);
         culv_semaphore_destroy(&wait, NULL);
         raw_vk_timeline_destroy(&w->vk, gate);
-        stage_close(&s);
     }
 }
 
@@ -398,36 +386,29 @@ static VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL watching_loader(VkInstance insta
 
 /* CUDA's registration, Vulkan's memory, the pages: 1 MiB of them, which free() gives back to the
  * system. */
-TEST(order_of_the_end)
+HOST_CASE(order_of_the_end)
 {
     enum { LARGE = BYTES * 64 };
-    lib_world w;
     (void)mallopt(M_MMAP_THRESHOLD, BYTES); /* or free() might keep them */
-    lib_open(&w);
-    host_require(&w);
-    culv_vk_device *plain = w.attachment;
-    culv_vk_device_desc d = lib_vk_desc(&w);
-    d.get_instance_proc_addr = watching_loader;
-    LIB_OK(culv_vk_attach(w.device, &d, &w.attachment));
+    culv_vk_device *plain = w->attachment;
+    w->attachment = lib_attach(w, watching_loader);
     for (int origin = 0; origin < HOST_ORIGINS; origin++) {
-        host_pages pages = {.start = NULL};
-        if (origin == HOST_CALLERS) pages = host_pages_alloc(&w, LARGE);
-        culv_shared_buffer *b = host_make(&w, LARGE, origin == HOST_CALLERS ? &pages : NULL);
+        host_pages pages;
+        culv_shared_buffer *b = host_make_of(w, (host_origin)origin, LARGE, &pages);
         uint32_t *words = culv_vk_buffer_host_pointer(b);
         words[0] = 0x12345678;
         words[LARGE / 4 - 1] = 0x9abcdef0;
-        watched.w = &w;
+        watched.w = w;
         watched.pages = origin == HOST_CALLERS ? &pages : NULL;
         watched.words = words;
         watched.freed = 0;
         culv_shared_buffer_destroy(&b, NULL);
         watched.words = NULL;
         REQUIRE_EQ(watched.freed, 1);
-        host_pages_free(&pages);
+        host_pages_free(w, &pages);
     }
-    culv_vk_detach(&w.attachment);
-    w.attachment = plain;
-    lib_close(&w);
+    culv_vk_detach(&w->attachment);
+    w->attachment = plain;
 }
 
 #undef TEST_GROUP
@@ -455,18 +436,16 @@ static void nothing_is_left(const lib_world *w)
     REQUIRE_EQ(c.deferred, 0);
 }
 
-static void refuses(lib_world *w, const culv_vk_buffer_create_desc *d, culv_result class,
-                    culv_reason reason, const char *says)
-{
-    culv_shared_buffer *b;
-    LIB_REFUSES_AS(b, culv_vk_buffer_create(w->attachment, d, &b), class, reason, says);
-    nothing_is_left(w);
-}
+#define REFUSES(CLASS, ...)                                                                        \
+    do {                                                                                           \
+        culv_shared_buffer *b_ = NULL;                                                             \
+        LIB_REFUSES(b_, culv_vk_buffer_create(w->attachment, &d, &b_), CLASS, __VA_ARGS__);        \
+        nothing_is_left(w);                                                                        \
+    } while (0)
 
 /* The alignment, which the message names. */
-LIB_CASE(misaligned_memory)
+HOST_CASE(misaligned_memory)
 {
-    host_require(w);
     VkDeviceSize unit = culv_vk_host_import_alignment(w->attachment);
     VkPhysicalDeviceExternalMemoryHostPropertiesEXT host = {
         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_EXTERNAL_MEMORY_HOST_PROPERTIES_EXT};
@@ -483,38 +462,33 @@ LIB_CASE(misaligned_memory)
     static const size_t off[] = {1, 4, 64, 2048};
     for (size_t i = 0; i < sizeof off / sizeof off[0]; i++) {
         d.host_pointer = (char *)pages.start + off[i];
-        refuses(w, &d, CULV_ERROR_INVALID, CULV_REASON_RANGE, number);
-        LIB_SAYS("host_pointer");
+        REFUSES(INVALID, RANGE, number, "host_pointer");
         d.host_pointer = pages.start;
         d.host_size = unit + off[i];
-        refuses(w, &d, CULV_ERROR_INVALID, CULV_REASON_SIZE, number);
-        LIB_SAYS("host_size");
+        REFUSES(INVALID, SIZE, number, "host_size");
         d.host_size = 0;
         info.size = unit - off[i]; /* which is the size of the memory, too */
-        refuses(w, &d, CULV_ERROR_INVALID, CULV_REASON_SIZE, number);
+        REFUSES(INVALID, SIZE, number);
         info.size = unit;
     }
     /* A buffer that needs more than there is, and memory that cannot be. */
     info.size = 2 * unit;
     d.host_size = unit;
-    refuses(w, &d, CULV_ERROR_INVALID, CULV_REASON_SIZE, "host_size");
+    REFUSES(INVALID, SIZE, "host_size");
     d.host_size = UINT64_MAX - unit + 1;
-    refuses(w, &d, CULV_ERROR_INVALID, CULV_REASON_RANGE, "address space");
-    host_require_unregistered(w, &pages);
-    host_pages_free(&pages);
+    REFUSES(INVALID, RANGE, "address space");
+    host_pages_free(w, &pages);
 }
 
-LIB_CASE(fields_that_contradict)
+HOST_CASE(fields_that_contradict)
 {
-    host_require(w);
     host_pages pages = host_pages_alloc(w, REFUSALS_BYTES);
     VkBufferCreateInfo info = host_info(REFUSALS_BYTES);
     culv_vk_buffer_create_desc d = host_desc(&info);
     const VkExternalMemoryBufferCreateInfo external = {
         .sType = VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO,
         .handleTypes = VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_ALLOCATION_BIT_EXT};
-#define ROW(what, change, why, says)                                                               \
-    SPOILT(what, change, refuses(w, &d, CULV_ERROR_INVALID, CULV_REASON_##why, says))
+#define ROW(what, change, ...) SPOILT(what, change, REFUSES(INVALID, __VA_ARGS__))
     ROW(d, d.fallback = CULV_FALLBACK_HOST, VALUE, "fallback");
     ROW(d, d.host_size = REFUSALS_BYTES, VALUE, "host_pointer");
     ROW(d, (d.host_size = REFUSALS_BYTES, d.host_memory = VK_FALSE), VALUE,
@@ -531,99 +505,84 @@ LIB_CASE(fields_that_contradict)
     d.memory_properties = VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT;
     NEW(culv_shared_buffer, b, culv_vk_buffer_create, w->attachment, &d);
     culv_shared_buffer_destroy(&b, NULL);
-    host_require_unregistered(w, &pages);
-    host_pages_free(&pages);
+    host_pages_free(w, &pages);
 }
 
 /* CUDA pins a page once. */
-LIB_CASE(memory_that_cuda_has)
+HOST_CASE(memory_that_cuda_has)
 {
-    host_require(w);
     const raw_cuda *cu = w->cu;
     host_pages pages = host_pages_alloc(w, REFUSALS_BYTES);
     const VkBufferCreateInfo info = host_info(REFUSALS_BYTES);
     culv_vk_buffer_create_desc d = host_desc(&info);
     d.host_pointer = pages.start;
     LIB_CU_OK(w, cu->MemHostRegister(pages.start, pages.size, 0));
-    refuses(w, &d, CULV_ERROR_DRIVER, CULV_REASON_DRIVER_REFUSED, "cuMemHostRegister");
-    LIB_SAYS("unregister");
-    CUcontext before = lib_enter(w);
-    CU_OK(cu->MemHostUnregister(pages.start)); /* left as it was */
-    lib_leave(w, before);
+    REFUSES(DRIVER, DRIVER_REFUSED, "cuMemHostRegister", "unregister");
+    LIB_CU_OK(w, cu->MemHostUnregister(pages.start)); /* left as it was */
     culv_shared_buffer *one = host_make(w, REFUSALS_BYTES, &pages), *two;
     LIB_REFUSES(two, culv_vk_buffer_create(w->attachment, &d, &two), DRIVER, DRIVER_REFUSED,
                 "another buffer");
     REQUIRE_EQ(lib_counts(w).mappings, 1);
     culv_shared_buffer_destroy(&one, NULL);
-    host_require_unregistered(w, &pages);
-    host_pages_free(&pages);
+    host_pages_free(w, &pages);
 }
 
 /* Of a VkDevice that was created without the extension. */
 TEST(extension_not_enabled)
 {
-    lib_world w = {.cu = lib_driver()};
+    lib_world without = {.cu = lib_driver()}, *const w = &without;
     CUuuid uuid;
-    REQUIRE_EQ(w.cu->DeviceGetUuid(&uuid, 0), CUDA_SUCCESS);
-    raw_vk_open(&w.vk,
-                &(raw_vk_options){.uuid = (const uint8_t *)uuid.bytes, .software = w.cu->software});
-    w.fds = test_open_fds();
-    lib_open_culvert(&w);
-    if (!w.cu->software) w.fds = test_open_fds();
-    VkDeviceSize unit = culv_vk_host_import_alignment(w.attachment);
+    REQUIRE_EQ(w->cu->DeviceGetUuid(&uuid, 0), CUDA_SUCCESS);
+    raw_vk_open(&w->vk, &(raw_vk_options){.uuid = (const uint8_t *)uuid.bytes,
+                                          .software = w->cu->software});
+    w->fds = test_open_fds();
+    lib_open_culvert(w);
+    if (!w->cu->software) w->fds = test_open_fds();
+    VkDeviceSize unit = culv_vk_host_import_alignment(w->attachment);
     if (unit != 0) {
-        REQUIRE(!w.cu->software);
+        REQUIRE(!w->cu->software);
         MEASURED("library.host_extension_not_enabled",
                  "the driver hands its function out all the same");
-        lib_close(&w);
+        lib_close(w);
         return;
     }
     const VkBufferCreateInfo info = host_info(REFUSALS_BYTES);
     culv_vk_buffer_create_desc d = host_desc(&info);
-    refuses(&w, &d, CULV_ERROR_UNSUPPORTED, CULV_REASON_EXTENSION_MISSING,
-            VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME);
-    LIB_SAYS("culv_vk_optional_device_extensions()");
+    REFUSES(UNSUPPORTED, EXTENSION_MISSING, VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME,
+            "culv_vk_optional_device_extensions()");
     culv_vk_check_desc ask = culv_vk_check_desc_init();
     culv_vk_sharing_info sharing = culv_vk_sharing_info_init();
     ask.host_memory = VK_TRUE;
-    LIB_ERROR(culv_vk_check_buffer(w.attachment, &info, &ask, &sharing), UNSUPPORTED,
+    LIB_ERROR(culv_vk_check_buffer(w->attachment, &info, &ask, &sharing), UNSUPPORTED,
               EXTENSION_MISSING);
-    lib_close(&w);
+    lib_close(w);
 }
 
 /* What a driver could say against it. */
-LIB_CASE(driver_that_will_not, .title = "host.refused.by_the_driver")
+HOST_CASE(driver_that_will_not, .title = "host.refused.by_the_driver")
 {
-    host_require(w);
     const VkBufferCreateInfo info = host_info(REFUSALS_BYTES);
     culv_vk_buffer_create_desc d = host_desc(&info);
     culv_vk_device *honest = w->attachment;
-    static const struct {
-        lib_lies lies;
-        culv_reason reason;
-        const char *says;
-    } rows[] = {{{.exports_nothing = true}, CULV_REASON_USAGE, "fewer usages"},
-                {{.requires_dedicated = true}, CULV_REASON_DEDICATED, "dedicated"},
-                {{.dedicated_only = true}, CULV_REASON_DEDICATED, "dedicated"},
-                {{.missing = "vkGetMemoryHostPointerPropertiesEXT"},
-                 CULV_REASON_EXTENSION_MISSING,
-                 "without"}};
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        culv_vk_device_desc vd = lib_vk_desc(w);
-        lib_lying = rows[i].lies;
-        vd.get_instance_proc_addr = lib_lying_loader;
-        LIB_OK(culv_vk_attach(w->device, &vd, &w->attachment));
-        refuses(w, &d, CULV_ERROR_UNSUPPORTED, rows[i].reason, rows[i].says);
-        culv_vk_detach(&w->attachment);
-    }
+#define ROW(lie, ...)                                                                              \
+    do {                                                                                           \
+        lib_lying = (lib_lies){lie};                                                               \
+        w->attachment = lib_attach(w, lib_lying_loader);                                           \
+        REFUSES(UNSUPPORTED, __VA_ARGS__);                                                         \
+        culv_vk_detach(&w->attachment);                                                            \
+    } while (0)
+    ROW(.exports_nothing = true, USAGE, "fewer usages");
+    ROW(.requires_dedicated = true, DEDICATED, "dedicated");
+    ROW(.dedicated_only = true, DEDICATED, "dedicated");
+    ROW(.missing = "vkGetMemoryHostPointerPropertiesEXT", EXTENSION_MISSING, "without");
+#undef ROW
     lib_lying = (lib_lies){.missing = NULL};
     w->attachment = honest;
 }
 
 /* The gate's answer beforehand. */
-LIB_CASE(asked_before, .title = "host.asked_before")
+HOST_CASE(asked_before, .title = "host.asked_before")
 {
-    host_require(w);
     VkBufferCreateInfo info = host_info(REFUSALS_BYTES);
     culv_vk_check_desc ask = culv_vk_check_desc_init();
     culv_vk_sharing_info s = culv_vk_sharing_info_init();

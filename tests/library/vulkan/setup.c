@@ -326,9 +326,7 @@ LIB_VULKAN_CASE(a_device_made_by_them)
     VK_OK(vkCreateDevice(d.physical_device, &info, NULL, &d.device));
     LIB_OK(culv_vk_attach(w->device, &d, &vk));
     const VkBufferCreateInfo of = raw_vk_buffer_info(4097, VK_BUFFER_USAGE_TRANSFER_SRC_BIT);
-    culv_vk_buffer_create_desc b = culv_vk_buffer_create_desc_init();
-    b.create_info = &of;
-    NEW(culv_shared_buffer, buffer, culv_vk_buffer_create, vk, &b);
+    culv_shared_buffer *buffer = lib_made_buffer(vk, &of);
     REQUIRE(culv_shared_buffer_pointer(buffer) != 0);
     NEW(culv_shared_semaphore, timeline, culv_vk_semaphore_create, vk, NULL);
     culv_shared_semaphore_destroy(&timeline, NULL);
@@ -422,8 +420,7 @@ LIB_CASE(attaching_with_the_lists, .title = "attach.with_the_lists")
     if (w->cu->software) REQUIRE_EQ_STR(names[0], "VK_LAYER_CULVERT_soft");
     culv_device_counts counts = lib_counts(w);
     REQUIRE_EQ(counts.attached_devices, 1);
-    culv_vk_device_desc d = lib_vk_desc(w);
-    NEW(culv_vk_device, second, culv_vk_attach, w->device, &d);
+    culv_vk_device *second = lib_attach(w, vkGetInstanceProcAddr);
     REQUIRE_EQ(lib_counts(w).attached_devices, 2);
     culv_vk_detach(&second);
     REQUIRE(second == NULL);

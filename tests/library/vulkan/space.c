@@ -14,15 +14,6 @@ LIB_ENDS(culv_vk_space_buffer, culv_vk_space_buffer_destroy(object))
 
 #define SPACE_CHUNK (2 * VMM_MIB)
 
-typedef struct space_stage {
-    vmm_stage s;
-    VkPipelineLayout layout;
-    VkPipeline pipeline;
-} space_stage;
-
-#define SPACE_CASE(...) TEST_ON(space_stage, t, space_open(t), space_close(t), __VA_ARGS__)
-typedef enum space_side { SPACE_CUDA, SPACE_VULKAN } space_side;
-
 /* A stream that waits for a timeline of Vulkan's, until it is opened. */
 typedef struct space_gate {
     VkSemaphore timeline;
@@ -30,7 +21,18 @@ typedef struct space_gate {
     CUstream stream;
 } space_gate;
 
+typedef struct space_stage {
+    vmm_stage s;
+    VkPipelineLayout layout;
+    VkPipeline pipeline;
+    space_gate gate; /* of the cases with one */
+} space_stage;
+
+#define SPACE_CASE(...) TEST_ON(space_stage, t, space_open(t), space_close(t), __VA_ARGS__)
+typedef enum space_side { SPACE_CUDA, SPACE_VULKAN } space_side;
+
 static void space_begin(space_stage *t);
+static void gate_end(space_stage *t);
 
 static void space_link(space_stage *t, space_side side, CUdeviceptr here, CUdeviceptr there,
                        uint32_t count, uint32_t seed);
@@ -92,6 +94,7 @@ static void space_end(space_stage *t)
 
 static void space_close(space_stage *t)
 {
+    gate_end(t);
     space_end(t);
     vmm_stage_close(&t->s);
 }
@@ -146,6 +149,18 @@ static culv_vk_space_info space_info(culv_vk_space *space)
     return info;
 }
 
+/* Of a vector that lives in it. */
+static culv_vector_desc vector_desc(culv_vk_space *space, uint64_t size, uint64_t reserve)
+{
+    culv_vector_desc d = culv_vector_desc_init();
+    d.size = size;
+    d.reserve = reserve;
+    d.max_chunk = SPACE_CHUNK;
+    d.space = space_info(space).base;
+    d.label = "leaves";
+    return d;
+}
+
 /* A buffer for raw_vk_fill() and its like. */
 static raw_vk_buffer space_raw(culv_vk_space *space)
 {
@@ -159,16 +174,13 @@ static void space_require_same(space_stage *t, culv_vk_space *space, uint64_t of
 {
     const raw_vk_buffer buffer = space_raw(space);
     const CUdeviceptr at = culv_vk_space_pointer(space) + offset;
-    uint32_t *words = malloc((size_t)size);
-    REQUIRE(words != NULL);
+    LIB_BLOCK(uint32_t, words, size);
     vmm_stage_kernel(&t->s, "library_write", at, size, seed);
     raw_vk_read(&t->s.w.vk, &buffer, offset, words, size);
     REQUIRE_WORDS(words, (size_t)(size / 4), seed);
     raw_vk_fill(&t->s.w.vk, &buffer, offset, size, seed ^ 0x5a5a5a5au, NULL);
     vmm_stage_cuda_read(&t->s, at, size, words);
-    for (size_t i = 0; i < size / 4; i++)
-        REQUIRE_EQ(words[i], seed ^ 0x5a5a5a5au);
-    free(words);
+    REQUIRE_ALL(words, size / 4, seed ^ 0x5a5a5a5au);
 }
 
 /* Lists ---------------------------------------------------------------------------------------- */
@@ -237,26 +249,31 @@ static void space_require_list(space_stage *t, space_side side, CUdeviceptr firs
 
 /* Gates ---------------------------------------------------------------------------------------- */
 
-static void space_gate_begin(space_stage *t, space_gate *gate)
+static void gate_begin(space_stage *t)
 {
+    space_gate *gate = &t->gate;
     gate->timeline = raw_vk_timeline(&t->s.w.vk, 0, true);
     gate->semaphore = lib_import_timeline(&t->s.w, gate->timeline);
     gate->stream = lib_stream(&t->s.w);
     LIB_OK(culv_semaphore_wait(gate->semaphore, gate->stream, 1));
 }
 
-static void space_gate_open(space_stage *t, space_gate *gate)
+static void gate_open(space_stage *t)
 {
-    raw_vk_timeline_signal(&t->s.w.vk, gate->timeline, 1);
-    lib_finish(&t->s.w, gate->stream);
+    raw_vk_timeline_signal(&t->s.w.vk, t->gate.timeline, 1);
+    lib_finish(&t->s.w, t->gate.stream);
 }
 
-static void space_gate_end(space_stage *t, space_gate *gate)
+/* At a case's end, or before. */
+static void gate_end(space_stage *t)
 {
+    space_gate *gate = &t->gate;
+    if (gate->timeline == VK_NULL_HANDLE) return;
     lib_finish(&t->s.w, gate->stream);
     lib_stream_destroy(&t->s.w, gate->stream);
     culv_semaphore_destroy(&gate->semaphore, NULL);
     raw_vk_timeline_destroy(&t->s.w.vk, gate->timeline);
+    gate->timeline = VK_NULL_HANDLE;
 }
 
 /* A chunk at either end, data both ways, and a list that goes from end to end and back, built by
@@ -392,14 +409,12 @@ SPACE_CASE(placed)
     }
     REQUIRE_EQ(space_info(space).committed, 2 * SPACE_CHUNK);
     const raw_vk_buffer raw = space_raw(space);
-    uint32_t *words = malloc(1000000);
-    REQUIRE(words != NULL);
+    LIB_BLOCK(uint32_t, words, 1000000);
     for (unsigned i = 0; i < 4; i++) {
         raw_vk_read(&t->s.w.vk, &raw, culv_vk_space_buffer_pointer(buffers[i]) - base, words,
                     1000000);
         REQUIRE_WORDS(words, 250000, i);
     }
-    free(words);
     /* A hole is found again, and its memory has stayed. */
     const CUdeviceptr second = culv_vk_space_buffer_pointer(buffers[1]);
     culv_vk_space_buffer_destroy(&buffers[1]);
@@ -437,15 +452,12 @@ SPACE_CASE(own_handle)
     raw_vk_read(&t->s.w.vk, &own, VMM_MIB, words, sizeof words);
     REQUIRE_WORDS(words, 1024, 9);
     raw_vk_fill(&t->s.w.vk, &own, 0, size, 0x12345678u, NULL);
-    uint32_t *all = malloc((size_t)size);
-    REQUIRE(all != NULL);
+    LIB_BLOCK(uint32_t, all, size);
     vmm_stage_cuda_read(&t->s, base + at, size, all);
-    for (size_t i = 0; i < size / 4; i++)
-        REQUIRE_EQ(all[i], 0x12345678u);
+    REQUIRE_ALL(all, size / 4, 0x12345678u);
     vmm_stage_kernel(&t->s, "library_write", base + at, size, 11);
     raw_vk_read(&t->s.w.vk, &own, 0, all, size);
     REQUIRE_WORDS(all, (size_t)(size / 4), 11);
-    free(all);
     culv_vk_space_buffer_destroy(&buffer);
     /* All of it goes, with the holes, and what comes at a place is new memory on both sides. */
     LIB_OK(culv_vk_space_commit(space, 8 * SPACE_CHUNK, SPACE_CHUNK, NULL, NULL));
@@ -594,21 +606,19 @@ enum { ORDER_NODES = 3000 };
 /* CUDA's work in the space is held; memory comes and goes elsewhere in it. */
 SPACE_CASE(commit_beside_cuda)
 {
-    space_gate gate;
     OWN(culv_vk_space) *space = space_make(t, 64 * VMM_MIB);
     const CUdeviceptr base = culv_vk_space_pointer(space), found = base + VMM_MIB;
     LIB_OK(culv_vk_space_commit(space, 0, SPACE_CHUNK, NULL, NULL));
     space_link(t, SPACE_VULKAN, base, base + VMM_MIB / 2, ORDER_NODES, 1);
-    space_gate_begin(t, &gate);
-    space_launch_chase(t, gate.stream, base, found);
+    gate_begin(t);
+    space_launch_chase(t, t->gate.stream, base, found);
     LIB_OK(culv_vk_space_commit(space, 4 * SPACE_CHUNK, SPACE_CHUNK, NULL, NULL));
     space_require_same(t, space, 4 * SPACE_CHUNK, SPACE_CHUNK, 2);
     LIB_OK(culv_vk_space_decommit(space, 4 * SPACE_CHUNK, SPACE_CHUNK, t->s.stream, 1));
     LIB_OK(culv_vk_space_commit(space, 4 * SPACE_CHUNK, SPACE_CHUNK, NULL, NULL));
-    REQUIRE_EQ(lib_query(&t->s.w, gate.stream), CUDA_ERROR_NOT_READY);
-    space_gate_open(t, &gate);
+    REQUIRE_EQ(lib_query(&t->s.w, t->gate.stream), CUDA_ERROR_NOT_READY);
+    gate_open(t);
     space_require_found(t, found, ORDER_NODES, 1);
-    space_gate_end(t, &gate);
 }
 
 /* Vulkan's queue is held, the very one that binds, and vectors grow without a wait where the space
@@ -620,11 +630,7 @@ SPACE_CASE(vectors_behind_vulkan)
     d.vectors_do_not_wait = 1;
     NEW(OWN(culv_vk_space), space, culv_vk_space_create, t->s.w.attachment, &d);
     REQUIRE_EQ(space_info(space).ready_value, 0);
-    culv_vector_desc vd = culv_vector_desc_init();
-    vd.size = SPACE_CHUNK;
-    vd.reserve = 32 * VMM_MIB;
-    vd.max_chunk = SPACE_CHUNK;
-    vd.space = space_info(space).base;
+    const culv_vector_desc vd = vector_desc(space, SPACE_CHUNK, 32 * VMM_MIB);
     /* Everything that the queue does waits, also what binds. */
     VkSemaphore hold = raw_vk_timeline(vk, 0, false);
     VkCommandBuffer commands = raw_vk_begin(vk, 0);
@@ -652,28 +658,27 @@ SPACE_CASE(vectors_behind_vulkan)
  * there until then. */
 SPACE_CASE(decommit_after_both)
 {
-    space_gate gate;
     raw_vk *vk = &t->s.w.vk;
     OWN(culv_vk_space) *space = space_make(t, 64 * VMM_MIB);
     const CUdeviceptr base = culv_vk_space_pointer(space), part = base + 4 * SPACE_CHUNK;
     LIB_OK(culv_vk_space_commit(space, 0, SPACE_CHUNK, NULL, NULL));
     LIB_OK(culv_vk_space_commit(space, 4 * SPACE_CHUNK, SPACE_CHUNK, NULL, NULL));
     space_link(t, SPACE_CUDA, part, part + VMM_MIB, ORDER_NODES, 3);
-    space_gate_begin(t, &gate);
-    space_launch_chase(t, gate.stream, part, base);
+    gate_begin(t);
+    space_launch_chase(t, t->gate.stream, part, base);
     /* Vulkan's work is behind CUDA's, and the stream waits for it too. */
     VkSemaphore drawn = raw_vk_timeline(vk, 0, true);
     culv_semaphore *seen = lib_import_timeline(&t->s.w, drawn);
     VkCommandBuffer commands = raw_vk_begin(vk, 0);
     space_record_chase(t, commands, part, base + 64);
     raw_vk_submit(vk, commands,
-                  &(raw_vk_job){.wait = gate.timeline,
+                  &(raw_vk_job){.wait = t->gate.timeline,
                                 .wait_value = 1,
                                 .signal = drawn,
                                 .signal_value = 1,
                                 .pending = true});
-    LIB_OK(culv_semaphore_wait(seen, gate.stream, 1));
-    LIB_OK(culv_vk_space_decommit(space, 4 * SPACE_CHUNK, SPACE_CHUNK, gate.stream, 0));
+    LIB_OK(culv_semaphore_wait(seen, t->gate.stream, 1));
+    LIB_OK(culv_vk_space_decommit(space, 4 * SPACE_CHUNK, SPACE_CHUNK, t->gate.stream, 0));
     LIB_OK(culv_vk_space_decommit(space, 0, 0, NULL, 0));
     REQUIRE_EQ(space_info(space).decommitting, 1);
     REQUIRE_EQ(space_info(space).committed, SPACE_CHUNK);
@@ -691,8 +696,8 @@ SPACE_CASE(decommit_after_both)
     raw_vk_submit(
         vk, commands,
         &(raw_vk_job){.wait = space_info(space).timeline, .wait_value = ready, .pending = true});
-    raw_vk_timeline_signal(vk, gate.timeline, 1);
-    lib_finish(&t->s.w, gate.stream);
+    raw_vk_timeline_signal(vk, t->gate.timeline, 1);
+    lib_finish(&t->s.w, t->gate.stream);
     raw_vk_idle(vk);
     space_require_found(t, base, ORDER_NODES, 3);
     space_require_found(t, base + 64, ORDER_NODES, 3);
@@ -710,21 +715,19 @@ SPACE_CASE(decommit_after_both)
     bd.offset = 5 * SPACE_CHUNK;
     bd.size = SPACE_CHUNK;
     LIB_OK(culv_vk_space_commit(space, bd.offset, SPACE_CHUNK, NULL, NULL));
-    LIB_OK(culv_vk_space_decommit(space, 4 * SPACE_CHUNK, 2 * SPACE_CHUNK, gate.stream, 0));
-    lib_finish(&t->s.w, gate.stream);
+    LIB_OK(culv_vk_space_decommit(space, 4 * SPACE_CHUNK, 2 * SPACE_CHUNK, t->gate.stream, 0));
+    lib_finish(&t->s.w, t->gate.stream);
     LIB_OK(culv_vk_space_buffer_create(space, &bd, &buffer));
     LIB_OK(culv_vk_space_decommit(space, 0, 0, NULL, 0));
     space_require_same(t, space, bd.offset, SPACE_CHUNK, 6);
     culv_vk_space_buffer_destroy(&buffer);
     culv_semaphore_destroy(&seen, NULL);
     raw_vk_timeline_destroy(vk, drawn);
-    space_gate_end(t, &gate);
 }
 
 /* A space that is given up goes with its last part; what is deferred goes with its stream. */
 SPACE_CASE(destroyed_early)
 {
-    space_gate gate;
     culv_vk_space *space = space_make(t, 64 * VMM_MIB);
     const CUdeviceptr base = culv_vk_space_pointer(space);
     culv_vk_space_buffer_desc d = culv_vk_space_buffer_desc_init();
@@ -734,15 +737,15 @@ SPACE_CASE(destroyed_early)
     LIB_OK(culv_vk_space_commit(space, 4 * SPACE_CHUNK, SPACE_CHUNK, NULL, NULL));
     space_link(t, SPACE_VULKAN, base + 4 * SPACE_CHUNK, base + 5 * SPACE_CHUNK - VMM_MIB,
                ORDER_NODES, 6);
-    space_gate_begin(t, &gate);
-    space_launch_chase(t, gate.stream, base + 4 * SPACE_CHUNK,
+    gate_begin(t);
+    space_launch_chase(t, t->gate.stream, base + 4 * SPACE_CHUNK,
                        base + 4 * SPACE_CHUNK + VMM_MIB / 2);
-    LIB_OK(culv_vk_space_decommit(space, 4 * SPACE_CHUNK, SPACE_CHUNK, gate.stream, 0));
+    LIB_OK(culv_vk_space_decommit(space, 4 * SPACE_CHUNK, SPACE_CHUNK, t->gate.stream, 0));
     culv_vk_space_destroy(&space);
     space_require_list(t, SPACE_CUDA, 0, base, 0, 0); /* the part is still there */
     culv_vk_space_buffer_destroy(&buffer);            /* with this the space goes; CUDA works on */
-    space_gate_open(t, &gate);
-    space_gate_end(t, &gate);
+    gate_open(t);
+    gate_end(t);
     lib_settle(&t->s.w);
 }
 /* While one thread is inside a callback or a wait, another one makes each call that is for any
@@ -754,27 +757,40 @@ typedef struct beside {
     space_stage *t;
     culv_vk_space *space;
     culv_vector *vector;
-    space_gate gate;   /* holds a stream */
     VkSemaphore hold;  /* holds the queue */
     atomic_int thread; /* that is held */
     atomic_bool in_callback, callback_holds;
     pthread_t main;
-    unsigned others_uses; /* of the queue, by other threads than the main one */
+    atomic_uint uses;     /* of the queue, one at a time, in this space and its vectors */
+    unsigned others_uses; /* by other threads than the main one */
     void (*held)(struct beside *b);
 } beside;
 
 static void take_queue(void *context)
 {
     beside *b = context;
+    REQUIRE(!atomic_exchange(&b->in_callback, true));
+    atomic_fetch_add(&b->uses, 1);
     if (!pthread_equal(pthread_self(), b->main)) b->others_uses++;
-    atomic_store(&b->in_callback, true);
     while (atomic_load(&b->callback_holds) && !pthread_equal(pthread_self(), b->main))
         lib_sleep_ms(1);
 }
 
 static void give_queue(void *context)
 {
-    atomic_store(&((beside *)context)->in_callback, false);
+    REQUIRE(atomic_exchange(&((beside *)context)->in_callback, false));
+}
+
+static void open_beside(beside *b, space_stage *t, uint64_t size)
+{
+    culv_vk_space_desc d = space_desc(t, size);
+    memset(b, 0, sizeof *b);
+    b->t = t;
+    b->main = pthread_self();
+    d.lock_queue = take_queue;
+    d.unlock_queue = give_queue;
+    d.queue_context = b;
+    LIB_OK(culv_vk_space_create(t->s.w.attachment, &d, &b->space));
 }
 
 static void grow_vector(beside *b)
@@ -789,7 +805,7 @@ static void commit_and_wait(beside *b)
 
 static void decommit(beside *b)
 {
-    LIB_OK(culv_vk_space_decommit(b->space, MINE * SPACE_CHUNK, SPACE_CHUNK, b->gate.stream, 1));
+    LIB_OK(culv_vk_space_decommit(b->space, MINE * SPACE_CHUNK, SPACE_CHUNK, b->t->gate.stream, 1));
 }
 
 static void take_place(beside *b)
@@ -821,8 +837,6 @@ static void call_without_queue(beside *b)
 
 static void call_with_queue(beside *b, bool queue_is_held)
 {
-    culv_vector_desc d = culv_vector_desc_init();
-    OWN(culv_vector) *vector = NULL;
     uint64_t ready = 0;
     LIB_OK(culv_vk_space_decommit(b->space, 0, 0, NULL, 0));
     LIB_OK(culv_vk_space_commit(b->space, (OTHERS + 1) * SPACE_CHUNK, SPACE_CHUNK, NULL, &ready));
@@ -830,10 +844,8 @@ static void call_with_queue(beside *b, bool queue_is_held)
     LIB_OK(culv_vk_space_decommit(b->space, (OTHERS + 1) * SPACE_CHUNK, SPACE_CHUNK, b->t->s.stream,
                                   0));
     if (queue_is_held) return; /* a vector of this space waits for Vulkan */
-    d.size = SPACE_CHUNK;
-    d.reserve = 2 * SPACE_CHUNK;
-    d.space = space_info(b->space).base;
-    LIB_OK(culv_vector_create(b->t->s.w.device, &d, &vector));
+    const culv_vector_desc d = vector_desc(b->space, SPACE_CHUNK, 2 * SPACE_CHUNK);
+    NEW(OWN(culv_vector), vector, culv_vector_create, b->t->s.w.device, &d);
     LIB_OK(culv_vector_shrink(vector, 0, b->t->s.stream));
 }
 
@@ -843,24 +855,17 @@ static void beside_call(space_stage *t, void (*held)(beside *), obstacle what)
 {
     raw_vk *vk = &t->s.w.vk;
     pthread_t thread;
-    beside b = {.t = t, .main = pthread_self(), .held = held};
-    culv_vk_space_desc d = space_desc(t, 256 * VMM_MIB);
-    d.lock_queue = take_queue;
-    d.unlock_queue = give_queue;
-    d.queue_context = &b;
-    LIB_OK(culv_vk_space_create(t->s.w.attachment, &d, &b.space));
-    culv_vector_desc v = culv_vector_desc_init();
-    v.size = SPACE_CHUNK;
-    v.reserve = 4 * SPACE_CHUNK;
-    v.max_chunk = SPACE_CHUNK;
-    v.space = space_info(b.space).base;
+    beside b;
+    open_beside(&b, t, 256 * VMM_MIB);
+    b.held = held;
+    const culv_vector_desc v = vector_desc(b.space, SPACE_CHUNK, 4 * SPACE_CHUNK);
     LIB_OK(culv_vector_create(t->s.w.device, &v, &b.vector));
     LIB_OK(culv_vk_space_commit(b.space, OTHERS * SPACE_CHUNK, SPACE_CHUNK, NULL, NULL));
     LIB_OK(culv_vk_space_commit(b.space, DEFERRED * SPACE_CHUNK, SPACE_CHUNK, NULL, NULL));
     if (held == decommit)
         LIB_OK(culv_vk_space_commit(b.space, MINE * SPACE_CHUNK, SPACE_CHUNK, NULL, NULL));
-    space_gate_begin(t, &b.gate);
-    LIB_OK(culv_vk_space_decommit(b.space, DEFERRED * SPACE_CHUNK, SPACE_CHUNK, b.gate.stream, 0));
+    gate_begin(t);
+    LIB_OK(culv_vk_space_decommit(b.space, DEFERRED * SPACE_CHUNK, SPACE_CHUNK, t->gate.stream, 0));
     b.hold = raw_vk_timeline(vk, 0, false);
     if (what == QUEUE)
         raw_vk_submit(vk, raw_vk_begin(vk, 0),
@@ -879,11 +884,11 @@ static void beside_call(space_stage *t, void (*held)(beside *), obstacle what)
     if (what != CALLBACK) call_with_queue(&b, what == QUEUE);
     if (what == QUEUE) culv_vector_destroy(&b.vector, NULL); /* does not wait */
     atomic_store(&b.callback_holds, false);
-    raw_vk_timeline_signal(vk, b.gate.timeline, 1);
+    raw_vk_timeline_signal(vk, t->gate.timeline, 1);
     raw_vk_timeline_signal(vk, b.hold, 1);
     REQUIRE_EQ(pthread_join(thread, NULL), 0);
     raw_vk_idle(vk);
-    space_gate_end(t, &b.gate);
+    gate_end(t);
     raw_vk_timeline_destroy(vk, b.hold);
     culv_vector_destroy(&b.vector, NULL);
     culv_vk_space_destroy(&b.space);
@@ -925,19 +930,12 @@ SPACE_CASE(last_tensor_without_vulkan)
     const bool has_layer = lib_layer_find(&layer);
     for (unsigned i = 0; i < 8; i++) {
         const bool space_first = i & 1, deferred = i & 2, two = i & 4;
-        beside b = {.t = t, .main = pthread_self()};
+        beside b;
         culv_dl_managed_tensor_versioned *tensors[2] = {NULL};
         pthread_t thread;
-        culv_vk_space_desc d = space_desc(t, 64 * VMM_MIB);
-        culv_vector_desc v = culv_vector_desc_init();
-        d.lock_queue = take_queue;
-        d.unlock_queue = give_queue;
-        d.queue_context = &b;
-        LIB_OK(culv_vk_space_create(t->s.w.attachment, &d, &b.space));
+        open_beside(&b, t, 64 * VMM_MIB);
         LIB_OK(culv_vk_space_commit(b.space, MINE * SPACE_CHUNK, SPACE_CHUNK, NULL, NULL));
-        v.size = 2 * SPACE_CHUNK;
-        v.reserve = 4 * SPACE_CHUNK;
-        v.space = space_info(b.space).base;
+        const culv_vector_desc v = vector_desc(b.space, 2 * SPACE_CHUNK, 4 * SPACE_CHUNK);
         LIB_OK(culv_vector_create(t->s.w.device, &v, &b.vector));
         for (int k = 0; k < 1 + two; k++)
             LIB_OK(culv_vector_get_dlpack(b.vector, NULL, &tensors[k]));
@@ -1013,23 +1011,24 @@ SPACE_CASE(places)
     OWN(culv_vk_space) *space = space_make(t, 64 * VMM_MIB);
     const CUstream s = t->s.stream;
     uint64_t ready = 77;
-    LIB_ERROR(culv_vk_space_commit(NULL, 0, SPACE_CHUNK, NULL, NULL), INVALID, NULL_ARGUMENT);
-    LIB_ERROR(culv_vk_space_commit(space, 4096, SPACE_CHUNK, NULL, &ready), INVALID, VALUE);
-    LIB_ERROR(culv_vk_space_commit(space, 0, 4096, NULL, &ready), INVALID, VALUE);
-    LIB_ERROR(culv_vk_space_commit(space, 0, 0, NULL, &ready), INVALID, RANGE);
-    LIB_ERROR(culv_vk_space_commit(space, 64 * VMM_MIB, SPACE_CHUNK, NULL, &ready), INVALID, RANGE);
-    LIB_ERROR(culv_vk_space_commit(space, 62 * VMM_MIB, 2 * SPACE_CHUNK, NULL, &ready), INVALID,
-              RANGE);
-    LIB_ERROR(culv_vk_space_commit(space, UINT64_MAX - SPACE_CHUNK + 1, SPACE_CHUNK, NULL, &ready),
-              INVALID, RANGE);
-    LIB_ERROR(culv_vk_space_decommit(space, 0, SPACE_CHUNK, s, 1), INVALID, NOT_MAPPED,
-              "culv_vk_space_decommit: nothing is mapped");
-    LIB_ERROR(culv_vk_space_decommit(space, 0, SPACE_CHUNK, s, 0), INVALID, NOT_MAPPED,
-              "culv_vk_space_decommit: nothing is mapped");
+#define COMMIT(at, size, ...)                                                                      \
+    LIB_ERROR(culv_vk_space_commit(space, at, size, NULL, &ready), __VA_ARGS__)
+#define DECOMMIT(how, ...)                                                                         \
+    LIB_ERROR(culv_vk_space_decommit(space, 0, SPACE_CHUNK, s, how), INVALID, NOT_MAPPED,          \
+              __VA_ARGS__)
+    COMMIT(4096, SPACE_CHUNK, INVALID, VALUE);
+    COMMIT(0, 4096, INVALID, VALUE);
+    COMMIT(0, 0, INVALID, RANGE);
+    COMMIT(64 * VMM_MIB, SPACE_CHUNK, INVALID, RANGE);
+    COMMIT(62 * VMM_MIB, 2 * SPACE_CHUNK, INVALID, RANGE);
+    COMMIT(UINT64_MAX - SPACE_CHUNK + 1, SPACE_CHUNK, INVALID, RANGE);
+    DECOMMIT(1, "culv_vk_space_decommit: nothing is mapped");
+    DECOMMIT(0, "culv_vk_space_decommit: nothing is mapped");
     LIB_OK(culv_vk_space_commit(space, 0, 2 * SPACE_CHUNK, NULL, NULL));
-    LIB_ERROR(culv_vk_space_commit(space, SPACE_CHUNK, SPACE_CHUNK, NULL, &ready), BUSY, MAPPED,
-              "are committed at offset 0");
-    LIB_ERROR(culv_vk_space_decommit(space, 0, SPACE_CHUNK, s, 1), INVALID, NOT_MAPPED);
+    COMMIT(SPACE_CHUNK, SPACE_CHUNK, BUSY, MAPPED, "are committed at offset 0");
+    DECOMMIT(1, "culv_vk_space_decommit");
+#undef DECOMMIT
+#undef COMMIT
     REQUIRE_EQ(ready, 77);
     culv_vmm_allocation_desc ad = culv_vmm_allocation_desc_init();
     ad.size = SPACE_CHUNK;
@@ -1068,10 +1067,8 @@ SPACE_CASE(buffers)
     NEW(culv_vk_space_buffer, first, culv_vk_space_buffer_create, space, &most);
     WRONG(d.offset = 4096, BUSY, MAPPED, "a buffer has");
     WRONG(d.size = 2 * VMM_MIB, OUT_OF_MEMORY, ADDRESS, "no free place");
-    culv_vector_desc vd = culv_vector_desc_init();
+    const culv_vector_desc vd = vector_desc(space, 0, 2 * SPACE_CHUNK);
     culv_vector *vector = NULL;
-    vd.space = space_info(space).base;
-    vd.reserve = 2 * SPACE_CHUNK;
     LIB_REFUSES(vector, culv_vector_create(t->s.w.device, &vd, &vector), OUT_OF_MEMORY, ADDRESS);
     culv_vk_space_buffer_destroy(&first);
     culv_vk_space_buffer_destroy(&first);
@@ -1133,26 +1130,14 @@ TEST(without_features)
 #define TEST_GROUP "space_vector."
 /* One address: vectors that live in a space. */
 
-static culv_vector_desc vector_desc(culv_vk_space *space, uint64_t size, uint64_t reserve)
-{
-    culv_vector_desc d = culv_vector_desc_init();
-    d.size = size;
-    d.reserve = reserve;
-    d.max_chunk = SPACE_CHUNK;
-    d.space = space_info(space).base;
-    d.label = "leaves";
-    return d;
-}
-
 /* One address everywhere, while it grows and shrinks under pointers that stay right. */
 SPACE_CASE(grows)
 {
-    space_gate gate;
     OWN(culv_vk_space) *space = space_make(t, 256 * VMM_MIB);
     const CUdeviceptr base = culv_vk_space_pointer(space);
     LIB_OK(culv_vk_space_commit(space, 0, SPACE_CHUNK, NULL, NULL));
     const culv_vector_desc d = vector_desc(space, SPACE_CHUNK, 64 * VMM_MIB);
-    NEW(culv_vector, a, culv_vector_create, t->s.w.device, &d);
+    NEW(OWN(culv_vector), a, culv_vector_create, t->s.w.device, &d);
     NEW(culv_vector, b, culv_vector_create, t->s.w.device, &d);
     const CUdeviceptr at = culv_vector_pointer(a), bt = culv_vector_pointer(b);
     REQUIRE_EQ(at, base + SPACE_CHUNK); /* behind the memory that is there */
@@ -1160,8 +1145,8 @@ SPACE_CASE(grows)
     space_link(t, SPACE_CUDA, at, bt, 2000, 1);
     space_require_list(t, SPACE_VULKAN, at, at + VMM_MIB, 2000, 1);
     /* Work on the list is held while both grow. */
-    space_gate_begin(t, &gate);
-    space_launch_chase(t, gate.stream, at, base);
+    gate_begin(t);
+    space_launch_chase(t, t->gate.stream, at, base);
     for (uint64_t size = 2; size <= 16; size *= 2) {
         LIB_OK(culv_vector_grow(a, size * SPACE_CHUNK));
         LIB_OK(culv_vector_grow(b, size * SPACE_CHUNK));
@@ -1170,7 +1155,7 @@ SPACE_CASE(grows)
         space_require_same(t, space, at - base + (size - 1) * SPACE_CHUNK, SPACE_CHUNK,
                            (uint32_t)size);
     }
-    space_gate_open(t, &gate);
+    gate_open(t);
     space_require_found(t, base, 2000, 1);
     space_link(t, SPACE_VULKAN, at + 15 * SPACE_CHUNK, bt, 2000, 2);
     space_require_list(t, SPACE_CUDA, at + 15 * SPACE_CHUNK, at + VMM_MIB, 2000, 2);
@@ -1183,8 +1168,6 @@ SPACE_CASE(grows)
     culv_vector_destroy(&b, NULL);
     LIB_OK(culv_vk_space_commit(space, bt - base, SPACE_CHUNK, NULL, NULL));
     space_require_same(t, space, bt - base, SPACE_CHUNK, 6);
-    culv_vector_destroy(&a, NULL);
-    space_gate_end(t, &gate);
 }
 
 /* By default a vector leaves room for others, and has room to grow. */
@@ -1207,61 +1190,37 @@ SPACE_CASE(reserves)
 /* A shrink takes memory from both sides, after the stream; a grow in its place gets new memory. */
 SPACE_CASE(shrinks)
 {
-    space_gate gate;
     culv_vk_space *space = space_make(t, 64 * VMM_MIB);
     const culv_vector_desc d = vector_desc(space, 8 * SPACE_CHUNK, 0);
     NEW(culv_vector, vector, culv_vector_create, t->s.w.device, &d);
     const CUdeviceptr at = culv_vector_pointer(vector);
     space_link(t, SPACE_VULKAN, at, at + 7 * SPACE_CHUNK, 2000, 3);
-    space_gate_begin(t, &gate);
-    space_launch_chase(t, gate.stream, at, at + VMM_MIB);
-    LIB_OK(culv_vector_shrink(vector, SPACE_CHUNK, gate.stream));
+    gate_begin(t);
+    space_launch_chase(t, t->gate.stream, at, at + VMM_MIB);
+    LIB_OK(culv_vector_shrink(vector, SPACE_CHUNK, t->gate.stream));
     LIB_OK(culv_vk_space_decommit(space, 0, 0, NULL, 0));
     REQUIRE_EQ(space_info(space).decommitting, 7);
-    space_gate_open(t, &gate);
+    gate_open(t);
     space_require_found(t, at + VMM_MIB, 2000, 3);
     LIB_OK(culv_vector_grow(vector, 4 * SPACE_CHUNK));
     for (uint64_t i = 0; i < 4; i++)
         space_require_same(t, space, i * SPACE_CHUNK, SPACE_CHUNK, (uint32_t)i);
     REQUIRE_EQ(space_info(space).committed, 4 * SPACE_CHUNK);
-    culv_vector_destroy(&vector, &gate.stream);
+    culv_vector_destroy(&vector, &t->gate.stream);
     culv_vk_space_destroy(&space); /* which lives on with the vector's memory, or has gone */
-    space_gate_end(t, &gate);
+    gate_end(t);
     lib_settle(&t->s.w);
-}
-
-/* A queue's lock, by which the test sees that it is held one at a time. */
-typedef struct queue_lock {
-    volatile int inside;
-    volatile unsigned uses;
-} queue_lock;
-
-static void lock_queue(void *context)
-{
-    queue_lock *l = context;
-    REQUIRE(__atomic_exchange_n(&l->inside, 1, __ATOMIC_SEQ_CST) == 0);
-    __atomic_fetch_add(&l->uses, 1, __ATOMIC_SEQ_CST);
-}
-
-static void unlock_queue(void *context)
-{
-    queue_lock *l = context;
-    REQUIRE(__atomic_exchange_n(&l->inside, 0, __ATOMIC_SEQ_CST) == 1);
 }
 
 /* The thread that commits ahead binds too. */
 SPACE_CASE(ahead)
 {
-    queue_lock lock = {0, 0};
-    culv_vk_space_desc sd = space_desc(t, 256 * VMM_MIB);
-    sd.lock_queue = lock_queue;
-    sd.unlock_queue = unlock_queue;
-    sd.queue_context = &lock;
-    NEW(culv_vk_space, space, culv_vk_space_create, t->s.w.attachment, &sd);
-    culv_vector_desc d = vector_desc(space, SPACE_CHUNK, 128 * VMM_MIB);
+    beside b;
+    open_beside(&b, t, 256 * VMM_MIB);
+    culv_vector_desc d = vector_desc(b.space, SPACE_CHUNK, 128 * VMM_MIB);
     d.commit_ahead = 8 * SPACE_CHUNK;
     NEW(OWN(culv_vector), vector, culv_vector_create, t->s.w.device, &d);
-    culv_vk_space_destroy(&space); /* the vector keeps it */
+    culv_vk_space_destroy(&b.space); /* the vector keeps it */
     const CUdeviceptr at = culv_vector_pointer(vector);
     for (uint64_t size = 1; size <= 32; size++) {
         LIB_OK(culv_vector_grow(vector, size * SPACE_CHUNK));
@@ -1273,7 +1232,7 @@ SPACE_CASE(ahead)
         REQUIRE(ms < TEST_FAR_MS);
         lib_sleep_ms(1);
     }
-    REQUIRE(lock.uses >= 36);
+    REQUIRE(atomic_load(&b.uses) >= 36);
     /* Nobody uses the queue any more but this thread. */
     space_link(t, SPACE_VULKAN, at, at + 31 * SPACE_CHUNK, 2000, 4);
     space_require_list(t, SPACE_CUDA, at, at + VMM_MIB, 2000, 4);

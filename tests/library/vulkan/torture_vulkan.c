@@ -161,18 +161,10 @@ static culv_shared_buffer *make_buffer(bool host)
 
 static culv_shared_image *make_image(void)
 {
-    const VkImageCreateInfo info = {VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO,
-                                    .imageType = VK_IMAGE_TYPE_2D,
-                                    .format = VK_FORMAT_R32_SFLOAT,
-                                    .extent = {32, 32, 1},
-                                    .mipLevels = 2,
-                                    .arrayLayers = 1,
-                                    .samples = VK_SAMPLE_COUNT_1_BIT,
-                                    .usage = VK_IMAGE_USAGE_TRANSFER_DST_BIT};
-    culv_vk_image_create_desc d = culv_vk_image_create_desc_init();
-    d.create_info = &info;
-    NEW(culv_shared_image, image, culv_vk_image_create, torture.w.attachment, &d);
-    return image;
+    VkImageCreateInfo info =
+        raw_vk_image_info(VK_FORMAT_R32_SFLOAT, 32, 32, VK_IMAGE_USAGE_TRANSFER_DST_BIT);
+    info.mipLevels = 2;
+    return lib_made_image(torture.w.attachment, &info);
 }
 
 static void checkpoint_run(void)
@@ -311,10 +303,6 @@ TORTURE_CASES("space", space_path)
 
 #define NONE POISON(culv_dl_managed_tensor_versioned)
 
-static const VkBufferCreateInfo buffer_info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
-                                               .size = 65536,
-                                               .usage = VK_BUFFER_USAGE_TRANSFER_DST_BIT};
-
 static void adopt(lib_world *w, culv_vector *vector)
 {
     culv_vmm_adopted *adopted = POISON(culv_vmm_adopted);
@@ -349,9 +337,7 @@ static void tensors_run(void)
     d.max_chunk = CHUNK;
     d.handle_types = 1u << CULV_HANDLE_OPAQUE_FD;
     NEW(culv_vector, vector, culv_vector_create, w->device, &d);
-    culv_vk_buffer_create_desc bd = culv_vk_buffer_create_desc_init();
-    bd.create_info = &buffer_info;
-    NEW(culv_shared_buffer, buffer, culv_vk_buffer_create, w->attachment, &bd);
+    culv_shared_buffer *buffer = make_buffer(false);
     TRY_AGAIN(culv_buffer_get_dlpack(culv_shared_buffer_cuda(buffer), NULL, &of_buffer),
               of_buffer == NONE);
     TRY_AGAIN(culv_vector_get_dlpack(vector, NULL, &of_vector), of_vector == NONE);
@@ -413,11 +399,7 @@ static void use(bool from_file)
     TRY_AGAIN(culv_vk_get_buffer_address(w->attachment, field.buffer, &address), address == 0);
     const culv_kernel_call_arg args[] = {CULV_CALL_ARG(address), CULV_CALL_ARG(count),
                                          CULV_CALL_ARG(addend)};
-    culv_kernel_call call = culv_kernel_call_init(add);
-    call.grid[0] = 4;
-    call.block[0] = 256;
-    call.args = args;
-    call.num_args = 3;
+    const culv_kernel_call call = VK_KERNELS_CALL(add, 4, 256, args);
     if (from_file) TRY_AGAIN(culv_vk_kernels_prepare(queue, add), true);
     VkCommandBuffer commands = raw_vk_begin(&w->vk, 0);
     TRY_AGAIN(culv_vk_kernel_call_record(queue, &call, commands, 0), true);
@@ -427,7 +409,7 @@ static void use(bool from_file)
     DO(culv_kernels_unload(&kernels));
 }
 
-static void vk_kernels_run(void)
+static void kernels_run(void)
 {
     lib_world *w = &torture.w;
     CUstream stream = torture_open();
@@ -440,7 +422,7 @@ static void vk_kernels_run(void)
 
 static const torture_path vk_kernels_path = {.kernels = true,
                                              .begin = vk_kernels_begin,
-                                             .run = vk_kernels_run,
+                                             .run = kernels_run,
                                              .end = vk_kernels_end,
                                              .least = {16, 4, 6}};
 
@@ -536,42 +518,28 @@ TORTURE_CASES("vk_graphs", graph_path)
 /* Torture of VMM memory in Vulkan: memory, a buffer and an image on an allocation, and a vector's
  * buffers, which no failed update may change. */
 
-static const VkExternalMemoryBufferCreateInfo external_buffer = {
-    .sType = VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO,
-    .handleTypes = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT};
-
-static const VkBufferCreateInfo vulkan_vmm_buffer_info = {
-    .sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
-    .pNext = &external_buffer,
-    .size = 65536,
-    .usage = VK_BUFFER_USAGE_TRANSFER_DST_BIT};
-
-static const VkExternalMemoryImageCreateInfo external_image = {
-    .sType = VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMAGE_CREATE_INFO,
-    .handleTypes = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT};
-
-static const VkImageCreateInfo image_info = {.sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO,
-                                             .pNext = &external_image,
-                                             .imageType = VK_IMAGE_TYPE_2D,
-                                             .format = VK_FORMAT_R8G8B8A8_UNORM,
-                                             .extent = {64, 64, 1},
-                                             .mipLevels = 1,
-                                             .arrayLayers = 1,
-                                             .samples = VK_SAMPLE_COUNT_1_BIT,
-                                             .tiling = VK_IMAGE_TILING_OPTIMAL,
-                                             .usage = VK_IMAGE_USAGE_TRANSFER_DST_BIT};
-
 /* Of Vulkan's calls of `run` that are not Culvert's: a failure that is armed counts Culvert's
  * alone. */
 static void bindings(culv_vmm_allocation *allocation)
 {
     lib_world *w = &torture.w;
+    const VkExternalMemoryBufferCreateInfo of_buffer = {
+        .sType = VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO,
+        .handleTypes = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT};
+    const VkExternalMemoryImageCreateInfo of_image = {
+        .sType = VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMAGE_CREATE_INFO,
+        .handleTypes = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT};
+    VkBufferCreateInfo buffer_info = raw_vk_buffer_info(65536, VK_BUFFER_USAGE_TRANSFER_DST_BIT);
+    VkImageCreateInfo image_info =
+        raw_vk_image_info(VK_FORMAT_R8G8B8A8_UNORM, 64, 64, VK_IMAGE_USAGE_TRANSFER_DST_BIT);
     VkBuffer buffer;
     VkImage image;
+    buffer_info.pNext = &of_buffer;
+    image_info.pNext = &of_image;
     VkDeviceMemory memory[4] = {VK_NULL_HANDLE, VK_NULL_HANDLE, VK_NULL_HANDLE, VK_NULL_HANDLE};
     culv_vk_memory_from_handle_desc d =
         culv_vk_memory_from_handle_desc_init(); /* whose it is CUDA is asked */
-    VK_OK(vkCreateBuffer(w->vk.device, &vulkan_vmm_buffer_info, NULL, &buffer));
+    VK_OK(vkCreateBuffer(w->vk.device, &buffer_info, NULL, &buffer));
     VK_OK(vkCreateImage(w->vk.device, &image_info, NULL, &image));
     VkMemoryRequirements needs; /* asked for because validation wants it asked */
     vkGetImageMemoryRequirements(w->vk.device, image, &needs);
@@ -600,10 +568,8 @@ static void vulkans_memory(void)
     lib_world *w = &torture.w;
     raw_vk_buffer buffer;
     culv_vmm_allocation *out = POISON(culv_vmm_allocation);
-    culv_vk_memory_desc d = culv_vk_memory_desc_init();
     raw_vk_buffer_create(&w->vk, CHUNK, RAW_VK_EXPORT, &buffer);
-    d.memory = buffer.memory;
-    d.allocation_size = buffer.allocation_size;
+    const culv_vk_memory_desc d = lib_vk_memory(&buffer);
     TRY_AGAIN(culv_vk_memory_import_vmm(w->attachment, &d, &out),
               out == POISON(culv_vmm_allocation));
     DO(culv_vmm_allocation_destroy(&out));

@@ -74,36 +74,35 @@ static void make_buffers(vk_graph_scene *g)
     g->desc.num_memory = 2;
 }
 
-static vk_graph_scene *vk_graph_open(bool one_address)
+static void vk_graph_open(vk_graph_scene *g, bool one_address)
 {
-    vk_graph_scene *g = calloc(1, sizeof *g);
-    REQUIRE(g != NULL);
-    if (one_address)
-        vk_kernels_open_for_one_address(&g->s);
-    else
-        vk_kernels_open(&g->s);
+    memset(g, 0, sizeof *g);
+    (one_address ? vk_kernels_open_for_one_address : vk_kernels_open)(&g->s);
     g->desc = culv_vk_graph_desc_init();
-    if (one_address)
-        make_space(g);
-    else
-        make_buffers(g);
+    (one_address ? make_space : make_buffers)(g);
     g->desc.kernels = &g->s.queue;
     g->desc.num_kernels = 1;
     g->desc.memory = g->memory;
     g->desc.label = "solver";
     vk_graph_fill(g);
-    return g;
+}
+
+static void drop_graph(vk_graph_scene *g)
+{
+    if (g->graph != NULL) CU_OK(g->s.w.cu->GraphDestroy(g->graph));
+    g->graph = NULL;
 }
 
 static void vk_graph_close(vk_graph_scene *g)
 {
-    if (g->graph != NULL) CU_OK(g->s.w.cu->GraphDestroy(g->graph));
+    drop_graph(g);
     culv_vk_space_destroy(&g->space);
     culv_shared_buffer_destroy(&g->buffers[0], NULL);
     culv_shared_buffer_destroy(&g->buffers[1], NULL);
     vk_kernels_close(&g->s);
-    free(g);
 }
+#define GRAPH_CASE(...)                                                                            \
+    TEST_ON(vk_graph_scene, g, vk_graph_open(g, false), vk_graph_close(g), __VA_ARGS__)
 
 /* Both fields get a pattern; `words` are what they have. */
 static void vk_graph_fill(vk_graph_scene *g)
@@ -221,7 +220,7 @@ static void vk_graph_compare(vk_graph_scene *g)
 }
 
 /* A solver on two streams: kernels, memsets and copies, of whole fields and of rows. */
-static void solve(vk_graph_scene *g)
+static void captured(vk_graph_scene *g)
 {
     const raw_cuda *cu = g->s.w.cu;
     CUstream stream = g->s.stream, other = lib_stream(&g->s.w);
@@ -258,18 +257,18 @@ static void solve(vk_graph_scene *g)
     CU_OK(cu->EventDestroy(join));
     lib_leave(&g->s.w, before);
     lib_stream_destroy(&g->s.w, other);
-}
-
-static void captured(bool one_address)
-{
-    vk_graph_scene *g = vk_graph_open(one_address);
-    solve(g);
     vk_graph_compare(g);
-    vk_graph_close(g);
 }
 
-TEST_AS(captured_buffers, captured(false), .title = "vk_graphs.captured", .smoke = true)
-TEST_AS(one_address, captured(true))
+GRAPH_CASE(captured_buffers, .title = "vk_graphs.captured", .smoke = true)
+{
+    captured(g);
+}
+
+TEST_ON(vk_graph_scene, g, vk_graph_open(g, true), vk_graph_close(g), one_address)
+{
+    captured(g);
+}
 
 static void add_memset(vk_graph_scene *g, CUgraphNode after, CUdeviceptr to, unsigned value,
                        unsigned element, size_t width, size_t height, size_t pitch,
@@ -286,9 +285,8 @@ static void add_memset(vk_graph_scene *g, CUgraphNode after, CUdeviceptr to, uns
 }
 
 /* Memsets of elements of 1, 2 and 4 bytes, in rows with and without gaps; copies of slices. */
-TEST(memsets_and_copies)
+GRAPH_CASE(memsets_and_copies)
 {
-    vk_graph_scene *g = vk_graph_open(false);
     const raw_cuda *cu = g->s.w.cu;
     CUgraphNode n[6];
     CUcontext before = lib_enter(&g->s.w);
@@ -328,20 +326,16 @@ TEST(memsets_and_copies)
     CU_OK(cu->GraphAddMemcpyNode(&n[5], g->graph, &n[4], 1, &dense, g->s.w.context));
     lib_leave(&g->s.w, before);
     vk_graph_compare(g);
-    vk_graph_close(g);
 }
 
 /* Barriers are where the graph has edges: as many as its longest chain has. */
-TEST(barriers)
+GRAPH_CASE(barriers)
 {
-    vk_graph_scene *g = vk_graph_open(false);
     const raw_cuda *cu = g->s.w.cu;
-    culv_vk_device_desc d = lib_vk_desc(&g->s.w);
     culv_vk_kernels *kernels = NULL;
     CUgraphNode n[8];
     memset(&lib_lying, 0, sizeof lib_lying);
-    d.get_instance_proc_addr = lib_lying_loader;
-    NEW(culv_vk_device, heard, culv_vk_attach, g->s.w.device, &d);
+    culv_vk_device *heard = lib_attach(&g->s.w, lib_lying_loader);
     LIB_OK(culv_vk_kernels_create(heard, g->s.kernels, &kernels));
     culv_vk_graph_desc desc = g->desc;
     desc.kernels = &kernels;
@@ -375,15 +369,13 @@ TEST(barriers)
     }
     culv_vk_kernels_destroy(&kernels);
     culv_vk_detach(&heard);
-    vk_graph_close(g);
 }
 
 /* A long chain whose nodes were added in another order, between which words must not be read too
  * early: each step reads what the one before wrote. */
-TEST(chain)
+GRAPH_CASE(chain)
 {
     enum { LINKS = 60 };
-    vk_graph_scene *g = vk_graph_open(false);
     const raw_cuda *cu = g->s.w.cu;
     CUgraphNode nodes[LINKS];
     CU_OK(cu->GraphCreate(&g->graph, 0));
@@ -398,13 +390,11 @@ TEST(chain)
     CU_OK(cu->GraphAddDependencies(g->graph, nodes, nodes + 1, LINKS - 1));
     lib_leave(&g->s.w, before);
     vk_graph_compare(g);
-    vk_graph_close(g);
 }
 
 /* The arguments of the graph's nodes change, and so do those that are recorded in their place. */
-TEST(arguments)
+GRAPH_CASE(arguments)
 {
-    vk_graph_scene *g = vk_graph_open(false);
     const raw_cuda *cu = g->s.w.cu;
     unsigned three = 3, count = GRAPH_WORDS, addend = 50;
     CU_OK(cu->GraphCreate(&g->graph, 0));
@@ -447,13 +437,11 @@ TEST(arguments)
         REQUIRE_EQ(g->words[0][i], lib_word(i, 3));
         REQUIRE_EQ(g->words[1][i], lib_word(i, 4) + (i < GRAPH_WORDS / 2 ? 902 : 2));
     }
-    vk_graph_close(g);
 }
 
 /* Kernels of a module that Culvert did not load are found by their names. */
-TEST(own_module)
+GRAPH_CASE(own_module)
 {
-    vk_graph_scene *g = vk_graph_open(false);
     const raw_cuda *cu = g->s.w.cu;
     char path[TEST_PATH_MAX + 32];
     CUmodule module = NULL;
@@ -473,17 +461,14 @@ TEST(own_module)
     lib_leave(&g->s.w, before);
     REQUIRE(function != culv_kernel_native_handle(vk_kernels_get(&g->s, "queue_add")));
     vk_graph_compare(g);
-    CU_OK(cu->GraphDestroy(g->graph));
-    g->graph = NULL;
+    drop_graph(g);
     LIB_CU_OK(&g->s.w, cu->ModuleUnload(module));
-    vk_graph_close(g);
 }
 
 /* An image: CUDA's handle in the graph, and Vulkan's in its place. */
-TEST(images)
+GRAPH_CASE(images)
 {
     enum { WIDTH = 90, HEIGHT = 50 };
-    vk_graph_scene *g = vk_graph_open(false);
     raw_vk *vk = &g->s.w.vk;
     raw_vk_buffer copy;
     uint64_t none = 0, surface = 0;
@@ -516,13 +501,11 @@ TEST(images)
     vkDestroyImageView(vk->device, view, NULL);
     raw_vk_buffer_destroy(vk, &copy);
     culv_shared_image_destroy(&image, NULL);
-    vk_graph_close(g);
 }
 
 /* Recorded once into a secondary command buffer, after which the graph is gone, and run twice. */
-TEST(again)
+GRAPH_CASE(again)
 {
-    vk_graph_scene *g = vk_graph_open(false);
     raw_vk *vk = &g->s.w.vk;
     vk_graph_capture(g);
     vk_graph_add(g, g->s.stream, g->a, GRAPH_WORDS, 17);
@@ -545,8 +528,7 @@ TEST(again)
     VK_OK(vkBeginCommandBuffer(secondary, &begin));
     LIB_OK(culv_vk_record_graph(g->s.w.attachment, g->graph, &g->desc, secondary, 0));
     VK_OK(vkEndCommandBuffer(secondary));
-    CU_OK(g->s.w.cu->GraphDestroy(g->graph));
-    g->graph = NULL;
+    drop_graph(g);
     for (int i = 0; i < 2; i++) {
         VkCommandBuffer commands = raw_vk_begin(vk, 0);
         vk_kernels_hand_over(commands, g->memory[0].buffer, CULV_VK_ACQUIRE);
@@ -558,7 +540,6 @@ TEST(again)
     vk_graph_read(g);
     for (uint32_t i = 0; i < GRAPH_WORDS; i++)
         REQUIRE_EQ(g->words[0][i], lib_word(i, 3) + 34);
-    vk_graph_close(g);
 }
 
 #undef TEST_GROUP
@@ -573,23 +554,34 @@ static void no_function(void *nothing)
 /* A graph whose first node is fine, to see that it is not recorded. */
 static void begin(vk_graph_scene *g)
 {
-    if (g->graph != NULL) CU_OK(g->s.w.cu->GraphDestroy(g->graph));
+    drop_graph(g);
     CU_OK(g->s.w.cu->GraphCreate(&g->graph, 0));
     vk_graph_add_node(g, NULL, 0, g->a, GRAPH_WORDS, 1);
 }
 
-static void refused(vk_graph_scene *g, culv_result class, culv_reason reason, const char *says)
+static VkCommandBuffer refused_begin(vk_graph_scene *g)
 {
     vk_graph_fill(g);
     VkCommandBuffer commands = raw_vk_begin(&g->s.w.vk, 0);
     vk_kernels_hand_over(commands, g->memory[0].buffer, CULV_VK_ACQUIRE);
-    LIB_FAILS(culv_vk_record_graph(g->s.w.attachment, g->graph, &g->desc, commands, 0), class,
-              reason, says);
+    return commands;
+}
+
+static void refused_end(vk_graph_scene *g, VkCommandBuffer commands)
+{
     vk_kernels_hand_over(commands, g->memory[0].buffer, CULV_VK_RELEASE);
     raw_vk_submit(&g->s.w.vk, commands, NULL);
     vk_graph_read(g);
     REQUIRE_WORDS(g->words[0], GRAPH_WORDS, 3);
 }
+
+#define REFUSED(...)                                                                               \
+    do {                                                                                           \
+        VkCommandBuffer commands_ = refused_begin(g);                                              \
+        LIB_ERROR(culv_vk_record_graph(g->s.w.attachment, g->graph, &g->desc, commands_, 0),       \
+                  __VA_ARGS__);                                                                    \
+        refused_end(g, commands_);                                                                 \
+    } while (0)
 
 static void taken(vk_graph_scene *g)
 {
@@ -617,24 +609,22 @@ static void begin_memset(vk_graph_scene *g, CUdeviceptr to, unsigned element, si
     lib_leave(&g->s.w, before);
 }
 
-TEST(kinds)
+GRAPH_CASE(kinds)
 {
-    vk_graph_scene *g = vk_graph_open(false);
     const raw_cuda *cu = g->s.w.cu;
     CUgraphNode node = NULL;
     begin(g);
     const CUDA_HOST_NODE_PARAMS host = {no_function, NULL};
     CU_OK(cu->GraphAddHostNode(&node, g->graph, NULL, 0, &host));
-    refused(g, CULV_ERROR_UNSUPPORTED, CULV_REASON_GRAPH, "node 1 of the graph's 2 is a function");
+    REFUSED(UNSUPPORTED, GRAPH, "node 1 of the graph's 2 is a function");
 
     begin(g);
     VkSemaphore timeline = raw_vk_timeline(&g->s.w.vk, 0, true);
     culv_semaphore *semaphore = lib_import_timeline(&g->s.w, timeline);
     LIB_OK(culv_graph_add_node(g->graph, NULL, 0, CULV_GRAPH_SIGNAL,
                                &(culv_semaphore_point){semaphore, 1}, 1, &node));
-    refused(g, CULV_ERROR_UNSUPPORTED, CULV_REASON_GRAPH, "a signal of an external semaphore");
-    CU_OK(cu->GraphDestroy(g->graph));
-    g->graph = NULL;
+    REFUSED(UNSUPPORTED, GRAPH, "a signal of an external semaphore");
+    drop_graph(g);
     culv_semaphore_destroy(&semaphore, NULL);
     raw_vk_semaphore_destroy(&g->s.w.vk, timeline);
 
@@ -643,12 +633,10 @@ TEST(kinds)
     taken(g);
     CU_OK(cu->GraphAddEmptyNode(&node, g->graph, NULL, 0));
     taken(g);
-    vk_graph_close(g);
 }
 
-TEST(copies)
+GRAPH_CASE(copies)
 {
-    vk_graph_scene *g = vk_graph_open(false);
     const raw_cuda *cu = g->s.w.cu;
     static uint32_t host[64];
     CUdeviceptr elsewhere = 0;
@@ -657,54 +645,49 @@ TEST(copies)
     copy.srcMemoryType = CU_MEMORYTYPE_HOST;
     copy.srcHost = host;
     begin_copy(g, &copy);
-    refused(g, CULV_ERROR_UNSUPPORTED, CULV_REASON_GRAPH,
-            "node 1 of the graph copies from the host");
+    REFUSED(UNSUPPORTED, GRAPH, "node 1 of the graph copies from the host");
 
     copy = row_of(g->a, g->b, sizeof host);
     begin_copy(g, &copy);
     const VkBufferUsageFlags both = g->memory[0].usage;
     REQUIRE((both & VK_BUFFER_USAGE_TRANSFER_SRC_BIT) && both == g->memory[1].usage);
     g->memory[0].usage &= ~(VkBufferUsageFlags)VK_BUFFER_USAGE_TRANSFER_SRC_BIT;
-    refused(g, CULV_ERROR_INVALID, CULV_REASON_USAGE, "lacks VK_BUFFER_USAGE_TRANSFER_SRC_BIT");
+    REFUSED(INVALID, USAGE, "lacks VK_BUFFER_USAGE_TRANSFER_SRC_BIT");
     g->memory[0].usage = both;
     g->memory[1].usage &= ~(VkBufferUsageFlags)VK_BUFFER_USAGE_TRANSFER_DST_BIT;
-    refused(g, CULV_ERROR_INVALID, CULV_REASON_USAGE, "lacks VK_BUFFER_USAGE_TRANSFER_DST_BIT");
+    REFUSED(INVALID, USAGE, "lacks VK_BUFFER_USAGE_TRANSFER_DST_BIT");
     g->memory[1].usage = both;
 
     copy.srcDevice = elsewhere;
     begin_copy(g, &copy);
-    refused(g, CULV_ERROR_INVALID, CULV_REASON_RANGE, "node 1 of the graph reads 256 bytes");
-    LIB_SAYS("is in no element");
+    REFUSED(INVALID, RANGE, "node 1 of the graph reads 256 bytes", "is in no element");
 
     /* Memory of the list that has no buffer. */
     g->memory[1].buffer = VK_NULL_HANDLE;
     copy.srcDevice = g->a;
     begin_copy(g, &copy);
-    refused(g, CULV_ERROR_INVALID, CULV_REASON_RANGE, "writes 256 bytes");
-    LIB_SAYS("has no VkBuffer");
+    REFUSED(INVALID, RANGE, "writes 256 bytes", "has no VkBuffer");
     g->memory[1] = culv_vk_buffer_graph_memory(g->buffers[1]);
 
     begin_memset(g, g->b + 2, 1, 8, 1, 0);
-    refused(g, CULV_ERROR_UNSUPPORTED, CULV_REASON_GRAPH, "vkCmdFillBuffer takes multiples of 4");
+    REFUSED(UNSUPPORTED, GRAPH, "vkCmdFillBuffer takes multiples of 4");
     begin_memset(g, g->b, 1, 3, 1, 0);
-    refused(g, CULV_ERROR_UNSUPPORTED, CULV_REASON_GRAPH, "sets rows of 3 bytes");
+    REFUSED(UNSUPPORTED, GRAPH, "sets rows of 3 bytes");
     /* Beyond the end by a row. */
     g->memory[1].size = 1000;
     begin_memset(g, g->b, 4, 4, 11, 100);
-    refused(g, CULV_ERROR_INVALID, CULV_REASON_RANGE, "sets 1016 bytes");
+    REFUSED(INVALID, RANGE, "sets 1016 bytes");
     LIB_CU_OK(&g->s.w, cu->MemFree(elsewhere));
-    vk_graph_close(g);
 }
 
-TEST(kernels)
+GRAPH_CASE(kernels)
 {
-    vk_graph_scene *g = vk_graph_open(false);
     const raw_cuda *cu = g->s.w.cu;
     CUdeviceptr elsewhere = 0;
     unsigned number = 4;
     begin(g);
     g->desc.num_kernels = 0;
-    refused(g, CULV_ERROR_INVALID, CULV_REASON_KERNEL,
+    REFUSED(INVALID, KERNEL,
             "node 0 of the graph launches the kernel 'queue_add', and none of the 0");
     g->desc.num_kernels = 1;
 
@@ -712,13 +695,12 @@ TEST(kernels)
     LIB_CU_OK(&g->s.w, cu->MemAlloc(&elsewhere, GRAPH_BYTES));
     begin(g);
     vk_graph_add_node(g, NULL, 0, elsewhere + 64, 100, 1);
-    refused(g, CULV_ERROR_INVALID, CULV_REASON_RANGE,
-            "argument 0 (0 is the first) of node 1 of the graph");
+    REFUSED(INVALID, RANGE, "argument 0 (0 is the first) of node 1 of the graph");
     LIB_CU_OK(&g->s.w, cu->MemFree(elsewhere));
     begin(g);
     vk_graph_add_node(g, NULL, 0, g->b, 100, 1);
     g->desc.num_memory = 1;
-    refused(g, CULV_ERROR_INVALID, CULV_REASON_RANGE, "a launch of the kernel 'queue_add'");
+    REFUSED(INVALID, RANGE, "a launch of the kernel 'queue_add'");
     g->desc.num_memory = 2;
 
     /* More shared memory than a command buffer has: CUDA's check is at the launch. */
@@ -731,7 +713,7 @@ TEST(kernels)
     begin(g);
     CUcontext before = lib_enter(&g->s.w);
     if (cu->GraphAddKernelNode(&node, g->graph, NULL, 0, &how) == CUDA_SUCCESS)
-        refused(g, CULV_ERROR_INVALID, CULV_REASON_VALUE, "of dynamic shared memory");
+        REFUSED(INVALID, VALUE, "of dynamic shared memory");
     lib_leave(&g->s.w, before);
 
     culv_vk_graph_param param = {
@@ -739,23 +721,20 @@ TEST(kernels)
     begin(g);
     g->desc.params = &param;
     g->desc.num_params = 1;
-    refused(g, CULV_ERROR_INVALID, CULV_REASON_VALUE, "takes 3 arguments");
+    REFUSED(INVALID, VALUE, "takes 3 arguments");
     param.index = 0;
-    refused(g, CULV_ERROR_INVALID, CULV_REASON_SIZE, "has 8 bytes");
+    REFUSED(INVALID, SIZE, "has 8 bytes");
     param.kernel = "queue_poke";
-    refused(g, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-            "queue_poke, which the graph does not launch");
+    REFUSED(INVALID, VALUE, "queue_poke, which the graph does not launch");
     param.kernel = NULL;
-    refused(g, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
-            "params[0] has no node and no kernel");
+    REFUSED(INVALID, NULL_ARGUMENT, "params[0] has no node and no kernel");
     param.kernel = "queue_add";
     param.value = NULL;
-    refused(g, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT, "params[0] has no value");
-    vk_graph_close(g);
+    REFUSED(INVALID, NULL_ARGUMENT, "params[0] has no value");
 }
 
 /* Launches with more than a grid and a block: by the kernel, and by the launch. */
-TEST(attributes)
+GRAPH_CASE(attributes)
 {
     static const struct {
         CUlaunchAttributeID id;
@@ -771,7 +750,6 @@ TEST(attributes)
          "can be changed by kernels"},
         {CU_LAUNCH_ATTRIBUTE_PRIORITY, {.priority = 0}, NULL},
     };
-    vk_graph_scene *g = vk_graph_open(false);
     const raw_cuda *cu = g->s.w.cu;
     const PFN_cuGraphKernelNodeSetAttribute_v11000 set =
         (PFN_cuGraphKernelNodeSetAttribute_v11000)culv_device_cuda_proc(
@@ -784,8 +762,8 @@ TEST(attributes)
     CUgraphNode node = NULL;
     begin(g);
     LIB_CU_OK(&g->s.w, cu->GraphAddKernelNode(&node, g->graph, NULL, 0, &how));
-    refused(
-        g, CULV_ERROR_UNSUPPORTED, CULV_REASON_KERNEL,
+    REFUSED(
+        UNSUPPORTED, KERNEL,
         "node 1 of the graph: the kernel 'queue_clusters' runs in clusters of 2 x 1 x 1 blocks");
 
     how.func = culv_kernel_native_handle(vk_kernels_get(&g->s, "queue_constant"));
@@ -803,13 +781,12 @@ TEST(attributes)
             continue;
         }
         if (rows[i].says != NULL) {
-            refused(g, CULV_ERROR_UNSUPPORTED, CULV_REASON_GRAPH, rows[i].says);
-            LIB_SAYS("node 1 of the graph launches the kernel 'queue_constant'");
+            REFUSED(UNSUPPORTED, GRAPH, rows[i].says,
+                    "node 1 of the graph launches the kernel 'queue_constant'");
             continue;
         }
         taken(g);
     }
-    vk_graph_close(g);
 }
 
 /* The kernel of node 1 is given an address. */
@@ -821,7 +798,7 @@ static void begin_at(vk_graph_scene *g, CUdeviceptr address)
 
 /* What lies directly before and behind the memory of the list, which CUDA knows too: it is the rest
  * of the same buffer. */
-TEST(neighbours)
+GRAPH_CASE(neighbours)
 {
     static const struct {
         bool end; /* from there; else from the start */
@@ -830,7 +807,6 @@ TEST(neighbours)
     } rows[] = {{false, -8, false}, {false, -1, false}, {false, 0, true},
                 {false, 1, true},   {true, -8, true},   {true, -1, true},
                 {true, 0, false},   {true, 1, false},   {true, 8, false}};
-    vk_graph_scene *g = vk_graph_open(false);
     const raw_cuda *cu = g->s.w.cu;
     const culv_vk_graph_memory all = g->memory[1];
     culv_vk_graph_memory *part = &g->memory[1];
@@ -843,9 +819,8 @@ TEST(neighbours)
         const CUdeviceptr at = (rows[i].end ? end : start) + (CUdeviceptr)(int64_t)rows[i].offset;
         begin_at(g, at);
         if (!rows[i].taken) {
-            refused(g, CULV_ERROR_INVALID, CULV_REASON_RANGE,
-                    "argument 0 (0 is the first) of node 1 of the graph");
-            LIB_SAYS("is in no element of culv_vk_graph_desc.memory");
+            REFUSED(INVALID, RANGE, "argument 0 (0 is the first) of node 1 of the graph",
+                    "is in no element of culv_vk_graph_desc.memory");
             if (at == end) LIB_SAYS("element 1 ends there: add the memory behind it");
         } else {
             taken(g);
@@ -856,7 +831,7 @@ TEST(neighbours)
     const CUdeviceptr last = part->address + part->size;
     const culv_vk_graph_param param = {
         .kernel = "queue_add", .index = 0, .value = &last, .size = sizeof last};
-    CU_OK(cu->GraphDestroy(g->graph));
+    drop_graph(g);
     CU_OK(cu->GraphCreate(&g->graph, 0));
     vk_graph_add_node(g, NULL, 0, end, 0, 1);
     g->desc.params = &param;
@@ -871,7 +846,7 @@ TEST(neighbours)
     three[2].size = 4096;
     g->desc.memory = three;
     g->desc.num_memory = 3;
-    CU_OK(cu->GraphDestroy(g->graph));
+    drop_graph(g);
     CU_OK(cu->GraphCreate(&g->graph, 0));
     vk_graph_add_node(g, NULL, 0, end, 1024, 5);
     vk_graph_fill(g);
@@ -901,14 +876,12 @@ TEST(neighbours)
             if (ranges[i].taken)
                 taken(g);
             else
-                refused(g, CULV_ERROR_INVALID, CULV_REASON_RANGE, copies ? "writes" : "sets");
+                REFUSED(INVALID, RANGE, copies ? "writes" : "sets");
         }
-    vk_graph_close(g);
 }
 
-TEST(descriptors)
+GRAPH_CASE(descriptors)
 {
-    vk_graph_scene *g = vk_graph_open(false);
     culv_vk_device *vk = g->s.w.attachment;
     culv_vk_kernels *const none = NULL;
     begin(g);
@@ -916,17 +889,14 @@ TEST(descriptors)
     LIB_INVALID(culv_vk_record_graph(vk, g->graph, &g->desc, commands, 63), QUEUE);
     raw_vk_submit(&g->s.w.vk, commands, NULL);
 
-#define ROW(change, why, says)                                                                     \
-    SPOILT(g->desc, g->desc.change, refused(g, CULV_ERROR_INVALID, CULV_REASON_##why, says))
+#define ROW(change, ...) SPOILT(g->desc, g->desc.change, REFUSED(INVALID, __VA_ARGS__))
     ROW(struct_size = 0, STRUCT_SIZE, "culv_vk_graph_desc");
     ROW(kernels = NULL, NULL_ARGUMENT, "desc->kernels");
     ROW(kernels = &none, NULL_ARGUMENT, "kernels[0] is NULL");
     ROW(memory = NULL, NULL_ARGUMENT, "desc->memory");
     ROW(num_params = 1, NULL_ARGUMENT, "desc->params");
 #undef ROW
-#define ROW(change, says)                                                                          \
-    SPOILT(g->memory[0], g->memory[0].change,                                                      \
-           refused(g, CULV_ERROR_INVALID, CULV_REASON_VALUE, says))
+#define ROW(change, says) SPOILT(g->memory[0], g->memory[0].change, REFUSED(INVALID, VALUE, says))
     ROW(address = 0, "memory[0] has no address");
     ROW(size = 0, "memory[0] has no size");
     ROW(size = UINT64_MAX, "goes beyond the last address");
@@ -938,14 +908,13 @@ TEST(descriptors)
     d.kernels = 0;
     NEW(culv_vk_device, plain, culv_vk_attach, g->s.w.device, &d);
     g->s.w.attachment = other;
-    refused(g, CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH, "another attachment");
+    REFUSED(INVALID, DEVICE_MISMATCH, "another attachment");
     g->s.w.attachment = plain;
-    refused(g, CULV_ERROR_INVALID, CULV_REASON_EXTENSION_MISSING, "kernels");
+    REFUSED(INVALID, EXTENSION_MISSING, "kernels");
     g->s.w.attachment = vk;
     culv_vk_detach(&plain);
     culv_vk_detach(&other);
 
     const culv_vk_graph_memory nothing = culv_vk_buffer_graph_memory(NULL);
     REQUIRE(nothing.pointer == 0 && nothing.size == 0 && nothing.address == 0);
-    vk_graph_close(g);
 }

@@ -12,8 +12,7 @@ static uint32_t words[WORDS], others[WORDS];
 
 static void fill_words(uint32_t *out)
 {
-    for (uint32_t i = 0; i < WORDS; i++)
-        out[i] = lib_word(i, 5);
+    lib_fill(out, WORDS, 5);
 }
 
 /* The solver: STEPS times two kernels, written once. */
@@ -57,11 +56,8 @@ static void solve(const solver *v)
                                                  CULV_CALL_ARG(by)};
         const struct mix_params block = {v->pointer, v->count, salt, by},
                                 queue_block = {v->address, v->count, salt, by};
-        culv_kernel_call call = culv_kernel_call_init(vk_kernels_get(v->s, "queue_add"));
-        call.grid[0] = (WORDS + BLOCK - 1) / BLOCK;
-        call.block[0] = BLOCK;
-        call.args = add_args;
-        call.num_args = 3;
+        culv_kernel_call call = VK_KERNELS_CALL(vk_kernels_get(v->s, "queue_add"),
+                                                (WORDS + BLOCK - 1) / BLOCK, BLOCK, add_args);
         v->step(v, &call);
         call.kernel = vk_kernels_get(v->s, "queue_mix");
         call.args = v->as_block ? NULL : mix_args;
@@ -214,13 +210,10 @@ VK_KERNELS_CASE(images)
                                            CULV_CALL_ARG(height)},
                                takes[] = {CULV_CALL_ARG(texture), CULV_CALL_ARG(width),
                                           CULV_CALL_ARG(height), CULV_CALL_ARG(address)};
-    culv_kernel_call call = culv_kernel_call_init(vk_kernels_get(s, "queue_paint"));
-    call.grid[0] = (WIDTH + 15) / 16;
+    culv_kernel_call call =
+        VK_KERNELS_CALL(vk_kernels_get(s, "queue_paint"), (WIDTH + 15) / 16, 16, paints);
     call.grid[1] = (HEIGHT + 7) / 8;
-    call.block[0] = 16;
     call.block[1] = 8;
-    call.args = paints;
-    call.num_args = 3;
     VkCommandBuffer commands = raw_vk_begin(vk, 0);
     vk_kernels_first_image(commands, image);
     LIB_OK(culv_vk_kernel_call_record(s->queue, &call, commands, 0));
@@ -256,19 +249,12 @@ VK_KERNELS_CASE(addresses)
     unsigned count = 1024, addend = 11;
     const culv_kernel_call_arg args[] = {CULV_CALL_ARG(address), CULV_CALL_ARG(count),
                                          CULV_CALL_ARG(addend)};
-    culv_kernel_call call = culv_kernel_call_init(vk_kernels_get(s, "queue_add"));
-    call.grid[0] = 4;
-    call.block[0] = 256;
-    call.args = args;
-    call.num_args = 3;
+    const culv_kernel_call call = VK_KERNELS_CALL(vk_kernels_get(s, "queue_add"), 4, 256, args);
     culv_kernels_unload(&s->kernels);
     REQUIRE(s->kernels == NULL);
-    VkCommandBuffer commands = raw_vk_begin(vk, 0);
-    LIB_OK(culv_vk_kernel_call_record(s->queue, &call, commands, 0));
-    raw_vk_submit(vk, commands, NULL);
+    vk_kernels_run(s, &call);
     raw_vk_read(vk, &mine, 0, found, sizeof found);
-    for (int i = 0; i < 1024; i++)
-        REQUIRE_EQ(found[i], 18);
+    REQUIRE_ALL(found, 1024, 18);
     raw_vk_buffer_destroy(vk, &mine);
 
     /* In host memory, where the device imports that. */
@@ -304,19 +290,14 @@ VK_KERNELS_CASE(vectors)
         const culv_kernel_call_arg args[] = {CULV_CALL_ARG_OF(pointer, address),
                                              CULV_CALL_ARG(count),
                                              CULV_CALL_ARG_OF(on_stream, in_queue)};
-        culv_kernel_call call = culv_kernel_call_init(vk_kernels_get(s, "queue_add"));
-        call.grid[0] = (WORDS + BLOCK - 1) / BLOCK;
-        call.block[0] = BLOCK;
-        call.args = args;
-        call.num_args = 3;
+        const culv_kernel_call call = VK_KERNELS_CALL(vk_kernels_get(s, "queue_add"),
+                                                      (WORDS + BLOCK - 1) / BLOCK, BLOCK, args);
         fill_words(words);
         LIB_CU_OK(&s->w, s->w.cu->MemcpyHtoD(pointer, words, sizeof words));
         LIB_CU_OK(&s->w, s->w.cu->CtxSynchronize());
         LIB_OK(culv_kernel_call_launch(&call, s->stream));
         lib_finish(&s->w, s->stream);
-        VkCommandBuffer commands = raw_vk_begin(&s->w.vk, 0);
-        LIB_OK(culv_vk_kernel_call_record(s->queue, &call, commands, 0));
-        raw_vk_submit(&s->w.vk, commands, NULL);
+        vk_kernels_run(s, &call);
         LIB_CU_OK(&s->w, s->w.cu->MemcpyDtoH(words, pointer, sizeof words));
         for (uint32_t i = 0; i < WORDS; i++)
             REQUIRE_EQ(words[i], lib_word(i, 5) + on_stream + in_queue);
@@ -466,10 +447,8 @@ VK_KERNELS_CASE(attachments)
 
     /* Its buffers have no addresses. */
     const VkBufferCreateInfo info = raw_vk_buffer_info(4096, VK_BUFFER_USAGE_STORAGE_BUFFER_BIT);
-    culv_vk_buffer_create_desc b = culv_vk_buffer_create_desc_init();
-    b.create_info = &info;
     LIB_OK(culv_vk_attach(s->w.device, &d, &plain));
-    NEW(culv_shared_buffer, buffer, culv_vk_buffer_create, plain, &b);
+    culv_shared_buffer *buffer = lib_made_buffer(plain, &info);
     REQUIRE_EQ(culv_vk_buffer_address(buffer), 0);
     culv_shared_buffer_destroy(&buffer, NULL);
     culv_vk_detach(&plain);
@@ -495,10 +474,7 @@ VK_KERNELS_CASE(launches)
                                missing[] = {CULV_CALL_ARG(address),
                                             CULV_CALL_ARG(count),
                                             {NULL, &addend, sizeof addend}};
-    culv_kernel_call call = culv_kernel_call_init(vk_kernels_get(s, "queue_add"));
-    call.block[0] = 256;
-    call.args = good;
-    call.num_args = 3;
+    culv_kernel_call call = VK_KERNELS_CALL(vk_kernels_get(s, "queue_add"), 1, 256, good);
     VkCommandBuffer commands = raw_vk_begin(vk, 0);
 #define ROW(change, ...)                                                                           \
     SPOILT(call, change,                                                                           \
@@ -552,8 +528,7 @@ VK_KERNELS_CASE(launches)
     culv_kernels_unload(&theirs);
     raw_vk_submit(vk, commands, NULL);
     raw_vk_read(vk, &field, 0, found, sizeof found);
-    for (int i = 0; i < 256; i++)
-        REQUIRE_EQ(found[i], 7);
+    REQUIRE_ALL(found, 256, 7);
     raw_vk_buffer_destroy(vk, &field);
 }
 
@@ -568,11 +543,7 @@ VK_KERNELS_CASE(clusters)
     const CUdeviceptr pointer = culv_shared_buffer_pointer(field);
     const VkDeviceAddress address = culv_vk_buffer_address(field);
     const culv_kernel_call_arg args[] = {CULV_CALL_ARG_OF(pointer, address)};
-    culv_kernel_call call = culv_kernel_call_init(kernel);
-    call.grid[0] = 4;
-    call.block[0] = 33;
-    call.args = args;
-    call.num_args = 1;
+    const culv_kernel_call call = VK_KERNELS_CALL(kernel, 4, 33, args);
     VkCommandBuffer commands = raw_vk_begin(&s->w.vk, 0);
     for (int turn = 0; turn < 2; turn++) {
         LIB_ERROR(culv_vk_kernel_call_record(s->queue, &call, commands, 0), UNSUPPORTED, KERNEL,
@@ -582,8 +553,7 @@ VK_KERNELS_CASE(clusters)
     }
     raw_vk_submit(&s->w.vk, commands, NULL);
     vk_kernels_read(s, field, found, sizeof found);
-    for (int i = 0; i < 5; i++)
-        REQUIRE_EQ(found[i], 0xeeeeeeeeu);
+    REQUIRE_ALL(found, 5, 0xeeeeeeeeu);
     LIB_OK(culv_kernel_call_launch(&call, s->stream));
     vk_kernels_read(s, field, found, sizeof found);
     for (int i = 0; i < 5; i++)
@@ -661,20 +631,8 @@ TEST(fault, .faults = true)
     uint64_t nowhere = 64;
     culv_shared_buffer *field = vk_kernels_buffer(&s, 4096);
     const culv_kernel_call_arg args[] = {CULV_CALL_ARG(nowhere)};
-    culv_kernel_call call = culv_kernel_call_init(vk_kernels_get(&s, "queue_poke"));
-    call.args = args;
-    call.num_args = 1;
-    const VkCommandPoolCreateInfo pool_info = {.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO};
-    VkCommandPool pool = VK_NULL_HANDLE;
-    VkCommandBuffer commands = VK_NULL_HANDLE;
-    VK_OK(vkCreateCommandPool(vk->device, &pool_info, NULL, &pool));
-    const VkCommandBufferAllocateInfo info = {.sType =
-                                                  VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
-                                              .commandPool = pool,
-                                              .commandBufferCount = 1};
-    const VkCommandBufferBeginInfo begin = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
-    VK_OK(vkAllocateCommandBuffers(vk->device, &info, &commands));
-    VK_OK(vkBeginCommandBuffer(commands, &begin));
+    const culv_kernel_call call = VK_KERNELS_CALL(vk_kernels_get(&s, "queue_poke"), 1, 1, args);
+    VkCommandBuffer commands = raw_vk_begin(vk, 0);
     LIB_OK(culv_vk_kernel_call_record(s.queue, &call, commands, 0));
     VK_OK(vkEndCommandBuffer(commands));
     const VkSubmitInfo submit = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO,
@@ -691,7 +649,6 @@ TEST(fault, .faults = true)
     culv_vk_kernels_destroy(&s.queue);
     culv_shared_buffer_destroy(&field, NULL);
     culv_kernels_unload(&s.kernels);
-    vkDestroyCommandPool(vk->device, pool, NULL);
     culv_vk_detach(&s.w.attachment);
     if (s.w.cu->software) lib_stream_destroy(&s.w, s.stream); /* elsewhere it may be lost too */
     culv_device_close(&s.w.device);

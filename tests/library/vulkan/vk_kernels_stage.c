@@ -57,6 +57,24 @@ culv_kernel *vk_kernels_get(const vk_kernels_stage *s, const char *name)
     return kernel;
 }
 
+culv_kernel_call vk_kernels_call(culv_kernel *kernel, uint32_t grid, uint32_t block,
+                                 const culv_kernel_call_arg *args, uint32_t num_args)
+{
+    culv_kernel_call call = culv_kernel_call_init(kernel);
+    call.grid[0] = grid;
+    call.block[0] = block;
+    call.args = args;
+    call.num_args = num_args;
+    return call;
+}
+
+void vk_kernels_run(vk_kernels_stage *s, const culv_kernel_call *call)
+{
+    VkCommandBuffer commands = raw_vk_begin(&s->w.vk, 0);
+    LIB_OK(culv_vk_kernel_call_record(s->queue, call, commands, 0));
+    raw_vk_submit(&s->w.vk, commands, NULL);
+}
+
 culv_kernel *vk_kernels_clusters(const vk_kernels_stage *s)
 {
     culv_kernel *kernel = vk_kernels_get(s, "queue_clusters");
@@ -95,9 +113,7 @@ culv_shared_buffer *vk_kernels_buffer(const vk_kernels_stage *s, VkDeviceSize si
 {
     const VkBufferCreateInfo info = raw_vk_buffer_info(size, VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
                                                                  VK_BUFFER_USAGE_TRANSFER_DST_BIT);
-    culv_vk_buffer_create_desc d = culv_vk_buffer_create_desc_init();
-    d.create_info = &info;
-    NEW(culv_shared_buffer, made, culv_vk_buffer_create, s->w.attachment, &d);
+    culv_shared_buffer *made = lib_made_buffer(s->w.attachment, &info);
     REQUIRE(culv_vk_buffer_address(made) != 0);
     return made;
 }
@@ -107,9 +123,7 @@ culv_shared_image *vk_kernels_image(const vk_kernels_stage *s, uint32_t width, u
     const VkImageCreateInfo info = raw_vk_image_info(
         VK_FORMAT_R8G8B8A8_UNORM, width, height,
         VK_IMAGE_USAGE_STORAGE_BIT | VK_IMAGE_USAGE_SAMPLED_BIT | VK_IMAGE_USAGE_TRANSFER_SRC_BIT);
-    culv_vk_image_create_desc d = culv_vk_image_create_desc_init();
-    d.create_info = &info;
-    NEW(culv_shared_image, made, culv_vk_image_create, s->w.attachment, &d);
+    culv_shared_image *made = lib_made_image(s->w.attachment, &info);
     return made;
 }
 

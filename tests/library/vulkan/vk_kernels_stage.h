@@ -22,6 +22,12 @@ void vk_kernels_close(vk_kernels_stage *s);
 #define VK_KERNELS_CASE(...)                                                                       \
     TEST_ON(vk_kernels_stage, s, vk_kernels_open(s), vk_kernels_close(s), __VA_ARGS__)
 culv_kernel *vk_kernels_get(const vk_kernels_stage *s, const char *name);
+/* A launch of a kernel with an array of arguments; one alone in commands, which are waited for. */
+#define VK_KERNELS_CALL(kernel, grid, block, args)                                                 \
+    vk_kernels_call(kernel, grid, block, args, sizeof(args) / sizeof(args)[0])
+culv_kernel_call vk_kernels_call(culv_kernel *kernel, uint32_t grid, uint32_t block,
+                                 const culv_kernel_call_arg *args, uint32_t num_args);
+void vk_kernels_run(vk_kernels_stage *s, const culv_kernel_call *call);
 /* The kernel whose clusters are fixed; skips where it has none. */
 culv_kernel *vk_kernels_clusters(const vk_kernels_stage *s);
 /* The file that the device's driver loads, whole; freed by the caller. */

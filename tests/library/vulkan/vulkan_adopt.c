@@ -10,18 +10,19 @@
 #include <stdatomic.h>
 #include <unistd.h>
 
-enum { CHUNKS = 4, WORDS = 1024 };
+enum { CHUNKS = 4 };
 #define CHUNK (2 * VMM_MIB)
 
 /* Somebody's addresses, with chunks of their own in them. */
 typedef struct theirs {
-    CUdeviceptr base;
+    vmm_stage s;
+    CUdeviceptr base; /* 0: given back */
     CUmemGenericAllocationHandle chunks[CHUNKS];
 } theirs;
 
-static void map_chunk(const vmm_stage *s, theirs *t, size_t i, bool exportable)
+static void map_chunk(theirs *t, size_t i, bool exportable)
 {
-    const raw_cuda *cu = s->w.cu;
+    const raw_cuda *cu = t->s.w.cu;
     CUmemAllocationProp prop;
     CUmemAccessDesc access = {.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
     memset(&prop, 0, sizeof prop);
@@ -29,35 +30,53 @@ static void map_chunk(const vmm_stage *s, theirs *t, size_t i, bool exportable)
     prop.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
     if (exportable) prop.requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
     access.location = prop.location;
-    CU_OK(cu->MemCreate(&t->chunks[i], CHUNK, &prop, 0));
-    CU_OK(cu->MemMap(t->base + i * CHUNK, CHUNK, 0, t->chunks[i], 0));
-    CU_OK(cu->MemSetAccess(t->base + i * CHUNK, CHUNK, &access, 1));
+    LIB_CU_OK(&t->s.w, cu->MemCreate(&t->chunks[i], CHUNK, &prop, 0));
+    LIB_CU_OK(&t->s.w, cu->MemMap(t->base + i * CHUNK, CHUNK, 0, t->chunks[i], 0));
+    LIB_CU_OK(&t->s.w, cu->MemSetAccess(t->base + i * CHUNK, CHUNK, &access, 1));
 }
 
-static void unmap_chunk(const vmm_stage *s, theirs *t, size_t i)
+static void unmap_chunk(theirs *t, size_t i)
 {
-    CU_OK(s->w.cu->MemUnmap(t->base + i * CHUNK, CHUNK));
-    CU_OK(s->w.cu->MemRelease(t->chunks[i]));
+    LIB_CU_OK(&t->s.w, t->s.w.cu->MemUnmap(t->base + i * CHUNK, CHUNK));
+    LIB_CU_OK(&t->s.w, t->s.w.cu->MemRelease(t->chunks[i]));
     t->chunks[i] = 0;
 }
 
-static void make_theirs(const vmm_stage *s, theirs *t)
+/* Behind the stage's opening, and before its end, if the case has not done so. */
+static void make_theirs(theirs *t)
 {
-    CUcontext before = lib_enter(&s->w);
-    memset(t, 0, sizeof *t);
-    CU_OK(s->w.cu->MemAddressReserve(&t->base, CHUNKS * CHUNK, 0, 0, 0));
+    t->base = 0;
+    memset(t->chunks, 0, sizeof t->chunks);
+    LIB_CU_OK(&t->s.w, t->s.w.cu->MemAddressReserve(&t->base, CHUNKS * CHUNK, 0, 0, 0));
     for (size_t i = 0; i < CHUNKS; i++)
-        map_chunk(s, t, i, true);
-    lib_leave(&s->w, before);
+        map_chunk(t, i, true);
 }
 
-static void free_theirs(const vmm_stage *s, theirs *t)
+static void free_theirs(theirs *t)
 {
-    CUcontext before = lib_enter(&s->w);
     for (size_t i = 0; i < CHUNKS; i++)
-        if (t->chunks[i] != 0) unmap_chunk(s, t, i);
-    CU_OK(s->w.cu->MemAddressFree(t->base, CHUNKS * CHUNK));
-    lib_leave(&s->w, before);
+        if (t->chunks[i] != 0) unmap_chunk(t, i);
+    if (t->base != 0) LIB_CU_OK(&t->s.w, t->s.w.cu->MemAddressFree(t->base, CHUNKS * CHUNK));
+    t->base = 0;
+}
+
+#define THEIRS_CASE(open, ...)                                                                     \
+    TEST_ON(theirs, t, (open, make_theirs(t)), (free_theirs(t), vmm_stage_close(&t->s)),           \
+            __VA_ARGS__)
+
+/* CUDA's words there. */
+static void upload(theirs *t, uint64_t offset, uint64_t size, uint32_t seed)
+{
+    LIB_BLOCK(uint32_t, words, size);
+    vmm_stage_fill(words, size, 0, seed);
+    LIB_CU_OK(&t->s.w, raw_cuda_upload(t->s.w.cu, t->base + offset, words, size));
+}
+
+static void require_in_cuda(theirs *t, uint64_t offset, uint64_t size, uint32_t seed)
+{
+    LIB_BLOCK(uint32_t, words, size);
+    LIB_CU_OK(&t->s.w, t->s.w.cu->MemcpyDtoH(words, t->base + offset, size));
+    REQUIRE_EQ(vmm_stage_wrong(words, size, 0, seed), 0);
 }
 
 static culv_vk_adopted *view_of(const vmm_stage *s, culv_vmm_adopted *adopted, VkQueue queue)
@@ -71,6 +90,12 @@ static culv_vk_adopted *view_of(const vmm_stage *s, culv_vmm_adopted *adopted, V
     return view;
 }
 
+static raw_vk_buffer buffer_of(const culv_part *part)
+{
+    return (raw_vk_buffer){.buffer = (VkBuffer)part->buffer,
+                           .size = part->inner_offset + part->size};
+}
+
 /* Words of Vulkan's, through the view's buffers, are words `first` and on of `seed`. */
 static void require_in_vulkan(vmm_stage *s, const culv_vk_adopted *view, uint64_t size,
                               uint32_t seed)
@@ -81,13 +106,10 @@ static void require_in_vulkan(vmm_stage *s, const culv_vk_adopted *view, uint64_
     LIB_OK(culv_vk_adopted_get_parts(view, parts, CHUNKS, &count));
     for (size_t i = 0; i < count; i++) {
         REQUIRE_EQ(parts[i].offset, done);
-        uint32_t *words = calloc(1, parts[i].size);
-        REQUIRE(words != NULL);
-        const raw_vk_buffer raw = {.buffer = (VkBuffer)parts[i].buffer,
-                                   .size = parts[i].inner_offset + parts[i].size};
+        LIB_BLOCK(uint32_t, words, parts[i].size);
+        const raw_vk_buffer raw = buffer_of(&parts[i]);
         raw_vk_read(&s->w.vk, &raw, parts[i].inner_offset, words, parts[i].size);
         REQUIRE_EQ(vmm_stage_wrong(words, parts[i].size, (uint32_t)(done / 4), seed), 0);
-        free(words);
         done += parts[i].size;
     }
     REQUIRE_EQ(done, size);
@@ -99,19 +121,17 @@ static void write_by_vulkan(vmm_stage *s, const culv_vk_adopted *view, uint32_t 
     size_t count = 0;
     LIB_OK(culv_vk_adopted_get_parts(view, parts, CHUNKS, &count));
     for (size_t i = 0; i < count; i++) {
-        uint32_t *words = calloc(1, parts[i].size);
-        REQUIRE(words != NULL);
+        LIB_BLOCK(uint32_t, words, parts[i].size);
         vmm_stage_fill(words, parts[i].size, (uint32_t)(parts[i].offset / 4), seed);
-        const raw_vk_buffer raw = {.buffer = (VkBuffer)parts[i].buffer,
-                                   .size = parts[i].inner_offset + parts[i].size};
+        const raw_vk_buffer raw = buffer_of(&parts[i]);
         raw_vk_write(&s->w.vk, &raw, parts[i].inner_offset, words, parts[i].size);
-        free(words);
     }
 }
 
 /* From the middle of a chunk to the middle of another, and in one. */
-VMM_CASE(both_ways, .smoke = true)
+THEIRS_CASE(vmm_stage_open(&t->s), both_ways, .smoke = true)
 {
+    vmm_stage *s = &t->s;
     static const struct {
         uint64_t offset, size;
         size_t chunks;
@@ -124,14 +144,12 @@ VMM_CASE(both_ways, .smoke = true)
         {CHUNK + 16, 4, 1},
         {CHUNK, CHUNK + 4, 2},
     };
-    theirs t;
-    make_theirs(s, &t);
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         culv_part chunks[CHUNKS];
         size_t count = 0;
         uint64_t done = 0;
-        const CUdeviceptr at = t.base + rows[i].offset;
-        NEW(culv_vmm_adopted, adopted, culv_vmm_adopt, s->w.device, at, rows[i].size);
+        NEW(culv_vmm_adopted, adopted, culv_vmm_adopt, s->w.device, t->base + rows[i].offset,
+            rows[i].size);
         REQUIRE_EQ(culv_vmm_adopted_size(adopted), rows[i].size);
         LIB_OK(culv_vmm_adopted_get_parts(adopted, chunks, CHUNKS, &count));
         REQUIRE_EQ(count, rows[i].chunks);
@@ -145,16 +163,10 @@ VMM_CASE(both_ways, .smoke = true)
         culv_vk_adopted *view = view_of(s, adopted, VK_NULL_HANDLE);
         LIB_OK(culv_vk_adopted_get_parts(view, NULL, 0, &count));
         REQUIRE_EQ(count, rows[i].chunks);
-        uint32_t *words = malloc(rows[i].size);
-        REQUIRE(words != NULL);
-        vmm_stage_fill(words, rows[i].size, 0, (uint32_t)i);
-        LIB_CU_OK(&s->w, raw_cuda_upload(s->w.cu, at, words, rows[i].size));
+        upload(t, rows[i].offset, rows[i].size, (uint32_t)i);
         require_in_vulkan(s, view, rows[i].size, (uint32_t)i);
         write_by_vulkan(s, view, (uint32_t)i + 100);
-        memset(words, 0, rows[i].size);
-        LIB_CU_OK(&s->w, s->w.cu->MemcpyDtoH(words, at, rows[i].size));
-        REQUIRE_EQ(vmm_stage_wrong(words, rows[i].size, 0, (uint32_t)i + 100), 0);
-        free(words);
+        require_in_cuda(t, rows[i].offset, rows[i].size, (uint32_t)i + 100);
         /* Either may go first. */
         if (i % 2 == 0) culv_vmm_adopted_destroy(&adopted);
         culv_vk_adopted_destroy(&view);
@@ -162,19 +174,17 @@ VMM_CASE(both_ways, .smoke = true)
         REQUIRE(view == NULL && adopted == NULL);
         REQUIRE_EQ(lib_counts(&s->w).vmm_allocations, 0);
     }
-    free_theirs(s, &t);
 }
 
 /* Two tensors in one chunk have one VkBuffer, which is imported once. */
-VMM_CASE(shared_chunks)
+THEIRS_CASE(vmm_stage_open(&t->s), shared_chunks)
 {
-    theirs t;
-    make_theirs(s, &t);
+    vmm_stage *s = &t->s;
     culv_part of_a[2], of_b[1];
     culv_part in_a[2], in_b[1];
     size_t count = 0;
-    NEW(culv_vmm_adopted, a, culv_vmm_adopt, s->w.device, t.base + 4096, CHUNK);
-    NEW(culv_vmm_adopted, b, culv_vmm_adopt, s->w.device, t.base + 8192, 4000);
+    NEW(culv_vmm_adopted, a, culv_vmm_adopt, s->w.device, t->base + 4096, CHUNK);
+    NEW(culv_vmm_adopted, b, culv_vmm_adopt, s->w.device, t->base + 8192, 4000);
     LIB_OK(culv_vmm_adopted_get_parts(a, of_a, 2, &count));
     LIB_OK(culv_vmm_adopted_get_parts(b, of_b, 1, &count));
     REQUIRE_EQ(of_a[0].id, of_b[0].id);
@@ -201,35 +211,28 @@ VMM_CASE(shared_chunks)
     culv_vk_adopted_destroy(&other);
     culv_vk_adopted_destroy(&view_a);
     culv_vmm_adopted_destroy(&a);
-    uint32_t words[WORDS];
-    vmm_stage_fill(words, 4000, 0, 9);
-    LIB_CU_OK(&s->w, raw_cuda_upload(s->w.cu, t.base + 8192, words, 4000));
+    upload(t, 8192, 4000, 9);
     require_in_vulkan(s, view_b, 4000, 9);
     /* The view keeps the chunk when the range and the owner's mapping are gone. */
     culv_vmm_adopted_destroy(&b);
-    free_theirs(s, &t);
+    free_theirs(t);
     require_in_vulkan(s, view_b, 4000, 9);
     culv_vk_adopted_destroy(&view_b);
 }
 
 /* A chunk that was unmapped, or another one in its place, is noticed. */
-VMM_CASE(stale)
+THEIRS_CASE(vmm_stage_open(&t->s), stale)
 {
-    theirs t;
-    make_theirs(s, &t);
+    vmm_stage *s = &t->s;
     culv_vmm_adopted *anew = NULL;
-    NEW(culv_vmm_adopted, adopted, culv_vmm_adopt, s->w.device, t.base, 2 * CHUNK);
+    NEW(culv_vmm_adopted, adopted, culv_vmm_adopt, s->w.device, t->base, 2 * CHUNK);
     LIB_OK(culv_vmm_check_adopted(adopted));
-    CUcontext before = lib_enter(&s->w);
-    unmap_chunk(s, &t, 1);
-    lib_leave(&s->w, before);
+    unmap_chunk(t, 1);
     LIB_INVALID(culv_vmm_check_adopted(adopted), NOT_MAPPED, "was unmapped");
-    LIB_REFUSES(anew, culv_vmm_adopt(s->w.device, t.base, 2 * CHUNK, &anew), INVALID, NOT_MAPPED);
-    before = lib_enter(&s->w);
-    map_chunk(s, &t, 1, true);
-    lib_leave(&s->w, before);
+    LIB_REFUSES(anew, culv_vmm_adopt(s->w.device, t->base, 2 * CHUNK, &anew), INVALID, NOT_MAPPED);
+    map_chunk(t, 1, true);
     LIB_INVALID(culv_vmm_check_adopted(adopted), NOT_MAPPED, "replaced");
-    LIB_OK(culv_vmm_adopt(s->w.device, t.base, 2 * CHUNK, &anew));
+    LIB_OK(culv_vmm_adopt(s->w.device, t->base, 2 * CHUNK, &anew));
     LIB_OK(culv_vmm_check_adopted(anew));
     culv_part old[2], now[2];
     size_t count = 0;
@@ -237,21 +240,17 @@ VMM_CASE(stale)
     LIB_OK(culv_vmm_adopted_get_parts(anew, now, 2, &count));
     REQUIRE(old[0].id == now[0].id && old[1].id != now[1].id);
     culv_vk_adopted *view = view_of(s, anew, VK_NULL_HANDLE);
-    uint32_t *words = malloc(2 * CHUNK);
-    REQUIRE(words != NULL);
-    vmm_stage_fill(words, 2 * CHUNK, 0, 3);
-    LIB_CU_OK(&s->w, raw_cuda_upload(s->w.cu, t.base, words, 2 * CHUNK));
-    free(words);
+    upload(t, 0, 2 * CHUNK, 3);
     require_in_vulkan(s, view, 2 * CHUNK, 3);
     culv_vk_adopted_destroy(&view);
     culv_vmm_adopted_destroy(&adopted);
     culv_vmm_adopted_destroy(&anew);
-    free_theirs(s, &t);
 }
 
 /* What lies directly before and behind what is mapped: no byte of it is taken. */
-VMM_CASE(neighbours)
+THEIRS_CASE(vmm_stage_open(&t->s), neighbours)
 {
+    vmm_stage *s = &t->s;
     static const struct {
         bool end; /* from there; else from the start */
         int offset;
@@ -261,15 +260,11 @@ VMM_CASE(neighbours)
                 {false, 0, 1, true},   {true, -1, 1, true},   {true, -1, 2, false},
                 {true, -8, 8, true},   {true, 0, 1, false},   {true, 1, 1, false},
                 {true, 8, 8, false}};
-    theirs t;
-    make_theirs(s, &t);
-    CUcontext before = lib_enter(&s->w);
-    unmap_chunk(s, &t, 0);
-    unmap_chunk(s, &t, CHUNKS - 1);
-    lib_leave(&s->w, before);
+    unmap_chunk(t, 0);
+    unmap_chunk(t, CHUNKS - 1);
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         OWN(culv_vmm_adopted) *adopted = NULL;
-        const CUdeviceptr at = t.base + (rows[i].end ? (CHUNKS - 1) * CHUNK : CHUNK) +
+        const CUdeviceptr at = t->base + (rows[i].end ? (CHUNKS - 1) * CHUNK : CHUNK) +
                                (CUdeviceptr)(int64_t)rows[i].offset;
         if (!rows[i].taken) {
             LIB_REFUSES(adopted, culv_vmm_adopt(s->w.device, at, rows[i].size, &adopted), INVALID,
@@ -279,124 +274,105 @@ VMM_CASE(neighbours)
         LIB_OK(culv_vmm_adopt(s->w.device, at, rows[i].size, &adopted));
     }
     REQUIRE_EQ(lib_counts(&s->w).vmm_allocations, 0);
-    free_theirs(s, &t);
 }
 
-VMM_CASE(refused)
+THEIRS_CASE(vmm_stage_open(&t->s), refused)
 {
-    theirs t;
-    make_theirs(s, &t);
+    vmm_stage *s = &t->s;
     culv_device *device = s->w.device;
     culv_vmm_adopted *adopted = NULL;
-    const culv_result invalid = CULV_ERROR_INVALID;
     CUdeviceptr plain = 0;
-    CUcontext before = lib_enter(&s->w);
-    CU_OK(s->w.cu->MemAlloc(&plain, 65536));
-    unmap_chunk(s, &t, 2);
-    map_chunk(s, &t, 2, false);
-    lib_leave(&s->w, before);
-    LIB_REFUSES_AS(adopted, culv_vmm_adopt(device, plain, 4096, &adopted), invalid,
-                   CULV_REASON_NOT_EXPORTABLE, "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True",
-                   " bytes of cudaMalloc, which");
-    LIB_REFUSES_AS(adopted, culv_vmm_adopt(device, t.base + CHUNK, 2 * CHUNK, &adopted), invalid,
-                   CULV_REASON_NOT_EXPORTABLE, "requestedHandleTypes");
-    LIB_REFUSES_AS(adopted, culv_vmm_adopt(device, 0x1000, 4096, &adopted), invalid,
-                   CULV_REASON_NOT_MAPPED);
-    LIB_REFUSES_AS(adopted, culv_vmm_adopt(device, t.base, 0, &adopted), invalid, CULV_REASON_SIZE);
-    LIB_REFUSES_AS(adopted, culv_vmm_adopt(device, t.base, UINT64_MAX, &adopted), invalid,
-                   CULV_REASON_SIZE);
-    LIB_REFUSES_AS(adopted, culv_vmm_adopt(device, 0, 1, &adopted), invalid,
-                   CULV_REASON_NULL_ARGUMENT);
+    LIB_CU_OK(&s->w, s->w.cu->MemAlloc(&plain, 65536));
+    unmap_chunk(t, 2);
+    map_chunk(t, 2, false);
+#define ROW(at, size, ...)                                                                         \
+    LIB_REFUSES(adopted, culv_vmm_adopt(device, at, size, &adopted), INVALID, __VA_ARGS__)
+    ROW(plain, 4096, NOT_EXPORTABLE, "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True",
+        " bytes of cudaMalloc, which");
+    ROW(t->base + CHUNK, 2 * CHUNK, NOT_EXPORTABLE, "requestedHandleTypes");
+    ROW(0x1000, 4096, NOT_MAPPED);
+    ROW(t->base, 0, SIZE);
+    ROW(t->base, UINT64_MAX, SIZE);
+    ROW(0, 1, NULL_ARGUMENT);
+#undef ROW
     REQUIRE(culv_vmm_adopted_size(NULL) == 0);
-    LIB_OK(culv_vmm_adopt(device, t.base, CHUNK, &adopted));
+    LIB_OK(culv_vmm_adopt(device, t->base, CHUNK, &adopted));
     culv_vk_adopted *view = NULL;
     culv_vk_adopted_desc d = culv_vk_adopted_desc_init();
-    LIB_REFUSES_AS(view, culv_vk_adopted_create(s->w.attachment, adopted, &d, &view), invalid,
-                   CULV_REASON_VALUE);
+    LIB_REFUSES(view, culv_vk_adopted_create(s->w.attachment, adopted, &d, &view), INVALID, VALUE);
     d.struct_size = 0;
-    LIB_REFUSES_AS(view, culv_vk_adopted_create(s->w.attachment, adopted, &d, &view), invalid,
-                   CULV_REASON_STRUCT_SIZE);
+    LIB_REFUSES(view, culv_vk_adopted_create(s->w.attachment, adopted, &d, &view), INVALID,
+                STRUCT_SIZE);
     culv_vmm_adopted_destroy(&adopted);
     culv_vmm_adopted_destroy(&adopted);
     culv_vmm_adopted_destroy(NULL);
     culv_vk_adopted_destroy(NULL);
     REQUIRE_EQ(lib_counts(&s->w).vmm_allocations, 0);
     LIB_CU_OK(&s->w, s->w.cu->MemFree(plain));
-    free_theirs(s, &t);
 }
 
 /* One sparse buffer where the device has such, and a buffer a chunk where it does not. */
-TEST(sparse)
+THEIRS_CASE(vmm_stage_open_sparse(&t->s, NULL), sparse)
 {
-    vmm_stage s;
-    theirs t;
-    vmm_stage_open_sparse(&s, NULL);
-    make_theirs(&s, &t);
+    vmm_stage *s = &t->s;
     size_t count = 0;
     VkPhysicalDeviceFeatures features;
-    vkGetPhysicalDeviceFeatures(s.w.vk.physical, &features);
+    vkGetPhysicalDeviceFeatures(s->w.vk.physical, &features);
     uint32_t family = 0;
-    while (family < s.w.vk.queue_count &&
-           !(s.w.vk.queues[family].flags & VK_QUEUE_SPARSE_BINDING_BIT))
+    while (family < s->w.vk.queue_count &&
+           !(s->w.vk.queues[family].flags & VK_QUEUE_SPARSE_BINDING_BIT))
         family++;
-    const bool has = !s.w.cu->software && family < s.w.vk.queue_count && features.sparseBinding &&
+    const bool has = !s->w.cu->software && family < s->w.vk.queue_count && features.sparseBinding &&
                      features.sparseResidencyBuffer;
-    VkQueue queue = s.w.vk.queues[has ? family : 0].queue;
-    NEW(culv_vmm_adopted, adopted, culv_vmm_adopt, s.w.device, t.base + CHUNK / 2, 2 * CHUNK);
-    culv_vk_adopted *view = view_of(&s, adopted, queue);
+    VkQueue queue = s->w.vk.queues[has ? family : 0].queue;
+    NEW(OWN(culv_vmm_adopted), adopted, culv_vmm_adopt, s->w.device, t->base + CHUNK / 2,
+        2 * CHUNK);
+    culv_vk_adopted *view = view_of(s, adopted, queue);
     LIB_OK(culv_vk_adopted_get_parts(view, NULL, 0, &count));
     REQUIRE_EQ(count, has ? 1 : 3);
-    uint32_t *words = malloc(2 * CHUNK);
-    REQUIRE(words != NULL);
-    vmm_stage_fill(words, 2 * CHUNK, 0, 5);
-    LIB_CU_OK(&s.w, raw_cuda_upload(s.w.cu, t.base + CHUNK / 2, words, 2 * CHUNK));
-    require_in_vulkan(&s, view, 2 * CHUNK, 5);
-    write_by_vulkan(&s, view, 6);
-    LIB_CU_OK(&s.w, s.w.cu->MemcpyDtoH(words, t.base + CHUNK / 2, 2 * CHUNK));
-    REQUIRE_EQ(vmm_stage_wrong(words, 2 * CHUNK, 0, 6), 0);
-    free(words);
+    upload(t, CHUNK / 2, 2 * CHUNK, 5);
+    require_in_vulkan(s, view, 2 * CHUNK, 5);
+    write_by_vulkan(s, view, 6);
+    require_in_cuda(t, CHUNK / 2, 2 * CHUNK, 6);
     culv_vk_adopted_destroy(&view);
-    culv_vmm_adopted_destroy(&adopted);
-    free_theirs(&s, &t);
-    vmm_stage_close(&s);
 }
 
 #undef TEST_GROUP
 #define TEST_GROUP "torch."
-/* The allocator for PyTorch, as PyTorch calls it, and its memory in Vulkan. */
+/* The allocator for PyTorch, as PyTorch calls it, and its memory in Vulkan. It keeps its device
+ * open, so each process ends at once. */
+#define TORCH_CASE(...) TEST_ON(vmm_stage, s, vmm_stage_open(s), _exit(0), __VA_ARGS__, .own = true)
 
-TEST(allocates, .own = true, .smoke = true)
+TORCH_CASE(allocates, .smoke = true)
 {
-    vmm_stage s;
-    vmm_stage_open(&s);
     uint32_t words[1024];
-    void *a = culv_torch_malloc(20 << 20, 0, s.stream), *b = culv_torch_malloc(4000, 0, s.stream);
+    void *a = culv_torch_malloc(20 << 20, 0, s->stream), *b = culv_torch_malloc(4000, 0, s->stream);
     REQUIRE(a != NULL && b != NULL && a != b);
     REQUIRE((uintptr_t)a % 512 == 0 && (uintptr_t)b % 512 == 0);
     culv_part part;
     size_t count = 0;
     culv_vk_adopted_desc d = culv_vk_adopted_desc_init();
     d.usage = VK_BUFFER_USAGE_TRANSFER_SRC_BIT;
-    NEW(culv_vmm_adopted, adopted, culv_vmm_adopt, s.w.device, (CUdeviceptr)(uintptr_t)a + 512,
-        4096);
-    NEW(culv_vk_adopted, view, culv_vk_adopted_create, s.w.attachment, adopted, &d);
+    NEW(OWN(culv_vmm_adopted), adopted, culv_vmm_adopt, s->w.device,
+        (CUdeviceptr)(uintptr_t)a + 512, 4096);
+    NEW(culv_vk_adopted, view, culv_vk_adopted_create, s->w.attachment, adopted, &d);
     LIB_OK(culv_vk_adopted_get_parts(view, &part, 1, &count));
     REQUIRE(count == 1 && part.inner_offset == 512 && part.size == 4096);
     vmm_stage_fill(words, sizeof words, 0, 4);
-    LIB_CU_OK(&s.w, raw_cuda_upload(s.w.cu, (CUdeviceptr)(uintptr_t)a + 512, words, sizeof words));
+    LIB_CU_OK(&s->w,
+              raw_cuda_upload(s->w.cu, (CUdeviceptr)(uintptr_t)a + 512, words, sizeof words));
     memset(words, 0, sizeof words);
     const raw_vk_buffer raw = {.buffer = (VkBuffer)part.buffer,
                                .size = part.inner_offset + part.size};
-    raw_vk_read(&s.w.vk, &raw, part.inner_offset, words, sizeof words);
+    raw_vk_read(&s->w.vk, &raw, part.inner_offset, words, sizeof words);
     REQUIRE_EQ(vmm_stage_wrong(words, sizeof words, 0, 4), 0);
-    culv_torch_free(a, 20 << 20, 0, s.stream);
+    culv_torch_free(a, 20 << 20, 0, s->stream);
     culv_torch_free(b, 4000, 0, NULL);
-    raw_vk_read(&s.w.vk, &raw, part.inner_offset, words, sizeof words); /* what is imported stays */
+    raw_vk_read(&s->w.vk, &raw, part.inner_offset, words,
+                sizeof words); /* what is imported stays */
     REQUIRE_EQ(vmm_stage_wrong(words, sizeof words, 0, 4), 0);
     LIB_INVALID(culv_vmm_check_adopted(adopted), NOT_MAPPED);
     culv_vk_adopted_destroy(&view);
-    culv_vmm_adopted_destroy(&adopted);
-    _exit(0); /* the allocator keeps its device open */
 }
 
 TEST(refuses, .own = true)
@@ -440,23 +416,20 @@ static void *open_later(void *user)
 
 /* The stream still uses the memory when it is given back: its work must end first. Without the
  * wait it faults. */
-TEST(waits_for_the_stream, .own = true)
+TORCH_CASE(waits_for_the_stream)
 {
-    vmm_stage s;
-    vmm_stage_open(&s);
     pthread_t thread;
-    void *a = culv_torch_malloc(4096, 0, s.stream);
+    void *a = culv_torch_malloc(4096, 0, s->stream);
     REQUIRE(a != NULL);
     const CUdeviceptr at = (CUdeviceptr)(uintptr_t)a;
-    CUcontext before = lib_enter(&s.w);
-    CU_OK(s.w.cu->LaunchHostFunc(s.stream, wait_for_gate, NULL));
-    CU_OK(s.w.cu->MemsetD32Async(at, 7, 1024, s.stream));
+    CUcontext before = lib_enter(&s->w);
+    CU_OK(s->w.cu->LaunchHostFunc(s->stream, wait_for_gate, NULL));
+    CU_OK(s->w.cu->MemsetD32Async(at, 7, 1024, s->stream));
     REQUIRE(pthread_create(&thread, NULL, open_later, NULL) == 0);
-    culv_torch_free(a, 4096, 0, s.stream);
-    REQUIRE_EQ(s.w.cu->StreamQuery(s.stream), CUDA_SUCCESS);
+    culv_torch_free(a, 4096, 0, s->stream);
+    REQUIRE_EQ(s->w.cu->StreamQuery(s->stream), CUDA_SUCCESS);
     REQUIRE(pthread_join(thread, NULL) == 0);
-    lib_leave(&s.w, before);
-    _exit(0);
+    lib_leave(&s->w, before);
 }
 
 /* Captures ------------------------------------------------------------------------------------- */
@@ -482,65 +455,59 @@ static void require_freed(const vmm_stage *s, uint64_t expected)
 
 /* A block that is given back in a capture belongs to the graph: the capture is whole, and what was
  * captured of the block works each time that the graph runs. */
-TEST(captured, .own = true)
+TORCH_CASE(captured)
 {
     enum { FEW = 1021 };
     static const CUstreamCaptureMode modes[] = {CU_STREAM_CAPTURE_MODE_GLOBAL,
                                                 CU_STREAM_CAPTURE_MODE_THREAD_LOCAL,
                                                 CU_STREAM_CAPTURE_MODE_RELAXED};
-    vmm_stage s;
     uint32_t words[FEW];
-    vmm_stage_open(&s);
-    const raw_cuda *cu = s.w.cu;
-    CUcontext before = lib_enter(&s.w);
+    const raw_cuda *cu = s->w.cu;
+    CUcontext before = lib_enter(&s->w);
     CUdeviceptr out = 0;
     CU_OK(cu->MemAlloc(&out, sizeof words));
-    const uint64_t had = reserved(&s);
+    const uint64_t had = reserved(s);
     for (uint32_t i = 0; i < sizeof modes / sizeof modes[0]; i++) {
         CUgraph graph = NULL;
         CUgraphExec exec = NULL;
         CUDA_GRAPH_INSTANTIATE_PARAMS how;
         memset(&how, 0, sizeof how);
-        void *block = culv_torch_malloc(sizeof words, 0, s.stream);
+        void *block = culv_torch_malloc(sizeof words, 0, s->stream);
         REQUIRE(block != NULL);
-        CU_OK(cu->StreamBeginCapture(s.stream, modes[i]));
-        CU_OK(cu->MemsetD32Async((CUdeviceptr)(uintptr_t)block, 1000 + i, FEW, s.stream));
-        CU_OK(cu->MemcpyDtoDAsync(out, (CUdeviceptr)(uintptr_t)block, sizeof words, s.stream));
-        culv_torch_free(block, sizeof words, 0, s.stream);
-        CU_OK(cu->StreamEndCapture(s.stream, &graph));
-        require_freed(&s, had + (cu->software ? 1 : 0));
+        CU_OK(cu->StreamBeginCapture(s->stream, modes[i]));
+        CU_OK(cu->MemsetD32Async((CUdeviceptr)(uintptr_t)block, 1000 + i, FEW, s->stream));
+        CU_OK(cu->MemcpyDtoDAsync(out, (CUdeviceptr)(uintptr_t)block, sizeof words, s->stream));
+        culv_torch_free(block, sizeof words, 0, s->stream);
+        CU_OK(cu->StreamEndCapture(s->stream, &graph));
+        require_freed(s, had + (cu->software ? 1 : 0));
         CU_OK(cu->GraphInstantiateWithParams(&exec, graph, &how));
         CU_OK(cu->GraphDestroy(graph));
         for (int turn = 0; turn < 2; turn++) {
-            CU_OK(cu->MemsetD32Async(out, 0, FEW, s.stream));
-            CU_OK(cu->GraphLaunch(exec, s.stream));
-            vmm_stage_cuda_read(&s, out, sizeof words, words);
-            for (uint32_t k = 0; k < FEW; k++)
-                REQUIRE_EQ(words[k], 1000 + i);
+            CU_OK(cu->MemsetD32Async(out, 0, FEW, s->stream));
+            CU_OK(cu->GraphLaunch(exec, s->stream));
+            vmm_stage_cuda_read(s, out, sizeof words, words);
+            REQUIRE_ALL(words, FEW, 1000 + i);
         }
-        require_freed(&s, had + (cu->software ? 1 : 0));
+        require_freed(s, had + (cu->software ? 1 : 0));
         CU_OK(cu->GraphExecDestroy(exec));
-        require_freed(&s, had);
+        require_freed(s, had);
     }
     CU_OK(cu->MemFree(out));
-    lib_leave(&s.w, before);
-    _exit(0);
+    lib_leave(&s->w, before);
 }
 
 /* The legacy stream waits for a blocking stream that is being captured, and may not be waited for.
  * A capture that is broken becomes no graph. */
-TEST(beside_a_capture, .own = true)
+TORCH_CASE(beside_a_capture)
 {
-    vmm_stage s;
-    vmm_stage_open(&s);
-    const raw_cuda *cu = s.w.cu;
-    CUcontext before = lib_enter(&s.w);
+    const raw_cuda *cu = s->w.cu;
+    CUcontext before = lib_enter(&s->w);
     CUstream blocking = NULL;
     CUgraph graph = NULL;
     CU_OK(cu->StreamCreate(&blocking, CU_STREAM_DEFAULT));
     void *a = culv_torch_malloc(4096, 0, NULL), *b = culv_torch_malloc(4096, 0, NULL);
     REQUIRE(a != NULL && b != NULL);
-    const uint64_t had = reserved(&s);
+    const uint64_t had = reserved(s);
     pthread_t thread; /* the legacy one is at work on it */
     CU_OK(cu->LaunchHostFunc(NULL, wait_for_gate, NULL));
     CU_OK(cu->MemsetD32Async((CUdeviceptr)(uintptr_t)a, 7, 1024, NULL));
@@ -550,15 +517,14 @@ TEST(beside_a_capture, .own = true)
     REQUIRE(pthread_join(thread, NULL) == 0);
     CU_OK(cu->StreamEndCapture(blocking, &graph));
     CU_OK(cu->GraphDestroy(graph));
-    require_freed(&s, had - (cu->software ? 1 : 0));
+    require_freed(s, had - (cu->software ? 1 : 0));
     CU_OK(cu->StreamBeginCapture(blocking, CU_STREAM_CAPTURE_MODE_RELAXED));
     CU_IS(cu->StreamSynchronize(blocking), CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
     culv_torch_free(b, 4096, 0, blocking);
     CU_IS(cu->StreamEndCapture(blocking, &graph), CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
-    require_freed(&s, had - (cu->software ? 2 : 0));
+    require_freed(s, had - (cu->software ? 2 : 0));
     CU_OK(cu->StreamDestroy(blocking));
-    lib_leave(&s.w, before);
-    _exit(0);
+    lib_leave(&s->w, before);
 }
 
 /* Threads -------------------------------------------------------------------------------------- */

@@ -8,15 +8,10 @@
 #include <stdatomic.h>
 #include <unistd.h>
 
-TEST(made)
+RING_CASE(RING(.side = CULV_RING_CONSUMER, .depth = 3, .image = true), made)
 {
-    ring_stage s;
-    ring_options o = ring_options_init(CULV_RING_CONSUMER, 3);
-    o.image = true;
-    ring_world_open(&s);
-    ring_open(&s, &o);
-    const culv_ring *ring = s.ring;
-    REQUIRE_EQ(lib_counts(&s.w).created, 3 * 2 + 2);
+    const culv_ring *ring = s->ring;
+    REQUIRE_EQ(lib_counts(&s->w).created, 3 * 2 + 2);
     for (uint32_t slot = 0; slot < 4; slot++) {
         REQUIRE_EQ(culv_ring_shared_buffer(ring, slot, 0) != NULL, slot < 3);
         REQUIRE_EQ(culv_ring_shared_image(ring, slot, 1) != NULL, slot < 3);
@@ -45,10 +40,9 @@ TEST(made)
     REQUIRE(culv_vk_ring_semaphore(NULL, CULV_RING_PRODUCER) == VK_NULL_HANDLE);
 
     /* What a frame says. */
-    CUcontext before = lib_enter(&s.w);
-    LIB_OK(ring_cuda_turn(&s, 0));
+    LIB_OK(ring_cuda_turn(s, 0));
     culv_ring_frame frame;
-    LIB_OK(culv_ring_acquire(s.ring, CULV_RING_CONSUMER, 0, &frame));
+    LIB_OK(culv_ring_acquire(s->ring, CULV_RING_CONSUMER, 0, &frame));
     VkSemaphoreSubmitInfo wait, signal;
     LIB_OK(culv_vk_ring_get_points(ring, &frame, &wait, &signal));
     REQUIRE(wait.semaphore == ready && signal.semaphore == done);
@@ -71,35 +65,28 @@ TEST(made)
         REQUIRE_EQ(i == 0 ? m->oldLayout : m->newLayout, VK_IMAGE_LAYOUT_GENERAL);
         REQUIRE_EQ(i == 0 ? m->newLayout : m->oldLayout, VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL);
     }
-    LIB_OK(culv_ring_cancel(s.ring, CULV_RING_CONSUMER, &frame));
-    LIB_OK(ring_vulkan_turn(&s, 0));
-    lib_leave(&s.w, before);
-    ring_close(&s);
-    REQUIRE_EQ(lib_counts(&s.w).created, 0);
-    ring_world_close(&s);
+    LIB_OK(culv_ring_cancel(s->ring, CULV_RING_CONSUMER, &frame));
+    LIB_OK(ring_vulkan_turn(s, 0));
+    ring_close(s);
+    REQUIRE_EQ(lib_counts(&s->w).created, 0);
 }
 
 /* What several queue families share names none of them in its barriers. */
-TEST(concurrent)
+RING_CASE(RING(.side = CULV_RING_PRODUCER, .depth = 2, .handed_in = true, .own = true,
+               .concurrent = true),
+          concurrent)
 {
-    ring_stage s;
-    ring_options o = ring_options_init(CULV_RING_PRODUCER, 2);
-    o.handed_in = o.own = o.concurrent = true;
-    ring_world_open(&s);
-    ring_open(&s, &o);
     culv_ring_frame frame;
-    LIB_OK(culv_ring_acquire(s.ring, CULV_RING_PRODUCER, 0, &frame));
+    LIB_OK(culv_ring_acquire(s->ring, CULV_RING_PRODUCER, 0, &frame));
     const VkBufferMemoryBarrier2 *in =
-        culv_vk_ring_barriers(s.ring, frame.slot, CULV_VK_ACQUIRE)->pBufferMemoryBarriers;
+        culv_vk_ring_barriers(s->ring, frame.slot, CULV_VK_ACQUIRE)->pBufferMemoryBarriers;
     const VkBufferMemoryBarrier2 *out =
-        culv_vk_ring_barriers(s.ring, frame.slot, CULV_VK_RELEASE)->pBufferMemoryBarriers;
+        culv_vk_ring_barriers(s->ring, frame.slot, CULV_VK_RELEASE)->pBufferMemoryBarriers;
     REQUIRE(in->srcQueueFamilyIndex == VK_QUEUE_FAMILY_EXTERNAL &&
             in->dstQueueFamilyIndex == VK_QUEUE_FAMILY_IGNORED);
     REQUIRE(out->srcQueueFamilyIndex == VK_QUEUE_FAMILY_IGNORED &&
             out->dstQueueFamilyIndex == VK_QUEUE_FAMILY_EXTERNAL);
-    LIB_OK(culv_ring_cancel(s.ring, CULV_RING_PRODUCER, &frame));
-    ring_close(&s);
-    ring_world_close(&s);
+    LIB_OK(culv_ring_cancel(s->ring, CULV_RING_PRODUCER, &frame));
 }
 
 /* Slots and timelines alone. */
@@ -110,7 +97,7 @@ RINGS_CASE(no_resources)
     REQUIRE_EQ(d.side, CULV_RING_CONSUMER);
     d.max_depth = 2;
     d.wait_stage = VK_PIPELINE_STAGE_2_TRANSFER_BIT;
-    NEW(culv_ring, ring, culv_vk_ring_create, s->w.attachment, s->w.vk.queues[0].queue, &d);
+    NEW(OWN(culv_ring), ring, culv_vk_ring_create, s->w.attachment, s->w.vk.queues[0].queue, &d);
     culv_ring_frame frame;
     culv_ring_frame f;
     LIB_OK(culv_ring_acquire_on(ring, CULV_RING_PRODUCER, s->stream, 0, &frame));
@@ -124,8 +111,6 @@ RINGS_CASE(no_resources)
     LIB_OK(culv_ring_cancel(ring, CULV_RING_CONSUMER, &f));
     lib_finish(&s->w, s->stream);
     culv_ring_destroy(&ring, NULL);
-    culv_ring_destroy(&ring, NULL); /* NULL */
-    culv_ring_destroy(NULL, NULL);
 }
 
 /* record_copy(), which is the consumer's whole work here, where queues copy. */
@@ -139,10 +124,8 @@ RINGS_CASE(queue_families)
         bool draws = (flags & (VK_QUEUE_GRAPHICS_BIT | VK_QUEUE_COMPUTE_BIT)) != 0;
         if (!draws && ((flags & VK_QUEUE_TRANSFER_BIT) == 0 || (flags & ~common) != 0)) continue;
         for (int side = CULV_RING_PRODUCER; side <= CULV_RING_CONSUMER; side++) {
-            ring_options o = ring_options_init((culv_ring_side)side, 4);
-            o.image = true;
-            o.family = family;
-            ring_open(s, &o);
+            ring_open(
+                s, RING(.side = (culv_ring_side)side, .depth = 4, .image = true, .family = family));
             ring_run(s, 20);
             ring_close(s);
         }
@@ -284,30 +267,25 @@ static void *VKAPI_PTR reallocate(void *user, void *block, size_t size, size_t a
 
 /* Every call that makes or destroys something gets the caller's functions, which the attachment
  * copies. */
-TEST(callbacks, .title = "allocation_callbacks")
+RINGS_CASE(callbacks, .title = "allocation_callbacks")
 {
-    ring_stage s;
-    ring_options o = ring_options_init(CULV_RING_CONSUMER, 3);
     blocks b = {0};
-    o.image = true;
-    ring_world_open(&s);
-    culv_vk_device *usual = s.w.attachment;
-    culv_vk_device_desc d = lib_vk_desc(&s.w);
+    culv_vk_device *usual = s->w.attachment;
+    culv_vk_device_desc d = lib_vk_desc(&s->w);
     VkAllocationCallbacks functions = {.pUserData = &b,
                                        .pfnAllocation = allocate,
                                        .pfnReallocation = reallocate,
                                        .pfnFree = release};
     d.allocation_callbacks = &functions;
-    LIB_OK(culv_vk_attach(s.w.device, &d, &s.w.attachment));
+    LIB_OK(culv_vk_attach(s->w.device, &d, &s->w.attachment));
     memset(&functions, 0, sizeof functions);
-    ring_open(&s, &o);
-    ring_run(&s, 6);
-    if (s.w.cu->software) REQUIRE(atomic_load(&b.made) > 0);
-    ring_close(&s);
-    culv_vk_detach(&s.w.attachment);
-    s.w.attachment = usual;
+    ring_open(s, RING(.side = CULV_RING_CONSUMER, .depth = 3, .image = true));
+    ring_run(s, 6);
+    if (s->w.cu->software) REQUIRE(atomic_load(&b.made) > 0);
+    ring_close(s);
+    culv_vk_detach(&s->w.attachment);
+    s->w.attachment = usual;
     REQUIRE_EQ(atomic_load(&b.held), 0);
-    ring_world_close(&s);
 }
 
 /* Rings between CUDA and Vulkan: buffers and images both ways, each byte verified by the other
@@ -342,59 +320,51 @@ TEST(deep, .smoke = true)
                 {3, 1, .handed_in = true}, {3, 1, .handed_in = true, .own = true},
                 {4, 1, .by_hand = true},   {4, 2, .by_hand = true}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        ring_options o = ring_options_init(CULV_RING_CONSUMER, rows[i].depth);
-        o.settings.burst = rows[i].burst;
-        o.image = true;
-        o.handed_in = rows[i].handed_in;
-        o.own = rows[i].own;
-        if (rows[i].by_hand) o.way = BY_HAND;
+        const ring_options o = {.depth = rows[i].depth,
+                                .settings.burst = rows[i].burst,
+                                .image = true,
+                                .handed_in = rows[i].handed_in,
+                                .own = rows[i].own,
+                                .way = rows[i].by_hand ? BY_HAND : BY_SUBMIT};
         both_ways(o, 96);
     }
 }
 
 /* A fence in the middle of a burst is the submission's that has its frame; so is what came before
  * it. */
-TEST(fences)
+RING_CASE(RING(.side = CULV_RING_CONSUMER, .depth = 8, .settings.burst = 4), fences)
 {
-    ring_stage s;
-    ring_options o = ring_options_init(CULV_RING_CONSUMER, 8);
-    o.settings.burst = 4;
-    ring_world_open(&s);
-    ring_open(&s, &o);
-    CUcontext before = lib_enter(&s.w);
-    VkDevice device = s.w.vk.device;
+    VkDevice device = s->w.vk.device;
     const VkFenceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
     VkFence fence = VK_NULL_HANDLE;
     VK_OK(vkCreateFence(device, &info, NULL, &fence));
     for (uint32_t at = 0; at < 4; at++) { /* where in the burst */
         for (int i = 0; i < 4; i++)
-            LIB_OK(ring_cuda_turn(&s, 0));
+            LIB_OK(ring_cuda_turn(s, 0));
         for (uint32_t i = 0; i < 4; i++) {
             culv_ring_frame frame;
-            LIB_OK(culv_ring_acquire(s.ring, CULV_RING_CONSUMER, 0, &frame));
-            VkCommandBuffer commands = ring_vulkan_commands(&s, &frame);
-            LIB_OK(culv_vk_ring_submit(s.ring, s.queue, commands, i == at ? fence : VK_NULL_HANDLE,
-                                       &frame));
-            ring_released(&s.vulkan, &frame);
+            LIB_OK(culv_ring_acquire(s->ring, CULV_RING_CONSUMER, 0, &frame));
+            VkCommandBuffer commands = ring_vulkan_commands(s, &frame);
+            LIB_OK(culv_vk_ring_submit(s->ring, s->queue, commands,
+                                       i == at ? fence : VK_NULL_HANDLE, &frame));
+            ring_released(&s->vulkan, &frame);
             REQUIRE_EQ(frame.signal_value != 0, i == 3);
             if (i == at) VK_OK(vkWaitForFences(device, 1, &fence, VK_TRUE, RING_LIMIT));
         }
         VK_OK(vkResetFences(device, 1, &fence));
     }
-    LIB_OK(ring_cuda_turn(&s, 0));
-    LIB_OK(culv_ring_flush_on(s.ring, CULV_RING_PRODUCER, s.stream));
-    ring_flushed(&s.cuda, ring_stats(&s).ready_signaled);
-    LIB_OK(ring_vulkan_turn(&s, 0));
-    uint64_t done = ring_stats(&s).done_signaled;
-    LIB_OK(culv_ring_flush(s.ring, CULV_RING_CONSUMER, NULL));
-    REQUIRE_EQ(ring_stats(&s).done_signaled,
+    LIB_OK(ring_cuda_turn(s, 0));
+    LIB_OK(culv_ring_flush_on(s->ring, CULV_RING_PRODUCER, s->stream));
+    ring_flushed(&s->cuda, ring_stats(s).ready_signaled);
+    LIB_OK(ring_vulkan_turn(s, 0));
+    uint64_t done = ring_stats(s).done_signaled;
+    LIB_OK(culv_ring_flush(s->ring, CULV_RING_CONSUMER, NULL));
+    REQUIRE_EQ(ring_stats(s).done_signaled,
                done); /* the one frame was all that there was: a burst of its own */
-    LIB_OK(culv_ring_flush(s.ring, CULV_RING_CONSUMER, NULL));
-    lib_leave(&s.w, before);
-    ring_close(&s);
-    REQUIRE_EQ(s.vulkan.verified, 17);
+    LIB_OK(culv_ring_flush(s->ring, CULV_RING_CONSUMER, NULL));
+    ring_close(s);
+    REQUIRE_EQ(s->vulkan.verified, 17);
     vkDestroyFence(device, fence, NULL);
-    ring_world_close(&s);
 }
 
 TEST_AS(deep_across, lib_run_across(deep), .title = "across.deep", .own = true)
@@ -412,13 +382,22 @@ typedef struct described {
     culv_vk_ring_desc ring;
 } described;
 
-static void describe(const ring_stage *s, described *d)
+static void describe_as(const ring_stage *s, described *d)
 {
-    d->options = ring_options_init(CULV_RING_CONSUMER, 3);
-    d->options.image = true;
     d->ring = ring_desc(s, &d->options, d->resources, &d->buffer, &d->image, &d->buffer_desc,
                         &d->image_desc);
 }
+
+static void describe(const ring_stage *s, described *d)
+{
+    d->options = *RING(.side = CULV_RING_CONSUMER, .depth = 3, .image = true,
+                       .settings.struct_size = sizeof d->options.settings);
+    describe_as(s, d);
+}
+
+#define REFUSED(...)                                                                               \
+    LIB_REFUSES(ring, culv_vk_ring_create(s->w.attachment, queue, &d.ring, &ring), INVALID,        \
+                __VA_ARGS__)
 
 RINGS_CASE(descriptors)
 {
@@ -426,10 +405,7 @@ RINGS_CASE(descriptors)
     culv_ring *ring = NULL;
     VkQueue queue = s->w.vk.queues[0].queue;
     describe(s, &d);
-#define ROW(what, change, why, ...)                                                                \
-    SPOILT(d.what, d.what.change,                                                                  \
-           LIB_REFUSES(ring, culv_vk_ring_create(s->w.attachment, queue, &d.ring, &ring), INVALID, \
-                       why, __VA_ARGS__))
+#define ROW(what, change, ...) SPOILT(d.what, d.what.change, REFUSED(__VA_ARGS__))
     ROW(ring, struct_size = 3, STRUCT_SIZE, "culv_vk_ring_desc");
     ROW(ring, resources = NULL, NULL_ARGUMENT, "resources");
     ROW(ring, waits = (culv_ring_waits)3, VALUE, "waits is 3");
@@ -459,25 +435,20 @@ RINGS_CASE(strangers)
     described d;
     culv_ring *ring = NULL;
     VkQueue queue = s->w.vk.queues[0].queue;
-    culv_vk_device_desc vd = lib_vk_desc(&s->w);
-    NEW(culv_vk_device, other, culv_vk_attach, s->w.device, &vd);
+    culv_vk_device *other = lib_attach(&s->w, vkGetInstanceProcAddr);
     describe(s, &d);
     d.options.handed_in = true;
-    d.ring =
-        ring_desc(s, &d.options, d.resources, &d.buffer, &d.image, &d.buffer_desc, &d.image_desc);
-    LIB_REFUSES(ring, culv_vk_ring_create(s->w.attachment, queue, &d.ring, &ring), INVALID,
-                NULL_ARGUMENT);
+    describe_as(s, &d);
+    REFUSED(NULL_ARGUMENT);
     for (int i = 0; i < 3; i++) {
         LIB_OK(culv_vk_buffer_create(s->w.attachment, &d.buffer_desc, &s->buffers[i]));
         LIB_OK(culv_vk_image_create(i < 2 ? s->w.attachment : other, &d.image_desc, &s->images[i]));
     }
-    LIB_REFUSES(ring, culv_vk_ring_create(s->w.attachment, queue, &d.ring, &ring), INVALID,
-                DEVICE_MISMATCH, "resources[1]");
+    REFUSED(DEVICE_MISMATCH, "resources[1]");
     /* One buffer for two slots. */
     culv_shared_buffer *third = s->buffers[2];
     s->buffers[2] = s->buffers[0];
-    LIB_REFUSES(ring, culv_vk_ring_create(s->w.attachment, queue, &d.ring, &ring), INVALID, VALUE,
-                "resources[0] has for slot 2 what resources[0] has for slot 0");
+    REFUSED(VALUE, "resources[0] has for slot 2 what resources[0] has for slot 0");
     s->buffers[2] = third;
     /* The same as VkBuffers and VkImages; destroys of what wraps them are refused. */
     d.options.own = true;
@@ -487,20 +458,16 @@ RINGS_CASE(strangers)
         s->own_images[i] = (culv_vk_own_image){culv_vk_image_handle(s->images[i]),
                                                culv_shared_image_cuda(s->images[i]), 0, 0};
     }
-    d.ring =
-        ring_desc(s, &d.options, d.resources, &d.buffer, &d.image, &d.buffer_desc, &d.image_desc);
+    describe_as(s, &d);
     const culv_vk_own_buffer last = s->own_buffers[2];
     s->own_buffers[2].cuda = NULL;
-    LIB_REFUSES(ring, culv_vk_ring_create(s->w.attachment, queue, &d.ring, &ring), INVALID,
-                NULL_ARGUMENT, "resources[0].own_buffers[2].cuda is NULL");
+    REFUSED(NULL_ARGUMENT, "resources[0].own_buffers[2].cuda is NULL");
     s->own_buffers[2] = s->own_buffers[0];
-    LIB_REFUSES(ring, culv_vk_ring_create(s->w.attachment, queue, &d.ring, &ring), INVALID, VALUE,
-                "resources[0] has for slot 2 what resources[0] has for slot 0");
+    REFUSED(VALUE, "resources[0] has for slot 2 what resources[0] has for slot 0");
     s->own_buffers[2] = last;
     const VkImage third_image = s->own_images[2].image;
     s->own_images[2].image = VK_NULL_HANDLE;
-    LIB_REFUSES(ring, culv_vk_ring_create(s->w.attachment, queue, &d.ring, &ring), INVALID,
-                NULL_ARGUMENT, "resources[1].own_images[2].image is NULL");
+    REFUSED(NULL_ARGUMENT, "resources[1].own_images[2].image is NULL");
     s->own_images[2].image = third_image;
     LIB_OK(culv_vk_ring_create(s->w.attachment, queue, &d.ring, &ring));
     culv_shared_buffer *wrapped = culv_ring_shared_buffer(ring, 1, 0);
@@ -516,39 +483,29 @@ RINGS_CASE(strangers)
     culv_vk_detach(&other);
 }
 
-TEST(calls)
+RING_CASE(RING(.side = CULV_RING_CONSUMER, .depth = 2), calls)
 {
-    ring_stage s;
-    ring_options o = ring_options_init(CULV_RING_CONSUMER, 2);
-    ring_world_open(&s);
-    ring_open(&s, &o);
     culv_ring_frame frame;
-    CUcontext before = lib_enter(&s.w);
-    LIB_OK(ring_cuda_turn(&s, 0));
-    lib_leave(&s.w, before);
-    LIB_OK(culv_ring_acquire(s.ring, CULV_RING_CONSUMER, 0, &frame));
-    VkCommandBuffer commands = ring_vulkan_commands(&s, &frame);
-    LIB_INVALID(culv_vk_ring_submit(s.ring, VK_NULL_HANDLE, commands, VK_NULL_HANDLE, &frame),
-                NULL_ARGUMENT);
-    LIB_INVALID(culv_vk_ring_submit(s.ring, s.queue, VK_NULL_HANDLE, VK_NULL_HANDLE, &frame),
-                NULL_ARGUMENT);
-    LIB_OK(culv_vk_ring_submit(s.ring, s.queue, commands, VK_NULL_HANDLE, &frame));
-    ring_released(&s.vulkan, &frame);
-    LIB_INVALID(culv_vk_ring_submit(s.ring, s.queue, commands, VK_NULL_HANDLE, &frame), RING_ORDER);
-    /* A ring of nobody's. */
+    LIB_OK(ring_cuda_turn(s, 0));
+    LIB_OK(culv_ring_acquire(s->ring, CULV_RING_CONSUMER, 0, &frame));
+    VkCommandBuffer commands = ring_vulkan_commands(s, &frame);
+    LIB_OK(culv_vk_ring_submit(s->ring, s->queue, commands, VK_NULL_HANDLE, &frame));
+    ring_released(&s->vulkan, &frame);
+    LIB_INVALID(culv_vk_ring_submit(s->ring, s->queue, commands, VK_NULL_HANDLE, &frame),
+                RING_ORDER);
+    /* A ring of nobody's-> */
     const culv_ring_desc plain = {.struct_size = sizeof plain, .max_depth = 1};
-    NEW(culv_ring, other, culv_ring_create, s.w.device, &plain);
-    LIB_INVALID(culv_vk_ring_submit(other, s.queue, commands, VK_NULL_HANDLE, &frame), VALUE,
+    NEW(culv_ring, other, culv_ring_create, s->w.device, &plain);
+    LIB_INVALID(culv_vk_ring_submit(other, s->queue, commands, VK_NULL_HANDLE, &frame), VALUE,
                 "culv_vk_ring_submit: the ring is not one of culv_vk_ring_create()");
-    LIB_INVALID(culv_vk_ring_record_copy(other, commands, 0, 0, s.host.buffer, 0, 4), VALUE);
+    LIB_INVALID(culv_vk_ring_record_copy(other, commands, 0, 0, s->host.buffer, 0, 4), VALUE);
     REQUIRE(culv_vk_ring_semaphore(other, CULV_RING_PRODUCER) == VK_NULL_HANDLE);
     REQUIRE(culv_vk_ring_barriers(other, 0, CULV_VK_ACQUIRE) == NULL);
     REQUIRE(culv_ring_buffer(other, 0, 0) == NULL && culv_ring_shared_image(other, 0, 0) == NULL);
-    LIB_OK(culv_ring_destroy(&other, &s.stream));
+    LIB_OK(culv_ring_destroy(&other, &s->stream));
     REQUIRE(other == NULL);
-    ring_close(&s);
-    REQUIRE_EQ(s.vulkan.verified, 1);
-    ring_world_close(&s);
+    ring_close(s);
+    REQUIRE_EQ(s->vulkan.verified, 1);
 }
 
 /* Where in the buffer an image may be copied to: multiples of 4 and of a texel. */
@@ -666,11 +623,8 @@ RINGS_CASE(told)
     vd.get_instance_proc_addr = see_loader;
     LIB_OK(culv_vk_attach(s->w.device, &vd, &s->w.attachment));
     for (int side = CULV_RING_PRODUCER; side <= CULV_RING_CONSUMER; side++) {
-        ring_options o = ring_options_init((culv_ring_side)side, 4);
-        o.settings.burst = 2;
-        o.image = true;
-        ring_open(s, &o);
-        CUcontext before = lib_enter(&s->w);
+        ring_open(
+            s, RING(.side = (culv_ring_side)side, .depth = 4, .settings.burst = 2, .image = true));
         const culv_ring *ring = s->ring;
         const unsigned submits = seen.submits;
         for (int i = 0; i < 8; i++) { /* bursts of both, the last ones ended by a flush */
@@ -680,7 +634,7 @@ RINGS_CASE(told)
                     LIB_OK(ring_cuda_turn(s, RING_LIMIT));
             for (int k = 0; k < (flushes ? 1 : 2); k++)
                 LIB_OK(ring_vulkan_turn(s, RING_LIMIT));
-            if (flushes) LIB_OK(culv_ring_flush(s->ring, o.side, NULL));
+            if (flushes) LIB_OK(culv_ring_flush(s->ring, s->o.side, NULL));
             REQUIRE_EQ(seen.submits - submits, i + 1);
             REQUIRE(seen.signal.semaphore == culv_vk_ring_semaphore(ring, (culv_ring_side)side));
             REQUIRE_EQ(seen.signal.value, i + 1);
@@ -701,14 +655,12 @@ RINGS_CASE(told)
             REQUIRE_EQ(seen.barrier.dstAccessMask, VK_ACCESS_HOST_READ_BIT);
             VK_OK(vkEndCommandBuffer(commands)); /* not submitted: the slots are in use */
         }
-        if (culv_ring_acquire(s->ring, o.side, 0, &frame) == CULV_OK) {
+        if (culv_ring_acquire(s->ring, s->o.side, 0, &frame) == CULV_OK) {
             VkSemaphoreSubmitInfo wait, signal;
             LIB_OK(culv_vk_ring_get_points(ring, &frame, &wait, &signal));
-            REQUIRE_EQ(signal.stageMask, all);
-            REQUIRE_EQ(wait.stageMask, all);
-            LIB_OK(culv_ring_cancel(s->ring, o.side, &frame));
+            REQUIRE(signal.stageMask == all && wait.stageMask == all);
+            LIB_OK(culv_ring_cancel(s->ring, s->o.side, &frame));
         }
-        lib_leave(&s->w, before);
         ring_close(s);
     }
 }
@@ -762,65 +714,46 @@ RINGS_CASE(missing)
 
 enum { MS = 1000000 };
 
-static void open_ring(ring_stage *s, culv_ring_side side, uint32_t depth, uint32_t burst)
-{
-    ring_options o = ring_options_init(side, depth);
-    o.settings.burst = burst;
-    o.image = true;
-    ring_world_open(s);
-    ring_open(s, &o);
-}
-
-static void close_ring(ring_stage *s)
-{
-    ring_close(s);
-    ring_world_close(s);
-}
-
 /* A kernel of CUDA's faults while Vulkan's queue waits for its frame. The VkDevice is whole, the
  * frame's value never comes, and the host signals in CUDA's place. */
-TEST(cuda_faults, .faults = true)
+RING_CASE(RING(.side = CULV_RING_CONSUMER, .depth = 4, .image = true), cuda_faults, .faults = true)
 {
-    ring_stage s;
-    open_ring(&s, CULV_RING_CONSUMER, 4, 1);
-    const raw_cuda *cu = s.w.cu;
+    const raw_cuda *cu = s->w.cu;
     culv_ring_frame frame;
     raw_vk_buffer buffer;
     CUdeviceptr nowhere = 0x1000;
     uint32_t value = 1, word = 0;
     void *params[] = {&nowhere, &value};
-    ring_run(&s, 4);
-    ring_settle(&s);
-    NEW(culv_shared_semaphore, gate, culv_vk_semaphore_create, s.w.attachment, NULL);
-    LIB_OK(culv_ring_acquire_on(s.ring, CULV_RING_PRODUCER, s.stream, RING_LIMIT, &frame));
-    LIB_OK(culv_semaphore_wait(culv_shared_semaphore_cuda(gate), s.stream, 1));
-    CUcontext before = lib_enter(&s.w);
-    CUfunction poke = raw_cuda_function(cu, s.module, "library_poke");
-    CU_OK(cu->LaunchKernel(poke, 1, 1, 1, 32, 1, 1, 0, s.stream, params, NULL));
-    lib_leave(&s.w, before);
-    LIB_OK(culv_ring_release_on(s.ring, CULV_RING_PRODUCER, s.stream, &frame));
-    LIB_OK(ring_vulkan_turn(&s, 0));
-    raw_vk_timeline_signal(&s.w.vk, culv_vk_semaphore_handle(gate), 1);
+    ring_run(s, 4);
+    ring_settle(s);
+    NEW(culv_shared_semaphore, gate, culv_vk_semaphore_create, s->w.attachment, NULL);
+    LIB_OK(culv_ring_acquire_on(s->ring, CULV_RING_PRODUCER, s->stream, RING_LIMIT, &frame));
+    LIB_OK(culv_semaphore_wait(culv_shared_semaphore_cuda(gate), s->stream, 1));
+    LIB_CU_OK(&s->w, cu->LaunchKernel(raw_cuda_function(cu, s->module, "library_poke"), 1, 1, 1, 32,
+                                      1, 1, 0, s->stream, params, NULL));
+    LIB_OK(culv_ring_release_on(s->ring, CULV_RING_PRODUCER, s->stream, &frame));
+    LIB_OK(ring_vulkan_turn(s, 0));
+    raw_vk_timeline_signal(&s->w.vk, culv_vk_semaphore_handle(gate), 1);
     CUresult r = CUDA_SUCCESS;
     for (unsigned i = 0; i < TEST_FAR_MS && (r == CUDA_SUCCESS || r == CUDA_ERROR_NOT_READY); i++) {
-        r = lib_query(&s.w, s.stream);
+        r = lib_query(&s->w, s->stream);
         lib_sleep_ms(1);
     }
     REQUIRE_EQ(r, CUDA_ERROR_ILLEGAL_ADDRESS);
-    const VkSemaphore ready = culv_vk_ring_semaphore(s.ring, CULV_RING_PRODUCER);
-    REQUIRE(!raw_vk_timeline_wait(&s.w.vk, ready, frame.signal_value, 50));
-    LIB_ERROR(culv_ring_acquire_on(s.ring, CULV_RING_PRODUCER, s.stream, RING_LIMIT, &frame), ASYNC,
-              EARLIER_FAILURE);
-    LIB_ERROR(culv_ring_acquire(s.ring, CULV_RING_CONSUMER, 0, &frame), ASYNC, RING_STOPPED);
-    LIB_OK(culv_ring_drain(s.ring, 20 * MS, 1));
-    raw_vk_idle(&s.w.vk);
-    raw_vk_buffer_create(&s.w.vk, 4096, 0, &buffer);
-    raw_vk_fill(&s.w.vk, &buffer, 0, 4096, 0x51525354u, NULL);
-    raw_vk_read(&s.w.vk, &buffer, 4092, &word, 4);
+    const VkSemaphore ready = culv_vk_ring_semaphore(s->ring, CULV_RING_PRODUCER);
+    REQUIRE(!raw_vk_timeline_wait(&s->w.vk, ready, frame.signal_value, 50));
+    LIB_ERROR(culv_ring_acquire_on(s->ring, CULV_RING_PRODUCER, s->stream, RING_LIMIT, &frame),
+              ASYNC, EARLIER_FAILURE);
+    LIB_ERROR(culv_ring_acquire(s->ring, CULV_RING_CONSUMER, 0, &frame), ASYNC, RING_STOPPED);
+    LIB_OK(culv_ring_drain(s->ring, 20 * MS, 1));
+    raw_vk_idle(&s->w.vk);
+    raw_vk_buffer_create(&s->w.vk, 4096, 0, &buffer);
+    raw_vk_fill(&s->w.vk, &buffer, 0, 4096, 0x51525354u, NULL);
+    raw_vk_read(&s->w.vk, &buffer, 4092, &word, 4);
     REQUIRE_EQ(word, 0x51525354u);
-    raw_vk_buffer_destroy(&s.w.vk, &buffer);
+    raw_vk_buffer_destroy(&s->w.vk, &buffer);
     culv_shared_semaphore_destroy(&gate, NULL);
-    LIB_OK(culv_ring_destroy(&s.ring, NULL));
+    LIB_OK(culv_ring_destroy(&s->ring, NULL));
     test_pass(); /* the context is not to be used any further in this process */
 }
 
@@ -850,14 +783,10 @@ TEST(long_waits)
     for (int in_time = 0; in_time < 2; in_time++) {
         ring_stage s;
         pthread_t later;
-        ring_options o = ring_options_init(CULV_RING_CONSUMER, 2);
-        o.settings.max_frames_in_flight = 1;
         REQUIRE(setenv("CULVERT_LOG", "error", 1) == 0);
-        ring_world_open(&s);
-        ring_open(&s, &o);
-        CUcontext before = lib_enter(&s.w);
-        culv_ring_frame mine;
-        culv_ring_frame frame;
+        ring_case_open(
+            &s, RING(.side = CULV_RING_CONSUMER, .depth = 2, .settings.max_frames_in_flight = 1));
+        culv_ring_frame mine, frame;
         for (int i = 0; i < 2; i++) {
             LIB_OK(ring_cuda_turn(&s, 0));
             LIB_OK(culv_ring_acquire(s.ring, CULV_RING_CONSUMER, 0, &mine));
@@ -880,9 +809,7 @@ TEST(long_waits)
             LIB_OK(culv_ring_cancel(s.ring, CULV_RING_PRODUCER, &frame));
         }
         LIB_OK(culv_ring_drain(s.ring, 0, 1));
-        lib_leave(&s.w, before);
-        ring_close(&s);
-        ring_world_close(&s);
+        ring_case_close(&s);
     }
 }
 
@@ -901,9 +828,9 @@ TEST(failing_submit, .own = true)
 {
     ring_stage s;
     lib_with_option("--validation=off"); /* the layer above takes what fails for submitted */
-    open_ring(&s, CULV_RING_CONSUMER, 4, 4);
+    ring_case_open(
+        &s, RING(.side = CULV_RING_CONSUMER, .depth = 4, .settings.burst = 4, .image = true));
     lib_layer layer = the_layer(&s);
-    CUcontext before = lib_enter(&s.w);
     for (int i = 0; i < 4; i++)
         LIB_OK(ring_cuda_turn(&s, 0));
     for (int i = 0; i < 3; i++)
@@ -934,8 +861,7 @@ TEST(failing_submit, .own = true)
     LIB_OK(culv_ring_flush(s.ring, CULV_RING_CONSUMER, NULL));
     REQUIRE_EQ(ring_stats(&s).done_signaled, 2);
     ring_flushed(&s.vulkan, 2);
-    lib_leave(&s.w, before);
-    close_ring(&s);
+    ring_case_close(&s);
 }
 
 TEST_AS(failing_submit_across, lib_run_across(failing_submit), .title = "across.failing_submit",
@@ -946,41 +872,28 @@ TEST_AS(failing_submit_across, lib_run_across(failing_submit), .title = "across.
 /* Rings between CUDA and Vulkan whose submission fails, or whose VkDevice is lost while nobody
  * tells. backend-vulkan has the losses that all rings have. */
 
-static void close_lost(ring_stage *s)
-{
-    vkDestroyCommandPool(s->w.vk.device, s->pool, NULL);
-    lib_settle(&s->w);
-    ring_world_close(s);
-}
-
 /* The engine's own submission says that the device is lost: the ring is stopped, and CUDA, which
  * waits for that frame's slot, goes on. */
-TEST(by_failure)
+RING_CASE(RING(.side = CULV_RING_CONSUMER, .depth = 2), by_failure)
 {
-    ring_stage s;
-    ring_options o = ring_options_init(CULV_RING_CONSUMER, 2);
     culv_ring_frame frame, next;
-    ring_world_open(&s);
-    ring_open(&s, &o);
-    CUcontext before = lib_enter(&s.w);
     for (int i = 0; i < 2; i++)
-        LIB_OK(ring_cuda_turn(&s, 0));
-    LIB_OK(culv_ring_acquire(s.ring, CULV_RING_CONSUMER, 0, &frame));
-    LIB_OK(culv_ring_release(s.ring, CULV_RING_CONSUMER, &frame));
-    LIB_OK(ring_cuda_turn(&s, 0));
-    REQUIRE_EQ(lib_query(&s.w, s.stream), CUDA_ERROR_NOT_READY);
-    LIB_ERROR(culv_vk_ring_submit_failed(s.ring, &frame, VK_NOT_READY), INVALID, VALUE);
-    LIB_OK(culv_vk_ring_submit_failed(s.ring, &frame, VK_ERROR_OUT_OF_HOST_MEMORY));
+        LIB_OK(ring_cuda_turn(s, 0));
+    LIB_OK(culv_ring_acquire(s->ring, CULV_RING_CONSUMER, 0, &frame));
+    LIB_OK(culv_ring_release(s->ring, CULV_RING_CONSUMER, &frame));
+    LIB_OK(ring_cuda_turn(s, 0));
+    REQUIRE_EQ(lib_query(&s->w, s->stream), CUDA_ERROR_NOT_READY);
+    LIB_ERROR(culv_vk_ring_submit_failed(s->ring, &frame, VK_NOT_READY), INVALID, VALUE);
+    LIB_OK(culv_vk_ring_submit_failed(s->ring, &frame, VK_ERROR_OUT_OF_HOST_MEMORY));
     const uint64_t value = frame.signal_value; /* promised once more */
-    LIB_OK(culv_ring_release(s.ring, CULV_RING_CONSUMER, &frame));
+    LIB_OK(culv_ring_release(s->ring, CULV_RING_CONSUMER, &frame));
     REQUIRE_EQ(frame.signal_value, value);
-    LIB_ERROR(culv_vk_ring_submit_failed(s.ring, &frame, VK_ERROR_DEVICE_LOST), ASYNC, DEVICE_LOST);
-    LIB_ERROR(culv_ring_acquire(s.ring, CULV_RING_PRODUCER, 0, &next), ASYNC, RING_STOPPED);
-    lib_finish(&s.w, s.stream);
-    ring_forget(&s);
-    culv_ring_destroy(&s.ring, NULL);
-    lib_leave(&s.w, before);
-    close_lost(&s);
+    LIB_ERROR(culv_vk_ring_submit_failed(s->ring, &frame, VK_ERROR_DEVICE_LOST), ASYNC,
+              DEVICE_LOST);
+    LIB_ERROR(culv_ring_acquire(s->ring, CULV_RING_PRODUCER, 0, &next), ASYNC, RING_STOPPED);
+    lib_finish(&s->w, s->stream);
+    ring_forget(s);
+    culv_ring_destroy(&s->ring, NULL);
 }
 
 #undef TEST_GROUP
@@ -995,35 +908,24 @@ enum { FRAMES = 200, AHEAD = 2, BYTES = 4099 };
 typedef struct flight {
     VkCommandPool pool;
     VkCommandBuffer commands;
-    VkDescriptorPool descriptors;
     raw_vk_buffer scratch;
 } flight;
 
-static void prepare(ring_stage *s, flight *f, VkDescriptorSetLayout layout)
+static void prepare(ring_stage *s, flight *f)
 {
-    VkDevice device = s->w.vk.device;
     const VkCommandBufferAllocateInfo commands = {
         .sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
         .commandPool = f->pool,
         .commandBufferCount = 1};
-    const VkDescriptorSetAllocateInfo sets = {.sType =
-                                                  VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO,
-                                              .descriptorPool = f->descriptors,
-                                              .descriptorSetCount = 1,
-                                              .pSetLayouts = &layout};
-    VkDescriptorSet set;
-    VK_OK(vkAllocateCommandBuffers(device, &commands, &f->commands));
-    VK_OK(vkAllocateDescriptorSets(device, &sets, &set));
+    VK_OK(vkAllocateCommandBuffers(s->w.vk.device, &commands, &f->commands));
     raw_vk_buffer_create(&s->w.vk, BYTES, 0, &f->scratch);
 }
 
 /* Its submission is over: as engines do, all of it is reset or destroyed. */
 static void reuse(ring_stage *s, flight *f)
 {
-    VkDevice device = s->w.vk.device;
-    vkFreeCommandBuffers(device, f->pool, 1, &f->commands);
-    VK_OK(vkResetCommandPool(device, f->pool, 0));
-    VK_OK(vkResetDescriptorPool(device, f->descriptors, 0));
+    vkFreeCommandBuffers(s->w.vk.device, f->pool, 1, &f->commands);
+    VK_OK(vkResetCommandPool(s->w.vk.device, f->pool, 0));
     raw_vk_buffer_destroy(&s->w.vk, &f->scratch);
 }
 
@@ -1059,61 +961,33 @@ static void frame(ring_stage *s, const flight *f, VkSemaphore pace, uint64_t num
     VK_OK(vkQueueSubmit2(s->queue, 1, &info, VK_NULL_HANDLE));
 }
 
-TEST(paced)
+RING_CASE(RING(.side = CULV_RING_CONSUMER, .depth = 3), paced)
 {
-    ring_stage s;
-    ring_options o = ring_options_init(CULV_RING_CONSUMER, 3);
     flight flights[AHEAD];
-    ring_world_open(&s);
-    ring_open(&s, &o);
-    VkDevice device = s.w.vk.device;
-    const VkDescriptorSetLayoutBinding binding = {.descriptorType =
-                                                      VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
-                                                  .descriptorCount = 1,
-                                                  .stageFlags = VK_SHADER_STAGE_COMPUTE_BIT};
-    const VkDescriptorSetLayoutCreateInfo layout_info = {
-        .sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO,
-        .bindingCount = 1,
-        .pBindings = &binding};
-    const VkDescriptorPoolSize size = {VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 1};
-    const VkDescriptorPoolCreateInfo descriptors = {
-        .sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO,
-        .maxSets = 1,
-        .poolSizeCount = 1,
-        .pPoolSizes = &size};
+    VkDevice device = s->w.vk.device;
     const VkCommandPoolCreateInfo pool = {.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,
-                                          .queueFamilyIndex = s.o.family};
-    VkDescriptorSetLayout layout;
-    VK_OK(vkCreateDescriptorSetLayout(device, &layout_info, NULL, &layout));
-    for (int i = 0; i < AHEAD; i++) {
+                                          .queueFamilyIndex = s->o.family};
+    for (int i = 0; i < AHEAD; i++)
         VK_OK(vkCreateCommandPool(device, &pool, NULL, &flights[i].pool));
-        VK_OK(vkCreateDescriptorPool(device, &descriptors, NULL, &flights[i].descriptors));
-    }
-    VkSemaphore pace = raw_vk_timeline(&s.w.vk, 0, false);
-    CUcontext before = lib_enter(&s.w);
+    VkSemaphore pace = raw_vk_timeline(&s->w.vk, 0, false);
     for (uint64_t n = 1; n <= FRAMES + AHEAD; n++) {
         flight *f = &flights[n % AHEAD];
         if (n > AHEAD) {
-            REQUIRE(raw_vk_timeline_wait(&s.w.vk, pace, n - AHEAD, TEST_FAR_MS));
-            reuse(&s, f);
+            REQUIRE(raw_vk_timeline_wait(&s->w.vk, pace, n - AHEAD, TEST_FAR_MS));
+            reuse(s, f);
         }
         if (n > FRAMES) continue;
-        prepare(&s, f, layout);
-        frame(&s, f, pace, n);
+        prepare(s, f);
+        frame(s, f, pace, n);
     }
-    LIB_OK(culv_ring_drain(s.ring, RING_LIMIT, 0));
-    lib_leave(&s.w, before);
-    ring_forget(&s);
-    raw_vk_idle(&s.w.vk);
-    raw_vk_timeline_destroy(&s.w.vk, pace);
-    for (int i = 0; i < AHEAD; i++) {
+    LIB_OK(culv_ring_drain(s->ring, RING_LIMIT, 0));
+    ring_forget(s);
+    raw_vk_idle(&s->w.vk);
+    raw_vk_timeline_destroy(&s->w.vk, pace);
+    for (int i = 0; i < AHEAD; i++)
         vkDestroyCommandPool(device, flights[i].pool, NULL);
-        vkDestroyDescriptorPool(device, flights[i].descriptors, NULL);
-    }
-    vkDestroyDescriptorSetLayout(device, layout, NULL);
-    ring_close(&s);
-    REQUIRE_EQ(s.w.vk.validation_messages, 0);
-    ring_world_close(&s);
+    ring_close(s);
+    REQUIRE_EQ(s->w.vk.validation_messages, 0);
 }
 
 #undef TEST_GROUP
@@ -1167,15 +1041,10 @@ static void ten_times(culv_ring_side side)
     static uint32_t words[BIG_WORDS];
     const VkBufferCreateInfo info = raw_vk_buffer_info(BIG, VK_BUFFER_USAGE_TRANSFER_SRC_BIT);
     ring_stage s;
-    culv_vk_buffer_create_desc bd = culv_vk_buffer_create_desc_init();
     culv_buffer_desc hd = culv_buffer_desc_init();
-    ring_options o = ring_options_init(side, 3);
-    o.image = true;
-    bd.create_info = &info;
     hd.offset = BIG / 2;
-    ring_world_open(&s);
-    ring_open(&s, &o);
-    NEW(culv_shared_buffer, big, culv_vk_buffer_create, s.w.attachment, &bd);
+    ring_case_open(&s, RING(.side = side, .depth = 3, .image = true));
+    culv_shared_buffer *big = lib_made_buffer(s.w.attachment, &info);
     raw_vk_buffer own = lib_case_buffer(&s.w, BIG, RAW_VK_EXPORT);
     culv_memory *memory = lib_import(&s.w, &own);
     NEW(culv_buffer, whole, culv_buffer_map, memory, NULL);
@@ -1183,18 +1052,16 @@ static void ten_times(culv_ring_side side)
     for (uint32_t round = 0; round < 10; round++) {
         const CUdeviceptr big_at = culv_shared_buffer_pointer(big), at = culv_buffer_pointer(whole);
         ring_run(&s, 5);
-        CUcontext before = lib_enter(&s.w);
         LIB_OK(side == CULV_RING_CONSUMER ? ring_cuda_turn(&s, 0) : ring_vulkan_turn(&s, 0));
         write_by_cuda(&s, big_at, 2 * round);
         write_by_cuda(&s, at, 2 * round + 1);
         raw_vk_idle(&s.w.vk);
         const unsigned moved = checkpoint(&s.w);
         LIB_OK(side == CULV_RING_CONSUMER ? ring_vulkan_turn(&s, 0) : ring_cuda_turn(&s, 0));
-        CU_OK(s.w.cu->MemcpyDtoH(words, culv_shared_buffer_pointer(big), BIG));
+        LIB_CU_OK(&s.w, s.w.cu->MemcpyDtoH(words, culv_shared_buffer_pointer(big), BIG));
         REQUIRE_WORDS(words, BIG_WORDS, 2 * round);
-        CU_OK(s.w.cu->MemcpyDtoH(words, culv_buffer_pointer(whole), BIG));
+        LIB_CU_OK(&s.w, s.w.cu->MemcpyDtoH(words, culv_buffer_pointer(whole), BIG));
         REQUIRE_WORDS(words, BIG_WORDS, 2 * round + 1);
-        lib_leave(&s.w, before);
         REQUIRE_EQ(culv_buffer_pointer(half), culv_buffer_pointer(whole) + BIG / 2);
         const bool kept =
             culv_shared_buffer_pointer(big) == big_at && culv_buffer_pointer(whole) == at;
@@ -1211,7 +1078,7 @@ static void ten_times(culv_ring_side side)
     culv_buffer_unmap(&whole, NULL);
     culv_memory_destroy(&memory);
     LIB_OK(culv_shared_buffer_destroy(&big, NULL));
-    ring_world_close(&s);
+    ring_case_close(&s);
 }
 
 TEST_AS(ring_ten_times, ten_times(CULV_RING_CONSUMER), .own = true, .smoke = true)

@@ -19,8 +19,7 @@ static unsigned char texel_byte(uint32_t x, uint32_t y, uint32_t b, uint32_t see
 static void fill(const ring_stage *s, unsigned char *bytes, uint64_t number)
 {
     uint32_t seed = ring_seed(number), *words = (uint32_t *)(void *)bytes;
-    for (uint32_t i = 0; i < RING_WORDS; i++)
-        words[i] = lib_word(i, seed);
+    lib_fill(words, RING_WORDS, seed);
     for (uint32_t i = 0; s->o.image && i < RING_BYTES; i++)
         bytes[RING_BYTES + i] = texel_byte(i / 4 % RING_SIDE, i / 4 / RING_SIDE, i % 4, seed);
 }
@@ -70,6 +69,19 @@ void ring_world_close(ring_stage *s)
     lib_close(&s->w);
 }
 
+void ring_case_open(ring_stage *s, const ring_options *o)
+{
+    ring_world_open(s);
+    ring_open(s, o);
+}
+
+void ring_case_close(ring_stage *s)
+{
+    if (s->ring != NULL) ring_close(s);
+    vkDestroyCommandPool(s->w.vk.device, s->pool, NULL); /* of one that is given up otherwise */
+    ring_world_close(s);
+}
+
 /* A ring --------------------------------------------------------------------------------------- */
 
 /* An odd number across two GPUs, where a slot has no image. */
@@ -84,20 +96,10 @@ culv_vk_ring_desc ring_desc(const ring_stage *s, const ring_options *o,
                             culv_vk_image_create_desc *image_desc)
 {
     culv_vk_ring_desc d = culv_vk_ring_desc_init();
-    *buffer = (VkBufferCreateInfo){.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
-                                   .size = buffer_bytes(),
-                                   .usage = VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
-                                            VK_BUFFER_USAGE_TRANSFER_DST_BIT};
-    *image = (VkImageCreateInfo){.sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO,
-                                 .imageType = VK_IMAGE_TYPE_2D,
-                                 .format = VK_FORMAT_R8G8B8A8_UNORM,
-                                 .extent = {RING_SIDE, RING_SIDE, 1},
-                                 .mipLevels = 1,
-                                 .arrayLayers = 1,
-                                 .samples = VK_SAMPLE_COUNT_1_BIT,
-                                 .tiling = VK_IMAGE_TILING_OPTIMAL,
-                                 .usage = VK_IMAGE_USAGE_TRANSFER_SRC_BIT |
-                                          VK_IMAGE_USAGE_TRANSFER_DST_BIT};
+    *buffer = raw_vk_buffer_info(buffer_bytes(), VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
+                                                     VK_BUFFER_USAGE_TRANSFER_DST_BIT);
+    *image = raw_vk_image_info(VK_FORMAT_R8G8B8A8_UNORM, RING_SIDE, RING_SIDE,
+                               VK_IMAGE_USAGE_TRANSFER_SRC_BIT | VK_IMAGE_USAGE_TRANSFER_DST_BIT);
     *buffer_desc = culv_vk_buffer_create_desc_init();
     buffer_desc->create_info = buffer;
     *image_desc = culv_vk_image_create_desc_init();
@@ -149,6 +151,7 @@ void ring_open(ring_stage *s, const ring_options *o)
     culv_vk_image_create_desc image_desc;
     culv_vk_ring_resource resources[2];
     s->o = *o;
+    s->o.settings.struct_size = sizeof s->o.settings;
     if (lib_across) s->o.image = false; /* images do not go across */
     o = &s->o;
     s->queue = s->w.vk.queues[o->family].queue;
@@ -187,6 +190,7 @@ void ring_close(ring_stage *s)
         LIB_INVALID(culv_buffer_unmap(&s->own_buffers[0].cuda, NULL), OWNED,
                     "culv_shared_buffer_destroy");
     vkDestroyCommandPool(s->w.vk.device, s->pool, NULL);
+    s->pool = VK_NULL_HANDLE;
     for (uint32_t i = 0; s->o.handed_in && i < s->o.depth; i++) {
         culv_shared_buffer_destroy(&s->buffers[i], NULL);
         culv_shared_image_destroy(&s->images[i], NULL);
@@ -327,7 +331,9 @@ culv_result ring_cuda_turn(ring_stage *s, uint64_t timeout)
     culv_ring_frame frame;
     culv_result result = culv_ring_acquire_on(s->ring, s->cuda.side, s->stream, timeout, &frame);
     if (result != CULV_OK) return result;
+    CUcontext before = lib_enter(&s->w);
     ring_cuda_work(s, &frame);
+    lib_leave(&s->w, before);
     LIB_OK(culv_ring_release_on(s->ring, s->cuda.side, s->stream, &frame));
     ring_released(&s->cuda, &frame);
     return CULV_OK;
@@ -426,12 +432,10 @@ culv_result ring_vulkan_turn(ring_stage *s, uint64_t timeout)
 
 void ring_run(ring_stage *s, uint64_t frames)
 {
-    CUcontext before = lib_enter(&s->w);
     uint32_t burst = ring_stats(s).burst;
     for (uint64_t n = 0; n < frames; n += burst)
         for (int half = 0; half < 2; half++)
             for (uint32_t i = 0; i < burst && n + i < frames; i++)
                 LIB_OK((half == 0) == (s->o.side == CULV_RING_CONSUMER) ? ring_cuda_turn(s, 0)
                                                                         : ring_vulkan_turn(s, 0));
-    lib_leave(&s->w, before);
 }

@@ -19,7 +19,7 @@ typedef enum ring_way {
 typedef struct ring_options {
     culv_ring_side side; /* Vulkan's */
     uint32_t depth;
-    culv_ring_settings settings; /* by ring_options_init() */
+    culv_ring_settings settings; /* without their size */
     bool image;                  /* besides the buffer */
     bool handed_in;              /* both made by the test */
     bool own;                    /* the test's own VkBuffer and VkImage, with it */
@@ -28,11 +28,7 @@ typedef struct ring_options {
     ring_way way;
     uint32_t family;
 } ring_options;
-
-static inline ring_options ring_options_init(culv_ring_side side, uint32_t depth)
-{
-    return (ring_options){.side = side, .depth = depth, .settings = culv_ring_settings_init()};
-}
+#define RING(...) (&(const ring_options){__VA_ARGS__})
 
 /* What a side knows of its slots. */
 typedef struct ring_half {
@@ -70,6 +66,12 @@ typedef struct ring_stage {
 void ring_world_open(ring_stage *s);
 void ring_world_close(ring_stage *s);
 #define RINGS_CASE(...) TEST_ON(ring_stage, s, ring_world_open(s), ring_world_close(s), __VA_ARGS__)
+/* The same with a ring in it, whose options are RING(...). What a case has closed is not closed
+ * again. */
+void ring_case_open(ring_stage *s, const ring_options *o);
+void ring_case_close(ring_stage *s);
+#define RING_CASE(options, ...)                                                                    \
+    TEST_ON(ring_stage, s, ring_case_open(s, options), ring_case_close(s), __VA_ARGS__)
 /* A ring in it; any number, one after another. */
 void ring_open(ring_stage *s, const ring_options *o);
 /* Verifies what is not verified yet, and destroys it. */
@@ -79,8 +81,7 @@ culv_vk_ring_desc ring_desc(const ring_stage *s, const ring_options *o,
                             VkImageCreateInfo *image, culv_vk_buffer_create_desc *buffer_desc,
                             culv_vk_image_create_desc *image_desc);
 
-/* A side's turn with one frame, whole. CUDA's context is current on the calling thread. The result
- * of the acquire. */
+/* A side's turn with one frame, whole. The result of the acquire. */
 culv_result ring_cuda_turn(ring_stage *s, uint64_t timeout);
 culv_result ring_vulkan_turn(ring_stage *s, uint64_t timeout);
 /* The same in parts: what to record and submit of a frame, and what CUDA does with it on the

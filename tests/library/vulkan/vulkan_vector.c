@@ -5,6 +5,14 @@
 
 enum { MOST = 16 };
 
+/* A vector in chunks of 2 MiB, and Vulkan's view of it. */
+typedef struct shown {
+    vmm_stage s;
+    culv_vector *vector;
+    culv_vector_view *view;
+    culv_part before[MOST], parts[MOST];
+} shown;
+
 static culv_vector_desc vector_desc(uint64_t size)
 {
     culv_vector_desc d = culv_vector_desc_init();
@@ -23,6 +31,56 @@ static culv_vk_vector_view_desc view_desc(void)
     return d;
 }
 
+static void show(shown *v, const culv_vector_desc *d, const culv_vk_vector_view_desc *vd)
+{
+    LIB_OK(culv_vector_create(v->s.w.device, d, &v->vector));
+    LIB_OK(culv_vk_vector_view_create(v->s.w.attachment, v->vector, vd, &v->view));
+}
+
+static void hide(shown *v)
+{
+    culv_vector_view_destroy(&v->view);
+    culv_vector_destroy(&v->vector, NULL);
+}
+
+static void open_shown(shown *v)
+{
+    memset(v, 0, sizeof *v);
+    vmm_stage_open(&v->s);
+}
+
+static void close_shown(shown *v)
+{
+    hide(v);
+    vmm_stage_close(&v->s);
+}
+
+/* With a vector of `size` and its view, both as above, or, in VECTOR_CASE, as the case says. */
+#define SHOWN_CASE(size, ...)                                                                      \
+    TEST_ON(shown, v, (open_shown(v), show(v, &DESC(size), &VIEW)), close_shown(v), __VA_ARGS__)
+#define DESC(size)       ((culv_vector_desc[]){vector_desc(size)}[0])
+#define VIEW             ((culv_vk_vector_view_desc[]){view_desc()}[0])
+#define VECTOR_CASE(...) TEST_ON(shown, v, open_shown(v), close_shown(v), __VA_ARGS__)
+
+/* The vector has another size, once the stream is where it is cut; the view follows. */
+static void cut(shown *v, uint64_t size)
+{
+    LIB_OK(culv_vector_shrink(v->vector, size, v->s.stream));
+    lib_finish(&v->s.w, v->s.stream);
+}
+
+static void cut_shown(shown *v, uint64_t size)
+{
+    cut(v, size);
+    LIB_OK(culv_vector_view_update(v->view));
+}
+
+static void grow_shown(shown *v, uint64_t size)
+{
+    LIB_OK(culv_vector_grow(v->vector, size));
+    LIB_OK(culv_vector_view_update(v->view));
+}
+
 static size_t parts_of(const culv_vector_view *view, culv_part parts[MOST])
 {
     size_t count = 0;
@@ -33,15 +91,14 @@ static size_t parts_of(const culv_vector_view *view, culv_part parts[MOST])
 }
 
 /* The parts are the vector's chunks, one after another. */
-static size_t require_shows(const culv_vector_view *view, const culv_vector *vector,
-                            culv_part parts[MOST])
+static size_t require_shows(const shown *v, culv_part parts[MOST])
 {
     culv_part chunks[MOST];
-    size_t count = 0, there = parts_of(view, parts);
+    size_t count = 0, there = parts_of(v->view, parts);
     uint64_t generation = 0;
-    LIB_OK(culv_vector_get_parts(vector, chunks, MOST, &count, &generation));
+    LIB_OK(culv_vector_get_parts(v->vector, chunks, MOST, &count, &generation));
     REQUIRE_EQ(there, count);
-    REQUIRE_EQ(culv_vector_view_generation(view), generation);
+    REQUIRE_EQ(culv_vector_view_generation(v->view), generation);
     for (size_t i = 0; i < count; i++) {
         REQUIRE(parts[i].buffer != 0);
         REQUIRE_EQ(parts[i].id, chunks[i].id);
@@ -51,36 +108,37 @@ static size_t require_shows(const culv_vector_view *view, const culv_vector *vec
     return count;
 }
 
-/* What CUDA wrote into all of the vector, Vulkan reads in a part. */
-static void require_part(vmm_stage *s, const culv_part *part, uint32_t seed)
+static void write(shown *v, uint64_t size, uint32_t seed)
 {
-    uint32_t *words = malloc((size_t)part->size);
-    REQUIRE(words != NULL);
-    vmm_stage_vulkan_read(s, (VkBuffer)part->buffer, part->size, words);
+    vmm_stage_kernel(&v->s, "library_write", culv_vector_pointer(v->vector), size, seed);
+}
+
+/* What CUDA wrote into all of the vector, Vulkan reads in a part. */
+static void require_part(shown *v, const culv_part *part, uint32_t seed)
+{
+    LIB_BLOCK(uint32_t, words, part->size);
+    vmm_stage_vulkan_read(&v->s, (VkBuffer)part->buffer, part->size, words);
     REQUIRE_EQ(vmm_stage_wrong(words, part->size, (uint32_t)(part->offset / 4), seed), 0);
-    free(words);
 }
 
 /* All of it, in both directions. */
-static void require_data(vmm_stage *s, const culv_vector_view *view, const culv_vector *vector,
-                         uint32_t seed)
+static void require_data(shown *v, uint32_t seed)
 {
+    vmm_stage *s = &v->s;
     culv_part parts[MOST];
-    size_t count = require_shows(view, vector, parts);
-    const uint64_t size = culv_vector_committed(vector);
-    const CUdeviceptr at = culv_vector_pointer(vector);
-    uint32_t *words = malloc((size_t)size);
-    REQUIRE(words != NULL);
-    vmm_stage_kernel(s, "library_write", at, size, seed);
+    size_t count = require_shows(v, parts);
+    const uint64_t size = culv_vector_committed(v->vector);
+    const CUdeviceptr at = culv_vector_pointer(v->vector);
+    LIB_BLOCK(uint32_t, words, size);
+    write(v, size, seed);
     for (size_t i = 0; i < count; i++) {
-        require_part(s, &parts[i], seed);
+        require_part(v, &parts[i], seed);
         vmm_stage_fill(words, parts[i].size, (uint32_t)(parts[i].offset / 4), seed + 1);
         vmm_stage_vulkan_write(s, (VkBuffer)parts[i].buffer, parts[i].size, words);
     }
     vmm_stage_kernel(s, "library_add", at, size, 1);
     vmm_stage_cuda_read(s, at, size, words);
     REQUIRE_EQ(vmm_stage_wrong(words, size, 0, seed + 2), 0);
-    free(words);
     if (count > 0) {
         const culv_part *last = &parts[count - 1];
         vmm_stage_require_same(s, (VkBuffer)last->buffer, at + (CUdeviceptr)last->offset,
@@ -88,263 +146,203 @@ static void require_data(vmm_stage *s, const culv_vector_view *view, const culv_
     }
 }
 
-VMM_CASE(grows)
+SHOWN_CASE(2 * VMM_MIB, grows)
 {
-    const culv_vector_desc d = vector_desc(2 * VMM_MIB);
-    const culv_vk_vector_view_desc vd = view_desc();
-    culv_part before[MOST], parts[MOST];
-    NEW(OWN(culv_vector), vector, culv_vector_create, s->w.device, &d);
-    NEW(culv_vector_view, view, culv_vk_vector_view_create, s->w.attachment, vector, &vd);
-    REQUIRE_EQ(require_shows(view, vector, before), 1);
-    require_data(s, view, vector, 10);
-    LIB_OK(culv_vector_view_update(view)); /* nothing to do */
-    REQUIRE_EQ(lib_counts(&s->w).created, 1);
+    culv_part *before = v->before, *parts = v->parts;
+    REQUIRE_EQ(require_shows(v, before), 1);
+    require_data(v, 10);
+    LIB_OK(culv_vector_view_update(v->view)); /* nothing to do */
+    REQUIRE_EQ(lib_counts(&v->s.w).created, 1);
 
-    LIB_OK(culv_vector_grow(vector, 6 * VMM_MIB));
-    REQUIRE_EQ(parts_of(view, parts), 1); /* until it is told */
-    REQUIRE(culv_vector_view_generation(view) != culv_vector_generation(vector));
-    vmm_stage_kernel(s, "library_write", culv_vector_pointer(vector), 6 * VMM_MIB, 20);
+    LIB_OK(culv_vector_grow(v->vector, 6 * VMM_MIB));
+    REQUIRE_EQ(parts_of(v->view, parts), 1); /* until it is told */
+    REQUIRE(culv_vector_view_generation(v->view) != culv_vector_generation(v->vector));
+    write(v, 6 * VMM_MIB, 20);
     const double start = test_now_us();
-    LIB_OK(culv_vector_view_update(view));
+    LIB_OK(culv_vector_view_update(v->view));
     MEASURED("library.vk_vector_update", "two chunks of 2 MiB: %.0f us", test_now_us() - start);
-    REQUIRE_EQ(require_shows(view, vector, parts), 3);
+    REQUIRE_EQ(require_shows(v, parts), 3);
     REQUIRE(parts[0].buffer == before[0].buffer && parts[0].id == before[0].id);
-    require_part(s, &parts[2], 20); /* what was written before the import is there */
-    require_data(s, view, vector, 30);
+    require_part(v, &parts[2], 20); /* what was written before the import is there */
+    require_data(v, 30);
     /* A list that is too short gets what fits. */
     size_t count = 0;
-    memset(before, 0, sizeof before);
-    LIB_OK(culv_vector_view_get_parts(view, before, 2, &count));
+    memset(before, 0, sizeof v->before);
+    LIB_OK(culv_vector_view_get_parts(v->view, before, 2, &count));
     REQUIRE(count == 3 && before[1].buffer == parts[1].buffer && before[2].buffer == 0);
-    LIB_OK(culv_vector_view_get_parts(view, NULL, 0, &count));
+    LIB_OK(culv_vector_view_get_parts(v->view, NULL, 0, &count));
     REQUIRE_EQ(count, 3);
-    culv_vector_view_destroy(&view);
-    REQUIRE(view == NULL);
-    REQUIRE_EQ(lib_counts(&s->w).created, 0);
-    culv_vector_view_destroy(&view);
+    LIB_INVALID(culv_vector_view_get_parts(v->view, NULL, 1, &count), NULL_ARGUMENT);
+    LIB_INVALID(culv_vector_view_get_parts(v->view, NULL, 0, NULL), NULL_ARGUMENT);
+    culv_vector_view_destroy(&v->view);
+    REQUIRE(v->view == NULL);
+    REQUIRE_EQ(lib_counts(&v->s.w).created, 0);
+    culv_vector_view_destroy(&v->view);
     culv_vector_view_destroy(NULL);
 }
 
 /* Chunks that are gone lose their buffers; those that come in their place get new ones. */
-VMM_CASE(shrinks)
+SHOWN_CASE(8 * VMM_MIB, shrinks)
 {
-    const culv_vector_desc d = vector_desc(8 * VMM_MIB);
-    const culv_vk_vector_view_desc vd = view_desc();
-    culv_part before[MOST], parts[MOST];
-    NEW(OWN(culv_vector), vector, culv_vector_create, s->w.device, &d);
-    NEW(OWN(culv_vector_view), view, culv_vk_vector_view_create, s->w.attachment, vector, &vd);
-    REQUIRE_EQ(require_shows(view, vector, before), 4);
+    culv_part *before = v->before, *parts = v->parts;
+    REQUIRE_EQ(require_shows(v, before), 4);
     const vmm_stage_objects four = vmm_stage_count();
-    LIB_OK(culv_vector_shrink(vector, 3 * VMM_MIB, s->stream));
-    lib_finish(&s->w, s->stream);
-    LIB_OK(culv_vector_view_update(view));
-    REQUIRE_EQ(require_shows(view, vector, parts), 2);
+    cut_shown(v, 3 * VMM_MIB);
+    REQUIRE_EQ(require_shows(v, parts), 2);
     REQUIRE(parts[0].buffer == before[0].buffer && parts[1].buffer == before[1].buffer);
     const vmm_stage_objects two = vmm_stage_count();
-    if (s->w.cu->software)
+    if (v->s.w.cu->software)
         REQUIRE(two.buffers == four.buffers - 2 && two.memories == four.memories - 2);
-    require_data(s, view, vector, 40);
+    require_data(v, 40);
     /* Given back and taken again between two updates: other chunks at the same offsets. */
-    LIB_OK(culv_vector_shrink(vector, 0, s->stream));
-    lib_finish(&s->w, s->stream);
-    LIB_OK(culv_vector_grow(vector, 6 * VMM_MIB));
-    LIB_OK(culv_vector_view_update(view));
-    REQUIRE_EQ(require_shows(view, vector, before), 3);
+    cut(v, 0);
+    grow_shown(v, 6 * VMM_MIB);
+    REQUIRE_EQ(require_shows(v, before), 3);
     REQUIRE(before[0].id != parts[0].id && before[1].id != parts[1].id);
-    require_data(s, view, vector, 50);
-    LIB_OK(culv_vector_shrink(vector, 0, s->stream));
-    lib_finish(&s->w, s->stream);
-    LIB_OK(culv_vector_view_update(view));
-    REQUIRE_EQ(require_shows(view, vector, parts), 0);
+    require_data(v, 50);
+    cut_shown(v, 0);
+    REQUIRE_EQ(require_shows(v, parts), 0);
 }
 
 /* Another address, the same chunks: nothing is imported anew. */
-VMM_CASE(moves)
+VECTOR_CASE(moves)
 {
-    culv_vector_desc d = vector_desc(4 * VMM_MIB);
-    const culv_vk_vector_view_desc vd = view_desc();
+    culv_part *before = v->before, *parts = v->parts;
     OWN(culv_vmm_range) *wall = NULL;
-    culv_part before[MOST], parts[MOST];
+    culv_vector_desc d = vector_desc(4 * VMM_MIB);
     d.reserve = 4 * VMM_MIB;
-    NEW(OWN(culv_vector), vector, culv_vector_create, s->w.device, &d);
-    NEW(OWN(culv_vector_view), view, culv_vk_vector_view_create, s->w.attachment, vector, &vd);
-    REQUIRE_EQ(require_shows(view, vector, before), 2);
+    show(v, &d, &VIEW);
+    REQUIRE_EQ(require_shows(v, before), 2);
     culv_vector_stats stats = culv_vector_stats_init();
-    LIB_OK(culv_vector_get_stats(vector, &stats));
-    const CUdeviceptr old = culv_vector_pointer(vector);
+    LIB_OK(culv_vector_get_stats(v->vector, &stats));
+    const CUdeviceptr old = culv_vector_pointer(v->vector);
     culv_vmm_range_desc rd = culv_vmm_range_desc_init();
     rd.size = 2 * VMM_MIB;
     rd.address = old + (CUdeviceptr)stats.reserved;
-    culv_result r = culv_vmm_range_create(s->w.device, &rd, &wall); /* so that it cannot stay */
+    culv_result r = culv_vmm_range_create(v->s.w.device, &rd, &wall); /* so that it cannot stay */
     if (r != CULV_OK || culv_vmm_range_pointer(wall) != rd.address)
         printf("the address behind was taken\n");
-    vmm_stage_kernel(s, "library_write", old, 4 * VMM_MIB, 60);
-    LIB_OK(culv_vector_reserve(vector, stats.reserved + 64 * VMM_MIB));
-    if (culv_vector_pointer(vector) == old) SKIP("the vector stayed where it was");
+    write(v, 4 * VMM_MIB, 60);
+    LIB_OK(culv_vector_reserve(v->vector, stats.reserved + 64 * VMM_MIB));
+    if (culv_vector_pointer(v->vector) == old) SKIP("the vector stayed where it was");
     const vmm_stage_objects objects = vmm_stage_count();
-    REQUIRE(culv_vector_view_generation(view) != culv_vector_generation(vector));
-    LIB_OK(culv_vector_view_update(view));
+    REQUIRE(culv_vector_view_generation(v->view) != culv_vector_generation(v->vector));
+    LIB_OK(culv_vector_view_update(v->view));
     REQUIRE(vmm_stage_same(&objects));
-    REQUIRE_EQ(require_shows(view, vector, parts), 2);
+    REQUIRE_EQ(require_shows(v, parts), 2);
     REQUIRE(parts[0].buffer == before[0].buffer && parts[1].buffer == before[1].buffer);
-    require_part(s, &parts[1], 60);
-    LIB_OK(culv_vector_grow(vector, 8 * VMM_MIB));
-    LIB_OK(culv_vector_view_update(view));
-    require_data(s, view, vector, 70);
-    LIB_OK(culv_vector_retire(vector, 0, s->stream));
-    lib_finish(&s->w, s->stream);
-    LIB_OK(culv_vector_view_update(view));
-    require_data(s, view, vector, 80);
+    require_part(v, &parts[1], 60);
+    grow_shown(v, 8 * VMM_MIB);
+    require_data(v, 70);
+    LIB_OK(culv_vector_retire(v->vector, 0, v->s.stream));
+    lib_finish(&v->s.w, v->s.stream);
+    LIB_OK(culv_vector_view_update(v->view));
+    require_data(v, 80);
 }
 
 /* A thread commits chunks while they are imported. */
-VMM_CASE(ahead)
+VECTOR_CASE(ahead)
 {
     culv_vector_desc d = vector_desc(2 * VMM_MIB);
-    const culv_vk_vector_view_desc vd = view_desc();
-    culv_part parts[MOST];
     d.commit_ahead = 4 * VMM_MIB;
-    NEW(OWN(culv_vector), vector, culv_vector_create, s->w.device, &d);
-    NEW(OWN(culv_vector_view), view, culv_vk_vector_view_create, s->w.attachment, vector, &vd);
+    show(v, &d, &VIEW);
     for (uint64_t size = 4 * VMM_MIB; size <= 12 * VMM_MIB; size += 2 * VMM_MIB) {
-        LIB_OK(culv_vector_grow(vector, size));
-        LIB_OK(culv_vector_view_update(view));
-        size_t count = parts_of(view, parts);
-        REQUIRE(parts[count - 1].offset + parts[count - 1].size >= size);
-        vmm_stage_kernel(s, "library_write", culv_vector_pointer(vector), size,
-                         (uint32_t)(size / VMM_MIB));
-        require_part(s, &parts[size / (2 * VMM_MIB) - 1], (uint32_t)(size / VMM_MIB));
+        grow_shown(v, size);
+        size_t count = parts_of(v->view, v->parts);
+        REQUIRE(v->parts[count - 1].offset + v->parts[count - 1].size >= size);
+        write(v, size, (uint32_t)(size / VMM_MIB));
+        require_part(v, &v->parts[size / (2 * VMM_MIB) - 1], (uint32_t)(size / VMM_MIB));
     }
 }
 
 /* Empty at first, with a device address, and without a handle on the attachment. */
-VMM_CASE(begins_empty)
+VECTOR_CASE(begins_empty)
 {
-    const culv_vector_desc d = vector_desc(0);
     culv_vk_vector_view_desc vd = view_desc();
-    culv_part parts[MOST];
     vd.usage |= VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT;
-    NEW(OWN(culv_vector), vector, culv_vector_create, s->w.device, &d);
-    NEW(OWN(culv_vector_view), view, culv_vk_vector_view_create, s->w.attachment, vector, &vd);
-    REQUIRE_EQ(require_shows(view, vector, parts), 0);
-    LIB_OK(culv_vector_grow(vector, 4 * VMM_MIB));
-    LIB_OK(culv_vector_view_update(view));
-    require_data(s, view, vector, 90);
-    (void)require_shows(view, vector, parts);
+    show(v, &DESC(0), &vd);
+    REQUIRE_EQ(require_shows(v, v->parts), 0);
+    grow_shown(v, 4 * VMM_MIB);
+    require_data(v, 90);
+    (void)require_shows(v, v->parts);
     REQUIRE(vkGetBufferDeviceAddress(
-                s->w.vk.device,
+                v->s.w.vk.device,
                 &(VkBufferDeviceAddressInfo){.sType = VK_STRUCTURE_TYPE_BUFFER_DEVICE_ADDRESS_INFO,
-                                             .buffer = (VkBuffer)parts[1].buffer}) != 0);
-    culv_vk_detach(&s->w.attachment);
-    LIB_OK(culv_vector_grow(vector, 6 * VMM_MIB));
-    LIB_OK(culv_vector_view_update(view));
-    REQUIRE_EQ(require_shows(view, vector, parts), 3);
+                                             .buffer = (VkBuffer)v->parts[1].buffer}) != 0);
+    culv_vk_detach(&v->s.w.attachment);
+    grow_shown(v, 6 * VMM_MIB);
+    REQUIRE_EQ(require_shows(v, v->parts), 3);
 }
 
 /* Vulkan's half may outlive CUDA's, whether that goes behind a stream or at once. */
-VMM_CASE(outlives)
+VECTOR_CASE(outlives)
 {
-    const culv_vector_desc d = vector_desc(4 * VMM_MIB);
-    const culv_vk_vector_view_desc vd = view_desc();
-    culv_part parts[MOST];
     for (int after = 0; after < 2; after++) {
-        NEW(culv_vector, vector, culv_vector_create, s->w.device, &d);
-        NEW(culv_vector_view, view, culv_vk_vector_view_create, s->w.attachment, vector, &vd);
-        vmm_stage_kernel(s, "library_write", culv_vector_pointer(vector), 4 * VMM_MIB, 95);
-        culv_vector_destroy(&vector, after ? &s->stream : NULL);
+        show(v, &DESC(4 * VMM_MIB), &VIEW);
+        write(v, 4 * VMM_MIB, 95);
+        culv_vector_destroy(&v->vector, after ? &v->s.stream : NULL);
         for (int i = 0; i < 2; i++) {
-            LIB_INVALID(culv_vector_view_update(view), VALUE, "'particles'", "destroyed");
-            REQUIRE_EQ(parts_of(view, parts), 2);
-            culv_device_collect(s->w.device);
+            LIB_INVALID(culv_vector_view_update(v->view), VALUE, "'particles'", "destroyed");
+            REQUIRE_EQ(parts_of(v->view, v->parts), 2);
+            culv_device_collect(v->s.w.device);
         }
-        require_part(s, &parts[1], 95);
-        culv_vector_view_destroy(&view);
+        require_part(v, &v->parts[1], 95);
+        culv_vector_view_destroy(&v->view);
     }
 }
 
-VMM_CASE(wrong_calls)
+/* Also of vectors that cannot go to Vulkan, while they are still empty, of a Vulkan that exports no
+ * such buffers; and one that requires what chunks have in any case gets it. */
+VECTOR_CASE(wrong_calls)
 {
-    culv_vk_device *vk = s->w.attachment;
-    const culv_vector_desc d = vector_desc(2 * VMM_MIB);
+    culv_vk_device *vk = v->s.w.attachment;
     culv_vk_vector_view_desc vd = view_desc();
-    OWN(culv_vector_view) *view = NULL;
-    size_t count = 77;
-    NEW(OWN(culv_vector), vector, culv_vector_create, s->w.device, &d);
+    LIB_OK(culv_vector_create(v->s.w.device, &DESC(2 * VMM_MIB), &v->vector));
     const vmm_stage_objects before = vmm_stage_count();
 #define ROW(change, ...)                                                                           \
     SPOILT(vd, change,                                                                             \
-           LIB_REFUSES(view, culv_vk_vector_view_create(vk, vector, &vd, &view), INVALID,          \
+           LIB_REFUSES(v->view, culv_vk_vector_view_create(vk, v->vector, &vd, &v->view),          \
                        __VA_ARGS__))
-    ROW(vk = NULL, NULL_ARGUMENT);
-    vk = s->w.attachment;
-    ROW(vd.struct_size = 5, STRUCT_SIZE);
-    ROW(vd.usage = 0, VALUE, "usage is 0", "particles");
-    ROW(vd.sparse_size = 1 << 20, VALUE);
-    ROW((vd.label = "drawn", vd.sparse_queue = s->w.vk.queues[0].queue), VALUE, "drawn");
-#undef ROW
-    REQUIRE_EQ(count, 77);
+    ROW(vd.struct_size = 5, INVALID, STRUCT_SIZE);
+    ROW(vd.usage = 0, INVALID, VALUE, "usage is 0", "particles");
+    ROW(vd.sparse_size = 1 << 20, INVALID, VALUE);
+    ROW((vd.label = "drawn", vd.sparse_queue = v->s.w.vk.queues[0].queue), INVALID, VALUE, "drawn");
     REQUIRE_EQ(culv_vector_view_generation(NULL), 0);
     REQUIRE(vmm_stage_same(&before));
-    LIB_OK(culv_vk_vector_view_create(vk, vector, &vd, &view));
-    LIB_INVALID(culv_vector_view_get_parts(view, NULL, 1, &count), NULL_ARGUMENT);
-    LIB_INVALID(culv_vector_view_get_parts(view, NULL, 0, NULL), NULL_ARGUMENT);
-}
-
-/* Vectors that cannot go to Vulkan are refused while they are still empty. */
-VMM_CASE(not_exportable)
-{
-    const culv_vk_vector_view_desc vd = view_desc();
-    culv_vector_view *view = NULL;
-    for (int i = 0; i < 2; i++) {
-        culv_vector_desc d = vector_desc((uint64_t)i * 2 * VMM_MIB);
+    lib_lying = (lib_lies){0};
+    vk = lib_attach(&v->s.w, lib_lying_loader);
+    lib_lying.exports_nothing = true;
+    ROW((void)0, UNSUPPORTED, NOT_EXPORTABLE);
+    culv_vk_detach(&vk);
+    lib_lying = (lib_lies){.requires_dedicated = true};
+    vk = lib_attach(&v->s.w, lib_lying_loader);
+    lib_saw_dedicated = false;
+    LIB_OK(culv_vk_vector_view_create(vk, v->vector, &vd, &v->view));
+    REQUIRE(lib_saw_dedicated);
+    require_data(v, 99);
+    hide(v);
+    culv_vk_detach(&vk);
+    vk = v->s.w.attachment;
+    for (uint64_t size = 0; size <= 2 * VMM_MIB; size += 2 * VMM_MIB) {
+        culv_vector_desc d = vector_desc(size);
         d.handle_types = 0;
-        NEW(OWN(culv_vector), vector, culv_vector_create, s->w.device, &d);
-        const vmm_stage_objects before = vmm_stage_count();
-        LIB_REFUSES(view, culv_vk_vector_view_create(s->w.attachment, vector, &vd, &view), INVALID,
-                    NOT_EXPORTABLE, "handle_types");
-        REQUIRE(vmm_stage_same(&before));
+        LIB_OK(culv_vector_create(v->s.w.device, &d, &v->vector));
+        const vmm_stage_objects kept = vmm_stage_count();
+        ROW((void)0, INVALID, NOT_EXPORTABLE, "handle_types");
+        REQUIRE(vmm_stage_same(&kept));
+        culv_vector_destroy(&v->vector, NULL);
     }
+#undef ROW
 }
 
-TEST(compressible)
+TEST_ON(shown, v,
+        (vmm_stage_play(CU_DEVICE_ATTRIBUTE_GENERIC_COMPRESSION_SUPPORTED), open_shown(v)),
+        close_shown(v), compressible)
 {
-    vmm_stage s;
-    vmm_stage_play(CU_DEVICE_ATTRIBUTE_GENERIC_COMPRESSION_SUPPORTED);
-    vmm_stage_open(&s);
-    const culv_vk_vector_view_desc vd = view_desc();
     culv_vector_desc d = vector_desc(4 * VMM_MIB);
     d.usage = CULV_VMM_USAGE_COMPRESSIBLE;
-    NEW(culv_vector, vector, culv_vector_create, s.w.device, &d);
-    NEW(culv_vector_view, view, culv_vk_vector_view_create, s.w.attachment, vector, &vd);
-    require_data(&s, view, vector, 96);
-    culv_vector_view_destroy(&view);
-    culv_vector_destroy(&vector, NULL);
-    vmm_stage_close(&s);
-}
-
-/* A Vulkan that exports no such buffers, and one that requires what chunks have in any case. */
-VMM_CASE(other_drivers)
-{
-    const culv_vector_desc d = vector_desc(2 * VMM_MIB);
-    const culv_vk_vector_view_desc vd = view_desc();
-    culv_vector_view *view = NULL;
-    culv_vk_device_desc desc = lib_vk_desc(&s->w);
-    desc.get_instance_proc_addr = lib_lying_loader;
-    NEW(OWN(culv_vector), vector, culv_vector_create, s->w.device, &d);
-    lib_lying = (lib_lies){0};
-    NEW(culv_vk_device, lying, culv_vk_attach, s->w.device, &desc);
-    lib_lying.exports_nothing = true;
-    LIB_REFUSES(view, culv_vk_vector_view_create(lying, vector, &vd, &view), UNSUPPORTED,
-                NOT_EXPORTABLE);
-    culv_vk_detach(&lying);
-    lib_lying = (lib_lies){.requires_dedicated = true};
-    LIB_OK(culv_vk_attach(s->w.device, &desc, &lying));
-    lib_saw_dedicated = false;
-    LIB_OK(culv_vk_vector_view_create(lying, vector, &vd, &view));
-    REQUIRE(lib_saw_dedicated);
-    require_data(s, view, vector, 99);
-    culv_vector_view_destroy(&view);
-    culv_vk_detach(&lying);
+    show(v, &d, &VIEW);
+    require_data(v, 96);
 }
 
 #undef TEST_GROUP
@@ -375,78 +373,69 @@ static culv_part the_part(const culv_vector_view *view)
     return part;
 }
 
+static void open_sparse(shown *v, PFN_vkGetInstanceProcAddr loader)
+{
+    memset(v, 0, sizeof *v);
+    vmm_stage_open_sparse(&v->s, loader);
+}
+
+#define SPARSE_CASE(...) TEST_ON(shown, v, open_sparse(v, NULL), close_shown(v), __VA_ARGS__)
+
+static bool has_sparse(const shown *v)
+{
+    VkPhysicalDeviceFeatures features;
+    vkGetPhysicalDeviceFeatures(v->s.w.vk.physical, &features);
+    return features.sparseBinding && features.sparseResidencyBuffer;
+}
+
 /* A device without sparse buffers, or where imports do not go in: Mesa's from 25 on ------------ */
 
-TEST(not_there, .title = "vk_vector.sparse_not_there")
+SPARSE_CASE(not_there, .title = "vk_vector.sparse_not_there")
 {
-    vmm_stage s;
-    vmm_stage_open_sparse(&s, NULL);
-    VkPhysicalDeviceFeatures features;
-    vkGetPhysicalDeviceFeatures(s.w.vk.physical, &features);
-    const bool has = features.sparseBinding && features.sparseResidencyBuffer;
-    if (has && !s.w.cu->software) SKIP("%s has sparse buffers", s.w.vk.properties.deviceName);
-    const culv_vector_desc d = vector_desc(CHUNK);
-    const culv_vk_vector_view_desc vd = sparse_view_desc(s.w.vk.queues[0].queue);
-    culv_vector_view *view = NULL;
-    NEW(culv_vector, vector, culv_vector_create, s.w.device, &d);
-    LIB_REFUSES(view, culv_vk_vector_view_create(s.w.attachment, vector, &vd, &view), UNSUPPORTED,
-                USAGE, "leave sparse_queue out",
+    const lib_world *w = &v->s.w;
+    const bool has = has_sparse(v);
+    if (has && !w->cu->software) SKIP("%s has sparse buffers", w->vk.properties.deviceName);
+    const culv_vk_vector_view_desc vd = sparse_view_desc(w->vk.queues[0].queue);
+    LIB_OK(culv_vector_create(w->device, &DESC(CHUNK), &v->vector));
+    LIB_REFUSES(v->view, culv_vk_vector_view_create(w->attachment, v->vector, &vd, &v->view),
+                UNSUPPORTED, USAGE, "leave sparse_queue out",
                 has ? "do not show memory that was imported" : "has no sparse buffers",
-                s.w.vk.properties.deviceName);
-    culv_vector_destroy(&vector, NULL);
-    vmm_stage_close(&s);
+                w->vk.properties.deviceName);
 }
 
 /* A device with them --------------------------------------------------------------------------- */
 
-static void sparse_require_data(vmm_stage *s, const culv_vector_view *view,
-                                const culv_vector *vector, uint32_t seed)
-{
-    const culv_part part = the_part(view);
-    REQUIRE_EQ(part.size, culv_vector_committed(vector));
-    vmm_stage_require_same(s, (VkBuffer)part.buffer, culv_vector_pointer(vector), part.size, seed);
-}
-
-static void update(culv_vector_view *view, const char *what)
+static void update(shown *v, const char *what, uint32_t seed)
 {
     const double start = test_now_us();
-    LIB_OK(culv_vector_view_update(view));
+    LIB_OK(culv_vector_view_update(v->view));
     MEASURED("library.sparse_update", "%s: %.0f us", what, test_now_us() - start);
+    const culv_part part = the_part(v->view);
+    REQUIRE_EQ(part.size, culv_vector_committed(v->vector));
+    vmm_stage_require_same(&v->s, (VkBuffer)part.buffer, culv_vector_pointer(v->vector), part.size,
+                           seed);
 }
 
-TEST(on_hardware, .title = "vk_vector.sparse_on_hardware")
+SPARSE_CASE(on_hardware, .title = "vk_vector.sparse_on_hardware")
 {
-    vmm_stage s;
-    vmm_stage_open_sparse(&s, NULL);
-    VkPhysicalDeviceFeatures features;
-    vkGetPhysicalDeviceFeatures(s.w.vk.physical, &features);
-    if (s.w.cu->software || !features.sparseBinding || !features.sparseResidencyBuffer)
-        SKIP("%s has no sparse buffers that Culvert takes", s.w.vk.properties.deviceName);
+    const raw_vk *vk = &v->s.w.vk;
+    if (v->s.w.cu->software || !has_sparse(v))
+        SKIP("%s has no sparse buffers that Culvert takes", vk->properties.deviceName);
     uint32_t family = 0;
-    while (family < s.w.vk.queue_count &&
-           !(s.w.vk.queues[family].flags & VK_QUEUE_SPARSE_BINDING_BIT))
+    while (family < vk->queue_count && !(vk->queues[family].flags & VK_QUEUE_SPARSE_BINDING_BIT))
         family++;
-    if (family == s.w.vk.queue_count) SKIP("no queue binds");
-    const culv_vector_desc d = vector_desc(CHUNK);
-    const culv_vk_vector_view_desc vd = sparse_view_desc(s.w.vk.queues[family].queue);
-    NEW(culv_vector, vector, culv_vector_create, s.w.device, &d);
-    NEW(culv_vector_view, view, culv_vk_vector_view_create, s.w.attachment, vector, &vd);
-    const uint64_t buffer = the_part(view).buffer;
-    sparse_require_data(&s, view, vector, 10);
-    LIB_OK(culv_vector_grow(vector, 4 * CHUNK));
-    update(view, "three chunks of 2 MiB more");
-    sparse_require_data(&s, view, vector, 20);
-    LIB_OK(culv_vector_shrink(vector, CHUNK, s.stream));
-    lib_finish(&s.w, s.stream);
-    update(view, "three less");
-    sparse_require_data(&s, view, vector, 30);
-    LIB_OK(culv_vector_grow(vector, 6 * CHUNK));
-    update(view, "five more");
-    sparse_require_data(&s, view, vector, 40);
-    REQUIRE(the_part(view).buffer == buffer);
-    culv_vector_view_destroy(&view);
-    culv_vector_destroy(&vector, NULL);
-    vmm_stage_close(&s);
+    if (family == vk->queue_count) SKIP("no queue binds");
+    const culv_vk_vector_view_desc vd = sparse_view_desc(vk->queues[family].queue);
+    show(v, &DESC(CHUNK), &vd);
+    const uint64_t buffer = the_part(v->view).buffer;
+    update(v, "nothing", 10);
+    LIB_OK(culv_vector_grow(v->vector, 4 * CHUNK));
+    update(v, "three chunks of 2 MiB more", 20);
+    cut(v, CHUNK);
+    update(v, "three less", 30);
+    LIB_OK(culv_vector_grow(v->vector, 6 * CHUNK));
+    update(v, "five more", 40);
+    REQUIRE(the_part(v->view).buffer == buffer);
 }
 
 /* A device that plays them --------------------------------------------------------------------- */
@@ -462,6 +451,7 @@ static struct {
     unsigned binds, ranges;  /* vkQueueBindSparse, and ranges in it */
     unsigned calls, fail_at; /* the n-th of the calls below that return VkResult fails; 0: none */
     unsigned failing_waits;  /* so many waits fail */
+    bool hit;                /* there was such a call */
     VkResult failure;
 } played;
 
@@ -597,28 +587,33 @@ static VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL play_loader(VkInstance instance,
     return vkGetInstanceProcAddr(instance, name);
 }
 
-static void open_played(vmm_stage *s)
+static void open_played(shown *v)
 {
     memset(&played, 0, sizeof played);
     played.address_space = UINT64_C(1) << 40;
-    vmm_stage_open_sparse(s, play_loader);
-    if (!s->w.cu->software) SKIP("played on software Vulkan only");
+    open_sparse(v, play_loader);
+    if (!v->s.w.cu->software) SKIP("played on software Vulkan only");
 }
 
-#define VMM_PLAYED_CASE(...) TEST_ON(vmm_stage, s, open_played(s), vmm_stage_close(s), __VA_ARGS__)
+#define PLAYED_CASE(...) TEST_ON(shown, v, open_played(v), close_shown(v), __VA_ARGS__)
+
+static void show_sparse(shown *v, uint64_t size)
+{
+    const culv_vk_vector_view_desc vd = sparse_view_desc(v->s.w.vk.queues[0].queue);
+    show(v, &DESC(size), &vd);
+}
 
 /* What is bound is the vector, page by page, and nothing else. */
-static void require_bound(vmm_stage *s, const culv_vector_view *view, const culv_vector *vector,
-                          uint32_t seed)
+static void require_bound(shown *v, uint32_t seed)
 {
-    const uint64_t size = culv_vector_committed(vector);
-    uint32_t *words = malloc(CHUNK);
-    REQUIRE(words != NULL);
-    const culv_part part = the_part(view);
+    vmm_stage *s = &v->s;
+    const uint64_t size = culv_vector_committed(v->vector);
+    LIB_BLOCK(uint32_t, words, CHUNK);
+    const culv_part part = the_part(v->view);
     REQUIRE((VkBuffer)part.buffer == played.sparse);
     REQUIRE_EQ(part.size, size);
-    REQUIRE_EQ(culv_vector_view_generation(view), culv_vector_generation(vector));
-    if (size > 0) vmm_stage_kernel(s, "library_write", culv_vector_pointer(vector), size, seed);
+    REQUIRE_EQ(culv_vector_view_generation(v->view), culv_vector_generation(v->vector));
+    if (size > 0) write(v, size, seed);
     for (size_t i = 0; i < PAGES; i++) {
         if (i * CHUNK >= size) {
             REQUIRE(played.pages[i] == VK_NULL_HANDLE);
@@ -633,155 +628,115 @@ static void require_bound(vmm_stage *s, const culv_vector_view *view, const culv
         REQUIRE_EQ(vmm_stage_wrong(words, CHUNK, (uint32_t)(i * CHUNK / 4), seed), 0);
         vkDestroyBuffer(s->w.vk.device, buffer, NULL);
     }
-    free(words);
 }
 
-VMM_PLAYED_CASE(binds, .title = "vk_vector.sparse_binds")
+PLAYED_CASE(binds, .title = "vk_vector.sparse_binds")
 {
-    const culv_vector_desc d = vector_desc(2 * CHUNK);
-    const culv_vk_vector_view_desc vd = sparse_view_desc(s->w.vk.queues[0].queue);
-    NEW(OWN(culv_vector), vector, culv_vector_create, s->w.device, &d);
-    NEW(OWN(culv_vector_view), view, culv_vk_vector_view_create, s->w.attachment, vector, &vd);
-    require_bound(s, view, vector, 1);
+    show_sparse(v, 2 * CHUNK);
+    require_bound(v, 1);
     REQUIRE(played.binds == 1 && played.ranges == 2);
-    LIB_OK(culv_vector_view_update(view));
+    LIB_OK(culv_vector_view_update(v->view));
     REQUIRE_EQ(played.binds, 1);
-    LIB_OK(culv_vector_grow(vector, 5 * CHUNK));
-    LIB_OK(culv_vector_view_update(view));
-    require_bound(s, view, vector, 2);
+    grow_shown(v, 5 * CHUNK);
+    require_bound(v, 2);
     REQUIRE(played.binds == 2 && played.ranges == 5); /* what was bound stays */
-    LIB_OK(culv_vector_shrink(vector, CHUNK, s->stream));
-    lib_finish(&s->w, s->stream);
-    LIB_OK(culv_vector_view_update(view));
-    require_bound(s, view, vector, 3);
+    cut_shown(v, CHUNK);
+    require_bound(v, 3);
     REQUIRE(played.binds == 3 && played.ranges == 6); /* all that is gone at once */
-    LIB_OK(culv_vector_grow(vector, 6 * CHUNK));
-    LIB_OK(culv_vector_view_update(view));
+    grow_shown(v, 6 * CHUNK);
     /* Other chunks in the place of those: one batch binds the new ones, and takes away what they
      * leave. */
-    LIB_OK(culv_vector_shrink(vector, 2 * CHUNK, s->stream));
-    lib_finish(&s->w, s->stream);
-    LIB_OK(culv_vector_grow(vector, 4 * CHUNK));
+    cut(v, 2 * CHUNK);
     const unsigned before = played.binds;
-    LIB_OK(culv_vector_view_update(view));
+    grow_shown(v, 4 * CHUNK);
     REQUIRE_EQ(played.binds, before + 1);
-    require_bound(s, view, vector, 4);
+    require_bound(v, 4);
     /* A move changes no chunk. */
-    LIB_OK(culv_vector_shrink(vector, 0, s->stream));
-    lib_finish(&s->w, s->stream);
-    LIB_OK(culv_vector_view_update(view));
-    require_bound(s, view, vector, 5);
+    cut_shown(v, 0);
+    require_bound(v, 5);
 }
 
-VMM_PLAYED_CASE(refused, .title = "vk_vector.sparse_refused")
+PLAYED_CASE(refused, .title = "vk_vector.sparse_refused")
 {
-    const culv_vector_desc d = vector_desc(3 * CHUNK);
-    const culv_vk_vector_view_desc right = sparse_view_desc(s->w.vk.queues[0].queue);
-    culv_vk_vector_view_desc vd = right;
-    OWN(culv_vector_view) *view = NULL;
-    NEW(OWN(culv_vector), vector, culv_vector_create, s->w.device, &d);
+    culv_vk_vector_view_desc vd = sparse_view_desc(v->s.w.vk.queues[0].queue);
+    LIB_OK(culv_vector_create(v->s.w.device, &DESC(3 * CHUNK), &v->vector));
     const vmm_stage_objects before = vmm_stage_count();
-    vd.sparse_size = 3 * CHUNK - 1;
-    LIB_REFUSES(view, culv_vk_vector_view_create(s->w.attachment, vector, &vd, &view), INVALID,
-                VALUE, "sparse_size is 6291455");
-    played.address_space = SPARSE - 1;
-    LIB_REFUSES(view, culv_vk_vector_view_create(s->w.attachment, vector, &right, &view), INVALID,
-                VALUE, "sparseAddressSpaceSize");
+#define ROW(change, ...)                                                                           \
+    SPOILT(vd, change,                                                                             \
+           LIB_REFUSES(v->view,                                                                    \
+                       culv_vk_vector_view_create(v->s.w.attachment, v->vector, &vd, &v->view),    \
+                       __VA_ARGS__))
+    ROW(vd.sparse_size = 3 * CHUNK - 1, INVALID, VALUE, "sparse_size is 6291455");
+    ROW(played.address_space = SPARSE - 1, INVALID, VALUE, "sparseAddressSpaceSize");
     played.address_space = SPARSE;
-    played.alignment = 2 * CHUNK;
-    LIB_REFUSES(view, culv_vk_vector_view_create(s->w.attachment, vector, &right, &view),
-                UNSUPPORTED, USAGE, "multiples of 4194304");
+    ROW(played.alignment = 2 * CHUNK, UNSUPPORTED, USAGE, "multiples of 4194304");
     played.alignment = 65536;
     played.not_importable = true;
-    vd = right;
-    vd.usage |= VK_BUFFER_USAGE_VERTEX_BUFFER_BIT; /* which was not asked about before */
-    LIB_REFUSES(view, culv_vk_vector_view_create(s->w.attachment, vector, &vd, &view), UNSUPPORTED,
-                USAGE, "cannot import memory");
+    ROW(vd.usage |= VK_BUFFER_USAGE_VERTEX_BUFFER_BIT, /* which was not asked about before */
+        UNSUPPORTED, USAGE, "cannot import memory");
+#undef ROW
     REQUIRE(vmm_stage_same(&before));
     REQUIRE_EQ(played.binds, 0);
     /* A vector that outgrows the sparse buffer: the view has what it had. */
-    vd = right;
     vd.sparse_size = 4 * CHUNK;
     played.not_importable = false;
-    LIB_OK(culv_vk_vector_view_create(s->w.attachment, vector, &vd, &view));
-    const uint64_t generation = culv_vector_view_generation(view);
-    LIB_OK(culv_vector_grow(vector, 5 * CHUNK));
+    LIB_OK(culv_vk_vector_view_create(v->s.w.attachment, v->vector, &vd, &v->view));
+    const uint64_t generation = culv_vector_view_generation(v->view);
+    LIB_OK(culv_vector_grow(v->vector, 5 * CHUNK));
     const vmm_stage_objects three = vmm_stage_count();
-    LIB_INVALID(culv_vector_view_update(view), VALUE);
-    REQUIRE_EQ(culv_vector_view_generation(view), generation);
-    REQUIRE_EQ(the_part(view).size, 3 * CHUNK);
+    LIB_INVALID(culv_vector_view_update(v->view), VALUE);
+    REQUIRE_EQ(culv_vector_view_generation(v->view), generation);
+    REQUIRE_EQ(the_part(v->view).size, 3 * CHUNK);
     REQUIRE(vmm_stage_same(&three));
-    LIB_OK(culv_vector_shrink(vector, 4 * CHUNK, s->stream));
-    lib_finish(&s->w, s->stream);
-    LIB_OK(culv_vector_view_update(view));
-    require_bound(s, view, vector, 8);
+    cut_shown(v, 4 * CHUNK);
+    require_bound(v, 8);
 }
 
-/* A vector that has grown and lost chunks; the view still shows what it was. */
-static void prepare(vmm_stage *s, culv_vector **vector, culv_vector_view **view)
+/* An update of a vector that has grown and lost chunks, while the view still shows what it was, of
+ * which the n-th call fails, or as many waits. If it fails by that, it names the call, changed
+ * nothing, and succeeds when it is made once more. */
+static culv_result fail_update(shown *v, unsigned n, unsigned waits, const char *call)
 {
-    const culv_vector_desc d = vector_desc(4 * CHUNK);
-    const culv_vk_vector_view_desc vd = sparse_view_desc(s->w.vk.queues[0].queue);
-    played.fail_at = 0;
     memset(played.pages, 0, sizeof played.pages);
-    LIB_OK(culv_vector_create(s->w.device, &d, vector));
-    LIB_OK(culv_vk_vector_view_create(s->w.attachment, *vector, &vd, view));
-    LIB_OK(culv_vector_shrink(*vector, 2 * CHUNK, s->stream));
-    lib_finish(&s->w, s->stream);
-    LIB_OK(culv_vector_grow(*vector, 3 * CHUNK));
+    show_sparse(v, 4 * CHUNK);
+    cut(v, 2 * CHUNK);
+    LIB_OK(culv_vector_grow(v->vector, 3 * CHUNK));
+    const vmm_stage_objects before = vmm_stage_count();
+    const uint64_t generation = culv_vector_view_generation(v->view);
+    played.calls = 0;
+    played.fail_at = n;
+    played.failing_waits = waits;
+    culv_result r = culv_vector_view_update(v->view);
+    played.hit = n > 0 && played.calls >= n;
+    played.fail_at = 0;
+    if (r != CULV_OK) {
+        REQUIRE(played.hit || waits > 0);
+        REQUIRE(strstr(culv_last_error_message(), call) != NULL);
+        REQUIRE_EQ(culv_vector_view_generation(v->view), generation);
+        REQUIRE_EQ(the_part(v->view).size, 4 * CHUNK);
+        REQUIRE(vmm_stage_same(&before));
+        LIB_OK(culv_vector_view_update(v->view));
+    }
+    require_bound(v, 10);
+    hide(v);
+    return r;
 }
 
-/* An update of which a call failed changed nothing, and succeeds when it is made once more. */
-static void require_unchanged(vmm_stage *s, culv_vector *vector, culv_vector_view *view,
-                              const vmm_stage_objects *before, uint64_t generation)
-{
-    REQUIRE_EQ(culv_vector_view_generation(view), generation);
-    REQUIRE_EQ(the_part(view).size, 4 * CHUNK);
-    REQUIRE(vmm_stage_same(before));
-    LIB_OK(culv_vector_view_update(view));
-    require_bound(s, view, vector, 11);
-}
-
-VMM_PLAYED_CASE(all_or_nothing, .title = "vk_vector.sparse_all_or_nothing")
+PLAYED_CASE(all_or_nothing, .title = "vk_vector.sparse_all_or_nothing")
 {
     static const VkResult failures[] = {VK_ERROR_OUT_OF_DEVICE_MEMORY, VK_ERROR_DEVICE_LOST,
                                         VK_ERROR_UNKNOWN};
     static const culv_result classes[] = {CULV_ERROR_OUT_OF_MEMORY, CULV_ERROR_ASYNC,
                                           CULV_ERROR_DRIVER};
-    culv_vector *vector = NULL;
-    culv_vector_view *view = NULL;
+    static const char *const calls[] = {"vkAllocateMemory", "vkCreateFence", "vkQueueBindSparse"};
     for (int k = 0; k < 3; k++) {
-        unsigned failed = 0;
         played.failure = failures[k];
-        for (unsigned n = 1;; n++) {
-            prepare(s, &vector, &view);
-            const vmm_stage_objects before = vmm_stage_count();
-            const uint64_t generation = culv_vector_view_generation(view);
-            played.calls = 0;
-            played.fail_at = n;
-            culv_result r = culv_vector_view_update(view);
-            const bool hit = played.calls >= n;
-            played.fail_at = 0;
-            if (r != CULV_OK) {
-                REQUIRE(hit);
-                REQUIRE_EQ(r, classes[k]);
-                failed++;
-                require_unchanged(s, vector, view, &before, generation);
-            } else {
-                require_bound(s, view, vector, 10);
-            }
-            culv_vector_view_destroy(&view);
-            culv_vector_destroy(&vector, NULL);
-            if (!hit) break;
-        }
-        REQUIRE_EQ(failed, 3); /* memory, fence, bind; of two waits the second one counts */
+        for (unsigned n = 1; n <= 3; n++)
+            REQUIRE_EQ(fail_update(v, n, 0, calls[n - 1]), classes[k]);
+        unsigned n = 4;
+        do /* of two waits the second one counts */
+            LIB_OK(fail_update(v, n++, 0, ""));
+        while (played.hit);
     }
-    prepare(s, &vector, &view);
-    const vmm_stage_objects before = vmm_stage_count();
-    const uint64_t generation = culv_vector_view_generation(view);
-    played.failing_waits = 2;
-    LIB_ERROR(culv_vector_view_update(view), DRIVER, DRIVER_REFUSED, "vkWaitForFences");
-    require_unchanged(s, vector, view, &before, generation);
-    culv_vector_view_destroy(&view);
-    culv_vector_destroy(&vector, NULL);
+    REQUIRE_EQ(fail_update(v, 0, 2, "vkWaitForFences"), CULV_ERROR_DRIVER);
 }

@@ -9,8 +9,8 @@
 VMM_CASE(whole, .smoke = true)
 {
     const uint64_t size = 4 * VMM_MIB;
-    culv_vmm_allocation *allocation = vmm_stage_allocate(s, size);
     culv_vmm_range *range = NULL;
+    culv_vmm_allocation *allocation = vmm_stage_allocate(s, size);
     CUdeviceptr at = vmm_stage_map(s, allocation, &range);
     VkBuffer buffer = vmm_stage_buffer(s, size, 0);
     VkDeviceMemory memory = VK_NULL_HANDLE;
@@ -20,21 +20,10 @@ VMM_CASE(whole, .smoke = true)
     culv_vmm_allocation_destroy(&allocation);
     REQUIRE(allocation == NULL);
     vmm_stage_unmap(&range);
-    uint32_t *words = malloc((size_t)size);
-    REQUIRE(words != NULL);
+    LIB_BLOCK(uint32_t, words, size);
     vmm_stage_vulkan_read(s, buffer, size, words);
     REQUIRE_EQ(vmm_stage_wrong(words, size, 0, 41), 0);
-    free(words);
     vmm_stage_drop(s, &buffer, &memory);
-}
-
-static culv_vk_memory_desc memory_desc(const raw_vk_buffer *buffer)
-{
-    culv_vk_memory_desc d = culv_vk_memory_desc_init();
-    d.memory = buffer->memory;
-    d.allocation_size = buffer->allocation_size;
-    d.dedicated = (buffer->flags & RAW_VK_DEDICATED) != 0;
-    return d;
 }
 
 /* Vulkan's own memory in a range of CUDA's, beside a chunk of CUDA's: one pointer, one kernel. */
@@ -51,15 +40,14 @@ VMM_CASE(vulkans_memory_beside_cudas)
     culv_vmm_range_desc rd = culv_vmm_range_desc_init();
     culv_vmm_allocation *own = vmm_stage_allocate(s, 2 * VMM_MIB), *theirs = NULL;
     uint64_t offset = 2 * VMM_MIB;
-    uint32_t *words = malloc((size_t)(4 * VMM_MIB));
-    REQUIRE(words != NULL);
+    LIB_BLOCK(uint32_t, words, 4 * VMM_MIB);
     rd.size = 12 * VMM_MIB;
     NEW(culv_vmm_range, range, culv_vmm_range_create, s->w.device, &rd);
     LIB_OK(culv_vmm_map(range, 0, own, NULL, 0));
     culv_vmm_allocation_destroy(&own);
     for (int i = 0; i < ROWS; i++) {
         raw_vk_buffer_create(&s->w.vk, rows[i].size, RAW_VK_EXPORT | rows[i].flags, &buffers[i]);
-        culv_vk_memory_desc d = memory_desc(&buffers[i]);
+        culv_vk_memory_desc d = lib_vk_memory(&buffers[i]);
         LIB_OK(culv_vk_memory_import_vmm(s->w.attachment, &d, &theirs));
         LIB_OK(culv_vmm_map(range, offset, theirs, NULL, 0));
         culv_vmm_allocation_destroy(&theirs);
@@ -79,7 +67,6 @@ VMM_CASE(vulkans_memory_beside_cudas)
         offset += rows[i].mapped;
     }
     vmm_stage_unmap(&range);
-    free(words);
 }
 
 VMM_CASE(vulkans_memory_refused)
@@ -92,16 +79,14 @@ VMM_CASE(vulkans_memory_refused)
     raw_vk_buffer buffer;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         raw_vk_buffer_create(&s->w.vk, rows[i].size, RAW_VK_EXPORT | rows[i].flags, &buffer);
-        culv_vk_memory_desc d = memory_desc(&buffer);
+        culv_vk_memory_desc d = lib_vk_memory(&buffer);
         LIB_REFUSES(out, culv_vk_memory_import_vmm(s->w.attachment, &d, &out), INVALID, SIZE,
                     "in multiples of 2097152 bytes");
+        d.memory = VK_NULL_HANDLE;
+        LIB_REFUSES(out, culv_vk_memory_import_vmm(s->w.attachment, &d, &out), INVALID,
+                    NULL_ARGUMENT);
         raw_vk_buffer_destroy(&s->w.vk, &buffer);
     }
-    raw_vk_buffer_create(&s->w.vk, 2 * VMM_MIB, RAW_VK_EXPORT, &buffer);
-    culv_vk_memory_desc d = memory_desc(&buffer);
-    d.memory = VK_NULL_HANDLE;
-    LIB_REFUSES(out, culv_vk_memory_import_vmm(s->w.attachment, &d, &out), INVALID, NULL_ARGUMENT);
-    raw_vk_buffer_destroy(&s->w.vk, &buffer);
 }
 
 /* An attachment that is lied to, and by which it is seen what is imported as dedicated. */
@@ -127,14 +112,11 @@ static void require_bytes(vmm_stage *s, VkBuffer buffer, CUdeviceptr at, uint64_
 {
     const raw_cuda *cu = s->w.cu;
     const raw_vk_buffer b = {.buffer = buffer, .size = size, .flags = RAW_VK_IMPORT};
-    unsigned char *bytes = malloc((size_t)all);
+    LIB_BLOCK(unsigned char, bytes, all);
     uint64_t wrong = 0;
-    REQUIRE(bytes != NULL);
     for (uint64_t i = 0; i < all; i++)
         bytes[i] = byte_of(i, seed);
-    CUcontext before = lib_enter(&s->w);
-    CU_OK(cu->MemcpyHtoDAsync(at, bytes, (size_t)all, s->stream));
-    CU_OK(cu->StreamSynchronize(s->stream));
+    LIB_CU_OK(&s->w, raw_cuda_upload(cu, at, bytes, (size_t)all));
     memset(bytes, 0, (size_t)all);
     raw_vk_read(&s->w.vk, &b, 0, bytes, size);
     for (uint64_t i = 0; i < size; i++)
@@ -144,14 +126,11 @@ static void require_bytes(vmm_stage *s, VkBuffer buffer, CUdeviceptr at, uint64_
         bytes[i] = byte_of(i, seed + 1);
     raw_vk_write(&s->w.vk, &b, 0, bytes, size);
     memset(bytes, 0, (size_t)all);
-    CU_OK(cu->MemcpyDtoHAsync(bytes, at, (size_t)all, s->stream));
-    CU_OK(cu->StreamSynchronize(s->stream));
-    lib_leave(&s->w, before);
+    LIB_CU_OK(&s->w, cu->MemcpyDtoH(bytes, at, (size_t)all));
     for (uint64_t i = 0; i < all; i++)
         wrong += bytes[i] != (i < offset || i - offset >= size ? byte_of(i, seed)
                                                                : byte_of(i - offset, seed + 1));
     REQUIRE_EQ(wrong, 0);
-    free(bytes);
 }
 
 /* An allocation's memory for a buffer, by culv_vk_memory_from_vmm(): dedicated if the buffer needs
@@ -498,11 +477,9 @@ static void fill(const shared_image *i, pattern kind, uint32_t seed, unsigned ch
 static void require(const shared_image *i, pattern kind, uint32_t seed, unsigned char flip,
                     const unsigned char *texels)
 {
-    unsigned char *expected = malloc(i->size);
-    REQUIRE(expected != NULL);
+    LIB_BLOCK(unsigned char, expected, i->size);
     fill(i, kind, seed, flip, expected);
     REQUIRE_EQ_BYTES(texels, expected, i->size);
-    free(expected);
 }
 
 typedef enum work { COPY_IN, COPY_OUT, CLEAR, PAINT, TURN_OVER } work;
@@ -563,8 +540,7 @@ static void try_row(stage *s, culv_vk_device *seeing, const image_row *row, VkIm
            row->bound_here ? ", bound here" : "");
     const shared_image *i = &m.i;
     raw_vk_buffer buffer;
-    unsigned char *texels = malloc(i->size);
-    REQUIRE(texels != NULL);
+    LIB_BLOCK(unsigned char, texels, i->size);
     raw_vk_buffer_create(&s->w.vk, i->size, RAW_VK_HOST, &buffer);
     memset(buffer.mapped, 0, i->size); /* what lies between the levels stays so */
     image_first_release(s, i, 0, false);
@@ -587,7 +563,6 @@ static void try_row(stage *s, culv_vk_device *seeing, const image_row *row, VkIm
         vulkan_turn(s, i, CLEAR, NULL);
         cuda_reads(s, i, CLEARED, 0, texels);
     }
-    free(texels);
     raw_vk_buffer_destroy(&s->w.vk, &buffer);
     close_image(s, &m);
 }
@@ -645,93 +620,84 @@ TEST(compressible_images, .title = "vk_vmm.image_compressible")
 
 /* Refusals ------------------------------------------------------------------------------------- */
 
-static void refuses(stage *s, VkImage image, const VkImageCreateInfo *info,
-                    culv_vmm_allocation *allocation, VkDeviceSize offset, culv_result class,
-                    culv_reason why, const char *says)
+/* An image and an allocation that are never bound; in the end nothing was made of them. */
+typedef struct unbound {
+    stage s;
+    VkExternalMemoryImageCreateInfo external;
+    VkImageCreateInfo info;
+    culv_vmm_allocation *allocation;
+    VkImage image;
+    vmm_stage_objects before;
+} unbound;
+
+static void open_unbound(unbound *u, bool compress)
 {
-    VkDeviceMemory out;
-    LIB_REFUSES_AS(out,
-                   culv_vk_image_bind_vmm(s->w.attachment, image, info, allocation, offset, &out),
-                   class, why, says);
+    if (compress) {
+        vmm_stage_play(CU_DEVICE_ATTRIBUTE_GENERIC_COMPRESSION_SUPPORTED);
+        vmm_stage_play(CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED);
+    }
+    stage_open(&u->s);
+    const culv_device_caps caps = lib_caps(u->s.w.device);
+    if (!caps.vmm) SKIP("'%s' has no virtual memory management", caps.name);
+    if (compress && !caps.multicast) SKIP("'%s' has no multicast", caps.name);
+    u->info = image_info(VK_FORMAT_R8G8B8A8_UNORM, 256, 128, 1, 0, &u->external);
+    u->allocation = allocate(&u->s, 2 * VMM_MIB, compress);
+    u->image = create_image(&u->s, &u->info);
+    u->before = vmm_stage_count();
 }
 
-TEST(refused, .title = "vk_vmm.image_refused")
+static void close_unbound(unbound *u)
 {
-    static stage s;
-    stage_open(&s);
-    culv_device_caps caps = lib_caps(s.w.device);
-    if (!caps.vmm) SKIP("'%s' has no virtual memory management", caps.name);
-    const culv_result invalid = CULV_ERROR_INVALID;
-    VkExternalMemoryImageCreateInfo external;
-    const VkImageCreateInfo right = image_info(VK_FORMAT_R8G8B8A8_UNORM, 256, 128, 1, 0, &external);
-    culv_vmm_allocation *allocation = allocate(&s, 2 * VMM_MIB, false);
-    VkImage image = create_image(&s, &right);
+    REQUIRE(vmm_stage_same(&u->before));
+    vkDestroyImage(u->s.w.vk.device, u->image, NULL);
+    culv_vmm_allocation_destroy(&u->allocation);
+    stage_close(&u->s);
+}
+
+#define UNBOUND_CASE(compress, ...)                                                                \
+    TEST_ON(unbound, u, open_unbound(u, compress), close_unbound(u), __VA_ARGS__)
+#define REFUSES(change, offset, ...)                                                               \
+    SPOILT(u->info, change,                                                                        \
+           LIB_REFUSES(out,                                                                        \
+                       culv_vk_image_bind_vmm(u->s.w.attachment, u->image, &u->info,               \
+                                              u->allocation, offset, &out),                        \
+                       __VA_ARGS__))
+#define AS_IT_IS (void)0
+
+UNBOUND_CASE(false, refused, .title = "vk_vmm.image_refused")
+{
+    VkDevice device = u->s.w.vk.device;
+    VkDeviceMemory out;
     VkMemoryRequirements needs;
-    vkGetImageMemoryRequirements(s.w.vk.device, image, &needs);
-    const vmm_stage_objects before = vmm_stage_count();
-    VkImageCreateInfo info = right;
-    info.pNext = NULL;
-    refuses(&s, image, &info, allocation, 0, invalid, CULV_REASON_NOT_EXPORTABLE,
-            "VkExternalMemoryImageCreateInfo");
-    info = right;
-    info.tiling = VK_IMAGE_TILING_LINEAR;
-    refuses(&s, image, &info, allocation, 0, invalid, CULV_REASON_TILING, "LINEAR");
-    info = right;
-    info.samples = VK_SAMPLE_COUNT_4_BIT;
-    refuses(&s, image, &info, allocation, 0, invalid, CULV_REASON_USAGE, "samples");
-    info = right;
-    info.flags = VK_IMAGE_CREATE_SPARSE_BINDING_BIT;
-    refuses(&s, image, &info, allocation, 0, invalid, CULV_REASON_USAGE, "SPARSE_BINDING");
-    info = right;
-    info.extent.height *= 16; /* not what it was created with */
-    refuses(&s, image, &info, allocation, 0, invalid, CULV_REASON_EXTENT,
-            "create_info is not what this image");
-    refuses(&s, image, &right, allocation, 2 * VMM_MIB, invalid, CULV_REASON_RANGE,
-            "the image needs");
-    refuses(&s, image, &right, allocation, VMM_MIB, invalid, CULV_REASON_DEDICATED,
-            "CULV_VMM_USAGE_COMPRESSIBLE");
-    if (needs.alignment > 1)
-        refuses(&s, image, &right, allocation, needs.alignment / 2, invalid, CULV_REASON_VALUE,
-                "alignment");
-    REQUIRE(vmm_stage_same(&before));
-    vkDestroyImage(s.w.vk.device, image, NULL);
-    const VkImageCreateInfo many =
-        image_info(VK_FORMAT_R8G8B8A8_UNORM, 1024, 1024, 1, 0, &external);
-    image = create_image(&s, &many);
-    refuses(&s, image, &many, allocation, 0, invalid, CULV_REASON_RANGE, "the image needs");
-    vkDestroyImage(s.w.vk.device, image, NULL);
-    culv_vmm_allocation_destroy(&allocation);
-    stage_close(&s);
+    vkGetImageMemoryRequirements(device, u->image, &needs);
+    REFUSES(u->info.pNext = NULL, 0, INVALID, NOT_EXPORTABLE, "VkExternalMemoryImageCreateInfo");
+    REFUSES(u->info.tiling = VK_IMAGE_TILING_LINEAR, 0, INVALID, TILING, "LINEAR");
+    REFUSES(u->info.samples = VK_SAMPLE_COUNT_4_BIT, 0, INVALID, USAGE, "samples");
+    REFUSES(u->info.flags = VK_IMAGE_CREATE_SPARSE_BINDING_BIT, 0, INVALID, USAGE,
+            "SPARSE_BINDING");
+    REFUSES(u->info.extent.height *= 16, 0, INVALID, EXTENT, "create_info is not what this image");
+    REFUSES(AS_IT_IS, 2 * VMM_MIB, INVALID, RANGE, "the image needs");
+    REFUSES(AS_IT_IS, VMM_MIB, INVALID, DEDICATED, "CULV_VMM_USAGE_COMPRESSIBLE");
+    if (needs.alignment > 1) REFUSES(AS_IT_IS, needs.alignment / 2, INVALID, VALUE, "alignment");
+    vkDestroyImage(device, u->image, NULL);
+    u->info.extent.width = u->info.extent.height = 1024;
+    u->image = create_image(&u->s, &u->info);
+    REFUSES(AS_IT_IS, 0, INVALID, RANGE, "the image needs");
 }
 
 /* CUDA's import of compressible memory crashes there (measured on two H200s). */
-TEST(refused_behind_switches, .title = "vk_vmm.image_behind_switches")
+UNBOUND_CASE(true, refused_behind_switches, .title = "vk_vmm.image_behind_switches")
 {
-    static stage s;
-    vmm_stage_play(CU_DEVICE_ATTRIBUTE_GENERIC_COMPRESSION_SUPPORTED);
-    vmm_stage_play(CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED);
-    stage_open(&s);
-    const culv_device_caps caps = lib_caps(s.w.device);
-    if (!caps.multicast) SKIP("'%s' has no multicast", caps.name);
-    VkExternalMemoryImageCreateInfo external;
-    const VkImageCreateInfo info = image_info(VK_FORMAT_R8G8B8A8_UNORM, 253, 127, 1, 0, &external);
-    culv_vmm_allocation *allocation = allocate(&s, 2 * VMM_MIB, true);
-    VkImage image = create_image(&s, &info);
-    const vmm_stage_objects before = vmm_stage_count();
-    refuses(&s, image, &info, allocation, 0, CULV_ERROR_UNSUPPORTED, CULV_REASON_VMM, "NVSwitches");
-    refuses(&s, image, &info, allocation, 65536, CULV_ERROR_UNSUPPORTED, CULV_REASON_VMM,
-            "not compressible");
-    culv_vk_memory_from_handle_desc d = culv_vk_memory_from_handle_desc_init();
     VkDeviceMemory out;
-    d.image = image;
+    REFUSES(AS_IT_IS, 0, UNSUPPORTED, VMM, "NVSwitches");
+    REFUSES(AS_IT_IS, 65536, UNSUPPORTED, VMM, "not compressible");
+    culv_vk_memory_from_handle_desc d = culv_vk_memory_from_handle_desc_init();
+    d.image = u->image;
     d.dedicated = 1;
-    LIB_REFUSES(out, culv_vk_memory_from_vmm(s.w.attachment, allocation, &d, &out), UNSUPPORTED,
-                VMM);
-    REQUIRE(vmm_stage_same(&before));
-    vkDestroyImage(s.w.vk.device, image, NULL);
-    culv_vmm_allocation_destroy(&allocation);
-    stage_close(&s);
+    LIB_REFUSES(out, culv_vk_memory_from_vmm(u->s.w.attachment, u->allocation, &d, &out),
+                UNSUPPORTED, VMM);
 }
+#undef REFUSES
 
 /* VMM allocations that Vulkan is not given: wrong calls, memory that is not for it, another
  * GPU's. */
@@ -746,13 +712,20 @@ VMM_CASE(wrong_calls)
     memcpy(&image, &buffer, sizeof image);
     VkDeviceMemory out;
     const vmm_stage_objects before = vmm_stage_count();
-    LIB_REFUSES(out, culv_vk_buffer_bind_vmm(vk, VK_NULL_HANDLE, allocation, 0, &out), INVALID,
-                NULL_ARGUMENT);
-    LIB_REFUSES(out, culv_vk_buffer_bind_vmm(vk, buffer, NULL, 0, &out), INVALID, NULL_ARGUMENT);
-    LIB_INVALID(culv_vk_buffer_bind_vmm(vk, buffer, allocation, 0, NULL), NULL_ARGUMENT);
     LIB_REFUSES(out, culv_vk_image_bind_vmm(vk, image, NULL, allocation, 0, &out), INVALID,
                 NULL_ARGUMENT, "create_info");
-
+#define BIND(buffer, offset, ...)                                                                  \
+    LIB_REFUSES(out, culv_vk_buffer_bind_vmm(vk, buffer, allocation, offset, &out), INVALID,       \
+                __VA_ARGS__)
+    LIB_REFUSES(out, culv_vk_buffer_bind_vmm(vk, buffer, NULL, 0, &out), INVALID, NULL_ARGUMENT);
+    LIB_INVALID(culv_vk_buffer_bind_vmm(vk, buffer, allocation, 0, NULL), NULL_ARGUMENT);
+    BIND(VK_NULL_HANDLE, 0, NULL_ARGUMENT);
+    BIND(big, 0, RANGE, "which has 2097152");
+    BIND(buffer, size, RANGE);
+    BIND(buffer, size - 65536 + 1, RANGE);
+    BIND(buffer, UINT64_MAX, RANGE);
+    BIND(buffer, 1, VALUE, "alignment");
+#undef BIND
     culv_vk_memory_from_handle_desc d = culv_vk_memory_from_handle_desc_init();
 #define ROW(change, ...)                                                                           \
     SPOILT(                                                                                        \
@@ -770,16 +743,6 @@ VMM_CASE(wrong_calls)
     ROW(d.buffer = big, SIZE, "the VMM allocation is 2097152 bytes", "cells");
     ROW((d.buffer = big, d.dedicated = VK_TRUE), SIZE);
 #undef ROW
-
-    LIB_REFUSES(out, culv_vk_buffer_bind_vmm(vk, big, allocation, 0, &out), INVALID, RANGE,
-                "which has 2097152");
-    LIB_REFUSES(out, culv_vk_buffer_bind_vmm(vk, buffer, allocation, size, &out), INVALID, RANGE);
-    LIB_REFUSES(out, culv_vk_buffer_bind_vmm(vk, buffer, allocation, size - 65536 + 1, &out),
-                INVALID, RANGE);
-    LIB_REFUSES(out, culv_vk_buffer_bind_vmm(vk, buffer, allocation, UINT64_MAX, &out), INVALID,
-                RANGE);
-    LIB_REFUSES(out, culv_vk_buffer_bind_vmm(vk, buffer, allocation, 1, &out), INVALID, VALUE,
-                "alignment");
     /* A VkDevice without the extension by which handles come in. */
     culv_vk_device *poor = attach(&s->w, (lib_lies){.missing = "vkGetMemoryFdKHR"});
     LIB_REFUSES(out, culv_vk_memory_from_vmm(poor, allocation, NULL, &out), UNSUPPORTED,
@@ -819,26 +782,25 @@ VMM_CASE(older_descriptors)
 }
 
 /* Each road refuses it, with the same reason. */
-static void vmm_refused(vmm_stage *s, culv_vmm_allocation *allocation, culv_result class,
-                        culv_reason why, const char *says)
-{
-    VkBuffer buffer = vmm_stage_buffer(s, 65536, 0);
-    const vmm_stage_objects before = vmm_stage_count();
-    VkDeviceMemory out;
-    LIB_REFUSES_AS(out, culv_vk_memory_from_vmm(s->w.attachment, allocation, NULL, &out), class,
-                   why, says);
-    LIB_REFUSES_AS(out, culv_vk_buffer_bind_vmm(s->w.attachment, buffer, allocation, 0, &out),
-                   class, why, says);
-    REQUIRE(vmm_stage_same(&before));
-    vkDestroyBuffer(s->w.vk.device, buffer, NULL);
-}
+#define VMM_REFUSED(allocation, ...)                                                               \
+    do {                                                                                           \
+        VkBuffer buffer_ = vmm_stage_buffer(s, 65536, 0);                                          \
+        const vmm_stage_objects before_ = vmm_stage_count();                                       \
+        VkDeviceMemory out_;                                                                       \
+        LIB_REFUSES(out_, culv_vk_memory_from_vmm(s->w.attachment, allocation, NULL, &out_),       \
+                    INVALID, __VA_ARGS__);                                                         \
+        LIB_REFUSES(out_, culv_vk_buffer_bind_vmm(s->w.attachment, buffer_, allocation, 0, &out_), \
+                    INVALID, __VA_ARGS__);                                                         \
+        REQUIRE(vmm_stage_same(&before_));                                                         \
+        vkDestroyBuffer(s->w.vk.device, buffer_, NULL);                                            \
+    } while (0)
 
 VMM_CASE(not_exportable)
 {
     culv_vmm_allocation_desc d = vmm_stage_desc(2 * VMM_MIB);
     d.handle_types = 0;
     NEW(culv_vmm_allocation, allocation, culv_vmm_allocation_create, s->w.device, &d);
-    vmm_refused(s, allocation, CULV_ERROR_INVALID, CULV_REASON_NOT_EXPORTABLE, "handle_types");
+    VMM_REFUSED(allocation, NOT_EXPORTABLE, "handle_types");
     culv_vmm_allocation_destroy(&allocation);
     /* An import cannot be handed on; its exporter's handle can, which is the way that the message
      * names. */
@@ -847,8 +809,7 @@ VMM_CASE(not_exportable)
     LIB_OK(culv_vmm_export_dup(allocation, CULV_HANDLE_OPAQUE_FD, &id.handle));
     id.size = 2 * VMM_MIB;
     NEW(culv_vmm_allocation, imported, culv_vmm_import, s->w.device, &id);
-    vmm_refused(s, imported, CULV_ERROR_INVALID, CULV_REASON_NOT_EXPORTABLE,
-                "culv_vk_memory_from_handle()");
+    VMM_REFUSED(imported, NOT_EXPORTABLE, "culv_vk_memory_from_handle()");
     culv_vk_memory_from_handle_desc hd = culv_vk_memory_from_handle_desc_init();
     VkBuffer buffer = vmm_stage_buffer(s, 2 * VMM_MIB, 0);
     VkDeviceMemory memory = VK_NULL_HANDLE;
@@ -873,7 +834,7 @@ VMM_CASE(tile_pool)
     d.usage = CULV_VMM_USAGE_TILE_POOL;
     d.handle_types = 0;
     NEW(OWN(culv_vmm_allocation), allocation, culv_vmm_allocation_create, s->w.device, &d);
-    vmm_refused(s, allocation, CULV_ERROR_INVALID, CULV_REASON_USAGE, "tile pool");
+    VMM_REFUSED(allocation, USAGE, "tile pool");
 }
 
 /* A VkDevice that is another GPU: refused whether the culv_device is the allocation's or the

@@ -194,8 +194,7 @@ void vmm_stage_require_same(vmm_stage *s, VkBuffer buffer, CUdeviceptr at, uint6
                             uint32_t seed)
 {
     const raw_vk_buffer b = {.buffer = buffer, .size = size, .flags = RAW_VK_IMPORT};
-    uint32_t *words = malloc((size_t)size);
-    REQUIRE(words != NULL);
+    LIB_BLOCK(uint32_t, words, size);
     for (words_kind kind = MIXED; kind < KINDS; kind++) {
         fill_kind(kind, words, size, seed);
         cuda_write(s, at, size, words);
@@ -217,7 +216,6 @@ void vmm_stage_require_same(vmm_stage *s, VkBuffer buffer, CUdeviceptr at, uint6
     vmm_stage_kernel(s, "library_add", at, size, 1);
     vmm_stage_cuda_read(s, at, size, words);
     require_kind(UNIFORM, "Vulkan's fill to CUDA's kernel", words, size, seed + 5);
-    free(words);
 }
 
 /* Objects -------------------------------------------------------------------------------------- */
