@@ -109,14 +109,12 @@ void answer_with(const char *key, CUresult result, const char *format, ...)
 
 void answer_wrong(const char *key, size_t wrong, size_t all)
 {
-    ANSWER(key, "%zu wrong of %zu", wrong, all);
-    REQUIRE_EQ(wrong, 0);
+    test_answer_is(key, wrong == 0, "%zu wrong of %zu", wrong, all);
 }
 
 void answer_ok(const char *key, CUresult result)
 {
-    answer_call(key, result);
-    CU_OK(result);
+    test_answer_is(key, result == CUDA_SUCCESS, "%s", raw_cuda_result_name(result));
 }
 
 void answer_refused(const char *key, CUresult result)
@@ -125,28 +123,25 @@ void answer_refused(const char *key, CUresult result)
     if (result == CUDA_SUCCESS) FAIL("%s is not refused", key);
 }
 
-void answer_so(const char *key, bool so, const char *yes, const char *no)
+void answer_so(const char *key, bool so, const char *no)
 {
-    ANSWER(key, "%s", so ? yes : no);
-    if (!so) FAIL("%s: %s", key, no);
+    test_answer_is(key, so, "%s", no);
 }
 
 void answer_number(const char *key, int64_t number, int64_t expected)
 {
-    ANSWER(key, "%lld", (long long)number);
-    REQUIRE_EQ(number, expected);
+    test_answer_is(key, number == expected, "%lld, not %lld", (long long)number,
+                   (long long)expected);
 }
 
 void answer_word(const char *key, uint32_t word, uint32_t expected)
 {
-    ANSWER(key, "0x%x", (unsigned)word);
-    REQUIRE_EQ(word, expected);
+    test_answer_is(key, word == expected, "0x%x, not 0x%x", (unsigned)word, (unsigned)expected);
 }
 
 void answer_bytes(const char *key, size_t wrong)
 {
-    ANSWER(key, "%zu bytes wrong", wrong);
-    REQUIRE_EQ(wrong, 0);
+    test_answer_is(key, wrong == 0, "%zu bytes wrong", wrong);
 }
 
 const char *answer_key(const char *format, ...)
@@ -269,8 +264,7 @@ void answer_same_memory(pair *p, const char *key, const raw_vk_buffer *buffer, V
         expected[i] = seed ^ 0x5aa5c33cu;
     cuda_read(p, pointer, found, size);
     wrong += bytes_wrong(found, expected, size);
-    ANSWER(key, "%zu bytes wrong of 3 x %zu", wrong, size);
-    REQUIRE_EQ(wrong, 0);
+    test_answer_is(key, wrong == 0, "%zu bytes wrong of 3 x %zu", wrong, size);
 }
 
 void answer_words(const pair *p, const char *key, CUdeviceptr pointer, size_t size, uint32_t seed,
@@ -281,8 +275,7 @@ void answer_words(const pair *p, const char *key, CUdeviceptr pointer, size_t si
     for (size_t i = 0; i < size / 4; i++)
         expected[i] += addend;
     const size_t wrong = words_wrong(found, expected, size / 4);
-    ANSWER(key, "%zu of %zu words wrong", wrong, size / 4);
-    REQUIRE_EQ(wrong, 0);
+    test_answer_is(key, wrong == 0, "%zu of %zu words wrong", wrong, size / 4);
 }
 
 /* Buffers and semaphores ----------------------------------------------------------------------- */

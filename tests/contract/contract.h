@@ -63,11 +63,12 @@ void answer_call(const char *key, CUresult result);
 void answer_with(const char *key, CUresult result, const char *format, ...) TEST_PRINTF(3, 4);
 /* "cuNAME: WHAT", of cuNAME with these arguments, as `of` has it. */
 #define CALL_ROW(of, name, what, ...) answer_call("cu" #name ": " what, (of)->name(__VA_ARGS__))
-/* Answers, and requires the same on both drivers: success, nothing wrong, or what is expected. */
+/* What is required of both drivers, and so not recorded: success, nothing wrong, or what is
+ * expected. */
 void answer_ok(const char *key, CUresult result);
 void answer_wrong(const char *key, size_t wrong, size_t all);
 void answer_bytes(const char *key, size_t wrong);
-void answer_so(const char *key, bool so, const char *yes, const char *no);
+void answer_so(const char *key, bool so, const char *no);
 void answer_number(const char *key, int64_t number, int64_t expected);
 void answer_word(const char *key, uint32_t word, uint32_t expected);
 /* An error, whose number the documentation leaves open. */

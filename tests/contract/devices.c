@@ -96,7 +96,7 @@ PAIR_CASE(queue_families, .mark = TEST_NVIDIA_ONLY,
     const VkQueueFlags transfer = VK_QUEUE_TRANSFER_BIT, compute = VK_QUEUE_COMPUTE_BIT,
                        graphics = VK_QUEUE_GRAPHICS_BIT, all = graphics | compute | transfer;
     answer_so("family 0 has graphics, compute and transfer", (p->vk.queues[0].flags & all) == all,
-              "yes", "no");
+              "no");
     if (p->cu->software) {
         REQUIRE_EQ(p->vk.queue_count, 1);
     } else {
@@ -277,7 +277,7 @@ static void carry_words(pair *p, const char *key, raw_vk_buffer *vk, CUdeviceptr
     set_words(p, pointer + last, 0x1badb002u, 1);
     raw_vk_read(&p->vk, vk, last, &found, sizeof found);
     raw_vk_write(&p->vk, vk, 0, &vulkans, sizeof vulkans);
-    answer_so(key, found == 0x1badb002u && cuda_word(p, pointer) == vulkans, "right", "wrong");
+    answer_so(key, found == 0x1badb002u && cuda_word(p, pointer) == vulkans, "wrong");
 }
 
 /* Memory that is dedicated to a buffer can be imported in the other context. */
@@ -418,7 +418,7 @@ PAIR_CROSSED_CASE(vmm_memory_of_another_gpu, .mark = TEST_BOTH, .reason = "silen
         raw_vk_buffer_import(&p->vk, fcntl(m.fd, F_DUPFD_CLOEXEC, 0), &like, &vk);
         raw_vk_read(&p->vk, &vk, 0, found, SIZE);
         answer_so("what Vulkan then sees", words_not(found, 0x13572468u, SIZE / 4) > 0,
-                  "wrong words", "the memory");
+                  "the memory");
         raw_vk_buffer_destroy(&p->vk, &vk);
     }
     peer_memory_close(p, &m);
@@ -433,7 +433,7 @@ PAIR_CROSSED_CASE(vmm_access_for_peers, .mark = TEST_BOTH)
     set_words(p, m.b.pointer, 0x24681357u, SIZE / 4);
     REQUIRE(raw_cuda_context(p->cu, 0) != NULL);
     answer_so("a word read by the peer", cuda_word(p, m.b.pointer + SIZE - 4) == 0x24681357u,
-              "right", "wrong");
+              "wrong");
     CU_OK(p->cu->CtxSetCurrent(p->context));
     CU_OK(p->cu->DevicePrimaryCtxRelease(0));
     peer_memory_close(p, &m);

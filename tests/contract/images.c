@@ -270,7 +270,7 @@ PAIR_CASE(fds_return, .mark = TEST_BOTH)
         if (turn == 1) before = test_open_fds();
     }
     const size_t after = test_open_fds();
-    answer_so("fds after 18 more turns", after == before, "as many", "not as many");
+    answer_so("fds after 18 more turns", after == before, "not as many");
 }
 
 #define W 253u

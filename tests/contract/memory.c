@@ -297,10 +297,10 @@ TEST(kcmp_tells_files_apart, .mark = TEST_BOTH)
     long order = syscall(SYS_kcmp, self, self, 0 /* KCMP_FILE */, fd, duplicate);
     if (order < 0) MEASURED("kcmp", "%s", strerror(errno));
     (void)raw_cuda_open(); /* whose answers these are */
-    answer_so("a duplicate", same_file(fd, duplicate), "the same file", "another file");
+    answer_so("a duplicate", same_file(fd, duplicate), "another file");
     if (order >= 0) REQUIRE(!same_file(fd, other));
     close(duplicate);
-    answer_so("a closed duplicate", !same_file(fd, duplicate), "no file", "the same file");
+    answer_so("a closed duplicate", !same_file(fd, duplicate), "the same file");
     close(fd);
     close(other);
 }

@@ -38,7 +38,7 @@ PAIR_CASE(vulkan_can_export, .mark = TEST_BOTH)
     vkGetPhysicalDeviceExternalSemaphoreProperties(p->vk.physical, &info, &properties);
     const bool exportable =
         properties.externalSemaphoreFeatures & VK_EXTERNAL_SEMAPHORE_FEATURE_EXPORTABLE_BIT;
-    answer_so("timelines as opaque fds", exportable, "exportable", "not exportable");
+    answer_so("timelines as opaque fds", exportable, "not exportable");
     REQUIRE(properties.exportFromImportedHandleTypes == 0 ||
             (properties.compatibleHandleTypes & VK_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD_BIT) !=
                 0);
@@ -106,7 +106,7 @@ PAIR_CASE(queue_waits_for_cuda, .mark = TEST_BOTH)
         &(raw_vk_job){
             .wait = t.vk, .wait_value = 1, .signal = t.vk, .signal_value = 2, .pending = true});
     const bool early = raw_vk_timeline_wait(&p->vk, t.vk, 2, 20);
-    answer_so("the queue before CUDA's signal", !early, "waits", "went on");
+    answer_so("the queue before CUDA's signal", !early, "went on");
     CU_OK(p->cu->MemsetD32Async(b.pointer, 0xc0da0001u, 65536 / 4, p->stream));
     CU_OK(raw_cuda_signal(p->cu, t.cu, 1, p->stream));
     REQUIRE(raw_vk_timeline_wait(&p->vk, t.vk, 2, FAR_MS));
@@ -229,7 +229,7 @@ static bool vulkan_takes(pair *p, shared_binary *s)
 
 static void answer_taken(const char *key, bool taken)
 {
-    answer_so(key, taken, "taken", "not there");
+    answer_so(key, taken, "not there");
 }
 
 static void answer_stream(const pair *p, const char *key)
