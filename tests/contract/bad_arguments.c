@@ -1189,7 +1189,7 @@ BAD_CASE(creating, .title = "bad.vmm_creating", .mark = TEST_BOTH)
                 {"cuMemCreate: device 99", DEVICE}};
     int node = -7;
     CUmemGenericAllocationHandle handle;
-    const CUmemAllocationProp good = device_prop(b->device, 0);
+    const CUmemAllocationProp good = raw_cuda_memory_prop(b->device, 0);
     CU_OK(b->cu->DeviceGetAttribute(&node, CU_DEVICE_ATTRIBUTE_HOST_NUMA_ID, b->device));
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         CUmemAllocationProp prop = good;
@@ -1250,7 +1250,7 @@ BAD_CASE(addresses, .title = "bad.vmm_addresses", .mark = TEST_BOTH)
     CALL_ROW(cu, MemAddressFree, "never reserved", UNRESERVED, VMM_SIZE);
     CALL_ROW(cu, MemUnmap, "nothing mapped", range, VMM_SIZE);
     CALL_ROW(cu, MemUnmap, "never reserved", UNRESERVED, VMM_SIZE);
-    const CUmemAccessDesc access = device_access(b->device, CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
+    const CUmemAccessDesc access = raw_cuda_access(b->device, CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
     CALL_ROW(cu, MemSetAccess, "nothing mapped", range, VMM_SIZE, &access, 1);
     CALL_ROW(cu, MemGetAccess, "nothing mapped", &told, &access.location, range);
     CALL_ROW(b, MemsetD8, "reserved, nothing mapped", range, 1, 4);
@@ -1260,7 +1260,7 @@ BAD_CASE(addresses, .title = "bad.vmm_addresses", .mark = TEST_BOTH)
 static void access_rows(const bad *b, CUdeviceptr range)
 {
     const raw_cuda *cu = b->cu;
-    const CUmemAccessDesc good = device_access(b->device, CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
+    const CUmemAccessDesc good = raw_cuda_access(b->device, CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
     unsigned long long flags = 0;
     CALL_ROW(cu, MemSetAccess, "for nobody", range, 2 * VMM_SIZE, &good, 0);
     CALL_ROW(cu, MemSetAccess, "NULL", range, 2 * VMM_SIZE, NULL, 1);
@@ -1283,7 +1283,7 @@ BAD_CASE(mapping, .title = "bad.vmm_mapping", .mark = TEST_BOTH)
     CUdeviceptr range = 0;
     CUmemGenericAllocationHandle two, again;
     const raw_cuda *cu = b->cu;
-    const CUmemAllocationProp prop = device_prop(b->device, 0);
+    const CUmemAllocationProp prop = raw_cuda_memory_prop(b->device, 0);
     CU_OK(cu->MemAddressReserve(&range, 4 * VMM_SIZE, 0, 0, 0));
     CU_OK(cu->MemCreate(&two, 2 * VMM_SIZE, &prop, 0));
     CALL_ROW(cu, MemMap, "handle 0", range, VMM_SIZE, 0, 0, 0);
@@ -1343,7 +1343,7 @@ BAD_CASE(sharing, .title = "bad.vmm_sharing", .mark = TEST_BOTH)
     size_t granularity;
     int fd = BAD_NO_FD;
     const raw_cuda *cu = b->cu;
-    CUmemAllocationProp prop = device_prop(b->device, 0);
+    CUmemAllocationProp prop = raw_cuda_memory_prop(b->device, 0);
     CU_OK(cu->MemCreate(&own, VMM_SIZE, &prop, 0));
     prop.requestedHandleTypes = POSIX_FD;
     CU_OK(cu->MemCreate(&shared, VMM_SIZE, &prop, 0));
@@ -1382,7 +1382,7 @@ static void pools_made(const bad *b)
                 {"cuMemPoolCreate: HOST", HOST},
                 {"cuMemPoolCreate: HOST_NUMA, node 0", NUMA},
                 {"cuMemPoolCreate: a reserved byte", RESERVED}};
-    const CUmemPoolProps good = device_pool_props(b->device, 0);
+    const CUmemPoolProps good = raw_cuda_pool_props(b->device, 0);
     CUmemoryPool pool;
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         CUmemPoolProps props = good;
@@ -1400,7 +1400,7 @@ static void pools_made(const bad *b)
     CALL_ROW(b->cu, MemPoolCreate, "NULL", NULL, &good);
     CALL_ROW(b->cu, MemPoolCreate, "NULL properties", &pool, NULL);
     CU_OK(b->cu->MemPoolCreate(&pool, &good));
-    CUmemAccessDesc access = device_access(b->device, CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
+    CUmemAccessDesc access = raw_cuda_access(b->device, CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
     access.flags = CU_MEM_ACCESS_FLAGS_PROT_NONE;
     CALL_ROW(b, MemPoolSetAccess, "none for its own device", pool, &access, 1);
     access.flags = CU_MEM_ACCESS_FLAGS_PROT_READ;

@@ -646,39 +646,14 @@ void image_copy_part(pair *p, const raw_vk_image *image, VkImageAspectFlags aspe
 
 /* Virtual memory ------------------------------------------------------------------------------- */
 
-CUmemAllocationProp device_prop(CUdevice device, unsigned handle_types)
-{
-    CUmemAllocationProp prop;
-    memset(&prop, 0, sizeof prop);
-    prop.type = CU_MEM_ALLOCATION_TYPE_PINNED;
-    prop.requestedHandleTypes = (CUmemAllocationHandleType)handle_types;
-    prop.location = (CUmemLocation){.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = device};
-    return prop;
-}
-
-CUmemPoolProps device_pool_props(CUdevice device, unsigned handle_types)
-{
-    CUmemPoolProps props;
-    memset(&props, 0, sizeof props);
-    props.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
-    props.handleTypes = (CUmemAllocationHandleType)handle_types;
-    props.location = (CUmemLocation){.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = device};
-    return props;
-}
-
 CUmemAccessDesc access_of(CUmemLocationType type, int id, CUmemAccess_flags flags)
 {
     return (CUmemAccessDesc){.location = {.type = type, .id = id}, .flags = flags};
 }
 
-CUmemAccessDesc device_access(CUdevice device, CUmemAccess_flags flags)
-{
-    return access_of(CU_MEM_LOCATION_TYPE_DEVICE, device, flags);
-}
-
 CUmemGenericAllocationHandle vmm_create(const pair *p, size_t size, unsigned handle_types)
 {
-    const CUmemAllocationProp prop = device_prop(p->device, handle_types);
+    const CUmemAllocationProp prop = raw_cuda_memory_prop(p->device, handle_types);
     CUmemGenericAllocationHandle handle = 0;
     CU_OK(p->cu->MemCreate(&handle, size, &prop, 0));
     REQUIRE(handle != 0);
@@ -695,7 +670,7 @@ CUdeviceptr vmm_reserve(const pair *p, size_t size)
 
 CUresult vmm_allow(const pair *p, CUdeviceptr pointer, size_t size)
 {
-    const CUmemAccessDesc access = device_access(p->device, CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
+    const CUmemAccessDesc access = raw_cuda_access(p->device, CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
     return p->cu->MemSetAccess(pointer, size, &access, 1);
 }
 

@@ -242,11 +242,7 @@ typedef struct vmm_block {
     size_t size;
 } vmm_block;
 
-/* Of device memory; `handle_types` is a CUmemAllocationHandleType. */
-CUmemAllocationProp device_prop(CUdevice device, unsigned handle_types);
-CUmemPoolProps device_pool_props(CUdevice device, unsigned handle_types);
 CUmemAccessDesc access_of(CUmemLocationType type, int id, CUmemAccess_flags flags);
-CUmemAccessDesc device_access(CUdevice device, CUmemAccess_flags flags);
 CUmemGenericAllocationHandle vmm_create(const pair *p, size_t size, unsigned handle_types);
 CUdeviceptr vmm_reserve(const pair *p, size_t size);
 /* Read and write for the pair's device. */

@@ -41,9 +41,8 @@ TEST(uuid_matches_one_vulkan_device, .mark = TEST_BOTH)
             alike += memcmp(&uuid, &other, sizeof uuid) == 0;
         }
     }
-    ANSWER("CUDA devices that not exactly one Vulkan device matches", "%d", without);
-    ANSWER("CUDA devices with the same UUID", "%d", alike);
-    REQUIRE(without == 0 && alike == 0);
+    answer_number("CUDA devices that not exactly one Vulkan device matches", without, 0);
+    answer_number("CUDA devices with the same UUID", alike, 0);
     raw_vk_close(&vk);
 }
 
@@ -180,7 +179,7 @@ TEST(memory_attributes, .mark = TEST_NVIDIA_ONLY,
 TEST(vmm_granularity, .mark = TEST_BOTH)
 {
     const raw_cuda *cu = raw_cuda_open();
-    const CUmemAllocationProp prop = device_prop(0, POSIX_FD);
+    const CUmemAllocationProp prop = raw_cuda_memory_prop(0, POSIX_FD);
     size_t minimum = 0, recommended = 0;
     CU_OK(cu->MemGetAllocationGranularity(&minimum, &prop, CU_MEM_ALLOC_GRANULARITY_MINIMUM));
     CU_OK(
@@ -196,7 +195,7 @@ TEST(fabric_needs_imex, .mark = TEST_NVIDIA_ONLY, .reason = "the twin has no fab
         SKIP("the device says that it has no fabric handles");
     CUcontext context = raw_cuda_context(cu, 0);
     REQUIRE(context != NULL && cu->MemCreate != NULL && cu->MemRelease != NULL);
-    const CUmemAllocationProp prop = device_prop(0, CU_MEM_HANDLE_TYPE_FABRIC);
+    const CUmemAllocationProp prop = raw_cuda_memory_prop(0, CU_MEM_HANDLE_TYPE_FABRIC);
     CUmemGenericAllocationHandle handle = 0;
     CUresult result = cu->MemCreate(&handle, 2u << 20, &prop, 0);
     if (result == CUDA_SUCCESS) {
@@ -383,9 +382,9 @@ typedef struct peer_memory {
 static peer_memory peer_memory_open(const pair *p, CUdevice device, CUdevice peer)
 {
     peer_memory m = {.b = {.pointer = vmm_reserve(p, SIZE), .size = SIZE}};
-    const CUmemAllocationProp prop = device_prop(device, POSIX_FD);
-    const CUmemAccessDesc access[] = {device_access(device, CU_MEM_ACCESS_FLAGS_PROT_READWRITE),
-                                      device_access(peer, CU_MEM_ACCESS_FLAGS_PROT_READWRITE)};
+    const CUmemAllocationProp prop = raw_cuda_memory_prop(device, POSIX_FD);
+    const CUmemAccessDesc access[] = {raw_cuda_access(device, CU_MEM_ACCESS_FLAGS_PROT_READWRITE),
+                                      raw_cuda_access(peer, CU_MEM_ACCESS_FLAGS_PROT_READWRITE)};
     CU_OK(p->cu->MemCreate(&m.b.handle, SIZE, &prop, 0));
     CU_OK(p->cu->MemMap(m.b.pointer, SIZE, 0, m.b.handle, 0));
     CU_OK(p->cu->MemSetAccess(m.b.pointer, SIZE, access, peer >= 0 ? 2 : 1));
@@ -469,7 +468,7 @@ static void kernels_reach(pair *p, reach what)
     answer_ok(what == OF_VULKAN ? "imported in its own context" : "with access",
               words_run(p, "pattern_write", near, 256, 7));
     if (what == OF_PEER) CU_OK(cu->CtxDisablePeerAccess(first));
-    const CUmemAccessDesc none = device_access(p->device, CU_MEM_ACCESS_FLAGS_PROT_NONE);
+    const CUmemAccessDesc none = raw_cuda_access(p->device, CU_MEM_ACCESS_FLAGS_PROT_NONE);
     if (what == OF_VMM) CU_OK(cu->MemSetAccess(near, SIZE, &none, 1));
     answer_call(what == OF_VULKAN ? "imported in the other, with peer access" : "taken away",
                 words_run(p, "pattern_write", far != 0 ? far : near, 256, 7));

@@ -711,7 +711,7 @@ OP(launch, o->p->cu->GraphLaunch(o->exec, o->other))
 
 static CUresult op_create_physical(capture_objects *o)
 {
-    const CUmemAllocationProp prop = device_prop(o->p->device, 0);
+    const CUmemAllocationProp prop = raw_cuda_memory_prop(o->p->device, 0);
     CUmemGenericAllocationHandle handle;
     CUresult result = o->p->cu->MemCreate(&handle, VMM_SIZE, &prop, 0);
     return result == CUDA_SUCCESS ? o->p->cu->MemRelease(handle) : result;

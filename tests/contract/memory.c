@@ -76,9 +76,7 @@ PAIR_CASE(fds_return, .mark = TEST_BOTH)
         shared_buffer_close(p, &b);
         if (turn == 1) before = test_open_fds(); /* a driver may keep some since its first import */
     }
-    const size_t after = test_open_fds();
-    ANSWER("fds more after 18 imports", "%ld", (long)after - (long)before);
-    REQUIRE_EQ(after, before);
+    answer_number("fds after 18 more imports", (int64_t)test_open_fds(), (int64_t)before);
 }
 
 PAIR_CASE(fd_is_consumed, .mark = TEST_BOTH)
@@ -130,8 +128,7 @@ PAIR_CASE(pointer_attributes, .mark = TEST_BOTH)
         for (int k = 0; k < i; k++)
             alike += ids[i] == ids[k];
     }
-    ANSWER("buffer ids of two allocations and two mappings", "%d zero, %d alike", zero, alike);
-    REQUIRE(zero == 0 && alike == 0);
+    answer_number("buffer ids of two allocations and two mappings, zero or alike", zero + alike, 0);
     answer_ok("SYNC_MEMOPS of a mapping",
               p->cu->PointerSetAttribute(&on, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, b.pointer));
 }
@@ -387,9 +384,8 @@ PAIR_CASE(imported_memory, .mark = TEST_BOTH)
         raw_vk_buffer_create(&p->vk, sizes[i], RAW_VK_EXPORT | RAW_VK_DEDICATED, &like);
         const raw_vk_buffer usual = like;
         raw_vk_buffer_destroy(&p->vk, &like);
-        ANSWER(answer_key("what a buffer of %llu bytes needs", size), "%llu bytes",
-               (unsigned long long)usual.allocation_size);
-        REQUIRE_EQ(usual.allocation_size, sizes[i]);
+        answer_number(answer_key("what a buffer of %llu bytes needs", size),
+                      (int64_t)usual.allocation_size, (int64_t)sizes[i]);
         vmm_open(p, (size_t)sizes[i], POSIX_FD, &b);
         raw_vk_buffer_import(&p->vk, vmm_export(p, b.handle), &usual, &vk);
         answer_same_memory(p, answer_key("dedicated, %llu bytes, the beginning", size), &vk, 0,
@@ -434,7 +430,7 @@ PAIR_CASE(of_vmm, .mark = TEST_BOTH)
     const CUdeviceptr at = pair_range(p, 2 * VMM_SIZE);
     for (int rdma = 0; rdma < 2; rdma++) {
         const char *what = rdma ? "VMM memory with the flag" : "VMM memory without";
-        CUmemAllocationProp prop = device_prop(p->device, 0);
+        CUmemAllocationProp prop = raw_cuda_memory_prop(p->device, 0);
         CUmemGenericAllocationHandle handle = 0;
         prop.allocFlags.gpuDirectRDMACapable = rdma != 0;
         const CUresult made = p->cu->MemCreate(&handle, VMM_SIZE, &prop, 0);

@@ -339,6 +339,17 @@ CUresult raw_cuda_signal(const raw_cuda *cu, CUexternalSemaphore semaphore, uint
 CUresult raw_cuda_wait(const raw_cuda *cu, CUexternalSemaphore semaphore, uint64_t value,
                        CUstream stream);
 
+/* Of a node in an executable graph, for later launches. */
+CUresult raw_cuda_set_signal(const raw_cuda *cu, CUgraphExec exec, CUgraphNode node,
+                             CUexternalSemaphore semaphore, uint64_t value);
+CUresult raw_cuda_set_wait(const raw_cuda *cu, CUgraphExec exec, CUgraphNode node,
+                           CUexternalSemaphore semaphore, uint64_t value);
+
+/* Of device memory; `handle_types` is a CUmemAllocationHandleType. */
+CUmemAllocationProp raw_cuda_memory_prop(CUdevice device, unsigned handle_types);
+CUmemPoolProps raw_cuda_pool_props(CUdevice device, unsigned handle_types);
+CUmemAccessDesc raw_cuda_access(CUdevice device, CUmemAccess_flags flags);
+
 /* The call of this name and version, of which raw_cuda has none; skips where the driver has none.
  * `function` points to a pointer to it. */
 void raw_cuda_find(const raw_cuda *cu, const char *name, int version, void *function);
