@@ -563,12 +563,7 @@ size_t count_wrong_bytes(pair *p, const image_format *format, const raw_vk_image
 
 CUDA_TEXTURE_DESC image_sampling(CUfilter_mode filter, unsigned flags, float most)
 {
-    CUDA_TEXTURE_DESC desc;
-    memset(&desc, 0, sizeof desc);
-    for (int i = 0; i < 3; i++)
-        desc.addressMode[i] = CU_TR_ADDRESS_MODE_CLAMP;
-    desc.filterMode = filter;
-    desc.flags = flags;
+    CUDA_TEXTURE_DESC desc = raw_cuda_sampling(CU_TR_ADDRESS_MODE_CLAMP, filter, flags);
     desc.maxMipmapLevelClamp = most;
     return desc;
 }
@@ -759,15 +754,7 @@ VkResult vk_import(const pair *p, int fd, VkDeviceSize size, uint32_t type, cons
 void read_places(const pair *p, const char *kernel, CUtexObject texture, const place *places,
                  int count, void *out, size_t bytes)
 {
-    const size_t size = (size_t)count * sizeof *places;
     CUfunction function =
         raw_cuda_function(p->cu, raw_cuda_module(p->cu, "texture_kernels"), kernel);
-    CUdeviceptr in = raw_cuda_memory(p->cu, size), found;
-    found = raw_cuda_memory(p->cu, (size_t)count * bytes);
-    CU_OK(raw_cuda_upload(p->cu, in, places, size));
-    void *params[] = {&texture, &in, &found, &count};
-    CU_OK(p->cu->LaunchKernel(function, ((unsigned)count + 63) / 64, 1, 1, 64, 1, 1, 0, p->stream,
-                              params, NULL));
-    CU_OK(p->cu->StreamSynchronize(p->stream));
-    cuda_read(p, found, out, (size_t)count * bytes);
+    CU_OK(raw_cuda_read_places(p->cu, function, texture, places, count, out, bytes, p->stream));
 }

@@ -265,12 +265,7 @@ VkResult vk_import(const pair *p, int fd, VkDeviceSize size, uint32_t type, cons
 
 /* Textures ------------------------------------------------------------------------------------- */
 
-/* As in texture_kernels.cu. */
-typedef struct place {
-    float x, y, z;
-    int layer;
-    float level;
-} place;
+typedef raw_cuda_place place;
 #define NO_LEVEL (-1000.0f)
 /* A kernel of texture_kernels.cu at these places; `bytes` each go to `out`. */
 void read_places(const pair *p, const char *kernel, CUtexObject texture, const place *places,

@@ -8,10 +8,11 @@
 /* Every level of odd and even sizes, dedicated and not. */
 static void check_format(pair *p, int which)
 {
-    static const uint32_t sizes[][2] = {{253, 127}, {256, 128}};
+    static const uint32_t sizes[][2] = {{253, 127}, {256, 128}, {1, 1},
+                                        {17, 1},    {5, 9},     {1000, 10}};
     const image_format *format = &image_formats[which];
     CUmodule module = raw_cuda_module(p->cu, "image_kernels");
-    for (size_t s = 0; s < 2; s++)
+    for (size_t s = 0; s < COUNT_OF(sizes); s++)
         for (int dedicated = 0; dedicated < 2; dedicated++) {
             shared_image image;
             const uint32_t levels = image_full_chain(sizes[s][0], sizes[s][1]);
