@@ -571,7 +571,6 @@ PAIR_CASE(flushes, .mark = TEST_BOTH)
 {
     int options = -1, ordering = -1;
     unsigned flags = 0, now = 0;
-    PFN_cuCtxSetFlags_v12010 set_flags;
     CU_OK(p->cu->DeviceGetAttribute(
         &options, CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_FLUSH_WRITES_OPTIONS, p->device));
     CU_OK(p->cu->DeviceGetAttribute(&ordering, CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WRITES_ORDERING,
@@ -583,11 +582,11 @@ PAIR_CASE(flushes, .mark = TEST_BOTH)
     answer_call("flush to all devices",
                 p->cu->FlushGPUDirectRDMAWrites(CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TARGET_CURRENT_CTX,
                                                 CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TO_ALL_DEVICES));
-    raw_cuda_find(p->cu, "cuCtxSetFlags", 12010, &set_flags);
+    if (p->cu->CtxSetFlags == NULL) SKIP("the driver has no cuCtxSetFlags");
     CU_OK(p->cu->CtxGetFlags(&flags));
-    const CUresult set = set_flags(flags | CU_CTX_SYNC_MEMOPS);
+    const CUresult set = p->cu->CtxSetFlags(flags | CU_CTX_SYNC_MEMOPS);
     CU_OK(p->cu->CtxGetFlags(&now));
     answer_with("cuCtxSetFlags, SYNC_MEMOPS", set, "%s",
                 (now & CU_CTX_SYNC_MEMOPS) != 0 ? "it is set" : "it is not set");
-    CU_OK(set_flags(flags));
+    CU_OK(p->cu->CtxSetFlags(flags));
 }

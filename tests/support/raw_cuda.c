@@ -4,8 +4,6 @@
 #include "raw_cuda.h"
 #include "answers.h"
 
-#include "control.h"
-
 #include <dlfcn.h>
 #include <errno.h>
 #include <sys/stat.h>
@@ -65,20 +63,14 @@ static bool use(raw_cuda *cu, void *library, char why[WHY_SIZE])
         snprintf(why, WHY_SIZE, "no cuGetProcAddress_v2 (a driver older than 12.0)");
         return false;
     }
-#define RESOLVE(name, version)                                                                     \
-    if (!entry(cu, "cu" #name, version, &cu->name)) {                                              \
-        snprintf(why, WHY_SIZE, "no cu%s of version %d", #name, version);                          \
-        return false;                                                                              \
-    }
-    RAW_CUDA_REQUIRED(RESOLVE)
-#undef RESOLVE
 #define RESOLVE(name, version) (void)entry(cu, "cu" #name, version, &cu->name);
-    RAW_CUDA_OPTIONAL(RESOLVE)
+    RAW_CUDA_CALLS(RESOLVE)
 #undef RESOLVE
     (void)entry(cu, "cuDeviceGetUuid", 9020, &cu->DeviceGetUuid_v1);
+    (void)entry(cu, "cuStreamBeginCaptureToGraph", 12030, &cu->StreamBeginCaptureToGraph);
     (void)entry(cu, "cuLogsRegisterCallback", 12090, &cu->LogsRegisterCallback);
     (void)entry(cu, "cuLogsUnregisterCallback", 12090, &cu->LogsUnregisterCallback);
-#define RESOLVE(result, name, args) (void)symbol(library, "culvSoft" #name, &cu->Soft##name);
+#define RESOLVE(name) (void)symbol(library, "culvSoft" #name, &cu->Soft##name);
     RAW_CUDA_SOFT(RESOLVE)
 #undef RESOLVE
     cu->software = cu->SoftCounts != NULL;

@@ -105,7 +105,6 @@ TWIN_CASE(copies_2d, CU_STREAM_NON_BLOCKING)
     enum { W = 40, H = 30, X = 3, Y = 5, CW = 29, CH = 17 }; /* texels of 4 bytes */
     unsigned char *host = test_memory(W * 4 * H), back[CW * 4 * CH];
     const CUDA_ARRAY3D_DESCRIPTOR desc = raw_cuda_array_desc(CU_AD_FORMAT_UNSIGNED_INT8, 4, W, H);
-    PROC(t->cu, Memcpy2DUnaligned, 3020);
     fill(host, W * 4 * H, 3);
     CUarray a = raw_cuda_array(t->cu, &desc);
     CUarray b = raw_cuda_array(t->cu, &desc);
@@ -157,7 +156,7 @@ TWIN_CASE(copies_2d, CU_STREAM_NON_BLOCKING)
     memset(back, 0, sizeof back);
     c.dstMemoryType = CU_MEMORYTYPE_HOST;
     c.dstHost = back;
-    CU_OK(Memcpy2DUnaligned(&c));
+    CU_OK(t->cu->Memcpy2DUnaligned(&c));
     for (size_t y = 0; y < CH; y++)
         REQUIRE_EQ_BYTES(back + y * CW * 4, host + ((Y + y) * W + X) * 4, CW * 4);
 
@@ -172,7 +171,7 @@ TWIN_CASE(copies_2d, CU_STREAM_NON_BLOCKING)
     c.dstPitch = CW * 4 + 4;
     CU_IS(t->cu->Memcpy2D(&c), CUDA_ERROR_INVALID_VALUE); /* the last row passes the end */
     c.dstPitch = (size_t)1 << 62;
-    CU_IS(Memcpy2DUnaligned(&c), CUDA_ERROR_INVALID_VALUE);
+    CU_IS(t->cu->Memcpy2DUnaligned(&c), CUDA_ERROR_INVALID_VALUE);
     c.dstPitch = CW * 4;
     c.dstMemoryType = CU_MEMORYTYPE_ARRAY;
     c.dstArray = (CUarray)(void *)back;

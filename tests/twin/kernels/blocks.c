@@ -388,36 +388,29 @@ KERNEL_CASE(attributes, "block_kernels", .mark = TEST_BOTH)
 /* The module's kernels by name, and their parameters. */
 KERNEL_CASE(enumerated, "block_kernels", .mark = TEST_BOTH)
 {
-    PFN_cuModuleGetFunctionCount_v12040 get_count;
-    PFN_cuModuleEnumerateFunctions_v12040 enumerate;
-    PFN_cuFuncGetName_v12030 get_name;
-    PFN_cuFuncGetParamInfo_v12040 get_param;
-    raw_cuda_find(s->cu, "cuModuleGetFunctionCount", 12040, &get_count);
-    raw_cuda_find(s->cu, "cuModuleEnumerateFunctions", 12040, &enumerate);
-    raw_cuda_find(s->cu, "cuFuncGetName", 12030, &get_name);
-    raw_cuda_find(s->cu, "cuFuncGetParamInfo", 12040, &get_param);
+    if (s->cu->FuncGetParamInfo == NULL) SKIP("the driver has no cuFuncGetParamInfo");
     unsigned count = 0, sums = 0;
     CUfunction functions[32];
-    CU_OK(get_count(&count, s->module));
+    CU_OK(s->cu->ModuleGetFunctionCount(&count, s->module));
     REQUIRE_EQ(count, 14);
-    CU_OK(enumerate(functions, count, s->module));
+    CU_OK(s->cu->ModuleEnumerateFunctions(functions, count, s->module));
     for (unsigned i = 0; i < count; i++) {
         const char *name = NULL;
         CUmodule module = NULL;
         size_t offset = 77, size = 77;
-        CU_OK(get_name(&name, functions[i]));
+        CU_OK(s->cu->FuncGetName(&name, functions[i]));
         CU_OK(s->cu->FuncGetModule(&module, functions[i]));
         REQUIRE(module == s->module);
         REQUIRE(strncmp(name, "block_", 6) == 0);
         if (strcmp(name, "block_sum") != 0) continue;
         sums++;
-        CU_OK(get_param(functions[i], 0, &offset, &size));
+        CU_OK(s->cu->FuncGetParamInfo(functions[i], 0, &offset, &size));
         REQUIRE(offset == 0 && size == 8);
-        CU_OK(get_param(functions[i], 1, &offset, &size));
+        CU_OK(s->cu->FuncGetParamInfo(functions[i], 1, &offset, &size));
         REQUIRE(offset == 8 && size == 8);
-        CU_OK(get_param(functions[i], 2, &offset, &size));
+        CU_OK(s->cu->FuncGetParamInfo(functions[i], 2, &offset, &size));
         REQUIRE(offset == 16 && size == 4);
-        CU_IS(get_param(functions[i], 3, &offset, &size), CUDA_ERROR_INVALID_VALUE);
+        CU_IS(s->cu->FuncGetParamInfo(functions[i], 3, &offset, &size), CUDA_ERROR_INVALID_VALUE);
     }
     REQUIRE_EQ(sums, 1);
 }
