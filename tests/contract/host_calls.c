@@ -32,33 +32,36 @@ PAIR_CASE(libraries, .mark = TEST_BOTH)
     CUmodule module;
     CUdeviceptr out;
     const char *name;
+    static const size_t parameters[3][2] = {{0, 8}, {8, 4}, {12, 4}}; /* offset, bytes */
     unsigned count, words[COUNT];
     size_t offset, bytes;
     int value;
     CU_OK(p->cu->LibraryLoadFromFile(&library, code_path(p, path), NULL, NULL, 0, NULL, NULL, 0));
     CU_OK(p->cu->LibraryGetKernelCount(&count, library));
-    ANSWER("kernels", "%u", count);
+    answer_number("kernels", count, 2);
     CU_OK(p->cu->LibraryEnumerateKernels(kernels, 2, library));
     CU_OK(p->cu->LibraryGetKernel(&kernel, library, "pattern_write"));
     REQUIRE(kernel == kernels[0] || kernel == kernels[1]);
     CU_OK(p->cu->KernelGetName(&name, kernel));
-    ANSWER("name", "%s", name);
+    answer_so("name", strcmp(name, "pattern_write") == 0, name);
     CU_OK(p->cu->KernelGetLibrary(&same, kernel));
-    ANSWER("its library", "%s", same == library ? "the same" : "another one");
+    answer_so("its library", same == library, "another one");
     for (size_t i = 0; i < 3; i++) {
         CU_OK(p->cu->KernelGetParamInfo(kernel, i, &offset, &bytes));
-        ANSWER(answer_key("parameter %zu", i), "%zu bytes at %zu", bytes, offset);
+        test_answer_is(answer_key("parameter %zu", i),
+                       offset == parameters[i][0] && bytes == parameters[i][1], "%zu bytes at %zu",
+                       bytes, offset);
     }
     CALL_ROW(p->cu, KernelGetParamInfo, "parameter 3", kernel, 3, &offset, &bytes);
     CU_OK(p->cu->KernelSetAttribute(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 1024, kernel,
                                     0));
     CU_OK(p->cu->KernelGetAttribute(&value, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, kernel,
                                     0));
-    ANSWER("dynamic shared memory", "%d", value);
+    answer_number("dynamic shared memory", value, 1024);
     CU_OK(p->cu->LibraryGetModule(&module, library));
     CU_OK(p->cu->KernelGetFunction(&function, kernel));
     CU_OK(p->cu->ModuleGetFunction(&by_module, module, "pattern_write"));
-    ANSWER("its function", "%s", function == by_module ? "the module's" : "another one");
+    answer_so("its function", function == by_module, "not the module's");
     CU_OK(p->cu->MemAlloc(&out, sizeof words));
     CU_OK(words_launch(p->cu, (CUfunction)(void *)kernel, out, COUNT, 5, p->stream));
     CU_OK(p->cu->StreamSynchronize(p->stream));
@@ -355,19 +358,18 @@ PAIR_CASE(occupancy, .mark = TEST_BOTH)
     CU_OK(p->cu->DeviceGetAttribute(&cooperative, CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH, 0));
     CU_OK(p->cu->OccupancyMaxPotentialBlockSize(&grid, &size, write, NULL, 0, 0));
     CU_OK(p->cu->OccupancyMaxActiveBlocksPerMultiprocessor(&blocks, write, size, 0));
-    ANSWER("the best block", "%s",
-           blocks * size == threads ? "fills the multiprocessor" : "leaves some of it");
-    ANSWER("its grid", "%s", grid == blocks * processors ? "fills the device" : "is another one");
+    answer_number("threads of the best blocks", (int64_t)blocks * size, threads);
+    answer_number("its grid", grid, (int64_t)blocks * processors);
     CU_OK(p->cu->OccupancyAvailableDynamicSMemPerBlock(&shared, write, blocks, size));
-    ANSWER("shared memory for that many", "%s", shared > 0 ? "some" : "none");
+    answer_so("shared memory for that many", shared > 0, "none");
     CU_OK(p->cu->OccupancyMaxActiveBlocksPerMultiprocessor(&blocks, write, 2048, 0));
-    ANSWER("blocks of 2048 threads", "%d", blocks);
+    answer_number("blocks of 2048 threads", blocks, 0);
     answer_call("blocks of 0 threads",
                 p->cu->OccupancyMaxActiveBlocksPerMultiprocessor(&blocks, write, 0, 0));
     answer_call("NULL function",
                 p->cu->OccupancyMaxActiveBlocksPerMultiprocessor(&blocks, NULL, 64, 0));
     answer_call("NULL out", p->cu->OccupancyMaxActiveBlocksPerMultiprocessor(NULL, write, 64, 0));
-    ANSWER("cooperative launches", "%d", cooperative);
+    answer_number("cooperative launches", cooperative, 1);
     out = raw_cuda_memory(p->cu, 64);
     void *params[] = {&out, &count, &seed};
     CU_OK(p->cu->LaunchCooperativeKernel(write, (unsigned)grid, 1, 1, (unsigned)size, 1, 1, 0,
