@@ -725,7 +725,7 @@ static void image_pass(pair *p, uint32_t queue, const raw_vk_image *vk, raw_vk_b
     }
 }
 
-/* Level 0 in every direction: wrong bytes of each. */
+/* Level 0 in every direction: whether each is right. */
 static void image_directions(pair *p, const image_variant *v)
 {
     const image_format *format = &image_formats[IMAGE_RGBA8];
@@ -758,10 +758,9 @@ static void image_directions(pair *p, const image_variant *v)
     const size_t other_bytes = bytes_wrong(vulkans, cudas, image.size);
     image_pass(p, 0, &image.vk, &staging, found, false);
     const size_t vulkans_own = bytes_wrong(found, texels, size);
-    ANSWER(v->what,
-           "wrong bytes of %zu: CUDA to Vulkan %zu, Vulkan to CUDA %zu, Vulkan to Vulkan %zu; in "
-           "the memory %zu differ",
-           size, to_vulkan, to_cuda, vulkans_own, other_bytes);
+    ANSWER(v->what, "CUDA to Vulkan %s, Vulkan to CUDA %s, Vulkan to Vulkan %s; the memory %s",
+           to_vulkan == 0 ? "right" : "wrong", to_cuda == 0 ? "right" : "wrong",
+           vulkans_own == 0 ? "right" : "wrong", other_bytes == 0 ? "is the same" : "differs");
     /* On the other queues, however many there are, and by a clear. */
     size_t other_queues = 0;
     for (uint32_t q = 1; q < p->vk.queue_count; q++) {
@@ -771,16 +770,14 @@ static void image_directions(pair *p, const image_variant *v)
         CU_OK(raw_cuda_read_array(p->cu, array, found, row, extent.height));
         other_queues += bytes_wrong(found, texels, size) != to_cuda;
     }
-    ANSWER(answer_key("%s: by other queue families", v->what), "%s",
-           other_queues == 0 ? "as many" : "not as many");
+    answer_number(answer_key("%s: queues that differ", v->what), (int64_t)other_queues, 0);
     raw_vk_image_clear(&p->vk, &image.vk, 0, format->color, NULL);
     for (size_t i = 0; i < size; i++)
         zeros[i] = format->cleared[i % format->texel];
     CU_OK(raw_cuda_read_array(p->cu, array, found, row, extent.height));
-    const size_t cleared = bytes_wrong(found, zeros, size);
-    ANSWER(answer_key("%s: Vulkan's clear to CUDA", v->what), "%zu bytes wrong", cleared);
-    if (p->cu->software || v->vulkans)
-        REQUIRE(to_vulkan == 0 && vulkans_own == 0 && to_cuda == 0 && cleared == 0);
+    answer_bytes(answer_key("%s: Vulkan's clear to CUDA", v->what),
+                 bytes_wrong(found, zeros, size));
+    if (p->cu->software || v->vulkans) REQUIRE(to_vulkan == 0 && vulkans_own == 0 && to_cuda == 0);
     if (raw != 0) vmm_unmap(p, raw, image.size);
     raw_vk_buffer_destroy(&p->vk, &staging);
     image_close(p, &image);
