@@ -109,14 +109,12 @@ void answer_with(const char *key, CUresult result, const char *format, ...)
 
 void answer_wrong(const char *key, size_t wrong, size_t all)
 {
-    ANSWER(key, "%zu wrong of %zu", wrong, all);
-    REQUIRE_EQ(wrong, 0);
+    test_answer_is(key, wrong == 0, "%zu wrong of %zu", wrong, all);
 }
 
 void answer_ok(const char *key, CUresult result)
 {
-    answer_call(key, result);
-    CU_OK(result);
+    test_answer_is(key, result == CUDA_SUCCESS, "%s", raw_cuda_result_name(result));
 }
 
 void answer_refused(const char *key, CUresult result)
@@ -125,28 +123,25 @@ void answer_refused(const char *key, CUresult result)
     if (result == CUDA_SUCCESS) FAIL("%s is not refused", key);
 }
 
-void answer_so(const char *key, bool so, const char *yes, const char *no)
+void answer_so(const char *key, bool so, const char *no)
 {
-    ANSWER(key, "%s", so ? yes : no);
-    if (!so) FAIL("%s: %s", key, no);
+    test_answer_is(key, so, "%s", no);
 }
 
 void answer_number(const char *key, int64_t number, int64_t expected)
 {
-    ANSWER(key, "%lld", (long long)number);
-    REQUIRE_EQ(number, expected);
+    test_answer_is(key, number == expected, "%lld, not %lld", (long long)number,
+                   (long long)expected);
 }
 
 void answer_word(const char *key, uint32_t word, uint32_t expected)
 {
-    ANSWER(key, "0x%x", (unsigned)word);
-    REQUIRE_EQ(word, expected);
+    test_answer_is(key, word == expected, "0x%x, not 0x%x", (unsigned)word, (unsigned)expected);
 }
 
 void answer_bytes(const char *key, size_t wrong)
 {
-    ANSWER(key, "%zu bytes wrong", wrong);
-    REQUIRE_EQ(wrong, 0);
+    test_answer_is(key, wrong == 0, "%zu bytes wrong", wrong);
 }
 
 const char *answer_key(const char *format, ...)
@@ -269,8 +264,7 @@ void answer_same_memory(pair *p, const char *key, const raw_vk_buffer *buffer, V
         expected[i] = seed ^ 0x5aa5c33cu;
     cuda_read(p, pointer, found, size);
     wrong += bytes_wrong(found, expected, size);
-    ANSWER(key, "%zu bytes wrong of 3 x %zu", wrong, size);
-    REQUIRE_EQ(wrong, 0);
+    test_answer_is(key, wrong == 0, "%zu bytes wrong of 3 x %zu", wrong, size);
 }
 
 void answer_words(const pair *p, const char *key, CUdeviceptr pointer, size_t size, uint32_t seed,
@@ -281,8 +275,7 @@ void answer_words(const pair *p, const char *key, CUdeviceptr pointer, size_t si
     for (size_t i = 0; i < size / 4; i++)
         expected[i] += addend;
     const size_t wrong = words_wrong(found, expected, size / 4);
-    ANSWER(key, "%zu of %zu words wrong", wrong, size / 4);
-    REQUIRE_EQ(wrong, 0);
+    test_answer_is(key, wrong == 0, "%zu of %zu words wrong", wrong, size / 4);
 }
 
 /* Buffers and semaphores ----------------------------------------------------------------------- */
@@ -570,12 +563,7 @@ size_t count_wrong_bytes(pair *p, const image_format *format, const raw_vk_image
 
 CUDA_TEXTURE_DESC image_sampling(CUfilter_mode filter, unsigned flags, float most)
 {
-    CUDA_TEXTURE_DESC desc;
-    memset(&desc, 0, sizeof desc);
-    for (int i = 0; i < 3; i++)
-        desc.addressMode[i] = CU_TR_ADDRESS_MODE_CLAMP;
-    desc.filterMode = filter;
-    desc.flags = flags;
+    CUDA_TEXTURE_DESC desc = raw_cuda_sampling(CU_TR_ADDRESS_MODE_CLAMP, filter, flags);
     desc.maxMipmapLevelClamp = most;
     return desc;
 }
@@ -653,39 +641,14 @@ void image_copy_part(pair *p, const raw_vk_image *image, VkImageAspectFlags aspe
 
 /* Virtual memory ------------------------------------------------------------------------------- */
 
-CUmemAllocationProp device_prop(CUdevice device, unsigned handle_types)
-{
-    CUmemAllocationProp prop;
-    memset(&prop, 0, sizeof prop);
-    prop.type = CU_MEM_ALLOCATION_TYPE_PINNED;
-    prop.requestedHandleTypes = (CUmemAllocationHandleType)handle_types;
-    prop.location = (CUmemLocation){.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = device};
-    return prop;
-}
-
-CUmemPoolProps device_pool_props(CUdevice device, unsigned handle_types)
-{
-    CUmemPoolProps props;
-    memset(&props, 0, sizeof props);
-    props.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
-    props.handleTypes = (CUmemAllocationHandleType)handle_types;
-    props.location = (CUmemLocation){.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = device};
-    return props;
-}
-
 CUmemAccessDesc access_of(CUmemLocationType type, int id, CUmemAccess_flags flags)
 {
     return (CUmemAccessDesc){.location = {.type = type, .id = id}, .flags = flags};
 }
 
-CUmemAccessDesc device_access(CUdevice device, CUmemAccess_flags flags)
-{
-    return access_of(CU_MEM_LOCATION_TYPE_DEVICE, device, flags);
-}
-
 CUmemGenericAllocationHandle vmm_create(const pair *p, size_t size, unsigned handle_types)
 {
-    const CUmemAllocationProp prop = device_prop(p->device, handle_types);
+    const CUmemAllocationProp prop = raw_cuda_memory_prop(p->device, handle_types);
     CUmemGenericAllocationHandle handle = 0;
     CU_OK(p->cu->MemCreate(&handle, size, &prop, 0));
     REQUIRE(handle != 0);
@@ -702,7 +665,7 @@ CUdeviceptr vmm_reserve(const pair *p, size_t size)
 
 CUresult vmm_allow(const pair *p, CUdeviceptr pointer, size_t size)
 {
-    const CUmemAccessDesc access = device_access(p->device, CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
+    const CUmemAccessDesc access = raw_cuda_access(p->device, CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
     return p->cu->MemSetAccess(pointer, size, &access, 1);
 }
 
@@ -791,15 +754,7 @@ VkResult vk_import(const pair *p, int fd, VkDeviceSize size, uint32_t type, cons
 void read_places(const pair *p, const char *kernel, CUtexObject texture, const place *places,
                  int count, void *out, size_t bytes)
 {
-    const size_t size = (size_t)count * sizeof *places;
     CUfunction function =
         raw_cuda_function(p->cu, raw_cuda_module(p->cu, "texture_kernels"), kernel);
-    CUdeviceptr in = raw_cuda_memory(p->cu, size), found;
-    found = raw_cuda_memory(p->cu, (size_t)count * bytes);
-    CU_OK(raw_cuda_upload(p->cu, in, places, size));
-    void *params[] = {&texture, &in, &found, &count};
-    CU_OK(p->cu->LaunchKernel(function, ((unsigned)count + 63) / 64, 1, 1, 64, 1, 1, 0, p->stream,
-                              params, NULL));
-    CU_OK(p->cu->StreamSynchronize(p->stream));
-    cuda_read(p, found, out, (size_t)count * bytes);
+    CU_OK(raw_cuda_read_places(p->cu, function, texture, places, count, out, bytes, p->stream));
 }

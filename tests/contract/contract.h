@@ -63,11 +63,12 @@ void answer_call(const char *key, CUresult result);
 void answer_with(const char *key, CUresult result, const char *format, ...) TEST_PRINTF(3, 4);
 /* "cuNAME: WHAT", of cuNAME with these arguments, as `of` has it. */
 #define CALL_ROW(of, name, what, ...) answer_call("cu" #name ": " what, (of)->name(__VA_ARGS__))
-/* Answers, and requires the same on both drivers: success, nothing wrong, or what is expected. */
+/* What is required of both drivers, and so not recorded: success, nothing wrong, or what is
+ * expected. */
 void answer_ok(const char *key, CUresult result);
 void answer_wrong(const char *key, size_t wrong, size_t all);
 void answer_bytes(const char *key, size_t wrong);
-void answer_so(const char *key, bool so, const char *yes, const char *no);
+void answer_so(const char *key, bool so, const char *no);
 void answer_number(const char *key, int64_t number, int64_t expected);
 void answer_word(const char *key, uint32_t word, uint32_t expected);
 /* An error, whose number the documentation leaves open. */
@@ -241,11 +242,7 @@ typedef struct vmm_block {
     size_t size;
 } vmm_block;
 
-/* Of device memory; `handle_types` is a CUmemAllocationHandleType. */
-CUmemAllocationProp device_prop(CUdevice device, unsigned handle_types);
-CUmemPoolProps device_pool_props(CUdevice device, unsigned handle_types);
 CUmemAccessDesc access_of(CUmemLocationType type, int id, CUmemAccess_flags flags);
-CUmemAccessDesc device_access(CUdevice device, CUmemAccess_flags flags);
 CUmemGenericAllocationHandle vmm_create(const pair *p, size_t size, unsigned handle_types);
 CUdeviceptr vmm_reserve(const pair *p, size_t size);
 /* Read and write for the pair's device. */
@@ -268,12 +265,7 @@ VkResult vk_import(const pair *p, int fd, VkDeviceSize size, uint32_t type, cons
 
 /* Textures ------------------------------------------------------------------------------------- */
 
-/* As in texture_kernels.cu. */
-typedef struct place {
-    float x, y, z;
-    int layer;
-    float level;
-} place;
+typedef raw_cuda_place place;
 #define NO_LEVEL (-1000.0f)
 /* A kernel of texture_kernels.cu at these places; `bytes` each go to `out`. */
 void read_places(const pair *p, const char *kernel, CUtexObject texture, const place *places,

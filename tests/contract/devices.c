@@ -41,9 +41,8 @@ TEST(uuid_matches_one_vulkan_device, .mark = TEST_BOTH)
             alike += memcmp(&uuid, &other, sizeof uuid) == 0;
         }
     }
-    ANSWER("CUDA devices that not exactly one Vulkan device matches", "%d", without);
-    ANSWER("CUDA devices with the same UUID", "%d", alike);
-    REQUIRE(without == 0 && alike == 0);
+    answer_number("CUDA devices that not exactly one Vulkan device matches", without, 0);
+    answer_number("CUDA devices with the same UUID", alike, 0);
     raw_vk_close(&vk);
 }
 
@@ -96,7 +95,7 @@ PAIR_CASE(queue_families, .mark = TEST_NVIDIA_ONLY,
     const VkQueueFlags transfer = VK_QUEUE_TRANSFER_BIT, compute = VK_QUEUE_COMPUTE_BIT,
                        graphics = VK_QUEUE_GRAPHICS_BIT, all = graphics | compute | transfer;
     answer_so("family 0 has graphics, compute and transfer", (p->vk.queues[0].flags & all) == all,
-              "yes", "no");
+              "no");
     if (p->cu->software) {
         REQUIRE_EQ(p->vk.queue_count, 1);
     } else {
@@ -180,7 +179,7 @@ TEST(memory_attributes, .mark = TEST_NVIDIA_ONLY,
 TEST(vmm_granularity, .mark = TEST_BOTH)
 {
     const raw_cuda *cu = raw_cuda_open();
-    const CUmemAllocationProp prop = device_prop(0, POSIX_FD);
+    const CUmemAllocationProp prop = raw_cuda_memory_prop(0, POSIX_FD);
     size_t minimum = 0, recommended = 0;
     CU_OK(cu->MemGetAllocationGranularity(&minimum, &prop, CU_MEM_ALLOC_GRANULARITY_MINIMUM));
     CU_OK(
@@ -196,7 +195,7 @@ TEST(fabric_needs_imex, .mark = TEST_NVIDIA_ONLY, .reason = "the twin has no fab
         SKIP("the device says that it has no fabric handles");
     CUcontext context = raw_cuda_context(cu, 0);
     REQUIRE(context != NULL && cu->MemCreate != NULL && cu->MemRelease != NULL);
-    const CUmemAllocationProp prop = device_prop(0, CU_MEM_HANDLE_TYPE_FABRIC);
+    const CUmemAllocationProp prop = raw_cuda_memory_prop(0, CU_MEM_HANDLE_TYPE_FABRIC);
     CUmemGenericAllocationHandle handle = 0;
     CUresult result = cu->MemCreate(&handle, 2u << 20, &prop, 0);
     if (result == CUDA_SUCCESS) {
@@ -277,7 +276,7 @@ static void carry_words(pair *p, const char *key, raw_vk_buffer *vk, CUdeviceptr
     set_words(p, pointer + last, 0x1badb002u, 1);
     raw_vk_read(&p->vk, vk, last, &found, sizeof found);
     raw_vk_write(&p->vk, vk, 0, &vulkans, sizeof vulkans);
-    answer_so(key, found == 0x1badb002u && cuda_word(p, pointer) == vulkans, "right", "wrong");
+    answer_so(key, found == 0x1badb002u && cuda_word(p, pointer) == vulkans, "wrong");
 }
 
 /* Memory that is dedicated to a buffer can be imported in the other context. */
@@ -383,9 +382,9 @@ typedef struct peer_memory {
 static peer_memory peer_memory_open(const pair *p, CUdevice device, CUdevice peer)
 {
     peer_memory m = {.b = {.pointer = vmm_reserve(p, SIZE), .size = SIZE}};
-    const CUmemAllocationProp prop = device_prop(device, POSIX_FD);
-    const CUmemAccessDesc access[] = {device_access(device, CU_MEM_ACCESS_FLAGS_PROT_READWRITE),
-                                      device_access(peer, CU_MEM_ACCESS_FLAGS_PROT_READWRITE)};
+    const CUmemAllocationProp prop = raw_cuda_memory_prop(device, POSIX_FD);
+    const CUmemAccessDesc access[] = {raw_cuda_access(device, CU_MEM_ACCESS_FLAGS_PROT_READWRITE),
+                                      raw_cuda_access(peer, CU_MEM_ACCESS_FLAGS_PROT_READWRITE)};
     CU_OK(p->cu->MemCreate(&m.b.handle, SIZE, &prop, 0));
     CU_OK(p->cu->MemMap(m.b.pointer, SIZE, 0, m.b.handle, 0));
     CU_OK(p->cu->MemSetAccess(m.b.pointer, SIZE, access, peer >= 0 ? 2 : 1));
@@ -418,7 +417,7 @@ PAIR_CROSSED_CASE(vmm_memory_of_another_gpu, .mark = TEST_BOTH, .reason = "silen
         raw_vk_buffer_import(&p->vk, fcntl(m.fd, F_DUPFD_CLOEXEC, 0), &like, &vk);
         raw_vk_read(&p->vk, &vk, 0, found, SIZE);
         answer_so("what Vulkan then sees", words_not(found, 0x13572468u, SIZE / 4) > 0,
-                  "wrong words", "the memory");
+                  "the memory");
         raw_vk_buffer_destroy(&p->vk, &vk);
     }
     peer_memory_close(p, &m);
@@ -433,7 +432,7 @@ PAIR_CROSSED_CASE(vmm_access_for_peers, .mark = TEST_BOTH)
     set_words(p, m.b.pointer, 0x24681357u, SIZE / 4);
     REQUIRE(raw_cuda_context(p->cu, 0) != NULL);
     answer_so("a word read by the peer", cuda_word(p, m.b.pointer + SIZE - 4) == 0x24681357u,
-              "right", "wrong");
+              "wrong");
     CU_OK(p->cu->CtxSetCurrent(p->context));
     CU_OK(p->cu->DevicePrimaryCtxRelease(0));
     peer_memory_close(p, &m);
@@ -469,7 +468,7 @@ static void kernels_reach(pair *p, reach what)
     answer_ok(what == OF_VULKAN ? "imported in its own context" : "with access",
               words_run(p, "pattern_write", near, 256, 7));
     if (what == OF_PEER) CU_OK(cu->CtxDisablePeerAccess(first));
-    const CUmemAccessDesc none = device_access(p->device, CU_MEM_ACCESS_FLAGS_PROT_NONE);
+    const CUmemAccessDesc none = raw_cuda_access(p->device, CU_MEM_ACCESS_FLAGS_PROT_NONE);
     if (what == OF_VMM) CU_OK(cu->MemSetAccess(near, SIZE, &none, 1));
     answer_call(what == OF_VULKAN ? "imported in the other, with peer access" : "taken away",
                 words_run(p, "pattern_write", far != 0 ? far : near, 256, 7));

@@ -837,6 +837,5 @@ GL_PAIR_CASE(turns, RAW_GL_CORE, .mark = TEST_BOTH)
         CU_OK(p->cu->GraphicsUnregisterResource(r));
         if (i == 100) fds = test_open_fds();
     }
-    ANSWER("more fds than after 100 turns", "%d", (int)(test_open_fds() - fds));
-    REQUIRE_EQ(test_open_fds(), fds);
+    answer_number("fds after 2000 turns", (int64_t)test_open_fds(), (int64_t)fds);
 }

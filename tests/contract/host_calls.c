@@ -24,14 +24,7 @@ static const char *code_path(const pair *p, char out[TEST_PATH_MAX])
 /* Kernels of a library: their names, their parameters, and a launch by the kernel itself. */
 PAIR_CASE(libraries, .mark = TEST_BOTH)
 {
-    HOST_CALL(LibraryLoadFromFile, 12000);
-    HOST_CALL(LibraryGetKernelCount, 12040);
-    HOST_CALL(LibraryEnumerateKernels, 12040);
-    HOST_CALL(LibraryGetGlobal, 12000);
-    HOST_CALL(KernelGetLibrary, 12050);
-    HOST_CALL(KernelGetName, 12030);
-    HOST_CALL(KernelGetParamInfo, 12040);
-    HOST_CALL(KernelGetAttribute, 12000);
+    if (p->cu->KernelGetLibrary == NULL) SKIP("the driver has no cuKernelGetLibrary");
     char path[TEST_PATH_MAX];
     CUlibrary library, same;
     CUkernel kernel, kernels[2];
@@ -39,32 +32,36 @@ PAIR_CASE(libraries, .mark = TEST_BOTH)
     CUmodule module;
     CUdeviceptr out;
     const char *name;
+    static const size_t parameters[3][2] = {{0, 8}, {8, 4}, {12, 4}}; /* offset, bytes */
     unsigned count, words[COUNT];
     size_t offset, bytes;
     int value;
-    CU_OK(LibraryLoadFromFile(&library, code_path(p, path), NULL, NULL, 0, NULL, NULL, 0));
-    CU_OK(LibraryGetKernelCount(&count, library));
-    ANSWER("kernels", "%u", count);
-    CU_OK(LibraryEnumerateKernels(kernels, 2, library));
+    CU_OK(p->cu->LibraryLoadFromFile(&library, code_path(p, path), NULL, NULL, 0, NULL, NULL, 0));
+    CU_OK(p->cu->LibraryGetKernelCount(&count, library));
+    answer_number("kernels", count, 2);
+    CU_OK(p->cu->LibraryEnumerateKernels(kernels, 2, library));
     CU_OK(p->cu->LibraryGetKernel(&kernel, library, "pattern_write"));
     REQUIRE(kernel == kernels[0] || kernel == kernels[1]);
-    CU_OK(KernelGetName(&name, kernel));
-    ANSWER("name", "%s", name);
-    CU_OK(KernelGetLibrary(&same, kernel));
-    ANSWER("its library", "%s", same == library ? "the same" : "another one");
+    CU_OK(p->cu->KernelGetName(&name, kernel));
+    answer_so("name", strcmp(name, "pattern_write") == 0, name);
+    CU_OK(p->cu->KernelGetLibrary(&same, kernel));
+    answer_so("its library", same == library, "another one");
     for (size_t i = 0; i < 3; i++) {
-        CU_OK(KernelGetParamInfo(kernel, i, &offset, &bytes));
-        ANSWER(answer_key("parameter %zu", i), "%zu bytes at %zu", bytes, offset);
+        CU_OK(p->cu->KernelGetParamInfo(kernel, i, &offset, &bytes));
+        test_answer_is(answer_key("parameter %zu", i),
+                       offset == parameters[i][0] && bytes == parameters[i][1], "%zu bytes at %zu",
+                       bytes, offset);
     }
-    HOST_ROW(KernelGetParamInfo, "parameter 3", kernel, 3, &offset, &bytes);
+    CALL_ROW(p->cu, KernelGetParamInfo, "parameter 3", kernel, 3, &offset, &bytes);
     CU_OK(p->cu->KernelSetAttribute(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 1024, kernel,
                                     0));
-    CU_OK(KernelGetAttribute(&value, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, kernel, 0));
-    ANSWER("dynamic shared memory", "%d", value);
+    CU_OK(p->cu->KernelGetAttribute(&value, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, kernel,
+                                    0));
+    answer_number("dynamic shared memory", value, 1024);
     CU_OK(p->cu->LibraryGetModule(&module, library));
     CU_OK(p->cu->KernelGetFunction(&function, kernel));
     CU_OK(p->cu->ModuleGetFunction(&by_module, module, "pattern_write"));
-    ANSWER("its function", "%s", function == by_module ? "the module's" : "another one");
+    answer_so("its function", function == by_module, "not the module's");
     CU_OK(p->cu->MemAlloc(&out, sizeof words));
     CU_OK(words_launch(p->cu, (CUfunction)(void *)kernel, out, COUNT, 5, p->stream));
     CU_OK(p->cu->StreamSynchronize(p->stream));
@@ -72,13 +69,14 @@ PAIR_CASE(libraries, .mark = TEST_BOTH)
     answer_wrong("words of a launch by the kernel",
                  words_wrong(words, pattern_words(sizeof words, 5), COUNT), COUNT);
     CALL_ROW(p->cu, LibraryGetKernel, "no such kernel", &kernel, library, "nobody");
-    HOST_ROW(LibraryGetGlobal, "no such variable", &out, &bytes, library, "nobody");
+    CALL_ROW(p->cu, LibraryGetGlobal, "no such variable", &out, &bytes, library, "nobody");
     CALL_ROW(p->cu, LibraryGetKernel, "NULL library", &kernel, NULL, "pattern_write");
-    HOST_ROW(KernelGetName, "NULL kernel", &name, NULL);
+    CALL_ROW(p->cu, KernelGetName, "NULL kernel", &name, NULL);
     CALL_ROW(p->cu, KernelGetFunction, "NULL kernel", &function, NULL);
-    HOST_ROW(KernelGetAttribute, "device 999", &value, CU_FUNC_ATTRIBUTE_NUM_REGS, kernels[0], 999);
-    HOST_ROW(LibraryLoadFromFile, "no such file", &same, "/nowhere/kernels", NULL, NULL, 0, NULL,
-             NULL, 0);
+    CALL_ROW(p->cu, KernelGetAttribute, "device 999", &value, CU_FUNC_ATTRIBUTE_NUM_REGS,
+             kernels[0], 999);
+    CALL_ROW(p->cu, LibraryLoadFromFile, "no such file", &same, "/nowhere/kernels", NULL, NULL, 0,
+             NULL, NULL, 0);
     CALL_ROW(p->cu, ModuleUnload, "a library's module", module);
     CU_OK(p->cu->MemFree(out));
     CU_OK(p->cu->LibraryUnload(library));
@@ -91,41 +89,39 @@ static void advice(const pair *p, CUdeviceptr memory, size_t size)
     static const CUmem_range_attribute all[] = {
         CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY, CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION,
         CU_MEM_RANGE_ATTRIBUTE_ACCESSED_BY, CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION};
-    HOST_CALL(MemAdvise, 8000);
-    HOST_CALL(MemPrefetchAsync, 8000);
-    HOST_CALL(MemRangeGetAttribute, 8000);
-    HOST_CALL(MemRangeGetAttributes, 8000);
     int mostly = -9, preferred = -9, prefetched = -9, accessed[3] = {-9, -9, -9};
     void *data[] = {&mostly, &preferred, accessed, &prefetched};
     size_t sizes[] = {4, 4, 12, 4};
     CUmem_range_attribute *which = (CUmem_range_attribute *)(uintptr_t)all;
-    CU_OK(MemRangeGetAttributes(data, sizes, which, 4, memory, size));
+    CU_OK(p->cu->MemRangeGetAttributes(data, sizes, which, 4, memory, size));
     ANSWER("before any advice", "%d %d [%d %d %d] %d", mostly, preferred, accessed[0], accessed[1],
            accessed[2], prefetched);
-    CU_OK(MemAdvise(memory, size, CU_MEM_ADVISE_SET_READ_MOSTLY, 0));
-    CU_OK(MemAdvise(memory, size, CU_MEM_ADVISE_SET_PREFERRED_LOCATION, CU_DEVICE_CPU));
-    CU_OK(MemAdvise(memory, size, CU_MEM_ADVISE_SET_ACCESSED_BY, CU_DEVICE_CPU));
-    CU_OK(MemAdvise(memory, size, CU_MEM_ADVISE_SET_ACCESSED_BY, 0));
-    CU_OK(MemPrefetchAsync(memory, size, 0, p->stream));
-    CU_OK(MemRangeGetAttributes(data, sizes, which, 4, memory, size));
+    CU_OK(p->cu->MemAdvise(memory, size, CU_MEM_ADVISE_SET_READ_MOSTLY, 0));
+    CU_OK(p->cu->MemAdvise(memory, size, CU_MEM_ADVISE_SET_PREFERRED_LOCATION, CU_DEVICE_CPU));
+    CU_OK(p->cu->MemAdvise(memory, size, CU_MEM_ADVISE_SET_ACCESSED_BY, CU_DEVICE_CPU));
+    CU_OK(p->cu->MemAdvise(memory, size, CU_MEM_ADVISE_SET_ACCESSED_BY, 0));
+    CU_OK(p->cu->MemPrefetchAsync(memory, size, 0, p->stream));
+    CU_OK(p->cu->MemRangeGetAttributes(data, sizes, which, 4, memory, size));
     ANSWER("after it", "%d %d [%d %d %d] %d", mostly, preferred, accessed[0], accessed[1],
            accessed[2], prefetched);
     /* Half of the pages say otherwise. */
-    CU_OK(MemAdvise(memory, size / 2, CU_MEM_ADVISE_UNSET_READ_MOSTLY, 0));
-    CU_OK(MemPrefetchAsync(memory, size / 2, CU_DEVICE_CPU, p->stream));
-    CU_OK(MemRangeGetAttributes(data, sizes, which, 4, memory, size));
+    CU_OK(p->cu->MemAdvise(memory, size / 2, CU_MEM_ADVISE_UNSET_READ_MOSTLY, 0));
+    CU_OK(p->cu->MemPrefetchAsync(memory, size / 2, CU_DEVICE_CPU, p->stream));
+    CU_OK(p->cu->MemRangeGetAttributes(data, sizes, which, 4, memory, size));
     ANSWER("halves that differ", "%d %d %d", mostly, preferred, prefetched);
-    CU_OK(MemRangeGetAttribute(&mostly, 4, CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY, memory + size / 2,
-                               size / 2));
+    CU_OK(p->cu->MemRangeGetAttribute(&mostly, 4, CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY,
+                                      memory + size / 2, size / 2));
     ANSWER("the other half", "%d", mostly);
-    HOST_ROW(MemRangeGetAttribute, "8 bytes for READ_MOSTLY", data, 8,
+    CALL_ROW(p->cu, MemRangeGetAttribute, "8 bytes for READ_MOSTLY", data, 8,
              CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY, memory, size);
-    HOST_ROW(MemAdvise, "device 999", memory, size, CU_MEM_ADVISE_SET_ACCESSED_BY, 999);
-    HOST_ROW(MemAdvise, "beyond the end", memory, 2 * size, CU_MEM_ADVISE_SET_READ_MOSTLY, 0);
+    CALL_ROW(p->cu, MemAdvise, "device 999", memory, size, CU_MEM_ADVISE_SET_ACCESSED_BY, 999);
+    CALL_ROW(p->cu, MemAdvise, "beyond the end", memory, 2 * size, CU_MEM_ADVISE_SET_READ_MOSTLY,
+             0);
     CUdeviceptr plain;
     CU_OK(p->cu->MemAlloc(&plain, size));
-    HOST_ROW(MemAdvise, "memory of cuMemAlloc", plain, size, CU_MEM_ADVISE_SET_READ_MOSTLY, 0);
-    HOST_ROW(MemPrefetchAsync, "memory of cuMemAlloc", plain, size, 0, p->stream);
+    CALL_ROW(p->cu, MemAdvise, "memory of cuMemAlloc", plain, size, CU_MEM_ADVISE_SET_READ_MOSTLY,
+             0);
+    CALL_ROW(p->cu, MemPrefetchAsync, "memory of cuMemAlloc", plain, size, 0, p->stream);
     CU_OK(p->cu->MemFree(plain));
 }
 
@@ -133,7 +129,6 @@ static void advice(const pair *p, CUdeviceptr memory, size_t size)
 PAIR_CASE(managed, .mark = TEST_BOTH)
 {
     enum { SIZE = 4 << 20 };
-    HOST_CALL(StreamAttachMemAsync, 6000);
     int managed, concurrent;
     unsigned is_managed, type;
     void *on_host;
@@ -149,12 +144,12 @@ PAIR_CASE(managed, .mark = TEST_BOTH)
            (uintptr_t)on_host == memory ? "the same" : "another one");
     unsigned *words = (unsigned *)(uintptr_t)memory;
     memcpy(words, pattern_words(COUNT * 4, 3), COUNT * 4);
-    CU_OK(StreamAttachMemAsync(p->stream, memory, 0, CU_MEM_ATTACH_SINGLE));
+    CU_OK(p->cu->StreamAttachMemAsync(p->stream, memory, 0, CU_MEM_ATTACH_SINGLE));
     CU_OK(words_run(p, "pattern_add", memory, COUNT * 4, 7));
     answer_wrong("words after the kernel", words_wrong(words, pattern_words(COUNT * 4, 10), COUNT),
                  COUNT);
-    CU_OK(StreamAttachMemAsync(p->stream, memory, 0, CU_MEM_ATTACH_GLOBAL));
-    HOST_ROW(StreamAttachMemAsync, "SINGLE to the NULL stream", NULL, memory, 0,
+    CU_OK(p->cu->StreamAttachMemAsync(p->stream, memory, 0, CU_MEM_ATTACH_GLOBAL));
+    CALL_ROW(p->cu, StreamAttachMemAsync, "SINGLE to the NULL stream", NULL, memory, 0,
              CU_MEM_ATTACH_SINGLE);
     advice(p, memory, SIZE);
     CU_OK(p->cu->StreamSynchronize(p->stream));
@@ -167,7 +162,6 @@ PAIR_CASE(managed, .mark = TEST_BOTH)
 /* A stream waits for one word and writes two others, in one call. */
 PAIR_CASE(batches_of_words, .mark = TEST_BOTH)
 {
-    HOST_CALL(StreamBatchMemOp, 11070);
     uint64_t found[3] = {0};
     CUstream other = raw_cuda_stream(p->cu);
     CUdeviceptr words = raw_cuda_memory(p->cu, sizeof found);
@@ -185,21 +179,21 @@ PAIR_CASE(batches_of_words, .mark = TEST_BOTH)
     ops[2].writeValue.operation = CU_STREAM_MEM_OP_WRITE_VALUE_32;
     ops[2].writeValue.address = words + 16;
     ops[2].writeValue.value = 99;
-    CU_OK(StreamBatchMemOp(p->stream, 3, ops, 0));
+    CU_OK(p->cu->StreamBatchMemOp(p->stream, 3, ops, 0));
     answer_call("before the value", p->cu->StreamQuery(p->stream));
     CU_OK(p->cu->StreamWriteValue64(other, words, 42, 0));
     CU_OK(p->cu->StreamSynchronize(p->stream));
     CU_OK(p->cu->MemcpyDtoH(found, words, sizeof found));
     ANSWER("after it", "%llu %llx %llu", (unsigned long long)found[0], (unsigned long long)found[1],
            (unsigned long long)found[2]);
-    HOST_ROW(StreamBatchMemOp, "256 of them", p->stream, 256, ops, 0);
+    CALL_ROW(p->cu, StreamBatchMemOp, "256 of them", p->stream, 256, ops, 0);
     if (p->cu->software) /* an H100's driver crashes (580.159.04) */
-        HOST_ROW(StreamBatchMemOp, "NULL", p->stream, 1, NULL, 0);
+        CALL_ROW(p->cu, StreamBatchMemOp, "NULL", p->stream, 1, NULL, 0);
     else
         ANSWER("cuStreamBatchMemOp: NULL", "crashes");
-    HOST_ROW(StreamBatchMemOp, "flags 1", p->stream, 3, ops, 1);
+    CALL_ROW(p->cu, StreamBatchMemOp, "flags 1", p->stream, 3, ops, 1);
     ops[1].operation = (CUstreamBatchMemOpType)77;
-    HOST_ROW(StreamBatchMemOp, "operation 77", p->stream, 3, ops, 0);
+    CALL_ROW(p->cu, StreamBatchMemOp, "operation 77", p->stream, 3, ops, 0);
     CU_OK(p->cu->StreamSynchronize(p->stream));
 }
 
@@ -276,9 +270,6 @@ PAIR_CASE(batches_of_copies, .mark = TEST_BOTH)
 PAIR_CASE(graph_nodes, .mark = TEST_BOTH)
 {
     HOST_CALL(GraphAddNode, 12020);
-    HOST_CALL(GraphNodeSetParams, 12020);
-    HOST_CALL(GraphExecNodeSetParams, 12020);
-    HOST_CALL(GraphEventRecordNodeGetEvent, 11010);
     unsigned words[2][4];
     CUgraph graph;
     CUgraphExec exec;
@@ -322,11 +313,11 @@ PAIR_CASE(graph_nodes, .mark = TEST_BOTH)
     CU_OK(GraphAddNode(&batch, graph, &copy, 1, &writing));
     CU_OK(GraphAddNode(&record, graph, &batch, 1, &recording));
     CU_OK(p->cu->GraphNodeGetType(record, &type));
-    CU_OK(GraphEventRecordNodeGetEvent(record, &same));
+    CU_OK(p->cu->GraphEventRecordNodeGetEvent(record, &same));
     ANSWER("the node of the event", "type %d, %s", (int)type,
            same == done ? "its event" : "another event");
     setting.memset.value = 11;
-    CU_OK(GraphNodeSetParams(set, &setting));
+    CU_OK(p->cu->GraphNodeSetParams(set, &setting));
     CU_OK(p->cu->GraphInstantiateWithFlags(&exec, graph, 0));
     setting.memset.value = 12;
     for (unsigned turn = 0; turn < 2; turn++) {
@@ -339,10 +330,10 @@ PAIR_CASE(graph_nodes, .mark = TEST_BOTH)
         CU_OK(p->cu->MemcpyDtoH(words, memory, sizeof words));
         CU_OK(p->cu->MemcpyDtoH(&number, memory + sizeof words, sizeof number));
         ANSWER(answer_key("turn %u", turn), "%u %u %u", words[0][3], words[1][3], number);
-        CU_OK(GraphExecNodeSetParams(exec, set, &setting));
+        CU_OK(p->cu->GraphExecNodeSetParams(exec, set, &setting));
     }
     CU_OK(p->cu->StreamSynchronize(p->stream));
-    HOST_ROW(GraphNodeSetParams, "another type", set, &copying);
+    CALL_ROW(p->cu, GraphNodeSetParams, "another type", set, &copying);
     writing.memOp.ctx = NULL;
     HOST_ROW(GraphAddNode, "words without a context", &batch, graph, NULL, 0, &writing);
     setting.reserved2 = 1;
@@ -367,19 +358,18 @@ PAIR_CASE(occupancy, .mark = TEST_BOTH)
     CU_OK(p->cu->DeviceGetAttribute(&cooperative, CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH, 0));
     CU_OK(p->cu->OccupancyMaxPotentialBlockSize(&grid, &size, write, NULL, 0, 0));
     CU_OK(p->cu->OccupancyMaxActiveBlocksPerMultiprocessor(&blocks, write, size, 0));
-    ANSWER("the best block", "%s",
-           blocks * size == threads ? "fills the multiprocessor" : "leaves some of it");
-    ANSWER("its grid", "%s", grid == blocks * processors ? "fills the device" : "is another one");
+    answer_number("threads of the best blocks", (int64_t)blocks * size, threads);
+    answer_number("its grid", grid, (int64_t)blocks * processors);
     CU_OK(p->cu->OccupancyAvailableDynamicSMemPerBlock(&shared, write, blocks, size));
-    ANSWER("shared memory for that many", "%s", shared > 0 ? "some" : "none");
+    answer_so("shared memory for that many", shared > 0, "none");
     CU_OK(p->cu->OccupancyMaxActiveBlocksPerMultiprocessor(&blocks, write, 2048, 0));
-    ANSWER("blocks of 2048 threads", "%d", blocks);
+    answer_number("blocks of 2048 threads", blocks, 0);
     answer_call("blocks of 0 threads",
                 p->cu->OccupancyMaxActiveBlocksPerMultiprocessor(&blocks, write, 0, 0));
     answer_call("NULL function",
                 p->cu->OccupancyMaxActiveBlocksPerMultiprocessor(&blocks, NULL, 64, 0));
     answer_call("NULL out", p->cu->OccupancyMaxActiveBlocksPerMultiprocessor(NULL, write, 64, 0));
-    ANSWER("cooperative launches", "%d", cooperative);
+    answer_number("cooperative launches", cooperative, 1);
     out = raw_cuda_memory(p->cu, 64);
     void *params[] = {&out, &count, &seed};
     CU_OK(p->cu->LaunchCooperativeKernel(write, (unsigned)grid, 1, 1, (unsigned)size, 1, 1, 0,

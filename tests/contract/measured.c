@@ -329,17 +329,7 @@ PAIR_CASE(first_launches, .mark = TEST_NVIDIA_ONLY,
 /* A context with a part of the multiprocessors. External semaphores are not for its streams. */
 PAIR_CASE(green_contexts, .mark = TEST_BOTH, .own = true)
 {
-#define GET(name, version)                                                                         \
-    PFN_cu##name##_v##version name;                                                                \
-    raw_cuda_find(p->cu, "cu" #name, version, &name)
-    GET(DeviceGetDevResource, 12040);
-    GET(DevSmResourceSplitByCount, 12040);
-    GET(DevResourceGenerateDesc, 12040);
-    GET(GreenCtxCreate, 12040);
-    GET(GreenCtxDestroy, 12040);
-    GET(CtxFromGreenCtx, 12040);
-    GET(GreenCtxStreamCreate, 12050);
-    GET(StreamGetCtx, 9020);
+    if (p->cu->GreenCtxStreamCreate == NULL) SKIP("the driver has no green contexts");
     CUdevResource all, part;
     CUdevResourceDesc desc;
     CUgreenCtx green;
@@ -348,15 +338,16 @@ PAIR_CASE(green_contexts, .mark = TEST_BOTH, .own = true)
     unsigned groups = 1;
     shared_timeline t = pair_timeline(p, 0);
     CUevent event = raw_cuda_event(p->cu, CU_EVENT_DISABLE_TIMING);
-    CU_OK(DeviceGetDevResource(p->device, &all, CU_DEV_RESOURCE_TYPE_SM));
-    CU_OK(DevSmResourceSplitByCount(&part, &groups, &all, NULL, 0, all.sm.minSmPartitionSize));
-    CU_OK(DevResourceGenerateDesc(&desc, &part, 1));
-    CU_OK(GreenCtxCreate(&green, desc, p->device, CU_GREEN_CTX_DEFAULT_STREAM));
-    CU_OK(GreenCtxStreamCreate(&stream, green, CU_STREAM_NON_BLOCKING, 0));
-    CU_OK(CtxFromGreenCtx(&as_context, green));
+    CU_OK(p->cu->DeviceGetDevResource(p->device, &all, CU_DEV_RESOURCE_TYPE_SM));
+    CU_OK(
+        p->cu->DevSmResourceSplitByCount(&part, &groups, &all, NULL, 0, all.sm.minSmPartitionSize));
+    CU_OK(p->cu->DevResourceGenerateDesc(&desc, &part, 1));
+    CU_OK(p->cu->GreenCtxCreate(&green, desc, p->device, CU_GREEN_CTX_DEFAULT_STREAM));
+    CU_OK(p->cu->GreenCtxStreamCreate(&stream, green, CU_STREAM_NON_BLOCKING, 0));
+    CU_OK(p->cu->CtxFromGreenCtx(&as_context, green));
     answer_call("a signal in its stream", raw_cuda_signal(p->cu, t.cu, 1, stream));
     answer_call("a wait in its stream", raw_cuda_wait(p->cu, t.cu, 0, stream));
-    CU_OK(StreamGetCtx(stream, &of_stream));
+    CU_OK(p->cu->StreamGetCtx(stream, &of_stream));
     ANSWER("cuStreamGetCtx of its stream", "%s", of_stream == as_context ? "it" : "another one");
     CU_OK(p->cu->CtxSetCurrent(as_context));
     answer_call("it is current: a signal in a stream of the primary context",
@@ -371,7 +362,7 @@ PAIR_CASE(green_contexts, .mark = TEST_BOTH, .own = true)
     answer_call("a signal behind it, by an event", raw_cuda_signal(p->cu, t.cu, 3, p->stream));
     CU_OK(p->cu->StreamSynchronize(p->stream));
     CU_OK(p->cu->StreamDestroy(stream));
-    CU_OK(GreenCtxDestroy(green));
+    CU_OK(p->cu->GreenCtxDestroy(green));
 }
 
 /* Whether the drivers themselves grow when an object is made and destroyed over and over, by plain
@@ -711,7 +702,7 @@ OP(launch, o->p->cu->GraphLaunch(o->exec, o->other))
 
 static CUresult op_create_physical(capture_objects *o)
 {
-    const CUmemAllocationProp prop = device_prop(o->p->device, 0);
+    const CUmemAllocationProp prop = raw_cuda_memory_prop(o->p->device, 0);
     CUmemGenericAllocationHandle handle;
     CUresult result = o->p->cu->MemCreate(&handle, VMM_SIZE, &prop, 0);
     return result == CUDA_SUCCESS ? o->p->cu->MemRelease(handle) : result;
@@ -938,7 +929,8 @@ PAIR_CASE(calls_during_capture, .mark = TEST_BOTH, .time_limit = 300)
             char outcomes[4][OUTCOME_SIZE];
             for (int i = 0; i < 4; i++)
                 try_one(p, operation, modes[m].mode, i / 2 == 1, i % 2 == 1, outcomes[i]);
-            answer_outcomes(operations[operation].name, modes[m].name, outcomes);
+            if (operations[operation].expected == OPEN)
+                answer_outcomes(operations[operation].name, modes[m].name, outcomes);
         }
 }
 

@@ -76,9 +76,7 @@ PAIR_CASE(fds_return, .mark = TEST_BOTH)
         shared_buffer_close(p, &b);
         if (turn == 1) before = test_open_fds(); /* a driver may keep some since its first import */
     }
-    const size_t after = test_open_fds();
-    ANSWER("fds more after 18 imports", "%ld", (long)after - (long)before);
-    REQUIRE_EQ(after, before);
+    answer_number("fds after 18 more imports", (int64_t)test_open_fds(), (int64_t)before);
 }
 
 PAIR_CASE(fd_is_consumed, .mark = TEST_BOTH)
@@ -130,8 +128,7 @@ PAIR_CASE(pointer_attributes, .mark = TEST_BOTH)
         for (int k = 0; k < i; k++)
             alike += ids[i] == ids[k];
     }
-    ANSWER("buffer ids of two allocations and two mappings", "%d zero, %d alike", zero, alike);
-    REQUIRE(zero == 0 && alike == 0);
+    answer_number("buffer ids of two allocations and two mappings, zero or alike", zero + alike, 0);
     answer_ok("SYNC_MEMOPS of a mapping",
               p->cu->PointerSetAttribute(&on, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, b.pointer));
 }
@@ -297,10 +294,10 @@ TEST(kcmp_tells_files_apart, .mark = TEST_BOTH)
     long order = syscall(SYS_kcmp, self, self, 0 /* KCMP_FILE */, fd, duplicate);
     if (order < 0) MEASURED("kcmp", "%s", strerror(errno));
     (void)raw_cuda_open(); /* whose answers these are */
-    answer_so("a duplicate", same_file(fd, duplicate), "the same file", "another file");
+    answer_so("a duplicate", same_file(fd, duplicate), "another file");
     if (order >= 0) REQUIRE(!same_file(fd, other));
     close(duplicate);
-    answer_so("a closed duplicate", !same_file(fd, duplicate), "no file", "the same file");
+    answer_so("a closed duplicate", !same_file(fd, duplicate), "the same file");
     close(fd);
     close(other);
 }
@@ -387,9 +384,8 @@ PAIR_CASE(imported_memory, .mark = TEST_BOTH)
         raw_vk_buffer_create(&p->vk, sizes[i], RAW_VK_EXPORT | RAW_VK_DEDICATED, &like);
         const raw_vk_buffer usual = like;
         raw_vk_buffer_destroy(&p->vk, &like);
-        ANSWER(answer_key("what a buffer of %llu bytes needs", size), "%llu bytes",
-               (unsigned long long)usual.allocation_size);
-        REQUIRE_EQ(usual.allocation_size, sizes[i]);
+        answer_number(answer_key("what a buffer of %llu bytes needs", size),
+                      (int64_t)usual.allocation_size, (int64_t)sizes[i]);
         vmm_open(p, (size_t)sizes[i], POSIX_FD, &b);
         raw_vk_buffer_import(&p->vk, vmm_export(p, b.handle), &usual, &vk);
         answer_same_memory(p, answer_key("dedicated, %llu bytes, the beginning", size), &vk, 0,
@@ -434,7 +430,7 @@ PAIR_CASE(of_vmm, .mark = TEST_BOTH)
     const CUdeviceptr at = pair_range(p, 2 * VMM_SIZE);
     for (int rdma = 0; rdma < 2; rdma++) {
         const char *what = rdma ? "VMM memory with the flag" : "VMM memory without";
-        CUmemAllocationProp prop = device_prop(p->device, 0);
+        CUmemAllocationProp prop = raw_cuda_memory_prop(p->device, 0);
         CUmemGenericAllocationHandle handle = 0;
         prop.allocFlags.gpuDirectRDMACapable = rdma != 0;
         const CUresult made = p->cu->MemCreate(&handle, VMM_SIZE, &prop, 0);
@@ -575,7 +571,6 @@ PAIR_CASE(flushes, .mark = TEST_BOTH)
 {
     int options = -1, ordering = -1;
     unsigned flags = 0, now = 0;
-    PFN_cuCtxSetFlags_v12010 set_flags;
     CU_OK(p->cu->DeviceGetAttribute(
         &options, CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_FLUSH_WRITES_OPTIONS, p->device));
     CU_OK(p->cu->DeviceGetAttribute(&ordering, CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WRITES_ORDERING,
@@ -587,11 +582,11 @@ PAIR_CASE(flushes, .mark = TEST_BOTH)
     answer_call("flush to all devices",
                 p->cu->FlushGPUDirectRDMAWrites(CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TARGET_CURRENT_CTX,
                                                 CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TO_ALL_DEVICES));
-    raw_cuda_find(p->cu, "cuCtxSetFlags", 12010, &set_flags);
+    if (p->cu->CtxSetFlags == NULL) SKIP("the driver has no cuCtxSetFlags");
     CU_OK(p->cu->CtxGetFlags(&flags));
-    const CUresult set = set_flags(flags | CU_CTX_SYNC_MEMOPS);
+    const CUresult set = p->cu->CtxSetFlags(flags | CU_CTX_SYNC_MEMOPS);
     CU_OK(p->cu->CtxGetFlags(&now));
     answer_with("cuCtxSetFlags, SYNC_MEMOPS", set, "%s",
                 (now & CU_CTX_SYNC_MEMOPS) != 0 ? "it is set" : "it is not set");
-    CU_OK(set_flags(flags));
+    CU_OK(p->cu->CtxSetFlags(flags));
 }

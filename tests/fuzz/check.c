@@ -9,6 +9,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#pragma GCC diagnostic ignored "-Wunused-parameter" /* of fakes */
+
 typedef struct fake_machine {
     uint32_t api_version;
     uint32_t families;
@@ -212,8 +214,6 @@ static VKAPI_ATTR VkResult VKAPI_CALL fake_create_buffer(VkDevice device,
                                                          const VkAllocationCallbacks *callbacks,
                                                          VkBuffer *out)
 {
-    (void)device;
-    (void)callbacks;
     VkExternalMemoryHandleTypeFlags types = check_buffer(info);
     if (fails(FAKE_CREATE_BUFFER)) return fake.result;
     made_disjoint = false;
@@ -229,8 +229,6 @@ static VKAPI_ATTR VkResult VKAPI_CALL fake_create_image(VkDevice device,
                                                         const VkAllocationCallbacks *callbacks,
                                                         VkImage *out)
 {
-    (void)device;
-    (void)callbacks;
     VkExternalMemoryHandleTypeFlags types = check_image(info);
     if (fails(FAKE_CREATE_IMAGE)) return fake.result;
     made_disjoint = disjoint(info);
@@ -254,16 +252,12 @@ static VkImage fake_image_create(const VkImageCreateInfo *info)
 static VKAPI_ATTR void VKAPI_CALL fake_destroy_buffer(VkDevice device, VkBuffer buffer,
                                                       const VkAllocationCallbacks *callbacks)
 {
-    (void)device;
-    (void)callbacks;
     destroy(buffer, BUFFER);
 }
 
 static VKAPI_ATTR void VKAPI_CALL fake_destroy_image(VkDevice device, VkImage image,
                                                      const VkAllocationCallbacks *callbacks)
 {
-    (void)device;
-    (void)callbacks;
     FUZZ_REQUIRE(image == VK_NULL_HANDLE || !at(image, IMAGE)->callers, "the caller's image");
     destroy(image, IMAGE);
 }
@@ -294,7 +288,6 @@ static VKAPI_ATTR void VKAPI_CALL fake_buffer_needs(VkDevice device,
                                                     const VkBufferMemoryRequirementsInfo2 *info,
                                                     VkMemoryRequirements2 *out)
 {
-    (void)device;
     (void)at(info->buffer, BUFFER);
     answer_needs(NULL, 0, out);
 }
@@ -303,7 +296,6 @@ static VKAPI_ATTR void VKAPI_CALL fake_image_needs(VkDevice device,
                                                    const VkImageMemoryRequirementsInfo2 *info,
                                                    VkMemoryRequirements2 *out)
 {
-    (void)device;
     const VkImagePlaneMemoryRequirementsInfo *plane =
         fuzz_chain_find(info->pNext, VK_STRUCTURE_TYPE_IMAGE_PLANE_MEMORY_REQUIREMENTS_INFO);
     answer_needs(&at(info->image, IMAGE)->image,
@@ -313,7 +305,6 @@ static VKAPI_ATTR void VKAPI_CALL fake_image_needs(VkDevice device,
 static VKAPI_ATTR void VKAPI_CALL fake_device_buffer_needs(
     VkDevice device, const VkDeviceBufferMemoryRequirements *info, VkMemoryRequirements2 *out)
 {
-    (void)device;
     FUZZ_REQUIRE(fake.tells_needs, "maintenance4 is not there");
     (void)check_buffer(info->pCreateInfo);
     answer_needs(NULL, 0, out);
@@ -322,7 +313,6 @@ static VKAPI_ATTR void VKAPI_CALL fake_device_buffer_needs(
 static VKAPI_ATTR void VKAPI_CALL fake_device_image_needs(
     VkDevice device, const VkDeviceImageMemoryRequirements *info, VkMemoryRequirements2 *out)
 {
-    (void)device;
     FUZZ_REQUIRE(fake.tells_needs, "maintenance4 is not there");
     (void)check_image(info->pCreateInfo);
     answer_needs(info->pCreateInfo, (VkImageAspectFlags)info->planeAspect, out);
@@ -332,7 +322,6 @@ static VKAPI_ATTR void VKAPI_CALL fake_subresource_layout(VkDevice device, VkIma
                                                           const VkImageSubresource *what,
                                                           VkSubresourceLayout *out)
 {
-    (void)device;
     const VkImageCreateInfo *i = &at(image, IMAGE)->image;
     FUZZ_REQUIRE(i->tiling == VK_IMAGE_TILING_LINEAR,
                  "VUID-vkGetImageSubresourceLayout-image-07790");
@@ -354,8 +343,6 @@ static VKAPI_ATTR VkResult VKAPI_CALL fake_allocate(VkDevice device,
                                                     const VkAllocationCallbacks *callbacks,
                                                     VkDeviceMemory *out)
 {
-    (void)device;
-    (void)callbacks;
     const VkExportMemoryAllocateInfo *export_info =
         fuzz_chain_find(info, VK_STRUCTURE_TYPE_EXPORT_MEMORY_ALLOCATE_INFO);
     const VkMemoryDedicatedAllocateInfo *dedicated =
@@ -392,15 +379,12 @@ static VKAPI_ATTR VkResult VKAPI_CALL fake_allocate(VkDevice device,
 static VKAPI_ATTR void VKAPI_CALL fake_free_memory(VkDevice device, VkDeviceMemory memory,
                                                    const VkAllocationCallbacks *callbacks)
 {
-    (void)device;
-    (void)callbacks;
     destroy(memory, MEMORY);
 }
 
 static VKAPI_ATTR VkResult VKAPI_CALL fake_bind_buffer(VkDevice device, VkBuffer buffer,
                                                        VkDeviceMemory memory, VkDeviceSize offset)
 {
-    (void)device;
     (void)at(buffer, BUFFER);
     FUZZ_REQUIRE(offset <= at(memory, MEMORY)->size, "VUID-vkBindBufferMemory-memoryOffset-01031");
     return fails(FAKE_BIND) ? fake.result : VK_SUCCESS;
@@ -409,7 +393,6 @@ static VKAPI_ATTR VkResult VKAPI_CALL fake_bind_buffer(VkDevice device, VkBuffer
 static VKAPI_ATTR VkResult VKAPI_CALL fake_bind_image(VkDevice device, VkImage image,
                                                       VkDeviceMemory memory, VkDeviceSize offset)
 {
-    (void)device;
     (void)at(image, IMAGE);
     FUZZ_REQUIRE(offset <= at(memory, MEMORY)->size, "VUID-vkBindImageMemory-memoryOffset-01046");
     return fails(FAKE_BIND) ? fake.result : VK_SUCCESS;
@@ -418,7 +401,6 @@ static VKAPI_ATTR VkResult VKAPI_CALL fake_bind_image(VkDevice device, VkImage i
 static VKAPI_ATTR VkResult VKAPI_CALL fake_bind_images(VkDevice device, uint32_t count,
                                                        const VkBindImageMemoryInfo *infos)
 {
-    (void)device;
     FUZZ_REQUIRE(count > 1 && count <= 3, "%u planes", count);
     for (uint32_t i = 0; i < count; i++) {
         const object *image = at(infos[i].image, IMAGE);
@@ -443,7 +425,6 @@ static VKAPI_ATTR VkResult VKAPI_CALL fake_bind_images(VkDevice device, uint32_t
 static VKAPI_ATTR VkResult VKAPI_CALL fake_memory_fd(VkDevice device,
                                                      const VkMemoryGetFdInfoKHR *info, int *out)
 {
-    (void)device;
     object *o = at(info->memory, MEMORY);
     FUZZ_REQUIRE(one_bit(info->handleType) && (o->types & info->handleType) != 0,
                  "VUID-VkMemoryGetFdInfoKHR-handleType-00671: %#x", info->handleType);
@@ -459,9 +440,6 @@ static VKAPI_ATTR VkResult VKAPI_CALL fake_create_semaphore(VkDevice device,
                                                             const VkAllocationCallbacks *callbacks,
                                                             VkSemaphore *out)
 {
-    (void)device;
-    (void)info;
-    (void)callbacks;
     if (fails(FAKE_CREATE_SEMAPHORE)) return fake.result;
     *out = (VkSemaphore)(uintptr_t)make(SEMAPHORE);
     return VK_SUCCESS;
@@ -470,8 +448,6 @@ static VKAPI_ATTR VkResult VKAPI_CALL fake_create_semaphore(VkDevice device,
 static VKAPI_ATTR void VKAPI_CALL fake_destroy_semaphore(VkDevice device, VkSemaphore semaphore,
                                                          const VkAllocationCallbacks *callbacks)
 {
-    (void)device;
-    (void)callbacks;
     destroy(semaphore, SEMAPHORE);
 }
 
@@ -480,7 +456,6 @@ static VKAPI_ATTR VkResult VKAPI_CALL fake_semaphore_fd(VkDevice device,
                                                         const VkSemaphoreGetFdInfoKHR *info,
                                                         int *out)
 {
-    (void)device;
     (void)at(info->semaphore, SEMAPHORE);
     *out = -1;
     if (fails(FAKE_GET_FD)) return fake.result;
@@ -491,7 +466,6 @@ static VKAPI_ATTR VkResult VKAPI_CALL fake_semaphore_fd(VkDevice device,
 static VKAPI_ATTR VkResult VKAPI_CALL fake_counter(VkDevice device, VkSemaphore semaphore,
                                                    uint64_t *out)
 {
-    (void)device;
     (void)at(semaphore, SEMAPHORE);
     *out = 7;
     return fails(FAKE_COUNTER) ? fake.result : VK_SUCCESS;
@@ -509,7 +483,6 @@ static void *chain_find(void *chain, VkStructureType type)
 static VKAPI_ATTR VkResult VKAPI_CALL devices(VkInstance instance, uint32_t *count,
                                               VkPhysicalDevice *out)
 {
-    (void)instance;
     if (out != NULL && *count > 0) out[0] = fake_desc().physical_device;
     *count = 1;
     return VK_SUCCESS;
@@ -518,7 +491,6 @@ static VKAPI_ATTR VkResult VKAPI_CALL devices(VkInstance instance, uint32_t *cou
 static VKAPI_ATTR VkResult VKAPI_CALL groups(VkInstance instance, uint32_t *count,
                                              VkPhysicalDeviceGroupProperties *out)
 {
-    (void)instance;
     if (out != NULL && *count > 0) {
         out[0].physicalDeviceCount = 1;
         out[0].physicalDevices[0] = fake_desc().physical_device;
@@ -530,7 +502,6 @@ static VKAPI_ATTR VkResult VKAPI_CALL groups(VkInstance instance, uint32_t *coun
 static VKAPI_ATTR void VKAPI_CALL properties(VkPhysicalDevice device,
                                              VkPhysicalDeviceProperties *out)
 {
-    (void)device;
     memset(out, 0, sizeof *out);
     out->apiVersion = fake.api_version;
     out->deviceType = VK_PHYSICAL_DEVICE_TYPE_CPU;
@@ -551,7 +522,6 @@ static VKAPI_ATTR void VKAPI_CALL properties2(VkPhysicalDevice device,
 
 static VKAPI_ATTR void VKAPI_CALL features2(VkPhysicalDevice device, VkPhysicalDeviceFeatures2 *out)
 {
-    (void)device;
     VkPhysicalDeviceTimelineSemaphoreFeatures *timeline =
         chain_find(out, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_TIMELINE_SEMAPHORE_FEATURES);
     if (timeline != NULL) timeline->timelineSemaphore = VK_TRUE;
@@ -560,14 +530,12 @@ static VKAPI_ATTR void VKAPI_CALL features2(VkPhysicalDevice device, VkPhysicalD
 static VKAPI_ATTR void VKAPI_CALL memory_properties(VkPhysicalDevice device,
                                                     VkPhysicalDeviceMemoryProperties *out)
 {
-    (void)device;
     *out = fake.memory;
 }
 
 static VKAPI_ATTR void VKAPI_CALL queue_families(VkPhysicalDevice device, uint32_t *count,
                                                  VkQueueFamilyProperties *out)
 {
-    (void)device;
     for (uint32_t i = 0; out != NULL && i < *count && i < fake.families; i++)
         out[i] = (VkQueueFamilyProperties){.queueFlags = VK_QUEUE_GRAPHICS_BIT, .queueCount = 1};
     if (out == NULL || *count > fake.families) *count = fake.families;
@@ -576,7 +544,6 @@ static VKAPI_ATTR void VKAPI_CALL queue_families(VkPhysicalDevice device, uint32
 static VKAPI_ATTR void VKAPI_CALL format_properties(VkPhysicalDevice device, VkFormat format,
                                                     VkFormatProperties *out)
 {
-    (void)device;
     FUZZ_REQUIRE(fuzz_planes(format) > 1, "format %d has one plane", (int)format);
     out->linearTilingFeatures = out->optimalTilingFeatures = VK_FORMAT_FEATURE_DISJOINT_BIT;
 }
@@ -586,7 +553,6 @@ static VKAPI_ATTR VkResult VKAPI_CALL image_format(VkPhysicalDevice device,
                                                    const VkPhysicalDeviceImageFormatInfo2 *info,
                                                    VkImageFormatProperties2 *out)
 {
-    (void)device;
     const VkPhysicalDeviceExternalImageFormatInfo *external =
         fuzz_chain_find(info, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_EXTERNAL_IMAGE_FORMAT_INFO);
     VkExternalImageFormatProperties *shared =
@@ -609,7 +575,6 @@ static VKAPI_ATTR void VKAPI_CALL external_buffer(VkPhysicalDevice device,
                                                   const VkPhysicalDeviceExternalBufferInfo *info,
                                                   VkExternalBufferProperties *out)
 {
-    (void)device;
     FUZZ_REQUIRE(info->usage != 0, "VUID-VkPhysicalDeviceExternalBufferInfo-usage-requiredbitmask");
     FUZZ_REQUIRE(one_bit(info->handleType), "handle type %#x", info->handleType);
     out->externalMemoryProperties = fake.buffers;
@@ -619,8 +584,6 @@ static VKAPI_ATTR void VKAPI_CALL
 external_semaphore(VkPhysicalDevice device, const VkPhysicalDeviceExternalSemaphoreInfo *info,
                    VkExternalSemaphoreProperties *out)
 {
-    (void)device;
-    (void)info;
     out->externalSemaphoreFeatures = VK_EXTERNAL_SEMAPHORE_FEATURE_EXPORTABLE_BIT;
 }
 
@@ -630,8 +593,6 @@ static VKAPI_ATTR VkResult VKAPI_CALL extensions(VkPhysicalDevice device, const 
     static const char *const names[] = {
         VK_KHR_EXTERNAL_MEMORY_FD_EXTENSION_NAME, VK_KHR_EXTERNAL_SEMAPHORE_FD_EXTENSION_NAME,
         VK_KHR_TIMELINE_SEMAPHORE_EXTENSION_NAME, VK_EXT_EXTERNAL_MEMORY_DMA_BUF_EXTENSION_NAME};
-    (void)device;
-    (void)layer;
     for (uint32_t i = 0; out != NULL && i < *count && i < 4; i++)
         strcpy(out[i].extensionName, names[i]);
     if (out == NULL || *count > 4) *count = 4;
@@ -720,7 +681,6 @@ static int compare(const void *name, const void *row_)
 
 static VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL find(VkInstance instance, const char *name)
 {
-    (void)instance;
     const row *found = bsearch(name, rows, sizeof rows / sizeof rows[0], sizeof rows[0], compare);
     bool needs =
         strncmp(name, "vkGetDevice", 11) == 0 && strstr(name, "MemoryRequirements") != NULL;
@@ -729,7 +689,6 @@ static VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL find(VkInstance instance, const 
 
 static PFN_vkVoidFunction VKAPI_PTR find_device(VkDevice device, const char *name)
 {
-    (void)device;
     return find(NULL, name);
 }
 

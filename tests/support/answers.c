@@ -25,6 +25,7 @@ typedef struct rows {
 static struct {
     pthread_mutex_t lock;
     bool loaded, compares, known, twin;
+    bool requires; /* the running case has an answer of which nothing is recorded */
     rows recorded, differs;
     char **given; /* keys that the running case has answered */
     size_t num_given;
@@ -186,6 +187,18 @@ void test_answer(const char *key, const char *format, ...)
     pthread_mutex_unlock(&answers.lock);
 }
 
+void test_answer_is(const char *key, bool right, const char *format, ...)
+{
+    char value[MAX_LINE / 2];
+    va_list args;
+    answers.requires = true;
+    if (right) return;
+    va_start(args, format);
+    vsnprintf(value, sizeof value, format, args);
+    va_end(args);
+    FAIL("%s: %s", key, value);
+}
+
 void test_answers_of(bool twin)
 {
     answers.known = true;
@@ -206,6 +219,7 @@ void test_answers_begin(void)
     answers.given = NULL;
     answers.num_given = 0;
     answers.wrong = 0;
+    answers.requires = false;
     forget(&answers.recorded);
     forget(&answers.differs);
 }
@@ -228,6 +242,8 @@ void test_answers_end(void)
         if (!differs->given && strcmp(differs->of, test_case_name()) == 0)
             complain(differs->key, "twin-differs.txt has a line that fits no answer");
     }
+    if (answers.compares && answers.num_given == 0 && !answers.requires)
+        complain("any", "it has no named answer");
     if (answers.wrong != 0) FAIL("%u answers are not as recorded", answers.wrong);
 }
 

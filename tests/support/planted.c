@@ -142,6 +142,12 @@ TEST(twice)
 
 TEST_AS(nothing, driver(), .title = "answers.stale_line")
 
+TEST(required)
+{
+    driver();
+    test_answer_is("code", true, "CUDA_ERROR_UNKNOWN");
+}
+
 /* Twice the same process: its answers are taken once. */
 TEST(by_a_child)
 {

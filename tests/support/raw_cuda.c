@@ -4,8 +4,6 @@
 #include "raw_cuda.h"
 #include "answers.h"
 
-#include "control.h"
-
 #include <dlfcn.h>
 #include <errno.h>
 #include <sys/stat.h>
@@ -65,20 +63,14 @@ static bool use(raw_cuda *cu, void *library, char why[WHY_SIZE])
         snprintf(why, WHY_SIZE, "no cuGetProcAddress_v2 (a driver older than 12.0)");
         return false;
     }
-#define RESOLVE(name, version)                                                                     \
-    if (!entry(cu, "cu" #name, version, &cu->name)) {                                              \
-        snprintf(why, WHY_SIZE, "no cu%s of version %d", #name, version);                          \
-        return false;                                                                              \
-    }
-    RAW_CUDA_REQUIRED(RESOLVE)
-#undef RESOLVE
 #define RESOLVE(name, version) (void)entry(cu, "cu" #name, version, &cu->name);
-    RAW_CUDA_OPTIONAL(RESOLVE)
+    RAW_CUDA_CALLS(RESOLVE)
 #undef RESOLVE
     (void)entry(cu, "cuDeviceGetUuid", 9020, &cu->DeviceGetUuid_v1);
+    (void)entry(cu, "cuStreamBeginCaptureToGraph", 12030, &cu->StreamBeginCaptureToGraph);
     (void)entry(cu, "cuLogsRegisterCallback", 12090, &cu->LogsRegisterCallback);
     (void)entry(cu, "cuLogsUnregisterCallback", 12090, &cu->LogsUnregisterCallback);
-#define RESOLVE(result, name, args) (void)symbol(library, "culvSoft" #name, &cu->Soft##name);
+#define RESOLVE(name) (void)symbol(library, "culvSoft" #name, &cu->Soft##name);
     RAW_CUDA_SOFT(RESOLVE)
 #undef RESOLVE
     cu->software = cu->SoftCounts != NULL;
@@ -118,6 +110,18 @@ static void *open_soft(char why[WHY_SIZE])
     return library;
 }
 
+/* What a case must not leave in the twin. */
+// clang-format off
+#define LEFT(X)                                                                                    \
+    X(streams) X(events) X(device_allocations) X(host_allocations) X(external_memories)            \
+    X(external_mappings) X(external_semaphores) X(modules) X(arrays) X(mipmapped_arrays)           \
+    X(surfaces) X(textures) X(peers) X(graphs) X(graph_execs) X(user_objects)                      \
+    X(physical_allocations) X(reservations) X(virtual_mappings) X(memory_pools)                    \
+    X(pool_allocations) X(graphics_resources) X(fds)
+#define SUM(field)          + c.field
+#define REQUIRE_NONE(field) REQUIRE_EQ(counts.field, 0);
+// clang-format on
+
 /* A context takes NVIDIA's driver long to make: with a reference held here, the cases' own do not
  * make it. */
 static bool clean(void)
@@ -137,13 +141,7 @@ static bool clean(void)
     if (driver.SoftCounts == NULL) return true;
     culv_soft_counts c = {.struct_size = sizeof c};
     driver.SoftCounts(&c);
-    return c.contexts == (kept_context != NULL) &&
-           c.streams + c.events + c.device_allocations + c.host_allocations + c.external_memories +
-                   c.external_mappings + c.external_semaphores + c.modules + c.arrays +
-                   c.mipmapped_arrays + c.surfaces + c.textures + c.peers + c.graphs +
-                   c.graph_execs + c.user_objects + c.physical_allocations + c.reservations +
-                   c.virtual_mappings + c.memory_pools + c.pool_allocations + c.fds ==
-               0;
+    return c.contexts == (kept_context != NULL) && (LEFT(SUM)) == 0;
 }
 
 /* Neither reset nor lost by a fault. */
@@ -308,6 +306,52 @@ CUresult raw_cuda_wait(const raw_cuda *cu, CUexternalSemaphore semaphore, uint64
     return cu->WaitExternalSemaphoresAsync(&semaphore, &params, 1, stream);
 }
 
+CUresult raw_cuda_set_signal(const raw_cuda *cu, CUgraphExec exec, CUgraphNode node,
+                             CUexternalSemaphore semaphore, uint64_t value)
+{
+    CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS signal;
+    memset(&signal, 0, sizeof signal);
+    signal.params.fence.value = value;
+    const CUDA_EXT_SEM_SIGNAL_NODE_PARAMS params = {&semaphore, &signal, 1};
+    return cu->GraphExecExternalSemaphoresSignalNodeSetParams(exec, node, &params);
+}
+
+CUresult raw_cuda_set_wait(const raw_cuda *cu, CUgraphExec exec, CUgraphNode node,
+                           CUexternalSemaphore semaphore, uint64_t value)
+{
+    CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS wait;
+    memset(&wait, 0, sizeof wait);
+    wait.params.fence.value = value;
+    const CUDA_EXT_SEM_WAIT_NODE_PARAMS params = {&semaphore, &wait, 1};
+    return cu->GraphExecExternalSemaphoresWaitNodeSetParams(exec, node, &params);
+}
+
+CUmemAllocationProp raw_cuda_memory_prop(CUdevice device, unsigned handle_types)
+{
+    CUmemAllocationProp prop;
+    memset(&prop, 0, sizeof prop);
+    prop.type = CU_MEM_ALLOCATION_TYPE_PINNED;
+    prop.requestedHandleTypes = (CUmemAllocationHandleType)handle_types;
+    prop.location = (CUmemLocation){.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = device};
+    return prop;
+}
+
+CUmemPoolProps raw_cuda_pool_props(CUdevice device, unsigned handle_types)
+{
+    CUmemPoolProps props;
+    memset(&props, 0, sizeof props);
+    props.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
+    props.handleTypes = (CUmemAllocationHandleType)handle_types;
+    props.location = (CUmemLocation){.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = device};
+    return props;
+}
+
+CUmemAccessDesc raw_cuda_access(CUdevice device, CUmemAccess_flags flags)
+{
+    return (CUmemAccessDesc){.location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = device},
+                             .flags = flags};
+}
+
 void raw_cuda_find(const raw_cuda *cu, const char *name, int version, void *function)
 {
     void *address = NULL;
@@ -415,29 +459,7 @@ void raw_cuda_require_empty(const raw_cuda *cu)
     culv_soft_counts counts = {.struct_size = sizeof counts};
     cu->SoftCounts(&counts);
     REQUIRE_EQ(counts.contexts, kept_context != NULL);
-    REQUIRE_EQ(counts.streams, 0);
-    REQUIRE_EQ(counts.events, 0);
-    REQUIRE_EQ(counts.device_allocations, 0);
-    REQUIRE_EQ(counts.host_allocations, 0);
-    REQUIRE_EQ(counts.external_memories, 0);
-    REQUIRE_EQ(counts.external_mappings, 0);
-    REQUIRE_EQ(counts.external_semaphores, 0);
-    REQUIRE_EQ(counts.modules, 0);
-    REQUIRE_EQ(counts.arrays, 0);
-    REQUIRE_EQ(counts.mipmapped_arrays, 0);
-    REQUIRE_EQ(counts.surfaces, 0);
-    REQUIRE_EQ(counts.textures, 0);
-    REQUIRE_EQ(counts.peers, 0);
-    REQUIRE_EQ(counts.graphs, 0);
-    REQUIRE_EQ(counts.graph_execs, 0);
-    REQUIRE_EQ(counts.user_objects, 0);
-    REQUIRE_EQ(counts.physical_allocations, 0);
-    REQUIRE_EQ(counts.reservations, 0);
-    REQUIRE_EQ(counts.virtual_mappings, 0);
-    REQUIRE_EQ(counts.memory_pools, 0);
-    REQUIRE_EQ(counts.pool_allocations, 0);
-    REQUIRE_EQ(counts.graphics_resources, 0);
-    REQUIRE_EQ(counts.fds, 0);
+    LEFT(REQUIRE_NONE)
 }
 
 void raw_cuda_leave(const raw_cuda *cu, CUdevice device)

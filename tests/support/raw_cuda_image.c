@@ -65,6 +65,31 @@ CUresult raw_cuda_mip_texture(const raw_cuda *cu, CUmipmappedArray mipmap,
     return make_texture(cu, &resource, desc, out);
 }
 
+CUDA_TEXTURE_DESC raw_cuda_sampling(CUaddress_mode mode, CUfilter_mode filter, unsigned flags)
+{
+    CUDA_TEXTURE_DESC desc;
+    memset(&desc, 0, sizeof desc);
+    for (int i = 0; i < 3; i++)
+        desc.addressMode[i] = mode;
+    desc.filterMode = filter;
+    desc.flags = flags;
+    return desc;
+}
+
+CUresult raw_cuda_read_places(const raw_cuda *cu, CUfunction kernel, CUtexObject texture,
+                              const raw_cuda_place *places, int count, void *out, size_t bytes,
+                              CUstream stream)
+{
+    const size_t size = (size_t)count * sizeof *places;
+    CUdeviceptr in = raw_cuda_memory(cu, size), found = raw_cuda_memory(cu, (size_t)count * bytes);
+    void *params[] = {&texture, &in, &found, &count};
+    CU_OK(raw_cuda_upload(cu, in, places, size));
+    CU_OK(cu->LaunchKernel(kernel, ((unsigned)count + 63) / 64, 1, 1, 64, 1, 1, 0, stream, params,
+                           NULL));
+    const CUresult result = cu->StreamSynchronize(stream);
+    return result != CUDA_SUCCESS ? result : cu->MemcpyDtoH(out, found, (size_t)count * bytes);
+}
+
 /* From pageable memory the copy may still be on its way, as with cuMemcpyHtoD (raw_cuda_upload). */
 static CUresult arrived(const raw_cuda *cu, CUresult result)
 {

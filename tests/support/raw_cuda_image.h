@@ -31,6 +31,21 @@ CUtexObject raw_cuda_texture_of(const raw_cuda *cu, CUarray array, const CUDA_TE
 /* raw_cuda_texture() of a mipmapped array, where normalized coordinates are a must. */
 CUresult raw_cuda_mip_texture(const raw_cuda *cu, CUmipmappedArray mipmap,
                               const CUDA_TEXTURE_DESC *desc, CUtexObject *out);
+/* Without levels, one address mode in all directions. */
+CUDA_TEXTURE_DESC raw_cuda_sampling(CUaddress_mode mode, CUfilter_mode filter, unsigned flags);
+
+/* As in texture_kernels.cu. */
+typedef struct raw_cuda_place {
+    float x, y, z;
+    int layer;
+    float level;
+} raw_cuda_place;
+/* Runs a kernel of that file over the places; `bytes` each go to `out`. What the stream then
+ * says. */
+CUresult raw_cuda_read_places(const raw_cuda *cu, CUfunction kernel, CUtexObject texture,
+                              const raw_cuda_place *places, int count, void *out, size_t bytes,
+                              CUstream stream);
+
 /* All of an array from or to host memory without padding: rows of width_bytes, slices or layers of
  * height rows. */
 CUresult raw_cuda_write_box(const raw_cuda *cu, CUarray array, const void *texels,

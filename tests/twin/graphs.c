@@ -293,11 +293,7 @@ static CUresult run(const twin *t, held *h, CUdeviceptr words, CUfunction functi
     TRY(cu->GraphNodeGetType(nodes[4], &type));
     REQUIRE_EQ(type, CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL);
     TRY(cu->GraphInstantiateWithParams(&h->exec, h->graph, &how));
-    CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS signal;
-    memset(&signal, 0, sizeof signal);
-    signal.params.fence.value = value;
-    const CUDA_EXT_SEM_SIGNAL_NODE_PARAMS params = {&semaphore, &signal, 1};
-    TRY(cu->GraphExecExternalSemaphoresSignalNodeSetParams(h->exec, nodes[4], &params));
+    TRY(raw_cuda_set_signal(cu, h->exec, nodes[4], semaphore, value));
     TRY(cu->GraphLaunch(h->exec, t->stream));
     TRY(cu->StreamSynchronize(t->stream));
     TRY(cu->GraphExecUpdate(h->exec, h->graph, &info));
@@ -394,16 +390,8 @@ static void *play(void *arg)
     REQUIRE_EQ(count, 4);
     CUgraphExec exec = instantiate(cu, graph);
     for (uint64_t k = 0; k < LAUNCHES; k++) {
-        CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS wait;
-        CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS signal;
-        memset(&wait, 0, sizeof wait);
-        memset(&signal, 0, sizeof signal);
-        wait.params.fence.value = 2 * k + 1;
-        signal.params.fence.value = 2 * k + 2;
-        const CUDA_EXT_SEM_WAIT_NODE_PARAMS waits = {&semaphore, &wait, 1};
-        const CUDA_EXT_SEM_SIGNAL_NODE_PARAMS signals = {&semaphore, &signal, 1};
-        CU_OK(cu->GraphExecExternalSemaphoresWaitNodeSetParams(exec, nodes[0], &waits));
-        CU_OK(cu->GraphExecExternalSemaphoresSignalNodeSetParams(exec, nodes[3], &signals));
+        CU_OK(raw_cuda_set_wait(cu, exec, nodes[0], semaphore, 2 * k + 1));
+        CU_OK(raw_cuda_set_signal(cu, exec, nodes[3], semaphore, 2 * k + 2));
         CU_OK(cu->GraphLaunch(exec, k % 2 == 0 ? stream : other));
         twin_timeline_set(page, 2 * k + 1);
         REQUIRE(twin_timeline_reaches(page, 2 * k + 2, TEST_FAR_MS));

@@ -205,15 +205,11 @@ TWIN_CASE(code_for_gpus, CU_STREAM_NON_BLOCKING)
                 {wrapped, sizeof wrapped, CUDA_ERROR_NO_BINARY_FOR_GPU, "this is a fatbin"},
                 {cubin, sizeof cubin, CUDA_ERROR_NO_BINARY_FOR_GPU, "this is a cubin"},
                 {"nothing of the kind, whatever", 30, CUDA_ERROR_INVALID_IMAGE, ""}};
-    PROC(t->cu, LinkCreate, 6050);
-    PROC(t->cu, LinkAddData, 6050);
-    PROC(t->cu, LinkComplete, 5050);
-    PROC(t->cu, LinkDestroy, 5050);
     CUlinkState linker;
     char own_log[80] = "";
     CUjit_option own_options[] = {CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES, CU_JIT_ERROR_LOG_BUFFER};
     void *own_values[] = {(void *)sizeof own_log, own_log};
-    CU_OK(LinkCreate(2, own_options, own_values, &linker));
+    CU_OK(t->cu->LinkCreate(2, own_options, own_values, &linker));
     REQUIRE_EQ(twin_counts(t->cu).modules, 1);
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         CUmodule module;
@@ -226,17 +222,17 @@ TWIN_CASE(code_for_gpus, CU_STREAM_NON_BLOCKING)
         if (rows[i].says[0] != '\0') REQUIRE_EQ((size_t)values[0], strlen(log) + 1);
         CU_IS(t->cu->LibraryLoadData(&library, rows[i].code, NULL, NULL, 0, NULL, NULL, 0),
               rows[i].result);
-        CU_IS(LinkAddData(linker, CU_JIT_INPUT_PTX, (void *)(uintptr_t)rows[i].code, rows[i].size,
-                          NULL, 0, NULL, NULL),
+        CU_IS(t->cu->LinkAddData(linker, CU_JIT_INPUT_PTX, (void *)(uintptr_t)rows[i].code,
+                                 rows[i].size, NULL, 0, NULL, NULL),
               rows[i].result);
         REQUIRE(strncmp(own_log, rows[i].says, strlen(rows[i].says)) == 0);
         own_values[0] = (void *)sizeof own_log; /* it was the length */
     }
     void *cubin_out;
     size_t size;
-    CU_IS(LinkComplete(linker, &cubin_out, &size), CUDA_ERROR_INVALID_VALUE);
-    CU_OK(LinkDestroy(linker));
-    CU_IS(LinkDestroy(linker), CUDA_ERROR_INVALID_HANDLE);
+    CU_IS(t->cu->LinkComplete(linker, &cubin_out, &size), CUDA_ERROR_INVALID_VALUE);
+    CU_OK(t->cu->LinkDestroy(linker));
+    CU_IS(t->cu->LinkDestroy(linker), CUDA_ERROR_INVALID_HANDLE);
 }
 
 static size_t CUDA_CB much_for_large_blocks(int block)
@@ -259,7 +255,6 @@ TWIN_CASE(occupancy_of_a_played_device, CU_STREAM_NON_BLOCKING)
     } rows[] = {{1024, 0, 2},     {1, 0, 32},      {33, 0, 32},     {65, 0, 21},
                 {1025, 0, 0},     {256, 0, 8},     {256, 40000, 5}, {256, 113 * 1024, 2},
                 {256, 232448, 1}, {256, 232449, 0}};
-    PROC(t->cu, OccupancyMaxActiveClusters, 11070);
     CUmodule module = raw_cuda_module(t->cu, "twin_kernels");
     CUfunction function = raw_cuda_function(t->cu, module, "twin_poke");
     int blocks = -1, grid = -1;
@@ -295,7 +290,7 @@ TWIN_CASE(occupancy_of_a_played_device, CU_STREAM_NON_BLOCKING)
                              .blockDimZ = 1,
                              .numAttrs = 1,
                              .attrs = &cluster};
-    CU_OK(OccupancyMaxActiveClusters(&blocks, function, &config));
+    CU_OK(t->cu->OccupancyMaxActiveClusters(&blocks, function, &config));
     REQUIRE_EQ(blocks, 264 / 8);
     /* What a cooperative launch keeps of its promise: all blocks at once, or an error. */
     int number = 77, found[264];
@@ -315,7 +310,6 @@ TWIN_CASE(occupancy_of_a_played_device, CU_STREAM_NON_BLOCKING)
  * does not. */
 TWIN_CASE(context_waits, CU_STREAM_NON_BLOCKING)
 {
-    PROC(t->cu, CtxWaitEvent, 12050);
     CUcontext other;
     CUstream foreign, later, between;
     CUevent event;
@@ -324,11 +318,11 @@ TWIN_CASE(context_waits, CU_STREAM_NON_BLOCKING)
     CU_OK(t->cu->StreamCreate(&foreign, CU_STREAM_NON_BLOCKING));
     CU_OK(t->cu->StreamCreate(&between, CU_STREAM_NON_BLOCKING));
     CU_OK(t->cu->EventCreate(&event, CU_EVENT_DISABLE_TIMING));
-    CU_OK(CtxWaitEvent(t->context, event)); /* never recorded */
+    CU_OK(t->cu->CtxWaitEvent(t->context, event)); /* never recorded */
     CU_OK(t->cu->StreamQuery(t->stream));
     CU_OK(t->cu->LaunchHostFunc(foreign, twin_gate_wait, gate));
     CU_OK(t->cu->EventRecord(event, foreign));
-    CU_OK(CtxWaitEvent(t->context, event));
+    CU_OK(t->cu->CtxWaitEvent(t->context, event));
     CU_OK(t->cu->CtxSetCurrent(t->context));
     CU_OK(t->cu->StreamCreate(&later, CU_STREAM_NON_BLOCKING));
     CU_IS(t->cu->StreamQuery(t->stream), CUDA_ERROR_NOT_READY);
@@ -337,7 +331,7 @@ TWIN_CASE(context_waits, CU_STREAM_NON_BLOCKING)
     twin_gate_open(gate);
     CU_OK(t->cu->StreamSynchronize(later));
     CU_OK(t->cu->StreamSynchronize(t->stream));
-    CU_IS(CtxWaitEvent(t->context, NULL), CUDA_ERROR_INVALID_HANDLE);
+    CU_IS(t->cu->CtxWaitEvent(t->context, NULL), CUDA_ERROR_INVALID_HANDLE);
     CU_OK(t->cu->StreamDestroy(later));
     CU_OK(t->cu->StreamDestroy(foreign));
     CU_OK(t->cu->StreamDestroy(between));

@@ -7,12 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-/* As in texture_kernels.cu. */
-typedef struct place {
-    float x, y, z;
-    int layer;
-    float level;
-} place;
+typedef raw_cuda_place place;
 #define NO_LEVEL (-1000.0f)
 
 typedef struct reference_image {
@@ -222,26 +217,11 @@ static void texture_room_close(texture_room *room)
     twin_finish(&room->t);
 }
 
-/* Runs a kernel of texture_kernels.cu over the places; `out` has count * bytes. What the stream
- * then says. */
 static CUresult texture_run(texture_room *room, const char *kernel, CUtexObject texture,
                             const place *places, int count, void *out, size_t bytes)
 {
-    const raw_cuda *cu = room->t.cu;
-    CUdeviceptr in, found;
-    const unsigned blocks = ((unsigned)count + 63) / 64;
-    CU_OK(cu->MemAlloc(&in, (size_t)count * sizeof *places));
-    CU_OK(cu->MemAlloc(&found, (size_t)count * bytes));
-    CU_OK(raw_cuda_upload(cu, in, places, (size_t)count * sizeof *places));
-    void *params[] = {&texture, &in, &found, &count};
-    CU_OK(cu->LaunchKernel(raw_cuda_function(cu, room->module, kernel), blocks, 1, 1, 64, 1, 1, 0,
-                           room->t.stream, params, NULL));
-    CUresult result = cu->StreamSynchronize(room->t.stream);
-    if (result != CUDA_SUCCESS) return result;
-    CU_OK(cu->MemcpyDtoH(out, found, (size_t)count * bytes));
-    CU_OK(cu->MemFree(in));
-    CU_OK(cu->MemFree(found));
-    return CUDA_SUCCESS;
+    return raw_cuda_read_places(room->t.cu, raw_cuda_function(room->t.cu, room->module, kernel),
+                                texture, places, count, out, bytes, room->t.stream);
 }
 
 static uint32_t next(uint32_t *state)
@@ -293,18 +273,6 @@ static int texture_compare(const reference_image *image, const CUDA_TEXTURE_DESC
     return told;
 }
 
-/* Clamped, of floats. */
-static CUDA_TEXTURE_DESC texture_desc(CUaddress_mode mode, CUfilter_mode filter, unsigned flags)
-{
-    CUDA_TEXTURE_DESC desc;
-    memset(&desc, 0, sizeof desc);
-    for (int i = 0; i < 3; i++)
-        desc.addressMode[i] = mode;
-    desc.filterMode = filter;
-    desc.flags = flags;
-    return desc;
-}
-
 #define COUNT 512
 
 typedef struct shape {
@@ -341,8 +309,7 @@ static void fill_array(const twin *t, CUarray array, const CUDA_ARRAY3D_DESCRIPT
                        reference_image *image, unsigned seed)
 {
     const size_t height = at_least_one(desc->Height), depth = at_least_one(desc->Depth);
-    float(*texels)[4] = malloc(desc->Width * height * depth * sizeof *texels);
-    REQUIRE(texels != NULL);
+    float(*texels)[4] = test_memory(desc->Width * height * depth * sizeof *texels);
     texture_noise(&texels[0][0], desc->Width * height * depth * 4, seed);
     CU_OK(raw_cuda_write_box(t->cu, array, texels, desc->Width * sizeof *texels, height, depth));
     image->width = (int)desc->Width;
@@ -364,29 +331,24 @@ static void check_shape(texture_room *room, const shape *s, CUaddress_mode mode,
 {
     const raw_cuda *cu = room->t.cu;
     const CUDA_ARRAY3D_DESCRIPTOR array_desc = shape_desc(s);
-    CUDA_TEXTURE_DESC desc = texture_desc(mode, filter, flags);
+    CUDA_TEXTURE_DESC desc = raw_cuda_sampling(mode, filter, flags);
     const bool unit = s->cube || (flags & CU_TRSF_NORMALIZED_COORDINATES);
     const float size[3] = {unit ? 1.0f : (float)s->width, unit ? 1.0f : (float)s->height,
                            unit ? 1.0f : (float)s->depth};
     reference_image image = {.directions = s->directions, .cube = s->cube};
     place places[COUNT];
     float found[COUNT][4];
-    CUarray array;
-    CUtexObject texture;
     for (int c = 0; c < 4; c++)
         desc.borderColor[c] = (float)c + 2.5f;
-    CU_OK(cu->Array3DCreate(&array, &array_desc));
+    CUarray array = raw_cuda_array(cu, &array_desc);
     fill_array(&room->t, array, &array_desc, &image, 7);
-    CU_OK(raw_cuda_texture(cu, array, &desc, &texture));
+    CUtexObject texture = raw_cuda_texture_of(cu, array, &desc);
     for (int with_level = 0; with_level < 2; with_level++) {
         texture_places(places, COUNT, size, layers_of(s), with_level ? 3.0f : NO_LEVEL, 11);
         CU_OK(texture_run(room, s->kernel, texture, places, COUNT, found, sizeof found[0]));
         int told = texture_compare(&image, &desc, places, COUNT, (const float(*)[4])found, 2e-4);
         REQUIRE(told > COUNT * 9 / 10);
     }
-    CU_OK(cu->TexObjectDestroy(texture));
-    CU_OK(cu->ArrayDestroy(array));
-    free((void *)(uintptr_t)image.texels);
 }
 
 ROOM_CASE(addresses_and_filters)
@@ -419,18 +381,14 @@ ROOM_CASE(far_away)
         for (int mode = CU_TR_ADDRESS_MODE_WRAP; mode <= CU_TR_ADDRESS_MODE_BORDER; mode++)
             for (int filter = 0; filter < 2; filter++) {
                 const CUDA_ARRAY3D_DESCRIPTOR array_desc = shape_desc(&shapes[i]);
-                const CUDA_TEXTURE_DESC desc = texture_desc(
+                const CUDA_TEXTURE_DESC desc = raw_cuda_sampling(
                     (CUaddress_mode)mode, (CUfilter_mode)filter, CU_TRSF_NORMALIZED_COORDINATES);
-                CUarray array;
-                CUtexObject texture;
-                CU_OK(room->t.cu->Array3DCreate(&array, &array_desc));
-                CU_OK(raw_cuda_texture(room->t.cu, array, &desc, &texture));
+                CUarray array = raw_cuda_array(room->t.cu, &array_desc);
+                CUtexObject texture = raw_cuda_texture_of(room->t.cu, array, &desc);
                 CU_OK(texture_run(room, shapes[i].kernel, texture, places, N * 4, found,
                                   sizeof found[0]));
                 for (int k = 0; k < N * 4 && filter == 0; k++)
                     REQUIRE(found[k][0] == 0.0f);
-                CU_OK(room->t.cu->TexObjectDestroy(texture));
-                CU_OK(room->t.cu->ArrayDestroy(array));
             }
 }
 
@@ -439,7 +397,7 @@ ROOM_CASE(layers_are_clamped)
     const shape *s = &shapes[4];
     const CUDA_ARRAY3D_DESCRIPTOR array_desc = shape_desc(s);
     const CUDA_TEXTURE_DESC desc =
-        texture_desc(CU_TR_ADDRESS_MODE_CLAMP, CU_TR_FILTER_MODE_POINT, 0);
+        raw_cuda_sampling(CU_TR_ADDRESS_MODE_CLAMP, CU_TR_FILTER_MODE_POINT, 0);
     const place places[4] = {{3.5f, 2.5f, 0, -7, NO_LEVEL},
                              {3.5f, 2.5f, 0, 0, 0},
                              {3.5f, 2.5f, 0, 4, NO_LEVEL},
@@ -453,11 +411,10 @@ ROOM_CASE(layers_are_clamped)
     REQUIRE_EQ_BYTES(found[0], found[1], sizeof found[0]);
     REQUIRE_EQ_BYTES(found[3], found[2], sizeof found[0]);
     REQUIRE(found[0][0] != found[2][0]);
-    free((void *)(uintptr_t)image.texels);
 }
 
-/* Levels: by themselves, between two, with a bias, within clamps, from a view's first one on. Each
- * holds its number; textures.levels_of_an_image of the contract suite tells its texels apart. */
+/* Levels between two, with a bias, within clamps: each holds its number. Without a bias they are
+ * read by textures.settings_read of library-images and placed.views of the contract suite, too. */
 ROOM_CASE(levels)
 {
     enum { LEVELS = 4, STEPS = 41 };
@@ -465,14 +422,9 @@ ROOM_CASE(levels)
     static const struct {
         CUfilter_mode mip;
         float bias, low, high;
-        unsigned first, last;
-    } rows[] = {{CU_TR_FILTER_MODE_POINT, 0, 0, 100, 0, LEVELS - 1},
-                {CU_TR_FILTER_MODE_LINEAR, 0, 0, 100, 0, LEVELS - 1},
-                {CU_TR_FILTER_MODE_LINEAR, 0.75f, 0, 100, 0, LEVELS - 1},
-                {CU_TR_FILTER_MODE_LINEAR, -1.5f, 0.25f, 2.125f, 0, LEVELS - 1},
-                {CU_TR_FILTER_MODE_LINEAR, 0, 0, 100, 1, 2},
-                {CU_TR_FILTER_MODE_POINT, 0, 1, 1, 1, 3},
-                {CU_TR_FILTER_MODE_POINT, 0, 0, 0, 0, LEVELS - 1}};
+    } rows[] = {{CU_TR_FILTER_MODE_POINT, 0.75f, 0, 100},
+                {CU_TR_FILTER_MODE_LINEAR, 0.75f, 0, 100},
+                {CU_TR_FILTER_MODE_LINEAR, -1.5f, 0.25f, 2.125f}};
     float texels[13 * 7 * 4];
     CUmipmappedArray mipmap = raw_cuda_mipmap(room->t.cu, &array_desc, LEVELS);
     for (unsigned i = 0; i < LEVELS; i++) {
@@ -485,49 +437,33 @@ ROOM_CASE(levels)
         CU_OK(raw_cuda_write_array(room->t.cu, level, texels, desc.Width * 16, desc.Height));
     }
     for (size_t r = 0; r < sizeof rows / sizeof rows[0]; r++) {
-        CUDA_TEXTURE_DESC desc = texture_desc(CU_TR_ADDRESS_MODE_MIRROR, CU_TR_FILTER_MODE_LINEAR,
-                                              CU_TRSF_NORMALIZED_COORDINATES);
+        CUDA_TEXTURE_DESC desc = raw_cuda_sampling(
+            CU_TR_ADDRESS_MODE_MIRROR, CU_TR_FILTER_MODE_LINEAR, CU_TRSF_NORMALIZED_COORDINATES);
         desc.mipmapFilterMode = rows[r].mip;
         desc.mipmapLevelBias = rows[r].bias;
         desc.minMipmapLevelClamp = rows[r].low;
         desc.maxMipmapLevelClamp = rows[r].high;
         desc.maxAnisotropy = 16;
-        CUDA_RESOURCE_DESC resource;
-        memset(&resource, 0, sizeof resource);
-        resource.resType = CU_RESOURCE_TYPE_MIPMAPPED_ARRAY;
-        resource.res.mipmap.hMipmappedArray = mipmap;
-        CUDA_RESOURCE_VIEW_DESC view, viewed;
-        memset(&view, 0, sizeof view);
-        view.format = CU_RES_VIEW_FORMAT_FLOAT_4X32;
-        view.width = array_desc.Width;
-        view.height = array_desc.Height;
-        view.firstMipmapLevel = rows[r].first;
-        view.lastMipmapLevel = rows[r].last;
-        const bool whole = rows[r].first == 0 && rows[r].last == LEVELS - 1;
-        CUtexObject texture;
-        CU_OK(room->t.cu->TexObjectCreate(&texture, &resource, &desc, whole ? NULL : &view));
-        CU_OK(room->t.cu->TexObjectGetResourceViewDesc(&viewed, texture));
-        REQUIRE_EQ(viewed.width, whole ? 0 : view.width);
         place places[STEPS];
         float found[STEPS][4];
         for (int i = 0; i < STEPS; i++)
             places[i] =
                 (place){0.03f * (float)i, 0.9f - 0.05f * (float)i, 0, 0, (float)i * 0.17f - 1.0f};
         places[0].level = NO_LEVEL;
+        CUtexObject texture = raw_cuda_mip_texture_of(room->t.cu, mipmap, &desc);
         CU_OK(texture_run(room, "read_2d", texture, places, STEPS, found, sizeof found[0]));
         for (int i = 0; i < STEPS; i++) {
             double level = (i == 0 ? 0.0 : (double)places[i].level) + (double)rows[r].bias;
             level = fmin(fmax(level, (double)rows[r].low), (double)rows[r].high);
-            level = fmin(fmax(level, 0.0), (double)(rows[r].last - rows[r].first));
+            level = fmin(fmax(level, 0.0), LEVELS - 1);
             if (rows[r].mip == CU_TR_FILTER_MODE_POINT) {
                 if (fabs(level - floor(level) - 0.5) < 0.001) continue;
                 level = floor(level + 0.5);
             }
             for (int c = 0; c < 4; c++)
-                if (fabs(rows[r].first + level - (double)found[i][c]) > 2e-5)
+                if (fabs(level - (double)found[i][c]) > 2e-5)
                     FAIL("row %zu, level %g", r, (double)places[i].level);
         }
-        CU_OK(room->t.cu->TexObjectDestroy(texture));
     }
 }
 
@@ -539,7 +475,8 @@ ROOM_CASE(memory)
     place places[W * H];
     const raw_cuda *cu = room->t.cu;
     CUtexObject texture;
-    CUDA_TEXTURE_DESC desc = texture_desc(CU_TR_ADDRESS_MODE_CLAMP, CU_TR_FILTER_MODE_POINT, 0);
+    CUDA_TEXTURE_DESC desc =
+        raw_cuda_sampling(CU_TR_ADDRESS_MODE_CLAMP, CU_TR_FILTER_MODE_POINT, 0);
     CUDA_RESOURCE_DESC resource;
     texture_noise(&texels[0][0], sizeof texels / sizeof(float), 5);
     CUdeviceptr pointer = raw_cuda_memory(cu, 8192);
@@ -579,28 +516,20 @@ ROOM_CASE(memory)
 }
 
 /* One texel of a 1x1 image. */
-static CUresult read_one(texture_room *room, CUarray_format format, unsigned channels,
-                         const void *texel, size_t bytes, unsigned flags, const char *kernel,
-                         void *out, size_t out_bytes)
+static void read_one(texture_room *room, CUarray_format format, unsigned channels,
+                     const void *texel, size_t bytes, unsigned flags, const char *kernel, void *out,
+                     size_t out_bytes)
 {
     const raw_cuda *cu = room->t.cu;
     CUDA_ARRAY3D_DESCRIPTOR desc = raw_cuda_array_desc(format, channels, 1, 1);
     const CUDA_TEXTURE_DESC sampling =
-        texture_desc(CU_TR_ADDRESS_MODE_CLAMP, CU_TR_FILTER_MODE_POINT, flags);
+        raw_cuda_sampling(CU_TR_ADDRESS_MODE_CLAMP, CU_TR_FILTER_MODE_POINT, flags);
     const place where = {0.5f, 0.5f, 0, 0, NO_LEVEL};
-    CUarray array;
-    CUtexObject texture;
     desc.Flags = 0;
-    CU_OK(cu->Array3DCreate(&array, &desc));
+    CUarray array = raw_cuda_array(cu, &desc);
     CU_OK(raw_cuda_write_array(cu, array, texel, bytes, 1));
-    CUresult result = raw_cuda_texture(cu, array, &sampling, &texture);
-    if (result == CUDA_SUCCESS) {
-        result = texture_run(room, kernel, texture, &where, 1, out, out_bytes);
-        if (result != CUDA_SUCCESS) return result; /* nothing can be given back in order any more */
-        CU_OK(cu->TexObjectDestroy(texture));
-    }
-    CU_OK(cu->ArrayDestroy(array));
-    return result;
+    CUtexObject texture = raw_cuda_texture_of(cu, array, &sampling);
+    CU_OK(texture_run(room, kernel, texture, &where, 1, out, out_bytes));
 }
 
 ROOM_CASE(integers)
@@ -614,24 +543,23 @@ ROOM_CASE(integers)
     uint32_t found_words[4];
     int32_t found_ints[4];
     uint16_t found_short[2];
-    CU_OK(read_one(room, CU_AD_FORMAT_UNSIGNED_INT8, 4, bytes, 4, CU_TRSF_READ_AS_INTEGER,
-                   "read_2d_uchar4", found_bytes, 4));
+    read_one(room, CU_AD_FORMAT_UNSIGNED_INT8, 4, bytes, 4, CU_TRSF_READ_AS_INTEGER,
+             "read_2d_uchar4", found_bytes, 4);
     REQUIRE_EQ_BYTES(found_bytes, bytes, 4);
-    CU_OK(read_one(room, CU_AD_FORMAT_UNSIGNED_INT8, 4, bytes, 4, CU_TRSF_READ_AS_INTEGER,
-                   "read_2d_uint4", found_words, 16));
-    CU_OK(read_one(room, CU_AD_FORMAT_SIGNED_INT8, 4, signs, 4, CU_TRSF_READ_AS_INTEGER,
-                   "read_2d_int4", found_ints, 16));
+    read_one(room, CU_AD_FORMAT_UNSIGNED_INT8, 4, bytes, 4, CU_TRSF_READ_AS_INTEGER,
+             "read_2d_uint4", found_words, 16);
+    read_one(room, CU_AD_FORMAT_SIGNED_INT8, 4, signs, 4, CU_TRSF_READ_AS_INTEGER, "read_2d_int4",
+             found_ints, 16);
     for (int c = 0; c < 4; c++)
         REQUIRE(found_words[c] == bytes[c] && found_ints[c] == signs[c]);
-    CU_OK(read_one(room, CU_AD_FORMAT_SIGNED_INT16, 2, shorts, 4, CU_TRSF_READ_AS_INTEGER,
-                   "read_2d_short2", found_short, 4));
+    read_one(room, CU_AD_FORMAT_SIGNED_INT16, 2, shorts, 4, CU_TRSF_READ_AS_INTEGER,
+             "read_2d_short2", found_short, 4);
     REQUIRE_EQ_BYTES(found_short, shorts, 4);
-    CU_OK(read_one(room, CU_AD_FORMAT_UNSIGNED_INT16, 2, words, 4, CU_TRSF_READ_AS_INTEGER,
-                   "read_2d_ushort2", found_short, 4));
+    read_one(room, CU_AD_FORMAT_UNSIGNED_INT16, 2, words, 4, CU_TRSF_READ_AS_INTEGER,
+             "read_2d_ushort2", found_short, 4);
     REQUIRE_EQ_BYTES(found_short, words, 4);
     /* 32 bits are never promoted. */
-    CU_OK(
-        read_one(room, CU_AD_FORMAT_SIGNED_INT32, 4, ints, 16, 0, "read_2d_int4", found_ints, 16));
+    read_one(room, CU_AD_FORMAT_SIGNED_INT32, 4, ints, 16, 0, "read_2d_int4", found_ints, 16);
     REQUIRE_EQ_BYTES(found_ints, ints, 16);
 }
 
@@ -643,18 +571,18 @@ ROOM_CASE(views)
     place places[LAYERS];
     const raw_cuda *cu = room->t.cu;
     CUDA_ARRAY3D_DESCRIPTOR desc = raw_cuda_array_desc(CU_AD_FORMAT_UNSIGNED_INT32, 1, W, H);
-    CUDA_TEXTURE_DESC sampling = texture_desc(CU_TR_ADDRESS_MODE_CLAMP, CU_TR_FILTER_MODE_POINT,
-                                              CU_TRSF_READ_AS_INTEGER),
+    CUDA_TEXTURE_DESC sampling =
+                          raw_cuda_sampling(CU_TR_ADDRESS_MODE_CLAMP, CU_TR_FILTER_MODE_POINT,
+                                            CU_TRSF_READ_AS_INTEGER),
                       found_sampling;
     CUDA_RESOURCE_DESC resource, found_resource;
     CUDA_RESOURCE_VIEW_DESC view, found_view;
-    CUarray array;
     CUtexObject texture;
     for (size_t i = 0; i < sizeof texels; i++)
         (&texels[0][0][0][0])[i] = (uint8_t)(i * 37);
     desc.Depth = LAYERS;
     desc.Flags = CUDA_ARRAY3D_LAYERED;
-    CU_OK(cu->Array3DCreate(&array, &desc));
+    CUarray array = raw_cuda_array(cu, &desc);
     CU_OK(raw_cuda_write_box(cu, array, texels, W * 4, H, LAYERS));
     memset(&resource, 0, sizeof resource);
     resource.res.array.hArray = array;
@@ -684,11 +612,10 @@ ROOM_CASE(views)
     view = good;
     view.reserved[15] = 1;
     CU_IS(cu->TexObjectCreate(&texture, &resource, &sampling, &view), CUDA_ERROR_INVALID_VALUE);
-    CU_OK(cu->ArrayDestroy(array));
 
     /* What is read through it, from an array of four bytes a texel seen as one of halves. */
     desc = raw_cuda_array_desc(CU_AD_FORMAT_UNSIGNED_INT8, 4, 1, 1);
-    CU_OK(cu->Array3DCreate(&array, &desc));
+    array = raw_cuda_array(cu, &desc);
     CU_OK(raw_cuda_write_array(cu, array, (const uint8_t[4]){0x00, 0x3c, 0x00, 0xc0}, 4, 1));
     resource.res.array.hArray = array;
     memset(&view, 0, sizeof view);
@@ -700,7 +627,6 @@ ROOM_CASE(views)
     CU_OK(texture_run(room, "read_2d_float", texture, places, 1, &value, 4));
     REQUIRE(value == 1.0f);
     CU_OK(cu->TexObjectDestroy(texture));
-    CU_OK(cu->ArrayDestroy(array));
 
     /* Layers of a view are counted from its first one. */
     desc = raw_cuda_array_desc(CU_AD_FORMAT_FLOAT, 4, 1, 1);
@@ -708,7 +634,7 @@ ROOM_CASE(views)
     desc.Flags = CUDA_ARRAY3D_LAYERED;
     float colors[LAYERS][4], read[LAYERS][4];
     texture_noise(&colors[0][0], LAYERS * 4, 77);
-    CU_OK(cu->Array3DCreate(&array, &desc));
+    array = raw_cuda_array(cu, &desc);
     CU_OK(raw_cuda_write_box(cu, array, colors, 16, 1, LAYERS));
     resource.res.array.hArray = array;
     view = good;
@@ -721,7 +647,6 @@ ROOM_CASE(views)
     REQUIRE_EQ_BYTES(read, colors + 1, 3 * sizeof read[0]);
     REQUIRE_EQ_BYTES(read + 4, colors + 3, sizeof read[0]);
     CU_OK(cu->TexObjectDestroy(texture));
-    CU_OK(cu->ArrayDestroy(array));
 }
 
 #define INTEGER CU_TRSF_READ_AS_INTEGER
@@ -747,7 +672,7 @@ TWIN_CASE(settings, 0)
     CUtexObject texture;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         CUDA_ARRAY3D_DESCRIPTOR desc = raw_cuda_array_desc(rows[i].format, rows[i].channels, 8, 8);
-        CUDA_TEXTURE_DESC sampling = texture_desc(CLAMP, POINT, rows[i].flags);
+        CUDA_TEXTURE_DESC sampling = raw_cuda_sampling(CLAMP, POINT, rows[i].flags);
         sampling.mipmapFilterMode = rows[i].mip;
         desc.Flags = rows[i].array_flags;
         if (rows[i].array_flags & CUDA_ARRAY3D_CUBEMAP) desc.Depth = 6;
@@ -763,7 +688,7 @@ TWIN_CASE(settings, 0)
         CU_OK(t->cu->TexObjectDestroy(texture));
     }
     CUDA_RESOURCE_DESC resource = {.resType = (CUresourcetype)4};
-    const CUDA_TEXTURE_DESC sampling = texture_desc(CLAMP, POINT, 0);
+    const CUDA_TEXTURE_DESC sampling = raw_cuda_sampling(CLAMP, POINT, 0);
     CU_IS(t->cu->TexObjectCreate(NULL, &resource, &sampling, NULL), INVALID);
     CU_IS(t->cu->TexObjectCreate(&texture, &resource, &sampling, NULL), INVALID);
 }
@@ -775,7 +700,7 @@ static void require_fault(const char *kernel, CUarray_format format, unsigned ch
     texture_room room = texture_room_open();
     const raw_cuda *cu = room.t.cu;
     CUDA_ARRAY3D_DESCRIPTOR desc = raw_cuda_array_desc(format, channels, 8, 8);
-    const CUDA_TEXTURE_DESC sampling = texture_desc(CLAMP, POINT, flags);
+    const CUDA_TEXTURE_DESC sampling = raw_cuda_sampling(CLAMP, POINT, flags);
     const place where = {0.5f, 0.5f, 0, 0, NO_LEVEL};
     float found[4];
     CUarray array;

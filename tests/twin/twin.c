@@ -200,21 +200,10 @@ bool twin_fd_open(int fd)
     return fcntl(fd, F_GETFD) >= 0;
 }
 
-CUmemAllocationProp twin_memory_prop(CUdevice device, CUmemAllocationHandleType types)
-{
-    CUmemAllocationProp prop;
-    memset(&prop, 0, sizeof prop);
-    prop.type = CU_MEM_ALLOCATION_TYPE_PINNED;
-    prop.requestedHandleTypes = types;
-    prop.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
-    prop.location.id = device;
-    return prop;
-}
-
 CUmemGenericAllocationHandle twin_memory(const raw_cuda *cu, CUdevice device, size_t size,
                                          CUmemAllocationHandleType types)
 {
-    const CUmemAllocationProp prop = twin_memory_prop(device, types);
+    const CUmemAllocationProp prop = raw_cuda_memory_prop(device, types);
     CUmemGenericAllocationHandle handle = 0;
     CU_OK(cu->MemCreate(&handle, size, &prop, 0));
     return handle;
@@ -222,10 +211,6 @@ CUmemGenericAllocationHandle twin_memory(const raw_cuda *cu, CUdevice device, si
 
 CUresult twin_allow(const raw_cuda *cu, CUdevice device, CUdeviceptr pointer, size_t size)
 {
-    CUmemAccessDesc desc;
-    memset(&desc, 0, sizeof desc);
-    desc.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
-    desc.location.id = device;
-    desc.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+    const CUmemAccessDesc desc = raw_cuda_access(device, CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
     return cu->MemSetAccess(pointer, size, &desc, 1);
 }

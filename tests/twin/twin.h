@@ -60,7 +60,6 @@ bool twin_fd_open(int fd);
 
 /* Virtual memory: of a device, made or the case ends, and read and written by a device. */
 enum { TWIN_GRANULE = 2 << 20 };
-CUmemAllocationProp twin_memory_prop(CUdevice device, CUmemAllocationHandleType types);
 CUmemGenericAllocationHandle twin_memory(const raw_cuda *cu, CUdevice device, size_t size,
                                          CUmemAllocationHandleType types);
 CUresult twin_allow(const raw_cuda *cu, CUdevice device, CUdeviceptr pointer, size_t size);

@@ -73,7 +73,7 @@ TWIN_CASE(limits, CU_STREAM_NON_BLOCKING)
 {
     size_t total = 0, before = 0, after = 0;
     CUmemGenericAllocationHandle handle = 0, half;
-    const CUmemAllocationProp prop = twin_memory_prop(0, CU_MEM_HANDLE_TYPE_NONE);
+    const CUmemAllocationProp prop = raw_cuda_memory_prop(0, CU_MEM_HANDLE_TYPE_NONE);
     CU_OK(t->cu->MemGetInfo(&before, &total));
     const size_t most = total / GRANULE * GRANULE;
     CU_IS(t->cu->MemCreate(&handle, most + GRANULE, &prop, 0), CUDA_ERROR_OUT_OF_MEMORY);
@@ -88,7 +88,7 @@ TWIN_CASE(limits, CU_STREAM_NON_BLOCKING)
 TWIN_CASE(played, CU_STREAM_NON_BLOCKING)
 {
     CUmemGenericAllocationHandle handle = 0;
-    CUmemAllocationProp prop = twin_memory_prop(0, CU_MEM_HANDLE_TYPE_NONE), found;
+    CUmemAllocationProp prop = raw_cuda_memory_prop(0, CU_MEM_HANDLE_TYPE_NONE), found;
     int value = -1;
     prop.allocFlags.gpuDirectRDMACapable = 1;
     prop.allocFlags.compressionType = CU_MEM_ALLOCATION_COMP_GENERIC;
@@ -102,14 +102,14 @@ TWIN_CASE(played, CU_STREAM_NON_BLOCKING)
     REQUIRE_EQ(found.allocFlags.gpuDirectRDMACapable, 1);
     REQUIRE_EQ(found.allocFlags.compressionType, CU_MEM_ALLOCATION_COMP_GENERIC);
     CU_OK(t->cu->MemRelease(handle));
-    prop = twin_memory_prop(0, CU_MEM_HANDLE_TYPE_FABRIC);
+    prop = raw_cuda_memory_prop(0, CU_MEM_HANDLE_TYPE_FABRIC);
     CU_IS(t->cu->MemCreate(&handle, GRANULE, &prop, 0), CUDA_ERROR_NOT_SUPPORTED);
     t->cu->SoftPlayAttribute(CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_FABRIC_SUPPORTED, 1);
     CU_IS(t->cu->MemCreate(&handle, GRANULE, &prop, 0), CUDA_ERROR_NOT_PERMITTED);
     CU_OK(t->cu->DeviceGetAttribute(&value, CU_DEVICE_ATTRIBUTE_MEMPOOL_SUPPORTED_HANDLE_TYPES, 0));
     REQUIRE_EQ(value, POSIX | CU_MEM_HANDLE_TYPE_FABRIC); /* as an H200 says */
     t->cu->SoftPlayAttribute(CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, 0);
-    prop = twin_memory_prop(0, CU_MEM_HANDLE_TYPE_NONE);
+    prop = raw_cuda_memory_prop(0, CU_MEM_HANDLE_TYPE_NONE);
     CU_IS(t->cu->MemCreate(&handle, GRANULE, &prop, 0), CUDA_ERROR_NOT_SUPPORTED);
     t->cu->SoftPlayAttribute(0, 0);
     CU_OK(t->cu->DeviceGetAttribute(&value, CU_DEVICE_ATTRIBUTE_GENERIC_COMPRESSION_SUPPORTED, 0));
@@ -127,7 +127,7 @@ typedef struct held {
 
 static CUresult run(const raw_cuda *cu, held *h)
 {
-    const CUmemAllocationProp prop = twin_memory_prop(0, POSIX);
+    const CUmemAllocationProp prop = raw_cuda_memory_prop(0, POSIX);
     CUmemAllocationProp found;
     CUmemLocation location = prop.location;
     size_t granularity = 0;
@@ -277,12 +277,8 @@ TWIN_CASE(cut_off_timeline, CU_STREAM_NON_BLOCKING)
 
 static CUmemoryPool make(const twin *t, CUmemAllocationHandleType types, size_t max)
 {
-    CUmemPoolProps props;
+    CUmemPoolProps props = raw_cuda_pool_props(0, types);
     CUmemoryPool pool = NULL;
-    memset(&props, 0, sizeof props);
-    props.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
-    props.handleTypes = types;
-    props.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
     props.maxSize = max;
     CU_OK(t->cu->MemPoolCreate(&pool, &props));
     return pool;

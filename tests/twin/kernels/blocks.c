@@ -23,43 +23,31 @@ static stage stage_open(const char *module)
 {
     stage s = {.cu = raw_cuda_open()};
     raw_cuda_context(s.cu, 0);
-    CU_OK(s.cu->StreamCreate(&s.stream, CU_STREAM_NON_BLOCKING));
-    s.module = raw_cuda_load(s.cu, module);
+    s.stream = raw_cuda_stream(s.cu);
+    s.module = raw_cuda_module(s.cu, module);
     return s;
 }
 
 static void stage_close(stage *s)
 {
-    CU_OK(s->cu->ModuleUnload(s->module));
-    CU_OK(s->cu->StreamDestroy(s->stream));
+    test_settle();
     raw_cuda_leave(s->cu, 0);
-}
-
-static void *stage_alloc(size_t size)
-{
-    void *memory = malloc(size);
-    REQUIRE(memory != NULL);
-    return memory;
 }
 
 /* Memory of the device with `size` bytes of `from`, or of 0xee where that is NULL. */
 static CUdeviceptr stage_buffer(const stage *s, const void *from, size_t size)
 {
-    CUdeviceptr buffer;
-    CU_OK(s->cu->MemAlloc(&buffer, size));
-    unsigned char *bytes = stage_alloc(size);
+    CUdeviceptr buffer = raw_cuda_memory(s->cu, size);
+    unsigned char *bytes = test_memory(size);
     memset(bytes, 0xee, size);
     if (from != NULL) memcpy(bytes, from, size);
     CU_OK(raw_cuda_upload(s->cu, buffer, bytes, size));
-    free(bytes);
     return buffer;
 }
 
-/* Reads it and gives it back. */
-static void stage_take(const stage *s, CUdeviceptr buffer, void *to, size_t size)
+static void stage_read(const stage *s, CUdeviceptr buffer, void *to, size_t size)
 {
     CU_OK(s->cu->MemcpyDtoH(to, buffer, size));
-    CU_OK(s->cu->MemFree(buffer));
 }
 
 static CUresult stage_launch(const stage *s, const char *kernel, stage_shape h, void **params)
@@ -113,7 +101,7 @@ static float sum_by_halves(float *part, unsigned size)
 KERNEL_CASE(sums, "block_kernels", .mark = TEST_BOTH, .smoke = true)
 {
     enum { COUNT = 10007 };
-    float *in = stage_alloc(COUNT * sizeof *in), *out = stage_alloc(COUNT * sizeof *out);
+    float *in = test_memory(COUNT * sizeof *in), *out = test_memory(COUNT * sizeof *out);
     int n = COUNT;
     for (unsigned i = 0; i < COUNT; i++)
         in[i] = (float)(stage_random(i) >> 8) * (1.0f / 65536.0f) - 100.0f;
@@ -123,8 +111,7 @@ KERNEL_CASE(sums, "block_kernels", .mark = TEST_BOTH, .smoke = true)
                     to = stage_buffer(s, NULL, blocks * sizeof *out);
         void *params[] = {&from, &to, &n};
         stage_run(s, "block_sum", (stage_shape){{blocks}, {block}, 0}, params);
-        stage_take(s, to, out, blocks * sizeof *out);
-        CU_OK(s->cu->MemFree(from));
+        stage_read(s, to, out, blocks * sizeof *out);
         for (unsigned b = 0; b < blocks; b++) {
             float part[1024];
             for (unsigned t = 0; t < block; t++)
@@ -133,14 +120,12 @@ KERNEL_CASE(sums, "block_kernels", .mark = TEST_BOTH, .smoke = true)
             REQUIRE_EQ_BYTES(&out[b], &expected, sizeof expected);
         }
     }
-    free(in);
-    free(out);
 }
 
 KERNEL_CASE(scans, "block_kernels", .mark = TEST_BOTH)
 {
     enum { COUNT = 5003 };
-    uint32_t *in = stage_alloc(COUNT * sizeof *in), *out = stage_alloc(COUNT * sizeof *out);
+    uint32_t *in = test_memory(COUNT * sizeof *in), *out = test_memory(COUNT * sizeof *out);
     int n = COUNT;
     for (unsigned i = 0; i < COUNT; i++)
         in[i] = stage_random(i);
@@ -150,22 +135,19 @@ KERNEL_CASE(scans, "block_kernels", .mark = TEST_BOTH)
                     to = stage_buffer(s, NULL, COUNT * sizeof *out);
         void *params[] = {&from, &to, &n};
         stage_run(s, "block_scan", (stage_shape){{blocks}, {block}, 0}, params);
-        stage_take(s, to, out, COUNT * sizeof *out);
-        CU_OK(s->cu->MemFree(from));
+        stage_read(s, to, out, COUNT * sizeof *out);
         uint32_t sum = 0;
         for (unsigned i = 0; i < COUNT; i++) {
             sum = i % block == 0 ? in[i] : sum + in[i];
             REQUIRE_EQ(out[i], sum);
         }
     }
-    free(in);
-    free(out);
 }
 
 KERNEL_CASE(histograms, "block_kernels", .mark = TEST_BOTH)
 {
     enum { COUNT = 30011 };
-    unsigned char *in = stage_alloc(COUNT);
+    unsigned char *in = test_memory(COUNT);
     uint32_t expected[256] = {0}, zeros[256] = {0}, counts[256];
     int n = COUNT;
     for (unsigned i = 0; i < COUNT; i++) {
@@ -176,11 +158,9 @@ KERNEL_CASE(histograms, "block_kernels", .mark = TEST_BOTH)
         CUdeviceptr from = stage_buffer(s, in, COUNT), to = stage_buffer(s, zeros, sizeof zeros);
         void *params[] = {&from, &to, &n};
         stage_run(s, "block_histogram", (stage_shape){{7}, {sizes[k]}, 0}, params);
-        stage_take(s, to, counts, sizeof counts);
-        CU_OK(s->cu->MemFree(from));
+        stage_read(s, to, counts, sizeof counts);
         REQUIRE_EQ_BYTES(counts, expected, sizeof counts);
     }
-    free(in);
 }
 
 KERNEL_CASE(transposed, "block_kernels", .mark = TEST_BOTH)
@@ -195,8 +175,7 @@ KERNEL_CASE(transposed, "block_kernels", .mark = TEST_BOTH)
     void *params[] = {&from, &to, &width, &height};
     stage_run(s, "block_transpose",
               (stage_shape){{(WIDTH + 31) / 32, (HEIGHT + 31) / 32}, {32, 8}, 0}, params);
-    stage_take(s, to, out, sizeof out);
-    CU_OK(s->cu->MemFree(from));
+    stage_read(s, to, out, sizeof out);
     for (unsigned y = 0; y < HEIGHT; y++)
         for (unsigned x = 0; x < WIDTH; x++)
             REQUIRE(out[x][y] == (float)(y * 1000 + x));
@@ -210,11 +189,11 @@ KERNEL_CASE(neighbours, "block_kernels", .mark = TEST_BOTH)
     enum { X = 3, Y = 2, Z = 2 };
     for (size_t k = 0; k < sizeof blocks / sizeof blocks[0]; k++) {
         const unsigned *b = blocks[k], threads = b[0] * b[1] * b[2], all = threads * X * Y * Z;
-        uint32_t(*out)[4] = stage_alloc(all * sizeof *out);
+        uint32_t(*out)[4] = test_memory(all * sizeof *out);
         CUdeviceptr to = stage_buffer(s, NULL, all * sizeof *out);
         void *params[] = {&to};
         stage_run(s, "block_neighbours", (stage_shape){{X, Y, Z}, {b[0], b[1], b[2]}, 0}, params);
-        stage_take(s, to, out, all * sizeof *out);
+        stage_read(s, to, out, all * sizeof *out);
         for (unsigned i = 0; i < all; i++) {
             const unsigned t = (i % threads + 1) % threads;
             REQUIRE_EQ(out[i][0], t % b[0]);
@@ -222,7 +201,6 @@ KERNEL_CASE(neighbours, "block_kernels", .mark = TEST_BOTH)
             REQUIRE_EQ(out[i][2], t / b[0] / b[1]);
             REQUIRE_EQ(out[i][3], i / threads);
         }
-        free(out);
     }
 }
 
@@ -237,7 +215,7 @@ KERNEL_CASE(ended, "block_kernels", .mark = TEST_BOTH)
         CUdeviceptr to = stage_buffer(s, NULL, sizeof out);
         void *params[] = {&to, &n};
         stage_run(s, "block_leave", (stage_shape){{BLOCKS}, {256}, 0}, params);
-        stage_take(s, to, out, sizeof out);
+        stage_read(s, to, out, sizeof out);
         for (int i = 0; i < BLOCKS * 256; i++)
             REQUIRE_EQ(out[i], i % 256 < n ? n * (n + 1) / 2 : (int)0xeeeeeeee);
     }
@@ -300,9 +278,9 @@ KERNEL_CASE(atomics, "block_kernels", .mark = TEST_BOTH)
                 l = stage_buffer(s, longs, sizeof longs);
     void *params[] = {&a, &w, &l};
     stage_run(s, "block_atomics", (stage_shape){{BLOCKS}, {BLOCK}, 0}, params);
-    stage_take(s, a, ints, sizeof ints);
-    stage_take(s, w, words, sizeof words);
-    stage_take(s, l, longs, sizeof longs);
+    stage_read(s, a, ints, sizeof ints);
+    stage_read(s, w, words, sizeof words);
+    stage_read(s, l, longs, sizeof longs);
     REQUIRE_EQ_BYTES(ints, ints_right, sizeof ints);
     REQUIRE_EQ_BYTES(words, right, sizeof words);
     REQUIRE_EQ_BYTES(longs, longs_right, sizeof longs);
@@ -324,7 +302,7 @@ KERNEL_CASE(reversed, "block_kernels", .mark = TEST_BOTH)
     enum { BLOCKS = 4 };
     for (size_t k = 0; k < NUM_SIZES; k++) {
         const unsigned block = sizes[k], all = BLOCKS * block;
-        double *in = stage_alloc(all * sizeof *in), *out = stage_alloc(all * sizeof *out);
+        double *in = test_memory(all * sizeof *in), *out = test_memory(all * sizeof *out);
         for (unsigned i = 0; i < all; i++)
             in[i] = (double)stage_random(i);
         CUdeviceptr from = stage_buffer(s, in, all * sizeof *in),
@@ -332,12 +310,9 @@ KERNEL_CASE(reversed, "block_kernels", .mark = TEST_BOTH)
         void *params[] = {&from, &to};
         stage_run(s, "block_reverse",
                   (stage_shape){{BLOCKS}, {block}, block * (unsigned)sizeof(double)}, params);
-        stage_take(s, to, out, all * sizeof *out);
-        CU_OK(s->cu->MemFree(from));
+        stage_read(s, to, out, all * sizeof *out);
         for (unsigned i = 0; i < all; i++)
             REQUIRE(out[i] == in[i / block * block + block - 1 - i % block]);
-        free(in);
-        free(out);
     }
 }
 
@@ -346,17 +321,16 @@ static void touch(const stage *s, unsigned bytes)
     enum { BLOCKS = 3 };
     int count = (int)bytes;
     unsigned seed = 11;
-    unsigned char *out = stage_alloc((size_t)BLOCKS * bytes + 1);
+    unsigned char *out = test_memory((size_t)BLOCKS * bytes + 1);
     CUdeviceptr to = stage_buffer(s, NULL, (size_t)BLOCKS * bytes + 1);
     void *params[] = {&to, &count, &seed};
     stage_run(s, "block_touch", (stage_shape){{BLOCKS}, {128}, bytes}, params);
-    stage_take(s, to, out, (size_t)BLOCKS * bytes + 1);
+    stage_read(s, to, out, (size_t)BLOCKS * bytes + 1);
     for (size_t i = 0; i < (size_t)BLOCKS * bytes; i++) {
         unsigned at = bytes - 1 - (unsigned)(i % bytes);
         REQUIRE_EQ(out[i], (unsigned char)(at * 7 + seed + (at & 3)));
     }
     REQUIRE_EQ(out[(size_t)BLOCKS * bytes], 0xee);
-    free(out);
 }
 
 /* 48 KiB in all without asking; as much as the device has after asking; not a byte more. */
@@ -392,7 +366,6 @@ KERNEL_CASE(dynamic, "block_kernels", .mark = TEST_BOTH)
     CU_IS(stage_launch(s, "block_touch", (stage_shape){{1}, {1}, (unsigned)most - STATIC + 1},
                        params),
           CUDA_ERROR_INVALID_VALUE);
-    CU_OK(s->cu->MemFree(to));
 }
 
 KERNEL_CASE(attributes, "block_kernels", .mark = TEST_BOTH)
@@ -415,36 +388,29 @@ KERNEL_CASE(attributes, "block_kernels", .mark = TEST_BOTH)
 /* The module's kernels by name, and their parameters. */
 KERNEL_CASE(enumerated, "block_kernels", .mark = TEST_BOTH)
 {
-    PFN_cuModuleGetFunctionCount_v12040 get_count;
-    PFN_cuModuleEnumerateFunctions_v12040 enumerate;
-    PFN_cuFuncGetName_v12030 get_name;
-    PFN_cuFuncGetParamInfo_v12040 get_param;
-    raw_cuda_find(s->cu, "cuModuleGetFunctionCount", 12040, &get_count);
-    raw_cuda_find(s->cu, "cuModuleEnumerateFunctions", 12040, &enumerate);
-    raw_cuda_find(s->cu, "cuFuncGetName", 12030, &get_name);
-    raw_cuda_find(s->cu, "cuFuncGetParamInfo", 12040, &get_param);
+    if (s->cu->FuncGetParamInfo == NULL) SKIP("the driver has no cuFuncGetParamInfo");
     unsigned count = 0, sums = 0;
     CUfunction functions[32];
-    CU_OK(get_count(&count, s->module));
+    CU_OK(s->cu->ModuleGetFunctionCount(&count, s->module));
     REQUIRE_EQ(count, 14);
-    CU_OK(enumerate(functions, count, s->module));
+    CU_OK(s->cu->ModuleEnumerateFunctions(functions, count, s->module));
     for (unsigned i = 0; i < count; i++) {
         const char *name = NULL;
         CUmodule module = NULL;
         size_t offset = 77, size = 77;
-        CU_OK(get_name(&name, functions[i]));
+        CU_OK(s->cu->FuncGetName(&name, functions[i]));
         CU_OK(s->cu->FuncGetModule(&module, functions[i]));
         REQUIRE(module == s->module);
         REQUIRE(strncmp(name, "block_", 6) == 0);
         if (strcmp(name, "block_sum") != 0) continue;
         sums++;
-        CU_OK(get_param(functions[i], 0, &offset, &size));
+        CU_OK(s->cu->FuncGetParamInfo(functions[i], 0, &offset, &size));
         REQUIRE(offset == 0 && size == 8);
-        CU_OK(get_param(functions[i], 1, &offset, &size));
+        CU_OK(s->cu->FuncGetParamInfo(functions[i], 1, &offset, &size));
         REQUIRE(offset == 8 && size == 8);
-        CU_OK(get_param(functions[i], 2, &offset, &size));
+        CU_OK(s->cu->FuncGetParamInfo(functions[i], 2, &offset, &size));
         REQUIRE(offset == 16 && size == 4);
-        CU_IS(get_param(functions[i], 3, &offset, &size), CUDA_ERROR_INVALID_VALUE);
+        CU_IS(s->cu->FuncGetParamInfo(functions[i], 3, &offset, &size), CUDA_ERROR_INVALID_VALUE);
     }
     REQUIRE_EQ(sums, 1);
 }
@@ -484,8 +450,8 @@ KERNEL_CASE(voted, "block_kernels", .mark = TEST_BOTH)
     enum { BLOCKS = 9 };
     for (size_t k = 0; k < sizeof blocks / sizeof blocks[0]; k++) {
         const unsigned *b = blocks[k], threads = b[0] * b[1] * b[2], all = threads * BLOCKS;
-        uint32_t *in = stage_alloc(all * sizeof *in);
-        votes *out = stage_alloc(all * sizeof *out);
+        uint32_t *in = test_memory(all * sizeof *in);
+        votes *out = test_memory(all * sizeof *out);
         for (unsigned i = 0; i < all; i++) {
             /* Some blocks and warps agree, others do not. */
             in[i] = stage_random(i);
@@ -496,14 +462,11 @@ KERNEL_CASE(voted, "block_kernels", .mark = TEST_BOTH)
                     to = stage_buffer(s, NULL, all * sizeof *out);
         void *params[] = {&from, &to};
         stage_run(s, "block_votes", (stage_shape){{BLOCKS}, {b[0], b[1], b[2]}, 0}, params);
-        stage_take(s, to, out, all * sizeof *out);
-        CU_OK(s->cu->MemFree(from));
+        stage_read(s, to, out, all * sizeof *out);
         for (unsigned i = 0; i < all; i++) {
             votes right = votes_of(&in[i / threads * threads], threads, i % threads);
             REQUIRE_EQ_BYTES(&out[i], &right, sizeof right);
         }
-        free(in);
-        free(out);
     }
 }
 
@@ -523,10 +486,10 @@ KERNEL_CASE(shuffled, "block_kernels", .mark = TEST_BOTH)
                     f = stage_buffer(s, NULL, sizeof floats);
         void *params[] = {&i, &d, &l, &f, &width};
         stage_run(s, "block_shuffles", (stage_shape){{BLOCKS}, {BLOCK}, 0}, params);
-        stage_take(s, i, ints, sizeof ints);
-        stage_take(s, d, doubles, sizeof doubles);
-        stage_take(s, l, longs, sizeof longs);
-        stage_take(s, f, floats, sizeof floats);
+        stage_read(s, i, ints, sizeof ints);
+        stage_read(s, d, doubles, sizeof doubles);
+        stage_read(s, l, longs, sizeof longs);
+        stage_read(s, f, floats, sizeof floats);
         for (int n = 0; n < ALL; n++) {
             /* CUDA C++ Programming Guide, "Warp shuffle functions" */
             const int t = n % BLOCK, lane = t % 32, part = t - t % width, in_part = t % width;
@@ -553,7 +516,7 @@ KERNEL_CASE(halves, "block_kernels", .mark = TEST_BOTH)
     CUdeviceptr to = stage_buffer(s, NULL, sizeof out);
     void *params[] = {&to};
     stage_run(s, "block_halves", (stage_shape){{BLOCKS}, {BLOCK}, 0}, params);
-    stage_take(s, to, out, sizeof out);
+    stage_read(s, to, out, sizeof out);
     for (unsigned first = 0; first < ALL; first += 32) {
         uint32_t sum[32], next[12];
         for (unsigned lane = 0; lane < 32; lane++)
@@ -580,8 +543,7 @@ KERNEL_CASE(device_functions, "device_kernels", .mark = TEST_BOTH)
         CUdeviceptr from = stage_buffer(s, in, sizeof in), to = stage_buffer(s, NULL, sizeof out);
         void *params[] = {&from, &to};
         stage_run(s, "device_sum", (stage_shape){{BLOCKS}, {whole[k]}, 0}, params);
-        stage_take(s, to, out, sizeof out);
-        CU_OK(s->cu->MemFree(from));
+        stage_read(s, to, out, sizeof out);
         for (unsigned b = 0; b < BLOCKS; b++) {
             uint32_t sum = 0, squares = 0;
             for (unsigned t = 0; t < whole[k]; t++) {
@@ -604,7 +566,7 @@ TEST(side_by_side, .mark = TEST_BOTH)
     stage other = s;
     CUdeviceptr from[2], to[2];
     int n = ALL;
-    CU_OK(s.cu->StreamCreate(&other.stream, CU_STREAM_NON_BLOCKING));
+    other.stream = raw_cuda_stream(s.cu);
     for (unsigned k = 0; k < 2; k++) {
         for (unsigned i = 0; i < ALL; i++)
             in[k][i] = stage_random(i * 2 + k);
@@ -620,15 +582,13 @@ TEST(side_by_side, .mark = TEST_BOTH)
     CU_OK(s.cu->StreamSynchronize(s.stream));
     CU_OK(s.cu->StreamSynchronize(other.stream));
     for (unsigned k = 0; k < 2; k++) {
-        stage_take(&s, to[k], out[k], sizeof out[k]);
-        CU_OK(s.cu->MemFree(from[k]));
+        stage_read(&s, to[k], out[k], sizeof out[k]);
         uint32_t sum = 0;
         for (unsigned i = 0; i < ALL; i++) {
             sum = i % BLOCK == 0 ? in[k][i] : sum + in[k][i];
             REQUIRE_EQ(out[k][i], sum);
         }
     }
-    CU_OK(s.cu->StreamDestroy(other.stream));
     stage_close(&s);
 }
 
@@ -636,11 +596,10 @@ TEST(side_by_side, .mark = TEST_BOTH)
 #undef TEST_GROUP
 #define TEST_GROUP "wrong."
 
-/* Leaves the context broken. */
+/* Leaves the context broken; what was made in it is no more. */
 static void end_broken(stage *s)
 {
-    (void)s->cu->ModuleUnload(s->module);
-    (void)s->cu->StreamDestroy(s->stream);
+    test_drop();
     CU_OK(s->cu->DevicePrimaryCtxReset(0));
     CU_OK(s->cu->CtxSetCurrent(NULL));
     (void)s->cu->DevicePrimaryCtxRelease(0);
@@ -664,7 +623,7 @@ TEST(fault, .mark = TEST_BOTH, .faults = true)
         CUdeviceptr to = stage_buffer(&s, NULL, sizeof out);
         void *again[] = {&to, &n};
         stage_run(&s, "block_leave", (stage_shape){{1}, {256}, 0}, again);
-        stage_take(&s, to, out, sizeof out);
+        stage_read(&s, to, out, sizeof out);
         REQUIRE_EQ(out[0], 20100);
         stage_close(&s);
     }
@@ -708,7 +667,7 @@ TEST(large_stack)
     int depth = 3;
     void *params[] = {&to, &depth};
     stage_run(&s, "wrong_stack", (stage_shape){{1}, {300}, 0}, params);
-    stage_take(&s, to, out, sizeof out);
+    stage_read(&s, to, out, sizeof out);
     for (unsigned i = 0; i < 300; i++)
         REQUIRE_EQ(out[i], 3);
     stage_close(&s);
@@ -721,7 +680,7 @@ TEST(other_barrier)
     CUdeviceptr to = stage_buffer(&s, NULL, sizeof out);
     void *params[] = {&to};
     stage_run(&s, "wrong_sites", (stage_shape){{1}, {64}, 0}, params);
-    stage_take(&s, to, out, sizeof out);
+    stage_read(&s, to, out, sizeof out);
     for (unsigned i = 0; i < 64; i++)
         REQUIRE_EQ(out[i], 1);
     stage_close(&s);
@@ -734,7 +693,7 @@ TEST(active)
     CUdeviceptr to = stage_buffer(&s, NULL, sizeof out);
     void *params[] = {&to};
     stage_run(&s, "wrong_active", (stage_shape){{1}, {40}, 0}, params);
-    stage_take(&s, to, out, sizeof out);
+    stage_read(&s, to, out, sizeof out);
     for (unsigned i = 0; i < 40; i++)
         REQUIRE_EQ(out[i], i < 10 ? 0x3ffu : i < 32 ? 0xfffffc00u ^ 0x80000000u : 0xffu);
     stage_close(&s);
