@@ -396,12 +396,14 @@ culv_result culvi_recheck_stream(culv_device *device, const char *object, CUstre
 CUresult culvi_stream_create_apart(const culv_device *device, bool middle, CUstream *out)
 {
     int least = 0, greatest = 0;
-    CUresult r = CUDA_ERROR_NOT_SUPPORTED;
     if (device->cuda->cuCtxGetStreamPriorityRange != NULL &&
-        device->cuda->cuStreamCreateWithPriority != NULL) {
-        (void)CULVI_CU(device, cuCtxGetStreamPriorityRange, (&least, &greatest));
-        r = CULVI_CU(device, cuStreamCreateWithPriority,
+        device->cuda->cuStreamCreateWithPriority != NULL &&
+        CULVI_CU(device, cuCtxGetStreamPriorityRange, (&least, &greatest)) == CUDA_SUCCESS) {
+        const CUresult r =
+            CULVI_CU(device, cuStreamCreateWithPriority,
                      (out, CU_STREAM_NON_BLOCKING, middle ? (least + greatest) / 2 : greatest));
+        /* A plain stream may share its queue with the one that waits for this signal. */
+        if (r == CUDA_SUCCESS || !middle) return r;
     }
-    return r == CUDA_SUCCESS ? r : CULVI_CU(device, cuStreamCreate, (out, CU_STREAM_NON_BLOCKING));
+    return CULVI_CU(device, cuStreamCreate, (out, CU_STREAM_NON_BLOCKING));
 }
