@@ -10,12 +10,25 @@
 #include <string.h>
 #include <unistd.h>
 
+/* An output is undefined after an error: what a failed vkCreate...() leaves there is no handle. */
+static void spoil(const char *name, void *out)
+{
+    if (strncmp(name, "Create", 6) == 0 && strstr(name, "Pipelines") == NULL)
+        memset(out, 0xa5, sizeof(uint64_t));
+}
+#define FOURTH(a, b, c, d, ...) ((void *)(uintptr_t)(d))
+#define FOURTH_OF(...)          FOURTH(__VA_ARGS__, 0, 0, 0, 0)
+#define FAIL(name, args)                                                                           \
+    if (soft_vk_must_fail("vk" #name, &error)) {                                                   \
+        spoil(#name, FOURTH_OF args);                                                              \
+        return error;                                                                              \
+    }
 #define PASS(name, params, args)                                                                   \
     static VKAPI_ATTR VkResult VKAPI_CALL call_##name params                                       \
     {                                                                                              \
         const soft_vk_device *device = soft_vk_device_find(handle);                                \
         VkResult error;                                                                            \
-        if (device->soft && soft_vk_must_fail("vk" #name, &error)) return error;                   \
+        if (device->soft) FAIL(name, args)                                                         \
         return device->next.name args;                                                             \
     }
 #define OWN(name, work, params, args)                                                              \
@@ -24,7 +37,7 @@
         soft_vk_device *device = soft_vk_device_find(handle);                                      \
         VkResult error;                                                                            \
         if (!device->soft) return device->next.name args;                                          \
-        if (soft_vk_must_fail("vk" #name, &error)) return error;                                   \
+        FAIL(name, args)                                                                           \
         return soft_vk_##work(device, SOFT_VK_UNPACK args);                                        \
     }
 SOFT_VK_DEVICE_CALLS(PASS, OWN)

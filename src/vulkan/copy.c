@@ -118,10 +118,10 @@ static VkResult make_pipeline(culv_vk_device *vk, culvi_vk_copier *copier, const
                                                   .stage = VK_SHADER_STAGE_COMPUTE_BIT,
                                                   .pName = "main"}};
     VkResult r = VK_SUCCESS;
-    CULVI_VK_NEXT(r, *call, vk, vkCreatePipelineLayout,
-                  (vk->vk_device, &layout, vk->callbacks, &copier->layout));
-    CULVI_VK_NEXT(r, *call, vk, vkCreateShaderModule,
-                  (vk->vk_device, &code, vk->callbacks, &info.stage.module));
+    CULVI_VK_MAKE(r, *call, vk, vkCreatePipelineLayout,
+                  (vk->vk_device, &layout, vk->callbacks, &copier->layout), copier->layout);
+    CULVI_VK_MAKE(r, *call, vk, vkCreateShaderModule,
+                  (vk->vk_device, &code, vk->callbacks, &info.stage.module), info.stage.module);
     info.layout = copier->layout;
     CULVI_VK_NEXT(r, *call, vk, vkCreateComputePipelines,
                   (vk->vk_device, VK_NULL_HANDLE, 1, &info, vk->callbacks, &copier->pipeline));

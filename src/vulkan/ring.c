@@ -145,8 +145,9 @@ static culv_result hand_over(culvi_vk_ring *ring, VkQueue queue)
     const VkCommandPoolCreateInfo pool_info = {CULVI_STYPE(COMMAND_POOL_CREATE_INFO),
                                                .queueFamilyIndex = ring->queue_family};
     const VkFenceCreateInfo fence_info = {CULVI_STYPE(FENCE_CREATE_INFO)};
-    CULVI_VK_NEXT(r, call, vk, vkCreateCommandPool, (device, &pool_info, vk->callbacks, &pool));
-    CULVI_VK_NEXT(r, call, vk, vkCreateFence, (device, &fence_info, vk->callbacks, &fence));
+    CULVI_VK_MAKE(r, call, vk, vkCreateCommandPool, (device, &pool_info, vk->callbacks, &pool),
+                  pool);
+    CULVI_VK_MAKE(r, call, vk, vkCreateFence, (device, &fence_info, vk->callbacks, &fence), fence);
     const VkCommandBufferAllocateInfo commands_info = {
         CULVI_STYPE(COMMAND_BUFFER_ALLOCATE_INFO), .commandPool = pool,
         .level = VK_COMMAND_BUFFER_LEVEL_PRIMARY, .commandBufferCount = 1};

@@ -102,7 +102,8 @@ culv_result culvi_vk_bind_sparse(const culv_vk_device *vk, const char *label, Vk
     VkFence fence = VK_NULL_HANDLE;
     const char *call = NULL;
     VkResult r = VK_SUCCESS;
-    CULVI_VK_NEXT(r, call, vk, vkCreateFence, (vk->vk_device, &fence_info, vk->callbacks, &fence));
+    CULVI_VK_MAKE(r, call, vk, vkCreateFence, (vk->vk_device, &fence_info, vk->callbacks, &fence),
+                  fence);
     CULVI_VK_NEXT(r, call, vk, vkQueueBindSparse, (queue, 1, &info, fence));
     if (r == VK_SUCCESS) {
         call = "vkWaitForFences";

@@ -62,5 +62,11 @@ void culvi_trace_vk_done(const culvi_voice *voice, const char *call, uint64_t ki
         (called) = #function;                                                                      \
         (r) = CULVI_VK(vk, function, arguments);                                                   \
     } while (0)
+/* The same for a call that makes `handle`, which is undefined if the call fails. */
+#define CULVI_VK_MAKE(r, called, vk, function, arguments, handle)                                  \
+    do {                                                                                           \
+        CULVI_VK_NEXT(r, called, vk, function, arguments);                                         \
+        if ((r) != VK_SUCCESS) (handle) = VK_NULL_HANDLE;                                          \
+    } while (0)
 
 #endif
