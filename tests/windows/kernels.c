@@ -45,7 +45,7 @@ static unsigned char *read_file(const char *relative, size_t *size)
     REQUIRE(fseek(file, 0, SEEK_END) == 0);
     *size = (size_t)ftell(file);
     rewind(file);
-    unsigned char *data = stage_alloc(*size);
+    unsigned char *data = test_memory(*size);
     REQUIRE(fread(data, 1, *size, file) == *size);
     fclose(file);
     return data;
@@ -63,7 +63,6 @@ TEST(from_memory)
     const load_data_fn load_data = find_load_data(&s);
     for (unsigned i = 0; i < 2; i++)
         CU_OK(load_data(&modules[i], image));
-    free(image);
     REQUIRE_EQ(kept_files(), before + 2);
     for (unsigned i = 0; i < 2; i++) {
         stage other = s;
@@ -73,7 +72,7 @@ TEST(from_memory)
         CUdeviceptr to = stage_buffer(&other, NULL, sizeof out);
         void *params[] = {&to, &n};
         stage_run(&other, "block_leave", (stage_shape){{1}, {256}, 0}, params);
-        stage_take(&other, to, out, sizeof out);
+        stage_read(&other, to, out, sizeof out);
         REQUIRE_EQ(out[0], 20100);
         CU_OK(s.cu->ModuleUnload(modules[i]));
     }
@@ -99,7 +98,6 @@ TEST(damaged)
     head[0] = 'P';
     image[0] = 0x7f; /* ELF's first byte */
     CU_IS(load_data(&module, image), CUDA_ERROR_INVALID_IMAGE);
-    free(image);
     CU_IS(s.cu->ModuleLoad(&module, test_path(path, "share/culvert/none.soft.so")),
           CUDA_ERROR_FILE_NOT_FOUND);
     CU_IS(s.cu->ModuleLoad(&module, test_path(path, "share/culvert")), CUDA_ERROR_INVALID_IMAGE);
