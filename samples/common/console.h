@@ -19,7 +19,8 @@ void report(const char *format, ...);
 
 /* True when the call succeeded; otherwise says what failed and why. */
 bool culv_ok(culv_result result, const char *what);
-bool vk_ok(VkResult result, const char *what);
+bool vk_ok(VkResult result, const char *what); /* VK_MADE(): Vulkan leaves *made undefined then */
+#define VK_MADE(result, what, made) (vk_ok(result, what) || (*(made) = VK_NULL_HANDLE, false))
 bool cuda_ok(const culv_cuda_api *cu, CUresult result, const char *what);
 
 /* To stdout, for RESULT lines; names of devices are ASCII. */

@@ -41,7 +41,8 @@ bool vulkan_buffer_create(const vulkan_setup *v, VkDeviceSize size, VkBufferUsag
     memset(out, 0, sizeof *out);
     VkBufferCreateInfo info = {
         .sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO, .size = size, .usage = usage};
-    if (!vk_ok(vkCreateBuffer(v->device, &info, NULL, &out->buffer), "vkCreateBuffer"))
+    if (!VK_MADE(vkCreateBuffer(v->device, &info, NULL, &out->buffer), "vkCreateBuffer",
+                 &out->buffer))
         return false;
     VkMemoryRequirements needs;
     vkGetBufferMemoryRequirements(v->device, out->buffer, &needs);
@@ -81,7 +82,8 @@ bool vulkan_image_create(const vulkan_setup *v, VkFormat format, VkExtent2D exte
                               .samples = samples,
                               .tiling = VK_IMAGE_TILING_OPTIMAL,
                               .usage = usage};
-    if (!vk_ok(vkCreateImage(v->device, &info, NULL, &out->image), "vkCreateImage")) return false;
+    if (!VK_MADE(vkCreateImage(v->device, &info, NULL, &out->image), "vkCreateImage", &out->image))
+        return false;
     VkMemoryRequirements needs;
     vkGetImageMemoryRequirements(v->device, out->image, &needs);
     VkImageViewCreateInfo view = {.sType = VK_STRUCTURE_TYPE_IMAGE_VIEW_CREATE_INFO,
@@ -91,7 +93,8 @@ bool vulkan_image_create(const vulkan_setup *v, VkFormat format, VkExtent2D exte
                                   .subresourceRange = {aspect, 0, 1, 0, 1}};
     return allocate(v, &needs, VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT, 0, &out->memory) &&
            vk_ok(vkBindImageMemory(v->device, out->image, out->memory, 0), "vkBindImageMemory") &&
-           vk_ok(vkCreateImageView(v->device, &view, NULL, &out->view), "vkCreateImageView");
+           VK_MADE(vkCreateImageView(v->device, &view, NULL, &out->view), "vkCreateImageView",
+                   &out->view);
 }
 
 void vulkan_image_destroy(const vulkan_setup *v, vulkan_image *image)
@@ -146,7 +149,8 @@ bool vulkan_once_begin(const vulkan_setup *v, uint32_t family, VkQueue queue, vu
     out->queue = queue;
     VkCommandPoolCreateInfo pool = {.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,
                                     .queueFamilyIndex = family};
-    if (!vk_ok(vkCreateCommandPool(v->device, &pool, NULL, &out->pool), "vkCreateCommandPool"))
+    if (!VK_MADE(vkCreateCommandPool(v->device, &pool, NULL, &out->pool), "vkCreateCommandPool",
+                 &out->pool))
         return false;
     VkCommandBufferAllocateInfo info = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
                                         .commandPool = out->pool,
@@ -173,7 +177,7 @@ bool vulkan_timeline_create(const vulkan_setup *v, VkSemaphore *out)
     VkSemaphoreTypeCreateInfo type = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO,
                                       .semaphoreType = VK_SEMAPHORE_TYPE_TIMELINE};
     VkSemaphoreCreateInfo info = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO, .pNext = &type};
-    return vk_ok(vkCreateSemaphore(v->device, &info, NULL, out), "vkCreateSemaphore");
+    return VK_MADE(vkCreateSemaphore(v->device, &info, NULL, out), "vkCreateSemaphore", out);
 }
 
 void vulkan_signal_up_to(const vulkan_setup *v, VkSemaphore timeline, uint64_t value)
@@ -232,7 +236,7 @@ static bool load_shader(const vulkan_setup *v, const char *name, VkShaderModule 
     if (!files_share_path(path, name) || !files_read(path, &code, &size)) return false;
     VkShaderModuleCreateInfo info = {
         .sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO, .codeSize = size, .pCode = code};
-    bool done = vk_ok(vkCreateShaderModule(v->device, &info, NULL, out), name);
+    bool done = VK_MADE(vkCreateShaderModule(v->device, &info, NULL, out), name, out);
     free(code);
     return done;
 }

@@ -182,7 +182,8 @@ static bool create_device(vulkan_setup *v, const vulkan_wishes *wishes)
                                .pQueueCreateInfos = queues,
                                .enabledExtensionCount = num_extensions,
                                .ppEnabledExtensionNames = extensions};
-    if (!vk_ok(vkCreateDevice(v->physical_device, &info, NULL, &v->device), "vkCreateDevice"))
+    if (!VK_MADE(vkCreateDevice(v->physical_device, &info, NULL, &v->device), "vkCreateDevice",
+                 &v->device))
         return false;
     v->desc.device = v->device;
     volkLoadDevice(v->device);

@@ -240,10 +240,11 @@ static bool make_renderer(program *p)
                                     .flags = VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT,
                                     .queueFamilyIndex = p->vulkan.queue_family};
     VkFenceCreateInfo fence = {.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
-    if (!vk_ok(vkCreatePipelineLayout(device, &layout, NULL, &p->layout),
-               "vkCreatePipelineLayout") ||
+    if (!VK_MADE(vkCreatePipelineLayout(device, &layout, NULL, &p->layout),
+                 "vkCreatePipelineLayout", &p->layout) ||
         !pipeline_create_compute(&p->vulkan, "forest_look.comp.spv", p->layout, &p->look) ||
-        !vk_ok(vkCreateCommandPool(device, &pool, NULL, &p->pool), "vkCreateCommandPool"))
+        !VK_MADE(vkCreateCommandPool(device, &pool, NULL, &p->pool), "vkCreateCommandPool",
+                 &p->pool))
         return false;
     VkCommandBufferAllocateInfo one = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
                                        .commandPool = p->pool,
@@ -251,7 +252,7 @@ static bool make_renderer(program *p)
                                        .commandBufferCount = 1};
     return vk_ok(vkAllocateCommandBuffers(device, &one, &p->commands),
                  "vkAllocateCommandBuffers") &&
-           vk_ok(vkCreateFence(device, &fence, NULL, &p->done), "vkCreateFence");
+           VK_MADE(vkCreateFence(device, &fence, NULL, &p->done), "vkCreateFence", &p->done);
 }
 
 /* The timelines order the two sides; within Vulkan a barrier makes the data visible. */

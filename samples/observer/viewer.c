@@ -65,8 +65,8 @@ static bool create_pipeline(viewer *v)
                                                VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO,
                                            .bindingCount = 2,
                                            .pBindings = bindings};
-    if (!vk_ok(vkCreateDescriptorSetLayout(device, &set, NULL, &v->set_layout),
-               "vkCreateDescriptorSetLayout"))
+    if (!VK_MADE(vkCreateDescriptorSetLayout(device, &set, NULL, &v->set_layout),
+                 "vkCreateDescriptorSetLayout", &v->set_layout))
         return false;
     VkPushConstantRange range = {VK_SHADER_STAGE_COMPUTE_BIT, 0, sizeof(constants)};
     VkPipelineLayoutCreateInfo layout = {.sType = VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO,
@@ -74,8 +74,8 @@ static bool create_pipeline(viewer *v)
                                          .pSetLayouts = &v->set_layout,
                                          .pushConstantRangeCount = 1,
                                          .pPushConstantRanges = &range};
-    return vk_ok(vkCreatePipelineLayout(device, &layout, NULL, &v->layout),
-                 "vkCreatePipelineLayout") &&
+    return VK_MADE(vkCreatePipelineLayout(device, &layout, NULL, &v->layout),
+                   "vkCreatePipelineLayout", &v->layout) &&
            pipeline_create_compute(&v->vulkan, "observer_splat.comp.spv", v->layout, &v->splat);
 }
 
@@ -91,8 +91,10 @@ static bool create_commands(viewer *v)
     VkCommandPoolCreateInfo commands = {.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,
                                         .flags = VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT,
                                         .queueFamilyIndex = v->vulkan.queue_family};
-    if (!vk_ok(vkCreateDescriptorPool(device, &pool, NULL, &v->pool), "vkCreateDescriptorPool") ||
-        !vk_ok(vkCreateCommandPool(device, &commands, NULL, &v->commands), "vkCreateCommandPool"))
+    if (!VK_MADE(vkCreateDescriptorPool(device, &pool, NULL, &v->pool), "vkCreateDescriptorPool",
+                 &v->pool) ||
+        !VK_MADE(vkCreateCommandPool(device, &commands, NULL, &v->commands), "vkCreateCommandPool",
+                 &v->commands))
         return false;
     VkCommandBufferAllocateInfo buffer = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
                                           .commandPool = v->commands,
@@ -101,7 +103,7 @@ static bool create_commands(viewer *v)
     VkFenceCreateInfo fence = {.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
     return vk_ok(vkAllocateCommandBuffers(device, &buffer, &v->buffer),
                  "vkAllocateCommandBuffers") &&
-           vk_ok(vkCreateFence(device, &fence, NULL, &v->fence), "vkCreateFence");
+           VK_MADE(vkCreateFence(device, &fence, NULL, &v->fence), "vkCreateFence", &v->fence);
 }
 
 /* Vulkan makes the timelines, so it brings them along. */

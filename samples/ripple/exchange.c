@@ -12,8 +12,8 @@ static bool create_views(exchange *e)
                                       .viewType = VK_IMAGE_VIEW_TYPE_2D,
                                       .format = EXCHANGE_TINT_FORMAT,
                                       .subresourceRange = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 1, 0, 1}};
-        if (!vk_ok(vkCreateImageView(e->vulkan->device, &info, NULL, &e->buffers[i].tint_view),
-                   "vkCreateImageView"))
+        if (!VK_MADE(vkCreateImageView(e->vulkan->device, &info, NULL, &e->buffers[i].tint_view),
+                     "vkCreateImageView", &e->buffers[i].tint_view))
             return false;
     }
     return true;

@@ -41,7 +41,8 @@ static bool make_frame(exchange *e, vulkan_buffer *out)
                                      .size = e->cells_size + e->cells_size / 4,
                                      .usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT |
                                               VK_BUFFER_USAGE_TRANSFER_SRC_BIT};
-    if (!vk_ok(vkCreateBuffer(v->device, &info, NULL, &out->buffer), "vkCreateBuffer"))
+    if (!VK_MADE(vkCreateBuffer(v->device, &info, NULL, &out->buffer), "vkCreateBuffer",
+                 &out->buffer))
         return false;
     VkMemoryRequirements needs;
     vkGetBufferMemoryRequirements(v->device, out->buffer, &needs);

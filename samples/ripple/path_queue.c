@@ -68,8 +68,8 @@ static bool create_async(exchange *e)
     VkCommandPoolCreateInfo pool = {.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,
                                     .flags = VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT,
                                     .queueFamilyIndex = e->solver_family};
-    if (!vk_ok(vkCreateCommandPool(e->vulkan->device, &pool, NULL, &q->pool),
-               "vkCreateCommandPool"))
+    if (!VK_MADE(vkCreateCommandPool(e->vulkan->device, &pool, NULL, &q->pool),
+                 "vkCreateCommandPool", &q->pool))
         return false;
     q->commands = calloc(e->flow.in_flight, sizeof(VkCommandBuffer));
     VkCommandBufferAllocateInfo info = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,

@@ -17,7 +17,8 @@ static bool create_layout(pipelines *p, const vulkan_setup *v)
                                    .addressModeU = VK_SAMPLER_ADDRESS_MODE_CLAMP_TO_EDGE,
                                    .addressModeV = VK_SAMPLER_ADDRESS_MODE_CLAMP_TO_EDGE,
                                    .addressModeW = VK_SAMPLER_ADDRESS_MODE_CLAMP_TO_EDGE};
-    if (!vk_ok(vkCreateSampler(v->device, &sampler, NULL, &p->sampler), "vkCreateSampler"))
+    if (!VK_MADE(vkCreateSampler(v->device, &sampler, NULL, &p->sampler), "vkCreateSampler",
+                 &p->sampler))
         return false;
     VkDescriptorSetLayoutBinding bindings[] = {
         {.binding = 0,
@@ -33,8 +34,8 @@ static bool create_layout(pipelines *p, const vulkan_setup *v)
                                                VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO,
                                            .bindingCount = 2,
                                            .pBindings = bindings};
-    if (!vk_ok(vkCreateDescriptorSetLayout(v->device, &set, NULL, &p->set_layout),
-               "vkCreateDescriptorSetLayout"))
+    if (!VK_MADE(vkCreateDescriptorSetLayout(v->device, &set, NULL, &p->set_layout),
+                 "vkCreateDescriptorSetLayout", &p->set_layout))
         return false;
     VkPushConstantRange constants = {stages, 0, sizeof(view_constants)};
     VkPipelineLayoutCreateInfo layout = {.sType = VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO,
@@ -42,8 +43,8 @@ static bool create_layout(pipelines *p, const vulkan_setup *v)
                                          .pSetLayouts = &p->set_layout,
                                          .pushConstantRangeCount = 1,
                                          .pPushConstantRanges = &constants};
-    return vk_ok(vkCreatePipelineLayout(v->device, &layout, NULL, &p->layout),
-                 "vkCreatePipelineLayout");
+    return VK_MADE(vkCreatePipelineLayout(v->device, &layout, NULL, &p->layout),
+                   "vkCreatePipelineLayout", &p->layout);
 }
 
 static bool create_pipeline(const pipelines *p, const vulkan_setup *v, const char *vertex,
@@ -195,8 +196,8 @@ static bool create_descriptors(renderer *r)
                                        .maxSets = EXCHANGE_MAX_BUFFERS,
                                        .poolSizeCount = 2,
                                        .pPoolSizes = sizes};
-    if (!vk_ok(vkCreateDescriptorPool(v->device, &pool, NULL, &r->descriptor_pool),
-               "vkCreateDescriptorPool"))
+    if (!VK_MADE(vkCreateDescriptorPool(v->device, &pool, NULL, &r->descriptor_pool),
+                 "vkCreateDescriptorPool", &r->descriptor_pool))
         return false;
     for (uint32_t i = 0; i < r->exchange->num_buffers; i++) {
         VkDescriptorSetAllocateInfo info = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO,
@@ -234,8 +235,8 @@ static bool create_slots(renderer *r)
     VkCommandPoolCreateInfo pool = {.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,
                                     .flags = VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT,
                                     .queueFamilyIndex = v->queue_family};
-    if (!vk_ok(vkCreateCommandPool(v->device, &pool, NULL, &r->command_pool),
-               "vkCreateCommandPool"))
+    if (!VK_MADE(vkCreateCommandPool(v->device, &pool, NULL, &r->command_pool),
+                 "vkCreateCommandPool", &r->command_pool))
         return false;
     for (uint32_t i = 0; i < r->frames_in_flight; i++) {
         VkCommandBufferAllocateInfo info = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
@@ -247,14 +248,16 @@ static bool create_slots(renderer *r)
         VkFenceCreateInfo fence = {.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
         if (!vk_ok(vkAllocateCommandBuffers(v->device, &info, &r->slots[i].commands),
                    "vkAllocateCommandBuffers") ||
-            !vk_ok(vkCreateFence(v->device, &fence, NULL, &r->slots[i].done), "vkCreateFence"))
+            !VK_MADE(vkCreateFence(v->device, &fence, NULL, &r->slots[i].done), "vkCreateFence",
+                     &r->slots[i].done))
             return false;
     }
     if (v->timestamp_bits == 0) return true;
     VkQueryPoolCreateInfo queries = {.sType = VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO,
                                      .queryType = VK_QUERY_TYPE_TIMESTAMP,
                                      .queryCount = 2 * r->frames_in_flight};
-    return vk_ok(vkCreateQueryPool(v->device, &queries, NULL, &r->timestamps), "vkCreateQueryPool");
+    return VK_MADE(vkCreateQueryPool(v->device, &queries, NULL, &r->timestamps),
+                   "vkCreateQueryPool", &r->timestamps);
 }
 
 /* What depends on the picture's size. */

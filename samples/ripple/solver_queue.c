@@ -13,8 +13,8 @@ bool solver_queue_create(solver_queue *q, exchange *e, culv_kernels *loaded)
     return culv_ok(culv_vk_kernels_create(e->attached, loaded, &q->kernels),
                    "culv_vk_kernels_create") &&
            (e->vulkan->timestamp_bits == 0 ||
-            vk_ok(vkCreateQueryPool(e->vulkan->device, &times, NULL, &q->times),
-                  "vkCreateQueryPool"));
+            VK_MADE(vkCreateQueryPool(e->vulkan->device, &times, NULL, &q->times),
+                    "vkCreateQueryPool", &q->times));
 }
 
 void solver_queue_destroy(solver_queue *q)

@@ -72,7 +72,8 @@ static bool make_slot(exchange *e, mpi_path *m, uint32_t i)
                                        .usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT |
                                                 VK_BUFFER_USAGE_TRANSFER_SRC_BIT};
     vulkan_buffer *b = &m->frames[i];
-    if (!vk_ok(vkCreateBuffer(v->device, &create, NULL, &b->buffer), "vkCreateBuffer") ||
+    if (!VK_MADE(vkCreateBuffer(v->device, &create, NULL, &b->buffer), "vkCreateBuffer",
+                 &b->buffer) ||
         !culv_ok(culv_vk_buffer_bind_vmm(m->attached, b->buffer, allocation, 0, &b->memory),
                  "culv_vk_buffer_bind_vmm") ||
         !vulkan_image_create(v, EXCHANGE_TINT_FORMAT, e->grid, VK_SAMPLE_COUNT_1_BIT,

@@ -783,6 +783,10 @@ typedef struct held {
 
 #define TRY(call)                                                                                  \
     if ((result = (call)) != VK_SUCCESS) return result
+/* The same for a call that makes `handle`, which is undefined after an error. */
+#define TRY_MADE(call, handle)                                                                     \
+    if ((result = (call)) != VK_SUCCESS) (handle) = VK_NULL_HANDLE;                                \
+    if (result != VK_SUCCESS) return result
 
 /* By plain calls, without validation, which makes calls of its own. */
 static VkResult open_held(held *h)
@@ -860,7 +864,7 @@ static VkResult make_buffer(held *h, unsigned i)
     VkMemoryRequirements needs;
     VkResult result;
     info.pNext = &external;
-    TRY(vkCreateBuffer(h->device, &info, NULL, &h->buffers[i]));
+    TRY_MADE(vkCreateBuffer(h->device, &info, NULL, &h->buffers[i]), h->buffers[i]);
     vkGetBufferMemoryRequirements(h->device, h->buffers[i], &needs);
     TRY(make_memory(h, i, needs.size));
     const VkBindBufferMemoryInfo bind = {.sType = VK_STRUCTURE_TYPE_BIND_BUFFER_MEMORY_INFO,
@@ -892,7 +896,7 @@ static VkResult make_image(held *h, unsigned i)
     TRY(vkGetPhysicalDeviceImageFormatProperties(h->physical, info.format, info.imageType,
                                                  info.tiling, info.usage, 0,
                                                  &told.imageFormatProperties));
-    TRY(vkCreateImage(h->device, &info, NULL, &h->images[i]));
+    TRY_MADE(vkCreateImage(h->device, &info, NULL, &h->images[i]), h->images[i]);
     const VkImageMemoryRequirementsInfo2 ask = {
         .sType = VK_STRUCTURE_TYPE_IMAGE_MEMORY_REQUIREMENTS_INFO_2, .image = h->images[i]};
     vkGetImageMemoryRequirements2(h->device, &ask, &needs);
@@ -917,8 +921,8 @@ static VkResult fill(held *h)
     VkResult result;
     void *data;
     TRY(vkMapMemory(h->device, h->memories[0], 0, VK_WHOLE_SIZE, 0, &data));
-    TRY(vkCreateFence(h->device, &fence_info, NULL, &h->fence));
-    TRY(vkCreateCommandPool(h->device, &pool_info, NULL, &h->pool));
+    TRY_MADE(vkCreateFence(h->device, &fence_info, NULL, &h->fence), h->fence);
+    TRY_MADE(vkCreateCommandPool(h->device, &pool_info, NULL, &h->pool), h->pool);
     info.commandPool = h->pool;
     TRY(vkAllocateCommandBuffers(h->device, &info, &commands));
     TRY(vkBeginCommandBuffer(commands, &begin));
@@ -945,9 +949,12 @@ static VkResult run(held *h)
         TRY(make_image(h, i));
     }
     TRY(fill(h));
-    for (unsigned i = 0; i < 4; i++)
-        TRY(make_semaphore(h->device, i < 2 ? VK_SEMAPHORE_TYPE_TIMELINE : VK_SEMAPHORE_TYPE_BINARY,
-                           i != 2, 0, &h->semaphores[i]));
+    for (unsigned i = 0; i < 4; i++) {
+        TRY_MADE(make_semaphore(h->device,
+                                i < 2 ? VK_SEMAPHORE_TYPE_TIMELINE : VK_SEMAPHORE_TYPE_BINARY,
+                                i != 2, 0, &h->semaphores[i]),
+                 h->semaphores[i]);
+    }
     const VkSemaphoreGetFdInfoKHR get = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_GET_FD_INFO_KHR,
                                          .semaphore = h->semaphores[0],
                                          .handleType = OPAQUE_FD};

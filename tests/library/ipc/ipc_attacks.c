@@ -673,9 +673,9 @@ static void attack_a_server(bool old_kernel)
 }
 
 TEST_AS(attack_server, attack_a_server(false), .title = "attacks.server", .own = true,
-        .smoke = true, .time_limit = 180)
+        .smoke = true, .time_limit = 600)
 TEST_AS(attack_server_on_old_kernels, attack_a_server(true),
-        .title = "attacks.server_on_old_kernels", .own = true, .time_limit = 180)
+        .title = "attacks.server_on_old_kernels", .own = true, .time_limit = 600)
 
 /* Attacks on a client -------------------------------------------------------------------------- */
 
