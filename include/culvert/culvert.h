@@ -13,8 +13,8 @@
  *
  * Rules that hold for every call, and that the comments do not repeat:
  * - If a comment has no "Errors:", the function cannot fail. If it has no "Ownership:", no object
- *   gets a new owner (a struct that a call fills is yours). If it has no "Threads:", the comment of
- *   the object's type says which threads may call the function, or any thread may at any time.
+ *   gets a new owner (a struct that a call fills is yours). If it has no "Threads:", see the
+ *   comment of the object's type. If that names no threads, any thread may call the function.
  * - A call that ends an object (destroys, closes, detaches or unmaps it) takes a pointer to your
  *   pointer, and comes after all other calls on the object. If it succeeds, your pointer is NULL.
  *   If it fails, you still own the object. It does nothing for NULL or a pointer to NULL.

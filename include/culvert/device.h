@@ -72,7 +72,7 @@ typedef struct culv_device_caps {
     culv_bool pageable_memory_access;
     culv_bool multicast;
     culv_bool mig_slice; /**< The device is a MIG slice: graphics needs a +gfx profile. */
-    /** The GPU has no memory but the host's. */
+    /** The GPU has no memory of its own and uses the host's. */
     culv_bool integrated;
     culv_bool host_register_supported; /**< cuMemHostRegister takes the host's pages. */
     /** The GPU reaches registered pages at the address that the CPU uses. */
@@ -103,8 +103,9 @@ typedef struct culv_device_counts {
     uint64_t buffers;    /**< Live culv_buffer objects. */
     uint64_t images;     /**< Live culv_image objects. */
     uint64_t semaphores; /**< Semaphores that the driver holds. */
-    /** Live attachments, and the VkDevice that Culvert makes for OpenGL. An attachment that you
-     * detached counts until all objects made with it are gone. */
+    /** Live attachments (native devices attached by culv_vk_attach() and similar calls), and the
+     * VkDevice that Culvert makes for OpenGL. After a detach, an attachment counts until all
+     * objects made with it are gone. */
     uint64_t attached_devices;
     /** Live buffers, images and semaphores that Culvert made in a graphics API. */
     uint64_t created;
@@ -134,9 +135,9 @@ CULV_INIT(culv_device_counts)
 CULV_EXPORT culv_result culv_device_open_by_uuid(const culv_uuid *uuid,
                                                  const culv_device_desc *desc, culv_device **out);
 
-/** Opens the CUDA device with this LUID and node. Direct3D identifies a GPU by them. The node's
- * mask is (1<<index). Pass 1 for Direct3D 11, or if ID3D12Device::GetNodeCount() is 1. desc may be
- * NULL.
+/** Opens the CUDA device with this LUID and node. Direct3D identifies a GPU by them. node_mask is 1
+ * shifted left by the GPU's index among the linked GPUs. Pass 1 for Direct3D 11, or if
+ * ID3D12Device::GetNodeCount() is 1. desc may be NULL.
  * Errors: INVALID (NULL_ARGUMENT; VALUE: an all-zero LUID, or node_mask 0; DEVICE_GROUP: several
  * nodes); NO_DEVICE, whose message names every CUDA device and its LUID (DEVICE_UNKNOWN;
  * DEVICE_GROUP: another node of that adapter); UNSUPPORTED without a usable driver; DRIVER; ASYNC;
@@ -166,11 +167,11 @@ CULV_EXPORT culv_result culv_device_get_caps(const culv_device *device, culv_dev
  * Errors: INVALID. */
 CULV_EXPORT culv_result culv_device_get_counts(culv_device *device, culv_device_counts *out);
 
-/** Releases objects that you destroyed with a stream of last use and that the GPU no longer uses.
+/** Releases the objects whose destroy call got a last_use stream and that the GPU no longer uses.
  * Returns the number of objects that are still deferred, or 0 for NULL. The driver may wait for the
- * context's work meanwhile. If a program never destroys an object with NULL, it must call
- * culv_device_collect() now and then, when a wait does no harm (between scenes, once a second).
- * Otherwise the objects keep their memory until the device is gone. */
+ * context's work meanwhile. If no destroy call of a program gets NULL as last_use, the program must
+ * call culv_device_collect() now and then, when a wait does no harm (between scenes, once a
+ * second). Otherwise the objects keep their memory until the device is gone. */
 CULV_EXPORT uint64_t culv_device_collect(culv_device *device);
 
 /** Returns the CUDA context that Culvert uses. Make it current (cuCtxSetCurrent) before you launch
@@ -196,8 +197,8 @@ typedef enum culv_pointer_kind {
     CULV_POINTER_POOL = 3,    /**< Memory of a pool: cuMemAllocAsync. */
     CULV_POINTER_MANAGED = 4, /**< cuMemAllocManaged. */
     CULV_POINTER_HOST = 5,    /**< Page-locked host memory: cuMemHostAlloc, cuMemHostRegister. */
-    /** Memory imported from a graphics API: culv_buffer_pointer() of this culv_device. If other
-     * code imported the memory, the kind may be DEVICE. */
+    /** Memory imported from a graphics API through this culv_device (culv_buffer_pointer()). If
+     * other code imported the memory, the kind may be DEVICE. */
     CULV_POINTER_EXTERNAL = 6,
     CULV_POINTER_KIND_FORCE32 = 0x7fffffff
 } culv_pointer_kind;
@@ -250,9 +251,9 @@ CULV_EXPORT culv_result culv_pointer_get_info(culv_device *device, CUdeviceptr p
 /** Allows the twin for this process, as the environment variable CULVERT_SOFT=1 does. If the twin's
  * Vulkan layer is not in one of the system's directories, the call adds the layer's directory to
  * VK_ADD_LAYER_PATH, or to VK_LAYER_PATH if that is set, so that the Vulkan loader finds it.
- * culv_vk_instance_layers() does that too: with it, you need this call only if CULVERT_SOFT=1 is
- * not set. Call it at the start of main, before vkCreateInstance and before the program starts
- * other threads. A second call does nothing.
+ * culv_vk_instance_layers() adds the directory too. If you call that function and CULVERT_SOFT=1 is
+ * set, you do not need this call. Call it at the start of main, before vkCreateInstance and before
+ * the program starts other threads. A second call does nothing.
  * Errors: UNSUPPORTED (SOFT_MISSING) if the twin's library is not found. Culvert looks for it
  * beside its own library (or beside the program, if Culvert is linked statically), in
  * CULVERT_SOFT_PATH, and then in the system linker's directories.
@@ -312,19 +313,19 @@ CULV_INIT(culv_resume_desc)
 
 /** Releases from the CUDA driver everything that the device has imported: memory, buffers, images
  * and semaphores of Vulkan, also if they belong to rings. Your objects stay. Until
- * culv_device_resume() you may destroy them, but every other call on them or on the device is
- * refused (NOT_READY). Vulkan's side of them is not touched: Vulkan may keep using it.
+ * culv_device_resume() you may destroy them, but every other call on them or on the device that can
+ * fail is refused (NOT_READY). Vulkan's side of them is not touched: Vulkan may keep using it.
  *
- * The call waits for all CUDA work of the context. Before it gives up anything, it refuses if a
- * CUDA stream waits for a timeline's value that Vulkan has not signaled yet, or if a blocking
- * stream (the legacy stream waits for those) is being captured.
+ * The call waits for all CUDA work of the context. It refuses, and changes nothing, if a CUDA
+ * stream waits for a timeline's value that Vulkan has not signaled yet, or if a stream without
+ * CU_STREAM_NON_BLOCKING is being captured.
  *
  * It also refuses if the device has an object that the resume could not make again, and its message
  * names the object. Destroy these first, and make them again after the resume:
  * - imports by a handle (culv_memory_import() and similar calls, other processes' objects);
  * - imports of your own Vulkan objects, unless `imports_live` is set;
  * - objects that were made for OpenGL or are shared with another GPU, and registered objects;
- * - binary semaphores, and tensors of buffers that a consumer still holds;
+ * - binary semaphores, and buffers of which a DLPack tensor (dlpack.h) still exists;
  * - VMM allocations and memory pools that were exported or imported. A vector with a view counts as
  * exported, and so does all memory of a culv_space (culvert/vector.h).
  *

@@ -4,8 +4,8 @@
  * A culv_handle is a file descriptor or a Windows handle together with its type. The name of a call
  * says who owns the handle (docs/ownership.md):
  *   _dup     Each call makes a new handle, which you close with culv_handle_close().
- * Every other call borrows the handle: it stays yours, open and untouched, and Culvert uses a
- * duplicate. This is the same on every system, although drivers differ: CUDA keeps file
+ * Every other call that takes a handle borrows it: it stays yours, open and untouched, and Culvert
+ * uses a duplicate. This is the same on every system, although drivers differ: CUDA keeps file
  * descriptors, and it never keeps NT handles. Names, KMT handles and fabric handles own nothing and
  * are never closed. */
 #ifndef CULV_HANDLE_H_
@@ -169,9 +169,9 @@ typedef struct culv_ipc_fetch_desc {
     int32_t pid;           /**< Required: the other process. */
     culv_handle_type type; /**< Required: the type of the handle. KMT handles need no fetching. */
     uint64_t number;       /**< The other process's fd, or the value of its HANDLE. */
-    /** Start time of the other process. It calls culv_ipc_process_get_start() for pid 0 and reports
-     * the result, or you called that function earlier with its pid. If the process has ended and a
-     * new one has its pid, the call refuses the new one. 0: not checked, so be sure that the other
+    /** Start time of the other process. That process gets it by culv_ipc_process_get_start() for
+     * pid 0 and reports it, or you got it earlier by its pid. If the process has ended and a new
+     * one has its pid, the call refuses the new one. 0: not checked, so be sure that the other
      * process still exists. */
     uint64_t started;
     /** The users (uids) whose processes are trusted. NULL: only the user of this process. Windows:

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Culvert: images in imported memory, as CUDA mipmapped arrays with a surface object for each
- * level.
+/* Culvert: images in imported memory, as CUDA mipmapped arrays with a surface object per level.
  *
  * An image's texels lie in the graphics driver's own order (OPTIMAL tiling). CUDA therefore reaches
  * them only through arrays and surface objects, never through pointers. Kernels write with

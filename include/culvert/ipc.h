@@ -16,15 +16,15 @@
  * culvert/ipc_ring.h adds a ring of frames. The last part of this header shares objects for which
  * CUDA itself has IPC calls.
  *
- * Culvert starts no threads: a server answers only inside culv_ipc_server_poll(), so call it now
- * and then, or when culv_ipc_server_fd() is readable. Calls that wait take a timeout in
+ * The calls here start no threads: a server answers only inside culv_ipc_server_poll(), so call it
+ * now and then, or when culv_ipc_server_fd() is readable. Calls that wait take a timeout in
  * nanoseconds. If a process ends, the other side's next call notices it; received objects stay
- * usable.
+ * usable (except CUDA's own, below).
  *
  * Both sides check each other: the user of the other process, the protocol's version, every size
  * and count of every message, and the GPU's UUID. A peer that sends invalid messages loses its
- * connection, and nothing else happens. No call waits for a slow peer. But a peer that you admit
- * uses the same memory and may write to it.
+ * connection, and nothing else happens. A server never waits for a slow client. But a peer that you
+ * admit uses the same memory and may write to it.
  *
  * On Linux messages and file descriptors travel over Unix sockets. On Windows messages travel over
  * named pipes, and the receiver duplicates NT handles from the process that sent them
@@ -116,7 +116,8 @@ typedef struct culv_ipc_info {
     culv_ipc_kind kind; /**< BUFFER, IMAGE, SEMAPHORE: required. Other kinds: set by the call. */
     culv_handle_type handle_type; /**< Set by the call. */
     /** UUID of the GPU. BUFFER, IMAGE, SEMAPHORE: 0 for the server's GPU, or the UUID of another
-     * GPU on which the graphics API runs (allow_other_gpu). Other kinds: set by the call. */
+     * GPU on which the graphics API runs (culv_vk_device_desc::allow_other_gpu). Other kinds: set
+     * by the call. */
     culv_uuid device;
     /** BUFFER, IMAGE: required, the size of the whole allocation in bytes
      * (VkMemoryAllocateInfo::allocationSize). VMM, VECTOR: set by the call. */
@@ -178,9 +179,9 @@ typedef struct culv_ipc_server_desc {
     const uint32_t *users;
     size_t num_users;
     /** Maximum number of clients, 1 to CULV_IPC_MAX_CLIENTS. Default: 16. If all places are taken,
-     * the server disconnects a client that has sent nothing yet. It also disconnects a client that
-     * has read no answer, or made no first request, for a second. Each user in `users` has one
-     * place that other users cannot take, if there are enough places. */
+     * the server disconnects a client that has sent nothing yet. It also disconnects a client if
+     * its first request, or its reading of an answer, is a second late. Each user in `users` has
+     * one place that other users cannot take, if there are enough places. */
     uint32_t max_clients;
     const char *label; /**< Copied (up to 63 bytes). Appears in messages. Default: none. */
 } culv_ipc_server_desc;
@@ -257,8 +258,8 @@ CULV_INLINE culv_ipc_source culv_ipc_from_vector(culv_vector *vector)
 
 /** Returns a BUFFER, an IMAGE or a SEMAPHORE (culv_ipc_info::kind) as a source. The handle comes
  * from culv_vk_memory_export_dup() or culv_vk_semaphore_export_dup(), or on Windows from
- * ID3D12Device::CreateSharedHandle(). Handles that are names and KMT handles are refused, because
- * they keep nothing alive.
+ * ID3D12Device::CreateSharedHandle(). KMT handles, and handles given by a name, are refused,
+ * because they keep nothing alive.
  * Ownership: the handle stays yours, and you may close it at any time after the offer. */
 CULV_INLINE culv_ipc_source culv_ipc_from_handle(const culv_handle *handle)
 {
@@ -416,7 +417,7 @@ CULV_INIT(culv_ipc_vector_desc)
  * with `keep_handles`, to the calls that make a graphics API's view. Calls that change a vector
  * refuse it (USAGE).
  * Errors: as culv_ipc_client_receive(), culv_vmm_import() and culv_vmm_map().
- * Ownership: *out is yours: call culv_vector_destroy() before you destroy the client.
+ * Ownership: *out is yours, for culv_vector_destroy(), before or after the client.
  * Threads: one at a time. */
 CULV_EXPORT culv_result culv_ipc_vector_open(culv_ipc_client *client,
                                              const culv_ipc_vector_desc *desc, uint64_t timeout,
@@ -479,8 +480,8 @@ CULV_INLINE culv_ipc_source culv_ipc_from_event(CUevent event)
 
 /** Returns a memory pool as a source. The handle is an OPAQUE_FD or a fabric handle of the pool
  * (culv_pool_export_dup() of culvert-extra, cuMemPoolExportToShareableHandle); other types are
- * refused (HANDLE_TYPE). A client gets a fabric handle as 64 bytes. The offer reads name and
- * text of culv_ipc_info.
+ * refused (HANDLE_TYPE). A client gets a fabric handle as 64 bytes. The offer reads name and text
+ * of culv_ipc_info.
  * Ownership: the handle stays yours; you may close it after the offer. Keep the pool until the
  * clients have imported it (culv_ipc_import_pool()). */
 CULV_INLINE culv_ipc_source culv_ipc_from_pool(const culv_handle *handle)
@@ -534,7 +535,8 @@ CULV_EXPORT culv_result culv_ipc_import_pool(const culv_ipc_object *object, culv
 
 /** Imports a received allocation. `pool` is the imported pool that it belongs to.
  * Errors: as culv_mem_pool_import_pointer(); INVALID (VALUE: the object is of another kind).
- * Ownership: *out is yours, for cuMemFreeAsync before its owner frees it. */
+ * Ownership: *out is yours: call cuMemFreeAsync before the exporting process frees the
+ * allocation. */
 CULV_EXPORT culv_result culv_ipc_import_pool_memory(const culv_ipc_object *object,
                                                     culv_mem_pool *pool, CUdeviceptr *out);
 

@@ -111,7 +111,7 @@ typedef struct culv_ipc_ring_desc {
      * `consumer`. The handles in *out are borrowed: close them after culv_ipc_server_poll() or in
      * `drop`. Called during the server's calls. NULL: consumers pass timelines, or use counters. */
     culv_result (*make)(void *context, uint32_t consumer, culv_ipc_timelines *out);
-    /** Function called when the consumer has gone: destroy the timelines when your queue has passed
+    /** Function called when the consumer has gone: destroy its timelines once your queue has passed
      * them. */
     void (*drop)(void *context, uint32_t consumer);
     void *context;

@@ -22,9 +22,9 @@
 
 CULV_EXTERN_C_BEGIN
 
-/** The kind of memory that a buffer or an image lies in. Their speed differs most for random access
- * to several GiB: random reads of 4 GiB reached 43 G words/s in the fast kind, and 6.3 in the
- * compressible kind (H200; docs/measured/memory-kinds.md). */
+/** The kind of memory that a buffer or an image lies in. The kinds differ most in speed for random
+ * access to several GiB: random reads of 4 GiB reached 43 G words/s in the fast kind, and 6.3 in
+ * the compressible kind (H200; docs/measured/memory-kinds.md). */
 typedef enum culv_memory_kind {
     /** If you pass it, it asks for the fast kind. If a call returns it, the kind is not known, for
      * example for host memory, or for an imported handle whose allocation nobody described. */
@@ -34,12 +34,12 @@ typedef enum culv_memory_kind {
     CULV_MEMORY_KIND_FAST = 1,
     /** The driver may compress it. For both sides, streaming access to compressible contents is up
      * to 1.4 times as fast, and random access to CULV_SLOW_KIND_BYTES or more is up to seven times
-     * as slow. Exportable memory that is not dedicated is of this kind, such as an allocator's
-     * blocks. */
+     * as slow. The graphics API's exportable memory that is not dedicated (an allocator's block) is
+     * of this kind. */
     CULV_MEMORY_KIND_COMPRESSIBLE = 2,
-    /** Memory that CUDA allocated, bound to a buffer of the graphics API that is sparse or that
-     * covers only a part of the allocation. It is fast for CUDA, and as slow as the compressible
-     * kind for the graphics API. */
+    /** CUDA allocated the memory, and the graphics API's buffer on it is sparse or covers only a
+     * part of the allocation. It is fast for CUDA, and as slow as the compressible kind for the
+     * graphics API. */
     CULV_MEMORY_KIND_PLAIN = 3,
     CULV_MEMORY_KIND_FORCE32 = 0x7fffffff
 } culv_memory_kind;

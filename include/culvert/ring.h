@@ -77,10 +77,10 @@ typedef enum culv_ring_way {
     CULV_RING_WAY_AS_SET = 0, /**< The settings choose. */
     /** FIFO: the ring measures several choices while it runs and keeps the fastest one; with
      * `max_latency`, the fastest one within that time (docs/waits.md). It tries up to `depth` slots
-     * and bursts up to `burst`. If `cuda_waits` is DEFAULT and both timelines have `wait`, it also
-     * measures waits on the host in place of waits in CUDA's stream. `done` must have `wait`. No
-     * frame is lost, and their order stays. Each choice is logged (INFO), and culv_ring_get_stats()
-     * returns it. */
+     * and bursts up to `burst`. If `cuda_waits` is DEFAULT and both timelines have a `wait`
+     * function, it also measures waits on the host in place of waits in CUDA's stream. `done` must
+     * have a `wait` function. No frame is lost, and their order stays. Each choice is logged
+     * (INFO), and culv_ring_get_stats() returns it. */
     CULV_RING_WAY_AUTO = 1,
     CULV_RING_WAY_FORCE32 = 0x7fffffff
 } culv_ring_way;
@@ -106,8 +106,8 @@ typedef struct culv_ring_settings {
      * chooses the largest number with which 99 % of the frames are consumed within this time after
      * the GPU began to produce them. It starts at `burst`, measures about 1000 frames while they
      * run, and assumes that the two sides take turns on one GPU. A producer's acquire that begins a
-     * burst waits on the host for `done`. If no number keeps the bound, the depth is 1. Default: 0,
-     * off. */
+     * burst waits on the host for `done`. If no number keeps the bound, the depth is 1. Default: 0
+     * (off). */
     uint64_t max_latency;
     /** Nonzero: each acquire asks the driver for the counter of the other side's timeline, which
      * takes microseconds. It fails with TIMELINE_CHANGED if neither side of the ring signaled that
@@ -200,8 +200,8 @@ typedef struct culv_ring_stats {
 
 CULV_INIT(culv_ring_stats)
 
-/** Makes a ring of `device` on your slots and timelines. From then on, a signal by CUDA waits for
- * small writes that came before it in the stream; without that, the signal could overtake them
+/** Makes a ring of `device` on your slots and timelines. From then on, CUDA's signals of these
+ * timelines wait for earlier small writes in the stream, which they could otherwise overtake
  * (docs/ring.md, "Two CUDA sides").
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE; VALUE: a depth, a burst, a policy, or a timeline
  * that lacks the functions that the settings need; DEVICE_MISMATCH: a semaphore of another device;
@@ -217,9 +217,9 @@ CULV_EXPORT culv_result culv_ring_create(culv_device *device, const culv_ring_de
  * RING_STOPPED; but if it gets its frame at that moment, it uses a destroyed ring.
  *
  * On a ring of your own slots, the call does not wait for the GPU: free the slots after
- * culv_ring_drain() has succeeded. On a graphics API's ring, that API's work must be done, or its
- * device must be lost. If last_use is NULL, CUDA's work should have finished too. If it is not
- * NULL, the release of the ring's objects is DEFERRED until the work in *last_use has finished
+ * culv_ring_drain() has succeeded. On a graphics API's ring, that API's work must be done, unless
+ * its device is lost. If last_use is NULL, CUDA's work should have finished too. If it is not NULL,
+ * the release of the ring's objects is DEFERRED until the work in *last_use has finished
  * (culv_shared_buffer_destroy()). OpenGL's registered objects are unmapped in both cases. If CUDA
  * still waits for a signal of the API's side, Culvert waits a second for that signal and then
  * signals in its place.
@@ -269,10 +269,10 @@ CULV_EXPORT culv_shared_image *culv_ring_shared_image(const culv_ring *ring, uin
  * On the side of Vulkan or Direct3D 12, the call also waits on the host if the setting is
  * SIGNAL_FIRST; culv_vk_ring_submit() and culv_d3d12_ring_submit() make the queue wait. In OpenGL,
  * later commands of this context wait for CUDA's work. If that wait is on the CPU
- * (culv_gl_ring_info::waits_on_host), `timeout` covers it too (RING_LATE). If OpenGL's way is
- * STAGED, the call copies a consumer's data into the GL objects. On CUDA's side, use
- * culv_ring_acquire_on(). If OpenGL's way is REGISTER or STAGED, culv_ring_acquire() refuses CUDA's
- * side (RING_SIDE).
+ * (culv_gl_ring_info::waits_on_host), `timeout` covers it too (RING_LATE). If
+ * culv_gl_ring_info::way is STAGED, the call copies a consumer's data into the GL objects. On
+ * CUDA's side, use culv_ring_acquire_on(). If OpenGL's way is REGISTER or STAGED,
+ * culv_ring_acquire() refuses CUDA's side (RING_SIDE).
  * Errors: INVALID (NULL_ARGUMENT; VALUE: there is no such side; RING_ORDER: this side holds a
  * frame; RING_SIDE: another thread is in a call of this side), TIMEOUT (RING_FULL, RING_EMPTY,
  * RING_LATE: the message names the timeline, the value, the side that signaled last and the side
@@ -341,8 +341,8 @@ CULV_EXPORT culv_result culv_ring_flush(culv_ring *ring, culv_ring_side side,
  *
  *   MEMORY    the stream waits for OpenGL's use of the slot, and signals.
  *   REGISTER  acquire maps the objects of a whole burst, and the release or the cancel that ends
- *             it unmaps them. The threads that call these and culv_ring_drain() need a current
- *             context of the attachment. Further errors: as culv_registration_map().
+ *             it unmaps them. A thread that calls acquire, release, cancel or culv_ring_drain()
+ *             needs a current GL context. Further errors: as culv_registration_map().
  *   STAGED    a consumer's acquire copies the data to CUDA's memory, and a producer's release
  *             copies them to the host. Further errors: as culv_buffer_copy().
  *
@@ -369,7 +369,8 @@ CULV_EXPORT culv_result culv_ring_flush_on(culv_ring *ring, culv_ring_side side,
 CULV_EXPORT culv_result culv_ring_configure(culv_ring *ring, const culv_ring_settings *settings);
 
 /** Waits on the host until the GPU has finished everything that was handed over. Frames that are
- * ready stay ready. On a stopped ring, you may call it even while a side holds a frame.
+ * ready stay ready, unless `force` has to signal. On a stopped ring, you may call it even while a
+ * side holds a frame.
  *
  * If `force` is set and this takes longer than `timeout` nanoseconds, the host signals in place of
  * the side that is late, and then in place of the other side. The work that waited goes on, with

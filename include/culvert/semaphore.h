@@ -47,8 +47,8 @@ typedef struct culv_semaphore_desc {
      * (culv_semaphore_mark_signaled()). */
     culv_bool untracked;
     /** UUID of the device that exported the semaphore. If that is another device, Culvert refuses
-     * the import: the driver would accept it and never signal it. All zero: you guarantee that it
-     * is this device. */
+     * the import: the driver would accept it, and no signal would ever arrive. All zero: you
+     * guarantee that it is this device. */
     culv_uuid exporter;
     const char *label; /**< Copied (up to 63 bytes). Appears in messages. Default: none. */
 } culv_semaphore_desc;
@@ -77,8 +77,9 @@ CULV_EXPORT culv_result culv_semaphore_destroy(culv_semaphore **semaphore,
 
 /** Makes `stream` signal the semaphore after the stream's earlier work: a timeline gets `value`,
  * and a binary semaphore becomes signaled (pass 0 as `value`). Work that waits for the signal sees
- * what the stream wrote before it. A NULL stream is CUDA's legacy default stream, even if your code
- * has per-thread default streams. Allocates nothing and takes no lock.
+ * what the stream wrote before it (docs/ring.md has an exception between two CUDA streams). A NULL
+ * stream is CUDA's legacy default stream, even if your code has per-thread default streams.
+ * Allocates nothing and takes no lock.
  * Errors: INVALID (TIMELINE_BACKWARDS: the value must exceed culv_semaphore_last_value(), because
  * NVIDIA's driver would set the counter back without an error; DOUBLE_SIGNAL; VALUE: a value for a
  * binary semaphore; STREAM_DEVICE), DRIVER, ASYNC.
@@ -176,8 +177,7 @@ CULV_EXPORT uint64_t culv_semaphore_last_value(const culv_semaphore *semaphore);
 
 /* Signals and waits of timelines as nodes of CUDA graphs, with values that change from launch to
  * launch. culv_semaphore_signal() and culv_semaphore_wait() also work on streams in capture. The
- * calls here add nodes to graphs that you build by hand, and set the values in both kinds of
- * graphs. */
+ * calls here add nodes to graphs that you build by hand, and set values in both kinds of graphs. */
 
 /** What a node does with its timelines. */
 typedef enum culv_graph_use {
@@ -186,7 +186,7 @@ typedef enum culv_graph_use {
     CULV_GRAPH_USE_FORCE32 = 0x7fffffff
 } culv_graph_use;
 
-/** Adds a node to a graph that signals timelines or waits for them. The values are those of the
+/** Adds to a graph a node that signals timelines or waits for them. The values are those of the
  * first launch. Set the next ones with culv_graph_exec_set_node() before each launch: if a launch
  * signals an old value, the timeline moves back or stays, and the driver does not report it. The
  * graph does not keep the semaphores alive: they must outlive the graph and everything made from

@@ -36,10 +36,11 @@ typedef struct culv_shared_semaphore culv_shared_semaphore;
  * say that cuMemHostUnregister waits.
  *
  * If last_use is not NULL, the call never waits for CUDA, and DEFERS the release of CUDA's half
- * until the work in *last_use has finished. Until then the mapping needs its pages, also your pages
- * of culv_vk_buffer_create_desc::host_pointer. On the HOST path, the memory of the copies may
- * belong to the API: it is freed with the mapping, or at the latest when you detach. After a
- * detach, the call that destroys the attachment's last object waits.
+ * until the work in *last_use has finished. Until then, do not free the pages of
+ * culv_vk_buffer_create_desc::host_pointer. On the HOST path (below), the pinned memory may belong
+ * to the API: it is freed with the mapping, or at the latest when you detach the API's device
+ * (culv_vk_detach() and similar calls). After that, the call that destroys the last object of that
+ * device waits.
  * Errors: INVALID (OWNED: it is a part of a ring, a bridge or a shadow; CONTEXT: it is an OpenGL
  * object, and no context of its attachment is current on this thread). After an error nothing has
  * changed.
@@ -70,22 +71,22 @@ CULV_EXPORT culv_image *culv_shared_image_cuda(const culv_shared_image *image);
  * vkDestroySemaphore.
  *
  * If last_use is NULL, CUDA's work should have finished: the call waits for it, as
- * culv_semaphore_destroy() does. CUDA may still wait for a value of a timeline that CUDA itself
- * does not signal. If the other side does not signal that value within a second, the call signals
- * it and logs a warning.
+ * culv_semaphore_destroy() does. If CUDA still waits for a timeline's value that the other side
+ * should signal, the call waits a second for that signal. Then it signals the value itself and logs
+ * a warning.
  *
  * If last_use is not NULL, the call never waits for CUDA, and DEFERS the release of CUDA's half
  * until the work in *last_use has finished. On the HOST path, the API's semaphore is destroyed when
- * no host function is pending, or at the latest when you detach. After a detach, the call waits if
- * it destroys the attachment's last object.
+ * no host function is pending, or at the latest when you detach. After that, the call waits if it
+ * destroys the last object of the device.
  * Errors: as culv_shared_buffer_destroy(). Threads: as culv_shared_buffer_destroy(). */
 CULV_EXPORT culv_result culv_shared_semaphore_destroy(culv_shared_semaphore **semaphore,
                                                       const CUstream *last_use);
 
 /** Signals the highest value that CUDA waits for on a timeline, if the timeline has not reached it.
  * Call it if the submission that should signal that value failed, or if an error came between
- * culv_semaphore_wait() and the submission. Without it, each call that waits for CUDA's work, such
- * as the destruction of a buffer, waits for ever. With it, CUDA's work after the wait reads data
+ * culv_semaphore_wait() and the submission. Without it, a call that waits for CUDA's work, such as
+ * the destruction of a buffer, can wait for ever. With it, CUDA's work after the wait reads data
  * that was never written. No submission that signals the timeline may be pending. For a ring's
  * timeline use culv_ring_submit_failed().
  * Errors: INVALID (NULL_ARGUMENT; VALUE: it is a binary semaphore), DRIVER, ASYNC (DEVICE_LOST).
@@ -100,8 +101,9 @@ CULV_EXPORT culv_semaphore *culv_shared_semaphore_cuda(const culv_shared_semapho
 
 /** Waits on the host until a timeline has reached `value`, for at most `timeout` nanoseconds (0: it
  * does not wait). Either side may signal the value. If you call this before culv_semaphore_wait(),
- * or before a submission that waits, the GPU does not have to wait. You still need that wait: it
- * also makes the other side's writes visible. docs/waits.md says what it costs and when to use it.
+ * or before a submission that waits, the GPU does not have to wait. Do not leave out the GPU's
+ * wait: it also makes the other side's writes visible. docs/waits.md says what it costs and when to
+ * use it.
  * Errors: INVALID (NULL_ARGUMENT; VALUE: it is a binary semaphore), TIMEOUT (NOT_READY),
  * UNSUPPORTED (EXTENSION_MISSING: the device has no timelines that the host can wait for), DRIVER,
  * ASYNC (DEVICE_LOST).
@@ -115,7 +117,8 @@ CULV_EXPORT culv_result culv_shared_semaphore_wait_on_host(const culv_shared_sem
 /* Culvert can copy if sharing is impossible: the graphics API uses another GPU, it exports nothing
  * (WSL, remote desktop), or CUDA cannot map the format. A program must ask for such a fallback
  * (culv_vk_buffer_create_desc::fallback and similar fields; culv_vk_device_desc::fallback for
- * another GPU), and each object says whether it uses one. docs/fallback.md has a frame and costs.
+ * another GPU), and each object says whether it uses one. docs/fallback.md shows a frame, and what
+ * each fallback costs.
  *
  *   PEER   The resource is shared with the CUDA device of its own GPU. Copies go from GPU to GPU,
  *          between that device and the memory of the culv_device.
@@ -158,11 +161,12 @@ CULV_EXPORT culv_sharing culv_buffer_sharing(const culv_buffer *buffer);
 /** Returns the way in which CUDA reaches an image, or SHARED for NULL. */
 CULV_EXPORT culv_sharing culv_image_sharing(const culv_image *image);
 
-/** Returns the way in which CUDA reaches a semaphore, or SHARED for NULL. It is also SHARED for a
- * semaphore of another GPU that CUDA signals itself (culv_vk_device_desc::allow_other_gpu). PEER:
- * signals and waits run on the other GPU, and events order them with the caller's stream. HOST:
- * host functions in the stream signal and wait. A pending wait blocks a thread of the CUDA driver,
- * so that host functions of other streams do not run: no such wait may depend on one of them. */
+/** Returns the way in which CUDA reaches a semaphore, or SHARED for NULL. It is also SHARED if the
+ * semaphore is another GPU's and CUDA signals it directly (culv_vk_device_desc::allow_other_gpu).
+ * PEER: signals and waits run on the other GPU, and events order them with the caller's stream.
+ * HOST: host functions in the stream signal and wait. A pending wait blocks a thread of the CUDA
+ * driver, so that host functions of other streams do not run: no such wait may depend on one of
+ * them. */
 CULV_EXPORT culv_sharing culv_semaphore_sharing(const culv_semaphore *semaphore);
 
 /** The direction of a fallback's copy. */
@@ -217,14 +221,14 @@ CULV_INIT(culv_image_field)
 CULV_EXPORT culv_result culv_image_write(culv_image *image, const culv_image_field *field,
                                          CUstream stream);
 
-/** Loads a kernel. From then on, culv_image_write() fills this shared image by it in place of
- * CUDA's copy: on an H200 (driver 580.159.04) 1,812 in place of 411 GB/s (RGBA8, 4096 x 4096), and
- * 2,025 in place of 422 (RGBA32F). Each image needs this call once. Call it while no work on the
- * GPU waits for this thread: on an H200, the driver did not return before a stream that waited for
- * the host had gone on. The driver compiles and loads the kernel in 10 ms, or in 100 ms if it is
- * the process's first module. If there is no such kernel (PEER and HOST, 1D images, images without
- * surfaces, a driver that compiles no PTX, such as the twin's), the call does nothing and returns
- * CULV_OK.
+/** Loads a kernel, by which culv_image_write() then fills this shared image. It is faster than
+ * CUDA's copy: on an H200 (driver 580.159.04, 4096 x 4096), RGBA8 1,812 GB/s (copy: 411), RGBA32F
+ * 2,025 GB/s (copy: 422). Each image needs this call once. Do not call it while GPU work waits for
+ * this thread, because it can deadlock: on an H200, the driver returned only after a stream that
+ * waited for the host had continued. The driver compiles and loads the kernel in 10 ms, or in 100
+ * ms if it is the process's first module. If there is no such kernel (PEER and HOST, 1D images,
+ * images without surfaces, a driver that compiles no PTX, such as the twin's), the call does
+ * nothing and returns CULV_OK.
  * Errors: INVALID (NULL_ARGUMENT, NOT_MAPPED), DRIVER, ASYNC, OUT_OF_MEMORY.
  * Source: PTX ISA, sust; cuda.h, cuModuleLoadData. */
 CULV_EXPORT culv_result culv_image_prepare_write(culv_image *image);
@@ -255,7 +259,7 @@ typedef enum culv_access {
 
 /** Ends a registration. A mapped object is unmapped first, in the stream in which it was mapped.
  * CUDA's work with its surfaces and textures should have finished; otherwise the call waits for it.
- * After culv_gl_lose_contexts() the driver's part is left to the CUDA context.
+ * After culv_gl_lose_contexts(), the driver's registration stays until the CUDA context ends.
  * Errors: INVALID (OWNED: it is a part of a ring; CONTEXT: it is an OpenGL object, and no context
  * of its attachment is current on this thread). After these errors nothing has changed. DRIVER (the
  * driver refused: try again).
@@ -313,8 +317,8 @@ CULV_EXPORT CUdeviceptr culv_registration_pointer(const culv_registration *regis
 /** Gets the array of one layer (or of one face of a cube: +x, -x, +y, -y, +z, -z) of one level of a
  * mapped image: in Direct3D, the sub-resource `level + layer * levels`. culv_image_get_array()
  * returns all layers of a level in one array. A copy of that array reaches all layers of a 2D
- * array, but only the first face of an OpenGL cube (measured on an H200): copy the other faces by
- * this call.
+ * array, but only the first face of an OpenGL cube (measured on an H200): get the arrays of the
+ * other faces by this call.
  * Errors: INVALID (NULL_ARGUMENT, LEVEL, NOT_MAPPED; USAGE: it is a buffer), DRIVER, ASYNC.
  * Ownership: the driver owns it, until the unmap; never destroy it.
  * Threads: any, ordered with maps and unmaps.

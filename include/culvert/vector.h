@@ -13,7 +13,7 @@
  *
  * Each chunk is a separate allocation that can be exported. So Vulkan (culvert/vulkan_vmm.h) or
  * another process imports only the new chunks, and keeps its earlier imports.
- * culv_vector_generation() tells whether there are new chunks.
+ * culv_vector_generation() tells whether anything changed.
  *
  * If a call fails, the vector's size, address and contents are as before. */
 #ifndef CULV_VECTOR_H_
@@ -140,13 +140,13 @@ CULV_EXPORT culv_result culv_vector_grow(culv_vector *vector, uint64_t size);
  * Threads: any, but not during culv_vector_shrink(). */
 CULV_EXPORT culv_result culv_vector_reserve(culv_vector *vector, uint64_t size);
 
-/** Shortens the vector to `size` bytes. A larger size does nothing. The vector's own size frees
- * memory that was committed beyond it. Never waits for the GPU.
+/** Shortens the vector to `size` bytes. A larger size does nothing. If `size` is the present size,
+ * the call only frees memory that was committed beyond it. Never waits for the GPU.
  *
  * The call frees the chunks that lie wholly beyond the first `size` + `commit_ahead` bytes. It
- * unmaps them at old addresses too. The call DEFERS the release, as culv_vmm_unmap() does. The
- * addresses cannot be committed again before it. If a grow comes earlier, it waits on the host for
- * `last_use`, and the log says so.
+ * unmaps them at old addresses too. The call DEFERS the release, as culv_vmm_unmap() does. Until
+ * the release, no memory can be committed at these addresses. If a grow comes earlier, it waits on
+ * the host for `last_use`, and the log says so.
  *
  * After an error nothing has changed. If the driver refuses only a part of the work, the call
  * succeeds: that part stays committed, or stays at an old address until you retire it, and the log

@@ -4,8 +4,8 @@
  *
  * A culv_vmm_allocation is memory without an address. A culv_vmm_range is a range of addresses
  * without memory. You map a whole allocation (CUDA cannot map a part of one), and you grant access
- * to each device that uses it. Sizes are rounded up to the granularity; you can ask for the
- * requested and the rounded size.
+ * to each device that uses it. Sizes are rounded up to the granularity;
+ * culv_vmm_allocation_get_info() returns both sizes.
  *
  *   culv_vmm_allocation_create(device, &allocation_desc, &allocation);
  *   culv_vmm_range_create(device, &range_desc, &range);
@@ -71,7 +71,8 @@ typedef enum culv_vmm_usage {
     /** Compressible memory. This is a hint: culv_vmm_allocation_info::usage tells whether it was
      * granted. On a machine with NVSwitches (culv_check_multicast()), NVIDIA's driver crashes when
      * CUDA imports such memory by its handle (measured with 580.159.04). Images need such an
-     * import, so Culvert refuses them there. Do not import the handle as culv_memory yourself. */
+     * import, so on such a machine Culvert refuses images in this memory. Do not import the handle
+     * as culv_memory yourself. */
     CULV_VMM_USAGE_COMPRESSIBLE = 1,
     CULV_VMM_USAGE_RDMA = 2, /**< Third-party devices can reach it (GPUDirect RDMA). */
     /** Memory for sparse arrays (culvert/extra/sparse.h) alone. It cannot be mapped. */
@@ -182,7 +183,7 @@ CULV_INIT(culv_vmm_range_desc)
 typedef struct culv_part {
     /** Number of the chunk. A vector numbers its chunks 1, 2, 3 ... and never uses a number again.
      * If adopted ranges of a device share a chunk, they give it the same number, and no other
-     * memory ever gets that number. 0: a sparse buffer of all chunks. */
+     * adopted memory of the device ever gets that number. 0: a sparse buffer of all chunks. */
     uint64_t id;
     uint64_t offset; /**< Its start in the vector or in the range, in bytes. */
     /** Size in bytes, all of it committed. The last part may end behind culv_vector_size(). */
@@ -307,7 +308,7 @@ CULV_EXPORT culv_result culv_vmm_map(culv_vmm_range *range, uint64_t offset,
  * or when the device ends. Until then you can map nothing there. The stream must belong to the
  * range's device and must not be in capture; NULL in *last_use is the legacy default stream. If
  * another device uses the range, let the stream wait for an event of that device's stream. After an
- * error nothing has changed.
+ * error of a deferred unmap, nothing has changed.
  * Errors: INVALID (NULL_ARGUMENT, RANGE; NOT_MAPPED: the part begins or ends within a mapping,
  * which the message names, or nothing is mapped there; CAPTURE, STREAM_DEVICE), DRIVER, ASYNC.
  * Source: cuda.h, cuMemUnmap; measured, docs/measured/nvidia-measured.md: it waits for nothing. */
@@ -319,8 +320,7 @@ CULV_EXPORT culv_result culv_vmm_unmap(culv_vmm_range *range, uint64_t offset, u
 /* Memory from cuMemAllocAsync lies in a pool. The process that makes the pool has a culv_pool
  * (culvert/extra/mem_pool.h of culvert-extra) or CUDA's own handle. It sends the pool as a handle,
  * and each allocation in it as 64 bytes of data. The process that imports them has a culv_mem_pool.
- * The software twin also imports a pool of the same process; CUDA does not say whether a driver
- * does.
+ * The software twin also imports a pool of the same process; CUDA does not say that drivers do.
  *
  * An importer must not use an allocation before the owner's stream has allocated it, and must free
  * it (cuMemFreeAsync) before the owner does. culvert/ipc.h sends pools and allocations to other
@@ -366,7 +366,7 @@ CULV_EXPORT culv_result culv_mem_pool_import(culv_device *device,
 /** Imports an allocation of the pool.
  * Errors: INVALID (NULL_ARGUMENT), DRIVER (HANDLE_REFUSED: the data belong to another pool, or to
  * memory that was freed), ASYNC, OUT_OF_MEMORY.
- * Ownership: *out is yours, for cuMemFreeAsync before its owner frees it.
+ * Ownership: *out is yours: call cuMemFreeAsync before the exporting process frees the allocation.
  * Source: cuda.h, cuMemPoolImportPointer. */
 CULV_EXPORT culv_result culv_mem_pool_import_pointer(culv_mem_pool *pool,
                                                      const culv_mem_pool_pointer *pointer,
@@ -388,15 +388,15 @@ CULV_EXPORT culv_result culv_mem_pool_import_pointer(culv_mem_pool *pool,
  * Memory of cudaMalloc, cudaMallocAsync or cudaMallocManaged cannot be adopted: it has no
  * allocation handle that CUDA exports. For PyTorch, set
  * PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True in the environment before the program starts, or
- * allocate the tensors that you share in a pool of culv_torch_malloc(). */
+ * use a MemPool with culv_torch_malloc() for the tensors that you share. */
 
 /** Opaque: an adopted range of addresses, and the chunks behind it. It keeps the memory alive, but
  * not the addresses: their owner may unmap them at any time. */
 typedef struct culv_vmm_adopted culv_vmm_adopted;
 
 /** Finds the chunks behind `size` bytes at `pointer`. Adopt a range once and keep it: this call
- * takes a few microseconds for each chunk, and Vulkan's import takes about 100 us for each. If
- * another adopted range already has a chunk, both cost nothing for it.
+ * takes a few microseconds for each chunk, and Vulkan's import takes about 100 us for each. A chunk
+ * that another adopted range already has costs nothing, here and in Vulkan's import.
  * Errors: INVALID (NULL_ARGUMENT; SIZE: 0, or it overflows; NOT_EXPORTABLE: it is not memory of
  * cuMemCreate, or it was not made for export; the message says what to do; NOT_MAPPED: a part of
  * the range; USAGE: a tile pool; DEVICE_MISMATCH: memory of another GPU), UNSUPPORTED (VMM),
@@ -459,9 +459,9 @@ CULV_EXPORT void *culv_torch_malloc(ptrdiff_t size, int device, CUstream stream)
  * Work of other streams must be done, or `stream` must wait for it (PyTorch's record_stream). If
  * `stream` is being captured, the call does not wait and does not disturb the capture: the memory
  * then belongs to the graph. When the graph, all its instances and their launches have ended, the
- * next culv_torch_malloc() or culv_torch_free() frees it, and waits for all work of the context. If
- * the driver refuses to free memory, later calls try again. If a graphics API has imported the
- * memory, its import stays valid. NULL is a no-op.
+ * next culv_torch_malloc() or culv_torch_free() frees the memory, and waits for all work of the
+ * context. If the driver refuses to free memory, later calls try again. If a graphics API has
+ * imported the memory, its import stays valid. NULL is a no-op.
  * Errors: none; culv_last_error() and the log report a pointer that culv_torch_malloc() did not
  * return.
  * Ownership: you no longer own the memory.

@@ -123,13 +123,13 @@ CULV_EXPORT culv_result culv_vk_memory_import(culv_vk_device *vk, const culv_vk_
 /** Imports memory as culv_vk_memory_import() does, and counts references, for allocators
  * (VulkanMemoryAllocator). While such an import exists, a further call with the same VkDeviceMemory
  * and attachment returns the same import. It exists as long as the culv_memory or a buffer or image
- * that is mapped on it; DLPack tensors do not count. Call it for each resource of a block, and map
- * the resource at its offset. You may destroy the import right after you have mapped the resource,
- * or together with it. Free the VkDeviceMemory only after you have destroyed all imports and
- * mappings: later memory may get the same handle, and this call cannot tell the two apart. On
- * Windows keep one import until right before vkFreeMemory, because Vulkan exports an NT handle of
- * the memory only once. Images whose format has culv_format_info::dedicated (D16_UNORM, S8_UINT)
- * cannot be mapped in a block.
+ * that is mapped on it; DLPack tensors do not count. Call this for each resource in an allocator's
+ * block, and map the resource at its offset. You may destroy the import right after you have mapped
+ * the resource, or together with it. Free the VkDeviceMemory only after you have destroyed all
+ * imports and mappings: later memory may get the same handle, and this call cannot tell the two
+ * apart. On Windows keep one import until right before vkFreeMemory, because Vulkan exports an NT
+ * handle of the memory only once. Images whose format has culv_format_info::dedicated (D16_UNORM,
+ * S8_UINT) cannot be mapped in a block.
  * Errors: as culv_vk_memory_import(); INVALID (SIZE, DEDICATED: different from an earlier call).
  * Ownership: the VkDeviceMemory stays yours; each *out is a reference of yours, for
  * culv_memory_destroy(). */
@@ -422,7 +422,8 @@ CULV_EXPORT culv_result culv_vk_texture_desc_from_sampler(const VkSamplerCreateI
 /* These calls do Vulkan's half of a fallback (culvert/shared.h; docs/fallback.md shows a frame). On
  * the HOST path CUDA uploads into pinned memory, and a copy in your own command buffer moves the
  * data from there into the VkBuffer or VkImage, or in the other direction. On all other paths these
- * calls record nothing, so one program serves all paths. You may submit one many times.
+ * calls record nothing, so one program serves all paths. You may submit a command buffer with such
+ * a copy many times.
  *
  * CUDA's next upload must start after the recorded upload is done, and CUDA's download must start
  * after the recorded download is done. The waits that sharing needs anyway ensure both. */
