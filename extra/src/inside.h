@@ -57,7 +57,7 @@ culv_result culvi_x_fail_host_memory(culv_device *device, const char *object);
         CULVI_X_REQUIRE(device, second);                                                           \
     } while (0)
 
-/* Of an object, which has that device, and of what comes with it. */
+/* Checks the object first, because `device` is read from it. */
 #define CULVI_X_REQUIRE_WITH(object, device, first)                                                \
     do {                                                                                           \
         CULVI_X_REQUIRE(NULL, object);                                                             \
@@ -75,7 +75,7 @@ culv_result culvi_x_fail_host_memory(culv_device *device, const char *object);
         if (tried_ != CULV_OK) return tried_;                                                      \
     } while (0)
 
-/* The same for a function that has something to give up by then: what `otherwise` does. */
+/* The same for a function that has something to give up by then, which `otherwise` does. */
 #define CULVI_X_TRY_OR(call, otherwise)                                                            \
     do {                                                                                           \
         const culv_result tried_ = (call);                                                         \
@@ -143,7 +143,7 @@ void *culvi_x_module_open(const char *name, char *why, size_t why_size);
 bool culvi_x_module_find(void *module, const char *name, void *out);
 void culvi_x_module_close(void *module);
 
-/* Initializing a condition says false where memory is out. */
+/* Initializing a condition returns false if memory is out. */
 #ifdef _WIN32
 typedef SRWLOCK culvi_x_mutex;
 typedef CONDITION_VARIABLE culvi_x_condition;

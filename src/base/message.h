@@ -70,7 +70,7 @@ culv_result culvi_fail_field(const culvi_voice *voice, const char *object, const
         CULVI_REQUIRE(voice, third);                                                               \
     } while (0)
 
-/* Of an object, which has that voice, and of what comes with it. */
+/* Checks the object first, because `voice` is read from it. */
 #define CULVI_REQUIRE_WITH(object, voice, first)                                                   \
     do {                                                                                           \
         CULVI_REQUIRE(NULL, object);                                                               \
@@ -101,7 +101,7 @@ culv_result culvi_fail_field(const culvi_voice *voice, const char *object, const
         if (tried_ != CULV_OK) return tried_;                                                      \
     } while (0)
 
-/* The same for a function that has something to give up by then: what `otherwise` does. */
+/* The same for a function that has something to give up by then, which `otherwise` does. */
 #define CULVI_TRY_OR(call, otherwise)                                                              \
     do {                                                                                           \
         const culv_result tried_ = (call);                                                         \
@@ -126,7 +126,7 @@ culv_result culvi_fail_host_memory(const culvi_voice *voice, const char *object)
 void culvi_attempt_begin(void);
 /* Logs a failure as an error after all. */
 culv_result culvi_attempt_end(const culvi_voice *voice, culv_result result);
-/* What a call answers whose failure stays news. */
+/* Makes a call as an attempt, and returns its result: a failure stays news. */
 #define CULVI_ATTEMPT(call) (culvi_attempt_begin(), culvi_attempt_end(NULL, (call)))
 
 /* Structs that begin with their size: descriptors, and structs that are written out ------------ */
@@ -170,9 +170,9 @@ void *culvi_alloc_pages(uint64_t size, uint64_t alignment, void **block);
 #define CULVI_NEW_LIST(type, name, count, voice, label)                                            \
     type *name = culvi_alloc((count) * sizeof(type));                                              \
     if (name == NULL) return culvi_fail_host_memory((voice), (label))
-/* What a handle, a place of one or NULL, has; it is NULL from now on. */
+/* Returns the object that `handle` points to, or NULL, and sets the caller's pointer to NULL. */
 void *culvi_take(void *handle);
-/* The first lines of a destroy that returns nothing: declares `mine`, what `handle` had. */
+/* The first lines of a destroy that returns nothing: declares `mine`, the object of `handle`. */
 #define CULVI_TAKE(type, mine, handle)                                                             \
     type *mine = culvi_take(handle);                                                               \
     if (mine == NULL) return
