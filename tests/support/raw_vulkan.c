@@ -41,8 +41,6 @@ static VKAPI_ATTR VkBool32 VKAPI_CALL on_message(VkDebugUtilsMessageSeverityFlag
     raw_vk *vk = user;
     const char *vuid = data->pMessageIdName != NULL ? data->pMessageIdName : "";
     char path[TEST_PATH_MAX];
-    (void)severity;
-    (void)types;
     if (test_message_allowed(test_path(path, "share/culvert/allowed_vuids.txt"), vuid,
                              data->pMessage, vk->validation_version))
         return VK_FALSE;
@@ -792,7 +790,6 @@ static void barrier(VkCommandBuffer commands, const raw_vk_buffer *buffer,
 void raw_vk_acquire(const raw_vk *vk, VkCommandBuffer commands, uint32_t queue,
                     const raw_vk_buffer *buffer)
 {
-    (void)vk;
     barrier(commands, buffer,
             (VkBufferMemoryBarrier2){.srcStageMask = VK_PIPELINE_STAGE_2_NONE,
                                      .dstStageMask = VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT,
@@ -805,7 +802,6 @@ void raw_vk_acquire(const raw_vk *vk, VkCommandBuffer commands, uint32_t queue,
 void raw_vk_release(const raw_vk *vk, VkCommandBuffer commands, uint32_t queue,
                     const raw_vk_buffer *buffer)
 {
-    (void)vk;
     barrier(commands, buffer,
             (VkBufferMemoryBarrier2){.srcStageMask = VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT,
                                      .srcAccessMask =

@@ -357,7 +357,6 @@ static void barrier(VkCommandBuffer commands, const raw_vk_image *image, VkImage
 void raw_vk_image_acquire(const raw_vk *vk, VkCommandBuffer commands, uint32_t queue,
                           const raw_vk_image *image, VkImageLayout layout)
 {
-    (void)vk;
     const bool external = shared(&image->desc);
     /* Of an image that is not shared, the last use was on a queue of this device. */
     barrier(
@@ -396,7 +395,6 @@ static void hand_back(VkCommandBuffer commands, uint32_t queue, const raw_vk_ima
 void raw_vk_image_release(const raw_vk *vk, VkCommandBuffer commands, uint32_t queue,
                           const raw_vk_image *image, VkImageLayout layout)
 {
-    (void)vk;
     hand_back(commands, queue, image, layout);
 }
 

@@ -245,10 +245,7 @@ TEST(faults, .faults = true)
     raw_cuda_leave(cu, 0);
 }
 
-static void CUDA_CB nothing(void *data)
-{
-    (void)data;
-}
+static void CUDA_CB nothing(void *data) {}
 
 typedef struct held {
     CUgraph graph, built;

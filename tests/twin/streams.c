@@ -53,7 +53,6 @@ TWIN_CASE(legacy_order, CU_STREAM_DEFAULT)
 
 static void CUDA_CB sleep_20ms(void *data)
 {
-    (void)data;
     usleep(20000);
 }
 
