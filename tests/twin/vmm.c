@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Virtual memory management, as only the twin can be asked: counts, every call failing, played
- * devices, multicast objects. */
+/* Virtual memory management, as only the twin can be asked: counts, played devices,
+ * multicast objects. */
 #define TEST_GROUP "vmm."
 #include "twin.h"
 
@@ -116,78 +116,6 @@ TWIN_CASE(played, CU_STREAM_NON_BLOCKING)
     REQUIRE_EQ(value, 0);
     CU_OK(t->cu->MemCreate(&handle, GRANULE, &prop, 0));
     CU_OK(t->cu->MemRelease(handle));
-}
-
-/* What a small program holds; zero = not made. */
-typedef struct held {
-    CUdeviceptr range, mapped;
-    CUmemGenericAllocationHandle made, imported, retained;
-    int fd; /* -1 = none */
-} held;
-
-static CUresult run(const raw_cuda *cu, held *h)
-{
-    const CUmemAllocationProp prop = raw_cuda_memory_prop(0, POSIX);
-    CUmemAllocationProp found;
-    CUmemLocation location = prop.location;
-    size_t granularity = 0;
-    unsigned long long flags = 0;
-    CUresult r =
-        cu->MemGetAllocationGranularity(&granularity, &prop, CU_MEM_ALLOC_GRANULARITY_MINIMUM);
-    if (r == CUDA_SUCCESS) r = cu->MemCreate(&h->made, GRANULE, &prop, 0);
-    if (r == CUDA_SUCCESS) r = cu->MemGetAllocationPropertiesFromHandle(&found, h->made);
-    if (r == CUDA_SUCCESS) r = cu->MemAddressReserve(&h->range, GRANULE, 0, 0, 0);
-    if (r == CUDA_SUCCESS) r = cu->MemMap(h->range, GRANULE, 0, h->made, 0);
-    if (r == CUDA_SUCCESS) h->mapped = h->range;
-    if (r == CUDA_SUCCESS) r = twin_allow(cu, 0, h->range, GRANULE);
-    if (r == CUDA_SUCCESS) r = cu->MemGetAccess(&flags, &location, h->range);
-    if (r == CUDA_SUCCESS)
-        r = cu->MemRetainAllocationHandle(&h->retained, (void *)(uintptr_t)h->range);
-    if (r == CUDA_SUCCESS) r = cu->MemExportToShareableHandle(&h->fd, h->made, POSIX, 0);
-    if (r == CUDA_SUCCESS)
-        r = cu->MemImportFromShareableHandle(&h->imported, (void *)(intptr_t)h->fd, POSIX);
-    return r;
-}
-
-static CUresult clean(const raw_cuda *cu, held *h)
-{
-    CUresult r = CUDA_SUCCESS;
-    if (h->mapped != 0) r = cu->MemUnmap(h->mapped, GRANULE);
-    if (r == CUDA_SUCCESS) h->mapped = 0;
-    CUmemGenericAllocationHandle *handles[] = {&h->made, &h->imported, &h->retained};
-    for (size_t i = 0; i < 3 && r == CUDA_SUCCESS; i++) {
-        if (*handles[i] != 0) r = cu->MemRelease(*handles[i]);
-        if (r == CUDA_SUCCESS) *handles[i] = 0;
-    }
-    if (r == CUDA_SUCCESS && h->range != 0) r = cu->MemAddressFree(h->range, GRANULE);
-    if (r == CUDA_SUCCESS) h->range = 0;
-    if (h->fd >= 0) close(h->fd);
-    h->fd = -1;
-    return r;
-}
-
-TWIN_CASE(every_call_fails_once, CU_STREAM_NON_BLOCKING)
-{
-    size_t fds = 0;
-    unsigned n = 1;
-    for (;; n++) {
-        held h = {.fd = -1};
-        t->cu->SoftFailAt(n, CUDA_ERROR_OUT_OF_MEMORY);
-        CUresult result = run(t->cu, &h);
-        if (result == CUDA_SUCCESS) result = clean(t->cu, &h);
-        const char *failed = t->cu->SoftFailedCall();
-        t->cu->SoftFailAt(0, 0);
-        CU_OK(clean(t->cu, &h)); /* what the failed call left, and it can be tried again */
-        if (n == 2) fds = test_open_fds();
-        if (n > 2) REQUIRE_EQ(test_open_fds(), fds);
-        REQUIRE_EQ(twin_counts(t->cu).physical_allocations, 0);
-        if (failed == NULL) {
-            CU_OK(result);
-            break;
-        }
-        CU_IS(result, CUDA_ERROR_OUT_OF_MEMORY);
-    }
-    REQUIRE_EQ(n - 1, 15);
 }
 
 /* Grows and shrinks a range of its own, with work in it, as others do beside it. */
