@@ -68,46 +68,6 @@ TWIN_CASE(stale_handles, CU_STREAM_NON_BLOCKING)
     CU_OK(cu->StreamSynchronize(t->stream));
 }
 
-/* The words of a node are written in the context that it names, and a launch has one context. */
-TWIN_CASE(words_of_another_context, CU_STREAM_NON_BLOCKING)
-{
-    const raw_cuda *cu = t->cu;
-    PFN_cuGraphAddNode_v12030 add_node;
-    twin_proc(cu, "cuGraphAddNode", 12030, &add_node);
-    CUgraph graph = NULL;
-    CUgraphNode node = NULL;
-    CUcontext other;
-    CUdeviceptr memory;
-    uint32_t found = 5;
-    CUstreamBatchMemOpParams op;
-    memset(&op, 0, sizeof op);
-    CUgraphNodeParams params = {.type = CU_GRAPH_NODE_TYPE_BATCH_MEM_OP};
-    CU_OK(cu->MemAlloc(&memory, 256));
-    CU_OK(raw_cuda_upload(cu, memory, &found, sizeof found));
-    found = 0;
-    CU_OK(cu->CtxCreate(&other, 0, 0));
-    op.writeValue.operation = CU_STREAM_MEM_OP_WRITE_VALUE_32;
-    op.writeValue.address = memory;
-    op.writeValue.value = 77;
-    params.memOp.ctx = other;
-    params.memOp.count = 1;
-    params.memOp.paramArray = &op;
-    CU_OK(cu->CtxSetCurrent(t->context));
-    CU_OK(cu->GraphCreate(&graph, 0));
-    CU_OK(add_node(&node, graph, NULL, NULL, 0, &params));
-    CUgraphExec exec = instantiate(cu, graph);
-    CU_IS(cu->GraphLaunch(exec, t->stream), CUDA_ERROR_NOT_SUPPORTED);
-    CU_OK(cu->CtxDestroy(other));
-    CU_OK(cu->CtxSetCurrent(t->context));
-    CU_IS(cu->GraphLaunch(exec, t->stream), CUDA_ERROR_CONTEXT_IS_DESTROYED);
-    CU_OK(cu->StreamSynchronize(t->stream));
-    CU_OK(cu->MemcpyDtoH(&found, memory, sizeof found));
-    REQUIRE_EQ(found, 5);
-    CU_OK(cu->GraphExecDestroy(exec));
-    CU_OK(cu->GraphDestroy(graph));
-    CU_OK(cu->MemFree(memory));
-}
-
 /* A launch is refused whose semaphores or kernels are gone, and leaves nothing done. */
 TWIN_CASE(used_after_destruction, CU_STREAM_NON_BLOCKING)
 {
@@ -222,26 +182,6 @@ TWIN_CASE(many_forks, CU_STREAM_NON_BLOCKING)
         CU_OK(cu->EventDestroy(joins[i]));
     }
     CU_OK(cu->ModuleUnload(module));
-}
-
-/* A node that faults fails the context as any kernel does. */
-TEST(faults, .faults = true)
-{
-    twin t = twin_begin(CU_STREAM_NON_BLOCKING);
-    const raw_cuda *cu = t.cu;
-    CUmodule module;
-    CUgraph graph = NULL;
-    CUfunction function = poker(cu, &module);
-    CU_OK(cu->StreamBeginCapture(t.stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
-    CU_OK(poke(cu, function, 4096, 1, t.stream));
-    CU_OK(cu->StreamEndCapture(t.stream, &graph));
-    CUgraphExec exec = instantiate(cu, graph);
-    CU_OK(cu->GraphLaunch(exec, t.stream));
-    CU_IS(cu->StreamSynchronize(t.stream), CUDA_ERROR_ILLEGAL_ADDRESS);
-    CU_IS(cu->GraphLaunch(exec, t.stream), CUDA_ERROR_ILLEGAL_ADDRESS);
-    CU_OK(cu->GraphExecDestroy(exec));
-    CU_OK(cu->GraphDestroy(graph));
-    raw_cuda_leave(cu, 0);
 }
 
 typedef struct player {

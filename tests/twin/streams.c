@@ -428,30 +428,3 @@ TEST(binary_context_ends, .title = "binaries.context_ends_while_waiting", .own =
     REQUIRE_EQ(t.cu->SoftBinaryWait(b.fd, 0), 0);
     close(b.fd);
 }
-
-typedef struct late {
-    const raw_cuda *cu;
-    int fd;
-} late;
-
-static void *signal_late(void *argument)
-{
-    const late *l = argument;
-    usleep(30000);
-    REQUIRE_EQ(l->cu->SoftBinarySignal(l->fd), 0);
-    return NULL;
-}
-
-TWIN_CASE(destroyed_while_waiting, CU_STREAM_NON_BLOCKING)
-{
-    binary b = binary_open(t->cu);
-    late l = {t->cu, b.fd};
-    pthread_t thread;
-    CU_OK(raw_cuda_wait(t->cu, b.cu, 0, t->stream));
-    CU_IS(t->cu->StreamQuery(t->stream), CUDA_ERROR_NOT_READY);
-    REQUIRE(pthread_create(&thread, NULL, signal_late, &l) == 0);
-    CU_OK(t->cu->DestroyExternalSemaphore(b.cu));
-    CU_OK(t->cu->StreamQuery(t->stream));
-    REQUIRE(pthread_join(thread, NULL) == 0);
-    close(b.fd);
-}

@@ -46,29 +46,6 @@ TWIN_CASE(counted, CU_STREAM_NON_BLOCKING)
     REQUIRE_EQ(test_open_fds(), fds);
 }
 
-/* Neither a context nor its end means anything to it. */
-TWIN_CASE(outlives_contexts, CU_STREAM_NON_BLOCKING)
-{
-    CUdeviceptr a = 0;
-    uint32_t word = 0;
-    CUcontext made;
-    CU_OK(t->cu->CtxSetCurrent(NULL));
-    CUmemGenericAllocationHandle handle = twin_memory(t->cu, 0, GRANULE, CU_MEM_HANDLE_TYPE_NONE);
-    CU_OK(t->cu->MemAddressReserve(&a, GRANULE, 0, 0, 0));
-    CU_OK(t->cu->MemMap(a, GRANULE, 0, handle, 0));
-    CU_OK(twin_allow(t->cu, 0, a, GRANULE));
-    CU_OK(t->cu->CtxCreate(&made, 0, 0));
-    CU_OK(t->cu->MemsetD32Async(a, 0x11223344u, GRANULE / 4, NULL));
-    CU_OK(t->cu->CtxSynchronize());
-    CU_OK(t->cu->CtxDestroy(made));
-    CU_OK(t->cu->CtxSetCurrent(t->context));
-    CU_OK(t->cu->MemcpyDtoH(&word, a + GRANULE - 4, 4));
-    REQUIRE_EQ(word, 0x11223344u);
-    CU_OK(t->cu->MemUnmap(a, GRANULE));
-    CU_OK(t->cu->MemRelease(handle));
-    CU_OK(t->cu->MemAddressFree(a, GRANULE));
-}
-
 TWIN_CASE(limits, CU_STREAM_NON_BLOCKING)
 {
     size_t total = 0, before = 0, after = 0;
@@ -116,46 +93,6 @@ TWIN_CASE(played, CU_STREAM_NON_BLOCKING)
     REQUIRE_EQ(value, 0);
     CU_OK(t->cu->MemCreate(&handle, GRANULE, &prop, 0));
     CU_OK(t->cu->MemRelease(handle));
-}
-
-/* Grows and shrinks a range of its own, with work in it, as others do beside it. */
-static void *grow_and_shrink(void *arg)
-{
-    const twin *t = arg;
-    CUdeviceptr a = 0;
-    CUstream stream;
-    uint32_t word = 0;
-    CU_OK(t->cu->CtxSetCurrent(t->context));
-    CU_OK(t->cu->StreamCreate(&stream, CU_STREAM_NON_BLOCKING));
-    CU_OK(t->cu->MemAddressReserve(&a, 4 * GRANULE, 0, 0, 0));
-    for (uint32_t turn = 0; turn < 20; turn++) {
-        for (size_t i = 0; i < 4; i++) {
-            CUmemGenericAllocationHandle handle =
-                twin_memory(t->cu, 0, GRANULE, i % 2 ? POSIX : CU_MEM_HANDLE_TYPE_NONE);
-            CU_OK(t->cu->MemMap(a + i * GRANULE, GRANULE, 0, handle, 0));
-            CU_OK(twin_allow(t->cu, 0, a + i * GRANULE, GRANULE));
-            CU_OK(t->cu->MemRelease(handle));
-            CU_OK(t->cu->MemsetD32Async(a, turn, (i + 1) * 4096,
-                                        stream)); /* not all of the bytes: it takes time */
-        }
-        CU_OK(t->cu->StreamSynchronize(stream));
-        CU_OK(t->cu->MemcpyDtoH(&word, a + 4096, 4));
-        REQUIRE_EQ(word, turn);
-        CU_OK(t->cu->MemUnmap(a, 4 * GRANULE));
-    }
-    CU_OK(t->cu->MemAddressFree(a, 4 * GRANULE));
-    CU_OK(t->cu->StreamDestroy(stream));
-    return NULL;
-}
-
-TWIN_CASE(threads, CU_STREAM_NON_BLOCKING)
-{
-    pthread_t thread[4];
-    for (size_t i = 0; i < 4; i++)
-        REQUIRE_EQ(pthread_create(&thread[i], NULL, grow_and_shrink, t), 0);
-    for (size_t i = 0; i < 4; i++)
-        REQUIRE_EQ(pthread_join(thread[i], NULL), 0);
-    REQUIRE_EQ(twin_counts(t->cu).virtual_mappings, 0);
 }
 
 /* Copies, pointers, and memory imported from files that look like lavapipe's. */
