@@ -125,6 +125,38 @@ TWIN_CASE(copies_2d, CU_STREAM_NON_BLOCKING)
     CU_IS(t->cu->Memcpy2D(&c), CUDA_ERROR_INVALID_HANDLE);
 }
 
+/* The last row of the last slice, or layer, without its first texel. */
+TWIN_CASE(copies_3d, 0)
+{
+    enum { W = 9, H = 7, D = 5, TEXEL = 8, ROW = W * TEXEL, PART = ROW - TEXEL };
+    unsigned char in[ROW * H * D], out[ROW];
+    CUDA_ARRAY3D_DESCRIPTOR desc = raw_cuda_array_desc(CU_AD_FORMAT_UNSIGNED_INT16, 4, W, H);
+    fill(in, sizeof in, 9);
+    desc.Depth = D;
+    for (int layered = 0; layered < 2; layered++) {
+        desc.Flags = layered ? CUDA_ARRAY3D_LAYERED : 0;
+        CUarray array = raw_cuda_array(t->cu, &desc);
+        CU_OK(raw_cuda_write_box(t->cu, array, in, ROW, H, D));
+        CUDA_MEMCPY3D c = {.srcMemoryType = CU_MEMORYTYPE_ARRAY,
+                           .srcArray = array,
+                           .srcXInBytes = TEXEL,
+                           .srcY = H - 1,
+                           .srcZ = D - 1,
+                           .dstMemoryType = CU_MEMORYTYPE_HOST,
+                           .dstHost = out,
+                           .WidthInBytes = PART,
+                           .Height = 1,
+                           .Depth = 1};
+        CU_OK(t->cu->Memcpy3D(&c)); /* one row needs no pitch */
+        REQUIRE_EQ_BYTES(out, in + sizeof in - PART, PART);
+        c.srcZ = D;
+        CU_IS(t->cu->Memcpy3D(&c), CUDA_ERROR_INVALID_VALUE);
+        c.srcZ = 0;
+        c.Depth = D;
+        CU_IS(t->cu->Memcpy3D(&c), CUDA_ERROR_INVALID_VALUE); /* no height of a slice */
+    }
+}
+
 /* The context takes with it what is left in it. */
 TEST(context_ends, .own = true)
 {
