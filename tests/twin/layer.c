@@ -758,68 +758,13 @@ VALIDATED_CASE(counts)
     raw_vk_close(&beside);
 }
 
-/* What the programs below hold; zero = not made. */
-typedef struct held {
-    VkInstance instance;
-    VkDevice device;
-} held;
-
-#define TRY(call)                                                                                  \
-    if ((result = (call)) != VK_SUCCESS) return result
-
-/* By plain calls, without validation, which makes calls of its own. */
-static VkResult open_held(held *h)
-{
-    static const char *const layers[] = {LAYER_NAME},
-                             *const device_extensions[] = {
-                                 VK_KHR_EXTERNAL_MEMORY_FD_EXTENSION_NAME,
-                                 VK_KHR_EXTERNAL_SEMAPHORE_FD_EXTENSION_NAME};
-    static const float priority = 1;
-    const VkApplicationInfo application = {.sType = VK_STRUCTURE_TYPE_APPLICATION_INFO,
-                                           .apiVersion = VK_API_VERSION_1_3};
-    const VkInstanceCreateInfo instance_info = {.sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO,
-                                                .pApplicationInfo = &application,
-                                                .enabledLayerCount = 1,
-                                                .ppEnabledLayerNames = layers};
-    const VkDeviceQueueCreateInfo queue = {.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO,
-                                           .queueCount = 1,
-                                           .pQueuePriorities = &priority};
-    VkPhysicalDeviceTimelineSemaphoreFeatures timeline = {
-        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_TIMELINE_SEMAPHORE_FEATURES,
-        .timelineSemaphore = VK_TRUE};
-    const VkDeviceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO,
-                                     .pNext = &timeline,
-                                     .queueCreateInfoCount = 1,
-                                     .pQueueCreateInfos = &queue,
-                                     .enabledExtensionCount = COUNT(device_extensions),
-                                     .ppEnabledExtensionNames = device_extensions};
-    VkResult result;
-    VkPhysicalDevice physical;
-    uint32_t count = 1;
-    char path[TEST_PATH_MAX];
-    memset(h, 0, sizeof *h);
-    test_path(path, "lib/culvert/explicit_layer.d");
-    REQUIRE_EQ(setenv("VK_ADD_LAYER_PATH", path, 1), 0);
-    if (volkInitialize() != VK_SUCCESS) SKIP("no Vulkan loader");
-    TRY(vkCreateInstance(&instance_info, NULL, &h->instance));
-    volkLoadInstance(h->instance);
-    TRY(vkEnumeratePhysicalDevices(h->instance, &count, &physical));
-    return vkCreateDevice(physical, &info, NULL, &h->device);
-}
-
-static void close_held(const held *h)
-{
-    if (h->device != VK_NULL_HANDLE) vkDestroyDevice(h->device, NULL);
-    if (h->instance != VK_NULL_HANDLE) vkDestroyInstance(h->instance, NULL);
-}
-
 /* Fails in the child, or is told of what did not fail. */
 TEST(environment_child)
 {
-    held h;
+    raw_vk w;
     if (getenv("CULVERT_SOFT_FAIL_AT") == NULL) SKIP("only as a child");
-    VK_OK(open_held(&h));
-    close_held(&h);
+    layer_open(&w, false);
+    raw_vk_close(&w);
 }
 
 /* A failure that was wished for and did not come is told where the process ends. */
@@ -831,29 +776,20 @@ TEST(never_failed, .own = true)
     twin_child_says(child, "vulkan:vkCreateDevice:2",
                     "after 1 calls of vkCreateDevice, and call 2 was to fail");
     twin_child_says(child, "vulkan:1000000:-4", " calls of Vulkan, and call 1000000 was to fail");
-    twin_child_says(child, "cuda:1000000", NULL);
+    twin_child_says(child, "vulkan:1:-2", "call 1, vkCreateInstance, fails");
+    twin_child_says(child, "cuda:1000000", " calls of CUDA, and call 1000000 was to fail");
 }
 
-TEST(environment, .own = true)
+LAYER_CASE(fails_on_demand, .own = true)
 {
-    held h;
-    VkSemaphore semaphore;
-    /* Counts from vkCreateInstance on; a call that the loader makes itself is not seen here. */
-    REQUIRE_EQ(setenv("CULVERT_SOFT_FAIL_AT", "vulkan:1:-2", 1), 0);
-    find_layer();
-    REQUIRE(open_held(&h) != VK_SUCCESS);
-    REQUIRE_EQ_STR(layer.failed_call(), "vkCreateInstance");
-    close_held(&h);
-    VK_OK(open_held(&h));
     layer.fail_at(2, VK_ERROR_DEVICE_LOST);
-    VK_OK(make_semaphore(h.device, VK_SEMAPHORE_TYPE_TIMELINE, true, 0, &semaphore));
-    REQUIRE_EQ(host_signal(h.device, semaphore, 1), VK_ERROR_DEVICE_LOST);
+    VkSemaphore semaphore = raw_vk_timeline(w, 0, true);
+    REQUIRE_EQ(host_signal(w->device, semaphore, 1), VK_ERROR_DEVICE_LOST);
     REQUIRE_EQ_STR(layer.failed_call(), "vkSignalSemaphore");
-    VK_OK(host_signal(h.device, semaphore, 1)); /* nothing was done before */
+    VK_OK(host_signal(w->device, semaphore, 1)); /* nothing was done before */
     layer.fail_at(1, 0);
-    REQUIRE_EQ(host_signal(h.device, semaphore, 2), VK_ERROR_OUT_OF_HOST_MEMORY);
-    vkDestroySemaphore(h.device, semaphore, NULL);
-    close_held(&h);
+    REQUIRE_EQ(host_signal(w->device, semaphore, 2), VK_ERROR_OUT_OF_HOST_MEMORY);
+    raw_vk_semaphore_destroy(w, semaphore);
 }
 
 static void note_call(void *user, const char *call)
@@ -862,33 +798,29 @@ static void note_call(void *user, const char *call)
 }
 
 /* A call that waits for 30 ms never takes less. */
-static void require_delayed(const held *h, VkSemaphore semaphore, uint64_t value)
+static void require_delayed(const raw_vk *w, VkSemaphore semaphore, uint64_t value)
 {
     const double start = test_now_us();
-    VK_OK(host_signal(h->device, semaphore, value));
+    VK_OK(host_signal(w->device, semaphore, value));
     REQUIRE(test_now_us() - start >= 30e3);
 }
 
 TEST(delayed, .own = true)
 {
-    held h;
+    raw_vk w;
     const char *noted = NULL;
-    VkSemaphore semaphore;
-    uint64_t value = 0;
     REQUIRE_EQ(setenv("CULVERT_SOFT_DELAY", "cuda:cuInit:9,vulkan:vkSignalSemaphore:30", 1), 0);
-    find_layer();
-    VK_OK(open_held(&h));
-    VK_OK(make_semaphore(h.device, VK_SEMAPHORE_TYPE_TIMELINE, true, 0, &semaphore));
-    require_delayed(&h, semaphore, 1);
+    layer_open(&w, false);
+    VkSemaphore semaphore = raw_vk_timeline(&w, 0, true);
+    require_delayed(&w, semaphore, 1);
     REQUIRE_EQ(layer.delay(NULL, 0), 0);
     REQUIRE_EQ(layer.delay("vkSignalSemaphore", 30), 0);
-    require_delayed(&h, semaphore, 2);
+    require_delayed(&w, semaphore, 2);
     REQUIRE_EQ(layer.delay("vkSignalSemaphore", 0), 0);
     layer.before(2, note_call, &noted);
-    VK_OK(vkGetSemaphoreCounterValue(h.device, semaphore, &value));
-    REQUIRE(value == 2 && noted == NULL);
-    VK_OK(host_signal(h.device, semaphore, 3));
+    REQUIRE(raw_vk_timeline_value(&w, semaphore) == 2 && noted == NULL);
+    VK_OK(host_signal(w.device, semaphore, 3));
     REQUIRE_EQ_STR(noted, "vkSignalSemaphore");
-    vkDestroySemaphore(h.device, semaphore, NULL);
-    close_held(&h);
+    raw_vk_semaphore_destroy(&w, semaphore);
+    raw_vk_close(&w);
 }
