@@ -19,7 +19,7 @@ function(culvert_warnings target)
     return()
   endif()
   target_compile_options(${target} PRIVATE
-    -Wall -Wextra -Wpedantic -Wconversion -Wshadow
+    -Wall -Wextra -Wpedantic -Wconversion -Wshadow ${culvert_more_warnings}
     $<$<COMPILE_LANGUAGE:C>:-Wstrict-prototypes -Wmissing-prototypes>
     $<$<BOOL:${CULVERT_WERROR}>:-Werror>)
 endfunction()

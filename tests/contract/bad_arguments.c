@@ -49,10 +49,7 @@ typedef struct bad {
 
 #define MEBIBYTE ((size_t)1 << 20)
 
-static void CUDA_CB do_nothing(void *data)
-{
-    (void)data;
-}
+static void CUDA_CB do_nothing(void *data) {}
 
 /* 64 x 64 texels of four bytes. */
 static CUDA_ARRAY3D_DESCRIPTOR good_desc(unsigned flags)

@@ -708,7 +708,6 @@ static bool gate_open;
 
 static void CUDA_CB wait_at_gate(void *unused)
 {
-    (void)unused;
     pthread_mutex_lock(&gate_lock);
     while (!gate_open)
         pthread_cond_wait(&gate_opened, &gate_lock);
@@ -717,7 +716,6 @@ static void CUDA_CB wait_at_gate(void *unused)
 
 static void *open_gate(void *unused)
 {
-    (void)unused;
     pthread_mutex_lock(&gate_lock);
     gate_open = true;
     pthread_cond_broadcast(&gate_opened);

@@ -95,7 +95,6 @@ static char logged[512];
 
 static void CUDA_CB on_log(void *data, int level, char *message, size_t length)
 {
-    (void)data;
     size_t used = strlen(logged);
     snprintf(logged + used, sizeof logged - used, "[level %d] %.*s ", level, (int)length, message);
 }
@@ -551,7 +550,6 @@ enum { PAGES_SIZE = 65536 };
 
 static CUresult op_none(capture_objects *o)
 {
-    (void)o;
     return CUDA_SUCCESS;
 }
 
@@ -574,10 +572,7 @@ static CUresult op_map_buffer(capture_objects *o)
 OP_ENDS(free_mapping, o->p->cu->MemFree(o->pointer), o->pointer)
 OP_ENDS(free, o->p->cu->MemFree(o->own), o->own)
 
-static void CUDA_CB do_nothing(void *user)
-{
-    (void)user;
-}
+static void CUDA_CB do_nothing(void *user) {}
 
 /* The graph that is being captured keeps what belongs to the program. */
 static CUresult op_retain(capture_objects *o)
@@ -941,7 +936,6 @@ PAIR_CASE(calls_during_capture, .mark = TEST_BOTH, .time_limit = 300)
 
 static void CUDA_CB sleep_on_stream(void *data)
 {
-    (void)data;
     usleep(DELAY_US);
 }
 

@@ -9,8 +9,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#pragma GCC diagnostic ignored "-Wunused-parameter" /* of fakes */
-
 typedef struct fake_machine {
     uint32_t api_version;
     uint32_t families;
@@ -85,12 +83,6 @@ static void destroy(const void *handle, kind of)
     if (o->fd >= 0) close(o->fd);
     free(o);
     alive--;
-}
-
-/* Nothing that Culvert made is left. */
-static void fake_require_empty(void)
-{
-    FUZZ_REQUIRE(alive == 0, "%u Vulkan objects are left", alive);
 }
 
 static bool fails(fake_failure function)
@@ -209,10 +201,8 @@ static VkExternalMemoryHandleTypeFlags check_image(const VkImageCreateInfo *info
     return external->handleTypes;
 }
 
-static VKAPI_ATTR VkResult VKAPI_CALL fake_create_buffer(VkDevice device,
-                                                         const VkBufferCreateInfo *info,
-                                                         const VkAllocationCallbacks *callbacks,
-                                                         VkBuffer *out)
+static VkResult fake_create_buffer(VkDevice device, const VkBufferCreateInfo *info,
+                                   const VkAllocationCallbacks *callbacks, VkBuffer *out)
 {
     VkExternalMemoryHandleTypeFlags types = check_buffer(info);
     if (fails(FAKE_CREATE_BUFFER)) return fake.result;
@@ -224,10 +214,8 @@ static VKAPI_ATTR VkResult VKAPI_CALL fake_create_buffer(VkDevice device,
     return VK_SUCCESS;
 }
 
-static VKAPI_ATTR VkResult VKAPI_CALL fake_create_image(VkDevice device,
-                                                        const VkImageCreateInfo *info,
-                                                        const VkAllocationCallbacks *callbacks,
-                                                        VkImage *out)
+static VkResult fake_create_image(VkDevice device, const VkImageCreateInfo *info,
+                                  const VkAllocationCallbacks *callbacks, VkImage *out)
 {
     VkExternalMemoryHandleTypeFlags types = check_image(info);
     if (fails(FAKE_CREATE_IMAGE)) return fake.result;
@@ -249,21 +237,19 @@ static VkImage fake_image_create(const VkImageCreateInfo *info)
     return (VkImage)(uintptr_t)o;
 }
 
-static VKAPI_ATTR void VKAPI_CALL fake_destroy_buffer(VkDevice device, VkBuffer buffer,
-                                                      const VkAllocationCallbacks *callbacks)
-{
-    destroy(buffer, BUFFER);
-}
+#define DESTROYS(name, type, of)                                                                   \
+    static void name(VkDevice device, type handle, const VkAllocationCallbacks *callbacks)         \
+    {                                                                                              \
+        destroy(handle, of);                                                                       \
+    }
+DESTROYS(fake_destroy_buffer, VkBuffer, BUFFER)
+DESTROYS(fake_free_memory, VkDeviceMemory, MEMORY)
+DESTROYS(fake_destroy_semaphore, VkSemaphore, SEMAPHORE)
 
-static VKAPI_ATTR void VKAPI_CALL fake_destroy_image(VkDevice device, VkImage image,
-                                                     const VkAllocationCallbacks *callbacks)
+static void fake_destroy_image(VkDevice device, VkImage image,
+                               const VkAllocationCallbacks *callbacks)
 {
     FUZZ_REQUIRE(image == VK_NULL_HANDLE || !at(image, IMAGE)->callers, "the caller's image");
-    destroy(image, IMAGE);
-}
-
-static void fake_image_destroy(VkImage image)
-{
     destroy(image, IMAGE);
 }
 
@@ -284,17 +270,15 @@ static void answer_needs(const VkImageCreateInfo *image, VkImageAspectFlags plan
     dedicated->prefersDedicatedAllocation = fake.prefers_dedicated;
 }
 
-static VKAPI_ATTR void VKAPI_CALL fake_buffer_needs(VkDevice device,
-                                                    const VkBufferMemoryRequirementsInfo2 *info,
-                                                    VkMemoryRequirements2 *out)
+static void fake_buffer_needs(VkDevice device, const VkBufferMemoryRequirementsInfo2 *info,
+                              VkMemoryRequirements2 *out)
 {
     (void)at(info->buffer, BUFFER);
     answer_needs(NULL, 0, out);
 }
 
-static VKAPI_ATTR void VKAPI_CALL fake_image_needs(VkDevice device,
-                                                   const VkImageMemoryRequirementsInfo2 *info,
-                                                   VkMemoryRequirements2 *out)
+static void fake_image_needs(VkDevice device, const VkImageMemoryRequirementsInfo2 *info,
+                             VkMemoryRequirements2 *out)
 {
     const VkImagePlaneMemoryRequirementsInfo *plane =
         fuzz_chain_find(info->pNext, VK_STRUCTURE_TYPE_IMAGE_PLANE_MEMORY_REQUIREMENTS_INFO);
@@ -302,25 +286,24 @@ static VKAPI_ATTR void VKAPI_CALL fake_image_needs(VkDevice device,
                  plane != NULL ? (VkImageAspectFlags)plane->planeAspect : 0, out);
 }
 
-static VKAPI_ATTR void VKAPI_CALL fake_device_buffer_needs(
-    VkDevice device, const VkDeviceBufferMemoryRequirements *info, VkMemoryRequirements2 *out)
+static void fake_device_buffer_needs(VkDevice device, const VkDeviceBufferMemoryRequirements *info,
+                                     VkMemoryRequirements2 *out)
 {
     FUZZ_REQUIRE(fake.tells_needs, "maintenance4 is not there");
     (void)check_buffer(info->pCreateInfo);
     answer_needs(NULL, 0, out);
 }
 
-static VKAPI_ATTR void VKAPI_CALL fake_device_image_needs(
-    VkDevice device, const VkDeviceImageMemoryRequirements *info, VkMemoryRequirements2 *out)
+static void fake_device_image_needs(VkDevice device, const VkDeviceImageMemoryRequirements *info,
+                                    VkMemoryRequirements2 *out)
 {
     FUZZ_REQUIRE(fake.tells_needs, "maintenance4 is not there");
     (void)check_image(info->pCreateInfo);
     answer_needs(info->pCreateInfo, (VkImageAspectFlags)info->planeAspect, out);
 }
 
-static VKAPI_ATTR void VKAPI_CALL fake_subresource_layout(VkDevice device, VkImage image,
-                                                          const VkImageSubresource *what,
-                                                          VkSubresourceLayout *out)
+static void fake_subresource_layout(VkDevice device, VkImage image, const VkImageSubresource *what,
+                                    VkSubresourceLayout *out)
 {
     const VkImageCreateInfo *i = &at(image, IMAGE)->image;
     FUZZ_REQUIRE(i->tiling == VK_IMAGE_TILING_LINEAR,
@@ -338,10 +321,8 @@ static VKAPI_ATTR void VKAPI_CALL fake_subresource_layout(VkDevice device, VkIma
 
 /* Memory and semaphores ------------------------------------------------------------------------ */
 
-static VKAPI_ATTR VkResult VKAPI_CALL fake_allocate(VkDevice device,
-                                                    const VkMemoryAllocateInfo *info,
-                                                    const VkAllocationCallbacks *callbacks,
-                                                    VkDeviceMemory *out)
+static VkResult fake_allocate(VkDevice device, const VkMemoryAllocateInfo *info,
+                              const VkAllocationCallbacks *callbacks, VkDeviceMemory *out)
 {
     const VkExportMemoryAllocateInfo *export_info =
         fuzz_chain_find(info, VK_STRUCTURE_TYPE_EXPORT_MEMORY_ALLOCATE_INFO);
@@ -376,30 +357,24 @@ static VKAPI_ATTR VkResult VKAPI_CALL fake_allocate(VkDevice device,
     return VK_SUCCESS;
 }
 
-static VKAPI_ATTR void VKAPI_CALL fake_free_memory(VkDevice device, VkDeviceMemory memory,
-                                                   const VkAllocationCallbacks *callbacks)
-{
-    destroy(memory, MEMORY);
-}
-
-static VKAPI_ATTR VkResult VKAPI_CALL fake_bind_buffer(VkDevice device, VkBuffer buffer,
-                                                       VkDeviceMemory memory, VkDeviceSize offset)
+static VkResult fake_bind_buffer(VkDevice device, VkBuffer buffer, VkDeviceMemory memory,
+                                 VkDeviceSize offset)
 {
     (void)at(buffer, BUFFER);
     FUZZ_REQUIRE(offset <= at(memory, MEMORY)->size, "VUID-vkBindBufferMemory-memoryOffset-01031");
     return fails(FAKE_BIND) ? fake.result : VK_SUCCESS;
 }
 
-static VKAPI_ATTR VkResult VKAPI_CALL fake_bind_image(VkDevice device, VkImage image,
-                                                      VkDeviceMemory memory, VkDeviceSize offset)
+static VkResult fake_bind_image(VkDevice device, VkImage image, VkDeviceMemory memory,
+                                VkDeviceSize offset)
 {
     (void)at(image, IMAGE);
     FUZZ_REQUIRE(offset <= at(memory, MEMORY)->size, "VUID-vkBindImageMemory-memoryOffset-01046");
     return fails(FAKE_BIND) ? fake.result : VK_SUCCESS;
 }
 
-static VKAPI_ATTR VkResult VKAPI_CALL fake_bind_images(VkDevice device, uint32_t count,
-                                                       const VkBindImageMemoryInfo *infos)
+static VkResult fake_bind_images(VkDevice device, uint32_t count,
+                                 const VkBindImageMemoryInfo *infos)
 {
     FUZZ_REQUIRE(count > 1 && count <= 3, "%u planes", count);
     for (uint32_t i = 0; i < count; i++) {
@@ -422,8 +397,7 @@ static VKAPI_ATTR VkResult VKAPI_CALL fake_bind_images(VkDevice device, uint32_t
     return fails(FAKE_BIND) ? fake.result : VK_SUCCESS;
 }
 
-static VKAPI_ATTR VkResult VKAPI_CALL fake_memory_fd(VkDevice device,
-                                                     const VkMemoryGetFdInfoKHR *info, int *out)
+static VkResult fake_memory_fd(VkDevice device, const VkMemoryGetFdInfoKHR *info, int *out)
 {
     object *o = at(info->memory, MEMORY);
     FUZZ_REQUIRE(one_bit(info->handleType) && (o->types & info->handleType) != 0,
@@ -435,26 +409,16 @@ static VKAPI_ATTR VkResult VKAPI_CALL fake_memory_fd(VkDevice device,
     return VK_SUCCESS;
 }
 
-static VKAPI_ATTR VkResult VKAPI_CALL fake_create_semaphore(VkDevice device,
-                                                            const VkSemaphoreCreateInfo *info,
-                                                            const VkAllocationCallbacks *callbacks,
-                                                            VkSemaphore *out)
+static VkResult fake_create_semaphore(VkDevice device, const VkSemaphoreCreateInfo *info,
+                                      const VkAllocationCallbacks *callbacks, VkSemaphore *out)
 {
     if (fails(FAKE_CREATE_SEMAPHORE)) return fake.result;
     *out = (VkSemaphore)(uintptr_t)make(SEMAPHORE);
     return VK_SUCCESS;
 }
 
-static VKAPI_ATTR void VKAPI_CALL fake_destroy_semaphore(VkDevice device, VkSemaphore semaphore,
-                                                         const VkAllocationCallbacks *callbacks)
-{
-    destroy(semaphore, SEMAPHORE);
-}
-
 /* A file that no driver knows for a semaphore. */
-static VKAPI_ATTR VkResult VKAPI_CALL fake_semaphore_fd(VkDevice device,
-                                                        const VkSemaphoreGetFdInfoKHR *info,
-                                                        int *out)
+static VkResult fake_semaphore_fd(VkDevice device, const VkSemaphoreGetFdInfoKHR *info, int *out)
 {
     (void)at(info->semaphore, SEMAPHORE);
     *out = -1;
@@ -463,8 +427,7 @@ static VKAPI_ATTR VkResult VKAPI_CALL fake_semaphore_fd(VkDevice device,
     return VK_SUCCESS;
 }
 
-static VKAPI_ATTR VkResult VKAPI_CALL fake_counter(VkDevice device, VkSemaphore semaphore,
-                                                   uint64_t *out)
+static VkResult fake_counter(VkDevice device, VkSemaphore semaphore, uint64_t *out)
 {
     (void)at(semaphore, SEMAPHORE);
     *out = 7;
@@ -480,16 +443,14 @@ static void *chain_find(void *chain, VkStructureType type)
 
 /* Queries -------------------------------------------------------------------------------------- */
 
-static VKAPI_ATTR VkResult VKAPI_CALL devices(VkInstance instance, uint32_t *count,
-                                              VkPhysicalDevice *out)
+static VkResult devices(VkInstance instance, uint32_t *count, VkPhysicalDevice *out)
 {
     if (out != NULL && *count > 0) out[0] = fake_desc().physical_device;
     *count = 1;
     return VK_SUCCESS;
 }
 
-static VKAPI_ATTR VkResult VKAPI_CALL groups(VkInstance instance, uint32_t *count,
-                                             VkPhysicalDeviceGroupProperties *out)
+static VkResult groups(VkInstance instance, uint32_t *count, VkPhysicalDeviceGroupProperties *out)
 {
     if (out != NULL && *count > 0) {
         out[0].physicalDeviceCount = 1;
@@ -499,8 +460,7 @@ static VKAPI_ATTR VkResult VKAPI_CALL groups(VkInstance instance, uint32_t *coun
     return VK_SUCCESS;
 }
 
-static VKAPI_ATTR void VKAPI_CALL properties(VkPhysicalDevice device,
-                                             VkPhysicalDeviceProperties *out)
+static void properties(VkPhysicalDevice device, VkPhysicalDeviceProperties *out)
 {
     memset(out, 0, sizeof *out);
     out->apiVersion = fake.api_version;
@@ -508,8 +468,7 @@ static VKAPI_ATTR void VKAPI_CALL properties(VkPhysicalDevice device,
     strcpy(out->deviceName, "fake");
 }
 
-static VKAPI_ATTR void VKAPI_CALL properties2(VkPhysicalDevice device,
-                                              VkPhysicalDeviceProperties2 *out)
+static void properties2(VkPhysicalDevice device, VkPhysicalDeviceProperties2 *out)
 {
     properties(device, &out->properties);
     VkPhysicalDeviceIDProperties *id =
@@ -520,38 +479,34 @@ static VKAPI_ATTR void VKAPI_CALL properties2(VkPhysicalDevice device,
     if (maintenance4 != NULL) maintenance4->maxBufferSize = fake.max_buffer_size;
 }
 
-static VKAPI_ATTR void VKAPI_CALL features2(VkPhysicalDevice device, VkPhysicalDeviceFeatures2 *out)
+static void features2(VkPhysicalDevice device, VkPhysicalDeviceFeatures2 *out)
 {
     VkPhysicalDeviceTimelineSemaphoreFeatures *timeline =
         chain_find(out, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_TIMELINE_SEMAPHORE_FEATURES);
     if (timeline != NULL) timeline->timelineSemaphore = VK_TRUE;
 }
 
-static VKAPI_ATTR void VKAPI_CALL memory_properties(VkPhysicalDevice device,
-                                                    VkPhysicalDeviceMemoryProperties *out)
+static void memory_properties(VkPhysicalDevice device, VkPhysicalDeviceMemoryProperties *out)
 {
     *out = fake.memory;
 }
 
-static VKAPI_ATTR void VKAPI_CALL queue_families(VkPhysicalDevice device, uint32_t *count,
-                                                 VkQueueFamilyProperties *out)
+static void queue_families(VkPhysicalDevice device, uint32_t *count, VkQueueFamilyProperties *out)
 {
     for (uint32_t i = 0; out != NULL && i < *count && i < fake.families; i++)
         out[i] = (VkQueueFamilyProperties){.queueFlags = VK_QUEUE_GRAPHICS_BIT, .queueCount = 1};
     if (out == NULL || *count > fake.families) *count = fake.families;
 }
 
-static VKAPI_ATTR void VKAPI_CALL format_properties(VkPhysicalDevice device, VkFormat format,
-                                                    VkFormatProperties *out)
+static void format_properties(VkPhysicalDevice device, VkFormat format, VkFormatProperties *out)
 {
     FUZZ_REQUIRE(fuzz_planes(format) > 1, "format %d has one plane", (int)format);
     out->linearTilingFeatures = out->optimalTilingFeatures = VK_FORMAT_FEATURE_DISJOINT_BIT;
 }
 
 /* Mesa 22.3 follows a NULL pointer where one of the two structs is there without the other. */
-static VKAPI_ATTR VkResult VKAPI_CALL image_format(VkPhysicalDevice device,
-                                                   const VkPhysicalDeviceImageFormatInfo2 *info,
-                                                   VkImageFormatProperties2 *out)
+static VkResult image_format(VkPhysicalDevice device, const VkPhysicalDeviceImageFormatInfo2 *info,
+                             VkImageFormatProperties2 *out)
 {
     const VkPhysicalDeviceExternalImageFormatInfo *external =
         fuzz_chain_find(info, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_EXTERNAL_IMAGE_FORMAT_INFO);
@@ -571,24 +526,23 @@ static VKAPI_ATTR VkResult VKAPI_CALL image_format(VkPhysicalDevice device,
     return fake.image_result;
 }
 
-static VKAPI_ATTR void VKAPI_CALL external_buffer(VkPhysicalDevice device,
-                                                  const VkPhysicalDeviceExternalBufferInfo *info,
-                                                  VkExternalBufferProperties *out)
+static void external_buffer(VkPhysicalDevice device, const VkPhysicalDeviceExternalBufferInfo *info,
+                            VkExternalBufferProperties *out)
 {
     FUZZ_REQUIRE(info->usage != 0, "VUID-VkPhysicalDeviceExternalBufferInfo-usage-requiredbitmask");
     FUZZ_REQUIRE(one_bit(info->handleType), "handle type %#x", info->handleType);
     out->externalMemoryProperties = fake.buffers;
 }
 
-static VKAPI_ATTR void VKAPI_CALL
-external_semaphore(VkPhysicalDevice device, const VkPhysicalDeviceExternalSemaphoreInfo *info,
-                   VkExternalSemaphoreProperties *out)
+static void external_semaphore(VkPhysicalDevice device,
+                               const VkPhysicalDeviceExternalSemaphoreInfo *info,
+                               VkExternalSemaphoreProperties *out)
 {
     out->externalSemaphoreFeatures = VK_EXTERNAL_SEMAPHORE_FEATURE_EXPORTABLE_BIT;
 }
 
-static VKAPI_ATTR VkResult VKAPI_CALL extensions(VkPhysicalDevice device, const char *layer,
-                                                 uint32_t *count, VkExtensionProperties *out)
+static VkResult extensions(VkPhysicalDevice device, const char *layer, uint32_t *count,
+                           VkExtensionProperties *out)
 {
     static const char *const names[] = {
         VK_KHR_EXTERNAL_MEMORY_FD_EXTENSION_NAME, VK_KHR_EXTERNAL_SEMAPHORE_FD_EXTENSION_NAME,
@@ -606,10 +560,10 @@ typedef struct row {
     PFN_vkVoidFunction function;
 } row;
 
-static PFN_vkVoidFunction VKAPI_PTR find_device(VkDevice device, const char *name);
+static PFN_vkVoidFunction find_device(VkDevice device, const char *name);
 
 /* Without a fallback there is nothing to copy. */
-static VKAPI_ATTR void VKAPI_CALL never(void)
+static void never(void)
 {
     FUZZ_REQUIRE(false, "a function of fallbacks");
 }
@@ -679,7 +633,7 @@ static int compare(const void *name, const void *row_)
     return strcmp(name, ((const row *)row_)->name);
 }
 
-static VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL find(VkInstance instance, const char *name)
+static PFN_vkVoidFunction find(VkInstance instance, const char *name)
 {
     const row *found = bsearch(name, rows, sizeof rows / sizeof rows[0], sizeof rows[0], compare);
     bool needs =
@@ -687,7 +641,7 @@ static VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL find(VkInstance instance, const 
     return found == NULL || (needs && !fake.tells_needs) ? NULL : found->function;
 }
 
-static PFN_vkVoidFunction VKAPI_PTR find_device(VkDevice device, const char *name)
+static PFN_vkVoidFunction find_device(VkDevice device, const char *name)
 {
     return find(NULL, name);
 }
@@ -1076,7 +1030,7 @@ static void map_image(fuzz_reader *r, culv_vk_device *vk)
     fuzz_unbox(layout);
     fuzz_unbox(desc);
     culv_memory_destroy(&memory);
-    fake_image_destroy(image);
+    destroy(image, IMAGE);
     fuzz_chain_free(&chain);
 }
 
@@ -1106,5 +1060,5 @@ void fuzz_target_run(fuzz_reader *r)
         }
     if (result == CULV_OK) culv_vk_detach(&vk);
     fuzz_unbox(desc);
-    fake_require_empty();
+    FUZZ_REQUIRE(alive == 0, "%u Vulkan objects are left", alive);
 }

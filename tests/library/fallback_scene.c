@@ -126,7 +126,6 @@ void scene_buffer_barrier(const scene *s, VkCommandBuffer commands, culv_shared_
     VkBufferMemoryBarrier2 barrier;
     culv_vk_buffer_transfer t = culv_vk_buffer_transfer_init();
     t.queue_family = 0;
-    (void)s;
     t.buffer = culv_vk_buffer_handle(buffer);
     t.use = CULV_VK_USE_ANY;
     LIB_OK(culv_vk_buffer_get_barrier2(&t, acquire ? CULV_VK_ACQUIRE : CULV_VK_RELEASE, &barrier));

@@ -66,7 +66,6 @@ static void arm(party *p)
 
 static void *run_second(void *user)
 {
-    (void)user;
     atomic_store(&now.second.id, (int)syscall(SYS_gettid));
     arm(&now.second);
     now.path->act(GAPS_SECOND);
@@ -100,7 +99,6 @@ static void on_lock(bool before)
 static void on_call(void *user, const char *call)
 {
     party *p = (party *)user;
-    (void)call;
     if (whose() == p)
         enter_gap(p);
     else /* where the two run beside each other, its gap is its next call */

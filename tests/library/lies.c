@@ -83,8 +83,6 @@ static VKAPI_ATTR VkResult VKAPI_CALL lying_fd_properties(VkDevice device,
                                                           VkExternalMemoryHandleTypeFlagBits type,
                                                           int fd, VkMemoryFdPropertiesKHR *out)
 {
-    (void)device;
-    (void)fd;
     if (type != VK_EXTERNAL_MEMORY_HANDLE_TYPE_DMA_BUF_BIT_EXT)
         return VK_ERROR_INVALID_EXTERNAL_HANDLE;
     out->memoryTypeBits = lib_lying.dma_buf_types;
@@ -329,8 +327,6 @@ static VKAPI_ATTR void VKAPI_CALL seen_copy_to_buffer(VkCommandBuffer commands, 
 static VKAPI_ATTR VkResult VKAPI_CALL lying_memory_fd(VkDevice device,
                                                       const VkMemoryGetFdInfoKHR *info, int *fd)
 {
-    (void)device;
-    (void)info;
     *fd = -1;
     return lib_lying.memory_fd_result;
 }
@@ -339,8 +335,6 @@ static VKAPI_ATTR VkResult VKAPI_CALL lying_semaphore_fd(VkDevice device,
                                                          const VkSemaphoreGetFdInfoKHR *info,
                                                          int *fd)
 {
-    (void)device;
-    (void)info;
     *fd = -1;
     if (lib_lying.semaphore_fd_fails) return lib_lying.semaphore_fd_result;
     *fd = fcntl(lib_lying.binary_fd, F_DUPFD_CLOEXEC, 0);

@@ -170,7 +170,6 @@ static void wait_for(sem_t *semaphore)
 static void hold(void *user, culv_log_level level, const char *message)
 {
     lib_race *r = user;
-    (void)level;
     if (r->at == NULL || strstr(message, r->at) == NULL) return;
     atomic_fetch_add(&r->count, 1);
     if (!held) return;

@@ -55,8 +55,6 @@ static void close_world(void)
 
 static void listen(void *user, culv_log_level level, const char *message)
 {
-    (void)user;
-    (void)level;
     if (strstr(message, "destroyed vector 'odd one'") != NULL) atomic_fetch_add(&s.told, 1);
 }
 

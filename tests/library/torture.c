@@ -173,7 +173,6 @@ static void *neighbour(void *unused)
                              .device = torture.w.device,
                              .context = culv_device_context(torture.w.device)};
     const lib_world *w = &world;
-    (void)unused;
     uint32_t words[BYTES / 4];
     culv_vector *vector = NULL;
     culv_vector_desc d = culv_vector_desc_init();
@@ -267,8 +266,6 @@ static void on_lock(bool before)
 
 static void on_call(void *user, const char *call)
 {
-    (void)user;
-    (void)call;
     invite();
     if (atomic_load(&guest.welcome)) torture.w.cu->SoftBefore(1, on_call, NULL);
 }

@@ -20,7 +20,6 @@ VkExternalSemaphoreProperties raw_binary_properties(const raw_vk *vk)
 void raw_binary_create(raw_vk *vk, const raw_cuda *cu, raw_binary *out)
 {
     VkExternalSemaphoreFeatureFlags features = raw_binary_properties(vk).externalSemaphoreFeatures;
-    (void)cu;
     if (!(features & VK_EXTERNAL_SEMAPHORE_FEATURE_EXPORTABLE_BIT))
         SKIP("this Vulkan driver exports no binary semaphore as an opaque fd");
     *out = (raw_binary){.vk = raw_vk_binary(vk, true), .peer = -1};
@@ -58,7 +57,6 @@ static bool played(const raw_binary *binary)
 
 const raw_vk_job *raw_binary_turn_begin(const raw_cuda *cu, raw_binary_turn *turn)
 {
-    (void)cu;
     turn->job = (raw_vk_job){.queue = turn->queue};
     if (turn->wait != NULL) turn->job.wait = turn->wait->vk;
     if (turn->signal != NULL) turn->job.signal = turn->signal->vk;

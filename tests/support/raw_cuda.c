@@ -249,32 +249,25 @@ CUfunction raw_cuda_function(const raw_cuda *cu, CUmodule module, const char *ke
 CUresult raw_cuda_import_memory(const raw_cuda *cu, int fd, uint64_t size, bool dedicated,
                                 CUexternalMemory *out)
 {
-    CUDA_EXTERNAL_MEMORY_HANDLE_DESC desc;
-    memset(&desc, 0, sizeof desc);
-    desc.type = CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD;
-    desc.handle.fd = fd;
-    desc.size = size;
-    desc.flags = dedicated ? CUDA_EXTERNAL_MEMORY_DEDICATED : 0;
+    const CUDA_EXTERNAL_MEMORY_HANDLE_DESC desc = {
+        .type = CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD,
+        .handle.fd = fd,
+        .size = size,
+        .flags = dedicated ? CUDA_EXTERNAL_MEMORY_DEDICATED : 0};
     return cu->ImportExternalMemory(out, &desc);
 }
 
 CUresult raw_cuda_map_buffer(const raw_cuda *cu, CUexternalMemory memory, uint64_t offset,
                              uint64_t size, CUdeviceptr *out)
 {
-    CUDA_EXTERNAL_MEMORY_BUFFER_DESC desc;
-    memset(&desc, 0, sizeof desc);
-    desc.offset = offset;
-    desc.size = size;
+    const CUDA_EXTERNAL_MEMORY_BUFFER_DESC desc = {.offset = offset, .size = size};
     return cu->ExternalMemoryGetMappedBuffer(out, memory, &desc);
 }
 
 static CUresult import_semaphore(const raw_cuda *cu, CUexternalSemaphoreHandleType type, int fd,
                                  CUexternalSemaphore *out)
 {
-    CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC desc;
-    memset(&desc, 0, sizeof desc);
-    desc.type = type;
-    desc.handle.fd = fd;
+    const CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC desc = {.type = type, .handle.fd = fd};
     return cu->ImportExternalSemaphore(out, &desc);
 }
 
@@ -291,27 +284,21 @@ CUresult raw_cuda_import_binary(const raw_cuda *cu, int fd, CUexternalSemaphore 
 CUresult raw_cuda_signal(const raw_cuda *cu, CUexternalSemaphore semaphore, uint64_t value,
                          CUstream stream)
 {
-    CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS params;
-    memset(&params, 0, sizeof params);
-    params.params.fence.value = value;
+    const CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS params = {.params.fence.value = value};
     return cu->SignalExternalSemaphoresAsync(&semaphore, &params, 1, stream);
 }
 
 CUresult raw_cuda_wait(const raw_cuda *cu, CUexternalSemaphore semaphore, uint64_t value,
                        CUstream stream)
 {
-    CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS params;
-    memset(&params, 0, sizeof params);
-    params.params.fence.value = value;
+    const CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS params = {.params.fence.value = value};
     return cu->WaitExternalSemaphoresAsync(&semaphore, &params, 1, stream);
 }
 
 CUresult raw_cuda_set_signal(const raw_cuda *cu, CUgraphExec exec, CUgraphNode node,
                              CUexternalSemaphore semaphore, uint64_t value)
 {
-    CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS signal;
-    memset(&signal, 0, sizeof signal);
-    signal.params.fence.value = value;
+    const CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS signal = {.params.fence.value = value};
     const CUDA_EXT_SEM_SIGNAL_NODE_PARAMS params = {&semaphore, &signal, 1};
     return cu->GraphExecExternalSemaphoresSignalNodeSetParams(exec, node, &params);
 }
@@ -319,31 +306,23 @@ CUresult raw_cuda_set_signal(const raw_cuda *cu, CUgraphExec exec, CUgraphNode n
 CUresult raw_cuda_set_wait(const raw_cuda *cu, CUgraphExec exec, CUgraphNode node,
                            CUexternalSemaphore semaphore, uint64_t value)
 {
-    CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS wait;
-    memset(&wait, 0, sizeof wait);
-    wait.params.fence.value = value;
+    const CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS wait = {.params.fence.value = value};
     const CUDA_EXT_SEM_WAIT_NODE_PARAMS params = {&semaphore, &wait, 1};
     return cu->GraphExecExternalSemaphoresWaitNodeSetParams(exec, node, &params);
 }
 
 CUmemAllocationProp raw_cuda_memory_prop(CUdevice device, unsigned handle_types)
 {
-    CUmemAllocationProp prop;
-    memset(&prop, 0, sizeof prop);
-    prop.type = CU_MEM_ALLOCATION_TYPE_PINNED;
-    prop.requestedHandleTypes = (CUmemAllocationHandleType)handle_types;
-    prop.location = (CUmemLocation){.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = device};
-    return prop;
+    return (CUmemAllocationProp){.type = CU_MEM_ALLOCATION_TYPE_PINNED,
+                                 .requestedHandleTypes = (CUmemAllocationHandleType)handle_types,
+                                 .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = device}};
 }
 
 CUmemPoolProps raw_cuda_pool_props(CUdevice device, unsigned handle_types)
 {
-    CUmemPoolProps props;
-    memset(&props, 0, sizeof props);
-    props.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
-    props.handleTypes = (CUmemAllocationHandleType)handle_types;
-    props.location = (CUmemLocation){.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = device};
-    return props;
+    return (CUmemPoolProps){.allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
+                            .handleTypes = (CUmemAllocationHandleType)handle_types,
+                            .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = device}};
 }
 
 CUmemAccessDesc raw_cuda_access(CUdevice device, CUmemAccess_flags flags)
@@ -361,34 +340,25 @@ void raw_cuda_find(const raw_cuda *cu, const char *name, int version, void *func
     memcpy(function, &address, sizeof address);
 }
 
-#define ENDS(type, call)                                                                           \
-    static void end_##call(const void *of, void *thing)                                            \
-    {                                                                                              \
-        CU_OK(((const raw_cuda *)of)->call(*(type *)thing));                                       \
-    }
-ENDS(CUdeviceptr, MemFree)
-ENDS(CUstream, StreamDestroy)
-ENDS(CUevent, EventDestroy)
-ENDS(CUmodule, ModuleUnload)
-ENDS(CUarray, ArrayDestroy)
-ENDS(CUmipmappedArray, MipmappedArrayDestroy)
-ENDS(CUexternalMemory, DestroyExternalMemory)
-
-CUdeviceptr raw_cuda_memory(const raw_cuda *cu, size_t size)
-{
-    CUdeviceptr memory = 0;
-    CU_OK(cu->MemAlloc(&memory, size));
-    test_later(end_MemFree, cu, &memory, sizeof memory);
-    return memory;
-}
-
-CUstream raw_cuda_stream(const raw_cuda *cu)
-{
-    CUstream stream = NULL;
-    CU_OK(cu->StreamCreate(&stream, CU_STREAM_NON_BLOCKING));
-    test_later(end_StreamDestroy, cu, &stream, sizeof stream);
-    return stream;
-}
+RAW_CUDA_MAKES(CUdeviceptr, raw_cuda_memory, MemFree, cu->MemAlloc(&made, size), const raw_cuda *cu,
+               size_t size)
+RAW_CUDA_MAKES(CUevent, raw_cuda_event, EventDestroy, cu->EventCreate(&made, flags),
+               const raw_cuda *cu, unsigned flags)
+RAW_CUDA_MAKES(CUmodule, raw_cuda_module, ModuleUnload,
+               (made = raw_cuda_load(cu, name), CUDA_SUCCESS), const raw_cuda *cu, const char *name)
+RAW_CUDA_MAKES(CUarray, raw_cuda_array, ArrayDestroy, cu->Array3DCreate(&made, desc),
+               const raw_cuda *cu, const CUDA_ARRAY3D_DESCRIPTOR *desc)
+RAW_CUDA_MAKES(CUmipmappedArray, raw_cuda_mipmap, MipmappedArrayDestroy,
+               cu->MipmappedArrayCreate(&made, desc, levels), const raw_cuda *cu,
+               const CUDA_ARRAY3D_DESCRIPTOR *desc, unsigned levels)
+RAW_CUDA_MAKES(CUexternalMemory, raw_cuda_imported, DestroyExternalMemory,
+               raw_cuda_import_memory(cu, fd, size, dedicated, &made), const raw_cuda *cu, int fd,
+               uint64_t size, bool dedicated)
+RAW_CUDA_MAKES(CUdeviceptr, raw_cuda_mapped, MemFree,
+               raw_cuda_map_buffer(cu, memory, offset, size, &made), const raw_cuda *cu,
+               CUexternalMemory memory, uint64_t offset, uint64_t size)
+RAW_CUDA_MAKES(CUstream, raw_cuda_stream, StreamDestroy,
+               cu->StreamCreate(&made, CU_STREAM_NON_BLOCKING), const raw_cuda *cu)
 
 CUgraph raw_cuda_conditional(const raw_cuda *cu, CUcontext context, CUgraph graph,
                              CUgraphNode *node)
@@ -402,55 +372,6 @@ CUgraph raw_cuda_conditional(const raw_cuda *cu, CUcontext context, CUgraph grap
     CU_OK(cu->GraphConditionalHandleCreate(&params.conditional.handle, graph, context, 1, 1));
     CU_OK(cu->GraphAddNode(node, graph, NULL, NULL, 0, &params));
     return params.conditional.phGraph_out[0];
-}
-
-CUevent raw_cuda_event(const raw_cuda *cu, unsigned flags)
-{
-    CUevent event = NULL;
-    CU_OK(cu->EventCreate(&event, flags));
-    test_later(end_EventDestroy, cu, &event, sizeof event);
-    return event;
-}
-
-CUmodule raw_cuda_module(const raw_cuda *cu, const char *name)
-{
-    CUmodule module = raw_cuda_load(cu, name);
-    test_later(end_ModuleUnload, cu, &module, sizeof module);
-    return module;
-}
-
-CUarray raw_cuda_array(const raw_cuda *cu, const CUDA_ARRAY3D_DESCRIPTOR *desc)
-{
-    CUarray array = NULL;
-    CU_OK(cu->Array3DCreate(&array, desc));
-    test_later(end_ArrayDestroy, cu, &array, sizeof array);
-    return array;
-}
-
-CUmipmappedArray raw_cuda_mipmap(const raw_cuda *cu, const CUDA_ARRAY3D_DESCRIPTOR *desc,
-                                 unsigned levels)
-{
-    CUmipmappedArray mipmap = NULL;
-    CU_OK(cu->MipmappedArrayCreate(&mipmap, desc, levels));
-    test_later(end_MipmappedArrayDestroy, cu, &mipmap, sizeof mipmap);
-    return mipmap;
-}
-
-CUexternalMemory raw_cuda_imported(const raw_cuda *cu, int fd, uint64_t size, bool dedicated)
-{
-    CUexternalMemory memory = NULL;
-    CU_OK(raw_cuda_import_memory(cu, fd, size, dedicated, &memory));
-    test_later(end_DestroyExternalMemory, cu, &memory, sizeof memory);
-    return memory;
-}
-
-CUdeviceptr raw_cuda_mapped(const raw_cuda *cu, CUexternalMemory memory, uint64_t offset,
-                            uint64_t size)
-{
-    CUdeviceptr pointer = 0;
-    CU_OK(raw_cuda_map_buffer(cu, memory, offset, size, &pointer));
-    test_later(end_MemFree, cu, &pointer, sizeof pointer);
-    return pointer;
 }
 
 void raw_cuda_require_empty(const raw_cuda *cu)

@@ -104,7 +104,21 @@ CUmemAccessDesc raw_cuda_access(CUdevice device, CUmemAccess_flags flags);
  * `function` points to a pointer to it. */
 void raw_cuda_find(const raw_cuda *cu, const char *name, int version, void *function);
 
-/* Made, or the case ends; given back by test_settle(). */
+/* A function whose `made` is made by the driver's `call`, or the case ends, and given back by its
+ * `end` in test_settle(). */
+#define RAW_CUDA_MAKES(type, name, end, call, ...)                                                 \
+    static void end_of_##name(const void *of, void *thing)                                         \
+    {                                                                                              \
+        CU_OK(((const raw_cuda *)of)->end(*(type *)thing));                                        \
+    }                                                                                              \
+    type name(__VA_ARGS__)                                                                         \
+    {                                                                                              \
+        type made = 0;                                                                             \
+        CU_OK(call);                                                                               \
+        test_later(end_of_##name, cu, &made, sizeof made);                                         \
+        return made;                                                                               \
+    }
+
 CUdeviceptr raw_cuda_memory(const raw_cuda *cu, size_t size);
 CUstream raw_cuda_stream(const raw_cuda *cu); /* one that does not block */
 /* Adds a node whose body runs if a condition holds, as it does at first. Returns the body. */

@@ -16,64 +16,47 @@ CUresult raw_cuda_map_image(const raw_cuda *cu, CUexternalMemory memory, uint64_
                             const CUDA_ARRAY3D_DESCRIPTOR *desc, unsigned levels,
                             CUmipmappedArray *out)
 {
-    CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC mapping;
-    memset(&mapping, 0, sizeof mapping);
-    mapping.offset = offset;
-    mapping.arrayDesc = *desc;
-    mapping.numLevels = levels;
+    const CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC mapping = {
+        .offset = offset, .arrayDesc = *desc, .numLevels = levels};
     return cu->ExternalMemoryGetMappedMipmappedArray(out, memory, &mapping);
 }
 
 CUresult raw_cuda_surface(const raw_cuda *cu, CUarray array, CUsurfObject *out)
 {
-    CUDA_RESOURCE_DESC desc;
-    memset(&desc, 0, sizeof desc);
-    desc.resType = CU_RESOURCE_TYPE_ARRAY;
-    desc.res.array.hArray = array;
+    const CUDA_RESOURCE_DESC desc = {.resType = CU_RESOURCE_TYPE_ARRAY, .res.array.hArray = array};
     return cu->SurfObjectCreate(out, &desc);
+}
+
+CUDA_TEXTURE_DESC raw_cuda_sampling(CUaddress_mode mode, CUfilter_mode filter, unsigned flags)
+{
+    return (CUDA_TEXTURE_DESC){
+        .addressMode = {mode, mode, mode}, .filterMode = filter, .flags = flags};
 }
 
 static CUresult make_texture(const raw_cuda *cu, const CUDA_RESOURCE_DESC *resource,
                              const CUDA_TEXTURE_DESC *desc, CUtexObject *out)
 {
-    CUDA_TEXTURE_DESC usual;
-    memset(&usual, 0, sizeof usual);
-    for (int i = 0; i < 3; i++)
-        usual.addressMode[i] = CU_TR_ADDRESS_MODE_CLAMP;
-    if (resource->resType == CU_RESOURCE_TYPE_MIPMAPPED_ARRAY)
-        usual.flags = CU_TRSF_NORMALIZED_COORDINATES;
+    const bool mipmapped = resource->resType == CU_RESOURCE_TYPE_MIPMAPPED_ARRAY;
+    const CUDA_TEXTURE_DESC usual =
+        raw_cuda_sampling(CU_TR_ADDRESS_MODE_CLAMP, CU_TR_FILTER_MODE_POINT,
+                          mipmapped ? CU_TRSF_NORMALIZED_COORDINATES : 0);
     return cu->TexObjectCreate(out, resource, desc != NULL ? desc : &usual, NULL);
 }
 
 CUresult raw_cuda_texture(const raw_cuda *cu, CUarray array, const CUDA_TEXTURE_DESC *desc,
                           CUtexObject *out)
 {
-    CUDA_RESOURCE_DESC resource;
-    memset(&resource, 0, sizeof resource);
-    resource.resType = CU_RESOURCE_TYPE_ARRAY;
-    resource.res.array.hArray = array;
+    const CUDA_RESOURCE_DESC resource = {.resType = CU_RESOURCE_TYPE_ARRAY,
+                                         .res.array.hArray = array};
     return make_texture(cu, &resource, desc, out);
 }
 
 CUresult raw_cuda_mip_texture(const raw_cuda *cu, CUmipmappedArray mipmap,
                               const CUDA_TEXTURE_DESC *desc, CUtexObject *out)
 {
-    CUDA_RESOURCE_DESC resource;
-    memset(&resource, 0, sizeof resource);
-    resource.resType = CU_RESOURCE_TYPE_MIPMAPPED_ARRAY;
-    resource.res.mipmap.hMipmappedArray = mipmap;
+    const CUDA_RESOURCE_DESC resource = {.resType = CU_RESOURCE_TYPE_MIPMAPPED_ARRAY,
+                                         .res.mipmap.hMipmappedArray = mipmap};
     return make_texture(cu, &resource, desc, out);
-}
-
-CUDA_TEXTURE_DESC raw_cuda_sampling(CUaddress_mode mode, CUfilter_mode filter, unsigned flags)
-{
-    CUDA_TEXTURE_DESC desc;
-    memset(&desc, 0, sizeof desc);
-    for (int i = 0; i < 3; i++)
-        desc.addressMode[i] = mode;
-    desc.filterMode = filter;
-    desc.flags = flags;
-    return desc;
 }
 
 CUresult raw_cuda_read_places(const raw_cuda *cu, CUfunction kernel, CUtexObject texture,
@@ -152,51 +135,15 @@ CUresult raw_cuda_read_array(const raw_cuda *cu, CUarray array, void *texels, si
     return cu->Memcpy2D(&copy);
 }
 
-static void end_surface(const void *of, void *thing)
-{
-    CU_OK(((const raw_cuda *)of)->SurfObjectDestroy(*(CUsurfObject *)thing));
-}
-
-CUsurfObject raw_cuda_surface_of(const raw_cuda *cu, CUarray array)
-{
-    CUsurfObject surface = 0;
-    CU_OK(raw_cuda_surface(cu, array, &surface));
-    test_later(end_surface, cu, &surface, sizeof surface);
-    return surface;
-}
-
-static void end_texture(const void *of, void *thing)
-{
-    CU_OK(((const raw_cuda *)of)->TexObjectDestroy(*(CUtexObject *)thing));
-}
-
-CUtexObject raw_cuda_texture_of(const raw_cuda *cu, CUarray array, const CUDA_TEXTURE_DESC *desc)
-{
-    CUtexObject texture = 0;
-    CU_OK(raw_cuda_texture(cu, array, desc, &texture));
-    test_later(end_texture, cu, &texture, sizeof texture);
-    return texture;
-}
-
-CUtexObject raw_cuda_mip_texture_of(const raw_cuda *cu, CUmipmappedArray mipmap,
-                                    const CUDA_TEXTURE_DESC *desc)
-{
-    CUtexObject texture = 0;
-    CU_OK(raw_cuda_mip_texture(cu, mipmap, desc, &texture));
-    test_later(end_texture, cu, &texture, sizeof texture);
-    return texture;
-}
-
-static void end_mipmap(const void *of, void *thing)
-{
-    CU_OK(((const raw_cuda *)of)->MipmappedArrayDestroy(*(CUmipmappedArray *)thing));
-}
-
-CUmipmappedArray raw_cuda_mapped_image(const raw_cuda *cu, CUexternalMemory memory, uint64_t offset,
-                                       const CUDA_ARRAY3D_DESCRIPTOR *desc, unsigned levels)
-{
-    CUmipmappedArray mipmap = NULL;
-    CU_OK(raw_cuda_map_image(cu, memory, offset, desc, levels, &mipmap));
-    test_later(end_mipmap, cu, &mipmap, sizeof mipmap);
-    return mipmap;
-}
+RAW_CUDA_MAKES(CUsurfObject, raw_cuda_surface_of, SurfObjectDestroy,
+               raw_cuda_surface(cu, array, &made), const raw_cuda *cu, CUarray array)
+RAW_CUDA_MAKES(CUtexObject, raw_cuda_texture_of, TexObjectDestroy,
+               raw_cuda_texture(cu, array, desc, &made), const raw_cuda *cu, CUarray array,
+               const CUDA_TEXTURE_DESC *desc)
+RAW_CUDA_MAKES(CUtexObject, raw_cuda_mip_texture_of, TexObjectDestroy,
+               raw_cuda_mip_texture(cu, mipmap, desc, &made), const raw_cuda *cu,
+               CUmipmappedArray mipmap, const CUDA_TEXTURE_DESC *desc)
+RAW_CUDA_MAKES(CUmipmappedArray, raw_cuda_mapped_image, MipmappedArrayDestroy,
+               raw_cuda_map_image(cu, memory, offset, desc, levels, &made), const raw_cuda *cu,
+               CUexternalMemory memory, uint64_t offset, const CUDA_ARRAY3D_DESCRIPTOR *desc,
+               unsigned levels)

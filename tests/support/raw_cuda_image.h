@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* The few image calls of raw_cuda.h that need a filled-in structure.
  *
- * CUmipmappedArray mipmap; CUDA_ARRAY3D_DESCRIPTOR desc =
- * raw_cuda_array_desc(CU_AD_FORMAT_UNSIGNED_INT8, 4, width, height); CU_OK(raw_cuda_map_image(cu,
- * memory, image.offset, &desc, levels, &mipmap)); CU_OK(cu->MipmappedArrayGetLevel(&array, mipmap,
- * level)); CU_OK(raw_cuda_surface(cu, array, &surface)); CU_OK(raw_cuda_write_array(cu, array,
- * texels, width * 4, height)); */
+ *   desc = raw_cuda_array_desc(CU_AD_FORMAT_UNSIGNED_INT8, 4, width, height);
+ *   CU_OK(raw_cuda_map_image(cu, memory, image.offset, &desc, levels, &mipmap));
+ *   CU_OK(cu->MipmappedArrayGetLevel(&array, mipmap, level));
+ *   CU_OK(raw_cuda_surface(cu, array, &surface));
+ *   CU_OK(raw_cuda_write_array(cu, array, texels, width * 4, height)); */
 #ifndef CULVERT_TESTS_RAW_CUDA_IMAGE_H_
 #define CULVERT_TESTS_RAW_CUDA_IMAGE_H_
 

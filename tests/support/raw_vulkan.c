@@ -41,8 +41,6 @@ static VKAPI_ATTR VkBool32 VKAPI_CALL on_message(VkDebugUtilsMessageSeverityFlag
     raw_vk *vk = user;
     const char *vuid = data->pMessageIdName != NULL ? data->pMessageIdName : "";
     char path[TEST_PATH_MAX];
-    (void)severity;
-    (void)types;
     if (test_message_allowed(test_path(path, "share/culvert/allowed_vuids.txt"), vuid,
                              data->pMessage, vk->validation_version))
         return VK_FALSE;
@@ -214,6 +212,17 @@ void raw_vk_open_instance(raw_vk *vk, const raw_vk_options *options)
     not_kept++;
 }
 
+/* Adds the extension, or both of two, where they are wanted and there. */
+static bool enable(const raw_vk *vk, const char **names, uint32_t *count, bool wanted,
+                   const char *first, const char *second)
+{
+    if (!wanted || !raw_vk_has_device_extension(vk->physical, first)) return false;
+    if (second != NULL && !raw_vk_has_device_extension(vk->physical, second)) return false;
+    names[(*count)++] = first;
+    if (second != NULL) names[(*count)++] = second;
+    return true;
+}
+
 static void open_device(raw_vk *vk, const raw_vk_options *options)
 {
     open_instance(vk, options);
@@ -230,43 +239,24 @@ static void open_device(raw_vk *vk, const raw_vk_options *options)
     vkGetPhysicalDeviceMemoryProperties(vk->physical, &vk->memory);
     REQUIRE(vk->properties.apiVersion >= VK_API_VERSION_1_3);
 
-    const char *extensions[9];
-    uint32_t extension_count = 0;
-    if (!options->without_memory_fd)
-        extensions[extension_count++] = VK_KHR_EXTERNAL_MEMORY_FD_EXTENSION_NAME;
-    if (!options->without_semaphore_fd)
-        extensions[extension_count++] = VK_KHR_EXTERNAL_SEMAPHORE_FD_EXTENSION_NAME;
-    for (uint32_t i = 0; i < extension_count; i++)
-        if (!raw_vk_has_device_extension(vk->physical, extensions[i]))
-            FAIL("%s lacks %s", vk->properties.deviceName, extensions[i]);
+    const char *names[12];
+    uint32_t count = 0;
+    const bool fds = enable(vk, names, &count, !options->without_memory_fd,
+                            VK_KHR_EXTERNAL_MEMORY_FD_EXTENSION_NAME, NULL),
+               semaphore_fds = enable(vk, names, &count, !options->without_semaphore_fd,
+                                      VK_KHR_EXTERNAL_SEMAPHORE_FD_EXTENSION_NAME, NULL);
+    if (fds == options->without_memory_fd || semaphore_fds == options->without_semaphore_fd)
+        FAIL("%s lacks file descriptors of memory or of semaphores", vk->properties.deviceName);
     vk->dma_buf =
-        !options->without_memory_fd &&
-        raw_vk_has_device_extension(vk->physical, VK_EXT_EXTERNAL_MEMORY_DMA_BUF_EXTENSION_NAME);
-    if (vk->dma_buf) extensions[extension_count++] = VK_EXT_EXTERNAL_MEMORY_DMA_BUF_EXTENSION_NAME;
+        enable(vk, names, &count, fds, VK_EXT_EXTERNAL_MEMORY_DMA_BUF_EXTENSION_NAME, NULL);
     vk->modifiers =
-        vk->dma_buf &&
-        raw_vk_has_device_extension(vk->physical,
-                                    VK_EXT_IMAGE_DRM_FORMAT_MODIFIER_EXTENSION_NAME) &&
-        raw_vk_has_device_extension(vk->physical, VK_EXT_QUEUE_FAMILY_FOREIGN_EXTENSION_NAME);
-    if (vk->modifiers) {
-        extensions[extension_count++] = VK_EXT_IMAGE_DRM_FORMAT_MODIFIER_EXTENSION_NAME;
-        extensions[extension_count++] = VK_EXT_QUEUE_FAMILY_FOREIGN_EXTENSION_NAME;
-    }
-    if (options->host_memory &&
-        raw_vk_has_device_extension(vk->physical, VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME))
-        extensions[extension_count++] = VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME;
-    vk->kernels =
-        options->kernels &&
-        raw_vk_has_device_extension(vk->physical, VK_NVX_BINARY_IMPORT_EXTENSION_NAME) &&
-        raw_vk_has_device_extension(vk->physical, VK_NVX_IMAGE_VIEW_HANDLE_EXTENSION_NAME);
-    if (vk->kernels) {
-        extensions[extension_count++] = VK_NVX_BINARY_IMPORT_EXTENSION_NAME;
-        extensions[extension_count++] = VK_NVX_IMAGE_VIEW_HANDLE_EXTENSION_NAME;
-    }
-
-    if (options->external_queues &&
-        raw_vk_has_device_extension(vk->physical, "VK_NV_external_compute_queue"))
-        extensions[extension_count++] = "VK_NV_external_compute_queue";
+        enable(vk, names, &count, vk->dma_buf, VK_EXT_IMAGE_DRM_FORMAT_MODIFIER_EXTENSION_NAME,
+               VK_EXT_QUEUE_FAMILY_FOREIGN_EXTENSION_NAME);
+    (void)enable(vk, names, &count, options->host_memory,
+                 VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME, NULL);
+    vk->kernels = enable(vk, names, &count, options->kernels, VK_NVX_BINARY_IMPORT_EXTENSION_NAME,
+                         VK_NVX_IMAGE_VIEW_HANDLE_EXTENSION_NAME);
+    (void)enable(vk, names, &count, options->external_queues, "VK_NV_external_compute_queue", NULL);
 
     VkQueueFamilyProperties families[RAW_VK_MAX_QUEUES];
     VkDeviceQueueCreateInfo queues[RAW_VK_MAX_QUEUES];
@@ -310,8 +300,8 @@ static void open_device(raw_vk *vk, const raw_vk_options *options)
                                      .pNext = &features12,
                                      .queueCreateInfoCount = vk->queue_count,
                                      .pQueueCreateInfos = queues,
-                                     .enabledExtensionCount = extension_count,
-                                     .ppEnabledExtensionNames = extensions,
+                                     .enabledExtensionCount = count,
+                                     .ppEnabledExtensionNames = names,
                                      .pEnabledFeatures = &features};
     VK_OK(vkCreateDevice(vk->physical, &info, NULL, &vk->device));
     open_queues(vk);
@@ -529,11 +519,6 @@ VkSemaphore raw_vk_timeline_import(raw_vk *vk, int fd)
     return semaphore;
 }
 
-int raw_vk_timeline_fd(raw_vk *vk, VkSemaphore semaphore)
-{
-    return raw_vk_semaphore_fd(vk, semaphore);
-}
-
 uint64_t raw_vk_timeline_value(raw_vk *vk, VkSemaphore semaphore)
 {
     uint64_t value = 0;
@@ -565,11 +550,6 @@ void raw_vk_semaphore_destroy(raw_vk *vk, VkSemaphore semaphore)
     vk->semaphores--;
 }
 
-void raw_vk_timeline_destroy(raw_vk *vk, VkSemaphore semaphore)
-{
-    raw_vk_semaphore_destroy(vk, semaphore);
-}
-
 /* Buffers and work of the tests' own Vulkan. See raw_vulkan.h. */
 
 static const VkExternalMemoryHandleTypeFlagBits opaque_fd =
@@ -583,7 +563,7 @@ static bool shared(const raw_vk_buffer *buffer)
     return (buffer->flags & (RAW_VK_EXPORT | RAW_VK_IMPORT)) != 0;
 }
 
-static uint32_t memory_type(const raw_vk *vk, uint32_t bits, VkMemoryPropertyFlags flags)
+uint32_t raw_vk_memory_type(const raw_vk *vk, uint32_t bits, VkMemoryPropertyFlags flags)
 {
     for (uint32_t i = 0; i < vk->memory.memoryTypeCount; i++)
         if ((bits >> i & 1u) != 0 && (vk->memory.memoryTypes[i].propertyFlags & flags) == flags)
@@ -636,10 +616,11 @@ void raw_vk_buffer_create_at(raw_vk *vk, VkDeviceSize size, VkDeviceSize min_off
     vkGetBufferMemoryRequirements(vk->device, out->buffer, &needs);
     out->offset = (min_offset + needs.alignment - 1) / needs.alignment * needs.alignment;
     out->allocation_size = out->offset + needs.size;
-    out->memory_type = memory_type(vk, needs.memoryTypeBits,
-                                   flags & RAW_VK_HOST ? VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT |
-                                                             VK_MEMORY_PROPERTY_HOST_COHERENT_BIT
-                                                       : VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT);
+    out->memory_type =
+        raw_vk_memory_type(vk, needs.memoryTypeBits,
+                           flags & RAW_VK_HOST ? VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT |
+                                                     VK_MEMORY_PROPERTY_HOST_COHERENT_BIT
+                                               : VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT);
     const VkMemoryDedicatedAllocateInfo dedicated = {
         .sType = VK_STRUCTURE_TYPE_MEMORY_DEDICATED_ALLOCATE_INFO, .buffer = out->buffer};
     const VkMemoryAllocateFlagsInfo address = {
@@ -674,15 +655,20 @@ VkDeviceAddress raw_vk_buffer_address(const raw_vk *vk, const raw_vk_buffer *buf
     return vkGetBufferDeviceAddress(vk->device, &info);
 }
 
-int raw_vk_buffer_fd(raw_vk *vk, const raw_vk_buffer *buffer)
+int raw_vk_memory_fd(raw_vk *vk, VkDeviceMemory memory)
 {
     const VkMemoryGetFdInfoKHR info = {.sType = VK_STRUCTURE_TYPE_MEMORY_GET_FD_INFO_KHR,
-                                       .memory = buffer->memory,
+                                       .memory = memory,
                                        .handleType = opaque_fd};
     int fd = -1;
     VK_OK(vkGetMemoryFdKHR(vk->device, &info, &fd));
     REQUIRE(fd >= 0);
     return fd;
+}
+
+int raw_vk_buffer_fd(raw_vk *vk, const raw_vk_buffer *buffer)
+{
+    return raw_vk_memory_fd(vk, buffer->memory);
 }
 
 void raw_vk_buffer_import(raw_vk *vk, int fd, const raw_vk_buffer *like, raw_vk_buffer *out)
@@ -776,6 +762,8 @@ void raw_vk_idle(raw_vk *vk)
     vk->job_count = 0;
 }
 
+#define EVERY_ACCESS (VK_ACCESS_2_MEMORY_READ_BIT | VK_ACCESS_2_MEMORY_WRITE_BIT)
+
 /* One barrier over a whole buffer. */
 static void barrier(VkCommandBuffer commands, const raw_vk_buffer *buffer,
                     VkBufferMemoryBarrier2 what)
@@ -792,12 +780,9 @@ static void barrier(VkCommandBuffer commands, const raw_vk_buffer *buffer,
 void raw_vk_acquire(const raw_vk *vk, VkCommandBuffer commands, uint32_t queue,
                     const raw_vk_buffer *buffer)
 {
-    (void)vk;
     barrier(commands, buffer,
-            (VkBufferMemoryBarrier2){.srcStageMask = VK_PIPELINE_STAGE_2_NONE,
-                                     .dstStageMask = VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT,
-                                     .dstAccessMask =
-                                         VK_ACCESS_2_MEMORY_READ_BIT | VK_ACCESS_2_MEMORY_WRITE_BIT,
+            (VkBufferMemoryBarrier2){.dstStageMask = VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT,
+                                     .dstAccessMask = EVERY_ACCESS,
                                      .srcQueueFamilyIndex = VK_QUEUE_FAMILY_EXTERNAL,
                                      .dstQueueFamilyIndex = queue});
 }
@@ -805,12 +790,9 @@ void raw_vk_acquire(const raw_vk *vk, VkCommandBuffer commands, uint32_t queue,
 void raw_vk_release(const raw_vk *vk, VkCommandBuffer commands, uint32_t queue,
                     const raw_vk_buffer *buffer)
 {
-    (void)vk;
     barrier(commands, buffer,
             (VkBufferMemoryBarrier2){.srcStageMask = VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT,
-                                     .srcAccessMask =
-                                         VK_ACCESS_2_MEMORY_READ_BIT | VK_ACCESS_2_MEMORY_WRITE_BIT,
-                                     .dstStageMask = VK_PIPELINE_STAGE_2_NONE,
+                                     .srcAccessMask = EVERY_ACCESS,
                                      .srcQueueFamilyIndex = queue,
                                      .dstQueueFamilyIndex = VK_QUEUE_FAMILY_EXTERNAL});
 }

@@ -120,7 +120,10 @@ void raw_vk_buffer_create(raw_vk *vk, VkDeviceSize size, unsigned flags, raw_vk_
 /* The buffer lies at least min_offset into its (not dedicated) memory; out->offset says where. */
 void raw_vk_buffer_create_at(raw_vk *vk, VkDeviceSize size, VkDeviceSize min_offset, unsigned flags,
                              raw_vk_buffer *out);
-/* A new fd of the exported memory; the caller owns it. */
+/* One of these bits with all of these properties, or the case ends. */
+uint32_t raw_vk_memory_type(const raw_vk *vk, uint32_t bits, VkMemoryPropertyFlags flags);
+/* A new fd of exported memory; the caller owns it. */
+int raw_vk_memory_fd(raw_vk *vk, VkDeviceMemory memory);
 int raw_vk_buffer_fd(raw_vk *vk, const raw_vk_buffer *buffer);
 /* A second buffer on memory that was exported as fd by the same driver (any VkDevice of it).
  * Consumes the fd. `like` gives sizes, memory type and dedicated flag. */
@@ -136,15 +139,14 @@ VkSemaphore raw_vk_binary(raw_vk *vk, bool exportable);
 int raw_vk_semaphore_fd(raw_vk *vk, VkSemaphore semaphore); /* a new fd; the caller owns it */
 void raw_vk_semaphore_destroy(raw_vk *vk, VkSemaphore semaphore);
 
-/* Timelines; their _fd and _destroy are those above. */
 VkSemaphore raw_vk_timeline(raw_vk *vk, uint64_t initial, bool exportable);
-int raw_vk_timeline_fd(raw_vk *vk, VkSemaphore semaphore);
+#define raw_vk_timeline_fd      raw_vk_semaphore_fd
+#define raw_vk_timeline_destroy raw_vk_semaphore_destroy
 VkSemaphore raw_vk_timeline_import(raw_vk *vk, int fd); /* takes the fd */
 uint64_t raw_vk_timeline_value(raw_vk *vk, VkSemaphore semaphore);
 void raw_vk_timeline_signal(raw_vk *vk, VkSemaphore semaphore, uint64_t value); /* by the host */
 /* By the host; false when it took longer than timeout_ms. */
 bool raw_vk_timeline_wait(raw_vk *vk, VkSemaphore semaphore, uint64_t value, unsigned timeout_ms);
-void raw_vk_timeline_destroy(raw_vk *vk, VkSemaphore semaphore);
 
 /* Work ----------------------------------------------------------------------------------------- */
 

@@ -247,13 +247,8 @@ void raw_vk_image_create(raw_vk *vk, const raw_vk_image_desc *desc, raw_vk_image
         needs = place_planes(vk, out);
     else
         vkGetImageMemoryRequirements(vk->device, out->image, &needs);
-    uint32_t type = 0;
-    while (type < vk->memory.memoryTypeCount && ((needs.memoryTypeBits >> type & 1u) == 0 ||
-                                                 (vk->memory.memoryTypes[type].propertyFlags &
-                                                  VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT) == 0))
-        type++;
-    REQUIRE(type < vk->memory.memoryTypeCount);
-    out->memory_type = type;
+    out->memory_type =
+        raw_vk_memory_type(vk, needs.memoryTypeBits, VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT);
     out->size = needs.size;
     out->offset = aligned(desc->min_offset, needs.alignment);
     out->allocation_size = out->offset + needs.size;
@@ -307,13 +302,7 @@ void raw_vk_image_destroy(raw_vk *vk, raw_vk_image *image)
 
 int raw_vk_image_fd(raw_vk *vk, const raw_vk_image *image)
 {
-    const VkMemoryGetFdInfoKHR info = {.sType = VK_STRUCTURE_TYPE_MEMORY_GET_FD_INFO_KHR,
-                                       .memory = image->memory,
-                                       .handleType = opaque_fd};
-    int fd = -1;
-    VK_OK(vkGetMemoryFdKHR(vk->device, &info, &fd));
-    REQUIRE(fd >= 0);
-    return fd;
+    return raw_vk_memory_fd(vk, image->memory);
 }
 
 VkSubresourceLayout raw_vk_image_layout(raw_vk *vk, const raw_vk_image *image, uint32_t level,
@@ -357,7 +346,6 @@ static void barrier(VkCommandBuffer commands, const raw_vk_image *image, VkImage
 void raw_vk_image_acquire(const raw_vk *vk, VkCommandBuffer commands, uint32_t queue,
                           const raw_vk_image *image, VkImageLayout layout)
 {
-    (void)vk;
     const bool external = shared(&image->desc);
     /* Of an image that is not shared, the last use was on a queue of this device. */
     barrier(
@@ -374,8 +362,8 @@ void raw_vk_image_acquire(const raw_vk *vk, VkCommandBuffer commands, uint32_t q
             .dstQueueFamilyIndex = external ? queue : VK_QUEUE_FAMILY_IGNORED});
 }
 
-static void hand_back(VkCommandBuffer commands, uint32_t queue, const raw_vk_image *image,
-                      VkImageLayout layout)
+void raw_vk_image_release(const raw_vk *vk, VkCommandBuffer commands, uint32_t queue,
+                          const raw_vk_image *image, VkImageLayout layout)
 {
     const bool external = shared(&image->desc);
     barrier(
@@ -393,18 +381,11 @@ static void hand_back(VkCommandBuffer commands, uint32_t queue, const raw_vk_ima
             .dstQueueFamilyIndex = external ? VK_QUEUE_FAMILY_EXTERNAL : VK_QUEUE_FAMILY_IGNORED});
 }
 
-void raw_vk_image_release(const raw_vk *vk, VkCommandBuffer commands, uint32_t queue,
-                          const raw_vk_image *image, VkImageLayout layout)
-{
-    (void)vk;
-    hand_back(commands, queue, image, layout);
-}
-
 void raw_vk_image_first_layout(raw_vk *vk, const raw_vk_image *image, const raw_vk_job *job)
 {
     uint32_t queue = job != NULL ? job->queue : 0;
     VkCommandBuffer commands = raw_vk_begin(vk, queue);
-    hand_back(commands, queue, image, VK_IMAGE_LAYOUT_UNDEFINED);
+    raw_vk_image_release(vk, commands, queue, image, VK_IMAGE_LAYOUT_UNDEFINED);
     raw_vk_submit(vk, commands, job);
 }
 

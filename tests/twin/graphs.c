@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Graphs and captures: what only the twin refuses, failures of every call, and many at once. What
- * both drivers do is in the contract suite. */
+/* Graphs and captures: what only the twin refuses, and many at once. What both drivers do is in the
+ * contract suite. */
 #define TEST_GROUP "graphs."
 #include "twin.h"
 
 #include <pthread.h>
-#include <unistd.h>
 
 enum { WORDS = 256 };
 
@@ -67,46 +66,6 @@ TWIN_CASE(stale_handles, CU_STREAM_NON_BLOCKING)
     CU_IS(cu->GraphExecDestroy(exec), CUDA_ERROR_INVALID_VALUE);
     CU_IS(cu->GraphLaunch(exec, t->stream), CUDA_ERROR_INVALID_VALUE);
     CU_OK(cu->StreamSynchronize(t->stream));
-}
-
-/* The words of a node are written in the context that it names, and a launch has one context. */
-TWIN_CASE(words_of_another_context, CU_STREAM_NON_BLOCKING)
-{
-    const raw_cuda *cu = t->cu;
-    PFN_cuGraphAddNode_v12030 add_node;
-    twin_proc(cu, "cuGraphAddNode", 12030, &add_node);
-    CUgraph graph = NULL;
-    CUgraphNode node = NULL;
-    CUcontext other;
-    CUdeviceptr memory;
-    uint32_t found = 5;
-    CUstreamBatchMemOpParams op;
-    memset(&op, 0, sizeof op);
-    CUgraphNodeParams params = {.type = CU_GRAPH_NODE_TYPE_BATCH_MEM_OP};
-    CU_OK(cu->MemAlloc(&memory, 256));
-    CU_OK(raw_cuda_upload(cu, memory, &found, sizeof found));
-    found = 0;
-    CU_OK(cu->CtxCreate(&other, 0, 0));
-    op.writeValue.operation = CU_STREAM_MEM_OP_WRITE_VALUE_32;
-    op.writeValue.address = memory;
-    op.writeValue.value = 77;
-    params.memOp.ctx = other;
-    params.memOp.count = 1;
-    params.memOp.paramArray = &op;
-    CU_OK(cu->CtxSetCurrent(t->context));
-    CU_OK(cu->GraphCreate(&graph, 0));
-    CU_OK(add_node(&node, graph, NULL, NULL, 0, &params));
-    CUgraphExec exec = instantiate(cu, graph);
-    CU_IS(cu->GraphLaunch(exec, t->stream), CUDA_ERROR_NOT_SUPPORTED);
-    CU_OK(cu->CtxDestroy(other));
-    CU_OK(cu->CtxSetCurrent(t->context));
-    CU_IS(cu->GraphLaunch(exec, t->stream), CUDA_ERROR_CONTEXT_IS_DESTROYED);
-    CU_OK(cu->StreamSynchronize(t->stream));
-    CU_OK(cu->MemcpyDtoH(&found, memory, sizeof found));
-    REQUIRE_EQ(found, 5);
-    CU_OK(cu->GraphExecDestroy(exec));
-    CU_OK(cu->GraphDestroy(graph));
-    CU_OK(cu->MemFree(memory));
 }
 
 /* A launch is refused whose semaphores or kernels are gone, and leaves nothing done. */
@@ -223,133 +182,6 @@ TWIN_CASE(many_forks, CU_STREAM_NON_BLOCKING)
         CU_OK(cu->EventDestroy(joins[i]));
     }
     CU_OK(cu->ModuleUnload(module));
-}
-
-/* A node that faults fails the context as any kernel does. */
-TEST(faults, .faults = true)
-{
-    twin t = twin_begin(CU_STREAM_NON_BLOCKING);
-    const raw_cuda *cu = t.cu;
-    CUmodule module;
-    CUgraph graph = NULL;
-    CUfunction function = poker(cu, &module);
-    CU_OK(cu->StreamBeginCapture(t.stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
-    CU_OK(poke(cu, function, 4096, 1, t.stream));
-    CU_OK(cu->StreamEndCapture(t.stream, &graph));
-    CUgraphExec exec = instantiate(cu, graph);
-    CU_OK(cu->GraphLaunch(exec, t.stream));
-    CU_IS(cu->StreamSynchronize(t.stream), CUDA_ERROR_ILLEGAL_ADDRESS);
-    CU_IS(cu->GraphLaunch(exec, t.stream), CUDA_ERROR_ILLEGAL_ADDRESS);
-    CU_OK(cu->GraphExecDestroy(exec));
-    CU_OK(cu->GraphDestroy(graph));
-    raw_cuda_leave(cu, 0);
-}
-
-static void CUDA_CB nothing(void *data)
-{
-    (void)data;
-}
-
-typedef struct held {
-    CUgraph graph, built;
-    CUgraphExec exec;
-    CUevent event;
-    CUuserObject object;
-    bool captures;
-} held;
-
-static CUresult run(const twin *t, held *h, CUdeviceptr words, CUfunction function,
-                    CUexternalSemaphore semaphore, uint64_t value)
-{
-    const raw_cuda *cu = t->cu;
-    CUgraphNode nodes[8], made;
-    CUgraphNodeType type;
-    size_t count = 8;
-    CUDA_GRAPH_INSTANTIATE_PARAMS how;
-    CUstreamCaptureStatus status;
-    CUgraphExecUpdateResultInfo info;
-    CUresult r;
-    memset(&how, 0, sizeof how);
-#define TRY(call)                                                                                  \
-    if ((r = (call)) != CUDA_SUCCESS) return r
-    TRY(cu->EventCreate(&h->event, 0));
-    TRY(cu->UserObjectCreate(&h->object, h, nothing, 1, CU_USER_OBJECT_NO_DESTRUCTOR_SYNC));
-    TRY(cu->StreamBeginCapture(t->stream, CU_STREAM_CAPTURE_MODE_RELAXED));
-    h->captures = true;
-    TRY(poke(cu, function, words, 3, t->stream));
-    TRY(cu->MemsetD32Async(words + 4, 4, 1, t->stream));
-    TRY(cu->MemcpyDtoDAsync(words + 8, words, 8, t->stream));
-    TRY(cu->EventRecord(h->event, t->stream));
-    TRY(cu->StreamWaitEvent(t->stream, h->event, 0));
-    TRY(cu->LaunchHostFunc(t->stream, nothing, NULL));
-    TRY(raw_cuda_signal(cu, semaphore, 1, t->stream));
-    TRY(raw_cuda_wait(cu, semaphore, 1, t->stream));
-    TRY(cu->StreamIsCapturing(t->stream, &status));
-    TRY(cu->StreamEndCapture(t->stream, &h->graph));
-    h->captures = false;
-    TRY(cu->GraphRetainUserObject(h->graph, h->object, 1, 0));
-    TRY(cu->GraphGetNodes(h->graph, nodes, &count));
-    REQUIRE_EQ(count, 6);
-    TRY(cu->GraphNodeGetType(nodes[4], &type));
-    REQUIRE_EQ(type, CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL);
-    TRY(cu->GraphInstantiateWithParams(&h->exec, h->graph, &how));
-    TRY(raw_cuda_set_signal(cu, h->exec, nodes[4], semaphore, value));
-    TRY(cu->GraphLaunch(h->exec, t->stream));
-    TRY(cu->StreamSynchronize(t->stream));
-    TRY(cu->GraphExecUpdate(h->exec, h->graph, &info));
-    TRY(cu->GraphCreate(&h->built, 0));
-    TRY(cu->GraphAddEmptyNode(&made, h->built, NULL, 0));
-#undef TRY
-    return CUDA_SUCCESS;
-}
-
-static void clean(const twin *t, held *h)
-{
-    const raw_cuda *cu = t->cu;
-    if (h->captures) {
-        CUgraph graph = NULL;
-        (void)cu->StreamEndCapture(t->stream, &graph);
-        if (graph != NULL) CU_OK(cu->GraphDestroy(graph));
-    }
-    CU_OK(cu->StreamSynchronize(t->stream));
-    if (h->exec != NULL) CU_OK(cu->GraphExecDestroy(h->exec));
-    if (h->graph != NULL) CU_OK(cu->GraphDestroy(h->graph));
-    if (h->built != NULL) CU_OK(cu->GraphDestroy(h->built));
-    if (h->object != NULL) CU_OK(cu->UserObjectRelease(h->object, 1));
-    if (h->event != NULL) CU_OK(cu->EventDestroy(h->event));
-}
-
-/* Each call fails once in turn, and nothing is left of any of it. */
-TWIN_CASE(each_call_fails, CU_STREAM_NON_BLOCKING)
-{
-    const raw_cuda *cu = t->cu;
-    culv_soft_timeline *page;
-    CUexternalSemaphore semaphore = timeline(cu, &page);
-    CUmodule module;
-    CUfunction function = poker(cu, &module);
-    CUdeviceptr words = 0;
-    CU_OK(cu->MemAlloc(&words, WORDS * 4));
-    uint64_t n = 1;
-    for (; n < 200; n++) {
-        held h;
-        memset(&h, 0, sizeof h);
-        cu->SoftFailAt(n, CUDA_ERROR_OUT_OF_MEMORY);
-        CUresult result = run(t, &h, words, function, semaphore, n);
-        const bool failed = cu->SoftFailedCall() != NULL;
-        cu->SoftFailAt(0, 0);
-        clean(t, &h);
-        const culv_soft_counts counts = twin_counts(cu);
-        REQUIRE_EQ(counts.graphs, 0);
-        REQUIRE_EQ(counts.graph_execs, 0);
-        REQUIRE_EQ(counts.user_objects, 0);
-        REQUIRE_EQ(counts.events, 0);
-        CU_IS(result, failed ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_SUCCESS);
-        if (!failed) break;
-    }
-    REQUIRE(n > 20 && n < 200);
-    CU_OK(cu->MemFree(words));
-    CU_OK(cu->ModuleUnload(module));
-    CU_OK(cu->DestroyExternalSemaphore(semaphore));
 }
 
 typedef struct player {

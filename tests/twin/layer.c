@@ -86,15 +86,6 @@ static VkResult host_signal(VkDevice device, VkSemaphore semaphore, uint64_t val
     return vkSignalSemaphore(device, &info);
 }
 
-static VkResult host_wait(VkDevice device, VkSemaphore semaphore, uint64_t value)
-{
-    const VkSemaphoreWaitInfo info = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_WAIT_INFO,
-                                      .semaphoreCount = 1,
-                                      .pSemaphores = &semaphore,
-                                      .pValues = &value};
-    return vkWaitSemaphores(device, &info, TEST_FAR_MS * UINT64_C(1000000));
-}
-
 /* Without work; by the older call. A binary semaphore's value is ignored. */
 static VkResult submit(VkQueue queue, VkSemaphore wait, uint64_t value, VkSemaphore signal,
                        uint64_t signal_value, VkFence fence)
@@ -767,270 +758,13 @@ VALIDATED_CASE(counts)
     raw_vk_close(&beside);
 }
 
-/* What the program below holds; zero = not made. */
-typedef struct held {
-    VkInstance instance;
-    VkPhysicalDevice physical;
-    VkDevice device;
-    VkQueue queue;
-    VkBuffer buffers[2]; /* bound by either call, as the images */
-    VkImage images[2];
-    VkDeviceMemory memories[4];
-    VkSemaphore semaphores[4];
-    VkFence fence;
-    VkCommandPool pool;
-} held;
-
-#define TRY(call)                                                                                  \
-    if ((result = (call)) != VK_SUCCESS) return result
-/* The same for a call that makes `handle`, which is undefined after an error. */
-#define TRY_MADE(call, handle)                                                                     \
-    if ((result = (call)) != VK_SUCCESS) (handle) = VK_NULL_HANDLE;                                \
-    if (result != VK_SUCCESS) return result
-
-/* By plain calls, without validation, which makes calls of its own. */
-static VkResult open_held(held *h)
-{
-    static const char *const layers[] = {LAYER_NAME},
-                             *const device_extensions[] = {
-                                 VK_KHR_EXTERNAL_MEMORY_FD_EXTENSION_NAME,
-                                 VK_KHR_EXTERNAL_SEMAPHORE_FD_EXTENSION_NAME};
-    static const float priority = 1;
-    const VkApplicationInfo application = {.sType = VK_STRUCTURE_TYPE_APPLICATION_INFO,
-                                           .apiVersion = VK_API_VERSION_1_3};
-    const VkInstanceCreateInfo instance_info = {.sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO,
-                                                .pApplicationInfo = &application,
-                                                .enabledLayerCount = 1,
-                                                .ppEnabledLayerNames = layers};
-    const VkDeviceQueueCreateInfo queue = {.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO,
-                                           .queueCount = 1,
-                                           .pQueuePriorities = &priority};
-    VkPhysicalDeviceTimelineSemaphoreFeatures timeline = {
-        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_TIMELINE_SEMAPHORE_FEATURES,
-        .timelineSemaphore = VK_TRUE};
-    const VkDeviceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO,
-                                     .pNext = &timeline,
-                                     .queueCreateInfoCount = 1,
-                                     .pQueueCreateInfos = &queue,
-                                     .enabledExtensionCount = COUNT(device_extensions),
-                                     .ppEnabledExtensionNames = device_extensions};
-    VkResult result;
-    uint32_t count = 1;
-    char path[TEST_PATH_MAX];
-    memset(h, 0, sizeof *h);
-    test_path(path, "lib/culvert/explicit_layer.d");
-    REQUIRE_EQ(setenv("VK_ADD_LAYER_PATH", path, 1), 0);
-    if (volkInitialize() != VK_SUCCESS) SKIP("no Vulkan loader");
-    TRY(vkCreateInstance(&instance_info, NULL, &h->instance));
-    volkLoadInstance(h->instance);
-    TRY(vkEnumeratePhysicalDevices(h->instance, &count, &h->physical));
-    TRY(vkCreateDevice(h->physical, &info, NULL, &h->device));
-    vkGetDeviceQueue(h->device, 0, 0, &h->queue);
-    return VK_SUCCESS;
-}
-
-static VkResult make_memory(held *h, unsigned i, VkDeviceSize size)
-{
-    const VkMemoryDedicatedAllocateInfo dedicated = {
-        .sType = VK_STRUCTURE_TYPE_MEMORY_DEDICATED_ALLOCATE_INFO,
-        .buffer = i < 2 ? h->buffers[i] : VK_NULL_HANDLE,
-        .image = i < 2 ? VK_NULL_HANDLE : h->images[i - 2]};
-    const VkExportMemoryAllocateInfo export = {
-        .sType = VK_STRUCTURE_TYPE_EXPORT_MEMORY_ALLOCATE_INFO,
-        .pNext = &dedicated,
-        .handleTypes = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT};
-    const VkMemoryAllocateInfo info = {
-        .sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO, .pNext = &export, .allocationSize = size};
-    return vkAllocateMemory(h->device, &info, NULL, &h->memories[i]);
-}
-
-static VkResult export_memory(const held *h, unsigned i)
-{
-    const VkMemoryGetFdInfoKHR info = {.sType = VK_STRUCTURE_TYPE_MEMORY_GET_FD_INFO_KHR,
-                                       .memory = h->memories[i],
-                                       .handleType = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT};
-    int fd = -1;
-    const VkResult result = vkGetMemoryFdKHR(h->device, &info, &fd);
-    if (result == VK_SUCCESS) close(fd);
-    return result;
-}
-
-static VkResult make_buffer(held *h, unsigned i)
-{
-    const VkExternalMemoryBufferCreateInfo external = {
-        .sType = VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO,
-        .handleTypes = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT};
-    VkBufferCreateInfo info = raw_vk_buffer_info(4096, VK_BUFFER_USAGE_TRANSFER_DST_BIT);
-    VkMemoryRequirements needs;
-    VkResult result;
-    info.pNext = &external;
-    TRY_MADE(vkCreateBuffer(h->device, &info, NULL, &h->buffers[i]), h->buffers[i]);
-    vkGetBufferMemoryRequirements(h->device, h->buffers[i], &needs);
-    TRY(make_memory(h, i, needs.size));
-    const VkBindBufferMemoryInfo bind = {.sType = VK_STRUCTURE_TYPE_BIND_BUFFER_MEMORY_INFO,
-                                         .buffer = h->buffers[i],
-                                         .memory = h->memories[i]};
-    TRY(i == 0 ? vkBindBufferMemory(h->device, h->buffers[i], h->memories[i], 0)
-               : vkBindBufferMemory2(h->device, 1, &bind));
-    return export_memory(h, i);
-}
-
-static VkResult make_image(held *h, unsigned i)
-{
-    const VkExternalMemoryImageCreateInfo external = {
-        .sType = VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMAGE_CREATE_INFO,
-        .handleTypes = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT};
-    VkImageCreateInfo info =
-        raw_vk_image_info(VK_FORMAT_R8G8B8A8_UNORM, 64, 32, VK_IMAGE_USAGE_TRANSFER_DST_BIT);
-    const VkPhysicalDeviceImageFormatInfo2 format = {
-        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_IMAGE_FORMAT_INFO_2,
-        .format = info.format,
-        .type = info.imageType,
-        .tiling = info.tiling,
-        .usage = info.usage};
-    VkImageFormatProperties2 told = {.sType = VK_STRUCTURE_TYPE_IMAGE_FORMAT_PROPERTIES_2};
-    VkMemoryRequirements2 needs = {.sType = VK_STRUCTURE_TYPE_MEMORY_REQUIREMENTS_2};
-    VkResult result;
-    info.pNext = &external;
-    TRY(vkGetPhysicalDeviceImageFormatProperties2(h->physical, &format, &told));
-    TRY(vkGetPhysicalDeviceImageFormatProperties(h->physical, info.format, info.imageType,
-                                                 info.tiling, info.usage, 0,
-                                                 &told.imageFormatProperties));
-    TRY_MADE(vkCreateImage(h->device, &info, NULL, &h->images[i]), h->images[i]);
-    const VkImageMemoryRequirementsInfo2 ask = {
-        .sType = VK_STRUCTURE_TYPE_IMAGE_MEMORY_REQUIREMENTS_INFO_2, .image = h->images[i]};
-    vkGetImageMemoryRequirements2(h->device, &ask, &needs);
-    TRY(make_memory(h, 2 + i, needs.memoryRequirements.size));
-    const VkBindImageMemoryInfo bind = {.sType = VK_STRUCTURE_TYPE_BIND_IMAGE_MEMORY_INFO,
-                                        .image = h->images[i],
-                                        .memory = h->memories[2 + i]};
-    TRY(i == 0 ? vkBindImageMemory(h->device, h->images[i], h->memories[2 + i], 0)
-               : vkBindImageMemory2(h->device, 1, &bind));
-    return export_memory(h, 2 + i);
-}
-
-/* Work of a command buffer, behind a fence. */
-static VkResult fill(held *h)
-{
-    const VkFenceCreateInfo fence_info = {.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
-    const VkCommandPoolCreateInfo pool_info = {.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO};
-    VkCommandBufferAllocateInfo info = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
-                                        .commandBufferCount = 1};
-    const VkCommandBufferBeginInfo begin = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
-    VkCommandBuffer commands;
-    VkResult result;
-    void *data;
-    TRY(vkMapMemory(h->device, h->memories[0], 0, VK_WHOLE_SIZE, 0, &data));
-    TRY_MADE(vkCreateFence(h->device, &fence_info, NULL, &h->fence), h->fence);
-    TRY_MADE(vkCreateCommandPool(h->device, &pool_info, NULL, &h->pool), h->pool);
-    info.commandPool = h->pool;
-    TRY(vkAllocateCommandBuffers(h->device, &info, &commands));
-    TRY(vkBeginCommandBuffer(commands, &begin));
-    vkCmdFillBuffer(commands, h->buffers[0], 0, VK_WHOLE_SIZE, 0x01020304);
-    TRY(vkEndCommandBuffer(commands));
-    const VkSubmitInfo work = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO,
-                               .commandBufferCount = 1,
-                               .pCommandBuffers = &commands};
-    TRY(vkQueueSubmit(h->queue, 1, &work, h->fence));
-    TRY(vkWaitForFences(h->device, 1, &h->fence, VK_TRUE, UINT64_MAX));
-    REQUIRE_EQ(*(const uint32_t *)data, 0x01020304);
-    return VK_SUCCESS;
-}
-
-/* Every kind of resource, work, and a timeline that goes both ways. */
-static VkResult run(held *h)
-{
-    VkResult result;
-    uint64_t value = 0;
-    int fd = -1;
-    TRY(open_held(h));
-    for (unsigned i = 0; i < 2; i++) {
-        TRY(make_buffer(h, i));
-        TRY(make_image(h, i));
-    }
-    TRY(fill(h));
-    for (unsigned i = 0; i < 4; i++) {
-        TRY_MADE(make_semaphore(h->device,
-                                i < 2 ? VK_SEMAPHORE_TYPE_TIMELINE : VK_SEMAPHORE_TYPE_BINARY,
-                                i != 2, 0, &h->semaphores[i]),
-                 h->semaphores[i]);
-    }
-    const VkSemaphoreGetFdInfoKHR get = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_GET_FD_INFO_KHR,
-                                         .semaphore = h->semaphores[0],
-                                         .handleType = OPAQUE_FD};
-    TRY(vkGetSemaphoreFdKHR(h->device, &get, &fd));
-    result = import_fd(h->device, h->semaphores[1], fd);
-    if (result != VK_SUCCESS) close(fd);
-    TRY(result);
-    TRY(submit(h->queue, VK_NULL_HANDLE, 0, h->semaphores[0], 1, VK_NULL_HANDLE));
-    TRY(host_wait(h->device, h->semaphores[1], 1));
-    TRY(host_signal(h->device, h->semaphores[1], 2));
-    TRY(host_wait(h->device, h->semaphores[0], 2));
-    TRY(vkGetSemaphoreCounterValue(h->device, h->semaphores[0], &value));
-    REQUIRE_EQ(value, 2);
-    return vkQueueWaitIdle(h->queue);
-}
-
-static VkResult close_held(held *h)
-{
-    VkResult result = VK_SUCCESS;
-    if (h->device != VK_NULL_HANDLE) {
-        /* A wait that was made to fail waits at the second attempt. */
-        result = vkDeviceWaitIdle(h->device);
-        if (result != VK_SUCCESS) VK_OK(vkDeviceWaitIdle(h->device));
-        vkDestroyFence(h->device, h->fence, NULL);
-        vkDestroyCommandPool(h->device, h->pool, NULL);
-        for (unsigned i = 0; i < 4; i++)
-            vkDestroySemaphore(h->device, h->semaphores[i], NULL);
-        for (unsigned i = 0; i < 2; i++) {
-            vkDestroyBuffer(h->device, h->buffers[i], NULL);
-            vkDestroyImage(h->device, h->images[i], NULL);
-        }
-        for (unsigned i = 0; i < 4; i++)
-            vkFreeMemory(h->device, h->memories[i], NULL);
-        vkDestroyDevice(h->device, NULL);
-    }
-    if (h->instance != VK_NULL_HANDLE) vkDestroyInstance(h->instance, NULL);
-    return result;
-}
-
-/* The loader leaves out a device over which vkEnumerateDeviceExtensionProperties fails, once. */
-TEST(every_call_fails_once, .own = true)
-{
-    size_t fds = 0, threads = 0;
-    unsigned n = 0;
-    find_layer();
-    for (;; n++) { /* the first time none fails */
-        held h;
-        layer.fail_at(n, VK_ERROR_OUT_OF_DEVICE_MEMORY);
-        VkResult result = run(&h);
-        const VkResult idle = close_held(&h);
-        if (result == VK_SUCCESS) result = idle;
-        const char *name = layer.failed_call();
-        printf("%2u %-44s %d\n", n, name != NULL ? name : "-", (int)result);
-        const culv_soft_vk_counts left = counts_now();
-        REQUIRE_EQ(left.instances + left.devices + left.semaphores + left.all_semaphores, 0);
-        REQUIRE_EQ(left.memories + left.buffers + left.images + left.fds + left.threads, 0);
-        if (n == 0) {
-            fds = test_open_fds();
-            threads = twin_threads();
-        }
-        REQUIRE_EQ(test_open_fds(), fds);
-        twin_require_threads(threads);
-        if (name == NULL) VK_OK(result);
-        if (n > 0 && name == NULL) break;
-    }
-    layer.fail_at(0, 0);
-    REQUIRE(n > 40);
-}
-
 /* Fails in the child, or is told of what did not fail. */
 TEST(environment_child)
 {
-    held h;
+    raw_vk w;
     if (getenv("CULVERT_SOFT_FAIL_AT") == NULL) SKIP("only as a child");
-    VK_OK(open_held(&h));
-    VK_OK(close_held(&h));
+    layer_open(&w, false);
+    raw_vk_close(&w);
 }
 
 /* A failure that was wished for and did not come is told where the process ends. */
@@ -1042,29 +776,20 @@ TEST(never_failed, .own = true)
     twin_child_says(child, "vulkan:vkCreateDevice:2",
                     "after 1 calls of vkCreateDevice, and call 2 was to fail");
     twin_child_says(child, "vulkan:1000000:-4", " calls of Vulkan, and call 1000000 was to fail");
-    twin_child_says(child, "cuda:1000000", NULL);
+    twin_child_says(child, "vulkan:1:-2", "call 1, vkCreateInstance, fails");
+    twin_child_says(child, "cuda:1000000", " calls of CUDA, and call 1000000 was to fail");
 }
 
-TEST(environment, .own = true)
+LAYER_CASE(fails_on_demand, .own = true)
 {
-    held h;
-    VkSemaphore semaphore;
-    /* Counts from vkCreateInstance on; a call that the loader makes itself is not seen here. */
-    REQUIRE_EQ(setenv("CULVERT_SOFT_FAIL_AT", "vulkan:1:-2", 1), 0);
-    find_layer();
-    REQUIRE(open_held(&h) != VK_SUCCESS);
-    REQUIRE_EQ_STR(layer.failed_call(), "vkCreateInstance");
-    VK_OK(close_held(&h));
-    VK_OK(open_held(&h));
     layer.fail_at(2, VK_ERROR_DEVICE_LOST);
-    VK_OK(make_semaphore(h.device, VK_SEMAPHORE_TYPE_TIMELINE, true, 0, &semaphore));
-    REQUIRE_EQ(host_signal(h.device, semaphore, 1), VK_ERROR_DEVICE_LOST);
+    VkSemaphore semaphore = raw_vk_timeline(w, 0, true);
+    REQUIRE_EQ(host_signal(w->device, semaphore, 1), VK_ERROR_DEVICE_LOST);
     REQUIRE_EQ_STR(layer.failed_call(), "vkSignalSemaphore");
-    VK_OK(host_signal(h.device, semaphore, 1)); /* nothing was done before */
+    VK_OK(host_signal(w->device, semaphore, 1)); /* nothing was done before */
     layer.fail_at(1, 0);
-    REQUIRE_EQ(host_signal(h.device, semaphore, 2), VK_ERROR_OUT_OF_HOST_MEMORY);
-    vkDestroySemaphore(h.device, semaphore, NULL);
-    VK_OK(close_held(&h));
+    REQUIRE_EQ(host_signal(w->device, semaphore, 2), VK_ERROR_OUT_OF_HOST_MEMORY);
+    raw_vk_semaphore_destroy(w, semaphore);
 }
 
 static void note_call(void *user, const char *call)
@@ -1073,33 +798,29 @@ static void note_call(void *user, const char *call)
 }
 
 /* A call that waits for 30 ms never takes less. */
-static void require_delayed(const held *h, VkSemaphore semaphore, uint64_t value)
+static void require_delayed(const raw_vk *w, VkSemaphore semaphore, uint64_t value)
 {
     const double start = test_now_us();
-    VK_OK(host_signal(h->device, semaphore, value));
+    VK_OK(host_signal(w->device, semaphore, value));
     REQUIRE(test_now_us() - start >= 30e3);
 }
 
 TEST(delayed, .own = true)
 {
-    held h;
+    raw_vk w;
     const char *noted = NULL;
-    VkSemaphore semaphore;
-    uint64_t value = 0;
     REQUIRE_EQ(setenv("CULVERT_SOFT_DELAY", "cuda:cuInit:9,vulkan:vkSignalSemaphore:30", 1), 0);
-    find_layer();
-    VK_OK(open_held(&h));
-    VK_OK(make_semaphore(h.device, VK_SEMAPHORE_TYPE_TIMELINE, true, 0, &semaphore));
-    require_delayed(&h, semaphore, 1);
+    layer_open(&w, false);
+    VkSemaphore semaphore = raw_vk_timeline(&w, 0, true);
+    require_delayed(&w, semaphore, 1);
     REQUIRE_EQ(layer.delay(NULL, 0), 0);
     REQUIRE_EQ(layer.delay("vkSignalSemaphore", 30), 0);
-    require_delayed(&h, semaphore, 2);
+    require_delayed(&w, semaphore, 2);
     REQUIRE_EQ(layer.delay("vkSignalSemaphore", 0), 0);
     layer.before(2, note_call, &noted);
-    VK_OK(vkGetSemaphoreCounterValue(h.device, semaphore, &value));
-    REQUIRE(value == 2 && noted == NULL);
-    VK_OK(host_signal(h.device, semaphore, 3));
+    REQUIRE(raw_vk_timeline_value(&w, semaphore) == 2 && noted == NULL);
+    VK_OK(host_signal(w.device, semaphore, 3));
     REQUIRE_EQ_STR(noted, "vkSignalSemaphore");
-    vkDestroySemaphore(h.device, semaphore, NULL);
-    VK_OK(close_held(&h));
+    raw_vk_semaphore_destroy(&w, semaphore);
+    raw_vk_close(&w);
 }

@@ -39,11 +39,10 @@ static culv_result device_open(culv_device **out)
     return culv_device_open_for_d3d((IUnknown *)own.device, NULL, out);
 }
 
-/* The writes of *out on success alone are Culvert's. */
+/* The writes of *out on success alone are Culvert's. Another adapter is always refused. */
 static culv_result attach(culv_device *device, uint32_t fallback, void **out)
 {
     culv_d3d_device_desc desc = culv_d3d_device_desc_init();
-    (void)fallback; /* another adapter is always refused */
     desc.device = (IUnknown *)own.device;
     return culv_d3d_attach(device, &desc, (culv_d3d_device **)out);
 }
@@ -78,7 +77,6 @@ static culv_result memory_import(void *attachment, const void *memory, uint64_t 
                                  culv_memory **out)
 {
     culv_d3d_memory_desc desc = culv_d3d_memory_desc_init();
-    (void)size;
     desc.object = (IUnknown *)(uintptr_t)memory;
     desc.shared = shared;
     return culv_d3d_memory_import(attachment, &desc, out);
@@ -112,7 +110,6 @@ static uint64_t timeline_value(void *timeline)
 static culv_result buffer_create(void *attachment, uint64_t size, uint32_t fallback, void **out)
 {
     culv_d3d_buffer_create_desc desc = culv_d3d_buffer_create_desc_init();
-    (void)fallback;
     desc.size = size;
     return culv_d3d_buffer_create(attachment, &desc, (culv_shared_buffer **)out);
 }
@@ -142,7 +139,6 @@ static void *semaphore_timeline(const void *semaphore)
 
 static uint64_t fail_at(uint64_t n, bool lost)
 {
-    (void)lost;
     OVERLAY(fail_at)((unsigned)n);
     return OVERLAY(calls)();
 }
@@ -151,7 +147,6 @@ static culv_result image_create(void *attachment, uint32_t width, uint32_t heigh
                                 uint32_t fallback, void **out)
 {
     culv_d3d_image_create_desc desc = culv_d3d_image_create_desc_init();
-    (void)fallback;
 #if D3D == 11
     D3D11_TEXTURE2D_DESC what = scene11_texture_desc(DXGI_FORMAT_R32_UINT, width, height, 1, 1, 0);
     what.BindFlags = D3D11_BIND_SHADER_RESOURCE;

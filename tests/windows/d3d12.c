@@ -97,7 +97,6 @@ static void refuse_other(native *s, culv_memory *memory, IUnknown *resource)
     culv_shared_image *image = NULL;
     culv_d3d_shadow *shadow = NULL;
     culv_keyed_mutex *mutex = NULL;
-    (void)memory;
     import.object = resource;
     import.size = 65536;
     REFUSES_SO(culv_d3d_memory_import(s->d3d, &import, &again), INVALID, VALUE,

@@ -625,7 +625,6 @@ static culv_result import_all(void *user)
 
 static void require_none(void *vk)
 {
-    (void)vk;
     (void)culv_device_collect(kept);
     REQUIRE(!scene_name_lives(exported_name) && scene_driver_objects() == 0);
 }

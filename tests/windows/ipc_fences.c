@@ -310,7 +310,6 @@ TEST(fences)
 
 static void CUDA_CB hang(void *unused)
 {
-    (void)unused;
     Sleep(INFINITE);
 }
 
@@ -395,7 +394,6 @@ typedef struct odd_maker {
 static culv_result make_odd(void *context, uint32_t consumer, culv_ipc_timelines *out)
 {
     odd_maker *m = context;
-    (void)consumer;
     REQUIRE(m->made < ODD_OF_PRODUCERS);
     out->ready = odd_handle(odd[m->made].ready, odd[m->made].named);
     out->done = odd_handle(odd[m->made++].done, false);
@@ -404,7 +402,6 @@ static culv_result make_odd(void *context, uint32_t consumer, culv_ipc_timelines
 
 static void drop_odd(void *context, uint32_t consumer)
 {
-    (void)consumer;
     ((odd_maker *)context)->dropped++;
 }
 

@@ -154,13 +154,11 @@ static void no_counts(culv_soft_counts *out)
 
 static void no_fail_at(uint64_t n, int error)
 {
-    (void)error;
     if (n != 0) skip("only the software twin fails when it is told to");
 }
 
 static void no_luid(int device, const uint8_t luid[8], unsigned node_mask)
 {
-    (void)device, (void)luid, (void)node_mask;
     skip("only the software twin plays other adapters");
 }
 
@@ -257,10 +255,7 @@ COUNTS(int, overlay_references)
 COUNTS(int, overlay11_references)
 
 /* The rig does it, beside itself. */
-void overlay_load_host(const char *path)
-{
-    (void)path;
-}
+void overlay_load_host(const char *path) {}
 
 /* Checks --------------------------------------------------------------------------------------- */
 
@@ -278,7 +273,6 @@ bool selftest_passes(const char *condition)
  * be made by a name that an object of another kind has: ERROR_INVALID_HANDLE. */
 HANDLE WINAPI selftest_open_name(DWORD access, BOOL inherit, const wchar_t *name)
 {
-    (void)access, (void)inherit;
     const HANDLE mutex = CreateMutexW(NULL, FALSE, name);
     if (mutex != NULL) CloseHandle(mutex);
     return mutex == NULL && GetLastError() == ERROR_INVALID_HANDLE

@@ -95,7 +95,6 @@ static culv_result memory_import(void *attachment, const void *memory, uint64_t 
 {
     const culv_gl *mine = attachment;
     culv_memory_desc d = culv_memory_desc_init();
-    (void)shared;
     d.handle = culv_handle_opaque_fd(raw_vk_buffer_fd(&world.vk, memory));
     d.size = size;
     d.exporter = mine->base.uuid;
@@ -285,7 +284,6 @@ static void finish(void)
 /* Vulkan's calls of Culvert's own VkDevice fail in tests/gl. */
 static uint64_t fail_at(uint64_t n, bool lost)
 {
-    (void)lost;
     return lying_gl_fail_at(n);
 }
 

@@ -192,11 +192,11 @@ static culv_result stage(culvi_graphics *graphics, const char *label, culvi_stag
     return CULV_OK;
 }
 
+/* Each of its timelines is exportable. */
 static culv_result make_semaphore(culvi_graphics *graphics, const culvi_semaphore_plan *plan,
                                   bool exportable, uint64_t *out)
 {
     null_timeline *timeline = NULL;
-    (void)exportable; /* all are */
     if (plan->type != CULV_SEMAPHORE_TIMELINE)
         return culvi_fail(&graphics->device->voice, plan->label, CULV_ERROR_UNSUPPORTED,
                           CULV_REASON_NOT_EXPORTABLE, "the null API has only timelines");
@@ -210,33 +210,28 @@ static culv_result make_semaphore(culvi_graphics *graphics, const culvi_semaphor
 
 static void unmake_semaphore(culvi_graphics *graphics, uint64_t semaphore)
 {
-    (void)graphics;
     null_timeline_destroy((null_timeline *)(uintptr_t)semaphore);
 }
 
 static culv_result check_timelines(const culvi_graphics *graphics, const char *label,
                                    culvi_host_use use)
 {
-    (void)graphics, (void)label, (void)use;
     return CULV_OK;
 }
 
 static int timeline_value(const culvi_graphics *graphics, uint64_t semaphore, uint64_t *out)
 {
-    (void)graphics;
     return null_timeline_value((const null_timeline *)(uintptr_t)semaphore, out);
 }
 
 static int timeline_wait(const culvi_graphics *graphics, uint64_t semaphore, uint64_t value,
                          uint64_t timeout_ns)
 {
-    (void)graphics;
     return null_timeline_wait((null_timeline *)(uintptr_t)semaphore, value, timeout_ns);
 }
 
 static int timeline_signal(const culvi_graphics *graphics, uint64_t semaphore, uint64_t value)
 {
-    (void)graphics;
     return null_timeline_signal((null_timeline *)(uintptr_t)semaphore, value);
 }
 
@@ -577,7 +572,6 @@ static culv_result make_object(culvi_graphics_ring *base, const void *descriptio
                                culvi_pair **out)
 {
     culv_shared_buffer *buffer = NULL;
-    (void)slot;
     culv_result result =
         null_buffer_create((null_device *)base->graphics, *(const uint64_t *)description,
                            ((null_ring *)base)->fallback, &buffer);
@@ -619,7 +613,6 @@ static culv_result submit(culvi_graphics_ring *base, const culvi_graphics_work *
 
 static culv_result destroy(void *ring, const CUstream *last_use, const char *call)
 {
-    (void)call;
     culvi_graphics_ring_unmake(&((null_ring *)ring)->base, last_use);
     free(ring);
     return CULV_OK;

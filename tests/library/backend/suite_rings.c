@@ -649,7 +649,6 @@ TEST(streams)
 
 static void CUDA_CB nap(void *user)
 {
-    (void)user;
     rest(20);
 }
 

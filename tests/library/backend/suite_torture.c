@@ -153,7 +153,6 @@ static void ring_path(uint32_t fallback, void *native, void *timeline)
     void *attachment = NULL;
     CUcontext before;
     CUstream stream;
-    (void)fallback, (void)native, (void)timeline;
     OK(s.b->device_open(&device));
     OK(s.b->attach(device, 0, &attachment));
     CU_OK(s.cu->CtxPushCurrent(culv_device_context(device)));

@@ -79,7 +79,6 @@ static pthread_barrier_t barrier;
 
 static void *other_thread(void *unused)
 {
-    (void)unused;
     const culv_error e = lib_last_error();
     REQUIRE_EQ(e.result, CULV_OK); /* a thread begins without one */
     REQUIRE_EQ(e.reason, CULV_REASON_NONE);
@@ -411,7 +410,6 @@ static void described_check(lib_world *w, const described *d)
     static culv_result name(lib_world *w, const void *desc)                                        \
     {                                                                                              \
         type *object = POISON(type);                                                               \
-        (void)w;                                                                                   \
         const culv_result r = (made);                                                              \
         if (r == CULV_OK)                                                                          \
             (void)(end);                                                                           \
@@ -464,7 +462,6 @@ static culv_result rank(lib_world *w, const void *desc)
 static culv_result barriers(lib_world *w, const void *desc)
 {
     VkBufferMemoryBarrier2 two;
-    (void)w;
     culv_result r = culv_vk_buffer_get_barrier2(desc, CULV_VK_RELEASE, &two);
     REQUIRE_EQ(culv_vk_buffer_get_barrier2(desc, CULV_VK_ACQUIRE, &two), r);
     return r;
@@ -473,7 +470,6 @@ static culv_result barriers(lib_world *w, const void *desc)
 static culv_result image_barriers(lib_world *w, const void *desc)
 {
     VkImageMemoryBarrier2 two;
-    (void)w;
     culv_result r = culv_vk_image_get_barrier2(desc, CULV_VK_RELEASE, &two);
     REQUIRE_EQ(culv_vk_image_get_barrier2(desc, CULV_VK_ACQUIRE, &two), r);
     return r;
@@ -582,7 +578,6 @@ static culv_result get_counts(culv_device *device, void *out)
 
 static culv_result get_format(culv_device *device, void *out)
 {
-    (void)device;
     return culv_format_get_info(CULV_FORMAT_R32_SFLOAT, out);
 }
 

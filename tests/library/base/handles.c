@@ -462,7 +462,6 @@ static culv_result plan(const handle_stage *s, culv_handle handle)
 static culv_result exported(const handle_stage *s, culv_handle handle, culv_result result,
                             culv_handle *out)
 {
-    (void)s;
     if (result != CULV_OK) {
         REQUIRE_EQ(out->type, CULV_HANDLE_NONE);
         return result;

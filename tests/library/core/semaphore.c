@@ -570,7 +570,6 @@ enum { ROUNDS = 33 };
 
 static void CUDA_CB nap(void *user)
 {
-    (void)user;
     lib_sleep_ms(10);
 }
 

@@ -525,8 +525,6 @@ static CUresult CUDAAPI find_list(const char *name, void **out, int version, cuu
                                   CUdriverProcAddressQueryResult *status)
 {
     CUresult(CUDAAPI * found)(unsigned *, CUdevice *, unsigned, unsigned) = list_devices;
-    (void)version;
-    (void)flags;
     REQUIRE(strcmp(name, "cuGLGetDevices") == 0);
     memcpy(out, &found, sizeof found);
     if (status != NULL) *status = CU_GET_PROC_ADDRESS_SUCCESS;

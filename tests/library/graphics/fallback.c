@@ -647,7 +647,6 @@ static struct {
 
 static void CUDA_CB waits_hold(void *user)
 {
-    (void)user;
     for (unsigned i = 0; !atomic_load(&gate.open); i++) {
         if (i == TEST_FAR_MS) atomic_store(&gate.late, true);
         if (i == TEST_FAR_MS) return;

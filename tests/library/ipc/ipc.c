@@ -288,7 +288,6 @@ static void have_memory(ipc_child *parent, const char *name)
 {
     culv_handle handle;
     vmm_stage s;
-    (void)name;
     vmm_stage_open(&s);
     CUstream stream = lib_case_stream(&s.w);
     culv_vmm_allocation *memory = vmm_allocation(&s, 1, FD_BIT);
@@ -419,7 +418,6 @@ static void have_file_at_another_time(ipc_child *parent, const char *name)
 /* The number of a process is told into a PID namespace, where it is nobody's. */
 static void ask_outside(ipc_child *parent, const char *name)
 {
-    (void)name;
     const culv_ipc_fetch_desc d = told(parent);
     ipc_contain(CLONE_NEWPID, 0);
     refused_fetch(d, CULV_ERROR_ASYNC, CULV_REASON_IPC_GONE, "PID namespace");
@@ -453,7 +451,6 @@ TEST(pid_namespace, .own = true)
 static void ask_root(ipc_child *parent, const char *name)
 {
     const uint32_t root = 0;
-    (void)name;
     culv_ipc_fetch_desc d = told(parent);
     REQUIRE(setgroups(0, NULL) == 0 && setresgid(NOBODY, NOBODY, NOBODY) == 0 &&
             setresuid(NOBODY, NOBODY, NOBODY) == 0);

@@ -727,7 +727,6 @@ static culvi_ipc_message cells(const impostor *me, const culvi_ipc_message *ques
     ANSWER(name)                                                                                   \
     {                                                                                              \
         culvi_ipc_message m = raw_message(CULVI_IPC_ERROR);                                        \
-        (void)me;                                                                                  \
         m.answer = true;                                                                           \
         m.sequence = q->sequence;                                                                  \
         change;                                                                                    \
@@ -766,14 +765,10 @@ ERROR_ANSWER(control_in_error, (m.result = CULV_ERROR_INVALID, m.reason = CULV_R
                                                "31m\xc2\x9b\x1b[2J\nb\xc3\xa9")))
 ANSWER(rubbish)
 {
-    (void)me;
-    (void)q;
     (void)raw_send(fd, "rubbish", 7, NULL, 0);
 }
 ANSWER(bye)
 {
-    (void)me;
-    (void)q;
     (void)shutdown(fd, SHUT_RDWR);
 }
 ANSWER(two_fds)

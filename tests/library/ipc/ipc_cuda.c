@@ -503,7 +503,6 @@ static int between[2]; /* sockets of the parent and the child */
 static void be_raw(ipc_child *parent, const char *name)
 {
     enum { SIZE = VMM_BLOCK, HAS = SIZE / 4 };
-    (void)name;
     vmm_stage s;
     vmm_stage_open(&s); /* for its table of the driver's functions, a context and a stream */
     CUstream stream = lib_case_stream(&s.w);

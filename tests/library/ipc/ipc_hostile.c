@@ -240,7 +240,6 @@ TEST(filtered_clients, .title = "filters", .own = true, .time_limit = 120)
 static void serve_filtered(ipc_child *parent, const char *name)
 {
     static hostile h;
-    (void)parent, (void)name;
     hostile_open(&h);
     strcpy(h.blame, "seccomp");
     raw_ask(raw_connect(h.name), CULVI_IPC_HELLO, "");
@@ -768,10 +767,7 @@ static void bind_there(place *p, int type, bool listens)
     REQUIRE(p->fd >= 0 && bind(p->fd, (const struct sockaddr *)&a, sizeof a) == 0);
     if (listens) REQUIRE_EQ(listen(p->fd, 1), 0);
 }
-static void nothing_there(place *p)
-{
-    (void)p;
-}
+static void nothing_there(place *p) {}
 static void dead_socket(place *p)
 {
     bind_there(p, SOCK_SEQPACKET, true);

@@ -334,8 +334,6 @@ static raw_vk_buffer import_slot(lib_world *w, culv_ring *side, uint32_t slot)
 
 static culv_result signal_ready(void *context, uint64_t value)
 {
-    (void)context;
-    (void)value;
     return CULV_OK;
 }
 

@@ -301,7 +301,6 @@ typedef struct ghost {
 static void look_for(void *user, culv_log_level level, const char *message)
 {
     ghost *g = user;
-    (void)level;
     if (g->handle[0] == 0 || strstr(message, g->handle) == NULL) return;
     printf("%s\n", message);
     g->seen += strncmp(message, "cuStream", 8) == 0 || strncmp(message, "cuEvent", 7) == 0;
@@ -674,7 +673,6 @@ static void open_late(ipc_end *p, const char *word, uint64_t nanoseconds)
 
 static void count_late(void *user, culv_log_level level, const char *message)
 {
-    (void)level;
     *(unsigned *)user += strstr(message, "has no slot") != NULL;
 }
 

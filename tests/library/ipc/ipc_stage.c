@@ -603,7 +603,6 @@ static void take_line(void *user, culv_log_level level, const char *text)
 {
     hostile *h = user;
     const char *left_out = strstr(text, " lines about its clients were left out");
-    (void)level;
     if (h->blame[0] != 0 && strstr(text, h->blame) != NULL) h->blamed++;
     if (left_out == NULL) {
         h->lines++;

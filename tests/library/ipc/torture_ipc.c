@@ -14,7 +14,6 @@ static atomic_uint turns; /* of the thread, while it does not serve */
 
 static void *serve(void *arg)
 {
-    (void)arg;
     while (!atomic_load(&quit)) {
         if (atomic_load(&serving)) {
             (void)culv_ipc_server_poll(server, UINT64_C(1000000), NULL);

@@ -154,7 +154,6 @@ RING_CASE(lead, 4)
 static culv_result crawl(void *context, uint64_t value, uint64_t timeout)
 {
     fake_timeline *t = context;
-    (void)timeout;
     t->waits++;
     if (fake_counter(t) < value) fake_signal(t, value);
     return CULV_OK;

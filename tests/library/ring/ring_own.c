@@ -62,7 +62,6 @@ static double chance(scene *s);
 /* A timer is late, too. */
 static void scene_nap(culv_ring *ring, uint64_t ns)
 {
-    (void)ring;
     stage->now += (double)ns + 55e3 + stage->wake * chance(stage);
 }
 

@@ -318,7 +318,6 @@ static bool same_but_for_old_addresses(const culv_vector *v, seen *before)
 
 static void note_move(void *context, culv_vector *v, CUdeviceptr before, CUdeviceptr now)
 {
-    (void)context;
     REQUIRE(before != now && culv_vector_pointer(v) == now);
     moved++;
 }

@@ -918,7 +918,6 @@ static void count_kept(void *user, culv_log_level level, const char *text)
 static void refuse_the_next(void *user, const char *call)
 {
     refusals *r = user;
-    (void)call;
     r->two = true;
     r->cu->SoftFailAt(1, CUDA_ERROR_UNKNOWN);
 }

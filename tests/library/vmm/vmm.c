@@ -1108,7 +1108,6 @@ VMM_CASE(asked_once_a_stream)
 static atomic_int gate_open;
 static void CUDA_CB wait_for_gate(void *user)
 {
-    (void)user;
     while (!atomic_load(&gate_open))
         lib_sleep_ms(1);
 }

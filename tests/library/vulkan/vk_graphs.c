@@ -546,10 +546,7 @@ GRAPH_CASE(again)
 #define TEST_GROUP "vk_graphs.refused."
 /* What is refused of a graph, with the node's index and kind, before anything is recorded. */
 
-static void no_function(void *nothing)
-{
-    (void)nothing;
-}
+static void no_function(void *nothing) {}
 
 /* A graph whose first node is fine, to see that it is not recorded. */
 static void begin(vk_graph_scene *g)

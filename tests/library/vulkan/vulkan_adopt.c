@@ -401,14 +401,12 @@ TEST(refuses, .own = true)
 static atomic_int open_gate;
 static void CUDA_CB wait_for_gate(void *user)
 {
-    (void)user;
     while (!atomic_load(&open_gate))
         lib_sleep_ms(1);
 }
 
 static void *open_later(void *user)
 {
-    (void)user;
     lib_sleep_ms(20);
     atomic_store(&open_gate, 1);
     return NULL;

@@ -141,7 +141,6 @@ static uint32_t num_families;
 static VKAPI_ATTR void VKAPI_CALL told_families(VkPhysicalDevice device, uint32_t *count,
                                                 VkQueueFamilyProperties *out)
 {
-    (void)device;
     for (uint32_t i = 0; out != NULL && i < *count && i < num_families; i++)
         out[i] = families[i];
     *count = num_families;
@@ -237,7 +236,6 @@ static void *VKAPI_PTR allocate(void *user, size_t size, size_t alignment,
 {
     blocks *b = user;
     void *block = NULL;
-    (void)scope;
     if (alignment < sizeof(void *)) alignment = sizeof(void *);
     if (posix_memalign(&block, alignment, size) != 0) return NULL;
     atomic_fetch_add(&b->made, 1);
@@ -1096,7 +1094,6 @@ static void refuses(const lib_world *w, culv_reason reason, const char *says)
 static atomic_int open_gate;
 static void CUDA_CB wait_for_gate(void *user)
 {
-    (void)user;
     while (!atomic_load(&open_gate))
         lib_sleep_ms(1);
 }

@@ -132,7 +132,6 @@ TEST(bad_options_are_refused)
 
 static void brief_run(run_result *r, const void *none)
 {
-    (void)none;
     forest(r,
            (const char *[]){"--device", "soft", "--particles", "30000", "--size", "16x16", NULL});
 }

@@ -3,8 +3,6 @@
 // it is fixed: both drivers give the same bits.
 #include "culvert_kernel.h"
 
-#define TILE 32
-
 // The sum of a block's elements, by halves. The block has any size up to 1024.
 CULV_KERNEL void block_sum(CULV_GRID const float *in, float *sums, int n)
 {
@@ -37,36 +35,6 @@ CULV_KERNEL void block_scan(CULV_GRID const unsigned *in, unsigned *out, int n)
     for (int w = 0; w < t / warpSize; w++)
         sum += warps[w];
     if (i < n) out[i] = sum;
-}
-
-// How often each byte occurs: counted in shared memory, then added to memory.
-CULV_KERNEL void block_histogram(CULV_GRID const unsigned char *in, unsigned *counts, int n)
-{
-    __shared__ unsigned bins[256];
-    const int t = threadIdx.x, step = gridDim.x * blockDim.x;
-    for (int bin = t; bin < 256; bin += blockDim.x)
-        bins[bin] = 0;
-    __syncthreads();
-    for (int i = blockIdx.x * blockDim.x + t; i < n; i += step)
-        atomicAdd(&bins[in[i]], 1u);
-    __syncthreads();
-    for (int bin = t; bin < 256; bin += blockDim.x)
-        atomicAdd(&counts[bin], bins[bin]);
-}
-
-// Blocks of 32 x 8.
-CULV_KERNEL void block_transpose(CULV_GRID const float *in, float *out, int width, int height)
-{
-    __shared__ float tile[TILE][TILE + 1];
-    const int x = blockIdx.x * TILE + threadIdx.x, y0 = blockIdx.y * TILE;
-    for (int y = threadIdx.y; y < TILE; y += blockDim.y)
-        if (x < width && y0 + y < height) tile[y][threadIdx.x] = in[(y0 + y) * width + x];
-    __syncthreads();
-    const int to_x = y0 + threadIdx.x;
-    for (int y = threadIdx.y; y < TILE; y += blockDim.y) {
-        const int to_y = blockIdx.x * TILE + y;
-        if (to_x < height && to_y < width) out[to_y * height + to_x] = tile[threadIdx.x][y];
-    }
 }
 
 struct votes {
@@ -225,6 +193,5 @@ CULV_KERNEL void block_fault(CULV_GRID int *address, int thread)
     __syncthreads();
 }
 
-CULV_KERNELS(block_sum, block_scan, block_histogram, block_transpose, block_votes, block_shuffles,
-             block_halves, block_leave, block_reverse, block_touch, block_neighbours, block_atomics,
-             block_none, block_fault)
+CULV_KERNELS(block_sum, block_scan, block_votes, block_shuffles, block_halves, block_leave,
+             block_reverse, block_touch, block_neighbours, block_atomics, block_none, block_fault)

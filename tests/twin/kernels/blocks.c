@@ -144,43 +144,6 @@ KERNEL_CASE(scans, "block_kernels", .mark = TEST_BOTH)
     }
 }
 
-KERNEL_CASE(histograms, "block_kernels", .mark = TEST_BOTH)
-{
-    enum { COUNT = 30011 };
-    unsigned char *in = test_memory(COUNT);
-    uint32_t expected[256] = {0}, zeros[256] = {0}, counts[256];
-    int n = COUNT;
-    for (unsigned i = 0; i < COUNT; i++) {
-        in[i] = (unsigned char)(stage_random(i) & stage_random(i + 7)); /* not all equally often */
-        expected[in[i]]++;
-    }
-    for (size_t k = 0; k < NUM_SIZES; k++) {
-        CUdeviceptr from = stage_buffer(s, in, COUNT), to = stage_buffer(s, zeros, sizeof zeros);
-        void *params[] = {&from, &to, &n};
-        stage_run(s, "block_histogram", (stage_shape){{7}, {sizes[k]}, 0}, params);
-        stage_read(s, to, counts, sizeof counts);
-        REQUIRE_EQ_BYTES(counts, expected, sizeof counts);
-    }
-}
-
-KERNEL_CASE(transposed, "block_kernels", .mark = TEST_BOTH)
-{
-    enum { WIDTH = 253, HEIGHT = 127 };
-    static float in[HEIGHT][WIDTH], out[WIDTH][HEIGHT];
-    int width = WIDTH, height = HEIGHT;
-    for (unsigned y = 0; y < HEIGHT; y++)
-        for (unsigned x = 0; x < WIDTH; x++)
-            in[y][x] = (float)(y * 1000 + x);
-    CUdeviceptr from = stage_buffer(s, in, sizeof in), to = stage_buffer(s, NULL, sizeof out);
-    void *params[] = {&from, &to, &width, &height};
-    stage_run(s, "block_transpose",
-              (stage_shape){{(WIDTH + 31) / 32, (HEIGHT + 31) / 32}, {32, 8}, 0}, params);
-    stage_read(s, to, out, sizeof out);
-    for (unsigned y = 0; y < HEIGHT; y++)
-        for (unsigned x = 0; x < WIDTH; x++)
-            REQUIRE(out[x][y] == (float)(y * 1000 + x));
-}
-
 /* Blocks of two and three dimensions: who is whose neighbour. */
 KERNEL_CASE(neighbours, "block_kernels", .mark = TEST_BOTH)
 {
@@ -373,9 +336,9 @@ KERNEL_CASE(attributes, "block_kernels", .mark = TEST_BOTH)
     static const struct {
         const char *kernel;
         int bytes;
-    } rows[] = {{"block_sum", 4096},       {"block_scan", 128},         {"block_histogram", 1024},
-                {"block_transpose", 4224}, {"block_votes", 0},          {"block_leave", 16},
-                {"block_reverse", 0},      {"block_neighbours", 16384}, {"block_none", 0}};
+    } rows[] = {{"block_sum", 4096}, {"block_scan", 128},  {"block_votes", 0},
+                {"block_leave", 16}, {"block_reverse", 0}, {"block_neighbours", 16384},
+                {"block_none", 0}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         CUfunction function = raw_cuda_function(s->cu, s->module, rows[i].kernel);
         REQUIRE_EQ(attribute(s, function, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES), rows[i].bytes);
@@ -392,7 +355,7 @@ KERNEL_CASE(enumerated, "block_kernels", .mark = TEST_BOTH)
     unsigned count = 0, sums = 0;
     CUfunction functions[32];
     CU_OK(s->cu->ModuleGetFunctionCount(&count, s->module));
-    REQUIRE_EQ(count, 14);
+    REQUIRE_EQ(count, 12);
     CU_OK(s->cu->ModuleEnumerateFunctions(functions, count, s->module));
     for (unsigned i = 0; i < count; i++) {
         const char *name = NULL;
@@ -710,7 +673,7 @@ TEST(loops)
     REQUIRE(library != NULL);
     const culv_soft_module_table *table = dlsym(library, CULV_SOFT_MODULE_SYMBOL);
     REQUIRE(table != NULL);
-    REQUIRE_EQ(table->num_kernels, 14);
+    REQUIRE_EQ(table->num_kernels, 12);
     REQUIRE_EQ(*table->meets, 0);
     for (uint32_t i = 0; i < table->num_kernels; i++)
         REQUIRE_EQ(*table->kernels[i].meets, strcmp(table->kernels[i].name, loops_alone[0]) != 0);

@@ -323,9 +323,7 @@ static void require_one_twin(void)
 
 int main(int argc, char **argv)
 {
-    (void)argv;
 #ifdef OPENS
-    (void)argc;
     find_calls();
 #else
     /* A function that the twin lacks. */
