@@ -3,13 +3,15 @@
  * mode of running it.
  *
  *   plain      once, after which nothing is left: file descriptors, the driver's and the layer's
- *              objects, threads
+ *              objects, threads; and with the device's context current, and another one
  *   turns      --turns=N times: descriptors, mappings, threads and memory stay level
  *   beside     another thread uses the device after each unlock in a call, and before each driver
  *              call
  *   captured   while a stream of the thread is captured in the strictest mode
  *   cuda_...,  each driver call, Vulkan call and allocation of Culvert's fails once in turn
  *   vulkan_..., allocations
+ *
+ * Each call leaves the thread's context and capture mode as they were.
  *
  * A path that meets a failure either succeeds all the same or answers with an error whose class
  * fits; what it was to write stays as it was, handles stay the caller's, and after it everything
@@ -65,8 +67,9 @@ typedef struct torture_state {
     lib_world w; /* Vulkan only; each path opens its own device */
     lib_layer layer;
     torture_mode mode;
-    bool lasts; /* the device, from turn to turn */
-    bool hold;  /* keep the primary context, so that what is forgotten in it shows */
+    bool lasts;               /* the device, from turn to turn */
+    bool hold;                /* keep the primary context, so that what is forgotten in it shows */
+    CUcontext current, found; /* during Culvert's calls: pushed for them; what each must leave */
     /* The failure being injected: the n-th event from now. */
     torture_victim victim;
     uint64_t n;
