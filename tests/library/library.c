@@ -7,20 +7,6 @@
 #include <stdarg.h>
 #include <time.h>
 
-void *lib_block(size_t bytes)
-{
-    void *block = malloc(bytes);
-    REQUIRE(block != NULL);
-    return block;
-}
-
-void lib_block_end(void *block)
-{
-    void *start;
-    memcpy(&start, block, sizeof start);
-    free(start);
-}
-
 /* Errors --------------------------------------------------------------------------------------- */
 
 void lib_require_ok(const char *file, int line, const char *text, culv_result result)

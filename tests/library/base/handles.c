@@ -51,23 +51,6 @@ static bool same_file(int a, int b)
     return one.st_dev == two.st_dev && one.st_ino == two.st_ino;
 }
 
-TEST(constructors)
-{
-    int mark;
-    void *number = &mark;
-    culv_handle fd = culv_handle_opaque_fd(7), nt = culv_handle_opaque_win32(number);
-    culv_handle named = culv_handle_opaque_win32_named(L"heights"),
-                kmt = culv_handle_opaque_win32_kmt(number);
-    culv_handle dma = culv_handle_dma_buf_fd(8);
-    REQUIRE(fd.type == CULV_HANDLE_OPAQUE_FD && fd.value.fd == 7 && fd.name == NULL);
-    REQUIRE(dma.type == CULV_HANDLE_DMA_BUF_FD && dma.value.fd == 8 && dma.name == NULL);
-    REQUIRE(nt.type == CULV_HANDLE_OPAQUE_WIN32 && nt.value.win32 == number && nt.name == NULL);
-    REQUIRE(kmt.type == CULV_HANDLE_OPAQUE_WIN32_KMT && kmt.value.win32 == number &&
-            kmt.name == NULL);
-    REQUIRE(named.type == CULV_HANDLE_OPAQUE_WIN32 && named.value.win32 == NULL &&
-            named.name != NULL);
-}
-
 /* Closing closes what is a file descriptor, once, and forgets. */
 TEST(closing)
 {

@@ -199,8 +199,6 @@ LIB_CASE(wrong_descriptors)
     ROW(type = (culv_semaphore_type)3, INVALID, VALUE);
     ROW(type = (culv_semaphore_type)-1, INVALID, VALUE);
     ROW(untracked = 1, INVALID, VALUE); /* of binary ones */
-    ROW(handle.type = CULV_HANDLE_OPAQUE_WIN32, UNSUPPORTED, HANDLE_TYPE);
-    ROW(handle.type = CULV_HANDLE_NONE, INVALID, HANDLE_TYPE);
     ROW(exporter.bytes[0] ^= 0x80, INVALID, DEVICE_MISMATCH);
 #undef ROW
     lib_fd_require_untouched(&fd);
