@@ -568,22 +568,6 @@ TEST(older_header)
         REQUIRE_EQ(cuda_api_places_12[i], places[i]);
 }
 
-/* Memory is allocated, set, copied and freed by the table alone. */
-LIB_CASE(bytes_come_back)
-{
-    const culv_cuda_api *cu = CULV_CUDA(w->device);
-    CUcontext before = lib_enter(w);
-    unsigned char back[64] = {0};
-    CUdeviceptr p = 0;
-    CU_OK(cu->cuMemAlloc(&p, sizeof back));
-    CU_OK(cu->cuMemsetD8(p, 0x5a, sizeof back));
-    CU_OK(cu->cuMemcpyDtoH(back, p, sizeof back));
-    CU_OK(cu->cuMemFree(p));
-    for (size_t i = 0; i < sizeof back; i++)
-        REQUIRE_EQ(back[i], 0x5a);
-    lib_leave(w, before);
-}
-
 LIB_CASE(misused)
 {
     REQUIRE(culv_device_cuda_api(NULL, 0) == NULL && culv_device_cuda_api(NULL, 1) == NULL);
