@@ -156,24 +156,14 @@ static void check_error(const char *what, culv_result r, bool opening)
     }
 }
 
-/* A call that fails although the failure came in an earlier one, which went on as if nothing were:
- * only an attribute that the driver says not to know is so taken. */
-static void check_late_error(const char *what)
-{
-    torture.failures++;
-    if (torture.victim == TORTURE_CUDA_CALL && torture.code == CUDA_ERROR_INVALID_VALUE &&
-        torture.call != NULL && strcmp(torture.call, "cuDeviceGetAttribute") == 0)
-        return;
-    torture_complain("it was passed over, and %s fails later: %s", what, culv_last_error_message());
-}
-
 void torture_failed(const char *call, culv_result result, bool hit, bool opening)
 {
     if (torture.mode != TORTURE_FAILURES) FAIL("%s: %s", call, culv_last_error_message());
     if (hit)
         check_error(call, result, opening);
     else
-        check_late_error(call);
+        torture_complain("it was passed over, and %s fails later: %s", call,
+                         culv_last_error_message());
 }
 
 bool torture_device_lost(void)
