@@ -84,11 +84,6 @@ IMAGE_CASE(arrays_and_surfaces_are_kept, .title = "levels.arrays_and_surfaces_ar
     CUcontext current = NULL; /* none of these calls left a context current */
     CU_OK(cu->CtxGetCurrent(&current));
     REQUIRE(current == NULL);
-    culv_image *none = NULL;
-    culv_image_unmap(NULL, NULL);
-    culv_image_unmap(&none, NULL);
-    culv_image_unmap(NULL, &s->stream);
-    culv_image_unmap(&none, &s->stream);
     shared_image_close(s, &i);
 }
 
