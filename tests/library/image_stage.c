@@ -34,21 +34,6 @@ bool stage_copies(const stage *s, uint32_t queue)
            ((flags & VK_QUEUE_TRANSFER_BIT) != 0 && (flags & ~common) == 0);
 }
 
-void stage_submit(stage *s, VkCommandBuffer commands, uint32_t queue)
-{
-    lib_turns_submit(&s->w, &s->turns, commands, queue);
-}
-
-void stage_cuda_begin(stage *s)
-{
-    lib_turns_cuda_begin(&s->turns, s->stream);
-}
-
-void stage_cuda_end(stage *s)
-{
-    lib_turns_cuda_end(&s->turns, s->stream);
-}
-
 /* Images --------------------------------------------------------------------------------------- */
 
 VkImageCreateInfo image_info(VkFormat format, uint32_t width, uint32_t height, uint32_t levels,

@@ -24,11 +24,10 @@ void stage_close(stage *s);
 /* Families whose queues copy any region of an image (video queues need not). */
 bool stage_copies(const stage *s, uint32_t queue);
 /* Ends and submits what Vulkan does with an image, between CUDA's last signal and the next wait;
- * waits for it. */
-void stage_submit(stage *s, VkCommandBuffer commands, uint32_t queue);
-/* CUDA's turn begins after what Vulkan submitted, and ends. */
-void stage_cuda_begin(stage *s);
-void stage_cuda_end(stage *s);
+ * waits for it. CUDA's turn begins after that, and ends. */
+#define stage_submit(s, commands, queue) lib_turns_submit(&(s)->w, &(s)->turns, commands, queue)
+#define stage_cuda_begin(s)              lib_turns_cuda_begin(&(s)->turns, (s)->stream)
+#define stage_cuda_end(s)                lib_turns_cuda_end(&(s)->turns, (s)->stream)
 
 /* Where an image comes from. */
 typedef enum image_origin {

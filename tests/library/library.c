@@ -375,13 +375,6 @@ culv_device_counts lib_counts(const lib_world *w)
     return c;
 }
 
-uint64_t lib_calls(const raw_cuda *cu)
-{
-    culv_soft_counts counts = {.struct_size = sizeof counts};
-    if (cu->SoftCounts != NULL) cu->SoftCounts(&counts);
-    return counts.calls;
-}
-
 void lib_settle(const lib_world *w)
 {
     for (unsigned i = 0; lib_counts(w).deferred > 0; i++) {

@@ -167,7 +167,7 @@ void lib_require_no_objects(const lib_world *w);
 void lib_require_driver_counts(const lib_world *w, uint64_t memories, uint64_t mappings,
                                uint64_t semaphores);
 /* Calls of the driver so far, where it tells. */
-uint64_t lib_calls(const raw_cuda *cu);
+#define lib_calls(cu) (lib_soft_counts(cu).calls)
 /* Waits (5 s at most) until no release is deferred any more. */
 void lib_settle(const lib_world *w);
 

@@ -914,7 +914,7 @@ FLEET_CASE_((raw_cuda_two_devices(), fleet_open(false)), of_two_devices,
 
 static uint64_t calls(void)
 {
-    return lib_soft_counts(f.w.cu).calls;
+    return lib_calls(f.w.cu);
 }
 
 /* What a hand-written program calls and nothing besides, whatever context is current: a stream that

@@ -59,26 +59,6 @@ static void vulkan_hands_over(lib_world *w, const shared_buffer *b, const timeli
                 &(raw_vk_job){.signal = t->vk, .signal_value = value, .pending = true});
 }
 
-/* A whole frame in a .cu file: wait, kernel, signal, all on stream 0. */
-RUNTIME_CASE(frames)
-{
-    shared_buffer b = buffer_make(w);
-    timeline t = timeline_make(w);
-    uint64_t value = 0;
-    for (int round = 0; round < 3; round++)
-        for (int i = 0; i < 2; i++) {
-            uint32_t seed = (uint32_t)(100 * round + i);
-            vulkan_hands_over(w, &b, &t, value + 1);
-            culv_semaphore_mark_value(t.culv, value + 1);
-            LIB_OK(all_launches[i]->frame(t.culv, value + 1, b.words, WORDS, seed, value + 2));
-            require_words(w, &b, &t, value + 2, word, seed);
-            value += 2;
-        }
-    RT(cudaDeviceSynchronize());
-    timeline_destroy(w, &t);
-    culv_shared_buffer_destroy(&b.made, NULL);
-}
-
 /* The calls of every row around kernels that were compiled for the same stream 0, and on two
  * streams. */
 RUNTIME_CASE(rows_and_streams)
@@ -213,15 +193,13 @@ static void require_texels(lib_world *w, const shared_image *image, uint32_t lev
     raw_vk_buffer_destroy(&w->vk, &host);
 }
 
-static void surfaces(VkFormat format)
+RUNTIME_CASE(surface_rgba8)
 {
-    lib_world w;
-    world_open_runtime(&w);
     enum { LEVELS = 3 };
-    shared_image image = image_make(&w, format, LEVELS);
-    timeline t = timeline_make(&w);
+    shared_image image = image_make(w, VK_FORMAT_R8G8B8A8_UNORM, LEVELS);
+    timeline t = timeline_make(w);
     uint64_t value = 1;
-    raw_vk_image_first_layout(&w.vk, &image.vk,
+    raw_vk_image_first_layout(&w->vk, &image.vk,
                               &(raw_vk_job){.signal = t.vk, .signal_value = value});
     culv_semaphore_mark_value(t.culv, value);
     for (int i = 0; i < 2; i++)
@@ -233,18 +211,13 @@ static void surfaces(VkFormat format)
             LIB_OK(launches->calls->semaphore_wait(t.culv, 0, value));
             LIB_OK(launches->calls->image_surface(culv_shared_image_cuda(image.made), level, 0,
                                                   &surface));
-            RT((format == VK_FORMAT_R32_SFLOAT ? launches->r32f : launches->rgba8)(
-                surface, extent.width, extent.height, seed, 0));
+            RT(launches->rgba8(surface, extent.width, extent.height, seed, 0));
             LIB_OK(launches->calls->semaphore_signal(t.culv, 0, ++value));
-            require_texels(&w, &image, level, &t, value, seed);
+            require_texels(w, &image, level, &t, value, seed);
         }
-    timeline_destroy(&w, &t);
+    timeline_destroy(w, &t);
     culv_shared_image_destroy(&image.made, &(CUstream){culv_cudart_stream(0)});
-    world_close(&w);
 }
-
-TEST_AS(surface_rgba8, surfaces(VK_FORMAT_R8G8B8A8_UNORM))
-TEST_AS(surface_r32f, surfaces(VK_FORMAT_R32_SFLOAT))
 
 /* The runtime's own functions take the arrays: format and extent are right, and a copy to it
  * arrives. */

@@ -792,11 +792,7 @@ VMM_CASE(host_numa)
 #define TEST_GROUP "fabric."
 /* Fabric handles, which the twin plays: with an IMEX channel, and with an attribute that lies. */
 
-enum {
-    FABRIC_WORDS = 1000,
-    FABRIC_FD_BIT = 1 << CULV_HANDLE_OPAQUE_FD,
-    FABRIC_BIT = 1 << CULV_HANDLE_FABRIC
-};
+enum { FABRIC_FD_BIT = 1 << CULV_HANDLE_OPAQUE_FD, FABRIC_BIT = 1 << CULV_HANDLE_FABRIC };
 
 void vmm_open_fabric(vmm_stage *s, int attribute, int channel)
 {
@@ -824,34 +820,6 @@ static culv_vmm_import_desc come_in(const culv_handle *handle, uint64_t size)
     d.size = size;
     d.label = "came in";
     return d;
-}
-
-/* Out and in again: the same memory, which the import keeps. */
-VMM_FABRIC_CASE(1, 1, both_ways)
-{
-    const raw_cuda *cu = s->w.cu;
-    culv_handle handle = {0}, fd = {0};
-    OWN(culv_vmm_range) *range = vmm_range(s, 4);
-    const culv_vmm_allocation_desc d = wanted(CULV_FABRIC_REQUIRED, FABRIC_FD_BIT);
-    LIB_OK(culv_check_fabric(s->w.device));
-    NEW(OWN(culv_vmm_allocation), made, culv_vmm_allocation_create, s->w.device, &d);
-    REQUIRE_EQ(lib_allocation(made).handle_types, FABRIC_FD_BIT | FABRIC_BIT);
-    LIB_OK(culv_vmm_map(range, 0, made, NULL, 0));
-    vmm_write(s->w.device, cu, vmm_address(range, 0), FABRIC_WORDS, 1);
-    LIB_OK(culv_vmm_export_dup(made, CULV_HANDLE_FABRIC, &handle));
-    REQUIRE_EQ(handle.type, CULV_HANDLE_FABRIC);
-    LIB_OK(culv_vmm_export_dup(made, CULV_HANDLE_OPAQUE_FD, &fd));
-    culv_handle_close(&fd);
-    culv_vmm_import_desc in = come_in(&handle, 2 * VMM_BLOCK);
-    in.exporter = lib_allocation(made).device;
-    NEW(OWN(culv_vmm_allocation), imported, culv_vmm_import, s->w.device, &in);
-    REQUIRE(lib_allocation(imported).imported && lib_allocation(imported).handle_types == 0);
-    REQUIRE_EQ(lib_allocation(imported).mappings, 0);
-    vmm_require_counts(s, 2, 1, 1);
-    LIB_OK(culv_vmm_map(range, 2 * VMM_BLOCK, imported, NULL, 0));
-    vmm_require_words(s->w.device, cu, vmm_address(range, 2), FABRIC_WORDS, 1);
-    vmm_write(s->w.device, cu, vmm_address(range, 2), FABRIC_WORDS, 2);
-    vmm_require_words(s->w.device, cu, vmm_address(range, 0), FABRIC_WORDS, 2);
 }
 
 /* As on an H200 without an IMEX channel: the attribute is 1, and nothing works. */
