@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Holds the list of formats, the format table and the tests' list of other APIs' numbers against the APIs' own files,
-those that this machine has.
+"""Holds the list of formats and the format table, with its numbers of other APIs, against the APIs' own files, those
+that this machine has.
 
   check_formats.py PROGRAM VULKAN_INCLUDE_DIR    PROGRAM: the suite of formats, whose table.dump prints the table
   check_formats.py selftest                      the checks fail on tables made for it
@@ -21,6 +21,31 @@ RANGES = [(1, 184), (1000066000, 1000066013), (1000156000, 1000156033), (1000330
           (1000340000, 1000340001)]
 # Whose components the registry of 1.3.239 names in another order than the format's own name and the specification do.
 ERRATA = {"B5G5R5A1_UNORM_PACK16", "R64G64_UINT", "R64G64_SINT", "R64G64_SFLOAT"}
+# What Direct3D and OpenGL call formats whose names follow from no rule.
+DXGI_NAMES = {"E5B9G9R9_UFLOAT_PACK32": "R9G9B9E5_SHAREDEXP", "D24_UNORM_S8_UINT": "D24_UNORM_S8_UINT",
+              "D32_SFLOAT_S8_UINT": "D32_FLOAT_S8X24_UINT", "BC6H_UFLOAT_BLOCK": "BC6H_UF16",
+              "BC6H_SFLOAT_BLOCK": "BC6H_SF16", "G8B8G8R8_422_UNORM": "YUY2", "G8_B8R8_2PLANE_420_UNORM": "NV12",
+              "G8_B8R8_2PLANE_422_UNORM": "P208", "G10X6B10X6G10X6R10X6_422_UNORM_4PACK16": "Y210",
+              "G10X6_B10X6R10X6_2PLANE_420_UNORM_3PACK16": "P010", "G16B16G16R16_422_UNORM": "Y216",
+              "G16_B16R16_2PLANE_420_UNORM": "P016"}
+GL_NAMES = {"R5G6B5_UNORM_PACK16": "RGB565", "A1R5G5B5_UNORM_PACK16": "RGB5_A1", "R8_SRGB": "SR8_EXT",
+            "R8G8_SRGB": "SRG8_EXT", "A2B10G10R10_UNORM_PACK32": "RGB10_A2", "A2B10G10R10_UINT_PACK32": "RGB10_A2UI",
+            "B10G11R11_UFLOAT_PACK32": "R11F_G11F_B10F", "E5B9G9R9_UFLOAT_PACK32": "RGB9_E5",
+            "D16_UNORM": "DEPTH_COMPONENT16", "X8_D24_UNORM_PACK32": "DEPTH_COMPONENT24",
+            "D32_SFLOAT": "DEPTH_COMPONENT32F", "S8_UINT": "STENCIL_INDEX8", "D24_UNORM_S8_UINT": "DEPTH24_STENCIL8",
+            "D32_SFLOAT_S8_UINT": "DEPTH32F_STENCIL8"}
+GL_NAMES |= {f"{name}_BLOCK": f"COMPRESSED_{gl}" for name, gl in {
+    "BC1_RGB_UNORM": "RGB_S3TC_DXT1_EXT", "BC1_RGB_SRGB": "SRGB_S3TC_DXT1_EXT",
+    "BC1_RGBA_UNORM": "RGBA_S3TC_DXT1_EXT", "BC1_RGBA_SRGB": "SRGB_ALPHA_S3TC_DXT1_EXT",
+    "BC2_UNORM": "RGBA_S3TC_DXT3_EXT", "BC2_SRGB": "SRGB_ALPHA_S3TC_DXT3_EXT",
+    "BC3_UNORM": "RGBA_S3TC_DXT5_EXT", "BC3_SRGB": "SRGB_ALPHA_S3TC_DXT5_EXT",
+    "BC4_UNORM": "RED_RGTC1", "BC4_SNORM": "SIGNED_RED_RGTC1", "BC5_UNORM": "RG_RGTC2", "BC5_SNORM": "SIGNED_RG_RGTC2",
+    "BC6H_UFLOAT": "RGB_BPTC_UNSIGNED_FLOAT", "BC6H_SFLOAT": "RGB_BPTC_SIGNED_FLOAT", "BC7_UNORM": "RGBA_BPTC_UNORM",
+    "BC7_SRGB": "SRGB_ALPHA_BPTC_UNORM", "ETC2_R8G8B8_UNORM": "RGB8_ETC2", "ETC2_R8G8B8_SRGB": "SRGB8_ETC2",
+    "ETC2_R8G8B8A1_UNORM": "RGB8_PUNCHTHROUGH_ALPHA1_ETC2", "ETC2_R8G8B8A1_SRGB": "SRGB8_PUNCHTHROUGH_ALPHA1_ETC2",
+    "ETC2_R8G8B8A8_UNORM": "RGBA8_ETC2_EAC", "ETC2_R8G8B8A8_SRGB": "SRGB8_ALPHA8_ETC2_EAC",
+    "EAC_R11_UNORM": "R11_EAC", "EAC_R11_SNORM": "SIGNED_R11_EAC", "EAC_R11G11_UNORM": "RG11_EAC",
+    "EAC_R11G11_SNORM": "SIGNED_RG11_EAC"}.items()}
 GL_HEADERS = ["/usr/include/GL/glcorearb.h", "/usr/include/GL/glext.h", "/usr/include/GL/gl.h"]
 DXGI_HEADERS = ["/usr/share/mingw-w64/include/dxgiformat.h", "/usr/include/wine/wine/windows/dxgiformat.h"]
 
@@ -49,7 +74,7 @@ def check_sorted(formats):
 
 
 def read_dump(text):
-    rows, planes = {}, {}
+    rows, planes, numbers = {}, {}, {}
     for line in text.splitlines():
         fields = line.split()
         if fields[:1] == ["FORMAT"]:
@@ -57,7 +82,9 @@ def read_dump(text):
             rows[fields[1]] = (number, size, width, height, count, fields[7])
         if fields[:1] == ["PLANE"]:
             planes[fields[1], int(fields[2])] = (fields[3], int(fields[4]), int(fields[5]))
-    return rows, planes
+        if fields[:1] == ["NUMBERS"]:
+            numbers[fields[1]] = int(fields[2]), int(fields[3])
+    return rows, planes, numbers
 
 
 def expected_order(element, planes):
@@ -110,20 +137,40 @@ def check_registry(root, rows, planes):
     return bad
 
 
-def numbers_of(macro):
-    text = (ROOT / "tests" / "library" / "cuda" / "format_numbers.h").read_text()
-    body = re.search(rf"#define {macro}\(X\)(.*?)(?:\n\n|\n#)", text, re.S).group(1)
-    return [(api, int(number, 0)) for _, api, number in re.findall(r"X\((\w+), (\w+), (\w+)\)", body)]
+def channels(name):
+    """Those of a format without padding, from the lowest bits on: [("R", "8"), ...]; and the kind of their numbers."""
+    found = re.fullmatch(r"((?:[A-Z]\d+)+)_([A-Z]+)(_PACK\d+)?", name)
+    if not found or "X" in found[1]:
+        return [], ""
+    parts = re.findall(r"([A-Z])(\d+)", found[1])
+    return parts[::-1] if found[3] else parts, found[2]
 
 
-def check_names(known, pairs, what, newer=()):
-    bad = []
-    for name, number in pairs:
-        if name not in known and name not in newer:
-            bad.append(f"{what}: there is no {name}")
-        elif known.get(name, number) != number:
-            bad.append(f"{what}: {name} is {known[name]}, not {number}")
-    return bad
+def dxgi_name(name):
+    block = re.fullmatch(r"(BC\d)(?:_RGBA)?_(\w+)_BLOCK", name)
+    parts, kind = ([(block[1], "")], block[2]) if block else channels(name)
+    kind = {"SRGB": "UNORM_SRGB", "SFLOAT": "FLOAT", "UFLOAT": "FLOAT"}.get(kind, kind)
+    return DXGI_NAMES.get(name, "".join(map("".join, parts)) + "_" + kind)
+
+
+def gl_name(name):
+    if block := re.fullmatch(r"ASTC_(\w+)_(UNORM|SRGB|SFLOAT)_BLOCK", name):
+        return f"COMPRESSED_{'SRGB8_ALPHA8' if block[2] == 'SRGB' else 'RGBA'}_ASTC_{block[1]}_KHR"
+    parts, kind = channels(name)
+    letters, bits = "".join(letter for letter, _ in parts), {bits for _, bits in parts}
+    if name in GL_NAMES or len(bits) != 1 or int(min(bits)) < 8:
+        return GL_NAMES.get(name)
+    if kind == "SRGB":
+        return {"RGB": "SRGB8", "RGBA": "SRGB8_ALPHA8"}.get(letters)
+    suffix = {"UNORM": "", "SNORM": "_SNORM", "UINT": "UI", "SINT": "I", "SFLOAT": "F"}.get(kind)
+    return None if suffix is None else letters + min(bits) + suffix
+
+
+def check_numbers(known, name_of, numbers, what):
+    """Of each format: the number that the API's header has of its name; 0 where the header has none."""
+    wanted = {name: known.get(name_of(name), 0) for name in numbers}
+    return [f"{what}: {name} is {numbers[name]}, not {name_of(name)}, {wanted[name]}"
+            for name in numbers if numbers[name] != wanted[name]]
 
 
 def defines(paths, pattern):
@@ -140,7 +187,7 @@ def main_check(program, include):
     include = pathlib.Path(include)
     bad += check_header((include / "vulkan" / "vulkan_core.h").read_text(), formats) + check_sorted(formats)
     output = subprocess.run([program, "table.dump"], capture_output=True, text=True, check=True).stdout
-    rows, planes = read_dump(output)
+    rows, planes, numbers = read_dump(output)
     bad += [f"{n} of format_list.h is not in the table" for n in formats if n not in rows]
     registry = include.parent / "share" / "vulkan" / "registry" / "vk.xml"
     gl = defines(map(pathlib.Path, GL_HEADERS), r"#define GL_(\w+)\s+(0x[0-9A-Fa-f]+)\b")
@@ -148,10 +195,12 @@ def main_check(program, include):
     for there, what, check in [
             (registry.exists(), "Vulkan's registry",
              lambda: check_registry(ElementTree.parse(registry).getroot(), rows, planes)),
-            (gl, "GL's headers", lambda: check_names(gl, numbers_of("GL_FORMATS"), "GL")),
-            # Windows 10's newest; older headers end before it.
+            (gl, "GL's headers",
+             lambda: check_numbers(gl, gl_name, {name: both[1] for name, both in numbers.items()}, "GL")),
+            # Windows 10's newest is not in older headers.
             (dxgi, "dxgiformat.h",
-             lambda: check_names(dxgi, numbers_of("DXGI_FORMATS"), "DXGI", {"A4B4G4R4_UNORM"}))]:
+             lambda: check_numbers({"A4B4G4R4_UNORM": 191} | dxgi, dxgi_name,
+                                   {name: both[0] for name, both in numbers.items()}, "DXGI"))]:
         print(f"{what}: {'checked' if there else 'not on this machine'}")
         if there:
             seen += 1
@@ -191,7 +240,7 @@ def selftest():
     expect(check_sorted({"A": 1, "B": 2}), None)
     expect(check_sorted({"B": 2, "A": 1}), "not sorted")
     expect(check_sorted({"B": 2, "A": 2}), "not sorted")
-    expect(check_registry(registry, *read_dump(good)), None)
+    expect(check_registry(registry, *read_dump(good)[:2]), None)
     for old, new, wanted in [
             ("R8G8_UNORM 1 2 1 1", "R8G8_UNORM 1 4 1 1", "blocks of 4 bytes"),
             ("R8G8_UNORM 1 2 1 1", "R8G8_UNORM 1 2 4 1", "blocks of 4 x 1"), ("1 RG", "1 GR", "the order GR"),
@@ -201,13 +250,13 @@ def selftest():
             ("FORMAT P ", "FORMAT Q ", "Q is no format")]:
         if old not in good:
             problems.append(f"the self-test's own fault {old!r} is not in its table")
-        expect(check_registry(registry, *read_dump(good.replace(old, new))), wanted)
-    expect(check_names({"A": 1}, [("A", 1)], "GL"), None)
-    expect(check_names({"A": 1}, [("A", 2)], "GL"), "A is 1, not 2")
-    expect(check_names({"A": 1}, [("B", 2)], "GL"), "there is no B")
-    expect(check_names({"A": 1}, [("B", 2)], "GL", {"B"}), None)
-    for macro, least in [("GL_FORMATS", 100), ("DXGI_FORMATS", 70)]:
-        expect([] if len(numbers_of(macro)) > least else [f"{macro} has {len(numbers_of(macro))}"], None)
+        expect(check_registry(registry, *read_dump(good.replace(old, new))[:2]), wanted)
+    numbers = read_dump("NUMBERS R8G8_SNORM 7 9\nNUMBERS R4G4_UNORM_PACK8 0 0\n")[2]
+    expect(check_numbers({"R8G8_SNORM": 7}, dxgi_name, {n: d for n, (d, _) in numbers.items()}, "DXGI"), None)
+    expect(check_numbers({"RG8_SNORM": 9}, gl_name, {n: g for n, (_, g) in numbers.items()}, "GL"), None)
+    expect(check_numbers({"RG8_SNORM": 8}, gl_name, {"R8G8_SNORM": 9}, "GL"), "is 9, not RG8_SNORM, 8")
+    expect(check_numbers({}, gl_name, {"R8G8_SNORM": 9}, "GL"), "is 9, not RG8_SNORM, 0")
+    expect(check_numbers({"RG8_SNORM": 9}, gl_name, {"R8G8_SNORM": 0}, "GL"), "is 0, not RG8_SNORM, 9")
     for problem in problems:
         print(problem)
     print(f"{checked} expectations, {len(problems)} not met")

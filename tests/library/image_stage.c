@@ -34,21 +34,6 @@ bool stage_copies(const stage *s, uint32_t queue)
            ((flags & VK_QUEUE_TRANSFER_BIT) != 0 && (flags & ~common) == 0);
 }
 
-void stage_submit(stage *s, VkCommandBuffer commands, uint32_t queue)
-{
-    lib_turns_submit(&s->w, &s->turns, commands, queue);
-}
-
-void stage_cuda_begin(stage *s)
-{
-    lib_turns_cuda_begin(&s->turns, s->stream);
-}
-
-void stage_cuda_end(stage *s)
-{
-    lib_turns_cuda_end(&s->turns, s->stream);
-}
-
 /* Images --------------------------------------------------------------------------------------- */
 
 VkImageCreateInfo image_info(VkFormat format, uint32_t width, uint32_t height, uint32_t levels,
@@ -78,12 +63,6 @@ static raw_vk_image_desc callers_desc(image_origin origin, VkFormat format, uint
                                .min_offset = dedicated ? 0 : 70000,
                                .flags = RAW_VK_EXPORT | RAW_VK_UNTOUCHED |
                                         (dedicated ? RAW_VK_DEDICATED : 0)};
-}
-
-bool image_origin_possible(stage *s, image_origin origin)
-{
-    const raw_vk_image_desc d = callers_desc(origin, VK_FORMAT_R8G8B8A8_UNORM, 16, 16, 1, 0);
-    return origin == CULVERTS || raw_vk_image_supported(&s->w.vk, &d);
 }
 
 static void open_callers(stage *s, shared_image *i, VkImageUsageFlags usage)
@@ -199,21 +178,6 @@ void image_fill(const shared_image *i, uint32_t seed, unsigned char flip, unsign
     memset(texels, 0, i->size);
     for (uint32_t level = 0; level < i->levels; level++)
         fill_level(i, level, seed, flip, texels + i->at[level]);
-}
-
-void image_require(const char *file, int line, const shared_image *i, uint32_t seed,
-                   unsigned char flip, const unsigned char *texels)
-{
-    LIB_BLOCK(unsigned char, expected, i->size);
-    image_fill(i, seed, flip, expected);
-    for (uint32_t level = 0; level < i->levels; level++) {
-        VkExtent3D e = shared_image_extent(i, level);
-        char what[96];
-        snprintf(what, sizeof what, "%s %ux%u, origin %d, level %u of %u", i->format.name, i->width,
-                 i->height, (int)i->origin, level, i->levels);
-        test_require_eq_bytes(file, line, what, texels + i->at[level], expected + i->at[level],
-                              (size_t)e.width * e.height * i->format.bytes_per_block);
-    }
 }
 
 /* CUDA ----------------------------------------------------------------------------------------- */

@@ -24,11 +24,10 @@ void stage_close(stage *s);
 /* Families whose queues copy any region of an image (video queues need not). */
 bool stage_copies(const stage *s, uint32_t queue);
 /* Ends and submits what Vulkan does with an image, between CUDA's last signal and the next wait;
- * waits for it. */
-void stage_submit(stage *s, VkCommandBuffer commands, uint32_t queue);
-/* CUDA's turn begins after what Vulkan submitted, and ends. */
-void stage_cuda_begin(stage *s);
-void stage_cuda_end(stage *s);
+ * waits for it. CUDA's turn begins after that, and ends. */
+#define stage_submit(s, commands, queue) lib_turns_submit(&(s)->w, &(s)->turns, commands, queue)
+#define stage_cuda_begin(s)              lib_turns_cuda_begin(&(s)->turns, (s)->stream)
+#define stage_cuda_end(s)                lib_turns_cuda_end(&(s)->turns, (s)->stream)
 
 /* Where an image comes from. */
 typedef enum image_origin {
@@ -51,8 +50,6 @@ typedef struct shared_image {
     size_t size;
 } shared_image;
 
-/* Whether this Vulkan exports images of that origin. */
-bool image_origin_possible(stage *s, image_origin origin);
 /* What vkCreateImage is called with: 2D, OPTIMAL, exclusive. `external` goes into its chain unless
  * NULL. */
 VkImageCreateInfo image_info(VkFormat format, uint32_t width, uint32_t height, uint32_t levels,
@@ -68,10 +65,6 @@ VkExtent3D shared_image_extent(const shared_image *i, uint32_t level);
 /* Patterns: all levels in `texels` (i->size bytes), each with its own seed, each byte inverted
  * where `flip`. */
 void image_fill(const shared_image *i, uint32_t seed, unsigned char flip, unsigned char *texels);
-void image_require(const char *file, int line, const shared_image *i, uint32_t seed,
-                   unsigned char flip, const unsigned char *texels);
-#define REQUIRE_IMAGE(image, seed, flip, texels)                                                   \
-    image_require(__FILE__, __LINE__, (image), (seed), (flip), (texels))
 
 /* On the stage's stream, between stage_cuda_begin() and _end(). */
 void cuda_paint(stage *s, const shared_image *i, uint32_t level, uint32_t seed);

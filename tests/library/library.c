@@ -7,20 +7,6 @@
 #include <stdarg.h>
 #include <time.h>
 
-void *lib_block(size_t bytes)
-{
-    void *block = malloc(bytes);
-    REQUIRE(block != NULL);
-    return block;
-}
-
-void lib_block_end(void *block)
-{
-    void *start;
-    memcpy(&start, block, sizeof start);
-    free(start);
-}
-
 /* Errors --------------------------------------------------------------------------------------- */
 
 void lib_require_ok(const char *file, int line, const char *text, culv_result result)
@@ -387,13 +373,6 @@ culv_device_counts lib_counts(const lib_world *w)
     culv_device_counts c = culv_device_counts_init();
     LIB_OK(culv_device_get_counts(w->device, &c));
     return c;
-}
-
-uint64_t lib_calls(const raw_cuda *cu)
-{
-    culv_soft_counts counts = {.struct_size = sizeof counts};
-    if (cu->SoftCounts != NULL) cu->SoftCounts(&counts);
-    return counts.calls;
 }
 
 void lib_settle(const lib_world *w)

@@ -11,7 +11,6 @@
 
 #include <culvert/culvert.h>
 #include <culvert/vulkan.h>
-#include <semaphore.h>
 #include <stdatomic.h>
 
 /* An out pointer that no call returns: still there after an error, or the call wrote where it must
@@ -102,11 +101,7 @@ LIB_ENDS(culv_vmm_allocation, LIB_OK(culv_vmm_allocation_destroy(object)))
 LIB_ENDS(culv_vmm_range, ((void)culv_vmm_unmap(*object, 0, culv_vmm_range_size(*object), NULL),
                           LIB_OK(culv_vmm_range_destroy(object))))
 
-/* Memory that goes with its block: LIB_BLOCK(uint32_t, words, bytes); */
-#define LIB_BLOCK(type, name, bytes)                                                               \
-    __attribute__((cleanup(lib_block_end))) type *name = lib_block((size_t)(bytes))
-void *lib_block(size_t bytes);
-void lib_block_end(void *block); /* of the pointer's address */
+#define LIB_BLOCK(type, name, bytes) type *name = test_memory((size_t)(bytes))
 
 /* The driver under test, with Culvert allowed to use the same one. */
 const raw_cuda *lib_driver(void);
@@ -172,7 +167,7 @@ void lib_require_no_objects(const lib_world *w);
 void lib_require_driver_counts(const lib_world *w, uint64_t memories, uint64_t mappings,
                                uint64_t semaphores);
 /* Calls of the driver so far, where it tells. */
-uint64_t lib_calls(const raw_cuda *cu);
+#define lib_calls(cu) (lib_soft_counts(cu).calls)
 /* Waits (5 s at most) until no release is deferred any more. */
 void lib_settle(const lib_world *w);
 
@@ -278,25 +273,6 @@ void lib_fd_require_gone(const lib_fd *watched);
 void lib_fd_done(lib_fd *watched, bool close_fd);
 /* Requires first that it is untouched. */
 void lib_fd_end(lib_fd *watched, bool close_fd);
-
-/* Two threads in one call, in an order that is always the same: the log holds the first one. */
-
-typedef struct lib_race {
-    const char *at; /* the first thread stops where its log says this for the first time */
-    sem_t arrived, go;
-    atomic_uint count; /* lines that say it, of all threads */
-    void *user;
-    void (*second)(void *user);
-    void (*first)(void *user);
-    atomic_int second_thread;
-} lib_race;
-
-/* Opens a world whose device logs to the race. */
-void lib_race_open(lib_race *r, lib_world *w);
-/* Runs first(user) on a thread. When that one is at `at`, runs second(user): to its end, or, with
- * `waits`, until it sleeps. Then lets the first one go on, and waits for both. */
-void lib_race_run(lib_race *r, const char *at, void (*first)(void *user),
-                  void (*second)(void *user), void *user, bool waits);
 
 /* File descriptors that nobody exported. */
 

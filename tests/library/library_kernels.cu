@@ -72,38 +72,25 @@ static __device__ __forceinline__ unsigned char library_byte(int x, int y, int b
 }
 
 /* paint: every texel as above. flip: what is there, its lower four bits of each byte inverted. */
-#define LIBRARY_SURFACE_KERNELS(type)                                                              \
-    CULV_KERNEL void library_paint_##type(CULV_GRID cudaSurfaceObject_t surface, int width,        \
-                                          int height, unsigned seed)                               \
-    {                                                                                              \
-        int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;  \
-        if (x >= width || y >= height) return;                                                     \
-        unsigned char bytes[sizeof(type)];                                                         \
-        for (int b = 0; b < (int)sizeof(type); b++)                                                \
-            bytes[b] = library_byte(x, y, b, seed);                                                \
-        type texel;                                                                                \
-        memcpy(&texel, bytes, sizeof texel);                                                       \
-        surf2Dwrite(texel, surface, x *(int)sizeof(type), y);                                      \
-    }                                                                                              \
-    CULV_KERNEL void library_flip_##type(CULV_GRID cudaSurfaceObject_t surface, int width,         \
-                                         int height, unsigned mask)                                \
-    {                                                                                              \
-        int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;  \
-        if (x >= width || y >= height) return;                                                     \
-        type texel = surf2Dread<type>(surface, x * (int)sizeof(type), y);                          \
-        unsigned char bytes[sizeof(type)];                                                         \
-        memcpy(bytes, &texel, sizeof texel);                                                       \
-        for (int b = 0; b < (int)sizeof(type); b++)                                                \
-            bytes[b] = (unsigned char)(bytes[b] ^ mask);                                           \
-        memcpy(&texel, bytes, sizeof texel);                                                       \
-        surf2Dwrite(texel, surface, x *(int)sizeof(type), y);                                      \
-    }
+CULV_KERNEL void library_paint_uchar4(CULV_GRID cudaSurfaceObject_t surface, int width, int height,
+                                      unsigned seed)
+{
+    int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
+    if (x >= width || y >= height) return;
+    surf2Dwrite(make_uchar4(library_byte(x, y, 0, seed), library_byte(x, y, 1, seed),
+                            library_byte(x, y, 2, seed), library_byte(x, y, 3, seed)),
+                surface, x * 4, y);
+}
 
-/* Their names end in culv_format_info::kernel_type. */
-LIBRARY_SURFACE_KERNELS(uchar4)
-LIBRARY_SURFACE_KERNELS(ushort4)
-LIBRARY_SURFACE_KERNELS(float)
-LIBRARY_SURFACE_KERNELS(float4)
+CULV_KERNEL void library_flip_uchar4(CULV_GRID cudaSurfaceObject_t surface, int width, int height,
+                                     unsigned mask)
+{
+    int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
+    if (x >= width || y >= height) return;
+    uchar4 texel = surf2Dread<uchar4>(surface, x * 4, y);
+    surf2Dwrite(make_uchar4(texel.x ^ mask, texel.y ^ mask, texel.z ^ mask, texel.w ^ mask),
+                surface, x * 4, y);
+}
 
 /* What a texture returns at (places[3 * i], places[3 * i + 1]) of level places[3 * i + 2]. */
 CULV_KERNEL void library_sample(CULV_GRID cudaTextureObject_t texture, const float *places,
@@ -115,5 +102,4 @@ CULV_KERNEL void library_sample(CULV_GRID cudaTextureObject_t texture, const flo
 }
 
 CULV_KERNELS(library_write, library_add, library_poke, library_link, library_chase, library_sample,
-             library_paint_uchar4, library_flip_uchar4, library_paint_ushort4, library_flip_ushort4,
-             library_paint_float, library_flip_float, library_paint_float4, library_flip_float4)
+             library_paint_uchar4, library_flip_uchar4)

@@ -7,6 +7,7 @@
 #include "image_stage.h"
 #include "vulkan/vk.h"
 #include "vulkan/vk_check.h"
+#include "vulkan/vk_kernels_stage.h"
 
 #include <culvert/vmm.h>
 #include <culvert/vulkan_vmm.h>
@@ -104,6 +105,36 @@ static void one_kernel(void)
 }
 
 GAPS(kernels_get, .begin = load_kernels, .act = get_kernel, .judge = one_kernel, .least = {1, 3})
+
+/* What a VkDevice needs of a kernel is made once ----------------------------------------------- */
+
+static vk_kernels_stage recorded;
+
+static void open_recorded(void)
+{
+    vk_kernels_open(&recorded);
+    s.kernel[0] = vk_kernels_get(&recorded, "queue_add");
+}
+
+static void prepare(int who)
+{
+    (void)who;
+    LIB_OK(culv_vk_kernels_prepare(recorded.queue, s.kernel[0]));
+}
+
+static void one_function(void)
+{
+    lib_layer layer;
+    culv_soft_vk_counts counts = {.struct_size = sizeof counts};
+    if (lib_layer_find(&layer)) {
+        layer.counts(&counts);
+        REQUIRE_EQ(counts.functions, 1);
+    }
+    vk_kernels_close(&recorded);
+}
+
+GAPS(kernels_prepared, .begin = open_recorded, .act = prepare, .judge = one_function,
+     .least = {1, 0, 1})
 
 /* One kernel, launched with different dynamic shared memory ------------------------------------ */
 

@@ -3,13 +3,15 @@
  * mode of running it.
  *
  *   plain      once, after which nothing is left: file descriptors, the driver's and the layer's
- *              objects, threads
+ *              objects, threads; and with the device's context current, and another one
  *   turns      --turns=N times: descriptors, mappings, threads and memory stay level
  *   beside     another thread uses the device after each unlock in a call, and before each driver
  *              call
  *   captured   while a stream of the thread is captured in the strictest mode
  *   cuda_...,  each driver call, Vulkan call and allocation of Culvert's fails once in turn
  *   vulkan_..., allocations
+ *
+ * Each call leaves the thread's context and capture mode as they were.
  *
  * A path that meets a failure either succeeds all the same or answers with an error whose class
  * fits; what it was to write stays as it was, handles stay the caller's, and after it everything
@@ -20,7 +22,7 @@
  * another thread makes, fills and destroys a vector of the device, so that a lock that was left
  * held shows as a case that hangs, and the path's own `alive` asks for what else it has.
  *
- *   static void run(void) { ... TRY(culv_x_create(..., &x), false, no_x); ...
+ *   static void run(void) { ... TRY_NEW(culv_x, x, culv_x_create, ...); ...
  *   DO(culv_x_destroy(&x)); ... }
  *   static const torture_path path = {.begin = begin, .run = run, .end = end, .least = {4, 2, 3}};
  *   TORTURE_CASES("x", path) */
@@ -65,8 +67,9 @@ typedef struct torture_state {
     lib_world w; /* Vulkan only; each path opens its own device */
     lib_layer layer;
     torture_mode mode;
-    bool lasts; /* the device, from turn to turn */
-    bool hold;  /* keep the primary context, so that what is forgotten in it shows */
+    bool lasts;               /* the device, from turn to turn */
+    bool hold;                /* keep the primary context, so that what is forgotten in it shows */
+    CUcontext current, found; /* during Culvert's calls: pushed for them; what each must leave */
     /* The failure being injected: the n-th event from now. */
     torture_victim victim;
     uint64_t n;
@@ -86,8 +89,8 @@ void torture_arm(void);
 void torture_arm_for(const char *call);
 /* Tells whether the failure was injected in the call just made. */
 bool torture_disarm(void);
-/* A call failed: by the injection, or although that came in an earlier one. `opening` calls are
- * asked before there is a device, and may answer that there is none. */
+/* A call failed. Where that was not injected, it is a complaint. What is asked before there is a
+ * device (`opening`) may answer that there is none. */
 void torture_failed(const char *call, culv_result result, bool hit, bool opening);
 /* After a call in which the failure was injected, and in the first run after each: who made another
  * call gets on. */
@@ -104,30 +107,18 @@ void torture_beside(const torture_path *path);
 void torture_captured(const torture_path *path);
 void torture_turns(const torture_path *path);
 
-/* Makes one call of Culvert's; on failure checks it, and jumps to `otherwise`. */
-#define TRY(made, opening, otherwise)                                                              \
-    do {                                                                                           \
-        lib_forget_error();                                                                        \
-        torture_arm();                                                                             \
-        culv_result r_ = (made);                                                                   \
-        bool hit_ = torture_disarm();                                                              \
-        if (r_ != CULV_OK) {                                                                       \
-            torture_failed(#made, r_, hit_, (opening));                                            \
-            torture_alive(hit_);                                                                   \
-            goto otherwise;                                                                        \
-        }                                                                                          \
-        torture_alive(hit_);                                                                       \
-    } while (0)
 /* Makes one call of Culvert's; on failure checks it, requires that `unchanged` holds, and makes the
  * call once more: it must succeed now. */
-#define TRY_AGAIN(made, unchanged)                                                                 \
+#define TRY_AGAIN(made, unchanged)   TRY_(made, unchanged, false)
+#define TRY_OPENING(made, unchanged) TRY_(made, unchanged, true)
+#define TRY_(made, unchanged, opening)                                                             \
     do {                                                                                           \
         lib_forget_error();                                                                        \
         torture_arm();                                                                             \
         culv_result r_ = (made);                                                                   \
         bool hit_ = torture_disarm();                                                              \
         if (r_ != CULV_OK) {                                                                       \
-            torture_failed(#made, r_, hit_, false);                                                \
+            torture_failed(#made, r_, hit_, opening);                                              \
             REQUIRE(unchanged);                                                                    \
             torture_alive(hit_);                                                                   \
             LIB_OK(made);                                                                          \

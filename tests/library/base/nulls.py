@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """nulls.py ROOT OUT: a row for nulls.c for each pointer that a function of the headers takes: the
-function called with NULL there, with the defaults for other descriptors, and other objects of nulls.c's (null_object())."""
+function called with NULL there, with the defaults for other descriptors, and other objects of nulls.c's (null_object());
+and null_destroys(): what gives up an object called with NULL, and with a pointer to NULL."""
 import pathlib
 import re
 import sys
@@ -47,4 +48,7 @@ for name, parameters in re.findall(r"^CULV_(?:EXPORT|EXTRA)\s+culv_result\s+(cul
                 given.append(f"({other})0")
         print_to.append(f"static culv_result f{len(rows)}(void) {{{before} return {name}({', '.join(given)}); }}")
         rows.append(f'    {{"{name}", "{what}", f{len(rows)}}},')
+ends = re.findall(r"^CULV_(?:EXPORT|EXTRA)\s+\w+\s+(culv_\w+_(?:destroy|unmap|unload|close|detach))\(\s*(culv_\w+) \*\*\w+(,\s*const CUstream \*\w+)?\);", text, re.M)
+print_to += ["void null_destroys(void) {"] + [f"    {{ {kind} *o = NULL; CUstream s = NULL; (void)s; " + " ".join(f"(void){name}({o}{last});" for o in ("NULL", "&o")
+             for last in ((", NULL", ", &s") if after else ("",))) + " }" for name, kind, after in ends] + ["}", f"const unsigned null_ends = {len(ends)};"]
 out.write_text("\n".join(print_to + ["const null_row null_rows[] = {", *rows, "    {NULL, NULL, NULL}};", ""]))

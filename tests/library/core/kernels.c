@@ -208,7 +208,6 @@ TEST(wrong_files)
     REQUIRE_EQ(unlink(path), 0);
     REQUIRE_EQ(unlink(other), 0);
     REQUIRE_EQ(rmdir(directory), 0);
-    culv_kernels_unload(NULL);
     stage_close(&s);
 #undef REFUSED
 }

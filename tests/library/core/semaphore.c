@@ -199,8 +199,6 @@ LIB_CASE(wrong_descriptors)
     ROW(type = (culv_semaphore_type)3, INVALID, VALUE);
     ROW(type = (culv_semaphore_type)-1, INVALID, VALUE);
     ROW(untracked = 1, INVALID, VALUE); /* of binary ones */
-    ROW(handle.type = CULV_HANDLE_OPAQUE_WIN32, UNSUPPORTED, HANDLE_TYPE);
-    ROW(handle.type = CULV_HANDLE_NONE, INVALID, HANDLE_TYPE);
     ROW(exporter.bytes[0] ^= 0x80, INVALID, DEVICE_MISMATCH);
 #undef ROW
     lib_fd_require_untouched(&fd);
@@ -779,31 +777,6 @@ FLEET_CASE(waits_for_all)
     lib_finish(&f.w, f.stream);
 }
 
-/* Timelines and binary semaphores in one call, there and back. */
-FLEET_BINARY_CASE(mixed_types)
-{
-    for (uint64_t turn = 1; turn <= 20; turn++) {
-        const culv_semaphore_point points[] = {{f.semaphores[0], turn},
-                                               {f.binaries[0], 0},
-                                               {f.semaphores[1], 7 * turn},
-                                               {f.binaries[1], 0}};
-        LIB_OK(culv_semaphore_signal_batch(points, 4, f.stream));
-        for (int i = 0; i < BINARIES; i++) {
-            REQUIRE(raw_binary_wait(&f.w.vk, f.w.cu, &f.others[i], TEST_FAR_MS));
-            LIB_OK(culv_semaphore_mark_waited(f.binaries[i]));
-        }
-        REQUIRE(raw_vk_timeline_wait(&f.w.vk, f.timelines[1], 7 * turn, TEST_FAR_MS));
-        REQUIRE_EQ(culv_semaphore_last_value(f.semaphores[0]), turn);
-        REQUIRE_EQ(culv_semaphore_last_value(f.binaries[0]), 0);
-        for (int i = 0; i < BINARIES; i++) {
-            raw_binary_signal(&f.w.vk, f.w.cu, &f.others[i]);
-            LIB_OK(culv_semaphore_mark_signaled(f.binaries[i]));
-        }
-        LIB_OK(culv_semaphore_wait_batch(points, 4, f.stream));
-        lib_finish(&f.w, f.stream);
-    }
-}
-
 /* All or nothing ------------------------------------------------------------------------------- */
 
 /* Binary semaphore i is as it was: signaled by nobody, or by the other API. */
@@ -842,8 +815,6 @@ FLEET_BINARY_CASE(one_is_wrong, .title = "nothing.one_is_wrong")
         REQUIRE_EQ(culv_semaphore_last_value(f.semaphores[1]), 0);
         REQUIRE_EQ(culv_semaphore_last_value(f.semaphores[2]), 9);
     }
-    LIB_INVALID(culv_semaphore_signal_batch(NULL, 1, s), NULL_ARGUMENT);
-    LIB_INVALID(culv_semaphore_wait_batch(NULL, 1, s), NULL_ARGUMENT);
 
     /* Waits: the first is signaled, the third is not. */
     raw_binary_signal(&f.w.vk, f.w.cu, &f.others[0]);
@@ -942,7 +913,7 @@ FLEET_CASE_((raw_cuda_two_devices(), fleet_open(false)), of_two_devices,
 
 static uint64_t calls(void)
 {
-    return lib_soft_counts(f.w.cu).calls;
+    return lib_calls(f.w.cu);
 }
 
 /* What a hand-written program calls and nothing besides, whatever context is current: a stream that
@@ -1261,28 +1232,6 @@ PAIR_CASE(values_are_for_timelines)
     LIB_INVALID(culv_semaphore_mark_waited(other), VALUE);
 }
 
-/* Imports -------------------------------------------------------------------------------------- */
-
-/* Of the other type: the twin's handles tell, NVIDIA's driver takes many an fd for what it is
- * not. */
-PAIR_CASE(types_are_mixed_up, .title = "import.types_are_mixed_up")
-{
-    VkSemaphore timeline = lib_case_timeline(&p->w, 0);
-    culv_semaphore *wrong = POISON(culv_semaphore);
-    culv_semaphore_desc d = describe(p);
-    d.type = CULV_SEMAPHORE_TIMELINE;
-    lib_fd fd = lib_fd_watch(d.handle.value.fd);
-    if (p->w.cu->software)
-        LIB_REFUSES(wrong, culv_semaphore_import(p->w.device, &d, &wrong), DRIVER, HANDLE_REFUSED);
-    lib_fd_end(&fd, true);
-    d.type = CULV_SEMAPHORE_BINARY;
-    d.handle = culv_handle_opaque_fd(raw_vk_timeline_fd(&p->w.vk, timeline));
-    fd = lib_fd_watch(d.handle.value.fd);
-    if (p->w.cu->software)
-        LIB_REFUSES(wrong, culv_semaphore_import(p->w.device, &d, &wrong), DRIVER, HANDLE_REFUSED);
-    lib_fd_end(&fd, true);
-}
-
 /* Data ----------------------------------------------------------------------------------------- */
 
 /* CUDA's wait is submitted while the signal, which was submitted before it, still waits for
@@ -1511,44 +1460,6 @@ TEST(timelines_not_exportable)
     culv_shared_buffer_destroy(&buffer, NULL);
     culv_vk_detach(&vk);
     pair_close(&r);
-}
-
-/* Asking for it is against the specification, so validation stays off; what a driver does is its
- * own affair, but Culvert answers for what it hands out. */
-TEST(not_made_for_export, .own = true)
-{
-    lib_with_option("--validation=off");
-    lib_world w;
-    lib_open(&w);
-    VkSemaphore plain = raw_vk_binary(&w.vk, false);
-    raw_vk_buffer buffer = lib_case_buffer(&w, 65536, 0);
-    culv_semaphore *semaphore = POISON(culv_semaphore);
-    culv_memory *memory = POISON(culv_memory);
-    culv_vk_semaphore_desc d = culv_vk_semaphore_desc_init();
-    culv_vk_memory_desc md = culv_vk_memory_desc_init();
-    d.semaphore = plain;
-    d.type = CULV_SEMAPHORE_BINARY;
-    md.memory = buffer.memory;
-    md.allocation_size = buffer.allocation_size;
-    for (int i = 0; i < 2; i++) {
-        culv_error e = culv_error_init();
-        lib_forget_error();
-        culv_result r = i == 0 ? culv_vk_semaphore_import(w.attachment, &d, &semaphore)
-                               : culv_vk_memory_import(w.attachment, &md, &memory);
-        culv_last_error(&e);
-        printf("%s\n", r == CULV_OK ? "the driver exported it" : e.message);
-        if (w.cu->software) REQUIRE(r != CULV_OK && (i == 0 || r == CULV_ERROR_INVALID));
-        if (r == CULV_OK) continue;
-        REQUIRE(e.reason == CULV_REASON_NOT_EXPORTABLE || e.reason == CULV_REASON_HANDLE_REFUSED);
-        if (i == 0) REQUIRE(semaphore == POISON(culv_semaphore));
-        if (i == 0) semaphore = NULL;
-        if (i == 1) REQUIRE(memory == POISON(culv_memory));
-        if (i == 1) memory = NULL;
-    }
-    culv_semaphore_destroy(&semaphore, NULL);
-    culv_memory_destroy(&memory);
-    raw_vk_semaphore_destroy(&w.vk, plain);
-    lib_close(&w);
 }
 
 /* Nobody may ask a binary semaphore for its counter: lavapipe crashes. */

@@ -7,7 +7,6 @@
 
 #include <culvert/cuda_api.h>
 
-#include <fcntl.h>
 #include <unistd.h>
 
 static void uuid_text(char out[40], const uint8_t uuid[16])
@@ -264,125 +263,6 @@ LIB_CASE(callers_context, .title = "context.callers", .smoke = true)
     if (cu->software) /* on NVIDIA's driver a destroyed context's handle is undefined */
         LIB_REFUSES(device, lib_open_for_vk(w, vkGetInstanceProcAddr, &d, &device), INVALID, VALUE,
                     "culv_device_desc.context is no CUDA context, or was destroyed");
-}
-
-/* What the caller's thread must be found with after every call: its context, and its capture
- * mode. */
-typedef struct watched {
-    const raw_cuda *cu;
-    CUcontext expected;
-    const char *state;
-} watched;
-
-static void require_current(const watched *s, int line, const char *call)
-{
-    CUcontext now = NULL;
-    REQUIRE_EQ(s->cu->CtxGetCurrent(&now), CUDA_SUCCESS);
-    if (now != s->expected)
-        test_fail(__FILE__, line, "with %s current, %s leaves %p, not %p", s->state, call,
-                  (void *)now, (void *)s->expected);
-    if (s->cu->ThreadExchangeStreamCaptureMode == NULL) return;
-    CUstreamCaptureMode mode =
-        CU_STREAM_CAPTURE_MODE_GLOBAL; /* what every thread begins with (R8) */
-    REQUIRE_EQ(s->cu->ThreadExchangeStreamCaptureMode(&mode), CUDA_SUCCESS);
-    if (mode != CU_STREAM_CAPTURE_MODE_GLOBAL)
-        test_fail(__FILE__, line, "%s leaves the thread's capture mode at %d", call, (int)mode);
-}
-#define STEP(call)                                                                                 \
-    do {                                                                                           \
-        (void)(call);                                                                              \
-        require_current(s, __LINE__, #call);                                                       \
-    } while (0)
-
-/* Every call once that succeeds and once that fails. */
-static void walk(lib_world *w, const watched *s, const raw_vk_buffer *buffer, VkSemaphore timeline,
-                 CUstream stream, uint64_t *value)
-{
-    culv_device *device = NULL;
-    culv_vk_device *vk = NULL;
-    culv_memory *memory = NULL;
-    culv_buffer *b = NULL, *b2 = NULL;
-    culv_semaphore *sem = NULL, *sem2 = NULL;
-    culv_uuid uuid = {{9}};
-    culv_device_caps caps = culv_device_caps_init();
-    culv_device_counts counts = culv_device_counts_init();
-    uint32_t n = 0;
-    STEP(culv_vk_rank_physical_devices(vkGetInstanceProcAddr, w->vk.instance, NULL, NULL, 0, &n));
-    STEP(culv_device_open_by_uuid(&uuid, NULL, &device));
-    STEP(culv_device_open_by_ordinal(99, NULL, &device));
-    STEP(lib_open_for_vk(w, vkGetInstanceProcAddr, NULL, &device));
-    REQUIRE(device != NULL);
-    culv_vk_device_desc vd = lib_vk_desc(w);
-    STEP(culv_vk_attach(device, &vd, &vk));
-    REQUIRE(vk != NULL);
-    vd.device = NULL;
-    STEP(culv_vk_attach(device, &vd, &vk));
-    STEP(culv_device_get_caps(device, &caps));
-    culv_vk_memory_desc md = culv_vk_memory_desc_init();
-    md.memory = buffer->memory;
-    STEP(culv_vk_memory_import(vk, &md, &memory));
-    md.allocation_size = buffer->allocation_size;
-    STEP(culv_vk_memory_import(vk, &md, &memory));
-    REQUIRE(memory != NULL);
-    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-    culv_memory *none = NULL;
-    culv_memory_desc wrong = lib_memory_desc(w, buffer, null);
-    STEP(culv_memory_import(device, &wrong, &none));
-    REQUIRE(none == NULL);
-    close(null);
-    STEP(culv_buffer_map(memory, NULL, &b));
-    REQUIRE(b != NULL);
-    culv_buffer_desc bd = culv_buffer_desc_init();
-    STEP(culv_buffer_map(memory, &bd, &b2));
-    bd.offset = UINT64_MAX;
-    STEP(culv_buffer_map(memory, &bd, &b2));
-    culv_vk_semaphore_desc sd = culv_vk_semaphore_desc_init();
-    sd.semaphore = timeline;
-    STEP(culv_vk_semaphore_import(vk, &sd, &sem));
-    sd.type = CULV_SEMAPHORE_TIMELINE;
-    STEP(culv_vk_semaphore_import(vk, &sd, &sem));
-    STEP(culv_vk_semaphore_import(vk, &sd, &sem2));
-    REQUIRE(sem != NULL && sem2 != NULL);
-    STEP(culv_semaphore_signal(sem, stream, ++*value));
-    STEP(culv_semaphore_signal(sem, stream, *value));
-    /* Another stream must not overtake it: the counter would go back. */
-    lib_finish(w, stream);
-    STEP(culv_semaphore_signal(sem, NULL, ++*value));
-    STEP(culv_semaphore_wait(sem, stream, *value));
-    STEP(culv_semaphore_mark_value(sem, *value));
-    STEP(culv_device_get_counts(device, &counts));
-    STEP(culv_buffer_unmap(&b, NULL));
-    STEP(culv_buffer_unmap(&b2, &stream));
-    STEP(culv_semaphore_destroy(&sem, NULL));
-    STEP(culv_semaphore_destroy(&sem2, &stream));
-    STEP(culv_memory_destroy(&memory));
-    STEP(culv_vk_detach(&vk));
-    STEP(culv_device_close(&device));
-}
-
-LIB_CASE(current_context_is_left_alone, .title = "context.current_is_left_alone")
-{
-    const raw_cuda *cu = w->cu;
-    raw_vk_buffer buffer = lib_case_buffer(w, 65536, RAW_VK_EXPORT);
-    VkSemaphore timeline = lib_case_timeline(w, 0);
-    CUstream stream = lib_case_stream(w);
-    CUcontext other = create_context(cu, lib_caps(w->device).ordinal);
-    uint64_t value = 0;
-    const watched states[] = {
-        {cu, NULL, "nothing"}, {cu, w->context, "the device's"}, {cu, other, "another"}};
-    for (size_t i = 0; i < 3; i++) {
-        CUcontext popped = NULL;
-        if (states[i].expected != NULL) CU_OK(cu->CtxPushCurrent(states[i].expected));
-        walk(w, &states[i], &buffer, timeline, stream, &value);
-        if (states[i].expected != NULL) {
-            CU_OK(cu->CtxPopCurrent(&popped));
-            REQUIRE(popped == states[i].expected);
-        }
-        /* And nothing was left below it on the stack. */
-        CU_OK(cu->CtxGetCurrent(&popped));
-        REQUIRE(popped == NULL);
-    }
-    CU_OK(cu->CtxDestroy(other));
 }
 
 #undef TEST_GROUP
@@ -686,22 +566,6 @@ TEST(older_header)
                              offsetof(culv_cuda_api, cuGraphicsUnmapResources)};
     for (int i = 0; i < 5; i++)
         REQUIRE_EQ(cuda_api_places_12[i], places[i]);
-}
-
-/* Memory is allocated, set, copied and freed by the table alone. */
-LIB_CASE(bytes_come_back)
-{
-    const culv_cuda_api *cu = CULV_CUDA(w->device);
-    CUcontext before = lib_enter(w);
-    unsigned char back[64] = {0};
-    CUdeviceptr p = 0;
-    CU_OK(cu->cuMemAlloc(&p, sizeof back));
-    CU_OK(cu->cuMemsetD8(p, 0x5a, sizeof back));
-    CU_OK(cu->cuMemcpyDtoH(back, p, sizeof back));
-    CU_OK(cu->cuMemFree(p));
-    for (size_t i = 0; i < sizeof back; i++)
-        REQUIRE_EQ(back[i], 0x5a);
-    lib_leave(w, before);
 }
 
 LIB_CASE(misused)

@@ -24,14 +24,6 @@ static __global__ void write_rgba8(cudaSurfaceObject_t surface, uint32_t width, 
     surf2Dwrite(texel, surface, (int)(x * sizeof texel), (int)y);
 }
 
-static __global__ void write_r32f(cudaSurfaceObject_t surface, uint32_t width, uint32_t height,
-                                  uint32_t seed)
-{
-    uint32_t x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
-    if (x >= width || y >= height) return;
-    surf2Dwrite((float)(x + 1024 * y + seed), surface, (int)(x * sizeof(float)), (int)y);
-}
-
 static cudaError_t fill(uint32_t *words, uint32_t count, uint32_t seed, cudaStream_t stream)
 {
     if (stream == 0)
@@ -60,24 +52,9 @@ static cudaError_t rgba8(cudaSurfaceObject_t surface, uint32_t width, uint32_t h
     return cudaGetLastError();
 }
 
-static cudaError_t r32f(cudaSurfaceObject_t surface, uint32_t width, uint32_t height, uint32_t seed,
-                        cudaStream_t stream)
-{
-    write_r32f<<<tiles(width, height), dim3(16, 16), 0, stream>>>(surface, width, height, seed);
-    return cudaGetLastError();
-}
-
-static culv_result frame(culv_semaphore *semaphore, uint64_t wait, uint32_t *words, uint32_t count,
-                         uint32_t seed, uint64_t signal)
-{
-    culv_result result = culv_cudart_semaphore_wait(semaphore, 0, wait);
-    if (result != CULV_OK) return result;
-    fill_words<<<(count + 255) / 256, 256>>>(words, count, seed);
-    result = culv_cudart_result(cudaGetLastError(), "a launch");
-    if (result != CULV_OK) return result;
-    return culv_cudart_semaphore_signal(semaphore, 0, signal);
-}
-
 const cudart_launches JOIN(cudart_, launches, CALLS_STREAM_0) = {
-    &JOIN(cudart_, CALLS_LANGUAGE, CALLS_STREAM_0), fill, mix, rgba8, r32f, frame,
+    &JOIN(cudart_, CALLS_LANGUAGE, CALLS_STREAM_0),
+    fill,
+    mix,
+    rgba8,
 };

@@ -40,12 +40,6 @@ typedef struct cudart_launches {
     /* texel (x, y) = (x + seed, y, x ^ y, 255), modulo 256 */
     cudaError_t (*rgba8)(cudaSurfaceObject_t surface, uint32_t width, uint32_t height,
                          uint32_t seed, cudaStream_t stream);
-    /* texel (x, y) = x + 1024 y + seed */
-    cudaError_t (*r32f)(cudaSurfaceObject_t surface, uint32_t width, uint32_t height, uint32_t seed,
-                        cudaStream_t stream);
-    /* A frame as a .cu file has it, on stream 0: waits for one value, fills, signals another. */
-    culv_result (*frame)(culv_semaphore *semaphore, uint64_t wait, uint32_t *words, uint32_t count,
-                         uint32_t seed, uint64_t signal);
 } cudart_launches;
 
 extern const cudart_calls cudart_c11_legacy, cudart_c11_per_thread;

@@ -22,16 +22,12 @@ typedef struct shared_buffer {
     uint32_t *words; /* CUDA's pointer */
 } shared_buffer;
 
-static shared_buffer buffer_make(world *w)
+static shared_buffer buffer_make(lib_world *w)
 {
     const VkBufferCreateInfo info =
         raw_vk_buffer_info(WORDS * sizeof(uint32_t),
                            VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT);
-    culv_vk_buffer_create_desc d = culv_vk_buffer_create_desc_init();
-    shared_buffer b;
-    memset(&b, 0, sizeof b);
-    d.create_info = &info;
-    OK(culv_vk_buffer_create(w->attachment, &d, &b.made));
+    shared_buffer b = {.made = lib_made_buffer(w->attachment, &info)};
     b.vk.buffer = culv_vk_buffer_handle(b.made);
     b.vk.memory = culv_vk_buffer_memory(b.made, &b.vk.allocation_size);
     b.vk.size = info.size;
@@ -41,7 +37,7 @@ static shared_buffer buffer_make(world *w)
 }
 
 /* Vulkan, once the timeline is at `value`. */
-static void require_words(world *w, const shared_buffer *b, const timeline *t, uint64_t value,
+static void require_words(lib_world *w, const shared_buffer *b, const timeline *t, uint64_t value,
                           uint32_t (*expected)(uint32_t i, uint32_t seed), uint32_t seed)
 {
     raw_vk_buffer host;
@@ -56,30 +52,11 @@ static void require_words(world *w, const shared_buffer *b, const timeline *t, u
     raw_vk_buffer_destroy(&w->vk, &host);
 }
 
-static void vulkan_hands_over(world *w, const shared_buffer *b, const timeline *t, uint64_t value)
+static void vulkan_hands_over(lib_world *w, const shared_buffer *b, const timeline *t,
+                              uint64_t value)
 {
     raw_vk_fill(&w->vk, &b->vk, 0, b->vk.size, 0xdeadbeefu,
                 &(raw_vk_job){.signal = t->vk, .signal_value = value, .pending = true});
-}
-
-/* A whole frame in a .cu file: wait, kernel, signal, all on stream 0. */
-RUNTIME_CASE(frames)
-{
-    shared_buffer b = buffer_make(w);
-    timeline t = timeline_make(w);
-    uint64_t value = 0;
-    for (int round = 0; round < 3; round++)
-        for (int i = 0; i < 2; i++) {
-            uint32_t seed = (uint32_t)(100 * round + i);
-            vulkan_hands_over(w, &b, &t, value + 1);
-            culv_semaphore_mark_value(t.culv, value + 1);
-            OK(all_launches[i]->frame(t.culv, value + 1, b.words, WORDS, seed, value + 2));
-            require_words(w, &b, &t, value + 2, word, seed);
-            value += 2;
-        }
-    RT(cudaDeviceSynchronize());
-    timeline_destroy(w, &t);
-    culv_shared_buffer_destroy(&b.made, NULL);
 }
 
 /* The calls of every row around kernels that were compiled for the same stream 0, and on two
@@ -98,9 +75,9 @@ RUNTIME_CASE(rows_and_streams)
             uint32_t seed = (uint32_t)(10 * i + s + 1);
             vulkan_hands_over(w, &b, &t, value + 1);
             culv_semaphore_mark_value(t.culv, value + 1);
-            OK(calls->semaphore_wait(t.culv, streams[s], value + 1));
+            LIB_OK(calls->semaphore_wait(t.culv, streams[s], value + 1));
             RT(all_launches[calls->per_thread]->fill(b.words, WORDS, seed, streams[s]));
-            OK(calls->semaphore_signal(t.culv, streams[s], value + 2));
+            LIB_OK(calls->semaphore_signal(t.culv, streams[s], value + 2));
             require_words(w, &b, &t, value + 2, word, seed);
             value += 2;
         }
@@ -140,17 +117,17 @@ RUNTIME_CASE(order, .smoke = true)
         RT(cudaMemsetAsync(b.words, 0, WORDS * sizeof(uint32_t), apart));
         RT(cudaStreamSynchronize(apart));
 
-        OK(calls->semaphore_wait(gate.culv, blocking, 1));
+        LIB_OK(calls->semaphore_wait(gate.culv, blocking, 1));
         if (!calls->per_thread) RT(launches->fill(b.words, WORDS, 40, blocking));
         RT(launches->mix(b.words, WORDS, 41, 0));
-        OK(calls->semaphore_signal(done.culv, 0, 1));
+        LIB_OK(calls->semaphore_signal(done.culv, 0, 1));
         if (calls->per_thread) {
             REQUIRE(timeline_reaches(w, &done, 1, SOON_MS));
             REQUIRE_EQ(raw_vk_timeline_value(&w->vk, gate.vk), 0);
             require_words(w, &b, &done, 1, mixed_zero, 40);
             raw_vk_timeline_signal(&w->vk, gate.vk, 1);
         } else {
-            OK(calls->semaphore_signal(witness.culv, apart, 1));
+            LIB_OK(calls->semaphore_signal(witness.culv, apart, 1));
             REQUIRE(timeline_reaches(w, &witness, 1, SOON_MS));
             REQUIRE(!timeline_reaches(w, &done, 1, LONG_ENOUGH_MS));
             raw_vk_timeline_signal(&w->vk, gate.vk, 1);
@@ -171,23 +148,14 @@ typedef struct shared_image {
     raw_vk_image vk;
 } shared_image;
 
-static shared_image image_make(world *w, VkFormat format, uint32_t levels)
+static shared_image image_make(lib_world *w, VkFormat format, uint32_t levels)
 {
-    const VkImageCreateInfo info = {.sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO,
-                                    .imageType = VK_IMAGE_TYPE_2D,
-                                    .format = format,
-                                    .extent = {253, 127, 1},
-                                    .mipLevels = levels,
-                                    .arrayLayers = 1,
-                                    .samples = VK_SAMPLE_COUNT_1_BIT,
-                                    .usage = VK_IMAGE_USAGE_TRANSFER_SRC_BIT |
-                                             VK_IMAGE_USAGE_TRANSFER_DST_BIT |
-                                             VK_IMAGE_USAGE_SAMPLED_BIT};
-    culv_vk_image_create_desc d = culv_vk_image_create_desc_init();
-    shared_image s;
-    memset(&s, 0, sizeof s);
-    d.create_info = &info;
-    OK(culv_vk_image_create(w->attachment, &d, &s.made));
+    VkImageCreateInfo info =
+        raw_vk_image_info(format, 253, 127,
+                          VK_IMAGE_USAGE_TRANSFER_SRC_BIT | VK_IMAGE_USAGE_TRANSFER_DST_BIT |
+                              VK_IMAGE_USAGE_SAMPLED_BIT);
+    info.mipLevels = levels;
+    shared_image s = {.made = lib_made_image(w->attachment, &info)};
     s.vk.image = culv_vk_image_handle(s.made);
     s.vk.memory = culv_vk_image_memory(s.made, &s.vk.allocation_size);
     s.vk.desc = (raw_vk_image_desc){.format = format,
@@ -201,8 +169,8 @@ static shared_image image_make(world *w, VkFormat format, uint32_t levels)
     return s;
 }
 
-static void require_texels(world *w, const shared_image *image, uint32_t level, const timeline *t,
-                           uint64_t value, uint32_t seed)
+static void require_texels(lib_world *w, const shared_image *image, uint32_t level,
+                           const timeline *t, uint64_t value, uint32_t seed)
 {
     raw_vk_buffer host;
     VkExtent3D extent = raw_vk_image_extent(&image->vk, level);
@@ -225,15 +193,13 @@ static void require_texels(world *w, const shared_image *image, uint32_t level, 
     raw_vk_buffer_destroy(&w->vk, &host);
 }
 
-static void surfaces(VkFormat format)
+RUNTIME_CASE(surface_rgba8)
 {
-    world w;
-    world_open_runtime(&w);
     enum { LEVELS = 3 };
-    shared_image image = image_make(&w, format, LEVELS);
-    timeline t = timeline_make(&w);
+    shared_image image = image_make(w, VK_FORMAT_R8G8B8A8_UNORM, LEVELS);
+    timeline t = timeline_make(w);
     uint64_t value = 1;
-    raw_vk_image_first_layout(&w.vk, &image.vk,
+    raw_vk_image_first_layout(&w->vk, &image.vk,
                               &(raw_vk_job){.signal = t.vk, .signal_value = value});
     culv_semaphore_mark_value(t.culv, value);
     for (int i = 0; i < 2; i++)
@@ -242,21 +208,16 @@ static void surfaces(VkFormat format)
             cudaSurfaceObject_t surface = 0;
             VkExtent3D extent = raw_vk_image_extent(&image.vk, level);
             uint32_t seed = (uint32_t)(7 * i) + level;
-            OK(launches->calls->semaphore_wait(t.culv, 0, value));
-            OK(launches->calls->image_surface(culv_shared_image_cuda(image.made), level, 0,
-                                              &surface));
-            RT((format == VK_FORMAT_R32_SFLOAT ? launches->r32f : launches->rgba8)(
-                surface, extent.width, extent.height, seed, 0));
-            OK(launches->calls->semaphore_signal(t.culv, 0, ++value));
-            require_texels(&w, &image, level, &t, value, seed);
+            LIB_OK(launches->calls->semaphore_wait(t.culv, 0, value));
+            LIB_OK(launches->calls->image_surface(culv_shared_image_cuda(image.made), level, 0,
+                                                  &surface));
+            RT(launches->rgba8(surface, extent.width, extent.height, seed, 0));
+            LIB_OK(launches->calls->semaphore_signal(t.culv, 0, ++value));
+            require_texels(w, &image, level, &t, value, seed);
         }
-    timeline_destroy(&w, &t);
+    timeline_destroy(w, &t);
     culv_shared_image_destroy(&image.made, &(CUstream){culv_cudart_stream(0)});
-    world_close(&w);
 }
-
-TEST_AS(surface_rgba8, surfaces(VK_FORMAT_R8G8B8A8_UNORM))
-TEST_AS(surface_r32f, surfaces(VK_FORMAT_R32_SFLOAT))
 
 /* The runtime's own functions take the arrays: format and extent are right, and a copy to it
  * arrives. */
@@ -274,7 +235,7 @@ RUNTIME_CASE(arrays)
         struct cudaExtent extent;
         unsigned flags = 0;
         VkExtent3D wanted = raw_vk_image_extent(&image.vk, level);
-        OK(culv_cudart_image_get_array(cuda, level, 0, &array));
+        LIB_OK(culv_cudart_image_get_array(cuda, level, 0, &array));
         RT(cudaArrayGetInfo(&format, &extent, &flags, array));
         REQUIRE_EQ(extent.width, wanted.width);
         REQUIRE_EQ(extent.height, wanted.height);
@@ -288,10 +249,10 @@ RUNTIME_CASE(arrays)
             for (uint32_t x = 0; x < wanted.width; x++)
                 texels[(size_t)y * wanted.width + x] = (float)(x + 1024 * y + level);
         size_t pitch = sizeof(float) * wanted.width;
-        OK(culv_cudart_semaphore_wait(t.culv, 0, level + 1));
+        LIB_OK(culv_cudart_semaphore_wait(t.culv, 0, level + 1));
         RT(cudaMemcpy2DToArrayAsync(array, 0, 0, texels, pitch, pitch, wanted.height,
                                     cudaMemcpyHostToDevice, culv_cudart_stream_0()));
-        OK(culv_cudart_semaphore_signal(t.culv, 0, level + 2));
+        LIB_OK(culv_cudart_semaphore_signal(t.culv, 0, level + 2));
         require_texels(w, &image, level, &t, level + 2, level);
         free(texels);
     }
@@ -303,7 +264,7 @@ RUNTIME_CASE(arrays)
 #define TEST_GROUP "objects."
 /* Buffers and images in the runtime's types. */
 
-enum { BYTES = 1 << 16, WIDTH = 64, HEIGHT = 32, LEVELS = 3 };
+enum { LEVELS = 3 };
 
 WORLD_CASE(same_handles)
 {
@@ -321,88 +282,23 @@ WORLD_CASE(same_handles)
             CUsurfObject level_surface = 0;
             cudaArray_t runtime_array = NULL;
             cudaSurfaceObject_t runtime_surface = 0;
-            OK(culv_image_get_array(array, level, 0, &level_array));
-            OK(culv_image_get_surface(array, level, 0, &level_surface));
-            OK(calls->image_array(array, level, 0, &runtime_array));
-            OK(calls->image_surface(array, level, 0, &runtime_surface));
+            LIB_OK(culv_image_get_array(array, level, 0, &level_array));
+            LIB_OK(culv_image_get_surface(array, level, 0, &level_surface));
+            LIB_OK(calls->image_array(array, level, 0, &runtime_array));
+            LIB_OK(calls->image_surface(array, level, 0, &runtime_surface));
             REQUIRE((void *)runtime_array == (void *)level_array);
             REQUIRE(runtime_surface == level_surface && runtime_surface != 0);
         }
         cudaArray_t no_array = POISON(struct cudaArray);
         cudaSurfaceObject_t no_surface = 0x5a5a;
-        REFUSED(calls->image_array(array, LEVELS, 0, &no_array), INVALID, LEVEL);
-        REFUSED(calls->image_surface(array, LEVELS, 0, &no_surface), INVALID, LEVEL);
+        LIB_ERROR(calls->image_array(array, LEVELS, 0, &no_array), INVALID, LEVEL);
+        LIB_ERROR(calls->image_surface(array, LEVELS, 0, &no_surface), INVALID, LEVEL);
         REQUIRE(no_array == POISON(struct cudaArray) && no_surface == 0x5a5a);
-        REFUSED(calls->image_array(array, 0, 0, NULL), INVALID, NULL_ARGUMENT);
-        REFUSED(calls->image_surface(array, 0, 0, NULL), INVALID, NULL_ARGUMENT);
+        LIB_ERROR(calls->image_array(array, 0, 0, NULL), INVALID, NULL_ARGUMENT);
+        LIB_ERROR(calls->image_surface(array, 0, 0, NULL), INVALID, NULL_ARGUMENT);
     }
     culv_shared_image_destroy(&image, NULL);
     culv_shared_buffer_destroy(&buffer, &(CUstream){culv_cudart_stream(0)});
-}
-
-/* Mappings of the caller's own, given up after work on stream 0: they last until it is done. */
-WORLD_CASE(unmap_after)
-{
-    const raw_cuda *cu = w->cu;
-    for (int i = 0; i < CALLS_COUNT; i++) {
-        const cudart_calls *calls = all_calls[i];
-        uint32_t value = 0x01020304u + (uint32_t)i;
-        uint32_t words[BYTES / 4];
-        raw_vk_buffer vk;
-        raw_vk_image vk_image;
-        raw_vk_buffer_create(&w->vk, BYTES, RAW_VK_EXPORT, &vk);
-        raw_vk_image_create(&w->vk,
-                            &(raw_vk_image_desc){.format = VK_FORMAT_R8G8B8A8_UNORM,
-                                                 .width = WIDTH,
-                                                 .height = HEIGHT,
-                                                 .levels = LEVELS,
-                                                 .flags = RAW_VK_EXPORT | RAW_VK_DEDICATED},
-                            &vk_image);
-        culv_vk_memory_desc d = culv_vk_memory_desc_init();
-        culv_memory *memory = NULL, *image_memory = NULL;
-        culv_buffer *buffer = NULL;
-        culv_image *image = NULL;
-        d.memory = vk.memory;
-        d.allocation_size = vk.allocation_size;
-        d.buffer = vk.buffer;
-        OK(culv_vk_memory_import(w->attachment, &d, &memory));
-        d = culv_vk_memory_desc_init();
-        d.memory = vk_image.memory;
-        d.allocation_size = vk_image.allocation_size;
-        d.image = vk_image.image;
-        d.dedicated = VK_TRUE;
-        OK(culv_vk_memory_import(w->attachment, &d, &image_memory));
-        culv_buffer_desc bd = culv_buffer_desc_init();
-        bd.size = BYTES;
-        OK(culv_buffer_map(memory, &bd, &buffer));
-        culv_image_desc id = culv_image_desc_init();
-        id.format = CULV_FORMAT_R8G8B8A8_UNORM;
-        id.width = WIDTH;
-        id.height = HEIGHT;
-        id.mip_levels = LEVELS;
-        OK(culv_image_map(image_memory, &id, &image));
-
-        timeline gate = timeline_make(w);
-        CUdeviceptr pointer = (CUdeviceptr)(uintptr_t)calls->buffer_pointer(buffer);
-        OK(calls->semaphore_wait(gate.culv, 0, 1));
-        CU_OK(cu->MemsetD32Async(pointer, value, BYTES / 4, calls->stream(0)));
-        const CUstream last_use = calls->stream(0);
-        OK(culv_buffer_unmap(&buffer, &last_use));
-        OK(culv_image_unmap(&image, &last_use));
-        REQUIRE(buffer == NULL && image == NULL);
-        culv_memory_destroy(&memory);
-        culv_memory_destroy(&image_memory);
-        REQUIRE_EQ(world_counts(w).mappings, 2);
-        raw_vk_timeline_signal(&w->vk, gate.vk, 1);
-        world_settle(w);
-        REQUIRE_EQ(world_counts(w).mappings + world_counts(w).memories, 0);
-        raw_vk_read(&w->vk, &vk, 0, words, sizeof words);
-        for (size_t k = 0; k < BYTES / 4; k++)
-            REQUIRE_EQ(words[k], value);
-        timeline_destroy(w, &gate);
-        raw_vk_image_destroy(&w->vk, &vk_image);
-        raw_vk_buffer_destroy(&w->vk, &vk);
-    }
 }
 
 #undef TEST_GROUP
@@ -416,7 +312,7 @@ WORLD_CASE(unmap_after)
 
 /* A row with timelines of its own; `gate` holds work back until it is opened. */
 typedef struct scene {
-    world *w;
+    lib_world *w;
     const cudart_calls *calls;
     CUstream blocking, apart; /* `apart` is independent of all others */
     timeline gate, done, also, witness;
@@ -450,7 +346,7 @@ static void close_timelines(scene *s)
  * code. */
 static void require_held_back_in_legacy_code(scene *s, const char *what)
 {
-    world *w = s->w;
+    lib_world *w = s->w;
     if (s->calls->per_thread) {
         if (!timeline_reaches(w, &s->done, 1, SOON_MS))
             FAIL("%s: %s waits for the gate", s->calls->name, what);
@@ -460,7 +356,7 @@ static void require_held_back_in_legacy_code(scene *s, const char *what)
     }
     /* What was submitted later to a stream of its own is through, so the device has had its
      * chance. */
-    OK(culv_semaphore_signal(s->witness.culv, s->apart, 1));
+    LIB_OK(culv_semaphore_signal(s->witness.culv, s->apart, 1));
     REQUIRE(timeline_reaches(w, &s->witness, 1, SOON_MS));
     if (timeline_reaches(w, &s->done, 1, LONG_ENOUGH_MS))
         FAIL("%s: %s did not wait for the gate", s->calls->name, what);
@@ -470,39 +366,40 @@ static void require_held_back_in_legacy_code(scene *s, const char *what)
 
 static void for_each_row(void (*test)(scene *s))
 {
-    world w;
+    lib_world w;
     world_open(&w);
-    scene s = {.w = &w, .blocking = stream_make(&w, true), .apart = stream_make(&w, false)};
+    scene s = {.w = &w, .apart = lib_stream(&w)};
+    CU_OK(w.cu->StreamCreate(&s.blocking, CU_STREAM_DEFAULT));
     for (int i = 0; i < CALLS_COUNT; i++) {
         s.calls = all_calls[i];
         open_timelines(&s);
         test(&s);
         close_timelines(&s);
     }
-    stream_destroy(&w, s.blocking);
-    stream_destroy(&w, s.apart);
+    lib_stream_destroy(&w, s.blocking);
+    lib_stream_destroy(&w, s.apart);
     world_close(&w);
 }
 
 static void signal_one(scene *s)
 {
-    OK(culv_semaphore_wait(s->gate.culv, s->blocking, 1));
-    OK(s->calls->semaphore_signal(s->done.culv, 0, 1));
+    LIB_OK(culv_semaphore_wait(s->gate.culv, s->blocking, 1));
+    LIB_OK(s->calls->semaphore_signal(s->done.culv, 0, 1));
     require_held_back_in_legacy_code(s, "a signal on stream 0");
 }
 
 static void wait_for_one(scene *s)
 {
-    OK(s->calls->semaphore_wait(s->gate.culv, 0, 1));
-    OK(culv_semaphore_signal(s->done.culv, s->blocking, 1));
+    LIB_OK(s->calls->semaphore_wait(s->gate.culv, 0, 1));
+    LIB_OK(culv_semaphore_signal(s->done.culv, s->blocking, 1));
     require_held_back_in_legacy_code(s, "a blocking stream behind stream 0's wait");
 }
 
 static void signal_batch(scene *s)
 {
     const culv_semaphore_point points[] = {{s->also.culv, 1}, {s->done.culv, 1}};
-    OK(culv_semaphore_wait(s->gate.culv, s->blocking, 1));
-    OK(s->calls->semaphore_signal_batch(points, 2, 0));
+    LIB_OK(culv_semaphore_wait(s->gate.culv, s->blocking, 1));
+    LIB_OK(s->calls->semaphore_signal_batch(points, 2, 0));
     require_held_back_in_legacy_code(s, "a batch of signals on stream 0");
     REQUIRE(timeline_reaches(s->w, &s->also, 1, SOON_MS));
 }
@@ -511,8 +408,8 @@ static void wait_for_batch(scene *s)
 {
     const culv_semaphore_point points[] = {{s->also.culv, 1}, {s->gate.culv, 1}};
     raw_vk_timeline_signal(&s->w->vk, s->also.vk, 1);
-    OK(s->calls->semaphore_wait_batch(points, 2, 0));
-    OK(culv_semaphore_signal(s->done.culv, s->blocking, 1));
+    LIB_OK(s->calls->semaphore_wait_batch(points, 2, 0));
+    LIB_OK(culv_semaphore_signal(s->done.culv, s->blocking, 1));
     require_held_back_in_legacy_code(s, "a blocking stream behind stream 0's batch of waits");
 }
 
@@ -520,10 +417,10 @@ static void wait_for_batch(scene *s)
  * it. */
 static void wait_then_signal(scene *s)
 {
-    world *w = s->w;
-    OK(s->calls->semaphore_wait(s->gate.culv, 0, 1));
-    OK(s->calls->semaphore_signal(s->done.culv, 0, 1));
-    OK(culv_semaphore_signal(s->witness.culv, s->apart, 1));
+    lib_world *w = s->w;
+    LIB_OK(s->calls->semaphore_wait(s->gate.culv, 0, 1));
+    LIB_OK(s->calls->semaphore_signal(s->done.culv, 0, 1));
+    LIB_OK(culv_semaphore_signal(s->witness.culv, s->apart, 1));
     REQUIRE(timeline_reaches(w, &s->witness, 1, SOON_MS));
     REQUIRE(!timeline_reaches(w, &s->done, 1, LONG_ENOUGH_MS));
     open_gate(s);
@@ -533,7 +430,7 @@ static void wait_then_signal(scene *s)
 static void *signal_from_another_thread(void *data)
 {
     scene *s = data;
-    OK(s->calls->semaphore_signal(s->done.culv, 0, 1));
+    LIB_OK(s->calls->semaphore_signal(s->done.culv, 0, 1));
     return NULL;
 }
 
@@ -541,7 +438,7 @@ static void *signal_from_another_thread(void *data)
 static void two_threads(scene *s)
 {
     pthread_t thread;
-    OK(s->calls->semaphore_wait(s->gate.culv, 0, 1));
+    LIB_OK(s->calls->semaphore_wait(s->gate.culv, 0, 1));
     REQUIRE_EQ(pthread_create(&thread, NULL, signal_from_another_thread, s), 0);
     REQUIRE_EQ(pthread_join(thread, NULL), 0);
     require_held_back_in_legacy_code(s, "another thread's stream 0");
@@ -550,11 +447,11 @@ static void two_threads(scene *s)
 /* A stream that is not 0 is passed on as it is. */
 static void other_streams(scene *s)
 {
-    world *w = s->w;
+    lib_world *w = s->w;
     const culv_semaphore_point point = {s->also.culv, 1};
-    OK(s->calls->semaphore_wait(s->gate.culv, s->blocking, 1));
-    OK(s->calls->semaphore_signal(s->done.culv, s->apart, 1));
-    OK(s->calls->semaphore_signal_batch(&point, 1, s->blocking));
+    LIB_OK(s->calls->semaphore_wait(s->gate.culv, s->blocking, 1));
+    LIB_OK(s->calls->semaphore_signal(s->done.culv, s->apart, 1));
+    LIB_OK(s->calls->semaphore_signal_batch(&point, 1, s->blocking));
     REQUIRE(timeline_reaches(w, &s->done, 1, SOON_MS));
     REQUIRE_EQ(raw_vk_timeline_value(&w->vk, s->also.vk), 0);
     open_gate(s);
@@ -573,23 +470,23 @@ static void *open_gate_later(void *data)
  * does not. */
 static void last_use(scene *s)
 {
-    world *w = s->w;
+    lib_world *w = s->w;
     const raw_cuda *cu = w->cu;
     pthread_t opener;
     timeline mine = timeline_make(w);
-    OK(culv_semaphore_wait(s->gate.culv, s->blocking, 1));
+    LIB_OK(culv_semaphore_wait(s->gate.culv, s->blocking, 1));
     /* The release that is due may wait at the driver for the gate: somebody has to open it. */
     if (s->calls->per_thread) REQUIRE_EQ(pthread_create(&opener, NULL, open_gate_later, s), 0);
-    OK(culv_semaphore_destroy(&mine.culv, &(CUstream){s->calls->stream(0)}));
+    LIB_OK(culv_semaphore_destroy(&mine.culv, &(CUstream){s->calls->stream(0)}));
     REQUIRE(mine.culv == NULL);
     if (s->calls->per_thread) {
         CU_OK(cu->StreamSynchronize(CU_STREAM_PER_THREAD));
-        REQUIRE_EQ(world_counts(w).deferred, 0);
+        REQUIRE_EQ(lib_counts(w).deferred, 0);
         REQUIRE_EQ(pthread_join(opener, NULL), 0);
     } else {
-        REQUIRE_EQ(world_counts(w).deferred, 1);
+        REQUIRE_EQ(lib_counts(w).deferred, 1);
         open_gate(s);
-        world_settle(w);
+        lib_settle(w);
     }
     raw_vk_timeline_destroy(&w->vk, mine.vk);
 }

@@ -37,7 +37,8 @@ TEST(results, .title = "results")
         const cudart_calls *calls = all_calls[i];
         for (size_t r = 0; r < sizeof rows / sizeof rows[0]; r++) {
             culv_error e = culv_error_init();
-            FAILS(calls->result(rows[r].answer, "cudaSomething"), rows[r].result, rows[r].reason);
+            LIB_FAILS(calls->result(rows[r].answer, "cudaSomething"), rows[r].result,
+                      rows[r].reason);
             culv_last_error(&e);
             REQUIRE_EQ(e.native_api, CULV_NATIVE_CUDA_RUNTIME);
             REQUIRE_EQ(e.native_code, rows[r].answer);
@@ -45,7 +46,7 @@ TEST(results, .title = "results")
             REQUIRE(strstr(e.message, cudaGetErrorName(rows[r].answer)) != NULL);
         }
         REQUIRE_EQ(calls->result(cudaSuccess, "cudaSomething"), CULV_OK);
-        REFUSED(calls->result(cudaErrorUnknown, NULL), DRIVER, DRIVER_REFUSED);
+        LIB_ERROR(calls->result(cudaErrorUnknown, NULL), DRIVER, DRIVER_REFUSED);
     }
 }
 
@@ -72,17 +73,17 @@ TEST(nothing, .title = "null")
         cudaArray_t array = POISON(struct cudaArray);
         cudaSurfaceObject_t surface = 0x5a5a;
         const culv_semaphore_point point = {NULL, 1};
-        REFUSED(calls->device_make_current(NULL), INVALID, NULL_ARGUMENT);
-        REFUSED(calls->device_open(NULL, NULL), INVALID, NULL_ARGUMENT);
-        REFUSED(calls->device_open_by_ordinal(0, NULL, NULL), INVALID, NULL_ARGUMENT);
+        LIB_ERROR(calls->device_make_current(NULL), INVALID, NULL_ARGUMENT);
+        LIB_ERROR(calls->device_open(NULL, NULL), INVALID, NULL_ARGUMENT);
+        LIB_ERROR(calls->device_open_by_ordinal(0, NULL, NULL), INVALID, NULL_ARGUMENT);
         REQUIRE(calls->buffer_pointer(NULL) == NULL);
-        REFUSED(calls->image_array(NULL, 0, 0, &array), INVALID, NULL_ARGUMENT);
-        REFUSED(calls->image_surface(NULL, 0, 0, &surface), INVALID, NULL_ARGUMENT);
+        LIB_ERROR(calls->image_array(NULL, 0, 0, &array), INVALID, NULL_ARGUMENT);
+        LIB_ERROR(calls->image_surface(NULL, 0, 0, &surface), INVALID, NULL_ARGUMENT);
         REQUIRE(array == POISON(struct cudaArray) && surface == 0x5a5a);
-        REFUSED(calls->semaphore_signal(NULL, 0, 1), INVALID, NULL_ARGUMENT);
-        REFUSED(calls->semaphore_wait(NULL, 0, 1), INVALID, NULL_ARGUMENT);
-        REFUSED(calls->semaphore_signal_batch(&point, 1, 0), INVALID, NULL_ARGUMENT);
-        REFUSED(calls->semaphore_wait_batch(NULL, 1, 0), INVALID, NULL_ARGUMENT);
+        LIB_ERROR(calls->semaphore_signal(NULL, 0, 1), INVALID, NULL_ARGUMENT);
+        LIB_ERROR(calls->semaphore_wait(NULL, 0, 1), INVALID, NULL_ARGUMENT);
+        LIB_ERROR(calls->semaphore_signal_batch(&point, 1, 0), INVALID, NULL_ARGUMENT);
+        LIB_ERROR(calls->semaphore_wait_batch(NULL, 1, 0), INVALID, NULL_ARGUMENT);
         REQUIRE_EQ(calls->semaphore_signal_batch(NULL, 0, 0), CULV_OK);
     }
 }
@@ -94,8 +95,8 @@ TEST(twin_asked_for, .own = true)
     d.driver = CULV_DRIVER_SOFT;
     for (int i = 0; i < CALLS_COUNT; i++) {
         culv_device *device = POISON(culv_device);
-        REFUSED(all_calls[i]->device_open(&d, &device), UNSUPPORTED, RUNTIME);
-        REFUSED(all_calls[i]->device_open_by_ordinal(0, &d, &device), UNSUPPORTED, RUNTIME);
+        LIB_ERROR(all_calls[i]->device_open(&d, &device), UNSUPPORTED, RUNTIME);
+        LIB_ERROR(all_calls[i]->device_open_by_ordinal(0, &d, &device), UNSUPPORTED, RUNTIME);
         REQUIRE(strstr(culv_last_error_message(), "CULV_DRIVER_SOFT") != NULL);
         REQUIRE(device == POISON(culv_device));
     }
@@ -109,11 +110,11 @@ TEST(twin_is_refused, .own = true)
     culv_device_desc d = culv_device_desc_init();
     culv_device *device = NULL;
     d.driver = CULV_DRIVER_SOFT;
-    OK(culv_device_open_by_ordinal(0, &d, &device));
+    LIB_OK(culv_device_open_by_ordinal(0, &d, &device));
     CUcontext before = POISON(struct CUctx_st), after = NULL;
     CU_OK(cu->CtxGetCurrent(&before));
     for (int i = 0; i < CALLS_COUNT; i++)
-        REFUSED(all_calls[i]->device_make_current(device), UNSUPPORTED, RUNTIME);
+        LIB_ERROR(all_calls[i]->device_make_current(device), UNSUPPORTED, RUNTIME);
     REQUIRE(strstr(culv_last_error_message(), "software twin") != NULL);
     CU_OK(cu->CtxGetCurrent(&after));
     REQUIRE(before == after);
@@ -130,9 +131,9 @@ TEST(no_driver, .own = true)
     (void)use_driver();
     for (int i = 0; i < CALLS_COUNT; i++) {
         culv_device *device = POISON(culv_device);
-        REFUSED(all_calls[i]->device_open(NULL, &device), UNSUPPORTED, DRIVER_MISSING);
-        REFUSED(all_calls[i]->device_open_by_ordinal(7, NULL, &device), UNSUPPORTED,
-                DRIVER_MISSING);
+        LIB_ERROR(all_calls[i]->device_open(NULL, &device), UNSUPPORTED, DRIVER_MISSING);
+        LIB_ERROR(all_calls[i]->device_open_by_ordinal(7, NULL, &device), UNSUPPORTED,
+                  DRIVER_MISSING);
         REQUIRE(device == POISON(culv_device));
     }
 }
@@ -181,10 +182,10 @@ TEST(bad_descriptors, .own = true)
     culv_device_desc d = culv_device_desc_init();
     culv_device *device = POISON(culv_device);
     d.struct_size = 3;
-    REFUSED(culv_cudart_device_open(&d, &device), INVALID, STRUCT_SIZE);
+    LIB_ERROR(culv_cudart_device_open(&d, &device), INVALID, STRUCT_SIZE);
     d = culv_device_desc_init();
     d.driver = (culv_driver)77;
-    REFUSED(culv_cudart_device_open(&d, &device), INVALID, VALUE);
+    LIB_ERROR(culv_cudart_device_open(&d, &device), INVALID, VALUE);
     REQUIRE(device == POISON(culv_device));
 }
 
@@ -193,9 +194,9 @@ TEST(last_error_set, .title = "last_error_set")
 {
     culv_error e = culv_error_init(), got = culv_error_init();
     /* CULV_OK is no error */
-    REFUSED(culv_last_error_set(&e), INVALID, VALUE);
+    LIB_ERROR(culv_last_error_set(&e), INVALID, VALUE);
     e.struct_size = 0;
-    REFUSED(culv_last_error_set(&e), INVALID, STRUCT_SIZE);
+    LIB_ERROR(culv_last_error_set(&e), INVALID, STRUCT_SIZE);
     e = culv_error_init();
     e.result = CULV_ERROR_BUSY;
     e.reason = CULV_REASON_OS;
@@ -227,7 +228,7 @@ static CUcontext current_context(const raw_cuda *cu)
 /* Each device of the runtime opens as itself, in the context that the runtime uses for it. */
 TEST(same_device, .own = true)
 {
-    world w;
+    lib_world w;
     world_open_runtime(&w); /* skips where there is no runtime */
     const raw_cuda *cu = w.cu;
     int count = 0;
@@ -242,14 +243,14 @@ TEST(same_device, .own = true)
         RT(cudaFree(NULL));
         CUcontext of_runtime = current_context(cu);
         RT(cudaGetDeviceProperties(&properties, ordinal));
-        OK(culv_cudart_device_open(NULL, &device));
-        OK(culv_device_get_caps(device, &caps));
+        LIB_OK(culv_cudart_device_open(NULL, &device));
+        LIB_OK(culv_device_get_caps(device, &caps));
         REQUIRE_EQ(caps.ordinal, ordinal);
         REQUIRE_EQ(caps.is_software, 0);
         REQUIRE_EQ_BYTES(caps.uuid.bytes, properties.uuid.bytes, sizeof caps.uuid.bytes);
         REQUIRE(culv_device_context(device) == of_runtime);
         REQUIRE(current_context(cu) == of_runtime); /* the call left it as it was */
-        OK(culv_cudart_device_open_by_ordinal(ordinal, NULL, &by_ordinal));
+        LIB_OK(culv_cudart_device_open_by_ordinal(ordinal, NULL, &by_ordinal));
         REQUIRE(culv_device_context(by_ordinal) == of_runtime);
         culv_device_close(&by_ordinal);
         culv_device_close(&device);
@@ -257,8 +258,8 @@ TEST(same_device, .own = true)
         REQUIRE_EQ(current, ordinal);
     }
     culv_device *none = POISON(culv_device);
-    REFUSED(culv_cudart_device_open_by_ordinal(count, NULL, &none), NO_DEVICE, DEVICE_UNKNOWN);
-    REFUSED(culv_cudart_device_open_by_ordinal(-1, NULL, &none), NO_DEVICE, DEVICE_UNKNOWN);
+    LIB_ERROR(culv_cudart_device_open_by_ordinal(count, NULL, &none), NO_DEVICE, DEVICE_UNKNOWN);
+    LIB_ERROR(culv_cudart_device_open_by_ordinal(-1, NULL, &none), NO_DEVICE, DEVICE_UNKNOWN);
     REQUIRE(none == POISON(culv_device));
     world_close(&w);
 }
@@ -266,16 +267,16 @@ TEST(same_device, .own = true)
 /* A thread on which nothing of CUDA is current, as threads begin. */
 static void *make_current_here(void *data)
 {
-    world *w = data;
+    lib_world *w = data;
     const raw_cuda *cu = w->cu;
     int current = -1;
     void *memory = NULL;
     CUcontext of_pointer = NULL;
     REQUIRE(current_context(cu) == NULL);
-    OK(culv_cudart_device_make_current(w->device));
+    LIB_OK(culv_cudart_device_make_current(w->device));
     RT(cudaGetDevice(&current));
     culv_device_caps caps = culv_device_caps_init();
-    OK(culv_device_get_caps(w->device, &caps));
+    LIB_OK(culv_device_get_caps(w->device, &caps));
     REQUIRE_EQ(current, caps.ordinal);
     RT(cudaMalloc(&memory, 4096));
     REQUIRE(current_context(cu) == culv_device_context(w->device));
@@ -305,9 +306,9 @@ RUNTIME_CASE(borrowed_context, .own = true)
     culv_device_desc d = culv_device_desc_init();
     culv_device *device = NULL;
     d.context = context;
-    OK(culv_cudart_device_open_by_ordinal(0, &d, &device));
+    LIB_OK(culv_cudart_device_open_by_ordinal(0, &d, &device));
     REQUIRE(culv_device_context(device) == context);
-    OK(culv_cudart_device_make_current(device));
+    LIB_OK(culv_cudart_device_make_current(device));
     REQUIRE(current_context(cu) == context);
 
     VkSemaphore vk = raw_vk_timeline(&w->vk, 0, true);
@@ -315,18 +316,18 @@ RUNTIME_CASE(borrowed_context, .own = true)
     cudaStream_t stream = NULL;
     RT(cudaStreamCreate(&stream));
     REQUIRE(current_context(cu) == context);
-    OK(culv_cudart_semaphore_signal(semaphore, stream, 1));
+    LIB_OK(culv_cudart_semaphore_signal(semaphore, stream, 1));
     REQUIRE(raw_vk_timeline_wait(&w->vk, vk, 1, TEST_FAR_MS));
     RT(cudaStreamDestroy(stream));
     culv_semaphore_destroy(&semaphore, NULL);
 
     /* A stream of the primary context is none of its own. */
     timeline t = timeline_make(w);
-    OK(culv_cudart_device_make_current(w->device));
+    LIB_OK(culv_cudart_device_make_current(w->device));
     RT(cudaStreamCreate(&stream));
-    OK(culv_cudart_semaphore_signal(t.culv, stream, 1));
+    LIB_OK(culv_cudart_semaphore_signal(t.culv, stream, 1));
     semaphore = timeline_import(w, device, vk, 1);
-    REFUSED(culv_cudart_semaphore_signal(semaphore, stream, 2), INVALID, STREAM_DEVICE);
+    LIB_ERROR(culv_cudart_semaphore_signal(semaphore, stream, 2), INVALID, STREAM_DEVICE);
     RT(cudaStreamSynchronize(stream));
     RT(cudaStreamDestroy(stream));
     timeline_destroy(w, &t);
@@ -346,15 +347,15 @@ RUNTIME_CASE(another_gpu, .own = true)
     timeline t = timeline_make(w);
     RT(cudaSetDevice(1));
     RT(cudaStreamCreate(&stream));
-    REFUSED(culv_cudart_semaphore_signal(t.culv, stream, 1), INVALID, STREAM_DEVICE);
-    REFUSED(culv_cudart_semaphore_wait(t.culv, stream, 1), INVALID, STREAM_DEVICE);
-    OK(culv_cudart_semaphore_signal(t.culv, 0, 1)); /* stream 0 of the semaphore's own device */
+    LIB_ERROR(culv_cudart_semaphore_signal(t.culv, stream, 1), INVALID, STREAM_DEVICE);
+    LIB_ERROR(culv_cudart_semaphore_wait(t.culv, stream, 1), INVALID, STREAM_DEVICE);
+    LIB_OK(culv_cudart_semaphore_signal(t.culv, 0, 1)); /* stream 0 of the semaphore's own device */
     REQUIRE(timeline_reaches(w, &t, 1, TEST_FAR_MS));
     int current = -1;
     RT(cudaGetDevice(&current));
     REQUIRE_EQ(current, 1);
     RT(cudaStreamDestroy(stream));
-    OK(culv_cudart_device_make_current(w->device));
+    LIB_OK(culv_cudart_device_make_current(w->device));
     timeline_destroy(w, &t);
 }
 
@@ -365,11 +366,11 @@ RUNTIME_CASE(runtime_last_error, .own = true)
     timeline t = timeline_make(w);
     REQUIRE_EQ(cudaSetDevice(9999), cudaErrorInvalidDevice);
     REQUIRE_EQ(cudaPeekAtLastError(), cudaErrorInvalidDevice);
-    OK(culv_cudart_semaphore_signal(t.culv, 0, 1));
-    OK(culv_cudart_semaphore_wait(t.culv, 0, 1));
+    LIB_OK(culv_cudart_semaphore_signal(t.culv, 0, 1));
+    LIB_OK(culv_cudart_semaphore_wait(t.culv, 0, 1));
     REQUIRE_EQ(cudaPeekAtLastError(), cudaErrorInvalidDevice);
     REQUIRE_EQ(cudaGetLastError(), cudaErrorInvalidDevice);
-    REFUSED(culv_cudart_semaphore_signal(t.culv, 0, 1), INVALID, TIMELINE_BACKWARDS);
+    LIB_ERROR(culv_cudart_semaphore_signal(t.culv, 0, 1), INVALID, TIMELINE_BACKWARDS);
     REQUIRE_EQ(cudaGetLastError(), cudaSuccess);
     timeline_destroy(w, &t);
 }
@@ -377,7 +378,7 @@ RUNTIME_CASE(runtime_last_error, .own = true)
 /* The culv_device is closed, and the runtime goes on in the primary context. */
 TEST(close_before_runtime, .own = true)
 {
-    world w;
+    lib_world w;
     void *memory = NULL;
     uint32_t words[64];
     world_open_runtime(&w);
@@ -415,32 +416,32 @@ typedef struct victim {
     culv_shared_semaphore *semaphore;
 } victim;
 
-static victim victim_make(world *w)
+static victim victim_make(lib_world *w)
 {
     victim v;
     memset(&v, 0, sizeof v);
     culv_device_desc dd = culv_device_desc_init();
     dd.log.fn = hear;
-    OK(culv_cudart_device_open(&dd, &v.device));
-    culv_vk_device_desc vd = world_vk_desc(w);
-    OK(culv_vk_attach(v.device, &vd, &v.attachment));
+    LIB_OK(culv_cudart_device_open(&dd, &v.device));
+    culv_vk_device_desc vd = lib_vk_desc(w);
+    LIB_OK(culv_vk_attach(v.device, &vd, &v.attachment));
     raw_vk_buffer_create(&w->vk, 65536, RAW_VK_EXPORT, &v.vk);
     culv_vk_memory_desc md = culv_vk_memory_desc_init();
     md.memory = v.vk.memory;
     md.allocation_size = v.vk.allocation_size;
-    OK(culv_vk_memory_import(v.attachment, &md, &v.memory));
-    OK(culv_buffer_map(v.memory, NULL, &v.buffer));
-    OK(culv_buffer_map(v.memory, NULL, &v.second));
-    OK(culv_vk_semaphore_create(v.attachment, NULL, &v.semaphore));
+    LIB_OK(culv_vk_memory_import(v.attachment, &md, &v.memory));
+    LIB_OK(culv_buffer_map(v.memory, NULL, &v.buffer));
+    LIB_OK(culv_buffer_map(v.memory, NULL, &v.second));
+    LIB_OK(culv_vk_semaphore_create(v.attachment, NULL, &v.semaphore));
     cudaStream_t stream = NULL;
     RT(cudaStreamCreate(&stream));
-    OK(culv_cudart_semaphore_signal(culv_shared_semaphore_cuda(v.semaphore), stream, 1));
+    LIB_OK(culv_cudart_semaphore_signal(culv_shared_semaphore_cuda(v.semaphore), stream, 1));
     RT(cudaStreamSynchronize(stream));
     return v;
 }
 
 /* R3: after a reset all can still be destroyed, in silence. */
-static void victim_destroy(world *w, victim *v)
+static void victim_destroy(lib_world *w, victim *v)
 {
     culv_device_counts counts = culv_device_counts_init();
     heard = 0;
@@ -449,7 +450,7 @@ static void victim_destroy(world *w, victim *v)
     culv_memory_destroy(&v->memory);
     culv_shared_semaphore_destroy(&v->semaphore, &(CUstream){culv_cudart_stream(0)});
     culv_vk_detach(&v->attachment);
-    OK(culv_device_get_counts(v->device, &counts));
+    LIB_OK(culv_device_get_counts(v->device, &counts));
     REQUIRE_EQ(counts.memories + counts.mappings + counts.buffers + counts.semaphores +
                    counts.deferred,
                0);
@@ -460,22 +461,22 @@ static void victim_destroy(world *w, victim *v)
 }
 
 /* The runtime starts anew, and so does a culv_device that is opened then. */
-static void start_anew(world *w)
+static void start_anew(lib_world *w)
 {
     void *memory = NULL;
     RT(cudaMalloc(&memory, 4096));
     RT(cudaFree(memory));
-    OK(culv_cudart_device_open(NULL, &w->device));
+    LIB_OK(culv_cudart_device_open(NULL, &w->device));
     timeline t = {raw_vk_timeline(&w->vk, 0, true), NULL};
     t.culv = timeline_import(w, w->device, t.vk, 0);
-    OK(culv_cudart_semaphore_signal(t.culv, 0, 1));
+    LIB_OK(culv_cudart_semaphore_signal(t.culv, 0, 1));
     REQUIRE(timeline_reaches(w, &t, 1, TEST_FAR_MS));
     timeline_destroy(w, &t);
 }
 
 /* `again`: the primary context is there again by the time that the old objects go, and it is
  * another one. */
-static void reset(world *w, bool again)
+static void reset(lib_world *w, bool again)
 {
     void *memory = NULL;
     victim v = victim_make(w);

@@ -1232,32 +1232,47 @@ static const char *sweep_surface_read(sweep *s, const sweep_image *i, unsigned c
     return text != NULL ? text : from_device(s, bytes, i->bytes);
 }
 
+/* The levels and layers of a texture; counts of 0: all. */
+static bool in_range(const culv_texture_desc *d, uint32_t level)
+{
+    return level >= d->base_level &&
+           (d->level_count == 0 || level - d->base_level < d->level_count);
+}
+
+static VkExtent3D range_extent(const sweep_image *i, uint32_t plane, uint32_t level,
+                               const culv_texture_desc *d)
+{
+    VkExtent3D e = sweep_image_extent(i, plane, level);
+    if (d->layer_count != 0 && i->what.dimension != SWEEP_3D) e.depth = d->layer_count;
+    return e;
+}
+
 static const char *texture_level(sweep *s, const sweep_image *i, uint32_t plane, uint32_t level,
                                  void *context)
 {
-    const culv_texture_read *read = context;
+    culv_texture_desc d = *(const culv_texture_desc *)context;
     CUtexObject texture = 0;
-    culv_texture_desc d = culv_texture_desc_init();
-    d.read = *read;
+    if (!in_range(&d, level)) return NULL;
     d.plane = plane;
     if (culv_image_get_texture(i->cuda, &d, &texture) != CULV_OK)
         return library_said("culv_image_get_texture");
-    const reading r = sweep_reading(&i->planes[plane].format, i->what.texels, *read);
-    const VkExtent3D e = sweep_image_extent(i, plane, level);
+    const reading r = sweep_reading(&i->planes[plane].format, i->what.texels, d.read);
+    const VkExtent3D e = range_extent(i, plane, level, &d);
     int dimension = i->what.dimension, number = r.number, channels = (int)r.channels;
-    int w = (int)e.width, h = (int)e.height, depth = (int)e.depth, which = (int)level;
+    int w = (int)e.width, h = (int)e.height, depth = (int)e.depth,
+        which = (int)(level - d.base_level);
     CUdeviceptr values = s->device + i->texels_at[plane][level] * 16;
     void *params[] = {&texture, &dimension, &number, &channels, &which, &w, &h, &depth, &values};
     return launch(s, s->sample, (uint32_t)count_of(e), params);
 }
 
 /* Four words a texel into `values`. */
-static const char *sweep_texture_read(sweep *s, const sweep_image *i, culv_texture_read read,
+static const char *sweep_texture_read(sweep *s, const sweep_image *i, culv_texture_desc d,
                                       unsigned char *values)
 {
     memset(values, 0xa5, i->texels * 16);
     to_device(s, values, i->texels * 16);
-    const char *text = visit(s, i, texture_level, &read);
+    const char *text = visit(s, i, texture_level, &d);
     return text != NULL ? text : from_device(s, values, i->texels * 16);
 }
 
@@ -1438,7 +1453,7 @@ static bool reads_as_shaders(const sweep_image *i)
 typedef struct value_check {
     sweep *s;
     const sweep_image *image;
-    culv_texture_read read;
+    culv_texture_desc of;
     size_t bad, all;
     char first[MAX_REASON / 2];
 } value_check;
@@ -1449,7 +1464,7 @@ static void check_value(value_check *v, uint32_t plane, size_t block, size_t tex
     const sweep_image *i = v->image;
     uint32_t found = word(v->s->found, texel, channel);
     v->all++;
-    if (sweep_value_right(&i->planes[plane].format, i->what.texels, v->read, channel, found,
+    if (sweep_value_right(&i->planes[plane].format, i->what.texels, v->of.read, channel, found,
                           wanted))
         return;
     if (v->bad++ > 0) return;
@@ -1459,22 +1474,25 @@ static void check_value(value_check *v, uint32_t plane, size_t block, size_t tex
              (unsigned)channel, (unsigned)found, by, (unsigned)wanted);
 }
 
-/* One texel, against the definition and against what Vulkan's shaders read. */
-static void check_texel(value_check *v, uint32_t plane, size_t block, size_t texel)
+/* One texel, against the definition and against what Vulkan's shaders read of the one at
+ * `fetched`, of blocks as they are stored too. */
+static void check_texel(value_check *v, uint32_t plane, size_t block, size_t texel, size_t fetched)
 {
     const sweep_image *i = v->image;
     const culv_format_info *f = &i->planes[plane].format;
-    uint32_t wanted[4] = {0}, count = sweep_reading(f, i->what.texels, v->read).channels;
-    bool shaders =
-        sweep_can_fetch(i) && v->read == CULV_TEXTURE_READ_AS_GRAPHICS && reads_as_shaders(i);
-    bool defined = f->kind != CULV_TEXEL_KIND_BLOCKS;
-    if (defined) sweep_decode(f, i->what.texels, v->read, v->s->expected + block, wanted);
+    uint32_t wanted[4] = {0}, count = sweep_reading(f, i->what.texels, v->of.read).channels;
+    const bool defined = f->kind != CULV_TEXEL_KIND_BLOCKS;
+    const bool stored = v->of.read == CULV_TEXTURE_READ_STORED;
+    const bool shaders = sweep_can_fetch(i) && !(stored && defined) && reads_as_shaders(i);
+    if (defined) sweep_decode(f, i->what.texels, v->of.read, v->s->expected + block, wanted);
     for (uint32_t c = 0; c < count; c++) {
         if (defined) check_value(v, plane, block, texel, c, wanted[c], "by definition");
         uint32_t shown = shaders ? shaders_channel(f, c) : 4;
-        if (shown < 4)
-            check_value(v, plane, block, texel, c, word(v->s->fetched.mapped, texel, shown),
-                        "in Vulkan");
+        if (shown == 4) continue;
+        uint32_t vulkans = word(v->s->fetched.mapped, fetched, shown);
+        if (stored && shown < 3 && sweep_name_has(f, "_SRGB_"))
+            vulkans = bits_of(to_srgb(float_of(vulkans)));
+        check_value(v, plane, block, texel, c, vulkans, "in Vulkan");
     }
 }
 
@@ -1484,32 +1502,61 @@ static void check_level(value_check *v, uint32_t plane, uint32_t level)
     const culv_format_info *f = &i->planes[plane].format;
     size_t texel = i->texels_at[plane][level];
     const VkExtent3D blocks = sweep_image_blocks(i, plane, level);
-    const VkExtent3D e = sweep_image_extent(i, plane, level);
-    for (uint32_t z = 0; z < e.depth; z++)
+    const VkExtent3D e = range_extent(i, plane, level, &v->of);
+    const size_t before = (size_t)v->of.base_layer * e.width * e.height;
+    for (uint32_t z = v->of.base_layer; z < v->of.base_layer + e.depth; z++)
         for (uint32_t y = 0; y < e.height; y++)
             for (uint32_t x = 0; x < e.width; x++, texel++) {
                 size_t block = ((size_t)z * blocks.height + y / f->block_height) * blocks.width +
                                x / f->block_width;
-                check_texel(v, plane, i->bytes_at[plane][level] + block * f->bytes_per_block,
-                            texel);
+                check_texel(v, plane, i->bytes_at[plane][level] + block * f->bytes_per_block, texel,
+                            texel + before);
             }
 }
 
-static void compare_texture(sweep *s, const sweep_image *i, uint32_t seed, culv_texture_read read,
+static void compare_texture(sweep *s, const sweep_image *i, uint32_t seed, culv_texture_desc d,
                             answer *a)
 {
-    value_check v = {.s = s, .image = i, .read = read};
-    const char *name = read == CULV_TEXTURE_READ_STORED ? "read as stored" : "read as graphics do";
-    const char *text = sweep_texture_read(s, i, read, s->found);
+    value_check v = {.s = s, .image = i, .of = d};
+    char name[128];
+    snprintf(name, sizeof name, "levels %u + %u, layers %u + %u (0: all), read as %s",
+             (unsigned)d.base_level, (unsigned)d.level_count, (unsigned)d.base_layer,
+             (unsigned)d.layer_count,
+             d.read == CULV_TEXTURE_READ_STORED ? "stored" : "graphics do");
+    const char *text = sweep_texture_read(s, i, d, s->found);
     wrong(a, name, text);
     if (text != NULL) return;
     sweep_pattern(i, seed, s->expected);
     for (uint32_t plane = 0; plane < i->plane_count; plane++)
         for (uint32_t level = 0; level < i->info.mipLevels; level++)
-            check_level(&v, plane, level);
+            if (in_range(&d, level)) check_level(&v, plane, level);
     if (v.bad > 0 && a->outcome == OUTCOME_RIGHT)
         *a = answered(OUTCOME_WRONG, "%s: %zu of %zu values are wrong, the first in %s", name,
                       v.bad, v.all, v.first);
+}
+
+/* Ranges of levels and layers, where CUDA has views: of blocks and normalized arrays none; of cubes
+ * and 1D arrays all layers, and of the latter one level or those from 0 on. Of RGBA8 they are all
+ * tried that begin or end at another end, of other formats one of a 2D array. */
+static void ranges(sweep *s, const sweep_image *i, uint32_t seed, culv_texture_desc d, answer *a)
+{
+    const uint32_t levels = i->info.mipLevels, layers = i->info.arrayLayers;
+    const bool all = i->what.format->format == CULV_FORMAT_R8G8B8A8_UNORM,
+               lines = i->what.dimension == SWEEP_1D_ARRAY,
+               whole = lines || i->info.flags != 0 || layers == 1;
+    if (i->what.texels != CULV_TEXELS_STORED || i->plane_count > 1 ||
+        i->what.format->kind == CULV_TEXEL_KIND_BLOCKS ||
+        (!all && i->what.dimension != SWEEP_2D_ARRAY))
+        return;
+    for (uint32_t k = 0; k < 16 && !s->lost; k++) {
+        const uint32_t first[] = {0, 1, levels / 2, levels - 1};
+        d.base_level = first[k % 4];
+        d.level_count = k & 4 ? 1 : levels - d.base_level;
+        d.base_layer = k & 8 && !whole ? 1 : 0;
+        d.layer_count = k & 8 && !whole ? (k & 1 ? 1 : layers - 2) : layers;
+        if (d.base_level >= levels || (lines && d.base_level > 0 && d.level_count > 1)) continue;
+        if (all || k == 9) compare_texture(s, i, seed, d, a);
+    }
 }
 
 /* What there is nothing to compare with, or that the twin leaves out. */
@@ -1518,9 +1565,16 @@ static bool texture_left_out(const sweep *s, const sweep_image *i, answer *a)
     const culv_format_info *f = i->what.format;
     if (f->kind == CULV_TEXEL_KIND_SUBSAMPLED)
         *a = answered(OUTCOME_SKIPPED, "cuda.h does not say what textures return of 4:2:2 pairs");
-    else if (f->kind == CULV_TEXEL_KIND_BLOCKS && s->w.cu->software)
+    else if (f->kind == CULV_TEXEL_KIND_BLOCKS && s->w.cu->software) {
+        /* It refuses wrong flags before. */
+        culv_texture_desc d = culv_texture_desc_init();
+        CUtexObject texture = 0;
+        for (d.read = CULV_TEXTURE_READ_AS_GRAPHICS; d.read <= CULV_TEXTURE_READ_STORED; d.read++) {
+            REQUIRE_EQ(culv_image_get_texture(i->cuda, &d, &texture), CULV_ERROR_DRIVER);
+            REQUIRE_EQ(lib_last_error().native_code, CUDA_ERROR_NOT_SUPPORTED);
+        }
         *a = answered(OUTCOME_SKIPPED, "the software twin decodes no compressed blocks");
-    else if (f->kind == CULV_TEXEL_KIND_BLOCKS && !sweep_can_fetch(i))
+    } else if (f->kind == CULV_TEXEL_KIND_BLOCKS && !sweep_can_fetch(i))
         *a = answered(OUTCOME_SKIPPED,
                       "Vulkan samples no such images, so there is nothing to compare with");
     else
@@ -1531,10 +1585,14 @@ static bool texture_left_out(const sweep *s, const sweep_image *i, answer *a)
 static void textures(sweep *s, const sweep_image *i, uint32_t seed, answer *a)
 {
     if (texture_left_out(s, i, a)) return;
-    compare_texture(s, i, seed, CULV_TEXTURE_READ_AS_GRAPHICS, a);
-    if (!s->lost && i->what.texels == CULV_TEXELS_STORED &&
-        i->what.format->kind != CULV_TEXEL_KIND_BLOCKS)
-        compare_texture(s, i, seed, CULV_TEXTURE_READ_STORED, a);
+    for (int read = CULV_TEXTURE_READ_AS_GRAPHICS; read <= CULV_TEXTURE_READ_STORED; read++) {
+        culv_texture_desc d = culv_texture_desc_init();
+        d.read = (culv_texture_read)read;
+        if (s->lost || (d.read == CULV_TEXTURE_READ_STORED && i->what.texels != CULV_TEXELS_STORED))
+            return;
+        compare_texture(s, i, seed, d, a);
+        ranges(s, i, seed, d, a);
+    }
 }
 
 /* All together --------------------------------------------------------------------------------- */

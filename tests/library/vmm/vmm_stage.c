@@ -170,15 +170,6 @@ CUresult vmm_try_read(const vmm_stage *s, CUdeviceptr at)
     return r;
 }
 
-CUresult vmm_try_write(const vmm_stage *s, CUdeviceptr at)
-{
-    const uint32_t word = 7;
-    CUcontext before = lib_enter(&s->w);
-    CUresult r = raw_cuda_upload(s->w.cu, at, &word, sizeof word);
-    lib_leave(&s->w, before);
-    return r;
-}
-
 static void CUDA_CB wait_for_gate(void *user)
 {
     vmm_gate *gate = user;

@@ -52,7 +52,6 @@ void vmm_require_words(const culv_device *device, const raw_cuda *cu, CUdevicept
                        uint32_t seed);
 /* What a copy of a few bytes to the host says, and one from it. */
 CUresult vmm_try_read(const vmm_stage *s, CUdeviceptr at);
-CUresult vmm_try_write(const vmm_stage *s, CUdeviceptr at);
 
 /* Work in a stream that ends when it is told to. */
 typedef struct vmm_gate {

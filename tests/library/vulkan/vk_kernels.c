@@ -150,38 +150,6 @@ VK_KERNELS_CASE(file_changed, .own = true)
     free(bytes);
 }
 
-typedef struct two_records {
-    vk_kernels_stage *s;
-    culv_kernel *kernel;
-    culv_result results[2];
-} two_records;
-
-static void prepare_first(void *user)
-{
-    two_records *t = user;
-    t->results[0] = culv_vk_kernels_prepare(t->s->queue, t->kernel);
-}
-
-static void prepare_second(void *user)
-{
-    two_records *t = user;
-    t->results[1] = culv_vk_kernels_prepare(t->s->queue, t->kernel);
-}
-
-/* What a VkDevice needs of a kernel is made once, also when two threads record its first launch. */
-TEST(made_by_two)
-{
-    vk_kernels_stage s;
-    lib_race r;
-    vk_kernels_open_race(&s, &r);
-    two_records t = {&s, vk_kernels_get(&s, "queue_add"), {CULV_ERROR_INVALID, CULV_ERROR_INVALID}};
-    lib_race_run(&r, "vkCreateCuFunctionNVX", prepare_first, prepare_second, &t, true);
-    REQUIRE_EQ(t.results[0], CULV_OK);
-    REQUIRE_EQ(t.results[1], CULV_OK);
-    REQUIRE_EQ(atomic_load(&r.count), 1);
-    vk_kernels_close(&s);
-}
-
 /* An image of Culvert's: painted through its view's surface, read through its texture, and read by
  * Vulkan after the barrier of that use. */
 VK_KERNELS_CASE(images)

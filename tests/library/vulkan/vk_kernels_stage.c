@@ -25,14 +25,6 @@ void vk_kernels_open(vk_kernels_stage *s)
     load(s);
 }
 
-void vk_kernels_open_race(vk_kernels_stage *s, lib_race *r)
-{
-    memset(s, 0, sizeof *s);
-    lib_with_kernels = true;
-    lib_race_open(r, &s->w);
-    load(s);
-}
-
 void vk_kernels_open_for_one_address(vk_kernels_stage *s)
 {
     memset(s, 0, sizeof *s);

@@ -15,7 +15,6 @@ typedef struct vk_kernels_stage {
 } vk_kernels_stage;
 
 void vk_kernels_open(vk_kernels_stage *s);
-void vk_kernels_open_race(vk_kernels_stage *s, lib_race *r);
 /* With what a culv_vk_space needs. */
 void vk_kernels_open_for_one_address(vk_kernels_stage *s);
 void vk_kernels_close(vk_kernels_stage *s);
