@@ -146,23 +146,6 @@ HOSTILE_CASE(wants_handles)
     REQUIRE(lets_handles(h));
 }
 
-/* A look for an offer compares few names, however many there are. */
-HOSTILE_CASE(many_offers)
-{
-    enum { OFFERS = 400, LONGEST = 8 };
-    char name[CULV_IPC_NAME_SIZE];
-    for (int i = 0; i < OFFERS; i++) {
-        snprintf(name, sizeof name, "cells.%d.%d", i / 20, i % 20);
-        ipc_offer_vmm(h->server, name, h->memory);
-    }
-    for (size_t i = 0; i < CULVI_IPC_LISTS; i++) {
-        size_t length = 0;
-        for (const culvi_ipc_offer *o = h->server->by_name[i]; o != NULL; o = o->next)
-            length++;
-        if (length > LONGEST) FAIL("%zu of %d names are in one list", length, OFFERS);
-    }
-}
-
 /* Filters (seccomp), as containers have them --------------------------------------------------- */
 
 static const struct {
@@ -288,35 +271,6 @@ HOSTILE_CASE(comes_and_goes)
     vmm_gate_end(&h->s, &gate);
     close(fd);
     ipc_serve(h->server);
-}
-
-/* A consumer that keeps slots and says that the producer's GPU is not done with them. */
-HOSTILE_CASE(lies_about_lag)
-{
-    culv_ring_frame f;
-    culv_ipc_consumer_info info;
-    size_t count = 0;
-    CUstream stream = lib_stream(&h->s.w);
-    culv_ring *core = h->ring;
-    const int fd = hostile_greeted(h);
-    culvi_ipc_consumer_page *page = hostile_join(h, fd, 1, CULV_RING_FIFO, NULL);
-    atomic_store(&page->state, (uint32_t)CULVI_IPC_LIVES);
-    for (int i = 0; i < 3; i++) {
-        LIB_OK(culv_ring_acquire_on(core, CULV_RING_PRODUCER, stream, IPC_FAR, &f));
-        LIB_OK(culv_ring_release_on(core, CULV_RING_PRODUCER, stream, &f));
-    }
-    lib_finish(&h->s.w, stream);
-    for (int slot = 0; slot < 3; slot++)
-        atomic_store(&page->last[slot], UINT64_C(1) << 62);
-    atomic_store(&page->next, UINT64_C(1) << 62);
-    atomic_store(&page->ready, 0);
-    LIB_ERROR(culv_ring_acquire_on(core, CULV_RING_PRODUCER, stream, 0, &f), TIMEOUT, RING_FULL);
-    count = culv_ipc_ring_consumers(h->ring, &info, 1);
-    REQUIRE(count == 1 && info.lag == CULV_IPC_LAG_GPU);
-    REQUIRE_EQ(munmap(page, CULVI_IPC_PAGE), 0);
-    close(fd);
-    ipc_serve(h->server);
-    lib_stream_destroy(&h->s.w, stream);
 }
 
 /* Of this thread: with each message that it sends, the ring's page has one frame more. */
