@@ -7,7 +7,6 @@
 #include "raw_gl.h"
 
 #include <culvert/gl.h>
-#include <pthread.h>
 
 typedef struct stage {
     raw_gl gl;
@@ -502,70 +501,6 @@ REGISTER_CASE(mixed_lists, RAW_GL_CORE)
     culv_gl_detach(&second);
 }
 
-/* What drivers leave undefined, and the twin answers. */
-REGISTER_CASE(undefined_use, RAW_GL_CORE)
-{
-    CUstream gone = NULL;
-    const raw_cuda *cu = s->w.cu;
-    if (!cu->software) {
-        stage_close(s);
-        SKIP("undefined with NVIDIA's driver");
-    }
-    GLuint name = stage_buffer(s, 4100, 1);
-    culv_registration *r = stage_register(s, name, CULV_ACCESS_READ_ONLY);
-    CUcontext before = lib_enter(&s->w);
-    CU_OK(cu->StreamCreate(&gone, CU_STREAM_NON_BLOCKING));
-    LIB_OK(culv_registration_map(&r, 1, gone)); /* so it is known */
-    CU_OK(cu->StreamDestroy(gone));
-    lib_forget_error();
-    REQUIRE(culv_registration_unmap(&r, 1, gone) != CULV_OK);
-    LIB_SAYS("was it destroyed?");
-    REQUIRE(culv_registration_is_mapped(r));
-    LIB_OK(culv_registration_unmap(&r, 1, s->stream));
-    lib_forget_error();
-    REQUIRE(culv_registration_map(&r, 1, gone) != CULV_OK);
-    LIB_SAYS("was it destroyed?");
-    REQUIRE(!culv_registration_is_mapped(r));
-    /* CUDA writes into what it said to read. */
-    LIB_OK(culv_registration_map(&r, 1, s->stream));
-    CU_OK(cu->MemsetD32Async(culv_registration_pointer(r) + 4096, 0xfe, 1, s->stream));
-    LIB_ERROR(culv_registration_unmap(&r, 1, s->stream), DRIVER, DRIVER_REFUSED, "READ_ONLY");
-    REQUIRE(!culv_registration_is_mapped(r));
-    lib_leave(&s->w, before);
-    LIB_OK(culv_registration_destroy(&r));
-    s->gl.DeleteBuffers(1, &name);
-}
-
-/* Storage that cannot change is deleted, and something larger gets its name. */
-REGISTER_CASE(made_anew, RAW_GL_COMPATIBILITY, .own = true)
-{
-    for (int texture = 0; texture < 2; texture++) {
-        culv_registration *r = NULL;
-        const GLuint name = 77;
-        for (GLsizei side = 64; side <= 256; side *= 4) {
-            if (texture) {
-                s->gl.BindTexture(GL_TEXTURE_2D, name);
-                s->gl.TextureStorage2D(name, 1, GL_RGBA8, side, side);
-            } else {
-                s->gl.BindBuffer(GL_ARRAY_BUFFER, name);
-                s->gl.NamedBufferStorage(name, side * 64, NULL, GL_DYNAMIC_STORAGE_BIT);
-            }
-            if (side == 64 && texture)
-                LIB_OK(culv_gl_register_image(s->attached, name, GL_TEXTURE_2D, NULL, &r));
-            else if (side == 64)
-                r = stage_register(s, name, CULV_ACCESS_READ_WRITE);
-            else
-                LIB_INVALID(culv_registration_map(&r, 1, s->stream), VALUE);
-            if (texture)
-                s->gl.DeleteTextures(1, &name);
-            else
-                s->gl.DeleteBuffers(1, &name);
-        }
-        LIB_SAYS(texture ? "another size or format" : "was resized");
-        LIB_OK(culv_registration_destroy(&r));
-    }
-}
-
 REGISTER_CASE(changed_objects, RAW_GL_CORE, .own = true)
 {
     GLuint buffer = stage_buffer(s, 4096, 1), texture = 0;
@@ -803,84 +738,6 @@ TEST(lost_contexts, .own = true)
     culv_gl_detach(&s.attached);
     culv_device_close(&s.w.device); /* takes the driver's part with its context */
     raw_cuda_require_empty(s.w.cu);
-}
-
-/* The documented way: a thread of its own for CUDA, with a context that shares. */
-typedef struct second {
-    stage *s;
-    void *context;
-    GLuint buffer;
-    pthread_mutex_t lock;
-    pthread_cond_t changed;
-    unsigned frame; /* odd: the CUDA thread's turn */
-} second;
-
-enum { FRAMES = 50, WORDS = 4096 };
-
-static void wait_for_turn(second *t, unsigned frame)
-{
-    pthread_mutex_lock(&t->lock);
-    while (t->frame != frame)
-        pthread_cond_wait(&t->changed, &t->lock);
-    pthread_mutex_unlock(&t->lock);
-}
-
-static void next_turn(second *t)
-{
-    pthread_mutex_lock(&t->lock);
-    t->frame++;
-    pthread_cond_broadcast(&t->changed);
-    pthread_mutex_unlock(&t->lock);
-}
-
-static void *cuda_thread(void *arg)
-{
-    second *t = arg;
-    stage *s = t->s;
-    raw_gl_current(&s->gl, t->context);
-    LIB_OK(culv_gl_add_context(s->attached));
-    culv_registration *r = stage_register(s, t->buffer, CULV_ACCESS_READ_WRITE);
-    LIB_BLOCK(uint32_t, words, WORDS * 4);
-    for (unsigned i = 0; i < FRAMES; i++) {
-        wait_for_turn(t, 2 * i + 1);
-        LIB_OK(culv_registration_map(&r, 1, s->stream));
-        CUcontext before = lib_enter(&s->w);
-        CU_OK(s->w.cu->MemcpyDtoHAsync(words, culv_registration_pointer(r), WORDS * 4, s->stream));
-        CU_OK(s->w.cu->StreamSynchronize(s->stream));
-        REQUIRE_ALL(words, WORDS, 2 * i);
-        CU_OK(s->w.cu->MemsetD32Async(culv_registration_pointer(r), 2 * i + 1, WORDS, s->stream));
-        lib_leave(&s->w, before);
-        LIB_OK(culv_registration_unmap(&r, 1, s->stream));
-        s->gl.Finish();
-        next_turn(t);
-    }
-    LIB_OK(culv_registration_destroy(&r));
-    raw_gl_current(&s->gl, NULL);
-    return NULL;
-}
-
-REGISTER_CASE(second_thread, RAW_GL_CORE)
-{
-    second t = {.s = s,
-                .context = raw_gl_another(&s->gl, true),
-                .buffer = stage_buffer(s, WORDS * 4, 1),
-                .lock = PTHREAD_MUTEX_INITIALIZER,
-                .changed = PTHREAD_COND_INITIALIZER};
-    pthread_t thread;
-    LIB_BLOCK(uint32_t, words, WORDS * 4);
-    REQUIRE_EQ(pthread_create(&thread, NULL, cuda_thread, &t), 0);
-    for (unsigned i = 0; i < FRAMES; i++) {
-        const uint32_t value = 2 * i;
-        s->gl.ClearNamedBufferData(t.buffer, GL_R32UI, GL_RED_INTEGER, GL_UNSIGNED_INT, &value);
-        s->gl.Finish(); /* the other context's map waits for the other context's work */
-        next_turn(&t);
-        wait_for_turn(&t, 2 * i + 2);
-        raw_gl_read_buffer(&s->gl, t.buffer, words, WORDS * 4);
-        REQUIRE_ALL(words, WORDS, 2 * i + 1);
-    }
-    REQUIRE_EQ(pthread_join(thread, NULL), 0);
-    raw_gl_destroy(&s->gl, t.context);
-    s->gl.DeleteBuffers(1, &t.buffer);
 }
 
 /* Depth and samples ---------------------------------------------------------------------------- */
