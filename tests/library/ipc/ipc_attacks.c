@@ -559,7 +559,7 @@ TEST_AS(attack_server_on_old_kernels, attack_a_server(true),
 typedef struct impostor impostor;
 typedef struct client_attack {
     const char *name;
-    /* The impostor's answer to the question after the greeting; NULL: `greet` attacks already. */
+    /* The impostor's answer to each question after the greeting. */
     void (*answer)(impostor *me, int fd, const culvi_ipc_message *question);
     culv_result result; /* of culv_ipc_client_receive("cells") */
     culv_reason reason;
@@ -571,7 +571,9 @@ struct impostor {
     int listener;
     const client_attack *attack;
     culv_uuid device;
-    int file; /* of a block */
+    uint32_t driver;
+    int file;           /* of a block */
+    int ring, consumer; /* pages */
     raw_linger linger;
 };
 
@@ -753,14 +755,16 @@ static void *impersonate(void *arg)
     culvi_ipc_message q;
     const int fd = raw_accept(me->listener);
     if (fd < 0) return NULL;
-    if (next_question(fd, &q)) {
+    for (bool greeted = false; next_question(fd, &q); greeted = true) {
         culvi_ipc_message hello = raw_message(CULVI_IPC_HELLO);
         hello.sequence = q.sequence;
         hello.answer = true;
         hello.device = me->device;
-        (void)raw_send_message(fd, &hello, NULL);
-        if (next_question(fd, &q)) me->attack->answer(me, fd, &q);
-        (void)next_question(fd, &q); /* till the client closes */
+        hello.driver = me->driver;
+        if (greeted)
+            me->attack->answer(me, fd, &q);
+        else
+            (void)raw_send_message(fd, &hello, NULL);
     }
     close(fd);
     return NULL;
@@ -911,21 +915,13 @@ static const gpu_lie gpu_lies[] = {
     {"no driver", OWN, 1000001, CULV_ERROR_ASYNC, CULV_ERROR_ASYNC, CULV_REASON_IPC_PROTOCOL},
 };
 
-typedef struct liar {
-    int listener;
-    const gpu_lie *lie;
-    culv_uuid device;
-    int ring, consumer, file; /* pages, and what is neither a timeline nor a chunk */
-} liar;
-
-static void lie_to(const liar *me, int fd, const culvi_ipc_message *q)
+/* Whatever it is asked for it has, in pages and in a file that is neither timeline nor chunk. */
+ANSWER(gpu_lie)
 {
     culvi_ipc_message m = raw_message(q->type);
     const int fds[] = {me->ring, me->consumer, me->file, me->file};
     m.sequence = q->sequence;
     m.answer = true;
-    m.driver = me->lie->driver;
-    m.device = me->device;
     if (q->type == CULVI_IPC_JOIN) {
         m.join =
             (culvi_ipc_join){.timelines = 2, .depth = 3, .parts = 1, .page_size = CULVI_IPC_PAGE};
@@ -936,26 +932,15 @@ static void lie_to(const liar *me, int fd, const culvi_ipc_message *q)
         m.size = VMM_BLOCK;
         m.chunks[0] = (culvi_ipc_chunk){.id = 1, .size = VMM_BLOCK};
     }
-    (void)raw_send_message(fd, &m, q->type == CULVI_IPC_CHUNKS ? &me->file : fds);
-}
-
-static void *tell_lies(void *arg)
-{
-    const liar *me = arg;
-    culvi_ipc_message q;
-    const int fd = raw_accept(me->listener);
-    if (fd < 0) return NULL;
-    while (next_question(fd, &q))
-        if (q.type != CULVI_IPC_LEAVE) lie_to(me, fd, &q);
-    close(fd);
-    return NULL;
+    if (q->type != CULVI_IPC_LEAVE) SEND(m, q->type == CULVI_IPC_CHUNKS ? &me->file : fds);
 }
 
 VMM_CASE(servers_gpu, .own = true)
 {
     char name[CULV_IPC_NAME_SIZE];
     ipc_name(name, "liar");
-    liar me = {.listener = raw_listen(name)};
+    const client_attack attack = {.answer = answer_gpu_lie};
+    impostor me = {.listener = raw_listen(name), .attack = &attack};
     me.file = memfd_create("no memory of CUDA's", MFD_CLOEXEC);
     REQUIRE(me.file >= 0 && ftruncate(me.file, (off_t)VMM_BLOCK) == 0);
     for (size_t i = 0; i < sizeof gpu_lies / sizeof gpu_lies[0]; i++) {
@@ -969,10 +954,10 @@ VMM_CASE(servers_gpu, .own = true)
         REQUIRE(culvi_ipc_pages_make(CULVI_IPC_PAGE, "consumer", &me.consumer));
         const uint32_t head[] = {CULVI_IPC_PAGE_MAGIC, 3, CULVI_IPC_RUNS};
         REQUIRE_EQ(pwrite(me.ring, head, sizeof head, 0), sizeof head);
-        me.lie = lie;
+        me.driver = lie->driver;
         me.device = lib_caps(s->w.device).uuid;
         if (lie->byte != OWN) memset(&me.device, lie->byte, sizeof me.device);
-        REQUIRE_EQ(pthread_create(&thread, NULL, tell_lies, &me), 0);
+        REQUIRE_EQ(pthread_create(&thread, NULL, impersonate, &me), 0);
         d.name = name;
         const culv_result result = culv_ipc_client_connect(s->w.device, &d, IPC_FAR, &client);
         REQUIRE_EQ(result, lie->connect);

@@ -708,91 +708,59 @@ typedef struct place {
     int fd; /* of who lives there */
 } place;
 
-static struct sockaddr_un path_address(const char *path)
+static void live(place *p, int type)
 {
     struct sockaddr_un a = {.sun_family = AF_UNIX};
-    snprintf(a.sun_path, sizeof a.sun_path, "%s", path);
-    return a;
-}
-static void bind_there(place *p, int type, bool listens)
-{
-    const struct sockaddr_un a = path_address(p->path);
+    snprintf(a.sun_path, sizeof a.sun_path, "%s", p->path);
     p->fd = socket(AF_UNIX, type | SOCK_CLOEXEC, 0);
     REQUIRE(p->fd >= 0 && bind(p->fd, (const struct sockaddr *)&a, sizeof a) == 0);
-    if (listens) REQUIRE_EQ(listen(p->fd, 1), 0);
-}
-static void nothing_there(place *p) {}
-static void dead_socket(place *p)
-{
-    bind_there(p, SOCK_SEQPACKET, true);
-    close(p->fd);
-    p->fd = -1;
-}
-#define BINDS(name, type, listens)                                                                 \
-    static void name(place *p)                                                                     \
-    {                                                                                              \
-        bind_there(p, type, listens);                                                              \
-    }
-BINDS(live_stream, SOCK_STREAM, true)
-BINDS(live_datagrams, SOCK_DGRAM, false)
-BINDS(live_packets, SOCK_SEQPACKET, true)
-#undef BINDS
-static void file(place *p)
-{
-    const int fd = open(p->path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    REQUIRE(fd >= 0 && write(fd, "precious", 8) == 8);
-    close(fd);
-}
-static void link_to_file(place *p)
-{
-    REQUIRE_EQ(symlink("/etc/passwd", p->path), 0);
-}
-static void link_to_nothing(place *p)
-{
-    REQUIRE_EQ(symlink("/nowhere/at/all", p->path), 0);
-}
-static void directory(place *p)
-{
-    REQUIRE_EQ(mkdir(p->path, 0700), 0);
-}
-static void fifo(place *p)
-{
-    REQUIRE_EQ(mkfifo(p->path, 0600), 0);
-}
-static void link_as_lock(place *p)
-{
-    char path[112];
-    snprintf(path, sizeof path, "%s/.it.lock", p->directory);
-    REQUIRE_EQ(symlink("/etc/passwd", path), 0);
-}
-/* Another server of this name is just about to bind its socket. */
-static void locked(place *p)
-{
-    char path[112];
-    snprintf(path, sizeof path, "%s/.it.lock", p->directory);
-    p->fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    REQUIRE(p->fd >= 0 && flock(p->fd, LOCK_EX | LOCK_NB) == 0);
+    if (type != SOCK_DGRAM) REQUIRE_EQ(listen(p->fd, 1), 0);
 }
 
-static const struct {
+/* What is there already: at the socket's place, or at its lock's. */
+static const struct resident {
     const char *name;
-    void (*make)(place *p);
+    int type; /* of a socket */
+    bool dead;
+    mode_t mode;
+    const char *link;
+    bool lock; /* by a server of this name which is just about to bind its socket, or the link */
     culv_result result;
     culv_reason reason;
-} places[] = {
-    {"nothing", nothing_there, CULV_OK, 0},
-    {"a dead socket", dead_socket, CULV_OK, 0},
-    {"a live stream", live_stream, CULV_ERROR_BUSY, CULV_REASON_IPC_NAME},
-    {"live datagrams", live_datagrams, CULV_ERROR_BUSY, CULV_REASON_IPC_NAME},
-    {"a live server", live_packets, CULV_ERROR_BUSY, CULV_REASON_IPC_NAME},
-    {"a file", file, CULV_ERROR_INVALID, CULV_REASON_IPC_NAME},
-    {"a link to a file", link_to_file, CULV_ERROR_INVALID, CULV_REASON_IPC_NAME},
-    {"a link to nothing", link_to_nothing, CULV_ERROR_INVALID, CULV_REASON_IPC_NAME},
-    {"a directory", directory, CULV_ERROR_INVALID, CULV_REASON_IPC_NAME},
-    {"a fifo", fifo, CULV_ERROR_INVALID, CULV_REASON_IPC_NAME},
-    {"a lock", locked, CULV_ERROR_BUSY, CULV_REASON_IPC_NAME},
-    {"a link as the lock", link_as_lock, CULV_ERROR_DRIVER, CULV_REASON_OS},
+} residents[] = {
+    TEST_ROW("nothing", .type = 0),
+    TEST_ROW("a dead socket", SOCK_SEQPACKET, .dead = true),
+    TEST_ROW("a live stream", SOCK_STREAM, .result = CULV_ERROR_BUSY),
+    TEST_ROW("live datagrams", SOCK_DGRAM, .result = CULV_ERROR_BUSY),
+    TEST_ROW("a live server", SOCK_SEQPACKET, .result = CULV_ERROR_BUSY),
+    TEST_ROW("a file", .mode = S_IFREG, .result = CULV_ERROR_INVALID),
+    TEST_ROW("a directory", .mode = S_IFDIR, .result = CULV_ERROR_INVALID),
+    TEST_ROW("a fifo", .mode = S_IFIFO, .result = CULV_ERROR_INVALID),
+    TEST_ROW("a link to a file", .link = "/etc/passwd", .result = CULV_ERROR_INVALID),
+    TEST_ROW("a link to nothing", .link = "/nowhere/at/all", .result = CULV_ERROR_INVALID),
+    TEST_ROW("a lock", .lock = true, .result = CULV_ERROR_BUSY),
+    TEST_ROW("a link as the lock", .link = "/etc/passwd", .lock = true, .result = CULV_ERROR_DRIVER,
+             .reason = CULV_REASON_OS),
 };
+
+static void settle_there(place *p, const struct resident *r)
+{
+    char lock[112];
+    snprintf(lock, sizeof lock, "%s/.it.lock", p->directory);
+    if (r->type != 0) live(p, r->type);
+    if (r->dead) close(p->fd);
+    if (r->dead) p->fd = -1;
+    if (r->mode == S_IFDIR)
+        REQUIRE_EQ(mkdir(p->path, 0700), 0);
+    else if (r->mode != 0)
+        REQUIRE_EQ(mknod(p->path, r->mode | 0600, 0), 0);
+    if (r->link != NULL) {
+        REQUIRE_EQ(symlink(r->link, r->lock ? lock : p->path), 0);
+    } else if (r->lock) {
+        p->fd = open(lock, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+        REQUIRE(p->fd >= 0 && flock(p->fd, LOCK_EX | LOCK_NB) == 0);
+    }
+}
 
 static void remove_all(const place *p)
 {
@@ -813,27 +781,28 @@ static void make_directory(place *p)
 
 VMM_CASE(names_in_a_directory, .title = "directory.names", .own = true)
 {
-    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
+    for (size_t i = 0; i < sizeof residents / sizeof residents[0]; i++) {
+        const struct resident *r = &residents[i];
         place p;
         struct stat before, after;
         culv_ipc_server *server = NULL, *other = POISON(culv_ipc_server);
         culv_ipc_server_desc d = culv_ipc_server_desc_init();
         make_directory(&p);
-        printf("%s\n", places[i].name);
-        places[i].make(&p);
+        printf("%s\n", r->name);
+        settle_there(&p, r);
         d.name = "it";
         d.directory = p.directory;
         const bool there = lstat(p.path, &before) == 0;
-        if (places[i].result == CULV_OK) {
+        if (r->result == CULV_OK) {
             LIB_OK(culv_ipc_server_create(s->w.device, &d, &server));
             LIB_ERROR(culv_ipc_server_create(s->w.device, &d, &other), BUSY, IPC_NAME);
             culv_ipc_server_destroy(&server);
             REQUIRE(lstat(p.path, &after) != 0);
             REQUIRE_EQ(rmdir(p.directory), 0); /* no lock is left either */
         } else {
-            LIB_FAILS(culv_ipc_server_create(s->w.device, &d, &other), places[i].result,
-                      places[i].reason);
-            if (places[i].reason == CULV_REASON_OS)
+            LIB_FAILS(culv_ipc_server_create(s->w.device, &d, &other), r->result,
+                      r->reason != 0 ? r->reason : CULV_REASON_IPC_NAME);
+            if (r->reason == CULV_REASON_OS)
                 REQUIRE(strstr(culv_last_error_message(), "/.it.lock' is a link") != NULL);
             REQUIRE_EQ(lstat(p.path, &after) == 0, there);
             REQUIRE(!there || (after.st_ino == before.st_ino && after.st_mode == before.st_mode));
@@ -912,7 +881,7 @@ TEST(out_of_sight, .own = true)
         c.directory = d.directory = p.directory;
         if (i == 3) LIB_OK(culv_ipc_server_create(s.w.device, &d, &server));
         REQUIRE_EQ(mount("none", p.directory, "tmpfs", 0, "mode=700,nr_inodes=2"), 0);
-        if (i == 0) file(&p);
+        if (i == 0) REQUIRE_EQ(mknod(p.path, S_IFREG | 0600, 0), 0);
         if (i == 2) REQUIRE_EQ(mount(NULL, p.directory, NULL, MS_REMOUNT | MS_RDONLY, NULL), 0);
         UNSEEN("If it is in another container, mount it into both");
         if (i < 3) {
@@ -943,9 +912,9 @@ VMM_CASE(another_in_its_place, .title = "directory.replaced", .own = true)
         REQUIRE_EQ(rename(p.directory, moved), 0);
         REQUIRE_EQ(mkdir(p.directory, 0700), 0);
         if (socket_there)
-            live_packets(&p);
+            live(&p, SOCK_SEQPACKET);
         else
-            file(&p);
+            REQUIRE_EQ(mknod(p.path, S_IFREG | 0600, 0), 0);
         culv_ipc_server_destroy(&server);
         REQUIRE_EQ(lstat(p.path, &st), 0);
         if (p.fd >= 0) close(p.fd);

@@ -591,46 +591,16 @@ TEST_AS(newest_reads_not, go_on_past(READS_NOT, CULV_RING_MAILBOX),
 TEST_AS(newest_lies, go_on_past(LIES, CULV_RING_MAILBOX), .title = "ring.past_newest.lies",
         .own = true)
 
-/* A producer of the bound `nanoseconds`, and a consumer that reads nothing. */
-static void open_late(ipc_end *p, const char *word, uint64_t nanoseconds)
-{
-    misdeed = READS_NOT;
-    misdeed_policy = CULV_RING_FIFO;
-    ipc_end_serve(p, misbehave, word, false);
-    ipc_ring_offer(p, SLOTS, WORDS, nanoseconds);
-    ipc_hear_serving(&p->other, 'j', p->server);
-    ipc_hear(&p->other, 'h');
-}
-
-static void count_late(void *user, culv_log_level level, const char *message)
-{
-    *(unsigned *)user += strstr(message, "has no slot") != NULL;
-}
-
-/* The log has a line once, however often the producer asks. */
-TEST(late_log, .own = true)
-{
-    ipc_end p;
-    culv_ring_frame f;
-    unsigned lines = 0;
-    ipc_log = (culv_log){count_late, &lines, CULV_LOG_DEBUG};
-    open_late(&p, "late-log", UINT64_C(1) << 40);
-    ipc_ring_produce(&p, SLOTS);
-    lib_finish(&p.s.w, p.stream);
-    for (int i = 0; i < 20; i++)
-        LIB_ERROR(culv_ring_acquire_on(p.ring, CULV_RING_PRODUCER, p.stream, 0, &f), TIMEOUT,
-                  RING_FULL);
-    REQUIRE_EQ(lines, 1);
-    ipc_kill(&p.other);
-    ipc_ring_wait_consumers(&p, 0);
-    ipc_end_close(&p);
-}
-
 /* The bound drops who is late, and that one is told. */
 TEST(late_limit, .own = true)
 {
     ipc_end p;
-    open_late(&p, "late-limit", 1);
+    misdeed = READS_NOT;
+    misdeed_policy = CULV_RING_FIFO;
+    ipc_end_serve(&p, misbehave, "late-limit", false);
+    ipc_ring_offer(&p, SLOTS, WORDS, 1);
+    ipc_hear_serving(&p.other, 'j', p.server);
+    ipc_hear(&p.other, 'h');
     ipc_ring_produce(&p, 2 * SLOTS);
     REQUIRE_EQ(culv_ipc_ring_consumers(p.ring, NULL, 0), 0);
     ipc_say(&p.other, 'e');
