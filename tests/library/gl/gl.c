@@ -46,25 +46,6 @@ GL_CASE(no_context, 0, .title = "gl.context.none", .smoke = true)
     raw_gl_current(&s->gl, s->gl.context);
 }
 
-GL_CASE(other_context, 0, .title = "gl.context.other")
-{
-    OWN(culv_shared_buffer) *buffer = make_buffer(s->attachment, CULV_OK);
-    void *other = raw_gl_another(&s->gl, false);
-    raw_gl_current(&s->gl, other);
-    make_buffer(s->attachment, CULV_ERROR_INVALID);
-    LIB_SAYS("culv_gl_add_context");
-    LIB_INVALID(culv_shared_buffer_destroy(&buffer, NULL), CONTEXT);
-    LIB_INVALID(culv_gl_add_context(s->attachment), CONTEXT, "shares no objects");
-    /* A buffer of the marker's name, in the other context, is not the marker. */
-    GLuint names[16];
-    GL_OK(&s->gl, s->gl.CreateBuffers(16, names));
-    for (int i = 0; i < 16; i++)
-        GL_OK(&s->gl, s->gl.NamedBufferStorage(names[i], 16, NULL, 0));
-    LIB_INVALID(culv_gl_add_context(s->attachment), CONTEXT);
-    raw_gl_current(&s->gl, s->gl.context);
-    raw_gl_destroy(&s->gl, other);
-}
-
 typedef struct visitor {
     gl_stage *s;
     void *context;

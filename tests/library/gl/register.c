@@ -688,6 +688,8 @@ REGISTER_CASE(contexts, RAW_GL_CORE)
         if (wrong[i] == shared) break; /* a map finds out by itself that it shares */
         LIB_INVALID(culv_registration_map(&r, 1, s->stream), CONTEXT);
         if (wrong[i] != NULL) REQUIRE_EQ(s->gl.GetError(), GL_NO_ERROR); /* the look left none */
+        if (wrong[i] != NULL)
+            LIB_INVALID(culv_gl_add_context(s->attached), CONTEXT, "shares no objects");
     }
     LIB_SAYS("culv_gl_add_context()");
     LIB_OK(culv_registration_map(&r, 1, s->stream));

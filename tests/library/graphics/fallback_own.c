@@ -208,27 +208,3 @@ LIB_CASE(packed)
         REQUIRE_EQ(others, asked ? 0 : 1); /* the plain one is refused in any case */
     }
 }
-
-/* All planes or none. */
-LIB_CASE(refused)
-{
-    culv_image *image = NULL;
-    unsigned hits = 0;
-    if (w->cu->SoftFailAt == NULL) {
-        lib_close(w);
-        SKIP("only the twin fails on demand");
-    }
-    culv_image_desc d = describe(CULV_FORMAT_G8_B8_R8_3PLANE_444_UNORM);
-    for (uint64_t n = 1; n == hits + 1; n++) {
-        culv_soft_counts c = {.struct_size = sizeof c};
-        w->cu->SoftFailAt(n, CUDA_ERROR_UNKNOWN);
-        culv_result result = make(w, &d, &image);
-        hits += w->cu->SoftFailedCall() != NULL;
-        w->cu->SoftFailAt(0, 0);
-        if (result == CULV_OK) culv_image_unmap(&image, NULL);
-        w->cu->SoftCounts(&c);
-        REQUIRE_EQ(c.arrays, 0);
-        REQUIRE_EQ(lib_counts(w).allocations, 0);
-    }
-    REQUIRE(hits > 3);
-}

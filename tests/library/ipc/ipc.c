@@ -499,16 +499,6 @@ TEST(forbidden, .own = true)
     const culv_ipc_fetch_desc d = told(&child);
     ipc_forbid(SYS_pidfd_getfd, EPERM);
     refused_fetch(d, CULV_ERROR_UNSUPPORTED, CULV_REASON_IPC_REFUSED, "seccomp");
-    ipc_say(&child, 'e');
-    ipc_join(&child);
-    ipc_forget(&child);
-}
-
-TEST(old_kernels, .own = true)
-{
-    ipc_child child;
-    ipc_fork(&child, have_file, "");
-    const culv_ipc_fetch_desc d = told(&child);
     ipc_forbid(SYS_pidfd_getfd, ENOSYS);
     refused_fetch(d, CULV_ERROR_UNSUPPORTED, CULV_REASON_OS, "Linux 5.6");
     ipc_forbid(SYS_pidfd_open, ENOSYS);

@@ -284,29 +284,6 @@ static void never_done(hostile *t)
     hostile_settle(t);
     lib_stream_destroy(&t->s.w, stream);
 }
-/* The page of a consumer says what cannot be: the producer's stream would wait for ever. */
-static void wild_page(hostile *t)
-{
-    const int fd = hostile_greeted(t);
-    CUstream stream = lib_stream(&t->s.w);
-    culv_ring_frame f;
-    int fds[2];
-    culvi_ipc_consumer_page *page = hostile_join(t, fd, 1, CULV_RING_FIFO, fds);
-    /* The producer's page cannot be written, and neither can be shrunk. */
-    REQUIRE(mmap(NULL, CULVI_IPC_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fds[0], 0) ==
-            MAP_FAILED);
-    REQUIRE(ftruncate(fds[0], 0) != 0 && ftruncate(fds[1], 0) != 0 && ftruncate(fds[1], 8192) != 0);
-    memset((void *)page, 0xff, CULVI_IPC_PAGE);
-    LIB_OK(culv_ring_acquire_on(t->ring, CULV_RING_PRODUCER, stream, 0, &f));
-    REQUIRE_EQ(culv_ipc_ring_consumers(t->ring, NULL, 0), 0);
-    LIB_OK(culv_ring_release_on(t->ring, CULV_RING_PRODUCER, stream, &f));
-    lib_finish(&t->s.w, stream);
-    REQUIRE(raw_closed(fd));
-    raw_leave(page, fds);
-    close(fd);
-    hostile_settle(t);
-    lib_stream_destroy(&t->s.w, stream);
-}
 /* It asks and never reads: it is not read from either, and few descriptors are in flight. */
 static void deaf(hostile *t)
 {
@@ -335,21 +312,6 @@ static void deaf(hostile *t)
     }
     REQUIRE_EQ(came, asked);
     close(fd);
-}
-/* Who is turned away from a full server is told so; or has gone before. */
-static void crowd(hostile *t)
-{
-    hostile_crowd(t, 16);
-    const int late = raw_connect(t->name);
-    ipc_serve(t->server);
-    const culvi_ipc_message m = raw_answer(late);
-    REQUIRE(m.type == CULVI_IPC_ERROR && m.reason == CULV_REASON_IPC_REFUSED);
-    closes(t, late);
-    for (size_t i = 0; i < 9; i++) {
-        close(raw_connect(t->name));
-        ipc_serve(t->server);
-    }
-    REQUIRE_EQ(culv_ipc_server_clients(t->server), 16);
 }
 static void linger_at(hostile *h, const char *name, bool nested, bool empty_first)
 {
@@ -429,19 +391,33 @@ static void silent(hostile *h)
         ipc_serve(h->server);
     }
 }
-/* Their pages make no sense, and they join once more. */
+/* Their pages make no sense: the producer's stream would wait for ever. They join once more, or the
+ * producer looks at them. */
 static void consumers_without_sense(hostile *h)
 {
     culvi_ipc_message m = raw_named(CULVI_IPC_JOIN, "frames");
+    culv_ring_frame f;
     m.sequence = 2;
     for (int i = 0; i < 8; i++) {
+        int fds[2];
         const int fd = hostile_keep(h, hostile_greeted(h));
-        culvi_ipc_consumer_page *page = hostile_join(h, fd, 1, CULV_RING_FIFO, NULL);
-        atomic_store(&page->state, 77u);
-        REQUIRE(raw_send_message(fd, &m, NULL));
-        ipc_serve(h->server);
+        culvi_ipc_consumer_page *page = hostile_join(h, fd, 1, CULV_RING_FIFO, fds);
+        /* The producer's page cannot be written, and neither can be shrunk. */
+        REQUIRE(mmap(NULL, CULVI_IPC_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fds[0], 0) ==
+                MAP_FAILED);
+        REQUIRE(ftruncate(fds[0], 0) != 0 && ftruncate(fds[1], 0) != 0);
+        REQUIRE(ftruncate(fds[1], 8192) != 0);
+        if (i % 2 == 0) {
+            atomic_store(&page->state, 77u);
+            REQUIRE(raw_send_message(fd, &m, NULL));
+            ipc_serve(h->server);
+        } else {
+            memset((void *)page, 0xff, CULVI_IPC_PAGE);
+            LIB_OK(culv_ring_acquire_on(h->ring, CULV_RING_PRODUCER, NULL, 0, &f));
+            LIB_OK(culv_ring_cancel(h->ring, CULV_RING_PRODUCER, &f));
+        }
         REQUIRE(raw_closed(fd));
-        REQUIRE_EQ(munmap(page, CULVI_IPC_PAGE), 0);
+        raw_leave(page, fds);
     }
     for (int i = 0; i < 8; i++) /* and nobody has a place */
         REQUIRE(!culvi_ipc_ring_of(h->ring, "sense")->sides[i].used);
@@ -481,9 +457,7 @@ static const struct {
     ATTACK(leave_others),
     ATTACK(join_too_often),
     ATTACK(never_done),
-    ATTACK(wild_page),
     ATTACK(deaf),
-    ATTACK(crowd),
     BOTH(refused_user),
     BOTH(refused_user_nested),
     BOTH(refused_user_behind_nothing),

@@ -55,42 +55,9 @@ static void viewer_leave(viewer *v)
         LIB_OK(culv_gl_memory_destroy(&v->memory[i]));
 }
 
-static void view(ipc_child *parent, const char *name)
-{
-    static uint32_t words[WORDS];
-    viewer v = {.client = NULL};
-    gl_stage_open(&v.s, 0);
-    viewer_join(&v, name);
-    viewer_receive(&v);
-    ipc_say(parent, 'j');
-    for (uint64_t i = 0; i < IPC_FRAMES; i++) {
-        culv_ring_frame f;
-        LIB_OK(culv_ring_acquire_on(v.side, CULV_RING_CONSUMER, v.s.stream, IPC_FAR, &f));
-        REQUIRE_EQ(f.number, i);
-        gl_stage_finish(&v.s); /* where OpenGL has no semaphores the host waits */
-        memset(words, 0, sizeof words);
-        raw_gl_read_buffer(&v.s.gl, v.slots[f.slot], words, BYTES);
-        REQUIRE_WORDS(words, WORDS, (uint32_t)i);
-        v.s.gl.Finish();
-        LIB_OK(culv_ring_release_on(v.side, CULV_RING_CONSUMER, v.s.stream, &f));
-    }
-    gl_stage_finish(&v.s);
-    ipc_say(parent, 'd');
-    viewer_leave(&v);
-    gl_stage_close(&v.s);
-}
-
-IPC_CASE(to_gl, view, .smoke = true)
-{
-    ipc_ring_offer(e, SLOTS, WORDS, 0);
-    ipc_hear_serving(&e->other, 'j', e->server);
-    ipc_ring_produce(e, IPC_FRAMES);
-    ipc_hear_serving(&e->other, 'd', e->server);
-}
-
 /* OpenGL as the producer: its buffers lie in the VMM memory of the slots. CUDA of its process waits
  * and signals for it. */
-TEST(from_gl, .own = true)
+TEST(from_gl, .own = true, .smoke = true)
 {
     static uint32_t words[WORDS];
     ipc_child child;

@@ -309,40 +309,6 @@ HOSTILE_CASE(endless_head)
     lib_stream_destroy(&h->s.w, stream);
 }
 
-/* A server ends as it is greeted, and another one takes its name. */
-static void *end_and_begin(void *arg)
-{
-    hostile *h = arg;
-    const int fd = raw_accept(h->fds[0]);
-    close(h->fds[0]);
-    close(fd);
-    culv_ipc_server *server = ipc_server(h->device, h->blame);
-    culv_ipc_info info = culv_ipc_info_named("part");
-    info.offset = 4096;
-    LIB_OK(culv_ipc_offer(server, &info, culv_ipc_from_vmm(h->memory)));
-    while (!atomic_load(&h->over))
-        LIB_OK(culv_ipc_server_poll(server, UINT64_C(1000000), NULL));
-    culv_ipc_server_destroy(&server);
-    return NULL;
-}
-
-HOSTILE_CASE(dying_server)
-{
-    pthread_t thread;
-    char name[CULV_IPC_NAME_SIZE];
-    snprintf(h->blame, sizeof h->blame, "%.39s", ipc_name(name, "dying"));
-    h->fds[0] = raw_listen(h->blame);
-    REQUIRE_EQ(pthread_create(&thread, NULL, end_and_begin, h), 0);
-    culv_ipc_client *client = ipc_client(NULL, h->blame);
-    culv_ipc_object *part = ipc_receive(client, "part");
-    REQUIRE_EQ(ipc_info_of(part).offset, 4096);
-    REQUIRE_EQ(ipc_info_of(part).size, VMM_BLOCK - 4096);
-    culv_ipc_object_destroy(&part);
-    culv_ipc_client_destroy(&client);
-    atomic_store(&h->over, true);
-    REQUIRE_EQ(pthread_join(thread, NULL), 0);
-}
-
 /* Of this thread: how many packets the library has taken out of queues that it gives up. */
 static _Thread_local size_t given_up;
 

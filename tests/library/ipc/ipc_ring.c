@@ -201,27 +201,6 @@ static void produce_for_ever(ipc_child *parent, const char *name)
         LIB_OK(culv_ipc_server_poll(p.server, CULV_IPC_FOREVER, NULL));
 }
 
-/* It is killed while the consumer's stream waits for that. */
-TEST(producer_dies, .own = true)
-{
-    ipc_child child;
-    ipc_end e;
-    culv_ring_frame f;
-    char name[CULV_IPC_NAME_SIZE];
-    ipc_fork(&child, produce_for_ever, ipc_name(name, "dies"));
-    ipc_end_connect(&e, &child, name, 0);
-    ipc_ring_join(&e, CULV_RING_FIFO);
-    turn_in(&e, CULV_RING_CONSUMER, e.stream);
-    ipc_hear(&child, 'p');
-    REQUIRE_EQ(lib_query(&e.s.w, e.stream), CUDA_ERROR_NOT_READY);
-    REQUIRE(culv_ipc_ring_connected(e.ring));
-    ipc_kill(&child);
-    REQUIRE(!culv_ipc_ring_connected(e.ring));
-    lib_finish(&e.s.w, e.stream); /* it hangs unless the timeline was moved on */
-    LIB_ERROR(acquire(&e, CULV_RING_CONSUMER, e.stream, &f), ASYNC, RING_STOPPED);
-    ipc_end_close(&e);
-}
-
 /* Streams that are destroyed before their side leaves: a real driver may crash on such a handle, so
  * none must see it. */
 typedef struct ghost {
