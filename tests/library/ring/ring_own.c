@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* culv_ring from inside: allocations, and what a turn takes.. */
+/* culv_ring from inside: that no turn allocates, and what it takes. */
 #include "cuda/device.h"
 #include "fake_ring.h"
 #include "library.h"
@@ -322,17 +322,6 @@ TEST(chooses_and_sleeps)
     stage_close(&s);
 }
 
-/* What making one takes may fail. */
-RING_CASE(out_of_memory, 4)
-{
-    extern _Atomic long culvi_alloc_countdown;
-    culv_ring *out;
-    atomic_store(&culvi_alloc_countdown, 1);
-    LIB_REFUSES(out, culv_ring_create(s->device, &s->desc, &out), OUT_OF_MEMORY, HOST_MEMORY);
-    atomic_store(&culvi_alloc_countdown, 0);
-    stage_make(s, NULL);
-}
-
 #undef TEST_GROUP
 #define TEST_GROUP "auto."
 /* max_latency: what it chooses on a GPU that is simulated. */
@@ -515,27 +504,6 @@ TEST(naps)
     s.ring->nap = nap_and_note;
     (void)run_scene(&s, 0, 400);
     REQUIRE(longest_nap > 0 && longest_nap <= s.timeout);
-    stage_close(&o.rs);
-}
-
-/* Settings without a bound again: what they say. */
-TEST(ends)
-{
-    static const scene_load l = {111, 158, 160};
-    static scene s;
-    opened o;
-    begin_scene(&s, &l, 3);
-    open_bound(&o, &s, 2000000, 1);
-    (void)run_scene(&s, 0, SETTLES);
-    culv_ring_stats stats = stage_stats(&o.rs);
-    REQUIRE_EQ(stats.burst, stats.depth);
-    REQUIRE(stats.burst >= 9 && stats.burst <= 11 && stats.frame_time != 0);
-    culv_ring_settings t = culv_ring_settings_init();
-    t.burst = 2;
-    LIB_OK(culv_ring_configure(o.rs.ring, &t));
-    stats = stage_stats(&o.rs);
-    REQUIRE_EQ(stats.burst, 2);
-    REQUIRE_EQ(stats.frame_time, 0);
     stage_close(&o.rs);
 }
 
