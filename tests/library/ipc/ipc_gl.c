@@ -117,8 +117,11 @@ static void CUDA_CB get_stuck(void *lock)
 
 enum { BEFORE = 3 };
 
-static void solve(ipc_child *parent, const char *name, ending how)
+static ending how_it_ends; /* of the solver that is forked next */
+
+static void solve(ipc_child *parent, const char *name)
 {
+    const ending how = how_it_ends;
     ipc_end e;
     ipc_hear(parent, 'g');
     ipc_end_serve(&e, NULL, name, false);
@@ -142,18 +145,6 @@ static void solve(ipc_child *parent, const char *name, ending how)
     if (how != NEVER) (void)raise(SIGKILL);
     ipc_end_close(&e);
 }
-
-#define SOLVER(how)                                                                                \
-    static void solve_##how(ipc_child *parent, const char *name)                                   \
-    {                                                                                              \
-        solve(parent, name, how);                                                                  \
-    }
-SOLVER(BETWEEN_FRAMES)
-SOLVER(HOLDING)
-SOLVER(READY)
-SOLVER(PENDING)
-SOLVER(JOINED)
-SOLVER(NEVER)
 
 /* OpenGL's wait, and its own work behind that: both end now and then to ask for the solver. */
 static bool show(const viewer *v, culv_shared_semaphore *written, uint64_t turn, uint32_t slot,
@@ -219,15 +210,13 @@ static void outlive(viewer *v, const ipc_child *solver, ending how, culv_shared_
 
 TEST(solver_dies, .own = true)
 {
-    static const ipc_role roles[ENDINGS] = {solve_BETWEEN_FRAMES, solve_HOLDING, solve_READY,
-                                            solve_PENDING,        solve_JOINED,  solve_NEVER};
     ipc_child solver[ENDINGS];
     char name[CULV_IPC_NAME_SIZE];
     viewer v = {.client = NULL};
     uint64_t turn = 0;
     (void)ipc_name(name, "outlived");
-    for (int how = 0; how < ENDINGS; how++)
-        ipc_fork(&solver[how], roles[how], name);
+    for (how_it_ends = BETWEEN_FRAMES; how_it_ends < ENDINGS; how_it_ends++)
+        ipc_fork(&solver[how_it_ends], solve, name);
     gl_stage_open(&v.s, 0);
     NEW(culv_shared_semaphore, written, culv_gl_semaphore_create, v.s.attachment, NULL);
     for (int how = 0; how < ENDINGS; how++) {
