@@ -228,14 +228,52 @@ static void join_too_often(hostile *t)
     REQUIRE_EQ(raw_answer(fd).type, CULVI_IPC_JOIN);
     close(fd);
 }
+static culvi_ipc_ring_page *page_of(const culv_ring *ring)
+{
+    return culvi_ipc_ring_page_of(culvi_ipc_ring_of(ring, "page_of"));
+}
+
+typedef struct liar {
+    const culvi_ipc_ring_page *ring;
+    culvi_ipc_consumer_page *page;
+    atomic_bool over;
+    pthread_t thread;
+} liar;
+
+/* Nothing of its page is true: what a consumer holds and has given back goes back and forth, and
+ * jumps beyond what there is, while the producer looks at it. */
+static void *lie_on(void *arg)
+{
+    liar *me = arg;
+    for (uint32_t i = 0; !atomic_load(&me->over); i++) {
+        const uint32_t slot = i % 3;
+        const uint64_t head = atomic_load(&me->ring->head);
+        const uint64_t lies[] = {0,
+                                 atomic_load(&me->ring->frames[slot]),
+                                 head + 1,
+                                 head / 2,
+                                 head + lib_word(i, 1),
+                                 UINT64_MAX - lib_word(i, 2),
+                                 UINT64_MAX};
+        enum { LIES = sizeof lies / sizeof lies[0] };
+        atomic_store(&me->page->next, lies[lib_word(i, 3) % LIES]);
+        atomic_store(&me->page->hold, lies[lib_word(i, 4) % LIES]);
+        atomic_store(&me->page->last[slot], lies[lib_word(i, 5) % LIES]);
+        atomic_store(&me->page->done, lies[lib_word(i, 6) % LIES]);
+        atomic_store(&me->page->waits, lib_word(i, 7) % 2);
+    }
+    return NULL;
+}
+
 /* It gives all back in its page, and its GPU is never done. One of the newest frame holds up
- * nobody. For one of every frame the producer waits, and learns its number. */
+ * nobody, also if all of its page is wild. For one of every frame the producer waits, and learns
+ * its number. */
 static void never_done(hostile *t)
 {
-    enum { LIES = 3 };
+    enum { LIES = 3, WILD = 2 * LIES };
     static const uint64_t values[LIES] = {1, UINT64_C(1) << 62, UINT64_MAX};
     CUstream stream = lib_stream(&t->s.w);
-    for (size_t lie = 0; lie < 2 * LIES; lie++) {
+    for (size_t lie = 0; lie <= WILD; lie++) {
         const int fd = hostile_greeted(t);
         int fds[2];
         const culv_ring_policy policy = lie < LIES ? CULV_RING_FIFO : CULV_RING_MAILBOX;
@@ -243,8 +281,10 @@ static void never_done(hostile *t)
         culv_ring_frame f;
         culv_ipc_consumer_info info;
         size_t count = 0;
+        liar me = {.ring = page_of(t->ring), .page = page};
         atomic_store(&page->state, (uint32_t)CULVI_IPC_LIVES);
-        for (uint64_t i = 0; i < 12; i++) {
+        if (lie == WILD) REQUIRE_EQ(pthread_create(&me.thread, NULL, lie_on, &me), 0);
+        for (uint32_t i = 0; i < (lie == WILD ? 400 : 12); i++) {
             const culv_result result =
                 culv_ring_acquire_on(t->ring, CULV_RING_PRODUCER, stream, 0, &f);
             if (result != CULV_OK) {
@@ -259,12 +299,20 @@ static void never_done(hostile *t)
             }
             LIB_OK(culv_ring_release_on(t->ring, CULV_RING_PRODUCER, stream, &f));
             lib_finish(&t->s.w, stream);
+            if (lie == WILD) {
+                REQUIRE_EQ(culv_ipc_ring_consumers(t->ring, &info, 1), 1);
+                REQUIRE(info.behind <= f.number + 1 && info.lag <= CULV_IPC_LAG_PRODUCER);
+                REQUIRE_EQ(atomic_load(&page->dropped), 0);
+                continue;
+            }
             atomic_store(&page->hold, f.number + 1);
             atomic_store(&page->last[f.slot], values[lie % LIES] + (lie % LIES == 0 ? i : 0));
             atomic_store(&page->hold, 0);
             atomic_store(&page->next, f.number + 1);
             REQUIRE(policy == CULV_RING_MAILBOX || i < 11);
         }
+        atomic_store(&me.over, true);
+        if (lie == WILD) REQUIRE_EQ(pthread_join(me.thread, NULL), 0);
         raw_leave(page, fds);
         close(fd);
         ipc_serve(t->server);
@@ -1076,11 +1124,6 @@ IPC_ROLE(refuse_frame)
     lib_leave(&e->s.w, before);
     ipc_say(&e->other, 'r');
     ipc_hear(&e->other, 'e');
-}
-
-static culvi_ipc_ring_page *page_of(const culv_ring *ring)
-{
-    return culvi_ipc_ring_page_of(culvi_ipc_ring_of(ring, "page_of"));
 }
 
 IPC_CASE_(refused_wakes, false, refuse_frame, .title = "refused_wakes", .own = true)

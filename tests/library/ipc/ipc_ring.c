@@ -6,10 +6,8 @@
 
 #include "ipc/ipc_line.h"
 
-#include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
@@ -395,7 +393,7 @@ IPC_CASE(given_up, give_up)
 
 /* Who does not keep up ------------------------------------------------------------------------- */
 
-static enum misdeed { HOLDS, BUSY, READS_NOT, LIES } misdeed;
+static enum misdeed { HOLDS, BUSY, READS_NOT } misdeed;
 static culv_ring_policy misdeed_policy;
 
 /* The third of three holds a frame, or gives it back while its GPU is not done, or reads none. */
@@ -421,81 +419,6 @@ IPC_ROLE(misbehave)
     ipc_say(&e->other, 'd');
 }
 
-static culvi_ipc_message wait_for_answer(int fd, int fds[CULVI_IPC_FDS])
-{
-    culvi_ipc_message m;
-    struct pollfd p = {.fd = fd, .events = POLLIN};
-    REQUIRE_EQ(poll(&p, 1, (int)TEST_FAR_MS), 1);
-    REQUIRE_EQ(raw_receive(fd, true, &m, fds), CULVI_IPC_DONE);
-    return m;
-}
-
-/* A consumer of the newest frame, in whose page nothing is true: what it holds and has given back
- * goes back and forth, and jumps beyond what there is. It tells the next lie after a frame more, so
- * that a producer who waits for the end of one waits for ever; or at once. */
-static void lie(ipc_child *parent, const char *name)
-{
-    int fds[CULVI_IPC_FDS];
-    socklen_t length;
-    const struct sockaddr_un a = raw_address(name, &length);
-    const int fd = raw_socket();
-    const double until = test_now_us() + TEST_FAR_MS * 1000.0;
-    while (connect(fd, (const struct sockaddr *)&a, length) != 0) { /* it is not there yet */
-        if (test_now_us() > until) FAIL("no server '%s'", name);
-        lib_sleep_ms(1);
-    }
-    raw_ask(fd, CULVI_IPC_HELLO, "");
-    REQUIRE_EQ(wait_for_answer(fd, fds).type, CULVI_IPC_HELLO);
-    culvi_ipc_message m = raw_named(CULVI_IPC_JOIN, "frames");
-    m.join.policy = CULV_RING_MAILBOX;
-    REQUIRE(raw_send_message(fd, &m, NULL));
-    m = wait_for_answer(fd, fds);
-    REQUIRE(m.type == CULVI_IPC_JOIN && m.fds == 2);
-    const culvi_ipc_ring_page *ring = mmap(NULL, CULVI_IPC_PAGE, PROT_READ, MAP_SHARED, fds[0], 0);
-    culvi_ipc_consumer_page *page =
-        mmap(NULL, CULVI_IPC_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fds[1], 0);
-    REQUIRE(ring != MAP_FAILED && page != MAP_FAILED);
-    atomic_store(&page->state, (uint32_t)CULVI_IPC_LIVES);
-    ipc_say(parent, 'j');
-    ipc_say(parent, 'h');
-    bool ends = false;
-    for (uint32_t i = 0; !ends; i++) {
-        const uint32_t slot = i % ring_slots;
-        const uint64_t head = atomic_load(&ring->head);
-        const uint64_t lies[] = {0,
-                                 atomic_load(&ring->frames[slot]),
-                                 head + 1,
-                                 head / 2,
-                                 head + lib_word(i, 1),
-                                 UINT64_MAX - lib_word(i, 2),
-                                 UINT64_MAX};
-        enum { LIES_COUNT = sizeof lies / sizeof lies[0] };
-        atomic_store(&page->next, lies[lib_word(i, 3) % LIES_COUNT]);
-        atomic_store(&page->hold, lies[lib_word(i, 4) % LIES_COUNT]);
-        atomic_store(&page->last[slot], lies[lib_word(i, 5) % LIES_COUNT]);
-        atomic_store(&page->done, lies[lib_word(i, 6) % LIES_COUNT]);
-        atomic_store(&page->waits, lib_word(i, 7) % 2);
-        if (i % 64 != 0) continue;
-        while (!ends && atomic_load(&ring->head) == head)
-            ends = ipc_heard(parent, 'e');
-    }
-    REQUIRE_EQ(atomic_load(&page->dropped), 0);
-    ipc_say(parent, 'd');
-    munmap((void *)page, CULVI_IPC_PAGE);
-    munmap((void *)(uintptr_t)ring, CULVI_IPC_PAGE);
-    culvi_ipc_close_fds(fds, 2);
-    close(fd);
-}
-
-/* What the producer tells of the consumers can be: one of them lies. */
-static void require_told(const ipc_end *p, uint64_t frames)
-{
-    culv_ipc_consumer_info info[4];
-    const size_t count = culv_ipc_ring_consumers(p->ring, info, 4);
-    for (size_t i = 0; i < count; i++)
-        REQUIRE(info[i].behind <= frames && info[i].lag <= CULV_IPC_LAG_PRODUCER);
-}
-
 /* Drops the third one if it is late, which it is for ever. */
 static bool drop_third(const ipc_end *p, const ipc_child *third)
 {
@@ -515,7 +438,7 @@ static bool drop_third(const ipc_end *p, const ipc_child *third)
 
 static void go_on_past(enum misdeed what, culv_ring_policy policy)
 {
-    const ipc_role roles[] = {ipc_read_every, read_newest, what == LIES ? lie : misbehave};
+    const ipc_role roles[] = {ipc_read_every, read_newest, misbehave};
     ipc_child child[3];
     ipc_end p;
     char name[CULV_IPC_NAME_SIZE];
@@ -541,7 +464,6 @@ static void go_on_past(enum misdeed what, culv_ring_policy policy)
             if (policy == CULV_RING_FIFO && !dropped) dropped = drop_third(&p, &child[2]);
             if (test_now_us() > until) FAIL("frame %d has no slot", i);
         }
-        require_told(&p, (uint64_t)i);
         ipc_ring_write(&p, &f);
         if (i == 0) ipc_hear_serving(&child[2], 'h', p.server);
     }
@@ -567,9 +489,6 @@ TEST_AS(newest_busy, go_on_past(BUSY, CULV_RING_MAILBOX), .title = "ring.past_ne
         .own = true)
 TEST_AS(newest_reads_not, go_on_past(READS_NOT, CULV_RING_MAILBOX),
         .title = "ring.past_newest.reads_not", .own = true)
-TEST_AS(newest_lies, go_on_past(LIES, CULV_RING_MAILBOX), .title = "ring.past_newest.lies",
-        .own = true)
-
 /* The bound drops who is late, and that one is told. */
 TEST(late_limit, .own = true)
 {
