@@ -302,23 +302,6 @@ TEST_AS(no_extensions, without_extensions(false, true))
 TEST_AS(no_semaphores, without_extensions(false, false))
 TEST_AS(no_extensions_on_another_gpu, without_extensions(true, true))
 
-/* Stencil has a usage of its own, which copies need as well. */
-SCENE_CASE(scene_open_bare, SCENE_PAGES, stencil_usage)
-{
-    culv_shared_image *image = NULL;
-    const VkImageStencilUsageCreateInfo stencil = {
-        .sType = VK_STRUCTURE_TYPE_IMAGE_STENCIL_USAGE_CREATE_INFO,
-        .stencilUsage = VK_IMAGE_USAGE_DEPTH_STENCIL_ATTACHMENT_BIT};
-    VkImageCreateInfo info = raw_vk_image_info(VK_FORMAT_D32_SFLOAT_S8_UINT, 16, 16,
-                                               VK_IMAGE_USAGE_DEPTH_STENCIL_ATTACHMENT_BIT);
-    info.pNext = &stencil;
-    culv_vk_image_create_desc d = culv_vk_image_create_desc_init();
-    d.create_info = &info;
-    d.fallback = CULV_FALLBACK_HOST;
-    LIB_REFUSES(image, culv_vk_image_create(s->w.attachment, &d, &image), INVALID, USAGE,
-                "stencilUsage");
-}
-
 /* Fallbacks: what leads on to the next path, forms of texels, streams that are gone. */
 
 static void need_twin(scene *s)

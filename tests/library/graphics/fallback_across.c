@@ -974,6 +974,9 @@ SCENE_CASE(scene_open_bare, SCENE_PAGES, images_refused, .title = "images.refuse
     VkImageCreateInfo info;
     const VkExternalMemoryImageCreateInfo external = {
         .sType = VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMAGE_CREATE_INFO};
+    const VkImageStencilUsageCreateInfo stencil = {
+        .sType = VK_STRUCTURE_TYPE_IMAGE_STENCIL_USAGE_CREATE_INFO,
+        .stencilUsage = VK_IMAGE_USAGE_DEPTH_STENCIL_ATTACHMENT_BIT};
     culv_vk_image_create_desc d = culv_vk_image_create_desc_init();
     d.create_info = &info;
     d.fallback = CULV_FALLBACK_HOST;
@@ -985,13 +988,16 @@ SCENE_CASE(scene_open_bare, SCENE_PAGES, images_refused, .title = "images.refuse
     }
     good.usage = VK_IMAGE_USAGE_TRANSFER_DST_BIT; /* the other one is added */
     info = good;
-#define ROW(what, change, class, why)                                                              \
+#define ROW(what, change, ...)                                                                     \
     SPOILT(what, change,                                                                           \
-           LIB_REFUSES(image, culv_vk_image_create(s->w.attachment, &d, &image), class, why))
+           LIB_REFUSES(image, culv_vk_image_create(s->w.attachment, &d, &image), __VA_ARGS__))
     ROW(info, info.samples = VK_SAMPLE_COUNT_4_BIT, INVALID, USAGE);
     ROW(info, info.tiling = VK_IMAGE_TILING_LINEAR, INVALID, TILING);
     ROW(info, info.mipLevels = 6, INVALID, EXTENT);
     ROW(info, info.pNext = &external, INVALID, VALUE);
+    /* Stencil has a usage of its own, which copies need as well. */
+    ROW(info, (info.format = VK_FORMAT_D32_SFLOAT_S8_UINT, info.pNext = &stencil), INVALID, USAGE,
+        "stencilUsage");
     ROW(d, d.fallback = 0, UNSUPPORTED, FORMAT);
     ROW(d, d.fallback = 5, INVALID, VALUE);
 #undef ROW

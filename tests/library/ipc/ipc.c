@@ -634,54 +634,6 @@ TEST(kills, .own = true, .time_limit = 900)
     vmm_stage_close(&s);
 }
 
-/* A server that is killed at each step of a client: every call answers, and none hangs. */
-static void serve_till_killed(ipc_child *parent, const char *name)
-{
-    vmm_stage s;
-    ipc_hear(parent, 'g');
-    vmm_stage_open(&s);
-    culv_ipc_server *server = ipc_server(s.w.device, name);
-    ipc_offer_vmm(server, "cells", vmm_allocation(&s, 1, FD_BIT));
-    for (;;)
-        LIB_OK(culv_ipc_server_poll(server, CULV_IPC_FOREVER, NULL));
-}
-
-TEST(server_dies, .own = true)
-{
-    enum { SERVERS = 3 };
-    ipc_child child[SERVERS];
-    char name[CULV_IPC_NAME_SIZE];
-    vmm_stage s;
-    ipc_name(name, "server");
-    for (int i = 0; i < SERVERS; i++)
-        ipc_fork(&child[i], serve_till_killed, name);
-    vmm_stage_open(&s);
-    CUstream stream = lib_case_stream(&s.w);
-    for (int i = 0; i < SERVERS; i++) {
-        OWN(culv_vmm_allocation) *memory = NULL;
-        ipc_say(&child[i], 'g'); /* the same name as the one that was killed */
-        OWN(culv_ipc_client) *client = ipc_client(s.w.device, name);
-        REQUIRE_EQ(culv_ipc_client_server_pid(client), child[i].pid);
-        REQUIRE(culv_ipc_client_connected(client));
-        NEW(OWN(culv_ipc_object), object, culv_ipc_client_receive, client, "cells", IPC_FAR);
-        if (i == 1) ipc_kill(&child[i]);
-        LIB_OK(culv_ipc_import_vmm(object, &memory)); /* what was received stays */
-        if (i != 1) ipc_kill(&child[i]);
-        OWN(culv_vmm_range) *range = vmm_mapped(&s, memory);
-        ipc_write(&s.w, stream, vmm_address(range, 0), 1025, 5);
-        ipc_require(&s.w, stream, vmm_address(range, 0), 1025, 5);
-        culv_ipc_object *more = POISON(culv_ipc_object);
-        LIB_ERROR(culv_ipc_client_receive(client, "cells", IPC_FAR, &more), ASYNC, IPC_GONE);
-        REQUIRE(more == POISON(culv_ipc_object));
-        REQUIRE(!culv_ipc_client_connected(client));
-    }
-    culv_ipc_client_desc d = culv_ipc_client_desc_init();
-    culv_ipc_client *none = POISON(culv_ipc_client);
-    d.name = name;
-    LIB_ERROR(culv_ipc_client_connect(s.w.device, &d, 1000000, &none), TIMEOUT, IPC_NAME);
-    vmm_stage_close(&s);
-}
-
 /* Sockets in a directory: whose it must be, and who is admitted. What may lie there already:
  * directory.names. */
 VMM_CASE(directories, .own = true)

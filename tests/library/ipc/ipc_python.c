@@ -139,7 +139,8 @@ TEST(objects, .own = true, .smoke = true)
     ipc_forget(&child);
 }
 
-/* Every frame in FIFO, the last one in MAILBOX; then the consumer leaves, and the client stays. */
+/* Every frame in FIFO, the last one in MAILBOX; then the consumer leaves, and the client stays. In
+ * FIFO it holds a frame for long: the producer is told, and goes on as soon as it is given back. */
 static void frames(const char *scenario, uint32_t size)
 {
     char name[CULV_IPC_NAME_SIZE];
@@ -150,8 +151,16 @@ static void frames(const char *scenario, uint32_t size)
     ipc_say(&child, 'g');
     ipc_hear_serving(&child, 'j', t.server); /* it has joined */
     REQUIRE_EQ(culv_ipc_ring_consumers(t.ring, NULL, 0), 1);
-    for (uint32_t i = 0; i < FRAMES; i++)
+    for (uint32_t i = 0; i < FRAMES; i++) {
+        culv_ring_frame f;
+        if (i == SLOTS && strcmp(scenario, "fifo") == 0) {
+            ipc_hear_serving(&child, 'h', t.server); /* it holds frame 0 */
+            LIB_ERROR(culv_ring_acquire_on(t.ring, CULV_RING_PRODUCER, t.stream, 0, &f), TIMEOUT,
+                      RING_FULL);
+            ipc_say(&child, 'r');
+        }
         produce(&t);
+    }
     ipc_hear_serving(&child, 'l', t.server); /* it has left */
     ipc_serve(t.server);
     REQUIRE_EQ(culv_ipc_ring_consumers(t.ring, NULL, 0), 0);
@@ -172,31 +181,6 @@ TEST(mailbox, .own = true)
 {
     for (uint32_t i = 0; i < SIZES; i++)
         frames("mailbox", sizes[i]);
-}
-
-/* It holds a frame for long: the producer is told, goes on as soon as it is given back, and loses
- * nothing. */
-TEST(late, .own = true)
-{
-    char name[CULV_IPC_NAME_SIZE];
-    ipc_child child;
-    culv_ring_frame f;
-    stage t;
-    play(&child, "late", name);
-    stage_open(&t, name, 4097, true);
-    ipc_say(&child, 'g');
-    ipc_hear_serving(&child, 'j', t.server);
-    for (uint32_t i = 0; i < SLOTS; i++)
-        produce(&t);
-    ipc_hear_serving(&child, 'h', t.server); /* it holds frame 0 */
-    LIB_ERROR(culv_ring_acquire_on(t.ring, CULV_RING_PRODUCER, t.stream, 0, &f), TIMEOUT,
-              RING_FULL);
-    ipc_say(&child, 'r');
-    for (uint32_t i = SLOTS; i < FRAMES; i++)
-        produce(&t);
-    ipc_join_serving(&child, t.server);
-    stage_close(&t);
-    ipc_forget(&child);
 }
 
 /* The producer turns it away, and it is told that the ring runs on. */

@@ -156,13 +156,17 @@ static void read_what_is_left(culv_ring_policy policy, int what)
     ipc_child child;
     ipc_end e;
     culv_ring_frame f;
+    culv_ipc_client_desc d = culv_ipc_client_desc_init();
+    culv_ipc_client *none = POISON(culv_ipc_client);
     char name[CULV_IPC_NAME_SIZE];
     left = what;
     ipc_fork(&child, end_in_order, ipc_name(name, "left"));
     ipc_end_connect(&e, &child, name, 0);
     ipc_ring_join(&e, policy);
+    REQUIRE(culv_ipc_client_connected(e.client));
+    REQUIRE_EQ(culv_ipc_client_server_pid(e.client), child.pid);
     left == UNWRITTEN ? ipc_hear(&child, 'e') : ipc_join(&child);
-    REQUIRE(!culv_ipc_ring_connected(e.ring));
+    REQUIRE(!culv_ipc_ring_connected(e.ring) && !culv_ipc_client_connected(e.client));
     uint64_t next = policy == CULV_RING_FIFO ? 0 : SLOTS - 1;
     for (; next + 1 < SLOTS && left != DROPPED; next++)
         REQUIRE_EQ(ipc_ring_consume(&e), next);
@@ -170,6 +174,8 @@ static void read_what_is_left(culv_ring_policy policy, int what)
     for (int i = 0; i < 2; i++)
         LIB_FAILS(acquire(&e, CULV_RING_CONSUMER, e.stream, &f), CULV_ERROR_ASYNC,
                   left == DROPPED ? CULV_REASON_IPC_DROPPED : CULV_REASON_RING_STOPPED);
+    d.name = name;
+    LIB_ERROR(culv_ipc_client_connect(NULL, &d, 1000000, &none), TIMEOUT, IPC_NAME);
     if (left == UNWRITTEN) ipc_say(&child, 'o');
     if (left == UNWRITTEN) ipc_join(&child);
     ipc_end_close(&e);
