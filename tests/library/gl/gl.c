@@ -485,8 +485,26 @@ static culv_shared_buffer *semaphores_make_buffer(const gl_stage *s)
     return buffer;
 }
 
+static void CUDA_CB held(void *lock)
+{
+    pthread_mutex_lock(lock);
+    pthread_mutex_unlock(lock);
+}
+
+/* A wait on the CPU ends with its time, changes nothing, and can be repeated. A wait on the GPU
+ * does not make the host wait. */
+static void wait_for_held(const gl_stage *s, culv_shared_semaphore *to_gl, uint64_t value,
+                          const culv_gl_uses *uses)
+{
+    for (uint64_t timeout = 0; s->cu->software && timeout <= 2000000; timeout += 1000000) {
+        LIB_ERROR(culv_gl_semaphore_wait(to_gl, value, timeout, uses), TIMEOUT, NOT_READY,
+                  "CUDA has signaled or promised");
+    }
+    if (!s->cu->software) LIB_OK(culv_gl_semaphore_wait(to_gl, value, 0, uses));
+}
+
 /* CUDA writes `a`, signals; OpenGL waits, copies it to `b`, signals; CUDA waits, reads `b`. One
- * semaphore a direction. */
+ * semaphore a direction. CUDA is late with the first frames of timelines. */
 static void turns(culv_semaphore_type type)
 {
     gl_stage s;
@@ -510,12 +528,18 @@ static void turns(culv_semaphore_type type)
     uses.num_buffers = 2;
     uses.buffers = names;
     const bool timeline = type == CULV_SEMAPHORE_TIMELINE;
+    pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
     for (uint32_t frame = 1; frame <= FRAMES; frame++) {
         const uint64_t value = timeline ? frame : 0;
+        const bool late = timeline && frame <= 3;
         CU_OK(s.cu->CtxPushCurrent(s.context));
         lib_fill(words, WORDS, frame);
+        if (late) pthread_mutex_lock(&gate);
+        if (late) CU_OK(s.cu->LaunchHostFunc(s.stream, held, &gate));
         CU_OK(s.cu->MemcpyHtoDAsync(culv_shared_buffer_pointer(a), words, BYTES, s.stream));
         LIB_OK(culv_semaphore_signal(culv_shared_semaphore_cuda(to_gl), s.stream, value));
+        if (late) wait_for_held(&s, to_gl, value, &uses);
+        if (late) pthread_mutex_unlock(&gate);
         LIB_OK(culv_gl_semaphore_wait(to_gl, value, CULV_GL_FOREVER, &uses));
         GL_OK(&s.gl, s.gl.CopyNamedBufferSubData(names[0], names[1], 0, 0, BYTES));
         LIB_OK(culv_gl_semaphore_signal(to_cuda, value, &uses));
@@ -537,47 +561,6 @@ static void turns(culv_semaphore_type type)
 
 TEST_AS(timelines, turns(CULV_SEMAPHORE_TIMELINE), .smoke = true)
 TEST_AS(binaries, turns(CULV_SEMAPHORE_BINARY))
-
-static void CUDA_CB held(void *lock)
-{
-    pthread_mutex_lock(lock);
-    pthread_mutex_unlock(lock);
-}
-
-/* A wait on the CPU ends with its time, changes nothing, and can be repeated. A wait on the GPU
- * does not make the host wait. */
-GL_CASE(timed, 0)
-{
-    pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
-    NEW(OWN(culv_shared_semaphore), to_gl, culv_gl_semaphore_create, s->attachment, NULL);
-    OWN(culv_shared_buffer) *buffer = semaphores_make_buffer(s);
-    const uint32_t name = culv_gl_buffer_name(buffer);
-    culv_gl_uses uses = culv_gl_uses_init();
-    uses.num_buffers = 1;
-    uses.buffers = &name;
-    for (uint32_t frame = 1; frame <= 3; frame++) {
-        lib_fill(words, WORDS, frame);
-        pthread_mutex_lock(&gate);
-        GL_CU_OK(s, s->cu->LaunchHostFunc(s->stream, held, &gate));
-        GL_CU_OK(
-            s, s->cu->MemcpyHtoDAsync(culv_shared_buffer_pointer(buffer), words, BYTES, s->stream));
-        LIB_OK(culv_semaphore_signal(culv_shared_semaphore_cuda(to_gl), s->stream, frame));
-        if (s->cu->software) {
-            for (uint64_t timeout = 0; timeout <= 2000000; timeout += 1000000) {
-                LIB_ERROR(culv_gl_semaphore_wait(to_gl, frame, timeout, &uses), TIMEOUT, NOT_READY,
-                          "CUDA has signaled or promised");
-            }
-        } else {
-            LIB_OK(culv_gl_semaphore_wait(to_gl, frame, 0, &uses));
-        }
-        pthread_mutex_unlock(&gate);
-        LIB_OK(culv_gl_semaphore_wait(to_gl, frame, CULV_GL_FOREVER, &uses));
-        gl_stage_finish(s); /* before `words` is used again */
-        memset(words, 0, sizeof words);
-        raw_gl_read_buffer(&s->gl, name, words, BYTES);
-        REQUIRE_WORDS(words, WORDS, frame);
-    }
-}
 
 /* How much of `buffer` holds `frame`, as CUDA sees it while OpenGL still waits. */
 static bool written(const gl_stage *s, culv_shared_buffer *buffer, CUstream stream, uint32_t frame)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* culv_ring from inside: that no turn allocates, and what it takes. */
+/* culv_ring from inside: that no turn allocates, and what it chooses. */
 #include "cuda/device.h"
 #include "fake_ring.h"
 #include "library.h"
@@ -50,6 +50,7 @@ typedef struct opened {
     scene_line lines[2];
 } opened;
 
+extern _Atomic long culvi_alloc_count;
 static scene *stage; /* whose clock it is: one at a time */
 
 static uint64_t scene_now(void)
@@ -181,6 +182,7 @@ static bool turn(scene *s, int side)
 static uint32_t run_scene(scene *s, uint32_t from, uint32_t frames)
 {
     uint32_t n = from, drawn = from;
+    const long allocated = atomic_load(&culvi_alloc_count);
     while (n < from + frames) {
         const uint32_t depth = s->ring->depth, burst = s->ring->burst;
         bool over = false;
@@ -197,6 +199,7 @@ static uint32_t run_scene(scene *s, uint32_t from, uint32_t frames)
         REQUIRE(now.burst <= now.depth); /* also between two levels */
         s->changes += s->ring->depth != depth || s->ring->burst != burst;
     }
+    REQUIRE_EQ(atomic_load(&culvi_alloc_count), allocated); /* no turn allocates */
     return n;
 }
 
@@ -262,46 +265,11 @@ static void scene_enter(scene *s)
     stage = s;
 }
 
-extern _Atomic long culvi_alloc_count;
-
 static double thread_ns(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
     return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
-}
-
-/* No turn allocates; and what it takes. */
-TEST(turns)
-{
-    enum { TURNS = 200000 };
-    for (int policy = 0; policy < 2; policy++) {
-        ring_stage s;
-        stage_open(&s, 4);
-        culv_ring_settings t = culv_ring_settings_init();
-        t.policy = (culv_ring_policy)policy;
-        if (policy == 0) { /* the ring alone */
-            const culv_ring_timeline none = {.name = NULL};
-            s.desc.ready = s.desc.done = none;
-        }
-        stage_make(&s, &t);
-        long before = atomic_load(&culvi_alloc_count);
-        double start = thread_ns();
-        for (int i = 0; i < TURNS; i++) {
-            culv_ring_frame f;
-            for (int side = 0; side < 2; side++) {
-                if (culv_ring_acquire(s.ring, (culv_ring_side)side, 0, &f) != CULV_OK)
-                    FAIL("no frame");
-                if (culv_ring_release(s.ring, (culv_ring_side)side, &f) != CULV_OK)
-                    FAIL("not released");
-                if (policy == 1) fake_signal(&s.line[side], f.signal_value);
-            }
-        }
-        double ns = (thread_ns() - start) / (2.0 * TURNS);
-        REQUIRE_EQ(atomic_load(&culvi_alloc_count), before);
-        if (policy == 0) MEASURED("ring_turn_ns", "%.0f (acquire and release of one side)", ns);
-        stage_close(&s);
-    }
 }
 
 /* Who chooses sleeps as others do when no slot is left that it may take. */
