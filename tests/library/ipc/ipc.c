@@ -143,50 +143,43 @@ static void view_from_second(ipc_child *parent, const char *name)
     const culv_device_caps here = lib_caps(e.s.w.device);
     REQUIRE_EQ_BYTES(&info.device, &here.uuid, sizeof here.uuid);
     culv_ipc_object_destroy(&object);
-    ipc_say(parent, 'd');
     ipc_end_close(&e);
 }
 
 TEST(two_gpus, .own = true)
 {
-    ipc_child viewer;
-    vmm_stage s;
-    char name[CULV_IPC_NAME_SIZE];
+    ipc_end e;
+    CUuuid native;
+    culv_uuid second;
     culv_vmm_allocation *memory[SIZES];
     culv_vmm_range *range[SIZES];
     raw_cuda_two_devices();
-    ipc_fork(&viewer, view_from_second, ipc_name(name, "two"));
-    vmm_stage_open(&s);
-    if (s.w.cu->device_count < 2) {
-        ipc_kill(&viewer);
-        vmm_stage_close(&s);
+    ipc_end_serve(&e, view_from_second, "two", false);
+    const lib_world *w = &e.s.w;
+    if (w->cu->device_count < 2) {
+        ipc_kill(&e.other);
+        ipc_end_close(&e);
         SKIP("one CUDA device only");
     }
-    CUstream stream = lib_case_stream(&s.w);
-    culv_ipc_server *server = ipc_server(s.w.device, name);
     for (size_t i = 0; i < SIZES; i++) {
-        memory[i] = vmm_allocation(&s, blocks_of(sizes[i]), FD_BIT);
-        range[i] = vmm_mapped(&s, memory[i]);
-        ipc_write(&s.w, stream, vmm_address(range[i], 0), sizes[i], (uint32_t)i);
-        lib_finish(&s.w, stream);
-        ipc_offer_vmm(server, (const char[]){'f', (char)('0' + i), 0}, memory[i]);
+        memory[i] = vmm_allocation(&e.s, blocks_of(sizes[i]), FD_BIT);
+        range[i] = vmm_mapped(&e.s, memory[i]);
+        ipc_write(w, e.stream, vmm_address(range[i], 0), sizes[i], (uint32_t)i);
+        ipc_offer_vmm(e.server, (const char[]){'f', (char)('0' + i), 0}, memory[i]);
     }
-    CUuuid native;
-    culv_uuid second;
-    CU_OK(s.w.cu->DeviceGetUuid(&native, 1));
+    CU_OK(w->cu->DeviceGetUuid(&native, 1));
     memcpy(second.bytes, native.bytes, sizeof second.bytes);
-    offer_buffer(server, "of-the-server", memory[0], NULL);
-    offer_buffer(server, "of-the-viewer", memory[0], &second);
-    offer_buffer(server, "of-nobody", memory[0], &nobodys);
-    ipc_say(&viewer, 'g');
-    ipc_hear_serving(&viewer, 'd', server);
-    ipc_join_serving(&viewer, server);
-    culv_ipc_server_destroy(&server);
+    offer_buffer(e.server, "of-the-server", memory[0], NULL);
+    offer_buffer(e.server, "of-the-viewer", memory[0], &second);
+    offer_buffer(e.server, "of-nobody", memory[0], &nobodys);
+    ipc_say(&e.other, 'g');
+    ipc_end_join(&e);
+    culv_ipc_server_destroy(&e.server);
     for (size_t i = 0; i < SIZES; i++) {
-        ipc_require(&s.w, stream, vmm_address(range[i], 0), sizes[i], (uint32_t)i + 100);
+        ipc_require(w, e.stream, vmm_address(range[i], 0), sizes[i], (uint32_t)i + 100);
         vmm_unmapped(&range[i], &memory[i]);
     }
-    vmm_stage_close(&s);
+    ipc_end_close(&e);
 }
 
 /* VMM memory between processes by its fabric handle: bytes, and no file descriptor. */
