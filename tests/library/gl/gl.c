@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Contexts: none, another one, one that shares objects, one that is gone. */
+/* Contexts: none, one that shares objects, one that is gone; register.c has another one. */
 #define TEST_GROUP "gl.context."
 #include "gl/gl_check.h"
-#include "gl/gl_core.h"
 #include "gl/gl_numbers.h"
 #include "gl_stage.h"
 
 #include <GL/glext.h>
 #include <pthread.h>
-#include <time.h>
 
 static culv_shared_buffer *make_buffer(culv_gl *gl, culv_result expected)
 {
@@ -184,17 +182,6 @@ GL_CASE(attach_refused, 0)
     missing = NULL;
     d.fallback = 8;
     LIB_REFUSES(gl, culv_gl_attach(s->device, &d, &gl), INVALID, VALUE);
-}
-
-/* Culvert finds the functions by itself. */
-GL_CASE(own_loader, 0)
-{
-    NEW(culv_gl, gl, culv_gl_attach, s->device, NULL);
-    culv_shared_buffer *buffer = make_buffer(gl, CULV_OK);
-    LIB_OK(culv_shared_buffer_destroy(&buffer, NULL));
-    culv_gl_detach(&gl);
-    REQUIRE(gl == NULL);
-    culv_gl_detach(&gl);
 }
 
 #undef TEST_GROUP
@@ -434,41 +421,6 @@ SAME(PIXEL_PACK_BUFFER_BINDING);
 SAME(PIXEL_UNPACK_BUFFER_BINDING);
 SAME(CONTEXT_LOST);
 #undef SAME
-
-/* A driver that draws on devices of high ordinals. */
-static CUresult CUDAAPI list_devices(unsigned *count, CUdevice *devices, unsigned size, unsigned of)
-{
-    static const CUdevice drawn_on[] = {0, 31, 32, 45};
-    REQUIRE(of == 1 && size >= 4);
-    memcpy(devices, drawn_on, sizeof drawn_on);
-    *count = 4;
-    return CUDA_SUCCESS;
-}
-
-static CUresult CUDAAPI find_list(const char *name, void **out, int version, cuuint64_t flags,
-                                  CUdriverProcAddressQueryResult *status)
-{
-    CUresult(CUDAAPI * found)(unsigned *, CUdevice *, unsigned, unsigned) = list_devices;
-    REQUIRE(strcmp(name, "cuGLGetDevices") == 0);
-    memcpy(out, &found, sizeof found);
-    if (status != NULL) *status = CU_GET_PROC_ADDRESS_SUCCESS;
-    return CUDA_SUCCESS;
-}
-
-TEST(high_ordinals)
-{
-    static const struct {
-        int32_t ordinal;
-        bool has;
-    } asked[] = {{0, true},  {1, false},  {13, false}, {31, true},
-                 {32, true}, {33, false}, {45, true}};
-    const culvi_cuda cuda = {.get_proc = find_list, .kind = CULV_DRIVER_NVIDIA};
-    for (size_t i = 0; i < sizeof asked / sizeof asked[0]; i++) {
-        bool has = !asked[i].has;
-        REQUIRE_EQ(culvi_gl_cuda_devices(&cuda, 1, asked[i].ordinal, &has), UINT32_C(0x80000001));
-        if (has != asked[i].has) FAIL("device %d is told wrong", asked[i].ordinal);
-    }
-}
 
 #undef TEST_GROUP
 #define TEST_GROUP "gl.semaphores."

@@ -253,9 +253,9 @@ SCENE_CASE(scene_open_bare, SCENE_PEER, another_gpu)
     LIB_REFUSES(buffer, scene_buffer(s, 0, CULV_FALLBACK_ANY, &buffer), INVALID, SIZE);
 }
 
-/* A VkDevice without the extensions that sharing needs, of this GPU or of another one; or, as an
- * engine's, without that for semaphores alone: then memory is shared. */
-static void without_extensions(bool foreign, bool memory_too)
+/* A VkDevice without the extensions that sharing needs; or, as an engine's, without that for
+ * semaphores alone: then memory is shared. */
+static void without_extensions(bool memory_too)
 {
     static scene s;
     lib_world *w = &s.w;
@@ -263,32 +263,24 @@ static void without_extensions(bool foreign, bool memory_too)
     culv_shared_buffer *buffer = NULL;
     culv_vk_device *vk = NULL;
     memset(&s, 0, sizeof s);
-    if (foreign) raw_cuda_two_devices();
     w->cu = lib_driver();
     const raw_cuda *cu = w->cu;
-    if (foreign && cu->device_count < 2) SKIP("one CUDA device only");
     CU_OK(cu->DeviceGetUuid(&uuid, 0));
     raw_vk_open(&w->vk, &(raw_vk_options){.uuid = (const uint8_t *)uuid.bytes,
                                           .software = cu->software,
                                           .without_memory_fd = memory_too,
                                           .without_semaphore_fd = true});
     w->fds = test_open_fds() + (cu->software ? 0 : 1000);
-    if (foreign)
-        w->device = lib_open_ordinal(cu, 1);
-    else
-        LIB_OK(culv_device_open_for_vk(vkGetInstanceProcAddr, w->vk.instance, w->vk.physical, NULL,
-                                       &w->device));
+    LIB_OK(culv_device_open_for_vk(vkGetInstanceProcAddr, w->vk.instance, w->vk.physical, NULL,
+                                   &w->device));
     culv_vk_device_desc d = lib_vk_desc(w);
-    LIB_REFUSES_AS(vk, culv_vk_attach(w->device, &d, &vk), CULV_ERROR_INVALID,
-                   foreign ? CULV_REASON_DEVICE_MISMATCH : CULV_REASON_EXTENSION_MISSING);
-    if (!foreign) LIB_SAYS("set culv_vk_device_desc.fallback to CULV_FALLBACK_ANY");
+    LIB_REFUSES(vk, culv_vk_attach(w->device, &d, &vk), INVALID, EXTENSION_MISSING,
+                "set culv_vk_device_desc.fallback to CULV_FALLBACK_ANY");
     d.fallback = CULV_FALLBACK_ANY;
     LIB_OK(culv_vk_attach(w->device, &d, &w->attachment));
     w->context = culv_device_context(w->device);
     if (memory_too)
-        LIB_REFUSES_AS(buffer, scene_buffer(&s, BYTES, 0, &buffer),
-                       foreign ? CULV_ERROR_INVALID : CULV_ERROR_UNSUPPORTED,
-                       foreign ? CULV_REASON_DEVICE_MISMATCH : CULV_REASON_EXTENSION_MISSING);
+        LIB_REFUSES(buffer, scene_buffer(&s, BYTES, 0, &buffer), UNSUPPORTED, EXTENSION_MISSING);
     LIB_OK(scene_buffer(&s, BYTES, CULV_FALLBACK_ANY, &buffer));
     LIB_OK(scene_semaphore(&s, CULV_FALLBACK_ANY, &s.to_vulkan));
     REQUIRE_EQ(culv_buffer_sharing(culv_shared_buffer_cuda(buffer)),
@@ -298,11 +290,10 @@ static void without_extensions(bool foreign, bool memory_too)
     scene_close(&s);
 }
 
-TEST_AS(no_extensions, without_extensions(false, true))
-TEST_AS(no_semaphores, without_extensions(false, false))
-TEST_AS(no_extensions_on_another_gpu, without_extensions(true, true))
+TEST_AS(no_extensions, without_extensions(true))
+TEST_AS(no_semaphores, without_extensions(false))
 
-/* Fallbacks: what leads on to the next path, forms of texels, streams that are gone. */
+/* Fallbacks: what leads on to the next path. */
 
 static void need_twin(scene *s)
 {
@@ -339,33 +330,6 @@ SCENE_CASE(scene_open_bare, SCENE_PEER, peer_refused)
     }
     REQUIRE(hits > 20);
     REQUIRE(fell > 5);
-}
-
-static culv_result make(const scene *s, VkFormat format, culv_texels texels,
-                        culv_shared_image **out)
-{
-    const VkImageCreateInfo info = raw_vk_image_info(
-        format, 32, 16, VK_IMAGE_USAGE_TRANSFER_SRC_BIT | VK_IMAGE_USAGE_TRANSFER_DST_BIT);
-    culv_vk_image_create_desc d = culv_vk_image_create_desc_init();
-    d.create_info = &info;
-    d.fallback = CULV_FALLBACK_ANY;
-    d.texels = texels;
-    d.label = "kind";
-    return culv_vk_image_create(s->w.attachment, &d, out);
-}
-
-/* As memory of bytes they would not be what was asked for. */
-SCENE_CASE(scene_open_bare, SCENE_PAGES, normalized)
-{
-    culv_shared_image *image = NULL;
-    LIB_REFUSES(image, make(s, VK_FORMAT_R8G8B8A8_SRGB, CULV_TEXELS_NORMALIZED, &image),
-                UNSUPPORTED, FORMAT, "CULV_TEXELS_STORED");
-    LIB_REFUSES(image, make(s, VK_FORMAT_D24_UNORM_S8_UINT, CULV_TEXELS_NORMALIZED, &image),
-                UNSUPPORTED, FORMAT);
-    LIB_OK(make(s, VK_FORMAT_R8G8B8A8_UNORM, CULV_TEXELS_NORMALIZED, &image));
-    CUarray array = NULL;
-    LIB_OK(culv_image_get_array(culv_shared_image_cuda(image), 0, 0, &array));
-    culv_shared_image_destroy(&image, NULL);
 }
 
 /* Fallbacks: semaphores, on each path that copies. */
@@ -658,8 +622,12 @@ TEST(wrong_copies, .smoke = true)
 
 static culv_shared_image *make_image(const scene *s, VkFormat format)
 {
-    culv_shared_image *image = NULL;
-    LIB_OK(make(s, format, CULV_TEXELS_STORED, &image));
+    const VkImageCreateInfo info = raw_vk_image_info(
+        format, 32, 16, VK_IMAGE_USAGE_TRANSFER_SRC_BIT | VK_IMAGE_USAGE_TRANSFER_DST_BIT);
+    culv_vk_image_create_desc d = culv_vk_image_create_desc_init();
+    d.create_info = &info;
+    d.fallback = CULV_FALLBACK_ANY;
+    NEW(culv_shared_image, image, culv_vk_image_create, s->w.attachment, &d);
     return image;
 }
 

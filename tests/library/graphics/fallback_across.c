@@ -998,6 +998,11 @@ SCENE_CASE(scene_open_bare, SCENE_PAGES, images_refused, .title = "images.refuse
     /* Stencil has a usage of its own, which copies need as well. */
     ROW(info, (info.format = VK_FORMAT_D32_SFLOAT_S8_UINT, info.pNext = &stencil), INVALID, USAGE,
         "stencilUsage");
+    /* As memory of bytes they would not be what was asked for. */
+    d.texels = CULV_TEXELS_NORMALIZED;
+    ROW(info, info.format = VK_FORMAT_R8G8B8A8_SRGB, UNSUPPORTED, FORMAT, "CULV_TEXELS_STORED");
+    ROW(info, info.format = VK_FORMAT_D24_UNORM_S8_UINT, UNSUPPORTED, FORMAT);
+    d.texels = CULV_TEXELS_STORED;
     ROW(d, d.fallback = 0, UNSUPPORTED, FORMAT);
     ROW(d, d.fallback = 5, INVALID, VALUE);
 #undef ROW

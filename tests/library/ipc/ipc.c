@@ -393,7 +393,8 @@ TEST(refusals, .own = true)
     REQUIRE_EQ(waitid(P_PID, (id_t)child.pid, &info, WEXITED | WNOWAIT), 0);
     refused_fetch(good, CULV_ERROR_ASYNC, CULV_REASON_IPC_GONE, "has ended");
     REQUIRE_EQ(waitpid(child.pid, NULL, 0), child.pid);
-    refused_fetch(good, CULV_ERROR_ASYNC, CULV_REASON_IPC_GONE, "does not exist, or has ended");
+    refused_fetch(good, CULV_ERROR_ASYNC, CULV_REASON_IPC_GONE,
+                  "does not exist, or has ended; a number of another PID namespace");
     LIB_ERROR(culv_ipc_process_get_start(good.pid, &start), ASYNC, IPC_GONE);
     ipc_forget(&child);
 }
@@ -408,14 +409,6 @@ static void have_file_at_another_time(ipc_child *parent, const char *name)
     have_file(parent, name);
 }
 
-/* The number of a process is told into a PID namespace, where it is nobody's. */
-static void ask_outside(ipc_child *parent, const char *name)
-{
-    const culv_ipc_fetch_desc d = told(parent);
-    ipc_contain(CLONE_NEWPID, 0);
-    refused_fetch(d, CULV_ERROR_ASYNC, CULV_REASON_IPC_GONE, "PID namespace");
-}
-
 TEST(time_namespace, .own = true)
 {
     ipc_child child;
@@ -424,16 +417,6 @@ TEST(time_namespace, .own = true)
     const culv_ipc_fetch_desc d = told(&child);
     refused_fetch(d, CULV_ERROR_INVALID, CULV_REASON_VALUE, "another time namespace");
     ipc_say(&child, 'e');
-    ipc_join(&child);
-    ipc_forget(&child);
-}
-
-TEST(pid_namespace, .own = true)
-{
-    ipc_child child;
-    ipc_need_namespaces(CLONE_NEWPID);
-    ipc_fork(&child, ask_outside, "");
-    tell(&child, 0);
     ipc_join(&child);
     ipc_forget(&child);
 }

@@ -98,12 +98,11 @@ TEST(from_gl, .own = true, .smoke = true)
 /* A solver that ends at some moment ----------------------------------------------------------- */
 
 typedef enum ending {
-    BETWEEN_FRAMES, /* with nothing on its way */
-    HOLDING,        /* with a frame that it holds */
-    READY,          /* with a frame that the viewer has */
-    PENDING,        /* the same, and the solver's GPU still works on it */
-    JOINED,         /* when the viewer has joined and received nothing */
-    NEVER,          /* it stays */
+    HOLDING, /* with a frame that it holds */
+    READY,   /* with a frame that the viewer has */
+    PENDING, /* the same, and the solver's GPU still works on it */
+    JOINED,  /* when the viewer has joined and received nothing */
+    NEVER,   /* it stays */
     ENDINGS
 } ending;
 
@@ -215,7 +214,7 @@ TEST(solver_dies, .own = true)
     viewer v = {.client = NULL};
     uint64_t turn = 0;
     (void)ipc_name(name, "outlived");
-    for (how_it_ends = BETWEEN_FRAMES; how_it_ends < ENDINGS; how_it_ends++)
+    for (how_it_ends = HOLDING; how_it_ends < ENDINGS; how_it_ends++)
         ipc_fork(&solver[how_it_ends], solve, name);
     gl_stage_open(&v.s, 0);
     NEW(culv_shared_semaphore, written, culv_gl_semaphore_create, v.s.attachment, NULL);

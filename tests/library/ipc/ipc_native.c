@@ -84,9 +84,6 @@ IPC_VK_CASE(natives, use_natives)
     culv_handle handle = culv_handle_opaque_fd(raw_vk_buffer_fd(&w->vk, &buffer));
     culv_ipc_info info = buffer_info("vertices", &buffer);
     LIB_OK(culv_ipc_offer(e->server, &info, culv_ipc_from_handle(&handle)));
-    LIB_ERROR(culv_ipc_offer(e->server, &info, culv_ipc_from_handle(&handle)), BUSY, IPC_NAME);
-    info.offset = info.allocation_size;
-    LIB_ERROR(culv_ipc_offer(e->server, &info, culv_ipc_from_handle(&handle)), INVALID, VALUE);
     culv_handle_close(&handle);
     handle = culv_handle_opaque_fd(raw_vk_image_fd(&w->vk, &image));
     info = culv_ipc_info_named("picture");
