@@ -105,7 +105,7 @@ TEST(both, .own = true, .smoke = true)
     ipc_end_close(&p);
 }
 
-static enum { ALL, DROPPED, UNWRITTEN } left; /* and the last one not yet written */
+static enum rest { ALL, DROPPED, UNWRITTEN } left; /* and the last one not yet written */
 
 /* The solver ends in order, and its process too, before anybody has read its last frames. */
 static void end_in_order(ipc_child *parent, const char *name)
@@ -151,7 +151,7 @@ static void drain_the_last(const ipc_end *e, uint64_t number)
 }
 
 /* Who was dropped before has no claim on them. */
-static void read_what_is_left(culv_ring_policy policy, int what)
+static void read_what_is_left(culv_ring_policy policy, enum rest what)
 {
     ipc_child child;
     ipc_end e;
