@@ -499,6 +499,5 @@ TEST(wrong_calls)
     raw_gl_current(&t.s.gl, t.s.gl.context);
     LIB_OK(culv_ring_release_on(t.ring, t.cuda, t.s.stream, &f));
     LIB_OK(culv_ring_destroy(&t.ring, NULL)); /* with a frame that nobody took */
-    LIB_OK(culv_ring_destroy(&t.ring, NULL));
     gl_stage_close(&t.s);
 }

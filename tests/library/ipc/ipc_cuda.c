@@ -404,7 +404,6 @@ static void share_pool(ipc_end *e, bool fabric)
     LIB_ERROR(culv_ipc_offer(e->server, &of_pool, culv_ipc_from_pool(&wrong)), INVALID,
               HANDLE_TYPE);
     LIB_OK(culv_ipc_offer(e->server, &of_pool, culv_ipc_from_pool(&handle)));
-    LIB_ERROR(culv_ipc_offer(e->server, &of_pool, culv_ipc_from_pool(&handle)), BUSY, IPC_NAME);
     REQUIRE_EQ(test_open_fds(), fabric ? fds : fds + 1);
     if (!fabric) culv_handle_close(&handle); /* the offer has its own */
     LIB_CU_OK(
