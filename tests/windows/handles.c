@@ -220,26 +220,7 @@ TEST(imports)
     sd.type = CULV_SEMAPHORE_TIMELINE;
     REFUSES(culv_semaphore_import(device, &sd, &s), INVALID, HANDLE_TYPE);
     REQUIRE(s == NULL);
-}
-
-TEST(refused_before_the_driver)
-{
-    culv_device *device = handles_device();
-    culv_memory *m = NULL;
-    culv_memory_desc md = culv_memory_desc_init();
-    culv_handle out;
-    md.size = 65536;
-    md.handle = culv_handle_opaque_fd(1);
-    REFUSES(culv_memory_import(device, &md, &m), UNSUPPORTED, HANDLE_TYPE);
-    md.handle = culv_handle_dma_buf_fd(1);
-    REFUSES(culv_memory_import(device, &md, &m), UNSUPPORTED, HANDLE_TYPE);
-    REFUSES(culv_dma_buf_export_dup(device, 4096, 4096, 0, &out), UNSUPPORTED, HANDLE_TYPE);
-    void *section = section_make(NULL);
-    md.handle = culv_handle_opaque_win32(section);
-    md.exporter.bytes[0] = 1;
-    REFUSES(culv_memory_import(device, &md, &m), INVALID, DEVICE_MISMATCH);
-    REQUIRE(scene_handle_is_open(section) && m == NULL);
-    CloseHandle(section);
+    REFUSES(culv_dma_buf_export_dup(device, 4096, 4096, 0, &sd.handle), UNSUPPORTED, HANDLE_TYPE);
     culv_device_caps caps = culv_device_caps_init();
     OK(culv_device_get_caps(device, &caps));
     const uint32_t opaque = 1u << CULV_HANDLE_OPAQUE_WIN32 | 1u << CULV_HANDLE_OPAQUE_WIN32_KMT;
@@ -260,10 +241,9 @@ enum { MEMORY = 65536, ODD = 70001 };
 static unsigned char put[ODD];
 
 static struct {
-    const char *missing;  /* a function that the device does not have */
-    VkResult answer;      /* of exports and imports, when not VK_SUCCESS */
-    bool no_handle;       /* exports succeed and give none */
-    VkFlags export_types; /* of VkExportMemoryAllocateInfo or VkExportSemaphoreCreateInfo */
+    const char *missing; /* a function that the device does not have */
+    VkResult answer;     /* of exports and imports, when not VK_SUCCESS */
+    bool no_handle;      /* exports succeed and give none */
     VkFlags import_type;
     HANDLE import_handle;
     LPCWSTR import_name;
@@ -273,14 +253,6 @@ static struct {
 } vulkan;
 
 #define FAKE(result, name, ...) static VKAPI_ATTR result VKAPI_CALL name(__VA_ARGS__)
-
-static const void *in_chain(const void *chain, VkStructureType type)
-{
-    const VkBaseInStructure *s = chain;
-    while (s != NULL && s->sType != type)
-        s = s->pNext;
-    return s;
-}
 
 FAKE(VkResult, nothing, void)
 {
@@ -337,16 +309,6 @@ FAKE(VkResult, extensions, VkPhysicalDevice device, const char *layer, uint32_t 
     return VK_SUCCESS;
 }
 
-FAKE(void, external_buffer, VkPhysicalDevice device, const VkPhysicalDeviceExternalBufferInfo *info,
-     VkExternalBufferProperties *out)
-{
-    memset(&out->externalMemoryProperties, 0, sizeof out->externalMemoryProperties);
-    if (info->handleType != VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_WIN32_BIT) return;
-    out->externalMemoryProperties.externalMemoryFeatures =
-        VK_EXTERNAL_MEMORY_FEATURE_EXPORTABLE_BIT | VK_EXTERNAL_MEMORY_FEATURE_IMPORTABLE_BIT;
-    out->externalMemoryProperties.compatibleHandleTypes = info->handleType;
-}
-
 FAKE(void, external_semaphore, VkPhysicalDevice device,
      const VkPhysicalDeviceExternalSemaphoreInfo *info, VkExternalSemaphoreProperties *out)
 {
@@ -358,6 +320,7 @@ FAKE(void, external_semaphore, VkPhysicalDevice device,
 
 static VkResult export(VkFlags type, VkFlags kmt, uint32_t share, HANDLE *out)
 {
+    REQUIRE(type == kmt || type == VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_WIN32_BIT);
     if (vulkan.answer != VK_SUCCESS || vulkan.no_handle) return vulkan.answer;
     *out = type == kmt ? (HANDLE)(uintptr_t)kmt_number
                        : scene_share(exported_name, share, false, MEMORY);
@@ -385,34 +348,6 @@ FAKE(VkResult, counter, VkDevice device, VkSemaphore semaphore, uint64_t *out)
     return VK_SUCCESS;
 }
 
-FAKE(VkResult, create_semaphore, VkDevice device, const VkSemaphoreCreateInfo *info,
-     const VkAllocationCallbacks *callbacks, VkSemaphore *out)
-{
-    const VkExportSemaphoreCreateInfo *export_info =
-        in_chain(info->pNext, VK_STRUCTURE_TYPE_EXPORT_SEMAPHORE_CREATE_INFO);
-    vulkan.export_types = export_info != NULL ? export_info->handleTypes : 0;
-    *out = (VkSemaphore)(uintptr_t)0x51;
-    return VK_SUCCESS;
-}
-
-FAKE(VkResult, create_buffer, VkDevice device, const VkBufferCreateInfo *info,
-     const VkAllocationCallbacks *callbacks, VkBuffer *out)
-{
-    const VkExternalMemoryBufferCreateInfo *external =
-        in_chain(info->pNext, VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO);
-    REQUIRE(external != NULL &&
-            external->handleTypes == VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_WIN32_BIT);
-    *out = (VkBuffer)(uintptr_t)0x61;
-    return VK_SUCCESS;
-}
-
-FAKE(void, buffer_needs, VkDevice device, const VkBufferMemoryRequirementsInfo2 *info,
-     VkMemoryRequirements2 *out)
-{
-    out->memoryRequirements =
-        (VkMemoryRequirements){.size = MEMORY, .alignment = 256, .memoryTypeBits = 1};
-}
-
 /* Behind a handle of the twin's VMM memory are the bytes of `put`. */
 static bool holds(HANDLE section)
 {
@@ -429,12 +364,8 @@ static bool holds(HANDLE section)
 FAKE(VkResult, allocate, VkDevice device, const VkMemoryAllocateInfo *info,
      const VkAllocationCallbacks *callbacks, VkDeviceMemory *out)
 {
-    const VkExportMemoryAllocateInfo *export_info =
-        in_chain(info->pNext, VK_STRUCTURE_TYPE_EXPORT_MEMORY_ALLOCATE_INFO);
-    const VkImportMemoryWin32HandleInfoKHR *import =
-        in_chain(info->pNext, VK_STRUCTURE_TYPE_IMPORT_MEMORY_WIN32_HANDLE_INFO_KHR);
-    vulkan.export_types = export_info != NULL ? export_info->handleTypes : 0;
-    if (import != NULL) {
+    const VkImportMemoryWin32HandleInfoKHR *import = info->pNext;
+    if (import != NULL && import->sType == VK_STRUCTURE_TYPE_IMPORT_MEMORY_WIN32_HANDLE_INFO_KHR) {
         vulkan.import_type = import->handleType;
         vulkan.import_handle = import->handle;
         vulkan.import_name = import->name;
@@ -465,15 +396,11 @@ static PFN_vkVoidFunction find(const char *name)
                 ROW(vkGetPhysicalDeviceFeatures2, features2),
                 ROW(vkGetPhysicalDeviceMemoryProperties, memory_properties),
                 ROW(vkEnumerateDeviceExtensionProperties, extensions),
-                ROW(vkGetPhysicalDeviceExternalBufferProperties, external_buffer),
                 ROW(vkGetPhysicalDeviceExternalSemaphoreProperties, external_semaphore),
                 ROW(vkGetDeviceProcAddr, device_proc),
                 ROW(vkGetMemoryWin32HandleKHR, get_memory),
                 ROW(vkGetSemaphoreWin32HandleKHR, get_semaphore),
                 ROW(vkGetSemaphoreCounterValue, counter),
-                ROW(vkCreateSemaphore, create_semaphore),
-                ROW(vkCreateBuffer, create_buffer),
-                ROW(vkGetBufferMemoryRequirements2, buffer_needs),
                 ROW(vkAllocateMemory, allocate),
                 ROW(vkGetDeviceBufferMemoryRequirements, NULL),
                 ROW(vkGetDeviceImageMemoryRequirements, NULL)};
@@ -593,33 +520,18 @@ static culv_result import_all(void *user)
     culv_vk_device *vk = user;
     culv_memory *memory = NULL;
     culv_semaphore *semaphore = NULL;
-    culv_shared_semaphore *made = NULL;
-    culv_shared_buffer *buffer = NULL;
     culv_vk_memory_desc md = culv_vk_memory_desc_init();
     culv_vk_semaphore_desc sd = culv_vk_semaphore_desc_init();
-    VkBufferCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
-                               .size = MEMORY,
-                               .usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT};
-    culv_vk_buffer_create_desc bd = culv_vk_buffer_create_desc_init();
     md.memory = (VkDeviceMemory)(uintptr_t)0x72;
     md.allocation_size = MEMORY;
     sd.semaphore = (VkSemaphore)(uintptr_t)0x52;
     sd.type = CULV_SEMAPHORE_TIMELINE;
-    bd.create_info = &info;
     culv_result result = culv_vk_memory_import(vk, &md, &memory);
     REQUIRE(!scene_name_lives(exported_name)); /* the twin maps it, and has no handle */
     culv_memory_destroy(&memory);
     if (result == CULV_OK) result = culv_vk_semaphore_import(vk, &sd, &semaphore);
     if (result == CULV_OK) REQUIRE(culv_semaphore_last_value(semaphore) == 7);
     culv_semaphore_destroy(&semaphore, NULL);
-    if (result == CULV_OK) result = culv_vk_semaphore_create(vk, NULL, &made);
-    if (result == CULV_OK)
-        REQUIRE(vulkan.export_types == VK_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_WIN32_BIT);
-    culv_shared_semaphore_destroy(&made, NULL);
-    if (result == CULV_OK) result = culv_vk_buffer_create(vk, &bd, &buffer);
-    if (result == CULV_OK)
-        REQUIRE(vulkan.export_types == VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_WIN32_BIT);
-    culv_shared_buffer_destroy(&buffer, NULL);
     return result;
 }
 
