@@ -293,33 +293,6 @@ D3D_CASE(refused)
     REQUIRE(image == NULL);
 }
 
-/* The bytes of a row of 64 texels, of every format that Direct3D and Culvert both know: by
- * GetCopyableFootprints() and by Culvert's table. */
-TEST_ON(native, s, scene12_open_device(s), scene12_close(s), footprints)
-{
-    unsigned compared = 0;
-    for (int format = 1; format <= 184; format++) { /* VkFormat's own, without extensions' */
-        culv_format_info info = culv_format_info_init();
-        if (culv_format_get_info((culv_format)format, &info) != CULV_OK) continue;
-        const uint32_t number = info.dxgi_format;
-        if (number == 0 || info.planes != 1 || info.bytes_per_block == 0) continue;
-        const D3D12_RESOURCE_DESC what = scene12_texture_desc(D3D12_RESOURCE_DIMENSION_TEXTURE2D,
-                                                              (DXGI_FORMAT)number, 64, 64, 1, 1);
-        D3D12_PLACED_SUBRESOURCE_FOOTPRINT place;
-        UINT rows = 0;
-        UINT64 row = 0, total = 0;
-        ID3D12Device_GetCopyableFootprints(s->device, &what, 0, 1, 0, &place, &rows, &row, &total);
-        if (total == UINT64_MAX || row == 0 || row == UINT64_MAX) continue; /* Wine has it not */
-        if (row != 64 / info.block_width * (UINT64)info.bytes_per_block ||
-            rows != 64 / info.block_height)
-            FAIL("the table has other blocks: DXGI_FORMAT %u: %llu bytes in each of %u rows",
-                 (unsigned)number, (unsigned long long)row, (unsigned)rows);
-        compared++;
-    }
-    printf("  %u formats\n", compared);
-    REQUIRE(compared >= 60);
-}
-
 /* What the common cases ask for ---------------------------------------------------------------- */
 
 /* A CIG context of the queue. */

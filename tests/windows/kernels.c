@@ -79,32 +79,3 @@ TEST(from_memory)
     REQUIRE_EQ(kept_files(), before);
     stage_close(&s);
 }
-
-TEST(damaged)
-{
-    stage s = stage_open("wrong_kernels");
-    size_t size = 0;
-    char path[TEST_PATH_MAX];
-    unsigned char *image = read_file("share/culvert/block_kernels.soft.so", &size);
-    const unsigned before = kept_files();
-    CUmodule module = NULL;
-    const load_data_fn load_data = find_load_data(&s);
-    unsigned char *head = image + *(const int *)(const void *)(image + 0x3c);
-    head[4] ^= 1; /* another machine */
-    CU_IS(load_data(&module, image), CUDA_ERROR_INVALID_IMAGE);
-    head[4] ^= 1;
-    head[0] = 'N';
-    CU_IS(load_data(&module, image), CUDA_ERROR_INVALID_IMAGE);
-    head[0] = 'P';
-    image[0] = 0x7f; /* ELF's first byte */
-    CU_IS(load_data(&module, image), CUDA_ERROR_INVALID_IMAGE);
-    CU_IS(s.cu->ModuleLoad(&module, test_path(path, "share/culvert/none.soft.so")),
-          CUDA_ERROR_FILE_NOT_FOUND);
-    CU_IS(s.cu->ModuleLoad(&module, test_path(path, "share/culvert")), CUDA_ERROR_INVALID_IMAGE);
-    /* A DLL, but nobody's kernels. */
-    CU_IS(s.cu->ModuleLoad(&module, "C:\\windows\\system32\\kernel32.dll"),
-          CUDA_ERROR_SHARED_OBJECT_SYMBOL_NOT_FOUND);
-    REQUIRE(module == NULL);
-    REQUIRE_EQ(kept_files(), before);
-    stage_close(&s);
-}

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Registered resources of Direct3D 11, 10 and 9, plain ones of Wine's: data both ways, what is
- * refused, by Culvert and by the twin, devices, and each call of the driver failing once. What maps
- * and lists do is the same for OpenGL's: tests/library/gl/register.c has many in one call, and
- * states. */
+ * refused, by Culvert and by the twin, and devices. Which formats there are is
+ * library-images.register's. What maps and lists do, and what failures leave, is the same for
+ * OpenGL's: tests/library/gl/register.c, tests/library/graphics/torture_fallback.c. */
 #include "scene.h"
 /* after it */
 #include <culvert/d3d.h>
@@ -472,6 +472,9 @@ REGISTER_CASE(textures)
     };
     for (unsigned i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
         both_ways(r, V11, &kinds[i], DXGI_FORMAT_R8G8B8A8_UNORM, 4);
+    both_ways(r, V11, &kinds[3], DXGI_FORMAT_R8_UNORM, 1);
+    both_ways(r, V11, &kinds[3], DXGI_FORMAT_B8G8R8X8_UNORM, 4);
+    both_ways(r, V11, &kinds[3], DXGI_FORMAT_R32G32B32A32_FLOAT, 16);
 }
 
 static const kind array10 = {"2D array with levels", 2, 32, 20, 1, 2, 3, 0, CULV_IMAGE_2D};
@@ -499,23 +502,7 @@ REGISTER_CASE(textures9)
     static const struct {
         D3DFORMAT format;
         unsigned texel;
-    } rows[] = {{D3DFMT_L8, 1},
-                {D3DFMT_A8, 1},
-                {D3DFMT_A8L8, 2},
-                {D3DFMT_L16, 2},
-                {D3DFMT_A8R8G8B8, 4},
-                {D3DFMT_X8R8G8B8, 4},
-                {D3DFMT_A8B8G8R8, 4},
-                {D3DFMT_Q8W8V8U8, 4},
-                {D3DFMT_G16R16, 4},
-                {D3DFMT_V16U16, 4},
-                {D3DFMT_A16B16G16R16, 8},
-                {D3DFMT_R16F, 2},
-                {D3DFMT_G16R16F, 4},
-                {D3DFMT_A16B16G16R16F, 8},
-                {D3DFMT_R32F, 4},
-                {D3DFMT_G32R32F, 8},
-                {D3DFMT_A32B32G32R32F, 16}};
+    } rows[] = {{D3DFMT_L8, 1}, {D3DFMT_X8R8G8B8, 4}, {D3DFMT_R16F, 2}, {D3DFMT_A32B32G32R32F, 16}};
     static const kind kinds[] = {{"2D with levels", 2, 32, 16, 1, 1, 2, 0, CULV_IMAGE_2D},
                                  {"a target", 2, 32, 16, 1, 1, 2, TARGET, CULV_IMAGE_2D},
                                  {"cube with levels", 2, 32, 32, 1, 6, 2, CUBE, CULV_IMAGE_CUBE},
@@ -524,29 +511,6 @@ REGISTER_CASE(textures9)
         both_ways(r, V9, &kinds[0], rows[i].format, rows[i].texel);
     for (unsigned i = 1; i < sizeof kinds / sizeof kinds[0]; i++)
         both_ways(r, V9, &kinds[i], D3DFMT_A8R8G8B8, 4);
-}
-
-/* Each format of the reference's list. */
-REGISTER_CASE(formats)
-{
-    static const struct {
-        unsigned first, last, texel;
-    } rows[] = {{2, 4, 16},  {10, 14, 8}, {16, 18, 8}, {28, 32, 4}, {34, 38, 4}, {41, 43, 4},
-                {49, 52, 2}, {54, 54, 2}, {56, 59, 2}, {61, 65, 1}, {87, 88, 4}};
-    const kind k = {"2D", 2, 20, 12, 1, 1, 2, 0, CULV_IMAGE_2D};
-    unsigned count = 0, without = 0;
-    for (unsigned i = 0; i < sizeof rows / sizeof rows[0]; i++)
-        for (unsigned f = rows[i].first; f <= rows[i].last; f++) {
-            UINT support = 0;
-            const bool has =
-                SUCCEEDED(ID3D11Device_CheckFormatSupport(r->device, (DXGI_FORMAT)f, &support)) &&
-                (support & D3D11_FORMAT_SUPPORT_TEXTURE2D);
-            if (has) both_ways(r, V11, &k, f, rows[i].texel);
-            count += has;
-            without += !has;
-        }
-    printf("  %u formats both ways, %u that the device lacks\n", count, without);
-    REQUIRE(count >= 30);
 }
 
 /* What is refused ------------------------------------------------------------------------------ */
@@ -561,7 +525,7 @@ static culv_result try_it(const scene_register *r, void *resource)
 }
 
 /* What the driver itself says, without Culvert's gate. */
-static CUresult raw(const scene_register *r, version v, void *resource, unsigned flags)
+static CUresult raw(const scene_register *r, version v, void *resource)
 {
     static const char *const calls[VERSIONS] = {"cuGraphicsD3D11RegisterResource",
                                                 "cuGraphicsD3D10RegisterResource",
@@ -571,7 +535,7 @@ static CUresult raw(const scene_register *r, version v, void *resource, unsigned
     CUgraphicsResource made = NULL;
     REQUIRE(found != NULL);
     memcpy(&call, &found, sizeof call);
-    const CUresult code = call(&made, resource, flags);
+    const CUresult code = call(&made, resource, 0);
     if (code == CUDA_SUCCESS) CU_OK(r->cu->cuGraphicsUnregisterResource(made));
     return code;
 }
@@ -581,7 +545,7 @@ static void refuses(const scene_register *r, version v, void *resource, culv_rea
                     const char *says, CUresult code)
 {
     REFUSES_AS(try_it(r, resource), CULV_ERROR_UNSUPPORTED, reason, says);
-    REQUIRE_EQ(raw(r, v, resource, 0), code);
+    REQUIRE_EQ(raw(r, v, resource), code);
 }
 
 /* Resources ------------------------------------------------------------------------------------ */
@@ -648,7 +612,7 @@ static void refused_textures(const scene_register *r, version only)
             refuses(r, only, texture, rows[i].reason, rows[i].says, CUDA_ERROR_UNKNOWN);
         } else {
             OK(try_it(r, texture));
-            CU_OK(raw(r, only, texture, 0));
+            CU_OK(raw(r, only, texture));
         }
         REQUIRE(IUnknown_Release((IUnknown *)texture) == 0);
     }
@@ -682,32 +646,11 @@ static void show_as_back_buffer(ID3D11Texture2D *texture)
 /* The primary render target. */
 REGISTER_CASE(back_buffer)
 {
-    DXGI_SWAP_CHAIN_DESC desc;
-    IDXGIDevice *dxgi = NULL;
-    IDXGIAdapter *adapter = NULL;
-    IDXGIFactory *factory = NULL;
-    IDXGISwapChain *chain = NULL;
-    ID3D11Texture2D *buffer = NULL;
-    memset(&desc, 0, sizeof desc);
-    desc.BufferDesc.Width = desc.BufferDesc.Height = 64;
-    desc.BufferDesc.Format = DXGI_FORMAT_R8G8B8A8_UNORM;
-    desc.SampleDesc.Count = desc.BufferCount = 1;
-    desc.BufferUsage = DXGI_USAGE_RENDER_TARGET_OUTPUT;
-    desc.OutputWindow = r->window;
-    desc.Windowed = TRUE;
-    HR_OK(ID3D11Device_QueryInterface(r->device, &IID_IDXGIDevice, (void **)&dxgi));
-    HR_OK(IDXGIDevice_GetAdapter(dxgi, &adapter));
-    HR_OK(IDXGIAdapter_GetParent(adapter, &IID_IDXGIFactory, (void **)&factory));
-    HR_OK(IDXGIFactory_CreateSwapChain(factory, (IUnknown *)(void *)r->device, &desc, &chain));
-    HR_OK(IDXGISwapChain_GetBuffer(chain, 0, &IID_ID3D11Texture2D, (void **)&buffer));
+    ID3D11Texture2D *buffer = created(r, V11, 2, &plain11, NULL);
     show_as_back_buffer(buffer);
-    refuses(r, V11, buffer, CULV_REASON_USAGE, "back buffer", CUDA_ERROR_UNKNOWN);
+    REFUSES_SO(try_it(r, buffer), UNSUPPORTED, USAGE, "back buffer");
     shown_as_back_buffer = NULL;
-    ID3D11Texture2D_Release(buffer);
-    IDXGISwapChain_Release(chain);
-    IDXGIFactory_Release(factory);
-    IDXGIAdapter_Release(adapter);
-    IDXGIDevice_Release(dxgi);
+    REQUIRE(ID3D11Texture2D_Release(buffer) == 0);
 }
 
 /* A resource of Direct3D 9 that is refused; takes the reference. */
@@ -816,32 +759,6 @@ REGISTER_CASE(misuse)
     REQUIRE(IUnknown_Release(first) == 0 && IUnknown_Release(second) == 0);
 }
 
-/* The twin is as strict as the reference; maps are OpenGL's, too: contract.gl.states. */
-REGISTER_CASE(strict)
-{
-    IUnknown *texture = created(r, V11, 2, &plain11, NULL);
-    const struct {
-        version v;
-        void *resource;
-        unsigned flags;
-        CUresult code;
-    } rows[] = {
-        {V11, texture, CU_GRAPHICS_REGISTER_FLAGS_READ_ONLY, CUDA_ERROR_INVALID_VALUE},
-        {V11, texture, CU_GRAPHICS_REGISTER_FLAGS_WRITE_DISCARD, CUDA_ERROR_INVALID_VALUE},
-        {V11, texture, 64, CUDA_ERROR_INVALID_VALUE},
-        {V11, NULL, 0, CUDA_ERROR_INVALID_VALUE},
-        {V11, r->device, 0, CUDA_ERROR_INVALID_HANDLE}, /* no resource */
-        {V9, texture, 0, CUDA_ERROR_INVALID_HANDLE},
-        {V11, texture, CU_GRAPHICS_REGISTER_FLAGS_TEXTURE_GATHER, CUDA_SUCCESS},
-    };
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
-        REQUIRE_EQ(raw(r, rows[i].v, rows[i].resource, rows[i].flags), rows[i].code);
-    culv_registration *made = register_as(r, texture, CULV_ACCESS_READ_WRITE);
-    REQUIRE(raw(r, V11, texture, 0) == CUDA_ERROR_INVALID_HANDLE); /* registered already */
-    OK(culv_registration_destroy(&made));
-    REQUIRE(IUnknown_Release(texture) == 0);
-}
-
 /* Devices -------------------------------------------------------------------------------------- */
 
 REGISTER_CASE(devices)
@@ -906,61 +823,10 @@ REGISTER_CASE(devices)
     ID3D11Buffer *buffer = buffer_of(r, D3D11_USAGE_DEFAULT);
     REFUSES_SO(culv_d3d_register(other, (IUnknown *)buffer, NULL, &made), INVALID, DEVICE_MISMATCH,
                "culv_device_open_for_d3d()");
-    REQUIRE(raw(r, V11, buffer, 0) == CUDA_ERROR_UNKNOWN);
+    REQUIRE(raw(r, V11, buffer) == CUDA_ERROR_UNKNOWN);
     culv_device_close(&other);
     soft.play_luid(0, caps.luid.bytes, 1);
     REQUIRE(made == NULL && other == NULL && count == 77);
     ID3D11Buffer_Release(buffer);
     IDXGIAdapter_Release(adapter);
-}
-
-/* Each call fails once ------------------------------------------------------------------------- */
-
-/* A turn with a buffer and a texture; whatever fails, nothing is left. Views fail with OpenGL's
- * (tests/library/graphics/torture_fallback.c). */
-typedef struct tortured {
-    const scene_register *r;
-    IUnknown *resources[2];
-    ULONG references;
-} tortured;
-
-static culv_result turn_all(void *user)
-{
-    const tortured *t = user;
-    culv_d3d_register_desc desc = culv_d3d_register_desc_init();
-    culv_registration *list[2] = {NULL, NULL};
-    culv_result result = CULV_OK;
-    desc.access = CULV_ACCESS_WRITE_DISCARD;
-    for (int i = 0; i < 2 && result == CULV_OK; i++)
-        result = culv_d3d_register(t->r->culvert, t->resources[i], &desc, &list[i]);
-    if (result == CULV_OK) result = culv_registration_map(list, 2, t->r->stream);
-    if (result == CULV_OK) result = culv_registration_unmap(list, 2, t->r->stream);
-    if (result == CULV_OK) result = culv_registration_map(list, 1, t->r->stream);
-    for (int i = 0; i < 2; i++) {
-        culv_result ended = culv_registration_destroy(&list[i]);
-        if (result == CULV_OK) result = ended;
-        if (ended != CULV_OK) OK(culv_registration_destroy(&list[i]));
-    }
-    return result;
-}
-
-static void require_none(void *user)
-{
-    const tortured *t = user;
-    register_require_none(t->r);
-    REQUIRE(scene_references(t->resources[0]) == t->references);
-}
-
-REGISTER_CASE(torture)
-{
-    D3D11_TEXTURE2D_DESC desc = plain11;
-    desc.MipLevels = 2;
-    tortured both = {
-        r, {(IUnknown *)buffer_of(r, D3D11_USAGE_DEFAULT), created(r, V11, 2, &desc, NULL)}, 0};
-    both.references = scene_references(both.resources[0]);
-    const scene_tortured t = {
-        .work = turn_all, .require_none = require_none, .user = &both, .least = 10};
-    scene_torture(&t);
-    for (int i = 0; i < 2; i++)
-        REQUIRE(IUnknown_Release(both.resources[i]) == 0);
 }
