@@ -166,37 +166,6 @@ D3D_CASE(own)
     }
 }
 
-/* A turn with one buffer leaves alone what the other side does meanwhile with another one. */
-D3D_CASE(turns_apart)
-{
-    culv_shared_buffer *buffers[2];
-    ID3D11Resource *objects[2];
-    for (int i = 0; i < 2; i++) {
-        buffers[i] = scene11_make_buffer(s, BYTES);
-        objects[i] = (ID3D11Resource *)culv_d3d_buffer_resource(buffers[i]);
-    }
-    ID3D11Fence *fence = scene11_fence(s, 0, false);
-    for (unsigned turn = 1; turn <= 4; turn++) { /* both ways of the context's turns, twice */
-        unsigned char *const theirs = put, *const mine = put + BYTES;
-        scene_pattern(put, (size_t)2 * BYTES, turn);
-        scene_cuda_write(s, culv_shared_buffer_pointer(buffers[1]), mine, BYTES);
-        scene11_write(s, objects[0], 0, theirs, 0);
-        if (turn % 2 != 0)
-            HR_OK(ID3D11DeviceContext4_Signal(s->context4, fence, turn));
-        else
-            HR_OK(ID3D11DeviceContext4_Wait(s->context4, fence, turn - 1));
-        for (int i = 0; i < 2; i++) {
-            scene_cuda_read(s, culv_shared_buffer_pointer(buffers[i]), got, BYTES);
-            REQUIRE(memcmp(got, i == 0 ? theirs : mine, BYTES) == 0);
-            scene11_read(s, objects[i], 0, got, 0);
-            REQUIRE(memcmp(got, i == 0 ? theirs : mine, BYTES) == 0);
-        }
-    }
-    ID3D11Fence_Release(fence);
-    for (int i = 0; i < 2; i++)
-        culv_shared_buffer_destroy(&buffers[i], NULL);
-}
-
 /* Keys and time limits, on both sides. */
 typedef struct later {
     IDXGIKeyedMutex *mutex;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What NVIDIA's simpleD3D12, simpleD3D11 and simpleD3D11Texture show, without their windows. */
+/* What NVIDIA's simpleD3D12 and simpleD3D11Texture show, without their windows. */
 #include "program.h"
 
 #include <culvert/d3d.h>
@@ -147,43 +147,6 @@ static void simple_d3d12(void)
     passed("simple_d3d12");
 }
 
-/* A keyed mutex has both take turns. */
-static void simple_d3d11(ID3D11Device *d3d, ID3D11DeviceContext *context)
-{
-    const D3D11_BUFFER_DESC desc = {.ByteWidth = size,
-                                    .BindFlags = D3D11_BIND_VERTEX_BUFFER,
-                                    .MiscFlags = D3D11_RESOURCE_MISC_SHARED_NTHANDLE |
-                                                 D3D11_RESOURCE_MISC_SHARED_KEYEDMUTEX};
-    const D3D11_BUFFER_DESC back = {
-        .ByteWidth = size, .Usage = D3D11_USAGE_STAGING, .CPUAccessFlags = D3D11_CPU_ACCESS_READ};
-    ID3D11Resource *vertices, *readback;
-    IDXGIKeyedMutex *mine;
-    culv_keyed_mutex *mutex = NULL;
-    OK(ID3D11Device_CreateBuffer(d3d, &desc, NULL, (ID3D11Buffer **)(void *)&vertices));
-    OK(ID3D11Device_CreateBuffer(d3d, &back, NULL, (ID3D11Buffer **)(void *)&readback));
-    OK(ID3D11Resource_QueryInterface(vertices, &IID_IDXGIKeyedMutex, (void **)&mine));
-    interop i = start(d3d, vertices);
-    OK(culv_d3d11_keyed_mutex_import(i.d3d, vertices, "turns", &mutex));
-    for (int frame = 0; frame < FRAMES; frame++) { /* keys: 0 is CUDA's turn, 1 is Direct3D's */
-        D3D11_MAPPED_SUBRESOURCE map;
-        OK(culv_keyed_mutex_acquire(mutex, i.stream, 0, CULV_KEYED_MUTEX_INFINITE));
-        const float time = animate(&i, frame);
-        OK(culv_keyed_mutex_release(mutex, i.stream, 1));
-        OK(IDXGIKeyedMutex_AcquireSync(mine, 1, INFINITE));
-        ID3D11DeviceContext_CopyResource(context, readback, vertices);
-        OK(IDXGIKeyedMutex_ReleaseSync(mine, 0));
-        OK(ID3D11DeviceContext_Map(context, readback, 0, D3D11_MAP_READ, 0, &map));
-        REQUIRE(wave_faults(map.pData, WIDTH, HEIGHT, time) == 0);
-        ID3D11DeviceContext_Unmap(context, readback, 0);
-    }
-    culv_keyed_mutex_destroy(&mutex, NULL);
-    finish(&i);
-    IDXGIKeyedMutex_Release(mine);
-    ID3D11Resource_Release(readback);
-    REQUIRE(ID3D11Resource_Release(vertices) == 0);
-    passed("simple_d3d11");
-}
-
 /* Textures that were created without any flag of sharing, by registration ---------------------- */
 
 enum { PLANE, VOLUME, CUBE, ALL };
@@ -292,7 +255,6 @@ int main(void)
     simple_d3d12();
     OK(D3D11CreateDevice(NULL, D3D_DRIVER_TYPE_HARDWARE, NULL, 0, NULL, 0, D3D11_SDK_VERSION, &d3d,
                          NULL, &context));
-    simple_d3d11(d3d, context);
     simple_d3d11_texture(d3d, context);
     return done();
 }
