@@ -34,7 +34,6 @@ scripts/report python python.json python.txt       # this page
 - *first*: `adopt()` of memory of which nothing is adopted yet: CUDA exports each chunk, and Vulkan imports it. *again*: while it is adopted. Chunks of 2 and of 20 MiB are those of PyTorch's expandable segments. Many chunks are one sparse buffer, where the device has such.
 - *the call*: until `view.update()` returns. *drawn*: until the stream has waited for the picture. The range of the values is found by the GPU in each frame.
 - A frame of 8 MiB: the library adds 1 to each float, Vulkan copies the buffer, and both wait for each other on the GPU; or the host waits for each.
-- Training: splats (400 Gaussians) and a network (three layers of 128) are fitted to what Vulkan rendered, 96 x 96 texels, 300 steps; after each tenth Vulkan draws what they have learnt, from the memory into which PyTorch has written.
 """
 
 GROUPS = (("Contexts", r"culvert\.vulkan\.open"), ("Tensors", r"buffer\.tensor|culv_buffer_get_dlpack|does nothing|: an array of"),
@@ -81,20 +80,14 @@ def section(run):
     return out
 
 
-TRAINING = re.compile(r"^MEASURED python-torch\.training_that_draws_(\w+) (\w+): loss ([\d.]+) to ([\d.]+), ([\d.]+) ms a step, "
-                      r"view\.update\(\) (\d+) us$", re.M)
 CELLS = re.compile(r"^MEASURED python-(\w+)\.a_thousand_cells_leave_nothing (\w[\w ]*?)(?: after each 100 cells| KiB| MiB of the device)?: "
                    r"(\[.*)$", re.M)
 ENDS = re.compile(r"^(PASS|FAIL|SKIP) python-\w+\.ends_\w+", re.M)
 
 
 def of_tests(text, path):
-    """What the cases told: training, the cells of a notebook, and the interpreter's end."""
+    """What the cases told: the cells of a notebook, and the interpreter's end."""
     out = []
-    rows = [(memory.replace("_", " "), kind, step, drawn, first, last) for memory, kind, first, last, step, drawn in TRAINING.findall(text)]
-    if rows:
-        out += ["### Training that draws", "", *table(("PyTorch writes", "what learns", "ms a step", "us of `view.update()`",
-                                                       "loss before", "after"), rows, 2)]
     cells = CELLS.findall(text)
     if cells:
         out += ["### A thousand cells of a notebook", "", "Each hundredth cell:", "", *table(("library", "what", "numbers"), cells, 3)]

@@ -5,12 +5,9 @@ import contextlib
 import ctypes
 import gc
 import importlib
-import math
 import os
 import random
-import subprocess
 import sys
-import tempfile
 import time
 import warnings
 
@@ -26,10 +23,6 @@ class Skip(Exception):
     pass
 
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-# A bundle, or a checkout.
-SAMPLES = next((d for d in (os.path.join(HERE, "..", "samples"), os.path.join(HERE, "..", "..", "..", "samples", "python"))
-                if os.path.exists(os.path.join(d, "gl_points.py"))), "")
 LIBRARIES = ("numpy", "driver", "torch", "cupy", "jax", "triton", "numba")
 ARRAYS = ("numpy", "torch", "cupy", "jax")
 STREAMS = ("driver", "torch", "cupy")
@@ -679,24 +672,6 @@ def a_training_step_in_the_pool(lib):
     print(f"MEASURED training step, Culvert's pool: {pooled[1]:.3f} ms")
 
 
-@case("torch", own=True)
-def a_training_step_with_the_bare_allocator(lib):
-    """What docs/python.md warns of."""
-    torch = lib.torch
-    torch.cuda.memory.change_current_allocator(torch.cuda.memory.CUDAPluggableAllocator(
-        culvert._lib.library._name, "culv_torch_malloc", "culv_torch_free"))
-    loss, milliseconds = training(torch, 30)
-    assert 0 < loss < 1
-    print(f"MEASURED training step, the bare allocator: {milliseconds:.3f} ms")
-
-
-@case("torch", PYTORCH_CUDA_ALLOC_CONF="expandable_segments:True")
-def a_training_step_with_expandable_segments(lib):
-    loss, milliseconds = training(lib.torch)
-    assert 0 < loss < 1
-    print(f"MEASURED training step, expandable segments: {milliseconds:.3f} ms")
-
-
 # Kernels in the queue ------------------------------------------------------------------------------------------------
 
 def with_kernels():
@@ -1138,128 +1113,6 @@ def a_fit_that_draws(lib):
             assert view.says == []
         assert losses[-1] < 0.7 * losses[0], losses
         del learnt
-
-
-def splats(torch, target):
-    """(parameters, a function that gives the picture): 400 Gaussians, of which everything is learnt."""
-    y, x = torch.meshgrid(*[torch.linspace(-1, 1, SIDE, device="cuda")] * 2, indexing="ij")
-    at = torch.stack([x, y], -1).reshape(-1, 1, 2)
-    centres = (torch.rand(400, 2, device="cuda") * 2 - 1).requires_grad_()
-    sizes = torch.full((400,), -2.5, device="cuda", requires_grad=True)
-    colours = torch.zeros(400, 3, device="cuda", requires_grad=True)
-
-    def picture():
-        weights = torch.exp(-((at - centres) ** 2).sum(-1) / (2 * torch.exp(2 * sizes)))
-        return weights @ colours
-
-    return [centres, sizes, colours], picture
-
-
-def network(torch, target):
-    class Sine(torch.nn.Module):
-        def forward(self, x):
-            return torch.sin(x)
-
-    y, x = torch.meshgrid(*[torch.linspace(-1, 1, SIDE, device="cuda")] * 2, indexing="ij")
-    at = torch.stack([x, y], -1).reshape(-1, 2)
-    net = torch.nn.Sequential(torch.nn.Linear(2, 128), Sine(), torch.nn.Linear(128, 128), Sine(), torch.nn.Linear(128, 3)).cuda()
-    with torch.no_grad():
-        net[0].weight.mul_(15)
-    return list(net.parameters()), lambda: net(at)
-
-
-def training_that_draws(lib, memory):
-    """Splats and a network are fitted to what Vulkan rendered, and Vulkan draws what they have learnt after each tenth step,
-    from memory that PyTorch writes: nothing is copied."""
-    torch = lib.torch
-    torch.manual_seed(5)
-    with opened() as gpu:
-        target = torch.from_numpy(a_target(lib, gpu)).cuda().reshape(-1, 3)
-        for kind, make, rate in (("splats", splats, 0.02), ("network", network, 2e-3)):
-            learnt = memory(gpu)
-            parameters, picture = make(torch, target)
-            optimizer = torch.optim.Adam(parameters, lr=rate)
-            losses, drawing = [], 0.0
-            with culvert.show(learnt, gpu=gpu, range=(0, 1), size=(SIDE, SIDE), layout="HWC") as view:
-                began = time.perf_counter()
-                for step in range(300):
-                    optimizer.zero_grad(set_to_none=True)
-                    image = picture()
-                    loss = ((image - target) ** 2).mean()
-                    loss.backward()
-                    optimizer.step()
-                    losses.append(loss.detach())
-                    if step % 10 == 0:
-                        learnt.copy_(image.detach().clamp(0, 1).reshape(SIDE, SIDE, 3))
-                        at = time.perf_counter()
-                        view.update()
-                        drawing += time.perf_counter() - at
-                        if step % 100 == 0:
-                            drawn_as_learnt(lib, view, learnt)
-                torch.cuda.synchronize()
-                took = time.perf_counter() - began
-                drawn_as_learnt(lib, view, learnt)
-                assert view.says == [], view.says
-            first, last = losses[0].item(), losses[-1].item()
-            print(f"MEASURED {kind}: loss {first:.5f} to {last:.5f}, {took / 300 * 1e3:.3f} ms a step, view.update() "
-                  f"{drawing / 30 * 1e6:.0f} us")
-            assert last < 0.7 * first, (kind, first, last)
-            del learnt, image, view, picture, parameters, optimizer, loss
-
-
-@case("torch", PYTORCH_CUDA_ALLOC_CONF="expandable_segments:True")
-def training_that_draws_with_expandable_segments(lib):
-    training_that_draws(lib, lambda gpu: lib.torch.zeros(SIDE, SIDE, 3, device="cuda"))
-
-
-@case("torch", own=True)
-def training_that_draws_in_the_pool(lib):
-    lib.pool = culvert.torch_pool()
-
-    def memory(gpu):
-        with lib.torch.cuda.use_mem_pool(lib.pool):
-            return lib.torch.zeros(SIDE, SIDE, 3, device="cuda")
-
-    training_that_draws(lib, memory)
-
-
-@case("torch", own=True)
-def training_that_draws_into_vulkans_memory(lib):
-    def memory(gpu):
-        buffer = gpu.vk.buffer(SIDE * SIDE * 12)
-        tensor = lib.torch.from_dlpack(buffer.tensor("float32", (SIDE, SIDE, 3)))
-        tensor.of = buffer  # PyTorch keeps the memory, and not the VkBuffer that is drawn from
-        return tensor
-
-    training_that_draws(lib, memory)
-
-
-def a_picture_of(sample):
-    """The sample's picture, compared with what it should draw: points of a Lissajous figure."""
-    n, count, frames = 253, 4097, 5
-    with tempfile.TemporaryDirectory() as room:
-        out = os.path.join(room, "out.png")
-        said = subprocess.run([sys.executable, os.path.join(SAMPLES, sample), f"--size={n}", f"--frames={frames}", f"--out={out}",
-                               f"--count={count}"], capture_output=True, text=True, timeout=100)
-        if said.returncode == 77:
-            raise Skip(said.stdout.strip().partition("SKIP: ")[2])
-        assert said.returncode == 0, said.stderr
-        print(f"MEASURED said: {said.stdout.strip()}")
-        rows = vulkan_work.read_png(out)[2]
-    lit = 0
-    for i in range(count):
-        angle = i * 6.2832 / (count - 1)
-        x, y = 0.9 * math.sin(3 * angle + 0.05 * (frames - 1)), 0.9 * math.sin(4 * angle)
-        column, row = int((x + 1) / 2 * n), int((y + 1) / 2 * n)
-        lit += rows[row * (1 + 4 * n) + 1 + 4 * column] > 0
-    assert lit > 0.98 * count, lit
-
-
-@case("numpy", "cupy", own=True)
-def the_sample_of_moderngl(lib):
-    with on_opengl(lib):
-        pass
-    a_picture_of("gl_points.py")
 
 
 # The interpreter's end ------------------------------------------------------------------------------------------------

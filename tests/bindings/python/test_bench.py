@@ -25,7 +25,6 @@ def test_it_reports_each_row(tmp_path):
 
 MEASURED = """
 PASS python-driver.ends_in_a_capture (0.5 s)
-MEASURED python-torch.training_that_draws_in_the_pool splats: loss 0.21000 to 0.01000, 1.234 ms a step, view.update() 87 us
 MEASURED python-driver.a_thousand_cells_leave_nothing descriptors after each 100 cells: [4, 35], at the end 4
 MEASURED python-driver.a_thousand_cells_leave_nothing resident KiB: [81044, 253180]
 """
@@ -50,7 +49,7 @@ def test_its_page(tmp_path):
         assert done.returncode == 0, done.stderr
         page = (tmp_path / "page.md").read_text()
         for text in ("## GPU | 1, 2026-11-27", "| adopt() of 1 chunk of 2 MiB, first | 1,234 (617.0..2,468) |", "Left out: OpenGL: no EGL.",
-                     "| in the pool | splats | 1.234 | 87 | 0.21000 | 0.01000 |", "| driver | resident | [81044, 253180] |",
+                     "| driver | resident | [81044, 253180] |",
                      "| driver | descriptors | [4, 35], at the end 4 |", "1 PASS, 0 FAIL, 0 SKIP."):
             assert text in page, (text, page)
     run["rows"]["something else"] = run["rows"]["buffer.tensor()"]
