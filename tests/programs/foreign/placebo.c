@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* libplacebo, a Vulkan program that knows nothing of Culvert: it makes the VkDevice, owns textures
- * and buffers, and hands them out by file descriptor. */
+/* libplacebo, a Vulkan program that knows nothing of Culvert: it makes the VkDevice, owns textures,
+ * and hands them out by file descriptor. */
 #define TEST_GROUP "placebo."
 #include "foreign.h"
 
@@ -264,67 +264,5 @@ TEST(texture, .smoke = true)
     culv_image_unmap(&shared, NULL);
     pl_tex_destroy(p.vulkan->gpu, &tex);
     culv_shared_semaphore_destroy(&sync, NULL);
-    close_placebo(&p);
-}
-
-/* Buffers, of which libplacebo may put several into one allocation. The host orders the two.
- * NVIDIA's driver exports no memory of the device that the host sees: libplacebo's own copies fill
- * and read the buffer. */
-static void one_buffer(placebo *p, uint64_t size)
-{
-    const struct pl_buf_params params = {
-        .size = size, .memory_type = PL_BUF_MEM_DEVICE, .export_handle = PL_HANDLE_FD};
-    const struct pl_buf_params host = {.size = size, .host_writable = true, .host_readable = true};
-    unsigned char *bytes = malloc(size);
-    culv_memory_desc import = culv_memory_desc_init();
-    culv_buffer_desc range = culv_buffer_desc_init();
-    culv_memory *memory;
-    culv_buffer *shared;
-    app *a = &p->a;
-    pl_gpu gpu = p->vulkan->gpu;
-    pl_buf buffer, beside;
-
-    REQUIRE(bytes);
-    buffer = pl_buf_create(gpu, &params);
-    beside = pl_buf_create(gpu, &host);
-    REQUIRE(buffer && beside);
-    import.handle = culv_handle_opaque_fd(buffer->shared_mem.handle.fd);
-    import.size = buffer->shared_mem.size;
-    CULV(culv_memory_import(a->culvert, &import, &memory));
-    range.offset = buffer->shared_mem.offset;
-    range.size = size;
-    CULV(culv_buffer_map(memory, &range, &shared));
-    culv_memory_destroy(&memory);
-
-    app_fill_host(bytes, 0, size, 70);
-    pl_buf_write(gpu, beside, 0, bytes, size);
-    pl_buf_copy(gpu, buffer, 0, beside, 0, size);
-    REQUIRE(pl_buf_export(gpu, buffer));
-    pl_gpu_finish(gpu);
-    memset(bytes, 0, size);
-    CU(a->cu->cuMemcpyDtoHAsync(bytes, culv_buffer_pointer(shared), size, a->stream));
-    app_fill(a, culv_buffer_pointer(shared), 0, size, 71);
-    CU(a->cu->cuStreamSynchronize(a->stream));
-    app_require_bytes("what CUDA reads of libplacebo's buffer", bytes, 0, size, 70);
-    pl_buf_copy(gpu, beside, 0, buffer, 0, size);
-    REQUIRE(pl_buf_read(gpu, beside, 0, bytes, size));
-    app_require_bytes("what libplacebo reads of CUDA's", bytes, 0, size, 71);
-
-    free(bytes);
-    culv_buffer_unmap(&shared, NULL);
-    pl_buf_destroy(gpu, &beside);
-    pl_buf_destroy(gpu, &buffer);
-}
-
-TEST(buffers)
-{
-    const uint64_t table[] = APP_SIZES;
-    placebo p;
-
-    open_placebo(&p);
-    if ((p.vulkan->gpu->export_caps.buf & PL_HANDLE_FD) == 0)
-        FAIL("libplacebo exports no buffers here");
-    for (size_t i = 0; i < sizeof table / sizeof *table; i++)
-        one_buffer(&p, table[i]);
     close_placebo(&p);
 }

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""silent_servers.py DIRECTORY: servers that keep a client waiting, at sockets of this directory.
+"""silent_servers.py DIRECTORY: servers that keep a client waiting, at sockets of this directory. What else a server
+may do to a client is library-ipc.attacks'.
 
 It prints "ready" when all listen, and goes on till it is killed. docs/ipc-protocol.md has the bytes.
 """
@@ -12,7 +13,7 @@ import sys
 import threading
 import time
 
-HELLO, LIST, WAKE = 1, 2, 7
+HELLO, LIST = 1, 2
 SIZE = 512
 
 
@@ -20,37 +21,15 @@ def message(kind, sequence, body=b""):
     return (struct.pack("<6I", 0x43504943, 2, kind, sequence, 0, 1) + body).ljust(SIZE, b"\0")
 
 
-def listen(directory, name, backlog=8):
+def listen(directory, name):
     s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     s.bind(os.path.join(directory, name))
-    s.listen(backlog)
+    s.listen()
     return s
 
 
 def greeting(question):
     return message(HELLO, struct.unpack_from("<I", question, 12)[0], struct.pack("<2I", os.getpid(), 0))
-
-
-def mute(c):
-    """Says who it is, and no more."""
-    c.send(greeting(c.recv(SIZE)))
-    while c.recv(SIZE):
-        pass
-
-
-def wakes(c):
-    """Wakes without end, in place of an answer."""
-    c.send(greeting(c.recv(SIZE)))
-    while True:
-        c.send(message(WAKE, 0))
-
-
-def other(c):
-    """Answers for another number than was asked, which describes nothing."""
-    c.send(greeting(c.recv(SIZE)))
-    while True:
-        sequence = struct.unpack_from("<I", c.recv(SIZE), 12)[0]
-        c.send(message(LIST, sequence, struct.pack("<2Q", 65536, 65536)))
 
 
 def endless(c):
@@ -63,11 +42,11 @@ def endless(c):
         c.send(message(LIST, sequence, struct.pack("<2Q", number, 65536) + name))
 
 
-def serve(listener, role):
+def serve(listener):
     while True:
         c, _ = listener.accept()
         try:
-            role(c)
+            endless(c)
         except (OSError, struct.error):
             pass
         c.close()
@@ -76,21 +55,9 @@ def serve(listener, role):
 def main():
     directory = sys.argv[1]
     kept = [listen(directory, "silent-%d" % i) for i in range(20)]
-    for role in (mute, wakes, other, endless):
-        s = listen(directory, role.__name__)
-        kept.append(s)
-        threading.Thread(target=serve, args=(s, role), daemon=True).start()
+    kept.append(listen(directory, "endless"))
+    threading.Thread(target=serve, args=(kept[-1],), daemon=True).start()
     listen(directory, "dead").close()
-    full = listen(directory, "full", 0)
-    kept.append(full)
-    try:
-        while True:
-            c = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-            c.setblocking(False)
-            c.connect(os.path.join(directory, "full"))
-            kept.append(c)
-    except BlockingIOError:
-        pass
     print("ready", flush=True)
     threading.Event().wait()
 
