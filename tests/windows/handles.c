@@ -9,14 +9,15 @@
 #endif
 #include "scene.h"
 /* After windows.h, whose types they want. */
-#include "cuda/device.h"
-#include "labels.h"
-#include "win32_share.h"
-
-#include <culvert/vulkan.h>
-#include <culvert/vulkan_vmm.h>
 #include <vulkan/vulkan_core.h>
 #include <vulkan/vulkan_win32.h>
+
+#include "cuda/device.h"
+#include "labels.h"
+#include "vulkan/vk.h"
+#include "win32_share.h"
+
+#include <culvert/vulkan_vmm.h>
 #include <wchar.h>
 
 #pragma GCC diagnostic ignored "-Wunused-parameter" /* of fakes */
@@ -241,73 +242,16 @@ enum { MEMORY = 65536, ODD = 70001 };
 static unsigned char put[ODD];
 
 static struct {
-    const char *missing; /* a function that the device does not have */
-    VkResult answer;     /* of exports and imports, when not VK_SUCCESS */
-    bool no_handle;      /* exports succeed and give none */
+    VkResult answer; /* of exports and imports, when not VK_SUCCESS */
+    bool no_handle;  /* exports succeed and give none */
     VkFlags import_type;
     HANDLE import_handle;
     LPCWSTR import_name;
     VkDeviceSize import_size;
     bool import_open, import_holds; /* behind the handle is what CUDA has written */
-    uint8_t uuid[VK_UUID_SIZE];
 } vulkan;
 
 #define FAKE(result, name, ...) static VKAPI_ATTR result VKAPI_CALL name(__VA_ARGS__)
-
-FAKE(VkResult, nothing, void)
-{
-    return VK_SUCCESS;
-}
-
-FAKE(VkResult, groups, VkInstance instance, uint32_t *count, VkPhysicalDeviceGroupProperties *out)
-{
-    *count = 0;
-    return VK_SUCCESS;
-}
-
-FAKE(void, properties, VkPhysicalDevice device, VkPhysicalDeviceProperties *out)
-{
-    memset(out, 0, sizeof *out);
-    out->apiVersion = VK_API_VERSION_1_3;
-    out->vendorID = 0x10de;
-    out->deviceType = VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU;
-    strcpy(out->deviceName, "fake GPU");
-}
-
-FAKE(void, properties2, VkPhysicalDevice device, VkPhysicalDeviceProperties2 *out)
-{
-    properties(device, &out->properties);
-    for (VkBaseOutStructure *s = out->pNext; s != NULL; s = s->pNext)
-        if (s->sType == VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ID_PROPERTIES)
-            memcpy(((VkPhysicalDeviceIDProperties *)(void *)s)->deviceUUID, vulkan.uuid,
-                   VK_UUID_SIZE);
-}
-
-FAKE(void, features2, VkPhysicalDevice device, VkPhysicalDeviceFeatures2 *out)
-{
-    VkPhysicalDeviceTimelineSemaphoreFeatures *t = out->pNext;
-    if (t != NULL && t->sType == VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_TIMELINE_SEMAPHORE_FEATURES)
-        t->timelineSemaphore = VK_TRUE;
-}
-
-FAKE(void, memory_properties, VkPhysicalDevice device, VkPhysicalDeviceMemoryProperties *out)
-{
-    memset(out, 0, sizeof *out);
-    out->memoryTypeCount = out->memoryHeapCount = 1;
-    out->memoryTypes[0].propertyFlags = VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT;
-    out->memoryHeaps[0].size = UINT64_C(1) << 30;
-}
-
-FAKE(VkResult, extensions, VkPhysicalDevice device, const char *layer, uint32_t *count,
-     VkExtensionProperties *out)
-{
-    static const char *const names[] = {"VK_KHR_external_memory_win32",
-                                        "VK_KHR_external_semaphore_win32"};
-    for (uint32_t i = 0; out != NULL && i < 2 && i < *count; i++)
-        strcpy(out[i].extensionName, names[i]);
-    *count = 2;
-    return VK_SUCCESS;
-}
 
 FAKE(void, external_semaphore, VkPhysicalDevice device,
      const VkPhysicalDeviceExternalSemaphoreInfo *info, VkExternalSemaphoreProperties *out)
@@ -378,124 +322,47 @@ FAKE(VkResult, allocate, VkDevice device, const VkMemoryAllocateInfo *info,
     return VK_SUCCESS;
 }
 
-#define ROW(name, function)                                                                        \
-    {                                                                                              \
-#        name, (PFN_vkVoidFunction)(function)                                                      \
-    }
-
-FAKE(PFN_vkVoidFunction, device_proc, VkDevice device, const char *name);
-
-static PFN_vkVoidFunction find(const char *name)
-{
-    static const struct {
-        const char *name;
-        PFN_vkVoidFunction function;
-    } rows[] = {ROW(vkEnumeratePhysicalDeviceGroups, groups),
-                ROW(vkGetPhysicalDeviceProperties, properties),
-                ROW(vkGetPhysicalDeviceProperties2, properties2),
-                ROW(vkGetPhysicalDeviceFeatures2, features2),
-                ROW(vkGetPhysicalDeviceMemoryProperties, memory_properties),
-                ROW(vkEnumerateDeviceExtensionProperties, extensions),
-                ROW(vkGetPhysicalDeviceExternalSemaphoreProperties, external_semaphore),
-                ROW(vkGetDeviceProcAddr, device_proc),
-                ROW(vkGetMemoryWin32HandleKHR, get_memory),
-                ROW(vkGetSemaphoreWin32HandleKHR, get_semaphore),
-                ROW(vkGetSemaphoreCounterValue, counter),
-                ROW(vkAllocateMemory, allocate),
-                ROW(vkGetDeviceBufferMemoryRequirements, NULL),
-                ROW(vkGetDeviceImageMemoryRequirements, NULL)};
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
-        if (strcmp(rows[i].name, name) == 0) return rows[i].function;
-    return (PFN_vkVoidFunction)nothing;
-}
-
-FAKE(PFN_vkVoidFunction, device_proc, VkDevice device, const char *name)
-{
-    return vulkan.missing != NULL && strcmp(name, vulkan.missing) == 0 ? NULL : find(name);
-}
-
-FAKE(PFN_vkVoidFunction, loader, VkInstance instance, const char *name)
-{
-    return find(name);
-}
-
-static culv_vk_device_desc fake_vulkan_desc(void)
-{
-    static int instance, physical, device;
-    culv_vk_device_desc d = culv_vk_device_desc_init();
-    d.get_instance_proc_addr = loader;
-    d.instance = (VkInstance)(void *)&instance;
-    d.physical_device = (VkPhysicalDevice)(void *)&physical;
-    d.device = (VkDevice)(void *)&device;
-    d.api_version = VK_API_VERSION_1_3;
-    return d;
-}
-
 /* A device attached to it, which says to be its GPU. */
 typedef struct attached {
     culv_device *device;
     culv_vk_device *vk;
 } attached;
 
+/* What culv_vk_attach() would find: the calls that are made here. */
 static void fake_vulkan_attach(attached *a)
 {
-    culv_device_caps caps = culv_device_caps_init();
-    const culv_vk_device_desc d = fake_vulkan_desc();
-    *a = (attached){handles_device(), NULL};
-    OK(culv_device_get_caps(a->device, &caps));
-    memcpy(vulkan.uuid, caps.uuid.bytes, sizeof vulkan.uuid);
-    OK(culv_vk_attach(a->device, &d, &a->vk));
+    *a = (attached){handles_device(), culvi_alloc(sizeof(culv_vk_device))};
+    REQUIRE(a->vk != NULL);
+    culvi_graphics_init(&a->vk->base, &culvi_vk_api, a->device, "fake");
+    a->vk->base.uuid = a->device->caps.uuid;
+    a->vk->voice = &a->device->voice;
+    a->vk->instance.vkGetPhysicalDeviceExternalSemaphoreProperties = external_semaphore;
+    a->vk->table.vkGetMemoryWin32HandleKHR = get_memory;
+    a->vk->table.vkGetSemaphoreWin32HandleKHR = get_semaphore;
+    a->vk->table.vkGetSemaphoreCounterValue = counter;
+    a->vk->table.vkAllocateMemory = allocate;
+    a->vk->memory_types.memoryTypeCount = 1;
+    culvi_mutex_init(&a->vk->known.lock);
+    culvi_mutex_init(&a->vk->adopted_lock);
+    culvi_graphics_attached(&a->vk->base);
 }
 
 #define VK_CASE(...)                                                                               \
     TEST_ON(attached, a, fake_vulkan_attach(a), culv_vk_detach(&a->vk), __VA_ARGS__)
 
 /* Memory is 0, a semaphore 1. */
-static const char *const export_calls[] = {"vkGetMemoryWin32HandleKHR",
-                                           "vkGetSemaphoreWin32HandleKHR"};
-
 static culv_result export_dup(culv_vk_device *vk, int what, culv_handle_type type, culv_handle *out)
 {
     return what == 0 ? culv_vk_memory_export_dup(vk, (VkDeviceMemory)(uintptr_t)0x71, type, out)
                      : culv_vk_semaphore_export_dup(vk, (VkSemaphore)(uintptr_t)0x51, type, out);
 }
 
-/* A VkDevice may lack the extensions if it is attached for fallbacks alone: then there is no
- * function to call. */
-VK_CASE(attaching)
+VK_CASE(exports)
 {
     const char *names[4];
-    culv_vk_device *vk = NULL;
     REQUIRE(culv_vk_device_extensions(VK_API_VERSION_1_3, 4, names) == 2);
     REQUIRE(strcmp(names[0], "VK_KHR_external_memory_win32") == 0);
     REQUIRE(strcmp(names[1], "VK_KHR_external_semaphore_win32") == 0);
-    REQUIRE(culv_vk_device_extensions(VK_API_VERSION_1_1, 4, names) == 3);
-    culv_vk_detach(&a->vk);
-    for (int i = 0; i < 2; i++) {
-        culv_handle out;
-        VkDeviceMemory memory = VK_NULL_HANDLE;
-        culv_vk_device_desc d = fake_vulkan_desc();
-        vulkan.missing = export_calls[i];
-        REFUSES_SO(culv_vk_attach(a->device, &d, &vk), INVALID, EXTENSION_MISSING, names[i]);
-        REQUIRE(vk == NULL);
-        d.fallback = CULV_FALLBACK_ANY;
-        OK(culv_vk_attach(a->device, &d, &vk));
-        REFUSES(export_dup(vk, i, CULV_HANDLE_OPAQUE_WIN32, &out), UNSUPPORTED, EXTENSION_MISSING);
-        vulkan.missing = NULL;
-        culv_vk_memory_from_handle_desc fd = culv_vk_memory_from_handle_desc_init();
-        HANDLE section = section_make(exported_name);
-        fd.handle = culv_handle_opaque_win32(section);
-        fd.size = 65536;
-        if (i == 0)
-            REFUSES(culv_vk_memory_from_handle(vk, &fd, &memory), UNSUPPORTED, EXTENSION_MISSING);
-        REQUIRE(scene_handle_is_open(section));
-        CloseHandle(section);
-        culv_vk_detach(&vk);
-    }
-}
-
-VK_CASE(exports)
-{
     for (int i = 0; i < 2; i++) {
         culv_handle nt, kmt, out;
         OK(export_dup(a->vk, i, CULV_HANDLE_OPAQUE_WIN32, &nt));
@@ -512,6 +379,13 @@ VK_CASE(exports)
         vulkan.no_handle = false;
         REFUSES(export_dup(a->vk, i, CULV_HANDLE_OPAQUE_FD, &out), UNSUPPORTED, HANDLE_TYPE);
     }
+    /* A VkDevice may lack the extensions if it is attached for fallbacks alone. */
+    culv_handle out;
+    a->vk->table.vkGetMemoryWin32HandleKHR = NULL;
+    a->vk->table.vkGetSemaphoreWin32HandleKHR = NULL;
+    for (int i = 0; i < 2; i++)
+        REFUSES_SO(export_dup(a->vk, i, CULV_HANDLE_OPAQUE_WIN32, &out), UNSUPPORTED,
+                   EXTENSION_MISSING, names[i]);
 }
 
 /* By the Vulkan road no handle passes through the caller's hands, and none is left. */
