@@ -25,56 +25,32 @@ static unsigned kept_files(void)
     return count;
 }
 
-typedef CUresult(CUDAAPI *load_data_fn)(CUmodule *module, const void *image);
-
-static load_data_fn find_load_data(const stage *s)
-{
-    void *address = NULL;
-    load_data_fn load_data;
-    CU_OK(s->cu->GetProcAddress("cuModuleLoadData", &address, 2000, CU_GET_PROC_ADDRESS_DEFAULT,
-                                NULL));
-    memcpy(&load_data, &address, sizeof address);
-    return load_data;
-}
-
-static unsigned char *read_file(const char *relative, size_t *size)
-{
-    char path[TEST_PATH_MAX];
-    FILE *file = fopen(test_path(path, relative), "rb");
-    REQUIRE(file != NULL);
-    REQUIRE(fseek(file, 0, SEEK_END) == 0);
-    *size = (size_t)ftell(file);
-    rewind(file);
-    unsigned char *data = test_memory(*size);
-    REQUIRE(fread(data, 1, *size, file) == *size);
-    fclose(file);
-    return data;
-}
-
 /* The call is not told how long an image is: it ends where its headers say. Two of the same bytes
  * are two modules, and a file of each is there for as long as it is loaded. */
 TEST(from_memory)
 {
     stage s = stage_open("wrong_kernels");
-    size_t size = 0;
-    unsigned char *image = read_file("share/culvert/block_kernels.soft.so", &size);
+    char path[TEST_PATH_MAX];
+    FILE *file = fopen(test_path(path, "share/culvert/block_kernels.soft.so"), "rb");
+    REQUIRE(file != NULL && fseek(file, 0, SEEK_END) == 0);
+    const size_t size = (size_t)ftell(file);
+    unsigned char *image = test_memory(size);
+    rewind(file);
+    REQUIRE(fread(image, 1, size, file) == size && fclose(file) == 0);
     const unsigned before = kept_files();
-    CUmodule modules[2];
-    const load_data_fn load_data = find_load_data(&s);
+    stage others[2] = {s, s};
     for (unsigned i = 0; i < 2; i++)
-        CU_OK(load_data(&modules[i], image));
+        CU_OK(s.cu->ModuleLoadDataEx(&others[i].module, image, 0, NULL, NULL));
     REQUIRE_EQ(kept_files(), before + 2);
     for (unsigned i = 0; i < 2; i++) {
-        stage other = s;
-        other.module = modules[i];
         static int out[256];
         int n = 200;
-        CUdeviceptr to = stage_buffer(&other, NULL, sizeof out);
+        CUdeviceptr to = stage_buffer(&others[i], NULL, sizeof out);
         void *params[] = {&to, &n};
-        stage_run(&other, "block_leave", (stage_shape){{1}, {256}, 0}, params);
-        stage_read(&other, to, out, sizeof out);
+        stage_run(&others[i], "block_leave", (stage_shape){{1}, {256}, 0}, params);
+        stage_read(&others[i], to, out, sizeof out);
         REQUIRE_EQ(out[0], 20100);
-        CU_OK(s.cu->ModuleUnload(modules[i]));
+        CU_OK(s.cu->ModuleUnload(others[i].module));
     }
     REQUIRE_EQ(kept_files(), before);
     stage_close(&s);
