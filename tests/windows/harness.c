@@ -64,13 +64,6 @@ void test_require_eq(const char *file, int line, const char *actual_text, const 
                   expected_text, expected);
 }
 
-void test_require_eq_str(const char *file, int line, const char *actual_text, const char *actual,
-                         const char *expected)
-{
-    if (strcmp(actual, expected) != 0)
-        test_fail(file, line, "%s is \"%s\", not \"%s\"", actual_text, actual, expected);
-}
-
 void test_require_eq_bytes(const char *file, int line, const char *actual_text, const void *actual,
                            const void *expected, size_t size)
 {
@@ -118,11 +111,6 @@ const char *test_path(char out[TEST_PATH_MAX], const char *relative)
     return out;
 }
 
-const char *test_case_name(void)
-{
-    return running->name;
-}
-
 bool test_shared(void)
 {
     return false; /* no context is kept: raw_cuda.c */
@@ -139,7 +127,6 @@ void test_keep(const test_fixture *fixture)
 }
 
 void test_wants_own_process(void) {}
-void test_settle_fds(size_t fds, const char *what) {}
 void test_answers_of(bool software) {}
 
 /* POSIX ---------------------------------------------------------------------------------------- */

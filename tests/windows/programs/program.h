@@ -14,7 +14,6 @@
 #include <culvert/cuda_api.h>
 #include <culvert/culvert.h>
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,22 +47,6 @@ static inline CUstream stream_of(culv_device *device)
     OK(CULV_CUDA(device)->cuCtxSetCurrent(culv_device_context(device)));
     OK(CULV_CUDA(device)->cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
     return stream;
-}
-
-/* What the kernel `wave` writes. */
-static inline unsigned wave_faults(const float *got, unsigned width, unsigned height, float time)
-{
-    unsigned wrong = 0;
-    for (unsigned y = 0; y < height; y++)
-        for (unsigned x = 0; x < width; x++) {
-            const float *v = got + 7 * (y * (size_t)width + x);
-            const float u = 2.0f * (float)x / (float)width - 1.0f;
-            const float w = 2.0f * (float)y / (float)height - 1.0f;
-            const float h = 0.5f * sinf(4.0f * u + time) * cosf(4.0f * w + time);
-            wrong += v[0] != u || v[2] != w || fabsf(v[1] - h) > 1e-5f || v[3] != 1.0f ||
-                     v[4] != 0.0f || v[5] != 0.0f || v[6] != 0.0f;
-        }
-    return wrong;
 }
 
 static inline void passed(const char *name)

@@ -2,20 +2,6 @@
 // Kernels of the programs that run on the rig as they are.
 #include "culvert_kernel.h"
 
-// A wave over a grid of points: position and colour, seven floats each.
-CULV_KERNEL void wave(CULV_GRID float *vertices, unsigned width, unsigned height, float time)
-{
-    const unsigned x = blockIdx.x * blockDim.x + threadIdx.x;
-    const unsigned y = blockIdx.y * blockDim.y + threadIdx.y;
-    if (x >= width || y >= height) return;
-    float *v = vertices + 7 * (y * width + x);
-    v[0] = 2.0f * x / width - 1.0f;
-    v[1] = 0.5f * sinf(4.0f * v[0] + time) * cosf(4.0f * (2.0f * y / height - 1.0f) + time);
-    v[2] = 2.0f * y / height - 1.0f;
-    v[3] = 1.0f;
-    v[4] = v[5] = v[6] = 0.0f;
-}
-
 // Texels that tell where they are; all three have the same parameters.
 CULV_KERNEL void plane(CULV_GRID cudaSurfaceObject_t out, int width, int height, int, int frame)
 {
@@ -45,4 +31,4 @@ CULV_KERNEL void cube(CULV_GRID cudaSurfaceObject_t out, int size, int, int, int
                          out, x * 4, y, face);
 }
 
-CULV_KERNELS(wave, plane, volume, cube)
+CULV_KERNELS(plane, volume, cube)
