@@ -576,49 +576,6 @@ def a_pool(lib):
         both_ways(gpu, torch, second)
 
 
-def look_for_an_address(lib):
-    """A space in a process that has memory of a library's, and bytes in it both ways. The library's stay what they were."""
-    d, api, software = culvert.declarations, culvert.api, lib.software
-    if lib.torch is not None:
-        ones = [lib.torch.ones(n, device="cuda") for n in (1000, 3_000_000, 80_000_000)]
-        reserved = lib.torch.cuda.memory_reserved()
-    else:
-        ones = [lib.np.ones(n, dtype="float32") for n in (1000, 3_000_000)]
-        reserved = sum(one.nbytes for one in ones)
-    size, chunk = (64 << 20 if software else 4 << 30), 2 << 20
-    with vk.open(one_address=True) as gpu:
-        made, buffer, info = ctypes.c_void_p(), ctypes.c_void_p(), culvert.describe(d.culv_vk_space_info)
-        try:
-            api.culv_vk_space_create(gpu.vk, culvert.describe(d.culv_vk_space_desc, size=size, queue=gpu.queue), ctypes.byref(made))
-        except culvert.UnsupportedError as e:
-            raise Skip(f"no space here: {e}") from None
-        try:
-            api.culv_vk_space_get_info(made, info)
-            print(f"MEASURED beside {reserved} bytes: attempts {info.attempts}, refused by CUDA {info.refused_by_cuda}, "
-                  f"by Vulkan {info.refused_by_vulkan}, at {info.address:#x}")
-            assert info.attempts >= 1 and info.address == api.culv_vk_space_pointer(made)
-            for offset in (0, size - chunk):
-                api.culv_vk_space_commit(made, offset, chunk, None, None)
-                vulkan_work.run(gpu, lambda c: gpu.functions.vkCmdFillBuffer(c, info.buffer, offset, chunk, 0x01020304 + offset // chunk))
-                words = (ctypes.c_uint32 * (chunk // 4))()
-                gpu.device.make_current()
-                gpu.device.cuda.cuMemcpyDtoH(words, info.address + offset, chunk)
-                assert set(words) == {0x01020304 + offset // chunk}
-        finally:
-            api.culv_vk_space_destroy(ctypes.byref(made))
-    assert all(bool((one == 1).all()) for one in ones)
-
-
-@case("numpy", "torch", own=True)
-def a_space_beside_its_memory(lib):
-    look_for_an_address(lib)
-
-
-@case("torch", PYTORCH_CUDA_ALLOC_CONF="expandable_segments:True")
-def a_space_beside_expandable_segments(lib):
-    look_for_an_address(lib)
-
-
 @case("torch")
 def a_default_tensor_is_refused(lib):
     if "expandable_segments" in os.environ.get("PYTORCH_CUDA_ALLOC_CONF", ""):
