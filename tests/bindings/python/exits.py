@@ -1,13 +1,10 @@
 # SPDX-License-Identifier: MIT
 """States in which a program may end: run.py runs each as a case, on the twin and on a GPU. The interpreter ends at once in
-all of them, says nothing of its own, and leaves the exit status to the program.
-
-usage: exits.py [NAME...]     runs them, or these, and tells how long each end took"""
+all of them, says nothing of its own, and leaves the exit status to the program."""
 import os
 import signal
 import subprocess
 import sys
-import textwrap
 import time
 from typing import Dict, NamedTuple, Tuple
 
@@ -222,18 +219,3 @@ def run(name: str, state: State, seconds: float = 40) -> float:
     for text in state.says:
         assert text in problems, problems
     return took
-
-
-def main() -> None:
-    failed = 0
-    for name in sys.argv[1:] or [n for n, s in STATES.items() if s.needs in ("", "gl")]:
-        try:
-            print(f"{name}: {run(name, STATES[name]):.2f} s", flush=True)
-        except AssertionError as e:
-            failed += 1
-            print(f"FAIL {name}: {textwrap.indent(str(e), '    ')}", flush=True)
-    sys.exit(failed > 0)
-
-
-if __name__ == "__main__":
-    main()

@@ -69,12 +69,6 @@ static int same_file(const char *first, const char *second)
     return same;
 }
 
-static int exists(const char *name)
-{
-    char path[FILES_PATH_MAX];
-    return access(in_scratch(path, name), R_OK) == 0;
-}
-
 /* Not flat, neither black nor white, and more than one hue. */
 static void require_picture(void)
 {
@@ -252,16 +246,6 @@ TEST(result_is_for_programs)
     REQUIRE(strstr(
         r.text,
         "\"path\": \"shared\", \"buffers\": 2, \"burst\": 1, \"width\": 64, \"height\": 48, \"frames\": 7, "));
-}
-
-TEST(sequence_is_numbered)
-{
-    run_result r;
-    ripple_needs_no_threads();
-    ripple_fine(&r, (const char *[]){"--frames", "3", "--output", "s/%03d.png", NULL});
-    REQUIRE(exists("s/000.png") && exists("s/001.png") && exists("s/002.png") &&
-            !exists("s/003.png"));
-    REQUIRE(!same_file("s/000.png", "s/002.png"));
 }
 
 /* Sizes that no block, stride or aspect divides. */
