@@ -166,6 +166,26 @@ D3D_CASE(own)
     }
 }
 
+/* A turn moves what either side has written, and nothing else. */
+D3D_CASE(turns_apart)
+{
+    culv_shared_buffer *both[2]; /* CUDA writes the first, Direct3D the second */
+    ID3D11Fence *fence = scene11_fence(s, 0, false);
+    for (int i = 0; i < 2; i++)
+        both[i] = scene11_make_buffer(s, BYTES);
+    scene_pattern(put, (size_t)2 * BYTES, 1);
+    scene_cuda_write(s, culv_shared_buffer_pointer(both[0]), put, BYTES);
+    scene11_write(s, (ID3D11Resource *)culv_d3d_buffer_resource(both[1]), 0, put + BYTES, 0);
+    HR_OK(ID3D11DeviceContext4_Signal(s->context4, fence, 1));
+    for (int i = 0; i < 2; i++) {
+        scene_cuda_has(s, culv_shared_buffer_pointer(both[i]), put + i * BYTES, BYTES);
+        scene11_read(s, (ID3D11Resource *)culv_d3d_buffer_resource(both[i]), 0, got, 0);
+        REQUIRE(memcmp(got, put + i * BYTES, BYTES) == 0);
+        culv_shared_buffer_destroy(&both[i], NULL);
+    }
+    ID3D11Fence_Release(fence);
+}
+
 /* Keys and time limits, on both sides. */
 typedef struct later {
     IDXGIKeyedMutex *mutex;
@@ -187,6 +207,7 @@ D3D_CASE(mutexes)
         culv_keyed_mutex *cuda = NULL;
         OK(culv_d3d11_keyed_mutex_import(s->d3d, mine, "key", &cuda));
 
+        REQUIRE(IDXGIKeyedMutex_ReleaseSync(mutex, 0) == E_FAIL); /* it is nobody's */
         /* Direct3D holds it: CUDA's time is up, and it holds nothing. */
         REQUIRE(IDXGIKeyedMutex_AcquireSync(mutex, 0, 0) == S_OK);
         REFUSES(culv_keyed_mutex_acquire(cuda, s->stream, 0, 0), TIMEOUT, NOT_READY);
@@ -501,4 +522,11 @@ D3D_CASE(rules)
                                    .MiscFlags = SHARED};
     ID3D11Texture3D *none = NULL;
     REQUIRE(ID3D11Device_CreateTexture3D(s->device, &volume, NULL, &none) == E_INVALIDARG);
+    ID3D11Resource *nt = texture_of(s, DXGI_FORMAT_R8G8B8A8_UNORM, 16, 8, 1, NT | MUTEX);
+    IDXGIResource1 *dxgi = NULL;
+    HANDLE handle = NULL;
+    HR_OK(ID3D11Resource_QueryInterface(nt, &IID_IDXGIResource1, (void **)&dxgi));
+    REQUIRE(IDXGIResource1_GetSharedHandle(dxgi, &handle) == E_INVALIDARG);
+    IDXGIResource1_Release(dxgi);
+    REQUIRE(ID3D11Resource_Release(nt) == 0);
 }
