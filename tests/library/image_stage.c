@@ -118,13 +118,18 @@ void shared_image_open(stage *s, image_origin origin, VkFormat format, uint32_t 
         open_culverts(s, out, usage);
     else
         open_callers(s, out, usage);
-    REQUIRE(out->image != VK_NULL_HANDLE && out->cuda != NULL);
-    REQUIRE_EQ(lib_image(out->cuda).mip_levels, levels);
+    REQUIRE(out->image != VK_NULL_HANDLE);
+    shared_image_lay_out(out);
     REQUIRE_EQ(lib_image(out->cuda).format, format);
-    for (uint32_t level = 0; level < levels; level++) {
-        VkExtent3D e = shared_image_extent(out, level);
-        out->at[level] = out->size;
-        out->size += ((size_t)e.width * e.height * out->format.bytes_per_block + 15) / 16 * 16;
+}
+
+void shared_image_lay_out(shared_image *i)
+{
+    REQUIRE(i->cuda != NULL && lib_image(i->cuda).mip_levels == i->levels);
+    for (uint32_t level = 0; level < i->levels; level++) {
+        VkExtent3D e = shared_image_extent(i, level);
+        i->at[level] = i->size;
+        i->size += ((size_t)e.width * e.height * i->format.bytes_per_block + 15) / 16 * 16;
     }
 }
 

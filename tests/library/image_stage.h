@@ -59,6 +59,8 @@ void shared_image_open(stage *s, image_origin origin, VkFormat format, uint32_t 
                        uint32_t height, uint32_t levels, VkImageUsageFlags usage,
                        shared_image *out);
 void shared_image_close(stage *s, shared_image *i);
+/* The levels' places, of one that a case has made and mapped itself. */
+void shared_image_lay_out(shared_image *i);
 /* The level's extent, as Culvert tells it. */
 VkExtent3D shared_image_extent(const shared_image *i, uint32_t level);
 

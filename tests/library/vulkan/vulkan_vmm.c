@@ -369,15 +369,6 @@ static culv_vmm_allocation *allocate(const stage *s, uint64_t size, bool compres
     return allocation;
 }
 
-static void lay_out(shared_image *i)
-{
-    for (uint32_t level = 0; level < i->levels; level++) {
-        VkExtent3D e = shared_image_extent(i, level);
-        i->at[level] = i->size;
-        i->size += ((size_t)e.width * e.height * i->format.bytes_per_block + 15) / 16 * 16;
-    }
-}
-
 /* By an attachment by which it is seen that the memory is dedicated at offset 0, and nowhere else.
  * False: Vulkan has none like it that can be shared. */
 static bool open_image(stage *s, culv_vk_device *seeing, const image_row *row,
@@ -434,7 +425,7 @@ static bool open_image(stage *s, culv_vk_device *seeing, const image_row *row,
     id.create_info = &info;
     id.offset = offset;
     LIB_OK(culv_vk_image_map(s->w.attachment, i->memory, &id, &i->cuda));
-    lay_out(i);
+    shared_image_lay_out(i);
     return true;
 }
 
@@ -448,86 +439,89 @@ static void close_image(stage *s, vmm_image *m)
     culv_vmm_allocation_destroy(&m->allocation);
 }
 
-/* What an image holds: the kernels' pattern; a smooth one and one color, which drivers compress. */
-typedef enum pattern { KERNELS, SMOOTH, CLEARED } pattern;
-
-static const VkClearColorValue color = {.float32 = {1.0f, 0.0f, 0.2f, 1.0f}};
-static const unsigned char cleared[4] = {255, 0, 51, 255};
-
-static void fill(const shared_image *i, pattern kind, uint32_t seed, unsigned char flip,
+/* The kernels' pattern, or a smooth one, which drivers compress. */
+static void fill(const shared_image *i, bool smooth, uint32_t seed, unsigned char flip,
                  unsigned char *texels)
 {
-    if (kind == KERNELS) {
-        image_fill(i, seed, flip, texels);
-        return;
-    }
-    memset(texels, 0, i->size);
-    for (uint32_t level = 0; level < i->levels; level++) {
-        VkExtent3D e = shared_image_extent(i, level);
-        unsigned char *at = texels + i->at[level];
-        for (uint32_t y = 0; y < e.height; y++)
-            for (uint32_t x = 0; x < e.width; x++)
-                for (uint32_t c = 0; c < 4; c++) {
-                    const uint32_t smooth = x * 7 + y * 131 + c * 29 + seed;
-                    *at++ = (unsigned char)((kind == SMOOTH ? smooth : cleared[c]) ^ flip);
-                }
+    image_fill(i, seed, flip, texels);
+    for (uint32_t level = 0; smooth && level < i->levels; level++) {
+        const VkExtent3D e = shared_image_extent(i, level);
+        for (size_t k = 0; k < (size_t)4 * e.width * e.height; k++)
+            texels[i->at[level] + k] = (unsigned char)((k / 16 + seed) ^ flip);
     }
 }
 
-static void require(const shared_image *i, pattern kind, uint32_t seed, unsigned char flip,
+static void require(const shared_image *i, bool smooth, uint32_t seed, unsigned char flip,
                     const unsigned char *texels)
 {
     LIB_BLOCK(unsigned char, expected, i->size);
-    fill(i, kind, seed, flip, expected);
+    fill(i, smooth, seed, flip, expected);
     REQUIRE_EQ_BYTES(texels, expected, i->size);
 }
 
-typedef enum work { COPY_IN, COPY_OUT, CLEAR, PAINT, TURN_OVER } work;
-
-/* All levels, from or to a buffer. */
-static void vulkan_turn(stage *s, const shared_image *i, work what, const raw_vk_buffer *buffer)
+/* Vulkan's turn with all levels: from or to a buffer, or, without one, cleared. */
+static void vulkans_turn(stage *s, const shared_image *i, culv_vk_use use,
+                         const raw_vk_buffer *buffer)
 {
-    const culv_vk_use use = what == COPY_OUT ? CULV_VK_USE_TRANSFER_SRC : CULV_VK_USE_TRANSFER_DST;
-    const culv_vk_image_transfer t = image_transfer(i, 0, use);
+    static const VkClearColorValue color = {.float32 = {1.0f, 0.0f, 0.2f, 1.0f}};
     const VkImageSubresourceRange all = {VK_IMAGE_ASPECT_COLOR_BIT, 0, i->levels, 0, 1};
+    const culv_vk_image_transfer t = image_transfer(i, 0, use);
     VkCommandBuffer commands = raw_vk_begin(&s->w.vk, 0);
     record_barrier(commands, &t, TO_VULKAN, false);
-    if (what == COPY_IN)
-        record_copy_in(commands, i, buffer->buffer, 0);
-    else if (what == COPY_OUT)
-        record_copy_out(commands, i, buffer->buffer);
-    else
+    if (buffer == NULL)
         vkCmdClearColorImage(commands, i->image, VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL, &color, 1,
                              &all);
+    else if (use == CULV_VK_USE_TRANSFER_SRC)
+        record_copy_out(commands, i, buffer->buffer);
+    else
+        record_copy_in(commands, i, buffer->buffer, 0);
     record_barrier(commands, &t, TO_CUDA, false);
     stage_submit(s, commands, 0);
 }
 
-/* All levels, from or to `texels`, or by a kernel: one that paints seed 2, one that turns bits
- * over. */
-static void cuda_turn(stage *s, const shared_image *i, work what, unsigned char *texels)
+/* CUDA fills the image, by copies and by kernels; Vulkan reads it and fills it anew; kernels change
+ * that in place; a copy and Vulkan read it. */
+static void exchange(stage *s, const shared_image *i, bool smooth, const raw_vk_buffer *buffer,
+                     unsigned char *texels)
 {
+    fill(i, smooth, 1, 0, texels);
+    stage_cuda_begin(s);
+    for (uint32_t level = 0; level < i->levels; level++)
+        if (smooth || level % 2 != 0)
+            cuda_copy_in(s, i, level, texels);
+        else
+            cuda_paint(s, i, level, 1);
+    stage_cuda_end(s);
+    vulkans_turn(s, i, CULV_VK_USE_TRANSFER_SRC, buffer);
+    require(i, smooth, 1, 0, buffer->mapped);
+    fill(i, smooth, 2, 0, buffer->mapped);
+    vulkans_turn(s, i, CULV_VK_USE_TRANSFER_DST, buffer);
     stage_cuda_begin(s);
     for (uint32_t level = 0; level < i->levels; level++) {
-        if (what == COPY_IN) cuda_copy_in(s, i, level, texels);
-        if (what == COPY_OUT) cuda_copy_out(s, i, level, texels);
-        if (what == PAINT) cuda_paint(s, i, level, 2);
-        if (what == TURN_OVER) cuda_flip(s, i, level);
+        cuda_flip(s, i, level);
+        cuda_copy_out(s, i, level, texels);
     }
     stage_cuda_end(s);
     lib_finish(&s->w, s->stream);
+    require(i, smooth, 2, FLIP, texels);
+    vulkans_turn(s, i, CULV_VK_USE_TRANSFER_SRC, buffer);
+    require(i, smooth, 2, FLIP, buffer->mapped);
 }
 
-/* By its copies, and by a kernel that turns bits over. */
-static void cuda_reads(stage *s, const shared_image *i, pattern kind, uint32_t seed,
-                       unsigned char *texels)
+static void require_cleared(stage *s, const shared_image *i, unsigned char *texels)
 {
-    cuda_turn(s, i, COPY_OUT, texels);
-    require(i, kind, seed, 0, texels);
-    cuda_turn(s, i, TURN_OVER, NULL);
-    memset(texels, 0, i->size);
-    cuda_turn(s, i, COPY_OUT, texels);
-    require(i, kind, seed, FLIP, texels);
+    static const unsigned char cleared[4] = {255, 0, 51, 255};
+    vulkans_turn(s, i, CULV_VK_USE_TRANSFER_DST, NULL);
+    stage_cuda_begin(s);
+    for (uint32_t level = 0; level < i->levels; level++)
+        cuda_copy_out(s, i, level, texels);
+    stage_cuda_end(s);
+    lib_finish(&s->w, s->stream);
+    for (uint32_t level = 0; level < i->levels; level++) {
+        const VkExtent3D e = shared_image_extent(i, level);
+        for (size_t k = 0; k < (size_t)4 * e.width * e.height; k++)
+            REQUIRE_EQ(texels[i->at[level] + k], cleared[k % 4]);
+    }
 }
 
 static void try_row(stage *s, culv_vk_device *seeing, const image_row *row, VkImageUsageFlags usage,
@@ -538,31 +532,15 @@ static void try_row(stage *s, culv_vk_device *seeing, const image_row *row, VkIm
     printf("%ux%u, %u levels, usage 0x%x%s%s\n", row->width, row->height, row->levels,
            (unsigned)usage, row->at_offset ? ", at an offset" : "",
            row->bound_here ? ", bound here" : "");
-    const shared_image *i = &m.i;
     raw_vk_buffer buffer;
-    LIB_BLOCK(unsigned char, texels, i->size);
-    raw_vk_buffer_create(&s->w.vk, i->size, RAW_VK_HOST, &buffer);
-    memset(buffer.mapped, 0, i->size); /* what lies between the levels stays so */
-    image_first_release(s, i, 0, false);
-    fill(i, SMOOTH, 1, 0, texels);
-    cuda_turn(s, i, COPY_IN, texels);
-    vulkan_turn(s, i, COPY_OUT, &buffer);
-    require(i, SMOOTH, 1, 0, buffer.mapped);
-    cuda_turn(s, i, PAINT, NULL);
-    vulkan_turn(s, i, COPY_OUT, &buffer);
-    require(i, KERNELS, 2, 0, buffer.mapped);
-    fill(i, KERNELS, 3, 0, buffer.mapped);
-    vulkan_turn(s, i, COPY_IN, &buffer);
-    cuda_reads(s, i, KERNELS, 3, texels);
-    vulkan_turn(s, i, COPY_OUT, &buffer);
-    require(i, KERNELS, 3, FLIP, buffer.mapped);
-    fill(i, SMOOTH, 4, 0, buffer.mapped);
-    vulkan_turn(s, i, COPY_IN, &buffer);
-    cuda_reads(s, i, SMOOTH, 4, texels);
-    if (s->w.vk.queues[0].flags & (VK_QUEUE_GRAPHICS_BIT | VK_QUEUE_COMPUTE_BIT)) {
-        vulkan_turn(s, i, CLEAR, NULL);
-        cuda_reads(s, i, CLEARED, 0, texels);
-    }
+    LIB_BLOCK(unsigned char, texels, m.i.size);
+    raw_vk_buffer_create(&s->w.vk, m.i.size, RAW_VK_HOST, &buffer);
+    memset(buffer.mapped, 0, m.i.size); /* what lies between the levels stays so */
+    image_first_release(s, &m.i, 0, false);
+    for (int smooth = 1; smooth >= 0; smooth--)
+        exchange(s, &m.i, smooth, &buffer, texels);
+    if (s->w.vk.queues[0].flags & (VK_QUEUE_GRAPHICS_BIT | VK_QUEUE_COMPUTE_BIT))
+        require_cleared(s, &m.i, texels);
     raw_vk_buffer_destroy(&s->w.vk, &buffer);
     close_image(s, &m);
 }
