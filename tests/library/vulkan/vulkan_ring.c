@@ -25,19 +25,13 @@ RING_CASE(RING(.side = CULV_RING_CONSUMER, .depth = 3, .image = true), made)
         REQUIRE(culv_ring_shared_buffer(ring, slot, 2) == NULL);
         REQUIRE(culv_ring_shared_image(ring, slot, 2) == NULL);
     }
-    REQUIRE(culv_ring_shared_buffer(NULL, 0, 0) == NULL);
-    REQUIRE(culv_ring_shared_image(NULL, 0, 1) == NULL);
-    REQUIRE_EQ(culv_ring_pointer(NULL, 0, 0), 0);
-    REQUIRE(culv_ring_buffer(NULL, 0, 0) == NULL && culv_ring_image(NULL, 0, 1) == NULL);
     REQUIRE(culv_ring_image(ring, 2, 1) ==
             culv_shared_image_cuda(culv_ring_shared_image(ring, 2, 1)));
     REQUIRE(culv_vk_ring_barriers(ring, 3, CULV_VK_ACQUIRE) == NULL);
-    REQUIRE(culv_vk_ring_barriers(NULL, 0, CULV_VK_ACQUIRE) == NULL);
     VkSemaphore ready = culv_vk_ring_semaphore(ring, CULV_RING_PRODUCER);
     VkSemaphore done = culv_vk_ring_semaphore(ring, CULV_RING_CONSUMER);
     REQUIRE(ready != VK_NULL_HANDLE && done != VK_NULL_HANDLE && ready != done);
     REQUIRE(culv_vk_ring_semaphore(ring, (culv_ring_side)2) == VK_NULL_HANDLE);
-    REQUIRE(culv_vk_ring_semaphore(NULL, CULV_RING_PRODUCER) == VK_NULL_HANDLE);
 
     /* What a frame says. */
     LIB_OK(ring_cuda_turn(s, 0));
@@ -313,10 +307,11 @@ TEST(deep, .smoke = true)
     static const struct {
         uint32_t depth, burst;
         bool handed_in, own, by_hand;
-    } rows[] = {{1, 1, .by_hand = false},  {8, 1, .by_hand = false},
-                {8, 4, .by_hand = false},  {8, 8, .by_hand = false},
-                {3, 1, .handed_in = true}, {3, 1, .handed_in = true, .own = true},
-                {4, 1, .by_hand = true},   {4, 2, .by_hand = true}};
+    } rows[] = {{1, 1, .by_hand = false},
+                {8, 4, .by_hand = false},
+                {3, 1, .handed_in = true},
+                {3, 1, .handed_in = true, .own = true},
+                {4, 2, .by_hand = true}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         const ring_options o = {.depth = rows[i].depth,
                                 .settings.burst = rows[i].burst,
@@ -707,8 +702,7 @@ RINGS_CASE(missing)
     }
 }
 
-/* Rings between CUDA and Vulkan: waits in slices, submissions that fail, a counter that somebody
- * else signaled. */
+/* Rings between CUDA and Vulkan: waits in slices. */
 
 enum { MS = 1000000 };
 
@@ -811,65 +805,8 @@ TEST(long_waits)
     }
 }
 
-/* Submissions that fail ------------------------------------------------------------------------ */
-
-static lib_layer the_layer(const ring_stage *s)
-{
-    lib_layer layer;
-    if (s->w.cu->SoftCounts == NULL || !lib_layer_find(&layer))
-        SKIP("only the twin's layer fails on demand");
-    return layer;
-}
-
-/* At the end of a burst: nothing was submitted, nothing is lost, the next try has it all. */
-TEST(failing_submit, .own = true)
-{
-    ring_stage s;
-    lib_with_option("--validation=off"); /* the layer above takes what fails for submitted */
-    ring_case_open(
-        &s, RING(.side = CULV_RING_CONSUMER, .depth = 4, .settings.burst = 4, .image = true));
-    lib_layer layer = the_layer(&s);
-    for (int i = 0; i < 4; i++)
-        LIB_OK(ring_cuda_turn(&s, 0));
-    for (int i = 0; i < 3; i++)
-        LIB_OK(ring_vulkan_turn(&s, 0));
-    culv_ring_frame frame;
-    LIB_OK(culv_ring_acquire(s.ring, CULV_RING_CONSUMER, 0, &frame));
-    VkCommandBuffer commands = ring_vulkan_commands(&s, &frame);
-    for (int i = 0; i < 2; i++) {
-        layer.fail_at(1, i == 0 ? VK_ERROR_OUT_OF_HOST_MEMORY : VK_ERROR_UNKNOWN);
-        culv_result result = culv_vk_ring_submit(s.ring, s.queue, commands, VK_NULL_HANDLE, &frame);
-        REQUIRE_EQ(result, i == 0 ? CULV_ERROR_OUT_OF_MEMORY : CULV_ERROR_DRIVER);
-        LIB_SAYS("vkQueueSubmit2");
-        REQUIRE_EQ(ring_stats(&s).done_signaled, 0);
-    }
-    /* Held */
-    LIB_ERROR(culv_ring_acquire(s.ring, CULV_RING_CONSUMER, 0, &frame), INVALID, RING_ORDER);
-    LIB_OK(culv_vk_ring_submit(s.ring, s.queue, commands, VK_NULL_HANDLE, &frame));
-    ring_released(&s.vulkan, &frame);
-    ring_settle(&s);
-    REQUIRE_EQ(s.vulkan.verified, 4);
-    /* Of a flush. */
-    for (int i = 0; i < 4; i++)
-        LIB_OK(ring_cuda_turn(&s, 0));
-    LIB_OK(ring_vulkan_turn(&s, 0));
-    layer.fail_at(1, VK_ERROR_OUT_OF_HOST_MEMORY);
-    REQUIRE_EQ(culv_ring_flush(s.ring, CULV_RING_CONSUMER, NULL), CULV_ERROR_OUT_OF_MEMORY);
-    REQUIRE_EQ(ring_stats(&s).done_signaled, 1);
-    LIB_OK(culv_ring_flush(s.ring, CULV_RING_CONSUMER, NULL));
-    REQUIRE_EQ(ring_stats(&s).done_signaled, 2);
-    ring_flushed(&s.vulkan, 2);
-    ring_case_close(&s);
-}
-
-TEST_AS(failing_submit_across, lib_run_across(failing_submit), .title = "across.failing_submit",
-        .own = true)
-
 #undef TEST_GROUP
 #define TEST_GROUP "lost."
-/* Rings between CUDA and Vulkan whose submission fails, or whose VkDevice is lost while nobody
- * tells. backend-vulkan has the losses that all rings have. */
-
 /* The engine's own submission says that the device is lost: the ring is stopped, and CUDA, which
  * waits for that frame's slot, goes on. */
 RING_CASE(RING(.side = CULV_RING_CONSUMER, .depth = 2), by_failure)
@@ -900,90 +837,44 @@ RING_CASE(RING(.side = CULV_RING_CONSUMER, .depth = 2), by_failure)
  * exported, and then uses again what that frame had. The validation layer follows such a timeline,
  * and says nothing; of one that is exported it does not learn what it reached (docs/ring.md). */
 
-enum { FRAMES = 200, AHEAD = 2, BYTES = 4099 };
-
-/* What a frame in flight has. */
-typedef struct flight {
-    VkCommandPool pool;
-    VkCommandBuffer commands;
-    raw_vk_buffer scratch;
-} flight;
-
-static void prepare(ring_stage *s, flight *f)
-{
-    const VkCommandBufferAllocateInfo commands = {
-        .sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
-        .commandPool = f->pool,
-        .commandBufferCount = 1};
-    VK_OK(vkAllocateCommandBuffers(s->w.vk.device, &commands, &f->commands));
-    raw_vk_buffer_create(&s->w.vk, BYTES, 0, &f->scratch);
-}
-
-/* Its submission is over: as engines do, all of it is reset or destroyed. */
-static void reuse(ring_stage *s, flight *f)
-{
-    vkFreeCommandBuffers(s->w.vk.device, f->pool, 1, &f->commands);
-    VK_OK(vkResetCommandPool(s->w.vk.device, f->pool, 0));
-    raw_vk_buffer_destroy(&s->w.vk, &f->scratch);
-}
-
-static void frame(ring_stage *s, const flight *f, VkSemaphore pace, uint64_t number)
-{
-    culv_ring_frame frame;
-    LIB_OK(ring_cuda_turn(s, RING_LIMIT));
-    LIB_OK(culv_ring_acquire(s->ring, CULV_RING_CONSUMER, RING_LIMIT, &frame));
-    const VkCommandBufferBeginInfo begin = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
-    VK_OK(vkBeginCommandBuffer(f->commands, &begin));
-    vkCmdPipelineBarrier2(f->commands, culv_vk_ring_barriers(s->ring, frame.slot, CULV_VK_ACQUIRE));
-    const VkBufferCopy region = {.size = RING_BYTES};
-    vkCmdCopyBuffer(f->commands,
-                    culv_vk_buffer_handle(culv_ring_shared_buffer(s->ring, frame.slot, 0)),
-                    f->scratch.buffer, 1, &region);
-    vkCmdPipelineBarrier2(f->commands, culv_vk_ring_barriers(s->ring, frame.slot, CULV_VK_RELEASE));
-    VK_OK(vkEndCommandBuffer(f->commands));
-    VkSemaphoreSubmitInfo wait, signals[2] = {{.sType = VK_STRUCTURE_TYPE_SEMAPHORE_SUBMIT_INFO,
-                                               .semaphore = pace,
-                                               .value = number,
-                                               .stageMask = VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT}};
-    LIB_OK(culv_ring_release(s->ring, CULV_RING_CONSUMER, &frame));
-    LIB_OK(culv_vk_ring_get_points(s->ring, &frame, &wait, &signals[1]));
-    const VkCommandBufferSubmitInfo commands = {
-        .sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_SUBMIT_INFO, .commandBuffer = f->commands};
-    const VkSubmitInfo2 info = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO_2,
-                                .waitSemaphoreInfoCount = frame.wait_value != 0,
-                                .pWaitSemaphoreInfos = &wait,
-                                .commandBufferInfoCount = 1,
-                                .pCommandBufferInfos = &commands,
-                                .signalSemaphoreInfoCount = 1 + (frame.signal_value != 0),
-                                .pSignalSemaphoreInfos = signals};
-    VK_OK(vkQueueSubmit2(s->queue, 1, &info, VK_NULL_HANDLE));
-}
-
 RING_CASE(RING(.side = CULV_RING_CONSUMER, .depth = 3), paced)
 {
-    flight flights[AHEAD];
+    enum { FRAMES = 200, AHEAD = 2 };
     VkDevice device = s->w.vk.device;
-    const VkCommandPoolCreateInfo pool = {.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,
-                                          .queueFamilyIndex = s->o.family};
-    for (int i = 0; i < AHEAD; i++)
-        VK_OK(vkCreateCommandPool(device, &pool, NULL, &flights[i].pool));
+    VkCommandPool pools[AHEAD];
+    VkCommandBuffer all[AHEAD];
+    const VkCommandPoolCreateInfo pool = {.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO};
+    VkCommandBufferAllocateInfo one = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
+                                       .commandBufferCount = 1};
+    for (int i = 0; i < AHEAD; i++) {
+        VK_OK(vkCreateCommandPool(device, &pool, NULL, &pools[i]));
+        one.commandPool = pools[i];
+        VK_OK(vkAllocateCommandBuffers(device, &one, &all[i]));
+    }
     VkSemaphore pace = raw_vk_timeline(&s->w.vk, 0, false);
-    for (uint64_t n = 1; n <= FRAMES + AHEAD; n++) {
-        flight *f = &flights[n % AHEAD];
+    for (uint64_t n = 1; n <= FRAMES; n++) {
+        const VkCommandBufferBeginInfo begin = {.sType =
+                                                    VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
+        VkCommandBuffer commands = all[n % AHEAD];
+        culv_ring_frame frame;
         if (n > AHEAD) {
             REQUIRE(raw_vk_timeline_wait(&s->w.vk, pace, n - AHEAD, TEST_FAR_MS));
-            reuse(s, f);
+            VK_OK(vkResetCommandPool(device, pools[n % AHEAD], 0));
         }
-        if (n > FRAMES) continue;
-        prepare(s, f);
-        frame(s, f, pace, n);
+        LIB_OK(ring_cuda_turn(s, RING_LIMIT));
+        LIB_OK(culv_ring_acquire(s->ring, CULV_RING_CONSUMER, RING_LIMIT, &frame));
+        VK_OK(vkBeginCommandBuffer(commands, &begin));
+        LIB_OK(culv_vk_ring_record_copy(s->ring, commands, frame.slot, 0, s->host.buffer, 0,
+                                        RING_BYTES));
+        VK_OK(vkEndCommandBuffer(commands));
+        ring_submit_by_hand(s, commands, &frame, pace, n);
     }
     LIB_OK(culv_ring_drain(s->ring, RING_LIMIT, 0));
     ring_forget(s);
     raw_vk_idle(&s->w.vk);
     raw_vk_timeline_destroy(&s->w.vk, pace);
     for (int i = 0; i < AHEAD; i++)
-        vkDestroyCommandPool(device, flights[i].pool, NULL);
+        vkDestroyCommandPool(device, pools[i], NULL);
     ring_close(s);
     REQUIRE_EQ(s->w.vk.validation_messages, 0);
 }

@@ -104,7 +104,6 @@ culv_vk_ring_desc ring_desc(const ring_stage *s, const ring_options *o,
     buffer_desc->create_info = buffer;
     *image_desc = culv_vk_image_create_desc_init();
     image_desc->create_info = image;
-    buffer_desc->fallback = image_desc->fallback = o->fallback;
     culv_vk_use use =
         o->side == CULV_RING_CONSUMER ? CULV_VK_USE_TRANSFER_SRC : CULV_VK_USE_TRANSFER_DST;
     resources[0] = (culv_vk_ring_resource){.use = use};
@@ -291,7 +290,6 @@ static void produce(ring_stage *s, const culv_ring_frame *frame)
     void *texels[] = {&surface, &side, &side, &seed};
     CU_OK(cu->LaunchKernel(s->paint, RING_SIDE / 16, RING_SIDE / 16, 1, 16, 16, 1, 0, s->stream,
                            texels, NULL));
-    LIB_OK(culv_image_copy(culv_ring_image(s->ring, frame->slot, 1), CULV_COPY_UPLOAD, s->stream));
 }
 
 static void consume(ring_stage *s, const culv_ring_frame *frame)
@@ -303,8 +301,6 @@ static void consume(ring_stage *s, const culv_ring_frame *frame)
         culv_buffer_copy(culv_ring_buffer(s->ring, frame->slot, 0), CULV_COPY_DOWNLOAD, s->stream));
     CU_OK(cu->MemcpyDtoHAsync(page, pointer, RING_BYTES, s->stream));
     if (!s->o.image) return;
-    LIB_OK(
-        culv_image_copy(culv_ring_image(s->ring, frame->slot, 1), CULV_COPY_DOWNLOAD, s->stream));
     CUarray array = NULL;
     LIB_OK(culv_image_get_array(culv_ring_image(s->ring, frame->slot, 1), 0, 0, &array));
     const CUDA_MEMCPY2D c = {.srcMemoryType = CU_MEMORYTYPE_ARRAY,
@@ -356,9 +352,6 @@ static void record_producer(ring_stage *s, VkCommandBuffer commands, const culv_
         vkCmdCopyBufferToImage(commands, s->host.buffer,
                                culv_vk_image_handle(culv_ring_shared_image(s->ring, slot, 1)),
                                VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL, 1, &region);
-        LIB_OK(culv_vk_image_record_copy(culv_ring_shared_image(s->ring, slot, 1),
-                                         CULV_COPY_DOWNLOAD, commands,
-                                         VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL));
     }
     LIB_OK(culv_vk_buffer_record_copy(culv_ring_shared_buffer(s->ring, slot, 0), CULV_COPY_DOWNLOAD,
                                       commands));
@@ -395,13 +388,22 @@ VkCommandBuffer ring_vulkan_commands(ring_stage *s, const culv_ring_frame *frame
     return s->commands[slot];
 }
 
-void ring_submit_by_hand(ring_stage *s, VkCommandBuffer commands, culv_ring_frame *frame)
+void ring_submit_by_hand(ring_stage *s, VkCommandBuffer commands, culv_ring_frame *frame,
+                         VkSemaphore pace, uint64_t number)
 {
-    VkSemaphoreSubmitInfo wait, signal;
+    VkSemaphoreSubmitInfo wait, signals[2];
+    uint32_t count = frame->burst_ends;
     LIB_OK(culv_ring_release(s->ring, s->o.side, frame));
-    LIB_OK(culv_vk_ring_get_points(s->ring, frame, &wait, &signal));
+    LIB_OK(culv_vk_ring_get_points(s->ring, frame, &wait, &signals[0]));
     REQUIRE_EQ(wait.value, frame->wait_value);
-    REQUIRE_EQ(signal.value, frame->signal_value);
+    REQUIRE_EQ(signals[0].value, frame->signal_value);
+    REQUIRE_EQ(frame->signal_value != 0, count);
+    if (pace != VK_NULL_HANDLE)
+        signals[count++] =
+            (VkSemaphoreSubmitInfo){.sType = VK_STRUCTURE_TYPE_SEMAPHORE_SUBMIT_INFO,
+                                    .semaphore = pace,
+                                    .value = number,
+                                    .stageMask = VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT};
     const VkCommandBufferSubmitInfo buffer = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_SUBMIT_INFO,
                                               .commandBuffer = commands};
     const VkSubmitInfo2 info = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO_2,
@@ -409,8 +411,8 @@ void ring_submit_by_hand(ring_stage *s, VkCommandBuffer commands, culv_ring_fram
                                 .pWaitSemaphoreInfos = &wait,
                                 .commandBufferInfoCount = 1,
                                 .pCommandBufferInfos = &buffer,
-                                .signalSemaphoreInfoCount = frame->signal_value != 0,
-                                .pSignalSemaphoreInfos = &signal};
+                                .signalSemaphoreInfoCount = count,
+                                .pSignalSemaphoreInfos = signals};
     VK_OK(vkQueueSubmit2(s->queue, 1, &info, VK_NULL_HANDLE));
 }
 
@@ -421,7 +423,7 @@ culv_result ring_vulkan_turn(ring_stage *s, uint64_t timeout)
     if (result != CULV_OK) return result;
     VkCommandBuffer commands = ring_vulkan_commands(s, &frame);
     if (s->o.way == BY_HAND)
-        ring_submit_by_hand(s, commands, &frame);
+        ring_submit_by_hand(s, commands, &frame, VK_NULL_HANDLE, 0);
     else
         LIB_OK(culv_vk_ring_submit(s->ring, s->queue, commands, VK_NULL_HANDLE, &frame));
     ring_released(&s->vulkan, &frame);

@@ -24,7 +24,6 @@ typedef struct ring_options {
     bool handed_in;              /* both made by the test */
     bool own;                    /* the test's own VkBuffer and VkImage, with it */
     bool concurrent;             /* own ones: said to be of several queue families */
-    uint32_t fallback;           /* of both, where lib_lying has nothing shared */
     ring_way way;
     uint32_t family;
 } ring_options;
@@ -87,8 +86,10 @@ culv_result ring_vulkan_turn(ring_stage *s, uint64_t timeout);
 /* The same in parts: what to record and submit of a frame, and what CUDA does with it on the
  * stage's stream. */
 VkCommandBuffer ring_vulkan_commands(ring_stage *s, const culv_ring_frame *frame);
-/* Releases the frame and submits its commands as BY_HAND does. */
-void ring_submit_by_hand(ring_stage *s, VkCommandBuffer commands, culv_ring_frame *frame);
+/* Releases the frame and submits its commands as BY_HAND does, with a signal of `pace` as well if
+ * there is one. */
+void ring_submit_by_hand(ring_stage *s, VkCommandBuffer commands, culv_ring_frame *frame,
+                         VkSemaphore pace, uint64_t number);
 void ring_cuda_work(ring_stage *s, const culv_ring_frame *frame);
 /* Before all else: the slot's last copy is verified, and the number held against the one before. */
 void ring_begin_frame(ring_stage *s, ring_half *half, const culv_ring_frame *frame);
