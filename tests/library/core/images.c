@@ -160,47 +160,6 @@ static VkImageCreateInfo right_info(VkExternalMemoryImageCreateInfo *external)
     return image_info(VK_FORMAT_R8G8B8A8_UNORM, SIDE, SIDE, LEVELS, 0, external);
 }
 
-/* A VkImageCreateInfo with a wrong field, or a flag and what comes with it. */
-static void refuse_info(stage *s, const shared_image *i, VkImageCreateInfo info, const char *change,
-                        culv_result result, culv_reason reason)
-{
-    culv_image *mapped = NULL;
-    culv_shared_image *made = NULL;
-    culv_vk_image_desc d = culv_vk_image_desc_init();
-    culv_vk_image_create_desc c = culv_vk_image_create_desc_init();
-    d.image = i->image;
-    d.create_info = c.create_info = &info;
-    printf("%s\n", change);
-    LIB_REFUSES_AS(mapped, culv_vk_image_map(s->w.attachment, i->memory, &d, &mapped), result,
-                   reason);
-    info.pNext = NULL;
-    LIB_REFUSES_AS(made, culv_vk_image_create(s->w.attachment, &c, &made), result, reason);
-}
-
-/* Both calls ask the gate, whose refusals are in library-made: one of each reason. */
-IMAGE_CASE(infos)
-{
-    shared_image i;
-    shared_image_open(s, CALLERS_DEDICATED, VK_FORMAT_R8G8B8A8_UNORM, SIDE, SIDE, LEVELS, 0, &i);
-    VkExternalMemoryImageCreateInfo external;
-    VkImageCreateInfo info = right_info(&external);
-#define BAD(class, why, ...)                                                                       \
-    SPOILT(info, (__VA_ARGS__),                                                                    \
-           refuse_info(s, &i, info, #__VA_ARGS__, CULV_ERROR_##class, CULV_REASON_##why))
-    BAD(INVALID, TILING, info.tiling = VK_IMAGE_TILING_LINEAR);
-    BAD(INVALID, USAGE, info.samples = VK_SAMPLE_COUNT_4_BIT);
-    BAD(INVALID, EXTENT, info.imageType = VK_IMAGE_TYPE_3D, info.arrayLayers = 2);
-    BAD(INVALID, EXTENT, info.extent = (VkExtent3D){1u << 31, 1u << 31, 1});
-    BAD(INVALID, EXTENT, info.mipLevels = 8); /* 64 texels have 7 */
-    BAD(UNSUPPORTED, FORMAT, info.format = VK_FORMAT_R8G8B8_UNORM);
-    BAD(UNSUPPORTED, NOT_EXPORTABLE, info.usage = VK_IMAGE_USAGE_DEPTH_STENCIL_ATTACHMENT_BIT);
-#undef BAD
-    culv_device_counts counts = lib_counts(&s->w);
-    REQUIRE_EQ(counts.images, 1);
-    REQUIRE_EQ(counts.created, 0);
-    shared_image_close(s, &i);
-}
-
 /* sType, the pNext chain, NULL everywhere. */
 IMAGE_CASE(descriptors)
 {

@@ -1238,6 +1238,26 @@ static void subject_close(subject *s)
     lib_close(&s->w);
 }
 
+/* What the gate refuses of an image, mapping one refuses with the same words. */
+TEST(refused_images)
+{
+    subject s;
+    subject_open(&s, LEVELS, 0, VK_API_VERSION_1_3);
+    for (size_t n = 0; n < sizeof images / sizeof images[0]; n++) {
+        culv_image *mapped = POISON(culv_image);
+        VkImageCreateInfo info = check_image_info(VK_FORMAT_R8G8B8A8_UNORM, 64, 64);
+        info.pNext = &s.external;
+        apply(&images[n], &info);
+        s.desc.create_info = &info;
+        if (info.tiling == VK_IMAGE_TILING_LINEAR || lacks_format(&s.w, &images[n], info.format))
+            continue; /* rows of bytes: another call */
+        require_refusal(&images[n], culv_vk_image_map(s.vk, s.memory, &s.desc, &mapped));
+        REQUIRE(mapped == POISON(culv_image));
+    }
+    REQUIRE_EQ(lib_counts(&s.w).images, 0);
+    subject_close(&s);
+}
+
 TEST(another_create_info)
 {
     subject s;
