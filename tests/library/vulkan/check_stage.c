@@ -241,46 +241,6 @@ static void require_needs(const lib_world *w, const culv_vk_sharing_info *s,
     REQUIRE(s->requirements.memoryTypeBits & (1u << s->memory_type_index));
 }
 
-static uint32_t planes_of(VkFormat format)
-{
-    culv_format_info f = culv_format_info_init();
-    LIB_OK(culv_format_get_info((culv_format)format, &f));
-    return f.planes;
-}
-
-/* Planes one after another. */
-static void require_plane_needs(const lib_world *w, const culv_vk_sharing_info *s, VkImage image,
-                                uint32_t planes)
-{
-    VkDeviceSize end = 0;
-    for (uint32_t i = 0; i < 3; i++) {
-        const VkImagePlaneMemoryRequirementsInfo plane = {
-            .sType = VK_STRUCTURE_TYPE_IMAGE_PLANE_MEMORY_REQUIREMENTS_INFO,
-            .planeAspect = (VkImageAspectFlagBits)(VK_IMAGE_ASPECT_PLANE_0_BIT << i)};
-        VkMemoryRequirements2 told = {.sType = VK_STRUCTURE_TYPE_MEMORY_REQUIREMENTS_2};
-        const VkImageMemoryRequirementsInfo2 info = {
-            .sType = VK_STRUCTURE_TYPE_IMAGE_MEMORY_REQUIREMENTS_INFO_2,
-            .pNext = &plane,
-            .image = image};
-        if (i < planes) vkGetImageMemoryRequirements2(w->vk.device, &info, &told);
-        REQUIRE_EQ(s->plane_requirements[i].size, told.memoryRequirements.size);
-        REQUIRE_EQ(s->plane_requirements[i].alignment, told.memoryRequirements.alignment);
-        REQUIRE_EQ(s->plane_requirements[i].memoryTypeBits, told.memoryRequirements.memoryTypeBits);
-        if (i >= planes) {
-            REQUIRE_EQ(s->image.plane_offsets[i], 0);
-            continue;
-        }
-        REQUIRE(s->image.plane_offsets[i] >= end);
-        REQUIRE_EQ(s->image.plane_offsets[i] % told.memoryRequirements.alignment, 0);
-        REQUIRE(s->image.plane_offsets[i] - end < told.memoryRequirements.alignment);
-        REQUIRE((s->requirements.memoryTypeBits & ~told.memoryRequirements.memoryTypeBits) == 0);
-        end = s->image.plane_offsets[i] + told.memoryRequirements.size;
-    }
-    REQUIRE_EQ(s->requirements.size, end);
-    REQUIRE_EQ(s->dedicated_required, 0);
-    REQUIRE(s->requirements.memoryTypeBits & (1u << s->memory_type_index));
-}
-
 static void require_image_needs(const lib_world *w, const culv_vk_sharing_info *s, VkImage image)
 {
     VkMemoryDedicatedRequirements dedicated = {.sType =
@@ -396,10 +356,7 @@ culv_result check_image_agrees(const lib_world *w, const VkImageCreateInfo *info
     }
     REQUIRE_EQ(out->access, CULV_VK_ACCESS_ARRAY);
     require_limits(out, info);
-    if (info->flags & VK_IMAGE_CREATE_DISJOINT_BIT)
-        require_plane_needs(w, out, culv_vk_image_handle(made), planes_of(info->format));
-    else
-        require_image_needs(w, out, culv_vk_image_handle(made));
+    require_image_needs(w, out, culv_vk_image_handle(made));
     require_mapped_as(out, culv_shared_image_cuda(made));
     culv_shared_image_destroy(&made, NULL);
     return CULV_OK;

@@ -603,24 +603,6 @@ TEST_AS(two_gpus, two_vulkans(true), .own = true)
 
 enum { ORDER_NODES = 3000 };
 
-/* CUDA's work in the space is held; memory comes and goes elsewhere in it. */
-SPACE_CASE(commit_beside_cuda)
-{
-    OWN(culv_vk_space) *space = space_make(t, 64 * VMM_MIB);
-    const CUdeviceptr base = culv_vk_space_pointer(space), found = base + VMM_MIB;
-    LIB_OK(culv_vk_space_commit(space, 0, SPACE_CHUNK, NULL, NULL));
-    space_link(t, SPACE_VULKAN, base, base + VMM_MIB / 2, ORDER_NODES, 1);
-    gate_begin(t);
-    space_launch_chase(t, t->gate.stream, base, found);
-    LIB_OK(culv_vk_space_commit(space, 4 * SPACE_CHUNK, SPACE_CHUNK, NULL, NULL));
-    space_require_same(t, space, 4 * SPACE_CHUNK, SPACE_CHUNK, 2);
-    LIB_OK(culv_vk_space_decommit(space, 4 * SPACE_CHUNK, SPACE_CHUNK, t->s.stream, 1));
-    LIB_OK(culv_vk_space_commit(space, 4 * SPACE_CHUNK, SPACE_CHUNK, NULL, NULL));
-    REQUIRE_EQ(lib_query(&t->s.w, t->gate.stream), CUDA_ERROR_NOT_READY);
-    gate_open(t);
-    space_require_found(t, found, ORDER_NODES, 1);
-}
-
 /* Vulkan's queue is held, the very one that binds, and vectors grow without a wait where the space
  * says so. */
 SPACE_CASE(vectors_behind_vulkan)

@@ -371,27 +371,6 @@ GRAPH_CASE(barriers)
     culv_vk_detach(&heard);
 }
 
-/* A long chain whose nodes were added in another order, between which words must not be read too
- * early: each step reads what the one before wrote. */
-GRAPH_CASE(chain)
-{
-    enum { LINKS = 60 };
-    const raw_cuda *cu = g->s.w.cu;
-    CUgraphNode nodes[LINKS];
-    CU_OK(cu->GraphCreate(&g->graph, 0));
-    CUcontext before = lib_enter(&g->s.w);
-    for (unsigned i = 0; i < LINKS; i++) {
-        const unsigned at = (i * 7) % LINKS; /* in the chain */
-        const bool forth = at % 2 == 0;
-        const CUDA_MEMCPY3D copy = row_of((forth ? g->a : g->b) + 4 * at,
-                                          (forth ? g->b : g->a) + 4 * at + 4, GRAPH_BYTES / 2);
-        CU_OK(cu->GraphAddMemcpyNode(&nodes[at], g->graph, NULL, 0, &copy, g->s.w.context));
-    }
-    CU_OK(cu->GraphAddDependencies(g->graph, nodes, nodes + 1, LINKS - 1));
-    lib_leave(&g->s.w, before);
-    vk_graph_compare(g);
-}
-
 /* The arguments of the graph's nodes change, and so do those that are recorded in their place. */
 GRAPH_CASE(arguments)
 {

@@ -589,36 +589,3 @@ VK_KERNELS_CASE(data)
         culv_kernels_unload(&made);
     }
 }
-
-/* A kernel that faults in a command buffer loses the VkDevice; everything can be destroyed. */
-TEST(fault, .faults = true)
-{
-    vk_kernels_stage s;
-    vk_kernels_open(&s);
-    raw_vk *vk = &s.w.vk;
-    uint64_t nowhere = 64;
-    culv_shared_buffer *field = vk_kernels_buffer(&s, 4096);
-    const culv_kernel_call_arg args[] = {CULV_CALL_ARG(nowhere)};
-    const culv_kernel_call call = VK_KERNELS_CALL(vk_kernels_get(&s, "queue_poke"), 1, 1, args);
-    VkCommandBuffer commands = raw_vk_begin(vk, 0);
-    LIB_OK(culv_vk_kernel_call_record(s.queue, &call, commands, 0));
-    VK_OK(vkEndCommandBuffer(commands));
-    const VkSubmitInfo submit = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO,
-                                 .commandBufferCount = 1,
-                                 .pCommandBuffers = &commands};
-    VkResult result = vkQueueSubmit(vk->queues[0].queue, 1, &submit, VK_NULL_HANDLE);
-    if (result == VK_SUCCESS) result = vkQueueWaitIdle(vk->queues[0].queue);
-    REQUIRE_EQ(result, VK_ERROR_DEVICE_LOST);
-    if (s.w.cu->software) { /* NVIDIA's driver need not notice in these calls */
-        culv_kernel *kernel = vk_kernels_get(&s, "queue_add");
-        LIB_ERROR(culv_vk_kernels_prepare(s.queue, kernel), ASYNC, DEVICE_LOST,
-                  "VK_ERROR_DEVICE_LOST");
-    }
-    culv_vk_kernels_destroy(&s.queue);
-    culv_shared_buffer_destroy(&field, NULL);
-    culv_kernels_unload(&s.kernels);
-    culv_vk_detach(&s.w.attachment);
-    if (s.w.cu->software) lib_stream_destroy(&s.w, s.stream); /* elsewhere it may be lost too */
-    culv_device_close(&s.w.device);
-    raw_vk_close_lost(vk);
-}

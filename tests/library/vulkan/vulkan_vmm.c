@@ -206,49 +206,6 @@ VMM_CASE(of_odd_sizes)
     culv_vk_detach(&seeing);
 }
 
-/* A handle with the size of the allocation, with more and with less. */
-VMM_CASE(handle_sizes)
-{
-    enum { BYTES = 819200, ALL = 2 * VMM_MIB };
-    culv_vk_device *vk = s->w.attachment;
-    OWN(culv_vmm_allocation) *allocation = vmm_stage_allocate(s, ALL);
-    VkBuffer buffer = vmm_stage_buffer(s, BYTES, 0);
-    VkMemoryRequirements needs;
-    VkDeviceMemory memory = VK_NULL_HANDLE;
-    vkGetBufferMemoryRequirements(s->w.vk.device, buffer, &needs);
-    culv_vk_memory_from_handle_desc d = culv_vk_memory_from_handle_desc_init();
-    LIB_OK(culv_vmm_export_dup(allocation, CULV_HANDLE_OPAQUE_FD, &d.handle));
-    lib_fd fd = lib_fd_watch(d.handle.value.fd);
-    const vmm_stage_objects before = vmm_stage_count();
-    d.buffer = buffer;
-    /* Less, and dedicated: the twin refuses it, an H200 does not (contract suite). */
-    d.size = needs.size;
-    d.dedicated = VK_TRUE;
-    if (s->w.cu->software) {
-        LIB_REFUSES(memory, culv_vk_memory_from_handle(vk, &d, &memory), OUT_OF_MEMORY,
-                    DEVICE_MEMORY, "an allocation of that size");
-    }
-    d.size = ALL;
-    LIB_REFUSES(memory, culv_vk_memory_from_handle(vk, &d, &memory), INVALID, DEDICATED,
-                "leave dedicated 0");
-    REQUIRE(vmm_stage_same(&before));
-    d.dedicated = VK_FALSE;
-    const uint64_t sizes[] = {needs.size, 2 * ALL};
-    for (int i = 0; i < 2; i++) {
-        d.size = sizes[i];
-        const culv_result result = culv_vk_memory_from_handle(vk, &d, &memory);
-        MEASURED("library.vmm_handle_size", "%llu of %d bytes, not dedicated: %s",
-                 (unsigned long long)sizes[i], (int)ALL, culv_result_name(result));
-        if (result != CULV_OK) REQUIRE(memory == VK_NULL_HANDLE);
-        vkFreeMemory(s->w.vk.device, memory, NULL);
-        memory = VK_NULL_HANDLE;
-    }
-    lib_fd_require_untouched(&fd);
-    lib_fd_done(&fd, false);
-    culv_handle_close(&d.handle);
-    vmm_stage_drop(s, &buffer, &memory);
-}
-
 /* The memory type that Culvert takes where nothing is said of what will be bound. */
 static uint32_t first_local(const vmm_stage *s)
 {
@@ -731,32 +688,6 @@ VMM_CASE(wrong_calls)
     LIB_OK(culv_vk_buffer_bind_vmm(vk, buffer, allocation, 0, &out));
     vmm_stage_drop(s, &buffer, &out);
     vkDestroyBuffer(s->w.vk.device, big, NULL);
-}
-
-/* Descriptors of programs that are older than some fields, just as long as they say. */
-VMM_CASE(older_descriptors)
-{
-    culv_vmm_allocation *allocation = vmm_stage_allocate(s, 2 * VMM_MIB);
-    size_t size = offsetof(culv_vk_memory_from_handle_desc, allocate_flags);
-    culv_vk_memory_from_handle_desc *from = calloc(1, size);
-    VkDeviceMemory memory = VK_NULL_HANDLE;
-    REQUIRE(from != NULL);
-    memcpy(from, &size, sizeof size);
-    LIB_OK(culv_vk_memory_from_vmm(s->w.attachment, allocation, from, &memory));
-    vkFreeMemory(s->w.vk.device, memory, NULL);
-    free(from);
-    culv_vmm_allocation_destroy(&allocation);
-    size = offsetof(culv_vk_vector_view_desc, sparse_queue);
-    const culv_vector_desc d = {.struct_size = sizeof d,
-                                .handle_types = 1u << CULV_HANDLE_OPAQUE_FD};
-    culv_vk_vector_view_desc *shown = calloc(1, size);
-    REQUIRE(shown != NULL);
-    memcpy(shown, &size, sizeof size);
-    const VkBufferUsageFlags usage = VK_BUFFER_USAGE_VERTEX_BUFFER_BIT;
-    memcpy((char *)shown + offsetof(culv_vk_vector_view_desc, usage), &usage, sizeof usage);
-    NEW(OWN(culv_vector), vector, culv_vector_create, s->w.device, &d);
-    NEW(OWN(culv_vector_view), view, culv_vk_vector_view_create, s->w.attachment, vector, shown);
-    free(shown);
 }
 
 /* Each road refuses it, with the same reason. */
