@@ -223,34 +223,6 @@ LIB_CASE(played_dma_bufs)
     lib_fd_require_untouched(&fd);
     lib_fd_done(&fd, true);
     culv_vk_detach(&lying);
-    /* What needs an allocation of its own gets one. */
-    lib_lying = (lib_lies){.requires_dedicated = true};
-    lying = lib_attach(w, lib_lying_loader);
-    export(w, &like, &handle);
-    d = describe(w, &like, handle);
-    d.memory_type_bits = 0;
-    d.buffer = make_buffer(w, VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT);
-    LIB_REFUSES(memory, culv_vk_memory_from_handle(lying, &d, &memory), INVALID, DEDICATED);
-    d.dedicated = VK_TRUE;
-    raw_vk_buffer bigger;
-    culv_handle big;
-    raw_vk_buffer_create(&w->vk, (VkDeviceSize)BYTES * 2, RAW_VK_EXPORT, &bigger);
-    export(w, &bigger, &big);
-    d.handle = big;
-    d.size = bigger.allocation_size;
-    LIB_REFUSES(memory, culv_vk_memory_from_handle(lying, &d, &memory), INVALID, DEDICATED,
-                "which Vulkan requires here");
-    culv_handle_close(&big);
-    raw_vk_buffer_destroy(&w->vk, &bigger);
-    d.handle = handle;
-    d.size = like.allocation_size;
-    lib_saw_dedicated = false;
-    LIB_OK(culv_vk_memory_from_handle(lying, &d, &memory));
-    REQUIRE(lib_saw_dedicated);
-    vkDestroyBuffer(w->vk.device, d.buffer, NULL);
-    vkFreeMemory(w->vk.device, memory, NULL);
-    culv_handle_close(&handle);
-    culv_vk_detach(&lying);
 }
 
 /* A VkDevice that was created without the extension might take no notice of the import's struct. */

@@ -296,45 +296,6 @@ LIB_VULKAN_CASE(device_refused)
     REQUIRE_EQ((int)storage.timeline_semaphore.sType, 0);
 }
 
-/* A VkDevice made by nothing but these calls shares a buffer and submits by a ring's structs. */
-LIB_VULKAN_CASE(a_device_made_by_them)
-{
-    culv_vk_device_features storage = culv_vk_device_features_init();
-    const float priority = 1.0f;
-    const char *names[ROOM];
-    uint32_t count = ROOM, family = 0;
-    const void *chain = NULL;
-    culv_vk_device *vk = NULL;
-    culv_vk_device_desc d =
-        desc_of(vkGetInstanceProcAddr, w->vk.instance, NULL, VK_API_VERSION_1_3);
-    LIB_OK(culv_vk_choose_physical_device(vkGetInstanceProcAddr, d.instance, NULL,
-                                          &d.physical_device, &w->device));
-    LIB_OK(culv_vk_merge_device_extensions(&d, 0, NULL, &count, names));
-    LIB_OK(culv_vk_merge_device_features(&d, NULL, &storage, &chain));
-    LIB_OK(culv_vk_find_queue_family(vkGetInstanceProcAddr, d.instance, d.physical_device,
-                                     CULV_VK_QUEUE_GRAPHICS, &family));
-    const VkDeviceQueueCreateInfo queue = {.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO,
-                                           .queueFamilyIndex = family,
-                                           .queueCount = 1,
-                                           .pQueuePriorities = &priority};
-    const VkDeviceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO,
-                                     .pNext = chain,
-                                     .queueCreateInfoCount = 1,
-                                     .pQueueCreateInfos = &queue,
-                                     .enabledExtensionCount = count,
-                                     .ppEnabledExtensionNames = names};
-    VK_OK(vkCreateDevice(d.physical_device, &info, NULL, &d.device));
-    LIB_OK(culv_vk_attach(w->device, &d, &vk));
-    const VkBufferCreateInfo of = raw_vk_buffer_info(4097, VK_BUFFER_USAGE_TRANSFER_SRC_BIT);
-    culv_shared_buffer *buffer = lib_made_buffer(vk, &of);
-    REQUIRE(culv_shared_buffer_pointer(buffer) != 0);
-    NEW(culv_shared_semaphore, timeline, culv_vk_semaphore_create, vk, NULL);
-    culv_shared_semaphore_destroy(&timeline, NULL);
-    culv_shared_buffer_destroy(&buffer, NULL);
-    culv_vk_detach(&vk);
-    vkDestroyDevice(d.device, NULL);
-}
-
 #undef TEST_GROUP
 #define TEST_GROUP "attach."
 /* Ranking and attaching: extensions, layers, versions, device groups. */
