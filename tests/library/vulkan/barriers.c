@@ -67,6 +67,7 @@ static const struct {
 };
 
 enum { USES = sizeof each_use / sizeof each_use[0], FAMILY = 3 };
+static const uint32_t families[] = {FAMILY, CULV_VK_QUEUE_FAMILY_KERNEL};
 _Static_assert(USES == CULV_VK_USE_ACCELERATION_STRUCTURE_BUILD_INPUT + 1, "every use has a row");
 
 /* Told of, and never looked at. */
@@ -82,17 +83,21 @@ typedef struct half {
 #define SRC(b) ((half){(b).srcStageMask, (b).srcAccessMask, (b).srcQueueFamilyIndex})
 #define DST(b) ((half){(b).dstStageMask, (b).dstAccessMask, (b).dstQueueFamilyIndex})
 
-/* Vulkan's half has the stage, the access and the queue's family; the other one is CUDA's. */
+/* Vulkan's half has the stage, the access and the queue's family; the other one is CUDA's, or that
+ * of a kernel in the same queue. */
 static void require_halves(half src, half dst, culv_vk_direction w, uint64_t at, uint64_t access,
                            uint32_t family)
 {
     const half vulkans = w == CULV_VK_RELEASE ? src : dst, cudas = w == CULV_VK_RELEASE ? dst : src;
+    const bool kernel = family == CULV_VK_QUEUE_FAMILY_KERNEL;
     REQUIRE_EQ(vulkans.stage, at);
     REQUIRE_EQ(vulkans.access, access);
-    REQUIRE_EQ(vulkans.family, family);
+    REQUIRE_EQ(vulkans.family, kernel ? VK_QUEUE_FAMILY_IGNORED : family);
     REQUIRE_EQ(cudas.stage, VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT);
-    REQUIRE_EQ(cudas.access, 0);
-    REQUIRE_EQ(cudas.family, VK_QUEUE_FAMILY_EXTERNAL);
+    REQUIRE_EQ(cudas.access, !kernel                ? 0
+                             : w == CULV_VK_RELEASE ? ACCESS(MEMORY_READ) | ACCESS(MEMORY_WRITE)
+                                                    : ACCESS(MEMORY_WRITE));
+    REQUIRE_EQ(cudas.family, kernel ? VK_QUEUE_FAMILY_IGNORED : VK_QUEUE_FAMILY_EXTERNAL);
 }
 
 /* The form of Vulkan 1.0 says the same. */
@@ -174,9 +179,14 @@ TEST(buffers)
             REFUSED_BUFFER(t, w, VALUE);
             continue;
         }
-        VkBufferMemoryBarrier2 b = buffer_barrier(&t, w);
-        require_halves(SRC(b), DST(b), w, each_use[u].stage,
-                       w == CULV_VK_RELEASE ? each_use[u].release : each_use[u].acquire, FAMILY);
+        VkBufferMemoryBarrier2 b;
+        for (int i = 0; i < 2; i++) {
+            t.queue_family = families[i];
+            b = buffer_barrier(&t, w);
+            require_halves(SRC(b), DST(b), w, each_use[u].stage,
+                           w == CULV_VK_RELEASE ? each_use[u].release : each_use[u].acquire,
+                           families[i]);
+        }
         REQUIRE_EQ(b.offset, 0);
         REQUIRE_EQ(b.size, VK_WHOLE_SIZE);
         t.offset = UINT64_C(0x123456789a);
@@ -233,11 +243,16 @@ TEST(images)
             REFUSED_IMAGE(t, w, VALUE);
             continue;
         }
-        VkImageMemoryBarrier2 b = image_barrier(&t, w);
-        require_halves(SRC(b), DST(b), w, each_use[u].stage,
-                       w == CULV_VK_RELEASE ? each_use[u].release : each_use[u].acquire, FAMILY);
-        REQUIRE_EQ(w == CULV_VK_RELEASE ? b.oldLayout : b.newLayout, each_use[u].layout);
-        REQUIRE_EQ(w == CULV_VK_RELEASE ? b.newLayout : b.oldLayout, VK_IMAGE_LAYOUT_GENERAL);
+        VkImageMemoryBarrier2 b;
+        for (int i = 0; i < 2; i++) {
+            t.queue_family = families[i];
+            b = image_barrier(&t, w);
+            require_halves(SRC(b), DST(b), w, each_use[u].stage,
+                           w == CULV_VK_RELEASE ? each_use[u].release : each_use[u].acquire,
+                           families[i]);
+            REQUIRE_EQ(w == CULV_VK_RELEASE ? b.oldLayout : b.newLayout, each_use[u].layout);
+            REQUIRE_EQ(w == CULV_VK_RELEASE ? b.newLayout : b.oldLayout, VK_IMAGE_LAYOUT_GENERAL);
+        }
         const VkImageSubresourceRange all = {aspects, 0, VK_REMAINING_MIP_LEVELS, 0,
                                              VK_REMAINING_ARRAY_LAYERS},
                                       some = {aspects, 2, 3, 7, 5};
@@ -365,7 +380,7 @@ TEST(old_form)
 /* What is no transfer of any resource, in either direction. */
 TEST(refused)
 {
-    static const uint32_t families[] = {VK_QUEUE_FAMILY_EXTERNAL, VK_QUEUE_FAMILY_FOREIGN_EXT};
+    static const uint32_t no_family[] = {VK_QUEUE_FAMILY_EXTERNAL, VK_QUEUE_FAMILY_FOREIGN_EXT};
     static const int uses[] = {CULV_VK_USE_ACCELERATION_STRUCTURE_BUILD_INPUT + 1, -1, INT32_MIN,
                                CULV_VK_USE_FORCE32},
                      directions[] = {CULV_VK_RELEASE + 1, -1, INT32_MIN, CULV_VK_DIRECTION_FORCE32};
@@ -399,7 +414,7 @@ TEST(refused)
         IMAGE(it.queue_family = culv_vk_image_transfer_init().queue_family, VALUE,
               "culv_vk_image_transfer.queue_family is not set");
         for (int i = 0; i < 2; i++)
-            BOTH(queue_family, families[i], VALUE);
+            BOTH(queue_family, no_family[i], VALUE);
         for (int i = 0; i < 4; i++) {
             BOTH(use, (culv_vk_use)uses[i], VALUE);
             BOTH(struct_size, sizes[i], STRUCT_SIZE);
@@ -807,7 +822,6 @@ static void copy_image(probe *p, VkCommandBuffer commands, const raw_vk_image *i
     }
     vkCmdCopyImageToBuffer(commands, image->image, each_use[use].layout, p->copies.buffer, count,
                            regions);
-    raw_vk_to_host(commands, VK_PIPELINE_STAGE_2_ALL_TRANSFER_BIT, VK_ACCESS_2_TRANSFER_WRITE_BIT);
 }
 
 /* Records the use, of the first level and layer of the range. Once the work is done, probe_forget()
@@ -893,13 +907,6 @@ static culv_vk_image_transfer transfer_of(const image_kind *k, VkImage image)
     return t;
 }
 
-/* CUDA's turn: it waits for what Vulkan submitted and signals what Vulkan waits for next. */
-static void cudas_turn(stage *s)
-{
-    stage_cuda_begin(s);
-    stage_cuda_end(s);
-}
-
 /* As many of the usages as an exportable image can have here; shaders and passes take 2D images. */
 static bool choose_usage(stage *s, raw_vk_image_desc *d)
 {
@@ -938,11 +945,15 @@ static void tell_validation(stage *s, const culv_vk_image_transfer *t)
     stage_submit(s, commands, t->queue_family);
 }
 
-/* Vulkan's turn: one use between acquire and release. */
-static void vulkans_turn(stage *s, probe *p, const raw_vk_image *image,
-                         const culv_vk_image_transfer *t, bool old_form)
+/* CUDA's turn, which waits for what Vulkan submitted and signals what Vulkan waits for next; then
+ * one use of Vulkan's between acquire and release. */
+static void turn(stage *s, probe *p, const raw_vk_image *image, const culv_vk_image_transfer *t,
+                 bool old_form)
 {
     const VkImageSubresourceRange range = {0, t->base_mip_level, 1, t->base_array_layer, 1};
+    if (each_use[t->use].layout == VK_IMAGE_LAYOUT_GENERAL) tell_validation(s, t);
+    stage_cuda_begin(s);
+    stage_cuda_end(s);
     VkCommandBuffer commands = raw_vk_begin(&s->w.vk, t->queue_family);
     record_barrier(commands, t, TO_VULKAN, old_form);
     record_image_use(p, commands, image, &range, t->use);
@@ -951,33 +962,16 @@ static void vulkans_turn(stage *s, probe *p, const raw_vk_image *image,
     probe_forget(p);
 }
 
-static void turn(stage *s, probe *p, const raw_vk_image *image, const culv_vk_image_transfer *t,
-                 bool old_form)
-{
-    if (each_use[t->use].layout == VK_IMAGE_LAYOUT_GENERAL) tell_validation(s, t);
-    cudas_turn(s);
-    vulkans_turn(s, p, image, t, old_form);
-}
-
-/* A new image, all of it. */
-static void release_first(stage *s, VkImage image, VkFormat format, bool old_form)
-{
-    culv_vk_image_transfer t = culv_vk_image_transfer_init();
-    t.queue_family = 0;
-    t.image = image;
-    t.format = format;
-    t.discard = VK_TRUE;
-    VkCommandBuffer commands = raw_vk_begin(&s->w.vk, 0);
-    record_barrier(commands, &t, TO_CUDA, old_form);
-    stage_submit(s, commands, 0);
-}
-
 /* All uses on all queues, and how many there were. */
 static unsigned turns(stage *s, probe *p, const image_kind *kind, const raw_vk_image *image)
 {
     unsigned count = 0;
-    culv_vk_image_transfer t = transfer_of(kind, image->image);
-    release_first(s, image->image, kind->format, false);
+    culv_vk_image_transfer t = transfer_of(kind, image->image), whole = t;
+    VkCommandBuffer commands = raw_vk_begin(&s->w.vk, 0);
+    whole.base_mip_level = whole.level_count = whole.base_array_layer = whole.layer_count = 0;
+    whole.discard = VK_TRUE;
+    record_barrier(commands, &whole, TO_CUDA, false);
+    stage_submit(s, commands, 0);
     for (uint32_t queue = 0; queue < s->w.vk.queue_count; queue++) {
         if (!stage_copies(s, queue)) continue;
         t.queue_family = queue;
@@ -1085,20 +1079,20 @@ static void buffers_of(VkSharingMode sharing)
 {
     stage s;
     probe p;
-    uint32_t families[RAW_VK_MAX_QUEUES];
+    uint32_t all[RAW_VK_MAX_QUEUES];
     unsigned uses = 0;
     stage_open(&s);
     if (sharing == VK_SHARING_MODE_CONCURRENT && s.w.vk.queue_count < 2)
         SKIP("one queue family: no CONCURRENT");
     for (uint32_t i = 0; i < s.w.vk.queue_count; i++)
-        families[i] = i;
+        all[i] = i;
     const bool concurrent = sharing == VK_SHARING_MODE_CONCURRENT;
     const VkBufferCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
                                      .size = PROBE_BYTES,
                                      .usage = buffer_usage,
                                      .sharingMode = sharing,
                                      .queueFamilyIndexCount = concurrent ? s.w.vk.queue_count : 0,
-                                     .pQueueFamilyIndices = concurrent ? families : NULL};
+                                     .pQueueFamilyIndices = concurrent ? all : NULL};
     probe_open(&p, &s);
     culv_shared_buffer *made = lib_made_buffer(s.w.attachment, &info);
     const CUdeviceptr pointer = culv_buffer_pointer(culv_shared_buffer_cuda(made));
@@ -1125,141 +1119,3 @@ static void buffers_of(VkSharingMode sharing)
 
 TEST_AS(recorded_buffers, buffers_of(VK_SHARING_MODE_EXCLUSIVE), .title = "recorded.buffers")
 TEST_AS(buffers_concurrent, buffers_of(VK_SHARING_MODE_CONCURRENT))
-
-/* Data through the barriers, of every kind of image: CUDA writes a level, Vulkan takes one layer of
- * it (a face of a cube, all slices of a 3D image), reads it, writes it, draws into it and hands it
- * back, and CUDA reads all of the level. The layers that Vulkan did not take stay CUDA's and stay
- * as they were. */
-
-enum { MAX_BYTES = 65536 };
-
-typedef struct subject {
-    const image_kind *kind;
-    culv_shared_image *made;
-    culv_image *cuda;
-    raw_vk_image vulkan; /* its handle and description alone, for the probe, zeros filled in */
-    culv_subresource_layout layout;
-    uint32_t texel;            /* bytes */
-    size_t layer_bytes, bytes; /* of the level */
-} subject;
-
-/* Numbers that copies and depth formats keep. */
-static void fill(const subject *x, uint32_t seed, unsigned char *texels, size_t bytes)
-{
-    for (size_t i = 0; i < bytes / x->texel; i++) {
-        const uint32_t word = lib_word((uint32_t)i, seed) >> 7;
-        const float real = (float)(word % 1009) / 1008.0f;
-        memcpy(texels + i * x->texel, x->texel == 4 ? (const void *)&real : (const void *)&word,
-               x->texel);
-    }
-}
-
-/* False: what CUDA reads is not what Vulkan copies, or there is no such image. */
-static bool open_subject(stage *s, const image_kind *kind, subject *x)
-{
-    raw_vk_image_desc *desc = &x->vulkan.desc;
-    const bool color = kind->format == VK_FORMAT_R32_SFLOAT;
-    if ((!color && kind->format != VK_FORMAT_D16_UNORM && kind->format != VK_FORMAT_D32_SFLOAT &&
-         kind->format != VK_FORMAT_S8_UINT) ||
-        kind->create_flags == SLICED)
-        return false;
-    memset(x, 0, sizeof *x);
-    x->kind = kind;
-    *desc = desc_of(kind);
-    if (desc->layers == 0) desc->layers = 1;
-    if (desc->dimensions == 2)
-        desc->usage = color ? VK_IMAGE_USAGE_COLOR_ATTACHMENT_BIT
-                            : VK_IMAGE_USAGE_DEPTH_STENCIL_ATTACHMENT_BIT;
-    VkImageCreateInfo info =
-        image_info(kind->format, kind->width, kind->height != 0 ? kind->height : 1,
-                   kind->levels != 0 ? kind->levels : 1, desc->usage, NULL);
-    info.flags = kind->create_flags;
-    info.imageType = (VkImageType)(kind->dimensions - 1);
-    if (kind->depth != 0) info.extent.depth = kind->depth;
-    info.arrayLayers = desc->layers;
-    culv_vk_image_create_desc d = culv_vk_image_create_desc_init();
-    d.create_info = &info;
-    culv_result r = culv_vk_image_create(s->w.attachment, &d, &x->made);
-    if (r == CULV_ERROR_UNSUPPORTED) {
-        printf("not here: %s (%s)\n", kind->name, culv_last_error_message());
-        return false;
-    }
-    LIB_OK(r);
-    x->cuda = culv_shared_image_cuda(x->made);
-    x->vulkan.image = culv_vk_image_handle(x->made);
-    x->layout = culv_subresource_layout_init();
-    LIB_OK(culv_image_get_layout(x->cuda, kind->base_level, 0, &x->layout));
-    culv_format_info format = culv_format_info_init();
-    LIB_OK(culv_format_get_info((culv_format)desc->format, &format));
-    x->texel = format.bytes_per_block;
-    x->layer_bytes = (size_t)x->layout.width * x->layout.height * x->layout.depth * x->texel;
-    x->bytes = x->layer_bytes * desc->layers;
-    REQUIRE(x->bytes <= MAX_BYTES);
-    return true;
-}
-
-/* CUDA's turn: all layers or slices of the level, from or to host memory. */
-static void cuda_copy(stage *s, const subject *x, unsigned char *texels, bool in)
-{
-    CUarray array = NULL;
-    LIB_OK(culv_image_get_array(x->cuda, x->kind->base_level, 0, &array));
-    stage_cuda_begin(s);
-    lib_finish(&s->w, s->stream);
-    const size_t row = (size_t)x->layout.width * x->texel,
-                 slices = (size_t)x->layout.depth * x->vulkan.desc.layers;
-    LIB_CU_OK(&s->w, in ? raw_cuda_write_box(s->w.cu, array, texels, row, x->layout.height, slices)
-                        : raw_cuda_read_box(s->w.cu, array, texels, row, x->layout.height, slices));
-    stage_cuda_end(s);
-    lib_finish(&s->w, s->stream);
-}
-
-static void round_trip(stage *s, probe *p, const subject *x, bool old_form)
-{
-    static unsigned char texels[MAX_BYTES], expected[MAX_BYTES];
-    unsigned char *taken = expected + x->kind->base_layer * x->layer_bytes;
-    culv_vk_image_transfer t = transfer_of(x->kind, x->vulkan.image);
-    t.level_count = t.layer_count = 1;
-    fill(x, 5, expected, x->bytes);
-    memcpy(texels, expected, x->bytes);
-    cuda_copy(s, x, texels, true);
-
-    memset(p->copies.mapped, 0x55, x->layer_bytes);
-    t.use = CULV_VK_USE_TRANSFER_SRC;
-    vulkans_turn(s, p, &x->vulkan, &t, old_form);
-    REQUIRE_EQ_BYTES(p->copies.mapped, taken, x->layer_bytes);
-
-    cudas_turn(s);
-    fill(x, 6, taken, x->layer_bytes);
-    memcpy(p->copies.mapped, taken, x->layer_bytes);
-    t.use = CULV_VK_USE_TRANSFER_DST;
-    vulkans_turn(s, p, &x->vulkan, &t, old_form);
-    if (x->vulkan.desc.dimensions == 2) {
-        cudas_turn(s);
-        t.use = aspects_of(x->kind->format) == COLOR ? CULV_VK_USE_COLOR_ATTACHMENT
-                                                     : CULV_VK_USE_DEPTH_STENCIL_ATTACHMENT;
-        vulkans_turn(s, p, &x->vulkan, &t, old_form);
-        memset(taken, 0, x->texel); /* which the pass clears */
-    }
-    memset(texels, 0x77, x->bytes);
-    cuda_copy(s, x, texels, false);
-    REQUIRE_EQ_BYTES(texels, expected, x->bytes);
-}
-
-IMAGE_CASE(data)
-{
-    probe p;
-    subject x;
-    unsigned count = 0;
-    probe_open(&p, s);
-    for (int k = 0; k < KINDS; k++) {
-        if (!open_subject(s, &kinds[k], &x)) continue;
-        release_first(s, x.vulkan.image, kinds[k].format, k % 2 != 0);
-        round_trip(s, &p, &x, false);
-        round_trip(s, &p, &x, true);
-        culv_shared_image_destroy(&x.made, NULL);
-        printf("%s: right\n", kinds[k].name);
-        count++;
-    }
-    REQUIRE(count >= 9); /* those of color, at least */
-    probe_close(&p);
-}

@@ -279,61 +279,6 @@ VK_KERNELS_CASE(vectors)
     }
 }
 
-/* The barriers of every use, held against those between Vulkan and CUDA. */
-TEST(barriers)
-{
-    for (int use = CULV_VK_USE_ANY; use <= CULV_VK_USE_ACCELERATION_STRUCTURE_BUILD_INPUT; use++)
-        for (int to_kernel = 0; to_kernel < 2; to_kernel++) {
-            const culv_vk_direction direction = to_kernel ? CULV_VK_RELEASE : CULV_VK_ACQUIRE;
-            culv_vk_buffer_transfer t = culv_vk_buffer_transfer_init(), known;
-            culv_vk_image_transfer it = culv_vk_image_transfer_init(), image_known;
-            VkBufferMemoryBarrier2 b, of;
-            VkImageMemoryBarrier2 ib, image_of;
-            t.buffer = (VkBuffer)(uintptr_t)16;
-            t.use = (culv_vk_use)use;
-            it.image = (VkImage)(uintptr_t)32;
-            it.use = (culv_vk_use)use;
-            if (use == CULV_VK_USE_DEPTH_STENCIL_ATTACHMENT ||
-                use == CULV_VK_USE_DEPTH_STENCIL_READ)
-                it.format = VK_FORMAT_D32_SFLOAT;
-            known = t;
-            known.queue_family = 3;
-            image_known = it;
-            image_known.queue_family = 3;
-            const culv_result r = culv_vk_buffer_get_barrier2(&known, direction, &of),
-                              ir = culv_vk_image_get_barrier2(&image_known, direction, &image_of);
-            t.queue_family = it.queue_family = CULV_VK_QUEUE_FAMILY_KERNEL;
-            REQUIRE_EQ(culv_vk_buffer_get_barrier2(&t, direction, &b), r);
-            REQUIRE_EQ(culv_vk_image_get_barrier2(&it, direction, &ib), ir);
-#define HOLD(x, y)                                                                                 \
-    do {                                                                                           \
-        REQUIRE_EQ((x).srcQueueFamilyIndex, VK_QUEUE_FAMILY_IGNORED);                              \
-        REQUIRE_EQ((x).dstQueueFamilyIndex, VK_QUEUE_FAMILY_IGNORED);                              \
-        REQUIRE_EQ((x).srcStageMask, (y).srcStageMask);                                            \
-        REQUIRE_EQ((x).dstStageMask, (y).dstStageMask);                                            \
-        REQUIRE_EQ((x).srcAccessMask,                                                              \
-                   to_kernel ? (y).srcAccessMask : VK_ACCESS_2_MEMORY_WRITE_BIT);                  \
-        REQUIRE_EQ((x).dstAccessMask,                                                              \
-                   to_kernel ? VK_ACCESS_2_MEMORY_READ_BIT | VK_ACCESS_2_MEMORY_WRITE_BIT          \
-                             : (y).dstAccessMask);                                                 \
-    } while (0)
-            if (r == CULV_OK) HOLD(b, of);
-            if (ir == CULV_OK) {
-                HOLD(ib, image_of);
-                REQUIRE_EQ(ib.oldLayout, image_of.oldLayout);
-                REQUIRE_EQ(ib.newLayout, image_of.newLayout);
-            }
-#undef HOLD
-            REQUIRE(r == CULV_OK || ir == CULV_OK);
-            culv_vk_buffer_barrier old;
-            culv_vk_image_barrier old_image;
-            REQUIRE_EQ(lib_buffer_barrier(&t, direction, &old), r);
-            REQUIRE_EQ(lib_image_barrier(&it, direction, &old_image), ir);
-            if (r == CULV_OK) REQUIRE_EQ(old.barrier.srcAccessMask, b.srcAccessMask);
-            if (ir == CULV_OK) REQUIRE_EQ(old_image.barrier.dstAccessMask, ib.dstAccessMask);
-        }
-}
-
 /* What is refused of kernels in command buffers, before the GPU sees it. */
 
 /* Which device can, and which VkDevice. */
