@@ -372,23 +372,6 @@ LIB_VULKAN_CASE(ranking_of_two, .title = "rank.two_devices")
                                    &device));
 }
 
-/* The lists name what makes attaching work: no more than these was enabled. */
-LIB_CASE(attaching_with_the_lists, .title = "attach.with_the_lists")
-{
-    const char *names[8];
-    uint32_t layers = culv_vk_instance_layers(vkGetInstanceProcAddr, 8, names);
-    REQUIRE_EQ(layers, w->cu->software ? 1 : layers);
-    if (w->cu->software) REQUIRE_EQ_STR(names[0], "VK_LAYER_CULVERT_soft");
-    culv_device_counts counts = lib_counts(w);
-    REQUIRE_EQ(counts.attached_devices, 1);
-    culv_vk_device *second = lib_attach(w, vkGetInstanceProcAddr);
-    REQUIRE_EQ(lib_counts(w).attached_devices, 2);
-    culv_vk_detach(&second);
-    REQUIRE(second == NULL);
-    culv_vk_detach(&second);
-    REQUIRE_EQ(lib_counts(w).attached_devices, 1);
-}
-
 LIB_CASE(null_fields)
 {
     culv_vk_device *vk = NULL;

@@ -342,7 +342,10 @@ GRAPH_CASE(barriers)
     CU_OK(cu->GraphCreate(&g->graph, 0));
     /* The last one comes first in the list; the edges say otherwise. */
     n[0] = vk_graph_add_node(g, NULL, 0, g->a, GRAPH_WORDS, 1);
-    for (unsigned i = 1; i < 4; i++)
+    CUcontext before = lib_enter(&g->s.w);
+    add_memset(g, NULL, g->a + 4096, 3, 4, 100, 1, 0, &n[1]);
+    lib_leave(&g->s.w, before);
+    for (unsigned i = 2; i < 4; i++)
         n[i] = vk_graph_add_node(g, NULL, 0, g->a + 4096 * i, 100, 10 * i);
     CU_OK(cu->GraphAddEmptyNode(&n[4], g->graph, &n[1], 3));
     CU_OK(cu->GraphAddDependencies(g->graph, &n[4], &n[0], 1));
@@ -442,44 +445,6 @@ GRAPH_CASE(own_module)
     vk_graph_compare(g);
     drop_graph(g);
     LIB_CU_OK(&g->s.w, cu->ModuleUnload(module));
-}
-
-/* An image: CUDA's handle in the graph, and Vulkan's in its place. */
-GRAPH_CASE(images)
-{
-    enum { WIDTH = 90, HEIGHT = 50 };
-    raw_vk *vk = &g->s.w.vk;
-    raw_vk_buffer copy;
-    uint64_t none = 0, surface = 0;
-    int width = WIDTH, height = HEIGHT;
-    raw_vk_buffer_create(vk, 4 * WIDTH * HEIGHT, RAW_VK_HOST, &copy);
-    culv_shared_image *image = vk_kernels_image(&g->s, WIDTH, HEIGHT);
-    const VkImageView view = vk_kernels_view(&g->s, culv_vk_image_handle(image));
-    LIB_OK(culv_vk_get_view_handle(g->s.w.attachment, view, VK_NULL_HANDLE, &surface));
-    culv_kernel_call call = culv_kernel_call_init(vk_kernels_get(&g->s, "queue_paint"));
-    const culv_kernel_call_arg args[] = {CULV_CALL_ARG(none), CULV_CALL_ARG(width),
-                                         CULV_CALL_ARG(height)};
-    call.grid[0] = (WIDTH + 7) / 8;
-    call.grid[1] = (HEIGHT + 7) / 8;
-    call.block[0] = call.block[1] = 8;
-    call.args = args;
-    call.num_args = 3;
-    vk_graph_capture(g);
-    LIB_OK(culv_kernel_call_launch(&call, g->s.stream));
-    vk_graph_captured(g);
-    const culv_vk_graph_param handle = {
-        .kernel = "queue_paint", .index = 0, .value = &surface, .size = sizeof surface};
-    g->desc.params = &handle;
-    g->desc.num_params = 1;
-    VkCommandBuffer commands = raw_vk_begin(vk, 0);
-    vk_kernels_first_image(commands, image);
-    LIB_OK(culv_vk_record_graph(g->s.w.attachment, g->graph, &g->desc, commands, 0));
-    vk_kernels_copy_image(commands, image, WIDTH, HEIGHT, copy.buffer);
-    raw_vk_submit(vk, commands, NULL);
-    vk_kernels_require_painted(copy.mapped, WIDTH, HEIGHT, 0xff000000u);
-    vkDestroyImageView(vk->device, view, NULL);
-    raw_vk_buffer_destroy(vk, &copy);
-    culv_shared_image_destroy(&image, NULL);
 }
 
 /* Recorded once into a secondary command buffer, after which the graph is gone, and run twice. */

@@ -335,16 +335,6 @@ VECTOR_CASE(wrong_calls)
 #undef ROW
 }
 
-TEST_ON(shown, v,
-        (vmm_stage_play(CU_DEVICE_ATTRIBUTE_GENERIC_COMPRESSION_SUPPORTED), open_shown(v)),
-        close_shown(v), compressible)
-{
-    culv_vector_desc d = vector_desc(4 * VMM_MIB);
-    d.usage = CULV_VMM_USAGE_COMPRESSIBLE;
-    show(v, &d, &VIEW);
-    require_data(v, 96);
-}
-
 #undef TEST_GROUP
 #define TEST_GROUP ""
 /* A culv_vector as one sparse buffer of Vulkan's: on a device that binds them, by data; and on a
