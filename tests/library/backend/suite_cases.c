@@ -81,23 +81,6 @@ LYING_CASE(imports_anew, BACKEND_HONEST, 0, import_shared, .title = "import.shar
     s->b->memory_destroy(other);
 }
 
-SUITE_CASE(import_refused, .title = "import.refused")
-{
-    void *native = s->b->memory_create(BYTES);
-    culv_memory *memory = NULL;
-    culv_buffer *buffer = NULL;
-    culv_buffer_desc d = culv_buffer_desc_init();
-    OK(s->b->memory_import(s->attachment, native, s->b->memory_size(native), false, &memory));
-    d.size = s->b->memory_size(native) + 1;
-    REFUSED(culv_buffer_map(memory, &d, &buffer), INVALID, RANGE);
-    REQUIRE(buffer == NULL);
-    /* No word of another API's. */
-    REQUIRE(s->b->imports_anew || strcmp(s->b->name, "vulkan") == 0 ||
-            strstr(culv_last_error_message(), "vk") == NULL);
-    culv_memory_destroy(&memory);
-    s->b->memory_destroy(native);
-}
-
 /* Identity ------------------------------------------------------------------------------------- */
 
 SUITE_CASE(identity_stranger, .title = "identity.stranger")

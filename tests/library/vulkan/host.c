@@ -209,34 +209,6 @@ HOST_STAGE_CASE(both_ways, .smoke = true)
             round_trip(s, (host_origin)origin, sizes[k]);
 }
 
-/* One buffer in the middle of a larger block: the rest of it is nobody's but the caller's. */
-HOST_STAGE_CASE(in_the_middle, .title = "host.in_the_middle_of_a_block")
-{
-    enum { PAGES = 7, FIRST = 2, SHARED = 3 };
-    size_t unit = (size_t)culv_vk_host_import_alignment(s->w.attachment);
-    host_pages all = host_pages_alloc(&s->w, PAGES * unit);
-    char *start = all.start;
-    const host_pages some = {.start = start + FIRST * unit, .size = SHARED * unit};
-    culv_shared_buffer *b = host_make(&s->w, SHARED * unit, &some);
-    stage_cuda_begin(s);
-    launch(s, "library_write", culv_buffer_pointer(culv_shared_buffer_cuda(b)),
-           (uint32_t)(SHARED * unit / 4), 9);
-    stage_cuda_end(s);
-    lib_finish(&s->w, s->stream);
-    for (size_t i = 0; i < PAGES * unit; i++)
-        if (i < FIRST * unit || i >= (FIRST + SHARED) * unit) REQUIRE_EQ(start[i], 0x3c);
-    REQUIRE_WORDS((const uint32_t *)some.start, SHARED * unit / 4, 9);
-    /* The neighbours may be used in the same way meanwhile, each whole page once. */
-    const host_pages next = {.start = start + (FIRST + SHARED) * unit, .size = unit};
-    culv_shared_buffer *neighbour = host_make(&s->w, 64, &next);
-    culv_shared_buffer_destroy(&b, NULL);
-    culv_shared_buffer_destroy(&neighbour, NULL);
-    host_pages_free(&s->w, &all);
-    /* Work that was begun on the timelines goes on, so Vulkan has its turn. */
-    VkCommandBuffer commands = raw_vk_begin(&s->w.vk, 0);
-    stage_submit(s, commands, 0);
-}
-
 /* A descriptor, a device address, a chain: as of any VkBuffer; and the memory type is the
  * processor's. */
 HOST_CASE(is_a_plain_buffer)
