@@ -1474,12 +1474,11 @@ TEST_AS(lost_by_destroy, lost(BY_DESTROY, 0), .own = true)
 TEST_AS(lost_by_submit, lost(BY_SUBMIT, 0), .own = true)
 TEST_AS(lost_by_acquire, lost(BY_ACQUIRE, 0), .own = true)
 
-/* A call of CUDA's side finds that its context was reset, or that it is broken, while frames are on
- * their way or a side has one. That side is told so; the other one, which may sleep until something
- * is handed over, is woken and told as well. */
+/* A call of CUDA's side finds that its context was reset, while frames are on their way or a side
+ * has one. That side is told so; the other one, which may sleep until something is handed over, is
+ * woken and told as well. Broken contexts: torture.ring_cuda_broken. */
 typedef enum state { IDLE, CUDA_HOLDS, API_HOLDS, READY, OPEN, STATES } state;
 static state in_state;
-static bool is_broken;
 
 static void lose_cuda(turns *t)
 {
@@ -1499,10 +1498,7 @@ static void lose_cuda(turns *t)
     if (in_state == API_HOLDS) f = take(t, t->api);
     finish(t);
     if (sleeps) start_sleeping(&other, t, t->api, &thread);
-    if (is_broken)
-        cu->SoftFailAt(1, CUDA_ERROR_ILLEGAL_ADDRESS);
-    else
-        CU_OK(cu->DevicePrimaryCtxReset(0));
+    CU_OK(cu->DevicePrimaryCtxReset(0));
     if (!cu->software) { /* which must not be handed stale handles */
         void *made = NULL;
         REFUSED(b->semaphore_create(t->s.attachment, 0, 0, &made), ASYNC, DEVICE_LOST);
@@ -1512,14 +1508,13 @@ static void lose_cuda(turns *t)
     if (result == CULV_OK)
         result = burst == 1 ? culv_ring_release_on(t->ring, t->cuda, t->s.stream, &mine)
                             : culv_ring_flush_on(t->ring, t->cuda, t->s.stream);
-    if (is_broken) cu->SoftFailAt(0, 0);
     REQUIRE_EQ(result, CULV_ERROR_ASYNC);
-    if (!is_broken) suite_require_says("was reset or destroyed");
+    suite_require_says("was reset or destroyed");
     if (sleeps) {
         REQUIRE_EQ(pthread_join(thread, NULL), 0);
         REQUIRE_EQ(other.result, CULV_ERROR_ASYNC);
         REQUIRE_EQ(other.error.reason, CULV_REASON_RING_STOPPED);
-        REQUIRE(is_broken || strstr(other.error.message, "the device is lost") != NULL);
+        REQUIRE(strstr(other.error.message, "the device is lost") != NULL);
         REFUSED(culv_ring_acquire_on(t->ring, t->cuda, t->s.stream, 0, &f), ASYNC, RING_STOPPED);
     } else { /* it learns of it, or has its frame; it does not wait for ever */
         if (in_state == API_HOLDS) (void)culv_ring_release(t->ring, t->api, &f);
@@ -1535,11 +1530,9 @@ static void lose_cuda(turns *t)
     b->close();
 }
 
-static void cuda_lost(bool broken)
+TEST(cuda_reset, .faults = true)
 {
     if (b->rings_of_the_twin) SKIP("its memory is CUDA's");
-    if (broken && raw_cuda_open()->SoftFailAt == NULL) SKIP("only the twin fails on demand");
-    is_broken = broken;
     for (int in = IDLE; in < STATES; in++) {
         in_state = (state)in;
         each(lose_cuda,
@@ -1547,9 +1540,6 @@ static void cuda_lost(bool broken)
              OF_CONSUMER | ALONE);
     }
 }
-
-TEST_AS(cuda_reset, cuda_lost(false), .faults = true)
-TEST_AS(cuda_broken, cuda_lost(true), .faults = true)
 
 /* Another GPU ---------------------------------------------------------------------------------- */
 

@@ -48,12 +48,14 @@ static bool failed(culv_result result, const char *call)
     return true;
 }
 
+#define ARMED(result, call)                                                                        \
+    uint64_t before_ = arm(left);                                                                  \
+    culv_result result = (call);                                                                   \
+    uint64_t made_ = arm(0) - before_;                                                             \
+    left -= made_ < left ? made_ : left
 #define TRY(call)                                                                                  \
     do {                                                                                           \
-        uint64_t before_ = arm(left);                                                              \
-        culv_result result_ = (call);                                                              \
-        uint64_t made_ = arm(0) - before_;                                                         \
-        left -= made_ < left ? made_ : left;                                                       \
+        ARMED(result_, call);                                                                      \
         if (failed(result_, #call)) goto out;                                                      \
     } while (0)
 
@@ -88,10 +90,7 @@ out:
  * at once. */
 #define STEP(call)                                                                                 \
     do {                                                                                           \
-        uint64_t before_ = arm(left);                                                              \
-        culv_result result_ = (call);                                                              \
-        uint64_t made_ = arm(0) - before_;                                                         \
-        left -= made_ < left ? made_ : left;                                                       \
+        ARMED(result_, call);                                                                      \
         if (failed(result_, #call)) {                                                              \
             culv_device_counts counts_ = culv_device_counts_init();                                \
             OK(culv_device_get_counts(device, &counts_)); /* no lock is left held */               \

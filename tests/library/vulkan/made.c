@@ -260,22 +260,6 @@ LIB_CASE(buffer_is_like_the_callers)
     REQUIRE(size >= needs.size);
 }
 
-LIB_CASE(image_without_surfaces)
-{
-    CUsurfObject surface = 77;
-    CUarray array = NULL;
-    const VkImageCreateInfo info = image_info(VK_FORMAT_R32_SFLOAT, 8, 8, 1, 0, NULL);
-    culv_vk_image_create_desc d = culv_vk_image_create_desc_init();
-    d.create_info = &info;
-    d.no_surfaces = VK_TRUE;
-    d.label = "without surfaces";
-    NEW(OWN(culv_shared_image), image, culv_vk_image_create, w->attachment, &d);
-    LIB_INVALID(culv_image_get_surface(culv_shared_image_cuda(image), 0, 0, &surface), USAGE,
-                "without surfaces");
-    REQUIRE_EQ(surface, 77);
-    LIB_OK(culv_image_get_array(culv_shared_image_cuda(image), 0, 0, &array));
-}
-
 #undef TEST_GROUP
 #define TEST_GROUP "pitched."
 /* culv_vk_image_map_pitched(): LINEAR images by their rows. */

@@ -15,6 +15,66 @@ static void fill_words(uint32_t *out)
     lib_fill(out, WORDS, 5);
 }
 
+static culv_shared_image *make_image(const vk_kernels_stage *s, uint32_t width, uint32_t height)
+{
+    const VkImageCreateInfo info = raw_vk_image_info(
+        VK_FORMAT_R8G8B8A8_UNORM, width, height,
+        VK_IMAGE_USAGE_STORAGE_BIT | VK_IMAGE_USAGE_SAMPLED_BIT | VK_IMAGE_USAGE_TRANSFER_SRC_BIT);
+    return lib_made_image(s->w.attachment, &info);
+}
+
+static VkImageView view_of(const vk_kernels_stage *s, VkImage image)
+{
+    const VkImageViewCreateInfo info = {
+        .sType = VK_STRUCTURE_TYPE_IMAGE_VIEW_CREATE_INFO,
+        .image = image,
+        .viewType = VK_IMAGE_VIEW_TYPE_2D,
+        .format = VK_FORMAT_R8G8B8A8_UNORM,
+        .subresourceRange = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 1, 0, 1}};
+    VkImageView view = VK_NULL_HANDLE;
+    VK_OK(vkCreateImageView(s->w.vk.device, &info, NULL, &view));
+    return view;
+}
+
+static void image_barrier(VkCommandBuffer commands, culv_vk_image_transfer t,
+                          const culv_shared_image *image, culv_vk_direction direction)
+{
+    culv_vk_image_barrier b;
+    t.image = culv_vk_image_handle(image);
+    t.queue_family = CULV_VK_QUEUE_FAMILY_KERNEL;
+    LIB_OK(lib_image_barrier(&t, direction, &b));
+    vkCmdPipelineBarrier(commands, b.src_stage, b.dst_stage, 0, 0, NULL, 0, NULL, 1, &b.barrier);
+}
+
+/* A new image, of one level, is a kernel's of the queue; it is copied out after one. */
+static void first_image(VkCommandBuffer commands, const culv_shared_image *image)
+{
+    culv_vk_image_transfer t = culv_vk_image_transfer_init();
+    t.discard = 1;
+    image_barrier(commands, t, image, CULV_VK_RELEASE);
+}
+
+static void copy_image(VkCommandBuffer commands, const culv_shared_image *image, uint32_t width,
+                       uint32_t height, VkBuffer to)
+{
+    const VkBufferImageCopy region = {.imageSubresource = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 0, 1},
+                                      .imageExtent = {width, height, 1}};
+    culv_vk_image_transfer t = culv_vk_image_transfer_init();
+    t.use = CULV_VK_USE_TRANSFER_SRC;
+    image_barrier(commands, t, image, CULV_VK_ACQUIRE);
+    vkCmdCopyImageToBuffer(commands, culv_vk_image_handle(image),
+                           VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL, to, 1, &region);
+}
+
+/* What queue_paint writes, with these bits besides. */
+static void require_painted(const uint32_t *texels, uint32_t width, uint32_t height, uint32_t alpha)
+{
+    for (uint32_t i = 0; i < width * height; i++) {
+        const uint32_t x = i % width, y = i / width;
+        REQUIRE_EQ(texels[i], x | y << 8 | ((x + y) & 255) << 16 | alpha);
+    }
+}
+
 /* The solver: STEPS times two kernels, written once. */
 typedef struct solver {
     const vk_kernels_stage *s;
@@ -163,11 +223,11 @@ VK_KERNELS_CASE(images)
                                                   VK_SAMPLER_ADDRESS_MODE_CLAMP_TO_EDGE};
     VkSampler sampler = VK_NULL_HANDLE;
     VK_OK(vkCreateSampler(vk->device, &sampler_info, NULL, &sampler));
-    OWN(culv_shared_image) *image = vk_kernels_image(s, WIDTH, HEIGHT);
+    OWN(culv_shared_image) *image = make_image(s, WIDTH, HEIGHT);
     OWN(culv_shared_buffer) *out = vk_kernels_buffer(s, sizeof samples);
     raw_vk_buffer copy;
     raw_vk_buffer_create(vk, sizeof samples, RAW_VK_HOST, &copy);
-    const VkImageView view = vk_kernels_view(s, culv_vk_image_handle(image));
+    const VkImageView view = view_of(s, culv_vk_image_handle(image));
     uint64_t surface = 0, texture = 0;
     LIB_OK(culv_vk_get_view_handle(s->w.attachment, view, VK_NULL_HANDLE, &surface));
     LIB_OK(culv_vk_get_view_handle(s->w.attachment, view, sampler, &texture));
@@ -183,7 +243,7 @@ VK_KERNELS_CASE(images)
     call.grid[1] = (HEIGHT + 7) / 8;
     call.block[1] = 8;
     VkCommandBuffer commands = raw_vk_begin(vk, 0);
-    vk_kernels_first_image(commands, image);
+    first_image(commands, image);
     LIB_OK(culv_vk_kernel_call_record(s->queue, &call, commands, 0));
     vk_kernels_between(commands);
     vk_kernels_hand_over(commands, culv_vk_buffer_handle(out), CULV_VK_ACQUIRE);
@@ -192,11 +252,11 @@ VK_KERNELS_CASE(images)
     call.num_args = 4;
     LIB_OK(culv_vk_kernel_call_record(s->queue, &call, commands, 0));
     vk_kernels_hand_over(commands, culv_vk_buffer_handle(out), CULV_VK_RELEASE);
-    vk_kernels_copy_image(commands, image, WIDTH, HEIGHT, copy.buffer);
+    copy_image(commands, image, WIDTH, HEIGHT, copy.buffer);
     raw_vk_submit(vk, commands, NULL);
     vk_kernels_read(s, out, samples, sizeof samples);
-    vk_kernels_require_painted(copy.mapped, WIDTH, HEIGHT, 0xff000000u);
-    vk_kernels_require_painted(samples, WIDTH, HEIGHT, 0);
+    require_painted(copy.mapped, WIDTH, HEIGHT, 0xff000000u);
+    require_painted(samples, WIDTH, HEIGHT, 0);
     vkDestroyImageView(vk->device, view, NULL);
     vkDestroySampler(vk->device, sampler, NULL);
     raw_vk_buffer_destroy(vk, &copy);

@@ -110,28 +110,6 @@ culv_shared_buffer *vk_kernels_buffer(const vk_kernels_stage *s, VkDeviceSize si
     return made;
 }
 
-culv_shared_image *vk_kernels_image(const vk_kernels_stage *s, uint32_t width, uint32_t height)
-{
-    const VkImageCreateInfo info = raw_vk_image_info(
-        VK_FORMAT_R8G8B8A8_UNORM, width, height,
-        VK_IMAGE_USAGE_STORAGE_BIT | VK_IMAGE_USAGE_SAMPLED_BIT | VK_IMAGE_USAGE_TRANSFER_SRC_BIT);
-    culv_shared_image *made = lib_made_image(s->w.attachment, &info);
-    return made;
-}
-
-VkImageView vk_kernels_view(const vk_kernels_stage *s, VkImage image)
-{
-    const VkImageViewCreateInfo info = {
-        .sType = VK_STRUCTURE_TYPE_IMAGE_VIEW_CREATE_INFO,
-        .image = image,
-        .viewType = VK_IMAGE_VIEW_TYPE_2D,
-        .format = VK_FORMAT_R8G8B8A8_UNORM,
-        .subresourceRange = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 1, 0, 1}};
-    VkImageView view = VK_NULL_HANDLE;
-    VK_OK(vkCreateImageView(s->w.vk.device, &info, NULL, &view));
-    return view;
-}
-
 void vk_kernels_write(const vk_kernels_stage *s, const culv_shared_buffer *to, const void *bytes,
                       size_t size)
 {
@@ -167,42 +145,4 @@ void vk_kernels_between(VkCommandBuffer commands)
                                  .dstAccessMask = (VkAccessFlags)b.dstAccessMask};
     vkCmdPipelineBarrier(commands, (VkPipelineStageFlags)b.srcStageMask,
                          (VkPipelineStageFlags)b.dstStageMask, 0, 1, &old, 0, NULL, 0, NULL);
-}
-
-static void image_barrier(VkCommandBuffer commands, culv_vk_image_transfer t,
-                          const culv_shared_image *image, culv_vk_direction direction)
-{
-    culv_vk_image_barrier b;
-    t.image = culv_vk_image_handle(image);
-    t.queue_family = CULV_VK_QUEUE_FAMILY_KERNEL;
-    LIB_OK(lib_image_barrier(&t, direction, &b));
-    vkCmdPipelineBarrier(commands, b.src_stage, b.dst_stage, 0, 0, NULL, 0, NULL, 1, &b.barrier);
-}
-
-void vk_kernels_first_image(VkCommandBuffer commands, const culv_shared_image *image)
-{
-    culv_vk_image_transfer t = culv_vk_image_transfer_init();
-    t.discard = 1;
-    image_barrier(commands, t, image, CULV_VK_RELEASE);
-}
-
-void vk_kernels_copy_image(VkCommandBuffer commands, const culv_shared_image *image, uint32_t width,
-                           uint32_t height, VkBuffer to)
-{
-    const VkBufferImageCopy region = {.imageSubresource = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 0, 1},
-                                      .imageExtent = {width, height, 1}};
-    culv_vk_image_transfer t = culv_vk_image_transfer_init();
-    t.use = CULV_VK_USE_TRANSFER_SRC;
-    image_barrier(commands, t, image, CULV_VK_ACQUIRE);
-    vkCmdCopyImageToBuffer(commands, culv_vk_image_handle(image),
-                           VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL, to, 1, &region);
-}
-
-void vk_kernels_require_painted(const uint32_t *texels, uint32_t width, uint32_t height,
-                                uint32_t alpha)
-{
-    for (uint32_t i = 0; i < width * height; i++) {
-        const uint32_t x = i % width, y = i / width;
-        REQUIRE_EQ(texels[i], x | y << 8 | ((x + y) & 255) << 16 | alpha);
-    }
 }

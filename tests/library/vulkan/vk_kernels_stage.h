@@ -33,15 +33,6 @@ culv_kernel *vk_kernels_clusters(const vk_kernels_stage *s);
 unsigned char *vk_kernels_bytes(const vk_kernels_stage *s, size_t *size);
 /* A buffer of both APIs, device-local. */
 culv_shared_buffer *vk_kernels_buffer(const vk_kernels_stage *s, VkDeviceSize size);
-culv_shared_image *vk_kernels_image(const vk_kernels_stage *s, uint32_t width, uint32_t height);
-VkImageView vk_kernels_view(const vk_kernels_stage *s, VkImage image);
-/* A new image, of one level, is a kernel's of the queue; it is copied out after one. */
-void vk_kernels_first_image(VkCommandBuffer commands, const culv_shared_image *image);
-void vk_kernels_copy_image(VkCommandBuffer commands, const culv_shared_image *image, uint32_t width,
-                           uint32_t height, VkBuffer to);
-/* What queue_paint writes, with these bits besides. */
-void vk_kernels_require_painted(const uint32_t *texels, uint32_t width, uint32_t height,
-                                uint32_t alpha);
 /* Through CUDA; both wait. */
 void vk_kernels_write(const vk_kernels_stage *s, const culv_shared_buffer *to, const void *bytes,
                       size_t size);

@@ -68,17 +68,6 @@ VMM_CASE(vulkans_memory_refused)
     }
 }
 
-/* An attachment that is lied to, and by which it is seen what is imported as dedicated. */
-static culv_vk_device *attach(const lib_world *w, lib_lies lies)
-{
-    culv_vk_device_desc d = lib_vk_desc(w);
-    lib_lying = lies;
-    d.get_instance_proc_addr = lib_lying_loader;
-    d.fallback = CULV_FALLBACK_ANY;
-    NEW(culv_vk_device, attached, culv_vk_attach, w->device, &d);
-    return attached;
-}
-
 /* Bytes of any number: what CUDA wrote into all of the allocation Vulkan reads in the buffer, and
  * what Vulkan writes into the buffer CUDA reads there, and nowhere else. */
 static unsigned char byte_of(uint64_t i, uint32_t seed)
@@ -143,7 +132,8 @@ VMM_CASE(of_odd_sizes)
     } rows[] = {
         {1, 1},       {4097, 4097},    {819200, 819200}, {2097151, 2097151}, {2097153, 2097153},
         {1, 4 << 20}, {4097, 4 << 20}, {100000, 4 << 20}};
-    culv_vk_device *seeing = attach(&s->w, (lib_lies){0});
+    lib_lying = (lib_lies){0};
+    culv_vk_device *seeing = lib_attach(&s->w, lib_lying_loader);
     for (uint32_t row = 0; row < sizeof rows / sizeof rows[0]; row++) {
         const uint64_t bytes = rows[row].bytes;
         culv_vmm_allocation *allocation = vmm_stage_allocate(s, rows[row].all);
@@ -503,7 +493,8 @@ static void try_rows(const image_row *rows, size_t count, bool compress)
             SKIP("compressible memory was not granted");
         if (caps.multicast) SKIP("behind NVSwitches it is refused: image_behind_switches");
     }
-    culv_vk_device *seeing = attach(&s.w, (lib_lies){0});
+    lib_lying = (lib_lies){0};
+    culv_vk_device *seeing = lib_attach(&s.w, lib_lying_loader);
     for (size_t i = 0; i < count; i++)
         for (size_t k = 0; k < sizeof usages / sizeof usages[0]; k++)
             try_row(&s, seeing, &rows[i], usages[k], compress);
@@ -794,7 +785,8 @@ TEST(another_gpu)
  * another one. What Vulkan has it keeps when CUDA's half is gone. */
 VMM_CASE(dedicated, .smoke = true)
 {
-    culv_vk_device *lying = attach(&s->w, (lib_lies){.requires_dedicated = true});
+    lib_lying = (lib_lies){.requires_dedicated = true};
+    culv_vk_device *lying = lib_attach(&s->w, lib_lying_loader);
     culv_vmm_allocation *allocation = vmm_stage_allocate(s, 4 * VMM_MIB);
     culv_vmm_range *range = NULL;
     CUdeviceptr at = vmm_stage_map(s, allocation, &range);
