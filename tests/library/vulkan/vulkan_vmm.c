@@ -386,14 +386,14 @@ static void require(const shared_image *i, bool smooth, uint32_t seed, unsigned 
 }
 
 /* Vulkan's turn with all levels: from or to a buffer, or, without one, cleared. */
-static void vulkans_turn(stage *s, const shared_image *i, culv_vk_use use,
+static void vulkans_turn(stage *s, const shared_image *i, culv_vk_use use, bool old_form,
                          const raw_vk_buffer *buffer)
 {
     static const VkClearColorValue color = {.float32 = {1.0f, 0.0f, 0.2f, 1.0f}};
     const VkImageSubresourceRange all = {VK_IMAGE_ASPECT_COLOR_BIT, 0, i->levels, 0, 1};
     const culv_vk_image_transfer t = image_transfer(i, 0, use);
     VkCommandBuffer commands = raw_vk_begin(&s->w.vk, 0);
-    record_barrier(commands, &t, TO_VULKAN, false);
+    record_barrier(commands, &t, TO_VULKAN, old_form);
     if (buffer == NULL)
         vkCmdClearColorImage(commands, i->image, VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL, &color, 1,
                              &all);
@@ -401,12 +401,12 @@ static void vulkans_turn(stage *s, const shared_image *i, culv_vk_use use,
         record_copy_out(commands, i, buffer->buffer);
     else
         record_copy_in(commands, i, buffer->buffer, 0);
-    record_barrier(commands, &t, TO_CUDA, false);
+    record_barrier(commands, &t, TO_CUDA, old_form);
     stage_submit(s, commands, 0);
 }
 
 /* CUDA fills the image, by copies and by kernels; Vulkan reads it and fills it anew; kernels change
- * that in place; a copy and Vulkan read it. */
+ * that in place; a copy and Vulkan read it. Barriers have either form. */
 static void exchange(stage *s, const shared_image *i, bool smooth, const raw_vk_buffer *buffer,
                      unsigned char *texels)
 {
@@ -418,10 +418,10 @@ static void exchange(stage *s, const shared_image *i, bool smooth, const raw_vk_
         else
             cuda_paint(s, i, level, 1);
     stage_cuda_end(s);
-    vulkans_turn(s, i, CULV_VK_USE_TRANSFER_SRC, buffer);
+    vulkans_turn(s, i, CULV_VK_USE_TRANSFER_SRC, !smooth, buffer);
     require(i, smooth, 1, 0, buffer->mapped);
     fill(i, smooth, 2, 0, buffer->mapped);
-    vulkans_turn(s, i, CULV_VK_USE_TRANSFER_DST, buffer);
+    vulkans_turn(s, i, CULV_VK_USE_TRANSFER_DST, !smooth, buffer);
     stage_cuda_begin(s);
     for (uint32_t level = 0; level < i->levels; level++) {
         cuda_flip(s, i, level);
@@ -430,14 +430,14 @@ static void exchange(stage *s, const shared_image *i, bool smooth, const raw_vk_
     stage_cuda_end(s);
     lib_finish(&s->w, s->stream);
     require(i, smooth, 2, FLIP, texels);
-    vulkans_turn(s, i, CULV_VK_USE_TRANSFER_SRC, buffer);
+    vulkans_turn(s, i, CULV_VK_USE_TRANSFER_SRC, !smooth, buffer);
     require(i, smooth, 2, FLIP, buffer->mapped);
 }
 
 static void require_cleared(stage *s, const shared_image *i, unsigned char *texels)
 {
     static const unsigned char cleared[4] = {255, 0, 51, 255};
-    vulkans_turn(s, i, CULV_VK_USE_TRANSFER_DST, NULL);
+    vulkans_turn(s, i, CULV_VK_USE_TRANSFER_DST, false, NULL);
     stage_cuda_begin(s);
     for (uint32_t level = 0; level < i->levels; level++)
         cuda_copy_out(s, i, level, texels);
@@ -462,7 +462,7 @@ static void try_row(stage *s, culv_vk_device *seeing, const image_row *row, VkIm
     LIB_BLOCK(unsigned char, texels, m.i.size);
     raw_vk_buffer_create(&s->w.vk, m.i.size, RAW_VK_HOST, &buffer);
     memset(buffer.mapped, 0, m.i.size); /* what lies between the levels stays so */
-    image_first_release(s, &m.i, 0, false);
+    image_first_release(s, &m.i, 0, true);
     for (int smooth = 1; smooth >= 0; smooth--)
         exchange(s, &m.i, smooth, &buffer, texels);
     if (s->w.vk.queues[0].flags & (VK_QUEUE_GRAPHICS_BIT | VK_QUEUE_COMPUTE_BIT))
