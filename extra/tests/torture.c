@@ -38,7 +38,7 @@ static void dmabuf_run(void)
 {
     static const uint64_t linear[] = {12345, CULV_SOFT_MODIFIER_LINEAR};
     lib_world *w = &torture.w;
-    culv_vk_dma_buf_bridge *in = POISON(culv_vk_dma_buf_bridge), *made = in, *plain = in, *own = in;
+    culv_vk_dma_buf_bridge *in = POISON(culv_vk_dma_buf_bridge), *made = in, *plain = in;
     culv_vk_dma_buf_turn turn = culv_vk_dma_buf_turn_init();
     culv_drm_format_info info = culv_drm_format_info_init();
     culv_vk_dma_buf_desc d = dmabuf_describe(tortured_file.fd, DRM_XR24, &dmabuf_shape);
@@ -52,11 +52,7 @@ static void dmabuf_run(void)
     d.to_buffer = 1;
     TRY_AGAIN(culv_vk_dma_buf_bridge_create(w->device, w->attachment, &d, &plain),
               plain == POISON(culv_vk_dma_buf_bridge));
-    d.direct = 1;
-    w->cu->SoftPlayDmaBufImport(1);
-    TRY_AGAIN(culv_vk_dma_buf_bridge_create(w->device, w->attachment, &d, &own),
-              own == POISON(culv_vk_dma_buf_bridge));
-    d.direct = d.to_buffer = 0;
+    d.to_buffer = 0;
     d.handle = (culv_handle){.type = CULV_HANDLE_NONE};
     d.direction = CULV_VK_DMA_BUF_OUT;
     d.modifiers = linear;
@@ -69,8 +65,7 @@ static void dmabuf_run(void)
     DO(culv_vk_dma_buf_bridge_destroy(&in));
     DO(culv_vk_dma_buf_bridge_destroy(&made));
     DO(culv_vk_dma_buf_bridge_destroy(&plain));
-    DO(culv_vk_dma_buf_bridge_destroy(&own));
-    REQUIRE(in == NULL && made == NULL && plain == NULL && own == NULL);
+    REQUIRE(in == NULL && made == NULL && plain == NULL);
     torture_close(stream);
 }
 
