@@ -12,7 +12,7 @@ static void cache_unref(culv_rdma_cache *cache)
     if (atomic_fetch_sub(&cache->refs, 1) != 1) return;
     culvi_rdma_index_free(&cache->index);
     culvi_x_free(cache->heap);
-    culvi_x_condition_destroy(&cache->pinned);
+    pthread_cond_destroy(&cache->pinned);
     culvi_x_mutex_destroy(&cache->lock);
     culv_addon_object_destroy(&cache->object, NULL);
     culvi_x_free(cache);
@@ -276,7 +276,7 @@ culv_result culv_rdma_cache_create(culv_device *device, const culv_rdma_cache_de
     atomic_init(&cache->refs, 1);
     atomic_init(&cache->turn, 1);
     cache->generation = culvi_x_generation();
-    if (!culvi_x_generation_watch() || !culvi_x_condition_init(&cache->pinned)) {
+    if (!culvi_x_generation_watch() || pthread_cond_init(&cache->pinned, NULL) != 0) {
         culvi_x_free(cache);
         return culvi_x_fail_host_memory(device, d.label);
     }

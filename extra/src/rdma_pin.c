@@ -147,7 +147,7 @@ static void forget_pending(job *j)
     *at = j->pending.next;
     cache->num_pending--;
     cache->pinned_bytes -= j->pending.bytes;
-    culvi_x_condition_wake_all(&cache->pinned);
+    pthread_cond_broadcast(&cache->pinned);
 }
 
 /* Gives back what hold_replaced() took, before another thread may hold them: the list goes through

@@ -264,19 +264,18 @@ culv_result culv_sparse_array_get_info(const culv_sparse_array *array, culv_spar
 culv_result culv_sparse_array_get_level(const culv_sparse_array *array, uint32_t level,
                                         CUarray *out)
 {
-    uint64_t scope;
     CULVI_X_REQUIRE_WITH(array, array->device, out);
     if (level >= array->info.mip_levels)
         return culvi_x_fail(array->device, array->label, CULV_ERROR_INVALID, CULV_REASON_LEVEL,
                             "culv_sparse_array_get_level: level is %" PRIu32
                             ", but the array has %" PRIu32 " levels",
                             level, array->info.mip_levels);
-    CULVI_X_TRY(culv_device_enter(array->device, 0, &scope));
-    CUresult r = CUDA_SUCCESS;
     CUarray found = array->array;
-    if (array->mipmap != NULL)
-        r = CULV_CUDA(array->device)->cuMipmappedArrayGetLevel(&found, array->mipmap, level);
-    culv_device_leave(array->device, scope);
+    CULVI_X_CU_INSIDE(
+        r, array->device,
+        array->mipmap == NULL
+            ? CUDA_SUCCESS
+            : CULV_CUDA(array->device)->cuMipmappedArrayGetLevel(&found, array->mipmap, level));
     if (r != CUDA_SUCCESS)
         return culvi_x_fail_cuda(
             array->device, array->label, r, "cuMipmappedArrayGetLevel", CULV_REASON_DRIVER_REFUSED,

@@ -248,8 +248,8 @@ culv_result culvi_vmm_granularity_of(culv_device *device, const culv_vmm_allocat
     }
     culvi_leave(device, &scope);
     if (result != CULV_OK) return result;
-    CULVI_LOCKED(&device->lock, device->granularity = (culvi_granularity){
-                                    .kind = kind_of(d), .numa_node = d->numa_node, .bytes = bytes});
+    const culvi_granularity told = {kind_of(d), d->numa_node, bytes};
+    CULVI_LOCKED(&device->lock, device->granularity = told);
     *out = bytes;
     return CULV_OK;
 }

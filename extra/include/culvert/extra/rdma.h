@@ -15,7 +15,9 @@
  *
  * Only CUDA calls on the CPU order a card's writes. If a kernel runs while the card writes, it may
  * read old data, parts of new data, or data out of order. Wait on the CPU until the card has
- * reported that its write is complete, and then launch the kernel (GPUDirect RDMA guide 2.7). */
+ * reported that its write is complete, and then launch the kernel (GPUDirect RDMA guide 2.7).
+ *
+ * Only on Linux, as are those two headers. */
 #ifndef CULV_EXTRA_RDMA_H_
 #define CULV_EXTRA_RDMA_H_
 
