@@ -303,13 +303,11 @@ static void rdma_pointers(CUdeviceptr p, CUdeviceptr vmm)
 {
     culv_device *device = torture.w.device;
     culv_rdma_info info = culv_rdma_info_init();
-    culv_rdma_tokens tokens = culv_rdma_tokens_init();
     culv_rdma_caps caps = culv_rdma_caps_init();
     culv_rdma_dma_buf dma_buf = culv_rdma_dma_buf_init();
     culv_rdma_sync sync = CULV_RDMA_SYNC_FORCE32;
     TRY_AGAIN(culv_rdma_get_info(device, p, &info), info.kind == CULV_POINTER_NONE);
     TRY_AGAIN(culv_rdma_check_range(device, p, PINNED_BYTES), true);
-    TRY_AGAIN(culv_rdma_get_tokens(device, p, &tokens), tokens.p2p_token == 0);
     TRY_AGAIN(culv_rdma_get_caps(device, &caps), !caps.supported);
     TRY_AGAIN(culv_rdma_flush_writes(device, CULV_RDMA_ORDERING_OWNER), true);
     TRY_AGAIN(culv_rdma_set_sync_memops(device, vmm, 1, &sync), sync == CULV_RDMA_SYNC_FORCE32);

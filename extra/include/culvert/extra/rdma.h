@@ -111,25 +111,6 @@ typedef enum culv_rdma_sync {
 CULV_EXTRA culv_result culv_rdma_set_sync_memops(culv_device *device, CUdeviceptr pointer,
                                                  culv_bool allow_context, culv_rdma_sync *out);
 
-/** The tokens that old kernel drivers need in addition to an address (deprecated since CUDA 6.0). A
- * program that knows the tokens can map the memory: keep them secret. */
-typedef struct culv_rdma_tokens {
-    size_t struct_size; /**< Set by culv_rdma_tokens_init(). */
-    uint64_t p2p_token;
-    uint32_t va_space_token;
-} culv_rdma_tokens;
-
-CULV_INIT(culv_rdma_tokens)
-
-/** Gets the tokens of the memory at `pointer`. The call waits for the GPU, and sets SYNC_MEMOPS of
- * the allocation. A later allocation at the same address may have other tokens: get them for each
- * allocation. Culvert never logs tokens.
- * Errors: as culv_rdma_check_range() for one byte; UNSUPPORTED or DRIVER (USAGE: the driver has no
- * tokens for such memory), INVALID (STRUCT_SIZE), DRIVER, ASYNC.
- * Source: GPUDirect RDMA guide 2.6 and 4.2. */
-CULV_EXTRA culv_result culv_rdma_get_tokens(culv_device *device, CUdeviceptr pointer,
-                                            culv_rdma_tokens *out);
-
 /** A dma-buf of a range, for a card. */
 typedef struct culv_rdma_dma_buf {
     size_t struct_size; /**< Set by culv_rdma_dma_buf_init(). */
