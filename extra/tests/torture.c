@@ -310,6 +310,8 @@ static void rdma_pointers(CUdeviceptr p, CUdeviceptr vmm)
     TRY_AGAIN(culv_rdma_check_range(device, p, PINNED_BYTES), true);
     TRY_AGAIN(culv_rdma_get_caps(device, &caps), !caps.supported);
     TRY_AGAIN(culv_rdma_flush_writes(device, CULV_RDMA_ORDERING_OWNER), true);
+    TRY_AGAIN(culv_rdma_set_sync_memops(device, p, 1, &sync), sync == CULV_RDMA_SYNC_FORCE32);
+    sync = CULV_RDMA_SYNC_FORCE32;
     TRY_AGAIN(culv_rdma_set_sync_memops(device, vmm, 1, &sync), sync == CULV_RDMA_SYNC_FORCE32);
     TRY_AGAIN(culv_rdma_dma_buf_export_dup(device, p + 5, 100, CULV_DMA_BUF_PCIE, &dma_buf),
               dma_buf.handle.type == CULV_HANDLE_NONE);

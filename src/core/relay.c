@@ -273,10 +273,10 @@ void culvi_relay_quiesce(culv_semaphore *semaphore)
 {
     culvi_relay *relay = semaphore->relay;
     if (relay == NULL || relay->path != CULV_SHARING_HOST) return;
-    culvi_watch watch;
-    culvi_watch_for(semaphore->device, &watch, "timeline semaphore", semaphore->label,
-                    "its release",
-                    "A host function that signals or waits for it (HOST sharing) is not done");
+    culvi_watch watch = {
+        .kind = "timeline semaphore",
+        .what = "A host function that signals or waits for it (HOST sharing) is not done"};
+    culvi_watch_begin(semaphore->device, &watch, semaphore->label);
     for (culvi_request *q = relay->requests; q != NULL; q = q->next)
         wait_for_request(semaphore->device, q);
     culvi_watch_done(semaphore->device, &watch);
