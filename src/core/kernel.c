@@ -139,11 +139,6 @@ void culv_kernels_unload(culv_kernels **kernels)
     culvi_kernels_unref(mine);
 }
 
-void culvi_kernels_ref(culv_kernels *kernels)
-{
-    atomic_fetch_add(&kernels->refs, 1);
-}
-
 void culvi_kernels_unref(culv_kernels *kernels)
 {
     culv_device *device = kernels->device;

@@ -41,8 +41,7 @@ struct culv_kernels {
     culvi_deferred deferred;
 };
 
-/* Keeps what the caller may have unloaded; the last unref gives it up. */
-void culvi_kernels_ref(culv_kernels *kernels);
+/* The last one gives up what the caller may have unloaded. */
 void culvi_kernels_unref(culv_kernels *kernels);
 
 /* What a file holds, by its first bytes. */

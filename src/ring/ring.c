@@ -85,7 +85,7 @@ void culvi_ring_aim(culv_ring *ring)
     ring->burst = s->policy == CULV_RING_MAILBOX ? 1 : s->burst;
     ring->cuda_on_host = s->cuda_waits == CULV_RING_WAITS_SIGNAL_FIRST;
     if (ring->way.on) {
-        const culvi_ring_attempt *now = culvi_ring_way_now(&ring->way);
+        const culvi_ring_attempt *now = &ring->way.tries[ring->way.at];
         ring->depth = now->depth;
         ring->burst = now->burst;
         ring->cuda_on_host = now->on_host;

@@ -6,11 +6,6 @@
 
 /* Chunks --------------------------------------------------------------------------------------- */
 
-void culvi_adopted_chunk_ref(culvi_adopted_chunk *chunk)
-{
-    CULVI_LOCKED(&chunk->device->lock, chunk->refs++);
-}
-
 static void forget(culvi_adopted_chunk *chunk)
 {
     culvi_vmm_allocation_give_up(&chunk->allocation); /* and with it its reference on the device */

@@ -53,7 +53,6 @@ struct culv_vmm_adopted {
     culvi_adopted_chunk **chunks; /* by address, without gaps */
 };
 
-void culvi_adopted_chunk_ref(culvi_adopted_chunk *chunk);
 void culvi_adopted_chunk_unref(culvi_adopted_chunk *chunk);
 
 #endif
