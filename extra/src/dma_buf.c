@@ -38,61 +38,6 @@ static culv_result make_target(culv_vk_dma_buf_bridge *b)
     return culv_vk_image_create(b->attachment, &d, &b->target);
 }
 
-/* Whether CUDA's driver takes the dma-buf. Only an import tells: NVIDIA's driver 580 answers
- * CUDA_ERROR_NOT_SUPPORTED (801) on desktops. */
-static culv_result ask_cuda(const culv_vk_dma_buf_bridge *b, uint64_t size, bool *out)
-{
-    const culv_cuda_api *cuda = CULV_CUDA(b->device);
-    culv_handle again;
-    CUexternalMemory memory = NULL;
-    uint64_t scope;
-    CULVI_X_TRY(culv_device_enter(b->device, 0, &scope));
-    culv_result result = culv_handle_dup(&b->d.handle, &again);
-    if (result == CULV_OK) {
-        const CUDA_EXTERNAL_MEMORY_HANDLE_DESC desc = {.type =
-                                                           CU_EXTERNAL_MEMORY_HANDLE_TYPE_DMABUF_FD,
-                                                       .handle.fd = again.value.fd,
-                                                       .size = size};
-        *out = cuda->cuImportExternalMemory(&memory, &desc) == CUDA_SUCCESS;
-        if (!*out) culv_handle_close(&again);
-        if (*out) CULVI_X_RELEASE(cuda->cuDestroyExternalMemory(memory)); /* with the fd */
-    }
-    culv_device_leave(b->device, scope);
-    return result;
-}
-
-/* Maps the dma-buf into CUDA itself. CULV_OK with `rows` NULL: the driver takes none such. */
-static culv_result try_direct(culv_vk_dma_buf_bridge *b)
-{
-    const culv_vk_dma_buf_desc *d = &b->d;
-    const uint64_t needed = d->plane_offsets[0] + d->plane_pitches[0] * (d->height - 1) +
-                            (uint64_t)d->width * b->format.bytes_per_block;
-    const uint64_t size = culvi_dma_buf_size(d->handle.value.fd);
-    culv_memory_desc m = culv_memory_desc_init();
-    culv_buffer_desc rows = culv_buffer_desc_init();
-    bool takes = false;
-    if (size < needed)
-        return CULVI_DMA_BUF_FAIL(
-            b, INVALID, SIZE,
-            "the dma-buf has %" PRIu64
-            " bytes, but such rows, with their offset and pitch, need %" PRIu64,
-            size, needed);
-    m.handle = d->handle;
-    m.size = size != UINT64_MAX ? size : needed;
-    m.label = rows.label = b->label;
-    culv_result result = ask_cuda(b, m.size, &takes);
-    if (result != CULV_OK || !takes) return result;
-    result = culv_memory_import(b->device, &m, &b->direct);
-    if (result == CULV_ERROR_UNSUPPORTED || result == CULV_ERROR_DRIVER) return CULV_OK;
-    if (result == CULV_OK) result = culv_buffer_map(b->direct, &rows, &b->rows);
-    if (result == CULV_OK) result = culv_handle_dup(&d->handle, &b->info.handle);
-    if (result != CULV_OK) return result;
-    b->info.direct = 1;
-    b->info.buffer_pitch = d->plane_pitches[0];
-    b->info.pointer = culv_buffer_pointer(b->rows) + (CUdeviceptr)d->plane_offsets[0];
-    return CULV_OK;
-}
-
 static void describe(culv_vk_dma_buf_bridge *b)
 {
     b->info = culv_vk_dma_buf_info_init();
@@ -112,18 +57,13 @@ static culv_result make(culv_vk_dma_buf_bridge *b)
     culv_vk_semaphore_create_desc timeline = culv_vk_semaphore_create_desc_init();
     timeline.label = b->label;
     describe(b);
-    culv_result result = b->d.direct ? try_direct(b) : CULV_OK;
-    if (result == CULV_OK && b->rows == NULL) {
-        result = culvi_dma_buf_check_device(b);
-        if (result == CULV_OK) result = culvi_dma_buf_image_make(b);
-        if (result == CULV_OK) result = make_target(b);
-    }
-    if (result == CULV_OK)
-        result = culv_vk_semaphore_create(b->attachment, &timeline, &b->timeline);
+    CULVI_X_TRY(culvi_dma_buf_image_make(b));
+    CULVI_X_TRY(make_target(b));
+    CULVI_X_TRY(culv_vk_semaphore_create(b->attachment, &timeline, &b->timeline));
     b->info.image = b->target;
     b->info.buffer = b->buffer;
     b->info.timeline = b->timeline;
-    return result;
+    return CULV_OK;
 }
 
 static void drop(culv_vk_dma_buf_bridge *b)
@@ -132,8 +72,6 @@ static void drop(culv_vk_dma_buf_bridge *b)
     culvi_dma_buf_image_drop(b);
     (void)culv_shared_image_destroy(&b->target, NULL);
     (void)culv_shared_buffer_destroy(&b->buffer, NULL);
-    (void)culv_buffer_unmap(&b->rows, NULL);
-    culv_memory_destroy(&b->direct);
     (void)culv_shared_semaphore_destroy(&b->timeline, NULL); /* the device may go with it */
     culvi_x_free(b->modifiers);
     culvi_x_free(b);
@@ -155,9 +93,9 @@ culv_result culv_vk_dma_buf_bridge_create(culv_device *device, culv_vk_device *v
         result = culvi_x_vk_read(&b->vk, device, b->d.vulkan, "culv_vk_dma_buf_desc.vulkan");
     if (result == CULV_OK) {
         culvi_x_label_set(b->label, b->d.label);
-        result = culvi_dma_buf_check_desc(b);
+        result = culvi_dma_buf_check(b);
     }
-    if (result == CULV_OK) result = out != NULL ? make(b) : culvi_dma_buf_check_device(b);
+    if (result == CULV_OK && out != NULL) result = make(b);
     if (result != CULV_OK || out == NULL) {
         drop(b);
         return result;

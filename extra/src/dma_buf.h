@@ -13,7 +13,6 @@
 
 #include "vulkan.h"
 
-#include <culvert/memory.h>
 #include <stdatomic.h>
 
 struct culv_vk_dma_buf_bridge {
@@ -30,8 +29,6 @@ struct culv_vk_dma_buf_bridge {
     VkDeviceMemory memory;
     culv_shared_image *target; /* one of the two */
     culv_shared_buffer *buffer;
-    culv_memory *direct; /* or CUDA has the dma-buf itself, and the rest is not there */
-    culv_buffer *rows;
     culv_shared_semaphore *timeline;
     _Atomic uint64_t turns;
     char label[64];
@@ -46,10 +43,8 @@ typedef struct culvi_fourcc_text {
 } culvi_fourcc_text;
 culvi_fourcc_text culvi_fourcc_name(uint32_t fourcc);
 
-/* dma_buf_check.c: fills format, imported, modifiers and num_modifiers. What the descriptor alone
- * shows is in the first, so that `direct` may be tried before the second. */
-culv_result culvi_dma_buf_check_desc(culv_vk_dma_buf_bridge *b);
-culv_result culvi_dma_buf_check_device(culv_vk_dma_buf_bridge *b);
+/* dma_buf_check.c: fills format, imported, modifiers and num_modifiers. */
+culv_result culvi_dma_buf_check(culv_vk_dma_buf_bridge *b);
 /* The device offers the extensions, and the VkDevice has the one that shows by a function. */
 culv_result culvi_dma_buf_check_extensions(const culvi_x_vk *vk, const char *label);
 /* The modifiers that the device has for a format at all: allocated. */

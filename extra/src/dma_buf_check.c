@@ -189,7 +189,7 @@ static culv_result check_planes(const culv_vk_dma_buf_bridge *b)
                               d->plane_pitches[0], d->width, row_bytes);
 }
 
-culv_result culvi_dma_buf_check_desc(culv_vk_dma_buf_bridge *b)
+static culv_result check_desc(culv_vk_dma_buf_bridge *b)
 {
     const culv_vk_dma_buf_desc *d = &b->d;
     const char *wrong = NULL;
@@ -207,12 +207,6 @@ culv_result culvi_dma_buf_check_desc(culv_vk_dma_buf_bridge *b)
         wrong = "handle and modifiers are none; pass a dma-buf, or the modifiers to make one with";
     else if (b->imported && (d->num_modifiers != 0 || d->modifiers != NULL))
         wrong = "handle and modifiers are both given; a dma-buf has the one in `modifier`";
-    else if (d->direct && !d->to_buffer)
-        wrong = "direct is set without to_buffer; CUDA maps no arrays on a dma-buf";
-    else if (d->direct && !b->imported)
-        wrong = "direct is set, but handle is none; what Culvert makes is copied into";
-    else if (d->direct && (d->modifier != 0 || d->num_planes != 1))
-        wrong = "direct is set, but the dma-buf is not one LINEAR plane, and CUDA reads rows";
     if (wrong != NULL)
         return CULVI_DMA_BUF_FAIL(b, INVALID, VALUE, "culv_vk_dma_buf_desc: %s", wrong);
     if (d->width == 0 || d->height == 0)
@@ -307,16 +301,15 @@ static culv_result choose(culv_vk_dma_buf_bridge *b, const VkDrmFormatModifierPr
                  : "it has none of them for copies (culv_drm_format_info::modifiers)");
 }
 
-culv_result culvi_dma_buf_check_device(culv_vk_dma_buf_bridge *b)
+culv_result culvi_dma_buf_check(culv_vk_dma_buf_bridge *b)
 {
     uint32_t count = 0;
     VkDrmFormatModifierPropertiesEXT *list = NULL;
-    culv_result result = culvi_dma_buf_check_extensions(&b->vk, b->label);
-    if (result == CULV_OK)
-        result =
-            culvi_dma_buf_modifiers(&b->vk, b->label, (VkFormat)b->format.vk_format, &count, &list);
-    if (result == CULV_OK)
-        result = b->imported ? check_given(b, list, count) : choose(b, list, count);
+    CULVI_X_TRY(check_desc(b));
+    CULVI_X_TRY(culvi_dma_buf_check_extensions(&b->vk, b->label));
+    CULVI_X_TRY(
+        culvi_dma_buf_modifiers(&b->vk, b->label, (VkFormat)b->format.vk_format, &count, &list));
+    const culv_result result = b->imported ? check_given(b, list, count) : choose(b, list, count);
     culvi_x_free(list);
     return result;
 }

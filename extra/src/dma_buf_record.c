@@ -93,7 +93,7 @@ culv_result culv_vk_dma_buf_bridge_record(culv_vk_dma_buf_bridge *bridge, VkComm
 {
     CULVI_X_REQUIRE_WITH(bridge, bridge->device, commands);
     const bool in = bridge->d.direction == CULV_VK_DMA_BUF_IN;
-    if (bridge->rows != NULL || (first && in)) return CULV_OK;
+    if (first && in) return CULV_OK;
     const culv_vk_use use = in ? CULV_VK_USE_TRANSFER_DST : CULV_VK_USE_TRANSFER_SRC;
     if (first) return shared(bridge, commands, CULV_VK_RELEASE, use, true);
     CULVI_X_TRY(shared(bridge, commands, CULV_VK_ACQUIRE, use, in));

@@ -136,57 +136,36 @@ void culvi_x_free(void *memory);
     type *name = culvi_x_alloc(sizeof(type));                                                      \
     if (name == NULL) return culvi_x_fail_host_memory((device), (label))
 
-/* The system: posix.c, win32.c ----------------------------------------------------------------- */
+/* The system: posix.c -------------------------------------------------------------------------- */
 
+#ifdef _WIN32 /* only memory pools, which have no file descriptors there, ask for any of it */
+#    define culvi_x_files_left()     0
+#    define culvi_x_keep_private(fd) ((void)(fd))
+#else
 /* A shared library of the system's. NULL: `why` says why. */
 void *culvi_x_module_open(const char *name, char *why, size_t why_size);
 bool culvi_x_module_find(void *module, const char *name, void *out);
 void culvi_x_module_close(void *module);
 
-/* Initializing a condition returns false if memory is out. */
-#ifdef _WIN32
-typedef SRWLOCK culvi_x_mutex;
-typedef CONDITION_VARIABLE culvi_x_condition;
-#    define culvi_x_mutex_init(mutex)             InitializeSRWLock(mutex)
-#    define culvi_x_mutex_destroy(mutex)          ((void)(mutex))
-#    define culvi_x_mutex_lock(mutex)             AcquireSRWLockExclusive(mutex)
-#    define culvi_x_mutex_unlock(mutex)           ReleaseSRWLockExclusive(mutex)
-#    define culvi_x_condition_init(condition)     (InitializeConditionVariable(condition), true)
-#    define culvi_x_condition_destroy(condition)  ((void)(condition))
-#    define culvi_x_condition_wake_all(condition) WakeAllConditionVariable(condition)
-#else
 typedef pthread_mutex_t culvi_x_mutex;
-typedef pthread_cond_t culvi_x_condition;
-#    define culvi_x_mutex_init(mutex)             (*(mutex) = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER)
-#    define culvi_x_mutex_destroy(mutex)          pthread_mutex_destroy(mutex)
-#    define culvi_x_mutex_lock(mutex)             (culvi_x_at_lock(true), pthread_mutex_lock(mutex))
-#    define culvi_x_mutex_unlock(mutex)           (pthread_mutex_unlock(mutex), culvi_x_at_lock(false))
-#    define culvi_x_condition_init(condition)     (pthread_cond_init(condition, NULL) == 0)
-#    define culvi_x_condition_destroy(condition)  pthread_cond_destroy(condition)
-#    define culvi_x_condition_wake_all(condition) pthread_cond_broadcast(condition)
+#    define culvi_x_mutex_init(mutex)    (*(mutex) = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER)
+#    define culvi_x_mutex_destroy(mutex) pthread_mutex_destroy(mutex)
+#    define culvi_x_mutex_lock(mutex)    (culvi_x_at_lock(true), pthread_mutex_lock(mutex))
+#    define culvi_x_mutex_unlock(mutex)  (pthread_mutex_unlock(mutex), culvi_x_at_lock(false))
 /* Culvert's tests let another thread run between locks here too. */
 #    ifdef CULVI_TEST_HOOKS
 void culvi_x_at_lock(bool before);
 #    else
 #        define culvi_x_at_lock(before) ((void)(before))
 #    endif
-#endif
 /* The thread is not cancelled (pthread_cancel) meanwhile. */
-void culvi_x_condition_wait(culvi_x_condition *condition, culvi_x_mutex *mutex);
+void culvi_x_condition_wait(pthread_cond_t *condition, culvi_x_mutex *mutex);
 /* Differs from thread to thread. */
 const void *culvi_x_thread(void);
 /* Bytes of a page of host memory. */
 uint64_t culvi_x_page_size(void);
 /* Whether the process can read host memory there. False too where the system does not tell. */
 bool culvi_x_host_readable(uint64_t address);
-
-#ifdef _WIN32 /* it has no fork() and no file descriptors; large pages are a right that few have */
-#    define culvi_x_generation_watch()             true
-#    define culvi_x_generation()                   0u
-#    define culvi_x_want_large_pages(memory, size) ((void)(memory), (void)(size))
-#    define culvi_x_files_left()                   0
-#    define culvi_x_keep_private(fd)               ((void)(fd))
-#else
 /* After the first call succeeded, culvi_x_generation() in a child of fork() is another one than in
  * its parent. It costs a load. False: out of memory. */
 bool culvi_x_generation_watch(void);

@@ -214,13 +214,17 @@ static culv_result make_either(culv_pool *pool, const culv_pool_desc *d)
         pool->handle_types = d->handle_types;
         r = make(pool, d, &call);
     }
-    return r == CUDA_SUCCESS ? CULV_OK : refuse(pool, d, r, call);
+    if (r != CUDA_SUCCESS) return refuse(pool, d, r, call);
+    CULVI_X_TRY_OR(CULVI_X_OBJECT(pool->device, &pool->object, .kind = "memory pool",
+                                  .label = pool->label, .release = release, .free = culvi_x_free,
+                                  .user = pool),
+                   CULVI_X_RELEASE(release(pool, &call)));
+    return CULV_OK;
 }
 
 culv_result culv_pool_create(culv_device *device, const culv_pool_desc *desc, culv_pool **out)
 {
     culv_pool_desc d = culv_pool_desc_init();
-    uint64_t scope;
     CULVI_X_REQUIRE_WITH(device, device, out);
     CULVI_X_TRY(desc != NULL ? culvi_x_desc_read(device, &d, sizeof d, desc, "culv_pool_desc")
                              : CULV_OK);
@@ -228,18 +232,8 @@ culv_result culv_pool_create(culv_device *device, const culv_pool_desc *desc, cu
     CULVI_X_NEW(culv_pool, pool, device, d.label);
     pool->device = device;
     culvi_x_label_set(pool->label, d.label);
-    culv_result result = culv_device_enter(device, 0, &scope);
-    if (result == CULV_OK) {
-        result = make_either(pool, &d);
-        if (result == CULV_OK) {
-            const char *call;
-            result =
-                CULVI_X_OBJECT(device, &pool->object, .kind = "memory pool", .label = pool->label,
-                               .release = release, .free = culvi_x_free, .user = pool);
-            if (result != CULV_OK) CULVI_X_RELEASE(release(pool, &call));
-        }
-        culv_device_leave(device, scope);
-    }
+    culv_result result;
+    CULVI_X_INSIDE(result, device, make_either(pool, &d));
     CULVI_X_TRY_OR(result, culvi_x_free(pool));
     *out = pool;
     return CULV_OK;
@@ -317,32 +311,39 @@ culv_result culv_pool_export_dup(culv_pool *pool, culv_handle_type type, culv_ha
     return CULV_OK;
 }
 
-/* That the memory is of this pool: the driver's own refusal would not say so. Runs in the device's
- * context. */
-static culv_result check_pointer(const culv_pool *pool, CUdeviceptr pointer)
+/* Runs in the device's context. */
+static culv_result export_pointer(const culv_pool *pool, CUdeviceptr pointer,
+                                  CUmemPoolPtrExportData *out)
 {
+    const culv_cuda_api *cuda = CULV_CUDA(pool->device);
     CUmemoryPool found = NULL;
     CUpointer_attribute attribute = CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE;
     void *value = &found;
-    const CUresult r =
-        CULV_CUDA(pool->device)->cuPointerGetAttributes(1, &attribute, &value, pointer);
+    /* That it is of this pool: the driver's own refusal would not say so. */
+    CUresult r = cuda->cuPointerGetAttributes(1, &attribute, &value, pointer);
     if (r != CUDA_SUCCESS)
         return culvi_x_fail_cuda(
             pool->device, pool->label, r, "cuPointerGetAttributes", CULV_REASON_DRIVER_REFUSED,
             "the driver could not be asked which pool %#" PRIx64 " belongs to", (uint64_t)pointer);
-    if (found == pool->pool) return CULV_OK;
-    return culvi_x_fail(
-        pool->device, pool->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-        "culv_pool_export_pointer: pointer is %#" PRIx64 ", which is %s", (uint64_t)pointer,
-        found == NULL ? "not memory of a pool; culv_pointer_get_info() says what it is"
-                      : "memory of another pool");
+    if (found != pool->pool)
+        return culvi_x_fail(
+            pool->device, pool->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+            "culv_pool_export_pointer: pointer is %#" PRIx64 ", which is %s", (uint64_t)pointer,
+            found == NULL ? "not memory of a pool; culv_pointer_get_info() says what it is"
+                          : "memory of another pool");
+    r = cuda->cuMemPoolExportPointer(out, pointer);
+    if (r == CUDA_SUCCESS) return CULV_OK;
+    return culvi_x_fail_cuda(
+        pool->device, pool->label, r, "cuMemPoolExportPointer", CULV_REASON_NOT_EXPORTABLE,
+        "memory at %#" PRIx64
+        " could not be exported; pass the start of an allocation that is not freed",
+        (uint64_t)pointer);
 }
 
 culv_result culv_pool_export_pointer(culv_pool *pool, CUdeviceptr pointer,
                                      culv_mem_pool_pointer *out)
 {
-    CUmemPoolPtrExportData data;
-    uint64_t scope;
+    CUmemPoolPtrExportData data = {0};
     _Static_assert(sizeof data == sizeof out->data, "what is sent is all that the driver made");
     CULVI_X_REQUIRE(NULL, pool);
     if (pointer == 0) return culvi_x_fail_null(pool->device, __func__, "pointer");
@@ -355,19 +356,8 @@ culv_result culv_pool_export_pointer(culv_pool *pool, CUdeviceptr pointer,
         return culvi_x_fail(
             pool->device, pool->label, CULV_ERROR_INVALID, CULV_REASON_NOT_READY,
             "culv_pool_export_pointer: the pool was not exported yet; CUDA exports pointers only from a pool that was shared before (cuda.h): call culv_pool_export_dup() first");
-    CULVI_X_TRY(culv_device_enter(pool->device, 0, &scope));
-    memset(&data, 0, sizeof data);
-    culv_result result = check_pointer(pool, pointer);
-    const CUresult r = result == CULV_OK
-                           ? CULV_CUDA(pool->device)->cuMemPoolExportPointer(&data, pointer)
-                           : CUDA_SUCCESS;
-    culv_device_leave(pool->device, scope);
-    if (r != CUDA_SUCCESS)
-        return culvi_x_fail_cuda(
-            pool->device, pool->label, r, "cuMemPoolExportPointer", CULV_REASON_NOT_EXPORTABLE,
-            "memory at %#" PRIx64
-            " could not be exported; pass the start of an allocation that is not freed",
-            (uint64_t)pointer);
+    culv_result result;
+    CULVI_X_INSIDE(result, pool->device, export_pointer(pool, pointer, &data));
     if (result == CULV_OK) memcpy(out->data, &data, sizeof out->data);
     return result;
 }

@@ -52,12 +52,7 @@ static culv_result check_desc(culv_device *device, const culv_multicast_desc *d)
         return culvi_x_fail(device, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                             "culv_multicast_desc.num_devices is 0");
     const uint32_t fd = 1u << CULV_HANDLE_OPAQUE_FD, nt = 1u << CULV_HANDLE_OPAQUE_WIN32;
-#ifdef _WIN32
-    const uint32_t here = nt;
-#else
-    const uint32_t here = fd;
-#endif
-    if (d->handle_types & ~here)
+    if (d->handle_types & ~fd)
         return culvi_x_fail(
             device, d->label,
             d->handle_types & ~(fd | nt) ? CULV_ERROR_INVALID : CULV_ERROR_UNSUPPORTED,
@@ -65,7 +60,7 @@ static culv_result check_desc(culv_device *device, const culv_multicast_desc *d)
             "culv_multicast_desc.handle_types is %#" PRIx32
             "; multicast objects are exported only as OPAQUE_FD, or OPAQUE_WIN32 on Windows (%#" PRIx32
             " here)",
-            d->handle_types, here);
+            d->handle_types, fd);
     return check_device(device, d->label);
 }
 
@@ -73,10 +68,9 @@ static CUmulticastObjectProp to_cuda(uint32_t num_devices, uint64_t size, uint32
 {
     return (CUmulticastObjectProp){.numDevices = num_devices,
                                    .size = (size_t)size,
-                                   .handleTypes = (handle_types & 1u << CULV_HANDLE_OPAQUE_FD
-                                                       ? CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR
-                                                   : handle_types != 0 ? CU_MEM_HANDLE_TYPE_WIN32
-                                                                       : CU_MEM_HANDLE_TYPE_NONE)};
+                                   .handleTypes = handle_types != 0
+                                                      ? CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR
+                                                      : CU_MEM_HANDLE_TYPE_NONE};
 }
 
 /* Runs in the device's context. */
@@ -97,22 +91,21 @@ static culv_result ask_granularity(culv_device *device, const char *label,
 culv_result culv_multicast_get_granularity(culv_device *device, const culv_multicast_desc *desc,
                                            uint64_t *minimum, uint64_t *recommended)
 {
-    culv_multicast_desc d;
-    uint64_t scope;
     uint64_t least = 0, best = 0;
     CULVI_X_REQUIRE_WITH(device, device, desc);
-    culv_result result = culvi_x_desc_read(device, &d, sizeof d, desc, "culv_multicast_desc");
-    if (result == CULV_OK) result = check_desc(device, &d);
-    if (result == CULV_OK) result = culv_device_enter(device, 0, &scope);
-    if (result != CULV_OK) return result;
+    CULVI_X_READ(device, culv_multicast_desc, d, desc);
+    CULVI_X_TRY(check_desc(device, &d));
     const CUmulticastObjectProp prop = to_cuda(d.num_devices, 0, d.handle_types);
+    culv_result result = CULV_OK;
     if (minimum != NULL)
-        result = ask_granularity(device, d.label, &prop, CU_MULTICAST_GRANULARITY_MINIMUM, &least);
+        CULVI_X_INSIDE(
+            result, device,
+            ask_granularity(device, d.label, &prop, CU_MULTICAST_GRANULARITY_MINIMUM, &least));
     if (recommended != NULL && result == CULV_OK)
-        result =
-            ask_granularity(device, d.label, &prop, CU_MULTICAST_GRANULARITY_RECOMMENDED, &best);
-    culv_device_leave(device, scope);
-    if (result != CULV_OK) return result;
+        CULVI_X_INSIDE(
+            result, device,
+            ask_granularity(device, d.label, &prop, CU_MULTICAST_GRANULARITY_RECOMMENDED, &best));
+    CULVI_X_TRY(result);
     if (minimum != NULL) *minimum = least;
     if (recommended != NULL) *recommended = best;
     return CULV_OK;
@@ -158,14 +151,12 @@ static culv_result make(culv_multicast *m, const culv_multicast_desc *d)
 {
     culv_device *device = m->device;
     CUmulticastObjectProp prop = to_cuda(d->num_devices, d->size, d->handle_types);
-    uint64_t granularity = 0;
-    culv_result result =
-        ask_granularity(device, d->label, &prop, CU_MULTICAST_GRANULARITY_MINIMUM, &m->granularity);
-    granularity = m->granularity;
-    if (result == CULV_OK && d->recommended_granularity != 0)
-        result = ask_granularity(device, d->label, &prop, CU_MULTICAST_GRANULARITY_RECOMMENDED,
-                                 &granularity);
-    if (result != CULV_OK) return result;
+    CULVI_X_TRY(ask_granularity(device, d->label, &prop, CU_MULTICAST_GRANULARITY_MINIMUM,
+                                &m->granularity));
+    uint64_t granularity = m->granularity;
+    if (d->recommended_granularity != 0)
+        CULVI_X_TRY(ask_granularity(device, d->label, &prop, CU_MULTICAST_GRANULARITY_RECOMMENDED,
+                                    &granularity));
     if (d->size > SIZE_MAX - (granularity - 1))
         return culvi_x_fail(device, d->label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
                             "culv_multicast_desc.size is %" PRIu64
@@ -182,9 +173,9 @@ static culv_result make(culv_multicast *m, const culv_multicast_desc *d)
         return culvi_multicast_fail(device, d->label, r, "cuMulticastCreate",
                                     "a multicast object could not be made");
     m->info.native_handle = handle;
-    result = culv_vmm_allocation_wrap(device, &m->info, d->label, &m->allocation);
-    if (result != CULV_OK) CULVI_X_RELEASE(CULV_CUDA(device)->cuMemRelease(handle));
-    return result;
+    CULVI_X_TRY_OR(culv_vmm_allocation_wrap(device, &m->info, d->label, &m->allocation),
+                   CULVI_X_RELEASE(CULV_CUDA(device)->cuMemRelease(handle)));
+    return CULV_OK;
 }
 
 culv_result culv_multicast_create(culv_device *device, const culv_multicast_desc *desc,

@@ -66,28 +66,22 @@ static culv_result reduce(culv_nvsci_buffer *b, const void *object)
 static culv_result import(culv_nvsci_buffer *b, const void *object)
 {
     culv_device *device = b->device;
-    const culv_cuda_api *cu = CULV_CUDA(device);
     const CUDA_EXTERNAL_MEMORY_HANDLE_DESC d = {.type = CU_EXTERNAL_MEMORY_HANDLE_TYPE_NVSCIBUF,
                                                 .handle.nvSciBufObject =
                                                     b->duplicate != NULL ? b->duplicate : object,
                                                 .size = b->size};
-    uint64_t scope;
-    culv_result result = culv_device_enter(device, 0, &scope);
-    if (result != CULV_OK) return result;
-    CUresult r = cu->cuImportExternalMemory(&b->memory, &d);
+    CULVI_X_CU_INSIDE(r, device, CULV_CUDA(device)->cuImportExternalMemory(&b->memory, &d));
+    if (r == CUDA_SUCCESS) return CULV_OK;
     if (r == CUDA_ERROR_NOT_SUPPORTED)
-        result = culvi_x_fail_native(device, b->label, CULV_ERROR_UNSUPPORTED,
-                                     CULV_REASON_HANDLE_TYPE, r, "cuImportExternalMemory",
-                                     "the driver of '%s' takes no NvSciBuf objects",
-                                     culvi_x_caps(device).name);
-    else if (r != CUDA_SUCCESS)
-        result = culvi_x_fail_cuda(
-            device, b->label, r, "cuImportExternalMemory", CULV_REASON_HANDLE_REFUSED,
-            "an NvSciBuf object of %" PRIu64
-            " bytes could not be imported; it needs NvSciBufGeneralAttrKey_GpuId with this device's UUID, and drivers of desktop GPUs take none",
-            b->size);
-    culv_device_leave(device, scope);
-    return result;
+        return culvi_x_fail_native(device, b->label, CULV_ERROR_UNSUPPORTED,
+                                   CULV_REASON_HANDLE_TYPE, r, "cuImportExternalMemory",
+                                   "the driver of '%s' takes no NvSciBuf objects",
+                                   culvi_x_caps(device).name);
+    return culvi_x_fail_cuda(
+        device, b->label, r, "cuImportExternalMemory", CULV_REASON_HANDLE_REFUSED,
+        "an NvSciBuf object of %" PRIu64
+        " bytes could not be imported; it needs NvSciBufGeneralAttrKey_GpuId with this device's UUID, and drivers of desktop GPUs take none",
+        b->size);
 }
 
 /* What was imported last goes first. */
@@ -111,10 +105,8 @@ static void release(culv_nvsci_buffer *b)
 culv_result culv_nvsci_buffer_import(culv_device *device, const culv_nvsci_buffer_desc *desc,
                                      culv_nvsci_buffer **out)
 {
-    culv_nvsci_buffer_desc d;
     CULVI_X_REQUIRE_WITH2(device, device, desc, out);
-    culv_result result = culvi_x_desc_read(device, &d, sizeof d, desc, "culv_nvsci_buffer_desc");
-    if (result != CULV_OK) return result;
+    CULVI_X_READ(device, culv_nvsci_buffer_desc, d, desc);
     if (d.object == NULL)
         return culvi_x_fail(device, d.label, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
                             "culv_nvsci_buffer_desc.object is NULL");
@@ -125,7 +117,7 @@ culv_result culv_nvsci_buffer_import(culv_device *device, const culv_nvsci_buffe
     b->device = device;
     b->size = d.size;
     culvi_x_label_set(b->label, d.label);
-    if (d.read_only) result = reduce(b, d.object);
+    culv_result result = d.read_only ? reduce(b, d.object) : CULV_OK;
     if (result == CULV_OK) result = import(b, d.object);
     if (result == CULV_OK)
         result = CULVI_X_OBJECT(device, &b->object, .kind = "NvSciBuf object", .label = b->label,
@@ -153,29 +145,25 @@ culv_result culv_nvsci_buffer_get_pointer(culv_nvsci_buffer *buffer, CUdeviceptr
     if (buffer->arrays != NULL) return mapped_otherwise(buffer, __func__, "an array");
     if (buffer->pointer == 0) {
         const CUDA_EXTERNAL_MEMORY_BUFFER_DESC d = {.size = buffer->size};
-        uint64_t scope;
-        culv_result result = culv_device_enter(device, 0, &scope);
-        if (result != CULV_OK) return result;
-        CUresult r = CULV_CUDA(device)->cuExternalMemoryGetMappedBuffer(&buffer->pointer,
-                                                                        buffer->memory, &d);
+        CULVI_X_CU_INSIDE(r, device,
+                          CULV_CUDA(device)->cuExternalMemoryGetMappedBuffer(&buffer->pointer,
+                                                                             buffer->memory, &d));
         if (r != CUDA_SUCCESS)
-            result = culvi_x_fail_cuda(device, buffer->label, r, "cuExternalMemoryGetMappedBuffer",
-                                       CULV_REASON_DRIVER_REFUSED,
-                                       "%" PRIu64 " bytes of NvSciBuf memory could not be mapped",
-                                       buffer->size);
-        culv_device_leave(device, scope);
-        if (result != CULV_OK) return result;
+            return culvi_x_fail_cuda(device, buffer->label, r, "cuExternalMemoryGetMappedBuffer",
+                                     CULV_REASON_DRIVER_REFUSED,
+                                     "%" PRIu64 " bytes of NvSciBuf memory could not be mapped",
+                                     buffer->size);
     }
     *out = buffer->pointer;
     return CULV_OK;
 }
 
+/* Runs in the device's context. */
 static culv_result map_array(culv_nvsci_buffer *b, const culv_nvsci_array_desc *array)
 {
     culv_device *device = b->device;
     const culv_cuda_api *cu = CULV_CUDA(device);
     CUmipmappedArray arrays = NULL;
-    uint64_t scope;
     const CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC d = {
         .offset = array->offset,
         .arrayDesc = {.Width = (size_t)array->width,
@@ -185,8 +173,6 @@ static culv_result map_array(culv_nvsci_buffer *b, const culv_nvsci_array_desc *
                       .NumChannels = array->channels,
                       .Flags = array->flags},
         .numLevels = 1 /* cuda.h: of NvSciBuf memory no more */};
-    culv_result result = culv_device_enter(device, 0, &scope);
-    if (result != CULV_OK) return result;
     const char *call = "cuExternalMemoryGetMappedMipmappedArray";
     CUresult r = cu->cuExternalMemoryGetMappedMipmappedArray(&arrays, b->memory, &d);
     if (r == CUDA_SUCCESS) {
@@ -197,11 +183,9 @@ static culv_result map_array(culv_nvsci_buffer *b, const culv_nvsci_array_desc *
         else
             CULVI_X_RELEASE(cu->cuMipmappedArrayDestroy(arrays));
     }
-    if (r != CUDA_SUCCESS)
-        result = culvi_x_fail_cuda(device, b->label, r, call, CULV_REASON_DRIVER_REFUSED,
-                                   "the NvSciBuf image could not be mapped as an array");
-    culv_device_leave(device, scope);
-    return result;
+    if (r == CUDA_SUCCESS) return CULV_OK;
+    return culvi_x_fail_cuda(device, b->label, r, call, CULV_REASON_DRIVER_REFUSED,
+                             "the NvSciBuf image could not be mapped as an array");
 }
 
 culv_result culv_nvsci_buffer_get_array(culv_nvsci_buffer *buffer,
@@ -216,7 +200,8 @@ culv_result culv_nvsci_buffer_get_array(culv_nvsci_buffer *buffer,
                             "culv_nvsci_array_desc.offset is %" PRIu64
                             ", and the object has %" PRIu64 " bytes",
                             d.offset, buffer->size);
-    culv_result result = buffer->arrays == NULL ? map_array(buffer, &d) : CULV_OK;
+    culv_result result = CULV_OK;
+    if (buffer->arrays == NULL) CULVI_X_INSIDE(result, device, map_array(buffer, &d));
     if (result == CULV_OK) *out = buffer->array;
     return result;
 }
@@ -247,31 +232,32 @@ culv_result culv_nvsci_get_sync_attributes(culv_device *device, void *attribute_
                              "the attributes of a sync object could not be asked for");
 }
 
-culv_result culv_nvsci_sync_import(culv_device *device, const void *object, culv_nvsci_sync **out)
+static culv_result import_sync(culv_nvsci_sync *sync, const void *object)
 {
+    culv_device *device = sync->device;
     const CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC d = {
         .type = CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_NVSCISYNC, .handle.nvSciSyncObj = object};
-    uint64_t scope;
+    CULVI_X_CU_INSIDE(r, device,
+                      CULV_CUDA(device)->cuImportExternalSemaphore(&sync->semaphore, &d));
+    if (r == CUDA_ERROR_NOT_SUPPORTED)
+        return culvi_x_fail_native(device, NULL, CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE, r,
+                                   "cuImportExternalSemaphore",
+                                   "the driver of '%s' takes no NvSciSync objects",
+                                   culvi_x_caps(device).name);
+    if (r != CUDA_SUCCESS)
+        return culvi_x_fail_cuda(
+            device, NULL, r, "cuImportExternalSemaphore", CULV_REASON_HANDLE_REFUSED,
+            "an NvSciSync object could not be imported; make it of culv_nvsci_get_sync_attributes()");
+    return CULVI_X_OBJECT(device, &sync->object, .kind = "NvSciSync object",
+                          .not_suspended = not_suspended);
+}
+
+culv_result culv_nvsci_sync_import(culv_device *device, const void *object, culv_nvsci_sync **out)
+{
     CULVI_X_REQUIRE_WITH2(device, device, object, out);
     CULVI_X_NEW(culv_nvsci_sync, sync, device, NULL);
     sync->device = device;
-    culv_result result = culv_device_enter(device, 0, &scope);
-    if (result == CULV_OK) {
-        CUresult r = CULV_CUDA(device)->cuImportExternalSemaphore(&sync->semaphore, &d);
-        if (r == CUDA_ERROR_NOT_SUPPORTED)
-            result = culvi_x_fail_native(device, NULL, CULV_ERROR_UNSUPPORTED,
-                                         CULV_REASON_HANDLE_TYPE, r, "cuImportExternalSemaphore",
-                                         "the driver of '%s' takes no NvSciSync objects",
-                                         culvi_x_caps(device).name);
-        else if (r != CUDA_SUCCESS)
-            result = culvi_x_fail_cuda(
-                device, NULL, r, "cuImportExternalSemaphore", CULV_REASON_HANDLE_REFUSED,
-                "an NvSciSync object could not be imported; make it of culv_nvsci_get_sync_attributes()");
-        culv_device_leave(device, scope);
-    }
-    if (result == CULV_OK)
-        result = CULVI_X_OBJECT(device, &sync->object, .kind = "NvSciSync object",
-                                .not_suspended = not_suspended);
+    const culv_result result = import_sync(sync, object);
     CULVI_X_TRY_OR(result, culv_nvsci_sync_destroy(&sync));
     *out = sync;
     return CULV_OK;
@@ -306,16 +292,15 @@ static culv_result use(culv_nvsci_sync *sync, bool signals, void *fence, uint32_
     const CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS wait = {
         .params.nvSciSync.fence = fence,
         .flags = skip ? CUDA_EXTERNAL_SEMAPHORE_WAIT_SKIP_NVSCIBUF_MEMSYNC : 0};
-    uint64_t scope;
-    CULVI_X_TRY(culv_device_enter(device, 0, &scope));
-    const char *call =
-        signals ? "cuSignalExternalSemaphoresAsync" : "cuWaitExternalSemaphoresAsync";
-    CUresult r = signals ? cu->cuSignalExternalSemaphoresAsync(&sync->semaphore, &signal, 1, stream)
-                         : cu->cuWaitExternalSemaphoresAsync(&sync->semaphore, &wait, 1, stream);
-    culv_device_leave(device, scope);
+    CULVI_X_CU_INSIDE(
+        r, device,
+        signals ? cu->cuSignalExternalSemaphoresAsync(&sync->semaphore, &signal, 1, stream)
+                : cu->cuWaitExternalSemaphoresAsync(&sync->semaphore, &wait, 1, stream));
     if (r == CUDA_SUCCESS) return CULV_OK;
-    return culvi_x_fail_cuda(device, NULL, r, call, CULV_REASON_DRIVER_REFUSED,
-                             "a fence of NvSciSync could not be %s",
+    return culvi_x_fail_cuda(device, NULL, r,
+                             signals ? "cuSignalExternalSemaphoresAsync"
+                                     : "cuWaitExternalSemaphoresAsync",
+                             CULV_REASON_DRIVER_REFUSED, "a fence of NvSciSync could not be %s",
                              signals ? "signaled" : "waited for");
 }
 

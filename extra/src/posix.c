@@ -43,7 +43,7 @@ void culvi_x_at_lock(bool before)
 }
 #endif
 
-void culvi_x_condition_wait(culvi_x_condition *condition, culvi_x_mutex *mutex)
+void culvi_x_condition_wait(pthread_cond_t *condition, culvi_x_mutex *mutex)
 {
     int before = PTHREAD_CANCEL_ENABLE;
     (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);

@@ -4,12 +4,6 @@
 
 #include "inside.h"
 
-#ifdef _WIN32
-enum { HANDLE_TYPES = 1 << CULV_HANDLE_OPAQUE_WIN32 };
-#else
-enum { HANDLE_TYPES = 1 << CULV_HANDLE_OPAQUE_FD };
-#endif
-
 struct culv_vk_rdma_buffer {
     culv_device *device;
     culv_vk_device *vk;
@@ -110,7 +104,7 @@ static culv_result make(culv_vk_rdma_buffer *b, const culv_vk_rdma_buffer_desc *
     vd.size = d->size;
     vd.reserve = d->reserve != 0 ? d->reserve : d->size;
     vd.max_chunk = d->max_part;
-    vd.handle_types = HANDLE_TYPES;
+    vd.handle_types = 1u << CULV_HANDLE_OPAQUE_FD;
     vd.usage = CULV_VMM_USAGE_RDMA;
     vd.no_move = 1;
     vd.label = d->label;

@@ -12,7 +12,7 @@ static void cache_unref(culv_rdma_cache *cache)
     if (atomic_fetch_sub(&cache->refs, 1) != 1) return;
     culvi_rdma_index_free(&cache->index);
     culvi_x_free(cache->heap);
-    culvi_x_condition_destroy(&cache->pinned);
+    pthread_cond_destroy(&cache->pinned);
     culvi_x_mutex_destroy(&cache->lock);
     culv_addon_object_destroy(&cache->object, NULL);
     culvi_x_free(cache);
@@ -276,22 +276,18 @@ culv_result culv_rdma_cache_create(culv_device *device, const culv_rdma_cache_de
     atomic_init(&cache->refs, 1);
     atomic_init(&cache->turn, 1);
     cache->generation = culvi_x_generation();
-    if (!culvi_x_generation_watch() || !culvi_x_condition_init(&cache->pinned)) goto free_cache;
+    if (!culvi_x_generation_watch() || pthread_cond_init(&cache->pinned, NULL) != 0) {
+        culvi_x_free(cache);
+        return culvi_x_fail_host_memory(device, d.label);
+    }
     culvi_x_mutex_init(&cache->lock);
-    if (!culvi_rdma_index_init(&cache->index)) goto destroy_condition;
-    culv_result result =
-        CULVI_X_OBJECT(device, &cache->object, .kind = "registration cache", .label = cache->label);
-    if (result != CULV_OK) goto free_index;
+    culv_result result = culvi_rdma_index_init(&cache->index)
+                             ? CULVI_X_OBJECT(device, &cache->object, .kind = "registration cache",
+                                              .label = cache->label)
+                             : culvi_x_fail_host_memory(device, d.label);
+    CULVI_X_TRY_OR(result, cache_unref(cache));
     *out = cache;
     return CULV_OK;
-free_index:
-    culvi_rdma_index_free(&cache->index);
-destroy_condition:
-    culvi_x_condition_destroy(&cache->pinned);
-    culvi_x_mutex_destroy(&cache->lock);
-free_cache:
-    culvi_x_free(cache);
-    return culvi_x_fail_host_memory(device, d.label);
 }
 
 void culv_rdma_cache_destroy(culv_rdma_cache **cache)

@@ -29,7 +29,7 @@ struct culv_rdma_cache {
     _Atomic(uint64_t) turn;
     culvi_rdma_index index; /* look-ups read it without the lock */
     culvi_x_mutex lock;
-    culvi_x_condition pinned; /* a pending range is none any more */
+    pthread_cond_t pinned; /* a pending range is none any more */
     /* The lock guards what follows. It is never held across a callback or a call of the driver. */
     culvi_rdma_pending *pending;
     culv_rdma_registration *unused; /* structs */

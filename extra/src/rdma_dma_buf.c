@@ -5,26 +5,21 @@
 static const char function[] = "culv_rdma_dma_buf_export_dup";
 
 /* In the device's context. */
-static culv_result check(culv_device *device, CUdeviceptr pointer, uint64_t size)
+static culv_result make(culv_device *device, CUdeviceptr pointer, uint64_t size,
+                        culv_rdma_dma_buf *b)
 {
+    static const char call[] = "cuMemGetHandleForAddressRange";
+    const culv_cuda_api *cu = CULV_CUDA(device);
+    const CUmemRangeHandleType type = CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD;
     culvi_rdma_memory memory;
-    culv_result result = culvi_rdma_check(device, function, pointer, size, true, &memory);
-    if (result == CULV_OK && memory.kind == CULV_POINTER_HOST)
+    int fd = -1;
+    CULVI_X_TRY(culvi_rdma_check(device, function, pointer, size, true, &memory));
+    if (memory.kind == CULV_POINTER_HOST)
         return culvi_x_fail(
             device, NULL, CULV_ERROR_INVALID, CULV_REASON_HOST_POINTER,
             "%s: %#" PRIx64
             " is page-locked host memory, which needs no dma-buf; register the pointer with the card as host memory",
             function, (uint64_t)pointer);
-    return result;
-}
-
-/* In the device's context, for memory that was checked. */
-static culv_result make(culv_device *device, CUdeviceptr pointer, culv_rdma_dma_buf *b)
-{
-    static const char call[] = "cuMemGetHandleForAddressRange";
-    const culv_cuda_api *cu = CULV_CUDA(device);
-    const CUmemRangeHandleType type = CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD;
-    int fd = -1;
     if (!culvi_x_caps(device).dma_buf_export)
         return culvi_x_fail(
             device, NULL, CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE,
@@ -60,24 +55,21 @@ static culv_result make(culv_device *device, CUdeviceptr pointer, culv_rdma_dma_
 culv_result culv_rdma_dma_buf_export_dup(culv_device *device, CUdeviceptr pointer, uint64_t size,
                                          uint64_t flags, culv_rdma_dma_buf *out)
 {
-    uint64_t scope;
     CULVI_X_REQUIRE(NULL, device);
     CULVI_X_TRY(culvi_x_out_check(device, __func__, out, "culv_rdma_dma_buf"));
     if ((flags & ~(uint64_t)CULV_DMA_BUF_PCIE) != 0)
         return culvi_x_fail(device, NULL, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                             "%s: flags is %#" PRIx64 "; it is 0 or CULV_DMA_BUF_PCIE (%d)",
                             function, flags, (int)CULV_DMA_BUF_PCIE);
-    CULVI_X_TRY(culv_device_enter(device, 0, &scope));
     const uint64_t page = culvi_x_page_size();
     culv_rdma_dma_buf b = culv_rdma_dma_buf_init();
     b.start = pointer / page * page;
     b.offset = pointer - b.start;
     b.size = (b.offset + size + page - 1) / page * page;
     b.pcie = (flags & CULV_DMA_BUF_PCIE) != 0;
-    culv_result result = check(device, pointer, size);
-    if (result == CULV_OK) result = make(device, pointer, &b);
-    culv_device_leave(device, scope);
-    if (result != CULV_OK) return result;
+    culv_result result;
+    CULVI_X_INSIDE(result, device, make(device, pointer, size, &b));
+    CULVI_X_TRY(result);
     culvi_x_struct_write(out, &b, sizeof b);
     return CULV_OK;
 }

@@ -3,12 +3,13 @@
  *
  * Look-ups take no lock, and may run while another thread, which holds the cache's lock, changes
  * the tree. That works because nothing that they can reach is freed before the cache: neither
- * nodes nor crowds nor registrations, which are used again at most. So a look-up may get a
+ * nodes nor registrations, which are used again at most. So a look-up may get a
  * registration that is another one by now. It takes a use of it, which only a valid one gives, and
  * looks at its range then.
  *
- * A slot has a node of the next level, a registration that has all chunks below it, or, for one
- * chunk in which several small allocations lie, a crowd of registrations. */
+ * A slot has a node of the next level, or a registration that has all chunks below it. Several
+ * small allocations may lie in one chunk: its slot has one of their registrations, which has the
+ * next one. */
 #ifndef CULVI_RDMA_INDEX_H_
 #define CULVI_RDMA_INDEX_H_
 
@@ -34,13 +35,16 @@ typedef struct culvi_rdma_rest {
     uint64_t heap_used, heap_order;
     culv_rdma_registration *cover; /* replaced by this one, which it has a use of */
     culv_rdma_registration *next;  /* in whatever list */
+    /* Another one in the chunk that it begins in, and in the one that it ends in, if that is not
+     * the same. Look-ups read these. */
+    _Atomic(culv_rdma_registration *) beside[2];
     culv_rdma_unpin_why why;
 } culvi_rdma_rest;
 
 /* One line of the processor's cache, and many in a page, as look-ups jump about in them. */
 struct culv_rdma_registration {
     _Alignas(64) _Atomic(uint64_t) state;
-    uint64_t start, end; /* of the allocation's bytes */
+    _Atomic(uint64_t) start, end; /* of the allocation's bytes */
     uint64_t buffer_id;
     _Atomic(uint64_t) used; /* the cache's turn when it was looked up last */
     void *cookie;
@@ -66,12 +70,9 @@ static inline void culvi_rdma_push(culv_rdma_registration **list, culv_rdma_regi
     *list = e;
 }
 
-enum {
-    CULVI_RDMA_ROOT_BITS = 13, /* of 57 bits of address: 16 in a chunk, 10, 10 and 8 below */
-    CULVI_RDMA_CROWD_CLASSES = 20
-};
+/* Of 57 bits of address: 16 in a chunk, 10, 10 and 8 below. */
+enum { CULVI_RDMA_ROOT_BITS = 13 };
 
-typedef struct culvi_rdma_crowd culvi_rdma_crowd;
 typedef struct culvi_rdma_block culvi_rdma_block;
 
 typedef struct culvi_rdma_index {
@@ -79,7 +80,6 @@ typedef struct culvi_rdma_index {
     culvi_rdma_block *blocks; /* all that was allocated; the newest has room left */
     char *room;
     size_t room_size;
-    culvi_rdma_crowd *unused[CULVI_RDMA_CROWD_CLASSES];
     uint64_t bytes;
 } culvi_rdma_index;
 
@@ -87,7 +87,8 @@ bool culvi_rdma_index_init(culvi_rdma_index *index);
 void culvi_rdma_index_free(culvi_rdma_index *index);
 /* Memory that lives as long as the index. */
 void *culvi_rdma_index_alloc(culvi_rdma_index *index, size_t size);
-/* The one that may hold the byte at `address`. Without the lock. */
+/* The one that may hold the byte at `address`. Without the lock, it may miss one that is being
+ * added. */
 culv_rdma_registration *culvi_rdma_index_find(const culvi_rdma_index *index, uint64_t address);
 
 /* The caller of what follows holds the lock. */

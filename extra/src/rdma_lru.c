@@ -77,8 +77,6 @@ static bool grow(culv_rdma_cache *cache)
     cache->heap = heap;
     cache->structs = room;
     for (size_t i = 0; i < more; i++) {
-        atomic_init(&slab[i].state, 0);
-        atomic_init(&slab[i].used, 0);
         slab[i].cache = cache;
         slab[i].rest = &rests[i];
         rests[i].next = cache->unused;

@@ -147,7 +147,7 @@ static void forget_pending(job *j)
     *at = j->pending.next;
     cache->num_pending--;
     cache->pinned_bytes -= j->pending.bytes;
-    culvi_x_condition_wake_all(&cache->pinned);
+    pthread_cond_broadcast(&cache->pinned);
 }
 
 /* Gives back what hold_replaced() took, before another thread may hold them: the list goes through
@@ -162,69 +162,76 @@ static void give_replaced(job *j, culv_rdma_registration **out)
     }
 }
 
-/* Reserves the range and its room. On STEP_DONE it is pending. */
+/* Takes out what the range needs to be within the budget. False: what is left is in use. */
+static bool make_room(job *j, culv_rdma_registration **out)
+{
+    while (over_budget(j)) {
+        culv_rdma_registration *victim = culvi_rdma_evict(j->cache);
+        if (victim == NULL) return false;
+        /* It is on its way out, so its bytes are room for this one already. */
+        j->cache->pinned_bytes -= victim->rest->counted;
+        victim->rest->counted = 0;
+        culvi_rdma_push(out, victim);
+    }
+    return true;
+}
+
+/* Reserves a range that was planned. On STEP_DONE it is pending. `stale`: what a look-up found was
+ * out of date, or something goes to *out, and is unpinned first. The caller holds the lock. */
+static step reserve(job *j, bool stale, culv_rdma_registration **out, culv_result *result)
+{
+    culv_rdma_cache *cache = j->cache;
+    culvi_rdma_pending *p = &j->pending;
+    const culvi_rdma_pending *other = overlapping(cache, p->start, p->end);
+    if (other != NULL && other->thread == culvi_x_thread()) {
+        *result =
+            culvi_x_fail(cache->device, cache->label, CULV_ERROR_INVALID, CULV_REASON_NOT_READY,
+                         "culv_rdma_cache_get: called from pin() for what it is pinning");
+        return STEP_FAILED;
+    }
+    if (other != NULL) {
+        if (!stale) culvi_x_condition_wait(&cache->pinned, &cache->lock);
+        return STEP_AGAIN;
+    }
+    j->entry = culvi_rdma_entry_new(cache);
+    if (j->entry == NULL) {
+        *result = culvi_x_fail_host_memory(cache->device, cache->label);
+        return STEP_FAILED;
+    }
+    cache->stats.misses++;
+    atomic_fetch_add_explicit(&cache->turn, 1, memory_order_relaxed);
+    hold_replaced(j);
+    if (!make_room(j, out)) {
+        *result = no_room(j, "the cache's budget is used up");
+        culvi_rdma_entry_unuse(cache, j->entry);
+        give_replaced(j, out);
+        return STEP_FAILED;
+    }
+    p->thread = culvi_x_thread();
+    p->freed = false;
+    p->next = cache->pending;
+    cache->pending = p;
+    cache->num_pending++;
+    cache->pinned_bytes += p->bytes;
+    return STEP_DONE;
+}
+
+/* On STEP_DONE the range is pending, or *found is what another thread has pinned meanwhile. */
 static step begin(job *j, culv_rdma_registration **found, culv_result *result)
 {
     culv_rdma_cache *cache = j->cache;
     culv_rdma_registration *out = NULL;
     step next = STEP_DONE;
     culvi_x_mutex_lock(&cache->lock);
-    /* Somebody may have pinned it meanwhile. */
     culv_rdma_registration *e = culvi_rdma_find(cache, j->pointer, j->pointer + j->size);
     if (e != NULL && same_allocation(e, &j->memory)) {
-        culvi_x_mutex_unlock(&cache->lock);
         *found = e;
-        return STEP_DONE;
-    }
-    plan(j, &out);
-    culvi_rdma_pending *other = overlapping(cache, j->pending.start, j->pending.end);
-    if (other != NULL && other->thread == culvi_x_thread()) {
-        *result =
-            culvi_x_fail(cache->device, cache->label, CULV_ERROR_INVALID, CULV_REASON_NOT_READY,
-                         "culv_rdma_cache_get: called from pin() for what it is pinning");
-        next = STEP_FAILED;
-    } else if (other != NULL) {
-        /* What was found out of date is unpinned first. */
-        if (out == NULL && e == NULL) culvi_x_condition_wait(&cache->pinned, &cache->lock);
-        next = STEP_AGAIN;
     } else {
-        j->entry = culvi_rdma_entry_new(cache);
-        if (j->entry == NULL) {
-            *result = culvi_x_fail_host_memory(cache->device, cache->label);
-            next = STEP_FAILED;
-        }
-    }
-    if (next == STEP_DONE) {
-        cache->stats.misses++;
-        atomic_fetch_add_explicit(&cache->turn, 1, memory_order_relaxed);
-        hold_replaced(j);
-        while (over_budget(j) && next == STEP_DONE) {
-            culv_rdma_registration *victim = culvi_rdma_evict(cache);
-            if (victim != NULL) {
-                /* It is on its way out, so its bytes are room for this one already. */
-                cache->pinned_bytes -= victim->rest->counted;
-                victim->rest->counted = 0;
-                culvi_rdma_push(&out, victim);
-            } else {
-                next = STEP_FAILED;
-            }
-        }
-        if (next == STEP_FAILED) {
-            *result = no_room(j, "the cache's budget is used up");
-            culvi_rdma_entry_unuse(cache, j->entry);
-            give_replaced(j, &out);
-        }
-    }
-    if (next == STEP_DONE) {
-        j->pending.thread = culvi_x_thread();
-        j->pending.freed = false;
-        j->pending.next = cache->pending;
-        cache->pending = &j->pending;
-        cache->num_pending++;
-        cache->pinned_bytes += j->pending.bytes;
+        plan(j, &out);
+        next = reserve(j, e != NULL || out != NULL, &out, result);
     }
     culvi_x_mutex_unlock(&cache->lock);
-    if (e != NULL) culvi_rdma_give_use(e);
+    if (e != *found) culvi_rdma_give_use(e);
     culvi_rdma_finish_all(out);
     return next;
 }

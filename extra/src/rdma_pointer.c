@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What is at a pointer, for a card: memory's kind, whether its copies are synchronous, tokens. */
+/* What is at a pointer, for a card: memory's kind, whether its copies are synchronous. */
 #include "rdma_pointer.h"
 
 #include <stdio.h>
@@ -223,40 +223,4 @@ culv_result culv_rdma_set_sync_memops(culv_device *device, CUdeviceptr pointer,
     culv_device_leave(device, scope);
     if (result == CULV_OK && out != NULL) *out = sync;
     return result;
-}
-
-/* Tokens --------------------------------------------------------------------------------------- */
-
-culv_result culv_rdma_get_tokens(culv_device *device, CUdeviceptr pointer, culv_rdma_tokens *out)
-{
-    uint64_t scope;
-    culvi_rdma_memory memory;
-    CUDA_POINTER_ATTRIBUTE_P2P_TOKENS tokens;
-    CULVI_X_REQUIRE(NULL, device);
-    CULVI_X_TRY(culvi_x_out_check(device, __func__, out, "culv_rdma_tokens"));
-    CULVI_X_TRY(culv_device_enter(device, 0, &scope));
-    memset(&tokens, 0, sizeof tokens);
-    culv_result result =
-        culvi_rdma_check(device, "culv_rdma_get_tokens", pointer, 1, false, &memory);
-    if (result == CULV_OK) {
-        CUresult r = CULV_CUDA(device)->cuPointerGetAttribute(
-            &tokens, CU_POINTER_ATTRIBUTE_P2P_TOKENS, pointer);
-        if (r == CUDA_ERROR_NOT_SUPPORTED)
-            result = culvi_x_fail_native(
-                device, NULL, CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE, r, "cuPointerGetAttribute",
-                "the driver of '%s' has no P2P tokens for the memory at %#" PRIx64
-                "; drivers of cards take 0 in their place since CUDA 6.0",
-                culvi_x_caps(device).name, (uint64_t)pointer);
-        else if (r != CUDA_SUCCESS)
-            result =
-                culvi_x_fail_cuda(device, NULL, r, "cuPointerGetAttribute", CULV_REASON_USAGE,
-                                  "the memory at %#" PRIx64 " has no tokens", (uint64_t)pointer);
-    }
-    culv_device_leave(device, scope);
-    if (result != CULV_OK) return result;
-    culv_rdma_tokens t = culv_rdma_tokens_init();
-    t.p2p_token = tokens.p2pToken;
-    t.va_space_token = tokens.vaSpaceToken;
-    culvi_x_struct_write(out, &t, sizeof t);
-    return CULV_OK;
 }

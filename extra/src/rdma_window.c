@@ -21,10 +21,9 @@ culv_result culv_rdma_get_caps(culv_device *device, culv_rdma_caps *out)
         CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WRITES_ORDERING};
     int value[COUNT] = {0};
     CULVI_X_REQUIRE(NULL, device);
-    culv_result result = culvi_x_out_check(device, __func__, out, "culv_rdma_caps");
-    for (int i = 0; i < COUNT && result == CULV_OK; i++)
-        result = attribute(device, which[i], &value[i]);
-    if (result != CULV_OK) return result;
+    CULVI_X_TRY(culvi_x_out_check(device, __func__, out, "culv_rdma_caps"));
+    for (int i = 0; i < COUNT; i++)
+        CULVI_X_TRY(attribute(device, which[i], &value[i]));
     culv_rdma_caps caps = culv_rdma_caps_init();
     caps.supported = value[SUPPORTED] != 0;
     caps.with_vmm = value[VMM] != 0;
@@ -39,7 +38,6 @@ culv_result culv_rdma_get_caps(culv_device *device, culv_rdma_caps *out)
 
 culv_result culv_rdma_flush_writes(culv_device *device, culv_rdma_ordering scope)
 {
-    uint64_t entered;
     culv_rdma_caps caps = culv_rdma_caps_init();
     CULVI_X_REQUIRE(NULL, device);
     if (scope != CULV_RDMA_ORDERING_OWNER && scope != CULV_RDMA_ORDERING_ALL_DEVICES)
@@ -47,8 +45,8 @@ culv_result culv_rdma_flush_writes(culv_device *device, culv_rdma_ordering scope
             device, NULL, CULV_ERROR_INVALID, CULV_REASON_VALUE,
             "culv_rdma_flush_writes: scope is %d; it is CULV_RDMA_ORDERING_OWNER or CULV_RDMA_ORDERING_ALL_DEVICES",
             (int)scope);
-    culv_result result = culv_rdma_get_caps(device, &caps);
-    if (result != CULV_OK || (int)caps.ordering >= (int)scope) return result;
+    CULVI_X_TRY(culv_rdma_get_caps(device, &caps));
+    if ((int)caps.ordering >= (int)scope) return CULV_OK;
     if (CULV_CUDA(device)->cuFlushGPUDirectRDMAWrites == NULL)
         return culvi_x_fail(device, NULL, CULV_ERROR_UNSUPPORTED, CULV_REASON_DRIVER_TOO_OLD,
                             "the CUDA driver of '%s' lacks cuFlushGPUDirectRDMAWrites (CUDA 11.3)",
@@ -58,16 +56,14 @@ culv_result culv_rdma_flush_writes(culv_device *device, culv_rdma_ordering scope
             device, NULL, CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE,
             "'%s' does not flush the writes of cards (GPU_DIRECT_RDMA_FLUSH_WRITES_OPTIONS)",
             culvi_x_caps(device).name);
-    result = culv_device_enter(device, 0, &entered);
-    if (result != CULV_OK) return result;
-    CUresult r = CULV_CUDA(device)->cuFlushGPUDirectRDMAWrites(
-        CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TARGET_CURRENT_CTX, (CUflushGPUDirectRDMAWritesScope)scope);
-    if (r != CUDA_SUCCESS)
-        result = culvi_x_fail_cuda(device, NULL, r, "cuFlushGPUDirectRDMAWrites",
-                                   CULV_REASON_DRIVER_REFUSED,
-                                   "the writes of cards could not be flushed");
-    culv_device_leave(device, entered);
-    return result;
+    CULVI_X_CU_INSIDE(r, device,
+                      CULV_CUDA(device)->cuFlushGPUDirectRDMAWrites(
+                          CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TARGET_CURRENT_CTX,
+                          (CUflushGPUDirectRDMAWritesScope)scope));
+    if (r == CUDA_SUCCESS) return CULV_OK;
+    return culvi_x_fail_cuda(device, NULL, r, "cuFlushGPUDirectRDMAWrites",
+                             CULV_REASON_DRIVER_REFUSED,
+                             "the writes of cards could not be flushed");
 }
 
 culv_result culv_rdma_get_cost(CUdeviceptr pointer, uint64_t size, culv_rdma_cost *out)
@@ -101,11 +97,7 @@ typedef struct nvml {
 
 static culv_result open_nvml(culv_device *device, nvml *n)
 {
-#ifdef _WIN32
-    static const char library[] = "nvml.dll";
-#else
     static const char library[] = "libnvidia-ml.so.1";
-#endif
     char why[256] = "";
     memset(n, 0, sizeof *n);
     n->module = culvi_x_module_open(library, why, sizeof why);

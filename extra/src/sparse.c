@@ -131,31 +131,6 @@ static culv_result refuse(const culv_sparse_array *array, const culv_format_info
         d->width, d->height, d->depth, format->name, d->array_layers, d->mip_levels);
 }
 
-/* Runs in the device's context. */
-static culv_result make(culv_sparse_array *array, const culv_format_info *format,
-                        CUDA_ARRAY_SPARSE_PROPERTIES *properties)
-{
-    culv_device *device = array->device;
-    const CUDA_ARRAY3D_DESCRIPTOR desc = describe(array, format);
-    const bool levels = array->desc.mip_levels > 0;
-    const char *call = levels ? "cuMipmappedArrayCreate" : "cuArray3DCreate";
-    CUresult r = levels ? CULV_CUDA(device)->cuMipmappedArrayCreate(&array->mipmap, &desc,
-                                                                    array->desc.mip_levels)
-                        : CULV_CUDA(device)->cuArray3DCreate(&array->array, &desc);
-    if (r != CUDA_SUCCESS) {
-        array->mipmap = NULL;
-        array->array = NULL;
-        return refuse(array, format, r, call);
-    }
-    memset(properties, 0, sizeof *properties);
-    call = levels ? "cuMipmappedArrayGetSparseProperties" : "cuArrayGetSparseProperties";
-    r = levels ? CULV_CUDA(device)->cuMipmappedArrayGetSparseProperties(properties, array->mipmap)
-               : CULV_CUDA(device)->cuArrayGetSparseProperties(properties, array->array);
-    if (r == CUDA_SUCCESS) return CULV_OK;
-    return culvi_x_fail_cuda(device, array->label, r, call, CULV_REASON_DRIVER_REFUSED,
-                             "the shape of the sparse array's tiles could not be queried");
-}
-
 static uint64_t up(uint64_t value, uint64_t of)
 {
     return (value + of - 1) / of;
@@ -196,12 +171,20 @@ static bool note_shape(culv_sparse_array *array, const CUDA_ARRAY_SPARSE_PROPERT
     return true;
 }
 
-/* Runs in the device's context. */
-static culv_result finish(culv_sparse_array *array, const culv_format_info *format)
+static culv_result finish(culv_sparse_array *array)
 {
     culv_device *device = array->device;
-    CUDA_ARRAY_SPARSE_PROPERTIES properties;
-    CULVI_X_TRY(make(array, format, &properties));
+    const bool levels = array->mipmap != NULL;
+    CUDA_ARRAY_SPARSE_PROPERTIES properties = {0};
+    CUresult r =
+        levels ? CULV_CUDA(device)->cuMipmappedArrayGetSparseProperties(&properties, array->mipmap)
+               : CULV_CUDA(device)->cuArrayGetSparseProperties(&properties, array->array);
+    if (r != CUDA_SUCCESS)
+        return culvi_x_fail_cuda(device, array->label, r,
+                                 levels ? "cuMipmappedArrayGetSparseProperties"
+                                        : "cuArrayGetSparseProperties",
+                                 CULV_REASON_DRIVER_REFUSED,
+                                 "the shape of the sparse array's tiles could not be queried");
     if (!note_shape(array, &properties))
         return culvi_x_fail(
             device, array->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_VMM,
@@ -213,10 +196,23 @@ static culv_result finish(culv_sparse_array *array, const culv_format_info *form
                           .user = array);
 }
 
+/* Runs in the device's context. */
+static culv_result make(culv_sparse_array *array, const culv_format_info *format)
+{
+    const culv_cuda_api *cuda = CULV_CUDA(array->device);
+    const CUDA_ARRAY3D_DESCRIPTOR desc = describe(array, format);
+    const uint32_t levels = array->desc.mip_levels;
+    const char *call = levels > 0 ? "cuMipmappedArrayCreate" : "cuArray3DCreate";
+    CUresult r = levels > 0 ? cuda->cuMipmappedArrayCreate(&array->mipmap, &desc, levels)
+                            : cuda->cuArray3DCreate(&array->array, &desc);
+    if (r != CUDA_SUCCESS) return refuse(array, format, r, call);
+    CULVI_X_TRY_OR(finish(array), CULVI_X_RELEASE(release(array, &call)));
+    return CULV_OK;
+}
+
 culv_result culv_sparse_array_create(culv_device *device, const culv_sparse_array_desc *desc,
                                      culv_sparse_array **out)
 {
-    uint64_t scope;
     CULVI_X_REQUIRE_WITH2(device, device, desc, out);
     CULVI_X_READ(device, culv_sparse_array_desc, d, desc);
     if (d.type != CULV_IMAGE_3D && d.depth == 0) d.depth = 1;
@@ -230,17 +226,11 @@ culv_result culv_sparse_array_create(culv_device *device, const culv_sparse_arra
     array->desc = d;
     array->desc.label = NULL;
     culvi_x_label_set(array->label, d.label);
-    culv_result result = culv_device_enter(device, 0, &scope);
+    culv_result result;
+    CULVI_X_INSIDE(result, device, make(array, &format));
     CULVI_X_TRY_OR(result, culvi_x_free(array));
-    result = finish(array, &format);
-    if (result != CULV_OK) {
-        const char *call;
-        if (array->array != NULL || array->mipmap != NULL) CULVI_X_RELEASE(release(array, &call));
-        culvi_x_free(array);
-    }
-    culv_device_leave(device, scope);
-    if (result == CULV_OK) *out = array;
-    return result;
+    *out = array;
+    return CULV_OK;
 }
 
 void culv_sparse_array_destroy(culv_sparse_array **array, const CUstream *last_use)
@@ -264,19 +254,18 @@ culv_result culv_sparse_array_get_info(const culv_sparse_array *array, culv_spar
 culv_result culv_sparse_array_get_level(const culv_sparse_array *array, uint32_t level,
                                         CUarray *out)
 {
-    uint64_t scope;
     CULVI_X_REQUIRE_WITH(array, array->device, out);
     if (level >= array->info.mip_levels)
         return culvi_x_fail(array->device, array->label, CULV_ERROR_INVALID, CULV_REASON_LEVEL,
                             "culv_sparse_array_get_level: level is %" PRIu32
                             ", but the array has %" PRIu32 " levels",
                             level, array->info.mip_levels);
-    CULVI_X_TRY(culv_device_enter(array->device, 0, &scope));
-    CUresult r = CUDA_SUCCESS;
     CUarray found = array->array;
-    if (array->mipmap != NULL)
-        r = CULV_CUDA(array->device)->cuMipmappedArrayGetLevel(&found, array->mipmap, level);
-    culv_device_leave(array->device, scope);
+    CULVI_X_CU_INSIDE(
+        r, array->device,
+        array->mipmap == NULL
+            ? CUDA_SUCCESS
+            : CULV_CUDA(array->device)->cuMipmappedArrayGetLevel(&found, array->mipmap, level));
     if (r != CUDA_SUCCESS)
         return culvi_x_fail_cuda(
             array->device, array->label, r, "cuMipmappedArrayGetLevel", CULV_REASON_DRIVER_REFUSED,

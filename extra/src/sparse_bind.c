@@ -5,8 +5,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-enum { FEW = 8 }; /* binds whose list is on the stack */
-
 /* Tells messages where a region came from: the call, and "binds[3]." or "". */
 typedef struct place {
     const char *call;
@@ -257,17 +255,14 @@ static culv_result submit(const culv_sparse_array *array, CUarrayMapInfo *list, 
 culv_result culv_sparse_bind_batch(const culv_sparse_bind *binds, uint32_t count, CUstream stream)
 {
     static const char call[] = "culv_sparse_bind_batch";
-    CUarrayMapInfo few[FEW], *list = few;
     if (count == 0) return CULV_OK;
     if (binds == NULL)
         return culvi_x_fail(NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
                             "%s: binds is NULL", call);
     culv_device *device = binds[0].array != NULL ? binds[0].array->device : NULL;
     culv_result result = CULV_OK;
-    if (count > FEW) {
-        list = culvi_x_alloc(count * sizeof *list);
-        if (list == NULL) return culvi_x_fail_host_memory(device, NULL);
-    }
+    CUarrayMapInfo *list = culvi_x_alloc(count * sizeof *list);
+    if (list == NULL) return culvi_x_fail_host_memory(device, NULL);
     for (uint32_t i = 0; result == CULV_OK && i < count; i++) {
         culv_sparse_bind bind = binds[i];
         place p = {.call = call};
@@ -275,7 +270,7 @@ culv_result culv_sparse_bind_batch(const culv_sparse_bind *binds, uint32_t count
         result = translate(&bind, device, &p, &list[i]);
     }
     if (result == CULV_OK) result = submit(binds[0].array, list, count, stream);
-    if (list != few) culvi_x_free(list);
+    culvi_x_free(list);
     return result;
 }
 

@@ -94,41 +94,6 @@ DMABUF_CASE(out_made, .title = "dmabuf.made", .own = true)
     dmabuf_file_done(&file);
 }
 
-/* CUDA's own mapping where its driver takes dma-bufs, else the copies: the same calls see the same
- * frames. */
-DMABUF_CASE(direct, .own = true)
-{
-    for (int takes = 0; takes < 2; takes++) {
-        dmabuf_file file = dmabuf_file_make(&odd, 0);
-        culv_vk_dma_buf_desc d = dmabuf_describe(file.fd, DRM_XR24, &odd);
-        culv_vk_dma_buf_bridge *in = NULL, *out = NULL;
-        culv_vk_dma_buf_info info = culv_vk_dma_buf_info_init();
-        s->w.cu->SoftPlayDmaBufImport(takes);
-        d.to_buffer = d.direct = 1;
-        LIB_OK(culv_vk_dma_buf_bridge_create(s->w.device, s->w.attachment, &d, NULL));
-        LIB_OK(culv_vk_dma_buf_bridge_create(s->w.device, s->w.attachment, &d, &in));
-        d.direction = CULV_VK_DMA_BUF_OUT;
-        LIB_OK(culv_vk_dma_buf_bridge_create(s->w.device, s->w.attachment, &d, &out));
-        LIB_OK(culv_vk_dma_buf_bridge_get_info(in, &info));
-        REQUIRE_EQ(info.direct, takes);
-        REQUIRE_EQ(info.buffer_pitch, takes ? odd.pitch : 256u * 4);
-        REQUIRE((info.buffer == NULL) == (takes != 0));
-        REQUIRE(info.image == NULL);
-        REQUIRE(info.pointer != 0);
-        for (uint32_t frame = 0; frame < 2; frame++) {
-            dmabuf_fill(&file, &odd, frame);
-            dmabuf_in(s, in, raw_vk_begin(&s->w.vk, 0), &odd, frame);
-        }
-        dmabuf_first(s, out);
-        dmabuf_out(s, out, &odd, 5);
-        dmabuf_require(&file, &odd, 5);
-        raw_vk_idle(&s->w.vk);
-        culv_vk_dma_buf_bridge_destroy(&in);
-        culv_vk_dma_buf_bridge_destroy(&out);
-        dmabuf_file_done(&file);
-    }
-}
-
 static const struct {
     uint32_t fourcc;
     uint32_t texel;
@@ -372,11 +337,6 @@ DMABUF_CASE(wrong_descriptors, .title = "dmabuf_refused.descriptors", .own = tru
     ROW((made(&d, linear, 1), d.height = 20000), UNSUPPORTED, EXTENT);
     ROW(d.handle.type = CULV_HANDLE_OPAQUE_FD, INVALID, HANDLE_TYPE);
     ROW(d.handle.type = (culv_handle_type)99, INVALID, HANDLE_TYPE);
-    ROW(d.direct = 1, INVALID, VALUE); /* to an array */
-    ROW((made(&d, linear, 1), d.direct = d.to_buffer = 1), INVALID, VALUE);
-    ROW((d.direct = d.to_buffer = 1, d.num_planes = 2), INVALID, VALUE);
-    ROW((d.direct = d.to_buffer = 1, d.num_planes = 1, d.modifier = CULV_SOFT_MODIFIER_TWO_PLANES),
-        INVALID, VALUE);
     /* What only the making sees: */
     checks = true;
     ROW(d.handle.value.fd = -1, INVALID, HANDLE_BAD);

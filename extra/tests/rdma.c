@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* RDMA: what is at a pointer, for a card; SYNC_MEMOPS; tokens; dma-bufs; what a
+/* RDMA: what is at a pointer, for a card; SYNC_MEMOPS; dma-bufs; what a
  * device has for cards, flushes, costs; BAR1 by an NVML that is played. */
 #define TEST_GROUP "pointer."
 #include "played_nvml.h"
@@ -155,7 +155,6 @@ RDMA_CASE(structs)
     culv_device *d = s->w.device;
     CUdeviceptr p = rdma_alloc(s, 65536);
     culv_rdma_info info = {0};
-    culv_rdma_tokens tokens = {0};
     culv_rdma_dma_buf buf = {0};
     culv_rdma_caps caps = {0};
     culv_rdma_bar1 bar1 = {0};
@@ -163,7 +162,6 @@ RDMA_CASE(structs)
 #define TRY_ONE(call)  LIB_INVALID(call, STRUCT_SIZE)
 #define TRY_NULL(call) LIB_INVALID(call, NULL_ARGUMENT)
     TRY_ONE(culv_rdma_get_info(d, p, &info));
-    TRY_ONE(culv_rdma_get_tokens(d, p, &tokens));
     TRY_ONE(culv_rdma_dma_buf_export_dup(d, p, 1, 0, &buf));
     TRY_ONE(culv_rdma_get_caps(d, &caps));
     TRY_ONE(culv_rdma_get_bar1(d, &bar1));
@@ -171,7 +169,6 @@ RDMA_CASE(structs)
     info.struct_size = sizeof info;
     TRY_NULL(culv_rdma_get_info(NULL, p, &info));
     TRY_NULL(culv_rdma_get_info(d, p, NULL));
-    TRY_NULL(culv_rdma_get_tokens(d, p, NULL));
     TRY_NULL(culv_rdma_dma_buf_export_dup(d, p, 1, 0, NULL));
     TRY_NULL(culv_rdma_get_caps(d, NULL));
     TRY_NULL(culv_rdma_get_bar1(d, NULL));
@@ -277,33 +274,6 @@ RDMA_CASE(managed)
     REQUIRE(i.reason == CULV_REASON_MANAGED);
     LIB_INVALID(culv_rdma_check_range(s->w.device, p, 4096), MANAGED);
     CU_OK(s->w.cu->MemFree(p));
-}
-
-RDMA_CASE(tokens)
-{
-    CUdeviceptr p = rdma_alloc(s, 65536), q = rdma_alloc(s, 65536);
-    culv_rdma_tokens one = culv_rdma_tokens_init(), two = one;
-    culv_result r = culv_rdma_get_tokens(s->w.device, p, &one);
-    MEASURED("rdma.tokens", "%s", r == CULV_OK ? "answered" : culv_last_error_message());
-    if (s->w.cu->software) REQUIRE_EQ((int)r, (int)CULV_OK);
-    if (r == CULV_OK) {
-        LIB_OK(culv_rdma_get_tokens(s->w.device, q, &two));
-        /* One context's are alike (text 000, 2.6). */
-        REQUIRE(one.p2p_token == two.p2p_token && one.va_space_token == two.va_space_token);
-        /* NVIDIA's driver 580 answers 0 on an H200. */
-        MEASURED("rdma.token", "%s", one.p2p_token != 0 ? "a number" : "0");
-        if (s->w.cu->software) {
-            REQUIRE(one.p2p_token != 0);
-            REQUIRE_EQ(rdma_counted(s).tokens, 2);
-            REQUIRE(look(s, p).sync_memops); /* text 000, 2.7 */
-        }
-    }
-    rdma_import import;
-    rdma_import_make(s, &import, 65536);
-    culv_rdma_tokens none = culv_rdma_tokens_init();
-    LIB_INVALID(culv_rdma_get_tokens(s->w.device, import.pointer, &none), NOT_EXPORTABLE);
-    REQUIRE(none.p2p_token == 0 && none.va_space_token == 0);
-    rdma_import_unmake(s, &import);
 }
 
 /* dma-bufs of ranges --------------------------------------------------------------------------- */

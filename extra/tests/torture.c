@@ -38,7 +38,7 @@ static void dmabuf_run(void)
 {
     static const uint64_t linear[] = {12345, CULV_SOFT_MODIFIER_LINEAR};
     lib_world *w = &torture.w;
-    culv_vk_dma_buf_bridge *in = POISON(culv_vk_dma_buf_bridge), *made = in, *plain = in, *own = in;
+    culv_vk_dma_buf_bridge *in = POISON(culv_vk_dma_buf_bridge), *made = in, *plain = in;
     culv_vk_dma_buf_turn turn = culv_vk_dma_buf_turn_init();
     culv_drm_format_info info = culv_drm_format_info_init();
     culv_vk_dma_buf_desc d = dmabuf_describe(tortured_file.fd, DRM_XR24, &dmabuf_shape);
@@ -52,11 +52,7 @@ static void dmabuf_run(void)
     d.to_buffer = 1;
     TRY_AGAIN(culv_vk_dma_buf_bridge_create(w->device, w->attachment, &d, &plain),
               plain == POISON(culv_vk_dma_buf_bridge));
-    d.direct = 1;
-    w->cu->SoftPlayDmaBufImport(1);
-    TRY_AGAIN(culv_vk_dma_buf_bridge_create(w->device, w->attachment, &d, &own),
-              own == POISON(culv_vk_dma_buf_bridge));
-    d.direct = d.to_buffer = 0;
+    d.to_buffer = 0;
     d.handle = (culv_handle){.type = CULV_HANDLE_NONE};
     d.direction = CULV_VK_DMA_BUF_OUT;
     d.modifiers = linear;
@@ -69,8 +65,7 @@ static void dmabuf_run(void)
     DO(culv_vk_dma_buf_bridge_destroy(&in));
     DO(culv_vk_dma_buf_bridge_destroy(&made));
     DO(culv_vk_dma_buf_bridge_destroy(&plain));
-    DO(culv_vk_dma_buf_bridge_destroy(&own));
-    REQUIRE(in == NULL && made == NULL && plain == NULL && own == NULL);
+    REQUIRE(in == NULL && made == NULL && plain == NULL);
     torture_close(stream);
 }
 
@@ -308,15 +303,15 @@ static void rdma_pointers(CUdeviceptr p, CUdeviceptr vmm)
 {
     culv_device *device = torture.w.device;
     culv_rdma_info info = culv_rdma_info_init();
-    culv_rdma_tokens tokens = culv_rdma_tokens_init();
     culv_rdma_caps caps = culv_rdma_caps_init();
     culv_rdma_dma_buf dma_buf = culv_rdma_dma_buf_init();
     culv_rdma_sync sync = CULV_RDMA_SYNC_FORCE32;
     TRY_AGAIN(culv_rdma_get_info(device, p, &info), info.kind == CULV_POINTER_NONE);
     TRY_AGAIN(culv_rdma_check_range(device, p, PINNED_BYTES), true);
-    TRY_AGAIN(culv_rdma_get_tokens(device, p, &tokens), tokens.p2p_token == 0);
     TRY_AGAIN(culv_rdma_get_caps(device, &caps), !caps.supported);
     TRY_AGAIN(culv_rdma_flush_writes(device, CULV_RDMA_ORDERING_OWNER), true);
+    TRY_AGAIN(culv_rdma_set_sync_memops(device, p, 1, &sync), sync == CULV_RDMA_SYNC_FORCE32);
+    sync = CULV_RDMA_SYNC_FORCE32;
     TRY_AGAIN(culv_rdma_set_sync_memops(device, vmm, 1, &sync), sync == CULV_RDMA_SYNC_FORCE32);
     TRY_AGAIN(culv_rdma_dma_buf_export_dup(device, p + 5, 100, CULV_DMA_BUF_PCIE, &dma_buf),
               dma_buf.handle.type == CULV_HANDLE_NONE);

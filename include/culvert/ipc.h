@@ -304,10 +304,10 @@ CULV_INIT(culv_ipc_client_desc)
  * servers with abstract sockets in this network namespace; otherwise it lists servers with sockets
  * in the directory. On Windows it lists all servers of this machine. Only culv_ipc_client_connect()
  * shows whether a server admits you.
- * Errors: INVALID (NULL_ARGUMENT), DRIVER (OS: /proc or the directory cannot be read; Wine lists no
- * pipes), UNSUPPORTED (NOT_BUILT: a directory on Windows).
+ * Errors: INVALID (NULL_ARGUMENT), DRIVER (OS: the system does not list its sockets, or the
+ * directory cannot be read; Wine lists no pipes), UNSUPPORTED (NOT_BUILT: a directory on Windows).
  * Ownership: the copies are yours.
- * Source: proc(5), /proc/net/unix; FindFirstFile, which lists named pipes. */
+ * Source: sock_diag(7); FindFirstFile, which lists named pipes. */
 CULV_EXPORT culv_result culv_ipc_find_servers(const char *directory,
                                               char (*names)[CULV_IPC_NAME_SIZE], size_t capacity,
                                               size_t *count);

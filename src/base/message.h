@@ -151,7 +151,8 @@ culv_result culvi_struct_check(const culvi_voice *voice, const void *out, const 
 
 /* Allocation on the host ----------------------------------------------------------------------- */
 
-/* All allocation goes through here, so that tests can make it fail. */
+/* All allocation goes through here, so that tests can make it fail. Zeroed: a new object's atomics
+ * are 0. */
 void *culvi_alloc(size_t size);
 void culvi_free(void *memory);
 /* The same, and records the error. */

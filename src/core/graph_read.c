@@ -333,12 +333,6 @@ culv_result culvi_graph_read(culv_device *device, CUgraph graph, const char *lab
     return result;
 }
 
-void culvi_graph_work_free(culvi_graph_work *work)
-{
-    culvi_free(work->nodes);
-    memset(work, 0, sizeof *work);
-}
-
 /* Arguments ----------------------------------------------------------------------------------- */
 
 static culv_result fail_layout(const culvi_graph_node *node, const culv_kernel *kernel,

@@ -26,10 +26,9 @@ typedef struct culvi_graph_work {
 } culvi_graph_work;
 
 /* Reads the nodes and the edges. Refuses nodes of other kinds by their index and kind. In the
- * device's context. `out` is for culvi_graph_work_free(), also after an error. */
+ * device's context. Free out->nodes by culvi_free(), also after an error. */
 culv_result culvi_graph_read(culv_device *device, CUgraph graph, const char *label,
                              culvi_graph_work *out);
-void culvi_graph_work_free(culvi_graph_work *work);
 
 /* The arguments of a kernel node, one by one, as `kernel` takes them: `params` has room for all.
  * `kernel` is the one of the node's name. In the device's context. */

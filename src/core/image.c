@@ -59,10 +59,6 @@ culv_image *culvi_image_new(culv_memory *memory, const culvi_format *row,
     image->surfaces = !desc->no_surfaces;
     image->slots = slots;
     culvi_label_set(image->label, label);
-    for (uint32_t i = 0; i < slots; i++) {
-        atomic_init(&image->levels[i].array, NULL);
-        atomic_init(&image->levels[i].surface, 0);
-    }
     return image;
 }
 

@@ -71,10 +71,12 @@ static culv_result load_file(culv_device *device, const char *path, culv_kernels
 {
     culv_kernels *made = new_kernels(device, NULL, last_part(path));
     if (made == NULL) return CULV_ERROR_OUT_OF_MEMORY;
-    culv_result result = culvi_kernel_file_check(device, path, made->label);
+    culv_result result =
+        culvi_kernel_file_read(device, path, made->label, &made->image, &made->image_size);
     if (result == CULV_OK)
-        result = culvi_kernel_file_read(&device->voice, path, made->label, &made->image,
-                                        &made->image_size);
+        result =
+            culvi_kernel_kind_check(device, culvi_kernel_data_kind(made->image, made->image_size),
+                                    path, made->label, NULL, 0);
     if (result == CULV_OK) return load(made, path, out);
     free_kernels(made);
     return result;
@@ -137,11 +139,6 @@ void culv_kernels_unload(culv_kernels **kernels)
 {
     CULVI_TAKE(culv_kernels, mine, kernels);
     culvi_kernels_unref(mine);
-}
-
-void culvi_kernels_ref(culv_kernels *kernels)
-{
-    atomic_fetch_add(&kernels->refs, 1);
 }
 
 void culvi_kernels_unref(culv_kernels *kernels)

@@ -41,13 +41,11 @@ struct culv_kernels {
     culvi_deferred deferred;
 };
 
-/* Keeps what the caller may have unloaded; the last unref gives it up. */
-void culvi_kernels_ref(culv_kernels *kernels);
+/* The last one gives up what the caller may have unloaded. */
 void culvi_kernels_unref(culv_kernels *kernels);
 
 /* What a file holds, by its first bytes. */
 typedef enum culvi_kernel_file {
-    CULVI_FILE_MISSING, /* or it cannot be read: errno says why */
     CULVI_FILE_FATBIN,
     CULVI_FILE_CUBIN,
     CULVI_FILE_PTX,
@@ -61,8 +59,7 @@ culvi_kernel_file culvi_kernel_data_kind(const void *data, size_t size);
 culv_result culvi_kernels_load_program(culv_device *device, const char *path, const char *kernel,
                                        culv_kernels **out);
 
-/* Refuses a file, or data of that name, that the device's driver cannot load. */
-culv_result culvi_kernel_file_check(const culv_device *device, const char *path, const char *label);
+/* Refuses data of that name, a file's or a caller's, that the device's driver cannot load. */
 culv_result culvi_kernel_kind_check(const culv_device *device, culvi_kernel_file kind,
                                     const char *name, const char *label, const void *data,
                                     size_t size);
@@ -71,7 +68,7 @@ culv_result culvi_kernel_file_fail(const culv_device *device, const char *name, 
                                    const void *data, size_t size, CUresult code);
 
 /* The bytes of a file, for culvi_free(). PTX gets a final 0, which *size counts. */
-culv_result culvi_kernel_file_read(const culvi_voice *voice, const char *path, const char *label,
+culv_result culvi_kernel_file_read(const culv_device *device, const char *path, const char *label,
                                    unsigned char **owned, size_t *size);
 
 /* Adds the architectures that a fatbin, a cubin or PTX has code for: "sm_75, PTX of compute_75".

@@ -3,8 +3,6 @@
  * has code for; and the fatbinaries that nvcc put into a program: an ELF file's .nv_fatbin. */
 #include "core/kernel.h"
 
-#include <errno.h>
-
 enum { HEAD_SIZE = 2048 };
 static const char soft_suffix[] = ".soft.so", fatbin_suffix[] = ".fatbin";
 static const char section_name[] = ".nv_fatbin";
@@ -29,34 +27,45 @@ culvi_kernel_file culvi_kernel_data_kind(const void *data, size_t size)
     return has_ptx(data, size < HEAD_SIZE ? size : HEAD_SIZE) ? CULVI_FILE_PTX : CULVI_FILE_OTHER;
 }
 
-static culvi_kernel_file file_kind(const char *path)
+/* Says of a file that is missing whether the other driver's is there. */
+static bool other_exists(const culv_device *device, const char *path)
 {
-    unsigned char head[HEAD_SIZE];
+    const char *mine = device->caps.is_software ? soft_suffix : fatbin_suffix;
+    const char *other = device->caps.is_software ? fatbin_suffix : soft_suffix;
+    const size_t length = strlen(path), end = strlen(mine);
+    unsigned char first;
     size_t size = 0;
-    const int error = culvi_file_head(path, head, sizeof head, &size);
-    if (error != 0) {
-        errno = error;
-        return CULVI_FILE_MISSING;
-    }
-    return culvi_kernel_data_kind(head, size);
+    if (length < end || strcmp(path + length - end, mine) != 0) return false;
+    char *name = culvi_alloc(length + sizeof soft_suffix);
+    if (name == NULL) return false; /* the message says less */
+    memcpy(name, path, length - end);
+    strcpy(name + length - end, other);
+    const bool exists = culvi_file_head(name, &first, sizeof first, &size) == 0;
+    culvi_free(name);
+    return exists;
 }
 
-/* `more` ends the message. */
-static culv_result fail_read(const culvi_voice *voice, const char *path, const char *label,
-                             int error, const char *more)
+static culv_result fail_read(const culv_device *device, const char *path, const char *label,
+                             int error)
 {
-    return culvi_fail_native(voice, label, CULV_ERROR_INVALID, CULV_REASON_MODULE, CULV_NATIVE_OS,
-                             error, "open", "'%s' cannot be read: %s%s", path, strerror(error),
-                             more);
+    const char *more = "";
+    if (other_exists(device, path))
+        more =
+            device->caps.is_software
+                ? "; the .fatbin beside it is for NVIDIA devices, but this one is the software twin's: build with the twin (culvert_add_kernels(), or culvert-kernels --soft)"
+                : "; the .soft.so beside it is for the software twin, but this device is NVIDIA's: build where nvcc is (culvert_add_kernels(), or culvert-kernels --fatbin)";
+    return culvi_fail_native(&device->voice, label, CULV_ERROR_INVALID, CULV_REASON_MODULE,
+                             CULV_NATIVE_OS, error, "open", "'%s' cannot be read: %s%s", path,
+                             strerror(error), more);
 }
 
-culv_result culvi_kernel_file_read(const culvi_voice *voice, const char *path, const char *label,
+culv_result culvi_kernel_file_read(const culv_device *device, const char *path, const char *label,
                                    unsigned char **owned, size_t *size)
 {
     for (size_t room = (size_t)1 << 18;; room *= 4) {
         unsigned char *bytes = culvi_alloc(room + 1);
         size_t length = 0;
-        if (bytes == NULL) return culvi_fail_host_memory(voice, label);
+        if (bytes == NULL) return culvi_fail_host_memory(&device->voice, label);
         const int error = culvi_file_head(path, bytes, room, &length);
         if (error == 0 && length < room) {
             bytes[length] = 0;
@@ -67,8 +76,8 @@ culv_result culvi_kernel_file_read(const culvi_voice *voice, const char *path, c
             return CULV_OK;
         }
         culvi_free(bytes);
-        if (error != 0) return fail_read(voice, path, label, error, "");
-        if (room > SIZE_MAX / 8) return culvi_fail_host_memory(voice, label);
+        if (error != 0) return fail_read(device, path, label, error);
+        if (room > SIZE_MAX / 8) return culvi_fail_host_memory(&device->voice, label);
     }
 }
 
@@ -141,49 +150,13 @@ void culvi_kernel_image_text(const void *data, size_t size, culvi_text *text)
 
 /* Checks -------------------------------------------------------------------------------------- */
 
-/* Says of a file that is missing whether the other driver's is there. */
-static bool other_exists(const culv_device *device, const char *path)
-{
-    const char *mine = device->caps.is_software ? soft_suffix : fatbin_suffix;
-    const char *other = device->caps.is_software ? fatbin_suffix : soft_suffix;
-    const size_t length = strlen(path), end = strlen(mine);
-    if (length < end || strcmp(path + length - end, mine) != 0) return false;
-    char *name = culvi_alloc(length + sizeof soft_suffix);
-    if (name == NULL) return false; /* the message says less */
-    memcpy(name, path, length - end);
-    strcpy(name + length - end, other);
-    bool exists = file_kind(name) != CULVI_FILE_MISSING;
-    culvi_free(name);
-    return exists;
-}
-
-static culv_result fail_missing(const culv_device *device, const char *path, const char *label,
-                                int error)
-{
-    const char *more = "";
-    if (other_exists(device, path))
-        more =
-            device->caps.is_software
-                ? "; the .fatbin beside it is for NVIDIA devices, but this one is the software twin's: build with the twin (culvert_add_kernels(), or culvert-kernels --soft)"
-                : "; the .soft.so beside it is for the software twin, but this device is NVIDIA's: build where nvcc is (culvert_add_kernels(), or culvert-kernels --fatbin)";
-    return fail_read(&device->voice, path, label, error, more);
-}
-
-culv_result culvi_kernel_file_check(const culv_device *device, const char *path, const char *label)
-{
-    errno = 0;
-    const culvi_kernel_file kind = file_kind(path);
-    if (kind == CULVI_FILE_MISSING) return fail_missing(device, path, label, errno);
-    return culvi_kernel_kind_check(device, kind, path, label, NULL, 0);
-}
-
 culv_result culvi_kernel_kind_check(const culv_device *device, culvi_kernel_file kind,
                                     const char *name, const char *label, const void *data,
                                     size_t size)
 {
     CULVI_TEXT(list, 256);
     static const char *const names[] = {
-        "", "a fatbin", "a cubin", "PTX", "a shared object", "nothing that Culvert knows", "a DLL"};
+        "a fatbin", "a cubin", "PTX", "a shared object", "nothing that Culvert knows", "a DLL"};
     const bool soft = device->caps.is_software;
     /* The twin's kernels on Windows. There the tests let the twin pose as NVIDIA's driver, too. */
     if (kind == CULVI_FILE_DLL) return CULV_OK;
@@ -349,11 +322,8 @@ culv_result culvi_kernels_load_program(culv_device *device, const char *path, co
 {
     unsigned char *file;
     size_t all = 0, size = 0;
-    errno = 0;
-    if (file_kind(path) == CULVI_FILE_MISSING)
-        return fail_read(&device->voice, path, path, errno, "");
-    culv_result result = culvi_kernel_file_read(&device->voice, path, path, &file, &all);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_kernel_file_read(device, path, path, &file, &all));
+    culv_result result;
     const unsigned char *section = find_section(file, all, &size);
     if (section != NULL)
         result = try_images(device, section, size, path, kernel, out);

@@ -175,8 +175,6 @@ static culv_result find_request(culv_semaphore *semaphore, culvi_request **out)
         }
     CULVI_NEW(culvi_request, made, &device->voice, semaphore->label);
     made->relay = relay;
-    atomic_init(&made->pending, false);
-    atomic_init(&made->begun, false);
     CUresult r = create_event(device, &made->done);
     if (r != CUDA_SUCCESS) {
         culvi_free(made);
@@ -273,10 +271,10 @@ void culvi_relay_quiesce(culv_semaphore *semaphore)
 {
     culvi_relay *relay = semaphore->relay;
     if (relay == NULL || relay->path != CULV_SHARING_HOST) return;
-    culvi_watch watch;
-    culvi_watch_for(semaphore->device, &watch, "timeline semaphore", semaphore->label,
-                    "its release",
-                    "A host function that signals or waits for it (HOST sharing) is not done");
+    culvi_watch watch = {
+        .kind = "timeline semaphore",
+        .what = "A host function that signals or waits for it (HOST sharing) is not done"};
+    culvi_watch_begin(semaphore->device, &watch, semaphore->label);
     for (culvi_request *q = relay->requests; q != NULL; q = q->next)
         wait_for_request(semaphore->device, q);
     culvi_watch_done(semaphore->device, &watch);
@@ -370,7 +368,6 @@ culv_result culvi_relay_semaphore(culv_device *device, const culvi_words *words,
     semaphore->untracked = untracked;
     semaphore->relay = relay;
     atomic_init(&semaphore->noted, value);
-    atomic_init(&semaphore->signaled, 0);
     atomic_init(&semaphore->state, CULVI_UNSIGNALED);
     culvi_label_set(semaphore->label, label);
     relay->path = peer != NULL ? CULV_SHARING_PEER : CULV_SHARING_HOST;
@@ -382,9 +379,6 @@ culv_result culvi_relay_semaphore(culv_device *device, const culvi_words *words,
         semaphore->deferred.holder = host->holder;
         semaphore->deferred.finish = finish;
     }
-    atomic_init(&relay->released, false);
-    atomic_init(&relay->failed, 0);
-    atomic_init(&relay->failed_wait, false);
     culvi_device_ref(device);
     CULVI_LOCKED(&device->lock, device->counts.semaphores++);
     culvi_semaphore_made(semaphore);

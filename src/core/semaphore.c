@@ -102,8 +102,6 @@ static culv_result import_checked(culv_device *device, const culvi_words *words,
     semaphore->type = d->type;
     semaphore->untracked = d->untracked != 0;
     atomic_init(&semaphore->noted, d->value);
-    atomic_init(&semaphore->signaled, 0);
-    atomic_init(&semaphore->released, 0);
     atomic_init(&semaphore->state, d->signal_pending ? CULVI_SIGNALED_BY_PEER : CULVI_UNSIGNALED);
     culvi_label_set(semaphore->label, d->label);
     CULVI_TRY_OR(culvi_import_run(device, import, semaphore), culvi_free(semaphore));

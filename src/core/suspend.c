@@ -124,14 +124,14 @@ static culv_result check_capture(culv_device *device)
 static culv_result wait_for_work(culv_device *device)
 {
     culvi_scope scope;
-    culvi_watch watch;
+    culvi_watch watch = {.kind = "device"};
     CUdeviceptr made = 0;
     const char *call = "cuMemAlloc";
     CULVI_TRY(culvi_enter(device, &scope, NULL));
     CUresult r = CULVI_CU(device, cuMemAlloc, (&made, 1));
     if (r == CUDA_SUCCESS) {
         call = "cuMemFree";
-        culvi_watch_begin(device, &watch, "device", device->caps.name, 0);
+        culvi_watch_begin(device, &watch, device->caps.name);
         r = CULVI_RELEASE(device, cuMemFree, (made));
         if (!culvi_cuda_answers(r)) r = CULVI_RELEASE(device, cuMemFree, (made));
         culvi_watch_done(device, &watch);

@@ -254,35 +254,20 @@ static culv_result create(culv_image *image, const culvi_format *row, const culv
                            d->base_layer + d->layer_count - 1, image->row->name);
 }
 
-/* So that equal settings are equal bytes: padding is 0 and what does not apply is left out. */
-static culv_texture_desc key_of(const culv_image *image, const culv_texture_desc *d)
+/* So that equal settings are equal bytes: what does not apply is left out. There is no padding. */
+static void leave_out(const culv_image *image, culv_texture_desc *d)
 {
-    culv_texture_desc key = culv_texture_desc_init();
+    _Static_assert(sizeof *d == sizeof d->struct_size + 22 * sizeof d->plane, "no padding");
     bool border = false;
-    for (int i = 0; i < num_axes(image); i++) {
-        key.address[i] = d->address[i];
+    for (int i = 0; i < 3; i++) {
+        if (i >= num_axes(image)) d->address[i] = CULV_TEXTURE_ADDRESS_CLAMP;
         border |= d->address[i] == CULV_TEXTURE_ADDRESS_BORDER;
     }
-    key.filter = d->filter;
-    key.mip_filter = d->mip_filter;
-    key.read = d->read;
-    key.mip_bias = d->mip_bias;
-    key.clamp_lod = d->clamp_lod != 0;
-    if (d->clamp_lod) {
-        key.min_lod = d->min_lod;
-        key.max_lod = d->max_lod;
-    }
-    key.max_anisotropy = d->max_anisotropy;
-    for (int i = 0; border && i < 4; i++)
-        key.border_color[i] = d->border_color[i];
-    key.unnormalized_coordinates = d->unnormalized_coordinates != 0;
-    key.no_seamless_cube = d->no_seamless_cube != 0;
-    key.base_level = d->base_level;
-    key.level_count = d->level_count;
-    key.base_layer = d->base_layer;
-    key.layer_count = d->layer_count;
-    key.plane = d->plane;
-    return key;
+    d->clamp_lod = d->clamp_lod != 0;
+    if (!d->clamp_lod) d->min_lod = d->max_lod = 0;
+    if (!border) memset(d->border_color, 0, sizeof d->border_color);
+    d->unnormalized_coordinates = d->unnormalized_coordinates != 0;
+    d->no_seamless_cube = d->no_seamless_cube != 0;
 }
 
 /* Needs no lock: what is in the list stays as it is until the image goes. */
@@ -326,10 +311,10 @@ culv_result culv_image_get_texture(culv_image *image, const culv_texture_desc *d
     if (result != CULV_OK) return result;
     const char *wrong = broken_rule(image, row, &d);
     if (wrong != NULL) return refuse(image, CULV_ERROR_INVALID, CULV_REASON_VALUE, wrong);
-    culv_texture_desc key = key_of(image, &d);
-    CUtexObject object = find(image, &key);
+    leave_out(image, &d);
+    CUtexObject object = find(image, &d);
     if (object == 0 || device->lost) {
-        CULVI_LOCKED(&device->lock, result = add(image, row, &key, &object));
+        CULVI_LOCKED(&device->lock, result = add(image, row, &d, &object));
     }
     if (result == CULV_OK) *out = object;
     return result;

@@ -173,21 +173,19 @@ static culv_result no_match(const culvi_voice *voice, const culvi_probe *probe, 
             &hint_text,
             "Without a GPU, Culvert's software twin can take its place once it is installed and allowed (CULVERT_SOFT=1 or culv_soft_enable())");
     if (hint_text.data[0] != '\0') culvi_text_add(&text, ". %s", hint_text.data);
-    /* Who allowed the twin reads first why it is not there. */
-    const bool no_twin = probe->twin_bytes > 0 && probe->reason != CULV_REASON_FORKED;
-    const int bytes = no_twin ? (int)probe->twin_bytes : 0;
+    const bool no_twin = probe->twin[0] != '\0';
     const char *behind = no_twin ? ". Therefore " : "";
     if (!any_driver)
         return culvi_fail(voice, NULL, CULV_ERROR_UNSUPPORTED,
                           no_twin                             ? probe->twin_reason
                           : probe->reason != CULV_REASON_NONE ? probe->reason
                                                               : CULV_REASON_DRIVER_MISSING,
-                          "%.*s%sno CUDA driver for %s", bytes, probe->problems, behind, text.data);
+                          "%s%sno CUDA driver for %s", probe->twin, behind, text.data);
     return culvi_fail(voice, NULL, CULV_ERROR_NO_DEVICE,
                       linked                        ? CULV_REASON_DEVICE_GROUP
                       : mig && wanted->uuid != NULL ? CULV_REASON_DEVICE_SLICE
                                                     : CULV_REASON_DEVICE_UNKNOWN,
-                      "%.*s%sno CUDA device is %s", bytes, probe->problems, behind, text.data);
+                      "%s%sno CUDA device is %s", probe->twin, behind, text.data);
 }
 
 static const culvi_cuda_device *find_ordinal(const culvi_probe *probe, int32_t ordinal)
@@ -359,17 +357,17 @@ void culvi_device_ref(culv_device *device)
 void culvi_device_unref(culv_device *device)
 {
     if (atomic_fetch_sub(&device->refs, 1) != 1) return;
-    culvi_watch watch;
+    culvi_watch watch = {.kind = "device"};
     culvi_wait_and_collect(device);
     culvi_late_end(device);
-    culvi_watch_begin(device, &watch, "device", device->caps.name, 0);
+    culvi_watch_begin(device, &watch, device->caps.name);
     culvi_formats_release(device);
     culvi_order_end(device);
     culvi_watch_done(device, &watch);
     if (device->free_fields != NULL) device->free_fields(device);
     if (device->free_peers != NULL) device->free_peers(device);
     unregister_driver_log(device);
-    culvi_watch_begin(device, &watch, "device", device->caps.name, 0);
+    culvi_watch_begin(device, &watch, device->caps.name);
     if (device->retained) {
         CUresult r = CULVI_CU(device, cuDevicePrimaryCtxRelease, (device->ordinal));
         if (!culvi_release_done(device, "cuDevicePrimaryCtxRelease", r, false)) {

@@ -24,11 +24,6 @@ enum { CULVI_STREAM_SLOTS = 64, CULVI_STREAM_WAYS = 4 };
 /* CUarray_format has numbers below this. */
 enum { CULVI_ARRAY_FORMATS = 256 };
 
-/* Limits of seven kinds of array, with and without surfaces, and further ones of 3D arrays:
- * cuda/format_support.c. */
-enum { CULVI_ARRAY_LIMITS = 60 };
-
-enum { CULVI_GRANULARITIES = 8 };
 /* The granularity of one kind of VMM allocation; bytes 0: not known yet. */
 typedef struct culvi_granularity {
     uint32_t kind;
@@ -105,13 +100,11 @@ struct culv_device {
     CUdeviceptr arrived;         /* culvi_arrive() writes to it; 0: no semaphore needs it */
     /* Streams of this context in place of green ones, which take no semaphores */
     culvi_detour *detours;
-    /* Granularities that the driver reported: vmm/allocation.c */
-    culvi_granularity granularities[CULVI_GRANULARITIES];
+    culvi_granularity granularity; /* the last that the driver told: vmm/property.c */
     /* Streams that are known to be this device's: they are checked once, not in each frame (R6). */
     atomic_uintptr_t streams[CULVI_STREAM_SLOTS];
     /* The driver's answer for each CUarray_format that was asked about: format_support.c. */
     _Atomic(CUarray) array_formats[CULVI_ARRAY_FORMATS];
-    atomic_uint array_limits[CULVI_ARRAY_LIMITS]; /* 0: not asked yet */
     /* The driver's functions for the caller, filled when they are first asked for: cuda_api.c. One
      * for the legacy default stream, one for that of each thread. */
     culvi_cuda_table tables[2];

@@ -290,22 +290,6 @@ static culv_result list_devices(const culvi_voice *voice, culvi_probe *probe,
     return CULV_OK;
 }
 
-/* Who allowed the twin wants it: why it is absent comes before what NVIDIA's driver lacks. `before`
- * bytes were there when its turn came. */
-static void put_twin_first(culvi_probe *probe, size_t before, size_t length, culv_reason reason)
-{
-    char others[sizeof probe->problems];
-    probe->twin_reason = reason;
-    probe->twin_bytes = length;
-    if (before == 0) return;
-    const size_t own = before + 2; /* behind "; " */
-    memcpy(others, probe->problems, before);
-    probe->twin_bytes = length > own ? length - own : 0;
-    memmove(probe->problems, probe->problems + own, probe->twin_bytes);
-    culvi_text text = {probe->problems, sizeof probe->problems, probe->twin_bytes};
-    culvi_text_add(&text, "; %.*s", (int)before, others);
-}
-
 culv_result culvi_probe_open(const culvi_voice *voice, culv_driver kind, culvi_probe *probe)
 {
     memset(probe, 0, sizeof *probe);
@@ -313,16 +297,16 @@ culv_result culvi_probe_open(const culvi_voice *voice, culv_driver kind, culvi_p
     if (kind != CULV_DRIVER_AUTO && kind != CULV_DRIVER_NVIDIA && kind != CULV_DRIVER_SOFT)
         return culvi_fail(voice, NULL, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                           "culv_device_desc.driver is %d; it is one of culv_driver", (int)kind);
-    culvi_text text = {probe->problems, sizeof probe->problems, 0};
+    culvi_text twin = {probe->twin, sizeof probe->twin, 0};
+    culvi_text others = {probe->others, sizeof probe->others, 0};
     for (int i = 0; i < 2; i++) {
         culv_driver driver = i == 0 ? CULV_DRIVER_NVIDIA : CULV_DRIVER_SOFT;
         if (kind != CULV_DRIVER_AUTO && kind != driver) continue;
         if (kind == CULV_DRIVER_AUTO && driver == CULV_DRIVER_SOFT && !culvi_soft_allowed())
             continue;
         culv_reason reason = CULV_REASON_NONE;
-        size_t before = text.length;
-        begin_problem(&text);
-        probe->drivers[i] = open_driver(voice, driver, &text, &reason);
+        culvi_text *text = driver == CULV_DRIVER_SOFT ? &twin : &others;
+        probe->drivers[i] = open_driver(voice, driver, text, &reason);
         if (probe->drivers[i] == NULL && reason == CULV_REASON_HOST_MEMORY) {
             culvi_probe_close(probe);
             return culvi_fail_host_memory(voice, NULL);
@@ -330,19 +314,20 @@ culv_result culvi_probe_open(const culvi_voice *voice, culv_driver kind, culvi_p
         if (probe->drivers[i] == NULL) {
             if (probe->reason == CULV_REASON_NONE || reason == CULV_REASON_FORKED)
                 probe->reason = reason;
-            if (reason == CULV_REASON_FORKED) { /* it explains the other driver's answer too */
-                const size_t own = before > 0 ? before + 2 : 0; /* behind "; " */
-                memmove(probe->problems, probe->problems + own, text.length - own + 1);
-                break;
-            }
-            if (driver == CULV_DRIVER_SOFT) put_twin_first(probe, before, text.length, reason);
-            continue;
+            if (driver == CULV_DRIVER_SOFT) probe->twin_reason = reason;
+            if (reason != CULV_REASON_FORKED) continue;
+            /* It explains the other driver's answer, too. */
+            if (text == &twin) memcpy(probe->others, probe->twin, sizeof probe->twin);
+            probe->twin[0] = '\0';
+            break;
         }
-        text.length = before;
-        probe->problems[before] = '\0';
-        CULVI_TRY_OR(list_devices(voice, probe, probe->drivers[i], &text),
+        text->length = 0;
+        text->data[0] = '\0';
+        CULVI_TRY_OR(list_devices(voice, probe, probe->drivers[i], &others),
                      culvi_probe_close(probe));
     }
+    snprintf(probe->problems, sizeof probe->problems, "%s%s%s", probe->twin,
+             probe->twin[0] != '\0' && probe->others[0] != '\0' ? "; " : "", probe->others);
     return CULV_OK;
 }
 
@@ -379,8 +364,7 @@ const culvi_cuda_device *culvi_probe_find_luid(const culvi_probe *probe, const c
 
 void culvi_probe_describe(const culvi_probe *probe, culvi_text *text)
 {
-    if (probe->reason != CULV_REASON_FORKED && probe->twin_bytes > 0)
-        culvi_text_add(text, "%.*s; ", (int)probe->twin_bytes, probe->problems);
+    if (probe->twin[0] != '\0') culvi_text_add(text, "%s; ", probe->twin);
     culvi_probe_describe_others(probe, text);
 }
 
@@ -401,11 +385,7 @@ void culvi_probe_describe_others(const culvi_probe *probe, culvi_text *text)
             culvi_text_add_luid(text, &d->luid, d->node_mask);
         }
     }
-    const char *others = probe->problems + probe->twin_bytes;
-    if (others[0] == ';')
-        culvi_text_add(text, "%s", others);
-    else if (others[0] != '\0')
-        culvi_text_add(text, "; %s", others);
+    if (probe->others[0] != '\0') culvi_text_add(text, "; %s", probe->others);
     const char *visible = culvi_environment("CUDA_VISIBLE_DEVICES");
     if (visible != NULL && probe->drivers[0] != NULL)
         culvi_text_add(text, "; CUDA_VISIBLE_DEVICES=%s may hide others", visible);
@@ -451,7 +431,7 @@ static const char *ask_twin(void *module, const char *function)
     return get != NULL ? get() : NULL;
 }
 
-static const char *open_and_ask(const char *function)
+const char *culvi_soft_ask(const char *function)
 {
     CULVI_TEXT(text, 1536);
     void *module = open_twin(&text);
@@ -459,16 +439,6 @@ static const char *open_and_ask(const char *function)
     const char *answer = ask_twin(module, function);
     culvi_module_close(module); /* it stays loaded, and so does the answer */
     return answer;
-}
-
-const char *culvi_soft_layer_path(void)
-{
-    return open_and_ask("culvSoftLayerPath");
-}
-
-const char *culvi_soft_add_layer_path(void)
-{
-    return open_and_ask("culvSoftAddLayerPath");
 }
 
 culv_result culv_soft_enable(void)

@@ -53,11 +53,10 @@ void (*culvi_cuda_proc_per_thread(const culvi_cuda *cuda, const char *name, int 
 const char *culvi_driver_name(culv_driver kind);
 
 bool culvi_soft_allowed(void);
-/* The directory of the manifest of the twin's Vulkan layer. NULL: the twin, or the manifest beside
- * it, is missing. */
-const char *culvi_soft_layer_path(void);
-/* The same. It also tells this process's Vulkan loader of the directory, by the environment. */
-const char *culvi_soft_add_layer_path(void);
+/* Asks the twin for the directory of the manifest of its Vulkan layer: "culvSoftLayerPath", or
+ * "culvSoftAddLayerPath", which also tells this process's Vulkan loader of it, by the environment.
+ * NULL: the twin, or the manifest beside it, is missing. */
+const char *culvi_soft_ask(const char *function);
 
 /* One device of one driver. */
 typedef struct culvi_cuda_device {
@@ -78,9 +77,9 @@ typedef struct culvi_probe {
     culvi_cuda_device *devices;
     uint32_t num_devices;
     culv_reason reason;  /* why the first absent driver is absent; FORKED, if that is one's */
-    char problems[1024]; /* the same in words, for each absent driver; the twin's is the first */
-    /* The twin was allowed and is absent: how many bytes of `problems` say why, and the reason. */
-    size_t twin_bytes;
+    char problems[2056]; /* the same in words, for each absent driver; the twin's is the first */
+    /* The two parts of that. Who allowed the twin wants it, and reads first why it is absent. */
+    char twin[1024], others[1024];
     culv_reason twin_reason;
 } culvi_probe;
 

@@ -79,7 +79,7 @@ typedef struct culvi_extent_words {
 } culvi_extent_words;
 
 /* Checks an image, with every default explicit, against the limits of its kind of array. Lowers
- * `most` to them, even when the image is refused. Asks the driver once for each limit. */
+ * `most` to them, even when the image is refused. */
 culv_result culvi_array_check_limits(culv_device *device, const char *label,
                                      const culvi_extent_words *words, const culv_image_desc *image,
                                      bool surfaces, culvi_array_extent *most);

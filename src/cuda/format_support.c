@@ -128,8 +128,7 @@ typedef enum array_kind {
     ARRAY_1D_LAYERED,
     ARRAY_2D_LAYERED,
     ARRAY_CUBE,
-    ARRAY_CUBE_LAYERED,
-    ARRAY_KINDS
+    ARRAY_CUBE_LAYERED
 } array_kind;
 
 #define TEXTURE(name) CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE##name
@@ -143,7 +142,7 @@ typedef struct kind_row {
     int surface[4];
 } kind_row;
 
-static const kind_row kinds[ARRAY_KINDS] = {
+static const kind_row kinds[] = {
     [ARRAY_1D] = {"1D", {TEXTURE(1D_MIPMAPPED_WIDTH)}, {SURFACE(1D_WIDTH)}},
     [ARRAY_2D] = {"2D",
                   {TEXTURE(2D_MIPMAPPED_WIDTH), TEXTURE(2D_MIPMAPPED_HEIGHT)},
@@ -181,38 +180,25 @@ static array_kind kind_of(const culv_image_desc *d)
     }
 }
 
-/* What was told is kept in the device: 0 is not asked yet, NOT_TOLD is no limit. Nothing of it ever
- * changes, so that two threads that ask at once keep the same. */
-enum { SIDES = 4, ALTERNATE = ARRAY_KINDS * 2 * SIDES };
-#define NOT_TOLD UINT32_MAX
-_Static_assert(ALTERNATE + SIDES == CULVI_ARRAY_LIMITS, "a place for each limit");
+enum { SIDES = 4 };
 
-static culv_result ask_attribute(culv_device *device, const char *label, int attribute, int place,
-                                 uint32_t *out)
-{
-    int value = 0;
-    *out = attribute != 0 ? atomic_load_explicit(&device->array_limits[place], memory_order_relaxed)
-                          : NOT_TOLD;
-    if (*out != 0) return CULV_OK;
-    CUresult r = CULVI_CU(device, cuDeviceGetAttribute,
-                          (&value, (CUdevice_attribute)attribute, device->ordinal));
-    /* A driver that does not know the attribute, or says 0, tells no limit. */
-    if (r != CUDA_SUCCESS && r != CUDA_ERROR_INVALID_VALUE)
-        return culvi_fail_cuda(device, label, r, "cuDeviceGetAttribute", CULV_REASON_DRIVER_REFUSED,
-                               "the limits of the device's arrays are unknown");
-    *out = r == CUDA_SUCCESS && value > 0 ? (uint32_t)value : NOT_TOLD;
-    atomic_store_explicit(&device->array_limits[place], *out, memory_order_relaxed);
-    return CULV_OK;
-}
-
-/* `otherwise` stands for what is not told. */
+/* What is not told has no limit. `otherwise` stands for that. */
 static culv_result ask_extent(culv_device *device, const char *label, const int attributes[SIDES],
-                              int place, uint32_t otherwise, culvi_array_extent *out)
+                              uint32_t otherwise, culvi_array_extent *out)
 {
     uint32_t values[SIDES];
     for (int i = 0; i < SIDES; i++) {
-        CULVI_TRY(ask_attribute(device, label, attributes[i], place + i, &values[i]));
-        if (values[i] == NOT_TOLD) values[i] = otherwise;
+        int value = 0;
+        CUresult r = attributes[i] == 0
+                         ? CUDA_SUCCESS
+                         : CULVI_CU(device, cuDeviceGetAttribute,
+                                    (&value, (CUdevice_attribute)attributes[i], device->ordinal));
+        /* A driver that does not know the attribute, or says 0, tells no limit. */
+        if (r != CUDA_SUCCESS && r != CUDA_ERROR_INVALID_VALUE)
+            return culvi_fail_cuda(device, label, r, "cuDeviceGetAttribute",
+                                   CULV_REASON_DRIVER_REFUSED,
+                                   "the limits of the device's arrays are unknown");
+        values[i] = r == CUDA_SUCCESS && value > 0 ? (uint32_t)value : otherwise;
     }
     *out = (culvi_array_extent){values[0], values[1], values[2], values[3]};
     return CULV_OK;
@@ -226,12 +212,11 @@ typedef struct limits {
 static culv_result limits_of(culv_device *device, const char *label, array_kind kind, bool surfaces,
                              limits *out)
 {
-    const int place = ((int)kind * 2 + (int)surfaces) * SIDES;
     const int *attributes = surfaces ? kinds[kind].surface : kinds[kind].texture;
     *out = (limits){.other = {0, 0, 0, 0}};
-    culv_result result = ask_extent(device, label, attributes, place, UINT32_MAX, &out->most);
+    culv_result result = ask_extent(device, label, attributes, UINT32_MAX, &out->most);
     if (result == CULV_OK && kind == ARRAY_3D && !surfaces)
-        result = ask_extent(device, label, alternate_3d, ALTERNATE, 0, &out->other);
+        result = ask_extent(device, label, alternate_3d, 0, &out->other);
     out->other.layers = out->most.layers;
     return result;
 }

@@ -129,9 +129,9 @@ static const char *kind_of(const culvi_deferred *object)
 
 static CUresult wait_for(culv_device *device, const culvi_deferred *object)
 {
-    culvi_watch watch;
-    culvi_watch_stream(device, &watch, kind_of(object), object->label, object->size,
-                       object->stream);
+    culvi_watch watch = {
+        .kind = kind_of(object), .size = object->size, .stream = object->stream, .on_stream = true};
+    culvi_watch_begin(device, &watch, object->label);
     CUresult r = CULVI_CU(device, cuEventSynchronize, (object->event));
     /* Not every driver call waits once more: what one wait did not tell, the next one does. */
     if (!culvi_cuda_answers(r)) r = CULVI_CU(device, cuEventSynchronize, (object->event));
@@ -152,8 +152,8 @@ static bool is_due(culv_device *device, culvi_deferred *object, bool wait)
 /* The driver may wait here. The object may be gone afterwards. */
 static bool release(culv_device *device, culvi_deferred *object, bool last_try)
 {
-    culvi_watch watch;
-    culvi_watch_begin(device, &watch, kind_of(object), object->label, object->size);
+    culvi_watch watch = {.kind = kind_of(object), .size = object->size};
+    culvi_watch_begin(device, &watch, object->label);
     bool known = object->kind != NULL;
     bool released = object->release(device, object, last_try);
     culvi_watch_done(device, &watch);
@@ -499,8 +499,8 @@ bool culvi_wait_for_all(culv_device *device, const char *kind, const char *label
         if (!culvi_cuda_answers(r)) r = CULVI_CU(device, cuMemAlloc, (&mine, 1));
     }
     if (r == CUDA_SUCCESS) {
-        culvi_watch watch;
-        culvi_watch_begin(device, &watch, kind, label, size);
+        culvi_watch watch = {.kind = kind, .size = size};
+        culvi_watch_begin(device, &watch, label);
         r = CULVI_RELEASE(device, cuMemFree, (mine));
         if (!culvi_cuda_answers(r)) r = CULVI_RELEASE(device, cuMemFree, (mine));
         culvi_watch_done(device, &watch);

@@ -203,9 +203,11 @@ static void watch_over(void *user)
     culvi_mutex_unlock(&man->lock);
 }
 
-static void begin(culv_device *device, culvi_watch *watch)
+void culvi_watch_begin(culv_device *device, culvi_watch *watch, const char *label)
 {
     culvi_watchman *man = &device->watchman;
+    culvi_label_set(watch->label, label);
+    if (watch->deed == NULL) watch->deed = "its release";
     watch->armed = culvi_log_wants(&device->voice, CULV_LOG_WARNING) && is_here(man);
     if (!watch->armed) return;
     watch->begun = culvi_now();
@@ -218,31 +220,6 @@ static void begin(culv_device *device, culvi_watch *watch)
     else if (man->until > watch->due)
         culvi_condition_wake_all(&man->changed);
     culvi_mutex_unlock(&man->lock);
-}
-
-void culvi_watch_begin(culv_device *device, culvi_watch *watch, const char *kind, const char *label,
-                       uint64_t size)
-{
-    *watch = (culvi_watch){.kind = kind, .deed = "its release", .size = size};
-    culvi_label_set(watch->label, label);
-    begin(device, watch);
-}
-
-void culvi_watch_stream(culv_device *device, culvi_watch *watch, const char *kind,
-                        const char *label, uint64_t size, CUstream stream)
-{
-    *watch = (culvi_watch){
-        .kind = kind, .deed = "its release", .size = size, .stream = stream, .on_stream = true};
-    culvi_label_set(watch->label, label);
-    begin(device, watch);
-}
-
-void culvi_watch_for(culv_device *device, culvi_watch *watch, const char *kind, const char *label,
-                     const char *deed, const char *what)
-{
-    *watch = (culvi_watch){.kind = kind, .deed = deed, .what = what};
-    culvi_label_set(watch->label, label);
-    begin(device, watch);
 }
 
 void culvi_watch_done(culv_device *device, culvi_watch *watch)

@@ -44,16 +44,16 @@ void culvi_wait_note_each(culv_device *device, void (*visit)(culvi_wait_note *no
                           void *context);
 void culvi_wait_note_forget(culv_device *device, const void *context);
 
-/* A call that may wait. On its caller's stack. */
+/* A call that may wait. On its caller's stack; he sets the fields above the label. */
 typedef struct culvi_watch {
-    struct culvi_watch *next;
-    const char *deed; /* what is called: "its release" */
     const char *kind; /* "buffer" */
-    char label[64];
-    uint64_t size; /* bytes; 0: it has no size */
-    CUstream stream;
-    bool on_stream;   /* the call waits for `stream` alone */
+    const char *deed; /* what is called; NULL: "its release" */
     const char *what; /* it waits for this; NULL: for a stream or for all work */
+    uint64_t size;    /* bytes; 0: it has no size */
+    CUstream stream;
+    bool on_stream; /* the call waits for `stream` alone */
+    char label[64];
+    struct culvi_watch *next;
     bool armed;
     uint64_t begun, due;
     unsigned told; /* times */
@@ -63,14 +63,7 @@ bool culvi_watch_init(culv_device *device);
 /* Ends the thread. Nothing is watched any more. */
 void culvi_watch_end(culv_device *device);
 
-void culvi_watch_begin(culv_device *device, culvi_watch *watch, const char *kind, const char *label,
-                       uint64_t size);
-/* The same for a call that waits for one stream. */
-void culvi_watch_stream(culv_device *device, culvi_watch *watch, const char *kind,
-                        const char *label, uint64_t size, CUstream stream);
-/* The same for a call that waits for something else, in words. */
-void culvi_watch_for(culv_device *device, culvi_watch *watch, const char *kind, const char *label,
-                     const char *deed, const char *what);
+void culvi_watch_begin(culv_device *device, culvi_watch *watch, const char *label);
 void culvi_watch_done(culv_device *device, culvi_watch *watch);
 
 #endif

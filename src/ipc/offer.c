@@ -144,8 +144,7 @@ static culv_result from_vector(culv_ipc_server *server, const char *call,
     culv_vector *vector = (culv_vector *)source->object;
     culv_part first;
     size_t count = 0;
-    culv_result result = culv_vector_get_parts(vector, &first, 1, &count, NULL);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culv_vector_get_parts(vector, &first, 1, &count, NULL));
     if (count > 0) { /* else the first answer says that its chunks cannot be exported */
         culv_vmm_allocation_info what = culv_vmm_allocation_info_init();
         CULVI_TRY(culv_vmm_allocation_get_info(first.allocation, &what));

@@ -16,8 +16,6 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-enum { LISTENS = 0x10000 }; /* __SO_ACCEPTCON of linux/net.h */
-
 /* An abstract socket's name, without the 0 before it. */
 static void add_abstract(culvi_ipc_names *n, const char *bytes, size_t length)
 {
@@ -27,45 +25,6 @@ static void add_abstract(culvi_ipc_names *n, const char *bytes, size_t length)
     if (length <= skip || length - skip >= sizeof name || memcmp(bytes, prefix, skip) != 0) return;
     memcpy(name, bytes + skip, length - skip);
     if (strlen(name) == length - skip) culvi_ipc_names_add(n, name);
-}
-
-/* /proc/net/unix: Num RefCount Protocol Flags Type St Inode Path; the path of an abstract socket
- * begins with '@'. A name may have line ends and look like lines of others, so this is read only
- * where the kernel has no other way. */
-static void read_line(culvi_ipc_names *n, const char *line)
-{
-    unsigned flags = 0;
-    int path = 0;
-    if (sscanf(line, "%*s %*s %*s %x %*s %*s %*s %n", &flags, &path) < 1 || path == 0) return;
-    if ((flags & LISTENS) && line[path] == '@')
-        add_abstract(n, line + path + 1, strlen(line + path + 1));
-}
-
-/* Files and directories are read by the system's calls: libc's would allocate. */
-static int read_proc(culvi_ipc_names *n)
-{
-    char line[512];
-    size_t length = 0;
-    const int fd = open("/proc/net/unix", O_RDONLY | O_CLOEXEC);
-    if (fd < 0) return errno;
-    for (char bytes[2048];;) {
-        const ssize_t got = read(fd, bytes, sizeof bytes);
-        if (got < 0 && errno == EINTR) continue;
-        if (got <= 0) {
-            const int error = got < 0 ? errno : 0;
-            close(fd);
-            return error;
-        }
-        for (ssize_t i = 0; i < got; i++) {
-            if (bytes[i] != '\n') {
-                if (length < sizeof line - 1) line[length++] = bytes[i];
-                continue;
-            }
-            line[length] = 0;
-            length = 0;
-            read_line(n, line);
-        }
-    }
 }
 
 /* One answer of sock_diag(7): a listening socket and, among its attributes, its name. */
@@ -87,8 +46,9 @@ static void read_diag(culvi_ipc_names *n, const char *bytes, size_t size)
     }
 }
 
-/* False: the kernel does not tell (CONFIG_UNIX_DIAG, a container's filter). */
-static bool read_netlink(culvi_ipc_names *n)
+/* The listening sockets of this network namespace, by netlink: a name may have line ends, and look
+ * like lines of others in /proc/net/unix. Returns the system's error. */
+static int read_netlink(culvi_ipc_names *n)
 {
     enum { LISTEN = 10, ROOM = 16384 }; /* TCP_LISTEN; what the kernel sends is not longer */
     struct {
@@ -99,10 +59,9 @@ static bool read_netlink(culvi_ipc_names *n)
         struct nlmsghdr header;
         char bytes[ROOM];
     } got;
-    const size_t before = n->count;
     const struct timeval second = {1, 0};
     const int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
-    if (fd < 0) return false;
+    if (fd < 0) return errno;
     memset(&ask, 0, sizeof ask);
     ask.header.nlmsg_len = sizeof ask;
     ask.header.nlmsg_type = SOCK_DIAG_BY_FAMILY;
@@ -110,30 +69,33 @@ static bool read_netlink(culvi_ipc_names *n)
     ask.question.sdiag_family = AF_UNIX;
     ask.question.udiag_states = 1u << LISTEN;
     ask.question.udiag_show = UDIAG_SHOW_NAME;
-    bool done = false,
-         good = setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &second, sizeof second) == 0 &&
-                send(fd, &ask, sizeof ask, 0) == (ssize_t)sizeof ask;
-    while (good && !done) {
-        ssize_t size = recv(fd, got.bytes, sizeof got, 0);
+    bool done = false;
+    int error = setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &second, sizeof second) == 0 &&
+                        send(fd, &ask, sizeof ask, 0) == (ssize_t)sizeof ask
+                    ? 0
+                    : errno;
+    while (error == 0 && !done) {
+        const ssize_t size = recv(fd, got.bytes, sizeof got, 0);
         if (size < 0 && errno == EINTR) continue;
-        good = size > 0;
-        for (size_t at = 0; good && !done && at + NLMSG_HDRLEN <= (size_t)size;) {
+        if (size <= 0) error = size < 0 ? errno : EPROTO;
+        for (size_t at = 0; error == 0 && !done && at + NLMSG_HDRLEN <= (size_t)size;) {
             struct nlmsghdr one;
             memcpy(&one, got.bytes + at, sizeof one);
             if (one.nlmsg_len < NLMSG_HDRLEN || one.nlmsg_len > (size_t)size - at) break;
             done = one.nlmsg_type == NLMSG_DONE;
-            good = one.nlmsg_type != NLMSG_ERROR;
-            if (good && !done)
+            if (one.nlmsg_type == NLMSG_ERROR)
+                error = EOPNOTSUPP;
+            else if (!done)
                 read_diag(n, got.bytes + at + NLMSG_HDRLEN, one.nlmsg_len - NLMSG_HDRLEN);
             at += NLMSG_ALIGN(one.nlmsg_len);
         }
     }
     close(fd);
-    if (!good) n->count = before;
-    return good;
+    return error;
 }
 
-/* getdents64(2): an entry has its own length at byte 16, and its name at byte 19. */
+/* By the system's calls: libc's would allocate. getdents64(2): an entry has its own length at byte
+ * 16, and its name at byte 19. */
 static int read_directory(culvi_ipc_names *n, const char *directory)
 {
     enum { LENGTH = 16, NAME = 19 };
@@ -162,11 +124,12 @@ static int read_directory(culvi_ipc_names *n, const char *directory)
 
 culv_result culvi_ipc_names_read(const char *directory, culvi_ipc_names *out)
 {
-    const int error = directory != NULL   ? read_directory(out, directory)
-                      : read_netlink(out) ? 0
-                                          : read_proc(out);
+    const int error = directory != NULL ? read_directory(out, directory) : read_netlink(out);
     if (error == 0) return CULV_OK;
+    if (directory == NULL)
+        return culvi_fail_native(
+            NULL, NULL, CULV_ERROR_DRIVER, CULV_REASON_OS, CULV_NATIVE_OS, error, "recv",
+            "the system does not list its sockets (sock_diag(7)); a container's filter or a kernel without CONFIG_UNIX_DIAG keeps it from that");
     return culvi_fail_native(NULL, NULL, CULV_ERROR_DRIVER, CULV_REASON_OS, CULV_NATIVE_OS, error,
-                             "open", "%s could not be read",
-                             directory == NULL ? "/proc/net/unix" : directory);
+                             "open", "%s could not be read", directory);
 }

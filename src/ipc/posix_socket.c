@@ -134,8 +134,7 @@ culv_result culvi_ipc_address_make(const culvi_voice *voice, const char *name,
     memset(out, 0, sizeof *out);
     memset(&a, 0, sizeof a);
     a.sun_family = AF_UNIX;
-    culv_result result = culvi_ipc_read_name(voice, what, ".", name, out->name);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_ipc_read_name(voice, what, ".", name, out->name));
     char *text = a.sun_path;
     if (directory == NULL) {
         culvi_text t = {text + 1, sizeof a.sun_path - 1, 0};

@@ -85,7 +85,7 @@ void culvi_ring_aim(culv_ring *ring)
     ring->burst = s->policy == CULV_RING_MAILBOX ? 1 : s->burst;
     ring->cuda_on_host = s->cuda_waits == CULV_RING_WAITS_SIGNAL_FIRST;
     if (ring->way.on) {
-        const culvi_ring_attempt *now = culvi_ring_way_now(&ring->way);
+        const culvi_ring_attempt *now = &ring->way.tries[ring->way.at];
         ring->depth = now->depth;
         ring->burst = now->burst;
         ring->cuda_on_host = now->on_host;
@@ -336,10 +336,9 @@ void culvi_ring_destroy_core(culv_ring **ring)
     *ring = NULL;
     culvi_ring_end_for_good(mine);
     culvi_mutex_lock(&mine->lock);
-    culvi_watch watch = {.armed = false};
-    if (mine->device != NULL)
-        culvi_watch_for(mine->device, &watch, "ring", mine->label, "its release",
-                        "Another thread is still in a call of one of its sides");
+    culvi_watch watch = {.kind = "ring",
+                         .what = "Another thread is still in a call of one of its sides"};
+    if (mine->device != NULL) culvi_watch_begin(mine->device, &watch, mine->label);
     while (atomic_load(&mine->side[0].in_call) || atomic_load(&mine->side[1].in_call))
         culvi_condition_wait(&mine->changed, &mine->lock, culvi_now() + LEAVING_NS);
     if (mine->device != NULL) culvi_watch_done(mine->device, &watch);

@@ -520,9 +520,8 @@ culv_result culvi_ring_fail_late_work(culv_ring *ring, culv_ring_side side, uint
 
 /* ring_auto.c: no lock, no clock of its own. */
 void culvi_ring_auto_start(culvi_ring_auto *a, uint64_t bound, uint32_t max_depth, uint32_t burst);
-/* Whether to time the next burst, and how long the producer's half of it may take; 0: not known. */
+/* Whether to time the next burst. */
 bool culvi_ring_auto_times(culvi_ring_auto *a);
-uint64_t culvi_ring_auto_expects(const culvi_ring_auto *a);
 /* A burst begins; `next` is the number of the first frame after it. */
 void culvi_ring_auto_note(culvi_ring_auto *a, const culvi_ring_mark *mark, uint64_t next);
 
@@ -533,7 +532,6 @@ static inline bool culvi_ring_way_wanted(const culv_ring_settings *s)
 
 /* ring_way.c: the same. `can_wait`: the host can wait for both timelines. */
 void culvi_ring_way_start(culvi_ring_way *w, const culv_ring_settings *s, bool can_wait);
-const culvi_ring_attempt *culvi_ring_way_now(const culvi_ring_way *w);
 /* A burst of the producer's begins; `next` is the number of the first frame after it. All frames
  * below `through` are consumed; `waited`: for which the host waited until now. */
 void culvi_ring_way_note(culvi_ring_way *w, uint64_t through, uint64_t now, bool waited,

@@ -228,8 +228,3 @@ bool culvi_ring_auto_times(culvi_ring_auto *a)
 {
     return a->windows < SETTLED || a->bursts++ % SELDOM == 0;
 }
-
-uint64_t culvi_ring_auto_expects(const culvi_ring_auto *a)
-{
-    return a->half[a->level][CULV_RING_PRODUCER];
-}

@@ -223,7 +223,8 @@ static culv_result wait_for(culv_ring *ring, culv_ring_side side, culvi_ring_nee
             need->untimed = true;
             return CULV_OK;
         }
-        uint64_t early = culvi_ring_auto_expects(&ring->automatic) * 3 / 4;
+        /* How long the producer's half of a burst may take; 0: not known. */
+        uint64_t early = ring->automatic.half[ring->automatic.level][CULV_RING_PRODUCER] * 3 / 4;
         uint64_t since = ring->now() - need->mark.done + TIMER_NS;
         uint64_t nap = early > since + LOOK_NS ? early - since : LOOK_NS;
         ring->nap(ring, nap < left ? nap : left);

@@ -498,9 +498,9 @@ static culv_result drain(culv_ring *ring, draining *d)
     CULVI_TRY(check_drain(ring, d));
     for (int i = 0; i < 2; i++)
         d->spoilt = d->spoilt || ring->side[i].held || ring->side[i].owes || ring->side[i].at > 0;
-    culvi_watch watch;
-    culvi_watch_for(ring->device, &watch, "ring", ring->label, "draining it",
-                    "The GPU work of both sides must end");
+    culvi_watch watch = {
+        .kind = "ring", .deed = "draining it", .what = "The GPU work of both sides must end"};
+    culvi_watch_begin(ring->device, &watch, ring->label);
     culv_result result = wait_for_all(ring, d);
     /* Whoever waited for the first late side goes on then; when it does not, it is late too. What
      * runs signals by itself, and a signal of the host's would be a second one: it has time. */

@@ -63,11 +63,6 @@ void culvi_ring_way_start(culvi_ring_way *w, const culv_ring_settings *s, bool c
     w->at = w->bursts_from - 1; /* all slots */
 }
 
-const culvi_ring_attempt *culvi_ring_way_now(const culvi_ring_way *w)
-{
-    return &w->tries[w->at];
-}
-
 static double time_of(const culvi_ring_attempt *t)
 {
     return t->frames == 0 ? 0 : (double)t->time / (double)t->frames;

@@ -6,11 +6,6 @@
 
 /* Chunks --------------------------------------------------------------------------------------- */
 
-void culvi_adopted_chunk_ref(culvi_adopted_chunk *chunk)
-{
-    CULVI_LOCKED(&chunk->device->lock, chunk->refs++);
-}
-
 static void forget(culvi_adopted_chunk *chunk)
 {
     culvi_vmm_allocation_give_up(&chunk->allocation); /* and with it its reference on the device */
@@ -54,36 +49,6 @@ static culv_result check_chunk(const culv_device *device, CUdeviceptr at,
         (uint64_t)at);
 }
 
-static culv_result make_chunk(culv_device *device, CUdeviceptr base, uint64_t size,
-                              culvi_adopted_chunk **out)
-{
-    culv_vmm_allocation *allocation = NULL;
-    CULVI_TRY(culvi_vmm_retain_at(device, base, &allocation));
-    culv_result result = check_chunk(device, base, allocation);
-    culvi_adopted_chunk *chunk = result == CULV_OK ? culvi_alloc(sizeof *chunk) : NULL;
-    if (chunk == NULL) {
-        if (result == CULV_OK) result = culvi_fail_host_memory(&device->voice, NULL);
-        culv_vmm_allocation_destroy(&allocation);
-        return result;
-    }
-    chunk->device = device;
-    chunk->refs = 1;
-    chunk->base = base;
-    chunk->size = size;
-    chunk->allocation = allocation;
-    allocation->owner_destroy_call = "culv_vmm_adopted_destroy";
-    culvi_mutex_lock(&device->lock);
-    *out = find(device, base, allocation->handle);
-    if (*out == NULL) {
-        chunk->id = ++device->adopted_ever;
-        culvi_tree_add(&device->adopted, &chunk->node, base, allocation->handle);
-        *out = chunk;
-    }
-    culvi_mutex_unlock(&device->lock);
-    if (*out != chunk) forget(chunk); /* another thread was first */
-    return CULV_OK;
-}
-
 /* What is mapped at an address. The handle is a new reference. */
 typedef struct mapped {
     CUmemGenericAllocationHandle handle;
@@ -110,18 +75,45 @@ static CUresult look(culv_device *device, CUdeviceptr at, mapped *out, const cha
     return r;
 }
 
+/* What is mapped at an address of CUDA's. */
+typedef enum kind_there {
+    NOTHING,
+    OF_VMM, /* memory of cuMemCreate */
+    OF_POOL,
+    OF_HOST, /* page-locked */
+    OF_OTHER /* of a context: cudaMalloc's, or imported */
+} kind_there;
+
+/* *size: the bytes of the mapping. In the device's context. */
+static kind_there ask_address(const culv_device *device, CUdeviceptr address, size_t *size)
+{
+    uint32_t type = 0;
+    CUcontext context = NULL;
+    CUmemoryPool pool = NULL;
+    CUpointer_attribute attributes[] = {
+        CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CU_POINTER_ATTRIBUTE_CONTEXT,
+        CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE, CU_POINTER_ATTRIBUTE_MAPPING_SIZE};
+    void *values[] = {&type, &context, &pool, size};
+    CUresult r = CULVI_CU(device, cuPointerGetAttributes, (4, attributes, values, address));
+    if (r != CUDA_SUCCESS || type == 0) return NOTHING;
+    /* Memory of cuMemCreate's is no context's and no pool's (measured). */
+    if (pool != NULL) return OF_POOL;
+    if (context == NULL) return OF_VMM;
+    return type == CU_MEMORYTYPE_HOST ? OF_HOST : OF_OTHER;
+}
+
 /* The driver gave no handle of what is mapped there. `gone` says what that means when nothing of
  * cuMemCreate's is. */
 static culv_result refuse(culv_device *device, CUdeviceptr at, const char *call, CUresult code,
                           const char *gone)
 {
     size_t size = 0;
-    const culvi_at there = culvi_vmm_ask_address(device, at, &size);
-    if (code != CUDA_ERROR_INVALID_VALUE || there == CULVI_AT_VMM)
+    const kind_there there = ask_address(device, at, &size);
+    if (code != CUDA_ERROR_INVALID_VALUE || there == OF_VMM)
         return culvi_fail_cuda(device, NULL, code, call, CULV_REASON_DRIVER_REFUSED,
                                "the driver could not be asked what is mapped at %#" PRIx64,
                                (uint64_t)at);
-    if (gone != NULL || there == CULVI_AT_NOTHING)
+    if (gone != NULL || there == NOTHING)
         return culvi_fail_native(&device->voice, NULL, CULV_ERROR_INVALID, CULV_REASON_NOT_MAPPED,
                                  CULV_NATIVE_CUDA, code, call, "%s %#" PRIx64 "%s",
                                  gone != NULL
@@ -134,10 +126,72 @@ static culv_result refuse(culv_device *device, CUdeviceptr at, const char *call,
         "culv_vmm_adopt: %#" PRIx64
         " lies in %zu bytes of %s, which CUDA does not export. PyTorch: set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True before the program starts, or take culv_torch_malloc for a torch.cuda.MemPool. Others: allocate with culv_vector or cuMemCreate, or copy into a buffer of Culvert's",
         (uint64_t)at, size,
-        there == CULVI_AT_POOL               ? "a pool (cudaMallocAsync)"
-        : there == CULVI_AT_HOST             ? "page-locked host memory"
+        there == OF_POOL                     ? "a pool (cudaMallocAsync)"
+        : there == OF_HOST                   ? "page-locked host memory"
         : culvi_memory_is_import(device, at) ? "memory that a graphics API exported"
                                              : "cudaMalloc");
+}
+
+/* Makes an object of what is mapped there, and takes its handle, whatever the result is. */
+static culv_result make_allocation(culv_device *device, const mapped *there,
+                                   culv_vmm_allocation **out)
+{
+    culv_vmm_allocation *allocation = NULL;
+    CUmemAllocationProp prop;
+    culv_result result = CULV_OK;
+    memset(&prop, 0, sizeof prop);
+    CUresult r = CULVI_CU(device, cuMemGetAllocationPropertiesFromHandle, (&prop, there->handle));
+    if (r != CUDA_SUCCESS)
+        result = culvi_fail_cuda(
+            device, NULL, r, "cuMemGetAllocationPropertiesFromHandle", CULV_REASON_DRIVER_REFUSED,
+            "the driver could not be asked what is mapped at %#" PRIx64, (uint64_t)there->base);
+    else if (prop.location.type == CU_MEM_LOCATION_TYPE_DEVICE &&
+             prop.location.id != device->ordinal)
+        result = culvi_fail(&device->voice, NULL, CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,
+                            "culv_vmm_adopt: the allocation at %#" PRIx64
+                            " lies on CUDA device %d; this device is %d '%s'",
+                            (uint64_t)there->base, prop.location.id, (int)device->ordinal,
+                            device->caps.name);
+    else if ((allocation = culvi_vmm_allocation_new(device, NULL)) == NULL)
+        result = CULV_ERROR_OUT_OF_MEMORY;
+    CULVI_TRY_OR(result, culvi_vmm_release_handle(device, there->handle));
+    allocation->handle = there->handle;
+    culvi_vmm_allocation_describe(allocation, &prop);
+    allocation->requested = allocation->size = there->size;
+    culvi_vmm_allocation_made(allocation);
+    result = culvi_vmm_least_granularity(device, allocation->kind, allocation->numa_node,
+                                         &allocation->granularity);
+    if (result == CULV_OK) result = check_chunk(device, there->base, allocation);
+    CULVI_TRY_OR(result, culv_vmm_allocation_destroy(&allocation));
+    *out = allocation;
+    return CULV_OK;
+}
+
+static culv_result make_chunk(culv_device *device, const mapped *there, culvi_adopted_chunk **out)
+{
+    culv_vmm_allocation *allocation = NULL;
+    CULVI_TRY(make_allocation(device, there, &allocation));
+    culvi_adopted_chunk *chunk = culvi_alloc_for(&device->voice, NULL, sizeof *chunk);
+    if (chunk == NULL) {
+        culv_vmm_allocation_destroy(&allocation);
+        return CULV_ERROR_OUT_OF_MEMORY;
+    }
+    chunk->device = device;
+    chunk->refs = 1;
+    chunk->base = there->base;
+    chunk->size = there->size;
+    chunk->allocation = allocation;
+    allocation->owner_destroy_call = "culv_vmm_adopted_destroy";
+    culvi_mutex_lock(&device->lock);
+    *out = find(device, there->base, there->handle);
+    if (*out == NULL) {
+        chunk->id = ++device->adopted_ever;
+        culvi_tree_add(&device->adopted, &chunk->node, there->base, there->handle);
+        *out = chunk;
+    }
+    culvi_mutex_unlock(&device->lock);
+    if (*out != chunk) forget(chunk); /* another thread was first */
+    return CULV_OK;
 }
 
 static culv_result chunk_at(culv_device *device, CUdeviceptr at, culvi_adopted_chunk **out)
@@ -152,10 +206,12 @@ static culv_result chunk_at(culv_device *device, CUdeviceptr at, culvi_adopted_c
         result = refuse(device, at, call, r, NULL);
     } else {
         CULVI_LOCKED(&device->lock, *out = find(device, there.base, there.handle));
-        culvi_vmm_release_handle(device, there.handle);
+        if (*out != NULL)
+            culvi_vmm_release_handle(device, there.handle);
+        else
+            result = make_chunk(device, &there, out);
     }
     culvi_leave(device, &scope);
-    if (result == CULV_OK && *out == NULL) result = make_chunk(device, there.base, there.size, out);
     return result;
 }
 

@@ -30,9 +30,6 @@ culv_vmm_allocation *culvi_vmm_allocation_new(culv_device *device, const char *l
     if (allocation == NULL) return NULL;
     allocation->device = device;
     atomic_init(&allocation->refs, 1);
-    atomic_init(&allocation->mappings, 0);
-    atomic_init(&allocation->given_up, false);
-    atomic_init(&allocation->missing, 0);
     allocation->owner = device->ordinal;
     allocation->uuid = device->caps.uuid;
     culvi_label_set(allocation->label, label);

@@ -201,31 +201,15 @@ static uint32_t kind_of(const culv_vmm_allocation_desc *d)
            d->handle_types << 16;
 }
 
+/* The device keeps the last answer: what grows by chunks asks for the same each time. */
 static bool find_granularity(culv_device *device, const culv_vmm_allocation_desc *d, uint64_t *out)
 {
-    const uint32_t kind = kind_of(d);
-    bool found = false;
+    const culvi_granularity *g = &device->granularity;
     culvi_mutex_lock(&device->lock);
-    for (size_t i = 0; i < CULVI_GRANULARITIES && !found; i++) {
-        const culvi_granularity *g = &device->granularities[i];
-        found = g->bytes != 0 && g->kind == kind && g->numa_node == d->numa_node;
-        if (found) *out = g->bytes;
-    }
+    const bool found = g->bytes != 0 && g->kind == kind_of(d) && g->numa_node == d->numa_node;
+    if (found) *out = g->bytes;
     culvi_mutex_unlock(&device->lock);
     return found;
-}
-
-static void keep_granularity(culv_device *device, const culv_vmm_allocation_desc *d, uint64_t bytes)
-{
-    culvi_mutex_lock(&device->lock);
-    for (size_t i = 0; i < CULVI_GRANULARITIES; i++) {
-        culvi_granularity *g = &device->granularities[i];
-        if (g->bytes != 0 && (g->kind != kind_of(d) || g->numa_node != d->numa_node)) continue;
-        /* A free place, or what another thread has kept of the same kind meanwhile. */
-        *g = (culvi_granularity){.kind = kind_of(d), .numa_node = d->numa_node, .bytes = bytes};
-        break;
-    }
-    culvi_mutex_unlock(&device->lock);
 }
 
 culv_result culvi_vmm_granularity_of(culv_device *device, const culv_vmm_allocation_desc *d,
@@ -264,7 +248,8 @@ culv_result culvi_vmm_granularity_of(culv_device *device, const culv_vmm_allocat
     }
     culvi_leave(device, &scope);
     if (result != CULV_OK) return result;
-    keep_granularity(device, d, bytes);
+    const culvi_granularity told = {kind_of(d), d->numa_node, bytes};
+    CULVI_LOCKED(&device->lock, device->granularity = told);
     *out = bytes;
     return CULV_OK;
 }

@@ -15,21 +15,6 @@ culv_result culvi_vmm_find_exporter(culv_device *device, const char *label,
 culv_result culvi_vmm_import_exported(culv_device *device, const culv_vmm_import_desc *d,
                                       culv_vmm_allocation **out);
 
-/* Makes an object of the allocation that is mapped at an address, with its own driver handle. */
-culv_result culvi_vmm_retain_at(culv_device *device, CUdeviceptr address,
-                                culv_vmm_allocation **out);
-
-/* What is mapped at an address of CUDA's. */
-typedef enum culvi_at {
-    CULVI_AT_NOTHING,
-    CULVI_AT_VMM, /* memory of cuMemCreate */
-    CULVI_AT_POOL,
-    CULVI_AT_HOST, /* page-locked */
-    CULVI_AT_OTHER /* of a context: cudaMalloc's, or imported */
-} culvi_at;
-/* *size: the bytes of the mapping. In the device's context. */
-culvi_at culvi_vmm_ask_address(const culv_device *device, CUdeviceptr address, size_t *size);
-
 /* The value of CUmemAllocationProp::win32HandleMetaData when the caller gave none; NULL where it
  * must be zero. */
 #ifdef _WIN32
@@ -68,7 +53,6 @@ struct culv_vmm_adopted {
     culvi_adopted_chunk **chunks; /* by address, without gaps */
 };
 
-void culvi_adopted_chunk_ref(culvi_adopted_chunk *chunk);
 void culvi_adopted_chunk_unref(culvi_adopted_chunk *chunk);
 
 #endif

@@ -138,7 +138,7 @@ static fate settle(block *b, CUstream stream)
 {
     culv_device *device = b->pool->device;
     const uint64_t size = culv_vmm_range_size(b->range);
-    culvi_watch watch;
+    culvi_watch watch = {.kind = "block", .size = size, .stream = stream, .on_stream = true};
     culvi_capture capture = CULVI_NOT_CAPTURED;
     CUresult r = culvi_stream_capture(device, stream, &capture);
     if (!culvi_cuda_answers(r)) r = culvi_stream_capture(device, stream, &capture);
@@ -156,7 +156,7 @@ static fate settle(block *b, CUstream stream)
     }
     if (r == CUDA_SUCCESS && capture == CULVI_WAITS_FOR_CAPTURED) return LATER;
     if (r == CUDA_SUCCESS) {
-        culvi_watch_stream(device, &watch, "block", "culv_torch_free", size, stream);
+        culvi_watch_begin(device, &watch, "culv_torch_free");
         r = CULVI_RELEASE(device, cuStreamSynchronize, (stream));
         if (!culvi_cuda_answers(r)) r = CULVI_RELEASE(device, cuStreamSynchronize, (stream));
         culvi_watch_done(device, &watch);

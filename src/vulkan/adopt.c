@@ -77,7 +77,7 @@ static culv_result take_part(const culv_vk_adopted *view, culvi_adopted_chunk *c
     made->refs = 1;
     made->sparse = sparse;
     CULVI_TRY_OR(fill(view, type_bits, made), culvi_free(made));
-    culvi_adopted_chunk_ref(chunk);
+    CULVI_LOCKED(&chunk->device->lock, chunk->refs++);
     culvi_tree_add(&vk->adopted, &made->node, of, use);
     *out = made;
     return CULV_OK;

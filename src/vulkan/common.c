@@ -196,13 +196,13 @@ uint32_t culv_vk_instance_layers(PFN_vkGetInstanceProcAddr get_instance_proc_add
     if (enumerate == NULL) return 0;
     /* The environment is left alone where the loader finds the layer by itself. */
     bool found = finds_soft_layer(enumerate) ||
-                 (culvi_soft_add_layer_path() != NULL && finds_soft_layer(enumerate));
+                 (culvi_soft_ask("culvSoftAddLayerPath") != NULL && finds_soft_layer(enumerate));
     return list(names, found ? 1 : 0, capacity, out_names);
 }
 
 void culvi_vk_add_layer_hint(culvi_text *text)
 {
-    const char *directory = culvi_soft_layer_path();
+    const char *directory = culvi_soft_ask("culvSoftLayerPath");
     culvi_text_add(text, "enable what culv_vk_instance_layers() lists, after validation layers");
     if (directory == NULL) {
         culvi_text_add(

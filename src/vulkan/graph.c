@@ -508,6 +508,6 @@ culv_result culv_vk_record_graph(culv_vk_device *vk, CUgraph graph, const culv_v
     for (size_t i = 0; r.commands != NULL && i < r.work.count; i++)
         culvi_free(r.commands[i].own);
     culvi_free(r.commands);
-    culvi_graph_work_free(&r.work);
+    culvi_free(r.work.nodes);
     return result;
 }

@@ -102,7 +102,7 @@ culv_result culv_vk_kernels_create(culv_vk_device *vk, culv_kernels *kernels, cu
     CULVI_TRY_OR(read_limits(vk->base.device, made->label, &made->limits), culvi_free(made));
     CULVI_TRY_OR(make_module(made), culvi_free(made));
     culvi_mutex_init(&made->lock);
-    culvi_kernels_ref(kernels);
+    atomic_fetch_add(&kernels->refs, 1);
     culvi_graphics_ref(&vk->base);
     culvi_log_object(vk->voice, "made", "kernels of Vulkan", made->label, 0);
     *out = made;

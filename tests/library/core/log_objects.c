@@ -293,11 +293,11 @@ LOG_CASE(closing_waits, CULV_LOG_WARNING, .title = "waits.closing", .own = true)
  * more than once: played by a first one that is due in an hour. */
 LOG_CASE(second_waits, CULV_LOG_WARNING, .title = "waits.second")
 {
-    culvi_watch first, second;
+    culvi_watch first = {.kind = "block", .size = 1}, second = first;
     culv_device *device = s->w.device;
     culvi_watchman *man = &device->watchman;
     const uint64_t hour = (uint64_t)3600 * 1000000000;
-    culvi_watch_begin(device, &first, "block", "first", 1);
+    culvi_watch_begin(device, &first, "first");
     culvi_mutex_lock(&man->lock);
     first.due += hour;
     culvi_mutex_unlock(&man->lock);
@@ -306,7 +306,7 @@ LOG_CASE(second_waits, CULV_LOG_WARNING, .title = "waits.second")
         sleeps = man->until == first.due;
         culvi_mutex_unlock(&man->lock);
     }
-    culvi_watch_begin(device, &second, "block", "second", 1);
+    culvi_watch_begin(device, &second, "second");
     REQUIRE(log_wait(s, CULV_LOG_WARNING, "block 'second' (1 bytes): its release has waited for"));
     culvi_watch_done(device, &second);
     culvi_watch_done(device, &first);

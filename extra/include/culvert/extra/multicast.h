@@ -11,7 +11,9 @@
  * (NOT_READY).
  *
  * Such an object configures the machine's NVSwitches. On a shared machine that may disturb other
- * programs. Culvert makes or imports an object only if its descriptor has `opt_in` set. */
+ * programs. Culvert makes or imports an object only if its descriptor has `opt_in` set.
+ *
+ * Only on Linux. */
 #ifndef CULV_EXTRA_MULTICAST_H_
 #define CULV_EXTRA_MULTICAST_H_
 
@@ -30,7 +32,7 @@ typedef struct culv_multicast_desc {
     uint32_t num_devices; /**< Required: GPUs of the team, in all processes. */
     culv_bool opt_in;     /**< Required: 1, once you know the warning above. */
     uint64_t size; /**< Required: bytes that each device can bind, rounded up to the granularity. */
-    /** Handle types for export: bits (1 << culv_handle_type) of OPAQUE_FD, on Windows OPAQUE_WIN32.
+    /** Handle types for export: bits (1 << culv_handle_type) of OPAQUE_FD.
      * Only exportable memory can then be bound to the object. 0: the object is never exported. */
     uint32_t handle_types;
     /** 1: round the size to the granularity that the driver recommends for speed. */

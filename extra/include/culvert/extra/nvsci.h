@@ -6,7 +6,8 @@
  * lists. If CUDA uses a buffer, set NvSciBufGeneralAttrKey_GpuId in its list to
  * culv_device_caps::uuid, which are the same 16 bytes.
  *
- * It has not run with NvSci yet: it was tested with a library that imitates NvSci's calls. */
+ * It has not run with NvSci yet: it was tested with a library that imitates NvSci's calls. Only on
+ * Linux. */
 #ifndef CULV_EXTRA_NVSCI_H_
 #define CULV_EXTRA_NVSCI_H_
 

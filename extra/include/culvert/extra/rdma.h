@@ -15,7 +15,9 @@
  *
  * Only CUDA calls on the CPU order a card's writes. If a kernel runs while the card writes, it may
  * read old data, parts of new data, or data out of order. Wait on the CPU until the card has
- * reported that its write is complete, and then launch the kernel (GPUDirect RDMA guide 2.7). */
+ * reported that its write is complete, and then launch the kernel (GPUDirect RDMA guide 2.7).
+ *
+ * Only on Linux, as are those two headers. */
 #ifndef CULV_EXTRA_RDMA_H_
 #define CULV_EXTRA_RDMA_H_
 
@@ -108,25 +110,6 @@ typedef enum culv_rdma_sync {
  * Source: GPUDirect RDMA guide 2.7; cuda.h, cuPointerSetAttribute, cuCtxSetFlags. */
 CULV_EXTRA culv_result culv_rdma_set_sync_memops(culv_device *device, CUdeviceptr pointer,
                                                  culv_bool allow_context, culv_rdma_sync *out);
-
-/** The tokens that old kernel drivers need in addition to an address (deprecated since CUDA 6.0). A
- * program that knows the tokens can map the memory: keep them secret. */
-typedef struct culv_rdma_tokens {
-    size_t struct_size; /**< Set by culv_rdma_tokens_init(). */
-    uint64_t p2p_token;
-    uint32_t va_space_token;
-} culv_rdma_tokens;
-
-CULV_INIT(culv_rdma_tokens)
-
-/** Gets the tokens of the memory at `pointer`. The call waits for the GPU, and sets SYNC_MEMOPS of
- * the allocation. A later allocation at the same address may have other tokens: get them for each
- * allocation. Culvert never logs tokens.
- * Errors: as culv_rdma_check_range() for one byte; UNSUPPORTED or DRIVER (USAGE: the driver has no
- * tokens for such memory), INVALID (STRUCT_SIZE), DRIVER, ASYNC.
- * Source: GPUDirect RDMA guide 2.6 and 4.2. */
-CULV_EXTRA culv_result culv_rdma_get_tokens(culv_device *device, CUdeviceptr pointer,
-                                            culv_rdma_tokens *out);
 
 /** A dma-buf of a range, for a card. */
 typedef struct culv_rdma_dma_buf {

@@ -4,8 +4,7 @@
  * On desktops, NVIDIA's driver 580 imports dma-bufs into Vulkan, but not into CUDA. A bridge
  * imports a dma-buf into Vulkan and records the copy to an image (or a buffer) that Vulkan and CUDA
  * share. In the other direction it records the copy of CUDA's image into a dma-buf that others
- * show. If CUDA's driver takes dma-bufs, a bridge with `direct` copies nothing. If your program
- * makes the memory itself, share it directly (vulkan_memory.h).
+ * show. If your program makes the memory itself, share it directly (vulkan_memory.h).
  *
  *   culv_vk_dma_buf_desc d = culv_vk_dma_buf_desc_init();
  *   d.handle = culv_handle_dma_buf_fd(fd);                what the compositor sent, with it:
@@ -131,11 +130,6 @@ typedef struct culv_vk_dma_buf_desc {
     culv_texels texels;    /**< As culv_image_desc::texels. */
     culv_bool no_surfaces; /**< As culv_image_desc::no_surfaces. */
     const char *label;     /**< Copied (up to 63 bytes). Default: none. */
-    /** 1 (with `to_buffer`, and a `handle` of one LINEAR plane): if CUDA's driver takes the
-     * dma-buf, CUDA maps it and nothing is copied; otherwise the bridge copies.
-     * culv_vk_dma_buf_info::direct says which. In both cases read the rows by
-     * culv_vk_dma_buf_info::pointer. */
-    culv_bool direct;
 } culv_vk_dma_buf_desc;
 
 /** Returns a default descriptor: others write, no queue family yet. */
@@ -231,15 +225,12 @@ typedef struct culv_vk_dma_buf_info {
     uint64_t plane_pitches[CULV_VK_DMA_BUF_PLANES]; /**< Bytes. */
     /** Bytes from row to row in CUDA's buffer. 0: CUDA's side is an image. */
     uint64_t buffer_pitch;
-    /** 1: CUDA uses the rows in the dma-buf itself, and the recorded commands copy nothing. */
-    culv_bool direct;
-    /** With `to_buffer`: CUDA's address of the first row, in `buffer`, or in the dma-buf itself
-     * (`direct`). Otherwise 0. */
+    /** With `to_buffer`: CUDA's address of the first row, in `buffer`. Otherwise 0. */
     CUdeviceptr pointer;
     /** Dma-buf, for the other side. The bridge owns and closes it: copy it by culv_handle_dup(). */
     culv_handle handle;
     /** Image for CUDA (culv_shared_image_cuda()). With `to_buffer` it is NULL, and `buffer` is
-     * CUDA's side, or NULL if `direct` is 1. The bridge owns and destroys both. */
+     * CUDA's side. The bridge owns and destroys both. */
     const culv_shared_image *image;
     const culv_shared_buffer *buffer;
     /** Timeline of the frames, for CUDA by culv_shared_semaphore_cuda(). The bridge owns it. */
