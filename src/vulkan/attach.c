@@ -159,7 +159,6 @@ culv_result culv_vk_attach(culv_device *device, const culv_vk_device_desc *desc,
         vk->how.allocation_callbacks = vk->callbacks = &vk->allocation;
     }
     CULVI_TRY_OR(look(vk, &d), culvi_free(vk));
-    culvi_mutex_init(&vk->known.lock);
     culvi_mutex_init(&vk->adopted_lock);
     ask_physical_device(vk);
     culvi_graphics_attached(&vk->base);
@@ -172,7 +171,6 @@ static void free_attachment(culvi_graphics *graphics)
     culv_vk_device *vk = culvi_vk_of(graphics);
     culvi_vk_copier_free(vk, atomic_load(&vk->copier));
     culvi_mutex_destroy(&vk->adopted_lock);
-    culvi_mutex_destroy(&vk->known.lock);
     culvi_free(vk);
 }
 

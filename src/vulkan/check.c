@@ -193,7 +193,6 @@ static culv_result check_fields(culv_vk_device *vk, const char *label,
 culv_result culvi_vk_check_buffer(culv_vk_device *vk, const culvi_vk_ask *ask,
                                   const VkBufferCreateInfo *info, culvi_vk_verdict *out)
 {
-    VkExternalMemoryProperties properties;
     memset(out, 0, sizeof *out);
     if (info->sType != VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO)
         return culvi_fail(vk->voice, ask->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
@@ -207,7 +206,8 @@ culv_result culvi_vk_check_buffer(culv_vk_device *vk, const culvi_vk_ask *ask,
         culvi_vk_chain_find(info->pNext, VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO);
     VkExternalMemoryHandleTypeFlags types = external != NULL ? external->handleTypes : 0;
     CULVI_TRY(culvi_vk_check_external(vk, ask, "Buffer", external != NULL, types, out));
-    culvi_vk_ask_buffer_sharing(vk, info, out->vk_handle_type, &properties);
+    const VkExternalMemoryProperties properties =
+        culvi_vk_buffer_sharing(&vk->instance, vk->physical_device, info, out->vk_handle_type);
     if (ask->host &&
         !(properties.externalMemoryFeatures & VK_EXTERNAL_MEMORY_FEATURE_IMPORTABLE_BIT))
         return culvi_fail(vk->voice, ask->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE,
@@ -275,7 +275,8 @@ static culv_result find_handle_types(culv_vk_device *vk, const VkBufferCreateInf
         bool no_array = type == CULV_HANDLE_DMA_BUF_FD && r->verdict.access == CULV_VK_ACCESS_ARRAY;
         if (!(vk->base.device->caps.memory_handle_types & bit) || no_array) continue;
         if (buffer != NULL)
-            culvi_vk_ask_buffer_sharing(vk, buffer, culvi_vk_memory_handle_bit(type), &a.external);
+            a.external = culvi_vk_buffer_sharing(&vk->instance, vk->physical_device, buffer,
+                                                 culvi_vk_memory_handle_bit(type));
         else
             CULVI_TRY(culvi_vk_ask_image_sharing(vk, r->ask.label, image,
                                                  culvi_vk_memory_handle_bit(type), &a));

@@ -1,66 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The gate: what Vulkan is asked, and asked once. */
+/* The gate: what Vulkan is asked. */
 #include "vulkan/vk.h"
 
-/* Answers, kept: asking again costs a hash and a comparison ------------------------------------ */
-
-_Static_assert(sizeof(culvi_vk_question) == 8 * 3 + 4 * 20, "no padding, and whole words");
-
-/* FNV-1a over words; never 0, which marks an empty entry. */
-static uint32_t hash(const culvi_vk_question *question)
-{
-    uint32_t words[sizeof *question / sizeof(uint32_t)];
-    uint32_t h = 2166136261u;
-    memcpy(words, question, sizeof words);
-    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
-        h = (h ^ words[i]) * 16777619u;
-    return h != 0 ? h : 1;
-}
-
-/* The entry of a question, or CULVI_VK_ANSWERS. The caller holds the lock. */
-static uint32_t find(const culvi_vk_known *known, const culvi_vk_question *question, uint32_t h)
-{
-    uint32_t i = 0;
-    while (i < CULVI_VK_ANSWERS &&
-           (known->hashes[i] != h ||
-            memcmp(&known->entries[i].question, question, sizeof *question) != 0))
-        i++;
-    return i;
-}
-
-static bool recall(culv_vk_device *vk, const culvi_vk_question *question, culvi_vk_answer *out)
-{
-    culvi_vk_known *known = &vk->known;
-    uint32_t h = hash(question);
-    culvi_mutex_lock(&known->lock);
-    uint32_t i = find(known, question, h);
-    bool found = i < CULVI_VK_ANSWERS;
-    if (found) *out = known->entries[i].answer;
-    culvi_mutex_unlock(&known->lock);
-    return found;
-}
-
-static void remember(culv_vk_device *vk, const culvi_vk_question *question,
-                     const culvi_vk_answer *answer)
-{
-    culvi_vk_known *known = &vk->known;
-    uint32_t h = hash(question);
-    culvi_mutex_lock(&known->lock);
-    /* Another thread may have asked the same by now. */
-    if (find(known, question, h) == CULVI_VK_ANSWERS) {
-        uint32_t i = known->next;
-        known->next = (i + 1) % CULVI_VK_ANSWERS;
-        known->hashes[i] = h;
-        known->entries[i].question = *question;
-        known->entries[i].answer = *answer;
-    }
-    culvi_mutex_unlock(&known->lock);
-}
-
-/* Questions ------------------------------------------------------------------------------------ */
-
-/* VkVideoProfileListInfoKHR, VkOpticalFlowImageFormatInfoNV and VkImageCompressionControlEXT belong
- * to what is asked as well; they are handed on, and answers that depend on them are not kept. */
 typedef struct image_chain {
     VkImageFormatListCreateInfo list;
     VkImageStencilUsageCreateInfo stencil;
@@ -95,85 +36,25 @@ static void copy_chain(const void *chain, image_chain *copy, const void **head)
         }
 }
 
-/* False: the chain has what the question has no words for. */
-static bool question_chain(const void *chain, VkExternalMemoryHandleTypeFlags type,
-                           culvi_vk_question *q)
+VkExternalMemoryProperties culvi_vk_buffer_sharing(const culvi_vk_instance *vk,
+                                                   VkPhysicalDevice device,
+                                                   const VkBufferCreateInfo *info,
+                                                   VkExternalMemoryHandleTypeFlagBits type)
 {
-    for (const VkBaseInStructure *s = chain; s != NULL; s = s->pNext) {
-        const void *item = s;
-        const VkImageFormatListCreateInfo *list = item;
-        const VkImageStencilUsageCreateInfo *stencil = item;
-        const VkExternalMemoryImageCreateInfo *image = item;
-        const VkExternalMemoryBufferCreateInfo *buffer = item;
-        switch ((int)s->sType) {
-        case VK_STRUCTURE_TYPE_IMAGE_FORMAT_LIST_CREATE_INFO:
-            if (list->viewFormatCount > sizeof q->view_formats / sizeof q->view_formats[0])
-                return false;
-            q->lists |= CULVI_VK_LISTED_FORMATS;
-            q->view_format_count = list->viewFormatCount;
-            for (uint32_t i = 0; i < list->viewFormatCount; i++)
-                q->view_formats[i] = (uint32_t)list->pViewFormats[i];
-            break;
-        case VK_STRUCTURE_TYPE_IMAGE_STENCIL_USAGE_CREATE_INFO:
-            q->lists |= CULVI_VK_LISTED_STENCIL;
-            q->stencil_usage = stencil->stencilUsage;
-            break;
-        case VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMAGE_CREATE_INFO:
-            if (image->handleTypes != type) return false;
-            break;
-        case VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO:
-            if (buffer->handleTypes != type) return false;
-            break;
-        default: return false;
-        }
-    }
-    return true;
+    const VkPhysicalDeviceExternalBufferInfo query = {
+        CULVI_STYPE(PHYSICAL_DEVICE_EXTERNAL_BUFFER_INFO), .flags = info->flags,
+        .usage = info->usage, .handleType = type};
+    VkExternalBufferProperties answer = {CULVI_STYPE(EXTERNAL_BUFFER_PROPERTIES)};
+    CULVI_VKI_DO(vk, vkGetPhysicalDeviceExternalBufferProperties, (device, &query, &answer));
+    return answer.externalMemoryProperties;
 }
 
-/* Families that the gate has let through are the device's, which has fewer than 64. */
-static bool question_families(VkSharingMode mode, uint32_t count, const uint32_t *families,
-                              culvi_vk_question *q)
+bool culvi_vk_imports_buffers(const culv_vk_device *vk, const VkBufferCreateInfo *info,
+                              VkExternalMemoryHandleTypeFlagBits type)
 {
-    q->sharing = (uint32_t)mode;
-    for (uint32_t i = 0; mode == VK_SHARING_MODE_CONCURRENT && i < count; i++) {
-        if (families[i] >= 64) return false;
-        q->families |= UINT64_C(1) << families[i];
-    }
-    return true;
-}
-
-static bool question_image(const VkImageCreateInfo *info, VkExternalMemoryHandleTypeFlagBits type,
-                           culvi_vk_question *q)
-{
-    q->handle_type = (uint32_t)type;
-    q->flags = info->flags;
-    q->usage = info->usage;
-    q->format = (uint32_t)info->format;
-    q->type = (uint32_t)info->imageType;
-    q->tiling = (uint32_t)info->tiling;
-    return question_chain(info->pNext, type, q);
-}
-
-void culvi_vk_ask_buffer_sharing(culv_vk_device *vk, const VkBufferCreateInfo *info,
-                                 VkExternalMemoryHandleTypeFlagBits type,
-                                 VkExternalMemoryProperties *out)
-{
-    culvi_vk_question q = {.kind = CULVI_VK_BUFFER_SHARING,
-                           .handle_type = (uint32_t)type,
-                           .flags = info->flags,
-                           .usage = info->usage};
-    culvi_vk_answer a = {.result = VK_SUCCESS};
-    if (!recall(vk, &q, &a)) {
-        VkPhysicalDeviceExternalBufferInfo query = {
-            CULVI_STYPE(PHYSICAL_DEVICE_EXTERNAL_BUFFER_INFO), .flags = info->flags,
-            .usage = info->usage, .handleType = type};
-        VkExternalBufferProperties answer = {CULVI_STYPE(EXTERNAL_BUFFER_PROPERTIES)};
-        CULVI_VKI_DO(&vk->instance, vkGetPhysicalDeviceExternalBufferProperties,
-                     (vk->physical_device, &query, &answer));
-        a.external = answer.externalMemoryProperties;
-        remember(vk, &q, &a);
-    }
-    *out = a.external;
+    return (culvi_vk_buffer_sharing(&vk->instance, vk->physical_device, info, type)
+                .externalMemoryFeatures &
+            VK_EXTERNAL_MEMORY_FEATURE_IMPORTABLE_BIT) != 0;
 }
 
 static bool has_disjoint(const culv_vk_device *vk, const VkImageCreateInfo *info)
@@ -255,15 +136,12 @@ static VkResult explain(const culv_vk_device *vk, const VkImageCreateInfo *info,
     return no_such_image(r) ? VK_SUCCESS : r;
 }
 
-culv_result culvi_vk_ask_image_sharing(culv_vk_device *vk, const char *label,
+culv_result culvi_vk_ask_image_sharing(const culv_vk_device *vk, const char *label,
                                        const VkImageCreateInfo *info,
                                        VkExternalMemoryHandleTypeFlagBits type,
                                        culvi_vk_answer *out)
 {
-    culvi_vk_question q = {.kind = CULVI_VK_IMAGE_SHARING};
     culvi_vk_answer a = {.result = VK_SUCCESS};
-    bool keep = question_image(info, type, &q);
-    if (keep && recall(vk, &q, out)) return CULV_OK;
     VkResult r = a.result = ask_image(vk, info, info->usage, type, &a);
     if (no_such_image(r) || (r == VK_SUCCESS && type != 0 && !exported(r, &a))) {
         a.external.externalMemoryFeatures = 0;
@@ -272,7 +150,6 @@ culv_result culvi_vk_ask_image_sharing(culv_vk_device *vk, const char *label,
     if (r != VK_SUCCESS)
         return culvi_vk_failed(vk, label, r, "vkGetPhysicalDeviceImageFormatProperties2",
                                "whether such images can be shared is unknown");
-    if (keep) remember(vk, &q, &a);
     *out = a;
     return CULV_OK;
 }
@@ -290,36 +167,21 @@ static bool told(const VkMemoryRequirements2 *requirements,
     return true;
 }
 
-bool culvi_vk_ask_buffer_needs(culv_vk_device *vk, const VkBufferCreateInfo *info,
+bool culvi_vk_ask_buffer_needs(const culv_vk_device *vk, const VkBufferCreateInfo *info,
                                VkExternalMemoryHandleTypeFlagBits type, culvi_vk_needs *out)
 {
-    culvi_vk_question q = {.kind = CULVI_VK_BUFFER_NEEDS,
-                           .handle_type = (uint32_t)type,
-                           .size = info->size,
-                           .flags = info->flags,
-                           .usage = info->usage};
-    culvi_vk_answer a = {.result = VK_SUCCESS};
+    VkMemoryDedicatedRequirements dedicated = {CULVI_STYPE(MEMORY_DEDICATED_REQUIREMENTS)};
+    VkMemoryRequirements2 answer = {CULVI_STYPE(MEMORY_REQUIREMENTS_2), .pNext = &dedicated};
+    VkExternalMemoryBufferCreateInfo external = {
+        CULVI_STYPE(EXTERNAL_MEMORY_BUFFER_CREATE_INFO), .pNext = info->pNext,
+        .handleTypes = (VkExternalMemoryHandleTypeFlags)type};
+    VkBufferCreateInfo planned = *info;
+    VkDeviceBufferMemoryRequirements query = {CULVI_STYPE(DEVICE_BUFFER_MEMORY_REQUIREMENTS),
+                                              .pCreateInfo = &planned};
     if (!vk->tells_needs) return false;
-    bool keep = question_chain(info->pNext, (VkExternalMemoryHandleTypeFlags)type, &q);
-    keep = question_families(info->sharingMode, info->queueFamilyIndexCount,
-                             info->pQueueFamilyIndices, &q) &&
-           keep;
-    if (!keep || !recall(vk, &q, &a)) {
-        VkMemoryDedicatedRequirements dedicated = {CULVI_STYPE(MEMORY_DEDICATED_REQUIREMENTS)};
-        VkMemoryRequirements2 answer = {CULVI_STYPE(MEMORY_REQUIREMENTS_2), .pNext = &dedicated};
-        VkExternalMemoryBufferCreateInfo external = {
-            CULVI_STYPE(EXTERNAL_MEMORY_BUFFER_CREATE_INFO), .pNext = info->pNext,
-            .handleTypes = (VkExternalMemoryHandleTypeFlags)type};
-        VkBufferCreateInfo planned = *info;
-        VkDeviceBufferMemoryRequirements query = {CULVI_STYPE(DEVICE_BUFFER_MEMORY_REQUIREMENTS),
-                                                  .pCreateInfo = &planned};
-        if (culvi_vk_chain_find(info->pNext, external.sType) == NULL) planned.pNext = &external;
-        CULVI_VK_DO(vk, vkGetDeviceBufferMemoryRequirements, (vk->vk_device, &query, &answer));
-        if (!told(&answer, &dedicated, &a.needs)) return false;
-        if (keep) remember(vk, &q, &a);
-    }
-    *out = a.needs;
-    return true;
+    if (culvi_vk_chain_find(info->pNext, external.sType) == NULL) planned.pNext = &external;
+    CULVI_VK_DO(vk, vkGetDeviceBufferMemoryRequirements, (vk->vk_device, &query, &answer));
+    return told(&answer, &dedicated, out);
 }
 
 /* Asks what one plane needs, or all of them (VK_IMAGE_ASPECT_NONE). */
@@ -356,28 +218,11 @@ static bool ask_planes(const culv_vk_device *vk, const VkImageCreateInfo *info,
     return true;
 }
 
-bool culvi_vk_ask_image_needs(culv_vk_device *vk, const VkImageCreateInfo *info,
+bool culvi_vk_ask_image_needs(const culv_vk_device *vk, const VkImageCreateInfo *info,
                               VkExternalMemoryHandleTypeFlagBits type, culvi_vk_needs *out)
 {
-    uint32_t planes = culvi_vk_disjoint_planes(info);
-    culvi_vk_question q = {.kind = CULVI_VK_IMAGE_NEEDS,
-                           .width = info->extent.width,
-                           .height = info->extent.height,
-                           .depth = info->extent.depth,
-                           .levels = info->mipLevels,
-                           .layers = info->arrayLayers};
-    culvi_vk_answer a = {.result = VK_SUCCESS};
+    const uint32_t planes = culvi_vk_disjoint_planes(info);
     if (!vk->tells_needs) return false;
-    bool keep = question_image(info, type, &q);
-    keep = question_families(info->sharingMode, info->queueFamilyIndexCount,
-                             info->pQueueFamilyIndices, &q) &&
-           keep;
-    if (!keep || !recall(vk, &q, &a)) {
-        bool known = planes > 0 ? ask_planes(vk, info, type, planes, &a.needs)
-                                : ask_needs(vk, info, type, VK_IMAGE_ASPECT_NONE, &a.needs);
-        if (!known) return false;
-        if (keep) remember(vk, &q, &a);
-    }
-    *out = a.needs;
-    return true;
+    return planes > 0 ? ask_planes(vk, info, type, planes, out)
+                      : ask_needs(vk, info, type, VK_IMAGE_ASPECT_NONE, out);
 }

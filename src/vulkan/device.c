@@ -156,19 +156,15 @@ static culv_result examine_extensions(const culvi_voice *voice, const culvi_vk_i
     return CULV_OK;
 }
 
+/* The features tell, not a VkResult: Mesa succeeds with none for what it does not know. */
 static VkExternalMemoryFeatureFlags buffer_features(const culvi_vk_instance *vk,
                                                     VkPhysicalDevice device,
                                                     VkExternalMemoryHandleTypeFlagBits type)
 {
-    VkPhysicalDeviceExternalBufferInfo info = {CULVI_STYPE(PHYSICAL_DEVICE_EXTERNAL_BUFFER_INFO),
-                                               .usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT |
-                                                        VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
-                                                        VK_BUFFER_USAGE_TRANSFER_DST_BIT,
-                                               .handleType = type};
-    VkExternalBufferProperties out = {CULVI_STYPE(EXTERNAL_BUFFER_PROPERTIES)};
-    CULVI_VKI_DO(vk, vkGetPhysicalDeviceExternalBufferProperties, (device, &info, &out));
-    /* The features tell, not a VkResult: Mesa succeeds with none for what it does not know. */
-    return out.externalMemoryProperties.externalMemoryFeatures;
+    const VkBufferCreateInfo info = {.usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT |
+                                              VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
+                                              VK_BUFFER_USAGE_TRANSFER_DST_BIT};
+    return culvi_vk_buffer_sharing(vk, device, &info, type).externalMemoryFeatures;
 }
 
 bool culvi_vk_semaphore_exportable(const culvi_vk_instance *vk, VkPhysicalDevice device,

@@ -65,7 +65,6 @@ static culv_result check_version(const culv_vk_device *vk, const char *label, ui
 static culv_result check_features(culv_vk_device *vk, const char *label,
                                   const VkPhysicalDeviceProperties *properties)
 {
-    VkExternalMemoryProperties external;
     const VkBufferCreateInfo info = culvi_vk_space_buffer_info(
         65536, VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT, true,
         NULL);
@@ -74,8 +73,7 @@ static culv_result check_features(culv_vk_device *vk, const char *label,
     if (vk->table.vkQueueBindSparse == NULL) return lacks(vk, label, "lacks ", "vkQueueBindSparse");
     if (properties->limits.sparseAddressSpaceSize == 0)
         return lacks(vk, label, "has no addresses for sparse buffers ", "(sparseAddressSpaceSize)");
-    culvi_vk_ask_buffer_sharing(vk, &info, culvi_vk_opaque_bit(), &external);
-    if (!(external.externalMemoryFeatures & VK_EXTERNAL_MEMORY_FEATURE_IMPORTABLE_BIT))
+    if (!culvi_vk_imports_buffers(vk, &info, culvi_vk_opaque_bit()))
         return lacks(vk, label, "imports no memory for sparse buffers ",
                      "(vkGetPhysicalDeviceExternalBufferProperties)");
     return CULV_OK;

@@ -2,38 +2,18 @@
 /* Fallbacks through the host: pages that CUDA and Vulkan both reach. */
 #include "vulkan/vk_resource.h"
 
-static const VkBufferUsageFlags both_ways =
-    VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT;
 static const VkExternalMemoryHandleTypeFlagBits host_pages =
     VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_ALLOCATION_BIT_EXT;
 
-static VkBufferCreateInfo buffer_info(const culvi_staging *staging)
-{
-    return (VkBufferCreateInfo){CULVI_STYPE(BUFFER_CREATE_INFO), .size = staging->size,
-                                .usage = both_ways};
-}
-
-static bool takes_pages(const culv_vk_device *vk)
-{
-    VkPhysicalDeviceExternalBufferInfo query = {CULVI_STYPE(PHYSICAL_DEVICE_EXTERNAL_BUFFER_INFO),
-                                                .usage = both_ways, .handleType = host_pages};
-    VkExternalBufferProperties answer = {CULVI_STYPE(EXTERNAL_BUFFER_PROPERTIES)};
-    if (vk->host_alignment == 0) return false; /* the extension was not enabled */
-    CULVI_VKI_DO(&vk->instance, vkGetPhysicalDeviceExternalBufferProperties,
-                 (vk->physical_device, &query, &answer));
-    return (answer.externalMemoryProperties.externalMemoryFeatures &
-            VK_EXTERNAL_MEMORY_FEATURE_IMPORTABLE_BIT) != 0;
-}
-
 /* Pages of Culvert's, which Vulkan takes as they are. CUDA's own pinned memory is not offered: it
  * lies in the driver's mapping, which other drivers need not accept. */
-static culv_result import_pages(culv_vk_device *vk, const char *label, culvi_staging *staging,
+static culv_result import_pages(culv_vk_device *vk, const char *label,
+                                const VkBufferCreateInfo *info, culvi_staging *staging,
                                 culvi_native *made)
 {
-    VkBufferCreateInfo info = buffer_info(staging);
     culvi_vk_pages pages = {.start = NULL};
     culvi_vk_plan plan = {.label = label,
-                          .buffer = &info,
+                          .buffer = info,
                           .handle_types = (VkExternalMemoryHandleTypeFlags)host_pages,
                           .pages = &pages};
     CULVI_TRY_OR(culvi_vk_resource_create(vk, &plan, made), culvi_free(pages.block));
@@ -50,14 +30,13 @@ static void free_vulkans(const culvi_mapping *self)
 }
 
 /* Vulkan's own host-visible memory, where it takes no others. It goes with the staging. */
-static culv_result map_memory(culv_vk_device *vk, const char *label, culvi_staging *staging,
-                              culvi_native *made)
+static culv_result map_memory(culv_vk_device *vk, const char *label, const VkBufferCreateInfo *info,
+                              culvi_staging *staging, culvi_native *made)
 {
     const VkMemoryPropertyFlags wanted =
         VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
-    VkBufferCreateInfo info = buffer_info(staging);
     culvi_vk_plan plan = {.label = label,
-                          .buffer = &info,
+                          .buffer = info,
                           .memory_properties = wanted | VK_MEMORY_PROPERTY_HOST_CACHED_BIT};
     culv_result result = CULVI_ATTEMPT(culvi_vk_resource_create(vk, &plan, made));
     if (result == CULV_ERROR_INVALID) { /* there is no such memory */
@@ -87,10 +66,15 @@ culv_result culvi_vk_stage(culvi_graphics *graphics, const char *label, culvi_st
                            culvi_native *out)
 {
     culv_vk_device *vk = culvi_vk_of(graphics);
+    const VkBufferCreateInfo info = {CULVI_STYPE(BUFFER_CREATE_INFO), .size = staging->size,
+                                     .usage = VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
+                                              VK_BUFFER_USAGE_TRANSFER_DST_BIT};
     culv_result result = CULV_ERROR_UNSUPPORTED;
-    if (takes_pages(vk)) result = CULVI_ATTEMPT(import_pages(vk, label, staging, out));
+    /* Alignment 0: the extension was not enabled. */
+    if (vk->host_alignment != 0 && culvi_vk_imports_buffers(vk, &info, host_pages))
+        result = CULVI_ATTEMPT(import_pages(vk, label, &info, staging, out));
     if (result != CULV_OK && result != CULV_ERROR_OUT_OF_MEMORY && result != CULV_ERROR_ASYNC)
-        result = map_memory(vk, label, staging, out);
+        result = map_memory(vk, label, &info, staging, out);
     return result;
 }
 

@@ -181,7 +181,6 @@ culv_result culvi_vk_check_sparse(culv_vk_device *vk, const char *label,
 {
     VkPhysicalDeviceFeatures2 features = {CULVI_STYPE(PHYSICAL_DEVICE_FEATURES_2)};
     VkPhysicalDeviceProperties properties;
-    VkExternalMemoryProperties external;
     CULVI_VKI_DO(&vk->instance, vkGetPhysicalDeviceProperties, (vk->physical_device, &properties));
     CULVI_VKI_DO(&vk->instance, vkGetPhysicalDeviceFeatures2, (vk->physical_device, &features));
     if (vk->table.vkQueueBindSparse == NULL || !features.features.sparseBinding ||
@@ -195,8 +194,7 @@ culv_result culvi_vk_check_sparse(culv_vk_device *vk, const char *label,
         return fail_sparse(
             vk, label,
             "is software Vulkan, whose sparse buffers do not show memory that was imported");
-    culvi_vk_ask_buffer_sharing(vk, info, culvi_vk_opaque_bit(), &external);
-    if (!(external.externalMemoryFeatures & VK_EXTERNAL_MEMORY_FEATURE_IMPORTABLE_BIT))
+    if (!culvi_vk_imports_buffers(vk, info, culvi_vk_opaque_bit()))
         return fail_sparse(
             vk, label,
             "cannot import memory for sparse buffers with this usage (vkGetPhysicalDeviceExternalBufferProperties)");

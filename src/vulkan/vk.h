@@ -55,7 +55,6 @@ struct culv_vk_device {
     bool kernels;                 /* asked for, and the VkDevice has what they need */
     /* Alignment for pages of the host; 0: VK_EXT_external_memory_host was not enabled */
     VkDeviceSize host_alignment;
-    culvi_vk_known known;              /* the gate's */
     _Atomic(culvi_vk_copier *) copier; /* NULL before the first culv_vk_record_copy() */
     culvi_mutex adopted_lock;
     culvi_tree adopted;                     /* what it has of others' chunks: adopt.c */
@@ -86,6 +85,14 @@ culv_result culvi_fail_vk(const culvi_voice *voice, const char *object, VkResult
 culv_result culvi_vk_list_extensions(const culvi_voice *voice, const culvi_vk_instance *vk,
                                      VkPhysicalDevice device, const char *label, const char *name,
                                      uint32_t *count, VkExtensionProperties **out);
+/* check_ask.c: how buffers with these flags and usages are shared, and whether memory of that type
+ * is imported for them. */
+VkExternalMemoryProperties culvi_vk_buffer_sharing(const culvi_vk_instance *vk,
+                                                   VkPhysicalDevice device,
+                                                   const VkBufferCreateInfo *info,
+                                                   VkExternalMemoryHandleTypeFlagBits type);
+bool culvi_vk_imports_buffers(const culv_vk_device *vk, const VkBufferCreateInfo *info,
+                              VkExternalMemoryHandleTypeFlagBits type);
 /* Refuses a device of Vulkan 1.0, and an instance of less than 1.1: `said` (0: not), or told
  * by devices without a UUID. */
 culv_result culvi_vk_check_versions(const culvi_voice *voice, const char *label,

@@ -4,7 +4,7 @@
  *   check.c         culv_vk_check_buffer(), culv_vk_check_image(): what is asked, and the answer;
  *                   the fields of VkBufferCreateInfo
  *   check_image.c   the fields of VkImageCreateInfo; check_flags.c: its flags and usages
- *   check_ask.c     the questions that Vulkan is asked, and its answers, kept
+ *   check_ask.c     the questions that Vulkan is asked
  *   check_needs.c   memory requirements, memory types, what was bound where */
 #ifndef CULVI_VK_CHECK_H_
 #define CULVI_VK_CHECK_H_
@@ -95,68 +95,25 @@ culv_result culvi_vk_check_same_image(culv_vk_device *vk, const char *label,
 
 /* Between the parts ---------------------------------------------------------------------------- */
 
-/* Everything that an answer of the driver depends on. It is compared as bytes, so it has no
- * padding. Fields that do not matter for an answer stay 0. */
-typedef struct culvi_vk_question {
-    uint32_t kind; /* culvi_vk_question_kind */
-    uint32_t handle_type;
-    uint64_t size; /* buffers */
-    uint64_t families;
-    uint32_t flags, usage, sharing;
-    uint32_t format, type, tiling;
-    uint32_t width, height, depth, levels, layers;
-    uint32_t stencil_usage;
-    uint32_t lists; /* culvi_vk_listed */
-    uint32_t view_format_count;
-    uint32_t view_formats[6];
-} culvi_vk_question;
-
-typedef enum culvi_vk_question_kind {
-    CULVI_VK_BUFFER_SHARING = 1, /* external */
-    /* Result, external, most; if it cannot be exported, also exists and culprits */
-    CULVI_VK_IMAGE_SHARING,
-    CULVI_VK_BUFFER_NEEDS, /* needs */
-    CULVI_VK_IMAGE_NEEDS
-} culvi_vk_question_kind;
-
-/* What a question's chain has. */
-enum { CULVI_VK_LISTED_FORMATS = 1, CULVI_VK_LISTED_STENCIL = 2 };
-
+/* What Vulkan says of sharing images. */
 typedef struct culvi_vk_answer {
     VkResult result;
     VkExternalMemoryProperties external;
     VkImageFormatProperties most;
     bool exists;       /* such an image can be created but not exported */
     uint32_t culprits; /* usages; without any one of them it could be exported */
-    culvi_vk_needs needs;
 } culvi_vk_answer;
 
-enum { CULVI_VK_ANSWERS = 64 };
-
-/* The answers of Vulkan, kept: they never change. */
-typedef struct culvi_vk_known {
-    culvi_mutex lock;                  /* guards everything; never held while Vulkan is asked */
-    uint32_t next;                     /* the entry that is replaced next */
-    uint32_t hashes[CULVI_VK_ANSWERS]; /* 0: no entry */
-    struct {
-        culvi_vk_question question;
-        culvi_vk_answer answer;
-    } entries[CULVI_VK_ANSWERS];
-} culvi_vk_known;
-
-/* check_ask.c: the answers, kept ones or the driver's. Only failed calls are errors. Type 0 for an
- * image: it is not to be shared, and out->result says whether Vulkan has such images. */
-void culvi_vk_ask_buffer_sharing(culv_vk_device *vk, const VkBufferCreateInfo *info,
-                                 VkExternalMemoryHandleTypeFlagBits type,
-                                 VkExternalMemoryProperties *out);
-culv_result culvi_vk_ask_image_sharing(culv_vk_device *vk, const char *label,
+/* check_ask.c. Only failed calls are errors. Type 0 for an image: it is not to be shared, and
+ * out->result says whether Vulkan has such images. */
+culv_result culvi_vk_ask_image_sharing(const culv_vk_device *vk, const char *label,
                                        const VkImageCreateInfo *info,
                                        VkExternalMemoryHandleTypeFlagBits type,
                                        culvi_vk_answer *out);
 /* False: this device does not report them before the resource exists. */
-bool culvi_vk_ask_buffer_needs(culv_vk_device *vk, const VkBufferCreateInfo *info,
+bool culvi_vk_ask_buffer_needs(const culv_vk_device *vk, const VkBufferCreateInfo *info,
                                VkExternalMemoryHandleTypeFlagBits type, culvi_vk_needs *out);
-bool culvi_vk_ask_image_needs(culv_vk_device *vk, const VkImageCreateInfo *info,
+bool culvi_vk_ask_image_needs(const culv_vk_device *vk, const VkImageCreateInfo *info,
                               VkExternalMemoryHandleTypeFlagBits type, culvi_vk_needs *out);
 
 /* check.c */

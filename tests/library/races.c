@@ -346,35 +346,11 @@ static void one_array(void)
     one_answer();
 }
 
-static void check_image(int who)
-{
-    const VkImageCreateInfo info = image_info(VK_FORMAT_R8G8B8A8_UNORM, 61, 33, 3, 0, NULL);
-    culv_vk_sharing_info shared = culv_vk_sharing_info_init();
-    LIB_OK(culv_vk_check_image(s.w.attachment, &info, NULL, &shared));
-    s.got[who] = 1 + (uint64_t)shared.memory_type_index;
-}
-
-/* Each answer is kept once. */
-static void no_answer_twice(void)
-{
-    const culvi_vk_known *known = &s.w.attachment->known;
-    unsigned kept = 0;
-    for (size_t i = 0; i < CULVI_VK_ANSWERS; i++) {
-        kept += known->hashes[i] != 0;
-        for (size_t j = 0; known->hashes[i] != 0 && j < i; j++)
-            REQUIRE(memcmp(&known->entries[i].question, &known->entries[j].question,
-                           sizeof known->entries[i].question) != 0);
-    }
-    REQUIRE(kept > 0);
-    one_answer();
-}
-
 #define ASKED(name, ask, kept)                                                                     \
     GAPS(name, .begin = open_world, .act = ask, .judge = kept, .brief = true)
 ASKED(table_of_functions, get_table, one_answer)
 ASKED(granularity, get_granularity, one_granularity)
 ASKED(format, ask_format, one_array)
-ASKED(answers_of_vulkan, check_image, no_answer_twice)
 
 /* The end of a vector beside the end of its last tensor ---------------------------------------- */
 
