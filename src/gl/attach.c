@@ -253,26 +253,13 @@ static culv_result check_exports(const culvi_graphics *graphics, const char *lab
 
 static culvi_adapter adapter_of(const culvi_gl_source *s)
 {
-    culvi_adapter a = {.native = s->context.context,
-                       .uuid = s->uuid,
+    culvi_adapter a = {.uuid = s->uuid,
                        .luid = s->table->luid,
                        .node_mask = s->table->node_mask,
                        .software = s->table->software,
-                       .nvidia = s->table->nvidia,
-                       .cause = NULL};
+                       .nvidia = s->table->nvidia};
     snprintf(a.name, sizeof a.name, "%s", s->table->renderer);
     return a;
-}
-
-/* A context is one device's: there is no list of others to ask for. */
-static culv_result list(const void *source, const culvi_voice *voice, uint32_t *count,
-                        culvi_adapter **out)
-{
-    CULVI_NEW(culvi_adapter, one, voice, NULL);
-    *one = adapter_of(source);
-    *count = 1;
-    *out = one;
-    return CULV_OK;
 }
 
 const culvi_words culvi_gl_words = {
@@ -300,7 +287,6 @@ const culvi_words culvi_gl_words = {
 
 const culvi_graphics_api culvi_gl_api = {
     .words = &culvi_gl_words,
-    .list = list,
     .free = free_attachment,
     .attach_again = attach_again,
     .check_exports = check_exports,
@@ -361,7 +347,7 @@ culv_result culv_device_open_for_gl(const culv_gl_desc *desc, const culv_device_
         result = find_device(&voice, &source, &d);
         if (result == CULV_OK) {
             culvi_adapter adapter = adapter_of(&source);
-            result = culvi_match_open(&culvi_gl_api, &source, &adapter, &d, out);
+            result = culvi_match_open(&culvi_gl_words, &adapter, &d, out);
         }
     }
     culvi_gl_windows_close(&windows);

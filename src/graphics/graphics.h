@@ -10,7 +10,6 @@
 
 typedef struct culvi_graphics culvi_graphics;
 typedef struct culvi_graphics_ring culvi_graphics_ring;   /* graphics/graphics_ring.h */
-typedef struct culvi_adapter culvi_adapter;               /* graphics/match.h */
 typedef struct culvi_native culvi_native;                 /* graphics/pair.h */
 typedef struct culvi_plan culvi_plan;                     /* graphics/pair.h */
 typedef struct culvi_semaphore_plan culvi_semaphore_plan; /* graphics/pair.h */
@@ -27,10 +26,6 @@ typedef enum culvi_host_use {
 
 typedef struct culvi_graphics_api {
     const culvi_words *words;
-    /* All native devices of an instance, a factory, a display: `source`. The list is the caller's,
-     * for culvi_free(). */
-    culv_result (*list)(const void *source, const culvi_voice *voice, uint32_t *count,
-                        culvi_adapter **out);
     /* Frees the attachment after its last reference. The base has given up everything but its
      * device. */
     void (*free)(culvi_graphics *graphics);

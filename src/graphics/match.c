@@ -54,7 +54,7 @@ static void add_cause(culvi_text *text, const culvi_words *words, const culvi_pr
     culvi_text_add(text, "%s", cause);
 }
 
-const culvi_cuda_device *culvi_match_find(const culvi_graphics_api *api, const culvi_probe *probe,
+const culvi_cuda_device *culvi_match_find(const culvi_words *words, const culvi_probe *probe,
                                           const culvi_adapter *adapter, culv_reason *reason,
                                           culvi_text *why)
 {
@@ -62,7 +62,7 @@ const culvi_cuda_device *culvi_match_find(const culvi_graphics_api *api, const c
     if (found != NULL && !culvi_graphics_same_node(&adapter->luid, adapter->node_mask, &found->luid,
                                                    found->node_mask)) {
         *reason = CULV_REASON_DEVICE_GROUP;
-        add_device(why, api->words, adapter);
+        add_device(why, words, adapter);
         culvi_text_add(
             why,
             " is a node of linked GPUs, and CUDA device %d '%s' with that UUID has node mask %#x",
@@ -70,54 +70,31 @@ const culvi_cuda_device *culvi_match_find(const culvi_graphics_api *api, const c
     }
     if (found != NULL) return found;
     *reason = no_match_reason(probe, adapter);
-    add_device(why, api->words, adapter);
+    add_device(why, words, adapter);
     culvi_text_add(why, " has no CUDA partner among: ");
     culvi_probe_describe(probe, why);
     culvi_text_add(why, ". ");
-    add_cause(why, api->words, probe, adapter);
+    add_cause(why, words, probe, adapter);
     return NULL;
 }
 
 typedef struct asker {
-    const culvi_graphics_api *api;
-    const void *source;
-    const void *native;
+    const culvi_words *words;
+    const culvi_adapter *adapter;
 } asker;
 
-/* Names the device asked for and, since the mistake may be in the choice, its siblings with what
- * CUDA makes of them. */
 static void describe(const void *self, const culvi_voice *voice, const culvi_probe *probe,
                      culvi_text *description, culvi_text *hint)
 {
     const asker *a = self;
-    const culvi_words *words = a->api->words;
-    culvi_adapter *list = NULL;
-    uint32_t count = 0;
-    if (a->api->list(a->source, voice, &count, &list) != CULV_OK) {
-        culvi_text_add(description, "a %s device that could not be examined", words->name);
-        return;
-    }
-    for (uint32_t i = 0; i < count; i++)
-        if (list[i].native == a->native) {
-            add_device(description, words, &list[i]);
-            add_cause(hint, words, probe, &list[i]);
-        }
-    for (uint32_t i = 0, others = 0; i < count; i++) {
-        if (list[i].native == a->native) continue;
-        culvi_text_add(description, others++ == 0 ? " (there is also " : ", ");
-        add_device(description, words, &list[i]);
-        culvi_text_add(description, culvi_probe_find(probe, &list[i].uuid) != NULL
-                                        ? " with a CUDA match"
-                                        : " without one");
-    }
-    if (count > 1) culvi_text_add(description, ")");
-    culvi_free(list);
+    (void)voice;
+    add_device(description, a->words, a->adapter);
+    add_cause(hint, a->words, probe, a->adapter);
 }
 
-culv_result culvi_match_open(const culvi_graphics_api *api, const void *source,
-                             const culvi_adapter *adapter, const culv_device_desc *desc,
-                             culv_device **out)
+culv_result culvi_match_open(const culvi_words *words, const culvi_adapter *adapter,
+                             const culv_device_desc *desc, culv_device **out)
 {
-    const asker self = {api, source, adapter->native};
+    const asker self = {words, adapter};
     return culvi_device_open(&adapter->uuid, -1, describe, &self, desc, out);
 }

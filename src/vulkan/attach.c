@@ -32,20 +32,23 @@ static culv_result load_device(culv_vk_device *vk, const culvi_voice *voice, uin
         return culvi_fail(
             voice, vk->base.label, CULV_ERROR_INVALID, CULV_REASON_VULKAN_VERSION,
             "culv_vk_device_desc.api_version is 1.3, and the VkDevice lacks vkCmdPipelineBarrier2: functions of Vulkan 1.3 are NULL if the VkInstance is older; create it with VkApplicationInfo::apiVersion 1.3");
+    culvi_vk_table *t = &vk->table;
     /* Some drivers hand core functions out that the instance's version does not have. */
     if (api_version < VK_API_VERSION_1_3) {
-        vk->table.vkGetDeviceBufferMemoryRequirements =
-            vk->table.vkGetDeviceBufferMemoryRequirementsKHR;
-        vk->table.vkGetDeviceImageMemoryRequirements =
-            vk->table.vkGetDeviceImageMemoryRequirementsKHR;
+        t->vkGetDeviceBufferMemoryRequirements = t->vkGetDeviceBufferMemoryRequirementsKHR;
+        t->vkGetDeviceImageMemoryRequirements = t->vkGetDeviceImageMemoryRequirementsKHR;
     }
     if (api_version < VK_API_VERSION_1_2)
-        vk->table.vkGetBufferDeviceAddress = vk->table.vkGetBufferDeviceAddressKHR;
-    vk->kernels = vk->how.kernels != 0 && vk->table.vkCmdCuLaunchKernelNVX != NULL &&
-                  vk->table.vkGetImageViewHandleNVX != NULL &&
-                  vk->table.vkGetBufferDeviceAddress != NULL;
-    vk->tells_needs = vk->table.vkGetDeviceBufferMemoryRequirements != NULL &&
-                      vk->table.vkGetDeviceImageMemoryRequirements != NULL;
+        t->vkGetBufferDeviceAddress = t->vkGetBufferDeviceAddressKHR;
+    if (t->vkGetSemaphoreCounterValue == NULL)
+        t->vkGetSemaphoreCounterValue = t->vkGetSemaphoreCounterValueKHR;
+    if (t->vkWaitSemaphores == NULL) t->vkWaitSemaphores = t->vkWaitSemaphoresKHR;
+    if (t->vkSignalSemaphore == NULL) t->vkSignalSemaphore = t->vkSignalSemaphoreKHR;
+    if (t->vkQueueSubmit2 == NULL) t->vkQueueSubmit2 = t->vkQueueSubmit2KHR;
+    vk->kernels = vk->how.kernels != 0 && t->vkCmdCuLaunchKernelNVX != NULL &&
+                  t->vkGetImageViewHandleNVX != NULL && t->vkGetBufferDeviceAddress != NULL;
+    vk->tells_needs = t->vkGetDeviceBufferMemoryRequirements != NULL &&
+                      t->vkGetDeviceImageMemoryRequirements != NULL;
     return CULV_OK;
 }
 
@@ -251,7 +254,6 @@ const culvi_words culvi_vk_words = {
 
 const culvi_graphics_api culvi_vk_api = {
     .words = &culvi_vk_words,
-    .list = culvi_vk_list,
     .free = free_attachment,
     .attach_again = attach_again,
     .check_exports = check_exports,

@@ -214,8 +214,7 @@ enum { VENDOR_NVIDIA = 0x10de };
 
 static culvi_adapter adapter_of(const culv_vk_candidate *c)
 {
-    culvi_adapter adapter = {.native = (const void *)c->physical_device,
-                             .uuid = c->uuid,
+    culvi_adapter adapter = {.uuid = c->uuid,
                              .luid = c->luid,
                              .node_mask = c->node_mask,
                              .software = c->type == VK_PHYSICAL_DEVICE_TYPE_CPU,
@@ -281,7 +280,7 @@ static void match(const culvi_probe *probe, culv_vk_candidate *c)
     }
     culvi_adapter adapter = adapter_of(c);
     const culvi_cuda_device *found =
-        culvi_match_find(&culvi_vk_api, probe, &adapter, &c->reason, &why);
+        culvi_match_find(&culvi_vk_words, probe, &adapter, &c->reason, &why);
     if (found == NULL) return;
     c->driver = found->cuda->kind;
     c->cuda_ordinal = found->ordinal;
@@ -368,23 +367,6 @@ culv_result culv_vk_rank_physical_devices(PFN_vkGetInstanceProcAddr get_instance
     return result;
 }
 
-culv_result culvi_vk_list(const void *source, const culvi_voice *voice, uint32_t *count,
-                          culvi_adapter **out)
-{
-    const culvi_vk_instance *vk = source;
-    VkPhysicalDevice *devices = NULL;
-    CULVI_TRY(list_devices(voice, vk, count, &devices));
-    culvi_adapter *list = culvi_alloc_for(voice, NULL, (*count + 1) * sizeof *list);
-    for (uint32_t i = 0; list != NULL && i < *count; i++) {
-        culv_vk_candidate c = culv_vk_candidate_init();
-        culvi_vk_identify(vk, devices[i], &c);
-        list[i] = adapter_of(&c);
-    }
-    culvi_free(devices);
-    *out = list;
-    return list != NULL ? CULV_OK : CULV_ERROR_OUT_OF_MEMORY;
-}
-
 culv_result culv_device_open_for_vk(PFN_vkGetInstanceProcAddr get_instance_proc_addr,
                                     VkInstance instance, VkPhysicalDevice physical_device,
                                     const culv_device_desc *desc, culv_device **out)
@@ -400,5 +382,5 @@ culv_result culv_device_open_for_vk(PFN_vkGetInstanceProcAddr get_instance_proc_
     culvi_vk_identify(&vk, physical_device, &chosen);
     CULVI_TRY(culvi_vk_check_versions(&voice, NULL, &chosen, 0));
     culvi_adapter adapter = adapter_of(&chosen);
-    return culvi_match_open(&culvi_vk_api, &vk, &adapter, &d, out);
+    return culvi_match_open(&culvi_vk_words, &adapter, &d, out);
 }

@@ -257,13 +257,10 @@ static culv_result submit(culvi_graphics_ring *base, const culvi_graphics_work *
                           uint32_t count, uint64_t wait_value, uint64_t value)
 {
     const culvi_vk_ring *ring = (const culvi_vk_ring *)base;
-    const culvi_vk_table *table = &ring->vk->table;
     VkCommandBufferSubmitInfo commands[CULV_RING_MAX_DEPTH];
     for (uint32_t i = 0; i < count; i++)
         commands[i] = (VkCommandBufferSubmitInfo){CULVI_STYPE(COMMAND_BUFFER_SUBMIT_INFO),
                                                   .commandBuffer = base->pending[i]};
-    PFN_vkQueueSubmit2 call =
-        table->vkQueueSubmit2 != NULL ? table->vkQueueSubmit2 : table->vkQueueSubmit2KHR;
     const VkSemaphoreSubmitInfo wait =
         point(ring, culvi_graphics_ring_cuda_side(base), wait_value, ring->wait_stage);
     const VkSemaphoreSubmitInfo signal =
@@ -273,7 +270,7 @@ static culv_result submit(culvi_graphics_ring *base, const culvi_graphics_work *
         .pWaitSemaphoreInfos = &wait,    .commandBufferInfoCount = count,
         .pCommandBufferInfos = commands, .signalSemaphoreInfoCount = value != 0,
         .pSignalSemaphoreInfos = &signal};
-    VkResult r = call(work->queue, 1, &info, (VkFence)work->fence);
+    VkResult r = ring->vk->table.vkQueueSubmit2(work->queue, 1, &info, (VkFence)work->fence);
     if (r == VK_SUCCESS) return CULV_OK;
     return culvi_fail_vk(ring->vk->voice, base->label, r, "vkQueueSubmit2",
                          CULV_REASON_DRIVER_REFUSED,
@@ -449,7 +446,7 @@ culv_result culv_vk_ring_submit(culv_ring *ring, VkQueue queue, VkCommandBuffer 
     culvi_vk_ring *mine = ring_of(ring, __func__);
     if (mine == NULL) return CULV_ERROR_INVALID;
     CULVI_REQUIRE3(&ring->device->voice, queue, commands, frame);
-    if (mine->vk->table.vkQueueSubmit2 == NULL && mine->vk->table.vkQueueSubmit2KHR == NULL)
+    if (mine->vk->table.vkQueueSubmit2 == NULL)
         return culvi_fail(
             &ring->device->voice, mine->base.label, CULV_ERROR_UNSUPPORTED,
             CULV_REASON_EXTENSION_MISSING,

@@ -2,14 +2,11 @@
 /* Vulkan semaphores in CUDA: the caller's own, and those that Culvert makes. */
 #include "vulkan/vk_resource.h"
 
-/* Timelines on the host, in core or by VK_KHR_timeline_semaphore ------------------------------- */
-
-/* Core's, or the extension's function. */
-#define PICK(vk, name) ((vk)->table.name != NULL ? (vk)->table.name : (vk)->table.name##KHR)
+/* Timelines on the host ------------------------------------------------------------------------- */
 
 bool culvi_vk_reads_timelines(const culv_vk_device *vk)
 {
-    return PICK(vk, vkGetSemaphoreCounterValue) != NULL;
+    return vk->table.vkGetSemaphoreCounterValue != NULL;
 }
 
 culv_result culvi_vk_refuse_timelines(const culv_vk_device *vk, const char *label)
@@ -21,8 +18,8 @@ culv_result culvi_vk_refuse_timelines(const culv_vk_device *vk, const char *labe
 
 culv_result culvi_vk_check_host_timelines(const culv_vk_device *vk, const char *label)
 {
-    if (culvi_vk_reads_timelines(vk) && PICK(vk, vkWaitSemaphores) != NULL &&
-        PICK(vk, vkSignalSemaphore) != NULL)
+    if (culvi_vk_reads_timelines(vk) && vk->table.vkWaitSemaphores != NULL &&
+        vk->table.vkSignalSemaphore != NULL)
         return CULV_OK;
     return culvi_vk_refuse_timelines(vk, label);
 }
@@ -30,7 +27,7 @@ culv_result culvi_vk_check_host_timelines(const culv_vk_device *vk, const char *
 int culvi_vk_timeline_value(const culvi_graphics *graphics, uint64_t semaphore, uint64_t *out)
 {
     const culv_vk_device *vk = culvi_vk_of(graphics);
-    return PICK(vk, vkGetSemaphoreCounterValue)(vk->vk_device, (VkSemaphore)semaphore, out);
+    return vk->table.vkGetSemaphoreCounterValue(vk->vk_device, (VkSemaphore)semaphore, out);
 }
 
 int culvi_vk_timeline_wait(const culvi_graphics *graphics, uint64_t semaphore, uint64_t value,
@@ -40,7 +37,7 @@ int culvi_vk_timeline_wait(const culvi_graphics *graphics, uint64_t semaphore, u
     const VkSemaphore handle = (VkSemaphore)semaphore;
     const VkSemaphoreWaitInfo info = {CULVI_STYPE(SEMAPHORE_WAIT_INFO), .semaphoreCount = 1,
                                       .pSemaphores = &handle, .pValues = &value};
-    return PICK(vk, vkWaitSemaphores)(vk->vk_device, &info, timeout_ns);
+    return vk->table.vkWaitSemaphores(vk->vk_device, &info, timeout_ns);
 }
 
 int culvi_vk_timeline_signal(const culvi_graphics *graphics, uint64_t semaphore, uint64_t value)
@@ -48,7 +45,7 @@ int culvi_vk_timeline_signal(const culvi_graphics *graphics, uint64_t semaphore,
     const culv_vk_device *vk = culvi_vk_of(graphics);
     const VkSemaphoreSignalInfo info = {CULVI_STYPE(SEMAPHORE_SIGNAL_INFO),
                                         .semaphore = (VkSemaphore)semaphore, .value = value};
-    return PICK(vk, vkSignalSemaphore)(vk->vk_device, &info);
+    return vk->table.vkSignalSemaphore(vk->vk_device, &info);
 }
 
 /* Semaphores ----------------------------------------------------------------------------------- */

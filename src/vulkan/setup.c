@@ -10,9 +10,9 @@ typedef struct asked {
     culvi_vk_instance vk;
     bool kernels; /* culv_vk_device_desc::kernels */
     VkPhysicalDevice device;
-    VkDevice created; /* or NULL */
-    VkPhysicalDeviceProperties properties;
-    uint32_t version; /* usable: the lower one of the instance's and the device's */
+    VkDevice created;      /* or NULL */
+    culv_vk_candidate who; /* what culvi_vk_identify() tells */
+    uint32_t version;      /* usable: the lower one of the instance's and the device's */
     uint32_t num_offered;
     VkExtensionProperties *offered;
 } asked;
@@ -29,14 +29,12 @@ static culv_result ask(const char *call, const culv_vk_device_desc *desc, asked 
     const uint32_t api_version = d.api_version;
     out->kernels = d.kernels != 0;
     out->created = d.device;
-    out->vk.vkGetPhysicalDeviceProperties(device, &out->properties);
-    culv_vk_candidate who = culv_vk_candidate_init();
-    culvi_vk_identify(&out->vk, device, &who);
-    CULVI_TRY(culvi_vk_check_versions(NULL, d.label, &who, api_version));
+    culvi_vk_identify(&out->vk, device, &out->who);
+    CULVI_TRY(culvi_vk_check_versions(NULL, d.label, &out->who, api_version));
     out->version = api_version != 0 ? api_version : VK_API_VERSION_1_1;
-    if (out->version > out->properties.apiVersion) out->version = out->properties.apiVersion;
-    return culvi_vk_list_extensions(NULL, &out->vk, device, NULL, out->properties.deviceName,
-                                    &out->num_offered, &out->offered);
+    if (out->version > out->who.api_version) out->version = out->who.api_version;
+    return culvi_vk_list_extensions(NULL, &out->vk, device, NULL, out->who.name, &out->num_offered,
+                                    &out->offered);
 }
 
 static bool offers(const asked *a, const char *name)
@@ -96,8 +94,8 @@ culv_result culv_vk_merge_instance_layers(PFN_vkGetInstanceProcAddr get_instance
 /* What a device lacks of the extensions that it must have. */
 static culv_result refuse(const asked *a, const char *extension)
 {
-    const char *name = a->properties.deviceName;
-    if (a->properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU)
+    const char *name = a->who.name;
+    if (a->who.type == VK_PHYSICAL_DEVICE_TYPE_CPU)
         return culvi_fail(
             NULL, NULL, CULV_ERROR_UNSUPPORTED, CULV_REASON_LAYER_MISSING,
             "'%s' does not offer %s. Software Vulkan has it by the layer %s: allow the software twin (CULVERT_SOFT=1 or culv_soft_enable()) and create the instance with what culv_vk_instance_layers() lists",
@@ -145,8 +143,8 @@ culv_result culv_vk_check_kernels(const culv_vk_device_desc *desc)
         return culvi_fail(
             NULL, NULL, CULV_ERROR_UNSUPPORTED, CULV_REASON_EXTENSION_MISSING,
             "'%s' runs no CUDA kernels in command buffers: it lacks %s%s. Launch them on a CUDA stream (culv_kernel_call_launch())",
-            a.properties.deviceName, missing,
-            a.properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU
+            a.who.name, missing,
+            a.who.type == VK_PHYSICAL_DEVICE_TYPE_CPU
                 ? ", which software Vulkan has by the layer VK_LAYER_CULVERT_soft"
                 : ", which NVIDIA's driver has on most GPUs");
     missing = a.created != NULL ? created_without(&a) : NULL;
@@ -154,7 +152,7 @@ culv_result culv_vk_check_kernels(const culv_vk_device_desc *desc)
     return culvi_fail(
         NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_EXTENSION_MISSING,
         "the VkDevice of '%s' was created without %s, which the device has; enable what culv_vk_kernel_extensions() lists and the feature bufferDeviceAddress, or set culv_vk_device_desc.kernels before culv_vk_merge_device_extensions() and culv_vk_merge_device_features()",
-        a.properties.deviceName, missing);
+        a.who.name, missing);
 }
 
 culv_result culv_vk_merge_device_extensions(const culv_vk_device_desc *desc, uint32_t num_names,
@@ -209,13 +207,12 @@ static culv_result want_one_address(const asked *a, bool *want)
         return culvi_fail(
             NULL, NULL, CULV_ERROR_UNSUPPORTED, CULV_REASON_VULKAN_VERSION,
             "culv_vk_device_features.one_address needs Vulkan 1.2, and '%s' with culv_vk_device_desc.api_version has %u.%u",
-            a->properties.deviceName, VK_API_VERSION_MAJOR(a->version),
-            VK_API_VERSION_MINOR(a->version));
+            a->who.name, VK_API_VERSION_MAJOR(a->version), VK_API_VERSION_MINOR(a->version));
     const char *lacks = culvi_vk_lacks_for_one_address(&a->vk, a->device);
     if (lacks != NULL)
         return culvi_fail(NULL, NULL, CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE,
                           "culv_vk_device_features.one_address: '%s' lacks the feature %s",
-                          a->properties.deviceName, lacks);
+                          a->who.name, lacks);
     want[SPARSE] = want[ADDRESS] = want[REPLAY] = true;
     return CULV_OK;
 }
@@ -318,7 +315,7 @@ culv_result culv_vk_merge_device_features(const culv_vk_device_desc *desc, void 
         return culvi_fail(
             NULL, NULL, CULV_ERROR_UNSUPPORTED, CULV_REASON_EXTENSION_MISSING,
             "'%s' lacks the feature timelineSemaphore; a newer graphics driver may have it",
-            a.properties.deviceName);
+            a.who.name);
     set_in_chain(chain, want);
     if (want[TIMELINE])
         LINK_TO(&head, storage->timeline_semaphore, PHYSICAL_DEVICE_TIMELINE_SEMAPHORE_FEATURES);

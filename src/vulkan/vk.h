@@ -110,10 +110,6 @@ culv_result culvi_vk_examine(const culvi_voice *voice, const culvi_vk_instance *
 /* setup.c: the feature that a device lacks for one address; NULL: none. */
 const char *culvi_vk_lacks_for_one_address(const culvi_vk_instance *vk, VkPhysicalDevice device);
 
-/* All devices of a culvi_vk_instance, for matching. */
-culv_result culvi_vk_list(const void *source, const culvi_voice *voice, uint32_t *count,
-                          culvi_adapter **out);
-
 /* Export as this system's handles: the names of the extensions, whether the VkDevice has them,
  * Vulkan's name of a type. */
 extern const char *const culvi_vk_memory_extension;

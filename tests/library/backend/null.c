@@ -276,22 +276,6 @@ static const culvi_words null_words = {
     .memory_size = "size",
 };
 
-static culv_result list(const void *source, const culvi_voice *voice, uint32_t *count,
-                        culvi_adapter **out)
-{
-    culvi_adapter *one = culvi_alloc(sizeof *one);
-    if (one == NULL) return culvi_fail_host_memory(voice, NULL);
-    one->native = &native;
-    one->nvidia = true;
-    one->cause = "Its UUID was spoilt";
-    snprintf(one->name, sizeof one->name, "null");
-    memcpy(one->uuid.bytes, native.uuid.bytes, sizeof one->uuid.bytes);
-    one->uuid.bytes[0] ^= native.uuid_xor;
-    *count = 1;
-    *out = one;
-    return CULV_OK;
-}
-
 static void free_device(culvi_graphics *graphics)
 {
     culvi_free(graphics);
@@ -460,7 +444,7 @@ static int signal_semaphore(const culvi_graphics *graphics, uint64_t semaphore, 
 
 /* What every table of the null API has. */
 #define ALWAYS                                                                                     \
-    .words = &null_words, .list = list, .free = free_device, .check_exports = check_exports,       \
+    .words = &null_words, .free = free_device, .check_exports = check_exports,                     \
     .export_memory = export_memory, .export_semaphore = export_semaphore, .plan = plan_native,     \
     .make = make, .unmake = unmake, .make_semaphore = make_semaphore,                              \
     .unmake_semaphore = unmake_semaphore, .check_timelines = check_timelines,                      \
@@ -476,13 +460,10 @@ static culv_result device_open(culv_device **out)
 {
     culv_device_desc desc = culv_device_desc_init();
     desc.driver = native.cu->software ? CULV_DRIVER_SOFT : CULV_DRIVER_NVIDIA;
-    culvi_adapter *adapter = NULL;
-    uint32_t count = 0;
-    culv_result result = list(&native, NULL, &count, &adapter);
-    if (result != CULV_OK) return result;
-    result = culvi_match_open(&api, &native, adapter, &desc, out);
-    culvi_free(adapter);
-    return result;
+    culvi_adapter adapter = {.name = "null", .nvidia = true, .cause = "Its UUID was spoilt"};
+    memcpy(adapter.uuid.bytes, native.uuid.bytes, sizeof adapter.uuid.bytes);
+    adapter.uuid.bytes[0] ^= native.uuid_xor;
+    return culvi_match_open(&null_words, &adapter, &desc, out);
 }
 
 static culv_result attach(culv_device *device, uint32_t fallback, void **out)

@@ -367,7 +367,7 @@ LIB_VULKAN_CASE(ranking_of_two, .title = "rank.two_devices")
     LIB_REFUSES(
         device,
         culv_device_open_for_vk(lib_lying_loader, w->vk.instance, lib_stranger(), NULL, &device),
-        NO_DEVICE, DEVICE_UNKNOWN, "with a CUDA match"); /* the other one */
+        NO_DEVICE, DEVICE_UNKNOWN, "Vulkan device '", "CUDA has: ");
     LIB_OK(culv_device_open_for_vk(lib_lying_loader, w->vk.instance, list[0].physical_device, NULL,
                                    &device));
 }
