@@ -154,11 +154,10 @@ CULV_EXPORT culv_result culv_gl_memory_from_vmm(culv_gl *gl, culv_vmm_allocation
  * not read.
  *
  * Mesa's software renderer silently ignores the offset, so the buffer would show the beginning of
- * the memory. Culvert tests this with data once for each culv_gl. If the offset is ignored, it
- * refuses all offsets but 0. That renderer also needs 48 bytes behind a buffer: allocate 64 bytes
- * more than you use.
+ * the memory: there Culvert refuses all offsets but 0. That renderer also needs 48 bytes behind a
+ * buffer: allocate 64 bytes more than you use.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE, CONTEXT, SIZE, EXTENT; RANGE: the memory is too
- * small; VALUE: there is no such object, or it has storage already), UNSUPPORTED (RANGE: the driver
+ * small; VALUE: there is no such object, or it has storage already), UNSUPPORTED (RANGE: the renderer
  * ignores offsets; TILING: the driver has no linear tiling; FORMAT; USAGE: the target), DRIVER,
  * OUT_OF_MEMORY.
  * Ownership: the object is yours. Delete it before the memory. Threads: the context's thread. */

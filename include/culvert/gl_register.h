@@ -124,7 +124,9 @@ CULV_EXPORT culv_result culv_gl_readback_create(culv_gl *gl, const culv_gl_readb
 
 /** Reads width x height pixels at (x, y) of your framebuffer into the buffer, on the GPU. The
  * buffer must not be mapped. A multisampled framebuffer is resolved first. `framebuffer` 0 is the
- * default framebuffer. Afterwards map the readback: CUDA gets rows of pixels without padding.
+ * default framebuffer. Afterwards map the readback: CUDA gets rows of pixels without padding. Do not
+ * call it between glBeginConditionalRender() and glEndConditionalRender(), where OpenGL may leave a
+ * resolve out without an error.
  * Errors: INVALID (NULL_ARGUMENT; CONTEXT; MAPPED; VALUE: the registration is no readback; EXTENT:
  * some pixels are outside the framebuffer; this is not checked for framebuffer 0, because OpenGL
  * does not tell its size), DRIVER (OpenGL refused: the framebuffer lacks such an attachment, or is

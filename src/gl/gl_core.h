@@ -11,13 +11,6 @@ typedef struct culvi_gl_exporter culvi_gl_exporter; /* gl/gl_object.h */
 
 enum { CULVI_GL_CONTEXTS = 16 };
 
-/* Whether the driver honours offsets into memory objects. */
-typedef enum culvi_gl_offsets {
-    CULVI_GL_OFFSETS_UNKNOWN,
-    CULVI_GL_OFFSETS_HONOURED,
-    CULVI_GL_OFFSETS_IGNORED
-} culvi_gl_offsets;
-
 /* A context of an attachment's. Only the thread on which it is current, or one that found it
  * destroyed, takes it out, so whoever looks for the context that is current reads no half. */
 typedef struct culvi_gl_member {
@@ -40,7 +33,6 @@ struct culv_gl {
     uint64_t marked[2];          /* what it begins with */
     int64_t marked_size;         /* of it, bytes; that of no other one */
     culvi_gl_exporter *exporter; /* NULL: nothing was exported yet */
-    atomic_int offsets;          /* culvi_gl_offsets */
 };
 
 static inline culv_gl *culvi_gl_of(const culvi_graphics *graphics)

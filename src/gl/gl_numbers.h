@@ -59,9 +59,6 @@
     X(READ_FRAMEBUFFER_BINDING, 0x8CAA)                                                            \
     X(BUFFER_SIZE, 0x8764)                                                                         \
     X(BUFFER_IMMUTABLE_STORAGE, 0x821F)                                                            \
-    X(R32UI, 0x8236)                                                                               \
-    X(RED_INTEGER, 0x8D94)                                                                         \
-    X(UNSIGNED_INT, 0x1405)                                                                        \
     X(PACK_ALIGNMENT, 0x0D05)                                                                      \
     X(PACK_ROW_LENGTH, 0x0D02)                                                                     \
     X(PACK_SKIP_ROWS, 0x0D03)                                                                      \
@@ -87,7 +84,6 @@
     X(TIMEOUT_EXPIRED, 0x911B)                                                                     \
     X(CONDITION_SATISFIED, 0x911C)                                                                 \
     X(SYNC_FLUSH_COMMANDS_BIT, 0x00000001)                                                         \
-    X(ALL_BARRIER_BITS, 0xFFFFFFFF)                                                                \
     X(NUM_DEVICE_UUIDS_EXT, 0x9596)                                                                \
     X(DEVICE_UUID_EXT, 0x9597)                                                                     \
     X(DRIVER_UUID_EXT, 0x9598)                                                                     \
@@ -100,7 +96,6 @@
     X(LINEAR_TILING_EXT, 0x9585)                                                                   \
     X(LAYOUT_GENERAL_EXT, 0x958D)                                                                  \
     X(SEMAPHORE_TYPE_NV, 0x95B3)                                                                   \
-    X(SEMAPHORE_TYPE_BINARY_NV, 0x95B4)                                                            \
     X(SEMAPHORE_TYPE_TIMELINE_NV, 0x95B5)                                                          \
     X(TIMELINE_SEMAPHORE_VALUE_NV, 0x9595)
 

@@ -15,7 +15,6 @@ CULV_GL(glFenceSync, REQUIRED, void *, (uint32_t condition, uint32_t flags))
 CULV_GL(glDeleteSync, REQUIRED, void, (void *sync))
 CULV_GL(glClientWaitSync, REQUIRED, uint32_t, (void *sync, uint32_t flags, uint64_t timeout))
 CULV_GL(glWaitSync, REQUIRED, void, (void *sync, uint32_t flags, uint64_t timeout))
-CULV_GL(glMemoryBarrier, OPTIONAL, void, (uint32_t barriers))
 CULV_GL(glIsBuffer, REQUIRED, unsigned char, (uint32_t buffer))
 CULV_GL(glIsTexture, REQUIRED, unsigned char, (uint32_t texture))
 CULV_GL(glCreateBuffers, OPTIONAL, void, (int32_t count, uint32_t *buffers))
@@ -28,9 +27,6 @@ CULV_GL(glGetNamedBufferSubData, OPTIONAL, void,
         (uint32_t buffer, ptrdiff_t offset, ptrdiff_t size, void *data))
 CULV_GL(glCopyNamedBufferSubData, OPTIONAL, void,
         (uint32_t from, uint32_t to, ptrdiff_t from_offset, ptrdiff_t to_offset, ptrdiff_t size))
-CULV_GL(glClearNamedBufferSubData, OPTIONAL, void,
-        (uint32_t buffer, uint32_t internal_format, ptrdiff_t offset, ptrdiff_t size,
-         uint32_t format, uint32_t type, const void *data))
 CULV_GL(glGetNamedBufferParameteriv, OPTIONAL, void, (uint32_t buffer, uint32_t name, int32_t *out))
 CULV_GL(glCreateTextures, OPTIONAL, void, (uint32_t target, int32_t count, uint32_t *textures))
 CULV_GL(glDeleteTextures, REQUIRED, void, (int32_t count, const uint32_t *textures))
@@ -58,10 +54,6 @@ CULV_GL(glCompressedTextureSubImage2D, OPTIONAL, void,
 CULV_GL(glCompressedTextureSubImage3D, OPTIONAL, void,
         (uint32_t texture, int32_t level, int32_t x, int32_t y, int32_t z, int32_t width,
          int32_t height, int32_t depth, uint32_t format, int32_t size, const void *data))
-CULV_GL(glCreateQueries, OPTIONAL, void, (uint32_t target, int32_t count, uint32_t *queries))
-CULV_GL(glDeleteQueries, OPTIONAL, void, (int32_t count, const uint32_t *queries))
-CULV_GL(glBeginConditionalRender, OPTIONAL, void, (uint32_t query, uint32_t mode))
-CULV_GL(glEndConditionalRender, OPTIONAL, void, (void))
 CULV_GL(glGetTextureImage, OPTIONAL, void,
         (uint32_t texture, int32_t level, uint32_t format, uint32_t type, int32_t size, void *data))
 CULV_GL(glGetCompressedTextureImage, OPTIONAL, void,

@@ -148,34 +148,11 @@ static culv_result check_extent(const culvi_gl_readback *r, uint32_t framebuffer
                       r->width, r->height, x, y, framebuffer, width, height);
 }
 
-/* OpenGL leaves a blit out, without an error, in a conditional render whose query counted nothing.
- * It tells of a conditional render only by refusing a second one. */
-static culv_result check_conditional(const culvi_gl_readback *r)
-{
-    enum { SAMPLES_PASSED = 0x8914, QUERY_WAIT = 0x8e13 };
-    const culvi_gl_table *t = &r->gl->table;
-    uint32_t query = 0;
-    if (t->glCreateQueries == NULL || t->glDeleteQueries == NULL ||
-        t->glBeginConditionalRender == NULL || t->glEndConditionalRender == NULL)
-        return CULV_OK;
-    t->glCreateQueries(SAMPLES_PASSED, 1, &query);
-    t->glBeginConditionalRender(query, QUERY_WAIT);
-    const uint32_t error = t->glGetError();
-    if (error == CULVI_GL_NO_ERROR) t->glEndConditionalRender();
-    t->glDeleteQueries(1, &query);
-    culvi_gl_drop_errors(t);
-    if (error != CULVI_GL_INVALID_OPERATION) return CULV_OK;
-    return culvi_fail(
-        r->gl->voice, r->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-        "culv_gl_readback_read() stands between glBeginConditionalRender() and glEndConditionalRender(), where OpenGL may leave its blit out without an error; call it after the end");
-}
-
 /* Blits into the i-th scratch framebuffer; *from and the place in it are those of the copy then. */
 static culv_result blit(culvi_gl_readback *r, int i, bool flip, uint32_t *from, int32_t *x,
                         int32_t *y)
 {
     const culvi_gl_table *t = &r->gl->table;
-    CULVI_TRY(check_conditional(r));
     CULVI_TRY(need_scratch(r, i));
     const unsigned char scissor = t->glIsEnabled(CULVI_GL_SCISSOR_TEST);
     if (scissor) t->glDisable(CULVI_GL_SCISSOR_TEST);

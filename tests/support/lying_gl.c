@@ -81,7 +81,7 @@ lying_gl_counts lying_gl_count(void)
       (memory, size, type, fd), (void)0)                                                           \
     X(NamedBufferStorageMemEXT, NAMEDBUFFERSTORAGEMEMEXT,                                          \
       (GLuint buffer, GLsizeiptr size, GLuint memory, GLuint64 offset),                            \
-      (buffer, size, memory, lying_gl.loses_offsets ? 0 : offset), (void)0)                        \
+      (buffer, size, memory, offset), (void)0)                                                     \
     X(TextureStorageMem1DEXT, TEXTURESTORAGEMEM1DEXT,                                              \
       (GLuint texture, GLsizei levels, GLenum format, GLsizei width, GLuint memory,                \
        GLuint64 offset),                                                                           \

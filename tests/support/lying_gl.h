@@ -11,7 +11,6 @@ typedef struct lying_gl_lies {
     bool no_uuid;         /* tells none */
     const char *hides[4]; /* extensions, by their names */
     const char *renderer; /* another GL_RENDERER */
-    bool loses_offsets;   /* places all at offset 0, as llvmpipe does */
 } lying_gl_lies;
 extern lying_gl_lies lying_gl;
 
