@@ -217,12 +217,8 @@ typedef struct culv_vk_space_desc {
     uint64_t size;
     VkQueue queue; /**< Required: queue of the VkDevice with VK_QUEUE_SPARSE_BINDING_BIT. */
     /** Address, a multiple of the granularity. If it is not free, the call fails (ADDRESS). 0:
-     * Culvert chooses one. */
+     * Culvert tries its own list, then the address that CUDA chooses. */
     CUdeviceptr address;
-    /** Addresses to try, in this order, and no others. NULL: Culvert's own list, then the address
-     * that CUDA chooses. */
-    const CUdeviceptr *candidates;
-    size_t num_candidates;
     /** Usage of the space's VkBuffer in addition to STORAGE_BUFFER, TRANSFER_SRC, TRANSFER_DST and
      * SHADER_DEVICE_ADDRESS, which it always has. */
     VkBufferUsageFlags buffer_usage;
@@ -365,16 +361,11 @@ typedef struct culv_vk_space_buffer_desc {
     uint64_t offset;
     /** Usage in Vulkan. It determines the alignment: the device's limits for storage, uniform and
      * texel buffers, and at least 256 bytes, which is enough for vertices, indices, inputs and
-     * storage of acceleration structures, and CUDA. If `own_handle` is not set, the space's
-     * VkBuffer must have these usages (culv_vk_space_desc::buffer_usage). */
+     * storage of acceleration structures, and CUDA. The space's VkBuffer must have these usages
+     * (culv_vk_space_desc::buffer_usage). */
     VkBufferUsageFlags usage;
     uint64_t alignment; /**< Alignment in bytes, a power of two, if `usage` gives too little. */
-    /** Output for a separate VkBuffer, for uses that take no offset. It is a sparse buffer on the
-     * same memory without a device address, and its offset and size are multiples of Vulkan's
-     * sparse block (64 KiB on an H200). Culvert owns it: never destroy it. NULL: use
-     * culv_vk_space_info::buffer; the offset is the part's address less the space's address. */
-    VkBuffer *own_handle;
-    const char *label; /**< Copied (up to 63 bytes). Default: the space's label. */
+    const char *label;  /**< Copied (up to 63 bytes). Default: the space's label. */
 } culv_vk_space_buffer_desc;
 
 /** Returns a default descriptor. */

@@ -12,17 +12,13 @@ static const culvi_space_api space_api = {.claim = culvi_vk_space_claim,
                                           .show = culvi_vk_space_show,
                                           .hide = culvi_vk_space_hide};
 
-VkBufferCreateInfo culvi_vk_space_buffer_info(VkDeviceSize size, VkBufferUsageFlags usage,
-                                              bool replays, const void *next)
+static VkBufferCreateInfo buffer_info(VkDeviceSize size, VkBufferUsageFlags usage, const void *next)
 {
     return (VkBufferCreateInfo){
-        CULVI_STYPE(BUFFER_CREATE_INFO),
-        .pNext = next,
+        CULVI_STYPE(BUFFER_CREATE_INFO), .pNext = next,
         .flags = (VkBufferCreateFlags)CULVI_VK_SPARSE |
-                 (replays ? VK_BUFFER_CREATE_DEVICE_ADDRESS_CAPTURE_REPLAY_BIT : 0),
-        .size = size,
-        .usage = usage,
-        .sharingMode = VK_SHARING_MODE_EXCLUSIVE};
+                 (VkBufferCreateFlags)VK_BUFFER_CREATE_DEVICE_ADDRESS_CAPTURE_REPLAY_BIT,
+        .size = size, .usage = usage};
 }
 
 void *culvi_vk_space_grow(void *array, size_t count, size_t more, size_t *capacity, size_t size)
@@ -65,8 +61,8 @@ static culv_result check_version(const culv_vk_device *vk, const char *label, ui
 static culv_result check_features(culv_vk_device *vk, const char *label,
                                   const VkPhysicalDeviceProperties *properties)
 {
-    const VkBufferCreateInfo info = culvi_vk_space_buffer_info(
-        65536, VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT, true,
+    const VkBufferCreateInfo info = buffer_info(
+        65536, VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT,
         NULL);
     const char *feature = culvi_vk_lacks_for_one_address(&vk->instance, vk->physical_device);
     if (feature != NULL) return lacks(vk, label, "lacks the feature ", feature);
@@ -125,14 +121,6 @@ static culv_result check_desc(const culv_vk_device *vk, const culv_vk_space_desc
                           d->size, vk->base.name, info->max_size / g * g);
     if (d->address % g != 0)
         return refuse_value(vk, d, "address is not a multiple of the granularity");
-    if ((d->candidates == NULL) != (d->num_candidates == 0))
-        return refuse_value(vk, d, "candidates and num_candidates contradict each other");
-    if (d->address != 0 && d->candidates != NULL)
-        return refuse_value(vk, d, "address and candidates are both given; give one of them");
-    for (size_t i = 0; i < d->num_candidates; i++)
-        if (d->candidates[i] == 0 || d->candidates[i] % g != 0)
-            return refuse_value(vk, d,
-                                "candidates has one that is 0 or no multiple of the granularity");
     if ((d->lock_queue == NULL) != (d->unlock_queue == NULL))
         return refuse_value(vk, d, "lock_queue and unlock_queue are given both, or neither");
     if (d->access == NULL && d->access_count != 0)
@@ -148,14 +136,10 @@ enum { PLACES = 3, STEPS = 8 };
 
 /* Returns an address near those where an H200 gave both the same one, in steps so that several
  * spaces find room (measured, docs/space.md). 0: CUDA's own choice, which comes last. */
-static CUdeviceptr candidate(const culv_vk_space_desc *d, uint64_t size, uint32_t i, bool *last)
+static CUdeviceptr candidate(uint64_t size, uint32_t i)
 {
     static const CUdeviceptr first[PLACES] = {0x400000000, 0x1000000000, 0x10000000000};
     const uint64_t step = (size + UINT32_MAX) >> 32 << 32; /* multiples of 4 GiB */
-    *last = d->address != 0 || i + 1 == d->num_candidates ||
-            (d->candidates == NULL && i == PLACES * STEPS);
-    if (d->address != 0) return d->address;
-    if (d->candidates != NULL) return d->candidates[i];
     return i < PLACES * STEPS ? first[i % PLACES] + i / PLACES * step : 0;
 }
 
@@ -169,7 +153,7 @@ static culv_result create_buffer(culv_vk_space *s, uint64_t size, CUdeviceptr ad
     const VkBufferOpaqueCaptureAddressCreateInfo place = {
         CULVI_STYPE(BUFFER_OPAQUE_CAPTURE_ADDRESS_CREATE_INFO), .pNext = &external,
         .opaqueCaptureAddress = address};
-    const VkBufferCreateInfo info = culvi_vk_space_buffer_info(size, s->usage, true, &place);
+    const VkBufferCreateInfo info = buffer_info(size, s->usage, &place);
     VkBuffer buffer = VK_NULL_HANDLE;
     VkResult r = CULVI_VK(vk, vkCreateBuffer, (vk->vk_device, &info, vk->callbacks, &buffer));
     *refused = r == VK_ERROR_INVALID_OPAQUE_CAPTURE_ADDRESS;
@@ -201,6 +185,7 @@ static culv_result try_address(culv_vk_space *s, uint64_t size, CUdeviceptr addr
     d.fixed_address = address != 0;
     d.label = s->label;
     s->attempts++;
+    *next = false;
     culv_result result = culv_vmm_range_create(s->base.device, &d, &s->base.range);
     if (result != CULV_OK) {
         *next = culvi_thread_state()->error.reason == CULV_REASON_ADDRESS;
@@ -218,17 +203,15 @@ static culv_result find_address(culv_vk_space *s, const culv_vk_space_desc *d, u
 {
     const culvi_voice *voice = &s->base.device->voice;
     culv_result result = CULV_OK;
-    bool last = false, next = true;
+    bool next = true;
     culvi_attempt_begin();
-    const bool own_list = d->address == 0 && d->candidates == NULL;
-    for (uint32_t i = 0; next && !last; i++) {
+    if (d->address != 0) result = try_address(s, size, d->address, &next);
+    for (uint32_t i = 0; d->address == 0 && next && i <= PLACES * STEPS; i++) {
         /* Vulkan takes none: only the address that CUDA chooses is left to try. */
-        if (own_list && i == PLACES && s->refused_by_vulkan == PLACES) i = PLACES * STEPS;
-        const CUdeviceptr address = candidate(d, size, i, &last);
-        next = false;
-        result = try_address(s, size, address, &next);
+        if (i == PLACES && s->refused_by_vulkan == PLACES) i = PLACES * STEPS;
+        result = try_address(s, size, candidate(size, i), &next);
     }
-    if (result != CULV_OK && next && own_list && s->refused_by_vulkan == s->attempts)
+    if (result != CULV_OK && next && d->address == 0 && s->refused_by_vulkan == s->attempts)
         result = culvi_fail(
             voice, s->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE,
             "Vulkan gives no sparse buffer at an address that it is told, not one of %" PRIu32
@@ -269,8 +252,9 @@ static culv_result create_timeline(culv_vk_space *s)
 
 static culv_result check_alignment(culv_vk_space *s)
 {
-    culvi_vk_sparse_needs(s->vk, s->buffer, &s->alignment, &s->type_bits);
-    if (s->granularity % s->alignment == 0) return CULV_OK;
+    VkDeviceSize alignment;
+    culvi_vk_sparse_needs(s->vk, s->buffer, &alignment, &s->type_bits);
+    if (s->granularity % alignment == 0) return CULV_OK;
     return lacks(s->vk, s->label, "", "binds sparse buffers in blocks that are no part of CUDA's");
 }
 

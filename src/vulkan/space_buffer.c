@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Parts of a space and whose they are. A buffer is the space's VkBuffer at an offset, or a sparse
- * VkBuffer of its own on the same memory. */
+/* Parts of a space and whose they are. A buffer is the space's VkBuffer at an offset. */
 #include "vulkan/vk_space.h"
 
 /* Whose part is whose -------------------------------------------------------------------------- */
@@ -176,7 +175,6 @@ void culvi_vk_space_part(culv_space *space, uint64_t offset)
 struct culv_vk_space_buffer {
     culv_vk_space *space; /* a reference, by its claim */
     uint64_t offset, size;
-    VkBuffer own; /* VK_NULL_HANDLE: the space's */
 };
 
 /* Vertices, indices and inputs and storage of acceleration structures need 256 bytes at most
@@ -201,11 +199,11 @@ static uint64_t alignment_of(const culv_vk_space *s, const culv_vk_space_buffer_
     if (d->usage &
         (VK_BUFFER_USAGE_STORAGE_TEXEL_BUFFER_BIT | VK_BUFFER_USAGE_UNIFORM_TEXEL_BUFFER_BIT))
         a = larger(a, p.limits.minTexelBufferOffsetAlignment);
-    return d->own_handle != NULL ? larger(a, s->alignment) : a;
+    return a;
 }
 
 static culv_result check_desc(const culv_vk_space *s, const culv_vk_space_buffer_desc *d,
-                              uint64_t alignment, uint64_t size)
+                              uint64_t alignment)
 {
     const culvi_voice *voice = &s->base.device->voice;
     const uint64_t all = culv_vmm_range_size(s->base.range);
@@ -214,19 +212,11 @@ static culv_result check_desc(const culv_vk_space *s, const culv_vk_space_buffer
                           "culv_vk_space_buffer_desc.alignment is %" PRIu64
                           "; give a power of two up to the granularity of %" PRIu64 " bytes",
                           d->alignment, s->granularity);
-    if (d->usage == 0 && d->own_handle != NULL)
-        return culvi_fail(
-            voice, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-            "culv_vk_space_buffer_desc.usage is 0, and a VkBuffer of its own needs a usage");
-    if (d->own_handle != NULL && (d->usage & VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT))
-        return culvi_fail(
-            voice, d->label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
-            "culv_vk_space_buffer_desc.usage has SHADER_DEVICE_ADDRESS: a VkBuffer of its own would have a second address; take culv_vk_space_buffer_pointer(), or leave own_handle out");
-    if (d->own_handle == NULL && (d->usage & ~s->usage) != 0)
+    if ((d->usage & ~s->usage) != 0)
         return culvi_fail(
             voice, d->label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
             "culv_vk_space_buffer_desc.usage has %#" PRIx32
-            ", which the space's VkBuffer lacks; add it to culv_vk_space_desc.buffer_usage, or set own_handle",
+            ", which the space's VkBuffer lacks; add it to culv_vk_space_desc.buffer_usage",
             d->usage & ~s->usage);
     if (d->offset != CULV_VK_SPACE_ANYWHERE && d->offset % alignment != 0)
         return culvi_fail(voice, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
@@ -236,7 +226,7 @@ static culv_result check_desc(const culv_vk_space *s, const culv_vk_space_buffer
     if (d->size == 0)
         return culvi_fail(voice, d->label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
                           "culv_vk_space_buffer_desc.size is 0; a buffer has a byte or more");
-    if (size > all || (d->offset != CULV_VK_SPACE_ANYWHERE && d->offset > all - size))
+    if (d->size > all || (d->offset != CULV_VK_SPACE_ANYWHERE && d->offset > all - d->size))
         return culvi_fail(voice, d->label, CULV_ERROR_INVALID, CULV_REASON_RANGE,
                           "culv_vk_space_buffer_desc: %" PRIu64
                           " bytes leave the space, which has %" PRIu64 " bytes",
@@ -297,43 +287,6 @@ static culv_result fill_gaps(culv_vk_space *s, uint64_t offset, uint64_t size, f
     return CULV_OK;
 }
 
-/* A sparse buffer on the memory that is there. */
-static culv_result make_own(culv_vk_space *s, const culv_vk_space_buffer_desc *d, uint64_t offset,
-                            uint64_t size, VkBuffer *out)
-{
-    const culv_vk_device *vk = s->vk;
-    const VkBufferCreateInfo info = culvi_vk_space_buffer_info(size, d->usage, false, NULL);
-    const size_t first = culvi_vk_space_find(s, offset);
-    size_t end = first;
-    uint32_t n = 0;
-    uint64_t value = 0;
-    VkBuffer buffer = VK_NULL_HANDLE;
-    while (end < s->num_chunks && s->chunks[end].offset < offset + size)
-        end++;
-    CULVI_NEW_LIST(VkSparseMemoryBind, binds, end - first, vk->voice, d->label);
-    for (size_t i = first; i < end; i++) {
-        const culvi_vk_chunk *c = &s->chunks[i];
-        const uint64_t from = larger(offset, c->offset);
-        const uint64_t to =
-            offset + size < c->offset + c->size ? offset + size : c->offset + c->size;
-        binds[n++] = (VkSparseMemoryBind){.resourceOffset = from - offset,
-                                          .size = to - from,
-                                          .memory = c->memory,
-                                          .memoryOffset = from - c->offset};
-    }
-    culv_result result = culvi_vk_create_buffer(vk, d->label, &info, culvi_vk_opaque_bit(),
-                                                "sparse buffer", "", &buffer);
-    if (result == CULV_OK) {
-        result = culvi_vk_space_bind(s, buffer, binds, n, &value);
-        if (result == CULV_OK) result = culvi_vk_space_wait(s, value);
-        if (result != CULV_OK)
-            CULVI_VK_DO(vk, vkDestroyBuffer, (vk->vk_device, buffer, vk->callbacks));
-    }
-    culvi_free(binds);
-    if (result == CULV_OK) *out = buffer;
-    return result;
-}
-
 culv_result culv_vk_space_buffer_create(culv_vk_space *space, const culv_vk_space_buffer_desc *desc,
                                         culv_vk_space_buffer **out)
 {
@@ -344,20 +297,14 @@ culv_result culv_vk_space_buffer_create(culv_vk_space *space, const culv_vk_spac
     CULVI_READ(voice, culv_vk_space_buffer_desc, d, desc);
     if (d.label == NULL) d.label = space->label;
     const uint64_t alignment = alignment_of(space, &d);
-    /* A VkBuffer of its own is bound in whole blocks. */
-    uint64_t size = d.size, offset = d.offset;
-    if (d.own_handle != NULL && size <= UINT64_MAX - space->alignment)
-        size = (size + space->alignment - 1) / space->alignment * space->alignment;
-    CULVI_TRY(check_desc(space, &d, alignment, size));
+    CULVI_TRY(check_desc(space, &d, alignment));
     CULVI_NEW(culv_vk_space_buffer, buffer, voice, d.label);
     culvi_mutex_lock(&space->turn);
-    culv_result result = take(space, d.label, size, alignment, &offset);
+    culv_result result = take(space, d.label, d.size, alignment, &d.offset);
     const bool taken = result == CULV_OK;
-    if (result == CULV_OK) result = fill_gaps(space, offset, size, &f);
-    if (result == CULV_OK && d.own_handle != NULL)
-        result = make_own(space, &d, offset, size, &buffer->own);
+    if (result == CULV_OK) result = fill_gaps(space, d.offset, d.size, &f);
     if (result != CULV_OK) undo(space, &f);
-    if (result != CULV_OK && taken) (void)untake(space, offset);
+    if (result != CULV_OK && taken) (void)untake(space, d.offset);
     culvi_mutex_unlock(&space->turn);
     if (result != CULV_OK) {
         if (taken) culvi_vk_space_unref(space);
@@ -365,9 +312,8 @@ culv_result culv_vk_space_buffer_create(culv_vk_space *space, const culv_vk_spac
         return result;
     }
     buffer->space = space;
-    buffer->offset = offset;
+    buffer->offset = d.offset;
     buffer->size = d.size;
-    if (d.own_handle != NULL) *d.own_handle = buffer->own;
     culvi_log_object(voice, "made", "part of a space", d.label, d.size);
     *out = buffer;
     return CULV_OK;
@@ -377,10 +323,7 @@ void culv_vk_space_buffer_destroy(culv_vk_space_buffer **buffer)
 {
     CULVI_TAKE(culv_vk_space_buffer, mine, buffer);
     culv_vk_space *space = mine->space;
-    const culv_vk_device *vk = space->vk;
-    if (mine->own != VK_NULL_HANDLE)
-        CULVI_VK_DO(vk, vkDestroyBuffer, (vk->vk_device, mine->own, vk->callbacks));
-    culvi_log_object(vk->voice, "destroyed", "part of a space", space->label, mine->size);
+    culvi_log_object(space->vk->voice, "destroyed", "part of a space", space->label, mine->size);
     culvi_vk_space_unclaim(&space->base, mine->offset);
     culvi_free(mine);
 }

@@ -22,8 +22,9 @@ size_t culvi_vk_space_find(const culv_vk_space *space, uint64_t offset)
 
 /* Queue operations ----------------------------------------------------------------------------- */
 
-culv_result culvi_vk_space_bind(culv_vk_space *space, VkBuffer buffer,
-                                const VkSparseMemoryBind *binds, uint32_t count, uint64_t *value)
+/* Binds, as one queue operation behind the earlier ones. *value: what it signals. */
+static culv_result bind(culv_vk_space *space, const VkSparseMemoryBind *binds, uint32_t count,
+                        uint64_t *value)
 {
     const culv_vk_device *vk = space->vk;
     const uint64_t before = atomic_load(&space->value), after = before + 1;
@@ -31,14 +32,14 @@ culv_result culvi_vk_space_bind(culv_vk_space *space, VkBuffer buffer,
         CULVI_STYPE(TIMELINE_SEMAPHORE_SUBMIT_INFO), .waitSemaphoreValueCount = before > 0,
         .pWaitSemaphoreValues = &before, .signalSemaphoreValueCount = 1,
         .pSignalSemaphoreValues = &after};
-    const VkSparseBufferMemoryBindInfo bind = {
-        .buffer = buffer, .bindCount = count, .pBinds = binds};
+    const VkSparseBufferMemoryBindInfo parts = {
+        .buffer = space->buffer, .bindCount = count, .pBinds = binds};
     const VkBindSparseInfo info = {CULVI_STYPE(BIND_SPARSE_INFO),
                                    .pNext = &values,
                                    .waitSemaphoreCount = before > 0,
                                    .pWaitSemaphores = &space->timeline,
                                    .bufferBindCount = 1,
-                                   .pBufferBinds = &bind,
+                                   .pBufferBinds = &parts,
                                    .signalSemaphoreCount = 1,
                                    .pSignalSemaphores = &space->timeline};
     if (space->lock_queue != NULL) space->lock_queue(space->queue_context);
@@ -53,7 +54,8 @@ culv_result culvi_vk_space_bind(culv_vk_space *space, VkBuffer buffer,
     return CULV_OK;
 }
 
-culv_result culvi_vk_space_wait(culv_vk_space *space, uint64_t value)
+/* Waits without the turn. */
+static culv_result wait_for(culv_vk_space *space, uint64_t value)
 {
     const culv_vk_device *vk = space->vk;
     culvi_mutex_unlock(&space->turn);
@@ -131,7 +133,7 @@ static culv_result collect(culv_vk_space *s, bool wait)
     }
     /* Another thread may collect for the device meanwhile: only the first `count` are taken. */
     const uint32_t n = list_gone(s, binds, count);
-    culv_result result = culvi_vk_space_bind(s, s->buffer, binds, n, &value);
+    culv_result result = bind(s, binds, n, &value);
     culvi_mutex_lock(&s->lock);
     for (size_t i = 0; result == CULV_OK && i < s->num_chunks; i++) {
         if (taken < n && s->chunks[i].offset == binds[taken].resourceOffset) {
@@ -145,7 +147,7 @@ static culv_result collect(culv_vk_space *s, bool wait)
     culvi_mutex_unlock(&s->lock);
     culvi_free(binds);
     if (result != CULV_OK || !wait) return result;
-    CULVI_TRY(culvi_vk_space_wait(s, value));
+    CULVI_TRY(wait_for(s, value));
     culvi_vk_space_free_unbound(s, false);
     return CULV_OK;
 }
@@ -266,12 +268,12 @@ static culv_result show(culv_vk_space *s, uint64_t offset, culv_vmm_allocation *
     d.label = s->label;
     CULVI_TRY(make_room(s, offset, a->size));
     CULVI_TRY(culvi_vk_vmm_import(vk, a, &d, &memory));
-    VkSparseMemoryBind bind = {.resourceOffset = offset, .size = a->size, .memory = memory};
+    VkSparseMemoryBind part = {.resourceOffset = offset, .size = a->size, .memory = memory};
     culv_result result = insert(s, offset, a->size, memory);
     if (result != CULV_OK) goto free_memory;
-    result = culvi_vk_space_bind(s, s->buffer, &bind, 1, &value);
+    result = bind(s, &part, 1, &value);
     if (result != CULV_OK) goto take_out;
-    if (ready == NULL) result = culvi_vk_space_wait(s, value);
+    if (ready == NULL) result = wait_for(s, value);
     if (result != CULV_OK) goto unbind;
     if (ready != NULL) *ready = value;
     return CULV_OK;
@@ -279,9 +281,8 @@ static culv_result show(culv_vk_space *s, uint64_t offset, culv_vmm_allocation *
     culv_error error;
 unbind:
     error = culvi_thread_state()->error;
-    bind.memory = VK_NULL_HANDLE;
-    if (culvi_vk_space_bind(s, s->buffer, &bind, 1, &value) == CULV_OK)
-        (void)culvi_vk_space_wait(s, value);
+    part.memory = VK_NULL_HANDLE;
+    if (bind(s, &part, 1, &value) == CULV_OK) (void)wait_for(s, value);
     culvi_thread_state()->error = error;
 take_out:
     take_out(s, offset);

@@ -41,7 +41,6 @@ struct culv_vk_space {
     void *queue_context;
     VkBuffer buffer;
     VkBufferUsageFlags usage;
-    VkDeviceSize alignment; /* of what is bound */
     uint32_t type_bits;
     VkSemaphore timeline;
     uint64_t granularity;
@@ -81,9 +80,6 @@ void culvi_vk_space_ref(culv_vk_space *space);
 /* Gives up Vulkan's half, or one of CUDA's. */
 void culvi_vk_space_unref(culv_vk_space *space);
 void culvi_vk_space_end_half(culv_vk_space *space);
-/* The create info of a sparse buffer. `next` is its chain. */
-VkBufferCreateInfo culvi_vk_space_buffer_info(VkDeviceSize size, VkBufferUsageFlags usage,
-                                              bool replays, const void *next);
 /* The array, or a longer copy of it if `more` elements have no room in it. NULL: no memory. */
 void *culvi_vk_space_grow(void *array, size_t count, size_t more, size_t *capacity, size_t size);
 
@@ -91,11 +87,6 @@ void *culvi_vk_space_grow(void *array, size_t count, size_t more, size_t *capaci
 
 /* The first chunk that ends beyond an offset. */
 size_t culvi_vk_space_find(const culv_vk_space *space, uint64_t offset);
-/* Binds, as one queue operation behind the earlier ones. *value: what it signals. */
-culv_result culvi_vk_space_bind(culv_vk_space *space, VkBuffer buffer,
-                                const VkSparseMemoryBind *binds, uint32_t count, uint64_t *value);
-/* Waits without the turn. */
-culv_result culvi_vk_space_wait(culv_vk_space *space, uint64_t value);
 /* New memory of the space's, shown on both sides. */
 culv_result culvi_vk_space_fill(culv_vk_space *space, uint64_t offset, uint64_t size,
                                 uint64_t *ready);

@@ -327,7 +327,7 @@ SPACE_CASE(sizes, .smoke = true)
         if (many[i] * VMM_MIB <= info.max_size) both_ends(t, many[i] * VMM_MIB, least, 100 * i);
 }
 
-/* An address of one's own, candidates, and what is told when none is free. */
+/* An address of one's own, and what is told when it is not free. */
 SPACE_CASE(addresses)
 {
     culv_vk_space *first = space_make(t, 64 * VMM_MIB), *space = NULL;
@@ -339,17 +339,6 @@ SPACE_CASE(addresses)
     culv_vk_space *other = space_make(t, 64 * VMM_MIB);
     const CUdeviceptr free_one = culv_vk_space_pointer(other);
     culv_vk_space_destroy(&other);
-    const CUdeviceptr both[] = {taken, free_one};
-    d.address = 0;
-    d.candidates = both;
-    d.num_candidates = 2;
-    LIB_OK(culv_vk_space_create(t->s.w.attachment, &d, &space));
-    REQUIRE_EQ(culv_vk_space_pointer(space), free_one);
-    REQUIRE_EQ(space_info(space).attempts, 2);
-    REQUIRE_EQ(space_info(space).refused_by_cuda, 1);
-    culv_vk_space_destroy(&space);
-    d.candidates = NULL;
-    d.num_candidates = 0;
     d.address = free_one;
     LIB_OK(culv_vk_space_create(t->s.w.attachment, &d, &space));
     REQUIRE_EQ(culv_vk_space_pointer(space), free_one);
@@ -378,13 +367,12 @@ SPACE_CASE(own_allocation)
 /* One address: parts of a space as buffers. */
 
 static culv_vk_space_buffer *take(culv_vk_space *space, uint64_t offset, uint64_t size,
-                                  VkBufferUsageFlags usage, VkBuffer *own)
+                                  VkBufferUsageFlags usage)
 {
     culv_vk_space_buffer_desc d = culv_vk_space_buffer_desc_init();
     d.offset = offset;
     d.size = size;
     d.usage = usage;
-    d.own_handle = own;
     NEW(culv_vk_space_buffer, buffer, culv_vk_space_buffer_create, space, &d);
     return buffer;
 }
@@ -401,7 +389,7 @@ SPACE_CASE(placed)
                                                 VK_BUFFER_USAGE_UNIFORM_BUFFER_BIT, 0};
     culv_vk_space_buffer *buffers[4];
     for (unsigned i = 0; i < 4; i++) {
-        buffers[i] = take(space, CULV_VK_SPACE_ANYWHERE, 1000000 + i, usages[i], NULL);
+        buffers[i] = take(space, CULV_VK_SPACE_ANYWHERE, 1000000 + i, usages[i]);
         const CUdeviceptr at = culv_vk_space_buffer_pointer(buffers[i]);
         REQUIRE_EQ(at % 256, 0);
         if (i > 0) REQUIRE(at >= culv_vk_space_buffer_pointer(buffers[i - 1]) + 1000000 + i - 1);
@@ -419,7 +407,7 @@ SPACE_CASE(placed)
     const CUdeviceptr second = culv_vk_space_buffer_pointer(buffers[1]);
     culv_vk_space_buffer_destroy(&buffers[1]);
     REQUIRE(buffers[1] == NULL);
-    buffers[1] = take(space, CULV_VK_SPACE_ANYWHERE, 900000, 0, NULL);
+    buffers[1] = take(space, CULV_VK_SPACE_ANYWHERE, 900000, 0);
     REQUIRE_EQ(culv_vk_space_buffer_pointer(buffers[1]), second);
     REQUIRE_EQ(space_info(space).committed, 2 * SPACE_CHUNK);
     /* What a buffer has is not taken away. */
@@ -430,33 +418,27 @@ SPACE_CASE(placed)
         culv_vk_space_buffer_destroy(&buffers[i]);
 }
 
-/* A VkBuffer of its own on memory of several chunks, some of which were there. */
-SPACE_CASE(own_handle)
+/* On memory of several chunks, some of which were there. */
+SPACE_CASE(on_chunks)
 {
     OWN(culv_vk_space) *space = space_make(t, 64 * VMM_MIB);
     const CUdeviceptr base = culv_vk_space_pointer(space);
     LIB_OK(culv_vk_space_commit(space, 2 * SPACE_CHUNK, SPACE_CHUNK, NULL, NULL));
     vmm_stage_kernel(&t->s, "library_write", base + 2 * SPACE_CHUNK, 4096, 9);
     const uint64_t at = SPACE_CHUNK + VMM_MIB, size = 3 * SPACE_CHUNK + 4;
-    VkBuffer handle = VK_NULL_HANDLE;
-    culv_vk_space_buffer *buffer =
-        take(space, at, size,
-             VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT |
-                 VK_BUFFER_USAGE_STORAGE_BUFFER_BIT,
-             &handle);
-    const raw_vk_buffer own = {.buffer = handle, .size = size};
-    REQUIRE(own.buffer != space_info(space).buffer);
+    culv_vk_space_buffer *buffer = take(space, at, size, VK_BUFFER_USAGE_STORAGE_BUFFER_BIT);
+    const raw_vk_buffer raw = space_raw(space);
     REQUIRE_EQ(culv_vk_space_buffer_pointer(buffer), base + at);
     REQUIRE_EQ(space_info(space).chunks, 3);
     uint32_t words[1024];
-    raw_vk_read(&t->s.w.vk, &own, VMM_MIB, words, sizeof words);
+    raw_vk_read(&t->s.w.vk, &raw, at + VMM_MIB, words, sizeof words);
     REQUIRE_WORDS(words, 1024, 9);
-    raw_vk_fill(&t->s.w.vk, &own, 0, size, 0x12345678u, NULL);
+    raw_vk_fill(&t->s.w.vk, &raw, at, size, 0x12345678u, NULL);
     LIB_BLOCK(uint32_t, all, size);
     vmm_stage_cuda_read(&t->s, base + at, size, all);
     REQUIRE_ALL(all, size / 4, 0x12345678u);
     vmm_stage_kernel(&t->s, "library_write", base + at, size, 11);
-    raw_vk_read(&t->s.w.vk, &own, 0, all, size);
+    raw_vk_read(&t->s.w.vk, &raw, at, all, size);
     REQUIRE_WORDS(all, (size_t)(size / 4), 11);
     culv_vk_space_buffer_destroy(&buffer);
     /* All of it goes, with the holes, and what comes at a place is new memory on both sides. */
@@ -945,16 +927,11 @@ SPACE_CASE(last_tensor_without_vulkan)
 
 SPACE_CASE(descriptors)
 {
-    static const CUdeviceptr odd[] = {SPACE_CHUNK + 4096};
     culv_vk_space *space = NULL;
     REFUSED(d.queue = NULL, INVALID, NULL_ARGUMENT, "SPARSE_BINDING");
     REFUSED(d.size = 0, INVALID, SIZE, "size is 0");
     REFUSED(d.size = UINT64_MAX, INVALID, SIZE, "sparseAddressSpaceSize");
     REFUSED(d.address = 4096, INVALID, VALUE, "multiple of the granularity");
-    REFUSED((d.candidates = odd, d.num_candidates = 1), INVALID, VALUE, "candidates has one");
-    REFUSED(d.candidates = odd, INVALID, VALUE, "contradict");
-    REFUSED((d.candidates = odd, d.num_candidates = 1, d.address = SPACE_CHUNK), INVALID, VALUE,
-            "both given");
     REFUSED(d.access_count = 1, INVALID, VALUE, "access is NULL");
     REFUSED(d.memory_usage = CULV_VMM_USAGE_TILE_POOL, INVALID, VALUE, "TILE_POOL");
     REFUSED(d.struct_size = 3, INVALID, STRUCT_SIZE, "struct_size");
@@ -1006,7 +983,6 @@ SPACE_CASE(places)
 SPACE_CASE(buffers)
 {
     OWN(culv_vk_space) *space = space_make(t, 64 * VMM_MIB);
-    VkBuffer handle = VK_NULL_HANDLE;
     culv_vk_space_buffer *buffer = NULL;
 #define WRONG(change, ...)                                                                         \
     do {                                                                                           \
@@ -1023,9 +999,6 @@ SPACE_CASE(buffers)
     WRONG(d.alignment = 3, INVALID, VALUE, "power of two");
     WRONG(d.alignment = 64 * VMM_MIB, INVALID, VALUE, "granularity");
     WRONG(d.usage = VK_BUFFER_USAGE_VERTEX_BUFFER_BIT, INVALID, USAGE, "buffer_usage");
-    WRONG(d.own_handle = &handle, INVALID, VALUE, "usage is 0");
-    WRONG((d.own_handle = &handle, d.usage = VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT), INVALID,
-          USAGE, "a second address");
     culv_vk_space_buffer_desc most = culv_vk_space_buffer_desc_init();
     most.size = 63 * VMM_MIB;
     most.offset = 0;
@@ -1038,7 +1011,7 @@ SPACE_CASE(buffers)
     culv_vk_space_buffer_destroy(&first);
     culv_vk_space_buffer_destroy(&first);
     culv_vk_space_buffer_destroy(NULL);
-    REQUIRE(culv_vk_space_buffer_pointer(NULL) == 0 && handle == VK_NULL_HANDLE);
+    REQUIRE_EQ(culv_vk_space_buffer_pointer(NULL), 0);
 }
 
 /* The device features, for a device that is still to be made. */

@@ -196,9 +196,8 @@ static void space_run(void)
 {
     lib_world *w = &torture.w;
     culv_vk_space *space = POISON(culv_vk_space);
-    culv_vk_space_buffer *part = POISON(culv_vk_space_buffer), *own = POISON(culv_vk_space_buffer);
+    culv_vk_space_buffer *part = POISON(culv_vk_space_buffer);
     culv_vector *vector = POISON(culv_vector);
-    VkBuffer handle;
     uint64_t ready = 7;
     CUstream stream = torture_open();
     culv_vk_space_desc d = culv_vk_space_desc_init();
@@ -220,11 +219,6 @@ static void space_run(void)
     bd.offset = 3 * CHUNK;
     TRY_AGAIN(culv_vk_space_buffer_create(space, &bd, &part),
               part == POISON(culv_vk_space_buffer) && space_info(space).committed == 4 * CHUNK);
-    bd.offset = 7 * CHUNK;
-    bd.own_handle = &handle;
-    bd.usage = VK_BUFFER_USAGE_TRANSFER_DST_BIT;
-    TRY_AGAIN(culv_vk_space_buffer_create(space, &bd, &own),
-              own == POISON(culv_vk_space_buffer) && space_info(space).committed == 5 * CHUNK);
     culv_vector_desc vd = culv_vector_desc_init();
     vd.size = 2 * CHUNK;
     vd.max_chunk = CHUNK;
@@ -237,7 +231,6 @@ static void space_run(void)
     TRY_AGAIN(culv_vector_grow(vector, 3 * CHUNK), culv_vector_committed(vector) == CHUNK);
     DO(culv_vector_destroy(&vector, NULL));
     DO(culv_vk_space_buffer_destroy(&part));
-    DO(culv_vk_space_buffer_destroy(&own));
     TRY_AGAIN(culv_vk_space_decommit(space, 0, CHUNK, stream, 0), true);
     lib_finish(w, stream);
     TRY_AGAIN(culv_vk_space_decommit(space, 0, 0, NULL, 0), true);
