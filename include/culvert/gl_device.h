@@ -63,30 +63,12 @@ CULV_EXPORT culv_result culv_device_open_for_gl(const culv_gl_desc *desc,
  * UNSUPPORTED (EXTENSION_MISSING: the context has no direct state access, or does not tell its GPU;
  * with allow_other_gpu as culv_vk_attach()), DRIVER, OUT_OF_MEMORY.
  * Ownership: the context stays yours. *out is yours, for culv_gl_detach().
- * Threads: the context's thread. */
+ * Threads: the context's thread. Contexts that share objects with this one (by share_context of
+ * eglCreateContext, wglShareLists or similar) serve all calls of the attachment on their threads as
+ * well, even when this one is destroyed. A readback alone has framebuffers of the context that made
+ * it: destroy it there, and before that context. */
 CULV_EXPORT culv_result culv_gl_attach(culv_device *device, const culv_gl_desc *desc,
                                        culv_gl **out);
-
-/** Adds the context that is current on this thread to the attachment. It must share objects with
- * the attached context (by share_context of eglCreateContext, wglShareLists or similar). Use it so
- * that a separate thread for CUDA can register, create and destroy objects. If you add a context
- * twice, the second call does nothing. An attachment has at most 16 contexts:
- * culv_gl_remove_context() removes one. With EGL, destroyed contexts do not count.
- * Errors: INVALID (NULL_ARGUMENT; CONTEXT: none is current, or it does not share objects with the
- * attached one; VALUE: too many).
- * Ownership: the context stays yours.
- * Threads: the thread of the added context. The attached context must have been current on some
- * thread since culv_gl_attach(), because the call looks for an object that Culvert made there. */
-CULV_EXPORT culv_result culv_gl_add_context(culv_gl *gl);
-
-/** Removes the context that is current on this thread from the attachment. Call it before you
- * destroy one of several contexts, even the attached one. Objects of the attachment belong to all
- * of its contexts and stay valid. The exception is a readback: its framebuffers belong to the
- * context that made them, so destroy it first.
- * Errors: INVALID (NULL_ARGUMENT; CONTEXT: no context of the attachment is current; VALUE: it is
- * the last one: call culv_gl_detach() or culv_gl_lose_contexts()).
- * Ownership: the context stays yours. Threads: the context's thread. */
-CULV_EXPORT culv_result culv_gl_remove_context(culv_gl *gl);
 
 /** Tells Culvert that all contexts of the attachment, and their GL objects, are destroyed or lost
  * (GL_CONTEXT_LOST). Afterwards you can destroy the attachment's objects on any thread, without a

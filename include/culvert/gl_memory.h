@@ -157,9 +157,9 @@ CULV_EXPORT culv_result culv_gl_memory_from_vmm(culv_gl *gl, culv_vmm_allocation
  * the memory: there Culvert refuses all offsets but 0. That renderer also needs 48 bytes behind a
  * buffer: allocate 64 bytes more than you use.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE, CONTEXT, SIZE, EXTENT; RANGE: the memory is too
- * small; VALUE: there is no such object, or it has storage already), UNSUPPORTED (RANGE: the renderer
- * ignores offsets; TILING: the driver has no linear tiling; FORMAT; USAGE: the target), DRIVER,
- * OUT_OF_MEMORY.
+ * small; VALUE: there is no such object, or it has storage already), UNSUPPORTED (RANGE: the
+ * renderer ignores offsets; TILING: the driver has no linear tiling; FORMAT; USAGE: the target),
+ * DRIVER, OUT_OF_MEMORY.
  * Ownership: the object is yours. Delete it before the memory. Threads: the context's thread. */
 CULV_EXPORT culv_result culv_gl_memory_bind(culv_gl_memory *memory, uint32_t name, uint64_t offset,
                                             uint64_t size,

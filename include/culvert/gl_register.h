@@ -15,10 +15,9 @@
  *
  * Threads. Calls marked "the context's thread" need a current context of the attachment. For a
  * separate CUDA thread, make a second context that shares objects with the first (share_context of
- * eglCreateContext), make it current there and call culv_gl_add_context() once. Then that thread
- * can register and map. (Map and unmap accept a sharing context even without culv_gl_add_context();
- * the other calls refuse it.) A map waits only for the work of the context that is current on its
- * thread: finish the other thread's OpenGL work first (glFinish, or wait for a fence).
+ * eglCreateContext), and make it current there. Then that thread can register and map. A map waits
+ * only for the work of the context that is current on its thread: finish the other thread's OpenGL
+ * work first (glFinish, or wait for a fence).
  *
  * CUDA registers 2D, RECTANGLE, CUBE_MAP, 3D and 2D_ARRAY textures and renderbuffers, with one, two
  * or four channels of 8, 16 or 32 bits. Culvert refuses other images, and the message says what to
@@ -124,9 +123,9 @@ CULV_EXPORT culv_result culv_gl_readback_create(culv_gl *gl, const culv_gl_readb
 
 /** Reads width x height pixels at (x, y) of your framebuffer into the buffer, on the GPU. The
  * buffer must not be mapped. A multisampled framebuffer is resolved first. `framebuffer` 0 is the
- * default framebuffer. Afterwards map the readback: CUDA gets rows of pixels without padding. Do not
- * call it between glBeginConditionalRender() and glEndConditionalRender(), where OpenGL may leave a
- * resolve out without an error.
+ * default framebuffer. Afterwards map the readback: CUDA gets rows of pixels without padding. Do
+ * not call it between glBeginConditionalRender() and glEndConditionalRender(), where OpenGL may
+ * leave a resolve out without an error.
  * Errors: INVALID (NULL_ARGUMENT; CONTEXT; MAPPED; VALUE: the registration is no readback; EXTENT:
  * some pixels are outside the framebuffer; this is not checked for framebuffer 0, because OpenGL
  * does not tell its size), DRIVER (OpenGL refused: the framebuffer lacks such an attachment, or is

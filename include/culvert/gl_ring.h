@@ -12,8 +12,8 @@
  *   culv_ring_release(ring, CULV_RING_CONSUMER, &f);
  *
  * The calls are the same in each way (culv_gl_way); culv_ring_acquire_on() says what CUDA's calls
- * do in each way. With REGISTER, CUDA's thread needs a context of the attachment
- * (culv_gl_add_context()). */
+ * do in each way. With REGISTER, CUDA's thread needs the attached context, or one that shares
+ * objects with it. */
 #ifndef CULV_GL_RING_H_
 #define CULV_GL_RING_H_
 

@@ -177,10 +177,7 @@ static culv_result take_context(culv_gl *gl)
     CULVI_TRY(check_context(gl));
     CULVI_TRY(identify(gl, &now));
     gl->platform = now.platform;
-    for (int i = 0; i < CULVI_GL_CONTEXTS; i++) {
-        atomic_init(&gl->contexts[i].context, i == 0 ? (uintptr_t)now.context : 0);
-        atomic_init(&gl->contexts[i].display, i == 0 ? (uintptr_t)now.display : 0);
-    }
+    gl->context = now.context;
     return culvi_gl_make_marker(gl);
 }
 

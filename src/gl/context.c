@@ -69,7 +69,6 @@ void culvi_gl_windows_open(culvi_gl_windows *w, culv_gl_get_proc caller)
     find(module, "eglGetCurrentContext", &calls->context);
     find(module, "eglGetCurrentDisplay", &calls->display);
     find(module, "eglGetProcAddress", &calls->get_proc);
-    find(module, "eglQueryContext", &w->egl_query_context);
 }
 
 void culvi_gl_windows_close(culvi_gl_windows *w)
@@ -239,37 +238,28 @@ culvi_gl_context culvi_gl_current(const culvi_gl_windows *w)
     return (culvi_gl_context){CULV_GL_PLATFORM_NONE, NULL, NULL};
 }
 
-/* Where the context is in the list; CULVI_GL_CONTEXTS: nowhere. */
-static int place_of(const culv_gl *gl, const culvi_gl_context *now)
+/* Errors of the question are those of a name that is no buffer. */
+static bool finds_marker(const culv_gl *gl)
 {
-    int i = 0;
-    if (now->context == NULL || now->platform != gl->platform) return CULVI_GL_CONTEXTS;
-    while (i < CULVI_GL_CONTEXTS &&
-           (atomic_load_explicit(&gl->contexts[i].context, memory_order_acquire) !=
-                (uintptr_t)now->context ||
-            atomic_load(&gl->contexts[i].display) != (uintptr_t)now->display))
-        i++;
-    return i;
+    int64_t size = 0;
+#ifdef _WIN32
+    /* There a driver's function may crash on a thread without a context, and to ask is cheap. */
+    if (culvi_gl_current(&gl->windows).context == NULL) return false;
+#endif
+    gl->table.glGetNamedBufferParameteri64v(gl->marker, CULVI_GL_BUFFER_SIZE, &size);
+    return size == gl->marked_size;
 }
 
-static bool listed(const culv_gl *gl, const culvi_gl_context *now)
+/* The same of a context that may be any, or none, without an error. */
+static bool sees_marker(const culv_gl *gl, const culvi_gl_context *now)
 {
-    return place_of(gl, now) < CULVI_GL_CONTEXTS;
-}
-
-/* Any of its contexts, for a message. */
-static const void *one_of(const culv_gl *gl)
-{
-    uintptr_t context = 0;
-    for (int i = 0; context == 0 && i < CULVI_GL_CONTEXTS; i++)
-        context = atomic_load(&gl->contexts[i].context);
-    return (const void *)context;
+    return now->platform == gl->platform && gl->table.glIsBuffer(gl->marker) && finds_marker(gl);
 }
 
 bool culvi_gl_is_current(const culv_gl *gl)
 {
     culvi_gl_context now = culvi_gl_current(&gl->windows);
-    return !atomic_load(&gl->lost) && listed(gl, &now);
+    return !atomic_load(&gl->lost) && sees_marker(gl, &now);
 }
 
 culv_bool culv_gl_is_current(const culv_gl *gl)
@@ -287,8 +277,7 @@ void culvi_gl_take_error(const culv_gl *gl, const char *call)
               culvi_gl_error_name(error), (unsigned)error);
 }
 
-/* Recognizes the context only by its handles. */
-static culv_result enter_by_handles(const culv_gl *gl, const char *label, const char *call)
+static culv_result enter(const culv_gl *gl, const char *label, const char *call)
 {
     culvi_gl_context now = culvi_gl_current(&gl->windows);
     if (atomic_load(&gl->lost))
@@ -299,32 +288,14 @@ static culv_result enter_by_handles(const culv_gl *gl, const char *label, const 
     if (now.context == NULL)
         return culvi_fail(
             gl->voice, label, CULV_ERROR_INVALID, CULV_REASON_CONTEXT,
-            "%s(): no OpenGL context is current on this thread; make the attached one current, or one that shares objects with it (culv_gl_add_context())",
+            "%s(): no OpenGL context is current on this thread; make the attached one current, or one that shares objects with it",
             call);
-    if (!listed(gl, &now))
+    if (sees_marker(gl, &now)) return CULV_OK;
+    if (now.context != gl->context)
         return culvi_fail(
             gl->voice, label, CULV_ERROR_INVALID, CULV_REASON_CONTEXT,
-            "%s(): the %s context %p is current on this thread, but %p is attached; make that one current, or tell Culvert of this one by culv_gl_add_context() if the two share objects",
-            call, platform_name(now.platform), now.context, one_of(gl));
-    return CULV_OK;
-}
-
-/* Errors of the question are those of a name that is no buffer. */
-static bool finds_marker(const culv_gl *gl)
-{
-    int64_t size = 0;
-#ifdef _WIN32
-    /* There a driver's function may crash on a thread without a context, and to ask is cheap. */
-    if (culvi_gl_current(&gl->windows).context == NULL) return false;
-#endif
-    gl->table.glGetNamedBufferParameteri64v(gl->marker, CULVI_GL_BUFFER_SIZE, &size);
-    return size == gl->marked_size;
-}
-
-static culv_result enter(const culv_gl *gl, const char *label, const char *call)
-{
-    CULVI_TRY(enter_by_handles(gl, label, call));
-    if (gl->table.glIsBuffer(gl->marker) && finds_marker(gl)) return CULV_OK;
+            "%s(): the %s context %p is current on this thread and shares no objects with %p, which is attached; make that one current, or create this one with it as its share context",
+            call, platform_name(now.platform), now.context, gl->context);
     return culvi_fail(
         gl->voice, label, CULV_ERROR_INVALID, CULV_REASON_CONTEXT,
         "%s(): the attached context was destroyed, and another one has its handle; call culv_gl_lose_contexts() and destroy what you made, then attach anew",
@@ -350,23 +321,21 @@ culv_result culvi_gl_enter_to_destroy(const culv_gl *gl, const char *label, cons
     return atomic_load(&gl->lost) ? CULV_OK : culvi_gl_enter(gl, label, call);
 }
 
-/* The marker: a small buffer with a content and a size that no other has. Two contexts that do not
- * share objects may both have a buffer of that name. */
+/* The marker: a small buffer with a size that no other has. Two contexts that do not share objects
+ * may both have a buffer of that name. */
 culv_result culvi_gl_make_marker(culv_gl *gl)
 {
     enum { LEAST = 4097, MOST = 8191 };
-    static atomic_uint_fast64_t made;
-    unsigned char bytes[MOST] = {0};
+    static atomic_uintptr_t made;
     const culvi_gl_table *t = &gl->table;
-    gl->marked[0] = (uint64_t)(uintptr_t)gl ^ culvi_now();
-    gl->marked[1] = atomic_fetch_add(&made, 1);
-    gl->marked_size = LEAST + 2 * (int64_t)(gl->marked[1] % ((MOST - LEAST) / 2));
-    memcpy(bytes, gl->marked, sizeof gl->marked);
+    /* The address: a program may have two of Culvert. */
+    const uintptr_t number = (uintptr_t)&made / sizeof made + atomic_fetch_add(&made, 1);
+    gl->marked_size = LEAST + 2 * (int64_t)(number % ((MOST - LEAST) / 2));
     t->glCreateBuffers(1, &gl->marker);
     CULVI_TRY_OR(
         culvi_gl_check(gl, gl->base.label, "glCreateBuffers", "a small buffer could not be made"),
         gl->marker = 0);
-    t->glNamedBufferStorage(gl->marker, (ptrdiff_t)gl->marked_size, bytes, 0);
+    t->glNamedBufferStorage(gl->marker, (ptrdiff_t)gl->marked_size, NULL, 0);
     culv_result result = culvi_gl_check(gl, gl->base.label, "glNamedBufferStorage",
                                         "a small buffer could not be made");
     if (result != CULV_OK) {
@@ -376,95 +345,9 @@ culv_result culvi_gl_make_marker(culv_gl *gl)
     return result;
 }
 
-static bool sees_marker(const culv_gl *gl)
-{
-    const culvi_gl_table *t = &gl->table;
-    uint64_t found[2] = {0, 0};
-    if (!t->glIsBuffer(gl->marker)) return false;
-    if (finds_marker(gl)) t->glGetNamedBufferSubData(gl->marker, 0, sizeof found, found);
-    return t->glGetError() == CULVI_GL_NO_ERROR && memcmp(found, gl->marked, sizeof found) == 0;
-}
-
 void culvi_gl_delete_marker(culv_gl *gl)
 {
-    if (culvi_gl_is_current(gl) && sees_marker(gl)) gl->table.glDeleteBuffers(1, &gl->marker);
-}
-
-static int free_place(const culv_gl *gl)
-{
-    int i = 0;
-    while (i < CULVI_GL_CONTEXTS && atomic_load(&gl->contexts[i].context) != 0)
-        i++;
-    return i;
-}
-
-/* EGL tells which contexts the program destroyed. GLX and WGL do not. */
-static void drop_destroyed(culv_gl *gl)
-{
-    enum { EGL_CONTEXT_CLIENT_TYPE = 0x3097 };
-    if (gl->platform != CULV_GL_PLATFORM_EGL || gl->windows.egl_query_context == NULL) return;
-    for (int i = 0; i < CULVI_GL_CONTEXTS; i++) {
-        uintptr_t context = atomic_load(&gl->contexts[i].context);
-        uintptr_t display = atomic_load(&gl->contexts[i].display);
-        int type = 0;
-        if (context != 0 && !gl->windows.egl_query_context((void *)display, (void *)context,
-                                                           EGL_CONTEXT_CLIENT_TYPE, &type))
-            atomic_store(&gl->contexts[i].context, 0);
-    }
-}
-
-culv_result culv_gl_add_context(culv_gl *gl)
-{
-    CULVI_REQUIRE(NULL, gl);
-    culvi_gl_context now = culvi_gl_current(&gl->windows);
-    if (now.context == NULL || listed(gl, &now) || atomic_load(&gl->lost))
-        return culvi_gl_enter(gl, gl->base.label, "culv_gl_add_context");
-    culvi_gl_take_error(gl, "culv_gl_add_context");
-    if (now.platform != gl->platform || !sees_marker(gl))
-        return culvi_fail(
-            gl->voice, gl->base.label, CULV_ERROR_INVALID, CULV_REASON_CONTEXT,
-            "culv_gl_add_context(): the %s context %p shares no objects with the attached one; create it with that one as its share context",
-            platform_name(now.platform), now.context);
-    culv_result result = CULV_OK;
-    culvi_mutex_lock(&gl->lock);
-    int at = free_place(gl);
-    if (at == CULVI_GL_CONTEXTS) {
-        drop_destroyed(gl);
-        at = free_place(gl);
-    }
-    if (at == CULVI_GL_CONTEXTS) {
-        result = culvi_fail(
-            gl->voice, gl->base.label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-            "culv_gl_add_context(): the attachment has %d contexts already; before you destroy a context, make it current and call culv_gl_remove_context()",
-            (int)CULVI_GL_CONTEXTS);
-    } else {
-        atomic_store(&gl->contexts[at].display, (uintptr_t)now.display);
-        atomic_store_explicit(&gl->contexts[at].context, (uintptr_t)now.context,
-                              memory_order_release);
-    }
-    culvi_mutex_unlock(&gl->lock);
-    return result;
-}
-
-culv_result culv_gl_remove_context(culv_gl *gl)
-{
-    CULVI_REQUIRE(NULL, gl);
-    culvi_gl_context now = culvi_gl_current(&gl->windows);
-    culv_result result = enter_by_handles(gl, gl->base.label, "culv_gl_remove_context");
-    if (result != CULV_OK) return result;
-    culvi_mutex_lock(&gl->lock);
-    int mine = place_of(gl, &now), others = 0;
-    for (int i = 0; i < CULVI_GL_CONTEXTS; i++)
-        others += i != mine && atomic_load(&gl->contexts[i].context) != 0;
-    if (others == 0)
-        result = culvi_fail(
-            gl->voice, gl->base.label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-            "culv_gl_remove_context(): %p is the attachment's last context; destroy what you made with the attachment and call culv_gl_detach(), or call culv_gl_lose_contexts()",
-            now.context);
-    else
-        atomic_store(&gl->contexts[mine].context, 0);
-    culvi_mutex_unlock(&gl->lock);
-    return result;
+    if (culvi_gl_is_current(gl)) gl->table.glDeleteBuffers(1, &gl->marker);
 }
 
 void culv_gl_lose_contexts(culv_gl *gl)

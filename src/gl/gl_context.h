@@ -25,7 +25,6 @@ typedef struct culvi_gl_windows {
     culv_gl_get_proc caller;       /* culv_gl_desc::get_proc_address */
     void *modules[4];              /* as CULVI_GL_MODULE_... below; NULL: not loaded */
     culvi_gl_platform_calls of[4]; /* by culv_gl_platform */
-    unsigned(CULVI_GLAPI *egl_query_context)(void *display, void *context, int attribute, int *out);
 } culvi_gl_windows;
 
 enum { CULVI_GL_MODULE_EGL, CULVI_GL_MODULE_GLX, CULVI_GL_MODULE_GL, CULVI_GL_MODULE_WGL };

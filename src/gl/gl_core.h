@@ -9,28 +9,17 @@
 
 typedef struct culvi_gl_exporter culvi_gl_exporter; /* gl/gl_object.h */
 
-enum { CULVI_GL_CONTEXTS = 16 };
-
-/* A context of an attachment's. Only the thread on which it is current, or one that found it
- * destroyed, takes it out, so whoever looks for the context that is current reads no half. */
-typedef struct culvi_gl_member {
-    atomic_uintptr_t context; /* 0: a free place */
-    atomic_uintptr_t display;
-} culvi_gl_member;
-
 struct culv_gl {
     culvi_graphics base;
     const culvi_voice *voice; /* base.device's */
     culvi_gl_windows windows;
     culvi_gl_table table;
     culv_gl_desc how; /* it was attached with, without the label */
-    culvi_mutex lock; /* guards what is written below, but the lists' counts */
-    /* Contexts of one platform that share objects. */
+    culvi_mutex lock; /* guards `exporter` */
     culv_gl_platform platform;
-    culvi_gl_member contexts[CULVI_GL_CONTEXTS];
+    const void *context;         /* which was attached, for messages: it may be destroyed */
     atomic_bool lost;            /* culv_gl_lose_contexts() */
     uint32_t marker;             /* a buffer that tells the contexts' objects from others */
-    uint64_t marked[2];          /* what it begins with */
     int64_t marked_size;         /* of it, bytes; that of no other one */
     culvi_gl_exporter *exporter; /* NULL: nothing was exported yet */
 };
@@ -43,15 +32,15 @@ static inline culv_gl *culvi_gl_of(const culvi_graphics *graphics)
 extern const culvi_words culvi_gl_words;
 extern const culvi_graphics_api culvi_gl_api;
 
-/* context.c: whether a context of the attachment is current on this thread. */
+/* context.c: whether a context of the attachment is current on this thread: the attached one, or
+ * one that shares objects with it. */
 bool culvi_gl_is_current(const culv_gl *gl);
 /* The first line of each call that makes OpenGL calls: refuses a thread without a context of the
  * attachment, and one whose context was destroyed and made anew behind the same handle. `call` is
  * the public name, for the message. Takes an error that the program left. */
 culv_result culvi_gl_enter(const culv_gl *gl, const char *label, const char *call);
 /* The same for maps and unmaps, which each frame has: by one question of OpenGL, because EGL takes
- * 0.4 us to tell a thread's context (measured). A context that shares objects with the attached one
- * is taken although nobody told of it. Leaves errors alone. */
+ * 0.4 us to tell a thread's context (measured). Leaves errors alone. */
 culv_result culvi_gl_enter_frame(const culv_gl *gl, const char *label, const char *call);
 /* Takes an error that the program left, and logs it. */
 void culvi_gl_take_error(const culv_gl *gl, const char *call);

@@ -2,7 +2,7 @@
 /* Vulkan semaphores in CUDA: the caller's own, and those that Culvert makes. */
 #include "vulkan/vk_resource.h"
 
-/* Timelines on the host ------------------------------------------------------------------------- */
+/* Timelines on the host ------------------------------------------------------------------------ */
 
 bool culvi_vk_reads_timelines(const culv_vk_device *vk)
 {

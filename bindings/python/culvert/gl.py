@@ -948,16 +948,8 @@ class Attachment(Owned):
 
     @property
     def is_current(self) -> bool:
-        """Whether a context of the attachment is current on this thread."""
+        """Whether the attached context, or one that shares objects with it, is current on this thread."""
         return bool(api.culv_gl_is_current(self._need()))
-
-    def add_context(self) -> None:
-        """The context that is current on this thread shares objects with the attached one: it may be used here, too."""
-        api.culv_gl_add_context(self._need())
-
-    def remove_context(self) -> None:
-        """Takes the context that is current on this thread out. Call it before you destroy one of several."""
-        api.culv_gl_remove_context(self._need())
 
     def lose_contexts(self) -> None:
         """Tells that the context is destroyed. What is left closes on any thread then."""

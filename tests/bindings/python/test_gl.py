@@ -368,7 +368,6 @@ def test_a_second_context_on_another_thread(screen, gl):
 
     def work():
         other.append(Headless(screen))
-        gl.add_context()
         with gl.buffer(4097) as buffer:
             buffer.update(noise(4097))
             return other[0].read_buffer(buffer.name, 4097)

@@ -94,7 +94,7 @@ typedef struct backend {
     bool ring_submits, ring_queues;
     /* 1 + the way in which CUDA's side, too, needs what ring_thread() makes current; 0: none. */
     unsigned ring_way_of_context;
-    void (*ring_thread)(void *attachment, bool begins);
+    void (*ring_thread)(bool begins);
     culv_result (*ring_create)(void *attachment, const backend_ring *desc, culv_ring **out);
     /* Records the next release's work, so that only Culvert's calls are left. May be NULL. */
     void (*ring_record)(culv_ring *ring, const culv_ring_frame *frame, uint32_t seed);

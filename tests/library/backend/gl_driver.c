@@ -249,13 +249,12 @@ static bool ring_waits(const culv_ring *ring)
     return info.waits_on_host != 0;
 }
 
-static void ring_thread(void *attachment, bool begins)
+static void ring_thread(bool begins)
 {
     static void *context;
     if (begins) {
         context = raw_gl_another(&gl, true);
         raw_gl_current(&gl, context);
-        LIB_OK(culv_gl_add_context(attachment));
         return;
     }
     gl.Finish();

@@ -446,11 +446,11 @@ static void *run_cuda(void *user)
 {
     const runner *r = user;
     const bool context = is_way_of_context(r->t);
-    if (context) b->ring_thread(r->t->s.attachment, true);
+    if (context) b->ring_thread(true);
     for (uint32_t i = 0; i < r->frames; i++)
         (void)turn(r->t, r->t->cuda);
     flush(r->t, r->t->cuda);
-    if (context) b->ring_thread(r->t->s.attachment, false);
+    if (context) b->ring_thread(false);
     return NULL;
 }
 

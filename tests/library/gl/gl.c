@@ -35,7 +35,6 @@ GL_CASE(no_context, 0, .title = "gl.context.none", .smoke = true)
     LIB_REFUSES(gl, culv_gl_attach(s->device, &d, &gl), INVALID, CONTEXT);
     make_buffer(s->attachment, CULV_ERROR_INVALID);
     LIB_SAYS("no OpenGL context is current");
-    LIB_INVALID(culv_gl_add_context(s->attachment), CONTEXT);
     LIB_INVALID(culv_shared_buffer_destroy(&buffer, NULL), CONTEXT);
     REQUIRE(buffer != NULL);
     LIB_OK(culv_gl_check_context(&d, s->device, &report));
@@ -56,9 +55,6 @@ static void *visit(void *argument)
     visitor *v = argument;
     uint32_t words[256];
     raw_gl_current(&v->s->gl, v->context);
-    make_buffer(v->s->attachment, CULV_ERROR_INVALID);
-    LIB_OK(culv_gl_add_context(v->s->attachment));
-    LIB_OK(culv_gl_add_context(v->s->attachment));
     REQUIRE(culv_gl_is_current(v->s->attachment));
     v->made = make_buffer(v->s->attachment, CULV_OK);
     lib_fill(words, 256, 9);
@@ -83,43 +79,17 @@ GL_CASE(shared_context, 0, .title = "gl.context.shared")
     raw_gl_destroy(&s->gl, v.context);
 }
 
-/* Views come and go, each with a context: every second one is taken out, the others are destroyed.
- * Then as many live as an attachment has, and the attached one may go. */
-GL_CASE(many_contexts, 0, .title = "gl.context.many")
+/* The attached context goes, and one that shares objects with it serves on. */
+GL_CASE(first_context_gone, 0, .title = "gl.context.first_gone")
 {
-    enum { ROOM = 16, VIEWS = 40 };
-    void *first = s->gl.context, *views[ROOM];
-    for (int i = 0; i < VIEWS + ROOM; i++) {
-        void *view = views[i % ROOM] = raw_gl_another(&s->gl, true);
-        raw_gl_current(&s->gl, view);
-        if (i == VIEWS + ROOM - 1) {
-            LIB_INVALID(culv_gl_add_context(s->attachment), VALUE, "culv_gl_remove_context()");
-            raw_gl_current(&s->gl, first);
-            LIB_OK(culv_gl_remove_context(s->attachment));
-            make_buffer(s->attachment, CULV_ERROR_INVALID);
-            LIB_INVALID(culv_gl_remove_context(s->attachment), CONTEXT);
-            raw_gl_current(&s->gl, view);
-        }
-        LIB_OK(culv_gl_add_context(s->attachment));
-        if (i >= VIEWS) continue;
-        if (i % 2 == 0) LIB_OK(culv_gl_remove_context(s->attachment));
-        raw_gl_current(&s->gl, first);
-        raw_gl_destroy(&s->gl, view);
-    }
     culv_shared_buffer *buffer = make_buffer(s->attachment, CULV_OK);
+    void *view = raw_gl_another(&s->gl, true), *first = s->gl.context;
+    raw_gl_current(&s->gl, view);
+    raw_gl_destroy(&s->gl, first);
+    s->gl.context = view;
     LIB_OK(culv_shared_buffer_destroy(&buffer, NULL));
-    for (int i = 0; i < ROOM; i++) {
-        raw_gl_current(&s->gl, views[i]);
-        if (i == ROOM - 1) {
-            LIB_INVALID(culv_gl_remove_context(s->attachment), VALUE);
-            raw_gl_current(&s->gl, first);
-            LIB_OK(culv_gl_add_context(s->attachment));
-            raw_gl_current(&s->gl, views[i]);
-        }
-        LIB_OK(culv_gl_remove_context(s->attachment));
-        raw_gl_current(&s->gl, first);
-        raw_gl_destroy(&s->gl, views[i]);
-    }
+    buffer = make_buffer(s->attachment, CULV_OK);
+    LIB_OK(culv_shared_buffer_destroy(&buffer, NULL));
 }
 
 /* The program destroyed its context, with Culvert's objects in it. */
