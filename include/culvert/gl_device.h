@@ -46,8 +46,8 @@ typedef struct culv_gl_desc {
 CULV_INIT(culv_gl_desc)
 
 /** Opens the CUDA device of the GPU that the current context runs on. It compares UUIDs
- * (GL_DEVICE_UUID_EXT); if OpenGL reports none, it asks cuGLGetDevices and EGL_NV_device_cuda. Both
- * descriptors may be NULL. Of `desc`, the call reads only get_proc_address.
+ * (GL_DEVICE_UUID_EXT); if OpenGL reports none, it asks cuGLGetDevices. Both descriptors may be
+ * NULL. Of `desc`, the call reads only get_proc_address.
  * Errors: INVALID (CONTEXT: no context is current), NO_DEVICE (the message names every device of
  * both sides and the likely cause, and culv_gl_check_context() says what to do), UNSUPPORTED
  * (EXTENSION_MISSING: no extension tells which GPU the context runs on), DRIVER, ASYNC,

@@ -43,11 +43,6 @@ culv_result culvi_gl_need(const culv_gl *gl, const char *label, culvi_gl_extensi
 
 /* Which CUDA device draws a context ------------------------------------------------------------ */
 
-enum {
-    EGL_DEVICE = 0x322C,
-    EGL_CUDA_DEVICE = 0x323A
-}; /* EGL_EXT_device_query, EGL_NV_device_cuda */
-
 uint32_t culvi_gl_cuda_devices(const culvi_cuda *cuda, unsigned which, int32_t ordinal, bool *has)
 {
     CUresult(CUDAAPI * get)(unsigned *count, CUdevice *devices, unsigned size, unsigned list);
@@ -67,52 +62,21 @@ uint32_t culvi_gl_cuda_devices(const culvi_cuda *cuda, unsigned which, int32_t o
     return bits;
 }
 
-/* EGL_NV_device_cuda: the CUDA ordinal of the context's EGL device. -1: it does not tell. */
-static int32_t egl_ordinal(const culvi_gl_source *s)
+void culvi_gl_identify(culvi_gl_table *t, const culvi_probe *probe)
 {
-    unsigned(CULVI_GLAPI * of_display)(void *display, int attribute, intptr_t *out);
-    unsigned(CULVI_GLAPI * of_device)(void *device, int attribute, intptr_t *out);
-    intptr_t device = 0, ordinal = -1;
-    void *(CULVI_GLAPI * get)(const char *name) = s->windows->of[CULV_GL_PLATFORM_EGL].get_proc;
-    if (s->context.platform != CULV_GL_PLATFORM_EGL || get == NULL) return -1;
-    void *found = get("eglQueryDisplayAttribEXT");
-    if (found == NULL) return -1;
-    memcpy(&of_display, &found, sizeof of_display);
-    found = get("eglQueryDeviceAttribEXT");
-    if (found == NULL) return -1;
-    memcpy(&of_device, &found, sizeof of_device);
-    if (!of_display(s->context.display, EGL_DEVICE, &device) || device == 0) return -1;
-    if (!of_device((void *)device, EGL_CUDA_DEVICE, &ordinal)) return -1;
-    return (int32_t)ordinal;
-}
-
-void culvi_gl_identify(culvi_gl_source *s, const culvi_probe *probe)
-{
-    if (s->table->has_uuid) {
-        s->uuid = s->table->uuid;
-        s->has_uuid = true;
-        return;
-    }
-    if (probe == NULL) return;
-    for (uint32_t i = 0; i < probe->num_devices && !s->has_uuid; i++) {
+    for (uint32_t i = 0; i < probe->num_devices && !t->has_uuid; i++) {
         const culvi_cuda_device *d = &probe->devices[i];
-        bool egl = d->cuda->kind == CULV_DRIVER_NVIDIA && egl_ordinal(s) == (int32_t)d->ordinal;
-        bool drawn_on = false;
-        if (!egl) (void)culvi_gl_cuda_devices(d->cuda, 1, (int32_t)d->ordinal, &drawn_on);
-        if (!egl && !drawn_on) continue;
-        s->uuid = d->uuid;
-        s->has_uuid = true;
+        (void)culvi_gl_cuda_devices(d->cuda, 1, (int32_t)d->ordinal, &t->has_uuid);
+        if (t->has_uuid) t->uuid = d->uuid;
     }
 }
 
-/* By OpenGL, or else by what CUDA and EGL know. */
-static culv_result find_gpu(const culvi_voice *voice, culv_driver driver, culvi_gl_source *source)
+static culv_result find_gpu(const culvi_voice *voice, culv_driver driver, culvi_gl_table *t)
 {
     culvi_probe probe;
-    culvi_gl_identify(source, NULL);
-    if (source->has_uuid) return CULV_OK;
+    if (t->has_uuid) return CULV_OK;
     CULVI_TRY(culvi_probe_open(voice, driver, &probe));
-    culvi_gl_identify(source, &probe);
+    culvi_gl_identify(t, &probe);
     culvi_probe_close(&probe);
     return CULV_OK;
 }
@@ -143,17 +107,16 @@ static culv_result check_context(const culv_gl *gl)
         t->version, t->renderer, lacks);
 }
 
-static culv_result identify(culv_gl *gl, const culvi_gl_context *now)
+static culv_result identify(culv_gl *gl)
 {
     culv_device *device = gl->base.device;
-    culvi_gl_source source = {.windows = &gl->windows, .table = &gl->table, .context = *now};
-    CULVI_TRY(find_gpu(&device->voice, device->cuda->kind, &source));
-    if (!source.has_uuid && gl->how.fallback == 0)
+    CULVI_TRY(find_gpu(&device->voice, device->cuda->kind, &gl->table));
+    if (!gl->table.has_uuid && gl->how.fallback == 0)
         return culvi_fail(
             &device->voice, gl->base.label, CULV_ERROR_UNSUPPORTED, CULV_REASON_EXTENSION_MISSING,
             "nothing tells which GPU the context of '%s' is: it lacks GL_EXT_memory_object, and CUDA does not know it; culv_gl_check_context() says what to do, or set culv_gl_desc.fallback for copies",
             gl->table.renderer);
-    gl->base.uuid = source.uuid;
+    gl->base.uuid = gl->table.uuid;
     gl->base.luid = gl->table.luid;
     gl->base.node_mask = gl->table.node_mask;
     snprintf(gl->base.name, sizeof gl->base.name, "%s", gl->table.renderer);
@@ -175,7 +138,7 @@ static culv_result take_context(culv_gl *gl)
             "culv_gl_attach(): an earlier OpenGL call of the program left %s (%#x), which is gone now",
             culvi_gl_error_name(pending), (unsigned)pending);
     CULVI_TRY(check_context(gl));
-    CULVI_TRY(identify(gl, &now));
+    CULVI_TRY(identify(gl));
     gl->platform = now.platform;
     gl->context = now.context;
     return culvi_gl_make_marker(gl);
@@ -248,14 +211,14 @@ static culv_result check_exports(const culvi_graphics *graphics, const char *lab
                          CULVI_GL_MEMORY_OBJECT_HANDLE, "nothing of it can be shared");
 }
 
-static culvi_adapter adapter_of(const culvi_gl_source *s)
+static culvi_adapter adapter_of(const culvi_gl_table *t)
 {
-    culvi_adapter a = {.uuid = s->uuid,
-                       .luid = s->table->luid,
-                       .node_mask = s->table->node_mask,
-                       .software = s->table->software,
-                       .nvidia = s->table->nvidia};
-    snprintf(a.name, sizeof a.name, "%s", s->table->renderer);
+    culvi_adapter a = {.uuid = t->uuid,
+                       .luid = t->luid,
+                       .node_mask = t->node_mask,
+                       .software = t->software,
+                       .nvidia = t->nvidia};
+    snprintf(a.name, sizeof a.name, "%s", t->renderer);
     return a;
 }
 
@@ -305,20 +268,20 @@ const culvi_graphics_api culvi_gl_api = {
     .fail = culvi_gl_fail_timeline,
 };
 
-static culv_result find_device(const culvi_voice *voice, culvi_gl_source *source,
+static culv_result find_device(const culvi_voice *voice, culvi_gl_table *t,
                                const culv_device_desc *d)
 {
-    if (source->table->glGetError == NULL || source->table->missing != NULL)
+    if (t->glGetError == NULL || t->missing != NULL)
         return culvi_fail(
             voice, d->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_EXTENSION_MISSING,
             "the context lacks %s; Culvert needs OpenGL 4.5, or GL_ARB_direct_state_access",
-            source->table->missing != NULL ? source->table->missing : "glGetError");
-    CULVI_TRY(find_gpu(voice, d->driver, source));
-    if (source->has_uuid) return CULV_OK;
+            t->missing != NULL ? t->missing : "glGetError");
+    CULVI_TRY(find_gpu(voice, d->driver, t));
+    if (t->has_uuid) return CULV_OK;
     return culvi_fail(
         voice, d->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_EXTENSION_MISSING,
         "nothing tells which GPU the context of '%s' is: it lacks GL_EXT_memory_object, and CUDA does not know it; culv_gl_check_context() says what to do",
-        source->table->renderer);
+        t->renderer);
 }
 
 culv_result culv_device_open_for_gl(const culv_gl_desc *desc, const culv_device_desc *device_desc,
@@ -333,17 +296,16 @@ culv_result culv_device_open_for_gl(const culv_gl_desc *desc, const culv_device_
     culvi_voice_init(&voice, &d.log, d.label);
     CULVI_NEW(culvi_gl_table, table, &voice, d.label);
     culvi_gl_windows_open(&windows, g.get_proc_address);
-    culvi_gl_source source = {.windows = &windows, .table = table};
-    source.context = culvi_gl_current(&windows);
-    if (source.context.context == NULL) {
+    const culvi_gl_context now = culvi_gl_current(&windows);
+    if (now.context == NULL) {
         result = culvi_fail(
             &voice, d.label, CULV_ERROR_INVALID, CULV_REASON_CONTEXT,
             "culv_device_open_for_gl(): no OpenGL context is current on this thread; make yours current first");
     } else {
-        (void)culvi_gl_table_load(table, &windows, source.context.platform);
-        result = find_device(&voice, &source, &d);
+        (void)culvi_gl_table_load(table, &windows, now.platform);
+        result = find_device(&voice, table, &d);
         if (result == CULV_OK) {
-            culvi_adapter adapter = adapter_of(&source);
+            culvi_adapter adapter = adapter_of(table);
             result = culvi_match_open(&culvi_gl_words, &adapter, &d, out);
         }
     }

@@ -310,17 +310,16 @@ static void describe_context(culv_gl_report *r, const culvi_gl_table *t, culv_gl
     r->has_timeline_semaphore = r->has_semaphore && t->has[CULVI_GL_TIMELINE_SEMAPHORE];
 }
 
-static void ask_cuda(culv_gl_report *r, culvi_gl_facts *f, culvi_gl_source *source,
+static void ask_cuda(culv_gl_report *r, culvi_gl_facts *f, culvi_gl_table *table,
                      const culvi_probe *probe, const culv_device *device)
 {
-    culvi_gl_identify(source, probe);
-    const culvi_cuda_device *found =
-        source->has_uuid ? culvi_probe_find(probe, &source->uuid) : NULL;
+    culvi_gl_identify(table, probe);
+    const culvi_cuda_device *found = table->has_uuid ? culvi_probe_find(probe, &table->uuid) : NULL;
     f->num_cuda = probe->num_devices;
     f->no_cuda = probe->num_devices == 0 ? probe->problems : NULL;
     if (device != NULL) {
         f->device_name = device->caps.name;
-        f->other_device = found == NULL || !culvi_uuid_equal(&source->uuid, &device->caps.uuid);
+        f->other_device = found == NULL || !culvi_uuid_equal(&table->uuid, &device->caps.uuid);
     }
     if (found == NULL) return;
     r->cuda_ordinal = found->ordinal;
@@ -347,21 +346,20 @@ culv_result culv_gl_check_context(const culv_gl_desc *desc, culv_device *device,
     CULVI_READ(voice, culv_gl_desc, d, desc);
     CULVI_NEW(culvi_gl_table, table, voice, NULL);
     culvi_gl_windows_open(&windows, d.get_proc_address);
-    culvi_gl_source source = {.windows = &windows, .table = table};
-    source.context = culvi_gl_current(&windows);
-    if (source.context.context != NULL) {
-        (void)culvi_gl_table_load(table, &windows, source.context.platform);
-        describe_context(&report, table, source.context.platform);
+    const culvi_gl_context now = culvi_gl_current(&windows);
+    if (now.context != NULL) {
+        (void)culvi_gl_table_load(table, &windows, now.platform);
+        describe_context(&report, table, now.platform);
         facts.nvidia = table->nvidia;
         facts.lacks = culvi_gl_lacks(table);
         result =
             culvi_probe_open(voice, device != NULL ? device->cuda->kind : CULV_DRIVER_AUTO, &probe);
-        if (result == CULV_OK) ask_cuda(&report, &facts, &source, &probe, device);
+        if (result == CULV_OK) ask_cuda(&report, &facts, table, &probe, device);
     }
     if (result == CULV_OK) {
         culvi_gl_judge(&report, &facts, &this_world);
         culvi_struct_write(out, &report, sizeof report);
-        if (source.context.context != NULL) culvi_probe_close(&probe);
+        if (now.context != NULL) culvi_probe_close(&probe);
     }
     culvi_gl_windows_close(&windows);
     culvi_free(table);

@@ -59,7 +59,7 @@ typedef struct culvi_gl_table {
     bool has[CULVI_GL_EXTENSIONS];
     char vendor[128], renderer[256], version[128];
     uint32_t num_gpus;
-    bool has_uuid;
+    bool has_uuid; /* by OpenGL, or else by CUDA: culvi_gl_identify() */
     culv_uuid uuid, driver_uuid;
     bool has_luid;
     culv_luid luid;

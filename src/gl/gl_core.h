@@ -63,16 +63,8 @@ culv_result culvi_gl_check_error(const culv_gl *gl, const char *label, const cha
 culv_result culvi_gl_need(const culv_gl *gl, const char *label, culvi_gl_extension extension,
                           culvi_gl_extension form, const char *what);
 
-/* The CUDA device that draws a context. */
-typedef struct culvi_gl_source {
-    const culvi_gl_windows *windows;
-    const culvi_gl_table *table;
-    culvi_gl_context context;
-    culv_uuid uuid; /* by OpenGL, or by CUDA and EGL where OpenGL tells none */
-    bool has_uuid;
-} culvi_gl_source;
-/* Finds out which GPU a context is. `probe` may be NULL: then only OpenGL is asked. */
-void culvi_gl_identify(culvi_gl_source *source, const culvi_probe *probe);
+/* Which GPU a context is, where OpenGL tells no UUID: CUDA may know. */
+void culvi_gl_identify(culvi_gl_table *table, const culvi_probe *probe);
 /* cuGLGetDevices(): ordinals below 32 as bits; `which` is a CUGLDeviceList. 0: CUDA does not
  * tell. `has`: whether the device of this ordinal, which may be 32 or more, is one of them. */
 uint32_t culvi_gl_cuda_devices(const culvi_cuda *cuda, unsigned which, int32_t ordinal, bool *has);
