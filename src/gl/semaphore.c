@@ -200,17 +200,6 @@ bool culvi_gl_semaphore_waits_on_host(const culv_shared_semaphore *semaphore)
 
 enum { GENERAL_LAYOUTS = 64 };
 
-/* CUDA leaves and expects any layout. */
-static const uint32_t general[GENERAL_LAYOUTS] = {
-#define FOUR                                                                                       \
-    CULVI_GL_LAYOUT_GENERAL_EXT, CULVI_GL_LAYOUT_GENERAL_EXT, CULVI_GL_LAYOUT_GENERAL_EXT,         \
-        CULVI_GL_LAYOUT_GENERAL_EXT
-#define SIXTEEN FOUR, FOUR, FOUR, FOUR
-    SIXTEEN, SIXTEEN, SIXTEEN, SIXTEEN
-#undef SIXTEEN
-#undef FOUR
-};
-
 static culv_result read_uses(const culv_shared_semaphore *s, const culv_gl_uses *uses,
                              culv_gl_uses *out)
 {
@@ -230,7 +219,6 @@ static culv_result read_uses(const culv_shared_semaphore *s, const culv_gl_uses 
             "culv_gl_uses.layouts is NULL for %" PRIu32
             " textures; that is for %d at most, so say GL_LAYOUT_GENERAL_EXT for each",
             out->num_textures, (int)GENERAL_LAYOUTS);
-    if (out->layouts == NULL) out->layouts = general;
     return CULV_OK;
 }
 
@@ -274,13 +262,17 @@ static culv_result on_gpu(const culv_shared_semaphore *s, uint32_t name, bool si
     const culv_gl *gl = culvi_gl_of(s->pair.graphics);
     const culvi_gl_table *t = &gl->table;
     const char *label = s->pair.cuda->label;
+    uint32_t general[GENERAL_LAYOUTS]; /* CUDA leaves and expects any */
+    for (uint32_t i = 0; u->layouts == NULL && i < u->num_textures; i++)
+        general[i] = CULVI_GL_LAYOUT_GENERAL_EXT;
     if (s->pair.cuda->type == CULV_SEMAPHORE_TIMELINE) {
         t->glSemaphoreParameterui64vEXT(name, CULVI_GL_TIMELINE_SEMAPHORE_VALUE_NV, &value);
         CULVI_TRY(culvi_gl_check(gl, label, "glSemaphoreParameterui64vEXT",
                                  "the timeline's value %" PRIu64 " was refused", value));
     }
-    (signal ? t->glSignalSemaphoreEXT : t->glWaitSemaphoreEXT)(
-        name, u->num_buffers, u->buffers, u->num_textures, u->textures, u->layouts);
+    (signal ? t->glSignalSemaphoreEXT
+            : t->glWaitSemaphoreEXT)(name, u->num_buffers, u->buffers, u->num_textures, u->textures,
+                                     u->layouts != NULL ? u->layouts : general);
     const culv_result result =
         culvi_gl_check(gl, label, signal ? "glSignalSemaphoreEXT" : "glWaitSemaphoreEXT",
                        "OpenGL does not %s", signal ? "signal" : "wait");
