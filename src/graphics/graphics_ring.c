@@ -181,16 +181,19 @@ culv_result culvi_graphics_ring_fail_twice(const culvi_graphics_ring *ring, uint
 
 /* Which resource has the object for a slot before this one: two frames in one memory overwrite each
  * other. False: none. */
-static bool is_given_twice(const culvi_graphics_ring *ring, const culvi_pair *object, uint32_t slot,
-                           uint32_t *resource, uint32_t *earlier)
+static bool is_given_twice(const culvi_graphics_ring *ring, const culvi_native *object,
+                           uint32_t slot, uint32_t *resource, uint32_t *earlier)
 {
     for (uint32_t i = 0; i < ring->num_resources; i++)
-        for (uint32_t k = 0; k < (i + 1 < ring->num_resources ? ring->depth : slot); k++)
-            if (k != slot && ring->resources[i].objects[k] == object) {
+        for (uint32_t k = 0; k < (i + 1 < ring->num_resources ? ring->depth : slot); k++) {
+            const culvi_native *other = &ring->resources[i].objects[k]->native;
+            if (k != slot && other->is_image == object->is_image &&
+                other->object == object->object) {
                 *resource = i;
                 *earlier = k;
                 return true;
             }
+        }
     return false;
 }
 
@@ -215,7 +218,7 @@ culv_result culvi_graphics_ring_make_resource(culvi_graphics_ring *ring, const v
             return refuse_resource(ring, i, CULV_REASON_DEVICE_MISMATCH, "is of another ",
                                    api->attachment);
         uint32_t resource, earlier;
-        if (!made && is_given_twice(ring, r->objects[slot], slot, &resource, &earlier))
+        if (is_given_twice(ring, &r->objects[slot]->native, slot, &resource, &earlier))
             return culvi_graphics_ring_fail_twice(ring, i, slot, resource, earlier);
     }
     return CULV_OK;

@@ -198,13 +198,6 @@ static culv_result borrow(culvi_graphics_ring *ring, const culvi_pair *halves, u
                           "culv_vk_ring_desc.resources[%" PRIu32 "].own_%s[%" PRIu32
                           "].cuda is of another culv_device than the ring",
                           last, is_image ? "images" : "buffers", slot);
-    for (uint32_t i = 0; i <= last; i++)
-        for (uint32_t k = 0; k < (i < last ? ring->depth : slot); k++) {
-            const culvi_pair *other = ring->resources[i].objects[k];
-            if (k != slot && other->native.is_image == is_image &&
-                other->native.object == halves->native.object)
-                return culvi_graphics_ring_fail_twice(ring, last, slot, i, k);
-        }
     CULVI_NEW(culvi_pair, made, &device->voice, ring->label);
     *made = *halves;
     made->graphics = ring->graphics;

@@ -162,9 +162,7 @@ static culv_result create_buffer(culv_vk_space *s, uint64_t size, CUdeviceptr ad
                                "a sparse buffer of %" PRIu64 " bytes at %#" PRIx64
                                " could not be made",
                                size, (uint64_t)address);
-    const VkBufferDeviceAddressInfo which = {CULVI_STYPE(BUFFER_DEVICE_ADDRESS_INFO),
-                                             .buffer = buffer};
-    const VkDeviceAddress got = vk->table.vkGetBufferDeviceAddress(vk->vk_device, &which);
+    const VkDeviceAddress got = culvi_vk_buffer_address(vk, buffer);
     if (got == address) {
         s->buffer = buffer;
         return CULV_OK;
@@ -238,16 +236,11 @@ static culv_result find_address(culv_vk_space *s, const culv_vk_space_desc *d, u
 
 static culv_result create_timeline(culv_vk_space *s)
 {
-    const culv_vk_device *vk = s->vk;
-    const VkSemaphoreTypeCreateInfo type = {CULVI_STYPE(SEMAPHORE_TYPE_CREATE_INFO),
-                                            .semaphoreType = VK_SEMAPHORE_TYPE_TIMELINE};
-    const VkSemaphoreCreateInfo info = {CULVI_STYPE(SEMAPHORE_CREATE_INFO), .pNext = &type};
-    VkResult r =
-        CULVI_VK(vk, vkCreateSemaphore, (vk->vk_device, &info, vk->callbacks, &s->timeline));
-    if (r == VK_SUCCESS) return CULV_OK;
-    s->timeline = VK_NULL_HANDLE;
-    return culvi_vk_failed(vk, s->label, r, "vkCreateSemaphore",
-                           "the timeline of a space could not be made");
+    const culvi_semaphore_plan plan = {.label = s->label, .type = CULV_SEMAPHORE_TIMELINE};
+    uint64_t made = 0;
+    CULVI_TRY(culvi_vk_make_semaphore(&s->vk->base, &plan, false, &made));
+    s->timeline = (VkSemaphore)made;
+    return CULV_OK;
 }
 
 static culv_result check_alignment(culv_vk_space *s)

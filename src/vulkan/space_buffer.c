@@ -4,7 +4,7 @@
 
 /* Whose part is whose -------------------------------------------------------------------------- */
 
-culv_result culvi_vk_space_check_locked(const culv_vk_space *space, uint64_t offset, uint64_t size,
+culv_result culvi_vk_space_check_claims(const culv_vk_space *space, uint64_t offset, uint64_t size,
                                         bool vectors_only, const char *call)
 {
     for (size_t i = 0; i < space->num_claims; i++) {
@@ -19,15 +19,6 @@ culv_result culvi_vk_space_check_locked(const culv_vk_space *space, uint64_t off
             call, size, offset, c->vector ? "vector" : "buffer", c->size, c->offset);
     }
     return CULV_OK;
-}
-
-culv_result culvi_vk_space_check_claims(culv_vk_space *space, uint64_t offset, uint64_t size,
-                                        bool vectors_only, const char *call)
-{
-    culvi_mutex_lock(&space->lock);
-    culv_result result = culvi_vk_space_check_locked(space, offset, size, vectors_only, call);
-    culvi_mutex_unlock(&space->lock);
-    return result;
 }
 
 /* What lies in [offset, offset + size) and ends last; 0: nothing. */
@@ -80,9 +71,9 @@ static culv_result enter(culv_vk_space *s, const char *label, uint64_t offset, u
 static culv_result no_place(const culv_vk_space *s, const char *label, uint64_t size)
 {
     return culvi_fail(&s->base.device->voice, label, CULV_ERROR_OUT_OF_MEMORY, CULV_REASON_ADDRESS,
-                      "the space%s%s%s of %" PRIu64 " bytes has no free place of %" PRIu64 " bytes",
-                      s->label[0] != '\0' ? " '" : "", s->label, s->label[0] != '\0' ? "'" : "",
-                      culv_vmm_range_size(s->base.range), size);
+                      "the %s of %" PRIu64 " bytes has no free place of %" PRIu64 " bytes",
+                      culvi_named("space", s->label).text, culv_vmm_range_size(s->base.range),
+                      size);
 }
 
 static culv_result take(culv_vk_space *space, const char *label, uint64_t size, uint64_t alignment,
@@ -96,7 +87,7 @@ static culv_result take(culv_vk_space *space, const char *label, uint64_t size, 
         if (place == UINT64_MAX) result = no_place(space, label, size);
     } else {
         result =
-            culvi_vk_space_check_locked(space, place, size, false, "culv_vk_space_buffer_create");
+            culvi_vk_space_check_claims(space, place, size, false, "culv_vk_space_buffer_create");
     }
     if (result == CULV_OK) result = enter(space, label, place, size, false);
     culvi_mutex_unlock(&space->lock);

@@ -305,11 +305,13 @@ culv_result culvi_vk_space_show(culv_space *space, uint64_t offset, culv_vmm_all
 static culv_result put(culv_vk_space *s, uint64_t offset, culv_vmm_allocation *a, uint64_t *ready,
                        const char *call)
 {
-    CULVI_TRY(make_room(s, offset, a->size));
+    culv_result result = make_room(s, offset, a->size);
+    if (result != CULV_OK) return result;
     /* A vector may have come while that waited. */
-    CULVI_TRY(culvi_vk_space_check_claims(s, offset, a->size, true, call));
+    CULVI_LOCKED(&s->lock, result = culvi_vk_space_check_claims(s, offset, a->size, true, call));
+    if (result != CULV_OK) return result;
     CULVI_TRY(culvi_vmm_map_resolved(s->base.range, offset, a, s->access, s->access_count));
-    culv_result result = show(s, offset, a, ready);
+    result = show(s, offset, a, ready);
     if (result != CULV_OK) culvi_vmm_unmap_or_defer(s->base.range, offset, a->size);
     return result;
 }
@@ -356,7 +358,9 @@ culv_result culv_vk_space_commit(culv_vk_space *space, uint64_t offset, uint64_t
     CULVI_TRY(check_place(space, offset, size, __func__));
     if (allocation != NULL) CULVI_TRY(culvi_vk_vmm_check(space->vk, space->label, allocation));
     culvi_mutex_lock(&space->turn);
-    culv_result result = culvi_vk_space_check_claims(space, offset, size, true, __func__);
+    culv_result result;
+    CULVI_LOCKED(&space->lock,
+                 result = culvi_vk_space_check_claims(space, offset, size, true, __func__));
     if (result == CULV_OK)
         result = allocation != NULL ? put(space, offset, allocation, ready, __func__)
                                     : culvi_vk_space_fill(space, offset, size, ready);
@@ -371,7 +375,7 @@ static culv_result give_up(culv_vk_space *s, uint64_t offset, uint64_t size, CUs
 {
     CULVI_TRY(check_place(s, offset, size, call));
     culvi_mutex_lock(&s->lock);
-    culv_result result = culvi_vk_space_check_locked(s, offset, size, false, call);
+    culv_result result = culvi_vk_space_check_claims(s, offset, size, false, call);
     if (result == CULV_OK)
         result = culvi_vmm_unmap_after(s->base.range, offset, size, last_use, call);
     if (result == CULV_OK) mark_locked(s, offset, size);

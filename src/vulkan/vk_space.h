@@ -104,11 +104,8 @@ culv_result culvi_vk_space_claim(culv_space *space, const char *label, uint64_t 
                                  uint64_t wish, uint64_t *offset, uint64_t *size);
 void culvi_vk_space_unclaim(culv_space *space, uint64_t offset);
 void culvi_vk_space_part(culv_space *space, uint64_t offset);
-/* Refuses a place where there are claims: all, or those of vectors. The caller does not hold the
- * lock; the second one holds it. */
-culv_result culvi_vk_space_check_claims(culv_vk_space *space, uint64_t offset, uint64_t size,
-                                        bool vectors_only, const char *call);
-culv_result culvi_vk_space_check_locked(const culv_vk_space *space, uint64_t offset, uint64_t size,
+/* With the lock: refuses a place where there are claims: all, or those of vectors. */
+culv_result culvi_vk_space_check_claims(const culv_vk_space *space, uint64_t offset, uint64_t size,
                                         bool vectors_only, const char *call);
 
 #endif
