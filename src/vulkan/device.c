@@ -299,19 +299,24 @@ static int rank(const culv_vk_candidate *c)
     return (c->reachable != 0 ? 100 : 0) + (c->driver == CULV_DRIVER_NVIDIA ? 10 : 0) + kind;
 }
 
-/* Examines and ranks all devices of an instance; the list is the caller's to free. */
-static culv_result candidates(const culvi_voice *voice, const culvi_vk_instance *vk,
-                              const culvi_probe *probe, uint32_t *count, culv_vk_candidate **out)
+culv_result culvi_vk_candidates(const culvi_voice *voice, PFN_vkGetInstanceProcAddr get_proc,
+                                VkInstance instance, culv_driver driver, uint32_t *count,
+                                culv_vk_candidate **out)
 {
+    culvi_probe probe;
+    culvi_vk_instance vk;
     VkPhysicalDevice *devices = NULL;
     uint32_t n = 0;
-    CULVI_TRY(list_devices(voice, vk, &n, &devices));
+    CULVI_TRY(culvi_vk_instance_load(voice, get_proc, instance, &vk));
+    CULVI_TRY(culvi_probe_open(voice, driver, &probe));
+    CULVI_TRY_OR(list_devices(voice, &vk, &n, &devices), culvi_probe_close(&probe));
     culv_vk_candidate *list = culvi_alloc((n + 1) * sizeof *list);
     culv_result result = list != NULL ? CULV_OK : culvi_fail_host_memory(voice, NULL);
     for (uint32_t i = 0; i < n && result == CULV_OK; i++) {
-        result = culvi_vk_examine(voice, vk, devices[i], &list[i]);
-        if (result == CULV_OK) match(probe, &list[i]);
+        result = culvi_vk_examine(voice, &vk, devices[i], &list[i]);
+        if (result == CULV_OK) match(&probe, &list[i]);
     }
+    culvi_probe_close(&probe);
     culvi_free(devices);
     CULVI_TRY_OR(result, culvi_free(list));
     for (uint32_t i = 1; i < n; i++) { /* stable: equals stay in the instance's order */
@@ -324,19 +329,6 @@ static culv_result candidates(const culvi_voice *voice, const culvi_vk_instance 
     *count = n;
     *out = list;
     return CULV_OK;
-}
-
-culv_result culvi_vk_candidates(const culvi_voice *voice, PFN_vkGetInstanceProcAddr get_proc,
-                                VkInstance instance, culv_driver driver, uint32_t *count,
-                                culv_vk_candidate **out)
-{
-    culvi_probe probe;
-    culvi_vk_instance vk;
-    CULVI_TRY(culvi_vk_instance_load(voice, get_proc, instance, &vk));
-    CULVI_TRY(culvi_probe_open(voice, driver, &probe));
-    culv_result result = candidates(voice, &vk, &probe, count, out);
-    culvi_probe_close(&probe);
-    return result;
 }
 
 culv_result culv_vk_rank_physical_devices(PFN_vkGetInstanceProcAddr get_instance_proc_addr,

@@ -22,17 +22,17 @@ static culv_result refuse(const char *field)
 static bool take_address(VkSamplerAddressMode mode, culv_texture_address *out,
                          uint32_t *differences)
 {
-    switch ((int)mode) {
-    case VK_SAMPLER_ADDRESS_MODE_REPEAT: *out = CULV_TEXTURE_ADDRESS_WRAP; return true;
-    case VK_SAMPLER_ADDRESS_MODE_MIRRORED_REPEAT: *out = CULV_TEXTURE_ADDRESS_MIRROR; return true;
-    case VK_SAMPLER_ADDRESS_MODE_CLAMP_TO_EDGE: *out = CULV_TEXTURE_ADDRESS_CLAMP; return true;
-    case VK_SAMPLER_ADDRESS_MODE_CLAMP_TO_BORDER: *out = CULV_TEXTURE_ADDRESS_BORDER; return true;
-    case VK_SAMPLER_ADDRESS_MODE_MIRROR_CLAMP_TO_EDGE:
-        *out = CULV_TEXTURE_ADDRESS_CLAMP;
+    static const culv_texture_address as[] = {
+        [VK_SAMPLER_ADDRESS_MODE_REPEAT] = CULV_TEXTURE_ADDRESS_WRAP,
+        [VK_SAMPLER_ADDRESS_MODE_MIRRORED_REPEAT] = CULV_TEXTURE_ADDRESS_MIRROR,
+        [VK_SAMPLER_ADDRESS_MODE_CLAMP_TO_EDGE] = CULV_TEXTURE_ADDRESS_CLAMP,
+        [VK_SAMPLER_ADDRESS_MODE_CLAMP_TO_BORDER] = CULV_TEXTURE_ADDRESS_BORDER,
+        [VK_SAMPLER_ADDRESS_MODE_MIRROR_CLAMP_TO_EDGE] = CULV_TEXTURE_ADDRESS_CLAMP};
+    if ((uint32_t)mode >= sizeof as / sizeof as[0]) return false;
+    *out = as[mode];
+    if (mode == VK_SAMPLER_ADDRESS_MODE_MIRROR_CLAMP_TO_EDGE)
         *differences |= CULV_VK_SAMPLER_MIRROR_CLAMP;
-        return true;
-    default: return false;
-    }
+    return true;
 }
 
 static bool take_filter(VkFilter filter, culv_texture_filter *out, uint32_t *differences)
@@ -48,37 +48,28 @@ static bool take_border(const VkSamplerCreateInfo *s, culv_texture_desc *d, uint
     const VkSamplerCustomBorderColorCreateInfoEXT *custom =
         culvi_vk_chain_find(s->pNext, (VkStructureType)STYPE_BORDER_COLOR);
     float *c = d->border_color;
-    bool integers = false;
-    bool opaque = false, white = false;
+    const VkBorderColor border = s->borderColor;
+    const bool customs =
+        border == VK_BORDER_COLOR_FLOAT_CUSTOM_EXT || border == VK_BORDER_COLOR_INT_CUSTOM_EXT;
     c[0] = c[1] = c[2] = c[3] = 0;
     if (d->address[0] != CULV_TEXTURE_ADDRESS_BORDER &&
         d->address[1] != CULV_TEXTURE_ADDRESS_BORDER &&
         d->address[2] != CULV_TEXTURE_ADDRESS_BORDER)
         return true; /* Vulkan does not look at it either */
-    switch ((int)s->borderColor) {
-    case VK_BORDER_COLOR_INT_TRANSPARENT_BLACK: integers = true; break;
-    case VK_BORDER_COLOR_FLOAT_TRANSPARENT_BLACK: break;
-    case VK_BORDER_COLOR_INT_OPAQUE_BLACK: integers = opaque = true; break;
-    case VK_BORDER_COLOR_FLOAT_OPAQUE_BLACK: opaque = true; break;
-    case VK_BORDER_COLOR_INT_OPAQUE_WHITE: integers = opaque = white = true; break;
-    case VK_BORDER_COLOR_FLOAT_OPAQUE_WHITE: opaque = white = true; break;
-    case VK_BORDER_COLOR_FLOAT_CUSTOM_EXT:
-    case VK_BORDER_COLOR_INT_CUSTOM_EXT:
-        if (custom == NULL) {
-            *differences |= CULV_VK_SAMPLER_BORDER_CUSTOM;
-            return true;
-        }
-        integers = s->borderColor == VK_BORDER_COLOR_INT_CUSTOM_EXT;
-        for (int i = 0; i < 4; i++)
-            c[i] = integers ? (float)custom->customBorderColor.int32[i]
-                            : custom->customBorderColor.float32[i];
-        if (integers) *differences |= CULV_VK_SAMPLER_BORDER_INTEGER;
+    if (!customs && (uint32_t)border > VK_BORDER_COLOR_INT_OPAQUE_WHITE) return false;
+    if (customs && custom == NULL) {
+        *differences |= CULV_VK_SAMPLER_BORDER_CUSTOM;
         return true;
-    default: return false;
     }
+    /* In turn: transparent black, opaque black, opaque white, each of floats and of integers. */
+    const bool integers =
+        customs ? border == VK_BORDER_COLOR_INT_CUSTOM_EXT : ((uint32_t)border & 1) != 0;
     if (integers) *differences |= CULV_VK_SAMPLER_BORDER_INTEGER;
-    c[0] = c[1] = c[2] = white ? 1.0f : 0.0f;
-    c[3] = opaque ? 1.0f : 0.0f;
+    for (int i = 0; i < 4; i++)
+        c[i] = !customs   ? (float)(border >= (i < 3 ? VK_BORDER_COLOR_FLOAT_OPAQUE_WHITE
+                                                     : VK_BORDER_COLOR_FLOAT_OPAQUE_BLACK))
+               : integers ? (float)custom->customBorderColor.int32[i]
+                          : custom->customBorderColor.float32[i];
     return true;
 }
 

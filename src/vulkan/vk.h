@@ -97,7 +97,7 @@ bool culvi_vk_imports_buffers(const culv_vk_device *vk, const VkBufferCreateInfo
  * by devices without a UUID. */
 culv_result culvi_vk_check_versions(const culvi_voice *voice, const char *label,
                                     const culv_vk_candidate *c, uint32_t said);
-/* All devices of an instance, examined and ranked. */
+/* All devices of an instance, examined and ranked; the list is the caller's to free. */
 culv_result culvi_vk_candidates(const culvi_voice *voice, PFN_vkGetInstanceProcAddr get_proc,
                                 VkInstance instance, culv_driver driver, uint32_t *count,
                                 culv_vk_candidate **out);
