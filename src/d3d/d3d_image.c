@@ -38,27 +38,6 @@ static bool has(const struct family *family, uint32_t format)
            (format != 0 && format == family->more);
 }
 
-/* Adds DXGI's name, where that differs in its end. */
-static void add_name(culvi_text *text, const char *name)
-{
-    static const char *const ends[][2] = {
-        {"_SRGB", "_UNORM_SRGB"},   {"_SFLOAT", "_FLOAT"},      {"_SRGB_BLOCK", "_UNORM_SRGB"},
-        {"_UNORM_BLOCK", "_UNORM"}, {"_SNORM_BLOCK", "_SNORM"}, {"_UFLOAT_BLOCK", "_UF16"},
-        {"_SFLOAT_BLOCK", "_SF16"},
-    };
-    if (strncmp(name, "BC1_RGBA", 8) == 0) { /* the only BC1 of DXGI's */
-        culvi_text_add(text, "BC1");
-        name += 8;
-    }
-    for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
-        const size_t length = strlen(name), end = strlen(ends[i][0]);
-        if (length < end || strcmp(name + length - end, ends[i][0]) != 0) continue;
-        culvi_text_add(text, "%.*s%s", (int)(length - end), name, ends[i][1]);
-        return;
-    }
-    culvi_text_add(text, "%s", name);
-}
-
 /* Only those that some CUDA array may have. */
 static void list(culvi_text *text, const struct family *family)
 {
@@ -69,9 +48,7 @@ static void list(culvi_text *text, const struct family *family)
         const culvi_format *row =
             format != CULV_FORMAT_NONE ? culvi_format_find((uint32_t)format) : NULL;
         if (row == NULL || !row->mapped) continue;
-        culvi_text_add(text, "%sDXGI_FORMAT %" PRIu32 " (", before, i);
-        add_name(text, row->name);
-        culvi_text_add(text, ")");
+        culvi_text_add(text, "%sDXGI_FORMAT %" PRIu32 " (%s)", before, i, row->name);
         before = ", ";
     }
     if (before[0] == '\0') culvi_text_add(text, "none that CUDA has");
