@@ -622,23 +622,6 @@ void image_row_group(void (*run)(pair *p, size_t row))
     run_all(first, strtoul(rest + 1, NULL, 10), run);
 }
 
-void image_copy_part(pair *p, const raw_vk_image *image, VkImageAspectFlags aspect, uint32_t level,
-                     VkExtent3D extent, const raw_vk_buffer *staging, bool to_image)
-{
-    const VkBufferImageCopy region = {.imageSubresource = {aspect, level, 0, image->desc.layers},
-                                      .imageExtent = extent};
-    const VkImageLayout layout =
-        to_image ? VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL : VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL;
-    VkCommandBuffer commands = raw_vk_begin(&p->vk, 0);
-    raw_vk_image_acquire(&p->vk, commands, 0, image, layout);
-    if (to_image)
-        vkCmdCopyBufferToImage(commands, staging->buffer, image->image, layout, 1, &region);
-    else
-        vkCmdCopyImageToBuffer(commands, image->image, layout, staging->buffer, 1, &region);
-    raw_vk_image_release(&p->vk, commands, 0, image, layout);
-    raw_vk_submit(&p->vk, commands, NULL);
-}
-
 /* Virtual memory ------------------------------------------------------------------------------- */
 
 CUmemAccessDesc access_of(CUmemLocationType type, int id, CUmemAccess_flags flags)

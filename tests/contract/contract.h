@@ -216,10 +216,6 @@ size_t count_wrong_bytes(pair *p, const image_format *format, const raw_vk_image
 /* Clamped, with levels up to `most`. */
 CUDA_TEXTURE_DESC image_sampling(CUfilter_mode filter, unsigned flags, float most);
 
-/* By Vulkan, and waited for: all of a level, or of a plane, of formats whose texels
- * raw_vulkan_image.h cannot count. */
-void image_copy_part(pair *p, const raw_vk_image *image, VkImageAspectFlags aspect, uint32_t level,
-                     VkExtent3D extent, const raw_vk_buffer *staging, bool to_image);
 /* Answers "NAME: WHAT". */
 void image_answer(const char *name, const char *what, CUresult result);
 

@@ -48,11 +48,5 @@ IMAGE_KERNELS(float, image_float(x, y, 0, seed))
 IMAGE_KERNELS(float4, make_float4(image_float(x, y, 0, seed), image_float(x, y, 1, seed),
                                   image_float(x, y, 2, seed), image_float(x, y, 3, seed)))
 
-/* One texel, wherever it is, in the default boundary mode. */
-CULV_KERNEL void image_poke(CULV_GRID cudaSurfaceObject_t surface, int x, int y)
-{
-    if (threadIdx.x == 0) surf2Dwrite(make_uchar4(1, 2, 3, 4), surface, x * (int)sizeof(uchar4), y);
-}
-
 CULV_KERNELS(image_write_uchar4, image_read_uchar4, image_write_ushort4, image_read_ushort4,
-             image_write_float, image_read_float, image_write_float4, image_read_float4, image_poke)
+             image_write_float, image_read_float, image_write_float4, image_read_float4)
