@@ -2,6 +2,7 @@
 /* Contract rows: devices and their identity. */
 #define TEST_GROUP "devices."
 #include "contract.h"
+#include "raw_binary.h"
 
 #include <fcntl.h>
 #include <unistd.h>

@@ -510,7 +510,35 @@ PAIR_CASE(calls_during_capture, .mark = TEST_BOTH, .time_limit = 300)
 /* What destroying does while work is pending, and after a sticky error: answered, asserted only
  * where the library needs it. */
 
-#define DELAY_US LATE_SIGNAL_US
+/* Signals a timeline from the host a little later, by a thread. */
+#define DELAY_US 50000
+typedef struct late_signal {
+    pthread_t thread;
+    raw_vk *vk;
+    VkSemaphore semaphore;
+    uint64_t value;
+} late_signal;
+
+static void *signal_late(void *argument)
+{
+    late_signal *late = argument;
+    usleep(DELAY_US);
+    raw_vk_timeline_signal(late->vk, late->semaphore, late->value);
+    return NULL;
+}
+
+static void late_signal_start(late_signal *late, raw_vk *vk, VkSemaphore semaphore, uint64_t value)
+{
+    late->vk = vk;
+    late->semaphore = semaphore;
+    late->value = value;
+    REQUIRE(pthread_create(&late->thread, NULL, signal_late, late) == 0);
+}
+
+static void late_signal_join(late_signal *late)
+{
+    REQUIRE(pthread_join(late->thread, NULL) == 0);
+}
 
 static void CUDA_CB sleep_on_stream(void *data)
 {

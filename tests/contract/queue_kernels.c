@@ -100,6 +100,15 @@ static void answer_vk(const char *key, VkResult result)
     ANSWER(key, "%d", (int)result);
 }
 
+static VkResult submit(const raw_vk *vk, VkCommandBuffer commands)
+{
+    const VkSubmitInfo info = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO,
+                               .commandBufferCount = 1,
+                               .pCommandBuffers = &commands};
+    const VkResult result = vkQueueSubmit(vk->queues[0].queue, 1, &info, VK_NULL_HANDLE);
+    return result == VK_SUCCESS ? vkQueueWaitIdle(vk->queues[0].queue) : result;
+}
+
 /* A block turns `words` words around in dynamic shared memory, beside 256 static bytes. */
 static VkResult turn_shared(stage *s, unsigned words, size_t *wrong)
 {
@@ -114,13 +123,9 @@ static VkResult turn_shared(stage *s, unsigned words, size_t *wrong)
     VkCuLaunchInfoNVX launch = launch_of(turn, 2 * 128, 128, 2, params);
     launch.sharedMemBytes = words * 4;
     const VkCommandBuffer commands = raw_vk_begin(vk, 0);
-    const VkSubmitInfo submit = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO,
-                                 .commandBufferCount = 1,
-                                 .pCommandBuffers = &commands};
     vkCmdCuLaunchKernelNVX(commands, &launch);
     VK_OK(vkEndCommandBuffer(commands));
-    VkResult result = vkQueueSubmit(vk->queues[0].queue, 1, &submit, VK_NULL_HANDLE);
-    if (result == VK_SUCCESS) result = vkQueueWaitIdle(vk->queues[0].queue);
+    const VkResult result = submit(vk, commands);
     *wrong = 0;
     if (result == VK_SUCCESS) {
         raw_vk_read(vk, &work, 0, found, words * 4 * 2);
@@ -168,6 +173,32 @@ TEST(most_shared_memory, .mark = TEST_BOTH, .reason = "how much is reported", .f
     }
     vkDestroyCuModuleNVX(s.p.vk.device, s.module, NULL);
     raw_vk_close_lost(&s.p.vk);
+}
+
+/* A kernel that faults loses the device: of the submission, or of the wait for it. Everything can
+ * be destroyed. */
+TEST(fault, .mark = TEST_BOTH, .reason = "the library tells of a lost device", .faults = true)
+{
+    stage s;
+    stage_open(&s);
+    raw_vk *vk = &s.p.vk;
+    const VkCuFunctionNVX poke = get(&s, "queue_poke");
+    uint64_t nowhere = 64;
+    const void *params[] = {&nowhere};
+    const VkCuLaunchInfoNVX launch = launch_of(poke, 32, 32, 1, params);
+    VkCommandBuffer commands[2];
+    for (int i = 0; i < 2; i++) {
+        commands[i] = raw_vk_begin(vk, 0);
+        vkCmdCuLaunchKernelNVX(commands[i], &launch);
+        VK_OK(vkEndCommandBuffer(commands[i]));
+    }
+    const VkResult result = submit(vk, commands[0]);
+    answer_vk("the wait", result);
+    REQUIRE_EQ(result, VK_ERROR_DEVICE_LOST);
+    answer_vk("the next submission", submit(vk, commands[1]));
+    give_back(&s, poke);
+    vkDestroyCuModuleNVX(vk->device, s.module, NULL);
+    raw_vk_close_lost(vk);
 }
 
 /* A kernel whose clusters are fixed: the driver takes it, and runs it without. */

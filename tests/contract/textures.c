@@ -98,7 +98,7 @@ static void try_clamp(pair *p, size_t i)
     place places[READS];
     float r[READS];
     CUtexObject texture = 0;
-    const CUDA_TEXTURE_DESC how = image_sampling(POINT, NORMALIZED, most[i]);
+    CUDA_TEXTURE_DESC how = raw_cuda_sampling(CLAMP, POINT, NORMALIZED);
     shared_image image = pair_image(p, &image_formats[IMAGE_R32F], SIDE, SIDE, LEVELS, 0);
     for (uint32_t level = 0; level < LEVELS; level++) {
         float texels[SIDE * SIDE];
@@ -108,6 +108,7 @@ static void try_clamp(pair *p, size_t i)
     }
     for (size_t k = 0; k < READS; k++)
         places[k] = (place){0.5f, 0.5f, 0, 0, asked[k]};
+    how.maxMipmapLevelClamp = most[i];
     const CUresult result = raw_cuda_mip_texture(p->cu, image.mipmap, &how, &texture);
     answer_call(answer_key("a clamp at %g", (double)most[i]), result);
     if (result != CUDA_SUCCESS) return;

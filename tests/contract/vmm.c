@@ -117,6 +117,17 @@ PAIR_CASE(past_the_reservation, .title = "vmm_errors.past_the_reservation",
 #undef TEST_GROUP
 #define TEST_GROUP "vmm_access."
 
+PAIR_CASE(read_only, .mark = TEST_BOTH, .faults = true)
+{
+    vmm_block b = pair_vmm(p, VMM_SIZE, 0);
+    const CUmemAccessDesc desc = raw_cuda_access(p->device, CU_MEM_ACCESS_FLAGS_PROT_READ);
+    CU_OK(words_run(p, "pattern_write", b.pointer, VMM_SIZE, 8));
+    answer_call("cuMemSetAccess to read only", p->cu->MemSetAccess(b.pointer, VMM_SIZE, &desc, 1));
+    answer_words(p, "a copy from there", b.pointer, VMM_SIZE, 8, 0);
+    answer_call("a kernel that writes there", words_run(p, "pattern_write", b.pointer, 4096, 1));
+    test_pass();
+}
+
 /* What can still be done when a kernel has faulted: all that gives memory back. */
 PAIR_CASE(kernel_without_access, .mark = TEST_BOTH, .faults = true)
 {
@@ -198,6 +209,28 @@ PAIR_CASE(pointer_attributes, .mark = TEST_BOTH, .reason = "of NVIDIA's driver r
 
 #undef TEST_GROUP
 #define TEST_GROUP "vmm_shared."
+
+/* A dedicated import of the size that its buffer needs, where the allocation has more. */
+PAIR_CASE(dedicated_buffer_of_less, .mark = TEST_TWIN_STRICTER,
+          .reason = "the twin refuses each size that is not the allocation's; an H200 takes them")
+{
+    static const VkDeviceSize sizes[] = {819200, 1, 4097, 65536, 1 << 20, VMM_SIZE - 65536};
+    CUmemGenericAllocationHandle handle = pair_handle(p, VMM_SIZE, POSIX_FD);
+    for (size_t i = 0; i < COUNT_OF(sizes); i++) {
+        raw_vk_buffer like = pair_vk_buffer(p, sizes[i], RAW_VK_EXPORT);
+        const VkMemoryDedicatedAllocateInfo dedicated = {
+            .sType = VK_STRUCTURE_TYPE_MEMORY_DEDICATED_ALLOCATE_INFO, .buffer = like.buffer};
+        VkDeviceMemory memory = VK_NULL_HANDLE;
+        const int fd = vmm_export(p, handle);
+        const VkResult r =
+            vk_import(p, fd, like.allocation_size, like.memory_type, &dedicated, &memory);
+        ANSWER(answer_key("%zu bytes", (size_t)sizes[i]), "VkResult %d, fd %s", (int)r,
+               fd_open(fd) ? "open" : "closed");
+        REQUIRE_EQ(r, p->cu->software ? VK_ERROR_OUT_OF_DEVICE_MEMORY : VK_SUCCESS);
+        if (r != VK_SUCCESS) close(fd);
+        vkFreeMemory(p->vk.device, memory, NULL);
+    }
+}
 
 /* Which sizes of Vulkan's memory map, and into how much: handles map whole or not at all. */
 PAIR_CASE(vulkans_sizes, .mark = TEST_BOTH)
